@@ -1,0 +1,57 @@
+// Package actor says who is asking. An Actor is made once per request by the
+// identity service and handed down as an argument.
+package actor
+
+// Role is a membership's role in a tenant, or one of the two key roles.
+type Role string
+
+// Roles of a membership, and the two roles that come with an API key.
+const (
+	Owner    Role = "owner"
+	Admin    Role = "admin"
+	Manager  Role = "manager"
+	Safety   Role = "safety"
+	Operator Role = "operator"
+	Driver   Role = "driver"
+	Viewer   Role = "viewer"
+	Service  Role = "service"
+	Anon     Role = "anon"
+)
+
+// Members lists the roles a membership may have, strongest first.
+var Members = []Role{Owner, Admin, Manager, Safety, Operator, Driver, Viewer}
+
+// Valid reports whether r is a membership role.
+func (r Role) Valid() bool {
+	for _, m := range Members {
+		if r == m {
+			return true
+		}
+	}
+	return false
+}
+
+// Actor is the caller of one request. Ids are lower-case UUID text; an absent
+// one is "".
+type Actor struct {
+	UserID    string
+	SessionID string
+	TenantID  string // "" = no membership (functions answer 403), or a service key without a tenant
+	Role      Role
+	WorkerID  string   // the worker record linked to the membership
+	ZoneIDs   []string // row scope of operators and drivers; empty = every zone
+	Plan      string   // the tenant's plan, for rate limits
+	Suspended bool     // the tenant is suspended: reads only
+	KeyID     string   // the API key used, for the audit log
+	RequestID string
+	Address   string // client address, for the audit log
+}
+
+// Anonymous reports that nobody signed in.
+func (a Actor) Anonymous() bool { return a.UserID == "" && a.Role != Service }
+
+// Administrator reports an owner, an admin or a service key: the interface's
+// "administrator".
+func (a Actor) Administrator() bool {
+	return a.Role == Owner || a.Role == Admin || a.Role == Service
+}

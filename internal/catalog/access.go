@@ -1,0 +1,45 @@
+package catalog
+
+import "holdfast/internal/actor"
+
+// Groups of roles as the permission table of the domain uses them.
+var (
+	admins   = []actor.Role{actor.Owner, actor.Admin}
+	managers = []actor.Role{actor.Owner, actor.Admin, actor.Manager}
+	officers = []actor.Role{actor.Owner, actor.Admin, actor.Safety}
+	leaders  = []actor.Role{actor.Owner, actor.Admin, actor.Manager, actor.Safety}
+	floor    = []actor.Role{actor.Operator, actor.Driver}
+	everyone = actor.Members
+	nobody   = []actor.Role{actor.Service}
+)
+
+// to grants roles every row of the tenant.
+func to(roles []actor.Role) Grant { return Grant{Roles: roles, Scope: All} }
+
+// own grants roles the rows that name them.
+func own(roles ...actor.Role) Grant { return Grant{Roles: roles, Scope: Own} }
+
+// only narrows an update grant to some fields.
+func (g Grant) only(fields ...string) Grant {
+	g.Fields = fields
+	return g
+}
+
+func plus(a []actor.Role, more ...actor.Role) []actor.Role {
+	return append(append([]actor.Role{}, a...), more...)
+}
+
+// master is the access of master data: managers keep it, everyone reads it.
+func master() Access {
+	m := []Grant{to(managers)}
+	return Access{Read: []Grant{to(everyone)}, Create: m, Update: m, Delete: m}
+}
+
+// Resources returns the literals of every resource.
+func Resources() []Resource {
+	var all []Resource
+	for _, family := range [][]Resource{warehouse(), logistics(), people(), safety(), platform()} {
+		all = append(all, family...)
+	}
+	return all
+}

@@ -1,0 +1,452 @@
+// Package catalog says what the records are: one literal per resource. From
+// it come validation, REST, row policy, OpenAPI, import mapping and the loops
+// of tests; a resource's only other file is its migration.
+package catalog
+
+import (
+	"fmt"
+	"sort"
+	"strings"
+
+	"holdfast/internal/actor"
+)
+
+// Type is a field's type; it decides column type, JSON form and parsing.
+type Type uint8
+
+// Field types with their column type and JSON form.
+const (
+	Text    Type = iota // text; string
+	Int                 // bigint; integer
+	Decimal             // bigint scaled by 10^4; number with up to 4 places
+	Float               // double precision; number (coordinates and statistics only)
+	Bool                // boolean
+	UUID                // uuid; lower-case string
+	Time                // timestamptz; RFC 3339 UTC with microseconds
+	Date                // text YYYY-MM-DD, a local calendar day
+	JSON                // text holding a JSON value; opaque
+	Array               // text holding a JSON array of strings
+)
+
+// Column returns the column type, the same text on both engines.
+func (t Type) Column() string {
+	return [...]string{"text", "bigint", "bigint", "double precision", "boolean", "uuid", "timestamptz", "text", "text", "text"}[t]
+}
+
+func (t Type) String() string {
+	return [...]string{"text", "integer", "decimal", "float", "boolean", "uuid", "timestamp", "date", "json", "array"}[t]
+}
+
+// Format narrows a Text field.
+type Format uint8
+
+// Formats of a Text field.
+const (
+	Plain   Format = iota // up to 10,000 characters
+	Name                  // up to 200 characters, no line breaks
+	Code                  // up to 64 of [A-Za-z0-9._-], unique without regard to case
+	Number                // business number, up to 40 characters; made by the server when absent
+	Email                 // address
+	GTIN                  // 14 digits with GS1 check digit, zero padded
+	IANA                  // time zone name
+	Country               // ISO 3166-1 alpha-2
+	Money                 // ISO 4217
+)
+
+// Field is one column = JSON key = CSV header = form control.
+type Field struct {
+	Name     string
+	Type     Type
+	Format   Format
+	Label    string // shown to people; made from Name when empty
+	Doc      string
+	Unit     string       // kg, mm, m, h, percent; empty for counts and texts
+	Required bool         // never null
+	Default  string       // literal for an absent value; "" = null (or an error when Required)
+	OneOf    []string     // closed set of a Text field
+	Min, Max string       // inclusive decimal bounds of a number; "" = none
+	MaxLen   int          // characters of a text, elements of an array; 0 = the format's limit
+	Ref      string       // resource this id points to; the reference stays in the tenant
+	ReadOnly bool         // kept by the server; refused in a body with 428C9
+	Fixed    bool         // settable at creation only
+	Readers  []actor.Role // who sees the value; empty = everyone who sees the row
+	Prefix   string       // Number: prefix of the generated value, "SO" -> SO-2026-000001
+}
+
+// Scope is how far a grant reaches.
+type Scope uint8
+
+// Scopes of a grant.
+const (
+	None Scope = iota
+	Own        // rows whose Own columns name the caller (user or worker)
+	All        // every row of the tenant
+)
+
+// Grant gives roles a scope, optionally on some fields only.
+type Grant struct {
+	Roles  []actor.Role
+	Scope  Scope
+	Fields []string // Update: only these; empty = all writable fields
+}
+
+// Access says who may do what. A role without a grant is refused; the zero
+// Access admits the service key alone.
+type Access struct {
+	Read, Create, Update, Delete []Grant
+}
+
+// Find returns the grant of role r in gs.
+func Find(gs []Grant, r actor.Role) (Grant, bool) {
+	if r == actor.Service {
+		return Grant{Scope: All}, true
+	}
+	for _, g := range gs {
+		for _, x := range g.Roles {
+			if x == r {
+				return g, true
+			}
+		}
+	}
+	return Grant{}, false
+}
+
+// States is the state machine of one field.
+type States struct {
+	Field   string
+	Initial []string // states a new record may have; the first is the default
+	Moves   []Move
+}
+
+// Move is one legal transition.
+type Move struct {
+	From  []string
+	To    string
+	Roles []actor.Role // who may ask for it; empty = the server alone
+}
+
+// Allows reports whether role r may move a record from one state to another,
+// and whether the move exists at all.
+func (s *States) Allows(from, to string, r actor.Role) (legal, permitted bool) {
+	for _, m := range s.Moves {
+		if m.To != to || !contains(m.From, from) {
+			continue
+		}
+		legal = true
+		if r == actor.Service {
+			return true, true
+		}
+		for _, x := range m.Roles {
+			if x == r {
+				return true, true
+			}
+		}
+	}
+	return legal, false
+}
+
+// Counter is a per-tenant total kept in the transaction of each change.
+// Its rows are named Name, or Name + ":" + the By values joined by ":".
+type Counter struct {
+	Name string
+	By   []string // fields whose values split the count
+	Sum  string   // Int or Decimal field to add up; empty counts rows
+}
+
+// Import says what a file may write into a resource.
+type Import struct {
+	Key      []string            // fields that find an existing record for upsert
+	Fields   []string            // fields a file may set, in the order of a template file
+	Synonyms map[string][]string // field -> headers seen in the wild, lower case
+}
+
+// Resource is one kind of record.
+type Resource struct {
+	Name       string // plural snake_case: path, table and import target
+	Doc        string
+	Family     string
+	Fields     []Field
+	Unique     [][]string // each per tenant
+	Indexes    [][]string // after tenant_id; a leading "-" on a column = descending
+	Own        []string   // columns that name the caller: his worker record where the name ends in worker_id, else his user
+	States     *States
+	Access     Access
+	Counters   []Counter
+	Import     *Import
+	Archives   bool     // has archived_at
+	Bare       bool     // has no created_at, updated_at, created_by, version
+	AppendOnly bool     // rows are never updated or deleted
+	Root       bool     // the tenants table: its id is the tenant
+	Zoned      string   // column holding a zone id, for operators' and drivers' zone scope
+	Checks     []string // row conditions of the table, in SQL both engines know
+
+	byName map[string]*Field
+	refs   []Relation
+}
+
+// Relation is a foreign key seen from one side.
+type Relation struct {
+	Name   string // constraint name, e.g. order_lines_order_id_fkey
+	From   string // resource holding Column
+	Column string
+	To     string // resource pointed to, by id
+	Unique bool   // at most one From row per To row
+}
+
+// Catalog is the set of resources, checked and linked.
+type Catalog struct {
+	list   []*Resource
+	byName map[string]*Resource
+}
+
+// New links resources and checks each literal; a mistake in one is a
+// programming error, found by every test and at start-up.
+func New(rs ...Resource) (*Catalog, error) {
+	c := &Catalog{byName: map[string]*Resource{}}
+	for i := range rs {
+		r := rs[i]
+		r.Fields = withCommon(&r)
+		r.byName = map[string]*Field{}
+		for j := range r.Fields {
+			f := &r.Fields[j]
+			if f.Label == "" {
+				f.Label = label(f.Name)
+			}
+			if r.byName[f.Name] != nil {
+				return nil, fmt.Errorf("catalog: %s.%s is declared twice", r.Name, f.Name)
+			}
+			r.byName[f.Name] = f
+		}
+		c.list = append(c.list, &r)
+		c.byName[r.Name] = &r
+	}
+	sort.Slice(c.list, func(i, j int) bool { return c.list[i].Name < c.list[j].Name })
+	for _, r := range c.list {
+		if err := c.link(r); err != nil {
+			return nil, err
+		}
+	}
+	return c, nil
+}
+
+// Default returns the product's catalog.
+func Default() *Catalog {
+	c, err := New(Resources()...)
+	if err != nil {
+		panic(err)
+	}
+	return c
+}
+
+func (c *Catalog) link(r *Resource) error {
+	check := func(what string, names ...string) error {
+		for _, n := range names {
+			if r.byName[strings.TrimPrefix(n, "-")] == nil {
+				return fmt.Errorf("catalog: %s: %s names unknown field %q", r.Name, what, n)
+			}
+		}
+		return nil
+	}
+	for _, f := range r.Fields {
+		if f.Ref == "" {
+			continue
+		}
+		if c.byName[f.Ref] == nil {
+			return fmt.Errorf("catalog: %s.%s points to unknown resource %q", r.Name, f.Name, f.Ref)
+		}
+		rel := Relation{Name: r.Name + "_" + f.Name + "_fkey", From: r.Name, Column: f.Name, To: f.Ref, Unique: r.uniqueOn(f.Name)}
+		r.refs = append(r.refs, rel)
+		if f.Ref != r.Name {
+			to := c.byName[f.Ref]
+			to.refs = append(to.refs, rel)
+		}
+	}
+	for _, u := range append(append([][]string{}, r.Unique...), r.Indexes...) {
+		if err := check("key", u...); err != nil {
+			return err
+		}
+	}
+	for _, n := range r.Counters {
+		if err := check("counter "+n.Name, n.By...); err != nil {
+			return err
+		}
+	}
+	if r.States != nil {
+		if err := check("states", r.States.Field); err != nil {
+			return err
+		}
+	}
+	if r.Import != nil {
+		if err := check("import", append(r.Import.Fields, r.Import.Key...)...); err != nil {
+			return err
+		}
+	}
+	return check("own", r.Own...)
+}
+
+func (r *Resource) uniqueOn(field string) bool {
+	for _, u := range r.Unique {
+		if len(u) == 1 && u[0] == field {
+			return true
+		}
+	}
+	return false
+}
+
+// All returns every resource by name.
+func (c *Catalog) All() []*Resource { return c.list }
+
+// Get returns a resource by its name; dashes count as underscores.
+func (c *Catalog) Get(name string) (*Resource, bool) {
+	r, ok := c.byName[strings.ReplaceAll(name, "-", "_")]
+	return r, ok
+}
+
+// Nearest returns the resource name closest to a misspelt one, or "".
+func (c *Catalog) Nearest(name string) string {
+	names := make([]string, len(c.list))
+	for i, r := range c.list {
+		names[i] = r.Name
+	}
+	return Nearest(name, names)
+}
+
+// ConflictTarget returns the SQL column list of the unique key over exactly
+// these fields (tenant_id may be named or left out), and whether there is one.
+func (r *Resource) ConflictTarget(fields []string) (string, bool) {
+	var own []string
+	for _, f := range fields {
+		if f != "tenant_id" {
+			own = append(own, f)
+		}
+	}
+	if len(own) == 1 && own[0] == "id" {
+		if r.Root {
+			return "id", true
+		}
+		return "tenant_id, id", true
+	}
+	for _, u := range r.Unique {
+		if len(u) == len(own) && subset(own, u) {
+			return r.keyColumns(u), true
+		}
+	}
+	return "", false
+}
+
+// keyColumns writes a unique key for SQL. Codes are unique without regard to
+// case.
+func (r *Resource) keyColumns(key []string) string {
+	cols := []string{"tenant_id"}
+	if r.Root {
+		cols = nil
+	}
+	for _, k := range key {
+		if f := r.byName[k]; f.Type == Text && f.Format == Code {
+			k = "lower(" + k + ")"
+		}
+		cols = append(cols, k)
+	}
+	return strings.Join(cols, ", ")
+}
+
+func subset(a, b []string) bool {
+	for _, x := range a {
+		if !contains(b, x) {
+			return false
+		}
+	}
+	return true
+}
+
+// Field returns a field by name.
+func (r *Resource) Field(name string) (*Field, bool) {
+	f, ok := r.byName[name]
+	return f, ok
+}
+
+// Relations returns the foreign keys of r and those that point to it.
+func (r *Resource) Relations() []Relation { return r.refs }
+
+// Visible reports whether role sees field f of a row it may read.
+func (f *Field) Visible(role actor.Role) bool {
+	if len(f.Readers) == 0 || role == actor.Service {
+		return true
+	}
+	for _, x := range f.Readers {
+		if x == role {
+			return true
+		}
+	}
+	return false
+}
+
+// withCommon adds the fields every record has.
+func withCommon(r *Resource) []Field {
+	fs := []Field{{Name: "id", Type: UUID, Required: true, Fixed: true, Doc: "UUIDv7, made by the server when absent."}}
+	if !r.Root {
+		fs = append([]Field{{Name: "tenant_id", Type: UUID, Required: true, Fixed: true, Doc: "The tenant the record belongs to; filled by the server."}}, fs...)
+	}
+	fs = append(fs, r.Fields...)
+	if r.Bare {
+		return fs
+	}
+	if r.Archives {
+		fs = append(fs, Field{Name: "archived_at", Type: Time, Doc: "When the record was retired; null while in use."})
+	}
+	return append(fs,
+		Field{Name: "created_at", Type: Time, Required: true, ReadOnly: true},
+		Field{Name: "updated_at", Type: Time, Required: true, ReadOnly: true},
+		Field{Name: "created_by", Type: UUID, ReadOnly: true, Doc: "User who made the record; null for keys and jobs."},
+		Field{Name: "version", Type: Int, Required: true, ReadOnly: true, Default: "1", Doc: "Rises by one with every change."},
+	)
+}
+
+func label(name string) string {
+	s := strings.ReplaceAll(strings.TrimSuffix(name, "_id"), "_", " ")
+	if s == "" {
+		return name
+	}
+	return strings.ToUpper(s[:1]) + s[1:]
+}
+
+func contains(list []string, s string) bool {
+	for _, x := range list {
+		if x == s {
+			return true
+		}
+	}
+	return false
+}
+
+// Nearest returns the candidate with the smallest edit distance to name, or
+// "" when none is near.
+func Nearest(name string, candidates []string) string {
+	best, at := "", len(name)/2+1
+	for _, c := range candidates {
+		if d := distance(name, c); d < at {
+			best, at = c, d
+		}
+	}
+	return best
+}
+
+func distance(a, b string) int {
+	row := make([]int, len(b)+1)
+	for j := range row {
+		row[j] = j
+	}
+	for i := 1; i <= len(a); i++ {
+		diag := row[0]
+		row[0] = i
+		for j := 1; j <= len(b); j++ {
+			cost := diag
+			if a[i-1] != b[j-1] {
+				cost++
+			}
+			diag = row[j]
+			row[j] = min(cost, row[j]+1, row[j-1]+1)
+		}
+	}
+	return row[len(b)]
+}

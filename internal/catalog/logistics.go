@@ -1,0 +1,285 @@
+package catalog
+
+import "holdfast/internal/actor"
+
+func logistics() []Resource {
+	return []Resource{orders(), orderLines(), pickLists(), pickLines(), shipments(), vehicles(), drivers()}
+}
+
+func orders() Resource {
+	return Resource{
+		Name: "orders", Family: "logistics",
+		Doc: "Requests to move goods out, in, between sites or back.",
+		Fields: []Field{
+			{Name: "order_no", Format: Number, Prefix: "SO", Fixed: true},
+			{Name: "type", Required: true, Default: "outbound", Fixed: true, OneOf: []string{"outbound", "inbound", "transfer", "return"}},
+			{Name: "status", Required: true, Default: "draft", OneOf: []string{"draft", "confirmed", "in_progress", "on_hold", "completed", "cancelled"}},
+			{Name: "stage", ReadOnly: true, OneOf: []string{"unallocated", "part_allocated", "allocated", "picking", "picked", "packed", "shipped", "delivered"}, Doc: "Derived from the lines of an outbound order."},
+			{Name: "priority", Type: Int, Required: true, Default: "3", Min: "1", Max: "5", Doc: "1 is most urgent."},
+			{Name: "party_name", Format: Name},
+			{Name: "party_code", Format: Name, MaxLen: 64},
+			{Name: "party_gln", Format: Code, MaxLen: 13, Label: "Party GLN"},
+			{Name: "owner_id", Type: UUID},
+			{Name: "site_id", Type: UUID, Ref: "sites"},
+			{Name: "ship_to", Type: JSON, Doc: "{name, lines, city, region, postal_code, country, phone}"},
+			{Name: "requested_at", Type: Time},
+			{Name: "promised_at", Type: Time},
+			{Name: "carrier", Format: Code},
+			{Name: "service", Format: Name, MaxLen: 64},
+			{Name: "source", Format: Name, MaxLen: 64, Fixed: true},
+			{Name: "external_ref", Format: Name, MaxLen: 100, Fixed: true},
+			{Name: "hold_reason", Format: Name},
+			{Name: "notes"},
+			{Name: "tags", Type: Array, Required: true, Default: "[]", MaxLen: 50},
+			{Name: "line_count", Type: Int, ReadOnly: true, Required: true, Default: "0"},
+			{Name: "qty_ordered", Type: Decimal, ReadOnly: true, Required: true, Default: "0"},
+			{Name: "qty_allocated", Type: Decimal, ReadOnly: true, Required: true, Default: "0"},
+			{Name: "qty_picked", Type: Decimal, ReadOnly: true, Required: true, Default: "0"},
+			{Name: "qty_packed", Type: Decimal, ReadOnly: true, Required: true, Default: "0"},
+			{Name: "qty_shipped", Type: Decimal, ReadOnly: true, Required: true, Default: "0"},
+			{Name: "qty_received", Type: Decimal, ReadOnly: true, Required: true, Default: "0"},
+			{Name: "total_value", Type: Decimal, ReadOnly: true, Required: true, Default: "0"},
+		},
+		Unique:  [][]string{{"order_no"}, {"source", "external_ref"}},
+		Indexes: [][]string{{"status", "-id"}, {"promised_at"}},
+		Own:     []string{"created_by"},
+		Access: Access{
+			Read:   []Grant{to(plus(leaders, actor.Operator, actor.Viewer)), own(actor.Driver)},
+			Create: []Grant{to(plus(managers, actor.Operator))},
+			Update: []Grant{to(managers), Grant{Roles: []actor.Role{actor.Operator}, Scope: All}.only("status", "hold_reason", "notes")},
+			Delete: []Grant{to(managers)},
+		},
+		Counters: []Counter{{Name: "orders", By: []string{"status"}}},
+		States: &States{Field: "status", Initial: []string{"draft"}, Moves: []Move{
+			{From: []string{"draft"}, To: "confirmed", Roles: plus(managers, actor.Operator)},
+			{From: []string{"confirmed"}, To: "in_progress"},
+			{From: []string{"confirmed", "in_progress"}, To: "on_hold", Roles: managers},
+			{From: []string{"on_hold"}, To: "confirmed", Roles: managers},
+			{From: []string{"on_hold"}, To: "in_progress", Roles: managers},
+			{From: []string{"in_progress"}, To: "completed"},
+			{From: []string{"draft", "confirmed", "on_hold"}, To: "cancelled", Roles: managers},
+		}},
+	}
+}
+
+func orderLines() Resource {
+	qty := func(name string) Field {
+		return Field{Name: name, Type: Decimal, ReadOnly: true, Required: true, Default: "0", Min: "0"}
+	}
+	m := []Grant{to(plus(managers, actor.Operator))}
+	return Resource{
+		Name: "order_lines", Family: "logistics",
+		Doc: "What an order asks for, item by item, and how far each line has come.",
+		Fields: []Field{
+			{Name: "order_id", Type: UUID, Ref: "orders", Required: true, Fixed: true},
+			{Name: "line_no", Type: Int, Required: true, Min: "1", Max: "100000"},
+			{Name: "item_id", Type: UUID, Ref: "items", Required: true},
+			{Name: "uom", Format: Code, Required: true, Default: "EA", Label: "Unit"},
+			{Name: "qty_ordered", Type: Decimal, Required: true, Min: "0.0001"},
+			{Name: "qty_cancelled", Type: Decimal, Required: true, Default: "0", Min: "0"},
+			qty("qty_allocated"), qty("qty_picked"), qty("qty_packed"), qty("qty_shipped"), qty("qty_received"),
+			{Name: "unit_price", Type: Decimal, Min: "0"},
+			{Name: "lot_id", Type: UUID, Ref: "lots", Doc: "Pins the line to one lot."},
+			{Name: "min_expiry", Type: Date},
+			{Name: "disposition", OneOf: []string{"restock", "quarantine", "scrap", "refund_only"}, Doc: "Of a returned line."},
+		},
+		Unique: [][]string{{"order_id", "line_no"}},
+		Checks: []string{"qty_shipped <= qty_packed", "qty_packed <= qty_picked", "qty_picked <= qty_allocated", "qty_allocated + qty_cancelled <= qty_ordered"},
+		Own:    []string{"created_by"},
+		Access: Access{
+			Read:   []Grant{to(plus(leaders, actor.Operator, actor.Viewer)), own(actor.Driver)},
+			Create: m, Update: m, Delete: []Grant{to(managers)},
+		},
+	}
+}
+
+func pickLists() Resource {
+	return Resource{
+		Name: "pick_lists", Family: "logistics",
+		Doc: "Work for one picker: lines to fetch, in walking order.",
+		Fields: []Field{
+			{Name: "pick_no", Format: Number, Prefix: "PL", Fixed: true},
+			{Name: "strategy", Required: true, Default: "single", OneOf: []string{"single", "batch", "cluster", "wave", "zone"}},
+			{Name: "wave_no", Format: Name, MaxLen: 40},
+			{Name: "status", Required: true, Default: "draft", OneOf: []string{"draft", "released", "in_progress", "completed", "cancelled"}},
+			{Name: "assigned_worker_id", Type: UUID, Ref: "workers"},
+			{Name: "priority", Type: Int, Required: true, Default: "3", Min: "1", Max: "5"},
+			{Name: "released_at", Type: Time, ReadOnly: true},
+			{Name: "started_at", Type: Time, ReadOnly: true},
+			{Name: "completed_at", Type: Time, ReadOnly: true},
+			{Name: "route_m", Type: Decimal, Unit: "m", Min: "0"},
+		},
+		Unique:  [][]string{{"pick_no"}},
+		Indexes: [][]string{{"status", "id"}},
+		Own:     []string{"assigned_worker_id", "created_by"},
+		Access: Access{
+			Read:   []Grant{to(plus(leaders, actor.Viewer)), own(actor.Operator)},
+			Create: []Grant{to(managers)},
+			Update: []Grant{to(managers), own(actor.Operator).only("status")},
+			Delete: []Grant{to(managers)},
+		},
+		Counters: []Counter{{Name: "pick_lists", By: []string{"status"}}},
+		States: &States{Field: "status", Initial: []string{"draft"}, Moves: []Move{
+			{From: []string{"draft"}, To: "released", Roles: managers},
+			{From: []string{"released"}, To: "in_progress", Roles: plus(managers, actor.Operator)},
+			{From: []string{"in_progress"}, To: "completed", Roles: plus(managers, actor.Operator)},
+			{From: []string{"draft", "released", "in_progress"}, To: "cancelled", Roles: managers},
+		}},
+	}
+}
+
+func pickLines() Resource {
+	return Resource{
+		Name: "pick_lines", Family: "logistics",
+		Doc: "One stop of a pick list.",
+		Fields: []Field{
+			{Name: "pick_list_id", Type: UUID, Ref: "pick_lists", Required: true, Fixed: true},
+			{Name: "seq", Type: Int, Required: true, Min: "1", Max: "100000"},
+			{Name: "order_line_id", Type: UUID, Ref: "order_lines"},
+			{Name: "zone_id", Type: UUID, Ref: "zones", Required: true},
+			{Name: "item_id", Type: UUID, Ref: "items", Required: true},
+			{Name: "lot_id", Type: UUID, Ref: "lots"},
+			{Name: "serial", Format: Name, MaxLen: 64},
+			{Name: "qty", Type: Decimal, Required: true, Min: "0.0001"},
+			{Name: "qty_picked", Type: Decimal, Required: true, Default: "0", Min: "0"},
+			{Name: "target_container", Format: Name, MaxLen: 64},
+			{Name: "status", Required: true, Default: "pending", OneOf: []string{"pending", "picked", "short", "cancelled"}},
+			{Name: "short_reason", Format: Name},
+			{Name: "picked_at", Type: Time, ReadOnly: true},
+			{Name: "picked_by", Type: UUID, ReadOnly: true, Doc: "User who confirmed the line."},
+			{Name: "assigned_worker_id", Type: UUID, Ref: "workers", ReadOnly: true, Doc: "The list's picker."},
+		},
+		Unique: [][]string{{"pick_list_id", "seq"}},
+		Own:    []string{"assigned_worker_id", "created_by"},
+		Checks: []string{"qty_picked <= qty"},
+		Access: Access{
+			Read:   []Grant{to(plus(leaders, actor.Viewer)), own(actor.Operator)},
+			Create: []Grant{to(managers)},
+			Update: []Grant{to(managers), own(actor.Operator).only("status", "qty_picked", "short_reason", "target_container")},
+			Delete: []Grant{to(managers)},
+		},
+		States: &States{Field: "status", Initial: []string{"pending"}, Moves: []Move{
+			{From: []string{"pending"}, To: "picked", Roles: plus(managers, actor.Operator)},
+			{From: []string{"pending"}, To: "short", Roles: plus(managers, actor.Operator)},
+			{From: []string{"pending", "picked", "short"}, To: "cancelled", Roles: managers},
+		}},
+	}
+}
+
+func shipments() Resource {
+	return Resource{
+		Name: "shipments", Family: "logistics",
+		Doc: "Goods that travel together, out or in.",
+		Fields: []Field{
+			{Name: "shipment_no", Format: Number, Prefix: "SH", Fixed: true},
+			{Name: "direction", Required: true, Default: "outbound", Fixed: true, OneOf: []string{"outbound", "inbound"}},
+			{Name: "status", Required: true, Default: "planned", OneOf: []string{"planned", "packed", "ready", "in_transit", "arrived", "exception", "delivered", "received", "returned", "cancelled"}},
+			{Name: "order_ids", Type: Array, Required: true, Default: "[]", MaxLen: 500},
+			{Name: "carrier", Format: Code},
+			{Name: "service", Format: Name, MaxLen: 64},
+			{Name: "tracking_no", Format: Name, MaxLen: 100},
+			{Name: "sscc", Type: Array, Required: true, Default: "[]", MaxLen: 500, Label: "SSCC"},
+			{Name: "packages", Type: JSON, Required: true, Default: "[]"},
+			{Name: "driver_id", Type: UUID, Ref: "drivers"},
+			{Name: "assigned_worker_id", Type: UUID, Ref: "workers", ReadOnly: true, Doc: "The driver's worker record."},
+			{Name: "vehicle_id", Type: UUID, Ref: "vehicles"},
+			{Name: "stop_seq", Type: Int, Min: "1", Max: "10000"},
+			{Name: "origin", Type: JSON},
+			{Name: "destination", Type: JSON},
+			{Name: "planned_at", Type: Time},
+			{Name: "dispatched_at", Type: Time, ReadOnly: true},
+			{Name: "eta", Type: Time, Label: "ETA"},
+			{Name: "completed_at", Type: Time, ReadOnly: true},
+			{Name: "proof", Type: JSON, Doc: "{name, photo, signature, lat, lon}"},
+			{Name: "exception_code", Format: Code},
+			{Name: "freight_cost", Type: Decimal, Min: "0"},
+		},
+		Unique:  [][]string{{"shipment_no"}},
+		Indexes: [][]string{{"status", "id"}, {"completed_at"}},
+		Own:     []string{"assigned_worker_id"},
+		Access: Access{
+			Read:   []Grant{to(plus(leaders, actor.Operator, actor.Viewer)), own(actor.Driver)},
+			Create: []Grant{to(plus(managers, actor.Operator))},
+			Update: []Grant{to(managers), Grant{Roles: []actor.Role{actor.Operator}, Scope: All}.only("status", "tracking_no", "packages", "sscc"),
+				own(actor.Driver).only("status", "proof", "exception_code")},
+			Delete: []Grant{to(managers)},
+		},
+		Counters: []Counter{{Name: "shipments", By: []string{"status"}}},
+		States: &States{Field: "status", Initial: []string{"planned"}, Moves: []Move{
+			{From: []string{"planned"}, To: "packed", Roles: plus(managers, actor.Operator)},
+			{From: []string{"packed"}, To: "ready", Roles: plus(managers, actor.Operator)},
+			{From: []string{"ready", "planned", "exception"}, To: "in_transit", Roles: plus(managers, actor.Operator, actor.Driver)},
+			{From: []string{"in_transit"}, To: "delivered", Roles: plus(managers, actor.Operator, actor.Driver)},
+			{From: []string{"in_transit"}, To: "exception", Roles: plus(managers, actor.Operator, actor.Driver)},
+			{From: []string{"exception"}, To: "returned", Roles: managers},
+			{From: []string{"in_transit"}, To: "arrived", Roles: plus(managers, actor.Operator)},
+			{From: []string{"arrived"}, To: "received", Roles: plus(managers, actor.Operator)},
+			{From: []string{"planned", "packed", "ready"}, To: "cancelled", Roles: managers},
+		}},
+	}
+}
+
+// roadStates are the states of everything that can be taken out of service.
+var roadStates = []string{"in_service", "maintenance", "out_of_service", "retired"}
+
+func vehicles() Resource {
+	m := []Grant{to(managers)}
+	return Resource{
+		Name: "vehicles", Family: "logistics", Archives: true,
+		Doc: "Trucks and vans of the own fleet.",
+		Fields: []Field{
+			{Name: "plate", Format: Name, MaxLen: 20, Required: true},
+			{Name: "vin", Format: Code, MaxLen: 17, Label: "VIN"},
+			{Name: "kind", Format: Name, MaxLen: 40},
+			{Name: "payload_kg", Type: Decimal, Unit: "kg", Min: "0"},
+			{Name: "volume_m3", Type: Decimal, Unit: "m3", Min: "0"},
+			{Name: "odometer_km", Type: Decimal, Unit: "km", Min: "0"},
+			{Name: "inspection_due_on", Type: Date},
+			{Name: "site_id", Type: UUID, Ref: "sites"},
+			{Name: "status", Required: true, Default: "in_service", OneOf: roadStates},
+		},
+		Unique: [][]string{{"plate"}},
+		Access: Access{Read: []Grant{to(everyone)}, Create: m, Update: []Grant{to(leaders)}, Delete: m},
+		States: &States{Field: "status", Initial: roadStates, Moves: []Move{
+			{From: []string{"maintenance", "out_of_service"}, To: "in_service", Roles: leaders},
+			{From: []string{"in_service", "out_of_service"}, To: "maintenance", Roles: leaders},
+			{From: []string{"in_service", "maintenance"}, To: "out_of_service", Roles: leaders},
+			{From: []string{"in_service", "maintenance", "out_of_service"}, To: "retired", Roles: managers},
+		}},
+	}
+}
+
+func drivers() Resource {
+	m := []Grant{to(managers)}
+	return Resource{
+		Name: "drivers", Family: "logistics", Archives: true,
+		Doc: "Workers who drive shipments, with licence and whereabouts.",
+		Fields: []Field{
+			{Name: "worker_id", Type: UUID, Ref: "workers", Required: true, Fixed: true},
+			{Name: "licence_no", Format: Name, MaxLen: 40, Readers: leaders},
+			{Name: "licence_class", Format: Name, MaxLen: 20},
+			{Name: "licence_expires_on", Type: Date},
+			{Name: "vehicle_id", Type: UUID, Ref: "vehicles"},
+			{Name: "phone", Format: Name, MaxLen: 40, Readers: leaders},
+			{Name: "last_lat", Type: Float, Min: "-90", Max: "90", Readers: managers},
+			{Name: "last_lon", Type: Float, Min: "-180", Max: "180", Readers: managers},
+			{Name: "last_seen_at", Type: Time, Readers: managers},
+			{Name: "status", Required: true, Default: "available", OneOf: []string{"available", "assigned", "on_trip", "off_duty", "suspended"}},
+		},
+		Unique:  [][]string{{"worker_id"}},
+		Indexes: [][]string{{"status", "id"}},
+		Own:     []string{"worker_id"},
+		Access: Access{
+			Read:   []Grant{to(plus(leaders, actor.Operator, actor.Viewer)), own(actor.Driver)},
+			Create: m, Update: []Grant{to(leaders)}, Delete: m,
+		},
+		Counters: []Counter{{Name: "drivers", By: []string{"status"}}},
+		States: &States{Field: "status", Initial: []string{"available", "off_duty"}, Moves: []Move{
+			{From: []string{"available", "on_trip"}, To: "assigned", Roles: managers},
+			{From: []string{"assigned"}, To: "on_trip", Roles: managers},
+			{From: []string{"assigned", "on_trip", "off_duty", "suspended"}, To: "available", Roles: managers},
+			{From: []string{"available", "assigned", "on_trip"}, To: "off_duty", Roles: managers},
+			{From: []string{"available", "assigned", "on_trip", "off_duty"}, To: "suspended", Roles: leaders},
+		}},
+	}
+}

@@ -1,0 +1,79 @@
+package catalog
+
+import "holdfast/internal/actor"
+
+func people() []Resource { return []Resource{sites(), teams(), workers()} }
+
+func sites() Resource {
+	m := []Grant{to(admins)}
+	return Resource{
+		Name: "sites", Family: "people", Archives: true,
+		Doc: "Establishments: the unit that safety rates and statutory forms are kept for.",
+		Fields: []Field{
+			{Name: "code", Format: Code, Required: true},
+			{Name: "name", Format: Name, Required: true},
+			{Name: "gln", Format: Code, MaxLen: 13, Label: "GLN"},
+			{Name: "address"},
+			{Name: "city", Format: Name},
+			{Name: "state", Format: Name, MaxLen: 40},
+			{Name: "zip", Format: Name, MaxLen: 20, Label: "Postal code"},
+			{Name: "country", Format: Country},
+			{Name: "timezone", Format: IANA, Label: "Time zone"},
+			{Name: "company_name", Format: Name},
+			{Name: "ein", Format: Code, MaxLen: 9, Label: "EIN"},
+			{Name: "naics", Format: Code, MaxLen: 6, Label: "NAICS"},
+			{Name: "industry_description", Format: Name},
+			{Name: "establishment_type", Type: Int, Min: "1", Max: "3"},
+		},
+		Unique: [][]string{{"code"}},
+		Access: Access{Read: []Grant{to(everyone)}, Create: m, Update: m, Delete: m},
+	}
+}
+
+func teams() Resource {
+	return Resource{
+		Name: "teams", Family: "people", Archives: true,
+		Doc: "People who work together.",
+		Fields: []Field{
+			{Name: "code", Format: Code, Required: true},
+			{Name: "name", Format: Name, Required: true},
+			{Name: "lead_user_id", Type: UUID},
+			{Name: "site_id", Type: UUID, Ref: "sites"},
+		},
+		Unique: [][]string{{"code"}},
+		Access: master(),
+	}
+}
+
+func workers() Resource {
+	return Resource{
+		Name: "workers", Family: "people", Archives: true,
+		Doc: "People who work here, whether or not they sign in.",
+		Fields: []Field{
+			{Name: "employee_no", Format: Name, MaxLen: 40, Required: true, Label: "Employee number"},
+			{Name: "name", Format: Name, Required: true, Readers: plus(leaders, actor.Driver)},
+			{Name: "job_title", Format: Name},
+			{Name: "team_id", Type: UUID, Ref: "teams"},
+			{Name: "site_id", Type: UUID, Ref: "sites"},
+			{Name: "employment", Required: true, Default: "employee", OneOf: []string{"employee", "agency", "contractor"}},
+			{Name: "hired_on", Type: Date, Readers: leaders},
+			{Name: "left_on", Type: Date, Readers: leaders},
+			{Name: "user_id", Type: UUID, Doc: "The user who signs in as this worker."},
+			{Name: "birth_year", Type: Int, Min: "1900", Max: "2100", Readers: officers},
+			{Name: "status", Required: true, Default: "active", OneOf: []string{"active", "on_leave", "left"}},
+		},
+		Unique:  [][]string{{"employee_no"}},
+		Indexes: [][]string{{"user_id"}},
+		Own:     []string{"user_id"},
+		Access: Access{
+			Read:   []Grant{to(plus(leaders, actor.Operator, actor.Viewer)), own(actor.Driver)},
+			Create: []Grant{to(managers)}, Update: []Grant{to(leaders)}, Delete: []Grant{to(managers)},
+		},
+		Counters: []Counter{{Name: "workers", By: []string{"status"}}},
+		States: &States{Field: "status", Initial: []string{"active", "on_leave", "left"}, Moves: []Move{
+			{From: []string{"active"}, To: "on_leave", Roles: leaders},
+			{From: []string{"on_leave", "left"}, To: "active", Roles: leaders},
+			{From: []string{"active", "on_leave"}, To: "left", Roles: leaders},
+		}},
+	}
+}

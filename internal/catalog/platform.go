@@ -1,0 +1,172 @@
+package catalog
+
+import "holdfast/internal/actor"
+
+func platform() []Resource {
+	return []Resource{tenants(), members(), invitations(), settings(), importJobs(), audit()}
+}
+
+func tenants() Resource {
+	return Resource{
+		Name: "tenants", Family: "platform", Root: true,
+		Doc: "The organisation itself: one row, the caller's own.",
+		Fields: []Field{
+			{Name: "name", Format: Name, Required: true},
+			{Name: "slug", Format: Code, Required: true},
+			{Name: "plan", Required: true, Default: "standard", OneOf: []string{"standard", "enterprise", "custom"}},
+			{Name: "status", Required: true, Default: "active", OneOf: []string{"active", "suspended", "closed"}},
+			{Name: "timezone", Format: IANA, Required: true, Default: "UTC", Label: "Time zone"},
+			{Name: "country", Format: Country},
+			{Name: "currency", Format: Money, Required: true, Default: "EUR"},
+			{Name: "jurisdictions", Type: Array, Required: true, Default: "[]", OneOf: []string{"US", "EU", "Global"}},
+			{Name: "join_policy", Required: true, Default: "invite", OneOf: []string{"invite", "domain", "open"}},
+			{Name: "email_domains", Type: Array, Required: true, Default: "[]", MaxLen: 50},
+			{Name: "gs1_company_prefix", Format: Code, MaxLen: 12, Label: "GS1 company prefix"},
+		},
+		Unique: [][]string{{"slug"}},
+		Access: Access{
+			Read:   []Grant{to(everyone)},
+			Update: []Grant{to(admins).only("name", "timezone", "country", "currency", "jurisdictions", "join_policy", "gs1_company_prefix")},
+		},
+	}
+}
+
+func members() Resource {
+	return Resource{
+		Name: "members", Family: "platform",
+		Doc: "Who belongs to the tenant, and as what. The only source of tenancy.",
+		Fields: []Field{
+			{Name: "user_id", Type: UUID, Required: true, Fixed: true},
+			{Name: "email", Format: Email, Fixed: true},
+			{Name: "role", Required: true, OneOf: roleNames()},
+			{Name: "status", Required: true, Default: "active", OneOf: []string{"invited", "active", "suspended"}},
+			{Name: "worker_id", Type: UUID, Ref: "workers"},
+			{Name: "zone_ids", Type: Array, Required: true, Default: "[]", MaxLen: 500, Doc: "Zones an operator or driver is limited to; empty = all."},
+			{Name: "joined_at", Type: Time, ReadOnly: true},
+		},
+		Unique: [][]string{{"user_id"}},
+		Own:    []string{"user_id"},
+		Access: Access{
+			Read:   []Grant{to(leaders), own(actor.Operator, actor.Driver, actor.Viewer)},
+			Update: []Grant{to(admins)},
+			Delete: []Grant{to(admins)},
+		},
+	}
+}
+
+func invitations() Resource {
+	return Resource{
+		Name: "invitations", Family: "platform",
+		Doc: "Standing offers of membership, sent by mail.",
+		Fields: []Field{
+			{Name: "email", Format: Email, Required: true, Fixed: true},
+			{Name: "role", Required: true, Fixed: true, OneOf: roleNames()},
+			{Name: "status", Required: true, Default: "pending", OneOf: []string{"pending", "accepted", "revoked", "expired"}},
+			{Name: "token_hash", Format: Name, ReadOnly: true, Readers: nobody},
+			{Name: "invited_by", Type: UUID, ReadOnly: true},
+			{Name: "expires_at", Type: Time, ReadOnly: true},
+			{Name: "accepted_at", Type: Time, ReadOnly: true},
+		},
+		Indexes: [][]string{{"email"}},
+		Access: Access{
+			Read:   []Grant{to(leaders)},
+			Create: []Grant{to(admins)},
+			Update: []Grant{to(admins).only("status")},
+		},
+		States: &States{Field: "status", Initial: []string{"pending"}, Moves: []Move{
+			{From: []string{"pending"}, To: "revoked", Roles: admins},
+			{From: []string{"pending"}, To: "accepted"},
+			{From: []string{"pending"}, To: "expired"},
+		}},
+	}
+}
+
+func settings() Resource {
+	m := []Grant{to(admins)}
+	return Resource{
+		Name: "settings", Family: "platform",
+		Doc: "Tenant settings: one JSON value per key.",
+		Fields: []Field{
+			{Name: "section", Required: true, Default: "general", OneOf: []string{"general", "stock", "picking", "scoring", "safety", "engagement", "import", "security", "webhooks"}},
+			{Name: "key", Format: Code, Required: true},
+			{Name: "value", Type: JSON, Required: true},
+		},
+		Unique: [][]string{{"key"}},
+		Access: Access{Read: []Grant{to(leaders)}, Create: m, Update: m, Delete: m},
+	}
+}
+
+func importJobs() Resource {
+	return Resource{
+		Name: "import_jobs", Family: "platform",
+		Doc: "A file on its way into the records: uploaded, checked, applied, rolled back.",
+		Fields: []Field{
+			{Name: "job_no", Format: Number, Prefix: "IM", Fixed: true},
+			{Name: "target", Required: true, Fixed: true, OneOf: []string{"items", "zones", "lots", "stock_movements", "incidents"}},
+			{Name: "file_name", Format: Name, ReadOnly: true},
+			{Name: "file_type", ReadOnly: true, OneOf: []string{"csv", "tsv"}},
+			{Name: "size", Type: Int, Unit: "B", ReadOnly: true},
+			{Name: "sha256", Format: Name, MaxLen: 64, ReadOnly: true},
+			{Name: "encoding", Format: Name, MaxLen: 40, ReadOnly: true},
+			{Name: "delimiter", Format: Plain, MaxLen: 4, ReadOnly: true},
+			{Name: "mapping", Type: JSON, Doc: "{field: header}; guessed from the header line when absent."},
+			{Name: "options", Type: JSON, Required: true, Default: "{}"},
+			{Name: "total_rows", Type: Int, ReadOnly: true, Required: true, Default: "0"},
+			{Name: "valid_rows", Type: Int, ReadOnly: true, Required: true, Default: "0"},
+			{Name: "invalid_rows", Type: Int, ReadOnly: true, Required: true, Default: "0"},
+			{Name: "imported_count", Type: Int, ReadOnly: true, Required: true, Default: "0"},
+			{Name: "rolled_back_count", Type: Int, ReadOnly: true, Required: true, Default: "0"},
+			{Name: "message", ReadOnly: true},
+			{Name: "blob_key", Format: Name, ReadOnly: true, Readers: nobody},
+			{Name: "lease_until", Type: Time, ReadOnly: true, Readers: nobody},
+			{Name: "status", ReadOnly: true, Required: true, Default: "created",
+				OneOf: []string{"created", "uploaded", "processing", "ready", "applying", "completed", "failed", "cancelled", "rolling_back", "rolled_back"}},
+			{Name: "processed_at", Type: Time, ReadOnly: true},
+			{Name: "applied_at", Type: Time, ReadOnly: true},
+			{Name: "rolled_back_at", Type: Time, ReadOnly: true},
+		},
+		Unique:  [][]string{{"job_no"}},
+		Indexes: [][]string{{"sha256"}},
+		Own:     []string{"created_by"},
+		Access: Access{
+			Read:   []Grant{to(leaders)},
+			Create: []Grant{to(leaders)},
+			Update: []Grant{to(leaders).only("mapping", "options")},
+		},
+		Counters: []Counter{
+			{Name: "import_jobs", By: []string{"status"}},
+			{Name: "import_jobs.imported", By: []string{"status"}, Sum: "imported_count"},
+		},
+	}
+}
+
+func audit() Resource {
+	return Resource{
+		Name: "audit", Family: "platform", AppendOnly: true, Bare: true,
+		Doc: "Who did what, when, to which record.",
+		Fields: []Field{
+			{Name: "at", Type: Time, Required: true, ReadOnly: true},
+			{Name: "actor_user_id", Type: UUID, ReadOnly: true},
+			{Name: "key_id", Format: Name, ReadOnly: true},
+			{Name: "action", Format: Name, Required: true, ReadOnly: true},
+			{Name: "entity_type", Format: Name, ReadOnly: true},
+			{Name: "entity_id", Type: UUID, ReadOnly: true},
+			{Name: "outcome", Format: Name, ReadOnly: true, Required: true, Default: "ok"},
+			{Name: "before", Type: JSON, ReadOnly: true},
+			{Name: "after", Type: JSON, ReadOnly: true},
+			{Name: "details", Type: JSON, ReadOnly: true},
+			{Name: "address", Format: Name, ReadOnly: true},
+			{Name: "request_id", Format: Name, ReadOnly: true},
+		},
+		Indexes: [][]string{{"at"}, {"entity_id"}},
+		Access:  Access{Read: []Grant{to(admins)}},
+	}
+}
+
+func roleNames() []string {
+	out := make([]string, len(actor.Members))
+	for i, r := range actor.Members {
+		out[i] = string(r)
+	}
+	return out
+}

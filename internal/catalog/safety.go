@@ -1,0 +1,163 @@
+package catalog
+
+import "holdfast/internal/actor"
+
+func safety() []Resource { return []Resource{incidents(), actions(), checklistRuns()} }
+
+var severities = []string{"low", "medium", "high", "critical"}
+
+func incidents() Resource {
+	return Resource{
+		Name: "incidents", Family: "safety",
+		Doc: "Anything that hurt, damaged or could have: one record with a kind.",
+		Fields: []Field{
+			{Name: "incident_no", Format: Number, Prefix: "IN", Fixed: true},
+			{Name: "kind", Required: true, OneOf: []string{"injury", "illness", "near_miss", "hazard", "property_damage", "environmental", "fire", "security"}},
+			{Name: "severity", Required: true, Default: "low", OneOf: severities},
+			{Name: "potential_severity", OneOf: severities},
+			{Name: "status", Required: true, Default: "reported", OneOf: []string{"reported", "triaged", "investigating", "action_pending", "closed", "void"}},
+			{Name: "title", Format: Name, Required: true},
+			{Name: "description"},
+			{Name: "immediate_action"},
+			{Name: "occurred_at", Type: Time, Required: true},
+			{Name: "occurred_tz", Format: IANA, Label: "Time zone"},
+			{Name: "reported_at", Type: Time, Fixed: true, Doc: "Now when absent."},
+			{Name: "reported_by", Type: UUID, Fixed: true, Readers: leaders, Doc: "User who reported; null when anonymous."},
+			{Name: "anonymous", Type: Bool, Required: true, Default: "false", Fixed: true},
+			{Name: "site_id", Type: UUID, Ref: "sites"},
+			{Name: "zone_id", Type: UUID, Ref: "zones"},
+			{Name: "entities", Type: JSON, Required: true, Default: "[]", Readers: leaders, Doc: "Array of {entity_type, entity_id, role}."},
+			{Name: "category_tags", Type: Array, Required: true, Default: "[]", MaxLen: 20},
+			{Name: "likelihood", Type: Int, Min: "1", Max: "5"},
+			{Name: "risk_rating", Type: Int, ReadOnly: true, Doc: "Severity (1-4) x likelihood (1-5)."},
+			{Name: "lat", Type: Float, Min: "-90", Max: "90"},
+			{Name: "lon", Type: Float, Min: "-180", Max: "180"},
+			{Name: "attachments", Type: JSON, Required: true, Default: "[]"},
+			{Name: "duplicate_of", Type: UUID, Ref: "incidents"},
+			{Name: "void_reason", Format: Name},
+			{Name: "root_causes", Type: JSON, Required: true, Default: "[]", Readers: leaders},
+			{Name: "lessons"},
+			{Name: "lead_user_id", Type: UUID},
+			{Name: "due_on", Type: Date},
+			{Name: "closed_at", Type: Time, ReadOnly: true},
+			{Name: "external_ref", Format: Name, MaxLen: 100},
+		},
+		Unique:  [][]string{{"incident_no"}, {"external_ref"}},
+		Indexes: [][]string{{"reported_at", "kind", "severity", "status"}, {"status", "id"}, {"occurred_at"}},
+		Own:     []string{"reported_by", "created_by"},
+		Access: Access{
+			Read:   []Grant{to(plus(leaders, actor.Viewer)), own(floor...)},
+			Create: []Grant{to(plus(leaders, floor...))},
+			Update: []Grant{to(leaders)},
+		},
+		Counters: []Counter{{Name: "incidents", By: []string{"status", "severity", "kind"}}},
+		States: &States{Field: "status", Initial: []string{"reported"}, Moves: []Move{
+			{From: []string{"reported"}, To: "triaged", Roles: leaders},
+			{From: []string{"reported", "triaged"}, To: "void", Roles: officers},
+			{From: []string{"triaged"}, To: "investigating", Roles: officers},
+			{From: []string{"triaged", "investigating"}, To: "action_pending", Roles: officers},
+			{From: []string{"reported", "triaged", "investigating", "action_pending"}, To: "closed", Roles: officers},
+			{From: []string{"closed"}, To: "investigating", Roles: officers},
+		}},
+		Import: &Import{
+			Key: []string{"external_ref"},
+			Fields: []string{"external_ref", "kind", "severity", "potential_severity", "title", "description", "occurred_at", "reported_at", "zone_id", "site_id",
+				"category_tags", "immediate_action", "lat", "lon"},
+			Synonyms: map[string][]string{
+				"external_ref":       {"incident number", "case number", "report number", "id"},
+				"kind":               {"type", "incident type", "incident types"},
+				"severity":           {"accident level", "level", "schwere", "gravite"},
+				"potential_severity": {"potential accident level"},
+				"title":              {"critical risk", "risco critico", "what happened", "summary", "event"},
+				"description":        {"narrative", "details", "beschreibung", "descricao"},
+				"occurred_at":        {"data", "date", "incident date", "event date", "occurred", "datum"},
+				"reported_at":        {"reported date", "reported"},
+				"zone_id":            {"zone", "location", "local"},
+				"site_id":            {"site", "establishment"},
+				"category_tags":      {"category", "tags"},
+				"lat":                {"latitude"},
+				"lon":                {"longitude"},
+			},
+		},
+	}
+}
+
+func actions() Resource {
+	return Resource{
+		Name: "actions", Family: "safety",
+		Doc: "Corrective and preventive actions, with a person and a date.",
+		Fields: []Field{
+			{Name: "action_no", Format: Number, Prefix: "AC", Fixed: true},
+			{Name: "title", Format: Name, Required: true},
+			{Name: "description"},
+			{Name: "type", Required: true, Default: "corrective", OneOf: []string{"corrective", "preventive", "containment"}},
+			{Name: "source", Required: true, Default: "manual", OneOf: []string{"incident", "checklist_answer", "compliance_event", "score", "talk", "manual"}},
+			{Name: "incident_id", Type: UUID, Ref: "incidents"},
+			{Name: "source_id", Type: UUID},
+			{Name: "control_level", OneOf: []string{"eliminate", "substitute", "engineer", "administrate", "ppe"}, Doc: "Hierarchy of controls, ISO 45001 8.1.2."},
+			{Name: "priority", Required: true, Default: "medium", OneOf: severities},
+			{Name: "status", Required: true, Default: "open", OneOf: []string{"open", "in_progress", "done", "verified", "cancelled"}},
+			{Name: "assignee_user_id", Type: UUID},
+			{Name: "verifier_user_id", Type: UUID},
+			{Name: "due_on", Type: Date, Doc: "End of this local day."},
+			{Name: "due_at", Type: Time, Doc: "Exact moment; filled from due_on when that is given."},
+			{Name: "completed_at", Type: Time, ReadOnly: true},
+			{Name: "verified_at", Type: Time, ReadOnly: true},
+			{Name: "effectiveness", OneOf: []string{"effective", "not_effective"}},
+			{Name: "review_on", Type: Date},
+			{Name: "evidence", Type: JSON, Required: true, Default: "[]"},
+			{Name: "follows_id", Type: UUID, Ref: "actions"},
+			{Name: "cancel_reason", Format: Name},
+		},
+		Unique:  [][]string{{"action_no"}},
+		Indexes: [][]string{{"status", "due_at"}},
+		Own:     []string{"assignee_user_id", "verifier_user_id", "created_by"},
+		Access: Access{
+			Read:   []Grant{to(plus(leaders, actor.Viewer)), own(floor...)},
+			Create: []Grant{to(plus(leaders, floor...))},
+			Update: []Grant{to(leaders), own(floor...).only("status", "evidence", "description")},
+			Delete: []Grant{to(officers)},
+		},
+		Counters: []Counter{{Name: "actions", By: []string{"status"}}},
+		States: &States{Field: "status", Initial: []string{"open"}, Moves: []Move{
+			{From: []string{"open"}, To: "in_progress", Roles: plus(leaders, floor...)},
+			{From: []string{"open", "in_progress"}, To: "done", Roles: plus(leaders, floor...)},
+			{From: []string{"done"}, To: "verified", Roles: plus(leaders, floor...)},
+			{From: []string{"done"}, To: "in_progress", Roles: plus(leaders, floor...)},
+			{From: []string{"open", "in_progress"}, To: "cancelled", Roles: officers},
+		}},
+	}
+}
+
+func checklistRuns() Resource {
+	return Resource{
+		Name: "checklist_runs", Family: "safety",
+		Doc: "One inspection: due, done or missed.",
+		Fields: []Field{
+			{Name: "title", Format: Name, Required: true},
+			{Name: "zone_id", Type: UUID, Ref: "zones"},
+			{Name: "assignee_user_id", Type: UUID},
+			{Name: "due_at", Type: Time, Required: true},
+			{Name: "grace_minutes", Type: Int, Unit: "min", Required: true, Default: "0", Min: "0", Max: "10080"},
+			{Name: "started_at", Type: Time, ReadOnly: true},
+			{Name: "completed_at", Type: Time, ReadOnly: true},
+			{Name: "completed_by", Type: UUID, ReadOnly: true},
+			{Name: "on_time", Type: Bool, ReadOnly: true, Doc: "Completed by due_at + grace_minutes; null until completed."},
+			{Name: "score", Type: Decimal, Unit: "percent", Min: "0", Max: "100"},
+			{Name: "status", Required: true, Default: "scheduled", OneOf: []string{"scheduled", "in_progress", "completed", "missed", "cancelled"}},
+		},
+		Indexes: [][]string{{"due_at", "status", "on_time"}},
+		Own:     []string{"assignee_user_id", "completed_by", "created_by"},
+		Access: Access{
+			Read:   []Grant{to(plus(leaders, actor.Operator, actor.Viewer)), own(actor.Driver)},
+			Create: []Grant{to(plus(leaders, floor...))},
+			Update: []Grant{to(plus(leaders, actor.Operator)), own(actor.Driver)},
+		},
+		States: &States{Field: "status", Initial: []string{"scheduled"}, Moves: []Move{
+			{From: []string{"scheduled"}, To: "in_progress", Roles: plus(leaders, floor...)},
+			{From: []string{"scheduled", "in_progress"}, To: "completed", Roles: plus(leaders, floor...)},
+			{From: []string{"scheduled", "in_progress"}, To: "missed"},
+			{From: []string{"scheduled", "in_progress"}, To: "cancelled", Roles: leaders},
+		}},
+	}
+}

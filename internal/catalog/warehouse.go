@@ -1,0 +1,238 @@
+package catalog
+
+import "holdfast/internal/actor"
+
+func warehouse() []Resource {
+	return []Resource{zones(), items(), lots(), stockLevels(), stockMovements()}
+}
+
+func zones() Resource {
+	return Resource{
+		Name: "zones", Family: "warehouse", Archives: true,
+		Doc: "Places that hold stock or people: a tree of areas, aisles, racks and bins.",
+		Fields: []Field{
+			{Name: "code", Format: Code, Required: true},
+			{Name: "name", Format: Name, Required: true},
+			{Name: "site_id", Type: UUID, Ref: "sites"},
+			{Name: "parent_id", Type: UUID, Ref: "zones", Doc: "The zone this one lies in; at most six levels, no cycles."},
+			{Name: "kind", Required: true, Default: "bin", OneOf: []string{"area", "aisle", "rack", "bin", "dock", "staging", "quarantine", "virtual"}},
+			{Name: "x", Type: Decimal, Unit: "m", Required: true, Default: "0"},
+			{Name: "y", Type: Decimal, Unit: "m", Required: true, Default: "0"},
+			{Name: "z", Type: Decimal, Unit: "m", Required: true, Default: "0"},
+			{Name: "max_capacity", Type: Decimal, Required: true, Default: "0", Min: "0", Doc: "Capacity units the zone holds; 0 = unlimited."},
+			{Name: "max_weight_kg", Type: Decimal, Unit: "kg", Min: "0"},
+			{Name: "pick_sequence", Type: Int, Required: true, Default: "0"},
+			{Name: "storage_class", Required: true, Default: "ambient", OneOf: storageClasses},
+			{Name: "mix_policy", Required: true, Default: "any", OneOf: []string{"any", "same_item", "same_lot", "empty_only"}},
+			{Name: "hazard_tags", Type: Array, Required: true, Default: "[]", MaxLen: 50},
+			{Name: "status", Required: true, Default: "active", OneOf: []string{"active", "blocked", "archived"}},
+			{Name: "load_units", Type: Decimal, ReadOnly: true, Required: true, Default: "0", Doc: "Capacity units now held here and below."},
+			{Name: "utilization", Type: Decimal, Unit: "percent", ReadOnly: true, Doc: "100 x load_units / max_capacity, one decimal; null when unlimited, over 100 when overfull."},
+		},
+		Unique:   [][]string{{"code"}},
+		Zoned:    "id",
+		Access:   master(),
+		Counters: []Counter{{Name: "zones", By: []string{"status"}}},
+		States: &States{Field: "status", Initial: []string{"active", "blocked"}, Moves: []Move{
+			{From: []string{"active"}, To: "blocked", Roles: managers},
+			{From: []string{"blocked", "archived"}, To: "active", Roles: managers},
+			{From: []string{"active", "blocked"}, To: "archived", Roles: managers},
+		}},
+		Import: &Import{
+			Key:    []string{"code"},
+			Fields: []string{"code", "name", "kind", "x", "y", "z", "max_capacity", "max_weight_kg", "pick_sequence", "storage_class", "status"},
+			Synonyms: map[string][]string{
+				"code":          {"location number", "locationnumber", "location code", "bin code", "zone code", "bin", "lagerplatz", "emplacement"},
+				"name":          {"location name", "bin location", "zone name", "bezeichnung", "nom"},
+				"max_capacity":  {"capacity", "kapazitaet", "capacite"},
+				"pick_sequence": {"sequence", "pick order"},
+			},
+		},
+	}
+}
+
+var storageClasses = []string{"ambient", "cool", "frozen", "hazmat", "secure"}
+
+func items() Resource {
+	return Resource{
+		Name: "items", Family: "warehouse", Archives: true,
+		Doc: "Inventory items: what is stored, counted in its base unit of measure.",
+		Fields: []Field{
+			{Name: "sku", Format: Name, MaxLen: 64, Required: true, Label: "SKU"},
+			{Name: "name", Format: Name, Required: true},
+			{Name: "description"},
+			{Name: "category", Format: Name},
+			{Name: "base_uom", Format: Code, Required: true, Default: "EA", Label: "Base unit", Doc: "UN/CEFACT Recommendation 20 code."},
+			{Name: "barcodes", Type: JSON, Required: true, Default: "[]", Doc: "Array of {value, type, uom}."},
+			{Name: "gtin", Format: GTIN, Label: "GTIN"},
+			{Name: "tracking", Required: true, Default: "none", OneOf: []string{"none", "lot", "serial"}},
+			{Name: "has_expiry", Type: Bool, Required: true, Default: "false"},
+			{Name: "shelf_life_days", Type: Int, Unit: "d", Min: "0", Max: "36500"},
+			{Name: "min_remaining_days", Type: Int, Unit: "d", Min: "0", Max: "36500"},
+			{Name: "unit_cost", Type: Decimal, Required: true, Default: "0", Min: "0"},
+			{Name: "price", Type: Decimal, Min: "0"},
+			{Name: "weight_kg", Type: Decimal, Unit: "kg", Min: "0"},
+			{Name: "length_mm", Type: Decimal, Unit: "mm", Min: "0"},
+			{Name: "width_mm", Type: Decimal, Unit: "mm", Min: "0"},
+			{Name: "height_mm", Type: Decimal, Unit: "mm", Min: "0"},
+			{Name: "capacity_units", Type: Decimal, Required: true, Default: "1", Min: "0", Doc: "Capacity units one base unit takes in a zone."},
+			{Name: "reorder_point", Type: Decimal, Required: true, Default: "0", Min: "0"},
+			{Name: "safety_stock", Type: Decimal, Min: "0"},
+			{Name: "max_stock", Type: Decimal, Min: "0"},
+			{Name: "reorder_qty", Type: Decimal, Min: "0"},
+			{Name: "lead_time_days", Type: Int, Unit: "d", Min: "0", Max: "3650"},
+			{Name: "abc_class", OneOf: []string{"A", "B", "C"}, Label: "ABC class"},
+			{Name: "storage_class", Required: true, Default: "ambient", OneOf: storageClasses},
+			{Name: "hazmat_un", Format: Code, Label: "UN number"},
+			{Name: "status", Required: true, Default: "active", OneOf: []string{"draft", "active", "discontinued"}},
+			{Name: "on_hand", Type: Decimal, ReadOnly: true, Required: true, Default: "0", Doc: "Sum of the item's stock levels."},
+			{Name: "available", Type: Decimal, ReadOnly: true, Required: true, Default: "0", Doc: "Quantity less reservations, over stock in status available."},
+			{Name: "stock_value", Type: Decimal, ReadOnly: true, Required: true, Default: "0", Doc: "on_hand x unit_cost, in the tenant's currency."},
+			{Name: "low_stock", Type: Bool, ReadOnly: true, Required: true, Default: "false", Doc: "reorder_point > 0 and available <= reorder_point."},
+		},
+		Unique:  [][]string{{"sku"}},
+		Indexes: [][]string{{"name"}, {"category", "sku"}, {"gtin"}},
+		Access:  master(),
+		Counters: []Counter{
+			{Name: "items", By: []string{"status", "low_stock"}},
+			{Name: "items.stock_value", Sum: "stock_value"},
+		},
+		States: &States{Field: "status", Initial: []string{"active", "draft", "discontinued"}, Moves: []Move{
+			{From: []string{"draft", "discontinued"}, To: "active", Roles: managers},
+			{From: []string{"draft", "active"}, To: "discontinued", Roles: managers},
+		}},
+		Import: &Import{
+			Key: []string{"sku"},
+			Fields: []string{"sku", "name", "description", "category", "base_uom", "gtin", "tracking", "has_expiry", "shelf_life_days", "unit_cost", "price",
+				"weight_kg", "length_mm", "width_mm", "height_mm", "capacity_units", "reorder_point", "safety_stock", "max_stock", "reorder_qty", "lead_time_days",
+				"abc_class", "storage_class", "hazmat_un", "status"},
+			Synonyms: map[string][]string{
+				"sku":            {"product code", "productcode", "item code", "item number", "item no", "stock code", "stockcode", "article", "article number", "artikelnummer", "reference"},
+				"name":           {"product", "product name", "item name", "title", "bezeichnung", "designation"},
+				"description":    {"long description", "beschreibung"},
+				"category":       {"product category", "kategorie", "categorie"},
+				"base_uom":       {"unit of measure", "uom", "unit", "einheit", "unite"},
+				"gtin":           {"ean", "upc", "barcode"},
+				"unit_cost":      {"unit cost", "cost", "price per unit", "kosten", "cout"},
+				"price":          {"unit price", "sales price", "preis", "prix"},
+				"reorder_point":  {"min quantity", "minimum quantity", "min", "reorder level", "meldebestand"},
+				"reorder_qty":    {"reorder quantity"},
+				"max_stock":      {"max quantity", "maximum quantity", "max"},
+				"lead_time_days": {"expected lead time days", "lead time", "lead time days"},
+				"has_expiry":     {"lot and expiry control", "lotandexpirycontrol", "expiry control"},
+			},
+		},
+	}
+}
+
+func lots() Resource {
+	return Resource{
+		Name: "lots", Family: "warehouse", Archives: true,
+		Doc: "Batches of one item that share origin and expiry.",
+		Fields: []Field{
+			{Name: "item_id", Type: UUID, Ref: "items", Required: true, Fixed: true},
+			{Name: "lot_no", Format: Name, MaxLen: 64, Required: true, Label: "Lot number"},
+			{Name: "manufactured_on", Type: Date},
+			{Name: "expires_on", Type: Date},
+			{Name: "best_before", Type: Date},
+			{Name: "supplier", Format: Name},
+			{Name: "status", Required: true, Default: "released", OneOf: []string{"released", "quarantine", "recalled", "expired"}},
+		},
+		Unique:  [][]string{{"item_id", "lot_no"}},
+		Indexes: [][]string{{"expires_on"}},
+		Access:  master(),
+		States: &States{Field: "status", Initial: []string{"released", "quarantine"}, Moves: []Move{
+			{From: []string{"released"}, To: "quarantine", Roles: managers},
+			{From: []string{"quarantine"}, To: "released", Roles: managers},
+			{From: []string{"released", "quarantine", "expired"}, To: "recalled", Roles: managers},
+			{From: []string{"released", "quarantine"}, To: "expired"},
+		}},
+		Import: &Import{
+			Key:    []string{"item_id", "lot_no"},
+			Fields: []string{"item_id", "lot_no", "manufactured_on", "expires_on", "best_before", "supplier", "status"},
+			Synonyms: map[string][]string{
+				"item_id":    {"sku", "product code", "productcode", "item code", "item"},
+				"lot_no":     {"lot", "lot number", "batch", "batch number", "charge"},
+				"expires_on": {"expiration date", "expiry", "expiry date", "use by", "verfallsdatum"},
+				"supplier":   {"manufacturer", "vendor", "lieferant"},
+			},
+		},
+	}
+}
+
+func stockLevels() Resource {
+	return Resource{
+		Name: "stock_levels", Family: "warehouse",
+		Doc: "Quantity of one item at one place: the running sum of its movements, never written directly.",
+		Fields: []Field{
+			{Name: "zone_id", Type: UUID, Ref: "zones", Required: true, ReadOnly: true},
+			{Name: "item_id", Type: UUID, Ref: "items", Required: true, ReadOnly: true},
+			{Name: "lot_id", Type: UUID, Ref: "lots", ReadOnly: true},
+			{Name: "serial", Format: Name, MaxLen: 64, ReadOnly: true},
+			{Name: "owner_id", Type: UUID, ReadOnly: true, Doc: "Goods owner; null = the tenant itself."},
+			{Name: "lpn", Format: Name, MaxLen: 64, ReadOnly: true, Label: "License plate"},
+			{Name: "stock_status", ReadOnly: true, Required: true, Default: "available", OneOf: stockStatuses},
+			{Name: "stock_key", ReadOnly: true, Required: true, Format: Name, MaxLen: 400, Doc: "The seven parts above as one text: nulls must collide in a unique key."},
+			{Name: "quantity", Type: Decimal, ReadOnly: true, Required: true, Default: "0", Min: "0"},
+			{Name: "reserved", Type: Decimal, ReadOnly: true, Required: true, Default: "0", Min: "0"},
+			{Name: "last_counted_at", Type: Time, ReadOnly: true},
+		},
+		Unique: [][]string{{"stock_key"}},
+		Checks: []string{"quantity >= 0", "reserved >= 0", "reserved <= quantity"},
+		Zoned:  "zone_id",
+		Access: Access{Read: []Grant{to(everyone)}},
+	}
+}
+
+var stockStatuses = []string{"available", "quarantine", "damaged", "hold"}
+
+func stockMovements() Resource {
+	return Resource{
+		Name: "stock_movements", Family: "warehouse", AppendOnly: true,
+		Doc: "The ledger: every change of stock, append-only. No from zone = supplier or gain; no to zone = customer or loss.",
+		Fields: []Field{
+			{Name: "occurred_at", Type: Time, Doc: "When it happened; now when absent, never in the future."},
+			{Name: "type", Required: true, OneOf: []string{"receipt", "putaway", "transfer", "replenish", "pick", "unpick", "pack", "ship", "return_in",
+				"adjust_gain", "adjust_loss", "count_gain", "count_loss", "scrap", "status_change", "opening", "import"}},
+			{Name: "item_id", Type: UUID, Ref: "items", Required: true},
+			{Name: "lot_id", Type: UUID, Ref: "lots"},
+			{Name: "serial", Format: Name, MaxLen: 64},
+			{Name: "owner_id", Type: UUID},
+			{Name: "lpn", Format: Name, MaxLen: 64, Label: "License plate"},
+			{Name: "from_zone_id", Type: UUID, Ref: "zones"},
+			{Name: "to_zone_id", Type: UUID, Ref: "zones"},
+			{Name: "from_status", Required: true, Default: "available", OneOf: stockStatuses},
+			{Name: "to_status", Required: true, Default: "available", OneOf: stockStatuses},
+			{Name: "quantity", Type: Decimal, Required: true, Min: "0.0001"},
+			{Name: "uom", Format: Code, Label: "Unit"},
+			{Name: "uom_quantity", Type: Decimal, Min: "0.0001"},
+			{Name: "unit_cost", Type: Decimal, Min: "0"},
+			{Name: "reason_code", Format: Name, MaxLen: 64},
+			{Name: "ref_type", Format: Name, MaxLen: 40},
+			{Name: "ref_id", Type: UUID},
+			{Name: "worker_id", Type: UUID, Ref: "workers"},
+			{Name: "idempotency_key", Format: Name, MaxLen: 200},
+			{Name: "reversal_of", Type: UUID, Ref: "stock_movements"},
+			{Name: "import_job_id", Type: UUID, ReadOnly: true},
+		},
+		Unique:  [][]string{{"idempotency_key"}},
+		Indexes: [][]string{{"item_id", "-occurred_at"}, {"occurred_at", "item_id", "type", "quantity"}, {"import_job_id"}},
+		Own:     []string{"created_by", "worker_id"},
+		Access: Access{
+			Read:   []Grant{to(everyone)},
+			Create: []Grant{to(plus(managers, actor.Operator))},
+		},
+		Import: &Import{
+			Fields: []string{"occurred_at", "type", "item_id", "lot_id", "to_zone_id", "from_zone_id", "quantity", "unit_cost", "reason_code"},
+			Synonyms: map[string][]string{
+				"item_id":      {"sku", "product code", "productcode", "item code", "item"},
+				"lot_id":       {"lot", "lot number", "lot no", "batch"},
+				"to_zone_id":   {"bin location", "location", "zone", "zone code", "to zone", "lagerplatz"},
+				"from_zone_id": {"from zone", "from location"},
+				"quantity":     {"physical qoh", "qty", "quantity on hand", "qoh", "menge", "quantite"},
+				"occurred_at":  {"date", "moved at"},
+				"unit_cost":    {"cost"},
+			},
+		},
+	}
+}

@@ -1,0 +1,274 @@
+// Package db is the only package that knows the engine. It runs one SQL text
+// on SQLite (embedded) and on the PostgreSQL family: readers and a single
+// group-committing writer on SQLite; begin, SET LOCAL, statements and commit
+// in one pipelined round trip on PostgreSQL.
+//
+// House rules for SQL text are few: $1..$n by number, CAST instead of ::, the
+// caller passes the time, NULLS FIRST or LAST always said, no JSON operators.
+package db
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+
+	"holdfast/internal/decimal"
+	"holdfast/internal/fault"
+)
+
+// Engine names a database family.
+type Engine string
+
+// Engines.
+const (
+	SQLite     Engine = "SQLite"
+	PostgreSQL Engine = "PostgreSQL"
+)
+
+// TimeLayout is the fixed-width UTC form of every instant, in JSON and in
+// SQLite, so that texts sort as times do.
+const TimeLayout = "2006-01-02T15:04:05.000000Z"
+
+// NoTenant is the tenant of rows that belong to the platform itself.
+const NoTenant = "00000000-0000-0000-0000-000000000000"
+
+// Options say which database to open.
+type Options struct {
+	URL       string // postgres://...; empty = SQLite in Dir
+	Dir       string // data directory of the embedded engine
+	Exclusive bool   // take the data directory's lock (the server does)
+	Pooler    bool   // a transaction pooler stands between: no named statements
+	Migrate   bool   // bring the schema up to date
+	PoolSize  int    // PostgreSQL connections or SQLite readers; 0 = a default
+}
+
+// Scope is whose rows a transaction may touch.
+type Scope struct {
+	Tenant string // rows of this tenant
+	User   string // and this user's own memberships
+	All    bool   // every tenant: service key, maintenance
+}
+
+// DB is an open database, safe for concurrent use.
+type DB struct {
+	eng     engine
+	kind    Engine
+	version string
+}
+
+type engine interface {
+	read(ctx context.Context, s Scope, fn func(*Tx) error) error
+	write(ctx context.Context, s Scope, fn func(*Tx) error) ([]func(), error)
+	ping(ctx context.Context) error
+	close() error
+}
+
+// Open opens, checks and (with o.Migrate) migrates the database.
+func Open(ctx context.Context, o Options) (*DB, error) {
+	d := &DB{}
+	var err error
+	if o.URL == "" {
+		d.kind = SQLite
+		d.eng, d.version, err = openSQLite(ctx, d, o)
+	} else {
+		d.kind = PostgreSQL
+		d.eng, d.version, err = openPostgres(ctx, d, o)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return d, nil
+}
+
+// Engine returns the database family.
+func (d *DB) Engine() Engine { return d.kind }
+
+// Version returns the engine's own version text.
+func (d *DB) Version() string { return d.version }
+
+// Ping reports whether a statement can run and, on SQLite, whether the
+// database file is still the one that was opened.
+func (d *DB) Ping(ctx context.Context) error { return d.eng.ping(ctx) }
+
+// Close waits for running transactions and closes the database.
+func (d *DB) Close() error { return d.eng.close() }
+
+// Read runs fn on one snapshot of the rows in scope. fn must not write.
+func (d *DB) Read(ctx context.Context, s Scope, fn func(*Tx) error) error {
+	if err := s.check(); err != nil {
+		return err
+	}
+	return classify(d.eng.read(ctx, s, fn))
+}
+
+// retries is how often a write that lost a serialization race runs again.
+const retries = 3
+
+// Write runs fn in one transaction; a nil result means it is durable. On any
+// error nothing was written, except that a fault with code 08007 says the
+// connection was lost during commit and the outcome is unknown. fn may run
+// more than once, after a deadlock or serialization failure.
+func (d *DB) Write(ctx context.Context, s Scope, fn func(*Tx) error) error {
+	if err := s.check(); err != nil {
+		return err
+	}
+	for attempt := 1; ; attempt++ {
+		after, err := d.eng.write(ctx, s, fn)
+		if err == nil {
+			for _, f := range after {
+				f()
+			}
+			return nil
+		}
+		err = classify(err)
+		if attempt > retries || !retryable(err) || ctx.Err() != nil {
+			return err
+		}
+		time.Sleep(time.Duration(attempt) * 5 * time.Millisecond)
+	}
+}
+
+func retryable(err error) bool {
+	code := fault.As(err).Code
+	return code == "40001" || code == "40P01"
+}
+
+// check keeps anything but UUIDs out of the SET LOCAL text.
+func (s Scope) check() error {
+	for _, id := range []string{s.Tenant, s.User} {
+		if id == "" {
+			continue
+		}
+		if _, err := uuid.Parse(id); err != nil || len(id) != 36 || strings.ToLower(id) != id {
+			return fmt.Errorf("db: scope id %q is not canonical", id)
+		}
+	}
+	return nil
+}
+
+type stmt struct {
+	sql  string
+	args []any
+	each func(*Row) error
+	n    *int64
+}
+
+// Tx is a running transaction. Queued statements run at the next Flush, or
+// with the commit; on PostgreSQL what is flushed together is one round trip.
+type Tx struct {
+	ctx   context.Context
+	scope Scope
+	db    *DB
+	queue []stmt
+	run   func([]stmt) error
+	after []func()
+	busy  bool
+}
+
+// Context returns the context the transaction runs under.
+func (t *Tx) Context() context.Context { return t.ctx }
+
+// DB returns the database, for its fragments.
+func (t *Tx) DB() *DB { return t.db }
+
+// Scope returns whose rows the transaction may touch.
+func (t *Tx) Scope() Scope { return t.scope }
+
+// After calls f once the transaction has committed.
+func (t *Tx) After(f func()) { t.after = append(t.after, f) }
+
+// Queue adds a statement to run at the next Flush or at commit. each is called
+// for every row and must neither keep the Row nor use the transaction; nil for
+// a statement without rows. A statement whose result may veto the transaction
+// must be flushed before the transaction's function returns.
+func (t *Tx) Queue(sql string, args []any, each func(*Row) error) {
+	t.queue = append(t.queue, stmt{sql: sql, args: args, each: each})
+}
+
+// Flush runs what is queued, in order, and stops at the first error.
+func (t *Tx) Flush() error {
+	if len(t.queue) == 0 {
+		return nil
+	}
+	if t.busy {
+		return errors.New("db: a row callback used its own transaction")
+	}
+	q := t.queue
+	t.queue = nil
+	t.busy = true
+	defer func() { t.busy = false }()
+	return t.run(q)
+}
+
+// Query queues a statement and flushes.
+func (t *Tx) Query(sql string, args []any, each func(*Row) error) error {
+	t.Queue(sql, args, each)
+	return classify(t.Flush())
+}
+
+// One runs a statement and scans its first row; no row is fault.NotFound.
+func (t *Tx) One(sql string, args []any, scan func(*Row) error) error {
+	found := false
+	err := t.Query(sql, args, func(r *Row) error {
+		if found {
+			return nil
+		}
+		found = true
+		return scan(r)
+	})
+	if err == nil && !found {
+		return fault.New(fault.NotFound, "", "not found")
+	}
+	return err
+}
+
+// Exec flushes, runs a statement and returns the rows it affected.
+func (t *Tx) Exec(sql string, args ...any) (int64, error) {
+	var n int64
+	t.queue = append(t.queue, stmt{sql: sql, args: args, n: &n})
+	err := classify(t.Flush())
+	return n, err
+}
+
+// encode turns an argument into nil, string, int64, bool, float64 or []byte.
+func encode(a any) (any, error) {
+	switch v := a.(type) {
+	case nil, string, int64, bool, float64:
+		return v, nil
+	case []byte:
+		if v == nil {
+			return nil, nil
+		}
+		return v, nil
+	case int:
+		return int64(v), nil
+	case decimal.Dec:
+		return int64(v), nil
+	case time.Time:
+		return v.UTC().Format(TimeLayout), nil
+	case *time.Time:
+		if v == nil {
+			return nil, nil
+		}
+		return v.UTC().Format(TimeLayout), nil
+	case *string:
+		if v == nil {
+			return nil, nil
+		}
+		return *v, nil
+	case *int64:
+		if v == nil {
+			return nil, nil
+		}
+		return *v, nil
+	}
+	// Named string types (roles, states) and raw JSON bind as their text.
+	if s, ok := textOf(a); ok {
+		return s, nil
+	}
+	return nil, fmt.Errorf("db: cannot bind %T", a)
+}

@@ -1,0 +1,109 @@
+package db
+
+import (
+	"fmt"
+
+	"github.com/google/uuid"
+)
+
+// The dialect: every place where the two engines need different text.
+
+// ForUpdate locks the rows a SELECT returns until the transaction ends.
+// SQLite has one writer, so nothing needs locking there.
+func (d *DB) ForUpdate() string {
+	if d.kind == PostgreSQL {
+		return " FOR UPDATE"
+	}
+	return ""
+}
+
+// SkipLocked locks the rows a SELECT returns and passes over locked ones.
+func (d *DB) SkipLocked() string {
+	if d.kind == PostgreSQL {
+		return " FOR UPDATE SKIP LOCKED"
+	}
+	return ""
+}
+
+// InText is a condition: col is one of the strings in the JSON array text
+// bound to parameter n. One text for any number of values, so that prepared
+// statements are found again.
+func (d *DB) InText(col string, n int) string {
+	if d.kind == PostgreSQL {
+		return fmt.Sprintf("%s IN (SELECT value FROM json_array_elements_text(CAST($%d AS json)))", col, n)
+	}
+	return fmt.Sprintf("%s IN (SELECT value FROM json_each($%d))", col, n)
+}
+
+// InUUID is InText for a uuid column; the comparison can use its index.
+func (d *DB) InUUID(col string, n int) string {
+	if d.kind == PostgreSQL {
+		return fmt.Sprintf("%s = ANY(ARRAY(SELECT CAST(value AS uuid) FROM json_array_elements_text(CAST($%d AS json))))", col, n)
+	}
+	return fmt.Sprintf("%s IN (SELECT value FROM json_each($%d))", col, n)
+}
+
+// InInt is InText for a bigint column and a JSON array of integers.
+func (d *DB) InInt(col string, n int) string {
+	if d.kind == PostgreSQL {
+		return fmt.Sprintf("%s = ANY(ARRAY(SELECT CAST(value AS bigint) FROM json_array_elements_text(CAST($%d AS json))))", col, n)
+	}
+	return fmt.Sprintf("%s IN (SELECT value FROM json_each($%d))", col, n)
+}
+
+// MatchRegex is a condition: col matches the regular expression in parameter
+// n. The caller has checked the expression with RE2 syntax.
+func (d *DB) MatchRegex(col string, n int, ignoreCase bool) string {
+	switch {
+	case d.kind == PostgreSQL && ignoreCase:
+		return fmt.Sprintf("%s ~* $%d", col, n)
+	case d.kind == PostgreSQL:
+		return fmt.Sprintf("%s ~ $%d", col, n)
+	case ignoreCase:
+		return fmt.Sprintf("%s REGEXP ('(?i)' || $%d)", col, n)
+	}
+	return fmt.Sprintf("%s REGEXP $%d", col, n)
+}
+
+// Day is the UTC calendar day of a timestamptz expression, as YYYY-MM-DD.
+func (d *DB) Day(expr string) string {
+	if d.kind == PostgreSQL {
+		return "to_char(" + expr + " AT TIME ZONE 'UTC', 'YYYY-MM-DD')"
+	}
+	return "substr(" + expr + ", 1, 10)"
+}
+
+// JSONPath reads path (bound texts are not allowed: segs are quoted here) out
+// of a text column that holds JSON; asText unquotes strings.
+func (d *DB) JSONPath(col string, segs []string, asText bool) string {
+	if d.kind == PostgreSQL {
+		op := "#>"
+		if asText {
+			op = "#>>"
+		}
+		return fmt.Sprintf("(CAST(%s AS jsonb) %s %s)", col, op, quoteText(pgPath(segs)))
+	}
+	op := "->"
+	if asText {
+		op = "->>"
+	}
+	e := col
+	for i, s := range segs {
+		o := "->"
+		if i == len(segs)-1 {
+			o = op
+		}
+		e = fmt.Sprintf("(%s %s %s)", e, o, liteStep(s))
+	}
+	return e
+}
+
+// CounterSlot is the slot a counter delta is written to. On SQLite deltas add
+// up in one row; on PostgreSQL each is a row of its own, so that writers of
+// one tenant do not queue on a row lock (Fold adds them up later).
+func (d *DB) CounterSlot() string {
+	if d.kind == PostgreSQL {
+		return uuid.NewString()
+	}
+	return NoTenant
+}

@@ -1,0 +1,287 @@
+package db
+
+import (
+	"context"
+	"embed"
+	"errors"
+	"fmt"
+	"io/fs"
+	"regexp"
+	"sort"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+)
+
+//go:embed migrations/*.sql
+var migrationFiles embed.FS
+
+// Migration is one forward step of the schema, the same text on both engines.
+type Migration struct {
+	Version int
+	Name    string
+	SQL     string
+}
+
+// Migrations returns the embedded steps in order.
+func Migrations() ([]Migration, error) {
+	names, err := fs.Glob(migrationFiles, "migrations/*.sql")
+	if err != nil {
+		return nil, fmt.Errorf("db: migrations: %w", err)
+	}
+	sort.Strings(names)
+	var out []Migration
+	for _, n := range names {
+		text, err := migrationFiles.ReadFile(n)
+		if err != nil {
+			return nil, fmt.Errorf("db: migrations: %w", err)
+		}
+		base := strings.TrimSuffix(strings.TrimPrefix(n, "migrations/"), ".sql")
+		num, name, _ := strings.Cut(base, "_")
+		v, err := strconv.Atoi(num)
+		if err != nil || v != len(out)+1 {
+			return nil, fmt.Errorf("db: migration %s is out of sequence", n)
+		}
+		out = append(out, Migration{Version: v, Name: name, SQL: string(text)})
+	}
+	return out, nil
+}
+
+// ErrNewerSchema says that a newer Holdfast has been here.
+var ErrNewerSchema = errors.New("the database was written by a newer Holdfast; start that version, or restore a backup made by this one")
+
+// ErrOldSchema says that migrations are due.
+var ErrOldSchema = errors.New("the database schema is older than this program; run `holdfast migrate`")
+
+const versionTable = "create table if not exists schema_migrations (version bigint primary key, name text not null, applied_at timestamptz not null)"
+
+// pending returns the steps after have, and refuses a newer schema.
+func pending(have int, apply bool) ([]Migration, error) {
+	all, err := Migrations()
+	if err != nil {
+		return nil, err
+	}
+	switch {
+	case have > len(all):
+		return nil, fmt.Errorf("db: schema %d, this program knows %d: %w", have, len(all), ErrNewerSchema)
+	case have < len(all) && !apply:
+		return nil, fmt.Errorf("db: schema %d, this program needs %d: %w", have, len(all), ErrOldSchema)
+	}
+	return all[have:], nil
+}
+
+// migrate brings the file up to date in one transaction; BEGIN IMMEDIATE is
+// the lock against a second process.
+func (l *lite) migrate(ctx context.Context, apply bool) (err error) {
+	w := l.writer
+	if err := w.exec("BEGIN IMMEDIATE"); err != nil {
+		return err
+	}
+	defer func() {
+		if err != nil {
+			w.exec("ROLLBACK")
+		}
+	}()
+	if err := w.exec(versionTable); err != nil {
+		return err
+	}
+	have := 0
+	if err := w.query(ctx, "SELECT coalesce(max(version), 0) FROM schema_migrations", nil, func(r *Row) error { have = int(r.Int(0)); return nil }); err != nil {
+		return err
+	}
+	steps, err := pending(have, apply)
+	if err != nil {
+		return err
+	}
+	for _, m := range steps {
+		for _, s := range statements(m.SQL) {
+			if err := w.exec(s); err != nil {
+				return fmt.Errorf("db: migration %d %s: %w\n%s", m.Version, m.Name, err, s)
+			}
+		}
+		args := []any{m.Version, m.Name, time.Now()}
+		if err := w.runOne(ctx, stmt{sql: "INSERT INTO schema_migrations VALUES ($1, $2, $3)", args: args}); err != nil {
+			return err
+		}
+	}
+	return w.exec("COMMIT")
+}
+
+// migratePostgres runs as the database's owner, on a connection of its own.
+func migratePostgres(ctx context.Context, cfg *pgx.ConnConfig, apply bool) (string, error) {
+	cfg.DefaultQueryExecMode = pgx.QueryExecModeExec
+	c, err := pgx.ConnectConfig(ctx, cfg)
+	if err != nil {
+		return "", fmt.Errorf("db: connect to PostgreSQL: %w", err)
+	}
+	defer c.Close(context.WithoutCancel(ctx))
+	version, err := serverVersion(ctx, c)
+	if err != nil {
+		return "", err
+	}
+	if err := ensureVersionTable(ctx, c); err != nil {
+		return "", err
+	}
+	return version, pgx.BeginFunc(ctx, c, func(tx pgx.Tx) error { return migrateIn(ctx, tx, apply) })
+}
+
+// ensureVersionTable tolerates two servers starting at once: "if not exists"
+// can still collide in the system catalog.
+func ensureVersionTable(ctx context.Context, c *pgx.Conn) (err error) {
+	for range 5 {
+		var there bool
+		if err = c.QueryRow(ctx, "SELECT to_regclass('schema_migrations') IS NOT NULL").Scan(&there); err == nil && there {
+			return nil
+		}
+		if _, err = c.Exec(ctx, versionTable); err == nil {
+			return nil
+		}
+		time.Sleep(50 * time.Millisecond)
+	}
+	return fmt.Errorf("db: create schema_migrations: %w", err)
+}
+
+func migrateIn(ctx context.Context, tx pgx.Tx, apply bool) error {
+	if apply {
+		if _, err := tx.Exec(ctx, "LOCK TABLE schema_migrations IN EXCLUSIVE MODE"); err != nil {
+			return fmt.Errorf("db: lock migrations: %w", err)
+		}
+	}
+	var have int
+	if err := tx.QueryRow(ctx, "SELECT coalesce(max(version), 0) FROM schema_migrations").Scan(&have); err != nil {
+		return fmt.Errorf("db: read schema version: %w", err)
+	}
+	steps, err := pending(have, apply)
+	if err != nil || len(steps) == 0 {
+		return err
+	}
+	if have == 0 {
+		if err := preparePostgres(ctx, tx); err != nil {
+			return err
+		}
+	}
+	for _, m := range steps {
+		for _, s := range postgresDDL(m.SQL) {
+			if _, err := tx.Exec(ctx, s); err != nil {
+				return fmt.Errorf("db: migration %d %s: %w\n%s", m.Version, m.Name, err, s)
+			}
+		}
+		if _, err := tx.Exec(ctx, "INSERT INTO schema_migrations VALUES ($1, $2, $3)", m.Version, m.Name, time.Now().UTC()); err != nil {
+			return fmt.Errorf("db: record migration: %w", err)
+		}
+	}
+	_, err = tx.Exec(ctx, "GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA public TO "+appRole)
+	return err
+}
+
+// preparePostgres makes what row policies lean on. hf_place distributes a
+// table where the Citus extension is present and does nothing elsewhere.
+func preparePostgres(ctx context.Context, tx pgx.Tx) error {
+	for _, s := range []string{
+		`DO $$ BEGIN
+			IF NOT EXISTS (SELECT FROM pg_roles WHERE rolname = '` + appRole + `') THEN CREATE ROLE ` + appRole + ` NOLOGIN; END IF;
+		EXCEPTION WHEN duplicate_object OR unique_violation THEN NULL; END $$`,
+		`DO $$ BEGIN
+			IF NOT pg_has_role(current_user, '` + appRole + `', 'MEMBER') THEN GRANT ` + appRole + ` TO CURRENT_USER; END IF;
+		END $$`,
+		`GRANT USAGE ON SCHEMA public TO ` + appRole,
+		`CREATE OR REPLACE FUNCTION hf_tenant() RETURNS uuid LANGUAGE sql STABLE AS
+			$$ SELECT CAST(nullif(current_setting('holdfast.tenant_id', true), '') AS uuid) $$`,
+		`CREATE OR REPLACE FUNCTION hf_user() RETURNS uuid LANGUAGE sql STABLE AS
+			$$ SELECT CAST(nullif(current_setting('holdfast.user_id', true), '') AS uuid) $$`,
+		`CREATE OR REPLACE FUNCTION hf_all() RETURNS boolean LANGUAGE sql STABLE AS
+			$$ SELECT coalesce(current_setting('holdfast.all_tenants', true), '') = 'on' $$`,
+		`CREATE OR REPLACE FUNCTION hf_place(t text, kind text) RETURNS void LANGUAGE plpgsql AS $$ BEGIN
+			IF EXISTS (SELECT FROM pg_extension WHERE extname = 'citus') THEN
+				IF kind = 'reference' THEN PERFORM create_reference_table(t::regclass);
+				ELSE PERFORM create_distributed_table(t::regclass, kind); END IF;
+			END IF; END $$`,
+	} {
+		if _, err := tx.Exec(ctx, s); err != nil {
+			return fmt.Errorf("db: prepare PostgreSQL (the migrating user must own the database and be able to create the role %s, or an administrator creates it and grants it): %w", appRole, err)
+		}
+	}
+	return nil
+}
+
+// statements splits a migration at semicolons that end a line.
+func statements(sql string) []string {
+	var out []string
+	for _, s := range regexp.MustCompile(`;[ \t]*(\n|$)`).Split(sql, -1) {
+		if strings.TrimSpace(stripComments(s)) != "" {
+			out = append(out, strings.TrimSpace(s))
+		}
+	}
+	return out
+}
+
+func stripComments(s string) string {
+	return regexp.MustCompile(`(?m)--.*$`).ReplaceAllString(s, "")
+}
+
+var (
+	createTable = regexp.MustCompile(`(?is)^\s*(?:--[^\n]*\n\s*)*create table (\w+)\s*\(`)
+	foreignKey  = regexp.MustCompile(`(?im)^\s*(?:constraint (\w+) )?(foreign key .*?),?\s*$`)
+	rlsComment  = regexp.MustCompile(`(?i)-- rls: (\w+)(?:, user (\w+))?`)
+)
+
+// postgresDDL orders one migration for PostgreSQL and Citus: create, place,
+// then foreign keys (declared earlier, Citus would refuse to distribute the
+// graph), then row level security.
+func postgresDDL(sql string) []string {
+	var create, place, keys, policy []string
+	for _, s := range statements(sql) {
+		m := createTable.FindStringSubmatch(s)
+		if m == nil {
+			create = append(create, s)
+			continue
+		}
+		table := m[1]
+		for _, fk := range foreignKey.FindAllStringSubmatch(s, -1) {
+			name := ""
+			if fk[1] != "" {
+				name = "CONSTRAINT " + fk[1] + " "
+			}
+			keys = append(keys, fmt.Sprintf("ALTER TABLE %s ADD %s%s", table, name, fk[2]))
+		}
+		create = append(create, trailingComma.ReplaceAllString(stripComments(foreignKey.ReplaceAllString(s, "")), "\n)"))
+		col, user := tenantColumn(s, len(m[0]))
+		if col == "" {
+			continue
+		}
+		place = append(place, fmt.Sprintf("SELECT hf_place('%s', '%s')", table, col))
+		policy = append(policy, policies(table, col, user)...)
+	}
+	return append(append(append(create, place...), keys...), policy...)
+}
+
+var trailingComma = regexp.MustCompile(`,\s*\)\s*$`)
+
+// tenantColumn finds the column that holds a table's tenant: named by an
+// "-- rls:" remark, or tenant_id in first place. Others are platform tables.
+func tenantColumn(create string, body int) (col, user string) {
+	if m := rlsComment.FindStringSubmatch(create); m != nil {
+		return m[1], m[2]
+	}
+	if strings.HasPrefix(strings.TrimSpace(create[body:]), "tenant_id ") {
+		return "tenant_id", ""
+	}
+	return "", ""
+}
+
+// policies fences a table. The sub-selects make PostgreSQL evaluate each
+// setting once per statement instead of once per row.
+func policies(table, col, user string) []string {
+	cond := fmt.Sprintf("%s = (SELECT hf_tenant()) OR (SELECT hf_all())", col)
+	out := []string{
+		fmt.Sprintf("ALTER TABLE %s ENABLE ROW LEVEL SECURITY", table),
+		fmt.Sprintf("ALTER TABLE %s FORCE ROW LEVEL SECURITY", table),
+		fmt.Sprintf("CREATE POLICY tenant_isolation ON %s USING (%s) WITH CHECK (%s)", table, cond, cond),
+	}
+	if user != "" {
+		out = append(out, fmt.Sprintf("CREATE POLICY own_rows ON %s FOR SELECT USING (%s = (SELECT hf_user()))", table, user))
+	}
+	return out
+}

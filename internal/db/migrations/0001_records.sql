@@ -1,0 +1,741 @@
+-- Every record of the catalog, then the totals and numbers kept beside them.
+-- One text for both engines: on PostgreSQL the migrator moves foreign keys
+-- behind the creation of all tables and fences each table with row policies.
+
+create table actions (
+  tenant_id uuid not null,
+  id uuid not null,
+  action_no text,
+  title text not null,
+  description text,
+  type text not null,
+  source text not null,
+  incident_id uuid,
+  source_id uuid,
+  control_level text,
+  priority text not null,
+  status text not null,
+  assignee_user_id uuid,
+  verifier_user_id uuid,
+  due_on text,
+  due_at timestamptz,
+  completed_at timestamptz,
+  verified_at timestamptz,
+  effectiveness text,
+  review_on text,
+  evidence text not null,
+  follows_id uuid,
+  cancel_reason text,
+  created_at timestamptz not null,
+  updated_at timestamptz not null,
+  created_by uuid,
+  version bigint not null,
+  primary key (tenant_id, id),
+  constraint actions_incident_id_fkey foreign key (tenant_id, incident_id) references incidents (tenant_id, id),
+  constraint actions_follows_id_fkey foreign key (tenant_id, follows_id) references actions (tenant_id, id)
+);
+create index actions_follows_id_idx on actions (tenant_id, follows_id);
+create index actions_incident_id_idx on actions (tenant_id, incident_id);
+create index actions_status_due_at_idx on actions (tenant_id, status, due_at);
+create unique index actions_action_no_key on actions (tenant_id, action_no);
+
+create table audit (
+  tenant_id uuid not null,
+  id uuid not null,
+  at timestamptz not null,
+  actor_user_id uuid,
+  key_id text,
+  action text not null,
+  entity_type text,
+  entity_id uuid,
+  outcome text not null,
+  before text,
+  after text,
+  details text,
+  address text,
+  request_id text,
+  primary key (tenant_id, id)
+);
+create index audit_at_idx on audit (tenant_id, at);
+create index audit_entity_id_idx on audit (tenant_id, entity_id);
+
+create table checklist_runs (
+  tenant_id uuid not null,
+  id uuid not null,
+  title text not null,
+  zone_id uuid,
+  assignee_user_id uuid,
+  due_at timestamptz not null,
+  grace_minutes bigint not null,
+  started_at timestamptz,
+  completed_at timestamptz,
+  completed_by uuid,
+  on_time boolean,
+  score bigint,
+  status text not null,
+  created_at timestamptz not null,
+  updated_at timestamptz not null,
+  created_by uuid,
+  version bigint not null,
+  primary key (tenant_id, id),
+  constraint checklist_runs_zone_id_fkey foreign key (tenant_id, zone_id) references zones (tenant_id, id)
+);
+create index checklist_runs_due_at_status_on_time_idx on checklist_runs (tenant_id, due_at, status, on_time);
+create index checklist_runs_zone_id_idx on checklist_runs (tenant_id, zone_id);
+
+create table drivers (
+  tenant_id uuid not null,
+  id uuid not null,
+  worker_id uuid not null,
+  licence_no text,
+  licence_class text,
+  licence_expires_on text,
+  vehicle_id uuid,
+  phone text,
+  last_lat double precision,
+  last_lon double precision,
+  last_seen_at timestamptz,
+  status text not null,
+  archived_at timestamptz,
+  created_at timestamptz not null,
+  updated_at timestamptz not null,
+  created_by uuid,
+  version bigint not null,
+  primary key (tenant_id, id),
+  constraint drivers_worker_id_fkey foreign key (tenant_id, worker_id) references workers (tenant_id, id),
+  constraint drivers_vehicle_id_fkey foreign key (tenant_id, vehicle_id) references vehicles (tenant_id, id)
+);
+create index drivers_status_id_idx on drivers (tenant_id, status, id);
+create index drivers_vehicle_id_idx on drivers (tenant_id, vehicle_id);
+create unique index drivers_worker_id_key on drivers (tenant_id, worker_id);
+
+create table import_jobs (
+  tenant_id uuid not null,
+  id uuid not null,
+  job_no text,
+  target text not null,
+  file_name text,
+  file_type text,
+  size bigint,
+  sha256 text,
+  encoding text,
+  delimiter text,
+  mapping text,
+  options text not null,
+  total_rows bigint not null,
+  valid_rows bigint not null,
+  invalid_rows bigint not null,
+  imported_count bigint not null,
+  rolled_back_count bigint not null,
+  message text,
+  blob_key text,
+  lease_until timestamptz,
+  status text not null,
+  processed_at timestamptz,
+  applied_at timestamptz,
+  rolled_back_at timestamptz,
+  created_at timestamptz not null,
+  updated_at timestamptz not null,
+  created_by uuid,
+  version bigint not null,
+  primary key (tenant_id, id)
+);
+create index import_jobs_sha256_idx on import_jobs (tenant_id, sha256);
+create unique index import_jobs_job_no_key on import_jobs (tenant_id, job_no);
+
+create table incidents (
+  tenant_id uuid not null,
+  id uuid not null,
+  incident_no text,
+  kind text not null,
+  severity text not null,
+  potential_severity text,
+  status text not null,
+  title text not null,
+  description text,
+  immediate_action text,
+  occurred_at timestamptz not null,
+  occurred_tz text,
+  reported_at timestamptz,
+  reported_by uuid,
+  anonymous boolean not null,
+  site_id uuid,
+  zone_id uuid,
+  entities text not null,
+  category_tags text not null,
+  likelihood bigint,
+  risk_rating bigint,
+  lat double precision,
+  lon double precision,
+  attachments text not null,
+  duplicate_of uuid,
+  void_reason text,
+  root_causes text not null,
+  lessons text,
+  lead_user_id uuid,
+  due_on text,
+  closed_at timestamptz,
+  external_ref text,
+  created_at timestamptz not null,
+  updated_at timestamptz not null,
+  created_by uuid,
+  version bigint not null,
+  primary key (tenant_id, id),
+  constraint incidents_site_id_fkey foreign key (tenant_id, site_id) references sites (tenant_id, id),
+  constraint incidents_zone_id_fkey foreign key (tenant_id, zone_id) references zones (tenant_id, id),
+  constraint incidents_duplicate_of_fkey foreign key (tenant_id, duplicate_of) references incidents (tenant_id, id)
+);
+create index incidents_duplicate_of_idx on incidents (tenant_id, duplicate_of);
+create index incidents_occurred_at_idx on incidents (tenant_id, occurred_at);
+create index incidents_reported_at_kind_severity_status_idx on incidents (tenant_id, reported_at, kind, severity, status);
+create index incidents_site_id_idx on incidents (tenant_id, site_id);
+create index incidents_status_id_idx on incidents (tenant_id, status, id);
+create index incidents_zone_id_idx on incidents (tenant_id, zone_id);
+create unique index incidents_external_ref_key on incidents (tenant_id, external_ref);
+create unique index incidents_incident_no_key on incidents (tenant_id, incident_no);
+
+create table invitations (
+  tenant_id uuid not null,
+  id uuid not null,
+  email text not null,
+  role text not null,
+  status text not null,
+  token_hash text,
+  invited_by uuid,
+  expires_at timestamptz,
+  accepted_at timestamptz,
+  created_at timestamptz not null,
+  updated_at timestamptz not null,
+  created_by uuid,
+  version bigint not null,
+  primary key (tenant_id, id)
+);
+create index invitations_email_idx on invitations (tenant_id, email);
+
+create table items (
+  tenant_id uuid not null,
+  id uuid not null,
+  sku text not null,
+  name text not null,
+  description text,
+  category text,
+  base_uom text not null,
+  barcodes text not null,
+  gtin text,
+  tracking text not null,
+  has_expiry boolean not null,
+  shelf_life_days bigint,
+  min_remaining_days bigint,
+  unit_cost bigint not null,
+  price bigint,
+  weight_kg bigint,
+  length_mm bigint,
+  width_mm bigint,
+  height_mm bigint,
+  capacity_units bigint not null,
+  reorder_point bigint not null,
+  safety_stock bigint,
+  max_stock bigint,
+  reorder_qty bigint,
+  lead_time_days bigint,
+  abc_class text,
+  storage_class text not null,
+  hazmat_un text,
+  status text not null,
+  on_hand bigint not null,
+  available bigint not null,
+  stock_value bigint not null,
+  low_stock boolean not null,
+  archived_at timestamptz,
+  created_at timestamptz not null,
+  updated_at timestamptz not null,
+  created_by uuid,
+  version bigint not null,
+  primary key (tenant_id, id)
+);
+create index items_category_sku_idx on items (tenant_id, category, sku);
+create index items_gtin_idx on items (tenant_id, gtin);
+create index items_name_idx on items (tenant_id, name);
+create unique index items_sku_key on items (tenant_id, sku);
+
+create table lots (
+  tenant_id uuid not null,
+  id uuid not null,
+  item_id uuid not null,
+  lot_no text not null,
+  manufactured_on text,
+  expires_on text,
+  best_before text,
+  supplier text,
+  status text not null,
+  archived_at timestamptz,
+  created_at timestamptz not null,
+  updated_at timestamptz not null,
+  created_by uuid,
+  version bigint not null,
+  primary key (tenant_id, id),
+  constraint lots_item_id_fkey foreign key (tenant_id, item_id) references items (tenant_id, id)
+);
+create index lots_expires_on_idx on lots (tenant_id, expires_on);
+create unique index lots_item_id_lot_no_key on lots (tenant_id, item_id, lot_no);
+
+create table members ( -- rls: tenant_id, user user_id
+  tenant_id uuid not null,
+  id uuid not null,
+  user_id uuid not null,
+  email text,
+  role text not null,
+  status text not null,
+  worker_id uuid,
+  zone_ids text not null,
+  joined_at timestamptz,
+  created_at timestamptz not null,
+  updated_at timestamptz not null,
+  created_by uuid,
+  version bigint not null,
+  primary key (tenant_id, id),
+  constraint members_worker_id_fkey foreign key (tenant_id, worker_id) references workers (tenant_id, id)
+);
+create index members_worker_id_idx on members (tenant_id, worker_id);
+create unique index members_user_id_key on members (tenant_id, user_id);
+
+create table order_lines (
+  tenant_id uuid not null,
+  id uuid not null,
+  order_id uuid not null,
+  line_no bigint not null,
+  item_id uuid not null,
+  uom text not null,
+  qty_ordered bigint not null,
+  qty_cancelled bigint not null,
+  qty_allocated bigint not null,
+  qty_picked bigint not null,
+  qty_packed bigint not null,
+  qty_shipped bigint not null,
+  qty_received bigint not null,
+  unit_price bigint,
+  lot_id uuid,
+  min_expiry text,
+  disposition text,
+  created_at timestamptz not null,
+  updated_at timestamptz not null,
+  created_by uuid,
+  version bigint not null,
+  check (qty_shipped <= qty_packed),
+  check (qty_packed <= qty_picked),
+  check (qty_picked <= qty_allocated),
+  check (qty_allocated + qty_cancelled <= qty_ordered),
+  primary key (tenant_id, id),
+  constraint order_lines_order_id_fkey foreign key (tenant_id, order_id) references orders (tenant_id, id),
+  constraint order_lines_item_id_fkey foreign key (tenant_id, item_id) references items (tenant_id, id),
+  constraint order_lines_lot_id_fkey foreign key (tenant_id, lot_id) references lots (tenant_id, id)
+);
+create index order_lines_item_id_idx on order_lines (tenant_id, item_id);
+create index order_lines_lot_id_idx on order_lines (tenant_id, lot_id);
+create unique index order_lines_order_id_line_no_key on order_lines (tenant_id, order_id, line_no);
+
+create table orders (
+  tenant_id uuid not null,
+  id uuid not null,
+  order_no text,
+  type text not null,
+  status text not null,
+  stage text,
+  priority bigint not null,
+  party_name text,
+  party_code text,
+  party_gln text,
+  owner_id uuid,
+  site_id uuid,
+  ship_to text,
+  requested_at timestamptz,
+  promised_at timestamptz,
+  carrier text,
+  service text,
+  source text,
+  external_ref text,
+  hold_reason text,
+  notes text,
+  tags text not null,
+  line_count bigint not null,
+  qty_ordered bigint not null,
+  qty_allocated bigint not null,
+  qty_picked bigint not null,
+  qty_packed bigint not null,
+  qty_shipped bigint not null,
+  qty_received bigint not null,
+  total_value bigint not null,
+  created_at timestamptz not null,
+  updated_at timestamptz not null,
+  created_by uuid,
+  version bigint not null,
+  primary key (tenant_id, id),
+  constraint orders_site_id_fkey foreign key (tenant_id, site_id) references sites (tenant_id, id)
+);
+create index orders_promised_at_idx on orders (tenant_id, promised_at);
+create index orders_site_id_idx on orders (tenant_id, site_id);
+create index orders_status_id_idx on orders (tenant_id, status, id desc);
+create unique index orders_order_no_key on orders (tenant_id, order_no);
+create unique index orders_source_external_ref_key on orders (tenant_id, source, external_ref);
+
+create table pick_lines (
+  tenant_id uuid not null,
+  id uuid not null,
+  pick_list_id uuid not null,
+  seq bigint not null,
+  order_line_id uuid,
+  zone_id uuid not null,
+  item_id uuid not null,
+  lot_id uuid,
+  serial text,
+  qty bigint not null,
+  qty_picked bigint not null,
+  target_container text,
+  status text not null,
+  short_reason text,
+  picked_at timestamptz,
+  picked_by uuid,
+  assigned_worker_id uuid,
+  created_at timestamptz not null,
+  updated_at timestamptz not null,
+  created_by uuid,
+  version bigint not null,
+  check (qty_picked <= qty),
+  primary key (tenant_id, id),
+  constraint pick_lines_pick_list_id_fkey foreign key (tenant_id, pick_list_id) references pick_lists (tenant_id, id),
+  constraint pick_lines_order_line_id_fkey foreign key (tenant_id, order_line_id) references order_lines (tenant_id, id),
+  constraint pick_lines_zone_id_fkey foreign key (tenant_id, zone_id) references zones (tenant_id, id),
+  constraint pick_lines_item_id_fkey foreign key (tenant_id, item_id) references items (tenant_id, id),
+  constraint pick_lines_lot_id_fkey foreign key (tenant_id, lot_id) references lots (tenant_id, id),
+  constraint pick_lines_assigned_worker_id_fkey foreign key (tenant_id, assigned_worker_id) references workers (tenant_id, id)
+);
+create index pick_lines_assigned_worker_id_idx on pick_lines (tenant_id, assigned_worker_id);
+create index pick_lines_item_id_idx on pick_lines (tenant_id, item_id);
+create index pick_lines_lot_id_idx on pick_lines (tenant_id, lot_id);
+create index pick_lines_order_line_id_idx on pick_lines (tenant_id, order_line_id);
+create index pick_lines_zone_id_idx on pick_lines (tenant_id, zone_id);
+create unique index pick_lines_pick_list_id_seq_key on pick_lines (tenant_id, pick_list_id, seq);
+
+create table pick_lists (
+  tenant_id uuid not null,
+  id uuid not null,
+  pick_no text,
+  strategy text not null,
+  wave_no text,
+  status text not null,
+  assigned_worker_id uuid,
+  priority bigint not null,
+  released_at timestamptz,
+  started_at timestamptz,
+  completed_at timestamptz,
+  route_m bigint,
+  created_at timestamptz not null,
+  updated_at timestamptz not null,
+  created_by uuid,
+  version bigint not null,
+  primary key (tenant_id, id),
+  constraint pick_lists_assigned_worker_id_fkey foreign key (tenant_id, assigned_worker_id) references workers (tenant_id, id)
+);
+create index pick_lists_assigned_worker_id_idx on pick_lists (tenant_id, assigned_worker_id);
+create index pick_lists_status_id_idx on pick_lists (tenant_id, status, id);
+create unique index pick_lists_pick_no_key on pick_lists (tenant_id, pick_no);
+
+create table settings (
+  tenant_id uuid not null,
+  id uuid not null,
+  section text not null,
+  key text not null,
+  value text not null,
+  created_at timestamptz not null,
+  updated_at timestamptz not null,
+  created_by uuid,
+  version bigint not null,
+  primary key (tenant_id, id)
+);
+create unique index settings_key_key on settings (tenant_id, lower(key));
+
+create table shipments (
+  tenant_id uuid not null,
+  id uuid not null,
+  shipment_no text,
+  direction text not null,
+  status text not null,
+  order_ids text not null,
+  carrier text,
+  service text,
+  tracking_no text,
+  sscc text not null,
+  packages text not null,
+  driver_id uuid,
+  assigned_worker_id uuid,
+  vehicle_id uuid,
+  stop_seq bigint,
+  origin text,
+  destination text,
+  planned_at timestamptz,
+  dispatched_at timestamptz,
+  eta timestamptz,
+  completed_at timestamptz,
+  proof text,
+  exception_code text,
+  freight_cost bigint,
+  created_at timestamptz not null,
+  updated_at timestamptz not null,
+  created_by uuid,
+  version bigint not null,
+  primary key (tenant_id, id),
+  constraint shipments_driver_id_fkey foreign key (tenant_id, driver_id) references drivers (tenant_id, id),
+  constraint shipments_assigned_worker_id_fkey foreign key (tenant_id, assigned_worker_id) references workers (tenant_id, id),
+  constraint shipments_vehicle_id_fkey foreign key (tenant_id, vehicle_id) references vehicles (tenant_id, id)
+);
+create index shipments_assigned_worker_id_idx on shipments (tenant_id, assigned_worker_id);
+create index shipments_completed_at_idx on shipments (tenant_id, completed_at);
+create index shipments_driver_id_idx on shipments (tenant_id, driver_id);
+create index shipments_status_id_idx on shipments (tenant_id, status, id);
+create index shipments_vehicle_id_idx on shipments (tenant_id, vehicle_id);
+create unique index shipments_shipment_no_key on shipments (tenant_id, shipment_no);
+
+create table sites (
+  tenant_id uuid not null,
+  id uuid not null,
+  code text not null,
+  name text not null,
+  gln text,
+  address text,
+  city text,
+  state text,
+  zip text,
+  country text,
+  timezone text,
+  company_name text,
+  ein text,
+  naics text,
+  industry_description text,
+  establishment_type bigint,
+  archived_at timestamptz,
+  created_at timestamptz not null,
+  updated_at timestamptz not null,
+  created_by uuid,
+  version bigint not null,
+  primary key (tenant_id, id)
+);
+create unique index sites_code_key on sites (tenant_id, lower(code));
+
+create table stock_levels (
+  tenant_id uuid not null,
+  id uuid not null,
+  zone_id uuid not null,
+  item_id uuid not null,
+  lot_id uuid,
+  serial text,
+  owner_id uuid,
+  lpn text,
+  stock_status text not null,
+  stock_key text not null,
+  quantity bigint not null,
+  reserved bigint not null,
+  last_counted_at timestamptz,
+  created_at timestamptz not null,
+  updated_at timestamptz not null,
+  created_by uuid,
+  version bigint not null,
+  check (quantity >= 0),
+  check (reserved >= 0),
+  check (reserved <= quantity),
+  primary key (tenant_id, id),
+  constraint stock_levels_zone_id_fkey foreign key (tenant_id, zone_id) references zones (tenant_id, id),
+  constraint stock_levels_item_id_fkey foreign key (tenant_id, item_id) references items (tenant_id, id),
+  constraint stock_levels_lot_id_fkey foreign key (tenant_id, lot_id) references lots (tenant_id, id)
+);
+create index stock_levels_item_id_idx on stock_levels (tenant_id, item_id);
+create index stock_levels_lot_id_idx on stock_levels (tenant_id, lot_id);
+create index stock_levels_zone_id_idx on stock_levels (tenant_id, zone_id);
+create unique index stock_levels_stock_key_key on stock_levels (tenant_id, stock_key);
+
+create table stock_movements (
+  tenant_id uuid not null,
+  id uuid not null,
+  occurred_at timestamptz,
+  type text not null,
+  item_id uuid not null,
+  lot_id uuid,
+  serial text,
+  owner_id uuid,
+  lpn text,
+  from_zone_id uuid,
+  to_zone_id uuid,
+  from_status text not null,
+  to_status text not null,
+  quantity bigint not null,
+  uom text,
+  uom_quantity bigint,
+  unit_cost bigint,
+  reason_code text,
+  ref_type text,
+  ref_id uuid,
+  worker_id uuid,
+  idempotency_key text,
+  reversal_of uuid,
+  import_job_id uuid,
+  created_at timestamptz not null,
+  updated_at timestamptz not null,
+  created_by uuid,
+  version bigint not null,
+  primary key (tenant_id, id),
+  constraint stock_movements_item_id_fkey foreign key (tenant_id, item_id) references items (tenant_id, id),
+  constraint stock_movements_lot_id_fkey foreign key (tenant_id, lot_id) references lots (tenant_id, id),
+  constraint stock_movements_from_zone_id_fkey foreign key (tenant_id, from_zone_id) references zones (tenant_id, id),
+  constraint stock_movements_to_zone_id_fkey foreign key (tenant_id, to_zone_id) references zones (tenant_id, id),
+  constraint stock_movements_worker_id_fkey foreign key (tenant_id, worker_id) references workers (tenant_id, id),
+  constraint stock_movements_reversal_of_fkey foreign key (tenant_id, reversal_of) references stock_movements (tenant_id, id)
+);
+create index stock_movements_from_zone_id_idx on stock_movements (tenant_id, from_zone_id);
+create index stock_movements_import_job_id_idx on stock_movements (tenant_id, import_job_id);
+create index stock_movements_item_id_occurred_at_idx on stock_movements (tenant_id, item_id, occurred_at desc);
+create index stock_movements_lot_id_idx on stock_movements (tenant_id, lot_id);
+create index stock_movements_occurred_at_item_id_type_quantity_idx on stock_movements (tenant_id, occurred_at, item_id, type, quantity);
+create index stock_movements_reversal_of_idx on stock_movements (tenant_id, reversal_of);
+create index stock_movements_to_zone_id_idx on stock_movements (tenant_id, to_zone_id);
+create index stock_movements_worker_id_idx on stock_movements (tenant_id, worker_id);
+create unique index stock_movements_idempotency_key_key on stock_movements (tenant_id, idempotency_key);
+
+create table teams (
+  tenant_id uuid not null,
+  id uuid not null,
+  code text not null,
+  name text not null,
+  lead_user_id uuid,
+  site_id uuid,
+  archived_at timestamptz,
+  created_at timestamptz not null,
+  updated_at timestamptz not null,
+  created_by uuid,
+  version bigint not null,
+  primary key (tenant_id, id),
+  constraint teams_site_id_fkey foreign key (tenant_id, site_id) references sites (tenant_id, id)
+);
+create index teams_site_id_idx on teams (tenant_id, site_id);
+create unique index teams_code_key on teams (tenant_id, lower(code));
+
+create table tenants ( -- rls: id
+  id uuid not null,
+  name text not null,
+  slug text not null,
+  plan text not null,
+  status text not null,
+  timezone text not null,
+  country text,
+  currency text not null,
+  jurisdictions text not null,
+  join_policy text not null,
+  email_domains text not null,
+  gs1_company_prefix text,
+  created_at timestamptz not null,
+  updated_at timestamptz not null,
+  created_by uuid,
+  version bigint not null,
+  primary key (id)
+);
+create unique index tenants_slug_key on tenants (lower(slug));
+
+create table vehicles (
+  tenant_id uuid not null,
+  id uuid not null,
+  plate text not null,
+  vin text,
+  kind text,
+  payload_kg bigint,
+  volume_m3 bigint,
+  odometer_km bigint,
+  inspection_due_on text,
+  site_id uuid,
+  status text not null,
+  archived_at timestamptz,
+  created_at timestamptz not null,
+  updated_at timestamptz not null,
+  created_by uuid,
+  version bigint not null,
+  primary key (tenant_id, id),
+  constraint vehicles_site_id_fkey foreign key (tenant_id, site_id) references sites (tenant_id, id)
+);
+create index vehicles_site_id_idx on vehicles (tenant_id, site_id);
+create unique index vehicles_plate_key on vehicles (tenant_id, plate);
+
+create table workers (
+  tenant_id uuid not null,
+  id uuid not null,
+  employee_no text not null,
+  name text not null,
+  job_title text,
+  team_id uuid,
+  site_id uuid,
+  employment text not null,
+  hired_on text,
+  left_on text,
+  user_id uuid,
+  birth_year bigint,
+  status text not null,
+  archived_at timestamptz,
+  created_at timestamptz not null,
+  updated_at timestamptz not null,
+  created_by uuid,
+  version bigint not null,
+  primary key (tenant_id, id),
+  constraint workers_team_id_fkey foreign key (tenant_id, team_id) references teams (tenant_id, id),
+  constraint workers_site_id_fkey foreign key (tenant_id, site_id) references sites (tenant_id, id)
+);
+create index workers_site_id_idx on workers (tenant_id, site_id);
+create index workers_team_id_idx on workers (tenant_id, team_id);
+create index workers_user_id_idx on workers (tenant_id, user_id);
+create unique index workers_employee_no_key on workers (tenant_id, employee_no);
+
+create table zones (
+  tenant_id uuid not null,
+  id uuid not null,
+  code text not null,
+  name text not null,
+  site_id uuid,
+  parent_id uuid,
+  kind text not null,
+  x bigint not null,
+  y bigint not null,
+  z bigint not null,
+  max_capacity bigint not null,
+  max_weight_kg bigint,
+  pick_sequence bigint not null,
+  storage_class text not null,
+  mix_policy text not null,
+  hazard_tags text not null,
+  status text not null,
+  load_units bigint not null,
+  utilization bigint,
+  archived_at timestamptz,
+  created_at timestamptz not null,
+  updated_at timestamptz not null,
+  created_by uuid,
+  version bigint not null,
+  primary key (tenant_id, id),
+  constraint zones_site_id_fkey foreign key (tenant_id, site_id) references sites (tenant_id, id),
+  constraint zones_parent_id_fkey foreign key (tenant_id, parent_id) references zones (tenant_id, id)
+);
+create index zones_parent_id_idx on zones (tenant_id, parent_id);
+create index zones_site_id_idx on zones (tenant_id, site_id);
+create unique index zones_code_key on zones (tenant_id, lower(code));
+
+-- Totals per tenant: the value of a counter is the sum of its deltas.
+create table counters (
+  tenant_id uuid not null,
+  name text not null,
+  slot uuid not null,
+  delta bigint not null,
+  primary key (tenant_id, name, slot)
+);
+
+-- Last number given out per series and year.
+create table sequences (
+  tenant_id uuid not null,
+  name text not null,
+  year bigint not null,
+  value bigint not null,
+  primary key (tenant_id, name, year)
+);

@@ -1,0 +1,346 @@
+package db
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/pgx/v5/pgconn/ctxwatch"
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"holdfast/internal/fault"
+)
+
+// appRole is what every request runs as: neither owner nor BYPASSRLS, so that
+// row level security binds it.
+const appRole = "holdfast_app"
+
+// statementTimeout ends a runaway statement on the server (rest.md 13).
+const statementTimeout = 15 * time.Second
+
+type postgres struct {
+	db     *DB
+	pool   *pgxpool.Pool
+	pooler bool
+}
+
+func openPostgres(ctx context.Context, d *DB, o Options) (engine, string, error) {
+	cfg, err := pgxpool.ParseConfig(o.URL)
+	if err != nil {
+		return nil, "", fmt.Errorf("db: the database URL cannot be read: %w", err)
+	}
+	version, err := migratePostgres(ctx, cfg.ConnConfig.Copy(), o.Migrate)
+	if err != nil {
+		return nil, "", err
+	}
+	if !o.Pooler {
+		cfg.ConnConfig.RuntimeParams["role"] = appRole
+		cfg.ConnConfig.RuntimeParams["jit"] = "off"
+		cfg.ConnConfig.RuntimeParams["statement_timeout"] = strconv.Itoa(int(statementTimeout.Milliseconds()))
+	}
+	cfg.ConnConfig.RuntimeParams["application_name"] = "holdfast"
+	cfg.ConnConfig.BuildContextWatcherHandler = func(c *pgconn.PgConn) ctxwatch.Handler {
+		return &pgconn.CancelRequestContextWatcherHandler{Conn: c, DeadlineDelay: time.Second}
+	}
+	if o.PoolSize > 0 {
+		cfg.MaxConns = int32(o.PoolSize)
+	} else if cfg.MaxConns < 10 {
+		cfg.MaxConns = 10
+	}
+	pool, err := pgxpool.NewWithConfig(ctx, cfg)
+	if err != nil {
+		return nil, "", fmt.Errorf("db: %w", err)
+	}
+	return &postgres{db: d, pool: pool, pooler: o.Pooler}, version, nil
+}
+
+func (p *postgres) ping(ctx context.Context) error {
+	return classify(p.read(ctx, Scope{}, func(tx *Tx) error {
+		return tx.Query("SELECT 1", nil, func(*Row) error { return nil })
+	}))
+}
+
+func (p *postgres) close() error {
+	p.pool.Close()
+	return nil
+}
+
+func (p *postgres) read(ctx context.Context, s Scope, fn func(*Tx) error) error {
+	_, err := p.transact(ctx, s, "begin isolation level repeatable read read only", fn)
+	return err
+}
+
+func (p *postgres) write(ctx context.Context, s Scope, fn func(*Tx) error) ([]func(), error) {
+	return p.transact(ctx, s, "begin", fn)
+}
+
+func (p *postgres) transact(ctx context.Context, s Scope, begin string, fn func(*Tx) error) (after []func(), err error) {
+	conn, err := p.acquire(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer conn.Release()
+	x := &pgTx{ctx: ctx, conn: conn.Conn().PgConn(), named: !p.pooler, head: p.head(s, begin)}
+	defer func() {
+		if r := recover(); r != nil {
+			err = fmt.Errorf("db: panic in a transaction: %v", r)
+		}
+		if err != nil {
+			x.rollback()
+		}
+	}()
+	tx := &Tx{ctx: ctx, scope: s, db: p.db}
+	tx.run = func(q []stmt) error { return x.send(q, false) }
+	if err := fn(tx); err != nil {
+		return nil, err
+	}
+	q := tx.queue
+	tx.queue = nil
+	tx.busy = true
+	if err := x.send(q, true); err != nil {
+		return nil, err
+	}
+	return tx.after, nil
+}
+
+// poolWait bounds the wait for a connection; a full pool is a 503, not a queue.
+const poolWait = 5 * time.Second
+
+func (p *postgres) acquire(ctx context.Context) (*pgxpool.Conn, error) {
+	wait, cancel := context.WithTimeout(ctx, poolWait)
+	defer cancel()
+	conn, err := p.pool.Acquire(wait)
+	if err == nil {
+		return conn, nil
+	}
+	if ctx.Err() == nil && wait.Err() != nil {
+		return nil, unavailable(err, "53300", "all database connections are busy")
+	}
+	return nil, err
+}
+
+// head is what opens every transaction. The values are canonical UUIDs,
+// checked by Scope.check: SET LOCAL takes no parameters.
+func (p *postgres) head(s Scope, begin string) []string {
+	h := []string{begin}
+	if p.pooler {
+		h = append(h, "SET LOCAL ROLE "+appRole, fmt.Sprintf("SET LOCAL statement_timeout = %d", statementTimeout.Milliseconds()))
+	}
+	if s.Tenant != "" {
+		h = append(h, "SET LOCAL holdfast.tenant_id = '"+s.Tenant+"'")
+	}
+	if s.User != "" {
+		h = append(h, "SET LOCAL holdfast.user_id = '"+s.User+"'")
+	}
+	if s.All {
+		h = append(h, "SET LOCAL holdfast.all_tenants = 'on'")
+	}
+	return h
+}
+
+// pgTx is one transaction on one connection, spoken as extended-protocol
+// pipelines: what is flushed together travels together.
+type pgTx struct {
+	ctx   context.Context
+	conn  *pgconn.PgConn
+	named bool
+	head  []string
+	begun bool
+}
+
+// binary asks for every result column in binary format.
+var binary1 = []int16{1}
+
+// statements returns the connection's prepared statements by text.
+func (x *pgTx) statements() map[string]*pgconn.StatementDescription {
+	const key = "holdfast.statements"
+	m, ok := x.conn.CustomData()[key].(map[string]*pgconn.StatementDescription)
+	if !ok {
+		m = map[string]*pgconn.StatementDescription{}
+		x.conn.CustomData()[key] = m
+	}
+	return m
+}
+
+// sent remembers what was put on the wire, to read the answers in order.
+type sent struct {
+	prepare string // statement text to remember once its parse succeeded
+	stmt    *stmt  // nil = head or commit
+	commit  bool
+}
+
+func (x *pgTx) send(q []stmt, commit bool) error {
+	if commit && !x.begun && len(q) == 0 {
+		return nil
+	}
+	pipe := x.conn.StartPipeline(x.ctx)
+	var wire []sent
+	if !x.begun {
+		for _, sql := range x.head {
+			pipe.SendQueryParams(sql, nil, nil, nil, nil)
+			wire = append(wire, sent{})
+		}
+		x.begun = true
+	}
+	known := x.statements()
+	fresh := map[string]string{}
+	for i := range q {
+		if err := x.queue(pipe, &q[i], known, fresh, &wire); err != nil {
+			pipe.Close()
+			return err
+		}
+	}
+	if commit {
+		pipe.SendQueryParams("commit", nil, nil, nil, nil)
+		wire = append(wire, sent{commit: true})
+	}
+	if err := pipe.Sync(); err != nil {
+		pipe.Close()
+		return lost(err, commit)
+	}
+	err := x.receive(pipe, wire, known)
+	if cerr := pipe.Close(); err == nil && cerr != nil {
+		err = lost(cerr, commit)
+	}
+	return err
+}
+
+// lost names an unknown outcome: the connection went away around a commit.
+func lost(err error, commit bool) error {
+	var pe *pgconn.PgError
+	if !commit || errors.As(err, &pe) {
+		return err
+	}
+	return unavailable(err, "08007", "the connection was lost during commit, so the outcome is unknown")
+}
+
+func (x *pgTx) queue(pipe *pgconn.Pipeline, s *stmt, known map[string]*pgconn.StatementDescription, fresh map[string]string, wire *[]sent) error {
+	params, err := textParams(s.args)
+	if err != nil {
+		return err
+	}
+	if !x.named {
+		pipe.SendQueryParams(s.sql, params, nil, nil, binary1)
+		*wire = append(*wire, sent{stmt: s})
+		return nil
+	}
+	if sd := known[s.sql]; sd != nil {
+		pipe.SendQueryStatement(sd, params, nil, binary1)
+		*wire = append(*wire, sent{stmt: s})
+		return nil
+	}
+	name := fresh[s.sql]
+	if name == "" && len(known)+len(fresh) < maxStatements {
+		name = "hf" + strconv.Itoa(len(known)+len(fresh))
+		fresh[s.sql] = name
+		pipe.SendPrepare(name, s.sql, nil)
+		*wire = append(*wire, sent{prepare: s.sql})
+	}
+	if name == "" {
+		pipe.SendQueryParams(s.sql, params, nil, nil, binary1)
+	} else {
+		pipe.SendQueryPrepared(name, params, nil, binary1)
+	}
+	*wire = append(*wire, sent{stmt: s})
+	return nil
+}
+
+// receive reads the answers. After the first error the server skips the rest
+// of the pipeline, and so do we.
+func (x *pgTx) receive(pipe *pgconn.Pipeline, wire []sent, known map[string]*pgconn.StatementDescription) error {
+	for _, w := range wire {
+		res, err := pipe.GetResults()
+		if err != nil {
+			return lost(err, w.commit)
+		}
+		switch r := res.(type) {
+		case *pgconn.StatementDescription:
+			r.Name, r.SQL = "hf"+strconv.Itoa(len(known)), w.prepare
+			known[w.prepare] = r
+		case *pgconn.ResultReader:
+			if err := readRows(r, w); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func readRows(r *pgconn.ResultReader, w sent) error {
+	row := Row{fields: r.FieldDescriptions()}
+	var failed error
+	for r.NextRow() {
+		if w.stmt == nil || w.stmt.each == nil || failed != nil {
+			continue
+		}
+		row.raw = r.Values()
+		failed = w.stmt.each(&row)
+	}
+	tag, err := r.Close()
+	if err != nil {
+		return lost(err, w.commit)
+	}
+	if w.commit && tag.String() == "ROLLBACK" {
+		return errors.New("db: the transaction was already aborted")
+	}
+	if w.stmt != nil && w.stmt.n != nil {
+		*w.stmt.n = tag.RowsAffected()
+	}
+	return failed
+}
+
+// rollback ends a transaction that failed. A connection that cannot even roll
+// back is closed, so that the pool replaces it.
+func (x *pgTx) rollback() {
+	if !x.begun || x.conn.IsClosed() {
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(x.ctx), 2*time.Second)
+	defer cancel()
+	if _, err := x.conn.Exec(ctx, "rollback").ReadAll(); err != nil {
+		x.conn.Close(ctx)
+	}
+}
+
+// textParams sends every parameter in text format and lets the server infer
+// its type from the statement, so that one Go value fits uuid, timestamptz and
+// bigint columns alike.
+func textParams(args []any) ([][]byte, error) {
+	out := make([][]byte, len(args))
+	for i, a := range args {
+		v, err := encode(a)
+		if err != nil {
+			return nil, err
+		}
+		switch v := v.(type) {
+		case string:
+			out[i] = []byte(v)
+		case int64:
+			out[i] = strconv.AppendInt(nil, v, 10)
+		case bool:
+			out[i] = strconv.AppendBool(nil, v)
+		case float64:
+			out[i] = strconv.AppendFloat(nil, v, 'g', -1, 64)
+		case []byte:
+			out[i] = fmt.Appendf(nil, `\x%x`, v)
+		}
+	}
+	return out, nil
+}
+
+// serverVersion refuses a server older than the SQL we write.
+func serverVersion(ctx context.Context, c *pgx.Conn) (string, error) {
+	var text string
+	var num int
+	if err := c.QueryRow(ctx, "SELECT current_setting('server_version'), current_setting('server_version_num')::int").Scan(&text, &num); err != nil {
+		return "", classify(err)
+	}
+	if num < 150000 {
+		return "", fault.New(fault.Unavailable, "", "PostgreSQL %s is too old: 15 or newer is needed", text)
+	}
+	return text, nil
+}

@@ -1,0 +1,142 @@
+package db_test
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+
+	"holdfast/internal/db"
+	"holdfast/internal/fault"
+	"holdfast/internal/testkit/pgtest"
+)
+
+func TestMain(m *testing.M) { pgtest.Main(m) }
+
+// each runs f on an empty, migrated database of both engines.
+func each(t *testing.T, f func(t *testing.T, d *db.DB)) {
+	for name, o := range map[string]func(t *testing.T) db.Options{
+		"sqlite":     func(t *testing.T) db.Options { return db.Options{Dir: t.TempDir()} },
+		"postgresql": func(t *testing.T) db.Options { return db.Options{URL: pgtest.DSN(t)} },
+		"pooled":     func(t *testing.T) db.Options { return db.Options{URL: pgtest.DSN(t), Pooler: true} },
+	} {
+		t.Run(name, func(t *testing.T) {
+			opt := o(t)
+			opt.Migrate = true
+			d, err := db.Open(context.Background(), opt)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer d.Close()
+			f(t, d)
+		})
+	}
+}
+
+const insertSite = "INSERT INTO sites (tenant_id, id, code, name, created_at, updated_at, version) VALUES ($1, $2, $3, $4, $5, $5, 1)"
+
+func TestTransaction(t *testing.T) {
+	each(t, func(t *testing.T, d *db.DB) {
+		ctx := context.Background()
+		tenant, id := uuid.NewString(), uuid.NewString()
+		at := time.Date(2026, 3, 29, 1, 2, 3, 456789000, time.UTC)
+		scope := db.Scope{Tenant: tenant}
+		if err := d.Write(ctx, scope, func(tx *db.Tx) error {
+			tx.Queue(insertSite, []any{tenant, id, "A-1", "Dock", at}, nil)
+			return nil
+		}); err != nil {
+			t.Fatal(err)
+		}
+		err := d.Read(ctx, scope, func(tx *db.Tx) error {
+			return tx.One("SELECT id, code, created_at, version, city FROM sites WHERE tenant_id = $1 AND code LIKE 'A%'", []any{tenant}, func(r *db.Row) error {
+				if r.Text(0) != id || r.Text(1) != "A-1" || !r.Time(2).Equal(at) || r.Int(3) != 1 || !r.Null(4) {
+					t.Errorf("row = %s %s %v %d %v", r.Text(0), r.Text(1), r.Time(2), r.Int(3), r.Null(4))
+				}
+				if got := r.Text(2); got != "2026-03-29T01:02:03.456789Z" {
+					t.Errorf("time text = %s", got)
+				}
+				return nil
+			})
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		err = d.Write(ctx, scope, func(tx *db.Tx) error {
+			_, err := tx.Exec(insertSite, tenant, uuid.NewString(), "a-1", "Dock", at)
+			return err
+		})
+		if !fault.HasCode(err, "23505") || !fault.Is(err, fault.Conflict) {
+			t.Errorf("same code in other case: %v", err)
+		}
+		err = d.Write(ctx, scope, func(tx *db.Tx) error {
+			_, err := tx.Exec("INSERT INTO teams (tenant_id, id, code, name, site_id, created_at, updated_at, version) VALUES ($1, $2, 'x', 'x', $3, $4, $4, 1)", tenant, uuid.NewString(), uuid.NewString(), at)
+			return err
+		})
+		if !fault.HasCode(err, "23503") {
+			t.Errorf("missing reference: %v", err)
+		}
+	})
+}
+
+func TestRollback(t *testing.T) {
+	each(t, func(t *testing.T, d *db.DB) {
+		ctx, tenant := context.Background(), uuid.NewString()
+		scope := db.Scope{Tenant: tenant}
+		after := false
+		err := d.Write(ctx, scope, func(tx *db.Tx) error {
+			tx.After(func() { after = true })
+			if _, err := tx.Exec(insertSite, tenant, uuid.NewString(), "A", "A", time.Now()); err != nil {
+				return err
+			}
+			return fault.New(fault.Conflict, "HF001", "veto")
+		})
+		if !fault.HasCode(err, "HF001") || after {
+			t.Fatalf("err = %v, after = %v", err, after)
+		}
+		if err := d.Read(ctx, scope, func(tx *db.Tx) error {
+			return tx.Query("SELECT 1 FROM sites WHERE tenant_id = $1", []any{tenant}, func(*db.Row) error { t.Error("a row survived"); return nil })
+		}); err != nil {
+			t.Fatal(err)
+		}
+	})
+}
+
+// The second fence of tenancy: even a statement without a tenant predicate
+// sees and writes nothing of another tenant on PostgreSQL.
+func TestRowLevelSecurity(t *testing.T) {
+	for _, pooler := range []bool{false, true} {
+		d, err := db.Open(context.Background(), db.Options{URL: pgtest.DSN(t), Migrate: true, Pooler: pooler})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer d.Close()
+		ctx, a, b := context.Background(), uuid.NewString(), uuid.NewString()
+		insert := func(scope db.Scope, tenant string) error {
+			return d.Write(ctx, scope, func(tx *db.Tx) error {
+				_, err := tx.Exec(insertSite, tenant, uuid.NewString(), "A", "A", time.Now())
+				return err
+			})
+		}
+		if err := insert(db.Scope{Tenant: a}, a); err != nil {
+			t.Fatal(err)
+		}
+		if err := insert(db.Scope{Tenant: a}, b); !fault.HasCode(err, "42501") {
+			t.Errorf("write into another tenant: %v", err)
+		}
+		for _, c := range []struct {
+			scope db.Scope
+			rows  int
+		}{{db.Scope{Tenant: a}, 1}, {db.Scope{Tenant: b}, 0}, {db.Scope{}, 0}, {db.Scope{All: true}, 1}} {
+			n := 0
+			if err := d.Read(ctx, c.scope, func(tx *db.Tx) error {
+				return tx.Query("SELECT id FROM sites", nil, func(*db.Row) error { n++; return nil })
+			}); err != nil {
+				t.Fatal(err)
+			}
+			if n != c.rows {
+				t.Errorf("pooler %v scope %+v sees %d rows, want %d", pooler, c.scope, n, c.rows)
+			}
+		}
+	}
+}

@@ -1,0 +1,145 @@
+// Package decimal holds exact quantities and money: 64-bit integers scaled by
+// 10^4. No float ever holds one.
+package decimal
+
+import (
+	"errors"
+	"math"
+	"math/big"
+	"strconv"
+	"strings"
+)
+
+// Dec is a number with four decimal places, stored as value * 10000.
+// Range +-922337203685477.5807.
+type Dec int64
+
+// Scale is the factor between a Dec and the number it stands for.
+const Scale = 10000
+
+// One is the number 1.
+const One Dec = Scale
+
+// ErrSyntax and ErrRange say why a text is not a Dec.
+var (
+	ErrSyntax = errors.New("not a decimal number")
+	ErrRange  = errors.New("out of range: at most 15 digits before and 4 after the decimal point")
+)
+
+// FromInt returns n as a Dec.
+func FromInt(n int64) Dec { return Dec(n * Scale) }
+
+// Parse reads a JSON number ("12", "-0.5", "1e3"). More than four significant
+// decimals are refused, never rounded.
+func Parse(s string) (Dec, error) {
+	if s == "" || len(s) > 64 {
+		return 0, ErrSyntax
+	}
+	mant, exp := s, 0
+	if i := strings.IndexAny(s, "eE"); i >= 0 {
+		n, err := strconv.Atoi(strings.TrimPrefix(s[i+1:], "+"))
+		if err != nil || s[i+1:] == "" {
+			return 0, ErrSyntax
+		}
+		if n > 40 || n < -40 {
+			return 0, ErrRange
+		}
+		mant, exp = s[:i], n
+	}
+	neg := false
+	switch {
+	case strings.HasPrefix(mant, "-"):
+		neg, mant = true, mant[1:]
+	case strings.HasPrefix(mant, "+"):
+		mant = mant[1:]
+	}
+	whole, frac, _ := strings.Cut(mant, ".")
+	if whole+frac == "" || !digits(whole) || !digits(frac) {
+		return 0, ErrSyntax
+	}
+	all, point := whole+frac, len(whole)+exp
+	for point < 0 {
+		all, point = "0"+all, point+1
+	}
+	for len(all) < point+4 {
+		all += "0"
+	}
+	if strings.Trim(all[point+4:], "0") != "" {
+		return 0, ErrRange
+	}
+	all = strings.TrimLeft(all[:point+4], "0")
+	if all == "" {
+		return 0, nil
+	}
+	n, err := strconv.ParseInt(all, 10, 64)
+	if err != nil {
+		return 0, ErrRange
+	}
+	if neg {
+		n = -n
+	}
+	return Dec(n), nil
+}
+
+func digits(s string) bool {
+	for i := 0; i < len(s); i++ {
+		if s[i] < '0' || s[i] > '9' {
+			return false
+		}
+	}
+	return true
+}
+
+// Append writes d as the shortest JSON number.
+func (d Dec) Append(b []byte) []byte {
+	u := uint64(d)
+	if d < 0 {
+		b, u = append(b, '-'), uint64(-d)
+	}
+	b = strconv.AppendUint(b, u/Scale, 10)
+	frac := u % Scale
+	if frac == 0 {
+		return b
+	}
+	b = append(b, '.')
+	for div := uint64(Scale / 10); frac > 0; div /= 10 {
+		b = append(b, byte('0'+frac/div))
+		frac %= div
+	}
+	return b
+}
+
+func (d Dec) String() string { return string(d.Append(nil)) }
+
+// MarshalJSON writes a JSON number.
+func (d Dec) MarshalJSON() ([]byte, error) { return d.Append(nil), nil }
+
+// UnmarshalJSON reads a JSON number.
+func (d *Dec) UnmarshalJSON(b []byte) error {
+	v, err := Parse(string(b))
+	if err != nil {
+		return err
+	}
+	*d = v
+	return nil
+}
+
+// Float returns the nearest float64, for statistics only.
+func (d Dec) Float() float64 { return float64(d) / Scale }
+
+// FromFloat rounds f half away from zero to four places.
+func FromFloat(f float64) Dec { return Dec(math.Round(f * Scale)) }
+
+// Mul multiplies exactly and rounds half away from zero to four places.
+func (d Dec) Mul(e Dec) (Dec, error) {
+	p := new(big.Int).Mul(big.NewInt(int64(d)), big.NewInt(int64(e)))
+	half := big.NewInt(Scale / 2)
+	if p.Sign() < 0 {
+		half.Neg(half)
+	}
+	p.Quo(p.Add(p, half), big.NewInt(Scale))
+	if !p.IsInt64() {
+		return 0, ErrRange
+	}
+	return Dec(p.Int64()), nil
+}
