@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"holdfast/internal/actor"
+	"holdfast/internal/spell"
 )
 
 // Type is a field's type; it decides column type, JSON form and parsing.
@@ -308,7 +309,7 @@ func (c *Catalog) Nearest(name string) string {
 	for i, r := range c.list {
 		names[i] = r.Name
 	}
-	return Nearest(name, names)
+	return spell.Nearest(name, names)
 }
 
 // ConflictTarget returns the SQL column list of the unique key over exactly
@@ -419,34 +420,5 @@ func contains(list []string, s string) bool {
 	return false
 }
 
-// Nearest returns the candidate with the smallest edit distance to name, or
-// "" when none is near.
-func Nearest(name string, candidates []string) string {
-	best, at := "", len(name)/2+1
-	for _, c := range candidates {
-		if d := distance(name, c); d < at {
-			best, at = c, d
-		}
-	}
-	return best
-}
-
-func distance(a, b string) int {
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i := 1; i <= len(a); i++ {
-		diag := row[0]
-		row[0] = i
-		for j := 1; j <= len(b); j++ {
-			cost := diag
-			if a[i-1] != b[j-1] {
-				cost++
-			}
-			diag = row[j]
-			row[j] = min(cost, row[j]+1, row[j-1]+1)
-		}
-	}
-	return row[len(b)]
-}
+// Nearest is spell.Nearest.
+func Nearest(name string, candidates []string) string { return spell.Nearest(name, candidates) }

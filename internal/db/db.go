@@ -38,12 +38,13 @@ const NoTenant = "00000000-0000-0000-0000-000000000000"
 
 // Options say which database to open.
 type Options struct {
-	URL       string // postgres://...; empty = SQLite in Dir
-	Dir       string // data directory of the embedded engine
-	Exclusive bool   // take the data directory's lock (the server does)
-	Pooler    bool   // a transaction pooler stands between: no named statements
-	Migrate   bool   // bring the schema up to date
-	PoolSize  int    // PostgreSQL connections or SQLite readers; 0 = a default
+	URL       string                                    // postgres://...; empty = SQLite in Dir
+	Dir       string                                    // data directory of the embedded engine
+	Exclusive bool                                      // take the data directory's lock (the server does)
+	Pooler    bool                                      // a transaction pooler stands between: no named statements
+	Migrate   bool                                      // bring the schema up to date
+	PoolSize  int                                       // PostgreSQL connections or SQLite readers; 0 = a default
+	Observe   func(s Scope, write bool, statements int) // called after each transaction; may be nil
 }
 
 // Scope is whose rows a transaction may touch.
@@ -58,6 +59,7 @@ type DB struct {
 	eng     engine
 	kind    Engine
 	version string
+	observe func(s Scope, write bool, statements int)
 }
 
 type engine interface {
@@ -69,7 +71,10 @@ type engine interface {
 
 // Open opens, checks and (with o.Migrate) migrates the database.
 func Open(ctx context.Context, o Options) (*DB, error) {
-	d := &DB{}
+	d := &DB{observe: o.Observe}
+	if d.observe == nil {
+		d.observe = func(Scope, bool, int) {}
+	}
 	var err error
 	if o.URL == "" {
 		d.kind = SQLite
@@ -102,7 +107,19 @@ func (d *DB) Read(ctx context.Context, s Scope, fn func(*Tx) error) error {
 	if err := s.check(); err != nil {
 		return err
 	}
-	return classify(d.eng.read(ctx, s, fn))
+	n := 0
+	err := d.eng.read(ctx, s, counting(fn, &n))
+	d.observe(s, false, n)
+	return classify(err)
+}
+
+// counting runs fn and leaves the number of statements it asked for in n.
+func counting(fn func(*Tx) error, n *int) func(*Tx) error {
+	return func(t *Tx) error {
+		err := fn(t)
+		*n = t.asked
+		return err
+	}
 }
 
 // retries is how often a write that lost a serialization race runs again.
@@ -117,7 +134,9 @@ func (d *DB) Write(ctx context.Context, s Scope, fn func(*Tx) error) error {
 		return err
 	}
 	for attempt := 1; ; attempt++ {
-		after, err := d.eng.write(ctx, s, fn)
+		n := 0
+		after, err := d.eng.write(ctx, s, counting(fn, &n))
+		d.observe(s, true, n)
 		if err == nil {
 			for _, f := range after {
 				f()
@@ -167,6 +186,7 @@ type Tx struct {
 	run   func([]stmt) error
 	after []func()
 	busy  bool
+	asked int
 }
 
 // Context returns the context the transaction runs under.
@@ -186,6 +206,7 @@ func (t *Tx) After(f func()) { t.after = append(t.after, f) }
 // a statement without rows. A statement whose result may veto the transaction
 // must be flushed before the transaction's function returns.
 func (t *Tx) Queue(sql string, args []any, each func(*Row) error) {
+	t.asked++
 	t.queue = append(t.queue, stmt{sql: sql, args: args, each: each})
 }
 
@@ -229,6 +250,7 @@ func (t *Tx) One(sql string, args []any, scan func(*Row) error) error {
 // Exec flushes, runs a statement and returns the rows it affected.
 func (t *Tx) Exec(sql string, args ...any) (int64, error) {
 	var n int64
+	t.asked++
 	t.queue = append(t.queue, stmt{sql: sql, args: args, n: &n})
 	err := classify(t.Flush())
 	return n, err

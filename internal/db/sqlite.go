@@ -25,8 +25,8 @@ import (
 // (sqlite.org/wal.html#walresetbug).
 const minSQLite = "3.51.3"
 
-// fileName is the database inside the data directory.
-const fileName = "holdfast.db"
+// FileName is the database inside the data directory.
+const FileName = "holdfast.db"
 
 type lite struct {
 	db      *DB
@@ -66,7 +66,7 @@ func openSQLite(ctx context.Context, d *DB, o Options) (engine, string, error) {
 	if err := os.MkdirAll(o.Dir, 0o700); err != nil {
 		return nil, "", fmt.Errorf("db: data directory: %w", err)
 	}
-	l := &lite{db: d, path: filepath.Join(o.Dir, fileName), writes: make(chan *writeJob, 256), done: make(chan struct{})}
+	l := &lite{db: d, path: filepath.Join(o.Dir, FileName), writes: make(chan *writeJob, 256), done: make(chan struct{})}
 	if o.Exclusive {
 		f, err := lockDir(o.Dir)
 		if err != nil {

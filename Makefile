@@ -1,0 +1,66 @@
+# What CONTRIBUTING.md describes. GNU make 4, bash, Go; the rest is installed or
+# asked for by scripts/setup.
+SHELL := /bin/bash
+.SHELLFLAGS := -eu -o pipefail -c
+.DEFAULT_GOAL := build
+
+GO ?= go
+NODE ?= node
+FUZZTIME ?= 5s
+BENCHTIME ?= 1s
+export CGO_ENABLED ?= 0
+# The Go that is installed is the Go that is used.
+export GOTOOLCHAIN ?= local
+
+.PHONY: build run test unit supabase check race fuzz bench setup clean
+
+build: ## bin/holdfast
+	$(GO) build -trimpath -o bin/holdfast ./cmd/holdfast
+
+run: ## a server with two demo tenants
+	$(GO) run ./cmd/holdfast serve --demo
+
+setup: ## what the tests need besides Go
+	@GO=$(GO) NODE=$(NODE) sh scripts/setup
+
+# The cluster that the wrapper starts serves the Go tests of all packages and
+# the PostgreSQL half of the client tests.
+test: setup build ## everything that must pass
+	$(GO) vet ./...
+	$(GO) build ./...
+	$(GO) build -o bin/pgtest ./internal/testkit/pgtest/cmd/pgtest
+	$(GO) build -o bin/e2e ./internal/testkit/e2e
+	bin/pgtest -- $(MAKE) --no-print-directory unit supabase
+
+unit:
+	$(GO) test ./...
+
+# An unmodified supabase-js against the started binary, once on each engine.
+supabase:
+	bin/e2e -server bin/holdfast -- $(NODE) --test --test-reporter=spec test/supabase/suite.test.mjs
+
+check: setup build ## test, and what takes longer or needs the network
+	@test -z "$$(gofmt -l cmd internal bench 2>/dev/null)" || { gofmt -l cmd internal bench 2>/dev/null; echo 'gofmt: the files above'; exit 1; }
+	$(MAKE) --no-print-directory test
+	$(GO) run honnef.co/go/tools/cmd/staticcheck@v0.8.2 ./...
+	$(GO) run golang.org/x/vuln/cmd/govulncheck@latest ./...
+	$(MAKE) --no-print-directory race fuzz
+
+race:
+	$(GO) build -o bin/pgtest ./internal/testkit/pgtest/cmd/pgtest
+	CGO_ENABLED=1 bin/pgtest -- $(GO) test -race -shuffle=on ./...
+
+fuzz: ## each fuzz target for FUZZTIME
+	@for package in $$(grep -rl --include='*_test.go' '^func Fuzz' internal | xargs -r -n1 dirname | sort -u); do \
+	  for target in $$(grep -h -o '^func Fuzz[A-Za-z0-9_]*' $$package/*_test.go | cut -c6-); do \
+	    echo "$$package $$target"; \
+	    $(GO) test -run '^$$' -fuzz "^$$target\$$" -fuzztime $(FUZZTIME) ./$$package; \
+	  done; \
+	done
+
+bench: build ## benchmarks of packages, then the load driver
+	$(GO) test -run '^$$' -bench . -benchtime $(BENCHTIME) ./internal/...
+	@if [ -d bench ]; then $(GO) run ./bench $(ARGS); fi
+
+clean:
+	rm -rf bin test/supabase/node_modules

@@ -1,0 +1,14 @@
+//go:build linux || darwin || freebsd
+
+package blob
+
+import "golang.org/x/sys/unix"
+
+// available is what an ordinary user may still write on dir's file system.
+func available(dir string) (uint64, error) {
+	var st unix.Statfs_t
+	if err := unix.Statfs(dir, &st); err != nil {
+		return 0, err
+	}
+	return uint64(max(int64(st.Bavail), 0)) * uint64(st.Bsize), nil
+}

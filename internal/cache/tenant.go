@@ -1,0 +1,207 @@
+package cache
+
+import (
+	"sync"
+	"time"
+)
+
+// A tenant holds one tenant's answers, a shelf for each function.
+type tenant struct {
+	mu      sync.RWMutex
+	shelves map[string]*shelf
+	entries int
+	bytes   int64
+	flights int  // on any shelf, also cleared ones
+	gone    bool // the janitor has taken it out of the cache
+}
+
+type shelf struct {
+	entries map[spot]*entry
+	flights map[spot]*flight
+	bytes   int64
+}
+
+// A spot is the rest of a key, within tenant and function.
+type spot struct{ role, user, params string }
+
+type entry struct {
+	body Body
+	ends time.Time
+	size int64
+}
+
+func (k Key) spot() spot { return spot{k.Role, k.User, k.Params} }
+
+// charge is what an answer counts against the bounds: its plain bytes, as many
+// again for the gzip form that may come, and the bookkeeping.
+func charge(k Key, a Answer) int64 {
+	return int64(2*len(a.Hit) + len(k.Role) + len(k.User) + len(k.Params) + 300)
+}
+
+// lookup may return an entry that has expired.
+func (t *tenant) lookup(k Key) *entry {
+	t.mu.RLock()
+	defer t.mu.RUnlock()
+	if s := t.shelves[k.Function]; s != nil {
+		return s.entries[k.spot()]
+	}
+	return nil
+}
+
+// shelf finds or makes a function's shelf. The tenant must be locked.
+func (t *tenant) shelf(function string) *shelf {
+	s := t.shelves[function]
+	if s == nil {
+		s = &shelf{entries: map[spot]*entry{}, flights: map[spot]*flight{}}
+		t.shelves[function] = s
+	}
+	return s
+}
+
+// lock finds or makes a tenant and locks it.
+func (c *Cache) lock(name string) *tenant {
+	for {
+		c.mu.RLock()
+		t := c.tenants[name]
+		c.mu.RUnlock()
+		if t == nil {
+			t = c.add(name)
+		}
+		t.mu.Lock()
+		if !t.gone {
+			return t
+		}
+		t.mu.Unlock()
+	}
+}
+
+func (c *Cache) add(name string) *tenant {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	t := c.tenants[name]
+	if t == nil {
+		t = &tenant{shelves: map[string]*shelf{}}
+		c.tenants[name] = t
+	}
+	return t
+}
+
+// count books entries and bytes that come or go. The tenant must be locked.
+func (c *Cache) count(t *tenant, entries int, bytes int64) {
+	t.entries += entries
+	t.bytes += bytes
+	c.entries.Add(int64(entries))
+	c.bytes.Add(bytes)
+}
+
+func (c *Cache) drop(t *tenant, s *shelf, at spot) {
+	size := s.entries[at].size
+	delete(s.entries, at)
+	s.bytes -= size
+	c.count(t, -1, -size)
+}
+
+// evict forgets the tenant's answer that is nearest its end. The tenant must be
+// locked.
+func (c *Cache) evict(t *tenant) {
+	var from *shelf
+	var at spot
+	var ends time.Time
+	for _, s := range t.shelves {
+		for k, e := range s.entries {
+			if from == nil || e.ends.Before(ends) {
+				from, at, ends = s, k, e.ends
+			}
+		}
+	}
+	if from != nil {
+		c.drop(t, from, at)
+	}
+}
+
+// shrink keeps the overall bounds. What goes is taken from the largest of some
+// tenants, so that many small ones do not pay for it.
+func (c *Cache) shrink() {
+	for c.entries.Load() > int64(c.o.Entries) || c.bytes.Load() > c.o.Bytes {
+		t := c.largest()
+		if t == nil {
+			return
+		}
+		t.mu.Lock()
+		c.evict(t)
+		t.mu.Unlock()
+	}
+}
+
+// largest returns the tenant with the most bytes among eight that have any, in
+// the map's random order.
+func (c *Cache) largest() (found *tenant) {
+	c.mu.RLock()
+	defer c.mu.RUnlock()
+	var most int64
+	seen := 0
+	for _, t := range c.tenants {
+		t.mu.RLock()
+		bytes := t.bytes
+		t.mu.RUnlock()
+		if bytes == 0 {
+			continue
+		}
+		if bytes > most {
+			found, most = t, bytes
+		}
+		if seen++; seen == 8 {
+			break
+		}
+	}
+	return found
+}
+
+func (c *Cache) sweeping() {
+	tick := time.NewTicker(c.o.Sweep)
+	defer tick.Stop()
+	for {
+		select {
+		case <-tick.C:
+			c.sweep()
+		case <-c.stop:
+			return
+		}
+	}
+}
+
+// sweep removes what has expired, then the tenants that have nothing left.
+func (c *Cache) sweep() {
+	c.mu.RLock()
+	names := make([]string, 0, len(c.tenants))
+	for name := range c.tenants {
+		names = append(names, name)
+	}
+	c.mu.RUnlock()
+	for _, name := range names {
+		c.sweepTenant(name)
+	}
+}
+
+func (c *Cache) sweepTenant(name string) {
+	c.mu.Lock() // before the tenant's, as everywhere
+	defer c.mu.Unlock()
+	t := c.tenants[name]
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	now := time.Now()
+	for function, s := range t.shelves {
+		for k, e := range s.entries {
+			if !now.Before(e.ends) {
+				c.drop(t, s, k)
+			}
+		}
+		if len(s.entries) == 0 && len(s.flights) == 0 {
+			delete(t.shelves, function)
+		}
+	}
+	if t.entries == 0 && t.flights == 0 {
+		t.gone = true
+		delete(c.tenants, name)
+	}
+}

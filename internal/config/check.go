@@ -1,0 +1,156 @@
+package config
+
+import (
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"net"
+	"net/netip"
+	"net/url"
+	"os"
+	"reflect"
+	"slices"
+	"strings"
+)
+
+// weakSecrets are secrets printed in public documentation.
+var weakSecrets = []string{
+	"super-secret-jwt-token-with-at-least-32-characters-long",
+	"your-super-secret-jwt-token-with-at-least-32-characters-long",
+}
+
+func (c *Config) check() error {
+	if c.Demo {
+		c.Dev = true
+	}
+	if c.Dev {
+		c.Autoconfirm, c.SignupTenants = true, "claim"
+	}
+	if c.Dev && !c.Loopback() {
+		return fmt.Errorf("config: --dev and --demo serve on loopback only: everyone who reaches them can sign in; listen on 127.0.0.1 instead of %s", c.Listen)
+	}
+	if c.PasswordMinLength < 6 || c.PasswordMinLength > 64 {
+		return errors.New("config: password_min_length must be between 6 and 64")
+	}
+	for _, f := range []func() error{c.checkSecret, c.checkMaster, c.checkURLs, c.checkProviders, c.checkTLS} {
+		if err := f(); err != nil {
+			return err
+		}
+	}
+	_, err := c.Proxies()
+	return err
+}
+
+func (c *Config) checkSecret() error {
+	if c.JWTSecret == "" {
+		return nil
+	}
+	if len(c.JWTSecret) < 32 || slices.Contains(weakSecrets, c.JWTSecret) || strings.Count(c.JWTSecret, c.JWTSecret[:1]) == len(c.JWTSecret) {
+		return errors.New("config: jwt_secret is too weak: use at least 32 random bytes, for example from `openssl rand -base64 48`, or leave it empty to have one made")
+	}
+	return nil
+}
+
+func (c *Config) checkMaster() error {
+	if c.MasterKeyFile != "" {
+		b, err := os.ReadFile(c.MasterKeyFile)
+		if err != nil {
+			return fmt.Errorf("config: master_key_file: %w", err)
+		}
+		c.MasterKey = strings.TrimSpace(string(b))
+	}
+	if c.MasterKey == "" {
+		return nil
+	}
+	if b, err := base64.StdEncoding.DecodeString(c.MasterKey); err != nil || len(b) != 32 {
+		return errors.New("config: master_key must be 32 bytes in base64, for example from `openssl rand -base64 32`")
+	}
+	return nil
+}
+
+func (c *Config) checkURLs() error {
+	for name, v := range map[string]string{"public_url": c.PublicURL, "site_url": c.SiteURL} {
+		if v == "" {
+			continue
+		}
+		u, err := url.Parse(v)
+		if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" || u.User != nil {
+			return fmt.Errorf("config: %s must be an http or https address, not %q", name, v)
+		}
+	}
+	if _, _, err := net.SplitHostPort(c.Listen); err != nil {
+		return fmt.Errorf("config: listen must be host:port, not %q", c.Listen)
+	}
+	c.PublicURL = strings.TrimSuffix(c.PublicURL, "/")
+	return nil
+}
+
+func (c *Config) checkProviders() error {
+	for _, p := range c.OAuthProviders {
+		if p.ClientID == "" || p.Issuer == "" {
+			return fmt.Errorf("config: provider %s needs HOLDFAST_OAUTH_%s_CLIENT_ID and _ISSUER", p.Name, strings.ToUpper(p.Name))
+		}
+	}
+	return nil
+}
+
+func (c *Config) checkTLS() error {
+	if (c.TLSCert == "") != (c.TLSKey == "") {
+		return errors.New("config: tls_cert and tls_key go together")
+	}
+	return nil
+}
+
+// Loopback reports whether only this machine can reach the listener.
+func (c *Config) Loopback() bool {
+	host, _, err := net.SplitHostPort(c.Listen)
+	if err != nil {
+		return false
+	}
+	if host == "localhost" {
+		return true
+	}
+	a, err := netip.ParseAddr(host)
+	return err == nil && a.IsLoopback()
+}
+
+// Proxies returns the trusted proxies as prefixes.
+func (c *Config) Proxies() ([]netip.Prefix, error) {
+	var out []netip.Prefix
+	for _, s := range c.TrustedProxies {
+		p, err := netip.ParsePrefix(s)
+		if err != nil {
+			a, aerr := netip.ParseAddr(s)
+			if aerr != nil {
+				return nil, fmt.Errorf("config: trusted_proxies: %q is neither an address nor a prefix", s)
+			}
+			p = netip.PrefixFrom(a, a.BitLen())
+		}
+		out = append(out, p)
+	}
+	return out, nil
+}
+
+// Dump lists the settings in effect as lines of a configuration file. Secrets
+// show only whether they are set.
+func (c *Config) Dump() string {
+	var b strings.Builder
+	v := reflect.ValueOf(*c)
+	for i, s := range Settings() {
+		fmt.Fprintf(&b, "# %s\n%s = %s\n", s.Doc, s.Name, show(v.Field(i), s))
+	}
+	return b.String()
+}
+
+func show(v reflect.Value, s Setting) string {
+	if s.Secret {
+		if v.IsZero() {
+			return ""
+		}
+		return "(set)"
+	}
+	if list, ok := v.Interface().([]string); ok {
+		return strings.Join(list, ",")
+	}
+	return fmt.Sprint(v.Interface())
+}

@@ -1,0 +1,60 @@
+package config
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+)
+
+func TestLoad(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "c")
+	if err := os.WriteFile(file, []byte("# mine\nlisten = 127.0.0.1:1\nmail_from = \"A <a@b.c>\"\nsignup = off\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	c, err := Load(file, []string{"HOLDFAST_LISTEN=127.0.0.1:2", "HOLDFAST_ACCESS_TOKEN_TTL=5m", "HOLDFAST_OAUTH_MY_IDP_CLIENT_ID=x", "HOLDFAST_OAUTH_MY_IDP_ISSUER=https://i"},
+		map[string]string{"listen": "127.0.0.1:3"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if c.Listen != "127.0.0.1:3" || c.MailFrom != "A <a@b.c>" || c.Signup || c.AccessTokenTTL != 5*time.Minute || c.PasswordMinLength != 8 {
+		t.Errorf("%+v", c)
+	}
+	if len(c.OAuthProviders) != 1 || c.OAuthProviders[0].Name != "my_idp" || c.OAuthProviders[0].Issuer != "https://i" {
+		t.Errorf("providers %+v", c.OAuthProviders)
+	}
+}
+
+func TestLoadRefuses(t *testing.T) {
+	for _, c := range []struct{ env, want string }{
+		{"HOLDFAST_LISTN=x", "did you mean HOLDFAST_LISTEN?"},
+		{"HOLDFAST_JWT_SECRET=secret", "too weak"},
+		{"HOLDFAST_JWT_SECRET=super-secret-jwt-token-with-at-least-32-characters-long", "too weak"},
+		{"HOLDFAST_MASTER_KEY=short", "32 bytes"},
+		{"HOLDFAST_RATE_LIMITS=maybe", "one of on, off"},
+		{"HOLDFAST_MAIL_INTERVAL=soon", "duration"},
+		{"HOLDFAST_PUBLIC_URL=ftp://x", "http or https"},
+		{"HOLDFAST_TRUSTED_PROXIES=proxy", "neither an address"},
+		{"HOLDFAST_OAUTH_X_SECRET=y", "needs HOLDFAST_OAUTH_X_CLIENT_ID"},
+		{"HOLDFAST_TLS_CERT=a.pem", "go together"},
+	} {
+		_, err := Load("", []string{c.env}, nil)
+		if err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s: %v, want %q", c.env, err, c.want)
+		}
+	}
+	if _, err := Load("", nil, map[string]string{"dev": "true", "listen": "0.0.0.0:80"}); err == nil {
+		t.Error("--dev on a public listener was accepted")
+	}
+}
+
+func TestDumpHidesSecrets(t *testing.T) {
+	c, err := Load("", []string{"HOLDFAST_SMTP_URL=smtp://u:hunter2@h"}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if d := c.Dump(); strings.Contains(d, "hunter2") || !strings.Contains(d, "smtp_url = (set)") {
+		t.Error(d)
+	}
+}

@@ -1,0 +1,29 @@
+package db
+
+import "context"
+
+// Columns returns the column types of every table, by table and column.
+func (d *DB) Columns(ctx context.Context) (map[string]map[string]string, error) {
+	sql := "SELECT m.name, c.name, c.type FROM sqlite_master m JOIN pragma_table_info(m.name) c WHERE m.type = 'table'"
+	if d.kind == PostgreSQL {
+		sql = "SELECT table_name, column_name, data_type FROM information_schema.columns WHERE table_schema = 'public'"
+	}
+	out := map[string]map[string]string{}
+	err := d.Read(ctx, Scope{}, func(tx *Tx) error {
+		return tx.Query(sql, nil, func(r *Row) error {
+			t := r.Text(0)
+			if out[t] == nil {
+				out[t] = map[string]string{}
+			}
+			out[t][r.Text(1)] = r.Text(2)
+			return nil
+		})
+	})
+	return out, err
+}
+
+// SameType reports whether a column type as an engine reports it is the one
+// that the DDL asked for.
+func SameType(reported, asked string) bool {
+	return reported == asked || asked == "timestamptz" && reported == "timestamp with time zone"
+}

@@ -1,0 +1,116 @@
+package limit
+
+import "fmt"
+
+// A Category is what a request or statement counts as (interface, "Rate
+// limits").
+type Category uint8
+
+// The interface's categories.
+const (
+	API     Category = iota // requests to /v1, /rest/v1 and /functions/v1
+	Auth                    // sign-in, sign-up, recovery
+	Webhook                 // requests to webhook endpoints
+	Read                    // reading statements run for the tenant
+	Write                   // writing statements run for the tenant
+	categories
+)
+
+func (c Category) String() string {
+	switch c {
+	case API:
+		return "api"
+	case Auth:
+		return "auth"
+	case Webhook:
+		return "webhook"
+	case Read:
+		return "read"
+	case Write:
+		return "write"
+	}
+	return fmt.Sprintf("category %d", uint8(c))
+}
+
+// A Rule bounds one category: at most Minute units in any 60 seconds and at
+// most Burst in any 10.
+type Rule struct {
+	Minute int
+	Burst  int
+}
+
+// perMinute is the rule with the interface's proportion of burst to minute.
+func perMinute(n int) Rule { return Rule{Minute: n, Burst: max(n/5, 1)} }
+
+// A Plan is what a tenant may use: one rule for each category. The zero Plan
+// allows nothing.
+type Plan struct {
+	name  string
+	rules [categories]Rule
+}
+
+// Standard is the plan of the interface's table.
+func Standard() Plan {
+	return Plan{name: "standard", rules: [categories]Rule{
+		API:     {Minute: 1000, Burst: 200},
+		Auth:    {Minute: 60, Burst: 10},
+		Webhook: {Minute: 500, Burst: 100},
+		Read:    {Minute: 5000, Burst: 1000},
+		Write:   {Minute: 1000, Burst: 200},
+	}}
+}
+
+// Enterprise is the interface's larger plan. Its bursts are a fifth of the
+// minute, as in the table; sign-in stays as in Standard, because a bigger
+// tenant does not guess passwords faster.
+func Enterprise() Plan {
+	p := Standard()
+	p.name = "enterprise"
+	p.rules[API] = perMinute(10_000)
+	p.rules[Webhook] = perMinute(5_000)
+	p.rules[Read] = perMinute(50_000)
+	p.rules[Write] = perMinute(50_000)
+	return p
+}
+
+// Custom is Standard with some rules replaced. A rule's zero Burst means a
+// fifth of its Minute. It fails when a number is below 1 or a burst is above
+// its minute.
+func Custom(rules map[Category]Rule) (Plan, error) {
+	p := Standard()
+	p.name = "custom"
+	for c, r := range rules {
+		if c >= categories {
+			return Plan{}, fmt.Errorf("limit: unknown %s", c)
+		}
+		if r.Burst == 0 {
+			r.Burst = perMinute(r.Minute).Burst
+		}
+		if r.Minute < 1 || r.Burst < 1 || r.Burst > r.Minute {
+			return Plan{}, fmt.Errorf("limit: %s: %d a minute with bursts of %d is no rule", c, r.Minute, r.Burst)
+		}
+		p.rules[c] = r
+	}
+	return p, nil
+}
+
+// Named finds the plans that need no numbers: "standard" and "enterprise".
+func Named(name string) (Plan, bool) {
+	for _, p := range []Plan{Standard(), Enterprise()} {
+		if p.name == name {
+			return p, true
+		}
+	}
+	return Plan{}, false
+}
+
+// Name is standard, enterprise or custom.
+func (p Plan) Name() string { return p.name }
+
+// Rule is the plan's rule for c; an unknown category has the zero rule.
+func (p Plan) Rule(c Category) Rule {
+	if c >= categories {
+		return Rule{}
+	}
+	return p.rules[c]
+}

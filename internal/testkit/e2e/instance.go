@@ -1,0 +1,130 @@
+package main
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"time"
+)
+
+// An instance is one started server.
+type instance struct {
+	program, dir, database string
+	url                    string
+	cmd                    *exec.Cmd
+	ended                  chan error
+}
+
+// start returns when the server is ready, demo data and all.
+func (s *instance) start() error {
+	address, err := freeAddress()
+	if err != nil {
+		return err
+	}
+	s.url = "http://" + address
+	s.cmd = exec.Command(s.program, s.flags("serve", "--demo", "--listen", address)...)
+	s.cmd.Env = outside()
+	log, err := os.Create(filepath.Join(s.dir, "log"))
+	if err != nil {
+		return err
+	}
+	defer log.Close()
+	s.cmd.Stdout, s.cmd.Stderr = log, log
+	if err := s.cmd.Start(); err != nil {
+		return err
+	}
+	s.ended = make(chan error, 1)
+	go func() { s.ended <- s.cmd.Wait() }()
+	return s.await()
+}
+
+func (s *instance) flags(args ...string) []string {
+	args = append(args, "--data", filepath.Join(s.dir, "data"))
+	if s.database != "" {
+		args = append(args, "--database", s.database)
+	}
+	return args
+}
+
+func (s *instance) await() error {
+	client := http.Client{Timeout: time.Second}
+	begin := time.Now()
+	for time.Since(begin) < time.Minute {
+		select {
+		case err := <-s.ended:
+			return fmt.Errorf("the server ended (%v):\n%s", err, s.log(60))
+		case <-time.After(10 * time.Millisecond):
+		}
+		resp, err := client.Get(s.url + "/readyz")
+		if err != nil {
+			continue
+		}
+		resp.Body.Close()
+		if resp.StatusCode == http.StatusOK {
+			fmt.Printf("e2e: ready after %v\n", time.Since(begin).Round(time.Millisecond))
+			return nil
+		}
+	}
+	return errors.Join(errors.New("the server is not ready after a minute:\n"+s.log(60)), s.stop())
+}
+
+// status asks the program for the keys, as an operator does.
+func (s *instance) status() ([]string, error) {
+	cmd := exec.Command(s.program, s.flags("status", "-o", "env")...)
+	cmd.Env = outside()
+	var stderr bytes.Buffer
+	cmd.Stderr = &stderr
+	out, err := cmd.Output()
+	if err != nil {
+		return nil, fmt.Errorf("status -o env: %w\n%s", err, stderr.Bytes())
+	}
+	var env []string
+	for line := range strings.Lines(string(out)) {
+		name, value, ok := strings.Cut(strings.TrimSpace(line), "=")
+		if ok {
+			env = append(env, name+"="+strings.Trim(value, `"'`))
+		}
+	}
+	return env, nil
+}
+
+// stop asks the server to end and expects that it does so well.
+func (s *instance) stop() error {
+	if err := s.cmd.Process.Signal(syscall.SIGTERM); err != nil {
+		return fmt.Errorf("the server is gone: %w", err)
+	}
+	select {
+	case err := <-s.ended:
+		if err != nil {
+			return fmt.Errorf("the server's end: %w", err)
+		}
+		return nil
+	case <-time.After(30 * time.Second):
+		return errors.Join(errors.New("the server does not end"), s.cmd.Process.Kill(), <-s.ended)
+	}
+}
+
+// log is the last lines of what the server wrote.
+func (s *instance) log(lines int) string {
+	text, err := os.ReadFile(filepath.Join(s.dir, "log"))
+	if err != nil {
+		return err.Error()
+	}
+	all := strings.Split(string(text), "\n")
+	return strings.Join(all[max(len(all)-lines, 0):], "\n")
+}
+
+func freeAddress() (string, error) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return "", err
+	}
+	return l.Addr().String(), l.Close()
+}

@@ -1,0 +1,105 @@
+// Command e2e runs a command against a started Holdfast with its demo data,
+// once on SQLite and once on PostgreSQL:
+//
+//	e2e -server bin/holdfast [-engine sqlite,postgresql] -- COMMAND [ARGUMENT...]
+//
+// The command finds HOLDFAST_URL, HOLDFAST_ENGINE and what `holdfast status -o
+// env` prints in its environment. e2e fails when the command fails on either
+// engine, and when the server does not start, or does not end by itself within
+// 30 seconds of being asked to.
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"holdfast/internal/testkit/pgtest"
+)
+
+func main() {
+	server := flag.String("server", "bin/holdfast", "the program to test")
+	engines := flag.String("engine", "sqlite,postgresql", "engines to test it on")
+	flag.Parse()
+	if flag.NArg() == 0 {
+		fmt.Fprintln(os.Stderr, "usage: e2e [-server FILE] [-engine sqlite,postgresql] -- COMMAND [ARGUMENT...]")
+		os.Exit(2)
+	}
+	path, err := filepath.Abs(*server)
+	for _, engine := range strings.Split(*engines, ",") {
+		if err == nil {
+			err = run(path, engine, flag.Args())
+		}
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+}
+
+// run tests one engine from an empty directory and database to a clean end.
+func run(server, engine string, command []string) (err error) {
+	dir, err := os.MkdirTemp("", "holdfast-e2e-")
+	if err != nil {
+		return fmt.Errorf("e2e: %w", err)
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
+	s := &instance{program: server, dir: dir}
+	switch engine {
+	case "sqlite":
+	case "postgresql":
+		dsn, drop, fresh := pgtest.Fresh(context.Background())
+		if fresh != nil {
+			return fresh
+		}
+		defer func() { err = errors.Join(err, drop()) }()
+		s.database = dsn
+	default:
+		return fmt.Errorf("e2e: no engine %q", engine)
+	}
+	if err := s.start(); err != nil {
+		return fmt.Errorf("e2e: on %s: %w", engine, err)
+	}
+	begin := time.Now()
+	failed := s.against(command, engine)
+	stopped := s.stop()
+	if err := errors.Join(failed, stopped); err != nil {
+		return fmt.Errorf("e2e: on %s: %w\n--- the server's log\n%s", engine, err, s.log(60))
+	}
+	fmt.Printf("e2e: %s passed in %v\n", engine, time.Since(begin).Round(time.Millisecond))
+	return nil
+}
+
+// against runs the command with what a client needs to know.
+func (s *instance) against(command []string, engine string) error {
+	keys, err := s.status()
+	if err != nil {
+		return err
+	}
+	cmd := exec.Command(command[0], command[1:]...)
+	cmd.Env = append(outside(), keys...)
+	cmd.Env = append(cmd.Env, "HOLDFAST_URL="+s.url, "HOLDFAST_ENGINE="+engine)
+	cmd.Stdout, cmd.Stderr = os.Stdout, os.Stderr
+	if err := cmd.Run(); err != nil {
+		return fmt.Errorf("%s: %w", strings.Join(command, " "), err)
+	}
+	return nil
+}
+
+// outside is the environment without settings of a Holdfast, which refuses to
+// start with some that it does not know.
+func outside() []string {
+	var env []string
+	for _, pair := range os.Environ() {
+		if !strings.HasPrefix(pair, "HOLDFAST_") {
+			env = append(env, pair)
+		}
+	}
+	return env
+}

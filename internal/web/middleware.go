@@ -1,0 +1,172 @@
+package web
+
+import (
+	"context"
+	"log/slog"
+	"net/http"
+	"net/netip"
+	"slices"
+	"strings"
+	"time"
+)
+
+// Front is what stands before every route.
+type Front struct {
+	Proxies []netip.Prefix // whose X-Forwarded-For counts
+	Origins []string       // CORS; "*" admits any origin, without credentials
+	Log     *slog.Logger   // one line per request; nil = none
+	HTTPS   bool           // the public URL is https
+}
+
+// Handler wraps next with request ids, security headers, CORS and the log.
+func (f *Front) Handler(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		start := time.Now()
+		rec := &recorder{ResponseWriter: w}
+		r = identify(rec, r, f.Proxies)
+		h := w.Header()
+		h["X-Content-Type-Options"] = noSniff
+		h["Referrer-Policy"] = noReferrer
+		if f.HTTPS {
+			h["Strict-Transport-Security"] = hsts
+		}
+		if f.cors(rec, r) {
+			return
+		}
+		next.ServeHTTP(rec, r)
+		f.write(rec, r, start)
+	})
+}
+
+var (
+	noSniff    = []string{"nosniff"}
+	noReferrer = []string{"no-referrer"}
+	hsts       = []string{"max-age=31536000"}
+)
+
+const (
+	allowHeaders = "authorization, apikey, content-type, x-client-info, x-supabase-api-version, x-retry-count, accept-profile, " +
+		"content-profile, prefer, range, x-region, x-request-id, idempotency-key, if-match, cache-control"
+	exposeHeaders = "X-Total-Count, Link, X-Supabase-Api-Version, X-Cache, X-RateLimit-Limit, X-RateLimit-Remaining, X-RateLimit-Reset, " +
+		"X-RateLimit-Used, Retry-After, Content-Range, Location, Preference-Applied, X-Request-Id, ETag, Age"
+)
+
+// cors answers a preflight and marks the answer of an allowed origin. It
+// reports whether the request is done.
+func (f *Front) cors(w http.ResponseWriter, r *http.Request) bool {
+	origin := r.Header.Get("Origin")
+	if origin == "" {
+		return false
+	}
+	h := w.Header()
+	h.Add("Vary", "Origin")
+	switch {
+	case slices.Contains(f.Origins, "*"):
+		h.Set("Access-Control-Allow-Origin", "*")
+	case slices.Contains(f.Origins, origin):
+		h.Set("Access-Control-Allow-Origin", origin)
+	default:
+		return false
+	}
+	h.Set("Access-Control-Expose-Headers", exposeHeaders)
+	if r.Method != http.MethodOptions || r.Header.Get("Access-Control-Request-Method") == "" {
+		return false
+	}
+	h.Set("Access-Control-Allow-Methods", "GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS")
+	h.Set("Access-Control-Allow-Headers", allowHeaders)
+	h.Set("Access-Control-Max-Age", "600")
+	w.WriteHeader(http.StatusNoContent)
+	return true
+}
+
+// write logs the request: the route's pattern, never its values.
+func (f *Front) write(w *recorder, r *http.Request, start time.Time) {
+	if f.Log == nil || !f.Log.Enabled(context.Background(), slog.LevelInfo) {
+		return
+	}
+	attrs := [12]slog.Attr{
+		slog.String("request_id", RequestID(r.Context())),
+		slog.String("method", clip(r.Method, 10)),
+		slog.String("route", w.route),
+		slog.Int("status", w.status),
+		slog.Int64("bytes", w.bytes),
+		slog.Int64("us", time.Since(start).Microseconds()),
+	}
+	n := 6
+	add := func(key, v string) {
+		if v != "" {
+			attrs[n] = slog.String(key, v)
+			n++
+		}
+	}
+	add("tenant", w.tenant)
+	add("user", w.user)
+	add("key", w.key)
+	add("cache", w.Header().Get("X-Cache"))
+	add("code", w.cause)
+	f.Log.LogAttrs(context.Background(), slog.LevelInfo, "request", attrs[:n]...)
+}
+
+func clip(s string, n int) string {
+	if len(s) > n {
+		return s[:n]
+	}
+	return s
+}
+
+// recorder remembers what the log line needs.
+type recorder struct {
+	http.ResponseWriter
+	status            int
+	bytes             int64
+	route             string
+	tenant, user, key string
+	cause             string
+}
+
+func (r *recorder) WriteHeader(code int) {
+	if r.status == 0 {
+		r.status = code
+	}
+	r.ResponseWriter.WriteHeader(code)
+}
+
+func (r *recorder) Write(b []byte) (int, error) {
+	if r.status == 0 {
+		r.status = http.StatusOK
+	}
+	n, err := r.ResponseWriter.Write(b)
+	r.bytes += int64(n)
+	return n, err
+}
+
+// Unwrap lets http.ResponseController reach the connection.
+func (r *recorder) Unwrap() http.ResponseWriter { return r.ResponseWriter }
+
+// Note tells the log which route answered and for whom.
+func Note(w http.ResponseWriter, route, tenant, user, key string) {
+	for {
+		if r, ok := w.(*recorder); ok {
+			r.route, r.tenant, r.user, r.key = route, tenant, user, key
+			return
+		}
+		u, ok := w.(interface{ Unwrap() http.ResponseWriter })
+		if !ok {
+			return
+		}
+		w = u.Unwrap()
+	}
+}
+
+// Allow refuses methods outside the list with a 405-ready Allow header value.
+func Allow(methods []string) string {
+	list := slices.Clone(methods)
+	if slices.Contains(list, http.MethodGet) && !slices.Contains(list, http.MethodHead) {
+		list = append(list, http.MethodHead)
+	}
+	if !slices.Contains(list, http.MethodOptions) {
+		list = append(list, http.MethodOptions)
+	}
+	slices.Sort(list)
+	return strings.Join(list, ", ")
+}

@@ -1,0 +1,110 @@
+package web
+
+import (
+	"context"
+	"net"
+	"net/http"
+	"net/netip"
+	"regexp"
+	"strings"
+
+	"github.com/google/uuid"
+
+	"holdfast/internal/actor"
+)
+
+type contextKey int
+
+const (
+	idKey contextKey = iota
+	addressKey
+)
+
+var idShape = regexp.MustCompile(`^[A-Za-z0-9._-]{8,64}$`)
+
+// identify gives the request its id and client address. A caller's own id is
+// kept when it is harmless in logs and headers.
+func identify(w http.ResponseWriter, r *http.Request, proxies []netip.Prefix) *http.Request {
+	id := r.Header.Get("X-Request-Id")
+	if !idShape.MatchString(id) {
+		id = uuid.NewString()
+	}
+	w.Header()["X-Request-Id"] = []string{id}
+	ctx := context.WithValue(r.Context(), idKey, id)
+	ctx = context.WithValue(ctx, addressKey, clientAddress(r, proxies))
+	return r.WithContext(ctx)
+}
+
+// RequestID returns the id every log line and answer of this request carries.
+func RequestID(ctx context.Context) string {
+	s, _ := ctx.Value(idKey).(string)
+	return s
+}
+
+// ClientAddress returns the caller's IP address: the socket's peer, or what a
+// trusted proxy says of it.
+func ClientAddress(r *http.Request) string {
+	if s, ok := r.Context().Value(addressKey).(string); ok {
+		return s
+	}
+	return clientAddress(r, nil)
+}
+
+// clientAddress walks X-Forwarded-For from its right end, past the proxies we
+// trust: entries further left are claims of strangers.
+func clientAddress(r *http.Request, proxies []netip.Prefix) string {
+	host, _, err := net.SplitHostPort(r.RemoteAddr)
+	if err != nil {
+		host = r.RemoteAddr
+	}
+	peer, err := netip.ParseAddr(host)
+	if err != nil || !trusted(peer, proxies) {
+		return host
+	}
+	hops := strings.Split(strings.Join(r.Header.Values("X-Forwarded-For"), ","), ",")
+	for i := len(hops) - 1; i >= 0; i-- {
+		a, err := netip.ParseAddr(strings.TrimSpace(hops[i]))
+		if err != nil {
+			return host
+		}
+		if !trusted(a, proxies) {
+			return a.Unmap().String()
+		}
+	}
+	return host
+}
+
+func trusted(a netip.Addr, proxies []netip.Prefix) bool {
+	for _, p := range proxies {
+		if p.Contains(a.Unmap()) {
+			return true
+		}
+	}
+	return false
+}
+
+// AddressKey groups an address for counting: an IPv6 caller owns a whole /64.
+func AddressKey(address string) string {
+	a, err := netip.ParseAddr(address)
+	if err != nil || a.Unmap().Is4() {
+		return address
+	}
+	p, err := a.Prefix(64)
+	if err != nil {
+		return address
+	}
+	return p.String()
+}
+
+type actorKey struct{}
+
+// WithActor attaches the caller, for the request log.
+func WithActor(r *http.Request, a actor.Actor) *http.Request {
+	return r.WithContext(context.WithValue(r.Context(), actorKey{}, a))
+}
+
+// Actor returns the caller attached by WithActor.
+func Actor(r *http.Request) actor.Actor {
+	a, _ := r.Context().Value(actorKey{}).(actor.Actor)
+	return a
+}
