@@ -69,8 +69,8 @@ func invitations() Resource {
 		},
 		Indexes: [][]string{{"email"}},
 		Access: Access{
+			// Creating one mails it: that is a verb of the identity service.
 			Read:   []Grant{to(leaders)},
-			Create: []Grant{to(admins)},
 			Update: []Grant{to(admins).only("status")},
 		},
 		States: &States{Field: "status", Initial: []string{"pending"}, Moves: []Move{

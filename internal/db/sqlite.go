@@ -39,6 +39,7 @@ type lite struct {
 	done    chan struct{}
 	lock    *os.File
 	closing sync.Once
+	seen    int64 // data_version at the last look; used by the writing goroutine alone
 }
 
 var registerRegexp = sync.OnceValue(func() error {
@@ -471,4 +472,23 @@ func (l *lite) runJob(j *writeJob) (err error) {
 	}
 	j.after = tx.after
 	return nil
+}
+
+// WrittenByOthers reports whether another process committed to the embedded
+// database since the last call. Only the writing connection can tell: its
+// data_version rises for every commit that is not its own.
+func (d *DB) WrittenByOthers(ctx context.Context) (bool, error) {
+	l, ok := d.eng.(*lite)
+	if !ok {
+		return false, nil
+	}
+	changed := false
+	err := d.Write(ctx, Scope{}, func(tx *Tx) error {
+		return tx.Query("SELECT data_version FROM pragma_data_version", nil, func(r *Row) error {
+			changed = l.seen != 0 && l.seen != r.Int(0)
+			l.seen = r.Int(0)
+			return nil
+		})
+	})
+	return changed, err
 }

@@ -145,3 +145,37 @@ func Refuse(s limit.State, what string) error {
 	}
 	return f
 }
+
+// Guard lets callers through to next with their actor attached (web.Actor).
+func (g *Gate) Guard(shape web.Shape, next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Method == http.MethodOptions {
+			next.ServeHTTP(w, r)
+			return
+		}
+		a, err := g.Enter(w, r, r.Method != http.MethodGet && r.Method != http.MethodHead)
+		web.Note(w, r.Pattern, a.TenantID, a.UserID, a.KeyID)
+		if err != nil {
+			web.Fail(w, r, shape, err)
+			return
+		}
+		next.ServeHTTP(w, web.WithActor(r, a))
+	})
+}
+
+// TakeSession counts a request of a session, under the API category.
+func (g *Gate) TakeSession(w http.ResponseWriter, a actor.Actor, address string) error {
+	if g.Limits == nil {
+		return nil
+	}
+	key := "session:" + a.SessionID
+	if a.SessionID == "" {
+		key = web.AddressKey(address)
+	}
+	s := g.Limits.Take(key, limit.API, g.Plan(a), 1)
+	Headers(w, s)
+	if !s.OK {
+		return Refuse(s, "requests")
+	}
+	return nil
+}

@@ -96,6 +96,8 @@ create unique index one_time_tokens_link_key on one_time_tokens (link_hash);
 
 create index one_time_tokens_expires_idx on one_time_tokens (expires_at);
 
+create index one_time_tokens_address_idx on one_time_tokens (address);
+
 -- A sign-in that goes through a browser: to a provider, or through a mailed
 -- link with PKCE.
 create table flow_states (

@@ -1,0 +1,152 @@
+package main
+
+import (
+	"bufio"
+	"fmt"
+	"os"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/spf13/cobra"
+
+	"holdfast/internal/actor"
+	"holdfast/internal/app"
+)
+
+func adminCommand(o *options) *cobra.Command {
+	c := &cobra.Command{Use: "admin", Short: "Manage administrators"}
+	var tenant, password string
+	create := &cobra.Command{
+		Use: "create EMAIL", Short: "Create an administrator of a tenant, with a password from --password or standard input", Args: cobra.ExactArgs(1),
+		Example: "  holdfast admin create jo@example.com --tenant acme\n  echo 'correct horse battery' | holdfast admin create jo@example.com --tenant acme",
+		RunE: o.with(func(cmd *cobra.Command, args []string, a *app.App) error {
+			pw, err := secret(cmd, password)
+			if err != nil {
+				return err
+			}
+			u, err := a.CreateAdmin(cmd.Context(), args[0], pw, tenant)
+			if err != nil {
+				return err
+			}
+			fmt.Fprintf(cmd.OutOrStdout(), "%s (%s) is an owner of %s\n", u.Email, u.ID, tenant)
+			return nil
+		}),
+	}
+	create.Flags().StringVar(&tenant, "tenant", "", "tenant id or slug; made when it does not exist")
+	create.Flags().StringVar(&password, "password", "", "password; better given on standard input")
+	create.MarkFlagRequired("tenant")
+	reset := &cobra.Command{
+		Use: "reset-password EMAIL", Short: "Set a new password and end the user's sessions", Args: cobra.ExactArgs(1),
+		RunE: o.with(func(cmd *cobra.Command, args []string, a *app.App) error {
+			pw, err := secret(cmd, password)
+			if err != nil {
+				return err
+			}
+			return a.Identity.ResetPassword(cmd.Context(), args[0], pw)
+		}),
+	}
+	reset.Flags().StringVar(&password, "password", "", "password; better given on standard input")
+	c.AddCommand(create, reset, setupLink(o), listAdmins(o))
+	return c
+}
+
+func setupLink(o *options) *cobra.Command {
+	var tenant string
+	c := &cobra.Command{
+		Use: "setup-link EMAIL", Short: "Print a link with which the user sets a password", Args: cobra.ExactArgs(1),
+		RunE: o.with(func(cmd *cobra.Command, args []string, a *app.App) error {
+			link, err := a.Identity.SetupLink(cmd.Context(), args[0], tenant)
+			if err != nil {
+				return err
+			}
+			fmt.Fprintln(cmd.OutOrStdout(), link)
+			return nil
+		}),
+	}
+	c.Flags().StringVar(&tenant, "tenant", "", "tenant id or slug the user becomes an owner of")
+	return c
+}
+
+func listAdmins(o *options) *cobra.Command {
+	return &cobra.Command{
+		Use: "list", Short: "List the administrators of every tenant", Args: cobra.NoArgs,
+		RunE: o.with(func(cmd *cobra.Command, _ []string, a *app.App) error {
+			list, err := a.Identity.ListAdmins(cmd.Context())
+			if err != nil {
+				return err
+			}
+			w := tabwriter.NewWriter(cmd.OutOrStdout(), 0, 4, 2, ' ', 0)
+			fmt.Fprintln(w, "EMAIL\tROLE\tTENANT")
+			for _, m := range list {
+				fmt.Fprintf(w, "%s\t%s\t%s\n", m.Email, m.Role, m.Tenant)
+			}
+			return w.Flush()
+		}),
+	}
+}
+
+// secret takes a password from the flag or from one line of standard input.
+func secret(cmd *cobra.Command, flag string) (string, error) {
+	if flag != "" {
+		return flag, nil
+	}
+	if st, err := os.Stdin.Stat(); err == nil && st.Mode()&os.ModeCharDevice != 0 {
+		fmt.Fprint(cmd.ErrOrStderr(), "Password: ")
+	}
+	line, err := bufio.NewReader(cmd.InOrStdin()).ReadString('\n')
+	line = strings.TrimRight(line, "\r\n")
+	if line == "" {
+		if err != nil {
+			return "", fmt.Errorf("no password: give --password or a line on standard input")
+		}
+		return "", fmt.Errorf("the password is empty")
+	}
+	return line, nil
+}
+
+func tenantCommand(o *options) *cobra.Command {
+	c := &cobra.Command{Use: "tenant", Short: "Manage tenants"}
+	var slug, role string
+	create := &cobra.Command{
+		Use: "create NAME", Short: "Create a tenant and print its id", Args: cobra.ExactArgs(1),
+		RunE: o.with(func(cmd *cobra.Command, args []string, a *app.App) error {
+			t, err := a.Identity.CreateTenant(cmd.Context(), args[0], slug, "")
+			if err != nil {
+				return err
+			}
+			fmt.Fprintln(cmd.OutOrStdout(), t.ID)
+			return nil
+		}),
+	}
+	create.Flags().StringVar(&slug, "slug", "", "short name; made from NAME when absent")
+	list := &cobra.Command{
+		Use: "list", Short: "List tenants", Args: cobra.NoArgs,
+		RunE: o.with(func(cmd *cobra.Command, _ []string, a *app.App) error {
+			ts, err := a.Identity.ListTenants(cmd.Context())
+			if err != nil {
+				return err
+			}
+			w := tabwriter.NewWriter(cmd.OutOrStdout(), 0, 4, 2, ' ', 0)
+			fmt.Fprintln(w, "ID\tSLUG\tNAME\tPLAN\tSTATUS\tMEMBERS")
+			for _, t := range ts {
+				fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%d\n", t.ID, t.Slug, t.Name, t.Plan, t.Status, t.Members)
+			}
+			return w.Flush()
+		}),
+	}
+	add := &cobra.Command{
+		Use: "add TENANT EMAIL", Short: "Make an existing user a member of a tenant", Args: cobra.ExactArgs(2),
+		RunE: o.with(func(cmd *cobra.Command, args []string, a *app.App) error {
+			if !actor.Role(role).Valid() {
+				return fmt.Errorf("role %q is none of %v", role, actor.Members)
+			}
+			_, err := a.Identity.AddMember(cmd.Context(), args[0], args[1], actor.Role(role))
+			return err
+		}),
+	}
+	add.Flags().StringVar(&role, "role", string(actor.Viewer), "role of the member")
+	member := &cobra.Command{Use: "member", Short: "Manage members of a tenant"}
+	member.AddCommand(add)
+	c.AddCommand(create, list, member)
+	return c
+}

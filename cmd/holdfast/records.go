@@ -1,0 +1,107 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"github.com/schollz/progressbar/v3"
+	"github.com/spf13/cobra"
+
+	"holdfast/internal/app"
+)
+
+func migrateCommand(o *options) *cobra.Command {
+	c := &cobra.Command{
+		Use: "migrate", Short: "Bring the database schema up to date", Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			cfg, err := o.load()
+			if err != nil {
+				return err
+			}
+			a, err := app.Open(cmd.Context(), cfg, app.Migrator)
+			if err != nil {
+				return err
+			}
+			defer a.Close()
+			fmt.Fprintf(cmd.OutOrStdout(), "%s %s: the schema is up to date\n", a.DB.Engine(), a.DB.Version())
+			return nil
+		},
+	}
+	var dir string
+	fresh := &cobra.Command{
+		Use: "new NAME", Short: "Write the migration that takes the schema to the catalog (for developers)", Args: cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			path, err := app.NewMigration(cmd.Context(), dir, args[0])
+			if err != nil {
+				return err
+			}
+			fmt.Fprintln(cmd.OutOrStdout(), path)
+			return nil
+		},
+	}
+	fresh.Flags().StringVar(&dir, "dir", "internal/db/migrations", "folder of migrations")
+	c.AddCommand(fresh)
+	return c
+}
+
+func verifyCommand(o *options) *cobra.Command {
+	return &cobra.Command{
+		Use: "verify", Short: "Recompute totals and stock from the ledger and report differences; exit status 1 when there are any", Args: cobra.NoArgs,
+		RunE: o.with(func(cmd *cobra.Command, _ []string, a *app.App) error {
+			found, err := a.Verify(cmd.Context())
+			if err != nil {
+				return err
+			}
+			for _, d := range found {
+				fmt.Fprintln(cmd.OutOrStdout(), d)
+			}
+			if len(found) > 0 {
+				return fmt.Errorf("%d differences", len(found))
+			}
+			fmt.Fprintln(cmd.OutOrStdout(), "totals and stock agree with the records")
+			return nil
+		}),
+	}
+}
+
+func importCommand(o *options) *cobra.Command {
+	var f app.ImportFile
+	c := &cobra.Command{
+		Use: "import FILE", Short: "Import a CSV or TSV file", Args: cobra.ExactArgs(1),
+		Example: "  holdfast import stock.csv --target items --tenant acme\n  holdfast import bins.csv --target zones --tenant acme --map code=locationNumber --dry-run",
+		RunE: o.with(func(cmd *cobra.Command, args []string, a *app.App) error {
+			f.Path = args[0]
+			return runImport(cmd, a, f)
+		}),
+	}
+	c.Flags().StringVar(&f.Target, "target", "", "what the rows are: items, zones, lots, stock_movements, incidents")
+	c.Flags().StringVar(&f.Tenant, "tenant", "", "tenant id or slug")
+	c.Flags().StringToStringVar(&f.Mapping, "map", nil, "field=header, repeatable; guessed from the header line when absent")
+	c.Flags().StringToStringVar(&f.Options, "set", nil, "option=value, for example mode=insert, date_order=dmy, force=true")
+	c.Flags().BoolVar(&f.DryRun, "dry-run", false, "check the file and stop before writing")
+	c.MarkFlagRequired("target")
+	c.MarkFlagRequired("tenant")
+	return c
+}
+
+func runImport(cmd *cobra.Command, a *app.App, f app.ImportFile) error {
+	st, err := os.Stat(f.Path)
+	if err != nil {
+		return err
+	}
+	bar := progressbar.NewOptions64(st.Size(), progressbar.OptionSetDescription(filepath.Base(f.Path)), progressbar.OptionShowBytes(true),
+		progressbar.OptionSetWriter(cmd.ErrOrStderr()), progressbar.OptionClearOnFinish(), progressbar.OptionSetVisibility(terminal(os.Stderr)))
+	f.Progress = bar
+	res, err := a.Import(cmd.Context(), f)
+	bar.Finish()
+	if res != nil {
+		fmt.Fprint(cmd.OutOrStdout(), res.Report())
+	}
+	return err
+}
+
+func terminal(f *os.File) bool {
+	st, err := f.Stat()
+	return err == nil && st.Mode()&os.ModeCharDevice != 0
+}

@@ -1,0 +1,119 @@
+package main
+
+import (
+	"fmt"
+	"log/slog"
+	"os"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"holdfast/internal/app"
+	"holdfast/internal/config"
+)
+
+// options are the settings given on the command line.
+type options struct {
+	file  string
+	flags *pflag.FlagSet
+}
+
+func command() *cobra.Command {
+	o := &options{}
+	root := &cobra.Command{
+		Use:   "holdfast",
+		Short: "Warehouse, logistics and workplace safety in one server",
+		Long: "Holdfast runs a warehouse and keeps its people safe.\n\n" +
+			"Start here:  holdfast serve --demo\n" +
+			"Every setting is a flag, an environment variable (HOLDFAST_...) and a line of the configuration file; `holdfast config dump` lists them.",
+		SilenceUsage: true, SilenceErrors: true, Version: app.Version,
+	}
+	o.flags = root.PersistentFlags()
+	o.flags.StringVar(&o.file, "config", os.Getenv(config.FileVariable), "configuration file")
+	for _, s := range config.Settings() {
+		if s.Hidden {
+			continue
+		}
+		doc := s.Doc
+		if s.Default != "" {
+			doc += " (default " + s.Default + ")"
+		}
+		o.flags.String(s.Flag, "", doc)
+		if s.Bool {
+			o.flags.Lookup(s.Flag).NoOptDefVal = "true"
+		}
+		// The whole list stands in `serve --help`; other commands show the few
+		// that say which database they mean.
+		if s.Flag != "data" && s.Flag != "database" {
+			o.flags.Lookup(s.Flag).Hidden = true
+		}
+	}
+	root.AddCommand(serveCommand(o), statusCommand(o), adminCommand(o), tenantCommand(o), migrateCommand(o), importCommand(o),
+		verifyCommand(o), healthCommand(o), configCommand(o))
+	return root
+}
+
+// load reads the configuration and sets up the log.
+func (o *options) load() (*config.Config, error) {
+	given := map[string]string{}
+	for _, s := range config.Settings() {
+		if f := o.flags.Lookup(s.Flag); f != nil && f.Changed {
+			given[s.Name] = f.Value.String()
+		}
+	}
+	c, err := config.Load(o.file, os.Environ(), given)
+	if err != nil {
+		return nil, err
+	}
+	slog.SetDefault(slog.New(logHandler(c)))
+	return c, nil
+}
+
+func logHandler(c *config.Config) slog.Handler {
+	var level slog.Level
+	if err := level.UnmarshalText([]byte(c.LogLevel)); err != nil {
+		level = slog.LevelInfo
+	}
+	opt := &slog.HandlerOptions{Level: level}
+	if c.LogFormat == "text" {
+		return slog.NewTextHandler(os.Stderr, opt)
+	}
+	return slog.NewJSONHandler(os.Stderr, opt)
+}
+
+// open opens the database and services without serving.
+func (o *options) open(cmd *cobra.Command) (*app.App, error) {
+	c, err := o.load()
+	if err != nil {
+		return nil, err
+	}
+	return app.Open(cmd.Context(), c, app.Tool)
+}
+
+// with runs f on opened services and closes them.
+func (o *options) with(f func(cmd *cobra.Command, args []string, a *app.App) error) func(*cobra.Command, []string) error {
+	return func(cmd *cobra.Command, args []string) error {
+		a, err := o.open(cmd)
+		if err != nil {
+			return err
+		}
+		defer a.Close()
+		return f(cmd, args, a)
+	}
+}
+
+func configCommand(o *options) *cobra.Command {
+	c := &cobra.Command{Use: "config", Short: "Show the settings"}
+	c.AddCommand(&cobra.Command{
+		Use: "dump", Short: "Print every setting in effect, as a configuration file; secrets show only whether they are set", Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			cfg, err := o.load()
+			if err != nil {
+				return err
+			}
+			fmt.Fprint(cmd.OutOrStdout(), cfg.Dump())
+			return nil
+		},
+	})
+	return c
+}

@@ -1,0 +1,92 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"holdfast/internal/app"
+	"holdfast/internal/config"
+)
+
+func serveCommand(o *options) *cobra.Command {
+	c := &cobra.Command{
+		Use: "serve", Short: "Run the server", Args: cobra.NoArgs,
+		Example: "  holdfast serve --demo\n  holdfast serve --listen :8443 --tls-cert cert.pem --tls-key key.pem --public-url https://wms.example.com\n" +
+			"  holdfast serve --database postgres://holdfast@db/holdfast",
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			cfg, err := o.load()
+			if err != nil {
+				return err
+			}
+			return app.Serve(cmd.Context(), cfg, cmd.OutOrStdout())
+		},
+	}
+	show := c.HelpFunc()
+	c.SetHelpFunc(func(cmd *cobra.Command, args []string) {
+		for _, s := range config.Settings() {
+			if f := cmd.InheritedFlags().Lookup(s.Flag); f != nil {
+				f.Hidden = false
+			}
+		}
+		show(cmd, args)
+	})
+	return c
+}
+
+func healthCommand(o *options) *cobra.Command {
+	return &cobra.Command{
+		Use: "healthcheck", Short: "Ask the running server whether it is ready; exit status 1 when not", Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			cfg, err := o.load()
+			if err != nil {
+				return err
+			}
+			base := app.RunningURL(cfg)
+			ctx, cancel := context.WithTimeout(cmd.Context(), 5*time.Second)
+			defer cancel()
+			req, err := http.NewRequestWithContext(ctx, http.MethodGet, base+"/readyz", nil)
+			if err != nil {
+				return err
+			}
+			res, err := http.DefaultClient.Do(req)
+			if err != nil {
+				return fmt.Errorf("%s does not answer: %w", base, err)
+			}
+			defer res.Body.Close()
+			if res.StatusCode != http.StatusOK {
+				return fmt.Errorf("%s is not ready: status %d", base, res.StatusCode)
+			}
+			fmt.Fprintln(cmd.OutOrStdout(), base, "is ready")
+			return nil
+		},
+	}
+}
+
+func statusCommand(o *options) *cobra.Command {
+	var format string
+	c := &cobra.Command{
+		Use: "status", Short: "Print addresses and keys of this installation", Args: cobra.NoArgs,
+		Example: "  eval \"$(holdfast status -o env)\"",
+		RunE: o.with(func(cmd *cobra.Command, _ []string, a *app.App) error {
+			lines, err := a.Status(cmd.Context())
+			if err != nil {
+				return err
+			}
+			for _, l := range lines {
+				switch format {
+				case "env":
+					fmt.Fprintf(cmd.OutOrStdout(), "%s=%q\n", l.Name, l.Value)
+				default:
+					fmt.Fprintf(cmd.OutOrStdout(), "%-18s %s\n", l.Name, l.Value)
+				}
+			}
+			return nil
+		}),
+	}
+	c.Flags().StringVarP(&format, "output", "o", "pretty", "pretty or env")
+	return c
+}

@@ -1,0 +1,85 @@
+package api
+
+import (
+	"fmt"
+	"net/http"
+	"strings"
+
+	"holdfast/internal/fault"
+	grammar "holdfast/internal/query"
+	"holdfast/internal/web"
+)
+
+// collectionError is PostgREST's error body; all four members are always
+// there.
+type collectionError struct {
+	Code    string `json:"code"`
+	Message string `json:"message"`
+	Details any    `json:"details"`
+	Hint    any    `json:"hint"`
+}
+
+// CollectionShape writes a fault as the collections do.
+func CollectionShape(r *http.Request, e *fault.Error) web.Reply {
+	body := collectionError{Code: e.Code, Message: e.Msg}
+	if body.Code == "" {
+		body.Code = fallbackCode(e.Kind)
+	}
+	if e.Kind == fault.Internal {
+		body.Code, body.Message = "XX000", "internal error"
+		body.Details = "request " + web.RequestID(r.Context())
+		return web.Reply{Status: http.StatusInternalServerError, Body: body, Header: proxyStatus(body.Code)}
+	}
+	switch {
+	case e.Details != "":
+		body.Details = e.Details
+	case len(e.Fields) > 1:
+		body.Details = fieldList(e.Fields)
+	}
+	if list, ok := e.Data.([]grammar.Choice); ok {
+		body.Details = list
+	}
+	if e.Hint != "" {
+		body.Hint = e.Hint
+	}
+	h := proxyStatus(body.Code)
+	if e.Kind == fault.Unauthorized {
+		h.Set("WWW-Authenticate", "Bearer")
+	}
+	if total, ok := e.Data.(int64); ok && e.Kind == fault.BadRange {
+		h.Set("Content-Range", contentRange(0, 0, total))
+	}
+	return web.Reply{Status: web.Status(e.Kind), Body: body, Header: h}
+}
+
+// proxyStatus lets a HEAD request learn the code.
+func proxyStatus(code string) http.Header {
+	return http.Header{"Proxy-Status": {"Holdfast; error=" + code}}
+}
+
+func fieldList(fs []fault.Field) string {
+	parts := make([]string, len(fs))
+	for i, f := range fs {
+		parts[i] = fmt.Sprintf("%s: %s", f.Name, f.Msg)
+	}
+	return strings.Join(parts, "; ")
+}
+
+// fallbackCode serves faults raised below the collections without a code.
+func fallbackCode(k fault.Kind) string {
+	switch k {
+	case fault.Unauthorized:
+		return "PGRST301"
+	case fault.Forbidden:
+		return "42501"
+	case fault.Unavailable:
+		return "53300"
+	case fault.NoSpace:
+		return "53100"
+	case fault.Limited:
+		return "429"
+	case fault.NotFound:
+		return "PGRST205"
+	}
+	return "PGRST102"
+}

@@ -1,0 +1,143 @@
+package api
+
+import (
+	"mime"
+	"net/http"
+	"strconv"
+	"strings"
+
+	"holdfast/internal/fault"
+	grammar "holdfast/internal/query"
+	"holdfast/internal/store"
+	"holdfast/internal/web"
+)
+
+// write answers POST, PATCH, PUT and DELETE.
+func (c *Collections) write(w http.ResponseWriter, r *http.Request, k *call) error {
+	o := grammar.Options{Prefer: k.prefer, Form: k.form}
+	if k.id != "" && r.Method == http.MethodPatch && !k.prefer.ReturnGiven {
+		o.Prefer.Return = grammar.Representation
+	}
+	if r.Method != http.MethodDelete {
+		// Rights are checked before the body is read.
+		if err := c.may(r.Method, k); err != nil {
+			return err
+		}
+		body, err := readRows(w, r, k.req.Columns)
+		if err != nil {
+			return err
+		}
+		o.Body = body
+	}
+	res, err := c.execute(r, k, o)
+	if err != nil {
+		if k.id != "" && fault.HasCode(err, "PGRST116") {
+			return noRecord()
+		}
+		return err
+	}
+	h := w.Header()
+	h.Set("Content-Range", writeRange(r.Method, res))
+	if res.Location != "" {
+		h.Set("Location", "/"+k.res.Name+"?"+res.Location)
+	}
+	if k.id != "" && res.Version > 0 {
+		if res.ContentType = "application/json; charset=utf-8"; r.Method == http.MethodPatch {
+			h.Set("ETag", etag(res.Version))
+		}
+	}
+	applied(h, k.prefer.Applied(r.Method))
+	return send(w, r, res)
+}
+
+// may refuses a caller without any grant for the method.
+func (c *Collections) may(method string, k *call) error {
+	gs := k.res.Access.Create
+	if method == http.MethodPatch {
+		gs = k.res.Access.Update
+	}
+	_, err := grammar.Access(k.a, k.res, gs)
+	return err
+}
+
+func (c *Collections) execute(r *http.Request, k *call, o grammar.Options) (*store.Result, error) {
+	ctx := r.Context()
+	switch r.Method {
+	case http.MethodPost:
+		w, err := grammar.BindInsert(c.cat, k.a, k.res, k.req, o)
+		if err != nil {
+			return nil, err
+		}
+		return c.store.Insert(ctx, k.a, w)
+	case http.MethodPut:
+		w, err := grammar.BindPut(c.cat, k.a, k.res, k.req, o)
+		if err != nil {
+			return nil, err
+		}
+		return c.store.Put(ctx, k.a, w)
+	case http.MethodPatch:
+		w, err := grammar.BindUpdate(c.cat, k.a, k.res, k.req, o)
+		if err != nil {
+			return nil, err
+		}
+		w.IfVersion, err = ifMatch(r)
+		if err != nil {
+			return nil, err
+		}
+		return c.store.Update(ctx, k.a, w)
+	}
+	w, err := grammar.BindDelete(c.cat, k.a, k.res, k.req, o)
+	if err != nil {
+		return nil, err
+	}
+	if w.IfVersion, err = ifMatch(r); err != nil {
+		return nil, err
+	}
+	return c.store.Delete(ctx, k.a, w)
+}
+
+// ifMatch reads the version a change expects; 0 = any.
+func ifMatch(r *http.Request) (int64, error) {
+	tag := strings.TrimSpace(r.Header.Get("If-Match"))
+	if tag == "" || tag == "*" {
+		return 0, nil
+	}
+	n, err := strconv.ParseInt(strings.Trim(strings.TrimPrefix(tag, "W/"), `"`), 10, 64)
+	if err != nil || n < 1 {
+		return 0, fault.New(fault.Invalid, "PGRST100", "the If-Match header holds no version").With("", `send the ETag of the record, such as "3"`)
+	}
+	return n, nil
+}
+
+// readRows reads a body by its content type.
+func readRows(w http.ResponseWriter, r *http.Request, columns []string) (*grammar.Body, error) {
+	kind := "application/json"
+	if ct := r.Header.Get("Content-Type"); ct != "" {
+		var err error
+		if kind, _, err = mime.ParseMediaType(ct); err != nil {
+			kind = ct
+		}
+	}
+	csv := kind == "text/csv"
+	if !csv && kind != "application/json" && !strings.HasSuffix(kind, "+json") {
+		return nil, fault.New(fault.Invalid, "PGRST102", "a body of type %q is not read", kind).
+			With("", "send application/json or text/csv")
+	}
+	b, err := web.ReadBody(w, r, grammar.MaxBody)
+	if err != nil {
+		return nil, err
+	}
+	if csv {
+		return grammar.CSVBody(b, columns)
+	}
+	return grammar.JSONBody(b, columns)
+}
+
+// writeRange is the Content-Range of a write: the rows changed by a PATCH,
+// none for the others.
+func writeRange(method string, res *store.Result) string {
+	if method == http.MethodPatch {
+		return contentRange(0, res.Count, res.Total)
+	}
+	return contentRange(0, 0, res.Total)
+}

@@ -1,0 +1,282 @@
+package api
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"holdfast/internal/actor"
+	"holdfast/internal/cache"
+	"holdfast/internal/fault"
+	"holdfast/internal/functions"
+	"holdfast/internal/gate"
+	"holdfast/internal/web"
+)
+
+// functionBody bounds a function's request body.
+const functionBody = 1 << 20
+
+// Functions serves the interface's edge functions under /functions/v1.
+type Functions struct {
+	gate  *gate.Gate
+	cache *cache.Cache
+	list  []functions.Function
+	named map[string]*functions.Function
+	reads map[string][]string // collection -> functions whose answer it changes
+}
+
+// NewFunctions serves list; answers of functions with a TTL are kept in c.
+func NewFunctions(g *gate.Gate, c *cache.Cache, list []functions.Function) *Functions {
+	f := &Functions{gate: g, cache: c, list: list, named: map[string]*functions.Function{}, reads: map[string][]string{}}
+	for i := range list {
+		fn := &list[i]
+		f.named[fn.Name] = fn
+		if fn.Alias != "" {
+			f.named[fn.Alias] = fn
+		}
+		for _, r := range fn.Reads {
+			f.reads[r] = append(f.reads[r], fn.Name)
+		}
+	}
+	return f
+}
+
+// Changed forgets the tenant's kept answers that these collections go into.
+func (f *Functions) Changed(tenant string, collections []string) {
+	for _, c := range collections {
+		if names := f.reads[c]; len(names) > 0 {
+			f.cache.Clear(tenant, names...)
+		}
+	}
+}
+
+// Handler serves {name} of the request's path.
+func (f *Functions) Handler() http.Handler { return web.Wrap(functionShape, f.serve) }
+
+type functionError struct {
+	Error   string `json:"error"`
+	Details string `json:"details"`
+}
+
+// functionShape is the interface's {error, details}; a 429 has its own body.
+func functionShape(r *http.Request, e *fault.Error) web.Reply {
+	status := web.Status(e.Kind)
+	if ref, ok := e.Data.(gate.Refusal); ok {
+		return web.Reply{Status: status, Body: ref}
+	}
+	reply := web.Reply{Status: status, Body: functionError{Error: e.Msg, Details: functionDetails(r, e)}}
+	if e.Kind == fault.Unauthorized {
+		reply.Header = http.Header{"Www-Authenticate": {"Bearer"}}
+	}
+	if list, ok := e.Data.(http.Header); ok {
+		reply.Header = list
+	}
+	if extra, ok := e.Data.(functions.Extra); ok {
+		reply.Body = extra.Body(e.Msg, functionDetails(r, e))
+	}
+	return reply
+}
+
+func functionDetails(r *http.Request, e *fault.Error) string {
+	var parts []string
+	for _, fd := range e.Fields {
+		parts = append(parts, fd.Name+": "+fd.Msg)
+	}
+	if e.Details != "" {
+		parts = append(parts, e.Details)
+	}
+	if e.Hint != "" {
+		parts = append(parts, e.Hint)
+	}
+	return strings.Join(append(parts, "request "+web.RequestID(r.Context())), "; ")
+}
+
+// serve keeps the interface's order: 405, 401, 403, then the parameters.
+func (f *Functions) serve(w http.ResponseWriter, r *http.Request) error {
+	fn := f.named[r.PathValue("name")]
+	if fn == nil {
+		return fault.New(fault.NotFound, "", "no function is called %q", r.PathValue("name"))
+	}
+	if r.Method == http.MethodOptions {
+		w.Header().Set("Allow", web.Allow(fn.Methods))
+		w.WriteHeader(http.StatusNoContent)
+		return nil
+	}
+	if !slices.Contains(fn.Methods, r.Method) && !(r.Method == http.MethodHead && slices.Contains(fn.Methods, http.MethodGet)) {
+		w.Header().Set("Allow", web.Allow(fn.Methods))
+		return fault.New(fault.BadMethod, "", "%s is not served by %s; use %s", r.Method, fn.Name, strings.Join(fn.Methods, " or "))
+	}
+	a, err := f.gate.Enter(w, r, fn.Writes)
+	web.Note(w, "/functions/v1/"+fn.Name, a.TenantID, a.UserID, a.KeyID)
+	if err != nil {
+		return err
+	}
+	return f.call(w, r, fn, a)
+}
+
+func (f *Functions) call(w http.ResponseWriter, r *http.Request, fn *functions.Function, a actor.Actor) error {
+	if a.Anonymous() {
+		return fault.New(fault.Unauthorized, "", "sign in: this function needs a user's access token or a service key")
+	}
+	if a.Role != actor.Service {
+		if err := permit(fn, a); err != nil {
+			return err
+		}
+	}
+	p, err := parameters(w, r)
+	if err != nil {
+		return err
+	}
+	if a.Role == actor.Service {
+		if a.TenantID, err = p.tenant(); err != nil {
+			return err
+		}
+	}
+	in, err := fn.Bind(p.get, p.body)
+	if err != nil {
+		return err
+	}
+	if fn.TTL == 0 {
+		out, err := fn.Run(r.Context(), a, in)
+		if err != nil {
+			return err
+		}
+		return write(w, r, out, nil)
+	}
+	return f.cached(w, r, fn, a, in)
+}
+
+func permit(fn *functions.Function, a actor.Actor) error {
+	if a.TenantID == "" {
+		return fault.New(fault.Forbidden, "", "you are not a member of a tenant; ask an administrator for an invitation")
+	}
+	if a.Suspended && fn.Writes {
+		return fault.New(fault.Forbidden, "", "the tenant is suspended: nothing can be changed")
+	}
+	if len(fn.Roles) > 0 && !slices.Contains(fn.Roles, a.Role) {
+		return fault.New(fault.Forbidden, "", "the role %s may not call %s", a.Role, fn.Name)
+	}
+	return nil
+}
+
+// cached answers from ready bytes. Looked up after authorisation; the key
+// holds everything the answer depends on.
+func (f *Functions) cached(w http.ResponseWriter, r *http.Request, fn *functions.Function, a actor.Actor, in any) error {
+	k := cache.Key{Tenant: a.TenantID, Function: fn.Name, Role: string(a.Role), Params: functions.Canonical(in)}
+	if fn.Personal {
+		k.User = a.UserID
+	}
+	build := func(ctx context.Context) (cache.Answer, error) {
+		out, err := fn.Run(ctx, a, in)
+		if err != nil {
+			return cache.Answer{}, err
+		}
+		return cache.Answer{Miss: out, Hit: functions.AsHit(out)}, nil
+	}
+	if strings.Contains(r.Header.Get("Cache-Control"), "no-cache") {
+		b, err := f.cache.Refresh(r.Context(), k, fn.TTL, build)
+		if err != nil {
+			return err
+		}
+		w.Header()["X-Cache"] = miss
+		return write(w, r, b.Plain(), nil)
+	}
+	b, hit := f.cache.Get(k)
+	if !hit {
+		var err error
+		if b, hit, err = f.cache.Fill(r.Context(), k, fn.TTL, build); err != nil {
+			return err
+		}
+	}
+	if !hit {
+		w.Header()["X-Cache"] = miss
+		return write(w, r, b.Plain(), nil)
+	}
+	w.Header()["X-Cache"] = hitValue
+	w.Header()["Age"] = []string{strconv.Itoa(int(time.Since(b.Made()) / time.Second))}
+	return write(w, r, b.Plain(), b.Gzip)
+}
+
+var (
+	miss       = []string{"MISS"}
+	hitValue   = []string{"HIT"}
+	private    = []string{"private, no-cache"}
+	vary       = []string{"Accept-Encoding, Authorization"}
+	jsonType   = []string{"application/json; charset=utf-8"}
+	gzipCoding = []string{"gzip"}
+)
+
+// write sends ready bytes, in their ready gzip form where the caller takes it.
+func write(w http.ResponseWriter, r *http.Request, body []byte, zipped func() []byte) error {
+	h := w.Header()
+	h["Content-Type"] = jsonType
+	h["Cache-Control"] = private
+	h["Vary"] = append(h["Vary"], vary...)
+	if zipped != nil && strings.Contains(r.Header.Get("Accept-Encoding"), "gzip") {
+		if z := zipped(); z != nil {
+			h["Content-Encoding"] = gzipCoding
+			body = z
+		}
+	}
+	h["Content-Length"] = []string{strconv.Itoa(len(body))}
+	w.WriteHeader(http.StatusOK)
+	if r.Method == http.MethodHead {
+		return nil
+	}
+	_, err := w.Write(body)
+	if err != nil {
+		return fmt.Errorf("api: write answer: %w", err)
+	}
+	return nil
+}
+
+// params are a function's inputs: the query of a GET, the body of a POST.
+type params struct {
+	query map[string][]string
+	body  map[string]json.RawMessage
+}
+
+func parameters(w http.ResponseWriter, r *http.Request) (params, error) {
+	p := params{}
+	var err error
+	if p.query, err = queryValues(r.URL.RawQuery); err != nil {
+		return p, err
+	}
+	if r.Method == http.MethodGet || r.Method == http.MethodHead {
+		return p, nil
+	}
+	b, err := web.ReadBody(w, r, functionBody)
+	if err != nil || len(strings.TrimSpace(string(b))) == 0 {
+		return p, err
+	}
+	if err := web.JSONType(r); err != nil {
+		return p, err
+	}
+	if err := web.Unmarshal(b, &p.body); err != nil {
+		return p, err
+	}
+	return p, nil
+}
+
+func (p params) get(name string) []string { return p.query[name] }
+
+// tenant reads the tenant a service key must name.
+func (p params) tenant() (string, error) {
+	var id string
+	if raw, ok := p.body["tenant_id"]; ok {
+		if err := json.Unmarshal(raw, &id); err != nil {
+			id = ""
+		}
+	} else if v := p.query["tenant_id"]; len(v) == 1 {
+		id = v[0]
+	}
+	if !functions.IsUUID(id) {
+		return "", fault.New(fault.Invalid, "", "with a service key, tenant_id must name the tenant (a UUID)").At("tenant_id", "missing or not a UUID")
+	}
+	return id, nil
+}

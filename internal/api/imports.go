@@ -1,0 +1,235 @@
+package api
+
+import (
+	"encoding/json"
+	"errors"
+	"io"
+	"mime"
+	"mime/multipart"
+	"net/http"
+	"strconv"
+
+	"holdfast/internal/actor"
+	"holdfast/internal/fault"
+	"holdfast/internal/gate"
+	"holdfast/internal/imports"
+	"holdfast/internal/web"
+)
+
+// Sizes of an upload. The form's other parts are small.
+const (
+	uploadBody = 50<<20 + 64<<10
+	formMemory = 1 << 20
+)
+
+// Imports serves the upload side of import jobs; processing, applying and
+// rolling back are functions.
+type Imports struct {
+	gate *gate.Gate
+	jobs *imports.Importer
+}
+
+// NewImports returns the face of jobs.
+func NewImports(g *gate.Gate, jobs *imports.Importer) *Imports { return &Imports{g, jobs} }
+
+// member lets signed-in members through to h.
+func (i *Imports) member(write bool, h func(w http.ResponseWriter, r *http.Request, a actor.Actor) error) http.Handler {
+	return web.Wrap(CollectionShape, func(w http.ResponseWriter, r *http.Request) error {
+		a, err := i.gate.Enter(w, r, write)
+		web.Note(w, r.Pattern, a.TenantID, a.UserID, a.KeyID)
+		switch {
+		case err != nil:
+			return err
+		case a.Anonymous():
+			return fault.New(fault.Unauthorized, "PGRST302", "sign in first: this needs an access token")
+		case a.Role == actor.Service && a.TenantID == "":
+			if a.TenantID = r.URL.Query().Get("tenant_id"); a.TenantID == "" {
+				return fault.New(fault.Invalid, "22023", "with a service key, tenant_id in the query must name the tenant").At("tenant_id", "missing")
+			}
+		case a.TenantID == "":
+			return fault.New(fault.Forbidden, "42501", "you are not a member of a tenant")
+		case a.Suspended && write:
+			return fault.New(fault.Forbidden, "42501", "the tenant is suspended: nothing can be changed")
+		}
+		return h(w, r, a)
+	})
+}
+
+// Create answers POST /v1/import-jobs: multipart with the parts file, target,
+// mapping and options, or JSON without a file.
+func (i *Imports) Create() http.Handler { return i.member(true, i.create) }
+
+func (i *Imports) create(w http.ResponseWriter, r *http.Request, a actor.Actor) error {
+	if mt, _, err := mime.ParseMediaType(r.Header.Get("Content-Type")); err != nil || mt != "multipart/form-data" {
+		return i.createEmpty(w, r, a)
+	}
+	form, err := readForm(w, r)
+	if err != nil {
+		return err
+	}
+	defer form.RemoveAll()
+	req, err := formRequest(form)
+	if err != nil {
+		return err
+	}
+	files := form.File["file"]
+	if len(files) != 1 {
+		return fault.New(fault.Invalid, "22023", "the form needs exactly one part called file").At("file", "missing or repeated")
+	}
+	f, err := files[0].Open()
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	job, err := i.jobs.Upload(r.Context(), a, req, files[0].Filename, f)
+	if err != nil {
+		return err
+	}
+	return created(w, job)
+}
+
+func created(w http.ResponseWriter, job *imports.Job) error {
+	w.Header().Set("Location", "/v1/import_jobs/"+job.ID)
+	return web.JSON(w, http.StatusCreated, job)
+}
+
+func readForm(w http.ResponseWriter, r *http.Request) (*multipart.Form, error) {
+	r.Body = http.MaxBytesReader(w, r.Body, uploadBody)
+	err := r.ParseMultipartForm(formMemory)
+	var big *http.MaxBytesError
+	switch {
+	case errors.As(err, &big):
+		return nil, fault.New(fault.TooLarge, "54000", "the file is larger than 50 MB; split it and import the parts")
+	case errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, multipart.ErrMessageTooLarge), err != nil:
+		return nil, fault.Wrap(err, fault.Invalid, "22023", "the multipart form cannot be read")
+	}
+	return r.MultipartForm, nil
+}
+
+// formRequest reads the small parts. A part is the text itself, or JSON for
+// mapping and options.
+func formRequest(form *multipart.Form) (imports.Request, error) {
+	req := imports.Request{}
+	for name, values := range form.Value {
+		if len(values) != 1 {
+			return req, fault.New(fault.Invalid, "22023", "part %s is given %d times", clipped(name), len(values)).At(clipped(name), "repeated")
+		}
+		switch name {
+		case "target":
+			req.Target = values[0]
+		case "mapping":
+			req.Mapping = json.RawMessage(values[0])
+		case "options":
+			req.Options = json.RawMessage(values[0])
+		default:
+			return req, fault.New(fault.Invalid, "22023", "part %q is not known; use file, target, mapping and options", clipped(name)).At(clipped(name), "unknown")
+		}
+	}
+	return req, validParts(req)
+}
+
+func validParts(req imports.Request) error {
+	for name, raw := range map[string]json.RawMessage{"mapping": req.Mapping, "options": req.Options} {
+		if len(raw) == 0 {
+			continue
+		}
+		if err := web.CheckJSON(raw); err != nil {
+			f := fault.As(err)
+			return fault.Wrap(err, fault.Invalid, "22023", "%s: %s", name, f.Msg).At(name, f.Msg)
+		}
+	}
+	return nil
+}
+
+func (i *Imports) createEmpty(w http.ResponseWriter, r *http.Request, a actor.Actor) error {
+	var in struct {
+		Target  string          `json:"target"`
+		Mapping json.RawMessage `json:"mapping"`
+		Options json.RawMessage `json:"options"`
+	}
+	if err := web.Decode(r, functionBody, &in); err != nil {
+		return err
+	}
+	job, err := i.jobs.Create(r.Context(), a, imports.Request{Target: in.Target, Mapping: in.Mapping, Options: in.Options})
+	if err != nil {
+		return err
+	}
+	return created(w, job)
+}
+
+// File answers PUT /v1/import-jobs/{id}/file: the body is the file, or a form
+// with the part file. The name comes from the form, from ?name= or from
+// Content-Disposition.
+func (i *Imports) File() http.Handler { return i.member(true, i.file) }
+
+func (i *Imports) file(w http.ResponseWriter, r *http.Request, a actor.Actor) error {
+	if mt, _, err := mime.ParseMediaType(r.Header.Get("Content-Type")); err == nil && mt == "multipart/form-data" {
+		return i.formFile(w, r, a)
+	}
+	name := r.URL.Query().Get("name")
+	if _, p, err := mime.ParseMediaType(r.Header.Get("Content-Disposition")); err == nil && name == "" {
+		name = p["filename"]
+	}
+	job, err := i.jobs.Attach(r.Context(), a, r.PathValue("id"), name, http.MaxBytesReader(w, r.Body, uploadBody))
+	if err != nil {
+		return err
+	}
+	return web.JSON(w, http.StatusOK, job)
+}
+
+func (i *Imports) formFile(w http.ResponseWriter, r *http.Request, a actor.Actor) error {
+	form, err := readForm(w, r)
+	if err != nil {
+		return err
+	}
+	defer form.RemoveAll()
+	files := form.File["file"]
+	if len(files) != 1 {
+		return fault.New(fault.Invalid, "22023", "the form needs exactly one part called file").At("file", "missing or repeated")
+	}
+	f, err := files[0].Open()
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	job, err := i.jobs.Attach(r.Context(), a, r.PathValue("id"), files[0].Filename, f)
+	if err != nil {
+		return err
+	}
+	return web.JSON(w, http.StatusOK, job)
+}
+
+// Errors answers GET /v1/import-jobs/{id}/errors?page=&pageSize=.
+func (i *Imports) Errors() http.Handler { return i.member(false, i.errors) }
+
+func (i *Imports) errors(w http.ResponseWriter, r *http.Request, a actor.Actor) error {
+	q, err := queryValues(r.URL.RawQuery)
+	if err != nil {
+		return err
+	}
+	page, err := positive(q, "page", 1)
+	if err != nil {
+		return err
+	}
+	size, err := positive(q, "pageSize", 50)
+	if err != nil {
+		return err
+	}
+	out, err := i.jobs.RowErrors(r.Context(), a, r.PathValue("id"), page, min(size, 200))
+	if err != nil {
+		return err
+	}
+	return web.JSON(w, http.StatusOK, out)
+}
+
+func positive(q map[string][]string, name string, otherwise int) (int, error) {
+	v := q[name]
+	if len(v) == 0 {
+		return otherwise, nil
+	}
+	n, err := strconv.Atoi(v[0])
+	if err != nil || n < 1 || n > 1_000_000 || len(v) > 1 {
+		return 0, fault.New(fault.Invalid, "22023", "%s must be one whole number from 1", name).At(name, "not a whole number from 1")
+	}
+	return n, nil
+}

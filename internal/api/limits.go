@@ -1,0 +1,96 @@
+package api
+
+import (
+	"net/http"
+	"time"
+
+	"holdfast/internal/actor"
+	"holdfast/internal/cache"
+	"holdfast/internal/fault"
+	"holdfast/internal/gate"
+	"holdfast/internal/limit"
+	"holdfast/internal/web"
+)
+
+// Platform serves the few /v1 routes that are no collection.
+type Platform struct {
+	gate  *gate.Gate
+	cache *cache.Cache
+}
+
+// NewPlatform serves rate-limit status and the cache's clear.
+func NewPlatform(g *gate.Gate, c *cache.Cache) *Platform { return &Platform{g, c} }
+
+type windowStatus struct {
+	Limit     int    `json:"limit"`
+	Remaining int    `json:"remaining"`
+	ResetAt   string `json:"reset_at"`
+}
+
+// RateLimits answers GET /v1/rate-limit/status: what the caller has left.
+func (p *Platform) RateLimits() http.Handler { return web.Wrap(CollectionShape, p.rateLimits) }
+
+func (p *Platform) rateLimits(w http.ResponseWriter, r *http.Request) error {
+	a, err := p.signedIn(w, r)
+	if err != nil {
+		return err
+	}
+	out := map[string]windowStatus{}
+	for name, c := range map[string]limit.Category{"api": limit.API, "database": limit.Read, "database_write": limit.Write} {
+		out[name] = p.window(a, c)
+	}
+	return web.JSON(w, http.StatusOK, out)
+}
+
+func (p *Platform) window(a actor.Actor, c limit.Category) windowStatus {
+	plan := p.gate.Plan(a)
+	if p.gate.Limits == nil {
+		n := plan.Rule(c).Minute
+		return windowStatus{n, n, time.Now().UTC().Format(time.RFC3339)}
+	}
+	s := p.gate.Limits.Peek(gate.Key(a, a.Address), c, plan)
+	return windowStatus{plan.Rule(c).Minute, s.Remaining, s.Reset.UTC().Format(time.RFC3339)}
+}
+
+// ClearCache answers DELETE /v1/cache: an administrator empties the tenant's
+// kept answers.
+func (p *Platform) ClearCache() http.Handler { return web.Wrap(CollectionShape, p.clearCache) }
+
+func (p *Platform) clearCache(w http.ResponseWriter, r *http.Request) error {
+	a, err := p.signedIn(w, r)
+	if err != nil {
+		return err
+	}
+	if !a.Administrator() || a.TenantID == "" {
+		return fault.New(fault.Forbidden, "42501", "only an administrator of the tenant may clear its cache")
+	}
+	p.cache.ClearTenant(a.TenantID)
+	w.WriteHeader(http.StatusNoContent)
+	return nil
+}
+
+func (p *Platform) signedIn(w http.ResponseWriter, r *http.Request) (actor.Actor, error) {
+	a, err := p.gate.Enter(w, r, false)
+	web.Note(w, r.Pattern, a.TenantID, a.UserID, a.KeyID)
+	if err != nil {
+		return a, err
+	}
+	if a.Anonymous() {
+		return a, fault.New(fault.Unauthorized, "PGRST302", "sign in first: this needs an access token")
+	}
+	return a, nil
+}
+
+// Root answers the collections' root with the document of what the caller may
+// use.
+func (p *Platform) Root(d *Document) http.Handler {
+	return web.Wrap(CollectionShape, func(w http.ResponseWriter, r *http.Request) error {
+		a, err := p.gate.Enter(w, r, false)
+		web.Note(w, r.Pattern, a.TenantID, a.UserID, a.KeyID)
+		if err != nil {
+			return err
+		}
+		d.send(w, r, a.Role, "application/openapi+json")
+		return nil
+	})
+}

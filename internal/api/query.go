@@ -1,0 +1,44 @@
+package api
+
+import (
+	"net/url"
+	"strings"
+	"unicode/utf8"
+
+	"holdfast/internal/fault"
+)
+
+// maxParameters bounds the pairs of a function's query string.
+const maxParameters = 100
+
+// queryValues splits a raw query string. url.ParseQuery drops pairs it cannot
+// read, so that a misspelt parameter would silently mean its default.
+func queryValues(raw string) (map[string][]string, error) {
+	if raw == "" {
+		return nil, nil
+	}
+	out := map[string][]string{}
+	for i, pair := range strings.Split(raw, "&") {
+		if i >= maxParameters {
+			return nil, fault.New(fault.Invalid, "", "more than %d parameters", maxParameters)
+		}
+		if pair == "" {
+			continue
+		}
+		key, value, _ := strings.Cut(pair, "=")
+		k, kerr := url.QueryUnescape(key)
+		v, verr := url.QueryUnescape(value)
+		if kerr != nil || verr != nil || !utf8.ValidString(k+v) || strings.Contains(k+v, "\x00") {
+			return nil, fault.New(fault.Invalid, "", "the query string cannot be read at %q", clipped(pair)).At(clipped(key), "broken escape or not UTF-8")
+		}
+		out[k] = append(out[k], v)
+	}
+	return out, nil
+}
+
+func clipped(s string) string {
+	if len(s) > 60 {
+		return strings.ToValidUTF8(s[:60], "") + "…"
+	}
+	return strings.ToValidUTF8(s, "")
+}

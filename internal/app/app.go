@@ -1,0 +1,267 @@
+// Package app is the only wiring: configuration to packages to routes to a
+// running server, and the verbs of the command line.
+package app
+
+import (
+	"context"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"os"
+	"path/filepath"
+	"runtime/debug"
+	"strings"
+	"time"
+
+	"holdfast/internal/actor"
+	"holdfast/internal/api"
+	"holdfast/internal/blob"
+	"holdfast/internal/cache"
+	"holdfast/internal/catalog"
+	"holdfast/internal/config"
+	"holdfast/internal/db"
+	"holdfast/internal/functions"
+	"holdfast/internal/gate"
+	"holdfast/internal/identity"
+	"holdfast/internal/imports"
+	"holdfast/internal/limit"
+	"holdfast/internal/mail"
+	"holdfast/internal/store"
+	"holdfast/internal/web"
+)
+
+// Version is the product's version, set when a release is built.
+var Version = version()
+
+func version() string {
+	if b, ok := debug.ReadBuildInfo(); ok && b.Main.Version != "" && b.Main.Version != "(devel)" {
+		return b.Main.Version
+	}
+	return "dev"
+}
+
+// Mode is what the services are opened for.
+type Mode uint8
+
+// Modes of Open.
+const (
+	Server   Mode = iota // alone on the data directory; migrates
+	Tool                 // beside a running server; the schema must be current
+	Migrator             // migrates and leaves
+)
+
+// App is the product, opened.
+type App struct {
+	Config   *config.Config
+	DB       *db.DB
+	Store    *store.Store
+	Identity *identity.Service
+	Imports  *imports.Importer
+
+	catalog     *catalog.Catalog
+	blobs       *blob.Store
+	sink        *mail.Sink // nil unless mails are kept for a developer
+	cache       *cache.Cache
+	gate        *gate.Gate
+	functions   *api.Functions
+	collections *api.Collections
+	table       []functions.Function
+	platform    *api.Platform
+	document    *api.Document
+	ready       readiness
+	now         func() time.Time
+}
+
+// Open opens the database and the services on it.
+func Open(ctx context.Context, c *config.Config, mode Mode) (*App, error) {
+	a := &App{Config: c, catalog: catalog.Default(), now: time.Now}
+	if c.PublicURL == "" {
+		c.PublicURL = "http://" + c.Listen
+	}
+	var limits *limit.Limiter
+	if c.RateLimits == "on" {
+		limits = limit.New(limit.Options{})
+	}
+	a.gate = gate.New(a.authenticate, limits)
+	var err error
+	a.DB, err = db.Open(ctx, db.Options{
+		URL: c.DatabaseURL, Dir: c.Data, Exclusive: mode == Server, Migrate: mode != Tool || !exists(c),
+		Pooler: c.DatabasePooler == "transaction", Observe: a.gate.Statements,
+	})
+	if err != nil {
+		return nil, err
+	}
+	if mode == Migrator {
+		return a, nil
+	}
+	if err := a.services(ctx, mode); err != nil {
+		a.Close()
+		return nil, err
+	}
+	return a, nil
+}
+
+// exists reports whether a tool finds a database to work on; on a fresh
+// embedded directory it makes one, as the server would.
+func exists(c *config.Config) bool {
+	if c.DatabaseURL != "" {
+		return true
+	}
+	_, err := os.Stat(filepath.Join(c.Data, db.FileName))
+	return err == nil
+}
+
+func (a *App) services(ctx context.Context, mode Mode) error {
+	if err := os.MkdirAll(a.Config.Data, 0o700); err != nil {
+		return fmt.Errorf("app: data directory: %w", err)
+	}
+	if err := a.openIdentity(); err != nil {
+		return err
+	}
+	effects := a.effects()
+	a.Store = store.New(a.DB, a.catalog, effects, a.now)
+	var err error
+	if a.blobs, err = blob.Open(filepath.Join(a.Config.Data, "files")); err != nil {
+		return err
+	}
+	a.Imports = imports.New(imports.Options{Store: a.Store, Effects: effects, Files: a.blobs, OnChange: a.changed})
+	if mode != Server {
+		return nil
+	}
+	if _, err := a.blobs.SweepTemporary(time.Hour); err != nil {
+		return err
+	}
+	if err := a.recoverImports(ctx); err != nil {
+		return err
+	}
+	a.faces()
+	return nil
+}
+
+// faces makes what stands between the services and HTTP.
+func (a *App) faces() {
+	a.cache = cache.New(cache.Options{})
+	a.table = functions.Table(functions.Deps{Store: a.Store, Imports: a.Imports, Now: a.now})
+	a.functions = api.NewFunctions(a.gate, a.cache, a.table)
+	a.collections = api.NewCollections(a.Store)
+	a.platform = api.NewPlatform(a.gate, a.cache)
+	a.document = &api.Document{URL: a.Config.PublicURL, Version: Version, Catalog: a.catalog, Functions: a.table}
+	a.Store.OnChange(a.changed)
+}
+
+// changed drops what is kept and no longer true: answers that a changed
+// collection goes into, and who is a member of the tenant.
+func (a *App) changed(tenant string, collections []string) {
+	if a.functions != nil {
+		a.functions.Changed(tenant, collections)
+	}
+	for _, c := range collections {
+		if c == "members" || c == "tenants" {
+			a.Identity.ForgetTenant(tenant)
+		}
+	}
+}
+
+func (a *App) openIdentity() error {
+	c := a.Config
+	key, err := masterKey(c)
+	if err != nil {
+		return err
+	}
+	var keys []byte
+	if c.SigningKeys != "" {
+		if keys, err = os.ReadFile(c.SigningKeys); err != nil {
+			return fmt.Errorf("app: signing_keys: %w", err)
+		}
+	}
+	providers := map[string]identity.Provider{}
+	for _, p := range c.OAuthProviders {
+		providers[p.Name] = identity.Provider{ClientID: p.ClientID, Secret: p.Secret, Issuer: p.Issuer}
+	}
+	mailer, err := a.mailer()
+	if err != nil {
+		return err
+	}
+	a.Identity, err = identity.New(identity.Config{
+		SiteURL: c.SiteURL, PublicURL: c.PublicURL, RedirectURLs: c.RedirectURLs, Autoconfirm: c.Autoconfirm, SignupEnabled: c.Signup,
+		SignupTenants: c.SignupTenants, ImplicitFlow: c.ImplicitFlow, PasswordMinLength: c.PasswordMinLength, AccessTokenTTL: c.AccessTokenTTL,
+		RefreshTokenTTL: c.RefreshTokenTTL, RefreshReuseInterval: c.RefreshReuse, MailInterval: c.MailInterval, MasterKey: key,
+		JWTSecret: c.JWTSecret, SigningKeys: keys, OIDC: providers, Version: Version, Log: slog.Default(),
+	}, a.DB, mailer, a.now)
+	return err
+}
+
+// mailer sends by SMTP when that is configured; a development server keeps
+// mails to be read; otherwise a mail is an error that the log names.
+func (a *App) mailer() (mail.Sender, error) {
+	if a.Config.SMTPURL != "" {
+		return mail.NewSMTP(a.Config.SMTPURL, a.Config.MailFrom)
+	}
+	if a.Config.Dev {
+		a.sink = &mail.Sink{}
+		return a.sink, nil
+	}
+	return noMail{}, nil
+}
+
+type noMail struct{}
+
+func (noMail) Send(context.Context, mail.Message) error {
+	return errors.New("no mail server is configured: set HOLDFAST_SMTP_URL")
+}
+
+// masterKey reads the key that seals stored secrets, or makes one beside the
+// data. A fleet must be given one, so that every node has the same.
+func masterKey(c *config.Config) ([]byte, error) {
+	if c.MasterKey != "" {
+		return base64.StdEncoding.DecodeString(c.MasterKey)
+	}
+	path := filepath.Join(c.Data, "master.key")
+	text, err := os.ReadFile(path)
+	if errors.Is(err, os.ErrNotExist) {
+		text, err = makeKey(path)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("app: master key: %w", err)
+	}
+	key, err := base64.StdEncoding.DecodeString(strings.TrimSpace(string(text)))
+	if err != nil || len(key) != 32 {
+		return nil, fmt.Errorf("app: %s does not hold a key of 32 bytes in base64", path)
+	}
+	return key, nil
+}
+
+func (a *App) authenticate(r *http.Request) (actor.Actor, error) {
+	bearer := r.Header.Get("Authorization")
+	if len(bearer) > 7 && strings.EqualFold(bearer[:7], "bearer ") {
+		bearer = bearer[7:]
+	} else {
+		bearer = ""
+	}
+	return a.Identity.Authenticate(r.Context(), identity.Credential{
+		Bearer: bearer, APIKey: r.Header.Get("Apikey"), Address: web.ClientAddress(r), UserAgent: r.UserAgent(), Origin: r.Header.Get("Origin"),
+		SecFetchSite: r.Header.Get("Sec-Fetch-Site"), Cookie: r.Header.Get("Cookie") != "", RequestID: web.RequestID(r.Context()),
+	})
+}
+
+// Close ends the services and the database.
+func (a *App) Close() {
+	if a.cache != nil {
+		a.cache.Close()
+	}
+	if a.Identity != nil {
+		ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
+		defer cancel()
+		if err := a.Identity.Close(ctx); err != nil {
+			slog.Warn("mails were not sent before stopping", "error", err)
+		}
+	}
+	if a.blobs != nil {
+		a.blobs.Close()
+	}
+	if err := a.DB.Close(); err != nil {
+		slog.Error("close database", "error", err)
+	}
+}

@@ -1,0 +1,36 @@
+package app
+
+import (
+	"context"
+	"fmt"
+
+	"holdfast/internal/actor"
+	"holdfast/internal/demo"
+	"holdfast/internal/fault"
+	"holdfast/internal/identity"
+	"holdfast/internal/identity/password"
+)
+
+// SeedDemo makes the demonstration tenants and their users, once.
+func (a *App) SeedDemo(ctx context.Context) error {
+	if !a.Config.Loopback() {
+		return fmt.Errorf("app: demonstration users have a known password, so they exist on loopback only")
+	}
+	if err := demo.Seed(ctx, a.Store, a.now()); err != nil {
+		return err
+	}
+	hash, err := password.New(1).Hash(ctx, demo.Password)
+	if err != nil {
+		return err
+	}
+	by := actor.Actor{Role: actor.Service, KeyID: "demo"}
+	for _, u := range demo.Users() {
+		_, err := a.Identity.CreateUser(ctx, by, identity.AdminUser{
+			ID: u.ID, Email: &u.Email, PasswordHash: &hash, EmailConfirm: true, UserMetadata: map[string]any{"name": u.Name},
+		})
+		if err != nil && !fault.HasCode(err, "email_exists") {
+			return fmt.Errorf("app: demo user %s: %w", u.Email, err)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,26 @@
+package app
+
+import (
+	"net/http"
+
+	"holdfast/internal/actor"
+	"holdfast/internal/authapi"
+	"holdfast/internal/web"
+)
+
+// identityFace serves /auth/v1 with its rate limits: attempts are counted by
+// address and by canonical account, before any password is hashed.
+func (a *App) identityFace() http.Handler {
+	return authapi.New(a.Identity, authapi.Options{
+		Limit: func(w http.ResponseWriter, r *http.Request, account string) error {
+			keys := []string{"address:" + web.AddressKey(web.ClientAddress(r))}
+			if account != "" {
+				keys = append(keys, "account:"+account)
+			}
+			return a.gate.TakeAuth(w, keys...)
+		},
+		Session: func(w http.ResponseWriter, r *http.Request, who actor.Actor) error {
+			return a.gate.TakeSession(w, who, web.ClientAddress(r))
+		},
+	})
+}

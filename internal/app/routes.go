@@ -1,0 +1,147 @@
+package app
+
+import (
+	"context"
+	"log/slog"
+	"net/http"
+	"slices"
+	"strings"
+
+	"holdfast/internal/actor"
+	"holdfast/internal/api"
+	"holdfast/internal/authapi"
+	"holdfast/internal/fault"
+	"holdfast/internal/web"
+)
+
+// routes is everything that is served and is no collection. The OpenAPI
+// document is made from it, the catalog and the function table.
+func (a *App) routes() []api.Route {
+	get, post, put, del := []string{"GET"}, []string{"POST"}, []string{"PUT"}, []string{"DELETE"}
+	imp := api.NewImports(a.gate, a.Imports)
+	list := []api.Route{
+		{Pattern: "/healthz", Methods: get, Tag: "operation", Doc: "The process lives", Public: true, Handler: http.HandlerFunc(a.healthz)},
+		{Pattern: "/readyz", Methods: get, Tag: "operation", Doc: "Requests can be served: database usable, not stopping", Public: true, Handler: http.HandlerFunc(a.readyz)},
+		{Pattern: "/openapi.json", Methods: get, Tag: "operation", Doc: "This document", Public: true, Handler: a.document.Handler()},
+		{Pattern: "/{$}", Methods: get, Tag: "operation", Doc: "Where things are", Public: true, Handler: http.HandlerFunc(a.index)},
+		{Pattern: "/v1/{$}", Methods: get, Tag: "operation", Doc: "The OpenAPI document of what the caller may use", Handler: a.platform.Root(a.document)},
+		{Pattern: "/rest/v1/{$}", Methods: get, Tag: "operation", Doc: "The OpenAPI document of what the caller may use", Handler: a.platform.Root(a.document)},
+		{Pattern: "/v1/rate-limit/status", Methods: get, Tag: "limits", Doc: "What the caller has left in each window", Handler: a.platform.RateLimits()},
+		{Pattern: "/v1/cache", Methods: del, Tag: "limits", Doc: "Forget the tenant's kept answers (administrators)", Handler: a.platform.ClearCache()},
+		{Pattern: "/v1/import-jobs", Methods: post, Tag: "imports", Doc: "Create an import job, with its file (multipart) or without (JSON)", Handler: imp.Create(),
+			Body: map[string]string{"file": "file", "target": "string", "mapping": "object", "options": "object"}},
+		{Pattern: "/v1/import-jobs/{id}/file", Methods: put, Tag: "imports", Doc: "Upload the file of an import job", Handler: imp.File()},
+		{Pattern: "/v1/import-jobs/{id}/errors", Methods: get, Tag: "imports", Doc: "Rows that were refused, by line and column", Handler: imp.Errors()},
+	}
+	invite := api.Invitations(a.gate, func(ctx context.Context, by actor.Actor, email string, role actor.Role) (any, error) {
+		return a.Identity.Invite(ctx, by, email, role)
+	})
+	for _, prefix := range []string{"/v1", "/rest/v1"} {
+		list = append(list, api.Route{Pattern: prefix + "/invitations", Methods: post, Tag: "invitations", Doc: "Invite an address into the tenant and mail it (administrators)",
+			Handler: invite, Body: map[string]string{"email": "string", "role": "string"}})
+	}
+	if a.sink != nil {
+		list = append(list, api.Route{Pattern: "/dev/mail", Methods: get, Tag: "operation", Doc: "Mails kept by a development server", Public: true, Handler: http.HandlerFunc(a.devMail)})
+	}
+	return append(list, a.identityRoutes()...)
+}
+
+// Paths lists the served paths that are no collection, function or identity
+// route.
+func (a *App) Paths() []string {
+	var out []string
+	for _, r := range a.routes() {
+		if r.Handler != nil {
+			out = append(out, r.Pattern)
+		}
+	}
+	return out
+}
+
+// identityRoutes lists /auth/v1 for the document; one handler serves them all.
+func (a *App) identityRoutes() []api.Route {
+	var out []api.Route
+	for _, r := range authapi.Routes() {
+		out = append(out, api.Route{Pattern: "/auth/v1" + r.Pattern, Methods: []string{r.Method}, Tag: "identity", Doc: r.Doc, Public: r.Public, Body: r.Body})
+	}
+	return out
+}
+
+// Handler returns the whole server.
+func (a *App) Handler(log *slog.Logger) (http.Handler, error) {
+	proxies, err := a.Config.Proxies()
+	if err != nil {
+		return nil, err
+	}
+	mux := http.NewServeMux()
+	a.document.Routes = a.routes()
+	for _, r := range a.document.Routes {
+		if r.Handler != nil {
+			mount(mux, r)
+		}
+	}
+	records := a.gate.Guard(api.CollectionShape, a.collections.Handler())
+	for _, prefix := range []string{"/v1/", "/rest/v1/"} {
+		mux.Handle(prefix+"{name}", records)
+		mux.Handle(prefix+"{name}/{id}", records)
+	}
+	mux.Handle("/functions/v1/{name}", a.functions.Handler())
+	mux.Handle("/functions/v1/", a.functions.Handler())
+	mux.Handle("/auth/v1/", a.secureOnly(http.StripPrefix("/auth/v1", a.identityFace())))
+	mux.Handle("/", web.Wrap(api.CollectionShape, notHere))
+	front := &web.Front{Proxies: proxies, Origins: a.Config.CORSOrigins, Log: log, HTTPS: strings.HasPrefix(a.Config.PublicURL, "https://")}
+	return front.Handler(mux), nil
+}
+
+// mount serves one route, and refuses its other methods in the surface's body.
+// Where a collection answers the path's other methods, the method is part of
+// the pattern.
+func mount(mux *http.ServeMux, r api.Route) {
+	if r.Tag == "imports" || r.Tag == "invitations" {
+		for _, m := range r.Methods {
+			mux.Handle(m+" "+r.Pattern, r.Handler)
+		}
+		return
+	}
+	mux.Handle(r.Pattern, web.Wrap(api.CollectionShape, func(w http.ResponseWriter, req *http.Request) error {
+		if req.Method == http.MethodHead && slices.Contains(r.Methods, http.MethodGet) || slices.Contains(r.Methods, req.Method) {
+			web.Note(w, r.Pattern, "", "", "")
+			r.Handler.ServeHTTP(w, req)
+			return nil
+		}
+		w.Header().Set("Allow", web.Allow(r.Methods))
+		if req.Method == http.MethodOptions {
+			w.WriteHeader(http.StatusNoContent)
+			return nil
+		}
+		return fault.New(fault.BadMethod, "PGRST117", "%s is not served here; use %s", req.Method, strings.Join(r.Methods, ", "))
+	}))
+}
+
+func notHere(_ http.ResponseWriter, r *http.Request) error {
+	return fault.New(fault.NotFound, "PGRST125", "nothing is served at this path").With("", "the API is under /v1, /rest/v1, /functions/v1 and /auth/v1; /openapi.json lists it")
+}
+
+func (a *App) index(w http.ResponseWriter, r *http.Request) {
+	u := a.Config.PublicURL
+	web.JSON(w, http.StatusOK, map[string]string{
+		"name": "Holdfast", "version": Version, "openapi": u + "/openapi.json", "collections": u + "/v1/", "rest": u + "/rest/v1/",
+		"functions": u + "/functions/v1/", "auth": u + "/auth/v1/", "health": u + "/healthz", "ready": u + "/readyz",
+	})
+}
+
+// secureOnly refuses credentials that crossed a network in the clear: on a
+// listener that others can reach, without TLS here or at a trusted proxy.
+func (a *App) secureOnly(next http.Handler) http.Handler {
+	if a.Config.Loopback() || a.Config.TLSCert != "" {
+		return next
+	}
+	proxied := len(a.Config.TrustedProxies) > 0
+	return web.Wrap(authapi.Shape, func(w http.ResponseWriter, r *http.Request) error {
+		if proxied && strings.EqualFold(r.Header.Get("X-Forwarded-Proto"), "https") || r.Method == http.MethodGet && strings.HasPrefix(r.URL.Path, "/auth/v1/.well-known/") {
+			next.ServeHTTP(w, r)
+			return nil
+		}
+		return fault.New(fault.Forbidden, "https_required", "credentials are taken over HTTPS only: set tls_cert and tls_key, put a TLS proxy in front and name it in trusted_proxies, or listen on 127.0.0.1")
+	})
+}

@@ -1,0 +1,97 @@
+package app
+
+import (
+	"os/exec"
+	"strings"
+	"testing"
+)
+
+// floors says who stands on whom, ground first, with the reason. A package may
+// import only packages of lower floors; packages of one floor never import
+// each other.
+var floors = []struct {
+	why      string
+	packages []string
+}{
+	{"words every package needs", []string{"fault", "actor", "decimal", "spell"}},
+	{"settings and memory, no feature", []string{"config", "cache"}},
+	{"toolboxes for one outside thing each: database, HTTP, windows, files, mail", []string{"db", "web", "limit", "blob", "mail"}},
+	{"what the records are; who may pass", []string{"catalog", "gate"}},
+	{"the request grammar, checked against the catalog", []string{"query"}},
+	{"rows of any resource", []string{"store"}},
+	{"the domains; they meet in rows, never in calls", []string{"warehouse", "safety", "identity"}},
+	{"files into rows", []string{"imports"}},
+	{"the interface's functions, and data to show them with", []string{"functions", "demo"}},
+	{"faces on the wire", []string{"api", "authapi"}},
+	{"the only wiring", []string{"app"}},
+	{"a whole server for tests", []string{"testkit"}},
+}
+
+// only lists imports that belong to some packages alone.
+var only = map[string][]string{
+	"database/sql":                    {},
+	"database/sql/driver":             {"db"},
+	"modernc.org/sqlite":              {"db"},
+	"github.com/jackc/pgx/v5":         {"db"},
+	"github.com/jackc/pgx/v5/pgxpool": {"db"},
+	"github.com/jackc/pgx/v5/pgconn":  {"db"},
+	"net/http":                        {"web", "gate", "api", "authapi", "app", "identity", "testkit"},
+}
+
+func floorOf(pkg string) (int, bool) {
+	name, _, _ := strings.Cut(pkg, "/")
+	for i, f := range floors {
+		for _, p := range f.packages {
+			if p == name {
+				return i, true
+			}
+		}
+	}
+	return 0, false
+}
+
+func TestImportsGoDown(t *testing.T) {
+	out, err := exec.Command("go", "list", "-f", `{{.ImportPath}} {{join .Imports " "}}`, "holdfast/...").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for line := range strings.Lines(string(out)) {
+		fields := strings.Fields(line)
+		from, ok := strings.CutPrefix(fields[0], "holdfast/internal/")
+		if !ok {
+			continue // cmd and bench stand on top of everything
+		}
+		at, known := floorOf(from)
+		if !known {
+			t.Errorf("package %s has no floor: add it to the table, with a reason", from)
+		}
+		for _, imp := range fields[1:] {
+			checkImport(t, from, at, imp)
+		}
+	}
+}
+
+func checkImport(t *testing.T, from string, at int, imp string) {
+	room, _, _ := strings.Cut(from, "/")
+	if owners, ok := only[imp]; ok && room != "testkit" && !contains(owners, room) {
+		t.Errorf("%s imports %s, which belongs to %v", from, imp, owners)
+	}
+	to, ok := strings.CutPrefix(imp, "holdfast/internal/")
+	if !ok {
+		return
+	}
+	toRoom, _, _ := strings.Cut(to, "/")
+	below, _ := floorOf(to)
+	if toRoom != room && below >= at {
+		t.Errorf("%s (%s) imports %s (%s): imports go down only", from, floors[at].why, to, floors[below].why)
+	}
+}
+
+func contains(list []string, s string) bool {
+	for _, x := range list {
+		if x == s {
+			return true
+		}
+	}
+	return false
+}

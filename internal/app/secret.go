@@ -1,0 +1,32 @@
+package app
+
+import (
+	"crypto/rand"
+	"encoding/base64"
+	"fmt"
+	"os"
+)
+
+// makeKey writes a new key for its owner's eyes. O_EXCL: of two processes that
+// start at once, one makes the key and the other reads it.
+func makeKey(path string) ([]byte, error) {
+	key := make([]byte, 32)
+	rand.Read(key)
+	text := base64.StdEncoding.EncodeToString(key) + "\n"
+	f, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
+	if os.IsExist(err) {
+		return os.ReadFile(path)
+	}
+	if err != nil {
+		return nil, err
+	}
+	if _, err := f.WriteString(text); err != nil {
+		f.Close()
+		return nil, err
+	}
+	if err := f.Sync(); err != nil {
+		f.Close()
+		return nil, fmt.Errorf("write %s: %w", path, err)
+	}
+	return []byte(text), f.Close()
+}

@@ -1,0 +1,94 @@
+package app
+
+import (
+	"context"
+	"log/slog"
+	"sync"
+	"time"
+
+	"holdfast/internal/db"
+)
+
+// How often what is due in the background is looked at.
+const (
+	foldEvery    = 2 * time.Second
+	recoverEvery = time.Minute
+	peerEvery    = time.Second
+	sweepEvery   = time.Hour
+)
+
+// upkeep runs the server's background work until ctx ends.
+func (a *App) upkeep(ctx context.Context) {
+	var wg sync.WaitGroup
+	every := func(d time.Duration, name string, f func(context.Context) error) {
+		wg.Go(func() {
+			t := time.NewTicker(d)
+			defer t.Stop()
+			for {
+				select {
+				case <-ctx.Done():
+					return
+				case <-t.C:
+					a.guarded(ctx, name, f)
+				}
+			}
+		})
+	}
+	if a.DB.Engine() == db.PostgreSQL {
+		every(foldEvery, "fold counters", a.fold)
+	} else {
+		every(peerEvery, "watch other processes", a.watchPeers)
+	}
+	every(recoverEvery, "recover imports", a.recoverImports)
+	every(sweepEvery, "sweep sessions", a.Identity.Sweep)
+	wg.Wait()
+}
+
+// guarded keeps the process alive when background work fails.
+func (a *App) guarded(ctx context.Context, name string, f func(context.Context) error) {
+	defer func() {
+		if p := recover(); p != nil {
+			slog.Error("background work panicked", "work", name, "panic", p)
+		}
+	}()
+	if err := f(ctx); err != nil && ctx.Err() == nil {
+		slog.Warn("background work failed; it will be tried again", "work", name, "error", err)
+	}
+}
+
+// foldFrom is how many deltas a tenant gathers before they are added up.
+const foldFrom = 200
+
+func (a *App) fold(ctx context.Context) error {
+	tenants, err := a.Store.UnfoldedTenants(ctx, foldFrom)
+	if err != nil {
+		return err
+	}
+	for _, t := range tenants {
+		if err := a.Store.FoldCounters(ctx, t); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// watchPeers forgets what is kept when another process, a command-line tool,
+// has written to the embedded database.
+func (a *App) watchPeers(ctx context.Context) error {
+	changed, err := a.DB.WrittenByOthers(ctx)
+	if err != nil || !changed {
+		return err
+	}
+	a.cache.ClearAll()
+	a.Identity.ForgetAll()
+	return nil
+}
+
+// recoverImports puts jobs whose worker died back to their last stable state.
+func (a *App) recoverImports(ctx context.Context) error {
+	n, err := a.Imports.Recover(ctx)
+	if n > 0 {
+		slog.Info("import jobs recovered", "jobs", n)
+	}
+	return err
+}

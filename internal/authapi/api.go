@@ -1,0 +1,166 @@
+// Package authapi is the identity service on the wire: /auth/v1 as
+// @supabase/auth-js speaks it. It reads requests, calls package identity and
+// writes answers; it decides nothing.
+package authapi
+
+import (
+	"net/http"
+	"strings"
+
+	"holdfast/internal/actor"
+	"holdfast/internal/fault"
+	"holdfast/internal/identity"
+	"holdfast/internal/web"
+)
+
+// Options are what stands around the handler.
+type Options struct {
+	// Limit counts an attempt of the authentication category before any
+	// password is hashed; account is the canonical address, or "" where the
+	// request names none. It may write headers. Nil counts nothing.
+	Limit func(w http.ResponseWriter, r *http.Request, account string) error
+	// Session counts a request of a signed-in user, or a refresh, under the
+	// API category. Nil counts nothing.
+	Session func(w http.ResponseWriter, r *http.Request, a actor.Actor) error
+}
+
+// API serves the routes of Routes.
+type API struct {
+	svc    *identity.Service
+	opt    Options
+	static map[string]map[string]*route // path, method
+	byID   map[string]map[string]*route // path with its one {id} cut out
+}
+
+// prefix is where the handler is mounted; it may have been stripped.
+const prefix = "/auth/v1"
+
+// New returns the handler of /auth/v1.
+func New(svc *identity.Service, o Options) http.Handler {
+	a := &API{svc: svc, opt: o, static: map[string]map[string]*route{}, byID: map[string]map[string]*route{}}
+	for i := range table {
+		r := &table[i]
+		m := a.static
+		if strings.Contains(r.Pattern, "{id}") {
+			m = a.byID
+		}
+		if m[r.Pattern] == nil {
+			m[r.Pattern] = map[string]*route{}
+		}
+		m[r.Pattern][r.Method] = r
+	}
+	return web.Wrap(Shape, a.serve)
+}
+
+func (a *API) serve(w http.ResponseWriter, r *http.Request) error {
+	w.Header().Set("Cache-Control", "no-store")
+	methods, id := a.find(r.URL.Path)
+	if methods == nil {
+		return fault.New(fault.NotFound, "not_found", "Nothing is served at this path")
+	}
+	m := r.Method
+	if m == http.MethodHead && methods[m] == nil {
+		m = http.MethodGet
+	}
+	rt := methods[m]
+	if rt == nil {
+		return refuseMethod(w, r, methods)
+	}
+	who, err := a.admit(r, rt)
+	web.Note(w, prefix+rt.Pattern, who.TenantID, who.UserID, who.KeyID)
+	if err != nil {
+		return err
+	}
+	if rt.who == user && a.opt.Session != nil {
+		if err := a.opt.Session(w, r, who); err != nil {
+			return err
+		}
+	}
+	return rt.handle(a, w, &call{Request: web.WithActor(r, who), actor: who, id: id})
+}
+
+// call is one request with who makes it and the {id} of its path.
+type call struct {
+	*http.Request
+	actor actor.Actor
+	id    string
+}
+
+// client is what sessions and the audit log keep of the caller.
+func (c *call) client() identity.Client {
+	return identity.Client{Address: web.ClientAddress(c.Request), UserAgent: c.UserAgent(), RequestID: web.RequestID(c.Context())}
+}
+
+// find returns the methods of a path, and the {id} in it. A trailing slash and
+// the mount prefix do not matter.
+func (a *API) find(path string) (map[string]*route, string) {
+	path = "/" + strings.Trim(strings.TrimPrefix(path, prefix), "/")
+	if m := a.static[path]; m != nil {
+		return m, ""
+	}
+	segs := strings.Split(path, "/")
+	for i := len(segs) - 1; i > 1; i-- {
+		id := segs[i]
+		segs[i] = "{id}"
+		if m := a.byID[strings.Join(segs, "/")]; m != nil {
+			return m, id
+		}
+		segs[i] = id
+	}
+	return nil, ""
+}
+
+func refuseMethod(w http.ResponseWriter, r *http.Request, methods map[string]*route) error {
+	var list []string
+	for m := range methods {
+		list = append(list, m)
+	}
+	allow := web.Allow(list)
+	w.Header().Set("Allow", allow)
+	if r.Method == http.MethodOptions {
+		w.WriteHeader(http.StatusNoContent)
+		return nil
+	}
+	return fault.New(fault.BadMethod, "method_not_allowed", "%s is not served here; use %s", r.Method, allow)
+}
+
+// admit checks the credential a route asks for. Public routes look at none:
+// signed-out clients send the anonymous key, or an expired token, as bearer.
+func (a *API) admit(r *http.Request, rt *route) (actor.Actor, error) {
+	if rt.who == public {
+		return actor.Actor{Role: actor.Anon, Address: web.ClientAddress(r), RequestID: web.RequestID(r.Context())}, nil
+	}
+	c := Credential(r)
+	if c.Bearer == "" && rt.who == user {
+		// The apikey header identifies a project, never a user.
+		return actor.Actor{}, noBearer()
+	}
+	who, err := a.svc.Authenticate(r.Context(), c)
+	if err != nil {
+		return who, err
+	}
+	switch {
+	case rt.who == service && who.Role == actor.Service, rt.who == user && who.UserID != "":
+		return who, nil
+	case rt.who == user:
+		return who, fault.New(fault.Unauthorized, "bad_jwt", "invalid claim: missing sub claim")
+	case c.Bearer == "" && c.APIKey == "":
+		return who, noBearer()
+	}
+	return who, fault.New(fault.Forbidden, "not_admin", "User not allowed")
+}
+
+func noBearer() error {
+	return fault.New(fault.Unauthorized, "no_authorization", "This endpoint requires a valid Bearer token")
+}
+
+// Credential reads what a request shows of itself: headers only, never the
+// address bar.
+func Credential(r *http.Request) identity.Credential {
+	c := identity.Credential{APIKey: r.Header.Get("Apikey"), Address: web.ClientAddress(r), UserAgent: r.UserAgent(), Origin: r.Header.Get("Origin"),
+		SecFetchSite: r.Header.Get("Sec-Fetch-Site"), Cookie: r.Header.Get("Cookie") != "", RequestID: web.RequestID(r.Context())}
+	if h := r.Header.Get("Authorization"); len(h) > 7 && strings.EqualFold(h[:7], "bearer ") {
+		c.Bearer = strings.TrimSpace(h[7:])
+	}
+	return c
+}

@@ -1,0 +1,155 @@
+package authapi
+
+import (
+	"crypto/rand"
+	"encoding/hex"
+	"fmt"
+	"html/template"
+	"net/http"
+	"net/url"
+	"strings"
+
+	"holdfast/internal/identity"
+)
+
+// forwarded are the query keys of /authorize that are ours.
+var forwarded = map[string]bool{"provider": true, "redirect_to": true, "scopes": true, "code_challenge": true, "code_challenge_method": true,
+	"invite_token": true, "skip_http_redirect": true, "apikey": true}
+
+func (a *API) authorize(w http.ResponseWriter, c *call) error {
+	q := c.URL.Query()
+	extra := url.Values{}
+	for k, v := range q {
+		if !forwarded[k] {
+			extra[k] = v
+		}
+	}
+	start, err := a.svc.Authorize(c.Context(), identity.Authorize{Provider: q.Get("provider"), Redirect: a.target(c, ""), Scopes: q.Get("scopes"),
+		PKCE: identity.PKCE{Challenge: q.Get("code_challenge"), Method: q.Get("code_challenge_method")}, Extra: extra})
+	if err != nil {
+		return err
+	}
+	a.cookie(w, start.CookieName, start.Browser, int(start.MaxAge.Seconds()))
+	w.Header().Set("Location", start.Location)
+	w.WriteHeader(http.StatusFound)
+	return nil
+}
+
+// cookie binds a flow to the browser that started it. Lax, because the
+// provider's redirect is a top-level navigation from another site.
+func (a *API) cookie(w http.ResponseWriter, name, value string, maxAge int) {
+	path := prefix + "/callback"
+	if u, err := url.Parse(a.svc.Issuer()); err == nil {
+		path = u.Path + "/callback"
+	}
+	http.SetCookie(w, &http.Cookie{Name: name, Value: value, Path: path, MaxAge: maxAge, HttpOnly: true, SameSite: http.SameSiteLaxMode,
+		Secure: strings.HasPrefix(a.svc.Issuer(), "https://")})
+}
+
+func (a *API) callback(w http.ResponseWriter, c *call) error {
+	q := c.URL.Query()
+	to := a.svc.FinishOAuth(c.Context(), identity.Callback{State: q.Get("state"), Code: q.Get("code"), Error: q.Get("error"), Description: q.Get("error_description"),
+		Issuer: q.Get("iss"), Cookie: func(name string) string {
+			ck, err := c.Cookie(name)
+			if err != nil {
+				return ""
+			}
+			a.cookie(w, name, "", -1)
+			return ck.Value
+		}}, c.client())
+	w.Header().Set("Location", to.Location)
+	if strings.Contains(to.Location, "error_code=bad_oauth") {
+		w.WriteHeader(http.StatusSeeOther)
+		return nil
+	}
+	w.WriteHeader(http.StatusFound)
+	return nil
+}
+
+// postedCallback turns a provider's form post into a navigation of our own,
+// which carries the flow's cookie; a cross-site post does not.
+func (a *API) postedCallback(w http.ResponseWriter, c *call) error {
+	v, err := readForm(w, c)
+	if err != nil {
+		return err
+	}
+	q := url.Values{}
+	for _, k := range []string{"state", "code", "error", "error_description", "iss"} {
+		if v.Get(k) != "" {
+			q.Set(k, v.Get(k))
+		}
+	}
+	w.Header().Set("Location", a.svc.Issuer()+"/callback?"+q.Encode())
+	w.WriteHeader(http.StatusSeeOther)
+	return nil
+}
+
+// openLink answers GET and HEAD of a mailed link.
+func (a *API) openLink(w http.ResponseWriter, c *call) error {
+	return a.follow(w, c, identity.Open{Page: strings.Contains(c.Header.Get("Accept"), "text/html"), Peek: c.Method == http.MethodHead})
+}
+
+// postLink is the page's button.
+func (a *API) postLink(w http.ResponseWriter, c *call) error {
+	if err := a.count(w, c, ""); err != nil {
+		return err
+	}
+	return a.follow(w, c, identity.Open{Post: true, Page: true})
+}
+
+func (a *API) follow(w http.ResponseWriter, c *call, in identity.Open) error {
+	q := c.URL.Query()
+	in.Token, in.Type, in.Redirect = q.Get("token"), q.Get("type"), q.Get("redirect_to")
+	if in.Token == "" {
+		in.Token = q.Get("token_hash")
+	}
+	to, err := a.svc.OpenLink(c.Context(), in, c.client())
+	if err != nil {
+		return err
+	}
+	if to.Ask {
+		return ask(w, c, in)
+	}
+	w.Header().Set("Location", to.Location)
+	w.WriteHeader(http.StatusSeeOther)
+	return nil
+}
+
+var page = template.Must(template.New("verify").Parse(`<!doctype html>
+<html lang="en">
+<head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1"><title>{{.Title}}</title>
+<style nonce="{{.Nonce}}">:root{color-scheme:light dark}body{font:1rem/1.5 system-ui,sans-serif;margin:12vh auto;max-width:26rem;padding:0 1rem}button{font:inherit;padding:.6rem 1.2rem}</style>
+</head>
+<body><main><h1>{{.Title}}</h1><p>{{.Text}}</p><form method="post" action="?{{.Query}}" enctype="application/x-www-form-urlencoded"><button autofocus>{{.Button}}</button></form></main></body>
+</html>
+`))
+
+// wording of the page by the type of link.
+var wording = map[string][3]string{
+	"signup":       {"Confirm your address", "Press the button to finish signing up.", "Confirm"},
+	"invite":       {"Accept the invitation", "Press the button to open your account.", "Accept"},
+	"recovery":     {"Choose a new password", "Press the button to sign in and choose a new password.", "Continue"},
+	"magiclink":    {"Sign in", "Press the button to sign in.", "Sign in"},
+	"email_change": {"Confirm your address", "Press the button to confirm the change of your address.", "Confirm"},
+}
+
+// ask shows the one button that redeems a link. Links are opened by mail
+// scanners; buttons are pressed by people.
+func ask(w http.ResponseWriter, c *call, in identity.Open) error {
+	t, ok := wording[in.Type]
+	if !ok {
+		t = [3]string{"Continue", "Press the button to continue.", "Continue"}
+	}
+	nonce := make([]byte, 16)
+	rand.Read(nonce)
+	n := hex.EncodeToString(nonce)
+	h := w.Header()
+	h.Set("Content-Type", "text/html; charset=utf-8")
+	h.Set("Content-Security-Policy", fmt.Sprintf("default-src 'none'; style-src 'nonce-%s'; base-uri 'none'; frame-ancestors 'none'", n))
+	h.Set("X-Frame-Options", "DENY")
+	h.Set("Referrer-Policy", "no-referrer")
+	return page.Execute(w, struct {
+		Title, Text, Button, Nonce string
+		Query                      template.URL
+	}{t[0], t[1], t[2], n, template.URL(url.Values{"token": {in.Token}, "type": {in.Type}, "redirect_to": {in.Redirect}}.Encode())})
+}

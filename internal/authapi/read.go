@@ -1,0 +1,114 @@
+package authapi
+
+import (
+	"bytes"
+	"encoding/json"
+	"mime"
+	"net/http"
+	"net/url"
+	"reflect"
+
+	"holdfast/internal/fault"
+	"holdfast/internal/identity"
+	"holdfast/internal/web"
+)
+
+// maxBody is the largest request body, in bytes.
+const maxBody = 1 << 20
+
+var objectType = reflect.TypeFor[map[string]any]()
+
+// object is a JSON object kept as its author wrote it: numbers are not turned
+// into floats on their way through.
+type object map[string]any
+
+// UnmarshalJSON takes an object or null.
+func (o *object) UnmarshalJSON(b []byte) error {
+	d := json.NewDecoder(bytes.NewReader(b))
+	d.UseNumber()
+	var m map[string]any
+	if err := d.Decode(&m); err != nil {
+		return &json.UnmarshalTypeError{Value: "another value", Type: objectType}
+	}
+	*o = m
+	return nil
+}
+
+// pkce are the challenge's members of a body.
+type pkce struct {
+	Challenge string `json:"code_challenge"`
+	Method    string `json:"code_challenge_method"`
+}
+
+func (p pkce) pair() identity.PKCE { return identity.PKCE{Challenge: p.Challenge, Method: p.Method} }
+
+// body decodes the request into v; an absent body leaves v alone, unknown
+// members are ignored.
+func body(c *call, v any) error {
+	err := web.Decode(c.Request, maxBody, v)
+	if err == nil {
+		return nil
+	}
+	return named(err)
+}
+
+// named gives a body's fault the code clients know.
+func named(err error) error {
+	f := fault.As(err)
+	if f.Kind != fault.Invalid {
+		return err
+	}
+	out := *f
+	out.Code = "bad_json"
+	if len(f.Fields) > 0 {
+		out.Code = "validation_failed"
+	}
+	return &out
+}
+
+// form reports a form-encoded body.
+func form(r *http.Request) bool {
+	mt, _, err := mime.ParseMediaType(r.Header.Get("Content-Type"))
+	return err == nil && mt == "application/x-www-form-urlencoded"
+}
+
+// readForm reads a form-encoded body.
+func readForm(w http.ResponseWriter, c *call) (url.Values, error) {
+	b, err := web.ReadBody(w, c.Request, maxBody)
+	if err != nil {
+		return nil, named(err)
+	}
+	v, err := url.ParseQuery(string(b))
+	if err != nil {
+		return nil, fault.Wrap(err, fault.Invalid, "validation_failed", "The form cannot be read")
+	}
+	return v, nil
+}
+
+// target resolves where a browser is to land: query, body, header, Referer,
+// in this order, each only if allowed.
+func (a *API) target(c *call, inBody string) string {
+	return a.svc.Target(c.URL.Query().Get("redirect_to"), inBody, c.Header.Get("Redirect_to"), c.Header.Get("Redirect-To"), c.Referer())
+}
+
+// count charges an attempt to the address and, when it names one, the account.
+func (a *API) count(w http.ResponseWriter, c *call, email string) error {
+	if a.opt.Limit == nil {
+		return nil
+	}
+	account := ""
+	if email != "" {
+		if canonical, err := identity.Canonical(email); err == nil {
+			account = canonical
+		}
+	}
+	return a.opt.Limit(w, c.Request, account)
+}
+
+// noPhone refuses what needs a phone number.
+func noPhone(phone string) error {
+	if phone == "" {
+		return nil
+	}
+	return fault.New(fault.Invalid, "phone_provider_disabled", "Phone logins are disabled")
+}

@@ -1,0 +1,128 @@
+package authapi
+
+import "net/http"
+
+// caller is who may call a route.
+type caller uint8
+
+const (
+	public  caller = iota // anyone; the credential is not looked at
+	user                  // a signed-in user
+	service               // a service key
+)
+
+// Route describes one served route, for rate limits and the OpenAPI document.
+// Pattern is below /auth/v1.
+type Route struct {
+	Method   string
+	Pattern  string
+	Doc      string
+	Public   bool              // served without a credential
+	Service  bool              // served to service keys only
+	Auth     bool              // counts in the authentication category
+	Body     map[string]string // request members: name -> type
+	Query    map[string]string // query parameters: name -> type
+	Response map[string]string // members of the success body: name -> type; nil = none
+	Status   int               // of success
+}
+
+// route is a line of the table: what Routes shows and what serves it.
+type route struct {
+	Route
+	who    caller
+	handle func(a *API, w http.ResponseWriter, c *call) error
+}
+
+// Routes lists everything the handler serves.
+func Routes() []Route {
+	out := make([]Route, len(table))
+	for i := range table {
+		out[i] = table[i].Route
+		out[i].Public, out[i].Service = table[i].who == public, table[i].who == service
+		if out[i].Status == 0 {
+			out[i].Status = http.StatusOK
+		}
+	}
+	return out
+}
+
+type fields = map[string]string
+
+var (
+	sessionFields = fields{"access_token": "string", "token_type": "string", "expires_in": "integer", "expires_at": "integer", "refresh_token": "string", "user": "object"}
+	userFields    = fields{"id": "string", "aud": "string", "role": "string", "email": "string", "phone": "string", "app_metadata": "object", "user_metadata": "object",
+		"identities": "array", "created_at": "string", "updated_at": "string", "is_anonymous": "boolean"}
+	adminFields = fields{"id": "string", "email": "string", "password": "string", "password_hash": "string", "email_confirm": "boolean", "user_metadata": "object",
+		"app_metadata": "object", "role": "string", "ban_duration": "string"}
+	empty      = fields{}
+	redirectTo = fields{"redirect_to": "string"}
+)
+
+func withPKCE(f fields) fields {
+	out := fields{"code_challenge": "string", "code_challenge_method": "string"}
+	for k, v := range f {
+		out[k] = v
+	}
+	return out
+}
+
+var table = []route{
+	{Route{Method: "POST", Pattern: "/signup", Doc: "Make an account", Auth: true, Query: redirectTo, Response: sessionFields,
+		Body: withPKCE(fields{"email": "string", "password": "string", "data": "object"})}, public, (*API).signUp},
+	{Route{Method: "POST", Pattern: "/token", Doc: "Sign in with a password, refresh a session, or redeem an authorization code", Auth: true, Query: fields{"grant_type": "string"}, Response: sessionFields,
+		Body: fields{"grant_type": "string", "email": "string", "password": "string", "refresh_token": "string", "auth_code": "string", "code_verifier": "string"}}, public, (*API).token},
+	{Route{Method: "POST", Pattern: "/recover", Doc: "Mail a link to choose a new password", Auth: true, Query: redirectTo, Response: empty, Body: withPKCE(fields{"email": "string"})}, public, (*API).recover},
+	{Route{Method: "POST", Pattern: "/otp", Doc: "Mail a sign-in link and code", Auth: true, Query: redirectTo, Response: empty,
+		Body: withPKCE(fields{"email": "string", "create_user": "boolean", "data": "object"})}, public, (*API).otp},
+	{Route{Method: "POST", Pattern: "/magiclink", Doc: "Mail a sign-in link (older clients)", Auth: true, Query: redirectTo, Response: empty,
+		Body: withPKCE(fields{"email": "string", "data": "object"})}, public, (*API).otp},
+	{Route{Method: "POST", Pattern: "/resend", Doc: "Mail a confirmation again", Auth: true, Query: redirectTo, Response: empty,
+		Body: withPKCE(fields{"type": "string", "email": "string"})}, public, (*API).resend},
+	{Route{Method: "POST", Pattern: "/verify", Doc: "Redeem a mailed code or link", Auth: true, Query: redirectTo, Response: sessionFields,
+		Body: fields{"type": "string", "token": "string", "email": "string", "token_hash": "string"}}, public, (*API).verify},
+	{Route{Method: "GET", Pattern: "/verify", Doc: "Open a mailed link; redeems nothing by itself", Status: http.StatusSeeOther,
+		Query: fields{"token": "string", "type": "string", "redirect_to": "string"}}, public, (*API).openLink},
+	{Route{Method: "GET", Pattern: "/authorize", Doc: "Sign in at a provider", Status: http.StatusFound,
+		Query: withPKCE(fields{"provider": "string", "redirect_to": "string", "scopes": "string"})}, public, (*API).authorize},
+	{Route{Method: "GET", Pattern: "/callback", Doc: "Where providers send the browser back to", Status: http.StatusFound,
+		Query: fields{"state": "string", "code": "string", "error": "string", "error_description": "string", "iss": "string"}}, public, (*API).callback},
+	{Route{Method: "POST", Pattern: "/callback", Doc: "The same for providers that post a form", Status: http.StatusSeeOther}, public, (*API).postedCallback},
+	{Route{Method: "GET", Pattern: "/settings", Doc: "What the server offers", Response: fields{"external": "object", "disable_signup": "boolean", "mailer_autoconfirm": "boolean",
+		"phone_autoconfirm": "boolean", "sms_provider": "string", "saml_enabled": "boolean", "passkeys_enabled": "boolean"}}, public, (*API).settings},
+	{Route{Method: "GET", Pattern: "/health", Doc: "Version of the service", Response: fields{"version": "string", "name": "string", "description": "string"}}, public, (*API).health},
+	{Route{Method: "GET", Pattern: "/.well-known/jwks.json", Doc: "Public keys that access tokens are signed with", Response: fields{"keys": "array"}}, public, (*API).jwks},
+
+	{Route{Method: "GET", Pattern: "/user", Doc: "The signed-in user", Response: userFields}, user, (*API).getUser},
+	{Route{Method: "PUT", Pattern: "/user", Doc: "Change the signed-in user; data.tenant_id switches the session's tenant", Query: redirectTo, Response: userFields,
+		Body: withPKCE(fields{"data": "object", "password": "string", "current_password": "string", "nonce": "string", "email": "string"})}, user, (*API).putUser},
+	{Route{Method: "POST", Pattern: "/tenant", Doc: "Switch the session to a tenant and get tokens that say so", Response: sessionFields, Body: fields{"tenant_id": "string"}}, user, (*API).switchTenant},
+	{Route{Method: "GET", Pattern: "/tenants", Doc: "Where the signed-in user is a member", Response: fields{"tenants": "array"}}, user, (*API).tenants},
+	{Route{Method: "POST", Pattern: "/logout", Doc: "End sessions: global, local or others", Query: fields{"scope": "string"}, Status: http.StatusNoContent}, user, (*API).logout},
+	{Route{Method: "GET", Pattern: "/reauthenticate", Doc: "Mail a code for a sensitive change", Response: empty}, user, (*API).reauthenticate},
+
+	{Route{Method: "GET", Pattern: "/admin/users", Doc: "List accounts", Query: fields{"page": "integer", "per_page": "integer", "filter": "string", "sort": "string"},
+		Response: fields{"users": "array", "aud": "string"}}, service, (*API).listUsers},
+	{Route{Method: "POST", Pattern: "/admin/users", Doc: "Make an account", Body: adminFields, Response: userFields}, service, (*API).createUser},
+	{Route{Method: "GET", Pattern: "/admin/users/{id}", Doc: "One account", Response: userFields}, service, (*API).adminUser},
+	{Route{Method: "PUT", Pattern: "/admin/users/{id}", Doc: "Change an account", Body: adminFields, Response: userFields}, service, (*API).changeUser},
+	{Route{Method: "DELETE", Pattern: "/admin/users/{id}", Doc: "Delete an account", Body: fields{"should_soft_delete": "boolean"}, Response: empty}, service, (*API).deleteUser},
+	{Route{Method: "POST", Pattern: "/admin/generate_link", Doc: "Make a link without mailing it", Query: redirectTo,
+		Body:     fields{"type": "string", "email": "string", "password": "string", "new_email": "string", "data": "object", "redirect_to": "string"},
+		Response: fields{"id": "string", "action_link": "string", "email_otp": "string", "hashed_token": "string", "verification_type": "string", "redirect_to": "string"}}, service, (*API).generateLink},
+	{Route{Method: "POST", Pattern: "/invite", Doc: "Make an account and mail its invitation", Query: redirectTo, Body: fields{"email": "string", "data": "object"}, Response: userFields}, service, (*API).invite},
+
+	// Not offered: each answers with the code by which clients know that.
+	{Route{Method: "POST", Pattern: "/sso", Doc: "Not offered: answers saml_provider_disabled"}, public, notOffered("saml_provider_disabled", "SAML 2.0 is disabled")},
+	{Route{Method: "GET", Pattern: "/sso/saml/metadata", Doc: "Not offered: answers saml_provider_disabled"}, public, notOffered("saml_provider_disabled", "SAML 2.0 is disabled")},
+	{Route{Method: "POST", Pattern: "/sso/saml/acs", Doc: "Not offered: answers saml_provider_disabled"}, public, notOffered("saml_provider_disabled", "SAML 2.0 is disabled")},
+	{Route{Method: "GET", Pattern: "/admin/sso/providers", Doc: "Not offered: answers saml_provider_disabled"}, service, notOffered("saml_provider_disabled", "SAML 2.0 is disabled")},
+	{Route{Method: "GET", Pattern: "/admin/custom-providers", Doc: "Not offered: answers feature_disabled"}, service, notOffered("feature_disabled", "Providers are set in the configuration")},
+	{Route{Method: "POST", Pattern: "/factors", Doc: "Not offered: answers mfa_totp_enroll_not_enabled"}, user, noFactors},
+	{Route{Method: "DELETE", Pattern: "/factors/{id}", Doc: "Not offered: answers mfa_factor_not_found"}, user, notOffered("mfa_factor_not_found", "Factor not found")},
+	{Route{Method: "POST", Pattern: "/factors/{id}/challenge", Doc: "Not offered: answers mfa_factor_not_found"}, user, notOffered("mfa_factor_not_found", "Factor not found")},
+	{Route{Method: "POST", Pattern: "/factors/{id}/verify", Doc: "Not offered: answers mfa_factor_not_found"}, user, notOffered("mfa_factor_not_found", "Factor not found")},
+	{Route{Method: "GET", Pattern: "/user/identities/authorize", Doc: "Not offered: answers manual_linking_disabled"}, user, notOffered("manual_linking_disabled", "Manual linking is disabled")},
+	{Route{Method: "DELETE", Pattern: "/user/identities/{id}", Doc: "Not offered: answers manual_linking_disabled"}, user, notOffered("manual_linking_disabled", "Manual linking is disabled")},
+	{Route{Method: "GET", Pattern: "/passkeys", Doc: "Not offered: answers passkey_disabled"}, user, notOffered("passkey_disabled", "Passkeys are disabled")},
+	{Route{Method: "POST", Pattern: "/passkeys/authentication/options", Doc: "Not offered: answers passkey_disabled"}, public, notOffered("passkey_disabled", "Passkeys are disabled")},
+}

@@ -1,0 +1,193 @@
+package authapi
+
+import (
+	"net/http"
+
+	"holdfast/internal/actor"
+	"holdfast/internal/fault"
+	"holdfast/internal/identity"
+	"holdfast/internal/identity/token"
+	"holdfast/internal/web"
+)
+
+func (a *API) signUp(w http.ResponseWriter, c *call) error {
+	var in struct {
+		Email    string `json:"email"`
+		Phone    string `json:"phone"`
+		Password string `json:"password"`
+		Data     object `json:"data"`
+		pkce
+	}
+	if err := body(c, &in); err != nil {
+		return err
+	}
+	if err := noPhone(in.Phone); err != nil {
+		return err
+	}
+	if in.Email == "" && in.Password == "" {
+		return fault.New(fault.Unprocessable, "anonymous_provider_disabled", "Anonymous sign-ins are disabled")
+	}
+	if err := a.count(w, c, in.Email); err != nil {
+		return err
+	}
+	sess, u, err := a.svc.SignUp(c.Context(), identity.SignUp{Email: in.Email, Password: in.Password, Data: in.Data, PKCE: in.pair(), Redirect: a.target(c, "")}, c.client())
+	if err != nil {
+		return err
+	}
+	if sess != nil {
+		return web.JSON(w, http.StatusOK, sess)
+	}
+	return web.JSON(w, http.StatusOK, u)
+}
+
+// grant are the members of a token request, whatever its grant.
+type grant struct {
+	Type     string `json:"grant_type"`
+	Email    string `json:"email"`
+	Phone    string `json:"phone"`
+	Password string `json:"password"`
+	Refresh  string `json:"refresh_token"`
+	Code     string `json:"auth_code"`
+	Verifier string `json:"code_verifier"`
+	IDToken  string `json:"id_token"`
+}
+
+// readGrant takes JSON or a form; the grant type of the query wins, then the
+// body's, then what the members say (interface: email and password alone).
+func readGrant(w http.ResponseWriter, c *call) (grant, error) {
+	var in grant
+	if form(c.Request) {
+		v, err := readForm(w, c)
+		if err != nil {
+			return in, err
+		}
+		in = grant{Type: v.Get("grant_type"), Email: v.Get("email"), Phone: v.Get("phone"), Password: v.Get("password"), Refresh: v.Get("refresh_token"),
+			Code: v.Get("auth_code"), Verifier: v.Get("code_verifier"), IDToken: v.Get("id_token")}
+		if in.Email == "" {
+			in.Email = v.Get("username")
+		}
+	} else if err := body(c, &in); err != nil {
+		return in, err
+	}
+	if q := c.URL.Query(); q.Has("grant_type") {
+		in.Type = q.Get("grant_type")
+	} else if in.Type == "" {
+		in.infer()
+	}
+	return in, nil
+}
+
+func (in *grant) infer() {
+	switch {
+	case in.Refresh != "":
+		in.Type = "refresh_token"
+	case in.Code != "":
+		in.Type = "pkce"
+	case in.IDToken != "":
+		in.Type = "id_token"
+	case in.Email != "" || in.Phone != "" || in.Password != "":
+		in.Type = "password"
+	}
+}
+
+func (a *API) token(w http.ResponseWriter, c *call) error {
+	in, err := readGrant(w, c)
+	if err != nil {
+		return err
+	}
+	sess, err := a.exchange(w, c, in)
+	if err != nil {
+		return err
+	}
+	return web.JSON(w, http.StatusOK, sess)
+}
+
+func (a *API) exchange(w http.ResponseWriter, c *call, in grant) (*identity.Session, error) {
+	switch in.Type {
+	case "password":
+		return a.byPassword(w, c, in)
+	case "refresh_token":
+		if err := a.countRefresh(w, c, in.Refresh); err != nil {
+			return nil, err
+		}
+		return a.svc.Refresh(c.Context(), in.Refresh, c.client())
+	case "pkce":
+		if err := a.count(w, c, ""); err != nil {
+			return nil, err
+		}
+		return a.svc.Exchange(c.Context(), in.Code, in.Verifier, c.client())
+	case "id_token":
+		return nil, fault.New(fault.Invalid, "provider_disabled", "Signing in with an ID token is not enabled")
+	case "web3":
+		return nil, fault.New(fault.Unprocessable, "web3_provider_disabled", "Web3 provider is disabled")
+	}
+	return nil, fault.New(fault.Invalid, "invalid_credentials", "unsupported_grant_type")
+}
+
+func (a *API) byPassword(w http.ResponseWriter, c *call, in grant) (*identity.Session, error) {
+	if err := noPhone(in.Phone); err != nil {
+		return nil, err
+	}
+	if in.Email == "" {
+		return nil, fault.New(fault.Invalid, "validation_failed", "missing email or phone")
+	}
+	if err := a.count(w, c, in.Email); err != nil {
+		return nil, err
+	}
+	return a.svc.SignIn(c.Context(), in.Email, in.Password, c.client())
+}
+
+// countRefresh counts a refresh by its session, so that an office behind one
+// address is not locked out by its own clients.
+func (a *API) countRefresh(w http.ResponseWriter, c *call, raw string) error {
+	if a.opt.Session == nil {
+		return nil
+	}
+	t, err := token.ParseRefresh(raw)
+	if err != nil {
+		return a.count(w, c, "")
+	}
+	return a.opt.Session(w, c.Request, actor.Actor{SessionID: t.Session, Address: web.ClientAddress(c.Request)})
+}
+
+func (a *API) logout(w http.ResponseWriter, c *call) error {
+	if err := a.svc.Logout(c.Context(), c.actor, c.URL.Query().Get("scope")); err != nil {
+		return err
+	}
+	w.WriteHeader(http.StatusNoContent)
+	return nil
+}
+
+func (a *API) switchTenant(w http.ResponseWriter, c *call) error {
+	var in struct {
+		TenantID string `json:"tenant_id"`
+	}
+	if err := body(c, &in); err != nil {
+		return err
+	}
+	sess, err := a.svc.SwitchTenant(c.Context(), c.actor, in.TenantID)
+	if err != nil {
+		return err
+	}
+	return web.JSON(w, http.StatusOK, sess)
+}
+
+func (a *API) tenants(w http.ResponseWriter, c *call) error {
+	list, err := a.svc.Memberships(c.Context(), c.actor)
+	if err != nil {
+		return err
+	}
+	type entry struct {
+		ID      string     `json:"id"`
+		Name    string     `json:"name"`
+		Slug    string     `json:"slug"`
+		Status  string     `json:"status"`
+		Role    actor.Role `json:"role"`
+		Current bool       `json:"current"`
+	}
+	out := make([]entry, len(list))
+	for i, m := range list {
+		out[i] = entry{m.TenantID, m.Name, m.Slug, m.Status, m.Role, m.TenantID == c.actor.TenantID}
+	}
+	return web.JSON(w, http.StatusOK, map[string]any{"tenants": out})
+}

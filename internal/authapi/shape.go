@@ -1,0 +1,94 @@
+package authapi
+
+import (
+	"encoding/json"
+	"net/http"
+	"time"
+
+	"holdfast/internal/fault"
+	"holdfast/internal/web"
+)
+
+// version is the only dated version of the interface; a request that names it
+// or a later date gets error bodies of that form.
+const version = "2024-01-01"
+
+// versioned reports a request that asks for the dated error form. A date that
+// cannot be read counts as absent.
+func versioned(r *http.Request) bool {
+	d, err := time.Parse(time.DateOnly, r.Header.Get("X-Supabase-Api-Version"))
+	return err == nil && d.Format(time.DateOnly) >= version
+}
+
+// refusedTokens are the codes that the identity endpoints answer with 403
+// where everything else answers 401.
+var refusedTokens = map[string]bool{"bad_jwt": true, "user_not_found": true, "session_not_found": true, "user_banned": true}
+
+// Shape writes a fault as GoTrue does: {code, message} for dated requests,
+// {code, error_code, msg} for others.
+func Shape(r *http.Request, e *fault.Error) web.Reply {
+	status := web.Status(e.Kind)
+	if e.Kind == fault.Unauthorized && refusedTokens[e.Code] {
+		status = http.StatusForbidden
+	}
+	code, msg := codeOf(e), e.Msg
+	if e.Kind == fault.Internal {
+		msg = "Unexpected failure, please check server logs for more information"
+	}
+	body := extra(e)
+	h := http.Header{"X-Sb-Error-Code": {code}}
+	if versioned(r) {
+		h["X-Supabase-Api-Version"] = []string{version}
+		body["code"], body["message"] = code, msg
+		return web.Reply{Status: status, Header: h, Body: body}
+	}
+	body["code"], body["error_code"], body["msg"] = status, code, msg
+	if status >= 500 {
+		body["error_id"] = web.RequestID(r.Context())
+	}
+	return web.Reply{Status: status, Header: h, Body: body}
+}
+
+// extra returns the members a fault brings along: weak_password's reasons, the
+// rate limit's numbers.
+func extra(e *fault.Error) map[string]any {
+	out := map[string]any{}
+	if e.Kind != fault.Limited && e.Code != "weak_password" || e.Data == nil {
+		return out
+	}
+	b, err := json.Marshal(e.Data)
+	if err == nil && json.Unmarshal(b, &out) == nil {
+		return out
+	}
+	return map[string]any{}
+}
+
+// codeOf keeps GoTrue's codes and gives one to faults of other packages, which
+// carry an SQLSTATE or nothing.
+func codeOf(e *fault.Error) string {
+	if e.Code == "rate_limit_exceeded" {
+		return "over_request_rate_limit"
+	}
+	if e.Code != "" && e.Code[0] >= 'a' && e.Code[0] <= 'z' {
+		return e.Code
+	}
+	switch e.Kind {
+	case fault.Invalid, fault.Unprocessable, fault.Unsupported:
+		return "validation_failed"
+	case fault.Unauthorized:
+		return "no_authorization"
+	case fault.Forbidden:
+		return "not_admin"
+	case fault.NotFound:
+		return "not_found"
+	case fault.BadMethod:
+		return "method_not_allowed"
+	case fault.Conflict:
+		return "conflict"
+	case fault.TooLarge:
+		return "request_entity_too_large"
+	case fault.Limited:
+		return "over_request_rate_limit"
+	}
+	return "unexpected_failure"
+}

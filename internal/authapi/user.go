@@ -1,0 +1,144 @@
+package authapi
+
+import (
+	"net/http"
+
+	"holdfast/internal/fault"
+	"holdfast/internal/identity"
+	"holdfast/internal/web"
+)
+
+func (a *API) getUser(w http.ResponseWriter, c *call) error {
+	u, err := a.svc.User(c.Context(), c.actor)
+	if err != nil {
+		return err
+	}
+	return web.JSON(w, http.StatusOK, u)
+}
+
+func (a *API) putUser(w http.ResponseWriter, c *call) error {
+	var in struct {
+		Data        object `json:"data"`
+		Password    string `json:"password"`
+		Current     string `json:"current_password"`
+		Nonce       string `json:"nonce"`
+		Email       string `json:"email"`
+		Phone       string `json:"phone"`
+		AppMetadata object `json:"app_metadata"`
+		pkce
+	}
+	if err := body(c, &in); err != nil {
+		return err
+	}
+	u, err := a.svc.UpdateUser(c.Context(), c.actor, identity.Update{Data: in.Data, Password: in.Password, CurrentPassword: in.Current, Nonce: in.Nonce,
+		Email: in.Email, Phone: in.Phone, AppMetadata: in.AppMetadata, PKCE: in.pair(), Redirect: a.target(c, "")})
+	if err != nil {
+		return err
+	}
+	return web.JSON(w, http.StatusOK, u)
+}
+
+func (a *API) reauthenticate(w http.ResponseWriter, c *call) error {
+	if err := a.svc.Reauthenticate(c.Context(), c.actor); err != nil {
+		return err
+	}
+	return web.JSON(w, http.StatusOK, struct{}{})
+}
+
+// mailBody are the members of the requests for a mail.
+type mailBody struct {
+	Type       string `json:"type"`
+	Email      string `json:"email"`
+	Phone      string `json:"phone"`
+	CreateUser *bool  `json:"create_user"`
+	Data       object `json:"data"`
+	pkce
+}
+
+// mailing reads a request for a mail, counts it and hands it to send. Every
+// accepted one gets the same answer.
+func (a *API) mailing(w http.ResponseWriter, c *call, send func(in mailBody, m identity.MailRequest) error) error {
+	var in mailBody
+	if err := body(c, &in); err != nil {
+		return err
+	}
+	if err := noPhone(in.Phone); err != nil {
+		return err
+	}
+	if err := a.count(w, c, in.Email); err != nil {
+		return err
+	}
+	err := send(in, identity.MailRequest{Email: in.Email, PKCE: in.pair(), Redirect: a.target(c, ""), Data: in.Data, Create: in.CreateUser == nil || *in.CreateUser})
+	if err != nil {
+		return err
+	}
+	return web.JSON(w, http.StatusOK, struct{}{})
+}
+
+func (a *API) recover(w http.ResponseWriter, c *call) error {
+	return a.mailing(w, c, func(_ mailBody, m identity.MailRequest) error { return a.svc.Recover(c.Context(), m, c.client()) })
+}
+
+func (a *API) otp(w http.ResponseWriter, c *call) error {
+	return a.mailing(w, c, func(_ mailBody, m identity.MailRequest) error { return a.svc.OTP(c.Context(), m, c.client()) })
+}
+
+func (a *API) resend(w http.ResponseWriter, c *call) error {
+	return a.mailing(w, c, func(in mailBody, m identity.MailRequest) error {
+		return a.svc.Resend(c.Context(), in.Type, m, c.client())
+	})
+}
+
+func (a *API) verify(w http.ResponseWriter, c *call) error {
+	if form(c.Request) {
+		return a.postLink(w, c)
+	}
+	var in struct {
+		Type      string `json:"type"`
+		Token     string `json:"token"`
+		Email     string `json:"email"`
+		Phone     string `json:"phone"`
+		TokenHash string `json:"token_hash"`
+	}
+	if err := body(c, &in); err != nil {
+		return err
+	}
+	if err := noPhone(in.Phone); err != nil {
+		return err
+	}
+	if err := a.count(w, c, in.Email); err != nil {
+		return err
+	}
+	sess, err := a.svc.Verify(c.Context(), identity.Verify{Type: in.Type, Token: in.Token, Email: in.Email, TokenHash: in.TokenHash}, c.client())
+	if err != nil {
+		return err
+	}
+	if sess == nil {
+		return web.JSON(w, http.StatusOK, map[string]string{"msg": identity.Halfway, "code": "200"})
+	}
+	return web.JSON(w, http.StatusOK, sess)
+}
+
+func (a *API) settings(w http.ResponseWriter, _ *call) error {
+	return web.JSON(w, http.StatusOK, a.svc.Settings())
+}
+
+func (a *API) health(w http.ResponseWriter, _ *call) error {
+	return web.JSON(w, http.StatusOK, map[string]string{"version": a.svc.Version(), "name": "Holdfast", "description": "Holdfast identity: accounts, sessions and memberships"})
+}
+
+func (a *API) jwks(w http.ResponseWriter, _ *call) error {
+	w.Header().Set("Cache-Control", "public, max-age=600")
+	w.Header().Set("Content-Type", "application/json; charset=utf-8")
+	_, err := w.Write(a.svc.JWKS())
+	return err
+}
+
+// notOffered answers what is not built with the code that says so.
+func notOffered(code, msg string) func(*API, http.ResponseWriter, *call) error {
+	return func(*API, http.ResponseWriter, *call) error { return fault.New(fault.NotFound, code, "%s", msg) }
+}
+
+func noFactors(*API, http.ResponseWriter, *call) error {
+	return fault.New(fault.Unprocessable, "mfa_totp_enroll_not_enabled", "MFA enroll is disabled for TOTP")
+}

@@ -1,0 +1,351 @@
+package demo
+
+import (
+	"fmt"
+	"math"
+	"time"
+
+	"holdfast/internal/decimal"
+	"holdfast/internal/store"
+)
+
+// pickList is one picker's walk.
+type pickList struct {
+	day    int
+	at     time.Time
+	status string
+	by     *person
+	takes  []*take
+}
+
+// listUp turns a day's picking into lists of a few orders each. Only the last
+// weeks' lists are kept.
+func (w *world) listUp(day int, due []*order) {
+	if day < -w.listDays {
+		return
+	}
+	for len(due) > 0 {
+		n := 1
+		for n < len(due) && n < 3 && listStatus(due[n]) == listStatus(due[0]) {
+			n++
+		}
+		w.list(day, due[:n], listStatus(due[0]))
+		due = due[n:]
+	}
+}
+
+func listStatus(o *order) string {
+	switch {
+	case o.stage >= fetched:
+		return "completed"
+	case o.stage == begun:
+		return "in_progress"
+	case o.pickDay > 0:
+		return "draft"
+	}
+	return "released"
+}
+
+func (w *world) list(day int, orders []*order, status string) {
+	l := &pickList{day: day, at: w.cal.at(day, w.cal.hour(8.6, 8.95)), status: status}
+	for _, o := range orders {
+		for _, ln := range o.lines {
+			l.takes = append(l.takes, ln.takes...)
+		}
+	}
+	sortStable(l.takes, func(a, b *take) bool { return a.level.zone.seq < b.level.zone.seq })
+	for _, t := range l.takes { // one walk, one picker
+		if t.by != nil {
+			l.by = t.by
+		}
+	}
+	if l.by == nil && status != "draft" {
+		l.by = w.picker()
+	}
+	for _, t := range l.takes {
+		if t.by != nil {
+			t.by = l.by
+		}
+	}
+	if len(l.takes) > 0 {
+		w.lists = append(w.lists, l)
+	}
+}
+
+// planLists prepares tomorrow's lists, and one that was called off.
+func (w *world) planLists() {
+	var next []*order
+	for _, o := range w.orders {
+		if o.pickDay == w.cal.nextWorking(0) && o.kind == "outbound" && o.status == "confirmed" && len(next) < 6 {
+			next = append(next, o)
+		}
+	}
+	w.listUp(0, next)
+	for _, l := range w.lists {
+		if l.day < -3 && l.status == "completed" && len(l.takes) > 2 {
+			c := &pickList{day: l.day, at: l.at.Add(-20 * time.Minute), status: "cancelled"}
+			for _, t := range l.takes[:2] {
+				c.takes = append(c.takes, &take{line: t.line, level: t.level, qty: t.qty})
+			}
+			w.lists = append(w.lists, c)
+			return
+		}
+	}
+}
+
+func (w *world) emitLists() {
+	w.planLists()
+	sortStable(w.lists, func(a, b *pickList) bool { return a.at.Before(b.at) })
+	for i, l := range w.lists {
+		id := w.cal.id(l.day, l.at)
+		started, done, picked := l.times()
+		r := store.Row{"id": id, "pick_no": w.number("PL", l.at), "strategy": []string{"single", "batch", "batch"}[min(2, len(l.takes)/3)], "status": l.status,
+			"priority": int64(2 + i%3), "route_m": decimal.FromFloat(math.Round(l.walk())), "created_by": w.user("manager"), "version": int64(1 + picked)}
+		if l.by != nil {
+			r["assigned_worker_id"] = l.by.id
+		}
+		if l.status != "draft" {
+			r["released_at"] = stamp(l.at.Add(4 * time.Minute))
+		}
+		if picked > 0 {
+			r["started_at"], r["updated_at"] = stamp(started), stamp(done)
+		}
+		if l.status == "completed" {
+			r["completed_at"] = stamp(done)
+		}
+		w.add("pick_lists", l.day, l.at, r)
+		for n, t := range l.takes {
+			w.emitPickLine(l, id, n, t)
+		}
+	}
+}
+
+func (l *pickList) times() (started, done time.Time, picked int) {
+	for _, t := range l.takes {
+		if t.picked.IsZero() {
+			continue
+		}
+		picked++
+		if started.IsZero() || t.picked.Before(started) {
+			started = t.picked
+		}
+		if t.picked.After(done) {
+			done = t.picked
+		}
+	}
+	return started, done, picked
+}
+
+// walk is the way through the bins in metres, from the door and back.
+func (l *pickList) walk() float64 {
+	x, y, sum := 0.0, 0.0, 0.0
+	for _, t := range l.takes {
+		z := t.level.zone
+		sum += math.Abs(z.x-x) + math.Abs(z.y-y)
+		x, y = z.x, z.y
+	}
+	return sum + x + y
+}
+
+func (w *world) emitPickLine(l *pickList, list string, n int, t *take) {
+	r := store.Row{"pick_list_id": list, "seq": int64(n + 1), "order_line_id": t.line.id, "zone_id": t.level.zone.id, "item_id": t.line.item.id,
+		"qty": units(t.qty), "qty_picked": units(0), "status": "pending", "created_by": w.user("manager")}
+	if t.level.lot != nil {
+		r["lot_id"] = t.level.lot.id
+	}
+	if l.by != nil {
+		r["assigned_worker_id"] = l.by.id
+	}
+	switch {
+	case l.status == "cancelled":
+		r["status"] = "cancelled"
+	case !t.picked.IsZero():
+		r["status"], r["qty_picked"], r["picked_at"], r["picked_by"] = "picked", units(t.qty), stamp(t.picked), w.user("operator")
+		r["target_container"], r["updated_at"], r["version"] = fmt.Sprintf("TOTE-%03d", 100+len(l.takes)*7%90), stamp(t.picked), int64(2)
+		if len(w.rows["pick_lines"])%47 == 20 {
+			r["status"], r["qty"], r["short_reason"] = "short", units(t.qty+t.line.item.packet), "bin held less than the system said"
+		}
+	}
+	w.add("pick_lines", l.day, l.at, r)
+}
+
+// shipment is goods that travel together.
+type shipment struct {
+	inbound   bool
+	orders    []*order
+	made      int
+	at        time.Time
+	arrive    int // inbound: day of arrival; outbound: of delivery
+	left      time.Time
+	done      time.Time
+	carrier   string
+	status    string
+	exception string
+	driver    *driver
+}
+
+func (w *world) ship(s *shipment) *shipment {
+	if s.at.IsZero() {
+		s.at = s.orders[0].at.Add(25 * time.Minute)
+	}
+	w.shipments = append(w.shipments, s)
+	return s
+}
+
+// load sends a day's packed orders on their way; orders of one carrier may
+// share a truck.
+func (w *world) load(day int, due []*order) {
+	var last *shipment
+	for _, o := range due {
+		if o.stage != gone {
+			continue
+		}
+		if last == nil || last.carrier != o.carrier || len(last.orders) > 2 || !w.cal.chance(0.45) {
+			at := w.cal.at(day, w.cal.hour(14, 16.8))
+			last = w.ship(&shipment{made: day, at: w.cal.at(day, w.cal.hour(13, 13.8)), left: at, carrier: o.carrier, arrive: w.cal.nextWorking(day), status: "in_transit"})
+			if o.carrier == "OWN" {
+				last.driver = w.nextDriver()
+			}
+		}
+		last.orders = append(last.orders, o)
+		w.leave(o, day, last.left)
+	}
+}
+
+// arrivals says what became of the shipments.
+func (w *world) arrivals() {
+	odd := 0
+	for i, s := range w.shipments {
+		switch {
+		case s.inbound:
+			w.inbound(s)
+		case s.arrive > 0:
+		case s.arrive == 0 && i%10 >= 7:
+			if odd < 2 {
+				s.status, s.exception = "exception", []string{"ADDRESS_UNKNOWN", "CONSIGNEE_CLOSED"}[odd]
+			}
+			odd++
+		case s.arrive < -3 && w.cal.chance(0.012):
+			s.status, s.exception = "returned", "REFUSED"
+		default:
+			s.status, s.done = "delivered", w.cal.at(s.arrive, w.cal.hour(7.5, 15.5))
+			for _, o := range s.orders {
+				o.delivered = true
+			}
+		}
+	}
+	w.planned()
+}
+
+func (w *world) inbound(s *shipment) {
+	late := s.arrive == never
+	switch {
+	case s.arrive <= 0:
+		s.status, s.left, s.done = "received", s.at.Add(20*time.Hour), w.cal.at(s.arrive, 7.6)
+		if s.left.After(s.done) {
+			s.left = s.done.Add(-2 * time.Hour)
+		}
+	case late && s.made < -20:
+		s.status, s.exception, s.left = "exception", "SUPPLIER_DELAY", s.at.Add(48*time.Hour)
+	case late || s.arrive > 3 || s.made == 0:
+		s.status = "planned"
+	default:
+		s.status, s.left = "in_transit", w.cal.at(min(s.made+1, -1), 15)
+		if !w.docked {
+			w.docked, s.status = true, "arrived"
+		}
+	}
+}
+
+// planned adds the shipments that have not left.
+func (w *world) planned() {
+	n := 0
+	for _, o := range w.orders {
+		if o.kind != "outbound" {
+			continue
+		}
+		s := &shipment{orders: []*order{o}, made: o.day, carrier: o.carrier, arrive: w.cal.nextWorking(0)}
+		switch {
+		case o.stage == wrapped:
+			n++
+			s.status = []string{"ready", "packed"}[n%2]
+			if s.status == "ready" && o.carrier == "OWN" {
+				s.driver = w.nextDriver()
+			}
+		case o.status == "in_progress" && o.stage >= begun && o.stage < gone, o.status == "confirmed" && o.pickDay == w.cal.nextWorking(0) && o.carrier == "OWN":
+			s.status = "planned"
+		case o.status == "cancelled" && o.day%3 == 0:
+			s.status = "cancelled"
+		default:
+			continue
+		}
+		w.ship(s)
+	}
+}
+
+func (w *world) emitShipments() {
+	w.arrivals()
+	sortStable(w.shipments, func(a, b *shipment) bool { return a.at.Before(b.at) })
+	for n, s := range w.shipments {
+		w.emitShipment(s, n)
+	}
+	w.emitDrivers()
+}
+
+func (w *world) emitShipment(s *shipment, n int) {
+	ids, pieces := make([]string, len(s.orders)), int64(0)
+	for i, o := range s.orders {
+		ids[i] = o.id
+		pieces += o.sums().ordered
+	}
+	sscc := []string{checkDigit(fmt.Sprintf("3%s%09d", w.gs1, n+1))}
+	r := store.Row{"shipment_no": w.number("SH", s.at), "direction": "outbound", "status": s.status, "order_ids": raw(ids), "carrier": s.carrier, "sscc": raw(sscc),
+		"packages": raw([]any{map[string]any{"sscc": sscc[0], "pieces": pieces, "weight_kg": 8 + n%40}}), "planned_at": stamp(s.at.Add(2 * time.Hour)),
+		"freight_cost": money(int64(1900 + 370*(n%23))), "created_by": w.user("manager"), "version": int64(1)}
+	first := s.orders[0]
+	site := map[string]any{"name": w.buildings[0].name, "city": w.buildings[0].city, "country": w.country}
+	other := map[string]any{"name": first.party, "city": first.city, "postal_code": first.zip, "country": w.country}
+	r["origin"], r["destination"] = raw(site), raw(other)
+	if s.inbound {
+		r["direction"], r["origin"], r["destination"] = "inbound", raw(map[string]any{"name": first.party}), raw(site)
+	}
+	last := s.at
+	for field, t := range map[string]time.Time{"dispatched_at": s.left, "completed_at": s.done} {
+		if !t.IsZero() {
+			r[field] = stamp(t)
+			if t.After(last) {
+				last = t
+			}
+			r["version"] = r["version"].(int64) + 2
+		}
+	}
+	r["updated_at"] = stamp(last)
+	if !s.inbound || s.arrive != never {
+		r["eta"] = stamp(w.cal.at(s.arrive, 12))
+	}
+	if s.exception != "" {
+		r["exception_code"] = s.exception
+	}
+	w.haul(r, s, n)
+	w.add("shipments", s.made, s.at, r)
+}
+
+// haul names who carries it: our own truck, or a carrier's tracking number.
+func (w *world) haul(r store.Row, s *shipment, n int) {
+	if s.driver == nil {
+		if s.carrier != "OWN" {
+			r["tracking_no"], r["service"] = fmt.Sprintf("%s%010d", s.carrier[:2], 7000412345+int64(n)*7919), "standard"
+		}
+		return
+	}
+	r["driver_id"], r["assigned_worker_id"], r["vehicle_id"], r["stop_seq"] = s.driver.id, s.driver.person.id, ref(s.driver.vehicle), int64(1+n%6)
+	if s.status == "delivered" {
+		r["proof"] = raw(map[string]any{"name": "Warenannahme", "signature": true})
+	}
+	if s.status == "in_transit" && s.driver.status != "on_trip" {
+		s.driver.status = "on_trip"
+	}
+	if s.status == "ready" && s.driver.status == "available" {
+		s.driver.status = "assigned"
+	}
+}

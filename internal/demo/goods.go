@@ -1,0 +1,280 @@
+package demo
+
+import (
+	"fmt"
+	"math"
+	"strings"
+
+	"holdfast/internal/decimal"
+	"holdfast/internal/store"
+	"holdfast/internal/warehouse"
+)
+
+// kind is how an item sells.
+type kind uint8
+
+const (
+	steady kind = iota
+	fast
+	slow
+	dead
+	fresh // added lately
+)
+
+type item struct {
+	id, sku, name string
+	cat           *category
+	cents         int64 // unit cost in hundredths
+	price         int64
+	weight        float64
+	capacity      decimal.Dec
+	packet        int64
+	kind          kind
+	late          bool // its supplier does not deliver
+	born          int
+	draw          float64 // weight in the lottery of order lines
+	rate          float64 // pieces expected per day
+	reorderAt     int64
+	maxStock      int64
+	onOrder       int64
+	out90         int64
+	home, bulk    *zone
+	lots          []*lot
+}
+
+type lot struct {
+	id, no        string
+	item          *item
+	day           int // came on this day
+	made, expires string
+	status        string
+	supplier      string
+}
+
+// lineQuantity is how many packets an order line asks for on average.
+const lineQuantity = 2.0
+
+// assortment makes the items and decides how each of them sells.
+func (w *world) assortment() {
+	homes := map[string][]*zone{}
+	for class, area := range map[string]string{"ambient": "PCK-", "cool": "CLD-", "hazmat": "HAZ-", "secure": "SEC-"} {
+		for _, z := range w.tree {
+			if z.kind == "bin" && strings.HasPrefix(z.code, area) {
+				homes[class] = append(homes[class], z)
+			}
+		}
+	}
+	var bulk []*zone
+	for _, z := range w.tree {
+		if z.kind == "bin" && strings.HasPrefix(z.code, "BLK-") {
+			bulk = append(bulk, z)
+		}
+	}
+	for i := range w.categories {
+		c := &w.categories[i]
+		for _, p := range c.products {
+			for v, variant := range p.variants {
+				it := w.item(c, p, v, variant)
+				list := homes[c.class]
+				it.home = list[len(w.items)%len(list)]
+				if len(bulk) > 0 && c.class == "ambient" {
+					it.bulk = bulk[len(w.items)%len(bulk)]
+				}
+				w.items = append(w.items, it)
+			}
+		}
+	}
+	w.temperaments()
+}
+
+func (w *world) item(c *category, p product, v int, variant string) *item {
+	cents := p.cents + p.cents*int64(v)*22/100
+	return &item{sku: fmt.Sprintf("%s-%04d", c.prefix, 1000+17*(len(w.items)%400)), name: p.name + " " + variant, cat: c, cents: cents,
+		price: cents * int64(135+(v*7)%30) / 100, weight: p.weight * (1 + 0.2*float64(v)), capacity: decimal.FromFloat(p.capacity * (1 + 0.1*float64(v))),
+		packet: int64(p.packet), born: -goLive}
+}
+
+// temperaments deals out how items sell, and from that their stock rules.
+func (w *world) temperaments() {
+	deck := w.cal.rng.Perm(len(w.items))
+	deal := func(n int, k kind) {
+		for ; n > 0; n-- {
+			w.items[deck[0]].kind = k
+			deck = deck[1:]
+		}
+	}
+	deal(w.fast, fast)
+	deal(w.slow, slow)
+	deal(w.dead, dead)
+	deal(w.fresh, fresh)
+	for _, i := range deck[:w.late] {
+		w.items[i].late = true
+	}
+	sum := 0.0
+	for _, it := range w.items {
+		it.draw = [...]float64{steady: 0.16, fast: 1, slow: 0.02, dead: 0, fresh: 0.25}[it.kind]
+		if it.late {
+			it.draw = 0.4
+		}
+		if it.kind == fresh {
+			it.born = -w.cal.between(18, 48)
+		}
+		it.id = w.cal.id(it.born, w.cal.at(it.born, 9))
+		sum += it.draw
+	}
+	for _, it := range w.items {
+		it.rate = w.ordersPerDay * 0.8 * 3.1 * it.draw / sum * float64(it.packet) * lineQuantity
+		w.rules(it)
+	}
+}
+
+// rules sets reorder point and maximum from the expected demand (domain.md
+// 3.3: demand over the lead time and a safety stock).
+func (w *world) rules(it *item) {
+	lead := float64(it.cat.lead)
+	packets := func(f float64) int64 { return it.packet * int64(math.Ceil(f/float64(it.packet))) }
+	spread := math.Sqrt(it.rate * float64(it.packet) * lineQuantity * lead)
+	switch it.kind {
+	case fast:
+		it.reorderAt = packets(it.rate*(lead+5) + 1.6*spread)
+		it.maxStock = it.reorderAt + packets(it.rate*16)
+	case steady, fresh:
+		it.reorderAt = packets(it.rate*(lead+5) + 1.2*spread)
+		it.maxStock = it.reorderAt + packets(it.rate*70)
+	case slow:
+		if w.cal.chance(0.5) {
+			it.reorderAt = it.packet
+		}
+		it.maxStock = it.packet * int64(w.cal.between(12, 40))
+	case dead:
+		it.maxStock = it.packet * int64(w.cal.between(4, 24))
+	}
+}
+
+// opening books the stock everything began with: slow goods when the tenant
+// went live, the rest when their hall followed, new items as they came.
+func (w *world) opening() {
+	for i, it := range w.items {
+		day := -history - 2
+		if it.kind == slow || it.kind == dead {
+			day = -goLive + i%6
+		}
+		if it.kind == fresh {
+			continue
+		}
+		qty := it.reorderAt + int64(float64(it.maxStock-it.reorderAt)*(0.3+0.6*w.cal.rng.Float64()))
+		qty = max(it.packet, qty/it.packet*it.packet)
+		w.openingOf(it, day, qty)
+	}
+}
+
+func (w *world) openingOf(it *item, day int, qty int64) {
+	t := w.cal.at(day, w.cal.hour(8, 12))
+	book := func(z *zone, q int64) {
+		if q > 0 {
+			w.move(movement{day: day, at: t, kind: "opening", item: it, lot: w.lotOf(it, day), to: z, qty: q, reason: "go_live"})
+		}
+	}
+	reserve := int64(0)
+	if it.bulk != nil && (it.kind == fast || qty > 40*it.packet) {
+		reserve = qty / 2 / it.packet * it.packet
+		book(it.bulk, reserve)
+	}
+	book(it.home, qty-reserve)
+	if x := w.zones[fmt.Sprintf("BER-X-%02d", 1+len(w.moves())%8)]; x != nil && it.kind == fast && !it.late {
+		book(x, it.packet*2)
+	}
+}
+
+// lotOf opens a lot for goods that come on a day; nil when the item has none.
+// Lots of the opening stock are already some way through their life.
+func (w *world) lotOf(it *item, day int) *lot {
+	c := it.cat
+	if !c.lots {
+		return nil
+	}
+	age := w.cal.between(10, 40)
+	if day < -history {
+		age = w.cal.between(30, c.shelfLife/2)
+	}
+	l := &lot{item: it, day: day, made: w.cal.date(day - age), expires: w.cal.date(day - age + c.shelfLife), status: "released", supplier: c.supplier}
+	l.no = fmt.Sprintf("%s%s%02d", c.prefix[:1], strings.ReplaceAll(l.made[2:], "-", ""), len(it.lots)+1)
+	l.id = w.cal.id(day, w.cal.at(day, 6))
+	it.lots = append(it.lots, l)
+	return l
+}
+
+// settle writes what the simulation left behind.
+func (w *world) settle() {
+	w.spoil()
+	w.emitZones()
+	w.emitItems()
+	w.emitLevels()
+	w.emitOrders()
+}
+
+// spoil withdraws the oldest lots: one in quarantine after a complaint, those
+// past their date expired.
+func (w *world) spoil() {
+	today := w.cal.date(0)
+	for _, it := range w.items {
+		for _, l := range it.lots {
+			if l.expires <= today {
+				l.status = "expired"
+			}
+		}
+	}
+}
+
+func (w *world) emitItems() {
+	classes := w.abc()
+	onHand, available := map[*item]int64{}, map[*item]int64{}
+	for _, l := range w.levels {
+		onHand[l.item] += l.qty
+		if l.status == "available" {
+			available[l.item] += l.qty - l.reserved
+		}
+	}
+	for i, it := range w.items {
+		low := warehouse.LowStock(units(available[it]), units(it.reorderAt))
+		r := store.Row{"id": it.id, "sku": it.sku, "name": it.name, "category": it.cat.name, "base_uom": it.cat.uom, "gtin": "0" + checkDigit(fmt.Sprintf("%s%05d", w.gs1, i+1)),
+			"barcodes": raw([]any{}), "tracking": "none", "has_expiry": it.cat.shelfLife > 0, "unit_cost": money(it.cents), "price": money(it.price),
+			"weight_kg": decimal.FromFloat(math.Round(it.weight*1000) / 1000), "capacity_units": it.capacity, "reorder_point": units(it.reorderAt),
+			"safety_stock": units(it.reorderAt / 3), "reorder_qty": units(it.maxStock - it.reorderAt), "lead_time_days": int64(it.cat.lead), "abc_class": classes[it],
+			"storage_class": it.cat.class, "status": "active", "on_hand": units(onHand[it]), "available": units(available[it]),
+			"stock_value": money(onHand[it] * it.cents), "low_stock": low, "updated_at": stamp(w.cal.at(0, 20)), "version": int64(3)}
+		if it.maxStock > 0 {
+			r["max_stock"] = units(it.maxStock)
+		}
+		if it.cat.lots {
+			r["tracking"], r["shelf_life_days"], r["min_remaining_days"] = "lot", int64(it.cat.shelfLife), int64(30)
+		}
+		if it.cat.hazmat != "" {
+			r["hazmat_un"] = it.cat.hazmat
+		}
+		w.add("items", it.born, w.cal.at(it.born, 9), r)
+		w.emitLots(it)
+	}
+}
+
+func (w *world) emitLots(it *item) {
+	for _, l := range it.lots {
+		w.add("lots", l.day, w.cal.at(l.day, 6), store.Row{"id": l.id, "item_id": it.id, "lot_no": l.no, "manufactured_on": l.made, "expires_on": l.expires,
+			"supplier": l.supplier, "status": l.status})
+	}
+}
+
+// abc classifies items by the value issued.
+func (w *world) abc() map[*item]any {
+	values := make([]decimal.Dec, len(w.items))
+	for i, it := range w.items {
+		values[i] = money(it.out90 * it.cents)
+	}
+	classes := map[*item]any{}
+	for i, c := range warehouse.ABC(values) {
+		if w.items[i].kind != fresh {
+			classes[w.items[i]] = c
+		}
+	}
+	return classes
+}

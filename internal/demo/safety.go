@@ -1,0 +1,342 @@
+package demo
+
+import (
+	"time"
+
+	"holdfast/internal/safety"
+	"holdfast/internal/store"
+)
+
+// event is something that may happen, and how it reads.
+type event struct {
+	kind       string
+	severity   string
+	potential  string
+	tags       []string
+	zone       string // prefix of the codes of zones where it happens
+	title      string
+	text       string
+	first      string // what was done at once
+	likelihood int64
+	entity     string // besides the zone: worker, driver or nothing
+}
+
+var events = []event{
+	{"near_miss", "low", "high", []string{"powered_truck", "traffic"}, "PCK", "Forklift stopped short of a pedestrian at the aisle end", "The truck came out of the aisle without sounding the horn; the picker stepped back in time.", "Talked to the driver on the spot.", 3, "worker"},
+	{"near_miss", "medium", "high", []string{"struck_by"}, "BLK", "Carton fell from the second beam", "A carton slid off a badly wrapped pallet and landed on the walkway. Nobody was near.", "Area cordoned off, pallet rewrapped.", 3, ""},
+	{"near_miss", "low", "medium", []string{"slip_trip"}, "SHP", "Stumbled over stretch film on the floor", "Loose film end in front of the wrapping station.", "Film removed.", 4, "worker"},
+	{"near_miss", "low", "medium", []string{"manual_handling"}, "RCV", "Pallet truck rolled off the dock leveller", "Parked without lowering the forks on a slight slope.", "Chocks put out.", 3, "worker"},
+	{"near_miss", "medium", "critical", []string{"traffic"}, "DOCK", "Trailer moved while the leveller was still down", "The driver started before the light changed; the loader was on the leveller.", "Loading stopped, keys taken.", 2, "driver"},
+	{"near_miss", "low", "medium", []string{"fall_height"}, "PCK", "Step ladder slipped while reaching a top bin", "Worn feet on the ladder.", "Ladder taken out of use.", 3, "worker"},
+	{"near_miss", "low", "low", []string{"struck_by"}, "PCK", "Tote fell from the picking trolley", "Trolley stacked above the marked height.", "", 4, ""},
+	{"hazard", "low", "medium", []string{"electrical"}, "SHP", "Damaged plug on the stretch wrapper", "Insulation cracked near the plug.", "Machine unplugged and tagged.", 3, ""},
+	{"hazard", "low", "medium", []string{"powered_truck"}, "PCK", "Mirror at the crossing is broken", "No view of trucks from the bulk side.", "", 4, ""},
+	{"hazard", "medium", "high", []string{"struck_by"}, "BLK", "Rack upright dented at knee height", "Dent of about 4 cm in the second bay, seen during the round.", "Bay unloaded and closed.", 3, ""},
+	{"hazard", "low", "medium", []string{"chemical"}, "HAZ", "Drip tray full under the spray cans", "About half a litre of solvent in the tray.", "Tray emptied.", 3, ""},
+	{"hazard", "low", "low", []string{"ergonomics"}, "SHP", "Packing table too low for the night shift", "Two packers report sore backs.", "", 4, "worker"},
+	{"hazard", "low", "medium", []string{"slip_trip"}, "CLD", "Ice at the cool room door", "The door curtain lets warm air in.", "Salt put down.", 4, ""},
+	{"hazard", "medium", "high", []string{"other"}, "RCV", "Emergency exit blocked by empty pallets", "Pallets stacked in front of the exit beside the receiving office.", "Cleared within the hour.", 3, ""},
+	{"injury", "low", "medium", []string{"manual_handling"}, "PCK", "Cut on the hand when opening cartons", "Knife slipped; glove was not worn.", "First aid, back at work.", 3, "worker"},
+	{"injury", "medium", "medium", []string{"manual_handling", "ergonomics"}, "RCV", "Strained back when lifting a pump", "28 kg lifted alone from floor level.", "Sent to the doctor; three days off.", 3, "worker"},
+	{"injury", "medium", "high", []string{"caught_in"}, "SHP", "Finger pinched at the roller conveyor", "Hand between carton and side guide.", "Cooled, X-ray without finding.", 2, "worker"},
+	{"injury", "low", "medium", []string{"struck_by"}, "BLK", "Bruised foot under a pallet truck", "Wheel ran over the toe cap.", "Ice pack.", 2, "worker"},
+	{"property_damage", "low", "medium", []string{"powered_truck"}, "BLK", "Forklift hit the rack guard", "Guard bent, upright untouched.", "Guard checked.", 4, ""},
+	{"property_damage", "medium", "medium", []string{"powered_truck"}, "DOCK", "Dock door struck by a raised mast", "Door panel torn, door stuck at half height.", "Door closed off.", 3, ""},
+	{"property_damage", "low", "low", []string{"traffic"}, "SHP", "Van mirror torn off in the yard", "Reversing without a guide.", "", 3, "driver"},
+	{"environmental", "medium", "high", []string{"chemical"}, "HAZ", "Hydraulic oil canister leaked", "About three litres ran towards the drain; the drain cover held.", "Binder spread, canister overpacked.", 2, ""},
+	{"fire", "high", "critical", []string{"electrical"}, "SEC", "Smoke from a battery charger", "Charger of the second row overheated; extinguished by hand.", "Power cut, area ventilated.", 1, ""},
+	{"security", "low", "low", []string{"other"}, "SEC", "Cage found unlocked in the morning", "Nothing missing after a count.", "Locked, key log checked.", 2, ""},
+	{"illness", "low", "medium", []string{"chemical"}, "HAZ", "Headache after decanting cleaner", "Extraction was switched off.", "Fresh air, sent home.", 2, "worker"},
+}
+
+// leak is the story of dock 3: the leveller loses oil from day -62, people
+// slip more and more often, the seal is replaced on day -29, and it ends.
+var leak = []struct {
+	day int
+	e   event
+}{
+	{-62, event{"hazard", "low", "medium", []string{"slip_trip"}, "DOCK-3", "Oil film at dock 3", "Thin film of hydraulic oil beside the leveller after the morning truck.", "Wiped up.", 3, ""}},
+	{-56, event{"near_miss", "low", "medium", []string{"slip_trip"}, "DOCK-3", "Slipped at dock 3, caught the rail", "Floor greasy again under the leveller lip.", "Binder spread.", 3, "worker"}},
+	{-51, event{"near_miss", "low", "medium", []string{"slip_trip"}, "DOCK-3", "Pallet truck skidded at dock 3", "Could not brake on the wet patch.", "Patch dried.", 4, "worker"}},
+	{-47, event{"hazard", "medium", "high", []string{"slip_trip"}, "DOCK-3", "Leveller at dock 3 drips steadily", "About a cup in an hour. Maintenance informed by phone.", "Tray put underneath.", 4, ""}},
+	{-44, event{"near_miss", "medium", "high", []string{"slip_trip"}, "DOCK-3", "Fell on one knee at dock 3", "Tray had overflowed during the night.", "Area cordoned off until noon.", 4, "worker"}},
+	{-40, event{"injury", "medium", "high", []string{"slip_trip"}, "DOCK-3", "Sprained wrist after a slip at dock 3", "Slipped stepping off the leveller and caught the fall with the hand.", "Doctor; five days off.", 4, "worker"}},
+	{-37, event{"near_miss", "low", "high", []string{"slip_trip"}, "DOCK-3", "Truck driver slipped at dock 3", "Visitor without safety shoes on the oily strip.", "Spoke to the carrier.", 4, "driver"}},
+	{-34, event{"near_miss", "medium", "high", []string{"slip_trip"}, "DOCK-3", "Two near falls in one shift at dock 3", "Reported by the shift leader; binder runs out.", "Binder fetched from store.", 5, "worker"}},
+	{-31, event{"injury", "high", "high", []string{"slip_trip"}, "DOCK-3", "Fractured ankle at dock 3", "Slid between leveller and trailer while guiding a pallet.", "Ambulance, dock 3 closed.", 4, "worker"}},
+	{-24, event{"near_miss", "low", "low", []string{"slip_trip"}, "DOCK-3", "Residual oil on the ramp of dock 3", "From cleaning after the repair.", "Ramp degreased.", 2, "worker"}},
+	{-13, event{"hazard", "low", "low", []string{"slip_trip"}, "DOCK-3", "Anti-slip strip at dock 3 loose at one end", "New strip lifts at the corner.", "Strip glued.", 2, ""}},
+}
+
+// reported is an incident that happened.
+type reported struct {
+	event
+	day  int
+	hour float64
+}
+
+// safety writes incidents, what is done about them, and inspections.
+func (w *world) safety() {
+	for i, x := range w.happened() {
+		w.incident(x, i)
+	}
+	w.tasks()
+	w.inspections()
+}
+
+// happened mixes everyday events with the story, in the order of time.
+func (w *world) happened() []reported {
+	var all []reported
+	if w.leak {
+		for _, x := range leak {
+			all = append(all, reported{x.e, x.day, w.cal.hour(6.5, 16)})
+		}
+	}
+	for i := range w.incidents {
+		e := pick(w.cal, events)
+		if len(w.in(e.zone)) == 0 {
+			e = events[i%7]
+		}
+		day := -w.cal.between(1, history-1)
+		if i < 2 {
+			day = 0
+		}
+		if !w.cal.working(day) {
+			day++
+		}
+		all = append(all, reported{e, min(day, 0), w.cal.hour(6, 20)})
+	}
+	all = append(all, reported{event{"injury", "critical", "critical", []string{"powered_truck", "struck_by"}, "PCK", "Picker struck by a reversing reach truck",
+		"The truck reversed out of the aisle while the picker crossed behind it. Leg injured, hospital treatment.", "First aid, ambulance, aisle closed, authority informed.", 2, "worker"}, -19, 10.3},
+		reported{event{"near_miss", "critical", "critical", []string{"fall_height"}, "BLK", "Pallet hung over the rack edge above the walkway",
+			"A 600 kg pallet stood with one runner off the beam at 4.5 m for most of a shift.", "Walkway closed, pallet taken down.", 2, ""}, -5, 13.1})
+	sortStable(all, func(a, b reported) bool { return a.day < b.day || a.day == b.day && a.hour < b.hour })
+	return all
+}
+
+// in lists zones by the start of their code.
+func (w *world) in(prefix string) []*zone {
+	var out []*zone
+	for _, z := range w.tree {
+		if len(z.code) >= len(prefix) && z.code[:len(prefix)] == prefix {
+			out = append(out, z)
+		}
+	}
+	return out
+}
+
+var grade = map[string]int64{"low": 1, "medium": 2, "high": 3, "critical": 4}
+
+func (w *world) incident(x reported, n int) {
+	zones := w.in(x.zone)
+	if len(zones) == 0 {
+		zones = w.in("RCV")
+	}
+	z := pick(w.cal, zones)
+	at := w.cal.at(x.day, x.hour)
+	told := at.Add(time.Duration(w.cal.between(5, 200)) * time.Minute)
+	if x.day == 0 || told.After(w.cal.now) {
+		told = w.cal.at(x.day, min(23.5, x.hour+0.4))
+	}
+	anonymous := n%9 == 4
+	by := []string{w.user("operator"), w.user("driver"), w.user("manager"), w.user("safety"), w.user("operator")}[n%5]
+	r := store.Row{"incident_no": w.number("IN", told), "kind": x.kind, "severity": x.severity, "potential_severity": x.potential, "title": x.title, "description": x.text,
+		"immediate_action": ref(x.first), "occurred_at": stamp(at), "occurred_tz": w.timezone, "reported_at": stamp(told), "anonymous": anonymous, "site_id": w.sites[z.site],
+		"zone_id": z.id, "entities": raw(w.involved(x.event, z)), "category_tags": raw(x.tags), "likelihood": x.likelihood, "risk_rating": grade[x.severity] * x.likelihood,
+		"attachments": raw([]any{}), "root_causes": raw([]any{})}
+	if !anonymous {
+		r["reported_by"], r["created_by"] = by, by
+	}
+	w.follow(r, x, told, n)
+	w.add("incidents", x.day, told, r)
+}
+
+func (w *world) involved(e event, z *zone) []safety.Entity {
+	list := []safety.Entity{{Type: "zone", ID: z.id, Role: "source"}}
+	switch role := map[bool]string{true: "injured", false: "involved"}[e.kind == "injury" || e.kind == "illness"]; e.entity {
+	case "worker":
+		list = append(list, safety.Entity{Type: "worker", ID: w.hand(), Role: role})
+	case "driver":
+		list = append(list, safety.Entity{Type: "driver", ID: pick(w.cal, w.drivers).id, Role: role})
+	}
+	return list
+}
+
+// follow takes an incident as far as its age allows.
+func (w *world) follow(r store.Row, x reported, told time.Time, n int) {
+	age := -x.day
+	status, steps, last := "reported", int64(0), told
+	after := func(days float64) time.Time {
+		return told.Add(time.Duration(days * 24 * float64(time.Hour))).Truncate(time.Second)
+	}
+	switch {
+	case age > 21 && n%19 == 7:
+		status, steps, last = "void", 1, after(1.2)
+		r["void_reason"] = "reported twice"
+	case x.severity == "critical":
+		status, steps, last = map[bool]string{true: "action_pending", false: "investigating"}[age > 10], 3, after(1.1)
+	case age > 24 && n%8 != 1, age > 12 && n%3 != 1:
+		status, steps, last = "closed", 3, after(4+float64(n%7))
+		r["closed_at"] = stamp(last)
+		r["lessons"] = pick(w.cal, []string{"Covered in the next shift talk.", "Check added to the weekly round.", "Layout changed so that the ways no longer cross."})
+	case age > 8:
+		status, steps, last = []string{"action_pending", "investigating"}[n%2], 2, after(2)
+	case age > 1:
+		status, steps, last = "triaged", 1, after(0.7)
+	}
+	if steps > 1 && status != "void" && grade[x.potential] >= 2 {
+		r["root_causes"] = raw([]any{map[string]any{"method": "5whys", "layer": "underlying", "text": pick(w.cal, []string{"No fixed inspection interval", "Walkway and truck way cross",
+			"Time pressure at shift change", "Task not covered by the induction", "Defect known but not reported on"})}})
+	}
+	if status == "investigating" || status == "action_pending" {
+		r["lead_user_id"], r["due_on"] = w.user("safety"), w.cal.date(min(14, x.day+21))
+	}
+	if last.After(w.cal.now) {
+		last = told
+	}
+	r["status"], r["updated_at"], r["version"] = status, stamp(last), 1+steps
+}
+
+var remedies = []struct{ title, level, kind string }{
+	{"Paint and fence the pedestrian way at the aisle end", "engineer", "corrective"}, {"Replace the hydraulic seal of the leveller", "engineer", "corrective"},
+	{"Brief all shifts on horn and speed rules", "administrate", "preventive"}, {"Order cut-resistant gloves for the opening station", "ppe", "corrective"},
+	{"Fit a mirror at the crossing", "engineer", "corrective"}, {"Replace step ladders by a rolling platform", "substitute", "preventive"},
+	{"Add the dock floor to the daily round", "administrate", "preventive"}, {"Check all wrapped pallets above 2 m", "administrate", "containment"},
+	{"Move the charging station behind the fire wall", "eliminate", "preventive"}, {"Wheel chocks and light interlock at all docks", "engineer", "corrective"},
+	{"Repair the rack upright and reload the bay", "engineer", "corrective"}, {"Height-adjustable packing tables", "engineer", "preventive"},
+}
+
+// tasks writes what is done about every second incident: finished for the old
+// ones, some late for the newer ones.
+func (w *world) tasks() {
+	open := 0
+	for n, in := range w.rows["incidents"] {
+		status := in["status"].(string)
+		if n%2 == 1 && status != "action_pending" || status == "void" || status == "reported" {
+			continue
+		}
+		told, err := time.Parse(time.RFC3339, in["reported_at"].(string))
+		if err != nil {
+			continue
+		}
+		m := remedies[(n*5)%len(remedies)]
+		made := told.Add(20 * time.Hour).Truncate(time.Second)
+		if made.After(w.cal.now) {
+			made = told.Add(w.cal.now.Sub(told) / 2).Truncate(time.Microsecond)
+		}
+		age := int(w.cal.now.Sub(made).Hours() / 24)
+		r := store.Row{"action_no": w.number("AC", made), "title": m.title, "type": m.kind, "source": "incident", "incident_id": in["id"], "source_id": in["id"],
+			"control_level": m.level, "priority": in["severity"], "assignee_user_id": []string{w.user("manager"), w.user("operator"), w.user("safety")}[n%3],
+			"verifier_user_id": w.user("admin"), "evidence": raw([]any{}), "created_by": w.user("safety")}
+		if status == "closed" {
+			w.finished(r, made, age)
+		} else {
+			w.unfinished(r, open, age)
+			open++
+		}
+		w.add("actions", -age, made, r)
+	}
+}
+
+func (w *world) finished(r store.Row, made time.Time, age int) {
+	due := -age + 14
+	w.dueOn(r, due)
+	done := made.Add(time.Duration(24+age%24) * time.Hour)
+	verified := done.Add(20 * time.Hour)
+	if verified.After(w.cal.now) {
+		done, verified = made, w.cal.now
+	}
+	if age%11 == 3 {
+		r["status"], r["cancel_reason"], r["updated_at"], r["version"] = "cancelled", "replaced by a rebuild of the area", stamp(done), int64(2)
+		return
+	}
+	r["evidence"] = raw([]any{map[string]any{"kind": "note", "text": "Done and checked on site."}})
+	r["status"], r["completed_at"], r["verified_at"], r["effectiveness"] = "verified", stamp(done), stamp(verified), "effective"
+	r["updated_at"], r["version"] = stamp(verified), int64(4)
+}
+
+func (w *world) unfinished(r store.Row, nth, age int) {
+	due := []int{-6, 5, 12, -2, 9, 3, 20}[nth%7]
+	w.dueOn(r, max(due, -age+1))
+	r["status"] = "open"
+	switch nth % 5 {
+	case 1, 3:
+		r["status"], r["version"] = "in_progress", int64(2)
+	case 4:
+		if age < 2 {
+			return
+		}
+		r["status"], r["completed_at"], r["version"] = "done", stamp(w.cal.now.Add(-time.Hour)), int64(3)
+		r["evidence"] = raw([]any{map[string]any{"kind": "note", "text": "Ready for verification."}})
+	}
+}
+
+func (w *world) dueOn(r store.Row, day int) {
+	r["due_on"] = w.cal.date(day)
+	t, err := time.Parse(time.DateOnly, w.cal.date(day))
+	if err == nil {
+		r["due_at"] = stamp(safety.EndOfDay(t, w.cal.loc))
+	}
+}
+
+// rounds are the inspections that come back.
+var rounds = []struct {
+	title, zone string
+	hour        float64
+	grace       int64
+	weekday     int // -1 = every working day
+}{
+	{"Forklift check before use: truck 1", "RCV", 6.5, 30, -1}, {"Forklift check before use: truck 2", "PCK", 6.5, 30, -1}, {"Dock round", "SHP", 7, 60, -1},
+	{"Weekly rack inspection", "BLK", 11, 1440, 2}, {"Weekly round of the hazardous goods store", "HAZ", 10, 1440, 4}, {"Fire extinguisher check", "HAM1", 15, 2880, 1},
+	{"Emergency exits and lighting", "PCK", 16, 1440, 5},
+}
+
+// inspections writes 90 days of rounds, about 92 in 100 in time, and the next
+// days' as scheduled.
+func (w *world) inspections() {
+	for day := -history + 1; day <= 3; day++ {
+		for i, c := range rounds {
+			if i >= w.checklistsPerDay && c.weekday < 0 || !w.cal.working(day) || c.weekday >= 0 && int(w.cal.weekday(day)) != c.weekday {
+				continue
+			}
+			zones := w.in(c.zone)
+			if len(zones) == 0 {
+				zones = w.tree
+			}
+			w.inspection(c.title, zones[0], day, c.hour+0.1*float64(i), c.grace)
+		}
+	}
+}
+
+func (w *world) inspection(title string, z *zone, day int, hour float64, grace int64) {
+	due := w.cal.at(day, hour)
+	made := w.cal.at(day-7, 5)
+	who := []string{w.user("operator"), w.user("safety"), w.user("manager")}[w.cal.between(0, 2)]
+	r := store.Row{"title": title, "zone_id": z.id, "assignee_user_id": who, "due_at": stamp(due), "grace_minutes": grace, "status": "scheduled", "created_by": w.user("safety")}
+	begun := due.Add(-time.Duration(w.cal.between(10, 40)) * time.Minute)
+	fate := w.cal.rng.Float64()
+	if day == 0 {
+		begun = w.cal.at(0, hour-0.5)
+	}
+	end := begun.Add(time.Duration(w.cal.between(6, 10)) * time.Minute)
+	if end.After(w.cal.now) {
+		end = w.cal.now
+	}
+	switch {
+	case day > 0:
+	case fate < 0.035 && day < 0:
+		r["status"] = "missed"
+		r["updated_at"] = stamp(due.Add(time.Duration(grace+1) * time.Minute))
+	default:
+		if fate < 0.078 && day < 0 {
+			end = due.Add(time.Duration(grace+int64(w.cal.between(15, 300))) * time.Minute)
+			if end.After(w.cal.now) {
+				end = w.cal.now
+			}
+		}
+		r["status"], r["started_at"], r["completed_at"], r["completed_by"] = "completed", stamp(begun), stamp(end), who
+		r["on_time"] = !end.After(due.Add(time.Duration(grace) * time.Minute))
+		r["score"], r["updated_at"], r["version"] = units(int64(100-[]int{0, 0, 0, 5, 0, 10, 0, 20}[w.cal.between(0, 7)])), stamp(end), int64(3)
+	}
+	w.add("checklist_runs", day-7, made, r)
+}

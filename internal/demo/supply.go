@@ -1,0 +1,232 @@
+package demo
+
+import "time"
+
+// delivery is a purchase on its way.
+type delivery struct {
+	order  *order
+	arrive int
+	cat    *category
+}
+
+// never is the arrival day of what a late supplier owes.
+const never = 9999
+
+// supply books what arrives on a day and looks at what must be ordered.
+func (w *world) supply(day int) {
+	for _, d := range w.deliveries {
+		if d.arrive == day {
+			w.receive(d)
+		}
+	}
+	w.replenish(day)
+	for i := range w.categories {
+		c := &w.categories[i]
+		if int(w.cal.weekday(day)) == c.review {
+			w.purchase(c, day)
+		}
+	}
+	for _, it := range w.items {
+		if it.kind == fresh && it.born == day {
+			w.launch(it, day)
+		}
+	}
+}
+
+// purchase orders what has fallen to its reorder point. What a late supplier
+// owes goes on an order of its own.
+func (w *world) purchase(c *category, day int) {
+	var due, owed []*line
+	for _, it := range w.items {
+		if it.cat != c || it.kind == dead || it.reorderAt == 0 || it.born > day || w.free(it)+it.onOrder > it.reorderAt {
+			continue
+		}
+		qty := max(it.packet, (it.maxStock-w.free(it)-it.onOrder)/it.packet*it.packet)
+		l := &line{item: it, qty: qty, price: it.cents}
+		if it.late && day > -34 {
+			owed = append(owed, l)
+		} else {
+			due = append(due, l)
+		}
+	}
+	lead := c.lead + w.cal.between(-1, 2)
+	w.buy(c, day, due, day+max(1, lead))
+	w.buy(c, day, owed, never)
+}
+
+// buy makes a purchase order; arrivals on weekends wait for Monday.
+func (w *world) buy(c *category, day int, lines []*line, arrive int) {
+	if len(lines) == 0 {
+		return
+	}
+	if arrive != never && !w.cal.working(arrive) {
+		arrive = w.cal.nextWorking(arrive)
+	}
+	o := w.newOrder("inbound", day, w.cal.hour(8, 10), lines)
+	o.party, o.source = c.supplier, "purchasing"
+	o.promised = w.cal.at(min(arrive, day+c.lead+1), 12)
+	for _, l := range lines {
+		l.item.onOrder += l.qty
+	}
+	w.deliveries = append(w.deliveries, &delivery{order: o, arrive: arrive, cat: c})
+	w.ship(&shipment{inbound: true, orders: []*order{o}, made: day, arrive: arrive, carrier: pick(w.cal, w.carriers[len(w.carriers)-2:])})
+}
+
+// launch brings the first stock of a new item.
+func (w *world) launch(it *item, day int) {
+	at := w.cal.at(day, w.cal.hour(6, 6.9))
+	l := w.lotOf(it, day)
+	lane := w.lane("RCV", day)
+	qty := it.maxStock
+	w.move(movement{day: day, at: at, kind: "receipt", item: it, lot: l, to: lane, qty: qty, worker: w.hand()})
+	w.move(movement{day: day, at: at.Add(50 * time.Minute), kind: "putaway", item: it, lot: l, from: lane, to: it.home, qty: qty, worker: w.hand()})
+}
+
+// lane is the staging lane used at a door on a day.
+func (w *world) lane(area string, day int) *zone {
+	if z := w.zones[area+"-L"+string(rune('1'+(day+goLive)%3))]; z != nil {
+		return z
+	}
+	return w.zones[area+"-L1"]
+}
+
+// receive books a delivery in and puts it away. Of today's delivery half still
+// stands in the lane.
+func (w *world) receive(d *delivery) {
+	day, o := d.arrive, d.order
+	lane := w.lane("RCV", day)
+	hour := w.cal.hour(6, 6.8)
+	for i, l := range o.lines {
+		in := w.cal.at(day, hour+0.004*float64(i))
+		lt := w.lotOf(l.item, day)
+		w.move(movement{day: day, at: in, kind: "receipt", item: l.item, lot: lt, to: lane, qty: l.qty, refType: "order", ref: o.id, worker: w.hand()})
+		l.received = l.qty
+		l.item.onOrder -= l.qty
+		if day == 0 && i%2 == 1 {
+			continue
+		}
+		to := l.item.home
+		if l.item.bulk != nil && l.item.kind == fast {
+			to = l.item.bulk
+		}
+		w.move(movement{day: day, at: w.cal.at(day, hour+0.9+0.004*float64(i)), kind: "putaway", item: l.item, lot: lt, from: lane, to: to, qty: l.qty,
+			refType: "order", ref: o.id, worker: w.hand()})
+	}
+	o.status, o.done, o.steps = "completed", w.cal.at(day, hour+1.2), 3
+}
+
+// replenish fills pick bins from bulk before picking starts.
+func (w *world) replenish(day int) {
+	for _, it := range w.items {
+		if it.bulk == nil || !w.cal.working(day) {
+			continue
+		}
+		reserve := w.byKey[levelKey{it.bulk, it, nil, "available"}]
+		bin := w.byKey[levelKey{it.home, it, nil, "available"}]
+		if reserve == nil || reserve.qty == reserve.reserved || bin != nil && float64(bin.qty-bin.reserved) > max(float64(2*it.packet), 3*it.rate) {
+			continue
+		}
+		qty := min(reserve.qty-reserve.reserved, max(4*it.packet, int64(6*it.rate)/it.packet*it.packet))
+		w.move(movement{day: day, at: w.cal.at(day, w.cal.hour(8, 8.5)), kind: "replenish", item: it, from: it.bulk, to: it.home, qty: qty, worker: w.hand()})
+	}
+}
+
+// correct books the small differences a day's counts and mishaps bring.
+func (w *world) correct(day int) {
+	for range w.cal.count(float64(len(w.items)) / 300) {
+		it := pick(w.cal, w.items)
+		list := w.where(it)
+		if it.kind == fast && w.cal.chance(0.5) || len(list) == 0 {
+			continue
+		}
+		l := list[0]
+		small := int64(w.cal.between(1, 3))
+		at := w.cal.at(day, w.cal.hour(17.2, 18))
+		switch m := (movement{day: day, at: at, item: it, lot: l.lot, qty: small, worker: w.hand()}); w.cal.between(0, 3) {
+		case 0:
+			m.kind, m.to, m.reason = "count_gain", l.zone, "cycle_count"
+			w.move(m)
+			l.counted = at
+		case 1:
+			if l.qty-l.reserved >= small {
+				m.kind, m.from, m.reason = "count_loss", l.zone, "cycle_count"
+				w.move(m)
+				l.counted = at
+			}
+		default:
+			if l.qty-l.reserved >= small {
+				m.kind, m.from, m.reason = "adjust_loss", l.zone, pick(w.cal, []string{"damaged", "damaged", "own_use", "theft", "expired"})
+				w.move(m)
+			}
+		}
+	}
+}
+
+// hold sets goods apart: one complaint about a lot, one crushed pallet.
+func (w *world) hold(day int) {
+	reason := map[int][2]string{-23: {"quarantine", "supplier_complaint"}, -9: {"damaged", "crushed_pallet"}, -4: {"hold", "customer_claim"}}[day]
+	if reason[0] == "" {
+		return
+	}
+	for _, it := range w.items {
+		list := w.where(it)
+		if len(list) == 0 || it.kind != steady || reason[0] == "quarantine" && !it.cat.lots || list[0].qty-list[0].reserved < 2*it.packet {
+			continue
+		}
+		l := list[0]
+		w.move(movement{day: day, at: w.cal.at(day, 18.2), kind: "status_change", item: it, lot: l.lot, from: l.zone, to: l.zone, toStatus: reason[0],
+			qty: min(l.qty-l.reserved, 2*it.packet), reason: reason[1], worker: w.hand()})
+		if reason[0] == "quarantine" {
+			l.lot.status = "quarantine"
+		}
+		return
+	}
+}
+
+// transfer sends fast goods to the cross-dock every other Thursday.
+func (w *world) transfer(day int) {
+	to := w.zones["BER-X-02"]
+	if to == nil || w.cal.weekday(day) != time.Thursday || (day+goLive)%2 == 1 || day == 0 {
+		return
+	}
+	var lines []*line
+	for _, it := range w.items {
+		if it.kind == fast && !it.cat.lots && len(lines) < 3 && w.free(it) > it.reorderAt && w.cal.chance(0.25) {
+			lines = append(lines, &line{item: it, qty: it.packet, price: it.cents})
+		}
+	}
+	if len(lines) == 0 {
+		return
+	}
+	o := w.newOrder("transfer", day, 9, lines)
+	o.party = "Berlin cross-dock"
+	for i, l := range lines {
+		from := w.where(l.item)[0]
+		q := min(l.qty, from.qty-from.reserved)
+		l.qty, l.allocated, l.picked, l.packed, l.shipped, l.received = q, q, q, q, q, q
+		w.move(movement{day: day, at: w.cal.at(day, 18.3+0.01*float64(i)), kind: "transfer", item: l.item, from: from.zone, to: to, qty: q,
+			refType: "order", ref: o.id, worker: w.hand()})
+	}
+	o.status, o.done, o.steps = "completed", w.cal.at(day, 18.5), 3
+}
+
+// returns takes goods back every second week or so.
+func (w *world) returns(day int) {
+	if !w.cal.working(day) || !w.cal.chance(0.11) || day > -2 {
+		return
+	}
+	it := pick(w.cal, w.items)
+	if it.cat.lots || it.kind == dead || it.born > day {
+		return
+	}
+	to, status, disposition := it.home, "available", "restock"
+	if z := w.zones["MUC-R-01"]; z != nil && w.cal.chance(0.4) {
+		to, status, disposition = z, "quarantine", "quarantine"
+	}
+	l := &line{item: it, qty: it.packet, received: it.packet, price: it.price, disposition: disposition}
+	o := w.newOrder("return", day, w.cal.hour(9, 11), []*line{l})
+	o.customer(pick(w.cal, w.customers))
+	o.status, o.done, o.steps = "completed", w.cal.at(day, 18.9), 3
+	w.move(movement{day: day, at: w.cal.at(day, 18.8), kind: "return_in", item: it, to: to, fromStatus: status, toStatus: status, qty: it.packet,
+		reason: "customer_return", refType: "order", ref: o.id, worker: w.hand()})
+}

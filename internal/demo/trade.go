@@ -1,0 +1,371 @@
+package demo
+
+import (
+	"time"
+
+	"holdfast/internal/store"
+)
+
+// order is a request to move goods, and how far it has come.
+type order struct {
+	id, kind, status string
+	day              int // made on this day
+	at, promised     time.Time
+	done             time.Time // last change; zero = since it was made
+	steps            int64     // changes since
+	pickDay          int
+	party, city, zip string
+	source, hold     string
+	carrier          string
+	priority         int64
+	lines            []*line
+	delivered        bool
+	stage            stage
+}
+
+// stage is how far today's picking has taken an outbound order.
+type stage uint8
+
+const (
+	waiting stage = iota // nothing set aside
+	promise              // stock reserved
+	begun                // some lines in the staging lane
+	fetched              // all of them
+	wrapped
+	gone
+)
+
+// line is an order line; quantities in pieces.
+type line struct {
+	id                        string
+	item                      *item
+	qty, cancelled            int64
+	allocated, picked, packed int64
+	shipped, received         int64
+	price                     int64
+	disposition               string
+	takes                     []*take
+}
+
+// take is stock set aside for a line at one place.
+type take struct {
+	line   *line
+	level  *level
+	qty    int64
+	picked time.Time
+	by     *person
+	staged *level
+}
+
+func (w *world) newOrder(kind string, day int, hour float64, lines []*line) *order {
+	at := w.cal.at(day, hour)
+	o := &order{id: w.cal.id(day, at), kind: kind, status: "confirmed", day: day, at: at, lines: lines, priority: 3, promised: at, pickDay: never, steps: 1}
+	for _, l := range lines {
+		l.id = w.cal.id(day, at)
+	}
+	w.orders = append(w.orders, o)
+	return o
+}
+
+func (o *order) customer(c [3]string) { o.party, o.city, o.zip = c[0], c[1], c[2] }
+
+// rhythm is a weekday's share of an average day's orders, Sunday first.
+var rhythm = [...]float64{0, 1.45, 1.15, 1.1, 1.3, 1.0, 0.25}
+
+// sell takes a day's outbound orders and sets stock aside for them.
+func (w *world) sell(day int) {
+	season := 1 + 0.25*float64(day+history)/history // business grows a little
+	n := w.cal.count(w.ordersPerDay * rhythm[w.cal.weekday(day)] * season * 0.9)
+	if day == 0 {
+		n = max(n, int(2.2*w.ordersPerDay))
+	}
+	for i := range n {
+		hour := w.cal.hour(6.2, 8.8)
+		if w.cal.chance(0.35) || day == 0 && i > n/2 {
+			hour = w.cal.hour(9, 16.5)
+		}
+		o := w.newOrder("outbound", day, hour, w.basket(day))
+		o.customer(pick(w.cal, w.customers))
+		o.carrier = pick(w.cal, w.carriers)
+		o.source = pick(w.cal, []string{"webshop", "webshop", "edi", "phone"})
+		o.priority = int64([]int{1, 2, 3, 3, 3, 3, 4, 5}[w.cal.between(0, 7)])
+		o.pickDay = day
+		if hour > 9 || !w.cal.working(day) {
+			o.pickDay = w.cal.nextWorking(day)
+		}
+		o.promised = w.cal.at(w.cal.nextWorking(o.pickDay), 17)
+		w.fate(o, i)
+	}
+}
+
+// fate confirms an order and reserves its goods, or lets it end early.
+func (w *world) fate(o *order, nth int) {
+	switch {
+	case o.day >= -1 && nth%6 == 5:
+		o.status, o.steps = "draft", 0
+		return
+	case o.day < -2 && w.cal.chance(0.025):
+		o.status, o.done, o.steps = "cancelled", o.at.Add(3*time.Hour), 2
+		return
+	}
+	o.done = o.at.Add(12 * time.Minute)
+	whole := true
+	for _, l := range o.lines {
+		w.allocate(l)
+		whole = whole && l.allocated == l.qty
+	}
+	switch some := o.lines[0].allocated > 0; {
+	case o.day < -4 && !whole: // what could not be had in time was cancelled
+		for _, l := range o.lines {
+			l.cancelled = l.qty - l.allocated
+		}
+		if !allocated(o) {
+			o.status, o.steps = "cancelled", 2
+		}
+	case o.day >= -12 && w.cal.chance(0.02) && some:
+		o.status, o.hold, o.pickDay, o.steps = "on_hold", pick(w.cal, []string{"credit limit", "address to be checked", "customer asked to wait"}), never, 2
+	case !whole:
+		o.pickDay = never
+	}
+}
+
+func allocated(o *order) bool {
+	for _, l := range o.lines {
+		if l.allocated > 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// basket draws the lines of an order.
+func (w *world) basket(day int) []*line {
+	n := min(1+w.cal.count(2.1), 7)
+	seen := map[*item]bool{}
+	var lines []*line
+	for range n {
+		it := w.draw(day)
+		if seen[it] {
+			continue
+		}
+		seen[it] = true
+		lines = append(lines, &line{item: it, qty: it.packet * int64(1+w.cal.count(lineQuantity-1)), price: it.price})
+	}
+	return lines
+}
+
+// draw picks an item by how it sells. Slow goods sold a little at first and
+// nothing of late.
+func (w *world) draw(day int) *item {
+	for {
+		x := w.cal.rng.Float64() * w.drawSum()
+		for _, it := range w.items {
+			if x -= it.draw; x > 0 {
+				continue
+			}
+			if it.kind == dead || it.kind == slow && day > -63 || it.kind == fresh && day < it.born+2 {
+				break
+			}
+			return it
+		}
+	}
+}
+
+func (w *world) drawSum() float64 {
+	if w.draws == 0 {
+		for _, it := range w.items {
+			w.draws += it.draw
+		}
+	}
+	return w.draws
+}
+
+// allocate reserves stock for a line, first expiring first.
+func (w *world) allocate(l *line) {
+	for _, v := range w.where(l.item) {
+		q := min(l.qty-l.allocated, v.qty-v.reserved)
+		if q == 0 {
+			return
+		}
+		v.reserved += q
+		l.allocated += q
+		l.takes = append(l.takes, &take{line: l, level: v, qty: q})
+	}
+}
+
+// work picks, packs and ships what is due on a day, then books what else
+// happened to stock.
+func (w *world) work(day int) {
+	var due []*order
+	for _, o := range w.orders {
+		if o.pickDay == day && o.kind == "outbound" && o.status == "confirmed" {
+			due = append(due, o)
+		}
+	}
+	for i, o := range due {
+		to := gone
+		if day == 0 { // a day in the middle of its work
+			to = [...]stage{gone, gone, gone, wrapped, wrapped, fetched, begun, begun, promise, promise}[i*10/len(due)]
+		}
+		w.fetch(o, day, to)
+	}
+	w.listUp(day, due)
+	for _, o := range due {
+		if o.stage >= wrapped {
+			w.pack(o, day)
+		}
+	}
+	w.load(day, due)
+	w.correct(day)
+	w.hold(day)
+	w.transfer(day)
+	w.returns(day)
+}
+
+// fetch moves an order's goods to the staging lane, all or the first half.
+func (w *world) fetch(o *order, day int, to stage) {
+	o.stage = to
+	if to < begun {
+		return
+	}
+	lane := w.lane("SHP", day)
+	hour, who := w.cal.hour(9, 12.4), w.picker()
+	n := 0
+	for _, l := range o.lines {
+		for _, t := range l.takes {
+			n++
+			if to == begun && n > 1 && n > len(o.lines)/2 {
+				continue
+			}
+			t.picked, t.by = w.cal.at(day, hour+0.04*float64(n)), who
+			w.stage(o, t, lane, day)
+		}
+	}
+	if to == begun && n == 1 {
+		o.stage = fetched
+	}
+	o.status, o.done, o.steps = "in_progress", w.cal.at(day, hour+0.5), o.steps+1
+}
+
+// stage moves one reservation with its goods.
+func (w *world) stage(o *order, t *take, lane *zone, day int) {
+	t.level.reserved -= t.qty
+	w.move(movement{day: day, at: t.picked, kind: "pick", item: t.line.item, lot: t.level.lot, from: t.level.zone, to: lane, qty: t.qty, refType: "order", ref: o.id, worker: t.by.id})
+	t.staged = w.byKey[levelKey{lane, t.line.item, t.level.lot, "available"}]
+	t.staged.reserved += t.qty
+	t.line.picked += t.qty
+}
+
+func (w *world) pack(o *order, day int) {
+	for _, l := range o.lines {
+		l.packed = l.picked
+	}
+	o.done, o.steps = w.cal.at(day, 13.4), o.steps+1
+}
+
+// leave books an order's goods out.
+func (w *world) leave(o *order, day int, at time.Time) {
+	for _, l := range o.lines {
+		for _, t := range l.takes {
+			t.staged.reserved -= t.qty
+			w.move(movement{day: day, at: at, kind: "ship", item: l.item, lot: t.level.lot, from: t.staged.zone, qty: t.qty, refType: "order", ref: o.id, worker: w.hand()})
+			l.shipped += t.qty
+		}
+	}
+	o.status, o.done, o.steps = "completed", at, o.steps+2
+}
+
+// sums are an order's totals over its lines.
+type sums struct{ ordered, cancelled, allocated, picked, packed, shipped, received, cents int64 }
+
+func (o *order) sums() sums {
+	var s sums
+	for _, l := range o.lines {
+		s.ordered += l.qty
+		s.cancelled += l.cancelled
+		s.allocated += l.allocated
+		s.picked += l.picked
+		s.packed += l.packed
+		s.shipped += l.shipped
+		s.received += l.received
+		s.cents += (l.qty - l.cancelled) * l.price
+	}
+	return s
+}
+
+// stageName is the derived stage of an outbound order.
+func (o *order) stageName(s sums) any {
+	net := s.ordered - s.cancelled
+	switch {
+	case o.kind != "outbound":
+		return nil
+	case net > 0 && s.shipped >= net && o.delivered:
+		return "delivered"
+	case net > 0 && s.shipped >= net:
+		return "shipped"
+	case net > 0 && s.packed >= net:
+		return "packed"
+	case net > 0 && s.picked >= net:
+		return "picked"
+	case s.picked > 0:
+		return "picking"
+	case net > 0 && s.allocated >= net:
+		return "allocated"
+	case s.allocated > 0:
+		return "part_allocated"
+	}
+	return "unallocated"
+}
+
+func (w *world) emitOrders() {
+	sortStable(w.orders, func(a, b *order) bool { return a.at.Before(b.at) })
+	for n, o := range w.orders {
+		w.emitOrder(o, n)
+		for i, l := range o.lines {
+			r := store.Row{"id": l.id, "order_id": o.id, "line_no": int64(10 * (i + 1)), "item_id": l.item.id, "uom": l.item.cat.uom, "qty_ordered": units(l.qty),
+				"qty_cancelled": units(l.cancelled), "qty_allocated": units(l.allocated), "qty_picked": units(l.picked), "qty_packed": units(l.packed),
+				"qty_shipped": units(l.shipped), "qty_received": units(l.received), "unit_price": money(l.price), "created_by": w.clerk(n), "version": o.steps}
+			if l.disposition != "" {
+				r["disposition"] = l.disposition
+			}
+			w.add("order_lines", o.day, o.at, r)
+		}
+	}
+	w.emitLists()
+	w.emitShipments()
+}
+
+func (w *world) emitOrder(o *order, n int) {
+	s := o.sums()
+	if o.done.IsZero() {
+		o.done = o.at
+	}
+	r := store.Row{"id": o.id, "order_no": w.number("SO", o.at), "type": o.kind, "status": o.status, "stage": o.stageName(s), "priority": o.priority, "party_name": o.party,
+		"site_id": w.sites[0], "requested_at": stamp(o.at), "promised_at": stamp(o.promised), "tags": raw([]string{}), "line_count": int64(len(o.lines)),
+		"qty_ordered": units(s.ordered), "qty_allocated": units(s.allocated), "qty_picked": units(s.picked), "qty_packed": units(s.packed), "qty_shipped": units(s.shipped),
+		"qty_received": units(s.received), "total_value": money(s.cents), "created_by": w.clerk(n), "updated_at": stamp(o.done), "version": 1 + o.steps}
+	if o.city != "" {
+		r["ship_to"] = raw(map[string]any{"name": o.party, "city": o.city, "postal_code": o.zip, "country": w.country})
+	}
+	if o.source != "" {
+		r["source"], r["external_ref"] = o.source, "R"+o.id[24:]
+	}
+	if o.hold != "" {
+		r["hold_reason"] = o.hold
+	}
+	if o.carrier != "" {
+		r["carrier"] = o.carrier
+	}
+	if o.priority == 1 {
+		r["tags"] = raw([]string{"express"})
+	}
+	w.add("orders", o.day, o.at, r)
+}
+
+// clerk is who keyed in the nth order.
+func (w *world) clerk(n int) any {
+	if n%3 == 0 {
+		return nil // came through an interface
+	}
+	return []string{w.user("manager"), w.user("operator")}[n%2]
+}

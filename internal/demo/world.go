@@ -1,0 +1,137 @@
+package demo
+
+import (
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"holdfast/internal/decimal"
+	"holdfast/internal/store"
+)
+
+// world is a tenant being made.
+type world struct {
+	profile
+	cal        *calendar
+	rows       records
+	users      []User // the tenant's members
+	sites      []string
+	zones      map[string]*zone // by code
+	tree       []*zone
+	items      []*item
+	byKey      map[levelKey]*level
+	levels     []*level
+	orders     []*order
+	lists      []*pickList
+	shipments  []*shipment
+	deliveries []*delivery
+	draws      float64
+	docked     bool
+	turn       int
+	people     []*person
+	drivers    []*driver
+	numbers    map[string]int // last business number by series and year
+}
+
+// build makes all records of a tenant.
+func build(p profile, now time.Time) (records, error) {
+	loc, err := time.LoadLocation(p.timezone)
+	if err != nil {
+		return nil, fmt.Errorf("time zone: %w", err)
+	}
+	w := &world{profile: p, cal: newCalendar(loc, now, p.seed), rows: records{}, zones: map[string]*zone{}, byKey: map[levelKey]*level{}, numbers: map[string]int{}}
+	for _, u := range Users() {
+		if u.Memberships[p.id] != "" {
+			w.users = append(w.users, u)
+		}
+	}
+	w.organisation()
+	w.staff()
+	w.layout()
+	w.assortment()
+	w.opening()
+	for day := -history; day <= 0; day++ {
+		w.supply(day)
+		w.sell(day)
+		w.work(day)
+	}
+	w.settle()
+	w.safety()
+	w.platform()
+	return w.rows, nil
+}
+
+// add appends a record made on a day at a moment.
+func (w *world) add(resource string, day int, t time.Time, r store.Row) store.Row {
+	if r["id"] == nil {
+		r["id"] = w.cal.id(day, t)
+	}
+	if resource != "tenants" {
+		r["tenant_id"] = w.profile.id
+	}
+	if resource != "audit" {
+		r["created_at"] = stamp(t)
+		if r["updated_at"] == nil {
+			r["updated_at"] = stamp(t)
+		}
+		if r["version"] == nil {
+			r["version"] = int64(1)
+		}
+	}
+	w.rows[resource] = append(w.rows[resource], r)
+	return r
+}
+
+// number gives out a business number as the store does: prefix, year, sequence.
+func (w *world) number(prefix string, t time.Time) string {
+	series := fmt.Sprintf("%s-%04d", prefix, t.UTC().Year())
+	w.numbers[series]++
+	return fmt.Sprintf("%s-%06d", series, w.numbers[series])
+}
+
+// user returns the id of the tenant's account with a name part, or the first
+// member's.
+func (w *world) user(local string) string {
+	for _, u := range w.users {
+		if len(u.Email) > len(local) && u.Email[:len(local)+1] == local+"@" {
+			return u.ID
+		}
+	}
+	return w.users[0].ID
+}
+
+// ref is an id as a field holds it: null when absent.
+func ref(id string) any {
+	if id == "" {
+		return nil
+	}
+	return id
+}
+
+// raw is v as a JSON or Array field holds it.
+func raw(v any) json.RawMessage {
+	b, err := json.Marshal(v)
+	if err != nil { // only literals of this package come here
+		panic(err)
+	}
+	return b
+}
+
+func units(n int64) decimal.Dec { return decimal.FromInt(n) }
+
+// money is an amount in hundredths.
+func money(cents int64) decimal.Dec { return decimal.Dec(cents * decimal.Scale / 100) }
+
+// checkDigit completes a GS1 number (General Specifications 7.9): weights 3
+// and 1 alternating from the right.
+func checkDigit(digits string) string {
+	sum := 0
+	for i := range len(digits) {
+		d := int(digits[len(digits)-1-i] - '0')
+		if i%2 == 0 {
+			d *= 3
+		}
+		sum += d
+	}
+	return digits + string(rune('0'+(10-sum%10)%10))
+}

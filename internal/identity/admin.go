@@ -1,0 +1,311 @@
+package identity
+
+import (
+	"context"
+	"strings"
+	"time"
+
+	"holdfast/internal/actor"
+	"holdfast/internal/db"
+	"holdfast/internal/fault"
+	"holdfast/internal/identity/password"
+)
+
+// requireService admits the service key alone: a tenant's administrator has no
+// say over accounts, which belong to people.
+func requireService(a actor.Actor) error {
+	if a.Role != actor.Service {
+		return fault.New(fault.Forbidden, "not_admin", "User not allowed")
+	}
+	return nil
+}
+
+// UserPage asks for a page of accounts, newest first unless Sort says else.
+type UserPage struct {
+	Page, PerPage int    // from 1
+	Filter        string // part of the address
+	Sort          string // "created_at desc", "email asc", ...
+}
+
+// Users returns a page of accounts and how many there are.
+func (s *Service) Users(ctx context.Context, a actor.Actor, in UserPage) (list []*User, total int64, err error) {
+	if err := requireService(a); err != nil {
+		return nil, 0, err
+	}
+	order, err := userOrder(in.Sort)
+	if err != nil {
+		return nil, 0, err
+	}
+	where := "deleted_at IS NULL AND (CAST($1 AS text) = '' OR email LIKE $1 ESCAPE '\\')"
+	pattern := ""
+	if in.Filter != "" {
+		pattern = "%" + strings.NewReplacer(`\`, `\\`, "%", `\%`, "_", `\_`).Replace(strings.ToLower(in.Filter)) + "%"
+	}
+	err = s.db.Read(ctx, everywhere, func(tx *db.Tx) error {
+		list = []*User{}
+		tx.Queue("SELECT COUNT(*) FROM users WHERE "+where, []any{pattern}, func(r *db.Row) error { total = r.Int(0); return nil })
+		err := tx.Query("SELECT "+userColumns+" FROM users WHERE "+where+" ORDER BY "+order+", id LIMIT $2 OFFSET $3",
+			[]any{pattern, in.PerPage, (in.Page - 1) * in.PerPage}, func(r *db.Row) error {
+				list = append(list, scanUser(r))
+				return nil
+			})
+		if err != nil || len(list) == 0 {
+			return err
+		}
+		return withIdentities(tx, list)
+	})
+	return list, total, err
+}
+
+func userOrder(sort string) (string, error) {
+	if sort == "" {
+		return "created_at DESC NULLS LAST", nil
+	}
+	col, dir, _ := strings.Cut(strings.ToLower(strings.TrimSpace(sort)), " ")
+	switch col {
+	case "created_at", "updated_at", "last_sign_in_at", "email":
+	default:
+		return "", fault.New(fault.Invalid, "validation_failed", "Bad Sort Field: %s", cut(col, 40))
+	}
+	switch dir {
+	case "", "desc":
+		return col + " DESC NULLS LAST", nil
+	case "asc":
+		return col + " ASC NULLS LAST", nil
+	}
+	return "", fault.New(fault.Invalid, "validation_failed", "Bad Sort Direction: %s", cut(dir, 40))
+}
+
+// UserByID returns one account.
+func (s *Service) UserByID(ctx context.Context, a actor.Actor, id string) (u *User, err error) {
+	if err := requireService(a); err != nil {
+		return nil, err
+	}
+	err = s.db.Read(ctx, everywhere, func(tx *db.Tx) (err error) {
+		u, err = userByID(tx, id)
+		return err
+	})
+	return u, err
+}
+
+// AdminUser is what the service key may set of an account. Nil leaves alone.
+type AdminUser struct {
+	ID           string
+	Email        *string
+	Phone        *string
+	Password     *string
+	PasswordHash *string // bcrypt or argon2 in PHC form
+	EmailConfirm bool
+	UserMetadata map[string]any
+	AppMetadata  map[string]any
+	Role         *string
+	BanDuration  *string // Go duration, or "none"
+}
+
+// prepare checks the input and hashes the password; no strength is asked of an
+// administrator's choice.
+func (s *Service) prepare(ctx context.Context, in *AdminUser) (hash string, err error) {
+	if in.Phone != nil && *in.Phone != "" {
+		return "", fault.New(fault.Invalid, "phone_provider_disabled", "Phone numbers are not supported")
+	}
+	if in.Email != nil && *in.Email != "" {
+		email, err := Canonical(*in.Email)
+		if err != nil {
+			return "", err
+		}
+		in.Email = &email
+	}
+	if in.PasswordHash != nil && *in.PasswordHash != "" {
+		if in.Password != nil && *in.Password != "" {
+			return "", fault.New(fault.Invalid, "validation_failed", "Only a password or a password hash should be provided")
+		}
+		return *in.PasswordHash, password.Importable(*in.PasswordHash)
+	}
+	if in.Password == nil || *in.Password == "" {
+		return "", nil
+	}
+	if err := password.TooLong(*in.Password); err != nil {
+		return "", err
+	}
+	return s.hasher.Hash(ctx, *in.Password)
+}
+
+// banUntil reads a ban: zero for "none", ok false when nothing is asked.
+func (s *Service) banUntil(in AdminUser) (until time.Time, ok bool, err error) {
+	if in.BanDuration == nil || *in.BanDuration == "" {
+		return until, false, nil
+	}
+	if *in.BanDuration == "none" {
+		return until, true, nil
+	}
+	d, err := time.ParseDuration(*in.BanDuration)
+	if err != nil || d < 0 {
+		return until, false, fault.New(fault.Invalid, "validation_failed", "invalid format for ban duration: %s", cut(*in.BanDuration, 40))
+	}
+	return s.now().Add(d), true, nil
+}
+
+// CreateUser makes an account for the service key. Without a password the
+// account has none that matches.
+func (s *Service) CreateUser(ctx context.Context, a actor.Actor, in AdminUser) (*User, error) {
+	if err := requireService(a); err != nil {
+		return nil, err
+	}
+	hash, err := s.prepare(ctx, &in)
+	if err != nil {
+		return nil, err
+	}
+	if in.Email == nil || *in.Email == "" {
+		return nil, fault.New(fault.Invalid, "validation_failed", "Cannot create a user without either an email or phone")
+	}
+	u, err := s.build(in, hash)
+	if err != nil {
+		return nil, err
+	}
+	err = s.db.Write(ctx, everywhere, func(tx *db.Tx) error {
+		if _, err := userByEmail(tx, u.Email); !fault.Is(err, fault.NotFound) {
+			if err == nil {
+				err = errTaken()
+			}
+			return err
+		}
+		s.record(tx, event{key: a.KeyID, action: "user.created", entity: "user", entityID: u.ID, client: clientOf(a)})
+		return insertUser(tx, u)
+	})
+	if fault.HasCode(err, "23505") {
+		return nil, errTaken()
+	}
+	return u, err
+}
+
+func (s *Service) build(in AdminUser, hash string) (*User, error) {
+	u := s.draft(*in.Email, nil)
+	u.hash = hash
+	if in.ID != "" {
+		id, ok := canonicalID(in.ID)
+		if !ok {
+			return nil, fault.New(fault.Invalid, "validation_failed", "ID must conform to the uuid v4 format")
+		}
+		u.ID = id
+	}
+	if in.EmailConfirm {
+		u.EmailConfirmedAt, u.ConfirmedAt = u.CreatedAt, u.CreatedAt
+	}
+	if in.Role != nil && *in.Role != "" {
+		u.Role = cut(*in.Role, 64)
+	}
+	until, _, err := s.banUntil(in)
+	if err != nil {
+		return nil, err
+	}
+	u.BannedUntil = Time{until}
+	if u.UserMetadata, err = merge(nil, in.UserMetadata); err != nil {
+		return nil, err
+	}
+	if u.app, err = merge(nil, in.AppMetadata); err != nil {
+		return nil, err
+	}
+	u.Identities = []Identity{emailIdentity(u, u.CreatedAt.Time)}
+	u.derive()
+	return u, nil
+}
+
+// ChangeUser changes an account for the service key. A new password ends all
+// its sessions; a ban or anything else empties its cache.
+func (s *Service) ChangeUser(ctx context.Context, a actor.Actor, id string, in AdminUser) (*User, error) {
+	if err := requireService(a); err != nil {
+		return nil, err
+	}
+	hash, err := s.prepare(ctx, &in)
+	if err != nil {
+		return nil, err
+	}
+	until, ban, err := s.banUntil(in)
+	if err != nil {
+		return nil, err
+	}
+	var u *User
+	err = s.db.Write(ctx, everywhere, func(tx *db.Tx) (err error) {
+		if u, err = locked(tx, id); err != nil {
+			return err
+		}
+		if ban {
+			u.BannedUntil = Time{until}
+		}
+		return s.change(tx, a, u, in, hash)
+	})
+	if fault.HasCode(err, "23505") {
+		return nil, errTaken()
+	}
+	return u, err
+}
+
+func (s *Service) change(tx *db.Tx, a actor.Actor, u *User, in AdminUser, hash string) (err error) {
+	now := s.now()
+	if u.UserMetadata, err = merge(u.UserMetadata, in.UserMetadata); err != nil {
+		return err
+	}
+	if u.app, err = merge(u.app, in.AppMetadata); err != nil {
+		return err
+	}
+	if in.Role != nil && *in.Role != "" {
+		u.Role = cut(*in.Role, 64)
+	}
+	u.UpdatedAt = Time{now}
+	_, err = tx.Exec("UPDATE users SET user_metadata = $2, app_metadata = $3, role = $4, banned_until = $5, updated_at = $6 WHERE id = $1",
+		u.ID, writeJSON(u.UserMetadata), writeJSON(u.app), u.Role, at(u.BannedUntil), now)
+	if err != nil {
+		return err
+	}
+	if in.Email != nil && *in.Email != "" && *in.Email != u.Email {
+		if err := s.setAddress(tx, u, *in.Email, clientOf(a)); err != nil {
+			return err
+		}
+	} else if in.EmailConfirm && u.EmailConfirmedAt.IsZero() {
+		u.EmailConfirmedAt, u.ConfirmedAt = Time{now}, Time{now}
+		tx.Queue("UPDATE users SET email_confirmed_at = $2 WHERE id = $1", []any{u.ID, now}, nil)
+		s.proveIdentity(tx, u)
+		if err := s.joinAsWished(tx, u, clientOf(a)); err != nil {
+			return err
+		}
+	}
+	if hash != "" {
+		if err := s.setPassword(tx, u, hash, a); err != nil {
+			return err
+		}
+	}
+	u.derive()
+	s.record(tx, event{key: a.KeyID, action: "user.updated", entity: "user", entityID: u.ID, details: map[string]any{"banned": u.banned(now)}, client: clientOf(a)})
+	tx.After(func() { s.Forget(u.ID) })
+	return tx.Flush()
+}
+
+// DeleteUser removes an account, its sessions and identities, and suspends its
+// memberships; ids are never used again. A soft delete keeps the bare row.
+func (s *Service) DeleteUser(ctx context.Context, a actor.Actor, id string, soft bool) error {
+	if err := requireService(a); err != nil {
+		return err
+	}
+	return s.db.Write(ctx, everywhere, func(tx *db.Tx) error {
+		u, err := locked(tx, id)
+		if err != nil {
+			return err
+		}
+		now := s.now()
+		if err := s.endSessions(tx, u.ID, ""); err != nil {
+			return err
+		}
+		for _, q := range []string{"DELETE FROM one_time_tokens WHERE user_id = $1", "DELETE FROM flow_states WHERE user_id = $1", "DELETE FROM identities WHERE user_id = $1"} {
+			tx.Queue(q, []any{u.ID}, nil)
+		}
+		tx.Queue("UPDATE members SET status = 'suspended', email = NULL, updated_at = $2, version = version + 1 WHERE user_id = $1", []any{u.ID, now}, nil)
+		if soft {
+			tx.Queue(`UPDATE users SET email = NULL, phone = NULL, new_email = NULL, password_hash = NULL, user_metadata = '{}', app_metadata = '{}', deleted_at = $2, updated_at = $2 WHERE id = $1`,
+				[]any{u.ID, now}, nil)
+		} else {
+			tx.Queue("DELETE FROM users WHERE id = $1", []any{u.ID}, nil)
+		}
+		s.record(tx, event{key: a.KeyID, action: "user.deleted", entity: "user", entityID: u.ID, details: map[string]any{"soft": soft}, client: clientOf(a)})
+		return tx.Flush()
+	})
+}

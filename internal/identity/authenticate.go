@@ -1,0 +1,242 @@
+package identity
+
+import (
+	"context"
+	"crypto/sha256"
+	"strings"
+	"time"
+	"unsafe"
+
+	"holdfast/internal/actor"
+	"holdfast/internal/db"
+	"holdfast/internal/fault"
+	"holdfast/internal/identity/token"
+)
+
+// Credential is what a request shows of itself.
+type Credential struct {
+	Bearer       string // without "Bearer "
+	APIKey       string // header apikey
+	Address      string
+	UserAgent    string
+	Origin       string // header Origin
+	SecFetchSite string // header Sec-Fetch-Site
+	Cookie       bool   // a Cookie header is present
+	RequestID    string
+}
+
+// Authenticate says who is asking. No credential, or the publishable key, is
+// the anonymous actor; a bad one is fault.Unauthorized with GoTrue's code.
+// Role, tenant, plan and zones come from membership rows, never from metadata.
+func (s *Service) Authenticate(ctx context.Context, c Credential) (actor.Actor, error) {
+	a, err := s.authenticate(ctx, c)
+	if err != nil {
+		return actor.Actor{}, err
+	}
+	a.Address, a.RequestID = c.Address, c.RequestID
+	return a, nil
+}
+
+func (s *Service) authenticate(ctx context.Context, c Credential) (actor.Actor, error) {
+	switch {
+	case c.Bearer == "" && c.APIKey == "":
+		return actor.Actor{Role: actor.Anon}, nil
+	case c.Bearer == "":
+		return s.byAPIKey(ctx, c.APIKey, c)
+	case opaque(c.Bearer):
+		return s.byAPIKey(ctx, c.Bearer, c)
+	}
+	v, err := s.verify(ctx, c.Bearer)
+	if err != nil {
+		return actor.Actor{}, err
+	}
+	if v.session == "" {
+		return s.keyActor(ctx, v, c)
+	}
+	st, err := s.standingOf(ctx, v)
+	if err != nil {
+		return actor.Actor{}, err
+	}
+	return st.actor, st.err
+}
+
+// verify checks a token once and remembers it by its hash.
+func (s *Service) verify(ctx context.Context, raw string) (*verified, error) {
+	if len(raw) > 16<<10 {
+		return nil, fault.New(fault.Unauthorized, "bad_jwt", "invalid JWT: unable to parse or verify signature, token is too long")
+	}
+	// The string is only read; a copy of every token would be most of the
+	// allocation of a cached request.
+	h := sha256.Sum256(unsafe.Slice(unsafe.StringData(raw), len(raw)))
+	now := s.now()
+	if v := s.tokens.get(h); v != nil && now.Unix() < v.expires {
+		return v, nil
+	}
+	ks := s.keys.Load()
+	claims, err := ks.Verify(raw, s.issuer, now)
+	if err != nil && s.unknownKey(ks, raw) {
+		if err := s.loadKeys(ctx); err != nil {
+			return nil, err
+		}
+		claims, err = s.keys.Load().Verify(raw, s.issuer, now)
+	}
+	if err != nil {
+		return nil, err
+	}
+	v := &verified{user: claims.Subject, session: claims.SessionID, tenant: claims.TenantID, expires: claims.Expires, role: claims.Role, key: claims.ID}
+	s.tokens.put(h, v)
+	return v, nil
+}
+
+// unknownKey reports a key id this node has not seen: another node may have
+// rotated. Asked at most every few seconds, so forged ids cost nothing.
+func (s *Service) unknownKey(ks *keyring, raw string) bool {
+	kid := token.Header(raw)
+	age := s.now().Sub(ks.at)
+	return kid != "" && !ks.Has(kid) && (age < 0 || age > standingTTL)
+}
+
+// byAPIKey takes an opaque key, or a key in JWT form in the apikey header. An
+// unknown publishable key is nobody; an unknown secret one is refused.
+func (s *Service) byAPIKey(ctx context.Context, key string, c Credential) (actor.Actor, error) {
+	if !opaque(key) {
+		v, err := s.verify(ctx, key)
+		if err != nil || v.session != "" {
+			// An apikey that is no key identifies no project, and a user's
+			// token does not belong into this header.
+			return actor.Actor{Role: actor.Anon}, ignore(err)
+		}
+		return s.keyActor(ctx, v, c)
+	}
+	keys, err := s.currentAPIKeys(ctx)
+	if err != nil {
+		return actor.Actor{}, err
+	}
+	h := digest(key)
+	k, ok := keys.byHash[h]
+	switch {
+	case ok && k.kind == kindSecret:
+		return serviceActor(k.id, c)
+	case strings.HasPrefix(key, token.SecretPrefix):
+		return actor.Actor{}, fault.New(fault.Unauthorized, "no_authorization", "Invalid API key")
+	case !ok:
+		return actor.Actor{Role: actor.Anon}, nil
+	}
+	return actor.Actor{Role: actor.Anon, KeyID: k.id}, nil
+}
+
+// ignore keeps only the errors that are ours.
+func ignore(err error) error {
+	if fault.Is(err, fault.Unauthorized) {
+		return nil
+	}
+	return err
+}
+
+// keyActor is an API key in JWT form. One that names a key of ours dies with
+// it; one the operator made with the configured secret has no id.
+func (s *Service) keyActor(ctx context.Context, v *verified, c Credential) (actor.Actor, error) {
+	if v.key != "" {
+		keys, err := s.currentAPIKeys(ctx)
+		if err != nil {
+			return actor.Actor{}, err
+		}
+		if !keys.ids[v.key] {
+			return actor.Actor{}, fault.New(fault.Unauthorized, "no_authorization", "This API key was revoked")
+		}
+	}
+	id := v.key
+	if id == "" {
+		id = "jwt:" + v.role
+	}
+	if v.role == token.RoleService || v.role == token.RoleSupabaseAdmin {
+		return serviceActor(id, c)
+	}
+	return actor.Actor{Role: actor.Anon, KeyID: id}, nil
+}
+
+// serviceActor refuses the service key wherever a browser is at work: it was
+// shipped to one by mistake. Sec-Fetch-Mode is not looked at, because Node's
+// own fetch sends it.
+func serviceActor(id string, c Credential) (actor.Actor, error) {
+	if c.Origin != "" || c.SecFetchSite != "" || c.Cookie || browser(c.UserAgent) {
+		return actor.Actor{}, fault.New(fault.Unauthorized, "no_authorization", "The service key must not be used in a browser")
+	}
+	return actor.Actor{Role: actor.Service, KeyID: id}, nil
+}
+
+func browser(userAgent string) bool {
+	return strings.HasPrefix(userAgent, "Mozilla/")
+}
+
+// standingOf returns what the token's session may do now, from memory when
+// that is fresh.
+func (s *Service) standingOf(ctx context.Context, v *verified) (*standing, error) {
+	if st := v.standing.Load(); st != nil {
+		if age := s.now().Sub(st.at); age >= 0 && age < standingTTL {
+			return st, nil
+		}
+	}
+	gen := s.tokens.gen.Load()
+	st, err := s.readStanding(ctx, v)
+	if err != nil {
+		return nil, err
+	}
+	if s.tokens.gen.Load() == gen {
+		v.standing.Store(st)
+	}
+	return st, nil
+}
+
+// readStanding loads session, user and membership by (sub, session, tenant of
+// the token): the token means the tenant it was minted for, wherever the
+// session has moved since.
+func (s *Service) readStanding(ctx context.Context, v *verified) (*standing, error) {
+	st := &standing{at: s.now()}
+	var found struct {
+		user, session      bool
+		bannedUntil, until time.Time
+	}
+	scope := db.Scope{Tenant: v.tenant, User: v.user}
+	err := s.db.Read(ctx, scope, func(tx *db.Tx) error {
+		st.actor = actor.Actor{UserID: v.user, SessionID: v.session}
+		tx.Queue("SELECT banned_until FROM users WHERE id = $1 AND deleted_at IS NULL", []any{v.user}, func(r *db.Row) error {
+			found.user, found.bannedUntil = true, r.Time(0)
+			return nil
+		})
+		tx.Queue("SELECT not_after FROM sessions WHERE id = $1 AND user_id = $2", []any{v.session, v.user}, func(r *db.Row) error {
+			found.session, found.until = true, r.Time(0)
+			return nil
+		})
+		if v.tenant != "" {
+			tx.Queue(memberQuery+"m.tenant_id = $1 AND m.user_id = $2", []any{v.tenant, v.user}, func(r *db.Row) error {
+				m, err := scanMember(r)
+				st.actor.TenantID, st.actor.Role, st.actor.WorkerID, st.actor.ZoneIDs = m.TenantID, m.Role, m.WorkerID, m.ZoneIDs
+				st.actor.Plan, st.actor.Suspended = m.Plan, m.Status == "suspended"
+				return err
+			})
+		}
+		return tx.Flush()
+	})
+	if err != nil {
+		return nil, err
+	}
+	switch now := s.now(); {
+	case !found.user:
+		st.err = fault.New(fault.Unauthorized, "user_not_found", "User from sub claim in JWT does not exist")
+	case !found.session || !now.Before(found.until):
+		st.err = sessionGone(nil)
+	case now.Before(found.bannedUntil):
+		st.err = fault.New(fault.Unauthorized, "user_banned", "User is banned")
+	}
+	return st, nil
+}
+
+// sessionGone is the answer for a token whose session ended; any error but an
+// absent row is passed on, because a busy database must not sign people out.
+func sessionGone(err error) error {
+	if err != nil && !fault.Is(err, fault.NotFound) {
+		return err
+	}
+	return fault.Wrap(err, fault.Unauthorized, "session_not_found", "Session from session_id claim in JWT does not exist")
+}

@@ -1,0 +1,106 @@
+package identity
+
+import (
+	"crypto/sha256"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"holdfast/internal/actor"
+)
+
+// standingTTL is how long a node may answer from what it read of a session,
+// its user and membership (security rule R5).
+const standingTTL = 5 * time.Second
+
+// cacheRoom is how many verified tokens are remembered, in two generations.
+const cacheRoom = 20000
+
+type tokenHash = [sha256.Size]byte
+
+// verified is a token whose signature and claims were checked once. What it
+// may still do is its standing, read again every few seconds.
+type verified struct {
+	user, session, tenant string
+	expires               int64 // Unix seconds
+	role                  string
+	key                   string // API key in JWT form: its id
+	standing              atomic.Pointer[standing]
+}
+
+// standing is the state of session, user and membership at one moment: an
+// actor, or why there is none.
+type standing struct {
+	actor actor.Actor
+	err   error
+	at    time.Time
+}
+
+// tokenCache remembers verified tokens by their SHA-256. When the younger
+// generation is full it becomes the older and the older is forgotten; a token
+// in use is carried over. gen changes with every drop, so that a standing read
+// before a change is not stored after it.
+type tokenCache struct {
+	mu         sync.RWMutex
+	young, old map[tokenHash]*verified
+	gen        atomic.Uint64
+}
+
+func newTokenCache() *tokenCache {
+	return &tokenCache{young: map[tokenHash]*verified{}, old: map[tokenHash]*verified{}}
+}
+
+func (c *tokenCache) get(h tokenHash) *verified {
+	c.mu.RLock()
+	v, young := c.young[h]
+	if !young {
+		v = c.old[h]
+	}
+	c.mu.RUnlock()
+	if v != nil && !young {
+		c.put(h, v)
+	}
+	return v
+}
+
+func (c *tokenCache) put(h tokenHash, v *verified) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if len(c.young) >= cacheRoom/2 {
+		c.old, c.young = c.young, make(map[tokenHash]*verified, cacheRoom/2)
+	}
+	c.young[h] = v
+}
+
+// drop forgets the standing of the tokens that match.
+func (c *tokenCache) drop(match func(*verified) bool) {
+	c.gen.Add(1)
+	c.mu.RLock()
+	defer c.mu.RUnlock()
+	for _, m := range []map[tokenHash]*verified{c.young, c.old} {
+		for _, v := range m {
+			if match(v) {
+				v.standing.Store(nil)
+			}
+		}
+	}
+}
+
+// clear forgets the tokens themselves, after a change of keys.
+func (c *tokenCache) clear() {
+	c.gen.Add(1)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.young, c.old = map[tokenHash]*verified{}, map[tokenHash]*verified{}
+}
+
+// Forget empties the cache of one user: call it after any change to the
+// account, its sessions or its memberships.
+func (s *Service) Forget(userID string) {
+	s.tokens.drop(func(v *verified) bool { return v.user == userID })
+}
+
+// ForgetTenant empties the cache of everyone who works in a tenant.
+func (s *Service) ForgetTenant(tenantID string) {
+	s.tokens.drop(func(v *verified) bool { return v.tenant == tenantID })
+}

@@ -1,0 +1,218 @@
+package identity
+
+import (
+	"crypto/rand"
+	"crypto/subtle"
+	"encoding/hex"
+	"fmt"
+	"math/big"
+	"net/url"
+	"time"
+
+	"holdfast/internal/db"
+	"holdfast/internal/fault"
+)
+
+// Kinds of one-time codes. A kind belongs to a slot; an account has at most
+// one code outstanding in each, the last one wins.
+const (
+	kindSignup        = "signup"
+	kindInvite        = "invite"
+	kindRecovery      = "recovery"
+	kindMagicLink     = "magiclink"
+	kindChangeCurrent = "email_change_current"
+	kindChangeNew     = "email_change_new"
+	kindReauth        = "reauthentication"
+)
+
+// slot, the column that says when it was last mailed, and the type in links.
+func kindFacts(kind string) (slot, sentColumn, linkType string) {
+	switch kind {
+	case kindSignup, kindInvite:
+		return "confirmation", "confirmation_sent_at", kind
+	case kindRecovery, kindMagicLink:
+		return "recovery", "recovery_sent_at", kind
+	case kindChangeCurrent, kindChangeNew:
+		return kind, "email_change_sent_at", "email_change"
+	}
+	return kindReauth, "reauthentication_sent_at", kind
+}
+
+// accepts says which kinds a /verify request of a type may redeem.
+func accepts(typ, kind string) bool {
+	switch typ {
+	case "email":
+		return kind == kindSignup || kind == kindInvite || kind == kindRecovery || kind == kindMagicLink
+	case "email_change":
+		return kind == kindChangeCurrent || kind == kindChangeNew
+	case "magiclink":
+		// A magic link for an address not yet proved is its confirmation.
+		return kind == kindMagicLink || kind == kindSignup
+	}
+	return typ == kind && kind != kindReauth
+}
+
+func knownType(typ string) bool {
+	switch typ {
+	case "email", "email_change", kindSignup, kindInvite, kindRecovery, kindMagicLink:
+		return true
+	}
+	return false
+}
+
+// codeOrder asks for a one-time code.
+type codeOrder struct {
+	kind     string
+	address  string // the code proves this address
+	pkce     PKCE
+	redirect string
+	ttl      time.Duration // 0 = Config.CodeTTL
+}
+
+// code is a one-time code as it is mailed; the database holds hashes.
+type code struct {
+	digits string // six, to be typed in
+	hash   string // 224 random bits in the link, "pkce_" in front when a challenge came with the request
+	link   string
+}
+
+// maxAttempts is how many wrong digits a code survives.
+const maxAttempts = 5
+
+// makeCode writes a code into the account's slot.
+func (s *Service) makeCode(tx *db.Tx, u *User, o codeOrder) (code, error) {
+	slot, sent, linkType := kindFacts(o.kind)
+	if o.ttl == 0 {
+		o.ttl = s.cfg.CodeTTL
+	}
+	if o.redirect == "" {
+		o.redirect = s.cfg.SiteURL
+	}
+	now, id := s.now(), newID()
+	digits, err := sixDigits()
+	if err != nil {
+		return code{}, err
+	}
+	c := code{digits: digits, hash: randomHex(28)}
+	var flow any
+	if o.pkce.Challenge != "" {
+		c.hash = "pkce_" + c.hash
+		f := newID()
+		flow = f
+		tx.Queue(`INSERT INTO flow_states (id, user_id, method, redirect_to, challenge, challenge_method, token_id, created_at, expires_at)
+			VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)`, []any{f, u.ID, amrOf(o.kind), o.redirect, o.pkce.Challenge, "s256", id, now, now.Add(o.ttl)}, nil)
+	}
+	tx.Queue(`INSERT INTO one_time_tokens (id, user_id, slot, kind, address, link_hash, code_hash, attempts, flow_id, created_at, expires_at)
+		VALUES ($1, $2, $3, $4, $5, $6, $7, 0, $8, $9, $10)
+		ON CONFLICT (user_id, slot) DO UPDATE SET id = excluded.id, kind = excluded.kind, address = excluded.address, link_hash = excluded.link_hash, code_hash = excluded.code_hash,
+			attempts = 0, flow_id = excluded.flow_id, session_id = NULL, created_at = excluded.created_at, expires_at = excluded.expires_at`,
+		[]any{id, u.ID, slot, o.kind, o.address, digest(c.hash), s.digitsHash(id, digits), flow, now, now.Add(o.ttl)}, nil)
+	tx.Queue("UPDATE users SET "+sent+" = $2 WHERE id = $1", []any{u.ID, now}, nil)
+	v := url.Values{"token": {c.hash}, "type": {linkType}, "redirect_to": {o.redirect}}
+	c.link = s.issuer + "/verify?" + v.Encode()
+	return c, tx.Flush()
+}
+
+// digitsHash is keyed, because six digits are soon tried through.
+func (s *Service) digitsHash(tokenID, digits string) string {
+	return hex.EncodeToString(s.secrets.sum("code", tokenID, digits))
+}
+
+func sixDigits() (string, error) {
+	n, err := rand.Int(rand.Reader, big.NewInt(1e6))
+	if err != nil {
+		return "", fmt.Errorf("identity: random digits: %w", err)
+	}
+	return fmt.Sprintf("%06d", n.Int64()), nil
+}
+
+// oneTime is a stored code.
+type oneTime struct {
+	id, user, kind, address, codeHash, flow, session string
+	attempts                                         int64
+	expires                                          time.Time
+}
+
+// errCode is one answer for unknown, used and expired codes.
+func errCode() error {
+	return fault.New(fault.Forbidden, "otp_expired", "Token has expired or is invalid")
+}
+
+func errLink() error {
+	return fault.New(fault.Forbidden, "otp_expired", "Email link is invalid or has expired")
+}
+
+func codeBy(tx *db.Tx, where string, args ...any) (oneTime, error) {
+	var t oneTime
+	err := tx.One("SELECT id, user_id, kind, address, code_hash, flow_id, session_id, attempts, expires_at FROM one_time_tokens WHERE "+where+tx.DB().ForUpdate(), args,
+		func(r *db.Row) error {
+			t = oneTime{id: r.Text(0), user: r.Text(1), kind: r.Text(2), address: r.Text(3), codeHash: r.Text(4), flow: r.Text(5), session: r.Text(6), attempts: r.Int(7), expires: r.Time(8)}
+			return nil
+		})
+	return t, err
+}
+
+// codeByLink finds a live code by the hash in its link.
+func (s *Service) codeByLink(tx *db.Tx, hash string) (oneTime, error) {
+	t, err := codeBy(tx, "link_hash = $1", digest(hash))
+	if fault.Is(err, fault.NotFound) || err == nil && !s.now().Before(t.expires) {
+		return t, errLink()
+	}
+	return t, err
+}
+
+// matchDigits compares typed digits. A wrong guess is counted, and the counted
+// guess must be committed: the refusal comes back apart from the error.
+func (s *Service) matchDigits(tx *db.Tx, t oneTime, digits string) (ok bool, err error) {
+	if !s.now().Before(t.expires) {
+		return false, nil
+	}
+	if subtle.ConstantTimeCompare([]byte(s.digitsHash(t.id, digits)), []byte(t.codeHash)) == 1 {
+		return true, nil
+	}
+	if t.attempts+1 < maxAttempts {
+		_, err = tx.Exec("UPDATE one_time_tokens SET attempts = attempts + 1 WHERE id = $1", t.id)
+		return false, err
+	}
+	// Both halves of an e-mail change go together: else burning the code of
+	// the old address would leave the new one alone to decide.
+	if t.kind == kindChangeCurrent || t.kind == kindChangeNew {
+		_, err = tx.Exec("DELETE FROM one_time_tokens WHERE user_id = $1 AND slot IN ('email_change_current', 'email_change_new')", t.user)
+		return false, err
+	}
+	return false, ignoreUsed(consume(tx, t))
+}
+
+func ignoreUsed(err error) error {
+	if fault.HasCode(err, "otp_expired") {
+		return nil
+	}
+	return err
+}
+
+// consume deletes a code; only one caller gets true.
+func consume(tx *db.Tx, t oneTime) error {
+	n, err := tx.Exec("DELETE FROM one_time_tokens WHERE id = $1", t.id)
+	if err == nil && n == 0 {
+		return errCode()
+	}
+	return err
+}
+
+// clearCodes ends every outstanding code of an account, as a change of
+// password or address does.
+func clearCodes(tx *db.Tx, userID string) error {
+	_, err := tx.Exec("DELETE FROM one_time_tokens WHERE user_id = $1", userID)
+	return err
+}
+
+// amrOf is the authentication method a mailed link of a kind counts as.
+func amrOf(kind string) string {
+	switch kind {
+	case kindSignup:
+		return "email/signup"
+	case kindChangeCurrent, kindChangeNew:
+		return "email_change"
+	}
+	return kind
+}

@@ -1,0 +1,224 @@
+// Package identity says who people are and where they belong: accounts,
+// sessions, tokens, memberships and API keys. It has verbs and no HTTP server;
+// package authapi is its face on the wire.
+package identity
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"net/url"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"holdfast/internal/db"
+	"holdfast/internal/identity/oidc"
+	"holdfast/internal/identity/password"
+	"holdfast/internal/identity/redirect"
+	"holdfast/internal/identity/token"
+	"holdfast/internal/mail"
+)
+
+// What a sign-up with an unknown tenant id does.
+const (
+	TenantsClaim  = "claim"  // the tenant is made and the user is its owner
+	TenantsInvite = "invite" // nothing; the user has no tenant
+)
+
+// Provider is one OpenID Connect provider of the configuration.
+type Provider struct {
+	ClientID string
+	Secret   string
+	Issuer   string   // may be empty for google and gitlab
+	Domains  []string // e-mail domains it is trusted for; empty = all
+}
+
+// Config is everything the service needs to know. A zero duration or count
+// takes the default in parentheses.
+type Config struct {
+	SiteURL      string   // where browsers land when no redirect is asked for
+	PublicURL    string   // the server's own address, base of links and issuer
+	RedirectURLs []string // allow list of redirect targets, see package redirect
+
+	Autoconfirm       bool   // addresses need no proof
+	SignupEnabled     bool   // strangers may sign up
+	SignupTenants     string // TenantsClaim or TenantsInvite ("")
+	ImplicitFlow      bool   // tokens in fragments, supabase-js's default
+	PasswordMinLength int    // characters (8)
+
+	AccessTokenTTL       time.Duration // (1h)
+	RefreshTokenTTL      time.Duration // without use (720h)
+	SessionTTL           time.Duration // in all (720h), security rule R14
+	RefreshReuseInterval time.Duration // (10s); negative = none
+	CodeTTL              time.Duration // mailed codes and links (10m), security rule R22
+	InviteTTL            time.Duration // invitations (168h)
+	MailInterval         time.Duration // between two mails of a kind to one account (60s); negative = none
+
+	MasterKey   []byte // 32 bytes: seals keys, derives API keys
+	JWTSecret   string // HS256 secret of API keys in JWT form; empty = derived from MasterKey
+	SigningKeys []byte // JWK set with private keys; empty = made and kept in the database
+
+	OIDC map[string]Provider // by the name in ?provider=
+
+	Version  string                                 // shown by Health
+	OnTenant func(tx *db.Tx, tenantID string) error // seeds a tenant made here; may be nil
+	Log      *slog.Logger                           // nil = slog.Default()
+}
+
+// Mailer hands a message on.
+type Mailer interface {
+	Send(ctx context.Context, m mail.Message) error
+}
+
+// Service is the identity service; safe for concurrent use.
+type Service struct {
+	cfg       Config
+	db        *db.DB
+	mailer    Mailer
+	now       func() time.Time
+	hasher    *password.Hasher
+	policy    password.Policy
+	redirects *redirect.Rules
+	secrets   secrets
+	issuer    string
+	keys      atomic.Pointer[keyring]
+	apiKeys   atomic.Pointer[apiKeys]
+	tokens    *tokenCache
+	outbox    *outbox
+	recent    *recent
+	providers map[string]*oidc.Provider
+}
+
+// hashQueue is how many password hashes may wait for a processor.
+const hashQueue = 64
+
+// New checks the configuration and prepares keys, making them at first start.
+func New(cfg Config, d *db.DB, m Mailer, now func() time.Time) (*Service, error) {
+	if err := cfg.complete(); err != nil {
+		return nil, err
+	}
+	if now == nil {
+		now = time.Now
+	}
+	s := &Service{cfg: cfg, db: d, mailer: m, hasher: password.New(hashQueue), policy: password.Policy{MinLength: cfg.PasswordMinLength}}
+	s.now = func() time.Time { return now().UTC().Truncate(time.Microsecond) }
+	s.issuer = strings.TrimRight(cfg.PublicURL, "/") + "/auth/v1"
+	s.tokens, s.recent = newTokenCache(), newRecent()
+	var err error
+	if s.secrets, err = deriveSecrets(cfg.MasterKey); err != nil {
+		return nil, err
+	}
+	if s.redirects, err = redirect.New(cfg.SiteURL, cfg.RedirectURLs); err != nil {
+		return nil, err
+	}
+	if err = s.makeProviders(); err != nil {
+		return nil, err
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
+	defer cancel()
+	if err = s.prepareKeys(ctx); err != nil {
+		return nil, err
+	}
+	s.outbox = newOutbox(cfg.Log)
+	return s, nil
+}
+
+// Close sends the mails that wait and stops.
+func (s *Service) Close(ctx context.Context) error { return s.outbox.close(ctx) }
+
+func (c *Config) complete() error {
+	if u, err := url.Parse(c.PublicURL); err != nil || u.Host == "" || u.User != nil {
+		return fmt.Errorf("identity: public URL %q is not an absolute URL", c.PublicURL)
+	}
+	if c.SiteURL == "" {
+		c.SiteURL = c.PublicURL
+	}
+	switch c.SignupTenants {
+	case "":
+		c.SignupTenants = TenantsInvite
+	case TenantsClaim, TenantsInvite:
+	default:
+		return fmt.Errorf("identity: sign-up tenants %q is neither %s nor %s", c.SignupTenants, TenantsClaim, TenantsInvite)
+	}
+	if len(c.MasterKey) != 32 {
+		return fmt.Errorf("identity: the master key has %d bytes; it needs 32", len(c.MasterKey))
+	}
+	if c.JWTSecret != "" {
+		if err := token.CheckSecret(c.JWTSecret); err != nil {
+			return fmt.Errorf("identity: %w", err)
+		}
+	}
+	if c.PasswordMinLength == 0 {
+		c.PasswordMinLength = 8
+	}
+	if c.Log == nil {
+		c.Log = slog.Default()
+	}
+	for _, d := range []struct {
+		at  *time.Duration
+		def time.Duration
+	}{
+		{&c.AccessTokenTTL, time.Hour}, {&c.RefreshTokenTTL, 720 * time.Hour}, {&c.SessionTTL, 720 * time.Hour}, {&c.RefreshReuseInterval, 10 * time.Second},
+		{&c.CodeTTL, 10 * time.Minute}, {&c.InviteTTL, 168 * time.Hour}, {&c.MailInterval, time.Minute},
+	} {
+		if *d.at == 0 {
+			*d.at = d.def
+		}
+	}
+	if c.AccessTokenTTL < time.Minute {
+		return fmt.Errorf("identity: an access token lives at least a minute")
+	}
+	return nil
+}
+
+func (s *Service) makeProviders() error {
+	s.providers = map[string]*oidc.Provider{}
+	for name, p := range s.cfg.OIDC {
+		c := oidc.Config{Name: name, ClientID: p.ClientID, Secret: p.Secret, Issuer: p.Issuer, Domains: p.Domains}
+		made, err := oidc.New(c, s.issuer+"/callback", s.now)
+		if err != nil {
+			return err
+		}
+		s.providers[name] = made
+	}
+	return nil
+}
+
+// Settings is what clients may know of the configuration (GET /settings).
+type Settings struct {
+	External          map[string]bool `json:"external"`
+	DisableSignup     bool            `json:"disable_signup"`
+	MailerAutoconfirm bool            `json:"mailer_autoconfirm"`
+	PhoneAutoconfirm  bool            `json:"phone_autoconfirm"`
+	SMSProvider       string          `json:"sms_provider"`
+	SAMLEnabled       bool            `json:"saml_enabled"`
+	PasskeysEnabled   bool            `json:"passkeys_enabled"`
+}
+
+// Settings returns the public part of the configuration.
+func (s *Service) Settings() Settings {
+	ext := map[string]bool{"email": true, "phone": false, "anonymous_users": false}
+	for name := range s.providers {
+		ext[name] = true
+	}
+	return Settings{External: ext, DisableSignup: !s.cfg.SignupEnabled, MailerAutoconfirm: s.cfg.Autoconfirm}
+}
+
+// Issuer returns the iss claim: {PublicURL}/auth/v1.
+func (s *Service) Issuer() string { return s.issuer }
+
+// Version returns the version of the server, for GET /health.
+func (s *Service) Version() string { return s.cfg.Version }
+
+// Target returns where a browser may be sent: the first allowed candidate,
+// else the site URL.
+func (s *Service) Target(candidates ...string) string { return s.redirects.Target(candidates...) }
+
+// Client is what is known of the caller besides its credential; it goes into
+// sessions and the audit log.
+type Client struct {
+	Address   string
+	UserAgent string
+	RequestID string
+}

@@ -1,0 +1,166 @@
+package identity
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"holdfast/internal/actor"
+	"holdfast/internal/db"
+	"holdfast/internal/fault"
+	"holdfast/internal/identity/letter"
+)
+
+// Invitation is a standing offer of membership.
+type Invitation struct {
+	ID        string     `json:"id"`
+	TenantID  string     `json:"tenant_id"`
+	Email     string     `json:"email"`
+	Role      actor.Role `json:"role"`
+	ExpiresAt Time       `json:"expires_at"`
+}
+
+// rank orders roles, strongest first; an unknown one is last.
+func rank(r actor.Role) int {
+	if r == actor.Service {
+		return -1
+	}
+	if i := slices.Index(actor.Members, r); i >= 0 {
+		return i
+	}
+	return len(actor.Members)
+}
+
+// mayGrant says whether by may give somebody role: nobody above himself, so
+// only an owner makes an owner.
+func mayGrant(by, role actor.Role) error {
+	if !role.Valid() {
+		return fault.New(fault.Invalid, "validation_failed", "role is not one of owner, admin, manager, safety, operator, driver, viewer").At("role", "unknown role")
+	}
+	if rank(by) > rank(role) {
+		return fault.New(fault.Forbidden, "42501", "a role above your own cannot be granted").At("role", "above your own")
+	}
+	return nil
+}
+
+// Invite offers membership in the caller's tenant to an address and mails it.
+// Whoever proves the address joins at the next sign-up or sign-in. A pending
+// invitation of the same address is replaced.
+func (s *Service) Invite(ctx context.Context, a actor.Actor, email string, role actor.Role) (Invitation, error) {
+	if !a.Administrator() || a.TenantID == "" {
+		return Invitation{}, fault.New(fault.Forbidden, "not_admin", "Only an administrator of the tenant may invite")
+	}
+	addr, err := Canonical(email)
+	if err != nil {
+		return Invitation{}, err
+	}
+	if err := mayGrant(a.Role, role); err != nil {
+		return Invitation{}, err
+	}
+	inv := Invitation{ID: newID(), TenantID: a.TenantID, Email: addr, Role: role, ExpiresAt: Time{s.now().Add(s.cfg.InviteTTL)}}
+	err = s.db.Write(ctx, everywhere, func(tx *db.Tx) error {
+		now := s.now()
+		tx.Queue("UPDATE invitations SET status = 'revoked', updated_at = $3, version = version + 1 WHERE tenant_id = $1 AND email = $2 AND status = 'pending'",
+			[]any{a.TenantID, addr, now}, nil)
+		tx.Queue(`INSERT INTO invitations (tenant_id, id, email, role, status, invited_by, expires_at, created_at, updated_at, created_by, version)
+			VALUES ($1, $2, $3, $4, 'pending', $5, $6, $7, $7, $5, 1)`,
+			[]any{inv.TenantID, inv.ID, inv.Email, string(inv.Role), null(a.UserID), inv.ExpiresAt.Time, now}, nil)
+		s.record(tx, event{tenant: a.TenantID, user: a.UserID, key: a.KeyID, action: "member.invited", entity: "invitations", entityID: inv.ID,
+			details: map[string]any{"role": role}, client: clientOf(a)})
+		tx.After(func() { s.announce(inv) })
+		return tx.Flush()
+	})
+	return inv, err
+}
+
+// announce mails an invitation after it was stored. A stranger gets an account
+// and a link that opens it; an account holder is asked to sign in.
+func (s *Service) announce(inv Invitation) {
+	err := s.outbox.add(func(ctx context.Context) error { return s.mailInvitation(ctx, inv) })
+	if err != nil {
+		s.cfg.Log.Error("invitation not mailed", "invitation", inv.ID, "error", err)
+	}
+}
+
+func (s *Service) mailInvitation(ctx context.Context, inv Invitation) error {
+	l := letter.Letter{Kind: letter.TenantInvite, To: inv.Email, Link: s.cfg.SiteURL, Role: string(inv.Role), Valid: inv.ExpiresAt.Sub(s.now())}
+	err := s.db.Write(ctx, everywhere, func(tx *db.Tx) error {
+		err := tx.One("SELECT name FROM tenants WHERE id = $1", []any{inv.TenantID}, func(r *db.Row) error {
+			l.Tenant = r.Text(0)
+			return nil
+		})
+		if err != nil {
+			return err
+		}
+		u, err := userByEmail(tx, inv.Email)
+		if err == nil && !u.EmailConfirmedAt.IsZero() {
+			return nil
+		}
+		if fault.Is(err, fault.NotFound) {
+			u, err = s.makeInvited(tx, inv.Email, nil)
+		}
+		if err != nil {
+			return err
+		}
+		c, err := s.makeCode(tx, u, codeOrder{kind: kindInvite, address: inv.Email, ttl: inv.ExpiresAt.Sub(s.now())})
+		l.Kind, l.Link = letter.Invite, c.link
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	return s.deliver(ctx, l)
+}
+
+// makeInvited inserts an account without a password whose address is to be
+// proved by the link of the invitation.
+func (s *Service) makeInvited(tx *db.Tx, email string, data map[string]any) (*User, error) {
+	now := s.now()
+	if data == nil {
+		data = map[string]any{}
+	}
+	u := &User{ID: newID(), Aud: "authenticated", Role: "authenticated", Email: email, InvitedAt: Time{now}, ConfirmationSentAt: Time{now},
+		app: map[string]any{}, UserMetadata: data, CreatedAt: Time{now}, UpdatedAt: Time{now}}
+	u.Identities = []Identity{emailIdentity(u, now)}
+	u.derive()
+	return u, insertUser(tx, u)
+}
+
+// acceptInvitations turns the pending invitations of a proved address into
+// memberships. Suspended and closed tenants' invitations stay where they are.
+func (s *Service) acceptInvitations(tx *db.Tx, u *User, c Client) error {
+	if u.Email == "" || u.sso {
+		return nil
+	}
+	type offer struct {
+		tenant, id string
+		role       actor.Role
+	}
+	var offers []offer
+	now := s.now()
+	err := tx.Query(`SELECT i.tenant_id, i.id, i.role FROM invitations i JOIN tenants t ON t.id = i.tenant_id
+		WHERE i.email = $1 AND i.status = 'pending' AND i.expires_at > $2 AND t.status = 'active'`, []any{u.Email, now}, func(r *db.Row) error {
+		offers = append(offers, offer{r.Text(0), r.Text(1), actor.Role(r.Text(2))})
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	for _, o := range offers {
+		n, err := tx.Exec("UPDATE invitations SET status = 'accepted', accepted_at = $3, updated_at = $3, version = version + 1 WHERE tenant_id = $1 AND id = $2 AND status = 'pending'", o.tenant, o.id, now)
+		if err != nil {
+			return err
+		}
+		if n == 0 {
+			continue
+		}
+		if err := s.addMember(tx, o.tenant, u, o.role, c); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// inviteLife is how long an invitation of the service key's POST /invite and
+// a set-up link of the command line hold.
+const inviteLife = 24 * time.Hour

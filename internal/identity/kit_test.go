@@ -1,0 +1,298 @@
+package identity_test
+
+import (
+	"context"
+	"encoding/json"
+	"net/url"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"holdfast/internal/actor"
+	"holdfast/internal/db"
+	"holdfast/internal/fault"
+	"holdfast/internal/identity"
+	"holdfast/internal/mail"
+	"holdfast/internal/testkit/pgtest"
+)
+
+func TestMain(m *testing.M) { pgtest.Main(m) }
+
+// kit is one identity service on one engine, with a clock and a mailbox.
+type kit struct {
+	*testing.T
+	svc *identity.Service
+	db  *db.DB
+	cfg identity.Config
+	ctx context.Context
+
+	mu    sync.Mutex
+	clock time.Time
+	mails []mail.Message
+}
+
+var all = db.Scope{All: true}
+
+func (k *kit) now() time.Time {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	return k.clock
+}
+
+func (k *kit) sleep(d time.Duration) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.clock = k.clock.Add(d)
+}
+
+func (k *kit) Send(_ context.Context, m mail.Message) error {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.mails = append(k.mails, m)
+	return nil
+}
+
+// mailTo waits for the n-th mail (from 1) of a kind to an address.
+func (k *kit) mailTo(addr, kind string) mail.Message {
+	k.Helper()
+	for range 400 {
+		k.mu.Lock()
+		for i := len(k.mails) - 1; i >= 0; i-- {
+			if m := k.mails[i]; m.To == addr && m.Kind == kind {
+				k.mails = append(k.mails[:i], k.mails[i+1:]...)
+				k.mu.Unlock()
+				return m
+			}
+		}
+		k.mu.Unlock()
+		time.Sleep(5 * time.Millisecond)
+	}
+	k.Fatalf("no %s mail to %s", kind, addr)
+	return mail.Message{}
+}
+
+// settle waits until queued mail work is done, and returns how many mails an
+// address has got.
+func (k *kit) mailsTo(addr string) int {
+	time.Sleep(100 * time.Millisecond)
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	n := 0
+	for _, m := range k.mails {
+		if m.To == addr {
+			n++
+		}
+	}
+	return n
+}
+
+func config() identity.Config {
+	key := []byte("0123456789abcdef0123456789abcdef")
+	return identity.Config{SiteURL: "http://localhost:3000", PublicURL: "http://127.0.0.1:8080", RedirectURLs: []string{"https://app.example.com/**"}, SignupEnabled: true,
+		Autoconfirm: true, SignupTenants: identity.TenantsClaim, ImplicitFlow: true, MasterKey: key, Version: "test"}
+}
+
+// onBoth runs a test on each engine. change may alter the configuration.
+func onBoth(t *testing.T, change func(*identity.Config), f func(k *kit)) {
+	t.Helper()
+	for _, engine := range []db.Engine{db.SQLite, db.PostgreSQL} {
+		t.Run(string(engine), func(t *testing.T) {
+			t.Parallel()
+			cfg := config()
+			if change != nil {
+				change(&cfg)
+			}
+			f(open(t, engine, cfg))
+		})
+	}
+}
+
+func open(t *testing.T, engine db.Engine, cfg identity.Config) *kit {
+	t.Helper()
+	o := db.Options{Migrate: true, Dir: t.TempDir(), PoolSize: 4}
+	if engine == db.PostgreSQL {
+		o = db.Options{PoolSize: 4, Migrate: true, URL: pgtest.Template(t, templateKey(t), func(dsn string) error {
+			d, err := db.Open(context.Background(), db.Options{URL: dsn, Migrate: true})
+			if err != nil {
+				return err
+			}
+			return d.Close()
+		})}
+	}
+	d, err := db.Open(t.Context(), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	k := &kit{T: t, db: d, cfg: cfg, ctx: context.Background(), clock: time.Now().UTC()}
+	k.start()
+	t.Cleanup(func() {
+		ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
+		defer cancel()
+		if err := k.svc.Close(ctx); err != nil {
+			t.Error(err)
+		}
+		d.Close()
+	})
+	return k
+}
+
+// templateKey names the schema: a change of any migration makes a new one.
+func templateKey(t *testing.T) string {
+	ms, err := db.Migrations()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var b strings.Builder
+	for _, m := range ms {
+		b.WriteString(m.SQL)
+	}
+	return b.String()
+}
+
+// start makes a service over the kit's database, as a restart would.
+func (k *kit) start() {
+	k.Helper()
+	s, err := identity.New(k.cfg, k.db, k, k.now)
+	if err != nil {
+		k.Fatal(err)
+	}
+	k.svc = s
+}
+
+// code requires an error with one code.
+func (k *kit) code(err error, want string) {
+	k.Helper()
+	if !fault.HasCode(err, want) {
+		k.Errorf("error %v, want code %s", err, want)
+	}
+}
+
+func (k *kit) ok(err error) {
+	k.Helper()
+	if err != nil {
+		k.Fatal(err)
+	}
+}
+
+const pw = "a-good-long-password"
+
+// signUp makes a confirmed account and its session.
+func (k *kit) signUp(email string, data map[string]any) *identity.Session {
+	k.Helper()
+	s, _, err := k.svc.SignUp(k.ctx, identity.SignUp{Email: email, Password: pw, Data: data, Redirect: k.cfg.SiteURL}, identity.Client{Address: "192.0.2.1"})
+	k.ok(err)
+	if s == nil {
+		k.Fatal("no session")
+	}
+	return s
+}
+
+func (k *kit) signIn(email string) *identity.Session {
+	k.Helper()
+	s, err := k.svc.SignIn(k.ctx, email, pw, identity.Client{})
+	k.ok(err)
+	return s
+}
+
+func (k *kit) refresh(s *identity.Session) *identity.Session {
+	k.Helper()
+	n, err := k.svc.Refresh(k.ctx, s.RefreshToken, identity.Client{})
+	k.ok(err)
+	return n
+}
+
+func (k *kit) who(access string) (actor.Actor, error) {
+	return k.svc.Authenticate(k.ctx, identity.Credential{Bearer: access})
+}
+
+func (k *kit) actor(s *identity.Session) actor.Actor {
+	k.Helper()
+	a, err := k.who(s.AccessToken)
+	k.ok(err)
+	return a
+}
+
+func (k *kit) service() actor.Actor { return actor.Actor{Role: actor.Service, KeyID: "test"} }
+
+func (k *kit) tenant(name string) string {
+	k.Helper()
+	t, err := k.svc.CreateTenant(k.ctx, name, "", "")
+	k.ok(err)
+	return t.ID
+}
+
+// member makes an account with the usual password and a membership.
+func (k *kit) member(tenant, email string, role actor.Role) *identity.Session {
+	k.Helper()
+	p := pw
+	_, err := k.svc.CreateUser(k.ctx, k.service(), identity.AdminUser{Email: &email, Password: &p, EmailConfirm: true})
+	if err != nil && !fault.HasCode(err, "email_exists") {
+		k.Fatal(err)
+	}
+	_, err = k.svc.AddMember(k.ctx, tenant, email, role)
+	k.ok(err)
+	return k.signIn(email)
+}
+
+func (k *kit) exec(sql string, args ...any) {
+	k.Helper()
+	k.ok(k.db.Write(k.ctx, all, func(tx *db.Tx) error {
+		_, err := tx.Exec(sql, args...)
+		return err
+	}))
+}
+
+func (k *kit) count(sql string, args ...any) int {
+	k.Helper()
+	n := 0
+	k.ok(k.db.Read(k.ctx, all, func(tx *db.Tx) error {
+		return tx.One(sql, args, func(r *db.Row) error { n = int(r.Int(0)); return nil })
+	}))
+	return n
+}
+
+// claims decodes a token without checking it.
+func claims(t testing.TB, access string) map[string]any {
+	t.Helper()
+	return decodePart(t, strings.Split(access, ".")[1])
+}
+
+func decodePart(t testing.TB, part string) map[string]any {
+	t.Helper()
+	b, err := base64Raw(part)
+	if err != nil {
+		t.Fatal(err)
+	}
+	m := map[string]any{}
+	if err := json.Unmarshal(b, &m); err != nil {
+		t.Fatal(err)
+	}
+	return m
+}
+
+// linkIn finds the verification link in a mail and returns its query.
+func linkIn(t testing.TB, m mail.Message) url.Values {
+	t.Helper()
+	for _, w := range strings.Fields(m.Text) {
+		if strings.Contains(w, "/auth/v1/verify?") {
+			u, err := url.Parse(w)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return u.Query()
+		}
+	}
+	t.Fatalf("no link in %q", m.Text)
+	return nil
+}
+
+// digitsIn finds the six digits in a mail.
+func digitsIn(t testing.TB, m mail.Message) string {
+	t.Helper()
+	_, rest, ok := strings.Cut(m.Text, "Code: ")
+	if !ok || len(rest) < 6 {
+		t.Fatalf("no code in %q", m.Text)
+	}
+	return rest[:6]
+}

@@ -1,0 +1,64 @@
+package identity
+
+import (
+	"net/url"
+	"strconv"
+
+	"holdfast/internal/fault"
+	"holdfast/internal/identity/redirect"
+)
+
+// fragment is the implicit flow's success: the session behind the #.
+func (sess *Session) fragment(target, typ string) string {
+	v := url.Values{"access_token": {sess.AccessToken}, "refresh_token": {sess.RefreshToken}, "expires_in": {strconv.FormatInt(sess.ExpiresIn, 10)},
+		"expires_at": {strconv.FormatInt(sess.ExpiresAt, 10)}, "token_type": {"bearer"}, "sb": {""}}
+	for k, s := range map[string]string{"type": typ, "provider_token": sess.ProviderToken, "provider_refresh_token": sess.ProviderRefreshToken} {
+		if s != "" {
+			v.Set(k, s)
+		}
+	}
+	return redirect.WithFragment(target, v)
+}
+
+// failure leads a browser to target with what went wrong: in the fragment, and
+// in the query too where the client reads it there (providers, PKCE).
+func (s *Service) failure(target string, err error, query bool) string {
+	f := fault.As(err)
+	v := url.Values{"error": {oauthError(f)}, "error_code": {f.Code}, "error_description": {f.Msg}}
+	if f.Kind == fault.Internal {
+		v.Set("error_code", "unexpected_failure")
+		v.Set("error_description", "Unexpected failure, please check server logs for more information")
+	}
+	if query {
+		target = redirect.WithQuery(target, v)
+	}
+	v.Set("sb", "")
+	return redirect.WithFragment(target, v)
+}
+
+// oauthError is the OAuth class of a fault (RFC 6749 section 4.1.2.1).
+func oauthError(f *fault.Error) string {
+	switch f.Code {
+	case "signup_disabled", "user_banned", "provider_email_needs_verification", "access_denied":
+		return "access_denied"
+	}
+	switch f.Kind {
+	case fault.Unauthorized:
+		return "unauthorized_client"
+	case fault.Forbidden:
+		return "access_denied"
+	case fault.Internal:
+		return "server_error"
+	case fault.Unavailable, fault.Limited:
+		return "temporarily_unavailable"
+	}
+	return "invalid_request"
+}
+
+// ours logs an error that is not the caller's mistake; those are told in the
+// redirect alone.
+func (s *Service) ours(err error) {
+	if fault.Is(err, fault.Internal) || fault.Is(err, fault.Unavailable) {
+		s.cfg.Log.Error("sign-in through a browser failed", "error", err)
+	}
+}

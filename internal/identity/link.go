@@ -1,0 +1,174 @@
+package identity
+
+import (
+	"context"
+	"encoding/json"
+
+	"holdfast/internal/actor"
+	"holdfast/internal/db"
+	"holdfast/internal/fault"
+	"holdfast/internal/identity/letter"
+)
+
+// LinkRequest asks for a link without mailing it (POST /admin/generate_link).
+type LinkRequest struct {
+	Type     string // signup, invite, magiclink, recovery, email_change_current, email_change_new
+	Email    string
+	Password string // signup of an unknown address
+	NewEmail string // e-mail changes
+	Data     map[string]any
+	Redirect string // resolved by Target
+}
+
+// Link is the made link; its JSON is the user's fields and these together.
+type Link struct {
+	User             *User  `json:"-"`
+	ActionLink       string `json:"action_link"`
+	EmailOTP         string `json:"email_otp"`
+	HashedToken      string `json:"hashed_token"`
+	VerificationType string `json:"verification_type"`
+	RedirectTo       string `json:"redirect_to"`
+}
+
+// MarshalJSON flattens the user into the link.
+func (l Link) MarshalJSON() ([]byte, error) {
+	type own Link
+	return json.Marshal(struct {
+		*User
+		own
+	}{l.User, own(l)})
+}
+
+// GenerateLink makes a link for the service key to hand on by itself.
+func (s *Service) GenerateLink(ctx context.Context, a actor.Actor, in LinkRequest) (Link, error) {
+	if err := requireService(a); err != nil {
+		return Link{}, err
+	}
+	email, err := Canonical(in.Email)
+	if err != nil {
+		return Link{}, err
+	}
+	if in.Data, err = merge(nil, in.Data); err != nil {
+		return Link{}, err
+	}
+	hash := ""
+	if in.Type == kindSignup && in.Password != "" {
+		if err := s.policy.Check(in.Password, email); err != nil {
+			return Link{}, err
+		}
+		if hash, err = s.hasher.Hash(ctx, in.Password); err != nil {
+			return Link{}, err
+		}
+	}
+	var out Link
+	err = s.db.Write(ctx, everywhere, func(tx *db.Tx) error {
+		u, o, err := s.linkOrder(tx, in, email, hash)
+		if err != nil {
+			return err
+		}
+		o.redirect = in.Redirect
+		made, err := s.makeCode(tx, u, o)
+		out = Link{User: u, ActionLink: made.link, EmailOTP: made.digits, HashedToken: made.hash, VerificationType: o.kind, RedirectTo: in.Redirect}
+		s.record(tx, event{key: a.KeyID, action: "link.generated", entity: "user", entityID: u.ID, details: map[string]any{"type": o.kind}, client: clientOf(a)})
+		return err
+	})
+	return out, err
+}
+
+// linkOrder finds or makes the account a link is for.
+func (s *Service) linkOrder(tx *db.Tx, in LinkRequest, email, hash string) (*User, codeOrder, error) {
+	o := codeOrder{kind: in.Type, address: email}
+	u, err := userByEmail(tx, email)
+	unknown := fault.Is(err, fault.NotFound)
+	if err != nil && !unknown {
+		return nil, o, err
+	}
+	switch in.Type {
+	case kindMagicLink:
+		if unknown || u.EmailConfirmedAt.IsZero() {
+			o.kind = kindSignup
+		}
+		if unknown {
+			u = s.draft(email, in.Data).signedUp()
+			return u, o, insertUser(tx, u)
+		}
+		return u, o, nil
+	case kindRecovery:
+		return u, o, err
+	case kindSignup:
+		switch {
+		case !unknown && !u.EmailConfirmedAt.IsZero():
+			return nil, o, errTaken()
+		case !unknown:
+			return u, o, nil
+		case hash == "":
+			return nil, o, fault.New(fault.Invalid, "validation_failed", "Signup requires a valid password")
+		}
+		u = s.draft(email, in.Data)
+		u.hash = hash
+		return u.signedUp(), o, insertUser(tx, u)
+	case kindInvite:
+		return s.inviteOrder(tx, in, email, u, unknown)
+	case kindChangeCurrent, kindChangeNew:
+		if unknown {
+			return nil, o, err
+		}
+		return s.changeOrder(tx, in, u)
+	}
+	return nil, o, fault.New(fault.Invalid, "validation_failed", "Invalid email action link type requested: %s", cut(in.Type, 40))
+}
+
+func (s *Service) inviteOrder(tx *db.Tx, in LinkRequest, email string, u *User, unknown bool) (*User, codeOrder, error) {
+	o := codeOrder{kind: kindInvite, address: email, ttl: inviteLife}
+	if !unknown {
+		if !u.EmailConfirmedAt.IsZero() {
+			return nil, o, errTaken()
+		}
+		u.InvitedAt = Time{s.now()}
+		_, err := tx.Exec("UPDATE users SET invited_at = $2 WHERE id = $1", u.ID, s.now())
+		return u, o, err
+	}
+	u, err := s.makeInvited(tx, email, in.Data)
+	return u, o, err
+}
+
+// changeOrder makes both codes of an e-mail change outstanding, so that the
+// link asked for never decides alone.
+func (s *Service) changeOrder(tx *db.Tx, in LinkRequest, u *User) (*User, codeOrder, error) {
+	o := codeOrder{kind: in.Type}
+	next, err := Canonical(in.NewEmail)
+	if err != nil {
+		return nil, o, err
+	}
+	if _, err := userByEmail(tx, next); !fault.Is(err, fault.NotFound) {
+		if err == nil {
+			err = errTaken()
+		}
+		return nil, o, err
+	}
+	if u.NewEmail != next {
+		u.NewEmail = next
+		if _, err := tx.Exec("UPDATE users SET new_email = $2 WHERE id = $1", u.ID, next); err != nil {
+			return nil, o, err
+		}
+		if _, err := s.changeCodes(tx, u, next, PKCE{}, in.Redirect); err != nil {
+			return nil, o, err
+		}
+	}
+	o.address = next
+	if in.Type == kindChangeCurrent {
+		o.address = u.Email
+	}
+	return u, o, nil
+}
+
+// InviteUser makes an account and mails its invitation (POST /invite, service
+// key). It joins no tenant.
+func (s *Service) InviteUser(ctx context.Context, a actor.Actor, in LinkRequest) (*User, error) {
+	in.Type = kindInvite
+	l, err := s.GenerateLink(ctx, a, in)
+	if err != nil {
+		return nil, err
+	}
+	return l.User, s.send(letter.Letter{Kind: letter.Invite, To: l.User.Email, Link: l.ActionLink, Code: l.EmailOTP, Valid: inviteLife})
+}

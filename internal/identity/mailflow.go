@@ -1,0 +1,205 @@
+package identity
+
+import (
+	"context"
+
+	"holdfast/internal/actor"
+	"holdfast/internal/db"
+	"holdfast/internal/fault"
+	"holdfast/internal/identity/letter"
+)
+
+// MailRequest asks for a mail with a code, by address.
+type MailRequest struct {
+	Email    string
+	PKCE     PKCE
+	Redirect string         // resolved by Target
+	Data     map[string]any // metadata of an account made by OTP
+	Create   bool           // OTP: make an account for an unknown address
+}
+
+// order checks a request and takes it off the request path: what follows
+// depends on whether the address is known, and must not show.
+func (s *Service) order(purpose string, in MailRequest, work func(ctx context.Context, email string) error) error {
+	email, err := Canonical(in.Email)
+	if err != nil {
+		return err
+	}
+	if err := in.PKCE.check(); err != nil {
+		return err
+	}
+	if err := s.throttle(purpose, email); err != nil {
+		return err
+	}
+	return s.outbox.add(func(ctx context.Context) error { return work(ctx, email) })
+}
+
+// Recover mails a link to choose a new password, if there is an account.
+func (s *Service) Recover(_ context.Context, in MailRequest, c Client) error {
+	return s.order("recovery", in, func(ctx context.Context, email string) error {
+		return s.mailCode(ctx, email, c, func(tx *db.Tx, u *User) (letter.Kind, codeOrder, error) {
+			if s.sentLately(u.RecoverySentAt) {
+				return "", codeOrder{}, nil
+			}
+			s.record(tx, event{user: u.ID, action: "user.recovery_requested", entity: "user", entityID: u.ID, client: c})
+			return letter.Recovery, codeOrder{kind: kindRecovery, address: email, pkce: in.PKCE, redirect: in.Redirect}, nil
+		})
+	})
+}
+
+// sentLately holds the mail interval across nodes, where memory does not
+// reach; the caller is not told.
+func (s *Service) sentLately(at Time) bool {
+	return !at.IsZero() && s.cfg.MailInterval > 0 && s.now().Sub(at.Time) < s.cfg.MailInterval
+}
+
+// mailCode finds the account, lets choose decide and mails the code. An
+// unknown address, or an empty kind, mails nothing.
+func (s *Service) mailCode(ctx context.Context, email string, _ Client, choose func(tx *db.Tx, u *User) (letter.Kind, codeOrder, error)) error {
+	var l letter.Letter
+	err := s.db.Write(ctx, everywhere, func(tx *db.Tx) error {
+		l = letter.Letter{}
+		u, err := userByEmail(tx, email)
+		if fault.Is(err, fault.NotFound) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		kind, o, err := choose(tx, u)
+		if err != nil || kind == "" {
+			return err
+		}
+		made, err := s.makeCode(tx, u, o)
+		l = letter.Letter{Kind: kind, To: o.address, Link: made.link, Code: made.digits, Valid: s.cfg.CodeTTL}
+		return err
+	})
+	if err != nil || l.Kind == "" {
+		return err
+	}
+	return s.deliver(ctx, l)
+}
+
+// OTP mails a sign-in link and code; an unknown address gets an account first
+// when in.Create is set and sign-up is open. Strangers always see success.
+func (s *Service) OTP(_ context.Context, in MailRequest, c Client) error {
+	if err := checkMetadata(in.Data); err != nil {
+		return err
+	}
+	return s.order("recovery", in, func(ctx context.Context, email string) error {
+		if in.Create && s.cfg.SignupEnabled {
+			if err := s.makeUnknown(ctx, email, in.Data, c); err != nil {
+				return err
+			}
+		}
+		return s.mailCode(ctx, email, c, func(_ *db.Tx, u *User) (letter.Kind, codeOrder, error) {
+			o := codeOrder{kind: kindMagicLink, address: email, pkce: in.PKCE, redirect: in.Redirect}
+			if u.EmailConfirmedAt.IsZero() {
+				o.kind = kindSignup
+				return letter.Confirmation, o, nil
+			}
+			if s.sentLately(u.RecoverySentAt) {
+				return "", o, nil
+			}
+			return letter.MagicLink, o, nil
+		})
+	})
+}
+
+// makeUnknown makes an account without a password for an address that has
+// none.
+func (s *Service) makeUnknown(ctx context.Context, email string, data map[string]any, c Client) error {
+	return s.onceMore(func() error {
+		return s.db.Write(ctx, everywhere, func(tx *db.Tx) error {
+			_, err := userByEmail(tx, email)
+			if !fault.Is(err, fault.NotFound) {
+				return err
+			}
+			u := s.draft(email, data)
+			s.record(tx, event{user: u.ID, action: "user.signed_up", entity: "user", entityID: u.ID, client: c})
+			return insertUser(tx, u.signedUp())
+		})
+	})
+}
+
+// Resend mails a confirmation (type signup) or both halves of an e-mail change
+// (type email_change) again.
+func (s *Service) Resend(_ context.Context, typ string, in MailRequest, c Client) error {
+	switch typ {
+	case "signup":
+		return s.order("confirmation", in, func(ctx context.Context, email string) error {
+			return s.mailCode(ctx, email, c, func(_ *db.Tx, u *User) (letter.Kind, codeOrder, error) {
+				if !u.EmailConfirmedAt.IsZero() || s.sentLately(u.ConfirmationSentAt) {
+					return "", codeOrder{}, nil
+				}
+				return letter.Confirmation, codeOrder{kind: kindSignup, address: email, pkce: in.PKCE, redirect: in.Redirect}, nil
+			})
+		})
+	case "email_change":
+		return s.order("email_change", in, func(ctx context.Context, email string) error { return s.resendChange(ctx, email, in) })
+	case "sms", "phone_change":
+		return fault.New(fault.Invalid, "phone_provider_disabled", "Phone logins are disabled")
+	}
+	return fault.New(fault.Invalid, "validation_failed", "Missing or unsupported type; one of signup, email_change is required")
+}
+
+func (s *Service) resendChange(ctx context.Context, email string, in MailRequest) error {
+	var letters []letter.Letter
+	err := s.db.Write(ctx, everywhere, func(tx *db.Tx) error {
+		letters = nil
+		u, err := userByEmail(tx, email)
+		if fault.Is(err, fault.NotFound) || err == nil && (u.NewEmail == "" || s.sentLately(u.EmailChangeSentAt)) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		letters, err = s.changeCodes(tx, u, u.NewEmail, in.PKCE, in.Redirect)
+		return err
+	})
+	for _, l := range letters {
+		if err == nil {
+			err = s.deliver(ctx, l)
+		}
+	}
+	return err
+}
+
+// changeCodes makes the codes of a pending e-mail change: one for the new
+// address, and one for the current when it is proved.
+func (s *Service) changeCodes(tx *db.Tx, u *User, email string, p PKCE, target string) ([]letter.Letter, error) {
+	made, err := s.makeCode(tx, u, codeOrder{kind: kindChangeNew, address: email, pkce: p, redirect: target})
+	if err != nil {
+		return nil, err
+	}
+	out := []letter.Letter{{Kind: letter.EmailChangeNew, To: email, Other: u.Email, Link: made.link, Code: made.digits, Valid: s.cfg.CodeTTL}}
+	if u.Email == "" || u.EmailConfirmedAt.IsZero() {
+		return out, nil
+	}
+	made, err = s.makeCode(tx, u, codeOrder{kind: kindChangeCurrent, address: u.Email, pkce: p, redirect: target})
+	return append(out, letter.Letter{Kind: letter.EmailChangeCurrent, To: u.Email, Other: email, Link: made.link, Code: made.digits, Valid: s.cfg.CodeTTL}), err
+}
+
+// Reauthenticate mails a code that PUT /user takes as nonce.
+func (s *Service) Reauthenticate(ctx context.Context, a actor.Actor) error {
+	var l letter.Letter
+	err := s.db.Write(ctx, everywhere, func(tx *db.Tx) error {
+		u, err := locked(tx, a.UserID)
+		if err != nil {
+			return err
+		}
+		if u.Email == "" || u.EmailConfirmedAt.IsZero() {
+			return fault.New(fault.Invalid, "email_not_confirmed", "Reauthentication requires a confirmed email address")
+		}
+		if err := s.throttle("reauthentication", u.Email); err != nil {
+			return err
+		}
+		made, err := s.makeCode(tx, u, codeOrder{kind: kindReauth, address: u.Email})
+		l = letter.Letter{Kind: letter.Reauthentication, To: u.Email, Code: made.digits, Valid: s.cfg.CodeTTL}
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	return s.send(l)
+}

@@ -1,0 +1,340 @@
+package identity
+
+import (
+	"context"
+	"crypto/subtle"
+	"encoding/hex"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+
+	"holdfast/internal/db"
+	"holdfast/internal/fault"
+	"holdfast/internal/identity/letter"
+	"holdfast/internal/identity/oidc"
+	"holdfast/internal/identity/redirect"
+	"holdfast/internal/identity/token"
+)
+
+// Authorize is a request to sign in at a provider.
+type Authorize struct {
+	Provider string
+	Redirect string // resolved by Target
+	Scopes   string // blank-separated, added to openid email profile
+	PKCE     PKCE
+	Extra    url.Values // forwarded to the provider, control parameters excepted
+}
+
+// AuthStart is where to send the browser, and the cookie that binds the flow
+// to it.
+type AuthStart struct {
+	Location            string
+	CookieName, Browser string
+	MaxAge              time.Duration
+}
+
+// authorizeLife is how long somebody may take at the provider (rule R18).
+const authorizeLife = 10 * time.Minute
+
+// CookieName names the cookie of one flow, so that two in one browser do not
+// disturb each other.
+func cookieName(flowID string) string { return "hf-flow-" + flowID[len(flowID)-12:] }
+
+// Authorize starts a sign-in at a provider.
+func (s *Service) Authorize(ctx context.Context, in Authorize) (AuthStart, error) {
+	p := s.providers[in.Provider]
+	if p == nil {
+		return AuthStart{}, fault.New(fault.Invalid, "validation_failed", "Unsupported provider: provider is not enabled")
+	}
+	if err := in.PKCE.check(); err != nil {
+		return AuthStart{}, err
+	}
+	if in.PKCE.Challenge == "" && !s.cfg.ImplicitFlow {
+		return AuthStart{}, fault.New(fault.Invalid, "validation_failed", "The implicit flow is switched off; send code_challenge and code_challenge_method")
+	}
+	id, browser, now := newID(), randomHex(32), s.now()
+	sec := flowSecrets{Nonce: randomHex(16), Verifier: oidc.NewVerifier()}
+	loc, err := p.AuthURL(ctx, oidc.Request{State: s.state(id), Nonce: sec.Nonce, Verifier: sec.Verifier, Scopes: strings.Fields(in.Scopes), Extra: in.Extra})
+	if err != nil {
+		return AuthStart{}, err
+	}
+	err = s.db.Write(ctx, everywhere, func(tx *db.Tx) error {
+		_, err := tx.Exec(`INSERT INTO flow_states (id, method, provider, redirect_to, challenge, challenge_method, secrets, browser_hash, created_at, expires_at)
+			VALUES ($1, 'oauth', $2, $3, $4, $5, $6, $7, $8, $9)`,
+			id, in.Provider, in.Redirect, null(in.PKCE.Challenge), null(strings.ToLower(in.PKCE.Method)), s.sealFlow(id, sec), digest(browser), now, now.Add(authorizeLife))
+		return err
+	})
+	return AuthStart{Location: loc, CookieName: cookieName(id), Browser: browser, MaxAge: authorizeLife}, err
+}
+
+// state is the flow's id with a keyed hash behind it: it can neither be guessed
+// nor enumerated.
+func (s *Service) state(flowID string) string {
+	return flowID + "." + hex.EncodeToString(s.secrets.sum("state", flowID)[:16])
+}
+
+func (s *Service) flowOf(state string) (string, bool) {
+	id, _, _ := strings.Cut(state, ".")
+	id, ok := canonicalID(id)
+	return id, ok && subtle.ConstantTimeCompare([]byte(s.state(id)), []byte(state)) == 1
+}
+
+// Callback is what a provider's redirect brought back.
+type Callback struct {
+	State, Code, Error, Description, Issuer string
+	Cookie                                  func(name string) string
+}
+
+func badState(msg string) error { return fault.New(fault.Invalid, "bad_oauth_state", "%s", msg) }
+
+// FinishOAuth answers the provider's redirect. Whatever goes wrong is told in
+// a redirect: to the site when the state is unusable, else to the target.
+func (s *Service) FinishOAuth(ctx context.Context, in Callback, c Client) Landing {
+	f, err := s.claimFlow(ctx, in)
+	if err != nil {
+		s.ours(err)
+		fa := fault.As(err)
+		v := url.Values{"error": {oauthError(fa)}, "error_code": {fa.Code}, "error_description": {fa.Msg}}
+		return Landing{Location: redirect.WithQuery(s.redirects.Site(), v)}
+	}
+	loc, err := s.arrive(ctx, f, in, c)
+	if err != nil {
+		s.ours(err)
+		return Landing{Location: s.failure(f.redirect, err, true)}
+	}
+	return Landing{Location: loc}
+}
+
+// claimFlow finds the flow of a state and marks it used: a state works once,
+// within its life, and in the browser that started it.
+func (s *Service) claimFlow(ctx context.Context, in Callback) (flow, error) {
+	id, ok := s.flowOf(in.State)
+	if !ok {
+		return flow{}, badState("OAuth state parameter is missing or invalid")
+	}
+	var f flow
+	err := s.db.Write(ctx, everywhere, func(tx *db.Tx) (err error) {
+		f, err = flowBy(tx, "id = $1", id)
+		switch {
+		case fault.Is(err, fault.NotFound):
+			return badState("OAuth state not found or expired")
+		case err != nil:
+			return err
+		case f.used:
+			return fault.New(fault.Invalid, "flow_state_already_used", "OAuth state was used before")
+		case !s.now().Before(f.expires):
+			return badState("OAuth state has expired")
+		}
+		mine := in.Cookie(cookieName(id))
+		if subtle.ConstantTimeCompare([]byte(digest(mine)), []byte(f.browserHash)) != 1 {
+			return badState("OAuth state belongs to another browser")
+		}
+		n, err := tx.Exec("UPDATE flow_states SET used_at = $2 WHERE id = $1 AND used_at IS NULL", id, s.now())
+		if err == nil && n == 0 {
+			err = fault.New(fault.Invalid, "flow_state_already_used", "OAuth state was used before")
+		}
+		return err
+	})
+	return f, err
+}
+
+// arrive turns the provider's answer into a session or an authorization code.
+func (s *Service) arrive(ctx context.Context, f flow, in Callback, c Client) (string, error) {
+	p := s.providers[f.provider]
+	switch {
+	case p == nil:
+		return "", fault.New(fault.Invalid, "provider_disabled", "The provider is not enabled any more")
+	case in.Issuer != "" && in.Issuer != p.Config().Issuer:
+		// RFC 9207: an answer of another provider than the one asked.
+		return "", fault.New(fault.Invalid, "bad_oauth_callback", "The answer comes from another provider")
+	case in.Error != "":
+		return "", fault.New(fault.Forbidden, "access_denied", "%s", cut(in.Error+": "+in.Description, 200))
+	case in.Code == "":
+		return "", fault.New(fault.Invalid, "bad_oauth_callback", "OAuth callback with missing authorization code")
+	}
+	sec, err := s.openFlow(f)
+	if err != nil {
+		return "", err
+	}
+	who, err := p.Exchange(ctx, in.Code, sec.Verifier, sec.Nonce)
+	if err != nil {
+		return "", err
+	}
+	return s.admit(ctx, f, p.Config(), who, c)
+}
+
+func cut(s string, n int) string {
+	if len(s) > n {
+		return strings.ToValidUTF8(s[:n], "")
+	}
+	return s
+}
+
+// admit finds or makes the account, then finishes the flow. A refusal comes
+// apart from the error where something has to be stored with it: an account
+// whose address the provider does not vouch for waits for its owner's proof.
+func (s *Service) admit(ctx context.Context, f flow, p oidc.Config, who oidc.Person, c Client) (string, error) {
+	var g *grant
+	var loc string
+	var mail letter.Letter
+	err := s.onceMore(func() error {
+		return s.db.Write(ctx, everywhere, func(tx *db.Tx) (err error) {
+			g, loc, mail = nil, "", letter.Letter{}
+			u, err := s.findPerson(tx, p, who, c)
+			if err != nil {
+				return err
+			}
+			if u.banned(s.now()) {
+				return errBanned()
+			}
+			if u.EmailConfirmedAt.IsZero() {
+				made, err := s.makeCode(tx, u, codeOrder{kind: kindSignup, address: u.Email, redirect: f.redirect})
+				mail = letter.Letter{Kind: letter.Confirmation, To: u.Email, Link: made.link, Code: made.digits, Valid: s.cfg.CodeTTL}
+				return err
+			}
+			if f.challenge == "" {
+				if g, err = s.begin(tx, u, token.Method{Method: "oauth", Provider: f.provider}, c); err != nil {
+					return err
+				}
+				g.providerToken, g.providerRefresh = who.AccessToken, who.RefreshToken
+				_, err = tx.Exec("DELETE FROM flow_states WHERE id = $1", f.id)
+				return err
+			}
+			sealed := s.sealFlow(f.id, flowSecrets{AccessToken: who.AccessToken, RefreshToken: who.RefreshToken})
+			tx.Queue("UPDATE flow_states SET user_id = $2, secrets = $3 WHERE id = $1", []any{f.id, u.ID, sealed}, nil)
+			authCode, err := s.issueCode(tx, f)
+			loc = redirect.WithQuery(f.redirect, url.Values{"code": {authCode}})
+			return err
+		})
+	})
+	if err != nil {
+		return "", err
+	}
+	if mail.Kind != "" {
+		if err := s.send(mail); err != nil {
+			return "", err
+		}
+		return "", needsVerification()
+	}
+	if g == nil {
+		return loc, nil
+	}
+	sess, err := s.issue(g)
+	if err != nil {
+		return "", err
+	}
+	return sess.fragment(f.redirect, ""), nil
+}
+
+func needsVerification() error {
+	return fault.New(fault.Unprocessable, "provider_email_needs_verification", "Unverified email with the provider. A confirmation email has been sent to your address")
+}
+
+// findPerson applies the linking rules (R17). The same subject of the same
+// issuer is the same account. An address links only when both sides have
+// proved it and the provider is trusted for its domain.
+func (s *Service) findPerson(tx *db.Tx, p oidc.Config, who oidc.Person, c Client) (*User, error) {
+	owner := ""
+	err := tx.One("SELECT user_id FROM identities WHERE provider = $1 AND issuer = $2 AND subject = $3", []any{p.Name, p.Issuer, who.Subject}, func(r *db.Row) error {
+		owner = r.Text(0)
+		return nil
+	})
+	if err == nil {
+		return s.known(tx, owner, p, who)
+	}
+	if !fault.Is(err, fault.NotFound) {
+		return nil, err
+	}
+	email, err := Canonical(who.Email)
+	if err != nil {
+		return nil, fault.New(fault.Invalid, "bad_oauth_callback", "The provider gave no usable email address")
+	}
+	trusted := who.EmailVerified && (len(p.Domains) == 0 || slices.Contains(p.Domains, domainOf(email)))
+	u, err := userByEmail(tx, email)
+	switch {
+	case fault.Is(err, fault.NotFound):
+		return s.newPerson(tx, p, who, email, trusted, c)
+	case err != nil:
+		return nil, err
+	case !trusted:
+		return nil, fault.New(fault.Unprocessable, "provider_email_needs_verification", "An account with this email address exists; sign in with it first")
+	case u.EmailConfirmedAt.IsZero():
+		if err := s.reclaim(tx, u, c); err != nil {
+			return nil, err
+		}
+	}
+	return u, s.link(tx, u, p, who, email, c)
+}
+
+// known refreshes the account of an identity seen before.
+func (s *Service) known(tx *db.Tx, userID string, p oidc.Config, who oidc.Person) (*User, error) {
+	u, err := locked(tx, userID)
+	if err != nil {
+		return nil, err
+	}
+	for i := range u.Identities {
+		if id := &u.Identities[i]; id.Provider == p.Name && id.issuer == p.Issuer && id.ID == who.Subject {
+			id.Data, id.LastSignInAt = identityData(p, who), Time{s.now()}
+			tx.Queue("UPDATE identities SET data = $2, last_sign_in_at = $3, updated_at = $3 WHERE id = $1", []any{id.IdentityID, writeJSON(id.Data), s.now()}, nil)
+		}
+	}
+	return u, s.mergeProfile(tx, u, who)
+}
+
+// reclaim takes an unproved account from whoever made it: password, sessions
+// and other identities go before the proved owner comes in.
+func (s *Service) reclaim(tx *db.Tx, u *User, c Client) error {
+	if _, err := tx.Exec("DELETE FROM identities WHERE user_id = $1", u.ID); err != nil {
+		return err
+	}
+	u.Identities, u.UserMetadata = []Identity{}, map[string]any{}
+	return s.confirm(tx, u, "oauth", c)
+}
+
+func identityData(p oidc.Config, who oidc.Person) map[string]any {
+	m := map[string]any{"sub": who.Subject, "provider_id": who.Subject, "iss": p.Issuer, "email": who.Email, "email_verified": who.EmailVerified, "phone_verified": false}
+	for k, v := range who.Claims {
+		m[k] = v
+	}
+	return m
+}
+
+func (s *Service) link(tx *db.Tx, u *User, p oidc.Config, who oidc.Person, email string, c Client) error {
+	now := s.now()
+	id := Identity{IdentityID: newID(), ID: who.Subject, UserID: u.ID, Provider: p.Name, issuer: p.Issuer, Email: email, Data: identityData(p, who),
+		LastSignInAt: Time{now}, CreatedAt: Time{now}, UpdatedAt: Time{now}}
+	insertIdentity(tx, &id)
+	u.Identities = append(u.Identities, id)
+	u.derive()
+	s.record(tx, event{user: u.ID, action: "user.identity_linked", entity: "user", entityID: u.ID, details: map[string]any{"provider": p.Name}, client: c})
+	return s.mergeProfile(tx, u, who)
+}
+
+// mergeProfile copies name and picture into the user's metadata, never
+// anything a tenant depends on.
+func (s *Service) mergeProfile(tx *db.Tx, u *User, who oidc.Person) error {
+	m, err := merge(u.UserMetadata, who.Claims)
+	if err != nil {
+		return nil // full metadata keep what they have
+	}
+	u.UserMetadata = m
+	_, err = tx.Exec("UPDATE users SET user_metadata = $2, updated_at = $3 WHERE id = $1", u.ID, writeJSON(m), s.now())
+	return err
+}
+
+func (s *Service) newPerson(tx *db.Tx, p oidc.Config, who oidc.Person, email string, trusted bool, c Client) (*User, error) {
+	if !s.cfg.SignupEnabled {
+		return nil, fault.New(fault.Unprocessable, "signup_disabled", "Signups not allowed for this instance")
+	}
+	u := s.draft(email, nil)
+	if trusted {
+		u.EmailConfirmedAt, u.ConfirmedAt = u.CreatedAt, u.CreatedAt
+	}
+	u.UserMetadata["email"], u.UserMetadata["email_verified"], u.UserMetadata["sub"] = email, trusted, who.Subject
+	if err := insertUser(tx, u); err != nil {
+		return nil, err
+	}
+	s.record(tx, event{user: u.ID, action: "user.signed_up", entity: "user", entityID: u.ID, details: map[string]any{"provider": p.Name}, client: c})
+	return u, s.link(tx, u, p, who, email, c)
+}

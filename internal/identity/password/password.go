@@ -1,0 +1,226 @@
+// Package password hashes and checks passwords: Argon2id with a bound on how
+// many hashes run at once, so that a flood of sign-ins can take neither the
+// memory nor the processors of everybody else.
+package password
+
+import (
+	"context"
+	"crypto/rand"
+	"crypto/subtle"
+	"encoding/base64"
+	"fmt"
+	"runtime"
+	"strconv"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"golang.org/x/crypto/argon2"
+	"golang.org/x/crypto/bcrypt"
+
+	"holdfast/internal/fault"
+)
+
+// Argon2id cost: OWASP Password Storage Cheat Sheet, second recommended
+// configuration (m=19 MiB, t=2, p=1).
+const (
+	memoryKiB = 19 * 1024
+	passes    = 2
+	lanes     = 1
+	saltLen   = 16
+	keyLen    = 32
+)
+
+// Bounds on imported hashes; a hash from elsewhere must not choose how much
+// memory or time its check takes.
+const (
+	maxMemoryKiB  = 256 * 1024
+	maxPasses     = 10
+	maxLanes      = 16
+	maxBcryptCost = 14
+)
+
+// Hasher runs a bounded number of hashes at once.
+type Hasher struct {
+	slots   chan struct{}
+	waiting atomic.Int64
+	queue   int64
+	decoy   string
+}
+
+// queueWait is the longest a hash waits for a slot.
+const queueWait = 5 * time.Second
+
+// New returns a Hasher with one slot per processor and room for queue callers
+// who wait.
+func New(queue int) *Hasher {
+	h := &Hasher{slots: make(chan struct{}, runtime.NumCPU()), queue: int64(queue)}
+	// The decoy has the cost of a real hash and matches no password.
+	h.decoy = format(rand16(), make([]byte, keyLen))
+	return h
+}
+
+// Hash returns the PHC string of a password.
+func (h *Hasher) Hash(ctx context.Context, pw string) (string, error) {
+	release, err := h.acquire(ctx)
+	if err != nil {
+		return "", err
+	}
+	defer release()
+	salt := rand16()
+	return format(salt, argon2.IDKey([]byte(pw), salt, passes, memoryKiB, lanes, keyLen)), nil
+}
+
+// Check reports whether pw matches hash. An empty hash costs as much as a real
+// one and never matches, so that time does not tell which account exists. A
+// hash that cannot be read matches nothing.
+func (h *Hasher) Check(ctx context.Context, hash, pw string) (bool, error) {
+	release, err := h.acquire(ctx)
+	if err != nil {
+		return false, err
+	}
+	defer release()
+	if hash == "" {
+		verify(h.decoy, pw)
+		return false, nil
+	}
+	return verify(hash, pw), nil
+}
+
+func (h *Hasher) acquire(ctx context.Context) (func(), error) {
+	select {
+	case h.slots <- struct{}{}:
+		return h.release, nil
+	default:
+	}
+	if h.waiting.Add(1) > h.queue {
+		h.waiting.Add(-1)
+		return nil, busy()
+	}
+	defer h.waiting.Add(-1)
+	t := time.NewTimer(queueWait)
+	defer t.Stop()
+	select {
+	case h.slots <- struct{}{}:
+		return h.release, nil
+	case <-t.C:
+		return nil, busy()
+	case <-ctx.Done():
+		return nil, fault.Wrap(ctx.Err(), fault.Unavailable, "request_timeout", "the request was cancelled")
+	}
+}
+
+func (h *Hasher) release() { <-h.slots }
+
+func busy() error {
+	f := fault.New(fault.Unavailable, "over_request_rate_limit", "Too many sign-ins at once; try again shortly")
+	f.RetryAfter = 2 * time.Second
+	return f
+}
+
+// Stale reports a hash that should be replaced at the next successful check.
+func Stale(hash string) bool {
+	p, err := parse(hash)
+	return err != nil || p.memory != memoryKiB || p.passes != passes || p.lanes != lanes
+}
+
+// Importable reports whether a hash made elsewhere (bcrypt, argon2id,
+// argon2i in PHC form) can be checked within bounds.
+func Importable(hash string) error {
+	if isBcrypt(hash) {
+		cost, err := bcrypt.Cost([]byte(hash))
+		if err == nil && cost <= maxBcryptCost {
+			return nil
+		}
+		return fault.New(fault.Invalid, "validation_failed", "Invalid bcrypt hash, or a cost over %d", maxBcryptCost)
+	}
+	if _, err := parse(hash); err != nil {
+		return fault.Wrap(err, fault.Invalid, "validation_failed", "Password hash is neither bcrypt nor argon2 in PHC form within bounds")
+	}
+	return nil
+}
+
+func isBcrypt(h string) bool {
+	return strings.HasPrefix(h, "$2a$") || strings.HasPrefix(h, "$2b$") || strings.HasPrefix(h, "$2y$")
+}
+
+func verify(hash, pw string) bool {
+	if isBcrypt(hash) {
+		return Importable(hash) == nil && bcrypt.CompareHashAndPassword([]byte(hash), []byte(pw)) == nil
+	}
+	p, err := parse(hash)
+	if err != nil {
+		return false
+	}
+	derive := argon2.IDKey
+	if p.variant == "argon2i" {
+		derive = argon2.Key
+	}
+	got := derive([]byte(pw), p.salt, p.passes, p.memory, p.lanes, uint32(len(p.key)))
+	return subtle.ConstantTimeCompare(got, p.key) == 1
+}
+
+type params struct {
+	variant        string
+	memory, passes uint32
+	lanes          uint8
+	salt, key      []byte
+}
+
+func format(salt, key []byte) string {
+	b := base64.RawStdEncoding
+	return fmt.Sprintf("$argon2id$v=%d$m=%d,t=%d,p=%d$%s$%s", argon2.Version, memoryKiB, passes, lanes, b.EncodeToString(salt), b.EncodeToString(key))
+}
+
+// parse reads a PHC string (P-H-C string format, 2018) and refuses parameters
+// out of bounds.
+func parse(s string) (params, error) {
+	var p params
+	parts := strings.Split(s, "$")
+	if len(s) > 512 || len(parts) != 6 || parts[0] != "" || parts[2] != "v=19" {
+		return p, fmt.Errorf("password: not a PHC string of argon2 version 19")
+	}
+	p.variant = parts[1]
+	if p.variant != "argon2id" && p.variant != "argon2i" {
+		return p, fmt.Errorf("password: unknown variant")
+	}
+	var lanes uint32
+	err := costs(parts[3], map[string]*uint32{"m": &p.memory, "t": &p.passes, "p": &lanes})
+	if err != nil {
+		return p, err
+	}
+	p.lanes = uint8(min(lanes, 255))
+	if p.memory < 8*lanes || p.memory > maxMemoryKiB || p.passes < 1 || p.passes > maxPasses || lanes < 1 || lanes > maxLanes {
+		return p, fmt.Errorf("password: parameters out of bounds")
+	}
+	if p.salt, err = base64.RawStdEncoding.Strict().DecodeString(parts[4]); err != nil || len(p.salt) < 8 {
+		return p, fmt.Errorf("password: bad salt")
+	}
+	if p.key, err = base64.RawStdEncoding.Strict().DecodeString(parts[5]); err != nil || len(p.key) < 16 || len(p.key) > 64 {
+		return p, fmt.Errorf("password: bad digest")
+	}
+	return p, nil
+}
+
+func costs(s string, into map[string]*uint32) error {
+	fields := strings.Split(s, ",")
+	if len(fields) != len(into) {
+		return fmt.Errorf("password: bad parameters")
+	}
+	for _, f := range fields {
+		k, v, _ := strings.Cut(f, "=")
+		n, err := strconv.ParseUint(v, 10, 31)
+		dst := into[k]
+		if err != nil || dst == nil || *dst != 0 {
+			return fmt.Errorf("password: bad parameter %q", k)
+		}
+		*dst = uint32(n)
+	}
+	return nil
+}
+
+func rand16() []byte {
+	b := make([]byte, saltLen)
+	rand.Read(b)
+	return b
+}

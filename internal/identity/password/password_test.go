@@ -1,0 +1,154 @@
+package password
+
+import (
+	"context"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"golang.org/x/crypto/bcrypt"
+
+	"holdfast/internal/fault"
+)
+
+func TestHasher_roundTrip(t *testing.T) {
+	h, ctx := New(8), context.Background()
+	hash, err := h.Hash(ctx, "a long enough sentence")
+	if err != nil || !strings.HasPrefix(hash, "$argon2id$v=19$m=19456,t=2,p=1$") {
+		t.Fatalf("hash %q, %v", hash, err)
+	}
+	for pw, want := range map[string]bool{"a long enough sentence": true, "a long enough sentencf": false, "": false} {
+		if ok, err := h.Check(ctx, hash, pw); ok != want || err != nil {
+			t.Errorf("Check(%q) = %v, %v", pw, ok, err)
+		}
+	}
+	if Stale(hash) {
+		t.Error("a fresh hash is stale")
+	}
+}
+
+func TestHasher_importedHashes(t *testing.T) {
+	b, err := bcrypt.GenerateFromPassword([]byte("imported-pw"), 5)
+	if err != nil {
+		t.Fatal(err)
+	}
+	h := New(8)
+	if ok, _ := h.Check(context.Background(), string(b), "imported-pw"); !ok || !Stale(string(b)) {
+		t.Error("a bcrypt hash matches once and is then replaced")
+	}
+	huge := "$argon2id$v=19$m=4194304,t=2,p=1$c2FsdHNhbHRzYWx0$AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA"
+	if Importable(huge) == nil {
+		t.Error("a hash may not ask for 4 GiB")
+	}
+	if ok, _ := h.Check(context.Background(), huge, "x"); ok {
+		t.Error("an out-of-bounds hash matches")
+	}
+	if Importable("$2a$20$abcdefghijklmnopqrstuuxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx") == nil {
+		t.Error("bcrypt cost 20 accepted")
+	}
+}
+
+// An unknown account must cost what a known one does.
+func TestHasher_unknownAccountBurnsAHash(t *testing.T) {
+	h, ctx := New(8), context.Background()
+	hash, err := h.Hash(ctx, "some password here")
+	if err != nil {
+		t.Fatal(err)
+	}
+	best := func(hash string) time.Duration {
+		d := time.Hour
+		for range 5 {
+			at := time.Now()
+			if _, err := h.Check(ctx, hash, "wrong"); err != nil {
+				t.Fatal(err)
+			}
+			d = min(d, time.Since(at))
+		}
+		return d
+	}
+	known, unknown := best(hash), best("")
+	if unknown < known/2 {
+		t.Errorf("unknown %v, known %v", unknown, known)
+	}
+}
+
+func TestHasher_boundedQueue(t *testing.T) {
+	h := New(2)
+	var wg sync.WaitGroup
+	var mu sync.Mutex
+	refused := 0
+	for range 64 {
+		wg.Go(func() {
+			_, err := h.Hash(context.Background(), "flood flood flood")
+			if err == nil {
+				return
+			}
+			f := fault.As(err)
+			mu.Lock()
+			defer mu.Unlock()
+			refused++
+			if f.Kind != fault.Unavailable || f.RetryAfter == 0 {
+				t.Errorf("refusal %v", f)
+			}
+		})
+	}
+	wg.Wait()
+	if refused == 0 {
+		t.Error("64 hashes at once were all queued")
+	}
+}
+
+func TestPolicy_Check(t *testing.T) {
+	p := Policy{MinLength: 8}
+	for _, tt := range []struct{ pw, code, reason string }{
+		{"short1!", "weak_password", "length"},
+		{"Password", "weak_password", "pwned"},
+		{"P@ssw0rd2024!", "weak_password", "pwned"},
+		{"12345678", "weak_password", "pwned"},
+		{"87654321", "weak_password", "pwned"},
+		{"1234567890", "weak_password", "pwned"},
+		{"aaaaaaaaaa", "weak_password", "pwned"},
+		{"abcabcabcabc", "weak_password", "pwned"},
+		{"qwertyuiop", "weak_password", "pwned"},
+		{"Sunshine99", "weak_password", "pwned"},
+		{"anna.berg@north.example", "weak_password", "pwned"},
+		{"anna.berg77", "weak_password", "pwned"},
+		{strings.Repeat("x1", 37), "validation_failed", ""},
+		{"holdfast-demo", "", ""},
+		{"eight ch", "", ""},
+		{"ünïcödé€", "", ""},
+		{"Kx9#vTq2", "", ""},
+		{strings.Repeat("long ", 14) + "ab", "", ""},
+	} {
+		err := p.Check(tt.pw, "anna.berg@north.example")
+		if tt.code == "" {
+			if err != nil {
+				t.Errorf("%q: %v", tt.pw, err)
+			}
+			continue
+		}
+		f := fault.As(err)
+		if f == nil || f.Code != tt.code {
+			t.Errorf("%q: %v, want %s", tt.pw, err, tt.code)
+			continue
+		}
+		if tt.reason != "" {
+			got := f.Data.(map[string]any)["weak_password"].(map[string]any)["reasons"].([]string)[0]
+			if got != tt.reason {
+				t.Errorf("%q: reason %s, want %s", tt.pw, got, tt.reason)
+			}
+		}
+	}
+}
+
+func FuzzParse(f *testing.F) {
+	f.Add("$argon2id$v=19$m=19456,t=2,p=1$c2FsdHNhbHRzYWx0$AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA")
+	f.Add("$argon2id$v=19$m=1,t=1,p=1$$")
+	f.Fuzz(func(t *testing.T, s string) {
+		p, err := parse(s)
+		if err == nil && (p.memory > maxMemoryKiB || p.passes > maxPasses || p.lanes > maxLanes) {
+			t.Errorf("parse accepts %+v", p)
+		}
+	})
+}

@@ -1,0 +1,225 @@
+// Package redirect decides where a browser may be sent after a sign-in. Two
+// readings of an address are the whole danger, so everything that browsers and
+// net/url might read differently is refused before anything is compared.
+package redirect
+
+import (
+	"fmt"
+	"net"
+	"net/url"
+	"path"
+	"strings"
+)
+
+// Rules is the site and its allow list.
+type Rules struct {
+	site  *url.URL
+	allow []entry
+}
+
+// entry is one allow-list glob: scheme, host and port, then path segments.
+type entry struct {
+	scheme, host string
+	segments     []string
+}
+
+// New reads the site URL and the allow list. An entry is an absolute URL; "*"
+// stands for one host label or one path segment, "**" as the last segment for
+// any rest. A custom scheme (com.example.app://callback) is allowed.
+func New(site string, allow []string) (*Rules, error) {
+	u, err := url.Parse(site)
+	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || u.User != nil {
+		return nil, fmt.Errorf("redirect: site URL %q is not an absolute http(s) URL", site)
+	}
+	r := &Rules{site: u}
+	for _, a := range allow {
+		if a = strings.TrimSpace(a); a == "" {
+			continue
+		}
+		e, err := parseEntry(a)
+		if err != nil {
+			return nil, err
+		}
+		r.allow = append(r.allow, e)
+	}
+	return r, nil
+}
+
+func parseEntry(s string) (entry, error) {
+	scheme, rest, ok := strings.Cut(s, "://")
+	if !ok || scheme == "" || rest == "" || strings.ContainsAny(s, "\\@?# \t\r\n") {
+		return entry{}, fmt.Errorf("redirect: allow-list entry %q is not an absolute URL without query, fragment or user", s)
+	}
+	host, p, _ := strings.Cut(rest, "/")
+	if host == "" || strings.Contains(host, "**") {
+		return entry{}, fmt.Errorf("redirect: allow-list entry %q: the host may hold * for one label only", s)
+	}
+	e := entry{scheme: strings.ToLower(scheme), host: trimPort(strings.ToLower(scheme), strings.ToLower(host)), segments: segments("/" + p)}
+	for i, g := range e.segments {
+		if g == "**" && i != len(e.segments)-1 {
+			return entry{}, fmt.Errorf("redirect: allow-list entry %q: ** stands at the end only", s)
+		}
+	}
+	return e, nil
+}
+
+// Site returns the site URL as configured.
+func (r *Rules) Site() string { return r.site.String() }
+
+// Target returns the first candidate that is allowed, else the site URL.
+func (r *Rules) Target(candidates ...string) string {
+	for _, c := range candidates {
+		if c != "" && r.Allowed(c) {
+			return c
+		}
+	}
+	return r.Site()
+}
+
+// Allowed reports whether a browser may be sent to raw: the site's own scheme,
+// host and port (the port is free when the site is on loopback), or an entry
+// of the list. Without an entry, an IP literal other than loopback's is
+// refused. The fragment takes no part, since the answer replaces it.
+func (r *Rules) Allowed(raw string) bool {
+	u, ok := parse(raw)
+	if !ok {
+		return false
+	}
+	if r.sameSite(u) {
+		return true
+	}
+	for _, e := range r.allow {
+		if e.matches(u) {
+			return true
+		}
+	}
+	return false
+}
+
+// parse refuses what two readers may read in two ways: user-info, backslash,
+// control characters and blanks, non-ASCII, dot segments, a scheme without an
+// authority, schemes that run code.
+func parse(raw string) (*url.URL, bool) {
+	if len(raw) > 2048 {
+		return nil, false
+	}
+	for i := 0; i < len(raw); i++ {
+		if c := raw[i]; c <= ' ' || c >= 0x7f || c == '\\' || c == '"' || c == '<' || c == '>' || c == '`' {
+			return nil, false
+		}
+	}
+	u, err := url.Parse(raw)
+	if err != nil || u.User != nil || u.Host == "" || u.Opaque != "" || strings.Contains(u.Host, "%") {
+		return nil, false
+	}
+	switch u.Scheme = strings.ToLower(u.Scheme); u.Scheme {
+	case "", "javascript", "data", "vbscript", "file", "blob", "about":
+		return nil, false
+	}
+	if !strings.HasPrefix(strings.ToLower(raw), u.Scheme+"://") || strings.HasPrefix(raw[len(u.Scheme)+3:], "/") {
+		return nil, false
+	}
+	if c := path.Clean("/" + u.Path); c != "/"+strings.Trim(u.Path, "/") && c != u.Path {
+		return nil, false
+	}
+	if low := strings.ToLower(u.EscapedPath()); strings.Contains(low, "%2e") || strings.Contains(low, "%2f") || strings.Contains(low, "%5c") {
+		return nil, false
+	}
+	return u, true
+}
+
+func (r *Rules) sameSite(u *url.URL) bool {
+	if u.Scheme != r.site.Scheme {
+		return false
+	}
+	host, site := strings.ToLower(u.Hostname()), strings.ToLower(r.site.Hostname())
+	if loopback(site) {
+		return loopback(host)
+	}
+	return host == site && port(u) == port(r.site)
+}
+
+// loopback is true of localhost and of loopback literals in their canonical
+// spelling only: 127.1 or 0x7f.1 never pass.
+func loopback(host string) bool {
+	if host == "localhost" {
+		return true
+	}
+	ip := net.ParseIP(host)
+	return ip != nil && ip.IsLoopback() && ip.String() == host
+}
+
+func port(u *url.URL) string {
+	if p := u.Port(); p != "" {
+		return p
+	}
+	return map[string]string{"http": "80", "https": "443"}[u.Scheme]
+}
+
+func trimPort(scheme, host string) string {
+	switch scheme {
+	case "http":
+		return strings.TrimSuffix(host, ":80")
+	case "https":
+		return strings.TrimSuffix(host, ":443")
+	}
+	return host
+}
+
+func segments(p string) []string {
+	p = strings.Trim(p, "/")
+	if p == "" {
+		return nil
+	}
+	return strings.Split(p, "/")
+}
+
+func (e entry) matches(u *url.URL) bool {
+	if u.Scheme != e.scheme || !matchHost(e.host, trimPort(u.Scheme, strings.ToLower(u.Host))) {
+		return false
+	}
+	have := segments(u.Path)
+	for i, g := range e.segments {
+		if g == "**" {
+			return true
+		}
+		if i >= len(have) || g != "*" && g != have[i] {
+			return false
+		}
+	}
+	return len(have) == len(e.segments)
+}
+
+// matchHost compares label by label; "*" is one whole label.
+func matchHost(glob, host string) bool {
+	g, h := strings.Split(glob, "."), strings.Split(host, ".")
+	if len(g) != len(h) {
+		return false
+	}
+	for i := range g {
+		if g[i] != h[i] && (g[i] != "*" || h[i] == "") {
+			return false
+		}
+	}
+	return true
+}
+
+// WithQuery adds query parameters to a target, keeping those it has.
+func WithQuery(target string, add url.Values) string {
+	u, err := url.Parse(target)
+	if err != nil {
+		return target
+	}
+	q := add.Encode()
+	if u.RawQuery != "" {
+		q = u.RawQuery + "&" + q
+	}
+	u.RawQuery, u.Fragment, u.RawFragment = q, "", ""
+	return u.String()
+}
+
+// WithFragment replaces a target's fragment by form-encoded parameters.
+func WithFragment(target string, v url.Values) string {
+	base, _, _ := strings.Cut(target, "#")
+	return base + "#" + v.Encode()
+}

@@ -1,0 +1,118 @@
+package identity
+
+import (
+	"context"
+
+	"holdfast/internal/db"
+	"holdfast/internal/fault"
+	"holdfast/internal/identity/token"
+)
+
+// Refresh exchanges a refresh token for a new pair (identity.md 5.4). The
+// session row holds one counter: an equal token moves it on; the one before is
+// forgiven, because its answer may have been lost; any older one is forgiven
+// within the reuse interval, for parallel tabs; after that it ends the session.
+func (s *Service) Refresh(ctx context.Context, raw string, c Client) (*Session, error) {
+	t, err := token.ParseRefresh(raw)
+	if err != nil {
+		return nil, err
+	}
+	var g *grant
+	var refused error
+	err = s.db.Write(ctx, everywhere, func(tx *db.Tx) (err error) {
+		g, refused, err = s.advance(tx, t, c)
+		return err
+	})
+	switch {
+	case err != nil:
+		return nil, err
+	case refused != nil:
+		return nil, refused
+	}
+	return s.issue(g)
+}
+
+func refreshNotFound() error {
+	return fault.New(fault.Invalid, "refresh_token_not_found", "Invalid Refresh Token: Refresh Token Not Found")
+}
+
+// advance returns a refusal apart from an error: ending a session is a change
+// that has to commit.
+func (s *Service) advance(tx *db.Tx, t token.Refresh, c Client) (g *grant, refused, err error) {
+	sess, err := sessionBy(tx, t.Session)
+	if fault.Is(err, fault.NotFound) {
+		return nil, refreshNotFound(), nil
+	}
+	if err != nil {
+		return nil, nil, err
+	}
+	if !t.SignedBy(s.refreshKey(sess)) || t.Counter > uint64(sess.counter) {
+		return nil, refreshNotFound(), nil
+	}
+	u, err := userByID(tx, sess.user)
+	switch {
+	case fault.Is(err, fault.NotFound):
+		return nil, refreshNotFound(), nil
+	case err != nil:
+		return nil, nil, err
+	case u.banned(s.now()):
+		return nil, fault.New(fault.Invalid, "user_banned", "Invalid Refresh Token: User Banned"), nil
+	}
+	if refused := s.expired(sess); refused != nil {
+		return nil, refused, s.endSessions(tx, u.ID, " AND id = $2", sess.id)
+	}
+	if s.replayed(sess, t) {
+		s.record(tx, event{tenant: sess.tenant, user: u.ID, action: "session.refresh_replayed", outcome: "refused", entity: "session", entityID: sess.id, client: c})
+		refused = fault.New(fault.Invalid, "refresh_token_already_used", "Invalid Refresh Token: Already Used")
+		return nil, refused, s.endSessions(tx, u.ID, " AND id = $2", sess.id)
+	}
+	return s.renew(tx, u, sess, t, c)
+}
+
+// expired checks the session's end and its time without use.
+func (s *Service) expired(sess session) error {
+	last := sess.created
+	if sess.refreshed.After(last) {
+		last = sess.refreshed
+	}
+	switch now := s.now(); {
+	case !now.Before(sess.notAfter):
+		return fault.New(fault.Invalid, "session_expired", "Invalid Refresh Token: Session Expired")
+	case now.Sub(last) > s.cfg.RefreshTokenTTL:
+		return fault.New(fault.Invalid, "session_expired", "Invalid Refresh Token: Session Expired (Inactivity)")
+	}
+	return nil
+}
+
+func (s *Service) replayed(sess session, t token.Refresh) bool {
+	if t.Counter+1 >= uint64(sess.counter) {
+		return false
+	}
+	since := s.now().Sub(sess.refreshed)
+	return since < 0 || since > s.cfg.RefreshReuseInterval
+}
+
+func (s *Service) renew(tx *db.Tx, u *User, sess session, t token.Refresh, c Client) (g *grant, refused, err error) {
+	g = &grant{user: u, sess: sess}
+	if sess.tenant == "" {
+		g.member, err = s.enter(tx, u, c)
+		g.sess.tenant = g.member.TenantID
+	} else {
+		// A membership that ended leaves the session without a tenant; it
+		// never falls back to another one.
+		g.member, err = memberOf(tx, u.ID, sess.tenant)
+		if fault.Is(err, fault.NotFound) {
+			err = nil
+		}
+	}
+	if err != nil {
+		return nil, nil, err
+	}
+	if t.Counter != uint64(sess.counter) {
+		return g, nil, nil
+	}
+	g.sess.counter++
+	tx.Queue("UPDATE sessions SET counter = $2, refreshed_at = $3, updated_at = $3, tenant_id = $4 WHERE id = $1",
+		[]any{sess.id, g.sess.counter, s.now(), null(g.sess.tenant)}, nil)
+	return g, nil, tx.Flush()
+}

@@ -1,0 +1,183 @@
+package identity
+
+import (
+	"context"
+
+	"github.com/google/uuid"
+
+	"holdfast/internal/db"
+	"holdfast/internal/fault"
+	"holdfast/internal/identity/letter"
+	"holdfast/internal/identity/token"
+)
+
+// SignUp is a request for an account.
+type SignUp struct {
+	Email, Password string
+	Data            map[string]any // user metadata; tenant_id is a wish
+	PKCE            PKCE
+	Redirect        string // resolved by Target
+}
+
+// SignUp makes an account. With autoconfirm the answer is a session. Without,
+// it is a user, and it is the same user-shaped answer whether the address was
+// new, unconfirmed or taken: its owner learns by mail, nobody else does
+// (security rule R24).
+func (s *Service) SignUp(ctx context.Context, in SignUp, c Client) (*Session, *User, error) {
+	email, err := s.checkSignUp(&in)
+	if err != nil {
+		return nil, nil, err
+	}
+	if !s.cfg.Autoconfirm {
+		if err := s.throttle("confirmation", email); err != nil {
+			return nil, nil, err
+		}
+	}
+	hash, err := s.hasher.Hash(ctx, in.Password)
+	if err != nil {
+		return nil, nil, err
+	}
+	if s.cfg.Autoconfirm {
+		sess, err := s.signUpNow(ctx, in, email, hash, c)
+		return sess, nil, err
+	}
+	u, err := s.signUpByMail(ctx, in, email, hash, c)
+	return nil, u, err
+}
+
+func (s *Service) checkSignUp(in *SignUp) (string, error) {
+	if !s.cfg.SignupEnabled {
+		return "", fault.New(fault.Unprocessable, "signup_disabled", "Signups not allowed for this instance")
+	}
+	email, err := Canonical(in.Email)
+	if err != nil {
+		return "", err
+	}
+	if err := in.PKCE.check(); err != nil {
+		return "", err
+	}
+	if in.Password == "" {
+		return "", fault.New(fault.Invalid, "validation_failed", "Signup requires a valid password")
+	}
+	if err := s.policy.Check(in.Password, email); err != nil {
+		return "", err
+	}
+	in.Data, err = merge(nil, in.Data)
+	return email, err
+}
+
+// draft is a new account, not yet stored. Its id is random throughout: a
+// UUIDv7 would tell when the account was made, and so tell a decoy from it.
+func (s *Service) draft(email string, data map[string]any) *User {
+	now := s.now()
+	u := &User{ID: uuid.NewString(), Aud: token.Audience, Role: token.Audience, Email: email, app: map[string]any{}, UserMetadata: map[string]any{}, CreatedAt: Time{now}, UpdatedAt: Time{now}}
+	for k, v := range data {
+		u.UserMetadata[k] = v
+	}
+	return u
+}
+
+// signedUp completes a draft as a sign-up by address does.
+func (u *User) signedUp() *User {
+	u.UserMetadata["sub"], u.UserMetadata["email"] = u.ID, u.Email
+	u.UserMetadata["email_verified"], u.UserMetadata["phone_verified"] = !u.EmailConfirmedAt.IsZero(), false
+	u.Identities = []Identity{emailIdentity(u, u.CreatedAt.Time)}
+	u.derive()
+	return u
+}
+
+func (s *Service) signUpNow(ctx context.Context, in SignUp, email, hash string, c Client) (*Session, error) {
+	var g *grant
+	err := s.onceMore(func() error {
+		return s.db.Write(ctx, everywhere, func(tx *db.Tx) error {
+			u, err := userByEmail(tx, email)
+			switch {
+			case err == nil && (u.hash != "" || !u.EmailConfirmedAt.IsZero()):
+				return fault.New(fault.Unprocessable, "user_already_exists", "User already registered")
+			case err == nil:
+				// Invited, and never opened: signing up accepts.
+				err = s.adopt(tx, u, hash, in.Data)
+			case fault.Is(err, fault.NotFound):
+				u = s.draft(email, in.Data)
+				u.hash, u.EmailConfirmedAt, u.ConfirmedAt = hash, Time{s.now()}, Time{s.now()}
+				err = insertUser(tx, u.signedUp())
+			}
+			if err != nil {
+				return err
+			}
+			s.record(tx, event{user: u.ID, action: "user.signed_up", entity: "user", entityID: u.ID, client: c})
+			if err := s.joinAsWished(tx, u, c); err != nil {
+				return err
+			}
+			g, err = s.begin(tx, u, token.Method{Method: "password"}, c)
+			return err
+		})
+	})
+	if err != nil {
+		return nil, err
+	}
+	return s.issue(g)
+}
+
+// adopt gives an invited account its password and confirms it.
+func (s *Service) adopt(tx *db.Tx, u *User, hash string, data map[string]any) error {
+	now := s.now()
+	u.hash, u.EmailConfirmedAt, u.ConfirmedAt = hash, Time{now}, Time{now}
+	for k, v := range data {
+		u.UserMetadata[k] = v
+	}
+	if err := checkMetadata(u.UserMetadata); err != nil {
+		return err
+	}
+	_, err := tx.Exec("UPDATE users SET password_hash = $2, email_confirmed_at = $3, user_metadata = $4, updated_at = $3 WHERE id = $1", u.ID, hash, now, writeJSON(u.UserMetadata))
+	return err
+}
+
+// signUpByMail answers as for a new account in all three cases. The times in
+// the answer are those of now, and a taken address keeps one decoy id, because
+// an unconfirmed one keeps its id as well.
+func (s *Service) signUpByMail(ctx context.Context, in SignUp, email, hash string, c Client) (*User, error) {
+	answer := s.draft(email, in.Data)
+	answer.ConfirmationSentAt = answer.CreatedAt
+	var mail letter.Letter
+	err := s.onceMore(func() error {
+		return s.db.Write(ctx, everywhere, func(tx *db.Tx) error {
+			u, err := userByEmail(tx, email)
+			switch {
+			case fault.Is(err, fault.NotFound):
+				u = s.draft(email, in.Data)
+				u.hash, u.ConfirmationSentAt = hash, u.CreatedAt
+				err = insertUser(tx, u.signedUp())
+			case err == nil && !u.EmailConfirmedAt.IsZero():
+				answer.ID = s.secrets.uuid("decoy", email)
+				mail = letter.Letter{Kind: letter.Known, To: email, Link: s.cfg.SiteURL}
+				s.record(tx, event{action: "user.sign_up_repeated", entity: "user", entityID: u.ID, client: c})
+				return tx.Flush()
+			case err == nil && u.hash == "":
+				_, err = tx.Exec("UPDATE users SET password_hash = $2 WHERE id = $1", u.ID, hash)
+			}
+			if err != nil {
+				return err
+			}
+			answer.ID = u.ID
+			s.record(tx, event{user: u.ID, action: "user.signed_up", entity: "user", entityID: u.ID, client: c})
+			made, err := s.makeCode(tx, u, codeOrder{kind: kindSignup, address: email, pkce: in.PKCE, redirect: in.Redirect})
+			mail = letter.Letter{Kind: letter.Confirmation, To: email, Link: made.link, Code: made.digits, Valid: s.cfg.CodeTTL}
+			return err
+		})
+	})
+	if err != nil {
+		return nil, err
+	}
+	return answer.signedUp(), s.send(mail)
+}
+
+// onceMore runs a sign-up again when another one with the same address came
+// first: the second run finds the account.
+func (s *Service) onceMore(f func() error) error {
+	err := f()
+	if fault.HasCode(err, "23505") {
+		err = f()
+	}
+	return err
+}

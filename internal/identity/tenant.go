@@ -1,0 +1,258 @@
+package identity
+
+import (
+	"context"
+	"encoding/json"
+	"strings"
+
+	"holdfast/internal/actor"
+	"holdfast/internal/db"
+	"holdfast/internal/fault"
+)
+
+// Member is an active membership in a tenant that is not closed: the only
+// source of tenancy (security rule R1).
+type Member struct {
+	TenantID string
+	Name     string
+	Slug     string
+	Plan     string
+	Status   string // the tenant's: active or suspended
+	Role     actor.Role
+	WorkerID string
+	ZoneIDs  []string
+}
+
+const memberQuery = `SELECT m.tenant_id, t.name, t.slug, t.plan, t.status, m.role, m.worker_id, m.zone_ids
+	FROM members m JOIN tenants t ON t.id = m.tenant_id WHERE m.status = 'active' AND t.status <> 'closed' AND `
+
+func scanMember(r *db.Row) (Member, error) {
+	m := Member{TenantID: r.Text(0), Name: r.Text(1), Slug: r.Text(2), Plan: r.Text(3), Status: r.Text(4), Role: actor.Role(r.Text(5)), WorkerID: r.Text(6)}
+	err := json.Unmarshal([]byte(r.Text(7)), &m.ZoneIDs)
+	return m, err
+}
+
+// memberOf returns the membership a user has in a tenant, or NotFound.
+func memberOf(tx *db.Tx, userID, tenantID string) (Member, error) {
+	var m Member
+	err := tx.One(memberQuery+"m.tenant_id = $1 AND m.user_id = $2", []any{tenantID, userID}, func(r *db.Row) (err error) {
+		m, err = scanMember(r)
+		return err
+	})
+	return m, err
+}
+
+// memberships returns every active membership of a user, oldest first.
+func memberships(tx *db.Tx, userID string) ([]Member, error) {
+	var list []Member
+	err := tx.Query(memberQuery+"m.user_id = $1 ORDER BY m.joined_at NULLS LAST, m.tenant_id", []any{userID}, func(r *db.Row) error {
+		m, err := scanMember(r)
+		list = append(list, m)
+		return err
+	})
+	return list, err
+}
+
+// Memberships lists where the caller belongs, for a tenant picker.
+func (s *Service) Memberships(ctx context.Context, a actor.Actor) (list []Member, err error) {
+	err = s.db.Read(ctx, everywhere, func(tx *db.Tx) (err error) {
+		list, err = memberships(tx, a.UserID)
+		return err
+	})
+	return list, err
+}
+
+// homeTenant chooses where a new session works: the tenant used last, else the
+// one the user's metadata wishes for, else the only one there is. A choice
+// among several is never made for the user.
+func (s *Service) homeTenant(tx *db.Tx, u *User) (Member, error) {
+	list, err := memberships(tx, u.ID)
+	if err != nil {
+		return Member{}, err
+	}
+	for _, want := range []string{u.lastTenant, wish(u.UserMetadata)} {
+		for _, m := range list {
+			if want != "" && m.TenantID == want {
+				return m, nil
+			}
+		}
+	}
+	if len(list) == 1 {
+		return list[0], nil
+	}
+	return Member{}, nil
+}
+
+// wish reads data.tenant_id: one canonical UUID, or "".
+func wish(data map[string]any) string {
+	text, _ := data["tenant_id"].(string)
+	id, ok := canonicalID(text)
+	if !ok || id == db.NoTenant {
+		return ""
+	}
+	return id
+}
+
+// joinAsWished acts on data.tenant_id once, when the address is first proved
+// (architecture.md 4, Tenancy). Nobody is told whether the tenant exists.
+func (s *Service) joinAsWished(tx *db.Tx, u *User, c Client) error {
+	id := wish(u.UserMetadata)
+	if id == "" {
+		return nil
+	}
+	var policy, domains, status string
+	look := func() error {
+		return tx.One("SELECT join_policy, email_domains, status FROM tenants WHERE id = $1", []any{id}, func(r *db.Row) error {
+			policy, domains, status = r.Text(0), r.Text(1), r.Text(2)
+			return nil
+		})
+	}
+	err := look()
+	if fault.Is(err, fault.NotFound) {
+		if s.cfg.SignupTenants != TenantsClaim {
+			return nil
+		}
+		made, err := s.makeTenant(tx, Tenant{ID: id, Name: "Tenant " + id[:8], Slug: "t-" + id, JoinPolicy: "open"}, u.ID)
+		if err != nil {
+			return err
+		}
+		if made {
+			return s.addMember(tx, id, u, actor.Owner, c)
+		}
+		err = look()
+		if err != nil {
+			return err
+		}
+	} else if err != nil {
+		return err
+	}
+	if status == "active" && (policy == "open" || policy == "domain" && holds(domains, domainOf(u.Email))) {
+		return s.addMember(tx, id, u, actor.Viewer, c)
+	}
+	return nil
+}
+
+func holds(list, domain string) bool {
+	var ds []string
+	if json.Unmarshal([]byte(list), &ds) != nil {
+		return false
+	}
+	for _, d := range ds {
+		if strings.EqualFold(d, domain) && domain != "" {
+			return true
+		}
+	}
+	return false
+}
+
+// Tenant is an organisation.
+type Tenant struct {
+	ID         string `json:"id"`
+	Name       string `json:"name"`
+	Slug       string `json:"slug"`
+	Plan       string `json:"plan"`
+	Status     string `json:"status"`
+	JoinPolicy string `json:"join_policy"`
+	Members    int64  `json:"members"`
+}
+
+// makeTenant inserts a tenant unless its id is taken.
+func (s *Service) makeTenant(tx *db.Tx, t Tenant, by string) (bool, error) {
+	n, err := tx.Exec(`INSERT INTO tenants (id, name, slug, plan, status, timezone, currency, jurisdictions, join_policy, email_domains, created_at, updated_at, created_by, version)
+		VALUES ($1, $2, $3, 'standard', 'active', 'UTC', 'EUR', '[]', $4, '[]', $5, $5, $6, 1) ON CONFLICT (id) DO NOTHING`,
+		t.ID, t.Name, t.Slug, t.JoinPolicy, s.now(), null(by))
+	if err != nil || n == 0 {
+		return false, err
+	}
+	if s.cfg.OnTenant != nil {
+		if err := s.cfg.OnTenant(tx, t.ID); err != nil {
+			return false, err
+		}
+	}
+	s.record(tx, event{tenant: t.ID, user: by, action: "tenant.created", entity: "tenants", entityID: t.ID})
+	return true, nil
+}
+
+// addMember makes an account a member, or an inactive membership active again;
+// an active one keeps its role.
+func (s *Service) addMember(tx *db.Tx, tenantID string, u *User, role actor.Role, c Client) error {
+	now := s.now()
+	tx.Queue(`INSERT INTO members (tenant_id, id, user_id, email, role, status, zone_ids, joined_at, created_at, updated_at, created_by, version)
+		VALUES ($1, $2, $3, $4, $5, 'active', '[]', $6, $6, $6, $3, 1)
+		ON CONFLICT (tenant_id, user_id) DO UPDATE SET role = excluded.role, status = 'active', joined_at = excluded.joined_at, updated_at = excluded.updated_at,
+			version = members.version + 1 WHERE members.status <> 'active'`,
+		[]any{tenantID, newID(), u.ID, null(u.Email), string(role), now}, nil)
+	s.record(tx, event{tenant: tenantID, user: u.ID, action: "member.joined", entity: "members", entityID: u.ID, details: map[string]any{"role": role}, client: c})
+	tx.After(func() { s.Forget(u.ID) })
+	return tx.Flush()
+}
+
+// errNoTenant is one answer for foreign, suspended and unknown tenants.
+func errNoTenant() error {
+	return fault.New(fault.Forbidden, "tenant_forbidden", "You are not an active member of this tenant")
+}
+
+// switchTo moves a session to a tenant its user is an active member of.
+func (s *Service) switchTo(tx *db.Tx, a actor.Actor, tenantID string) (Member, error) {
+	m, err := memberOf(tx, a.UserID, tenantID)
+	if fault.Is(err, fault.NotFound) || err == nil && m.Status != "active" {
+		return Member{}, errNoTenant()
+	}
+	if err != nil {
+		return Member{}, err
+	}
+	now := s.now()
+	tx.Queue("UPDATE sessions SET tenant_id = $2, updated_at = $3 WHERE id = $1", []any{a.SessionID, tenantID, now}, nil)
+	tx.Queue("UPDATE users SET last_tenant_id = $2 WHERE id = $1", []any{a.UserID, tenantID}, nil)
+	s.record(tx, event{tenant: tenantID, user: a.UserID, action: "tenant.switched", entity: "session", entityID: a.SessionID, client: clientOf(a)})
+	tx.After(func() { s.Forget(a.UserID) })
+	return m, tx.Flush()
+}
+
+// denied notes a refused switch: in the tenant the session works in, because
+// the one asked for may be nobody's business.
+func (s *Service) denied(ctx context.Context, a actor.Actor, asked string) error {
+	return s.note(ctx, event{tenant: a.TenantID, user: a.UserID, action: "tenant.switch_denied", outcome: "refused", entity: "session", entityID: a.SessionID,
+		details: map[string]any{"asked": asked}, client: clientOf(a)})
+}
+
+// SwitchTenant moves the caller's session and returns tokens that say so. The
+// refresh counter stays: the tokens the caller holds are not spoilt.
+func (s *Service) SwitchTenant(ctx context.Context, a actor.Actor, tenantID string) (*Session, error) {
+	id, ok := canonicalID(tenantID)
+	if !ok {
+		return nil, fault.New(fault.Invalid, "validation_failed", "tenant_id must be a UUID")
+	}
+	var g *grant
+	err := s.db.Write(ctx, everywhere, func(tx *db.Tx) error {
+		u, err := locked(tx, a.UserID)
+		if err != nil {
+			return err
+		}
+		if !u.EmailConfirmedAt.IsZero() {
+			if err := s.acceptInvitations(tx, u, clientOf(a)); err != nil {
+				return err
+			}
+		}
+		m, err := s.switchTo(tx, a, id)
+		if err != nil {
+			return err
+		}
+		sess, err := sessionBy(tx, a.SessionID)
+		if err != nil {
+			return sessionGone(err)
+		}
+		g = &grant{user: u, sess: sess, member: m}
+		return nil
+	})
+	if fault.HasCode(err, "tenant_forbidden") {
+		if err := s.denied(ctx, a, id); err != nil {
+			return nil, err
+		}
+		return nil, err
+	}
+	if err != nil {
+		return nil, err
+	}
+	return s.issue(g)
+}

@@ -1,0 +1,270 @@
+package identity
+
+import (
+	"context"
+	"time"
+
+	"holdfast/internal/actor"
+	"holdfast/internal/db"
+	"holdfast/internal/fault"
+	"holdfast/internal/identity/letter"
+)
+
+// User returns the caller's own account, with the session's tenant in
+// app_metadata.
+func (s *Service) User(ctx context.Context, a actor.Actor) (*User, error) {
+	var u *User
+	err := s.db.Read(ctx, everywhere, func(tx *db.Tx) (err error) {
+		if u, err = userByID(tx, a.UserID); err != nil {
+			return err
+		}
+		return s.showTenant(tx, u, a.SessionID)
+	})
+	if fault.HasCode(err, "user_not_found") {
+		return nil, fault.New(fault.Unauthorized, "user_not_found", "User from sub claim in JWT does not exist")
+	}
+	return u, err
+}
+
+func (s *Service) showTenant(tx *db.Tx, u *User, sessionID string) error {
+	tenant := ""
+	err := tx.One("SELECT tenant_id FROM sessions WHERE id = $1", []any{sessionID}, func(r *db.Row) error {
+		tenant = r.Text(0)
+		return nil
+	})
+	if err != nil {
+		return sessionGone(err)
+	}
+	var m Member
+	if tenant != "" {
+		if m, err = memberOf(tx, u.ID, tenant); err != nil && !fault.Is(err, fault.NotFound) {
+			return err
+		}
+	}
+	u.in(m)
+	return nil
+}
+
+// Update is a change of the caller's own account.
+type Update struct {
+	Data            map[string]any // shallow merge, null deletes
+	Password        string
+	CurrentPassword string
+	Nonce           string
+	Email           string
+	Phone           string
+	AppMetadata     map[string]any // refused: not the user's to write
+	PKCE            PKCE
+	Redirect        string // resolved by Target
+}
+
+// freshFor is how long after its sign-in a session may change the password
+// without further proof.
+const freshFor = 24 * time.Hour
+
+// UpdateUser changes the caller's account. A tenant_id in Data that is a UUID
+// switches the session to that tenant; where the caller is no member, nothing
+// at all is changed. Any other value is inert text.
+func (s *Service) UpdateUser(ctx context.Context, a actor.Actor, in Update) (*User, error) {
+	if err := s.checkUpdate(&in); err != nil {
+		return nil, err
+	}
+	hash, err := s.newHash(ctx, a, in)
+	if err != nil {
+		return nil, err
+	}
+	var u *User
+	var mails []letter.Letter
+	err = s.db.Write(ctx, everywhere, func(tx *db.Tx) (err error) {
+		mails = nil
+		if u, err = locked(tx, a.UserID); err != nil {
+			return err
+		}
+		if u.sso && (in.Email != "" || hash != "") {
+			return fault.New(fault.Unprocessable, "user_sso_managed", "Updating email, phone or password of a SSO account is only possible via the provider")
+		}
+		if err := s.applyData(tx, a, u, in.Data); err != nil {
+			return err
+		}
+		if hash != "" {
+			if err := s.setPassword(tx, u, hash, a); err != nil {
+				return err
+			}
+			mails = append(mails, letter.Letter{Kind: letter.PasswordChanged, To: u.Email})
+		}
+		if in.Email != "" && in.Email != u.Email {
+			more, err := s.startChange(tx, u, in, clientOf(a))
+			if err != nil {
+				return err
+			}
+			mails = append(mails, more...)
+		}
+		return s.showTenant(tx, u, a.SessionID)
+	})
+	if fault.HasCode(err, "tenant_forbidden") {
+		if err := s.denied(ctx, a, wish(in.Data)); err != nil {
+			return nil, err
+		}
+	}
+	if err != nil {
+		return nil, err
+	}
+	for _, l := range mails {
+		if l.To == "" {
+			continue
+		}
+		if err := s.send(l); err != nil {
+			return nil, err
+		}
+	}
+	return u, nil
+}
+
+func (s *Service) checkUpdate(in *Update) (err error) {
+	switch {
+	case in.AppMetadata != nil:
+		return fault.New(fault.Forbidden, "not_admin", "Updating app_metadata requires admin privileges")
+	case in.Phone != "":
+		return fault.New(fault.Invalid, "phone_provider_disabled", "Phone numbers are not supported")
+	}
+	if in.Email != "" {
+		if in.Email, err = Canonical(in.Email); err != nil {
+			return err
+		}
+	}
+	return in.PKCE.check()
+}
+
+// newHash checks a new password and what entitles the caller to set it, and
+// hashes it; "" when none is asked for. All hashing happens here, outside any
+// transaction.
+func (s *Service) newHash(ctx context.Context, a actor.Actor, in Update) (string, error) {
+	if in.Password == "" {
+		return "", nil
+	}
+	var u *User
+	var sess session
+	err := s.db.Read(ctx, everywhere, func(tx *db.Tx) (err error) {
+		if u, err = userByID(tx, a.UserID); err != nil {
+			return err
+		}
+		return tx.One("SELECT created_at FROM sessions WHERE id = $1", []any{a.SessionID}, func(r *db.Row) error {
+			sess.created = r.Time(0)
+			return nil
+		})
+	})
+	if err != nil {
+		return "", sessionGone(err)
+	}
+	if err := s.policy.Check(in.Password, u.Email); err != nil {
+		return "", err
+	}
+	if u.hash != "" {
+		if same, err := s.hasher.Check(ctx, u.hash, in.Password); err != nil {
+			return "", err
+		} else if same {
+			return "", fault.New(fault.Unprocessable, "same_password", "New password should be different from the old password.")
+		}
+	}
+	if err := s.entitled(ctx, u, sess, in); err != nil {
+		return "", err
+	}
+	return s.hasher.Hash(ctx, in.Password)
+}
+
+// entitled asks for the old password, a mailed nonce, or a sign-in of today.
+func (s *Service) entitled(ctx context.Context, u *User, sess session, in Update) error {
+	switch {
+	case in.CurrentPassword != "":
+		ok, err := s.hasher.Check(ctx, u.hash, in.CurrentPassword)
+		if err == nil && !ok {
+			err = fault.New(fault.Invalid, "current_password_invalid", "Current password is not correct")
+		}
+		return err
+	case in.Nonce != "":
+		return s.checkNonce(ctx, u, in.Nonce)
+	case s.now().Sub(sess.created) > freshFor:
+		return fault.New(fault.Invalid, "reauthentication_needed", "Password update requires reauthentication")
+	}
+	return nil
+}
+
+func (s *Service) checkNonce(ctx context.Context, u *User, nonce string) error {
+	ok := false
+	err := s.db.Write(ctx, everywhere, func(tx *db.Tx) error {
+		ok = false
+		t, err := codeBy(tx, "user_id = $1 AND slot = 'reauthentication'", u.ID)
+		if fault.Is(err, fault.NotFound) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		if ok, err = s.matchDigits(tx, t, nonce); err != nil || !ok {
+			return err
+		}
+		return consume(tx, t)
+	})
+	if err == nil && !ok {
+		err = fault.New(fault.Unprocessable, "reauthentication_not_valid", "Nonce has expired or is invalid")
+	}
+	return err
+}
+
+func (s *Service) applyData(tx *db.Tx, a actor.Actor, u *User, data map[string]any) error {
+	if data == nil {
+		return nil
+	}
+	if text, ok := data["tenant_id"].(string); ok {
+		if id, ok := canonicalID(text); ok {
+			if _, err := s.switchTo(tx, a, id); err != nil {
+				return err
+			}
+		}
+	}
+	m, err := merge(u.UserMetadata, data)
+	if err != nil {
+		return err
+	}
+	u.UserMetadata, u.UpdatedAt = m, Time{s.now()}
+	_, err = tx.Exec("UPDATE users SET user_metadata = $2, updated_at = $3 WHERE id = $1", u.ID, writeJSON(m), u.UpdatedAt.Time)
+	return err
+}
+
+// setPassword stores a hash and ends what the old password may have given
+// away: other sessions and outstanding codes.
+func (s *Service) setPassword(tx *db.Tx, u *User, hash string, a actor.Actor) error {
+	now := s.now()
+	u.hash, u.UpdatedAt = hash, Time{now}
+	tx.Queue("UPDATE users SET password_hash = $2, updated_at = $3 WHERE id = $1", []any{u.ID, hash, now}, nil)
+	s.record(tx, event{tenant: a.TenantID, user: u.ID, key: a.KeyID, action: "user.password_changed", entity: "user", entityID: u.ID, client: clientOf(a)})
+	if err := clearCodes(tx, u.ID); err != nil {
+		return err
+	}
+	if a.UserID == u.ID && a.SessionID != "" {
+		return s.endSessions(tx, u.ID, " AND id <> $2", a.SessionID)
+	}
+	return s.endSessions(tx, u.ID, "")
+}
+
+// startChange begins an e-mail change: at once with autoconfirm, else pending
+// until both addresses agree.
+func (s *Service) startChange(tx *db.Tx, u *User, in Update, c Client) ([]letter.Letter, error) {
+	if _, err := userByEmail(tx, in.Email); !fault.Is(err, fault.NotFound) {
+		if err == nil {
+			err = errTaken()
+		}
+		return nil, err
+	}
+	if s.cfg.Autoconfirm {
+		return nil, s.setAddress(tx, u, in.Email, c)
+	}
+	if err := s.throttle("email_change", u.ID); err != nil {
+		return nil, err
+	}
+	u.NewEmail, u.EmailChangeSentAt = in.Email, Time{s.now()}
+	if _, err := tx.Exec("UPDATE users SET new_email = $2 WHERE id = $1", u.ID, in.Email); err != nil {
+		return nil, err
+	}
+	return s.changeCodes(tx, u, in.Email, in.PKCE, in.Redirect)
+}

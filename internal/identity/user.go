@@ -1,0 +1,209 @@
+package identity
+
+import (
+	"encoding/json"
+	"time"
+
+	"holdfast/internal/db"
+	"holdfast/internal/fault"
+	"holdfast/internal/identity/token"
+)
+
+// Time is an instant in JSON's fixed-width UTC form.
+type Time struct{ time.Time }
+
+// MarshalJSON writes db.TimeLayout.
+func (t Time) MarshalJSON() ([]byte, error) {
+	return []byte(`"` + t.UTC().Format(db.TimeLayout) + `"`), nil
+}
+
+// User is an account as clients see it (identity.md section 3). It never holds
+// a hash or a token in its exported part.
+type User struct {
+	ID                 string         `json:"id"`
+	Aud                string         `json:"aud"`
+	Role               string         `json:"role"`
+	Email              string         `json:"email"`
+	EmailConfirmedAt   Time           `json:"email_confirmed_at,omitzero"`
+	Phone              string         `json:"phone"`
+	PhoneConfirmedAt   Time           `json:"phone_confirmed_at,omitzero"`
+	ConfirmedAt        Time           `json:"confirmed_at,omitzero"`
+	ConfirmationSentAt Time           `json:"confirmation_sent_at,omitzero"`
+	RecoverySentAt     Time           `json:"recovery_sent_at,omitzero"`
+	EmailChangeSentAt  Time           `json:"email_change_sent_at,omitzero"`
+	NewEmail           string         `json:"new_email,omitempty"`
+	ReauthSentAt       Time           `json:"reauthentication_sent_at,omitzero"`
+	InvitedAt          Time           `json:"invited_at,omitzero"`
+	LastSignInAt       Time           `json:"last_sign_in_at,omitzero"`
+	AppMetadata        map[string]any `json:"app_metadata"`
+	UserMetadata       map[string]any `json:"user_metadata"`
+	Identities         []Identity     `json:"identities"`
+	CreatedAt          Time           `json:"created_at"`
+	UpdatedAt          Time           `json:"updated_at"`
+	BannedUntil        Time           `json:"banned_until,omitzero"`
+	DeletedAt          Time           `json:"deleted_at,omitzero"`
+	IsAnonymous        bool           `json:"is_anonymous"`
+
+	hash       string
+	sso        bool
+	lastTenant string
+	app        map[string]any // app metadata as stored, without derived keys
+}
+
+// Identity is one way an account signs in.
+type Identity struct {
+	IdentityID   string         `json:"identity_id"`
+	ID           string         `json:"id"` // the provider's subject; the user id for e-mail
+	UserID       string         `json:"user_id"`
+	Data         map[string]any `json:"identity_data"`
+	Provider     string         `json:"provider"`
+	LastSignInAt Time           `json:"last_sign_in_at,omitzero"`
+	CreatedAt    Time           `json:"created_at"`
+	UpdatedAt    Time           `json:"updated_at"`
+	Email        string         `json:"email,omitempty"`
+
+	issuer string
+}
+
+// errNoUser is raised by code, for callers that must not tell.
+func errNoUser() error { return fault.New(fault.NotFound, "user_not_found", "User not found") }
+
+const userColumns = `id, email, phone, role, password_hash, email_confirmed_at, phone_confirmed_at, confirmation_sent_at, recovery_sent_at,
+	email_change_sent_at, reauthentication_sent_at, new_email, invited_at, last_sign_in_at, banned_until, deleted_at, app_metadata, user_metadata,
+	is_sso, is_anonymous, last_tenant_id, created_at, updated_at`
+
+func scanUser(r *db.Row) *User {
+	at := func(i int) Time { return Time{r.Time(i)} }
+	u := &User{
+		ID: r.Text(0), Aud: token.Audience, Email: r.Text(1), Phone: r.Text(2), Role: r.Text(3), hash: r.Text(4), EmailConfirmedAt: at(5), PhoneConfirmedAt: at(6),
+		ConfirmationSentAt: at(7), RecoverySentAt: at(8), EmailChangeSentAt: at(9), ReauthSentAt: at(10), NewEmail: r.Text(11), InvitedAt: at(12),
+		LastSignInAt: at(13), BannedUntil: at(14), DeletedAt: at(15), app: readMap(r.Text(16)), UserMetadata: readMap(r.Text(17)), sso: r.Bool(18),
+		IsAnonymous: r.Bool(19), lastTenant: r.Text(20), CreatedAt: at(21), UpdatedAt: at(22), Identities: []Identity{},
+	}
+	u.ConfirmedAt = u.EmailConfirmedAt
+	return u
+}
+
+// userBy reads one account with its identities. where is our own text; a
+// missing account is errNoUser.
+func userBy(tx *db.Tx, where string, args ...any) (*User, error) {
+	var u *User
+	err := tx.One("SELECT "+userColumns+" FROM users WHERE "+where, args, func(r *db.Row) error {
+		u = scanUser(r)
+		return nil
+	})
+	if fault.Is(err, fault.NotFound) {
+		return nil, errNoUser()
+	}
+	if err != nil {
+		return nil, err
+	}
+	return u, withIdentities(tx, []*User{u})
+}
+
+func userByID(tx *db.Tx, id string) (*User, error) {
+	return userBy(tx, "id = $1 AND deleted_at IS NULL", id)
+}
+
+// userByEmail finds the account that signs in with an address; SSO accounts
+// are never found by address.
+func userByEmail(tx *db.Tx, email string) (*User, error) {
+	return userBy(tx, "email = $1 AND is_sso = $2 AND deleted_at IS NULL", email, false)
+}
+
+// locked is userByID with the row locked until the transaction ends.
+func locked(tx *db.Tx, id string) (*User, error) {
+	return userBy(tx, "id = $1 AND deleted_at IS NULL"+tx.DB().ForUpdate(), id)
+}
+
+func withIdentities(tx *db.Tx, users []*User) error {
+	byID, ids := map[string]*User{}, make([]string, len(users))
+	for i, u := range users {
+		byID[u.ID], ids[i] = u, u.ID
+	}
+	err := tx.Query(`SELECT id, user_id, provider, issuer, subject, email, data, last_sign_in_at, created_at, updated_at FROM identities
+		WHERE `+tx.DB().InUUID("user_id", 1)+` ORDER BY created_at NULLS LAST, id`, []any{writeJSON(ids)}, func(r *db.Row) error {
+		i := Identity{IdentityID: r.Text(0), UserID: r.Text(1), Provider: r.Text(2), issuer: r.Text(3), ID: r.Text(4), Email: r.Text(5), Data: readMap(r.Text(6)),
+			LastSignInAt: Time{r.Time(7)}, CreatedAt: Time{r.Time(8)}, UpdatedAt: Time{r.Time(9)}}
+		if u := byID[i.UserID]; u != nil {
+			u.Identities = append(u.Identities, i)
+		}
+		return nil
+	})
+	for _, u := range users {
+		u.derive()
+	}
+	return err
+}
+
+// derive fills app_metadata: what is stored, and the providers in order of
+// first use.
+func (u *User) derive() {
+	m := map[string]any{}
+	for k, v := range u.app {
+		m[k] = v
+	}
+	if len(u.Identities) > 0 {
+		seen, list := map[string]bool{}, []string{}
+		for _, i := range u.Identities {
+			if !seen[i.Provider] {
+				seen[i.Provider] = true
+				list = append(list, i.Provider)
+			}
+		}
+		m["provider"], m["providers"] = list[0], list
+	}
+	u.AppMetadata = m
+}
+
+// in shows the session's tenant in app_metadata, where the user cannot write.
+func (u *User) in(m Member) {
+	delete(u.AppMetadata, "tenant_id")
+	delete(u.AppMetadata, "tenant_role")
+	if m.TenantID != "" {
+		u.AppMetadata["tenant_id"], u.AppMetadata["tenant_role"] = m.TenantID, string(m.Role)
+	}
+}
+
+func (u *User) banned(now time.Time) bool { return now.Before(u.BannedUntil.Time) }
+
+// insertUser writes a new account and, when it has an address, its e-mail
+// identity.
+func insertUser(tx *db.Tx, u *User) error {
+	tx.Queue(`INSERT INTO users (id, email, role, password_hash, email_confirmed_at, confirmation_sent_at, invited_at, banned_until, app_metadata, user_metadata,
+		is_sso, is_anonymous, created_at, updated_at) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $13)`,
+		[]any{u.ID, null(u.Email), u.Role, null(u.hash), at(u.EmailConfirmedAt), at(u.ConfirmationSentAt), at(u.InvitedAt), at(u.BannedUntil), writeJSON(u.app),
+			writeJSON(u.UserMetadata), u.sso, u.IsAnonymous, u.CreatedAt.Time}, nil)
+	for i := range u.Identities {
+		insertIdentity(tx, &u.Identities[i])
+	}
+	return tx.Flush()
+}
+
+func insertIdentity(tx *db.Tx, i *Identity) {
+	tx.Queue(`INSERT INTO identities (id, user_id, provider, issuer, subject, email, data, last_sign_in_at, created_at, updated_at)
+		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $9)`,
+		[]any{i.IdentityID, i.UserID, i.Provider, i.issuer, i.ID, null(i.Email), writeJSON(i.Data), at(i.LastSignInAt), i.CreatedAt.Time}, nil)
+}
+
+// emailIdentity is the identity of an account that signs in by address.
+func emailIdentity(u *User, now time.Time) Identity {
+	return Identity{IdentityID: newID(), ID: u.ID, UserID: u.ID, Provider: "email", Email: u.Email, CreatedAt: Time{now}, UpdatedAt: Time{now}, LastSignInAt: Time{now},
+		Data: map[string]any{"sub": u.ID, "email": u.Email, "email_verified": !u.EmailConfirmedAt.IsZero(), "phone_verified": false}}
+}
+
+func null(s string) any {
+	if s == "" {
+		return nil
+	}
+	return s
+}
+
+func at(t Time) any {
+	if t.IsZero() {
+		return nil
+	}
+	return t.Time
+}
+
+func raw(m map[string]any) json.RawMessage { return json.RawMessage(writeJSON(m)) }

@@ -1,0 +1,373 @@
+package identity
+
+import (
+	"context"
+	"net/url"
+
+	"holdfast/internal/db"
+	"holdfast/internal/fault"
+	"holdfast/internal/identity/redirect"
+	"holdfast/internal/identity/token"
+)
+
+// Halfway answers the first of the two confirmations of an e-mail change.
+const Halfway = "Confirmation link accepted. Please proceed to confirm link sent to the other email"
+
+// Verify is a request to redeem a one-time code: digits with their address, or
+// the hash of the link alone.
+type Verify struct {
+	Type, Token, Email, TokenHash string
+}
+
+// Verify redeems a code. A nil session without an error is the first half of
+// an e-mail change.
+func (s *Service) Verify(ctx context.Context, in Verify, c Client) (*Session, error) {
+	if err := in.check(); err != nil {
+		return nil, err
+	}
+	var g *grant
+	var refused error
+	err := s.db.Write(ctx, everywhere, func(tx *db.Tx) (err error) {
+		g, refused = nil, nil
+		t, err := s.findCode(tx, in)
+		if fault.HasCode(err, "otp_expired") {
+			// A wrong guess was counted; that has to commit.
+			refused = err
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		g, _, err = s.accept(tx, t, token.Method{Method: "otp"}, c)
+		return err
+	})
+	switch {
+	case err != nil:
+		return nil, err
+	case refused != nil:
+		return nil, refused
+	case g == nil:
+		return nil, nil
+	}
+	return s.issue(g)
+}
+
+func (in *Verify) check() error {
+	switch {
+	case in.Type == "sms" || in.Type == "phone_change" || in.Type == "phone":
+		return fault.New(fault.Invalid, "phone_provider_disabled", "Phone logins are disabled")
+	case !knownType(in.Type):
+		return fault.New(fault.Invalid, "validation_failed", "Verify requires a verification type")
+	case in.TokenHash != "" && (in.Token != "" || in.Email != ""):
+		return fault.New(fault.Invalid, "validation_failed", "Only the token_hash and type should be provided")
+	case in.TokenHash == "" && (in.Token == "" || in.Email == ""):
+		return fault.New(fault.Invalid, "validation_failed", "Verify requires either a token and an email, or a token_hash")
+	}
+	return nil
+}
+
+// findCode returns the live code that matches, or otp_expired.
+func (s *Service) findCode(tx *db.Tx, in Verify) (oneTime, error) {
+	if in.TokenHash != "" {
+		t, err := s.codeByLink(tx, in.TokenHash)
+		if err == nil && !accepts(in.Type, t.kind) {
+			return t, errLink()
+		}
+		return t, err
+	}
+	addr, err := Canonical(in.Email)
+	if err != nil {
+		return oneTime{}, errCode()
+	}
+	var ids []string
+	err = tx.Query("SELECT id, kind FROM one_time_tokens WHERE address = $1", []any{addr}, func(r *db.Row) error {
+		if accepts(in.Type, r.Text(1)) {
+			ids = append(ids, r.Text(0))
+		}
+		return nil
+	})
+	if err != nil {
+		return oneTime{}, err
+	}
+	for _, id := range ids {
+		t, err := codeBy(tx, "id = $1", id)
+		if fault.Is(err, fault.NotFound) {
+			continue
+		}
+		if err != nil {
+			return oneTime{}, err
+		}
+		ok, err := s.matchDigits(tx, t, in.Token)
+		if ok || err != nil {
+			return t, err
+		}
+	}
+	return oneTime{}, errCode()
+}
+
+// accept ends a code and does what it stands for, then opens a session. half
+// says that an e-mail change waits for its other half.
+func (s *Service) accept(tx *db.Tx, t oneTime, how token.Method, c Client) (g *grant, half bool, err error) {
+	if err := consume(tx, t); err != nil {
+		return nil, false, err
+	}
+	u, half, err := s.apply(tx, t, c)
+	if err != nil || half {
+		return nil, half, err
+	}
+	g, err = s.begin(tx, u, how, c)
+	return g, false, err
+}
+
+func (s *Service) apply(tx *db.Tx, t oneTime, c Client) (*User, bool, error) {
+	u, err := locked(tx, t.user)
+	if fault.Is(err, fault.NotFound) {
+		return nil, false, errLink()
+	}
+	if err != nil {
+		return nil, false, err
+	}
+	if u.banned(s.now()) {
+		return nil, false, errBanned()
+	}
+	if t.kind == kindChangeCurrent || t.kind == kindChangeNew {
+		half, err := s.changeAddress(tx, u, t, c)
+		return u, half, err
+	}
+	if t.address != u.Email {
+		return nil, false, errLink()
+	}
+	return u, false, s.confirm(tx, u, t.kind, c)
+}
+
+// confirm marks the address as proved. When the proof is not the sign-up's own
+// mail, a password set before it came from who knows whom, and goes.
+func (s *Service) confirm(tx *db.Tx, u *User, kind string, c Client) error {
+	if err := clearCodes(tx, u.ID); err != nil || !u.EmailConfirmedAt.IsZero() {
+		return err
+	}
+	now := s.now()
+	u.EmailConfirmedAt, u.ConfirmedAt, u.UpdatedAt = Time{now}, Time{now}, Time{now}
+	if _, there := u.UserMetadata["email_verified"]; there {
+		u.UserMetadata["email_verified"] = true
+	}
+	if kind != kindSignup {
+		// So does a wish for a tenant, unless it came with an invitation.
+		if kind != kindInvite {
+			delete(u.UserMetadata, "tenant_id")
+		}
+		u.hash = ""
+		if err := s.endSessions(tx, u.ID, ""); err != nil {
+			return err
+		}
+	}
+	tx.Queue("UPDATE users SET email_confirmed_at = $2, updated_at = $2, password_hash = $3, user_metadata = $4 WHERE id = $1", []any{u.ID, now, null(u.hash), writeJSON(u.UserMetadata)}, nil)
+	s.proveIdentity(tx, u)
+	s.record(tx, event{user: u.ID, action: "user.confirmed", entity: "user", entityID: u.ID, client: c})
+	return s.joinAsWished(tx, u, c)
+}
+
+// proveIdentity brings the e-mail identity in line with the account.
+func (s *Service) proveIdentity(tx *db.Tx, u *User) {
+	for i := range u.Identities {
+		id := &u.Identities[i]
+		if id.Provider != "email" {
+			continue
+		}
+		id.Email = u.Email
+		id.Data["email"], id.Data["email_verified"] = u.Email, !u.EmailConfirmedAt.IsZero()
+		tx.Queue("UPDATE identities SET email = $2, data = $3, updated_at = $4 WHERE id = $1", []any{id.IdentityID, null(id.Email), writeJSON(id.Data), s.now()}, nil)
+	}
+}
+
+// changeAddress takes one half of an e-mail change; when no other half is
+// outstanding the address changes.
+func (s *Service) changeAddress(tx *db.Tx, u *User, t oneTime, c Client) (half bool, err error) {
+	if u.NewEmail == "" || t.kind == kindChangeNew && t.address != u.NewEmail {
+		return false, errLink()
+	}
+	waiting := int64(0)
+	err = tx.One("SELECT COUNT(*) FROM one_time_tokens WHERE user_id = $1 AND slot IN ('email_change_current', 'email_change_new')", []any{u.ID}, func(r *db.Row) error {
+		waiting = r.Int(0)
+		return nil
+	})
+	if err != nil || waiting > 0 {
+		return true, err
+	}
+	return false, s.setAddress(tx, u, u.NewEmail, c)
+}
+
+// setAddress moves an account to a proved address; every outstanding code
+// dies, because codes are bound to the address.
+func (s *Service) setAddress(tx *db.Tx, u *User, email string, c Client) error {
+	if _, err := userByEmail(tx, email); !fault.Is(err, fault.NotFound) {
+		if err == nil {
+			err = errTaken()
+		}
+		return err
+	}
+	now := s.now()
+	old := u.Email
+	u.Email, u.NewEmail, u.EmailConfirmedAt, u.ConfirmedAt, u.UpdatedAt = email, "", Time{now}, Time{now}, Time{now}
+	if _, there := u.UserMetadata["email"]; there {
+		u.UserMetadata["email"], u.UserMetadata["email_verified"] = email, true
+	}
+	tx.Queue("UPDATE users SET email = $2, new_email = NULL, email_confirmed_at = $3, updated_at = $3, user_metadata = $4 WHERE id = $1", []any{u.ID, email, now, writeJSON(u.UserMetadata)}, nil)
+	tx.Queue("UPDATE members SET email = $2, updated_at = $3, version = version + 1 WHERE user_id = $1", []any{u.ID, email, now}, nil)
+	s.proveIdentity(tx, u)
+	s.record(tx, event{user: u.ID, action: "user.email_changed", entity: "user", entityID: u.ID, client: c})
+	if old == "" {
+		id := emailIdentity(u, now)
+		u.Identities = append(u.Identities, id)
+		insertIdentity(tx, &id)
+	}
+	return clearCodes(tx, u.ID)
+}
+
+func errTaken() error {
+	return fault.New(fault.Unprocessable, "email_exists", "A user with this email address has already been registered")
+}
+
+// Landing is where an opened link leads.
+type Landing struct {
+	Location string // 303 to here
+	Ask      bool   // or a page with one button that posts the link back
+}
+
+// Open is a mailed link on its way through a browser.
+type Open struct {
+	Token, Type, Redirect string
+	Post                  bool // the page's button, which redeems the link
+	Page                  bool // the caller shows pages: a browser, or a scanner acting as one
+	Peek                  bool // HEAD: say where, change nothing
+}
+
+// OpenLink answers GET and POST /verify with a link's token.
+//
+// Opening a link redeems nothing, because mail scanners open links (security
+// rule R22). With PKCE it leads to the target with an authorization code that
+// only the browser holding the verifier can use; the code behind the link ends
+// at that exchange. Without PKCE a browser gets a page whose button posts. A
+// caller that shows no pages is sent on with a session: the same one however
+// often it opens the link, until the link is posted or expires.
+func (s *Service) OpenLink(ctx context.Context, in Open, c Client) (Landing, error) {
+	target := s.redirects.Target(in.Redirect)
+	if in.Peek {
+		return Landing{Location: target}, nil
+	}
+	var out Landing
+	var g *grant
+	err := s.db.Write(ctx, everywhere, func(tx *db.Tx) (err error) {
+		out, g = Landing{}, nil
+		t, err := s.codeByLink(tx, in.Token)
+		if err != nil {
+			return err
+		}
+		if in.Type != "" && !accepts(in.Type, t.kind) {
+			return errLink()
+		}
+		switch {
+		case t.flow != "":
+			return s.leadOn(tx, t, target, &out)
+		case in.Page && !in.Post:
+			out.Ask = true
+			return nil
+		case !s.cfg.ImplicitFlow:
+			return fault.New(fault.Forbidden, "access_denied", "The implicit flow is switched off; sign in with PKCE")
+		case in.Post:
+			var half bool
+			g, half, err = s.accept(tx, t, token.Method{Method: "otp"}, c)
+			if half {
+				out.Location = redirect.WithFragment(target, url.Values{"message": {Halfway}, "sb": {""}})
+			}
+			return err
+		}
+		g, err = s.preview(tx, t, c, target, &out)
+		return err
+	})
+	if err != nil {
+		s.ours(err)
+		return Landing{Location: s.failure(target, err, in.pkce())}, nil
+	}
+	if g == nil {
+		return out, nil
+	}
+	sess, err := s.issue(g)
+	if err != nil {
+		return Landing{}, err
+	}
+	return Landing{Location: sess.fragment(target, in.Type)}, nil
+}
+
+func (in Open) pkce() bool { return len(in.Token) > 5 && in.Token[:5] == "pkce_" }
+
+// leadOn shows the flow's authorization code.
+func (s *Service) leadOn(tx *db.Tx, t oneTime, target string, out *Landing) error {
+	f, err := flowBy(tx, "id = $1", t.flow)
+	if fault.Is(err, fault.NotFound) {
+		return errLink()
+	}
+	if err != nil {
+		return err
+	}
+	authCode, err := s.issueCode(tx, f)
+	out.Location = redirect.WithQuery(target, url.Values{"code": {authCode}})
+	return err
+}
+
+// preview opens the one session of a link that stays usable.
+func (s *Service) preview(tx *db.Tx, t oneTime, c Client, target string, out *Landing) (*grant, error) {
+	if t.session != "" {
+		sess, err := sessionBy(tx, t.session)
+		if fault.Is(err, fault.NotFound) || err == nil && sess.counter > 0 {
+			return nil, errLink()
+		}
+		if err != nil {
+			return nil, err
+		}
+		u, err := userByID(tx, sess.user)
+		if err != nil {
+			return nil, err
+		}
+		g := &grant{user: u, sess: sess}
+		if sess.tenant != "" {
+			if g.member, err = memberOf(tx, u.ID, sess.tenant); fault.Is(err, fault.NotFound) {
+				err = nil
+			}
+		}
+		return g, err
+	}
+	kept, err := keepCode(tx, t)
+	if err != nil {
+		return nil, err
+	}
+	g, half, err := s.accept(tx, t, token.Method{Method: "otp"}, c)
+	if err != nil {
+		return nil, err
+	}
+	if half {
+		out.Location = redirect.WithFragment(target, url.Values{"message": {Halfway}, "sb": {""}})
+		return nil, nil
+	}
+	return g, kept.restore(tx, g.sess.id)
+}
+
+// keptCode is a code's row, put back after it was accepted.
+type keptCode struct {
+	args []any
+}
+
+func keepCode(tx *db.Tx, t oneTime) (keptCode, error) {
+	var k keptCode
+	err := tx.One("SELECT id, user_id, slot, kind, address, link_hash, code_hash, created_at, expires_at FROM one_time_tokens WHERE id = $1", []any{t.id}, func(r *db.Row) error {
+		k.args = []any{r.Text(0), r.Text(1), r.Text(2), r.Text(3), r.Text(4), r.Text(5), r.Text(6), r.Time(7), r.Time(8)}
+		return nil
+	})
+	return k, err
+}
+
+func (k keptCode) restore(tx *db.Tx, sessionID string) error {
+	_, err := tx.Exec(`INSERT INTO one_time_tokens (id, user_id, slot, kind, address, link_hash, code_hash, created_at, expires_at, attempts, session_id)
+		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, 0, $10)`, append(k.args, sessionID)...)
+	return err
+}

@@ -1,0 +1,424 @@
+package imports
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/google/uuid"
+
+	"holdfast/internal/actor"
+	"holdfast/internal/db"
+	"holdfast/internal/fault"
+	"holdfast/internal/query"
+	"holdfast/internal/store"
+)
+
+// Apply writes a ready job's valid rows in one transaction with before-images,
+// counters, one audit row and the job's own state; rows with errors were
+// counted by Process and are left out. A completed job is answered with its
+// first result. Of parallel calls one applies and the others get
+// fault.Conflict. It goes on when ctx ends: the caller may ask for the job.
+func (m *Importer) Apply(ctx context.Context, a actor.Actor, jobID string) (*Applied, error) {
+	var before *Applied
+	var p *plan
+	s, err := m.begin(ctx, a, jobID, Applying, func(tx *db.Tx, job *Job) error {
+		if job.Status == Completed {
+			before = appliedOf(job)
+			return errAnswered
+		}
+		var err error
+		p, err = m.appliable(tx, a, job)
+		return err
+	})
+	if errors.Is(err, errAnswered) {
+		return before, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("imports: apply: %w", err)
+	}
+	ctx = context.WithoutCancel(ctx)
+	var done *Job
+	err = m.db.Write(ctx, store.Scope(a), func(tx *db.Tx) error {
+		done, err = m.apply(tx, s, p)
+		return err
+	})
+	if err != nil {
+		err = errors.Join(err, m.end(ctx, s, failedState(err, Ready), fault.As(err).Msg))
+		return m.afterwards(ctx, s, err)
+	}
+	return appliedOf(done), m.end(ctx, s, "", "")
+}
+
+// afterwards answers when applying broke. A connection lost during commit may
+// have committed all the same; then the job says so.
+func (m *Importer) afterwards(ctx context.Context, s *step, cause error) (*Applied, error) {
+	if job, err := m.load(ctx, s.actor, s.job.ID); err == nil && job.Status == Completed {
+		return appliedOf(job), nil
+	}
+	return nil, fmt.Errorf("imports: apply: %w", cause)
+}
+
+func appliedOf(job *Job) *Applied {
+	return &Applied{Success: true, ImportedCount: job.ImportedCount, Message: job.Message}
+}
+
+// appliable checks that a job may be applied as it stands.
+func (m *Importer) appliable(tx *db.Tx, a actor.Actor, job *Job) (*plan, error) {
+	switch job.Status {
+	case Ready, Failed:
+	case Created, Uploaded:
+		return nil, wrongState(job, "must be processed first")
+	default:
+		return nil, wrongState(job, "cannot be applied")
+	}
+	p, settings, err := m.planOf(tx, a, job)
+	if fault.Is(err, fault.NotFound) {
+		return nil, wrongState(job, "must be processed first")
+	}
+	if err != nil {
+		return nil, err
+	}
+	if p.Fingerprint != settingsText(settings, job.Mapping) {
+		return nil, wrongState(job, "was changed after it was processed: process it again")
+	}
+	if settings.DryRun {
+		return nil, wrongState(job, "was made to check a file only (options.dry_run)")
+	}
+	if w := m.repeated(tx, a, job.Target, job.SHA256, job.ID); w != nil && !settings.Force {
+		f := fault.New(fault.Conflict, "import_repeated", "%s", w)
+		return nil, f.At("options.force", "must be true to apply the same file again")
+	}
+	return p, nil
+}
+
+// application is one Apply inside its transaction.
+type application struct {
+	*writer
+	step  *step
+	plan  *plan
+	lots  *writer
+	seq   int // snapshots written
+	fresh int64
+	again int64
+	same  int64
+}
+
+func (m *Importer) apply(tx *db.Tx, s *step, p *plan) (*Job, error) {
+	if err := m.hold(tx, s); err != nil {
+		return nil, err
+	}
+	t, err := m.target(s.job.Target)
+	if err != nil {
+		return nil, err
+	}
+	w, err := m.writer(tx, s.actor, t.resource)
+	if err != nil {
+		return nil, err
+	}
+	ap := &application{writer: w, step: s, plan: p}
+	for seq := 1; seq <= p.Chunks; seq++ {
+		rows, err := ap.chunk(seq)
+		if err != nil {
+			return nil, err
+		}
+		if err := ap.put(t, rows); err != nil {
+			return nil, err
+		}
+	}
+	return ap.finish()
+}
+
+// chunk reads a staged chunk; what the one before it queued goes along.
+func (ap *application) chunk(seq int) (rows []staged, err error) {
+	err = ap.tx.One("SELECT rows, data FROM import_chunks WHERE tenant_id = $1 AND job_id = $2 AND seq = $3",
+		[]any{ap.actor.TenantID, ap.step.job.ID, seq}, func(r *db.Row) error {
+			rows, err = decodeStaged(r.Bytes(1), len(ap.plan.Fields), int(r.Int(0)))
+			return err
+		})
+	if err != nil {
+		return nil, fmt.Errorf("imports: read chunk %d: %w", seq, err)
+	}
+	return rows, nil
+}
+
+// row is a staged row by field, only what the file gave.
+func (ap *application) row(s staged, spare int) store.Row {
+	row := make(store.Row, spare)
+	for i, f := range ap.plan.Fields {
+		if s.values[i] != nil {
+			row[f] = s.values[i]
+		}
+	}
+	return row
+}
+
+func (ap *application) put(t *target, list []staged) error {
+	rows := make([]store.Row, len(list))
+	lines := make([]int, len(list))
+	for i, s := range list {
+		rows[i], lines[i] = ap.row(s, len(t.resource.Fields)), s.line
+	}
+	switch {
+	case t.name == "stock_movements":
+		return ap.move(rows, lines)
+	case t.keyed():
+		return ap.merge(rows, lines)
+	}
+	return ap.add(rows, lines)
+}
+
+// add inserts rows and keeps their ids.
+func (ap *application) add(rows []store.Row, lines []int) error {
+	ids, err := ap.insert(rows, lines)
+	if err != nil {
+		return err
+	}
+	ap.fresh += int64(len(ids))
+	return ap.snapshot("insert", len(ids), packIDs(ids))
+}
+
+// merge inserts the rows whose key is new and changes the others.
+func (ap *application) merge(rows []store.Row, lines []int) error {
+	existing, err := ap.existing(rows)
+	if err != nil {
+		return err
+	}
+	var fresh []store.Row
+	var freshLines, changedLines []int
+	var changes []store.Change
+	for i, row := range rows {
+		key := keyText(ap.resource, row)
+		old := existing[key]
+		switch {
+		case old == nil && ap.plan.Mode == ModeUpdate:
+			return stale(lines[i], "the record it updates is gone by now")
+		case old == nil:
+			fresh, freshLines = append(fresh, row), append(freshLines, lines[i])
+		case ap.plan.Mode == ModeInsert:
+			return stale(lines[i], "a record with the same key exists by now")
+		default:
+			c, err := ap.change(old, row, lines[i])
+			if err != nil {
+				return err
+			}
+			changes, changedLines = append(changes, c), append(changedLines, lines[i])
+		}
+	}
+	if len(changes) > 0 {
+		if err := ap.revise(changes, changedLines); err != nil {
+			return err
+		}
+	}
+	if len(fresh) == 0 {
+		return nil
+	}
+	return ap.add(fresh, freshLines)
+}
+
+func stale(line int, why string) error {
+	return fault.New(fault.Conflict, "import_stale", "line %d cannot be written: %s; process the file again", line, why).With(fmt.Sprintf("line %d", line), "")
+}
+
+// existing reads and locks the records that have the rows' keys.
+func (ap *application) existing(rows []store.Row) (map[string]store.Row, error) {
+	ids := map[string]string{}
+	err := lookKeys(ap.tx, ap.actor.TenantID, ap.resource, rows, []string{"id"}, "", func(key string, r *db.Row) { ids[key] = r.Text(0) })
+	if err != nil {
+		return nil, fmt.Errorf("imports: look up keys: %w", err)
+	}
+	var want []string
+	for _, row := range rows {
+		if id := ids[keyText(ap.resource, row)]; id != "" {
+			want = append(want, id)
+		}
+	}
+	out := map[string]store.Row{}
+	if len(want) == 0 {
+		return out, nil
+	}
+	old, err := ap.lockRows(want)
+	for _, row := range old {
+		out[keyText(ap.resource, row)] = row
+	}
+	return out, err
+}
+
+func (w *writer) lockRows(ids []string) ([]store.Row, error) {
+	rows, err := w.m.store.RowsTx(w.tx, w.actor, w.resource, w.tx.DB().InUUID("id", 2)+" ORDER BY id"+w.tx.DB().ForUpdate(), []any{query.List(ids)})
+	if err != nil {
+		return nil, fmt.Errorf("imports: lock %s: %w", w.resource.Name, err)
+	}
+	return rows, nil
+}
+
+// change is what a row of the file makes of a record: fields it gives are set,
+// the rest stay, and so do fields that are fixed at creation.
+func (ap *application) change(old, row store.Row, line int) (store.Change, error) {
+	after := make(store.Row, len(old))
+	for k, v := range old {
+		after[k] = v
+	}
+	for k, v := range row {
+		if f, ok := ap.resource.Field(k); ok && !f.Fixed && !f.ReadOnly {
+			after[k] = v
+		}
+	}
+	c := store.Change{Resource: ap.resource, Op: store.Update, Before: old, After: after}
+	st := ap.resource.States
+	if st == nil {
+		return c, nil
+	}
+	from, _ := old[st.Field].(string)
+	to, _ := after[st.Field].(string)
+	if from == to {
+		return c, nil
+	}
+	if legal, permitted := st.Allows(from, to, ap.step.actor.Role); !legal || !permitted {
+		return c, fault.New(fault.Conflict, "HF001", "line %d: a record of %s cannot move from %q to %q", line, ap.resource.Name, from, to).
+			With(fmt.Sprintf("line %d", line), "").At(st.Field, "cannot become %s", to)
+	}
+	return c, nil
+}
+
+// revise writes changes and keeps what was there before.
+func (ap *application) revise(changes []store.Change, lines []int) error {
+	changed, err := ap.update(changes, lines, func(c store.Change) (int64, string) {
+		v, _ := c.Before["version"].(int64)
+		return v + 1, ap.now
+	})
+	if err != nil {
+		return err
+	}
+	ap.again += int64(len(changed))
+	ap.same += int64(len(changes) - len(changed))
+	images, err := packImages(ap.resource, changed)
+	if err != nil {
+		return err
+	}
+	return ap.snapshot("update", len(changed), images)
+}
+
+// snapshot queues one batch of what the import did.
+func (ap *application) snapshot(op string, rows int, data []byte) error {
+	if rows == 0 {
+		return nil
+	}
+	ap.seq++
+	ap.tx.Queue("INSERT INTO import_snapshots (tenant_id, job_id, seq, entity_type, op, rows, data) VALUES ($1, $2, $3, $4, $5, $6, $7)",
+		[]any{ap.actor.TenantID, ap.step.job.ID, ap.seq, ap.resource.Name, op, rows, data}, nil)
+	return nil
+}
+
+// move posts stock movements; lots they name and nobody made yet are made
+// first.
+func (ap *application) move(rows []store.Row, lines []int) error {
+	if err := ap.makeLots(rows, lines); err != nil {
+		return err
+	}
+	for _, row := range rows {
+		delete(row, lotNumber)
+		delete(row, lotExpiry)
+		row["import_job_id"] = ap.step.job.ID
+	}
+	ids, err := ap.insert(rows, lines)
+	ap.fresh += int64(len(ids))
+	return err
+}
+
+func (ap *application) makeLots(rows []store.Row, lines []int) error {
+	var want []store.Row
+	var items, numbers []string
+	for _, row := range rows {
+		if no, ok := row[lotNumber].(string); ok {
+			want = append(want, row)
+			items, numbers = append(items, row["item_id"].(string)), append(numbers, no)
+		}
+	}
+	if len(want) == 0 {
+		return nil
+	}
+	if ap.lots == nil {
+		r, _ := ap.m.cat.Get("lots")
+		var err error
+		if ap.lots, err = ap.m.writer(ap.tx, ap.step.actor, r); err != nil {
+			return err
+		}
+	}
+	ids := map[lotKey]string{}
+	err := ap.tx.Query("SELECT id, item_id, lot_no FROM lots WHERE tenant_id = $1 AND "+ap.tx.DB().InUUID("item_id", 2)+" AND "+ap.tx.DB().InText("lot_no", 3),
+		[]any{ap.actor.TenantID, query.List(items), query.List(numbers)}, func(r *db.Row) error {
+			ids[lotKey{r.Text(1), r.Text(2)}] = r.Text(0)
+			return nil
+		})
+	if err != nil {
+		return fmt.Errorf("imports: look up lots: %w", err)
+	}
+	var fresh []store.Row
+	var keys []lotKey
+	for i, row := range want {
+		k := lotKey{items[i], numbers[i]}
+		if _, ok := ids[k]; ok {
+			continue
+		}
+		ids[k] = ""
+		keys = append(keys, k)
+		fresh = append(fresh, store.Row{"item_id": k.item, "lot_no": k.no, "expires_on": row[lotExpiry]})
+	}
+	made, err := ap.lots.insert(fresh, nil)
+	if err != nil {
+		return err
+	}
+	for i, id := range made {
+		ids[keys[i]] = id
+	}
+	for i, row := range want {
+		row["lot_id"] = ids[lotKey{items[i], numbers[i]}]
+	}
+	return nil
+}
+
+// finish writes counters, audit and state and drops the staged rows.
+func (ap *application) finish() (*Job, error) {
+	ap.done()
+	if ap.lots != nil {
+		ap.lots.done()
+	}
+	a, job := ap.step.actor, ap.step.job
+	total := ap.fresh + ap.again + ap.same
+	msg := fmt.Sprintf("%d rows applied: %d new, %d changed, %d as they were.", total, ap.fresh, ap.again, ap.same)
+	if job.InvalidRows > 0 {
+		msg += fmt.Sprintf(" %d rows with errors were left out.", job.InvalidRows)
+	}
+	if err := ap.m.audit(ap.tx, a, job, "import_jobs.apply", map[string]any{"target": job.Target, "file": job.FileName, "sha256": job.SHA256,
+		"inserted": ap.fresh, "updated": ap.again, "unchanged": ap.same, "left_out": job.InvalidRows}); err != nil {
+		return nil, err
+	}
+	ap.tx.Queue("DELETE FROM import_chunks WHERE tenant_id = $1 AND job_id = $2", []any{a.TenantID, job.ID}, nil)
+	return ap.m.set(ap.tx, a, job.ID, store.Row{"status": Completed, "lease_until": nil, "imported_count": total, "applied_at": ap.m.store.Now(), "message": msg})
+}
+
+// audit writes the one row that tells of a whole import.
+func (m *Importer) audit(tx *db.Tx, a actor.Actor, job *Job, action string, details map[string]any) error {
+	text, err := json.Marshal(details)
+	if err != nil {
+		return fmt.Errorf("imports: audit: %w", err)
+	}
+	id, err := uuid.NewV7()
+	if err != nil {
+		return fmt.Errorf("imports: audit: %w", err)
+	}
+	tx.Queue("INSERT INTO audit (tenant_id, id, at, actor_user_id, key_id, action, entity_type, entity_id, outcome, details, address, request_id) "+
+		"VALUES ($1, $2, $3, $4, $5, $6, 'import_jobs', $7, 'ok', $8, $9, $10)",
+		[]any{a.TenantID, id.String(), m.store.Now(), orNull(a.UserID), orNull(a.KeyID), action, job.ID, string(text), orNull(a.Address), orNull(a.RequestID)}, nil)
+	return nil
+}
+
+func orNull(s string) any {
+	if strings.TrimSpace(s) == "" {
+		return nil
+	}
+	return s
+}

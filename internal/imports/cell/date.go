@@ -1,0 +1,331 @@
+package cell
+
+import (
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// Orders of day and month in a date of three numbers.
+const (
+	DMY = "dmy"
+	MDY = "mdy"
+)
+
+// ErrDate says that a text is no date.
+var ErrDate = errors.New("is not a date")
+
+// Dates collects, over a column, what tells the order of day and month.
+type Dates struct {
+	DMY, MDY int // values that read only in this order
+	Unclear  int // values with two readings
+	Example  string
+}
+
+// Add looks at one value.
+func (d *Dates) Add(s string) {
+	p, _, ok := parts(s)
+	if !ok || p.iso || p.named || p.a == p.b {
+		return
+	}
+	switch {
+	case p.a > 12 && p.b <= 12:
+		d.DMY++
+	case p.b > 12 && p.a <= 12:
+		d.MDY++
+	case p.a <= 12 && p.b <= 12:
+		if d.Unclear++; d.Example == "" {
+			d.Example = strings.TrimSpace(s)
+		}
+	}
+}
+
+// Order is the order that some value proves; "" where values have two
+// readings and none proves one, or where some prove each. Without any such
+// value it is DMY, which then decides nothing.
+func (d *Dates) Order() string {
+	switch {
+	case d.DMY > 0 && d.MDY > 0:
+		return ""
+	case d.MDY > 0:
+		return MDY
+	case d.DMY > 0 || d.Unclear == 0:
+		return DMY
+	}
+	return ""
+}
+
+// day is a date as written: a and b are day and month in either order unless
+// iso or named says which is which (then a is the month).
+type day struct {
+	year, a, b int
+	iso, named bool
+}
+
+// Moment is a date with or without time of day.
+type Moment struct {
+	Date    time.Time // midnight UTC of the calendar day
+	Clock   time.Duration
+	HasTime bool
+	Zone    *time.Location // nil = not said
+}
+
+// In is the instant: in its own zone, else in loc.
+func (m Moment) In(loc *time.Location) time.Time {
+	if m.Zone != nil {
+		loc = m.Zone
+	}
+	y, mo, d := m.Date.Date()
+	h, rest := int(m.Clock/time.Hour), m.Clock%time.Hour
+	return time.Date(y, mo, d, h, 0, 0, 0, loc).Add(rest).UTC()
+}
+
+// Date reads a date with an optional time of day: ISO 8601, three numbers in
+// the given order separated by / - or ., and English or abbreviated month
+// names. Years of two digits mean 1970 to 2069.
+func Date(s, order string) (Moment, error) {
+	p, rest, ok := parts(s)
+	if !ok {
+		return Moment{}, ErrDate
+	}
+	month, dayOf := p.a, p.b
+	if !p.iso && !p.named && order == DMY {
+		month, dayOf = p.b, p.a
+	}
+	date := time.Date(p.year, time.Month(month), dayOf, 0, 0, 0, 0, time.UTC)
+	if month < 1 || month > 12 || date.Day() != dayOf || date.Month() != time.Month(month) || p.year < 1 {
+		if !p.iso && !p.named && month > 12 {
+			return Moment{}, fmt.Errorf("is not a date in the column's order of day and month (%s)", order)
+		}
+		return Moment{}, errors.New("is a day that does not exist")
+	}
+	m := Moment{Date: date}
+	if rest == "" {
+		return m, nil
+	}
+	m.HasTime = true
+	var err error
+	m.Clock, m.Zone, err = clock(rest)
+	return m, err
+}
+
+// parts cuts a text into its date and what follows it.
+func parts(s string) (d day, rest string, ok bool) {
+	s = strings.TrimSpace(s)
+	if len(s) < 6 || len(s) > 64 {
+		return d, "", false
+	}
+	if s[0] < '0' || s[0] > '9' || hasLetterDate(s) {
+		return namedParts(s)
+	}
+	end := len(s)
+	for i := 0; i < len(s); i++ {
+		if c := s[i]; c == ' ' || c == 'T' || c == 't' {
+			end = i
+			break
+		}
+	}
+	date := s[:end]
+	if end < len(s) {
+		rest = strings.TrimSpace(s[end+1:])
+	}
+	sep := strings.IndexAny(date, "-/.")
+	if sep < 0 {
+		return compact(date, rest)
+	}
+	f := strings.Split(date, date[sep:sep+1])
+	if len(f) != 3 {
+		return d, "", false
+	}
+	n, ok := numbers(f)
+	switch {
+	case !ok:
+		return d, "", false
+	case len(f[0]) == 4:
+		return day{year: n[0], a: n[1], b: n[2], iso: true}, rest, len(f[1]) <= 2 && len(f[2]) <= 2
+	case len(f[2]) == 4:
+		return day{year: n[2], a: n[0], b: n[1]}, rest, len(f[0]) <= 2 && len(f[1]) <= 2
+	case len(f[2]) == 2:
+		return day{year: century(n[2]), a: n[0], b: n[1]}, rest, len(f[0]) <= 2 && len(f[1]) <= 2
+	}
+	return d, "", false
+}
+
+// compact reads YYYYMMDD.
+func compact(date, rest string) (day, string, bool) {
+	if len(date) != 8 {
+		return day{}, "", false
+	}
+	n, ok := numbers([]string{date[:4], date[4:6], date[6:]})
+	if !ok {
+		return day{}, "", false
+	}
+	return day{year: n[0], a: n[1], b: n[2], iso: true}, rest, true
+}
+
+func numbers(f []string) (n [3]int, ok bool) {
+	for i, s := range f {
+		if s == "" || len(s) > 4 {
+			return n, false
+		}
+		for _, c := range s {
+			if c < '0' || c > '9' {
+				return n, false
+			}
+		}
+		n[i], _ = strconv.Atoi(s)
+	}
+	return n, true
+}
+
+func century(y int) int {
+	if y < 70 {
+		return 2000 + y
+	}
+	return 1900 + y
+}
+
+const months = "janfebmaraprmayjunjulaugsepoctnovdec"
+
+// hasLetterDate reports a month name near the start: "31-Jan-2025".
+func hasLetterDate(s string) bool {
+	for i := 1; i < len(s) && i < 5; i++ {
+		if c := s[i] | 0x20; c >= 'a' && c <= 'z' && c != 't' {
+			return true
+		}
+	}
+	return false
+}
+
+// namedParts reads "31 Jan 2025", "31-January-25" and "Jan 31, 2025".
+func namedParts(s string) (d day, rest string, ok bool) {
+	f := strings.FieldsFunc(s, func(r rune) bool { return r == ' ' || r == '-' || r == '/' || r == ',' || r == '.' })
+	if len(f) < 3 {
+		return d, "", false
+	}
+	dayText, name := f[0], f[1]
+	if c := f[0][0] | 0x20; c >= 'a' && c <= 'z' {
+		dayText, name = f[1], f[0]
+	}
+	month := monthOf(name)
+	n, ok := numbers([]string{dayText, f[2], "0"})
+	if month == 0 || !ok || len(dayText) > 2 || len(f[2]) != 2 && len(f[2]) != 4 {
+		return d, "", false
+	}
+	year := n[1]
+	if len(f[2]) == 2 {
+		year = century(year)
+	}
+	return day{year: year, a: month, b: n[0], named: true}, strings.Join(f[3:], " "), true
+}
+
+func monthOf(s string) int {
+	if len(s) < 3 {
+		return 0
+	}
+	for i := 0; i < len(months); i += 3 {
+		full := time.Month(i/3 + 1).String()
+		if strings.EqualFold(s, full) || strings.EqualFold(s, months[i:i+3]) || strings.EqualFold(s, "sept") && i == 24 {
+			return i/3 + 1
+		}
+	}
+	return 0
+}
+
+// clock reads a time of day: h:mm, with seconds, fractions, am or pm, and a
+// zone Z or +hh:mm.
+func clock(s string) (time.Duration, *time.Location, error) {
+	bad := errors.New("has a time of day that cannot be read")
+	body, zone, err := zoned(strings.ToLower(strings.TrimSpace(s)))
+	if err != nil {
+		return 0, nil, bad
+	}
+	half := ""
+	for _, suffix := range []string{"am", "pm"} {
+		if b, ok := strings.CutSuffix(body, suffix); ok {
+			body, half = strings.TrimSpace(b), suffix
+		}
+	}
+	f := strings.Split(body, ":")
+	if len(f) < 2 || len(f) > 3 {
+		return 0, nil, bad
+	}
+	h, err1 := digits(f[0], 23)
+	m, err2 := digits(f[1], 59)
+	if err1 != nil || err2 != nil || half != "" && (h < 1 || h > 12) {
+		return 0, nil, bad
+	}
+	if half != "" {
+		h %= 12
+		if half == "pm" {
+			h += 12
+		}
+	}
+	total := time.Duration(h)*time.Hour + time.Duration(m)*time.Minute
+	if len(f) == 3 {
+		sec, err := seconds(f[2])
+		if err != nil {
+			return 0, nil, bad
+		}
+		total += sec
+	}
+	return total, zone, nil
+}
+
+// zoned takes the zone off the end of a time.
+func zoned(s string) (string, *time.Location, error) {
+	for _, z := range []string{"z", "utc", "gmt"} {
+		if b, ok := strings.CutSuffix(s, z); ok {
+			return strings.TrimSpace(b), time.UTC, nil
+		}
+	}
+	i := strings.LastIndexAny(s, "+-")
+	if i < 0 {
+		return s, nil, nil
+	}
+	off := strings.ReplaceAll(s[i+1:], ":", "")
+	if len(off) == 2 {
+		off += "00"
+	}
+	if len(off) != 4 {
+		return "", nil, ErrDate
+	}
+	h, err1 := digits(off[:2], 14)
+	m, err2 := digits(off[2:], 59)
+	if err1 != nil || err2 != nil {
+		return "", nil, ErrDate
+	}
+	sec := h*3600 + m*60
+	if s[i] == '-' {
+		sec = -sec
+	}
+	return strings.TrimSpace(s[:i]), time.FixedZone("", sec), nil
+}
+
+func digits(s string, most int) (int, error) {
+	n, err := strconv.ParseUint(s, 10, 8)
+	if err != nil || len(s) > 2 || int(n) > most {
+		return 0, ErrDate
+	}
+	return int(n), nil
+}
+
+func seconds(s string) (time.Duration, error) {
+	whole, frac, _ := strings.Cut(s, ".")
+	n, err := digits(whole, 59)
+	if err != nil || len(frac) > 9 {
+		return 0, ErrDate
+	}
+	d := time.Duration(n) * time.Second
+	unit := time.Second / 10
+	for _, c := range frac {
+		if c < '0' || c > '9' {
+			return 0, ErrDate
+		}
+		d += time.Duration(c-'0') * unit
+		unit /= 10
+	}
+	return d, nil
+}

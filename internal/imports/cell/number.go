@@ -1,0 +1,113 @@
+package cell
+
+import (
+	"errors"
+	"strings"
+)
+
+// ErrNumber says that a text is no number.
+var ErrNumber = errors.New("is not a number")
+
+// Marks collects, over a column or a file, what tells the decimal mark.
+type Marks struct {
+	Dot, Comma int    // values that read only with this decimal mark
+	Unclear    int    // values such as 1,234 with two readings
+	Example    string // the first unclear one
+}
+
+// Add looks at one value.
+func (m *Marks) Add(s string) {
+	s = bare(s)
+	dots, commas := strings.Count(s, "."), strings.Count(s, ",")
+	switch {
+	case dots == 0 && commas == 0:
+	case dots > 0 && commas > 0:
+		if strings.LastIndexByte(s, '.') > strings.LastIndexByte(s, ',') {
+			m.Dot++
+		} else {
+			m.Comma++
+		}
+	case dots > 1:
+		m.Comma++
+	case commas > 1:
+		m.Dot++
+	case thousands(s):
+		if m.Unclear++; m.Example == "" {
+			m.Example = s
+		}
+	case dots == 1:
+		m.Dot++
+	default:
+		m.Comma++
+	}
+}
+
+// thousands reports whether the one mark in s may separate thousands: one to
+// three digits before it, the first no zero, three after.
+func thousands(s string) bool {
+	i := strings.IndexAny(s, ".,")
+	whole, frac := strings.TrimLeft(s[:i], "+-"), s[i+1:]
+	return len(whole) >= 1 && len(whole) <= 3 && whole[0] != '0' && len(frac) == 3
+}
+
+// Mark decides: '.' or ',' where some value proves it, and 0 where values have
+// two readings and none proves one. Without any mark it is '.'. Proof on both
+// sides goes to the majority: the others are errors of their rows.
+func (m *Marks) Mark() byte {
+	switch {
+	case m.Dot > m.Comma:
+		return '.'
+	case m.Comma > m.Dot:
+		return ','
+	case m.Unclear == 0 && m.Dot == 0:
+		return '.'
+	}
+	return 0
+}
+
+// bare drops what groups digits besides dot and comma: blanks, the narrow and
+// the fixed one, and the Swiss apostrophe.
+func bare(s string) string {
+	s = strings.TrimSpace(s)
+	if !strings.ContainsAny(s, " '’\u00a0\u202f") {
+		return s
+	}
+	return strings.NewReplacer(" ", "", "'", "", "’", "", "\u00a0", "", "\u202f", "").Replace(s)
+}
+
+// Number reads a number whose decimal mark is known and returns it as JSON
+// writes it. Groups of digits must be groups of three.
+func Number(s string, mark byte) (string, error) {
+	s = bare(s)
+	if s == "" || len(s) > 64 {
+		return "", ErrNumber
+	}
+	group := byte(',')
+	if mark == ',' {
+		group = '.'
+	}
+	whole, frac, pointed := strings.Cut(s, string(mark))
+	if strings.IndexByte(frac, group) >= 0 || !grouped(whole, group) {
+		return "", ErrNumber
+	}
+	whole = strings.ReplaceAll(whole, string(group), "")
+	if pointed {
+		whole += "." + frac
+	}
+	return whole, nil
+}
+
+// grouped reports whether every group separator in whole has three digits
+// behind it and some before.
+func grouped(whole string, group byte) bool {
+	if strings.IndexByte(whole, group) < 0 {
+		return true
+	}
+	parts := strings.Split(strings.TrimLeft(whole, "+-"), string(group))
+	for i, p := range parts {
+		if i == 0 && (len(p) < 1 || len(p) > 3) || i > 0 && len(p) != 3 {
+			return false
+		}
+	}
+	return true
+}

@@ -1,0 +1,275 @@
+package imports
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"time"
+
+	"holdfast/internal/catalog"
+	"holdfast/internal/imports/cell"
+	"holdfast/internal/imports/sheet"
+	"holdfast/internal/query"
+	"holdfast/internal/store"
+)
+
+// draft is a row on its way from cells to a checked record.
+type draft struct {
+	line int
+	row  store.Row // by field; only what the file or a default gives
+	refs []reference
+	errs []RowError
+}
+
+// reference is a cell that names another record.
+type reference struct {
+	col  *mapped
+	text string
+}
+
+func (d *draft) fail(column, code, format string, args ...any) {
+	d.errs = append(d.errs, RowError{Line: d.line, Column: column, Code: code, Message: fmt.Sprintf(format, args...)})
+}
+
+// draftOf reads one record's cells.
+func (v *survey) draftOf(rec *sheet.Record, defaults map[string]string) *draft {
+	d := &draft{line: rec.Line, row: make(store.Row, len(v.layout.cols)+len(defaults)+2)}
+	if rec.Bad != nil {
+		header := ""
+		if i := rec.Bad.Cell; i >= 0 && i < len(v.layout.headers) {
+			header = v.layout.headers[i]
+		}
+		d.fail(header, rec.Bad.Code, "%s", rec.Bad.Msg)
+		return d
+	}
+	if n := width(rec.Cells, v.layout.width); n != v.layout.width {
+		d.fail("", "columns", "the row has %d cells, the file %d columns: a cell with a delimiter or line break needs quotes", n, v.layout.width)
+		return d
+	}
+	for i := range v.layout.cols {
+		c := &v.layout.cols[i]
+		v.take(d, c, rec.Cells[c.index])
+	}
+	for name, text := range defaults {
+		if _, given := d.row[name]; !given && !d.pending(name) {
+			c := v.target.column(name)
+			v.take(d, &mapped{column: c, index: -1, header: name, order: cell.DMY, mark: '.'}, text)
+		}
+	}
+	return d
+}
+
+// width is the number of cells; blank ones past the header's do not count.
+func width(cells []string, want int) int {
+	n := len(cells)
+	for n > want && strings.TrimSpace(cells[n-1]) == "" {
+		n--
+	}
+	return n
+}
+
+// pending reports a value that is still to be looked up, or was refused.
+func (d *draft) pending(name string) bool {
+	for _, r := range d.refs {
+		if r.col.name == name {
+			return true
+		}
+	}
+	for _, e := range d.errs {
+		if e.Column == name {
+			return true
+		}
+	}
+	return false
+}
+
+// take reads one cell into the draft. A blank cell gives nothing.
+func (v *survey) take(d *draft, c *mapped, text string) {
+	if strings.TrimSpace(text) == "" {
+		return
+	}
+	f := c.field
+	if f.Ref != "" {
+		d.refs = append(d.refs, reference{c, cell.Line(cell.Unguard(text))})
+		return
+	}
+	value, code, why := v.value(c, text)
+	if why != "" {
+		d.fail(c.header, code, "%q %s", clip(strings.TrimSpace(text), 80), why)
+		return
+	}
+	d.row[f.Name] = value
+}
+
+// value turns a cell into what the store reads, or says why not.
+func (v *survey) value(c *mapped, text string) (value any, code, why string) {
+	f := c.field
+	switch f.Type {
+	case catalog.Int, catalog.Decimal, catalog.Float:
+		s, err := cell.Number(text, c.mark)
+		if err != nil {
+			return nil, "number", err.Error()
+		}
+		return s, "", ""
+	case catalog.Date:
+		m, err := cell.Date(text, c.order)
+		if err != nil {
+			return nil, "date", err.Error()
+		}
+		return m.Date.Format(time.DateOnly), "", ""
+	case catalog.Time:
+		m, err := cell.Date(text, c.order)
+		if err != nil {
+			return nil, "date", err.Error()
+		}
+		return query.FormatTime(m.In(v.zone)), "", ""
+	case catalog.Bool:
+		b, ok := cell.Bool(text)
+		if !ok {
+			return nil, "choice", "is neither yes nor no"
+		}
+		return b, "", ""
+	case catalog.Array:
+		return list(text), "", ""
+	case catalog.JSON:
+		return json.RawMessage(text), "", ""
+	case catalog.UUID:
+		return strings.TrimSpace(text), "", ""
+	}
+	return v.text(f, text)
+}
+
+func (v *survey) text(f *catalog.Field, text string) (value any, code, why string) {
+	if len(f.OneOf) > 0 {
+		choose := cell.Choice
+		if f.Name == "severity" || f.Name == "potential_severity" {
+			choose = cell.Severity
+		}
+		s, ok := choose(text, f.OneOf)
+		if !ok {
+			return nil, "choice", "is not one of " + strings.Join(f.OneOf, ", ")
+		}
+		return s, "", ""
+	}
+	text = cell.Unguard(text)
+	if f.Format != catalog.Plain {
+		text = cell.Line(text)
+	}
+	return text, "", ""
+}
+
+// list reads a cell of several words: JSON, or separated by semicolon, bar or
+// comma, the first of these that occurs.
+func list(text string) json.RawMessage {
+	text = strings.TrimSpace(text)
+	if strings.HasPrefix(text, "[") && json.Valid([]byte(text)) {
+		return json.RawMessage(text)
+	}
+	parts := []string{text}
+	for _, sep := range []string{";", "|", ","} {
+		if strings.Contains(text, sep) {
+			parts = strings.Split(text, sep)
+			break
+		}
+	}
+	b := []byte{'['}
+	for _, p := range parts {
+		if p = cell.Line(p); p == "" {
+			continue
+		}
+		if len(b) > 1 {
+			b = append(b, ',')
+		}
+		b = query.AppendString(b, p)
+	}
+	return append(b, ']')
+}
+
+// check validates a draft as the store would, and the rules that tie a row's
+// fields together. It returns the row with stored values, only what was given.
+func (m *Importer) check(v *survey, d *draft) store.Row {
+	if len(d.errs) > 0 && (d.errs[0].Code == "columns" || len(d.row)+len(d.refs) == 0) {
+		return nil
+	}
+	op := store.Insert
+	if v.settings.Mode == ModeUpdate {
+		op = store.Update
+		for _, k := range v.target.resource.Import.Key {
+			if _, ok := d.row[k]; !ok && !d.refused(v, k) {
+				d.fail(v.header(k), "required", "%s is required to find the record", k)
+			}
+		}
+	}
+	extra := store.Row{}
+	for _, k := range []string{lotNumber, lotExpiry} {
+		if x, ok := d.row[k]; ok && v.target.name == "stock_movements" {
+			extra[k] = x
+			delete(d.row, k)
+		}
+	}
+	checked, fields := m.store.Validate(v.target.resource, d.row, op)
+	for _, f := range fields {
+		if d.refused(v, f.Name) {
+			continue
+		}
+		code := "invalid"
+		if f.Msg == "is required" {
+			code = "required"
+		}
+		d.fail(v.header(f.Name), code, "%s %s", f.Name, f.Msg)
+	}
+	if v.target.name == "stock_movements" {
+		movementRules(v, d, checked)
+	}
+	if len(d.errs) > 0 {
+		return nil
+	}
+	for k := range d.row {
+		extra[k] = checked[k]
+	}
+	return extra
+}
+
+// refused reports that a field's cell has an error already.
+func (d *draft) refused(v *survey, field string) bool {
+	h := v.header(field)
+	for _, e := range d.errs {
+		if e.Column == h {
+			return true
+		}
+	}
+	return false
+}
+
+// header is the column a field comes from, or the field's own name.
+func (v *survey) header(field string) string {
+	if c := v.layout.column(field); c != nil {
+		return c.header
+	}
+	return field
+}
+
+// gains bring stock in, losses take it out, moves need both zones.
+var (
+	gains  = map[string]bool{"receipt": true, "return_in": true, "adjust_gain": true, "count_gain": true, "opening": true, "import": true}
+	losses = map[string]bool{"ship": true, "adjust_loss": true, "count_loss": true, "scrap": true}
+)
+
+// movementRules are what makes a stock movement possible at all.
+func movementRules(v *survey, d *draft, row store.Row) {
+	kind, _ := row["type"].(string)
+	needs := func(field string) {
+		if row[field] == nil && !d.refused(v, field) {
+			d.fail(v.header(field), "required", "a movement of type %s needs %s", kind, field)
+		}
+	}
+	switch {
+	case gains[kind]:
+		needs("to_zone_id")
+	case losses[kind]:
+		needs("from_zone_id")
+	case kind != "":
+		needs("to_zone_id")
+		needs("from_zone_id")
+	}
+}

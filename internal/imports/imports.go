@@ -1,0 +1,270 @@
+// Package imports takes a file of rows into the records and back out again:
+// upload, check and stage, apply in one transaction, roll back by version. It
+// speaks no HTTP. A job is a row of import_jobs and walks through its states
+// only by compare-and-set under a row lock.
+package imports
+
+import (
+	"context"
+	"encoding/json"
+	"io"
+	"sync"
+	"time"
+
+	"holdfast/internal/actor"
+	"holdfast/internal/blob"
+	"holdfast/internal/catalog"
+	"holdfast/internal/db"
+	"holdfast/internal/fault"
+	"holdfast/internal/imports/sheet"
+	"holdfast/internal/store"
+)
+
+// Files keeps uploads; *blob.Store is one.
+type Files interface {
+	Put(ctx context.Context, r io.Reader, limit int64) (blob.Ref, error)
+	Open(key string) (io.ReadSeekCloser, error)
+	Delete(key string) error
+}
+
+// Options are what an Importer works with. Effects are those the store runs:
+// bulk writes go under the store's verbs and run them too. Lease 0 = one
+// minute. OnChange is
+// told, after a commit that wrote rows under the store, which resources of
+// which tenant changed; nil = nobody listens. Its usual value drops cached
+// answers, as the store's own listener does.
+type Options struct {
+	Store    *store.Store
+	Effects  store.Effects
+	Files    Files
+	Lease    time.Duration
+	OnChange func(tenant string, resources []string)
+}
+
+// Importer runs import jobs. It is safe for concurrent use, also by several
+// processes on one PostgreSQL database.
+type Importer struct {
+	store   *store.Store
+	quiet   *store.Store // the same without audit rows: a job is audited as a whole
+	db      *db.DB
+	cat     *catalog.Catalog
+	jobs    *catalog.Resource
+	effects store.Effects
+	files   Files
+	lease   time.Duration
+	changed func(tenant string, resources []string)
+	targets map[string]*target
+	running sync.Map // job ids at work in this process
+}
+
+// New returns an importer.
+func New(o Options) *Importer {
+	m := &Importer{store: o.Store, quiet: o.Store.Unaudited(), db: o.Store.DB(), cat: o.Store.Catalog(), effects: o.Effects, files: o.Files, lease: o.Lease, changed: o.OnChange}
+	if m.lease == 0 {
+		m.lease = time.Minute
+	}
+	if m.changed == nil {
+		m.changed = func(string, []string) {}
+	}
+	m.jobs, _ = m.cat.Get("import_jobs")
+	m.targets = targets(m.cat)
+	return m
+}
+
+// States of a job (domain.md 2.4).
+const (
+	Created     = "created"
+	Uploaded    = "uploaded"
+	Processing  = "processing"
+	Ready       = "ready"
+	Applying    = "applying"
+	Completed   = "completed"
+	Failed      = "failed"
+	Cancelled   = "cancelled"
+	RollingBack = "rolling_back"
+	RolledBack  = "rolled_back"
+)
+
+// Modes of an import: what happens to a row whose key exists already, or does
+// not.
+const (
+	ModeInsert = "insert" // existing keys are refused
+	ModeUpsert = "upsert" // existing records are changed, others made
+	ModeUpdate = "update" // unknown keys are refused
+)
+
+// Settings are a job's options as JSON. A blank cell leaves the field as it
+// is, or to its default in a new record.
+type Settings struct {
+	Mode        string            `json:"mode,omitempty"`         // insert, upsert (default), update
+	Header      *bool             `json:"header,omitempty"`       // false: the first row is data; the mapping gives column numbers
+	Delimiter   string            `json:"delimiter,omitempty"`    // comma, semicolon, tab, pipe; found by looking when absent
+	DateOrder   string            `json:"date_order,omitempty"`   // dmy or mdy, where no value of a column proves it
+	DecimalMark string            `json:"decimal_mark,omitempty"` // "." or ",", likewise
+	Timezone    string            `json:"timezone,omitempty"`     // of times without zone; the tenant's when absent
+	Defaults    map[string]string `json:"defaults,omitempty"`     // field -> value for blank cells and absent columns
+	Force       bool              `json:"force,omitempty"`        // apply although the same file was applied before
+	DryRun      bool              `json:"dry_run,omitempty"`      // check only: the job is never applied
+}
+
+// Request asks for a new job. Mapping is {field: header} or {field: column
+// number from 1}, complete when given; nil = guessed from the header. Options
+// is the JSON of Settings, or nil.
+type Request struct {
+	Target  string
+	Mapping json.RawMessage
+	Options json.RawMessage
+}
+
+// Job is a job as callers see it.
+type Job struct {
+	ID              string          `json:"id"`
+	TenantID        string          `json:"tenant_id"`
+	JobNo           string          `json:"job_no"`
+	Target          string          `json:"target"`
+	FileName        string          `json:"file_name,omitempty"`
+	FileType        string          `json:"file_type,omitempty"`
+	Size            int64           `json:"size"`
+	SHA256          string          `json:"sha256,omitempty"`
+	Encoding        string          `json:"encoding,omitempty"`
+	Delimiter       string          `json:"delimiter,omitempty"`
+	Mapping         json.RawMessage `json:"mapping,omitempty"`
+	Options         json.RawMessage `json:"options"`
+	TotalRows       int64           `json:"total_rows"`
+	ValidRows       int64           `json:"valid_rows"`
+	InvalidRows     int64           `json:"invalid_rows"`
+	ImportedCount   int64           `json:"imported_count"`
+	RolledBackCount int64           `json:"rolled_back_count"`
+	Status          string          `json:"status"`
+	Message         string          `json:"message,omitempty"`
+	CreatedAt       string          `json:"created_at"`
+	Version         int64           `json:"version"`
+
+	blobKey string
+	lease   time.Time
+}
+
+// Stats counts a file's rows.
+type Stats struct {
+	TotalRows   int64 `json:"total_rows"`
+	ValidRows   int64 `json:"valid_rows"`
+	InvalidRows int64 `json:"invalid_rows"`
+}
+
+// RowError is one thing wrong with one row: the physical line the record
+// starts on, the column's header, and a code for programs.
+type RowError struct {
+	Line    int    `json:"line"`
+	Column  string `json:"column"`
+	Code    string `json:"code"`
+	Message string `json:"message"`
+}
+
+// ErrorPage is one page of a job's row errors. Total counts the errors kept:
+// the first thousand of a job.
+type ErrorPage struct {
+	Errors   []RowError `json:"errors"`
+	Page     int        `json:"page"`
+	PageSize int        `json:"pageSize"`
+	Total    int64      `json:"total"`
+	HasMore  bool       `json:"hasMore"`
+}
+
+// Processed is the answer of Process.
+type Processed struct {
+	Success  bool              `json:"success"`
+	JobID    string            `json:"job_id"`
+	FileType string            `json:"file_type"`
+	Stats    Stats             `json:"stats"`
+	Message  string            `json:"message"`
+	Mapping  map[string]string `json:"mapping"`
+	Ignored  []string          `json:"ignored_columns"`
+	Warnings []string          `json:"warnings"`
+	Errors   []RowError        `json:"errors"`
+}
+
+// Applied is the answer of Apply.
+type Applied struct {
+	Success       bool   `json:"success"`
+	ImportedCount int64  `json:"imported_count"`
+	Message       string `json:"message"`
+}
+
+// RolledBackResult is the answer of Rollback.
+type RolledBackResult struct {
+	Success    bool   `json:"success"`
+	RolledBack int64  `json:"rolled_back"`
+	Message    string `json:"message"`
+}
+
+// Conflict is a record that keeps a rollback from happening.
+type Conflict struct {
+	EntityType string `json:"entity_type"`
+	EntityID   string `json:"entity_id"`
+	Label      string `json:"label"`
+	Reason     string `json:"reason"`
+}
+
+// allowed refuses callers who may not run imports into a target: leaders may,
+// safety officers only into incidents.
+func allowed(a actor.Actor, target string) error {
+	switch {
+	case a.TenantID == "":
+		return fault.New(fault.Forbidden, "no_tenant", "no tenant is chosen")
+	case a.Suspended:
+		return fault.New(fault.Forbidden, "tenant_suspended", "the tenant is suspended: nothing can be written")
+	case a.Administrator(), a.Role == actor.Manager:
+		return nil
+	case a.Role == actor.Safety && (target == "incidents" || target == ""):
+		return nil
+	case a.Role == actor.Safety:
+		return fault.New(fault.Forbidden, "42501", "a safety officer imports incidents only")
+	}
+	return fault.New(fault.Forbidden, "42501", "role %q may not run imports", a.Role)
+}
+
+// server is the actor that writes on behalf of a: the store asks it for no
+// grant, and the record of who did it stays.
+func server(a actor.Actor) actor.Actor {
+	a.Role = actor.Service
+	return a
+}
+
+func parseSettings(raw json.RawMessage) (Settings, error) {
+	var s Settings
+	if len(raw) == 0 || string(raw) == "null" {
+		s.Mode = ModeUpsert
+		return s, nil
+	}
+	if err := strictJSON(raw, &s); err != nil {
+		return s, fault.Wrap(err, fault.Invalid, "options", "the options cannot be read: %s", err).At("options", "%s", err)
+	}
+	if s.Mode == "" {
+		s.Mode = ModeUpsert
+	}
+	return s, s.check()
+}
+
+func (s *Settings) check() error {
+	bad := func(field, format string, args ...any) error {
+		f := fault.New(fault.Invalid, "options", "options."+field+" "+format, args...)
+		return f.At("options."+field, format, args...)
+	}
+	switch {
+	case s.Mode != ModeInsert && s.Mode != ModeUpsert && s.Mode != ModeUpdate:
+		return bad("mode", "must be insert, upsert or update")
+	case s.DateOrder != "" && s.DateOrder != "dmy" && s.DateOrder != "mdy":
+		return bad("date_order", "must be dmy or mdy")
+	case s.DecimalMark != "" && s.DecimalMark != "." && s.DecimalMark != ",":
+		return bad("decimal_mark", `must be "." or ","`)
+	}
+	if _, err := sheet.ParseDelimiter(s.Delimiter); err != nil {
+		return bad("delimiter", "must be comma, semicolon, tab or pipe")
+	}
+	if s.Timezone != "" {
+		if _, err := time.LoadLocation(s.Timezone); err != nil || s.Timezone == "Local" {
+			return bad("timezone", "is not an IANA time zone")
+		}
+	}
+	return nil
+}

@@ -1,0 +1,287 @@
+package imports
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+
+	"holdfast/internal/actor"
+	"holdfast/internal/db"
+	"holdfast/internal/fault"
+	"holdfast/internal/store"
+)
+
+func jobOf(r store.Row) *Job {
+	text := func(k string) string { s, _ := r[k].(string); return s }
+	num := func(k string) int64 { n, _ := r[k].(int64); return n }
+	raw := func(k string) json.RawMessage { j, _ := r[k].(json.RawMessage); return j }
+	j := &Job{
+		ID: text("id"), TenantID: text("tenant_id"), JobNo: text("job_no"), Target: text("target"), FileName: text("file_name"), FileType: text("file_type"),
+		Size: num("size"), SHA256: text("sha256"), Encoding: text("encoding"), Delimiter: text("delimiter"), Mapping: raw("mapping"), Options: raw("options"),
+		TotalRows: num("total_rows"), ValidRows: num("valid_rows"), InvalidRows: num("invalid_rows"), ImportedCount: num("imported_count"),
+		RolledBackCount: num("rolled_back_count"), Status: text("status"), Message: text("message"), CreatedAt: text("created_at"), Version: num("version"),
+		blobKey: text("blob_key"),
+	}
+	j.lease, _ = time.Parse(db.TimeLayout, text("lease_until"))
+	return j
+}
+
+// load reads a job of the caller's tenant and checks that he may work on it.
+func (m *Importer) load(ctx context.Context, a actor.Actor, jobID string) (*Job, error) {
+	if err := allowed(a, ""); err != nil {
+		return nil, err
+	}
+	id, err := uuid.Parse(jobID)
+	if err != nil {
+		return nil, fault.New(fault.Invalid, "22P02", "job_id is not a UUID").At("job_id", "is not a UUID")
+	}
+	var job *Job
+	err = m.db.Read(ctx, store.Scope(a), func(tx *db.Tx) error {
+		job, err = m.read(tx, a, id.String(), "")
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return job, allowed(a, job.Target)
+}
+
+func (m *Importer) read(tx *db.Tx, a actor.Actor, jobID, lock string) (*Job, error) {
+	rows, err := m.store.RowsTx(tx, a, m.jobs, "id = $2"+lock, []any{jobID})
+	if err != nil {
+		return nil, fmt.Errorf("imports: read job: %w", err)
+	}
+	if len(rows) == 0 {
+		return nil, fault.New(fault.NotFound, "job_not_found", "no import job %s", jobID)
+	}
+	return jobOf(rows[0]), nil
+}
+
+// locked reads a job and locks its row until the transaction ends.
+func (m *Importer) locked(tx *db.Tx, a actor.Actor, jobID string) (*Job, error) {
+	return m.read(tx, a, jobID, tx.DB().ForUpdate())
+}
+
+// set changes a locked job. Counters by status follow.
+func (m *Importer) set(tx *db.Tx, a actor.Actor, jobID string, set store.Row) (*Job, error) {
+	changes, err := m.quiet.UpdateTx(tx, server(a), m.jobs, []string{jobID}, set)
+	if err != nil {
+		return nil, fmt.Errorf("imports: change job: %w", err)
+	}
+	if len(changes) != 1 {
+		return nil, fault.New(fault.NotFound, "job_not_found", "no import job %s", jobID)
+	}
+	if err := tx.Flush(); err != nil {
+		return nil, fmt.Errorf("imports: change job: %w", err)
+	}
+	return jobOf(changes[0].After), nil
+}
+
+func wrongState(job *Job, what string) *fault.Error {
+	return fault.New(fault.Conflict, "import_state", "the import job is %s and %s", strings.ReplaceAll(job.Status, "_", " "), what).
+		With("status: "+job.Status, "")
+}
+
+// resting is the stable state an interrupted step falls back to.
+var resting = map[string]string{Processing: Uploaded, Applying: Ready, RollingBack: Completed}
+
+// step is one walk from a stable state through a working one.
+type step struct {
+	job     *Job
+	actor   actor.Actor
+	working string
+}
+
+// begin moves a job into a working state and takes the lease. from lists the
+// states it may start in; refuse may answer for the others (nil = 409).
+func (m *Importer) begin(ctx context.Context, a actor.Actor, jobID, working string, admit func(tx *db.Tx, job *Job) error) (*step, error) {
+	job, err := m.load(ctx, a, jobID)
+	if err != nil {
+		return nil, err
+	}
+	jobID = job.ID
+	if _, busy := m.running.LoadOrStore(jobID, true); busy {
+		return nil, busyJob(job)
+	}
+	s := &step{actor: a, working: working}
+	err = m.db.Write(ctx, store.Scope(a), func(tx *db.Tx) error {
+		job, err := m.locked(tx, a, jobID)
+		if err != nil {
+			return err
+		}
+		if rest := resting[job.Status]; rest != "" {
+			if !m.orphaned(job) {
+				return busyJob(job)
+			}
+			job.Status = rest
+		}
+		if err := admit(tx, job); err != nil {
+			return err
+		}
+		until := m.store.Now().Add(m.lease)
+		if !until.After(job.lease) {
+			until = job.lease.Add(time.Microsecond)
+		}
+		s.job, err = m.set(tx, a, jobID, store.Row{"status": working, "lease_until": until})
+		return err
+	})
+	if err != nil {
+		m.running.Delete(jobID)
+		return nil, err
+	}
+	return s, nil
+}
+
+func busyJob(job *Job) error {
+	f := fault.New(fault.Conflict, "import_busy", "the import job is being worked on: try again when it has finished").With("status: "+job.Status, "")
+	f.RetryAfter = time.Second
+	return f
+}
+
+// orphaned reports that nobody works on a job in a working state: its lease is
+// over, or (on SQLite, which one process owns) this process does not.
+func (m *Importer) orphaned(job *Job) bool {
+	return m.db.Engine() == db.SQLite || m.store.Now().After(job.lease)
+}
+
+// hold locks the job inside a transaction of the step and makes sure that the
+// lease is still this step's: the fence against a worker that was given up.
+func (m *Importer) hold(tx *db.Tx, s *step) error {
+	job, err := m.locked(tx, s.actor, s.job.ID)
+	if err != nil {
+		return err
+	}
+	if job.Status != s.working || !job.lease.Equal(s.job.lease) {
+		return fault.New(fault.Conflict, "import_lost", "the import job was taken over by another worker")
+	}
+	return nil
+}
+
+// end is called once after begin. A step that failed leaves the job in state,
+// with a message, unless somebody else has it by now.
+func (m *Importer) end(ctx context.Context, s *step, state, message string) error {
+	defer m.running.Delete(s.job.ID)
+	if state == "" {
+		return nil
+	}
+	ctx = context.WithoutCancel(ctx)
+	return m.db.Write(ctx, store.Scope(s.actor), func(tx *db.Tx) error {
+		if err := m.hold(tx, s); err != nil {
+			if fault.HasCode(err, "import_lost") {
+				return nil // its new owner says what became of it
+			}
+			return err
+		}
+		_, err := m.set(tx, s.actor, s.job.ID, store.Row{"status": state, "lease_until": nil, "message": clip(message, 2000)})
+		return err
+	})
+}
+
+// clip keeps the first n bytes of a text, at a character's border.
+func clip(s string, n int) string {
+	if len(s) <= n {
+		return s
+	}
+	return strings.ToValidUTF8(s[:n], "") + "..."
+}
+
+// Cancel ends a job nothing of which was applied, and drops its file.
+func (m *Importer) Cancel(ctx context.Context, a actor.Actor, jobID string) (*Job, error) {
+	job, err := m.load(ctx, a, jobID)
+	if err != nil {
+		return nil, err
+	}
+	err = m.db.Write(ctx, store.Scope(a), func(tx *db.Tx) error {
+		old, err := m.locked(tx, a, job.ID)
+		if err != nil {
+			return err
+		}
+		switch old.Status {
+		case Created, Uploaded, Ready, Failed:
+		default:
+			return wrongState(old, "cannot be cancelled")
+		}
+		if err := m.clear(tx, a.TenantID, job.ID); err != nil {
+			return err
+		}
+		job, err = m.set(tx, a, job.ID, store.Row{"status": Cancelled, "blob_key": nil})
+		job.blobKey = old.blobKey
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("imports: cancel: %w", err)
+	}
+	if job.blobKey == "" {
+		return job, nil
+	}
+	return job, m.files.Delete(job.blobKey)
+}
+
+// clear drops what a job has staged.
+func (m *Importer) clear(tx *db.Tx, tenant, jobID string) error {
+	for _, table := range []string{"import_chunks", "import_errors", "import_plans"} {
+		tx.Queue("DELETE FROM "+table+" WHERE tenant_id = $1 AND job_id = $2", []any{tenant, jobID}, nil)
+	}
+	if err := tx.Flush(); err != nil {
+		return fmt.Errorf("imports: clear staged rows: %w", err)
+	}
+	return nil
+}
+
+// Recover gives jobs back that were being worked on when a process died:
+// processing becomes uploaded, applying ready, rolling_back completed; an apply
+// or rollback is one transaction, so nothing of it was kept. Call it at the
+// start and now and then. It returns how many jobs it gave back.
+func (m *Importer) Recover(ctx context.Context) (int, error) {
+	type orphan struct{ tenant, id string }
+	var found []orphan
+	err := m.db.Read(ctx, db.Scope{All: true}, func(tx *db.Tx) error {
+		return tx.Query("SELECT tenant_id, id FROM import_jobs WHERE status IN ('processing', 'applying', 'rolling_back')", nil, func(r *db.Row) error {
+			found = append(found, orphan{r.Text(0), r.Text(1)})
+			return nil
+		})
+	})
+	if err != nil {
+		return 0, fmt.Errorf("imports: recover: %w", err)
+	}
+	n := 0
+	for _, o := range found {
+		given, err := m.giveBack(ctx, o.tenant, o.id)
+		if err != nil {
+			return n, fmt.Errorf("imports: recover: %w", err)
+		}
+		if given {
+			n++
+		}
+	}
+	return n, nil
+}
+
+func (m *Importer) giveBack(ctx context.Context, tenant, id string) (given bool, err error) {
+	if _, busy := m.running.LoadOrStore(id, true); busy {
+		return false, nil
+	}
+	defer m.running.Delete(id)
+	a := actor.Actor{TenantID: tenant, Role: actor.Service}
+	err = m.db.Write(ctx, store.Scope(a), func(tx *db.Tx) error {
+		given = false
+		// A job whose row is locked is being worked on, lease or not.
+		rows, err := m.store.RowsTx(tx, a, m.jobs, "id = $2"+tx.DB().SkipLocked(), []any{id})
+		if err != nil || len(rows) == 0 {
+			return err
+		}
+		job := jobOf(rows[0])
+		rest := resting[job.Status]
+		if rest == "" || !m.orphaned(job) {
+			return nil
+		}
+		given = true
+		_, err = m.set(tx, a, id, store.Row{"status": rest, "lease_until": nil, "message": "The server stopped during the work; nothing was changed. Run it again."})
+		return err
+	})
+	return given, err
+}

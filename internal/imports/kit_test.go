@@ -1,0 +1,255 @@
+package imports_test
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/json"
+	"fmt"
+	"os"
+	"sort"
+	"strings"
+	"testing"
+	"time"
+
+	"holdfast/internal/actor"
+	"holdfast/internal/blob"
+	"holdfast/internal/catalog"
+	"holdfast/internal/db"
+	"holdfast/internal/imports"
+	"holdfast/internal/store"
+	"holdfast/internal/testkit/pgtest"
+	"holdfast/internal/warehouse"
+)
+
+const (
+	north = "0190a000-0000-7000-8000-000000000001"
+	south = "0190a000-0000-7000-8000-000000000002"
+	anna  = "0190a000-0000-7000-8000-0000000000a1"
+)
+
+// kit is an importer with the warehouse's effects on one engine.
+type kit struct {
+	testing.TB
+	d       *db.DB
+	s       *store.Store
+	m       *imports.Importer
+	now     time.Time
+	as      actor.Actor
+	changed []string
+}
+
+// each runs f on both engines, on a migrated database of its own.
+func each(t *testing.T, f func(k *kit)) {
+	t.Helper()
+	t.Run("sqlite", func(t *testing.T) { f(open(t, db.Options{Dir: t.TempDir(), Migrate: true})) })
+	t.Run("postgresql", func(t *testing.T) { f(open(t, db.Options{URL: postgres(t), Migrate: true})) })
+}
+
+func postgres(t testing.TB) string {
+	steps, err := db.Migrations()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return pgtest.Template(t, fmt.Sprintf("migrated %x", sha256.Sum256([]byte(fmt.Sprint(steps)))), func(dsn string) error {
+		d, err := db.Open(context.Background(), db.Options{URL: dsn, Migrate: true})
+		if err != nil {
+			return err
+		}
+		return d.Close()
+	})
+}
+
+func open(t testing.TB, o db.Options) *kit {
+	t.Helper()
+	k := &kit{TB: t, now: time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC), as: actor.Actor{Role: actor.Service}}
+	k.connect(o, t.TempDir())
+	for i, id := range []string{north, south} {
+		k.as.TenantID = id
+		k.add("tenants", store.Row{"id": id, "name": "T", "slug": fmt.Sprintf("t%d", i), "timezone": "Europe/Berlin"})
+	}
+	k.as = actor.Actor{TenantID: north, UserID: anna, Role: actor.Admin}
+	return k
+}
+
+func (k *kit) connect(o db.Options, files string) {
+	k.Helper()
+	d, err := db.Open(context.Background(), o)
+	if err != nil {
+		k.Fatal(err)
+	}
+	k.Cleanup(func() { d.Close() })
+	f, err := blob.Open(files)
+	if err != nil {
+		k.Fatal(err)
+	}
+	k.Cleanup(func() { f.Close() })
+	k.d = d
+	k.s = store.New(d, catalog.Default(), warehouse.Effects(), func() time.Time { return k.now })
+	k.m = imports.New(imports.Options{Store: k.s, Effects: warehouse.Effects(), Files: f,
+		OnChange: func(tenant string, names []string) { k.changed = append(k.changed, names...) }})
+}
+
+func (k *kit) resource(name string) *catalog.Resource {
+	k.Helper()
+	r, ok := k.s.Catalog().Get(name)
+	if !ok {
+		k.Fatalf("no resource %s", name)
+	}
+	return r
+}
+
+func (k *kit) server() actor.Actor {
+	a := k.as
+	a.Role = actor.Service
+	return a
+}
+
+// add inserts one row and returns its id.
+func (k *kit) add(name string, row store.Row) string {
+	k.Helper()
+	id := ""
+	err := k.d.Write(context.Background(), db.Scope{Tenant: k.as.TenantID}, func(tx *db.Tx) error {
+		rows, err := k.s.InsertTx(tx, k.server(), k.resource(name), []store.Row{row})
+		if err == nil {
+			id = rows[0]["id"].(string)
+		}
+		return err
+	})
+	if err != nil {
+		k.Fatalf("insert %s %v: %v", name, row, err)
+	}
+	return id
+}
+
+func (k *kit) set(name, id string, set store.Row) {
+	k.Helper()
+	err := k.d.Write(context.Background(), db.Scope{Tenant: k.as.TenantID}, func(tx *db.Tx) error {
+		_, err := k.s.UpdateTx(tx, k.server(), k.resource(name), []string{id}, set)
+		return err
+	})
+	if err != nil {
+		k.Fatalf("update %s %v: %v", name, set, err)
+	}
+}
+
+// rows reads all rows of a table of the tenant.
+func (k *kit) rows(name string) []store.Row {
+	k.Helper()
+	var out []store.Row
+	err := k.d.Read(context.Background(), db.Scope{Tenant: k.as.TenantID}, func(tx *db.Tx) (err error) {
+		out, err = k.s.RowsTx(tx, k.as, k.resource(name), "1 = 1 ORDER BY id", nil)
+		return err
+	})
+	if err != nil {
+		k.Fatal(err)
+	}
+	return out
+}
+
+func (k *kit) find(name, field, value string) store.Row {
+	k.Helper()
+	for _, r := range k.rows(name) {
+		if r[field] == value {
+			return r
+		}
+	}
+	k.Fatalf("no %s with %s = %s", name, field, value)
+	return nil
+}
+
+// dump is every row of the tables as text, byte for byte.
+func (k *kit) dump(names ...string) string {
+	k.Helper()
+	var b strings.Builder
+	for _, n := range names {
+		for _, r := range k.rows(n) {
+			text, err := json.Marshal(r)
+			if err != nil {
+				k.Fatal(err)
+			}
+			fmt.Fprintf(&b, "%s %s\n", n, text)
+		}
+	}
+	return b.String()
+}
+
+// counters are the tenant's totals that are not zero, without the import
+// jobs' own.
+func (k *kit) counters() map[string]int64 {
+	k.Helper()
+	all, out := map[string]int64{}, map[string]int64{}
+	err := k.d.Read(context.Background(), db.Scope{Tenant: k.as.TenantID}, func(tx *db.Tx) error {
+		k.s.Counts(tx, k.as.TenantID, all)
+		return tx.Flush()
+	})
+	if err != nil {
+		k.Fatal(err)
+	}
+	for n, v := range all {
+		if v != 0 && !strings.HasPrefix(n, "import_jobs") {
+			out[n] = v
+		}
+	}
+	return out
+}
+
+func real(t testing.TB, name string) []byte {
+	t.Helper()
+	b, err := os.ReadFile("testdata/" + name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b
+}
+
+// upload makes a job. Options and mapping are JSON, "" = none.
+func (k *kit) upload(target, options, mapping, name string, body []byte) *imports.Job {
+	k.Helper()
+	job, err := k.m.Upload(context.Background(), k.as, imports.Request{Target: target, Options: json.RawMessage(options), Mapping: json.RawMessage(mapping)}, name, bytes.NewReader(body))
+	if err != nil {
+		k.Fatalf("upload %s: %v", name, err)
+	}
+	return job
+}
+
+func (k *kit) process(job *imports.Job) *imports.Processed {
+	k.Helper()
+	res, err := k.m.Process(context.Background(), k.as, job.ID)
+	if err != nil {
+		k.Fatalf("process: %v", err)
+	}
+	return res
+}
+
+func (k *kit) apply(job *imports.Job) *imports.Applied {
+	k.Helper()
+	res, err := k.m.Apply(context.Background(), k.as, job.ID)
+	if err != nil {
+		k.Fatalf("apply: %v", err)
+	}
+	return res
+}
+
+// imported runs a file through process and apply.
+func (k *kit) imported(target, options, mapping, name string, body []byte) (*imports.Job, *imports.Processed, *imports.Applied) {
+	k.Helper()
+	job := k.upload(target, options, mapping, name, body)
+	p := k.process(job)
+	return job, p, k.apply(job)
+}
+
+func (k *kit) status(job *imports.Job) string {
+	k.Helper()
+	return k.find("import_jobs", "id", job.ID)["status"].(string)
+}
+
+// where lists row errors as "line column code", sorted by line.
+func where(errs []imports.RowError) []string {
+	out := []string{}
+	for _, e := range errs {
+		out = append(out, fmt.Sprintf("%d %s %s", e.Line, e.Column, e.Code))
+	}
+	sort.SliceStable(out, func(i, j int) bool { return false })
+	return out
+}

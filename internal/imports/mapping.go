@@ -1,0 +1,303 @@
+package imports
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"holdfast/internal/catalog"
+	"holdfast/internal/fault"
+	"holdfast/internal/imports/cell"
+	"holdfast/internal/imports/sheet"
+)
+
+// place is where a mapping says a column is: a header, or a number from 1.
+type place struct {
+	header string
+	number int
+}
+
+// parseMapping reads a job's mapping: {field: header or column number}. A
+// null leaves the field out. nil = none was given.
+func parseMapping(t *target, raw json.RawMessage) (map[string]place, error) {
+	if len(raw) == 0 || string(raw) == "null" {
+		return nil, nil
+	}
+	var given map[string]any
+	d := json.NewDecoder(bytes.NewReader(raw))
+	d.UseNumber()
+	if err := d.Decode(&given); err != nil {
+		return nil, fault.Wrap(err, fault.Invalid, "mapping", "the mapping is not a JSON object of field to header or column number").At("mapping", "must be an object")
+	}
+	out := map[string]place{}
+	for name, v := range given {
+		if t.column(name) == nil {
+			return nil, unknownField(t, name)
+		}
+		p, err := placeOf(name, v)
+		if err != nil {
+			return nil, err
+		}
+		if p != (place{}) {
+			out[name] = p
+		}
+	}
+	return out, nil
+}
+
+func unknownField(t *target, name string) error {
+	var names []string
+	for _, c := range t.columns {
+		names = append(names, c.name)
+	}
+	f := fault.New(fault.Invalid, "mapping", "an import of %s cannot set %q", t.name, name).At("mapping."+name, "must be one of %s", strings.Join(names, ", "))
+	if near := catalog.Nearest(name, names); near != "" {
+		f.Hint = fmt.Sprintf("did you mean %q?", near)
+	}
+	return f
+}
+
+func placeOf(name string, v any) (place, error) {
+	switch x := v.(type) {
+	case nil:
+		return place{}, nil
+	case string:
+		return place{header: x}, nil
+	case json.Number:
+		n, err := strconv.Atoi(x.String())
+		if err == nil && n >= 1 && n <= sheet.MaxColumns {
+			return place{number: n}, nil
+		}
+	}
+	return place{}, fault.New(fault.Invalid, "mapping", "mapping.%s must be a header or a column number from 1 to %d", name, sheet.MaxColumns).
+		At("mapping."+name, "must be a header or a column number")
+}
+
+// mapped is a column of the file that gives a column of the target.
+type mapped struct {
+	*column
+	index  int
+	header string
+	order  string // of day and month, of a date column
+	mark   byte   // decimal mark, of a number column
+}
+
+// layout is where everything is in the file.
+type layout struct {
+	cols    []mapped
+	width   int // columns of the header, or of the first row
+	headers []string
+	ignored []string
+}
+
+// question is a fault that the caller can answer with an option: the job
+// fails, is changed, and is processed again.
+func question(field, format string, args ...any) *fault.Error {
+	f := fault.New(fault.Invalid, "import_question", format, args...)
+	return f.At(field, format, args...)
+}
+
+// arrange finds the target's columns among the file's.
+func arrange(t *target, first []string, given map[string]place, headed bool) (*layout, error) {
+	l := &layout{width: len(first)}
+	for i, h := range first {
+		if !headed {
+			h = fmt.Sprintf("column %d", i+1)
+		}
+		l.headers = append(l.headers, cell.Line(h))
+	}
+	var err error
+	switch {
+	case given != nil:
+		err = l.follow(t, given, headed)
+	case !headed:
+		err = question("mapping", "a file without header needs a mapping of fields to column numbers")
+	default:
+		err = l.guess(t)
+	}
+	if err != nil {
+		return nil, err
+	}
+	slices.SortFunc(l.cols, func(a, b mapped) int { return a.index - b.index })
+	used := map[int]bool{}
+	for _, c := range l.cols {
+		used[c.index] = true
+	}
+	for i, h := range l.headers {
+		if !used[i] && h != "" {
+			l.ignored = append(l.ignored, h)
+		}
+	}
+	return l, nil
+}
+
+// follow places columns as the caller said.
+func (l *layout) follow(t *target, given map[string]place, headed bool) error {
+	for i := range t.columns {
+		c := &t.columns[i]
+		p, ok := given[c.name]
+		if !ok {
+			continue
+		}
+		at, err := l.find(c.name, p, headed)
+		if err != nil {
+			return err
+		}
+		l.cols = append(l.cols, mapped{column: c, index: at, header: l.headers[at]})
+	}
+	return nil
+}
+
+func (l *layout) find(name string, p place, headed bool) (int, error) {
+	field := "mapping." + name
+	n := p.number
+	if n == 0 && !headed {
+		var err error
+		if n, err = strconv.Atoi(p.header); err != nil || n < 1 {
+			return 0, question(field, "the file has no header: %s must be a column number, not %q", field, p.header)
+		}
+	}
+	if n > 0 {
+		if n > l.width {
+			return 0, question(field, "%s is column %d, but the file has %d columns", field, n, l.width)
+		}
+		return n - 1, nil
+	}
+	at := -1
+	for i, h := range l.headers {
+		if h != cell.Line(p.header) && cell.Fold(h) != cell.Fold(p.header) {
+			continue
+		}
+		if at >= 0 {
+			return 0, question(field, "columns %d and %d are both called %q: say which with its number", at+1, i+1, p.header)
+		}
+		at = i
+	}
+	if at < 0 {
+		f := question(field, "the file has no column %q", p.header)
+		f.Details = "columns: " + strings.Join(l.headers, ", ")
+		return 0, f
+	}
+	return at, nil
+}
+
+// guess matches headers to columns by name, label and synonyms, the closest
+// first; two headers that match equally well are a question.
+func (l *layout) guess(t *target) error {
+	type match struct{ index, rank int }
+	best := map[int]match{} // target column -> file column
+	taken := map[int]int{}  // file column -> target column
+	folds := make([]string, len(l.headers))
+	for i, h := range l.headers {
+		folds[i] = cell.Fold(h)
+	}
+	for rank := 0; rank < maxRank(t); rank++ {
+		for ci := range t.columns {
+			c := &t.columns[ci]
+			if _, done := best[ci]; done || rank >= len(c.fold) {
+				continue
+			}
+			for i, f := range folds {
+				if f == "" || f != c.fold[rank] {
+					continue
+				}
+				if _, other := taken[i]; other {
+					continue
+				}
+				if m, twice := best[ci]; twice {
+					return question("mapping."+c.name, "columns %d and %d both read as %s: say which in the mapping, with its number", m.index+1, i+1, c.name)
+				}
+				best[ci], taken[i] = match{i, rank}, ci
+			}
+		}
+	}
+	if len(best) == 0 {
+		f := question("mapping", "no column of the file could be recognised; if its first row is data, set options.header to false and map fields to column numbers")
+		f.Details = "columns: " + strings.Join(l.headers, ", ")
+		return f
+	}
+	for ci := range t.columns {
+		if b, ok := best[ci]; ok {
+			l.cols = append(l.cols, mapped{column: &t.columns[ci], index: b.index, header: l.headers[b.index]})
+		}
+	}
+	return nil
+}
+
+func maxRank(t *target) int {
+	n := 0
+	for _, c := range t.columns {
+		n = max(n, len(c.fold))
+	}
+	return n
+}
+
+// complete checks that the columns a record cannot do without are there.
+func (l *layout) complete(t *target, s Settings) error {
+	need := map[string]bool{}
+	switch {
+	case s.Mode == ModeUpdate && t.keyed():
+		for _, k := range t.resource.Import.Key {
+			need[k] = true
+		}
+	case s.Mode == ModeUpdate:
+		return question("options.mode", "records of %s are never changed, only added: use mode insert", t.name)
+	default:
+		for _, c := range t.columns {
+			f := c.field
+			if f.Required && f.Default == "" && t.defaults[c.name] == "" {
+				need[c.name] = true
+			}
+		}
+		if t.name == "stock_movements" {
+			need["quantity"] = true
+		}
+	}
+	var missing []string
+	for i := range t.columns {
+		name := t.columns[i].name
+		if need[name] && l.column(name) == nil && s.Defaults[name] == "" {
+			missing = append(missing, name)
+		}
+	}
+	if len(missing) == 0 {
+		return nil
+	}
+	f := fault.New(fault.Invalid, "import_question", "no column of the file gives %s: name it in the mapping, or give options.defaults", strings.Join(missing, ", ")).
+		With("columns: "+strings.Join(l.headers, ", "), "")
+	for _, name := range missing {
+		f.At("mapping."+name, "no column gives it")
+	}
+	return f
+}
+
+func (l *layout) column(name string) *mapped {
+	for i := range l.cols {
+		if l.cols[i].name == name {
+			return &l.cols[i]
+		}
+	}
+	return nil
+}
+
+// drop leaves a column out after all.
+func (l *layout) drop(name string) {
+	l.cols = slices.DeleteFunc(l.cols, func(c mapped) bool {
+		if c.name == name {
+			l.ignored = append(l.ignored, c.header)
+		}
+		return c.name == name
+	})
+}
+
+// used is the mapping as it was applied.
+func (l *layout) used() map[string]string {
+	out := map[string]string{}
+	for _, c := range l.cols {
+		out[c.name] = c.header
+	}
+	return out
+}

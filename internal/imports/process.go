@@ -1,0 +1,509 @@
+package imports
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"hash/maphash"
+	"io"
+	"slices"
+	"strings"
+	"time"
+
+	"holdfast/internal/actor"
+	"holdfast/internal/catalog"
+	"holdfast/internal/db"
+	"holdfast/internal/decimal"
+	"holdfast/internal/fault"
+	"holdfast/internal/imports/sheet"
+	"holdfast/internal/query"
+	"holdfast/internal/store"
+)
+
+// keptErrors is how many row errors a job keeps; the counts go on.
+const keptErrors = 1000
+
+// shownErrors is how many of them the answer of Process lists.
+const shownErrors = 100
+
+// Process reads a job's file, checks every row and stages the valid ones. A
+// ready job is answered with its first result unless its mapping or options
+// were changed since. Row errors do not fail the job; a file that cannot be
+// understood does, with a question where an option would settle it.
+func (m *Importer) Process(ctx context.Context, a actor.Actor, jobID string) (*Processed, error) {
+	var before *Processed
+	s, err := m.begin(ctx, a, jobID, Processing, func(tx *db.Tx, job *Job) error {
+		switch job.Status {
+		case Uploaded, Failed, Ready:
+		case Created:
+			return wrongState(job, "has no file yet")
+		default:
+			return wrongState(job, "cannot be processed")
+		}
+		if job.blobKey == "" {
+			return wrongState(job, "has no file")
+		}
+		if job.Status == Ready {
+			p, settings, err := m.planOf(tx, a, job)
+			if err == nil && p.Fingerprint == settingsText(settings, job.Mapping) {
+				before = p.Result
+				return errAnswered
+			}
+		}
+		return m.clear(tx, a.TenantID, job.ID)
+	})
+	if errors.Is(err, errAnswered) {
+		return before, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("imports: process: %w", err)
+	}
+	res, err := m.process(ctx, s)
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("imports: process: %w", err), m.end(ctx, s, failedState(err, Uploaded), fault.As(err).Msg))
+	}
+	return res, m.end(ctx, s, "", "")
+}
+
+// errAnswered ends a transaction that found the answer already there.
+var errAnswered = errors.New("imports: answered before")
+
+// failedState is where a step that broke leaves its job: failed when the job
+// is at fault, back where it was when the server is.
+func failedState(err error, rest string) string {
+	switch fault.As(err).Kind {
+	case fault.Internal, fault.Unavailable, fault.NoSpace:
+		return rest
+	}
+	return Failed
+}
+
+// planOf reads what was decided about a job's file, and its options as they
+// are now.
+func (m *Importer) planOf(tx *db.Tx, a actor.Actor, job *Job) (*plan, Settings, error) {
+	settings, err := parseSettings(job.Options)
+	if err != nil {
+		return nil, settings, err
+	}
+	p := &plan{}
+	err = tx.One("SELECT plan FROM import_plans WHERE tenant_id = $1 AND job_id = $2", []any{a.TenantID, job.ID}, func(r *db.Row) error {
+		return json.Unmarshal(r.Bytes(0), p)
+	})
+	return p, settings, err
+}
+
+func (m *Importer) process(ctx context.Context, s *step) (*Processed, error) {
+	t, err := m.target(s.job.Target)
+	if err != nil {
+		return nil, err
+	}
+	settings, err := parseSettings(s.job.Options)
+	if err != nil {
+		return nil, err
+	}
+	for name := range settings.Defaults {
+		if t.column(name) == nil {
+			return nil, unknownField(t, name)
+		}
+	}
+	mapping, err := parseMapping(t, s.job.Mapping)
+	if err != nil {
+		return nil, err
+	}
+	open := func() (io.ReadCloser, error) { return m.files.Open(s.job.blobKey) }
+	v, err := look(open, t, settings, mapping)
+	if err != nil {
+		return nil, err
+	}
+	if settings.Timezone == "" {
+		if settings.Timezone, err = m.zoneOf(ctx, s.actor); err != nil {
+			return nil, err
+		}
+	}
+	if v.zone, err = time.LoadLocation(settings.Timezone); err != nil {
+		v.zone = time.UTC
+	}
+	st := &stager{m: m, step: s, v: v, refs: m.resolver(s.actor), seed: [2]maphash.Seed{maphash.MakeSeed(), maphash.MakeSeed()}, seen: map[[2]uint64]int32{}}
+	if mapping == nil {
+		if err := st.refs.strangers(ctx, v); err != nil {
+			return nil, err
+		}
+	}
+	st.fields, st.defaults = v.fields(), v.defaults()
+	if err := st.run(ctx, open); err != nil {
+		return nil, err
+	}
+	return st.finish(ctx)
+}
+
+// stager is the second reading of a file: rows are checked and the valid ones
+// written away in chunks.
+type stager struct {
+	m        *Importer
+	step     *step
+	v        *survey
+	refs     *resolver
+	fields   []string
+	defaults map[string]string
+
+	stats  Stats
+	errs   []RowError // not yet written
+	first  []RowError // for the answer
+	kept   int
+	chunk  []byte
+	rows   int
+	chunks int
+	seed   [2]maphash.Seed
+	seen   map[[2]uint64]int32 // key of a row -> its line; 128 bits, so that equal means equal
+	beat   time.Time
+}
+
+func (st *stager) run(ctx context.Context, open sheet.Source) error {
+	rows, err := sheet.Open(open, st.v.format)
+	if err != nil {
+		return err
+	}
+	defer rows.Close()
+	if st.v.headed {
+		if _, err := rows.Next(); err != nil {
+			return err
+		}
+	}
+	st.beat = time.Now()
+	var batch []*draft
+	for {
+		rec, err := rows.Next()
+		if errors.Is(err, io.EOF) {
+			return st.check(ctx, batch)
+		}
+		if err != nil {
+			return err
+		}
+		batch = append(batch, st.v.draftOf(rec, st.defaults))
+		if len(batch) == chunkRows {
+			if err := st.check(ctx, batch); err != nil {
+				return err
+			}
+			batch = batch[:0]
+		}
+	}
+}
+
+// check resolves and validates a batch and stages what is right.
+func (st *stager) check(ctx context.Context, batch []*draft) error {
+	if err := st.refs.resolve(ctx, st.v, batch); err != nil {
+		return err
+	}
+	good := make([]store.Row, len(batch))
+	for i, d := range batch {
+		if good[i] = st.m.check(st.v, d); good[i] != nil {
+			st.unique(d, good[i])
+		}
+	}
+	if err := st.present(ctx, batch, good); err != nil {
+		return err
+	}
+	for i, d := range batch {
+		st.stats.TotalRows++
+		if len(d.errs) > 0 {
+			st.stats.InvalidRows++
+			st.refuse(d.errs)
+			continue
+		}
+		st.stats.ValidRows++
+		st.chunk = appendStaged(st.chunk, st.fields, d.line, good[i])
+		if st.rows++; st.rows == chunkRows {
+			if err := st.write(ctx); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// unique refuses a key that an earlier row of the file has.
+func (st *stager) unique(d *draft, row store.Row) {
+	key := keyText(st.v.target.resource, row)
+	if key == "" {
+		return
+	}
+	h := [2]uint64{maphash.String(st.seed[0], key), maphash.String(st.seed[1], key)}
+	if line, ok := st.seen[h]; ok {
+		cols := make([]string, 0, 2)
+		for _, k := range st.v.target.resource.Import.Key {
+			cols = append(cols, st.v.header(k))
+		}
+		d.fail(cols[len(cols)-1], "duplicate", "line %d has the same %s", line, strings.Join(cols, " and "))
+		return
+	}
+	st.seen[h] = int32(d.line)
+}
+
+// keyText is a row's import key as text, "" when part of it is missing.
+// Codes are equal without regard to case.
+func keyText(r *catalog.Resource, row store.Row) string {
+	var b []byte
+	for _, k := range r.Import.Key {
+		s, ok := row[k].(string)
+		if !ok || s == "" {
+			return ""
+		}
+		if f, _ := r.Field(k); f.Type == catalog.Text && f.Format == catalog.Code {
+			s = strings.ToLower(s)
+		}
+		b = append(append(b, s...), 0)
+	}
+	return string(b)
+}
+
+// present refuses keys that exist already when only new records are wanted,
+// and unknown ones when only existing ones are.
+func (st *stager) present(ctx context.Context, batch []*draft, good []store.Row) error {
+	r, mode := st.v.target.resource, st.v.settings.Mode
+	if mode == ModeUpsert || !st.v.target.keyed() {
+		return nil
+	}
+	there := map[string]string{}
+	err := st.m.db.Read(ctx, store.Scope(st.step.actor), func(tx *db.Tx) error {
+		return lookKeys(tx, st.step.actor.TenantID, r, good, []string{"id"}, "", func(key string, row *db.Row) { there[key] = row.Text(0) })
+	})
+	if err != nil {
+		return err
+	}
+	last := r.Import.Key[len(r.Import.Key)-1]
+	for i, d := range batch {
+		if good[i] == nil || len(d.errs) > 0 {
+			continue
+		}
+		key := keyText(r, good[i])
+		_, exists := there[key]
+		switch {
+		case mode == ModeInsert && exists && key != "":
+			d.fail(st.v.header(last), "exists", "%v exists already", good[i][last])
+		case mode == ModeUpdate && !exists:
+			d.fail(st.v.header(last), "unknown", "there is no record %v to update", good[i][last])
+		}
+	}
+	return nil
+}
+
+// lookKeys reads columns of the records that have the keys of rows. The key
+// columns must be texts or ids.
+func lookKeys(tx *db.Tx, tenant string, r *catalog.Resource, rows []store.Row, cols []string, lock string, each func(key string, row *db.Row)) error {
+	where := "tenant_id = $1"
+	args := []any{tenant}
+	read := append([]string(nil), cols...)
+	for _, k := range r.Import.Key {
+		f, _ := r.Field(k)
+		seen := map[string]bool{}
+		var list []string
+		for _, row := range rows {
+			s, _ := row[k].(string)
+			if f.Format == catalog.Code && f.Type == catalog.Text {
+				s = strings.ToLower(s)
+			}
+			if s != "" && !seen[s] {
+				seen[s] = true
+				list = append(list, s)
+			}
+		}
+		args = append(args, query.List(list))
+		switch {
+		case f.Type == catalog.UUID:
+			where += " AND " + tx.DB().InUUID(k, len(args))
+		case f.Format == catalog.Code:
+			where += " AND " + tx.DB().InText("lower("+k+")", len(args))
+		default:
+			where += " AND " + tx.DB().InText(k, len(args))
+		}
+		read = append(read, k)
+	}
+	return tx.Query("SELECT "+strings.Join(read, ", ")+" FROM "+r.Name+" WHERE "+where+" ORDER BY id"+lock, args, func(row *db.Row) error {
+		key := store.Row{}
+		for i, k := range r.Import.Key {
+			key[k] = row.Text(len(cols) + i)
+		}
+		each(keyText(r, key), row)
+		return nil
+	})
+}
+
+// refuse counts a row's errors and keeps the first thousand of the job.
+func (st *stager) refuse(errs []RowError) {
+	for _, e := range errs {
+		if st.kept >= keptErrors {
+			return
+		}
+		st.kept++
+		e.Message = clip(e.Message, 500)
+		st.errs = append(st.errs, e)
+		if len(st.first) < shownErrors {
+			st.first = append(st.first, e)
+		}
+	}
+}
+
+// write puts the chunk under way and the errors since the last one into the
+// database, and renews the lease.
+func (st *stager) write(ctx context.Context) error {
+	seq := st.chunks
+	if st.rows > 0 {
+		seq++
+	}
+	err := st.m.db.Write(ctx, store.Scope(st.step.actor), func(tx *db.Tx) error {
+		if err := st.hold(tx); err != nil {
+			return err
+		}
+		if st.rows > 0 {
+			tx.Queue("INSERT INTO import_chunks (tenant_id, job_id, seq, rows, data) VALUES ($1, $2, $3, $4, $5)",
+				[]any{st.step.actor.TenantID, st.step.job.ID, seq, st.rows, st.chunk}, nil)
+		}
+		st.writeErrors(tx)
+		return tx.Flush()
+	})
+	if err != nil {
+		return err
+	}
+	st.chunks, st.rows, st.chunk, st.errs = seq, 0, st.chunk[:0], st.errs[:0]
+	return nil
+}
+
+// hold renews the lease when a third of it is gone, and in any case makes sure
+// that it is still ours.
+func (st *stager) hold(tx *db.Tx) error {
+	if err := st.m.hold(tx, st.step); err != nil {
+		return err
+	}
+	if time.Since(st.beat) < st.m.lease/3 {
+		return nil
+	}
+	job, err := st.m.set(tx, st.step.actor, st.step.job.ID, store.Row{"lease_until": st.m.store.Now().Add(st.m.lease),
+		"total_rows": st.stats.TotalRows, "valid_rows": st.stats.ValidRows, "invalid_rows": st.stats.InvalidRows})
+	if err != nil {
+		return err
+	}
+	st.beat = time.Now()
+	tx.After(func() { st.step.job = job })
+	return nil
+}
+
+func (st *stager) writeErrors(tx *db.Tx) {
+	from := st.kept - len(st.errs)
+	for i, e := range st.errs {
+		tx.Queue("INSERT INTO import_errors (tenant_id, job_id, seq, line, header, code, message) VALUES ($1, $2, $3, $4, $5, $6, $7)",
+			[]any{st.step.actor.TenantID, st.step.job.ID, from + i + 1, e.Line, e.Column, e.Code, e.Message}, nil)
+	}
+}
+
+// finish writes the last chunk and the plan and makes the job ready.
+func (st *stager) finish(ctx context.Context) (*Processed, error) {
+	if err := st.write(ctx); err != nil {
+		return nil, err
+	}
+	res := st.result()
+	err := st.m.db.Write(ctx, store.Scope(st.step.actor), func(tx *db.Tx) error {
+		if err := st.m.hold(tx, st.step); err != nil {
+			return err
+		}
+		a, job := st.step.actor, st.step.job
+		if w, ok := st.m.repeated(tx, a, job.Target, job.SHA256, job.ID).(string); ok && !slices.Contains(res.Warnings, w) {
+			res.Warnings = append(res.Warnings, w)
+			res.Message += " " + w
+		}
+		p := &plan{Fingerprint: settingsText(st.v.settings, job.Mapping), Mode: st.v.settings.Mode, Fields: st.fields, Chunks: st.chunks, Result: res}
+		st.v.writing(p)
+		text, err := json.Marshal(p)
+		if err != nil {
+			return err
+		}
+		if _, err := tx.Exec("INSERT INTO import_plans (tenant_id, job_id, plan) VALUES ($1, $2, $3)", a.TenantID, job.ID, string(text)); err != nil {
+			return err
+		}
+		_, err = st.m.set(tx, a, job.ID, store.Row{"status": Ready, "lease_until": nil, "processed_at": st.m.store.Now(), "message": clip(res.Message, 2000),
+			"file_type": res.FileType, "encoding": st.v.format.Encoding, "delimiter": string(st.v.format.Delimiter),
+			"total_rows": res.Stats.TotalRows, "valid_rows": res.Stats.ValidRows, "invalid_rows": res.Stats.InvalidRows})
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return res, nil
+}
+
+func (st *stager) result() *Processed {
+	res := &Processed{Success: true, JobID: st.step.job.ID, FileType: st.v.format.Type(), Stats: st.stats, Mapping: st.v.layout.used(),
+		Ignored: append([]string{}, st.v.layout.ignored...), Warnings: append([]string{}, st.v.warnings...), Errors: append([]RowError{}, st.first...)}
+	if st.v.format.Encoding == "windows-1252" {
+		res.Warnings = append(res.Warnings, "The file is not UTF-8 and was read as Windows-1252.")
+	}
+	for name, text := range st.v.target.defaults {
+		if st.v.layout.column(name) == nil && st.v.settings.Defaults[name] == "" && st.v.settings.Mode != ModeUpdate {
+			res.Warnings = append(res.Warnings, fmt.Sprintf("No column gives the %s: every row is taken as %s.", name, text))
+		}
+	}
+	n := st.stats
+	switch {
+	case n.TotalRows == 0:
+		res.Message = "The file has no rows below its header."
+	case n.InvalidRows == 0:
+		res.Message = fmt.Sprintf("All %d rows are ready to be applied.", n.TotalRows)
+	default:
+		res.Message = fmt.Sprintf("%d of %d rows are ready to be applied; %d have errors and will be left out.", n.ValidRows, n.TotalRows, n.InvalidRows)
+	}
+	for _, w := range res.Warnings {
+		res.Message += " " + w
+	}
+	return res
+}
+
+// repeated warns when the same file was applied to the same target before and
+// still stands. It returns nil or the warning.
+func (m *Importer) repeated(tx *db.Tx, a actor.Actor, target, sha, except string) any {
+	var no string
+	err := tx.Query("SELECT job_no FROM import_jobs WHERE tenant_id = $1 AND sha256 = $2 AND target = $3 AND status = 'completed' AND id <> $4 ORDER BY id DESC LIMIT 1",
+		[]any{a.TenantID, sha, target, except}, func(r *db.Row) error {
+			no = r.Text(0)
+			return nil
+		})
+	if err != nil || no == "" {
+		return nil
+	}
+	return fmt.Sprintf("The same file was applied before by %s: applying it again needs the option force.", no)
+}
+
+// RowErrors returns one page of a job's row errors in file order. page counts
+// from 1; pageSize is at most 200.
+func (m *Importer) RowErrors(ctx context.Context, a actor.Actor, jobID string, page, pageSize int) (*ErrorPage, error) {
+	job, err := m.load(ctx, a, jobID)
+	if err != nil {
+		return nil, err
+	}
+	if page < 1 || pageSize < 1 || page > keptErrors {
+		return nil, fault.New(fault.Invalid, "page", "page and pageSize count from 1")
+	}
+	p := &ErrorPage{Page: page, PageSize: min(pageSize, 200), Errors: []RowError{}}
+	err = m.db.Read(ctx, store.Scope(a), func(tx *db.Tx) error {
+		tx.Queue("SELECT COUNT(*) FROM import_errors WHERE tenant_id = $1 AND job_id = $2", []any{a.TenantID, job.ID}, func(r *db.Row) error {
+			p.Total = r.Int(0)
+			return nil
+		})
+		from := (page - 1) * p.PageSize
+		return tx.Query("SELECT line, header, code, message FROM import_errors WHERE tenant_id = $1 AND job_id = $2 AND seq > $3 AND seq <= $4 ORDER BY seq",
+			[]any{a.TenantID, job.ID, from, from + p.PageSize}, func(r *db.Row) error {
+				p.Errors = append(p.Errors, RowError{Line: int(r.Int(0)), Column: r.Text(1), Code: r.Text(2), Message: r.Text(3)})
+				return nil
+			})
+	})
+	if err != nil {
+		return nil, fmt.Errorf("imports: row errors: %w", err)
+	}
+	p.HasMore = int64(page*p.PageSize) < p.Total
+	return p, nil
+}
+
+// decOf reads a decimal out of a row; null is zero.
+func decOf(row store.Row, field string) decimal.Dec {
+	d, _ := row[field].(decimal.Dec)
+	return d
+}

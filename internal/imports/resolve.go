@@ -1,0 +1,307 @@
+package imports
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"github.com/google/uuid"
+
+	"holdfast/internal/actor"
+	"holdfast/internal/db"
+	"holdfast/internal/imports/cell"
+	"holdfast/internal/query"
+	"holdfast/internal/store"
+)
+
+// resolver turns what cells call other records by into ids, a batch of rows at
+// a time: items by SKU, zones and sites by code or name, lots by item and
+// number; any of them by id.
+type resolver struct {
+	m     *Importer
+	actor actor.Actor
+	known map[string]map[string]found // resource -> text -> record
+	lots  map[lotKey]lot
+}
+
+// found is the outcome of one look-up; n counts the records with that name.
+type found struct {
+	id string
+	n  int
+}
+
+type lotKey struct{ item, no string }
+
+type lot struct{ id, expires string }
+
+// cacheLimit bounds what is remembered between batches.
+const cacheLimit = 50_000
+
+func (m *Importer) resolver(a actor.Actor) *resolver {
+	return &resolver{m: m, actor: a, known: map[string]map[string]found{}, lots: map[lotKey]lot{}}
+}
+
+// namings are the columns a record is called by, best first; fold says that
+// the first ignores case.
+var namings = map[string]struct {
+	columns []string
+	fold    bool
+}{
+	"items":   {[]string{"sku"}, false},
+	"zones":   {[]string{"code", "name"}, true},
+	"sites":   {[]string{"code", "name"}, true},
+	"workers": {[]string{"employee_no"}, false},
+}
+
+// resolve looks up the references of a batch and sets the ids.
+func (r *resolver) resolve(ctx context.Context, v *survey, batch []*draft) error {
+	want := map[string]map[string]bool{}
+	for _, d := range batch {
+		for _, ref := range d.refs {
+			to := ref.col.field.Ref
+			if to == "lots" || r.known[to][ref.text].n > 0 {
+				continue
+			}
+			if want[to] == nil {
+				want[to] = map[string]bool{}
+			}
+			want[to][ref.text] = true
+		}
+	}
+	err := r.m.db.Read(ctx, store.Scope(r.actor), func(tx *db.Tx) error {
+		for to, texts := range want {
+			if err := r.lookUp(tx, to, texts); err != nil {
+				return err
+			}
+		}
+		for _, d := range batch {
+			r.put(v, d)
+		}
+		if v.target.name == "stock_movements" {
+			return r.resolveLots(tx, v, batch)
+		}
+		return nil
+	})
+	if err != nil {
+		return fmt.Errorf("imports: resolve references: %w", err)
+	}
+	return nil
+}
+
+// lookUp finds texts among one resource's ids and names.
+func (r *resolver) lookUp(tx *db.Tx, to string, texts map[string]bool) error {
+	hits := r.known[to]
+	if hits == nil || len(hits) > cacheLimit {
+		hits = map[string]found{}
+		r.known[to] = hits
+	}
+	var ids, rest []string
+	for t := range texts {
+		if id, err := uuid.Parse(t); err == nil && len(t) == 36 {
+			ids = append(ids, id.String())
+		} else {
+			rest = append(rest, t)
+		}
+	}
+	if len(ids) > 0 {
+		if err := r.byColumn(tx, to, "id", false, ids, hits); err != nil {
+			return err
+		}
+	}
+	naming := namings[to]
+	for i, col := range naming.columns {
+		var left []string
+		for _, t := range rest {
+			if hits[t].n == 0 {
+				left = append(left, t)
+			}
+		}
+		if len(left) == 0 {
+			return nil
+		}
+		if err := r.byColumn(tx, to, col, naming.fold && i == 0, left, hits); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (r *resolver) byColumn(tx *db.Tx, to, col string, fold bool, texts []string, hits map[string]found) error {
+	spelled := map[string][]string{} // key in the database -> texts of the file
+	keys := make([]string, 0, len(texts))
+	for _, t := range texts {
+		k := t
+		if fold || col == "id" {
+			k = strings.ToLower(t)
+		}
+		if spelled[k] == nil {
+			keys = append(keys, k)
+		}
+		spelled[k] = append(spelled[k], t)
+	}
+	expr, in := col, ""
+	switch {
+	case col == "id":
+		in = tx.DB().InUUID(col, 2)
+	case fold:
+		expr = "lower(" + col + ")"
+		in = tx.DB().InText(expr, 2)
+	default:
+		in = tx.DB().InText(expr, 2)
+	}
+	return tx.Query("SELECT id, "+expr+" FROM "+to+" WHERE tenant_id = $1 AND "+in, []any{r.actor.TenantID, query.List(keys)}, func(row *db.Row) error {
+		for _, t := range spelled[row.Text(1)] {
+			hits[t] = found{id: row.Text(0), n: hits[t].n + 1}
+		}
+		return nil
+	})
+}
+
+// put writes the ids found into a draft, and an error where there is none or
+// more than one.
+func (r *resolver) put(v *survey, d *draft) {
+	for _, ref := range d.refs {
+		to := ref.col.field.Ref
+		if to == "lots" {
+			continue
+		}
+		hit := r.known[to][ref.text]
+		one := strings.TrimSuffix(to, "s")
+		switch hit.n {
+		case 1:
+			d.row[ref.col.name] = hit.id
+		case 0:
+			d.fail(ref.col.header, "unknown_"+one, "there is no %s %q", one, clip(ref.text, 80))
+		default:
+			d.fail(ref.col.header, "ambiguous_"+one, "%d %s are called %q: use the code", hit.n, to, clip(ref.text, 80))
+		}
+	}
+}
+
+// resolveLots finds the lots that rows name beside their item. A lot that does
+// not exist is staged by its number, to be made when the file is applied, if
+// the file says when lots expire.
+func (r *resolver) resolveLots(tx *db.Tx, v *survey, batch []*draft) error {
+	type need struct {
+		d   *draft
+		ref reference
+		key lotKey
+	}
+	var needs []need
+	var items, numbers []string
+	for _, d := range batch {
+		for _, ref := range d.refs {
+			item, _ := d.row["item_id"].(string)
+			if ref.col.field.Ref != "lots" || item == "" {
+				continue
+			}
+			key := lotKey{item, ref.text}
+			needs = append(needs, need{d, ref, key})
+			if _, ok := r.lots[key]; !ok {
+				items, numbers = append(items, item), append(numbers, ref.text)
+			}
+		}
+	}
+	if len(needs) == 0 {
+		return nil
+	}
+	if len(r.lots) > cacheLimit {
+		r.lots = map[lotKey]lot{}
+	}
+	err := tx.Query("SELECT id, item_id, lot_no, expires_on FROM lots WHERE tenant_id = $1 AND "+tx.DB().InUUID("item_id", 2)+" AND "+tx.DB().InText("lot_no", 3),
+		[]any{r.actor.TenantID, query.List(items), query.List(numbers)}, func(row *db.Row) error {
+			r.lots[lotKey{row.Text(1), row.Text(2)}] = lot{row.Text(0), row.Text(3)}
+			return nil
+		})
+	if err != nil {
+		return err
+	}
+	for _, n := range needs {
+		r.putLot(v, n.d, n.ref, n.key)
+	}
+	return nil
+}
+
+func (r *resolver) putLot(v *survey, d *draft, ref reference, key lotKey) {
+	expires, given := d.row[lotExpiry].(string)
+	known, ok := r.lots[key]
+	switch {
+	case !ok && v.layout.column(lotExpiry) == nil:
+		d.fail(ref.col.header, "unknown_lot", "the item has no lot %q; with a column for the expiry of lots it would be made", clip(ref.text, 80))
+		return
+	case !ok:
+		if len(ref.text) > 64 {
+			d.fail(ref.col.header, "invalid", "a lot number has at most 64 characters")
+			return
+		}
+		known = lot{expires: expires}
+		r.lots[key] = known
+	case given && known.expires != expires:
+		d.fail(v.header(lotExpiry), "lot_expiry", "lot %q expires on %s, not on %s", clip(ref.text, 80), orNever(known.expires), expires)
+		return
+	}
+	if known.id != "" {
+		d.row["lot_id"] = known.id
+		delete(d.row, lotExpiry)
+		return
+	}
+	d.row[lotNumber] = ref.text
+}
+
+func orNever(date string) string {
+	if date == "" {
+		return "no date"
+	}
+	return date
+}
+
+// strangers finds reference columns none of whose texts names a record of
+// ours. Where the mapping was guessed and the field may be empty, such a
+// column means something else and is left out; the rest stay, and their rows
+// are errors.
+func (r *resolver) strangers(ctx context.Context, v *survey) error {
+	for _, c := range append([]mapped(nil), v.layout.cols...) {
+		texts := v.refs[c.name]
+		if c.field.Required || c.field.Ref == "lots" || len(texts) == 0 || v.target.name == "stock_movements" {
+			continue
+		}
+		err := r.m.db.Read(ctx, store.Scope(r.actor), func(tx *db.Tx) error { return r.lookUp(tx, c.field.Ref, texts) })
+		if err != nil {
+			return fmt.Errorf("imports: resolve references: %w", err)
+		}
+		known := 0
+		for t := range texts {
+			if r.known[c.field.Ref][t].n > 0 {
+				known++
+			}
+		}
+		if known == 0 {
+			v.layout.drop(c.name)
+			v.warnings = append(v.warnings, fmt.Sprintf("Column %q names none of your %s and was left out.", c.header, c.field.Ref))
+		}
+	}
+	return nil
+}
+
+// zoneOf is the time zone of times that name none.
+func (m *Importer) zoneOf(ctx context.Context, a actor.Actor) (string, error) {
+	zone := "UTC"
+	err := m.db.Read(ctx, store.Scope(a), func(tx *db.Tx) error {
+		return tx.Query("SELECT timezone FROM tenants WHERE id = $1", []any{a.TenantID}, func(r *db.Row) error {
+			zone = r.Text(0)
+			return nil
+		})
+	})
+	return zone, err
+}
+
+// settingsText is what a staged file depends on, as text.
+func settingsText(s Settings, mapping json.RawMessage) string {
+	s.Force, s.DryRun = false, false
+	b, err := json.Marshal(s)
+	if err != nil {
+		return ""
+	}
+	return string(b) + cell.Line(string(mapping))
+}

@@ -1,0 +1,118 @@
+package imports
+
+import (
+	"fmt"
+
+	"holdfast/internal/db"
+	"holdfast/internal/decimal"
+	"holdfast/internal/fault"
+	"holdfast/internal/store"
+)
+
+// reversalReason is the reason code of movements that undo an import.
+const reversalReason = "import_rollback"
+
+// movements undoes an import of stock movements by movements the other way.
+// Effects refuse what is not there any more; which stock that is, is found
+// first, so that all of it can be named.
+func (u *undo) movements() error {
+	if err := u.checkStock(); err != nil {
+		return err
+	}
+	if err := u.refusal(); err != nil {
+		return err
+	}
+	after := ""
+	for {
+		rows, err := u.booked(after)
+		if err != nil || len(rows) == 0 {
+			return err
+		}
+		after = rows[len(rows)-1]["id"].(string)
+		reversals := make([]store.Row, len(rows))
+		for i, row := range rows {
+			reversals[i] = reversal(row)
+		}
+		if _, err := u.insert(reversals, nil); err != nil {
+			return err
+		}
+		u.undone += int64(len(rows))
+	}
+}
+
+// booked reads the next batch of the job's movements that are not undone.
+func (u *undo) booked(after string) ([]store.Row, error) {
+	where := "import_job_id = $2 AND reversal_of IS NULL"
+	args := []any{u.step.job.ID}
+	if after != "" {
+		where += " AND id > $3"
+		args = append(args, after)
+	}
+	rows, err := u.m.store.RowsTx(u.tx, u.actor, u.resource, fmt.Sprintf("%s ORDER BY id LIMIT %d", where, chunkRows), args)
+	if err != nil {
+		return nil, fmt.Errorf("imports: read movements: %w", err)
+	}
+	return rows, nil
+}
+
+// reversal is the movement that undoes one.
+func reversal(row store.Row) store.Row {
+	out := store.Row{"reversal_of": row["id"], "reason_code": reversalReason, "quantity": row["quantity"], "item_id": row["item_id"],
+		"from_status": row["to_status"], "to_status": row["from_status"]}
+	for _, f := range []string{"lot_id", "serial", "owner_id", "lpn", "unit_cost", "uom", "uom_quantity"} {
+		if row[f] != nil {
+			out[f] = row[f]
+		}
+	}
+	from, to := row["from_zone_id"], row["to_zone_id"]
+	switch {
+	case from == nil:
+		out["type"], out["from_zone_id"] = "adjust_loss", to
+	case to == nil:
+		out["type"], out["to_zone_id"] = "adjust_gain", from
+	default:
+		out["type"], out["from_zone_id"], out["to_zone_id"] = "transfer", to, from
+		if from == to {
+			out["type"] = "status_change"
+		}
+	}
+	return out
+}
+
+// checkStock compares what undoing takes out of each place with what is free
+// there, in one statement.
+func (u *undo) checkStock() error {
+	const moved = `WITH net(zone_id, item_id, lot_id, serial, owner_id, lpn, status, quantity) AS (
+  SELECT to_zone_id, item_id, lot_id, serial, owner_id, lpn, to_status, quantity FROM stock_movements
+    WHERE tenant_id = $1 AND import_job_id = $2 AND reversal_of IS NULL AND to_zone_id IS NOT NULL
+  UNION ALL
+  SELECT from_zone_id, item_id, lot_id, serial, owner_id, lpn, from_status, -quantity FROM stock_movements
+    WHERE tenant_id = $1 AND import_job_id = $2 AND reversal_of IS NULL AND from_zone_id IS NOT NULL),
+due AS (
+  SELECT zone_id, item_id, lot_id, serial, owner_id, lpn, status, CAST(SUM(quantity) AS bigint) AS quantity FROM net
+    GROUP BY zone_id, item_id, lot_id, serial, owner_id, lpn, status HAVING SUM(quantity) > 0)
+SELECT d.item_id, i.sku, z.code, d.quantity, COALESCE(l.quantity - l.reserved, 0) FROM due d
+  JOIN items i ON i.tenant_id = $1 AND i.id = d.item_id
+  JOIN zones z ON z.tenant_id = $1 AND z.id = d.zone_id
+  LEFT JOIN stock_levels l ON l.tenant_id = $1 AND l.item_id = d.item_id AND l.zone_id = d.zone_id AND l.lot_id IS NOT DISTINCT FROM d.lot_id
+    AND l.serial IS NOT DISTINCT FROM d.serial AND l.owner_id IS NOT DISTINCT FROM d.owner_id AND l.lpn IS NOT DISTINCT FROM d.lpn AND l.stock_status = d.status
+  WHERE COALESCE(l.quantity - l.reserved, 0) < d.quantity
+  ORDER BY i.sku, z.code`
+	err := u.tx.Query(moved, []any{u.actor.TenantID, u.step.job.ID}, func(r *db.Row) error {
+		u.conflict(r.Text(0), r.Text(1)+" in "+r.Text(2), "%s were imported and only %s are free there", decimal.Dec(r.Int(3)), decimal.Dec(r.Int(4)))
+		return nil
+	})
+	if err != nil {
+		return fmt.Errorf("imports: compare stock: %w", err)
+	}
+	return nil
+}
+
+// Conflicts lists what a refused rollback names, nil for other errors.
+func Conflicts(err error) []Conflict {
+	if err == nil {
+		return nil
+	}
+	list, _ := fault.As(err).Data.([]Conflict)
+	return list
+}

@@ -1,0 +1,280 @@
+package sheet
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"unicode/utf8"
+)
+
+// Reader splits delimited text after RFC 4180, leniently where a file's
+// meaning stays certain: any of LF, CRLF and CR ends a line, quoted cells may
+// hold all of them, a quote inside an unquoted cell is a character. Blank
+// lines, and lines of delimiters only, are no records.
+type Reader struct {
+	src    io.Reader
+	closer io.Closer
+	delim  byte
+
+	buf      []byte
+	pos, end int
+	eof      bool
+	fail     error
+
+	line  int // physical line at pos
+	rec   Record
+	text  []byte // the record's cells end to end
+	ends  []int
+	start int // offset in text of the cell under way
+	cells int // cells of the record, also those past the limit
+}
+
+// NewReader reads UTF-8 text from src.
+func NewReader(src io.Reader, delim byte) *Reader {
+	return &Reader{src: src, delim: delim, buf: make([]byte, 64<<10), line: 1}
+}
+
+// Close closes the file below.
+func (r *Reader) Close() error {
+	if r.closer == nil {
+		return nil
+	}
+	return r.closer.Close()
+}
+
+// Next returns the next record that is not blank.
+func (r *Reader) Next() (*Record, error) {
+	for {
+		if err := r.record(); err != nil {
+			return nil, err
+		}
+		if r.rec.Bad != nil || !blank(r.rec.Cells) {
+			return &r.rec, nil
+		}
+	}
+}
+
+func blank(cells []string) bool {
+	for _, c := range cells {
+		if strings.TrimSpace(c) != "" {
+			return false
+		}
+	}
+	return true
+}
+
+// peek returns the next byte without taking it.
+func (r *Reader) peek() (byte, bool) {
+	for r.pos == r.end {
+		if r.eof {
+			return 0, false
+		}
+		n, err := r.src.Read(r.buf)
+		r.pos, r.end = 0, n
+		if err != nil {
+			r.eof = true
+			if !errors.Is(err, io.EOF) {
+				r.fail = fmt.Errorf("sheet: %w", err)
+			}
+		}
+	}
+	return r.buf[r.pos], true
+}
+
+func (r *Reader) record() error {
+	r.rec = Record{Line: r.line, Cells: r.rec.Cells[:0]}
+	r.text, r.ends, r.cells, r.start = r.text[:0], r.ends[:0], 0, 0
+	if _, ok := r.peek(); !ok {
+		if r.fail != nil {
+			return r.fail
+		}
+		return io.EOF
+	}
+	for more := true; more; {
+		more = r.cell()
+		r.endCell()
+	}
+	if r.fail != nil {
+		return r.fail
+	}
+	r.finish()
+	return nil
+}
+
+// cell reads one cell and reports whether a delimiter followed it.
+func (r *Reader) cell() bool {
+	for {
+		c, ok := r.peek()
+		if !ok {
+			return false
+		}
+		switch {
+		case c == r.delim:
+			r.pos++
+			return true
+		case c == '\n' || c == '\r':
+			r.newline(c)
+			return false
+		case c == '"' && len(strings.TrimLeft(string(r.text[r.start:]), " ")) == 0:
+			r.text = r.text[:r.start]
+			r.pos++
+			return r.quoted()
+		}
+		r.plain()
+	}
+}
+
+// plain takes bytes up to the next one with a meaning. A quote it starts at is
+// a character: cell has seen that it opens nothing.
+func (r *Reader) plain() {
+	i := r.pos + 1
+	for i < r.end {
+		if c := r.buf[i]; c == r.delim || c == '\n' || c == '\r' || c == '"' {
+			break
+		}
+		i++
+	}
+	r.keep(r.buf[r.pos:i])
+	r.pos = i
+}
+
+// newline takes one line end.
+func (r *Reader) newline(c byte) {
+	r.pos++
+	r.line++
+	if c == '\r' {
+		if n, ok := r.peek(); ok && n == '\n' {
+			r.pos++
+		}
+	}
+}
+
+// quoted reads from behind the opening quote to the end of the cell.
+func (r *Reader) quoted() bool {
+	opened := r.line
+	for {
+		c, ok := r.peek()
+		if !ok {
+			r.rec.Bad = &Damage{Code: "unclosed_quote", Cell: r.cells,
+				Msg: fmt.Sprintf("the quote opened on line %d is never closed: everything after it was read as one cell", opened)}
+			return false
+		}
+		switch c {
+		case '"':
+			r.pos++
+			if n, ok := r.peek(); ok && n == '"' {
+				r.pos++
+				r.keep([]byte{'"'})
+				continue
+			}
+			return r.afterQuote()
+		case '\n':
+			r.pos++
+			r.line++
+			r.keep([]byte{c})
+		case '\r':
+			r.pos++
+			r.keep([]byte{c})
+			if n, ok := r.peek(); !ok || n != '\n' {
+				r.line++
+			}
+		default:
+			r.quotedRun()
+		}
+	}
+}
+
+func (r *Reader) quotedRun() {
+	i := r.pos
+	for i < r.end {
+		if c := r.buf[i]; c == '"' || c == '\n' || c == '\r' {
+			break
+		}
+		i++
+	}
+	r.keep(r.buf[r.pos:i])
+	r.pos = i
+}
+
+// afterQuote reads what stands between a closing quote and the cell's end:
+// blanks, or damage.
+func (r *Reader) afterQuote() bool {
+	for {
+		c, ok := r.peek()
+		if !ok {
+			return false
+		}
+		switch {
+		case c == r.delim:
+			r.pos++
+			return true
+		case c == '\n' || c == '\r':
+			r.newline(c)
+			return false
+		case c != ' ':
+			r.damage("quote", "text follows a closing quote: a quote inside a quoted cell must be doubled")
+			r.keep([]byte{c})
+		}
+		r.pos++
+	}
+}
+
+// keep appends to the cell under way, up to its limit.
+func (r *Reader) keep(p []byte) {
+	if r.cells >= MaxColumns {
+		return
+	}
+	if len(r.text)-r.start+len(p) > MaxCell {
+		r.damage("cell_too_long", fmt.Sprintf("the cell is longer than %d bytes", MaxCell))
+		return
+	}
+	r.text = append(r.text, p...)
+}
+
+// damage keeps the first thing that is wrong with the record.
+func (r *Reader) damage(code, msg string) {
+	if r.rec.Bad == nil {
+		r.rec.Bad = &Damage{Code: code, Cell: r.cells, Msg: msg}
+	}
+}
+
+func (r *Reader) endCell() {
+	if r.cells < MaxColumns {
+		r.ends = append(r.ends, len(r.text))
+	}
+	r.start = len(r.text)
+	r.cells++
+}
+
+// finish turns the bytes into cells: one string for the record, cut in pieces.
+func (r *Reader) finish() {
+	all := string(r.text)
+	from := 0
+	for _, to := range r.ends {
+		r.rec.Cells = append(r.rec.Cells, all[from:to])
+		from = to
+	}
+	if r.cells > MaxColumns && r.rec.Bad == nil {
+		r.rec.Bad = &Damage{Code: "too_many_columns", Cell: -1, Msg: fmt.Sprintf("%d columns; at most %d are read", r.cells, MaxColumns)}
+	}
+	if r.rec.Bad == nil {
+		r.rec.Bad = unfit(all, r.rec.Cells)
+	}
+}
+
+// unfit finds what no text column holds: broken UTF-8 and NUL.
+func unfit(all string, cells []string) *Damage {
+	if utf8.ValidString(all) && strings.IndexByte(all, 0) < 0 {
+		return nil
+	}
+	for i, c := range cells {
+		if !utf8.ValidString(c) {
+			return &Damage{Code: "encoding", Cell: i, Msg: "the cell holds bytes that are not UTF-8, unlike the rest of the file"}
+		}
+		if strings.IndexByte(c, 0) >= 0 {
+			return &Damage{Code: "control_character", Cell: i, Msg: "the cell holds a NUL character"}
+		}
+	}
+	return &Damage{Code: "encoding", Cell: -1, Msg: "the record holds bytes that are not UTF-8"}
+}

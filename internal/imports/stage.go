@@ -1,0 +1,163 @@
+package imports
+
+import (
+	"encoding/binary"
+	"encoding/json"
+	"errors"
+	"math"
+
+	"holdfast/internal/decimal"
+	"holdfast/internal/store"
+)
+
+// Staged rows are kept in chunks: for each row its line and one tagged value
+// per staged field. Applying reads one chunk, writes one batch.
+
+// chunkRows is the number of valid rows of a chunk.
+const chunkRows = 1000
+
+// Tags of a staged value.
+const (
+	tagAbsent byte = iota
+	tagText
+	tagInt
+	tagDec
+	tagFloat
+	tagTrue
+	tagFalse
+	tagJSON
+)
+
+// staged is one checked row: values in the order of the plan's fields, nil
+// where the file gave nothing.
+type staged struct {
+	line   int
+	values []any
+}
+
+func appendStaged(b []byte, fields []string, line int, row store.Row) []byte {
+	b = binary.AppendUvarint(b, uint64(line))
+	for _, f := range fields {
+		b = appendValue(b, row[f])
+	}
+	return b
+}
+
+func appendValue(b []byte, v any) []byte {
+	switch x := v.(type) {
+	case string:
+		b = binary.AppendUvarint(append(b, tagText), uint64(len(x)))
+		return append(b, x...)
+	case int64:
+		return binary.AppendVarint(append(b, tagInt), x)
+	case decimal.Dec:
+		return binary.AppendVarint(append(b, tagDec), int64(x))
+	case float64:
+		return binary.LittleEndian.AppendUint64(append(b, tagFloat), math.Float64bits(x))
+	case bool:
+		if x {
+			return append(b, tagTrue)
+		}
+		return append(b, tagFalse)
+	case json.RawMessage:
+		b = binary.AppendUvarint(append(b, tagJSON), uint64(len(x)))
+		return append(b, x...)
+	}
+	return append(b, tagAbsent)
+}
+
+var errStaged = errors.New("imports: a staged chunk is damaged")
+
+// decodeStaged reads a chunk of rows with n fields each.
+func decodeStaged(b []byte, n, rows int) ([]staged, error) {
+	d := decoder{b: b, text: string(b)}
+	out := make([]staged, 0, rows)
+	values := make([]any, rows*n)
+	for len(d.b) > 0 && len(out) < rows {
+		s := staged{line: int(d.uvarint()), values: values[:n:n]}
+		values = values[n:]
+		for i := range s.values {
+			s.values[i] = d.value()
+		}
+		out = append(out, s)
+	}
+	if d.bad || len(d.b) > 0 || len(out) != rows {
+		return nil, errStaged
+	}
+	return out, nil
+}
+
+// decoder cuts texts out of one string instead of copying each.
+type decoder struct {
+	b    []byte
+	text string
+	bad  bool
+}
+
+func (d *decoder) skip(n int) {
+	if n < 0 || n > len(d.b) {
+		d.bad, n = true, len(d.b)
+	}
+	d.b = d.b[n:]
+}
+
+func (d *decoder) uvarint() uint64 {
+	v, n := binary.Uvarint(d.b)
+	if n <= 0 {
+		d.bad, n = true, len(d.b)
+	}
+	d.skip(n)
+	return v
+}
+
+func (d *decoder) varint() int64 {
+	v, n := binary.Varint(d.b)
+	if n <= 0 {
+		d.bad, n = true, len(d.b)
+	}
+	d.skip(n)
+	return v
+}
+
+func (d *decoder) bytes() string {
+	n := d.uvarint()
+	if n > uint64(len(d.b)) {
+		d.bad, n = true, uint64(len(d.b))
+	}
+	at := len(d.text) - len(d.b)
+	d.skip(int(n))
+	return d.text[at : at+int(n)]
+}
+
+func (d *decoder) value() any {
+	if len(d.b) == 0 {
+		d.bad = true
+		return nil
+	}
+	tag := d.b[0]
+	d.skip(1)
+	switch tag {
+	case tagText:
+		return d.bytes()
+	case tagInt:
+		return d.varint()
+	case tagDec:
+		return decimal.Dec(d.varint())
+	case tagFloat:
+		if len(d.b) < 8 {
+			d.bad = true
+			return nil
+		}
+		v := math.Float64frombits(binary.LittleEndian.Uint64(d.b))
+		d.skip(8)
+		return v
+	case tagTrue, tagFalse:
+		return tag == tagTrue
+	case tagJSON:
+		return json.RawMessage(d.bytes())
+	case tagAbsent:
+		return nil
+	}
+	d.bad = true
+	return nil
+}

@@ -1,0 +1,239 @@
+package imports
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"sort"
+	"strings"
+	"time"
+
+	"holdfast/internal/catalog"
+	"holdfast/internal/fault"
+	"holdfast/internal/imports/cell"
+	"holdfast/internal/imports/sheet"
+)
+
+// plan is what was decided about a file; applying goes by it. It is kept as
+// JSON beside the job.
+type plan struct {
+	Fingerprint string            `json:"fingerprint"` // of mapping and options
+	Mode        string            `json:"mode"`
+	Fields      []string          `json:"fields"` // of the staged rows, in their order
+	Chunks      int               `json:"chunks"`
+	Result      *Processed        `json:"result"`
+	Orders      map[string]string `json:"orders,omitempty"` // date column -> order of day and month
+	Marks       map[string]string `json:"marks,omitempty"`  // number column -> decimal mark
+}
+
+// survey is the first reading of a file: where things are and how they are
+// written.
+type survey struct {
+	target   *target
+	settings Settings
+	format   sheet.Format
+	layout   *layout
+	headed   bool
+	zone     *time.Location
+	warnings []string
+	refs     map[string]map[string]bool // reference column -> some of its texts
+}
+
+// refSample is how many different texts of a reference column are looked up to
+// see whether it refers to our records at all.
+const refSample = 500
+
+// look reads the whole file once.
+func look(open sheet.Source, t *target, s Settings, given map[string]place) (*survey, error) {
+	delim, err := sheet.ParseDelimiter(s.Delimiter)
+	if err != nil {
+		return nil, err
+	}
+	v := &survey{target: t, settings: s, headed: s.Header == nil || *s.Header, refs: map[string]map[string]bool{}}
+	if v.format, err = sheet.Detect(open, delim); err != nil {
+		return nil, err
+	}
+	rows, err := sheet.Open(open, v.format)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	first, err := rows.Next()
+	if errors.Is(err, io.EOF) {
+		return nil, fault.New(fault.Invalid, "empty_file", "the file holds no rows")
+	}
+	if err != nil {
+		return nil, err
+	}
+	if first.Bad != nil {
+		return nil, fault.New(fault.Invalid, first.Bad.Code, "line %d: %s", first.Line, first.Bad.Msg).At(fmt.Sprintf("line %d", first.Line), "%s", first.Bad.Msg)
+	}
+	if v.layout, err = arrange(t, first.Cells, given, v.headed); err != nil {
+		return nil, err
+	}
+	if err := v.layout.complete(t, s); err != nil {
+		return nil, err
+	}
+	return v, v.columns(rows, first)
+}
+
+// columns looks down every column whose writing has to be found out.
+func (v *survey) columns(rows sheet.Records, first *sheet.Record) error {
+	dates := map[int]*cell.Dates{}
+	marks := map[int]*cell.Marks{}
+	texts := map[int]map[string]bool{}
+	for _, c := range v.layout.cols {
+		switch {
+		case c.field.Ref != "":
+			texts[c.index] = map[string]bool{}
+			v.refs[c.name] = texts[c.index]
+		case c.field.Type == catalog.Date || c.field.Type == catalog.Time:
+			dates[c.index] = &cell.Dates{}
+		case number(c.field):
+			marks[c.index] = &cell.Marks{}
+		}
+	}
+	see := func(cells []string) {
+		for i, d := range dates {
+			if i < len(cells) {
+				d.Add(cells[i])
+			}
+		}
+		for i, m := range marks {
+			if i < len(cells) {
+				m.Add(cells[i])
+			}
+		}
+		for i, s := range texts {
+			if i < len(cells) && len(s) < refSample && strings.TrimSpace(cells[i]) != "" {
+				s[cell.Line(cells[i])] = true
+			}
+		}
+	}
+	if !v.headed {
+		see(first.Cells)
+	}
+	for n := 1; ; n++ {
+		rec, err := rows.Next()
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err != nil {
+			return err
+		}
+		if n > sheet.MaxRows {
+			return fault.New(fault.Invalid, "too_many_rows", "the file has more than %d rows: split it", sheet.MaxRows)
+		}
+		if rec.Bad == nil {
+			see(rec.Cells)
+		}
+	}
+	if err := v.settleDates(dates); err != nil {
+		return err
+	}
+	return v.settleMarks(marks)
+}
+
+func number(f *catalog.Field) bool {
+	return f.Type == catalog.Int || f.Type == catalog.Decimal || f.Type == catalog.Float
+}
+
+// settleDates gives each date column its order of day and month, or asks.
+func (v *survey) settleDates(dates map[int]*cell.Dates) error {
+	for i := range v.layout.cols {
+		c := &v.layout.cols[i]
+		d := dates[c.index]
+		if d == nil || c.field.Type != catalog.Date && c.field.Type != catalog.Time {
+			continue
+		}
+		c.order = v.settings.DateOrder
+		if c.order == "" {
+			c.order = d.Order()
+		}
+		switch {
+		case c.order != "":
+		case d.DMY > 0:
+			return question("options.date_order", "column %q has dates with the day first and dates with the month first: say which is meant with options.date_order, dmy or mdy; the others become row errors", c.header)
+		default:
+			return question("options.date_order", "column %q: is %s day/month or month/day? Set options.date_order to dmy or mdy", c.header, d.Example)
+		}
+	}
+	return nil
+}
+
+// settleMarks gives each number column its decimal mark. A column that does
+// not prove its own takes the mark that the file's other columns prove.
+func (v *survey) settleMarks(marks map[int]*cell.Marks) error {
+	var file cell.Marks
+	for _, m := range marks {
+		file.Dot += m.Dot
+		file.Comma += m.Comma
+	}
+	for i := range v.layout.cols {
+		c := &v.layout.cols[i]
+		m := marks[c.index]
+		if m == nil || !number(c.field) {
+			continue
+		}
+		switch {
+		case v.settings.DecimalMark != "":
+			c.mark = v.settings.DecimalMark[0]
+		case m.Mark() != 0:
+			c.mark = m.Mark()
+		case file.Dot != file.Comma:
+			c.mark = file.Mark()
+		default:
+			return question("options.decimal_mark", "column %q: is %s a thousand or a fraction? Set options.decimal_mark to \".\" or \",\"", c.header, m.Example)
+		}
+	}
+	return nil
+}
+
+// writing reports the orders and marks that were found.
+func (v *survey) writing(p *plan) {
+	p.Orders, p.Marks = map[string]string{}, map[string]string{}
+	for _, c := range v.layout.cols {
+		if c.order != "" {
+			p.Orders[c.name] = c.order
+		}
+		if c.mark != 0 {
+			p.Marks[c.name] = string(c.mark)
+		}
+	}
+}
+
+// fields are the staged fields: those the file gives, those with a default for
+// this job, and what the target adds.
+func (v *survey) fields() []string {
+	seen := map[string]bool{}
+	for _, c := range v.layout.cols {
+		seen[c.name] = true
+	}
+	for name := range v.defaults() {
+		seen[name] = true
+	}
+	if seen["lot_id"] && v.target.name == "stock_movements" {
+		seen[lotNumber] = true
+	}
+	out := make([]string, 0, len(seen))
+	for name := range seen {
+		out = append(out, name)
+	}
+	sort.Strings(out)
+	return out
+}
+
+// defaults are the values for columns the file does not give or leaves blank.
+// An update takes none of ours: what is there stays.
+func (v *survey) defaults() map[string]string {
+	out := map[string]string{}
+	if v.settings.Mode != ModeUpdate {
+		for k, d := range v.target.defaults {
+			out[k] = d
+		}
+	}
+	for k, d := range v.settings.Defaults {
+		out[k] = d
+	}
+	return out
+}

@@ -1,0 +1,266 @@
+package imports
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"path"
+	"slices"
+	"strings"
+	"unicode"
+
+	"holdfast/internal/actor"
+	"holdfast/internal/catalog"
+	"holdfast/internal/db"
+	"holdfast/internal/fault"
+	"holdfast/internal/imports/sheet"
+	"holdfast/internal/store"
+)
+
+func strictJSON(raw []byte, into any) error {
+	d := json.NewDecoder(bytes.NewReader(raw))
+	d.DisallowUnknownFields()
+	if err := d.Decode(into); err != nil {
+		return err
+	}
+	if d.More() {
+		return errors.New("more than one JSON value")
+	}
+	return nil
+}
+
+// Create makes a job without file.
+func (m *Importer) Create(ctx context.Context, a actor.Actor, r Request) (*Job, error) {
+	t, err := m.admissible(a, r)
+	if err != nil {
+		return nil, err
+	}
+	row := store.Row{"target": t.name}
+	if len(r.Options) > 0 && string(r.Options) != "null" {
+		row["options"] = r.Options
+	}
+	if len(r.Mapping) > 0 && string(r.Mapping) != "null" {
+		row["mapping"] = r.Mapping
+	}
+	var job *Job
+	err = m.db.Write(ctx, store.Scope(a), func(tx *db.Tx) error {
+		rows, err := m.store.InsertTx(tx, server(a), m.jobs, []store.Row{row})
+		if err != nil {
+			return err
+		}
+		job = jobOf(rows[0])
+		return tx.Flush()
+	})
+	if err != nil {
+		return nil, fmt.Errorf("imports: create: %w", err)
+	}
+	return job, nil
+}
+
+// admissible checks who asks for what before anything is kept.
+func (m *Importer) admissible(a actor.Actor, r Request) (*target, error) {
+	if err := allowed(a, ""); err != nil {
+		return nil, err
+	}
+	t, err := m.target(r.Target)
+	if err != nil {
+		return nil, err
+	}
+	if err := allowed(a, t.name); err != nil {
+		return nil, err
+	}
+	if _, err := parseSettings(r.Options); err != nil {
+		return nil, err
+	}
+	_, err = parseMapping(t, r.Mapping)
+	return t, err
+}
+
+func (m *Importer) target(name string) (*target, error) {
+	if t := m.targets[strings.ReplaceAll(name, "-", "_")]; t != nil {
+		return t, nil
+	}
+	var names []string
+	for n := range m.targets {
+		names = append(names, n)
+	}
+	slices.Sort(names)
+	f := fault.New(fault.Invalid, "target", "%q is no import target: use one of %s", name, strings.Join(names, ", "))
+	if near := catalog.Nearest(name, names); near != "" {
+		f.Hint = fmt.Sprintf("did you mean %q?", near)
+	}
+	return nil, f.At("target", "must be one of %s", strings.Join(names, ", "))
+}
+
+// Attach gives a job its file, at most 50 MB (fault.TooLarge past that). The
+// job becomes uploaded; a file it had before is replaced while nothing was
+// applied.
+func (m *Importer) Attach(ctx context.Context, a actor.Actor, jobID, fileName string, body io.Reader) (*Job, error) {
+	job, err := m.load(ctx, a, jobID)
+	if err != nil {
+		return nil, err
+	}
+	if err := attachable(job); err != nil {
+		return nil, err
+	}
+	set, err := m.keep(ctx, fileName, body)
+	if err != nil {
+		return nil, err
+	}
+	fresh, err := m.attach(ctx, a, job.ID, set)
+	if err == nil && job.blobKey != "" {
+		err = m.files.Delete(job.blobKey)
+	}
+	return fresh, err
+}
+
+// keep stores an upload and returns what the job remembers of it.
+func (m *Importer) keep(ctx context.Context, fileName string, body io.Reader) (store.Row, error) {
+	name, kind, err := named(fileName)
+	if err != nil {
+		return nil, err
+	}
+	head := make([]byte, 512)
+	n, err := io.ReadFull(body, head)
+	if err != nil && !errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF) {
+		return nil, fmt.Errorf("imports: read the upload: %w", err)
+	}
+	head = head[:n]
+	if err := textual(head); err != nil {
+		return nil, err
+	}
+	ref, err := m.files.Put(ctx, io.MultiReader(bytes.NewReader(head), body), sheet.MaxBytes)
+	if fault.Is(err, fault.TooLarge) {
+		return nil, fault.Wrap(err, fault.TooLarge, "file_too_large", "the file is larger than 50 MB: split it")
+	}
+	if err != nil {
+		return nil, fmt.Errorf("imports: keep the file: %w", err)
+	}
+	return store.Row{"file_name": name, "file_type": kind, "size": ref.Size, "sha256": ref.SHA256, "blob_key": ref.Key, "status": Uploaded,
+		"total_rows": int64(0), "valid_rows": int64(0), "invalid_rows": int64(0), "encoding": nil, "delimiter": nil, "message": nil}, nil
+}
+
+// attach makes a kept file the job's. The file goes when that fails.
+func (m *Importer) attach(ctx context.Context, a actor.Actor, jobID string, set store.Row) (*Job, error) {
+	var fresh *Job
+	err := m.db.Write(ctx, store.Scope(a), func(tx *db.Tx) error {
+		job, err := m.locked(tx, a, jobID)
+		if err != nil {
+			return err
+		}
+		if err := attachable(job); err != nil {
+			return err
+		}
+		if err := m.clear(tx, a.TenantID, jobID); err != nil {
+			return err
+		}
+		set["message"] = m.repeated(tx, a, job.Target, set["sha256"].(string), jobID)
+		fresh, err = m.set(tx, a, jobID, set)
+		return err
+	})
+	if err != nil {
+		key, _ := set["blob_key"].(string)
+		return nil, errors.Join(fmt.Errorf("imports: attach: %w", err), m.files.Delete(key))
+	}
+	return fresh, nil
+}
+
+func attachable(job *Job) error {
+	switch job.Status {
+	case Created, Uploaded, Ready, Failed:
+		return nil
+	}
+	return wrongState(job, "takes no file")
+}
+
+// Upload makes a job with its file. A refused file leaves no job behind.
+func (m *Importer) Upload(ctx context.Context, a actor.Actor, r Request, fileName string, body io.Reader) (*Job, error) {
+	if _, err := m.admissible(a, r); err != nil {
+		return nil, err
+	}
+	set, err := m.keep(ctx, fileName, body)
+	if err != nil {
+		return nil, err
+	}
+	job, err := m.Create(ctx, a, r)
+	if err != nil {
+		key, _ := set["blob_key"].(string)
+		return nil, errors.Join(err, m.files.Delete(key))
+	}
+	return m.attach(ctx, a, job.ID, set)
+}
+
+// workbooks are spreadsheet and other formats that people upload by mistake,
+// with what to say.
+var workbooks = map[string]string{
+	".xls":     "an old Excel workbook (.xls)",
+	".xlsx":    "an Excel workbook (.xlsx)",
+	".xlsm":    "an Excel workbook with macros (.xlsm)",
+	".xlsb":    "a binary Excel workbook (.xlsb)",
+	".ods":     "an OpenDocument spreadsheet (.ods)",
+	".numbers": "a Numbers document",
+	".zip":     "a zip archive",
+	".pdf":     "a PDF document",
+	".json":    "a JSON file",
+	".xml":     "an XML file",
+}
+
+const saveAs = "; open it, choose Save as, CSV (UTF-8), and upload that file"
+
+// named reduces a file name to a harmless label and says what the name
+// promises.
+func named(name string) (label, kind string, err error) {
+	label = path.Base(strings.ReplaceAll(name, `\`, "/"))
+	label = strings.Map(func(r rune) rune {
+		if unicode.IsControl(r) || r == unicode.ReplacementChar {
+			return -1
+		}
+		return r
+	}, label)
+	label = strings.TrimSpace(label)
+	if label == "" || label == "." || label == "/" || label == ".." {
+		label = "upload.csv"
+	}
+	ext := strings.ToLower(path.Ext(label))
+	if r := []rune(label); len(r) > 200 {
+		label = string(r[:200-len(ext)]) + ext
+	}
+	switch ext {
+	case ".csv", ".txt", "":
+		return label, "csv", nil
+	case ".tsv", ".tab":
+		return label, "tsv", nil
+	}
+	if what := workbooks[ext]; what != "" {
+		return "", "", fault.New(fault.Unsupported, "file_type", "%q is %s, which cannot be read%s", label, what, saveAs).At("file", "is %s", what)
+	}
+	return "", "", fault.New(fault.Unsupported, "file_type", "%q is neither CSV nor TSV: upload a file that ends in .csv, .tsv or .txt", label).At("file", "must be CSV or TSV")
+}
+
+// magics are the first bytes of what is no text whatever its name.
+var magics = []struct{ bytes, what string }{
+	{"PK\x03\x04", "an Excel workbook or zip archive"},
+	{"PK\x05\x06", "an empty zip archive"},
+	{"\xD0\xCF\x11\xE0\xA1\xB1\x1A\xE1", "an old Excel workbook (.xls)"},
+	{"%PDF-", "a PDF document"},
+	{"\x1f\x8b", "a gzip archive"},
+	{"\x89PNG", "a picture"},
+	{"\xFF\xD8\xFF", "a picture"},
+	{"SQLite format 3\x00", "a database"},
+}
+
+// textual refuses by content what its name hides.
+func textual(head []byte) error {
+	if len(head) == 0 {
+		return fault.New(fault.Invalid, "empty_file", "the file is empty").At("file", "is empty")
+	}
+	for _, m := range magics {
+		if strings.HasPrefix(string(head), m.bytes) {
+			return fault.New(fault.Unsupported, "file_type", "the file is %s under another name%s", m.what, saveAs).At("file", "is %s", m.what)
+		}
+	}
+	return nil
+}

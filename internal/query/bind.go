@@ -1,0 +1,488 @@
+package query
+
+import (
+	"fmt"
+	"regexp"
+	"strings"
+
+	"holdfast/internal/actor"
+	"holdfast/internal/catalog"
+	"holdfast/internal/fault"
+)
+
+// binder checks a request against the catalog for one caller.
+type binder struct {
+	cat *catalog.Catalog
+	a   actor.Actor
+}
+
+// Find returns the resource behind a collection's name.
+func Find(c *catalog.Catalog, name string) (*catalog.Resource, error) {
+	r, ok := c.Get(name)
+	if ok {
+		return r, nil
+	}
+	e := fault.New(fault.NotFound, "PGRST205", "no collection is called %q", clip(name))
+	if near := c.Nearest(name); near != "" {
+		e.Hint = fmt.Sprintf("perhaps %q is meant", near)
+	}
+	return nil, e
+}
+
+// BindSelect checks a read of resource r.
+func BindSelect(c *catalog.Catalog, a actor.Actor, r *catalog.Resource, req *Request) (*Select, error) {
+	n, err := bindNode(c, a, r, r.Access.Read, req)
+	if err != nil {
+		return nil, err
+	}
+	return &Select{Root: n}, nil
+}
+
+// bindNode checks the root of a read, or with another grant the rows of a
+// change.
+func bindNode(c *catalog.Catalog, a actor.Actor, r *catalog.Resource, gs []catalog.Grant, req *Request) (*Node, error) {
+	g, err := Access(a, r, gs)
+	if err != nil {
+		return nil, err
+	}
+	b := &binder{cat: c, a: a}
+	n := &Node{Resource: r, Limit: -1, guard: newGuard(a, r, g)}
+	items := req.Select
+	if len(items) == 0 {
+		items = []Item{{Star: true}}
+	}
+	if err := b.items(n, items); err != nil {
+		return nil, err
+	}
+	for _, w := range req.Wheres {
+		at, err := n.walk(w.Path)
+		if err != nil {
+			return nil, err
+		}
+		p, err := b.pred(at, w.Cond)
+		if err != nil {
+			return nil, err
+		}
+		at.where = append(at.where, p)
+	}
+	for _, o := range req.Orders {
+		if err := b.order(n, o); err != nil {
+			return nil, err
+		}
+	}
+	for _, pg := range req.Pages {
+		at, err := n.walk(pg.Path)
+		if err != nil {
+			return nil, err
+		}
+		if pg.Limit >= 0 {
+			at.Limit = pg.Limit
+		}
+		if pg.Offset >= 0 {
+			at.Offset = pg.Offset
+		}
+	}
+	return n, nil
+}
+
+// walk follows a path of embeds.
+func (n *Node) walk(path []string) (*Node, error) {
+	for _, name := range path {
+		e := n.embed(name)
+		if e == nil {
+			return nil, notEmbedded(n, name)
+		}
+		n = &e.Node
+	}
+	return n, nil
+}
+
+func (n *Node) embed(name string) *Embed {
+	for _, e := range n.Embeds {
+		if e.Name() == name {
+			return e
+		}
+	}
+	for _, e := range n.Embeds {
+		if e.written == name {
+			return e
+		}
+	}
+	return nil
+}
+
+func notEmbedded(n *Node, name string) error {
+	return fault.New(fault.Invalid, "PGRST108", "%q is not embedded in %q in this request", clip(name), n.Resource.Name).
+		With("", "embed it in select")
+}
+
+func (b *binder) items(n *Node, items []Item) error {
+	for _, it := range items {
+		if b.isCount(n, it) {
+			if len(items) > 1 || it.Cast != "" {
+				return noAggregate("count")
+			}
+			if n.Counted = it.Alias; n.Counted == "" {
+				n.Counted = "count"
+			}
+			return nil
+		}
+	}
+	for _, it := range items {
+		var err error
+		switch {
+		case it.Star:
+			b.star(n)
+		case it.Embed != nil:
+			err = b.embed(n, it)
+		case it.Func != "":
+			err = noAggregate(it.Func)
+		default:
+			err = b.column(n, it)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func noAggregate(name string) error {
+	return fault.New(fault.Invalid, "PGRST123", "the aggregate %s is not allowed here", clip(name)).
+		With("", "only count, with nothing beside it, is served")
+}
+
+func (b *binder) isCount(n *Node, it Item) bool {
+	if it.Func == "count" && it.Column.Name == "count" {
+		return true
+	}
+	_, exists := n.Resource.Field("count")
+	return it.Embed == nil && it.Func == "" && it.Column.Name == "count" && !exists
+}
+
+func (b *binder) star(n *Node) {
+	for i := range n.Resource.Fields {
+		f := &n.Resource.Fields[i]
+		n.Out = append(n.Out, b.out(n, f, f.Name))
+	}
+}
+
+func (b *binder) out(n *Node, f *catalog.Field, key string) Out {
+	if !f.Visible(b.a.Role) {
+		return Out{Key: key, Form: AsNull, At: -1}
+	}
+	return Out{Key: key, At: n.need(f, nil, false), Form: form(f.Type)}
+}
+
+func form(t catalog.Type) Form {
+	return [...]Form{AsText, AsInt, AsDec, AsFloat, AsBool, AsPlain, AsPlain, AsPlain, AsRaw, AsRaw}[t]
+}
+
+func (b *binder) column(n *Node, it Item) error {
+	f, err := b.field(n, it.Column)
+	if err != nil {
+		return err
+	}
+	key := it.Alias
+	if key == "" {
+		key = lastKey(it.Column)
+	}
+	o := b.out(n, f, key)
+	if len(it.Column.Steps) > 0 && o.Form != AsNull {
+		o.At, o.Form = n.need(f, it.Column.Steps, it.Column.Text), AsRaw
+		if it.Column.Text {
+			o.Form = AsText
+		}
+	}
+	if it.Cast != "" {
+		if err := cast(&o, f.Type, it.Cast); err != nil {
+			return err
+		}
+	}
+	n.Out = append(n.Out, o)
+	return nil
+}
+
+func lastKey(c Column) string {
+	for i := len(c.Steps) - 1; i >= 0; i-- {
+		if !c.Steps[i].IsIndex {
+			return c.Steps[i].Key
+		}
+	}
+	return c.Name
+}
+
+// cast changes how a column of type t is written.
+func cast(o *Out, t catalog.Type, to string) error {
+	from := o.Form
+	fits := from == AsNull
+	switch to {
+	case "text", "varchar":
+		o.Quoted = from != AsText && from != AsPlain && from != AsNull
+		fits = true
+	case "int", "int4", "int8", "bigint", "integer":
+		if fits = fits || from == AsInt || from == AsDec; from == AsDec {
+			o.Form = AsWhole
+		}
+	case "numeric", "float8":
+		fits = fits || from == AsInt || from == AsDec || from == AsFloat
+	case "bool":
+		fits = fits || from == AsBool
+	case "uuid":
+		fits = fits || t == catalog.UUID
+	case "json", "jsonb":
+		fits = fits || from == AsRaw
+	case "date":
+		if fits = fits || t == catalog.Time || t == catalog.Date; from == AsPlain {
+			o.Form = AsDay
+		}
+	case "timestamptz":
+		if fits = fits || t == catalog.Time || t == catalog.Date; from == AsPlain && t == catalog.Date {
+			o.Form = AsMidnight
+		}
+	default:
+		return fault.New(fault.Invalid, "42704", "type %q does not exist", clip(to))
+	}
+	if !fits {
+		return fault.New(fault.Invalid, "42846", "column %q cannot be cast to %s", o.Key, to)
+	}
+	return nil
+}
+
+// field finds a column; a path needs a column that holds JSON.
+func (b *binder) field(n *Node, c Column) (*catalog.Field, error) {
+	f, ok := n.Resource.Field(c.Name)
+	if !ok {
+		return nil, unknownColumn(n.Resource, c.Name)
+	}
+	if len(c.Steps) > 0 && f.Type != catalog.JSON && f.Type != catalog.Array {
+		return nil, fault.New(fault.NotFound, "42883", "operator does not exist: %s -> unknown", f.Type).
+			With(fmt.Sprintf("column %q does not hold JSON", f.Name), "")
+	}
+	return f, nil
+}
+
+func unknownColumn(r *catalog.Resource, name string) error {
+	e := fault.New(fault.Invalid, "42703", "column %s.%s does not exist", r.Name, clip(name))
+	if near := catalog.Nearest(name, Names(r)); near != "" {
+		e.Hint = fmt.Sprintf("perhaps %q is meant", r.Name+"."+near)
+	}
+	return e
+}
+
+// Names lists the fields of r.
+func Names(r *catalog.Resource) []string {
+	out := make([]string, len(r.Fields))
+	for i := range r.Fields {
+		out[i] = r.Fields[i].Name
+	}
+	return out
+}
+
+// seen finds a column the caller may filter or order by.
+func (b *binder) seen(n *Node, c Column) (*catalog.Field, error) {
+	f, err := b.field(n, c)
+	if err == nil && !f.Visible(b.a.Role) {
+		return nil, fault.New(fault.Forbidden, "42501", "permission denied for column %q of table %s", f.Name, n.Resource.Name)
+	}
+	return f, err
+}
+
+func (b *binder) embed(n *Node, it Item) error {
+	l, err := resolve(n.Resource, it.Column.Name, it.Embed.Hint)
+	if err != nil {
+		return err
+	}
+	if it.Embed.Spread && l.many() {
+		return unserved("spreading a to-many relation")
+	}
+	target, _ := b.cat.Get(l.target())
+	g, err := Access(b.a, target, target.Access.Read)
+	if err != nil {
+		return err
+	}
+	e := &Embed{
+		Node: Node{Resource: target, Limit: -1, guard: newGuard(b.a, target, g)},
+		Rel:  l.rel, Many: l.many(), forward: l.forward,
+		Inner: it.Embed.Inner, Spread: it.Embed.Spread,
+		Hidden: len(it.Embed.Items) == 0, alias: it.Alias, written: it.Column.Name,
+	}
+	parent, child := e.keyed()
+	pf, err := b.seen(n, Column{Name: parent})
+	if err != nil {
+		return err
+	}
+	e.ParentAt = n.need(pf, nil, false)
+	n.TenantAt()
+	cf, err := b.seen(&e.Node, Column{Name: child})
+	if err != nil {
+		return err
+	}
+	e.ChildAt = e.need(cf, nil, false)
+	e.TenantAt()
+	n.Embeds = append(n.Embeds, e)
+	if !e.Hidden {
+		n.Out = append(n.Out, Out{Key: e.Name(), At: len(n.Embeds) - 1, Embed: e})
+	}
+	return b.items(&e.Node, it.Embed.Items)
+}
+
+func (b *binder) order(root *Node, o Order) error {
+	n, err := root.walk(o.Path)
+	if err != nil {
+		return err
+	}
+	n.ordered = true
+	for _, t := range o.Terms {
+		by := orderBy{steps: t.Column.Steps, text: t.Column.Text, desc: t.Desc, nullsFirst: t.NullsFirst}
+		at := n
+		if t.Relation != "" {
+			e := n.embed(t.Relation)
+			if e == nil {
+				return notEmbedded(n, t.Relation)
+			}
+			if e.Many {
+				return fault.New(fault.Invalid, "PGRST118", "rows of %q cannot be ordered by %q: it is a to-many relation", n.Resource.Name, e.Name())
+			}
+			by.embed, at = e, &e.Node
+		}
+		if by.field, err = b.seen(at, t.Column); err != nil {
+			return err
+		}
+		n.order = append(n.order, by)
+	}
+	return nil
+}
+
+func (b *binder) pred(n *Node, c Cond) (pred, error) {
+	p := pred{not: c.Not, join: c.Join, op: c.Op, all: c.All, quant: c.Quant, steps: c.Column.Steps, text: c.Column.Text}
+	if c.Join != Leaf {
+		for _, k := range c.Kids {
+			kp, err := b.pred(n, k)
+			if err != nil {
+				return p, err
+			}
+			p.kids = append(p.kids, kp)
+		}
+		return p, nil
+	}
+	if _, ok := n.Resource.Field(c.Column.Name); !ok && len(c.Column.Steps) == 0 {
+		if e := n.embed(c.Column.Name); e != nil {
+			return nullEmbed(p, e, c)
+		}
+	}
+	var err error
+	if p.field, err = b.seen(n, c.Column); err != nil {
+		return p, err
+	}
+	return p, b.values(&p, c)
+}
+
+// nullEmbed is rel=is.null and rel=not.is.null.
+func nullEmbed(p pred, e *Embed, c Cond) (pred, error) {
+	word := strings.ToLower(c.Value)
+	if c.Op != Is || word != "null" && word != "not_null" {
+		return p, fault.New(fault.Invalid, "PGRST120", "an embedded collection can only be compared with is.null or not.is.null")
+	}
+	p.embed = e
+	p.not = p.not != (word == "not_null")
+	return p, nil
+}
+
+// values checks the operator against the column and types what it compares.
+func (b *binder) values(p *pred, c Cond) error {
+	f := p.field
+	if len(p.steps) > 0 {
+		// A path's value is text; -> compares JSON text.
+		f = &catalog.Field{Name: f.Name, Type: catalog.Text}
+	}
+	texts := []string{c.Value}
+	switch {
+	case c.Quant || c.Op == In:
+		texts = c.List
+	case c.Op == Is:
+		return p.is(c.Value, f)
+	case c.Op == Contains || c.Op == Contained || c.Op == Overlap:
+		return p.members(f, c.Value)
+	}
+	if f.Type == catalog.JSON {
+		return noOperator(f)
+	}
+	pattern := c.Op == Like || c.Op == ILike || c.Op == Match || c.Op == IMatch
+	if pattern && f.Type != catalog.Text {
+		return noOperator(f)
+	}
+	p.args = make([]any, len(texts))
+	for i, t := range texts {
+		var err error
+		if p.args[i], err = fromText(f, t); err != nil {
+			return err
+		}
+		if pattern {
+			if p.args[i], err = checkPattern(c.Op, t, f); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func noOperator(f *catalog.Field) error {
+	return fault.New(fault.NotFound, "42883", "operator does not exist for column %q of type %s", f.Name, f.Type)
+}
+
+// checkPattern turns PostgREST's * into %, and refuses regular expressions
+// that RE2 does not read.
+func checkPattern(op Op, t string, f *catalog.Field) (string, error) {
+	if op == Like || op == ILike {
+		t = strings.ReplaceAll(t, "*", "%")
+		if n := len(t) - len(strings.TrimRight(t, `\`)); n%2 == 1 {
+			return "", refuse(f, "22025", "a LIKE pattern must not end with an escape character")
+		}
+		return t, nil
+	}
+	if len([]rune(t)) > maxPattern {
+		return "", refuse(f, "2201B", "the regular expression is longer than %d characters", maxPattern)
+	}
+	if _, err := regexp.Compile(t); err != nil {
+		return "", refuse(f, "2201B", "invalid regular expression")
+	}
+	return t, nil
+}
+
+func (p *pred) is(word string, f *catalog.Field) error {
+	switch w := strings.ToLower(word); w {
+	case "null":
+		p.word = w
+	case "not_null":
+		p.word, p.not = "null", !p.not
+	case "true", "false", "unknown":
+		if f.Type != catalog.Bool {
+			return fault.New(fault.Invalid, "42804", "argument of IS %s must be boolean, column %q is %s", strings.ToUpper(w), f.Name, f.Type)
+		}
+		if p.word = w; w == "unknown" {
+			p.word = "null"
+		}
+	default:
+		return parseFault(p.field.Name, word).With("is takes null, not_null, true, false or unknown", "")
+	}
+	return nil
+}
+
+// members reads the elements of cs, cd and ov.
+func (p *pred) members(f *catalog.Field, value string) error {
+	if f.Type == catalog.JSON {
+		return unserved("containment of JSON values")
+	}
+	if f.Type != catalog.Array {
+		return noOperator(f)
+	}
+	list, err := braces(f.Name, strings.TrimSpace(value))
+	if err != nil {
+		return refuse(f, "22P02", "malformed array literal: %q", clip(value))
+	}
+	for _, s := range list {
+		p.args = append(p.args, s)
+	}
+	return nil
+}

@@ -1,0 +1,462 @@
+package query
+
+import (
+	"math"
+	"strconv"
+	"strings"
+
+	"holdfast/internal/fault"
+)
+
+// parser counts what one request may hold across its parameters.
+type parser struct {
+	req                  *Request
+	conds, items, embeds int
+	seen                 map[string]bool
+}
+
+// Parse reads a raw query string by the grammar alone.
+func Parse(raw string) (*Request, error) {
+	ps, err := pairs(raw)
+	if err != nil {
+		return nil, err
+	}
+	p := &parser{req: &Request{}}
+	for _, kv := range ps {
+		if err := p.param(kv.key, kv.value); err != nil {
+			return nil, err
+		}
+	}
+	return p.req, nil
+}
+
+// once refuses the second appearance of a parameter that can only have one
+// meaning.
+func (p *parser) once(key string) error {
+	if p.seen == nil {
+		p.seen = map[string]bool{}
+	}
+	if p.seen[key] {
+		return fault.New(fault.Invalid, "PGRST100", "parameter %q is given twice", clip(key))
+	}
+	p.seen[key] = true
+	return nil
+}
+
+func (p *parser) param(key, value string) (err error) {
+	s := &scanner{in: value, param: key}
+	switch key {
+	case "select":
+		if err = p.once(key); err == nil {
+			p.req.Select, err = p.list(s, 0)
+		}
+		return atEnd(s, err)
+	case "columns":
+		if err = p.once(key); err == nil {
+			p.req.Columns, err = s.names()
+		}
+		return err
+	case "on_conflict":
+		if err = p.once(key); err == nil {
+			p.req.Conflict, err = s.names()
+		}
+		return err
+	}
+	path, col, err := splitKey(key)
+	if err != nil {
+		return err
+	}
+	if len(col.Steps) == 0 {
+		switch col.Name {
+		case "order":
+			return p.order(s, path)
+		case "limit", "offset":
+			return p.page(s, path, col.Name)
+		case "and", "or":
+			return p.logic(s, path, col.Name)
+		}
+	}
+	return p.filter(s, path, col)
+}
+
+func atEnd(s *scanner, err error) error {
+	if err != nil {
+		return err
+	}
+	return s.end()
+}
+
+// splitKey takes a key apart into the embeds it passes through and the column.
+func splitKey(key string) ([]string, Column, error) {
+	s := &scanner{in: key, param: key}
+	var path []string
+	for {
+		c, err := s.column()
+		if err != nil {
+			return nil, Column{}, err
+		}
+		if len(c.Steps) == 0 && s.take(".") {
+			if len(path) > maxEmbedDepth {
+				return nil, Column{}, tooMany(key, "levels", maxEmbedDepth)
+			}
+			path = append(path, c.Name)
+			continue
+		}
+		return path, c, s.end()
+	}
+}
+
+// names reads the comma list of columns and on_conflict.
+func (s *scanner) names() ([]string, error) {
+	out := []string{}
+	s.space()
+	if s.eof() {
+		return out, nil
+	}
+	for {
+		n, err := s.name()
+		if err != nil {
+			return nil, err
+		}
+		if len(out) == maxColumns {
+			return nil, tooMany(s.param, "columns", maxColumns)
+		}
+		out = append(out, n)
+		s.space()
+		if !s.take(",") {
+			return out, s.end()
+		}
+	}
+}
+
+// list reads select items up to the end or a closing parenthesis.
+func (p *parser) list(s *scanner, depth int) ([]Item, error) {
+	out := []Item{}
+	s.space()
+	if s.eof() || s.peek() == ')' {
+		return out, nil
+	}
+	for {
+		it, err := p.item(s, depth)
+		if err != nil {
+			return nil, err
+		}
+		if p.items++; p.items > maxItems {
+			return nil, tooMany(s.param, "items", maxItems)
+		}
+		out = append(out, it)
+		s.space()
+		if !s.take(",") {
+			return out, nil
+		}
+	}
+}
+
+func (p *parser) item(s *scanner, depth int) (Item, error) {
+	s.space()
+	if s.take("*") {
+		return Item{Star: true}, nil
+	}
+	var it Item
+	var err error
+	spread := s.take("...")
+	if it.Column, err = s.column(); err != nil {
+		return it, err
+	}
+	if len(it.Column.Steps) == 0 && s.peek() == ':' && !strings.HasPrefix(s.in[s.pos:], "::") {
+		s.pos++
+		it.Alias = it.Column.Name
+		if it.Column, err = s.column(); err != nil {
+			return it, err
+		}
+	}
+	switch c := s.peek(); {
+	case len(it.Column.Steps) == 0 && (c == '!' || c == '(' && !p.isCount(s, it)):
+		return it, p.embed(s, &it, spread, depth)
+	case spread:
+		return it, s.fail("expected \"(\" behind the relation to spread")
+	case c == '(':
+		s.pos += len("()")
+		it.Func = "count"
+	case c == '.':
+		s.pos++
+		if it.Func = s.word(); !s.take("()") {
+			return it, s.fail("expected an aggregate such as sum()")
+		}
+	}
+	if s.take("::") {
+		if it.Cast = s.word(); it.Cast == "" {
+			return it, s.fail("expected a type behind \"::\"")
+		}
+	}
+	return it, nil
+}
+
+// isCount reports the aggregate count(), which looks like an empty embed.
+func (p *parser) isCount(s *scanner, it Item) bool {
+	return it.Column.Name == "count" && strings.HasPrefix(s.in[s.pos:], "()")
+}
+
+func (p *parser) embed(s *scanner, it *Item, spread bool, depth int) error {
+	e := &EmbedItem{Spread: spread}
+	it.Embed = e
+	for s.take("!") {
+		n, err := s.name()
+		switch {
+		case err != nil:
+			return err
+		case n == "inner":
+			e.Inner = true
+		case n == "left":
+		case e.Hint != "":
+			return s.fail("a relation takes one hint")
+		default:
+			e.Hint = n
+		}
+	}
+	if !s.take("(") {
+		return s.fail("expected \"(\" behind the relation")
+	}
+	if p.embeds++; p.embeds > maxEmbeds {
+		return tooMany(s.param, "embedded collections", maxEmbeds)
+	}
+	if depth == maxEmbedDepth {
+		return tooMany(s.param, "levels of embedding", maxEmbedDepth)
+	}
+	var err error
+	if e.Items, err = p.list(s, depth+1); err != nil {
+		return err
+	}
+	if !s.take(")") {
+		return s.fail("expected \",\" or \")\"")
+	}
+	return nil
+}
+
+func (p *parser) order(s *scanner, path []string) error {
+	if err := p.once(s.param); err != nil {
+		return err
+	}
+	o := Order{Path: path}
+	for {
+		t, err := s.term()
+		if err != nil {
+			return err
+		}
+		if len(o.Terms) == maxTerms {
+			return tooMany(s.param, "terms", maxTerms)
+		}
+		o.Terms = append(o.Terms, t)
+		s.space()
+		if !s.take(",") {
+			break
+		}
+	}
+	p.req.Orders = append(p.req.Orders, o)
+	return s.end()
+}
+
+func (s *scanner) term() (Term, error) {
+	var t Term
+	var err error
+	if t.Column, err = s.column(); err != nil {
+		return t, err
+	}
+	if len(t.Column.Steps) == 0 && s.take("(") {
+		t.Relation = t.Column.Name
+		if t.Column, err = s.column(); err != nil {
+			return t, err
+		}
+		if !s.take(")") {
+			return t, s.fail("expected \")\"")
+		}
+	}
+	directed := false
+	for s.take(".") {
+		switch w := s.word(); {
+		case w == "asc" && !directed && !t.NullsGiven:
+			directed = true
+		case w == "desc" && !directed && !t.NullsGiven:
+			directed, t.Desc = true, true
+		case w == "nullsfirst" && !t.NullsGiven:
+			t.NullsGiven, t.NullsFirst = true, true
+		case w == "nullslast" && !t.NullsGiven:
+			t.NullsGiven = true
+		default:
+			return t, s.fail("expected asc, desc, nullsfirst or nullslast")
+		}
+	}
+	if !t.NullsGiven {
+		t.NullsFirst = t.Desc
+	}
+	return t, nil
+}
+
+func (p *parser) page(s *scanner, path []string, what string) error {
+	if err := p.once(s.param); err != nil {
+		return err
+	}
+	n, err := strconv.ParseInt(s.in, 10, 64)
+	if err != nil || s.in[0] == '+' {
+		return s.fail("expected a whole number")
+	}
+	pg := Page{Path: path, Limit: -1, Offset: -1}
+	switch {
+	case what == "offset":
+		pg.Offset = int(min(max(n, 0), math.MaxInt32))
+	case n < 0:
+		return fault.New(fault.BadRange, "PGRST103", "the requested range cannot be served").
+			With("the limit must not be negative", "")
+	default:
+		pg.Limit = int(min(n, math.MaxInt32))
+	}
+	p.req.Pages = append(p.req.Pages, pg)
+	return nil
+}
+
+// logic reads the group of and= and or=; "not" may be the key's last level.
+func (p *parser) logic(s *scanner, path []string, join string) error {
+	not := false
+	if n := len(path); n > 0 && path[n-1] == "not" {
+		if not, path = true, path[:n-1]; n == 1 {
+			path = nil
+		}
+	}
+	c, err := p.group(s, join, 1)
+	if err != nil {
+		return err
+	}
+	c.Not = not
+	p.req.Wheres = append(p.req.Wheres, Where{Path: path, Cond: c})
+	s.space()
+	return s.end()
+}
+
+func (p *parser) group(s *scanner, join string, depth int) (Cond, error) {
+	c := Cond{Join: And}
+	if join == "or" {
+		c.Join = Or
+	}
+	if depth > maxDepth {
+		return c, tooMany(s.param, "nested groups", maxDepth)
+	}
+	s.space()
+	if !s.take("(") {
+		return c, s.fail("expected \"(\" before the conditions")
+	}
+	for {
+		k, err := p.condition(s, depth)
+		if err != nil {
+			return c, err
+		}
+		c.Kids = append(c.Kids, k)
+		s.space()
+		if s.take(",") {
+			continue
+		}
+		if !s.take(")") {
+			return c, s.fail("expected \",\" or \")\"")
+		}
+		return c, nil
+	}
+}
+
+func (p *parser) condition(s *scanner, depth int) (Cond, error) {
+	s.space()
+	for _, g := range []string{"and", "or", "not.and", "not.or"} {
+		at := s.pos
+		if s.take(g) {
+			if s.space(); s.peek() == '(' {
+				c, err := p.group(s, strings.TrimPrefix(g, "not."), depth+1)
+				c.Not = strings.HasPrefix(g, "not.")
+				return c, err
+			}
+			s.pos = at
+		}
+	}
+	col, err := s.column()
+	if err != nil {
+		return Cond{}, err
+	}
+	if !s.take(".") {
+		return Cond{}, s.fail("expected \".\" and an operator")
+	}
+	c, err := p.comparison(s, col)
+	if err != nil {
+		return c, err
+	}
+	switch {
+	case c.Op == In:
+		c.List, err = s.list()
+	case s.peek() == '{':
+		c.Value, err = s.unit()
+	default:
+		c.Value = s.member()
+	}
+	if err == nil && c.Quant {
+		c.List, err = braces(s.param, c.Value)
+	}
+	return c, err
+}
+
+// unit reads "{...}" whole; commas inside belong to it.
+func (s *scanner) unit() (string, error) {
+	start := s.pos
+	for s.pos < len(s.in) && s.in[s.pos] != '}' {
+		s.pos++
+	}
+	if !s.take("}") {
+		return "", s.fail("expected \"}\"")
+	}
+	return s.in[start:s.pos], nil
+}
+
+// filter reads a top-level filter: behind the operator everything is literal
+// to the end, but for the list of in.
+func (p *parser) filter(s *scanner, path []string, col Column) error {
+	c, err := p.comparison(s, col)
+	if err != nil {
+		return err
+	}
+	if c.Op == In {
+		if c.List, err = s.list(); err == nil {
+			err = s.end()
+		}
+	} else {
+		c.Value = s.in[s.pos:]
+	}
+	if err == nil && c.Quant {
+		c.List, err = braces(s.param, c.Value)
+	}
+	p.req.Wheres = append(p.req.Wheres, Where{Path: path, Cond: c})
+	return err
+}
+
+// comparison reads ["not."] op ["(any|all)"] "." and leaves the scanner before
+// the value.
+func (p *parser) comparison(s *scanner, col Column) (Cond, error) {
+	c := Cond{Column: col}
+	if p.conds++; p.conds > maxConditions {
+		return c, fault.New(fault.Invalid, "PGRST100", "more than %d conditions", maxConditions)
+	}
+	c.Not = s.take("not.")
+	at := s.pos
+	word := s.word()
+	op, skip := operator(word)
+	if skip {
+		return c, unserved("operator " + word)
+	}
+	if op == 0 {
+		s.pos = at
+		return c, s.fail("expected an operator such as eq")
+	}
+	c.Op = op
+	if op.quantifiable() {
+		c.All = s.take("(all)")
+		c.Quant = c.All || s.take("(any)")
+	}
+	if !s.take(".") {
+		return c, s.fail("expected \".\" behind the operator")
+	}
+	return c, nil
+}

@@ -1,0 +1,105 @@
+package query
+
+import (
+	"fmt"
+	"strings"
+
+	"holdfast/internal/catalog"
+	"holdfast/internal/fault"
+)
+
+// link is one way a name can lead from a resource to another.
+type link struct {
+	rel     catalog.Relation
+	forward bool // the origin holds the foreign key
+}
+
+func (l link) target() string {
+	if l.forward {
+		return l.rel.To
+	}
+	return l.rel.From
+}
+
+func (l link) many() bool { return !l.forward && !l.rel.Unique }
+
+// links finds what an embed's name may mean: the other collection, the foreign
+// key's name, or the origin's column. A self relation is the children by the
+// collection's name and the parent by the column.
+func links(r *catalog.Resource, name, hint string) []link {
+	var out []link
+	for _, rel := range r.Relations() {
+		self := rel.From == rel.To
+		if rel.From == r.Name && (name == rel.Column || name == rel.Name || !self && name == rel.To) {
+			out = append(out, link{rel, true})
+		}
+		if rel.To == r.Name && (name == rel.From || !self && name == rel.Name) {
+			out = append(out, link{rel, false})
+		}
+	}
+	if hint == "" {
+		return out
+	}
+	kept := out[:0]
+	for _, l := range out {
+		if hint == l.rel.Name || hint == l.rel.Column || hint == l.target() {
+			kept = append(kept, l)
+		}
+	}
+	return kept
+}
+
+func resolve(r *catalog.Resource, name, hint string) (link, error) {
+	found := links(r, name, hint)
+	if len(found) == 1 {
+		return found[0], nil
+	}
+	if len(found) == 0 {
+		e := fault.New(fault.Invalid, "PGRST200", "no relation between %q and %q", r.Name, clip(name))
+		if hint != "" {
+			e.Details = fmt.Sprintf("searched with the hint %q", clip(hint))
+		}
+		if near := catalog.Nearest(name, related(r)); near != "" {
+			e.Hint = fmt.Sprintf("perhaps %q is meant", near)
+		}
+		return link{}, e
+	}
+	return link{}, ambiguous(r, name, found)
+}
+
+func related(r *catalog.Resource) []string {
+	var out []string
+	for _, rel := range r.Relations() {
+		if rel.From == r.Name {
+			out = append(out, rel.To)
+		} else {
+			out = append(out, rel.From)
+		}
+	}
+	return out
+}
+
+// Choice is one reading of an ambiguous embed, as PGRST201's details list it.
+type Choice struct {
+	Cardinality  string `json:"cardinality"`
+	Embedding    string `json:"embedding"`
+	Relationship string `json:"relationship"`
+}
+
+func ambiguous(r *catalog.Resource, name string, found []link) error {
+	e := fault.New(fault.Ambiguous, "PGRST201", "more than one relation between %q and %q", r.Name, clip(name))
+	var list []Choice
+	var hints []string
+	for _, l := range found {
+		c := Choice{Cardinality: "many-to-one", Embedding: r.Name + " with " + l.target()}
+		if !l.forward {
+			c.Cardinality = "one-to-many"
+		}
+		c.Relationship = fmt.Sprintf("%s using %s(%s) and %s(id)", l.rel.Name, l.rel.From, l.rel.Column, l.rel.To)
+		list = append(list, c)
+		hints = append(hints, fmt.Sprintf("'%s!%s'", l.target(), l.rel.Name))
+	}
+	e.Data = list
+	e.Hint = "name the relation: " + strings.Join(hints, ", ")
+	return e
+}

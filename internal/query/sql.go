@@ -1,0 +1,543 @@
+package query
+
+import (
+	"strconv"
+
+	"holdfast/internal/catalog"
+	"holdfast/internal/db"
+	"holdfast/internal/decimal"
+)
+
+// Dialect is what SQL text needs to know of the engine; *db.DB is one.
+type Dialect interface {
+	Engine() db.Engine
+	ForUpdate() string
+	InUUID(col string, n int) string
+	InText(col string, n int) string
+	InInt(col string, n int) string
+	MatchRegex(col string, n int, ignoreCase bool) string
+	JSONPath(col string, segs []string, asText bool) string
+}
+
+// Statement is SQL text with its bound values. The text depends on the shape
+// of the request alone, so that prepared statements are found again.
+type Statement struct {
+	SQL  string
+	Args []any
+}
+
+type writer struct {
+	b      []byte
+	args   []any
+	d      Dialect
+	tenant int // parameter that holds the tenant, 0 = not yet bound
+	tables int
+}
+
+func (w *writer) s(parts ...string) {
+	for _, p := range parts {
+		w.b = append(w.b, p...)
+	}
+}
+
+func (w *writer) param(v any) int {
+	w.args = append(w.args, v)
+	return len(w.args)
+}
+
+func (w *writer) bind(v any) {
+	w.b = append(w.b, '$')
+	w.b = strconv.AppendInt(w.b, int64(w.param(v)), 10)
+}
+
+func (w *writer) table() string {
+	w.tables++
+	return "t" + strconv.Itoa(w.tables-1)
+}
+
+func (w *writer) done() Statement { return Statement{SQL: string(w.b), Args: w.args} }
+
+func newWriter(d Dialect) *writer { return &writer{d: d, b: make([]byte, 0, 512)} }
+
+// Rows is the statement for the rows of the root.
+func (q *Select) Rows(d Dialect) Statement {
+	n, w := q.Root, newWriter(d)
+	t := w.table()
+	w.s("SELECT ")
+	w.columns(n, t)
+	w.s(" FROM ", n.Resource.Name, " ", t)
+	w.where(n, t)
+	w.orderBy(n, t)
+	if n.Only == nil {
+		w.page(n)
+	}
+	return w.done()
+}
+
+// Total counts what Rows would return without a page.
+func (q *Select) Total(d Dialect) Statement {
+	w := newWriter(d)
+	t := w.table()
+	w.s("SELECT COUNT(*) FROM ", q.Root.Resource.Name, " ", t)
+	w.where(q.Root, t)
+	return w.done()
+}
+
+// Matching is the statement that finds and locks the rows a change is about,
+// every field in catalog order, sorted by id so that two writers lock in one
+// order.
+func (n *Node) Matching(d Dialect) Statement {
+	w := newWriter(d)
+	t := w.table()
+	w.s("SELECT ")
+	for i := range n.Resource.Fields {
+		if i > 0 {
+			w.s(", ")
+		}
+		w.s(t, ".", n.Resource.Fields[i].Name)
+	}
+	w.s(" FROM ", n.Resource.Name, " ", t)
+	w.where(n, t)
+	w.s(" ORDER BY ", t, ".id LIMIT ", strconv.Itoa(MaxWriteRows+1), d.ForUpdate())
+	return w.done()
+}
+
+// page writes LIMIT and OFFSET. Usual page sizes are part of the text, which
+// gives the planner the truth; odd ones are bound, so that they cannot fill
+// the statement cache.
+func (w *writer) page(n *Node) {
+	limit := n.PageSize()
+	w.s(" LIMIT ")
+	switch limit {
+	case 1, 2, 10, 20, 25, 50, 100, 200, 500, MaxRows:
+		w.s(strconv.Itoa(limit))
+	default:
+		w.bind(int64(limit))
+	}
+	if n.Offset > 0 {
+		w.s(" OFFSET ")
+		w.bind(int64(n.Offset))
+	}
+}
+
+// PageSize is the number of rows one page of the node may have.
+func (n *Node) PageSize() int {
+	if n.Limit < 0 || n.Limit > MaxRows {
+		return MaxRows
+	}
+	return n.Limit
+}
+
+func (w *writer) columns(n *Node, t string) {
+	if len(n.fetch) == 0 {
+		w.s("1")
+		return
+	}
+	for i, c := range n.fetch {
+		if i > 0 {
+			w.s(", ")
+		}
+		w.value(t, c.field, c.steps, c.text)
+	}
+}
+
+// value writes a column or a path into it.
+func (w *writer) value(t string, f *catalog.Field, steps []Step, text bool) {
+	col := t + "." + f.Name
+	if len(steps) == 0 {
+		w.s(col)
+		return
+	}
+	segs := make([]string, len(steps))
+	for i, s := range steps {
+		if segs[i] = s.Key; s.IsIndex {
+			segs[i] = strconv.Itoa(s.Index)
+		}
+	}
+	raw := w.d.JSONPath(col, segs, false)
+	if !text {
+		w.s("CAST(", raw, " AS text)")
+		return
+	}
+	str := w.d.JSONPath(col, segs, true)
+	if w.d.Engine() == db.PostgreSQL {
+		w.s(str)
+		return
+	}
+	// SQLite's ->> makes numbers of numbers and 1 of true; PostgreSQL's makes texts.
+	w.s("CASE WHEN substr(", raw, ", 1, 1) = '\"' THEN CAST(", str, " AS text) WHEN ", raw, " = 'null' THEN NULL ELSE ", raw, " END")
+}
+
+func (w *writer) where(n *Node, t string) {
+	w.s(" WHERE ")
+	w.conditions(n, t, "")
+}
+
+// conditions writes the row policy, the filters and what inner embeds demand.
+// parent is the table of the enclosing statement of a correlated one.
+func (w *writer) conditions(n *Node, t, parent string) {
+	w.policy(&n.guard, t, parent, n.Only == nil)
+	if n.Only != nil {
+		w.s(" AND ", w.d.InUUID(t+".id", w.param(List(n.Only))))
+	} else {
+		for i := range n.where {
+			w.s(" AND ")
+			w.pred(&n.where[i], t)
+		}
+	}
+	for _, e := range n.Embeds {
+		if e.Inner {
+			w.s(" AND ")
+			w.exists(e, t)
+		}
+	}
+}
+
+// List is a JSON array text of strings, the form in which lists are bound.
+func List(list []string) string {
+	b := []byte{'['}
+	for i, s := range list {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		b = AppendString(b, s)
+	}
+	return string(append(b, ']'))
+}
+
+func (w *writer) policy(g *guard, t, parent string, narrow bool) {
+	switch {
+	case g.tenant != "":
+		col := ".tenant_id = $"
+		if g.root {
+			col = ".id = $"
+		}
+		if w.tenant == 0 {
+			w.tenant = w.param(g.tenant)
+		}
+		w.s(t, col, strconv.Itoa(w.tenant))
+	case parent != "" && !g.root:
+		w.s(t, ".tenant_id = ", parent, ".tenant_id")
+	default:
+		w.s("1 = 1")
+	}
+	if !g.limit || !narrow {
+		return
+	}
+	w.s(" AND (")
+	sep := ""
+	for _, c := range g.user {
+		w.s(sep, t, ".", c, " = ")
+		w.bind(g.userID)
+		sep = " OR "
+	}
+	for _, c := range g.hands {
+		w.s(sep, t, ".", c, " = ")
+		w.bind(g.worker)
+		sep = " OR "
+	}
+	if g.zone != "" {
+		w.s(sep, w.d.InUUID(t+"."+g.zone, w.param(List(g.zones))))
+		sep = " OR "
+	}
+	if sep == "" {
+		w.s("1 = 0")
+	}
+	w.s(")")
+}
+
+func (w *writer) exists(e *Embed, parent string) {
+	t := w.table()
+	pc, cc := e.keyed()
+	w.s("EXISTS (SELECT 1 FROM ", e.Resource.Name, " ", t, " WHERE ", t, ".", cc, " = ", parent, ".", pc, " AND ")
+	w.conditions(&e.Node, t, parent)
+	w.s(")")
+}
+
+func (w *writer) orderBy(n *Node, t string) {
+	w.s(" ORDER BY ")
+	w.terms(n, t)
+}
+
+// terms writes the order with id as the tie breaker, in the direction of the
+// last term so that one index serves both.
+func (w *writer) terms(n *Node, t string) {
+	desc, byID := false, false
+	for _, o := range n.order {
+		if o.embed != nil {
+			w.related(o, t)
+		} else {
+			w.value(t, o.field, o.steps, o.text)
+			byID = byID || o.field.Name == "id"
+		}
+		w.direction(o)
+		w.s(", ")
+		desc = o.desc
+	}
+	if byID {
+		w.b = w.b[:len(w.b)-len(", ")]
+		return
+	}
+	w.s(t, ".id")
+	if desc {
+		w.s(" DESC")
+	}
+}
+
+// direction says where nulls go, unless there are none: an index is used
+// without asking then.
+func (w *writer) direction(o orderBy) {
+	if o.desc {
+		w.s(" DESC")
+	}
+	switch {
+	case o.embed == nil && len(o.steps) == 0 && o.field.Required:
+	case o.nullsFirst:
+		w.s(" NULLS FIRST")
+	default:
+		w.s(" NULLS LAST")
+	}
+}
+
+func (w *writer) related(o orderBy, parent string) {
+	t := w.table()
+	pc, cc := o.embed.keyed()
+	w.s("(SELECT ")
+	w.value(t, o.field, o.steps, o.text)
+	w.s(" FROM ", o.embed.Resource.Name, " ", t, " WHERE ", t, ".", cc, " = ", parent, ".", pc, " AND ")
+	w.policy(&o.embed.guard, t, parent, true)
+	w.s(")")
+}
+
+// Rows is the statement for the embedded rows of parents with these keys.
+func (e *Embed) Rows(d Dialect, keys []string) Statement {
+	w := newWriter(d)
+	t := w.table()
+	_, key := e.keyed()
+	paged := e.Many && (e.Limit >= 0 || e.Offset > 0)
+	switch {
+	case e.Counted != "":
+		w.s("SELECT ")
+		w.columns(&e.Node, t)
+		w.s(", COUNT(*)")
+	case paged:
+		w.s("SELECT * FROM (SELECT ")
+		w.columns(&e.Node, t)
+		w.s(", ROW_NUMBER() OVER (PARTITION BY ", t, ".", key, " ORDER BY ")
+		w.terms(&e.Node, t)
+		w.s(") AS place")
+	default:
+		w.s("SELECT ")
+		w.columns(&e.Node, t)
+	}
+	w.s(" FROM ", e.Resource.Name, " ", t, " WHERE ", d.InUUID(t+"."+key, w.param(List(keys))), " AND ")
+	w.conditions(&e.Node, t, "")
+	switch {
+	case e.Counted != "":
+		w.s(" GROUP BY ")
+		w.columns(&e.Node, t)
+	case paged:
+		w.s(") x WHERE place > ")
+		w.bind(int64(e.Offset))
+		w.s(" AND place <= ")
+		w.bind(int64(e.Offset) + int64(e.PageSize()))
+		w.s(" ORDER BY place LIMIT ", strconv.Itoa(MaxInRows+1))
+	default:
+		w.orderBy(&e.Node, t)
+		w.s(" LIMIT ", strconv.Itoa(MaxInRows+1))
+	}
+	return w.done()
+}
+
+func (w *writer) pred(p *pred, t string) {
+	if p.join != Leaf {
+		w.group(p, t)
+		return
+	}
+	if p.embed != nil {
+		// is.null = no related row; not.is.null = at least one.
+		if !p.not {
+			w.s("NOT ")
+		}
+		w.exists(p.embed, t)
+		return
+	}
+	if p.not {
+		w.s("NOT (")
+	}
+	w.compare(p, t)
+	if p.not {
+		w.s(")")
+	}
+}
+
+func (w *writer) group(p *pred, t string) {
+	if p.not {
+		w.s("NOT ")
+	}
+	w.s("(")
+	for i := range p.kids {
+		if i > 0 && p.join == Or {
+			w.s(" OR ")
+		} else if i > 0 {
+			w.s(" AND ")
+		}
+		w.pred(&p.kids[i], t)
+	}
+	w.s(")")
+}
+
+func (w *writer) compare(p *pred, t string) {
+	switch {
+	case p.op == Is:
+		w.value(t, p.field, p.steps, p.text)
+		w.s(map[string]string{"null": " IS NULL", "true": " IS TRUE", "false": " IS FALSE"}[p.word])
+	case p.op == In:
+		w.in(p, t)
+	case p.op == Contains || p.op == Contained || p.op == Overlap:
+		w.elements(p, t)
+	case p.quant && len(p.args) == 0:
+		// all of nothing holds, any of nothing does not.
+		w.s(map[bool]string{true: "1 = 1", false: "1 = 0"}[p.all])
+	default:
+		w.s("(")
+		for i, a := range p.args {
+			if i > 0 && p.all {
+				w.s(" AND ")
+			} else if i > 0 {
+				w.s(" OR ")
+			}
+			w.single(p, t, a)
+		}
+		w.s(")")
+	}
+}
+
+func (w *writer) single(p *pred, t string, a any) {
+	switch p.op {
+	case Match, IMatch:
+		w.b = append(w.b, w.d.MatchRegex(w.text(p, t), w.param(a), p.op == IMatch)...)
+		return
+	case ILike:
+		w.s("LOWER(")
+		w.value(t, p.field, p.steps, p.text)
+		w.s(") LIKE LOWER(")
+		w.bind(a)
+		w.s(`) ESCAPE '\'`)
+		return
+	}
+	w.value(t, p.field, p.steps, p.text)
+	w.s([...]string{Eq: " = ", Neq: " <> ", Gt: " > ", Gte: " >= ", Lt: " < ", Lte: " <= ",
+		Like: " LIKE ", IsDistinct: " IS DISTINCT FROM "}[p.op])
+	w.bind(a)
+	if p.op == Like {
+		w.s(` ESCAPE '\'`)
+	}
+}
+
+// text is the compared value as a string, for fragments.
+func (w *writer) text(p *pred, t string) string {
+	at := len(w.b)
+	w.value(t, p.field, p.steps, p.text)
+	s := string(w.b[at:])
+	w.b = w.b[:at]
+	return s
+}
+
+// in pads its list to a power of two by repeating the last member, so that
+// lists of any length share a few statement texts.
+func (w *writer) in(p *pred, t string) {
+	if len(p.args) == 0 {
+		w.s("1 = 0")
+		return
+	}
+	if len(p.args) > maxPadded && len(p.steps) == 0 && w.long(p, t+"."+p.field.Name) {
+		return
+	}
+	w.value(t, p.field, p.steps, p.text)
+	w.s(" IN (")
+	w.padded(p.args)
+	w.s(")")
+}
+
+// maxPadded is the longest list bound value by value.
+const maxPadded = 64
+
+// long writes a long list as one bound JSON array, for the types that have a
+// fragment for it.
+func (w *writer) long(p *pred, col string) bool {
+	in := w.d.InText
+	switch p.field.Type {
+	case catalog.UUID:
+		in = w.d.InUUID
+	case catalog.Text, catalog.Date:
+	case catalog.Int, catalog.Decimal:
+		in = w.d.InInt
+	default:
+		return false
+	}
+	b := []byte{'['}
+	for i, a := range p.args {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		switch v := a.(type) {
+		case string:
+			b = AppendString(b, v)
+		case int64:
+			b = strconv.AppendInt(b, v, 10)
+		case decimal.Dec:
+			b = strconv.AppendInt(b, int64(v), 10)
+		}
+	}
+	w.s(in(col, w.param(string(append(b, ']')))))
+	return true
+}
+
+func (w *writer) padded(args []any) {
+	size := 1
+	for size < len(args) {
+		size *= 2
+	}
+	for i := 0; i < size; i++ {
+		if i > 0 {
+			w.s(", ")
+		}
+		w.bind(args[min(i, len(args)-1)])
+	}
+}
+
+// elements compares the members of an array: cs has all, ov has one, cd has no
+// other.
+func (w *writer) elements(p *pred, t string) {
+	each := "json_each(" + t + "." + p.field.Name + ") j"
+	if w.d.Engine() == db.PostgreSQL {
+		each = "json_array_elements_text(CAST(" + t + "." + p.field.Name + " AS json)) j(value)"
+	}
+	switch {
+	case p.op == Contains:
+		w.s("(", t, ".", p.field.Name, " IS NOT NULL")
+		for _, a := range p.args {
+			w.s(" AND EXISTS (SELECT 1 FROM ", each, " WHERE j.value = ")
+			w.bind(a)
+			w.s(")")
+		}
+		w.s(")")
+	case len(p.args) == 0 && p.op == Overlap:
+		w.s("1 = 0")
+	default:
+		if p.op == Contained {
+			w.s("(", t, ".", p.field.Name, " IS NOT NULL AND NOT ")
+		}
+		w.s("EXISTS (SELECT 1 FROM ", each)
+		if len(p.args) > 0 {
+			w.s(" WHERE j.value ", map[bool]string{true: "NOT IN (", false: "IN ("}[p.op == Contained])
+			w.padded(p.args)
+			w.s(")")
+		}
+		w.s(")")
+		if p.op == Contained {
+			w.s(")")
+		}
+	}
+}

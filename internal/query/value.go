@@ -1,0 +1,410 @@
+package query
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"holdfast/internal/catalog"
+	"holdfast/internal/decimal"
+	"holdfast/internal/fault"
+)
+
+// TimeLayout is the canonical text of an instant: UTC, fixed width, so that
+// text order is time order.
+const TimeLayout = "2006-01-02T15:04:05.000000Z"
+
+// FormatTime returns t as canonical text.
+func FormatTime(t time.Time) string { return t.UTC().Format(TimeLayout) }
+
+// Value turns a value for field f into its stored form (see Row), or a fault
+// with PostgreSQL's code that names the column. It takes what a body
+// (json.RawMessage), a filter or file (string) or Go code may hold.
+func Value(f *catalog.Field, v any) (any, error) {
+	switch x := v.(type) {
+	case nil:
+		return nil, nil
+	case json.RawMessage:
+		return fromJSON(f, x)
+	case string:
+		return fromText(f, x)
+	case *string:
+		if x == nil {
+			return nil, nil
+		}
+		return fromText(f, *x)
+	case time.Time:
+		return fromText(f, FormatTime(x))
+	case *time.Time:
+		if x == nil {
+			return nil, nil
+		}
+		return fromText(f, FormatTime(*x))
+	case bool:
+		if f.Type == catalog.Bool {
+			return x, nil
+		}
+		return fromText(f, strconv.FormatBool(x))
+	case int64:
+		return fromInt(f, x)
+	case int:
+		return fromInt(f, int64(x))
+	case decimal.Dec:
+		if f.Type == catalog.Decimal {
+			return x, nil
+		}
+		return fromText(f, x.String())
+	case float64:
+		if f.Type == catalog.Float && !math.IsNaN(x) && !math.IsInf(x, 0) {
+			return x, nil
+		}
+		return fromText(f, strconv.FormatFloat(x, 'f', -1, 64))
+	}
+	raw, err := json.Marshal(v)
+	if err != nil {
+		return nil, syntax(f, fmt.Sprint(v))
+	}
+	return fromJSON(f, raw)
+}
+
+func fromInt(f *catalog.Field, n int64) (any, error) {
+	switch f.Type {
+	case catalog.Int:
+		return n, nil
+	case catalog.Float:
+		return float64(n), nil
+	}
+	return fromText(f, strconv.FormatInt(n, 10))
+}
+
+// fromJSON reads one JSON value. Numbers and booleans are taken for a text
+// column as their own text, as PostgreSQL does.
+func fromJSON(f *catalog.Field, raw json.RawMessage) (any, error) {
+	raw = bytes.TrimSpace(raw)
+	switch {
+	case len(raw) == 0:
+		return nil, syntax(f, "")
+	case f.Type == catalog.JSON:
+		if raw[0] == 'n' {
+			return nil, nil
+		}
+		return jsonText(f, raw)
+	case f.Type == catalog.Array && raw[0] == '[':
+		return arrayText(f, raw)
+	}
+	switch raw[0] {
+	case 'n':
+		return nil, nil
+	case '"':
+		s, err := unquote(raw)
+		if err != nil {
+			return nil, syntax(f, string(raw))
+		}
+		return fromText(f, s)
+	case '{', '[':
+		return nil, syntax(f, string(raw))
+	}
+	return fromText(f, string(raw))
+}
+
+func unquote(raw []byte) (string, error) {
+	if bytes.IndexByte(raw, '\\') < 0 && len(raw) >= 2 && raw[len(raw)-1] == '"' {
+		return string(raw[1 : len(raw)-1]), nil
+	}
+	var s string
+	err := json.Unmarshal(raw, &s)
+	return s, err
+}
+
+func jsonText(f *catalog.Field, raw []byte) (any, error) {
+	var b bytes.Buffer
+	if err := json.Compact(&b, raw); err != nil {
+		return nil, syntax(f, string(raw))
+	}
+	if bytes.Contains(b.Bytes(), []byte(`\u0000`)) {
+		return nil, nul(f)
+	}
+	return json.RawMessage(b.Bytes()), nil
+}
+
+// arrayText makes the canonical text of an array of strings.
+func arrayText(f *catalog.Field, raw []byte) (any, error) {
+	var parts []json.RawMessage
+	if err := json.Unmarshal(raw, &parts); err != nil {
+		return nil, syntax(f, string(raw))
+	}
+	list := make([]string, len(parts))
+	for i, p := range parts {
+		switch p[0] {
+		case '"':
+			s, err := unquote(p)
+			if err != nil {
+				return nil, syntax(f, string(p))
+			}
+			list[i] = s
+		case '[', '{', 'n':
+			return nil, syntax(f, string(p))
+		default:
+			list[i] = string(p)
+		}
+	}
+	return stringArray(f, list)
+}
+
+func stringArray(f *catalog.Field, list []string) (any, error) {
+	for _, s := range list {
+		if strings.IndexByte(s, 0) >= 0 {
+			return nil, nul(f)
+		}
+	}
+	b := []byte{'['}
+	for i, s := range list {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		b = AppendString(b, s)
+	}
+	return json.RawMessage(append(b, ']')), nil
+}
+
+// fromText reads a filter's or a file's text.
+func fromText(f *catalog.Field, s string) (any, error) {
+	if strings.IndexByte(s, 0) >= 0 {
+		return nil, nul(f)
+	}
+	switch f.Type {
+	case catalog.Text:
+		if !utf8.ValidString(s) {
+			return nil, fault.New(fault.Invalid, "22021", "invalid byte sequence for column %q", f.Name).At(f.Name, "not UTF-8")
+		}
+		return s, nil
+	case catalog.Int:
+		return parseInt(f, strings.TrimSpace(s))
+	case catalog.Decimal:
+		d, err := decimal.Parse(strings.TrimSpace(s))
+		if errors.Is(err, decimal.ErrRange) {
+			return nil, outOfRange(f, s)
+		}
+		if err != nil {
+			return nil, syntax(f, s)
+		}
+		return d, nil
+	case catalog.Float:
+		return parseFloat(f, strings.TrimSpace(s))
+	case catalog.Bool:
+		return parseBool(f, s)
+	case catalog.UUID:
+		return parseUUID(f, s)
+	case catalog.Time:
+		t, err := parseTime(f, s)
+		if err != nil {
+			return nil, err
+		}
+		return FormatTime(t), nil
+	case catalog.Date:
+		return parseDate(f, s)
+	case catalog.Array:
+		return parseArray(f, s)
+	}
+	if !json.Valid([]byte(s)) {
+		return nil, syntax(f, s)
+	}
+	return jsonText(f, []byte(s))
+}
+
+// parseInt takes 3, and 3.0 or 3e2 because JSON writers may spell integers so.
+func parseInt(f *catalog.Field, s string) (any, error) {
+	n, err := strconv.ParseInt(s, 10, 64)
+	if err == nil {
+		return n, nil
+	}
+	if errors.Is(err, strconv.ErrRange) {
+		return nil, outOfRange(f, s)
+	}
+	d, err := decimal.Parse(s)
+	switch {
+	case errors.Is(err, decimal.ErrRange):
+		return nil, outOfRange(f, s)
+	case err != nil || d%decimal.Scale != 0:
+		return nil, syntax(f, s)
+	}
+	return int64(d / decimal.Scale), nil
+}
+
+func parseFloat(f *catalog.Field, s string) (any, error) {
+	if strings.Trim(s, "0123456789+-.eE") != "" {
+		return nil, syntax(f, s)
+	}
+	x, err := strconv.ParseFloat(s, 64)
+	if errors.Is(err, strconv.ErrRange) {
+		return nil, outOfRange(f, s)
+	}
+	if err != nil {
+		return nil, syntax(f, s)
+	}
+	return x, nil
+}
+
+func parseBool(f *catalog.Field, s string) (any, error) {
+	switch strings.ToLower(strings.TrimSpace(s)) {
+	case "true", "t", "yes", "y", "on", "1":
+		return true, nil
+	case "false", "f", "no", "n", "off", "0":
+		return false, nil
+	}
+	return nil, syntax(f, s)
+}
+
+func parseUUID(f *catalog.Field, s string) (any, error) {
+	if len(s) != 36 {
+		return nil, syntax(f, s)
+	}
+	lower := true
+	for i := 0; i < len(s); i++ {
+		dash := i == 8 || i == 13 || i == 18 || i == 23
+		if dash != (s[i] == '-') || !dash && hex(s[i]) < 0 {
+			return nil, syntax(f, s)
+		}
+		lower = lower && (s[i] < 'A' || s[i] > 'F')
+	}
+	if lower {
+		return s, nil
+	}
+	return strings.ToLower(s), nil
+}
+
+// parseTime reads an instant with any offset; without one it is UTC.
+func parseTime(f *catalog.Field, s string) (time.Time, error) {
+	s = strings.TrimSpace(s)
+	if len(s) > 40 {
+		return time.Time{}, badTime(f, s)
+	}
+	canon := strings.Replace(s, " ", "T", 1)
+	for _, layout := range []string{
+		time.RFC3339Nano, "2006-01-02T15:04:05.999999999", "2006-01-02T15:04Z07:00", "2006-01-02T15:04",
+		"2006-01-02T15:04:05.999999999Z0700", "2006-01-02T15:04:05.999999999Z07", "2006-01-02",
+	} {
+		t, err := time.Parse(layout, canon)
+		if err == nil {
+			t = t.UTC().Round(time.Microsecond)
+			if t.Year() < 1 || t.Year() > 9999 {
+				return t, timeRange(f, s)
+			}
+			return t, nil
+		}
+		var pe *time.ParseError
+		if errors.As(err, &pe) && strings.Contains(pe.Message, "out of range") {
+			return time.Time{}, timeRange(f, s)
+		}
+	}
+	return time.Time{}, badTime(f, s)
+}
+
+func parseDate(f *catalog.Field, s string) (any, error) {
+	s = strings.TrimSpace(s)
+	if len(s) > 10 {
+		if _, err := parseTime(f, s); err != nil {
+			return nil, err
+		}
+		s = s[:10]
+	}
+	t, err := time.Parse(time.DateOnly, s)
+	if err == nil && t.Year() > 0 {
+		return s, nil
+	}
+	var pe *time.ParseError
+	if errors.As(err, &pe) && strings.Contains(pe.Message, "out of range") {
+		return nil, timeRange(f, s)
+	}
+	return nil, badTime(f, s)
+}
+
+// parseArray reads a JSON array or PostgreSQL's {a,b}.
+func parseArray(f *catalog.Field, s string) (any, error) {
+	s = strings.TrimSpace(s)
+	switch {
+	case s == "":
+		return json.RawMessage("[]"), nil
+	case s[0] == '[':
+		return arrayText(f, []byte(s))
+	case s[0] == '{':
+		list, err := braces(f.Name, s)
+		if err != nil {
+			return nil, syntax(f, s)
+		}
+		return stringArray(f, list)
+	}
+	return nil, syntax(f, s)
+}
+
+func refuse(f *catalog.Field, code, format string, args ...any) *fault.Error {
+	e := fault.New(fault.Invalid, code, format, args...)
+	e.Details = fmt.Sprintf("column %q", f.Name)
+	return e.At(f.Name, "%s", e.Msg)
+}
+
+func syntax(f *catalog.Field, s string) error {
+	return refuse(f, "22P02", "invalid input syntax for type %s: %q", f.Type, clip(s))
+}
+
+func outOfRange(f *catalog.Field, s string) error {
+	return refuse(f, "22003", "%q is out of range for column %q of type %s", clip(s), f.Name, f.Type)
+}
+
+func badTime(f *catalog.Field, s string) error {
+	return refuse(f, "22007", "invalid input syntax for type %s: %q", f.Type, clip(s))
+}
+
+func timeRange(f *catalog.Field, s string) error {
+	return refuse(f, "22008", "%s out of range: %q", f.Type, clip(s))
+}
+
+func nul(f *catalog.Field) error {
+	return refuse(f, "22P05", "column %q cannot hold the character NUL", f.Name)
+}
+
+const hexDigits = "0123456789abcdef"
+
+// AppendString appends s as a JSON string. Only what JSON demands is escaped.
+func AppendString(b []byte, s string) []byte {
+	b = append(b, '"')
+	b = append(b, s...)
+	return append(EscapeTail(b, len(b)-len(s)), '"')
+}
+
+// EscapeTail makes the bytes of b from start on the inside of a JSON string,
+// in place when nothing needs an escape.
+func EscapeTail(b []byte, start int) []byte {
+	i := start
+	for i < len(b) && b[i] >= ' ' && b[i] != '"' && b[i] != '\\' {
+		i++
+	}
+	if i == len(b) {
+		return b
+	}
+	tail := append([]byte(nil), b[i:]...)
+	b = b[:i]
+	for _, c := range tail {
+		switch {
+		case c == '"' || c == '\\':
+			b = append(b, '\\', c)
+		case c == '\n':
+			b = append(b, '\\', 'n')
+		case c == '\r':
+			b = append(b, '\\', 'r')
+		case c == '\t':
+			b = append(b, '\\', 't')
+		case c < ' ':
+			b = append(b, '\\', 'u', '0', '0', hexDigits[c>>4], hexDigits[c&15])
+		default:
+			b = append(b, c)
+		}
+	}
+	return b
+}

@@ -1,0 +1,90 @@
+package safety
+
+import (
+	"holdfast/internal/actor"
+	"holdfast/internal/db"
+	"holdfast/internal/fault"
+	"holdfast/internal/query"
+	"holdfast/internal/store"
+)
+
+// reportIncidents completes a report and holds an incident to the conditions
+// of its next state (domain, safety: the incident's table of states).
+func reportIncidents(tx *db.Tx, a actor.Actor, s *store.Store, changes []store.Change) error {
+	now := query.FormatTime(s.Now())
+	refs := references{}
+	var closing, pending []string
+	for _, c := range changes {
+		in := c.After
+		if c.Op == store.Insert {
+			report(a, in, now)
+		}
+		for _, f := range [...]string{"occurred_at", "reported_at"} {
+			if c.Op == store.Insert && ahead(text(in, f), s.Now()) || c.Op == store.Update && in[f] != c.Before[f] && ahead(text(in, f), s.Now()) {
+				return fault.New(fault.Invalid, CodeReport, "%s lies in the future", f).At(f, "lies in the future")
+			}
+		}
+		in["risk_rating"] = RiskRating(text(in, "severity"), in["likelihood"])
+		if err := refs.entities(c); err != nil {
+			return err
+		}
+		switch {
+		case turned(c, "void") && in["void_reason"] == nil && in["duplicate_of"] == nil:
+			return notReady("say why the report is void: void_reason, or duplicate_of")
+		case turned(c, "closed"):
+			in["closed_at"] = now
+			closing = append(closing, text(in, "id"))
+		case turned(c, "action_pending"):
+			pending = append(pending, text(in, "id"))
+		case c.Op == store.Update && in["status"] != "closed":
+			in["closed_at"] = nil
+		}
+		if in["duplicate_of"] != nil && in["duplicate_of"] == in["id"] {
+			return fault.New(fault.Invalid, CodeReport, "an incident is not a duplicate of itself").At("duplicate_of", "names the incident itself")
+		}
+	}
+	refs.queue(tx, a.TenantID)
+	open := openActions(tx, a.TenantID, append(append([]string{}, closing...), pending...))
+	if err := tx.Flush(); err != nil {
+		return err
+	}
+	for _, id := range closing {
+		if n := open[id]; n > 0 {
+			return notReady("%d of the incident's actions are still open", n)
+		}
+	}
+	for _, id := range pending {
+		if open[id] == 0 {
+			return notReady("no action is open for this incident")
+		}
+	}
+	return refs.missing()
+}
+
+// report fills who reported and when. A member reports as himself; only the
+// server's own code (imports) reports for others. An anonymous report keeps no
+// trace of the reporter in the record.
+func report(a actor.Actor, in store.Row, now string) {
+	if in["reported_at"] == nil {
+		in["reported_at"] = now
+	}
+	switch {
+	case in["anonymous"] == true:
+		in["reported_by"], in["created_by"] = nil, nil
+	case a.Role != actor.Service || in["reported_by"] == nil:
+		in["reported_by"] = null(a.UserID)
+	}
+}
+
+// openActions queues counting the open actions of incidents.
+func openActions(tx *db.Tx, tenant string, ids []string) map[string]int64 {
+	open := map[string]int64{}
+	if len(ids) > 0 {
+		tx.Queue("SELECT incident_id, COUNT(*) FROM actions WHERE tenant_id = $1 AND "+tx.DB().InUUID("incident_id", 2)+
+			" AND status IN ('open', 'in_progress', 'done') GROUP BY incident_id", []any{tenant, query.List(ids)}, func(r *db.Row) error {
+			open[r.Text(0)] = r.Int(1)
+			return nil
+		})
+	}
+	return open
+}

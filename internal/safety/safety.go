@@ -1,0 +1,83 @@
+// Package safety holds what changes of incidents, actions and checklist runs
+// bring about (the effects that package store runs in the same transaction)
+// and the formulas of workplace safety.
+package safety
+
+import (
+	"time"
+
+	"holdfast/internal/actor"
+	"holdfast/internal/db"
+	"holdfast/internal/fault"
+	"holdfast/internal/query"
+	"holdfast/internal/store"
+)
+
+// Codes of this package's faults.
+const (
+	CodeReport = "HF007" // an incident report that cannot be right
+	CodeGuard  = "HF006" // a record is not ready for this step
+)
+
+// skew is how far a client's clock may run ahead of ours.
+const skew = 5 * time.Minute
+
+// Effects returns the consequences of changes to safety records, for
+// store.New.
+func Effects() store.Effects {
+	return store.Effects{Before: map[string]store.Effect{
+		"incidents":      perTenant(reportIncidents),
+		"actions":        perTenant(followActions),
+		"checklist_runs": stampRuns,
+	}}
+}
+
+// perTenant runs an effect once per tenant: a service key without a tenant may
+// change rows of several in one statement.
+func perTenant(f store.Effect) store.Effect {
+	return func(tx *db.Tx, a actor.Actor, s *store.Store, changes []store.Change) error {
+		byTenant := map[string][]store.Change{}
+		var order []string
+		for _, c := range changes {
+			if c.After == nil {
+				continue
+			}
+			t := text(c.After, "tenant_id")
+			if byTenant[t] == nil {
+				order = append(order, t)
+			}
+			byTenant[t] = append(byTenant[t], c)
+		}
+		for _, t := range order {
+			a.TenantID = t
+			if err := f(tx, a, s, byTenant[t]); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+}
+
+func text(r store.Row, name string) string {
+	s, _ := r[name].(string)
+	return s
+}
+
+// turned reports whether an update puts the status into value.
+func turned(c store.Change, value string) bool {
+	return c.Op == store.Update && text(c.After, "status") == value && text(c.Before, "status") != value
+}
+
+func notReady(format string, args ...any) *fault.Error {
+	return fault.New(fault.Conflict, CodeGuard, format, args...)
+}
+
+// ahead reports a moment beyond what a client's clock explains.
+func ahead(moment string, now time.Time) bool { return moment > query.FormatTime(now.Add(skew)) }
+
+func null(s string) any {
+	if s == "" {
+		return nil
+	}
+	return s
+}

@@ -1,0 +1,181 @@
+package store
+
+import (
+	"encoding/json"
+	"strconv"
+
+	"github.com/google/uuid"
+
+	"holdfast/internal/catalog"
+	"holdfast/internal/fault"
+	"holdfast/internal/query"
+)
+
+// Validate reads and checks one row of r: values from JSON, CSV or Go become
+// stored ones, and on Insert absent fields take their defaults. Each refused
+// field is listed with its reason. Required fields are judged on Insert only
+// (an update keeps what is there).
+func (s *Store) Validate(r *catalog.Resource, row Row, op Op) (Row, []fault.Field) {
+	out, errs := s.check(r, row, op)
+	var fields []fault.Field
+	for _, e := range errs {
+		fields = append(fields, e.Fields...)
+	}
+	if op == Insert {
+		for _, e := range missing(r, out) {
+			if row[e.Fields[0].Name] == nil {
+				fields = append(fields, e.Fields...)
+			}
+		}
+	}
+	return out, fields
+}
+
+// check reads the values given and fills defaults.
+func (s *Store) check(r *catalog.Resource, row Row, op Op) (Row, []*fault.Error) {
+	out := make(Row, len(r.Fields))
+	var errs []*fault.Error
+	known := 0
+	for i := range r.Fields {
+		f := &r.Fields[i]
+		v, given := row[f.Name]
+		if !given {
+			if op == Insert {
+				out[f.Name] = s.defaults[f]
+			}
+			continue
+		}
+		known++
+		tv, err := value(f, v)
+		if err != nil {
+			errs = append(errs, err)
+			continue
+		}
+		out[f.Name] = tv
+	}
+	if known < len(row) {
+		for k := range row {
+			if _, ok := r.Field(k); !ok {
+				errs = append(errs, fault.New(fault.Invalid, "PGRST204", "%q has no column %q", r.Name, k).At(k, "unknown column"))
+			}
+		}
+	}
+	return out, errs
+}
+
+// value reads one value and checks it against the field's rules.
+func value(f *catalog.Field, v any) (any, *fault.Error) {
+	tv, err := query.Value(f, v)
+	if err != nil {
+		return nil, fault.As(err)
+	}
+	why := ""
+	switch x := tv.(type) {
+	case string:
+		if f.Type != catalog.Text {
+			return x, nil
+		}
+		if tooLong(f, x) {
+			return nil, fault.New(fault.Invalid, "22001", "value too long for column %q: at most %d characters", f.Name, maxLength(f)).
+				At(f.Name, "at most %d characters", maxLength(f))
+		}
+		x, why = text(f, x)
+		tv = x
+	case json.RawMessage:
+		if f.Type == catalog.Array {
+			why = array(f, x)
+		}
+	default:
+		if tv != nil {
+			why = bounds(f, tv)
+		}
+	}
+	if why != "" {
+		return nil, fault.New(fault.Invalid, "23514", "column %q %s", f.Name, why).At(f.Name, "%s", why)
+	}
+	return tv, nil
+}
+
+// missing lists required fields without a value.
+func missing(r *catalog.Resource, row Row) []*fault.Error {
+	var errs []*fault.Error
+	for i := range r.Fields {
+		f := &r.Fields[i]
+		if f.Required && row[f.Name] == nil && !filled(f.Name) {
+			errs = append(errs, fault.New(fault.Invalid, "23502", "null value in column %q of relation %q violates not-null constraint", f.Name, r.Name).
+				At(f.Name, "is required"))
+		}
+	}
+	return errs
+}
+
+// filled names the fields the store itself fills.
+func filled(name string) bool {
+	switch name {
+	case "id", "tenant_id", "created_at", "updated_at", "version":
+		return true
+	}
+	return false
+}
+
+// refused makes one fault of the refusals of row n (counted from 1; 0 = the
+// only one): the first one's code, every field listed.
+func refused(errs []*fault.Error, n int) error {
+	if len(errs) == 0 {
+		return nil
+	}
+	e := *errs[0]
+	for _, x := range errs[1:] {
+		e.Fields = append(e.Fields, x.Fields...)
+	}
+	if n > 0 {
+		e.Details = "row " + strconv.Itoa(n)
+		if errs[0].Details != "" {
+			e.Details += ", " + errs[0].Details
+		}
+	}
+	return &e
+}
+
+// newID returns a fresh id; their order is the order of creation.
+func newID() string {
+	id, err := uuid.NewV7()
+	if err != nil {
+		// Only a failing system random source gets here; no id may be guessed.
+		panic("store: no randomness: " + err.Error())
+	}
+	return id.String()
+}
+
+func itoa(n int) string { return strconv.Itoa(n) }
+
+// appendJSON writes a stored value as JSON.
+func appendJSON(b []byte, v any) []byte {
+	switch x := v.(type) {
+	case nil:
+		return append(b, "null"...)
+	case string:
+		return query.AppendString(b, x)
+	case int64:
+		return strconv.AppendInt(b, x, 10)
+	case bool:
+		return strconv.AppendBool(b, x)
+	case float64:
+		return strconv.AppendFloat(b, x, 'g', -1, 64)
+	case json.RawMessage:
+		return append(b, x...)
+	case interface{ Append([]byte) []byte }:
+		return x.Append(b)
+	}
+	return append(b, "null"...)
+}
+
+// same compares two stored values.
+func same(a, b any) bool {
+	ra, ok := a.(json.RawMessage)
+	rb, too := b.(json.RawMessage)
+	if ok || too {
+		return ok && too && string(ra) == string(rb)
+	}
+	return a == b
+}

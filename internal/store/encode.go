@@ -1,0 +1,352 @@
+package store
+
+import (
+	"strconv"
+
+	"holdfast/internal/db"
+	"holdfast/internal/query"
+)
+
+// batch holds the rows of one node of a read, written as JSON (or CSV at the
+// root) with holes where embeds go. Rows are written straight from the
+// database's cells: no maps, no reflection.
+type batch struct {
+	node     *query.Node
+	embed    *query.Embed // nil at the root
+	shape    query.Shape
+	prefix   [][]byte // `,"key":` of each output
+	buf      []byte
+	rows     []record
+	holes    []hole
+	keys     [][]string       // per embed of the node: the parent keys seen
+	byKey    map[string][]int // rows by the key that joins them to their parent
+	counts   map[string]int64 // instead of rows when the embed counts
+	children []*batch
+	idAt     int // place of id, -1 = not needed
+	byID     map[string]int
+	verAt    int
+	version  int64
+}
+
+type record struct{ start, end, hole, holeEnd int }
+
+// hole is where an embed's rows belong.
+type hole struct {
+	at    int
+	embed int
+	key   string
+}
+
+func newBatch(n *query.Node, shape query.Shape) *batch {
+	b := &batch{node: n, shape: shape, idAt: -1, verAt: -1, children: make([]*batch, len(n.Embeds)), keys: make([][]string, len(n.Embeds))}
+	if shape.CSV {
+		return b
+	}
+	b.prefix = make([][]byte, len(n.Out))
+	for i, o := range n.Out {
+		b.prefix[i] = append(query.AppendString([]byte{','}, o.Key), ':')
+	}
+	return b
+}
+
+// key is what joins rows: the id, and across tenants the tenant too.
+func key(n *query.Node, r *db.Row, at int) string {
+	if r.Null(at) {
+		return ""
+	}
+	if t := n.TenantAt(); t >= 0 {
+		return r.Text(t) + r.Text(at)
+	}
+	return r.Text(at)
+}
+
+// add writes one row.
+func (b *batch) add(r *db.Row) error {
+	if b.embed != nil && !b.place(r) {
+		return nil
+	}
+	if b.idAt >= 0 {
+		b.byID[key(b.node, r, b.idAt)] = len(b.rows)
+	}
+	if b.verAt >= 0 {
+		b.version = r.Int(b.verAt)
+	}
+	rec := record{start: len(b.buf), hole: len(b.holes)}
+	if b.shape.CSV {
+		b.csvRow(r)
+	} else {
+		b.jsonRow(r, rec.hole)
+	}
+	rec.end, rec.holeEnd = len(b.buf), len(b.holes)
+	b.rows = append(b.rows, rec)
+	return nil
+}
+
+// place files an embedded row under its parent's key.
+func (b *batch) place(r *db.Row) bool {
+	k := key(b.node, r, b.embed.ChildAt)
+	if b.node.Counted != "" {
+		b.counts[k] = r.Int(b.node.Width())
+		return false
+	}
+	b.byKey[k] = append(b.byKey[k], len(b.rows))
+	return true
+}
+
+func (b *batch) jsonRow(r *db.Row, firstHole int) {
+	b.buf = append(b.buf, '{')
+	open := len(b.buf)
+	for i := range b.node.Out {
+		o := &b.node.Out[i]
+		if o.Embed != nil {
+			b.hole(r, o)
+			continue
+		}
+		if b.shape.Stripped && (o.Form == query.AsNull || r.Null(o.At)) {
+			continue
+		}
+		p := b.prefix[i]
+		if len(b.buf) == open && len(b.holes) == firstHole {
+			p = p[1:]
+		}
+		b.buf = append(b.buf, p...)
+		b.buf = appendCell(b.buf, o, r)
+	}
+	b.buf = append(b.buf, '}')
+}
+
+func (b *batch) hole(r *db.Row, o *query.Out) {
+	k := key(b.node, r, o.Embed.ParentAt)
+	b.holes = append(b.holes, hole{at: len(b.buf), embed: o.At, key: k})
+	if k != "" {
+		b.keys[o.At] = append(b.keys[o.At], r.Text(o.Embed.ParentAt))
+	}
+}
+
+// appendCell writes one value as JSON.
+func appendCell(dst []byte, o *query.Out, r *db.Row) []byte {
+	if o.Form == query.AsNull || r.Null(o.At) {
+		return append(dst, "null"...)
+	}
+	if !o.Quoted {
+		return appendValue(dst, o, r)
+	}
+	dst = append(dst, '"')
+	start := len(dst)
+	dst = appendValue(dst, o, r)
+	if o.Form == query.AsRaw {
+		dst = query.EscapeTail(dst, start)
+	}
+	return append(dst, '"')
+}
+
+func appendValue(dst []byte, o *query.Out, r *db.Row) []byte {
+	switch o.Form {
+	case query.AsText:
+		dst = append(dst, '"')
+		start := len(dst)
+		dst = query.EscapeTail(r.AppendText(dst, o.At), start)
+		return append(dst, '"')
+	case query.AsPlain:
+		dst = append(dst, '"')
+		return append(r.AppendText(dst, o.At), '"')
+	case query.AsInt:
+		return strconv.AppendInt(dst, r.Int(o.At), 10)
+	case query.AsDec:
+		return r.Dec(o.At).Append(dst)
+	case query.AsWhole:
+		return strconv.AppendInt(dst, whole(int64(r.Dec(o.At))), 10)
+	case query.AsFloat:
+		return strconv.AppendFloat(dst, r.Float(o.At), 'g', -1, 64)
+	case query.AsBool:
+		return strconv.AppendBool(dst, r.Bool(o.At))
+	case query.AsDay:
+		dst = append(dst, '"')
+		start := len(dst)
+		dst = r.AppendText(dst, o.At)
+		return append(dst[:min(start+len("2006-01-02"), len(dst))], '"')
+	case query.AsMidnight:
+		dst = append(dst, '"')
+		return append(r.AppendText(dst, o.At), `T00:00:00.000000Z"`...)
+	}
+	return r.AppendText(dst, o.At)
+}
+
+// whole rounds a scaled decimal half away from zero.
+func whole(d int64) int64 {
+	if d < 0 {
+		return (d - 5000) / 10000
+	}
+	return (d + 5000) / 10000
+}
+
+// csvRow writes one record, RFC 4180: null is an empty cell, the empty string
+// is "".
+func (b *batch) csvRow(r *db.Row) {
+	for i := range b.node.Out {
+		if i > 0 {
+			b.buf = append(b.buf, ',')
+		}
+		o := &b.node.Out[i]
+		switch {
+		case o.Embed != nil:
+			b.hole(r, o)
+		case o.Form == query.AsNull || r.Null(o.At):
+		default:
+			start := len(b.buf)
+			if o.Form == query.AsText || o.Form == query.AsPlain || o.Form == query.AsRaw {
+				b.buf = r.AppendText(b.buf, o.At)
+			} else {
+				b.buf = unquoted(appendValue(b.buf, o, r), start)
+			}
+			b.buf = csvQuote(b.buf, start)
+		}
+	}
+}
+
+// unquoted takes the quotes off a JSON string written from start on.
+func unquoted(b []byte, start int) []byte {
+	if len(b) > start && b[start] == '"' {
+		copy(b[start:], b[start+1:])
+		return b[:len(b)-2]
+	}
+	return b
+}
+
+// csvQuote puts the cell written from start on in quotes where it needs them.
+func csvQuote(b []byte, start int) []byte {
+	quote := len(b) == start
+	for _, c := range b[start:] {
+		quote = quote || c == ',' || c == '"' || c == '\n' || c == '\r'
+	}
+	if !quote {
+		return b
+	}
+	cell := append([]byte(nil), b[start:]...)
+	b = append(b[:start], '"')
+	for _, c := range cell {
+		if c == '"' {
+			b = append(b, '"')
+		}
+		b = append(b, c)
+	}
+	return append(b, '"')
+}
+
+// header is the CSV header line.
+func (b *batch) header(dst []byte) []byte {
+	for i, o := range b.node.Out {
+		if i > 0 {
+			dst = append(dst, ',')
+		}
+		start := len(dst)
+		dst = csvQuote(append(dst, o.Key...), start)
+	}
+	return dst
+}
+
+// appendRow writes row i with its holes filled.
+func (b *batch) appendRow(dst []byte, i int) []byte {
+	rec := b.rows[i]
+	at := rec.start
+	for _, h := range b.holes[rec.hole:rec.holeEnd] {
+		dst = join(dst, b.buf[at:h.at])
+		if b.shape.CSV {
+			start := len(dst)
+			dst = csvQuote(b.value(dst, h), start)
+		} else {
+			dst = b.fill(dst, h)
+		}
+		at = h.at
+	}
+	return join(dst, b.buf[at:rec.end])
+}
+
+// join appends a piece of an object, without its comma when it comes first.
+func join(dst, piece []byte) []byte {
+	if len(piece) > 0 && piece[0] == ',' && len(dst) > 0 && dst[len(dst)-1] == '{' {
+		piece = piece[1:]
+	}
+	return append(dst, piece...)
+}
+
+// fill writes an embed as a member of the object under way.
+func (b *batch) fill(dst []byte, h hole) []byte {
+	e := b.node.Embeds[h.embed]
+	c := b.children[h.embed]
+	if e.Spread {
+		return c.spread(dst, h.key)
+	}
+	if b.shape.Stripped && !e.Many && (c == nil || len(c.byKey[h.key]) == 0) {
+		return dst
+	}
+	dst = join(dst, []byte{','})
+	dst = append(query.AppendString(dst, e.Name()), ':')
+	return b.value(dst, h)
+}
+
+// value writes the embedded rows themselves.
+func (b *batch) value(dst []byte, h hole) []byte {
+	e := b.node.Embeds[h.embed]
+	c := b.children[h.embed]
+	if e.Counted != "" {
+		return c.count(dst, h.key)
+	}
+	var list []int
+	if c != nil && h.key != "" {
+		list = c.byKey[h.key]
+	}
+	if !e.Many {
+		if len(list) == 0 {
+			return append(dst, "null"...)
+		}
+		return c.appendRow(dst, list[0])
+	}
+	dst = append(dst, '[')
+	for n, i := range list[:min(len(list), query.MaxRows)] {
+		if n > 0 {
+			dst = append(dst, ',')
+		}
+		dst = c.appendRow(dst, i)
+	}
+	return append(dst, ']')
+}
+
+func (b *batch) count(dst []byte, k string) []byte {
+	open, end := "{", "}"
+	if b.embed.Many {
+		open, end = "[{", "}]"
+	}
+	dst = append(query.AppendString(append(dst, open...), b.node.Counted), ':')
+	return append(strconv.AppendInt(dst, b.counts[k], 10), end...)
+}
+
+// spread lifts a to-one row's members into the object under way; an absent
+// row's members are null.
+func (b *batch) spread(dst []byte, k string) []byte {
+	start := len(dst)
+	if list := b.byKey[k]; k != "" && len(list) > 0 {
+		dst = b.appendRow(dst, list[0])
+		dst = dst[:len(dst)-1]
+		if len(dst) == start+1 {
+			return dst[:start]
+		}
+		if start > 0 && dst[start-1] == '{' {
+			copy(dst[start:], dst[start+1:])
+			return dst[:len(dst)-1]
+		}
+		dst[start] = ','
+		return dst
+	}
+	if b.shape.Stripped {
+		return dst
+	}
+	for i, o := range b.node.Out {
+		if o.Embed != nil && o.Embed.Spread {
+			dst = b.children[o.At].spread(dst, "")
+			continue
+		}
+		dst = append(join(dst, b.prefix[i]), "null"...)
+	}
+	return dst
+}

@@ -1,0 +1,274 @@
+package store
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+
+	"holdfast/internal/actor"
+	"holdfast/internal/catalog"
+	"holdfast/internal/db"
+	"holdfast/internal/fault"
+	"holdfast/internal/query"
+)
+
+// upserts is how often an upsert that lost a race for its key starts over.
+const upserts = 3
+
+// Insert answers a POST: plain insert or upsert, all rows or none.
+func (s *Store) Insert(ctx context.Context, a actor.Actor, w *query.Write) (*Result, error) {
+	return s.change(ctx, a, w, func(tx *db.Tx, try *attempt) (*Result, error) {
+		rows, err := s.incoming(a, w)
+		if err != nil {
+			return nil, err
+		}
+		if w.Conflict != nil {
+			return s.upsert(tx, a, w, rows, try)
+		}
+		try.rows = rows
+		changes, err := s.insert(tx, a, w.Resource, rows)
+		if err != nil {
+			return nil, err
+		}
+		if err := admitted(a, w.Resource, changes); err != nil {
+			return nil, err
+		}
+		res := &Result{Status: http.StatusCreated, Inserted: len(rows) > 0}
+		if w.Location && len(rows) == 1 {
+			res.Location = "id=eq." + idOf(changes[0].After)
+		}
+		return s.represent(tx, a, w, res, rowsOf(changes))
+	})
+}
+
+// Put answers a PUT: the row with the id is replaced or made.
+func (s *Store) Put(ctx context.Context, a actor.Actor, w *query.Write) (*Result, error) {
+	res, err := s.Insert(ctx, a, w)
+	if err == nil && w.Return == nil {
+		res.Status = http.StatusNoContent
+	}
+	return res, err
+}
+
+// Update answers a PATCH.
+func (s *Store) Update(ctx context.Context, a actor.Actor, w *query.Write) (*Result, error) {
+	return s.change(ctx, a, w, func(tx *db.Tx, try *attempt) (*Result, error) {
+		g, err := query.Access(a, w.Resource, w.Resource.Access.Update)
+		if err != nil {
+			return nil, err
+		}
+		set, err := s.patch(a, w, g)
+		if err != nil {
+			return nil, err
+		}
+		rows, err := s.matching(tx, w)
+		if err != nil {
+			return nil, err
+		}
+		try.rows, try.op = rows, Update
+		changes, err := s.update(tx, a, w.Resource, rows, set, rights{fields: g.Fields})
+		if err != nil {
+			return nil, err
+		}
+		try.rows = rowsOf(changes)
+		return s.represent(tx, a, w, &Result{Status: http.StatusNoContent}, try.rows)
+	})
+}
+
+// Delete answers a DELETE. The rows to answer with are read before they go.
+func (s *Store) Delete(ctx context.Context, a actor.Actor, w *query.Write) (*Result, error) {
+	return s.change(ctx, a, w, func(tx *db.Tx, try *attempt) (*Result, error) {
+		rows, err := s.matching(tx, w)
+		if err != nil {
+			return nil, err
+		}
+		try.rows, try.op = rows, Delete
+		res, err := s.represent(tx, a, w, &Result{Status: http.StatusNoContent}, rows)
+		if err != nil {
+			return nil, err
+		}
+		_, err = s.remove(tx, a, w.Resource, rows)
+		return res, err
+	})
+}
+
+// attempt remembers what a transaction was about, to explain its failure.
+type attempt struct {
+	op     Op
+	rows   []Row
+	upsert bool
+}
+
+func (s *Store) change(ctx context.Context, a actor.Actor, w *query.Write, fn func(*db.Tx, *attempt) (*Result, error)) (*Result, error) {
+	if a.Suspended && a.Role != actor.Service {
+		return nil, denied("the tenant is suspended: its records can be read, not changed")
+	}
+	for n := 1; ; n++ {
+		var res *Result
+		var try attempt
+		err := s.db.Write(ctx, Scope(a), func(tx *db.Tx) (err error) {
+			try = attempt{}
+			res, err = fn(tx, &try)
+			return err
+		})
+		if err == nil {
+			return res, nil
+		}
+		if try.upsert && n < upserts && fault.HasCode(err, "23505") {
+			continue
+		}
+		return nil, s.explain(ctx, a, w.Resource, try, err)
+	}
+}
+
+// incoming checks the rows of a POST or PUT body.
+func (s *Store) incoming(a actor.Actor, w *query.Write) ([]Row, error) {
+	r := w.Resource
+	for _, c := range w.Body.Columns {
+		if f, _ := r.Field(c); f.ReadOnly {
+			return nil, readOnly(f)
+		}
+	}
+	if r.Root && a.Role != actor.Service {
+		return nil, denied("permission denied for table %s", r.Name)
+	}
+	out := make([]Row, len(w.Body.Rows))
+	for i, raw := range w.Body.Rows {
+		for _, c := range w.Body.Columns {
+			// A key that columns= promises and the object lacks is null, unless
+			// defaults were asked for; the server's own keys never are.
+			if _, ok := raw[c]; !ok && !w.Missing && !filled(c) {
+				raw[c] = nil
+			}
+		}
+		row, errs := s.check(r, raw, Insert)
+		if err := refused(errs, rowNumber(i, len(w.Body.Rows))); err != nil {
+			return nil, err
+		}
+		out[i] = row
+	}
+	return out, nil
+}
+
+// patch checks the one object of a PATCH.
+func (s *Store) patch(a actor.Actor, w *query.Write, g catalog.Grant) (Row, error) {
+	if len(w.Body.Rows) == 0 {
+		return Row{}, nil
+	}
+	for k := range w.Body.Rows[0] {
+		f, _ := w.Resource.Field(k)
+		switch {
+		case f.ReadOnly:
+			return nil, readOnly(f)
+		case !f.Fixed && (!f.Visible(a.Role) || len(g.Fields) > 0 && !oneOf(g.Fields, k)):
+			return nil, denied("permission denied for column %q of table %s", k, w.Resource.Name)
+		}
+	}
+	set, errs := s.check(w.Resource, w.Body.Rows[0], Update)
+	return set, refused(errs, 0)
+}
+
+// matching finds and locks the rows of a PATCH or DELETE and judges their
+// number and version.
+func (s *Store) matching(tx *db.Tx, w *query.Write) ([]Row, error) {
+	st := w.Match.Matching(tx.DB())
+	var rows []Row
+	err := tx.Query(st.SQL, st.Args, func(r *db.Row) error {
+		rows = append(rows, scan(w.Resource, r))
+		return nil
+	})
+	switch {
+	case err != nil:
+		return nil, fmt.Errorf("store: match %s: %w", w.Resource.Name, err)
+	case len(rows) > query.MaxWriteRows:
+		return nil, fault.New(fault.Invalid, "54000", "more than %d rows would change at once", query.MaxWriteRows).With("", "narrow the filter")
+	case w.MaxRows >= 0 && len(rows) > w.MaxRows:
+		return nil, fault.New(fault.Invalid, "PGRST124", "more rows would change than max-affected allows").
+			With(fmt.Sprintf("The query affects %d rows", len(rows)), "")
+	case w.IfVersion != 0 && len(rows) == 1 && rows[0]["version"] != any(w.IfVersion):
+		return nil, fault.New(fault.Conflict, "HF002", "the record was changed by somebody else").
+			With(fmt.Sprintf("version %d was expected, it is %v", w.IfVersion, rows[0]["version"]), "read it again")
+	}
+	return rows, nil
+}
+
+func rowsOf(changes []Change) []Row {
+	out := make([]Row, len(changes))
+	for i, c := range changes {
+		out[i] = c.row()
+	}
+	return out
+}
+
+// admitted holds new rows to the scope of the caller's right to create.
+func admitted(a actor.Actor, r *catalog.Resource, changes []Change) error {
+	g, err := query.Access(a, r, r.Access.Create)
+	if err != nil {
+		return err
+	}
+	for _, c := range changes {
+		if c.Op == Insert && !query.Admits(a, r, g, c.After) {
+			return rowPolicy(r)
+		}
+	}
+	return nil
+}
+
+// represent finishes a write: the number of rows is judged, and the rows are
+// read back in the asked shape.
+func (s *Store) represent(tx *db.Tx, a actor.Actor, w *query.Write, res *Result, rows []Row) (*Result, error) {
+	res.Count, res.Total = len(rows), -1
+	if w.Count != query.NoCount {
+		res.Total = int64(len(rows))
+	}
+	if w.Singular && len(rows) != 1 {
+		return nil, NotOne(len(rows))
+	}
+	if len(rows) == 1 {
+		res.Version, _ = rows[0]["version"].(int64)
+	}
+	if w.Return == nil {
+		return res, nil
+	}
+	if res.Status == http.StatusNoContent {
+		res.Status = http.StatusOK
+	}
+	ids := make([]string, len(rows))
+	for i, row := range rows {
+		ids[i] = idOf(row)
+	}
+	q := *w.Return
+	q.Root.Only = ids
+	if q.Root.Counted != "" {
+		return s.counted(tx, &q, res)
+	}
+	version := res.Version
+	root, err := s.fetch(tx, &q, res)
+	if err != nil {
+		return nil, err
+	}
+	res.Version = version
+	return res, finish(res, root, arrange(&q, root, w.Resource, rows), q.Form)
+}
+
+// arrange puts the rows in the order they were sent in, unless the request
+// says otherwise.
+func arrange(q *query.Select, root *batch, r *catalog.Resource, rows []Row) []int {
+	order := make([]int, 0, len(rows))
+	if q.Root.Ordered() && !q.Root.Global() {
+		for i := range root.rows {
+			order = append(order, i)
+		}
+		return order
+	}
+	for _, row := range rows {
+		k := idOf(row)
+		if q.Root.Global() {
+			k = tenantOf(r, row) + k
+		}
+		if i, ok := root.byID[k]; ok {
+			order = append(order, i)
+		}
+	}
+	return order
+}

@@ -1,0 +1,43 @@
+package store
+
+import (
+	"context"
+	"fmt"
+
+	"holdfast/internal/db"
+)
+
+// FoldCounters adds a tenant's counter deltas up into one row per counter.
+// Writers append deltas meanwhile; what this transaction does not see stays.
+func (s *Store) FoldCounters(ctx context.Context, tenant string) error {
+	err := s.db.Write(ctx, db.Scope{Tenant: tenant}, func(tx *db.Tx) error {
+		sums := map[string]int64{}
+		if err := tx.Query("DELETE FROM counters WHERE tenant_id = $1 AND slot <> $2 RETURNING name, delta", []any{tenant, db.NoTenant}, func(r *db.Row) error {
+			sums[r.Text(0)] += r.Int(1)
+			return nil
+		}); err != nil {
+			return err
+		}
+		for name, n := range sums {
+			tx.Queue("INSERT INTO counters (tenant_id, name, slot, delta) VALUES ($1, $2, $3, $4) ON CONFLICT (tenant_id, name, slot) DO UPDATE SET delta = counters.delta + excluded.delta",
+				[]any{tenant, name, db.NoTenant, n}, nil)
+		}
+		return nil
+	})
+	if err != nil {
+		return fmt.Errorf("store: fold counters: %w", err)
+	}
+	return nil
+}
+
+// UnfoldedTenants returns the tenants with at least n counter deltas to fold.
+func (s *Store) UnfoldedTenants(ctx context.Context, n int) ([]string, error) {
+	var out []string
+	err := s.db.Read(ctx, db.Scope{All: true}, func(tx *db.Tx) error {
+		return tx.Query("SELECT tenant_id FROM counters WHERE slot <> $1 GROUP BY tenant_id HAVING COUNT(*) >= $2", []any{db.NoTenant, n}, func(r *db.Row) error {
+			out = append(out, r.Text(0))
+			return nil
+		})
+	})
+	return out, err
+}

@@ -1,0 +1,161 @@
+package store
+
+import (
+	"slices"
+
+	"holdfast/internal/actor"
+	"holdfast/internal/catalog"
+	"holdfast/internal/db"
+	"holdfast/internal/decimal"
+	"holdfast/internal/query"
+)
+
+// tally queues what changes do to the resource's counters.
+func (s *Store) tally(tx *db.Tx, r *catalog.Resource, changes []Change) {
+	if len(r.Counters) == 0 {
+		return
+	}
+	byTenant := map[string]map[string]int64{}
+	for _, c := range changes {
+		t := tenantOf(r, c.row())
+		if byTenant[t] == nil {
+			byTenant[t] = map[string]int64{}
+		}
+		for i := range r.Counters {
+			n := &r.Counters[i]
+			if c.Before != nil {
+				byTenant[t][counterName(n, c.Before)] -= weight(n, c.Before)
+			}
+			if c.After != nil {
+				byTenant[t][counterName(n, c.After)] += weight(n, c.After)
+			}
+		}
+	}
+	for t, deltas := range byTenant {
+		s.Count(tx, t, deltas)
+	}
+}
+
+// counterName is the counter's row for a record: the name, or the name and the
+// values it is split by.
+func counterName(n *catalog.Counter, row Row) string {
+	if len(n.By) == 0 {
+		return n.Name
+	}
+	b := append([]byte(n.Name), ':')
+	for i, f := range n.By {
+		if i > 0 {
+			b = append(b, ':')
+		}
+		switch v := row[f].(type) {
+		case nil:
+		case string:
+			b = append(b, v...)
+		default:
+			b = appendJSON(b, v)
+		}
+	}
+	return string(b)
+}
+
+func weight(n *catalog.Counter, row Row) int64 {
+	if n.Sum == "" {
+		return 1
+	}
+	switch v := row[n.Sum].(type) {
+	case int64:
+		return v
+	case decimal.Dec:
+		return int64(v)
+	}
+	return 0
+}
+
+// Count queues changes to a tenant's counters, in name order so that two
+// writers lock in one order.
+func (s *Store) Count(tx *db.Tx, tenant string, deltas map[string]int64) {
+	names := make([]string, 0, len(deltas))
+	for n, d := range deltas {
+		if d != 0 {
+			names = append(names, n)
+		}
+	}
+	slices.Sort(names)
+	for len(names) > 0 {
+		some := names[:min(len(names), 500)]
+		names = names[len(some):]
+		args := make([]any, 0, 4*len(some))
+		for _, n := range some {
+			args = append(args, tenant, n, tx.DB().CounterSlot(), deltas[n])
+		}
+		tx.Queue(insertText("counters", []string{"tenant_id", "name", "slot", "delta"}, len(some))+
+			" ON CONFLICT (tenant_id, name, slot) DO UPDATE SET delta = counters.delta + excluded.delta", args, nil)
+	}
+}
+
+// Counts queues reading every counter of a tenant into the map; it is filled
+// after the next flush.
+func (s *Store) Counts(tx *db.Tx, tenant string, into map[string]int64) {
+	tx.Queue("SELECT name, CAST(SUM(delta) AS bigint) FROM counters WHERE tenant_id = $1 GROUP BY name", []any{tenant}, func(r *db.Row) error {
+		into[r.Text(0)] = r.Int(1)
+		return nil
+	})
+}
+
+// record queues one audit row per change.
+func (s *Store) record(tx *db.Tx, a actor.Actor, r *catalog.Resource, changes []Change) {
+	if s.quiet || r.Name == "audit" {
+		return
+	}
+	if _, ok := s.cat.Get("audit"); !ok {
+		return
+	}
+	at := query.FormatTime(s.now())
+	cols := []string{"tenant_id", "id", "at", "actor_user_id", "key_id", "action", "entity_type", "entity_id", "outcome", "before", "after", "address", "request_id"}
+	queueRows(tx, "audit", cols, len(changes), func(i int, args []any) []any {
+		c := changes[i]
+		before, after := images(r, c)
+		return append(args, tenantOf(r, c.row()), newID(), at, orNull(a.UserID), orNull(a.KeyID), r.Name+"."+c.Op.String(),
+			r.Name, idOf(c.row()), "ok", before, after, orNull(a.Address), orNull(a.RequestID))
+	})
+}
+
+func orNull(s string) any {
+	if s == "" {
+		return nil
+	}
+	return s
+}
+
+// images are the changed fields before and after, as JSON; values that not
+// every reader of the row may see are masked.
+func images(r *catalog.Resource, c Change) (before, after any) {
+	if c.Before != nil {
+		before = image(r, c.Before, c.After)
+	}
+	if c.After != nil {
+		after = image(r, c.After, c.Before)
+	}
+	return before, after
+}
+
+func image(r *catalog.Resource, row, other Row) string {
+	b := make([]byte, 0, 256)
+	b = append(b, '{')
+	for i := range r.Fields {
+		f := &r.Fields[i]
+		v := row[f.Name]
+		if other != nil && same(v, other[f.Name]) || other == nil && v == nil || f.Name == "tenant_id" || f.Name == "updated_at" {
+			continue
+		}
+		if len(b) > 1 {
+			b = append(b, ',')
+		}
+		b = append(query.AppendString(b, f.Name), ':')
+		if len(f.Readers) > 0 && v != nil {
+			v = "[masked]"
+		}
+		b = appendJSON(b, v)
+	}
+	return string(append(b, '}'))
+}

@@ -1,0 +1,210 @@
+package store
+
+import (
+	"fmt"
+	"net/http"
+	"slices"
+	"strconv"
+
+	"holdfast/internal/db"
+	"holdfast/internal/fault"
+	"holdfast/internal/query"
+)
+
+// read answers q inside a transaction: the root's rows and the total in one
+// round trip, then one per level of embeds.
+func (s *Store) read(tx *db.Tx, q *query.Select) (*Result, error) {
+	res := &Result{First: q.Root.Offset, Total: -1, Status: http.StatusOK}
+	if q.Root.Counted != "" {
+		return s.counted(tx, q, res)
+	}
+	root, err := s.fetch(tx, q, res)
+	if err != nil {
+		return nil, err
+	}
+	res.Count, res.Version = len(root.rows), root.version
+	if err := outOfRange(q, res); err != nil {
+		return nil, err
+	}
+	order := make([]int, len(root.rows))
+	for i := range order {
+		order[i] = i
+	}
+	return res, finish(res, root, order, q.Form)
+}
+
+// fetch reads the rows of q with all their embeds.
+func (s *Store) fetch(tx *db.Tx, q *query.Select, res *Result) (*batch, error) {
+	if q.Form.CSV {
+		for _, e := range q.Root.Embeds {
+			if e.Spread {
+				return nil, fault.New(fault.Invalid, "PGRST127", "spreading an embed in CSV is not implemented")
+			}
+		}
+	}
+	root := newBatch(q.Root, q.Form)
+	if q.Root.Only != nil {
+		root.idAt, root.byID = q.Root.IDAt(), map[string]int{}
+		q.Root.TenantAt()
+	}
+	root.verAt = s.versionAt(q)
+	st := q.Rows(tx.DB())
+	tx.Queue(st.SQL, st.Args, root.add)
+	if q.Count != query.NoCount && q.Root.Only == nil {
+		total := q.Total(tx.DB())
+		tx.Queue(total.SQL, total.Args, func(r *db.Row) error {
+			res.Total = r.Int(0)
+			return nil
+		})
+	}
+	if err := tx.Flush(); err != nil {
+		return nil, err
+	}
+	return root, s.embeds(tx, []*batch{root})
+}
+
+// versionAt asks for the version where one object is answered.
+func (s *Store) versionAt(q *query.Select) int {
+	if !q.Form.Singular {
+		return -1
+	}
+	return q.WithVersion()
+}
+
+// embeds reads the next level of embeds below the given batches.
+func (s *Store) embeds(tx *db.Tx, level []*batch) error {
+	var next []*batch
+	total := 0
+	for _, b := range level {
+		for i, e := range b.node.Embeds {
+			if e.Hidden {
+				continue
+			}
+			c := newBatch(&e.Node, query.Shape{Stripped: b.shape.Stripped})
+			c.embed, c.byKey, c.counts = e, map[string][]int{}, map[string]int64{}
+			b.children[i] = c
+			next = append(next, c)
+			keys := b.keys[i]
+			if len(keys) == 0 {
+				continue
+			}
+			slices.Sort(keys)
+			st := e.Rows(tx.DB(), slices.Compact(keys))
+			tx.Queue(st.SQL, st.Args, func(r *db.Row) error {
+				if total++; total > query.MaxInRows {
+					return fault.New(fault.Invalid, "54000", "more than %d embedded rows", query.MaxInRows).
+						With("", "ask for fewer rows, or limit the embed")
+				}
+				return c.add(r)
+			})
+		}
+	}
+	if len(next) == 0 {
+		return nil
+	}
+	if err := tx.Flush(); err != nil {
+		return err
+	}
+	return s.embeds(tx, next)
+}
+
+// counted answers select=count.
+func (s *Store) counted(tx *db.Tx, q *query.Select, res *Result) (*Result, error) {
+	var n int64
+	st := q.Total(tx.DB())
+	err := tx.Query(st.SQL, st.Args, func(r *db.Row) error {
+		n = r.Int(0)
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	res.First, res.Count, res.ContentType = 0, 1, contentType(q.Form)
+	if q.Count != query.NoCount {
+		res.Total = 1
+	}
+	if q.Form.CSV {
+		res.Body = []byte(q.Root.Counted + "\n" + strconv.FormatInt(n, 10))
+		return res, nil
+	}
+	b := []byte{}
+	if !q.Form.Singular {
+		b = append(b, '[')
+	}
+	b = append(query.AppendString(append(b, '{'), q.Root.Counted), ':')
+	b = append(strconv.AppendInt(b, n, 10), '}')
+	if !q.Form.Singular {
+		b = append(b, ']')
+	}
+	res.Body = b
+	return res, nil
+}
+
+// outOfRange judges the page against the total, when one was asked for.
+func outOfRange(q *query.Select, res *Result) error {
+	if res.Total < 0 {
+		return nil
+	}
+	if q.Root.Offset > 0 && int64(q.Root.Offset) > res.Total {
+		e := fault.New(fault.BadRange, "PGRST103", "the requested range cannot be served")
+		e.Details = fmt.Sprintf("an offset of %d was requested, but there are only %d rows", q.Root.Offset, res.Total)
+		e.Data = res.Total
+		return e
+	}
+	if int64(res.Count) < res.Total {
+		res.Status = http.StatusPartialContent
+	}
+	return nil
+}
+
+// finish writes the rows of the answer in the given order.
+func finish(res *Result, root *batch, order []int, shape query.Shape) error {
+	res.ContentType = contentType(shape)
+	size := len(root.buf) + len(order) + 2
+	for _, c := range root.children {
+		if c != nil {
+			size += len(c.buf)
+		}
+	}
+	dst := make([]byte, 0, size)
+	switch {
+	case shape.Singular:
+		if len(order) != 1 {
+			return NotOne(len(order))
+		}
+		dst = root.appendRow(dst, order[0])
+	case shape.CSV:
+		dst = root.header(dst)
+		for _, i := range order {
+			dst = root.appendRow(append(dst, '\n'), i)
+		}
+	default:
+		dst = append(dst, '[')
+		for n, i := range order {
+			if n > 0 {
+				dst = append(dst, ',')
+			}
+			dst = root.appendRow(dst, i)
+		}
+		dst = append(dst, ']')
+	}
+	res.Body = dst
+	return nil
+}
+
+// NotOne is the fault of a singular answer with n rows. Older clients look for
+// "0 rows" in the details.
+func NotOne(n int) error {
+	return fault.New(fault.NotAcceptable, "PGRST116", "exactly one row was asked for").
+		With(fmt.Sprintf("The result contains %d rows", n), "")
+}
+
+func contentType(s query.Shape) string {
+	switch {
+	case s.CSV:
+		return "text/csv; charset=utf-8"
+	case s.Singular:
+		return "application/vnd.pgrst.object+json; charset=utf-8"
+	}
+	return "application/json; charset=utf-8"
+}

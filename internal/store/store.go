@@ -1,0 +1,216 @@
+// Package store keeps the rows of any resource: reads with row policy and
+// embeds, writes with validation, states, versions, audit, counters and the
+// effects a domain hangs on a change, all in one transaction.
+package store
+
+import (
+	"context"
+	"encoding/json"
+	"time"
+
+	"holdfast/internal/actor"
+	"holdfast/internal/catalog"
+	"holdfast/internal/db"
+	"holdfast/internal/fault"
+	"holdfast/internal/query"
+)
+
+// Row is one record by field name: nil, string (Text, UUID, Date, and Time as
+// canonical text), int64, decimal.Dec, float64, bool, or json.RawMessage (JSON
+// and Array).
+type Row = query.Row
+
+// Op is what happened to a row.
+type Op uint8
+
+// What happened to a row.
+const (
+	Insert Op = iota
+	Update
+	Delete
+)
+
+func (o Op) String() string { return [...]string{"insert", "update", "delete"}[o] }
+
+// Change is one row before and after. Before is nil on Insert, After on Delete.
+type Change struct {
+	Resource *catalog.Resource
+	Op       Op
+	Before   Row
+	After    Row
+}
+
+// Effect is a consequence of changes to one resource, run in their transaction
+// for all rows of a statement at once. An error undoes everything. Before
+// effects may alter Change.After of inserts and updates before it is written.
+type Effect func(tx *db.Tx, a actor.Actor, s *Store, changes []Change) error
+
+// Effects are the consequences by resource name.
+type Effects struct {
+	Before map[string]Effect // before the statement
+	After  map[string]Effect // after it
+}
+
+// Store reads and writes the rows of every resource of a catalog. It is safe
+// for concurrent use.
+type Store struct {
+	db        *db.DB
+	cat       *catalog.Catalog
+	eff       Effects
+	now       func() time.Time
+	defaults  map[*catalog.Field]any
+	listeners *[]func(tenant string, resources []string)
+	quiet     bool
+}
+
+// New returns a store over d. now is the clock.
+func New(d *db.DB, c *catalog.Catalog, e Effects, now func() time.Time) *Store {
+	s := &Store{db: d, cat: c, eff: e, now: now, defaults: map[*catalog.Field]any{},
+		listeners: new([]func(string, []string))}
+	for _, r := range c.All() {
+		for i := range r.Fields {
+			f := &r.Fields[i]
+			if f.Default == "" {
+				continue
+			}
+			// A default that does not parse leaves the field without one; the
+			// catalog's own test finds it.
+			if v, err := query.Value(f, f.Default); err == nil {
+				s.defaults[f] = v
+			}
+		}
+	}
+	return s
+}
+
+// Catalog returns the resources the store keeps.
+func (s *Store) Catalog() *catalog.Catalog { return s.cat }
+
+// DB returns the database below.
+func (s *Store) DB() *db.DB { return s.db }
+
+// Now is the store's clock, UTC.
+func (s *Store) Now() time.Time { return s.now().UTC() }
+
+// Unaudited returns the same store writing no audit rows, for bulk work that
+// is audited as a whole (an applied import, demo data).
+func (s *Store) Unaudited() *Store {
+	q := *s
+	q.quiet = true
+	return &q
+}
+
+// OnChange adds a listener that is told, after each commit, which resources of
+// which tenant changed. Listeners are added before the store is used.
+func (s *Store) OnChange(f func(tenant string, resources []string)) {
+	*s.listeners = append(*s.listeners, f)
+}
+
+// Scope is the caller's reach in the database. Only the service key without a
+// tenant reaches beyond one tenant.
+func Scope(a actor.Actor) db.Scope {
+	if a.TenantID == "" && a.Role == actor.Service {
+		return db.Scope{All: true}
+	}
+	return db.Scope{Tenant: a.TenantID, User: a.UserID}
+}
+
+// Result is the answer to one request.
+type Result struct {
+	Body        []byte
+	ContentType string
+	First       int   // position of the first row
+	Count       int   // rows in Body, or rows a write affected
+	Total       int64 // -1 = not asked for
+	Status      int
+	Inserted    bool   // a write inserted at least one row
+	Location    string // of the single row inserted, as a query
+	Version     int64  // of the single row, when asked for
+}
+
+// Select answers a read.
+func (s *Store) Select(ctx context.Context, a actor.Actor, q *query.Select) (*Result, error) {
+	var res *Result
+	err := s.db.Read(ctx, Scope(a), func(tx *db.Tx) (err error) {
+		res, err = s.read(tx, q)
+		return err
+	})
+	return res, err
+}
+
+// field reads column i of a result row as the field's stored form.
+func field(f *catalog.Field, r *db.Row, i int) any {
+	if r.Null(i) {
+		return nil
+	}
+	switch f.Type {
+	case catalog.Int:
+		return r.Int(i)
+	case catalog.Decimal:
+		return r.Dec(i)
+	case catalog.Float:
+		return r.Float(i)
+	case catalog.Bool:
+		return r.Bool(i)
+	case catalog.JSON, catalog.Array:
+		return json.RawMessage(r.AppendText(nil, i))
+	}
+	return r.Text(i)
+}
+
+func scan(res *catalog.Resource, r *db.Row) Row {
+	row := make(Row, len(res.Fields))
+	for i := range res.Fields {
+		row[res.Fields[i].Name] = field(&res.Fields[i], r, i)
+	}
+	return row
+}
+
+// RowsTx reads whole rows of the actor's tenant. where is hand-written SQL that
+// follows "tenant_id = $1 AND"; its parameters start at $2. It may end in ORDER
+// BY and LIMIT.
+func (s *Store) RowsTx(tx *db.Tx, a actor.Actor, r *catalog.Resource, where string, args []any) ([]Row, error) {
+	if where == "" {
+		where = "1 = 1"
+	}
+	var out []Row
+	err := tx.Query("SELECT "+columns(r)+" FROM "+r.Name+" WHERE "+tenantColumn(r)+" = $1 AND "+where,
+		append([]any{a.TenantID}, args...), func(row *db.Row) error {
+			out = append(out, scan(r, row))
+			return nil
+		})
+	return out, err
+}
+
+func tenantColumn(r *catalog.Resource) string {
+	if r.Root {
+		return "id"
+	}
+	return "tenant_id"
+}
+
+func columns(r *catalog.Resource) string {
+	b := make([]byte, 0, 16*len(r.Fields))
+	for i := range r.Fields {
+		if i > 0 {
+			b = append(b, ", "...)
+		}
+		b = append(b, r.Fields[i].Name...)
+	}
+	return string(b)
+}
+
+// tenantOf is the tenant a row belongs to.
+func tenantOf(r *catalog.Resource, row Row) string {
+	t, _ := row[tenantColumn(r)].(string)
+	return t
+}
+
+func idOf(row Row) string {
+	id, _ := row["id"].(string)
+	return id
+}
+
+func denied(format string, args ...any) error {
+	return fault.New(fault.Forbidden, "42501", format, args...)
+}

@@ -1,0 +1,66 @@
+package store
+
+import (
+	"fmt"
+
+	"holdfast/internal/actor"
+	"holdfast/internal/catalog"
+	"holdfast/internal/db"
+	"holdfast/internal/query"
+)
+
+// The verbs here run inside the caller's transaction and are the server's own:
+// they ask for no grant and may set fields that requests may not. Validation,
+// legal moves, numbers, versions, counters, audit and effects are the same. The
+// tenant is the actor's.
+
+// InsertTx inserts rows and returns them as stored. The statements are queued.
+func (s *Store) InsertTx(tx *db.Tx, a actor.Actor, r *catalog.Resource, rows []Row) ([]Row, error) {
+	out := make([]Row, len(rows))
+	for i, row := range rows {
+		checked, errs := s.check(r, row, Insert)
+		if err := refused(errs, rowNumber(i, len(rows))); err != nil {
+			return nil, err
+		}
+		out[i] = checked
+	}
+	if _, err := s.insert(tx, a, r, out); err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+// UpdateTx sets the same fields on the rows with these ids and returns what
+// changed; ids that do not exist are passed over.
+func (s *Store) UpdateTx(tx *db.Tx, a actor.Actor, r *catalog.Resource, ids []string, set Row) ([]Change, error) {
+	checked, errs := s.check(r, set, Update)
+	if err := refused(errs, 0); err != nil {
+		return nil, err
+	}
+	rows, err := s.lock(tx, a, r, ids)
+	if err != nil {
+		return nil, err
+	}
+	return s.update(tx, a, r, rows, checked, rights{server: true})
+}
+
+// DeleteTx deletes the rows with these ids.
+func (s *Store) DeleteTx(tx *db.Tx, a actor.Actor, r *catalog.Resource, ids []string) ([]Change, error) {
+	rows, err := s.lock(tx, a, r, ids)
+	if err != nil {
+		return nil, err
+	}
+	return s.remove(tx, a, r, rows)
+}
+
+// lock reads and locks rows in id order.
+func (s *Store) lock(tx *db.Tx, a actor.Actor, r *catalog.Resource, ids []string) ([]Row, error) {
+	if len(ids) == 0 {
+		return nil, nil
+	}
+	rows, err := s.RowsTx(tx, a, r, tx.DB().InUUID("id", 2)+" ORDER BY id"+tx.DB().ForUpdate(), []any{query.List(ids)})
+	if err != nil {
+		return nil, fmt.Errorf("store: lock %s: %w", r.Name, err)
+	}
+	return rows, nil
+}

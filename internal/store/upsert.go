@@ -1,0 +1,216 @@
+package store
+
+import (
+	"fmt"
+	"net/http"
+	"strings"
+
+	"holdfast/internal/actor"
+	"holdfast/internal/catalog"
+	"holdfast/internal/db"
+	"holdfast/internal/fault"
+	"holdfast/internal/query"
+)
+
+// upsert inserts the rows whose key is new and merges the others into what is
+// there: columns of the payload are set, the rest keep their values.
+func (s *Store) upsert(tx *db.Tx, a actor.Actor, w *query.Write, rows []Row, try *attempt) (*Result, error) {
+	r := w.Resource
+	try.upsert = true
+	if err := s.tenants(a, r, rows); err != nil {
+		return nil, err
+	}
+	if err := repeated(r, w.Conflict, rows); err != nil {
+		return nil, err
+	}
+	found, err := s.existing(tx, r, w.Conflict, rows)
+	if err != nil {
+		return nil, err
+	}
+	var fresh, affected []Row
+	var merged []Change
+	for i, row := range rows {
+		old := found[keyOf(r, w.Conflict, row)]
+		switch {
+		case old == nil:
+			fresh = append(fresh, row)
+			affected = append(affected, row)
+		case !w.Ignore:
+			c, err := s.merge(a, w, old, row, w.Body.Rows[i])
+			if err != nil {
+				return nil, err
+			}
+			merged = append(merged, c)
+			affected = append(affected, c.After)
+		}
+	}
+	try.rows = fresh
+	if err := s.rewrite(tx, a, r, merged); err != nil {
+		return nil, err
+	}
+	changes, err := s.insert(tx, a, r, fresh)
+	if err != nil {
+		return nil, err
+	}
+	if err := admitted(a, r, changes); err != nil {
+		return nil, err
+	}
+	res := &Result{Status: http.StatusOK, Inserted: len(fresh) > 0}
+	if res.Inserted || w.Ignore {
+		res.Status = http.StatusCreated
+	}
+	return s.represent(tx, a, w, res, affected)
+}
+
+// tenants settles whose rows these are before keys are looked up.
+func (s *Store) tenants(a actor.Actor, r *catalog.Resource, rows []Row) error {
+	for _, row := range rows {
+		given := row["tenant_id"]
+		switch {
+		case r.Root:
+		case a.TenantID != "" && given != nil && given != any(a.TenantID):
+			return rowPolicy(r)
+		case a.TenantID != "":
+			row["tenant_id"] = a.TenantID
+		case given == nil:
+			return fault.New(fault.Invalid, "23502", "null value in column %q of relation %q violates not-null constraint", "tenant_id", r.Name)
+		}
+	}
+	return nil
+}
+
+// keyOf is a row's unique key as text; "" when part of it is null, which never
+// meets another.
+func keyOf(r *catalog.Resource, cols []string, row Row) string {
+	b := []byte(tenantOf(r, row))
+	for _, c := range cols {
+		v := row[c]
+		if v == nil {
+			return ""
+		}
+		if str, ok := v.(string); ok && folded(r, c) {
+			v = strings.ToLower(str)
+		}
+		b = appendJSON(append(b, 0), v)
+	}
+	return string(b)
+}
+
+// folded reports the columns whose unique keys ignore case.
+func folded(r *catalog.Resource, col string) bool {
+	f, _ := r.Field(col)
+	return f.Type == catalog.Text && f.Format == catalog.Code
+}
+
+func repeated(r *catalog.Resource, cols []string, rows []Row) error {
+	seen := map[string]bool{}
+	for i, row := range rows {
+		k := keyOf(r, cols, row)
+		if k != "" && seen[k] {
+			return fault.New(fault.Invalid, "21000", "two rows of one upsert have the same key").
+				With(fmt.Sprintf("row %d repeats (%s)", i+1, strings.Join(cols, ", ")), "")
+		}
+		seen[k] = true
+	}
+	return nil
+}
+
+// existing finds and locks the rows that already have the keys.
+func (s *Store) existing(tx *db.Tx, r *catalog.Resource, cols []string, rows []Row) (map[string]Row, error) {
+	found := map[string]Row{}
+	eachProbe(tx.DB(), r, cols, rows, func(sql string, args []any, _ []Row) error {
+		tx.Queue(sql+" ORDER BY id"+tx.DB().ForUpdate(), args, func(row *db.Row) error {
+			old := scan(r, row)
+			found[keyOf(r, cols, old)] = old
+			return nil
+		})
+		return nil
+	})
+	if err := tx.Flush(); err != nil {
+		return nil, fmt.Errorf("store: look up keys of %s: %w", r.Name, err)
+	}
+	return found, nil
+}
+
+// eachProbe makes the statements that look up the keys of rows, one tenant
+// each, in sizes that repeat.
+func eachProbe(d *db.DB, r *catalog.Resource, cols []string, rows []Row, probe func(sql string, args []any, rows []Row) error) error {
+	byTenant := map[string][]Row{}
+	var tenants []string
+	for _, row := range rows {
+		if keyOf(r, cols, row) == "" {
+			continue
+		}
+		t := tenantOf(r, row)
+		if r.Root {
+			t = ""
+		}
+		if byTenant[t] == nil {
+			tenants = append(tenants, t)
+		}
+		byTenant[t] = append(byTenant[t], row)
+	}
+	for _, t := range tenants {
+		for left := byTenant[t]; len(left) > 0; {
+			n := batchRows(d, 4*len(cols))
+			for n > len(left) {
+				n /= 2
+			}
+			sql, args := keyText(r, cols, left[:n])
+			if err := probe(sql, args, left[:n]); err != nil {
+				return err
+			}
+			left = left[n:]
+		}
+	}
+	return nil
+}
+
+// keyText selects the rows with the keys of the given ones.
+func keyText(r *catalog.Resource, cols []string, rows []Row) (string, []any) {
+	var args []any
+	b := []byte("SELECT " + columns(r) + " FROM " + r.Name + " WHERE ")
+	if !r.Root {
+		args = append(args, rows[0]["tenant_id"])
+		b = append(b, "tenant_id = $1 AND "...)
+	}
+	b = append(b, '(')
+	for i, row := range rows {
+		if i > 0 {
+			b = append(b, " OR "...)
+		}
+		for j, c := range cols {
+			if j > 0 {
+				b = append(b, " AND "...)
+			}
+			args = append(args, bindable(row[c]))
+			if p := "$" + itoa(len(args)); folded(r, c) {
+				b = append(b, "lower("+c+") = lower("+p+")"...)
+			} else {
+				b = append(b, c+" = "+p...)
+			}
+		}
+	}
+	return string(append(b, ')')), args
+}
+
+// merge makes the change of one existing row to what was sent for it.
+func (s *Store) merge(a actor.Actor, w *query.Write, old, row, sent Row) (Change, error) {
+	g, err := query.Access(a, w.Resource, w.Resource.Access.Update)
+	if err != nil {
+		return Change{}, err
+	}
+	if w.Resource.AppendOnly {
+		return Change{}, denied("rows of %s are never changed or deleted", w.Resource.Name)
+	}
+	if !query.Admits(a, w.Resource, g, old) {
+		return Change{}, rowPolicy(w.Resource)
+	}
+	set := Row{}
+	for k := range sent {
+		if !(filled(k) && sent[k] == nil) {
+			set[k] = row[k]
+		}
+	}
+	return s.apply(a, w.Resource, old, set, rights{fields: g.Fields})
+}

@@ -1,0 +1,302 @@
+// Package testkit gives a test a whole Holdfast, with the demonstration
+// tenants in it, on each engine, in milliseconds: the data are made once per
+// process and copied.
+package testkit
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"io/fs"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+
+	"holdfast/internal/app"
+	"holdfast/internal/config"
+	"holdfast/internal/db"
+	"holdfast/internal/demo"
+	"holdfast/internal/testkit/pgtest"
+)
+
+// Engines are the databases every test runs on.
+var engines = []db.Engine{db.SQLite, db.PostgreSQL}
+
+// masterKey is the same for all tests, so that copied databases can be read.
+const masterKey = "dGVzdC1rZXktdGVzdC1rZXktdGVzdC1rZXktdGVzdCE="
+
+// Kit is one running server.
+type Kit struct {
+	App    *app.App
+	Engine db.Engine
+	URL    string
+
+	t      *testing.T
+	mu     sync.Mutex
+	tokens map[string]string
+}
+
+// Option changes the settings of a Kit.
+type Option func(*config.Config)
+
+// Limited switches rate limits on.
+func Limited(c *config.Config) { c.RateLimits = "on" }
+
+// Run calls f with a fresh server on each engine.
+func Run(t *testing.T, f func(t *testing.T, k *Kit), opts ...Option) {
+	t.Helper()
+	for _, e := range engines {
+		t.Run(string(e), func(t *testing.T) { f(t, New(t, e, opts...)) })
+	}
+}
+
+// New starts a server with the demonstration tenants on one engine.
+func New(t *testing.T, e db.Engine, opts ...Option) *Kit {
+	t.Helper()
+	c := settings(t)
+	switch e {
+	case db.SQLite:
+		copyDir(t, liteTemplate(t), c.Data)
+	case db.PostgreSQL:
+		c.DatabaseURL = pgtest.Template(t, templateKey(t), func(dsn string) error {
+			return build(func(c *config.Config) { c.DatabaseURL = dsn })
+		})
+	}
+	for _, o := range opts {
+		o(c)
+	}
+	srv := httptest.NewUnstartedServer(nil)
+	c.PublicURL = "http://" + srv.Listener.Addr().String()
+	a, err := app.Open(context.Background(), c, app.Server)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(a.Close)
+	h, err := a.Handler(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	srv.Config.Handler = h
+	srv.Start()
+	t.Cleanup(srv.Close)
+	return &Kit{App: a, Engine: e, URL: srv.URL, t: t, tokens: map[string]string{}}
+}
+
+func settings(t testing.TB) *config.Config {
+	c, err := defaults()
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.Data = t.TempDir()
+	return c
+}
+
+func defaults() (*config.Config, error) {
+	return config.Load("", nil, map[string]string{
+		"dev": "true", "rate_limits": "off", "master_key": masterKey, "listen": "127.0.0.1:0", "mail_interval": "0s",
+	})
+}
+
+// build makes a database with the demonstration data.
+func build(set func(*config.Config)) error {
+	dir, err := os.MkdirTemp("", "holdfast-template")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(dir)
+	c, err := defaults()
+	if err != nil {
+		return err
+	}
+	c.Data = dir
+	set(c)
+	a, err := app.Open(context.Background(), c, app.Server)
+	if err != nil {
+		return err
+	}
+	defer a.Close()
+	return a.SeedDemo(context.Background())
+}
+
+var lite struct {
+	once sync.Once
+	dir  string
+	err  error
+}
+
+func liteTemplate(t testing.TB) string {
+	lite.once.Do(func() {
+		if lite.dir, lite.err = os.MkdirTemp("", "holdfast-template"); lite.err == nil {
+			lite.err = build(func(c *config.Config) { c.Data = lite.dir })
+		}
+	})
+	if lite.err != nil {
+		t.Fatal(lite.err)
+	}
+	return lite.dir
+}
+
+// templateKey names the schema and the day, since demonstration data end now.
+func templateKey(t testing.TB) string {
+	ms, err := db.Migrations()
+	if err != nil {
+		t.Fatal(err)
+	}
+	exe, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	st, err := os.Stat(exe)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return fmt.Sprintf("demo-%d-%s-%d", len(ms), filepath.Base(exe), st.ModTime().UnixNano())
+}
+
+func copyDir(t testing.TB, from, to string) {
+	err := filepath.WalkDir(from, func(path string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		rel, err := filepath.Rel(from, path)
+		if err != nil {
+			return err
+		}
+		if d.IsDir() {
+			return os.MkdirAll(filepath.Join(to, rel), 0o700)
+		}
+		b, err := os.ReadFile(path)
+		if err != nil {
+			return err
+		}
+		return os.WriteFile(filepath.Join(to, rel), b, 0o600)
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// Main runs a package's tests and removes what they shared.
+func Main(m *testing.M) {
+	defer os.RemoveAll(lite.dir)
+	pgtest.Main(m)
+}
+
+// Token signs a demonstration user in, once.
+func (k *Kit) Token(email string) string {
+	k.t.Helper()
+	if email == "" {
+		return ""
+	}
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if tok := k.tokens[email]; tok != "" {
+		return tok
+	}
+	var out struct {
+		AccessToken string `json:"access_token"`
+	}
+	r := k.Call(Request{Method: "POST", Path: "/auth/v1/token?grant_type=password", Body: map[string]string{"email": email, "password": demo.Password}})
+	if r.Status != http.StatusOK || json.Unmarshal(r.Body, &out) != nil || out.AccessToken == "" {
+		k.t.Fatalf("sign in %s: %d %s", email, r.Status, r.Body)
+	}
+	k.tokens[email] = out.AccessToken
+	return out.AccessToken
+}
+
+// Service returns the secret key that lifts row policies.
+func (k *Kit) Service() string {
+	keys, err := k.App.Identity.Keys(context.Background())
+	if err != nil {
+		k.t.Fatal(err)
+	}
+	return keys.ServiceRoleKey
+}
+
+// Request is one call. As is a demonstration user's address; Bearer a token.
+type Request struct {
+	Method, Path string
+	As, Bearer   string
+	Body         any // nil, string, []byte or something for JSON
+	Header       map[string]string
+}
+
+// Response is what came back.
+type Response struct {
+	Status int
+	Header http.Header
+	Body   []byte
+}
+
+// JSON decodes the body into v or fails the test.
+func (r Response) JSON(t testing.TB, v any) {
+	t.Helper()
+	if err := json.Unmarshal(r.Body, v); err != nil {
+		t.Fatalf("status %d, body %.500q: %v", r.Status, r.Body, err)
+	}
+}
+
+// Call sends a request.
+func (k *Kit) Call(q Request) Response {
+	k.t.Helper()
+	var body io.Reader
+	switch b := q.Body.(type) {
+	case nil:
+	case string:
+		body = strings.NewReader(b)
+	case []byte:
+		body = bytes.NewReader(b)
+	default:
+		j, err := json.Marshal(b)
+		if err != nil {
+			k.t.Fatal(err)
+		}
+		body = bytes.NewReader(j)
+	}
+	req, err := http.NewRequest(q.Method, k.URL+q.Path, body)
+	if err != nil {
+		k.t.Fatal(err)
+	}
+	if body != nil {
+		req.Header.Set("Content-Type", "application/json")
+	}
+	if q.Bearer == "" {
+		q.Bearer = k.Token(q.As)
+	}
+	if q.Bearer != "" {
+		req.Header.Set("Authorization", "Bearer "+q.Bearer)
+	}
+	for name, v := range q.Header {
+		req.Header.Set(name, v)
+	}
+	res, err := noRedirect.Do(req)
+	if err != nil {
+		k.t.Fatal(err)
+	}
+	defer res.Body.Close()
+	b, err := io.ReadAll(res.Body)
+	if err != nil {
+		k.t.Fatal(err)
+	}
+	return Response{Status: res.StatusCode, Header: res.Header, Body: b}
+}
+
+var noRedirect = &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+
+// Get fetches a path as a user.
+func (k *Kit) Get(as, path string) Response {
+	k.t.Helper()
+	return k.Call(Request{Method: "GET", Path: path, As: as})
+}
+
+// Post sends a JSON body as a user.
+func (k *Kit) Post(as, path string, body any) Response {
+	k.t.Helper()
+	return k.Call(Request{Method: "POST", Path: path, As: as, Body: body})
+}

@@ -1,0 +1,72 @@
+package warehouse
+
+import (
+	"holdfast/internal/actor"
+	"holdfast/internal/db"
+	"holdfast/internal/decimal"
+	"holdfast/internal/fault"
+	"holdfast/internal/query"
+	"holdfast/internal/store"
+)
+
+// deriveItems keeps an item's derived columns in step with its own fields;
+// those that follow stock are kept by post.
+func deriveItems(_ *db.Tx, _ actor.Actor, _ *store.Store, changes []store.Change) error {
+	for _, c := range changes {
+		it := c.After
+		if it == nil {
+			continue
+		}
+		if c.Op == store.Insert {
+			it["on_hand"], it["available"] = decimal.Dec(0), decimal.Dec(0)
+		}
+		if altered(c, "tracking") && dec(it, "on_hand") != 0 {
+			return fault.New(fault.Conflict, CodeInUse, "the tracking of %s cannot change while there is stock of it", text(it, "sku")).
+				At("tracking", "cannot change while there is stock")
+		}
+		// An archived item is none of the active ones that totals count.
+		if it["archived_at"] != nil && it["status"] == "active" {
+			it["status"] = "discontinued"
+		}
+		value, err := times(dec(it, "on_hand"), dec(it, "unit_cost"))
+		if err != nil {
+			return err
+		}
+		it["stock_value"] = value
+		it["low_stock"] = LowStock(dec(it, "available"), dec(it, "reorder_point"))
+	}
+	return nil
+}
+
+// reweigh moves the load of zones when the capacity an item takes changes.
+func reweigh(tx *db.Tx, a actor.Actor, s *store.Store, changes []store.Change) error {
+	units := map[string][2]decimal.Dec{}
+	var ids set
+	for _, c := range changes {
+		if altered(c, "capacity_units") && dec(c.After, "on_hand") != 0 {
+			id := text(c.After, "id")
+			units[id] = [2]decimal.Dec{dec(c.Before, "capacity_units"), dec(c.After, "capacity_units")}
+			ids.add(id)
+		}
+	}
+	if len(ids.list) == 0 {
+		return nil
+	}
+	loads := map[string]decimal.Dec{}
+	err := tx.Query("SELECT item_id, zone_id, quantity FROM stock_levels WHERE tenant_id = $1 AND "+tx.DB().InUUID("item_id", 2)+" AND quantity > 0",
+		[]any{a.TenantID, jsonList(ids.list)}, func(r *db.Row) error {
+			u := units[r.Text(0)]
+			before, err := times(r.Dec(2), u[0])
+			if err != nil {
+				return err
+			}
+			after, err := times(r.Dec(2), u[1])
+			loads[r.Text(1)] += after - before
+			return err
+		})
+	if err != nil {
+		return err
+	}
+	queueLoads(tx, a.TenantID, query.FormatTime(s.Now()), loads)
+	return nil
+}

@@ -1,0 +1,181 @@
+package warehouse_test
+
+import (
+	"context"
+	"crypto/sha256"
+	"fmt"
+	"testing"
+	"time"
+
+	"holdfast/internal/actor"
+	"holdfast/internal/catalog"
+	"holdfast/internal/db"
+	"holdfast/internal/decimal"
+	"holdfast/internal/fault"
+	"holdfast/internal/store"
+	"holdfast/internal/testkit/pgtest"
+	"holdfast/internal/warehouse"
+)
+
+func TestMain(m *testing.M) { pgtest.Main(m) }
+
+const (
+	north = "0190a000-0000-7000-8000-000000000001"
+	south = "0190a000-0000-7000-8000-000000000002"
+)
+
+// kit is a store with the warehouse's effects on one engine.
+type kit struct {
+	testing.TB
+	d   *db.DB
+	s   *store.Store
+	now time.Time
+	as  actor.Actor
+}
+
+// each runs f on both engines, on a migrated database of its own.
+func each(t *testing.T, f func(k *kit)) {
+	t.Helper()
+	t.Run("sqlite", func(t *testing.T) { f(open(t, db.Options{Dir: t.TempDir(), Migrate: true})) })
+	t.Run("postgresql", func(t *testing.T) {
+		steps, err := db.Migrations()
+		if err != nil {
+			t.Fatal(err)
+		}
+		dsn := pgtest.Template(t, fmt.Sprintf("migrated %x", sha256.Sum256([]byte(fmt.Sprint(steps)))), func(dsn string) error {
+			d, err := db.Open(context.Background(), db.Options{URL: dsn, Migrate: true})
+			if err != nil {
+				return err
+			}
+			return d.Close()
+		})
+		f(open(t, db.Options{URL: dsn, Migrate: true}))
+	})
+}
+
+func open(t testing.TB, o db.Options) *kit {
+	t.Helper()
+	d, err := db.Open(context.Background(), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { d.Close() })
+	k := &kit{TB: t, d: d, now: time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC), as: actor.Actor{Role: actor.Service}}
+	k.s = store.New(d, catalog.Default(), warehouse.Effects(), func() time.Time { return k.now })
+	for i, id := range []string{north, south} {
+		k.as.TenantID = id
+		k.add("tenants", store.Row{"id": id, "name": "T", "slug": fmt.Sprintf("t%d", i)})
+	}
+	k.as.TenantID = north
+	return k
+}
+
+// tx runs f in one transaction of the kit's actor.
+func (k *kit) tx(f func(tx *db.Tx) error) error {
+	return k.d.Write(context.Background(), db.Scope{Tenant: k.as.TenantID}, f)
+}
+
+func (k *kit) resource(name string) *catalog.Resource {
+	k.Helper()
+	r, ok := k.s.Catalog().Get(name)
+	if !ok {
+		k.Fatalf("no resource %s", name)
+	}
+	return r
+}
+
+// try inserts rows and returns their ids.
+func (k *kit) try(name string, rows ...store.Row) (ids []string, err error) {
+	err = k.tx(func(tx *db.Tx) error {
+		stored, err := k.s.InsertTx(tx, k.as, k.resource(name), rows)
+		ids = nil
+		for _, r := range stored {
+			ids = append(ids, r["id"].(string))
+		}
+		return err
+	})
+	return ids, err
+}
+
+// add inserts one row and returns its id.
+func (k *kit) add(name string, row store.Row) string {
+	k.Helper()
+	ids, err := k.try(name, row)
+	if err != nil {
+		k.Fatalf("insert %s %v: %v", name, row, err)
+	}
+	return ids[0]
+}
+
+func (k *kit) change(name, id string, set store.Row) error {
+	return k.tx(func(tx *db.Tx) error {
+		_, err := k.s.UpdateTx(tx, k.as, k.resource(name), []string{id}, set)
+		return err
+	})
+}
+
+func (k *kit) set(name, id string, set store.Row) {
+	k.Helper()
+	if err := k.change(name, id, set); err != nil {
+		k.Fatalf("update %s %v: %v", name, set, err)
+	}
+}
+
+// row reads one record back.
+func (k *kit) row(name, id string) store.Row {
+	k.Helper()
+	var rows []store.Row
+	err := k.d.Read(context.Background(), db.Scope{Tenant: k.as.TenantID}, func(tx *db.Tx) (err error) {
+		rows, err = k.s.RowsTx(tx, k.as, k.resource(name), "id = $2", []any{id})
+		return err
+	})
+	if err != nil || len(rows) != 1 {
+		k.Fatalf("read %s %s: %d rows, %v", name, id, len(rows), err)
+	}
+	return rows[0]
+}
+
+// is compares a field, written as text, with what is wanted.
+func (k *kit) is(name, id, field, want string) {
+	k.Helper()
+	if got := show(k.row(name, id)[field]); got != want {
+		k.Errorf("%s.%s = %s, want %s", name, field, got, want)
+	}
+}
+
+func show(v any) string {
+	if v == nil {
+		return "null"
+	}
+	return fmt.Sprint(v)
+}
+
+// refused checks that an error carries a code.
+func (k *kit) refused(err error, code string) {
+	k.Helper()
+	if !fault.HasCode(err, code) {
+		k.Errorf("err = %v, want code %s", err, code)
+	}
+}
+
+// counts reads the tenant's counters.
+func (k *kit) counts() map[string]int64 {
+	k.Helper()
+	got := map[string]int64{}
+	err := k.d.Read(context.Background(), db.Scope{Tenant: k.as.TenantID}, func(tx *db.Tx) error {
+		k.s.Counts(tx, k.as.TenantID, got)
+		return tx.Flush()
+	})
+	if err != nil {
+		k.Fatal(err)
+	}
+	return got
+}
+
+func d(s string) decimal.Dec {
+	v, err := decimal.Parse(s)
+	if err != nil {
+		panic(err)
+	}
+	return v
+}

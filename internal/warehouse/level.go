@@ -1,0 +1,161 @@
+package warehouse
+
+import (
+	"sort"
+	"strconv"
+
+	"github.com/google/uuid"
+
+	"holdfast/internal/db"
+	"holdfast/internal/decimal"
+	"holdfast/internal/fault"
+	"holdfast/internal/store"
+)
+
+// spot is where stock lies: the seven parts of a stock level's key, "" for
+// null.
+type spot struct{ zone, item, lot, serial, owner, lpn, status string }
+
+// key is the stock_key column. The item leads, so that key order is item order
+// and locks are taken in one order; the serial's length keeps a bar inside it
+// from reading as a separator.
+func (p spot) key() string {
+	return p.item + "|" + p.zone + "|" + p.lot + "|" + p.owner + "|" + p.status + "|" +
+		strconv.Itoa(len(p.serial)) + ":" + p.serial + "|" + p.lpn
+}
+
+// level is a stock level under change.
+type level struct {
+	spot
+	key      string
+	delta    decimal.Dec
+	quantity decimal.Dec // before, then after
+	reserved decimal.Dec
+	counted  any // occurred_at of the last count, or nil
+}
+
+// ledger adds up what movements do, by stock key.
+type ledger struct {
+	levels map[string]*level
+	order  []*level
+	items  set
+	lots   set
+	zones  set
+}
+
+// enter books one movement.
+func (l *ledger) enter(m store.Row) error {
+	at := spot{item: text(m, "item_id"), lot: text(m, "lot_id"), serial: text(m, "serial"), owner: text(m, "owner_id"), lpn: text(m, "lpn")}
+	q := dec(m, "quantity")
+	l.items.add(at.item)
+	l.lots.add(at.lot)
+	var counted any
+	if t := text(m, "type"); t == "count_gain" || t == "count_loss" {
+		counted = m["occurred_at"]
+	}
+	if z := text(m, "from_zone_id"); z != "" {
+		from := at
+		from.zone, from.status = z, text(m, "from_status")
+		if err := l.book(from, -q, counted); err != nil {
+			return err
+		}
+	}
+	if z := text(m, "to_zone_id"); z != "" {
+		to := at
+		to.zone, to.status = z, text(m, "to_status")
+		return l.book(to, q, counted)
+	}
+	return nil
+}
+
+func (l *ledger) book(at spot, q decimal.Dec, counted any) error {
+	l.zones.add(at.zone)
+	k := at.key()
+	v := l.levels[k]
+	if v == nil {
+		v = &level{spot: at, key: k}
+		l.levels[k] = v
+		l.order = append(l.order, v)
+	}
+	var err error
+	if v.delta, err = add(v.delta, q); err != nil {
+		return err
+	}
+	if c, _ := counted.(string); c != "" {
+		if last, _ := v.counted.(string); c > last {
+			v.counted = c
+		}
+	}
+	return nil
+}
+
+// limit keeps quantities, loads and values far enough from the end of the
+// number range that sums of a tenant cannot pass it: 10^12 units.
+const limit = decimal.Dec(1_000_000_000_000 * decimal.Scale)
+
+// add adds within the limit.
+func add(a, b decimal.Dec) (decimal.Dec, error) {
+	if b > limit || b < -limit || a+b > limit || a+b < -limit {
+		return 0, tooMuch()
+	}
+	return a + b, nil
+}
+
+// times multiplies within 100 times the limit.
+func times(a, b decimal.Dec) (decimal.Dec, error) {
+	p, err := a.Mul(b)
+	if err != nil || p > 100*limit || p < -100*limit {
+		return 0, tooMuch()
+	}
+	return p, nil
+}
+
+func tooMuch() error {
+	return fault.New(fault.Invalid, "22003", "the quantity or value is too large to keep")
+}
+
+// read queues the levels' present quantities, locked in key order.
+func (l *ledger) read(tx *db.Tx, tenant string) {
+	sort.Slice(l.order, func(i, j int) bool { return l.order[i].key < l.order[j].key })
+	keys := make([]string, len(l.order))
+	for i, v := range l.order {
+		keys[i] = v.key
+	}
+	tx.Queue("SELECT stock_key, quantity, reserved FROM stock_levels WHERE tenant_id = $1 AND "+tx.DB().InText("stock_key", 2)+" ORDER BY stock_key"+lock(tx),
+		[]any{tenant, jsonList(keys)}, func(r *db.Row) error {
+			if v := l.levels[r.Text(0)]; v != nil {
+				v.quantity, v.reserved = r.Dec(1), r.Dec(2)
+			}
+			return nil
+		})
+}
+
+// write queues the levels as they are now.
+func (l *ledger) write(tx *db.Tx, tenant, now string) {
+	b := block{
+		head: "INSERT INTO stock_levels (tenant_id, created_at, updated_at, version, reserved, id, zone_id, item_id, lot_id, serial, owner_id, lpn, stock_status, stock_key, quantity, last_counted_at) VALUES ",
+		tail: " ON CONFLICT (tenant_id, stock_key) DO UPDATE SET quantity = excluded.quantity, updated_at = excluded.updated_at, version = stock_levels.version + 1, " +
+			"last_counted_at = COALESCE(excluded.last_counted_at, stock_levels.last_counted_at)",
+		width: 16,
+	}
+	b.queue(tx, len(l.order), func(i int, args []any) []any {
+		v := l.order[i]
+		return append(args, tenant, now, now, 1, 0, newID(), v.zone, v.item, null(v.lot), null(v.serial), null(v.owner), null(v.lpn), v.status, v.key, v.quantity, v.counted)
+	})
+}
+
+func null(s string) any {
+	if s == "" {
+		return nil
+	}
+	return s
+}
+
+func newID() string {
+	id, err := uuid.NewV7()
+	if err != nil {
+		// Only a failing system random source gets here; no id may be guessed.
+		panic("warehouse: no randomness: " + err.Error())
+	}
+	return id.String()
+}

@@ -1,0 +1,121 @@
+package warehouse
+
+import (
+	"time"
+
+	"holdfast/internal/actor"
+	"holdfast/internal/db"
+	"holdfast/internal/decimal"
+	"holdfast/internal/fault"
+	"holdfast/internal/store"
+)
+
+// skew is how far a client's clock may run ahead of ours.
+const skew = 5 * time.Minute
+
+// Ends a movement must have.
+type ends uint8
+
+const (
+	into    ends = iota + 1 // to zone only: stock appears
+	outOf                   // from zone only: stock leaves
+	between                 // two different zones
+	within                  // one zone, two statuses
+	any2                    // two zones, perhaps the same
+)
+
+// shapes says where stock of each movement type comes from and goes to.
+var shapes = map[string]ends{
+	"receipt": into, "return_in": into, "adjust_gain": into, "count_gain": into, "opening": into, "import": into,
+	"ship": outOf, "adjust_loss": outOf, "count_loss": outOf, "scrap": outOf,
+	"putaway": between, "transfer": between, "replenish": between, "pick": between, "unpick": between,
+	"pack": any2, "status_change": within,
+}
+
+// checkMovements fills and checks what needs no other record.
+func checkMovements(_ *db.Tx, _ actor.Actor, s *store.Store, changes []store.Change) error {
+	now := s.Now()
+	for i, c := range changes {
+		m := c.After
+		if c.Op != store.Insert {
+			continue
+		}
+		if err := occurred(m, now); err != nil {
+			return place(err, i, len(changes))
+		}
+		for _, f := range [...]string{"serial", "lpn"} {
+			if m[f] == "" {
+				m[f] = nil
+			}
+		}
+		if err := shape(m); err != nil {
+			return place(err, i, len(changes))
+		}
+		if m["serial"] != nil && dec(m, "quantity") != decimal.One {
+			return place(misfit("quantity", "a serial number moves one unit at a time"), i, len(changes))
+		}
+	}
+	return nil
+}
+
+func occurred(m store.Row, now time.Time) *fault.Error {
+	if m["occurred_at"] == nil {
+		m["occurred_at"] = now.Format(db.TimeLayout)
+		return nil
+	}
+	if text(m, "occurred_at") > now.Add(skew).Format(db.TimeLayout) {
+		return misfit("occurred_at", "a movement cannot lie in the future")
+	}
+	return nil
+}
+
+func misfit(field, why string) *fault.Error {
+	return fault.New(fault.Invalid, CodeMovement, "%s", why).At(field, "%s", why)
+}
+
+// place names the row of a bulk insert that was refused.
+func place(err *fault.Error, i, n int) error {
+	if n > 1 {
+		err.Details = "row " + decimal.FromInt(int64(i+1)).String()
+	}
+	return err
+}
+
+// shape holds a movement's zones and statuses to its type.
+func shape(m store.Row) *fault.Error {
+	kind, from, to := text(m, "type"), text(m, "from_zone_id"), text(m, "to_zone_id")
+	switch shapes[kind] {
+	case into:
+		if from != "" {
+			return misfit("from_zone_id", "a "+kind+" has no from zone")
+		}
+		if to == "" {
+			return misfit("to_zone_id", "a "+kind+" needs a to zone")
+		}
+	case outOf:
+		if to != "" {
+			return misfit("to_zone_id", "a "+kind+" has no to zone")
+		}
+		if from == "" {
+			return misfit("from_zone_id", "a "+kind+" needs a from zone")
+		}
+	case between:
+		if from == "" || to == "" || from == to {
+			return misfit("to_zone_id", "a "+kind+" needs two different zones")
+		}
+	case any2:
+		if from == "" || to == "" {
+			return misfit("to_zone_id", "a "+kind+" needs a from zone and a to zone")
+		}
+	case within:
+		if from == "" || from != to {
+			return misfit("to_zone_id", "a status change stays in one zone")
+		}
+		if text(m, "from_status") == text(m, "to_status") {
+			return misfit("to_status", "a status change needs two different statuses")
+		}
+	default:
+		return misfit("type", "unknown movement type")
+	}
+	return nil
+}

@@ -1,0 +1,153 @@
+package warehouse
+
+import (
+	"holdfast/internal/actor"
+	"holdfast/internal/db"
+	"holdfast/internal/decimal"
+	"holdfast/internal/fault"
+	"holdfast/internal/query"
+	"holdfast/internal/store"
+)
+
+// guardOrders gives a new outbound order its stage and holds an order to the
+// conditions of its next state.
+func guardOrders(tx *db.Tx, a actor.Actor, _ *store.Store, changes []store.Change) error {
+	var confirming set
+	for _, c := range changes {
+		switch {
+		case c.Op == store.Insert && c.After["type"] == "outbound":
+			c.After["stage"] = "unallocated"
+		case c.Op != store.Update:
+		case turned(c, "status", "confirmed") && c.Before["status"] == "draft":
+			if n, _ := c.After["line_count"].(int64); n == 0 {
+				return notReady("order %s has no lines", text(c.After, "order_no"))
+			}
+			confirming.add(text(c.After, "id"))
+		case turned(c, "status", "cancelled") && dec(c.After, "qty_shipped") != 0:
+			return fault.New(fault.Conflict, CodeInUse, "order %s has shipped already; take the goods back with a return order", text(c.After, "order_no"))
+		}
+	}
+	return itemsActive(tx, a.TenantID, confirming.list)
+}
+
+func notReady(format string, args ...any) *fault.Error {
+	return fault.New(fault.Conflict, CodeOrder, format, args...)
+}
+
+func itemsActive(tx *db.Tx, tenant string, orders []string) error {
+	if len(orders) == 0 {
+		return nil
+	}
+	return tx.Query("SELECT i.sku FROM order_lines l JOIN items i ON i.tenant_id = $1 AND i.id = l.item_id WHERE l.tenant_id = $1 AND "+
+		tx.DB().InUUID("l.order_id", 2)+" AND i.status <> 'active' ORDER BY i.sku LIMIT 1", []any{tenant, jsonList(orders)}, func(r *db.Row) error {
+		return notReady("item %s is not active", r.Text(0))
+	})
+}
+
+// cancelPicks closes the open pick lines of cancelled orders.
+func cancelPicks(tx *db.Tx, a actor.Actor, s *store.Store, changes []store.Change) error {
+	var gone set
+	for _, c := range changes {
+		if c.Op == store.Update && turned(c, "status", "cancelled") {
+			gone.add(text(c.After, "id"))
+		}
+	}
+	if len(gone.list) == 0 {
+		return nil
+	}
+	tx.Queue("UPDATE pick_lines SET status = 'cancelled', updated_at = $3, version = version + 1 WHERE tenant_id = $1 AND status = 'pending' AND "+
+		"order_line_id IN (SELECT l.id FROM order_lines l WHERE l.tenant_id = $1 AND "+tx.DB().InUUID("l.order_id", 2)+")",
+		[]any{a.TenantID, jsonList(gone.list), query.FormatTime(s.Now())}, nil)
+	return nil
+}
+
+// guardLines keeps lines that goods have moved for, and values in range.
+func guardLines(_ *db.Tx, _ actor.Actor, _ *store.Store, changes []store.Change) error {
+	for _, c := range changes {
+		if c.Op == store.Delete {
+			if dec(c.Before, "qty_allocated") != 0 || dec(c.Before, "qty_received") != 0 {
+				return fault.New(fault.Conflict, CodeInUse, "goods have been allocated or received for this line; cancel its quantity instead")
+			}
+			continue
+		}
+		if _, err := add(dec(c.After, "qty_ordered"), 0); err != nil {
+			return err
+		}
+		if _, err := times(dec(c.After, "qty_ordered"), dec(c.After, "unit_price")); err != nil {
+			return err
+		}
+		if dec(c.After, "qty_cancelled") > dec(c.After, "qty_ordered")-dec(c.After, "qty_allocated") {
+			return fault.New(fault.Invalid, "23514", "more is cancelled than ordered and not yet allocated").At("qty_cancelled", "is too large")
+		}
+	}
+	return nil
+}
+
+// asked are the fields of a line that say what is wanted; the others follow
+// the work.
+var asked = [...]string{"item_id", "uom", "qty_ordered", "qty_cancelled", "unit_price", "lot_id"}
+
+// sumOrders brings orders up to date with their lines. The order rows are
+// locked first: two writers of one order's lines must not both sum without the
+// other's.
+func sumOrders(tx *db.Tx, a actor.Actor, s *store.Store, changes []store.Change) error {
+	var orders set
+	wanted := map[string]bool{}
+	for _, c := range changes {
+		id := text(current(c), "order_id")
+		orders.add(id)
+		change := c.Op != store.Update
+		for _, f := range asked {
+			change = change || altered(c, f)
+		}
+		wanted[id] = wanted[id] || change
+	}
+	list := jsonList(orders.list)
+	err := tx.Query("SELECT id, order_no, status FROM orders WHERE tenant_id = $1 AND "+tx.DB().InUUID("id", 2)+" ORDER BY id"+lock(tx), []any{a.TenantID, list}, func(r *db.Row) error {
+		if st := r.Text(2); (st == "completed" || st == "cancelled") && wanted[r.Text(0)] {
+			return fault.New(fault.Conflict, CodeInUse, "order %s is %s; its lines no longer change", r.Text(1), st)
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	tx.Queue(sumText(tx.DB()), []any{a.TenantID, list, query.FormatTime(s.Now())}, nil)
+	return nil
+}
+
+// sumText sums lines into their orders and derives the stage of outbound ones.
+// The value of a line is (ordered - cancelled) x unit price in four places,
+// computed without passing 64 bits.
+func sumText(d *db.DB) string {
+	net := "(l.qty_ordered - l.qty_cancelled)"
+	return "WITH s AS (SELECT o.id AS id, COUNT(l.id) AS n, " + sums("ordered", "allocated", "picked", "packed", "shipped", "received", "cancelled") +
+		", CAST(COALESCE(SUM(" + net + " / 10000 * COALESCE(l.unit_price, 0) + (" + net + " % 10000 * COALESCE(l.unit_price, 0) + 5000) / 10000), 0) AS bigint) AS worth " +
+		"FROM orders o LEFT JOIN order_lines l ON l.tenant_id = $1 AND l.order_id = o.id WHERE o.tenant_id = $1 AND " + d.InUUID("o.id", 2) + " GROUP BY o.id) " +
+		"UPDATE orders SET line_count = s.n, qty_ordered = s.ordered, qty_allocated = s.allocated, qty_picked = s.picked, qty_packed = s.packed, " +
+		"qty_shipped = s.shipped, qty_received = s.received, total_value = s.worth, updated_at = $3, stage = CASE " +
+		"WHEN orders.type <> 'outbound' THEN NULL " +
+		"WHEN s.ordered > s.cancelled AND s.shipped >= s.ordered - s.cancelled THEN CASE WHEN orders.stage = 'delivered' THEN 'delivered' ELSE 'shipped' END " +
+		"WHEN s.ordered > s.cancelled AND s.packed >= s.ordered - s.cancelled THEN 'packed' " +
+		"WHEN s.ordered > s.cancelled AND s.picked >= s.ordered - s.cancelled THEN 'picked' " +
+		"WHEN s.picked > 0 THEN 'picking' " +
+		"WHEN s.ordered > s.cancelled AND s.allocated >= s.ordered - s.cancelled THEN 'allocated' " +
+		"WHEN s.allocated > 0 THEN 'part_allocated' ELSE 'unallocated' END " +
+		"FROM s WHERE orders.tenant_id = $1 AND orders.id = s.id"
+}
+
+func sums(names ...string) string {
+	b := ""
+	for i, n := range names {
+		if i > 0 {
+			b += ", "
+		}
+		b += "CAST(COALESCE(SUM(l.qty_" + n + "), 0) AS bigint) AS " + n
+	}
+	return b
+}
+
+// LineValue is what a line is worth: (ordered - cancelled) x unit price.
+func LineValue(ordered, cancelled, price decimal.Dec) (decimal.Dec, error) {
+	return times(ordered-cancelled, price)
+}

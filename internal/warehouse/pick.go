@@ -1,0 +1,150 @@
+package warehouse
+
+import (
+	"holdfast/internal/actor"
+	"holdfast/internal/db"
+	"holdfast/internal/fault"
+	"holdfast/internal/query"
+	"holdfast/internal/store"
+)
+
+// guardPickLists stamps the steps of a pick list; it is complete only when
+// every line is picked, short or cancelled.
+func guardPickLists(tx *db.Tx, a actor.Actor, s *store.Store, changes []store.Change) error {
+	now := query.FormatTime(s.Now())
+	var done set
+	for _, c := range changes {
+		if c.Op != store.Update {
+			continue
+		}
+		for status, stamp := range map[string]string{"released": "released_at", "in_progress": "started_at", "completed": "completed_at"} {
+			if turned(c, "status", status) {
+				c.After[stamp] = now
+			}
+		}
+		if turned(c, "status", "completed") {
+			done.add(text(c.After, "id"))
+		}
+	}
+	if len(done.list) == 0 {
+		return nil
+	}
+	return tx.Query("SELECT seq FROM pick_lines WHERE tenant_id = $1 AND "+tx.DB().InUUID("pick_list_id", 2)+" AND status = 'pending' ORDER BY seq LIMIT 1",
+		[]any{a.TenantID, jsonList(done.list)}, func(r *db.Row) error {
+			return notReady("line %d is still to be picked", r.Int(0))
+		})
+}
+
+// followPickList hands a list's picker and its cancellation down to its lines.
+func followPickList(tx *db.Tx, a actor.Actor, s *store.Store, changes []store.Change) error {
+	now := query.FormatTime(s.Now())
+	var gone, handed set
+	for _, c := range changes {
+		if c.Op != store.Update {
+			continue
+		}
+		if turned(c, "status", "cancelled") {
+			gone.add(text(c.After, "id"))
+		}
+		if altered(c, "assigned_worker_id") {
+			handed.add(text(c.After, "id"))
+		}
+	}
+	if len(gone.list) > 0 {
+		tx.Queue("UPDATE pick_lines SET status = 'cancelled', updated_at = $3, version = version + 1 WHERE tenant_id = $1 AND "+tx.DB().InUUID("pick_list_id", 2)+" AND status = 'pending'",
+			[]any{a.TenantID, jsonList(gone.list), now}, nil)
+	}
+	if len(handed.list) > 0 {
+		tx.Queue("UPDATE pick_lines SET assigned_worker_id = (SELECT p.assigned_worker_id FROM pick_lists p WHERE p.tenant_id = $1 AND p.id = pick_lines.pick_list_id), updated_at = $3 "+
+			"WHERE tenant_id = $1 AND "+tx.DB().InUUID("pick_list_id", 2), []any{a.TenantID, jsonList(handed.list), now}, nil)
+	}
+	return nil
+}
+
+// pickList is what a line has to know of its list.
+type pickList struct{ number, status, worker string }
+
+func pickListsOf(tx *db.Tx, tenant string, changes []store.Change) (map[string]pickList, error) {
+	var ids set
+	for _, c := range changes {
+		if c.Op == store.Insert || altered(c, "status") {
+			ids.add(text(c.After, "pick_list_id"))
+		}
+	}
+	lists := map[string]pickList{}
+	if len(ids.list) == 0 {
+		return lists, nil
+	}
+	err := tx.Query("SELECT id, pick_no, status, assigned_worker_id FROM pick_lists WHERE tenant_id = $1 AND "+tx.DB().InUUID("id", 2), []any{tenant, jsonList(ids.list)}, func(r *db.Row) error {
+		lists[r.Text(0)] = pickList{number: r.Text(1), status: r.Text(2), worker: r.Text(3)}
+		return nil
+	})
+	return lists, err
+}
+
+// derivePickLines gives new lines their picker and stamps what was picked.
+func derivePickLines(tx *db.Tx, a actor.Actor, s *store.Store, changes []store.Change) error {
+	lists, err := pickListsOf(tx, a.TenantID, changes)
+	if err != nil {
+		return err
+	}
+	for _, c := range changes {
+		l := c.After
+		switch {
+		case c.Op == store.Insert:
+			l["assigned_worker_id"] = null(lists[text(l, "pick_list_id")].worker)
+		case turned(c, "status", "picked") || turned(c, "status", "short"):
+			if err := picked(l, lists[text(l, "pick_list_id")]); err != nil {
+				return err
+			}
+			l["picked_at"], l["picked_by"] = query.FormatTime(s.Now()), null(a.UserID)
+		}
+	}
+	return nil
+}
+
+// picked holds a line's quantity to its state: all of it when picked, less
+// when short.
+func picked(l store.Row, list pickList) error {
+	if list.status != "released" && list.status != "in_progress" {
+		return notReady("pick list %s is %s; only a released one is picked", list.number, list.status)
+	}
+	if l["status"] == "short" {
+		if dec(l, "qty_picked") >= dec(l, "qty") {
+			return fault.New(fault.Invalid, "23514", "a short line has less picked than asked for").At("qty_picked", "is not short")
+		}
+		return nil
+	}
+	if dec(l, "qty_picked") == 0 {
+		l["qty_picked"] = l["qty"]
+	}
+	if l["qty_picked"] != l["qty"] {
+		return fault.New(fault.Invalid, "23514", "only %s of %s picked: that line is short", dec(l, "qty_picked"), dec(l, "qty")).At("status", "should be short")
+	}
+	return nil
+}
+
+// startPickLists puts a released list in progress when its first line is
+// picked.
+func startPickLists(tx *db.Tx, a actor.Actor, s *store.Store, changes []store.Change) error {
+	var ids set
+	for _, c := range changes {
+		if c.Op == store.Update && (turned(c, "status", "picked") || turned(c, "status", "short")) {
+			ids.add(text(c.After, "pick_list_id"))
+		}
+	}
+	if len(ids.list) == 0 {
+		return nil
+	}
+	var waiting []string
+	err := tx.Query("SELECT id FROM pick_lists WHERE tenant_id = $1 AND "+tx.DB().InUUID("id", 2)+" AND status = 'released' ORDER BY id", []any{a.TenantID, jsonList(ids.list)}, func(r *db.Row) error {
+		waiting = append(waiting, r.Text(0))
+		return nil
+	})
+	if err != nil || len(waiting) == 0 {
+		return err
+	}
+	lists, _ := s.Catalog().Get("pick_lists")
+	_, err = s.UpdateTx(tx, a, lists, waiting, store.Row{"status": "in_progress"})
+	return err
+}

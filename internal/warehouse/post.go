@@ -1,0 +1,310 @@
+package warehouse
+
+import (
+	"slices"
+	"sort"
+
+	"holdfast/internal/actor"
+	"holdfast/internal/db"
+	"holdfast/internal/decimal"
+	"holdfast/internal/fault"
+	"holdfast/internal/query"
+	"holdfast/internal/store"
+)
+
+func jsonList(ids []string) string { return query.List(ids) }
+
+// stocked is an item as far as stock is concerned.
+type stocked struct {
+	id, sku, tracking, status             string
+	unitCost, capacityUnits, reorderPoint decimal.Dec
+	onHand, available, value              decimal.Dec
+	low                                   bool
+}
+
+// placed is a zone on the way of a movement.
+type placed struct {
+	code, status string
+	up           []string // ids of the zone and its ancestors
+}
+
+// posting is one call of post: what the movements do and what they touch.
+type posting struct {
+	ledger
+	itemByID map[string]*stocked
+	lotItem  map[string]string
+	zoneByID map[string]*placed
+}
+
+// post books movements: stock levels, the items' totals and counters, the load
+// of zones and their ancestors. What it reads travels with the insert of the
+// movements, what it writes with the commit: two round trips however many rows.
+// The item's row lock serialises all movements of an item.
+func post(tx *db.Tx, a actor.Actor, s *store.Store, changes []store.Change) error {
+	p := posting{ledger: ledger{levels: map[string]*level{}}}
+	for _, c := range changes {
+		if c.Op != store.Insert {
+			continue
+		}
+		if err := p.enter(c.After); err != nil {
+			return err
+		}
+	}
+	if len(p.order) == 0 {
+		return nil
+	}
+	p.load(tx, a.TenantID)
+	if err := tx.Flush(); err != nil {
+		return err
+	}
+	for i, c := range changes {
+		if err := p.admit(a, c.After); err != nil {
+			return place(err, i, len(changes))
+		}
+	}
+	return p.settle(tx, a.TenantID, s)
+}
+
+// load queues reading what the movements touch.
+func (p *posting) load(tx *db.Tx, tenant string) {
+	p.itemByID, p.lotItem, p.zoneByID = map[string]*stocked{}, map[string]string{}, map[string]*placed{}
+	slices.Sort(p.items.list)
+	tx.Queue("SELECT id, sku, tracking, status, unit_cost, capacity_units, reorder_point, on_hand, available, stock_value, low_stock FROM items WHERE tenant_id = $1 AND "+
+		tx.DB().InUUID("id", 2)+" ORDER BY id"+lock(tx), []any{tenant, jsonList(p.items.list)}, func(r *db.Row) error {
+		p.itemByID[r.Text(0)] = &stocked{id: r.Text(0), sku: r.Text(1), tracking: r.Text(2), status: r.Text(3), unitCost: r.Dec(4), capacityUnits: r.Dec(5),
+			reorderPoint: r.Dec(6), onHand: r.Dec(7), available: r.Dec(8), value: r.Dec(9), low: r.Bool(10)}
+		return nil
+	})
+	p.read(tx, tenant)
+	if len(p.lots.list) > 0 {
+		tx.Queue("SELECT id, item_id FROM lots WHERE tenant_id = $1 AND "+tx.DB().InUUID("id", 2), []any{tenant, jsonList(p.lots.list)}, func(r *db.Row) error {
+			p.lotItem[r.Text(0)] = r.Text(1)
+			return nil
+		})
+	}
+	tx.Queue("WITH RECURSIVE up(leaf, id, parent_id, code, status, depth) AS ("+
+		"SELECT id, id, parent_id, code, status, 1 FROM zones WHERE tenant_id = $1 AND "+tx.DB().InUUID("id", 2)+
+		" UNION ALL SELECT up.leaf, z.id, z.parent_id, z.code, z.status, up.depth + 1 FROM up JOIN zones z ON z.tenant_id = $1 AND z.id = up.parent_id WHERE up.depth < 8) "+
+		"SELECT leaf, id, code, status FROM up", []any{tenant, jsonList(p.zones.list)}, func(r *db.Row) error {
+		z := p.zoneByID[r.Text(0)]
+		if z == nil {
+			z = &placed{}
+			p.zoneByID[r.Text(0)] = z
+		}
+		if r.Text(0) == r.Text(1) {
+			z.code, z.status = r.Text(2), r.Text(3)
+		}
+		z.up = append(z.up, r.Text(1))
+		return nil
+	})
+}
+
+// admit refuses a movement that does not fit its item, lot or zones.
+func (p *posting) admit(a actor.Actor, m store.Row) *fault.Error {
+	it := p.itemByID[text(m, "item_id")]
+	if it == nil {
+		return misfit("item_id", "no such item")
+	}
+	switch lot := text(m, "lot_id"); {
+	case lot != "" && p.lotItem[lot] != it.id:
+		return misfit("lot_id", "the lot belongs to another item")
+	case it.tracking == "lot" && lot == "":
+		return misfit("lot_id", "item "+it.sku+" is tracked by lot: name the lot")
+	case it.tracking == "serial" && m["serial"] == nil:
+		return misfit("serial", "item "+it.sku+" is tracked by serial number: name it")
+	}
+	for _, f := range [...]string{"from_zone_id", "to_zone_id"} {
+		if id := text(m, f); id != "" {
+			if err := p.enterable(a, f, id); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func (p *posting) enterable(a actor.Actor, field, id string) *fault.Error {
+	z := p.zoneByID[id]
+	switch {
+	case z == nil:
+		return misfit(field, "no such zone")
+	case z.status == "archived":
+		return fault.New(fault.Conflict, CodeMovement, "zone %s is archived", z.code).At(field, "is archived")
+	case z.status == "blocked" && !manages(a.Role):
+		return fault.New(fault.Conflict, CodeMovement, "zone %s is blocked; a manager can still move stock", z.code).At(field, "is blocked")
+	}
+	if len(a.ZoneIDs) == 0 || a.Role != actor.Operator && a.Role != actor.Driver {
+		return nil
+	}
+	for _, u := range z.up {
+		if slices.Contains(a.ZoneIDs, u) {
+			return nil
+		}
+	}
+	return fault.New(fault.Forbidden, "42501", "zone %s is outside the zones you work in", z.code).At(field, "is outside your zones")
+}
+
+// settle checks that nothing goes below zero and queues every write.
+func (p *posting) settle(tx *db.Tx, tenant string, s *store.Store) error {
+	counts := map[string]int64{}
+	loads := map[string]decimal.Dec{}
+	changed := map[string]*stocked{}
+	for _, v := range p.order {
+		it := p.itemByID[v.item]
+		before := v.quantity
+		after, err := add(before, v.delta)
+		if err != nil {
+			return err
+		}
+		if err := p.covered(v, it, after); err != nil {
+			return err
+		}
+		v.quantity = after
+		if v.delta == 0 {
+			continue
+		}
+		was := *it
+		if err := it.take(v); err != nil {
+			return err
+		}
+		it.count(counts, was)
+		changed[it.id] = it
+		if err := load(loads, v.zone, it.capacityUnits, before, after); err != nil {
+			return err
+		}
+	}
+	now := query.FormatTime(s.Now())
+	p.write(tx, tenant, now)
+	writeItems(tx, tenant, now, changed)
+	p.writeLoads(tx, tenant, now, loads)
+	s.Count(tx, tenant, counts)
+	return nil
+}
+
+func (p *posting) covered(v *level, it *stocked, after decimal.Dec) error {
+	zone := p.zoneByID[v.zone].code
+	switch {
+	case after < v.reserved:
+		have := v.quantity - v.reserved
+		return fault.New(fault.Conflict, CodeStock, "not enough stock of %s in zone %s: %s available", it.sku, zone, have).
+			With("the movements take "+(-v.delta).String()+" of status "+v.status, "").At("quantity", "only %s available", have)
+	case v.serial != "" && after > decimal.One:
+		return fault.New(fault.Conflict, CodeStock, "serial number %s of %s is in zone %s already", v.serial, it.sku, zone).At("serial", "is in stock already")
+	}
+	return nil
+}
+
+// take adds a level's change to the item's totals.
+func (it *stocked) take(v *level) error {
+	var err error
+	if it.onHand, err = add(it.onHand, v.delta); err != nil {
+		return err
+	}
+	if v.status == "available" {
+		if it.available, err = add(it.available, v.delta); err != nil {
+			return err
+		}
+	}
+	it.value, err = times(it.onHand, it.unitCost)
+	it.low = LowStock(it.available, it.reorderPoint)
+	return err
+}
+
+// count notes the difference to the counters of the catalog's items.
+func (it *stocked) count(deltas map[string]int64, was stocked) {
+	if it.low != was.low {
+		deltas[was.counter()]--
+		deltas[it.counter()]++
+	}
+	deltas["items.stock_value"] += int64(it.value - was.value)
+}
+
+func (it *stocked) counter() string {
+	if it.low {
+		return "items:" + it.status + ":true"
+	}
+	return "items:" + it.status + ":false"
+}
+
+func load(loads map[string]decimal.Dec, zone string, units, before, after decimal.Dec) error {
+	b, err := times(before, units)
+	if err != nil {
+		return err
+	}
+	e, err := times(after, units)
+	if err != nil {
+		return err
+	}
+	loads[zone] += e - b
+	return nil
+}
+
+func writeItems(tx *db.Tx, tenant, now string, changed map[string]*stocked) {
+	list := make([]*stocked, 0, len(changed))
+	for _, it := range changed {
+		list = append(list, it)
+	}
+	sort.Slice(list, func(i, j int) bool { return list[i].id < list[j].id })
+	b := block{
+		// The first row of values has no meaning but its types, which the
+		// parameters below it take on.
+		head: "WITH v(id, on_hand, available, stock_value, low_stock) AS (VALUES ((SELECT id FROM items WHERE 1 = 0), CAST(0 AS bigint), CAST(0 AS bigint), CAST(0 AS bigint), CAST(NULL AS boolean)), ",
+		tail: ") UPDATE items SET on_hand = v.on_hand, available = v.available, stock_value = v.stock_value, low_stock = v.low_stock, updated_at = $2 " +
+			"FROM v WHERE items.tenant_id = $1 AND items.id = v.id",
+		fixed: []any{tenant, now}, width: 5,
+	}
+	b.queue(tx, len(list), func(i int, args []any) []any {
+		it := list[i]
+		return append(args, it.id, it.onHand, it.available, it.value, it.low)
+	})
+}
+
+// writeLoads queues the change of load on zones and all above them. The rows
+// are locked in id order first, and the ancestors are read again under that
+// lock, in case a zone has just been hung elsewhere.
+func (p *posting) writeLoads(tx *db.Tx, tenant, now string, loads map[string]decimal.Dec) {
+	var ids set
+	for zone, d := range loads {
+		if d == 0 {
+			continue
+		}
+		for _, u := range p.zoneByID[zone].up {
+			ids.add(u)
+		}
+	}
+	if len(ids.list) == 0 {
+		return
+	}
+	lockZones(tx, tenant, ids.list)
+	queueLoads(tx, tenant, now, loads)
+}
+
+func lockZones(tx *db.Tx, tenant string, ids []string) {
+	if lock(tx) == "" || len(ids) == 0 {
+		return
+	}
+	tx.Queue("SELECT id FROM zones WHERE tenant_id = $1 AND "+tx.DB().InUUID("id", 2)+" ORDER BY id"+lock(tx), []any{tenant, jsonList(ids)}, nil)
+}
+
+// queueLoads adds each zone's difference to it and to all zones above it, and
+// brings their utilization up to date.
+func queueLoads(tx *db.Tx, tenant, now string, loads map[string]decimal.Dec) {
+	var zones []string
+	for z, d := range loads {
+		if d != 0 && z != "" {
+			zones = append(zones, z)
+		}
+	}
+	slices.Sort(zones)
+	b := block{
+		head: "WITH RECURSIVE v(id, delta) AS (VALUES ((SELECT id FROM zones WHERE 1 = 0), CAST(0 AS bigint)), ",
+		tail: "), up(id, parent_id, delta, depth) AS (" +
+			"SELECT z.id, z.parent_id, v.delta, 1 FROM v JOIN zones z ON z.tenant_id = $1 AND z.id = v.id " +
+			"UNION ALL SELECT z.id, z.parent_id, up.delta, up.depth + 1 FROM up JOIN zones z ON z.tenant_id = $1 AND z.id = up.parent_id WHERE up.depth < 8), " +
+			"s(id, delta) AS (SELECT id, CAST(SUM(delta) AS bigint) FROM up GROUP BY id) " +
+			"UPDATE zones SET load_units = zones.load_units + s.delta, updated_at = $2, utilization = " + utilizationSQL("zones.load_units + s.delta", "zones.max_capacity") +
+			" FROM s WHERE zones.tenant_id = $1 AND zones.id = s.id AND s.delta <> 0",
+		fixed: []any{tenant, now}, width: 2,
+	}
+	b.queue(tx, len(zones), func(i int, args []any) []any { return append(args, zones[i], loads[zones[i]]) })
+}

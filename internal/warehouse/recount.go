@@ -1,0 +1,214 @@
+package warehouse
+
+import (
+	"fmt"
+	"sort"
+	"strings"
+
+	"holdfast/internal/catalog"
+	"holdfast/internal/db"
+	"holdfast/internal/decimal"
+)
+
+// Difference is a kept total that does not agree with the rows it stands for.
+type Difference struct {
+	What string // "counter incidents:reported:low:hazard", "item <id> on_hand", ...
+	Kept int64  // quantities and money scaled by 10^4
+	True int64
+}
+
+func (d Difference) String() string {
+	return fmt.Sprintf("%s is %d, the rows say %d", d.What, d.Kept, d.True)
+}
+
+// Recount computes every kept total of a tenant anew (counters of the catalog,
+// stock levels from the ledger, items from levels, loads of zones, sums of
+// orders) and returns what differs. It reads all of the tenant's rows: for
+// `holdfast verify` and tests, not for requests.
+func Recount(tx *db.Tx, c *catalog.Catalog, tenant string) ([]Difference, error) {
+	r := recount{tx: tx, tenant: tenant, kept: map[string]int64{}, real: map[string]int64{}}
+	r.counters(c)
+	r.levels()
+	r.items()
+	r.zones()
+	r.orders()
+	if err := tx.Flush(); err != nil {
+		return nil, fmt.Errorf("warehouse: recount: %w", err)
+	}
+	r.capacities()
+	return r.differences(), nil
+}
+
+type recount struct {
+	tx     *db.Tx
+	tenant string
+	kept   map[string]int64
+	real   map[string]int64
+	parent map[string]string
+	room   map[string]int64
+	load   map[string]int64
+}
+
+func (r *recount) differences() []Difference {
+	var out []Difference
+	for name, n := range r.kept {
+		if n != r.real[name] {
+			out = append(out, Difference{What: name, Kept: n, True: r.real[name]})
+		}
+	}
+	for name, n := range r.real {
+		if _, ok := r.kept[name]; !ok && n != 0 {
+			out = append(out, Difference{What: name, True: n})
+		}
+	}
+	sort.Slice(out, func(i, j int) bool { return out[i].What < out[j].What })
+	return out
+}
+
+func (r *recount) query(sql string, each func(*db.Row)) {
+	r.tx.Queue(sql, []any{r.tenant}, func(row *db.Row) error {
+		each(row)
+		return nil
+	})
+}
+
+// counters recomputes the catalog's counters; counters the catalog does not
+// know belong to others and are left alone.
+func (r *recount) counters(c *catalog.Catalog) {
+	mine := map[string]bool{}
+	for _, res := range c.All() {
+		for i := range res.Counters {
+			n := &res.Counters[i]
+			mine[n.Name] = true
+			r.counter(res, n)
+		}
+	}
+	r.query("SELECT name, CAST(SUM(delta) AS bigint) FROM counters WHERE tenant_id = $1 GROUP BY name", func(row *db.Row) {
+		name, _, _ := strings.Cut(row.Text(0), ":")
+		if mine[name] {
+			r.kept["counter "+row.Text(0)] = row.Int(1)
+		}
+	})
+}
+
+func (r *recount) counter(res *catalog.Resource, n *catalog.Counter) {
+	value, by := "COUNT(*)", ""
+	if n.Sum != "" {
+		value = "CAST(COALESCE(SUM(" + n.Sum + "), 0) AS bigint)"
+	}
+	if len(n.By) > 0 {
+		by = " GROUP BY " + strings.Join(n.By, ", ")
+	}
+	r.query("SELECT "+strings.Join(append([]string{value}, n.By...), ", ")+" FROM "+res.Name+" WHERE tenant_id = $1"+by, func(row *db.Row) {
+		parts := make([]string, len(n.By))
+		for i, f := range n.By {
+			parts[i] = row.Text(i + 1)
+			if fd, _ := res.Field(f); fd.Type == catalog.Bool && !row.Null(i+1) {
+				parts[i] = fmt.Sprint(row.Bool(i + 1))
+			}
+		}
+		name := "counter " + n.Name
+		if len(parts) > 0 {
+			name += ":" + strings.Join(parts, ":")
+		}
+		r.real[name] += row.Int(0)
+	})
+}
+
+func (r *recount) levels() {
+	r.query("SELECT stock_key, quantity FROM stock_levels WHERE tenant_id = $1", func(row *db.Row) {
+		r.kept["level "+row.Text(0)] = row.Int(1)
+	})
+	r.query("SELECT item_id, lot_id, serial, owner_id, lpn, from_zone_id, from_status, to_zone_id, to_status, quantity FROM stock_movements WHERE tenant_id = $1", func(row *db.Row) {
+		at := spot{item: row.Text(0), lot: row.Text(1), serial: row.Text(2), owner: row.Text(3), lpn: row.Text(4)}
+		if !row.Null(5) {
+			at.zone, at.status = row.Text(5), row.Text(6)
+			r.real["level "+at.key()] -= row.Int(9)
+		}
+		if !row.Null(7) {
+			at.zone, at.status = row.Text(7), row.Text(8)
+			r.real["level "+at.key()] += row.Int(9)
+		}
+	})
+}
+
+func (r *recount) items() {
+	r.query("SELECT i.id, i.on_hand, i.available, i.stock_value, i.low_stock, i.unit_cost, i.reorder_point, "+
+		"CAST(COALESCE(SUM(l.quantity), 0) AS bigint), CAST(COALESCE(SUM(l.quantity - l.reserved) FILTER (WHERE l.stock_status = 'available'), 0) AS bigint) "+
+		"FROM items i LEFT JOIN stock_levels l ON l.tenant_id = $1 AND l.item_id = i.id WHERE i.tenant_id = $1 "+
+		"GROUP BY i.id, i.on_hand, i.available, i.stock_value, i.low_stock, i.unit_cost, i.reorder_point", func(row *db.Row) {
+		id := "item " + row.Text(0)
+		value, err := times(row.Dec(7), row.Dec(5))
+		if err != nil {
+			value = -1
+		}
+		r.pair(id+" on_hand", row.Int(1), row.Int(7))
+		r.pair(id+" available", row.Int(2), row.Int(8))
+		r.pair(id+" stock_value", row.Int(3), int64(value))
+		r.pair(id+" low_stock", bit(row.Bool(4)), bit(LowStock(row.Dec(8), row.Dec(6))))
+	})
+}
+
+func bit(b bool) int64 {
+	if b {
+		return 1
+	}
+	return 0
+}
+
+func (r *recount) pair(name string, kept, real int64) { r.kept[name], r.real[name] = kept, real }
+
+func (r *recount) zones() {
+	r.parent, r.room, r.load = map[string]string{}, map[string]int64{}, map[string]int64{}
+	r.query("SELECT id, parent_id, load_units, utilization, max_capacity FROM zones WHERE tenant_id = $1", func(row *db.Row) {
+		id := row.Text(0)
+		r.parent[id], r.room[id] = row.Text(1), row.Int(4)
+		r.kept["zone "+id+" load_units"] = row.Int(2)
+		if !row.Null(3) {
+			r.kept["zone "+id+" utilization"] = row.Int(3)
+		}
+	})
+	r.query("SELECT l.zone_id, l.quantity, i.capacity_units FROM stock_levels l JOIN items i ON i.tenant_id = $1 AND i.id = l.item_id WHERE l.tenant_id = $1", func(row *db.Row) {
+		if units, err := times(row.Dec(1), row.Dec(2)); err == nil {
+			r.load[row.Text(0)] += int64(units)
+		}
+	})
+}
+
+// capacities carries each zone's own load up the tree.
+func (r *recount) capacities() {
+	for id := range r.parent {
+		r.real["zone "+id+" load_units"] += 0
+		up, own := id, r.load[id]
+		for depth := 0; up != "" && depth <= maxDepth; depth++ {
+			r.real["zone "+up+" load_units"] += own
+			up = r.parent[up]
+		}
+	}
+	for id, room := range r.room {
+		if u, ok := Utilization(decimal.Dec(r.real["zone "+id+" load_units"]), decimal.Dec(room)); ok {
+			r.real["zone "+id+" utilization"] = int64(u)
+		}
+	}
+}
+
+func (r *recount) orders() {
+	r.query("SELECT id, line_count, qty_ordered, qty_allocated, qty_picked, qty_packed, qty_shipped, qty_received, total_value FROM orders WHERE tenant_id = $1", func(row *db.Row) {
+		for i, f := range orderSums {
+			r.kept["order "+row.Text(0)+" "+f] = row.Int(i + 1)
+			r.real["order "+row.Text(0)+" "+f] += 0
+		}
+	})
+	r.query("SELECT order_id, qty_ordered, qty_allocated, qty_picked, qty_packed, qty_shipped, qty_received, qty_cancelled, unit_price FROM order_lines WHERE tenant_id = $1", func(row *db.Row) {
+		id := "order " + row.Text(0) + " "
+		r.real[id+"line_count"]++
+		for i, f := range orderSums[1:7] {
+			r.real[id+f] += row.Int(i + 1)
+		}
+		if v, err := LineValue(row.Dec(1), row.Dec(7), row.Dec(8)); err == nil {
+			r.real[id+"total_value"] += int64(v)
+		}
+	})
+}
+
+var orderSums = [...]string{"line_count", "qty_ordered", "qty_allocated", "qty_picked", "qty_packed", "qty_shipped", "qty_received", "total_value"}

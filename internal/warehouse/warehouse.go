@@ -1,0 +1,154 @@
+// Package warehouse holds what changes of stock, zones, orders, picks and
+// shipments bring about: the effects that package store runs in the same
+// transaction, and the formulas of stock.
+//
+// Derived columns (an item's on_hand, a zone's load, an order's sums) follow
+// their source rows without raising the record's version: nobody edited it, so
+// an editor's If-Match stays good.
+package warehouse
+
+import (
+	"strings"
+
+	"holdfast/internal/actor"
+	"holdfast/internal/db"
+	"holdfast/internal/decimal"
+	"holdfast/internal/store"
+)
+
+// Codes of this package's faults.
+const (
+	CodeStock    = "HF002" // not enough stock, or a serial number twice
+	CodeMovement = "HF003" // the movement does not fit its type, item, lot or zone
+	CodeInUse    = "HF004" // the record is in use: stock in it, lines on it, goods shipped
+	CodeTree     = "HF005" // zones nested too deep or in a circle
+	CodeOrder    = "HF006" // an order, pick or shipment is not ready for this step
+)
+
+// Effects returns the consequences of changes to warehouse and logistics
+// records, for store.New. Each runs a number of statements that does not grow
+// with the number of rows, apart from values sent in blocks.
+func Effects() store.Effects {
+	return store.Effects{
+		Before: map[string]store.Effect{
+			"stock_movements": perTenant(checkMovements),
+			"items":           deriveItems,
+			"zones":           perTenant(deriveZones),
+			"orders":          perTenant(guardOrders),
+			"order_lines":     guardLines,
+			"pick_lists":      perTenant(guardPickLists),
+			"pick_lines":      perTenant(derivePickLines),
+			"shipments":       perTenant(deriveShipments),
+			"drivers":         retireDrivers,
+		},
+		After: map[string]store.Effect{
+			"stock_movements": perTenant(post),
+			"items":           perTenant(reweigh),
+			"zones":           perTenant(rehang),
+			"orders":          perTenant(cancelPicks),
+			"order_lines":     perTenant(sumOrders),
+			"pick_lists":      perTenant(followPickList),
+			"pick_lines":      perTenant(startPickLists),
+		},
+	}
+}
+
+// perTenant runs an effect once per tenant: a service key without a tenant may
+// change rows of several in one statement.
+func perTenant(f store.Effect) store.Effect {
+	return func(tx *db.Tx, a actor.Actor, s *store.Store, changes []store.Change) error {
+		for len(changes) > 0 {
+			a.TenantID = tenant(changes[0])
+			var mine, rest []store.Change
+			for i := range changes {
+				if tenant(changes[i]) != a.TenantID {
+					mine, rest = split(changes, a.TenantID)
+					break
+				}
+			}
+			if mine == nil {
+				mine = changes
+			}
+			if err := f(tx, a, s, mine); err != nil {
+				return err
+			}
+			changes = rest
+		}
+		return nil
+	}
+}
+
+func split(changes []store.Change, id string) (mine, rest []store.Change) {
+	for _, c := range changes {
+		if tenant(c) == id {
+			mine = append(mine, c)
+		} else {
+			rest = append(rest, c)
+		}
+	}
+	return mine, rest
+}
+
+func tenant(c store.Change) string { return text(current(c), "tenant_id") }
+
+// current is the row as it is now, or was last.
+func current(c store.Change) store.Row {
+	if c.After != nil {
+		return c.After
+	}
+	return c.Before
+}
+
+func text(r store.Row, name string) string {
+	s, _ := r[name].(string)
+	return s
+}
+
+func dec(r store.Row, name string) decimal.Dec {
+	d, _ := r[name].(decimal.Dec)
+	return d
+}
+
+func flag(r store.Row, name string) bool {
+	b, _ := r[name].(bool)
+	return b
+}
+
+// turned reports whether a change puts field into value, by insert or update.
+func turned(c store.Change, field, value string) bool {
+	return c.After != nil && text(c.After, field) == value && (c.Before == nil || text(c.Before, field) != value)
+}
+
+// altered reports whether an update changes field.
+func altered(c store.Change, field string) bool {
+	return c.Op == store.Update && c.Before[field] != c.After[field]
+}
+
+// lock locks selected rows against other writers, but not against rows that
+// only refer to them: inserting a movement takes a key-share lock on its zones
+// and item, and FOR UPDATE would turn two such inserts into a deadlock.
+func lock(tx *db.Tx) string {
+	return strings.Replace(tx.DB().ForUpdate(), "FOR UPDATE", "FOR NO KEY UPDATE", 1)
+}
+
+// manages reports a role that may move stock in and out of blocked zones.
+func manages(r actor.Role) bool {
+	return r == actor.Owner || r == actor.Admin || r == actor.Manager || r == actor.Service
+}
+
+// set collects distinct ids in the order they came.
+type set struct {
+	seen map[string]bool
+	list []string
+}
+
+func (s *set) add(id string) {
+	if id == "" || s.seen[id] {
+		return
+	}
+	if s.seen == nil {
+		s.seen = map[string]bool{}
+	}
+	s.seen[id] = true
+	s.list = append(s.list, id)
+}

@@ -1,0 +1,121 @@
+package warehouse
+
+import (
+	"holdfast/internal/actor"
+	"holdfast/internal/db"
+	"holdfast/internal/decimal"
+	"holdfast/internal/fault"
+	"holdfast/internal/query"
+	"holdfast/internal/store"
+)
+
+// maxDepth is how many levels of zones may lie in one another.
+const maxDepth = 6
+
+// maxZone bounds a zone's capacity, so that its utilization can be computed in
+// 64 bits.
+const maxZone = decimal.Dec(100_000_000_000 * decimal.Scale)
+
+// deriveZones keeps archived_at, status and utilization in step and lets a
+// zone be archived only when it is empty.
+func deriveZones(tx *db.Tx, a actor.Actor, s *store.Store, changes []store.Change) error {
+	var leaving set
+	for _, c := range changes {
+		z := c.After
+		if z == nil {
+			continue
+		}
+		if dec(z, "max_capacity") > maxZone {
+			return fault.New(fault.Invalid, "23514", "a zone holds at most %s capacity units", maxZone).At("max_capacity", "is too large")
+		}
+		if c.Op == store.Insert {
+			z["load_units"] = decimal.Dec(0)
+		}
+		z["utilization"] = nil
+		if u, ok := Utilization(dec(z, "load_units"), dec(z, "max_capacity")); ok {
+			z["utilization"] = u
+		}
+		retire(c, query.FormatTime(s.Now()))
+		if c.Op == store.Update && turned(c, "status", "archived") {
+			leaving.add(text(z, "id"))
+		}
+	}
+	return empty(tx, a.TenantID, leaving.list)
+}
+
+// retire makes status and archived_at say the same, whichever was changed.
+func retire(c store.Change, now string) {
+	z := c.After
+	switch was := c.Before["archived_at"]; {
+	case z["archived_at"] != was && z["archived_at"] != nil:
+		z["status"] = "archived"
+	case z["archived_at"] != was && z["status"] == "archived":
+		z["status"] = "active"
+	case z["status"] == "archived" && z["archived_at"] == nil:
+		z["archived_at"] = now
+	case z["status"] != "archived":
+		z["archived_at"] = nil
+	}
+}
+
+func empty(tx *db.Tx, tenant string, ids []string) error {
+	if len(ids) == 0 {
+		return nil
+	}
+	in := tx.DB().InUUID
+	return tx.Query("SELECT z.code FROM zones z WHERE z.tenant_id = $1 AND "+in("z.id", 2)+
+		" AND (EXISTS (SELECT 1 FROM stock_levels l WHERE l.tenant_id = $1 AND l.zone_id = z.id AND l.quantity > 0)"+
+		" OR EXISTS (SELECT 1 FROM zones c WHERE c.tenant_id = $1 AND c.parent_id = z.id AND c.status <> 'archived' AND NOT ("+in("c.id", 2)+"))) ORDER BY z.code LIMIT 1",
+		[]any{tenant, jsonList(ids)}, func(r *db.Row) error {
+			return fault.New(fault.Conflict, CodeInUse, "zone %s is not empty: move its stock and archive the zones in it first", r.Text(0)).
+				At("status", "the zone is not empty")
+		})
+}
+
+// rehang checks the tree after zones were hung below others and takes their
+// load along.
+func rehang(tx *db.Tx, a actor.Actor, s *store.Store, changes []store.Change) error {
+	var hung, parents set
+	loads := map[string]decimal.Dec{}
+	for _, c := range changes {
+		if c.After == nil || c.Op == store.Insert && c.After["parent_id"] == nil || c.Op == store.Update && !altered(c, "parent_id") {
+			continue
+		}
+		from, to := text(c.Before, "parent_id"), text(c.After, "parent_id")
+		hung.add(text(c.After, "id"))
+		parents.add(to)
+		loads[from] -= dec(c.After, "load_units")
+		loads[to] += dec(c.After, "load_units")
+	}
+	if len(hung.list) == 0 {
+		return nil
+	}
+	// Two moves that would close a circle together wait for each other here, and
+	// the second one sees the first.
+	lockZones(tx, a.TenantID, parents.list)
+	if err := checkTree(tx, a.TenantID, hung.list); err != nil {
+		return err
+	}
+	queueLoads(tx, a.TenantID, query.FormatTime(s.Now()), loads)
+	return nil
+}
+
+// checkTree walks from the given zones up and down: at most six levels, and
+// never back to where it started.
+func checkTree(tx *db.Tx, tenant string, ids []string) error {
+	in := tx.DB().InUUID("id", 2)
+	return tx.Query("WITH RECURSIVE up(leaf, id, parent_id, n) AS (SELECT id, id, parent_id, 1 FROM zones WHERE tenant_id = $1 AND "+in+
+		" UNION ALL SELECT up.leaf, z.id, z.parent_id, up.n + 1 FROM up JOIN zones z ON z.tenant_id = $1 AND z.id = up.parent_id WHERE up.n < 8), "+
+		"down(leaf, id, n) AS (SELECT id, id, 1 FROM zones WHERE tenant_id = $1 AND "+in+
+		" UNION ALL SELECT down.leaf, z.id, down.n + 1 FROM down JOIN zones z ON z.tenant_id = $1 AND z.parent_id = down.id WHERE down.n < 8), "+
+		"above(leaf, n, circle) AS (SELECT leaf, MAX(n), MAX(CASE WHEN n > 1 AND id = leaf THEN 1 ELSE 0 END) FROM up GROUP BY leaf), "+
+		"below(leaf, n) AS (SELECT leaf, MAX(n) FROM down GROUP BY leaf) "+
+		"SELECT z.code, above.circle FROM above JOIN below ON below.leaf = above.leaf JOIN zones z ON z.tenant_id = $1 AND z.id = above.leaf "+
+		"WHERE above.circle = 1 OR above.n + below.n > $3 ORDER BY above.circle DESC, z.code LIMIT 1",
+		[]any{tenant, jsonList(ids), maxDepth + 1}, func(r *db.Row) error {
+			if r.Int(1) == 1 {
+				return fault.New(fault.Conflict, CodeTree, "zone %s would lie inside itself", r.Text(0)).At("parent_id", "makes a circle")
+			}
+			return fault.New(fault.Conflict, CodeTree, "zone %s would lie in a tree of more than %d levels", r.Text(0), maxDepth).At("parent_id", "is too deep")
+		})
+}
