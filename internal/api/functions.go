@@ -167,10 +167,7 @@ func permit(fn *functions.Function, a actor.Actor) error {
 // cached answers from ready bytes. Looked up after authorisation; the key
 // holds everything the answer depends on.
 func (f *Functions) cached(w http.ResponseWriter, r *http.Request, fn *functions.Function, a actor.Actor, in any) error {
-	k := cache.Key{Tenant: a.TenantID, Function: fn.Name, Role: string(a.Role), Params: functions.Canonical(in)}
-	if fn.Personal {
-		k.User = a.UserID
-	}
+	k := cache.Key{Tenant: a.TenantID, Function: fn.Name, Role: string(a.Role), User: fn.User(a), Params: functions.Canonical(in)}
 	build := func(ctx context.Context) (cache.Answer, error) {
 		out, err := fn.Run(ctx, a, in)
 		if err != nil {

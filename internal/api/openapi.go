@@ -250,19 +250,19 @@ func collectionOperations(r *catalog.Resource, role actor.Role) object {
 		ps := append(filters(r, role), query("select", "columns and embedded relations"), query("order", "column.asc|desc.nullsfirst|nullslast, comma separated"),
 			query("limit", "rows at most"), query("offset", "rows to pass over"), query("or", "(condition,condition)"), query("and", "(condition,condition)"),
 			header("Prefer", "count=exact|planned|estimated"), header("Range", "first-last"))
-		ops["get"] = operation(r, "List "+words(r.Name), ps, nil, object{"200": ok("rows", rows), "206": ok("part of the rows", rows)})
+		ops["get"] = operation(r, "List "+words(r.Name), ps, nil, object{"200": answer("rows", rows), "206": answer("part of the rows", rows)})
 	}
 	if _, ok := catalog.Find(r.Access.Create, role); ok {
 		body := object{"oneOf": []any{ref(r.Name), rows}}
 		ps := append(write, query("on_conflict", "columns of the unique key to upsert by"))
-		ops["post"] = operation(r, "Create "+words(r.Name), ps, body, object{"201": ok("created", rows), "200": ok("merged", rows)})
-		ops["put"] = operation(r, "Create or replace one of "+words(r.Name), append(filters(r, role), write...), ref(r.Name), object{"200": ok("the row", rows), "201": ok("created", rows), "204": object{"description": "done"}})
+		ops["post"] = operation(r, "Create "+words(r.Name), ps, body, object{"201": answer("created", rows), "200": answer("merged", rows)})
+		ops["put"] = operation(r, "Create or replace one of "+words(r.Name), append(filters(r, role), write...), ref(r.Name), object{"200": answer("the row", rows), "201": answer("created", rows), "204": object{"description": "done"}})
 	}
 	if _, ok := catalog.Find(r.Access.Update, role); ok && !r.AppendOnly {
-		ops["patch"] = operation(r, "Change "+words(r.Name), append(filters(r, role), write...), ref(r.Name), object{"200": ok("changed rows", rows), "204": object{"description": "done"}})
+		ops["patch"] = operation(r, "Change "+words(r.Name), append(filters(r, role), write...), ref(r.Name), object{"200": answer("changed rows", rows), "204": object{"description": "done"}})
 	}
 	if _, ok := catalog.Find(r.Access.Delete, role); ok && !r.AppendOnly {
-		ops["delete"] = operation(r, "Delete "+words(r.Name), append(filters(r, role), write...), nil, object{"200": ok("deleted rows", rows), "204": object{"description": "done"}})
+		ops["delete"] = operation(r, "Delete "+words(r.Name), append(filters(r, role), write...), nil, object{"200": answer("deleted rows", rows), "204": object{"description": "done"}})
 	}
 	return ops
 }
@@ -277,7 +277,7 @@ func recordOperations(r *catalog.Resource, role actor.Role) object {
 		if method == "patch" {
 			body = ref(r.Name)
 		}
-		op := operation(r, strings.ToUpper(method)+" one of "+words(r.Name), pathParameters("/{id}"), body, object{"200": ok("the record", ref(r.Name)), "204": object{"description": "done"}})
+		op := operation(r, strings.ToUpper(method)+" one of "+words(r.Name), pathParameters("/{id}"), body, object{"200": answer("the record", ref(r.Name)), "204": object{"description": "done"}})
 		ops[method] = op
 	}
 	return ops
@@ -293,7 +293,7 @@ func operation(r *catalog.Resource, summary string, params []any, body, response
 	return op
 }
 
-func ok(doc string, schema object) object {
+func answer(doc string, schema object) object {
 	return object{"description": doc, "content": content(schema)}
 }
 

@@ -265,3 +265,6 @@ func (a *App) Close() {
 		slog.Error("close database", "error", err)
 	}
 }
+
+// Functions returns the function table.
+func (a *App) Functions() []functions.Function { return a.table }

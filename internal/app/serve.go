@@ -41,7 +41,7 @@ func Serve(ctx context.Context, c *config.Config, out io.Writer) error {
 	}
 	defer a.Close()
 	if c.Demo {
-		if err := a.seedDemo(ctx); err != nil {
+		if err := a.SeedDemo(ctx); err != nil {
 			return err
 		}
 	}

@@ -223,12 +223,14 @@ func stockMovements() Resource {
 			Create: []Grant{to(plus(managers, actor.Operator))},
 		},
 		Import: &Import{
-			Fields: []string{"occurred_at", "type", "item_id", "lot_id", "to_zone_id", "from_zone_id", "quantity", "unit_cost", "reason_code"},
+			Fields: []string{"occurred_at", "type", "item_id", "lot_id", "serial", "to_zone_id", "from_zone_id", "to_status", "quantity", "unit_cost", "reason_code"},
 			Synonyms: map[string][]string{
 				"item_id":      {"sku", "product code", "productcode", "item code", "item"},
 				"lot_id":       {"lot", "lot number", "lot no", "batch"},
 				"to_zone_id":   {"bin location", "location", "zone", "zone code", "to zone", "lagerplatz"},
 				"from_zone_id": {"from zone", "from location"},
+				"serial":       {"serial number", "serial no", "seriennummer"},
+				"to_status":    {"stock status"},
 				"quantity":     {"physical qoh", "qty", "quantity on hand", "qoh", "menge", "quantite"},
 				"occurred_at":  {"date", "moved at"},
 				"unit_cost":    {"cost"},

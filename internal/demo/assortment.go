@@ -56,6 +56,8 @@ var northCategories = []category{
 		{"High visibility vest class 2", 380, 0.15, 0.3, 10, []string{"M", "L", "XL", "XXL"}},
 		{"Respirator FFP3 NR", 145, 0.02, 0.1, 20, []string{"valved", "unvalved"}},
 		{"Ear defender SNR", 1690, 0.25, 1, 5, []string{"27 dB", "32 dB", "36 dB"}},
+		{"Knee pad gel", 1450, 0.4, 0.8, 2, []string{"strap", "insert"}},
+		{"Cut resistant sleeve", 590, 0.1, 0.1, 6, []string{"40 cm", "45 cm", "56 cm"}},
 		{"Safety spectacles clear", 320, 0.04, 0.2, 10, []string{"standard", "over glasses"}},
 	}},
 	{name: "Electrical", prefix: "ELE", class: "ambient", uom: "EA", review: 5, supplier: "Hansa Elektro Großhandel", lead: 5, products: []product{
@@ -102,6 +104,8 @@ var northCategories = []category{
 		{"Stretch film 500 mm", 620, 2.4, 1.5, 6, []string{"20 my", "23 my", "black"}},
 		{"Pallet collar 1200x800", 890, 8.5, 12, 5, []string{"folding", "fixed"}},
 		{"Euro pallet EPAL", 1350, 24, 30, 5, []string{"new", "grade A"}},
+		{"Thermal label roll", 540, 0.5, 0.3, 12, []string{"100x50", "100x150", "60x40", "100x210"}},
+		{"Void fill paper 380 mm", 2150, 7.5, 8, 2, []string{"brown", "recycled"}},
 		{"Edge protector cardboard", 32, 0.15, 0.2, 100, []string{"800 mm", "1200 mm"}},
 	}},
 	{name: "Lifting and access", prefix: "LFT", class: "ambient", uom: "EA", review: 3, supplier: "Hebezeug Lübeck", lead: 8, products: []product{

@@ -41,6 +41,14 @@ func (c *calendar) at(day int, hour float64) time.Time {
 	return time.Date(l.Year(), l.Month(), l.Day()+day, 0, 0, 0, 0, c.loc).Add(ns).UTC().Truncate(time.Millisecond)
 }
 
+// clip keeps a moment out of the future.
+func (c *calendar) clip(t time.Time) time.Time {
+	if t.After(c.now) {
+		return c.now
+	}
+	return t
+}
+
 // date is a day's local calendar date.
 func (c *calendar) date(day int) string {
 	return time.Date(c.t0.Year(), c.t0.Month(), c.t0.Day()+day, 0, 0, 0, 0, c.loc).Format(time.DateOnly)

@@ -105,7 +105,7 @@ func (w *world) emitLists() {
 			r["assigned_worker_id"] = l.by.id
 		}
 		if l.status != "draft" {
-			r["released_at"] = stamp(l.at.Add(4 * time.Minute))
+			r["released_at"] = stamp(w.cal.clip(l.at.Add(4 * time.Minute)))
 		}
 		if picked > 0 {
 			r["started_at"], r["updated_at"] = stamp(started), stamp(done)
@@ -186,7 +186,7 @@ type shipment struct {
 
 func (w *world) ship(s *shipment) *shipment {
 	if s.at.IsZero() {
-		s.at = s.orders[0].at.Add(25 * time.Minute)
+		s.at = w.cal.clip(s.orders[0].at.Add(25 * time.Minute))
 	}
 	w.shipments = append(w.shipments, s)
 	return s
@@ -195,32 +195,46 @@ func (w *world) ship(s *shipment) *shipment {
 // load sends a day's packed orders on their way; orders of one carrier may
 // share a truck.
 func (w *world) load(day int, due []*order) {
-	var last *shipment
+	var trucks []*shipment
 	for _, o := range due {
 		if o.stage != gone {
 			continue
 		}
-		if last == nil || last.carrier != o.carrier || len(last.orders) > 2 || !w.cal.chance(0.45) {
-			at := w.cal.at(day, w.cal.hour(14, 16.8))
-			last = w.ship(&shipment{made: day, at: w.cal.at(day, w.cal.hour(13, 13.8)), left: at, carrier: o.carrier, arrive: w.cal.nextWorking(day), status: "in_transit"})
+		s := w.truck(trucks, o)
+		if s == nil {
+			s = w.ship(&shipment{made: day, at: w.cal.at(day, w.cal.hour(13, 13.8)), left: w.cal.at(day, w.cal.hour(14, 16.8)), carrier: o.carrier,
+				arrive: w.cal.nextWorking(day), status: "in_transit"})
 			if o.carrier == "OWN" {
-				last.driver = w.nextDriver()
+				s.driver = w.nextDriver()
+			} else {
+				s.arrive = w.cal.nextWorking(s.arrive)
 			}
+			trucks = append(trucks, s)
 		}
-		last.orders = append(last.orders, o)
-		w.leave(o, day, last.left)
+		s.orders = append(s.orders, o)
+		w.leave(o, day, s.left)
 	}
+}
+
+// truck finds room on a truck of the order's carrier.
+func (w *world) truck(trucks []*shipment, o *order) *shipment {
+	for _, s := range trucks {
+		if s.carrier == o.carrier && len(s.orders) < 3 && w.cal.chance(0.7) {
+			return s
+		}
+	}
+	return nil
 }
 
 // arrivals says what became of the shipments.
 func (w *world) arrivals() {
-	odd := 0
-	for i, s := range w.shipments {
+	due, odd := 0, 0
+	for _, s := range w.shipments {
 		switch {
 		case s.inbound:
 			w.inbound(s)
 		case s.arrive > 0:
-		case s.arrive == 0 && i%10 >= 7:
+		case s.arrive == 0 && due > 2 && odd < 4:
 			if odd < 2 {
 				s.status, s.exception = "exception", []string{"ADDRESS_UNKNOWN", "CONSIGNEE_CLOSED"}[odd]
 			}
@@ -228,6 +242,9 @@ func (w *world) arrivals() {
 		case s.arrive < -3 && w.cal.chance(0.012):
 			s.status, s.exception = "returned", "REFUSED"
 		default:
+			if s.arrive == 0 {
+				due++
+			}
 			s.status, s.done = "delivered", w.cal.at(s.arrive, w.cal.hour(7.5, 15.5))
 			for _, o := range s.orders {
 				o.delivered = true
@@ -284,7 +301,6 @@ func (w *world) planned() {
 }
 
 func (w *world) emitShipments() {
-	w.arrivals()
 	sortStable(w.shipments, func(a, b *shipment) bool { return a.at.Before(b.at) })
 	for n, s := range w.shipments {
 		w.emitShipment(s, n)

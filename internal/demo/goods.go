@@ -137,7 +137,7 @@ func (w *world) rules(it *item) {
 	switch it.kind {
 	case fast:
 		it.reorderAt = packets(it.rate*(lead+5) + 1.6*spread)
-		it.maxStock = it.reorderAt + packets(it.rate*16)
+		it.maxStock = it.reorderAt + packets(it.rate*22)
 	case steady, fresh:
 		it.reorderAt = packets(it.rate*(lead+5) + 1.2*spread)
 		it.maxStock = it.reorderAt + packets(it.rate*70)
@@ -181,7 +181,7 @@ func (w *world) openingOf(it *item, day int, qty int64) {
 		book(it.bulk, reserve)
 	}
 	book(it.home, qty-reserve)
-	if x := w.zones[fmt.Sprintf("BER-X-%02d", 1+len(w.moves())%8)]; x != nil && it.kind == fast && !it.late {
+	if x := w.zones[fmt.Sprintf("BER-X-%02d", 1+len(w.moves())%6)]; x != nil && it.kind == fast && !it.late {
 		book(x, it.packet*2)
 	}
 }

@@ -111,7 +111,7 @@ func (w *world) loads() {
 			continue
 		}
 		full := 0.25 + 0.6*w.cal.rng.Float64()
-		if z.load > 0 && near < 9 && i%7 == 3 {
+		if z.load > 0 && near < 9 && i%5 == 3 {
 			near++
 			full = 0.9 + 0.01*float64(near)
 			if near == 5 {

@@ -111,9 +111,9 @@ func (w *world) emitDrivers() {
 	n := len(w.drivers)
 	for i, d := range w.drivers {
 		switch {
-		case i == n-1 && d.status == "available":
+		case n > 4 && i == n-1 && d.status == "available":
 			d.status = "suspended"
-		case i == n-2 && d.status == "available":
+		case n > 4 && i == n-2 && d.status == "available":
 			d.status = "off_duty"
 		}
 		r := store.Row{"id": d.id, "worker_id": d.person.id, "licence_no": fmt.Sprintf("%s%08d", w.country, 31_415_926+i*27_182), "licence_class": []string{"C1E", "CE", "B"}[i%3],

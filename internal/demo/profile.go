@@ -35,7 +35,7 @@ func north() profile {
 				areas: []area{
 					{code: "RCV", name: "Receiving", kind: "area", x: 10, y: 4, lanes: 3, docks: 4, firstDock: 1},
 					{code: "PCK", name: "Pick hall", kind: "area", x: 10, y: 20, aisles: 3, racks: 4, bins: 4},
-					{code: "BLK", name: "Bulk racking", kind: "area", x: 40, y: 20, aisles: 1, racks: 4, bins: 4, tags: []string{"powered_truck", "fall_height"}},
+					{code: "BLK", name: "Bulk racking", kind: "area", x: 40, y: 20, aisles: 1, racks: 3, bins: 4, tags: []string{"powered_truck", "fall_height"}},
 					{code: "CLD", name: "Cool room", kind: "area", class: "cool", x: 60, y: 8, bins: 6, tags: []string{"cold", "slip"}},
 					{code: "HAZ", name: "Hazardous goods store", kind: "area", class: "hazmat", x: 70, y: 8, bins: 5, tags: []string{"chemical", "fire"}},
 					{code: "SEC", name: "Secure cage", kind: "area", class: "secure", x: 70, y: 24, bins: 4},
@@ -43,15 +43,15 @@ func north() profile {
 					{code: "SHP", name: "Shipping", kind: "area", x: 10, y: 60, lanes: 3, docks: 4, firstDock: 5},
 				}},
 			{code: "BER1", name: "Berlin cross-dock", city: "Berlin", zip: "12529", country: "DE", address: "Mittelstraße 5", gln: "401234500002",
-				areas: []area{{code: "BER-X", name: "Cross-dock floor", kind: "area", x: 5, y: 5, bins: 8}}},
+				areas: []area{{code: "BER-X", name: "Cross-dock floor", kind: "area", x: 5, y: 5, bins: 6}}},
 			{code: "MUC1", name: "Munich returns hub", city: "München", zip: "81829", country: "DE", address: "Werner-Eckert-Straße 8", gln: "401234500003",
-				areas: []area{{code: "MUC-R", name: "Returns floor", kind: "area", x: 5, y: 5, bins: 6}}},
+				areas: []area{{code: "MUC-R", name: "Returns floor", kind: "area", x: 5, y: 5, bins: 4}}},
 		},
 		categories: northCategories, customers: northCustomers, carriers: []string{"OWN", "OWN", "OWN", "HANSEPARCEL", "ALPENFRACHT"},
 		names: []string{"Anke Petersen", "Björn Hartwig", "Jana Nowak", "Cem Aydın", "Dorota Wiśniewska", "Erik Sandström", "Fatima Rahimi", "Goran Petrović", "Hanna Vogt", "Ivan Dragomirov",
 			"Julia Brandt", "Karim Benali", "Lena Hoffmann", "Mateusz Kowal", "Nadia Ferreira", "Oskar Lindner", "Paula Richter", "Quentin Moreau", "Rosa Albrecht", "Samir Haddad", "Tanja Weiß"},
 		plates:       []string{"HH-ND 101", "HH-ND 102", "HH-ND 103", "HH-ND 207", "HH-ND 208", "B-ND 311"},
-		ordersPerDay: 4.4, fast: 26, slow: 42, dead: 18, fresh: 10, late: 9, incidents: 58, checklistsPerDay: 3, listDays: 15, leak: true,
+		ordersPerDay: 4.1, fast: 26, slow: 42, dead: 18, fresh: 10, late: 9, incidents: 58, checklistsPerDay: 3, listDays: 15, leak: true,
 	}
 }
 

@@ -26,7 +26,7 @@ var events = []event{
 	{"near_miss", "medium", "high", []string{"struck_by"}, "BLK", "Carton fell from the second beam", "A carton slid off a badly wrapped pallet and landed on the walkway. Nobody was near.", "Area cordoned off, pallet rewrapped.", 3, ""},
 	{"near_miss", "low", "medium", []string{"slip_trip"}, "SHP", "Stumbled over stretch film on the floor", "Loose film end in front of the wrapping station.", "Film removed.", 4, "worker"},
 	{"near_miss", "low", "medium", []string{"manual_handling"}, "RCV", "Pallet truck rolled off the dock leveller", "Parked without lowering the forks on a slight slope.", "Chocks put out.", 3, "worker"},
-	{"near_miss", "medium", "critical", []string{"traffic"}, "DOCK", "Trailer moved while the leveller was still down", "The driver started before the light changed; the loader was on the leveller.", "Loading stopped, keys taken.", 2, "driver"},
+	{"near_miss", "high", "critical", []string{"traffic"}, "DOCK", "Trailer moved while the leveller was still down", "The driver started before the light changed; the loader was on the leveller.", "Loading stopped, keys taken.", 2, "driver"},
 	{"near_miss", "low", "medium", []string{"fall_height"}, "PCK", "Step ladder slipped while reaching a top bin", "Worn feet on the ladder.", "Ladder taken out of use.", 3, "worker"},
 	{"near_miss", "low", "low", []string{"struck_by"}, "PCK", "Tote fell from the picking trolley", "Trolley stacked above the marked height.", "", 4, ""},
 	{"hazard", "low", "medium", []string{"electrical"}, "SHP", "Damaged plug on the stretch wrapper", "Insulation cracked near the plug.", "Machine unplugged and tagged.", 3, ""},
@@ -35,7 +35,7 @@ var events = []event{
 	{"hazard", "low", "medium", []string{"chemical"}, "HAZ", "Drip tray full under the spray cans", "About half a litre of solvent in the tray.", "Tray emptied.", 3, ""},
 	{"hazard", "low", "low", []string{"ergonomics"}, "SHP", "Packing table too low for the night shift", "Two packers report sore backs.", "", 4, "worker"},
 	{"hazard", "low", "medium", []string{"slip_trip"}, "CLD", "Ice at the cool room door", "The door curtain lets warm air in.", "Salt put down.", 4, ""},
-	{"hazard", "medium", "high", []string{"other"}, "RCV", "Emergency exit blocked by empty pallets", "Pallets stacked in front of the exit beside the receiving office.", "Cleared within the hour.", 3, ""},
+	{"hazard", "high", "high", []string{"other"}, "RCV", "Emergency exit blocked by empty pallets", "Pallets stacked in front of the exit beside the receiving office.", "Cleared within the hour.", 3, ""},
 	{"injury", "low", "medium", []string{"manual_handling"}, "PCK", "Cut on the hand when opening cartons", "Knife slipped; glove was not worn.", "First aid, back at work.", 3, "worker"},
 	{"injury", "medium", "medium", []string{"manual_handling", "ergonomics"}, "RCV", "Strained back when lifting a pump", "28 kg lifted alone from floor level.", "Sent to the doctor; three days off.", 3, "worker"},
 	{"injury", "medium", "high", []string{"caught_in"}, "SHP", "Finger pinched at the roller conveyor", "Hand between carton and side guide.", "Cooled, X-ray without finding.", 2, "worker"},
@@ -77,10 +77,12 @@ type reported struct {
 
 // safety writes incidents, what is done about them, and inspections.
 func (w *world) safety() {
+	var days []int
 	for i, x := range w.happened() {
 		w.incident(x, i)
+		days = append(days, x.day)
 	}
-	w.tasks()
+	w.tasks(days)
 	w.inspections()
 }
 
@@ -208,7 +210,7 @@ var remedies = []struct{ title, level, kind string }{
 
 // tasks writes what is done about every second incident: finished for the old
 // ones, some late for the newer ones.
-func (w *world) tasks() {
+func (w *world) tasks(days []int) {
 	open := 0
 	for n, in := range w.rows["incidents"] {
 		status := in["status"].(string)
@@ -220,11 +222,8 @@ func (w *world) tasks() {
 			continue
 		}
 		m := remedies[(n*5)%len(remedies)]
-		made := told.Add(20 * time.Hour).Truncate(time.Second)
-		if made.After(w.cal.now) {
-			made = told.Add(w.cal.now.Sub(told) / 2).Truncate(time.Microsecond)
-		}
-		age := int(w.cal.now.Sub(made).Hours() / 24)
+		made := w.cal.clip(told.Add(3 * time.Hour))
+		age := -days[n]
 		r := store.Row{"action_no": w.number("AC", made), "title": m.title, "type": m.kind, "source": "incident", "incident_id": in["id"], "source_id": in["id"],
 			"control_level": m.level, "priority": in["severity"], "assignee_user_id": []string{w.user("manager"), w.user("operator"), w.user("safety")}[n%3],
 			"verifier_user_id": w.user("admin"), "evidence": raw([]any{}), "created_by": w.user("safety")}

@@ -22,7 +22,7 @@ func (w *world) supply(day int) {
 	w.replenish(day)
 	for i := range w.categories {
 		c := &w.categories[i]
-		if int(w.cal.weekday(day)) == c.review {
+		if int(w.cal.weekday(day)) == c.review && (day+goLive)/7%2 == i%2 {
 			w.purchase(c, day)
 		}
 	}
@@ -38,7 +38,7 @@ func (w *world) supply(day int) {
 func (w *world) purchase(c *category, day int) {
 	var due, owed []*line
 	for _, it := range w.items {
-		if it.cat != c || it.kind == dead || it.reorderAt == 0 || it.born > day || w.free(it)+it.onOrder > it.reorderAt {
+		if it.cat != c || it.kind == dead || it.reorderAt == 0 || it.born > day || float64(w.free(it)+it.onOrder) > 1.5*float64(it.reorderAt)+12*it.rate {
 			continue
 		}
 		qty := max(it.packet, (it.maxStock-w.free(it)-it.onOrder)/it.packet*it.packet)

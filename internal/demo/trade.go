@@ -77,16 +77,19 @@ func (w *world) sell(day int) {
 	season := 1 + 0.25*float64(day+history)/history // business grows a little
 	n := w.cal.count(w.ordersPerDay * rhythm[w.cal.weekday(day)] * season * 0.9)
 	if day == 0 {
-		n = max(n, int(2.2*w.ordersPerDay))
+		n = max(n, int(3.4*w.ordersPerDay))
 	}
 	for i := range n {
 		hour := w.cal.hour(6.2, 8.8)
-		if w.cal.chance(0.35) || day == 0 && i > n/2 {
+		if day != 0 && w.cal.chance(0.35) || day == 0 && i > n*3/4 {
 			hour = w.cal.hour(9, 16.5)
 		}
 		o := w.newOrder("outbound", day, hour, w.basket(day))
 		o.customer(pick(w.cal, w.customers))
 		o.carrier = pick(w.cal, w.carriers)
+		if day == 0 && i%3 == 0 {
+			o.carrier = "OWN"
+		}
 		o.source = pick(w.cal, []string{"webshop", "webshop", "edi", "phone"})
 		o.priority = int64([]int{1, 2, 3, 3, 3, 3, 4, 5}[w.cal.between(0, 7)])
 		o.pickDay = day
@@ -108,7 +111,7 @@ func (w *world) fate(o *order, nth int) {
 		o.status, o.done, o.steps = "cancelled", o.at.Add(3*time.Hour), 2
 		return
 	}
-	o.done = o.at.Add(12 * time.Minute)
+	o.done = w.cal.clip(o.at.Add(12 * time.Minute))
 	whole := true
 	for _, l := range o.lines {
 		w.allocate(l)
@@ -141,15 +144,19 @@ func allocated(o *order) bool {
 // basket draws the lines of an order.
 func (w *world) basket(day int) []*line {
 	n := min(1+w.cal.count(2.1), 7)
+	rash := w.cal.chance(0.15)
 	seen := map[*item]bool{}
 	var lines []*line
-	for range n {
+	for i := 0; i < n || len(lines) == 0; i++ {
 		it := w.draw(day)
-		if seen[it] {
+		qty := it.packet * int64(1+w.cal.count(lineQuantity-1))
+		// Most customers see what is in stock; of late they order little else, so
+		// that there is work to show.
+		if seen[it] || day >= -1 && !rash && w.free(it) < qty {
 			continue
 		}
 		seen[it] = true
-		lines = append(lines, &line{item: it, qty: it.packet * int64(1+w.cal.count(lineQuantity-1)), price: it.price})
+		lines = append(lines, &line{item: it, qty: qty, price: it.price})
 	}
 	return lines
 }
@@ -318,6 +325,7 @@ func (o *order) stageName(s sums) any {
 }
 
 func (w *world) emitOrders() {
+	w.arrivals()
 	sortStable(w.orders, func(a, b *order) bool { return a.at.Before(b.at) })
 	for n, o := range w.orders {
 		w.emitOrder(o, n)

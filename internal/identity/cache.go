@@ -104,3 +104,6 @@ func (s *Service) Forget(userID string) {
 func (s *Service) ForgetTenant(tenantID string) {
 	s.tokens.drop(func(v *verified) bool { return v.tenant == tenantID })
 }
+
+// ForgetAll empties the cache of everyone: another process has written.
+func (s *Service) ForgetAll() { s.tokens.drop(func(*verified) bool { return true }) }

@@ -87,10 +87,20 @@ func (s *Service) enrol(ctx context.Context, email, hash, tenant string, role ac
 
 // setRole makes an account an active member with this role, whatever it was.
 func (s *Service) setRole(tx *db.Tx, tenantID string, u *User, role actor.Role) error {
+	was, err := memberOf(tx, u.ID, tenantID)
+	if err != nil && !fault.Is(err, fault.NotFound) {
+		return err
+	}
 	if err := s.addMember(tx, tenantID, u, role, Client{}); err != nil {
 		return err
 	}
-	tx.Queue("UPDATE members SET role = $3, updated_at = $4, version = version + 1 WHERE tenant_id = $1 AND user_id = $2 AND role <> $3", []any{tenantID, u.ID, string(role), s.now()}, nil)
+	if was.Role == "" || was.Role == role {
+		return nil
+	}
+	tx.Queue("UPDATE members SET role = $3, updated_at = $4, version = version + 1 WHERE tenant_id = $1 AND user_id = $2", []any{tenantID, u.ID, string(role), s.now()}, nil)
+	if was.Role != actor.Owner {
+		return tx.Flush()
+	}
 	return keepOwner(tx, tenantID)
 }
 

@@ -69,11 +69,17 @@ func (s *Service) advance(tx *db.Tx, t token.Refresh, c Client) (g *grant, refus
 	return s.renew(tx, u, sess, t, c)
 }
 
-// expired checks the session's end and its time without use.
+// expired checks the session's end, its time without use, and that the
+// provider it began at is still configured.
 func (s *Service) expired(sess session) error {
 	last := sess.created
 	if sess.refreshed.After(last) {
 		last = sess.refreshed
+	}
+	for _, m := range sess.amr {
+		if m.Provider != "" && s.providers[m.Provider] == nil {
+			return fault.New(fault.Invalid, "session_expired", "Invalid Refresh Token: Session Expired (Provider Disabled)")
+		}
 	}
 	switch now := s.now(); {
 	case !now.Before(sess.notAfter):

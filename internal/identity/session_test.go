@@ -322,3 +322,5 @@ func TestNew_refusesConfig(t *testing.T) {
 		}
 	}
 }
+
+func stdB64(s string) string { return base64.StdEncoding.EncodeToString([]byte(s)) }

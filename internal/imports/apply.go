@@ -225,7 +225,7 @@ func stale(line int, why string) error {
 // existing reads and locks the records that have the rows' keys.
 func (ap *application) existing(rows []store.Row) (map[string]store.Row, error) {
 	ids := map[string]string{}
-	err := lookKeys(ap.tx, ap.actor.TenantID, ap.resource, rows, []string{"id"}, "", func(key string, r *db.Row) { ids[key] = r.Text(0) })
+	err := lookKeys(ap.tx, ap.actor.TenantID, ap.resource, rows, []string{"id"}, func(key string, r *db.Row) { ids[key] = r.Text(0) })
 	if err != nil {
 		return nil, fmt.Errorf("imports: look up keys: %w", err)
 	}

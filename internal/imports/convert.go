@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"holdfast/internal/catalog"
+	"holdfast/internal/decimal"
 	"holdfast/internal/imports/cell"
 	"holdfast/internal/imports/sheet"
 	"holdfast/internal/query"
@@ -19,12 +20,20 @@ type draft struct {
 	row  store.Row // by field; only what the file or a default gives
 	refs []reference
 	errs []RowError
+	also map[string]string // reference column -> tracking of the item, status of the zone
 }
 
 // reference is a cell that names another record.
 type reference struct {
 	col  *mapped
 	text string
+}
+
+func (d *draft) state(field, is string) {
+	if d.also == nil {
+		d.also = map[string]string{}
+	}
+	d.also[field] = is
 }
 
 func (d *draft) fail(column, code, format string, args ...any) {
@@ -219,7 +228,7 @@ func (m *Importer) check(v *survey, d *draft) store.Row {
 		d.fail(v.header(f.Name), code, "%s %s", f.Name, f.Msg)
 	}
 	if v.target.name == "stock_movements" {
-		movementRules(v, d, checked)
+		m.movementRules(v, d, checked)
 	}
 	if len(d.errs) > 0 {
 		return nil
@@ -255,21 +264,32 @@ var (
 	losses = map[string]bool{"ship": true, "adjust_loss": true, "count_loss": true, "scrap": true}
 )
 
-// movementRules are what makes a stock movement possible at all.
-func movementRules(v *survey, d *draft, row store.Row) {
+// movementRules are what makes a stock movement possible at all, so that one
+// row that is not does not stop the whole file when it is applied.
+func (m *Importer) movementRules(v *survey, d *draft, row store.Row) {
 	kind, _ := row["type"].(string)
-	needs := func(field string) {
-		if row[field] == nil && !d.refused(v, field) {
-			d.fail(v.header(field), "required", "a movement of type %s needs %s", kind, field)
+	rule := func(broken bool, field, code, format string, args ...any) {
+		if broken && !d.refused(v, field) {
+			d.fail(v.header(field), code, format, args...)
 		}
 	}
-	switch {
-	case gains[kind]:
-		needs("to_zone_id")
-	case losses[kind]:
-		needs("from_zone_id")
-	case kind != "":
-		needs("to_zone_id")
-		needs("from_zone_id")
+	to, from := row["to_zone_id"] != nil, row["from_zone_id"] != nil
+	needsTo, needsFrom := !losses[kind], !gains[kind]
+	rule(needsTo && !to, "to_zone_id", "required", "a movement of type %s needs to_zone_id", kind)
+	rule(needsFrom && !from, "from_zone_id", "required", "a movement of type %s needs from_zone_id", kind)
+	rule(!needsTo && to, "to_zone_id", "invalid", "a movement of type %s has no to_zone_id", kind)
+	rule(!needsFrom && from, "from_zone_id", "invalid", "a movement of type %s has no from_zone_id", kind)
+	rule(to && from && row["to_zone_id"] == row["from_zone_id"] && kind != "pack" && kind != "status_change", "to_zone_id", "invalid", "both zones are the same")
+	for _, f := range []string{"to_zone_id", "from_zone_id"} {
+		rule(d.also[f] == "archived", f, "archived", "the zone is archived")
+	}
+	rule(d.also["item_id"] == "lot" && !d.pending("lot_id"), "lot_id", "required", "the item is tracked by lot: name the lot")
+	rule(d.also["item_id"] == "serial" && row["serial"] == nil, "serial", "required", "the item is tracked by serial number: name it")
+	rule(row["serial"] != nil && decOf(row, "quantity") != decimal.One, "quantity", "invalid", "a serial number moves one unit at a time")
+	if at, ok := row["occurred_at"].(string); ok {
+		rule(at > query.FormatTime(m.store.Now().Add(skew)), "occurred_at", "future", "a movement cannot lie in the future")
 	}
 }
+
+// skew is how far a clock may run ahead of ours.
+const skew = 5 * time.Minute

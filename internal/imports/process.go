@@ -258,15 +258,21 @@ func keyText(r *catalog.Resource, row store.Row) string {
 }
 
 // present refuses keys that exist already when only new records are wanted,
-// and unknown ones when only existing ones are.
+// unknown ones when only existing ones are, and states that a record cannot
+// begin in or move to.
 func (st *stager) present(ctx context.Context, batch []*draft, good []store.Row) error {
 	r, mode := st.v.target.resource, st.v.settings.Mode
-	if mode == ModeUpsert || !st.v.target.keyed() {
+	states := r.States != nil && slices.Contains(st.fields, r.States.Field)
+	if !st.v.target.keyed() || mode == ModeUpsert && !states {
 		return nil
+	}
+	read := []string{"id"}
+	if states {
+		read = append(read, r.States.Field)
 	}
 	there := map[string]string{}
 	err := st.m.db.Read(ctx, store.Scope(st.step.actor), func(tx *db.Tx) error {
-		return lookKeys(tx, st.step.actor.TenantID, r, good, []string{"id"}, "", func(key string, row *db.Row) { there[key] = row.Text(0) })
+		return lookKeys(tx, st.step.actor.TenantID, r, good, read, func(key string, row *db.Row) { there[key] = row.Text(len(read) - 1) })
 	})
 	if err != nil {
 		return err
@@ -276,21 +282,37 @@ func (st *stager) present(ctx context.Context, batch []*draft, good []store.Row)
 		if good[i] == nil || len(d.errs) > 0 {
 			continue
 		}
-		key := keyText(r, good[i])
-		_, exists := there[key]
+		was, exists := there[keyText(r, good[i])]
 		switch {
-		case mode == ModeInsert && exists && key != "":
+		case mode == ModeInsert && exists:
 			d.fail(st.v.header(last), "exists", "%v exists already", good[i][last])
 		case mode == ModeUpdate && !exists:
 			d.fail(st.v.header(last), "unknown", "there is no record %v to update", good[i][last])
+		case states:
+			st.movable(d, good[i], was, exists)
 		}
 	}
 	return nil
 }
 
+// movable holds a row's state to the state machine.
+func (st *stager) movable(d *draft, row store.Row, was string, exists bool) {
+	machine := st.v.target.resource.States
+	to, ok := row[machine.Field].(string)
+	switch {
+	case !ok || exists && was == to:
+	case !exists && !slices.Contains(machine.Initial, to):
+		d.fail(st.v.header(machine.Field), "state", "a new record starts as %s, not as %s", strings.Join(machine.Initial, " or "), to)
+	case exists:
+		if legal, permitted := machine.Allows(was, to, st.step.actor.Role); !legal || !permitted {
+			d.fail(st.v.header(machine.Field), "state", "the record is %s and cannot become %s", was, to)
+		}
+	}
+}
+
 // lookKeys reads columns of the records that have the keys of rows. The key
 // columns must be texts or ids.
-func lookKeys(tx *db.Tx, tenant string, r *catalog.Resource, rows []store.Row, cols []string, lock string, each func(key string, row *db.Row)) error {
+func lookKeys(tx *db.Tx, tenant string, r *catalog.Resource, rows []store.Row, cols []string, each func(key string, row *db.Row)) error {
 	where := "tenant_id = $1"
 	args := []any{tenant}
 	read := append([]string(nil), cols...)
@@ -319,7 +341,7 @@ func lookKeys(tx *db.Tx, tenant string, r *catalog.Resource, rows []store.Row, c
 		}
 		read = append(read, k)
 	}
-	return tx.Query("SELECT "+strings.Join(read, ", ")+" FROM "+r.Name+" WHERE "+where+" ORDER BY id"+lock, args, func(row *db.Row) error {
+	return tx.Query("SELECT "+strings.Join(read, ", ")+" FROM "+r.Name+" WHERE "+where, args, func(row *db.Row) error {
 		key := store.Row{}
 		for i, k := range r.Import.Key {
 			key[k] = row.Text(len(cols) + i)

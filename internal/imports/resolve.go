@@ -26,10 +26,15 @@ type resolver struct {
 }
 
 // found is the outcome of one look-up; n counts the records with that name.
+// state is what movements depend on: an item's tracking, a zone's status.
 type found struct {
-	id string
-	n  int
+	id    string
+	n     int
+	state string
 }
+
+// states are the columns read into found.state.
+var states = map[string]string{"items": "tracking", "zones": "status"}
 
 type lotKey struct{ item, no string }
 
@@ -150,9 +155,13 @@ func (r *resolver) byColumn(tx *db.Tx, to, col string, fold bool, texts []string
 	default:
 		in = tx.DB().InText(expr, 2)
 	}
-	return tx.Query("SELECT id, "+expr+" FROM "+to+" WHERE tenant_id = $1 AND "+in, []any{r.actor.TenantID, query.List(keys)}, func(row *db.Row) error {
+	state := states[to]
+	if state == "" {
+		state = "''"
+	}
+	return tx.Query("SELECT id, "+expr+", "+state+" FROM "+to+" WHERE tenant_id = $1 AND "+in, []any{r.actor.TenantID, query.List(keys)}, func(row *db.Row) error {
 		for _, t := range spelled[row.Text(1)] {
-			hits[t] = found{id: row.Text(0), n: hits[t].n + 1}
+			hits[t] = found{id: row.Text(0), n: hits[t].n + 1, state: row.Text(2)}
 		}
 		return nil
 	})
@@ -171,6 +180,7 @@ func (r *resolver) put(v *survey, d *draft) {
 		switch hit.n {
 		case 1:
 			d.row[ref.col.name] = hit.id
+			d.state(ref.col.name, hit.state)
 		case 0:
 			d.fail(ref.col.header, "unknown_"+one, "there is no %s %q", one, clip(ref.text, 80))
 		default:

@@ -116,3 +116,15 @@ func BenchmarkBulk(b *testing.B) {
 		}
 	})
 }
+
+// BenchmarkPoint reads one row by id.
+func BenchmarkPoint(b *testing.B) {
+	benchEach(b, func(b *testing.B, k *kit) {
+		m := as(north, actor.Manager)
+		k.must(m, "POST", "orders", "", `{"id":"`+id(1)+`","order_no":"P"}`)
+		b.ReportAllocs()
+		for b.Loop() {
+			k.must(m, "GET", "orders?id=eq."+id(1), "", "")
+		}
+	})
+}

@@ -68,10 +68,16 @@ func (s *Store) fill(a actor.Actor, r *catalog.Resource, row Row, now string) er
 	if r.Bare {
 		return nil
 	}
-	row["created_at"], row["updated_at"], row["version"] = now, now, int64(1)
-	if a.UserID != "" {
+	// Only the server's own verbs get here with a time or maker given.
+	for _, at := range []string{"created_at", "updated_at"} {
+		if row[at] == nil {
+			row[at] = now
+		}
+	}
+	if row["created_by"] == nil && a.UserID != "" {
 		row["created_by"] = a.UserID
 	}
+	row["version"] = int64(1)
 	return nil
 }
 
@@ -179,7 +185,7 @@ func (c Change) row() Row {
 func batchRows(d *db.DB, n int) int {
 	rows, binds := 256, 16_000
 	if d.Engine() == db.SQLite {
-		binds = 256
+		binds = 128
 	}
 	for rows > 1 && rows*n > binds {
 		rows /= 2
@@ -249,191 +255,4 @@ func insertText(table string, cols []string, rows int) string {
 		b = append(b, ')')
 	}
 	return string(b)
-}
-
-// rights says what an update may touch.
-type rights struct {
-	server bool     // the server's own code: any field, any legal move
-	fields []string // only these; empty = every writable field
-}
-
-// update changes locked rows to what set says and queues the statements: rows
-// that change alike share one.
-func (s *Store) update(tx *db.Tx, a actor.Actor, r *catalog.Resource, rows []Row, set Row, may rights) ([]Change, error) {
-	changes := make([]Change, 0, len(rows))
-	for _, row := range rows {
-		c, err := s.apply(a, r, row, set, may)
-		if err != nil {
-			return nil, err
-		}
-		changes = append(changes, c)
-	}
-	return changes, s.rewrite(tx, a, r, changes)
-}
-
-// apply makes one row's change.
-func (s *Store) apply(a actor.Actor, r *catalog.Resource, row, set Row, may rights) (Change, error) {
-	c := Change{Resource: r, Op: Update, Before: row, After: make(Row, len(row))}
-	for k, v := range row {
-		c.After[k] = v
-	}
-	for k, v := range set {
-		f, ok := r.Field(k)
-		if !ok {
-			continue
-		}
-		if !may.server {
-			if err := mayChange(a, r, f, row[k], v, may); err != nil {
-				return c, err
-			}
-		}
-		if v == nil && f.Required {
-			return c, fault.New(fault.Invalid, "23502", "null value in column %q of relation %q violates not-null constraint", k, r.Name).At(k, "is required")
-		}
-		c.After[k] = v
-	}
-	return c, move(a, r, c, may)
-}
-
-// mayChange refuses a field the caller may not set.
-func mayChange(a actor.Actor, r *catalog.Resource, f *catalog.Field, old, v any, may rights) error {
-	switch {
-	case f.Name == "tenant_id" && !same(old, v):
-		return rowPolicy(r)
-	case f.ReadOnly:
-		return readOnly(f)
-	case f.Fixed && !same(old, v):
-		return fault.New(fault.Invalid, "428C9", "column %q can only be set when the record is made", f.Name).At(f.Name, "cannot be changed")
-	case f.Fixed:
-		return nil
-	case !f.Visible(a.Role), len(may.fields) > 0 && !oneOf(may.fields, f.Name):
-		return denied("permission denied for column %q of table %s", f.Name, r.Name)
-	}
-	return nil
-}
-
-func readOnly(f *catalog.Field) error {
-	return fault.New(fault.Invalid, "428C9", "column %q is kept by the server and cannot be set", f.Name).At(f.Name, "is kept by the server")
-}
-
-// move holds a change of state to the state machine.
-func move(a actor.Actor, r *catalog.Resource, c Change, may rights) error {
-	if r.States == nil {
-		return nil
-	}
-	from, _ := c.Before[r.States.Field].(string)
-	to, _ := c.After[r.States.Field].(string)
-	if from == to {
-		return nil
-	}
-	legal, permitted := r.States.Allows(from, to, a.Role)
-	switch {
-	case !legal:
-		return illegal(r, from, to)
-	case !permitted && !may.server:
-		return denied("role %q may not move %s from %q to %q", a.Role, r.Name, from, to)
-	}
-	return nil
-}
-
-// rewrite runs the effects around the UPDATE statements of changes. Rows whose
-// values stay the same keep their version.
-func (s *Store) rewrite(tx *db.Tx, a actor.Actor, r *catalog.Resource, changes []Change) error {
-	if err := s.before(tx, a, r, changes); err != nil {
-		return err
-	}
-	now := query.FormatTime(s.now())
-	var changed []Change
-	type group struct {
-		tenant string
-		set    []string
-		row    Row
-		ids    []string
-	}
-	var groups []*group
-	bySet := map[string]*group{}
-	for _, c := range changes {
-		set := differing(r, c)
-		if len(set) == 0 {
-			continue
-		}
-		if !r.Bare {
-			c.After["updated_at"] = now
-			v, _ := c.Before["version"].(int64)
-			c.After["version"] = v + 1
-		}
-		changed = append(changed, c)
-		sig := signature(tenantOf(r, c.Before), set, c.After)
-		g := bySet[sig]
-		if g == nil {
-			g = &group{tenant: tenantOf(r, c.Before), set: set, row: c.After}
-			bySet[sig] = g
-			groups = append(groups, g)
-		}
-		g.ids = append(g.ids, idOf(c.Before))
-	}
-	for _, g := range groups {
-		sql, args := updateText(tx.DB(), r, g.set, g.row, g.tenant, g.ids)
-		tx.Queue(sql, args, nil)
-	}
-	return s.after(tx, a, r, changed)
-}
-
-// differing lists the fields a change alters, in catalog order.
-func differing(r *catalog.Resource, c Change) []string {
-	var out []string
-	for i := range r.Fields {
-		n := r.Fields[i].Name
-		if n != "updated_at" && n != "version" && !same(c.Before[n], c.After[n]) {
-			out = append(out, n)
-		}
-	}
-	return out
-}
-
-func signature(tenant string, set []string, row Row) string {
-	b := []byte(tenant)
-	for _, n := range set {
-		b = append(append(b, 0), n...)
-		b = appendJSON(append(b, '='), row[n])
-	}
-	return string(b)
-}
-
-func updateText(d *db.DB, r *catalog.Resource, set []string, row Row, tenant string, ids []string) (string, []any) {
-	args := []any{tenant, query.List(ids)}
-	b := []byte("UPDATE " + r.Name + " SET ")
-	for i, n := range set {
-		if i > 0 {
-			b = append(b, ", "...)
-		}
-		args = append(args, bindable(row[n]))
-		b = append(b, n+" = $"+itoa(len(args))...)
-	}
-	if !r.Bare {
-		args = append(args, row["updated_at"])
-		b = append(b, ", version = version + 1, updated_at = $"+itoa(len(args))...)
-	}
-	b = append(b, " WHERE "+tenantColumn(r)+" = $1 AND "+d.InUUID("id", 2)...)
-	return string(b), args
-}
-
-// remove deletes locked rows.
-func (s *Store) remove(tx *db.Tx, a actor.Actor, r *catalog.Resource, rows []Row) ([]Change, error) {
-	changes := make([]Change, len(rows))
-	byTenant := map[string][]string{}
-	for i, row := range rows {
-		changes[i] = Change{Resource: r, Op: Delete, Before: row}
-		byTenant[tenantOf(r, row)] = append(byTenant[tenantOf(r, row)], idOf(row))
-	}
-	if eff := s.eff.Before[r.Name]; eff != nil && len(changes) > 0 {
-		if err := eff(tx, a, s, changes); err != nil {
-			return nil, err
-		}
-	}
-	for tenant, ids := range byTenant {
-		tx.Queue("DELETE FROM "+r.Name+" WHERE "+tenantColumn(r)+" = $1 AND "+tx.DB().InUUID("id", 2),
-			[]any{tenant, query.List(ids)}, nil)
-	}
-	return changes, s.after(tx, a, r, changes)
 }

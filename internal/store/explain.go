@@ -56,43 +56,46 @@ func (s *Store) explain(ctx context.Context, a actor.Actor, r *catalog.Resource,
 // duplicate finds the row and key that exist already: in the database, or
 // twice among the rows themselves.
 func (s *Store) duplicate(tx *db.Tx, r *catalog.Resource, try attempt) (error, error) {
-	keys := r.Unique
-	if try.op == Insert {
-		keys = append([][]string{{"id"}}, keys...)
+	clash, err := clashing(tx, r, []string{"id"}, try.fresh)
+	if err != nil || clash != nil {
+		return clash, err
 	}
-	for _, key := range keys {
-		var clash Row
-		seen := map[string]bool{}
-		for _, row := range try.rows {
-			k := keyOf(r, key, row)
-			if k != "" && seen[k] {
-				return taken(r, key, row), nil
-			}
-			seen[k] = true
-		}
-		err := eachProbe(tx.DB(), r, key, try.rows, func(sql string, args []any, rows []Row) error {
-			there := map[string]string{}
-			err := tx.Query(sql, args, func(row *db.Row) error {
-				old := scan(r, row)
-				there[keyOf(r, key, old)] = idOf(old)
-				return nil
-			})
-			for _, row := range rows {
-				id, ok := there[keyOf(r, key, row)]
-				if ok && clash == nil && (try.op == Insert || id != idOf(row)) {
-					clash = row
-				}
-			}
-			return err
-		})
-		if err != nil {
-			return nil, err
-		}
-		if clash != nil {
-			return taken(r, key, clash), nil
+	for _, key := range r.Unique {
+		if clash, err := clashing(tx, r, key, try.rows); err != nil || clash != nil {
+			return clash, err
 		}
 	}
 	return nil, nil
+}
+
+// clashing looks for one key of rows; the first result is the fault that names
+// it, or nil.
+func clashing(tx *db.Tx, r *catalog.Resource, key []string, rows []Row) (error, error) {
+	seen := map[string]bool{}
+	for _, row := range rows {
+		k := keyOf(r, key, row)
+		if k != "" && seen[k] {
+			return taken(r, key, row), nil
+		}
+		seen[k] = true
+	}
+	var clash error
+	err := eachProbe(tx.DB(), r, key, rows, func(sql string, args []any, rows []Row) error {
+		there := map[string]string{}
+		err := tx.Query(sql, args, func(row *db.Row) error {
+			old := scan(r, row)
+			there[keyOf(r, key, old)] = idOf(old)
+			return nil
+		})
+		for _, row := range rows {
+			id, ok := there[keyOf(r, key, row)]
+			if ok && clash == nil && (key[0] == "id" || id != idOf(row)) {
+				clash = taken(r, key, row)
+			}
+		}
+		return err
+	})
+	return clash, err
 }
 
 func taken(r *catalog.Resource, key []string, row Row) error {
@@ -122,7 +125,7 @@ func plain(v any) string {
 // the row that is still referred to.
 func (s *Store) dangling(tx *db.Tx, r *catalog.Resource, try attempt) (error, error) {
 	for _, rel := range r.Relations() {
-		if try.op == Delete {
+		if try.deleting {
 			if rel.To != r.Name {
 				continue
 			}

@@ -25,7 +25,7 @@ func (s *Store) Insert(ctx context.Context, a actor.Actor, w *query.Write) (*Res
 		if w.Conflict != nil {
 			return s.upsert(tx, a, w, rows, try)
 		}
-		try.rows = rows
+		try.rows, try.fresh = rows, rows
 		changes, err := s.insert(tx, a, w.Resource, rows)
 		if err != nil {
 			return nil, err
@@ -65,12 +65,14 @@ func (s *Store) Update(ctx context.Context, a actor.Actor, w *query.Write) (*Res
 		if err != nil {
 			return nil, err
 		}
-		try.rows, try.op = rows, Update
-		changes, err := s.update(tx, a, w.Resource, rows, set, rights{fields: g.Fields})
+		changes, err := s.alter(a, w.Resource, rows, set, rights{fields: g.Fields})
 		if err != nil {
 			return nil, err
 		}
 		try.rows = rowsOf(changes)
+		if err := s.rewrite(tx, a, w.Resource, changes); err != nil {
+			return nil, err
+		}
 		return s.represent(tx, a, w, &Result{Status: http.StatusNoContent}, try.rows)
 	})
 }
@@ -82,7 +84,7 @@ func (s *Store) Delete(ctx context.Context, a actor.Actor, w *query.Write) (*Res
 		if err != nil {
 			return nil, err
 		}
-		try.rows, try.op = rows, Delete
+		try.rows, try.deleting = rows, true
 		res, err := s.represent(tx, a, w, &Result{Status: http.StatusNoContent}, rows)
 		if err != nil {
 			return nil, err
@@ -94,9 +96,10 @@ func (s *Store) Delete(ctx context.Context, a actor.Actor, w *query.Write) (*Res
 
 // attempt remembers what a transaction was about, to explain its failure.
 type attempt struct {
-	op     Op
-	rows   []Row
-	upsert bool
+	rows     []Row
+	fresh    []Row // of rows, those to be inserted
+	deleting bool
+	upsert   bool
 }
 
 func (s *Store) change(ctx context.Context, a actor.Actor, w *query.Write, fn func(*db.Tx, *attempt) (*Result, error)) (*Result, error) {

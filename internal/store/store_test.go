@@ -211,10 +211,15 @@ func id(n int) string { return fmt.Sprintf("0190c000-0000-7000-8000-%012d", n) }
 func rows(t testing.TB, body []byte) []map[string]any {
 	t.Helper()
 	var out []map[string]any
-	if err := json.Unmarshal(body, &out); err != nil {
+	decode(t, string(body), &out)
+	return out
+}
+
+func decode(t testing.TB, body string, into any) {
+	t.Helper()
+	if err := json.Unmarshal([]byte(body), into); err != nil {
 		t.Fatalf("%v in %s", err, body)
 	}
-	return out
 }
 
 // insertTx inserts one row as the server does.

@@ -41,7 +41,37 @@ func (s *Store) UpdateTx(tx *db.Tx, a actor.Actor, r *catalog.Resource, ids []st
 	if err != nil {
 		return nil, err
 	}
-	return s.update(tx, a, r, rows, checked, rights{server: true})
+	changes, err := s.alter(a, r, rows, checked, rights{server: true})
+	if err != nil {
+		return nil, err
+	}
+	return changes, s.rewrite(tx, a, r, changes)
+}
+
+// UpdateEachTx sets on each row, found by its id, the other fields it names;
+// rows that do not exist are passed over.
+func (s *Store) UpdateEachTx(tx *db.Tx, a actor.Actor, r *catalog.Resource, sets []Row) ([]Change, error) {
+	byID := make(map[string]Row, len(sets))
+	ids := make([]string, len(sets))
+	for i, set := range sets {
+		checked, errs := s.check(r, set, Update)
+		if err := refused(errs, rowNumber(i, len(sets))); err != nil {
+			return nil, err
+		}
+		ids[i] = idOf(checked)
+		byID[ids[i]] = checked
+	}
+	rows, err := s.lock(tx, a, r, ids)
+	if err != nil {
+		return nil, err
+	}
+	changes := make([]Change, len(rows))
+	for i, row := range rows {
+		if changes[i], err = s.apply(a, r, row, byID[idOf(row)], rights{server: true}); err != nil {
+			return nil, err
+		}
+	}
+	return changes, s.rewrite(tx, a, r, changes)
 }
 
 // DeleteTx deletes the rows with these ids.

@@ -44,7 +44,7 @@ func (s *Store) upsert(tx *db.Tx, a actor.Actor, w *query.Write, rows []Row, try
 			affected = append(affected, c.After)
 		}
 	}
-	try.rows = fresh
+	try.rows, try.fresh = affected, fresh
 	if err := s.rewrite(tx, a, r, merged); err != nil {
 		return nil, err
 	}

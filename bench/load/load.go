@@ -1,0 +1,313 @@
+// Package load is a closed-loop HTTP driver: a number of keep-alive
+// connections each send a request, wait for the answer and send the next. It
+// reads the CPU time of the servers' process trees from /proc, because requests
+// per CPU-second compare programs where requests per second compare schedulers.
+package load
+
+import (
+	"bufio"
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"net"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+)
+
+// Plan is one run.
+type Plan struct {
+	Address string        // host:port
+	Conns   int           // connections
+	Time    time.Duration // how long
+	Warm    time.Duration // before that, unmeasured
+	PIDs    []int         // roots of the process trees to charge
+	Request Request
+}
+
+// Request is a template. {i} is a number that rises with every request,
+// {rand:a-b} a random one.
+type Request struct {
+	Method string
+	Path   string
+	Header []string // "Name: value"
+	Body   string
+	Status int // the status that counts as success
+}
+
+// Report is what a run showed. Times are milliseconds.
+type Report struct {
+	Requests  int     `json:"requests"`
+	Failed    int     `json:"failed"`
+	Seconds   float64 `json:"seconds"`
+	PerSecond float64 `json:"requests_per_second"`
+	CPU       float64 `json:"cpu_seconds"`
+	PerCPU    float64 `json:"requests_per_cpu_second"`
+	P50       float64 `json:"p50_ms"`
+	P99       float64 `json:"p99_ms"`
+	Max       float64 `json:"max_ms"`
+	Bytes     int64   `json:"body_bytes"`
+	RSS       int64   `json:"rss_bytes"` // of the trees, at the end
+	FirstFail string  `json:"first_failure,omitempty"`
+}
+
+// Run drives the plan and reports.
+func Run(p Plan) (Report, error) {
+	parts := compile(p.Address, p.Request)
+	if p.Warm > 0 {
+		if _, err := drive(p, parts, p.Warm); err != nil {
+			return Report{}, err
+		}
+	}
+	cpu, err := CPU(p.PIDs)
+	if err != nil {
+		return Report{}, err
+	}
+	begin := time.Now()
+	workers, err := drive(p, parts, p.Time)
+	if err != nil {
+		return Report{}, err
+	}
+	seconds := time.Since(begin).Seconds()
+	after, err := CPU(p.PIDs)
+	if err != nil {
+		return Report{}, err
+	}
+	r := sum(workers)
+	r.Seconds, r.CPU = seconds, after-cpu
+	r.PerSecond = float64(r.Requests) / seconds
+	if r.CPU > 0 {
+		r.PerCPU = float64(r.Requests) / r.CPU
+	}
+	r.RSS, err = RSS(p.PIDs)
+	return r, err
+}
+
+type worker struct {
+	took   []time.Duration
+	failed int
+	bytes  int64
+	first  string
+}
+
+func drive(p Plan, parts [][]part, d time.Duration) ([]worker, error) {
+	workers := make([]worker, p.Conns)
+	errs := make([]error, p.Conns)
+	var wg sync.WaitGroup
+	end := time.Now().Add(d)
+	for i := range workers {
+		wg.Go(func() { errs[i] = workers[i].run(p, parts, end, uint64(i)) })
+	}
+	wg.Wait()
+	return workers, errors.Join(errs...)
+}
+
+func (w *worker) run(p Plan, parts [][]part, end time.Time, seed uint64) error {
+	c, err := net.Dial("tcp", p.Address)
+	if err != nil {
+		return fmt.Errorf("load: %w", err)
+	}
+	defer c.Close()
+	in := bufio.NewReaderSize(c, 64<<10)
+	rng := rand.New(rand.NewPCG(seed, uint64(time.Now().UnixNano())))
+	var out []byte
+	for n := uint64(0); ; n++ {
+		begin := time.Now()
+		if begin.After(end) {
+			return nil
+		}
+		out = write(out[:0], parts, seed<<40|n, rng)
+		if _, err := c.Write(out); err != nil {
+			return fmt.Errorf("load: %w", err)
+		}
+		status, size, head, err := read(in, p.Request.Status)
+		if err != nil {
+			return fmt.Errorf("load: %s %s: %w", p.Request.Method, p.Request.Path, err)
+		}
+		w.took = append(w.took, time.Since(begin))
+		w.bytes += size
+		if status != p.Request.Status {
+			w.failed++
+			if w.first == "" {
+				w.first = fmt.Sprintf("status %d: %s", status, head)
+			}
+		}
+	}
+}
+
+func sum(workers []worker) Report {
+	var r Report
+	var all []time.Duration
+	for _, w := range workers {
+		all = append(all, w.took...)
+		r.Failed += w.failed
+		r.Bytes += w.bytes
+		if r.FirstFail == "" {
+			r.FirstFail = w.first
+		}
+	}
+	r.Requests = len(all) - r.Failed
+	if len(all) == 0 {
+		return r
+	}
+	r.Bytes /= int64(len(all))
+	slices.Sort(all)
+	ms := func(q float64) float64 { return float64(all[min(len(all)-1, int(q*float64(len(all))))].Microseconds()) / 1000 }
+	r.P50, r.P99, r.Max = ms(0.5), ms(0.99), ms(1)
+	return r
+}
+
+// part is a piece of a template: text, the counter, or a random number.
+type part struct {
+	text   string
+	lo, hi int64 // random when hi > lo
+	count  bool
+}
+
+// compile prepares head and body apart: the length of the body is only known
+// once it is filled in.
+func compile(address string, r Request) [][]part {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s %s HTTP/1.1\r\nHost: %s\r\n", r.Method, r.Path, address)
+	for _, h := range r.Header {
+		b.WriteString(h + "\r\n")
+	}
+	return [][]part{split(b.String()), split(r.Body)}
+}
+
+func split(s string) []part {
+	var out []part
+	for {
+		i := strings.IndexByte(s, '{')
+		j := strings.IndexByte(s[max(i, 0):], '}') + max(i, 0)
+		if i < 0 || j <= i {
+			return append(out, part{text: s})
+		}
+		name := s[i+1 : j]
+		if p, ok := placeholder(name); ok {
+			out = append(out, part{text: s[:i]}, p)
+			s = s[j+1:]
+			continue
+		}
+		out = append(out, part{text: s[:i+1]})
+		s = s[i+1:]
+	}
+}
+
+func placeholder(name string) (part, bool) {
+	if name == "i" {
+		return part{count: true}, true
+	}
+	span, ok := strings.CutPrefix(name, "rand:")
+	if !ok {
+		return part{}, false
+	}
+	lo, hi, _ := strings.Cut(span, "-")
+	a, err1 := strconv.ParseInt(lo, 10, 64)
+	b, err2 := strconv.ParseInt(hi, 10, 64)
+	return part{lo: a, hi: b + 1}, err1 == nil && err2 == nil && b >= a
+}
+
+func write(b []byte, parts [][]part, n uint64, rng *rand.Rand) []byte {
+	b = fill(b, parts[0], n, rng)
+	body := fill(nil, parts[1], n, rng)
+	if len(body) > 0 {
+		b = append(strconv.AppendInt(append(b, "Content-Length: "...), int64(len(body)), 10), "\r\n"...)
+	}
+	return append(append(b, "\r\n"...), body...)
+}
+
+func fill(b []byte, parts []part, n uint64, rng *rand.Rand) []byte {
+	for _, p := range parts {
+		switch {
+		case p.count:
+			b = strconv.AppendUint(b, n, 10)
+		case p.hi > p.lo:
+			b = strconv.AppendInt(b, p.lo+rng.Int64N(p.hi-p.lo), 10)
+		default:
+			b = append(b, p.text...)
+		}
+	}
+	return b
+}
+
+// read reads one answer. head is the start of a body whose status is not the
+// wanted one.
+func read(in *bufio.Reader, want int) (status int, size int64, head string, err error) {
+	line, err := in.ReadSlice('\n')
+	if err != nil {
+		return 0, 0, "", err
+	}
+	if len(line) < 12 {
+		return 0, 0, "", fmt.Errorf("status line %q", line)
+	}
+	if status, err = strconv.Atoi(string(line[9:12])); err != nil {
+		return 0, 0, "", fmt.Errorf("status line %q", line)
+	}
+	length, chunked := int64(0), false
+	for {
+		line, err = in.ReadSlice('\n')
+		if err != nil {
+			return 0, 0, "", err
+		}
+		line = bytes.TrimRight(line, "\r\n")
+		if len(line) == 0 {
+			break
+		}
+		if v, ok := header(line, "Content-Length"); ok {
+			if length, err = strconv.ParseInt(v, 10, 64); err != nil {
+				return 0, 0, "", err
+			}
+		}
+		if v, ok := header(line, "Transfer-Encoding"); ok && v == "chunked" {
+			chunked = true
+		}
+	}
+	if status == 204 || status == 304 {
+		return status, 0, "", nil
+	}
+	if status != want {
+		b, err := in.Peek(int(min(length, 300)))
+		if err != nil {
+			return 0, 0, "", err
+		}
+		head = string(b)
+	}
+	if chunked {
+		size, err = chunks(in)
+		return status, size, head, err
+	}
+	_, err = in.Discard(int(length))
+	return status, length, head, err
+}
+
+func header(line []byte, name string) (string, bool) {
+	if len(line) <= len(name) || line[len(name)] != ':' || !strings.EqualFold(string(line[:len(name)]), name) {
+		return "", false
+	}
+	return strings.TrimSpace(string(line[len(name)+1:])), true
+}
+
+func chunks(in *bufio.Reader) (int64, error) {
+	var total int64
+	for {
+		line, err := in.ReadSlice('\n')
+		if err != nil {
+			return total, err
+		}
+		n, err := strconv.ParseInt(string(bytes.TrimRight(line, "\r\n")), 16, 64)
+		if err != nil {
+			return total, fmt.Errorf("chunk size %q", line)
+		}
+		if _, err := io.CopyN(io.Discard, in, n+2); err != nil {
+			return total, err
+		}
+		if total += n; n == 0 {
+			return total, nil
+		}
+	}
+}

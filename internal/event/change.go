@@ -1,0 +1,132 @@
+package event
+
+import (
+	"encoding/json"
+	"slices"
+	"strings"
+
+	"holdfast/internal/catalog"
+)
+
+// FromChange returns the events that a change to a record of r makes. before
+// is nil for a new record, after for a deleted one; values are as the store
+// keeps them.
+func FromChange(r *catalog.Resource, before, after map[string]any) []Emitted {
+	var out []Emitted
+	for _, t := range byCollection[r.Name] {
+		if !t.when(before, after) {
+			continue
+		}
+		row := after
+		if row == nil {
+			row = before
+		}
+		tenant, _ := row["tenant_id"].(string)
+		out = append(out, Emitted{Tenant: tenant, Type: t.Name, Data: subset(row, t.Fields), Audience: audience(r, row)})
+	}
+	return out
+}
+
+// Watched returns the collections whose changes may make events, sorted.
+func Watched() []string {
+	out := make([]string, 0, len(byCollection))
+	for n := range byCollection {
+		out = append(out, n)
+	}
+	slices.Sort(out)
+	return out
+}
+
+var byCollection = func() map[string][]*Type {
+	m := map[string][]*Type{}
+	list := Types()
+	for i := range list {
+		if list[i].when != nil {
+			m[list[i].Collection] = append(m[list[i].Collection], &list[i])
+		}
+	}
+	return m
+}()
+
+// subset is the named fields of a record as a JSON object, in order.
+func subset(row map[string]any, fields []string) json.RawMessage {
+	b := []byte{'{'}
+	for _, f := range fields {
+		v, err := marshal(row[f])
+		if err != nil {
+			v = []byte("null")
+		}
+		if len(b) > 1 {
+			b = append(b, ',')
+		}
+		b = append(append(append(append(b, '"'), f...), `":`...), v...)
+	}
+	return append(b, '}')
+}
+
+// audience is the ids by which a record names people.
+func audience(r *catalog.Resource, row map[string]any) map[string]string {
+	var m map[string]string
+	for _, c := range r.Own {
+		if id, _ := row[c].(string); id != "" {
+			if m == nil {
+				m = map[string]string{}
+			}
+			m[c] = id
+		}
+	}
+	return m
+}
+
+func text(row map[string]any, field string) string {
+	s, _ := row[field].(string)
+	return s
+}
+
+// moved: an existing record's field became one of these.
+func moved(field string, to ...string) func(before, after map[string]any) bool {
+	return func(before, after map[string]any) bool {
+		return before != nil && after != nil && text(before, field) != text(after, field) && slices.Contains(to, text(after, field))
+	}
+}
+
+// movedFrom: an existing record's field went from one value to another.
+func movedFrom(field, from, to string) func(before, after map[string]any) bool {
+	return func(before, after map[string]any) bool {
+		return before != nil && after != nil && text(before, field) == from && text(after, field) == to
+	}
+}
+
+// created: a record was made with one of these values.
+func created(field string, values ...string) func(before, after map[string]any) bool {
+	return func(before, after map[string]any) bool { return before == nil && slices.Contains(values, text(after, field)) }
+}
+
+// altered: an existing record's field changed.
+func altered(field string) func(before, after map[string]any) bool {
+	return func(before, after map[string]any) bool {
+		return before != nil && after != nil && text(before, field) != text(after, field)
+	}
+}
+
+// raised: an existing record's flag went up.
+func raised(field string) func(before, after map[string]any) bool {
+	return func(before, after map[string]any) bool {
+		was, _ := before[field].(bool)
+		is, _ := after[field].(bool)
+		return before != nil && is && !was
+	}
+}
+
+func deleted(_, after map[string]any) bool { return after == nil }
+
+// madeOverdue: an action was written with a due time that has passed already.
+// What becomes overdue as time goes by is found by the notifier's clock.
+// Times are of fixed width, so texts compare as times do.
+func madeOverdue(before, after map[string]any) bool {
+	due, now := text(after, "due_at"), text(after, "updated_at")
+	late := func(row map[string]any, at string) bool {
+		return strings.Contains(" open in_progress ", " "+text(row, "status")+" ") && text(row, "due_at") != "" && text(row, "due_at") <= at
+	}
+	return after != nil && due != text(before, "due_at") && late(after, now) && (before == nil || !late(before, now))
+}

@@ -1,0 +1,168 @@
+package event
+
+import (
+	"slices"
+	"strings"
+
+	"holdfast/internal/actor"
+	"holdfast/internal/catalog"
+	"holdfast/internal/fault"
+	"holdfast/internal/query"
+	"holdfast/internal/spell"
+)
+
+// Type is one kind of event. An event of a record carries the fields named
+// here, as the catalog describes them; none of them may be one that not every
+// reader of the record sees.
+type Type struct {
+	Name       string
+	Doc        string
+	Collection string   // whose read grant lets a role see the event
+	Fields     []string // fields of the collection's record that Data holds
+	Members    []Member // of Data, when it is no record
+	when       func(before, after map[string]any) bool
+}
+
+// Member is one member of an event's data that is no field of a record.
+type Member struct {
+	Name, Type, Doc string // Type is a JSON Schema type
+}
+
+var (
+	orderFields    = []string{"id", "order_no", "type", "status", "priority", "party_name", "source", "external_ref", "promised_at", "line_count", "qty_ordered", "qty_shipped"}
+	pickListFields = []string{"id", "pick_no", "status", "strategy", "priority", "assigned_worker_id", "completed_at"}
+	pickLineFields = []string{"id", "pick_list_id", "seq", "order_line_id", "item_id", "zone_id", "qty", "qty_picked", "short_reason"}
+	shipmentFields = []string{"id", "shipment_no", "direction", "status", "carrier", "tracking_no", "dispatched_at", "eta", "completed_at", "exception_code"}
+	itemFields     = []string{"id", "sku", "name", "on_hand", "available", "reorder_point"}
+	movementFields = []string{"id", "type", "item_id", "lot_id", "from_zone_id", "to_zone_id", "quantity", "reason_code", "occurred_at"}
+	incidentFields = []string{"id", "incident_no", "kind", "severity", "status", "title", "occurred_at", "reported_at", "site_id", "zone_id", "closed_at"}
+	actionFields   = []string{"id", "action_no", "title", "type", "priority", "status", "incident_id", "assignee_user_id", "due_at"}
+	runFields      = []string{"id", "title", "zone_id", "due_at", "status"}
+	jobFields      = []string{"id", "job_no", "target", "file_name", "status", "total_rows", "valid_rows", "invalid_rows", "imported_count", "rolled_back_count"}
+	memberFields   = []string{"id", "user_id", "role", "status"}
+	webhookFields  = []string{"id", "url", "status", "disabled_reason"}
+)
+
+// Types returns the catalogue of event types, by name.
+func Types() []Type {
+	return []Type{
+		{Name: "action.overdue", Doc: "An open action has passed its due time.", Collection: "actions", Fields: actionFields, when: madeOverdue},
+		{Name: "checklist.failed", Doc: "An inspection was missed.", Collection: "checklist_runs", Fields: runFields, when: moved("status", "missed")},
+		{Name: "import.completed", Doc: "An import was applied.", Collection: "import_jobs", Fields: jobFields, when: moved("status", "completed")},
+		{Name: "import.failed", Doc: "An import could not be read or applied; nothing of it was written.", Collection: "import_jobs", Fields: jobFields, when: moved("status", "failed")},
+		{Name: "import.rolled_back", Doc: "An applied import was undone.", Collection: "import_jobs", Fields: jobFields, when: moved("status", "rolled_back")},
+		{Name: "incident.closed", Doc: "An incident was closed.", Collection: "incidents", Fields: incidentFields, when: moved("status", "closed")},
+		{Name: "incident.reported", Doc: "An incident, near miss or hazard was reported.", Collection: "incidents", Fields: incidentFields, when: created("status", "reported")},
+		{Name: "member.added", Doc: "A person became a member of the tenant.", Collection: "members", Fields: memberFields, when: created("status", "active")},
+		{Name: "member.removed", Doc: "A membership ended.", Collection: "members", Fields: memberFields, when: deleted},
+		{Name: "member.role_changed", Doc: "A member's role changed.", Collection: "members", Fields: memberFields, when: altered("role")},
+		{Name: "member.suspended", Doc: "A member was suspended.", Collection: "members", Fields: memberFields, when: moved("status", "suspended")},
+		{Name: "order.cancelled", Doc: "An order was cancelled.", Collection: "orders", Fields: orderFields, when: moved("status", "cancelled")},
+		{Name: "order.completed", Doc: "Every line of an order is shipped, received or cancelled.", Collection: "orders", Fields: orderFields, when: moved("status", "completed")},
+		{Name: "order.confirmed", Doc: "An order was confirmed.", Collection: "orders", Fields: orderFields, when: movedFrom("status", "draft", "confirmed")},
+		{Name: "order.on_hold", Doc: "An order was put on hold.", Collection: "orders", Fields: orderFields, when: moved("status", "on_hold")},
+		{Name: "pick_list.completed", Doc: "A pick list is done.", Collection: "pick_lists", Fields: pickListFields, when: moved("status", "completed")},
+		{Name: "pick_list.short", Doc: "A line of a pick list could not be picked in full.", Collection: "pick_lines", Fields: pickLineFields, when: moved("status", "short")},
+		{Name: "rate_limit.exceeded", Doc: "Requests were refused because the tenant is over a limit; at most once a minute for each category.", Collection: "settings", Members: []Member{
+			{"category", "string", "api, auth, webhook, read or write"}, {"limit", "integer", "Units per minute."},
+			{"retry_after", "integer", "Seconds until there is room again."}, {"reset_at", "string", "When the limit resets."}}},
+		{Name: "shipment.delivered", Doc: "A shipment was delivered.", Collection: "shipments", Fields: shipmentFields, when: moved("status", "delivered")},
+		{Name: "shipment.dispatched", Doc: "A shipment is on the road.", Collection: "shipments", Fields: shipmentFields, when: moved("status", "in_transit")},
+		{Name: "shipment.exception", Doc: "A shipment is held up.", Collection: "shipments", Fields: shipmentFields, when: moved("status", "exception")},
+		{Name: "shipment.received", Doc: "An inbound shipment was received.", Collection: "shipments", Fields: shipmentFields, when: moved("status", "received")},
+		{Name: "stock.adjusted", Doc: "Stock was corrected, counted or scrapped.", Collection: "stock_movements", Fields: movementFields,
+			when: created("type", "adjust_gain", "adjust_loss", "count_gain", "count_loss", "scrap")},
+		{Name: "stock.low", Doc: "An item's available stock has fallen to its reorder point.", Collection: "items", Fields: itemFields, when: raised("low_stock")},
+		{Name: "webhook.disabled", Doc: "A webhook is no longer tried: its receiver said it is gone, or failed for five days.", Collection: "webhooks", Fields: webhookFields, when: moved("status", "disabled")},
+		{Name: "webhook.test", Doc: "A test asked for by an administrator; sent to one webhook only.", Collection: "webhooks", Members: []Member{
+			{"webhook_id", "string", "The webhook under test."}, {"message", "string", "A greeting."}}},
+	}
+}
+
+// table is Types by name, made once.
+var table = func() map[string]*Type {
+	list := Types()
+	m := make(map[string]*Type, len(list))
+	for i := range list {
+		m[list[i].Name] = &list[i]
+	}
+	return m
+}()
+
+// Find returns a type by its name.
+func Find(name string) (*Type, bool) {
+	t, ok := table[name]
+	return t, ok
+}
+
+// Names returns the names of all types, sorted.
+func Names() []string {
+	out := make([]string, 0, len(table))
+	for n := range table {
+		out = append(out, n)
+	}
+	slices.Sort(out)
+	return out
+}
+
+// Topics is a choice of types: exact names, families (order.*) and * for all.
+// The empty choice holds every type.
+type Topics []string
+
+// ParseTopics checks a choice. A topic that no type can match is
+// fault.Invalid, names the topic and is refused at field.
+func ParseTopics(list []string, field string) (Topics, error) {
+	for _, t := range list {
+		if slices.ContainsFunc(Names(), func(n string) bool { return match(t, n) }) {
+			continue
+		}
+		f := fault.New(fault.Invalid, "22023", "%q is no event type, no family such as order.* and not *", clip(t)).At(field, "%q names no event", clip(t))
+		if near := spell.Nearest(t, Names()); near != "" {
+			f = f.With("", "did you mean "+near+"?")
+		}
+		return nil, f
+	}
+	return list, nil
+}
+
+func clip(s string) string {
+	if len(s) > 60 {
+		s = s[:60]
+	}
+	return strings.ToValidUTF8(s, "")
+}
+
+// Has reports whether the choice holds a type.
+func (ts Topics) Has(name string) bool {
+	return len(ts) == 0 || slices.ContainsFunc(ts, func(t string) bool { return match(t, name) })
+}
+
+func match(topic, name string) bool {
+	family, wild := strings.CutSuffix(topic, ".*")
+	return topic == "*" || topic == name || wild && strings.HasPrefix(name, family+".")
+}
+
+// Visible reports whether a caller may see an event: whether he may read the
+// record it is about.
+func Visible(c *catalog.Catalog, a actor.Actor, e *Event) bool {
+	if a.TenantID != e.Tenant {
+		return false
+	}
+	t, ok := Find(e.Type)
+	if !ok {
+		return false
+	}
+	r, ok := c.Get(t.Collection)
+	if !ok {
+		return a.Administrator()
+	}
+	g, ok := catalog.Find(r.Access.Read, a.Role)
+	if !ok || g.Scope == catalog.None {
+		return false
+	}
+	row := query.Row{}
+	for k, v := range e.Audience {
+		row[k] = v
+	}
+	return query.Admits(a, r, g, row)
+}

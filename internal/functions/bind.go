@@ -1,0 +1,259 @@
+package functions
+
+import (
+	"encoding/json"
+	"math"
+	"reflect"
+	"strconv"
+	"strings"
+
+	"github.com/google/uuid"
+
+	"holdfast/internal/fault"
+)
+
+// param is one field of an input as its tags describe it:
+//
+//	query:"pageSize"   name in the query string and in a JSON body
+//	default:"50"       value when absent; without it "", 0 or false
+//	required:"true"    absent is an error
+//	min:"1" max:"365"  inclusive bounds of an integer, else 400
+//	clamp:"200"        a greater integer counts as this
+//	format:"uuid"      form of a string
+//	oneof:"zone bin"   closed set of a string, separated by spaces
+type param struct {
+	index    int
+	name     string
+	kind     reflect.Kind
+	def      string
+	required bool
+	min, max int64
+	clamp    int64
+	uuid     bool
+	oneof    []string
+}
+
+func parameters(in any) []param {
+	if in == nil {
+		return nil
+	}
+	t := reflect.TypeOf(in)
+	var out []param
+	for i := range t.NumField() {
+		f := t.Field(i)
+		p := param{index: i, name: f.Tag.Get("query"), kind: f.Type.Kind(), def: f.Tag.Get("default"), required: f.Tag.Get("required") == "true",
+			min: bound(f.Tag.Get("min"), math.MinInt64), max: bound(f.Tag.Get("max"), math.MaxInt64), clamp: bound(f.Tag.Get("clamp"), math.MaxInt64),
+			uuid: f.Tag.Get("format") == "uuid", oneof: strings.Fields(f.Tag.Get("oneof"))}
+		if p.name != "" {
+			out = append(out, p)
+		}
+	}
+	return out
+}
+
+func bound(tag string, otherwise int64) int64 {
+	n, err := strconv.ParseInt(tag, 10, 64)
+	if err != nil {
+		return otherwise
+	}
+	return n
+}
+
+// Bind reads the function's input and returns a pointer to it. get gives the
+// values of a query parameter; body the members of a JSON object, which go
+// before the query; either may be nil. A refused parameter is fault.Invalid
+// with the parameter as field.
+func (f *Function) Bind(get func(name string) []string, body map[string]json.RawMessage) (any, error) {
+	if f.In == nil {
+		return nil, nil
+	}
+	in := reflect.New(reflect.TypeOf(f.In))
+	list := f.params
+	if list == nil {
+		list = parameters(f.In)
+	}
+	return in.Interface(), bind(in.Elem(), list, get, body)
+}
+
+// Bind reads an input struct, given by pointer, as Function.Bind does.
+func Bind(in any, get func(name string) []string, body map[string]json.RawMessage) error {
+	v := reflect.ValueOf(in).Elem()
+	return bind(v, parameters(v.Interface()), get, body)
+}
+
+func bind(v reflect.Value, list []param, get func(string) []string, body map[string]json.RawMessage) error {
+	for i := range list {
+		p := &list[i]
+		text, given, err := p.find(get, body)
+		if err != nil {
+			return err
+		}
+		if !given {
+			if p.required {
+				return p.refuse("is required")
+			}
+			if text = p.def; text == "" {
+				continue
+			}
+		}
+		if err := p.set(v.Field(p.index), text); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// find returns the parameter's text, from the body or else the query.
+func (p *param) find(get func(string) []string, body map[string]json.RawMessage) (text string, given bool, err error) {
+	if raw, ok := body[p.name]; ok && string(raw) != "null" {
+		text, err = p.fromJSON(raw)
+		return text, true, err
+	}
+	if get == nil {
+		return "", false, nil
+	}
+	switch values := get(p.name); len(values) {
+	case 0:
+		return "", false, nil
+	case 1:
+		return values[0], true, nil
+	default:
+		return "", false, p.refuse("is given more than once")
+	}
+}
+
+// fromJSON reads a JSON value of the parameter's own type.
+func (p *param) fromJSON(raw json.RawMessage) (string, error) {
+	s := strings.TrimSpace(string(raw))
+	quoted := strings.HasPrefix(s, `"`)
+	if quoted != (p.kind == reflect.String) {
+		return "", p.refuse("must be " + p.noun())
+	}
+	if !quoted {
+		return s, nil
+	}
+	var text string
+	if err := json.Unmarshal(raw, &text); err != nil {
+		return "", p.refuse("must be " + p.noun())
+	}
+	return text, nil
+}
+
+func (p *param) noun() string {
+	switch p.kind {
+	case reflect.Int64:
+		return "an integer"
+	case reflect.Float64:
+		return "a number"
+	case reflect.Bool:
+		return "true or false"
+	}
+	return "a string"
+}
+
+func (p *param) refuse(why string) error {
+	return fault.New(fault.Invalid, "", "parameter %q %s", p.name, why).At(p.name, "%s", why)
+}
+
+func (p *param) set(v reflect.Value, text string) error {
+	switch p.kind {
+	case reflect.Int64:
+		return p.integer(v, text)
+	case reflect.Float64:
+		n, err := strconv.ParseFloat(text, 64)
+		if err != nil || math.IsInf(n, 0) || math.IsNaN(n) || strings.Trim(text, "+-.0123456789eE") != "" {
+			return p.refuse("must be a number")
+		}
+		if n < float64(p.min) || n > float64(p.max) {
+			return p.refuse("must be " + p.reach())
+		}
+		v.SetFloat(n)
+	case reflect.Bool:
+		if text != "true" && text != "false" {
+			return p.refuse("must be true or false")
+		}
+		v.SetBool(text == "true")
+	case reflect.String:
+		return p.text(v, text)
+	}
+	return nil
+}
+
+// integer takes plain decimal digits, as a query has no other number.
+func (p *param) integer(v reflect.Value, text string) error {
+	n, err := strconv.ParseInt(text, 10, 64)
+	if err != nil || strings.HasPrefix(text, "+") {
+		return p.refuse("must be an integer")
+	}
+	n = min(n, p.clamp)
+	if n < p.min || n > p.max {
+		return p.refuse("must be " + p.reach())
+	}
+	v.SetInt(n)
+	return nil
+}
+
+func (p *param) reach() string {
+	switch {
+	case p.max == math.MaxInt64:
+		return "at least " + strconv.FormatInt(p.min, 10)
+	case p.min == math.MinInt64:
+		return "at most " + strconv.FormatInt(p.max, 10)
+	}
+	return "from " + strconv.FormatInt(p.min, 10) + " to " + strconv.FormatInt(p.max, 10)
+}
+
+func (p *param) text(v reflect.Value, text string) error {
+	if p.uuid {
+		if !IsUUID(strings.ToLower(text)) {
+			return p.refuse("must be a UUID")
+		}
+		text = strings.ToLower(text)
+	}
+	if len(p.oneof) > 0 {
+		known := false
+		for _, o := range p.oneof {
+			known = known || o == text
+		}
+		if !known {
+			return p.refuse("must be one of " + strings.Join(p.oneof, ", "))
+		}
+	}
+	v.SetString(text)
+	return nil
+}
+
+// Canonical writes an input so that equal inputs have equal texts, whatever
+// was sent: defaults filled, bounds applied. It is part of a cache key.
+func Canonical(in any) string {
+	if in == nil {
+		return ""
+	}
+	v := reflect.ValueOf(in)
+	if v.Kind() == reflect.Pointer {
+		v = v.Elem()
+	}
+	b := make([]byte, 0, 64)
+	for i := range v.NumField() {
+		if i > 0 {
+			b = append(b, '&')
+		}
+		switch f := v.Field(i); f.Kind() {
+		case reflect.Int64:
+			b = strconv.AppendInt(b, f.Int(), 10)
+		case reflect.Float64:
+			b = strconv.AppendFloat(b, f.Float(), 'g', -1, 64)
+		case reflect.Bool:
+			b = strconv.AppendBool(b, f.Bool())
+		default:
+			b = strconv.AppendQuote(b, f.String())
+		}
+	}
+	return string(b)
+}
+
+// IsUUID reports a UUID in its canonical lower-case form.
+func IsUUID(s string) bool {
+	id, err := uuid.Parse(s)
+	return err == nil && len(s) == 36 && id.String() == s
+}

@@ -1,0 +1,136 @@
+// Package functions holds the interface's edge functions, one file each: an
+// actor and an input go in, ready JSON bytes come out. It speaks no HTTP. Each
+// dashboard reads its totals from the tenant's counters and its lists from the
+// end of an index, in one round trip, so that its cost does not grow with the
+// tenant.
+package functions
+
+import (
+	"context"
+	"encoding/json"
+	"time"
+
+	"holdfast/internal/actor"
+	"holdfast/internal/store"
+)
+
+// Function is one edge function.
+type Function struct {
+	Name    string
+	Alias   string   // second name it answers to, or ""
+	Methods []string // POST, GET
+	Roles   []actor.Role
+	TTL     time.Duration // 0 = never kept
+	// Personal says that the answer depends on who asks, not only on the role;
+	// User tells for whom it really does.
+	Personal bool
+	Writes   bool     // refused to a suspended tenant
+	Reads    []string // collections whose changes make a kept answer stale
+	In       any      // zero input; its tags say how it is read (see Bind)
+	Doc      string
+	Run      func(ctx context.Context, a actor.Actor, in any) ([]byte, error) // in is a pointer to the type of In
+
+	params []param
+	shared func(a actor.Actor) bool
+}
+
+// User is the part of a cache key that stands for the caller: "" when
+// everybody of the same role gets the same answer.
+func (f *Function) User(a actor.Actor) string {
+	if !f.Personal || f.shared != nil && f.shared(a) {
+		return ""
+	}
+	return a.UserID
+}
+
+// Deps are what functions work with. Imports may be nil where no import
+// function is called.
+type Deps struct {
+	Store   *store.Store
+	Imports Importer
+	Now     func() time.Time
+}
+
+// Table lists the functions.
+func Table(d Deps) []Function {
+	dash := newDashboard(d)
+	list := []Function{
+		{
+			Name: "get-dashboard-snapshot-v2", Alias: "get-dashboard-snapshot", Methods: []string{"GET"},
+			TTL: time.Minute, Personal: true, shared: dash.snapshotShared, In: SnapshotIn{}, Run: call(dash.snapshot),
+			Reads: []string{"zones", "items", "stock_movements", "stock_levels", "pick_lists", "shipments", "drivers", "incidents", "import_jobs", "members"},
+			Doc:   "Zones, inventory, active pick lists, shipments and drivers, safety and imports in one answer; lightweight=true gives totals only.",
+		},
+		{
+			Name: "admin-dashboard-summary", Methods: []string{"GET"},
+			TTL: 30 * time.Second, Personal: true, shared: dash.summaryShared, In: SummaryIn{}, Run: call(dash.summary),
+			Reads: []string{"zones", "items", "stock_movements", "stock_levels", "orders", "order_lines", "pick_lists", "shipments", "settings", "tenants", "members"},
+			Doc:   "Zones, inventory with its health, pick lists, shipments and settings.",
+		},
+		{
+			Name: "safety-kpis", Methods: []string{"GET"},
+			TTL: time.Minute, Personal: true, shared: dash.kpisShared, In: KPIsIn{}, Run: call(dash.kpis),
+			Reads: []string{"incidents", "actions", "checklist_runs", "members"},
+			Doc:   "Reports, critical incidents, open and overdue actions and checklist compliance of the last days.",
+		},
+		{
+			Name: "process-import-job", Methods: []string{"POST"}, Writes: true, In: JobIn{}, Run: call(d.processJob),
+			Doc: "Reads the file of an import job and checks its rows.",
+		},
+		{
+			Name: "apply-import-job", Methods: []string{"POST"}, Writes: true, In: JobIn{}, Run: call(d.applyJob),
+			Doc: "Writes the valid rows of an import job in one transaction.",
+		},
+		{
+			Name: "rollback-import-job", Methods: []string{"POST"}, Writes: true, In: JobIn{}, Run: call(d.rollbackJob),
+			Roles: []actor.Role{actor.Owner, actor.Admin},
+			Doc:   "Puts back what an applied import job changed, if nothing was edited since.",
+		},
+	}
+	for i := range list {
+		list[i].params = parameters(list[i].In)
+	}
+	return list
+}
+
+// call gives a typed function the table's shape.
+func call[In any](f func(context.Context, actor.Actor, *In) ([]byte, error)) func(context.Context, actor.Actor, any) ([]byte, error) {
+	return func(ctx context.Context, a actor.Actor, in any) ([]byte, error) { return f(ctx, a, in.(*In)) }
+}
+
+// Extra is a fault's Data whose members stand beside error and details in the
+// function surface's error body.
+type Extra map[string]any
+
+// Body is the error body with the extra members.
+func (x Extra) Body(msg, details string) any {
+	body := map[string]any{"error": msg, "details": details}
+	for k, v := range x {
+		body[k] = v
+	}
+	return body
+}
+
+// The first members of every dashboard's answer have a fixed width, so that
+// the place of "cached" is known.
+const (
+	headTenant = `{"tenant_id":"`
+	headTime   = `","timestamp":"`
+	headCached = `","cached":false`
+	cachedAt   = len(headTenant) + 36 + len(headTime) + len("2006-01-02T15:04:05.000000Z")
+)
+
+// AsHit returns the form of an answer that a cache hit sends: "cached" says
+// true. An answer without that member is returned as it is.
+func AsHit(body []byte) []byte {
+	end := cachedAt + len(headCached)
+	if len(body) < end || string(body[:len(headTenant)]) != headTenant || string(body[cachedAt:end]) != headCached {
+		return body
+	}
+	out := make([]byte, 0, len(body)-1)
+	out = append(out, body[:end-len("false")]...)
+	out = append(out, "true"...)
+	return append(out, body[end:]...)
+}
+
+func encode(v any) ([]byte, error) { return json.Marshal(v) }

@@ -1,0 +1,304 @@
+package functions_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"sort"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"holdfast/internal/actor"
+	"holdfast/internal/functions"
+	"holdfast/internal/store"
+)
+
+// fill gives the tenant a small warehouse whose figures were worked out by
+// hand. Now is 1 March 2026, 12:00 UTC, 09:00 in Sao Paulo.
+func fill(k *kit) {
+	k.Helper()
+	area := k.add("zones", store.Row{"code": "A", "name": "Area", "max_capacity": "200"})
+	bin := k.add("zones", store.Row{"code": "b", "name": "Bin", "parent_id": area, "max_capacity": "40"})
+	k.add("zones", store.Row{"code": "C", "name": "Shut", "status": "blocked"})
+	old := k.add("zones", store.Row{"code": "D", "name": "Old"})
+	k.set("zones", old, store.Row{"status": "archived"})
+
+	bolt := k.add("items", store.Row{"sku": "BOLT", "name": "Bolt", "unit_cost": "0.5", "reorder_point": "10"})
+	drum := k.add("items", store.Row{"sku": "DRUM", "name": "Drum", "unit_cost": "20", "capacity_units": "2"})
+	k.add("items", store.Row{"sku": "ZINC", "name": "None yet", "status": "draft", "reorder_point": "1"})
+	receipt := func(item, qty, at string) store.Row {
+		return store.Row{"type": "receipt", "item_id": item, "to_zone_id": bin, "quantity": qty, "occurred_at": at}
+	}
+	k.add("stock_movements", receipt(bolt, "12", "2026-02-20T10:00:00Z"), receipt(drum, "5", "2025-06-01T10:00:00Z"),
+		store.Row{"type": "ship", "item_id": bolt, "from_zone_id": bin, "quantity": "8", "occurred_at": "2026-02-25T10:00:00Z"})
+
+	for _, st := range []string{"draft", "released", "in_progress"} {
+		p := k.add("pick_lists", store.Row{})
+		if st != "draft" {
+			k.set("pick_lists", p, store.Row{"status": "released"})
+		}
+		if st == "in_progress" {
+			k.set("pick_lists", p, store.Row{"status": st})
+		}
+	}
+	k.add("shipments", store.Row{})
+	for i, at := range []string{"2026-03-01T02:59:59Z", "2026-03-01T03:00:00Z", "2026-03-01T12:00:00Z"} {
+		// The local day began at 03:00 UTC.
+		k.now = moment(at)
+		in := k.add("shipments", store.Row{"direction": "inbound", "tracking_no": fmt.Sprint(i)})
+		for _, st := range []string{"in_transit", "arrived", "received"} {
+			k.set("shipments", in, store.Row{"status": st})
+		}
+	}
+	k.set("shipments", k.add("shipments", store.Row{"direction": "inbound"}), store.Row{"status": "in_transit"})
+
+	w := k.add("workers", store.Row{"employee_no": "1", "name": "Ada", "user_id": ada})
+	k.add("drivers", store.Row{"worker_id": w, "licence_no": "SECRET-1"})
+	w2 := k.add("workers", store.Row{"employee_no": "2", "name": "Bo"})
+	k.add("drivers", store.Row{"worker_id": w2, "status": "off_duty"})
+
+	incident := func(kind, severity, reported string) string {
+		return k.add("incidents", store.Row{"kind": kind, "severity": severity, "title": kind, "occurred_at": "2026-01-15T00:00:00Z", "reported_at": reported})
+	}
+	incident("injury", "critical", "2026-02-28T12:00:00Z")
+	incident("near_miss", "low", "2026-02-27T12:00:00Z")
+	incident("fire", "critical", "2026-01-30T12:00:00Z") // on the edge: 30 days ago, outside
+	shut := incident("hazard", "high", "2026-01-30T12:00:00.000001Z")
+	k.set("incidents", shut, store.Row{"status": "closed"})
+	void := incident("hazard", "critical", "2026-02-26T12:00:00Z")
+	k.set("incidents", void, store.Row{"status": "void", "void_reason": "twice"})
+
+	k.add("actions", store.Row{"title": "late", "due_at": "2026-03-01T11:59:59Z"})
+	k.add("actions", store.Row{"title": "today", "due_on": "2026-03-01"})
+	done := k.add("actions", store.Row{"title": "done late", "due_on": "2026-02-01"})
+	k.set("actions", done, store.Row{"status": "done"})
+	gone := k.add("actions", store.Row{"title": "gone", "due_on": "2026-02-01"})
+	k.set("actions", gone, store.Row{"status": "cancelled", "cancel_reason": "no"})
+
+	for _, run := range []struct{ due, status string }{
+		{"2026-03-01T12:00:00Z", "completed"}, {"2026-03-01T11:00:00Z", "completed"}, {"2026-02-27T00:00:00Z", "missed"},
+		{"2026-02-26T00:00:00Z", "cancelled"}, {"2026-01-01T00:00:00Z", "missed"}, {"2026-03-02T00:00:00Z", "scheduled"},
+	} {
+		id := k.add("checklist_runs", store.Row{"title": "Racks", "due_at": run.due})
+		if run.status != "scheduled" {
+			k.set("checklist_runs", id, store.Row{"status": run.status})
+		}
+	}
+	k.add("settings", store.Row{"section": "stock", "key": "b", "value": json.RawMessage(`{"n":1}`)}, store.Row{"key": "a", "value": json.RawMessage(`"x"`)},
+		store.Row{"section": "stock", "key": "a2", "value": json.RawMessage(`true`)})
+	k.add("import_jobs", store.Row{"target": "items"}, store.Row{"target": "zones"})
+}
+
+func moment(s string) time.Time {
+	t, err := time.Parse(time.RFC3339, s)
+	if err != nil {
+		panic(err)
+	}
+	return t
+}
+
+func manager() actor.Actor { return actor.Actor{UserID: bo, TenantID: north, Role: actor.Manager} }
+
+func TestSnapshotFigures(t *testing.T) {
+	each(t, func(k *kit) {
+		fill(k)
+		k.as = manager()
+		n := k.call("get-dashboard-snapshot-v2", "")
+		n.is("tenant_id", `"`+north+`"`, "timestamp", `"2026-03-01T12:00:00.000000Z"`, "cached", "false",
+			"zones.total", "3", "zones.items.#", "3", "zones.items.0.code", `"A"`, "zones.items.0.utilization", "7", "zones.items.1.utilization", "35", "zones.items.2.utilization", "null",
+			"zones.items.0.x", "0", "zones.items.0.max_capacity", "200",
+			"inventory.metrics", `{"low_stock_count":1,"total_items":2,"total_stock_value":102}`, "inventory.items.#", "2",
+			"inventory.items.0.sku", `"BOLT"`, "inventory.items.0.low_stock", "true", "inventory.stock_levels.0.quantity", "4", "inventory.stock_levels.1.quantity", "5",
+			"pick_lists.active", "2", "pick_lists.items.#", "2", "shipments.active", "2", "shipments.items.#", "2",
+			"drivers.active", "1", "drivers.items.#", "1", "drivers.items.0.licence_no", `"SECRET-1"`,
+			"safety.metrics", `{"critical_incidents":2,"incidents_by_category":{"fire":1,"hazard":1,"injury":1,"near_miss":1},"open_incidents":3,"total_incidents":4}`,
+			"safety.recent_incidents.#", "4", "safety.recent_incidents.0.kind", `"injury"`, "safety.recent_incidents.3.kind", `"fire"`,
+			"import.metrics", `{"completed_jobs":0,"failed_jobs":0,"total_imported":0,"total_jobs":2}`, "import.recent_jobs.#", "2", "import.recent_jobs.0.target", `"zones"`,
+			"pagination", `{"hasMore":false,"page":1,"pageSize":50}`)
+		if n.at("inventory.stock_levels.0.item_id") != n.at("inventory.items.0.id") {
+			t.Error("stock levels are not in step with items")
+		}
+	})
+}
+
+func TestSnapshotLightweight(t *testing.T) {
+	each(t, func(k *kit) {
+		fill(k)
+		k.as = manager()
+		got := string(k.bytes("get-dashboard-snapshot-v2", "lightweight=true"))
+		want := `{"tenant_id":"` + north + `","timestamp":"2026-03-01T12:00:00.000000Z","cached":false,"zones":{"total":3},` +
+			`"inventory":{"metrics":{"total_items":2,"low_stock_count":1,"total_stock_value":102}},"pick_lists":{"active":2},"shipments":{"active":2},"drivers":{"active":1},` +
+			`"safety":{"metrics":{"total_incidents":4,"critical_incidents":2,"open_incidents":3,"incidents_by_category":{}}},` +
+			`"import":{"metrics":{"total_jobs":2,"completed_jobs":0,"failed_jobs":0,"total_imported":0}},"pagination":{"page":1,"pageSize":50,"hasMore":false}}`
+		if d := cmp.Diff(want, got); d != "" {
+			t.Error(d)
+		}
+		hit := string(functions.AsHit([]byte(got)))
+		if hit != strings.Replace(want, `"cached":false`, `"cached":true`, 1) {
+			t.Errorf("hit = %s", hit)
+		}
+	})
+}
+
+// Every record of a list comes once as pages are turned, and hasMore says when
+// there is another page.
+func TestSnapshotPages(t *testing.T) {
+	each(t, func(k *kit) {
+		var shipments, zones, items []store.Row
+		for i := range 23 {
+			shipments = append(shipments, store.Row{"direction": []string{"inbound", "outbound"}[i%2]})
+			zones = append(zones, store.Row{"code": fmt.Sprintf("z%02d", i), "name": "z"})
+			items = append(items, store.Row{"sku": fmt.Sprintf("s%02d", i), "name": "s"})
+		}
+		k.add("shipments", shipments...)
+		k.add("zones", zones...)
+		k.add("items", items...)
+		k.as = manager()
+		for _, list := range []string{"shipments.items", "zones.items", "inventory.items", "inventory.stock_levels"} {
+			seen := map[string]bool{}
+			for page := 1; page <= 3; page++ {
+				n := k.call("get-dashboard-snapshot-v2", fmt.Sprintf("pageSize=10&page=%d", page))
+				for _, row := range n.at(list).([]any) {
+					m := row.(map[string]any)
+					id := fmt.Sprint(m["id"], m["item_id"])
+					if seen[id] {
+						t.Errorf("%s: twice", list)
+					}
+					seen[id] = true
+				}
+				n.is("pagination", fmt.Sprintf(`{"hasMore":%v,"page":%d,"pageSize":10}`, page < 3, page))
+			}
+			if len(seen) != 23 {
+				t.Errorf("%s: %d of 23", list, len(seen))
+			}
+		}
+		n := k.call("get-dashboard-snapshot-v2", "pageSize=1000&page=1000000000000000")
+		n.is("pagination", `{"hasMore":false,"page":1000000000000000,"pageSize":200}`, "zones.items.#", "0", "zones.total", "23")
+		k.call("get-dashboard-snapshot-v2", "pageSize=23").is("pagination.hasMore", "false")
+	})
+}
+
+func TestSummaryFigures(t *testing.T) {
+	each(t, func(k *kit) {
+		fill(k)
+		k.as = manager()
+		for range 2 { // the second call knows the time zone
+			n := k.call("admin-dashboard-summary", "")
+			n.is("tenant_id", `"`+north+`"`, "zones.#", "3", "inventory.items.#", "2", "inventory.total_items", "2",
+				// Bolt: 4 of a reorder point of 10 is low and critical, value 2. Drum: not
+				// issued since June, dead, value 100: 100 x (1 - (0.35/2 + 0.25/2 + 0.25 x 100/102)).
+				"inventory.health", `{"critical_items":1,"dead_stock":1,"fast_movers":0,"score":45.5,"slow_stock":0}`,
+				"pick_lists.active_count", "2", "pick_lists.active.#", "2",
+				"shipments.recent.#", "5", "shipments.stats", `{"active":2,"completed_today":2,"in_transit":1,"total":5}`,
+				"settings", `{"general":{"a":"x"},"stock":{"a2":true,"b":{"n":1}}}`)
+		}
+	})
+}
+
+func TestKPIFigures(t *testing.T) {
+	each(t, func(k *kit) {
+		fill(k)
+		k.as = manager()
+		n := k.call("safety-kpis", "")
+		n.is("tenant_id", `"`+north+`"`, "date_range_days", "30",
+			"kpis", `{"checklist_compliance":66.7,"critical_incidents":1,"open_actions":3,"overdue_actions":2,"tsr":3}`,
+			"distribution", `{"by_category":{"hazard":1,"injury":1,"near_miss":1},"by_severity":{"critical":1,"high":1,"low":1,"medium":0}}`,
+			"recent_incidents.#", "3", "recent_incidents.0.kind", `"injury"`)
+		k.call("safety-kpis", "days=365").is("kpis.tsr", "4", "kpis.critical_incidents", "2", "kpis.checklist_compliance", "50")
+		k.call("safety-kpis", "days=1").is("kpis.tsr", "0", "kpis.checklist_compliance", "100", "recent_incidents.#", "0", "distribution.by_severity", `{"high":0,"low":0,"medium":0}`)
+	})
+}
+
+// Another tenant's rows change nothing and show nowhere.
+func TestFunctionsStayInTheTenant(t *testing.T) {
+	each(t, func(k *kit) {
+		fill(k)
+		k.as = manager()
+		k.as.TenantID = south
+		for _, name := range []string{"get-dashboard-snapshot-v2", "admin-dashboard-summary", "safety-kpis"} {
+			b := string(k.bytes(name, ""))
+			if strings.Contains(b, north) || strings.Contains(b, "BOLT") || strings.Contains(b, "SECRET") {
+				t.Errorf("%s shows another tenant: %s", name, b)
+			}
+		}
+		k.call("get-dashboard-snapshot-v2", "").is("zones", `{"items":[],"total":0}`, "inventory.metrics", `{"low_stock_count":0,"total_items":0,"total_stock_value":0}`,
+			"safety.metrics.incidents_by_category", `{"hazard":0,"injury":0,"near_miss":0}`, "pagination.hasMore", "false")
+		k.call("admin-dashboard-summary", "").is("inventory.health.score", "100", "settings", "{}")
+	})
+}
+
+// Lists show a caller what the collections would: hidden fields and rows of
+// others are left out, totals stay.
+func TestFunctionsFollowRoles(t *testing.T) {
+	each(t, func(k *kit) {
+		fill(k)
+		k.add("incidents", store.Row{"kind": "hazard", "title": "mine", "occurred_at": "2026-02-01T00:00:00Z", "reported_by": ada})
+		bin := ""
+		k.as = manager()
+		bin = k.call("get-dashboard-snapshot-v2", "").at("zones.items.1.id").(string)
+		snap := k.function("get-dashboard-snapshot-v2")
+		if got := snap.User(k.as); got != "" {
+			t.Errorf("a manager's answer is kept for %q alone", got)
+		}
+
+		k.as = actor.Actor{UserID: ada, TenantID: north, Role: actor.Viewer}
+		n := k.call("get-dashboard-snapshot-v2", "")
+		if _, ok := n.at("drivers.items.0").(map[string]any)["licence_no"]; ok {
+			t.Error("a viewer sees a licence number")
+		}
+		if _, ok := n.at("safety.recent_incidents.0").(map[string]any)["reported_by"]; ok {
+			t.Error("a viewer sees who reported")
+		}
+		n.is("import.recent_jobs", "[]", "import.metrics.total_jobs", "2")
+		k.call("admin-dashboard-summary", "").is("settings", "{}")
+
+		k.as.Role, k.as.ZoneIDs = actor.Operator, []string{bin}
+		n = k.call("get-dashboard-snapshot-v2", "")
+		n.is("zones.items.#", "1", "zones.total", "3", "pick_lists.items", "[]", "pick_lists.active", "2", "safety.recent_incidents.#", "1", "safety.metrics.total_incidents", "5")
+		if got := snap.User(k.as); got != ada {
+			t.Errorf("an operator's answer is kept for %q", got)
+		}
+	})
+}
+
+// The first page of a list is the records' own view: every field of the
+// catalog that the role may read.
+func TestListsCarryAllFields(t *testing.T) {
+	each(t, func(k *kit) {
+		fill(k)
+		k.as = manager()
+		n := k.call("get-dashboard-snapshot-v2", "")
+		for path, name := range map[string]string{"zones.items.0": "zones", "inventory.items.0": "items", "shipments.items.0": "shipments", "safety.recent_incidents.0": "incidents"} {
+			r, _ := k.s.Catalog().Get(name)
+			var want, got []string
+			for i := range r.Fields {
+				if r.Fields[i].Visible(actor.Manager) {
+					want = append(want, r.Fields[i].Name)
+				}
+			}
+			for f := range n.at(path).(map[string]any) {
+				got = append(got, f)
+			}
+			sort.Strings(want)
+			sort.Strings(got)
+			if d := cmp.Diff(want, got); d != "" {
+				t.Errorf("%s: %s", path, d)
+			}
+		}
+	})
+}
+
+func TestImportFunctionsNeedAJob(t *testing.T) {
+	table := functions.Table(functions.Deps{Store: open(t, sqliteOptions(t)).s, Now: time.Now})
+	for i := range table {
+		f := &table[i]
+		if !strings.HasSuffix(f.Name, "-import-job") {
+			continue
+		}
+		if _, err := f.Bind(nil, nil); err == nil {
+			t.Errorf("%s: no job_id accepted", f.Name)
+		}
+	}
+}

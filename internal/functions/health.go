@@ -1,0 +1,103 @@
+package functions
+
+import (
+	"time"
+
+	"holdfast/internal/actor"
+	"holdfast/internal/db"
+	"holdfast/internal/decimal"
+	"holdfast/internal/warehouse"
+)
+
+type health = warehouse.Health
+
+// Inventory health looks at every active item and at 180 days of the ledger,
+// the one answer whose cost grows with the tenant. Where it takes longer than
+// healthCheap it is kept for healthShare times as long as it took, so that it
+// never costs more than a small part of a core; smaller tenants always get
+// fresh figures.
+const (
+	healthCheap = 50 * time.Millisecond
+	healthShare = 200
+	healthMost  = 10 * time.Minute
+)
+
+// assessment gathers a tenant's items.
+type assessment struct {
+	stock map[string]*warehouse.Stock
+	begun time.Time
+}
+
+// queueHealth asks for all that health needs: a few index scans, grouped by
+// the database.
+func (d *dashboard) queueHealth(tx *db.Tx, a actor.Actor, now time.Time) *assessment {
+	as := &assessment{stock: map[string]*warehouse.Stock{}, begun: time.Now()}
+	at := func(id string) *warehouse.Stock {
+		s := as.stock[id]
+		if s == nil {
+			s = &warehouse.Stock{}
+			as.stock[id] = s
+		}
+		return s
+	}
+	tx.Queue("SELECT i.id, i.on_hand, i.available, i.reorder_point, i.stock_value, "+
+		"CASE WHEN i.on_hand > 0 THEN (SELECT MIN(m.occurred_at) FROM stock_movements m WHERE m.tenant_id = $1 AND m.item_id = i.id) END, "+
+		"CASE WHEN i.available <= 0 THEN EXISTS (SELECT 1 FROM order_lines l JOIN orders o ON o.tenant_id = $1 AND o.id = l.order_id "+
+		"WHERE l.tenant_id = $1 AND l.item_id = i.id AND o.status IN ('confirmed', 'in_progress', 'on_hold') AND l.qty_shipped < l.qty_ordered - l.qty_cancelled) END "+
+		"FROM items i WHERE i.tenant_id = $1 AND i.status = 'active'", []any{a.TenantID}, func(r *db.Row) error {
+		*at(r.Text(0)) = warehouse.Stock{OnHand: r.Dec(1), Available: r.Dec(2), ReorderPoint: r.Dec(3), Value: r.Dec(4), FirstIn: r.Time(5), OnOrder: r.Bool(6)}
+		return nil
+	})
+	day := tx.DB().Day("occurred_at")
+	// A type alone tells the direction: movements inside the warehouse change
+	// nothing here, and what comes in or goes out has one type each.
+	tx.Queue("SELECT item_id, "+day+", CAST(SUM(CASE WHEN type IN ('ship', 'adjust_loss', 'count_loss', 'scrap') THEN -quantity ELSE quantity END) AS bigint), "+
+		"CAST(COALESCE(SUM(quantity) FILTER (WHERE type = 'ship'), 0) AS bigint) FROM stock_movements WHERE tenant_id = $1 AND occurred_at > $2 AND type IN "+
+		"('ship', 'adjust_loss', 'count_loss', 'scrap', 'receipt', 'return_in', 'adjust_gain', 'count_gain', 'opening', 'import') GROUP BY item_id, "+day,
+		[]any{a.TenantID, now.AddDate(0, 0, -warehouse.HealthWindow)}, func(r *db.Row) error {
+			return book(as.stock[r.Text(0)], now, r.Text(1), r.Dec(2), r.Dec(3))
+		})
+	tx.Queue("SELECT item_id, MAX("+day+") FROM stock_movements WHERE tenant_id = $1 AND occurred_at > $2 AND occurred_at <= $3 AND type = 'ship' GROUP BY item_id",
+		[]any{a.TenantID, now.AddDate(0, 0, -warehouse.DeadAfter-1), now.AddDate(0, 0, -warehouse.HealthWindow)}, func(r *db.Row) error {
+			return book(as.stock[r.Text(0)], now, r.Text(1), 0, decimal.One)
+		})
+	return as
+}
+
+// book enters one day of an active item; others are nil.
+func book(s *warehouse.Stock, now time.Time, day string, net, shipped decimal.Dec) error {
+	if s == nil {
+		return nil
+	}
+	at, err := time.Parse(time.DateOnly, day)
+	if err != nil {
+		return err
+	}
+	s.Book(now, at, net, shipped)
+	return nil
+}
+
+func (as *assessment) result(now time.Time) health {
+	var sum warehouse.Assessment
+	for _, s := range as.stock {
+		sum.Add(s, now)
+	}
+	return sum.Health()
+}
+
+// keepHealth remembers a dear result.
+func (d *dashboard) keepHealth(tenant string, now time.Time, as *assessment, h health) {
+	took := time.Since(as.begun)
+	if took > healthCheap {
+		d.health.put(tenant, h, now.Add(min(took*healthShare, healthMost)))
+	}
+}
+
+func appendHealth(b []byte, h health) []byte {
+	b = h.Score.Append(append(b, `{"score":`...))
+	b = appendMember(append(b, ','), "fast_movers", h.Fast)
+	b = appendMember(append(b, ','), "slow_stock", h.Slow)
+	b = appendMember(append(b, ','), "dead_stock", h.Dead)
+	b = appendMember(append(b, ','), "critical_items", h.Critical)
+	return append(b, '}')
+}

@@ -1,0 +1,74 @@
+package functions
+
+import (
+	"context"
+	"time"
+
+	"holdfast/internal/actor"
+	"holdfast/internal/db"
+	"holdfast/internal/safety"
+)
+
+// KPIsIn asks for safety KPIs.
+type KPIsIn struct {
+	Days int64 `query:"days" default:"30" min:"1" max:"365" doc:"Length of the window that ends now, in days of 24 hours."`
+}
+
+type kpis struct {
+	totals                           totals
+	kinds, severities                map[string]int64
+	reports, overdue, runsIn, runsOK int64
+	last                             *list
+}
+
+func (d *dashboard) kpisShared(a actor.Actor) bool { return d.shared(a, "incidents") }
+
+// kpis answers safety-kpis (domain, safety KPIs): the window is (now - days x
+// 24 h, now], void reports never count, and an action is overdue when it is
+// open and its due moment has passed.
+func (d *dashboard) kpis(ctx context.Context, a actor.Actor, in *KPIsIn) ([]byte, error) {
+	now := d.now().UTC()
+	k := kpis{totals: totals{}, kinds: map[string]int64{}, severities: map[string]int64{}, last: d.list(a, "incidents")}
+	err := d.read(ctx, a, func(tx *db.Tx) {
+		d.store.Counts(tx, a.TenantID, k.totals)
+		k.queue(tx, a, now.Add(-time.Duration(in.Days)*24*time.Hour), now)
+	})
+	if err != nil {
+		return nil, err
+	}
+	b := head(make([]byte, 0, 1024+len(k.last.buf)), a, now)
+	b = appendMember(append(b, `",`...), "date_range_days", in.Days)
+	return k.append(b), nil
+}
+
+func (k *kpis) queue(tx *db.Tx, a actor.Actor, from, to time.Time) {
+	tx.Queue("SELECT kind, severity, COUNT(*) FROM incidents WHERE tenant_id = $1 AND reported_at > $2 AND reported_at <= $3 AND status <> 'void' GROUP BY kind, severity",
+		[]any{a.TenantID, from, to}, func(r *db.Row) error {
+			n := r.Int(2)
+			k.reports += n
+			k.kinds[r.Text(0)] += n
+			k.severities[r.Text(1)] += n
+			return nil
+		})
+	tx.Queue("SELECT COUNT(*) FROM actions WHERE tenant_id = $1 AND status IN ('open', 'in_progress', 'done') AND due_at < $2", []any{a.TenantID, to}, func(r *db.Row) error {
+		k.overdue = r.Int(0)
+		return nil
+	})
+	tx.Queue("SELECT COUNT(*) FILTER (WHERE on_time), COUNT(*) FROM checklist_runs WHERE tenant_id = $1 AND due_at > $2 AND due_at <= $3 AND status <> 'cancelled'",
+		[]any{a.TenantID, from, to}, func(r *db.Row) error {
+			k.runsOK, k.runsIn = r.Int(0), r.Int(1)
+			return nil
+		})
+	k.last.queue(tx, a, page{size: recent}, " AND r.reported_at > $2 AND r.reported_at <= $3 AND r.status <> 'void'", "r.reported_at DESC", from, to)
+}
+
+func (k *kpis) append(b []byte) []byte {
+	b = appendMember(append(b, `,"kpis":{`...), "tsr", k.reports)
+	b = appendMember(append(b, ','), "critical_incidents", k.severities["critical"])
+	b = appendMember(append(b, ','), "open_actions", k.totals.of("actions", safety.OpenActions[:]...))
+	b = appendMember(append(b, ','), "overdue_actions", k.overdue)
+	b = safety.ChecklistCompliance(k.runsOK, k.runsIn).Append(append(b, `,"checklist_compliance":`...))
+	b = appendCounts(append(b, `},"distribution":{"by_category":`...), k.kinds, "injury", "near_miss", "hazard")
+	b = appendCounts(append(b, `,"by_severity":`...), k.severities, "low", "medium", "high")
+	return append(k.last.appendTo(append(b, `},"recent_incidents":`...)), '}')
+}

@@ -1,0 +1,38 @@
+package functions
+
+import (
+	"sync"
+	"time"
+)
+
+// memo remembers one value per tenant for a while. It is bounded: when full it
+// starts again empty, which costs each tenant one more look.
+type memo[T any] struct {
+	mu   sync.Mutex
+	rows map[string]memoRow[T]
+}
+
+type memoRow[T any] struct {
+	value T
+	until time.Time
+}
+
+const memoSize = 10_000
+
+func newMemo[T any]() *memo[T] { return &memo[T]{rows: map[string]memoRow[T]{}} }
+
+func (m *memo[T]) get(tenant string, now time.Time) (T, bool) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	r, ok := m.rows[tenant]
+	return r.value, ok && now.Before(r.until)
+}
+
+func (m *memo[T]) put(tenant string, v T, until time.Time) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if len(m.rows) >= memoSize {
+		m.rows = map[string]memoRow[T]{}
+	}
+	m.rows[tenant] = memoRow[T]{v, until}
+}

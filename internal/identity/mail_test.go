@@ -1,0 +1,550 @@
+package identity_test
+
+import (
+	"net/url"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"holdfast/internal/fault"
+	"holdfast/internal/identity"
+	"holdfast/internal/identity/oidc"
+)
+
+// byMail is the configuration in which addresses have to be proved.
+func byMail(c *identity.Config) { c.Autoconfirm = false }
+
+var nobody = identity.Client{}
+
+// A new, an unconfirmed and a taken address get the same answer.
+func TestSignUp_noOracle(t *testing.T) {
+	onBoth(t, byMail, func(k *kit) {
+		up := func(email string) *identity.User {
+			k.Helper()
+			k.sleep(2 * time.Minute)
+			s, u, err := k.svc.SignUp(k.ctx, identity.SignUp{Email: email, Password: pw, Data: map[string]any{"name": "N"}}, nobody)
+			k.ok(err)
+			if s != nil {
+				k.Fatal("a session before the address is proved")
+			}
+			return u
+		}
+		taken := "taken@x.example"
+		p := pw
+		real, err := k.svc.CreateUser(k.ctx, k.service(), identity.AdminUser{Email: &taken, Password: &p, EmailConfirm: true, UserMetadata: map[string]any{"secret": "mine"}})
+		k.ok(err)
+		fresh, first := up("fresh@x.example"), up(taken)
+		same := cmp.Options{cmpopts.IgnoreUnexported(identity.User{}, identity.Identity{}), cmpopts.IgnoreFields(identity.User{}, "ID", "Email", "CreatedAt", "UpdatedAt", "ConfirmationSentAt", "UserMetadata", "Identities")}
+		if d := cmp.Diff(fresh, first, same); d != "" {
+			k.Error(d)
+		}
+		if first.ID == real.ID || first.UserMetadata["secret"] != nil || len(first.Identities) != len(fresh.Identities) || len(first.UserMetadata) != len(fresh.UserMetadata) {
+			k.Errorf("the decoy tells: %+v", first)
+		}
+		// Asking twice tells nothing either: both keep their id and show new times.
+		fresh2, first2 := up("fresh@x.example"), up(taken)
+		if (fresh2.ID == fresh.ID) != (first2.ID == first.ID) || fresh2.CreatedAt.Equal(fresh.CreatedAt.Time) != first2.CreatedAt.Equal(first.CreatedAt.Time) {
+			k.Error("the second answer tells")
+		}
+		if len(fresh.ID) != 36 || fresh.ID[14] != first.ID[14] {
+			k.Error("the kind of id tells")
+		}
+		k.mailTo(taken, "known")
+		// The stranger's password opens neither account.
+		_, err = k.svc.SignIn(k.ctx, "fresh@x.example", pw, nobody)
+		k.code(err, "email_not_confirmed")
+		if f := fault.As(err); f.Msg != "Email not confirmed" {
+			k.Error(f.Msg)
+		}
+	})
+}
+
+func TestSignUp_confirm(t *testing.T) {
+	onBoth(t, byMail, func(k *kit) {
+		_, u, err := k.svc.SignUp(k.ctx, identity.SignUp{Email: "a@x.example", Password: pw, Data: map[string]any{"tenant_id": someTenant}, Redirect: "https://app.example.com/welcome"}, nobody)
+		k.ok(err)
+		if n := k.count("SELECT COUNT(*) FROM members"); n != 0 {
+			k.Error("an unproved address joined")
+		}
+		m := k.mailTo("a@x.example", "confirmation")
+		q := linkIn(k, m)
+		if !strings.Contains(m.Text, "http://127.0.0.1:8080/auth/v1/verify?") || q.Get("type") != "signup" || q.Get("redirect_to") != "https://app.example.com/welcome" {
+			k.Error(m.Text)
+		}
+		s, err := k.svc.Verify(k.ctx, identity.Verify{Type: "email", Email: "A@x.example", Token: digitsIn(k, m)}, nobody)
+		k.ok(err)
+		if s.User.ID != u.ID || s.User.EmailConfirmedAt.IsZero() || tenantOf(k, s) != someTenant || s.User.UserMetadata["email_verified"] != true {
+			k.Errorf("%+v", s.User)
+		}
+		k.signIn("a@x.example")
+		for _, v := range []identity.Verify{{Type: "email", Email: "a@x.example", Token: digitsIn(k, m)}, {Type: "signup", TokenHash: q.Get("token")}} {
+			_, err := k.svc.Verify(k.ctx, v, nobody)
+			k.code(err, "otp_expired")
+		}
+	})
+}
+
+// Five wrong guesses end a code; expiry does too; a code of one purpose does
+// not serve another.
+func TestVerify_guesses(t *testing.T) {
+	onBoth(t, nil, func(k *kit) {
+		k.signUp("a@x.example", nil)
+		ask := func() string {
+			k.sleep(2 * time.Minute)
+			k.ok(k.svc.Recover(k.ctx, identity.MailRequest{Email: "a@x.example"}, nobody))
+			return digitsIn(k, k.mailTo("a@x.example", "recovery"))
+		}
+		code := ask()
+		wrong := "000000"
+		if code == wrong {
+			wrong = "000001"
+		}
+		for range 5 {
+			_, err := k.svc.Verify(k.ctx, identity.Verify{Type: "recovery", Email: "a@x.example", Token: wrong}, nobody)
+			k.code(err, "otp_expired")
+		}
+		_, err := k.svc.Verify(k.ctx, identity.Verify{Type: "recovery", Email: "a@x.example", Token: code}, nobody)
+		k.code(err, "otp_expired")
+		code = ask()
+		_, err = k.svc.Verify(k.ctx, identity.Verify{Type: "signup", Email: "a@x.example", Token: code}, nobody)
+		k.code(err, "otp_expired")
+		k.sleep(11 * time.Minute)
+		_, err = k.svc.Verify(k.ctx, identity.Verify{Type: "recovery", Email: "a@x.example", Token: code}, nobody)
+		k.code(err, "otp_expired")
+		code = ask()
+		_, err = k.svc.Verify(k.ctx, identity.Verify{Type: "recovery", Email: "a@x.example", Token: code}, nobody)
+		k.ok(err)
+		for _, v := range []identity.Verify{{}, {Type: "recovery"}, {Type: "nonsense", TokenHash: "x"}, {Type: "email", TokenHash: "x", Token: "y", Email: "z"}} {
+			_, err := k.svc.Verify(k.ctx, v, nobody)
+			k.code(err, "validation_failed")
+		}
+	})
+}
+
+// One code, eight callers at once: one session.
+func TestVerify_race(t *testing.T) {
+	onBoth(t, nil, func(k *kit) {
+		k.signUp("a@x.example", nil)
+		k.ok(k.svc.Recover(k.ctx, identity.MailRequest{Email: "a@x.example"}, nobody))
+		hash := linkIn(k, k.mailTo("a@x.example", "recovery")).Get("token")
+		var wg sync.WaitGroup
+		var mu sync.Mutex
+		won := 0
+		for range 8 {
+			wg.Go(func() {
+				_, err := k.svc.Verify(k.ctx, identity.Verify{Type: "recovery", TokenHash: hash}, nobody)
+				mu.Lock()
+				defer mu.Unlock()
+				if err == nil {
+					won++
+				} else if !fault.HasCode(err, "otp_expired") {
+					k.Error(err)
+				}
+			})
+		}
+		wg.Wait()
+		if won != 1 {
+			k.Errorf("%d callers used one code", won)
+		}
+	})
+}
+
+// Faults S12: known and unknown addresses alike, in answer and in waiting.
+func TestRecover_noOracle(t *testing.T) {
+	onBoth(t, nil, func(k *kit) {
+		k.signUp("a@x.example", nil)
+		for _, f := range []func(string) error{
+			func(e string) error { return k.svc.Recover(k.ctx, identity.MailRequest{Email: e}, nobody) },
+			func(e string) error { return k.svc.Resend(k.ctx, "signup", identity.MailRequest{Email: e}, nobody) },
+			func(e string) error { return k.svc.OTP(k.ctx, identity.MailRequest{Email: e}, nobody) },
+		} {
+			k.sleep(2 * time.Minute)
+			for _, email := range []string{"a@x.example", "stranger@x.example"} {
+				k.ok(f(email))
+				err := f(" " + strings.ToUpper(email))
+				k.code(err, "over_email_send_rate_limit")
+				if fl := fault.As(err); fl.Kind != fault.Limited || fl.Msg != "For security purposes, you can only request this after 60 seconds." || fl.RetryAfter != time.Minute {
+					k.Errorf("%+v", fl)
+				}
+			}
+			k.mailsTo("") // the work is queued; the clock must not overtake it
+		}
+		if n := k.mailsTo("stranger@x.example"); n != 0 {
+			k.Errorf("%d mails to a stranger", n)
+		}
+		if n := k.mailsTo("a@x.example"); n != 2 { // recovery and magic link; the address is confirmed
+			k.Errorf("%d mails", n)
+		}
+	})
+}
+
+func TestOTP_createsUser(t *testing.T) {
+	onBoth(t, nil, func(k *kit) {
+		k.ok(k.svc.OTP(k.ctx, identity.MailRequest{Email: "new@x.example", Create: true, Data: map[string]any{"name": "N"}}, nobody))
+		m := k.mailTo("new@x.example", "confirmation")
+		s, err := k.svc.Verify(k.ctx, identity.Verify{Type: "email", Email: "new@x.example", Token: digitsIn(k, m)}, nobody)
+		k.ok(err)
+		if s.User.UserMetadata["name"] != "N" {
+			k.Error(s.User.UserMetadata)
+		}
+	})
+}
+
+func TestUpdateUser_password(t *testing.T) {
+	onBoth(t, nil, func(k *kit) {
+		s := k.signUp("a@x.example", nil)
+		other := k.signIn("a@x.example")
+		a := k.actor(s)
+		k.ok(k.svc.Recover(k.ctx, identity.MailRequest{Email: "a@x.example"}, nobody))
+		outstanding := linkIn(k, k.mailTo("a@x.example", "recovery")).Get("token")
+		for next, code := range map[string]string{pw: "same_password", "short": "weak_password", "password123": "weak_password", "a@x.example": "weak_password", strings.Repeat("ab", 40): "validation_failed"} {
+			_, err := k.svc.UpdateUser(k.ctx, a, identity.Update{Password: next})
+			k.code(err, code)
+		}
+		_, err := k.svc.UpdateUser(k.ctx, a, identity.Update{Password: "the-next-password", CurrentPassword: "wrong"})
+		k.code(err, "current_password_invalid")
+		_, err = k.svc.UpdateUser(k.ctx, a, identity.Update{Password: "the-next-password"})
+		k.ok(err)
+		k.mailTo("a@x.example", "password_changed")
+		k.actor(s)
+		_, err = k.who(other.AccessToken)
+		k.code(err, "session_not_found")
+		_, err = k.svc.Verify(k.ctx, identity.Verify{Type: "recovery", TokenHash: outstanding}, nobody)
+		k.code(err, "otp_expired")
+		_, err = k.svc.SignIn(k.ctx, "a@x.example", pw, nobody)
+		k.code(err, "invalid_credentials")
+
+		// A day later the session alone is not enough.
+		k.sleep(25 * time.Hour)
+		_, err = k.svc.UpdateUser(k.ctx, a, identity.Update{Password: "yet-another-password"})
+		k.code(err, "reauthentication_needed")
+		_, err = k.svc.UpdateUser(k.ctx, a, identity.Update{Password: "yet-another-password", Nonce: "123456"})
+		k.code(err, "reauthentication_not_valid")
+		k.ok(k.svc.Reauthenticate(k.ctx, a))
+		nonce := digitsIn(k, k.mailTo("a@x.example", "reauthentication"))
+		_, err = k.svc.UpdateUser(k.ctx, a, identity.Update{Password: "yet-another-password", Nonce: nonce})
+		k.ok(err)
+	})
+}
+
+func TestUpdateUser_refuses(t *testing.T) {
+	onBoth(t, nil, func(k *kit) {
+		a := k.actor(k.signUp("a@x.example", nil))
+		k.signUp("b@x.example", nil)
+		deep := any("x")
+		for range 9 {
+			deep = []any{deep}
+		}
+		for name, tt := range map[string]struct {
+			in   identity.Update
+			code string
+		}{
+			"app_metadata": {identity.Update{AppMetadata: map[string]any{"tenant_id": someTenant}}, "not_admin"},
+			"phone":        {identity.Update{Phone: "+491701234567"}, "phone_provider_disabled"},
+			"taken":        {identity.Update{Email: "B@x.example"}, "email_exists"},
+			"bad address":  {identity.Update{Email: "nope"}, "validation_failed"},
+			"large data":   {identity.Update{Data: map[string]any{"x": strings.Repeat("y", 9000)}}, "validation_failed"},
+			"deep data":    {identity.Update{Data: map[string]any{"x": deep}}, "validation_failed"},
+			"half a PKCE":  {identity.Update{PKCE: identity.PKCE{Challenge: "x"}}, "validation_failed"},
+		} {
+			if _, err := k.svc.UpdateUser(k.ctx, a, tt.in); !fault.HasCode(err, tt.code) {
+				k.Errorf("%s: %v", name, err)
+			}
+		}
+		u, err := k.svc.UpdateUser(k.ctx, a, identity.Update{Data: map[string]any{"a": 1, "b": 2}})
+		k.ok(err)
+		u, err = k.svc.UpdateUser(k.ctx, a, identity.Update{Data: map[string]any{"a": nil, "c": 3}})
+		k.ok(err)
+		if _, there := u.UserMetadata["a"]; there || u.UserMetadata["b"] == nil || u.UserMetadata["c"] == nil {
+			k.Error(u.UserMetadata)
+		}
+	})
+}
+
+// An e-mail change needs both addresses.
+func TestEmailChange(t *testing.T) {
+	onBoth(t, byMail, func(k *kit) {
+		email, p := "old@x.example", pw
+		_, err := k.svc.CreateUser(k.ctx, k.service(), identity.AdminUser{Email: &email, Password: &p, EmailConfirm: true})
+		k.ok(err)
+		s := k.signIn(email)
+		u, err := k.svc.UpdateUser(k.ctx, k.actor(s), identity.Update{Email: "New@x.example"})
+		k.ok(err)
+		if u.Email != email || u.NewEmail != "new@x.example" {
+			k.Errorf("%+v", u)
+		}
+		fresh, old := k.mailTo("new@x.example", "email_change_new"), k.mailTo(email, "email_change_current")
+		half, err := k.svc.Verify(k.ctx, identity.Verify{Type: "email_change", TokenHash: linkIn(k, fresh).Get("token")}, nobody)
+		k.ok(err)
+		if half != nil {
+			k.Fatal("one half was enough")
+		}
+		done, err := k.svc.Verify(k.ctx, identity.Verify{Type: "email_change", Email: email, Token: digitsIn(k, old)}, nobody)
+		k.ok(err)
+		if done.User.Email != "new@x.example" || done.User.NewEmail != "" {
+			k.Errorf("%+v", done.User)
+		}
+		_, err = k.svc.SignIn(k.ctx, email, pw, nobody)
+		k.code(err, "invalid_credentials")
+		k.signIn("new@x.example")
+	})
+}
+
+// Burning the old address's code must not leave the new one alone to decide.
+func TestEmailChange_burntHalf(t *testing.T) {
+	onBoth(t, byMail, func(k *kit) {
+		email, p := "old@x.example", pw
+		_, err := k.svc.CreateUser(k.ctx, k.service(), identity.AdminUser{Email: &email, Password: &p, EmailConfirm: true})
+		k.ok(err)
+		_, err = k.svc.UpdateUser(k.ctx, k.actor(k.signIn(email)), identity.Update{Email: "thief@x.example"})
+		k.ok(err)
+		for range 5 {
+			_, err := k.svc.Verify(k.ctx, identity.Verify{Type: "email_change", Email: email, Token: "no"}, nobody)
+			k.code(err, "otp_expired")
+		}
+		_, err = k.svc.Verify(k.ctx, identity.Verify{Type: "email_change", TokenHash: linkIn(k, k.mailTo("thief@x.example", "email_change_new")).Get("token")}, nobody)
+		k.code(err, "otp_expired")
+		k.signIn(email)
+	})
+}
+
+const verifier = "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"
+
+func challenge() identity.PKCE {
+	return identity.PKCE{Challenge: oidc.Challenge(verifier), Method: "s256"}
+}
+
+// codeOf reads ?code= of a redirect.
+func codeOf(t testing.TB, location string) string {
+	t.Helper()
+	u, err := url.Parse(location)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return u.Query().Get("code")
+}
+
+// Faults O4 and S15: opening the link redeems nothing; the code works once and
+// only with its verifier.
+func TestPKCE_mail(t *testing.T) {
+	onBoth(t, nil, func(k *kit) {
+		k.signUp("a@x.example", nil)
+		for _, p := range []identity.PKCE{{Challenge: "short", Method: "s256"}, {Challenge: verifier, Method: "plain"}, {Challenge: verifier}, {Method: "s256"},
+			{Challenge: strings.Repeat("a", 129), Method: "s256"}, {Challenge: strings.Repeat("a", 42), Method: "s256"}, {Challenge: strings.Repeat("é", 30), Method: "S256"}} {
+			k.code(k.svc.Recover(k.ctx, identity.MailRequest{Email: "a@x.example", PKCE: p}, nobody), "validation_failed")
+		}
+		k.ok(k.svc.Recover(k.ctx, identity.MailRequest{Email: "a@x.example", PKCE: challenge(), Redirect: "https://app.example.com/reset?sb_flow_id=7"}, nobody))
+		q := linkIn(k, k.mailTo("a@x.example", "recovery"))
+		if !strings.HasPrefix(q.Get("token"), "pkce_") {
+			k.Error(q)
+		}
+		open := identity.Open{Token: q.Get("token"), Type: "recovery", Redirect: q.Get("redirect_to"), Page: true}
+		var authCode string
+		for range 3 {
+			to, err := k.svc.OpenLink(k.ctx, open, nobody)
+			k.ok(err)
+			if !strings.HasPrefix(to.Location, "https://app.example.com/reset?sb_flow_id=7&code=") {
+				k.Fatal(to.Location)
+			}
+			if c := codeOf(k, to.Location); authCode != "" && c != authCode {
+				k.Error("a scanner changes the code")
+			} else {
+				authCode = c
+			}
+		}
+		for v, code := range map[string]string{"": "validation_failed", "x": "bad_code_verifier", verifier + "0": "bad_code_verifier", strings.Repeat("a", 42): "bad_code_verifier",
+			strings.Repeat("a", 129): "bad_code_verifier", oidc.Challenge(verifier): "bad_code_verifier"} {
+			_, err := k.svc.Exchange(k.ctx, authCode, v, nobody)
+			k.code(err, code)
+		}
+		_, err := k.svc.Exchange(k.ctx, "11111111-1111-4111-8111-111111111111", verifier, nobody)
+		if !fault.Is(err, fault.NotFound) {
+			k.Error(err)
+		}
+		var wg sync.WaitGroup
+		var mu sync.Mutex
+		var won []*identity.Session
+		for range 8 {
+			wg.Go(func() {
+				s, err := k.svc.Exchange(k.ctx, authCode, verifier, nobody)
+				mu.Lock()
+				defer mu.Unlock()
+				if err == nil {
+					won = append(won, s)
+				} else if !fault.HasCode(err, "flow_state_not_found") {
+					k.Error(err)
+				}
+			})
+		}
+		wg.Wait()
+		if len(won) != 1 {
+			k.Fatalf("%d sessions from one code", len(won))
+		}
+		if amr := claims(k, won[0].AccessToken)["amr"].([]any)[0].(map[string]any); amr["method"] != "recovery" {
+			k.Error(amr)
+		}
+		to, err := k.svc.OpenLink(k.ctx, open, nobody)
+		k.ok(err)
+		if !strings.Contains(to.Location, "error_code=otp_expired") || strings.Contains(to.Location, "code=1") {
+			k.Error(to.Location)
+		}
+	})
+}
+
+func TestPKCE_expires(t *testing.T) {
+	onBoth(t, nil, func(k *kit) {
+		k.signUp("a@x.example", nil)
+		k.ok(k.svc.Recover(k.ctx, identity.MailRequest{Email: "a@x.example", PKCE: challenge()}, nobody))
+		q := linkIn(k, k.mailTo("a@x.example", "recovery"))
+		// Opened after nine minutes: life counts from the code's issue.
+		k.sleep(9 * time.Minute)
+		to, err := k.svc.OpenLink(k.ctx, identity.Open{Token: q.Get("token")}, nobody)
+		k.ok(err)
+		k.sleep(4 * time.Minute)
+		late := codeOf(k, to.Location)
+		k.sleep(2 * time.Minute)
+		_, err = k.svc.Exchange(k.ctx, late, verifier, nobody)
+		k.code(err, "flow_state_expired")
+	})
+}
+
+// The implicit flow: a browser is asked, a script gets one session.
+func TestOpenLink_implicit(t *testing.T) {
+	onBoth(t, byMail, func(k *kit) {
+		_, _, err := k.svc.SignUp(k.ctx, identity.SignUp{Email: "a@x.example", Password: pw, Redirect: "https://app.example.com/in"}, nobody)
+		k.ok(err)
+		q := linkIn(k, k.mailTo("a@x.example", "confirmation"))
+		open := identity.Open{Token: q.Get("token"), Type: "signup", Redirect: q.Get("redirect_to")}
+		page, head := open, open
+		page.Page, head.Peek = true, true
+		for range 3 {
+			to, err := k.svc.OpenLink(k.ctx, page, nobody)
+			k.ok(err)
+			if !to.Ask || to.Location != "" {
+				k.Fatalf("%+v", to)
+			}
+			to, err = k.svc.OpenLink(k.ctx, head, nobody)
+			k.ok(err)
+			if to.Location != "https://app.example.com/in" {
+				k.Error(to)
+			}
+		}
+		if n := k.count("SELECT COUNT(*) FROM users WHERE email_confirmed_at IS NOT NULL"); n != 0 {
+			k.Error("opening the page confirmed the address")
+		}
+		fragment := func(loc string) url.Values {
+			k.Helper()
+			base, frag, _ := strings.Cut(loc, "#")
+			v, err := url.ParseQuery(frag)
+			k.ok(err)
+			if base != "https://app.example.com/in" || v.Get("access_token") == "" || v.Get("type") != "signup" || v.Get("token_type") != "bearer" || v.Get("expires_in") != "3600" || !v.Has("sb") {
+				k.Fatal(loc)
+			}
+			return v
+		}
+		var sessions []any
+		for range 3 {
+			to, err := k.svc.OpenLink(k.ctx, open, nobody)
+			k.ok(err)
+			sessions = append(sessions, claims(k, fragment(to.Location).Get("access_token"))["session_id"])
+		}
+		if sessions[0] != sessions[1] || sessions[1] != sessions[2] {
+			k.Error("a link gave several sessions", sessions)
+		}
+		page.Post = true
+		to, err := k.svc.OpenLink(k.ctx, page, nobody)
+		k.ok(err)
+		fragment(to.Location)
+		for _, o := range []identity.Open{page, open} {
+			to, err := k.svc.OpenLink(k.ctx, o, nobody)
+			k.ok(err)
+			if !strings.HasPrefix(to.Location, "https://app.example.com/in#") || !strings.Contains(to.Location, "error_code=otp_expired") || !strings.Contains(to.Location, "error=access_denied") {
+				k.Error(to.Location)
+			}
+		}
+		bad := open
+		bad.Redirect = "https://evil.example/"
+		if to, _ = k.svc.OpenLink(k.ctx, bad, nobody); !strings.HasPrefix(to.Location, "http://localhost:3000#") {
+			k.Error(to.Location)
+		}
+	})
+}
+
+func TestOpenLink_implicitOff(t *testing.T) {
+	onBoth(t, func(c *identity.Config) { c.ImplicitFlow = false }, func(k *kit) {
+		k.signUp("a@x.example", nil)
+		k.ok(k.svc.Recover(k.ctx, identity.MailRequest{Email: "a@x.example"}, nobody))
+		q := linkIn(k, k.mailTo("a@x.example", "recovery"))
+		to, err := k.svc.OpenLink(k.ctx, identity.Open{Token: q.Get("token"), Type: "recovery", Post: true}, nobody)
+		k.ok(err)
+		if strings.Contains(to.Location, "access_token") || !strings.Contains(to.Location, "access_denied") {
+			k.Error(to.Location)
+		}
+	})
+}
+
+// Faults S16 and the pre-hijack: an account made by a stranger is opened by the
+// owner of the address, and the stranger's password is gone.
+func TestRecover_unprovedAccount(t *testing.T) {
+	onBoth(t, byMail, func(k *kit) {
+		_, _, err := k.svc.SignUp(k.ctx, identity.SignUp{Email: "victim@x.example", Password: pw, Data: map[string]any{"tenant_id": someTenant}}, nobody)
+		k.ok(err)
+		k.ok(k.svc.Recover(k.ctx, identity.MailRequest{Email: "victim@x.example"}, nobody))
+		s, err := k.svc.Verify(k.ctx, identity.Verify{Type: "recovery", Email: "victim@x.example", Token: digitsIn(k, k.mailTo("victim@x.example", "recovery"))}, nobody)
+		k.ok(err)
+		if tenantOf(k, s) != "" {
+			k.Error("the stranger's wish came true")
+		}
+		_, err = k.svc.SignIn(k.ctx, "victim@x.example", pw, nobody)
+		k.code(err, "invalid_credentials")
+	})
+}
+
+func TestGenerateLink(t *testing.T) {
+	onBoth(t, nil, func(k *kit) {
+		k.signUp("a@x.example", nil)
+		ask := func(in identity.LinkRequest) (identity.Link, error) {
+			return k.svc.GenerateLink(k.ctx, k.service(), in)
+		}
+		for name, tt := range map[string]struct {
+			in   identity.LinkRequest
+			kind string
+			code string
+		}{
+			"signup taken":       {identity.LinkRequest{Type: "signup", Email: "a@x.example", Password: pw}, "", "email_exists"},
+			"signup":             {identity.LinkRequest{Type: "signup", Email: "s@x.example", Password: pw}, "signup", ""},
+			"signup no password": {identity.LinkRequest{Type: "signup", Email: "t@x.example"}, "", "validation_failed"},
+			"invite":             {identity.LinkRequest{Type: "invite", Email: "i@x.example"}, "invite", ""},
+			"invite taken":       {identity.LinkRequest{Type: "invite", Email: "a@x.example"}, "", "email_exists"},
+			"magiclink":          {identity.LinkRequest{Type: "magiclink", Email: "a@x.example"}, "magiclink", ""},
+			"magiclink unknown":  {identity.LinkRequest{Type: "magiclink", Email: "m@x.example"}, "signup", ""},
+			"recovery unknown":   {identity.LinkRequest{Type: "recovery", Email: "r@x.example"}, "", "user_not_found"},
+			"change":             {identity.LinkRequest{Type: "email_change_current", Email: "a@x.example", NewEmail: "n@x.example"}, "email_change_current", ""},
+			"unknown":            {identity.LinkRequest{Type: "x", Email: "a@x.example"}, "", "validation_failed"},
+		} {
+			tt.in.Redirect = "https://app.example.com/x"
+			l, err := ask(tt.in)
+			if tt.code != "" {
+				if !fault.HasCode(err, tt.code) {
+					k.Errorf("%s: %v", name, err)
+				}
+				continue
+			}
+			if err != nil || l.VerificationType != tt.kind || len(l.EmailOTP) != 6 || !strings.Contains(l.ActionLink, l.HashedToken) || l.RedirectTo != tt.in.Redirect {
+				k.Errorf("%s: %+v %v", name, l, err)
+			}
+		}
+		// One half of a change, made by the service key, still does not decide.
+		l, err := ask(identity.LinkRequest{Type: "email_change_current", Email: "a@x.example", NewEmail: "n@x.example"})
+		k.ok(err)
+		if s, err := k.svc.Verify(k.ctx, identity.Verify{Type: "email_change", TokenHash: l.HashedToken}, nobody); err != nil || s != nil {
+			k.Error("one half was enough", err)
+		}
+		_, err = k.svc.GenerateLink(k.ctx, k.actor(k.signIn("a@x.example")), identity.LinkRequest{Type: "recovery", Email: "a@x.example"})
+		k.code(err, "not_admin")
+	})
+}

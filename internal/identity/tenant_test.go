@@ -1,0 +1,381 @@
+package identity_test
+
+import (
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"holdfast/internal/actor"
+	"holdfast/internal/catalog"
+	"holdfast/internal/db"
+	"holdfast/internal/fault"
+	"holdfast/internal/identity"
+	"holdfast/internal/store"
+)
+
+const someTenant = "0192f0c0-1111-7000-8000-0000000000aa"
+
+// tenantOf is the tenant claim of a session's token.
+func tenantOf(t testing.TB, s *identity.Session) string {
+	t.Helper()
+	id, _ := claims(t, s.AccessToken)["tenant_id"].(string)
+	return id
+}
+
+func TestSignUp_claimsUnknownTenant(t *testing.T) {
+	onBoth(t, nil, func(k *kit) {
+		owner := k.signUp("owner@x.example", map[string]any{"tenant_id": strings.ToUpper(someTenant)})
+		c := claims(k, owner.AccessToken)
+		if c["tenant_id"] != someTenant || c["tenant_role"] != "owner" {
+			k.Fatalf("claims %v", c)
+		}
+		if a := k.actor(owner); a.Role != actor.Owner || a.TenantID != someTenant || a.Plan != "standard" {
+			k.Errorf("actor %+v", a)
+		}
+		if m := owner.User.AppMetadata; m["tenant_id"] != someTenant || m["tenant_role"] != "owner" {
+			k.Errorf("app_metadata %v", m)
+		}
+		second := k.signUp("second@x.example", map[string]any{"tenant_id": someTenant})
+		if c := claims(k, second.AccessToken); c["tenant_role"] != "viewer" {
+			k.Errorf("nobody becomes administrator by joining: %v", c["tenant_role"])
+		}
+		for _, inert := range []any{"north", "{" + someTenant + "}", "urn:uuid:" + someTenant, " " + someTenant, []any{someTenant}, map[string]any{"id": someTenant}, 7, "00000000-0000-0000-0000-000000000000"} {
+			s := k.signUp("inert"+time.Now().Format("150405.000000000")+"@x.example", map[string]any{"tenant_id": inert})
+			if tenantOf(k, s) != "" {
+				k.Errorf("%v opened a tenant", inert)
+			}
+		}
+	})
+}
+
+// Faults T1: with the plain server's setting a wish opens nothing, whether or
+// not the tenant exists.
+func TestSignUp_wishAloneOpensNothing(t *testing.T) {
+	onBoth(t, func(c *identity.Config) { c.SignupTenants = identity.TenantsInvite }, func(k *kit) {
+		invite := k.tenant("Invite Only")
+		closed := k.tenant("Closed")
+		domain, domainID := k.tenant("Other Domain"), k.tenant("Domain")
+		k.exec("UPDATE tenants SET status = 'closed', join_policy = 'open' WHERE id = $1", closed)
+		k.exec(`UPDATE tenants SET join_policy = 'domain', email_domains = '["other.example"]' WHERE id = $1`, domain)
+		k.exec(`UPDATE tenants SET join_policy = 'domain', email_domains = '["x.example"]' WHERE id = $1`, domainID)
+		for i, id := range []string{invite, closed, domain, someTenant} {
+			s := k.signUp("u"+string(rune('a'+i))+"@x.example", map[string]any{"tenant_id": id})
+			if tenantOf(k, s) != "" {
+				k.Errorf("tenant %d opened", i)
+			}
+			if a := k.actor(s); a.TenantID != "" || a.Role != "" {
+				k.Errorf("actor %+v", a)
+			}
+		}
+		if n := k.count("SELECT COUNT(*) FROM members"); n != 0 {
+			k.Errorf("%d memberships", n)
+		}
+		if s := k.signUp("d@x.example", map[string]any{"tenant_id": domainID}); tenantOf(k, s) != domainID {
+			k.Error("the tenant's own domain does not join")
+		}
+	})
+}
+
+// Two sign-ups claim one tenant at once: one owner.
+func TestSignUp_claimRace(t *testing.T) {
+	onBoth(t, nil, func(k *kit) {
+		var wg sync.WaitGroup
+		for _, n := range []string{"a", "b", "c"} {
+			wg.Go(func() {
+				_, _, err := k.svc.SignUp(k.ctx, identity.SignUp{Email: n + "@x.example", Password: pw, Data: map[string]any{"tenant_id": someTenant}}, identity.Client{})
+				if err != nil {
+					k.Error(err)
+				}
+			})
+		}
+		wg.Wait()
+		if n := k.count("SELECT COUNT(*) FROM members WHERE role = 'owner'"); n != 1 {
+			k.Errorf("%d owners", n)
+		}
+	})
+}
+
+// Faults T2 and T3.
+func TestSwitch(t *testing.T) {
+	onBoth(t, nil, func(k *kit) {
+		ta, tb, foreign := k.tenant("TA"), k.tenant("TB"), k.tenant("TC")
+		k.member(ta, "both@x.example", actor.Operator)
+		_, err := k.svc.AddMember(k.ctx, tb, "both@x.example", actor.Admin)
+		k.ok(err)
+		s := k.signIn("both@x.example")
+		if tenantOf(k, s) != "" {
+			k.Error("a choice among two was made for the user")
+		}
+		a := k.actor(s)
+		u, err := k.svc.UpdateUser(k.ctx, a, identity.Update{Data: map[string]any{"tenant_id": ta, "theme": "dark"}})
+		k.ok(err)
+		if u.UserMetadata["tenant_id"] != ta || u.AppMetadata["tenant_id"] != ta || u.AppMetadata["tenant_role"] != "operator" {
+			k.Errorf("%v %v", u.UserMetadata, u.AppMetadata)
+		}
+		inA := k.refresh(s)
+		if tenantOf(k, inA) != ta {
+			k.Fatal("the next refresh does not mint the claim")
+		}
+		inB, err := k.svc.SwitchTenant(k.ctx, a, tb)
+		k.ok(err)
+		if tenantOf(k, inB) != tb || claims(k, inB.AccessToken)["tenant_role"] != "admin" {
+			k.Error(claims(k, inB.AccessToken))
+		}
+		// An old token keeps meaning the tenant it was minted for.
+		if x := k.actor(inA); x.TenantID != ta || x.Role != actor.Operator {
+			k.Errorf("old token: %+v", x)
+		}
+		if x := k.actor(inB); x.TenantID != tb || x.Role != actor.Admin {
+			k.Errorf("new token: %+v", x)
+		}
+		k.exec("UPDATE tenants SET status = 'suspended' WHERE id = $1", ta)
+		for _, id := range []string{foreign, someTenant, ta} {
+			_, err := k.svc.UpdateUser(k.ctx, a, identity.Update{Data: map[string]any{"tenant_id": id, "theme": "light"}})
+			f := fault.As(err)
+			if f == nil || f.Kind != fault.Forbidden || f.Msg != "You are not an active member of this tenant" {
+				k.Errorf("%v", err)
+			}
+			_, err = k.svc.SwitchTenant(k.ctx, a, id)
+			k.code(err, "tenant_forbidden")
+		}
+		u, err = k.svc.User(k.ctx, k.actor(inB))
+		k.ok(err)
+		if u.UserMetadata["theme"] != "dark" || u.UserMetadata["tenant_id"] != ta || u.AppMetadata["tenant_id"] != tb {
+			k.Errorf("something changed: %v %v", u.UserMetadata, u.AppMetadata)
+		}
+		if n := k.count("SELECT COUNT(*) FROM audit WHERE action = 'tenant.switch_denied'"); n != 6 {
+			k.Errorf("%d denials in the audit log", n)
+		}
+		// No UUID: inert text, 200.
+		u, err = k.svc.UpdateUser(k.ctx, a, identity.Update{Data: map[string]any{"tenant_id": "{" + foreign + "}"}})
+		k.ok(err)
+		if u.AppMetadata["tenant_id"] != tb {
+			k.Error("inert text switched")
+		}
+		// The tenant used last is where the next sign-in starts.
+		if s := k.signIn("both@x.example"); tenantOf(k, s) != tb {
+			k.Error("last used tenant forgotten")
+		}
+	})
+}
+
+// Faults T5, T6, T7: the membership is asked each time, not the token.
+func TestMembership_ends(t *testing.T) {
+	onBoth(t, nil, func(k *kit) {
+		ta, tb := k.tenant("TA"), k.tenant("TB")
+		s := k.member(ta, "a@x.example", actor.Admin)
+		_, err := k.svc.AddMember(k.ctx, tb, "a@x.example", actor.Admin)
+		k.ok(err)
+		if x := k.actor(s); x.TenantID != ta || !x.Administrator() {
+			k.Fatalf("%+v", x)
+		}
+		k.exec("UPDATE members SET role = 'operator' WHERE tenant_id = $1", ta)
+		k.sleep(5 * time.Second)
+		if x := k.actor(s); x.Role != actor.Operator {
+			k.Errorf("lowered role: %+v", x)
+		}
+		k.exec("DELETE FROM members WHERE tenant_id = $1", ta)
+		k.svc.ForgetTenant(ta)
+		if x := k.actor(s); x.TenantID != "" || x.Role != "" {
+			k.Errorf("removed member: %+v", x)
+		}
+		// Refresh works, and never falls back to another tenant.
+		if n := k.refresh(s); tenantOf(k, n) != "" {
+			k.Error("fell back to another tenant")
+		}
+		in, err := k.svc.SwitchTenant(k.ctx, k.actor(s), tb)
+		k.ok(err)
+		k.exec("UPDATE tenants SET status = 'suspended' WHERE id = $1", tb)
+		k.svc.ForgetTenant(tb)
+		if x := k.actor(in); !x.Suspended || x.TenantID != tb {
+			k.Errorf("suspended tenant: %+v", x)
+		}
+		k.exec("UPDATE tenants SET status = 'closed' WHERE id = $1", tb)
+		k.svc.ForgetTenant(tb)
+		if x := k.actor(in); x.TenantID != "" {
+			k.Errorf("closed tenant: %+v", x)
+		}
+	})
+}
+
+func TestInvite(t *testing.T) {
+	onBoth(t, func(c *identity.Config) { c.Autoconfirm = false }, func(k *kit) {
+		ten := k.tenant("North")
+		admin := k.actor(k.member(ten, "admin@x.example", actor.Admin))
+		viewer := k.actor(k.member(ten, "viewer@x.example", actor.Viewer))
+		_, err := k.svc.Invite(k.ctx, viewer, "new@x.example", actor.Viewer)
+		k.code(err, "not_admin")
+		_, err = k.svc.Invite(k.ctx, admin, "new@x.example", actor.Owner)
+		if !fault.Is(err, fault.Forbidden) {
+			k.Errorf("an admin makes an owner: %v", err)
+		}
+		_, err = k.svc.Invite(k.ctx, admin, "new@x.example", "king")
+		k.code(err, "validation_failed")
+		_, err = k.svc.Invite(k.ctx, admin, "New@X.example", actor.Manager)
+		k.ok(err)
+		// A stranger gets a link; opening it makes the account and the membership.
+		m := k.mailTo("new@x.example", "invite")
+		if !strings.Contains(m.Text, "North as manager") {
+			k.Error(m.Text)
+		}
+		s, err := k.svc.Verify(k.ctx, identity.Verify{Type: "invite", TokenHash: linkIn(k, m).Get("token")}, identity.Client{})
+		k.ok(err)
+		if c := claims(k, s.AccessToken); c["tenant_id"] != ten || c["tenant_role"] != "manager" {
+			k.Errorf("claims %v", c)
+		}
+		// An account holder joins at the next sign-in.
+		other := "holder@x.example"
+		p := pw
+		_, err = k.svc.CreateUser(k.ctx, k.service(), identity.AdminUser{Email: &other, Password: &p, EmailConfirm: true})
+		k.ok(err)
+		_, err = k.svc.Invite(k.ctx, admin, other, actor.Driver)
+		k.ok(err)
+		k.mailTo(other, "tenant_invite")
+		if s := k.signIn(other); claims(k, s.AccessToken)["tenant_role"] != "driver" {
+			k.Error("invitation not accepted at sign-in")
+		}
+		// An unproved address accepts nothing; an expired offer neither.
+		late := "late@x.example"
+		_, err = k.svc.Invite(k.ctx, admin, late, actor.Driver)
+		k.ok(err)
+		k.sleep(169 * time.Hour)
+		_, err = k.svc.CreateUser(k.ctx, k.service(), identity.AdminUser{Email: &late, Password: &p, EmailConfirm: true})
+		if err != nil && !fault.HasCode(err, "email_exists") {
+			k.Fatal(err)
+		}
+		u, err := k.svc.CreateAdmin(k.ctx, late, pw, "")
+		k.ok(err)
+		_ = u
+		if s := k.signIn(late); tenantOf(k, s) != "" {
+			k.Error("an expired invitation was accepted")
+		}
+	})
+}
+
+// guarded is a store over the kit's database with identity's effects.
+func (k *kit) guarded() (*store.Store, *catalog.Resource) {
+	c := catalog.Default()
+	r, _ := c.Get("members")
+	return store.New(k.db, c, store.Effects{
+		Before: map[string]store.Effect{"invitations": k.svc.PrepareInvitations},
+		After:  map[string]store.Effect{"members": k.svc.GuardMembers, "invitations": k.svc.MailInvitations, "tenants": k.svc.WatchTenants},
+	}, k.now), r
+}
+
+func TestGuardMembers(t *testing.T) {
+	onBoth(t, nil, func(k *kit) {
+		ten := k.tenant("North")
+		ownerS := k.member(ten, "owner@x.example", actor.Owner)
+		adminS := k.member(ten, "admin@x.example", actor.Admin)
+		opS := k.member(ten, "op@x.example", actor.Operator)
+		owner, admin := k.actor(ownerS), k.actor(adminS)
+		st, r := k.guarded()
+		set := func(a actor.Actor, user string, row store.Row) error {
+			return k.update(st, r, a, user, row)
+		}
+		for name, tt := range map[string]struct {
+			a    actor.Actor
+			user string
+			set  store.Row
+			kind fault.Kind
+		}{
+			"last owner demoted":           {owner, owner.UserID, store.Row{"role": "admin"}, fault.Conflict},
+			"last owner suspended":         {owner, owner.UserID, store.Row{"status": "suspended"}, fault.Conflict},
+			"last owner by the key":        {k.inTenant(ten), owner.UserID, store.Row{"role": "viewer"}, fault.Conflict},
+			"admin makes himself owner":    {admin, admin.UserID, store.Row{"role": "owner"}, fault.Forbidden},
+			"admin makes another owner":    {admin, opS.User.ID, store.Row{"role": "owner"}, fault.Forbidden},
+			"admin demotes the owner":      {admin, owner.UserID, store.Row{"role": "viewer"}, fault.Forbidden},
+			"admin suspends the owner":     {admin, owner.UserID, store.Row{"status": "suspended"}, fault.Forbidden},
+			"owner grants what is no role": {owner, opS.User.ID, store.Row{"role": "king"}, fault.Invalid},
+		} {
+			if err := set(tt.a, tt.user, tt.set); !fault.Is(err, tt.kind) {
+				k.Errorf("%s: %v", name, err)
+			}
+		}
+		k.actor(opS) // cached
+		k.ok(set(admin, opS.User.ID, store.Row{"status": "suspended"}))
+		if _, err := k.who(opS.AccessToken); !fault.HasCode(err, "session_not_found") {
+			k.Errorf("a suspended member's session lives: %v", err)
+		}
+		k.ok(set(owner, admin.UserID, store.Row{"role": "owner"}))
+		if a := k.actor(adminS); a.Role != actor.Owner {
+			k.Errorf("%+v", a)
+		}
+		k.ok(set(owner, owner.UserID, store.Row{"role": "viewer"}))
+	})
+}
+
+// Two owners who demote each other at the same moment leave one.
+func TestGuardMembers_race(t *testing.T) {
+	onBoth(t, nil, func(k *kit) {
+		ten := k.tenant("North")
+		a := k.actor(k.member(ten, "a@x.example", actor.Owner))
+		b := k.actor(k.member(ten, "b@x.example", actor.Owner))
+		st, r := k.guarded()
+		var wg sync.WaitGroup
+		for _, p := range [][2]actor.Actor{{a, b}, {b, a}} {
+			wg.Go(func() { _ = k.update(st, r, p[0], p[1].UserID, store.Row{"role": "viewer"}) })
+		}
+		wg.Wait()
+		if n := k.count("SELECT COUNT(*) FROM members WHERE role = 'owner' AND status = 'active'"); n < 1 {
+			k.Error("no owner left")
+		}
+	})
+}
+
+func TestCommands(t *testing.T) {
+	onBoth(t, nil, func(k *kit) {
+		ten, err := k.svc.CreateTenant(k.ctx, "North Harbour GmbH", "", someTenant)
+		k.ok(err)
+		if ten.Slug != "north-harbour-gmbh" || ten.ID != someTenant {
+			k.Errorf("%+v", ten)
+		}
+		_, err = k.svc.CreateTenant(k.ctx, "North Harbour GmbH", "", "")
+		k.code(err, "conflict")
+		_, err = k.svc.CreateAdmin(k.ctx, "boss@x.example", "short", ten.Slug)
+		k.code(err, "weak_password")
+		_, err = k.svc.CreateAdmin(k.ctx, "boss@x.example", pw, "nowhere")
+		k.code(err, "tenant_not_found")
+		_, err = k.svc.CreateAdmin(k.ctx, "boss@x.example", pw, ten.Slug)
+		k.ok(err)
+		if a := k.actor(k.signIn("boss@x.example")); a.Role != actor.Owner || a.TenantID != ten.ID {
+			k.Errorf("%+v", a)
+		}
+		link, err := k.svc.SetupLink(k.ctx, "second@x.example", ten.ID)
+		k.ok(err)
+		if !strings.HasPrefix(link, "http://127.0.0.1:8080/auth/v1/verify?") {
+			k.Error(link)
+		}
+		k.ok(k.svc.ResetPassword(k.ctx, "second@x.example", "some-other-password"))
+		admins, err := k.svc.ListAdmins(k.ctx)
+		k.ok(err)
+		tenants, err := k.svc.ListTenants(k.ctx)
+		k.ok(err)
+		if len(admins) != 2 || len(tenants) != 1 || tenants[0].Members != 2 {
+			k.Errorf("%+v %+v", admins, tenants)
+		}
+	})
+}
+
+func (k *kit) inTenant(id string) actor.Actor { return actor.Actor{Role: actor.Service, TenantID: id} }
+
+// update changes one member through the store, as the collections do.
+func (k *kit) update(st *store.Store, r *catalog.Resource, a actor.Actor, user string, set store.Row) error {
+	return k.db.Write(k.ctx, db.Scope{Tenant: a.TenantID}, func(tx *db.Tx) error {
+		id := ""
+		err := tx.One("SELECT id FROM members WHERE tenant_id = $1 AND user_id = $2", []any{a.TenantID, user}, func(r *db.Row) error {
+			id = r.Text(0)
+			return nil
+		})
+		if err != nil {
+			return err
+		}
+		row := store.Row{}
+		for key, v := range set {
+			row[key] = v
+		}
+		_, err = st.UpdateTx(tx, a, r, []string{id}, row)
+		return err
+	})
+}

@@ -1,0 +1,142 @@
+package query
+
+import (
+	"regexp"
+	"strings"
+
+	"holdfast/internal/catalog"
+	"holdfast/internal/fault"
+)
+
+func (b *binder) pred(n *Node, c Cond) (pred, error) {
+	p := pred{not: c.Not, join: c.Join, op: c.Op, all: c.All, quant: c.Quant, steps: c.Column.Steps, text: c.Column.Text}
+	if c.Join != Leaf {
+		for _, k := range c.Kids {
+			kp, err := b.pred(n, k)
+			if err != nil {
+				return p, err
+			}
+			p.kids = append(p.kids, kp)
+		}
+		return p, nil
+	}
+	if _, ok := n.Resource.Field(c.Column.Name); !ok && len(c.Column.Steps) == 0 {
+		if e := n.embed(c.Column.Name); e != nil {
+			return nullEmbed(p, e, c)
+		}
+	}
+	var err error
+	if p.field, err = b.seen(n, c.Column); err != nil {
+		return p, err
+	}
+	return p, b.values(&p, c)
+}
+
+// nullEmbed is rel=is.null and rel=not.is.null.
+func nullEmbed(p pred, e *Embed, c Cond) (pred, error) {
+	word := strings.ToLower(c.Value)
+	if c.Op != Is || word != "null" && word != "not_null" {
+		return p, fault.New(fault.Invalid, "PGRST120", "an embedded collection can only be compared with is.null or not.is.null")
+	}
+	p.embed = e
+	p.not = p.not != (word == "not_null")
+	return p, nil
+}
+
+// values checks the operator against the column and types what it compares.
+func (b *binder) values(p *pred, c Cond) error {
+	f := p.field
+	if len(p.steps) > 0 {
+		// A path's value is text; -> compares JSON text.
+		f = &catalog.Field{Name: f.Name, Type: catalog.Text}
+	}
+	texts := []string{c.Value}
+	switch {
+	case c.Quant || c.Op == In:
+		texts = c.List
+	case c.Op == Is:
+		return p.is(c.Value, f)
+	case c.Op == Contains || c.Op == Contained || c.Op == Overlap:
+		return p.members(f, c.Value)
+	}
+	if f.Type == catalog.JSON {
+		return noOperator(f)
+	}
+	pattern := c.Op == Like || c.Op == ILike || c.Op == Match || c.Op == IMatch
+	if pattern && f.Type != catalog.Text {
+		return noOperator(f)
+	}
+	p.args = make([]any, len(texts))
+	for i, t := range texts {
+		var err error
+		if p.args[i], err = fromText(f, t); err != nil {
+			return err
+		}
+		if pattern {
+			if p.args[i], err = checkPattern(c.Op, t, f); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func noOperator(f *catalog.Field) error {
+	return fault.New(fault.NotFound, "42883", "operator does not exist for column %q of type %s", f.Name, f.Type)
+}
+
+// checkPattern turns PostgREST's * into %, and refuses regular expressions
+// that RE2 does not read.
+func checkPattern(op Op, t string, f *catalog.Field) (string, error) {
+	if op == Like || op == ILike {
+		t = strings.ReplaceAll(t, "*", "%")
+		if n := len(t) - len(strings.TrimRight(t, `\`)); n%2 == 1 {
+			return "", refuse(f, "22025", "a LIKE pattern must not end with an escape character")
+		}
+		return t, nil
+	}
+	if len([]rune(t)) > maxPattern {
+		return "", refuse(f, "2201B", "the regular expression is longer than %d characters", maxPattern)
+	}
+	if _, err := regexp.Compile(t); err != nil {
+		return "", refuse(f, "2201B", "invalid regular expression")
+	}
+	return t, nil
+}
+
+func (p *pred) is(word string, f *catalog.Field) error {
+	switch w := strings.ToLower(word); w {
+	case "null":
+		p.word = w
+	case "not_null":
+		p.word, p.not = "null", !p.not
+	case "true", "false", "unknown":
+		if f.Type != catalog.Bool {
+			return fault.New(fault.Invalid, "42804", "argument of IS %s must be boolean, column %q is %s", strings.ToUpper(w), f.Name, f.Type)
+		}
+		if p.word = w; w == "unknown" {
+			p.word = "null"
+		}
+	default:
+		return parseFault(p.field.Name, word).With("is takes null, not_null, true, false or unknown", "")
+	}
+	return nil
+}
+
+// members reads the elements of cs, cd and ov.
+func (p *pred) members(f *catalog.Field, value string) error {
+	if f.Type == catalog.JSON {
+		return unserved("containment of JSON values")
+	}
+	if f.Type != catalog.Array {
+		return noOperator(f)
+	}
+	list, err := braces(f.Name, strings.TrimSpace(value))
+	if err != nil {
+		return refuse(f, "22P02", "malformed array literal: %q", clip(value))
+	}
+	for _, s := range list {
+		p.args = append(p.args, s)
+	}
+	return nil
+}

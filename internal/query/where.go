@@ -1,0 +1,202 @@
+package query
+
+import (
+	"strconv"
+
+	"holdfast/internal/catalog"
+	"holdfast/internal/db"
+	"holdfast/internal/decimal"
+)
+
+func (w *writer) pred(p *pred, t string) {
+	if p.join != Leaf {
+		w.group(p, t)
+		return
+	}
+	if p.embed != nil {
+		// is.null = no related row; not.is.null = at least one.
+		if !p.not {
+			w.s("NOT ")
+		}
+		w.exists(p.embed, t)
+		return
+	}
+	if p.not {
+		w.s("NOT (")
+	}
+	w.compare(p, t)
+	if p.not {
+		w.s(")")
+	}
+}
+
+func (w *writer) group(p *pred, t string) {
+	if p.not {
+		w.s("NOT ")
+	}
+	w.s("(")
+	for i := range p.kids {
+		if i > 0 && p.join == Or {
+			w.s(" OR ")
+		} else if i > 0 {
+			w.s(" AND ")
+		}
+		w.pred(&p.kids[i], t)
+	}
+	w.s(")")
+}
+
+func (w *writer) compare(p *pred, t string) {
+	switch {
+	case p.op == Is:
+		w.value(t, p.field, p.steps, p.text)
+		w.s(map[string]string{"null": " IS NULL", "true": " IS TRUE", "false": " IS FALSE"}[p.word])
+	case p.op == In:
+		w.in(p, t)
+	case p.op == Contains || p.op == Contained || p.op == Overlap:
+		w.elements(p, t)
+	case p.quant && len(p.args) == 0:
+		// all of nothing holds, any of nothing does not.
+		w.s(map[bool]string{true: "1 = 1", false: "1 = 0"}[p.all])
+	default:
+		w.s("(")
+		for i, a := range p.args {
+			if i > 0 && p.all {
+				w.s(" AND ")
+			} else if i > 0 {
+				w.s(" OR ")
+			}
+			w.single(p, t, a)
+		}
+		w.s(")")
+	}
+}
+
+func (w *writer) single(p *pred, t string, a any) {
+	switch p.op {
+	case Match, IMatch:
+		w.b = append(w.b, w.d.MatchRegex(w.text(p, t), w.param(a), p.op == IMatch)...)
+		return
+	case ILike:
+		w.s("LOWER(")
+		w.value(t, p.field, p.steps, p.text)
+		w.s(") LIKE LOWER(")
+		w.bind(a)
+		w.s(`) ESCAPE '\'`)
+		return
+	}
+	w.value(t, p.field, p.steps, p.text)
+	w.s([...]string{Eq: " = ", Neq: " <> ", Gt: " > ", Gte: " >= ", Lt: " < ", Lte: " <= ",
+		Like: " LIKE ", IsDistinct: " IS DISTINCT FROM "}[p.op])
+	w.bind(a)
+	if p.op == Like {
+		w.s(` ESCAPE '\'`)
+	}
+}
+
+// text is the compared value as a string, for fragments.
+func (w *writer) text(p *pred, t string) string {
+	at := len(w.b)
+	w.value(t, p.field, p.steps, p.text)
+	s := string(w.b[at:])
+	w.b = w.b[:at]
+	return s
+}
+
+// in pads its list to a power of two by repeating the last member, so that
+// lists of any length share a few statement texts.
+func (w *writer) in(p *pred, t string) {
+	if len(p.args) == 0 {
+		w.s("1 = 0")
+		return
+	}
+	if len(p.args) > maxPadded && len(p.steps) == 0 && w.long(p, t+"."+p.field.Name) {
+		return
+	}
+	w.value(t, p.field, p.steps, p.text)
+	w.s(" IN (")
+	w.padded(p.args)
+	w.s(")")
+}
+
+// maxPadded is the longest list bound value by value.
+const maxPadded = 64
+
+// long writes a long list as one bound JSON array, for the types that have a
+// fragment for it.
+func (w *writer) long(p *pred, col string) bool {
+	in := w.d.InText
+	switch p.field.Type {
+	case catalog.UUID:
+		in = w.d.InUUID
+	case catalog.Text, catalog.Date:
+	case catalog.Int, catalog.Decimal:
+		in = w.d.InInt
+	default:
+		return false
+	}
+	b := []byte{'['}
+	for i, a := range p.args {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		switch v := a.(type) {
+		case string:
+			b = AppendString(b, v)
+		case int64:
+			b = strconv.AppendInt(b, v, 10)
+		case decimal.Dec:
+			b = strconv.AppendInt(b, int64(v), 10)
+		}
+	}
+	w.s(in(col, w.param(string(append(b, ']')))))
+	return true
+}
+
+func (w *writer) padded(args []any) {
+	size := 1
+	for size < len(args) {
+		size *= 2
+	}
+	for i := 0; i < size; i++ {
+		if i > 0 {
+			w.s(", ")
+		}
+		w.bind(args[min(i, len(args)-1)])
+	}
+}
+
+// elements compares the members of an array: cs has all, ov has one, cd has no
+// other.
+func (w *writer) elements(p *pred, t string) {
+	each := "json_each(" + t + "." + p.field.Name + ") j"
+	if w.d.Engine() == db.PostgreSQL {
+		each = "json_array_elements_text(CAST(" + t + "." + p.field.Name + " AS json)) j(value)"
+	}
+	switch {
+	case p.op == Contains:
+		w.s("(", t, ".", p.field.Name, " IS NOT NULL")
+		for _, a := range p.args {
+			w.s(" AND EXISTS (SELECT 1 FROM ", each, " WHERE j.value = ")
+			w.bind(a)
+			w.s(")")
+		}
+		w.s(")")
+	case len(p.args) == 0 && p.op == Overlap:
+		w.s("1 = 0")
+	default:
+		if p.op == Contained {
+			w.s("(", t, ".", p.field.Name, " IS NOT NULL AND NOT ")
+		}
+		w.s("EXISTS (SELECT 1 FROM ", each)
+		if len(p.args) > 0 {
+			w.s(" WHERE j.value ", map[bool]string{true: "NOT IN (", false: "IN ("}[p.op == Contained])
+			w.padded(p.args)
+			w.s(")")
+		}
+		w.s(")")
+		if p.op == Contained {
+			w.s(")")
+		}
+	}
+}
