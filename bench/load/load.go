@@ -156,7 +156,9 @@ func sum(workers []worker) Report {
 	}
 	r.Bytes /= int64(len(all))
 	slices.Sort(all)
-	ms := func(q float64) float64 { return float64(all[min(len(all)-1, int(q*float64(len(all))))].Microseconds()) / 1000 }
+	ms := func(q float64) float64 {
+		return float64(all[min(len(all)-1, int(q*float64(len(all))))].Microseconds()) / 1000
+	}
 	r.P50, r.P99, r.Max = ms(0.5), ms(0.99), ms(1)
 	return r
 }

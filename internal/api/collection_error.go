@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"holdfast/internal/fault"
+	"holdfast/internal/gate"
 	grammar "holdfast/internal/query"
 	"holdfast/internal/web"
 )
@@ -17,6 +18,12 @@ type collectionError struct {
 	Message string `json:"message"`
 	Details any    `json:"details"`
 	Hint    any    `json:"hint"`
+}
+
+// limitError is the interface's 429 body with PostgREST's code beside it.
+type limitError struct {
+	Code string `json:"code"`
+	gate.Refusal
 }
 
 // CollectionShape writes a fault as the collections do.
@@ -43,6 +50,9 @@ func CollectionShape(r *http.Request, e *fault.Error) web.Reply {
 		body.Hint = e.Hint
 	}
 	h := proxyStatus(body.Code)
+	if ref, ok := e.Data.(gate.Refusal); ok {
+		return web.Reply{Status: web.Status(e.Kind), Body: limitError{Code: body.Code, Refusal: ref}, Header: h}
+	}
 	if e.Kind == fault.Unauthorized {
 		h.Set("WWW-Authenticate", "Bearer")
 	}

@@ -18,8 +18,8 @@ var floors = []struct {
 	{"toolboxes for one outside thing each: database, HTTP, windows, files, mail", []string{"db", "web", "limit", "blob", "mail"}},
 	{"what the records are; who may pass", []string{"catalog", "gate"}},
 	{"the request grammar, checked against the catalog", []string{"query"}},
-	{"rows of any resource", []string{"store"}},
-	{"the domains; they meet in rows, never in calls", []string{"warehouse", "safety", "identity"}},
+	{"rows of any resource; what happened to them", []string{"store", "event"}},
+	{"the domains; they meet in rows, never in calls", []string{"warehouse", "safety", "score", "identity", "webhook"}},
 	{"files into rows", []string{"imports"}},
 	{"the interface's functions, and data to show them with", []string{"functions", "demo"}},
 	{"faces on the wire", []string{"api", "authapi"}},
@@ -35,7 +35,7 @@ var only = map[string][]string{
 	"github.com/jackc/pgx/v5":         {"db"},
 	"github.com/jackc/pgx/v5/pgxpool": {"db"},
 	"github.com/jackc/pgx/v5/pgconn":  {"db"},
-	"net/http":                        {"web", "gate", "api", "authapi", "app", "identity", "testkit"},
+	"net/http":                        {"web", "gate", "api", "authapi", "app", "identity", "webhook", "testkit"},
 }
 
 func floorOf(pkg string) (int, bool) {

@@ -1,6 +1,9 @@
 package db
 
-import "context"
+import (
+	"context"
+	"strings"
+)
 
 // Columns returns the column types of every table, by table and column.
 func (d *DB) Columns(ctx context.Context) (map[string]map[string]string, error) {
@@ -25,5 +28,5 @@ func (d *DB) Columns(ctx context.Context) (map[string]map[string]string, error) 
 // SameType reports whether a column type as an engine reports it is the one
 // that the DDL asked for.
 func SameType(reported, asked string) bool {
-	return reported == asked || asked == "timestamptz" && reported == "timestamp with time zone"
+	return strings.EqualFold(reported, asked) || asked == "timestamptz" && reported == "timestamp with time zone"
 }

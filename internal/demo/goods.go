@@ -136,14 +136,14 @@ func (w *world) rules(it *item) {
 	spread := math.Sqrt(it.rate * float64(it.packet) * lineQuantity * lead)
 	switch it.kind {
 	case fast:
-		it.reorderAt = packets(it.rate*(lead+5) + 1.6*spread)
-		it.maxStock = it.reorderAt + packets(it.rate*22)
+		it.reorderAt = int64(it.rate*(lead+4) + 1.2*spread)
+		it.maxStock = packets(float64(it.reorderAt)) + packets(it.rate*30)
 	case steady, fresh:
-		it.reorderAt = packets(it.rate*(lead+5) + 1.2*spread)
-		it.maxStock = it.reorderAt + packets(it.rate*70)
+		it.reorderAt = int64(it.rate*(lead+4) + spread)
+		it.maxStock = packets(float64(it.reorderAt)) + packets(it.rate*70)
 	case slow:
 		if w.cal.chance(0.5) {
-			it.reorderAt = it.packet
+			it.reorderAt = max(1, it.packet-1)
 		}
 		it.maxStock = it.packet * int64(w.cal.between(12, 40))
 	case dead:

@@ -51,7 +51,7 @@ func north() profile {
 		names: []string{"Anke Petersen", "Björn Hartwig", "Jana Nowak", "Cem Aydın", "Dorota Wiśniewska", "Erik Sandström", "Fatima Rahimi", "Goran Petrović", "Hanna Vogt", "Ivan Dragomirov",
 			"Julia Brandt", "Karim Benali", "Lena Hoffmann", "Mateusz Kowal", "Nadia Ferreira", "Oskar Lindner", "Paula Richter", "Quentin Moreau", "Rosa Albrecht", "Samir Haddad", "Tanja Weiß"},
 		plates:       []string{"HH-ND 101", "HH-ND 102", "HH-ND 103", "HH-ND 207", "HH-ND 208", "B-ND 311"},
-		ordersPerDay: 4.1, fast: 26, slow: 42, dead: 18, fresh: 10, late: 9, incidents: 58, checklistsPerDay: 3, listDays: 15, leak: true,
+		ordersPerDay: 3.8, fast: 26, slow: 42, dead: 18, fresh: 10, late: 9, incidents: 58, checklistsPerDay: 3, listDays: 15, leak: true,
 	}
 }
 

@@ -22,8 +22,8 @@ func (w *world) supply(day int) {
 	w.replenish(day)
 	for i := range w.categories {
 		c := &w.categories[i]
-		if int(w.cal.weekday(day)) == c.review && (day+goLive)/7%2 == i%2 {
-			w.purchase(c, day)
+		if int(w.cal.weekday(day)) == c.review {
+			w.purchase(c, day, (day+goLive)/7%2 == i%2)
 		}
 	}
 	for _, it := range w.items {
@@ -33,12 +33,12 @@ func (w *world) supply(day int) {
 	}
 }
 
-// purchase orders what has fallen to its reorder point. What a late supplier
-// owes goes on an order of its own.
-func (w *world) purchase(c *category, day int) {
+// purchase orders what will not last: fast goods every week, the others every
+// second one. What a late supplier owes goes on an order of its own.
+func (w *world) purchase(c *category, day int, all bool) {
 	var due, owed []*line
 	for _, it := range w.items {
-		if it.cat != c || it.kind == dead || it.reorderAt == 0 || it.born > day || float64(w.free(it)+it.onOrder) > 1.5*float64(it.reorderAt)+12*it.rate {
+		if it.cat != c || it.kind == dead || !all && it.kind != fast || it.reorderAt == 0 || it.born > day || float64(w.free(it)+it.onOrder) > trigger(it) {
 			continue
 		}
 		qty := max(it.packet, (it.maxStock-w.free(it)-it.onOrder)/it.packet*it.packet)
@@ -52,6 +52,15 @@ func (w *world) purchase(c *category, day int) {
 	lead := c.lead + w.cal.between(-1, 2)
 	w.buy(c, day, due, day+max(1, lead))
 	w.buy(c, day, owed, never)
+}
+
+// trigger is the stock, present and ordered, below which an item is ordered:
+// what lasts until the goods of the next look would come.
+func trigger(it *item) float64 {
+	if it.kind == fast {
+		return 1.2*float64(it.reorderAt) + 6*it.rate
+	}
+	return 1.5*float64(it.reorderAt) + 12*it.rate
 }
 
 // buy makes a purchase order; arrivals on weekends wait for Monday.

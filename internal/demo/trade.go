@@ -143,7 +143,7 @@ func allocated(o *order) bool {
 
 // basket draws the lines of an order.
 func (w *world) basket(day int) []*line {
-	n := min(1+w.cal.count(2.1), 7)
+	n := min(1+w.cal.count(2.4), 7)
 	rash := w.cal.chance(0.15)
 	seen := map[*item]bool{}
 	var lines []*line
@@ -164,15 +164,28 @@ func (w *world) basket(day int) []*line {
 // draw picks an item by how it sells. Slow goods sold a little at first and
 // nothing of late.
 func (w *world) draw(day int) *item {
+	if day < -63 && w.cal.chance(0.16) {
+		return w.slowOne()
+	}
 	for {
 		x := w.cal.rng.Float64() * w.drawSum()
 		for _, it := range w.items {
 			if x -= it.draw; x > 0 {
 				continue
 			}
-			if it.kind == dead || it.kind == slow && day > -63 || it.kind == fresh && day < it.born+2 {
+			if it.kind == dead || it.kind == slow || it.kind == fresh && day < it.born+2 {
 				break
 			}
+			return it
+		}
+	}
+}
+
+// slowOne takes the slow goods in turn.
+func (w *world) slowOne() *item {
+	for {
+		w.slowTurn++
+		if it := w.items[w.slowTurn%len(w.items)]; it.kind == slow {
 			return it
 		}
 	}

@@ -28,6 +28,7 @@ type world struct {
 	draws      float64
 	docked     bool
 	turn       int
+	slowTurn   int
 	people     []*person
 	drivers    []*driver
 	numbers    map[string]int // last business number by series and year

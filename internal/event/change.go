@@ -99,7 +99,9 @@ func movedFrom(field, from, to string) func(before, after map[string]any) bool {
 
 // created: a record was made with one of these values.
 func created(field string, values ...string) func(before, after map[string]any) bool {
-	return func(before, after map[string]any) bool { return before == nil && slices.Contains(values, text(after, field)) }
+	return func(before, after map[string]any) bool {
+		return before == nil && slices.Contains(values, text(after, field))
+	}
 }
 
 // altered: an existing record's field changed.

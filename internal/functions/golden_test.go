@@ -203,11 +203,11 @@ func TestKPIFigures(t *testing.T) {
 		k.as = manager()
 		n := k.call("safety-kpis", "")
 		n.is("tenant_id", `"`+north+`"`, "date_range_days", "30",
-			"kpis", `{"checklist_compliance":66.7,"critical_incidents":1,"open_actions":3,"overdue_actions":2,"tsr":3}`,
+			"kpis", `{"checklist_compliance":33.3,"critical_incidents":1,"open_actions":3,"overdue_actions":2,"tsr":3}`,
 			"distribution", `{"by_category":{"hazard":1,"injury":1,"near_miss":1},"by_severity":{"critical":1,"high":1,"low":1,"medium":0}}`,
 			"recent_incidents.#", "3", "recent_incidents.0.kind", `"injury"`)
-		k.call("safety-kpis", "days=365").is("kpis.tsr", "4", "kpis.critical_incidents", "2", "kpis.checklist_compliance", "50")
-		k.call("safety-kpis", "days=1").is("kpis.tsr", "0", "kpis.checklist_compliance", "100", "recent_incidents.#", "0", "distribution.by_severity", `{"high":0,"low":0,"medium":0}`)
+		k.call("safety-kpis", "days=365").is("kpis.tsr", "4", "kpis.critical_incidents", "2", "kpis.checklist_compliance", "25")
+		k.call("safety-kpis", "days=1").is("kpis.tsr", "0", "kpis.checklist_compliance", "50", "recent_incidents.#", "0", "distribution.by_severity", `{"high":0,"low":0,"medium":0}`)
 	})
 }
 

@@ -108,6 +108,10 @@ func (g *Gate) TakeAuth(w http.ResponseWriter, keys ...string) error {
 	return nil
 }
 
+// maxStatements is the most one transaction counts: a bulk write is one wish,
+// and must not lock its tenant out of the next minute.
+const maxStatements = 50
+
 // Statements counts what a transaction ran; it is the database's observer.
 // The plan is checked when the next request enters, so any plan will do here.
 func (g *Gate) Statements(s db.Scope, write bool, n int) {
@@ -118,7 +122,7 @@ func (g *Gate) Statements(s db.Scope, write bool, n int) {
 	if write {
 		category = limit.Write
 	}
-	g.Limits.Add(s.Tenant, category, n)
+	g.Limits.Add(s.Tenant, category, min(n, maxStatements))
 }
 
 // Headers writes the interface's four headers.

@@ -42,8 +42,10 @@ func (m *Importer) Apply(ctx context.Context, a actor.Actor, jobID string) (*App
 	ctx = context.WithoutCancel(ctx)
 	var done *Job
 	err = m.db.Write(ctx, store.Scope(a), func(tx *db.Tx) error {
-		done, err = m.apply(tx, s, p)
-		return err
+		return guarded(func() (err error) {
+			done, err = m.apply(tx, s, p)
+			return err
+		})
 	})
 	if err != nil {
 		err = errors.Join(err, m.end(ctx, s, failedState(err, Ready), fault.As(err).Msg))

@@ -117,4 +117,3 @@ func timed(f func() error, b *testing.B) time.Duration {
 	}
 	return time.Since(start)
 }
-

@@ -161,6 +161,17 @@ func (m *Importer) hold(tx *db.Tx, s *step) error {
 	return nil
 }
 
+// guarded runs work on a file's content; a panic there is an error of the job,
+// which then ends like any other.
+func guarded(work func() error) (err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("imports: panic: %v", p)
+		}
+	}()
+	return work()
+}
+
 // end is called once after begin. A step that failed leaves the job in state,
 // with a message, unless somebody else has it by now.
 func (m *Importer) end(ctx context.Context, s *step, state, message string) error {

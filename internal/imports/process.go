@@ -59,7 +59,11 @@ func (m *Importer) Process(ctx context.Context, a actor.Actor, jobID string) (*P
 	if err != nil {
 		return nil, fmt.Errorf("imports: process: %w", err)
 	}
-	res, err := m.process(ctx, s)
+	var res *Processed
+	err = guarded(func() (err error) {
+		res, err = m.process(ctx, s)
+		return err
+	})
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("imports: process: %w", err), m.end(ctx, s, failedState(err, Uploaded), fault.As(err).Msg))
 	}

@@ -39,8 +39,10 @@ func (m *Importer) Rollback(ctx context.Context, a actor.Actor, jobID string) (*
 	ctx = context.WithoutCancel(ctx)
 	var done *Job
 	err = m.db.Write(ctx, store.Scope(a), func(tx *db.Tx) error {
-		done, err = m.rollback(tx, s)
-		return err
+		return guarded(func() (err error) {
+			done, err = m.rollback(tx, s)
+			return err
+		})
 	})
 	if err != nil {
 		err = errors.Join(err, m.end(ctx, s, Completed, "Rolling back was refused: "+fault.As(err).Msg))

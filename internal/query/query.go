@@ -2,8 +2,8 @@
 // body, scanned by our own scanner (never url.Query, which drops pairs it
 // cannot read), checked against the catalog and the caller's rights, and
 // written out as SQL with bound parameters. Names in the SQL come from the
-// catalog, never from the request. The grammar is PostgREST's subset of
-// docs/rest; every limit below is checked while scanning.
+// catalog, never from the request. The grammar is a subset of PostgREST's; every
+// limit below is checked while scanning.
 package query
 
 import (

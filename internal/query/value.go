@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"math/big"
 	"strconv"
 	"strings"
 	"time"
@@ -248,7 +249,25 @@ func parseFloat(f *catalog.Field, s string) (any, error) {
 	if err != nil {
 		return nil, syntax(f, s)
 	}
+	if (len(s) > 15 || x == 0) && !exact(s, x) {
+		return nil, refuse(f, "22003", "%q has more digits than column %q can hold", clip(s), f.Name)
+	}
 	return x, nil
+}
+
+// exact reports that x reads back as the number s: what was sent is kept or
+// refused, never rounded. Up to 15 digits always are.
+func exact(s string, x float64) bool {
+	if x == 0 { // before big.Rat sees an exponent of any size
+		mantissa, _, _ := strings.Cut(strings.ToLower(s), "e")
+		return strings.Trim(mantissa, "+-0.") == ""
+	}
+	sent, ok := new(big.Rat).SetString(s)
+	if !ok {
+		return false
+	}
+	kept, _ := new(big.Rat).SetString(strconv.FormatFloat(x, 'g', -1, 64))
+	return sent.Cmp(kept) == 0
 }
 
 func parseBool(f *catalog.Field, s string) (any, error) {

@@ -26,12 +26,14 @@ func Decay(ageDays, halfLife float64) float64 {
 	return math.Exp2(-math.Max(0, ageDays) / halfLife)
 }
 
-// Exposure is the decayed history of one entity: Events = sum of the weights
-// of its incidents, Units = decayed hours / 200,000, Count = incidents unweighed.
+// Exposure is the history of one entity. Events = sum of the weights of its
+// incidents and Units = decayed hours / 200,000 place the entity; Count and
+// RawUnits are the same without decay and teach the prior how far peers differ.
 type Exposure struct {
-	Events float64 `json:"events"`
-	Units  float64 `json:"units"`
-	Count  int     `json:"count"`
+	Events   float64 `json:"events"`
+	Units    float64 `json:"units"`
+	Count    int     `json:"count"`
+	RawUnits float64 `json:"raw_units"`
 }
 
 // AddEvents adds n incidents of the given weight (see Decay).
@@ -41,12 +43,16 @@ func (x *Exposure) AddEvents(n int, weight float64) {
 }
 
 // AddHours adds hours of the given weight (see Decay).
-func (x *Exposure) AddHours(hours, weight float64) { x.Units += hours * weight / HoursUnit }
+func (x *Exposure) AddHours(hours, weight float64) {
+	x.Units += hours * weight / HoursUnit
+	x.RawUnits += hours / HoursUnit
+}
 
 func checkExposures(xs []Exposure) error {
 	for i := range xs {
 		x := &xs[i]
-		if x.Events >= 0 && x.Events <= maxCount && x.Units >= 0 && x.Units <= maxHours && x.Count >= 0 {
+		if x.Events >= 0 && x.Events <= maxCount && x.Units >= 0 && x.Units <= maxHours &&
+			x.Count >= 0 && x.Count <= maxCount && x.RawUnits >= 0 && x.RawUnits <= maxHours {
 			continue
 		}
 		at := fmt.Sprintf("exposures[%d].", i)
@@ -54,6 +60,7 @@ func checkExposures(xs []Exposure) error {
 			inRange(at+"events", x.Events, 0, maxCount),
 			inRange(at+"units", x.Units, 0, maxHours),
 			inRange(at+"count", float64(x.Count), 0, maxCount),
+			inRange(at+"raw_units", x.RawUnits, 0, maxHours),
 		)
 	}
 	return nil

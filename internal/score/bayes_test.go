@@ -2,6 +2,7 @@ package score_test
 
 import (
 	"math"
+	"math/rand/v2"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -19,7 +20,7 @@ func TestDecay(t *testing.T) {
 	var x score.Exposure
 	x.AddEvents(2, 0.5)
 	x.AddHours(400_000, 0.25)
-	if d := cmp.Diff(score.Exposure{Events: 1, Units: 0.5, Count: 2}, x); d != "" {
+	if d := cmp.Diff(score.Exposure{Events: 1, Units: 0.5, Count: 2, RawUnits: 2}, x); d != "" {
 		t.Error(d)
 	}
 }
@@ -141,6 +142,28 @@ func TestFitPriorEdges(t *testing.T) {
 	}
 }
 
+// Peers differ with shape 4 around 20 per unit. Decay makes their counts vary
+// less; that must not pass for the peers being alike.
+func TestDecayDoesNotHideDifferences(t *testing.T) {
+	src := rand.NewPCG(1, 9)
+	xs := make([]score.Exposure, 2000)
+	for e := range xs {
+		rate := distuv.Gamma{Alpha: 4, Beta: 4.0 / 20, Src: src}.Rand()
+		for age := 14.0; age < score.HistoryDays; age += score.PanelDays {
+			w := score.Decay(age, score.HalfLife)
+			xs[e].AddHours(1500, w)
+			xs[e].AddEvents(int(distuv.Poisson{Lambda: rate * 1500 / score.HoursUnit, Src: src}.Rand()), w)
+		}
+	}
+	p, err := score.FitPrior(xs)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if math.Abs(p.Alpha-4) > 0.8 || math.Abs(p.Mean-20) > 1 {
+		t.Errorf("alpha %.2f, mean %.2f, the law is 4 and 20", p.Alpha, p.Mean)
+	}
+}
+
 func TestPeerGroup(t *testing.T) {
 	p := score.Prior{Alpha: 1, Beta: 0.5, Mean: 2}.WithPeers(score.Exposure{Events: 5, Units: 1})
 	if p.Mean != 4 || p.Beta != 0.5 || p.Alpha != 2 {
@@ -163,4 +186,23 @@ func TestBayesRefusals(t *testing.T) {
 	prior.Beta = 0
 	_, err = prior.Score(nil, nil)
 	refused(t, err, "beta")
+}
+
+// Any prior and history is either refused or gives an ordered estimate.
+func FuzzPriorScore(f *testing.F) {
+	f.Add(1.1, 0.34, 3.3, 0.0, 0.0, 0.1)
+	f.Add(1e-12, 1e9, 1e-12, 1e9, 1e10, 1e10)
+	f.Add(1e4, 1e-12, 1.0, 0.5, 1e-9, 0.0)
+	f.Fuzz(func(t *testing.T, alpha, beta, mean, events, units, next float64) {
+		p := score.Prior{Alpha: alpha, Beta: beta, Mean: mean}
+		got, err := p.Score([]score.Exposure{{Events: events, Units: units}}, []float64{next})
+		if err != nil {
+			return
+		}
+		e := got[0]
+		ordered := e.Low >= 0 && e.Low <= e.High && e.Rate >= 0
+		if !(ordered && e.Score >= 0 && e.Score <= 100 && e.Confidence >= 0 && e.Confidence <= 1 && e.Probability >= 0 && e.Probability <= 1) {
+			t.Errorf("%+v", e)
+		}
+	})
 }

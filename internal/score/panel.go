@@ -118,8 +118,7 @@ func (p *Panel) exposures() []Exposure {
 		w := p.recency(t)
 		for e := range xs {
 			c := p.At(e, t)
-			xs[e].Events += float64(c.Events) * w
-			xs[e].Count += int(c.Events)
+			xs[e].AddEvents(int(c.Events), w)
 			xs[e].AddHours(float64(c.Hours), w)
 		}
 	}

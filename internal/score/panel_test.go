@@ -90,7 +90,7 @@ func TestPeriodOf(t *testing.T) {
 
 // v3 finds the law that made the data, and says which term carries it.
 func TestRegressionFindsTheLaw(t *testing.T) {
-	p := world{entities: 600, periods: 26, rate: 20, shape: 4, nearMissSlope: 1}.panel(t)
+	p := world{entities: 2000, periods: 26, rate: 20, shape: 4, nearMissSlope: 1}.panel(t)
 	r, err := score.FitRegression(p)
 	if err != nil {
 		t.Fatal(err)

@@ -66,19 +66,23 @@ func (p Prior) WithPeers(g Exposure) Prior {
 // likelihood, starting from Marshall's moments. With fewer than 10 entities
 // that have exposure, or fewer than 5 events, it returns ShippedPrior, which
 // says so in Source. NaN or negative histories are fault.Invalid.
+//
+// The shape is learned from the counts without decay, the mean from the decayed
+// ones: a sum of decayed weights varies less than a Poisson count of the same
+// mean, which would pass for peers being alike and shrink real differences away.
 func FitPrior(xs []Exposure) (Prior, error) {
 	if err := checkExposures(xs); err != nil {
 		return Prior{}, err
 	}
 	entities, events := 0, 0
 	for i := range xs {
-		if xs[i].Units > 0 {
+		if xs[i].RawUnits > 0 {
 			entities++
 			events += xs[i].Count
 		}
 	}
 	p := ShippedPrior()
-	if alpha, _ := Marshall(xs); alpha > 0 && entities >= MinEntities && events >= MinEvents {
+	if entities >= MinEntities && events >= MinEvents {
 		p = fitGamma(xs)
 	}
 	p.Entities, p.Events = entities, events
@@ -86,45 +90,74 @@ func FitPrior(xs []Exposure) (Prior, error) {
 }
 
 // Marshall returns the moment estimates of shape and rate (Marshall 1991, Appl
-// Stat 40:283-294); histories without exposure are left out. Without any event
-// or exposure both are 0.
+// Stat 40:283-294) from counts without decay; histories without exposure are
+// left out. Without any event or exposure both are 0.
 func Marshall(xs []Exposure) (alpha, beta float64) {
-	var y, e, n, s2 float64
+	return marshall(rawCounts(xs))
+}
+
+// count is y events over e units of exposure, e > 0.
+type count struct{ y, e float64 }
+
+func rawCounts(xs []Exposure) []count {
+	out := make([]count, 0, len(xs))
+	for i := range xs {
+		if xs[i].RawUnits > 0 {
+			out = append(out, count{float64(xs[i].Count), xs[i].RawUnits})
+		}
+	}
+	return out
+}
+
+func decayedCounts(xs []Exposure) []count {
+	out := make([]count, 0, len(xs))
 	for i := range xs {
 		if xs[i].Units > 0 {
-			y, e, n = y+xs[i].Events, e+xs[i].Units, n+1
+			out = append(out, count{xs[i].Events, xs[i].Units})
 		}
 	}
-	if y == 0 || n == 0 {
+	return out
+}
+
+func sums(cs []count) (y, e float64) {
+	for _, c := range cs {
+		y, e = y+c.y, e+c.e
+	}
+	return y, e
+}
+
+func marshall(cs []count) (alpha, beta float64) {
+	y, e := sums(cs)
+	if y == 0 {
 		return 0, 0
 	}
-	m := y / e
-	for i := range xs {
-		if x := &xs[i]; x.Units > 0 {
-			d := x.Events/x.Units - m
-			s2 += x.Units * d * d
-		}
+	m, s2 := y/e, 0.0
+	for _, c := range cs {
+		d := c.y/c.e - m
+		s2 += c.e * d * d
 	}
-	a := math.Max(s2/e-m/(e/n), 1e-6)
+	a := math.Max(s2/e-m/(e/float64(len(cs))), 1e-6)
 	return m * m / a, m / a
 }
 
-// fitGamma maximises the negative binomial likelihood by Newton steps on
-// (log alpha, log m), halved until they climb. It needs at least one event.
+// fitGamma maximises the negative binomial likelihood: shape and mean by Newton
+// steps on (log alpha, log m) over the raw counts, then the mean alone over the
+// decayed ones. It needs at least one event under exposure.
 func fitGamma(xs []Exposure) Prior {
-	alpha, beta := Marshall(xs)
+	raw := rawCounts(xs)
+	alpha, beta := marshall(raw)
 	shape := math.Max(minShape, math.Min(maxShape, alpha))
-	at := nbPoint(xs, math.Log(shape), math.Log(alpha/beta))
-	for range 100 {
-		next, moved := at.climb(xs)
-		done := math.Abs(next.a-at.a)+math.Abs(next.b-at.b) < 1e-10
-		at = next
-		if !moved || done {
-			break
-		}
+	at := nbPoint(raw, math.Log(shape), math.Log(alpha/beta)).top(raw, nb.joint)
+	if recent := decayedCounts(xs); hasEvents(recent) {
+		at = nbPoint(recent, at.a, at.b).top(recent, nb.meanOnly)
 	}
 	alpha, m := math.Exp(at.a), math.Exp(at.b)
 	return Prior{Alpha: alpha, Beta: alpha / m, Mean: m, Source: SourceTenant}
+}
+
+func hasEvents(cs []count) bool {
+	y, _ := sums(cs)
+	return y > 0
 }
 
 // nb is the log likelihood at a = log alpha, b = log m with its gradient and
@@ -137,16 +170,13 @@ type nb struct {
 
 // nbPoint sums the likelihood of NB2 with mean mu = m*E and shape alpha; terms
 // free of the parameters are left out.
-func nbPoint(xs []Exposure, a, b float64) nb {
+func nbPoint(cs []count, a, b float64) nb {
 	p := nb{a: a, b: b}
 	alpha, m := math.Exp(a), math.Exp(b)
 	lg0, psi0, tri0 := lgamma(alpha), mathext.Digamma(alpha), trigamma(alpha)
 	var d1, d2 float64 // derivatives in alpha itself
-	for i := range xs {
-		y, mu := xs[i].Events, m*xs[i].Units
-		if mu == 0 {
-			continue
-		}
+	for _, c := range cs {
+		y, mu := c.y, m*c.e
 		s := alpha + mu
 		shrink := -math.Log1p(mu / alpha)
 		p.ll += alpha * shrink
@@ -166,18 +196,39 @@ func nbPoint(xs []Exposure, a, b float64) nb {
 	return p
 }
 
-// climb takes one damped Newton step, or a gradient step where the surface is
-// not concave; moved is false where no step climbs.
-func (p nb) climb(xs []Exposure) (next nb, moved bool) {
+// joint is the Newton step in both parameters, or one along the gradient where
+// the surface is not concave.
+func (p nb) joint() (da, db float64) {
 	det := p.haa*p.hbb - p.hab*p.hab
-	da, db := (p.gb*p.hab-p.ga*p.hbb)/det, (p.ga*p.hab-p.gb*p.haa)/det
-	if !(p.haa < 0 && det > 0) {
-		da, db = math.Copysign(0.5, p.ga), -p.gb/p.hbb
+	if p.haa < 0 && det > 0 {
+		return (p.gb*p.hab - p.ga*p.hbb) / det, (p.ga*p.hab - p.gb*p.haa) / det
 	}
+	return math.Copysign(0.5, p.ga), -p.gb / p.hbb
+}
+
+// meanOnly is the Newton step in log m at a fixed shape.
+func (p nb) meanOnly() (da, db float64) { return 0, -p.gb / p.hbb }
+
+// top climbs from p by damped steps until it stands still.
+func (p nb) top(cs []count, step func(nb) (da, db float64)) nb {
+	for range 100 {
+		da, db := step(p)
+		next, moved := p.climb(cs, da, db)
+		done := !moved || math.Abs(next.a-p.a)+math.Abs(next.b-p.b) < 1e-10
+		if p = next; done {
+			break
+		}
+	}
+	return p
+}
+
+// climb takes the step, halved until it does not descend; moved is false where
+// no fraction of it climbs.
+func (p nb) climb(cs []count, da, db float64) (next nb, moved bool) {
 	da, db = math.Max(-2, math.Min(2, da)), math.Max(-2, math.Min(2, db))
 	for range 30 {
 		a := math.Max(math.Log(minShape), math.Min(math.Log(maxShape), p.a+da))
-		if q := nbPoint(xs, a, p.b+db); q.ll >= p.ll {
+		if q := nbPoint(cs, a, p.b+db); q.ll >= p.ll {
 			return q, true
 		}
 		da, db = da/2, db/2

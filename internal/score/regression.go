@@ -216,25 +216,18 @@ func (r *Regression) learnOwn(p *Panel, rows []row, fit Fit) {
 			x[j] = float64(q.x[j])
 		}
 		r.Scaler.Apply(x[:])
+		expected := fit.Mean(x[:], float64(q.logE))
 		own := &r.own[q.entity]
-		own.Events += w * float64(q.y)
-		own.Units += w * fit.Mean(x[:], float64(q.logE))
-		own.Count += int(q.y)
+		own.AddEvents(int(q.y), w)
+		own.Units += w * expected
+		own.RawUnits += expected
 	}
 	r.BaseRate = y / units
 	r.Theta = Prior{Alpha: maxShape, Beta: maxShape, Mean: 1, Source: SourceTenant}
-	if recent := sumEvents(r.own); recent > 0 {
+	if hasEvents(rawCounts(r.own)) {
 		r.Theta = fitGamma(r.own)
 	}
 	r.Theta.Entities, r.Theta.Events = p.Entities, r.Events
-}
-
-func sumEvents(xs []Exposure) float64 {
-	var n float64
-	for i := range xs {
-		n += xs[i].Events
-	}
-	return n
 }
 
 // posterior of the rate of entity e per 200,000 hours in the period after p.

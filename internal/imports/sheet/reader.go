@@ -1,6 +1,7 @@
 package sheet
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -104,7 +105,7 @@ func (r *Reader) record() error {
 
 // cell reads one cell and reports whether a delimiter followed it.
 func (r *Reader) cell() bool {
-	for {
+	for opens := true; ; { // a quote opens a quoted cell after nothing but blanks
 		c, ok := r.peek()
 		if !ok {
 			return false
@@ -116,18 +117,19 @@ func (r *Reader) cell() bool {
 		case c == '\n' || c == '\r':
 			r.newline(c)
 			return false
-		case c == '"' && len(strings.TrimLeft(string(r.text[r.start:]), " ")) == 0:
+		case c == '"' && opens:
 			r.text = r.text[:r.start]
 			r.pos++
 			return r.quoted()
 		}
-		r.plain()
+		opens = r.plain() && opens
 	}
 }
 
 // plain takes bytes up to the next one with a meaning. A quote it starts at is
-// a character: cell has seen that it opens nothing.
-func (r *Reader) plain() {
+// a character: cell has seen that it opens nothing. It reports whether they
+// were all blanks.
+func (r *Reader) plain() bool {
 	i := r.pos + 1
 	for i < r.end {
 		if c := r.buf[i]; c == r.delim || c == '\n' || c == '\r' || c == '"' {
@@ -135,8 +137,10 @@ func (r *Reader) plain() {
 		}
 		i++
 	}
-	r.keep(r.buf[r.pos:i])
+	run := r.buf[r.pos:i]
 	r.pos = i
+	r.keep(run)
+	return len(bytes.TrimLeft(run, " ")) == 0
 }
 
 // newline takes one line end.

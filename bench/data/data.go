@@ -1,0 +1,263 @@
+// Package data makes tenants of any size for measuring: plain numbers, fixed
+// seed, written below the store with its counters.
+package data
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"time"
+
+	"holdfast/internal/db"
+	"holdfast/internal/demo/bulk"
+)
+
+// Tenant says how many records a tenant has.
+type Tenant struct {
+	ID        string
+	Name      string
+	Zones     int
+	Items     int // with a stock level each
+	Orders    int
+	Lines     int // per order
+	Picks     int
+	Shipments int
+	Drivers   int // with a worker each
+	Incidents int
+	Jobs      int
+}
+
+// Rows is the number of records.
+func (t Tenant) Rows() int {
+	return t.Zones + 2*t.Items + t.Orders*(1+t.Lines) + t.Picks + t.Shipments + 2*t.Drivers + t.Incidents + t.Jobs
+}
+
+// Number is the id of the nth tenant, from 1.
+func Number(n int) string { return fmt.Sprintf("bbbbbbbb-0000-4000-8000-%012d", n) }
+
+// Standard is the nth tenant of the given scale: 1 = 200 zones, 5,000 items,
+// 20,000 orders of 3 lines, 20,000 shipments, 20,000 incidents, 134,000
+// records in all. Zones, drivers and jobs do not grow beyond scale 1.
+func Standard(n int, scale float64) Tenant {
+	of := func(full int, least float64) int { return max(1, int(float64(full)*max(least, scale))) }
+	fixed := func(full int) int { return max(1, int(float64(full)*min(1, max(0.1, scale)))) }
+	return Tenant{ID: Number(n), Name: fmt.Sprintf("Bench %d", n), Zones: fixed(200), Items: of(5000, 0), Orders: of(20_000, 0), Lines: 3, Picks: of(2000, 0),
+		Shipments: of(20_000, 0), Drivers: fixed(500), Incidents: of(20_000, 0), Jobs: fixed(200)}
+}
+
+// chunk is how many rows share a transaction.
+const chunk = 4096
+
+// writer fills one tenant.
+type writer struct {
+	ctx    context.Context
+	d      *db.DB
+	t      Tenant
+	now    time.Time
+	stamp  string
+	rng    *rand.Rand
+	counts map[string]int64
+}
+
+// Write makes the tenant. It must not exist.
+func Write(ctx context.Context, d *db.DB, t Tenant, now time.Time) error {
+	w := &writer{ctx: ctx, d: d, t: t, now: now.UTC().Truncate(time.Microsecond), rng: rand.New(rand.NewPCG(7, uint64(len(t.ID)+t.Rows()))), counts: map[string]int64{}}
+	w.stamp = w.now.Format(db.TimeLayout)
+	for _, step := range []func() error{w.tenant, w.zones, w.items, w.levels, w.orders, w.lines, w.picks, w.people, w.drivers, w.shipments, w.incidents, w.jobs, w.counters} {
+		if err := step(); err != nil {
+			return fmt.Errorf("data: %s: %w", t.Name, err)
+		}
+	}
+	return nil
+}
+
+// id is the nth record of a kind: a UUIDv7 whose time rises with n, one record
+// every 37 seconds, so that the last ones are now.
+func (w *writer) id(kind, n, of int) string {
+	ms := w.made(n, of).UnixMilli()
+	return fmt.Sprintf("%08x-%04x-7%03x-8%03x-%012x", ms>>16, ms&0xffff, kind, n>>24&0xfff, n)
+}
+
+func (w *writer) made(n, of int) time.Time { return w.now.Add(-time.Duration(of-n) * 37 * time.Second) }
+
+// The kinds in ids.
+const (
+	zone = iota + 1
+	item
+	level
+	order
+	line
+	pick
+	worker
+	driver
+	shipment
+	incident
+	job
+)
+
+// table writes n rows with the common columns before those named.
+func (w *writer) table(name string, kind, n int, cols []string, row func(i int, args []any) []any) error {
+	all := append([]string{"tenant_id", "id", "created_at", "updated_at", "version"}, cols...)
+	for from := 0; from < n; from += chunk {
+		size := min(chunk, n-from)
+		err := w.d.Write(w.ctx, db.Scope{Tenant: w.t.ID}, func(tx *db.Tx) error {
+			bulk.Insert(tx, name, all, size, func(i int, args []any) []any {
+				at := w.made(from+i, n)
+				return row(from+i, append(args, w.t.ID, w.id(kind, from+i, n), at, at, 1))
+			})
+			return nil
+		})
+		if err != nil {
+			return fmt.Errorf("%s: %w", name, err)
+		}
+	}
+	return nil
+}
+
+func of[T any](list []T, i int) T { return list[i%len(list)] }
+
+func (w *writer) tenant() error {
+	return w.d.Write(w.ctx, db.Scope{Tenant: w.t.ID}, func(tx *db.Tx) error {
+		tx.Queue(`INSERT INTO tenants (id, name, slug, plan, status, timezone, currency, jurisdictions, join_policy, email_domains, created_at, updated_at, version)
+			VALUES ($1, $2, $3, 'custom', 'active', 'UTC', 'EUR', '[]', 'invite', '[]', $4, $4, 1)`,
+			[]any{w.t.ID, w.t.Name, "bench-" + w.t.ID[24:], w.stamp}, nil)
+		return nil
+	})
+}
+
+func (w *writer) zones() error {
+	w.counts["zones:active"] = int64(w.t.Zones)
+	each := w.t.Items / w.t.Zones
+	return w.table("zones", zone, w.t.Zones, []string{"code", "name", "kind", "x", "y", "z", "max_capacity", "pick_sequence", "storage_class", "mix_policy", "hazard_tags", "status",
+		"load_units", "utilization"}, func(i int, args []any) []any {
+		load := int64(each) * 120 * 10000
+		return append(args, fmt.Sprintf("Z-%05d", i), fmt.Sprintf("Zone %d", i), "bin", int64(i%20)*25000, int64(i/20)*30000, int64(i%4)*16000, load*2, i, "ambient", "any", "[]", "active",
+			load, 500000)
+	})
+}
+
+// quantity of item i, scaled.
+func quantity(i int) int64 { return int64(20+i%200) * 10000 }
+
+func (w *writer) items() error {
+	low := func(i int) bool { return i%25 == 0 }
+	return w.table("items", item, w.t.Items, []string{"sku", "name", "category", "base_uom", "barcodes", "gtin", "tracking", "has_expiry", "unit_cost", "price", "weight_kg",
+		"capacity_units", "reorder_point", "abc_class", "storage_class", "status", "on_hand", "available", "stock_value", "low_stock"}, func(i int, args []any) []any {
+		cost, q, reorder := int64(100+i%900)*100, quantity(i), int64(10*10000)
+		if low(i) {
+			reorder = q
+		}
+		value := q / 10000 * cost
+		w.counts[fmt.Sprintf("items:active:%t", low(i))]++
+		w.counts["items.stock_value"] += value
+		return append(args, fmt.Sprintf("SKU-%07d", i), fmt.Sprintf("Item number %d, grade %d", i, i%7), fmt.Sprintf("Category %d", i%40), "EA", "[]", nil, "none", false, cost, cost*2, 5000,
+			10000, reorder, of([]string{"A", "B", "C"}, i), "ambient", "active", q, q, value, low(i))
+	})
+}
+
+func (w *writer) levels() error {
+	return w.table("stock_levels", level, w.t.Items, []string{"zone_id", "item_id", "stock_status", "stock_key", "quantity", "reserved"}, func(i int, args []any) []any {
+		z, it := w.id(zone, i%w.t.Zones, w.t.Zones), w.id(item, i, w.t.Items)
+		return append(args, z, it, "available", it+"|"+z+"|||available|0:|", quantity(i), 0)
+	})
+}
+
+// orderStates give one order in ten a state that lists look for.
+var orderStates = []string{"completed", "completed", "completed", "confirmed", "completed", "completed", "completed", "cancelled", "completed", "in_progress"}
+
+func (w *writer) orders() error {
+	return w.table("orders", order, w.t.Orders, []string{"order_no", "type", "status", "stage", "priority", "party_name", "party_code", "requested_at", "promised_at", "carrier", "tags",
+		"line_count", "qty_ordered", "qty_allocated", "qty_picked", "qty_packed", "qty_shipped", "qty_received", "total_value"}, func(i int, args []any) []any {
+		at, st := w.made(i, w.t.Orders), of(orderStates, i)
+		w.counts["orders:"+st]++
+		return append(args, fmt.Sprintf("BO-%09d", i), "outbound", st, "unallocated", 1+i%5, fmt.Sprintf("Customer %d", i%700), fmt.Sprintf("C%05d", i%700), at, at.Add(48*time.Hour), "OWN", "[]",
+			w.t.Lines, int64(w.t.Lines)*50000, 0, 0, 0, 0, 0, int64(w.t.Lines)*50000*int64(1+i%40))
+	})
+}
+
+func (w *writer) lines() error {
+	return w.table("order_lines", line, w.t.Orders*w.t.Lines, []string{"order_id", "line_no", "item_id", "uom", "qty_ordered", "qty_cancelled", "qty_allocated", "qty_picked", "qty_packed",
+		"qty_shipped", "qty_received", "unit_price"}, func(i int, args []any) []any {
+		o := i / w.t.Lines
+		return append(args, w.id(order, o, w.t.Orders), i%w.t.Lines+1, w.id(item, w.rng.IntN(w.t.Items), w.t.Items), "EA", 50000, 0, 0, 0, 0, 0, 0, int64(1+o%40)*10000)
+	})
+}
+
+func (w *writer) picks() error {
+	return w.table("pick_lists", pick, w.t.Picks, []string{"pick_no", "strategy", "status", "priority"}, func(i int, args []any) []any {
+		st := of([]string{"completed", "completed", "completed", "released", "completed", "in_progress", "completed", "completed", "cancelled", "draft"}, i)
+		w.counts["pick_lists:"+st]++
+		return append(args, fmt.Sprintf("BP-%09d", i), "batch", st, 3)
+	})
+}
+
+func (w *writer) people() error {
+	w.counts["workers:active"] = int64(w.t.Drivers)
+	return w.table("workers", worker, w.t.Drivers, []string{"employee_no", "name", "employment", "status"}, func(i int, args []any) []any {
+		return append(args, fmt.Sprintf("E%06d", i), fmt.Sprintf("Worker %d", i), "employee", "active")
+	})
+}
+
+func (w *writer) drivers() error {
+	return w.table("drivers", driver, w.t.Drivers, []string{"worker_id", "licence_no", "licence_class", "status"}, func(i int, args []any) []any {
+		st := of([]string{"available", "on_trip", "off_duty", "assigned"}, i)
+		w.counts["drivers:"+st]++
+		return append(args, w.id(worker, i, w.t.Drivers), fmt.Sprintf("L%08d", i), "CE", st)
+	})
+}
+
+func (w *writer) shipments() error {
+	states := []string{"delivered", "delivered", "delivered", "delivered", "received", "delivered", "in_transit", "delivered", "planned", "delivered"}
+	return w.table("shipments", shipment, w.t.Shipments, []string{"shipment_no", "direction", "status", "order_ids", "carrier", "sscc", "packages", "planned_at", "completed_at"},
+		func(i int, args []any) []any {
+			at, st := w.made(i, w.t.Shipments), of(states, i)
+			w.counts["shipments:"+st]++
+			var done any
+			if st == "delivered" || st == "received" {
+				done = at.Add(time.Hour)
+			}
+			return append(args, fmt.Sprintf("BS-%09d", i), "outbound", st, "[]", "OWN", "[]", "[]", at, done)
+		})
+}
+
+func (w *writer) incidents() error {
+	kinds := []string{"near_miss", "hazard", "near_miss", "injury", "property_damage", "near_miss", "hazard"}
+	severities := []string{"low", "low", "medium", "low", "high", "low", "medium", "low", "low", "low", "critical"}
+	return w.table("incidents", incident, w.t.Incidents, []string{"incident_no", "kind", "severity", "status", "title", "description", "occurred_at", "reported_at", "anonymous", "zone_id",
+		"entities", "category_tags", "likelihood", "risk_rating", "attachments", "root_causes"}, func(i int, args []any) []any {
+		at, st, sev, kind := w.made(i, w.t.Incidents), "closed", of(severities, i), of(kinds, i)
+		if i > w.t.Incidents*9/10 {
+			st = of([]string{"reported", "triaged", "investigating"}, i)
+		}
+		w.counts["incidents:"+st+":"+sev+":"+kind]++
+		return append(args, fmt.Sprintf("BI-%09d", i), kind, sev, st, fmt.Sprintf("Event %d at the dock", i), "Noted during the round; the area was secured and the shift leader informed.", at, at, false,
+			w.id(zone, i%w.t.Zones, w.t.Zones), "[]", `["slip_trip"]`, 3, 3, "[]", "[]")
+	})
+}
+
+func (w *writer) jobs() error {
+	return w.table("import_jobs", job, w.t.Jobs, []string{"job_no", "target", "file_name", "file_type", "size", "options", "total_rows", "valid_rows", "invalid_rows", "imported_count",
+		"rolled_back_count", "status"}, func(i int, args []any) []any {
+		st := of([]string{"completed", "completed", "failed"}, i)
+		n := 0
+		if st == "completed" {
+			n = 100
+		}
+		w.counts["import_jobs:"+st]++
+		w.counts["import_jobs.imported:"+st] += int64(n)
+		return append(args, fmt.Sprintf("BJ-%09d", i), "items", "items.csv", "csv", 4096, "{}", 100, n, 100-n, n, 0, st)
+	})
+}
+
+func (w *writer) counters() error {
+	names := make([]string, 0, len(w.counts))
+	for n := range w.counts {
+		names = append(names, n)
+	}
+	return w.d.Write(w.ctx, db.Scope{Tenant: w.t.ID}, func(tx *db.Tx) error {
+		bulk.Insert(tx, "counters", []string{"tenant_id", "name", "slot", "delta"}, len(names), func(i int, args []any) []any {
+			return append(args, w.t.ID, names[i], db.NoTenant, w.counts[names[i]])
+		})
+		return nil
+	})
+}

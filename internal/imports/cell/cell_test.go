@@ -1,0 +1,209 @@
+package cell_test
+
+import (
+	"testing"
+	"time"
+
+	"holdfast/internal/imports/cell"
+)
+
+func TestDate(t *testing.T) {
+	for _, c := range []struct{ text, order, want string }{
+		{"2025-01-31", "", "2025-01-31T00:00:00Z"},
+		{"2025/1/3", "", "2025-01-03T00:00:00Z"},
+		{"20250131", "", "2025-01-31T00:00:00Z"},
+		{"2016-01-01 00:00:00", "", "2016-01-01T00:00:00Z"},
+		{"2016-01-01T13:05:09.25+02:00", "", "2016-01-01T11:05:09.25Z"},
+		{"2016-01-01T13:05Z", "", "2016-01-01T13:05:00Z"},
+		{"01/31/2025", cell.MDY, "2025-01-31T00:00:00Z"},
+		{"31/01/2025", cell.DMY, "2025-01-31T00:00:00Z"},
+		{"03.04.2025", cell.DMY, "2025-04-03T00:00:00Z"},
+		{"03.04.2025", cell.MDY, "2025-03-04T00:00:00Z"},
+		{"12/1/10 8:26", cell.MDY, "2010-12-01T08:26:00Z"},
+		{"1/2/99 8:26 PM", cell.MDY, "1999-01-02T20:26:00Z"},
+		{"1/2/99 12:05 am", cell.DMY, "1999-02-01T00:05:00Z"},
+		{"31-Jan-2025", cell.MDY, "2025-01-31T00:00:00Z"},
+		{"Jan 31, 2025 10:00", cell.DMY, "2025-01-31T10:00:00Z"},
+		{"5 September 24", cell.MDY, "2024-09-05T00:00:00Z"},
+		{"29/02/2024", cell.DMY, "2024-02-29T00:00:00Z"},
+	} {
+		m, err := cell.Date(c.text, c.order)
+		if err != nil {
+			t.Errorf("%q: %v", c.text, err)
+			continue
+		}
+		if got := m.In(time.UTC).Format(time.RFC3339Nano); got != c.want {
+			t.Errorf("%q (%s) = %s, want %s", c.text, c.order, got, c.want)
+		}
+	}
+	for _, text := range []string{"", "soon", "2025-13-01", "2025-02-30", "31/31/2025", "29.02.2023", "1/2", "1/2/3/4", "2025-01-31 25:00", "2025-01-31 10", "12345678", "99999999", "2025-01-01 10:00 xx", "31-Foo-2025", "0000-01-01"} {
+		if m, err := cell.Date(text, cell.DMY); err == nil {
+			t.Errorf("%q read as %v", text, m.Date)
+		}
+	}
+}
+
+// Local times become instants in the tenant's zone.
+func TestDateInZone(t *testing.T) {
+	berlin, err := time.LoadLocation("Europe/Berlin")
+	if err != nil {
+		t.Fatal(err)
+	}
+	m, err := cell.Date("2025-07-01 08:30", "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := m.In(berlin).Format(time.RFC3339); got != "2025-07-01T06:30:00Z" {
+		t.Error(got)
+	}
+}
+
+// The order of day and month is what some value of the column proves, never a
+// guess.
+func TestOrder(t *testing.T) {
+	for _, c := range []struct {
+		values []string
+		want   string
+	}{
+		{[]string{"01/02/2025", "01/31/2025"}, cell.MDY},
+		{[]string{"01/02/2025", "31/01/2025"}, cell.DMY},
+		{[]string{"01/02/2025", "03/04/2025"}, ""},
+		{[]string{"13/01/2025", "01/13/2025"}, ""},
+		{[]string{"2025-01-02", ""}, cell.DMY},
+		{[]string{"05/05/2025"}, cell.DMY},
+		{[]string{"31-Jan-2025"}, cell.DMY},
+	} {
+		var d cell.Dates
+		for _, v := range c.values {
+			d.Add(v)
+		}
+		if got := d.Order(); got != c.want {
+			t.Errorf("%v: %q, want %q", c.values, got, c.want)
+		}
+	}
+}
+
+func TestNumber(t *testing.T) {
+	for _, c := range []struct {
+		text string
+		mark byte
+		want string
+	}{
+		{"12", '.', "12"}, {"12.5", '.', "12.5"}, {"1,234.5", '.', "1234.5"}, {"12,5", ',', "12.5"}, {"1.234,5", ',', "1234.5"},
+		{"1 234,5", ',', "1234.5"}, {"1'234.5", '.', "1234.5"}, {"1\u202f234,5", ',', "1234.5"}, {"-1,234", '.', "-1234"}, {".5", '.', ".5"}, {"1,234,567", '.', "1234567"},
+	} {
+		if got, err := cell.Number(c.text, c.mark); err != nil || got != c.want {
+			t.Errorf("%q with %c = %q %v, want %q", c.text, c.mark, got, err, c.want)
+		}
+	}
+	for _, c := range []struct {
+		text string
+		mark byte
+	}{{"1,23", '.'}, {"1.23", ','}, {"12,3456", '.'}, {"1234,567", '.'}, {",123", '.'}, {"1.5,000", '.'}, {"", '.'}} {
+		if got, err := cell.Number(c.text, c.mark); err == nil {
+			t.Errorf("%q with %c read as %q", c.text, c.mark, got)
+		}
+	}
+}
+
+// So is the decimal mark.
+func TestMark(t *testing.T) {
+	for _, c := range []struct {
+		values []string
+		want   byte
+	}{
+		{[]string{"1", "2"}, '.'}, {[]string{"1.5", "1,234"}, '.'}, {[]string{"1,5", "1.234"}, ','}, {[]string{"1,234"}, 0}, {[]string{"1.234"}, 0},
+		{[]string{"1,234.50"}, '.'}, {[]string{"1.234,50"}, ','}, {[]string{"1.234.567"}, ','}, {[]string{"0.125"}, '.'}, {[]string{"0,125"}, ','}, {[]string{"1234.567"}, '.'},
+	} {
+		var m cell.Marks
+		for _, v := range c.values {
+			m.Add(v)
+		}
+		if got := m.Mark(); got != c.want {
+			t.Errorf("%v: %q, want %q", c.values, got, c.want)
+		}
+	}
+}
+
+func TestWords(t *testing.T) {
+	for in, want := range map[string]string{"Product Code": "productcode", "product_code": "productcode", " Größe (mm) ": "großemm", "Désignation": "designation", "ﬁle-No.": "fileno"} {
+		if want == "großemm" {
+			want = "grossemm"
+		}
+		if got := cell.Fold(in); got != want {
+			t.Errorf("Fold(%q) = %q, want %q", in, got, want)
+		}
+	}
+	for in, want := range map[string]string{"\nNot applicable": "Not applicable", " a  b\tc ": "a b c", "x": "x", "a\u00a0b": "a b"} {
+		if got := cell.Line(in); got != want {
+			t.Errorf("Line(%q) = %q, want %q", in, got, want)
+		}
+	}
+	for in, want := range map[string]string{"'=1+1": "=1+1", "'-5": "-5", "'+x": "+x", "'@a": "@a", "=1+1": "=1+1", "'tis": "'tis", "'": "'", "'＝x": "＝x"} {
+		if got := cell.Unguard(in); got != want {
+			t.Errorf("Unguard(%q) = %q, want %q", in, got, want)
+		}
+	}
+	kinds := []string{"near_miss", "injury"}
+	for in, want := range map[string]string{"Near Miss": "near_miss", "near-miss": "near_miss", "INJURY": "injury", "fall": ""} {
+		if got, _ := cell.Choice(in, kinds); got != want {
+			t.Errorf("Choice(%q) = %q, want %q", in, got, want)
+		}
+	}
+}
+
+func TestSeverity(t *testing.T) {
+	set := []string{"low", "medium", "high", "critical"}
+	for in, want := range map[string]string{"I": "low", "II": "low", "III": "medium", "IV": "high", "V": "critical", "VI": "critical", "High": "high", "Major": "high", "VII": "", "": ""} {
+		if got, _ := cell.Severity(in, set); got != want {
+			t.Errorf("Severity(%q) = %q, want %q", in, got, want)
+		}
+	}
+}
+
+// A date that reads is a day that exists, and reads the same again as ISO.
+func FuzzDate(f *testing.F) {
+	for _, s := range []string{"2025-01-31", "31/01/2025 8:26 PM", "Jan 31, 2025", "20250131", "1.2.99", "2016-01-01T13:05:09.25+02:00"} {
+		f.Add(s, true)
+	}
+	f.Fuzz(func(t *testing.T, s string, dmy bool) {
+		order := cell.MDY
+		if dmy {
+			order = cell.DMY
+		}
+		var d cell.Dates
+		d.Add(s)
+		m, err := cell.Date(s, order)
+		if err != nil {
+			return
+		}
+		iso := m.Date.Format(time.DateOnly)
+		again, err := cell.Date(iso, order)
+		if err != nil || !again.Date.Equal(m.Date) {
+			t.Fatalf("%q is %s, which reads as %v %v", s, iso, again.Date, err)
+		}
+		m.In(time.UTC)
+	})
+}
+
+// A number that reads has no group separators left and one mark at most.
+func FuzzNumber(f *testing.F) {
+	for _, s := range []string{"1,234.5", "1.234,5", "-1 234", "'", ".", ","} {
+		f.Add(s, true)
+	}
+	f.Fuzz(func(t *testing.T, s string, dot bool) {
+		var m cell.Marks
+		m.Add(s)
+		mark := byte(',')
+		if dot {
+			mark = '.'
+		}
+		got, err := cell.Number(s, mark)
+		if err != nil {
+			return
+		}
+		if again, err := cell.Number(got, '.'); mark == '.' && (err != nil || again != got) {
+			t.Fatalf("%q is %q, which reads as %q %v", s, got, again, err)
+		}
+	})
+}

@@ -1,0 +1,217 @@
+package sheet_test
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"strings"
+	"testing"
+	"time"
+	"unicode/utf16"
+
+	"github.com/google/go-cmp/cmp"
+
+	"holdfast/internal/fault"
+	"holdfast/internal/imports/sheet"
+)
+
+type row struct {
+	Line  int
+	Cells []string
+	Bad   string
+}
+
+func rows(t testing.TB, r sheet.Records) []row {
+	t.Helper()
+	var out []row
+	for {
+		rec, err := r.Next()
+		if errors.Is(err, io.EOF) {
+			return out
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		x := row{Line: rec.Line, Cells: append([]string(nil), rec.Cells...)}
+		if rec.Bad != nil {
+			x.Bad = rec.Bad.Code
+		}
+		out = append(out, x)
+	}
+}
+
+func TestRecords(t *testing.T) {
+	for name, c := range map[string]struct {
+		text string
+		want []row
+	}{
+		"plain":                        {"a,b\nc,d\n", []row{{1, []string{"a", "b"}, ""}, {2, []string{"c", "d"}, ""}}},
+		"no line end at the end":       {"a,b\nc,", []row{{1, []string{"a", "b"}, ""}, {2, []string{"c", ""}, ""}}},
+		"CRLF":                         {"a\r\nb\r\n", []row{{1, []string{"a"}, ""}, {2, []string{"b"}, ""}}},
+		"CR alone":                     {"a,b\rc,d\re,f", []row{{1, []string{"a", "b"}, ""}, {2, []string{"c", "d"}, ""}, {3, []string{"e", "f"}, ""}}},
+		"quotes":                       {`"a,b","c ""d"""` + "\n", []row{{1, []string{"a,b", `c "d"`}, ""}}},
+		"a line break in quotes":       {"a,\"b\nc\"\nd,e\n", []row{{1, []string{"a", "b\nc"}, ""}, {3, []string{"d", "e"}, ""}}},
+		"CRLF in quotes is kept":       {"\"b\r\nc\"\nd\n", []row{{1, []string{"b\r\nc"}, ""}, {3, []string{"d"}, ""}}},
+		"CR in quotes counts a line":   {"\"b\rc\"\nd\n", []row{{1, []string{"b\rc"}, ""}, {3, []string{"d"}, ""}}},
+		"blank lines are no records":   {"a\n\n  \n,,\nb\n", []row{{1, []string{"a"}, ""}, {5, []string{"b"}, ""}}},
+		"a quote inside a plain cell":  {`5" pipe,x` + "\n", []row{{1, []string{`5" pipe`, "x"}, ""}}},
+		"blanks around a quoted cell":  {`a,  "b, c"  ,d`, []row{{1, []string{"a", "b, c", "d"}, ""}}},
+		"text after a closing quote":   {"\"a\"b,c\nd,e", []row{{1, []string{"ab", "c"}, "quote"}, {2, []string{"d", "e"}, ""}}},
+		"an unclosed quote":            {"a,b\nc,\"d\ne,f\n", []row{{1, []string{"a", "b"}, ""}, {2, []string{"c", "d\ne,f\n"}, "unclosed_quote"}}},
+		"a NUL":                        {"a,b\x00c\n", []row{{1, []string{"a", "b\x00c"}, "control_character"}}},
+		"bytes that are no UTF-8":      {"a,b\xff\nc,d\n", []row{{1, []string{"a", "b\xff"}, "encoding"}, {2, []string{"c", "d"}, ""}}},
+		"an empty quoted cell":         {`"",x`, []row{{1, []string{"", "x"}, ""}}},
+		"a formula is text":            {"=1+1,@x\n", []row{{1, []string{"=1+1", "@x"}, ""}}},
+		"quotes next to the delimiter": {`"a""",b` + "\n", []row{{1, []string{`a"`, "b"}, ""}}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if diff := cmp.Diff(c.want, rows(t, sheet.NewReader(strings.NewReader(c.text), ','))); diff != "" {
+				t.Error(diff)
+			}
+			// The same one byte at a time: nothing may depend on how reads are cut.
+			if diff := cmp.Diff(c.want, rows(t, sheet.NewReader(slow{strings.NewReader(c.text)}, ','))); diff != "" {
+				t.Errorf("byte by byte: %s", diff)
+			}
+		})
+	}
+}
+
+type slow struct{ r io.Reader }
+
+func (s slow) Read(p []byte) (int, error) { return s.r.Read(p[:min(1, len(p))]) }
+
+func TestLimits(t *testing.T) {
+	wide := strings.Repeat("x,", 1_000_000) + "x\na,b\n"
+	got := rows(t, sheet.NewReader(strings.NewReader(wide), ','))
+	if len(got) != 2 || got[0].Bad != "too_many_columns" || len(got[0].Cells) != sheet.MaxColumns || got[1].Bad != "" {
+		t.Errorf("a million columns: %d records, %s", len(got), got[0].Bad)
+	}
+	long := "a," + strings.Repeat("y", 2<<20) + ",c\nd,e,f\n"
+	got = rows(t, sheet.NewReader(strings.NewReader(long), ','))
+	if len(got) != 2 || got[0].Bad != "cell_too_long" || len(got[0].Cells) != 3 || got[1].Line != 2 || got[1].Bad != "" {
+		t.Errorf("a cell of 2 MB: %d records, %s", len(got), got[0].Bad)
+	}
+	start := time.Now()
+	rows(t, sheet.NewReader(strings.NewReader("a"+strings.Repeat(`"`, 4<<20)+"\n"), ','))
+	rows(t, sheet.NewReader(strings.NewReader(strings.Repeat(` "`, 4<<20)+"\n"), ','))
+	if d := time.Since(start); d > 5*time.Second {
+		t.Errorf("quotes without end took %v", d)
+	}
+	exact := strings.Repeat("z", sheet.MaxCell)
+	if got = rows(t, sheet.NewReader(strings.NewReader(exact+"\n"), ',')); got[0].Bad != "" || got[0].Cells[0] != exact {
+		t.Error("a cell of exactly the limit is refused")
+	}
+}
+
+func utf16le(s string, bom bool) string {
+	var b []byte
+	if bom {
+		b = append(b, 0xff, 0xfe)
+	}
+	for _, u := range utf16.Encode([]rune(s)) {
+		b = append(b, byte(u), byte(u>>8))
+	}
+	return string(b)
+}
+
+func swap(s string) string {
+	b := []byte(s)
+	for i := 0; i+1 < len(b); i += 2 {
+		b[i], b[i+1] = b[i+1], b[i]
+	}
+	return string(b)
+}
+
+func source(body string) sheet.Source {
+	return func() (io.ReadCloser, error) { return io.NopCloser(strings.NewReader(body)), nil }
+}
+
+func TestDetect(t *testing.T) {
+	const text = "sku;name\nA1;Größe, 5 mm\nA2;Schraube\n"
+	latin := strings.NewReplacer("ö", "\xf6", "ß", "\xdf").Replace(text)
+	for name, c := range map[string]struct {
+		body, encoding string
+		delimiter      byte
+		second         string
+	}{
+		"UTF-8":                   {text, "utf-8", ';', "Größe, 5 mm"},
+		"UTF-8 with mark":         {"\xef\xbb\xbf" + text, "utf-8", ';', "Größe, 5 mm"},
+		"UTF-16 LE with mark":     {utf16le(text, true), "utf-16le", ';', "Größe, 5 mm"},
+		"UTF-16 BE with mark":     {swap(utf16le(text, true)), "utf-16be", ';', "Größe, 5 mm"},
+		"UTF-16 LE without mark":  {utf16le(text, false), "utf-16le", ';', "Größe, 5 mm"},
+		"UTF-16 BE without mark":  {swap(utf16le(text, false)), "utf-16be", ';', "Größe, 5 mm"},
+		"Windows-1252":            {latin, "windows-1252", ';', "Größe, 5 mm"},
+		"tabs":                    {"a\tb\n1\t2,5\n3\t4,5\n", "utf-8", '\t', "2,5"},
+		"bars":                    {"a|b\n1|2,5\n", "utf-8", '|', "2,5"},
+		"commas":                  {"a,b\n1,x;y\n2,z\n", "utf-8", ',', "x;y"},
+		"semicolons, comma marks": {"a;b;c\n1,5;2,5;3,5\n2,5;3,5;1,5\n", "utf-8", ';', "2,5"},
+		"one column":              {"a\nb\nc\n", "utf-8", ',', ""},
+		"Excel's sep line":        {"sep=;\r\na;b\r\n1;2\r\n", "utf-8", ';', "2"},
+		"mostly UTF-8":            {"a,b\nä,ö\nü,\xff\n", "utf-8", ',', "ö"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			f, err := sheet.Detect(source(c.body), 0)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if f.Encoding != c.encoding || f.Delimiter != c.delimiter {
+				t.Errorf("format = %+v", f)
+			}
+			r, err := sheet.Open(source(c.body), f)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer r.Close()
+			got := rows(t, r)
+			if c.second != "" && (len(got) < 2 || len(got[1].Cells) < 2 || got[1].Cells[1] != c.second) {
+				t.Errorf("rows = %+v", got)
+			}
+		})
+	}
+}
+
+func TestDetectRefuses(t *testing.T) {
+	binary := bytes.Repeat([]byte{0, 1, 2, 3, 0x80, 4, 5, 6}, 500)
+	for name, body := range map[string]string{"empty": "", "binary": string(binary)} {
+		if _, err := sheet.Detect(source(body), 0); !fault.Is(err, fault.Invalid) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+// Whatever the bytes: no panic, no endless loop, limits kept, lines rising,
+// and reading byte by byte gives the same.
+func FuzzReader(f *testing.F) {
+	for _, s := range []string{"a,b\nc,d\n", "\"a\n\"\"b\",c\r\n", "\xef\xbb\xbfa;b\r1;2", "sep=;\na;b", "\"", "a,\"b\" c\n", utf16le("a,b\nc,d", true), "\x00\xff,"} {
+		f.Add([]byte(s))
+	}
+	f.Fuzz(func(t *testing.T, body []byte) {
+		open := source(string(body))
+		format, err := sheet.Detect(open, 0)
+		if err != nil {
+			if !fault.Is(err, fault.Invalid) {
+				t.Fatal(err)
+			}
+			return
+		}
+		r, err := sheet.Open(open, format)
+		if err != nil {
+			t.Fatal(err)
+		}
+		fast := rows(t, r)
+		r, err = sheet.Open(func() (io.ReadCloser, error) { return io.NopCloser(slow{bytes.NewReader(body)}), nil }, format)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(fast, rows(t, r)); diff != "" {
+			t.Fatal(diff)
+		}
+		line := 0
+		for _, x := range fast {
+			if x.Line <= line || len(x.Cells) > sheet.MaxColumns {
+				t.Fatalf("line %d after %d, %d cells", x.Line, line, len(x.Cells))
+			}
+			line = x.Line
+		}
+	})
+}

@@ -1,0 +1,238 @@
+package webhook
+
+import (
+	"context"
+	"encoding/json"
+	"slices"
+	"time"
+
+	"github.com/google/uuid"
+
+	"holdfast/internal/actor"
+	"holdfast/internal/db"
+	"holdfast/internal/event"
+	"holdfast/internal/fault"
+	"holdfast/internal/query"
+	"holdfast/internal/store"
+)
+
+// rotation is how long the secret before the current one signs too.
+const rotation = 24 * time.Hour
+
+// perTenant is how many webhooks a tenant may have.
+const perTenant = 50
+
+// In is a new webhook.
+type In struct {
+	URL         string   `json:"url"`
+	Events      []string `json:"events"` // empty = all
+	Description string   `json:"description"`
+	Status      string   `json:"status"` // active when empty, or paused
+}
+
+// Endpoint is a webhook as it is answered where its secret is shown.
+type Endpoint struct {
+	ID             string   `json:"id"`
+	URL            string   `json:"url"`
+	Events         []string `json:"events"`
+	Description    *string  `json:"description"`
+	Status         string   `json:"status"`
+	Secret         string   `json:"secret"` // whsec_...; never shown again
+	OldSecretUntil *string  `json:"old_secret_until"`
+	CreatedAt      string   `json:"created_at"`
+	Version        int64    `json:"version"`
+}
+
+// Create makes a webhook and returns it with its secret. It fails with
+// fault.Forbidden, fault.Invalid (address or events, naming the field), or
+// fault.Unprocessable over 50 webhooks.
+func (s *Service) Create(ctx context.Context, a actor.Actor, in In) (*Endpoint, error) {
+	if err := administrator(a); err != nil {
+		return nil, err
+	}
+	u, err := s.parseURL(in.URL)
+	if err != nil {
+		return nil, err
+	}
+	if err := s.resolve(ctx, u.Hostname()); err != nil {
+		return nil, err
+	}
+	if len(in.Events) == 0 {
+		in.Events = []string{"*"}
+	}
+	id, err := uuid.NewV7()
+	if err != nil {
+		return nil, err
+	}
+	secret := newSecret()
+	row := store.Row{"id": id.String(), "url": in.URL, "events": json.RawMessage(query.List(in.Events)), "secret": s.close(secret, id.String())}
+	if in.Description != "" {
+		row["description"] = in.Description
+	}
+	if in.Status != "" {
+		row["status"] = in.Status
+	}
+	var rows []store.Row
+	err = s.db.Write(ctx, store.Scope(a), func(tx *db.Tx) (err error) {
+		if err := room(tx, a.TenantID); err != nil {
+			return err
+		}
+		rows, err = s.store.InsertTx(tx, a, s.webhooks, []store.Row{clone(row)})
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return shown(rows[0], secret), nil
+}
+
+// clone copies a row: a transaction may run again.
+func clone(row store.Row) store.Row {
+	out := make(store.Row, len(row))
+	for k, v := range row {
+		out[k] = v
+	}
+	return out
+}
+
+func room(tx *db.Tx, tenant string) error {
+	n := int64(0)
+	if err := tx.One("SELECT COUNT(*) FROM webhooks WHERE tenant_id = $1", []any{tenant}, func(r *db.Row) error { n = r.Int(0); return nil }); err != nil {
+		return err
+	}
+	if n >= perTenant {
+		return fault.New(fault.Unprocessable, "54000", "a tenant may have %d webhooks; delete one first", perTenant)
+	}
+	return nil
+}
+
+func shown(row store.Row, secret []byte) *Endpoint {
+	e := &Endpoint{ID: text(row, "id"), URL: text(row, "url"), Status: text(row, "status"), Secret: show(secret), CreatedAt: text(row, "created_at")}
+	e.Version, _ = row["version"].(int64)
+	e.Events = topics(row)
+	if d, ok := row["description"].(string); ok {
+		e.Description = &d
+	}
+	if t, ok := row["old_secret_until"].(string); ok {
+		e.OldSecretUntil = &t
+	}
+	return e
+}
+
+func text(row store.Row, field string) string {
+	v, _ := row[field].(string)
+	return v
+}
+
+// topics are the events a webhook chose. The stored text was checked when it
+// was written.
+func topics(row store.Row) []string {
+	raw, _ := row["events"].(json.RawMessage)
+	var list []string
+	if json.Unmarshal(raw, &list) != nil {
+		return nil
+	}
+	return list
+}
+
+// Rotate gives a webhook a new secret and returns it. The old one signs too
+// for a day, so that receivers can change over.
+func (s *Service) Rotate(ctx context.Context, a actor.Actor, id string) (*Endpoint, error) {
+	if err := administrator(a); err != nil {
+		return nil, err
+	}
+	secret := newSecret()
+	var out *Endpoint
+	err := s.db.Write(ctx, store.Scope(a), func(tx *db.Tx) error {
+		row, err := s.find(tx, a, id)
+		if err != nil {
+			return err
+		}
+		changes, err := s.store.UpdateTx(tx, a, s.webhooks, []string{id}, store.Row{
+			"secret": s.close(secret, id), "old_secret": row["secret"], "old_secret_until": query.FormatTime(s.now().Add(rotation)),
+		})
+		if err != nil {
+			return err
+		}
+		out = shown(changes[0].After, secret)
+		return nil
+	})
+	return out, err
+}
+
+// find reads a webhook of the caller's tenant.
+func (s *Service) find(tx *db.Tx, a actor.Actor, id string) (store.Row, error) {
+	absent := fault.New(fault.NotFound, "PGRST116", "no such webhook")
+	if _, err := uuid.Parse(id); err != nil || len(id) != 36 {
+		return nil, absent
+	}
+	rows, err := s.store.RowsTx(tx, a, s.webhooks, "id = $2", []any{id})
+	if err != nil {
+		return nil, err
+	}
+	if len(rows) == 0 {
+		return nil, absent
+	}
+	return rows[0], nil
+}
+
+// Check is the Before effect of webhooks: it refuses addresses and events that
+// cannot be, and clears what a webhook that is switched on again no longer has.
+func (s *Service) Check(_ *db.Tx, _ actor.Actor, _ *store.Store, changes []store.Change) error {
+	for _, c := range changes {
+		if c.Op == store.Delete {
+			continue
+		}
+		if c.Op == store.Insert && c.After["secret"] == nil {
+			return fault.New(fault.Invalid, "22023", "webhooks are made by POST /v1/webhooks, which answers their secret")
+		}
+		if text(c.Before, "url") != text(c.After, "url") {
+			if _, err := s.parseURL(text(c.After, "url")); err != nil {
+				return err
+			}
+		}
+		if !slices.Equal(topics(c.Before), topics(c.After)) {
+			if _, err := event.ParseTopics(topics(c.After), "events"); err != nil {
+				return err
+			}
+		}
+		if text(c.Before, "status") == "disabled" && text(c.After, "status") == "active" {
+			c.After["disabled_reason"], c.After["failing_since"] = nil, nil
+		}
+	}
+	return nil
+}
+
+// Changed is the After effect of webhooks: it keeps their lanes.
+func (s *Service) Changed(tx *db.Tx, _ actor.Actor, _ *store.Store, changes []store.Change) error {
+	for _, c := range changes {
+		switch {
+		case c.Op == store.Insert:
+			s.openLane(tx, c.After)
+		case c.Op == store.Delete:
+			s.giveUp(tx, text(c.Before, "id"), "the webhook was deleted")
+			tx.Queue("DELETE FROM webhook_lanes WHERE webhook_id = $1", []any{text(c.Before, "id")}, nil)
+		case text(c.Before, "status") != text(c.After, "status") || text(c.Before, "url") != text(c.After, "url"):
+			s.openLane(tx, c.After)
+			if text(c.After, "status") == "disabled" {
+				s.giveUp(tx, text(c.After, "id"), "the webhook was disabled")
+			}
+		}
+	}
+	tx.After(s.Wake)
+	return nil
+}
+
+// openLane makes a webhook's lane, or sets it going afresh: the breaker is
+// closed, and what waits in it is due.
+func (s *Service) openLane(tx *db.Tx, row store.Row) {
+	tx.Queue("INSERT INTO webhook_lanes (webhook_id, tenant_id, active, next_at, failures, trips) VALUES ($1, $2, $3, $4, 0, 0) "+
+		"ON CONFLICT (webhook_id) DO UPDATE SET active = excluded.active, next_at = excluded.next_at, failures = 0, trips = 0, open_until = NULL",
+		[]any{text(row, "id"), text(row, "tenant_id"), text(row, "status") == "active", s.now()}, nil)
+}
+
+// giveUp ends what waits for a webhook. It can be replayed.
+func (s *Service) giveUp(tx *db.Tx, id, why string) {
+	tx.Queue("UPDATE webhook_deliveries SET status = 'dead', next_at = NULL, done_at = $2, error = $3 WHERE webhook_id = $1 AND next_at IS NOT NULL",
+		[]any{id, s.now(), why}, nil)
+}
