@@ -228,17 +228,17 @@ func (w *world) truck(trucks []*shipment, o *order) *shipment {
 
 // arrivals says what became of the shipments.
 func (w *world) arrivals() {
-	due, odd := 0, 0
+	due := 0
 	for _, s := range w.shipments {
 		switch {
 		case s.inbound:
 			w.inbound(s)
 		case s.arrive > 0:
-		case s.arrive == 0 && due > 2 && odd < 4:
-			if odd < 2 {
-				s.status, s.exception = "exception", []string{"ADDRESS_UNKNOWN", "CONSIGNEE_CLOSED"}[odd]
+		case s.arrive == 0 && due%4 == 1:
+			due++
+			if due == 2 {
+				s.status, s.exception = "exception", "ADDRESS_UNKNOWN"
 			}
-			odd++
 		case s.arrive < -3 && w.cal.chance(0.012):
 			s.status, s.exception = "returned", "REFUSED"
 		default:

@@ -105,13 +105,16 @@ func (w *world) loads() {
 			z.load += l.item.capacity * decimal.Dec(l.qty)
 		}
 	}
-	near := 0
-	for i, z := range w.tree {
+	near, held := 0, 0
+	for _, z := range w.tree {
 		if z.kind != "bin" && z.kind != "quarantine" {
 			continue
 		}
 		full := 0.25 + 0.6*w.cal.rng.Float64()
-		if z.load > 0 && near < 9 && i%5 == 3 {
+		if z.load > 0 {
+			held++
+		}
+		if z.load > 0 && near < 9 && held%5 == 3 {
 			near++
 			full = 0.9 + 0.01*float64(near)
 			if near == 5 {
@@ -122,7 +125,7 @@ func (w *world) loads() {
 		if z.capacity == 0 {
 			z.capacity = 200
 		}
-		if full > 1 {
+		if full >= 0.9 {
 			z.capacity = max(1, int64(z.load.Float()/full))
 		}
 	}

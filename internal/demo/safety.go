@@ -95,10 +95,7 @@ func (w *world) happened() []reported {
 		}
 	}
 	for i := range w.incidents {
-		e := pick(w.cal, events)
-		if len(w.in(e.zone)) == 0 {
-			e = events[i%7]
-		}
+		e := w.everyday(i)
 		day := -w.cal.between(1, history-1)
 		if i < 2 {
 			day = 0
@@ -114,6 +111,23 @@ func (w *world) happened() []reported {
 			"A 600 kg pallet stood with one runner off the beam at 4.5 m for most of a shift.", "Walkway closed, pallet taken down.", 2, ""}, -5, 13.1})
 	sortStable(all, func(a, b reported) bool { return a.day < b.day || a.day == b.day && a.hour < b.hour })
 	return all
+}
+
+// mix is how often the kinds come: reports of what nearly happened outnumber
+// what did. "" stands for the rarer kinds.
+var mix = [...]string{"near_miss", "hazard", "near_miss", "injury", "near_miss", "hazard", "property_damage", "near_miss", "hazard", "near_miss", "", "near_miss", "hazard",
+	"near_miss", "property_damage", "injury", "near_miss", "hazard", ""}
+
+// everyday draws the ith ordinary event.
+func (w *world) everyday(i int) event {
+	want := mix[i%len(mix)]
+	for {
+		e := pick(w.cal, events)
+		rare := e.kind != "near_miss" && e.kind != "hazard" && e.kind != "injury" && e.kind != "property_damage"
+		if (e.kind == want || want == "" && rare) && len(w.in(e.zone)) > 0 {
+			return e
+		}
+	}
 }
 
 // in lists zones by the start of their code.
@@ -324,8 +338,9 @@ func (w *world) inspection(title string, z *zone, day int, hour float64, grace i
 	switch {
 	case day > 0:
 	case fate < 0.035 && day < 0:
-		r["status"] = "missed"
-		r["updated_at"] = stamp(due.Add(time.Duration(grace+1) * time.Minute))
+		if gone := due.Add(time.Duration(grace+1) * time.Minute); gone.Before(w.cal.now) {
+			r["status"], r["updated_at"] = "missed", stamp(gone)
+		}
 	default:
 		if fate < 0.078 && day < 0 {
 			end = due.Add(time.Duration(grace+int64(w.cal.between(15, 300))) * time.Minute)

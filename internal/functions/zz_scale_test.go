@@ -6,6 +6,7 @@ import (
 	"holdfast/internal/functions"
 	"fmt"
 	"testing"
+	"github.com/jackc/pgx/v5"
 	"time"
 
 	"holdfast/internal/db"
@@ -51,7 +52,7 @@ func TestScaleScratch(t *testing.T) {
 			}
 			k.as = manager()
 			if n < 100000 { continue }
-			if k.d.Engine() == db.PostgreSQL { time.Sleep(1*time.Millisecond) }
+			if k.d.Engine() == db.PostgreSQL { c, err := pgx.Connect(context.Background(), dsnOf); if err != nil { t.Fatal(err) }; if _, err := c.Exec(context.Background(), "ANALYZE"); err != nil { t.Fatal(err) }; c.Close(context.Background()) }
 			type q struct{ sql string; args []any }
 			var qs []q
 			functions.DebugSQL = func(s string, a []any) { qs = append(qs, q{s, a}) }
@@ -67,7 +68,7 @@ func TestScaleScratch(t *testing.T) {
 					t.Logf("---- %v %s", time.Since(begun), x.sql[i:])
 					ex := "EXPLAIN QUERY PLAN "
 					if k.d.Engine() == db.PostgreSQL { ex = "EXPLAIN (ANALYZE, COSTS OFF) " }
-					if time.Since(begun) < 5*time.Millisecond { return nil }
+					if time.Since(begun) < 1*time.Millisecond { return nil }
 					return tx.Query(ex+x.sql, x.args, func(r *db.Row) error { t.Log(r.Text(r.Len()-1)); return nil })
 				})
 				if err != nil { t.Error(err) }

@@ -94,6 +94,9 @@ func Number(s string, mark byte) (string, error) {
 	if pointed {
 		whole += "." + frac
 	}
+	if strings.Trim(whole, "0123456789+-.eE") != "" || strings.Trim(whole, "+-.eE") == "" {
+		return "", ErrNumber
+	}
 	return whole, nil
 }
 

@@ -1,0 +1,174 @@
+package identity
+
+import (
+	"context"
+	"strings"
+	"testing"
+	"time"
+
+	"holdfast/internal/actor"
+	"holdfast/internal/fault"
+)
+
+func TestCanonical(t *testing.T) {
+	for in, want := range map[string]string{
+		" Anna@North.Example ":                 "anna@north.example",
+		"ａｎｎａ@north.example":                   "anna@north.example", // NFKC
+		"a+b@x.example":                        "a+b@x.example",
+		"root@localhost":                       "root@localhost",
+		"jürgen@bücher.example":                "jürgen@bücher.example",
+		"":                                     "",
+		"a":                                    "",
+		"@x.example":                           "",
+		"a@":                                   "",
+		"a@b@c.example":                        "",
+		"a b@x.example":                        "",
+		"a\r\nBcc: c@x.example@x.example":      "",
+		"<a@x.example>":                        "",
+		"a@-x.example":                         "",
+		"a@x..example":                         "",
+		".a@x.example":                         "",
+		"a..b@x.example":                       "",
+		"a@x_y.example":                        "",
+		"a\u200b@x.example":                    "",
+		strings.Repeat("a", 65) + "@x.example": "",
+	} {
+		got, err := Canonical(in)
+		if got != want || (err == nil) != (want != "") {
+			t.Errorf("Canonical(%q) = %q, %v", in, got, err)
+		}
+	}
+}
+
+func FuzzCanonical(f *testing.F) {
+	f.Add("Anna@North.Example")
+	f.Fuzz(func(t *testing.T, in string) {
+		got, err := Canonical(in)
+		if err != nil {
+			return
+		}
+		if again, err := Canonical(got); err != nil || again != got {
+			t.Errorf("%q -> %q -> %q, %v", in, got, again, err)
+		}
+		if strings.ContainsAny(got, "\r\n<>\x00 ,;") || strings.Count(got, "@") != 1 {
+			t.Errorf("%q", got)
+		}
+	})
+}
+
+func TestCanonicalID(t *testing.T) {
+	const id = "0192f0c0-1111-7000-8000-0000000000aa"
+	for in, ok := range map[string]bool{
+		id: true, strings.ToUpper(id): true, "{" + id + "}": false, "urn:uuid:" + id: false, strings.ReplaceAll(id, "-", ""): false, " " + id: false, id + " ": false,
+		"": false, id[:35]: false, "0192f0c0-1111-7000-8000-0000000000ag": false, "0192f0c01-111-7000-8000-0000000000aa": false,
+	} {
+		got, good := canonicalID(in)
+		if good != ok || good && got != id {
+			t.Errorf("canonicalID(%q) = %q, %v", in, got, good)
+		}
+	}
+}
+
+func TestMayGrant(t *testing.T) {
+	for _, tt := range []struct {
+		by, role actor.Role
+		ok       bool
+	}{
+		{actor.Owner, actor.Owner, true}, {actor.Admin, actor.Owner, false}, {actor.Admin, actor.Admin, true}, {actor.Manager, actor.Admin, false},
+		{actor.Viewer, actor.Viewer, true}, {actor.Driver, actor.Operator, false}, {actor.Service, actor.Owner, true}, {actor.Owner, "king", false}, {"", actor.Viewer, false},
+		{actor.Owner, actor.Service, false},
+	} {
+		if err := mayGrant(tt.by, tt.role); (err == nil) != tt.ok {
+			t.Errorf("%s grants %s: %v", tt.by, tt.role, err)
+		}
+	}
+}
+
+func TestRecent(t *testing.T) {
+	r, at := newRecent(), time.Unix(1000, 0)
+	if r.wait("a", at, time.Minute) != 0 || r.wait("b", at, time.Minute) != 0 {
+		t.Error("the first has to wait")
+	}
+	if got := r.wait("a", at.Add(20*time.Second), time.Minute); got != 40*time.Second {
+		t.Error(got)
+	}
+	if r.wait("a", at.Add(time.Minute), time.Minute) != 0 || r.wait("a", at.Add(61*time.Second), -1) != 0 {
+		t.Error("waits too long")
+	}
+	// A clock set back must not lock anybody out.
+	if r.wait("a", at.Add(-time.Hour), time.Minute) != 0 {
+		t.Error("the clock went back")
+	}
+	for i := range recentRoom + 10 {
+		r.wait(strings.Repeat("k", 3)+string(rune(i)), at, time.Minute)
+	}
+	if len(r.seen) > recentRoom {
+		t.Errorf("%d keys kept", len(r.seen))
+	}
+}
+
+func TestSeal(t *testing.T) {
+	s, err := deriveSecrets([]byte("0123456789abcdef0123456789abcdef"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	sealed := s.close([]byte("secret"), "row-1")
+	if got, err := s.open(sealed, "row-1"); err != nil || string(got) != "secret" {
+		t.Error(got, err)
+	}
+	if _, err := s.open(sealed, "row-2"); err == nil {
+		t.Error("a sealed value was moved to another row")
+	}
+	sealed[len(sealed)-1] ^= 1
+	if _, err := s.open(sealed, "row-1"); err == nil {
+		t.Error("an altered value opened")
+	}
+	if _, err := s.open(nil, "row-1"); err == nil {
+		t.Error("an empty value opened")
+	}
+}
+
+func TestTokenCache_bounded(t *testing.T) {
+	c := newTokenCache()
+	for i := range cacheRoom * 2 {
+		c.put(tokenHash{byte(i), byte(i >> 8), byte(i >> 16)}, &verified{user: "u"})
+	}
+	if n := len(c.young) + len(c.old); n > cacheRoom {
+		t.Errorf("%d tokens kept", n)
+	}
+	v := &verified{user: "u"}
+	v.standing.Store(&standing{})
+	c.put(tokenHash{1}, v)
+	gen := c.gen.Load()
+	c.drop(func(v *verified) bool { return v.user == "u" })
+	if v.standing.Load() != nil || c.gen.Load() == gen {
+		t.Error("nothing was dropped")
+	}
+}
+
+func TestOutbox(t *testing.T) {
+	o := newOutbox(config().Log)
+	done := make(chan bool, 3)
+	for range 3 {
+		if err := o.add(func(context.Context) error { done <- true; return nil }); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := o.add(func(context.Context) error { panic("mail") }); err != nil {
+		t.Fatal(err)
+	}
+	if err := o.close(t.Context()); err != nil || len(done) != 3 {
+		t.Error(err, len(done))
+	}
+	if err := o.add(func(context.Context) error { return nil }); !fault.Is(err, fault.Unavailable) {
+		t.Error(err)
+	}
+}
+
+func config() *Config {
+	c := &Config{PublicURL: "http://localhost", MasterKey: make([]byte, 32)}
+	if err := c.complete(); err != nil {
+		panic(err)
+	}
+	return c
+}
