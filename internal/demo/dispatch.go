@@ -251,7 +251,24 @@ func (w *world) arrivals() {
 			}
 		}
 	}
+	w.trouble()
 	w.planned()
+}
+
+// trouble makes sure that one delivery has gone wrong: the last that left.
+func (w *world) trouble() {
+	var last *shipment
+	for _, s := range w.shipments {
+		if s.exception != "" && s.status == "exception" {
+			return
+		}
+		if !s.inbound && s.status == "in_transit" {
+			last = s
+		}
+	}
+	if last != nil {
+		last.status, last.exception = "exception", "VEHICLE_BREAKDOWN"
+	}
 }
 
 func (w *world) inbound(s *shipment) {

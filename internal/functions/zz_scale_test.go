@@ -2,9 +2,7 @@ package functions_test
 
 import (
 	"context"
-	"strings"
-	"holdfast/internal/functions"
-	"fmt"
+			"fmt"
 	"testing"
 	"github.com/jackc/pgx/v5"
 	"time"
@@ -51,27 +49,13 @@ func TestScaleScratch(t *testing.T) {
 				k.exec("ANALYZE items"); 
 			}
 			k.as = manager()
-			if n < 100000 { continue }
+			
 			if k.d.Engine() == db.PostgreSQL { c, err := pgx.Connect(context.Background(), dsnOf); if err != nil { t.Fatal(err) }; if _, err := c.Exec(context.Background(), "ANALYZE"); err != nil { t.Fatal(err) }; c.Close(context.Background()) }
-			type q struct{ sql string; args []any }
-			var qs []q
-			functions.DebugSQL = func(s string, a []any) { qs = append(qs, q{s, a}) }
-			k.bytes("get-dashboard-snapshot-v2", "")
-			k.bytes("safety-kpis", "")
-			functions.DebugSQL = nil
-			for _, x := range qs {
-				err := k.d.Read(context.Background(), db.Scope{Tenant: north}, func(tx *db.Tx) error {
-					for range 7 { if err := tx.Query(x.sql, x.args, nil); err != nil { return err } }
-					begun := time.Now()
-					if err := tx.Query(x.sql, x.args, nil); err != nil { return err }
-					i := strings.Index(x.sql, "FROM")
-					t.Logf("---- %v %s", time.Since(begun), x.sql[i:])
-					ex := "EXPLAIN QUERY PLAN "
-					if k.d.Engine() == db.PostgreSQL { ex = "EXPLAIN (ANALYZE, COSTS OFF) " }
-					if time.Since(begun) < 1*time.Millisecond { return nil }
-					return tx.Query(ex+x.sql, x.args, func(r *db.Row) error { t.Log(r.Text(r.Len()-1)); return nil })
-				})
-				if err != nil { t.Error(err) }
+			for _, c := range [][2]string{{"get-dashboard-snapshot-v2", ""}, {"get-dashboard-snapshot-v2", "lightweight=true"}, {"get-dashboard-snapshot-v2", "page=5"}, {"safety-kpis", ""}, {"admin-dashboard-summary", ""}} {
+				for range 8 { k.bytes(c[0], c[1]) }
+				begun := time.Now()
+				for range 20 { k.bytes(c[0], c[1]) }
+				t.Logf("n=%d %s %s: %v", n, c[0], c[1], time.Since(begun)/20)
 			}
 		}
 		_ = store.Row{}

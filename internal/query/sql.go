@@ -342,7 +342,9 @@ func (e *Embed) Rows(d Dialect, keys []string) Statement {
 		w.bind(int64(e.Offset) + int64(e.PageSize()))
 		w.s(" ORDER BY place LIMIT ", strconv.Itoa(MaxInRows+1))
 	default:
-		w.orderBy(&e.Node, t)
+		if e.Many {
+			w.orderBy(&e.Node, t)
+		}
 		w.s(" LIMIT ", strconv.Itoa(MaxInRows+1))
 	}
 	return w.done()

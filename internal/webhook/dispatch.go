@@ -1,0 +1,153 @@
+package webhook
+
+import (
+	"context"
+	"log/slog"
+	"runtime/debug"
+	"sync"
+	"time"
+
+	"github.com/google/uuid"
+
+	"holdfast/internal/db"
+	"holdfast/internal/query"
+)
+
+// lane is one webhook's queue, leased to this node.
+type lane struct {
+	id, tenant, owner string
+	failures, trips   int64
+}
+
+// Run sends what is due until ctx ends; attempts in flight are finished first,
+// which takes ten seconds at most.
+func (s *Service) Run(ctx context.Context) {
+	var wg sync.WaitGroup
+	defer wg.Wait()
+	freed := make(chan string, s.pace.lanes)
+	running, total := map[string]int{}, 0
+	for ctx.Err() == nil {
+		lanes, err := s.claim(ctx, s.pace.lanes-total, busy(running, s.pace.perTenant))
+		if err != nil && ctx.Err() == nil {
+			slog.Warn("webhooks wait: lanes cannot be claimed", "error", err)
+		}
+		for _, l := range lanes {
+			running[l.tenant]++
+			total++
+			wg.Go(func() {
+				defer func() { freed <- l.tenant }()
+				s.serve(ctx, l)
+			})
+		}
+		if len(lanes) > 0 && total < s.pace.lanes {
+			continue
+		}
+		done := s.await(ctx, freed)
+		for ; done != ""; done = next(freed) {
+			total--
+			if running[done]--; running[done] == 0 {
+				delete(running, done)
+			}
+		}
+	}
+}
+
+// await waits until there may be something to do, and returns the tenant whose
+// lane was given back, or "".
+func (s *Service) await(ctx context.Context, freed chan string) string {
+	t := time.NewTimer(s.pace.poll)
+	defer t.Stop()
+	select {
+	case <-ctx.Done():
+	case <-s.wake:
+	case <-t.C:
+	case tenant := <-freed:
+		return tenant
+	}
+	return ""
+}
+
+func next(freed chan string) string {
+	select {
+	case t := <-freed:
+		return t
+	default:
+		return ""
+	}
+}
+
+func busy(running map[string]int, most int) []string {
+	out := []string{}
+	for t, n := range running {
+		if n >= most {
+			out = append(out, t)
+		}
+	}
+	return out
+}
+
+const dueLane = "active AND next_at <= $1 AND (open_until IS NULL OR open_until <= $1) AND (lease_until IS NULL OR lease_until <= $1)"
+
+// claim leases up to n lanes that have something due: one of each tenant
+// first, then the second of each, those served longest ago first. Lanes of
+// tenants in full are left alone.
+func (s *Service) claim(ctx context.Context, n int, full []string) ([]*lane, error) {
+	if n <= 0 {
+		return nil, nil
+	}
+	now, out := s.now(), []*lane(nil)
+	due := false
+	if err := s.db.Read(ctx, db.Scope{All: true}, func(tx *db.Tx) error {
+		return tx.Query("SELECT 1 FROM webhook_lanes WHERE "+dueLane+" AND NOT ("+tx.DB().InUUID("tenant_id", 2)+") LIMIT 1", []any{now, query.List(full)},
+			func(*db.Row) error { due = true; return nil })
+	}); err != nil || !due {
+		return nil, err
+	}
+	err := s.db.Write(ctx, db.Scope{All: true}, func(tx *db.Tx) error {
+		out = nil
+		err := tx.Query("SELECT webhook_id, tenant_id, failures, trips FROM webhook_lanes WHERE webhook_id IN (SELECT webhook_id FROM ("+
+			"SELECT webhook_id, served_at, row_number() OVER (PARTITION BY tenant_id ORDER BY served_at NULLS FIRST, webhook_id) AS turn FROM webhook_lanes "+
+			"WHERE "+dueLane+" AND NOT ("+tx.DB().InUUID("tenant_id", 2)+")) AS d WHERE turn <= $4 ORDER BY turn, served_at NULLS FIRST LIMIT $3) AND "+dueLane+tx.DB().SkipLocked(),
+			[]any{now, query.List(full), n, s.pace.perTenant}, func(r *db.Row) error {
+				out = append(out, &lane{id: r.Text(0), tenant: r.Text(1), failures: r.Int(2), trips: r.Int(3), owner: uuid.NewString()})
+				return nil
+			})
+		if err != nil {
+			return err
+		}
+		for _, l := range out {
+			tx.Queue("UPDATE webhook_lanes SET owner = $2, lease_until = $3 WHERE webhook_id = $1", []any{l.id, l.owner, now.Add(s.pace.lease)}, nil)
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+// serve sends what is due in a lane, for one turn, and gives the lane back.
+func (s *Service) serve(ctx context.Context, l *lane) {
+	t := &turn{s: s, lane: l, failures: l.failures, trips: l.trips}
+	defer func() {
+		if p := recover(); p != nil {
+			slog.Error("webhook delivery panicked", "webhook", l.id, "panic", p, "stack", string(debug.Stack()))
+		}
+	}()
+	// What was begun is finished when the server stops: the receiver may have
+	// acted on it already.
+	lasting := context.WithoutCancel(ctx)
+	for end := time.Now().Add(s.pace.turn); ctx.Err() == nil && time.Now().Before(end) && !t.over(); {
+		more, err := t.batch(lasting)
+		if err != nil {
+			slog.Warn("a webhook's deliveries wait", "webhook", l.id, "error", err)
+			break
+		}
+		if !more {
+			break
+		}
+	}
+	if err := t.release(lasting); err != nil {
+		slog.Warn("a webhook's lane was not given back; its lease runs out", "webhook", l.id, "error", err)
+	}
+}

@@ -1,0 +1,141 @@
+package webhook
+
+import (
+	"context"
+	"encoding/json"
+	"time"
+
+	"github.com/google/uuid"
+
+	"holdfast/internal/actor"
+	"holdfast/internal/db"
+	"holdfast/internal/event"
+	"holdfast/internal/fault"
+	"holdfast/internal/query"
+	"holdfast/internal/store"
+)
+
+// most is how many deliveries one call replays.
+const most = 10_000
+
+// Test queues a webhook.test event for one webhook and returns the event's id;
+// the delivery shows how it went.
+func (s *Service) Test(ctx context.Context, a actor.Actor, id string) (eventID string, err error) {
+	made, err := uuid.NewV7()
+	if err != nil {
+		return "", err
+	}
+	data, err := json.Marshal(map[string]string{"webhook_id": id, "message": "This is a test. Your webhook works."})
+	if err != nil {
+		return "", err
+	}
+	e := &event.Event{ID: made.String(), Tenant: a.TenantID, Type: "webhook.test", At: s.now(), Data: data}
+	_, err = s.again(ctx, a, id, "webhooks.test", func(tx *db.Tx) ([]queued, error) {
+		return []queued{{tenant: a.TenantID, webhook: id, event: e.ID, typ: e.Type, payload: string(e.Payload())}}, nil
+	})
+	return e.ID, err
+}
+
+// Replay queues one delivery again, whatever became of it: the same event id
+// and payload, signed anew.
+func (s *Service) Replay(ctx context.Context, a actor.Actor, id, delivery string) error {
+	if _, err := uuid.Parse(delivery); err != nil || len(delivery) != 36 {
+		return noDelivery()
+	}
+	_, err := s.again(ctx, a, id, "webhooks.replay", func(tx *db.Tx) ([]queued, error) {
+		rows, err := past(tx, a.TenantID, id, "id = $3", delivery)
+		if err == nil && len(rows) == 0 {
+			err = noDelivery()
+		}
+		return rows, err
+	})
+	return err
+}
+
+func noDelivery() error { return fault.New(fault.NotFound, "PGRST116", "no such delivery") }
+
+// Range says which deliveries to replay: queued from From (inclusive) to To
+// (exclusive), those that failed, or all of them. Replays themselves are left
+// out.
+type Range struct {
+	From, To time.Time
+	All      bool
+}
+
+// ReplayRange queues the deliveries of a range again and returns how many. It
+// fails with fault.Unprocessable, queueing none, over 10,000.
+func (s *Service) ReplayRange(ctx context.Context, a actor.Actor, id string, r Range) (int, error) {
+	return s.again(ctx, a, id, "webhooks.replay", func(tx *db.Tx) ([]queued, error) {
+		where := "queued_at >= $3 AND queued_at < $4 AND replay_of IS NULL AND next_at IS NULL"
+		if !r.All {
+			where += " AND status = 'dead'"
+		}
+		rows, err := past(tx, a.TenantID, id, where+" ORDER BY id LIMIT $5", r.From, r.To, most+1)
+		if err == nil && len(rows) > most {
+			err = fault.New(fault.Unprocessable, "54000", "more than %d deliveries lie in this range: narrow it", most)
+		}
+		return rows, err
+	})
+}
+
+func past(tx *db.Tx, tenant, id, where string, args ...any) ([]queued, error) {
+	var rows []queued
+	err := tx.Query("SELECT id, event_id, type, payload FROM webhook_deliveries WHERE tenant_id = $1 AND webhook_id = $2 AND "+where,
+		append([]any{tenant, id}, args...), func(r *db.Row) error {
+			rows = append(rows, queued{tenant: tenant, webhook: id, replayOf: r.Text(0), event: r.Text(1), typ: r.Text(2), payload: r.Text(3)})
+			return nil
+		})
+	return rows, err
+}
+
+// again queues deliveries to an active webhook of the caller's tenant, on the
+// record.
+func (s *Service) again(ctx context.Context, a actor.Actor, id, action string, choose func(tx *db.Tx) ([]queued, error)) (n int, err error) {
+	if err := administrator(a); err != nil {
+		return 0, err
+	}
+	err = s.db.Write(ctx, store.Scope(a), func(tx *db.Tx) error {
+		row, err := s.find(tx, a, id)
+		if err != nil {
+			return err
+		}
+		if st := text(row, "status"); st != "active" {
+			return fault.New(fault.Conflict, "HF001", "the webhook is %s: make it active first", st)
+		}
+		rows, err := choose(tx)
+		if err != nil {
+			return err
+		}
+		n = len(rows)
+		s.audit(tx, a, id, action, n)
+		return s.enqueue(tx, rows, map[string]chooser{id: {tenant: a.TenantID, id: id, active: true}}, s.now())
+	})
+	return n, err
+}
+
+func (s *Service) audit(tx *db.Tx, a actor.Actor, id, action string, n int) {
+	details, err := json.Marshal(map[string]int{"deliveries": n})
+	if err != nil {
+		details = nil
+	}
+	tx.Queue("INSERT INTO audit (tenant_id, id, at, actor_user_id, key_id, action, entity_type, entity_id, outcome, details, address, request_id) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)",
+		[]any{a.TenantID, uuid.NewString(), query.FormatTime(s.now()), textOrNull(a.UserID), textOrNull(a.KeyID), action, "webhooks", id, "ok", string(details), textOrNull(a.Address), textOrNull(a.RequestID)}, nil)
+}
+
+func textOrNull(s string) any {
+	if s == "" {
+		return nil
+	}
+	return s
+}
+
+// idBefore is the least UUIDv7 of an instant.
+func idBefore(t time.Time) string {
+	var id uuid.UUID
+	ms := uint64(t.UnixMilli())
+	for i := range 6 {
+		id[i] = byte(ms >> (8 * (5 - i)))
+	}
+	id[6], id[8] = 0x70, 0x80
+	return id.String()
+}

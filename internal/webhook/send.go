@@ -1,0 +1,226 @@
+package webhook
+
+import (
+	"context"
+	"encoding/json"
+	"io"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+
+	standardwebhooks "github.com/standard-webhooks/standard-webhooks/libraries/go"
+
+	"holdfast/internal/db"
+	"holdfast/internal/query"
+)
+
+// Bounds of what is taken in and kept of an answer.
+const (
+	readAtMost = 64 << 10 // bytes of the body (security R48)
+	keepBody   = 4 << 10
+	keepTries  = 20
+)
+
+// noAnswer is all a tenant learns of a request without an answer: whether a
+// name resolved or a port was open is not told (security R48).
+const noAnswer = "no answer: the address could not be reached within 10 seconds, or spoke no HTTP"
+
+// outcome is how an attempt went.
+type outcome struct {
+	at       time.Time
+	took     time.Duration
+	status   int           // 0 = no answer
+	wait     time.Duration // asked for by Retry-After
+	request  []byte        // JSON for the log
+	response []byte        // JSON, nil without an answer
+	err      string
+}
+
+func (o outcome) ok() bool   { return o.status >= 200 && o.status < 300 }
+func (o outcome) gone() bool { return o.status == http.StatusGone }
+
+// send makes one attempt: signed now, by every secret that is valid now.
+func (s *Service) send(ctx context.Context, ep *endpoint, d *delivery) outcome {
+	o := outcome{at: s.now()}
+	ctx, cancel := context.WithTimeout(ctx, s.pace.attempt)
+	defer cancel()
+	req, err := s.request(ctx, ep, d, o.at)
+	if err != nil {
+		o.err = "the address cannot be requested"
+		return o
+	}
+	o.request = sent(req)
+	start := time.Now()
+	res, err := s.client.Do(req)
+	if err != nil {
+		o.err = noAnswer
+		return o
+	}
+	defer res.Body.Close()
+	// A body that stalls or breaks off does not change what the status said.
+	body, _ := io.ReadAll(io.LimitReader(res.Body, readAtMost))
+	o.took, o.status, o.response = time.Since(start), res.StatusCode, answered(res, body)
+	if !o.ok() {
+		o.err = "answered " + strconv.Itoa(res.StatusCode)
+		if res.StatusCode == http.StatusTooManyRequests || res.StatusCode == http.StatusServiceUnavailable {
+			o.wait = retryAfter(res, o.at)
+		}
+	}
+	return o
+}
+
+func (s *Service) request(ctx context.Context, ep *endpoint, d *delivery, at time.Time) (*http.Request, error) {
+	if _, err := s.parseURL(ep.url); err != nil {
+		return nil, err
+	}
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, ep.url, strings.NewReader(d.payload))
+	if err != nil {
+		return nil, err
+	}
+	var signatures []string
+	for _, secret := range ep.secrets {
+		w, err := standardwebhooks.NewWebhookRaw(secret)
+		if err != nil {
+			return nil, err
+		}
+		sig, err := w.Sign(d.event, at, []byte(d.payload))
+		if err != nil {
+			return nil, err
+		}
+		signatures = append(signatures, sig)
+	}
+	h := req.Header
+	h.Set("Content-Type", "application/json")
+	h.Set("User-Agent", s.product+"-Webhooks/1")
+	h.Set(standardwebhooks.HeaderWebhookID, d.event)
+	h.Set(standardwebhooks.HeaderWebhookTimestamp, strconv.FormatInt(at.Unix(), 10))
+	h.Set(standardwebhooks.HeaderWebhookSignature, strings.Join(signatures, " "))
+	return req, nil
+}
+
+// retryAfter reads the header (RFC 9110 10.2.3): seconds or a date. A 429 that
+// does not say waits a minute.
+func retryAfter(res *http.Response, now time.Time) time.Duration {
+	text := strings.TrimSpace(res.Header.Get("Retry-After"))
+	var d time.Duration
+	if n, err := strconv.ParseUint(text, 10, 32); err == nil {
+		d = time.Duration(n) * time.Second
+	} else if at, err := http.ParseTime(text); err == nil {
+		d = at.Sub(now)
+	} else if res.StatusCode == http.StatusTooManyRequests {
+		d = time.Minute
+	} else {
+		return 0
+	}
+	return min(max(d, time.Second), maxWait)
+}
+
+// sent is the request for the log.
+func sent(req *http.Request) []byte {
+	h := map[string]string{}
+	for k := range req.Header {
+		h[strings.ToLower(k)] = req.Header.Get(k)
+	}
+	b, err := json.Marshal(map[string]any{"method": req.Method, "url": req.URL.String(), "headers": h})
+	if err != nil {
+		return nil
+	}
+	return b
+}
+
+var keptHeaders = []string{"Content-Type", "Content-Length", "Date", "Location", "Retry-After", "Server", "Www-Authenticate", "X-Request-Id"}
+
+// answered is the answer for the log. Nothing of it is trusted: it is text of
+// a stranger.
+func answered(res *http.Response, body []byte) []byte {
+	h := map[string]string{}
+	for _, k := range keptHeaders {
+		if v := res.Header.Get(k); v != "" {
+			h[strings.ToLower(k)] = clean(v, 300)
+		}
+	}
+	b, err := json.Marshal(map[string]any{"headers": h, "body": clean(string(body), keepBody), "body_cut": len(body) > keepBody})
+	if err != nil {
+		return nil
+	}
+	return b
+}
+
+// clean cuts a text and takes out what a database text cannot hold.
+func clean(text string, most int) string {
+	if len(text) > most {
+		text = text[:most]
+	}
+	return strings.ReplaceAll(strings.ToValidUTF8(text, "�"), "\x00", "�")
+}
+
+// try is one line of a delivery's history.
+type try struct {
+	At     string `json:"at"`
+	Status *int   `json:"status"`
+	Ms     *int64 `json:"ms"`
+	Error  string `json:"error,omitempty"`
+}
+
+// record writes an attempt's outcome and when the next one is due.
+func (s *Service) record(ctx context.Context, d *delivery, o outcome) error {
+	one := try{At: query.FormatTime(o.at), Error: o.err}
+	var status, ms, errText any
+	if o.status != 0 { // without an answer the time taken would tell open from closed
+		n := o.took.Milliseconds()
+		one.Status, one.Ms, status, ms = &o.status, &n, o.status, n
+	}
+	if o.err != "" {
+		errText = o.err
+	}
+	state, next, done := s.fate(d, o)
+	return s.db.Write(ctx, db.Scope{All: true}, func(tx *db.Tx) error {
+		tx.Queue("UPDATE webhook_deliveries SET status = $2, attempt = $3, next_at = $4, done_at = $5, response_status = $6, response_ms = $7, request = $8, response = $9, error = $10, attempts = $11 WHERE id = $1",
+			[]any{d.id, state, d.attempt + 1, next, done, status, ms, orNull(o.request), orNull(o.response), errText, history(d.attempts, one)}, nil)
+		return nil
+	})
+}
+
+// fate is what becomes of a delivery after an attempt.
+func (s *Service) fate(d *delivery, o outcome) (state string, next, done any) {
+	now := s.now()
+	if o.ok() {
+		return "delivered", nil, now
+	}
+	if o.gone() {
+		return "dead", nil, now
+	}
+	at := now.Add(max(delay(d.attempt+1), o.wait))
+	if o.status == http.StatusTooManyRequests {
+		at = now.Add(o.wait)
+	}
+	if at.After(d.queuedAt.Add(keepTrying)) {
+		return "dead", nil, now
+	}
+	return "retrying", at, nil
+}
+
+func history(before string, one try) string {
+	var list []json.RawMessage
+	if json.Unmarshal([]byte(before), &list) != nil {
+		list = nil
+	}
+	b, err := json.Marshal(one)
+	if err != nil {
+		return before
+	}
+	list = append(list, b)
+	out, err := json.Marshal(list[max(0, len(list)-keepTries):])
+	if err != nil {
+		return before
+	}
+	return string(out)
+}
+
+func orNull(b []byte) any {
+	if b == nil {
+		return nil
+	}
+	return string(b)
+}

@@ -1,0 +1,314 @@
+package webhook
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"math/rand/v2"
+	"strings"
+	"sync"
+	"time"
+
+	"holdfast/internal/db"
+	"holdfast/internal/store"
+)
+
+// When a delivery is tried again and when it, or its webhook, is given up
+// (security R49).
+const (
+	keepTrying   = 72 * time.Hour
+	disableAfter = 5 * 24 * time.Hour
+	maxWait      = 24 * time.Hour // most that a Retry-After is believed
+	tripAt       = 5              // failures in a row that open the breaker
+	firstBreak   = 30 * time.Second
+	longestBreak = time.Hour
+)
+
+// delays are the pauses before the second, third, ... attempt; the last one
+// repeats until three days are over.
+var delays = []time.Duration{
+	5 * time.Second, 30 * time.Second, 2 * time.Minute, 10 * time.Minute, 30 * time.Minute,
+	time.Hour, 2 * time.Hour, 4 * time.Hour, 8 * time.Hour, 12 * time.Hour,
+}
+
+// delay is the pause after attempt n, with a fifth of jitter either way.
+func delay(n int64) time.Duration {
+	d := delays[min(int(max(n, 1)), len(delays))-1]
+	return jitter(d)
+}
+
+func jitter(d time.Duration) time.Duration { return d*4/5 + rand.N(d*2/5) }
+
+// turn is one lease of a lane: what it finds out about the receiver.
+type turn struct {
+	s    *Service
+	lane *lane
+	ep   *endpoint
+
+	mu        sync.Mutex
+	failures  int64 // in a row
+	trips     int64
+	succeeded bool
+	failed    bool
+	gone      bool
+	openUntil time.Time
+}
+
+// over reports that the receiver is not to be tried in this turn any more.
+func (t *turn) over() bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.gone || !t.openUntil.IsZero()
+}
+
+// batch sends some of what is due. It reports whether there may be more.
+func (t *turn) batch(ctx context.Context) (more bool, err error) {
+	limit := 8 * t.s.pace.perLane
+	if t.failures >= tripAt {
+		limit = 1 // the breaker is half open: one delivery finds out
+	}
+	var due []*delivery
+	if t.ep, due, err = t.s.load(ctx, t.lane, limit); err != nil || t.ep == nil || len(due) == 0 {
+		return false, err
+	}
+	work := make(chan *delivery)
+	var wg sync.WaitGroup
+	for range min(t.s.pace.perLane, len(due)) {
+		wg.Go(func() {
+			for d := range work {
+				if !t.over() {
+					t.one(ctx, d)
+				}
+			}
+		})
+	}
+	for _, d := range due {
+		work <- d
+	}
+	close(work)
+	wg.Wait()
+	return true, nil
+}
+
+// one makes one attempt and writes down how it went.
+func (t *turn) one(ctx context.Context, d *delivery) {
+	o := t.s.send(ctx, t.ep, d)
+	t.learn(d, o)
+	if err := t.s.record(ctx, d, o); err != nil {
+		// The attempt was made and is not known to have been: it is made again.
+		slog.Warn("a delivery's outcome was not written", "delivery", d.id, "error", err)
+		t.mu.Lock()
+		t.openUntil = t.s.now().Add(firstBreak)
+		t.mu.Unlock()
+	}
+}
+
+// learn takes an outcome into the receiver's health. Replays, which people ask
+// for, do not count.
+func (t *turn) learn(d *delivery, o outcome) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	now := t.s.now()
+	switch {
+	case o.wait > 0:
+		t.openUntil = latest(t.openUntil, now.Add(o.wait))
+		if o.status == 429 {
+			return // alive and well, and busy
+		}
+	case o.gone():
+		t.gone = true
+	}
+	if d.replay {
+		return
+	}
+	if o.ok() {
+		t.failures, t.trips, t.succeeded = 0, 0, true
+		return
+	}
+	t.failed = true
+	t.failures++
+	if t.failures >= tripAt {
+		t.openUntil = latest(t.openUntil, now.Add(pause(t.trips)))
+		t.trips++
+	}
+}
+
+func latest(a, b time.Time) time.Time {
+	if a.After(b) {
+		return a
+	}
+	return b
+}
+
+// pause is how long the breaker stays open for the n-th time in a row.
+func pause(n int64) time.Duration {
+	d := firstBreak << min(n, 10)
+	return jitter(min(d, longestBreak))
+}
+
+// release gives the lane back with what the turn found out. The lane is locked
+// before what is due in it is read: a delivery that is queued meanwhile brings
+// the lane forward after us.
+func (t *turn) release(ctx context.Context) error {
+	now := t.s.now()
+	return t.s.db.Write(ctx, db.Scope{All: true}, func(tx *db.Tx) error {
+		mine := false
+		if err := tx.Query("SELECT 1 FROM webhook_lanes WHERE webhook_id = $1 AND owner = $2"+tx.DB().ForUpdate(), []any{t.lane.id, t.lane.owner},
+			func(*db.Row) error { mine = true; return nil }); err != nil || !mine {
+			return err
+		}
+		var open any
+		if !t.openUntil.IsZero() {
+			open = t.openUntil
+		}
+		tx.Queue("UPDATE webhook_lanes SET owner = NULL, lease_until = NULL, served_at = $2, failures = $3, trips = $4, open_until = $5, "+
+			"next_at = (SELECT MIN(next_at) FROM webhook_deliveries WHERE webhook_id = $1 AND next_at IS NOT NULL) WHERE webhook_id = $1",
+			[]any{t.lane.id, now, t.failures, t.trips, open}, nil)
+		return t.health(tx, now)
+	})
+}
+
+// health writes what the tenant sees of it: since when the receiver fails, and
+// that it is given up.
+func (t *turn) health(tx *db.Tx, now time.Time) error {
+	if t.ep == nil {
+		return nil
+	}
+	since := t.ep.failingSince
+	switch {
+	case t.gone:
+		return t.s.disable(tx, t.ep, "the receiver answered 410 Gone", time.Time{})
+	case t.succeeded && !since.IsZero():
+		since = time.Time{}
+	case t.failed && !t.succeeded && since.IsZero():
+		since = now
+	case t.failed && !t.succeeded && now.Sub(since) >= disableAfter:
+		return t.s.disable(tx, t.ep, "the receiver has failed for five days", since)
+	default:
+		return nil
+	}
+	var at any
+	if !since.IsZero() {
+		at = since
+	}
+	tx.Queue("UPDATE webhooks SET failing_since = $3 WHERE tenant_id = $1 AND id = $2", []any{t.lane.tenant, t.lane.id, at}, nil)
+	return nil
+}
+
+// disable switches a webhook off, ends what waits for it and tells the
+// tenant's administrators.
+func (s *Service) disable(tx *db.Tx, ep *endpoint, reason string, since time.Time) error {
+	changes, err := s.store.UpdateTx(tx, server(ep.tenant), s.webhooks, []string{ep.id}, store.Row{"status": "disabled", "disabled_reason": reason})
+	if err != nil {
+		return fmt.Errorf("webhook: disable %s: %w", ep.id, err)
+	}
+	if len(changes) == 0 || text(changes[0].Before, "status") == "disabled" {
+		return nil
+	}
+	tx.Queue("UPDATE webhook_lanes SET active = $2, next_at = NULL WHERE webhook_id = $1", []any{ep.id, false}, nil)
+	s.giveUp(tx, ep.id, "the webhook was disabled")
+	n := Notice{Tenant: ep.tenant, WebhookID: ep.id, URL: ep.url, Reason: reason, Since: since}
+	if err := tx.Query("SELECT email FROM members WHERE tenant_id = $1 AND status = 'active' AND role IN ('owner', 'admin') AND email IS NOT NULL ORDER BY email",
+		[]any{ep.tenant}, func(r *db.Row) error { n.Emails = append(n.Emails, r.Text(0)); return nil }); err != nil {
+		return err
+	}
+	if s.notify == nil {
+		return nil
+	}
+	tx.After(func() { go s.tell(n) })
+	return nil
+}
+
+func (s *Service) tell(n Notice) {
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+	if err := s.notify(ctx, n); err != nil {
+		slog.Warn("administrators were not told that a webhook was disabled", "webhook", n.WebhookID, "error", err)
+	}
+}
+
+// endpoint is a webhook as deliveries need it.
+type endpoint struct {
+	tenant, id, url string
+	secrets         [][]byte // that sign now, the current one first
+	failingSince    time.Time
+}
+
+// delivery is one that is due.
+type delivery struct {
+	id, event, typ, payload string
+	attempt                 int64
+	queuedAt                time.Time
+	attempts                string
+	replay                  bool
+}
+
+// load reads the webhook and what is due for it. A webhook that is no longer
+// there, or not active, has a nil endpoint.
+func (s *Service) load(ctx context.Context, l *lane, limit int) (ep *endpoint, due []*delivery, err error) {
+	now, found := s.now(), false
+	var sealed, old string
+	err = s.db.Read(ctx, db.Scope{All: true}, func(tx *db.Tx) error {
+		tx.Queue("SELECT url, status, failing_since, secret, old_secret, old_secret_until FROM webhooks WHERE tenant_id = $1 AND id = $2", []any{l.tenant, l.id}, func(r *db.Row) error {
+			found = true
+			if r.Text(1) != "active" {
+				return nil
+			}
+			ep = &endpoint{tenant: l.tenant, id: l.id, url: r.Text(0), failingSince: r.Time(2)}
+			sealed = r.Text(3)
+			if !r.Null(5) && r.Time(5).After(now) {
+				old = r.Text(4)
+			}
+			return nil
+		})
+		return tx.Query("SELECT id, event_id, type, payload, attempt, queued_at, attempts, replay_of FROM webhook_deliveries WHERE webhook_id = $1 AND next_at <= $2 ORDER BY next_at, id LIMIT $3",
+			[]any{l.id, now, limit}, func(r *db.Row) error {
+				due = append(due, &delivery{id: r.Text(0), event: r.Text(1), typ: r.Text(2), payload: r.Text(3), attempt: r.Int(4), queuedAt: r.Time(5), attempts: r.Text(6), replay: !r.Null(7)})
+				return nil
+			})
+	})
+	if err != nil {
+		return nil, nil, err
+	}
+	if !found {
+		return nil, nil, s.forget(ctx, l)
+	}
+	if ep == nil {
+		return nil, nil, nil
+	}
+	for _, text := range strings.Fields(sealed + " " + old) {
+		secret, err := s.open(text, l.id)
+		if err != nil {
+			return nil, nil, err
+		}
+		ep.secrets = append(ep.secrets, secret)
+	}
+	return ep, due, nil
+}
+
+// forget ends what was queued for a webhook while it was being deleted.
+func (s *Service) forget(ctx context.Context, l *lane) error {
+	return s.db.Write(ctx, db.Scope{All: true}, func(tx *db.Tx) error {
+		s.giveUp(tx, l.id, "the webhook was deleted")
+		tx.Queue("DELETE FROM webhook_lanes WHERE webhook_id = $1", []any{l.id}, nil)
+		return nil
+	})
+}
+
+// Sweep ends deliveries that have waited for three days, and forgets those
+// that were done 30 days ago.
+func (s *Service) Sweep(ctx context.Context) error {
+	now := s.now()
+	return s.db.Write(ctx, db.Scope{All: true}, func(tx *db.Tx) error {
+		tx.Queue("UPDATE webhook_deliveries SET status = 'dead', next_at = NULL, done_at = $2, error = 'not delivered within three days' WHERE next_at IS NOT NULL AND queued_at <= $1",
+			[]any{now.Add(-keepTrying), now}, nil)
+		tx.Queue("DELETE FROM webhook_deliveries WHERE id IN (SELECT id FROM webhook_deliveries WHERE id < $1 AND next_at IS NULL ORDER BY id LIMIT 20000)",
+			[]any{idBefore(now.Add(-kept))}, nil)
+		// A lane that lost its next moment would sleep for ever.
+		tx.Queue("UPDATE webhook_lanes SET next_at = $1 WHERE active AND next_at IS NULL AND webhook_id IN (SELECT webhook_id FROM webhook_deliveries WHERE next_at IS NOT NULL)", []any{now}, nil)
+		return nil
+	})
+}
+
+// kept is how long a delivery can be read and replayed.
+const kept = 30 * 24 * time.Hour
