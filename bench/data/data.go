@@ -54,7 +54,6 @@ type writer struct {
 	d      *db.DB
 	t      Tenant
 	now    time.Time
-	stamp  string
 	rng    *rand.Rand
 	counts map[string]int64
 }
@@ -62,7 +61,6 @@ type writer struct {
 // Write makes the tenant. It must not exist.
 func Write(ctx context.Context, d *db.DB, t Tenant, now time.Time) error {
 	w := &writer{ctx: ctx, d: d, t: t, now: now.UTC().Truncate(time.Microsecond), rng: rand.New(rand.NewPCG(7, uint64(len(t.ID)+t.Rows()))), counts: map[string]int64{}}
-	w.stamp = w.now.Format(db.TimeLayout)
 	for _, step := range []func() error{w.tenant, w.zones, w.items, w.levels, w.orders, w.lines, w.picks, w.people, w.drivers, w.shipments, w.incidents, w.jobs, w.counters} {
 		if err := step(); err != nil {
 			return fmt.Errorf("data: %s: %w", t.Name, err)
@@ -116,11 +114,14 @@ func (w *writer) table(name string, kind, n int, cols []string, row func(i int, 
 
 func of[T any](list []T, i int) T { return list[i%len(list)] }
 
-func (w *writer) tenant() error {
-	return w.d.Write(w.ctx, db.Scope{Tenant: w.t.ID}, func(tx *db.Tx) error {
+func (w *writer) tenant() error { return WriteTenant(w.ctx, w.d, w.t) }
+
+// WriteTenant makes the tenant without records.
+func WriteTenant(ctx context.Context, d *db.DB, t Tenant) error {
+	return d.Write(ctx, db.Scope{Tenant: t.ID}, func(tx *db.Tx) error {
 		tx.Queue(`INSERT INTO tenants (id, name, slug, plan, status, timezone, currency, jurisdictions, join_policy, email_domains, created_at, updated_at, version)
 			VALUES ($1, $2, $3, 'custom', 'active', 'UTC', 'EUR', '[]', 'invite', '[]', $4, $4, 1)`,
-			[]any{w.t.ID, w.t.Name, "bench-" + w.t.ID[24:], w.stamp}, nil)
+			[]any{t.ID, t.Name, "bench-" + t.ID[24:], time.Now()}, nil)
 		return nil
 	})
 }

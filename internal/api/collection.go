@@ -29,6 +29,8 @@ func NewCollections(s *store.Store) *Collections {
 // {name} and, for one record, its {id}.
 func (c *Collections) Handler() http.Handler { return web.Wrap(CollectionShape, c.serve) }
 
+var outcomes = [...]int{store.Rows: http.StatusOK, store.Part: http.StatusPartialContent, store.Created: http.StatusCreated, store.Done: http.StatusNoContent}
+
 // call is one request to a collection, as far as it has been read.
 type call struct {
 	a      actor.Actor
@@ -170,16 +172,16 @@ func (c *Collections) read(w http.ResponseWriter, r *http.Request, k *call) erro
 func send(w http.ResponseWriter, r *http.Request, res *store.Result) error {
 	h := w.Header()
 	if res.Body == nil {
-		w.WriteHeader(res.Status)
+		w.WriteHeader(outcomes[res.Status])
 		return nil
 	}
 	h.Set("Content-Type", res.ContentType)
 	if r.Method == http.MethodHead {
-		w.WriteHeader(res.Status)
+		w.WriteHeader(outcomes[res.Status])
 		return nil
 	}
 	h.Set("Content-Length", strconv.Itoa(len(res.Body)))
-	w.WriteHeader(res.Status)
+	w.WriteHeader(outcomes[res.Status])
 	_, _ = w.Write(res.Body) // a client that went away is no fault of ours
 	return nil
 }

@@ -135,7 +135,7 @@ func validParts(req imports.Request) error {
 		}
 		if err := web.CheckJSON(raw); err != nil {
 			f := fault.As(err)
-			return fault.Wrap(err, fault.Invalid, "22023", "%s: %s", name, f.Msg).At(name, f.Msg)
+			return fault.Wrap(err, fault.Invalid, "22023", "%s: %s", name, f.Msg).At(name, "%s", f.Msg)
 		}
 	}
 	return nil

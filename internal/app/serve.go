@@ -10,6 +10,7 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"net/http/pprof"
 	"os"
 	"path/filepath"
 	"strings"
@@ -54,8 +55,19 @@ func Serve(ctx context.Context, c *config.Config, out io.Writer) error {
 		return err
 	}
 	defer a.announce()()
+	if err := a.admin(ctx); err != nil {
+		return err
+	}
 	logs, stop := requestLog(c)
 	defer stop()
+	background := make(chan struct{})
+	defer func() { <-background }()
+	upkeep, end := context.WithCancel(context.Background())
+	defer end()
+	go func() {
+		defer close(background)
+		a.upkeep(upkeep)
+	}()
 	h, err := a.Handler(logs)
 	if err != nil {
 		return err
@@ -180,4 +192,22 @@ func (a *App) readyz(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	web.JSON(w, http.StatusOK, map[string]string{"status": "ready", "engine": string(a.DB.Engine()), "engine_version": a.DB.Version()})
+}
+
+// admin serves what only the operator on this machine may see.
+func (a *App) admin(ctx context.Context) error {
+	if a.Config.AdminListen == "" {
+		return nil
+	}
+	l, err := net.Listen("tcp", a.Config.AdminListen)
+	if err != nil {
+		return fmt.Errorf("app: admin_listen: %w", err)
+	}
+	mux := http.NewServeMux()
+	mux.HandleFunc("/debug/pprof/", pprof.Index)
+	mux.HandleFunc("/debug/pprof/profile", pprof.Profile)
+	srv := &http.Server{Handler: mux, ReadHeaderTimeout: 5 * time.Second}
+	go srv.Serve(l)
+	context.AfterFunc(ctx, func() { srv.Close() })
+	return nil
 }

@@ -81,6 +81,9 @@ func (c *Config) checkURLs() error {
 	if _, _, err := net.SplitHostPort(c.Listen); err != nil {
 		return fmt.Errorf("config: listen must be host:port, not %q", c.Listen)
 	}
+	if c.AdminListen != "" && !loopback(c.AdminListen) {
+		return fmt.Errorf("config: admin_listen must be a loopback address, not %q: profiles show memory", c.AdminListen)
+	}
 	c.PublicURL = strings.TrimSuffix(c.PublicURL, "/")
 	return nil
 }
@@ -102,8 +105,10 @@ func (c *Config) checkTLS() error {
 }
 
 // Loopback reports whether only this machine can reach the listener.
-func (c *Config) Loopback() bool {
-	host, _, err := net.SplitHostPort(c.Listen)
+func (c *Config) Loopback() bool { return loopback(c.Listen) }
+
+func loopback(address string) bool {
+	host, _, err := net.SplitHostPort(address)
 	if err != nil {
 		return false
 	}

@@ -42,8 +42,9 @@ type lite struct {
 	seen    int64 // data_version at the last look; used by the writing goroutine alone
 }
 
-var registerRegexp = sync.OnceValue(func() error {
-	return sqlite.RegisterDeterministicScalarFunction("regexp", 2, matchRegexp)
+var liteDriver = sync.OnceValues(func() (*sqlite.Driver, error) {
+	d := new(sqlite.Driver)
+	return d, d.RegisterDeterministicScalarFunction("regexp", 2, matchRegexp)
 })
 
 // matchRegexp backs the REGEXP operator: X REGEXP Y calls regexp(Y, X).
@@ -61,7 +62,7 @@ func matchRegexp(_ *sqlite.FunctionContext, args []driver.Value) (driver.Value, 
 }
 
 func openSQLite(ctx context.Context, d *DB, o Options) (engine, string, error) {
-	if err := registerRegexp(); err != nil {
+	if _, err := liteDriver(); err != nil {
 		return nil, "", fmt.Errorf("db: register regexp: %w", err)
 	}
 	if err := os.MkdirAll(o.Dir, 0o700); err != nil {
@@ -127,7 +128,11 @@ func (l *lite) connect(cache string) (*liteConn, error) {
 		"case_sensitive_like(ON)", "cache_size(" + cache + ")", "temp_store(MEMORY)", "wal_autocheckpoint(2000)"} {
 		q.Add("_pragma", p)
 	}
-	c, err := new(sqlite.Driver).Open(l.path + "?" + q.Encode())
+	drv, err := liteDriver()
+	if err != nil {
+		return nil, err
+	}
+	c, err := drv.Open(l.path + "?" + q.Encode())
 	if err != nil {
 		return nil, fmt.Errorf("db: open %s: %w", l.path, err)
 	}

@@ -237,3 +237,14 @@ func read(r *db.Row) (*Event, error) {
 }
 
 const eventColumns = "id, tenant_id, type, at, audience, data, coalesce(seq, 0)"
+
+// FirstID is the least UUIDv7 of an instant: rows with smaller ids are older.
+func FirstID(t time.Time) string {
+	var id uuid.UUID
+	ms := uint64(t.UnixMilli())
+	for i := range 6 {
+		id[i] = byte(ms >> (8 * (5 - i)))
+	}
+	id[6], id[8] = 0x70, 0x80
+	return id.String()
+}

@@ -196,7 +196,7 @@ func (n *Notifier) Close() { n.hub.close() }
 
 // Sweep removes events older than seven days.
 func (n *Notifier) Sweep(ctx context.Context) error {
-	before := idBefore(n.outbox.now().Add(-retention))
+	before := FirstID(n.outbox.now().Add(-retention))
 	for {
 		var gone int64
 		err := n.db.Write(ctx, db.Scope{All: true}, func(tx *db.Tx) (err error) {

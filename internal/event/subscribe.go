@@ -222,15 +222,4 @@ func (h *hub) close() {
 	}
 }
 
-// idBefore is the least UUIDv7 of an instant.
-func idBefore(t time.Time) string {
-	var id uuid.UUID
-	ms := uint64(t.UnixMilli())
-	for i := range 6 {
-		id[i] = byte(ms >> (8 * (5 - i)))
-	}
-	id[6], id[8] = 0x70, 0x80
-	return id.String()
-}
-
 func jsonList(ids []string) string { return query.List(ids) }

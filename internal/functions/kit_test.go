@@ -41,7 +41,7 @@ type kit struct {
 func each(t *testing.T, f func(k *kit)) {
 	t.Helper()
 	t.Run("sqlite", func(t *testing.T) { f(open(t, db.Options{Dir: t.TempDir(), Migrate: true})) })
-	t.Run("postgresql", func(t *testing.T) { dsnOf = migrated(t); f(open(t, db.Options{URL: dsnOf, Migrate: true})) })
+	t.Run("postgresql", func(t *testing.T) { f(open(t, db.Options{URL: migrated(t), Migrate: true})) })
 }
 
 func migrated(t testing.TB) string {
@@ -207,5 +207,3 @@ func (n node) is(pairs ...string) {
 }
 
 func sqliteOptions(t testing.TB) db.Options { return db.Options{Dir: t.TempDir(), Migrate: true} }
-
-var dsnOf string

@@ -175,7 +175,6 @@ func (l *list) queue(tx *db.Tx, a actor.Actor, p page, where, order string, args
 	all := append([]any{a.TenantID}, args...)
 	sql := "SELECT " + l.sql + " FROM " + l.res.Name + " r WHERE r.tenant_id = $1" + where
 	sql += l.policy(tx.DB(), a, &all) + " ORDER BY " + order + p.tail(&all)
-	if DebugSQL != nil { DebugSQL(sql, all) }
 	tx.Queue(sql, all, l.add)
 }
 
@@ -203,7 +202,6 @@ func (l *list) queueStates(tx *db.Tx, a actor.Actor, p page, states []string) {
 		b.WriteString("SELECT id FROM (SELECT r.id FROM " + l.res.Name + " r WHERE r.tenant_id = $1 AND r.status = '" + st + "'" + policy + " ORDER BY r.id DESC" + most + ") s" + strconv.Itoa(i))
 	}
 	b.WriteString(") u ORDER BY id DESC" + p.tail(&args) + ") p CROSS JOIN " + l.res.Name + " r WHERE r.tenant_id = $1 AND r.id = p.id ORDER BY r.id DESC")
-	if DebugSQL != nil { DebugSQL(b.String(), args) }
 	tx.Queue(b.String(), args, l.add)
 }
 
@@ -213,4 +211,3 @@ func (l *list) appendTo(b []byte) []byte { return append(append(append(b, '['), 
 func appendMember(b []byte, name string, n int64) []byte {
 	return strconv.AppendInt(append(query.AppendString(b, name), ':'), n, 10)
 }
-var DebugSQL func(string, []any)

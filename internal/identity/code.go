@@ -11,6 +11,7 @@ import (
 
 	"holdfast/internal/db"
 	"holdfast/internal/fault"
+	"holdfast/internal/identity/seal"
 )
 
 // Kinds of one-time codes. A kind belongs to a slot; an account has at most
@@ -93,7 +94,7 @@ func (s *Service) makeCode(tx *db.Tx, u *User, o codeOrder) (code, error) {
 	if err != nil {
 		return code{}, err
 	}
-	c := code{digits: digits, hash: randomHex(28)}
+	c := code{digits: digits, hash: seal.RandomHex(28)}
 	var flow any
 	if o.pkce.Challenge != "" {
 		c.hash = "pkce_" + c.hash
@@ -106,7 +107,7 @@ func (s *Service) makeCode(tx *db.Tx, u *User, o codeOrder) (code, error) {
 		VALUES ($1, $2, $3, $4, $5, $6, $7, 0, $8, $9, $10)
 		ON CONFLICT (user_id, slot) DO UPDATE SET id = excluded.id, kind = excluded.kind, address = excluded.address, link_hash = excluded.link_hash, code_hash = excluded.code_hash,
 			attempts = 0, flow_id = excluded.flow_id, session_id = NULL, created_at = excluded.created_at, expires_at = excluded.expires_at`,
-		[]any{id, u.ID, slot, o.kind, o.address, digest(c.hash), s.digitsHash(id, digits), flow, now, now.Add(o.ttl)}, nil)
+		[]any{id, u.ID, slot, o.kind, o.address, seal.Digest(c.hash), s.digitsHash(id, digits), flow, now, now.Add(o.ttl)}, nil)
 	tx.Queue("UPDATE users SET "+sent+" = $2 WHERE id = $1", []any{u.ID, now}, nil)
 	v := url.Values{"token": {c.hash}, "type": {linkType}, "redirect_to": {o.redirect}}
 	c.link = s.issuer + "/verify?" + v.Encode()
@@ -115,7 +116,7 @@ func (s *Service) makeCode(tx *db.Tx, u *User, o codeOrder) (code, error) {
 
 // digitsHash is keyed, because six digits are soon tried through.
 func (s *Service) digitsHash(tokenID, digits string) string {
-	return hex.EncodeToString(s.secrets.sum("code", tokenID, digits))
+	return hex.EncodeToString(s.secrets.Sum("code", tokenID, digits))
 }
 
 func sixDigits() (string, error) {
@@ -154,7 +155,7 @@ func codeBy(tx *db.Tx, where string, args ...any) (oneTime, error) {
 
 // codeByLink finds a live code by the hash in its link.
 func (s *Service) codeByLink(tx *db.Tx, hash string) (oneTime, error) {
-	t, err := codeBy(tx, "link_hash = $1", digest(hash))
+	t, err := codeBy(tx, "link_hash = $1", seal.Digest(hash))
 	if fault.Is(err, fault.NotFound) || err == nil && !s.now().Before(t.expires) {
 		return t, errLink()
 	}

@@ -15,7 +15,9 @@ import (
 	"holdfast/internal/db"
 	"holdfast/internal/identity/oidc"
 	"holdfast/internal/identity/password"
+	"holdfast/internal/identity/post"
 	"holdfast/internal/identity/redirect"
+	"holdfast/internal/identity/seal"
 	"holdfast/internal/identity/token"
 	"holdfast/internal/mail"
 )
@@ -80,13 +82,13 @@ type Service struct {
 	hasher    *password.Hasher
 	policy    password.Policy
 	redirects *redirect.Rules
-	secrets   secrets
+	secrets   seal.Keys
 	issuer    string
 	keys      atomic.Pointer[keyring]
 	apiKeys   atomic.Pointer[apiKeys]
 	tokens    *tokenCache
-	outbox    *outbox
-	recent    *recent
+	outbox    *post.Queue
+	recent    *post.Recent
 	providers map[string]*oidc.Provider
 }
 
@@ -104,9 +106,9 @@ func New(cfg Config, d *db.DB, m Mailer, now func() time.Time) (*Service, error)
 	s := &Service{cfg: cfg, db: d, mailer: m, hasher: password.New(hashQueue), policy: password.Policy{MinLength: cfg.PasswordMinLength}}
 	s.now = func() time.Time { return now().UTC().Truncate(time.Microsecond) }
 	s.issuer = strings.TrimRight(cfg.PublicURL, "/") + "/auth/v1"
-	s.tokens, s.recent = newTokenCache(), newRecent()
+	s.tokens, s.recent = newTokenCache(), post.NewRecent()
 	var err error
-	if s.secrets, err = deriveSecrets(cfg.MasterKey); err != nil {
+	if s.secrets, err = seal.New(cfg.MasterKey); err != nil {
 		return nil, err
 	}
 	if s.redirects, err = redirect.New(cfg.SiteURL, cfg.RedirectURLs); err != nil {
@@ -120,12 +122,12 @@ func New(cfg Config, d *db.DB, m Mailer, now func() time.Time) (*Service, error)
 	if err = s.prepareKeys(ctx); err != nil {
 		return nil, err
 	}
-	s.outbox = newOutbox(cfg.Log)
+	s.outbox = post.New(cfg.Log)
 	return s, nil
 }
 
 // Close sends the mails that wait and stops.
-func (s *Service) Close(ctx context.Context) error { return s.outbox.close(ctx) }
+func (s *Service) Close(ctx context.Context) error { return s.outbox.Close(ctx) }
 
 func (c *Config) complete() error {
 	if u, err := url.Parse(c.PublicURL); err != nil || u.Host == "" || u.User != nil {

@@ -11,7 +11,8 @@ import (
 
 // GuardMembers is the consequence of a change of members, run in its
 // transaction: nobody touches a role above his own or grants one, the last
-// active owner stays, and who is out has no session and no invitation left.
+// active owner stays. A suspended member's sessions of the tenant end; a removed
+// one's go on without a tenant, as those of any account without membership.
 func (s *Service) GuardMembers(tx *db.Tx, a actor.Actor, _ *store.Store, changes []store.Change) error {
 	demoted := map[string]bool{}
 	for _, c := range changes {
@@ -24,6 +25,9 @@ func (s *Service) GuardMembers(tx *db.Tx, a actor.Actor, _ *store.Store, changes
 		}
 		if active(c.Before) && !active(c.After) {
 			endMembership(tx, tenant, user, text(c, "email"), s.now())
+		}
+		if c.Op == store.Update && active(c.Before) && !active(c.After) {
+			tx.Queue("DELETE FROM sessions WHERE user_id = $1 AND tenant_id = $2", []any{user, tenant}, nil)
 		}
 		tx.After(func() { s.Forget(user) })
 	}
@@ -65,9 +69,9 @@ func keepOwner(tx *db.Tx, tenant string) error {
 	return err
 }
 
-// endMembership ends the sessions that work in the tenant and what is pending.
+// endMembership forgets the tenant as the one used last and revokes what is
+// pending.
 func endMembership(tx *db.Tx, tenant, user, email string, now time.Time) {
-	tx.Queue("DELETE FROM sessions WHERE user_id = $1 AND tenant_id = $2", []any{user, tenant}, nil)
 	tx.Queue("UPDATE users SET last_tenant_id = NULL WHERE id = $1 AND last_tenant_id = $2", []any{user, tenant}, nil)
 	if email != "" {
 		tx.Queue("UPDATE invitations SET status = 'revoked', updated_at = $3, version = version + 1 WHERE tenant_id = $1 AND email = $2 AND status = 'pending'",

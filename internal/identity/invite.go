@@ -76,7 +76,7 @@ func (s *Service) Invite(ctx context.Context, a actor.Actor, email string, role 
 // announce mails an invitation after it was stored. A stranger gets an account
 // and a link that opens it; an account holder is asked to sign in.
 func (s *Service) announce(inv Invitation) {
-	err := s.outbox.add(func(ctx context.Context) error { return s.mailInvitation(ctx, inv) })
+	err := s.outbox.Add(func(ctx context.Context) error { return s.mailInvitation(ctx, inv) })
 	if err != nil {
 		s.cfg.Log.Error("invitation not mailed", "invitation", inv.ID, "error", err)
 	}

@@ -10,6 +10,7 @@ import (
 
 	"holdfast/internal/db"
 	"holdfast/internal/fault"
+	"holdfast/internal/identity/seal"
 	"holdfast/internal/identity/token"
 )
 
@@ -57,7 +58,7 @@ func (s *Service) sharedSecret() string {
 	if s.cfg.JWTSecret != "" {
 		return s.cfg.JWTSecret
 	}
-	return s.secrets.shared
+	return s.secrets.Shared
 }
 
 // ensureSigningKey makes the first key. Two servers that start at once make
@@ -80,7 +81,7 @@ func (s *Service) insertSigningKey(tx *db.Tx) error {
 	if err != nil {
 		return fmt.Errorf("identity: encode signing key: %w", err)
 	}
-	_, err = tx.Exec("INSERT INTO signing_keys (id, kid, state, sealed, created_at) VALUES ($1, $2, 'active', $3, $4) ON CONFLICT DO NOTHING", id, id, s.secrets.close(plain, id), s.now())
+	_, err = tx.Exec("INSERT INTO signing_keys (id, kid, state, sealed, created_at) VALUES ($1, $2, 'active', $3, $4) ON CONFLICT DO NOTHING", id, id, s.secrets.Close(plain, id), s.now())
 	return err
 }
 
@@ -94,7 +95,7 @@ func (s *Service) loadKeys(ctx context.Context) error {
 	err := s.db.Read(ctx, everywhere, func(tx *db.Tx) error {
 		keys = nil
 		return tx.Query("SELECT id, sealed FROM signing_keys ORDER BY CASE state WHEN 'active' THEN 0 ELSE 1 END, created_at DESC NULLS LAST", nil, func(r *db.Row) error {
-			plain, err := s.secrets.open(r.Bytes(1), r.Text(0))
+			plain, err := s.secrets.Open(r.Bytes(1), r.Text(0))
 			if err != nil {
 				return err
 			}
@@ -166,7 +167,7 @@ func (s *Service) ensureAPIKeys(tx *db.Tx) error {
 	for _, kind := range []string{kindPublishable, kindSecret} {
 		id := newID()
 		tx.Queue(`INSERT INTO api_keys (id, kind, name, hash, created_at) VALUES ($1, $2, 'default', $3, $4) ON CONFLICT DO NOTHING`,
-			[]any{id, kind, digest(token.Opaque(prefixOf(kind), id, s.secrets.api)), s.now()}, nil)
+			[]any{id, kind, seal.Digest(token.Opaque(prefixOf(kind), id, s.secrets.API)), s.now()}, nil)
 	}
 	return tx.Flush()
 }
@@ -214,7 +215,7 @@ func (s *Service) Keys(ctx context.Context) (Keys, error) {
 	err := s.db.Read(ctx, everywhere, func(tx *db.Tx) error {
 		return tx.Query("SELECT id, kind, created_at FROM api_keys WHERE name = 'default' AND revoked_at IS NULL", nil, func(r *db.Row) (err error) {
 			id, kind := r.Text(0), r.Text(1)
-			opaque := token.Opaque(prefixOf(kind), id, s.secrets.api)
+			opaque := token.Opaque(prefixOf(kind), id, s.secrets.API)
 			if kind == kindSecret {
 				out.SecretKey = opaque
 				out.ServiceRoleKey, err = token.KeyJWT(token.RoleService, id, r.Time(2), s.sharedSecret())

@@ -479,11 +479,18 @@ func TestOpenLink_implicitOff(t *testing.T) {
 		k.signUp("a@x.example", nil)
 		k.ok(k.svc.Recover(k.ctx, identity.MailRequest{Email: "a@x.example"}, nobody))
 		q := linkIn(k, k.mailTo("a@x.example", "recovery"))
-		to, err := k.svc.OpenLink(k.ctx, identity.Open{Token: q.Get("token"), Type: "recovery", Post: true}, nobody)
-		k.ok(err)
-		if strings.Contains(to.Location, "access_token") || !strings.Contains(to.Location, "access_denied") {
-			k.Error(to.Location)
+		for _, o := range []identity.Open{{Post: true}, {Page: true}, {}} {
+			o.Token, o.Type = q.Get("token"), "recovery"
+			to, err := k.svc.OpenLink(k.ctx, o, nobody)
+			k.ok(err)
+			if to.Ask || to.Location != "http://localhost:3000?token_hash="+q.Get("token")+"&type=recovery" {
+				k.Error(to)
+			}
 		}
+		_, err := k.svc.Verify(k.ctx, identity.Verify{Type: "recovery", TokenHash: q.Get("token")}, nobody)
+		k.ok(err)
+		_, err = k.svc.Authorize(k.ctx, identity.Authorize{Provider: "corp"})
+		k.code(err, "validation_failed")
 	})
 }
 

@@ -31,7 +31,7 @@ func (s *Service) order(purpose string, in MailRequest, work func(ctx context.Co
 	if err := s.throttle(purpose, email); err != nil {
 		return err
 	}
-	return s.outbox.add(func(ctx context.Context) error { return work(ctx, email) })
+	return s.outbox.Add(func(ctx context.Context) error { return work(ctx, email) })
 }
 
 // Recover mails a link to choose a new password, if there is an account.

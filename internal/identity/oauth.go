@@ -14,6 +14,7 @@ import (
 	"holdfast/internal/identity/letter"
 	"holdfast/internal/identity/oidc"
 	"holdfast/internal/identity/redirect"
+	"holdfast/internal/identity/seal"
 	"holdfast/internal/identity/token"
 )
 
@@ -53,8 +54,8 @@ func (s *Service) Authorize(ctx context.Context, in Authorize) (AuthStart, error
 	if in.PKCE.Challenge == "" && !s.cfg.ImplicitFlow {
 		return AuthStart{}, fault.New(fault.Invalid, "validation_failed", "The implicit flow is switched off; send code_challenge and code_challenge_method")
 	}
-	id, browser, now := newID(), randomHex(32), s.now()
-	sec := flowSecrets{Nonce: randomHex(16), Verifier: oidc.NewVerifier()}
+	id, browser, now := newID(), seal.RandomHex(32), s.now()
+	sec := flowSecrets{Nonce: seal.RandomHex(16), Verifier: oidc.NewVerifier()}
 	loc, err := p.AuthURL(ctx, oidc.Request{State: s.state(id), Nonce: sec.Nonce, Verifier: sec.Verifier, Scopes: strings.Fields(in.Scopes), Extra: in.Extra})
 	if err != nil {
 		return AuthStart{}, err
@@ -62,7 +63,7 @@ func (s *Service) Authorize(ctx context.Context, in Authorize) (AuthStart, error
 	err = s.db.Write(ctx, everywhere, func(tx *db.Tx) error {
 		_, err := tx.Exec(`INSERT INTO flow_states (id, method, provider, redirect_to, challenge, challenge_method, secrets, browser_hash, created_at, expires_at)
 			VALUES ($1, 'oauth', $2, $3, $4, $5, $6, $7, $8, $9)`,
-			id, in.Provider, in.Redirect, null(in.PKCE.Challenge), null(strings.ToLower(in.PKCE.Method)), s.sealFlow(id, sec), digest(browser), now, now.Add(authorizeLife))
+			id, in.Provider, in.Redirect, null(in.PKCE.Challenge), null(strings.ToLower(in.PKCE.Method)), s.sealFlow(id, sec), seal.Digest(browser), now, now.Add(authorizeLife))
 		return err
 	})
 	return AuthStart{Location: loc, CookieName: cookieName(id), Browser: browser, MaxAge: authorizeLife}, err
@@ -71,7 +72,7 @@ func (s *Service) Authorize(ctx context.Context, in Authorize) (AuthStart, error
 // state is the flow's id with a keyed hash behind it: it can neither be guessed
 // nor enumerated.
 func (s *Service) state(flowID string) string {
-	return flowID + "." + hex.EncodeToString(s.secrets.sum("state", flowID)[:16])
+	return flowID + "." + hex.EncodeToString(s.secrets.Sum("state", flowID)[:16])
 }
 
 func (s *Service) flowOf(state string) (string, bool) {
@@ -127,7 +128,7 @@ func (s *Service) claimFlow(ctx context.Context, in Callback) (flow, error) {
 			return badState("OAuth state has expired")
 		}
 		mine := in.Cookie(cookieName(id))
-		if subtle.ConstantTimeCompare([]byte(digest(mine)), []byte(f.browserHash)) != 1 {
+		if subtle.ConstantTimeCompare([]byte(seal.Digest(mine)), []byte(f.browserHash)) != 1 {
 			return badState("OAuth state belongs to another browser")
 		}
 		n, err := tx.Exec("UPDATE flow_states SET used_at = $2 WHERE id = $1 AND used_at IS NULL", id, s.now())

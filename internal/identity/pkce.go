@@ -10,6 +10,7 @@ import (
 	"holdfast/internal/db"
 	"holdfast/internal/fault"
 	"holdfast/internal/identity/oidc"
+	"holdfast/internal/identity/seal"
 	"holdfast/internal/identity/token"
 )
 
@@ -74,12 +75,12 @@ func flowBy(tx *db.Tx, where string, args ...any) (flow, error) {
 // flow, so that a link opened twice, first by a mail scanner, shows the same
 // one, while the database holds its hash. Life counts from the first issue.
 func (s *Service) issueCode(tx *db.Tx, f flow) (string, error) {
-	c := s.secrets.uuid("auth-code", f.id)
+	c := s.secrets.UUID("auth-code", f.id)
 	if !f.issued.IsZero() {
 		return c, nil
 	}
 	now := s.now()
-	_, err := tx.Exec("UPDATE flow_states SET code_hash = $2, issued_at = $3, expires_at = $4 WHERE id = $1", f.id, digest(c), now, now.Add(flowLife))
+	_, err := tx.Exec("UPDATE flow_states SET code_hash = $2, issued_at = $3, expires_at = $4 WHERE id = $1", f.id, seal.Digest(c), now, now.Add(flowLife))
 	return c, err
 }
 
@@ -108,7 +109,7 @@ func badVerifier() error {
 }
 
 func (s *Service) redeem(tx *db.Tx, authCode, verifier string, c Client) (*grant, error) {
-	f, err := flowBy(tx, "code_hash = $1", digest(authCode))
+	f, err := flowBy(tx, "code_hash = $1", seal.Digest(authCode))
 	switch {
 	case fault.Is(err, fault.NotFound):
 		return nil, fault.New(fault.NotFound, "flow_state_not_found", "invalid flow state, no valid flow state found")
@@ -167,7 +168,7 @@ type flowSecrets struct {
 }
 
 func (s *Service) sealFlow(id string, v flowSecrets) []byte {
-	return s.secrets.close([]byte(writeJSON(v)), id)
+	return s.secrets.Close([]byte(writeJSON(v)), id)
 }
 
 func (s *Service) openFlow(f flow) (flowSecrets, error) {
@@ -175,7 +176,7 @@ func (s *Service) openFlow(f flow) (flowSecrets, error) {
 	if len(f.secrets) == 0 {
 		return v, nil
 	}
-	plain, err := s.secrets.open(f.secrets, f.id)
+	plain, err := s.secrets.Open(f.secrets, f.id)
 	if err != nil {
 		return v, err
 	}

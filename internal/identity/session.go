@@ -8,6 +8,7 @@ import (
 	"holdfast/internal/actor"
 	"holdfast/internal/db"
 	"holdfast/internal/fault"
+	"holdfast/internal/identity/seal"
 	"holdfast/internal/identity/token"
 )
 
@@ -53,7 +54,7 @@ func (s *Service) begin(tx *db.Tx, u *User, how token.Method, c Client) (*grant,
 	if err != nil {
 		return nil, err
 	}
-	sess := session{id: newID(), user: u.ID, tenant: m.TenantID, aal: "aal1", amr: []token.Method{how}, key: []byte(randomHex(16)), created: now, notAfter: now.Add(s.cfg.SessionTTL)}
+	sess := session{id: newID(), user: u.ID, tenant: m.TenantID, aal: "aal1", amr: []token.Method{how}, key: []byte(seal.RandomHex(16)), created: now, notAfter: now.Add(s.cfg.SessionTTL)}
 	u.LastSignInAt = Time{now}
 	tx.Queue(`INSERT INTO sessions (id, user_id, tenant_id, aal, amr, counter, refresh_key, not_after, user_agent, address, created_at, updated_at)
 		VALUES ($1, $2, $3, $4, $5, 0, $6, $7, $8, $9, $10, $10)`,
@@ -117,7 +118,7 @@ func databaseRole(role string) string {
 // refreshKey mixes the row's key with a secret that is not in the database: a
 // copy of the database mints nothing.
 func (s *Service) refreshKey(sess session) []byte {
-	return s.secrets.sum("refresh", sess.id, string(sess.key))
+	return s.secrets.Sum("refresh", sess.id, string(sess.key))
 }
 
 func sessionBy(tx *db.Tx, id string) (session, error) {

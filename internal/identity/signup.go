@@ -149,7 +149,7 @@ func (s *Service) signUpByMail(ctx context.Context, in SignUp, email, hash strin
 				u.hash, u.ConfirmationSentAt = hash, u.CreatedAt
 				err = insertUser(tx, u.signedUp())
 			case err == nil && !u.EmailConfirmedAt.IsZero():
-				answer.ID = s.secrets.uuid("decoy", email)
+				answer.ID = s.secrets.UUID("decoy", email)
 				mail = letter.Letter{Kind: letter.Known, To: email, Link: s.cfg.SiteURL}
 				s.record(tx, event{action: "user.sign_up_repeated", entity: "user", entityID: u.ID, client: c})
 				return tx.Flush()

@@ -182,7 +182,7 @@ func (s *Service) addMember(tx *db.Tx, tenantID string, u *User, role actor.Role
 		ON CONFLICT (tenant_id, user_id) DO UPDATE SET role = excluded.role, status = 'active', joined_at = excluded.joined_at, updated_at = excluded.updated_at,
 			version = members.version + 1 WHERE members.status <> 'active'`,
 		[]any{tenantID, newID(), u.ID, null(u.Email), string(role), now}, nil)
-	s.record(tx, event{tenant: tenantID, user: u.ID, action: "member.joined", entity: "members", entityID: u.ID, details: map[string]any{"role": role}, client: c})
+	s.record(tx, event{tenant: tenantID, user: u.ID, action: "member.joined", entity: "user", entityID: u.ID, details: map[string]any{"role": role}, client: c})
 	tx.After(func() { s.Forget(u.ID) })
 	return tx.Flush()
 }

@@ -298,6 +298,19 @@ func TestGuardMembers(t *testing.T) {
 		if _, err := k.who(opS.AccessToken); !fault.HasCode(err, "session_not_found") {
 			k.Errorf("a suspended member's session lives: %v", err)
 		}
+		// A removed member's session goes on without the tenant.
+		gone := k.member(ten, "gone@x.example", actor.Driver)
+		k.actor(gone)
+		k.ok(k.remove(st, r, admin, gone.User.ID))
+		if a := k.actor(gone); a.TenantID != "" || a.Role != "" {
+			k.Errorf("removed: %+v", a)
+		}
+		if n := k.refresh(gone); tenantOf(k, n) != "" {
+			k.Error("a removed member's refresh mints the tenant")
+		}
+		if err := k.remove(st, r, owner, owner.UserID); !fault.Is(err, fault.Conflict) {
+			k.Errorf("the last owner left: %v", err)
+		}
 		k.ok(set(owner, admin.UserID, store.Row{"role": "owner"}))
 		if a := k.actor(adminS); a.Role != actor.Owner {
 			k.Errorf("%+v", a)
@@ -362,6 +375,25 @@ func (k *kit) inTenant(id string) actor.Actor { return actor.Actor{Role: actor.S
 
 // update changes one member through the store, as the collections do.
 func (k *kit) update(st *store.Store, r *catalog.Resource, a actor.Actor, user string, set store.Row) error {
+	return k.onMember(a, user, func(tx *db.Tx, id string) error {
+		row := store.Row{}
+		for key, v := range set {
+			row[key] = v
+		}
+		_, err := st.UpdateTx(tx, a, r, []string{id}, row)
+		return err
+	})
+}
+
+func (k *kit) remove(st *store.Store, r *catalog.Resource, a actor.Actor, user string) error {
+	return k.onMember(a, user, func(tx *db.Tx, id string) error {
+		_, err := st.DeleteTx(tx, a, r, []string{id})
+		return err
+	})
+}
+
+// onMember runs f in the tenant's scope with the id of a user's membership.
+func (k *kit) onMember(a actor.Actor, user string, f func(tx *db.Tx, id string) error) error {
 	return k.db.Write(k.ctx, db.Scope{Tenant: a.TenantID}, func(tx *db.Tx) error {
 		id := ""
 		err := tx.One("SELECT id FROM members WHERE tenant_id = $1 AND user_id = $2", []any{a.TenantID, user}, func(r *db.Row) error {
@@ -371,11 +403,6 @@ func (k *kit) update(st *store.Store, r *catalog.Resource, a actor.Actor, user s
 		if err != nil {
 			return err
 		}
-		row := store.Row{}
-		for key, v := range set {
-			row[key] = v
-		}
-		_, err = st.UpdateTx(tx, a, r, []string{id}, row)
-		return err
+		return f(tx, id)
 	})
 }

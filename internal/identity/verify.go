@@ -249,7 +249,9 @@ type Open struct {
 // only the browser holding the verifier can use; the code behind the link ends
 // at that exchange. Without PKCE a browser gets a page whose button posts. A
 // caller that shows no pages is sent on with a session: the same one however
-// often it opens the link, until the link is posted or expires.
+// often it opens the link, until the link is posted or expires. With the
+// implicit flow off no tokens travel in addresses: the site gets the link's
+// hash and redeems it with POST /verify.
 func (s *Service) OpenLink(ctx context.Context, in Open, c Client) (Landing, error) {
 	target := s.redirects.Target(in.Redirect)
 	if in.Peek {
@@ -269,11 +271,12 @@ func (s *Service) OpenLink(ctx context.Context, in Open, c Client) (Landing, err
 		switch {
 		case t.flow != "":
 			return s.leadOn(tx, t, target, &out)
+		case !s.cfg.ImplicitFlow:
+			out.Location = redirect.WithQuery(target, url.Values{"token_hash": {in.Token}, "type": {in.Type}})
+			return nil
 		case in.Page && !in.Post:
 			out.Ask = true
 			return nil
-		case !s.cfg.ImplicitFlow:
-			return fault.New(fault.Forbidden, "access_denied", "The implicit flow is switched off; sign in with PKCE")
 		case in.Post:
 			var half bool
 			g, half, err = s.accept(tx, t, token.Method{Method: "otp"}, c)

@@ -8,10 +8,10 @@ import (
 	"strconv"
 	"strings"
 
-	"holdfast/internal/catalog"
 	"holdfast/internal/fault"
 	"holdfast/internal/imports/cell"
 	"holdfast/internal/imports/sheet"
+	"holdfast/internal/spell"
 )
 
 // place is where a mapping says a column is: a header, or a number from 1.
@@ -54,7 +54,7 @@ func unknownField(t *target, name string) error {
 		names = append(names, c.name)
 	}
 	f := fault.New(fault.Invalid, "mapping", "an import of %s cannot set %q", t.name, name).At("mapping."+name, "must be one of %s", strings.Join(names, ", "))
-	if near := catalog.Nearest(name, names); near != "" {
+	if near := spell.Nearest(name, names); near != "" {
 		f.Hint = fmt.Sprintf("did you mean %q?", near)
 	}
 	return f

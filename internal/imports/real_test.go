@@ -8,10 +8,7 @@ import (
 
 	"holdfast/internal/decimal"
 	"holdfast/internal/imports"
-	"holdfast/internal/testkit/pgtest"
 )
-
-func TestMain(m *testing.M) { pgtest.Main(m) }
 
 // The files of a real warehouse, in the order a clerk would load them, with
 // every row accounted for; then all of it taken back.

@@ -13,10 +13,10 @@ import (
 	"unicode"
 
 	"holdfast/internal/actor"
-	"holdfast/internal/catalog"
 	"holdfast/internal/db"
 	"holdfast/internal/fault"
 	"holdfast/internal/imports/sheet"
+	"holdfast/internal/spell"
 	"holdfast/internal/store"
 )
 
@@ -89,7 +89,7 @@ func (m *Importer) target(name string) (*target, error) {
 	}
 	slices.Sort(names)
 	f := fault.New(fault.Invalid, "target", "%q is no import target: use one of %s", name, strings.Join(names, ", "))
-	if near := catalog.Nearest(name, names); near != "" {
+	if near := spell.Nearest(name, names); near != "" {
 		f.Hint = fmt.Sprintf("did you mean %q?", near)
 	}
 	return nil, f.At("target", "must be one of %s", strings.Join(names, ", "))

@@ -3,7 +3,6 @@ package store
 import (
 	"context"
 	"fmt"
-	"net/http"
 
 	"holdfast/internal/actor"
 	"holdfast/internal/catalog"
@@ -33,7 +32,7 @@ func (s *Store) Insert(ctx context.Context, a actor.Actor, w *query.Write) (*Res
 		if err := admitted(a, w.Resource, changes); err != nil {
 			return nil, err
 		}
-		res := &Result{Status: http.StatusCreated, Inserted: len(rows) > 0}
+		res := &Result{Status: Created, Inserted: len(rows) > 0}
 		if w.Location && len(rows) == 1 {
 			res.Location = "id=eq." + idOf(changes[0].After)
 		}
@@ -45,7 +44,7 @@ func (s *Store) Insert(ctx context.Context, a actor.Actor, w *query.Write) (*Res
 func (s *Store) Put(ctx context.Context, a actor.Actor, w *query.Write) (*Result, error) {
 	res, err := s.Insert(ctx, a, w)
 	if err == nil && w.Return == nil {
-		res.Status = http.StatusNoContent
+		res.Status = Done
 	}
 	return res, err
 }
@@ -73,7 +72,7 @@ func (s *Store) Update(ctx context.Context, a actor.Actor, w *query.Write) (*Res
 		if err := s.rewrite(tx, a, w.Resource, changes); err != nil {
 			return nil, err
 		}
-		return s.represent(tx, a, w, &Result{Status: http.StatusNoContent}, try.rows)
+		return s.represent(tx, a, w, &Result{Status: Done}, try.rows)
 	})
 }
 
@@ -85,7 +84,7 @@ func (s *Store) Delete(ctx context.Context, a actor.Actor, w *query.Write) (*Res
 			return nil, err
 		}
 		try.rows, try.deleting = rows, true
-		res, err := s.represent(tx, a, w, &Result{Status: http.StatusNoContent}, rows)
+		res, err := s.represent(tx, a, w, &Result{Status: Done}, rows)
 		if err != nil {
 			return nil, err
 		}
@@ -233,8 +232,8 @@ func (s *Store) represent(tx *db.Tx, a actor.Actor, w *query.Write, res *Result,
 	if w.Return == nil {
 		return res, nil
 	}
-	if res.Status == http.StatusNoContent {
-		res.Status = http.StatusOK
+	if res.Status == Done {
+		res.Status = Rows
 	}
 	ids := make([]string, len(rows))
 	for i, row := range rows {

@@ -2,7 +2,6 @@ package store
 
 import (
 	"fmt"
-	"net/http"
 	"slices"
 	"strconv"
 
@@ -14,7 +13,7 @@ import (
 // read answers q inside a transaction: the root's rows and the total in one
 // round trip, then one per level of embeds.
 func (s *Store) read(tx *db.Tx, q *query.Select) (*Result, error) {
-	res := &Result{First: q.Root.Offset, Total: -1, Status: http.StatusOK}
+	res := &Result{First: q.Root.Offset, Total: -1, Status: Rows}
 	if q.Root.Counted != "" {
 		return s.counted(tx, q, res)
 	}
@@ -152,7 +151,7 @@ func outOfRange(q *query.Select, res *Result) error {
 		return e
 	}
 	if int64(res.Count) < res.Total {
-		res.Status = http.StatusPartialContent
+		res.Status = Part
 	}
 	return nil
 }

@@ -115,6 +115,19 @@ func Scope(a actor.Actor) db.Scope {
 	return db.Scope{Tenant: a.TenantID, User: a.UserID}
 }
 
+// Outcome is what kind of answer a Result is.
+type Outcome uint8
+
+// Outcomes, as the face of the collections tells them apart.
+const (
+	Rows    Outcome = iota // rows in the body
+	Part                   // some of the rows that were counted
+	Created                // at least one row was inserted
+	Done                   // changed, with nothing to show
+)
+
+func (o Outcome) String() string { return [...]string{"rows", "part", "created", "done"}[o] }
+
 // Result is the answer to one request.
 type Result struct {
 	Body        []byte
@@ -122,7 +135,7 @@ type Result struct {
 	First       int   // position of the first row
 	Count       int   // rows in Body, or rows a write affected
 	Total       int64 // -1 = not asked for
-	Status      int
+	Status      Outcome
 	Inserted    bool   // a write inserted at least one row
 	Location    string // of the single row inserted, as a query
 	Version     int64  // of the single row, when asked for

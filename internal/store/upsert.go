@@ -2,7 +2,6 @@ package store
 
 import (
 	"fmt"
-	"net/http"
 	"strings"
 
 	"holdfast/internal/actor"
@@ -55,9 +54,9 @@ func (s *Store) upsert(tx *db.Tx, a actor.Actor, w *query.Write, rows []Row, try
 	if err := admitted(a, r, changes); err != nil {
 		return nil, err
 	}
-	res := &Result{Status: http.StatusOK, Inserted: len(fresh) > 0}
+	res := &Result{Status: Rows, Inserted: len(fresh) > 0}
 	if res.Inserted || w.Ignore {
-		res.Status = http.StatusCreated
+		res.Status = Created
 	}
 	return s.represent(tx, a, w, res, affected)
 }

@@ -21,7 +21,7 @@ func TestInsert(t *testing.T) {
 	each(t, func(t *testing.T, k *kit) {
 		m := as(north, actor.Manager)
 		a := k.must(m, "POST", "zones", "", `{"code":"Z1","name":"One"}`)
-		if a.Status != 201 || a.Body != nil || !a.Inserted {
+		if a.Status != store.Created || a.Body != nil || !a.Inserted {
 			t.Errorf("%+v", a.Result)
 		}
 		k.want(k.get(m, "zones?select=code,kind,x,status,version,created_by,created_at,hazard_tags,tenant_id"),
@@ -33,7 +33,7 @@ func TestInsert(t *testing.T) {
 		a = k.must(m, "POST", "zones?select=code,parent:parent_id(code)", "return=representation,one", `{"code":"Z6","name":"6"}`)
 		k.want(string(a.Body), `{"code":"Z6","parent":null}`)
 		a = k.must(m, "POST", "zones", "return=representation", `[]`)
-		k.want(fmt.Sprint(a.Status)+" "+string(a.Body), "201 []")
+		k.want(fmt.Sprint(a.Status)+" "+string(a.Body), "created []")
 		a = k.must(m, "POST", "zones", "return=headers-only", `{"id":"`+id(5)+`","code":"Z7","name":"7"}`)
 		k.want(a.Location, "id=eq."+id(5))
 		// columns= takes only the named keys; what an object lacks is null, or the default
@@ -132,16 +132,16 @@ func TestUpdate(t *testing.T) {
 		m := as(north, actor.Manager)
 		k.now = k.now.Add(time.Hour)
 		a := k.must(m, "PATCH", "zones?code=eq.A-02", "", `{"name":"New","x":3}`)
-		if a.Status != 204 || a.Body != nil || a.Count != 1 || a.Total != -1 {
+		if a.Status != store.Done || a.Body != nil || a.Count != 1 || a.Total != -1 {
 			t.Errorf("%+v", a.Result)
 		}
 		k.want(k.get(m, "zones?select=name,x,version,updated_at&code=eq.A-02"), `[{"name":"New","x":3,"version":2,"updated_at":"2026-03-01T13:00:00.000000Z"}]`)
 		// a filter column may change in the call; the changed rows come back
 		a = k.must(m, "PATCH", "zones?kind=eq.bin&code=neq.A-01&select=code,kind&order=code.desc", "return=representation,count=exact", `{"kind":"rack"}`)
 		k.want(string(a.Body), `[{"code":"b_03","kind":"rack"},{"code":"A-02","kind":"rack"}]`)
-		k.want(fmt.Sprint(a.Status, a.Count, a.Total), "200 2 2")
+		k.want(fmt.Sprint(a.Status, a.Count, a.Total), "rows 2 2")
 		// nothing to do, nothing matched
-		k.want(fmt.Sprint(k.must(m, "PATCH", "zones?code=eq.A-01", "", `{}`).Status), "204")
+		k.want(fmt.Sprint(k.must(m, "PATCH", "zones?code=eq.A-01", "", `{}`).Status), "done")
 		k.want(k.must(m, "PATCH", "zones?code=eq.none", "return=representation", `{"name":"x"}`).String(), "[]")
 		k.want(k.get(m, "zones?select=version&code=eq.A-01"), `[{"version":1}]`)
 		k.must(m, "PATCH", "zones?code=eq.A-01", "", `{"name":"Dock"}`)
@@ -179,7 +179,7 @@ func TestDelete(t *testing.T) {
 		fixture(k)
 		m := as(north, actor.Manager)
 		a := k.must(m, "DELETE", "order_lines?line_no=eq.2&select=line_no,items(sku)", "return=representation", "")
-		k.want(fmt.Sprint(a.Status)+" "+string(a.Body), `200 [{"line_no":2,"items":{"sku":"S-2"}}]`)
+		k.want(fmt.Sprint(a.Status)+" "+string(a.Body), `rows [{"line_no":2,"items":{"sku":"S-2"}}]`)
 		k.want(fmt.Sprint(k.must(m, "DELETE", "order_lines?line_no=eq.9", "count=exact", "").Total), "0")
 		k.refused(k.do(m, "DELETE", "order_lines", "", ""), "21000")
 		k.refused(k.do(m, "DELETE", "orders?order_no=eq.O-1", "", ""), "23503")
@@ -195,12 +195,12 @@ func TestUpsert(t *testing.T) {
 		// columns of the payload are set, the others keep their values
 		a := k.must(m, "POST", "zones?on_conflict=tenant_id,code&select=code,name,x,version", "resolution=merge-duplicates,return=representation",
 			`[{"code":"a-01","name":"merged"},{"code":"new","name":"fresh"}]`)
-		k.want(fmt.Sprint(a.Status)+" "+string(a.Body), `201 [{"code":"a-01","name":"merged","x":1.5,"version":2},{"code":"new","name":"fresh","x":0,"version":1}]`)
+		k.want(fmt.Sprint(a.Status)+" "+string(a.Body), `created [{"code":"a-01","name":"merged","x":1.5,"version":2},{"code":"new","name":"fresh","x":0,"version":1}]`)
 		a = k.must(m, "POST", "zones?select=name", "resolution=merge-duplicates,return=representation", `{"id":"`+id(2)+`","code":"A-02","name":"by id"}`)
-		k.want(fmt.Sprint(a.Status)+" "+string(a.Body), `200 [{"name":"by id"}]`)
+		k.want(fmt.Sprint(a.Status)+" "+string(a.Body), `rows [{"name":"by id"}]`)
 		a = k.must(m, "POST", "zones?on_conflict=code&select=code", "resolution=ignore-duplicates,return=representation",
 			`[{"code":"A-02","name":"ignored"},{"code":"new2","name":"fresh"}]`)
-		k.want(fmt.Sprint(a.Status)+" "+string(a.Body), `201 [{"code":"new2"}]`)
+		k.want(fmt.Sprint(a.Status)+" "+string(a.Body), `created [{"code":"new2"}]`)
 		k.want(k.get(m, "zones?select=name&code=eq.A-02"), `[{"name":"by id"}]`)
 		// another tenant's id makes a row of one's own and shows nothing
 		a = k.must(m, "POST", "zones?select=code,name", "resolution=merge-duplicates,return=representation", `{"id":"`+id(91)+`","code":"own","name":"own"}`)
@@ -209,8 +209,8 @@ func TestUpsert(t *testing.T) {
 		k.refused(k.do(m, "POST", "zones?on_conflict=code", "resolution=merge-duplicates", `{"code":"A-01","name":"x","tenant_id":"`+south+`"}`), "42501")
 		// PUT
 		a = k.must(m, "PUT", "zones?id=eq."+id(60)+"&select=code", "return=representation", `{"id":"`+id(60)+`","code":"P","name":"p"}`)
-		k.want(fmt.Sprint(a.Status)+" "+string(a.Body), `201 [{"code":"P"}]`)
-		k.want(fmt.Sprint(k.must(m, "PUT", "zones?id=eq."+id(60), "", `{"id":"`+id(60)+`","code":"P2","name":"p"}`).Status), "204")
+		k.want(fmt.Sprint(a.Status)+" "+string(a.Body), `created [{"code":"P"}]`)
+		k.want(fmt.Sprint(k.must(m, "PUT", "zones?id=eq."+id(60), "", `{"id":"`+id(60)+`","code":"P2","name":"p"}`).Status), "done")
 		k.refused(k.do(m, "PUT", "zones?code=eq.P", "", `{"code":"P","name":"p"}`), "PGRST105")
 		k.refused(k.do(m, "PUT", "zones?id=eq."+id(60)+"&limit=1", "", `{"id":"`+id(60)+`"}`), "PGRST114")
 		k.refused(k.do(m, "PUT", "zones?id=eq."+id(60), "", `{"id":"`+id(61)+`","code":"P","name":"p"}`), "PGRST115")

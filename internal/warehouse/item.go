@@ -67,6 +67,5 @@ func reweigh(tx *db.Tx, a actor.Actor, s *store.Store, changes []store.Change) e
 	if err != nil {
 		return err
 	}
-	queueLoads(tx, a.TenantID, query.FormatTime(s.Now()), loads)
-	return nil
+	return moveLoads(tx, a.TenantID, query.FormatTime(s.Now()), loads)
 }

@@ -22,18 +22,12 @@ type stocked struct {
 	low                                   bool
 }
 
-// placed is a zone on the way of a movement.
-type placed struct {
-	code, status string
-	up           []string // ids of the zone and its ancestors
-}
-
 // posting is one call of post: what the movements do and what they touch.
 type posting struct {
 	ledger
 	itemByID map[string]*stocked
 	lotItem  map[string]string
-	zoneByID map[string]*placed
+	at       places
 }
 
 // post books movements: stock levels, the items' totals and counters, the load
@@ -53,8 +47,7 @@ func post(tx *db.Tx, a actor.Actor, s *store.Store, changes []store.Change) erro
 	if len(p.order) == 0 {
 		return nil
 	}
-	p.load(tx, a.TenantID)
-	if err := tx.Flush(); err != nil {
+	if err := p.load(tx, a.TenantID); err != nil {
 		return err
 	}
 	for i, c := range changes {
@@ -65,9 +58,9 @@ func post(tx *db.Tx, a actor.Actor, s *store.Store, changes []store.Change) erro
 	return p.settle(tx, a.TenantID, s)
 }
 
-// load queues reading what the movements touch.
-func (p *posting) load(tx *db.Tx, tenant string) {
-	p.itemByID, p.lotItem, p.zoneByID = map[string]*stocked{}, map[string]string{}, map[string]*placed{}
+// load reads what the movements touch.
+func (p *posting) load(tx *db.Tx, tenant string) error {
+	p.itemByID, p.lotItem, p.at = map[string]*stocked{}, map[string]string{}, places{}
 	slices.Sort(p.items.list)
 	tx.Queue("SELECT id, sku, tracking, status, unit_cost, capacity_units, reorder_point, on_hand, available, stock_value, low_stock FROM items WHERE tenant_id = $1 AND "+
 		tx.DB().InUUID("id", 2)+" ORDER BY id"+lock(tx), []any{tenant, jsonList(p.items.list)}, func(r *db.Row) error {
@@ -82,21 +75,11 @@ func (p *posting) load(tx *db.Tx, tenant string) {
 			return nil
 		})
 	}
-	tx.Queue("WITH RECURSIVE up(leaf, id, parent_id, code, status, depth) AS ("+
-		"SELECT id, id, parent_id, code, status, 1 FROM zones WHERE tenant_id = $1 AND "+tx.DB().InUUID("id", 2)+
-		" UNION ALL SELECT up.leaf, z.id, z.parent_id, z.code, z.status, up.depth + 1 FROM up JOIN zones z ON z.tenant_id = $1 AND z.id = up.parent_id WHERE up.depth < 8) "+
-		"SELECT leaf, id, code, status FROM up", []any{tenant, jsonList(p.zones.list)}, func(r *db.Row) error {
-		z := p.zoneByID[r.Text(0)]
-		if z == nil {
-			z = &placed{}
-			p.zoneByID[r.Text(0)] = z
-		}
-		if r.Text(0) == r.Text(1) {
-			z.code, z.status = r.Text(2), r.Text(3)
-		}
-		z.up = append(z.up, r.Text(1))
-		return nil
-	})
+	if len(p.zones.list) > few {
+		return readPlaces(tx, tenant, p.zones.list, p.at)
+	}
+	queuePlaces(tx, tenant, p.zones.list, p.at)
+	return tx.Flush()
 }
 
 // admit refuses a movement that does not fit its item, lot or zones.
@@ -124,9 +107,9 @@ func (p *posting) admit(a actor.Actor, m store.Row) *fault.Error {
 }
 
 func (p *posting) enterable(a actor.Actor, field, id string) *fault.Error {
-	z := p.zoneByID[id]
+	z := p.at[id]
 	switch {
-	case z == nil:
+	case z.id == "":
 		return misfit(field, "no such zone")
 	case z.status == "archived":
 		return fault.New(fault.Conflict, CodeMovement, "zone %s is archived", z.code).At(field, "is archived")
@@ -136,7 +119,7 @@ func (p *posting) enterable(a actor.Actor, field, id string) *fault.Error {
 	if len(a.ZoneIDs) == 0 || a.Role != actor.Operator && a.Role != actor.Driver {
 		return nil
 	}
-	for _, u := range z.up {
+	for _, u := range p.at.up(id) {
 		if slices.Contains(a.ZoneIDs, u) {
 			return nil
 		}
@@ -176,13 +159,12 @@ func (p *posting) settle(tx *db.Tx, tenant string, s *store.Store) error {
 	now := query.FormatTime(s.Now())
 	p.write(tx, tenant, now)
 	writeItems(tx, tenant, now, changed)
-	p.writeLoads(tx, tenant, now, loads)
 	s.Count(tx, tenant, counts)
-	return nil
+	return p.writeLoads(tx, tenant, now, loads)
 }
 
 func (p *posting) covered(v *level, it *stocked, after decimal.Dec) error {
-	zone := p.zoneByID[v.zone].code
+	zone := p.at[v.zone].code
 	switch {
 	case after < v.reserved:
 		have := v.quantity - v.reserved
@@ -259,52 +241,21 @@ func writeItems(tx *db.Tx, tenant, now string, changed map[string]*stocked) {
 	})
 }
 
-// writeLoads queues the change of load on zones and all above them. The rows
-// are locked in id order first, and the ancestors are read again under that
-// lock, in case a zone has just been hung elsewhere.
-func (p *posting) writeLoads(tx *db.Tx, tenant, now string, loads map[string]decimal.Dec) {
-	var ids set
-	for zone, d := range loads {
+// writeLoads changes the load of zones and all above them, last, because every
+// writer of a tenant meets at the top of the tree.
+func (p *posting) writeLoads(tx *db.Tx, tenant, now string, loads map[string]decimal.Dec) error {
+	var zones, ids set
+	for z, d := range loads {
 		if d == 0 {
 			continue
 		}
-		for _, u := range p.zoneByID[zone].up {
+		zones.add(z)
+		for _, u := range p.at.up(z) {
 			ids.add(u)
 		}
 	}
-	if len(ids.list) == 0 {
-		return
+	if len(zones.list) <= few {
+		lockZones(tx, tenant, ids.list, nil)
 	}
-	lockZones(tx, tenant, ids.list)
-	queueLoads(tx, tenant, now, loads)
-}
-
-func lockZones(tx *db.Tx, tenant string, ids []string) {
-	if lock(tx) == "" || len(ids) == 0 {
-		return
-	}
-	tx.Queue("SELECT id FROM zones WHERE tenant_id = $1 AND "+tx.DB().InUUID("id", 2)+" ORDER BY id"+lock(tx), []any{tenant, jsonList(ids)}, nil)
-}
-
-// queueLoads adds each zone's difference to it and to all zones above it, and
-// brings their utilization up to date.
-func queueLoads(tx *db.Tx, tenant, now string, loads map[string]decimal.Dec) {
-	var zones []string
-	for z, d := range loads {
-		if d != 0 && z != "" {
-			zones = append(zones, z)
-		}
-	}
-	slices.Sort(zones)
-	b := block{
-		head: "WITH RECURSIVE v(id, delta) AS (VALUES ((SELECT id FROM zones WHERE 1 = 0), CAST(0 AS bigint)), ",
-		tail: "), up(id, parent_id, delta, depth) AS (" +
-			"SELECT z.id, z.parent_id, v.delta, 1 FROM v JOIN zones z ON z.tenant_id = $1 AND z.id = v.id " +
-			"UNION ALL SELECT z.id, z.parent_id, up.delta, up.depth + 1 FROM up JOIN zones z ON z.tenant_id = $1 AND z.id = up.parent_id WHERE up.depth < 8), " +
-			"s(id, delta) AS (SELECT id, CAST(SUM(delta) AS bigint) FROM up GROUP BY id) " +
-			"UPDATE zones SET load_units = zones.load_units + s.delta, updated_at = $2, utilization = " + utilizationSQL("zones.load_units + s.delta", "zones.max_capacity") +
-			" FROM s WHERE zones.tenant_id = $1 AND zones.id = s.id AND s.delta <> 0",
-		fixed: []any{tenant, now}, width: 2,
-	}
-	b.queue(tx, len(zones), func(i int, args []any) []any { return append(args, zones[i], loads[zones[i]]) })
+	return moveLoads(tx, tenant, now, loads)
 }

@@ -92,12 +92,11 @@ func rehang(tx *db.Tx, a actor.Actor, s *store.Store, changes []store.Change) er
 	}
 	// Two moves that would close a circle together wait for each other here, and
 	// the second one sees the first.
-	lockZones(tx, a.TenantID, parents.list)
+	lockZones(tx, a.TenantID, parents.list, nil)
 	if err := checkTree(tx, a.TenantID, hung.list); err != nil {
 		return err
 	}
-	queueLoads(tx, a.TenantID, query.FormatTime(s.Now()), loads)
-	return nil
+	return moveLoads(tx, a.TenantID, query.FormatTime(s.Now()), loads)
 }
 
 // checkTree walks from the given zones up and down: at most six levels, and

@@ -1,6 +1,7 @@
 package webhook
 
 import (
+	"encoding/json"
 	"fmt"
 	"slices"
 	"time"
@@ -10,8 +11,6 @@ import (
 	"holdfast/internal/db"
 	"holdfast/internal/event"
 	"holdfast/internal/query"
-
-	"encoding/json"
 )
 
 // chooser is a webhook and the events it wants.

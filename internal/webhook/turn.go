@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"holdfast/internal/db"
+	"holdfast/internal/event"
 	"holdfast/internal/store"
 )
 
@@ -303,7 +304,7 @@ func (s *Service) Sweep(ctx context.Context) error {
 		tx.Queue("UPDATE webhook_deliveries SET status = 'dead', next_at = NULL, done_at = $2, error = 'not delivered within three days' WHERE next_at IS NOT NULL AND queued_at <= $1",
 			[]any{now.Add(-keepTrying), now}, nil)
 		tx.Queue("DELETE FROM webhook_deliveries WHERE id IN (SELECT id FROM webhook_deliveries WHERE id < $1 AND next_at IS NULL ORDER BY id LIMIT 20000)",
-			[]any{idBefore(now.Add(-kept))}, nil)
+			[]any{event.FirstID(now.Add(-kept))}, nil)
 		// A lane that lost its next moment would sleep for ever.
 		tx.Queue("UPDATE webhook_lanes SET next_at = $1 WHERE active AND next_at IS NULL AND webhook_id IN (SELECT webhook_id FROM webhook_deliveries WHERE next_at IS NOT NULL)", []any{now}, nil)
 		return nil

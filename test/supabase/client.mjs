@@ -1,6 +1,7 @@
 // Clients of the server under test, which HOLDFAST_URL, ANON_KEY and
 // SERVICE_ROLE_KEY name.
 import assert from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
 import { createClient } from '@supabase/supabase-js';
 
 export const url = required('HOLDFAST_URL');
@@ -87,3 +88,11 @@ let serial = 0;
 
 // unique makes a code that no other run and no demo record has.
 export const unique = (prefix) => `${prefix}-${Date.now().toString(36)}-${++serial}`.toUpperCase();
+
+// signUpFounder is the owner of a tenant of his own, with nothing in it.
+export async function signUpFounder() {
+  const c = client();
+  const email = `${unique('founder')}@new.example`.toLowerCase();
+  ok(await c.auth.signUp({ email, password, options: { data: { tenant_id: randomUUID() } } }));
+  return c;
+}

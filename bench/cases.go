@@ -1,0 +1,301 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"os"
+	"slices"
+	"strings"
+	"time"
+
+	"holdfast/bench/data"
+	"holdfast/bench/limit"
+	"holdfast/bench/load"
+)
+
+// Cases in the order they run. Those of the first group share one database
+// per engine.
+var (
+	shared = []string{"hit", "miss", "list", "insert"}
+	alone  = []string{"start", "flat", "apply"}
+)
+
+func caseNames() []string {
+	return append(append([]string{}, alone[:1]...), append(shared, alone[1:]...)...)
+}
+
+// measurement is what cases work with.
+type measurement struct {
+	options
+	*table
+	want []string
+}
+
+func (m *measurement) wants(name string) bool { return slices.Contains(m.want, name) }
+
+func run(ctx context.Context, o options) (failed int, err error) {
+	m := &measurement{options: o, want: strings.Split(o.cases, ",")}
+	if o.cases == "all" {
+		m.want = caseNames()
+	}
+	for _, name := range m.want {
+		if !slices.Contains(caseNames(), name) {
+			return 0, fmt.Errorf("no case %q; there are %s", name, strings.Join(caseNames(), ", "))
+		}
+	}
+	engines := []string{"sqlite", "postgresql"}
+	if o.engine != "both" {
+		if !slices.Contains(engines, o.engine) {
+			return 0, fmt.Errorf("no engine %q", o.engine)
+		}
+		engines = []string{o.engine}
+	}
+	if _, err := os.Stat(o.server); err != nil {
+		return 0, fmt.Errorf("%w; build it with make build", err)
+	}
+	if m.table, err = newTable(o.json); err != nil {
+		return 0, err
+	}
+	if m.wants("start") {
+		if err := m.start(ctx); err != nil {
+			return 0, fmt.Errorf("start: %w", err)
+		}
+	}
+	for _, e := range engines {
+		if err := m.onEngine(ctx, e); err != nil {
+			return m.failed, fmt.Errorf("%s: %w", e, err)
+		}
+	}
+	return m.failed, nil
+}
+
+func (m *measurement) onEngine(ctx context.Context, engine string) error {
+	if slices.ContainsFunc(shared, m.wants) {
+		if err := m.sharedCases(ctx, engine); err != nil {
+			return err
+		}
+	}
+	if m.wants("flat") {
+		if err := m.flat(ctx, engine); err != nil {
+			return fmt.Errorf("flat: %w", err)
+		}
+	}
+	if m.wants("apply") {
+		if err := m.apply(ctx, engine); err != nil {
+			return fmt.Errorf("apply: %w", err)
+		}
+	}
+	return nil
+}
+
+// start measures the way from the command to the first 200, and memory at
+// rest.
+func (m *measurement) start(ctx context.Context) error {
+	for _, c := range []struct {
+		name  string
+		flags []string
+		goal  float64
+	}{{"start-up, empty directory", nil, 1}, {"start-up, demo data", []string{"--demo"}, 3}} {
+		var took, rest []float64
+		for range m.rounds {
+			t, r, err := m.startOnce(ctx, c.flags)
+			if err != nil {
+				return err
+			}
+			took, rest = append(took, t), append(rest, r)
+		}
+		if err := m.add(of(c.name, "sqlite", took, "seconds to the first 200").atMost(c.goal, " s")); err != nil {
+			return err
+		}
+		idle := of("memory at rest", "sqlite", rest, "MB, 5 s after the start"+strings.Join(c.flags, ""))
+		if c.flags == nil {
+			idle.atMost(60, " MB")
+		}
+		if err := m.add(idle); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (m *measurement) startOnce(ctx context.Context, flags []string) (seconds, mb float64, err error) {
+	dir, err := os.MkdirTemp(m.dir, "holdfast-bench-")
+	if err != nil {
+		return 0, 0, err
+	}
+	defer os.RemoveAll(dir)
+	p, err := m.serve(ctx, dir, "", flags...)
+	if err != nil {
+		return 0, 0, err
+	}
+	time.Sleep(5 * time.Second)
+	rss, err := load.RSS([]int{p.pid()})
+	return p.took.Seconds(), float64(rss) / (1 << 20), errors.Join(err, p.stop())
+}
+
+// The functions' and collections' addresses.
+const (
+	snapshotPath = "/functions/v1/get-dashboard-snapshot-v2?pageSize=%d"
+	listPath     = "/rest/v1/orders?select=" + limit.OrderColumns + "&status=eq.confirmed&order=id.desc&limit=50"
+	insertBody   = `{"type":"outbound","priority":{rand:1-5},"party_name":"Customer {i}","carrier":"OWN"}`
+)
+
+func (m *measurement) sharedCases(ctx context.Context, engine string) (err error) {
+	s, err := newSite(ctx, m.options, engine)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, s.close()) }()
+	var tenants []data.Tenant
+	for n := range m.tenants {
+		tenants = append(tenants, data.Standard(n+1, m.scale))
+	}
+	if err := s.fill(ctx, tenants...); err != nil {
+		return err
+	}
+	tenant := tenants[0].ID
+	if err := s.owner(ctx, tenant); err != nil {
+		return err
+	}
+	if err := s.start(ctx); err != nil {
+		return err
+	}
+	token, err := s.token(ctx, tenant)
+	if err != nil {
+		return err
+	}
+	size, body, err := m.page(ctx, s, token)
+	if err != nil {
+		return err
+	}
+	if err := s.startLimit(ctx, tenant, body); err != nil {
+		return err
+	}
+	auth := "Authorization: Bearer " + token
+	for _, c := range []struct {
+		name, title   string
+		conns         int
+		server, limit load.Request
+		goal          float64
+		both          bool // also on PostgreSQL
+	}{
+		{"hit", fmt.Sprintf("cached function, hit, %d kB", len(body)/1000), 8, load.Request{Method: "GET", Path: fmt.Sprintf(snapshotPath, size), Header: []string{auth}, Status: 200},
+			load.Request{Method: "GET", Path: "/hit", Status: 200}, 0.5, false},
+		{"miss", "snapshot-v2, miss, page of 50", 8, load.Request{Method: "GET", Path: fmt.Sprintf(snapshotPath, 50), Header: []string{auth, "Cache-Control: no-cache"}, Status: 200},
+			load.Request{Method: "GET", Path: "/snapshot", Status: 200}, 0.6, true},
+		{"list", "list of orders, 50 x 10", 8, load.Request{Method: "GET", Path: listPath, Header: []string{auth}, Status: 200},
+			load.Request{Method: "GET", Path: "/orders", Status: 200}, 0.6, true},
+		{"insert", "insert of one order, 32 clients", 32, load.Request{Method: "POST", Path: "/rest/v1/orders", Header: []string{auth, "Content-Type: application/json"}, Body: insertBody, Status: 201},
+			load.Request{Method: "POST", Path: "/orders", Header: []string{"Content-Type: application/json"}, Body: insertBody, Status: 201}, 0.6, true},
+		{"insert", "  the same with its records by hand", 32, load.Request{Method: "POST", Path: "/rest/v1/orders", Header: []string{auth, "Content-Type: application/json"}, Body: insertBody, Status: 201},
+			load.Request{Method: "POST", Path: "/same", Header: []string{"Content-Type: application/json"}, Body: insertBody, Status: 201}, 0, true},
+	} {
+		if !m.wants(c.name) || engine != "sqlite" && !c.both && m.engine == "both" {
+			continue
+		}
+		r, err := m.abab(s, c.title, c.conns, c.server, c.limit)
+		if err != nil {
+			return err
+		}
+		if c.goal > 0 {
+			r.atLeast(c.goal, "")
+		}
+		if err := m.add(r); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// page finds the page size whose answer is nearest to 48.8 kB, and its bytes.
+func (m *measurement) page(ctx context.Context, s *site, token string) (size int, body []byte, err error) {
+	const want = 48_800
+	for n := 5; n <= 200; n += 3 {
+		b, err := s.call(ctx, "GET", fmt.Sprintf(snapshotPath, n), token, "", nil)
+		if err != nil {
+			return 0, nil, err
+		}
+		if body == nil || math.Abs(float64(len(b)-want)) < math.Abs(float64(len(body)-want)) {
+			size, body = n, b
+		}
+		if len(b) > want {
+			break
+		}
+	}
+	return size, body, nil
+}
+
+// abab runs the product and the limit in turns.
+func (m *measurement) abab(s *site, title string, conns int, server, by load.Request) (*result, error) {
+	var a, b []load.Report
+	for i := range m.rounds {
+		ra, err := measure(m.plan(s, s.server, conns, server, i))
+		if err != nil {
+			return nil, err
+		}
+		rb, err := measure(m.plan(s, s.limit, conns, by, i))
+		if err != nil {
+			return nil, err
+		}
+		a, b = append(a, ra), append(b, rb)
+	}
+	return compare(title, s.engine, a, b), nil
+}
+
+func (m *measurement) plan(s *site, p *process, conns int, r load.Request, round int) load.Plan {
+	warm := 300 * time.Millisecond
+	if round == 0 {
+		warm = time.Second
+	}
+	return load.Plan{Address: p.address, Conns: conns, Time: time.Duration(m.seconds * float64(time.Second)), Warm: warm, PIDs: append([]int{p.pid()}, s.pids...), Request: r}
+}
+
+// flat compares a miss in a tenant of 10^4 records with one in a tenant of
+// 10^6 (both times the scale).
+func (m *measurement) flat(ctx context.Context, engine string) (err error) {
+	s, err := newSite(ctx, m.options, engine)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, s.close()) }()
+	small, large := data.Standard(1, 0.075), data.Standard(2, 7.5*m.scale)
+	if err := s.fill(ctx, small, large); err != nil {
+		return err
+	}
+	for _, t := range []data.Tenant{small, large} {
+		if err := s.owner(ctx, t.ID); err != nil {
+			return err
+		}
+	}
+	if err := s.start(ctx); err != nil {
+		return err
+	}
+	var requests []load.Request
+	for _, t := range []data.Tenant{small, large} {
+		token, err := s.token(ctx, t.ID)
+		if err != nil {
+			return err
+		}
+		requests = append(requests, load.Request{Method: "GET", Path: fmt.Sprintf(snapshotPath, 50), Header: []string{"Authorization: Bearer " + token, "Cache-Control: no-cache"}, Status: 200})
+	}
+	var ratios []float64
+	var a, b []load.Report
+	for i := range m.rounds {
+		ra, err := measure(m.plan(s, s.server, 8, requests[0], i))
+		if err != nil {
+			return err
+		}
+		rb, err := measure(m.plan(s, s.server, 8, requests[1], i))
+		if err != nil {
+			return err
+		}
+		a, b = append(a, ra), append(b, rb)
+		ratios = append(ratios, ra.PerCPU/rb.PerCPU)
+	}
+	r := of(fmt.Sprintf("miss, CPU at %d / at %d records", large.Rows(), small.Rows()), engine, ratios,
+		fmt.Sprintf("%.0f req/CPUs small, %.0f large", median(each(a, perCPU)), median(each(b, perCPU)))).atMost(1.5, "")
+	r.Server, r.Limit = b, a
+	return m.add(r)
+}

@@ -1,0 +1,157 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"strings"
+	"syscall"
+	"time"
+
+	"holdfast/bench/load"
+)
+
+// process is a server that was started here.
+type process struct {
+	cmd     *exec.Cmd
+	address string
+	stdin   io.Closer
+	done    chan error
+	log     *bytes.Buffer
+	took    time.Duration // from start to the first 200
+}
+
+func freeAddress() (string, error) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return "", err
+	}
+	return l.Addr().String(), l.Close()
+}
+
+// launch starts a program and waits until path answers; any answer of the
+// limit server will do, the product must say 200.
+func launch(ctx context.Context, path string, cmd *exec.Cmd, address string) (*process, error) {
+	p := &process{cmd: cmd, address: address, done: make(chan error, 1), log: &bytes.Buffer{}}
+	cmd.Stdout, cmd.Stderr = p.log, p.log
+	in, err := cmd.StdinPipe()
+	if err != nil {
+		return nil, err
+	}
+	p.stdin = in
+	begin := time.Now()
+	if err := cmd.Start(); err != nil {
+		return nil, fmt.Errorf("start %s: %w", cmd.Path, err)
+	}
+	go func() { p.done <- cmd.Wait() }()
+	client := &http.Client{Timeout: time.Second, Transport: &http.Transport{DisableKeepAlives: true}}
+	for {
+		res, err := client.Get("http://" + address + path)
+		if err == nil {
+			res.Body.Close()
+			if res.StatusCode == http.StatusOK || res.StatusCode == http.StatusNotFound && path == "/" {
+				p.took = time.Since(begin)
+				return p, nil
+			}
+		}
+		select {
+		case err := <-p.done:
+			return nil, fmt.Errorf("%s ended at once: %v\n%s", cmd.Path, err, p.log)
+		case <-ctx.Done():
+			return nil, errors.Join(ctx.Err(), p.stop())
+		case <-time.After(2 * time.Millisecond):
+		}
+		if time.Since(begin) > 2*time.Minute {
+			return nil, errors.Join(fmt.Errorf("%s does not answer\n%s", cmd.Path, p.log), p.stop())
+		}
+	}
+}
+
+// stop ends the process in an orderly way.
+func (p *process) stop() error {
+	if p == nil {
+		return nil
+	}
+	p.stdin.Close()
+	if err := p.cmd.Process.Signal(syscall.SIGTERM); err != nil {
+		return nil // it has ended
+	}
+	select {
+	case <-p.done:
+		return nil
+	case <-time.After(30 * time.Second):
+		return p.cmd.Process.Kill()
+	}
+}
+
+func (p *process) pid() int { return p.cmd.Process.Pid }
+
+// serve starts the product on a data directory (and a database).
+func (o options) serve(ctx context.Context, dir, database string, flags ...string) (*process, error) {
+	address, err := freeAddress()
+	if err != nil {
+		return nil, err
+	}
+	args := append([]string{"serve", "--data", dir, "--listen", address}, flags...)
+	if database != "" {
+		args = append(args, "--database", database)
+	}
+	cmd := exec.Command(o.server, args...)
+	cmd.Env = append(os.Environ(), "HOLDFAST_RATE_LIMITS=off")
+	return launch(ctx, "/healthz", cmd, address)
+}
+
+// tool runs one of the product's other commands.
+func (o options) tool(ctx context.Context, dir, database string, args ...string) error {
+	args = append(args, "--data", dir)
+	if database != "" {
+		args = append(args, "--database", database)
+	}
+	out, err := exec.CommandContext(ctx, o.server, args...).CombinedOutput()
+	if err != nil {
+		return fmt.Errorf("%s %s: %w\n%s", o.server, strings.Join(args, " "), err, out)
+	}
+	return nil
+}
+
+// self starts this program in another role.
+func self(args ...string) (*exec.Cmd, error) {
+	path, err := os.Executable()
+	if err != nil {
+		return nil, err
+	}
+	return exec.Command(path, args...), nil
+}
+
+// measure runs the load driver in a process of its own, on one core.
+func measure(p load.Plan) (load.Report, error) {
+	var r load.Report
+	cmd, err := self("drive")
+	if err != nil {
+		return r, err
+	}
+	plan, err := json.Marshal(p)
+	if err != nil {
+		return r, err
+	}
+	var out, errs bytes.Buffer
+	cmd.Env = append(os.Environ(), "GOMAXPROCS=1")
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = bytes.NewReader(plan), &out, &errs
+	if err := cmd.Run(); err != nil {
+		return r, fmt.Errorf("driver: %w\n%s", err, &errs)
+	}
+	if err := json.Unmarshal(out.Bytes(), &r); err != nil {
+		return r, err
+	}
+	if r.Failed > 0 {
+		return r, fmt.Errorf("%s %s: %d of %d requests failed: %s", p.Request.Method, p.Request.Path, r.Failed, r.Failed+r.Requests, r.FirstFail)
+	}
+	return r, nil
+}

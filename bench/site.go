@@ -1,0 +1,224 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"holdfast/bench/data"
+	"holdfast/internal/db"
+	"holdfast/internal/testkit/pgtest"
+)
+
+// site is a database of one engine with the product and a limit server on it.
+type site struct {
+	o       options
+	engine  string
+	dir     string
+	url     string // PostgreSQL; empty on SQLite
+	cluster *pgtest.Cluster
+	pids    []int // of PostgreSQL
+	server  *process
+	limit   *process
+}
+
+const password = "measured-with-care"
+
+// newSite makes an empty, migrated database.
+func newSite(ctx context.Context, o options, engine string) (*site, error) {
+	dir, err := os.MkdirTemp(o.dir, "holdfast-bench-")
+	if err != nil {
+		return nil, err
+	}
+	s := &site{o: o, engine: engine, dir: dir}
+	if engine == "postgresql" {
+		if err := s.startCluster(ctx); err != nil {
+			return nil, errors.Join(err, s.close())
+		}
+	}
+	d, err := s.open(ctx)
+	if err != nil {
+		return nil, errors.Join(err, s.close())
+	}
+	return s, d.Close()
+}
+
+func (s *site) open(ctx context.Context) (*db.DB, error) {
+	return db.Open(ctx, db.Options{URL: s.url, Dir: s.dir, Migrate: true})
+}
+
+// startCluster starts a PostgreSQL that keeps its promises: the test suite's
+// own does not wait for the disk.
+func (s *site) startCluster(ctx context.Context) error {
+	c, err := pgtest.Start(ctx)
+	if err != nil {
+		return err
+	}
+	s.cluster = c
+	conn, err := pgx.Connect(ctx, c.DSN())
+	if err != nil {
+		return err
+	}
+	defer conn.Close(ctx)
+	for _, sql := range []string{"alter system set fsync = on", "alter system set synchronous_commit = on", "alter system set full_page_writes = on",
+		"alter system set max_wal_size = '4GB'", "select pg_reload_conf()", "create database bench template template0 encoding 'UTF8' locale 'C'"} {
+		if _, err := conn.Exec(ctx, sql); err != nil {
+			return fmt.Errorf("%s: %w", sql, err)
+		}
+	}
+	u, err := url.Parse(c.DSN())
+	if err != nil {
+		return err
+	}
+	u.Path = "/bench"
+	s.url = u.String()
+	text, err := os.ReadFile(filepath.Join(u.Query().Get("host"), "data", "postmaster.pid"))
+	if err != nil {
+		return err
+	}
+	pid, err := strconv.Atoi(strings.SplitN(string(text), "\n", 2)[0])
+	s.pids = []int{pid}
+	return err
+}
+
+// sql runs statements as the database's owner; nothing on SQLite.
+func (s *site) sql(ctx context.Context, list ...string) error {
+	if s.url == "" {
+		return nil
+	}
+	conn, err := pgx.Connect(ctx, s.url)
+	if err != nil {
+		return err
+	}
+	defer conn.Close(ctx)
+	for _, q := range list {
+		if _, err := conn.Exec(ctx, q); err != nil {
+			return fmt.Errorf("%s: %w", q, err)
+		}
+	}
+	return nil
+}
+
+// fill writes tenants and settles the database.
+func (s *site) fill(ctx context.Context, tenants ...data.Tenant) error {
+	begin, rows := time.Now(), 0
+	d, err := s.open(ctx)
+	if err != nil {
+		return err
+	}
+	for _, t := range tenants {
+		if err := data.Write(ctx, d, t, time.Now()); err != nil {
+			return errors.Join(err, d.Close())
+		}
+		rows += t.Rows()
+	}
+	if err := d.Close(); err != nil {
+		return err
+	}
+	if err := s.sql(ctx, "vacuum analyze", "checkpoint"); err != nil {
+		return err
+	}
+	fmt.Fprintf(os.Stderr, "%s: %d records in %.1f s\n", s.engine, rows, time.Since(begin).Seconds())
+	return nil
+}
+
+// start starts the product.
+func (s *site) start(ctx context.Context) (err error) {
+	s.server, err = s.o.serve(ctx, s.dir, s.url)
+	return err
+}
+
+// startLimit starts the hand-written server for a tenant.
+func (s *site) startLimit(ctx context.Context, tenant string, body []byte) error {
+	address, err := freeAddress()
+	if err != nil {
+		return err
+	}
+	file := filepath.Join(s.dir, "answer.json")
+	if err := os.WriteFile(file, body, 0o600); err != nil {
+		return err
+	}
+	args := []string{"limit", "-listen", address, "-tenant", tenant, "-body", file}
+	if s.url != "" {
+		args = append(args, "-database", s.url)
+	} else {
+		args = append(args, "-data", s.dir)
+	}
+	cmd, err := self(args...)
+	if err != nil {
+		return err
+	}
+	s.limit, err = launch(ctx, "/", cmd, address)
+	return err
+}
+
+func (s *site) close() error {
+	err := errors.Join(s.limit.stop(), s.server.stop())
+	if s.cluster != nil {
+		err = errors.Join(err, s.cluster.Stop())
+	}
+	return errors.Join(err, os.RemoveAll(s.dir))
+}
+
+// owner makes an account for a tenant; the product must not be running on an
+// embedded database it is made in.
+func (s *site) owner(ctx context.Context, tenant string) error {
+	return s.o.tool(ctx, s.dir, s.url, "admin", "create", address(tenant), "--tenant", tenant, "--password", password)
+}
+
+func address(tenant string) string { return "owner-" + tenant[24:] + "@bench.example" }
+
+// token signs in.
+func (s *site) token(ctx context.Context, tenant string) (string, error) {
+	body, err := json.Marshal(map[string]string{"email": address(tenant), "password": password})
+	if err != nil {
+		return "", err
+	}
+	var session struct {
+		AccessToken string `json:"access_token"`
+	}
+	raw, err := s.call(ctx, "POST", "/auth/v1/token?grant_type=password", "", "application/json", bytes.NewReader(body))
+	if err != nil {
+		return "", err
+	}
+	if err := json.Unmarshal(raw, &session); err != nil || session.AccessToken == "" {
+		return "", fmt.Errorf("no access token in %s", raw)
+	}
+	return session.AccessToken, nil
+}
+
+// call sends one request to the product and returns the body of a 2xx answer.
+func (s *site) call(ctx context.Context, method, path, token, kind string, body io.Reader) ([]byte, error) {
+	req, err := http.NewRequestWithContext(ctx, method, "http://"+s.server.address+path, body)
+	if err != nil {
+		return nil, err
+	}
+	if kind != "" {
+		req.Header.Set("Content-Type", kind)
+	}
+	if token != "" {
+		req.Header.Set("Authorization", "Bearer "+token)
+	}
+	res, err := http.DefaultClient.Do(req)
+	if err != nil {
+		return nil, err
+	}
+	defer res.Body.Close()
+	raw, err := io.ReadAll(res.Body)
+	if err == nil && res.StatusCode/100 != 2 {
+		err = fmt.Errorf("%s %s: %s: %s", method, path, res.Status, raw)
+	}
+	return raw, err
+}

@@ -1,0 +1,217 @@
+package api
+
+import (
+	"fmt"
+	"net/http"
+	"strings"
+	"time"
+
+	"holdfast/internal/actor"
+	"holdfast/internal/catalog"
+	"holdfast/internal/event"
+	"holdfast/internal/fault"
+	"holdfast/internal/gate"
+	"holdfast/internal/web"
+)
+
+// Pace of an event stream.
+const (
+	heartbeat   = 15 * time.Second
+	recheck     = 3 * time.Second  // is the caller still who he was
+	streamWrite = 10 * time.Second // a reader that takes longer is dropped
+	reconnectMs = 2000             // the stream's retry field
+)
+
+// Events serves GET /v1/events: what happens in the tenant, as it happens, in
+// the format of server-sent events (WHATWG HTML 9.2).
+type Events struct {
+	gate     *gate.Gate
+	notifier *event.Notifier
+	cat      *catalog.Catalog
+
+	heartbeat, recheck time.Duration
+}
+
+// NewEvents returns the face of n.
+func NewEvents(g *gate.Gate, n *event.Notifier, c *catalog.Catalog) *Events {
+	return &Events{gate: g, notifier: n, cat: c, heartbeat: heartbeat, recheck: recheck}
+}
+
+// Handler serves the stream. Last-Event-ID (or last_event_id in the query)
+// resumes after an event; types chooses topics. A stream.reset event says that
+// the event to resume after is no longer kept.
+func (e *Events) Handler() http.Handler { return web.Wrap(CollectionShape, e.serve) }
+
+func (e *Events) serve(w http.ResponseWriter, r *http.Request) error {
+	a, err := e.gate.Enter(w, r, false)
+	web.Note(w, r.Pattern, a.TenantID, a.UserID, a.KeyID)
+	if err != nil {
+		return err
+	}
+	q, err := queryValues(r.URL.RawQuery)
+	if err != nil {
+		return err
+	}
+	in, err := streamInput(r, q)
+	if err != nil {
+		return err
+	}
+	if a, err = inTenant(a, q, false); err != nil {
+		return err
+	}
+	sub, err := e.notifier.Subscribe(r.Context(), a.TenantID, in.after)
+	if err != nil {
+		return err
+	}
+	defer sub.End()
+	s := &stream{Events: e, sub: sub, w: w, ctl: http.NewResponseController(w), r: r, a: a, topics: in.topics}
+	if err := s.open(); err != nil {
+		return err
+	}
+	// The answer has begun; a stream that breaks is simply resumed.
+	s.run()
+	return nil
+}
+
+// streamRequest is what the request says about the stream.
+type streamRequest struct {
+	topics event.Topics
+	after  string
+}
+
+func streamInput(r *http.Request, q map[string][]string) (in streamRequest, err error) {
+	in.after = r.Header.Get("Last-Event-ID")
+	var list []string
+	for name, values := range q {
+		switch name {
+		case "types":
+			for _, v := range values {
+				list = append(list, strings.Split(v, ",")...)
+			}
+		case "last_event_id":
+			if in.after == "" {
+				in.after = values[0]
+			}
+		case "tenant_id", "apikey":
+		default:
+			return in, fault.New(fault.Invalid, "22023", "no parameter is called %q here; types, last_event_id and tenant_id are", clipped(name)).At(clipped(name), "unknown")
+		}
+	}
+	in.topics, err = event.ParseTopics(list, "types")
+	return in, err
+}
+
+// inTenant lets signed-in members through; a service key names the tenant in
+// the query.
+func inTenant(a actor.Actor, q map[string][]string, write bool) (actor.Actor, error) {
+	switch {
+	case a.Anonymous():
+		return a, fault.New(fault.Unauthorized, "PGRST302", "sign in first: this needs an access token")
+	case a.Role == actor.Service && a.TenantID == "":
+		var err error
+		a.TenantID, err = params{query: q}.tenant()
+		return a, err
+	case a.TenantID == "":
+		return a, fault.New(fault.Forbidden, "42501", "you are not a member of a tenant")
+	case a.Suspended && write:
+		return a, fault.New(fault.Forbidden, "42501", "the tenant is suspended: nothing can be changed")
+	}
+	return a, nil
+}
+
+// stream is one open connection.
+type stream struct {
+	*Events
+	sub    *event.Subscription
+	w      http.ResponseWriter
+	ctl    *http.ResponseController
+	r      *http.Request
+	a      actor.Actor
+	topics event.Topics
+}
+
+// open begins the answer. The server's read timeout bounds requests; it would
+// also end a stream, whose request is over.
+func (s *stream) open() error {
+	if err := s.ctl.SetReadDeadline(time.Time{}); err != nil {
+		return fmt.Errorf("api: event stream: %w", err)
+	}
+	h := s.w.Header()
+	h.Set("Content-Type", "text/event-stream; charset=utf-8")
+	h.Set("Cache-Control", "no-store")
+	h.Set("X-Accel-Buffering", "no")
+	s.w.WriteHeader(http.StatusOK)
+	if s.r.Method == http.MethodHead {
+		return nil
+	}
+	text := fmt.Sprintf("retry: %d\n: events of tenant %s\n\n", reconnectMs, s.a.TenantID)
+	if s.sub.Gap {
+		text += "event: stream.reset\ndata: {\"reason\":\"the event to resume after is no longer kept; read your records afresh\"}\n\n"
+	}
+	return s.send(text)
+}
+
+func (s *stream) send(text string) error {
+	if err := s.ctl.SetWriteDeadline(time.Now().Add(streamWrite)); err != nil {
+		return err
+	}
+	if _, err := s.w.Write([]byte(text)); err != nil {
+		return err
+	}
+	return s.ctl.Flush()
+}
+
+// run writes events until the reader, his right to read, or the server ends.
+func (s *stream) run() {
+	ctx := s.r.Context()
+	if s.r.Method == http.MethodHead || s.sub.Missed(ctx, s.tell) != nil {
+		return
+	}
+	beat, check := time.NewTicker(s.heartbeat), time.NewTicker(s.recheck)
+	defer beat.Stop()
+	defer check.Stop()
+	for {
+		var err error
+		select {
+		case <-ctx.Done():
+			return
+		case <-s.sub.Done():
+			return
+		case e := <-s.sub.Live():
+			err = s.tell(e)
+		case <-beat.C:
+			err = s.send(": still here\n\n")
+		case <-check.C:
+			err = s.renew()
+		}
+		if err != nil {
+			return
+		}
+	}
+}
+
+// tell writes an event that the reader chose and may see.
+func (s *stream) tell(e *event.Event) error {
+	if !s.topics.Has(e.Type) || !event.Visible(s.cat, s.a, e) {
+		return nil
+	}
+	return s.send("id: " + e.ID + "\nevent: " + e.Type + "\ndata: " + string(e.Payload()) + "\n\n")
+}
+
+// renew asks again who the reader is: his session may have ended, his role
+// changed. A database that does not answer right now proves neither.
+func (s *stream) renew() error {
+	a, err := s.gate.Authenticate(s.r)
+	switch {
+	case fault.Is(err, fault.Unavailable) || fault.Is(err, fault.Internal):
+		return nil
+	case err != nil:
+		return err
+	case a.Role == actor.Service && a.TenantID == "":
+		return nil
+	case a.TenantID != s.a.TenantID:
+		return fault.New(fault.Forbidden, "42501", "the session is in another tenant now")
+	}
+	s.a = a
+	return nil
+}

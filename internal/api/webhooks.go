@@ -1,0 +1,154 @@
+package api
+
+import (
+	"net/http"
+	"time"
+
+	"holdfast/internal/actor"
+	"holdfast/internal/fault"
+	"holdfast/internal/gate"
+	"holdfast/internal/limit"
+	"holdfast/internal/web"
+	"holdfast/internal/webhook"
+)
+
+// Webhooks serves the verbs of webhooks; reading, changing and deleting them
+// and their deliveries is the collections'.
+type Webhooks struct {
+	gate *gate.Gate
+	hook *webhook.Service
+}
+
+// NewWebhooks returns the face of s.
+func NewWebhooks(g *gate.Gate, s *webhook.Service) *Webhooks { return &Webhooks{g, s} }
+
+// verb lets members through and counts the request as one to webhook
+// endpoints, which have a limit of their own in the interface.
+func (h *Webhooks) verb(do func(w http.ResponseWriter, r *http.Request, a actor.Actor, q map[string][]string) error) http.Handler {
+	return web.Wrap(CollectionShape, func(w http.ResponseWriter, r *http.Request) error {
+		a, err := h.gate.Enter(w, r, true)
+		web.Note(w, r.Pattern, a.TenantID, a.UserID, a.KeyID)
+		if err != nil {
+			return err
+		}
+		q, err := queryValues(r.URL.RawQuery)
+		if err != nil {
+			return err
+		}
+		if a, err = inTenant(a, q, true); err != nil {
+			return err
+		}
+		if h.gate.Limits != nil {
+			s := h.gate.Limits.Take(a.TenantID, limit.Webhook, h.gate.Plan(a), 1)
+			gate.Headers(w, s)
+			if !s.OK {
+				return gate.Refuse(s, "webhook requests")
+			}
+		}
+		return do(w, r, a, q)
+	})
+}
+
+// Create answers POST /v1/webhooks with the webhook and, this once, its
+// secret.
+func (h *Webhooks) Create() http.Handler {
+	return h.verb(func(w http.ResponseWriter, r *http.Request, a actor.Actor, _ map[string][]string) error {
+		var in webhook.In
+		if err := web.Decode(r, functionBody, &in); err != nil {
+			return err
+		}
+		e, err := h.hook.Create(r.Context(), a, in)
+		if err != nil {
+			return err
+		}
+		w.Header().Set("Location", "/v1/webhooks/"+e.ID)
+		return secretly(w, http.StatusCreated, e)
+	})
+}
+
+// Rotate answers POST /v1/webhooks/{id}/rotate with a new secret.
+func (h *Webhooks) Rotate() http.Handler {
+	return h.verb(func(w http.ResponseWriter, r *http.Request, a actor.Actor, _ map[string][]string) error {
+		e, err := h.hook.Rotate(r.Context(), a, r.PathValue("id"))
+		if err != nil {
+			return err
+		}
+		return secretly(w, http.StatusOK, e)
+	})
+}
+
+func secretly(w http.ResponseWriter, status int, v any) error {
+	w.Header().Set("Cache-Control", "no-store")
+	return web.JSON(w, status, v)
+}
+
+// Test answers POST /v1/webhooks/{id}/test: 202 with the id of the test event,
+// by which its delivery can be found.
+func (h *Webhooks) Test() http.Handler {
+	return h.verb(func(w http.ResponseWriter, r *http.Request, a actor.Actor, _ map[string][]string) error {
+		id, err := h.hook.Test(r.Context(), a, r.PathValue("id"))
+		if err != nil {
+			return err
+		}
+		return web.JSON(w, http.StatusAccepted, map[string]any{"queued": 1, "event_id": id})
+	})
+}
+
+// Replay answers POST /v1/webhooks/{id}/deliveries/{delivery}/replay.
+func (h *Webhooks) Replay() http.Handler {
+	return h.verb(func(w http.ResponseWriter, r *http.Request, a actor.Actor, _ map[string][]string) error {
+		if err := h.hook.Replay(r.Context(), a, r.PathValue("id"), r.PathValue("delivery")); err != nil {
+			return err
+		}
+		return web.JSON(w, http.StatusAccepted, map[string]any{"queued": 1})
+	})
+}
+
+// ReplayRange answers POST /v1/webhooks/{id}/replay?from=&to=&status=: what
+// was queued from (inclusive) to (exclusive) and failed, or with status=all
+// everything.
+func (h *Webhooks) ReplayRange() http.Handler {
+	return h.verb(func(w http.ResponseWriter, r *http.Request, a actor.Actor, q map[string][]string) error {
+		in, err := replayRange(q)
+		if err != nil {
+			return err
+		}
+		n, err := h.hook.ReplayRange(r.Context(), a, r.PathValue("id"), in)
+		if err != nil {
+			return err
+		}
+		return web.JSON(w, http.StatusAccepted, map[string]any{"queued": n})
+	})
+}
+
+func replayRange(q map[string][]string) (in webhook.Range, err error) {
+	if in.From, err = moment(q, "from", time.Time{}); err != nil {
+		return in, err
+	}
+	if in.To, err = moment(q, "to", time.Now().Add(time.Minute)); err != nil {
+		return in, err
+	}
+	switch s := q["status"]; {
+	case len(s) == 0 || len(s) == 1 && s[0] == "dead":
+	case len(s) == 1 && s[0] == "all":
+		in.All = true
+	default:
+		return in, fault.New(fault.Invalid, "22023", "status must be dead or all").At("status", "must be dead or all")
+	}
+	if in.From.IsZero() {
+		return in, fault.New(fault.Invalid, "22023", "from is needed: an instant such as 2026-01-31T08:00:00Z").At("from", "missing")
+	}
+	return in, nil
+}
+
+func moment(q map[string][]string, name string, absent time.Time) (time.Time, error) {
+	v := q[name]
+	if len(v) == 0 {
+		return absent, nil
+	}
+	t, err := time.Parse(time.RFC3339, v[0])
+	if err != nil || len(v) > 1 {
+		return t, fault.New(fault.Invalid, "22007", "%s must be an instant such as 2026-01-31T08:00:00Z", name).At(name, "not an instant: %s", clipped(v[0]))
+	}
+	return t.UTC(), nil
+}

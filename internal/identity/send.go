@@ -1,0 +1,41 @@
+package identity
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"holdfast/internal/fault"
+	"holdfast/internal/identity/letter"
+)
+
+// send queues one letter.
+func (s *Service) send(l letter.Letter) error {
+	l.Site = s.cfg.SiteURL
+	return s.outbox.Add(func(ctx context.Context) error { return s.deliver(ctx, l) })
+}
+
+func (s *Service) deliver(ctx context.Context, l letter.Letter) error {
+	l.Site = s.cfg.SiteURL
+	m, err := l.Message()
+	if err != nil {
+		return err
+	}
+	if err := s.mailer.Send(ctx, m); err != nil {
+		return fmt.Errorf("identity: send %s: %w", l.Kind, err)
+	}
+	return nil
+}
+
+// throttle refuses a second mail of one purpose to one address within the
+// mail interval.
+func (s *Service) throttle(purpose, email string) error {
+	left := s.recent.Wait(purpose+"|"+email, s.now(), s.cfg.MailInterval)
+	if left <= 0 {
+		return nil
+	}
+	secs := int((left + time.Second - 1) / time.Second)
+	f := fault.New(fault.Limited, "over_email_send_rate_limit", "For security purposes, you can only request this after %d seconds.", secs)
+	f.RetryAfter = time.Duration(secs) * time.Second
+	return f
+}

@@ -1,0 +1,148 @@
+package warehouse
+
+import (
+	"slices"
+
+	"holdfast/internal/db"
+	"holdfast/internal/decimal"
+	"holdfast/internal/fault"
+)
+
+// few is up to how many zones the database itself walks up the tree, which
+// saves a round trip. For more, level by level is quicker: a recursive join
+// over many rows is at the mercy of the planner's guess at their number.
+const few = 32
+
+// placed is a zone on the way of a movement.
+type placed struct{ id, parent, code, status string }
+
+// places are zones by id, with all their ancestors.
+type places map[string]placed
+
+// up lists a zone and its ancestors.
+func (p places) up(id string) []string {
+	var out []string
+	for len(out) < maxDepth+2 && id != "" {
+		out = append(out, id)
+		id = p[id].parent
+	}
+	return out
+}
+
+func (p places) add(r *db.Row) error {
+	p[r.Text(0)] = placed{r.Text(0), r.Text(1), r.Text(2), r.Text(3)}
+	return nil
+}
+
+// queuePlaces queues reading a few zones with their ancestors.
+func queuePlaces(tx *db.Tx, tenant string, ids []string, into places) {
+	tx.Queue("WITH RECURSIVE up(id, parent_id, code, status, depth) AS ("+
+		"SELECT id, parent_id, code, status, 1 FROM zones WHERE tenant_id = $1 AND "+tx.DB().InUUID("id", 2)+
+		" UNION ALL SELECT z.id, z.parent_id, z.code, z.status, up.depth + 1 FROM up JOIN zones z ON z.tenant_id = $1 AND z.id = up.parent_id WHERE up.depth < 8) "+
+		"SELECT id, parent_id, code, status FROM up", []any{tenant, jsonList(ids)}, into.add)
+}
+
+// readPlaces reads many zones with their ancestors, level by level.
+func readPlaces(tx *db.Tx, tenant string, ids []string, into places) error {
+	for len(ids) > 0 {
+		err := tx.Query("SELECT id, parent_id, code, status FROM zones WHERE tenant_id = $1 AND "+tx.DB().InUUID("id", 2), []any{tenant, jsonList(ids)}, into.add)
+		if err != nil {
+			return err
+		}
+		var next set
+		for _, id := range ids {
+			if p := into[id].parent; p != "" && into[p].id == "" {
+				next.add(p)
+			}
+		}
+		ids = next.list
+	}
+	return nil
+}
+
+// lockZones queues locking zones in id order. The parents seen under the lock
+// go to seen, which may be nil.
+func lockZones(tx *db.Tx, tenant string, ids []string, seen func(id, parent string) error) {
+	if lock(tx) == "" || len(ids) == 0 {
+		return
+	}
+	tx.Queue("SELECT id, parent_id FROM zones WHERE tenant_id = $1 AND "+tx.DB().InUUID("id", 2)+" ORDER BY id"+lock(tx), []any{tenant, jsonList(ids)}, func(r *db.Row) error {
+		if seen == nil {
+			return nil
+		}
+		return seen(r.Text(0), r.Text(1))
+	})
+}
+
+// moveLoads adds each zone's difference to it and to all zones above it, and
+// brings their utilization up to date.
+func moveLoads(tx *db.Tx, tenant, now string, loads map[string]decimal.Dec) error {
+	var zones []string
+	for z, d := range loads {
+		if d != 0 && z != "" {
+			zones = append(zones, z)
+		}
+	}
+	slices.Sort(zones)
+	if len(zones) <= few {
+		climbLoads(tx, tenant, now, zones, loads)
+		return nil
+	}
+	at := places{}
+	if err := readPlaces(tx, tenant, zones, at); err != nil {
+		return err
+	}
+	sums := map[string]decimal.Dec{}
+	for _, z := range zones {
+		for _, u := range at.up(z) {
+			sums[u] += loads[z]
+		}
+	}
+	return addLoads(tx, tenant, now, at, sums)
+}
+
+// climbLoads queues the change of a few zones in one statement that finds the
+// ancestors itself: after the zones were locked, in case one has just been hung
+// elsewhere.
+func climbLoads(tx *db.Tx, tenant, now string, zones []string, loads map[string]decimal.Dec) {
+	b := block{
+		head: "WITH RECURSIVE v(id, delta) AS (VALUES ((SELECT id FROM zones WHERE 1 = 0), CAST(0 AS bigint)), ",
+		tail: "), up(id, parent_id, delta, depth) AS (" +
+			"SELECT z.id, z.parent_id, v.delta, 1 FROM v JOIN zones z ON z.tenant_id = $1 AND z.id = v.id " +
+			"UNION ALL SELECT z.id, z.parent_id, up.delta, up.depth + 1 FROM up JOIN zones z ON z.tenant_id = $1 AND z.id = up.parent_id WHERE up.depth < 8), " +
+			"s(id, delta) AS (SELECT id, CAST(SUM(delta) AS bigint) FROM up GROUP BY id) " + setLoads + " FROM s WHERE zones.tenant_id = $1 AND zones.id = s.id AND s.delta <> 0",
+		fixed: []any{tenant, now}, width: 2,
+	}
+	b.queue(tx, len(zones), func(i int, args []any) []any { return append(args, zones[i], loads[zones[i]]) })
+}
+
+// setLoads adds s.delta to the load of zones.
+var setLoads = "UPDATE zones SET load_units = zones.load_units + s.delta, updated_at = $2, utilization = " + utilizationSQL("zones.load_units + s.delta", "zones.max_capacity")
+
+// addLoads queues the change of many zones, ancestors counted in. A zone that
+// was hung elsewhere since its place was read makes the transaction start over.
+func addLoads(tx *db.Tx, tenant, now string, at places, sums map[string]decimal.Dec) error {
+	var ids []string
+	for id, d := range sums {
+		if d != 0 {
+			ids = append(ids, id)
+		}
+	}
+	slices.Sort(ids)
+	lockZones(tx, tenant, ids, func(id, parent string) error {
+		if at[id].parent != parent {
+			return fault.New(fault.Unavailable, "40001", "zones were moved meanwhile; try again")
+		}
+		return nil
+	})
+	if err := tx.Flush(); err != nil {
+		return err
+	}
+	b := block{
+		head:  "WITH s(id, delta) AS (VALUES ((SELECT id FROM zones WHERE 1 = 0), CAST(0 AS bigint)), ",
+		tail:  ") " + setLoads + " FROM s WHERE zones.tenant_id = $1 AND zones.id = s.id",
+		fixed: []any{tenant, now}, width: 2,
+	}
+	b.queue(tx, len(ids), func(i int, args []any) []any { return append(args, ids[i], sums[ids[i]]) })
+	return nil
+}
