@@ -176,7 +176,7 @@ func (m *measurement) bare(ctx context.Context, engine, file string) (seconds fl
 	} else {
 		args = append(args, "-data", s.dir)
 	}
-	cmd, err := self(args...)
+	cmd, err := self(ctx, args...)
 	if err != nil {
 		return 0, err
 	}

@@ -195,7 +195,7 @@ func (m *measurement) sharedCases(ctx context.Context, engine string) (err error
 		if !m.wants(c.name) || engine != "sqlite" && !c.both && m.engine == "both" {
 			continue
 		}
-		r, err := m.abab(s, c.title, c.conns, c.server, c.limit)
+		r, err := m.abab(ctx, s, c.title, c.conns, c.server, c.limit)
 		if err != nil {
 			return err
 		}
@@ -228,14 +228,14 @@ func (m *measurement) page(ctx context.Context, s *site, token string) (size int
 }
 
 // abab runs the product and the limit in turns.
-func (m *measurement) abab(s *site, title string, conns int, server, by load.Request) (*result, error) {
+func (m *measurement) abab(ctx context.Context, s *site, title string, conns int, server, by load.Request) (*result, error) {
 	var a, b []load.Report
 	for i := range m.rounds {
-		ra, err := measure(m.plan(s, s.server, conns, server, i))
+		ra, err := measure(ctx, m.plan(s, s.server, conns, server, i))
 		if err != nil {
 			return nil, err
 		}
-		rb, err := measure(m.plan(s, s.limit, conns, by, i))
+		rb, err := measure(ctx, m.plan(s, s.limit, conns, by, i))
 		if err != nil {
 			return nil, err
 		}
@@ -253,14 +253,14 @@ func (m *measurement) plan(s *site, p *process, conns int, r load.Request, round
 }
 
 // flat compares a miss in a tenant of 10^4 records with one in a tenant of
-// 10^6 (both times the scale).
+// 10^6 (times the scale).
 func (m *measurement) flat(ctx context.Context, engine string) (err error) {
 	s, err := newSite(ctx, m.options, engine)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, s.close()) }()
-	small, large := data.Standard(1, 0.075), data.Standard(2, 7.5*m.scale)
+	small, large := data.Sized(1, 10_000), data.Sized(2, max(20_000, int(1_000_000*m.scale)))
 	if err := s.fill(ctx, small, large); err != nil {
 		return err
 	}
@@ -283,11 +283,11 @@ func (m *measurement) flat(ctx context.Context, engine string) (err error) {
 	var ratios []float64
 	var a, b []load.Report
 	for i := range m.rounds {
-		ra, err := measure(m.plan(s, s.server, 8, requests[0], i))
+		ra, err := measure(ctx, m.plan(s, s.server, 8, requests[0], i))
 		if err != nil {
 			return err
 		}
-		rb, err := measure(m.plan(s, s.server, 8, requests[1], i))
+		rb, err := measure(ctx, m.plan(s, s.server, 8, requests[1], i))
 		if err != nil {
 			return err
 		}

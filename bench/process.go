@@ -24,7 +24,7 @@ type process struct {
 	address string
 	stdin   io.Closer
 	done    chan error
-	log     *bytes.Buffer
+	log     *os.File
 	took    time.Duration // from start to the first 200
 }
 
@@ -39,8 +39,14 @@ func freeAddress() (string, error) {
 // launch starts a program and waits until path answers; any answer of the
 // limit server will do, the product must say 200.
 func launch(ctx context.Context, path string, cmd *exec.Cmd, address string) (*process, error) {
-	p := &process{cmd: cmd, address: address, done: make(chan error, 1), log: &bytes.Buffer{}}
-	cmd.Stdout, cmd.Stderr = p.log, p.log
+	// The log goes to a file, as an operator's would: a pipe to this process
+	// would charge our reading it to the machine.
+	log, err := os.CreateTemp("", "holdfast-bench-log-")
+	if err != nil {
+		return nil, err
+	}
+	p := &process{cmd: cmd, address: address, done: make(chan error, 1), log: log}
+	cmd.Stdout, cmd.Stderr = log, log
 	in, err := cmd.StdinPipe()
 	if err != nil {
 		return nil, err
@@ -63,15 +69,24 @@ func launch(ctx context.Context, path string, cmd *exec.Cmd, address string) (*p
 		}
 		select {
 		case err := <-p.done:
-			return nil, fmt.Errorf("%s ended at once: %v\n%s", cmd.Path, err, p.log)
+			return nil, fmt.Errorf("%s ended at once: %v\n%s", cmd.Path, err, p.said())
 		case <-ctx.Done():
 			return nil, errors.Join(ctx.Err(), p.stop())
 		case <-time.After(2 * time.Millisecond):
 		}
 		if time.Since(begin) > 2*time.Minute {
-			return nil, errors.Join(fmt.Errorf("%s does not answer\n%s", cmd.Path, p.log), p.stop())
+			return nil, errors.Join(fmt.Errorf("%s does not answer\n%s", cmd.Path, p.said()), p.stop())
 		}
 	}
+}
+
+// said is the log, or nothing when it is gone.
+func (p *process) said() []byte {
+	text, err := os.ReadFile(p.log.Name())
+	if err != nil {
+		return nil
+	}
+	return text[max(0, len(text)-4000):]
 }
 
 // stop ends the process in an orderly way.
@@ -79,6 +94,8 @@ func (p *process) stop() error {
 	if p == nil {
 		return nil
 	}
+	defer os.Remove(p.log.Name())
+	defer p.log.Close()
 	p.stdin.Close()
 	if err := p.cmd.Process.Signal(syscall.SIGTERM); err != nil {
 		return nil // it has ended
@@ -122,18 +139,18 @@ func (o options) tool(ctx context.Context, dir, database string, args ...string)
 }
 
 // self starts this program in another role.
-func self(args ...string) (*exec.Cmd, error) {
+func self(ctx context.Context, args ...string) (*exec.Cmd, error) {
 	path, err := os.Executable()
 	if err != nil {
 		return nil, err
 	}
-	return exec.Command(path, args...), nil
+	return exec.CommandContext(ctx, path, args...), nil
 }
 
 // measure runs the load driver in a process of its own, on one core.
-func measure(p load.Plan) (load.Report, error) {
+func measure(ctx context.Context, p load.Plan) (load.Report, error) {
 	var r load.Report
-	cmd, err := self("drive")
+	cmd, err := self(ctx, "drive")
 	if err != nil {
 		return r, err
 	}

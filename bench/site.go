@@ -156,7 +156,7 @@ func (s *site) startLimit(ctx context.Context, tenant string, body []byte) error
 	} else {
 		args = append(args, "-data", s.dir)
 	}
-	cmd, err := self(args...)
+	cmd, err := self(ctx, args...)
 	if err != nil {
 		return err
 	}

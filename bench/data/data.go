@@ -45,6 +45,13 @@ func Standard(n int, scale float64) Tenant {
 		Shipments: of(20_000, 0), Drivers: fixed(500), Incidents: of(20_000, 0), Jobs: fixed(200)}
 }
 
+// Sized is the nth tenant with about so many records. Lists of 50 are full at
+// any size from 10,000 on: only what lies behind them grows.
+func Sized(n, rows int) Tenant {
+	return Tenant{ID: Number(n), Name: fmt.Sprintf("Bench %d", n), Zones: 200, Items: rows / 10, Orders: rows * 15 / 100, Lines: 3, Picks: rows * 3 / 100, Shipments: rows / 10,
+		Drivers: 100, Incidents: rows * 8 / 100, Jobs: 50}
+}
+
 // chunk is how many rows share a transaction.
 const chunk = 4096
 
@@ -128,7 +135,7 @@ func WriteTenant(ctx context.Context, d *db.DB, t Tenant) error {
 
 func (w *writer) zones() error {
 	w.counts["zones:active"] = int64(w.t.Zones)
-	each := w.t.Items / w.t.Zones
+	each := max(1, w.t.Items/w.t.Zones)
 	return w.table("zones", zone, w.t.Zones, []string{"code", "name", "kind", "x", "y", "z", "max_capacity", "pick_sequence", "storage_class", "mix_policy", "hazard_tags", "status",
 		"load_units", "utilization"}, func(i int, args []any) []any {
 		load := int64(each) * 120 * 10000

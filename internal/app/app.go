@@ -151,16 +151,10 @@ func (a *App) faces() {
 	a.Store.OnChange(a.changed)
 }
 
-// changed drops what is kept and no longer true: answers that a changed
-// collection goes into, and who is a member of the tenant.
+// changed drops the tenant's kept answers that changed collections go into.
 func (a *App) changed(tenant string, collections []string) {
 	if a.functions != nil {
 		a.functions.Changed(tenant, collections)
-	}
-	for _, c := range collections {
-		if c == "members" || c == "tenants" {
-			a.Identity.ForgetTenant(tenant)
-		}
 	}
 }
 

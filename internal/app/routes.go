@@ -1,13 +1,11 @@
 package app
 
 import (
-	"context"
 	"log/slog"
 	"net/http"
 	"slices"
 	"strings"
 
-	"holdfast/internal/actor"
 	"holdfast/internal/api"
 	"holdfast/internal/authapi"
 	"holdfast/internal/fault"
@@ -32,13 +30,6 @@ func (a *App) routes() []api.Route {
 			Body: map[string]string{"file": "file", "target": "string", "mapping": "object", "options": "object"}},
 		{Pattern: "/v1/import-jobs/{id}/file", Methods: put, Tag: "imports", Doc: "Upload the file of an import job", Handler: imp.File()},
 		{Pattern: "/v1/import-jobs/{id}/errors", Methods: get, Tag: "imports", Doc: "Rows that were refused, by line and column", Handler: imp.Errors()},
-	}
-	invite := api.Invitations(a.gate, func(ctx context.Context, by actor.Actor, email string, role actor.Role) (any, error) {
-		return a.Identity.Invite(ctx, by, email, role)
-	})
-	for _, prefix := range []string{"/v1", "/rest/v1"} {
-		list = append(list, api.Route{Pattern: prefix + "/invitations", Methods: post, Tag: "invitations", Doc: "Invite an address into the tenant and mail it (administrators)",
-			Handler: invite, Body: map[string]string{"email": "string", "role": "string"}})
 	}
 	if a.sink != nil {
 		list = append(list, api.Route{Pattern: "/dev/mail", Methods: get, Tag: "operation", Doc: "Mails kept by a development server", Public: true, Handler: http.HandlerFunc(a.devMail)})
@@ -97,7 +88,7 @@ func (a *App) Handler(log *slog.Logger) (http.Handler, error) {
 // Where a collection answers the path's other methods, the method is part of
 // the pattern.
 func mount(mux *http.ServeMux, r api.Route) {
-	if r.Tag == "imports" || r.Tag == "invitations" {
+	if r.Tag == "imports" {
 		for _, m := range r.Methods {
 			mux.Handle(m+" "+r.Pattern, r.Handler)
 		}

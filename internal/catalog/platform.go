@@ -57,7 +57,7 @@ func members() Resource {
 func invitations() Resource {
 	return Resource{
 		Name: "invitations", Family: "platform",
-		Doc: "Standing offers of membership, sent by mail.",
+		Doc: "Standing offers of membership; creating one mails it.",
 		Fields: []Field{
 			{Name: "email", Format: Email, Required: true, Fixed: true},
 			{Name: "role", Required: true, Fixed: true, OneOf: roleNames()},
@@ -69,8 +69,8 @@ func invitations() Resource {
 		},
 		Indexes: [][]string{{"email"}},
 		Access: Access{
-			// Creating one mails it: that is a verb of the identity service.
 			Read:   []Grant{to(leaders)},
+			Create: []Grant{to(admins)},
 			Update: []Grant{to(admins).only("status")},
 		},
 		States: &States{Field: "status", Initial: []string{"pending"}, Moves: []Move{

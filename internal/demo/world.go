@@ -9,29 +9,32 @@ import (
 	"holdfast/internal/store"
 )
 
-// world is a tenant being made.
+// world is a tenant being made: what exists so far, and the records of it.
 type world struct {
 	profile
-	cal        *calendar
-	rows       records
-	users      []User // the tenant's members
-	sites      []string
-	zones      map[string]*zone // by code
-	tree       []*zone
-	items      []*item
-	byKey      map[levelKey]*level
-	levels     []*level
+	cal     *calendar
+	rows    records
+	users   []User         // the tenant's members
+	numbers map[string]int // last business number by series and year
+
+	sites   []string
+	zones   map[string]*zone // by code
+	tree    []*zone          // parents first
+	people  []*person
+	drivers []*driver
+	turn    int // of nextDriver
+
+	items    []*item
+	draws    float64 // sum of the items' draw
+	slowTurn int     // of slowOne
+	byKey    map[levelKey]*level
+	levels   []*level
+
 	orders     []*order
+	deliveries []*delivery
 	lists      []*pickList
 	shipments  []*shipment
-	deliveries []*delivery
-	draws      float64
-	docked     bool
-	turn       int
-	slowTurn   int
-	people     []*person
-	drivers    []*driver
-	numbers    map[string]int // last business number by series and year
+	docked     bool // a truck stands at the door
 }
 
 // build makes all records of a tenant.

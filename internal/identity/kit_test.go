@@ -72,8 +72,7 @@ func (k *kit) mailTo(addr, kind string) mail.Message {
 	return mail.Message{}
 }
 
-// settle waits until queued mail work is done, and returns how many mails an
-// address has got.
+// mailsTo lets queued mail work finish and counts an address's mails.
 func (k *kit) mailsTo(addr string) int {
 	time.Sleep(100 * time.Millisecond)
 	k.mu.Lock()

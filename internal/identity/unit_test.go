@@ -1,13 +1,10 @@
 package identity
 
 import (
-	"context"
 	"strings"
 	"testing"
-	"time"
 
 	"holdfast/internal/actor"
-	"holdfast/internal/fault"
 )
 
 func TestCanonical(t *testing.T) {
@@ -84,50 +81,6 @@ func TestMayGrant(t *testing.T) {
 	}
 }
 
-func TestRecent(t *testing.T) {
-	r, at := newRecent(), time.Unix(1000, 0)
-	if r.wait("a", at, time.Minute) != 0 || r.wait("b", at, time.Minute) != 0 {
-		t.Error("the first has to wait")
-	}
-	if got := r.wait("a", at.Add(20*time.Second), time.Minute); got != 40*time.Second {
-		t.Error(got)
-	}
-	if r.wait("a", at.Add(time.Minute), time.Minute) != 0 || r.wait("a", at.Add(61*time.Second), -1) != 0 {
-		t.Error("waits too long")
-	}
-	// A clock set back must not lock anybody out.
-	if r.wait("a", at.Add(-time.Hour), time.Minute) != 0 {
-		t.Error("the clock went back")
-	}
-	for i := range recentRoom + 10 {
-		r.wait(strings.Repeat("k", 3)+string(rune(i)), at, time.Minute)
-	}
-	if len(r.seen) > recentRoom {
-		t.Errorf("%d keys kept", len(r.seen))
-	}
-}
-
-func TestSeal(t *testing.T) {
-	s, err := deriveSecrets([]byte("0123456789abcdef0123456789abcdef"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	sealed := s.close([]byte("secret"), "row-1")
-	if got, err := s.open(sealed, "row-1"); err != nil || string(got) != "secret" {
-		t.Error(got, err)
-	}
-	if _, err := s.open(sealed, "row-2"); err == nil {
-		t.Error("a sealed value was moved to another row")
-	}
-	sealed[len(sealed)-1] ^= 1
-	if _, err := s.open(sealed, "row-1"); err == nil {
-		t.Error("an altered value opened")
-	}
-	if _, err := s.open(nil, "row-1"); err == nil {
-		t.Error("an empty value opened")
-	}
-}
-
 func TestTokenCache_bounded(t *testing.T) {
 	c := newTokenCache()
 	for i := range cacheRoom * 2 {
@@ -144,31 +97,4 @@ func TestTokenCache_bounded(t *testing.T) {
 	if v.standing.Load() != nil || c.gen.Load() == gen {
 		t.Error("nothing was dropped")
 	}
-}
-
-func TestOutbox(t *testing.T) {
-	o := newOutbox(config().Log)
-	done := make(chan bool, 3)
-	for range 3 {
-		if err := o.add(func(context.Context) error { done <- true; return nil }); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if err := o.add(func(context.Context) error { panic("mail") }); err != nil {
-		t.Fatal(err)
-	}
-	if err := o.close(t.Context()); err != nil || len(done) != 3 {
-		t.Error(err, len(done))
-	}
-	if err := o.add(func(context.Context) error { return nil }); !fault.Is(err, fault.Unavailable) {
-		t.Error(err)
-	}
-}
-
-func config() *Config {
-	c := &Config{PublicURL: "http://localhost", MasterKey: make([]byte, 32)}
-	if err := c.complete(); err != nil {
-		panic(err)
-	}
-	return c
 }

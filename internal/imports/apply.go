@@ -121,17 +121,28 @@ func (m *Importer) apply(tx *db.Tx, s *step, p *plan) (*Job, error) {
 		return nil, err
 	}
 	ap := &application{writer: w, step: s, plan: p}
+	var rows []staged
 	for seq := 1; seq <= p.Chunks; seq++ {
-		rows, err := ap.chunk(seq)
+		more, err := ap.chunk(seq)
 		if err != nil {
 			return nil, err
+		}
+		rows = append(rows, more...)
+		if t.name == "stock_movements" && len(rows) < postRows && seq < p.Chunks {
+			continue
 		}
 		if err := ap.put(t, rows); err != nil {
 			return nil, err
 		}
+		rows = rows[:0]
 	}
 	return ap.finish()
 }
+
+// postRows is how many movements are posted at once. Every posting rewrites the
+// zones and items it touches, and PostgreSQL, which cannot tidy up after a
+// running transaction, walks over each such version at the next one.
+const postRows = 10_000
 
 // chunk reads a staged chunk; what the one before it queued goes along.
 func (ap *application) chunk(seq int) (rows []staged, err error) {

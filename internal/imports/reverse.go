@@ -48,7 +48,7 @@ func (u *undo) booked(after string) ([]store.Row, error) {
 		where += " AND id > $3"
 		args = append(args, after)
 	}
-	rows, err := u.m.store.RowsTx(u.tx, u.actor, u.resource, fmt.Sprintf("%s ORDER BY id LIMIT %d", where, chunkRows), args)
+	rows, err := u.m.store.RowsTx(u.tx, u.actor, u.resource, fmt.Sprintf("%s ORDER BY id LIMIT %d", where, postRows), args)
 	if err != nil {
 		return nil, fmt.Errorf("imports: read movements: %w", err)
 	}

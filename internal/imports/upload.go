@@ -123,8 +123,12 @@ func (m *Importer) keep(ctx context.Context, fileName string, body io.Reader) (s
 	if err != nil {
 		return nil, err
 	}
+	sent := &sender{r: body}
 	head := make([]byte, 512)
-	n, err := io.ReadFull(body, head)
+	n, err := io.ReadFull(sent, head)
+	if sent.err != nil {
+		return nil, brokenOff(sent.err)
+	}
 	if err != nil && !errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF) {
 		return nil, fmt.Errorf("imports: read the upload: %w", err)
 	}
@@ -132,7 +136,10 @@ func (m *Importer) keep(ctx context.Context, fileName string, body io.Reader) (s
 	if err := textual(head); err != nil {
 		return nil, err
 	}
-	ref, err := m.files.Put(ctx, io.MultiReader(bytes.NewReader(head), body), sheet.MaxBytes)
+	ref, err := m.files.Put(ctx, io.MultiReader(bytes.NewReader(head), sent), sheet.MaxBytes)
+	if sent.err != nil {
+		return nil, brokenOff(sent.err)
+	}
 	if fault.Is(err, fault.TooLarge) {
 		return nil, fault.Wrap(err, fault.TooLarge, "file_too_large", "the file is larger than 50 MB: split it")
 	}
@@ -141,6 +148,28 @@ func (m *Importer) keep(ctx context.Context, fileName string, body io.Reader) (s
 	}
 	return store.Row{"file_name": name, "file_type": kind, "size": ref.Size, "sha256": ref.SHA256, "blob_key": ref.Key, "status": Uploaded,
 		"total_rows": int64(0), "valid_rows": int64(0), "invalid_rows": int64(0), "encoding": nil, "delimiter": nil, "message": nil}, nil
+}
+
+// sender remembers why a body could not be read, to tell the client's fault
+// from the disk's.
+type sender struct {
+	r   io.Reader
+	err error
+}
+
+func (s *sender) Read(p []byte) (int, error) {
+	n, err := s.r.Read(p)
+	if err != nil && !errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
+		s.err = err
+	}
+	return n, err
+}
+
+func brokenOff(err error) error {
+	if f := fault.As(err); f.Kind != fault.Internal {
+		return err
+	}
+	return fault.Wrap(err, fault.Invalid, "upload_incomplete", "the upload broke off before its end: send the file again").At("file", "is incomplete")
 }
 
 // attach makes a kept file the job's. The file goes when that fails.

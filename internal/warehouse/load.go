@@ -110,14 +110,16 @@ func climbLoads(tx *db.Tx, tenant, now string, zones []string, loads map[string]
 		tail: "), up(id, parent_id, delta, depth) AS (" +
 			"SELECT z.id, z.parent_id, v.delta, 1 FROM v JOIN zones z ON z.tenant_id = $1 AND z.id = v.id " +
 			"UNION ALL SELECT z.id, z.parent_id, up.delta, up.depth + 1 FROM up JOIN zones z ON z.tenant_id = $1 AND z.id = up.parent_id WHERE up.depth < 8), " +
-			"s(id, delta) AS (SELECT id, CAST(SUM(delta) AS bigint) FROM up GROUP BY id) " + setLoads + " FROM s WHERE zones.tenant_id = $1 AND zones.id = s.id AND s.delta <> 0",
+			"s(id, delta) AS (SELECT id, CAST(SUM(delta) AS bigint) FROM up GROUP BY id) " + setLoads() + " FROM s WHERE zones.tenant_id = $1 AND zones.id = s.id AND s.delta <> 0",
 		fixed: []any{tenant, now}, width: 2,
 	}
 	b.queue(tx, len(zones), func(i int, args []any) []any { return append(args, zones[i], loads[zones[i]]) })
 }
 
 // setLoads adds s.delta to the load of zones.
-var setLoads = "UPDATE zones SET load_units = zones.load_units + s.delta, updated_at = $2, utilization = " + utilizationSQL("zones.load_units + s.delta", "zones.max_capacity")
+func setLoads() string {
+	return "UPDATE zones SET load_units = zones.load_units + s.delta, updated_at = $2, utilization = " + utilizationSQL("zones.load_units + s.delta", "zones.max_capacity")
+}
 
 // addLoads queues the change of many zones, ancestors counted in. A zone that
 // was hung elsewhere since its place was read makes the transaction start over.
@@ -140,7 +142,7 @@ func addLoads(tx *db.Tx, tenant, now string, at places, sums map[string]decimal.
 	}
 	b := block{
 		head:  "WITH s(id, delta) AS (VALUES ((SELECT id FROM zones WHERE 1 = 0), CAST(0 AS bigint)), ",
-		tail:  ") " + setLoads + " FROM s WHERE zones.tenant_id = $1 AND zones.id = s.id",
+		tail:  ") " + setLoads() + " FROM s WHERE zones.tenant_id = $1 AND zones.id = s.id",
 		fixed: []any{tenant, now}, width: 2,
 	}
 	b.queue(tx, len(ids), func(i int, args []any) []any { return append(args, ids[i], sums[ids[i]]) })

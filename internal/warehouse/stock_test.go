@@ -97,6 +97,24 @@ func TestMovementsAreBookedTogether(t *testing.T) {
 		_, err := k.try("stock_movements", in("receipt", f.bolt, f.bin, "1"), out("ship", f.bolt, f.other, "3.0001"))
 		k.refused(err, "HF002")
 		k.is("items", f.bolt, "on_hand", "698")
+
+		// More zones than the database walks up by itself.
+		rows = nil
+		for i := range 3 * 40 {
+			if i < 40 {
+				rows = append(rows, in("receipt", f.bolt, k.add("zones", store.Row{"code": fmt.Sprint("many", i), "name": "z", "parent_id": f.aisle, "max_capacity": "4"}), "1"))
+			} else {
+				rows = append(rows, in("receipt", f.bolt, rows[i%40]["to_zone_id"].(string), "1"))
+			}
+		}
+		if _, err := k.try("stock_movements", rows...); err != nil {
+			t.Fatal(err)
+		}
+		k.is("zones", f.area, "utilization", "81.8")
+		k.is("zones", rows[7]["to_zone_id"].(string), "utilization", "75")
+		k.set("items", f.bolt, store.Row{"capacity_units": "0.5"})
+		k.is("zones", f.area, "load_units", "409")
+		k.agree()
 	})
 }
 

@@ -52,6 +52,7 @@ type turn struct {
 	succeeded bool
 	failed    bool
 	gone      bool
+	tripped   bool
 	openUntil time.Time
 }
 
@@ -128,8 +129,9 @@ func (t *turn) learn(d *delivery, o outcome) {
 	}
 	t.failed = true
 	t.failures++
-	if t.failures >= tripAt {
+	if t.failures >= tripAt && !t.tripped { // attempts at once fail together: one trip
 		t.openUntil = latest(t.openUntil, now.Add(pause(t.trips)))
+		t.tripped = true
 		t.trips++
 	}
 }

@@ -16,13 +16,14 @@ function required(name) {
   return value;
 }
 
-// patient waits as a 429 asks, once; the suite signs in more often than the
-// limit for one address allows.
+// patient waits as a 429 asks; the suite signs in more often than the limit for
+// one address allows.
 async function patient(input, init) {
-  const response = await fetch(input, init);
-  if (response.status !== 429) return response;
-  await sleep(1000 * Number(response.headers.get('retry-after')));
-  return fetch(input, init);
+  for (let tries = 0; ; tries++) {
+    const response = await fetch(input, init);
+    if (response.status !== 429 || tries === 3) return response;
+    await sleep(1000 * Number(response.headers.get('retry-after')));
+  }
 }
 
 export const sleep = (ms) => new Promise((done) => setTimeout(done, ms));

@@ -59,11 +59,11 @@ func (k Keys) Close(plain []byte, id string) []byte {
 func (k Keys) Open(sealed []byte, id string) ([]byte, error) {
 	n := k.seal.NonceSize()
 	if len(sealed) < n {
-		return nil, fmt.Errorf("seal: value value of %s is cut short", id)
+		return nil, fmt.Errorf("seal: value of %s is cut short", id)
 	}
 	plain, err := k.seal.Open(nil, sealed[:n], sealed[n:], []byte(id))
 	if err != nil {
-		return nil, fmt.Errorf("seal: value value of %s does not open; is this the master key it was sealed with? %w", id, err)
+		return nil, fmt.Errorf("seal: value of %s does not open; is this the master key it was sealed with? %w", id, err)
 	}
 	return plain, nil
 }

@@ -1,0 +1,103 @@
+package app_test
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"holdfast/internal/actor"
+	"holdfast/internal/db"
+	"holdfast/internal/demo"
+	"holdfast/internal/testkit"
+)
+
+// The demonstration data are what the effects would have made of them.
+func TestDemoAgreesWithItsLedger(t *testing.T) {
+	testkit.Run(t, func(t *testing.T, k *testkit.Kit) { verified(t, k) })
+}
+
+func verified(t *testing.T, k *testkit.Kit) {
+	t.Helper()
+	found, err := k.App.Verify(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, d := range found {
+		t.Error(d)
+	}
+}
+
+// A movement moves stock, totals and the dashboard in one transaction; stock
+// that is not there cannot be taken.
+func TestMovement(t *testing.T) {
+	testkit.Run(t, func(t *testing.T, k *testkit.Kit) {
+		op := who(actor.Manager)
+		item := insertID(t, k, op, "items", map[string]any{"sku": "T-1", "name": "Test", "unit_cost": 2.5, "reorder_point": 5})
+		bin := insertID(t, k, op, "zones", map[string]any{"code": "T-BIN", "name": "Bin", "max_capacity": 20})
+		value := func() (float64, int) {
+			var out struct {
+				Inventory struct {
+					Metrics struct {
+						Value float64 `json:"total_stock_value"`
+						Low   int     `json:"low_stock_count"`
+					}
+				}
+			}
+			k.Get(op, "/functions/v1/get-dashboard-snapshot-v2?lightweight=true").JSON(t, &out)
+			return out.Inventory.Metrics.Value, out.Inventory.Metrics.Low
+		}
+		v0, low0 := value()
+		if r := k.Post(op, "/v1/stock_movements", map[string]any{"type": "receipt", "item_id": item, "to_zone_id": bin, "quantity": 12.5}); r.Status != 201 {
+			t.Fatalf("receipt: %d %s", r.Status, r.Body)
+		}
+		v1, low1 := value()
+		if v1-v0 < 31.24 || v1-v0 > 31.26 || low1 != low0-1 {
+			t.Errorf("value %v -> %v, low stock %d -> %d", v0, v1, low0, low1)
+		}
+		r := k.Get(op, "/v1/items?select=on_hand,available,stock_value,low_stock&id=eq."+item)
+		if got := string(r.Body); got != `[{"on_hand":12.5,"available":12.5,"stock_value":31.25,"low_stock":false}]` {
+			t.Errorf("item %s", got)
+		}
+		r = k.Get(op, "/v1/zones?select=load_units,utilization&id=eq."+bin)
+		if got := string(r.Body); got != `[{"load_units":12.5,"utilization":62.5}]` {
+			t.Errorf("zone %s", got)
+		}
+		r = k.Post(op, "/v1/stock_movements", map[string]any{"type": "ship", "item_id": item, "from_zone_id": bin, "quantity": 13})
+		if r.Status != 409 || !strings.Contains(string(r.Body), "HF002") {
+			t.Errorf("more than there is: %d %s", r.Status, r.Body)
+		}
+		if r := k.Post(op, "/v1/stock_movements", map[string]any{"type": "receipt", "item_id": item, "to_zone_id": foreign(t, k, "zones"), "quantity": 1}); r.Status != 409 || !strings.Contains(string(r.Body), "23503") {
+			t.Errorf("into another tenant's zone: %d %s", r.Status, r.Body)
+		}
+		verified(t, k)
+	})
+}
+
+func insertID(t *testing.T, k *testkit.Kit, as, collection string, row map[string]any) string {
+	t.Helper()
+	r := k.Call(testkit.Request{Method: "POST", Path: "/v1/" + collection, As: as, Body: row, Header: map[string]string{"Prefer": "return=representation"}})
+	var out []struct{ ID string }
+	if r.Status != 201 || json.Unmarshal(r.Body, &out) != nil || len(out) != 1 {
+		t.Fatalf("insert into %s: %d %s", collection, r.Status, r.Body)
+	}
+	return out[0].ID
+}
+
+func foreign(t *testing.T, k *testkit.Kit, collection string) string {
+	t.Helper()
+	var out []struct{ ID string }
+	k.Call(testkit.Request{Method: "GET", Path: "/v1/" + collection + "?select=id&limit=1&tenant_id=eq." + demo.South, Bearer: k.Service()}).JSON(t, &out)
+	return out[0].ID
+}
+
+// On PostgreSQL counters are folded; the sums stay what they were.
+func TestFoldCounters(t *testing.T) {
+	k := testkit.New(t, db.PostgreSQL)
+	for i := range 5 {
+		insertID(t, k, who(actor.Manager), "zones", map[string]any{"code": "F-" + string(rune('A'+i)), "name": "Fold"})
+	}
+	if err := k.App.Store.FoldCounters(t.Context(), demo.North); err != nil {
+		t.Fatal(err)
+	}
+	verified(t, k)
+}
