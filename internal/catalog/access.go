@@ -38,7 +38,7 @@ func master() Access {
 // Resources returns the literals of every resource.
 func Resources() []Resource {
 	var all []Resource
-	for _, family := range [][]Resource{warehouse(), logistics(), people(), safety(), platform()} {
+	for _, family := range [][]Resource{warehouse(), logistics(), people(), safety(), platform(), programme()} {
 		all = append(all, family...)
 	}
 	return all

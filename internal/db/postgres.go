@@ -155,21 +155,42 @@ type pgTx struct {
 // binary asks for every result column in binary format.
 var binary1 = []int16{1}
 
-// statements returns the connection's prepared statements by text.
-func (x *pgTx) statements() map[string]*pgconn.StatementDescription {
+// pgStatements are a connection's prepared statements by text. The oldest are
+// closed when there are too many; their texts can be prepared again.
+type pgStatements struct {
+	known map[string]*pgconn.StatementDescription
+	order []string // texts, oldest first
+	made  int      // names given out
+	drop  []string // names to close with the next pipeline
+}
+
+func (x *pgTx) statements() *pgStatements {
 	const key = "holdfast.statements"
-	m, ok := x.conn.CustomData()[key].(map[string]*pgconn.StatementDescription)
+	p, ok := x.conn.CustomData()[key].(*pgStatements)
 	if !ok {
-		m = map[string]*pgconn.StatementDescription{}
-		x.conn.CustomData()[key] = m
+		p = &pgStatements{known: map[string]*pgconn.StatementDescription{}}
+		x.conn.CustomData()[key] = p
 	}
-	return m
+	return p
+}
+
+func (p *pgStatements) add(name, sql string, d *pgconn.StatementDescription) {
+	d.Name, d.SQL = name, sql
+	p.known[sql] = d
+	p.order = append(p.order, sql)
+	if len(p.order) > maxStatements {
+		old := p.order[0]
+		p.order = p.order[1:]
+		p.drop = append(p.drop, p.known[old].Name)
+		delete(p.known, old)
+	}
 }
 
 // sent remembers what was put on the wire, to read the answers in order.
 type sent struct {
 	prepare string // statement text to remember once its parse succeeded
-	stmt    *stmt  // nil = head or commit
+	name    string // and the name it was given
+	stmt    *stmt  // nil = head, commit or housekeeping
 	commit  bool
 }
 
@@ -187,6 +208,11 @@ func (x *pgTx) send(q []stmt, commit bool) error {
 		x.begun = true
 	}
 	known := x.statements()
+	for _, name := range known.drop {
+		pipe.SendDeallocate(name)
+		wire = append(wire, sent{})
+	}
+	known.drop = nil
 	fresh := map[string]string{}
 	for i := range q {
 		if err := x.queue(pipe, &q[i], known, fresh, &wire); err != nil {
@@ -218,7 +244,7 @@ func lost(err error, commit bool) error {
 	return unavailable(err, "08007", "the connection was lost during commit, so the outcome is unknown")
 }
 
-func (x *pgTx) queue(pipe *pgconn.Pipeline, s *stmt, known map[string]*pgconn.StatementDescription, fresh map[string]string, wire *[]sent) error {
+func (x *pgTx) queue(pipe *pgconn.Pipeline, s *stmt, p *pgStatements, fresh map[string]string, wire *[]sent) error {
 	params, err := textParams(s.args)
 	if err != nil {
 		return err
@@ -228,30 +254,27 @@ func (x *pgTx) queue(pipe *pgconn.Pipeline, s *stmt, known map[string]*pgconn.St
 		*wire = append(*wire, sent{stmt: s})
 		return nil
 	}
-	if sd := known[s.sql]; sd != nil {
+	if sd := p.known[s.sql]; sd != nil {
 		pipe.SendQueryStatement(sd, params, nil, binary1)
 		*wire = append(*wire, sent{stmt: s})
 		return nil
 	}
 	name := fresh[s.sql]
-	if name == "" && len(known)+len(fresh) < maxStatements {
-		name = "hf" + strconv.Itoa(len(known)+len(fresh))
+	if name == "" {
+		p.made++
+		name = "hf" + strconv.Itoa(p.made)
 		fresh[s.sql] = name
 		pipe.SendPrepare(name, s.sql, nil)
-		*wire = append(*wire, sent{prepare: s.sql})
+		*wire = append(*wire, sent{prepare: s.sql, name: name})
 	}
-	if name == "" {
-		pipe.SendQueryParams(s.sql, params, nil, nil, binary1)
-	} else {
-		pipe.SendQueryPrepared(name, params, nil, binary1)
-	}
+	pipe.SendQueryPrepared(name, params, nil, binary1)
 	*wire = append(*wire, sent{stmt: s})
 	return nil
 }
 
 // receive reads the answers. After the first error the server skips the rest
 // of the pipeline, and so do we.
-func (x *pgTx) receive(pipe *pgconn.Pipeline, wire []sent, known map[string]*pgconn.StatementDescription) error {
+func (x *pgTx) receive(pipe *pgconn.Pipeline, wire []sent, p *pgStatements) error {
 	for _, w := range wire {
 		res, err := pipe.GetResults()
 		if err != nil {
@@ -259,8 +282,7 @@ func (x *pgTx) receive(pipe *pgconn.Pipeline, wire []sent, known map[string]*pgc
 		}
 		switch r := res.(type) {
 		case *pgconn.StatementDescription:
-			r.Name, r.SQL = "hf"+strconv.Itoa(len(known)), w.prepare
-			known[w.prepare] = r
+			p.add(w.name, w.prepare, r)
 		case *pgconn.ResultReader:
 			if err := readRows(r, w); err != nil {
 				return err

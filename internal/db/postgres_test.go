@@ -2,6 +2,7 @@ package db_test
 
 import (
 	"context"
+	"fmt"
 	"testing"
 	"time"
 
@@ -139,4 +140,29 @@ func TestRowLevelSecurity(t *testing.T) {
 			}
 		}
 	}
+}
+
+// More statements than a connection keeps: the oldest are closed and come
+// back when they are asked for again, in the middle of transactions too.
+func TestManyStatements(t *testing.T) {
+	each(t, func(t *testing.T, d *db.DB) {
+		ctx := context.Background()
+		for round := range 2 {
+			for from := 0; from < 900; from += 60 {
+				sum, want := 0, 0
+				if err := d.Read(ctx, db.Scope{}, func(tx *db.Tx) error {
+					for i := from; i < from+60; i++ {
+						want += i
+						tx.Queue(fmt.Sprintf("SELECT CAST($1 AS bigint) + %d - %d", i, round), []any{round}, func(r *db.Row) error { sum += int(r.Int(0)); return nil })
+					}
+					return nil
+				}); err != nil {
+					t.Fatal(err)
+				}
+				if sum != want {
+					t.Fatalf("from %d: %d, want %d", from, sum, want)
+				}
+			}
+		}
+	})
 }

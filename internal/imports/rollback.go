@@ -213,7 +213,7 @@ func (u *undo) checkInserted(data []byte) error {
 		}
 	}
 	for _, rel := range u.resource.Relations() {
-		if true {
+		if rel.To != u.resource.Name {
 			continue
 		}
 		if err := u.checkReferences(rel, ids, labels); err != nil {

@@ -221,7 +221,7 @@ func TestHangingReceiverDelaysNobody(t *testing.T) {
 		}
 		k.create(north, same.URL)
 		k.emit(north, 1)
-		k.until("the same tenant's other webhook", func() bool { return same.count() == 1 })
+		k.until("the same tenant's other webhook", func() bool { return same.count() >= 1 })
 	})
 }
 

@@ -1,0 +1,352 @@
+package api
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+
+	"holdfast/internal/actor"
+	"holdfast/internal/catalog"
+	"holdfast/internal/db"
+	"holdfast/internal/event"
+	"holdfast/internal/fault"
+	"holdfast/internal/gate"
+	"holdfast/internal/testkit/pgtest"
+)
+
+const otherTenant = "0190a000-0000-7000-8000-000000000002"
+
+// streams is a server of /v1/events whose callers are known by their token.
+type streams struct {
+	*httptest.Server
+	t   *testing.T
+	d   *db.DB
+	out *event.Outbox
+
+	mu  sync.Mutex
+	who map[string]actor.Actor
+}
+
+func eachStreams(t *testing.T, f func(t *testing.T, k *streams)) {
+	t.Run("sqlite", func(t *testing.T) { f(t, newStreams(t, db.Options{Dir: t.TempDir(), Migrate: true})) })
+	t.Run("postgresql", func(t *testing.T) { f(t, newStreams(t, db.Options{URL: pgtest.DSN(t), Migrate: true, PoolSize: 4})) })
+}
+
+func newStreams(t *testing.T, o db.Options) *streams {
+	t.Helper()
+	d, err := db.Open(context.Background(), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { d.Close() })
+	k := &streams{t: t, d: d, out: event.New(time.Now), who: map[string]actor.Actor{
+		"admin":    {UserID: testUser, TenantID: testTenant, Role: actor.Admin},
+		"operator": {UserID: uuid.NewString(), TenantID: testTenant, Role: actor.Operator},
+		"other":    {UserID: uuid.NewString(), TenantID: otherTenant, Role: actor.Admin},
+		"nobody":   {UserID: uuid.NewString()},
+		"service":  {Role: actor.Service},
+	}}
+	n := event.NewNotifier(d, k.out)
+	ctx, cancel := context.WithCancel(context.Background())
+	var wg sync.WaitGroup
+	wg.Go(func() { n.Run(ctx) })
+	e := NewEvents(gate.New(k.authenticate, nil), n, catalog.Default())
+	e.recheck, e.heartbeat = 50*time.Millisecond, 100*time.Millisecond
+	k.Server = httptest.NewUnstartedServer(e.Handler())
+	k.Config.ReadTimeout = 300 * time.Millisecond // as the product has one: it must not end a stream
+	k.Start()
+	t.Cleanup(func() { cancel(); wg.Wait(); k.Close() })
+	return k
+}
+
+func (k *streams) authenticate(r *http.Request) (actor.Actor, error) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if r.Header.Get("Authorization") == "" {
+		return actor.Actor{}, nil
+	}
+	a, ok := k.who[strings.TrimPrefix(r.Header.Get("Authorization"), "Bearer ")]
+	if !ok {
+		return a, fault.New(fault.Unauthorized, "PGRST301", "the token is not valid")
+	}
+	return a, nil
+}
+
+func (k *streams) set(token string, a *actor.Actor) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if delete(k.who, token); a != nil {
+		k.who[token] = *a
+	}
+}
+
+func (k *streams) emit(tenant, typ string, n int, audience map[string]string) {
+	k.t.Helper()
+	if err := k.d.Write(context.Background(), db.Scope{Tenant: tenant}, func(tx *db.Tx) error {
+		return k.out.EmitAll(tx, []event.Emitted{{Tenant: tenant, Type: typ, Data: map[string]int{"n": n}, Audience: audience}})
+	}); err != nil {
+		k.t.Error(err)
+	}
+}
+
+// reader is an open stream.
+type reader struct {
+	t    *testing.T
+	res  *http.Response
+	got  chan message
+	stop context.CancelFunc
+}
+
+type message struct{ id, event, data, comment, retry string }
+
+func (k *streams) open(token, query, last string) *reader {
+	k.t.Helper()
+	ctx, cancel := context.WithCancel(context.Background())
+	req, err := http.NewRequestWithContext(ctx, "GET", k.URL+"/v1/events"+query, nil)
+	if err != nil {
+		k.t.Fatal(err)
+	}
+	if token != "" {
+		req.Header.Set("Authorization", "Bearer "+token)
+	}
+	if last != "" {
+		req.Header.Set("Last-Event-ID", last)
+	}
+	res, err := http.DefaultClient.Do(req)
+	if err != nil {
+		k.t.Fatal(err)
+	}
+	r := &reader{t: k.t, res: res, got: make(chan message, 1000), stop: func() { cancel(); res.Body.Close() }}
+	k.t.Cleanup(r.stop)
+	if res.StatusCode == http.StatusOK {
+		go r.read()
+		r.first("retry")
+	}
+	return r
+}
+
+func (r *reader) read() {
+	defer close(r.got)
+	var m message
+	sc := bufio.NewScanner(r.res.Body)
+	for sc.Scan() {
+		name, value, _ := strings.Cut(sc.Text(), ": ")
+		switch name {
+		case "id":
+			m.id = value
+		case "event":
+			m.event = value
+		case "data":
+			m.data = value
+		case "retry":
+			m.retry = value
+		case "":
+			if sc.Text() == "" {
+				r.got <- m
+				m = message{}
+				continue
+			}
+			m.comment = value
+		}
+	}
+}
+
+// first is the next message with a field of that name.
+func (r *reader) first(field string) message {
+	r.t.Helper()
+	for {
+		select {
+		case m, ok := <-r.got:
+			if !ok {
+				r.t.Fatalf("the stream ended before a message with %s", field)
+			}
+			if map[string]string{"id": m.id, "event": m.event, "comment": m.comment, "retry": m.retry}[field] != "" {
+				return m
+			}
+		case <-time.After(5 * time.Second):
+			r.t.Fatalf("no message with %s within 5 s", field)
+		}
+	}
+}
+
+// ended waits for the server to end the stream.
+func (r *reader) ended() bool {
+	for end := time.After(5 * time.Second); ; {
+		select {
+		case _, ok := <-r.got:
+			if !ok {
+				return true
+			}
+		case <-end:
+			return false
+		}
+	}
+}
+
+func TestStreamRefusals(t *testing.T) {
+	k := newStreams(t, db.Options{Dir: t.TempDir(), Migrate: true})
+	for _, c := range []struct {
+		token, query, last string
+		status             int
+		names              string // in the body
+	}{
+		{"", "", "", 401, "sign in"},
+		{"wrong", "", "", 401, "token"},
+		{"nobody", "", "", 403, "tenant"},
+		{"service", "", "", 400, "tenant_id"},
+		{"admin", "?types=order.*,orders.*", "", 400, `\"orders.*\"`},
+		{"admin", "?types=", "", 400, "event type"},
+		{"admin", "?type=order.*", "", 400, `\"type\"`},
+		{"admin", "?types=%zz", "", 400, "types=%zz"},
+		{"admin", "", "yesterday", 400, "Last-Event-ID"},
+	} {
+		r := k.open(c.token, c.query, c.last)
+		var body struct{ Message, Code string }
+		if err := json.NewDecoder(r.res.Body).Decode(&body); err != nil {
+			t.Errorf("%s%s: %v", c.token, c.query, err)
+		}
+		if r.res.StatusCode != c.status || !strings.Contains(fmt.Sprintf("%q", body.Message), c.names) {
+			t.Errorf("%s%s: %d %s, want %d and %s", c.token, c.query, r.res.StatusCode, body.Message, c.status, c.names)
+		}
+	}
+}
+
+// A reader sees the topics he chose, of his tenant, that his role may see.
+func TestStreamShowsWhatTheCallerMaySee(t *testing.T) {
+	eachStreams(t, func(t *testing.T, k *streams) {
+		operator := k.who["operator"].UserID
+		streams := map[string]*reader{
+			"admin": k.open("admin", "", ""), "operator": k.open("operator", "", ""), "other": k.open("other", "", ""),
+			"chosen": k.open("admin", "?types=order.*,stock.low", ""), "service": k.open("service", "?tenant_id="+testTenant, ""),
+		}
+		if h := streams["admin"].res.Header; h.Get("Content-Type") != "text/event-stream; charset=utf-8" || h.Get("Cache-Control") != "no-store" {
+			t.Errorf("headers %v", h)
+		}
+		for i, e := range []struct {
+			tenant, typ string
+			audience    map[string]string
+		}{
+			{testTenant, "order.confirmed", nil}, {testTenant, "import.completed", nil}, {otherTenant, "order.confirmed", nil},
+			{testTenant, "incident.reported", nil}, {testTenant, "incident.reported", map[string]string{"reported_by": operator}},
+			{testTenant, "stock.low", nil}, {otherTenant, "stock.low", nil},
+		} {
+			k.emit(e.tenant, e.typ, i, e.audience)
+		}
+		for name, want := range map[string][]int{"admin": {0, 1, 3, 4, 5}, "operator": {0, 4, 5}, "other": {2, 6}, "chosen": {0, 5}, "service": {0, 1, 3, 4, 5}} {
+			for _, n := range want {
+				m := streams[name].first("id")
+				var p struct {
+					ID, Type string
+					Data     struct{ N int }
+				}
+				if err := json.Unmarshal([]byte(m.data), &p); err != nil || p.Data.N != n || p.ID != m.id || p.Type != m.event {
+					t.Errorf("%s: %+v, want event %d", name, m, n)
+				}
+			}
+		}
+	})
+}
+
+// Cut off again and again, a reader with Last-Event-ID misses nothing and
+// hears nothing twice.
+func TestStreamResumes(t *testing.T) {
+	eachStreams(t, func(t *testing.T, k *streams) {
+		first := k.open("admin", "", "")
+		k.emit(testTenant, "order.confirmed", -1, nil)
+		last := first.first("id").id
+		first.stop()
+		const n = 60
+		go func() {
+			for i := range n {
+				k.emit(testTenant, "order.confirmed", i, nil)
+			}
+		}()
+		var got []string
+		for cut := 0; len(got) < n; cut++ {
+			r := k.open("admin", "", last)
+			for range min(cut%9+1, n-len(got)) {
+				m := r.first("id")
+				got, last = append(got, m.id), m.id
+			}
+			r.stop()
+		}
+		if distinct := slices.Compact(slices.Sorted(slices.Values(got))); len(distinct) != n {
+			t.Errorf("heard %d events, %d different, want %d", len(got), len(distinct), n)
+		}
+		r := k.open("admin", "", uuid.NewString())
+		if m := r.first("event"); m.event != "stream.reset" {
+			t.Errorf("after an unknown id: %+v", m)
+		}
+	})
+}
+
+// The stream lives by heartbeats and ends soon after the session, or when it
+// moves to another tenant; a new role counts at once.
+func TestStreamEndsWithTheSession(t *testing.T) {
+	k := newStreams(t, db.Options{Dir: t.TempDir(), Migrate: true})
+	a := k.who["admin"]
+	r := k.open("admin", "", "")
+	for range 6 { // longer than the server's read timeout
+		r.first("comment")
+	}
+	lesser := a
+	lesser.Role = actor.Viewer
+	k.set("admin", &lesser)
+	time.Sleep(200 * time.Millisecond)
+	k.emit(testTenant, "import.completed", 1, nil)
+	k.emit(testTenant, "order.confirmed", 2, nil)
+	if m := r.first("id"); m.event != "order.confirmed" {
+		t.Errorf("a viewer was told of %s", m.event)
+	}
+	moved := a
+	moved.TenantID = otherTenant
+	k.set("admin", &moved)
+	if !r.ended() {
+		t.Error("the stream outlived the move to another tenant")
+	}
+	r = k.open("other", "", "")
+	k.set("other", nil)
+	if !r.ended() {
+		t.Error("the stream outlived the session")
+	}
+}
+
+// A client that does not read is dropped, and nobody waits for it.
+func TestStreamDropsASlowReader(t *testing.T) {
+	k := newStreams(t, db.Options{Dir: t.TempDir(), Migrate: true})
+	req, err := http.NewRequest("GET", k.URL+"/v1/events", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	req.Header.Set("Authorization", "Bearer admin")
+	slow, err := http.DefaultClient.Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer slow.Body.Close()
+	quick := k.open("operator", "", "")
+	pad := strings.Repeat("x", 15_000)
+	for range 40 {
+		if err := k.d.Write(context.Background(), db.Scope{Tenant: testTenant}, func(tx *db.Tx) error {
+			list := make([]event.Emitted, 20)
+			for i := range list {
+				list[i] = event.Emitted{Tenant: testTenant, Type: "import.completed", Data: map[string]string{"pad": pad}}
+			}
+			list[19] = event.Emitted{Tenant: testTenant, Type: "order.confirmed", Data: map[string]int{"n": 1}}
+			return k.out.EmitAll(tx, list)
+		}); err != nil {
+			t.Fatal(err)
+		}
+		quick.first("id")
+	}
+}
