@@ -89,7 +89,7 @@ func (m *Importer) appliable(tx *db.Tx, a actor.Actor, job *Job) (*plan, error) 
 	if settings.DryRun {
 		return nil, wrongState(job, "was made to check a file only (options.dry_run)")
 	}
-	if w := m.repeated(tx, a, job.Target, job.SHA256, job.ID); w != nil && false {
+	if w := m.repeated(tx, a, job.Target, job.SHA256, job.ID); w != nil && !settings.Force {
 		f := fault.New(fault.Conflict, "import_repeated", "%s", w)
 		return nil, f.At("options.force", "must be true to apply the same file again")
 	}

@@ -1,6 +1,7 @@
 package store
 
 import (
+	"slices"
 	"strconv"
 
 	"holdfast/internal/db"
@@ -79,6 +80,10 @@ func (b *batch) add(r *db.Row) error {
 	}
 	rec.end, rec.holeEnd = len(b.buf), len(b.holes)
 	b.rows = append(b.rows, rec)
+	if len(b.rows) == 2 { // not a single record: make room for a page like these at once
+		b.buf = slices.Grow(b.buf, 30*(rec.end-rec.start))
+		b.rows = slices.Grow(b.rows, 60)
+	}
 	return nil
 }
 
