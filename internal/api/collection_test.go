@@ -111,7 +111,7 @@ func TestCollections_overHTTP(t *testing.T) {
 		{"one record", "GET", "/v1/zones/" + zoneOne + "?select=code", "", nil, 200, `{"code":"a"}`, map[string]string{"ETag": `"2"`, "Content-Type": "application/json; charset=utf-8"}},
 		{"unchanged record", "GET", "/v1/zones/" + zoneOne, "", []string{`If-None-Match: "2"`}, 304, "", nil},
 		{"change one record", "PATCH", "/v1/zones/" + zoneOne + "?select=name", `{"name":"third"}`, []string{`If-Match: "2"`}, 200, `{"name":"third"}`, map[string]string{"ETag": `"3"`}},
-		{"stale change", "PATCH", "/v1/zones/" + zoneOne, `{"name":"x"}`, []string{`If-Match: "2"`}, 409, "*", map[string]string{"Proxy-Status": "Holdfast; error=HF002"}},
+		{"stale change", "PATCH", "/v1/zones/" + zoneOne, `{"name":"x"}`, []string{`If-Match: "2"`}, 409, "*", map[string]string{"Proxy-Status": "Holdfast; error=HF008"}},
 		{"unknown record", "GET", "/v1/zones/0190c000-0000-7000-8000-0000000000ff", "", nil, 404, `{"code":"PGRST116","message":"no such record","details":"The result contains 0 rows","hint":null}` + "\n", nil},
 		{"unknown record, delete", "DELETE", "/v1/zones/0190c000-0000-7000-8000-0000000000ff", "", nil, 404, "*", nil},
 		{"no id", "GET", "/v1/zones/first", "", nil, 404, "*", nil},

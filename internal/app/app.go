@@ -126,7 +126,7 @@ func (a *App) services(ctx context.Context, mode Mode) error {
 	if a.blobs, err = blob.Open(filepath.Join(a.Config.Data, "files")); err != nil {
 		return err
 	}
-	a.Imports = imports.New(imports.Options{Store: a.Store, Effects: effects, Files: a.blobs, OnChange: a.changed})
+	a.Imports = imports.New(imports.Options{Store: a.Store, Effects: effects, Files: a.blobs, OnChange: a.imported})
 	if mode != Server {
 		return nil
 	}
@@ -156,6 +156,12 @@ func (a *App) changed(tenant string, collections []string) {
 	if a.functions != nil {
 		a.functions.Changed(tenant, collections)
 	}
+}
+
+// imported is changed for bulk writes: the planner learns of them too.
+func (a *App) imported(tenant string, collections []string) {
+	a.changed(tenant, collections)
+	go a.guarded(context.Background(), "analyze", func(ctx context.Context) error { return a.DB.Analyze(ctx, collections...) })
 }
 
 func (a *App) openIdentity() error {

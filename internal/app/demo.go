@@ -19,6 +19,9 @@ func (a *App) SeedDemo(ctx context.Context) error {
 	if err := demo.Seed(ctx, a.Store, a.now()); err != nil {
 		return err
 	}
+	if err := a.DB.Analyze(ctx, "zones", "items", "stock_levels", "stock_movements", "orders", "order_lines", "shipments", "incidents", "audit"); err != nil {
+		return err
+	}
 	hash, err := password.New(1).Hash(ctx, demo.Password)
 	if err != nil {
 		return err

@@ -166,3 +166,11 @@ func TestManyStatements(t *testing.T) {
 		}
 	})
 }
+
+func TestAnalyze(t *testing.T) {
+	each(t, func(t *testing.T, d *db.DB) {
+		if err := d.Analyze(context.Background(), "zones", "items"); err != nil {
+			t.Error(err)
+		}
+	})
+}

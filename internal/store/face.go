@@ -188,7 +188,7 @@ func (s *Store) matching(tx *db.Tx, w *query.Write) ([]Row, error) {
 		return nil, fault.New(fault.Invalid, "PGRST124", "more rows would change than max-affected allows").
 			With(fmt.Sprintf("The query affects %d rows", len(rows)), "")
 	case w.IfVersion != 0 && len(rows) == 1 && rows[0]["version"] != any(w.IfVersion):
-		return nil, fault.New(fault.Conflict, "HF002", "the record was changed by somebody else").
+		return nil, fault.New(fault.Conflict, "HF008", "the record was changed by somebody else").
 			With(fmt.Sprintf("version %d was expected, it is %v", w.IfVersion, rows[0]["version"]), "read it again")
 	}
 	return rows, nil

@@ -115,9 +115,20 @@ func (s *Store) record(tx *db.Tx, a actor.Actor, r *catalog.Resource, changes []
 	queueRows(tx, "audit", cols, len(changes), func(i int, args []any) []any {
 		c := changes[i]
 		before, after := images(r, c)
-		return append(args, tenantOf(r, c.row()), newID(), at, orNull(a.UserID), orNull(a.KeyID), r.Name+"."+c.Op.String(),
-			r.Name, idOf(c.row()), "ok", before, after, orNull(a.Address), orNull(a.RequestID))
+		who, address, request := orNull(a.UserID), orNull(a.Address), orNull(a.RequestID)
+		if anonymous(c) {
+			who, address, request = nil, nil, nil
+		}
+		return append(args, tenantOf(r, c.row()), newID(), at, who, orNull(a.KeyID), r.Name+"."+c.Op.String(),
+			r.Name, idOf(c.row()), "ok", before, after, address, request)
 	})
+}
+
+// anonymous reports a new record that an effect left without its maker, as an
+// anonymous report is: the audit log must not name who it was either.
+func anonymous(c Change) bool {
+	_, signed := c.After["created_by"]
+	return c.Op == Insert && signed && c.After["created_by"] == nil
 }
 
 func orNull(s string) any {

@@ -121,7 +121,7 @@ func (l *ledger) read(tx *db.Tx, tenant string) {
 	for i, v := range l.order {
 		keys[i] = v.key
 	}
-	tx.Queue("SELECT stock_key, quantity, reserved FROM stock_levels WHERE tenant_id = $1 AND "+tx.DB().InText("stock_key", 2)+" ORDER BY stock_key"+lock(tx),
+	tx.Queue("SELECT stock_key, quantity, reserved FROM stock_levels WHERE tenant_id = $1 AND "+tx.DB().InText("stock_key", 2)+" ORDER BY stock_key"+tx.DB().ForUpdate(),
 		[]any{tenant, jsonList(keys)}, func(r *db.Row) error {
 			if v := l.levels[r.Text(0)]; v != nil {
 				v.quantity, v.reserved = r.Dec(1), r.Dec(2)

@@ -63,10 +63,10 @@ func readPlaces(tx *db.Tx, tenant string, ids []string, into places) error {
 // lockZones queues locking zones in id order. The parents seen under the lock
 // go to seen, which may be nil.
 func lockZones(tx *db.Tx, tenant string, ids []string, seen func(id, parent string) error) {
-	if lock(tx) == "" || len(ids) == 0 {
+	if tx.DB().ForUpdate() == "" || len(ids) == 0 {
 		return
 	}
-	tx.Queue("SELECT id, parent_id FROM zones WHERE tenant_id = $1 AND "+tx.DB().InUUID("id", 2)+" ORDER BY id"+lock(tx), []any{tenant, jsonList(ids)}, func(r *db.Row) error {
+	tx.Queue("SELECT id, parent_id FROM zones WHERE tenant_id = $1 AND "+tx.DB().InUUID("id", 2)+" ORDER BY id"+tx.DB().ForUpdate(), []any{tenant, jsonList(ids)}, func(r *db.Row) error {
 		if seen == nil {
 			return nil
 		}

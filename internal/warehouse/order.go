@@ -103,7 +103,7 @@ func sumOrders(tx *db.Tx, a actor.Actor, s *store.Store, changes []store.Change)
 		wanted[id] = wanted[id] || change
 	}
 	list := jsonList(orders.list)
-	err := tx.Query("SELECT id, order_no, status FROM orders WHERE tenant_id = $1 AND "+tx.DB().InUUID("id", 2)+" ORDER BY id"+lock(tx), []any{a.TenantID, list}, func(r *db.Row) error {
+	err := tx.Query("SELECT id, order_no, status FROM orders WHERE tenant_id = $1 AND "+tx.DB().InUUID("id", 2)+" ORDER BY id"+tx.DB().ForUpdate(), []any{a.TenantID, list}, func(r *db.Row) error {
 		if st := r.Text(2); (st == "completed" || st == "cancelled") && wanted[r.Text(0)] {
 			return fault.New(fault.Conflict, CodeInUse, "order %s is %s; its lines no longer change", r.Text(1), st)
 		}

@@ -63,7 +63,7 @@ func (p *posting) load(tx *db.Tx, tenant string) error {
 	p.itemByID, p.lotItem, p.at = map[string]*stocked{}, map[string]string{}, places{}
 	slices.Sort(p.items.list)
 	tx.Queue("SELECT id, sku, tracking, status, unit_cost, capacity_units, reorder_point, on_hand, available, stock_value, low_stock FROM items WHERE tenant_id = $1 AND "+
-		tx.DB().InUUID("id", 2)+" ORDER BY id"+lock(tx), []any{tenant, jsonList(p.items.list)}, func(r *db.Row) error {
+		tx.DB().InUUID("id", 2)+" ORDER BY id"+tx.DB().ForUpdate(), []any{tenant, jsonList(p.items.list)}, func(r *db.Row) error {
 		p.itemByID[r.Text(0)] = &stocked{id: r.Text(0), sku: r.Text(1), tracking: r.Text(2), status: r.Text(3), unitCost: r.Dec(4), capacityUnits: r.Dec(5),
 			reorderPoint: r.Dec(6), onHand: r.Dec(7), available: r.Dec(8), value: r.Dec(9), low: r.Bool(10)}
 		return nil

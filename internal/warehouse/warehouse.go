@@ -8,7 +8,6 @@
 package warehouse
 
 import (
-	"strings"
 
 	"holdfast/internal/actor"
 	"holdfast/internal/db"
@@ -122,13 +121,6 @@ func turned(c store.Change, field, value string) bool {
 // altered reports whether an update changes field.
 func altered(c store.Change, field string) bool {
 	return c.Op == store.Update && c.Before[field] != c.After[field]
-}
-
-// lock locks selected rows against other writers, but not against rows that
-// only refer to them: inserting a movement takes a key-share lock on its zones
-// and item, and FOR UPDATE would turn two such inserts into a deadlock.
-func lock(tx *db.Tx) string {
-	return strings.Replace(tx.DB().ForUpdate(), "FOR UPDATE", "FOR NO KEY UPDATE", 1)
 }
 
 // manages reports a role that may move stock in and out of blocked zones.
