@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -231,7 +232,7 @@ func (m *measurement) page(ctx context.Context, s *site, token string) (size int
 func (m *measurement) abab(ctx context.Context, s *site, title string, conns int, server, by load.Request) (*result, error) {
 	var a, b []load.Report
 	for i := range m.rounds {
-		ra, err := measure(ctx, m.plan(s, s.server, conns, server, i))
+		ra, err := m.product(ctx, s, title, m.plan(s, s.server, conns, server, i))
 		if err != nil {
 			return nil, err
 		}
@@ -242,6 +243,24 @@ func (m *measurement) abab(ctx context.Context, s *site, title string, conns int
 		a, b = append(a, ra), append(b, rb)
 	}
 	return compare(title, s.engine, a, b), nil
+}
+
+// product runs the driver against the product, under the profiler if asked to.
+func (m *measurement) product(ctx context.Context, s *site, title string, p load.Plan) (r load.Report, err error) {
+	if m.profile == "" {
+		return measure(ctx, p)
+	}
+	name := strings.Map(func(r rune) rune {
+		if r >= 'a' && r <= 'z' || r >= '0' && r <= '9' {
+			return r
+		}
+		return '-'
+	}, strings.TrimSpace(title)+" "+s.engine) + ".pprof"
+	err = s.server.record(ctx, filepath.Join(m.profile, name), m.seconds, func() error {
+		r, err = measure(ctx, p)
+		return err
+	})
+	return r, err
 }
 
 func (m *measurement) plan(s *site, p *process, conns int, r load.Request, round int) load.Plan {

@@ -31,6 +31,7 @@ type options struct {
 	server  string
 	dir     string
 	json    string
+	profile string
 }
 
 func main() {
@@ -53,6 +54,7 @@ func main() {
 	flag.StringVar(&o.server, "server", "bin/holdfast", "the server's binary")
 	flag.StringVar(&o.dir, "dir", os.TempDir(), "where databases are made (and removed)")
 	flag.StringVar(&o.json, "json", "", "file to append one JSON line per result to")
+	flag.StringVar(&o.profile, "profile", "", "folder to write a CPU profile of the server to, one for each case")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()

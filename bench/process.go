@@ -22,6 +22,7 @@ import (
 type process struct {
 	cmd     *exec.Cmd
 	address string
+	admin   string // address of the profiles, or ""
 	stdin   io.Closer
 	done    chan error
 	log     *os.File
@@ -122,7 +123,42 @@ func (o options) serve(ctx context.Context, dir, database string, flags ...strin
 	}
 	cmd := exec.Command(o.server, args...)
 	cmd.Env = append(os.Environ(), "HOLDFAST_RATE_LIMITS=off")
-	return launch(ctx, "/healthz", cmd, address)
+	admin := ""
+	if o.profile != "" {
+		if admin, err = freeAddress(); err != nil {
+			return nil, err
+		}
+		cmd.Env = append(cmd.Env, "HOLDFAST_ADMIN_LISTEN="+admin)
+	}
+	p, err := launch(ctx, "/healthz", cmd, address)
+	if err == nil {
+		p.admin = admin
+	}
+	return p, err
+}
+
+// record writes a CPU profile of the server while f runs.
+func (p *process) record(ctx context.Context, path string, seconds float64, f func() error) error {
+	req, err := http.NewRequestWithContext(ctx, "GET", fmt.Sprintf("http://%s/debug/pprof/profile?seconds=%.0f", p.admin, max(1, seconds)), nil)
+	if err != nil {
+		return err
+	}
+	done := make(chan error, 1)
+	go func() {
+		res, err := http.DefaultClient.Do(req)
+		if err != nil {
+			done <- err
+			return
+		}
+		defer res.Body.Close()
+		out, err := os.Create(path)
+		if err == nil {
+			_, err = io.Copy(out, res.Body)
+			err = errors.Join(err, out.Close())
+		}
+		done <- err
+	}()
+	return errors.Join(f(), <-done)
 }
 
 // tool runs one of the product's other commands.

@@ -258,8 +258,8 @@ func snapshotStatements() []statement {
 		for i, st := range states {
 			parts = append(parts, fmt.Sprintf("SELECT id FROM (SELECT id FROM %s WHERE tenant_id = $1 AND status = '%s' ORDER BY id DESC LIMIT 51) s%d", name, st, i))
 		}
-		list = append(list, statement{"SELECT " + sql + " FROM (SELECT id FROM (" + strings.Join(parts, " UNION ALL ") + ") u ORDER BY id DESC LIMIT 51) p JOIN " + name +
-			" r ON r.tenant_id = $1 AND r.id = p.id ORDER BY r.id DESC", cols})
+		list = append(list, statement{"SELECT " + sql + " FROM (SELECT id FROM (" + strings.Join(parts, " UNION ALL ") + ") u ORDER BY id DESC LIMIT 51) p CROSS JOIN " + name +
+			" r WHERE r.tenant_id = $1 AND r.id = p.id ORDER BY r.id DESC", cols})
 	}
 	plain("zones", " AND r.status <> 'archived' ORDER BY lower(r.code) LIMIT 51")
 	plain("items", " AND r.status = 'active' ORDER BY r.sku LIMIT 51")

@@ -96,7 +96,9 @@ func named(args []any) []driver.NamedValue {
 	return out
 }
 
-func (l *lite) read(ctx context.Context, tenant string, list []statement, out [][]byte) error {
+// read does not hand the request's context on: watching it costs the driver a
+// goroutine per statement.
+func (l *lite) read(_ context.Context, tenant string, list []statement, out [][]byte) error {
 	c := <-l.readers
 	defer func() { l.readers <- c }()
 	if err := c.exec("BEGIN"); err != nil {
@@ -104,19 +106,19 @@ func (l *lite) read(ctx context.Context, tenant string, list []statement, out []
 	}
 	for i, s := range list {
 		var err error
-		if out[i], err = c.rows(ctx, s, tenant, out[i]); err != nil {
+		if out[i], err = c.rows(s, tenant, out[i]); err != nil {
 			return errors.Join(err, c.exec("ROLLBACK"))
 		}
 	}
 	return c.exec("COMMIT")
 }
 
-func (c *conn) rows(ctx context.Context, s statement, tenant string, b []byte) ([]byte, error) {
+func (c *conn) rows(s statement, tenant string, b []byte) ([]byte, error) {
 	st, err := c.prepare(s.sql)
 	if err != nil {
 		return b, err
 	}
-	rows, err := st.(driver.StmtQueryContext).QueryContext(ctx, named([]any{tenant}))
+	rows, err := st.(driver.StmtQueryContext).QueryContext(context.Background(), named([]any{tenant}))
 	if err != nil {
 		return b, err
 	}

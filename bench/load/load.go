@@ -51,7 +51,7 @@ type Report struct {
 	P99       float64 `json:"p99_ms"`
 	Max       float64 `json:"max_ms"`
 	Bytes     int64   `json:"body_bytes"`
-	RSS       int64   `json:"rss_bytes"` // of the trees, at the end
+	RSS       int64   `json:"rss_bytes"` // of the first tree, at the end
 	FirstFail string  `json:"first_failure,omitempty"`
 }
 
@@ -83,7 +83,7 @@ func Run(p Plan) (Report, error) {
 	if r.CPU > 0 {
 		r.PerCPU = float64(r.Requests) / r.CPU
 	}
-	r.RSS, err = RSS(p.PIDs)
+	r.RSS, err = RSS(p.PIDs[:min(1, len(p.PIDs))])
 	return r, err
 }
 

@@ -36,6 +36,7 @@ func (r Role) Valid() bool {
 type Actor struct {
 	UserID    string
 	SessionID string
+	AAL       string // authenticator assurance level of a user's session: aal1 or aal2
 	TenantID  string // "" = no membership (functions answer 403), or a service key without a tenant
 	Role      Role
 	WorkerID  string   // the worker record linked to the membership

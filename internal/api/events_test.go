@@ -3,6 +3,7 @@ package api
 import (
 	"bufio"
 	"context"
+	"crypto/sha256"
 	"encoding/json"
 	"fmt"
 	"net/http"
@@ -39,7 +40,27 @@ type streams struct {
 
 func eachStreams(t *testing.T, f func(t *testing.T, k *streams)) {
 	t.Run("sqlite", func(t *testing.T) { f(t, newStreams(t, db.Options{Dir: t.TempDir(), Migrate: true})) })
-	t.Run("postgresql", func(t *testing.T) { f(t, newStreams(t, db.Options{URL: pgtest.DSN(t), Migrate: true, PoolSize: 4})) })
+	t.Run("postgresql", func(t *testing.T) { f(t, newStreams(t, db.Options{URL: migrated(t), Migrate: true, PoolSize: 4})) })
+}
+
+// migrated is the address of a fresh database with today's schema.
+func migrated(t testing.TB) string {
+	t.Helper()
+	ms, err := db.Migrations()
+	if err != nil {
+		t.Fatal(err)
+	}
+	h := sha256.New()
+	for _, m := range ms {
+		h.Write([]byte(m.SQL))
+	}
+	return pgtest.Template(t, fmt.Sprintf("schema %x", h.Sum(nil)), func(dsn string) error {
+		d, err := db.Open(context.Background(), db.Options{URL: dsn, Migrate: true})
+		if err != nil {
+			return err
+		}
+		return d.Close()
+	})
 }
 
 func newStreams(t *testing.T, o db.Options) *streams {

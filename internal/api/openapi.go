@@ -10,6 +10,7 @@ import (
 
 	"holdfast/internal/actor"
 	"holdfast/internal/catalog"
+	"holdfast/internal/event"
 	"holdfast/internal/functions"
 	"holdfast/internal/web"
 )
@@ -104,8 +105,9 @@ func (d *Document) build(role actor.Role) object {
 		"openapi": "3.1.0",
 		"info": object{"title": "Holdfast", "version": d.Version,
 			"description": "Warehouse, logistics and workplace safety for many tenants. Collections speak the PostgREST grammar, identity speaks to supabase-js."},
-		"servers": []any{object{"url": d.URL}},
-		"paths":   paths,
+		"servers":  []any{object{"url": d.URL}},
+		"paths":    paths,
+		"webhooks": event.Webhooks(d.Catalog),
 		"components": object{
 			"schemas": schemas,
 			"securitySchemes": object{

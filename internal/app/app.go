@@ -22,6 +22,7 @@ import (
 	"holdfast/internal/catalog"
 	"holdfast/internal/config"
 	"holdfast/internal/db"
+	"holdfast/internal/event"
 	"holdfast/internal/functions"
 	"holdfast/internal/gate"
 	"holdfast/internal/identity"
@@ -30,6 +31,7 @@ import (
 	"holdfast/internal/mail"
 	"holdfast/internal/store"
 	"holdfast/internal/web"
+	"holdfast/internal/webhook"
 )
 
 // Version is the product's version, set when a release is built.
@@ -59,6 +61,8 @@ type App struct {
 	Store    *store.Store
 	Identity *identity.Service
 	Imports  *imports.Importer
+	Outbox   *event.Outbox
+	Webhooks *webhook.Service
 
 	catalog     *catalog.Catalog
 	blobs       *blob.Store
@@ -69,6 +73,8 @@ type App struct {
 	collections *api.Collections
 	table       []functions.Function
 	platform    *api.Platform
+	notifier    *event.Notifier
+	mail        mail.Sender
 	document    *api.Document
 	ready       readiness
 	now         func() time.Time
@@ -120,8 +126,12 @@ func (a *App) services(ctx context.Context, mode Mode) error {
 	if err := a.openIdentity(); err != nil {
 		return err
 	}
+	a.Outbox = event.New(a.now)
 	effects := a.effects()
 	a.Store = store.New(a.DB, a.catalog, effects, a.now)
+	if err := a.openWebhooks(); err != nil {
+		return err
+	}
 	var err error
 	if a.blobs, err = blob.Open(filepath.Join(a.Config.Data, "files")); err != nil {
 		return err
@@ -149,6 +159,30 @@ func (a *App) faces() {
 	a.platform = api.NewPlatform(a.gate, a.cache)
 	a.document = &api.Document{URL: a.Config.PublicURL, Version: Version, Catalog: a.catalog, Functions: a.table}
 	a.Store.OnChange(a.changed)
+}
+
+// openWebhooks makes the reader of the outbox and what it feeds.
+func (a *App) openWebhooks() error {
+	key, err := masterKey(a.Config)
+	if err != nil {
+		return err
+	}
+	a.Webhooks, err = webhook.New(webhook.Options{Store: a.Store, Key: key, AllowPrivate: a.Config.WebhookPrivate, Now: a.now, Notify: a.mailDisabledWebhook})
+	if err != nil {
+		return err
+	}
+	a.notifier = event.NewNotifier(a.DB, a.Outbox, a.Webhooks.Publish)
+	return nil
+}
+
+// mailDisabledWebhook tells a tenant's administrators.
+func (a *App) mailDisabledWebhook(ctx context.Context, n webhook.Notice) error {
+	text := "Holdfast no longer sends events to\n\n  " + n.URL + "\n\nbecause " + n.Reason + ". Put the receiver right, then make the webhook active again: what was missed can be replayed for 30 days.\n"
+	var errs []error
+	for _, to := range n.Emails {
+		errs = append(errs, a.mail.Send(ctx, mail.Message{To: to, Subject: "A webhook was disabled", Text: text, Kind: "webhook_disabled"}))
+	}
+	return errors.Join(errs...)
 }
 
 // changed drops the tenant's kept answers that changed collections go into.
@@ -184,6 +218,7 @@ func (a *App) openIdentity() error {
 	if err != nil {
 		return err
 	}
+	a.mail = mailer
 	a.Identity, err = identity.New(identity.Config{
 		SiteURL: c.SiteURL, PublicURL: c.PublicURL, RedirectURLs: c.RedirectURLs, Autoconfirm: c.Autoconfirm, SignupEnabled: c.Signup,
 		SignupTenants: c.SignupTenants, ImplicitFlow: c.ImplicitFlow, PasswordMinLength: c.PasswordMinLength, AccessTokenTTL: c.AccessTokenTTL,

@@ -3,6 +3,9 @@ package app
 import (
 	"maps"
 
+	"holdfast/internal/actor"
+	"holdfast/internal/db"
+	"holdfast/internal/event"
 	"holdfast/internal/safety"
 	"holdfast/internal/store"
 	"holdfast/internal/warehouse"
@@ -19,5 +22,33 @@ func (a *App) effects() store.Effects {
 		maps.Copy(e.Before, domain.Before)
 		maps.Copy(e.After, domain.After)
 	}
+	e.Before["webhooks"] = func(tx *db.Tx, by actor.Actor, s *store.Store, cs []store.Change) error {
+		return a.Webhooks.Check(tx, by, s, cs)
+	}
+	e.After["webhooks"] = func(tx *db.Tx, by actor.Actor, s *store.Store, cs []store.Change) error {
+		return a.Webhooks.Changed(tx, by, s, cs)
+	}
+	for _, name := range event.Watched() {
+		e.After[name] = a.telling(e.After[name])
+	}
 	return e
+}
+
+// telling adds to an effect that the changes are told as events. Bulk work is
+// not told record by record: an import is one event, demonstration data none.
+func (a *App) telling(effect store.Effect) store.Effect {
+	return func(tx *db.Tx, by actor.Actor, s *store.Store, changes []store.Change) error {
+		if effect != nil {
+			if err := effect(tx, by, s, changes); err != nil {
+				return err
+			}
+		}
+		var events []event.Emitted
+		for _, c := range changes {
+			if s.Audited() || c.Resource.Name == "import_jobs" {
+				events = append(events, event.FromChange(c.Resource, c.Before, c.After)...)
+			}
+		}
+		return a.Outbox.EmitAll(tx, events)
+	}
 }

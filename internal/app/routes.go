@@ -17,6 +17,7 @@ import (
 func (a *App) routes() []api.Route {
 	get, post, put, del := []string{"GET"}, []string{"POST"}, []string{"PUT"}, []string{"DELETE"}
 	imp := api.NewImports(a.gate, a.Imports)
+	hooks := api.NewWebhooks(a.gate, a.Webhooks)
 	list := []api.Route{
 		{Pattern: "/healthz", Methods: get, Tag: "operation", Doc: "The process lives", Public: true, Handler: http.HandlerFunc(a.healthz)},
 		{Pattern: "/readyz", Methods: get, Tag: "operation", Doc: "Requests can be served: database usable, not stopping", Public: true, Handler: http.HandlerFunc(a.readyz)},
@@ -31,6 +32,15 @@ func (a *App) routes() []api.Route {
 		{Pattern: "/v1/import-jobs/{id}/file", Methods: put, Tag: "imports", Doc: "Upload the file of an import job", Handler: imp.File()},
 		{Pattern: "/v1/import-jobs/{id}/errors", Methods: get, Tag: "imports", Doc: "Rows that were refused, by line and column", Handler: imp.Errors()},
 	}
+	list = append(list,
+		api.Route{Pattern: "/v1/events", Methods: get, Tag: "events", Doc: "What happens in the tenant, as server-sent events", Handler: api.NewEvents(a.gate, a.notifier, a.catalog).Handler()},
+		api.Route{Pattern: "/v1/webhooks", Methods: post, Tag: "webhooks", Doc: "Make a webhook; its secret is answered this once (administrators)", Handler: hooks.Create(),
+			Body: map[string]string{"url": "string", "events": "array", "description": "string", "status": "string"}},
+		api.Route{Pattern: "/v1/webhooks/{id}/rotate", Methods: post, Tag: "webhooks", Doc: "Give a webhook a new secret; the old one signs too for a day", Handler: hooks.Rotate()},
+		api.Route{Pattern: "/v1/webhooks/{id}/test", Methods: post, Tag: "webhooks", Doc: "Send webhook.test", Handler: hooks.Test()},
+		api.Route{Pattern: "/v1/webhooks/{id}/replay", Methods: post, Tag: "webhooks", Doc: "Send again what was queued from, inclusive, to, exclusive, and failed; status=all: everything", Handler: hooks.ReplayRange()},
+		api.Route{Pattern: "/v1/webhooks/{id}/deliveries/{delivery}/replay", Methods: post, Tag: "webhooks", Doc: "Send one delivery again", Handler: hooks.Replay()},
+	)
 	if a.sink != nil {
 		list = append(list, api.Route{Pattern: "/dev/mail", Methods: get, Tag: "operation", Doc: "Mails kept by a development server", Public: true, Handler: http.HandlerFunc(a.devMail)})
 	}
@@ -88,7 +98,7 @@ func (a *App) Handler(log *slog.Logger) (http.Handler, error) {
 // Where a collection answers the path's other methods, the method is part of
 // the pattern.
 func mount(mux *http.ServeMux, r api.Route) {
-	if r.Tag == "imports" {
+	if r.Tag == "imports" || r.Tag == "webhooks" {
 		for _, m := range r.Methods {
 			mux.Handle(m+" "+r.Pattern, r.Handler)
 		}

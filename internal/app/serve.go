@@ -74,6 +74,7 @@ func Serve(ctx context.Context, c *config.Config, out io.Writer) error {
 	}
 	return web.Serve(ctx, l, h, func() {
 		a.ready.draining.Store(true)
+		a.notifier.Close() // open streams would hold the server up
 		slog.Info("stopping: no new requests, finishing those in flight")
 	})
 }

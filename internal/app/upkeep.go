@@ -41,6 +41,17 @@ func (a *App) upkeep(ctx context.Context) {
 	}
 	every(recoverEvery, "recover imports", a.recoverImports)
 	every(sweepEvery, "sweep sessions", a.Identity.Sweep)
+	every(sweepEvery, "sweep events", a.notifier.Sweep)
+	every(sweepEvery, "sweep webhooks", a.Webhooks.Sweep)
+	wg.Go(func() { a.Events(ctx) })
+	wg.Wait()
+}
+
+// Events publishes events and sends webhooks until ctx ends.
+func (a *App) Events(ctx context.Context) {
+	var wg sync.WaitGroup
+	wg.Go(func() { a.notifier.Run(ctx) })
+	wg.Go(func() { a.Webhooks.Run(ctx) })
 	wg.Wait()
 }
 

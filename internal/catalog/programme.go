@@ -97,7 +97,7 @@ func courses() Resource {
 		},
 		Unique: [][]string{{"code"}},
 		Access: Access{Read: []Grant{to(everyone)}, Create: []Grant{to(leaders)}, Update: []Grant{to(officers)}, Delete: []Grant{to(officers)}},
-		States: &States{Field: "status", Initial: []string{"draft", "active"}, Moves: []Move{
+		States: &States{Field: "status", Initial: []string{"active", "draft"}, Moves: []Move{
 			{From: []string{"draft", "retired"}, To: "active", Roles: officers},
 			{From: []string{"draft", "active"}, To: "retired", Roles: officers},
 		}},
@@ -164,7 +164,7 @@ func regulations() Resource {
 		},
 		Unique: [][]string{{"code"}},
 		Access: Access{Read: []Grant{to(plus(leaders, actor.Viewer))}, Create: m, Update: m, Delete: m},
-		States: &States{Field: "status", Initial: []string{"draft", "active"}, Moves: []Move{
+		States: &States{Field: "status", Initial: []string{"active", "draft"}, Moves: []Move{
 			{From: []string{"draft", "retired"}, To: "active", Roles: officers},
 			{From: []string{"active"}, To: "draft", Roles: officers},
 			{From: []string{"draft", "active"}, To: "retired", Roles: officers},

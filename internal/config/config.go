@@ -46,6 +46,7 @@ type Config struct {
 	CORSOrigins       []string      `name:"cors_origins" default:"*" doc:"browser origins that may call the API"`
 	TLSCert           string        `name:"tls_cert" doc:"certificate file (PEM)"`
 	TLSKey            string        `name:"tls_key" secret:"true" doc:"private key file (PEM)"`
+	WebhookPrivate    bool          `name:"webhook_allow_private" doc:"let webhooks call http and private addresses: for tests and closed networks"`
 	LogLevel          string        `name:"log_level" default:"info" oneof:"debug info warn error" doc:"least level that is logged"`
 	LogFormat         string        `name:"log_format" default:"json" oneof:"json text" doc:"format of log lines"`
 	AdminListen       string        `name:"admin_listen" doc:"loopback address of a second listener with profiles at /debug/pprof/; empty = none"`

@@ -102,3 +102,19 @@ func TestLikeIsCaseSensitive(t *testing.T) {
 		t.Errorf("like = %v, escaped = %v", a, b)
 	}
 }
+
+func TestPositional(t *testing.T) {
+	for _, c := range []struct{ in, out, order string }{
+		{"SELECT 1", "SELECT 1", "[]"},
+		{"a = $1 AND b = $2", "a = ? AND b = ?", "[1 2]"},
+		{"$2, $1, $2, $12", "?, ?, ?, ?", "[2 1 2 12]"},
+		{`'it''s $1' || "$2" || $1`, `'it''s $1' || "$2" || ?`, "[1]"},
+		{"'$1", "'$1", "[]"},
+		{"$0 $x", "$0 $x", "[]"},
+	} {
+		out, order := positional(c.in)
+		if out != c.out || fmt.Sprint(order) != c.order {
+			t.Errorf("%s: %s %v, want %s %s", c.in, out, order, c.out, c.order)
+		}
+	}
+}

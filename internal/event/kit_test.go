@@ -2,6 +2,7 @@ package event_test
 
 import (
 	"context"
+	"crypto/sha256"
 	"fmt"
 	"sync"
 	"testing"
@@ -38,7 +39,27 @@ func fullCatalog(t testing.TB) *catalog.Catalog {
 func each(t *testing.T, f func(t *testing.T, d *db.DB)) {
 	t.Helper()
 	t.Run("sqlite", func(t *testing.T) { f(t, open(t, db.Options{Dir: t.TempDir(), Migrate: true})) })
-	t.Run("postgresql", func(t *testing.T) { f(t, open(t, db.Options{URL: pgtest.DSN(t), Migrate: true, PoolSize: 6})) })
+	t.Run("postgresql", func(t *testing.T) { f(t, open(t, db.Options{URL: migrated(t), Migrate: true, PoolSize: 6})) })
+}
+
+// migrated is the address of a fresh database with today's schema.
+func migrated(t testing.TB) string {
+	t.Helper()
+	ms, err := db.Migrations()
+	if err != nil {
+		t.Fatal(err)
+	}
+	h := sha256.New()
+	for _, m := range ms {
+		h.Write([]byte(m.SQL))
+	}
+	return pgtest.Template(t, fmt.Sprintf("schema %x", h.Sum(nil)), func(dsn string) error {
+		d, err := db.Open(context.Background(), db.Options{URL: dsn, Migrate: true})
+		if err != nil {
+			return err
+		}
+		return d.Close()
+	})
 }
 
 func open(t testing.TB, o db.Options) *db.DB {

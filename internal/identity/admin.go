@@ -198,7 +198,7 @@ func (s *Service) build(in AdminUser, hash string) (*User, error) {
 	if err != nil {
 		return nil, err
 	}
-	u.BannedUntil = Time{until}
+	u.BannedUntil = Time{Time: until}
 	if u.UserMetadata, err = merge(nil, in.UserMetadata); err != nil {
 		return nil, err
 	}
@@ -230,7 +230,7 @@ func (s *Service) ChangeUser(ctx context.Context, a actor.Actor, id string, in A
 			return err
 		}
 		if ban {
-			u.BannedUntil = Time{until}
+			u.BannedUntil = Time{Time: until}
 		}
 		return s.change(tx, a, u, in, hash)
 	})
@@ -251,7 +251,7 @@ func (s *Service) change(tx *db.Tx, a actor.Actor, u *User, in AdminUser, hash s
 	if in.Role != nil && *in.Role != "" {
 		u.Role = cut(*in.Role, 64)
 	}
-	u.UpdatedAt = Time{now}
+	u.UpdatedAt = Time{Time: now}
 	_, err = tx.Exec("UPDATE users SET user_metadata = $2, app_metadata = $3, role = $4, banned_until = $5, updated_at = $6 WHERE id = $1",
 		u.ID, writeJSON(u.UserMetadata), writeJSON(u.app), u.Role, at(u.BannedUntil), now)
 	if err != nil {
@@ -262,7 +262,7 @@ func (s *Service) change(tx *db.Tx, a actor.Actor, u *User, in AdminUser, hash s
 			return err
 		}
 	} else if in.EmailConfirm && u.EmailConfirmedAt.IsZero() {
-		u.EmailConfirmedAt, u.ConfirmedAt = Time{now}, Time{now}
+		u.EmailConfirmedAt, u.ConfirmedAt = Time{Time: now}, Time{Time: now}
 		tx.Queue("UPDATE users SET email_confirmed_at = $2 WHERE id = $1", []any{u.ID, now}, nil)
 		s.proveIdentity(tx, u)
 		if err := s.joinAsWished(tx, u, clientOf(a)); err != nil {

@@ -112,7 +112,7 @@ func (s *Service) MailInvitations(tx *db.Tx, _ actor.Actor, _ *store.Store, chan
 		if c.Op != store.Insert {
 			continue
 		}
-		inv := Invitation{ID: text(c, "id"), TenantID: text(c, "tenant_id"), Email: text(c, "email"), Role: actor.Role(text(c, "role")), ExpiresAt: Time{s.now().Add(s.cfg.InviteTTL)}}
+		inv := Invitation{ID: text(c, "id"), TenantID: text(c, "tenant_id"), Email: text(c, "email"), Role: actor.Role(text(c, "role")), ExpiresAt: Time{Time: s.now().Add(s.cfg.InviteTTL)}}
 		tx.Queue("UPDATE invitations SET status = 'revoked', updated_at = $4, version = version + 1 WHERE tenant_id = $1 AND email = $2 AND id <> $3 AND status = 'pending'",
 			[]any{inv.TenantID, inv.Email, inv.ID, s.now()}, nil)
 		tx.After(func() { s.announce(inv) })

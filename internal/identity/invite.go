@@ -57,7 +57,7 @@ func (s *Service) Invite(ctx context.Context, a actor.Actor, email string, role 
 	if err := mayGrant(a.Role, role); err != nil {
 		return Invitation{}, err
 	}
-	inv := Invitation{ID: newID(), TenantID: a.TenantID, Email: addr, Role: role, ExpiresAt: Time{s.now().Add(s.cfg.InviteTTL)}}
+	inv := Invitation{ID: newID(), TenantID: a.TenantID, Email: addr, Role: role, ExpiresAt: Time{Time: s.now().Add(s.cfg.InviteTTL)}}
 	err = s.db.Write(ctx, everywhere, func(tx *db.Tx) error {
 		now := s.now()
 		tx.Queue("UPDATE invitations SET status = 'revoked', updated_at = $3, version = version + 1 WHERE tenant_id = $1 AND email = $2 AND status = 'pending'",
@@ -119,8 +119,8 @@ func (s *Service) makeInvited(tx *db.Tx, email string, data map[string]any) (*Us
 	if data == nil {
 		data = map[string]any{}
 	}
-	u := &User{ID: newID(), Aud: "authenticated", Role: "authenticated", Email: email, InvitedAt: Time{now}, ConfirmationSentAt: Time{now},
-		app: map[string]any{}, UserMetadata: data, CreatedAt: Time{now}, UpdatedAt: Time{now}}
+	u := &User{ID: newID(), Aud: "authenticated", Role: "authenticated", Email: email, InvitedAt: Time{Time: now}, ConfirmationSentAt: Time{Time: now},
+		app: map[string]any{}, UserMetadata: data, CreatedAt: Time{Time: now}, UpdatedAt: Time{Time: now}}
 	u.Identities = []Identity{emailIdentity(u, now)}
 	u.derive()
 	return u, insertUser(tx, u)

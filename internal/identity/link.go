@@ -124,7 +124,7 @@ func (s *Service) inviteOrder(tx *db.Tx, in LinkRequest, email string, u *User, 
 		if !u.EmailConfirmedAt.IsZero() {
 			return nil, o, errTaken()
 		}
-		u.InvitedAt = Time{s.now()}
+		u.InvitedAt = Time{Time: s.now()}
 		_, err := tx.Exec("UPDATE users SET invited_at = $2 WHERE id = $1", u.ID, s.now())
 		return u, o, err
 	}

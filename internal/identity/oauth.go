@@ -276,7 +276,7 @@ func (s *Service) known(tx *db.Tx, userID string, p oidc.Config, who oidc.Person
 	}
 	for i := range u.Identities {
 		if id := &u.Identities[i]; id.Provider == p.Name && id.issuer == p.Issuer && id.ID == who.Subject {
-			id.Data, id.LastSignInAt = identityData(p, who), Time{s.now()}
+			id.Data, id.LastSignInAt = identityData(p, who), Time{Time: s.now()}
 			tx.Queue("UPDATE identities SET data = $2, last_sign_in_at = $3, updated_at = $3 WHERE id = $1", []any{id.IdentityID, writeJSON(id.Data), s.now()}, nil)
 		}
 	}
@@ -304,7 +304,7 @@ func identityData(p oidc.Config, who oidc.Person) map[string]any {
 func (s *Service) link(tx *db.Tx, u *User, p oidc.Config, who oidc.Person, email string, c Client) error {
 	now := s.now()
 	id := Identity{IdentityID: newID(), ID: who.Subject, UserID: u.ID, Provider: p.Name, issuer: p.Issuer, Email: email, Data: identityData(p, who),
-		LastSignInAt: Time{now}, CreatedAt: Time{now}, UpdatedAt: Time{now}}
+		LastSignInAt: Time{Time: now}, CreatedAt: Time{Time: now}, UpdatedAt: Time{Time: now}}
 	insertIdentity(tx, &id)
 	u.Identities = append(u.Identities, id)
 	u.derive()

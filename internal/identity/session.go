@@ -55,7 +55,7 @@ func (s *Service) begin(tx *db.Tx, u *User, how token.Method, c Client) (*grant,
 		return nil, err
 	}
 	sess := session{id: newID(), user: u.ID, tenant: m.TenantID, aal: "aal1", amr: []token.Method{how}, key: []byte(seal.RandomHex(16)), created: now, notAfter: now.Add(s.cfg.SessionTTL)}
-	u.LastSignInAt = Time{now}
+	u.LastSignInAt = Time{Time: now}
 	tx.Queue(`INSERT INTO sessions (id, user_id, tenant_id, aal, amr, counter, refresh_key, not_after, user_agent, address, created_at, updated_at)
 		VALUES ($1, $2, $3, $4, $5, 0, $6, $7, $8, $9, $10, $10)`,
 		[]any{sess.id, u.ID, null(sess.tenant), sess.aal, writeJSON(sess.amr), sess.key, sess.notAfter, clip(c.UserAgent), null(c.Address), now}, nil)

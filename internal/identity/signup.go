@@ -70,7 +70,7 @@ func (s *Service) checkSignUp(in *SignUp) (string, error) {
 // UUIDv7 would tell when the account was made, and so tell a decoy from it.
 func (s *Service) draft(email string, data map[string]any) *User {
 	now := s.now()
-	u := &User{ID: uuid.NewString(), Aud: token.Audience, Role: token.Audience, Email: email, app: map[string]any{}, UserMetadata: map[string]any{}, CreatedAt: Time{now}, UpdatedAt: Time{now}}
+	u := &User{ID: uuid.NewString(), Aud: token.Audience, Role: token.Audience, Email: email, app: map[string]any{}, UserMetadata: map[string]any{}, CreatedAt: Time{Time: now}, UpdatedAt: Time{Time: now}}
 	for k, v := range data {
 		u.UserMetadata[k] = v
 	}
@@ -99,7 +99,7 @@ func (s *Service) signUpNow(ctx context.Context, in SignUp, email, hash string, 
 				err = s.adopt(tx, u, hash, in.Data)
 			case fault.Is(err, fault.NotFound):
 				u = s.draft(email, in.Data)
-				u.hash, u.EmailConfirmedAt, u.ConfirmedAt = hash, Time{s.now()}, Time{s.now()}
+				u.hash, u.EmailConfirmedAt, u.ConfirmedAt = hash, Time{Time: s.now()}, Time{Time: s.now()}
 				err = insertUser(tx, u.signedUp())
 			}
 			if err != nil {
@@ -122,7 +122,7 @@ func (s *Service) signUpNow(ctx context.Context, in SignUp, email, hash string, 
 // adopt gives an invited account its password and confirms it.
 func (s *Service) adopt(tx *db.Tx, u *User, hash string, data map[string]any) error {
 	now := s.now()
-	u.hash, u.EmailConfirmedAt, u.ConfirmedAt = hash, Time{now}, Time{now}
+	u.hash, u.EmailConfirmedAt, u.ConfirmedAt = hash, Time{Time: now}, Time{Time: now}
 	for k, v := range data {
 		u.UserMetadata[k] = v
 	}

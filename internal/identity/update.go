@@ -226,7 +226,7 @@ func (s *Service) applyData(tx *db.Tx, a actor.Actor, u *User, data map[string]a
 	if err != nil {
 		return err
 	}
-	u.UserMetadata, u.UpdatedAt = m, Time{s.now()}
+	u.UserMetadata, u.UpdatedAt = m, Time{Time: s.now()}
 	_, err = tx.Exec("UPDATE users SET user_metadata = $2, updated_at = $3 WHERE id = $1", u.ID, writeJSON(m), u.UpdatedAt.Time)
 	return err
 }
@@ -235,7 +235,7 @@ func (s *Service) applyData(tx *db.Tx, a actor.Actor, u *User, data map[string]a
 // away: other sessions and outstanding codes.
 func (s *Service) setPassword(tx *db.Tx, u *User, hash string, a actor.Actor) error {
 	now := s.now()
-	u.hash, u.UpdatedAt = hash, Time{now}
+	u.hash, u.UpdatedAt = hash, Time{Time: now}
 	tx.Queue("UPDATE users SET password_hash = $2, updated_at = $3 WHERE id = $1", []any{u.ID, hash, now}, nil)
 	s.record(tx, event{tenant: a.TenantID, user: u.ID, key: a.KeyID, action: "user.password_changed", entity: "user", entityID: u.ID, client: clientOf(a)})
 	if err := clearCodes(tx, u.ID); err != nil {
@@ -262,7 +262,7 @@ func (s *Service) startChange(tx *db.Tx, u *User, in Update, c Client) ([]letter
 	if err := s.throttle("email_change", u.ID); err != nil {
 		return nil, err
 	}
-	u.NewEmail, u.EmailChangeSentAt = in.Email, Time{s.now()}
+	u.NewEmail, u.EmailChangeSentAt = in.Email, Time{Time: s.now()}
 	if _, err := tx.Exec("UPDATE users SET new_email = $2 WHERE id = $1", u.ID, in.Email); err != nil {
 		return nil, err
 	}

@@ -6,43 +6,41 @@ import (
 
 	"holdfast/internal/db"
 	"holdfast/internal/fault"
+	"holdfast/internal/identity/factor"
+	"holdfast/internal/identity/stamp"
 	"holdfast/internal/identity/token"
 )
 
 // Time is an instant in JSON's fixed-width UTC form.
-type Time struct{ time.Time }
-
-// MarshalJSON writes db.TimeLayout.
-func (t Time) MarshalJSON() ([]byte, error) {
-	return []byte(`"` + t.UTC().Format(db.TimeLayout) + `"`), nil
-}
+type Time = stamp.Time
 
 // User is an account as clients see it (identity.md section 3). It never holds
 // a hash or a token in its exported part.
 type User struct {
-	ID                 string         `json:"id"`
-	Aud                string         `json:"aud"`
-	Role               string         `json:"role"`
-	Email              string         `json:"email"`
-	EmailConfirmedAt   Time           `json:"email_confirmed_at,omitzero"`
-	Phone              string         `json:"phone"`
-	PhoneConfirmedAt   Time           `json:"phone_confirmed_at,omitzero"`
-	ConfirmedAt        Time           `json:"confirmed_at,omitzero"`
-	ConfirmationSentAt Time           `json:"confirmation_sent_at,omitzero"`
-	RecoverySentAt     Time           `json:"recovery_sent_at,omitzero"`
-	EmailChangeSentAt  Time           `json:"email_change_sent_at,omitzero"`
-	NewEmail           string         `json:"new_email,omitempty"`
-	ReauthSentAt       Time           `json:"reauthentication_sent_at,omitzero"`
-	InvitedAt          Time           `json:"invited_at,omitzero"`
-	LastSignInAt       Time           `json:"last_sign_in_at,omitzero"`
-	AppMetadata        map[string]any `json:"app_metadata"`
-	UserMetadata       map[string]any `json:"user_metadata"`
-	Identities         []Identity     `json:"identities"`
-	CreatedAt          Time           `json:"created_at"`
-	UpdatedAt          Time           `json:"updated_at"`
-	BannedUntil        Time           `json:"banned_until,omitzero"`
-	DeletedAt          Time           `json:"deleted_at,omitzero"`
-	IsAnonymous        bool           `json:"is_anonymous"`
+	ID                 string          `json:"id"`
+	Aud                string          `json:"aud"`
+	Role               string          `json:"role"`
+	Email              string          `json:"email"`
+	EmailConfirmedAt   Time            `json:"email_confirmed_at,omitzero"`
+	Phone              string          `json:"phone"`
+	PhoneConfirmedAt   Time            `json:"phone_confirmed_at,omitzero"`
+	ConfirmedAt        Time            `json:"confirmed_at,omitzero"`
+	ConfirmationSentAt Time            `json:"confirmation_sent_at,omitzero"`
+	RecoverySentAt     Time            `json:"recovery_sent_at,omitzero"`
+	EmailChangeSentAt  Time            `json:"email_change_sent_at,omitzero"`
+	NewEmail           string          `json:"new_email,omitempty"`
+	ReauthSentAt       Time            `json:"reauthentication_sent_at,omitzero"`
+	InvitedAt          Time            `json:"invited_at,omitzero"`
+	LastSignInAt       Time            `json:"last_sign_in_at,omitzero"`
+	AppMetadata        map[string]any  `json:"app_metadata"`
+	UserMetadata       map[string]any  `json:"user_metadata"`
+	Identities         []Identity      `json:"identities"`
+	Factors            []factor.Factor `json:"factors,omitempty"`
+	CreatedAt          Time            `json:"created_at"`
+	UpdatedAt          Time            `json:"updated_at"`
+	BannedUntil        Time            `json:"banned_until,omitzero"`
+	DeletedAt          Time            `json:"deleted_at,omitzero"`
+	IsAnonymous        bool            `json:"is_anonymous"`
 
 	hash       string
 	sso        bool
@@ -73,7 +71,7 @@ const userColumns = `id, email, phone, role, password_hash, email_confirmed_at, 
 	is_sso, is_anonymous, last_tenant_id, created_at, updated_at`
 
 func scanUser(r *db.Row) *User {
-	at := func(i int) Time { return Time{r.Time(i)} }
+	at := func(i int) Time { return Time{Time: r.Time(i)} }
 	u := &User{
 		ID: r.Text(0), Aud: token.Audience, Email: r.Text(1), Phone: r.Text(2), Role: r.Text(3), hash: r.Text(4), EmailConfirmedAt: at(5), PhoneConfirmedAt: at(6),
 		ConfirmationSentAt: at(7), RecoverySentAt: at(8), EmailChangeSentAt: at(9), ReauthSentAt: at(10), NewEmail: r.Text(11), InvitedAt: at(12),
@@ -84,7 +82,7 @@ func scanUser(r *db.Row) *User {
 	return u
 }
 
-// userBy reads one account with its identities. where is our own text; a
+// userBy reads one account with its identities and factors. where is our own text; a
 // missing account is errNoUser.
 func userBy(tx *db.Tx, where string, args ...any) (*User, error) {
 	var u *User
@@ -121,10 +119,15 @@ func withIdentities(tx *db.Tx, users []*User) error {
 	for i, u := range users {
 		byID[u.ID], ids[i] = u, u.ID
 	}
+	factor.QueueList(tx, writeJSON(ids), func(f factor.Factor) {
+		if u := byID[f.UserID]; u != nil {
+			u.Factors = append(u.Factors, f)
+		}
+	})
 	err := tx.Query(`SELECT id, user_id, provider, issuer, subject, email, data, last_sign_in_at, created_at, updated_at FROM identities
 		WHERE `+tx.DB().InUUID("user_id", 1)+` ORDER BY created_at NULLS LAST, id`, []any{writeJSON(ids)}, func(r *db.Row) error {
 		i := Identity{IdentityID: r.Text(0), UserID: r.Text(1), Provider: r.Text(2), issuer: r.Text(3), ID: r.Text(4), Email: r.Text(5), Data: readMap(r.Text(6)),
-			LastSignInAt: Time{r.Time(7)}, CreatedAt: Time{r.Time(8)}, UpdatedAt: Time{r.Time(9)}}
+			LastSignInAt: Time{Time: r.Time(7)}, CreatedAt: Time{Time: r.Time(8)}, UpdatedAt: Time{Time: r.Time(9)}}
 		if u := byID[i.UserID]; u != nil {
 			u.Identities = append(u.Identities, i)
 		}
@@ -188,7 +191,7 @@ func insertIdentity(tx *db.Tx, i *Identity) {
 
 // emailIdentity is the identity of an account that signs in by address.
 func emailIdentity(u *User, now time.Time) Identity {
-	return Identity{IdentityID: newID(), ID: u.ID, UserID: u.ID, Provider: "email", Email: u.Email, CreatedAt: Time{now}, UpdatedAt: Time{now}, LastSignInAt: Time{now},
+	return Identity{IdentityID: newID(), ID: u.ID, UserID: u.ID, Provider: "email", Email: u.Email, CreatedAt: Time{Time: now}, UpdatedAt: Time{Time: now}, LastSignInAt: Time{Time: now},
 		Data: map[string]any{"sub": u.ID, "email": u.Email, "email_verified": !u.EmailConfirmedAt.IsZero(), "phone_verified": false}}
 }
 

@@ -147,7 +147,7 @@ func (s *Service) confirm(tx *db.Tx, u *User, kind string, c Client) error {
 		return err
 	}
 	now := s.now()
-	u.EmailConfirmedAt, u.ConfirmedAt, u.UpdatedAt = Time{now}, Time{now}, Time{now}
+	u.EmailConfirmedAt, u.ConfirmedAt, u.UpdatedAt = Time{Time: now}, Time{Time: now}, Time{Time: now}
 	if _, there := u.UserMetadata["email_verified"]; there {
 		u.UserMetadata["email_verified"] = true
 	}
@@ -208,7 +208,7 @@ func (s *Service) setAddress(tx *db.Tx, u *User, email string, c Client) error {
 	}
 	now := s.now()
 	old := u.Email
-	u.Email, u.NewEmail, u.EmailConfirmedAt, u.ConfirmedAt, u.UpdatedAt = email, "", Time{now}, Time{now}, Time{now}
+	u.Email, u.NewEmail, u.EmailConfirmedAt, u.ConfirmedAt, u.UpdatedAt = email, "", Time{Time: now}, Time{Time: now}, Time{Time: now}
 	if _, there := u.UserMetadata["email"]; there {
 		u.UserMetadata["email"], u.UserMetadata["email_verified"] = email, true
 	}

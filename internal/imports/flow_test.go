@@ -567,3 +567,35 @@ func TestManyErrors(t *testing.T) {
 		}
 	})
 }
+
+// More rows than the limit are refused as a file; as many are read.
+func TestRowLimit(t *testing.T) {
+	k := open(t, db.Options{Dir: t.TempDir(), Migrate: true})
+	file := []byte("code,name\n" + strings.Repeat("x y,z\n", sheet.MaxRows))
+	if p := k.process(k.upload("zones", "", "", "z.csv", file)); p.Stats.TotalRows != sheet.MaxRows {
+		t.Errorf("%+v", p.Stats)
+	}
+	job := k.upload("zones", "", "", "z.csv", append(file, "x y,z\n"...))
+	if _, err := k.m.Process(context.Background(), k.as, job.ID); !fault.HasCode(err, "too_many_rows") || k.status(job) != "failed" {
+		t.Errorf("%v, job %s", err, k.status(job))
+	}
+}
+
+// Stock that names more items, zones and lots than are remembered at once
+// still finds each of them.
+func TestManyReferences(t *testing.T) {
+	k := open(t, db.Options{Dir: t.TempDir(), Migrate: true})
+	const n = 60_000
+	k.imported("items", "", "", "i.csv", benchFile(n))
+	var b bytes.Buffer
+	b.WriteString("sku,lot,expiry\n")
+	for i := range n {
+		fmt.Fprintf(&b, "SKU-%06d,L,2027-01-31\n", (i*7919)%1_000_000)
+		if i >= 50_000 { // some of a batch known, some not
+			fmt.Fprintf(&b, "SKU-%06d,M,2027-01-31\n", (i-50_000)*7919%1_000_000)
+		}
+	}
+	if p := k.process(k.upload("lots", "", "", "l.csv", b.Bytes())); p.Stats.ValidRows != n+10_000 {
+		t.Errorf("%+v %+v", p.Stats, p.Errors[:min(3, len(p.Errors))])
+	}
+}

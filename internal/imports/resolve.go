@@ -61,6 +61,7 @@ var namings = map[string]struct {
 
 // resolve looks up the references of a batch and sets the ids.
 func (r *resolver) resolve(ctx context.Context, v *survey, batch []*draft) error {
+	r.forget()
 	want := map[string]map[string]bool{}
 	for _, d := range batch {
 		for _, ref := range d.refs {
@@ -94,10 +95,23 @@ func (r *resolver) resolve(ctx context.Context, v *survey, batch []*draft) error
 	return nil
 }
 
+// forget drops what was remembered when it gets too much, between batches
+// only: a batch looks up just what is not known when it begins.
+func (r *resolver) forget() {
+	for to, hits := range r.known {
+		if len(hits) > cacheLimit {
+			delete(r.known, to)
+		}
+	}
+	if len(r.lots) > cacheLimit {
+		r.lots = map[lotKey]lot{}
+	}
+}
+
 // lookUp finds texts among one resource's ids and names.
 func (r *resolver) lookUp(tx *db.Tx, to string, texts map[string]bool) error {
 	hits := r.known[to]
-	if hits == nil || len(hits) > cacheLimit {
+	if hits == nil {
 		hits = map[string]found{}
 		r.known[to] = hits
 	}
@@ -215,9 +229,6 @@ func (r *resolver) resolveLots(tx *db.Tx, v *survey, batch []*draft) error {
 	}
 	if len(needs) == 0 {
 		return nil
-	}
-	if len(r.lots) > cacheLimit {
-		r.lots = map[lotKey]lot{}
 	}
 	err := tx.Query("SELECT id, item_id, lot_no, expires_on FROM lots WHERE tenant_id = $1 AND "+tx.DB().InUUID("item_id", 2)+" AND "+tx.DB().InText("lot_no", 3),
 		[]any{r.actor.TenantID, query.List(items), query.List(numbers)}, func(row *db.Row) error {

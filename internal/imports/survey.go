@@ -110,10 +110,12 @@ func (v *survey) columns(rows sheet.Records, first *sheet.Record) error {
 			}
 		}
 	}
+	n := 0
 	if !v.headed {
 		see(first.Cells)
+		n++
 	}
-	for n := 1; ; n++ {
+	for {
 		rec, err := rows.Next()
 		if errors.Is(err, io.EOF) {
 			break
@@ -121,7 +123,7 @@ func (v *survey) columns(rows sheet.Records, first *sheet.Record) error {
 		if err != nil {
 			return err
 		}
-		if n > sheet.MaxRows {
+		if n++; n > sheet.MaxRows {
 			return fault.New(fault.Invalid, "too_many_rows", "the file has more than %d rows: split it", sheet.MaxRows)
 		}
 		if rec.Bad == nil {

@@ -26,10 +26,31 @@ const skew = 5 * time.Minute
 // store.New.
 func Effects() store.Effects {
 	return store.Effects{Before: map[string]store.Effect{
-		"incidents":      perTenant(reportIncidents),
-		"actions":        perTenant(followActions),
-		"checklist_runs": stampRuns,
+		"incidents":            changeIncidents,
+		"actions":              perTenant(followActions),
+		"checklist_runs":       stampRuns,
+		"shifts":               perTenant(clockShifts),
+		"training_assignments": perTenant(followTraining),
+		"regulations":          checkRegulations,
+		"compliance_events":    acknowledge,
+	}, After: map[string]store.Effect{
+		"incidents":            perTenant(afterIncidents),
+		"actions":              perTenant(creditActions),
+		"checklist_runs":       perTenant(creditRuns),
+		"training_assignments": perTenant(creditTraining),
 	}}
+}
+
+func changeIncidents(tx *db.Tx, a actor.Actor, s *store.Store, changes []store.Change) error {
+	leaveIncidents(tx, changes)
+	return perTenant(reportIncidents)(tx, a, s, changes)
+}
+
+func afterIncidents(tx *db.Tx, a actor.Actor, s *store.Store, changes []store.Change) error {
+	if err := enterIncidents(tx, a, s, changes); err != nil {
+		return err
+	}
+	return creditIncidents(tx, a, s, changes)
 }
 
 // perTenant runs an effect once per tenant: a service key without a tenant may

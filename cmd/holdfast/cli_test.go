@@ -1,0 +1,312 @@
+package main_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"holdfast/internal/testkit/pgtest"
+)
+
+// program is the built binary, which the tests run as a user would.
+var program string
+
+func TestMain(m *testing.M) {
+	dir, err := os.MkdirTemp("", "holdfast-cli-")
+	if err != nil {
+		panic(err)
+	}
+	program = filepath.Join(dir, "holdfast")
+	code := 1
+	if out, err := exec.Command("go", "build", "-o", program, ".").CombinedOutput(); err != nil {
+		fmt.Fprintf(os.Stderr, "build: %v\n%s", err, out)
+	} else {
+		code = m.Run()
+	}
+	if err := os.RemoveAll(dir); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+	}
+	os.Exit(code)
+}
+
+// A site is a data directory and a database, neither of which exists yet.
+type site struct {
+	*testing.T
+	data, dsn string
+}
+
+// each runs f on a fresh site of each engine.
+func each(t *testing.T, f func(s *site)) {
+	t.Helper()
+	t.Run("sqlite", func(t *testing.T) { f(embedded(t)) })
+	t.Run("postgresql", func(t *testing.T) {
+		s := embedded(t)
+		s.dsn = pgtest.DSN(t)
+		f(s)
+	})
+}
+
+func embedded(t *testing.T) *site {
+	return &site{T: t, data: filepath.Join(t.TempDir(), "data")}
+}
+
+// An outcome is how a command ended.
+type outcome struct {
+	out, err string
+	code     int
+}
+
+func (o outcome) String() string {
+	return fmt.Sprintf("exit status %d\n--- stdout\n%s--- stderr\n%s", o.code, o.out, o.err)
+}
+
+// command is the program on this site, with settings "NAME=value" of the
+// environment and no others.
+func (s *site) command(env []string, args ...string) *exec.Cmd {
+	where := []string{"--data", s.data}
+	if s.dsn != "" {
+		where = append(where, "--database", s.dsn)
+	}
+	cmd := exec.Command(program, append(where, args...)...)
+	for _, pair := range os.Environ() {
+		if !strings.HasPrefix(pair, "HOLDFAST_") {
+			cmd.Env = append(cmd.Env, pair)
+		}
+	}
+	cmd.Env = append(cmd.Env, env...)
+	return cmd
+}
+
+// finish runs a command that must end by itself.
+func (s *site) finish(cmd *exec.Cmd, stdin string) outcome {
+	s.Helper()
+	var out, errs bytes.Buffer
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = strings.NewReader(stdin), &out, &errs
+	if err := cmd.Start(); err != nil {
+		s.Fatal(err)
+	}
+	late := time.AfterFunc(time.Minute, func() { cmd.Process.Kill() })
+	err := cmd.Wait()
+	if !late.Stop() {
+		s.Fatalf("%s does not end\n%s%s", cmd, &out, &errs)
+	}
+	var exit *exec.ExitError
+	if err != nil && !errors.As(err, &exit) {
+		s.Fatal(err)
+	}
+	return outcome{out.String(), errs.String(), cmd.ProcessState.ExitCode()}
+}
+
+// run is a command that must succeed; it returns what it printed.
+func (s *site) run(args ...string) string {
+	s.Helper()
+	return s.runWith("", args...)
+}
+
+func (s *site) runWith(stdin string, args ...string) string {
+	s.Helper()
+	o := s.finish(s.command(nil, args...), stdin)
+	if o.code != 0 {
+		s.Fatalf("holdfast %s: %s", strings.Join(args, " "), o)
+	}
+	return o.out
+}
+
+// refused is a command that must fail with exit status 1, and with words on
+// standard error that match the pattern.
+func (s *site) refused(pattern string, args ...string) outcome {
+	s.Helper()
+	o := s.finish(s.command(nil, args...), "")
+	if o.code != 1 || !regexp.MustCompile(pattern).MatchString(o.err) {
+		s.Errorf("holdfast %s: want a refusal like %q, got %s", strings.Join(args, " "), pattern, o)
+	}
+	return o
+}
+
+// A server is a running `holdfast serve`.
+type server struct {
+	*site
+	url  string
+	cmd  *exec.Cmd
+	out  *transcript
+	gone chan error
+}
+
+// A transcript is what a process has printed so far.
+type transcript struct {
+	mu   sync.Mutex
+	text bytes.Buffer
+}
+
+func (w *transcript) Write(p []byte) (int, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.text.Write(p)
+}
+
+func (w *transcript) String() string {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.text.String()
+}
+
+var bannerURL = regexp.MustCompile(`(?m)^ +API +(http://127\.0\.0\.1:\d+)$`)
+
+// serve starts a server without rate limits, which tests would only wait for,
+// and returns when it is ready. It is stopped when the test ends.
+func (s *site) serve(args ...string) *server {
+	s.Helper()
+	args = append([]string{"serve", "--listen", "127.0.0.1:0", "--rate-limits", "off", "--log-level", "warn"}, args...)
+	v := &server{site: s, cmd: s.command(nil, args...), out: &transcript{}, gone: make(chan error, 1)}
+	v.cmd.Stdout, v.cmd.Stderr = v.out, v.out
+	if err := v.cmd.Start(); err != nil {
+		s.Fatal(err)
+	}
+	go func() { v.gone <- v.cmd.Wait() }()
+	s.Cleanup(func() { v.cmd.Process.Kill() })
+	for begin := time.Now(); ; time.Sleep(5 * time.Millisecond) {
+		if m := bannerURL.FindStringSubmatch(v.out.String()); m != nil {
+			v.url = m[1]
+			if res, err := http.Get(v.url + "/readyz"); err == nil {
+				res.Body.Close()
+				if res.StatusCode == http.StatusOK {
+					return v
+				}
+			}
+		}
+		if len(v.gone) > 0 || time.Since(begin) > time.Minute {
+			s.Fatalf("the server does not start:\n%s", v.out)
+		}
+	}
+}
+
+// stop asks the server to end and returns how long that took.
+func (v *server) stop() time.Duration {
+	v.Helper()
+	begin := time.Now()
+	if err := v.cmd.Process.Signal(syscall.SIGTERM); err != nil {
+		v.Fatal(err)
+	}
+	select {
+	case err := <-v.gone:
+		if err != nil {
+			v.Errorf("the server's end: %v\n%s", err, v.out)
+		}
+	case <-time.After(30 * time.Second):
+		v.Fatalf("the server does not end:\n%s", v.out)
+	}
+	return time.Since(begin)
+}
+
+// A reply is what the server answered.
+type reply struct {
+	status int
+	header http.Header
+	body   []byte
+}
+
+// into decodes the body or fails the test.
+func (r reply) into(t testing.TB, v any) {
+	t.Helper()
+	if err := json.Unmarshal(r.body, v); err != nil {
+		t.Fatalf("status %d, body %.500q: %v", r.status, r.body, err)
+	}
+}
+
+// call sends a request with a bearer token or key, when there is one. A body
+// is sent as JSON.
+func (v *server) call(method, path, bearer string, body any) reply {
+	v.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
+	defer cancel()
+	var in io.Reader
+	if body != nil {
+		text, err := json.Marshal(body)
+		if err != nil {
+			v.Fatal(err)
+		}
+		in = bytes.NewReader(text)
+	}
+	req, err := http.NewRequestWithContext(ctx, method, v.url+path, in)
+	if err != nil {
+		v.Fatal(err)
+	}
+	req.Header.Set("Content-Type", "application/json")
+	if bearer != "" {
+		req.Header.Set("Authorization", "Bearer "+bearer)
+	}
+	res, err := http.DefaultTransport.RoundTrip(req) // redirects are looked at, not followed
+	if err != nil {
+		v.Fatal(err)
+	}
+	defer res.Body.Close()
+	text, err := io.ReadAll(res.Body)
+	if err != nil {
+		v.Fatal(err)
+	}
+	return reply{res.StatusCode, res.Header, text}
+}
+
+// A session is what signing in gives.
+type session struct {
+	AccessToken  string `json:"access_token"`
+	RefreshToken string `json:"refresh_token"`
+	User         struct {
+		ID, Email string
+	}
+}
+
+func (v *server) signIn(email, password string) (session, int) {
+	v.Helper()
+	var out session
+	r := v.call("POST", "/auth/v1/token?grant_type=password", "", map[string]string{"email": email, "password": password})
+	r.into(v, &out)
+	return out, r.status
+}
+
+// token signs a user in who must be able to.
+func (v *server) token(email, password string) string {
+	v.Helper()
+	got, status := v.signIn(email, password)
+	if status != http.StatusOK || got.AccessToken == "" {
+		v.Fatalf("sign in as %s: status %d", email, status)
+	}
+	return got.AccessToken
+}
+
+// keys are the lines of `status -o env`.
+func (s *site) keys() map[string]string {
+	s.Helper()
+	out := map[string]string{}
+	for line := range strings.Lines(s.run("status", "-o", "env")) {
+		name, value, ok := strings.Cut(strings.TrimSpace(line), "=")
+		if !ok {
+			s.Fatalf("status: line %q", line)
+		}
+		out[name] = strings.Trim(value, `"`)
+	}
+	return out
+}
+
+// within asks again until ok says yes or the time is over.
+func within(d time.Duration, ok func() bool) bool {
+	for end := time.Now().Add(d); time.Now().Before(end); time.Sleep(20 * time.Millisecond) {
+		if ok() {
+			return true
+		}
+	}
+	return ok()
+}

@@ -1,0 +1,203 @@
+package main_test
+
+import (
+	"encoding/base64"
+	"encoding/json"
+	"net/http"
+	"net/url"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+)
+
+const passphrase = "correct horse battery"
+
+// claims are what a token says, unverified.
+func claims(t testing.TB, token string) map[string]any {
+	t.Helper()
+	parts := strings.Split(token, ".")
+	if len(parts) != 3 {
+		t.Fatalf("not a token: %q", token)
+	}
+	text, err := base64.RawURLEncoding.DecodeString(parts[1])
+	if err != nil {
+		t.Fatal(err)
+	}
+	var out map[string]any
+	if err := json.Unmarshal(text, &out); err != nil {
+		t.Fatal(err)
+	}
+	return out
+}
+
+// fields finds the line that holds a word and splits it.
+func fields(text, word string) []string {
+	for line := range strings.Lines(text) {
+		if f := strings.Fields(line); strings.Contains(line, word) && len(f) > 0 {
+			return f
+		}
+	}
+	return nil
+}
+
+func TestTenants(t *testing.T) {
+	each(t, func(s *site) {
+		s.run("migrate")
+		id := strings.TrimSpace(s.run("tenant", "create", "Acme Cold Chain"))
+		other := strings.TrimSpace(s.run("tenant", "create", "Beta", "--slug", "b"))
+		if !regexp.MustCompile(`^[0-9a-f-]{36}$`).MatchString(id) {
+			s.Errorf("tenant create printed %q", id)
+		}
+		list := s.run("tenant", "list")
+		if f := fields(list, id); len(f) < 2 || f[1] != "acme-cold-chain" {
+			s.Errorf("tenant list: %s", list)
+		}
+		if f := fields(list, other); len(f) < 2 || f[1] != "b" {
+			s.Errorf("tenant list: %s", list)
+		}
+		s.refused(`there is a tenant with slug "b"`, "tenant", "create", "Again", "--slug", "b")
+		if n := strings.Count(s.run("tenant", "list"), "\n"); n != 3 {
+			s.Errorf("tenant list has %d lines, want a header and two tenants", n)
+		}
+	})
+}
+
+// An operator makes the first administrator, who signs in to the tenant.
+func TestAdminCreate(t *testing.T) {
+	each(t, func(s *site) {
+		v := s.serve()
+		id := strings.TrimSpace(s.run("tenant", "create", "Acme"))
+		out := s.runWith(passphrase+"\n", "admin", "create", "Jo@Acme.example", "--tenant", "acme")
+		if !strings.Contains(out, "jo@acme.example") || strings.Contains(out, passphrase) {
+			s.Errorf("admin create printed %q", out)
+		}
+		said := claims(s, v.token("jo@acme.example", passphrase))
+		if said["tenant_id"] != id || said["tenant_role"] != "owner" || said["role"] != "authenticated" {
+			s.Errorf("claims: %v", said)
+		}
+		// A tenant that does not exist is made.
+		s.runWith(passphrase+"\n", "admin", "create", "bea@beta.example", "--tenant", "beta")
+		list := s.run("admin", "list")
+		for email, slug := range map[string]string{"jo@acme.example": "acme", "bea@beta.example": "beta"} {
+			if f := fields(list, email); len(f) != 3 || f[1] != "owner" || f[2] != slug {
+				s.Errorf("admin list: %s", list)
+			}
+		}
+		// Refusals, which leave nothing behind.
+		s.refused(`no password`, "admin", "create", "eve@acme.example", "--tenant", "acme")
+		s.refused(`(?i)password`, "admin", "create", "eve@acme.example", "--tenant", "acme", "--password", "short")
+		s.refused(`(?i)email`, "admin", "create", "no address", "--tenant", "acme", "--password", passphrase)
+		s.refused(`tenant`, "admin", "create", "eve@acme.example", "--password", passphrase)
+		if again := s.run("admin", "list"); again != list {
+			s.Errorf("after refusals: %s", again)
+		}
+	})
+}
+
+// A new password ends what was signed in with the old one, on the running
+// server too: soon on the embedded engine, and on PostgreSQL when what the
+// server has read of a session is five seconds old.
+func TestResetPassword(t *testing.T) {
+	each(t, func(s *site) {
+		v := s.serve()
+		s.runWith(passphrase+"\n", "admin", "create", "jo@acme.example", "--tenant", "acme")
+		before, _ := v.signIn("jo@acme.example", passphrase)
+		user := func() int { return v.call("GET", "/auth/v1/user", before.AccessToken, nil).status }
+		read := func() int { return v.call("GET", "/v1/zones", before.AccessToken, nil).status }
+		if user() != http.StatusOK || read() != http.StatusOK {
+			s.Fatalf("signed in: %d %d", user(), read())
+		}
+		s.runWith("a wholly new passphrase\n", "admin", "reset-password", "jo@acme.example")
+		refused := func() bool { return user()/100 == 4 && read() == http.StatusUnauthorized }
+		limit := 2 * time.Second
+		if s.dsn != "" {
+			limit = 6 * time.Second
+		}
+		if !within(limit, refused) {
+			s.Errorf("%v after the reset the old session still answers %d %d", limit, user(), read())
+		}
+		if r := v.call("POST", "/auth/v1/token?grant_type=refresh_token", "", map[string]string{"refresh_token": before.RefreshToken}); r.status != http.StatusBadRequest {
+			s.Errorf("the old refresh token: %d %s", r.status, r.body)
+		}
+		if _, status := v.signIn("jo@acme.example", passphrase); status != http.StatusBadRequest {
+			s.Errorf("the old password: %d", status)
+		}
+		v.token("jo@acme.example", "a wholly new passphrase")
+		s.refused(`(?i)password`, "admin", "reset-password", "jo@acme.example", "--password", "short")
+		s.refused(`(?i)user|account|no such`, "admin", "reset-password", "stranger@acme.example", "--password", passphrase)
+		v.token("jo@acme.example", "a wholly new passphrase")
+	})
+}
+
+// A setup link opens a session once, with which the user sets a password.
+func TestSetupLink(t *testing.T) {
+	each(t, func(s *site) {
+		v := s.serve()
+		id := strings.TrimSpace(s.run("tenant", "create", "Acme"))
+		link := strings.TrimSpace(s.run("admin", "setup-link", "sue@acme.example", "--tenant", "acme", "--public-url", v.url))
+		path, ok := strings.CutPrefix(link, v.url)
+		if !ok || !strings.HasPrefix(path, "/auth/v1/verify?") {
+			s.Fatalf("setup-link printed %q, server at %s", link, v.url)
+		}
+		r := v.call("GET", path, "", nil)
+		target, err := url.Parse(r.header.Get("Location"))
+		if r.status/100 != 3 || err != nil {
+			s.Fatalf("the link answers %d %s", r.status, r.body)
+		}
+		fragment, err := url.ParseQuery(target.Fragment)
+		token := fragment.Get("access_token")
+		if err != nil || token == "" || !strings.HasPrefix(target.String(), v.url) {
+			s.Fatalf("the link leads to %s", target)
+		}
+		if said := claims(s, token); said["tenant_id"] != id || said["tenant_role"] != "owner" {
+			s.Errorf("claims: %v", said)
+		}
+		if r := v.call("PUT", "/auth/v1/user", token, map[string]string{"password": passphrase}); r.status != http.StatusOK {
+			s.Fatalf("set the password: %d %s", r.status, r.body)
+		}
+		v.token("sue@acme.example", passphrase)
+		again := v.call("GET", path, "", nil)
+		if !strings.Contains(again.header.Get("Location")+string(again.body), "otp_expired") {
+			s.Errorf("the second time: %d %s %s", again.status, again.header.Get("Location"), again.body)
+		}
+	})
+}
+
+// Without --public-url a link leads to the server that runs on this directory.
+func TestSetupLinkFindsServer(t *testing.T) {
+	each(t, func(s *site) {
+		v := s.serve()
+		s.run("tenant", "create", "Acme")
+		if link := s.run("admin", "setup-link", "sue@acme.example", "--tenant", "acme"); !strings.HasPrefix(link, v.url+"/auth/v1/verify?") {
+			s.Errorf("setup-link printed %q, server at %s", link, v.url)
+		}
+	})
+}
+
+func TestMemberAdd(t *testing.T) {
+	each(t, func(s *site) {
+		v := s.serve()
+		s.runWith(passphrase+"\n", "admin", "create", "jo@acme.example", "--tenant", "acme")
+		s.runWith(passphrase+"\n", "admin", "create", "bea@beta.example", "--tenant", "beta")
+		s.run("tenant", "member", "add", "acme", "bea@beta.example", "--role", "viewer")
+		acme := fields(s.run("tenant", "list"), "acme")[0]
+
+		bea := v.token("bea@beta.example", passphrase)
+		if r := v.call("PUT", "/auth/v1/user", bea, map[string]any{"data": map[string]string{"tenant_id": acme}}); r.status != http.StatusOK {
+			s.Fatalf("switch: %d %s", r.status, r.body)
+		}
+		bea = v.token("bea@beta.example", passphrase)
+		if said := claims(s, bea); said["tenant_id"] != acme || said["tenant_role"] != "viewer" {
+			s.Errorf("claims: %v", said)
+		}
+		if r := v.call("POST", "/v1/zones", bea, map[string]string{"code": "A", "name": "A"}); r.status != http.StatusForbidden {
+			s.Errorf("a viewer writes: %d %s", r.status, r.body)
+		}
+		s.refused(`none of`, "tenant", "member", "add", "acme", "bea@beta.example", "--role", "king")
+		s.refused(`(?i)tenant`, "tenant", "member", "add", "gamma", "bea@beta.example")
+		if f := fields(s.run("tenant", "list"), "acme"); f[len(f)-1] != "2" {
+			s.Errorf("acme has %s members", f[len(f)-1])
+		}
+	})
+}

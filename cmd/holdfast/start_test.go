@@ -1,0 +1,261 @@
+package main_test
+
+import (
+	"context"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"holdfast/internal/config"
+	"holdfast/internal/db"
+)
+
+func TestHelp(t *testing.T) {
+	s := embedded(t)
+	root := s.run("--help")
+	for _, word := range []string{"admin", "config", "healthcheck", "import", "migrate", "serve", "status", "tenant", "verify", "--data", "--database", "serve --demo"} {
+		if !strings.Contains(root, word) {
+			t.Errorf("--help does not mention %s", word)
+		}
+	}
+	serve := s.run("serve", "--help")
+	for _, setting := range config.Settings() {
+		if !setting.Hidden && !strings.Contains(serve, "--"+setting.Flag+" ") && !strings.Contains(serve, "--"+setting.Flag+"[") {
+			t.Errorf("serve --help does not list --%s", setting.Flag)
+		}
+	}
+	if _, err := os.Stat(s.data); err == nil {
+		t.Error("asking for help made a data directory")
+	}
+}
+
+// What is misspelt, weak or dangerous keeps the server from starting, with a
+// message that says what to do and shows no secret.
+func TestServeRefuses(t *testing.T) {
+	type row struct {
+		env    []string
+		args   []string
+		want   []string
+		secret string
+	}
+	for name, r := range map[string]row{
+		"unknown variable":     {env: []string{"HOLDFAST_LISTN=127.0.0.1:0"}, want: []string{"HOLDFAST_LISTN", "did you mean HOLDFAST_LISTEN?"}},
+		"unknown flag":         {args: []string{"--listn", "x"}, want: []string{"--listn"}},
+		"short secret":         {env: []string{"HOLDFAST_JWT_SECRET=hunter2hunter2"}, want: []string{"jwt_secret", "too weak", "openssl"}, secret: "hunter2"},
+		"repeated secret":      {env: []string{"HOLDFAST_JWT_SECRET=" + strings.Repeat("k", 40)}, want: []string{"too weak"}, secret: "kkkk"},
+		"published secret":     {env: []string{"HOLDFAST_JWT_SECRET=super-secret-jwt-token-with-at-least-32-characters-long"}, want: []string{"too weak"}, secret: "super-secret"},
+		"bad master key":       {env: []string{"HOLDFAST_MASTER_KEY=hunter2hunter2"}, want: []string{"master_key", "openssl"}, secret: "hunter2"},
+		"demo for everyone":    {args: []string{"--demo", "--listen", "0.0.0.0:0"}, want: []string{"loopback", "127.0.0.1"}},
+		"dev for everyone":     {args: []string{"--dev", "--listen", ":0"}, want: []string{"loopback"}},
+		"bad duration":         {env: []string{"HOLDFAST_ACCESS_TOKEN_TTL=soon"}, want: []string{"HOLDFAST_ACCESS_TOKEN_TTL", "duration"}},
+		"missing file":         {args: []string{"--config", "no-such-file"}, want: []string{"no-such-file"}},
+		"half a certificate":   {args: []string{"--tls-cert", "cert.pem"}, want: []string{"tls_cert and tls_key"}},
+		"unreachable database": {args: []string{"--database", "postgres://holdfast:hunter2@127.0.0.1:1/holdfast"}, want: []string{"127.0.0.1"}, secret: "hunter2"},
+		"no such database":     {args: []string{"--database", "mysql://holdfast:hunter2@127.0.0.1/holdfast"}, want: []string{"database URL"}, secret: "hunter2"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := embedded(t)
+			o := s.finish(s.command(r.env, append([]string{"serve", "--listen", "127.0.0.1:0"}, r.args...)...), "")
+			if o.code != 1 {
+				t.Errorf("want exit status 1: %s", o)
+			}
+			for _, w := range r.want {
+				if !strings.Contains(o.err, w) {
+					t.Errorf("the message lacks %q: %s", w, o)
+				}
+			}
+			if r.secret != "" && strings.Contains(o.out+o.err, r.secret) {
+				t.Errorf("the secret is shown: %s", o)
+			}
+		})
+	}
+}
+
+// One data directory, one server; the first one goes on.
+func TestSecondServer(t *testing.T) {
+	s := embedded(t)
+	first := s.serve()
+	o := s.refused(`(?i)another|already`, "serve", "--listen", "127.0.0.1:0")
+	if !strings.Contains(o.err, s.data) {
+		t.Errorf("the message does not name the directory: %s", o)
+	}
+	if r := first.call("GET", "/readyz", "", nil); r.status != http.StatusOK {
+		t.Errorf("the first server answers %d", r.status)
+	}
+	if got := s.keys()["API_URL"]; got != first.url {
+		t.Errorf("the second server took the first one's place: %s, want %s", got, first.url)
+	}
+	first.stop()
+	s.serve().stop()
+}
+
+func TestAddressInUse(t *testing.T) {
+	first := embedded(t).serve()
+	embedded(t).refused(`listen on .*another server`, "serve", "--listen", strings.TrimPrefix(first.url, "http://"))
+}
+
+func TestNewerSchema(t *testing.T) {
+	each(t, func(s *site) {
+		s.run("migrate")
+		s.write("INSERT INTO schema_migrations VALUES (9999, 'future', $1)", time.Now())
+		for _, args := range [][]string{{"serve", "--listen", "127.0.0.1:0"}, {"migrate"}, {"tenant", "list"}, {"verify"}} {
+			s.refused(`newer Holdfast`, args...)
+		}
+	})
+}
+
+func TestMigrateTwice(t *testing.T) {
+	each(t, func(s *site) {
+		first := s.run("migrate")
+		id := strings.TrimSpace(s.run("tenant", "create", "Acme"))
+		if second := s.run("migrate"); second != first || !strings.Contains(first, "up to date") {
+			s.Errorf("migrate printed %q, then %q", first, second)
+		}
+		if list := s.run("tenant", "list"); !strings.Contains(list, id) {
+			s.Errorf("the tenant is gone: %s", list)
+		}
+		s.serve().stop()
+		s.run("migrate")
+	})
+}
+
+// From nothing to a banner that tells all that is needed, to a quick end.
+func TestServeAndStop(t *testing.T) {
+	each(t, func(s *site) {
+		v := s.serve("--demo")
+		engine := "SQLite"
+		if s.dsn != "" {
+			engine = "PostgreSQL"
+		}
+		keys := s.keys()
+		for _, want := range []string{v.url + "/v1/", v.url + "/functions/v1/", v.url + "/dev/mail", s.data, engine, keys["PUBLISHABLE_KEY"], "owner@north.example", "holdfast-demo", "Ctrl-C"} {
+			if !strings.Contains(v.out.String(), want) {
+				s.Errorf("the banner lacks %q:\n%s", want, v.out)
+			}
+		}
+		if strings.Contains(v.out.String(), keys["SECRET_KEY"]) {
+			s.Error("the banner shows the secret key")
+		}
+		v.token("owner@north.example", "holdfast-demo") // and leaves an idle connection behind
+		if d := v.stop(); d > 5*time.Second {
+			s.Errorf("stopping took %v", d)
+		}
+		if rest := v.out.String(); strings.Contains(rest, `"ERROR"`) {
+			s.Errorf("errors were logged:\n%s", rest)
+		}
+	})
+}
+
+func TestStatus(t *testing.T) {
+	each(t, func(s *site) {
+		v := s.serve("--demo")
+		keys := s.keys()
+		if keys["API_URL"] != v.url || !strings.Contains(v.out.String(), keys["DATABASE"]) {
+			s.Errorf("status: %v, server at %s:\n%s", keys, v.url, v.out)
+		}
+		for _, name := range []string{"SERVICE_ROLE_KEY", "SECRET_KEY"} {
+			var rows []struct {
+				TenantID string `json:"tenant_id"`
+			}
+			r := v.call("GET", "/rest/v1/zones?select=tenant_id&limit=1000", keys[name], nil)
+			r.into(s, &rows)
+			seen := map[string]bool{}
+			for _, row := range rows {
+				seen[row.TenantID] = true
+			}
+			if r.status != http.StatusOK || len(seen) != 2 {
+				s.Errorf("%s: status %d, %d rows of %d tenants", name, r.status, len(rows), len(seen))
+			}
+		}
+		for _, name := range []string{"ANON_KEY", "PUBLISHABLE_KEY"} {
+			if r := v.call("GET", "/auth/v1/settings", keys[name], nil); r.status != http.StatusOK {
+				s.Errorf("%s: status %d", name, r.status)
+			}
+			if r := v.call("GET", "/rest/v1/zones", keys[name], nil); r.status != http.StatusUnauthorized {
+				s.Errorf("%s reads records: status %d", name, r.status)
+			}
+		}
+		cmd := exec.Command("sh", "-euc", `eval "$1"; printf '%s %s' "$API_URL" "$DATABASE"`, "sh", s.run("status", "-o", "env"))
+		if out, err := cmd.Output(); err != nil || string(out) != v.url+" "+keys["DATABASE"] {
+			s.Errorf("a shell reads %q, %v", out, err)
+		}
+	})
+}
+
+func TestHealthcheck(t *testing.T) {
+	each(t, func(s *site) {
+		s.refused("does not answer", "healthcheck", "--listen", "127.0.0.1:1")
+		v := s.serve()
+		if out := s.run("healthcheck"); !strings.Contains(out, v.url) {
+			s.Errorf("healthcheck asked another server: %s", out)
+		}
+		v.stop()
+		s.refused("does not answer", "healthcheck", "--listen", "127.0.0.1:1")
+	})
+}
+
+// The dump hides secrets; without any it is a file to start from.
+func TestConfigDump(t *testing.T) {
+	s := embedded(t)
+	secret := "Zm9ydHktZWlnaHQtcmFuZG9tLWxvb2tpbmctY2hhcmFjdGVycw"
+	o := s.finish(s.command([]string{
+		"HOLDFAST_JWT_SECRET=" + secret, "HOLDFAST_SMTP_URL=smtp://jo:" + secret + "@mail.example:587",
+		"HOLDFAST_DATABASE_URL=postgres://holdfast:" + secret + "@db.example/holdfast",
+		"HOLDFAST_OAUTH_ACME_CLIENT_ID=acme", "HOLDFAST_OAUTH_ACME_ISSUER=https://id.acme.example", "HOLDFAST_OAUTH_ACME_SECRET=" + secret,
+	}, "config", "dump"), "")
+	if o.code != 0 || strings.Contains(o.out+o.err, secret) {
+		t.Errorf("config dump: %s", o)
+	}
+	for _, want := range []string{"jwt_secret = (set)", "smtp_url = (set)", "database_url = (set)", "data = " + s.data, "rate_limits = on"} {
+		if !strings.Contains(o.out, want) {
+			t.Errorf("config dump lacks %q: %s", want, o.out)
+		}
+	}
+	file := filepath.Join(t.TempDir(), "holdfast.conf")
+	plain := s.run("config", "dump", "--mail-interval", "7s", "--redirect-urls", "https://a.example/*,https://b.example/")
+	if err := os.WriteFile(file, []byte(plain), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if again := s.run("config", "dump", "--config", file); again != plain {
+		t.Errorf("read back:\n%s\nwant:\n%s", again, plain)
+	}
+}
+
+// write changes the database behind the program's back.
+func (s *site) write(sql string, args ...any) {
+	s.Helper()
+	s.open(func(ctx context.Context, d *db.DB) error {
+		return d.Write(ctx, db.Scope{All: true}, func(tx *db.Tx) error {
+			_, err := tx.Exec(sql, args...)
+			return err
+		})
+	})
+}
+
+// number reads one number from the database.
+func (s *site) number(sql string, args ...any) (n int64) {
+	s.Helper()
+	s.open(func(ctx context.Context, d *db.DB) error {
+		return d.Read(ctx, db.Scope{All: true}, func(tx *db.Tx) error {
+			return tx.One(sql, args, func(r *db.Row) error { n = r.Int(0); return nil })
+		})
+	})
+	return n
+}
+
+func (s *site) open(do func(context.Context, *db.DB) error) {
+	s.Helper()
+	ctx := context.Background()
+	d, err := db.Open(ctx, db.Options{URL: s.dsn, Dir: s.data})
+	if err != nil {
+		s.Fatal(err)
+	}
+	defer d.Close()
+	if err := do(ctx, d); err != nil {
+		s.Fatal(err)
+	}
+}

@@ -1,0 +1,146 @@
+package programme
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strconv"
+
+	"holdfast/internal/actor"
+	"holdfast/internal/db"
+	"holdfast/internal/decimal"
+	"holdfast/internal/fault"
+	"holdfast/internal/query"
+	"holdfast/internal/score"
+	"holdfast/internal/store"
+)
+
+// ClustersIn asks for clusters.
+type ClustersIn struct {
+	EntityType string  `query:"entity_type" oneof:"zone driver worker equipment" doc:"Type of entity; all when absent."`
+	MinScore   float64 `query:"min_score" default:"0" min:"0" max:"100" doc:"Only entities with at least this score."`
+	MaxScore   float64 `query:"max_score" default:"100" min:"0" max:"100" doc:"Only entities with at most this score."`
+}
+
+type clusterOut struct {
+	ID          string  `json:"id"`
+	Name        string  `json:"cluster_name"`
+	Severity    int     `json:"severity"`
+	Description string  `json:"description"`
+	Count       int     `json:"entity_count"`
+	Low         float64 `json:"low"`
+	High        float64 `json:"high"`
+}
+
+type clustersOut struct {
+	Success  bool         `json:"success"`
+	Tenant   string       `json:"tenant_id"`
+	Created  int          `json:"clusters_created"`
+	Assigned int          `json:"entities_assigned"`
+	Clusters []clusterOut `json:"clusters"`
+}
+
+// Clusters groups entities into bands by their newest scores and answers
+// assign-risk-clusters: the tenant's set is replaced as a whole, so that the
+// same scores give the same set again.
+func (p *Programme) Clusters(ctx context.Context, a actor.Actor, in *ClustersIn) ([]byte, error) {
+	if in.MinScore > in.MaxScore {
+		return nil, fault.New(fault.Invalid, "", "parameter %q must not be above %q", "min_score", "max_score").At("min_score", "must not be above max_score")
+	}
+	out := clustersOut{Success: true, Tenant: a.TenantID, Clusters: []clusterOut{}}
+	err := p.write(ctx, a, func(tx *db.Tx) error {
+		out.Clusters, out.Assigned = []clusterOut{}, 0
+		if err := lock(tx, a.TenantID); err != nil {
+			return err
+		}
+		st := queueSettings(tx, a.TenantID)
+		list, err := readLatest(tx, a.TenantID, types(in.EntityType), "", in.MinScore)
+		if err != nil {
+			return err
+		}
+		st.usable()
+		rows, err := out.assign(list, st, in, query.FormatTime(p.now()))
+		if err != nil {
+			return err
+		}
+		return p.replaceClusters(tx, a, rows)
+	})
+	if err != nil {
+		return nil, err
+	}
+	out.Created = len(out.Clusters)
+	return json.Marshal(out)
+}
+
+// assign makes the records of the bands that hold an entity.
+func (o *clustersOut) assign(list []latest, st *settings, in *ClustersIn, now string) ([]store.Row, error) {
+	scores := make([]float64, len(list))
+	for i := range list {
+		scores[i] = list[i].score
+	}
+	clusters, err := score.Assign(scores, st.cuts, score.Range{Min: in.MinScore, Max: in.MaxScore})
+	if err != nil {
+		return nil, err
+	}
+	var rows []store.Row
+	for _, c := range clusters {
+		x := clusterOut{newID(), c.Name, c.Severity, clusterText(c), len(c.Members), c.Low, c.High}
+		o.Clusters = append(o.Clusters, x)
+		o.Assigned += x.Count
+		row := store.Row{"id": x.ID, "cluster_name": x.Name, "severity": int64(x.Severity), "description": x.Description, "entity_count": int64(x.Count),
+			"min_score": decimal.FromFloat(in.MinScore), "max_score": decimal.FromFloat(in.MaxScore), "members": json.RawMessage(members(c, list)), "assigned_at": now}
+		if in.EntityType != "" {
+			row["entity_type"] = in.EntityType
+		}
+		rows = append(rows, row)
+	}
+	return rows, nil
+}
+
+var clusterAdvice = map[string]string{
+	"Critical": "stop and put right before work goes on",
+	"High":     "act within days and check that it helped",
+	"Medium":   "plan measures and watch the trend",
+	"Low":      "keep up what works",
+}
+
+func clusterText(c score.Cluster) string {
+	high := "below " + strconv.FormatFloat(c.High, 'f', -1, 64)
+	if c.Severity == 4 {
+		high = "to 100"
+	}
+	return fmt.Sprintf("%s risk: score %s %s; %s.", c.Name, strconv.FormatFloat(c.Low, 'f', -1, 64), high, clusterAdvice[c.Name])
+}
+
+func members(c score.Cluster, list []latest) []byte {
+	b := []byte{'['}
+	for k, i := range c.Members {
+		if k > 0 {
+			b = append(b, ',')
+		}
+		b = append(append(b, `{"entity_type":"`...), list[i].kind...)
+		b = append(append(b, `","entity_id":"`...), list[i].entity...)
+		b = append(appendFloat(append(b, `","score":`...), list[i].score), '}')
+	}
+	return append(b, ']')
+}
+
+func (p *Programme) replaceClusters(tx *db.Tx, a actor.Actor, rows []store.Row) error {
+	r, err := p.resource("risk_clusters")
+	if err != nil {
+		return err
+	}
+	var old []string
+	err = tx.Query("SELECT id FROM risk_clusters WHERE tenant_id = $1 ORDER BY id", []any{a.TenantID}, func(r *db.Row) error {
+		old = append(old, r.Text(0))
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	if _, err := p.store.DeleteTx(tx, a, r, old); err != nil {
+		return err
+	}
+	_, err = p.insert(tx, a, "risk_clusters", rows)
+	return err
+}

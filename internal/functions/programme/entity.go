@@ -1,0 +1,177 @@
+package programme
+
+import (
+	"strconv"
+	"time"
+
+	"holdfast/internal/db"
+	"holdfast/internal/score"
+)
+
+// subject is one entity in use.
+type subject struct {
+	id   string
+	user string // who a worker or driver signs in as
+	team string
+	in   score.Inputs
+}
+
+// group is the entities of one type.
+type group struct {
+	kind string
+	list []subject
+	at   map[string]int32 // place in list by id
+}
+
+// entitySQL lists the entities in use: id, user, team.
+var entitySQL = map[string]string{
+	score.Zone: "SELECT e.id, NULL, NULL FROM zones e WHERE e.tenant_id = $1 AND e.status <> 'archived'",
+	score.Worker: "SELECT e.id, e.user_id, e.team_id FROM workers e WHERE e.tenant_id = $1 AND e.status <> 'left' AND e.archived_at IS NULL",
+	score.Driver: "SELECT e.id, w.user_id, w.team_id FROM drivers e JOIN workers w ON w.tenant_id = e.tenant_id AND w.id = e.worker_id " +
+		"WHERE e.tenant_id = $1 AND e.archived_at IS NULL",
+	score.Equipment: "SELECT e.id, NULL, NULL FROM equipment e WHERE e.tenant_id = $1 AND e.status <> 'retired' AND e.archived_at IS NULL",
+}
+
+// selector says which entities are meant: of all tenants' entities the one, or
+// every one of a type.
+type selector struct {
+	tenant string
+	kind   string
+	id     string // "" = all
+}
+
+// where appends the condition on one entity, when one is meant.
+func (s selector) where(column string, args *[]any) string {
+	if s.id == "" {
+		return ""
+	}
+	*args = append(*args, s.id)
+	return " AND " + column + " = $" + strconv.Itoa(len(*args))
+}
+
+// queueEntities asks for the entities of a type.
+func queueEntities(tx *db.Tx, s selector) *group {
+	g := &group{kind: s.kind, at: map[string]int32{}}
+	args := []any{s.tenant}
+	sql := entitySQL[s.kind] + s.where("e.id", &args)
+	tx.Queue(sql, args, func(r *db.Row) error {
+		id := r.Text(0)
+		g.at[id] = int32(len(g.list))
+		g.list = append(g.list, subject{id: id, user: r.Text(1), team: r.Text(2)})
+		return nil
+	})
+	return g
+}
+
+// find returns the place of the entity in column i of a row, -1 for one that
+// is not in use.
+func (g *group) find(r *db.Row, i int, buf *[]byte) int {
+	*buf = r.AppendText((*buf)[:0], i)
+	if k, ok := g.at[string(*buf)]; ok {
+		return int(k)
+	}
+	return -1
+}
+
+// queueCounts asks how many incidents and near misses each entity had in a
+// window: one scan of the incident index, grouped by the database. Grouping by
+// coalesce keeps SQLite from walking the whole history in the order of ids.
+func queueCounts(tx *db.Tx, s selector, from, to time.Time, g *group) {
+	args := []any{s.tenant, s.kind, from, to}
+	only, by := s.where("entity_id", &args), "coalesce(entity_id, entity_id)"
+	if only != "" {
+		by = "entity_id"
+	}
+	var buf []byte
+	tx.Queue("SELECT "+by+", COUNT(*) FILTER (WHERE kind NOT IN ('near_miss', 'hazard')), COUNT(*) FILTER (WHERE kind IN ('near_miss', 'hazard')) "+
+		"FROM incident_entities WHERE tenant_id = $1 AND entity_type = $2 AND at > $3 AND at <= $4"+only+" GROUP BY "+by, args, func(r *db.Row) error {
+		if i := g.find(r, 0, &buf); i >= 0 {
+			g.list[i].in.IncidentCount, g.list[i].in.NearMissCount = int(r.Int(1)), int(r.Int(2))
+		}
+		return nil
+	})
+}
+
+// shiftColumn is where a shift names an entity of a type; drivers are found
+// through their worker.
+var shiftColumn = map[string]string{score.Zone: "zone_id", score.Worker: "worker_id", score.Equipment: "equipment_id"}
+
+// shiftSource returns the FROM of shifts by entity of a type, its tenant
+// condition, and the column of the entity.
+func shiftSource(kind string) (from, column string) {
+	if kind == score.Driver {
+		return "drivers d JOIN shifts s ON s.tenant_id = d.tenant_id AND s.worker_id = d.worker_id WHERE d.tenant_id = $1 AND s.tenant_id = $1", "d.id"
+	}
+	return "shifts s WHERE s.tenant_id = $1", "s." + shiftColumn[kind]
+}
+
+// queueHours asks for the hours and units of closed shifts that ended in a
+// window.
+func queueHours(tx *db.Tx, s selector, from, to time.Time, add func(i int, hours, units float64), g *group) {
+	args := []any{s.tenant, from, to}
+	source, column := shiftSource(s.kind)
+	only, by := s.where(column, &args), "coalesce("+column+", "+column+")"
+	if only != "" || s.kind == score.Driver {
+		by = column
+	}
+	var buf []byte
+	tx.Queue("SELECT "+by+", CAST(SUM(s.hours) AS bigint), CAST(coalesce(SUM(s.units_done), 0) AS bigint) FROM "+source+
+		" AND s.ended_at > $2 AND s.ended_at <= $3 AND "+column+" IS NOT NULL"+only+" GROUP BY "+by, args, func(r *db.Row) error {
+		if i := g.find(r, 0, &buf); i >= 0 {
+			add(i, r.Dec(1).Float(), r.Dec(2).Float())
+		}
+		return nil
+	})
+}
+
+// queueGroup asks for the entities of a type and everything the weighted score
+// reads of them. finish completes them after the flush.
+func queueGroup(tx *db.Tx, s selector, days int64, now time.Time) *group {
+	g := queueEntities(tx, s)
+	from, to := window(now, days)
+	queueCounts(tx, s, from, to, g)
+	queueHours(tx, s, from, to, func(i int, hours, units float64) { g.list[i].in.ShiftHours, g.list[i].in.Workload = hours, units }, g)
+	return g
+}
+
+// mostLoad is the workload beyond which more says nothing: data are wrong.
+const mostLoad = 100
+
+// finish turns units into workload: units / (hours x standard units an hour),
+// 0 without hours, four decimals so that the input shown is the input used.
+func (g *group) finish(st *settings, days int64) {
+	for i := range g.list {
+		in := &g.list[i].in
+		in.PeriodDays = int(days)
+		if in.ShiftHours > 0 {
+			in.Workload = min(score.Round(in.Workload/(in.ShiftHours*st.standard[g.kind]), 4), mostLoad)
+		} else {
+			in.Workload = 0
+		}
+	}
+}
+
+// absent is the fault for an entity that none of the groups holds.
+func absent(kind, id string, groups []*group) error {
+	if id == "" {
+		return nil
+	}
+	for _, g := range groups {
+		if len(g.list) > 0 {
+			return nil
+		}
+	}
+	return notFound(kind, id)
+}
+
+func appendFloat(b []byte, f float64) []byte { return strconv.AppendFloat(b, f, 'f', -1, 64) }
+
+// inputsJSON writes the inputs as the interface names them.
+func inputsJSON(b []byte, in *score.Inputs) []byte {
+	b = strconv.AppendInt(append(b, `{"incident_count":`...), int64(in.IncidentCount), 10)
+	b = strconv.AppendInt(append(b, `,"near_miss_count":`...), int64(in.NearMissCount), 10)
+	b = appendFloat(append(b, `,"shift_hours":`...), in.ShiftHours)
+	b = appendFloat(append(b, `,"workload":`...), in.Workload)
+	b = strconv.AppendInt(append(b, `,"period_days":`...), int64(in.PeriodDays), 10)
+	return append(b, '}')
+}

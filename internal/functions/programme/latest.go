@@ -1,0 +1,65 @@
+package programme
+
+import (
+	"holdfast/internal/db"
+	"holdfast/internal/query"
+)
+
+// latest is the newest score of one entity.
+type latest struct {
+	kind, entity, id, user string
+	score                  float64 // as published, one decimal
+	days                   int64   // period of its run
+}
+
+// queueRuns asks for the runs that hold the newest scores of a type: the last
+// one over all entities and those over single ones after it, oldest first.
+func queueRuns(tx *db.Tx, tenant, kind string) *[]string {
+	runs := &[]string{}
+	tx.Queue("SELECT r.id FROM score_runs r WHERE r.tenant_id = $1 AND r.entity_type = $2 AND r.id >= coalesce((SELECT f.id FROM score_runs f WHERE f.tenant_id = $1 "+
+		"AND f.entity_type = $2 AND f.entity_id IS NULL ORDER BY f.id DESC LIMIT 1), $3) ORDER BY r.id", []any{tenant, kind, db.NoTenant}, func(r *db.Row) error {
+		*runs = append(*runs, r.Text(0))
+		return nil
+	})
+	return runs
+}
+
+// readLatest returns the newest score of every entity of these types, or of
+// one entity, that is at least least.
+func readLatest(tx *db.Tx, tenant string, kinds []string, entity string, least float64) ([]latest, error) {
+	lists := make([]*[]string, len(kinds))
+	for i, k := range kinds {
+		lists[i] = queueRuns(tx, tenant, k)
+	}
+	if err := tx.Flush(); err != nil {
+		return nil, err
+	}
+	var runs []string
+	for _, l := range lists {
+		runs = append(runs, *l...)
+	}
+	if len(runs) == 0 {
+		return nil, nil
+	}
+	args := []any{tenant, query.List(runs)}
+	only := selector{id: entity}.where("s.entity_id", &args)
+	out, at := []latest{}, map[string]int{}
+	err := tx.Query("SELECT s.entity_type, s.entity_id, s.id, s.user_id, s.score, r.period_days FROM predictive_scores s JOIN score_runs r ON r.tenant_id = s.tenant_id AND r.id = s.run_id "+
+		"WHERE s.tenant_id = $1 AND r.tenant_id = $1 AND "+tx.DB().InUUID("s.run_id", 2)+only+" ORDER BY s.run_id", args, func(r *db.Row) error {
+		x := latest{r.Text(0), r.Text(1), r.Text(2), r.Text(3), r.Dec(4).Float(), r.Int(5)}
+		if i, again := at[x.entity]; again {
+			out[i] = x
+			return nil
+		}
+		at[x.entity] = len(out)
+		out = append(out, x)
+		return nil
+	})
+	kept := out[:0]
+	for _, x := range out {
+		if x.score >= least {
+			kept = append(kept, x)
+		}
+	}
+	return kept, err
+}

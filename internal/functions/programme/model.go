@@ -1,0 +1,385 @@
+package programme
+
+import (
+	"bytes"
+	"encoding/json"
+	"time"
+
+	"holdfast/internal/actor"
+	"holdfast/internal/db"
+	"holdfast/internal/decimal"
+	"holdfast/internal/query"
+	"holdfast/internal/score"
+	"holdfast/internal/store"
+)
+
+// Kinds of model, as records name them.
+const (
+	kindWeighted = "weighted"
+	kindBayes    = "eb"
+	kindPoisson  = "poisson"
+)
+
+// model is a score_models row.
+type model struct {
+	ID         string
+	Kind       string
+	EntityType string // "" = every type
+	Weights    score.Weights
+	Params     json.RawMessage
+}
+
+// models are a tenant's active models by entity type; "" holds the weighted
+// one for all types.
+type models map[string]*model
+
+// of is the model that counts for a type: its own, else the one for all, else
+// a weighted one that is still to be written.
+func (m models) of(entityType string) *model {
+	if x := m[entityType]; x != nil {
+		return x
+	}
+	return m.weighted()
+}
+
+func (m models) weighted() *model {
+	if m[""] == nil {
+		m[""] = &model{Kind: kindWeighted}
+	}
+	return m[""]
+}
+
+func queueModels(tx *db.Tx, tenant string) models {
+	m := models{}
+	tx.Queue("SELECT id, kind, entity_type, weight_incident, weight_near_miss, weight_shift_hours, weight_load, params FROM score_models "+
+		"WHERE tenant_id = $1 AND status = 'active' ORDER BY id", []any{tenant}, func(r *db.Row) error {
+		m[r.Text(2)] = &model{ID: r.Text(0), Kind: r.Text(1), EntityType: r.Text(2), Params: json.RawMessage(r.Text(7)),
+			Weights: score.Weights{Incident: r.Dec(3).Float(), NearMiss: r.Dec(4).Float(), ShiftHours: r.Dec(5).Float(), Load: r.Dec(6).Float()}}
+		return nil
+	})
+	return m
+}
+
+// weightedParams are what, beside the weights, a weighted score is recomputed
+// with.
+type weightedParams struct {
+	Bounds   map[string]score.Bounds `json:"bounds"`
+	Standard map[string]float64      `json:"standard_units_per_hour"`
+	Cuts     score.Cuts              `json:"cuts"`
+}
+
+func (s *settings) params() (json.RawMessage, error) {
+	return json.Marshal(weightedParams{s.bounds, s.standard, s.cuts})
+}
+
+// settle makes the record of the weighted model agree with the settings: when
+// those changed, a new model replaces the old one.
+func (p *Programme) settle(tx *db.Tx, a actor.Actor, st *settings, groups []*scored) error {
+	params, err := st.params()
+	if err != nil {
+		return err
+	}
+	active := queueModels(tx, a.TenantID)
+	if err := tx.Flush(); err != nil {
+		return err
+	}
+	old := active[""]
+	var used []*scored
+	for _, s := range groups {
+		if s.model.Kind == kindWeighted {
+			used = append(used, s)
+		}
+	}
+	if len(used) == 0 {
+		return nil
+	}
+	m := old
+	if old == nil || old.Kind != kindWeighted || old.Weights != st.weights || !bytes.Equal(old.Params, params) {
+		if m, err = p.newWeighted(tx, a, st, params, old); err != nil {
+			return err
+		}
+	}
+	for _, s := range used {
+		s.model = m
+	}
+	return nil
+}
+
+func (p *Programme) newWeighted(tx *db.Tx, a actor.Actor, st *settings, params json.RawMessage, old *model) (*model, error) {
+	if old != nil {
+		if err := p.moveModels(tx, a, []string{old.ID}, "retired"); err != nil {
+			return nil, err
+		}
+	}
+	m := &model{ID: newID(), Kind: kindWeighted, Weights: st.weights, Params: params}
+	_, err := p.insert(tx, a, "score_models", []store.Row{m.row("active")})
+	return m, err
+}
+
+func (m *model) row(status string) store.Row {
+	r := store.Row{"id": m.ID, "kind": m.Kind, "params": m.Params, "status": status,
+		"weight_incident": decimal.FromFloat(m.Weights.Incident), "weight_near_miss": decimal.FromFloat(m.Weights.NearMiss),
+		"weight_shift_hours": decimal.FromFloat(m.Weights.ShiftHours), "weight_load": decimal.FromFloat(m.Weights.Load)}
+	if m.EntityType != "" {
+		r["entity_type"] = m.EntityType
+	}
+	return r
+}
+
+func (p *Programme) moveModels(tx *db.Tx, a actor.Actor, ids []string, status string) error {
+	r, err := p.resource("score_models")
+	if err != nil || len(ids) == 0 {
+		return err
+	}
+	_, err = p.store.UpdateTx(tx, a, r, ids, store.Row{"status": status})
+	return err
+}
+
+// modelOut is a model as the answer shows it.
+type modelOut struct {
+	score.Weights
+	Kind       string          `json:"kind"`
+	ID         string          `json:"id,omitempty"`
+	EntityType string          `json:"entity_type,omitempty"`
+	Params     json.RawMessage `json:"params"`
+}
+
+// modelJSON writes the interface's score model, and the model of each type
+// where they differ.
+func modelJSON(st *settings, groups []*scored) []byte {
+	out := struct {
+		modelOut
+		ByType []modelOut `json:"by_type,omitempty"`
+	}{modelOut: modelOut{Weights: st.weights, Kind: kindWeighted}}
+	// Plain structs always marshal.
+	out.Params, _ = st.params()
+	for i, s := range groups {
+		m := modelOut{s.model.Weights, s.model.Kind, s.model.ID, s.kind, s.model.Params}
+		if i == 0 {
+			out.modelOut = m
+			out.EntityType = ""
+		}
+		out.ByType = append(out.ByType, m)
+	}
+	if len(out.ByType) > 0 && same(out.ByType) {
+		out.ByType = nil
+	}
+	b, _ := json.Marshal(out)
+	return b
+}
+
+func same(list []modelOut) bool {
+	for _, m := range list {
+		if m.ID != list[0].ID {
+			return false
+		}
+	}
+	return true
+}
+
+
+// dayOf is how many whole days before now the UTC day of a text lies.
+func dayOf(now time.Time, day string) (int, error) {
+	at, err := time.Parse(time.DateOnly, day)
+	if err != nil {
+		return 0, err
+	}
+	today := time.Date(now.Year(), now.Month(), now.Day(), 0, 0, 0, 0, time.UTC)
+	return max(int(today.Sub(at).Hours()/24), 0), nil
+}
+
+// queueDays asks for events and hours of each entity by day, from a moment on.
+func queueDays(tx *db.Tx, tenant string, g *group, from, now time.Time, events func(i, age int, n, near int64), hours func(i, age int, h, units float64)) {
+	var buf []byte
+	day := tx.DB().Day("at")
+	tx.Queue("SELECT entity_id, "+day+", COUNT(*) FILTER (WHERE kind NOT IN ('near_miss', 'hazard')), COUNT(*) FILTER (WHERE kind IN ('near_miss', 'hazard')) "+
+		"FROM incident_entities WHERE tenant_id = $1 AND entity_type = $2 AND at > $3 AND at <= $4 GROUP BY entity_id, "+day, []any{tenant, g.kind, from, now}, func(r *db.Row) error {
+		age, err := dayOf(now, r.Text(1))
+		if i := g.find(r, 0, &buf); i >= 0 && err == nil {
+			events(i, age, r.Int(2), r.Int(3))
+		}
+		return err
+	})
+	source, column := shiftSource(g.kind)
+	day = tx.DB().Day("s.ended_at")
+	tx.Queue("SELECT "+column+", "+day+", CAST(SUM(s.hours) AS bigint), CAST(coalesce(SUM(s.units_done), 0) AS bigint) FROM "+source+
+		" AND s.ended_at > $2 AND s.ended_at <= $3 AND "+column+" IS NOT NULL GROUP BY "+column+", "+day, []any{tenant, from, now}, func(r *db.Row) error {
+		age, err := dayOf(now, r.Text(1))
+		if i := g.find(r, 0, &buf); i >= 0 && err == nil {
+			hours(i, age, r.Dec(2).Float(), r.Dec(3).Float())
+		}
+		return err
+	})
+}
+
+// bayesParams are the prior that a trained model keeps.
+type bayesParams struct {
+	Prior score.Prior `json:"prior"`
+}
+
+// scoreBayes scores with the trained prior and each entity's own history of a
+// year, decayed by half every 180 days (domain, v2).
+func scoreBayes(tx *db.Tx, tenant string, m *model, g *group, now time.Time) (*scored, error) {
+	var params bayesParams
+	if err := json.Unmarshal(m.Params, &params); err != nil {
+		return nil, err
+	}
+	xs, err := exposures(tx, tenant, g, now)
+	if err != nil {
+		return nil, err
+	}
+	s := &scored{group: g, model: m}
+	if s.est, err = params.Prior.Score(xs, ahead(g)); err != nil {
+		return nil, err
+	}
+	s.explain = func(i int) []score.Term {
+		t := params.Prior.Explain(xs[i])
+		return t[:]
+	}
+	return s, nil
+}
+
+func exposures(tx *db.Tx, tenant string, g *group, now time.Time) ([]score.Exposure, error) {
+	xs := make([]score.Exposure, len(g.list))
+	queueDays(tx, tenant, g, now.Add(-score.HistoryDays*24*time.Hour), now,
+		func(i, age int, n, _ int64) { xs[i].AddEvents(int(n), score.Decay(float64(age), score.HalfLife)) },
+		func(i, age int, h, _ float64) { xs[i].AddHours(h, score.Decay(float64(age), score.HalfLife)) })
+	return xs, tx.Flush()
+}
+
+// ahead is the exposure of the next period: as many hours as the last had.
+func ahead(g *group) []float64 {
+	next := make([]float64, len(g.list))
+	for i := range g.list {
+		next[i] = g.list[i].in.ShiftHours / score.HoursUnit
+	}
+	return next
+}
+
+// panelPeriods is a year of 28-day periods, and one more.
+const panelPeriods = 14
+
+// buildPanel reads the history of a type as 28-day periods that end now.
+func buildPanel(tx *db.Tx, tenant string, st *settings, g *group, now time.Time) (*score.Panel, error) {
+	start := now.Add(-panelPeriods * score.PanelDays * 24 * time.Hour)
+	panel, err := score.NewPanel(max(len(g.list), 1), panelPeriods, start, st.bounds[g.kind])
+	if err != nil {
+		return nil, err
+	}
+	cell := func(i, age int) *score.Cell {
+		t := panelPeriods - 1 - age/score.PanelDays
+		return panel.At(i, max(t, 0))
+	}
+	queueDays(tx, tenant, g, start, now,
+		func(i, age int, n, near int64) {
+			c := cell(i, age)
+			c.Events += float32(n)
+			c.NearMisses += float32(near)
+		},
+		func(i, age int, h, units float64) {
+			c := cell(i, age)
+			c.Hours += float32(h)
+			c.Workload += float32(units) // units until all are read
+		})
+	if err := queueLate(tx, tenant, g, panel, now); err != nil {
+		return nil, err
+	}
+	if err := tx.Flush(); err != nil {
+		return nil, err
+	}
+	for i := range g.list {
+		for t := range panelPeriods {
+			c := panel.At(i, t)
+			if c.Hours > 0 {
+				c.Workload = min(c.Workload/(c.Hours*float32(st.standard[g.kind])), mostLoad)
+			} else {
+				c.Workload = 0
+			}
+		}
+	}
+	return panel, nil
+}
+
+// queueLate asks for the open actions past due at the end of each period, and
+// in zones for the inspections that were not done in time.
+func queueLate(tx *db.Tx, tenant string, g *group, panel *score.Panel, now time.Time) error {
+	ends := make([]string, panelPeriods)
+	for t := range ends {
+		ends[t] = query.FormatTime(panel.Start.Add(time.Duration(t+1) * score.PanelDays * 24 * time.Hour))
+	}
+	var buf []byte
+	tx.Queue("SELECT e.entity_id, a.due_at, a.completed_at FROM actions a JOIN incident_entities e ON e.tenant_id = a.tenant_id AND e.incident_id = a.incident_id "+
+		"WHERE a.tenant_id = $1 AND e.tenant_id = $1 AND e.entity_type = $2 AND a.due_at <= $3 AND a.status <> 'cancelled' AND (a.completed_at IS NULL OR a.completed_at > $4)",
+		[]any{tenant, g.kind, now, panel.Start}, func(r *db.Row) error {
+			i := g.find(r, 0, &buf)
+			if i < 0 {
+				return nil
+			}
+			due, done := r.Text(1), r.Text(2)
+			for t, end := range ends {
+				if due <= end && (done == "" || done > end) {
+					panel.At(i, t).Overdue++
+				}
+			}
+			return nil
+		})
+	if g.kind != score.Zone {
+		return nil
+	}
+	type tally struct{ ok, due float32 }
+	runs := map[[2]int]*tally{}
+	day := tx.DB().Day("due_at")
+	tx.Queue("SELECT zone_id, "+day+", COUNT(*) FILTER (WHERE on_time), COUNT(*) FROM checklist_runs WHERE tenant_id = $1 AND due_at > $2 AND due_at <= $3 AND status <> 'cancelled' "+
+		"AND zone_id IS NOT NULL GROUP BY zone_id, "+day, []any{tenant, panel.Start, now}, func(r *db.Row) error {
+		age, err := dayOf(now, r.Text(1))
+		if i := g.find(r, 0, &buf); i >= 0 && err == nil {
+			at := [2]int{i, max(panelPeriods-1-age/score.PanelDays, 0)}
+			if runs[at] == nil {
+				runs[at] = &tally{}
+			}
+			x := runs[at]
+			x.ok, x.due = x.ok+float32(r.Int(2)), x.due+float32(r.Int(3))
+			panel.At(at[0], at[1]).ChecklistGap = 1 - x.ok/x.due
+		}
+		return err
+	})
+	return nil
+}
+
+// scorePoisson fits the regression on the history and scores the period ahead.
+// One entity is judged among its peers, so they are read too.
+func scorePoisson(tx *db.Tx, sel selector, st *settings, m *model, g *group, now time.Time) (*scored, error) {
+	one := -1
+	if sel.id != "" && len(g.list) == 1 {
+		all := queueEntities(tx, selector{sel.tenant, sel.kind, ""})
+		if err := tx.Flush(); err != nil {
+			return nil, err
+		}
+		one = int(all.at[sel.id])
+		all.list[one] = g.list[0]
+		g = all
+	}
+	panel, err := buildPanel(tx, sel.tenant, st, g, now)
+	if err != nil {
+		return nil, err
+	}
+	reg, err := score.FitRegression(panel)
+	if err != nil {
+		return nil, err
+	}
+	hours := make([]float64, len(g.list))
+	for i := range hours {
+		hours[i] = g.list[i].in.ShiftHours
+	}
+	s := &scored{group: g, model: m}
+	if s.est, err = reg.Score(panel, hours); err != nil {
+		return nil, err
+	}
+	s.explain = func(i int) []score.Term { return reg.Explain(panel, i) }
+	if one >= 0 {
+		s.group = &group{kind: g.kind, list: g.list[one : one+1]}
+		s.est = s.est[one : one+1]
+		s.explain = func(int) []score.Term { return reg.Explain(panel, one) }
+	}
+	return s, nil
+}

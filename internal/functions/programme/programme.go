@@ -1,0 +1,214 @@
+// Package programme runs the safety programme: it scores entities, groups
+// them, checks rules, assigns training and shows engagement. Each verb reads
+// and writes sets, with a number of statements that does not depend on how many
+// entities a tenant has.
+package programme
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"time"
+
+	"holdfast/internal/actor"
+	"holdfast/internal/catalog"
+	"holdfast/internal/db"
+	"holdfast/internal/fault"
+	"holdfast/internal/query"
+	"holdfast/internal/safety"
+	"holdfast/internal/score"
+	"holdfast/internal/store"
+)
+
+// Programme is the verbs over one store. It is safe for concurrent use.
+type Programme struct {
+	store   *store.Store
+	now     func() time.Time
+	changed func(tenant string, collections []string)
+}
+
+// New returns the verbs. changed is told of collections that were written in
+// bulk, past the store; it may be nil.
+func New(s *store.Store, now func() time.Time, changed func(tenant string, collections []string)) *Programme {
+	if changed == nil {
+		changed = func(string, []string) {}
+	}
+	return &Programme{store: s, now: now, changed: changed}
+}
+
+// Runners are the roles that may run the programme's verbs.
+var Runners = []actor.Role{actor.Owner, actor.Admin, actor.Manager, actor.Safety}
+
+// sees reports whether a role may see scores of single people; managers see
+// the means of teams.
+func sees(r actor.Role) bool {
+	return r == actor.Owner || r == actor.Admin || r == actor.Safety || r == actor.Service
+}
+
+// personal reports the types of entity that are people.
+func personal(entityType string) bool { return entityType == score.Worker || entityType == score.Driver }
+
+// types are the entity types asked for; "" is all.
+func types(asked string) []string {
+	if asked != "" {
+		return []string{asked}
+	}
+	return safety.EntityTypes[:]
+}
+
+// settings are the tenant's choices for the programme.
+type settings struct {
+	weights  score.Weights
+	bounds   map[string]score.Bounds
+	cuts     score.Cuts
+	standard map[string]float64 // units an hour that count as a workload of 1, by entity type
+	off      []string           // types that are not scored
+	minGroup int64              // people a team needs before its mean is shown
+	dueDays  int64              // days until assigned training is due
+	points   safety.Points
+	place    string // time zone
+	country  string
+}
+
+// standardUnits an hour: one a minute, until the tenant says what is usual.
+const standardUnits = 60
+
+func defaults() *settings {
+	s := &settings{weights: score.DefaultWeights(), bounds: map[string]score.Bounds{}, cuts: score.DefaultCuts(), standard: map[string]float64{},
+		minGroup: 5, dueDays: 30, points: safety.DefaultPoints(), place: "UTC"}
+	for _, t := range safety.EntityTypes {
+		// The types of the list are the types that have bounds.
+		s.bounds[t], _ = score.DefaultBounds(t)
+		s.standard[t] = standardUnits
+	}
+	return s
+}
+
+// queueSettings asks for the tenant's settings; they are there after the next
+// flush.
+func queueSettings(tx *db.Tx, tenant string) *settings {
+	s := defaults()
+	tx.Queue("SELECT timezone, country FROM tenants WHERE id = $1", []any{tenant}, func(r *db.Row) error {
+		s.place, s.country = r.Text(0), r.Text(1)
+		return nil
+	})
+	tx.Queue("SELECT key, value FROM settings WHERE tenant_id = $1 AND section IN ('scoring', 'engagement', 'safety')", []any{tenant}, func(r *db.Row) error {
+		s.set(r.Text(0), []byte(r.Text(1)))
+		return nil
+	})
+	return s
+}
+
+// set takes one setting; a value of the wrong form leaves the default.
+func (s *settings) set(key string, value []byte) {
+	if s.points.Set(key, string(value)) {
+		return
+	}
+	number := map[string]*float64{
+		"weight_incident": &s.weights.Incident, "weight_near_miss": &s.weights.NearMiss, "weight_shift_hours": &s.weights.ShiftHours, "weight_load": &s.weights.Load,
+		"cut_medium": &s.cuts.Medium, "cut_high": &s.cuts.High, "cut_critical": &s.cuts.Critical,
+	}[key]
+	switch {
+	case number != nil:
+		take(value, number)
+	case key == "standard_units_per_hour":
+		take(value, &s.standard)
+	case key == "score_bounds":
+		take(value, &s.bounds)
+	case key == "scores_off":
+		take(value, &s.off)
+	case key == "min_group":
+		take(value, &s.minGroup)
+	case key == "training_due_days":
+		take(value, &s.dueDays)
+	}
+}
+
+func take[T any](value []byte, into *T) {
+	v := *into
+	if json.Unmarshal(value, &v) == nil {
+		*into = v
+	}
+}
+
+// usable replaces weights, cuts and bounds that cannot be used by the shipped
+// ones: a wrong setting must not stop the programme.
+func (s *settings) usable() {
+	if _, err := score.NewWeighted(s.weights, s.bounds[score.Zone]); err != nil {
+		s.weights = score.DefaultWeights()
+	}
+	if _, err := s.cuts.Bands(); err != nil {
+		s.cuts = score.DefaultCuts()
+	}
+	for _, t := range safety.EntityTypes {
+		if _, err := score.NewWeighted(score.DefaultWeights(), s.bounds[t]); err != nil {
+			s.bounds[t], _ = score.DefaultBounds(t)
+		}
+		if !(s.standard[t] > 0) {
+			s.standard[t] = standardUnits
+		}
+	}
+}
+
+// scored reports whether entities of a type get scores.
+func (s *settings) scored(entityType string) bool { return !slices.Contains(s.off, entityType) }
+
+// lock keeps the verbs of one tenant from running into each other until the
+// transaction ends. SQLite has one writer.
+func lock(tx *db.Tx, tenant string) error {
+	if tx.DB().ForUpdate() == "" {
+		return nil
+	}
+	return tx.Query("SELECT id FROM tenants WHERE id = $1"+tx.DB().ForUpdate(), []any{tenant}, func(*db.Row) error { return nil })
+}
+
+func (p *Programme) read(ctx context.Context, a actor.Actor, fn func(*db.Tx) error) error {
+	return p.store.DB().Read(ctx, db.Scope{Tenant: a.TenantID}, fn)
+}
+
+func (p *Programme) write(ctx context.Context, a actor.Actor, fn func(*db.Tx) error) error {
+	return p.store.DB().Write(ctx, db.Scope{Tenant: a.TenantID}, fn)
+}
+
+func (p *Programme) resource(name string) (*catalog.Resource, error) {
+	r, ok := p.store.Catalog().Get(name)
+	if !ok {
+		return nil, fmt.Errorf("programme: the catalog has no %s", name)
+	}
+	return r, nil
+}
+
+// insert writes rows through the store.
+func (p *Programme) insert(tx *db.Tx, a actor.Actor, name string, rows []store.Row) ([]store.Row, error) {
+	r, err := p.resource(name)
+	if err != nil || len(rows) == 0 {
+		return nil, err
+	}
+	return p.store.InsertTx(tx, a, r, rows)
+}
+
+// audit notes a verb that wrote in bulk.
+func (p *Programme) audit(tx *db.Tx, a actor.Actor, action string, details any) error {
+	row := store.Row{"at": query.FormatTime(p.now()), "action": action, "details": details}
+	for k, v := range map[string]string{"actor_user_id": a.UserID, "key_id": a.KeyID, "address": a.Address, "request_id": a.RequestID} {
+		if v != "" {
+			row[k] = v
+		}
+	}
+	_, err := p.insert(tx, a, "audit", []store.Row{row})
+	return err
+}
+
+// notFound is the answer for an entity that the tenant does not have.
+func notFound(what, id string) error {
+	if what == "" {
+		what = "entity"
+	}
+	return fault.New(fault.NotFound, "", "there is no %s %s", what, id).At("entity_id", "is not known")
+}
+
+// window is (now - days x 24 h, now].
+func window(now time.Time, days int64) (from, to time.Time) {
+	return now.Add(-time.Duration(days) * 24 * time.Hour), now
+}

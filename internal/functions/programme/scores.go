@@ -1,0 +1,343 @@
+package programme
+
+import (
+	"context"
+	"encoding/json"
+	"math"
+	"slices"
+	"sort"
+	"strconv"
+	"time"
+
+	"github.com/google/uuid"
+
+	"holdfast/internal/actor"
+	"holdfast/internal/db"
+	"holdfast/internal/decimal"
+	"holdfast/internal/fault"
+	"holdfast/internal/query"
+	"holdfast/internal/safety"
+	"holdfast/internal/score"
+	"holdfast/internal/store"
+)
+
+// ScoresIn asks for scores.
+type ScoresIn struct {
+	EntityType string `query:"entity_type" oneof:"zone driver worker equipment" doc:"Type of entity; all when absent."`
+	EntityID   string `query:"entity_id" format:"uuid" doc:"One entity; all when absent."`
+	PeriodDays int64  `query:"period_days" default:"30" min:"1" max:"365" doc:"Length of the window that ends now, in days of 24 hours."`
+}
+
+// scored is the entities of one type with their scores.
+type scored struct {
+	*group
+	model   *model
+	est     []score.Estimate
+	explain func(i int) []score.Term
+	run     string
+}
+
+// Scores computes scores, keeps them as a run for each type, and answers
+// calculate-predictive-safety-scores. Every score can be recomputed from the
+// answer: inputs, weights and bounds are in it, and terms add up to the score.
+func (p *Programme) Scores(ctx context.Context, a actor.Actor, in *ScoresIn) ([]byte, error) {
+	now := p.now().UTC().Truncate(time.Microsecond)
+	st, groups, err := p.compute(ctx, a, in, now)
+	if err != nil {
+		return nil, err
+	}
+	err = p.write(ctx, a, func(tx *db.Tx) error {
+		if err := lock(tx, a.TenantID); err != nil {
+			return err
+		}
+		if err := p.settle(tx, a, st, groups); err != nil {
+			return err
+		}
+		if err := p.keepRuns(tx, a, in, groups, now); err != nil {
+			return err
+		}
+		return keepScores(tx, a, st, groups, now)
+	})
+	if err != nil {
+		return nil, err
+	}
+	return p.scoresJSON(a, st, groups), nil
+}
+
+// compute reads on one snapshot and scores every group that is not switched
+// off.
+func (p *Programme) compute(ctx context.Context, a actor.Actor, in *ScoresIn, now time.Time) (*settings, []*scored, error) {
+	var st *settings
+	var list []*scored
+	err := p.read(ctx, a, func(tx *db.Tx) error {
+		st = queueSettings(tx, a.TenantID)
+		models := queueModels(tx, a.TenantID)
+		var groups []*group
+		for _, t := range types(in.EntityType) {
+			groups = append(groups, queueGroup(tx, selector{a.TenantID, t, in.EntityID}, in.PeriodDays, now))
+		}
+		if err := tx.Flush(); err != nil {
+			return err
+		}
+		st.usable()
+		if err := absent(in.EntityType, in.EntityID, groups); err != nil {
+			return err
+		}
+		list = nil
+		for _, g := range groups {
+			g.finish(st, in.PeriodDays)
+			if !st.scored(g.kind) || in.EntityID != "" && len(g.list) == 0 {
+				continue
+			}
+			s, err := scoreGroup(tx, selector{a.TenantID, g.kind, in.EntityID}, st, models, g, now)
+			if err != nil {
+				return err
+			}
+			list = append(list, s)
+		}
+		return nil
+	})
+	return st, list, err
+}
+
+// scoreGroup scores one type with its active model. Where the regression no
+// longer has the data it was chosen on, the weighted model stands in.
+func scoreGroup(tx *db.Tx, sel selector, st *settings, ms models, g *group, now time.Time) (*scored, error) {
+	switch m := ms.of(g.kind); m.Kind {
+	case kindBayes:
+		return scoreBayes(tx, sel.tenant, m, g, now)
+	case kindPoisson:
+		s, err := scorePoisson(tx, sel, st, m, g, now)
+		if !fault.HasCode(err, "too_little_data") {
+			return s, err
+		}
+	}
+	return scoreWeighted(st, ms.weighted(), g)
+}
+
+func scoreWeighted(st *settings, m *model, g *group) (*scored, error) {
+	v1, err := score.NewWeighted(st.weights, st.bounds[g.kind])
+	if err != nil {
+		return nil, err
+	}
+	s := &scored{group: g, model: m, est: make([]score.Estimate, len(g.list))}
+	for i := range g.list {
+		r, err := v1.Score(g.list[i].in)
+		if err != nil {
+			return nil, err
+		}
+		s.est[i] = score.Estimate{Score: r.Score, Confidence: r.Confidence}
+	}
+	s.explain = func(i int) []score.Term {
+		// The inputs were accepted above.
+		r, _ := v1.Score(g.list[i].in)
+		return r.Terms[:]
+	}
+	return s, nil
+}
+
+// keepRuns writes one run for each type.
+func (p *Programme) keepRuns(tx *db.Tx, a actor.Actor, in *ScoresIn, groups []*scored, now time.Time) error {
+	var rows []store.Row
+	for _, s := range groups {
+		s.run = newID()
+		row := store.Row{"id": s.run, "entity_type": s.kind, "model_id": s.model.ID, "model_kind": s.model.Kind, "period_days": in.PeriodDays,
+			"scores_computed": int64(len(s.list)), "computed_at": query.FormatTime(now)}
+		if in.EntityID != "" {
+			row["entity_id"] = in.EntityID
+		}
+		rows = append(rows, row)
+	}
+	_, err := p.insert(tx, a, "score_runs", rows)
+	return err
+}
+
+var scoreColumns = []safety.Column{{Name: "tenant_id", Type: "uuid"}, {Name: "id", Type: "uuid"}, {Name: "run_id", Type: "uuid"}, {Name: "entity_type", Type: "text"},
+	{Name: "entity_id", Type: "uuid"}, {Name: "score", Type: "bigint"}, {Name: "confidence", Type: "bigint"}, {Name: "inputs", Type: "text"}, {Name: "cluster", Type: "text"},
+	{Name: "model_kind", Type: "text"}, {Name: "rate_per_200k", Type: "bigint"}, {Name: "interval_low", Type: "bigint"}, {Name: "interval_high", Type: "bigint"},
+	{Name: "probability", Type: "bigint"}, {Name: "user_id", Type: "uuid"}, {Name: "computed_at", Type: "timestamptz"}}
+
+func keepScores(tx *db.Tx, a actor.Actor, st *settings, groups []*scored, now time.Time) error {
+	rows := safety.NewRows(tx, "predictive_scores", scoreColumns, "")
+	var inputs []byte
+	at := query.FormatTime(now)
+	for _, s := range groups {
+		for i := range s.list {
+			e, x := &s.est[i], &s.list[i]
+			inputs = inputsJSON(inputs[:0], &x.in)
+			err := rows.AddFunc(func(b []byte) []byte {
+				b = append(append(b, `"c0":"`...), a.TenantID...)
+				b = append(append(b, `","c1":"`...), newID()...)
+				b = append(append(b, `","c2":"`...), s.run...)
+				b = append(append(b, `","c3":"`...), s.kind...)
+				b = append(append(b, `","c4":"`...), x.id...)
+				b = strconv.AppendInt(append(b, `","c5":`...), scaled(e.Score), 10)
+				b = strconv.AppendInt(append(b, `,"c6":`...), scaled(e.Confidence), 10)
+				b = query.AppendString(append(b, `,"c7":`...), string(inputs))
+				b = append(append(b, `,"c8":"`...), band(st.cuts, e.Score)...)
+				b = append(append(b, `","c9":"`...), s.model.Kind...)
+				b = append(b, '"')
+				if s.model.Kind != kindWeighted {
+					for k, v := range [...]float64{e.Rate, e.Low, e.High, e.Probability} {
+						b = strconv.AppendInt(append(strconv.AppendInt(append(b, `,"c1`...), int64(k), 10), `":`...), scaled(v), 10)
+					}
+				}
+				if x.user != "" {
+					b = append(append(append(b, `,"c14":"`...), x.user...), '"')
+				}
+				return append(append(append(b, `,"c15":"`...), at...), '"')
+			})
+			if err != nil {
+				return err
+			}
+		}
+	}
+	rows.Queue()
+	return nil
+}
+
+// scaled is a figure as a decimal column holds it; what exceeds it is capped.
+func scaled(f float64) int64 { return int64(math.Round(min(f, 1e12) * decimal.Scale)) }
+
+// band names the cluster of a published score: half-open bands (domain,
+// clusters).
+func band(c score.Cuts, s float64) string {
+	switch {
+	case s >= c.Critical:
+		return "Critical"
+	case s >= c.High:
+		return "High"
+	case s >= c.Medium:
+		return "Medium"
+	}
+	return "Low"
+}
+
+func newID() string {
+	// A failing random source must not yield a guessable or repeated id.
+	return uuid.Must(uuid.NewV7()).String()
+}
+
+// scoresJSON writes the interface's answer, worst first, with what explains
+// each score. A manager sees the means of teams instead of single people.
+func (p *Programme) scoresJSON(a actor.Actor, st *settings, groups []*scored) []byte {
+	n, size := 0, 2048
+	for _, s := range groups {
+		n += len(s.list)
+		size += len(s.list) * 720
+	}
+	b := append(make([]byte, 0, size), `{"success":true,"tenant_id":"`...)
+	b = append(append(b, a.TenantID...), `","scores_computed":`...)
+	b = append(strconv.AppendInt(b, int64(n), 10), `,"scores":[`...)
+	first := true
+	for _, x := range ranked(groups) {
+		s := groups[x.group]
+		if personal(s.kind) && !sees(a.Role) {
+			continue
+		}
+		if !first {
+			b = append(b, ',')
+		}
+		first = false
+		b = s.appendScore(b, st, int(x.i))
+	}
+	b = append(append(b, `],"model":`...), modelJSON(st, groups)...)
+	if !sees(a.Role) {
+		b = append(append(b, `,"team_means":`...), teamMeans(st, groups)...)
+	}
+	return append(b, '}')
+}
+
+type place struct{ group, i int32 }
+
+// ranked lists every score, highest first, ties by id.
+func ranked(groups []*scored) []place {
+	var out []place
+	for g, s := range groups {
+		for i := range s.list {
+			out = append(out, place{int32(g), int32(i)})
+		}
+	}
+	sort.Slice(out, func(i, j int) bool {
+		x, y := groups[out[i].group], groups[out[j].group]
+		sx, sy := x.est[out[i].i].Score, y.est[out[j].i].Score
+		if sx != sy {
+			return sx > sy
+		}
+		return x.list[out[i].i].id < y.list[out[j].i].id
+	})
+	return out
+}
+
+func (s *scored) appendScore(b []byte, st *settings, i int) []byte {
+	x, e := &s.list[i], &s.est[i]
+	b = append(append(b, `{"entity_type":"`...), s.kind...)
+	b = append(append(b, `","entity_id":"`...), x.id...)
+	b = appendFloat(append(b, `","score":`...), e.Score)
+	b = appendFloat(append(b, `,"confidence":`...), e.Confidence)
+	b = inputsJSON(append(b, `,"inputs":`...), &x.in)
+	b = append(append(append(b, `,"cluster":"`...), band(st.cuts, e.Score)...), '"')
+	b = append(append(append(b, `,"model_kind":"`...), s.model.Kind...), '"')
+	if s.model.Kind != kindWeighted {
+		b = appendFloat(append(b, `,"rate_per_200k":`...), e.Rate)
+		b = appendFloat(append(b, `,"interval_low":`...), e.Low)
+		b = appendFloat(append(b, `,"interval_high":`...), e.High)
+		b = appendFloat(append(b, `,"probability":`...), e.Probability)
+	}
+	b = append(b, `,"terms":[`...)
+	for k, t := range s.explain(i) {
+		if k > 0 {
+			b = append(b, ',')
+		}
+		b = append(append(b, `{"name":"`...), t.Name...)
+		b = appendFloat(append(b, `","value":`...), score.Round(t.Value, 4))
+		b = appendFloat(append(b, `,"weight":`...), score.Round(t.Weight, 4))
+		b = append(appendFloat(append(b, `,"points":`...), score.Round(t.Points, 2)), '}')
+	}
+	return append(b, "]}"...)
+}
+
+// teamMeans are the mean scores of people by team, for teams with enough of
+// them that no single score can be told from the mean.
+func teamMeans(st *settings, groups []*scored) []byte {
+	type sum struct {
+		n     int64
+		total float64
+	}
+	type mean struct {
+		EntityType string  `json:"entity_type"`
+		TeamID     string  `json:"team_id"`
+		N          int64   `json:"n"`
+		Score      float64 `json:"score"`
+	}
+	out := []mean{}
+	for _, s := range groups {
+		if !personal(s.kind) {
+			continue
+		}
+		teams := map[string]*sum{}
+		for i := range s.list {
+			if t := s.list[i].team; t != "" {
+				if teams[t] == nil {
+					teams[t] = &sum{}
+				}
+				teams[t].n++
+				teams[t].total += s.est[i].Score
+			}
+		}
+		for id, t := range teams {
+			if t.n >= st.minGroup {
+				out = append(out, mean{s.kind, id, t.n, score.Round(t.total/float64(t.n), 1)})
+			}
+		}
+	}
+	slices.SortFunc(out, func(x, y mean) int {
+		if x.Score != y.Score {
+			return int(math.Copysign(1, y.Score-x.Score))
+		}
+		return slices.Compare([]byte(x.TeamID), []byte(y.TeamID))
+	})
+	// Plain structs of this function always marshal.
+	b, _ := json.Marshal(out)
+	return b
+}

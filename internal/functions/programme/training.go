@@ -1,0 +1,268 @@
+package programme
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"sort"
+	"strconv"
+	"time"
+
+	"holdfast/internal/actor"
+	"holdfast/internal/db"
+	"holdfast/internal/query"
+	"holdfast/internal/safety"
+	"holdfast/internal/score"
+)
+
+// TrainingIn asks for assignments.
+type TrainingIn struct {
+	EntityType string  `query:"entity_type" oneof:"zone driver worker equipment" doc:"Type of entity; all when absent."`
+	EntityID   string  `query:"entity_id" format:"uuid" doc:"One entity; all when absent."`
+	MinScore   float64 `query:"min_risk_score" default:"0" min:"0" max:"100" doc:"Only scores of at least this."`
+}
+
+type assignmentOut struct {
+	ID     string `json:"id"`
+	Tenant string `json:"tenant_id"`
+	Course string `json:"course_id"`
+	User   string `json:"user_id"`
+	Type   string `json:"assignment_type"`
+	Reason string `json:"assignment_reason"`
+	Status string `json:"status"`
+	DueOn  string `json:"due_on"`
+	score  string
+}
+
+type trainingOut struct {
+	Success     bool            `json:"success"`
+	Tenant      string          `json:"tenant_id"`
+	Created     int             `json:"assignments_created"`
+	Courses     int             `json:"courses_checked"`
+	Scores      int             `json:"scores_checked"`
+	Assignments []assignmentOut `json:"assignments"`
+}
+
+// course is what assigning needs to know of one.
+type course struct {
+	id, code  string
+	threshold float64
+	types     []string
+}
+
+func (c *course) takes(x *latest) bool {
+	return x.score >= c.threshold && (len(c.types) == 0 || slices.Contains(c.types, x.kind))
+}
+
+// roll is what is read before training is assigned.
+type roll struct {
+	st      *settings
+	courses []course
+	scores  []latest
+	members map[string]bool     // users who may sign in
+	busy    map[[2]string]bool  // course and user: open, or valid for more than 30 days
+	people  map[string][]string // entity -> users who work there
+	names   map[string]string   // entity -> code or number
+}
+
+// stillValid is how long a certificate must hold for its course not to be
+// assigned again.
+const stillValid = 30
+
+// Training assigns courses where scores reach their thresholds, and answers
+// auto-assign-training. Nobody gets a course that he still has open or that is
+// valid for more than 30 days, so a second call assigns nothing.
+func (p *Programme) Training(ctx context.Context, a actor.Actor, in *TrainingIn) ([]byte, error) {
+	out := trainingOut{Success: true, Tenant: a.TenantID}
+	now := p.now().UTC()
+	err := p.write(ctx, a, func(tx *db.Tx) error {
+		out.Assignments = []assignmentOut{}
+		if err := lock(tx, a.TenantID); err != nil {
+			return err
+		}
+		r, err := readRoll(tx, a, in, now)
+		if err != nil {
+			return err
+		}
+		out.Courses, out.Scores = len(r.courses), len(r.scores)
+		out.Assignments = r.assign(a.TenantID, now)
+		if len(out.Assignments) == 0 {
+			return nil
+		}
+		if err := p.keepAssignments(tx, a, out.Assignments, now); err != nil {
+			return err
+		}
+		return p.audit(tx, a, "training.auto_assign", map[string]any{"assignments_created": len(out.Assignments)})
+	})
+	if err != nil {
+		return nil, err
+	}
+	out.Created = len(out.Assignments)
+	if !sees(a.Role) {
+		out.hidePeople()
+	}
+	return json.Marshal(out)
+}
+
+// hidePeople keeps the scores of single people out of reasons.
+func (o *trainingOut) hidePeople() {
+	for i := range o.Assignments {
+		o.Assignments[i].Reason = hidden(o.Assignments[i].Reason)
+	}
+}
+
+func hidden(reason string) string {
+	for _, kind := range [...]string{score.Worker, score.Driver} {
+		if len(reason) > len(kind) && reason[:len(kind)+1] == kind+" " {
+			return "the person's risk score reached the course's threshold"
+		}
+	}
+	return reason
+}
+
+func readRoll(tx *db.Tx, a actor.Actor, in *TrainingIn, now time.Time) (*roll, error) {
+	r := &roll{members: map[string]bool{}, busy: map[[2]string]bool{}, people: map[string][]string{}, names: map[string]string{}}
+	r.st = queueSettings(tx, a.TenantID)
+	var groups []*group
+	if in.EntityID != "" {
+		for _, t := range types(in.EntityType) {
+			groups = append(groups, queueEntities(tx, selector{a.TenantID, t, in.EntityID}))
+		}
+	}
+	tx.Queue("SELECT id, code, risk_threshold, entity_types FROM courses WHERE tenant_id = $1 AND status = 'active' AND archived_at IS NULL AND risk_threshold IS NOT NULL ORDER BY lower(code)",
+		[]any{a.TenantID}, func(row *db.Row) error {
+			c := course{id: row.Text(0), code: row.Text(1), threshold: row.Dec(2).Float()}
+			err := json.Unmarshal([]byte(row.Text(3)), &c.types)
+			r.courses = append(r.courses, c)
+			return err
+		})
+	tx.Queue("SELECT user_id FROM members WHERE tenant_id = $1 AND status = 'active'", []any{a.TenantID}, func(row *db.Row) error {
+		r.members[row.Text(0)] = true
+		return nil
+	})
+	until := now.AddDate(0, 0, stillValid).Format(time.DateOnly)
+	tx.Queue("SELECT course_id, user_id FROM training_assignments WHERE tenant_id = $1 AND (status IN ('assigned', 'in_progress', 'failed') OR "+
+		"status = 'completed' AND (expires_on IS NULL OR expires_on > $2))", []any{a.TenantID, until}, func(row *db.Row) error {
+		r.busy[[2]string{row.Text(0), row.Text(1)}] = true
+		return nil
+	})
+	var err error
+	if r.scores, err = readLatest(tx, a.TenantID, types(in.EntityType), in.EntityID, in.MinScore); err != nil {
+		return nil, err
+	}
+	if err := absent(in.EntityType, in.EntityID, groups); err != nil {
+		return nil, err
+	}
+	return r, r.readPeople(tx, a.TenantID, now)
+}
+
+// due are the scores that reach the threshold of some course, by type.
+func (r *roll) due() map[string][]string {
+	out := map[string][]string{}
+	for i := range r.scores {
+		x := &r.scores[i]
+		for k := range r.courses {
+			if r.courses[k].takes(x) {
+				out[x.kind] = append(out[x.kind], x.entity)
+				break
+			}
+		}
+	}
+	return out
+}
+
+// readPeople finds who works at the entities that are due: the worker or
+// driver himself, and in zones and on equipment whoever had a shift there in
+// the period of the score.
+func (r *roll) readPeople(tx *db.Tx, tenant string, now time.Time) error {
+	due := r.due()
+	days := int64(1)
+	for i := range r.scores {
+		days = max(days, r.scores[i].days)
+	}
+	from, _ := window(now, days)
+	add := func(row *db.Row) error {
+		r.names[row.Text(0)] = row.Text(1)
+		if u := row.Text(2); u != "" {
+			r.people[row.Text(0)] = append(r.people[row.Text(0)], u)
+		}
+		return nil
+	}
+	in := func(column string) string { return tx.DB().InUUID(column, 2) }
+	for _, q := range []struct {
+		kind, sql string
+		windowed  bool
+	}{
+		{score.Worker, "SELECT e.id, e.employee_no, e.user_id FROM workers e WHERE e.tenant_id = $1 AND " + in("e.id"), false},
+		{score.Driver, "SELECT e.id, w.employee_no, w.user_id FROM drivers e JOIN workers w ON w.tenant_id = e.tenant_id AND w.id = e.worker_id WHERE e.tenant_id = $1 AND " + in("e.id"), false},
+		{score.Zone, "SELECT DISTINCT e.id, e.code, w.user_id FROM zones e LEFT JOIN shifts s ON s.tenant_id = e.tenant_id AND s.zone_id = e.id AND s.ended_at > $3 AND s.ended_at <= $4 " +
+			"LEFT JOIN workers w ON w.tenant_id = s.tenant_id AND w.id = s.worker_id WHERE e.tenant_id = $1 AND " + in("e.id"), true},
+		{score.Equipment, "SELECT DISTINCT e.id, e.asset_no, w.user_id FROM equipment e LEFT JOIN shifts s ON s.tenant_id = e.tenant_id AND s.equipment_id = e.id AND s.ended_at > $3 AND s.ended_at <= $4 " +
+			"LEFT JOIN workers w ON w.tenant_id = s.tenant_id AND w.id = s.worker_id WHERE e.tenant_id = $1 AND " + in("e.id"), true},
+	} {
+		if len(due[q.kind]) == 0 {
+			continue
+		}
+		args := []any{tenant, query.List(due[q.kind])}
+		if q.windowed {
+			args = append(args, from, now)
+		}
+		tx.Queue(q.sql, args, add)
+	}
+	return tx.Flush()
+}
+
+// assign makes the assignments: for each course the highest score that asks
+// for it gives the reason.
+func (r *roll) assign(tenant string, now time.Time) []assignmentOut {
+	out := []assignmentOut{}
+	due := now.In(safety.Location(r.st.place)).AddDate(0, 0, int(r.st.dueDays)).Format(time.DateOnly)
+	sort.SliceStable(r.scores, func(i, j int) bool { return r.scores[i].score > r.scores[j].score })
+	for k := range r.courses {
+		c := &r.courses[k]
+		for i := range r.scores {
+			x := &r.scores[i]
+			if x.score < c.threshold {
+				break // the rest is lower
+			}
+			if !c.takes(x) {
+				continue
+			}
+			for _, user := range r.people[x.entity] {
+				if key := [2]string{c.id, user}; r.members[user] && !r.busy[key] {
+					r.busy[key] = true
+					out = append(out, assignmentOut{newID(), tenant, c.id, user, "risk_based", c.reason(x, r.names[x.entity]), "assigned", due, x.id})
+				}
+			}
+		}
+	}
+	return out
+}
+
+func (c *course) reason(x *latest, name string) string {
+	return fmt.Sprintf("%s %s scored %s; %s is due from %s", x.kind, name, strconv.FormatFloat(x.score, 'f', -1, 64), c.code, strconv.FormatFloat(c.threshold, 'f', -1, 64))
+}
+
+var assignmentColumns = []safety.Column{{Name: "tenant_id", Type: "uuid"}, {Name: "id", Type: "uuid"}, {Name: "course_id", Type: "uuid"}, {Name: "user_id", Type: "uuid"},
+	{Name: "assignment_type", Type: "text"}, {Name: "assignment_reason", Type: "text"}, {Name: "due_on", Type: "text"}, {Name: "source_score_id", Type: "uuid"},
+	{Name: "status", Type: "text"}, {Name: "created_at", Type: "timestamptz"}, {Name: "updated_at", Type: "timestamptz"}, {Name: "created_by", Type: "uuid"}, {Name: "version", Type: "bigint"}}
+
+// keepAssignments writes in bulk, with the counter and the note that the store
+// would keep.
+func (p *Programme) keepAssignments(tx *db.Tx, a actor.Actor, list []assignmentOut, now time.Time) error {
+	rows := safety.NewRows(tx, "training_assignments", assignmentColumns, "")
+	var by any
+	if a.UserID != "" {
+		by = a.UserID
+	}
+	for _, x := range list {
+		if err := rows.Add(x.Tenant, x.ID, x.Course, x.User, x.Type, x.Reason, x.DueOn, x.score, x.Status, now, now, by, 1); err != nil {
+			return err
+		}
+	}
+	rows.Queue()
+	p.store.Count(tx, a.TenantID, map[string]int64{"training_assignments:assigned": int64(len(list))})
+	tx.After(func() { p.changed(a.TenantID, []string{"training_assignments"}) })
+	return nil
+}

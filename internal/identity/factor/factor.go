@@ -1,0 +1,298 @@
+// Package factor keeps second factors: authenticator apps, security keys and
+// recovery codes, the questions put to them, and how often an answer may be
+// wrong. It works inside its caller's transaction and knows no session but by
+// its id.
+package factor
+
+import (
+	"encoding/json"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/google/uuid"
+
+	"holdfast/internal/db"
+	"holdfast/internal/fault"
+	"holdfast/internal/identity/passkey"
+	"holdfast/internal/identity/seal"
+	"holdfast/internal/identity/stamp"
+	"holdfast/internal/identity/totp"
+)
+
+// Kinds and states of factors, as the wire names them.
+const (
+	TOTP       = "totp"
+	Phone      = "phone"
+	WebAuthn   = "webauthn"
+	Verified   = "verified"
+	Unverified = "unverified"
+)
+
+// Max is how many factors an account may have.
+const Max = 10
+
+// Life is how long a challenge waits, and a factor for its first answer.
+const Life = 5 * time.Minute
+
+// Factor is one second factor as clients see it (identity.md section 3).
+type Factor struct {
+	ID               string     `json:"id"`
+	FriendlyName     string     `json:"friendly_name,omitempty"`
+	Kind             string     `json:"factor_type"`
+	Status           string     `json:"status"`
+	Phone            string     `json:"phone,omitempty"`
+	CreatedAt        stamp.Time `json:"created_at"`
+	UpdatedAt        stamp.Time `json:"updated_at"`
+	LastChallengedAt stamp.Time `json:"last_challenged_at,omitzero"`
+
+	UserID     string `json:"-"`
+	sealed     []byte
+	lastStep   int64
+	credential string
+}
+
+// Owner is the account a factor belongs to, and the session at work.
+type Owner struct {
+	UserID, SessionID string
+	Email             string
+}
+
+func (o Owner) person(known ...string) passkey.Person {
+	name := o.Email
+	if name == "" {
+		name = o.UserID
+	}
+	return passkey.Person{ID: o.UserID, Name: name, Known: known}
+}
+
+// Keeper does the work; safe for concurrent use.
+type Keeper struct {
+	Keys   seal.Keys
+	Now    func() time.Time
+	Web    *passkey.Relying // nil = no security keys
+	Issuer string           // shown by authenticator apps when the client names none
+}
+
+const columns = "id, user_id, friendly_name, kind, status, phone, secret, last_step, credential, last_challenged_at, created_at, updated_at"
+
+func scan(r *db.Row) Factor {
+	at := func(i int) stamp.Time { return stamp.Time{Time: r.Time(i)} }
+	return Factor{ID: r.Text(0), UserID: r.Text(1), FriendlyName: r.Text(2), Kind: r.Text(3), Status: r.Text(4), Phone: r.Text(5), sealed: r.Bytes(6), lastStep: r.Int(7),
+		credential: r.Text(8), LastChallengedAt: at(9), CreatedAt: at(10), UpdatedAt: at(11)}
+}
+
+// QueueList reads the factors of the accounts whose ids are a JSON array, in
+// order of enrolment, with the caller's next flush.
+func QueueList(tx *db.Tx, ids string, each func(Factor)) {
+	tx.Queue("SELECT "+columns+" FROM mfa_factors WHERE "+tx.DB().InUUID("user_id", 1)+" ORDER BY created_at NULLS LAST, id", []any{ids}, func(r *db.Row) error {
+		each(scan(r))
+		return nil
+	})
+}
+
+// List returns the factors of an account in order of enrolment.
+func List(tx *db.Tx, userID string) ([]Factor, error) {
+	list := []Factor{}
+	err := tx.Query("SELECT "+columns+" FROM mfa_factors WHERE user_id = $1 ORDER BY created_at NULLS LAST, id", []any{userID}, func(r *db.Row) error {
+		list = append(list, scan(r))
+		return nil
+	})
+	return list, err
+}
+
+// On reports a verified factor in the list: whether the account is protected.
+func On(list []Factor) bool {
+	for _, f := range list {
+		if f.Status == Verified {
+			return true
+		}
+	}
+	return false
+}
+
+func errNoFactor() error {
+	return fault.New(fault.NotFound, "mfa_factor_not_found", "Factor not found")
+}
+
+// Find returns a live factor of an account: one not yet verified lives five
+// minutes.
+func (k *Keeper) Find(tx *db.Tx, userID, id string) (Factor, error) {
+	var f Factor
+	err := tx.One("SELECT "+columns+" FROM mfa_factors WHERE id = $1 AND user_id = $2"+tx.DB().ForUpdate(), []any{id, userID}, func(r *db.Row) error {
+		f = scan(r)
+		return nil
+	})
+	if fault.Is(err, fault.NotFound) || err == nil && f.Status == Unverified && !k.Now().Before(f.CreatedAt.Add(Life)) {
+		return f, errNoFactor()
+	}
+	return f, err
+}
+
+// Enrol asks for a new factor.
+type Enrol struct {
+	Kind, FriendlyName, Issuer string
+}
+
+// Enrolled is a new factor and, for an app, what it is set up with.
+type Enrolled struct {
+	ID           string     `json:"id"`
+	Kind         string     `json:"type"`
+	FriendlyName string     `json:"friendly_name,omitempty"`
+	TOTP         *TOTPSetup `json:"totp,omitempty"`
+}
+
+// TOTPSetup is what an authenticator app is told: the same secret three times.
+type TOTPSetup struct {
+	QRCode string `json:"qr_code"` // SVG text
+	Secret string `json:"secret"`  // base32
+	URI    string `json:"uri"`     // otpauth:
+}
+
+func (k *Keeper) check(e *Enrol) error {
+	switch e.Kind {
+	case TOTP:
+	case WebAuthn:
+		if k.Web == nil {
+			return fault.New(fault.Unprocessable, "mfa_webauthn_enroll_not_enabled", "MFA enroll is disabled for WebAuthn")
+		}
+	case Phone:
+		return fault.New(fault.Unprocessable, "mfa_phone_enroll_not_enabled", "MFA enroll is disabled for Phone")
+	default:
+		return fault.New(fault.Invalid, "validation_failed", "factor_type needs to be totp, phone, or webauthn")
+	}
+	e.FriendlyName = strings.TrimSpace(e.FriendlyName)
+	return checkName(e.FriendlyName)
+}
+
+func checkName(name string) error {
+	if !utf8.ValidString(name) || utf8.RuneCountInString(name) > 100 || strings.ContainsFunc(name, func(r rune) bool { return r < ' ' || r == 0x7f }) {
+		return fault.New(fault.Invalid, "validation_failed", "friendly_name: use at most 100 characters and no control characters")
+	}
+	return nil
+}
+
+// Enrol makes an unverified factor. Others that were never verified in time
+// make room.
+func (k *Keeper) Enrol(tx *db.Tx, o Owner, e Enrol) (Enrolled, error) {
+	if err := k.check(&e); err != nil {
+		return Enrolled{}, err
+	}
+	now := k.Now()
+	tx.Queue("DELETE FROM mfa_factors WHERE user_id = $1 AND status = 'unverified' AND created_at <= $2", []any{o.UserID, now.Add(-Life)}, nil)
+	list, err := List(tx, o.UserID)
+	if err != nil {
+		return Enrolled{}, err
+	}
+	if len(list) >= Max {
+		return Enrolled{}, fault.New(fault.Unprocessable, "too_many_enrolled_mfa_factors", "Maximum number of verified factors reached, unenroll to continue")
+	}
+	if err := unique(list, "", e.FriendlyName); err != nil {
+		return Enrolled{}, err
+	}
+	out := Enrolled{ID: uuid.Must(uuid.NewV7()).String(), Kind: e.Kind, FriendlyName: e.FriendlyName}
+	var sealed any
+	if e.Kind == TOTP {
+		secret := totp.NewSecret()
+		if out.TOTP, err = k.setup(secret, e.Issuer, o); err != nil {
+			return Enrolled{}, err
+		}
+		sealed = k.Keys.Close([]byte(secret), out.ID)
+	}
+	_, err = tx.Exec("INSERT INTO mfa_factors (id, user_id, friendly_name, kind, status, secret, created_at, updated_at) VALUES ($1, $2, $3, $4, 'unverified', $5, $6, $6)",
+		out.ID, o.UserID, null(e.FriendlyName), e.Kind, sealed, now)
+	return out, err
+}
+
+func unique(list []Factor, except, name string) error {
+	for _, f := range list {
+		if name != "" && f.FriendlyName == name && f.ID != except {
+			return fault.New(fault.Unprocessable, "mfa_factor_name_conflict", "A factor with the friendly name %q for this user already exists", name)
+		}
+	}
+	return nil
+}
+
+func (k *Keeper) setup(secret totp.Secret, issuer string, o Owner) (*TOTPSetup, error) {
+	if issuer == "" {
+		issuer = k.Issuer
+	}
+	if len(issuer) > 100 || !utf8.ValidString(issuer) || strings.ContainsRune(issuer, ':') && strings.Contains(issuer, "://") {
+		return nil, fault.New(fault.Invalid, "validation_failed", "issuer: use a name of at most 100 characters")
+	}
+	account := o.Email
+	if account == "" {
+		account = o.UserID
+	}
+	uri := secret.URI(issuer, account)
+	svg, err := totp.QR(uri)
+	if err != nil {
+		return nil, err
+	}
+	return &TOTPSetup{QRCode: svg, Secret: string(secret), URI: uri}, nil
+}
+
+// Rename sets the friendly name of a factor.
+func (k *Keeper) Rename(tx *db.Tx, userID, id, name string) (Factor, error) {
+	f, err := k.Find(tx, userID, id)
+	if err != nil {
+		return f, err
+	}
+	name = strings.TrimSpace(name)
+	if err := checkName(name); err != nil {
+		return f, err
+	}
+	list, err := List(tx, userID)
+	if err == nil {
+		err = unique(list, id, name)
+	}
+	if err != nil {
+		return f, err
+	}
+	f.FriendlyName, f.UpdatedAt = name, stamp.Time{Time: k.Now()}
+	_, err = tx.Exec("UPDATE mfa_factors SET friendly_name = $2, updated_at = $3 WHERE id = $1", id, null(name), k.Now())
+	return f, err
+}
+
+// Remove deletes a factor, its challenges and, when it was the last verified
+// one, the recovery codes that stood in for it.
+func (k *Keeper) Remove(tx *db.Tx, f Factor) error {
+	tx.Queue("DELETE FROM challenges WHERE factor_id = $1", []any{f.ID}, nil)
+	tx.Queue("DELETE FROM mfa_factors WHERE id = $1", []any{f.ID}, nil)
+	list, err := List(tx, f.UserID)
+	if err != nil || On(list) {
+		return err
+	}
+	_, err = tx.Exec("DELETE FROM recovery_codes WHERE user_id = $1", f.UserID)
+	return err
+}
+
+// Forget deletes all an account has here.
+func Forget(tx *db.Tx, userID string) {
+	for _, table := range []string{"challenges", "mfa_factors", "recovery_codes", "mfa_attempts"} {
+		tx.Queue("DELETE FROM "+table+" WHERE user_id = $1", []any{userID}, nil)
+	}
+}
+
+func null(s string) any {
+	if s == "" {
+		return nil
+	}
+	return s
+}
+
+// Challenge is a question as the client sees it.
+type Challenge struct {
+	ID        string         `json:"id"`
+	Kind      string         `json:"type"`
+	ExpiresAt int64          `json:"expires_at"` // Unix seconds
+	WebAuthn  *WebAuthnOffer `json:"webauthn,omitempty"`
+}
+
+// WebAuthnOffer is what the browser's navigator.credentials is called with.
+type WebAuthnOffer struct {
+	Type    string `json:"type"` // create or request
+	Options struct {
+		PublicKey json.RawMessage `json:"publicKey"`
+	} `json:"credential_options"`
+}

@@ -1,0 +1,163 @@
+package safety
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+
+	"holdfast/internal/actor"
+	"holdfast/internal/db"
+	"holdfast/internal/query"
+	"holdfast/internal/store"
+)
+
+// EntityTable holds one row per incident and entity; EntityColumns are its
+// columns, in the order of EntityRows.
+const EntityTable = "incident_entities"
+
+var entityColumns = []Column{{"tenant_id", "uuid"}, {"incident_id", "uuid"}, {"entity_type", "text"}, {"entity_id", "uuid"}, {"at", "timestamptz"},
+	{"kind", "text"}, {"severity", "text"}}
+
+// EntityColumns returns the names of EntityTable's columns.
+func EntityColumns() []string {
+	out := make([]string, len(entityColumns))
+	for i, c := range entityColumns {
+		out[i] = c.Name
+	}
+	return out
+}
+
+// EntityRows returns the rows of EntityTable for an incident: each entity
+// once, and the zone it happened in; none for a void report.
+func EntityRows(in store.Row) ([][]any, error) {
+	if text(in, "status") == "void" {
+		return nil, nil
+	}
+	var list []Entity
+	if raw, _ := in["entities"].(json.RawMessage); len(raw) > 0 {
+		if err := json.Unmarshal(raw, &list); err != nil {
+			return nil, fmt.Errorf("safety: entities of incident %s: %w", text(in, "id"), err)
+		}
+	}
+	if z := text(in, "zone_id"); z != "" {
+		list = append(list, Entity{Type: "zone", ID: z})
+	}
+	seen := map[Entity]bool{}
+	var out [][]any
+	for _, e := range list {
+		e.Role = ""
+		if seen[e] {
+			continue
+		}
+		seen[e] = true
+		out = append(out, []any{in["tenant_id"], in["id"], e.Type, e.ID, in["occurred_at"], in["kind"], in["severity"]})
+	}
+	return out, nil
+}
+
+// enterIncidents keeps EntityTable in step with incidents.
+func enterIncidents(tx *db.Tx, a actor.Actor, _ *store.Store, changes []store.Change) error {
+	var old []string
+	rows := NewRows(tx, EntityTable, entityColumns, "")
+	var fresh [][]any
+	for _, c := range changes {
+		if c.Op == store.Update {
+			if !moved(c) {
+				continue
+			}
+			old = append(old, text(c.After, "id"))
+		}
+		list, err := EntityRows(c.After)
+		if err != nil {
+			return err
+		}
+		fresh = append(fresh, list...)
+	}
+	if len(old) > 0 {
+		tx.Queue("DELETE FROM "+EntityTable+" WHERE tenant_id = $1 AND "+tx.DB().InUUID("incident_id", 2), []any{a.TenantID, query.List(old)}, nil)
+	}
+	for _, r := range fresh {
+		if err := rows.Add(r...); err != nil {
+			return err
+		}
+	}
+	rows.Queue()
+	return nil
+}
+
+// leaveIncidents takes deleted incidents out of EntityTable.
+func leaveIncidents(tx *db.Tx, changes []store.Change) {
+	gone := map[string][]string{}
+	for _, c := range changes {
+		if c.Op == store.Delete {
+			t := text(c.Before, "tenant_id")
+			gone[t] = append(gone[t], text(c.Before, "id"))
+		}
+	}
+	for t, ids := range gone {
+		tx.Queue("DELETE FROM "+EntityTable+" WHERE tenant_id = $1 AND "+tx.DB().InUUID("incident_id", 2), []any{t, query.List(ids)}, nil)
+	}
+}
+
+// moved reports a change of what EntityTable holds of an incident.
+func moved(c store.Change) bool {
+	for _, f := range [...]string{"zone_id", "kind", "severity", "occurred_at"} {
+		if c.Before[f] != c.After[f] {
+			return true
+		}
+	}
+	was, _ := c.Before["entities"].(json.RawMessage)
+	is, _ := c.After["entities"].(json.RawMessage)
+	return string(was) != string(is) || (c.Before["status"] == "void") != (c.After["status"] == "void")
+}
+
+// IndexIncidents enters the incidents from before EntityTable existed. It does
+// nothing when that is done, and goes on where it stopped.
+func IndexIncidents(ctx context.Context, d *db.DB) error {
+	due := false
+	err := d.Read(ctx, db.Scope{All: true}, func(tx *db.Tx) error {
+		return tx.Query("SELECT one FROM incident_entities_due", nil, func(*db.Row) error { due = true; return nil })
+	})
+	last := [2]string{db.NoTenant, db.NoTenant}
+	for err == nil && due {
+		n, next := 0, last
+		err = d.Write(ctx, db.Scope{All: true}, func(tx *db.Tx) (err error) {
+			if n, next, err = indexPage(tx, last); err == nil && n == 0 {
+				_, err = tx.Exec("DELETE FROM incident_entities_due")
+			}
+			return err
+		})
+		last, due = next, n > 0
+	}
+	if err != nil {
+		return fmt.Errorf("safety: index incidents: %w", err)
+	}
+	return nil
+}
+
+const indexStep = 2000
+
+// indexPage enters the next incidents behind a tenant and id.
+func indexPage(tx *db.Tx, last [2]string) (n int, next [2]string, err error) {
+	next = last
+	var all [][]any
+	err = tx.Query(fmt.Sprintf("SELECT tenant_id, id, status, entities, zone_id, occurred_at, kind, severity FROM incidents WHERE (tenant_id, id) > ($1, $2) ORDER BY tenant_id, id LIMIT %d", indexStep),
+		[]any{last[0], last[1]}, func(r *db.Row) error {
+			n++
+			next = [2]string{r.Text(0), r.Text(1)}
+			list, err := EntityRows(store.Row{"tenant_id": r.Text(0), "id": r.Text(1), "status": r.Text(2), "entities": json.RawMessage(r.Text(3)),
+				"zone_id": r.Text(4), "occurred_at": r.Text(5), "kind": r.Text(6), "severity": r.Text(7)})
+			all = append(all, list...)
+			return err
+		})
+	if err != nil {
+		return n, next, err
+	}
+	rows := NewRows(tx, EntityTable, entityColumns, "ON CONFLICT DO NOTHING")
+	for _, r := range all {
+		if err := rows.Add(r...); err != nil {
+			return n, next, err
+		}
+	}
+	return n, next, rows.Send()
+}

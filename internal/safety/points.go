@@ -1,0 +1,369 @@
+package safety
+
+import (
+	"encoding/json"
+	"strconv"
+	"time"
+
+	"holdfast/internal/actor"
+	"holdfast/internal/db"
+	"holdfast/internal/query"
+	"holdfast/internal/store"
+)
+
+// Points are what is given for what, each changed by the tenant's setting of
+// the same name (domain, engagement). Nothing rewards the absence of injuries:
+// 29 CFR 1904.35(b)(1)(iv) and OSHA's memorandum of 11 October 2018.
+type Points struct {
+	NearMiss      int64 // accepted at triage
+	Hazard        int64
+	InjuryPrompt  int64 // injury or illness reported within 24 hours
+	InjuryLate    int64
+	ActionOnTime  int64
+	ActionLate    int64
+	Verified      int64
+	Checklist     int64 // completed in time
+	Course        int64
+	DailyCap      int64 // most points of one person on one local day
+	MonthlyTarget int64 // points of a calendar month that make 100
+}
+
+// DefaultPoints are the points shipped.
+func DefaultPoints() Points { return Points{10, 8, 8, 5, 10, 3, 5, 5, 20, 40, 100} }
+
+// Set takes a tenant's setting; others and values that are no whole number of
+// 0..10,000 are passed over. It reports whether the key is one of points.
+func (p *Points) Set(key, value string) bool {
+	into := map[string]*int64{
+		"points_near_miss": &p.NearMiss, "points_hazard": &p.Hazard, "points_injury_prompt": &p.InjuryPrompt, "points_injury_late": &p.InjuryLate,
+		"points_action_on_time": &p.ActionOnTime, "points_action_late": &p.ActionLate, "points_action_verified": &p.Verified,
+		"points_checklist": &p.Checklist, "points_course": &p.Course, "daily_cap": &p.DailyCap, "monthly_target": &p.MonthlyTarget,
+	}[key]
+	if into == nil {
+		return false
+	}
+	if n, err := strconv.ParseInt(value, 10, 64); err == nil && n >= 0 && n <= 10_000 && (n > 0 || key != "monthly_target") {
+		*into = n
+	}
+	return true
+}
+
+// award is points that somebody has earned.
+type award struct {
+	user, kind, source, id string
+	points                 func(Points) int64
+}
+
+// creditIncidents gives points for reports when they are accepted, and takes
+// them back when a report turns out to be void. Anonymous reports name nobody.
+func creditIncidents(tx *db.Tx, a actor.Actor, s *store.Store, changes []store.Change) error {
+	var list []award
+	var void []string
+	for _, c := range changes {
+		in := c.After
+		switch {
+		case turned(c, "void"):
+			void = append(void, text(in, "id"))
+		case c.Op == store.Update && text(c.Before, "status") == "reported" && text(in, "status") != "reported":
+			if kind, points := reportPoints(in); kind != "" {
+				list = append(list, award{text(in, "reported_by"), kind, "incidents", text(in, "id"), points})
+			}
+		}
+	}
+	if err := reverse(tx, a, s, void); err != nil {
+		return err
+	}
+	return grant(tx, a, s, list)
+}
+
+func reportPoints(in store.Row) (kind string, points func(Points) int64) {
+	switch text(in, "kind") {
+	case "near_miss":
+		return "near_miss", func(p Points) int64 { return p.NearMiss }
+	case "hazard":
+		return "hazard", func(p Points) int64 { return p.Hazard }
+	case "injury", "illness":
+		if within(in, 24*time.Hour) {
+			return "injury_report", func(p Points) int64 { return p.InjuryPrompt }
+		}
+		return "injury_report", func(p Points) int64 { return p.InjuryLate }
+	}
+	return "", nil
+}
+
+// within reports an incident told within a time of its happening.
+func within(in store.Row, d time.Duration) bool {
+	at, err1 := time.Parse(db.TimeLayout, text(in, "occurred_at"))
+	told, err2 := time.Parse(db.TimeLayout, text(in, "reported_at"))
+	return err1 == nil && err2 == nil && told.Sub(at) <= d
+}
+
+// creditActions gives points at verification: to the person who did the work,
+// more when it was in time, and to the one who checked it.
+func creditActions(tx *db.Tx, a actor.Actor, s *store.Store, changes []store.Change) error {
+	var list []award
+	for _, c := range changes {
+		if !turned(c, "verified") {
+			continue
+		}
+		ac := c.After
+		done := award{text(ac, "assignee_user_id"), "action_done", "actions", text(ac, "id"), func(p Points) int64 { return p.ActionLate }}
+		if due := text(ac, "due_at"); due == "" || text(ac, "completed_at") <= due {
+			done.points = func(p Points) int64 { return p.ActionOnTime }
+		}
+		list = append(list, done, award{text(ac, "verifier_user_id"), "action_verified", "actions", text(ac, "id"), func(p Points) int64 { return p.Verified }})
+	}
+	return grant(tx, a, s, list)
+}
+
+func creditRuns(tx *db.Tx, a actor.Actor, s *store.Store, changes []store.Change) error {
+	var list []award
+	for _, c := range changes {
+		if turned(c, "completed") && c.After["on_time"] == true {
+			list = append(list, award{text(c.After, "completed_by"), "checklist", "checklist_runs", text(c.After, "id"), func(p Points) int64 { return p.Checklist }})
+		}
+	}
+	return grant(tx, a, s, list)
+}
+
+func creditTraining(tx *db.Tx, a actor.Actor, s *store.Store, changes []store.Change) error {
+	var list []award
+	for _, c := range changes {
+		if turned(c, "completed") {
+			list = append(list, award{text(c.After, "user_id"), "course", "training_assignments", text(c.After, "id"), func(p Points) int64 { return p.Course }})
+		}
+	}
+	return grant(tx, a, s, list)
+}
+
+// purse is what is known before points are given.
+type purse struct {
+	points Points
+	zone   string
+	given  map[string]bool  // kind, source and user that have their points
+	today  map[string]int64 // points of the local day by user
+}
+
+// grant writes point events: one per kind, source and person, and at most the
+// daily cap for one person.
+func grant(tx *db.Tx, a actor.Actor, s *store.Store, list []award) error {
+	var earned []award
+	var users, sources []string
+	for _, w := range list {
+		if w.user != "" {
+			earned = append(earned, w)
+			users, sources = append(users, w.user), append(sources, w.id)
+		}
+	}
+	r, ok := s.Catalog().Get("point_events")
+	if len(earned) == 0 || !ok {
+		return nil
+	}
+	p, err := openPurse(tx, a.TenantID, users, sources, s.Now())
+	if err != nil {
+		return err
+	}
+	var rows []store.Row
+	for _, w := range earned {
+		n := min(w.points(p.points), p.points.DailyCap-p.today[w.user])
+		if key := w.kind + w.id + w.user; n > 0 && !p.given[key] {
+			p.given[key] = true
+			p.today[w.user] += n
+			rows = append(rows, store.Row{"user_id": w.user, "kind": w.kind, "points": n, "source_type": w.source, "source_id": w.id, "occurred_at": query.FormatTime(s.Now())})
+		}
+	}
+	if len(rows) == 0 {
+		return nil
+	}
+	if _, err = s.InsertTx(tx, a, r, rows); err != nil {
+		return err
+	}
+	return AwardBadges(tx, a, s, users)
+}
+
+func openPurse(tx *db.Tx, tenant string, users, sources []string, now time.Time) (*purse, error) {
+	p := &purse{points: DefaultPoints(), zone: "UTC", given: map[string]bool{}, today: map[string]int64{}}
+	tx.Queue("SELECT timezone FROM tenants WHERE id = $1", []any{tenant}, func(r *db.Row) error { p.zone = r.Text(0); return nil })
+	tx.Queue("SELECT key, value FROM settings WHERE tenant_id = $1 AND section = 'engagement'", []any{tenant}, func(r *db.Row) error {
+		p.points.Set(r.Text(0), r.Text(1))
+		return nil
+	})
+	tx.Queue("SELECT kind, source_id, user_id FROM point_events WHERE tenant_id = $1 AND "+tx.DB().InUUID("source_id", 2), []any{tenant, query.List(sources)}, func(r *db.Row) error {
+		p.given[r.Text(0)+r.Text(1)+r.Text(2)] = true
+		return nil
+	})
+	if err := tx.Flush(); err != nil {
+		return nil, err
+	}
+	from, to := Day(now, Location(p.zone))
+	err := tx.Query("SELECT user_id, CAST(SUM(points) AS bigint) FROM point_events WHERE tenant_id = $1 AND "+tx.DB().InUUID("user_id", 2)+
+		" AND occurred_at >= $3 AND occurred_at < $4 AND reversed_at IS NULL GROUP BY user_id", []any{tenant, query.List(users), from, to}, func(r *db.Row) error {
+		p.today[r.Text(0)] = r.Int(1)
+		return nil
+	})
+	return p, err
+}
+
+// reverse takes back the points of void reports.
+func reverse(tx *db.Tx, a actor.Actor, s *store.Store, sources []string) error {
+	r, ok := s.Catalog().Get("point_events")
+	if len(sources) == 0 || !ok {
+		return nil
+	}
+	var ids []string
+	err := tx.Query("SELECT id FROM point_events WHERE tenant_id = $1 AND source_type = 'incidents' AND reversed_at IS NULL AND "+tx.DB().InUUID("source_id", 2),
+		[]any{a.TenantID, query.List(sources)}, func(row *db.Row) error {
+			ids = append(ids, row.Text(0))
+			return nil
+		})
+	if err != nil || len(ids) == 0 {
+		return err
+	}
+	_, err = s.UpdateTx(tx, a, r, ids, store.Row{"reversed_at": query.FormatTime(s.Now()), "reversed_by": null(a.UserID)})
+	return err
+}
+
+// badgeRule is a badge's condition: a metric of one person and its least value.
+type badgeRule struct {
+	Metric  string `json:"metric"`
+	AtLeast int64  `json:"at_least"`
+}
+
+// shippedBadges are the badges of a new tenant.
+var shippedBadges = [...]struct {
+	code, name, text string
+	rule             badgeRule
+}{
+	{"first_report", "First report", "Reported something that was accepted.", badgeRule{"reports", 1}},
+	{"near_miss_5", "Sharp eye", "Five near misses reported and accepted.", badgeRule{"near_misses", 5}},
+	{"checklists_4w", "Four clean weeks", "Four weeks of inspections without a miss.", badgeRule{"checklist_weeks", 4}},
+	{"training_valid", "Up to date", "Every training taken is valid and none is open.", badgeRule{"training_valid", 1}},
+	{"mentor", "Mentor", "Ten actions verified.", badgeRule{"verifications", 10}},
+}
+
+// AwardBadges gives these users (nil = everybody with points) the badges they
+// have earned and lack.
+func AwardBadges(tx *db.Tx, a actor.Actor, s *store.Store, users []string) error {
+	r, ok := s.Catalog().Get("user_badges")
+	if !ok {
+		return nil
+	}
+	b := newBadgeBook(tx, a.TenantID, users, s.Now())
+	if err := tx.Flush(); err != nil {
+		return err
+	}
+	rows := b.earned(query.FormatTime(s.Now()))
+	if len(rows) == 0 {
+		return nil
+	}
+	_, err := s.InsertTx(tx, a, r, rows)
+	return err
+}
+
+// badgeBook gathers the figures that badges ask for.
+type badgeBook struct {
+	rules  map[string]badgeRule        // by badge id
+	has    map[string]bool             // user and badge
+	values map[string]map[string]int64 // user -> metric -> value
+	weeks  map[string]*streak
+}
+
+// streak says of the last weeks, latest first, whether inspections were due
+// and whether one was missed.
+type streak struct{ due, missed [streakWeeks]bool }
+
+const streakWeeks = 8
+
+func (t *streak) length() (n int64) {
+	for w := 0; w < streakWeeks && t.due[w] && !t.missed[w]; w++ {
+		n++
+	}
+	return n
+}
+
+func (b *badgeBook) put(user, metric string, n int64) {
+	if b.values[user] == nil {
+		b.values[user] = map[string]int64{}
+	}
+	b.values[user][metric] += n
+}
+
+func newBadgeBook(tx *db.Tx, tenant string, users []string, now time.Time) *badgeBook {
+	b := &badgeBook{rules: map[string]badgeRule{}, has: map[string]bool{}, values: map[string]map[string]int64{}, weeks: map[string]*streak{}}
+	args := []any{tenant}
+	only := func(col string) string { return "" }
+	if users != nil {
+		args = append(args, query.List(users))
+		only = func(col string) string { return " AND " + tx.DB().InUUID(col, 2) }
+	}
+	tx.Queue("SELECT id, rule FROM badges WHERE tenant_id = $1", []any{tenant}, func(r *db.Row) error {
+		var rule badgeRule
+		// A rule that does not parse earns nothing.
+		if json.Unmarshal([]byte(r.Text(1)), &rule) == nil && rule.AtLeast > 0 {
+			b.rules[r.Text(0)] = rule
+		}
+		return nil
+	})
+	tx.Queue("SELECT user_id, badge_id FROM user_badges WHERE tenant_id = $1"+only("user_id"), args, func(r *db.Row) error {
+		b.has[r.Text(0)+r.Text(1)] = true
+		return nil
+	})
+	tx.Queue("SELECT user_id, kind, COUNT(*) FROM point_events WHERE tenant_id = $1 AND reversed_at IS NULL"+only("user_id")+" GROUP BY user_id, kind", args, func(r *db.Row) error {
+		switch user, n := r.Text(0), r.Int(2); r.Text(1) {
+		case "near_miss":
+			b.put(user, "near_misses", n)
+			b.put(user, "reports", n)
+		case "hazard", "injury_report":
+			b.put(user, "reports", n)
+		case "action_verified":
+			b.put(user, "verifications", n)
+		}
+		return nil
+	})
+	b.streaks(tx, args, only, now)
+	tx.Queue("SELECT user_id, COUNT(*) FILTER (WHERE status = 'completed'), COUNT(*) FILTER (WHERE status IN ('assigned', 'in_progress', 'failed', 'expired')) "+
+		"FROM training_assignments WHERE tenant_id = $1"+only("user_id")+" GROUP BY user_id", args, func(r *db.Row) error {
+		if r.Int(1) > 0 && r.Int(2) == 0 {
+			b.put(r.Text(0), "training_valid", 1)
+		}
+		return nil
+	})
+	return b
+}
+
+// streaks asks how the inspections of the last weeks went.
+func (b *badgeBook) streaks(tx *db.Tx, args []any, only func(string) string, now time.Time) {
+	day, n := tx.DB().Day("due_at"), len(args)
+	tx.Queue("SELECT assignee_user_id, "+day+", COUNT(*) FILTER (WHERE on_time), COUNT(*) FROM checklist_runs WHERE tenant_id = $1 AND assignee_user_id IS NOT NULL"+
+		only("assignee_user_id")+" AND due_at > $"+strconv.Itoa(n+1)+" AND due_at <= $"+strconv.Itoa(n+2)+" AND status <> 'cancelled' GROUP BY assignee_user_id, "+day,
+		append(append([]any{}, args...), now.AddDate(0, 0, -7*streakWeeks), now), func(r *db.Row) error {
+			at, err := time.Parse(time.DateOnly, r.Text(1))
+			if err != nil {
+				return err
+			}
+			t := b.weeks[r.Text(0)]
+			if t == nil {
+				t = &streak{}
+				b.weeks[r.Text(0)] = t
+			}
+			w := min(max(int(now.Sub(at)/(7*24*time.Hour)), 0), streakWeeks-1)
+			t.due[w] = true
+			t.missed[w] = t.missed[w] || r.Int(2) < r.Int(3)
+			return nil
+		})
+}
+
+func (b *badgeBook) earned(at string) []store.Row {
+	var rows []store.Row
+	for user, t := range b.weeks {
+		b.put(user, "checklist_weeks", t.length())
+	}
+	for user, values := range b.values {
+		for badge, rule := range b.rules {
+			if values[rule.Metric] >= rule.AtLeast && !b.has[user+badge] {
+				rows = append(rows, store.Row{"user_id": user, "badge_id": badge, "awarded_at": at})
+			}
+		}
+	}
+	return rows
+}

@@ -1,0 +1,345 @@
+package safety
+
+import (
+	"bytes"
+	"encoding/json"
+	"math"
+	"slices"
+	"sort"
+	"strings"
+	"time"
+
+	"holdfast/internal/actor"
+	"holdfast/internal/db"
+	"holdfast/internal/fault"
+	"holdfast/internal/spell"
+	"holdfast/internal/store"
+)
+
+// CodeRule is the code of a rule that cannot be evaluated.
+const CodeRule = "HF011"
+
+// Rule is a regulation's condition in machine-readable form.
+type Rule struct {
+	Scope            Scope       `json:"scope"`
+	Metric           string      `json:"metric"`
+	WindowDays       int         `json:"window_days,omitempty"` // 1..730; 30 when absent
+	Per              string      `json:"per,omitempty"`         // entity (default), tenant, window
+	Normalize        string      `json:"normalize,omitempty"`   // none (default), per_200k_hours, per_1m_hours
+	MinExposureHours float64     `json:"min_exposure_hours,omitempty"`
+	Due              string      `json:"due,omitempty"`   // MM-DD of a calendar_deadline
+	State            string      `json:"state,omitempty"` // what must be true by then
+	Warn             *Bound      `json:"warn,omitempty"`
+	Breach           *Bound      `json:"breach,omitempty"`
+	AppliesIf        []Condition `json:"applies_if,omitempty"`
+}
+
+// Scope says what a rule looks at.
+type Scope struct {
+	EntityTypes []string `json:"entity_types"`
+	Filter      Filter   `json:"filter"`
+}
+
+// Filter narrows the records behind a metric, and the entities.
+type Filter struct {
+	Kind          []string `json:"kind,omitempty"`           // incident kinds
+	SeverityMin   string   `json:"severity_min,omitempty"`   // of incidents and actions
+	ZoneKind      []string `json:"zone_kind,omitempty"`      // entities: zones of these kinds
+	EquipmentKind []string `json:"equipment_kind,omitempty"` // entities: equipment of these kinds
+	JobTitle      []string `json:"job_title,omitempty"`      // entities: workers with these titles
+	Checklist     string   `json:"checklist,omitempty"`      // part of an inspection's title
+}
+
+// Bound is a comparison with a value.
+type Bound struct {
+	Op    string  `json:"op"`
+	Value float64 `json:"value"`
+}
+
+// Condition is a comparison of a fact.
+type Condition struct {
+	Fact string `json:"fact"`
+	Bound
+}
+
+var (
+	things  = []string{"zone", "driver", "worker", "equipment"}
+	persons = []string{"driver", "worker"}
+	places  = []string{"zone"}
+)
+
+// metricScope is the closed list of metrics and the entities each is known of.
+var metricScope = map[string][]string{
+	"predictive_score": things, "incident_count": things, "near_miss_count": things, "near_miss_ratio": things,
+	"open_critical_hazards": things, "overdue_actions": things, "report_delay_hours": things, "log_delay_days": things,
+	"days_since_checklist": {"zone", "equipment"}, "checklist_compliance": places, "zone_utilization": places,
+	"training_coverage": persons, "expired_certifications": persons, "weekly_hours_max": persons, "rest_hours_min": persons,
+	"trir": places, "dart": places, "calendar_deadline": places,
+}
+
+// Metrics returns the names of the metrics a rule may use, sorted.
+func Metrics() []string {
+	out := make([]string, 0, len(metricScope))
+	for m := range metricScope {
+		out = append(out, m)
+	}
+	sort.Strings(out)
+	return out
+}
+
+// RuleFacts are the facts that applies_if may ask for: the number of active
+// workers of the largest site, and of the tenant.
+var RuleFacts = [...]string{"site.avg_employees", "tenant.workers"}
+
+var (
+	ruleOps   = []string{">", ">=", "<", "<=", "=="}
+	kinds     = []string{"injury", "illness", "near_miss", "hazard", "property_damage", "environmental", "fire", "security"}
+	zoneKinds = []string{"area", "aisle", "rack", "bin", "dock", "staging", "quarantine", "virtual"}
+)
+
+func badRule(format string, args ...any) error {
+	return fault.New(fault.Invalid, CodeRule, "the rule "+format, args...).At("rule", format, args...)
+}
+
+// ParseRule reads a rule. The fault is Invalid and names the member, with the
+// nearest known name for an unknown metric.
+func ParseRule(raw []byte) (*Rule, error) {
+	var r Rule
+	d := json.NewDecoder(bytes.NewReader(raw))
+	d.DisallowUnknownFields()
+	if err := d.Decode(&r); err != nil {
+		return nil, badRule("cannot be read: %s", strings.TrimPrefix(err.Error(), "json: "))
+	}
+	if r.WindowDays == 0 {
+		r.WindowDays = 30
+	}
+	if r.Per == "" {
+		r.Per = "entity"
+	}
+	if r.Normalize == "" {
+		r.Normalize = "none"
+	}
+	if err := r.check(); err != nil {
+		return nil, err
+	}
+	return &r, nil
+}
+
+func (r *Rule) check() error {
+	known, ok := metricScope[r.Metric]
+	if !ok {
+		if near := spell.Nearest(r.Metric, Metrics()); near != "" {
+			return badRule("refers to an unknown metric %q; did you mean %s?", clip(r.Metric), near)
+		}
+		return badRule("refers to an unknown metric %q", clip(r.Metric))
+	}
+	if len(r.Scope.EntityTypes) == 0 {
+		return badRule("needs scope.entity_types")
+	}
+	for _, t := range r.Scope.EntityTypes {
+		if !slices.Contains(known, t) {
+			return badRule("cannot use %s for entity type %q; it is known of %s", r.Metric, clip(t), strings.Join(known, ", "))
+		}
+	}
+	switch {
+	case r.WindowDays < 1 || r.WindowDays > 730:
+		return badRule("has window_days %d; it must be from 1 to 730", r.WindowDays)
+	case !slices.Contains([]string{"entity", "tenant", "window"}, r.Per):
+		return badRule("has per %q; it must be entity, tenant or window", clip(r.Per))
+	case r.Per == "window" && r.Metric != "weekly_hours_max":
+		return badRule("has per window, which is for weekly_hours_max")
+	case r.Per == "tenant" && !slices.Contains(r.Scope.EntityTypes, "zone"):
+		return badRule("has per tenant, which is recorded on a zone: name zone in scope.entity_types")
+	case !slices.Contains([]string{"none", "per_200k_hours", "per_1m_hours"}, r.Normalize):
+		return badRule("has normalize %q; it must be none, per_200k_hours or per_1m_hours", clip(r.Normalize))
+	case r.Normalize != "none" && r.Metric != "incident_count" && r.Metric != "near_miss_count":
+		return badRule("has normalize, which is for incident_count and near_miss_count")
+	case !(r.MinExposureHours >= 0 && r.MinExposureHours <= 1e9):
+		return badRule("has min_exposure_hours out of range")
+	case r.Warn == nil && r.Breach == nil:
+		return badRule("needs warn or breach")
+	}
+	return r.checkRest()
+}
+
+func (r *Rule) checkRest() error {
+	for name, b := range map[string]*Bound{"warn": r.Warn, "breach": r.Breach} {
+		if b != nil {
+			if err := b.check(name); err != nil {
+				return err
+			}
+		}
+	}
+	for i := range r.AppliesIf {
+		c := &r.AppliesIf[i]
+		if !slices.Contains(RuleFacts[:], c.Fact) {
+			return badRule("refers to an unknown fact %q; known are %s", clip(c.Fact), strings.Join(RuleFacts[:], ", "))
+		}
+		if err := c.check("applies_if"); err != nil {
+			return err
+		}
+	}
+	if _, err := time.Parse("2006-01-02", "2024-"+r.Due); r.Metric == "calendar_deadline" && (err != nil || r.State == "") {
+		return badRule("needs due (MM-DD) and state for calendar_deadline")
+	}
+	return r.Scope.Filter.check()
+}
+
+func (b *Bound) check(name string) error {
+	switch {
+	case !slices.Contains(ruleOps, b.Op):
+		return badRule("has the operator %q in %s; it must be one of %s", clip(b.Op), name, strings.Join(ruleOps, " "))
+	case math.IsNaN(b.Value) || math.Abs(b.Value) > 1e9:
+		return badRule("has a value out of range in %s", name)
+	}
+	return nil
+}
+
+func (f *Filter) check() error {
+	for _, k := range f.Kind {
+		if !slices.Contains(kinds, k) {
+			return badRule("filters by an unknown incident kind %q", clip(k))
+		}
+	}
+	for _, k := range f.ZoneKind {
+		if !slices.Contains(zoneKinds, k) {
+			return badRule("filters by an unknown zone kind %q", clip(k))
+		}
+	}
+	if f.SeverityMin != "" && severity[f.SeverityMin] == 0 {
+		return badRule("filters by an unknown severity %q", clip(f.SeverityMin))
+	}
+	return nil
+}
+
+func clip(s string) string {
+	if len(s) > 60 {
+		s = s[:60]
+	}
+	return strings.ToValidUTF8(s, "")
+}
+
+// Severities returns the severities from SeverityMin up; all when it is empty.
+func (f *Filter) Severities() []string {
+	var out []string
+	for _, s := range [...]string{"low", "medium", "high", "critical"} {
+		if severity[s] >= severity[f.SeverityMin] {
+			out = append(out, s)
+		}
+	}
+	return out
+}
+
+func (b *Bound) holds(v float64) bool {
+	switch b.Op {
+	case ">":
+		return v > b.Value
+	case ">=":
+		return v >= b.Value
+	case "<":
+		return v < b.Value
+	case "<=":
+		return v <= b.Value
+	}
+	return v == b.Value
+}
+
+// Reading is a metric's value for one entity; Known is false where there are
+// no data. Hours are the exposure in the window.
+type Reading struct {
+	Value float64
+	Known bool
+	Hours float64
+}
+
+// Verdict is what a rule says of a reading.
+type Verdict struct {
+	Status       string // compliant, warning, breach
+	Value        float64
+	Known        bool    // Value is meant
+	Threshold    float64 // the bound that decided, or the nearest one
+	Insufficient bool    // no data: compliant, and said so
+	Exempt       bool    // applies_if does not hold
+}
+
+// Applies reports whether the rule's conditions hold; known is false while one
+// of its facts is missing.
+func (r *Rule) Applies(facts map[string]float64) (applies, known bool) {
+	for _, c := range r.AppliesIf {
+		v, ok := facts[c.Fact]
+		if !ok {
+			return false, false
+		}
+		if !c.holds(v) {
+			return false, true
+		}
+	}
+	return true, true
+}
+
+// Evaluate judges a reading: breach when the breach bound holds, else warning
+// when the warn bound holds, else compliant. Unknown data are compliant with
+// Insufficient set, never a silent breach.
+func (r *Rule) Evaluate(in Reading, facts map[string]float64) Verdict {
+	v := Verdict{Status: "compliant", Value: in.Value, Known: in.Known}
+	if r.Breach != nil {
+		v.Threshold = r.Breach.Value
+	}
+	if r.Warn != nil {
+		v.Threshold = r.Warn.Value
+	}
+	applies, sure := r.Applies(facts)
+	switch {
+	case !sure, !in.Known, in.Hours < r.MinExposureHours, r.Normalize != "none" && in.Hours <= 0:
+		v.Insufficient, v.Known = true, false
+		return v
+	case !applies:
+		v.Exempt = true
+		return v
+	}
+	switch r.Normalize {
+	case "per_200k_hours":
+		v.Value = in.Value * 200_000 / in.Hours
+	case "per_1m_hours":
+		v.Value = in.Value * 1_000_000 / in.Hours
+	}
+	switch {
+	case r.Breach != nil && r.Breach.holds(v.Value):
+		v.Status, v.Threshold = "breach", r.Breach.Value
+	case r.Warn != nil && r.Warn.holds(v.Value):
+		v.Status = "warning"
+	}
+	return v
+}
+
+// DaysPast is how many days the month-day deadline of the rule lies back,
+// negative before it, seen from the nearest such day.
+func (r *Rule) DaysPast(today time.Time) float64 {
+	due, err := time.Parse("01-02", r.Due)
+	if err != nil {
+		return 0
+	}
+	best := math.Inf(1)
+	for y := today.Year() - 1; y <= today.Year()+1; y++ {
+		d := today.Sub(time.Date(y, due.Month(), due.Day(), 0, 0, 0, 0, time.UTC)).Hours() / 24
+		if math.Abs(d) < math.Abs(best) {
+			best = d
+		}
+	}
+	return math.Floor(best)
+}
+
+// checkRegulations refuses a rule that could not be evaluated before it is
+// written.
+func checkRegulations(_ *db.Tx, _ actor.Actor, _ *store.Store, changes []store.Change) error {
+	for _, c := range changes {
+		raw, _ := c.After["rule"].(json.RawMessage)
+		if c.After == nil || raw == nil {
+			continue // the store names what is missing
+		}
+		if _, err := ParseRule(raw); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,164 @@
+package safety
+
+import (
+	"sort"
+	"time"
+
+	"holdfast/internal/actor"
+	"holdfast/internal/db"
+	"holdfast/internal/decimal"
+	"holdfast/internal/fault"
+	"holdfast/internal/query"
+	"holdfast/internal/store"
+)
+
+// longestShift bounds one shift.
+const longestShift = 24 * time.Hour
+
+// span is a shift as time: from, to ("" while open), as canonical texts.
+type span struct{ id, from, to string }
+
+func (x span) overlaps(y span) bool {
+	return x.id != y.id && (y.to == "" || x.from < y.to) && (x.to == "" || y.from < x.to)
+}
+
+// clockShifts closes a shift that has an end, derives its hours, and keeps the
+// shifts of one worker apart: they are the exposure under every rate.
+func clockShifts(tx *db.Tx, a actor.Actor, s *store.Store, changes []store.Change) error {
+	mine := map[string][]span{}
+	for _, c := range changes {
+		if err := measure(c, s.Now()); err != nil {
+			return err
+		}
+		sh := c.After
+		if c.Op == store.Insert || c.Before["started_at"] != sh["started_at"] || c.Before["ended_at"] != sh["ended_at"] {
+			w := text(sh, "worker_id")
+			mine[w] = append(mine[w], span{text(sh, "id"), text(sh, "started_at"), text(sh, "ended_at")})
+		}
+	}
+	if len(mine) == 0 {
+		return nil
+	}
+	return apart(tx, a.TenantID, mine)
+}
+
+func badShift(field, format string, args ...any) error {
+	return fault.New(fault.Invalid, CodeReport, "a shift's "+field+" "+format, args...).At(field, format, args...)
+}
+
+// measure checks one shift's times and fills status and hours.
+func measure(c store.Change, now time.Time) error {
+	sh := c.After
+	if text(sh, "started_at") == "" {
+		return nil // the store names what is missing
+	}
+	start, err := time.Parse(db.TimeLayout, text(sh, "started_at"))
+	if err != nil {
+		return err
+	}
+	if ahead(text(sh, "started_at"), now) {
+		return badShift("started_at", "lies in the future")
+	}
+	if sh["ended_at"] == nil {
+		if sh["status"] != "open" {
+			return badShift("ended_at", "is required before it is %s", text(sh, "status"))
+		}
+		sh["hours"] = nil
+		return nil
+	}
+	end, err := time.Parse(db.TimeLayout, text(sh, "ended_at"))
+	switch length := end.Sub(start); {
+	case err != nil:
+		return err
+	case length <= 0:
+		return badShift("ended_at", "must be after started_at")
+	case length > longestShift:
+		return badShift("ended_at", "makes it longer than 24 hours")
+	case ahead(text(sh, "ended_at"), now):
+		return badShift("ended_at", "lies in the future")
+	}
+	if sh["status"] == "open" {
+		sh["status"] = "closed"
+	}
+	return hours(c, end.Sub(start))
+}
+
+// hours derives the hours of a shift from its times, two decimals, unless they
+// are given.
+func hours(c store.Change, length time.Duration) error {
+	sh := c.After
+	breaks, _ := sh["break_minutes"].(int64)
+	worked := length - time.Duration(breaks)*time.Minute
+	if worked < 0 {
+		return badShift("break_minutes", "are longer than the shift")
+	}
+	if c.Op == store.Update && sh["hours"] != nil && sh["hours"] == c.Before["hours"] &&
+		(c.Before["started_at"] != sh["started_at"] || c.Before["ended_at"] != sh["ended_at"] || c.Before["break_minutes"] != sh["break_minutes"]) {
+		sh["hours"] = nil
+	}
+	if sh["hours"] == nil {
+		sh["hours"] = decimal.Dec((int64(worked/time.Second)*100 + 1800) / 3600 * (decimal.Scale / 100))
+	}
+	return nil
+}
+
+// apart refuses shifts of one worker that overlap. The workers' rows are locked
+// so that two requests cannot both find the time free.
+func apart(tx *db.Tx, tenant string, mine map[string][]span) error {
+	workers := make([]string, 0, len(mine))
+	first, last := "9", ""
+	for w, list := range mine {
+		workers = append(workers, w)
+		for _, x := range list {
+			first = min(first, x.from)
+			if x.to == "" {
+				last = "9999-12-31T00:00:00.000000Z"
+			}
+			last = max(last, x.to)
+		}
+	}
+	sort.Strings(workers)
+	ids := query.List(workers)
+	if lock := tx.DB().ForUpdate(); lock != "" {
+		tx.Queue("SELECT id FROM workers WHERE tenant_id = $1 AND "+tx.DB().InUUID("id", 2)+" ORDER BY id"+lock, []any{tenant, ids}, func(*db.Row) error { return nil })
+	}
+	there := map[string][]span{}
+	tx.Queue("SELECT worker_id, id, started_at, ended_at FROM shifts WHERE tenant_id = $1 AND "+tx.DB().InUUID("worker_id", 2)+
+		" AND started_at < $3 AND (ended_at IS NULL OR ended_at > $4)", []any{tenant, ids, last, first}, func(r *db.Row) error {
+		there[r.Text(0)] = append(there[r.Text(0)], span{r.Text(1), r.Text(2), r.Text(3)})
+		return nil
+	})
+	if err := tx.Flush(); err != nil {
+		return err
+	}
+	for _, w := range workers {
+		if x, clash := overlap(mine[w], there[w]); clash {
+			return fault.New(fault.Conflict, CodeGuard, "the worker already has a shift at that time").
+				With("another shift of worker "+w+" runs at "+x.from, "").At("started_at", "overlaps another shift of the worker")
+		}
+	}
+	return nil
+}
+
+// overlap finds two shifts of one worker at one time; a stored shift that is
+// being changed counts as changed.
+func overlap(mine, there []span) (span, bool) {
+	changed := map[string]bool{}
+	for _, x := range mine {
+		changed[x.id] = true
+	}
+	all := append([]span{}, mine...)
+	for _, y := range there {
+		if !changed[y.id] {
+			all = append(all, y)
+		}
+	}
+	sort.Slice(all, func(i, j int) bool { return all[i].from < all[j].from })
+	for i := 1; i < len(all); i++ {
+		// Sorted by start, a clash shows between some neighbours.
+		if all[i-1].overlaps(all[i]) {
+			return all[i-1], true
+		}
+	}
+	return span{}, false
+}
