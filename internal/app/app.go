@@ -83,6 +83,9 @@ type App struct {
 // Open opens the database and the services on it.
 func Open(ctx context.Context, c *config.Config, mode Mode) (*App, error) {
 	a := &App{Config: c, catalog: catalog.Default(), now: time.Now}
+	if c.PublicURL == "" && mode == Tool {
+		c.PublicURL = RunningURL(c) // links lead to the server beside
+	}
 	if c.PublicURL == "" {
 		c.PublicURL = "http://" + c.Listen
 	}
@@ -144,6 +147,10 @@ func (a *App) services(ctx context.Context, mode Mode) error {
 		return err
 	}
 	if err := a.recoverImports(ctx); err != nil {
+		return err
+	}
+	// From here on, what other processes write is noticed.
+	if _, err := a.DB.WrittenByOthers(ctx); err != nil {
 		return err
 	}
 	a.faces()

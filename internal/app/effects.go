@@ -1,6 +1,7 @@
 package app
 
 import (
+	"encoding/json"
 	"maps"
 
 	"holdfast/internal/actor"
@@ -18,7 +19,7 @@ func (a *App) effects() store.Effects {
 		Before: map[string]store.Effect{"invitations": a.Identity.PrepareInvitations},
 		After:  map[string]store.Effect{"members": a.Identity.GuardMembers, "invitations": a.Identity.MailInvitations, "tenants": a.Identity.WatchTenants},
 	}
-	for _, domain := range []store.Effects{warehouse.Effects(), safety.Effects()} {
+	for _, domain := range []store.Effects{warehouse.Watch{LowStock: a.tellLowStock}.Effects(), safety.Effects()} {
 		maps.Copy(e.Before, domain.Before)
 		maps.Copy(e.After, domain.After)
 	}
@@ -32,6 +33,27 @@ func (a *App) effects() store.Effects {
 		e.After[name] = a.telling(e.After[name])
 	}
 	return e
+}
+
+// tellLowStock makes an event of each item that movements took to its reorder
+// point; the movements write the item beside the store, which tells nothing.
+func (a *App) tellLowStock(tx *db.Tx, s *store.Store, tenant string, ids []string) error {
+	items, _ := a.catalog.Get("items")
+	list, err := json.Marshal(ids)
+	if err != nil || !s.Audited() {
+		return err
+	}
+	rows, err := s.RowsTx(tx, operator(tenant), items, tx.DB().InUUID("id", 2), []any{string(list)})
+	if err != nil {
+		return err
+	}
+	var events []event.Emitted
+	for _, after := range rows {
+		before := maps.Clone(after)
+		before["low_stock"] = false
+		events = append(events, event.FromChange(items, before, after)...)
+	}
+	return a.Outbox.EmitAll(tx, events)
 }
 
 // telling adds to an effect that the changes are told as events. Bulk work is

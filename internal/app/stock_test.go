@@ -66,11 +66,33 @@ func TestMovement(t *testing.T) {
 		if r.Status != 409 || !strings.Contains(string(r.Body), "HF002") {
 			t.Errorf("more than there is: %d %s", r.Status, r.Body)
 		}
+		for _, q := range []float64{8, 1} { // 4.5 and 3.5 left: only the first crosses the reorder point
+			if r := k.Post(op, "/v1/stock_movements", map[string]any{"type": "ship", "item_id": item, "from_zone_id": bin, "quantity": q}); r.Status != 201 {
+				t.Errorf("ship: %d %s", r.Status, r.Body)
+			}
+		}
+		if n := told(t, k, "stock.low"); n != 1 {
+			t.Errorf("stock.low was told %d times, want once", n)
+		}
 		if r := k.Post(op, "/v1/stock_movements", map[string]any{"type": "receipt", "item_id": item, "to_zone_id": foreign(t, k, "zones"), "quantity": 1}); r.Status != 409 || !strings.Contains(string(r.Body), "23503") {
 			t.Errorf("into another tenant's zone: %d %s", r.Status, r.Body)
 		}
 		verified(t, k)
 	})
+}
+
+// told counts the events of a type in tenant north.
+func told(t *testing.T, k *testkit.Kit, kind string) (n int) {
+	t.Helper()
+	if err := k.App.DB.Read(t.Context(), db.Scope{All: true}, func(tx *db.Tx) error {
+		return tx.Query("SELECT COUNT(*) FROM outbox WHERE tenant_id = $1 AND type = $2", []any{demo.North, kind}, func(r *db.Row) error {
+			n = int(r.Int(0))
+			return nil
+		})
+	}); err != nil {
+		t.Fatal(err)
+	}
+	return n
 }
 
 func insertID(t *testing.T, k *testkit.Kit, as, collection string, row map[string]any) string {

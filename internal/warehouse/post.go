@@ -34,7 +34,7 @@ type posting struct {
 // of zones and their ancestors. What it reads travels with the insert of the
 // movements, what it writes with the commit: two round trips however many rows.
 // The item's row lock serialises all movements of an item.
-func post(tx *db.Tx, a actor.Actor, s *store.Store, changes []store.Change) error {
+func (w Watch) post(tx *db.Tx, a actor.Actor, s *store.Store, changes []store.Change) error {
 	p := posting{ledger: ledger{levels: map[string]*level{}}}
 	for _, c := range changes {
 		if c.Op != store.Insert {
@@ -55,7 +55,11 @@ func post(tx *db.Tx, a actor.Actor, s *store.Store, changes []store.Change) erro
 			return place(err, i, len(changes))
 		}
 	}
-	return p.settle(tx, a.TenantID, s)
+	fallen, err := p.settle(tx, a.TenantID, s)
+	if err != nil || len(fallen) == 0 || w.LowStock == nil {
+		return err
+	}
+	return w.LowStock(tx, s, a.TenantID, fallen)
 }
 
 // load reads what the movements touch.
@@ -128,39 +132,48 @@ func (p *posting) enterable(a actor.Actor, field, id string) *fault.Error {
 }
 
 // settle checks that nothing goes below zero and queues every write.
-func (p *posting) settle(tx *db.Tx, tenant string, s *store.Store) error {
+func (p *posting) settle(tx *db.Tx, tenant string, s *store.Store) (fallen []string, err error) {
 	counts := map[string]int64{}
 	loads := map[string]decimal.Dec{}
-	changed := map[string]*stocked{}
+	changed, low := map[string]*stocked{}, map[string]bool{}
 	for _, v := range p.order {
 		it := p.itemByID[v.item]
 		before := v.quantity
 		after, err := add(before, v.delta)
 		if err != nil {
-			return err
+			return nil, err
 		}
 		if err := p.covered(v, it, after); err != nil {
-			return err
+			return nil, err
 		}
 		v.quantity = after
 		if v.delta == 0 {
 			continue
 		}
 		was := *it
+		if changed[it.id] == nil {
+			low[it.id] = it.low
+		}
 		if err := it.take(v); err != nil {
-			return err
+			return nil, err
 		}
 		it.count(counts, was)
 		changed[it.id] = it
 		if err := load(loads, v.zone, it.capacityUnits, before, after); err != nil {
-			return err
+			return nil, err
 		}
 	}
 	now := query.FormatTime(s.Now())
 	p.write(tx, tenant, now)
 	writeItems(tx, tenant, now, changed)
 	s.Count(tx, tenant, counts)
-	return p.writeLoads(tx, tenant, now, loads)
+	for id, it := range changed {
+		if it.low && !low[id] {
+			fallen = append(fallen, id)
+		}
+	}
+	slices.Sort(fallen)
+	return fallen, p.writeLoads(tx, tenant, now, loads)
 }
 
 func (p *posting) covered(v *level, it *stocked, after decimal.Dec) error {

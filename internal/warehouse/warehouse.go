@@ -8,7 +8,6 @@
 package warehouse
 
 import (
-
 	"holdfast/internal/actor"
 	"holdfast/internal/db"
 	"holdfast/internal/decimal"
@@ -27,7 +26,18 @@ const (
 // Effects returns the consequences of changes to warehouse and logistics
 // records, for store.New. Each runs a number of statements that does not grow
 // with the number of rows, apart from values sent in blocks.
-func Effects() store.Effects {
+func Effects() store.Effects { return Watch{}.Effects() }
+
+// Watch is told what a change of stock means for people; a nil function is not
+// called.
+type Watch struct {
+	// LowStock names the items whose available stock has just fallen to their
+	// reorder point, inside the transaction that took it there.
+	LowStock func(tx *db.Tx, s *store.Store, tenant string, items []string) error
+}
+
+// Effects is the package's Effects with somebody watching.
+func (w Watch) Effects() store.Effects {
 	return store.Effects{
 		Before: map[string]store.Effect{
 			"stock_movements": perTenant(checkMovements),
@@ -41,7 +51,7 @@ func Effects() store.Effects {
 			"drivers":         retireDrivers,
 		},
 		After: map[string]store.Effect{
-			"stock_movements": perTenant(post),
+			"stock_movements": perTenant(w.post),
 			"items":           perTenant(reweigh),
 			"zones":           perTenant(rehang),
 			"orders":          perTenant(cancelPicks),
