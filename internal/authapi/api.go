@@ -29,7 +29,7 @@ type API struct {
 	svc    *identity.Service
 	opt    Options
 	static map[string]map[string]*route // path, method
-	byID   map[string]map[string]*route // path with its one {id} cut out
+	byID   []*shape                     // paths with {id} in them
 }
 
 // prefix is where the handler is mounted; it may have been stripped.
@@ -37,24 +37,56 @@ const prefix = "/auth/v1"
 
 // New returns the handler of /auth/v1.
 func New(svc *identity.Service, o Options) http.Handler {
-	a := &API{svc: svc, opt: o, static: map[string]map[string]*route{}, byID: map[string]map[string]*route{}}
+	a := &API{svc: svc, opt: o, static: map[string]map[string]*route{}}
 	for i := range table {
-		r := &table[i]
-		m := a.static
-		if strings.Contains(r.Pattern, "{id}") {
-			m = a.byID
-		}
-		if m[r.Pattern] == nil {
-			m[r.Pattern] = map[string]*route{}
-		}
-		m[r.Pattern][r.Method] = r
+		a.add(&table[i])
 	}
 	return web.Wrap(Shape, a.serve)
 }
 
+// shape is a path with ids in it and what is served there.
+type shape struct {
+	pattern string
+	parts   []string
+	methods map[string]*route
+}
+
+func (a *API) add(r *route) {
+	if !strings.Contains(r.Pattern, "{") {
+		if a.static[r.Pattern] == nil {
+			a.static[r.Pattern] = map[string]*route{}
+		}
+		a.static[r.Pattern][r.Method] = r
+		return
+	}
+	for _, s := range a.byID {
+		if s.pattern == r.Pattern {
+			s.methods[r.Method] = r
+			return
+		}
+	}
+	a.byID = append(a.byID, &shape{r.Pattern, strings.Split(r.Pattern, "/"), map[string]*route{r.Method: r}})
+}
+
+// match returns the ids in a path of this shape.
+func (s *shape) match(parts []string) (ids []string, ok bool) {
+	if len(parts) != len(s.parts) {
+		return nil, false
+	}
+	for i, p := range s.parts {
+		switch {
+		case strings.HasPrefix(p, "{") && parts[i] != "":
+			ids = append(ids, parts[i])
+		case p != parts[i]:
+			return nil, false
+		}
+	}
+	return ids, true
+}
+
 func (a *API) serve(w http.ResponseWriter, r *http.Request) error {
 	w.Header().Set("Cache-Control", "no-store")
-	methods, id := a.find(r.URL.Path)
+	methods, ids := a.find(r.URL.Path)
 	if methods == nil {
 		return fault.New(fault.NotFound, "not_found", "Nothing is served at this path")
 	}
@@ -76,14 +108,19 @@ func (a *API) serve(w http.ResponseWriter, r *http.Request) error {
 			return err
 		}
 	}
-	return rt.handle(a, w, &call{Request: web.WithActor(r, who), actor: who, id: id})
+	c := &call{Request: web.WithActor(r, who), actor: who}
+	if len(ids) > 0 {
+		c.id, c.sub = ids[0], ids[len(ids)-1]
+	}
+	return rt.handle(a, w, c)
 }
 
-// call is one request with who makes it and the {id} of its path.
+// call is one request with who makes it and the ids of its path: {id}, and the
+// last one.
 type call struct {
 	*http.Request
-	actor actor.Actor
-	id    string
+	actor   actor.Actor
+	id, sub string
 }
 
 // client is what sessions and the audit log keep of the caller.
@@ -91,23 +128,20 @@ func (c *call) client() identity.Client {
 	return identity.Client{Address: web.ClientAddress(c.Request), UserAgent: c.UserAgent(), RequestID: web.RequestID(c.Context())}
 }
 
-// find returns the methods of a path, and the {id} in it. A trailing slash and
+// find returns the methods of a path, and the ids in it. A trailing slash and
 // the mount prefix do not matter.
-func (a *API) find(path string) (map[string]*route, string) {
+func (a *API) find(path string) (map[string]*route, []string) {
 	path = "/" + strings.Trim(strings.TrimPrefix(path, prefix), "/")
 	if m := a.static[path]; m != nil {
-		return m, ""
+		return m, nil
 	}
-	segs := strings.Split(path, "/")
-	for i := len(segs) - 1; i > 1; i-- {
-		id := segs[i]
-		segs[i] = "{id}"
-		if m := a.byID[strings.Join(segs, "/")]; m != nil {
-			return m, id
+	parts := strings.Split(path, "/")
+	for _, s := range a.byID {
+		if ids, ok := s.match(parts); ok {
+			return s.methods, ids
 		}
-		segs[i] = id
 	}
-	return nil, ""
+	return nil, nil
 }
 
 func refuseMethod(w http.ResponseWriter, r *http.Request, methods map[string]*route) error {
@@ -135,7 +169,7 @@ func (a *API) admit(r *http.Request, rt *route) (actor.Actor, error) {
 		// The apikey header identifies a project, never a user.
 		return actor.Actor{}, noBearer()
 	}
-	who, err := a.svc.Authenticate(r.Context(), c)
+	who, err := a.svc.Identify(r.Context(), c)
 	if err != nil {
 		return who, err
 	}

@@ -54,8 +54,9 @@ var (
 		"identities": "array", "created_at": "string", "updated_at": "string", "is_anonymous": "boolean"}
 	adminFields = fields{"id": "string", "email": "string", "password": "string", "password_hash": "string", "email_confirm": "boolean", "user_metadata": "object",
 		"app_metadata": "object", "role": "string", "ban_duration": "string"}
-	empty      = fields{}
-	redirectTo = fields{"redirect_to": "string"}
+	factorFields = fields{"id": "string", "factor_type": "string", "friendly_name": "string", "status": "string", "created_at": "string", "updated_at": "string"}
+	empty        = fields{}
+	redirectTo   = fields{"redirect_to": "string"}
 )
 
 func withPKCE(f fields) fields {
@@ -100,6 +101,22 @@ var table = []route{
 	{Route{Method: "POST", Pattern: "/logout", Doc: "End sessions: global, local or others", Query: fields{"scope": "string"}, Status: http.StatusNoContent}, user, (*API).logout},
 	{Route{Method: "GET", Pattern: "/reauthenticate", Doc: "Mail a code for a sensitive change", Response: empty}, user, (*API).reauthenticate},
 
+	{Route{Method: "GET", Pattern: "/factors", Doc: "Second factors of the signed-in user", Response: fields{"factors": "array"}}, user, (*API).factors},
+	{Route{Method: "POST", Pattern: "/factors", Doc: "Enrol a second factor: totp or webauthn. Where there is one already the session has to be aal2",
+		Body: fields{"factor_type": "string", "friendly_name": "string", "issuer": "string"}, Response: fields{"id": "string", "type": "string", "friendly_name": "string", "totp": "object"}}, user, (*API).enrolFactor},
+	{Route{Method: "DELETE", Pattern: "/factors/{id}", Doc: "Remove a second factor; a verified one takes an aal2 session", Response: fields{"id": "string"}}, user, (*API).unenrolFactor},
+	{Route{Method: "POST", Pattern: "/factors/{id}/challenge", Doc: "Ask a second factor", Body: fields{"webauthn": "object"},
+		Response: fields{"id": "string", "type": "string", "expires_at": "integer", "webauthn": "object"}}, user, (*API).challengeFactor},
+	{Route{Method: "POST", Pattern: "/factors/{id}/verify", Doc: "Answer a challenge: the session becomes aal2. Wrong answers cost waits that grow", Auth: true,
+		Body: fields{"challenge_id": "string", "code": "string", "webauthn": "object"}, Response: sessionFields}, user, (*API).verifyFactor},
+	{Route{Method: "GET", Pattern: "/factors/recovery-codes", Doc: "How many recovery codes are left", Response: fields{"remaining": "integer"}}, user, (*API).recoveryCodes},
+	{Route{Method: "POST", Pattern: "/factors/recovery-codes", Doc: "Make ten single-use recovery codes in place of any before; shown once", Response: fields{"codes": "array"}}, user, (*API).newRecoveryCodes},
+	{Route{Method: "POST", Pattern: "/factors/recovery-codes/verify", Doc: "Use a recovery code in place of a lost factor: the session becomes aal2", Auth: true, Body: fields{"code": "string"},
+		Response: sessionFields}, user, (*API).useRecoveryCode},
+
+	{Route{Method: "GET", Pattern: "/admin/users/{id}/factors", Doc: "Second factors of an account (an array)"}, service, (*API).userFactors},
+	{Route{Method: "PUT", Pattern: "/admin/users/{id}/factors/{factor_id}", Doc: "Rename a second factor", Body: fields{"friendly_name": "string"}, Response: factorFields}, service, (*API).renameUserFactor},
+	{Route{Method: "DELETE", Pattern: "/admin/users/{id}/factors/{factor_id}", Doc: "Remove a second factor: the way back for who lost it", Response: factorFields}, service, (*API).removeUserFactor},
 	{Route{Method: "GET", Pattern: "/admin/users", Doc: "List accounts", Query: fields{"page": "integer", "per_page": "integer", "filter": "string", "sort": "string"},
 		Response: fields{"users": "array", "aud": "string"}}, service, (*API).listUsers},
 	{Route{Method: "POST", Pattern: "/admin/users", Doc: "Make an account", Body: adminFields, Response: userFields}, service, (*API).createUser},
@@ -117,10 +134,6 @@ var table = []route{
 	{Route{Method: "POST", Pattern: "/sso/saml/acs", Doc: "Not offered: answers saml_provider_disabled"}, public, notOffered("saml_provider_disabled", "SAML 2.0 is disabled")},
 	{Route{Method: "GET", Pattern: "/admin/sso/providers", Doc: "Not offered: answers saml_provider_disabled"}, service, notOffered("saml_provider_disabled", "SAML 2.0 is disabled")},
 	{Route{Method: "GET", Pattern: "/admin/custom-providers", Doc: "Not offered: answers feature_disabled"}, service, notOffered("feature_disabled", "Providers are set in the configuration")},
-	{Route{Method: "POST", Pattern: "/factors", Doc: "Not offered: answers mfa_totp_enroll_not_enabled"}, user, noFactors},
-	{Route{Method: "DELETE", Pattern: "/factors/{id}", Doc: "Not offered: answers mfa_factor_not_found"}, user, notOffered("mfa_factor_not_found", "Factor not found")},
-	{Route{Method: "POST", Pattern: "/factors/{id}/challenge", Doc: "Not offered: answers mfa_factor_not_found"}, user, notOffered("mfa_factor_not_found", "Factor not found")},
-	{Route{Method: "POST", Pattern: "/factors/{id}/verify", Doc: "Not offered: answers mfa_factor_not_found"}, user, notOffered("mfa_factor_not_found", "Factor not found")},
 	{Route{Method: "GET", Pattern: "/user/identities/authorize", Doc: "Not offered: answers manual_linking_disabled"}, user, notOffered("manual_linking_disabled", "Manual linking is disabled")},
 	{Route{Method: "DELETE", Pattern: "/user/identities/{id}", Doc: "Not offered: answers manual_linking_disabled"}, user, notOffered("manual_linking_disabled", "Manual linking is disabled")},
 	{Route{Method: "GET", Pattern: "/passkeys", Doc: "Not offered: answers passkey_disabled"}, user, notOffered("passkey_disabled", "Passkeys are disabled")},

@@ -138,7 +138,3 @@ func (a *API) jwks(w http.ResponseWriter, _ *call) error {
 func notOffered(code, msg string) func(*API, http.ResponseWriter, *call) error {
 	return func(*API, http.ResponseWriter, *call) error { return fault.New(fault.NotFound, code, "%s", msg) }
 }
-
-func noFactors(*API, http.ResponseWriter, *call) error {
-	return fault.New(fault.Unprocessable, "mfa_totp_enroll_not_enabled", "MFA enroll is disabled for TOTP")
-}

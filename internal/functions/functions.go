@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"holdfast/internal/actor"
+	"holdfast/internal/functions/programme"
 	"holdfast/internal/store"
 )
 
@@ -49,11 +50,13 @@ type Deps struct {
 	Store   *store.Store
 	Imports Importer
 	Now     func() time.Time
+	Changed func(tenant string, collections []string) // told of rows written in bulk; may be nil
 }
 
 // Table lists the functions.
 func Table(d Deps) []Function {
 	dash := newDashboard(d)
+	prog := programme.New(d.Store, d.Now, d.Changed)
 	list := []Function{
 		{
 			Name: "get-dashboard-snapshot-v2", Alias: "get-dashboard-snapshot", Methods: []string{"GET"},
@@ -72,6 +75,27 @@ func Table(d Deps) []Function {
 			TTL: time.Minute, Personal: true, shared: dash.kpisShared, In: KPIsIn{}, Run: call(dash.kpis),
 			Reads: []string{"incidents", "actions", "checklist_runs", "members"},
 			Doc:   "Reports, critical incidents, open and overdue actions and checklist compliance of the last days.",
+		},
+		{
+			Name: "calculate-predictive-safety-scores", Methods: []string{"POST", "GET"}, Roles: programme.Runners, Writes: true, In: programme.ScoresIn{}, Run: call(prog.Scores),
+			Doc: "Scores zones, drivers, workers and equipment from incidents, near misses, hours and workload of a period; every score comes with its inputs, terms and model.",
+		},
+		{
+			Name: "assign-risk-clusters", Methods: []string{"POST"}, Roles: programme.Runners, Writes: true, In: programme.ClustersIn{}, Run: call(prog.Clusters),
+			Doc: "Groups entities into Critical, High, Medium and Low by their newest scores, replacing the tenant's groups.",
+		},
+		{
+			Name: "check-compliance-rules", Methods: []string{"POST"}, Roles: programme.Runners, Writes: true, In: programme.ComplianceIn{}, Run: call(prog.Compliance),
+			Doc: "Holds entities to the regulations in force; a first verdict and every change of one becomes an event.",
+		},
+		{
+			Name: "auto-assign-training", Methods: []string{"POST"}, Roles: programme.Runners, Writes: true, In: programme.TrainingIn{}, Run: call(prog.Training),
+			Doc: "Assigns courses to the people behind scores that reach a course's threshold, unless they have it open or valid.",
+		},
+		{
+			Name: "safety-engagement", Methods: []string{"GET"}, TTL: time.Minute, Personal: true, In: programme.EngagementIn{}, Run: call(prog.Engagement),
+			Reads: []string{"point_events", "badges", "user_badges", "score_runs", "checklist_runs", "actions", "incidents", "workers", "teams", "zones", "settings", "tenants", "members"},
+			Doc:   "The caller's points, badges and score of the month; administrators also see teams and zones.",
 		},
 		{
 			Name: "process-import-job", Methods: []string{"POST"}, Writes: true, In: JobIn{}, Run: call(d.processJob),

@@ -8,6 +8,7 @@ import (
 	"holdfast/internal/actor"
 	"holdfast/internal/db"
 	"holdfast/internal/fault"
+	"holdfast/internal/identity/factor"
 	"holdfast/internal/identity/password"
 )
 
@@ -295,7 +296,8 @@ func (s *Service) DeleteUser(ctx context.Context, a actor.Actor, id string, soft
 		if err := s.endSessions(tx, u.ID, ""); err != nil {
 			return err
 		}
-		for _, q := range []string{"DELETE FROM one_time_tokens WHERE user_id = $1", "DELETE FROM flow_states WHERE user_id = $1", "DELETE FROM identities WHERE user_id = $1"} {
+		factor.Forget(tx, u.ID)
+		for _, q := range []string{"DELETE FROM passkeys WHERE user_id = $1", "DELETE FROM one_time_tokens WHERE user_id = $1", "DELETE FROM flow_states WHERE user_id = $1", "DELETE FROM identities WHERE user_id = $1"} {
 			tx.Queue(q, []any{u.ID}, nil)
 		}
 		tx.Queue("UPDATE members SET status = 'suspended', email = NULL, updated_at = $2, version = version + 1 WHERE user_id = $1", []any{u.ID, now}, nil)

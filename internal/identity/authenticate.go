@@ -28,8 +28,24 @@ type Credential struct {
 // Authenticate says who is asking. No credential, or the publishable key, is
 // the anonymous actor; a bad one is fault.Unauthorized with GoTrue's code.
 // Role, tenant, plan and zones come from membership rows, never from metadata.
+// A session that lacks the second factor its tenant asks for is
+// fault.Forbidden, insufficient_aal.
 func (s *Service) Authenticate(ctx context.Context, c Credential) (actor.Actor, error) {
-	a, err := s.authenticate(ctx, c)
+	a, mfa, err := s.authenticate(ctx, c)
+	if err == nil {
+		err = mfa
+	}
+	return s.named(a, c, err)
+}
+
+// Identify is Authenticate without the tenant's demand for a second factor:
+// for the account's own endpoints, where the factor is given.
+func (s *Service) Identify(ctx context.Context, c Credential) (actor.Actor, error) {
+	a, _, err := s.authenticate(ctx, c)
+	return s.named(a, c, err)
+}
+
+func (s *Service) named(a actor.Actor, c Credential, err error) (actor.Actor, error) {
 	if err != nil {
 		return actor.Actor{}, err
 	}
@@ -37,27 +53,30 @@ func (s *Service) Authenticate(ctx context.Context, c Credential) (actor.Actor, 
 	return a, nil
 }
 
-func (s *Service) authenticate(ctx context.Context, c Credential) (actor.Actor, error) {
+func (s *Service) authenticate(ctx context.Context, c Credential) (a actor.Actor, mfa, err error) {
 	switch {
 	case c.Bearer == "" && c.APIKey == "":
-		return actor.Actor{Role: actor.Anon}, nil
+		return actor.Actor{Role: actor.Anon}, nil, nil
 	case c.Bearer == "":
-		return s.byAPIKey(ctx, c.APIKey, c)
+		a, err = s.byAPIKey(ctx, c.APIKey, c)
+		return a, nil, err
 	case opaque(c.Bearer):
-		return s.byAPIKey(ctx, c.Bearer, c)
+		a, err = s.byAPIKey(ctx, c.Bearer, c)
+		return a, nil, err
 	}
 	v, err := s.verify(ctx, c.Bearer)
 	if err != nil {
-		return actor.Actor{}, err
+		return actor.Actor{}, nil, err
 	}
 	if v.session == "" {
-		return s.keyActor(ctx, v, c)
+		a, err = s.keyActor(ctx, v, c)
+		return a, nil, err
 	}
 	st, err := s.standingOf(ctx, v)
 	if err != nil {
-		return actor.Actor{}, err
+		return actor.Actor{}, nil, err
 	}
-	return st.actor, st.err
+	return st.actor, st.mfa, st.err
 }
 
 // verify checks a token once and remembers it by its hash.
@@ -84,7 +103,7 @@ func (s *Service) verify(ctx context.Context, raw string) (*verified, error) {
 	if err != nil {
 		return nil, err
 	}
-	v := &verified{user: claims.Subject, session: claims.SessionID, tenant: claims.TenantID, expires: claims.Expires, role: claims.Role, key: claims.ID}
+	v := &verified{user: claims.Subject, session: claims.SessionID, tenant: claims.TenantID, expires: claims.Expires, role: claims.Role, aal: claims.AAL, key: claims.ID}
 	s.tokens.put(h, v)
 	return v, nil
 }
@@ -197,7 +216,10 @@ func (s *Service) readStanding(ctx context.Context, v *verified) (*standing, err
 	var found struct {
 		user, session      bool
 		bannedUntil, until time.Time
+		created, refreshed time.Time
+		aal                string
 	}
+	var ru rules
 	scope := db.Scope{Tenant: v.tenant, User: v.user}
 	err := s.db.Read(ctx, scope, func(tx *db.Tx) error {
 		st.actor = actor.Actor{UserID: v.user, SessionID: v.session}
@@ -205,11 +227,13 @@ func (s *Service) readStanding(ctx context.Context, v *verified) (*standing, err
 			found.user, found.bannedUntil = true, r.Time(0)
 			return nil
 		})
-		tx.Queue("SELECT not_after FROM sessions WHERE id = $1 AND user_id = $2", []any{v.session, v.user}, func(r *db.Row) error {
-			found.session, found.until = true, r.Time(0)
+		tx.Queue("SELECT not_after, created_at, refreshed_at, aal FROM sessions WHERE id = $1 AND user_id = $2", []any{v.session, v.user}, func(r *db.Row) error {
+			found.session, found.until, found.created, found.refreshed, found.aal = true, r.Time(0), r.Time(1), r.Time(2), r.Text(3)
 			return nil
 		})
 		if v.tenant != "" {
+			ru = rules{}
+			tx.Queue(rulesQuery, []any{v.tenant}, ru.add)
 			tx.Queue(memberQuery+"m.tenant_id = $1 AND m.user_id = $2", []any{v.tenant, v.user}, func(r *db.Row) error {
 				m, err := scanMember(r)
 				st.actor.TenantID, st.actor.Role, st.actor.WorkerID, st.actor.ZoneIDs = m.TenantID, m.Role, m.WorkerID, m.ZoneIDs
@@ -222,10 +246,16 @@ func (s *Service) readStanding(ctx context.Context, v *verified) (*standing, err
 	if err != nil {
 		return nil, err
 	}
+	// The lower of the token's and the session's level: a token from before
+	// the second factor stays what it was, and one from after falls with it.
+	st.actor.AAL = min(v.aal, found.aal)
+	if st.actor.AAL != aal2 && ru.demands(st.actor.Role) {
+		st.mfa = fault.New(fault.Forbidden, "insufficient_aal", "Your organisation requires a second factor: enrol one at /auth/v1/factors, or verify the one you have, then try again")
+	}
 	switch now := s.now(); {
 	case !found.user:
 		st.err = fault.New(fault.Unauthorized, "user_not_found", "User from sub claim in JWT does not exist")
-	case !found.session || !now.Before(found.until):
+	case !found.session || !now.Before(found.until) || ru.over(found.created, found.refreshed, now):
 		st.err = sessionGone(nil)
 	case now.Before(found.bannedUntil):
 		st.err = fault.New(fault.Unauthorized, "user_banned", "User is banned")

@@ -23,7 +23,7 @@ type tokenHash = [sha256.Size]byte
 type verified struct {
 	user, session, tenant string
 	expires               int64 // Unix seconds
-	role                  string
+	role, aal             string
 	key                   string // API key in JWT form: its id
 	standing              atomic.Pointer[standing]
 }
@@ -33,6 +33,7 @@ type verified struct {
 type standing struct {
 	actor actor.Actor
 	err   error
+	mfa   error // the tenant wants a second factor that the session lacks
 	at    time.Time
 }
 

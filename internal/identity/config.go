@@ -7,13 +7,16 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"net/netip"
 	"net/url"
 	"strings"
 	"sync/atomic"
 	"time"
 
 	"holdfast/internal/db"
+	"holdfast/internal/identity/factor"
 	"holdfast/internal/identity/oidc"
+	"holdfast/internal/identity/passkey"
 	"holdfast/internal/identity/password"
 	"holdfast/internal/identity/post"
 	"holdfast/internal/identity/redirect"
@@ -61,6 +64,10 @@ type Config struct {
 	JWTSecret   string // HS256 secret of API keys in JWT form; empty = derived from MasterKey
 	SigningKeys []byte // JWK set with private keys; empty = made and kept in the database
 
+	Name            string   // the product's name in authenticator apps and passkey prompts (Holdfast)
+	WebAuthnID      string   // relying party domain; empty = the site URL's host
+	WebAuthnOrigins []string // origins that may use it; empty = the site URL's origin
+
 	OIDC map[string]Provider // by the name in ?provider=
 
 	Version  string                                 // shown by Health
@@ -90,6 +97,8 @@ type Service struct {
 	outbox    *post.Queue
 	recent    *post.Recent
 	providers map[string]*oidc.Provider
+	factors   *factor.Keeper
+	passkeys  *passkey.Relying
 }
 
 // hashQueue is how many password hashes may wait for a processor.
@@ -111,6 +120,10 @@ func New(cfg Config, d *db.DB, m Mailer, now func() time.Time) (*Service, error)
 	if s.secrets, err = seal.New(cfg.MasterKey); err != nil {
 		return nil, err
 	}
+	if s.passkeys, err = passkey.New(cfg.WebAuthnID, cfg.Name, cfg.WebAuthnOrigins); err != nil {
+		return nil, err
+	}
+	s.factors = &factor.Keeper{Keys: s.secrets, Now: s.now, Web: s.passkeys, Issuer: cfg.Name}
 	if s.redirects, err = redirect.New(cfg.SiteURL, cfg.RedirectURLs); err != nil {
 		return nil, err
 	}
@@ -135,6 +148,9 @@ func (c *Config) complete() error {
 	}
 	if c.SiteURL == "" {
 		c.SiteURL = c.PublicURL
+	}
+	if err := c.completeWebAuthn(); err != nil {
+		return err
 	}
 	switch c.SignupTenants {
 	case "":
@@ -170,6 +186,41 @@ func (c *Config) complete() error {
 	}
 	if c.AccessTokenTTL < time.Minute {
 		return fmt.Errorf("identity: an access token lives at least a minute")
+	}
+	return nil
+}
+
+// completeWebAuthn takes what is not said from the site URL. An origin has to
+// lie in the relying party's domain, or no browser would use it.
+func (c *Config) completeWebAuthn() error {
+	u, err := url.Parse(c.SiteURL)
+	if err != nil || u.Host == "" {
+		return fmt.Errorf("identity: site URL %q is not an absolute URL", c.SiteURL)
+	}
+	if c.Name == "" {
+		c.Name = "Holdfast"
+	}
+	// WebAuthn knows domains only; a server reached by its address (a
+	// developer's, as a rule) is localhost to browsers on the same machine.
+	host, port := u.Hostname(), u.Port()
+	if _, err := netip.ParseAddr(host); err == nil {
+		host = "localhost"
+	}
+	if c.WebAuthnID == "" {
+		c.WebAuthnID = host
+	}
+	if len(c.WebAuthnOrigins) == 0 {
+		origin := u.Scheme + "://" + host
+		if port != "" {
+			origin += ":" + port
+		}
+		c.WebAuthnOrigins = []string{origin}
+	}
+	for _, origin := range c.WebAuthnOrigins {
+		o, err := url.Parse(origin)
+		if err != nil || o.Host == "" || o.Hostname() != c.WebAuthnID && !strings.HasSuffix(o.Hostname(), "."+c.WebAuthnID) {
+			return fmt.Errorf("identity: WebAuthn origin %q is not within the domain %s", origin, c.WebAuthnID)
+		}
 	}
 	return nil
 }

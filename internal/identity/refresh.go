@@ -61,7 +61,15 @@ func (s *Service) advance(tx *db.Tx, t token.Refresh, c Client) (g *grant, refus
 	if refused := s.expired(sess); refused != nil {
 		return nil, refused, s.endSessions(tx, u.ID, " AND id = $2", sess.id)
 	}
-	if s.replayed(sess, t) {
+	if t.Counter < uint64(sess.floor) {
+		refused = fault.New(fault.Invalid, "refresh_token_already_used", "Invalid Refresh Token: Already Used")
+		if since := s.now().Sub(sess.raised); since >= 0 && since <= s.cfg.RefreshReuseInterval {
+			// Another tab, at the moment the session was raised: it may not
+			// have the new token, but has not stolen the old one either.
+			return nil, refused, nil
+		}
+	}
+	if t.Counter < uint64(sess.floor) || s.replayed(sess, t) {
 		s.record(tx, event{tenant: sess.tenant, user: u.ID, action: "session.refresh_replayed", outcome: "refused", entity: "session", entityID: sess.id, client: c})
 		refused = fault.New(fault.Invalid, "refresh_token_already_used", "Invalid Refresh Token: Already Used")
 		return nil, refused, s.endSessions(tx, u.ID, " AND id = $2", sess.id)
@@ -99,20 +107,23 @@ func (s *Service) replayed(sess session, t token.Refresh) bool {
 }
 
 func (s *Service) renew(tx *db.Tx, u *User, sess session, t token.Refresh, c Client) (g *grant, refused, err error) {
-	g = &grant{user: u, sess: sess}
+	// A membership that ended leaves the session without a tenant; it never
+	// falls back to another one.
+	if g, err = standingGrant(tx, u, sess); err != nil {
+		return nil, nil, err
+	}
 	if sess.tenant == "" {
-		g.member, err = s.enter(tx, u, c)
+		if g.member, err = s.enter(tx, u, c); err != nil {
+			return nil, nil, err
+		}
 		g.sess.tenant = g.member.TenantID
-	} else {
-		// A membership that ended leaves the session without a tenant; it
-		// never falls back to another one.
-		g.member, err = memberOf(tx, u.ID, sess.tenant)
-		if fault.Is(err, fault.NotFound) {
-			err = nil
+		if g.rules, err = s.settle(tx, sess, g.member); err != nil {
+			return nil, nil, err
 		}
 	}
-	if err != nil {
-		return nil, nil, err
+	if g.rules.over(sess.created, sess.refreshed, s.now()) {
+		refused = fault.New(fault.Invalid, "session_expired", "Invalid Refresh Token: Session Expired (Tenant Policy)")
+		return nil, refused, s.endSessions(tx, u.ID, " AND id = $2", sess.id)
 	}
 	if t.Counter != uint64(sess.counter) {
 		return g, nil, nil

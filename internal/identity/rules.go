@@ -1,8 +1,10 @@
 package identity
 
 import (
+	"bytes"
 	"encoding/json"
 	"strconv"
+	"strings"
 	"time"
 
 	"holdfast/internal/actor"
@@ -36,10 +38,13 @@ type rules struct {
 
 const rulesQuery = "SELECT lower(key), value FROM settings WHERE tenant_id = $1 AND section = 'security'"
 
-// add reads one setting; what it cannot be is not obeyed, because CheckSettings
-// refused it before it was stored.
+// add reads one setting. CheckSettings refused what cannot be obeyed before it
+// was stored; should there be such a demand all the same, it is made of
+// everyone.
 func (ru *rules) add(r *db.Row) error {
-	ru.set(r.Text(0), r.Text(1))
+	if !ru.set(r.Text(0), r.Text(1)) && r.Text(0) == settingMFA {
+		ru.mfa = mfaEveryone
+	}
 	return nil
 }
 
@@ -119,7 +124,7 @@ var settingHelp = map[string]string{
 // not know are none of its business.
 func (s *Service) CheckSettings(tx *db.Tx, _ actor.Actor, _ *store.Store, changes []store.Change) error {
 	for _, c := range changes {
-		key := lowerKey(text(c, "key"))
+		key := strings.ToLower(text(c, "key"))
 		help, known := settingHelp[key]
 		if !known {
 			continue
@@ -138,4 +143,17 @@ func (s *Service) CheckSettings(tx *db.Tx, _ actor.Actor, _ *store.Store, change
 		}
 	}
 	return nil
+}
+
+// jsonText is a JSON field of a row as text without blanks.
+func jsonText(v any) string {
+	raw, _ := v.(json.RawMessage)
+	if text, ok := v.(string); ok {
+		raw = json.RawMessage(text)
+	}
+	var b bytes.Buffer
+	if json.Compact(&b, raw) != nil {
+		return ""
+	}
+	return b.String()
 }

@@ -3,6 +3,7 @@ package identity
 import (
 	"context"
 	"encoding/json"
+	"slices"
 	"time"
 
 	"holdfast/internal/actor"
@@ -33,6 +34,9 @@ type session struct {
 	key                   []byte
 	refreshed, notAfter   time.Time
 	created               time.Time
+	factor                string    // what raised it to aal2: a factor, a passkey; "" = a recovery code
+	floor                 int64     // refresh tokens below this counter are of aal1
+	raised                time.Time // when it was raised
 }
 
 // grant is what a sign-in or refresh decided inside its transaction; issue
@@ -42,6 +46,7 @@ type grant struct {
 	user                           *User
 	sess                           session
 	member                         Member
+	rules                          rules // of the member's tenant
 	providerToken, providerRefresh string
 }
 
@@ -54,14 +59,94 @@ func (s *Service) begin(tx *db.Tx, u *User, how token.Method, c Client) (*grant,
 	if err != nil {
 		return nil, err
 	}
-	sess := session{id: newID(), user: u.ID, tenant: m.TenantID, aal: "aal1", amr: []token.Method{how}, key: []byte(seal.RandomHex(16)), created: now, notAfter: now.Add(s.cfg.SessionTTL)}
+	sess := session{id: newID(), user: u.ID, tenant: m.TenantID, aal: aal1, amr: []token.Method{how}, key: []byte(seal.RandomHex(16)), created: now, notAfter: now.Add(s.cfg.SessionTTL)}
+	g := &grant{user: u, member: m}
+	if g.rules, err = s.settle(tx, sess, m); err != nil {
+		return nil, err
+	}
 	u.LastSignInAt = Time{Time: now}
 	tx.Queue(`INSERT INTO sessions (id, user_id, tenant_id, aal, amr, counter, refresh_key, not_after, user_agent, address, created_at, updated_at)
 		VALUES ($1, $2, $3, $4, $5, 0, $6, $7, $8, $9, $10, $10)`,
 		[]any{sess.id, u.ID, null(sess.tenant), sess.aal, writeJSON(sess.amr), sess.key, sess.notAfter, clip(c.UserAgent), null(c.Address), now}, nil)
 	tx.Queue("UPDATE users SET last_sign_in_at = $2 WHERE id = $1", []any{u.ID, now}, nil)
 	s.record(tx, event{tenant: m.TenantID, user: u.ID, action: "session.started", entity: "session", entityID: sess.id, details: map[string]any{"method": how.Method}, client: c})
-	return &grant{user: u, sess: sess, member: m}, tx.Flush()
+	g.sess = sess
+	return g, tx.Flush()
+}
+
+// Authenticator assurance levels: one factor, or two.
+const (
+	aal1 = "aal1"
+	aal2 = "aal2"
+)
+
+// settle reads the rules of the tenant a session begins to work in, and ends
+// the user's others there when it may be the only one.
+func (s *Service) settle(tx *db.Tx, sess session, m Member) (rules, error) {
+	ru, err := rulesOf(tx, m.TenantID)
+	if err == nil && ru.single {
+		err = s.endSessions(tx, sess.user, " AND id <> $2 AND tenant_id = $3", sess.id, m.TenantID)
+	}
+	return ru, err
+}
+
+// standingGrant is a grant for a session as it is: its membership may have
+// ended, which leaves it without a tenant.
+func standingGrant(tx *db.Tx, u *User, sess session) (*grant, error) {
+	g := &grant{user: u, sess: sess}
+	if sess.tenant == "" {
+		return g, nil
+	}
+	var err error
+	if g.member, err = memberOf(tx, u.ID, sess.tenant); err != nil && !fault.Is(err, fault.NotFound) {
+		return nil, err
+	}
+	g.rules, err = rulesOf(tx, g.member.TenantID)
+	return g, err
+}
+
+// raise lifts a session to two factors. The refresh counter jumps by two, and
+// no token from before the jump is good any more: a stolen one of the lower
+// level must not turn into one of the higher (identity.md 5.4).
+func (s *Service) raise(tx *db.Tx, sess *session, method, factorID string) error {
+	now := s.now()
+	sess.aal, sess.factor, sess.raised = aal2, factorID, now
+	sess.counter += 2
+	sess.floor = sess.counter
+	amr := []token.Method{{Method: method, Timestamp: now.Unix()}}
+	for _, m := range sess.amr {
+		if m.Method != method {
+			amr = append(amr, m)
+		}
+	}
+	sess.amr = amr
+	_, err := tx.Exec("UPDATE sessions SET aal = $2, amr = $3, counter = $4, floor_counter = $4, raised_at = $5, factor_id = $6, updated_at = $5 WHERE id = $1",
+		sess.id, sess.aal, writeJSON(sess.amr), sess.counter, now, null(factorID))
+	user := sess.user
+	tx.After(func() { s.Forget(user) })
+	return err
+}
+
+// lower takes the second factor from the sessions that a factor raised; the
+// tokens they hold fall back with them, because the lower of the two levels
+// counts.
+func (s *Service) lower(tx *db.Tx, userID, factorID, method string) error {
+	var list []session
+	err := tx.Query("SELECT id, amr FROM sessions WHERE user_id = $1 AND factor_id = $2"+tx.DB().ForUpdate(), []any{userID, factorID}, func(r *db.Row) error {
+		sess := session{id: r.Text(0)}
+		err := json.Unmarshal([]byte(r.Text(1)), &sess.amr)
+		list = append(list, sess)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	for _, sess := range list {
+		amr := slices.DeleteFunc(sess.amr, func(m token.Method) bool { return m.Method == method && len(sess.amr) > 1 })
+		tx.Queue("UPDATE sessions SET aal = 'aal1', factor_id = NULL, amr = $2, updated_at = $3 WHERE id = $1", []any{sess.id, writeJSON(amr), s.now()}, nil)
+	}
+	tx.After(func() { s.Forget(userID) })
+	return tx.Flush()
 }
 
 // enter accepts what the account is invited to and chooses its tenant.
@@ -85,7 +170,7 @@ func clip(s string) any {
 func (s *Service) issue(g *grant) (*Session, error) {
 	g.user.in(g.member)
 	now := s.now()
-	exp := now.Add(s.cfg.AccessTokenTTL)
+	exp := now.Add(g.rules.tokenLife(s.cfg.AccessTokenTTL))
 	if g.sess.notAfter.Before(exp) {
 		exp = g.sess.notAfter
 	}
@@ -123,9 +208,11 @@ func (s *Service) refreshKey(sess session) []byte {
 
 func sessionBy(tx *db.Tx, id string) (session, error) {
 	var out session
-	err := tx.One(`SELECT id, user_id, tenant_id, aal, amr, counter, refresh_key, refreshed_at, not_after, created_at FROM sessions WHERE id = $1`+tx.DB().ForUpdate(),
+	err := tx.One(`SELECT id, user_id, tenant_id, aal, amr, counter, refresh_key, refreshed_at, not_after, created_at, factor_id, floor_counter, raised_at
+		FROM sessions WHERE id = $1`+tx.DB().ForUpdate(),
 		[]any{id}, func(r *db.Row) error {
-			out = session{id: r.Text(0), user: r.Text(1), tenant: r.Text(2), aal: r.Text(3), counter: r.Int(5), key: r.Bytes(6), refreshed: r.Time(7), notAfter: r.Time(8), created: r.Time(9)}
+			out = session{id: r.Text(0), user: r.Text(1), tenant: r.Text(2), aal: r.Text(3), counter: r.Int(5), key: r.Bytes(6), refreshed: r.Time(7), notAfter: r.Time(8), created: r.Time(9),
+				factor: r.Text(10), floor: r.Int(11), raised: r.Time(12)}
 			return json.Unmarshal([]byte(r.Text(4)), &out.amr)
 		})
 	return out, err

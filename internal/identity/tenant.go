@@ -201,6 +201,9 @@ func (s *Service) switchTo(tx *db.Tx, a actor.Actor, tenantID string) (Member, e
 	if err != nil {
 		return Member{}, err
 	}
+	if _, err := s.settle(tx, session{id: a.SessionID, user: a.UserID}, m); err != nil {
+		return Member{}, err
+	}
 	now := s.now()
 	tx.Queue("UPDATE sessions SET tenant_id = $2, updated_at = $3 WHERE id = $1", []any{a.SessionID, tenantID, now}, nil)
 	tx.Queue("UPDATE users SET last_tenant_id = $2 WHERE id = $1", []any{a.UserID, tenantID}, nil)
@@ -243,7 +246,8 @@ func (s *Service) SwitchTenant(ctx context.Context, a actor.Actor, tenantID stri
 			return sessionGone(err)
 		}
 		g = &grant{user: u, sess: sess, member: m}
-		return nil
+		g.rules, err = rulesOf(tx, m.TenantID)
+		return err
 	})
 	if fault.HasCode(err, "tenant_forbidden") {
 		if err := s.denied(ctx, a, id); err != nil {

@@ -80,6 +80,11 @@ func (s *Service) UpdateUser(ctx context.Context, a actor.Actor, in Update) (*Us
 		if u, err = locked(tx, a.UserID); err != nil {
 			return err
 		}
+		if in.Email != "" || hash != "" {
+			if err := needAAL2(u, a, fault.Unauthorized, "AAL2 session is required to update email or password when MFA is enabled."); err != nil {
+				return err
+			}
+		}
 		if u.sso && (in.Email != "" || hash != "") {
 			return fault.New(fault.Unprocessable, "user_sso_managed", "Updating email, phone or password of a SSO account is only possible via the provider")
 		}

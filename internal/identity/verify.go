@@ -332,13 +332,7 @@ func (s *Service) preview(tx *db.Tx, t oneTime, c Client, target string, out *La
 		if err != nil {
 			return nil, err
 		}
-		g := &grant{user: u, sess: sess}
-		if sess.tenant != "" {
-			if g.member, err = memberOf(tx, u.ID, sess.tenant); fault.Is(err, fault.NotFound) {
-				err = nil
-			}
-		}
-		return g, err
+		return standingGrant(tx, u, sess)
 	}
 	kept, err := keepCode(tx, t)
 	if err != nil {

@@ -111,6 +111,9 @@ func On(list []Factor) bool {
 	return false
 }
 
+// canonical keeps text that is no id away from the engine's uuid type.
+func canonical(id string) bool { return len(id) == 36 && uuid.Validate(id) == nil }
+
 func errNoFactor() error {
 	return fault.New(fault.NotFound, "mfa_factor_not_found", "Factor not found")
 }
@@ -119,6 +122,9 @@ func errNoFactor() error {
 // minutes.
 func (k *Keeper) Find(tx *db.Tx, userID, id string) (Factor, error) {
 	var f Factor
+	if !canonical(id) {
+		return f, errNoFactor()
+	}
 	err := tx.One("SELECT "+columns+" FROM mfa_factors WHERE id = $1 AND user_id = $2"+tx.DB().ForUpdate(), []any{id, userID}, func(r *db.Row) error {
 		f = scan(r)
 		return nil

@@ -83,6 +83,9 @@ func (k *Keeper) Put(tx *db.Tx, q Question) (Question, error) {
 // Take reads a question with its row locked; NotFound when there is none.
 func (k *Keeper) Take(tx *db.Tx, id string) (Question, error) {
 	q := Question{ID: id}
+	if !canonical(id) {
+		return q, fault.New(fault.NotFound, "", "no such challenge")
+	}
 	err := tx.One("SELECT kind, user_id, factor_id, session_id, data, expires_at FROM challenges WHERE id = $1"+tx.DB().ForUpdate(), []any{id}, func(r *db.Row) error {
 		q.Kind, q.UserID, q.FactorID, q.SessionID, q.Data, q.Expires = r.Text(0), r.Text(1), r.Text(2), r.Text(3), r.Text(4), r.Time(5)
 		return nil

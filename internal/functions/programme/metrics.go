@@ -1,0 +1,403 @@
+package programme
+
+import (
+	"fmt"
+	"math"
+	"strings"
+	"time"
+
+	"holdfast/internal/db"
+	"holdfast/internal/safety"
+	"holdfast/internal/score"
+)
+
+// table is a metric's values by entity of one type. others is the value of an
+// entity without a row: 0 for counts, unknown for what needs data.
+type table struct {
+	values map[int]float64
+	hours  map[int]float64
+	zero   bool // an entity without a row has the value 0
+	total  float64
+	any    bool // total is known
+}
+
+// metricTables holds what was measured, by rule and type: two rules that read
+// alike share a table.
+type metricTables struct{ by map[string]*table }
+
+// key says what a table depends on.
+func tableKey(r *safety.Rule, kind string) string {
+	f := r.Scope.Filter
+	return fmt.Sprint(r.Metric, kind, r.WindowDays, r.Per, f.Kind, f.SeverityMin, f.Checklist, r.Normalize != "none" || r.MinExposureHours > 0)
+}
+
+// measure reads the metrics of all rules: a statement or two for each distinct
+// metric, window and filter.
+func (s *scan) measure(tx *db.Tx) error {
+	s.tables = &metricTables{by: map[string]*table{}}
+	for _, r := range s.regs {
+		kinds := r.rule.Scope.EntityTypes
+		if r.rule.Per == "tenant" {
+			kinds = []string{score.Zone}
+		}
+		for _, kind := range kinds {
+			k := tableKey(r.rule, kind)
+			if s.tables.by[k] != nil || s.groups[kind] == nil {
+				continue
+			}
+			t := &table{values: map[int]float64{}, hours: map[int]float64{}}
+			s.tables.by[k] = t
+			if err := s.fill(tx, r.rule, kind, t); err != nil {
+				return err
+			}
+		}
+	}
+	return tx.Flush()
+}
+
+// entities returns the reading of each entity of a type.
+func (m *metricTables) entities(r *safety.Rule, kind string, _ *scan) func(i int) safety.Reading {
+	t := m.by[tableKey(r, kind)]
+	return func(i int) safety.Reading {
+		v, ok := t.values[i]
+		return safety.Reading{Value: v, Known: ok || t.zero, Hours: t.hours[i]}
+	}
+}
+
+// tenant returns the reading over the whole tenant.
+func (m *metricTables) tenant(r *safety.Rule, _ *scan) safety.Reading {
+	t := m.by[tableKey(r, score.Zone)]
+	if t == nil {
+		return safety.Reading{}
+	}
+	return safety.Reading{Value: t.total, Known: t.any || t.zero, Hours: t.hours[-1]}
+}
+
+// put enters a value. The tenant's is the worst, or the sum of counts.
+func (t *table) put(i int, v float64) {
+	t.values[i] = v
+	if t.zero {
+		t.total += v
+	} else if !t.any || v > t.total {
+		t.total = v
+	}
+	t.any = true
+}
+
+// fill asks for one metric.
+func (s *scan) fill(tx *db.Tx, r *safety.Rule, kind string, t *table) error {
+	if r.Normalize != "none" || r.MinExposureHours > 0 {
+		s.fillHours(tx, r, kind, t)
+	}
+	switch r.Metric {
+	case "predictive_score":
+		return s.fillScores(tx, kind, t)
+	case "incident_count", "near_miss_count", "near_miss_ratio":
+		s.fillCounts(tx, r, kind, t)
+	case "open_critical_hazards":
+		s.fillIncidents(tx, r, kind, t, "i.kind = 'hazard' AND i.severity = 'critical' AND i.status IN ('reported', 'triaged', 'investigating', 'action_pending')", count)
+	case "report_delay_hours":
+		s.fillIncidents(tx, r, kind, t, "i.occurred_at > $4", delay)
+	case "log_delay_days":
+		s.fillIncidents(tx, r, kind, t, "i.occurred_at > $4 AND i.status = 'reported'", s.waiting)
+	case "overdue_actions":
+		s.fillActions(tx, r, kind, t)
+	case "days_since_checklist", "checklist_compliance":
+		s.fillChecklists(tx, r, kind, t)
+	case "zone_utilization":
+		s.fillUtilization(tx, t)
+	case "weekly_hours_max":
+		s.fillWeeks(tx, r, kind, t)
+	case "rest_hours_min":
+		s.fillRest(tx, r, kind, t)
+	case "training_coverage", "expired_certifications":
+		s.fillTraining(tx, r, kind, t)
+	}
+	// trir, dart and calendar_deadline need the statutory log, which no record
+	// holds: they stay unknown, and the verdict says so.
+	return nil
+}
+
+func (s *scan) from(days int) time.Time { from, _ := window(s.now, int64(days)); return from }
+
+// fillHours asks for the hours of closed shifts in the rule's window.
+func (s *scan) fillHours(tx *db.Tx, r *safety.Rule, kind string, t *table) {
+	if r.Per == "tenant" {
+		tx.Queue("SELECT CAST(coalesce(SUM(hours), 0) AS bigint) FROM shifts WHERE tenant_id = $1 AND ended_at > $2 AND ended_at <= $3",
+			[]any{s.tenant, s.from(r.WindowDays), s.now}, func(row *db.Row) error { t.hours[-1] = row.Dec(0).Float(); return nil })
+		return
+	}
+	queueHours(tx, selector{s.tenant, kind, s.in.EntityID}, s.from(r.WindowDays), s.now, func(i int, h, _ float64) { t.hours[i] = h }, s.groups[kind])
+}
+
+func (s *scan) fillScores(tx *db.Tx, kind string, t *table) error {
+	list, err := readLatest(tx, s.tenant, []string{kind}, s.in.EntityID, 0)
+	for _, x := range list {
+		if i, ok := s.groups[kind].at[x.entity]; ok {
+			t.put(int(i), x.score)
+		}
+	}
+	return err
+}
+
+// fillCounts asks for incidents or near misses by entity; a ratio is near
+// misses for each incident, unknown without one.
+func (s *scan) fillCounts(tx *db.Tx, r *safety.Rule, kind string, t *table) {
+	kinds := "kind NOT IN ('near_miss', 'hazard')"
+	if r.Metric == "near_miss_count" {
+		kinds = "kind IN ('near_miss', 'hazard')"
+	}
+	if len(r.Scope.Filter.Kind) > 0 {
+		kinds = "kind IN (" + quoted(r.Scope.Filter.Kind) + ")"
+	}
+	t.zero = r.Metric != "near_miss_ratio"
+	severities := " AND severity IN (" + quoted(r.Scope.Filter.Severities()) + ")"
+	args := []any{s.tenant, kind, s.from(r.WindowDays), s.now}
+	base := "SELECT entity_id, COUNT(*) FILTER (WHERE " + kinds + "), COUNT(*) FILTER (WHERE kind IN ('near_miss', 'hazard')) FROM incident_entities " +
+		"WHERE tenant_id = $1 AND entity_type = $2 AND at > $3 AND at <= $4" + severities
+	if r.Per == "tenant" {
+		base = "SELECT NULL, COUNT(*) FILTER (WHERE " + kinds + "), COUNT(*) FILTER (WHERE kind IN ('near_miss', 'hazard')) FROM incidents " +
+			"WHERE tenant_id = $1 AND occurred_at > $2 AND occurred_at <= $3 AND status <> 'void'" + severities
+		args = []any{s.tenant, s.from(r.WindowDays), s.now}
+	} else {
+		base += selector{id: s.in.EntityID}.where("entity_id", &args) + " GROUP BY entity_id"
+	}
+	g := s.groups[kind]
+	var buf []byte
+	tx.Queue(base, args, func(row *db.Row) error {
+		i := -1
+		if r.Per != "tenant" {
+			if i = g.find(row, 0, &buf); i < 0 {
+				return nil
+			}
+		}
+		n, near := float64(row.Int(1)), float64(row.Int(2))
+		switch {
+		case t.zero:
+			t.put(i, n)
+		case n > 0:
+			t.put(i, near/n)
+		}
+		return nil
+	})
+}
+
+// quoted writes words of a closed set as SQL texts.
+func quoted(words []string) string { return "'" + strings.Join(words, "', '") + "'" }
+
+// count, delay and waiting say what one incident adds to a metric.
+func count(_, _ time.Time) float64 { return 1 }
+
+func delay(at, told time.Time) float64 { return told.Sub(at).Hours() }
+
+func (s *scan) waiting(_, told time.Time) float64 { return math.Floor(s.now.Sub(told).Hours() / 24) }
+
+// fillIncidents reads the incidents that a condition names and enters the
+// worst, or the number, of each entity. $4 is the start of the window.
+func (s *scan) fillIncidents(tx *db.Tx, r *safety.Rule, kind string, t *table, where string, of func(at, told time.Time) float64) {
+	t.zero = true
+	f := &r.Scope.Filter
+	if len(f.Kind) > 0 {
+		where += " AND i.kind IN (" + quoted(f.Kind) + ")"
+	}
+	where += " AND i.status <> 'void' AND i.severity IN (" + quoted(f.Severities()) + ") AND i.occurred_at <= $3"
+	// $2 and $4 must be named on both sides: a parameter that is not used has no type.
+	args := []any{s.tenant, kind, s.now, s.from(r.WindowDays)}
+	if !strings.Contains(where, "$4") {
+		args = args[:3]
+	}
+	sql := "SELECT e.entity_id, i.occurred_at, i.reported_at FROM incidents i JOIN incident_entities e ON e.tenant_id = i.tenant_id AND e.incident_id = i.id AND e.entity_type = $2 WHERE i.tenant_id = $1 AND " + where
+	if r.Per == "tenant" {
+		sql = "SELECT NULL, i.occurred_at, i.reported_at FROM incidents i WHERE i.tenant_id = $1 AND $2 <> '' AND " + where
+	}
+	g := s.groups[kind]
+	sum := r.Metric == "open_critical_hazards"
+	var buf []byte
+	tx.Queue(sql, args, func(row *db.Row) error {
+		i := -1
+		if r.Per != "tenant" {
+			if i = g.find(row, 0, &buf); i < 0 {
+				return nil
+			}
+		}
+		v := of(row.Time(1), row.Time(2))
+		if sum {
+			t.values[i] += v
+			t.total += v
+		} else {
+			t.values[i] = max(t.values[i], v)
+			t.total = max(t.total, v)
+		}
+		return nil
+	})
+}
+
+// fillActions counts open actions past due by the entities of their incident.
+func (s *scan) fillActions(tx *db.Tx, r *safety.Rule, kind string, t *table) {
+	t.zero = true
+	late := "a.status IN ('open', 'in_progress', 'done') AND a.due_at < $2 AND a.priority IN (" + quoted(r.Scope.Filter.Severities()) + ")"
+	if r.Per == "tenant" {
+		tx.Queue("SELECT COUNT(*) FROM actions a WHERE a.tenant_id = $1 AND "+late, []any{s.tenant, s.now}, func(row *db.Row) error { t.total = float64(row.Int(0)); return nil })
+		return
+	}
+	g := s.groups[kind]
+	var buf []byte
+	tx.Queue("SELECT e.entity_id, COUNT(*) FROM actions a JOIN incident_entities e ON e.tenant_id = a.tenant_id AND e.incident_id = a.incident_id AND e.entity_type = $3 "+
+		"WHERE a.tenant_id = $1 AND "+late+" GROUP BY e.entity_id", []any{s.tenant, s.now, kind}, func(row *db.Row) error {
+		if i := g.find(row, 0, &buf); i >= 0 {
+			t.put(i, float64(row.Int(1)))
+		}
+		return nil
+	})
+}
+
+// fillChecklists reads inspections of zones: days since the last one, or the
+// share done in time. Equipment has no inspections of its own on record.
+func (s *scan) fillChecklists(tx *db.Tx, r *safety.Rule, kind string, t *table) {
+	if kind != score.Zone {
+		return
+	}
+	args := []any{s.tenant, s.from(r.WindowDays), s.now}
+	title := ""
+	if c := r.Scope.Filter.Checklist; c != "" {
+		args = append(args, "%"+escapeLike(strings.ToLower(c))+"%")
+		title = ` AND lower(title) LIKE $4 ESCAPE '\'`
+	}
+	by, group := "zone_id", " AND zone_id IS NOT NULL GROUP BY zone_id"
+	if r.Per == "tenant" {
+		by, group = "NULL", ""
+	}
+	sql := "SELECT " + by + ", MAX(completed_at), 0, COUNT(*) FROM checklist_runs WHERE tenant_id = $1 AND status = 'completed' AND completed_at > $2 AND completed_at <= $3" + title + group
+	share := r.Metric == "checklist_compliance"
+	if share {
+		sql = "SELECT " + by + ", NULL, COUNT(*) FILTER (WHERE on_time), COUNT(*) FROM checklist_runs WHERE tenant_id = $1 AND status <> 'cancelled' AND due_at > $2 AND due_at <= $3" + title + group
+	}
+	g := s.groups[kind]
+	var buf []byte
+	tx.Queue(sql, args, func(row *db.Row) error {
+		i := -1
+		if r.Per != "tenant" {
+			if i = g.find(row, 0, &buf); i < 0 {
+				return nil
+			}
+		}
+		switch {
+		case row.Int(3) == 0: // nothing on record
+		case share:
+			t.put(i, safety.ChecklistCompliance(row.Int(2), row.Int(3)).Float())
+		default:
+			t.put(i, math.Floor(s.now.Sub(row.Time(1)).Hours()/24))
+		}
+		return nil
+	})
+}
+
+func escapeLike(s string) string { return strings.NewReplacer(`\`, `\\`, "%", `\%`, "_", `\_`).Replace(s) }
+
+func (s *scan) fillUtilization(tx *db.Tx, t *table) {
+	var buf []byte
+	tx.Queue("SELECT id, utilization FROM zones WHERE tenant_id = $1 AND utilization IS NOT NULL", []any{s.tenant}, func(row *db.Row) error {
+		if i := s.groups[score.Zone].find(row, 0, &buf); i >= 0 {
+			t.put(i, row.Dec(1).Float())
+		}
+		return nil
+	})
+}
+
+// fillWeeks reads weekly hours of people: the most in any seven days from
+// Monday to Sunday (UTC days of the shifts' ends), or with per window the mean
+// over the window.
+func (s *scan) fillWeeks(tx *db.Tx, r *safety.Rule, kind string, t *table) {
+	g := s.groups[kind]
+	sel := selector{s.tenant, kind, s.in.EntityID}
+	from := s.from(r.WindowDays)
+	if r.Per == "window" {
+		queueHours(tx, sel, from, s.now, func(i int, h, _ float64) { t.put(i, 7*h/float64(r.WindowDays)) }, g)
+		return
+	}
+	source, column := shiftSource(kind)
+	args := []any{s.tenant, from, s.now}
+	only := sel.where(column, &args)
+	day := tx.DB().Day("s.ended_at")
+	weeks := map[[2]int]float64{}
+	var buf []byte
+	tx.Queue("SELECT "+column+", "+day+", CAST(SUM(s.hours) AS bigint) FROM "+source+" AND s.ended_at > $2 AND s.ended_at <= $3"+only+" GROUP BY "+column+", "+day, args, func(row *db.Row) error {
+		at, err := time.Parse(time.DateOnly, row.Text(1))
+		if i := g.find(row, 0, &buf); i >= 0 && err == nil {
+			y, w := at.ISOWeek()
+			k := [2]int{i, 100*y + w}
+			weeks[k] += row.Dec(2).Float()
+			t.values[i] = max(t.values[i], weeks[k])
+		}
+		return err
+	})
+}
+
+// fillRest reads the shortest rest between two shifts of a person.
+func (s *scan) fillRest(tx *db.Tx, r *safety.Rule, kind string, t *table) {
+	g := s.groups[kind]
+	source, column := shiftSource(kind)
+	args := []any{s.tenant, s.from(r.WindowDays), s.now}
+	only := selector{id: s.in.EntityID}.where(column, &args)
+	who, ended := -1, time.Time{}
+	var buf []byte
+	tx.Queue("SELECT "+column+", s.started_at, s.ended_at FROM "+source+" AND s.ended_at > $2 AND s.ended_at <= $3"+only+" ORDER BY "+column+", s.started_at", args, func(row *db.Row) error {
+		i := g.find(row, 0, &buf)
+		if i >= 0 && i == who {
+			rest := row.Time(1).Sub(ended).Hours()
+			if v, ok := t.values[i]; !ok || rest < v {
+				t.put(i, rest)
+			}
+		}
+		who, ended = i, row.Time(2)
+		return nil
+	})
+}
+
+// fillTraining reads, for each person who signs in, certificates that ran out
+// and were not renewed, or the share of required courses that are valid. A
+// driver's licence that ran out counts as a certificate.
+func (s *scan) fillTraining(tx *db.Tx, r *safety.Rule, kind string, t *table) {
+	g := s.groups[kind]
+	today := s.now.In(safety.Location(s.st.place)).Format(time.DateOnly)
+	people := "workers e WHERE e.tenant_id = $1"
+	user, title := "e.user_id", "e.job_title"
+	if kind == score.Driver {
+		people = "drivers e JOIN workers w ON w.tenant_id = e.tenant_id AND w.id = e.worker_id WHERE e.tenant_id = $1"
+		user, title = "w.user_id", "w.job_title"
+	}
+	var buf []byte
+	enter := func(row *db.Row, v float64) {
+		if i := g.find(row, 0, &buf); i >= 0 {
+			t.put(i, v+t.values[i])
+		}
+	}
+	if r.Metric == "expired_certifications" {
+		t.zero = true
+		tx.Queue("SELECT e.id, COUNT(DISTINCT a.course_id) FROM "+strings.Replace(people, " WHERE", " JOIN training_assignments a ON a.tenant_id = e.tenant_id AND a.user_id = "+user+" WHERE", 1)+
+			" AND a.tenant_id = $1 AND a.status IN ('completed', 'expired') AND a.expires_on < $2 AND NOT EXISTS (SELECT 1 FROM training_assignments n WHERE n.tenant_id = $1 AND n.user_id = a.user_id "+
+			"AND n.course_id = a.course_id AND n.status = 'completed' AND (n.expires_on IS NULL OR n.expires_on >= $2)) GROUP BY e.id", []any{s.tenant, today},
+			func(row *db.Row) error { enter(row, float64(row.Int(1))); return nil })
+		if kind == score.Driver {
+			tx.Queue("SELECT e.id FROM drivers e WHERE e.tenant_id = $1 AND e.licence_expires_on < $2", []any{s.tenant, today}, func(row *db.Row) error { enter(row, 1); return nil })
+		}
+		return
+	}
+	s.fillCoverage(tx, g, t, people, user, title, today)
+}
+
+// fillCoverage is 100 x valid required certificates / required ones; nothing
+// required is unknown.
+func (s *scan) fillCoverage(tx *db.Tx, g *group, t *table, people, user, title, today string) {
+	var buf []byte
+	tx.Queue("SELECT e.id, COUNT(*), COUNT(*) FILTER (WHERE EXISTS (SELECT 1 FROM training_assignments a WHERE a.tenant_id = $1 AND a.user_id = "+user+
+		" AND a.course_id = c.id AND a.status = 'completed' AND (a.expires_on IS NULL OR a.expires_on >= $2))) FROM "+
+		strings.Replace(people, " WHERE", " JOIN courses c ON c.tenant_id = e.tenant_id AND c.status = 'active' AND c.required_for LIKE '%\"' || "+title+" || '\"%' WHERE", 1)+
+		" AND "+user+" IS NOT NULL GROUP BY e.id", []any{s.tenant, today}, func(row *db.Row) error {
+		if i := g.find(row, 0, &buf); i >= 0 {
+			t.put(i, safety.Percent(row.Int(2), row.Int(1)).Float())
+		}
+		return nil
+	})
+}
+

@@ -1,0 +1,518 @@
+package programme_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"holdfast/internal/actor"
+	"holdfast/internal/db"
+	"holdfast/internal/fault"
+	"holdfast/internal/safety"
+	"holdfast/internal/store"
+)
+
+const (
+	scores     = "calculate-predictive-safety-scores"
+	clusters   = "assign-risk-clusters"
+	compliance = "check-compliance-rules"
+	training   = "auto-assign-training"
+	engagement = "safety-engagement"
+)
+
+// place is what the fixture made.
+type place struct{ dock, aisle, worker, colleague, driver, truck, team string }
+
+// fill gives the tenant a dock where things happen, a quiet aisle, two workers,
+// a driver and a truck. Now is 20 March 2026, 12:00 UTC.
+func fill(k *kit) place {
+	k.Helper()
+	var p place
+	p.team = k.add("teams", store.Row{"code": "DAY", "name": "Day"})
+	p.dock = k.add("zones", store.Row{"code": "DOCK", "name": "Dock", "kind": "dock"})
+	p.aisle = k.add("zones", store.Row{"code": "A1", "name": "Aisle", "kind": "area"})
+	p.worker = k.add("workers", store.Row{"employee_no": "1", "name": "Ada", "user_id": ada, "team_id": p.team, "job_title": "Loader"})
+	p.colleague = k.add("workers", store.Row{"employee_no": "2", "name": "Bo", "user_id": bo, "team_id": p.team})
+	p.driver = k.add("drivers", store.Row{"worker_id": p.colleague})
+	p.truck = k.add("equipment", store.Row{"asset_no": "T1", "kind": "forklift"})
+	for _, u := range []string{ada, bo} {
+		k.add("members", store.Row{"user_id": u, "email": u[:8] + u[34:] + "@x.example", "role": "operator"})
+	}
+	return p
+}
+
+// incident reports something n days ago at the dock, about some entities.
+func (k *kit) incident(kind, severity string, daysAgo int, zone string, entities ...safety.Entity) string {
+	k.Helper()
+	raw, err := json.Marshal(append([]safety.Entity{}, entities...))
+	if err != nil {
+		k.Fatal(err)
+	}
+	at := k.now.AddDate(0, 0, -daysAgo).Add(-time.Hour)
+	row := store.Row{"kind": kind, "severity": severity, "title": kind, "occurred_at": at, "reported_at": at.Add(10 * time.Minute), "entities": json.RawMessage(raw), "reported_by": ada}
+	if zone != "" {
+		row["zone_id"] = zone
+	}
+	return k.add("incidents", row)
+}
+
+// shift enters one closed shift of some hours, n days ago.
+func (k *kit) shift(worker string, daysAgo int, hours float64, more store.Row) string {
+	k.Helper()
+	end := k.now.AddDate(0, 0, -daysAgo).Add(-time.Hour)
+	row := store.Row{"worker_id": worker, "started_at": end.Add(-time.Duration(hours * float64(time.Hour))), "ended_at": end}
+	for n, v := range more {
+		row[n] = v
+	}
+	return k.add("shifts", row)
+}
+
+// The interface's answer, and the worked examples of the domain's 3.1: I = 1
+// with 40 hours a week at standard is 26.3, nothing at all is 3.8.
+func TestScores(t *testing.T) {
+	each(t, func(k *kit) {
+		p := fill(k)
+		// 30 days at 40 hours a week are 171.4286 hours; ten shifts of 17.1429.
+		for d := range 10 {
+			k.shift(p.worker, 2*d+1, 17.142857, store.Row{"hours": "17.1429", "units_done": "1028.574", "zone_id": p.dock, "equipment_id": p.truck})
+			k.shift(p.colleague, 2*d+1, 17.142857, store.Row{"hours": "17.1429", "units_done": "1028.574"})
+		}
+		k.incident("injury", "high", 3, p.dock, safety.Entity{Type: "worker", ID: p.worker, Role: "injured"}, safety.Entity{Type: "worker", ID: p.worker, Role: "witness"})
+		k.incident("near_miss", "low", 40, p.dock) // outside the window
+		gone := k.incident("injury", "low", 2, p.dock)
+		k.set("incidents", gone, store.Row{"status": "void", "void_reason": "twice"})
+
+		n := k.call(scores, "")
+		n.is("success", "true", "tenant_id", `"`+north+`"`, "scores_computed", "6", "scores.#", "6",
+			"model.weight_incident", "0.45", "model.weight_near_miss", "0.2", "model.weight_shift_hours", "0.2", "model.weight_load", "0.15", "model.kind", `"weighted"`)
+		w := n.find("scores", "entity_id", p.worker)
+		w.is("entity_type", `"worker"`, "score", "26.3", "confidence", "0.52", "cluster", `"Medium"`,
+			"inputs", `{"incident_count":1,"near_miss_count":0,"period_days":30,"shift_hours":171.429,"workload":1}`,
+			"terms.0", `{"name":"incidents","points":22.5,"value":0.5,"weight":0.45}`, "terms.3", `{"name":"load","points":3.75,"value":0.25,"weight":0.15}`)
+		n.find("scores", "entity_id", p.colleague).is("score", "3.8")
+		n.find("scores", "entity_id", p.driver).is("score", "3.8", "inputs.shift_hours", "171.429")
+		n.find("scores", "entity_id", p.dock).is("inputs.incident_count", "1", "inputs.near_miss_count", "0", "inputs.shift_hours", "171.429")
+		n.find("scores", "entity_id", p.aisle).is("score", "0", "confidence", "0.16", "inputs.workload", "0")
+		n.find("scores", "entity_id", p.truck).is("inputs.shift_hours", "171.429")
+		if k.count("predictive_scores", "cluster = 'Medium' AND entity_type = 'worker' AND user_id IS NOT NULL") != 1 || k.count("score_runs", "1 = 1") != 4 {
+			k.Error("the run was not kept")
+		}
+
+		one := k.call(scores, `{"entity_type":"worker","entity_id":"`+p.worker+`","period_days":365}`)
+		one.is("scores_computed", "1", "scores.0.entity_id", `"`+p.worker+`"`, "scores.0.inputs.period_days", "365", "scores.0.inputs.incident_count", "1")
+		k.call(scores, `{"entity_id":"`+p.truck+`"}`).is("scores_computed", "1", "scores.0.entity_type", `"equipment"`)
+		if k.count("score_models", "1 = 1") != 1 {
+			k.Error("the same settings made a second model")
+		}
+	})
+}
+
+// Near misses alone never leave Low (domain, 3.1): twenty in thirty days at 40
+// hours a week score 23.6.
+func TestReportingIsNotPunished(t *testing.T) {
+	each(t, func(k *kit) {
+		p := fill(k)
+		for d := range 10 {
+			k.shift(p.worker, 2*d+1, 17.142857, store.Row{"hours": "17.1429", "units_done": "1028.574"})
+		}
+		for range 20 {
+			k.incident("near_miss", "low", 5, "", safety.Entity{Type: "worker", ID: p.worker})
+		}
+		k.call(scores, `{"entity_type":"worker"}`).find("scores", "entity_id", p.worker).is("score", "23.6", "cluster", `"Low"`)
+	})
+}
+
+// What is asked for wrongly is refused by name, and nothing is written.
+func TestRefusals(t *testing.T) {
+	each(t, func(k *kit) {
+		p := fill(k)
+		k.as.TenantID = south
+		foreign := k.add("zones", store.Row{"code": "S", "name": "South"})
+		k.as.TenantID = north
+		k.call(scores, "")
+		runs := k.count("score_runs", "1 = 1")
+		for _, c := range []struct {
+			fn, body string
+			kind     fault.Kind
+			words    string
+		}{
+			{scores, `{"entity_type":"truck"}`, fault.Invalid, "entity_type"},
+			{scores, `{"entity_type":""}`, fault.Invalid, "entity_type"},
+			{scores, `{"entity_id":"x"}`, fault.Invalid, "entity_id"},
+			{scores, `{"period_days":0}`, fault.Invalid, "period_days"},
+			{scores, `{"period_days":366}`, fault.Invalid, "period_days"},
+			{scores, `{"period_days":1.5}`, fault.Invalid, "period_days"},
+			{scores, `{"period_days":"30"}`, fault.Invalid, "period_days"},
+			{scores, `{"entity_id":"` + foreign + `"}`, fault.NotFound, foreign},
+			{scores, `{"entity_type":"worker","entity_id":"` + p.dock + `"}`, fault.NotFound, "worker"},
+			{clusters, `{"min_score":60,"max_score":50}`, fault.Invalid, "min_score"},
+			{clusters, `{"min_score":-1}`, fault.Invalid, "min_score"},
+			{clusters, `{"max_score":100.5}`, fault.Invalid, "max_score"},
+			{clusters, `{"max_score":"NaN"}`, fault.Invalid, "max_score"},
+			{clusters, `{"entity_type":"site"}`, fault.Invalid, "entity_type"},
+			{compliance, `{"jurisdiction":"UK"}`, fault.Invalid, "jurisdiction"},
+			{compliance, `{"entity_type":"team"}`, fault.Invalid, "entity_type"},
+			{compliance, `{"entity_id":"` + foreign + `"}`, fault.NotFound, foreign},
+			{training, `{"min_risk_score":101}`, fault.Invalid, "min_risk_score"},
+			{training, `{"entity_id":"` + foreign + `"}`, fault.NotFound, foreign},
+		} {
+			k.refused(c.fn, c.body, c.kind, c.words)
+		}
+		if n := k.count("score_runs", "1 = 1"); n != runs {
+			k.Errorf("%d runs after refusals, were %d", n, runs)
+		}
+		if k.count("risk_clusters", "1 = 1") != 0 || k.count("compliance_events", "1 = 1") != 0 {
+			k.Error("a refused call wrote something")
+		}
+	})
+}
+
+// The same scores give the same set: half-open bands, severity 4 to 1.
+func TestClusters(t *testing.T) {
+	each(t, func(k *kit) {
+		p := fill(k)
+		for range 4 {
+			k.incident("injury", "high", 4, p.dock)
+		}
+		k.incident("near_miss", "low", 4, p.dock)
+		k.call(clusters, "").is("clusters_created", "0", "entities_assigned", "0", "clusters", "[]")
+		k.call(scores, "")
+		n := k.call(clusters, "")
+		n.is("success", "true", "clusters_created", "2", "entities_assigned", "6", "clusters.0.cluster_name", `"Medium"`, "clusters.0.severity", "2", "clusters.0.entity_count", "1",
+			"clusters.1.cluster_name", `"Low"`, "clusters.1.severity", "1", "clusters.1.entity_count", "5")
+		if !strings.Contains(n.at("clusters.0.description").(string), "25") {
+			k.Errorf("description %v", n.at("clusters.0.description"))
+		}
+		k.call(clusters, `{"entity_type":"zone","min_score":25,"max_score":100}`).is("clusters_created", "1", "entities_assigned", "1")
+		if k.count("risk_clusters", "1 = 1") != 1 {
+			k.Error("the set was not replaced")
+		}
+		k.add("settings", store.Row{"section": "scoring", "key": "cut_medium", "value": json.RawMessage("60")}, store.Row{"section": "scoring", "key": "cut_high", "value": json.RawMessage("70")})
+		k.call(clusters, `{"entity_type":"zone"}`).is("clusters_created", "1", "clusters.0.cluster_name", `"Low"`)
+	})
+}
+
+// An event at the first check and at each change, none otherwise.
+func TestCompliance(t *testing.T) {
+	each(t, func(k *kit) {
+		p := fill(k)
+		rule := func(code, jurisdiction, rule string) string {
+			return k.add("regulations", store.Row{"code": code, "title": code, "jurisdiction": jurisdiction, "rule": json.RawMessage(rule)})
+		}
+		dock := rule("INJ", "US", `{"scope":{"entity_types":["zone"],"filter":{"kind":["injury"]}},"metric":"incident_count","window_days":90,"warn":{"op":">=","value":1},"breach":{"op":">=","value":3}}`)
+		rule("WEEK", "EU", `{"scope":{"entity_types":["worker"]},"metric":"weekly_hours_max","window_days":30,"breach":{"op":">","value":48}}`)
+		rule("REST", "EU", `{"scope":{"entity_types":["worker"]},"metric":"rest_hours_min","window_days":14,"breach":{"op":"<","value":11}}`)
+		rule("LATE", "Global", `{"scope":{"entity_types":["zone"],"filter":{"severity_min":"critical"}},"metric":"overdue_actions","per":"tenant","breach":{"op":">=","value":1}}`)
+		k.incident("injury", "high", 10, p.dock)
+		k.shift(p.worker, 3, 10, nil)
+		late := k.add("actions", store.Row{"title": "x", "priority": "critical", "due_at": k.now.Add(-time.Hour)})
+
+		n := k.call(compliance, "")
+		n.is("success", "true", "summary.total_regulations", "4", "summary.compliant_count", "2", "summary.warning_count", "1", "summary.breach_count", "1",
+			"summary.last_check", `"2026-03-20T12:00:00.000000Z"`, "events_created", "7", "events.#", "7")
+		warned := n.find("events", "status", "warning")
+		warned.is("entity_id", `"`+p.dock+`"`, "regulation_id", `"`+dock+`"`, "entity_type", `"zone"`, "value", "1", "threshold", "1", "previous_status", "null")
+		n.find("events", "status", "breach").is("regulation_code", `"LATE"`, "entity_type", `"zone"`, "value", "1")
+		n.find("events", "entity_id", p.colleague).is("details.insufficient_data", "true", "value", "null", "status", `"compliant"`)
+		k.call(compliance, "").is("events_created", "0", "events", "[]", "summary.breach_count", "1")
+
+		k.set("actions", late, store.Row{"status": "cancelled", "cancel_reason": "gone"})
+		for d := range 5 {
+			k.shift(p.colleague, d, 10.5, nil) // Monday to Friday
+		}
+		n = k.call(compliance, "")
+		n.is("events_created", "2", "summary.breach_count", "1")
+		n.find("events", "regulation_code", "LATE").is("status", `"compliant"`, "previous_status", `"breach"`)
+		n.find("events", "regulation_code", "WEEK").is("entity_id", `"`+p.colleague+`"`, "value", "52.5")
+
+		k.call(compliance, `{"jurisdiction":"EU"}`).is("summary.total_regulations", "2")
+		k.call(compliance, `{"entity_type":"zone"}`).is("summary.total_regulations", "2")
+		k.call(compliance, `{"entity_type":"worker","entity_id":"`+p.worker+`"}`).is("summary.total_regulations", "2", "summary.compliant_count", "2", "events_created", "0")
+	})
+}
+
+// The shipped regulations can all be evaluated, and a waiver keeps an entity
+// out of the summary's worst.
+func TestShippedRegulations(t *testing.T) {
+	each(t, func(k *kit) {
+		p := fill(k)
+		seed := func() {
+			err := k.d.Write(context.Background(), db.Scope{Tenant: north}, func(tx *db.Tx) error { return safety.SeedRegulations(tx, k.s, north) })
+			if err != nil {
+				k.Fatal(explain(err))
+			}
+		}
+		seed()
+		seed()
+		if k.count("regulations", "status = 'active'") != 15 || k.count("badges", "1 = 1") != 5 {
+			k.Error("the shipped set is not complete, or twice there")
+		}
+		k.incident("injury", "critical", 10, p.dock) // still not triaged
+		k.call(scores, "")
+		n := k.call(compliance, "")
+		n.is("summary.total_regulations", "15", "summary.breach_count", "2")
+		n.find("events", "regulation_code", "US-1904.29").is("status", `"breach"`, "value", "10")
+		breach := n.find("events", "regulation_code", "EU-89-391-9").at("id").(string)
+		k.set("compliance_events", breach, store.Row{"waived_until": k.now.AddDate(0, 0, 10), "waive_reason": "known"})
+		k.call(compliance, "").is("summary.breach_count", "1", "events_created", "0")
+	})
+}
+
+// A rule that could not be evaluated is refused when it is written.
+func TestRulesAreChecked(t *testing.T) {
+	each(t, func(k *kit) {
+		for words, rule := range map[string]string{
+			"unknown metric":         `{"scope":{"entity_types":["zone"]},"metric":"incidentcount","breach":{"op":">","value":1}}`,
+			"did you mean":           `{"scope":{"entity_types":["zone"]},"metric":"incident_counts","breach":{"op":">","value":1}}`,
+			"entity_types":           `{"metric":"incident_count","breach":{"op":">","value":1}}`,
+			`"truck"`:                `{"scope":{"entity_types":["truck"]},"metric":"incident_count","breach":{"op":">","value":1}}`,
+			"for entity type":        `{"scope":{"entity_types":["zone"]},"metric":"rest_hours_min","breach":{"op":"<","value":1}}`,
+			"window_days":            `{"scope":{"entity_types":["zone"]},"metric":"incident_count","window_days":-1,"breach":{"op":">","value":1}}`,
+			"operator":               `{"scope":{"entity_types":["zone"]},"metric":"incident_count","breach":{"op":"=>","value":1}}`,
+			"warn or breach":         `{"scope":{"entity_types":["zone"]},"metric":"incident_count"}`,
+			"unknown fact":           `{"scope":{"entity_types":["zone"]},"metric":"incident_count","breach":{"op":">","value":1},"applies_if":[{"fact":"moon","op":">","value":1}]}`,
+			"unknown incident kind":  `{"scope":{"entity_types":["zone"],"filter":{"kind":["oops"]}},"metric":"incident_count","breach":{"op":">","value":1}}`,
+			"cannot be read":         `{"metrics":"incident_count"}`,
+			"due (MM-DD)":            `{"scope":{"entity_types":["zone"]},"metric":"calendar_deadline","breach":{"op":">","value":1}}`,
+			"for incident_count and": `{"scope":{"entity_types":["zone"]},"metric":"predictive_score","normalize":"per_200k_hours","breach":{"op":">","value":1}}`,
+		} {
+			_, err := k.try("regulations", store.Row{"code": "X", "title": "X", "rule": json.RawMessage(rule)})
+			if !fault.Is(err, fault.Invalid) || !strings.Contains(fmt.Sprint(err), words) {
+				k.Errorf("%s: %v, want Invalid naming %q", rule, err, words)
+			}
+		}
+		if k.count("regulations", "1 = 1") != 0 {
+			k.Error("a refused rule was written")
+		}
+	})
+}
+
+// Courses go to the person, and to those who work in the zone; a second call
+// assigns nothing, and a valid certificate spares it.
+func TestTraining(t *testing.T) {
+	each(t, func(k *kit) {
+		p := fill(k)
+		zone := k.add("courses", store.Row{"code": "LIFT", "title": "Lifting", "risk_threshold": "25", "entity_types": json.RawMessage(`["zone"]`), "validity_months": 12})
+		k.add("courses", store.Row{"code": "HIGH", "title": "High", "risk_threshold": "90"})
+		k.add("courses", store.Row{"code": "FREE", "title": "Never by score"})
+		for range 4 {
+			k.incident("injury", "high", 4, p.dock)
+		}
+		k.shift(p.worker, 3, 8, store.Row{"zone_id": p.dock})
+		k.shift(p.colleague, 3, 8, store.Row{"zone_id": p.aisle})
+		k.call(training, "").is("assignments_created", "0", "courses_checked", "2", "scores_checked", "0")
+		k.call(scores, "")
+		n := k.call(training, "")
+		n.is("success", "true", "assignments_created", "1", "courses_checked", "2", "scores_checked", "6", "assignments.0.course_id", `"`+zone+`"`, "assignments.0.user_id", `"`+ada+`"`,
+			"assignments.0.tenant_id", `"`+north+`"`, "assignments.0.assignment_type", `"risk_based"`, "assignments.0.status", `"assigned"`, "assignments.0.due_on", `"2026-04-19"`)
+		if r := n.at("assignments.0.assignment_reason").(string); !strings.HasPrefix(r, "zone DOCK scored ") {
+			k.Errorf("reason %q", r)
+		}
+		k.call(training, "").is("assignments_created", "0")
+		k.call(training, `{"min_risk_score":99.9}`).is("scores_checked", "0")
+		k.call(training, `{"entity_type":"zone","entity_id":"`+p.dock+`"}`).is("scores_checked", "1", "assignments_created", "0")
+
+		id := n.at("assignments.0.id").(string)
+		k.set("training_assignments", id, store.Row{"status": "in_progress"})
+		k.set("training_assignments", id, store.Row{"status": "completed"})
+		if k.count("training_assignments", "expires_on = '2027-03-20' AND certificate_no LIKE 'TC-%'") != 1 {
+			k.Error("no certificate")
+		}
+		if k.count("point_events", "kind = 'course' AND points = 20") != 1 {
+			k.Error("no points for the course")
+		}
+		k.call(training, "").is("assignments_created", "0")
+		k.set("training_assignments", id, store.Row{"expires_on": "2026-04-01"})
+		k.call(training, "").is("assignments_created", "1")
+		if k.count("counters", "name = 'training_assignments:assigned'") == 0 {
+			k.Error("the counter was not kept")
+		}
+	})
+}
+
+// Points come with acceptance, once, within the day's cap, and go with a void
+// report (domain, engagement).
+func TestEngagement(t *testing.T) {
+	each(t, func(k *kit) {
+		p := fill(k)
+		err := k.d.Write(context.Background(), db.Scope{Tenant: north}, func(tx *db.Tx) error { return safety.SeedRegulations(tx, k.s, north) })
+		if err != nil {
+			k.Fatal(err)
+		}
+		k.as = actor.Actor{UserID: ada, TenantID: north, Role: actor.Operator}
+		k.call(engagement, "").is("tenant_id", `"`+north+`"`, "user_id", `"`+ada+`"`, "total_points", "0", "recent_points", "[]", "badges", "[]",
+			"user_score", `{"period_end":"2026-03-31","period_start":"2026-03-01","score":0}`)
+		var reports []string
+		for range 6 {
+			reports = append(reports, k.incident("near_miss", "low", 1, p.dock))
+		}
+		k.call(engagement, "").is("total_points", "0")
+		for _, id := range reports {
+			k.set("incidents", id, store.Row{"status": "triaged"})
+		}
+		n := k.call(engagement, "")
+		n.is("total_points", "40", "user_score.score", "40", "recent_points.#", "4", "recent_points.0.kind", `"near_miss"`, "recent_points.0.points", "10")
+		n.find("badges", "code", "first_report").is("name", `"First report"`)
+		if n.has("team_scores") || n.has("zone_scores") {
+			k.Error("an operator sees boards")
+		}
+		k.set("incidents", reports[0], store.Row{"status": "void", "void_reason": "twice"})
+		k.call(engagement, "").is("total_points", "30")
+
+		k.as = actor.Actor{UserID: cy, TenantID: north, Role: actor.Admin}
+		n = k.call(engagement, "")
+		// Ada has 30, Bo 0, the mean is 15: (30 + 3 x 15) / (2 + 3).
+		n.is("user_score.score", "0", "team_scores.#", "1", "team_scores.0.score", "15", "team_scores.0.n", "2", "zone_scores.#", "2", "zone_scores.0.score", "100",
+			"zone_scores.0.parts", `{"actions_on_time":100,"checklist_compliance":100,"predictive_score":null}`)
+		k.call(scores, "")
+		k.call(engagement, "").find("zone_scores", "code", "DOCK").is("score", "93.2", "parts.predictive_score", "13.7")
+	})
+}
+
+// Managers see teams, never single people (domain, roles; GDPR art. 22, AI Act
+// annex III 4(b)); an entity type can be switched off.
+func TestPeopleAreProtected(t *testing.T) {
+	each(t, func(k *kit) {
+		p := fill(k)
+		k.as = actor.Actor{UserID: cy, TenantID: north, Role: actor.Manager}
+		n := k.call(scores, "")
+		n.is("scores_computed", "6", "scores.#", "3", "team_means", "[]")
+		k.add("settings", store.Row{"section": "scoring", "key": "min_group", "value": json.RawMessage("2")})
+		k.call(scores, "").is("team_means", `[{"entity_type":"worker","n":2,"score":0,"team_id":"`+p.team+`"}]`)
+		k.add("settings", store.Row{"section": "scoring", "key": "scores_off", "value": json.RawMessage(`["worker","driver"]`)})
+		k.as.Role = actor.Safety
+		k.call(scores, "").is("scores_computed", "3")
+		k.call(scores, `{"entity_type":"worker"}`).is("scores_computed", "0", "scores", "[]")
+	})
+}
+
+// Nothing of one tenant shows in another's answers.
+func TestTenantsApart(t *testing.T) {
+	each(t, func(k *kit) {
+		p := fill(k)
+		k.incident("injury", "critical", 2, p.dock)
+		k.call(scores, "")
+		k.call(clusters, "")
+		k.as.TenantID = south
+		k.call(scores, "").is("scores_computed", "0", "scores", "[]", "tenant_id", `"`+south+`"`)
+		k.call(clusters, "").is("entities_assigned", "0")
+		k.call(compliance, "").is("summary.total_regulations", "0", "events_created", "0")
+		k.call(training, "").is("scores_checked", "0")
+		k.call(engagement, "").is("team_scores", "[]", "zone_scores", "[]")
+		k.as.TenantID = north
+		if k.count("risk_clusters", "1 = 1") == 0 {
+			k.Error("another tenant's call took the clusters away")
+		}
+	})
+}
+
+// The number of statements does not depend on the number of entities.
+func TestConstantStatements(t *testing.T) {
+	each(t, func(k *kit) {
+		p := fill(k)
+		if err := k.d.Write(context.Background(), db.Scope{Tenant: north}, func(tx *db.Tx) error { return safety.SeedRegulations(tx, k.s, north) }); err != nil {
+			k.Fatal(err)
+		}
+		k.add("courses", store.Row{"code": "ALL", "title": "All", "risk_threshold": "0"})
+		round := func() map[string]int {
+			used := map[string]int{}
+			for _, fn := range []string{scores, clusters, compliance, training, engagement} {
+				k.statements = 0
+				k.call(fn, "")
+				used[fn] = k.statements
+			}
+			return used
+		}
+		round()
+		k.shift(p.worker, 1, 8, store.Row{"zone_id": p.dock})
+		few := round()
+		var zones, workers, members []store.Row
+		for i := range 400 {
+			user := fmt.Sprintf("0190b000-0000-7000-8000-1%011d", i)
+			zones = append(zones, store.Row{"code": fmt.Sprintf("Z%d", i), "name": "Z", "kind": "dock"})
+			workers = append(workers, store.Row{"employee_no": fmt.Sprintf("W%d", i), "name": "W", "user_id": user})
+			members = append(members, store.Row{"user_id": user, "email": fmt.Sprintf("w%d@x.example", i), "role": "operator"})
+		}
+		k.add("zones", zones...)
+		k.add("workers", workers...)
+		k.add("members", members...)
+		many := round()
+		for fn, n := range many {
+			// The first verdict or assignment of something writes; before there was nothing new.
+			if n > few[fn]+4 {
+				k.Errorf("%s: %d statements for 6 entities, %d for 806", fn, few[fn], n)
+			}
+		}
+		if k.count("training_assignments", "1 = 1") != 402 {
+			k.Errorf("%d assignments", k.count("training_assignments", "1 = 1"))
+		}
+	})
+}
+
+// Shifts are the exposure: they never overlap, and hours follow from times.
+func TestShifts(t *testing.T) {
+	each(t, func(k *kit) {
+		p := fill(k)
+		at := func(h int) time.Time { return time.Date(2026, 3, 10, h, 0, 0, 0, time.UTC) }
+		one := k.add("shifts", store.Row{"worker_id": p.worker, "started_at": at(6), "ended_at": at(14), "break_minutes": 30})
+		if k.count("shifts", "hours = 75000 AND status = 'closed'") != 1 {
+			k.Error("8 hours with half an hour of break are 7.5 hours, closed")
+		}
+		for words, row := range map[string]store.Row{
+			"already has a shift": {"worker_id": p.worker, "started_at": at(13), "ended_at": at(20)},
+			"must be after":       {"worker_id": p.worker, "started_at": at(18), "ended_at": at(18)},
+			"24 hours":            {"worker_id": p.worker, "started_at": at(18), "ended_at": at(18).Add(25 * time.Hour)},
+			"future":              {"worker_id": p.worker, "started_at": k.now.Add(time.Hour)},
+			"longer than":         {"worker_id": p.worker, "started_at": at(18), "ended_at": at(19), "break_minutes": 90},
+		} {
+			if _, err := k.try("shifts", row); err == nil || !strings.Contains(fmt.Sprint(err), words) {
+				k.Errorf("%v: %v, want %q", row, err, words)
+			}
+		}
+		k.add("shifts", store.Row{"worker_id": p.worker, "started_at": at(14), "ended_at": at(22)}, store.Row{"worker_id": p.colleague, "started_at": at(6), "ended_at": at(14)})
+		if err := k.change("shifts", one, store.Row{"ended_at": at(15)}); !fault.Is(err, fault.Conflict) {
+			k.Errorf("stretching into the next shift: %v", err)
+		}
+		k.set("shifts", one, store.Row{"ended_at": at(13)})
+		if k.count("shifts", "hours = 65000") != 1 {
+			k.Error("hours did not follow the times")
+		}
+		open := k.add("shifts", store.Row{"worker_id": p.worker, "started_at": k.now.Add(-2 * time.Hour)})
+		if _, err := k.try("shifts", store.Row{"worker_id": p.worker, "started_at": k.now.Add(-time.Hour)}); !fault.Is(err, fault.Conflict) {
+			k.Errorf("a second open shift: %v", err)
+		}
+		k.set("shifts", open, store.Row{"ended_at": k.now})
+	})
+}
+
+// Incidents from before the index are entered once, page by page.
+func TestIndexIncidents(t *testing.T) {
+	each(t, func(k *kit) {
+		p := fill(k)
+		k.incident("injury", "low", 2, p.dock, safety.Entity{Type: "zone", ID: p.dock}, safety.Entity{Type: "worker", ID: p.worker})
+		gone := k.incident("hazard", "low", 2, p.dock)
+		k.set("incidents", gone, store.Row{"status": "void", "void_reason": "x"})
+		want := k.count("incident_entities", "1 = 1")
+		if want != 2 {
+			k.Fatalf("%d rows, want 2", want)
+		}
+		err := k.d.Write(context.Background(), db.Scope{All: true}, func(tx *db.Tx) error {
+			_, err := tx.Exec("DELETE FROM incident_entities WHERE 1 = 1")
+			return err
+		})
+		if err != nil {
+			k.Fatal(err)
+		}
+		for range 2 {
+			if err := safety.IndexIncidents(context.Background(), k.d); err != nil {
+				k.Fatal(err)
+			}
+			if n := k.count("incident_entities", "1 = 1"); n != want {
+				k.Errorf("%d rows after indexing, want %d", n, want)
+			}
+		}
+	})
+}

@@ -1,0 +1,326 @@
+package identity
+
+import (
+	"context"
+
+	"holdfast/internal/actor"
+	"holdfast/internal/db"
+	"holdfast/internal/fault"
+	"holdfast/internal/identity/factor"
+)
+
+// own is the caller's account with its session, both rows locked.
+type own struct {
+	*User
+	sess session
+}
+
+func (o own) owner() factor.Owner {
+	return factor.Owner{UserID: o.ID, SessionID: o.sess.id, Email: o.Email}
+}
+
+// ownAccount locks the account of the caller, who must not be anonymous: a
+// second factor protects an account somebody can come back to.
+func ownAccount(tx *db.Tx, a actor.Actor) (own, error) {
+	u, err := locked(tx, a.UserID)
+	if err != nil {
+		return own{}, err
+	}
+	if u.IsAnonymous {
+		return own{}, fault.New(fault.Forbidden, "no_authorization", "Anonymous users cannot have factors or passkeys")
+	}
+	sess, err := sessionBy(tx, a.SessionID)
+	if err != nil {
+		return own{}, sessionGone(err)
+	}
+	return own{u, sess}, nil
+}
+
+// asOwn runs f on the caller's account in one transaction.
+func (s *Service) asOwn(ctx context.Context, a actor.Actor, f func(tx *db.Tx, me own) error) error {
+	return s.db.Write(ctx, everywhere, func(tx *db.Tx) error {
+		me, err := ownAccount(tx, a)
+		if err != nil {
+			return err
+		}
+		return f(tx, me)
+	})
+}
+
+// needAAL2 refuses a session of one factor when the account has a second.
+func needAAL2(u *User, a actor.Actor, kind fault.Kind, msg string) error {
+	if a.AAL == aal2 || !factor.On(u.Factors) {
+		return nil
+	}
+	return fault.New(kind, "insufficient_aal", "%s", msg)
+}
+
+// EnrolFactor begins the enrolment of a second factor. Where there is one
+// already, it has to have been used.
+func (s *Service) EnrolFactor(ctx context.Context, a actor.Actor, in factor.Enrol) (out factor.Enrolled, err error) {
+	err = s.asOwn(ctx, a, func(tx *db.Tx, me own) error {
+		if err := needAAL2(me.User, a, fault.Forbidden, "AAL2 required to enroll a new factor"); err != nil {
+			return err
+		}
+		if out, err = s.factors.Enrol(tx, me.owner(), in); err != nil {
+			return err
+		}
+		s.record(tx, event{tenant: a.TenantID, user: me.ID, action: "mfa.enrolment_started", entity: "factor", entityID: out.ID, details: map[string]any{"type": out.Kind}, client: clientOf(a)})
+		return nil
+	})
+	return out, err
+}
+
+// Offer is what a browser says of itself when it asks for a security key's
+// challenge; what is not empty has to be what is configured.
+type Offer struct {
+	RPID    string
+	Origins []string
+}
+
+func (s *Service) checkOffer(o Offer) error {
+	if o.RPID != "" && o.RPID != s.cfg.WebAuthnID {
+		return fault.New(fault.Invalid, "validation_failed", "webauthn.rpId must be %s", s.cfg.WebAuthnID)
+	}
+	for _, origin := range o.Origins {
+		ok := false
+		for _, have := range s.cfg.WebAuthnOrigins {
+			ok = ok || have == origin
+		}
+		if !ok {
+			return fault.New(fault.Invalid, "validation_failed", "webauthn.rpOrigins: %q is not configured", cut(origin, 100))
+		}
+	}
+	return nil
+}
+
+// ChallengeFactor puts a question to one of the caller's factors.
+func (s *Service) ChallengeFactor(ctx context.Context, a actor.Actor, id string, o Offer) (out factor.Challenge, err error) {
+	if err := s.checkOffer(o); err != nil {
+		return out, err
+	}
+	err = s.asOwn(ctx, a, func(tx *db.Tx, me own) error {
+		f, err := s.factors.Find(tx, me.ID, id)
+		if err != nil {
+			return err
+		}
+		out, err = s.factors.Challenge(tx, me.owner(), f)
+		return err
+	})
+	return out, err
+}
+
+// VerifyFactor takes the answer to a challenge and raises the session to two
+// factors: same session, new tokens. The first answer of a factor enrols it
+// and ends every session of the account that knows one factor only.
+func (s *Service) VerifyFactor(ctx context.Context, a actor.Actor, id string, in factor.Answer) (*Session, error) {
+	return s.raising(ctx, a, func(tx *db.Tx, me own) (raised, error, error) {
+		f, err := s.factors.Find(tx, me.ID, id)
+		if err != nil {
+			return raised{}, nil, err
+		}
+		r := raised{method: methodOf(f), factor: f.ID, first: f.Status == factor.Unverified}
+		if r.first {
+			// Begun before the account was protected, or it would be a way past
+			// the factor that protects it.
+			if err := needAAL2(me.User, a, fault.Forbidden, "AAL2 required to enroll a new factor"); err != nil {
+				return r, err, nil
+			}
+		}
+		refused, err := s.factors.Answer(tx, me.owner(), f, in)
+		return r, refused, err
+	})
+}
+
+// methodOf is the authentication method a factor counts as.
+func methodOf(f factor.Factor) string {
+	if f.Kind == factor.TOTP {
+		return "totp"
+	}
+	return "mfa/" + f.Kind
+}
+
+// raised is what lifted a session.
+type raised struct {
+	method, factor string
+	first          bool
+}
+
+// raising counts an attempt, lets prove look at the answer and, when it is
+// right, raises the session. A refusal commits: the count stays.
+func (s *Service) raising(ctx context.Context, a actor.Actor, prove func(tx *db.Tx, me own) (r raised, refused, err error)) (*Session, error) {
+	var g *grant
+	var refused error
+	err := s.asOwn(ctx, a, func(tx *db.Tx, me own) (err error) {
+		if me.banned(s.now()) {
+			return errBanned()
+		}
+		if refused, err = s.factors.Attempt(tx, me.ID); refused != nil || err != nil {
+			return err
+		}
+		var r raised
+		r, refused, err = prove(tx, me)
+		if err != nil {
+			return err
+		}
+		e := event{tenant: a.TenantID, user: me.ID, action: "mfa.verified", entity: "session", entityID: me.sess.id, details: map[string]any{"method": r.method}, client: clientOf(a)}
+		if refused != nil {
+			e.action, e.outcome = "mfa.refused", "refused"
+			s.record(tx, e)
+			return tx.Flush()
+		}
+		s.record(tx, e)
+		g, err = s.raiseOwn(tx, me, r, clientOf(a))
+		return err
+	})
+	switch {
+	case err != nil:
+		return nil, err
+	case refused != nil:
+		return nil, refused
+	}
+	return s.issue(g)
+}
+
+func (s *Service) raiseOwn(tx *db.Tx, me own, r raised, c Client) (*grant, error) {
+	if r.first {
+		s.record(tx, event{tenant: me.sess.tenant, user: me.ID, action: "mfa.enrolled", entity: "factor", entityID: r.factor, client: c})
+		if err := s.endSessions(tx, me.ID, " AND id <> $2 AND aal <> 'aal2'", me.sess.id); err != nil {
+			return nil, err
+		}
+	}
+	if err := s.raise(tx, &me.sess, r.method, r.factor); err != nil {
+		return nil, err
+	}
+	list, err := factor.List(tx, me.ID)
+	if err != nil {
+		return nil, err
+	}
+	me.Factors = list
+	return standingGrant(tx, me.User, me.sess)
+}
+
+// UnenrolFactor deletes one of the caller's factors. A verified one takes a
+// session of two factors; sessions it raised fall back to one.
+func (s *Service) UnenrolFactor(ctx context.Context, a actor.Actor, id string) error {
+	return s.asOwn(ctx, a, func(tx *db.Tx, me own) error {
+		f, err := s.factors.Find(tx, me.ID, id)
+		if err != nil {
+			return err
+		}
+		if f.Status == factor.Verified && a.AAL != aal2 {
+			return fault.New(fault.Unprocessable, "insufficient_aal", "AAL2 required to unenroll verified factor")
+		}
+		return s.dropFactor(tx, f, event{tenant: a.TenantID, user: me.ID, client: clientOf(a)})
+	})
+}
+
+func (s *Service) dropFactor(tx *db.Tx, f factor.Factor, e event) error {
+	e.action, e.entity, e.entityID, e.details = "mfa.unenrolled", "factor", f.ID, map[string]any{"type": f.Kind, "status": f.Status, "of": f.UserID}
+	s.record(tx, e)
+	if err := s.factors.Remove(tx, f); err != nil {
+		return err
+	}
+	return s.lower(tx, f.UserID, f.ID, methodOf(f))
+}
+
+// Factors lists the caller's factors.
+func (s *Service) Factors(ctx context.Context, a actor.Actor) (list []factor.Factor, err error) {
+	err = s.db.Read(ctx, everywhere, func(tx *db.Tx) error {
+		list, err = factor.List(tx, a.UserID)
+		return err
+	})
+	return list, err
+}
+
+// NewRecoveryCodes makes ten single-use codes that stand in for a lost factor,
+// in place of any made before. They are shown here and never again.
+func (s *Service) NewRecoveryCodes(ctx context.Context, a actor.Actor) (codes []string, err error) {
+	err = s.asOwn(ctx, a, func(tx *db.Tx, me own) error {
+		if !factor.On(me.Factors) {
+			return fault.New(fault.Unprocessable, "mfa_factor_not_found", "Enroll a factor before making recovery codes")
+		}
+		if err := needAAL2(me.User, a, fault.Forbidden, "AAL2 required to make recovery codes"); err != nil {
+			return err
+		}
+		s.record(tx, event{tenant: a.TenantID, user: me.ID, action: "mfa.recovery_codes_made", entity: "user", entityID: me.ID, client: clientOf(a)})
+		codes, err = s.factors.NewCodes(tx, me.ID)
+		return err
+	})
+	return codes, err
+}
+
+// RecoveryCodesLeft counts the caller's codes that were not used.
+func (s *Service) RecoveryCodesLeft(ctx context.Context, a actor.Actor) (n int, err error) {
+	err = s.db.Read(ctx, everywhere, func(tx *db.Tx) error {
+		n, err = factor.CodesLeft(tx, a.UserID)
+		return err
+	})
+	return n, err
+}
+
+// UseRecoveryCode raises the session with a recovery code.
+func (s *Service) UseRecoveryCode(ctx context.Context, a actor.Actor, code string) (*Session, error) {
+	return s.raising(ctx, a, func(tx *db.Tx, me own) (raised, error, error) {
+		r := raised{method: "recovery_code"}
+		ok, err := s.factors.UseCode(tx, me.ID, code)
+		if err != nil {
+			return r, nil, err
+		}
+		if !ok {
+			return r, fault.New(fault.Unprocessable, "mfa_verification_failed", "Invalid recovery code entered"), nil
+		}
+		return r, nil, s.factors.Passed(tx, me.ID)
+	})
+}
+
+// UserFactors lists an account's factors for the service key.
+func (s *Service) UserFactors(ctx context.Context, a actor.Actor, userID string) (list []factor.Factor, err error) {
+	if err := requireService(a); err != nil {
+		return nil, err
+	}
+	err = s.db.Read(ctx, everywhere, func(tx *db.Tx) error {
+		if _, err := userByID(tx, userID); err != nil {
+			return err
+		}
+		list, err = factor.List(tx, userID)
+		return err
+	})
+	return list, err
+}
+
+// RenameUserFactor sets a factor's friendly name for the service key.
+func (s *Service) RenameUserFactor(ctx context.Context, a actor.Actor, userID, id, name string) (f factor.Factor, err error) {
+	return s.onFactor(ctx, a, userID, id, func(tx *db.Tx, f factor.Factor) (factor.Factor, error) {
+		s.record(tx, event{user: a.UserID, key: a.KeyID, action: "mfa.renamed", entity: "factor", entityID: id, details: map[string]any{"of": userID}, client: clientOf(a)})
+		return s.factors.Rename(tx, userID, id, name)
+	})
+}
+
+// RemoveUserFactor deletes a factor for the service key: the way back for who
+// lost it and the recovery codes.
+func (s *Service) RemoveUserFactor(ctx context.Context, a actor.Actor, userID, id string) (factor.Factor, error) {
+	return s.onFactor(ctx, a, userID, id, func(tx *db.Tx, f factor.Factor) (factor.Factor, error) {
+		if err := s.factors.Passed(tx, userID); err != nil {
+			return f, err
+		}
+		return f, s.dropFactor(tx, f, event{user: a.UserID, key: a.KeyID, client: clientOf(a)})
+	})
+}
+
+func (s *Service) onFactor(ctx context.Context, a actor.Actor, userID, id string, do func(tx *db.Tx, f factor.Factor) (factor.Factor, error)) (f factor.Factor, err error) {
+	if err := requireService(a); err != nil {
+		return f, err
+	}
+	err = s.db.Write(ctx, everywhere, func(tx *db.Tx) error {
+		if _, err := locked(tx, userID); err != nil {
+			return err
+		}
+		if f, err = s.factors.Find(tx, userID, id); err != nil {
+			return err
+		}
+		f, err = do(tx, f)
+		return err
+	})
+	return f, err
+}
