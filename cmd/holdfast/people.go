@@ -6,6 +6,7 @@ import (
 	"os"
 	"strings"
 	"text/tabwriter"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -135,13 +136,20 @@ func tenantCommand(o *options) *cobra.Command {
 		}),
 	}
 	add := &cobra.Command{
-		Use: "add TENANT EMAIL", Short: "Make an existing user a member of a tenant", Args: cobra.ExactArgs(2),
+		Use: "add TENANT EMAIL", Short: "Make a user a member of a tenant; an unknown address gets an account without a password", Args: cobra.ExactArgs(2),
 		RunE: o.with(func(cmd *cobra.Command, args []string, a *app.App) error {
 			if !actor.Role(role).Valid() {
 				return fmt.Errorf("role %q is none of %v", role, actor.Members)
 			}
-			_, err := a.Identity.AddMember(cmd.Context(), args[0], args[1], actor.Role(role))
-			return err
+			u, err := a.Identity.AddMember(cmd.Context(), args[0], args[1], actor.Role(role))
+			if err != nil {
+				return err
+			}
+			fmt.Fprintf(cmd.OutOrStdout(), "%s is %s of %s\n", u.Email, role, args[0])
+			if time.Since(u.CreatedAt.Time) < time.Minute {
+				fmt.Fprintf(cmd.OutOrStdout(), "the account is new; `holdfast admin setup-link %s` prints a link to set its password\n", u.Email)
+			}
+			return nil
 		}),
 	}
 	add.Flags().StringVar(&role, "role", string(actor.Viewer), "role of the member")

@@ -98,6 +98,9 @@ func runImport(cmd *cobra.Command, a *app.App, f app.ImportFile) error {
 	if res != nil {
 		fmt.Fprint(cmd.OutOrStdout(), res.Report())
 	}
+	if err == nil && !res.DryRun && res.Applied == nil {
+		return fmt.Errorf("no row of %s could be imported", f.Path)
+	}
 	return err
 }
 

@@ -52,7 +52,6 @@ type Config struct {
 	AdminListen       string        `name:"admin_listen" doc:"loopback address of a second listener with profiles at /debug/pprof/; empty = none"`
 	Dev               bool          `name:"dev" doc:"development: loopback only, autoconfirm, mails kept at /dev/mail"`
 	Demo              bool          `name:"demo" doc:"--dev with two tenants and 90 days of data"`
-	TestPostgres      string        `name:"test_postgres" secret:"true" doc:"used by the test suite only"`
 }
 
 // Provider is one OpenID Connect provider.

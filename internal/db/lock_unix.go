@@ -22,3 +22,35 @@ func lockDir(dir string) (*os.File, error) {
 	}
 	return f, nil
 }
+
+// besideName is the file that every process holds a shared lock on which works
+// on the data directory beside the server.
+const besideName = "beside.lock"
+
+// joinDir tells the server that this process is at work. The lock ends with
+// the process, however it ends.
+func joinDir(dir string) (*os.File, error) {
+	return flock(dir, syscall.LOCK_SH)
+}
+
+// aloneIn reports whether no process is at work beside the server.
+func aloneIn(dir string) bool {
+	f, err := flock(dir, syscall.LOCK_EX|syscall.LOCK_NB)
+	if err != nil {
+		return false
+	}
+	f.Close()
+	return true
+}
+
+func flock(dir string, how int) (*os.File, error) {
+	f, err := os.OpenFile(filepath.Join(dir, besideName), os.O_CREATE|os.O_RDWR, 0o600)
+	if err != nil {
+		return nil, fmt.Errorf("db: lock file: %w", err)
+	}
+	if err := syscall.Flock(int(f.Fd()), how); err != nil {
+		f.Close()
+		return nil, fmt.Errorf("db: lock file: %w", err)
+	}
+	return f, nil
+}

@@ -66,13 +66,15 @@ func openSQLite(ctx context.Context, d *DB, o Options) (engine, string, error) {
 		return nil, "", fmt.Errorf("db: data directory: %w", err)
 	}
 	l := &lite{db: d, path: filepath.Join(o.Dir, FileName), writes: make(chan *writeJob, 256), done: make(chan struct{})}
+	take := joinDir
 	if o.Exclusive {
-		f, err := lockDir(o.Dir)
-		if err != nil {
-			return nil, "", err
-		}
-		l.lock = f
+		take = lockDir
 	}
+	f, err := take(o.Dir)
+	if err != nil {
+		return nil, "", err
+	}
+	l.lock = f
 	version, err := l.start(ctx, o)
 	if err != nil {
 		l.release()
@@ -197,6 +199,13 @@ func older(version, floor string) bool {
 		}
 	}
 	return false
+}
+
+// Alone reports whether no other process can be at work on the embedded
+// database; on PostgreSQL nobody knows.
+func (d *DB) Alone() bool {
+	l, ok := d.eng.(*lite)
+	return ok && aloneIn(filepath.Dir(l.path))
 }
 
 // WrittenByOthers reports whether another process committed to the embedded

@@ -110,7 +110,7 @@ func (g *Gate) TakeAuth(w http.ResponseWriter, keys ...string) error {
 
 // maxStatements is the most one transaction counts: a bulk write is one wish,
 // and must not lock its tenant out of the next minute.
-const maxStatements = 50
+const maxStatements = 10
 
 // Statements counts what a transaction ran; it is the database's observer.
 // The plan is checked when the next request enters, so any plan will do here.

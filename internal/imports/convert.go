@@ -57,7 +57,7 @@ func (v *survey) draftOf(rec *sheet.Record, defaults map[string]string) *draft {
 	}
 	for i := range v.layout.cols {
 		c := &v.layout.cols[i]
-		v.take(d, c, rec.Cells[c.index])
+		v.takeCell(d, c, rec)
 	}
 	for name, text := range defaults {
 		if _, given := d.row[name]; !given && !d.pending(name) {
@@ -90,6 +90,24 @@ func (d *draft) pending(name string) bool {
 		}
 	}
 	return false
+}
+
+// takeCell reads a cell of the file. A number that a program wrote has a point,
+// whatever the column's other numbers have.
+func (v *survey) takeCell(d *draft, c *mapped, rec *sheet.Record) {
+	text := rec.Cells[c.index]
+	switch rec.Kind(c.index) {
+	case sheet.Broken:
+		d.fail(c.header, "formula", "the cell %s", text)
+		return
+	case sheet.Exact:
+		if c.mark == ',' {
+			exact := *c
+			exact.mark = '.'
+			c = &exact
+		}
+	}
+	v.take(d, c, text)
 }
 
 // take reads one cell into the draft. A blank cell gives nothing.

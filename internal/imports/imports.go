@@ -104,6 +104,7 @@ type Settings struct {
 	Timezone    string            `json:"timezone,omitempty"`     // of times without zone; the tenant's when absent
 	Defaults    map[string]string `json:"defaults,omitempty"`     // field -> value for blank cells and absent columns
 	Force       bool              `json:"force,omitempty"`        // apply although the same file was applied before
+	Sheet       string            `json:"sheet,omitempty"`        // name or number from 1 of a workbook's sheet; the first visible one when absent
 	DryRun      bool              `json:"dry_run,omitempty"`      // check only: the job is never applied
 }
 

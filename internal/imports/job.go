@@ -143,9 +143,9 @@ func busyJob(job *Job) error {
 }
 
 // orphaned reports that nobody works on a job in a working state: its lease is
-// over, or (on SQLite, which one process owns) this process does not.
+// over, or this process does not and there is no other.
 func (m *Importer) orphaned(job *Job) bool {
-	return m.db.Engine() == db.SQLite || m.store.Now().After(job.lease)
+	return m.store.Now().After(job.lease) || m.db.Alone()
 }
 
 // hold locks the job inside a transaction of the step and makes sure that the

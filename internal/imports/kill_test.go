@@ -50,6 +50,7 @@ func reopen(t testing.TB, dir string) *kit {
 func prepared(t *testing.T) (dir, id string) {
 	dir = t.TempDir()
 	k := open(t, db.Options{Dir: dir, Migrate: true})
+	k.d.Close()
 	k.connect(db.Options{Dir: dir}, dir+"/files")
 	job := k.upload("items", "", "", "i.csv", benchFile(killRows))
 	k.process(job)

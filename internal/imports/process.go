@@ -116,7 +116,7 @@ func (m *Importer) process(ctx context.Context, s *step) (*Processed, error) {
 		return nil, err
 	}
 	open := func() (io.ReadCloser, error) { return m.files.Open(s.job.blobKey) }
-	v, err := look(open, t, settings, mapping)
+	v, err := look(upload{open, s.job.FileType}, t, settings, mapping)
 	if err != nil {
 		return nil, err
 	}
@@ -447,7 +447,7 @@ func (st *stager) finish(ctx context.Context) (*Processed, error) {
 			return err
 		}
 		_, err = st.m.set(tx, a, job.ID, store.Row{"status": Ready, "lease_until": nil, "processed_at": st.m.store.Now(), "message": clip(res.Message, 2000),
-			"file_type": res.FileType, "encoding": st.v.format.Encoding, "delimiter": string(st.v.format.Delimiter),
+			"file_type": res.FileType, "encoding": st.v.format.Encoding, "delimiter": delimiterText(st.v.format),
 			"total_rows": res.Stats.TotalRows, "valid_rows": res.Stats.ValidRows, "invalid_rows": res.Stats.InvalidRows})
 		return err
 	})
@@ -457,8 +457,16 @@ func (st *stager) finish(ctx context.Context) (*Processed, error) {
 	return res, nil
 }
 
+// delimiterText is null where nothing delimits.
+func delimiterText(f sheet.Format) any {
+	if f.Delimiter == 0 {
+		return nil
+	}
+	return string(rune(f.Delimiter))
+}
+
 func (st *stager) result() *Processed {
-	res := &Processed{Success: true, JobID: st.step.job.ID, FileType: st.v.format.Type(), Stats: st.stats, Mapping: st.v.layout.used(),
+	res := &Processed{Success: true, JobID: st.step.job.ID, FileType: st.v.format.Type, Stats: st.stats, Mapping: st.v.layout.used(),
 		Ignored: append([]string{}, st.v.layout.ignored...), Warnings: append([]string{}, st.v.warnings...), Errors: append([]RowError{}, st.first...)}
 	if st.v.format.Encoding == "windows-1252" {
 		res.Warnings = append(res.Warnings, "The file is not UTF-8 and was read as Windows-1252.")

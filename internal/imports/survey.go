@@ -43,17 +43,26 @@ type survey struct {
 // see whether it refers to our records at all.
 const refSample = 500
 
+// upload is a job's file and what its name says it is.
+type upload struct {
+	open sheet.Source
+	kind string
+}
+
 // look reads the whole file once.
-func look(open sheet.Source, t *target, s Settings, given map[string]place) (*survey, error) {
+func look(f upload, t *target, s Settings, given map[string]place) (*survey, error) {
 	delim, err := sheet.ParseDelimiter(s.Delimiter)
 	if err != nil {
 		return nil, err
 	}
-	v := &survey{target: t, settings: s, headed: s.Header == nil || *s.Header, refs: map[string]map[string]bool{}}
-	if v.format, err = sheet.Detect(open, delim); err != nil {
+	v := &survey{target: t, settings: s, headed: s.Header == nil || *s.Header || f.kind == sheet.JSON, refs: map[string]map[string]bool{}}
+	if v.format, err = sheet.Detect(f.open, sheet.Wish{Type: f.kind, Delimiter: delim, Sheet: s.Sheet}); err != nil {
 		return nil, err
 	}
-	rows, err := sheet.Open(open, v.format)
+	if n := len(v.format.Sheets); n > 1 && s.Sheet == "" {
+		v.warnings = append(v.warnings, fmt.Sprintf("The workbook has %d sheets and the first was read; options.sheet chooses another.", n))
+	}
+	rows, err := sheet.Open(f.open, v.format)
 	if err != nil {
 		return nil, err
 	}
@@ -93,26 +102,27 @@ func (v *survey) columns(rows sheet.Records, first *sheet.Record) error {
 			marks[c.index] = &cell.Marks{}
 		}
 	}
-	see := func(cells []string) {
+	see := func(rec *sheet.Record) {
+		cells := rec.Cells
 		for i, d := range dates {
-			if i < len(cells) {
+			if i < len(cells) && rec.Kind(i) == sheet.Written {
 				d.Add(cells[i])
 			}
 		}
 		for i, m := range marks {
-			if i < len(cells) {
+			if i < len(cells) && rec.Kind(i) == sheet.Written {
 				m.Add(cells[i])
 			}
 		}
 		for i, s := range texts {
-			if i < len(cells) && len(s) < refSample && strings.TrimSpace(cells[i]) != "" {
+			if i < len(cells) && len(s) < refSample && rec.Kind(i) != sheet.Broken && strings.TrimSpace(cells[i]) != "" {
 				s[cell.Line(cells[i])] = true
 			}
 		}
 	}
 	n := 0
 	if !v.headed {
-		see(first.Cells)
+		see(first)
 		n++
 	}
 	for {
@@ -127,7 +137,7 @@ func (v *survey) columns(rows sheet.Records, first *sheet.Record) error {
 			return fault.New(fault.Invalid, "too_many_rows", "the file has more than %d rows: split it", sheet.MaxRows)
 		}
 		if rec.Bad == nil {
-			see(rec.Cells)
+			see(rec)
 		}
 	}
 	if err := v.settleDates(dates); err != nil {

@@ -95,7 +95,7 @@ func (m *Importer) target(name string) (*target, error) {
 	return nil, f.At("target", "must be one of %s", strings.Join(names, ", "))
 }
 
-// Attach gives a job its file, at most 50 MB (fault.TooLarge past that). The
+// Attach gives a job its file, at most 200 MB (fault.TooLarge past that). The
 // job becomes uploaded; a file it had before is replaced while nothing was
 // applied.
 func (m *Importer) Attach(ctx context.Context, a actor.Actor, jobID, fileName string, body io.Reader) (*Job, error) {
@@ -133,7 +133,7 @@ func (m *Importer) keep(ctx context.Context, fileName string, body io.Reader) (s
 		return nil, fmt.Errorf("imports: read the upload: %w", err)
 	}
 	head = head[:n]
-	if err := textual(head); err != nil {
+	if err := looks(head, kind); err != nil {
 		return nil, err
 	}
 	ref, err := m.files.Put(ctx, io.MultiReader(bytes.NewReader(head), sent), sheet.MaxBytes)
@@ -141,7 +141,7 @@ func (m *Importer) keep(ctx context.Context, fileName string, body io.Reader) (s
 		return nil, brokenOff(sent.err)
 	}
 	if fault.Is(err, fault.TooLarge) {
-		return nil, fault.Wrap(err, fault.TooLarge, "file_too_large", "the file is larger than 50 MB: split it")
+		return nil, fault.Wrap(err, fault.TooLarge, "file_too_large", "the file is larger than 200 MB: split it")
 	}
 	if err != nil {
 		return nil, fmt.Errorf("imports: keep the file: %w", err)
@@ -226,18 +226,16 @@ func (m *Importer) Upload(ctx context.Context, a actor.Actor, r Request, fileNam
 // with what to say.
 var workbooks = map[string]string{
 	".xls":     "an old Excel workbook (.xls)",
-	".xlsx":    "an Excel workbook (.xlsx)",
 	".xlsm":    "an Excel workbook with macros (.xlsm)",
 	".xlsb":    "a binary Excel workbook (.xlsb)",
 	".ods":     "an OpenDocument spreadsheet (.ods)",
 	".numbers": "a Numbers document",
 	".zip":     "a zip archive",
 	".pdf":     "a PDF document",
-	".json":    "a JSON file",
 	".xml":     "an XML file",
 }
 
-const saveAs = "; open it, choose Save as, CSV (UTF-8), and upload that file"
+const saveAs = "; open it, choose Save as, Excel workbook (.xlsx) or CSV (UTF-8), and upload that file"
 
 // named reduces a file name to a harmless label and says what the name
 // promises.
@@ -259,21 +257,25 @@ func named(name string) (label, kind string, err error) {
 	}
 	switch ext {
 	case ".csv", ".txt", "":
-		return label, "csv", nil
+		return label, sheet.CSV, nil
 	case ".tsv", ".tab":
-		return label, "tsv", nil
+		return label, sheet.TSV, nil
+	case ".xlsx":
+		return label, sheet.XLSX, nil
+	case ".json", ".ndjson", ".jsonl":
+		return label, sheet.JSON, nil
 	}
 	if what := workbooks[ext]; what != "" {
 		return "", "", fault.New(fault.Unsupported, "file_type", "%q is %s, which cannot be read%s", label, what, saveAs).At("file", "is %s", what)
 	}
-	return "", "", fault.New(fault.Unsupported, "file_type", "%q is neither CSV nor TSV: upload a file that ends in .csv, .tsv or .txt", label).At("file", "must be CSV or TSV")
+	return "", "", fault.New(fault.Unsupported, "file_type", "%q is no file of rows: upload one that ends in .csv, .tsv, .txt, .xlsx, .json or .ndjson", label).At("file", "must be CSV, TSV, XLSX or JSON")
 }
 
 // magics are the first bytes of what is no text whatever its name.
 var magics = []struct{ bytes, what string }{
-	{"PK\x03\x04", "an Excel workbook or zip archive"},
+	{packed, "an Excel workbook or zip archive"},
 	{"PK\x05\x06", "an empty zip archive"},
-	{"\xD0\xCF\x11\xE0\xA1\xB1\x1A\xE1", "an old Excel workbook (.xls)"},
+	{"\xD0\xCF\x11\xE0\xA1\xB1\x1A\xE1", "an old Excel workbook (.xls), or one with a password,"},
 	{"%PDF-", "a PDF document"},
 	{"\x1f\x8b", "a gzip archive"},
 	{"\x89PNG", "a picture"},
@@ -281,15 +283,23 @@ var magics = []struct{ bytes, what string }{
 	{"SQLite format 3\x00", "a database"},
 }
 
-// textual refuses by content what its name hides.
-func textual(head []byte) error {
+const packed = "PK\x03\x04"
+
+// looks refuses by content what its name hides.
+func looks(head []byte, kind string) error {
 	if len(head) == 0 {
 		return fault.New(fault.Invalid, "empty_file", "the file is empty").At("file", "is empty")
+	}
+	if kind == sheet.XLSX && strings.HasPrefix(string(head), packed) {
+		return nil
 	}
 	for _, m := range magics {
 		if strings.HasPrefix(string(head), m.bytes) {
 			return fault.New(fault.Unsupported, "file_type", "the file is %s under another name%s", m.what, saveAs).At("file", "is %s", m.what)
 		}
+	}
+	if kind == sheet.XLSX {
+		return fault.New(fault.Unsupported, "file_type", "the file is no Excel workbook, whatever its name says%s", saveAs).At("file", "is no workbook")
 	}
 	return nil
 }

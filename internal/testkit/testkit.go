@@ -188,8 +188,11 @@ func copyDir(t testing.TB, from, to string) {
 
 // Main runs a package's tests and removes what they shared.
 func Main(m *testing.M) {
-	defer os.RemoveAll(lite.dir)
-	pgtest.Main(m)
+	pgtest.Main(m, func() {
+		if lite.dir != "" {
+			os.RemoveAll(lite.dir)
+		}
+	})
 }
 
 // Token signs a demonstration user in, once.

@@ -1,12 +1,14 @@
 // Package sheet reads rows out of a file somebody exported somewhere: it finds
-// out encoding and delimiter by looking, and gives records with the line they
-// start on. It knows nothing of what the rows mean.
+// out encoding and delimiter by looking, reads workbooks and JSON, and gives
+// records with the line they start on. It knows nothing of what the rows mean.
 package sheet
 
 import (
 	"errors"
 	"fmt"
 	"io"
+	"strconv"
+	"strings"
 
 	"holdfast/internal/fault"
 )
@@ -14,8 +16,8 @@ import (
 // Limits of a file. Past one of them the record (or the file) is refused by
 // name; nothing is cut off silently.
 const (
-	MaxBytes   = 50 << 20
-	MaxRows    = 200_000
+	MaxBytes   = 200 << 20
+	MaxRows    = 1_000_000
 	MaxColumns = 200
 	MaxCell    = 32 << 10 // bytes of one cell, as UTF-8
 )
@@ -23,9 +25,28 @@ const (
 // Record is one row of cells as they stand in the file, quotes removed. It is
 // valid until the next call of Next.
 type Record struct {
-	Line  int // physical line its first byte stands on, from 1
+	Line  int // physical line its first byte stands on, or a sheet's row, from 1
 	Cells []string
+	Kinds []Kind  // of the cells, where the file tells them apart; nil = all Written
 	Bad   *Damage // why the record cannot be trusted, or nil
+}
+
+// Kind says how a cell's text came about.
+type Kind uint8
+
+// Kinds of cells.
+const (
+	Written Kind = iota // as a person wrote it: numbers and dates in the manner of a country
+	Exact               // as a program wrote it: a number with a point, true, false
+	Broken              // there is no value; the text says why
+)
+
+// Kind returns the kind of cell i.
+func (r *Record) Kind(i int) Kind {
+	if i < len(r.Kinds) {
+		return r.Kinds[i]
+	}
+	return Written
 }
 
 // Damage is what is wrong with a record as a record, whatever it means.
@@ -45,38 +66,86 @@ type Records interface {
 // Source opens the file anew; it is read more than once.
 type Source func() (io.ReadCloser, error)
 
+// Types of files.
+const (
+	CSV  = "csv"
+	TSV  = "tsv"
+	XLSX = "xlsx"
+	JSON = "json" // one array of objects, or an object per line
+)
+
 // Format is how a file's bytes become rows.
 type Format struct {
+	Type      string // CSV, TSV, XLSX, JSON
 	Encoding  string // utf-8, utf-16le, utf-16be, windows-1252
 	BOM       bool
+	Delimiter byte     // of CSV and TSV
+	SepLine   bool     // the first line is Excel's "sep=;"
+	Keys      []string // columns of JSON
+	Sheet     int      // of a workbook, from 0
+	Sheets    []string // names of a workbook's visible sheets
+}
+
+// Wish is what the caller knows of a file. The zero Wish leaves all to Detect.
+type Wish struct {
+	Type      string // XLSX, JSON; anything else is text
 	Delimiter byte
-	SepLine   bool // the first line is Excel's "sep=;"
+	Sheet     string // name or number from 1 of a workbook's sheet; the first visible one when empty
 }
 
-// Type is the format's name: csv, or tsv where tabs delimit.
-func (f Format) Type() string {
-	if f.Delimiter == '\t' {
-		return "tsv"
+// Detect finds a file's format. A file that holds no rows of text is
+// fault.Invalid.
+func Detect(open Source, wish Wish) (Format, error) {
+	f := Format{Type: CSV}
+	if wish.Type == XLSX {
+		return f.detectSheet(open, wish.Sheet)
 	}
-	return "csv"
-}
-
-// Detect finds a file's format. A file that holds no text is fault.Invalid.
-// delimiter is the caller's word, or 0.
-func Detect(open Source, delimiter byte) (Format, error) {
-	var f Format
 	if err := f.detectEncoding(open); err != nil {
 		return f, err
+	}
+	if wish.Type == JSON {
+		f.Type = JSON
+		return f, f.detectObjects(open)
 	}
 	head, whole, err := f.head(open)
 	if err != nil {
 		return f, err
 	}
 	f.detectDelimiter(head, whole)
-	if delimiter != 0 {
-		f.Delimiter = delimiter
+	if wish.Delimiter != 0 {
+		f.Delimiter = wish.Delimiter
+	}
+	if f.Delimiter == '\t' {
+		f.Type = TSV
 	}
 	return f, nil
+}
+
+// detectSheet finds the sheet to read.
+func (f Format) detectSheet(open Source, wish string) (Format, error) {
+	w, err := openWorkbook(open, false)
+	if err != nil {
+		return f, err
+	}
+	defer w.src.Close()
+	f.Type, f.Encoding, f.Sheet = XLSX, "utf-8", -1
+	for i, t := range w.tabs {
+		if !t.hidden {
+			f.Sheets = append(f.Sheets, t.name)
+		}
+		if f.Sheet < 0 && (wish == "" && !t.hidden || wish != "" && (t.name == wish || strconv.Itoa(i+1) == wish)) {
+			f.Sheet = i
+		}
+	}
+	switch {
+	case f.Sheet >= 0:
+		return f, nil
+	case wish == "":
+		f.Sheet = 0
+		return f, nil
+	}
+	bad := fault.New(fault.Invalid, "import_question", "the workbook has no sheet %q; its sheets are: %s", clipped(wish), strings.Join(f.Sheets, ", "))
+	return f, bad.At("options.sheet", "must name a sheet of the workbook")
 }
 
 // headBytes of decoded text are enough for the first 50 records of any sane
@@ -103,9 +172,15 @@ func (f Format) head(open Source) (text []byte, whole bool, err error) {
 
 // Open starts reading the file's records from the first.
 func Open(open Source, f Format) (Records, error) {
+	if f.Type == XLSX {
+		return openGrid(open, f.Sheet)
+	}
 	src, err := open()
 	if err != nil {
 		return nil, err
+	}
+	if f.Type == JSON {
+		return openObjects(src, f), nil
 	}
 	r := NewReader(f.decode(src), f.Delimiter)
 	r.closer = src

@@ -150,7 +150,7 @@ func TestDetect(t *testing.T) {
 		"mostly UTF-8":            {"a,b\nä,ö\nü,\xff\n", "utf-8", ',', "ö"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			f, err := sheet.Detect(source(c.body), 0)
+			f, err := sheet.Detect(source(c.body), sheet.Wish{})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -173,7 +173,7 @@ func TestDetect(t *testing.T) {
 func TestDetectRefuses(t *testing.T) {
 	binary := bytes.Repeat([]byte{0, 1, 2, 3, 0x80, 4, 5, 6}, 500)
 	for name, body := range map[string]string{"empty": "", "binary": string(binary)} {
-		if _, err := sheet.Detect(source(body), 0); !fault.Is(err, fault.Invalid) {
+		if _, err := sheet.Detect(source(body), sheet.Wish{}); !fault.Is(err, fault.Invalid) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
@@ -187,7 +187,7 @@ func FuzzReader(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, body []byte) {
 		open := source(string(body))
-		format, err := sheet.Detect(open, 0)
+		format, err := sheet.Detect(open, sheet.Wish{})
 		if err != nil {
 			if !fault.Is(err, fault.Invalid) {
 				t.Fatal(err)

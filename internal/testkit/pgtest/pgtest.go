@@ -33,8 +33,11 @@ var shared struct {
 
 // Main runs a package's tests and stops the cluster they started, for use in
 // TestMain. Without it the cluster ends a moment after the process.
-func Main(m *testing.M) {
+func Main(m *testing.M, cleanup ...func()) {
 	code := m.Run()
+	for _, f := range cleanup {
+		f()
+	}
 	if err := stop(); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		code = max(code, 1)

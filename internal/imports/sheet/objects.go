@@ -1,0 +1,311 @@
+package sheet
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"strconv"
+
+	"holdfast/internal/fault"
+)
+
+// maxObject bounds one JSON record.
+const maxObject = 1 << 20
+
+// splitter cuts JSON into records without understanding them: one array of
+// objects, or objects one after another (JSON Lines). What is no object ends
+// with its line, so that one damaged record does not take the others along.
+type splitter struct {
+	r    *bufio.Reader
+	line int
+	raw  []byte
+	at   int // line the record begins on
+}
+
+// next returns the next record's bytes, valid until the next call; bad says
+// why they are none.
+func (s *splitter) next() (raw []byte, bad string, err error) {
+	for {
+		c, err := s.r.ReadByte()
+		if err != nil {
+			return nil, "", err
+		}
+		switch c {
+		case '\n':
+			s.line++
+		case ' ', '\t', '\r', ',', '[', ']':
+		case '{':
+			s.at = s.line
+			bad, err := s.object()
+			return s.raw, bad, err
+		default:
+			s.at = s.line
+			return nil, "is no JSON object: a file of records is [{...}, {...}] or one object per line", s.rest()
+		}
+	}
+}
+
+// rest drops the line under way.
+func (s *splitter) rest() error {
+	for {
+		c, err := s.r.ReadByte()
+		switch {
+		case errors.Is(err, io.EOF):
+			return nil
+		case err != nil:
+			return err
+		case c == '\n':
+			s.line++
+			return nil
+		}
+	}
+}
+
+// object reads up to the brace that closes the record.
+func (s *splitter) object() (bad string, err error) {
+	s.raw = append(s.raw[:0], '{')
+	depth, quoted, escaped, long := 1, false, false, false
+	for depth > 0 {
+		c, err := s.r.ReadByte()
+		if errors.Is(err, io.EOF) {
+			return "begins here and the file ends inside it", nil
+		}
+		if err != nil {
+			return "", err
+		}
+		switch {
+		case c == '\n':
+			s.line++
+		case escaped:
+			escaped = false
+		case quoted && c == '\\':
+			escaped = true
+		case c == '"':
+			quoted = !quoted
+		case quoted:
+		case c == '{' || c == '[':
+			depth++
+		case c == '}' || c == ']':
+			depth--
+		}
+		if escaped && c == '\n' {
+			escaped = false
+		}
+		if len(s.raw) < maxObject {
+			s.raw = append(s.raw, c)
+		} else {
+			long = true
+		}
+	}
+	if long {
+		return fmt.Sprintf("is longer than %d bytes", maxObject), nil
+	}
+	return "", nil
+}
+
+// objects reads records of JSON as rows whose columns are Format.Keys.
+type objects struct {
+	s      splitter
+	closer io.Closer
+	keys   []string
+	index  map[string]int
+	headed bool // the keys were given out
+	rec    Record
+}
+
+func openObjects(src io.ReadCloser, f Format) *objects {
+	o := &objects{s: splitter{r: bufio.NewReaderSize(f.decode(src), 64<<10), line: 1}, closer: src, keys: f.Keys, index: map[string]int{}}
+	for i, k := range f.Keys {
+		o.index[k] = i
+	}
+	return o
+}
+
+// Close closes the file below.
+func (o *objects) Close() error { return o.closer.Close() }
+
+// Next returns the keys first and then every record.
+func (o *objects) Next() (*Record, error) {
+	if !o.headed {
+		o.headed = true
+		o.rec = Record{Line: 1, Cells: append(o.rec.Cells, o.keys...)}
+		return &o.rec, nil
+	}
+	for {
+		raw, bad, err := o.s.next()
+		if err != nil {
+			if !errors.Is(err, io.EOF) {
+				err = fmt.Errorf("sheet: %w", err)
+			}
+			return nil, err
+		}
+		o.rec = Record{Line: o.s.at, Cells: o.rec.Cells[:0], Kinds: o.rec.Kinds[:0]}
+		for range o.keys {
+			o.rec.Cells, o.rec.Kinds = append(o.rec.Cells, ""), append(o.rec.Kinds, Written)
+		}
+		if bad != "" {
+			o.rec.Bad = &Damage{Code: "json", Cell: -1, Msg: "the record " + bad}
+			return &o.rec, nil
+		}
+		o.fill(raw)
+		if o.rec.Bad != nil || !blank(o.rec.Cells) {
+			return &o.rec, nil
+		}
+	}
+}
+
+// fill sets the cells from a record.
+func (o *objects) fill(raw []byte) {
+	seen := make([]bool, len(o.keys))
+	err := members(raw, func(key string, value json.RawMessage) error {
+		i, ok := o.index[key]
+		if !ok {
+			return fmt.Errorf("has a field %q that came out of nowhere", clipped(key))
+		}
+		if seen[i] {
+			return fmt.Errorf("has the field %q twice", clipped(key))
+		}
+		seen[i] = true
+		var err error
+		o.rec.Cells[i], o.rec.Kinds[i], err = scalar(value)
+		if err == nil && len(o.rec.Cells[i]) > MaxCell {
+			err = fmt.Errorf("has a value longer than %d bytes", MaxCell)
+		}
+		return err
+	})
+	if err != nil {
+		o.rec.Bad = &Damage{Code: "json", Cell: -1, Msg: "the record " + err.Error()}
+		return
+	}
+	for i, c := range o.rec.Cells {
+		if d := unfit(c, []string{c}); d != nil {
+			d.Cell = i
+			o.rec.Bad = d
+			return
+		}
+	}
+}
+
+// scalar is a value as a cell holds it: a text as it is, a number as an exact
+// one, lists and objects as JSON.
+func scalar(value json.RawMessage) (string, Kind, error) {
+	switch value[0] {
+	case '"':
+		var s string
+		err := json.Unmarshal(value, &s)
+		return s, Written, err
+	case 'n':
+		return "", Written, nil
+	case 't', 'f':
+		return string(value), Exact, nil
+	case '[', '{':
+		var b bytes.Buffer
+		if err := json.Compact(&b, value); err != nil {
+			return "", Written, err
+		}
+		return b.String(), Written, nil
+	}
+	return string(value), Exact, nil
+}
+
+// members calls f for every member of an object in its order.
+func members(raw []byte, f func(key string, value json.RawMessage) error) error {
+	d := json.NewDecoder(bytes.NewReader(raw))
+	if _, err := d.Token(); err != nil {
+		return notJSON(err)
+	}
+	for d.More() {
+		t, err := d.Token()
+		if err != nil {
+			return notJSON(err)
+		}
+		key, ok := t.(string)
+		if !ok {
+			return errors.New("is not valid JSON")
+		}
+		var v json.RawMessage
+		if err := d.Decode(&v); err != nil {
+			return notJSON(err)
+		}
+		if err := f(key, v); err != nil {
+			return err
+		}
+	}
+	if _, err := d.Token(); err != nil {
+		return notJSON(err)
+	}
+	return nil
+}
+
+func notJSON(err error) error {
+	var s *json.SyntaxError
+	if errors.As(err, &s) {
+		return fmt.Errorf("is not valid JSON (%s)", s)
+	}
+	return errors.New("is not valid JSON")
+}
+
+// detectObjects reads the file once for the names of its fields, in the order
+// they come up.
+func (f *Format) detectObjects(open Source) error {
+	src, err := open()
+	if err != nil {
+		return err
+	}
+	defer src.Close()
+	s := splitter{r: bufio.NewReaderSize(f.decode(src), 64<<10), line: 1}
+	if c, err := firstByte(s.r); err != nil || c != '{' && c != '[' {
+		return fault.New(fault.Invalid, "json", "the file holds no JSON records: it must be [{...}, {...}] or one object per line")
+	}
+	seen := map[string]bool{}
+	bytesOf := 0
+	for {
+		raw, bad, err := s.next()
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err != nil {
+			return fmt.Errorf("sheet: %w", err)
+		}
+		if bad != "" {
+			continue
+		}
+		err = members(raw, func(key string, _ json.RawMessage) error {
+			if !seen[key] {
+				seen[key] = true
+				f.Keys = append(f.Keys, key)
+				bytesOf += len(key)
+			}
+			if len(f.Keys) > MaxColumns || bytesOf > MaxColumns*256 {
+				return errTooWide
+			}
+			return nil
+		})
+		if errors.Is(err, errTooWide) {
+			return fault.New(fault.Invalid, "too_many_columns", "line %d: the records have more than %s different fields", s.at, strconv.Itoa(MaxColumns))
+		}
+	}
+	if len(f.Keys) == 0 {
+		return fault.New(fault.Invalid, "empty_file", "the file holds no records")
+	}
+	return nil
+}
+
+var errTooWide = errors.New("sheet: too many fields")
+
+// firstByte looks at the first byte that is no blank.
+func firstByte(r *bufio.Reader) (byte, error) {
+	for n := 1; n <= 4096; n++ {
+		b, err := r.Peek(n)
+		if err != nil {
+			return 0, err
+		}
+		if c := b[n-1]; c != ' ' && c != '\t' && c != '\r' && c != '\n' {
+			return c, nil
+		}
+	}
+	return 0, io.ErrUnexpectedEOF
+}

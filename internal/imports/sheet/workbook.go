@@ -1,0 +1,441 @@
+package sheet
+
+import (
+	"archive/zip"
+	"bytes"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"path"
+	"strconv"
+	"strings"
+	"sync"
+
+	"holdfast/internal/fault"
+)
+
+// Limits of a workbook, on top of those of every file. Bytes are counted while
+// they are unpacked, whatever the archive says of itself.
+const (
+	MaxUnpacked    = 100 << 20
+	MaxRatio       = 100
+	MaxParts       = 200
+	MaxSharedTexts = 2_000_000
+	ratioFrom      = 1 << 20 // a small part may be as repetitive as it likes
+	maxDirectory   = 256 << 10
+	maxShared      = 64 << 20
+)
+
+// workbook is an open XLSX file (ECMA-376): a zip archive of XML parts.
+type workbook struct {
+	src   io.Closer
+	parts map[string]*zip.File
+	left  int64 // bytes that may still be unpacked
+	tabs  []tab
+	epoch bool   // dates count from 1904
+	dates []bool // by cell style: the number is a date
+	texts texts
+}
+
+// tab is one worksheet.
+type tab struct {
+	name, part string
+	hidden     bool
+}
+
+func broken(format string, args ...any) error {
+	return fault.New(fault.Invalid, "workbook", "the workbook cannot be read: "+format+"; open it in a spreadsheet program, save it again as .xlsx, and upload that", args...)
+}
+
+func tooBig(format string, args ...any) error {
+	return fault.New(fault.Invalid, "workbook_too_large", format+": save the sheet as CSV and upload that, or split it", args...)
+}
+
+// openWorkbook reads what stands around the rows: sheets, date styles and the
+// texts that cells share.
+func openWorkbook(open Source, shared bool) (*workbook, error) {
+	src, err := open()
+	if err != nil {
+		return nil, err
+	}
+	w := &workbook{src: src, left: MaxUnpacked}
+	if err := w.load(src, shared); err != nil {
+		src.Close()
+		return nil, err
+	}
+	return w, nil
+}
+
+func (w *workbook) load(src io.ReadCloser, shared bool) error {
+	at, size, err := random(src)
+	if err != nil {
+		return err
+	}
+	if err := w.directory(at, size); err != nil {
+		return err
+	}
+	main := "xl/workbook.xml"
+	rels, err := w.relations("_rels/.rels", "")
+	if err != nil {
+		return err
+	}
+	for _, r := range rels {
+		if strings.HasSuffix(r.kind, "/officeDocument") {
+			main = r.target
+		}
+	}
+	if rels, err = w.relations(path.Join(path.Dir(main), "_rels", path.Base(main)+".rels"), path.Dir(main)); err != nil {
+		return err
+	}
+	if err := w.book(main, rels); err != nil {
+		return err
+	}
+	for _, r := range rels {
+		switch {
+		case strings.HasSuffix(r.kind, "/styles"):
+			err = w.styles(r.target)
+		case strings.HasSuffix(r.kind, "/sharedStrings") && shared:
+			err = w.shared(r.target)
+		case strings.HasSuffix(r.kind, "/vbaProject"):
+			err = fault.New(fault.Unsupported, "file_type", "the workbook holds macros: save it as an Excel workbook without macros (.xlsx) or as CSV")
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// random gives access to any place of a file.
+func random(src io.ReadCloser) (io.ReaderAt, int64, error) {
+	s, ok := src.(io.ReadSeeker)
+	if !ok {
+		return nil, 0, errors.New("sheet: a workbook needs a file that can be read from any place")
+	}
+	size, err := s.Seek(0, io.SeekEnd)
+	if err != nil {
+		return nil, 0, fmt.Errorf("sheet: %w", err)
+	}
+	if at, ok := src.(io.ReaderAt); ok {
+		return at, size, nil
+	}
+	return &seeking{s: s}, size, nil
+}
+
+// seeking reads at an offset by going there.
+type seeking struct {
+	mu sync.Mutex
+	s  io.ReadSeeker
+}
+
+func (s *seeking) ReadAt(p []byte, off int64) (int, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if _, err := s.s.Seek(off, io.SeekStart); err != nil {
+		return 0, err
+	}
+	n, err := io.ReadFull(s.s, p)
+	if errors.Is(err, io.ErrUnexpectedEOF) {
+		err = io.EOF
+	}
+	return n, err
+}
+
+// directory opens the archive. How much of a directory there can be is looked
+// at first: the reader of the archive makes room for all of it.
+func (w *workbook) directory(at io.ReaderAt, size int64) error {
+	tail := make([]byte, min(size, 66<<10))
+	if _, err := at.ReadAt(tail, size-int64(len(tail))); err != nil && !errors.Is(err, io.EOF) {
+		return fmt.Errorf("sheet: %w", err)
+	}
+	i := bytes.LastIndex(tail, []byte("PK\x05\x06"))
+	if i < 0 || len(tail)-i < 22 {
+		return broken("it is not complete")
+	}
+	end := tail[i:]
+	entries, bytesOf, from := binary.LittleEndian.Uint16(end[10:]), binary.LittleEndian.Uint32(end[12:]), binary.LittleEndian.Uint32(end[16:])
+	begins := size - int64(len(end))
+	switch {
+	case entries > MaxParts || bytesOf > maxDirectory:
+		return tooBig("the workbook has more than %d parts", MaxParts)
+	case int64(from)+int64(bytesOf) > begins || begins-int64(from) > maxDirectory+1024 || int(binary.LittleEndian.Uint16(end[20:])) != len(end)-22:
+		return broken("its directory does not match its size")
+	}
+	z, err := zip.NewReader(at, size)
+	if err != nil {
+		return broken("it is no complete archive")
+	}
+	if len(z.File) > MaxParts {
+		return tooBig("the workbook has more than %d parts", MaxParts)
+	}
+	w.parts = make(map[string]*zip.File, len(z.File))
+	for _, f := range z.File {
+		name := strings.ToLower(strings.TrimPrefix(f.Name, "/"))
+		if w.parts[name] != nil {
+			return broken("it has two parts called %q", clipped(f.Name))
+		}
+		w.parts[name] = f
+	}
+	return nil
+}
+
+func clipped(s string) string {
+	if len(s) > 80 {
+		return strings.ToValidUTF8(s[:80], "") + "..."
+	}
+	return s
+}
+
+// part opens a part by its name; nil = there is none.
+func (w *workbook) part(name string) (*markup, io.Closer, error) {
+	f := w.parts[strings.ToLower(name)]
+	if f == nil {
+		return nil, nil, nil
+	}
+	r, err := f.Open()
+	if err != nil {
+		return nil, nil, broken("part %s is packed in a way that is not known", clipped(name))
+	}
+	u := &unpacking{r: r, w: w, packed: max(1, int64(f.CompressedSize64))}
+	return newMarkup(u), r, nil
+}
+
+// unpacking counts what comes out of the archive.
+type unpacking struct {
+	r      io.Reader
+	w      *workbook
+	packed int64
+	size   int64
+}
+
+func (u *unpacking) Read(p []byte) (int, error) {
+	n, err := u.r.Read(p)
+	u.size += int64(n)
+	u.w.left -= int64(n)
+	switch {
+	case u.w.left < 0:
+		return 0, tooBig("the workbook unpacks to more than %d MB", MaxUnpacked>>20)
+	case u.size > ratioFrom && u.size/u.packed > MaxRatio:
+		return 0, tooBig("the workbook unpacks to more than %d times its size", MaxRatio)
+	case err != nil && !errors.Is(err, io.EOF):
+		return n, broken("it is damaged (%v)", err)
+	}
+	return n, err
+}
+
+// each calls f for every tag of a part. Parts that are not there have none.
+func (w *workbook) each(name string, f func(m *markup) error) error {
+	m, c, err := w.part(name)
+	if err != nil || m == nil {
+		return err
+	}
+	defer c.Close()
+	for {
+		err := m.next()
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err == nil {
+			err = f(m)
+		}
+		if errors.Is(err, errMarkup) {
+			return broken("part %s is damaged", clipped(name))
+		}
+		if err != nil {
+			return err
+		}
+	}
+}
+
+type relation struct{ id, kind, target string }
+
+// maxNamed bounds lists that a workbook keeps few of.
+const maxNamed = 70_000
+
+func (w *workbook) relations(name, base string) ([]relation, error) {
+	var out []relation
+	err := w.each(name, func(m *markup) error {
+		if m.name != "Relationship" || m.closing || m.attr("TargetMode") == "External" {
+			return nil
+		}
+		if len(out) == MaxParts {
+			return broken("it has too many relations")
+		}
+		target := m.attr("Target")
+		if strings.HasPrefix(target, "/") {
+			target = strings.TrimPrefix(target, "/")
+		} else {
+			target = path.Join(base, target)
+		}
+		out = append(out, relation{m.attr("Id"), m.attr("Type"), target})
+		return nil
+	})
+	return out, err
+}
+
+func (w *workbook) book(name string, rels []relation) error {
+	err := w.each(name, func(m *markup) error {
+		switch {
+		case m.closing:
+		case m.name == "workbookPr":
+			v := m.attr("date1904")
+			w.epoch = v == "1" || v == "true"
+		case m.name == "sheet" && len(w.tabs) < MaxParts:
+			state := m.attr("state")
+			for _, r := range rels {
+				if r.id == m.attr("id") && strings.HasSuffix(r.kind, "/worksheet") {
+					w.tabs = append(w.tabs, tab{m.attr("name"), r.target, state == "hidden" || state == "veryHidden"})
+				}
+			}
+		}
+		return nil
+	})
+	if err == nil && len(w.tabs) == 0 {
+		return broken("it has no worksheet")
+	}
+	return err
+}
+
+// styles finds out which cell styles show a number as a date.
+func (w *workbook) styles(name string) error {
+	codes := map[int]bool{} // own number formats: is it a date
+	inside := false
+	return w.each(name, func(m *markup) error {
+		switch {
+		case m.name == "cellXfs":
+			inside = !m.closing && !m.empty
+		case m.closing:
+		case m.name == "numFmt" && len(codes) < maxNamed:
+			id, err := strconv.Atoi(m.attr("numFmtId"))
+			if err == nil {
+				codes[id] = dateCode(m.attr("formatCode"))
+			}
+		case m.name == "xf" && inside && len(w.dates) < maxNamed:
+			id, err := strconv.Atoi(m.attr("numFmtId"))
+			date, own := codes[id]
+			w.dates = append(w.dates, err == nil && (own && date || !own && builtinDate(id)))
+		}
+		return nil
+	})
+}
+
+// builtinDate lists the number formats that every workbook has and that show a
+// date or a time of day (ECMA-376 part 1, 18.8.30, with those of East Asia).
+// 46 shows elapsed hours, which is a number.
+func builtinDate(id int) bool {
+	return id >= 14 && id <= 22 || id >= 27 && id <= 36 || id == 45 || id == 47 || id >= 50 && id <= 58
+}
+
+// dateCode reports whether a format code shows a date or a time of day: it has
+// one of y m d h s outside of quotes, escapes and brackets. [h], [m] and [s]
+// count elapsed time, which is a number.
+func dateCode(code string) bool {
+	code, _, _ = strings.Cut(code, ";")
+	found := false
+	for i := 0; i < len(code); i++ {
+		switch c := code[i] | 0x20; {
+		case code[i] == '"':
+			n := strings.IndexByte(code[i+1:], '"')
+			if n < 0 {
+				return found
+			}
+			i += n + 1
+		case code[i] == '\\' || code[i] == '_' || code[i] == '*':
+			i++
+		case code[i] == '[':
+			n := strings.IndexByte(code[i:], ']')
+			if n < 0 {
+				return found
+			}
+			if strings.Trim(strings.ToLower(code[i+1:i+n]), "hms") == "" && n > 1 {
+				return false
+			}
+			i += n
+		case c == 'y' || c == 'm' || c == 'd' || c == 'h' || c == 's':
+			found = true
+		}
+	}
+	return found
+}
+
+// texts are the texts that cells share, end to end in pages, so that they
+// cost their bytes and eight more.
+type texts struct {
+	pages [][]byte
+	at    []uint64 // page << 40 | offset << 20 | length + 1; 0 = longer than a cell
+	bytes int
+}
+
+const textPage = 1 << 20 // an offset and a length take 20 bits each
+
+func (t *texts) add(b []byte) error {
+	if len(t.at) == MaxSharedTexts || t.bytes+len(b) > maxShared {
+		return tooBig("the workbook holds more than %d different texts or %d MB of them", MaxSharedTexts, maxShared>>20)
+	}
+	n := len(t.pages)
+	if n == 0 || len(t.pages[n-1])+len(b) > textPage-1 {
+		t.pages = append(t.pages, make([]byte, 0, min(textPage, max(64<<10, len(b)*2))))
+		n++
+	}
+	p := &t.pages[n-1]
+	t.at = append(t.at, uint64(n-1)<<40|uint64(len(*p))<<20|uint64(len(b)+1))
+	*p = append(*p, b...)
+	t.bytes += len(b)
+	return nil
+}
+
+// get returns a text; ok is false when there is none of that number or it is
+// longer than a cell may be.
+func (t *texts) get(i int) (b []byte, ok bool) {
+	if i < 0 || i >= len(t.at) || t.at[i] == 0 {
+		return nil, false
+	}
+	a := t.at[i]
+	from, n := int(a>>20&(textPage-1)), int(a&(textPage-1))-1
+	return t.pages[a>>40][from : from+n], true
+}
+
+// shared reads the shared texts: of rich text the runs, without the phonetic
+// ones.
+func (w *workbook) shared(name string) error {
+	g := gather{}
+	return w.each(name, func(m *markup) error {
+		if m.name == "si" && !m.closing {
+			g = gather{buf: g.buf[:0]}
+		}
+		g.tag(m)
+		if m.name != "si" || !m.closing && !m.empty {
+			return nil
+		}
+		if g.over {
+			if len(w.texts.at) == MaxSharedTexts {
+				return tooBig("the workbook holds more than %d different texts", MaxSharedTexts)
+			}
+			w.texts.at = append(w.texts.at, 0)
+			return nil
+		}
+		return w.texts.add(unfold(unescape(nil, g.buf)))
+	})
+}
+
+// gather puts together the text of an si or is element.
+type gather struct {
+	buf      []byte
+	phonetic bool
+	over     bool
+}
+
+func (g *gather) tag(m *markup) {
+	switch {
+	case m.name == "rPh":
+		g.phonetic = !m.closing && !m.empty
+	case m.name != "t" || g.phonetic || m.empty:
+	case m.closing:
+		g.over = g.over || m.over
+		g.buf = append(g.buf, m.text...)
+		m.room = 0
+	default:
+		m.want(max(0, 6*MaxCell-len(g.buf)))
+	}
+}
