@@ -40,8 +40,7 @@ func (m *measurement) apply(ctx context.Context, engine string) error {
 	if err := errors.Join(writeItems(few, int(fewRows*m.scale)), writeItems(many, rows)); err != nil {
 		return err
 	}
-	var ratios, whole, growth []float64
-	var last [3]float64
+	var r applied
 	for range m.rounds {
 		small, err := m.imported(ctx, engine, few)
 		if err != nil {
@@ -55,19 +54,49 @@ func (m *measurement) apply(ctx context.Context, engine string) error {
 		if err != nil {
 			return err
 		}
-		ratios = append(ratios, bare/large.apply)
-		whole = append(whole, bare/(large.process+large.apply))
-		growth = append(growth, float64(large.peak)/float64(small.peak))
-		last = [3]float64{bare, large.process, large.apply}
+		r.add(small, large, bare)
+		if engine != "postgresql" {
+			continue
+		}
+		copied, err := m.bare(ctx, engine, many, "-copy")
+		if err != nil {
+			return err
+		}
+		r.copied = append(r.copied, copied/large.apply)
 	}
-	note := fmt.Sprintf("by hand %.2f s, process %.2f s, apply %.2f s, %.0f rows/s", last[0], last[1], last[2], float64(rows)/last[2])
-	if err := m.add(of(fmt.Sprintf("apply of %d rows of items", rows), engine, ratios, note).atLeast(0.5, "")); err != nil {
-		return err
+	r.note += fmt.Sprintf(", %.0f rows/s", float64(rows)/r.last)
+	for _, x := range r.results(engine, rows) {
+		if err := m.add(x); err != nil {
+			return err
+		}
 	}
-	if err := m.add(of("  with processing", engine, whole, "the check of every row included")); err != nil {
-		return err
+	return nil
+}
+
+// applied gathers the rounds' ratios.
+type applied struct {
+	ratios, whole, growth, copied []float64
+	last                          float64
+	note                          string
+}
+
+func (r *applied) add(small, large imported, bare float64) {
+	r.ratios = append(r.ratios, bare/large.apply)
+	r.whole = append(r.whole, bare/(large.process+large.apply))
+	r.growth = append(r.growth, float64(large.peak)/float64(small.peak))
+	r.last = large.apply
+	r.note = fmt.Sprintf("by hand %.2f s, process %.2f s, apply %.2f s", bare, large.process, large.apply)
+}
+
+func (r *applied) results(engine string, rows int) []*result {
+	list := []*result{
+		of(fmt.Sprintf("apply of %d rows of items", rows), engine, r.ratios, r.note).atLeast(0.5, ""),
+		of("  with processing", engine, r.whole, "the check of every row included"),
 	}
-	return m.add(of("  peak memory, ten times the rows", engine, growth, "peak of the server's memory, ratio").atMost(1.5, ""))
+	if len(r.copied) > 0 {
+		list = append(list, of("  apply against COPY", engine, r.copied, "the same file by COPY"))
+	}
+	return append(list, of("  peak memory, ten times the rows", engine, r.growth, "peak of the server's memory, ratio").atMost(1.5, ""))
 }
 
 type imported struct {
@@ -160,7 +189,7 @@ func (s *site) step(ctx context.Context, token, function, job string) (float64, 
 }
 
 // bare has the same file read by hand.
-func (m *measurement) bare(ctx context.Context, engine, file string) (seconds float64, err error) {
+func (m *measurement) bare(ctx context.Context, engine, file string, flags ...string) (seconds float64, err error) {
 	s, err := newSite(ctx, m.options, engine)
 	if err != nil {
 		return 0, err
@@ -170,7 +199,7 @@ func (m *measurement) bare(ctx context.Context, engine, file string) (seconds fl
 	if err := s.fillBare(ctx, t); err != nil {
 		return 0, err
 	}
-	args := []string{"read", "-tenant", t.ID, "-file", file}
+	args := append([]string{"read", "-tenant", t.ID, "-file", file}, flags...)
 	if s.url != "" {
 		args = append(args, "-database", s.url)
 	} else {

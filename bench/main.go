@@ -127,15 +127,17 @@ func serveLimit(args []string) error {
 func readCSV(args []string) error {
 	var o limit.Options
 	var file string
+	var byCopy bool
 	f := flag.NewFlagSet("read", flag.ContinueOnError)
 	f.StringVar(&o.URL, "database", "", "PostgreSQL URL")
 	f.StringVar(&o.Dir, "data", "", "data directory")
 	f.StringVar(&o.Tenant, "tenant", "", "tenant")
 	f.StringVar(&file, "file", "", "CSV file of items")
+	f.BoolVar(&byCopy, "copy", false, "by COPY")
 	if err := f.Parse(args); err != nil {
 		return err
 	}
-	took, rows, err := limit.ReadItems(context.Background(), o, file)
+	took, rows, err := limit.ReadItems(context.Background(), o, file, byCopy)
 	if err != nil {
 		return err
 	}

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"strings"
 	"time"
 
 	"github.com/google/uuid"
@@ -77,9 +78,9 @@ func (s *items) Values() ([]any, error) { return s.vals, nil }
 func (s *items) Err() error { return s.err }
 
 // ReadItems reads a CSV file of items into the table, with the indexes in
-// place, in one transaction: by COPY on PostgreSQL, by one prepared statement
-// on SQLite.
-func ReadItems(ctx context.Context, o Options, file string) (time.Duration, int, error) {
+// place, in one transaction: by one prepared statement, or on PostgreSQL by
+// COPY if asked for.
+func ReadItems(ctx context.Context, o Options, file string, byCopy bool) (time.Duration, int, error) {
 	f, err := os.Open(file)
 	if err != nil {
 		return 0, 0, err
@@ -89,10 +90,48 @@ func ReadItems(ctx context.Context, o Options, file string) (time.Duration, int,
 	if err != nil {
 		return 0, 0, err
 	}
-	if o.URL != "" {
+	switch {
+	case o.URL != "" && byCopy:
 		return copyItems(ctx, o, src)
+	case o.URL != "":
+		return batchItems(ctx, o, src)
 	}
 	return insertItems(o, src)
+}
+
+// inserted is the statement for one row of items.
+func inserted() string {
+	marks := make([]string, len(itemColumns))
+	for i := range marks {
+		marks[i] = fmt.Sprintf("$%d", i+1)
+	}
+	return "INSERT INTO items (" + strings.Join(itemColumns, ", ") + ") VALUES (" + strings.Join(marks, ", ") + ")"
+}
+
+// batch is how many inserts travel together.
+const batch = 500
+
+func batchItems(ctx context.Context, o Options, src *items) (time.Duration, int, error) {
+	c, err := pgx.Connect(ctx, o.URL)
+	if err != nil {
+		return 0, 0, err
+	}
+	defer c.Close(ctx)
+	sql := inserted()
+	begin := time.Now()
+	err = pgx.BeginFunc(ctx, c, func(tx pgx.Tx) error {
+		b := &pgx.Batch{}
+		for src.Next() {
+			if b.Queue(sql, src.vals...); b.Len() == batch {
+				if err := tx.SendBatch(ctx, b).Close(); err != nil {
+					return err
+				}
+				b = &pgx.Batch{}
+			}
+		}
+		return errors.Join(src.err, tx.SendBatch(ctx, b).Close())
+	})
+	return time.Since(begin), src.rows, err
 }
 
 func copyItems(ctx context.Context, o Options, src *items) (time.Duration, int, error) {
@@ -123,19 +162,11 @@ func insertItems(o Options, src *items) (time.Duration, int, error) {
 		return 0, 0, err
 	}
 	defer c.Close()
-	sql := "INSERT INTO items ("
-	marks := ""
-	for i, col := range itemColumns {
-		if i > 0 {
-			sql, marks = sql+", ", marks+", "
-		}
-		sql, marks = sql+col, marks+fmt.Sprintf("$%d", i+1)
-	}
 	begin := time.Now()
 	if err := c.exec("BEGIN IMMEDIATE"); err != nil {
 		return 0, 0, err
 	}
-	st, err := c.prepare(sql + ") VALUES (" + marks + ")")
+	st, err := c.prepare(inserted())
 	if err != nil {
 		return 0, 0, err
 	}

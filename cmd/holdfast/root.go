@@ -2,7 +2,6 @@ package main
 
 import (
 	"fmt"
-	"log/slog"
 	"os"
 
 	"github.com/spf13/cobra"
@@ -65,20 +64,8 @@ func (o *options) load() (*config.Config, error) {
 	if err != nil {
 		return nil, err
 	}
-	slog.SetDefault(slog.New(logHandler(c)))
+	app.SetLog(c)
 	return c, nil
-}
-
-func logHandler(c *config.Config) slog.Handler {
-	var level slog.Level
-	if err := level.UnmarshalText([]byte(c.LogLevel)); err != nil {
-		level = slog.LevelInfo
-	}
-	opt := &slog.HandlerOptions{Level: level}
-	if c.LogFormat == "text" {
-		return slog.NewTextHandler(os.Stderr, opt)
-	}
-	return slog.NewJSONHandler(os.Stderr, opt)
 }
 
 // open opens the database and services without serving.

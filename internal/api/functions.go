@@ -175,13 +175,12 @@ func (f *Functions) cached(w http.ResponseWriter, r *http.Request, fn *functions
 		}
 		return cache.Answer{Miss: out, Hit: functions.AsHit(out)}, nil
 	}
-	if strings.Contains(r.Header.Get("Cache-Control"), "no-cache") {
+	if bypass(r) {
 		b, err := f.cache.Refresh(r.Context(), k, fn.TTL, build)
 		if err != nil {
 			return err
 		}
-		w.Header()["X-Cache"] = miss
-		return write(w, r, b.Plain(), nil)
+		return writeKept(w, r, b, false)
 	}
 	b, hit := f.cache.Get(k)
 	if !hit {
@@ -190,13 +189,20 @@ func (f *Functions) cached(w http.ResponseWriter, r *http.Request, fn *functions
 			return err
 		}
 	}
-	if !hit {
-		w.Header()["X-Cache"] = miss
-		return write(w, r, b.Plain(), nil)
+	return writeKept(w, r, b, hit)
+}
+
+// bypass reports that the caller wants no kept answer (RFC 9111 section
+// 5.2.1.4).
+func bypass(r *http.Request) bool {
+	for _, v := range r.Header["Cache-Control"] {
+		for d := range strings.SplitSeq(v, ",") {
+			if name, _, _ := strings.Cut(strings.TrimSpace(d), "="); strings.EqualFold(name, "no-cache") {
+				return true
+			}
+		}
 	}
-	w.Header()["X-Cache"] = hitValue
-	w.Header()["Age"] = []string{strconv.Itoa(int(time.Since(b.Made()) / time.Second))}
-	return write(w, r, b.Plain(), b.Gzip)
+	return false
 }
 
 var (
@@ -208,13 +214,34 @@ var (
 	gzipCoding = []string{"gzip"}
 )
 
+// writeKept sends an answer from the cache, or one that went there; 304 to a
+// client that has it.
+func writeKept(w http.ResponseWriter, r *http.Request, b *cache.Body, hit bool) error {
+	h := w.Header()
+	h["X-Cache"] = miss
+	zipped := (func() []byte)(nil)
+	if hit {
+		h["X-Cache"] = hitValue
+		h["Age"] = []string{strconv.Itoa(int(max(time.Since(b.Made()), 0) / time.Second))}
+		zipped = b.Gzip
+	}
+	h["Etag"] = b.Tag()
+	if has(r.Header["If-None-Match"], b.Tag()[0]) && (r.Method == http.MethodGet || r.Method == http.MethodHead) {
+		h["Cache-Control"] = private
+		h["Vary"] = append(h["Vary"], vary...)
+		w.WriteHeader(http.StatusNotModified)
+		return nil
+	}
+	return write(w, r, b.Plain(), zipped)
+}
+
 // write sends ready bytes, in their ready gzip form where the caller takes it.
 func write(w http.ResponseWriter, r *http.Request, body []byte, zipped func() []byte) error {
 	h := w.Header()
 	h["Content-Type"] = jsonType
 	h["Cache-Control"] = private
 	h["Vary"] = append(h["Vary"], vary...)
-	if zipped != nil && strings.Contains(r.Header.Get("Accept-Encoding"), "gzip") {
+	if zipped != nil && takesGzip(r) {
 		if z := zipped(); z != nil {
 			h["Content-Encoding"] = gzipCoding
 			body = z

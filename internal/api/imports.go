@@ -203,23 +203,112 @@ func (i *Imports) formFile(w http.ResponseWriter, r *http.Request, a actor.Actor
 func (i *Imports) Errors() http.Handler { return i.member(false, i.errors) }
 
 func (i *Imports) errors(w http.ResponseWriter, r *http.Request, a actor.Actor) error {
-	q, err := queryValues(r.URL.RawQuery)
+	p, err := paged(r)
 	if err != nil {
 		return err
 	}
-	page, err := positive(q, "page", 1)
-	if err != nil {
-		return err
-	}
-	size, err := positive(q, "pageSize", 50)
-	if err != nil {
-		return err
-	}
-	out, err := i.jobs.RowErrors(r.Context(), a, r.PathValue("id"), page, min(size, 200))
+	out, err := i.jobs.RowErrors(r.Context(), a, r.PathValue("id"), p.Page, p.PageSize)
 	if err != nil {
 		return err
 	}
 	return web.JSON(w, http.StatusOK, out)
+}
+
+// paged reads page and pageSize, with the rows' filter beside them.
+func paged(r *http.Request) (f imports.RowFilter, err error) {
+	q, err := queryValues(r.URL.RawQuery)
+	if err != nil {
+		return f, err
+	}
+	if f.Page, err = positive(q, "page", 1); err != nil {
+		return f, err
+	}
+	if f.PageSize, err = positive(q, "pageSize", 50); err != nil {
+		return f, err
+	}
+	f.PageSize = min(f.PageSize, 200)
+	for name, into := range map[string]*string{"status": &f.Status, "code": &f.Code, "column": &f.Column} {
+		if len(q[name]) > 1 {
+			return f, fault.New(fault.Invalid, "22023", "%s may be given once", name).At(name, "repeated")
+		}
+		if len(q[name]) == 1 {
+			*into = q[name][0]
+		}
+	}
+	return f, nil
+}
+
+// Rows answers GET /v1/import-jobs/{id}/rows?page=&pageSize=&status=&code=&column=.
+func (i *Imports) Rows() http.Handler {
+	return i.member(false, func(w http.ResponseWriter, r *http.Request, a actor.Actor) error {
+		f, err := paged(r)
+		if err != nil {
+			return err
+		}
+		out, err := i.jobs.Rows(r.Context(), a, r.PathValue("id"), f)
+		if err != nil {
+			return err
+		}
+		return web.JSON(w, http.StatusOK, out)
+	})
+}
+
+// Row answers PATCH /v1/import-jobs/{id}/rows/{row} with {cells: {header:
+// text}}: the row as it stands after being checked anew.
+func (i *Imports) Row() http.Handler {
+	return i.member(true, func(w http.ResponseWriter, r *http.Request, a actor.Actor) error {
+		row, err := strconv.Atoi(r.PathValue("row"))
+		if err != nil || row < 1 {
+			return fault.New(fault.Invalid, "22023", "the row is named by its number from 1").At("row", "not a whole number from 1")
+		}
+		var e imports.Edit
+		if err := web.Decode(r, editBody, &e); err != nil {
+			return err
+		}
+		out, err := i.jobs.EditRow(r.Context(), a, r.PathValue("id"), row, e)
+		if err != nil {
+			return err
+		}
+		return web.JSON(w, http.StatusOK, out)
+	})
+}
+
+// editBody bounds the correction of one row.
+const editBody = 1 << 20
+
+// Preview answers GET /v1/import-jobs/{id}/preview?page=&pageSize=: what
+// applying would do to each record.
+func (i *Imports) Preview() http.Handler {
+	return i.member(false, func(w http.ResponseWriter, r *http.Request, a actor.Actor) error {
+		f, err := paged(r)
+		if err != nil {
+			return err
+		}
+		out, err := i.jobs.Preview(r.Context(), a, r.PathValue("id"), f.Page, f.PageSize)
+		if err != nil {
+			return err
+		}
+		return web.JSON(w, http.StatusOK, out)
+	})
+}
+
+// Corrected answers GET /v1/import-jobs/{id}/corrected?status=all|valid|invalid
+// with the file as it was corrected.
+func (i *Imports) Corrected() http.Handler {
+	return i.member(false, func(w http.ResponseWriter, r *http.Request, a actor.Actor) error {
+		f, err := paged(r)
+		if err != nil {
+			return err
+		}
+		c, err := i.jobs.Corrected(r.Context(), a, r.PathValue("id"), f.Status)
+		if err != nil {
+			return err
+		}
+		w.Header().Set("Content-Type", "text/csv; charset=utf-8")
+		w.Header().Set("Content-Disposition", mime.FormatMediaType("attachment", map[string]string{"filename": c.Name}))
+		w.Header().Set("X-Content-Type-Options", "nosniff")
+		return c.Write(r.Context(), w)
+	})
 }
 
 func positive(q map[string][]string, name string, otherwise int) (int, error) {

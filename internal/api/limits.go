@@ -5,7 +5,6 @@ import (
 	"time"
 
 	"holdfast/internal/actor"
-	"holdfast/internal/cache"
 	"holdfast/internal/fault"
 	"holdfast/internal/gate"
 	"holdfast/internal/limit"
@@ -15,11 +14,12 @@ import (
 // Platform serves the few /v1 routes that are no collection.
 type Platform struct {
 	gate  *gate.Gate
-	cache *cache.Cache
+	clear func(tenant string)
 }
 
-// NewPlatform serves rate-limit status and the cache's clear.
-func NewPlatform(g *gate.Gate, c *cache.Cache) *Platform { return &Platform{g, c} }
+// NewPlatform serves rate-limit status and the cache's clear: clear forgets a
+// tenant's kept answers on all nodes.
+func NewPlatform(g *gate.Gate, clear func(tenant string)) *Platform { return &Platform{g, clear} }
 
 type windowStatus struct {
 	Limit     int    `json:"limit"`
@@ -27,12 +27,13 @@ type windowStatus struct {
 	ResetAt   string `json:"reset_at"`
 }
 
-// RateLimits answers GET /v1/rate-limit/status: what the caller has left.
+// RateLimits answers GET /v1/rate-limit/status: what the caller has left. The
+// question itself takes nothing from it, and is answered when nothing is left.
 func (p *Platform) RateLimits() http.Handler { return web.Wrap(CollectionShape, p.rateLimits) }
 
 func (p *Platform) rateLimits(w http.ResponseWriter, r *http.Request) error {
-	a, err := p.signedIn(w, r)
-	if err != nil {
+	a, err := p.gate.Look(w, r)
+	if a, err = signedIn(w, r, a, err); err != nil {
 		return err
 	}
 	out := map[string]windowStatus{}
@@ -57,20 +58,20 @@ func (p *Platform) window(a actor.Actor, c limit.Category) windowStatus {
 func (p *Platform) ClearCache() http.Handler { return web.Wrap(CollectionShape, p.clearCache) }
 
 func (p *Platform) clearCache(w http.ResponseWriter, r *http.Request) error {
-	a, err := p.signedIn(w, r)
-	if err != nil {
+	a, err := p.gate.Enter(w, r, false)
+	if a, err = signedIn(w, r, a, err); err != nil {
 		return err
 	}
 	if !a.Administrator() || a.TenantID == "" {
 		return fault.New(fault.Forbidden, "42501", "only an administrator of the tenant may clear its cache")
 	}
-	p.cache.ClearTenant(a.TenantID)
+	p.clear(a.TenantID)
 	w.WriteHeader(http.StatusNoContent)
 	return nil
 }
 
-func (p *Platform) signedIn(w http.ResponseWriter, r *http.Request) (actor.Actor, error) {
-	a, err := p.gate.Enter(w, r, false)
+// signedIn lets through whom the gate has let in, unless he is nobody.
+func signedIn(w http.ResponseWriter, r *http.Request, a actor.Actor, err error) (actor.Actor, error) {
 	web.Note(w, r.Pattern, a.TenantID, a.UserID, a.KeyID)
 	if err != nil {
 		return a, err

@@ -7,7 +7,6 @@ import (
 	"holdfast/internal/actor"
 	"holdfast/internal/fault"
 	"holdfast/internal/gate"
-	"holdfast/internal/limit"
 	"holdfast/internal/web"
 	"holdfast/internal/webhook"
 )
@@ -22,8 +21,7 @@ type Webhooks struct {
 // NewWebhooks returns the face of s.
 func NewWebhooks(g *gate.Gate, s *webhook.Service) *Webhooks { return &Webhooks{g, s} }
 
-// verb lets members through and counts the request as one to webhook
-// endpoints, which have a limit of their own in the interface.
+// verb lets members through.
 func (h *Webhooks) verb(do func(w http.ResponseWriter, r *http.Request, a actor.Actor, q map[string][]string) error) http.Handler {
 	return web.Wrap(CollectionShape, func(w http.ResponseWriter, r *http.Request) error {
 		a, err := h.gate.Enter(w, r, true)
@@ -37,13 +35,6 @@ func (h *Webhooks) verb(do func(w http.ResponseWriter, r *http.Request, a actor.
 		}
 		if a, err = inTenant(a, q, true); err != nil {
 			return err
-		}
-		if h.gate.Limits != nil {
-			s := h.gate.Limits.Take(a.TenantID, limit.Webhook, h.gate.Plan(a), 1)
-			gate.Headers(w, s)
-			if !s.OK {
-				return gate.Refuse(s, "webhook requests")
-			}
 		}
 		return do(w, r, a, q)
 	})

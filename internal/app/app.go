@@ -89,6 +89,9 @@ func Open(ctx context.Context, c *config.Config, mode Mode) (*App, error) {
 	if c.PublicURL == "" {
 		c.PublicURL = "http://" + c.Listen
 	}
+	if err := lostDatabase(c); err != nil {
+		return nil, err
+	}
 	var limits *limit.Limiter
 	if c.RateLimits == "on" {
 		limits = limit.New(limit.Options{})
@@ -110,6 +113,22 @@ func Open(ctx context.Context, c *config.Config, mode Mode) (*App, error) {
 		return nil, err
 	}
 	return a, nil
+}
+
+// lostDatabase refuses to begin anew where a database has been: an empty one
+// beside the old keys and files looks like a loss of everything.
+func lostDatabase(c *config.Config) error {
+	if c.DatabaseURL != "" {
+		return nil
+	}
+	if _, err := os.Stat(filepath.Join(c.Data, masterKeyFile)); err != nil {
+		return nil
+	}
+	path := filepath.Join(c.Data, db.FileName)
+	if st, err := os.Stat(path); err == nil && st.Size() > 0 {
+		return nil
+	}
+	return fmt.Errorf("app: %s is missing or empty, but the data directory has been used: put the database back from where it was moved or from a backup, or choose another --data to begin anew", path)
 }
 
 // exists reports whether a tool finds a database to work on; on a fresh
@@ -248,6 +267,8 @@ func (a *App) mailer() (mail.Sender, error) {
 	return noMail{}, nil
 }
 
+const masterKeyFile = "master.key"
+
 type noMail struct{}
 
 func (noMail) Send(context.Context, mail.Message) error {
@@ -260,7 +281,7 @@ func masterKey(c *config.Config) ([]byte, error) {
 	if c.MasterKey != "" {
 		return base64.StdEncoding.DecodeString(c.MasterKey)
 	}
-	path := filepath.Join(c.Data, "master.key")
+	path := filepath.Join(c.Data, masterKeyFile)
 	text, err := os.ReadFile(path)
 	if errors.Is(err, os.ErrNotExist) {
 		text, err = makeKey(path)

@@ -4,7 +4,10 @@ import (
 	_ "embed"
 	"html/template"
 	"log/slog"
+	"net"
 	"net/http"
+	"net/netip"
+	"net/url"
 	"strings"
 
 	"holdfast/internal/web"
@@ -18,6 +21,15 @@ var devMailPage = template.Must(template.New("devmail").Parse(devMailHTML))
 // devMail shows what a development server would have mailed: JSON for
 // programs, a page for people.
 func (a *App) devMail(w http.ResponseWriter, r *http.Request) {
+	// Recovery links are in here: no other site's script may read them, neither
+	// by CORS nor by a name that resolves to this machine.
+	for _, h := range []string{"Access-Control-Allow-Origin", "Access-Control-Expose-Headers"} {
+		w.Header().Del(h)
+	}
+	if origin := r.Header.Get("Origin"); origin != "" && origin != a.Config.PublicURL || !a.ownHost(r.Host) {
+		web.JSON(w, http.StatusForbidden, map[string]string{"error": "kept mails are shown to this machine only", "details": "open " + a.Config.PublicURL + "/dev/mail"})
+		return
+	}
 	kept := a.sink.List(r.URL.Query().Get("to"))
 	w.Header().Set("Cache-Control", "no-store")
 	if !strings.Contains(r.Header.Get("Accept"), "text/html") {
@@ -30,4 +42,17 @@ func (a *App) devMail(w http.ResponseWriter, r *http.Request) {
 	if err := devMailPage.Execute(w, kept); err != nil {
 		slog.Debug("mail page not delivered", "error", err)
 	}
+}
+
+// ownHost reports whether a Host header names this machine or the public URL.
+func (a *App) ownHost(host string) bool {
+	if u, err := url.Parse(a.Config.PublicURL); err == nil && u.Host == host {
+		return true
+	}
+	name := host
+	if h, _, err := net.SplitHostPort(host); err == nil {
+		name = h
+	}
+	ip, err := netip.ParseAddr(strings.Trim(name, "[]"))
+	return name == "localhost" || err == nil && ip.IsLoopback()
 }

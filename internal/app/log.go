@@ -1,7 +1,9 @@
 package app
 
 import (
-	"bufio"
+	"context"
+	"fmt"
+	"io"
 	"log/slog"
 	"os"
 	"sync"
@@ -10,63 +12,109 @@ import (
 	"holdfast/internal/config"
 )
 
-// flushEvery is how late a request line may reach the log.
-const flushEvery = 200 * time.Millisecond
+// flushEvery is how late a line may reach the log; backlog is how many bytes
+// wait for a reader that does not take them, before lines are dropped.
+const (
+	flushEvery = 200 * time.Millisecond
+	backlog    = 4 << 20
+)
 
-// requestLog returns the logger of request lines. They are gathered and
-// written a few times a second: a system call per request would be a tenth of
-// a cached answer's cost. Errors go to the default logger, unbuffered.
-func requestLog(c *config.Config) (*slog.Logger, func()) {
-	var level slog.Level
-	if err := level.UnmarshalText([]byte(c.LogLevel)); err != nil || level > slog.LevelInfo {
-		return nil, func() {}
-	}
-	w := &gathered{out: bufio.NewWriterSize(os.Stderr, 64<<10), stop: make(chan struct{})}
+// serverLog sends the server's log through a queue and returns the logger of
+// request lines. Lines are gathered and written a few times a second: a system
+// call per request would be a tenth of a cached answer's cost, and a log pipe
+// that nobody empties must not stop the server.
+func serverLog(c *config.Config) (requests *slog.Logger, stop func()) {
+	w := &gathered{stop: make(chan struct{})}
 	w.done.Go(w.flushing)
-	opt := &slog.HandlerOptions{Level: level}
-	var h slog.Handler = slog.NewJSONHandler(w, opt)
-	if c.LogFormat == "text" {
-		h = slog.NewTextHandler(w, opt)
-	}
-	return slog.New(h), func() {
+	h := logHandler(c, w)
+	before := slog.Default()
+	slog.SetDefault(slog.New(h))
+	stop = func() {
+		slog.SetDefault(before)
 		close(w.stop)
 		w.done.Wait()
 	}
+	if !h.Enabled(context.Background(), slog.LevelInfo) {
+		return nil, stop
+	}
+	return slog.New(h), stop
 }
 
+// logHandler writes lines of the configured level and format.
+func logHandler(c *config.Config, w io.Writer) slog.Handler {
+	var level slog.Level
+	if err := level.UnmarshalText([]byte(c.LogLevel)); err != nil {
+		level = slog.LevelInfo
+	}
+	opt := &slog.HandlerOptions{Level: level}
+	if c.LogFormat == "text" {
+		return slog.NewTextHandler(w, opt)
+	}
+	return slog.NewJSONHandler(w, opt)
+}
+
+// SetLog makes the configured log the default, for commands.
+func SetLog(c *config.Config) { slog.SetDefault(slog.New(logHandler(c, os.Stderr))) }
+
 type gathered struct {
-	mu   sync.Mutex
-	out  *bufio.Writer
-	stop chan struct{}
-	done sync.WaitGroup
+	mu      sync.Mutex
+	lines   []byte
+	dropped int
+	stop    chan struct{}
+	done    sync.WaitGroup
 }
 
 func (g *gathered) Write(b []byte) (int, error) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	return g.out.Write(b)
+	if len(g.lines)+len(b) > backlog {
+		g.dropped++
+		return len(b), nil
+	}
+	g.lines = append(g.lines, b...)
+	return len(b), nil
 }
 
 func (g *gathered) flushing() {
 	t := time.NewTicker(flushEvery)
 	defer t.Stop()
+	var spare []byte
 	for {
 		select {
 		case <-t.C:
-			g.flush()
+			spare = g.flush(spare)
 		case <-g.stop:
-			g.flush()
+			g.last(spare)
 			return
 		}
 	}
 }
 
-// flush drops what the log's reader cannot take: a full disk must not stop
-// requests. bufio remembers its first error for ever, hence Reset.
-func (g *gathered) flush() {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	if g.out.Flush() != nil {
-		g.out.Reset(os.Stderr)
+// last writes what is left, unless the log's reader has gone to sleep.
+func (g *gathered) last(spare []byte) {
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		g.flush(spare)
+	}()
+	select {
+	case <-done:
+	case <-time.After(time.Second):
 	}
+}
+
+// flush writes what has been gathered, outside the lock, and returns the
+// buffer for the next round. Lines a full disk refuses are lost.
+func (g *gathered) flush(spare []byte) []byte {
+	g.mu.Lock()
+	lines, dropped := g.lines, g.dropped
+	g.lines, g.dropped = spare[:0], 0
+	g.mu.Unlock()
+	if len(lines) > 0 {
+		os.Stderr.Write(lines)
+	}
+	if dropped > 0 {
+		fmt.Fprintf(os.Stderr, "{\"level\":\"WARN\",\"msg\":\"log lines dropped: the log is not read fast enough\",\"lines\":%d}\n", dropped)
+	}
+	return lines
 }

@@ -31,6 +31,11 @@ func (a *App) routes() []api.Route {
 			Body: map[string]string{"file": "file", "target": "string", "mapping": "object", "options": "object"}},
 		{Pattern: "/v1/import-jobs/{id}/file", Methods: put, Tag: "imports", Doc: "Upload the file of an import job", Handler: imp.File()},
 		{Pattern: "/v1/import-jobs/{id}/errors", Methods: get, Tag: "imports", Doc: "Rows that were refused, by line and column", Handler: imp.Errors()},
+		{Pattern: "/v1/import-jobs/{id}/rows", Methods: get, Tag: "imports", Doc: "Rows of the file with what is wrong with them; status=invalid, code and column filter", Handler: imp.Rows()},
+		{Pattern: "/v1/import-jobs/{id}/rows/{row}", Methods: []string{"PATCH"}, Tag: "imports", Doc: "Correct a row: {cells: {header: text}}; it is checked anew", Handler: imp.Row(),
+			Body: map[string]string{"cells": "object"}},
+		{Pattern: "/v1/import-jobs/{id}/preview", Methods: get, Tag: "imports", Doc: "What applying would do: inserts, and updates with before and after", Handler: imp.Preview()},
+		{Pattern: "/v1/import-jobs/{id}/corrected", Methods: get, Tag: "imports", Doc: "The file with its corrections, as CSV; status=invalid gives the refused rows with the reasons", Handler: imp.Corrected()},
 	}
 	list = append(list,
 		api.Route{Pattern: "/v1/events", Methods: get, Tag: "events", Doc: "What happens in the tenant, as server-sent events", Handler: api.NewEvents(a.gate, a.notifier, a.catalog).Handler()},
@@ -84,6 +89,7 @@ func (a *App) Handler(log *slog.Logger) (http.Handler, error) {
 	records := a.gate.Guard(api.CollectionShape, a.collections.Handler())
 	for _, prefix := range []string{"/v1/", "/rest/v1/"} {
 		mux.Handle(prefix+"{name}", records)
+		mux.Handle(prefix+"rpc/{name}", web.Wrap(api.CollectionShape, noProcedure))
 		mux.Handle(prefix+"{name}/{id}", records)
 	}
 	mux.Handle("/functions/v1/{name}", a.functions.Handler())
@@ -121,6 +127,10 @@ func mount(mux *http.ServeMux, r api.Route) {
 
 func notHere(_ http.ResponseWriter, r *http.Request) error {
 	return fault.New(fault.NotFound, "PGRST125", "nothing is served at this path").With("", "the API is under /v1, /rest/v1, /functions/v1 and /auth/v1; /openapi.json lists it")
+}
+
+func noProcedure(_ http.ResponseWriter, r *http.Request) error {
+	return fault.New(fault.NotFound, "PGRST202", "there is no procedure %q", r.PathValue("name")).With("", "functions are at /functions/v1/{name}")
 }
 
 func (a *App) index(w http.ResponseWriter, r *http.Request) {

@@ -12,9 +12,11 @@ import (
 	"net/http"
 	"net/http/pprof"
 	"os"
+	"os/signal"
 	"path/filepath"
 	"strings"
 	"sync/atomic"
+	"syscall"
 	"time"
 
 	"holdfast/internal/config"
@@ -58,8 +60,9 @@ func Serve(ctx context.Context, c *config.Config, out io.Writer) error {
 	if err := a.admin(ctx); err != nil {
 		return err
 	}
-	logs, stop := requestLog(c)
+	logs, stop := serverLog(c)
 	defer stop()
+	defer a.onHangup()()
 	background := make(chan struct{})
 	defer func() { <-background }()
 	upkeep, end := context.WithCancel(context.Background())
@@ -193,6 +196,25 @@ func (a *App) readyz(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	web.JSON(w, http.StatusOK, map[string]string{"status": "ready", "engine": string(a.DB.Engine()), "engine_version": a.DB.Version()})
+}
+
+// onHangup answers SIGHUP, which would end the process: what is kept is
+// forgotten, so that what an operator changed beside the server counts at once.
+// Settings are read at start.
+func (a *App) onHangup() (stop func()) {
+	c := make(chan os.Signal, 1)
+	signal.Notify(c, syscall.SIGHUP)
+	go func() {
+		for range c {
+			slog.Info("hangup: forgetting cached answers and sessions; settings are read at start only")
+			a.cache.ClearAll()
+			a.Identity.ForgetAll()
+		}
+	}()
+	return func() {
+		signal.Stop(c)
+		close(c)
+	}
 }
 
 // admin serves what only the operator on this machine may see.

@@ -249,7 +249,7 @@ func TestBadInput(t *testing.T) {
 			{"POST", "/token?grant_type=password", "", 400, "validation_failed"},
 			{"POST", "/token?grant_type=refresh_token", "", 400, "validation_failed"},
 			{"POST", "/token?grant_type=pkce", `{"auth_code":"","code_verifier":"x"}`, 400, "validation_failed"},
-			{"POST", "/token?grant_type=id_token", `{"id_token":"x"}`, 400, "provider_disabled"},
+			{"POST", "/token?grant_type=id_token", `{"id_token":"x","provider":"nope"}`, 400, "provider_disabled"},
 			{"POST", "/token?grant_type=web3", `{}`, 422, "web3_provider_disabled"},
 			{"POST", "/recover", `{}`, 400, "validation_failed"},
 			{"POST", "/recover", `{"email":"a@x.example","code_challenge":"x"}`, 400, "validation_failed"},
@@ -268,7 +268,7 @@ func TestBadInput(t *testing.T) {
 			}
 		}
 		for _, tt := range []struct{ method, path, code string }{{"DELETE", "/user/identities/x", "manual_linking_disabled"}, {"GET", "/user/identities/authorize?provider=x", "manual_linking_disabled"},
-			{"GET", "/passkeys", "passkey_disabled"}} {
+			{"GET", "/passkeys", "passkey_disabled"}, {"POST", "/passkeys/registration/options", "passkey_disabled"}, {"POST", "/passkeys/authentication/options", "passkey_disabled"}} {
 			s.want(s.call(tt.method, tt.path, nil, bearer(sess)), 404, tt.code)
 		}
 	})
@@ -282,9 +282,9 @@ func TestRoutes(t *testing.T) {
 		anon := "Authorization: Bearer " + s.keys.AnonKey
 		for _, rt := range authapi.Routes() {
 			path := strings.Replace(rt.Pattern, "{id}", "0192f0c0-1111-7000-8000-0000000000aa", 1)
-			r := s.call("PATCH", path, "{not json")
+			r := s.call("PROPFIND", path, "{not json")
 			if r.status != 405 || !strings.Contains(r.header.Get("Allow"), rt.Method) || !strings.Contains(r.header.Get("Allow"), "OPTIONS") {
-				s.Errorf("PATCH %s: %d %v", path, r.status, r.header["Allow"])
+				s.Errorf("PROPFIND %s: %d %v", path, r.status, r.header["Allow"])
 			}
 			if rt.Public {
 				continue

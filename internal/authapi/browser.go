@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"holdfast/internal/identity"
+	"holdfast/internal/web"
 )
 
 // forwarded are the query keys of /authorize that are ours.
@@ -17,6 +18,31 @@ var forwarded = map[string]bool{"provider": true, "redirect_to": true, "scopes":
 	"invite_token": true, "skip_http_redirect": true, "apikey": true}
 
 func (a *API) authorize(w http.ResponseWriter, c *call) error {
+	start, err := a.svc.Authorize(c.Context(), a.authorization(c))
+	if err != nil {
+		return err
+	}
+	return a.leave(w, c, start)
+}
+
+// authorizeLink starts the linking of a further identity. A script asks for
+// the address with skip_http_redirect and goes there itself.
+func (a *API) authorizeLink(w http.ResponseWriter, c *call) error {
+	start, err := a.svc.AuthorizeLink(c.Context(), c.actor, a.authorization(c))
+	if err != nil {
+		return err
+	}
+	return a.leave(w, c, start)
+}
+
+func (a *API) unlink(w http.ResponseWriter, c *call) error {
+	if err := a.svc.Unlink(c.Context(), c.actor, c.id); err != nil {
+		return err
+	}
+	return web.JSON(w, http.StatusOK, struct{}{})
+}
+
+func (a *API) authorization(c *call) identity.Authorize {
 	q := c.URL.Query()
 	extra := url.Values{}
 	for k, v := range q {
@@ -24,12 +50,15 @@ func (a *API) authorize(w http.ResponseWriter, c *call) error {
 			extra[k] = v
 		}
 	}
-	start, err := a.svc.Authorize(c.Context(), identity.Authorize{Provider: q.Get("provider"), Redirect: a.target(c, ""), Scopes: q.Get("scopes"),
-		PKCE: identity.PKCE{Challenge: q.Get("code_challenge"), Method: q.Get("code_challenge_method")}, Extra: extra})
-	if err != nil {
-		return err
-	}
+	return identity.Authorize{Provider: q.Get("provider"), Redirect: a.target(c, ""), Scopes: q.Get("scopes"),
+		PKCE: identity.PKCE{Challenge: q.Get("code_challenge"), Method: q.Get("code_challenge_method")}, Extra: extra}
+}
+
+func (a *API) leave(w http.ResponseWriter, c *call, start identity.AuthStart) error {
 	a.cookie(w, start.CookieName, start.Browser, int(start.MaxAge.Seconds()))
+	if c.URL.Query().Get("skip_http_redirect") == "true" {
+		return web.JSON(w, http.StatusOK, map[string]string{"url": start.Location})
+	}
 	w.Header().Set("Location", start.Location)
 	w.WriteHeader(http.StatusFound)
 	return nil

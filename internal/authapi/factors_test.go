@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"holdfast/internal/identity"
 	"holdfast/internal/identity/totp"
 )
 
@@ -75,5 +76,59 @@ func TestFactors(t *testing.T) {
 			s.Errorf("%d %s", r.status, r.text)
 		}
 		s.want(s.call("DELETE", "/admin/users/"+user+"/factors/"+id, nil, key), 404, "mfa_factor_not_found")
+	})
+}
+
+// The wire form of passkeys: what a browser is handed, what it hands back.
+func TestPasskeys(t *testing.T) {
+	onBoth(t, func(c *identity.Config) { c.Passkeys = true }, func(s *server) {
+		sess := s.signUp("a@x.example")
+		if r := s.call("GET", "/settings", nil); r.body["passkeys_enabled"] != true {
+			s.Error(r.text)
+		}
+		r := s.call("POST", "/passkeys/registration/options", obj{}, bearer(sess))
+		o, _ := r.body["options"].(obj)
+		if r.status != 200 || o["rp"].(obj)["id"] != "localhost" || o["attestation"] != "none" || o["authenticatorSelection"].(obj)["residentKey"] != "required" || o["challenge"] == "" {
+			s.Fatalf("%d %s", r.status, r.text)
+		}
+		s.want(s.call("POST", "/passkeys/registration/verify", obj{"challenge_id": r.body["challenge_id"], "credential": obj{}}, bearer(sess)), 400, "webauthn_verification_failed")
+		s.want(s.call("POST", "/passkeys/registration/verify", obj{"challenge_id": "x", "credential": nil}, bearer(sess)), 400, "webauthn_challenge_not_found")
+		r = s.call("POST", "/passkeys/authentication/options", nil)
+		if o, _ = r.body["options"].(obj); r.status != 200 || o["rpId"] != "localhost" || o["userVerification"] != "required" || o["allowCredentials"] != nil {
+			s.Errorf("%d %s", r.status, r.text)
+		}
+		s.want(s.call("POST", "/passkeys/authentication/verify", obj{"challenge_id": r.body["challenge_id"], "credential": obj{}}), 400, "webauthn_verification_failed")
+		if r = s.call("GET", "/passkeys", nil, bearer(sess)); r.status != 200 || r.text != "[]\n" {
+			s.Errorf("%d %s", r.status, r.text)
+		}
+		s.want(s.call("PATCH", "/passkeys/x", obj{"friendly_name": "x"}, bearer(sess)), 404, "webauthn_credential_not_found")
+		s.want(s.call("DELETE", "/passkeys/x", nil, bearer(sess)), 404, "webauthn_credential_not_found")
+	})
+}
+
+func TestSessions(t *testing.T) {
+	onBoth(t, nil, func(s *server) {
+		one := s.signUp("a@x.example")
+		two := s.call("POST", "/token?grant_type=password", obj{"email": "a@x.example", "password": pw}, "User-Agent: Phone").body
+		r := s.call("GET", "/sessions", nil, bearer(one))
+		list := r.body["sessions"].([]any)
+		if r.status != 200 || len(list) != 2 {
+			s.Fatalf("%d %s", r.status, r.text)
+		}
+		phone, mine := list[0].(obj), list[1].(obj)
+		if phone["user_agent"] != "Phone" || phone["current"] != false || mine["current"] != true || phone["aal"] != "aal1" || phone["address"] == nil {
+			s.Error(r.text)
+		}
+		stranger := s.signUp("b@x.example")
+		for _, id := range []any{phone["id"], "x", "00000000-0000-0000-0000-000000000000"} {
+			s.want(s.call("DELETE", "/sessions/"+id.(string), nil, bearer(stranger)), 404, "not_found")
+		}
+		if r = s.call("DELETE", "/sessions/"+phone["id"].(string), nil, bearer(one)); r.status != 204 {
+			s.Errorf("%d %s", r.status, r.text)
+		}
+		s.want(s.call("GET", "/user", nil, bearer(two)), 403, "session_not_found")
+		if r = s.call("GET", "/user", nil, bearer(one)); r.status != 200 {
+			s.Errorf("%d %s", r.status, r.text)
+		}
 	})
 }

@@ -91,13 +91,15 @@ func (a *API) target(c *call, inBody string) string {
 	return a.svc.Target(c.URL.Query().Get("redirect_to"), inBody, c.Header.Get("Redirect_to"), c.Header.Get("Redirect-To"), c.Referer())
 }
 
-// count charges an attempt to the address and, when it names one, the account.
+// count charges an attempt to the address and, when it names one, the account: an address or a telephone number.
 func (a *API) count(w http.ResponseWriter, c *call, email string) error {
 	if a.opt.Limit == nil {
 		return nil
 	}
 	account := ""
-	if email != "" {
+	if phone, err := identity.CanonicalPhone(email); err == nil {
+		account = "phone:" + phone
+	} else if email != "" {
 		if canonical, err := identity.Canonical(email); err == nil {
 			account = canonical
 		}

@@ -54,9 +54,11 @@ var (
 		"identities": "array", "created_at": "string", "updated_at": "string", "is_anonymous": "boolean"}
 	adminFields = fields{"id": "string", "email": "string", "password": "string", "password_hash": "string", "email_confirm": "boolean", "user_metadata": "object",
 		"app_metadata": "object", "role": "string", "ban_duration": "string"}
-	factorFields = fields{"id": "string", "factor_type": "string", "friendly_name": "string", "status": "string", "created_at": "string", "updated_at": "string"}
-	empty        = fields{}
-	redirectTo   = fields{"redirect_to": "string"}
+	factorFields   = fields{"id": "string", "factor_type": "string", "friendly_name": "string", "status": "string", "created_at": "string", "updated_at": "string"}
+	ceremonyFields = fields{"challenge_id": "string", "options": "object", "expires_at": "integer"}
+	passkeyFields  = fields{"id": "string", "friendly_name": "string", "created_at": "string", "last_used_at": "string"}
+	empty          = fields{}
+	redirectTo     = fields{"redirect_to": "string"}
 )
 
 func withPKCE(f fields) fields {
@@ -70,17 +72,18 @@ func withPKCE(f fields) fields {
 var table = []route{
 	{Route{Method: "POST", Pattern: "/signup", Doc: "Make an account", Auth: true, Query: redirectTo, Response: sessionFields,
 		Body: withPKCE(fields{"email": "string", "password": "string", "data": "object"})}, public, (*API).signUp},
-	{Route{Method: "POST", Pattern: "/token", Doc: "Sign in with a password, refresh a session, or redeem an authorization code", Auth: true, Query: fields{"grant_type": "string"}, Response: sessionFields,
-		Body: fields{"grant_type": "string", "email": "string", "password": "string", "refresh_token": "string", "auth_code": "string", "code_verifier": "string"}}, public, (*API).token},
+	{Route{Method: "POST", Pattern: "/token", Doc: "Sign in with a password, refresh a session, or redeem an authorization code or a provider's ID token", Auth: true, Query: fields{"grant_type": "string"}, Response: sessionFields,
+		Body: fields{"grant_type": "string", "email": "string", "password": "string", "refresh_token": "string", "auth_code": "string", "code_verifier": "string",
+			"provider": "string", "id_token": "string", "access_token": "string", "nonce": "string", "link_identity": "boolean"}}, public, (*API).token},
 	{Route{Method: "POST", Pattern: "/recover", Doc: "Mail a link to choose a new password", Auth: true, Query: redirectTo, Response: empty, Body: withPKCE(fields{"email": "string"})}, public, (*API).recover},
-	{Route{Method: "POST", Pattern: "/otp", Doc: "Mail a sign-in link and code", Auth: true, Query: redirectTo, Response: empty,
-		Body: withPKCE(fields{"email": "string", "create_user": "boolean", "data": "object"})}, public, (*API).otp},
+	{Route{Method: "POST", Pattern: "/otp", Doc: "Mail a sign-in link and code, or text a code", Auth: true, Query: redirectTo, Response: empty,
+		Body: withPKCE(fields{"email": "string", "phone": "string", "create_user": "boolean", "data": "object"})}, public, (*API).otp},
 	{Route{Method: "POST", Pattern: "/magiclink", Doc: "Mail a sign-in link (older clients)", Auth: true, Query: redirectTo, Response: empty,
 		Body: withPKCE(fields{"email": "string", "data": "object"})}, public, (*API).otp},
 	{Route{Method: "POST", Pattern: "/resend", Doc: "Mail a confirmation again", Auth: true, Query: redirectTo, Response: empty,
-		Body: withPKCE(fields{"type": "string", "email": "string"})}, public, (*API).resend},
+		Body: withPKCE(fields{"type": "string", "email": "string", "phone": "string"})}, public, (*API).resend},
 	{Route{Method: "POST", Pattern: "/verify", Doc: "Redeem a mailed code or link", Auth: true, Query: redirectTo, Response: sessionFields,
-		Body: fields{"type": "string", "token": "string", "email": "string", "token_hash": "string"}}, public, (*API).verify},
+		Body: fields{"type": "string", "token": "string", "email": "string", "phone": "string", "token_hash": "string"}}, public, (*API).verify},
 	{Route{Method: "GET", Pattern: "/verify", Doc: "Open a mailed link; redeems nothing by itself", Status: http.StatusSeeOther,
 		Query: fields{"token": "string", "type": "string", "redirect_to": "string"}}, public, (*API).openLink},
 	{Route{Method: "GET", Pattern: "/authorize", Doc: "Sign in at a provider", Status: http.StatusFound,
@@ -101,6 +104,11 @@ var table = []route{
 	{Route{Method: "POST", Pattern: "/logout", Doc: "End sessions: global, local or others", Query: fields{"scope": "string"}, Status: http.StatusNoContent}, user, (*API).logout},
 	{Route{Method: "GET", Pattern: "/reauthenticate", Doc: "Mail a code for a sensitive change", Response: empty}, user, (*API).reauthenticate},
 
+	{Route{Method: "GET", Pattern: "/sessions", Doc: "Sessions of the signed-in user", Response: fields{"sessions": "array"}}, user, (*API).sessions},
+	{Route{Method: "DELETE", Pattern: "/sessions/{id}", Doc: "End one of the signed-in user's sessions", Status: http.StatusNoContent}, user, (*API).endSession},
+	{Route{Method: "GET", Pattern: "/user/identities/authorize", Doc: "Begin to link a further identity; with skip_http_redirect=true the address comes as JSON", Status: http.StatusFound,
+		Query: withPKCE(fields{"provider": "string", "redirect_to": "string", "scopes": "string", "skip_http_redirect": "boolean"}), Response: fields{"url": "string"}}, user, (*API).authorizeLink},
+	{Route{Method: "DELETE", Pattern: "/user/identities/{id}", Doc: "Unlink an identity, never the last one", Response: empty}, user, (*API).unlink},
 	{Route{Method: "GET", Pattern: "/factors", Doc: "Second factors of the signed-in user", Response: fields{"factors": "array"}}, user, (*API).factors},
 	{Route{Method: "POST", Pattern: "/factors", Doc: "Enrol a second factor: totp or webauthn. Where there is one already the session has to be aal2",
 		Body: fields{"factor_type": "string", "friendly_name": "string", "issuer": "string"}, Response: fields{"id": "string", "type": "string", "friendly_name": "string", "totp": "object"}}, user, (*API).enrolFactor},
@@ -114,6 +122,16 @@ var table = []route{
 	{Route{Method: "POST", Pattern: "/factors/recovery-codes/verify", Doc: "Use a recovery code in place of a lost factor: the session becomes aal2", Auth: true, Body: fields{"code": "string"},
 		Response: sessionFields}, user, (*API).useRecoveryCode},
 
+	{Route{Method: "POST", Pattern: "/passkeys/registration/options", Doc: "Begin to register a passkey", Response: ceremonyFields}, user, (*API).registerPasskey},
+	{Route{Method: "POST", Pattern: "/passkeys/registration/verify", Doc: "Register a passkey", Body: fields{"challenge_id": "string", "credential": "object"}, Response: passkeyFields}, user, (*API).registeredPasskey},
+	{Route{Method: "GET", Pattern: "/passkeys", Doc: "Passkeys of the signed-in user (an array)"}, user, (*API).passkeys},
+	{Route{Method: "PATCH", Pattern: "/passkeys/{id}", Doc: "Rename a passkey", Body: fields{"friendly_name": "string"}, Response: passkeyFields}, user, (*API).renamePasskey},
+	{Route{Method: "DELETE", Pattern: "/passkeys/{id}", Doc: "Remove a passkey and end the sessions it began", Status: http.StatusNoContent}, user, (*API).removePasskey},
+	{Route{Method: "POST", Pattern: "/passkeys/authentication/options", Doc: "Begin to sign in with a passkey", Auth: true, Response: ceremonyFields}, public, (*API).askPasskey},
+	{Route{Method: "POST", Pattern: "/passkeys/authentication/verify", Doc: "Sign in with a passkey: the session is aal2", Auth: true, Body: fields{"challenge_id": "string", "credential": "object"}, Response: sessionFields}, public, (*API).signInPasskey},
+
+	{Route{Method: "GET", Pattern: "/admin/users/{id}/passkeys", Doc: "Passkeys of an account (an array)"}, service, (*API).userPasskeys},
+	{Route{Method: "DELETE", Pattern: "/admin/users/{id}/passkeys/{passkey_id}", Doc: "Remove a passkey of an account", Status: http.StatusNoContent}, service, (*API).removeUserPasskey},
 	{Route{Method: "GET", Pattern: "/admin/users/{id}/factors", Doc: "Second factors of an account (an array)"}, service, (*API).userFactors},
 	{Route{Method: "PUT", Pattern: "/admin/users/{id}/factors/{factor_id}", Doc: "Rename a second factor", Body: fields{"friendly_name": "string"}, Response: factorFields}, service, (*API).renameUserFactor},
 	{Route{Method: "DELETE", Pattern: "/admin/users/{id}/factors/{factor_id}", Doc: "Remove a second factor: the way back for who lost it", Response: factorFields}, service, (*API).removeUserFactor},
@@ -134,8 +152,4 @@ var table = []route{
 	{Route{Method: "POST", Pattern: "/sso/saml/acs", Doc: "Not offered: answers saml_provider_disabled"}, public, notOffered("saml_provider_disabled", "SAML 2.0 is disabled")},
 	{Route{Method: "GET", Pattern: "/admin/sso/providers", Doc: "Not offered: answers saml_provider_disabled"}, service, notOffered("saml_provider_disabled", "SAML 2.0 is disabled")},
 	{Route{Method: "GET", Pattern: "/admin/custom-providers", Doc: "Not offered: answers feature_disabled"}, service, notOffered("feature_disabled", "Providers are set in the configuration")},
-	{Route{Method: "GET", Pattern: "/user/identities/authorize", Doc: "Not offered: answers manual_linking_disabled"}, user, notOffered("manual_linking_disabled", "Manual linking is disabled")},
-	{Route{Method: "DELETE", Pattern: "/user/identities/{id}", Doc: "Not offered: answers manual_linking_disabled"}, user, notOffered("manual_linking_disabled", "Manual linking is disabled")},
-	{Route{Method: "GET", Pattern: "/passkeys", Doc: "Not offered: answers passkey_disabled"}, user, notOffered("passkey_disabled", "Passkeys are disabled")},
-	{Route{Method: "POST", Pattern: "/passkeys/authentication/options", Doc: "Not offered: answers passkey_disabled"}, public, notOffered("passkey_disabled", "Passkeys are disabled")},
 }

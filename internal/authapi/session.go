@@ -25,7 +25,14 @@ func (a *API) signUp(w http.ResponseWriter, c *call) error {
 		return err
 	}
 	if in.Email == "" && in.Password == "" {
-		return fault.New(fault.Unprocessable, "anonymous_provider_disabled", "Anonymous sign-ins are disabled")
+		if err := a.count(w, c, ""); err != nil {
+			return err
+		}
+		sess, err := a.svc.SignUpAnonymous(c.Context(), in.Data, c.client())
+		if err != nil {
+			return err
+		}
+		return web.JSON(w, http.StatusOK, sess)
 	}
 	if err := a.count(w, c, in.Email); err != nil {
 		return err
@@ -50,6 +57,10 @@ type grant struct {
 	Code     string `json:"auth_code"`
 	Verifier string `json:"code_verifier"`
 	IDToken  string `json:"id_token"`
+	Provider string `json:"provider"`
+	Access   string `json:"access_token"`
+	Nonce    string `json:"nonce"`
+	Link     bool   `json:"link_identity"`
 }
 
 // readGrant takes JSON or a form; the grant type of the query wins, then the
@@ -62,7 +73,7 @@ func readGrant(w http.ResponseWriter, c *call) (grant, error) {
 			return in, err
 		}
 		in = grant{Type: v.Get("grant_type"), Email: v.Get("email"), Phone: v.Get("phone"), Password: v.Get("password"), Refresh: v.Get("refresh_token"),
-			Code: v.Get("auth_code"), Verifier: v.Get("code_verifier"), IDToken: v.Get("id_token")}
+			Code: v.Get("auth_code"), Verifier: v.Get("code_verifier"), IDToken: v.Get("id_token"), Provider: v.Get("provider"), Access: v.Get("access_token"), Nonce: v.Get("nonce")}
 		if in.Email == "" {
 			in.Email = v.Get("username")
 		}
@@ -117,7 +128,7 @@ func (a *API) exchange(w http.ResponseWriter, c *call, in grant) (*identity.Sess
 		}
 		return a.svc.Exchange(c.Context(), in.Code, in.Verifier, c.client())
 	case "id_token":
-		return nil, fault.New(fault.Invalid, "provider_disabled", "Signing in with an ID token is not enabled")
+		return a.byIDToken(w, c, in)
 	case "web3":
 		return nil, fault.New(fault.Unprocessable, "web3_provider_disabled", "Web3 provider is disabled")
 	}
@@ -135,6 +146,23 @@ func (a *API) byPassword(w http.ResponseWriter, c *call, in grant) (*identity.Se
 		return nil, err
 	}
 	return a.svc.SignIn(c.Context(), in.Email, in.Password, c.client())
+}
+
+// byIDToken signs in with a provider's token, or links it to the account of
+// the bearer token that link_identity then needs.
+func (a *API) byIDToken(w http.ResponseWriter, c *call, in grant) (*identity.Session, error) {
+	if err := a.count(w, c, ""); err != nil {
+		return nil, err
+	}
+	t := identity.IDToken{Provider: in.Provider, Token: in.IDToken, AccessToken: in.Access, Nonce: in.Nonce}
+	if !in.Link {
+		return a.svc.SignInIDToken(c.Context(), t, c.client())
+	}
+	who, err := a.admit(c.Request, &route{who: user})
+	if err != nil {
+		return nil, err
+	}
+	return a.svc.LinkIDToken(c.Context(), who, t, c.client())
 }
 
 // countRefresh counts a refresh by its session, so that an office behind one

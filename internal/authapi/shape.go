@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"holdfast/internal/fault"
+	"holdfast/internal/identity"
 	"holdfast/internal/web"
 )
 
@@ -34,6 +35,9 @@ func Shape(r *http.Request, e *fault.Error) web.Reply {
 	code, msg := codeOf(e), e.Msg
 	if e.Kind == fault.Internal {
 		msg = "Unexpected failure, please check server logs for more information"
+	}
+	if _, oauth := e.Data.(identity.OAuthStyle); oauth {
+		return web.Reply{Status: http.StatusBadRequest, Body: map[string]string{"error": e.Code, "error_description": msg}}
 	}
 	body := extra(e)
 	h := http.Header{"X-Sb-Error-Code": {code}}

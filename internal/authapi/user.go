@@ -55,12 +55,28 @@ type mailBody struct {
 	pkce
 }
 
-// mailing reads a request for a mail, counts it and hands it to send. Every
-// accepted one gets the same answer.
-func (a *API) mailing(w http.ResponseWriter, c *call, send func(in mailBody, m identity.MailRequest) error) error {
+// texting is mailing for a telephone number; text returns the message's id.
+func (a *API) texting(w http.ResponseWriter, c *call, in mailBody, text func(in mailBody) (string, error)) error {
+	if err := a.count(w, c, in.Phone); err != nil {
+		return err
+	}
+	id, err := text(in)
+	if err != nil {
+		return err
+	}
+	return web.JSON(w, http.StatusOK, map[string]string{"message_id": id})
+}
+
+// mailing reads a request for a mail, counts it and hands it to send, or to
+// text when it names a telephone number. Every accepted one gets the same
+// answer.
+func (a *API) mailing(w http.ResponseWriter, c *call, send func(in mailBody, m identity.MailRequest) error, text func(in mailBody) (string, error)) error {
 	var in mailBody
 	if err := body(c, &in); err != nil {
 		return err
+	}
+	if in.Phone != "" && in.Email == "" && text != nil {
+		return a.texting(w, c, in, text)
 	}
 	if err := noPhone(in.Phone); err != nil {
 		return err
@@ -76,16 +92,20 @@ func (a *API) mailing(w http.ResponseWriter, c *call, send func(in mailBody, m i
 }
 
 func (a *API) recover(w http.ResponseWriter, c *call) error {
-	return a.mailing(w, c, func(_ mailBody, m identity.MailRequest) error { return a.svc.Recover(c.Context(), m, c.client()) })
+	return a.mailing(w, c, func(_ mailBody, m identity.MailRequest) error { return a.svc.Recover(c.Context(), m, c.client()) }, nil)
 }
 
 func (a *API) otp(w http.ResponseWriter, c *call) error {
-	return a.mailing(w, c, func(_ mailBody, m identity.MailRequest) error { return a.svc.OTP(c.Context(), m, c.client()) })
+	return a.mailing(w, c, func(_ mailBody, m identity.MailRequest) error { return a.svc.OTP(c.Context(), m, c.client()) }, func(in mailBody) (string, error) {
+		return a.svc.OTPPhone(c.Context(), identity.PhoneRequest{Phone: in.Phone, Data: in.Data, Create: in.CreateUser == nil || *in.CreateUser}, c.client())
+	})
 }
 
 func (a *API) resend(w http.ResponseWriter, c *call) error {
 	return a.mailing(w, c, func(in mailBody, m identity.MailRequest) error {
 		return a.svc.Resend(c.Context(), in.Type, m, c.client())
+	}, func(in mailBody) (string, error) {
+		return a.svc.ResendPhone(c.Context(), in.Type, in.Phone, c.client())
 	})
 }
 
@@ -103,13 +123,10 @@ func (a *API) verify(w http.ResponseWriter, c *call) error {
 	if err := body(c, &in); err != nil {
 		return err
 	}
-	if err := noPhone(in.Phone); err != nil {
+	if err := a.count(w, c, in.Email+in.Phone); err != nil {
 		return err
 	}
-	if err := a.count(w, c, in.Email); err != nil {
-		return err
-	}
-	sess, err := a.svc.Verify(c.Context(), identity.Verify{Type: in.Type, Token: in.Token, Email: in.Email, TokenHash: in.TokenHash}, c.client())
+	sess, err := a.svc.Verify(c.Context(), identity.Verify{Type: in.Type, Token: in.Token, Email: in.Email, Phone: in.Phone, TokenHash: in.TokenHash}, c.client())
 	if err != nil {
 		return err
 	}

@@ -3,6 +3,8 @@ package cache
 import (
 	"bytes"
 	"compress/gzip"
+	"crypto/sha256"
+	"encoding/base64"
 	"sync"
 	"time"
 )
@@ -13,6 +15,10 @@ type Body struct {
 	made   time.Time
 	once   sync.Once
 	zipped []byte
+
+	hit    []byte // the form whose tag both forms have
+	tagged sync.Once
+	tag    []string
 }
 
 // Plain is the body as it was made.
@@ -27,6 +33,17 @@ func (b *Body) Made() time.Time { return b.made }
 func (b *Body) Gzip() []byte {
 	b.once.Do(func() { b.zipped = compressed(b.plain) })
 	return b.zipped
+}
+
+// Tag is the answer's weak entity tag (RFC 9110 section 8.8.1), as the value of
+// a header. Both forms of an answer have the same, and so has its gzip form:
+// they differ in how the answer came, not in what it says.
+func (b *Body) Tag() []string {
+	b.tagged.Do(func() {
+		sum := sha256.Sum256(b.hit)
+		b.tag = []string{`W/"` + base64.RawURLEncoding.EncodeToString(sum[:12]) + `"`}
+	})
+	return b.tag
 }
 
 // worth is the size below which compressing saves no packet.

@@ -122,8 +122,8 @@ func (c *Cache) Get(k Key) (*Body, bool) {
 // the MISS form after build has made it. Callers with the same key meanwhile
 // wait for the same making. That goes on when callers leave, up to
 // Options.FillTimeout; build must heed its context. Its error goes to all who
-// wait and is not kept. The answer lives for ttl less up to a tenth, counted
-// from the start of its making, so ttl is an upper bound on its age.
+// wait and is not kept. The answer lives for ttl less a little, counted from
+// the start of its making, so ttl is an upper bound on its age.
 func (c *Cache) Fill(ctx context.Context, k Key, ttl time.Duration, build Build) (*Body, bool, error) {
 	return c.fill(ctx, k, ttl, build, true)
 }
@@ -194,7 +194,7 @@ func (c *Cache) make(ctx context.Context, f *flight, build Build) {
 		if p := recover(); p != nil {
 			f.err = fmt.Errorf("cache: the making of %s panicked: %v\n%s", f.key.Function, p, debug.Stack())
 		}
-		f.miss.plain, f.miss.made = a.Miss, f.began
+		f.miss.plain, f.miss.hit, f.miss.made = a.Miss, a.Hit, f.began
 		c.land(f, a)
 		close(f.done)
 	}()
@@ -215,6 +215,11 @@ func (c *Cache) land(f *flight, a Answer) {
 	c.shrink()
 }
 
+// jitter is how much sooner than its TTL an answer may end, so that answers
+// which were made together are not all made again together. It is small, since
+// an answer of a minute is promised to be there after 59 seconds.
+const jitter = 800 * time.Millisecond
+
 func (c *Cache) keep(f *flight, a Answer) {
 	size := charge(f.key, a)
 	old := f.s.entries[f.key.spot()]
@@ -227,9 +232,9 @@ func (c *Cache) keep(f *flight, a Answer) {
 	for f.t.entries >= c.o.TenantEntries || f.t.bytes+size > c.o.TenantBytes {
 		c.evict(f.t)
 	}
-	life := f.ttl - time.Duration(rand.Float64()*0.1*float64(f.ttl))
+	life := f.ttl - time.Duration(rand.Float64()*float64(min(f.ttl/10, jitter)))
 	e := &entry{size: size, ends: f.began.Add(life)}
-	e.body.plain, e.body.made = a.Hit, f.began
+	e.body.plain, e.body.hit, e.body.made = a.Hit, a.Hit, f.began
 	f.s.entries[f.key.spot()] = e
 	f.s.bytes += size
 	c.count(f.t, 1, size)

@@ -22,6 +22,7 @@ func tenants() Resource {
 			{Name: "join_policy", Required: true, Default: "invite", OneOf: []string{"invite", "domain", "open"}},
 			{Name: "email_domains", Type: Array, Required: true, Default: "[]", MaxLen: 50},
 			{Name: "gs1_company_prefix", Format: Code, MaxLen: 12, Label: "GS1 company prefix"},
+			{Name: "limits", Type: JSON, Doc: "Rate limits of the plan custom, by category: {\"api\": {\"minute\": 3000, \"burst\": 600}}. Set with a service key."},
 		},
 		Unique: [][]string{{"slug"}},
 		Access: Access{
@@ -104,7 +105,7 @@ func importJobs() Resource {
 			{Name: "job_no", Format: Number, Prefix: "IM", Fixed: true},
 			{Name: "target", Required: true, Fixed: true, OneOf: []string{"items", "zones", "lots", "stock_movements", "incidents"}},
 			{Name: "file_name", Format: Name, ReadOnly: true},
-			{Name: "file_type", ReadOnly: true, OneOf: []string{"csv", "tsv"}},
+			{Name: "file_type", ReadOnly: true, OneOf: []string{"csv", "tsv", "xlsx", "json"}},
 			{Name: "size", Type: Int, Unit: "B", ReadOnly: true},
 			{Name: "sha256", Format: Name, MaxLen: 64, ReadOnly: true},
 			{Name: "encoding", Format: Name, MaxLen: 40, ReadOnly: true},
@@ -157,8 +158,11 @@ func audit() Resource {
 			{Name: "details", Type: JSON, ReadOnly: true},
 			{Name: "address", Format: Name, ReadOnly: true},
 			{Name: "request_id", Format: Name, ReadOnly: true},
+			{Name: "seal_no", Type: Int, ReadOnly: true, Doc: "Place in the tenant's hash chain; empty until the row is sealed, seconds after."},
+			{Name: "prev_hash", Format: Name, MaxLen: 64, ReadOnly: true},
+			{Name: "hash", Format: Name, MaxLen: 64, ReadOnly: true},
 		},
-		Indexes: [][]string{{"at"}, {"entity_id"}},
+		Indexes: [][]string{{"at"}, {"entity_id"}, {"seal_no"}},
 		Access:  Access{Read: []Grant{to(admins)}},
 	}
 }

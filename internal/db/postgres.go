@@ -46,6 +46,9 @@ func openPostgres(ctx context.Context, d *DB, o Options) (engine, string, error)
 	cfg.ConnConfig.BuildContextWatcherHandler = func(c *pgconn.PgConn) ctxwatch.Handler {
 		return &pgconn.CancelRequestContextWatcherHandler{Conn: c, DeadlineDelay: time.Second}
 	}
+	if cfg.ConnConfig.ConnectTimeout == 0 || cfg.ConnConfig.ConnectTimeout > poolWait {
+		cfg.ConnConfig.ConnectTimeout = poolWait
+	}
 	if o.PoolSize > 0 {
 		cfg.MaxConns = int32(o.PoolSize)
 	} else if cfg.MaxConns < 10 {
@@ -142,6 +145,13 @@ func (p *postgres) head(s Scope, begin string) []string {
 	return h
 }
 
+// answerTime is how long a flush of n statements may take, past the server's
+// own limit: a server that has gone silent (a cut cable, a stopped process)
+// must not hold requests for ever.
+func answerTime(n int) time.Duration {
+	return statementTimeout + 2*time.Second + time.Duration(n)*20*time.Millisecond
+}
+
 // pgTx is one transaction on one connection, spoken as extended-protocol
 // pipelines: what is flushed together travels together.
 type pgTx struct {
@@ -198,7 +208,9 @@ func (x *pgTx) send(q []stmt, commit bool) error {
 	if commit && !x.begun && len(q) == 0 {
 		return nil
 	}
-	pipe := x.conn.StartPipeline(x.ctx)
+	ctx, cancel := context.WithTimeout(x.ctx, answerTime(len(q)))
+	defer cancel()
+	pipe := x.conn.StartPipeline(ctx)
 	var wire []sent
 	if !x.begun {
 		for _, sql := range x.head {

@@ -12,6 +12,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 
 	"modernc.org/sqlite"
 
@@ -36,7 +37,8 @@ type lite struct {
 	done    chan struct{}
 	lock    *os.File
 	closing sync.Once
-	seen    int64 // data_version at the last look; used by the writing goroutine alone
+	gone    atomic.Bool // the database file is no longer the one that was opened
+	seen    int64       // data_version at the last look; used by the writing goroutine alone
 }
 
 var liteDriver = sync.OnceValues(func() (*sqlite.Driver, error) {
@@ -157,10 +159,21 @@ func (l *lite) read(ctx context.Context, s Scope, fn func(*Tx) error) error {
 	return tx.Flush()
 }
 
-func (l *lite) ping(ctx context.Context) error {
+// lost reports whether the database file was moved, replaced or deleted. The
+// open file would go on taking writes that nobody will find again.
+func (l *lite) lost() error {
 	now, err := os.Stat(l.path)
-	if err != nil || !os.SameFile(now, l.inode) {
-		return fault.Wrap(err, fault.Unavailable, "58030", "the database file was moved or replaced; restart on the right data directory")
+	gone := err != nil || !os.SameFile(now, l.inode)
+	l.gone.Store(gone)
+	if gone {
+		return fault.Wrap(err, fault.Unavailable, "58030", "the database file was moved or replaced; put it back, or restart on the right data directory")
+	}
+	return nil
+}
+
+func (l *lite) ping(ctx context.Context) error {
+	if err := l.lost(); err != nil {
+		return err
 	}
 	return l.read(ctx, Scope{}, func(tx *Tx) error { return tx.Query("SELECT 1", nil, func(*Row) error { return nil }) })
 }
@@ -215,6 +228,9 @@ func (d *DB) WrittenByOthers(ctx context.Context) (bool, error) {
 	l, ok := d.eng.(*lite)
 	if !ok {
 		return false, nil
+	}
+	if err := l.lost(); err != nil {
+		return false, err
 	}
 	changed := false
 	err := d.Write(ctx, Scope{}, func(tx *Tx) error {

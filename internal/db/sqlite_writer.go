@@ -22,6 +22,9 @@ func (l *lite) write(ctx context.Context, s Scope, fn func(*Tx) error) (after []
 			err = unavailable(nil, "57P01", "the server is stopping")
 		}
 	}()
+	if l.gone.Load() {
+		return nil, l.lost()
+	}
 	j := &writeJob{ctx: ctx, scope: s, fn: fn, state: make(chan struct{}, 1), reply: make(chan error, 1)}
 	j.state <- struct{}{}
 	select {

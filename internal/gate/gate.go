@@ -3,8 +3,11 @@
 package gate
 
 import (
+	"context"
+	"log/slog"
 	"net/http"
 	"strconv"
+	"strings"
 	"time"
 
 	"holdfast/internal/actor"
@@ -19,13 +22,24 @@ type Gate struct {
 	// Authenticate says who is asking; an error is fault.Unauthorized.
 	Authenticate func(r *http.Request) (actor.Actor, error)
 	// Limits counts requests and statements; nil switches limits off.
-	Limits *limit.Limiter
+	Limits limit.Counter
+	// Custom reads the limits of a tenant whose plan is custom; nil where there
+	// are none.
+	Custom func(ctx context.Context, tenant string) (limit.Plan, error)
+	// Exceeded is told, beside the request, that a tenant was refused: once a
+	// minute for each category at most, in the whole fleet. nil tells nobody.
+	Exceeded func(tenant string, c limit.Category, s limit.State)
 
-	plans map[string]limit.Plan
+	plans  map[string]limit.Plan
+	custom memory[limit.Plan]
+	told   memory[bool]
 }
 
-// New returns a gate.
-func New(auth func(*http.Request) (actor.Actor, error), l *limit.Limiter) *Gate {
+// New returns a gate; l may be nil.
+func New(auth func(*http.Request) (actor.Actor, error), l limit.Counter) *Gate {
+	if m, ok := l.(*limit.Limiter); ok && m == nil {
+		l = nil
+	}
 	return &Gate{Authenticate: auth, Limits: l, plans: map[string]limit.Plan{
 		"standard": limit.Standard(), "enterprise": limit.Enterprise(),
 	}}
@@ -41,13 +55,44 @@ type Refusal struct {
 	ResetAt    string `json:"reset_at"`
 }
 
+// How long a tenant's own limits are remembered, and how soon they are read
+// again when that failed.
+const (
+	customTTL   = time.Minute
+	customRetry = 2 * time.Second
+	customRead  = time.Second
+)
+
 // Plan returns the caller's plan; an unknown one counts as standard.
 func (g *Gate) Plan(a actor.Actor) limit.Plan {
 	if p, ok := g.plans[a.Plan]; ok {
 		return p
 	}
+	if a.Plan == "custom" && a.TenantID != "" && g.Custom != nil {
+		return g.ownPlan(a.TenantID)
+	}
 	return g.plans["standard"]
 }
+
+func (g *Gate) ownPlan(tenant string) limit.Plan {
+	if p, ok := g.custom.get(tenant); ok {
+		return p
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), customRead)
+	defer cancel()
+	p, err := g.Custom(ctx, tenant)
+	life := customTTL
+	if err != nil {
+		slog.Warn("a tenant's own limits cannot be read; it has the standard ones", "tenant", tenant, "error", err)
+		p, life = g.plans["standard"], customRetry
+	}
+	g.custom.put(tenant, p, life)
+	return p
+}
+
+// Forget makes the next request read a tenant's own limits anew; "" those of
+// all tenants.
+func (g *Gate) Forget(tenant string) { g.custom.forget(tenant) }
 
 // Key is what a caller is counted by: his tenant, else his address.
 func Key(a actor.Actor, address string) string {
@@ -62,34 +107,112 @@ func Key(a actor.Actor, address string) string {
 func (g *Gate) Enter(w http.ResponseWriter, r *http.Request, write bool) (actor.Actor, error) {
 	a, err := g.Authenticate(r)
 	a.RequestID, a.Address = web.RequestID(r.Context()), web.ClientAddress(r)
-	if lerr := g.count(w, a, write); lerr != nil {
+	if lerr := g.count(w, a, category(r), write); lerr != nil {
 		return a, lerr
 	}
 	return a, err
 }
 
-func (g *Gate) count(w http.ResponseWriter, a actor.Actor, write bool) error {
+// category is what a request counts as: webhook endpoints have windows of
+// their own, all else is the API.
+func category(r *http.Request) limit.Category {
+	for _, prefix := range []string{"/v1/webhooks", "/rest/v1/webhooks"} {
+		if rest, ok := strings.CutPrefix(r.URL.Path, prefix); ok && (rest == "" || rest[0] == '/') {
+			return limit.Webhook
+		}
+	}
+	return limit.API
+}
+
+func (g *Gate) count(w http.ResponseWriter, a actor.Actor, c limit.Category, write bool) error {
 	if g.Limits == nil {
 		return nil
 	}
 	key, plan := Key(a, a.Address), g.Plan(a)
-	s := g.Limits.Take(key, limit.API, plan, 1)
-	Headers(w, s)
-	if !s.OK {
-		return Refuse(s, "requests")
-	}
 	if a.TenantID == "" {
+		return g.admit(w, a, c, g.Limits.Take(key, c, plan, 1))
+	}
+	next := limit.Read
+	if write {
+		next = limit.Write
+	}
+	s, room := g.Limits.Pass(key, c, next, plan)
+	if s.OK && !room.OK {
+		return g.admit(w, a, next, room)
+	}
+	return g.admit(w, a, c, s)
+}
+
+// called is what a refusal calls the units of a category.
+func called(c limit.Category) string {
+	switch c {
+	case limit.Auth:
+		return "sign-in requests"
+	case limit.Webhook:
+		return "webhook requests"
+	case limit.Read:
+		return "database reads"
+	case limit.Write:
+		return "database writes"
+	}
+	return "requests"
+}
+
+// admit writes the headers and turns a refusal into its fault, of which the
+// tenant is told.
+func (g *Gate) admit(w http.ResponseWriter, a actor.Actor, c limit.Category, s limit.State) error {
+	Headers(w, s)
+	if s.OK {
 		return nil
 	}
-	category, what := limit.Read, "database reads"
-	if write {
-		category, what = limit.Write, "database writes"
+	g.tell(a.TenantID, c, s)
+	return Refuse(s, called(c))
+}
+
+// tellEvery is how often a tenant is told that it is over a limit.
+const tellEvery = time.Minute
+
+func (g *Gate) tell(tenant string, c limit.Category, s limit.State) {
+	if g.Exceeded == nil || tenant == "" {
+		return
 	}
-	if d := g.Limits.Peek(key, category, plan); !d.OK {
-		Headers(w, d)
-		return Refuse(d, what)
+	key := tenant + " " + c.String()
+	if _, lately := g.told.get(key); lately {
+		return
 	}
-	return nil
+	g.told.put(key, true, tellEvery)
+	go func() {
+		if f, ok := g.Limits.(interface {
+			Once(key string, d time.Duration) bool
+		}); !ok || f.Once("told:"+key, tellEvery) {
+			g.Exceeded(tenant, c, s)
+		}
+	}()
+}
+
+// Look is Enter for a caller who asks what is left. It must be answered to the
+// one who has nothing left, so it is not counted with the others; yet not for
+// nothing: such questions have a window of their own, as wide as the API's. The
+// headers tell of the API's.
+func (g *Gate) Look(w http.ResponseWriter, r *http.Request) (actor.Actor, error) {
+	a, err := g.Authenticate(r)
+	a.RequestID, a.Address = web.RequestID(r.Context()), web.ClientAddress(r)
+	if g.Limits == nil {
+		return a, err
+	}
+	if err != nil || a.Anonymous() {
+		if lerr := g.count(w, a, limit.API, false); lerr != nil {
+			return a, lerr
+		}
+		return a, err
+	}
+	key, plan := Key(a, a.Address), g.Plan(a)
+	if s := g.Limits.Take(key+" status", limit.API, plan, 1); !s.OK {
+		Headers(w, s)
+		return a, Refuse(s, "questions for the rate limits")
+	}
+	Headers(w, g.Limits.Peek(key, limit.API, plan))
+	return a, nil
 }
 
 // TakeAuth counts an attempt to authenticate under each key and refuses it
@@ -102,7 +225,7 @@ func (g *Gate) TakeAuth(w http.ResponseWriter, keys ...string) error {
 		s := g.Limits.Take(k, limit.Auth, g.plans["standard"], 1)
 		Headers(w, s)
 		if !s.OK {
-			return Refuse(s, "sign-in requests")
+			return Refuse(s, called(limit.Auth))
 		}
 	}
 	return nil
@@ -179,7 +302,7 @@ func (g *Gate) TakeSession(w http.ResponseWriter, a actor.Actor, address string)
 	s := g.Limits.Take(key, limit.API, g.Plan(a), 1)
 	Headers(w, s)
 	if !s.OK {
-		return Refuse(s, "requests")
+		return Refuse(s, called(limit.API))
 	}
 	return nil
 }

@@ -21,6 +21,7 @@ import (
 	"holdfast/internal/identity/post"
 	"holdfast/internal/identity/redirect"
 	"holdfast/internal/identity/seal"
+	"holdfast/internal/identity/sms"
 	"holdfast/internal/identity/token"
 	"holdfast/internal/mail"
 )
@@ -35,7 +36,9 @@ const (
 type Provider struct {
 	ClientID string
 	Secret   string
-	Issuer   string   // may be empty for google and gitlab
+	TeamID   string   // apple; Secret is then the PEM key that signs client secrets
+	KeyID    string   // apple
+	Issuer   string   // may be empty for google, gitlab, github, apple and linkedin_oidc
 	Domains  []string // e-mail domains it is trusted for; empty = all
 }
 
@@ -64,9 +67,15 @@ type Config struct {
 	JWTSecret   string // HS256 secret of API keys in JWT form; empty = derived from MasterKey
 	SigningKeys []byte // JWK set with private keys; empty = made and kept in the database
 
-	Name            string   // the product's name in authenticator apps and passkey prompts (Holdfast)
-	WebAuthnID      string   // relying party domain; empty = the site URL's host
-	WebAuthnOrigins []string // origins that may use it; empty = the site URL's origin
+	Phone           bool              // sign-in by texted codes; needs SMS
+	SMS             sms.Sender        // carries texts
+	PhoneCodes      map[string]string // fixed codes of test numbers (digits): nothing is sent
+	AnonymousUsers  bool              // accounts without an address may be made
+	ManualLinking   bool              // users may link and unlink identities
+	Passkeys        bool              // passkeys may be registered and sign in
+	Name            string            // the product's name in authenticator apps and passkey prompts (Holdfast)
+	WebAuthnID      string            // relying party domain; empty = the site URL's host
+	WebAuthnOrigins []string          // origins that may use it; empty = the site URL's origin
 
 	OIDC map[string]Provider // by the name in ?provider=
 
@@ -152,6 +161,14 @@ func (c *Config) complete() error {
 	if err := c.completeWebAuthn(); err != nil {
 		return err
 	}
+	if c.Phone && c.SMS == nil {
+		return fmt.Errorf("identity: sign-in by phone needs something that sends text messages")
+	}
+	for phone, code := range c.PhoneCodes {
+		if p, err := CanonicalPhone(phone); err != nil || p != phone || len(code) != 6 {
+			return fmt.Errorf("identity: test number %q: write digits with the country code first, and a code of six digits", phone)
+		}
+	}
 	switch c.SignupTenants {
 	case "":
 		c.SignupTenants = TenantsInvite
@@ -228,7 +245,7 @@ func (c *Config) completeWebAuthn() error {
 func (s *Service) makeProviders() error {
 	s.providers = map[string]*oidc.Provider{}
 	for name, p := range s.cfg.OIDC {
-		c := oidc.Config{Name: name, ClientID: p.ClientID, Secret: p.Secret, Issuer: p.Issuer, Domains: p.Domains}
+		c := oidc.Config{Name: name, ClientID: p.ClientID, Secret: p.Secret, TeamID: p.TeamID, KeyID: p.KeyID, Issuer: p.Issuer, Domains: p.Domains}
 		made, err := oidc.New(c, s.issuer+"/callback", s.now)
 		if err != nil {
 			return err
@@ -251,11 +268,11 @@ type Settings struct {
 
 // Settings returns the public part of the configuration.
 func (s *Service) Settings() Settings {
-	ext := map[string]bool{"email": true, "phone": false, "anonymous_users": false}
+	ext := map[string]bool{"email": true, "phone": s.cfg.Phone, "anonymous_users": s.cfg.AnonymousUsers}
 	for name := range s.providers {
 		ext[name] = true
 	}
-	return Settings{External: ext, DisableSignup: !s.cfg.SignupEnabled, MailerAutoconfirm: s.cfg.Autoconfirm}
+	return Settings{External: ext, DisableSignup: !s.cfg.SignupEnabled, MailerAutoconfirm: s.cfg.Autoconfirm, PasskeysEnabled: s.cfg.Passkeys}
 }
 
 // Issuer returns the iss claim: {PublicURL}/auth/v1.

@@ -24,6 +24,7 @@ type Authorize struct {
 	Redirect string // resolved by Target
 	Scopes   string // blank-separated, added to openid email profile
 	PKCE     PKCE
+	LinkTo   string     // the signed-in account to link to; "" = sign in
 	Extra    url.Values // forwarded to the provider, control parameters excepted
 }
 
@@ -61,9 +62,9 @@ func (s *Service) Authorize(ctx context.Context, in Authorize) (AuthStart, error
 		return AuthStart{}, err
 	}
 	err = s.db.Write(ctx, everywhere, func(tx *db.Tx) error {
-		_, err := tx.Exec(`INSERT INTO flow_states (id, method, provider, redirect_to, challenge, challenge_method, secrets, browser_hash, created_at, expires_at)
-			VALUES ($1, 'oauth', $2, $3, $4, $5, $6, $7, $8, $9)`,
-			id, in.Provider, in.Redirect, null(in.PKCE.Challenge), null(strings.ToLower(in.PKCE.Method)), s.sealFlow(id, sec), seal.Digest(browser), now, now.Add(authorizeLife))
+		_, err := tx.Exec(`INSERT INTO flow_states (id, method, provider, redirect_to, challenge, challenge_method, secrets, browser_hash, created_at, expires_at, link_user_id)
+			VALUES ($1, 'oauth', $2, $3, $4, $5, $6, $7, $8, $9, $10)`,
+			id, in.Provider, in.Redirect, null(in.PKCE.Challenge), null(strings.ToLower(in.PKCE.Method)), s.sealFlow(id, sec), seal.Digest(browser), now, now.Add(authorizeLife), null(in.LinkTo))
 		return err
 	})
 	return AuthStart{Location: loc, CookieName: cookieName(id), Browser: browser, MaxAge: authorizeLife}, err
@@ -127,8 +128,11 @@ func (s *Service) claimFlow(ctx context.Context, in Callback) (flow, error) {
 		case !s.now().Before(f.expires):
 			return badState("OAuth state has expired")
 		}
-		mine := in.Cookie(cookieName(id))
-		if subtle.ConstantTimeCompare([]byte(seal.Digest(mine)), []byte(f.browserHash)) != 1 {
+		// A link begun by a script with a bearer token has no cookie: what binds
+		// it to the browser is the verifier, and nothing is linked before that
+		// is shown.
+		byVerifier := f.linkUser != "" && f.challenge != ""
+		if mine := in.Cookie(cookieName(id)); !byVerifier && subtle.ConstantTimeCompare([]byte(seal.Digest(mine)), []byte(f.browserHash)) != 1 {
 			return badState("OAuth state belongs to another browser")
 		}
 		n, err := tx.Exec("UPDATE flow_states SET used_at = $2 WHERE id = $1 AND used_at IS NULL", id, s.now())
@@ -161,6 +165,9 @@ func (s *Service) arrive(ctx context.Context, f flow, in Callback, c Client) (st
 	who, err := p.Exchange(ctx, in.Code, sec.Verifier, sec.Nonce)
 	if err != nil {
 		return "", err
+	}
+	if f.linkUser != "" {
+		return s.arriveLink(ctx, f, who, c)
 	}
 	return s.admit(ctx, f, p.Config(), who, c)
 }

@@ -52,6 +52,7 @@ func unreserved(s string) bool {
 // flow is a stored sign-in on its way through a browser.
 type flow struct {
 	id, user, method, provider, redirect, challenge, browserHash, tokenID string
+	linkUser                                                              string // the signed-in account that an identity is to be linked to
 	secrets                                                               []byte
 	used                                                                  bool
 	issued, expires                                                       time.Time
@@ -62,10 +63,10 @@ const flowLife = 5 * time.Minute
 
 func flowBy(tx *db.Tx, where string, args ...any) (flow, error) {
 	var f flow
-	err := tx.One(`SELECT id, user_id, method, provider, redirect_to, challenge, browser_hash, token_id, secrets, used_at, issued_at, expires_at FROM flow_states WHERE `+where+tx.DB().ForUpdate(),
+	err := tx.One(`SELECT id, user_id, method, provider, redirect_to, challenge, browser_hash, token_id, secrets, used_at, issued_at, expires_at, link_user_id FROM flow_states WHERE `+where+tx.DB().ForUpdate(),
 		args, func(r *db.Row) error {
 			f = flow{id: r.Text(0), user: r.Text(1), method: r.Text(2), provider: r.Text(3), redirect: r.Text(4), challenge: r.Text(5), browserHash: r.Text(6), tokenID: r.Text(7),
-				secrets: r.Bytes(8), used: !r.Null(9), issued: r.Time(10), expires: r.Time(11)}
+				secrets: r.Bytes(8), used: !r.Null(9), issued: r.Time(10), expires: r.Time(11), linkUser: r.Text(12)}
 			return nil
 		})
 	return f, err
@@ -137,11 +138,19 @@ func (s *Service) redeem(tx *db.Tx, authCode, verifier string, c Client) (*grant
 	if u.banned(s.now()) {
 		return nil, errBanned()
 	}
+	sec, err := s.openFlow(f)
+	if err != nil {
+		return nil, err
+	}
+	if sec.Person != nil {
+		if err := s.attach(tx, u, f.provider, *sec.Person, c); err != nil {
+			return nil, err
+		}
+	}
 	g, err := s.begin(tx, u, token.Method{Method: f.method, Provider: f.provider}, c)
 	if err != nil {
 		return nil, err
 	}
-	sec, err := s.openFlow(f)
 	g.providerToken, g.providerRefresh = sec.AccessToken, sec.RefreshToken
 	return g, err
 }
@@ -165,6 +174,7 @@ func (s *Service) redeemMail(tx *db.Tx, f flow, c Client) (*grant, error) {
 // flowSecrets is what a provider flow keeps, sealed.
 type flowSecrets struct {
 	Nonce, Verifier, AccessToken, RefreshToken string
+	Person                                     *oidc.Person `json:",omitempty"` // who is linked when the code is redeemed
 }
 
 func (s *Service) sealFlow(id string, v flowSecrets) []byte {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"time"
 
+	"holdfast/internal/db"
 	"holdfast/internal/fault"
 	"holdfast/internal/identity/letter"
 )
@@ -25,6 +26,16 @@ func (s *Service) deliver(ctx context.Context, l letter.Letter) error {
 		return fmt.Errorf("identity: send %s: %w", l.Kind, err)
 	}
 	return nil
+}
+
+// alert tells the owner of an account, after the commit, that what protects it
+// was changed.
+func (s *Service) alert(tx *db.Tx, u *User, what string) {
+	if u.Email == "" || u.EmailConfirmedAt.IsZero() {
+		return
+	}
+	to := u.Email
+	tx.After(func() { s.ours(s.send(letter.Letter{Kind: letter.ProtectionChanged, To: to, Other: what})) })
 }
 
 // throttle refuses a second mail of one purpose to one address within the

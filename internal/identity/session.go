@@ -53,6 +53,12 @@ type grant struct {
 // begin opens a session: standing invitations are accepted, the tenant is
 // chosen, the row written.
 func (s *Service) begin(tx *db.Tx, u *User, how token.Method, c Client) (*grant, error) {
+	return s.beginWith(tx, u, how, "", c)
+}
+
+// beginWith is begin for a sign-in that is two factors at once: a passkey,
+// held by somebody its authenticator has recognised.
+func (s *Service) beginWith(tx *db.Tx, u *User, how token.Method, passkeyID string, c Client) (*grant, error) {
 	now := s.now()
 	how.Timestamp = now.Unix()
 	m, err := s.enter(tx, u, c)
@@ -60,14 +66,17 @@ func (s *Service) begin(tx *db.Tx, u *User, how token.Method, c Client) (*grant,
 		return nil, err
 	}
 	sess := session{id: newID(), user: u.ID, tenant: m.TenantID, aal: aal1, amr: []token.Method{how}, key: []byte(seal.RandomHex(16)), created: now, notAfter: now.Add(s.cfg.SessionTTL)}
+	if passkeyID != "" {
+		sess.aal, sess.factor = aal2, passkeyID
+	}
 	g := &grant{user: u, member: m}
 	if g.rules, err = s.settle(tx, sess, m); err != nil {
 		return nil, err
 	}
 	u.LastSignInAt = Time{Time: now}
-	tx.Queue(`INSERT INTO sessions (id, user_id, tenant_id, aal, amr, counter, refresh_key, not_after, user_agent, address, created_at, updated_at)
-		VALUES ($1, $2, $3, $4, $5, 0, $6, $7, $8, $9, $10, $10)`,
-		[]any{sess.id, u.ID, null(sess.tenant), sess.aal, writeJSON(sess.amr), sess.key, sess.notAfter, clip(c.UserAgent), null(c.Address), now}, nil)
+	tx.Queue(`INSERT INTO sessions (id, user_id, tenant_id, aal, amr, counter, refresh_key, not_after, user_agent, address, created_at, updated_at, factor_id)
+		VALUES ($1, $2, $3, $4, $5, 0, $6, $7, $8, $9, $10, $10, $11)`,
+		[]any{sess.id, u.ID, null(sess.tenant), sess.aal, writeJSON(sess.amr), sess.key, sess.notAfter, clip(c.UserAgent), null(c.Address), now, null(sess.factor)}, nil)
 	tx.Queue("UPDATE users SET last_sign_in_at = $2 WHERE id = $1", []any{u.ID, now}, nil)
 	s.record(tx, event{tenant: m.TenantID, user: u.ID, action: "session.started", entity: "session", entityID: sess.id, details: map[string]any{"method": how.Method}, client: c})
 	g.sess = sess

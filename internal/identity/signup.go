@@ -153,8 +153,8 @@ func (s *Service) signUpByMail(ctx context.Context, in SignUp, email, hash strin
 				mail = letter.Letter{Kind: letter.Known, To: email, Link: s.cfg.SiteURL}
 				s.record(tx, event{action: "user.sign_up_repeated", entity: "user", entityID: u.ID, client: c})
 				return tx.Flush()
-			case err == nil && u.hash == "":
-				_, err = tx.Exec("UPDATE users SET password_hash = $2 WHERE id = $1", u.ID, hash)
+			case err == nil:
+				err = s.disown(tx, u)
 			}
 			if err != nil {
 				return err
@@ -170,6 +170,18 @@ func (s *Service) signUpByMail(ctx context.Context, in SignUp, email, hash strin
 		return nil, err
 	}
 	return answer.signedUp(), s.send(mail)
+}
+
+// disown takes password and wishes off an unconfirmed account that somebody
+// signs up for once more. Nobody has proved the address, so the first password
+// may be a stranger's who waits for the owner to open the mailed link (security
+// R17), and so may the second. The link signs the owner in; he chooses a
+// password then.
+func (s *Service) disown(tx *db.Tx, u *User) error {
+	u.hash = ""
+	delete(u.UserMetadata, "tenant_id")
+	_, err := tx.Exec("UPDATE users SET password_hash = NULL, user_metadata = $2 WHERE id = $1", u.ID, writeJSON(u.UserMetadata))
+	return err
 }
 
 // onceMore runs a sign-up again when another one with the same address came

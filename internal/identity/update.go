@@ -80,12 +80,15 @@ func (s *Service) UpdateUser(ctx context.Context, a actor.Actor, in Update) (*Us
 		if u, err = locked(tx, a.UserID); err != nil {
 			return err
 		}
-		if in.Email != "" || hash != "" {
-			if err := needAAL2(u, a, fault.Unauthorized, "AAL2 session is required to update email or password when MFA is enabled."); err != nil {
+		if in.Email != "" || in.Phone != "" || hash != "" {
+			if err := needAAL2(u, a, fault.Unauthorized, "AAL2 session is required to update email, phone or password when MFA is enabled."); err != nil {
 				return err
 			}
 		}
-		if u.sso && (in.Email != "" || hash != "") {
+		if u.IsAnonymous && hash != "" && (in.Email == "" || !s.cfg.Autoconfirm) {
+			return fault.New(fault.Unprocessable, "validation_failed", "Updating password of an anonymous user without an email or phone is not allowed")
+		}
+		if u.sso && (in.Email != "" || in.Phone != "" || hash != "") {
 			return fault.New(fault.Unprocessable, "user_sso_managed", "Updating email, phone or password of a SSO account is only possible via the provider")
 		}
 		if err := s.applyData(tx, a, u, in.Data); err != nil {
@@ -96,6 +99,11 @@ func (s *Service) UpdateUser(ctx context.Context, a actor.Actor, in Update) (*Us
 				return err
 			}
 			mails = append(mails, letter.Letter{Kind: letter.PasswordChanged, To: u.Email})
+		}
+		if in.Phone != "" && in.Phone != u.Phone {
+			if err := s.startPhoneChange(tx, u, in.Phone, a); err != nil {
+				return err
+			}
 		}
 		if in.Email != "" && in.Email != u.Email {
 			more, err := s.startChange(tx, u, in, clientOf(a))
@@ -129,8 +137,14 @@ func (s *Service) checkUpdate(in *Update) (err error) {
 	switch {
 	case in.AppMetadata != nil:
 		return fault.New(fault.Forbidden, "not_admin", "Updating app_metadata requires admin privileges")
-	case in.Phone != "":
-		return fault.New(fault.Invalid, "phone_provider_disabled", "Phone numbers are not supported")
+	}
+	if in.Phone != "" {
+		if err := s.phonesOn(); err != nil {
+			return err
+		}
+		if in.Phone, err = CanonicalPhone(in.Phone); err != nil {
+			return err
+		}
 	}
 	if in.Email != "" {
 		if in.Email, err = Canonical(in.Email); err != nil {
@@ -267,6 +281,7 @@ func (s *Service) startChange(tx *db.Tx, u *User, in Update, c Client) ([]letter
 	if err := s.throttle("email_change", u.ID); err != nil {
 		return nil, err
 	}
+	s.record(tx, event{user: u.ID, action: "user.email_change_started", entity: "user", entityID: u.ID, client: c})
 	u.NewEmail, u.EmailChangeSentAt = in.Email, Time{Time: s.now()}
 	if _, err := tx.Exec("UPDATE users SET new_email = $2 WHERE id = $1", u.ID, in.Email); err != nil {
 		return nil, err

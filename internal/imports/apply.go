@@ -159,8 +159,13 @@ func (ap *application) chunk(seq int) (rows []staged, err error) {
 
 // row is a staged row by field, only what the file gave.
 func (ap *application) row(s staged, spare int) store.Row {
+	return s.row(ap.plan.Fields, spare)
+}
+
+// row is a staged row by field, only what the file gave.
+func (s staged) row(fields []string, spare int) store.Row {
 	row := make(store.Row, spare)
-	for i, f := range ap.plan.Fields {
+	for i, f := range fields {
 		if s.values[i] != nil {
 			row[f] = s.values[i]
 		}
@@ -169,6 +174,9 @@ func (ap *application) row(s staged, spare int) store.Row {
 }
 
 func (ap *application) put(t *target, list []staged) error {
+	if len(list) == 0 {
+		return nil
+	}
 	rows := make([]store.Row, len(list))
 	lines := make([]int, len(list))
 	for i, s := range list {

@@ -349,10 +349,13 @@ func TestRefusedUploads(t *testing.T) {
 		says       string
 	}{
 		{"stock.xls", "\xD0\xCF\x11\xE0\xA1\xB1\x1A\xE1", fault.Unsupported, "old Excel workbook"},
-		{"stock.xlsx", "PK\x03\x04", fault.Unsupported, "Excel workbook"},
+		{"stock.xlsx", "sku,name\n", fault.Unsupported, "no Excel workbook"},
+		{"stock.xlsx", "\xD0\xCF\x11\xE0\xA1\xB1\x1A\xE1", fault.Unsupported, "with a password"},
+		{"stock.xlsm", "PK\x03\x04", fault.Unsupported, "macros"},
+		{"stock.json", "PK\x03\x04", fault.Unsupported, "under another name"},
 		{"stock.csv", "PK\x03\x04rest", fault.Unsupported, "under another name"},
 		{"stock.csv", "\xD0\xCF\x11\xE0\xA1\xB1\x1A\xE1rest", fault.Unsupported, "Save as"},
-		{"stock.exe", "MZ", fault.Unsupported, "neither CSV nor TSV"},
+		{"stock.exe", "MZ", fault.Unsupported, "no file of rows"},
 		{"stock.csv", "", fault.Invalid, "empty"},
 	} {
 		_, err := k.m.Upload(ctx, k.as, imports.Request{Target: "items"}, c.name, strings.NewReader(c.file))

@@ -7,7 +7,9 @@ package imports
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"io"
+	"strings"
 	"sync"
 	"time"
 
@@ -105,6 +107,7 @@ type Settings struct {
 	Defaults    map[string]string `json:"defaults,omitempty"`     // field -> value for blank cells and absent columns
 	Force       bool              `json:"force,omitempty"`        // apply although the same file was applied before
 	Sheet       string            `json:"sheet,omitempty"`        // name or number from 1 of a workbook's sheet; the first visible one when absent
+	Guess       bool              `json:"guess,omitempty"`        // recognise the columns anew, not as they were mapped for a file like it
 	DryRun      bool              `json:"dry_run,omitempty"`      // check only: the job is never applied
 }
 
@@ -161,8 +164,7 @@ type RowError struct {
 	Message string `json:"message"`
 }
 
-// ErrorPage is one page of a job's row errors. Total counts the errors kept:
-// the first thousand of a job.
+// ErrorPage is one page of a job's row errors.
 type ErrorPage struct {
 	Errors   []RowError `json:"errors"`
 	Page     int        `json:"page"`
@@ -179,6 +181,8 @@ type Processed struct {
 	Stats    Stats             `json:"stats"`
 	Message  string            `json:"message"`
 	Mapping  map[string]string `json:"mapping"`
+	Columns  []Column          `json:"columns"`
+	Preview  *Counts           `json:"preview,omitempty"` // of a dry run
 	Ignored  []string          `json:"ignored_columns"`
 	Warnings []string          `json:"warnings"`
 	Errors   []RowError        `json:"errors"`
@@ -238,7 +242,15 @@ func parseSettings(raw json.RawMessage) (Settings, error) {
 		return s, nil
 	}
 	if err := strictJSON(raw, &s); err != nil {
-		return s, fault.Wrap(err, fault.Invalid, "options", "the options cannot be read: %s", err).At("options", "%s", err)
+		why := "must be an object of the documented options"
+		var typ *json.UnmarshalTypeError
+		switch {
+		case errors.As(err, &typ) && typ.Field != "":
+			why = "the option " + typ.Field + " cannot be " + typ.Value
+		case strings.Contains(err.Error(), "unknown field"):
+			why = strings.TrimPrefix(err.Error(), "json: ")
+		}
+		return s, fault.Wrap(err, fault.Invalid, "options", "options: %s", why).At("options", "%s", why)
 	}
 	if s.Mode == "" {
 		s.Mode = ModeUpsert

@@ -216,7 +216,7 @@ func (m *Importer) Cancel(ctx context.Context, a actor.Actor, jobID string) (*Jo
 		default:
 			return wrongState(old, "cannot be cancelled")
 		}
-		if err := m.clear(tx, a.TenantID, job.ID); err != nil {
+		if err := m.forget(tx, a.TenantID, job.ID); err != nil {
 			return err
 		}
 		job, err = m.set(tx, a, job.ID, store.Row{"status": Cancelled, "blob_key": nil})
@@ -232,9 +232,15 @@ func (m *Importer) Cancel(ctx context.Context, a actor.Actor, jobID string) (*Jo
 	return job, m.files.Delete(job.blobKey)
 }
 
+// forget drops what a job has staged and what people corrected in it.
+func (m *Importer) forget(tx *db.Tx, tenant, jobID string) error {
+	tx.Queue("DELETE FROM import_edits WHERE tenant_id = $1 AND job_id = $2", []any{tenant, jobID}, nil)
+	return m.clear(tx, tenant, jobID)
+}
+
 // clear drops what a job has staged.
 func (m *Importer) clear(tx *db.Tx, tenant, jobID string) error {
-	for _, table := range []string{"import_chunks", "import_errors", "import_plans"} {
+	for _, table := range []string{"import_chunks", "import_records", "import_plans"} {
 		tx.Queue("DELETE FROM "+table+" WHERE tenant_id = $1 AND job_id = $2", []any{tenant, jobID}, nil)
 	}
 	if err := tx.Flush(); err != nil {

@@ -83,6 +83,7 @@ type mapped struct {
 	header string
 	order  string // of day and month, of a date column
 	mark   byte   // decimal mark, of a number column
+	how    string // why it is this one: given, saved, name, synonym
 }
 
 // layout is where everything is in the file.
@@ -146,7 +147,7 @@ func (l *layout) follow(t *target, given map[string]place, headed bool) error {
 		if err != nil {
 			return err
 		}
-		l.cols = append(l.cols, mapped{column: c, index: at, header: l.headers[at]})
+		l.cols = append(l.cols, mapped{column: c, index: at, header: l.headers[at], how: "given"})
 	}
 	return nil
 }
@@ -221,7 +222,11 @@ func (l *layout) guess(t *target) error {
 	}
 	for ci := range t.columns {
 		if b, ok := best[ci]; ok {
-			l.cols = append(l.cols, mapped{column: &t.columns[ci], index: b.index, header: l.headers[b.index]})
+			how := "name"
+			if b.rank > 1 { // the first two are the field's own names
+				how = "synonym"
+			}
+			l.cols = append(l.cols, mapped{column: &t.columns[ci], index: b.index, header: l.headers[b.index], how: how})
 		}
 	}
 	return nil

@@ -21,10 +21,7 @@ import (
 	"holdfast/internal/store"
 )
 
-// keptErrors is how many row errors a job keeps; the counts go on.
-const keptErrors = 1000
-
-// shownErrors is how many of them the answer of Process lists.
+// shownErrors is how many row errors the answer of Process lists.
 const shownErrors = 100
 
 // Process reads a job's file, checks every row and stages the valid ones. A
@@ -46,7 +43,7 @@ func (m *Importer) Process(ctx context.Context, a actor.Actor, jobID string) (*P
 		}
 		if job.Status == Ready {
 			p, settings, err := m.planOf(tx, a, job)
-			if err == nil && p.Fingerprint == settingsText(settings, job.Mapping) {
+			if err == nil && p.Fingerprint == settingsText(settings, job.Mapping) && settings.DryRun == (p.Result.Preview != nil) {
 				before = p.Result
 				return errAnswered
 			}
@@ -116,7 +113,13 @@ func (m *Importer) process(ctx context.Context, s *step) (*Processed, error) {
 		return nil, err
 	}
 	open := func() (io.ReadCloser, error) { return m.files.Open(s.job.blobKey) }
-	v, err := look(upload{open, s.job.FileType}, t, settings, mapping)
+	f := upload{open: open, kind: s.job.FileType}
+	if !settings.Guess {
+		f.known = func(headers []string) (json.RawMessage, string, error) {
+			return m.savedMapping(ctx, s.actor, t.name, headers)
+		}
+	}
+	v, err := look(f, t, settings, mapping)
 	if err != nil {
 		return nil, err
 	}
@@ -128,21 +131,24 @@ func (m *Importer) process(ctx context.Context, s *step) (*Processed, error) {
 	if v.zone, err = time.LoadLocation(settings.Timezone); err != nil {
 		v.zone = time.UTC
 	}
-	st := &stager{m: m, step: s, v: v, refs: m.resolver(s.actor), seed: [2]maphash.Seed{maphash.MakeSeed(), maphash.MakeSeed()}, seen: map[[2]uint64]int32{}}
-	if mapping == nil {
+	st := m.stager(s, v)
+	if mapping == nil && v.saved == "" {
 		if err := st.refs.strangers(ctx, v); err != nil {
 			return nil, err
 		}
+		st.fields, st.defaults = v.fields(), v.defaults()
 	}
-	st.fields, st.defaults = v.fields(), v.defaults()
+	if st.edits, err = m.edits(ctx, s.actor, s.job.ID); err != nil {
+		return nil, err
+	}
 	if err := st.run(ctx, open); err != nil {
 		return nil, err
 	}
 	return st.finish(ctx)
 }
 
-// stager is the second reading of a file: rows are checked and the valid ones
-// written away in chunks.
+// stager is the second reading of a file: rows are checked and written away in
+// chunks, as they were read and, the valid ones, as they will be applied.
 type stager struct {
 	m        *Importer
 	step     *step
@@ -150,17 +156,24 @@ type stager struct {
 	refs     *resolver
 	fields   []string
 	defaults map[string]string
+	edits    map[int]record // corrections by row
 
-	stats  Stats
-	errs   []RowError // not yet written
-	first  []RowError // for the answer
-	kept   int
-	chunk  []byte
-	rows   int
-	chunks int
-	seed   [2]maphash.Seed
-	seen   map[[2]uint64]int32 // key of a row -> its line; 128 bits, so that equal means equal
-	beat   time.Time
+	stats   Stats
+	preview *Counts
+	first   []RowError // for the answer
+	chunks  int
+	seed    [2]maphash.Seed
+	seen    map[[2]uint64]int32 // key of a row -> its line; 128 bits, so that equal means equal
+	beat    time.Time
+}
+
+func (m *Importer) stager(s *step, v *survey) *stager {
+	st := &stager{m: m, step: s, v: v, refs: m.resolver(s.actor), seed: [2]maphash.Seed{maphash.MakeSeed(), maphash.MakeSeed()}, seen: map[[2]uint64]int32{}}
+	st.fields, st.defaults = v.fields(), v.defaults()
+	if v.settings.DryRun {
+		st.preview = &Counts{}
+	}
+	return st
 }
 
 func (st *stager) run(ctx context.Context, open sheet.Source) error {
@@ -175,29 +188,61 @@ func (st *stager) run(ctx context.Context, open sheet.Source) error {
 		}
 	}
 	st.beat = time.Now()
-	var batch []*draft
-	for {
+	var list []record
+	for no := 1; ; no++ {
 		rec, err := rows.Next()
 		if errors.Is(err, io.EOF) {
-			return st.check(ctx, batch)
+			return st.stage(ctx, list)
 		}
 		if err != nil {
 			return err
 		}
-		batch = append(batch, st.v.draftOf(rec, st.defaults))
-		if len(batch) == chunkRows {
-			if err := st.check(ctx, batch); err != nil {
+		r, edited := st.edits[no]
+		if !edited {
+			r = recordOf(rec)
+		}
+		if list = append(list, r); len(list) == chunkRows {
+			if err := st.stage(ctx, list); err != nil {
 				return err
 			}
-			batch = batch[:0]
+			list = list[:0]
 		}
 	}
 }
 
-// check resolves and validates a batch and stages what is right.
-func (st *stager) check(ctx context.Context, batch []*draft) error {
-	if err := st.refs.resolve(ctx, st.v, batch); err != nil {
+// stage checks a chunk of records and writes it away.
+func (st *stager) stage(ctx context.Context, list []record) error {
+	if len(list) == 0 {
+		return nil
+	}
+	batch := make([]*draft, len(list))
+	for i := range list {
+		batch[i] = st.v.draftOf(list[i].sheet(), st.defaults)
+	}
+	good, err := st.judge(ctx, batch)
+	if err != nil {
 		return err
+	}
+	c, err := st.pack(batch, good, list)
+	if err != nil {
+		return err
+	}
+	if err := st.foresee(ctx, batch, good); err != nil {
+		return err
+	}
+	st.stats.TotalRows += int64(len(list))
+	st.stats.ValidRows += int64(c.valid)
+	st.stats.InvalidRows += int64(c.invalid)
+	for i := range list {
+		st.first = append(st.first, list[i].Errors[:min(len(list[i].Errors), shownErrors-len(st.first))]...)
+	}
+	return st.write(ctx, len(list), c)
+}
+
+// judge resolves and validates a batch. A draft without errors has its row.
+func (st *stager) judge(ctx context.Context, batch []*draft) ([]store.Row, error) {
+	if err := st.refs.resolve(ctx, st.v, batch); err != nil {
+		return nil, err
 	}
 	good := make([]store.Row, len(batch))
 	for i, d := range batch {
@@ -205,25 +250,35 @@ func (st *stager) check(ctx context.Context, batch []*draft) error {
 			st.unique(d, good[i])
 		}
 	}
-	if err := st.present(ctx, batch, good); err != nil {
-		return err
-	}
+	return good, st.present(ctx, batch, good)
+}
+
+// chunk is a checked batch as it is kept.
+type chunk struct {
+	valid, invalid, errors int
+	staged, records        []byte
+}
+
+// pack puts a judged batch into its two forms; the errors go to their records.
+func (st *stager) pack(batch []*draft, good []store.Row, list []record) (*chunk, error) {
+	c := &chunk{staged: []byte{}}
 	for i, d := range batch {
-		st.stats.TotalRows++
-		if len(d.errs) > 0 {
-			st.stats.InvalidRows++
-			st.refuse(d.errs)
+		list[i].Errors = nil
+		if len(d.errs) == 0 {
+			c.valid++
+			c.staged = appendStaged(c.staged, st.fields, d.line, good[i])
 			continue
 		}
-		st.stats.ValidRows++
-		st.chunk = appendStaged(st.chunk, st.fields, d.line, good[i])
-		if st.rows++; st.rows == chunkRows {
-			if err := st.write(ctx); err != nil {
-				return err
-			}
+		for _, e := range d.errs {
+			e.Message = clip(e.Message, 500)
+			list[i].Errors = append(list[i].Errors, e)
 		}
+		c.invalid++
+		c.errors += len(d.errs)
 	}
-	return nil
+	var err error
+	c.records, err = packRecords(list)
+	return c, err
 }
 
 // unique refuses a key that an earlier row of the file has.
@@ -232,7 +287,7 @@ func (st *stager) unique(d *draft, row store.Row) {
 	if key == "" {
 		return
 	}
-	h := [2]uint64{maphash.String(st.seed[0], key), maphash.String(st.seed[1], key)}
+	h := st.hash(key)
 	if line, ok := st.seen[h]; ok {
 		cols := make([]string, 0, 2)
 		for _, k := range st.v.target.resource.Import.Key {
@@ -242,6 +297,10 @@ func (st *stager) unique(d *draft, row store.Row) {
 		return
 	}
 	st.seen[h] = int32(d.line)
+}
+
+func (st *stager) hash(key string) [2]uint64 {
+	return [2]uint64{maphash.String(st.seed[0], key), maphash.String(st.seed[1], key)}
 }
 
 // keyText is a row's import key as text, "" when part of it is missing.
@@ -355,43 +414,23 @@ func lookKeys(tx *db.Tx, tenant string, r *catalog.Resource, rows []store.Row, c
 	})
 }
 
-// refuse counts a row's errors and keeps the first thousand of the job.
-func (st *stager) refuse(errs []RowError) {
-	for _, e := range errs {
-		if st.kept >= keptErrors {
-			return
-		}
-		st.kept++
-		e.Message = clip(e.Message, 500)
-		st.errs = append(st.errs, e)
-		if len(st.first) < shownErrors {
-			st.first = append(st.first, e)
-		}
-	}
-}
-
-// write puts the chunk under way and the errors since the last one into the
-// database, and renews the lease.
-func (st *stager) write(ctx context.Context) error {
-	seq := st.chunks
-	if st.rows > 0 {
-		seq++
-	}
-	err := st.m.db.Write(ctx, store.Scope(st.step.actor), func(tx *db.Tx) error {
+// write puts a chunk into the database, and renews the lease.
+func (st *stager) write(ctx context.Context, rows int, c *chunk) error {
+	seq := st.chunks + 1
+	a, job := st.step.actor, st.step.job
+	err := st.m.db.Write(ctx, store.Scope(a), func(tx *db.Tx) error {
 		if err := st.hold(tx); err != nil {
 			return err
 		}
-		if st.rows > 0 {
-			tx.Queue("INSERT INTO import_chunks (tenant_id, job_id, seq, rows, data) VALUES ($1, $2, $3, $4, $5)",
-				[]any{st.step.actor.TenantID, st.step.job.ID, seq, st.rows, st.chunk}, nil)
-		}
-		st.writeErrors(tx)
+		tx.Queue("INSERT INTO import_chunks (tenant_id, job_id, seq, rows, data) VALUES ($1, $2, $3, $4, $5)", []any{a.TenantID, job.ID, seq, c.valid, c.staged}, nil)
+		tx.Queue("INSERT INTO import_records (tenant_id, job_id, seq, rows, invalid, errors, data) VALUES ($1, $2, $3, $4, $5, $6, $7)",
+			[]any{a.TenantID, job.ID, seq, rows, c.invalid, c.errors, c.records}, nil)
 		return tx.Flush()
 	})
 	if err != nil {
 		return err
 	}
-	st.chunks, st.rows, st.chunk, st.errs = seq, 0, st.chunk[:0], st.errs[:0]
+	st.chunks = seq
 	return nil
 }
 
@@ -414,19 +453,8 @@ func (st *stager) hold(tx *db.Tx) error {
 	return nil
 }
 
-func (st *stager) writeErrors(tx *db.Tx) {
-	from := st.kept - len(st.errs)
-	for i, e := range st.errs {
-		tx.Queue("INSERT INTO import_errors (tenant_id, job_id, seq, line, header, code, message) VALUES ($1, $2, $3, $4, $5, $6, $7)",
-			[]any{st.step.actor.TenantID, st.step.job.ID, from + i + 1, e.Line, e.Column, e.Code, e.Message}, nil)
-	}
-}
-
-// finish writes the last chunk and the plan and makes the job ready.
+// finish writes the plan and makes the job ready.
 func (st *stager) finish(ctx context.Context) (*Processed, error) {
-	if err := st.write(ctx); err != nil {
-		return nil, err
-	}
 	res := st.result()
 	err := st.m.db.Write(ctx, store.Scope(st.step.actor), func(tx *db.Tx) error {
 		if err := st.m.hold(tx, st.step); err != nil {
@@ -435,10 +463,13 @@ func (st *stager) finish(ctx context.Context) (*Processed, error) {
 		a, job := st.step.actor, st.step.job
 		if w, ok := st.m.repeated(tx, a, job.Target, job.SHA256, job.ID).(string); ok && !slices.Contains(res.Warnings, w) {
 			res.Warnings = append(res.Warnings, w)
-			res.Message += " " + w
+			res.say()
 		}
 		p := &plan{Fingerprint: settingsText(st.v.settings, job.Mapping), Mode: st.v.settings.Mode, Fields: st.fields, Chunks: st.chunks, Result: res}
-		st.v.writing(p)
+		st.v.keep(p)
+		if err := st.m.saveMapping(tx, a, job, st.v); err != nil {
+			return err
+		}
 		text, err := json.Marshal(p)
 		if err != nil {
 			return err
@@ -466,7 +497,7 @@ func delimiterText(f sheet.Format) any {
 }
 
 func (st *stager) result() *Processed {
-	res := &Processed{Success: true, JobID: st.step.job.ID, FileType: st.v.format.Type, Stats: st.stats, Mapping: st.v.layout.used(),
+	res := &Processed{Success: true, JobID: st.step.job.ID, FileType: st.v.format.Type, Stats: st.stats, Mapping: st.v.layout.used(), Columns: st.v.explain(), Preview: st.preview,
 		Ignored: append([]string{}, st.v.layout.ignored...), Warnings: append([]string{}, st.v.warnings...), Errors: append([]RowError{}, st.first...)}
 	if st.v.format.Encoding == "windows-1252" {
 		res.Warnings = append(res.Warnings, "The file is not UTF-8 and was read as Windows-1252.")
@@ -476,19 +507,27 @@ func (st *stager) result() *Processed {
 			res.Warnings = append(res.Warnings, fmt.Sprintf("No column gives the %s: every row is taken as %s.", name, text))
 		}
 	}
-	n := st.stats
+	res.say()
+	return res
+}
+
+// say puts the numbers into a sentence, with the warnings after it.
+func (p *Processed) say() {
+	n := p.Stats
 	switch {
 	case n.TotalRows == 0:
-		res.Message = "The file has no rows below its header."
+		p.Message = "The file has no rows below its header."
 	case n.InvalidRows == 0:
-		res.Message = fmt.Sprintf("All %d rows are ready to be applied.", n.TotalRows)
+		p.Message = fmt.Sprintf("All %d rows are ready to be applied.", n.TotalRows)
 	default:
-		res.Message = fmt.Sprintf("%d of %d rows are ready to be applied; %d have errors and will be left out.", n.ValidRows, n.TotalRows, n.InvalidRows)
+		p.Message = fmt.Sprintf("%d of %d rows are ready to be applied; %d have errors and will be left out.", n.ValidRows, n.TotalRows, n.InvalidRows)
 	}
-	for _, w := range res.Warnings {
-		res.Message += " " + w
+	if c := p.Preview; c != nil {
+		p.Message += fmt.Sprintf(" They would make %d records, change %d and leave %d as they are.", c.Inserts, c.Updates, c.Unchanged)
 	}
-	return res
+	for _, w := range p.Warnings {
+		p.Message += " " + w
+	}
 }
 
 // repeated warns when the same file was applied to the same target before and
@@ -504,36 +543,6 @@ func (m *Importer) repeated(tx *db.Tx, a actor.Actor, target, sha, except string
 		return nil
 	}
 	return fmt.Sprintf("The same file was applied before by %s: applying it again needs the option force.", no)
-}
-
-// RowErrors returns one page of a job's row errors in file order. page counts
-// from 1; pageSize is at most 200.
-func (m *Importer) RowErrors(ctx context.Context, a actor.Actor, jobID string, page, pageSize int) (*ErrorPage, error) {
-	job, err := m.load(ctx, a, jobID)
-	if err != nil {
-		return nil, err
-	}
-	if page < 1 || pageSize < 1 || page > keptErrors {
-		return nil, fault.New(fault.Invalid, "page", "page and pageSize count from 1")
-	}
-	p := &ErrorPage{Page: page, PageSize: min(pageSize, 200), Errors: []RowError{}}
-	err = m.db.Read(ctx, store.Scope(a), func(tx *db.Tx) error {
-		tx.Queue("SELECT COUNT(*) FROM import_errors WHERE tenant_id = $1 AND job_id = $2", []any{a.TenantID, job.ID}, func(r *db.Row) error {
-			p.Total = r.Int(0)
-			return nil
-		})
-		from := (page - 1) * p.PageSize
-		return tx.Query("SELECT line, header, code, message FROM import_errors WHERE tenant_id = $1 AND job_id = $2 AND seq > $3 AND seq <= $4 ORDER BY seq",
-			[]any{a.TenantID, job.ID, from, from + p.PageSize}, func(r *db.Row) error {
-				p.Errors = append(p.Errors, RowError{Line: int(r.Int(0)), Column: r.Text(1), Code: r.Text(2), Message: r.Text(3)})
-				return nil
-			})
-	})
-	if err != nil {
-		return nil, fmt.Errorf("imports: row errors: %w", err)
-	}
-	p.HasMore = int64(page*p.PageSize) < p.Total
-	return p, nil
 }
 
 // decOf reads a decimal out of a row; null is zero.

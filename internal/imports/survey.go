@@ -1,6 +1,7 @@
 package imports
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -17,13 +18,15 @@ import (
 // plan is what was decided about a file; applying goes by it. It is kept as
 // JSON beside the job.
 type plan struct {
-	Fingerprint string            `json:"fingerprint"` // of mapping and options
-	Mode        string            `json:"mode"`
-	Fields      []string          `json:"fields"` // of the staged rows, in their order
-	Chunks      int               `json:"chunks"`
-	Result      *Processed        `json:"result"`
-	Orders      map[string]string `json:"orders,omitempty"` // date column -> order of day and month
-	Marks       map[string]string `json:"marks,omitempty"`  // number column -> decimal mark
+	Fingerprint string     `json:"fingerprint"` // of mapping and options
+	Mode        string     `json:"mode"`
+	Fields      []string   `json:"fields"` // of the staged rows, in their order
+	Chunks      int        `json:"chunks"`
+	Result      *Processed `json:"result"`
+	Headers     []string   `json:"headers"`
+	Width       int        `json:"width"`
+	Columns     []Column   `json:"columns"` // those that are read
+	Zone        string     `json:"zone"`    // of times that name none
 }
 
 // survey is the first reading of a file: where things are and how they are
@@ -36,6 +39,7 @@ type survey struct {
 	headed   bool
 	zone     *time.Location
 	warnings []string
+	saved    string                     // number of the job that the mapping was once given to
 	refs     map[string]map[string]bool // reference column -> some of its texts
 }
 
@@ -47,6 +51,9 @@ const refSample = 500
 type upload struct {
 	open sheet.Source
 	kind string
+	// known gives the mapping that was once given for such columns and the job
+	// it was given to; nil = do not ask.
+	known func(headers []string) (json.RawMessage, string, error)
 }
 
 // look reads the whole file once.
@@ -76,6 +83,9 @@ func look(f upload, t *target, s Settings, given map[string]place) (*survey, err
 	}
 	if first.Bad != nil {
 		return nil, fault.New(fault.Invalid, first.Bad.Code, "line %d: %s", first.Line, first.Bad.Msg).At(fmt.Sprintf("line %d", first.Line), "%s", first.Bad.Msg)
+	}
+	if given, err = v.recall(f, first.Cells, given); err != nil {
+		return nil, err
 	}
 	if v.layout, err = arrange(t, first.Cells, given, v.headed); err != nil {
 		return nil, err
@@ -201,16 +211,30 @@ func (v *survey) settleMarks(marks map[int]*cell.Marks) error {
 	return nil
 }
 
-// writing reports the orders and marks that were found.
-func (v *survey) writing(p *plan) {
-	p.Orders, p.Marks = map[string]string{}, map[string]string{}
+// recall takes the mapping that was once given for the same columns, where
+// none is given now.
+func (v *survey) recall(f upload, first []string, given map[string]place) (map[string]place, error) {
+	if given != nil || !v.headed || f.known == nil {
+		return given, nil
+	}
+	raw, job, err := f.known(first)
+	if err != nil || raw == nil {
+		return nil, err
+	}
+	given, outdated := parseMapping(v.target, raw)
+	if outdated != nil {
+		return nil, nil // fields have gone since: look anew
+	}
+	v.saved = job
+	v.warnings = append(v.warnings, fmt.Sprintf("The columns are read as they were mapped for %s; options.guess recognises them anew.", job))
+	return given, nil
+}
+
+// keep notes what was found out.
+func (v *survey) keep(p *plan) {
+	p.Headers, p.Width, p.Zone = v.layout.headers, v.layout.width, v.zone.String()
 	for _, c := range v.layout.cols {
-		if c.order != "" {
-			p.Orders[c.name] = c.order
-		}
-		if c.mark != 0 {
-			p.Marks[c.name] = string(c.mark)
-		}
+		p.Columns = append(p.Columns, c.told())
 	}
 }
 

@@ -95,7 +95,7 @@ func (m *Importer) target(name string) (*target, error) {
 	return nil, f.At("target", "must be one of %s", strings.Join(names, ", "))
 }
 
-// Attach gives a job its file, at most 200 MB (fault.TooLarge past that). The
+// Attach gives a job its file, at most 50 MB (fault.TooLarge past that). The
 // job becomes uploaded; a file it had before is replaced while nothing was
 // applied.
 func (m *Importer) Attach(ctx context.Context, a actor.Actor, jobID, fileName string, body io.Reader) (*Job, error) {
@@ -141,7 +141,7 @@ func (m *Importer) keep(ctx context.Context, fileName string, body io.Reader) (s
 		return nil, brokenOff(sent.err)
 	}
 	if fault.Is(err, fault.TooLarge) {
-		return nil, fault.Wrap(err, fault.TooLarge, "file_too_large", "the file is larger than 200 MB: split it")
+		return nil, fault.Wrap(err, fault.TooLarge, "file_too_large", "the file is larger than 50 MB: split it")
 	}
 	if err != nil {
 		return nil, fmt.Errorf("imports: keep the file: %w", err)
@@ -183,7 +183,7 @@ func (m *Importer) attach(ctx context.Context, a actor.Actor, jobID string, set 
 		if err := attachable(job); err != nil {
 			return err
 		}
-		if err := m.clear(tx, a.TenantID, jobID); err != nil {
+		if err := m.forget(tx, a.TenantID, jobID); err != nil {
 			return err
 		}
 		set["message"] = m.repeated(tx, a, job.Target, set["sha256"].(string), jobID)
@@ -252,8 +252,11 @@ func named(name string) (label, kind string, err error) {
 		label = "upload.csv"
 	}
 	ext := strings.ToLower(path.Ext(label))
+	if len(ext) > 10 {
+		ext = ext[:10] // no extension we know; keep the shortening below in bounds
+	}
 	if r := []rune(label); len(r) > 200 {
-		label = string(r[:200-len(ext)]) + ext
+		label = strings.ToValidUTF8(string(r[:180])+ext, "")
 	}
 	switch ext {
 	case ".csv", ".txt", "":

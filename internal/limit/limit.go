@@ -71,80 +71,80 @@ func New(o Options) *Limiter {
 	return l
 }
 
-// Take counts n units of category c for key, all or none, before the work is
-// done. A refused call counts nothing, so that a client which waits RetryAfter
-// gets through however often it tried in between.
+// Take implements Counter.
 func (l *Limiter) Take(key string, c Category, p Plan, n int) State {
-	r := p.Rule(c)
-	now := l.now()
-	s, at := l.locate(key, now)
+	m := l.moment()
+	s := l.locate(key)
 	s.Lock()
 	defer s.Unlock()
-	w := s.window(name{c, key}, at, l.limit)
-	w.advance(at)
-	ok := w.take(r, n)
-	return l.state(w, r, n, ok, now)
+	return s.take(name{c, key}, p.Rule(c), n, m, l.limit)
 }
 
-// Add counts n units that were already spent, whatever the rule says: the
-// statements of a request are known only after it.
-func (l *Limiter) Add(key string, c Category, n int) {
-	now := l.now()
-	s, at := l.locate(key, now)
+// Pass implements Counter.
+func (l *Limiter) Pass(key string, c, next Category, p Plan) (taken, room State) {
+	m := l.moment()
+	s := l.locate(key) // one shard has all of a key's windows
 	s.Lock()
 	defer s.Unlock()
-	w := s.window(name{c, key}, at, l.limit)
-	w.advance(at)
+	taken = s.take(name{c, key}, p.Rule(c), 1, m, l.limit)
+	if taken.OK {
+		room = s.peek(name{next, key}, p.Rule(next), m)
+	}
+	return taken, room
+}
+
+// Add implements Counter.
+func (l *Limiter) Add(key string, c Category, n int) {
+	m := l.moment()
+	s := l.locate(key)
+	s.Lock()
+	defer s.Unlock()
+	w := s.window(name{c, key}, m.slot, l.limit)
+	w.advance(m.slot)
 	w.add(n)
 }
 
-// Peek is what Take of one unit would answer, without counting it.
+// Peek implements Counter.
 func (l *Limiter) Peek(key string, c Category, p Plan) State {
-	r := p.Rule(c)
-	now := l.now()
-	s, at := l.locate(key, now)
+	m := l.moment()
+	s := l.locate(key)
 	s.Lock()
 	defer s.Unlock()
-	w := s.windows[name{c, key}]
-	if w == nil {
-		w = &window{last: at} // does not escape into the map
-	}
-	w.advance(at)
-	ok := w.minute < r.Minute && w.burst < r.Burst
-	return l.state(w, r, 1, ok, now)
+	return s.peek(name{c, key}, p.Rule(c), m)
 }
 
-// locate finds a key's shard and the slot of now. Slots count from ring length
-// on, since a window looks back one ring, and by the monotonic clock.
-func (l *Limiter) locate(key string, now time.Time) (*shard, int64) {
-	since := max(now.Sub(l.start), 0)
-	return &l.shard[maphash.String(l.seed, key)%shards], int64(since/slot) + minuteSlots
+func (l *Limiter) locate(key string) *shard {
+	return &l.shard[maphash.String(l.seed, key)%shards]
 }
 
-// state describes w after a call for n units.
-func (l *Limiter) state(w *window, r Rule, n int, ok bool, now time.Time) State {
-	st := State{OK: ok, Limit: r.Minute, Used: w.minute, Remaining: max(r.Minute-w.minute, 0)}
-	if ok {
-		st.Reset = l.begin(w.empties(), now)
-		return st
-	}
-	if w.burst+n > r.Burst && w.minute+n <= r.Minute {
-		st.Limit, st.Used = r.Burst, w.burst
-	}
-	st.Remaining = 0
-	if n > r.Minute || n > r.Burst {
-		st.Reset = l.begin(w.empties(), now)
-		return st
-	}
-	st.Reset = l.begin(w.opens(r, n), now)
-	st.RetryAfter = (st.Reset.Sub(now) + time.Second - 1).Truncate(time.Second)
-	return st
-}
-
-// begin is the time at which slot s begins, not before now.
-func (l *Limiter) begin(s int64, now time.Time) time.Time {
+// moment is now. Slots count from ring length on, since a window looks back
+// one ring, and by the monotonic clock.
+func (l *Limiter) moment() moment {
+	now := l.now()
 	since := now.Sub(l.start)
-	return now.Add(max(time.Duration(s-minuteSlots)*slot-since, 0))
+	s := int64(max(since, 0) / slot)
+	return moment{now: now, slot: s + minuteSlots, in: since - time.Duration(s)*slot}
+}
+
+func (s *shard) take(k name, r Rule, n int, m moment, limit int) State {
+	w := s.window(k, m.slot, limit)
+	w.advance(m.slot)
+	if !w.take(r, n) {
+		return m.refused(w, r, n)
+	}
+	return m.passed(r, w.minute, w.newest())
+}
+
+func (s *shard) peek(k name, r Rule, m moment) State {
+	w := s.windows[k]
+	if w == nil {
+		w = &window{last: m.slot} // does not escape into the map
+	}
+	w.advance(m.slot)
+	if w.minute >= r.Minute || w.burst >= r.Burst {
+		return m.refused(w, r, 1)
+	}
+	return m.passed(r, w.minute, w.newest())
 }
 
 // window finds or makes a key's window. Once a minute the shard forgets the

@@ -373,8 +373,40 @@ func TestPlans(t *testing.T) {
 	}
 }
 
+func FuzzParse(f *testing.F) {
+	for _, s := range []string{
+		`{}`, `{"api": {"minute": 3000}}`, `{"read":{"minute":9,"burst":3},"write":{"minute":1}}`,
+		``, `[]`, `null`, `{"api": null}`, `{"api": 5}`, `{"API": {"minute": 5}}`, `{"api": {"minute": -1}}`, `{"api": {"minute": 5, "x": 1}}`, `{} {}`,
+	} {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		p, err := Parse(text)
+		if err != nil {
+			return
+		}
+		for c := range categories {
+			if r := p.Rule(c); r.Minute < 1 || r.Minute > most || r.Burst < 1 || r.Burst > r.Minute {
+				t.Errorf("%q: %s %+v", text, c, r)
+			}
+		}
+	})
+}
+
+func TestParse(t *testing.T) {
+	p, err := Parse(`{"api": {"minute": 3000, "burst": 700}, "write": {"minute": 10}}`)
+	if err != nil || p.Name() != "custom" || p.Rule(API) != (Rule{3000, 700}) || p.Rule(Write) != (Rule{10, 2}) || p.Rule(Read) != Standard().Rule(Read) {
+		t.Errorf("%+v %v", p, err)
+	}
+	for _, bad := range []string{``, `[]`, `{"api": null}`, `{"api": 5}`, `{"API": {"minute": 5}}`, `{"api": {"minute": 0}}`, `{"api": {"minute": 5, "x": 1}}`, `{} {}`, `{"api": {"minute": 1e3}, "zone": {}}`} {
+		if _, err := Parse(bad); err == nil {
+			t.Errorf("%s accepted", bad)
+		}
+	}
+}
+
 func BenchmarkTake(b *testing.B) {
-	plan, err := Custom(map[Category]Rule{API: {Minute: 1 << 40, Burst: 1 << 40}})
+	plan, err := Custom(map[Category]Rule{API: {Minute: most, Burst: most}})
 	if err != nil {
 		b.Fatal(err)
 	}

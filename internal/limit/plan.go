@@ -1,6 +1,11 @@
 package limit
 
-import "fmt"
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+)
 
 // A Category is what a request or statement counts as (interface, "Rate
 // limits").
@@ -73,9 +78,13 @@ func Enterprise() Plan {
 	return p
 }
 
+// most is the widest rule a tenant is given: a window's slot of a quarter
+// second holds 65,535 units.
+const most = 10_000_000
+
 // Custom is Standard with some rules replaced. A rule's zero Burst means a
 // fifth of its Minute. It fails when a number is below 1 or a burst is above
-// its minute.
+// its minute, or a minute allows more than 10,000,000.
 func Custom(rules map[Category]Rule) (Plan, error) {
 	p := Standard()
 	p.name = "custom"
@@ -86,12 +95,48 @@ func Custom(rules map[Category]Rule) (Plan, error) {
 		if r.Burst == 0 {
 			r.Burst = perMinute(r.Minute).Burst
 		}
-		if r.Minute < 1 || r.Burst < 1 || r.Burst > r.Minute {
+		if r.Minute < 1 || r.Minute > most || r.Burst < 1 || r.Burst > r.Minute {
 			return Plan{}, fmt.Errorf("limit: %s: %d a minute with bursts of %d is no rule", c, r.Minute, r.Burst)
 		}
 		p.rules[c] = r
 	}
 	return p, nil
+}
+
+// Parse reads a tenant's own limits: a JSON object of categories by name, each
+// with the minute's units and, if wanted, the burst's. What is not named is as
+// in Standard.
+func Parse(text string) (Plan, error) {
+	var named map[string]*struct {
+		Minute int `json:"minute"`
+		Burst  int `json:"burst"`
+	}
+	dec := json.NewDecoder(strings.NewReader(text))
+	dec.DisallowUnknownFields()
+	if err := dec.Decode(&named); err != nil {
+		return Plan{}, fmt.Errorf("limit: not an object of {minute, burst} by category: %w", err)
+	}
+	if dec.More() {
+		return Plan{}, errors.New("limit: more than one JSON value")
+	}
+	rules := map[Category]Rule{}
+	for name, r := range named {
+		c, ok := category(name)
+		if !ok || r == nil {
+			return Plan{}, fmt.Errorf("limit: %q is no category with {minute, burst}; api, auth, webhook, read and write are", name)
+		}
+		rules[c] = Rule{Minute: r.Minute, Burst: r.Burst}
+	}
+	return Custom(rules)
+}
+
+func category(name string) (Category, bool) {
+	for c := range categories {
+		if c.String() == name {
+			return c, true
+		}
+	}
+	return 0, false
 }
 
 // Named finds the plans that need no numbers: "standard" and "enterprise".
@@ -113,4 +158,16 @@ func (p Plan) Rule(c Category) Rule {
 		return Rule{}
 	}
 	return p.rules[c]
+}
+
+// Share is what one of n nodes allows when they cannot count together: an nth
+// of every rule, so that all of them allow no more than the plan, but at least
+// one unit.
+func (p Plan) Share(n int) Plan {
+	for c, r := range p.rules {
+		if n > 1 && r.Minute > 0 {
+			p.rules[c] = Rule{Minute: max(r.Minute/n, 1), Burst: max(r.Burst/n, 1)}
+		}
+	}
+	return p
 }

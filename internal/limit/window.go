@@ -86,3 +86,6 @@ func (w *window) opens(r Rule, n int) int64 {
 
 // empties is the first slot at which nothing is counted any more.
 func (w *window) empties() int64 { return w.free(minuteSlots, w.minute) }
+
+// newest is the last slot that something was counted in, when anything is.
+func (w *window) newest() int64 { return w.empties() - minuteSlots }

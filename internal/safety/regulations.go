@@ -45,16 +45,35 @@ var shippedRegulations = [...]struct{ code, title, jurisdiction, citation, categ
 		`{"scope":{"entity_types":["zone"],"filter":{"zone_kind":["area","dock","staging"]}},"metric":"days_since_checklist","window_days":365,"warn":{"op":">","value":25},"breach":{"op":">","value":31}}`},
 }
 
+// ShippedRegulations returns the records of the regulations a tenant begins
+// with: active for its own jurisdictions, or for all when it names none; the
+// rest are drafts.
+func ShippedRegulations(own []string) []store.Row {
+	rows := make([]store.Row, len(shippedRegulations))
+	for i, g := range shippedRegulations {
+		status := "draft"
+		if g.jurisdiction == "Global" || len(own) == 0 || slices.Contains(own, g.jurisdiction) {
+			status = "active"
+		}
+		rows[i] = store.Row{"code": g.code, "title": g.title, "jurisdiction": g.jurisdiction, "citation": g.citation, "category": g.category,
+			"severity": g.severity, "rule": json.RawMessage(g.rule), "status": status}
+	}
+	return rows
+}
+
+// ShippedBadges returns the records of the badges a tenant begins with.
+func ShippedBadges() []store.Row {
+	rows := make([]store.Row, len(shippedBadges))
+	for i, b := range shippedBadges {
+		rows[i] = store.Row{"code": b.code, "name": b.name, "description": b.text, "rule": json.RawMessage(fmt.Sprintf(`{"metric":%q,"at_least":%d}`, b.rule.Metric, b.rule.AtLeast))}
+	}
+	return rows
+}
+
 // SeedRegulations writes the shipped regulations and badges of a new tenant,
-// those it lacks. Regulations of the tenant's own jurisdictions are active, all
-// are when it names none, and the rest are drafts.
+// those it lacks.
 func SeedRegulations(tx *db.Tx, s *store.Store, tenant string) error {
 	a := actor.Actor{Role: actor.Service, TenantID: tenant}
-	regulations, ok1 := s.Catalog().Get("regulations")
-	badges, ok2 := s.Catalog().Get("badges")
-	if !ok1 || !ok2 {
-		return fmt.Errorf("safety: the catalog has no regulations or badges")
-	}
 	var own []string
 	there := map[string]bool{}
 	tx.Queue("SELECT jurisdictions FROM tenants WHERE id = $1", []any{tenant}, func(r *db.Row) error { return json.Unmarshal([]byte(r.Text(0)), &own) })
@@ -64,33 +83,18 @@ func SeedRegulations(tx *db.Tx, s *store.Store, tenant string) error {
 	if err := tx.Flush(); err != nil {
 		return fmt.Errorf("safety: seed: %w", err)
 	}
-	var rows []store.Row
-	for _, g := range shippedRegulations {
-		if there["regulations"+g.code] {
+	for table, rows := range map[string][]store.Row{"regulations": ShippedRegulations(own), "badges": ShippedBadges()} {
+		r, ok := s.Catalog().Get(table)
+		if !ok {
+			return fmt.Errorf("safety: the catalog has no %s", table)
+		}
+		rows = slices.DeleteFunc(rows, func(row store.Row) bool { return there[table+text(row, "code")] })
+		if len(rows) == 0 {
 			continue
 		}
-		status := "draft"
-		if g.jurisdiction == "Global" || len(own) == 0 || slices.Contains(own, g.jurisdiction) {
-			status = "active"
+		if _, err := s.InsertTx(tx, a, r, rows); err != nil {
+			return fmt.Errorf("safety: seed %s: %w", table, err)
 		}
-		rows = append(rows, store.Row{"code": g.code, "title": g.title, "jurisdiction": g.jurisdiction, "citation": g.citation, "category": g.category,
-			"severity": g.severity, "rule": json.RawMessage(g.rule), "status": status})
-	}
-	if _, err := s.InsertTx(tx, a, regulations, rows); err != nil {
-		return fmt.Errorf("safety: seed regulations: %w", err)
-	}
-	rows = nil
-	for _, b := range shippedBadges {
-		rule, err := json.Marshal(b.rule)
-		if err != nil {
-			return fmt.Errorf("safety: seed badges: %w", err)
-		}
-		if !there["badges"+b.code] {
-			rows = append(rows, store.Row{"code": b.code, "name": b.name, "description": b.text, "rule": json.RawMessage(rule)})
-		}
-	}
-	if _, err := s.InsertTx(tx, a, badges, rows); err != nil {
-		return fmt.Errorf("safety: seed badges: %w", err)
 	}
 	return nil
 }

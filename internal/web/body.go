@@ -8,6 +8,8 @@ import (
 	"io"
 	"mime"
 	"net/http"
+	"reflect"
+	"strconv"
 	"unicode/utf8"
 
 	"holdfast/internal/fault"
@@ -74,13 +76,32 @@ func Unmarshal(b []byte, v any) error {
 	err := json.Unmarshal(b, v)
 	var typ *json.UnmarshalTypeError
 	if errors.As(err, &typ) {
-		f := fault.New(fault.Invalid, "", "%s must be %s, not %s", orBody(typ.Field), typ.Type, typ.Value)
-		return f.At(typ.Field, "wrong type: %s", typ.Value)
+		f := fault.New(fault.Invalid, "", "%s must be %s, not %s", orBody(typ.Field), noun(typ.Type), typ.Value)
+		return f.At(typ.Field, "must be %s", noun(typ.Type))
 	}
 	if err != nil {
 		return fault.Wrap(err, fault.Invalid, "", "the body is not valid JSON: %s", err)
 	}
 	return nil
+}
+
+// noun names a Go type as JSON's readers know it.
+func noun(t reflect.Type) string {
+	switch t.Kind() {
+	case reflect.Pointer:
+		return noun(t.Elem())
+	case reflect.Bool:
+		return "true or false"
+	case reflect.String:
+		return "a string"
+	case reflect.Slice, reflect.Array:
+		return "an array"
+	case reflect.Struct, reflect.Map:
+		return "an object"
+	case reflect.Float32, reflect.Float64:
+		return "a number"
+	}
+	return "a whole number"
 }
 
 func orBody(field string) string {
@@ -94,6 +115,9 @@ func orBody(field string) string {
 func CheckJSON(b []byte) error {
 	if !utf8.Valid(b) {
 		return fault.New(fault.Invalid, "", "the body is not valid UTF-8")
+	}
+	if loneSurrogate(b) {
+		return fault.New(fault.Invalid, "22P02", "a text holds half of a surrogate pair, which is no character")
 	}
 	dec := json.NewDecoder(bytes.NewReader(b))
 	dec.UseNumber()
@@ -172,4 +196,40 @@ func badJSON(dec *json.Decoder, err error) error {
 		return fault.New(fault.Invalid, "", "the body is not valid JSON: it ends too early")
 	}
 	return fault.Wrap(err, fault.Invalid, "", "the body is not valid JSON: %s", err).With(fmt.Sprintf("at byte %d", dec.InputOffset()), "")
+}
+
+// loneSurrogate finds a \ud800-\udfff escape without its other half, which
+// encoding/json would silently turn into U+FFFD.
+func loneSurrogate(b []byte) bool {
+	for i := 0; i+1 < len(b); i++ {
+		if b[i] != '\\' {
+			continue
+		}
+		if b[i+1] != 'u' {
+			i++ // an escaped character, perhaps a backslash
+			continue
+		}
+		switch high := hex4(b[i+2:]); {
+		case high >= 0xdc00 && high <= 0xdfff:
+			return true
+		case high >= 0xd800 && high < 0xdc00:
+			rest := b[min(i+6, len(b)):]
+			if len(rest) < 6 || rest[0] != '\\' || rest[1] != 'u' || hex4(rest[2:]) < 0xdc00 || hex4(rest[2:]) > 0xdfff {
+				return true
+			}
+			i += 6
+		}
+	}
+	return false
+}
+
+func hex4(b []byte) int {
+	if len(b) < 4 {
+		return -1
+	}
+	n, err := strconv.ParseUint(string(b[:4]), 16, 32)
+	if err != nil {
+		return -1
+	}
+	return int(n)
 }

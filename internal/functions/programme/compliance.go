@@ -83,16 +83,18 @@ type details struct {
 // an event at the first check and at each change of status, and answers
 // check-compliance-rules. Nothing changed means nothing written.
 func (p *Programme) Compliance(ctx context.Context, a actor.Actor, in *ComplianceIn) ([]byte, error) {
-	var s *scan
-	err := p.write(ctx, a, func(tx *db.Tx) error {
-		s = &scan{tenant: a.TenantID, in: in, now: p.now().UTC().Truncate(time.Microsecond)}
-		if err := lock(tx, a.TenantID); err != nil {
-			return err
-		}
+	s := &scan{tenant: a.TenantID, in: in, now: p.now().UTC().Truncate(time.Microsecond)}
+	err := p.read(ctx, a, func(tx *db.Tx) error {
 		if err := s.prepare(tx); err != nil {
 			return err
 		}
-		if err := s.measure(tx); err != nil {
+		return s.measure(tx)
+	})
+	if err != nil {
+		return nil, err
+	}
+	err = p.write(ctx, a, func(tx *db.Tx) error {
+		if err := lock(tx, a.TenantID); err != nil {
 			return err
 		}
 		if err := s.judge(tx); err != nil || len(s.fresh) == 0 {
@@ -112,6 +114,7 @@ func (p *Programme) Compliance(ctx context.Context, a actor.Actor, in *Complianc
 
 // prepare reads what is in force and whom it is about.
 func (s *scan) prepare(tx *db.Tx) error {
+	s.regs = nil
 	s.st, s.groups, s.waived, s.facts = queueSettings(tx, s.tenant), map[string]*group{}, map[[2]string]bool{}, map[string]float64{}
 	args := []any{s.tenant}
 	only := ""
@@ -180,6 +183,7 @@ func (s *scan) covers(f *safety.Filter, kind, id string) bool {
 // judge evaluates, compares with the verdicts in force and gathers what
 // changed.
 func (s *scan) judge(tx *db.Tx) error {
+	s.fresh, s.notes = nil, nil
 	for _, r := range s.regs {
 		before := map[string]string{}
 		err := tx.Query("SELECT entity_id, status FROM compliance_states WHERE tenant_id = $1 AND regulation_id = $2", []any{s.tenant, r.id}, func(row *db.Row) error {

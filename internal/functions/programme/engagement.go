@@ -16,7 +16,6 @@ import (
 // EngagementIn is empty: safety-engagement takes no parameters.
 type EngagementIn struct{}
 
-
 // Period is a calendar month of a tenant's time zone.
 type Period struct {
 	Name     string    // YYYY-MM

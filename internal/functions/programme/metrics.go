@@ -292,7 +292,9 @@ func (s *scan) fillChecklists(tx *db.Tx, r *safety.Rule, kind string, t *table) 
 	})
 }
 
-func escapeLike(s string) string { return strings.NewReplacer(`\`, `\\`, "%", `\%`, "_", `\_`).Replace(s) }
+func escapeLike(s string) string {
+	return strings.NewReplacer(`\`, `\\`, "%", `\%`, "_", `\_`).Replace(s)
+}
 
 func (s *scan) fillUtilization(tx *db.Tx, t *table) {
 	var buf []byte
@@ -400,4 +402,3 @@ func (s *scan) fillCoverage(tx *db.Tx, g *group, t *table, people, user, title, 
 		return nil
 	})
 }
-

@@ -177,7 +177,6 @@ func same(list []modelOut) bool {
 	return true
 }
 
-
 // dayOf is how many whole days before now the UTC day of a text lies.
 func dayOf(now time.Time, day string) (int, error) {
 	at, err := time.Parse(time.DateOnly, day)

@@ -47,7 +47,9 @@ func sees(r actor.Role) bool {
 }
 
 // personal reports the types of entity that are people.
-func personal(entityType string) bool { return entityType == score.Worker || entityType == score.Driver }
+func personal(entityType string) bool {
+	return entityType == score.Worker || entityType == score.Driver
+}
 
 // types are the entity types asked for; "" is all.
 func types(asked string) []string {

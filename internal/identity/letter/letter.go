@@ -27,6 +27,7 @@ const (
 	EmailChangeNew     Kind = "email_change_new"     // to the new address
 	Reauthentication   Kind = "reauthentication"     // a code before a sensitive change
 	PasswordChanged    Kind = "password_changed"     // notice
+	ProtectionChanged  Kind = "protection_changed"   // notice: factor, passkey, recovery codes, identity
 )
 
 // Letter is what a mail says. Link and Code may be empty; Valid is how long
@@ -40,7 +41,7 @@ type Letter struct {
 	Valid  time.Duration
 	Tenant string // name of the tenant, for invitations
 	Role   string
-	Other  string // the other address of an e-mail change
+	Other  string // the other address of an e-mail change; what was changed
 }
 
 //go:embed letter.txt letter.html
@@ -77,6 +78,8 @@ func (l Letter) wording() wording {
 		return wording{"Your confirmation code", "Enter this code to confirm that it is you.", "", "If this was not you, change your password at once."}
 	case PasswordChanged:
 		return wording{"Your password was changed", "The password of your account was changed and other sessions were ended.", "", "If this was not you, ask for a new password at once."}
+	case ProtectionChanged:
+		return wording{"The protection of your account was changed", "This was changed in your account: " + l.Other + ".", "", "If this was not you, change your password at once and tell your administrator."}
 	}
 	return wording{Subject: "Message from " + l.Site}
 }

@@ -7,7 +7,7 @@ import (
 )
 
 func TestLetter_Message(t *testing.T) {
-	for _, k := range []Kind{Confirmation, Known, Recovery, MagicLink, Invite, TenantInvite, EmailChangeCurrent, EmailChangeNew, Reauthentication, PasswordChanged} {
+	for _, k := range []Kind{Confirmation, Known, Recovery, MagicLink, Invite, TenantInvite, EmailChangeCurrent, EmailChangeNew, Reauthentication, PasswordChanged, ProtectionChanged} {
 		m, err := Letter{Kind: k, To: "a@x.example", Site: "https://site.example", Link: "https://site.example/v?a=1&b=2", Code: "123456", Valid: 10 * time.Minute,
 			Tenant: "<b>North</b>", Role: "viewer", Other: "b@x.example"}.Message()
 		if err != nil {

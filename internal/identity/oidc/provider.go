@@ -5,13 +5,17 @@ import (
 	"crypto/sha256"
 	"crypto/subtle"
 	"encoding/base64"
+	"encoding/hex"
 	"fmt"
 	"net/http"
 	"net/url"
+	"slices"
 	"sync"
 	"time"
 
 	goidc "github.com/coreos/go-oidc/v3/oidc"
+	"github.com/go-jose/go-jose/v4"
+	"github.com/go-jose/go-jose/v4/jwt"
 	"golang.org/x/oauth2"
 
 	"holdfast/internal/fault"
@@ -19,21 +23,21 @@ import (
 
 // Config is one provider of the configuration.
 type Config struct {
-	Name     string // as in ?provider=
-	ClientID string
-	Secret   string
+	Name     string   // as in ?provider=
+	ClientID string   // or several, separated by commas: the web client's first, then those whose ID tokens are taken
+	Secret   string   // with TeamID: the PEM key that signs Apple's
+	TeamID   string   // apple
+	KeyID    string   // apple
 	Issuer   string   // exact; discovery must repeat it
 	Domains  []string // e-mail domains the provider is trusted for; empty = all
 }
-
-// issuers are the ones that need not be configured.
-var issuers = map[string]string{"google": "https://accounts.google.com", "gitlab": "https://gitlab.com", "linkedin_oidc": "https://www.linkedin.com/oauth"}
 
 // Provider talks to one OpenID provider. Its discovery document is fetched at
 // first use and again after an hour.
 type Provider struct {
 	cfg      Config
 	redirect string
+	preset   preset
 	client   *http.Client
 	now      func() time.Time
 
@@ -50,17 +54,21 @@ type metadata struct {
 // New checks the configuration; it does not go to the network. redirect is our
 // callback's address.
 func New(cfg Config, redirect string, now func() time.Time) (*Provider, error) {
+	pre := presetOf(cfg.Name)
 	if cfg.Issuer == "" {
-		cfg.Issuer = issuers[cfg.Name]
+		cfg.Issuer = pre.issuer
+	}
+	if err := pre.check(cfg); err != nil {
+		return nil, err
 	}
 	u, err := url.Parse(cfg.Issuer)
 	if err != nil || u.Host == "" || u.Scheme != "https" && u.Scheme != "http" {
 		return nil, fmt.Errorf("oidc: provider %s: issuer %q is not an absolute URL", cfg.Name, cfg.Issuer)
 	}
-	if cfg.ClientID == "" {
+	if cfg.audience() == "" {
 		return nil, fmt.Errorf("oidc: provider %s has no client id", cfg.Name)
 	}
-	return &Provider{cfg: cfg, redirect: redirect, client: client(u), now: now}, nil
+	return &Provider{cfg: cfg, redirect: redirect, preset: pre, client: client(u), now: now}, nil
 }
 
 // Config returns what the provider was made of, without the secret.
@@ -90,12 +98,16 @@ func (p *Provider) discover(ctx context.Context) (*metadata, error) {
 		return nil, unreachable(err, "the sign-in provider's configuration cannot be read")
 	}
 	set := &keySet{url: extra.JWKS, client: p.client, now: p.now}
+	// The audience is compared by check, because there may be several.
 	p.meta = &metadata{endpoint: doc.Endpoint(), verifier: goidc.NewVerifier(p.cfg.Issuer, set, &goidc.Config{
-		ClientID: p.cfg.ClientID, Now: p.now, SupportedSigningAlgs: asymmetric(extra.Algs),
+		SkipClientIDCheck: true, Now: p.now, SupportedSigningAlgs: asymmetric(extra.Algs),
 	})}
 	p.until = p.now().Add(time.Hour)
 	return p.meta, nil
 }
+
+// signedWith are the algorithms an ID token may be signed with at all.
+var signedWith = []jose.SignatureAlgorithm{jose.RS256, jose.RS384, jose.RS512, jose.ES256, jose.ES384, jose.ES512, jose.PS256, jose.PS384, jose.PS512, jose.EdDSA}
 
 // asymmetric drops none and HMAC from what a provider says it signs with.
 func asymmetric(algs []string) []string {
@@ -118,8 +130,18 @@ func unreachable(err error, msg string) error {
 	return f
 }
 
-func (p *Provider) oauth(m *metadata, scopes []string) *oauth2.Config {
-	return &oauth2.Config{ClientID: p.cfg.ClientID, ClientSecret: p.cfg.Secret, Endpoint: m.endpoint, RedirectURL: p.redirect, Scopes: scopes}
+func (p *Provider) oauth(ctx context.Context, scopes []string) (*oauth2.Config, error) {
+	c := &oauth2.Config{ClientID: p.cfg.audience(), RedirectURL: p.redirect, Scopes: scopes}
+	if p.preset.github {
+		c.Endpoint = p.hubEndpoint()
+		return c, nil
+	}
+	m, err := p.discover(ctx)
+	if err != nil {
+		return nil, err
+	}
+	c.Endpoint = m.endpoint
+	return c, nil
 }
 
 // Request is one authorization request.
@@ -135,23 +157,27 @@ var controls = map[string]bool{"client_id": true, "redirect_uri": true, "state":
 
 // AuthURL returns where to send the browser.
 func (p *Provider) AuthURL(ctx context.Context, r Request) (string, error) {
-	m, err := p.discover(ctx)
-	if err != nil {
-		return "", err
-	}
 	opts := []oauth2.AuthCodeOption{oauth2.S256ChallengeOption(r.Verifier), goidc.Nonce(r.Nonce)}
 	for k, v := range r.Extra {
 		if !controls[k] && len(v) > 0 {
 			opts = append(opts, oauth2.SetAuthURLParam(k, v[0]))
 		}
 	}
-	scopes := []string{goidc.ScopeOpenID, "email", "profile"}
+	var scopes []string
+	if !p.preset.github {
+		scopes = append(scopes, goidc.ScopeOpenID)
+	}
+	scopes = append(scopes, p.preset.scopes...)
 	for _, s := range r.Scopes {
-		if s != "" && s != "openid" && s != "email" && s != "profile" {
+		if s != "" && !slices.Contains(scopes, s) {
 			scopes = append(scopes, s)
 		}
 	}
-	return p.oauth(m, scopes).AuthCodeURL(r.State, opts...), nil
+	c, err := p.oauth(ctx, scopes)
+	if err != nil {
+		return "", err
+	}
+	return p.formPost(c.AuthCodeURL(r.State, opts...)), nil
 }
 
 // Person is what the provider vouches for.
@@ -162,46 +188,98 @@ type Person struct {
 	Claims        map[string]any // name, picture, locale ... for the user's metadata
 	AccessToken   string
 	RefreshToken  string
+
+	token  *goidc.IDToken
+	atHash string
 }
 
 // Exchange redeems a code and verifies the ID token: signature, issuer,
 // audience and authorised party, times, nonce (OpenID Connect Core 3.1.3.7).
 func (p *Provider) Exchange(ctx context.Context, code, verifier, nonce string) (Person, error) {
+	c, err := p.oauth(ctx, nil)
+	if err != nil {
+		return Person{}, err
+	}
+	if c.ClientSecret, err = p.secret(); err != nil {
+		return Person{}, err
+	}
+	ctx = goidc.ClientContext(ctx, p.client)
+	tok, err := c.Exchange(ctx, code, oauth2.VerifierOption(verifier))
+	if err != nil {
+		return Person{}, unreachable(err, "the sign-in provider refused the code")
+	}
+	if p.preset.github {
+		return p.hubPerson(ctx, tok)
+	}
+	raw, _ := tok.Extra("id_token").(string)
+	out, err := p.read(ctx, raw, nonce, p.cfg.audiences()[:1])
+	out.AccessToken, out.RefreshToken = tok.AccessToken, tok.RefreshToken
+	return out, err
+}
+
+// Verify reads an ID token that an app got by itself from the provider, with
+// the nonce the token must carry, or neither. accessToken is compared with the
+// token's at_hash when both are there.
+func (p *Provider) Verify(ctx context.Context, raw, nonce, accessToken string) (Person, error) {
+	if p.preset.github {
+		return Person{}, fault.New(fault.Invalid, "provider_disabled", "%s gives no ID tokens", p.cfg.Name)
+	}
+	if _, err := jwt.ParseSigned(raw, signedWith); err != nil {
+		return Person{}, rejected(err)
+	}
+	if nonce != "" {
+		// The app gave the provider the hash, so that the token alone does not
+		// tell what has to be shown with it.
+		h := sha256.Sum256([]byte(nonce))
+		nonce = hex.EncodeToString(h[:])
+	}
+	out, err := p.read(ctx, raw, nonce, p.cfg.audiences())
+	if err != nil {
+		return Person{}, err
+	}
+	if accessToken != "" && out.atHash != "" {
+		if err := out.token.VerifyAccessToken(accessToken); err != nil {
+			return Person{}, rejected(err)
+		}
+		out.AccessToken = accessToken
+	}
+	return out, nil
+}
+
+// read verifies an ID token and says whom it is about.
+func (p *Provider) read(ctx context.Context, raw, nonce string, audiences []string) (Person, error) {
 	m, err := p.discover(ctx)
 	if err != nil {
 		return Person{}, err
 	}
-	ctx = goidc.ClientContext(ctx, p.client)
-	tok, err := p.oauth(m, nil).Exchange(ctx, code, oauth2.VerifierOption(verifier))
-	if err != nil {
-		return Person{}, unreachable(err, "the sign-in provider refused the code")
-	}
-	raw, _ := tok.Extra("id_token").(string)
-	id, err := m.verifier.Verify(ctx, raw)
+	id, err := m.verifier.Verify(goidc.ClientContext(ctx, p.client), raw)
 	if err != nil {
 		return Person{}, rejected(err)
 	}
-	var c idClaims
+	c := idClaims{edov: p.preset.edov}
 	if err := id.Claims(&c); err != nil {
 		return Person{}, rejected(err)
 	}
-	if err := p.check(id, c, nonce); err != nil {
+	if err := p.check(id, c, nonce, audiences); err != nil {
 		return Person{}, rejected(err)
 	}
-	return Person{Subject: id.Subject, Email: c.Email, EmailVerified: c.verified(), Claims: c.profile(), AccessToken: tok.AccessToken, RefreshToken: tok.RefreshToken}, nil
+	return Person{Subject: id.Subject, Email: c.Email, EmailVerified: c.verified(), Claims: c.profile(), token: id, atHash: id.AccessTokenHash}, nil
 }
 
 func rejected(err error) error {
 	return fault.Wrap(err, fault.Unauthorized, "bad_oauth_callback", "the sign-in provider's answer cannot be verified")
 }
 
-func (p *Provider) check(id *goidc.IDToken, c idClaims, nonce string) error {
+func (p *Provider) check(id *goidc.IDToken, c idClaims, nonce string, audiences []string) error {
+	ours := func(a string) bool { return slices.Contains(audiences, a) }
 	switch {
 	case id.Subject == "" || len(id.Subject) > 255:
 		return fmt.Errorf("oidc: no subject")
 	case subtle.ConstantTimeCompare([]byte(id.Nonce), []byte(nonce)) != 1:
 		return fmt.Errorf("oidc: nonce differs")
-	case len(id.Audience) > 1 && c.AZP == "", c.AZP != "" && c.AZP != p.cfg.ClientID:
+	case !slices.ContainsFunc(id.Audience, ours):
+		return fmt.Errorf("oidc: another audience")
+	case len(id.Audience) > 1 && c.AZP == "", c.AZP != "" && !slices.Contains(p.cfg.audiences(), c.AZP):
 		return fmt.Errorf("oidc: another authorised party")
 	case id.IssuedAt.After(p.now().Add(30 * time.Second)):
 		return fmt.Errorf("oidc: issued in the future")
@@ -220,14 +298,25 @@ type idClaims struct {
 	Picture           string `json:"picture"`
 	PreferredUsername string `json:"preferred_username"`
 	Locale            string `json:"locale"`
+	OwnerVerified     any    `json:"xms_edov"`
+
+	edov bool
 }
 
 func (c idClaims) verified() bool {
-	switch v := c.EmailVerified.(type) {
+	claim := c.EmailVerified
+	if c.edov {
+		// Any directory's administrator can type any address; this claim alone
+		// says that its domain is the directory's own.
+		claim = c.OwnerVerified
+	}
+	switch v := claim.(type) {
 	case bool:
 		return v
 	case string:
-		return v == "true"
+		return v == "true" || v == "1"
+	case float64:
+		return v == 1
 	}
 	return false
 }

@@ -1,0 +1,104 @@
+package app_test
+
+import (
+	"bytes"
+	"mime/multipart"
+	"strings"
+	"testing"
+
+	"holdfast/internal/actor"
+	"holdfast/internal/demo"
+	"holdfast/internal/testkit"
+)
+
+// A file name is a label: whatever it is, the answer is no server error.
+func TestAttackFileNames(t *testing.T) {
+	testkit.Run(t, func(t *testing.T, k *testkit.Kit) {
+		for _, name := range []string{
+			"a." + strings.Repeat("x", 300), strings.Repeat("x", 3000) + ".csv", "../../etc/passwd.csv", "..", `C:\x\y.csv`, "." + strings.Repeat("y", 201),
+		} {
+			var b bytes.Buffer
+			form := multipart.NewWriter(&b)
+			if err := form.WriteField("target", "items"); err != nil {
+				t.Fatal(err)
+			}
+			part, err := form.CreateFormFile("file", name)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if _, err := part.Write([]byte("sku,name\nATTACK-1,x\n")); err != nil {
+				t.Fatal(err)
+			}
+			if err := form.Close(); err != nil {
+				t.Fatal(err)
+			}
+			r := k.Call(testkit.Request{Method: "POST", Path: "/v1/import-jobs", As: who(actor.Manager), Body: b.Bytes(), Header: map[string]string{"Content-Type": form.FormDataContentType()}})
+			if r.Status >= 500 {
+				t.Errorf("%.20q of %d bytes: %d %s", name, len(name), r.Status, r.Body)
+			}
+		}
+	})
+}
+
+// What is refused is told in the API's words, never in the program's.
+func TestAttackMessagesNameNoCode(t *testing.T) {
+	testkit.Run(t, func(t *testing.T, k *testkit.Kit) {
+		for _, q := range []testkit.Request{
+			{Method: "POST", Path: "/functions/v1/process-import-job", As: who(actor.Manager), Body: "[]"},
+			{Method: "POST", Path: "/auth/v1/token?grant_type=password", Body: "[]"},
+			{Method: "POST", Path: "/auth/v1/signup", Body: "[]"},
+			{Method: "PUT", Path: "/auth/v1/user", As: who(actor.Viewer), Body: "[]"},
+			{Method: "POST", Path: "/v1/import-jobs", As: who(actor.Manager), Body: `{"target":"items","options":[]}`},
+			{Method: "POST", Path: "/v1/import-jobs", As: who(actor.Manager), Body: `{"target":"items","options":{"nope":1}}`},
+		} {
+			r := k.Call(q)
+			if r.Status != 400 {
+				t.Errorf("%s %s %v: %d", q.Method, q.Path, q.Body, r.Status)
+			}
+			for _, word := range []string{"json.", "RawMessage", "map[", "authapi", "imports.", "Go value", "struct"} {
+				if strings.Contains(string(r.Body), word) {
+					t.Errorf("%s %s tells %q: %s", q.Method, q.Path, word, r.Body)
+				}
+			}
+		}
+	})
+}
+
+// A service key writes for tenants that exist.
+func TestAttackServiceKeyUnknownTenant(t *testing.T) {
+	testkit.Run(t, func(t *testing.T, k *testkit.Kit) {
+		const nobody = "0190a000-0000-7000-8000-00000000dead"
+		r := k.Call(testkit.Request{Method: "POST", Path: "/v1/zones", Bearer: k.Service(), Body: map[string]any{"tenant_id": nobody, "code": "LOST", "name": "Lost"}})
+		if r.Status != 409 || !strings.Contains(string(r.Body), "23503") {
+			t.Errorf("a row of no tenant: %d %s, want 409 23503", r.Status, r.Body)
+		}
+		if r := k.Call(testkit.Request{Method: "GET", Path: "/functions/v1/safety-kpis?tenant_id=" + nobody, Bearer: k.Service()}); r.Status != 404 && r.Status != 400 {
+			t.Errorf("figures of no tenant: %d %.120s", r.Status, r.Body)
+		}
+		if r := k.Call(testkit.Request{Method: "GET", Path: "/functions/v1/safety-kpis?tenant_id=" + demo.South, Bearer: k.Service()}); r.Status != 200 {
+			t.Errorf("figures of south: %d", r.Status)
+		}
+	})
+}
+
+// The mails a developer's server keeps are not for every web page to read.
+func TestAttackDevMailFromAnotherSite(t *testing.T) {
+	testkit.Run(t, func(t *testing.T, k *testkit.Kit) {
+		r := k.Call(testkit.Request{Method: "GET", Path: "/dev/mail", Header: map[string]string{"Origin": "https://evil.example"}})
+		if got := r.Header.Get("Access-Control-Allow-Origin"); got != "" {
+			t.Errorf("/dev/mail with a foreign origin: %d, Access-Control-Allow-Origin %q", r.Status, got)
+		}
+	})
+}
+
+// An unknown rpc is an unknown function, not a missing record.
+func TestAttackUnknownRPC(t *testing.T) {
+	testkit.Run(t, func(t *testing.T, k *testkit.Kit) {
+		for _, m := range []string{"GET", "POST"} {
+			r := k.Call(testkit.Request{Method: m, Path: "/rest/v1/rpc/nope", As: who(actor.Manager), Body: "{}"})
+			if r.Status != 404 || !strings.Contains(string(r.Body), "PGRST202") {
+				t.Errorf("%s rpc/nope: %d %s, want 404 PGRST202", m, r.Status, r.Body)
+			}
+		}
+	})
+}

@@ -1,0 +1,85 @@
+package app_test
+
+import (
+	"bytes"
+	"mime/multipart"
+	"strings"
+	"testing"
+
+	"holdfast/internal/actor"
+	"holdfast/internal/testkit"
+)
+
+// form is an upload as a browser sends it.
+func form(t *testing.T, target, name, file string) (body []byte, contentType string) {
+	t.Helper()
+	var b bytes.Buffer
+	w := multipart.NewWriter(&b)
+	if err := w.WriteField("target", target); err != nil {
+		t.Fatal(err)
+	}
+	part, err := w.CreateFormFile("file", name)
+	if err == nil {
+		_, err = part.Write([]byte(file))
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return b.Bytes(), w.FormDataContentType()
+}
+
+// A clerk uploads a file, sees what is wrong, corrects a row on the screen,
+// looks at what would happen and takes the rest home as a file.
+func TestImportRowsOverHTTP(t *testing.T) {
+	testkit.Run(t, func(t *testing.T, k *testkit.Kit) {
+		manager := who(actor.Manager)
+		body, kind := form(t, "zones", "zones.csv", "code,name\nIMP-1,One\nIMP 2,Two\nIMP 3,=Three\n")
+		r := k.Call(testkit.Request{Method: "POST", Path: "/v1/import-jobs", As: manager, Body: body, Header: map[string]string{"Content-Type": kind}})
+		var job struct{ ID string }
+		if r.JSON(t, &job); r.Status != 201 {
+			t.Fatalf("%d %s", r.Status, r.Body)
+		}
+		at := "/v1/import-jobs/" + job.ID
+		if r := k.Get(manager, at+"/rows"); r.Status != 409 {
+			t.Errorf("rows before processing: %d %s", r.Status, r.Body)
+		}
+		if r := k.Post(manager, "/functions/v1/process-import-job", map[string]any{"job_id": job.ID}); r.Status != 200 {
+			t.Fatalf("%d %s", r.Status, r.Body)
+		}
+		for _, c := range []struct {
+			method, path, as string
+			body             any
+			status           int
+			has              string
+		}{
+			{"GET", "/rows?status=invalid&pageSize=1", manager, nil, 200, `"total":2,"hasMore":true`},
+			{"GET", "/rows?status=odd", manager, nil, 400, `status`},
+			{"GET", "/rows?page=0", manager, nil, 400, `page`},
+			{"GET", "/rows", who(actor.Viewer), nil, 403, ``},
+			{"PATCH", "/rows/2", manager, map[string]any{"cells": map[string]any{"code": "IMP-2"}}, 200, `"status":"valid","edited":true`},
+			{"PATCH", "/rows/2", manager, map[string]any{"cells": map[string]any{"nope": "x"}}, 400, `no column`},
+			{"PATCH", "/rows/9", manager, map[string]any{"cells": map[string]any{"code": "x"}}, 404, ``},
+			{"PATCH", "/rows/x", manager, map[string]any{"cells": map[string]any{"code": "x"}}, 400, ``},
+			{"PATCH", "/rows/2", who(actor.Viewer), map[string]any{"cells": map[string]any{"code": "x"}}, 403, ``},
+			{"GET", "/preview", manager, nil, 200, `"action":"insert"`},
+			{"GET", "/errors", manager, nil, 200, `"total":1`},
+			{"GET", "/corrected", manager, nil, 200, "IMP 3,'=Three"},
+			{"GET", "/corrected?status=invalid", manager, nil, 200, "What is wrong"},
+		} {
+			r := k.Call(testkit.Request{Method: c.method, Path: at + c.path, As: c.as, Body: c.body})
+			if r.Status != c.status || !strings.Contains(string(r.Body), c.has) {
+				t.Errorf("%s %s: %d %s", c.method, c.path, r.Status, r.Body)
+			}
+		}
+		r = k.Get(manager, at+"/corrected")
+		if got := r.Header.Get("Content-Disposition"); got != `attachment; filename=zones-rows.csv` {
+			t.Error(got)
+		}
+		if r := k.Post(manager, "/functions/v1/apply-import-job", map[string]any{"job_id": job.ID}); r.Status != 200 || !strings.Contains(string(r.Body), `"imported_count":2`) {
+			t.Errorf("%d %s", r.Status, r.Body)
+		}
+	})
+}

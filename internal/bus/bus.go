@@ -1,0 +1,235 @@
+package bus
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"log/slog"
+	"runtime/debug"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/google/uuid"
+
+	"holdfast/internal/db"
+	"holdfast/internal/redis"
+)
+
+// Pace of the bus. A notice is with the other nodes within gather, gap and poll
+// together, which is less than a second.
+const (
+	gather = 20 * time.Millisecond  // what is told together is sent together
+	gap    = 200 * time.Millisecond // between two batches of a node
+	poll   = 350 * time.Millisecond // between two looks for the others' rows
+	beat   = 10 * time.Second       // between two signs of life
+	dead   = 35 * time.Second       // a node without one counts no more
+	keep   = 10 * time.Minute       // rows are kept this long
+	lost   = keep / 2               // who has not looked for so long has missed rows
+)
+
+// Options of Open.
+type Options struct {
+	DB    *db.DB
+	Redis *redis.Conn      // may be nil
+	Hear  func(Notice)     // called for each notice of another node, one at a time
+	Deaf  bool             // tell only: a tool beside the servers, no node of its own
+	Now   func() time.Time // time.Now when nil
+	Log   *slog.Logger
+}
+
+// Bus is a node's end. It is safe for concurrent use.
+type Bus struct {
+	o     Options
+	id    string
+	ctx   context.Context
+	stop  context.CancelFunc
+	work  sync.WaitGroup
+	wake  chan struct{}
+	nodes atomic.Int64
+
+	mu      sync.Mutex
+	pending batch
+
+	hearing sync.Mutex      // Hear is called by two readers
+	known   map[string]bool // batches heard by Redis, whose rows are still to come
+	order   []string        // the same, oldest first
+
+	last  int64 // newest row read
+	seen  time.Time
+	beats map[string]pulse // other nodes
+	beat  int64
+}
+
+// pulse is when a node's beat was last seen to go on.
+type pulse struct {
+	beat int64
+	at   time.Time
+}
+
+// Open joins the deployment: what is told from now on is heard. Close it.
+func Open(ctx context.Context, o Options) (*Bus, error) {
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	if o.Log == nil {
+		o.Log = slog.Default()
+	}
+	id, err := uuid.NewV7()
+	if err != nil {
+		return nil, fmt.Errorf("bus: make id: %w", err)
+	}
+	b := &Bus{o: o, id: id.String(), wake: make(chan struct{}, 1), known: map[string]bool{}, beats: map[string]pulse{}}
+	b.ctx, b.stop = context.WithCancel(context.Background())
+	b.nodes.Store(1)
+	if !b.shared() {
+		return b, nil
+	}
+	if !o.Deaf {
+		if b.last, err = b.head(ctx); err != nil {
+			return nil, err
+		}
+		b.seen = time.Now()
+		if err := b.live(ctx); err != nil {
+			return nil, err
+		}
+		b.work.Go(b.listening)
+		if o.Redis != nil {
+			b.work.Go(b.subscribing)
+		}
+	}
+	b.work.Go(b.telling)
+	return b, nil
+}
+
+// shared reports that other nodes can be on this database.
+func (b *Bus) shared() bool { return b.o.DB.Engine() == db.PostgreSQL }
+
+// Nodes is how many nodes live, this one included: 1 or more.
+func (b *Bus) Nodes() int { return int(b.nodes.Load()) }
+
+// Tell lets the other nodes know, soon; the caller does not wait and has done
+// itself what the notice asks for.
+func (b *Bus) Tell(n Notice) {
+	if !b.shared() {
+		return
+	}
+	b.mu.Lock()
+	b.pending.add(n)
+	b.mu.Unlock()
+	select {
+	case b.wake <- struct{}{}:
+	default:
+	}
+}
+
+// Close sends what is still to be told and leaves.
+func (b *Bus) Close(ctx context.Context) error {
+	b.stop()
+	b.work.Wait()
+	if !b.shared() {
+		return nil
+	}
+	if err := b.send(ctx); err != nil {
+		return err
+	}
+	if b.o.Deaf {
+		return nil
+	}
+	return b.leave(ctx)
+}
+
+// telling sends batches until the bus is closed.
+func (b *Bus) telling() {
+	for b.rest(b.wake, time.Hour) {
+		b.rest(nil, gather)
+		if err := b.guarded(b.send); err != nil && b.ctx.Err() == nil {
+			b.o.Log.Warn("other nodes wait for notices: they cannot be written", "error", err)
+		}
+		b.rest(nil, gap)
+	}
+}
+
+// rest waits for wake or d and reports whether the bus goes on.
+func (b *Bus) rest(wake <-chan struct{}, d time.Duration) bool {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-b.ctx.Done():
+		return false
+	case <-wake:
+	case <-t.C:
+	}
+	return true
+}
+
+// guarded keeps the process alive when something is wrong here.
+func (b *Bus) guarded(f func(context.Context) error) (err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("bus: panic: %v\n%s", p, debug.Stack())
+		}
+	}()
+	return f(b.ctx)
+}
+
+// send writes one batch. What could not be written is told again.
+func (b *Bus) send(ctx context.Context) error {
+	b.mu.Lock()
+	sent := b.pending
+	b.pending = batch{}
+	b.mu.Unlock()
+	if sent.empty() {
+		return nil
+	}
+	err := b.write(ctx, sent.notices())
+	if err == nil {
+		return nil
+	}
+	for _, n := range sent.notices() {
+		b.Tell(n)
+	}
+	return err
+}
+
+func (b *Bus) write(ctx context.Context, list []Notice) error {
+	body, err := json.Marshal(list)
+	if err != nil {
+		return fmt.Errorf("bus: %w", err)
+	}
+	id, err := uuid.NewV7()
+	if err != nil {
+		return fmt.Errorf("bus: make id: %w", err)
+	}
+	b.publish(ctx, message{ID: id.String(), Node: b.id, Body: string(body)})
+	return b.insert(ctx, id.String(), string(body))
+}
+
+// hear gives a batch to the node, once: Redis may have been quicker than the
+// row.
+func (b *Bus) hear(id, body string, byRedis bool) {
+	b.hearing.Lock()
+	defer b.hearing.Unlock()
+	if b.known[id] {
+		return
+	}
+	if byRedis {
+		b.remember(id)
+	}
+	for _, n := range parse(body) {
+		b.o.Hear(n)
+	}
+}
+
+// remembered is how many batches are known at most; a row follows its message
+// within a second.
+const remembered = 4096
+
+func (b *Bus) remember(id string) {
+	if len(b.order) >= remembered {
+		delete(b.known, b.order[0])
+		b.order = b.order[1:]
+	}
+	b.known[id] = true
+	b.order = append(b.order, id)
+}

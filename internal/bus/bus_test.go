@@ -1,0 +1,259 @@
+package bus
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"holdfast/internal/db"
+	"holdfast/internal/redis"
+	"holdfast/internal/testkit/pgtest"
+	"holdfast/internal/testkit/redistest"
+)
+
+func TestMain(m *testing.M) { pgtest.Main(m) }
+
+// ear is a node that notes what it hears.
+type ear struct {
+	*Bus
+	mu    sync.Mutex
+	heard []Notice
+	at    []time.Time
+}
+
+func (e *ear) hear(n Notice) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.heard, e.at = append(e.heard, n), append(e.at, time.Now())
+}
+
+// awaits waits until the ear has heard want, and returns when.
+func (e *ear) awaits(t *testing.T, want ...Notice) time.Time {
+	t.Helper()
+	var heard []Notice
+	for range 300 {
+		e.mu.Lock()
+		heard = slices.Clone(e.heard)
+		at := slices.Clone(e.at)
+		e.mu.Unlock()
+		if cmp.Equal(heard, want) {
+			return at[len(at)-1]
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+	t.Fatalf("heard %+v, want %+v", heard, want)
+	return time.Time{}
+}
+
+// deployment is a fresh database that several nodes join.
+type deployment struct {
+	t     *testing.T
+	o     db.Options
+	redis string
+}
+
+func fresh(t *testing.T) *deployment {
+	d := &deployment{t: t, o: db.Options{URL: pgtest.DSN(t), Migrate: true}}
+	d.database()
+	return d
+}
+
+func (d *deployment) database() *db.DB {
+	d.t.Helper()
+	x, err := db.Open(context.Background(), d.o)
+	if err != nil {
+		d.t.Fatal(err)
+	}
+	d.t.Cleanup(func() { x.Close() })
+	return x
+}
+
+func (d *deployment) join(deaf bool) *ear {
+	d.t.Helper()
+	e := &ear{}
+	o := Options{DB: d.database(), Hear: e.hear, Deaf: deaf}
+	if d.redis != "" {
+		conn, err := redis.Open(d.redis)
+		if err != nil {
+			d.t.Fatal(err)
+		}
+		d.t.Cleanup(conn.Close)
+		o.Redis = conn
+	}
+	var err error
+	if e.Bus, err = Open(context.Background(), o); err != nil {
+		d.t.Fatal(err)
+	}
+	d.t.Cleanup(func() { e.Close(context.Background()) })
+	return e
+}
+
+var (
+	items = Notice{Kind: Changed, Tenant: "t1", Names: []string{"items"}}
+	zones = Notice{Kind: Changed, Tenant: "t1", Names: []string{"zones"}}
+)
+
+func TestTheOtherNodesHearWithinASecond(t *testing.T) {
+	d := fresh(t)
+	one, two, three := d.join(false), d.join(false), d.join(false)
+	began := time.Now()
+	one.Tell(items)
+	for _, e := range []*ear{two, three} {
+		if took := e.awaits(t, items).Sub(began); took > time.Second {
+			t.Errorf("heard after %v", took)
+		}
+	}
+	two.Tell(zones)
+	one.awaits(t, zones)
+	three.awaits(t, items, zones)
+}
+
+func TestByRedisAtOnceAndOnce(t *testing.T) {
+	server := redistest.Start(t)
+	d := fresh(t)
+	d.redis = server.URL
+	one, two := d.join(false), d.join(false)
+	time.Sleep(200 * time.Millisecond) // two subscribes
+	began := time.Now()
+	one.Tell(items)
+	t.Logf("heard after %v", two.awaits(t, items).Sub(began).Round(time.Millisecond))
+	time.Sleep(3 * poll) // the row comes too
+	two.awaits(t, items)
+	server.Stop()
+	one.Tell(zones)
+	two.awaits(t, items, zones) // by the row alone
+	server.Start()
+	time.Sleep(2 * time.Second) // subscribes again
+	one.Tell(items)
+	two.awaits(t, items, zones, items)
+}
+
+func TestManyNoticesAreOneRow(t *testing.T) {
+	d := fresh(t)
+	one, two := d.join(false), d.join(false)
+	for range 1000 {
+		one.Tell(items)
+		one.Tell(zones)
+		one.Tell(Notice{Kind: User, Names: []string{"u1"}})
+	}
+	two.awaits(t, Notice{Kind: User, Names: []string{"u1"}}, Notice{Kind: Changed, Tenant: "t1", Names: []string{"items", "zones"}})
+	var rows int64
+	err := one.o.DB.Read(context.Background(), everywhere(), func(tx *db.Tx) error {
+		return tx.One("SELECT COUNT(*) FROM notices", nil, func(r *db.Row) error { rows = r.Int(0); return nil })
+	})
+	if err != nil || rows != 1 {
+		t.Errorf("%d rows, %v", rows, err)
+	}
+}
+
+func TestAToolTellsBeforeItLeaves(t *testing.T) {
+	d := fresh(t)
+	server, tool := d.join(false), d.join(true)
+	tool.Tell(items)
+	if err := tool.Close(context.Background()); err != nil {
+		t.Fatal(err)
+	}
+	server.awaits(t, items)
+	if n := server.Nodes(); n != 1 {
+		t.Errorf("%d nodes", n)
+	}
+}
+
+func TestNodesThatLive(t *testing.T) {
+	b := &Bus{id: "me"}
+	start := time.Now()
+	for _, c := range []struct {
+		after time.Duration
+		beats map[string]int64
+		want  int
+	}{
+		{0, nil, 1},
+		{beat, map[string]int64{"a": 7}, 2},
+		{2 * beat, map[string]int64{"a": 8, "gone": 3}, 3},
+		{6 * beat, map[string]int64{"a": 9, "gone": 3}, 2},
+		{7 * beat, map[string]int64{}, 1},
+	} {
+		b.count(c.beats, start.Add(c.after))
+		if b.Nodes() != c.want {
+			t.Errorf("after %v: %d nodes, want %d", c.after, b.Nodes(), c.want)
+		}
+	}
+}
+
+func TestJoiningNodesAreCounted(t *testing.T) {
+	d := fresh(t)
+	one := d.join(false)
+	two := d.join(false)
+	if one.Nodes() != 1 || two.Nodes() != 2 {
+		t.Errorf("%d and %d nodes at once", one.Nodes(), two.Nodes())
+	}
+	if err := two.Close(context.Background()); err != nil {
+		t.Fatal(err)
+	}
+	if three := d.join(false); three.Nodes() != 2 {
+		t.Errorf("%d nodes after one left", three.Nodes())
+	}
+}
+
+// Whoever could not look for longer than rows are kept forgets everything.
+func TestAfterALongPauseEverythingIsStale(t *testing.T) {
+	d := fresh(t)
+	one := d.join(false)
+	if err := one.Close(context.Background()); err != nil {
+		t.Fatal(err)
+	}
+	one.seen = time.Now().Add(-lost - time.Second)
+	if err := one.look(context.Background()); err != nil {
+		t.Fatal(err)
+	}
+	one.awaits(t, Notice{Kind: All})
+}
+
+func TestEmbeddedDatabaseHasOneNode(t *testing.T) {
+	x, err := db.Open(context.Background(), db.Options{Dir: t.TempDir(), Migrate: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer x.Close()
+	b, err := Open(context.Background(), Options{DB: x, Hear: func(n Notice) { t.Errorf("heard %+v", n) }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	b.Tell(items)
+	if err := b.Close(context.Background()); err != nil || b.Nodes() != 1 {
+		t.Error(err, b.Nodes())
+	}
+}
+
+func TestTooManyNoticesAreOne(t *testing.T) {
+	var b batch
+	for i := range most + 1 {
+		b.add(Notice{Kind: Changed, Tenant: fmt.Sprint(i), Names: []string{"items"}})
+	}
+	if got := b.notices(); !cmp.Equal(got, []Notice{{Kind: All}}) {
+		t.Errorf("%d notices", len(got))
+	}
+	b = batch{}
+	for i := range most + 1 {
+		b.add(Notice{Kind: User, Names: []string{fmt.Sprint(i)}})
+	}
+	if got := b.notices(); !cmp.Equal(got, []Notice{{Kind: All}}) {
+		t.Errorf("%d notices", len(got))
+	}
+}
+
+func FuzzParse(f *testing.F) {
+	for _, s := range []string{``, `[]`, `[{"kind":"changed","tenant":"t","names":["items"]}]`, `[{"kind":"later"}]`, `{}`} {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, body string) {
+		if list := parse(body); len(list) == 0 {
+			t.Errorf("%q says nothing", body)
+		}
+	})
+}

@@ -1,0 +1,130 @@
+package bus
+
+import (
+	"context"
+	"time"
+
+	"holdfast/internal/db"
+)
+
+// everywhere is the scope of rows that belong to no tenant.
+func everywhere() db.Scope { return db.Scope{All: true} }
+
+func (b *Bus) head(ctx context.Context) (seq int64, err error) {
+	err = b.o.DB.Read(ctx, everywhere(), func(tx *db.Tx) error {
+		return tx.One("SELECT seq FROM notices_head WHERE one = 1", nil, func(r *db.Row) error { seq = r.Int(0); return nil })
+	})
+	return seq, err
+}
+
+// insert writes a batch as a row. The head's row is locked from the update to
+// the commit, so rows become visible in the order of seq.
+func (b *Bus) insert(ctx context.Context, id, body string) error {
+	return b.o.DB.Write(ctx, everywhere(), func(tx *db.Tx) error {
+		tx.Queue("UPDATE notices_head SET seq = seq + 1 WHERE one = 1", nil, nil)
+		tx.Queue("INSERT INTO notices (seq, id, node, at, body) SELECT seq, $1, $2, $3, $4 FROM notices_head WHERE one = 1",
+			[]any{id, b.id, b.o.Now(), body}, nil)
+		return nil
+	})
+}
+
+// listening looks for rows of other nodes, and shows that this one lives.
+func (b *Bus) listening() {
+	failing := false
+	lived := time.Now()
+	for b.rest(nil, poll) {
+		err := b.guarded(b.look)
+		if err == nil && time.Since(lived) >= beat {
+			if err = b.guarded(b.live); err == nil {
+				lived = time.Now()
+			}
+		}
+		if err != nil && b.ctx.Err() == nil && !failing {
+			b.o.Log.Warn("notices of other nodes cannot be read; kept answers live for their time at most", "error", err)
+		}
+		failing = err != nil
+	}
+}
+
+// look reads what is new. After a pause in which rows were swept it says All.
+func (b *Bus) look(ctx context.Context) error {
+	head, err := b.head(ctx)
+	if err != nil {
+		return err
+	}
+	if time.Since(b.seen) > lost {
+		b.last = head
+		b.hear("", `[{"kind":"all"}]`, false)
+	}
+	type row struct {
+		seq      int64
+		id, body string
+	}
+	for b.last < head {
+		var rows []row
+		err := b.o.DB.Read(ctx, everywhere(), func(tx *db.Tx) error {
+			rows = nil
+			return tx.Query("SELECT seq, id, body FROM notices WHERE seq > $1 AND seq <= $2 AND node <> $3 ORDER BY seq LIMIT 200", []any{b.last, head, b.id}, func(r *db.Row) error {
+				rows = append(rows, row{r.Int(0), r.Text(1), r.Text(2)})
+				return nil
+			})
+		})
+		if err != nil {
+			return err
+		}
+		for _, r := range rows {
+			b.hear(r.id, r.body, false)
+			b.last = r.seq
+		}
+		if len(rows) < 200 {
+			b.last = head
+		}
+	}
+	b.seen = time.Now()
+	return nil
+}
+
+// live beats, counts the nodes that do, and sweeps what nobody needs.
+func (b *Bus) live(ctx context.Context) error {
+	b.beat++
+	now := b.o.Now()
+	beats := map[string]int64{}
+	err := b.o.DB.Write(ctx, everywhere(), func(tx *db.Tx) error {
+		clear(beats)
+		tx.Queue("INSERT INTO nodes (id, beat, seen_at) VALUES ($1, $2, $3) ON CONFLICT (id) DO UPDATE SET beat = excluded.beat, seen_at = excluded.seen_at", []any{b.id, b.beat, now}, nil)
+		tx.Queue("DELETE FROM nodes WHERE seen_at < $1", []any{now.Add(-24 * time.Hour)}, nil)
+		tx.Queue("DELETE FROM notices WHERE at < $1", []any{now.Add(-keep)}, nil)
+		return tx.Query("SELECT id, beat FROM nodes WHERE id <> $1", []any{b.id}, func(r *db.Row) error { beats[r.Text(0)] = r.Int(1); return nil })
+	})
+	if err != nil {
+		return err
+	}
+	b.count(beats, time.Now())
+	return nil
+}
+
+// count counts the nodes whose beat goes on. One that is seen for the first
+// time lives until its silence proves the contrary.
+func (b *Bus) count(beats map[string]int64, now time.Time) {
+	n := int64(1)
+	next := map[string]pulse{}
+	for id, beat := range beats {
+		p, known := b.beats[id]
+		if !known || p.beat != beat {
+			p = pulse{beat, now}
+		}
+		next[id] = p
+		if now.Sub(p.at) < dead {
+			n++
+		}
+	}
+	b.beats = next
+	b.nodes.Store(n)
+}
+
+func (b *Bus) leave(ctx context.Context) error {
+	return b.o.DB.Write(ctx, everywhere(), func(tx *db.Tx) error {
+		tx.Queue("DELETE FROM nodes WHERE id = $1", []any{b.id}, nil)
+		return nil
+	})
+}

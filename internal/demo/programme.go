@@ -1,0 +1,323 @@
+package demo
+
+import (
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"holdfast/internal/db"
+	"holdfast/internal/decimal"
+	"holdfast/internal/demo/bulk"
+	"holdfast/internal/safety"
+	"holdfast/internal/store"
+)
+
+// programmeResources are the records of the safety programme, in the order in
+// which references point backwards.
+var programmeResources = [...]string{"courses", "equipment", "shifts", "regulations", "badges", "training_assignments", "point_events"}
+
+// programme adds the safety programme to a tenant: who worked where and with
+// what, rules, training, and points for what was reported and done. Scores,
+// clusters, verdicts and boards are left to the nightly round, which works
+// them out of these.
+func programme(w *world) {
+	w.courses()
+	w.machines()
+	if w.leak {
+		w.crossing()
+	}
+	w.shifts()
+	w.duties()
+	w.certificates()
+	w.points()
+}
+
+// writeProgramme queues what programme added, and which entities the incidents
+// are about.
+func writeProgramme(tx *db.Tx, st *store.Store, tenant string, rows records) error {
+	counters := map[string]int64{}
+	for _, name := range programmeResources {
+		r, ok := st.Catalog().Get(name)
+		if !ok {
+			return fmt.Errorf("no resource %q", name)
+		}
+		bulk.Rows(tx, r, rows[name])
+		bulk.Tally(counters, r, rows[name])
+	}
+	st.Count(tx, tenant, counters)
+	var entities [][]any
+	for _, in := range rows["incidents"] {
+		list, err := safety.EntityRows(in)
+		if err != nil {
+			return err
+		}
+		entities = append(entities, list...)
+	}
+	bulk.Insert(tx, safety.EntityTable, safety.EntityColumns(), len(entities), func(i int, args []any) []any { return append(args, entities[i]...) })
+	return nil
+}
+
+func (w *world) courses() {
+	made := w.cal.at(-goLive-4, 9)
+	for _, c := range []struct {
+		code, title, kind string
+		minutes, months   int64
+		threshold         int64
+		entities, needed  []string
+	}{
+		{"FORK-OP", "Forklift operation and daily check", "practical", 480, 36, 60, []string{"equipment", "worker"}, []string{"Forklift operator", "forklift", "reach_truck"}},
+		{"MANUAL", "Lifting and carrying", "classroom", 90, 24, 20, []string{"worker", "zone"}, []string{"Picker", "Packer", "Goods receiver"}},
+		{"SLIPS", "Clean floors, sure steps", "online", 20, 12, 15, []string{"zone"}, nil},
+		{"TRAFFIC", "People and trucks in the same aisle", "online", 30, 24, 30, []string{"zone", "driver"}, []string{"Driver"}},
+		{"HAZMAT", "Hazardous goods in store", "classroom", 240, 12, 0, nil, []string{"Goods receiver"}},
+		{"FIRE", "Fire extinguishers, hands on", "practical", 60, 24, 0, nil, nil},
+	} {
+		r := store.Row{"code": c.code, "title": c.title, "kind": c.kind, "minutes": c.minutes, "validity_months": c.months, "entity_types": list(c.entities), "categories": list(nil),
+			"jurisdictions": list(nil), "required_for": list(c.needed), "status": "active", "created_by": w.user("safety")}
+		if c.threshold > 0 {
+			r["risk_threshold"] = units(c.threshold)
+		}
+		w.add("courses", -goLive-4, made, r)
+	}
+}
+
+func list(words []string) json.RawMessage {
+	if words == nil {
+		words = []string{}
+	}
+	return raw(words)
+}
+
+func (w *world) course(code string) string {
+	for _, r := range w.rows["courses"] {
+		if r["code"] == code {
+			return r["id"].(string)
+		}
+	}
+	return ""
+}
+
+// machines are what people work with; the last one waits for its repair.
+func (w *world) machines() {
+	made := w.cal.at(-goLive-4, 10)
+	for i, m := range []struct{ no, name, kind, zone string }{
+		{"FLT-01", "Counterbalance truck 1", "forklift", "RCV"}, {"FLT-02", "Counterbalance truck 2", "forklift", "SHP"}, {"RT-01", "Reach truck", "reach_truck", "PCK"},
+		{"DL-03", "Leveller of dock 3", "dock_leveller", "DOCK-3"}, {"CONV-1", "Roller conveyor", "conveyor", "SHP"}, {"CHG-02", "Battery charger, second row", "charger", "RCV"},
+	} {
+		r := store.Row{"asset_no": m.no, "name": m.name, "kind": m.kind, "serial_no": fmt.Sprintf("%s%05d", m.kind[:2], 20417+331*i), "hours_meter": units(int64(1200 + 613*i)),
+			"service_due_on": w.cal.date(9 + 23*i), "status": "in_service", "created_by": w.user("admin")}
+		if z := w.zones[m.zone]; z != nil {
+			r["zone_id"] = z.id
+		}
+		if m.kind == "forklift" || m.kind == "reach_truck" {
+			r["required_course_id"] = w.course("FORK-OP")
+		}
+		if i == 5 {
+			r["status"] = "out_of_service"
+		}
+		w.add("equipment", -goLive-4, made, r)
+	}
+}
+
+// crossing is the story of aisle A in the pick hall: pickers and the reach truck
+// share it while hands are short, and it goes wrong more and more often. It is
+// where scores are highest, training is assigned and the manager should look.
+func (w *world) crossing() {
+	truck := w.rows["equipment"][2]["id"].(string)
+	var picker string
+	for _, p := range w.people {
+		if p.user == w.user("operator") {
+			picker = p.id
+		}
+	}
+	near := func(severity, title, text string) event {
+		return event{"near_miss", severity, "high", []string{"powered_truck", "traffic"}, "PCK-A", title, text, "Work stopped for a minute, spoke to both.", 4, ""}
+	}
+	for n, x := range []struct {
+		day  int
+		hour float64
+		e    event
+		hurt bool // the picker takes part
+	}{
+		{-27, 9.2, near("low", "Reach truck turned into aisle A without looking", "A picker stood behind the second rack."), false},
+		{-23, 14.7, event{"property_damage", "low", "medium", []string{"powered_truck"}, "PCK-A", "Reach truck scraped the end guard of aisle A", "Swerved for a trolley.", "Guard checked.", 4, ""}, false},
+		{-20, 10.1, near("medium", "Trolley caught by the reach truck's mast", "The trolley tipped; the picker had just let go."), true},
+		{-16, 15.5, event{"injury", "low", "high", []string{"powered_truck", "struck_by"}, "PCK-A", "Bruised hip between trolley and rack in aisle A", "Pressed against the rack to let the truck pass.", "First aid, back at work.", 4, ""}, true},
+		{-13, 8.4, near("medium", "Two people and the reach truck in aisle A at once", "One-way rule was not kept."), false},
+		{-9, 11.9, event{"property_damage", "medium", "high", []string{"powered_truck"}, "PCK-A", "Load fell from the reach truck in aisle A", "Braked hard for a picker; two cartons came down.", "Aisle closed for an hour.", 3, ""}, false},
+		{-6, 9.8, near("medium", "Picker stepped out in front of the reach truck", "Mirror at the aisle end is still broken."), true},
+		{-3, 13.2, event{"injury", "medium", "high", []string{"powered_truck", "struck_by"}, "PCK-A", "Foot caught under the reach truck's fork carriage", "The picker bent down behind the truck.", "Sent to the doctor; truck stopped.", 3, ""}, true},
+	} {
+		w.incident(reported{x.e, x.day, x.hour}, 18*n+2)
+		in := w.rows["incidents"][len(w.rows["incidents"])-1]
+		aisle := w.zones["PCK-A"]
+		list := []safety.Entity{{Type: "zone", ID: aisle.id, Role: "source"}, {Type: "equipment", ID: truck, Role: "involved"}}
+		if x.hurt && picker != "" {
+			list = append(list, safety.Entity{Type: "worker", ID: picker, Role: map[bool]string{true: "injured", false: "involved"}[x.e.kind == "injury"]})
+		}
+		in["zone_id"], in["entities"] = aisle.id, raw(list)
+	}
+}
+
+// station is where a person works, and with which machine (-1 = none).
+func (w *world) station(p *person, day int) (zone string, machine int) {
+	codes := map[int][]string{inboundTeam: {"RCV", "DOCK-3", "DOCK-1", "RCV"}, pickTeam: {"PCK", "PCK-A", "PCK-B", "BLK"}, outTeam: {"SHP", "DOCK-4"}}[p.team]
+	machine = -1
+	if p.job == "Forklift operator" {
+		machine = len(p.name) % 3
+	}
+	if p.team == transportTeam || len(codes) == 0 {
+		return "", machine
+	}
+	for k := range codes {
+		if z := w.zones[codes[(len(p.name)+day+k+history)%len(codes)]]; z != nil {
+			return z.id, machine
+		}
+	}
+	return "", machine
+}
+
+// shifts writes 90 days of hours. Two of the crew work long days while a
+// colleague is away; the rest keep to the plan.
+func (w *world) shifts() {
+	for day := -history; day < 0; day++ {
+		if !w.cal.working(day) {
+			continue
+		}
+		for i, p := range w.people {
+			if i != 8 && w.cal.chance(0.95) { // number 8 is on leave
+				w.shift(p, i, day)
+			}
+		}
+	}
+}
+
+func (w *world) shift(p *person, i, day int) {
+	begin, length := 6.0, 8.5
+	switch {
+	case p.driver:
+		begin, length = 7, 9
+	case i%4 == 3:
+		begin = 13.5
+	}
+	if day > -28 && (i == 2 || i == 5) {
+		length = 11
+	}
+	if w.cal.weekday(day) == time.Thursday && (i == 9 || i == 13) {
+		// A late Thursday before an early Friday leaves too little rest.
+		begin = map[int]float64{9: 13.5, 13: 10.3}[i]
+	}
+	start := w.cal.at(day, begin+0.1*float64(i%3))
+	end := start.Add(time.Duration(length * float64(time.Hour)))
+	if end.After(w.cal.now) {
+		return
+	}
+	hours := decimal.FromFloat(length - 0.5)
+	zone, machine := w.station(p, day)
+	pace := 0.75 + 0.3*w.cal.rng.Float64()
+	if day > -28 && zone != "" && w.zones["PCK"] != nil && zone == w.zones["PCK"].id {
+		pace += 0.25 // the pick hall has been short of hands
+	}
+	r := store.Row{"worker_id": p.id, "team_id": w.rows["teams"][p.team]["id"], "started_at": stamp(start), "ended_at": stamp(end), "break_minutes": int64(30), "hours": hours,
+		"units_done": decimal.FromInt(int64(60 * hours.Float() * pace)), "source": "clock", "status": "approved", "zone_id": ref(zone), "updated_at": stamp(w.cal.clip(end.Add(20 * time.Hour))), "version": int64(2)}
+	if day > -4 {
+		r["status"], r["version"], r["updated_at"] = "closed", int64(1), stamp(end)
+	}
+	if machine >= 0 {
+		r["equipment_id"] = w.rows["equipment"][machine]["id"]
+	}
+	w.add("shifts", day, end, r)
+}
+
+// duties are the shipped regulations and badges, as a new tenant gets them.
+func (w *world) duties() {
+	made := w.cal.at(-goLive-8, 10)
+	for _, r := range safety.ShippedRegulations(w.jurisdictions) {
+		r["owner_user_id"] = w.user("safety")
+		w.add("regulations", -goLive-8, made, r)
+	}
+	for _, r := range safety.ShippedBadges() {
+		w.add("badges", -goLive-8, made, r)
+	}
+}
+
+// certificates are what the users have learned: most of it valid, one soon to
+// expire, one already expired.
+func (w *world) certificates() {
+	for i, u := range w.users {
+		for k, code := range []string{"FIRE", "MANUAL", "TRAFFIC"} {
+			if (i+k)%3 == 2 {
+				continue
+			}
+			done := -400 - 31*i - 57*k
+			expires := done + 730
+			if k == 1 && i%5 == 1 {
+				done, expires = -712, 18
+			}
+			status := "completed"
+			if k == 2 && i%5 == 4 {
+				done, expires, status = -742, -12, "expired"
+			}
+			at := w.cal.at(done, 15)
+			r := store.Row{"course_id": w.course(code), "user_id": u.ID, "assignment_type": "role_based", "assignment_reason": "Induction", "started_at": stamp(at.Add(-2 * time.Hour)),
+				"completed_at": stamp(at), "result": units(int64(80 + (7*i+11*k)%21)), "expires_on": w.cal.date(expires), "status": status, "created_by": w.user("safety"),
+				"updated_at": stamp(at), "version": int64(3)}
+			row := w.add("training_assignments", done, at.Add(-72*time.Hour), r)
+			row["certificate_no"] = "TC-" + row["id"].(string)[24:]
+		}
+	}
+}
+
+// points are what the users earned in 90 days, as the server would have given
+// them: at acceptance, once for each source, 40 a day at most. Today's are still
+// to come.
+func (w *world) points() {
+	day := map[string]int64{}
+	give := func(user any, kind, source string, id any, n int64, at time.Time) {
+		u, _ := user.(string)
+		key := u + at.In(w.cal.loc).Format(time.DateOnly)
+		if n = min(n, 40-day[key]); u == "" || n <= 0 || !at.Before(w.cal.t0) || at.Before(w.cal.at(-history, 0)) {
+			return
+		}
+		day[key] += n
+		w.add("point_events", -1, at, store.Row{"user_id": u, "kind": kind, "points": n, "source_type": source, "source_id": id, "occurred_at": stamp(at)})
+	}
+	for _, in := range w.rows["incidents"] {
+		if st := in["status"]; st == "reported" || st == "void" {
+			continue
+		}
+		at := moment(in["reported_at"]).Add(17 * time.Hour)
+		switch in["kind"] {
+		case "near_miss":
+			give(in["reported_by"], "near_miss", "incidents", in["id"], 10, at)
+		case "hazard":
+			give(in["reported_by"], "hazard", "incidents", in["id"], 8, at)
+		case "injury", "illness":
+			give(in["reported_by"], "injury_report", "incidents", in["id"], 8, at)
+		}
+	}
+	for _, ac := range w.rows["actions"] {
+		if ac["status"] != "verified" {
+			continue
+		}
+		at, n := moment(ac["verified_at"]), int64(3)
+		if done, _ := ac["completed_at"].(string); done <= ac["due_at"].(string) {
+			n = 10
+		}
+		give(ac["assignee_user_id"], "action_done", "actions", ac["id"], n, at)
+		give(ac["verifier_user_id"], "action_verified", "actions", ac["id"], 5, at)
+	}
+	for _, run := range w.rows["checklist_runs"] {
+		if run["on_time"] == true {
+			give(run["completed_by"], "checklist", "checklist_runs", run["id"], 5, moment(run["completed_at"]))
+		}
+	}
+}
+
+// moment reads a time this package has written.
+func moment(v any) time.Time {
+	s, _ := v.(string)
+	// A text that is no time is the zero time, which lies before any history.
+	t, _ := time.Parse(time.RFC3339Nano, s)
+	return t
+}

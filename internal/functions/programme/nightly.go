@@ -1,0 +1,192 @@
+package programme
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"holdfast/internal/actor"
+	"holdfast/internal/db"
+	"holdfast/internal/decimal"
+	"holdfast/internal/query"
+	"holdfast/internal/safety"
+	"holdfast/internal/store"
+)
+
+// Night is what one nightly round did.
+type Night struct {
+	Switched []string // entity types whose model changed
+	Missed   int      // inspections that were not done in time
+	Expired  int      // certificates that ran out
+}
+
+// Nightly does a tenant's round: inspections nobody did are missed,
+// certificates that ran out expire, models are trained, everything is scored
+// and grouped, rules are checked, training assigned, and the month's boards and
+// badges kept. Each step is safe to repeat; one that fails does not stop the
+// others, and the errors come back together.
+func (p *Programme) Nightly(ctx context.Context, tenant string) (Night, error) {
+	a := actor.Actor{Role: actor.Service, TenantID: tenant, KeyID: "nightly"}
+	var n Night
+	var errs []error
+	step := func(name string, err error) {
+		if err != nil {
+			errs = append(errs, fmt.Errorf("programme: %s: %w", name, err))
+		}
+	}
+	var err error
+	n.Missed, err = p.MissChecklists(ctx, tenant)
+	step("missed inspections", err)
+	n.Expired, err = p.ExpireTraining(ctx, tenant)
+	step("expired training", err)
+	n.Switched, err = p.Train(ctx, a)
+	step("train models", err)
+	_, err = p.Scores(ctx, a, &ScoresIn{PeriodDays: 30})
+	step("scores", err)
+	_, err = p.Clusters(ctx, a, &ClustersIn{MaxScore: 100})
+	step("clusters", err)
+	_, err = p.Compliance(ctx, a, &ComplianceIn{})
+	step("compliance", err)
+	_, err = p.Training(ctx, a, &TrainingIn{})
+	step("training", err)
+	step("boards", p.KeepBoards(ctx, tenant))
+	return n, errors.Join(errs...)
+}
+
+// Due lists the active tenants without a round in the last 24 hours.
+func (p *Programme) Due(ctx context.Context) ([]string, error) {
+	var out []string
+	err := p.store.DB().Read(ctx, db.Scope{All: true}, func(tx *db.Tx) error {
+		return tx.Query("SELECT t.id FROM tenants t WHERE t.status = 'active' AND NOT EXISTS (SELECT 1 FROM score_runs r WHERE r.tenant_id = t.id AND r.entity_id IS NULL AND r.computed_at > $1) "+
+			"ORDER BY t.id", []any{p.now().Add(-24 * time.Hour)}, func(r *db.Row) error {
+			out = append(out, r.Text(0))
+			return nil
+		})
+	})
+	return out, err
+}
+
+// sweepStep is how many records one transaction of a sweep moves.
+const sweepStep = 500
+
+// MissChecklists moves inspections whose due time and grace have passed to
+// missed, and returns how many.
+func (p *Programme) MissChecklists(ctx context.Context, tenant string) (int, error) {
+	now := p.now().UTC()
+	return p.sweep(ctx, tenant, "checklist_runs", "missed", func(tx *db.Tx, each func(id string)) error {
+		return tx.Query("SELECT id, due_at, grace_minutes FROM checklist_runs WHERE tenant_id = $1 AND status IN ('scheduled', 'in_progress') AND due_at < $2 ORDER BY due_at, id",
+			[]any{tenant, now}, func(r *db.Row) error {
+				if r.Time(1).Add(time.Duration(r.Int(2)) * time.Minute).Before(now) {
+					each(r.Text(0))
+				}
+				return nil
+			})
+	})
+}
+
+// ExpireTraining moves certificates whose last day has passed where the tenant
+// is to expired, and returns how many.
+func (p *Programme) ExpireTraining(ctx context.Context, tenant string) (int, error) {
+	return p.sweep(ctx, tenant, "training_assignments", "expired", func(tx *db.Tx, each func(id string)) error {
+		st := queueSettings(tx, tenant)
+		if err := tx.Flush(); err != nil {
+			return err
+		}
+		today := p.now().In(safety.Location(st.place)).Format(time.DateOnly)
+		return tx.Query("SELECT id FROM training_assignments WHERE tenant_id = $1 AND status = 'completed' AND expires_on < $2 ORDER BY expires_on, id LIMIT 500", []any{tenant, today},
+			func(r *db.Row) error { each(r.Text(0)); return nil })
+	})
+}
+
+// sweep moves the records that find names to a state, some at a time, until
+// there are none.
+func (p *Programme) sweep(ctx context.Context, tenant, resource, status string, find func(tx *db.Tx, each func(id string)) error) (int, error) {
+	a := actor.Actor{Role: actor.Service, TenantID: tenant, KeyID: "nightly"}
+	r, err := p.resource(resource)
+	if err != nil {
+		return 0, err
+	}
+	total := 0
+	for {
+		var ids []string
+		err := p.write(ctx, a, func(tx *db.Tx) error {
+			ids = nil
+			if err := find(tx, func(id string) { ids = append(ids, id) }); err != nil {
+				return err
+			}
+			if len(ids) > sweepStep {
+				ids = ids[:sweepStep]
+			}
+			_, err := p.store.UpdateTx(tx, a, r, ids, store.Row{"status": status})
+			return err
+		})
+		if err != nil || len(ids) == 0 {
+			return total, err
+		}
+		total += len(ids)
+	}
+}
+
+// KeepBoards writes the month's team and zone scores, gives badges, and in the
+// first two days of a month closes the one before.
+func (p *Programme) KeepBoards(ctx context.Context, tenant string) error {
+	now := p.now().UTC()
+	a := actor.Actor{Role: actor.Service, TenantID: tenant, KeyID: "nightly"}
+	return p.write(ctx, a, func(tx *db.Tx) error {
+		st := queueSettings(tx, tenant)
+		if err := tx.Flush(); err != nil {
+			return err
+		}
+		loc := safety.Location(st.place)
+		periods := []Period{PeriodOf(now, loc)}
+		if now.Sub(periods[0].From) < 48*time.Hour {
+			periods = append(periods, PeriodOf(periods[0].From.Add(-time.Hour), loc))
+		}
+		for _, pd := range periods {
+			teams, zones, err := scoreboards(tx, tenant, st, pd, now)
+			if err == nil {
+				err = keepBoards(tx, tenant, pd, teams, zones, now)
+			}
+			if err != nil {
+				return err
+			}
+		}
+		tx.After(func() { p.changed(tenant, []string{"team_scores", "zone_scores"}) })
+		return safety.AwardBadges(tx, a, p.store, nil)
+	})
+}
+
+func boardColumns(subject string) []safety.Column {
+	return []safety.Column{{Name: "tenant_id", Type: "uuid"}, {Name: "id", Type: "uuid"}, {Name: subject, Type: "uuid"}, {Name: "period", Type: "text"}, {Name: "period_start", Type: "text"},
+		{Name: "period_end", Type: "text"}, {Name: "score", Type: "bigint"}, {Name: "n", Type: "bigint"}, {Name: "parts", Type: "text"}, {Name: "created_at", Type: "timestamptz"},
+		{Name: "updated_at", Type: "timestamptz"}, {Name: "version", Type: "bigint"}}
+}
+
+func keepBoards(tx *db.Tx, tenant string, pd Period, teams []*teamOut, zones []*zoneOut, now time.Time) error {
+	put := func(table, subject string) *safety.Rows {
+		return safety.NewRows(tx, table, boardColumns(subject), "ON CONFLICT (tenant_id, "+subject+", period) DO UPDATE SET score = excluded.score, n = excluded.n, "+
+			"parts = excluded.parts, updated_at = excluded.updated_at, version = "+table+".version + 1")
+	}
+	at := query.FormatTime(now)
+	rows := put("team_scores", "team_id")
+	for _, t := range teams {
+		if err := rows.Add(tenant, newID(), t.TeamID, pd.Name, pd.Start, pd.End, decimal.FromFloat(t.Score), t.N, "{}", at, at, 1); err != nil {
+			return err
+		}
+	}
+	rows.Queue()
+	rows = put("zone_scores", "zone_id")
+	for _, z := range zones {
+		parts, err := json.Marshal(z.Parts)
+		if err != nil {
+			return err
+		}
+		if err := rows.Add(tenant, newID(), z.ZoneID, pd.Name, pd.Start, pd.End, decimal.FromFloat(z.Score), z.N, string(parts), at, at, 1); err != nil {
+			return err
+		}
+	}
+	rows.Queue()
+	return tx.Flush()
+}

@@ -1,0 +1,146 @@
+package programme_test
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"testing"
+	"time"
+
+	"holdfast/internal/actor"
+	"holdfast/internal/functions/programme"
+	"holdfast/internal/safety"
+	"holdfast/internal/store"
+)
+
+// uneven gives the tenant 40 workers with a year of hours. Every fifth has an
+// accident in most periods, the others hardly ever: history tells them apart.
+func uneven(k *kit) []string {
+	k.Helper()
+	var ids []string
+	for i := range 40 {
+		ids = append(ids, k.add("workers", store.Row{"employee_no": fmt.Sprintf("U%d", i), "name": "U"}))
+	}
+	const periods = 13
+	k.bulk("shifts", []safety.Column{uuidCol("tenant_id"), uuidCol("id"), uuidCol("worker_id"), timeCol("started_at"), timeCol("ended_at"), intCol("break_minutes"), intCol("hours"),
+		intCol("units_done"), textCol("source"), textCol("status"), timeCol("created_at"), timeCol("updated_at"), intCol("version")}, len(ids)*periods, func(n int) []any {
+		end := k.now.AddDate(0, 0, -28*(n/len(ids))-7)
+		return []any{north, benchID("0009", n), ids[n%len(ids)], end.Add(-8 * time.Hour), end, 0, 1_600_000, 96_000_000, "import", "approved", k.now, k.now, 1}
+	})
+	for i, id := range ids {
+		for t := range periods {
+			if i%5 == 0 && (i+t)%4 != 0 || i%5 == 1 && t%9 == i%9 {
+				k.incident("injury", "low", 28*t+9, "", safety.Entity{Type: "worker", ID: id})
+			}
+		}
+	}
+	return ids
+}
+
+// The champion of the backtest becomes the active model; the others stay as
+// shadows with their record, and scores say how they came about.
+func TestChampion(t *testing.T) {
+	each(t, func(k *kit) {
+		ids := uneven(k)
+		changed, err := k.p.Train(context.Background(), k.as)
+		if err != nil || len(changed) != 1 || changed[0] != "worker" {
+			k.Fatalf("changed %v: %v", changed, explain(err))
+		}
+		if k.count("score_models", "status = 'active' AND entity_type = 'worker' AND kind IN ('eb', 'poisson') AND metrics LIKE '%deviance%'") != 1 {
+			k.Error("no statistical model is active")
+		}
+		n := k.call(scores, `{"entity_type":"worker"}`)
+		kind := n.at("model.kind").(string)
+		risky, safe := n.find("scores", "entity_id", ids[0]), n.find("scores", "entity_id", ids[2])
+		if risky.at("score").(float64) <= 60 || safe.at("score").(float64) >= 40 {
+			k.Errorf("%s: risky %v, safe %v: 50 is the mean of peers", kind, risky.at("score"), safe.at("score"))
+		}
+		low, rate, high := risky.at("interval_low").(float64), risky.at("rate_per_200k").(float64), risky.at("interval_high").(float64)
+		if !(low < rate && rate < high) || risky.at("probability").(float64) <= safe.at("probability").(float64) {
+			k.Errorf("interval %v < %v < %v", low, rate, high)
+		}
+		if kind == "eb" {
+			var sum float64
+			for i := range 2 {
+				sum += risky.at(fmt.Sprintf("terms.%d.points", i)).(float64)
+			}
+			if math.Abs(sum-rate) > 0.02 {
+				k.Errorf("terms sum to %v, the rate is %v", sum, rate)
+			}
+		}
+		one := k.call(scores, `{"entity_type":"worker","entity_id":"`+ids[0]+`"}`)
+		if one.at("scores.0.score") != risky.at("score") {
+			k.Errorf("alone %v, among peers %v", one.at("scores.0.score"), risky.at("score"))
+		}
+		if changed, err = k.p.Train(context.Background(), k.as); err != nil || len(changed) != 0 {
+			k.Errorf("training again changed %v: %v", changed, err)
+		}
+		if k.count("score_models", "status = 'active' AND entity_type = 'worker'") != 1 {
+			k.Error("more than one active model")
+		}
+	})
+}
+
+// A night brings everything up to date, and a second one the same night
+// changes nothing.
+func TestNightly(t *testing.T) {
+	each(t, func(k *kit) {
+		p := fill(k)
+		k.as = actor.Actor{Role: actor.Service, TenantID: north}
+		for range 4 {
+			k.incident("injury", "high", 4, p.dock)
+		}
+		k.shift(p.worker, 3, 8, store.Row{"zone_id": p.dock})
+		course := k.add("courses", store.Row{"code": "LIFT", "title": "Lifting", "risk_threshold": "25"})
+		k.add("training_assignments", store.Row{"course_id": course, "user_id": bo, "status": "completed", "completed_at": k.now.AddDate(-1, 0, 0), "expires_on": "2026-03-19"})
+		k.add("checklist_runs", store.Row{"title": "Dock", "zone_id": p.dock, "due_at": k.now.Add(-2 * time.Hour), "grace_minutes": 60},
+			store.Row{"title": "Dock", "zone_id": p.dock, "due_at": k.now.Add(-2 * time.Hour), "grace_minutes": 180})
+		night, err := k.p.Nightly(context.Background(), north)
+		if err != nil {
+			k.Fatal(explain(err))
+		}
+		if night.Missed != 1 || night.Expired != 1 || len(night.Switched) != 0 {
+			k.Errorf("night %+v", night)
+		}
+		if k.count("risk_clusters", "1 = 1") == 0 || k.count("training_assignments", "status = 'assigned' AND assignment_type = 'risk_based'") != 1 {
+			k.Error("no clusters or no training")
+		}
+		if k.count("zone_scores", "period = '2026-03' AND period_end = '2026-03-31'") != 2 {
+			k.Error("no zone scores")
+		}
+		if night, err = k.p.Nightly(context.Background(), north); err != nil || night.Missed != 0 || night.Expired != 0 {
+			k.Errorf("second night %+v: %v", night, err)
+		}
+		if k.count("training_assignments", "status = 'assigned'") != 1 || k.count("zone_scores", "1 = 1") != 2 {
+			k.Error("the second night added something")
+		}
+		if due, err := k.p.Due(context.Background()); err != nil || len(due) != 1 || due[0] != south {
+			k.Errorf("due %v: %v, want the tenant that had no night", due, err)
+		}
+	})
+}
+
+// The formulas of the domain's engagement section, by hand.
+func TestEngagementFormulas(t *testing.T) {
+	if got := programme.UserScore(250, 100); got != 100 {
+		t.Errorf("capped at 100, got %v", got)
+	}
+	if got := programme.UserScore(37, 120); got != 30.8 {
+		t.Errorf("100 x 37/120 = 30.8, got %v", got)
+	}
+	if got := programme.TeamScore(180, 2, 40); got != 60 {
+		t.Errorf("(180 + 120) / 5 = 60, got %v", got)
+	}
+	risk := 30.0
+	if got := programme.ZoneScore(&risk, 90, 50); got != 72 {
+		t.Errorf("35 + 27 + 10 = 72, got %v", got)
+	}
+	if got := programme.ZoneScore(nil, 90, 50); got != 74 {
+		t.Errorf("(27 + 10) / 0.5 = 74, got %v", got)
+	}
+	berlin := safety.Location("Europe/Berlin")
+	p := programme.PeriodOf(time.Date(2026, 3, 31, 22, 30, 0, 0, time.UTC), berlin)
+	if p.Name != "2026-04" || p.Start != "2026-04-01" || p.End != "2026-04-30" || !p.From.Equal(time.Date(2026, 3, 31, 22, 0, 0, 0, time.UTC)) {
+		t.Errorf("after midnight in Berlin it is April: %+v", p)
+	}
+}

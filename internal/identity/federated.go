@@ -1,0 +1,337 @@
+package identity
+
+import (
+	"context"
+	"net/url"
+	"time"
+
+	"holdfast/internal/actor"
+	"holdfast/internal/db"
+	"holdfast/internal/fault"
+	"holdfast/internal/identity/redirect"
+	"holdfast/internal/identity/token"
+)
+
+// MethodSAML is the amr method of a SAML sign-in; an OpenID one is oauth.
+const MethodSAML = "sso/saml"
+
+// Federated is a person as a tenant's own provider vouches for them.
+type Federated struct {
+	Connection string // UUID; the identity's provider is sso:<UUID>
+	TenantID   string
+	Method     string // MethodSAML or oauth
+	Issuer     string
+	Subject    string
+	Email      string         // canonical, in a domain of the connection
+	Profile    map[string]any // for the user's metadata
+	Role       actor.Role     // in the tenant; "" = not let in
+	Ruled      bool           // the role follows the provider's groups: a member's changes
+	Account    string         // made before by SCIM; "" = find by subject, or make
+	Groups     []string       // as the provider said
+	EndsAt     time.Time      // hard end of the session; zero = none
+}
+
+// FederatedProvider is the name of a connection in identities.
+func FederatedProvider(connection string) string { return "sso:" + connection }
+
+// Arrival is the end of a sign-in at a tenant's provider. Person runs inside
+// the transaction: it claims the request, so that it works once, and says who.
+type Arrival struct {
+	Target    string // allowed already
+	Challenge string // S256; "" only for a sign-in that began at the provider
+	Person    func(tx *db.Tx) (Federated, error)
+}
+
+// Arrive makes sure of account and membership and leads the browser on: with
+// an authorization code bound to the challenge, or, where nobody could send
+// one, with a session in the fragment if the implicit flow is on.
+func (s *Service) Arrive(ctx context.Context, in Arrival, c Client) (Landing, error) {
+	if in.Challenge == "" && !s.cfg.ImplicitFlow {
+		return Landing{}, fault.New(fault.Invalid, "validation_failed", "A sign-in that begins at the provider needs the implicit flow, which is switched off")
+	}
+	var g *grant
+	loc := ""
+	err := s.onceMore(func() error {
+		return s.db.Write(ctx, everywhere, func(tx *db.Tx) (err error) {
+			g, loc = nil, ""
+			f, err := in.Person(tx)
+			if err != nil {
+				return err
+			}
+			u, err := s.Admit(tx, f, c)
+			if err != nil {
+				return err
+			}
+			if in.Challenge == "" {
+				g, err = s.begin(tx, u, token.Method{Method: f.Method}, c)
+				return err
+			}
+			loc, err = s.federatedCode(tx, u, f, in)
+			return err
+		})
+	})
+	if err != nil || g == nil {
+		return Landing{Location: loc}, err
+	}
+	sess, err := s.issue(g)
+	if err != nil {
+		return Landing{}, err
+	}
+	return Landing{Location: sess.fragment(in.Target, "")}, nil
+}
+
+func (s *Service) federatedCode(tx *db.Tx, u *User, f Federated, in Arrival) (string, error) {
+	fl, now := flow{id: newID(), method: f.Method}, s.now()
+	tx.Queue(`INSERT INTO flow_states (id, user_id, method, redirect_to, challenge, challenge_method, created_at, expires_at) VALUES ($1, $2, $3, $4, $5, 's256', $6, $7)`,
+		[]any{fl.id, u.ID, f.Method, in.Target, in.Challenge, now, now.Add(flowLife)}, nil)
+	code, err := s.issueCode(tx, fl)
+	return redirect.WithQuery(in.Target, url.Values{"code": {code}}), err
+}
+
+// Admit finds or makes the account of a federated person and its membership in
+// the connection's tenant, and in no other (security rule R19).
+func (s *Service) Admit(tx *db.Tx, f Federated, c Client) (*User, error) {
+	u, err := s.federatedUser(tx, f, c)
+	if err != nil {
+		return nil, err
+	}
+	if u.banned(s.now()) {
+		return nil, errBanned()
+	}
+	if err := s.keepAccount(tx, u, f); err != nil {
+		return nil, err
+	}
+	var status, role string
+	err = tx.One("SELECT status, role FROM members WHERE tenant_id = $1 AND user_id = $2", []any{f.TenantID, u.ID}, func(r *db.Row) error {
+		status, role = r.Text(0), r.Text(1)
+		return nil
+	})
+	switch {
+	case err != nil && !fault.Is(err, fault.NotFound):
+		return nil, err
+	case err == nil && status != "active":
+		// Suspended by the tenant: the provider's word does not lift that.
+		return nil, fault.New(fault.Forbidden, "access_denied", "The membership in this tenant is suspended")
+	case f.Role == "" && (err != nil || f.Ruled && actor.Role(role) != actor.Owner):
+		return nil, fault.New(fault.Forbidden, "access_denied", "None of your groups is let in here")
+	case err != nil:
+		return u, s.addMember(tx, f.TenantID, u, f.Role, c)
+	case f.Ruled:
+		return u, s.FederatedRole(tx, f.TenantID, u.ID, f.Role)
+	}
+	return u, nil
+}
+
+// keepAccount notes which connection an account belongs to, and when what the
+// provider said now ends. An account that SCIM has deactivated stays out.
+func (s *Service) keepAccount(tx *db.Tx, u *User, f Federated) error {
+	var connection string
+	active := true
+	err := tx.One("SELECT connection_id, active FROM sso_accounts WHERE user_id = $1", []any{u.ID}, func(r *db.Row) error {
+		connection, active = r.Text(0), r.Bool(1)
+		return nil
+	})
+	now, end := s.now(), at(Time{Time: f.EndsAt})
+	switch {
+	case fault.Is(err, fault.NotFound):
+		_, err = tx.Exec(`INSERT INTO sso_accounts (user_id, tenant_id, connection_id, user_name, active, provisioned, groups, not_after, created_at, updated_at)
+			VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $9)`, u.ID, f.TenantID, f.Connection, f.Email, true, false, writeJSON(f.Groups), end, now)
+		if fault.HasCode(err, "23505") {
+			return fault.Wrap(err, fault.Unprocessable, "user_already_exists", "Another account of this provider has this address; remove it at the provider first")
+		}
+		return err
+	case err != nil:
+		return err
+	case !active || connection != f.Connection:
+		return fault.New(fault.Forbidden, "access_denied", "The account is deactivated")
+	}
+	_, err = tx.Exec("UPDATE sso_accounts SET groups = $2, not_after = $3, updated_at = $4 WHERE user_id = $1", u.ID, writeJSON(f.Groups), end, now)
+	return err
+}
+
+// FederatedRole changes the role of an active member as the provider's groups
+// say. Owners stay owners: only people hand that on.
+func (s *Service) FederatedRole(tx *db.Tx, tenantID, userID string, role actor.Role) error {
+	n, err := tx.Exec(`UPDATE members SET role = $3, updated_at = $4, version = version + 1
+		WHERE tenant_id = $1 AND user_id = $2 AND role <> $3 AND role <> 'owner' AND status = 'active'`, tenantID, userID, string(role), s.now())
+	if err != nil || n == 0 {
+		return err
+	}
+	s.record(tx, event{tenant: tenantID, user: userID, action: "member.role_changed", entity: "user", entityID: userID, details: map[string]any{"role": role, "by": "sso"}})
+	tx.After(func() { s.Forget(userID) })
+	return nil
+}
+
+// federatedUser finds the account by the provider's subject, never by address:
+// a password account with the same one is somebody else's.
+func (s *Service) federatedUser(tx *db.Tx, f Federated, c Client) (*User, error) {
+	name, owner := FederatedProvider(f.Connection), ""
+	err := tx.One("SELECT user_id FROM identities WHERE provider = $1 AND issuer = $2 AND subject = $3", []any{name, f.Issuer, f.Subject}, func(r *db.Row) error {
+		owner = r.Text(0)
+		return nil
+	})
+	if err == nil {
+		u, err := locked(tx, owner)
+		if err != nil {
+			return nil, err
+		}
+		return u, s.refreshFederated(tx, u, f)
+	}
+	if !fault.Is(err, fault.NotFound) {
+		return nil, err
+	}
+	var u *User
+	if f.Account != "" {
+		u, err = locked(tx, f.Account)
+	} else {
+		u, err = s.MakeFederated(tx, f.TenantID, f.Email, f.Profile, c)
+	}
+	if err != nil {
+		return nil, err
+	}
+	now := s.now()
+	id := Identity{IdentityID: newID(), ID: f.Subject, UserID: u.ID, Provider: name, issuer: f.Issuer, Email: f.Email, Data: federatedData(f),
+		LastSignInAt: Time{Time: now}, CreatedAt: Time{Time: now}, UpdatedAt: Time{Time: now}}
+	insertIdentity(tx, &id)
+	u.Identities = append(u.Identities, id)
+	u.derive()
+	s.record(tx, event{tenant: f.TenantID, user: u.ID, action: "user.identity_linked", entity: "user", entityID: u.ID, details: map[string]any{"provider": name}, client: c})
+	return u, tx.Flush()
+}
+
+func federatedData(f Federated) map[string]any {
+	m := map[string]any{"sub": f.Subject, "provider_id": f.Subject, "iss": f.Issuer, "email": f.Email, "email_verified": true, "phone_verified": false}
+	for k, v := range f.Profile {
+		m[k] = v
+	}
+	return m
+}
+
+// refreshFederated takes over what the provider says now: address and profile.
+func (s *Service) refreshFederated(tx *db.Tx, u *User, f Federated) error {
+	now := s.now()
+	tx.Queue("UPDATE identities SET data = $4, email = $5, last_sign_in_at = $6, updated_at = $6 WHERE provider = $1 AND issuer = $2 AND subject = $3",
+		[]any{FederatedProvider(f.Connection), f.Issuer, f.Subject, writeJSON(federatedData(f)), f.Email, now}, nil)
+	if m, err := merge(u.UserMetadata, f.Profile); err == nil {
+		u.UserMetadata = m
+	}
+	if u.Email != f.Email {
+		u.Email = f.Email
+		tx.Queue("UPDATE members SET email = $3, updated_at = $4 WHERE tenant_id = $1 AND user_id = $2", []any{f.TenantID, u.ID, f.Email, now}, nil)
+	}
+	tx.Queue("UPDATE users SET email = $2, user_metadata = $3, updated_at = $4 WHERE id = $1", []any{u.ID, u.Email, writeJSON(u.UserMetadata), now}, nil)
+	tx.After(func() { s.Forget(u.ID) })
+	return tx.Flush()
+}
+
+// MakeFederated inserts an account that signs in at its provider only.
+func (s *Service) MakeFederated(tx *db.Tx, tenantID, email string, profile map[string]any, c Client) (*User, error) {
+	u := s.draft(email, nil)
+	u.sso, u.EmailConfirmedAt, u.ConfirmedAt = true, u.CreatedAt, u.CreatedAt
+	if m, err := merge(u.UserMetadata, profile); err == nil {
+		u.UserMetadata = m
+	}
+	if err := insertUser(tx, u); err != nil {
+		return nil, err
+	}
+	s.record(tx, event{tenant: tenantID, user: u.ID, action: "user.signed_up", entity: "user", entityID: u.ID, details: map[string]any{"provider": "sso"}, client: c})
+	return u, nil
+}
+
+// JoinFederated makes a provisioned account an active member.
+func (s *Service) JoinFederated(tx *db.Tx, tenantID string, u *User, role actor.Role, c Client) error {
+	return s.addMember(tx, tenantID, u, role, c)
+}
+
+// EndSessions ends every session of an account, and the authorization codes
+// that would begin one.
+func (s *Service) EndSessions(tx *db.Tx, userID string) error {
+	tx.Queue("DELETE FROM flow_states WHERE user_id = $1", []any{userID}, nil)
+	return s.endSessions(tx, userID, "")
+}
+
+// federate holds a beginning session to the rules of its connection: nothing
+// begins at one that is disabled, nothing outlives the assertion, and an
+// address whose domain is enforced signs in at its provider only. begin calls
+// it for every sign-in there is.
+func (s *Service) federate(tx *db.Tx, u *User, sess *session) error {
+	if !u.sso {
+		return s.elsewhere(tx, u)
+	}
+	var connection, status string
+	var active bool
+	var end time.Time
+	err := tx.One(`SELECT a.connection_id, a.active, a.not_after, c.status FROM sso_accounts a
+		JOIN sso_connections c ON c.tenant_id = a.tenant_id AND c.id = a.connection_id WHERE a.user_id = $1`, []any{u.ID}, func(r *db.Row) error {
+		connection, active, end, status = r.Text(0), r.Bool(1), r.Time(2), r.Text(3)
+		return nil
+	})
+	if fault.Is(err, fault.NotFound) || err == nil && (status != "active" || !active) {
+		return fault.New(fault.NotFound, "sso_provider_disabled", "The sign-in provider of this account is disabled")
+	}
+	if err != nil {
+		return err
+	}
+	// An end that passed belongs to an earlier sign-in; a second factor or a
+	// passkey cannot stretch what the provider has ended.
+	if !end.IsZero() && end.Before(sess.notAfter) {
+		sess.notAfter = end
+	}
+	if !s.now().Before(sess.notAfter) {
+		return fault.New(fault.Invalid, "session_expired", "The provider's sign-in has expired")
+	}
+	for i := range sess.amr {
+		if m := &sess.amr[i]; m.Method == MethodSAML || m.Method == "oauth" {
+			m.Provider = connection
+		}
+	}
+	return nil
+}
+
+// elsewhere refuses an address of an enforced domain. The break-glass owner of
+// the connection is let through: somebody has to repair a broken provider.
+func (s *Service) elsewhere(tx *db.Tx, u *User) error {
+	if u.Email == "" {
+		return nil
+	}
+	var glass string
+	err := tx.One(`SELECT c.break_glass_user_id FROM sso_domains d JOIN sso_connections c ON c.tenant_id = d.tenant_id AND c.id = d.connection_id
+		WHERE d.domain = $1 AND d.verified_at IS NOT NULL AND c.enforced = $2 AND c.status = 'active'`, []any{domainOf(u.Email), true}, func(r *db.Row) error {
+		glass = r.Text(0)
+		return nil
+	})
+	switch {
+	case fault.Is(err, fault.NotFound), err == nil && glass == u.ID:
+		return nil
+	case err != nil:
+		return err
+	}
+	return fault.New(fault.Forbidden, "sso_required", "Your organisation asks you to sign in through its own provider")
+}
+
+// federated reports an amr entry of a connection: those are named by UUID.
+func federated(m token.Method) bool {
+	_, ok := canonicalID(m.Provider)
+	return ok
+}
+
+// Misled is the address to send a browser to after a failed sign-in: the
+// target with what went wrong in query and fragment.
+func (s *Service) Misled(target string, err error) string {
+	s.ours(err)
+	return s.failure(target, err, true)
+}
+
+// Note is a row of the audit log for packages above.
+type Note struct {
+	Tenant, User, Key string
+	Action, Outcome   string // outcome "" = ok
+	Entity, EntityID  string
+	Details           map[string]any
+	Client            Client
+}
+
+// Record queues an audit row in the transaction of the change.
+func (s *Service) Record(tx *db.Tx, n Note) {
+	s.record(tx, event{tenant: n.Tenant, user: n.User, key: n.Key, action: n.Action, outcome: n.Outcome, entity: n.Entity, entityID: n.EntityID, details: n.Details, client: n.Client})
+}

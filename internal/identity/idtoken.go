@@ -1,0 +1,121 @@
+package identity
+
+import (
+	"context"
+
+	"holdfast/internal/actor"
+	"holdfast/internal/db"
+	"holdfast/internal/fault"
+	"holdfast/internal/identity/letter"
+	"holdfast/internal/identity/oidc"
+	"holdfast/internal/identity/token"
+)
+
+// IDToken signs in with a token that an app got from a provider by itself.
+type IDToken struct {
+	Provider    string
+	Token       string
+	AccessToken string // compared with the token's at_hash
+	Nonce       string // its SHA-256 in hex is the token's nonce; both or neither
+}
+
+// OAuthStyle marks a fault that is written as RFC 6749 section 5.2 has it; its
+// code is the error member.
+type OAuthStyle struct{}
+
+func badIDToken(err error) error {
+	f := fault.Wrap(err, fault.Invalid, "invalid request", "Bad ID token")
+	f.Data = OAuthStyle{}
+	return f
+}
+
+// SignInIDToken opens a session for whom the token is about, by the rules of a
+// sign-in at the provider.
+func (s *Service) SignInIDToken(ctx context.Context, in IDToken, c Client) (*Session, error) {
+	p, who, err := s.readIDToken(ctx, in)
+	if err != nil {
+		return nil, err
+	}
+	var g *grant
+	var mail letter.Letter
+	err = s.onceMore(func() error {
+		return s.db.Write(ctx, everywhere, func(tx *db.Tx) (err error) {
+			g, mail = nil, letter.Letter{}
+			u, err := s.findPerson(tx, p.Config(), who, c)
+			if err != nil {
+				return err
+			}
+			if u.banned(s.now()) {
+				return errBanned()
+			}
+			if u.EmailConfirmedAt.IsZero() {
+				made, err := s.makeCode(tx, u, codeOrder{kind: kindSignup, address: u.Email})
+				mail = letter.Letter{Kind: letter.Confirmation, To: u.Email, Link: made.link, Code: made.digits, Valid: s.cfg.CodeTTL}
+				return err
+			}
+			g, err = s.begin(tx, u, token.Method{Method: "oauth", Provider: in.Provider}, c)
+			return err
+		})
+	})
+	if err != nil {
+		return nil, err
+	}
+	if mail.Kind != "" {
+		if err := s.send(mail); err != nil {
+			return nil, err
+		}
+		return nil, needsVerification()
+	}
+	return s.issue(g)
+}
+
+// LinkIDToken links whom the token is about to the caller's account.
+func (s *Service) LinkIDToken(ctx context.Context, a actor.Actor, in IDToken, c Client) (*Session, error) {
+	if err := s.linkingOn(); err != nil {
+		return nil, err
+	}
+	_, who, err := s.readIDToken(ctx, in)
+	if err != nil {
+		return nil, err
+	}
+	var g *grant
+	err = s.db.Write(ctx, everywhere, func(tx *db.Tx) error {
+		u, err := locked(tx, a.UserID)
+		if err != nil {
+			return err
+		}
+		if err := needAAL2(u, a, fault.Forbidden, "AAL2 required to link an identity"); err != nil {
+			return err
+		}
+		if err := s.attach(tx, u, in.Provider, who, c); err != nil {
+			return err
+		}
+		sess, err := sessionBy(tx, a.SessionID)
+		if err != nil {
+			return sessionGone(err)
+		}
+		g, err = standingGrant(tx, u, sess)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return s.issue(g)
+}
+
+func (s *Service) readIDToken(ctx context.Context, in IDToken) (*oidc.Provider, oidc.Person, error) {
+	p := s.providers[in.Provider]
+	switch {
+	case in.Token == "" || in.Provider == "":
+		f := fault.New(fault.Invalid, "invalid request", "id_token and provider required")
+		f.Data = OAuthStyle{}
+		return nil, oidc.Person{}, f
+	case p == nil:
+		return nil, oidc.Person{}, fault.New(fault.Invalid, "provider_disabled", "Provider (issuer %q) is not enabled", cut(in.Provider, 60))
+	}
+	who, err := p.Verify(ctx, in.Token, in.Nonce, in.AccessToken)
+	if fault.HasCode(err, "bad_oauth_callback") {
+		err = badIDToken(err)
+	}
+	return p, who, err
+}

@@ -1,0 +1,361 @@
+package identity
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"unicode/utf8"
+
+	"holdfast/internal/actor"
+	"holdfast/internal/db"
+	"holdfast/internal/fault"
+	"holdfast/internal/identity/factor"
+	"holdfast/internal/identity/passkey"
+	"holdfast/internal/identity/token"
+)
+
+// maxPasskeys is how many passkeys an account may have.
+const maxPasskeys = 10
+
+// Passkey is a registered passkey as clients see it.
+type Passkey struct {
+	ID           string `json:"id"`
+	FriendlyName string `json:"friendly_name"`
+	CreatedAt    Time   `json:"created_at"`
+	LastUsedAt   Time   `json:"last_used_at,omitzero"`
+
+	user, credential string
+}
+
+// Ceremony is a question for a browser and the handle of its answer.
+type Ceremony struct {
+	ChallengeID string          `json:"challenge_id"`
+	Options     json.RawMessage `json:"options"`
+	ExpiresAt   int64           `json:"expires_at"` // Unix seconds
+}
+
+const passkeyColumns = "id, user_id, friendly_name, credential, created_at, last_used_at"
+
+func scanPasskey(r *db.Row) Passkey {
+	return Passkey{ID: r.Text(0), user: r.Text(1), FriendlyName: r.Text(2), credential: r.Text(3), CreatedAt: Time{Time: r.Time(4)}, LastUsedAt: Time{Time: r.Time(5)}}
+}
+
+func passkeysOf(tx *db.Tx, userID string) ([]Passkey, error) {
+	list := []Passkey{}
+	err := tx.Query("SELECT "+passkeyColumns+" FROM passkeys WHERE user_id = $1 ORDER BY created_at NULLS LAST, id", []any{userID}, func(r *db.Row) error {
+		list = append(list, scanPasskey(r))
+		return nil
+	})
+	return list, err
+}
+
+func (s *Service) passkeysOn() error {
+	if !s.cfg.Passkeys {
+		return fault.New(fault.NotFound, "passkey_disabled", "Passkeys are disabled")
+	}
+	return nil
+}
+
+// holder is the account as an authenticator sees it. The user handle is the
+// random account id, which says nothing of the person.
+func holder(u *User, list []Passkey) passkey.Person {
+	p := passkey.Person{ID: u.ID, Name: u.Email}
+	if p.Name == "" {
+		p.Name = u.ID
+	}
+	if name, _ := u.UserMetadata["name"].(string); utf8.RuneCountInString(name) <= 64 {
+		p.Display = name
+	}
+	for _, k := range list {
+		p.Known = append(p.Known, k.credential)
+	}
+	return p
+}
+
+const (
+	askCreate = "passkey.create"
+	askGet    = "passkey.get"
+)
+
+func (s *Service) ceremony(tx *db.Tx, q factor.Question, c passkey.Ceremony) (Ceremony, error) {
+	q.Data = c.State
+	q, err := s.factors.Put(tx, q)
+	return Ceremony{ChallengeID: q.ID, Options: c.Options, ExpiresAt: q.Expires.Unix()}, err
+}
+
+// answered ends the challenge an answer belongs to; it works once.
+func (s *Service) answered(tx *db.Tx, id, kind, user, session string) (factor.Question, error) {
+	q, err := s.factors.Take(tx, id)
+	if err != nil && !fault.Is(err, fault.NotFound) {
+		return q, err
+	}
+	gone := fault.New(fault.Invalid, "webauthn_challenge_not_found", "WebAuthn challenge not found")
+	if err != nil || q.Kind != kind || q.UserID != user || q.SessionID != session {
+		return q, gone
+	}
+	ok, err := factor.Drop(tx, q)
+	switch {
+	case err != nil:
+		return q, err
+	case !ok:
+		return q, gone
+	case !s.now().Before(q.Expires):
+		return q, fault.New(fault.Invalid, "webauthn_challenge_expired", "WebAuthn challenge has expired")
+	}
+	return q, nil
+}
+
+// RegisterPasskey begins the registration of a passkey.
+func (s *Service) RegisterPasskey(ctx context.Context, a actor.Actor) (out Ceremony, err error) {
+	if err := s.passkeysOn(); err != nil {
+		return out, err
+	}
+	err = s.asOwn(ctx, a, func(tx *db.Tx, me own) error {
+		if err := needAAL2(me.User, a, fault.Forbidden, "AAL2 required to manage passkeys"); err != nil {
+			return err
+		}
+		list, err := passkeysOf(tx, me.ID)
+		if err != nil {
+			return err
+		}
+		if len(list) >= maxPasskeys {
+			return fault.New(fault.Unprocessable, "too_many_passkeys", "Maximum number of passkeys reached, remove one to continue")
+		}
+		c, err := s.passkeys.Register(holder(me.User, list), true)
+		if err != nil {
+			return err
+		}
+		out, err = s.ceremony(tx, factor.Question{Kind: askCreate, UserID: me.ID, SessionID: me.sess.id}, c)
+		return err
+	})
+	return out, err
+}
+
+// RegisteredPasskey finishes the registration.
+func (s *Service) RegisteredPasskey(ctx context.Context, a actor.Actor, challengeID string, response []byte) (Passkey, error) {
+	var out Passkey
+	if err := s.passkeysOn(); err != nil {
+		return out, err
+	}
+	var refused error
+	err := s.asOwn(ctx, a, func(tx *db.Tx, me own) error {
+		if err := needAAL2(me.User, a, fault.Forbidden, "AAL2 required to manage passkeys"); err != nil {
+			return err
+		}
+		q, err := s.answered(tx, challengeID, askCreate, me.ID, me.sess.id)
+		if refused = refusal(err); refused != nil || err != nil {
+			return drop(err, refused)
+		}
+		list, err := passkeysOf(tx, me.ID)
+		if err != nil {
+			return err
+		}
+		cred, err := s.passkeys.Registered(holder(me.User, list), q.Data, response)
+		if refused = refusal(err); refused != nil || err != nil {
+			return drop(err, refused)
+		}
+		out = Passkey{ID: newID(), FriendlyName: fmt.Sprintf("Passkey %d", len(list)+1), CreatedAt: Time{Time: s.now()}}
+		s.record(tx, event{tenant: a.TenantID, user: me.ID, action: "passkey.registered", entity: "passkey", entityID: out.ID, client: clientOf(a)})
+		s.alert(tx, me.User, "a passkey was added")
+		_, err = tx.Exec("INSERT INTO passkeys (id, user_id, credential_id, friendly_name, credential, created_at, updated_at) VALUES ($1, $2, $3, $4, $5, $6, $6)",
+			out.ID, me.ID, cred.ID, out.FriendlyName, cred.Text, s.now())
+		return err
+	})
+	if fault.HasCode(err, "23505") {
+		return out, fault.New(fault.Unprocessable, "webauthn_credential_exists", "This passkey is registered already")
+	}
+	if err == nil {
+		err = refused
+	}
+	return out, err
+}
+
+// refusal picks the answers that end a challenge, which has to commit.
+func refusal(err error) error {
+	if fault.HasCode(err, "webauthn_verification_failed") || fault.HasCode(err, "webauthn_challenge_expired") {
+		return err
+	}
+	return nil
+}
+
+func drop(err, refused error) error {
+	if refused != nil {
+		return nil
+	}
+	return err
+}
+
+// AskPasskey begins a sign-in: any passkey of the site will do, so nobody is
+// named and nothing is told.
+func (s *Service) AskPasskey(ctx context.Context) (out Ceremony, err error) {
+	if err := s.passkeysOn(); err != nil {
+		return out, err
+	}
+	c, err := s.passkeys.Ask(nil)
+	if err != nil {
+		return out, err
+	}
+	err = s.db.Write(ctx, everywhere, func(tx *db.Tx) error {
+		out, err = s.ceremony(tx, factor.Question{Kind: askGet}, c)
+		return err
+	})
+	return out, err
+}
+
+// SignInPasskey signs in with a passkey. Its authenticator has recognised who
+// holds it, so the session has two factors from the start (NIST SP 800-63B
+// section 5.1.9, multi-factor cryptographic devices).
+func (s *Service) SignInPasskey(ctx context.Context, challengeID string, response []byte, c Client) (*Session, error) {
+	if err := s.passkeysOn(); err != nil {
+		return nil, err
+	}
+	credID, userID, err := passkey.Holder(response)
+	if err != nil {
+		return nil, err
+	}
+	var g *grant
+	var refused error
+	err = s.db.Write(ctx, everywhere, func(tx *db.Tx) (err error) {
+		g, refused = nil, nil
+		q, err := s.answered(tx, challengeID, askGet, "", "")
+		if err == nil {
+			g, err = s.byPasskey(tx, q, credID, userID, response, c)
+		}
+		if refused = refusal(err); refused != nil {
+			s.record(tx, event{action: "session.refused", outcome: "refused", details: map[string]any{"method": "passkey"}, client: c})
+		}
+		return drop(err, refused)
+	})
+	switch {
+	case err != nil:
+		return nil, err
+	case refused != nil:
+		return nil, refused
+	}
+	return s.issue(g)
+}
+
+func (s *Service) byPasskey(tx *db.Tx, q factor.Question, credID, userID string, response []byte, c Client) (*grant, error) {
+	unknown := fault.New(fault.Invalid, "webauthn_verification_failed", "WebAuthn verification failed")
+	var k Passkey
+	err := tx.One("SELECT "+passkeyColumns+" FROM passkeys WHERE credential_id = $1"+tx.DB().ForUpdate(), []any{credID}, func(r *db.Row) error {
+		k = scanPasskey(r)
+		return nil
+	})
+	if fault.Is(err, fault.NotFound) || err == nil && k.user != userID {
+		return nil, unknown
+	}
+	if err != nil {
+		return nil, err
+	}
+	u, err := locked(tx, k.user)
+	if err != nil {
+		return nil, err
+	}
+	cred, err := s.passkeys.Asserted(holder(u, []Passkey{k}), q.Data, response)
+	if err != nil {
+		return nil, err
+	}
+	if u.banned(s.now()) {
+		return nil, errBanned()
+	}
+	tx.Queue("UPDATE passkeys SET credential = $2, last_used_at = $3 WHERE id = $1", []any{k.ID, cred.Text, s.now()}, nil)
+	return s.beginWith(tx, u, token.Method{Method: "passkey"}, k.ID, c)
+}
+
+// Passkeys lists the caller's passkeys.
+func (s *Service) Passkeys(ctx context.Context, a actor.Actor) (list []Passkey, err error) {
+	if err := s.passkeysOn(); err != nil {
+		return nil, err
+	}
+	err = s.db.Read(ctx, everywhere, func(tx *db.Tx) error {
+		list, err = passkeysOf(tx, a.UserID)
+		return err
+	})
+	return list, err
+}
+
+func errNoPasskey() error {
+	return fault.New(fault.NotFound, "webauthn_credential_not_found", "Passkey not found")
+}
+
+// RenamePasskey sets the friendly name of one of the caller's passkeys.
+func (s *Service) RenamePasskey(ctx context.Context, a actor.Actor, id, name string) (out Passkey, err error) {
+	name = strings.TrimSpace(name)
+	if name == "" || utf8.RuneCountInString(name) > 100 || !utf8.ValidString(name) || strings.ContainsFunc(name, func(r rune) bool { return r < ' ' || r == 0x7f }) {
+		return out, fault.New(fault.Invalid, "validation_failed", "friendly_name: use 1 to 100 characters and no control characters")
+	}
+	err = s.onPasskey(ctx, a, a.UserID, id, func(tx *db.Tx, _ *User, k Passkey) error {
+		out = k
+		out.FriendlyName = name
+		_, err := tx.Exec("UPDATE passkeys SET friendly_name = $2, updated_at = $3 WHERE id = $1", id, name, s.now())
+		return err
+	})
+	return out, err
+}
+
+// RemovePasskey deletes one of the caller's passkeys and ends the sessions it
+// began; the caller's own, if it is one of them, falls back to one factor.
+func (s *Service) RemovePasskey(ctx context.Context, a actor.Actor, id string) error {
+	return s.onPasskey(ctx, a, a.UserID, id, func(tx *db.Tx, u *User, k Passkey) error {
+		if err := needAAL2(u, a, fault.Forbidden, "AAL2 required to manage passkeys"); err != nil {
+			return err
+		}
+		return s.dropPasskey(tx, a, u, k)
+	})
+}
+
+func (s *Service) dropPasskey(tx *db.Tx, a actor.Actor, u *User, k Passkey) error {
+	s.record(tx, event{tenant: a.TenantID, user: a.UserID, key: a.KeyID, action: "passkey.removed", entity: "passkey", entityID: k.ID, details: map[string]any{"of": u.ID}, client: clientOf(a)})
+	s.alert(tx, u, "a passkey was removed")
+	if _, err := tx.Exec("DELETE FROM passkeys WHERE id = $1", k.ID); err != nil {
+		return err
+	}
+	where, args := " AND factor_id = $2", []any{k.ID}
+	if a.SessionID != "" {
+		where, args = where+" AND id <> $3", append(args, a.SessionID)
+	}
+	if err := s.endSessions(tx, u.ID, where, args...); err != nil {
+		return err
+	}
+	return s.lower(tx, u.ID, k.ID, "")
+}
+
+func (s *Service) onPasskey(ctx context.Context, a actor.Actor, userID, id string, do func(tx *db.Tx, u *User, k Passkey) error) error {
+	if err := s.passkeysOn(); err != nil {
+		return err
+	}
+	return s.db.Write(ctx, everywhere, func(tx *db.Tx) error {
+		u, err := locked(tx, userID)
+		if err != nil {
+			return err
+		}
+		list, err := passkeysOf(tx, u.ID)
+		if err != nil {
+			return err
+		}
+		for _, k := range list {
+			if k.ID == id {
+				return do(tx, u, k)
+			}
+		}
+		return errNoPasskey()
+	})
+}
+
+// UserPasskeys lists an account's passkeys for the service key.
+func (s *Service) UserPasskeys(ctx context.Context, a actor.Actor, userID string) ([]Passkey, error) {
+	if err := requireService(a); err != nil {
+		return nil, err
+	}
+	return s.Passkeys(ctx, actor.Actor{UserID: userID})
+}
+
+// RemoveUserPasskey deletes a passkey for the service key.
+func (s *Service) RemoveUserPasskey(ctx context.Context, a actor.Actor, userID, id string) error {
+	if err := requireService(a); err != nil {
+		return err
+	}
+	return s.onPasskey(ctx, a, userID, id, func(tx *db.Tx, u *User, k Passkey) error { return s.dropPasskey(tx, a, u, k) })
+}

@@ -1,0 +1,237 @@
+package identity
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"holdfast/internal/actor"
+	"holdfast/internal/db"
+	"holdfast/internal/fault"
+)
+
+// CanonicalPhone returns the one spelling of a telephone number, digits with
+// the country code first (ITU-T E.164: at most 15, the first from 1 to 9).
+func CanonicalPhone(raw string) (string, error) {
+	s := strings.TrimSpace(raw)
+	if rest, ok := strings.CutPrefix(s, "+"); ok {
+		s = rest
+	} else {
+		s = strings.TrimPrefix(s, "00")
+	}
+	var b strings.Builder
+	for _, r := range s {
+		switch {
+		case r >= '0' && r <= '9':
+			b.WriteRune(r)
+		case strings.ContainsRune(" -./()", r):
+		default:
+			return "", badPhone()
+		}
+	}
+	if n := b.Len(); n < 7 || n > 15 || b.String()[0] == '0' {
+		return "", badPhone()
+	}
+	return b.String(), nil
+}
+
+func badPhone() error {
+	return fault.New(fault.Invalid, "validation_failed", "Invalid phone number format (E.164 required)")
+}
+
+func (s *Service) phonesOn() error {
+	if !s.cfg.Phone {
+		return fault.New(fault.Invalid, "phone_provider_disabled", "Phone logins are disabled")
+	}
+	return nil
+}
+
+// PhoneRequest asks for a code by text message.
+type PhoneRequest struct {
+	Phone  string
+	Data   map[string]any // metadata of an account made for it
+	Create bool           // make an account for an unknown number
+}
+
+func userByPhone(tx *db.Tx, phone string) (*User, error) {
+	return userBy(tx, "phone = $1 AND is_sso = $2 AND deleted_at IS NULL", phone, false)
+}
+
+// OTPPhone sends a sign-in code. The answer, an id for the message, is the
+// same whether the number is known or not.
+func (s *Service) OTPPhone(_ context.Context, in PhoneRequest, c Client) (string, error) {
+	if err := s.phonesOn(); err != nil {
+		return "", err
+	}
+	phone, err := CanonicalPhone(in.Phone)
+	if err != nil {
+		return "", err
+	}
+	data, err := merge(nil, in.Data)
+	if err != nil {
+		return "", err
+	}
+	if err := s.throttleText("sms", phone); err != nil {
+		return "", err
+	}
+	return newID(), s.outbox.Add(func(ctx context.Context) error {
+		return s.textCode(ctx, phone, func(tx *db.Tx) (*User, codeOrder, error) {
+			u, err := userByPhone(tx, phone)
+			if fault.Is(err, fault.NotFound) && in.Create && s.cfg.SignupEnabled {
+				u, err = s.newByPhone(tx, phone, data, c)
+			}
+			if fault.Is(err, fault.NotFound) || err == nil && s.sentLately(u.ConfirmationSentAt) {
+				return nil, codeOrder{}, nil
+			}
+			return u, codeOrder{kind: kindSMS, address: phone, digits: s.cfg.PhoneCodes[phone]}, err
+		})
+	})
+}
+
+func (s *Service) throttleText(purpose, phone string) error {
+	err := s.throttle(purpose, phone)
+	if f := fault.As(err); f != nil && f.Code == "over_email_send_rate_limit" {
+		f.Code = "over_sms_send_rate_limit"
+	}
+	return err
+}
+
+func (s *Service) newByPhone(tx *db.Tx, phone string, data map[string]any, c Client) (*User, error) {
+	u := s.draft("", data)
+	u.Phone = phone
+	u.Identities = []Identity{phoneIdentity(u)}
+	s.record(tx, event{user: u.ID, action: "user.signed_up", entity: "user", entityID: u.ID, details: map[string]any{"method": "phone"}, client: c})
+	if err := insertUser(tx, u); err != nil {
+		return nil, err
+	}
+	u.derive()
+	_, err := tx.Exec("UPDATE users SET phone = $2 WHERE id = $1", u.ID, phone)
+	return u, err
+}
+
+func phoneIdentity(u *User) Identity {
+	return Identity{IdentityID: newID(), ID: u.ID, UserID: u.ID, Provider: "phone", CreatedAt: u.CreatedAt, UpdatedAt: u.CreatedAt,
+		Data: map[string]any{"sub": u.ID, "phone": u.Phone, "email_verified": false, "phone_verified": false}}
+}
+
+// textCode makes the code that choose asks for and sends it; no account, no
+// message.
+func (s *Service) textCode(ctx context.Context, to string, choose func(tx *db.Tx) (*User, codeOrder, error)) error {
+	digits := ""
+	err := s.db.Write(ctx, everywhere, func(tx *db.Tx) error {
+		digits = ""
+		u, o, err := choose(tx)
+		if err != nil || u == nil {
+			return err
+		}
+		made, err := s.makeCode(tx, u, o)
+		digits = made.digits
+		return err
+	})
+	if err != nil || digits == "" || s.cfg.PhoneCodes[to] != "" {
+		return err
+	}
+	if err := s.cfg.SMS.Send(ctx, to, fmt.Sprintf("Your %s code is %s. It holds for %d minutes.", s.cfg.Name, digits, int(s.cfg.CodeTTL.Minutes()))); err != nil {
+		return fmt.Errorf("identity: text message: %w", err)
+	}
+	return nil
+}
+
+// ResendPhone sends a code again: type sms or phone_change.
+func (s *Service) ResendPhone(ctx context.Context, typ, phone string, c Client) (string, error) {
+	switch typ {
+	case kindSMS:
+		return s.OTPPhone(ctx, PhoneRequest{Phone: phone}, c)
+	case kindPhoneChange:
+	default:
+		return "", fault.New(fault.Invalid, "validation_failed", "Missing or unsupported type; one of sms, phone_change is required")
+	}
+	if err := s.phonesOn(); err != nil {
+		return "", err
+	}
+	phone, err := CanonicalPhone(phone)
+	if err != nil {
+		return "", err
+	}
+	if err := s.throttleText(kindPhoneChange, phone); err != nil {
+		return "", err
+	}
+	return newID(), s.outbox.Add(func(ctx context.Context) error {
+		return s.textCode(ctx, phone, func(tx *db.Tx) (*User, codeOrder, error) {
+			u, err := userBy(tx, "new_phone = $1 AND deleted_at IS NULL", phone)
+			if fault.Is(err, fault.NotFound) {
+				return nil, codeOrder{}, nil
+			}
+			return u, codeOrder{kind: kindPhoneChange, address: phone, digits: s.cfg.PhoneCodes[phone]}, err
+		})
+	})
+}
+
+// startPhoneChange begins the move of an account to a number; it moves when
+// the code sent there comes back.
+func (s *Service) startPhoneChange(tx *db.Tx, u *User, phone string, a actor.Actor) error {
+	if _, err := userByPhone(tx, phone); !fault.Is(err, fault.NotFound) {
+		if err == nil {
+			err = fault.New(fault.Unprocessable, "phone_exists", "A user with this phone number has already been registered")
+		}
+		return err
+	}
+	if err := s.throttleText(kindPhoneChange, phone); err != nil {
+		return err
+	}
+	u.NewPhone, u.PhoneChangeSentAt = phone, Time{Time: s.now()}
+	s.record(tx, event{tenant: a.TenantID, user: u.ID, action: "user.phone_change_started", entity: "user", entityID: u.ID, client: clientOf(a)})
+	if _, err := tx.Exec("UPDATE users SET new_phone = $2 WHERE id = $1", u.ID, phone); err != nil {
+		return err
+	}
+	id := u.ID
+	tx.After(func() {
+		s.ours(s.outbox.Add(func(ctx context.Context) error {
+			return s.textCode(ctx, phone, func(tx *db.Tx) (*User, codeOrder, error) {
+				u, err := userByID(tx, id)
+				return u, codeOrder{kind: kindPhoneChange, address: phone, digits: s.cfg.PhoneCodes[phone]}, err
+			})
+		}))
+	})
+	return nil
+}
+
+// provePhone does what a texted code stands for.
+func (s *Service) provePhone(tx *db.Tx, u *User, t oneTime, c Client) error {
+	if t.kind == kindSMS && t.address != u.Phone || t.kind == kindPhoneChange && t.address != u.NewPhone {
+		return errCode()
+	}
+	if err := clearCodes(tx, u.ID); err != nil {
+		return err
+	}
+	if t.kind == kindSMS && !u.PhoneConfirmedAt.IsZero() {
+		return nil
+	}
+	now := Time{Time: s.now()}
+	u.Phone, u.NewPhone, u.PhoneConfirmedAt, u.UpdatedAt = t.address, "", now, now
+	if u.ConfirmedAt.IsZero() {
+		u.ConfirmedAt = now
+	}
+	s.becomeNamed(tx, u, c)
+	_, err := tx.Exec("UPDATE users SET phone = $2, new_phone = NULL, phone_confirmed_at = $3, updated_at = $3 WHERE id = $1", u.ID, u.Phone, now.Time)
+	if fault.HasCode(err, "23505") {
+		return fault.New(fault.Unprocessable, "phone_exists", "A user with this phone number has already been registered")
+	}
+	if err != nil {
+		return err
+	}
+	s.record(tx, event{user: u.ID, action: "user.phone_confirmed", entity: "user", entityID: u.ID, client: c})
+	for i := range u.Identities {
+		if id := &u.Identities[i]; id.Provider == "phone" {
+			id.Data["phone"], id.Data["phone_verified"] = u.Phone, true
+			_, err := tx.Exec("UPDATE identities SET data = $2, updated_at = $3 WHERE id = $1", id.IdentityID, writeJSON(id.Data), s.now())
+			return err
+		}
+	}
+	id := phoneIdentity(u)
+	id.Data["phone_verified"], id.CreatedAt, id.UpdatedAt = true, now, now
+	insertIdentity(tx, &id)
+	u.Identities = append(u.Identities, id)
+	u.derive()
+	return tx.Flush()
+}

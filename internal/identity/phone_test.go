@@ -1,0 +1,140 @@
+package identity_test
+
+import (
+	"context"
+	"strings"
+	"testing"
+	"time"
+
+	"holdfast/internal/identity"
+)
+
+// texts keeps what was sent to numbers.
+type texts struct{ sent chan [2]string }
+
+func (s texts) Send(_ context.Context, to, text string) error {
+	s.sent <- [2]string{to, text}
+	return nil
+}
+
+// codeTo waits for a text and returns the code in it.
+func (s texts) codeTo(t testing.TB, to string) string {
+	t.Helper()
+	select {
+	case m := <-s.sent:
+		_, rest, ok := strings.Cut(m[1], "code is ")
+		if m[0] != to || !ok {
+			t.Fatalf("%v", m)
+		}
+		return rest[:6]
+	case <-time.After(5 * time.Second):
+		t.Fatal("no text message")
+		return ""
+	}
+}
+
+func withPhone(t *testing.T, f func(k *kit, sent texts)) {
+	t.Helper()
+	onBoth(t, func(c *identity.Config) {
+		c.Phone, c.SMS, c.PhoneCodes = true, texts{make(chan [2]string, 10)}, map[string]string{"15550001111": "424242"}
+	}, func(k *kit) { f(k, k.cfg.SMS.(texts)) })
+}
+
+func TestPhone(t *testing.T) {
+	withPhone(t, func(k *kit, sent texts) {
+		send := func(phone string, create bool) error {
+			_, err := k.svc.OTPPhone(k.ctx, identity.PhoneRequest{Phone: phone, Create: create, Data: map[string]any{"name": "P"}}, identity.Client{})
+			return err
+		}
+		verify := func(phone, code string) (*identity.Session, error) {
+			return k.svc.Verify(k.ctx, identity.Verify{Type: "sms", Phone: phone, Token: code}, identity.Client{})
+		}
+		k.ok(send("+49 (171) 234-5678", true))
+		code := sent.codeTo(k, "491712345678")
+		k.code(send("0049 1712345678", true), "over_sms_send_rate_limit")
+		_, err := verify("491712345678", "x"+code[1:])
+		k.code(err, "otp_expired")
+		s, err := verify("+491712345678", code)
+		k.ok(err)
+		if s.User.Phone != "491712345678" || s.User.PhoneConfirmedAt.IsZero() || s.User.AppMetadata["provider"] != "phone" || claims(k, s.AccessToken)["phone"] != "491712345678" {
+			k.Errorf("%+v", s.User)
+		}
+		_, err = verify("491712345678", code)
+		k.code(err, "otp_expired")
+		k.sleep(2 * time.Minute)
+		k.ok(send("491712345678", false))
+		again, err := verify("491712345678", sent.codeTo(k, "491712345678"))
+		k.ok(err)
+		if again.User.ID != s.User.ID {
+			k.Error("another account")
+		}
+		// An unknown number: the same answer, and no message.
+		k.ok(send("491799999999", false))
+		time.Sleep(50 * time.Millisecond)
+		if len(sent.sent) != 0 {
+			k.Error("texted an unknown number")
+		}
+		// A test number's code is fixed, and nothing is sent.
+		k.ok(send("15550001111", true))
+		time.Sleep(100 * time.Millisecond)
+		s, err = verify("15550001111", "424242")
+		k.ok(err)
+		if len(sent.sent) != 0 {
+			k.Error("texted a test number")
+		}
+		// Moving to a number that is taken, then to a free one.
+		_, err = k.svc.UpdateUser(k.ctx, k.actor(s), identity.Update{Phone: "491712345678"})
+		k.code(err, "phone_exists")
+		u, err := k.svc.UpdateUser(k.ctx, k.actor(s), identity.Update{Phone: "+49 30 1234567"})
+		k.ok(err)
+		if u.NewPhone != "49301234567" || u.Phone != "15550001111" {
+			k.Errorf("%+v", u)
+		}
+		moved, err := k.svc.Verify(k.ctx, identity.Verify{Type: "phone_change", Phone: "49301234567", Token: sent.codeTo(k, "49301234567")}, identity.Client{})
+		k.ok(err)
+		if moved.User.Phone != "49301234567" || moved.User.ID != s.User.ID || moved.User.NewPhone != "" {
+			k.Errorf("%+v", moved.User)
+		}
+		k.sleep(2 * time.Minute)
+		k.ok(send("491712345678", false))
+		code = sent.codeTo(k, "491712345678")
+		for range 5 {
+			_, err = verify("491712345678", "000000")
+			k.code(err, "otp_expired")
+		}
+		_, err = verify("491712345678", code)
+		k.code(err, "otp_expired")
+	})
+}
+
+func TestPhone_off(t *testing.T) {
+	onBoth(t, nil, func(k *kit) {
+		_, err := k.svc.OTPPhone(k.ctx, identity.PhoneRequest{Phone: "491712345678"}, identity.Client{})
+		k.code(err, "phone_provider_disabled")
+		_, err = k.svc.Verify(k.ctx, identity.Verify{Type: "sms", Phone: "491712345678", Token: "123456"}, identity.Client{})
+		k.code(err, "phone_provider_disabled")
+	})
+}
+
+func TestCanonicalPhone(t *testing.T) {
+	for in, want := range map[string]string{"+49 171 2345678": "491712345678", "0049-171/2345678": "491712345678", "1 (555) 000.1111": "15550001111",
+		"": "", "+": "", "123456": "", "1234567890123456": "", "+0171234567": "", "49a712345678": "", "٤٩١٧١٢٣٤٥٦٧٨": "", "+49+1712345678": ""} {
+		got, err := identity.CanonicalPhone(in)
+		if got != want || (err == nil) != (want != "") {
+			t.Errorf("%q: %q, %v", in, got, err)
+		}
+	}
+}
+
+func FuzzCanonicalPhone(f *testing.F) {
+	f.Add("+49 171 2345678")
+	f.Fuzz(func(t *testing.T, in string) {
+		got, err := identity.CanonicalPhone(in)
+		if err != nil {
+			return
+		}
+		if again, err := identity.CanonicalPhone(got); err != nil || again != got {
+			t.Errorf("%q: %q reads as %q, %v", in, got, again, err)
+		}
+	})
+}

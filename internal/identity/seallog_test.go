@@ -1,0 +1,160 @@
+package identity_test
+
+import (
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"holdfast/internal/actor"
+	"holdfast/internal/db"
+	"holdfast/internal/identity/chain"
+)
+
+// logged makes a tenant whose chain has some rows, all sealed.
+func (k *kit) logged() (tenant string) {
+	k.Helper()
+	tenant = k.tenant("North")
+	k.member(tenant, "a@x.example", actor.Owner)
+	for range 6 {
+		k.signIn("a@x.example")
+	}
+	k.ok(k.svc.SealAudit(k.ctx))
+	return tenant
+}
+
+func (k *kit) verifyLog(tenant string) chain.Report {
+	k.Helper()
+	list, err := k.svc.VerifyAudit(k.ctx, tenant)
+	k.ok(err)
+	return list[0]
+}
+
+func TestAuditChain(t *testing.T) {
+	onBoth(t, nil, func(k *kit) {
+		tenant := k.logged()
+		r := k.verifyLog(tenant)
+		if !r.Whole() || r.Rows < 8 || r.Waiting != 0 || len(r.Head) != 64 {
+			k.Fatalf("%+v", r)
+		}
+		if bySlug := k.verifyLog("north"); bySlug.Head != r.Head {
+			k.Errorf("%+v", bySlug)
+		}
+		k.signIn("a@x.example")
+		if r := k.verifyLog(tenant); !r.Whole() || r.Waiting != 1 {
+			k.Errorf("%+v", r)
+		}
+		// A row that commits late, with an older id, is sealed after the others.
+		k.exec("INSERT INTO audit (tenant_id, id, at, action, outcome) VALUES ($1, '01900000-0000-7000-8000-000000000001', $2, 'late', 'ok')", tenant, k.now().Add(-time.Hour))
+		k.ok(k.svc.SealAudit(k.ctx))
+		more := k.verifyLog(tenant)
+		if !more.Whole() || more.Rows != r.Rows+2 || more.Head == r.Head {
+			k.Errorf("%+v", more)
+		}
+		list, err := k.svc.VerifyAudit(k.ctx, "")
+		k.ok(err)
+		if len(list) != 2 || list[0].TenantID != db.NoTenant || !list[0].Whole() || list[0].Rows == 0 {
+			k.Errorf("%+v", list)
+		}
+	})
+}
+
+// Whatever is done to a sealed row shows, and shows where. The naive chain,
+// without numbers and a keyed head, passes some of these.
+func TestAuditChain_tampering(t *testing.T) {
+	for name, c := range map[string]struct{ sql, why string }{
+		"changed":               {"UPDATE audit SET details = '{}' WHERE tenant_id = $1 AND seal_no = 4", "was changed"},
+		"emptied":               {"UPDATE audit SET entity_type = NULL WHERE tenant_id = $1 AND seal_no = 2", "was changed"},
+		"outcome":               {"UPDATE audit SET outcome = 'refused' WHERE tenant_id = $1 AND seal_no = 2", "was changed"},
+		"removed":               {"DELETE FROM audit WHERE tenant_id = $1 AND seal_no = 4", "missing"},
+		"the first removed":     {"DELETE FROM audit WHERE tenant_id = $1 AND seal_no = 1", "missing"},
+		"the last removed":      {"DELETE FROM audit WHERE tenant_id = $1 AND seal_no = (SELECT MAX(seal_no) FROM audit WHERE tenant_id = $1)", "removed from the end"},
+		"all removed":           {"DELETE FROM audit WHERE tenant_id = $1", "removed from the end"},
+		"unsealed":              {"UPDATE audit SET seal_no = NULL WHERE tenant_id = $1 AND seal_no = 4", "missing"},
+		"moved to another":      {"UPDATE audit SET tenant_id = '00000000-0000-0000-0000-0000000000aa' WHERE tenant_id = $1 AND seal_no = 4", "missing"},
+		"the head removed":      {"DELETE FROM audit_heads WHERE tenant_id = $1", "no head"},
+		"the head set back":     {"UPDATE audit_heads SET seal_no = 3, hash = (SELECT hash FROM audit WHERE tenant_id = $1 AND seal_no = 3) WHERE tenant_id = $1", "head was changed"},
+		"time":                  {"UPDATE audit SET at = '2020-01-01T00:00:00.000000Z' WHERE tenant_id = $1 AND seal_no = 3", "was changed"},
+		"linked past a removed": {`UPDATE audit SET prev_hash = (SELECT hash FROM audit WHERE tenant_id = $1 AND seal_no = 1) WHERE tenant_id = $1 AND seal_no = 3`, "not the one it was linked to"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			onBoth(t, nil, func(k *kit) {
+				tenant := k.logged()
+				k.exec(c.sql, tenant)
+				r := k.verifyLog(tenant)
+				if r.Whole() || !strings.Contains(r.Breaks[0].Why, c.why) {
+					k.Errorf("%+v", r)
+				}
+			})
+		})
+	}
+}
+
+// Who can write the database but lacks the master key cannot cut the end off
+// and forge a head that the sealer would go on from.
+func TestAuditChain_forgedHead(t *testing.T) {
+	onBoth(t, nil, func(k *kit) {
+		tenant := k.logged()
+		k.exec("DELETE FROM audit WHERE tenant_id = $1 AND seal_no > 3", tenant)
+		k.exec("UPDATE audit_heads SET seal_no = 3, hash = (SELECT hash FROM audit WHERE tenant_id = $1 AND seal_no = 3) WHERE tenant_id = $1", tenant)
+		k.signIn("a@x.example")
+		k.code(k.svc.SealAudit(k.ctx), "audit_tampered")
+		if r := k.verifyLog(tenant); r.Whole() {
+			k.Error("a forged head passes")
+		}
+	})
+}
+
+// Sealers on several nodes, while people write: one chain, nobody waits for it
+// and no row is left out or numbered twice.
+func TestAuditChain_race(t *testing.T) {
+	onBoth(t, nil, func(k *kit) {
+		tenant := k.tenant("North")
+		var wg sync.WaitGroup
+		for w := range 4 {
+			wg.Go(func() {
+				for i := range 40 {
+					k.exec("INSERT INTO audit (tenant_id, id, at, action, outcome) VALUES ($1, $2, $3, 'x', 'ok')", tenant,
+						"0190000"+strconv.Itoa(w)+"-0000-7000-8000-0000000000"+strconv.Itoa(10+i), k.now())
+				}
+			})
+		}
+		for range 3 {
+			wg.Go(func() {
+				for range 10 {
+					if err := k.svc.SealAudit(k.ctx); err != nil {
+						k.Error(err)
+					}
+				}
+			})
+		}
+		wg.Wait()
+		k.ok(k.svc.SealAudit(k.ctx))
+		if r := k.verifyLog(tenant); !r.Whole() || r.Rows != 161 || r.Waiting != 0 {
+			k.Errorf("%+v", r)
+		}
+	})
+}
+
+// More rows than one transaction seals.
+func TestAuditChain_many(t *testing.T) {
+	onBoth(t, nil, func(k *kit) {
+		tenant := k.tenant("North")
+		k.ok(k.db.Write(k.ctx, all, func(tx *db.Tx) error {
+			for i := range 2300 {
+				tx.Queue("INSERT INTO audit (tenant_id, id, at, action, outcome) VALUES ($1, $2, $3, 'x', 'ok')",
+					[]any{tenant, "01900000-0000-7000-8000-00000000" + strconv.Itoa(1000+i), k.now()}, nil)
+			}
+			return tx.Flush()
+		}))
+		start := time.Now()
+		k.ok(k.svc.SealAudit(k.ctx))
+		sealed := time.Since(start)
+		start = time.Now()
+		if r := k.verifyLog(tenant); !r.Whole() || r.Rows != 2301 {
+			k.Errorf("%+v", r)
+		}
+		k.Logf("sealed 2,301 rows in %s, verified in %s", sealed, time.Since(start))
+	})
+}

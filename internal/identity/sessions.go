@@ -1,0 +1,63 @@
+package identity
+
+import (
+	"context"
+	"encoding/json"
+
+	"holdfast/internal/actor"
+	"holdfast/internal/db"
+	"holdfast/internal/fault"
+	"holdfast/internal/identity/token"
+)
+
+// OpenSession is one of a user's sessions as its owner sees it.
+type OpenSession struct {
+	ID          string         `json:"id"`
+	Current     bool           `json:"current"`
+	TenantID    string         `json:"tenant_id,omitempty"`
+	AAL         string         `json:"aal"`
+	AMR         []token.Method `json:"amr"`
+	UserAgent   string         `json:"user_agent,omitempty"` // of the sign-in
+	Address     string         `json:"address,omitempty"`    // of the sign-in
+	CreatedAt   Time           `json:"created_at"`
+	RefreshedAt Time           `json:"refreshed_at,omitzero"`
+	NotAfter    Time           `json:"not_after"`
+}
+
+// Sessions lists the caller's sessions, the latest first.
+func (s *Service) Sessions(ctx context.Context, a actor.Actor) (list []OpenSession, err error) {
+	err = s.db.Read(ctx, everywhere, func(tx *db.Tx) error {
+		list = []OpenSession{}
+		return tx.Query(`SELECT id, tenant_id, aal, amr, user_agent, address, created_at, refreshed_at, not_after FROM sessions
+			WHERE user_id = $1 AND not_after > $2 ORDER BY created_at DESC NULLS LAST, id`, []any{a.UserID, s.now()}, func(r *db.Row) error {
+			o := OpenSession{ID: r.Text(0), TenantID: r.Text(1), AAL: r.Text(2), UserAgent: r.Text(4), Address: r.Text(5),
+				CreatedAt: Time{Time: r.Time(6)}, RefreshedAt: Time{Time: r.Time(7)}, NotAfter: Time{Time: r.Time(8)}}
+			o.Current = o.ID == a.SessionID
+			list = append(list, o)
+			return json.Unmarshal([]byte(r.Text(3)), &list[len(list)-1].AMR)
+		})
+	})
+	return list, err
+}
+
+// EndSession ends one of the caller's sessions. Its code for an unknown one is
+// not session_not_found, which makes clients forget the session they have.
+func (s *Service) EndSession(ctx context.Context, a actor.Actor, id string) error {
+	id, ok := canonicalID(id)
+	return s.db.Write(ctx, everywhere, func(tx *db.Tx) error {
+		n := int64(0)
+		var err error
+		if ok {
+			n, err = tx.Exec("DELETE FROM sessions WHERE id = $1 AND user_id = $2", id, a.UserID)
+		}
+		if err != nil {
+			return err
+		}
+		if n == 0 {
+			return fault.New(fault.NotFound, "not_found", "You have no such session")
+		}
+		tx.After(func() { s.Forget(a.UserID) })
+		s.record(tx, event{tenant: a.TenantID, user: a.UserID, action: "session.ended", entity: "session", entityID: id, details: map[string]any{"scope": "one"}, client: clientOf(a)})
+		return nil
+	})
+}

@@ -1,0 +1,287 @@
+package imports
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"holdfast/internal/actor"
+	"holdfast/internal/db"
+	"holdfast/internal/fault"
+	"holdfast/internal/imports/cell"
+	"holdfast/internal/imports/sheet"
+	"holdfast/internal/store"
+)
+
+// maxEdits bounds the corrected rows of a job: past it the file is corrected
+// where it was made.
+const maxEdits = 10_000
+
+// Edit corrects a row: the text of cells by their column's header.
+type Edit struct {
+	Cells map[string]string `json:"cells"`
+}
+
+// errStale says that a job was changed while a row of it was checked.
+var errStale = errors.New("imports: the job changed meanwhile")
+
+// EditRow corrects a row of a ready job. The row is checked anew together with
+// its neighbours, and so stands beside the others as if the file had held it;
+// when the job is processed again the correction stays. row counts from 1.
+func (m *Importer) EditRow(ctx context.Context, a actor.Actor, jobID string, row int, e Edit) (*StagedRow, error) {
+	job, err := m.load(ctx, a, jobID)
+	if err != nil {
+		return nil, err
+	}
+	if a.Suspended {
+		return nil, fault.New(fault.Forbidden, "tenant_suspended", "the tenant is suspended: nothing can be written")
+	}
+	if len(e.Cells) == 0 {
+		return nil, fault.New(fault.Invalid, "cells", "name the cells to change").At("cells", "must be an object of column to text")
+	}
+	for try := 0; ; try++ {
+		out, err := m.editRow(ctx, a, job.ID, row, e)
+		if errors.Is(err, errStale) && try < 3 {
+			continue
+		}
+		if errors.Is(err, errStale) {
+			return nil, busyJob(job)
+		}
+		if err != nil {
+			return nil, fmt.Errorf("imports: edit row: %w", err)
+		}
+		return out, nil
+	}
+}
+
+// editing is one correction.
+type editing struct {
+	m    *Importer
+	job  *Job
+	plan *plan
+	st   *stager
+	seq  int
+	at   int // index in the chunk
+	list []record
+}
+
+func (m *Importer) editRow(ctx context.Context, a actor.Actor, jobID string, row int, e Edit) (*StagedRow, error) {
+	ed := &editing{m: m}
+	err := m.db.Read(ctx, store.Scope(a), func(tx *db.Tx) (err error) {
+		return ed.load(tx, a, jobID, row)
+	})
+	if err != nil {
+		return nil, err
+	}
+	if err := ed.list[ed.at].edit(ed.plan.Headers, e); err != nil {
+		return nil, err
+	}
+	batch := make([]*draft, len(ed.list))
+	for i := range ed.list {
+		batch[i] = ed.st.v.draftOf(ed.list[i].sheet(), ed.st.defaults)
+	}
+	good, err := ed.st.judge(ctx, batch)
+	if err != nil {
+		return nil, err
+	}
+	c, err := ed.st.pack(batch, good, ed.list)
+	if err != nil {
+		return nil, err
+	}
+	if err := m.db.Write(ctx, store.Scope(a), func(tx *db.Tx) error { return ed.save(tx, a, row, c) }); err != nil {
+		return nil, err
+	}
+	out := ed.list[ed.at].staged(row)
+	return &out, nil
+}
+
+// load reads the job, what was decided about its file, and the row's chunk.
+func (ed *editing) load(tx *db.Tx, a actor.Actor, jobID string, row int) error {
+	m := ed.m
+	job, err := m.read(tx, a, jobID, "")
+	if err != nil {
+		return err
+	}
+	if job.Status != Ready {
+		return wrongState(job, "its rows can be corrected only when it is ready")
+	}
+	p, settings, err := m.planOf(tx, a, job)
+	if err != nil {
+		return err
+	}
+	if p.Fingerprint != settingsText(settings, job.Mapping) {
+		return wrongState(job, "was changed after it was processed: process it again")
+	}
+	if row < 1 || int64(row) > job.TotalRows {
+		return fault.New(fault.NotFound, "row_not_found", "the file has no row %d: it has %d rows", row, job.TotalRows)
+	}
+	ed.job, ed.plan, ed.seq, ed.at = job, p, (row-1)/chunkRows+1, (row-1)%chunkRows
+	if ed.list, err = readRecords(tx, a.TenantID, job.ID, ed.seq); err != nil {
+		return err
+	}
+	if ed.at >= len(ed.list) {
+		return errRecords
+	}
+	t, err := m.target(job.Target)
+	if err != nil {
+		return err
+	}
+	v := p.survey(t, settings)
+	ed.st = m.stager(&step{job: job, actor: a}, v)
+	ed.st.fields = p.Fields
+	return ed.remember(tx, a.TenantID)
+}
+
+// remember takes down the keys of the other chunks' rows, so that the row
+// cannot become the second with one key.
+func (ed *editing) remember(tx *db.Tx, tenant string) error {
+	if !ed.st.v.target.keyed() {
+		return nil
+	}
+	return tx.Query("SELECT rows, data FROM import_chunks WHERE tenant_id = $1 AND job_id = $2 AND seq <> $3 ORDER BY seq", []any{tenant, ed.job.ID, ed.seq}, func(r *db.Row) error {
+		rows, err := decodeStaged(r.Bytes(1), len(ed.plan.Fields), int(r.Int(0)))
+		if err != nil {
+			return err
+		}
+		for _, s := range rows {
+			if key := keyText(ed.st.v.target.resource, s.row(ed.plan.Fields, 0)); key != "" {
+				ed.st.seen[ed.st.hash(key)] = int32(s.line)
+			}
+		}
+		return nil
+	})
+}
+
+// edit puts texts into a record. What was damaged about it is settled by
+// writing it anew.
+func (r *record) edit(headers []string, e Edit) error {
+	for name, text := range e.Cells {
+		at := slices.Index(headers, name)
+		if at < 0 {
+			at = slices.IndexFunc(headers, func(h string) bool { return h != "" && cell.Fold(h) == cell.Fold(name) })
+		}
+		if at < 0 {
+			return fault.New(fault.Invalid, "cells", "the file has no column %q", clip(name, 80)).At("cells."+clip(name, 80), "is no column of the file")
+		}
+		if len(text) > sheet.MaxCell {
+			return fault.New(fault.Invalid, "cells", "the text for %s is longer than %d bytes", headers[at], sheet.MaxCell).At("cells."+headers[at], "is too long")
+		}
+		for len(r.Cells) <= at {
+			r.Cells = append(r.Cells, "")
+		}
+		r.Cells[at] = text
+		if at < len(r.Kinds) {
+			r.Kinds[at] = sheet.Written
+		}
+	}
+	for len(r.Cells) < len(headers) {
+		r.Cells = append(r.Cells, "")
+	}
+	r.Bad, r.Edited = nil, true
+	return nil
+}
+
+// save writes the chunk back, unless the job moved on since it was read.
+func (ed *editing) save(tx *db.Tx, a actor.Actor, row int, c *chunk) error {
+	job, err := ed.m.locked(tx, a, ed.job.ID)
+	if err != nil {
+		return err
+	}
+	if job.Version != ed.job.Version {
+		return errStale
+	}
+	var edits, was int64
+	tx.Queue("SELECT COUNT(*) FROM import_edits WHERE tenant_id = $1 AND job_id = $2 AND row_no <> $3", []any{a.TenantID, job.ID, row}, func(r *db.Row) error {
+		edits = r.Int(0)
+		return nil
+	})
+	err = tx.One("SELECT invalid FROM import_records WHERE tenant_id = $1 AND job_id = $2 AND seq = $3", []any{a.TenantID, job.ID, ed.seq}, func(r *db.Row) error {
+		was = r.Int(0)
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	if edits >= maxEdits {
+		return fault.New(fault.Invalid, "too_many_edits", "%d rows of the file were corrected already: correct the rest in the file itself", maxEdits)
+	}
+	text, err := json.Marshal(ed.list[ed.at])
+	if err != nil {
+		return err
+	}
+	tx.Queue("UPDATE import_records SET rows = $4, invalid = $5, errors = $6, data = $7 WHERE tenant_id = $1 AND job_id = $2 AND seq = $3",
+		[]any{a.TenantID, job.ID, ed.seq, len(ed.list), c.invalid, c.errors, c.records}, nil)
+	tx.Queue("UPDATE import_chunks SET rows = $4, data = $5 WHERE tenant_id = $1 AND job_id = $2 AND seq = $3", []any{a.TenantID, job.ID, ed.seq, c.valid, c.staged}, nil)
+	tx.Queue("INSERT INTO import_edits (tenant_id, job_id, row_no, cells, edited_by, edited_at) VALUES ($1, $2, $3, $4, $5, $6) "+
+		"ON CONFLICT (tenant_id, job_id, row_no) DO UPDATE SET cells = excluded.cells, edited_by = excluded.edited_by, edited_at = excluded.edited_at",
+		[]any{a.TenantID, job.ID, row, string(text), orNull(a.UserID), ed.m.store.Now()}, nil)
+	return ed.retell(tx, a, job, int64(c.invalid)-was)
+}
+
+// retell brings the job's numbers and its answer up to date.
+func (ed *editing) retell(tx *db.Tx, a actor.Actor, job *Job, more int64) error {
+	res := ed.plan.Result
+	res.Stats.InvalidRows += more
+	res.Stats.ValidRows -= more
+	res.Preview = nil // counted anew when the job is processed again
+	res.Errors = slices.DeleteFunc(res.Errors, func(e RowError) bool {
+		return slices.ContainsFunc(ed.list, func(r record) bool { return r.Line == e.Line })
+	})
+	for i := range ed.list {
+		res.Errors = append(res.Errors, ed.list[i].Errors...)
+	}
+	slices.SortStableFunc(res.Errors, func(x, y RowError) int { return x.Line - y.Line })
+	res.Errors = res.Errors[:min(len(res.Errors), shownErrors)]
+	res.say()
+	text, err := json.Marshal(ed.plan)
+	if err != nil {
+		return err
+	}
+	tx.Queue("UPDATE import_plans SET plan = $3 WHERE tenant_id = $1 AND job_id = $2", []any{a.TenantID, job.ID, string(text)}, nil)
+	_, err = ed.m.set(tx, a, job.ID, store.Row{"valid_rows": res.Stats.ValidRows, "invalid_rows": res.Stats.InvalidRows, "message": clip(res.Message, 2000)})
+	return err
+}
+
+// edits are the corrections of a job by row.
+func (m *Importer) edits(ctx context.Context, a actor.Actor, jobID string) (map[int]record, error) {
+	out := map[int]record{}
+	err := m.db.Read(ctx, store.Scope(a), func(tx *db.Tx) error {
+		return tx.Query("SELECT row_no, cells FROM import_edits WHERE tenant_id = $1 AND job_id = $2", []any{a.TenantID, jobID}, func(r *db.Row) error {
+			var rec record
+			if err := json.Unmarshal(r.Bytes(1), &rec); err != nil {
+				return fmt.Errorf("%w: %w", errRecords, err)
+			}
+			rec.Errors = nil
+			out[int(r.Int(0))] = rec
+			return nil
+		})
+	})
+	if err != nil {
+		return nil, fmt.Errorf("imports: read corrections: %w", err)
+	}
+	return out, nil
+}
+
+// survey is what was found out about a file, as it was kept.
+func (p *plan) survey(t *target, s Settings) *survey {
+	v := &survey{target: t, settings: s, headed: true, layout: &layout{width: p.Width, headers: p.Headers}}
+	for _, c := range p.Columns {
+		col := t.column(c.Field)
+		if col == nil {
+			continue
+		}
+		x := mapped{column: col, index: c.Index, header: c.Header, order: c.Order, how: c.How}
+		if c.Mark != "" {
+			x.mark = c.Mark[0]
+		}
+		v.layout.cols = append(v.layout.cols, x)
+	}
+	v.zone = time.UTC
+	if z, err := time.LoadLocation(p.Zone); err == nil {
+		v.zone = z
+	}
+	return v
+}

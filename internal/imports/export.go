@@ -1,0 +1,138 @@
+package imports
+
+import (
+	"bufio"
+	"context"
+	"encoding/csv"
+	"errors"
+	"fmt"
+	"io"
+	"path"
+	"strings"
+
+	"holdfast/internal/actor"
+	"holdfast/internal/db"
+	"holdfast/internal/fault"
+	"holdfast/internal/imports/cell"
+	"holdfast/internal/store"
+)
+
+// Corrected is a job's file with the corrections in it, ready to be written.
+type Corrected struct {
+	Name string // of the file, ending in .csv
+
+	m      *Importer
+	actor  actor.Actor
+	job    *Job
+	filter RowFilter
+	plan   *plan
+	chunks []chunkInfo
+}
+
+// Corrected returns a job's rows as a file: all of them, or those that are
+// valid or invalid; the invalid ones with what is wrong in a last column. A
+// text that a spreadsheet would run as a formula gets an apostrophe in front,
+// which an import takes off again.
+func (m *Importer) Corrected(ctx context.Context, a actor.Actor, jobID, status string) (*Corrected, error) {
+	job, err := m.load(ctx, a, jobID)
+	if err != nil {
+		return nil, err
+	}
+	if status == "all" {
+		status = ""
+	}
+	c := &Corrected{m: m, actor: a, job: job, filter: RowFilter{Status: status, Page: 1, PageSize: 1}}
+	if err := c.filter.check(); err != nil {
+		return nil, err
+	}
+	c.Name = strings.TrimSuffix(job.FileName, path.Ext(job.FileName)) + "-" + strings.Trim(status+"-rows", "-") + ".csv"
+	err = m.db.Read(ctx, store.Scope(a), func(tx *db.Tx) (err error) {
+		if c.plan, _, err = m.planOf(tx, a, job); fault.Is(err, fault.NotFound) {
+			return wrongState(job, "must be processed first")
+		}
+		if err == nil {
+			c.chunks, err = chunksOf(tx, a.TenantID, job.ID)
+		}
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("imports: corrected file: %w", err)
+	}
+	return c, nil
+}
+
+// Write writes the file: CSV with commas, UTF-8 with a byte order mark, as
+// spreadsheet programs want it.
+func (c *Corrected) Write(ctx context.Context, w io.Writer) error {
+	b := bufio.NewWriterSize(w, 64<<10)
+	out := csv.NewWriter(b)
+	_, err := b.WriteString("\ufeff")
+	why := c.filter.Status == "invalid"
+	header := append([]string(nil), c.plan.Headers...)
+	if why {
+		header = append(header, "What is wrong")
+	}
+	if err = errors.Join(err, out.Write(guardedCells(header))); err != nil {
+		return fmt.Errorf("imports: write the file: %w", err)
+	}
+	for _, k := range c.chunks {
+		if c.filter.count(k) == 0 {
+			continue
+		}
+		if err := c.chunk(ctx, out, k.seq, why); err != nil {
+			return err
+		}
+	}
+	out.Flush()
+	if err := errors.Join(out.Error(), b.Flush()); err != nil {
+		return fmt.Errorf("imports: write the file: %w", err)
+	}
+	return nil
+}
+
+func (c *Corrected) chunk(ctx context.Context, out *csv.Writer, seq int, why bool) error {
+	var list []record
+	err := c.m.db.Read(ctx, store.Scope(c.actor), func(tx *db.Tx) (err error) {
+		list, err = readRecords(tx, c.actor.TenantID, c.job.ID, seq)
+		return err
+	})
+	if err != nil {
+		return fmt.Errorf("imports: write the file: %w", err)
+	}
+	for i := range list {
+		r := &list[i]
+		if !c.filter.takes(r) {
+			continue
+		}
+		cells := append([]string(nil), r.Cells...)
+		if why {
+			for len(cells) < len(c.plan.Headers) {
+				cells = append(cells, "")
+			}
+			cells = append(cells, told(r.Errors))
+		}
+		if err := out.Write(guardedCells(cells)); err != nil {
+			return fmt.Errorf("imports: write the file: %w", err)
+		}
+	}
+	return nil
+}
+
+// told is a row's errors as one text.
+func told(errs []RowError) string {
+	parts := make([]string, len(errs))
+	for i, e := range errs {
+		parts[i] = e.Message
+		if e.Column != "" {
+			parts[i] = e.Column + ": " + e.Message
+		}
+	}
+	return strings.Join(parts, "; ")
+}
+
+func guardedCells(cells []string) []string {
+	for i, s := range cells {
+		cells[i] = cell.Guard(s)
+	}
+	return cells
+}

@@ -1,0 +1,193 @@
+package imports
+
+import (
+	"context"
+	"fmt"
+
+	"holdfast/internal/actor"
+	"holdfast/internal/catalog"
+	"holdfast/internal/db"
+	"holdfast/internal/fault"
+	"holdfast/internal/query"
+	"holdfast/internal/store"
+)
+
+// Counts says what applying would do, as things are.
+type Counts struct {
+	Inserts   int64 `json:"inserts"`
+	Updates   int64 `json:"updates"`
+	Unchanged int64 `json:"unchanged"`
+}
+
+// Values is a field before and after.
+type Values struct {
+	Before any `json:"before"`
+	After  any `json:"after"`
+}
+
+// Difference is what applying one row would do. Action is insert, update or
+// unchanged; ID names the record there is; Fields are those that would change.
+type Difference struct {
+	Line   int               `json:"line"`
+	Action string            `json:"action"`
+	ID     string            `json:"id,omitempty"`
+	Label  string            `json:"label,omitempty"`
+	Fields map[string]Values `json:"fields"`
+}
+
+// PreviewPage is one page of differences, in file order. Counts are those of a
+// dry run, else nil. Total counts the valid rows.
+type PreviewPage struct {
+	Counts   *Counts      `json:"counts,omitempty"`
+	Rows     []Difference `json:"rows"`
+	Page     int          `json:"page"`
+	PageSize int          `json:"pageSize"`
+	Total    int64        `json:"total"`
+	HasMore  bool         `json:"hasMore"`
+}
+
+// compare tells what rows with these lines would do to the records there are.
+func (m *Importer) compare(tx *db.Tx, a actor.Actor, t *target, rows []store.Row, lines []int) ([]Difference, error) {
+	old := map[string]store.Row{}
+	if t.keyed() {
+		var ids []string
+		err := lookKeys(tx, a.TenantID, t.resource, rows, []string{"id"}, func(_ string, r *db.Row) { ids = append(ids, r.Text(0)) })
+		if err != nil {
+			return nil, err
+		}
+		if len(ids) > 0 {
+			found, err := m.store.RowsTx(tx, server(a), t.resource, tx.DB().InUUID("id", 2), []any{query.List(ids)})
+			if err != nil {
+				return nil, err
+			}
+			for _, row := range found {
+				old[keyText(t.resource, row)] = row
+			}
+		}
+	}
+	out := make([]Difference, len(rows))
+	for i, row := range rows {
+		out[i] = difference(t.resource, old[keyText(t.resource, row)], row)
+		out[i].Line = lines[i]
+	}
+	return out, nil
+}
+
+func difference(r *catalog.Resource, old, row store.Row) Difference {
+	d := Difference{Action: "insert", Label: label(row), Fields: map[string]Values{}}
+	if old != nil {
+		d.Action, d.Label = "unchanged", label(old)
+		d.ID, _ = old["id"].(string)
+	}
+	for name, after := range row {
+		f, ok := r.Field(name)
+		if old == nil || !ok {
+			d.Fields[name] = Values{After: after}
+			continue
+		}
+		if !f.Fixed && !f.ReadOnly && !same(old[name], after) {
+			d.Action = "update"
+			d.Fields[name] = Values{Before: old[name], After: after}
+		}
+	}
+	return d
+}
+
+// foresee counts what a dry run's rows would do.
+func (st *stager) foresee(ctx context.Context, batch []*draft, good []store.Row) error {
+	if st.preview == nil {
+		return nil
+	}
+	var rows []store.Row
+	var lines []int
+	for i, d := range batch {
+		if len(d.errs) == 0 {
+			rows, lines = append(rows, good[i]), append(lines, d.line)
+		}
+	}
+	return st.m.db.Read(ctx, store.Scope(st.step.actor), func(tx *db.Tx) error {
+		list, err := st.m.compare(tx, st.step.actor, st.v.target, rows, lines)
+		for _, d := range list {
+			switch d.Action {
+			case "insert":
+				st.preview.Inserts++
+			case "update":
+				st.preview.Updates++
+			default:
+				st.preview.Unchanged++
+			}
+		}
+		return err
+	})
+}
+
+// Preview returns one page of what applying a ready job would do; pageSize is
+// at most 200.
+func (m *Importer) Preview(ctx context.Context, a actor.Actor, jobID string, page, pageSize int) (*PreviewPage, error) {
+	job, err := m.load(ctx, a, jobID)
+	if err != nil {
+		return nil, err
+	}
+	if err := (RowFilter{Page: page, PageSize: pageSize}).check(); err != nil {
+		return nil, err
+	}
+	if job.Status != Ready {
+		return nil, wrongState(job, "only a ready one can be previewed")
+	}
+	t, err := m.target(job.Target)
+	if err != nil {
+		return nil, err
+	}
+	p := &PreviewPage{Page: page, PageSize: min(pageSize, 200), Rows: []Difference{}}
+	err = m.db.Read(ctx, store.Scope(a), func(tx *db.Tx) error {
+		plan, _, err := m.planOf(tx, a, job)
+		if err != nil {
+			return err
+		}
+		p.Counts = plan.Result.Preview
+		rows, lines, err := p.pick(tx, job, plan)
+		if err != nil || len(rows) == 0 {
+			return err
+		}
+		p.Rows, err = m.compare(tx, a, t, rows, lines)
+		return err
+	})
+	if fault.Is(err, fault.NotFound) {
+		return nil, wrongState(job, "must be processed first")
+	}
+	if err != nil {
+		return nil, fmt.Errorf("imports: preview: %w", err)
+	}
+	p.HasMore = int64(page)*int64(p.PageSize) < p.Total
+	return p, nil
+}
+
+// pick reads the staged rows of the page.
+func (p *PreviewPage) pick(tx *db.Tx, job *Job, plan *plan) (rows []store.Row, lines []int, err error) {
+	chunks, err := chunksOf(tx, job.TenantID, job.ID)
+	if err != nil {
+		return nil, nil, err
+	}
+	from, to := int64(p.Page-1)*int64(p.PageSize), int64(p.Page)*int64(p.PageSize)
+	for _, c := range chunks {
+		n := int64(c.rows - c.invalid)
+		if p.Total+n <= from || p.Total >= to {
+			p.Total += n
+			continue
+		}
+		err := tx.One("SELECT rows, data FROM import_chunks WHERE tenant_id = $1 AND job_id = $2 AND seq = $3", []any{job.TenantID, job.ID, c.seq}, func(r *db.Row) error {
+			list, err := decodeStaged(r.Bytes(1), len(plan.Fields), int(r.Int(0)))
+			for i, s := range list {
+				if at := p.Total + int64(i); at >= from && at < to {
+					rows, lines = append(rows, s.row(plan.Fields, 0)), append(lines, s.line)
+				}
+			}
+			return err
+		})
+		if err != nil {
+			return nil, nil, err
+		}
+		p.Total += n
+	}
+	return rows, lines, nil
+}

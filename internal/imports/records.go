@@ -1,0 +1,266 @@
+package imports
+
+import (
+	"bytes"
+	"compress/flate"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+
+	"holdfast/internal/actor"
+	"holdfast/internal/db"
+	"holdfast/internal/fault"
+	"holdfast/internal/imports/sheet"
+	"holdfast/internal/store"
+)
+
+// record is a row of the file as it was read, or as somebody corrected it. A
+// chunk of records and the staged rows of the same number belong together.
+type record struct {
+	Line   int           `json:"l"`
+	Cells  []string      `json:"c"`
+	Kinds  []sheet.Kind  `json:"k,omitempty"`
+	Bad    *sheet.Damage `json:"b,omitempty"`
+	Errors []RowError    `json:"e,omitempty"`
+	Edited bool          `json:"d,omitempty"`
+}
+
+func recordOf(rec *sheet.Record) record {
+	r := record{Line: rec.Line, Cells: slices.Clone(rec.Cells), Bad: rec.Bad}
+	if slices.ContainsFunc(rec.Kinds, func(k sheet.Kind) bool { return k != sheet.Written }) {
+		r.Kinds = slices.Clone(rec.Kinds)
+	}
+	return r
+}
+
+func (r record) sheet() *sheet.Record {
+	return &sheet.Record{Line: r.Line, Cells: r.Cells, Kinds: r.Kinds, Bad: r.Bad}
+}
+
+var errRecords = errors.New("imports: a chunk of records is damaged")
+
+func packRecords(list []record) ([]byte, error) {
+	var b bytes.Buffer
+	z, err := flate.NewWriter(&b, flate.BestSpeed)
+	if err != nil {
+		return nil, fmt.Errorf("imports: records: %w", err)
+	}
+	if err := errors.Join(json.NewEncoder(z).Encode(list), z.Close()); err != nil {
+		return nil, fmt.Errorf("imports: records: %w", err)
+	}
+	return b.Bytes(), nil
+}
+
+func unpackRecords(b []byte) (list []record, err error) {
+	text, err := io.ReadAll(flate.NewReader(bytes.NewReader(b)))
+	if err == nil {
+		err = json.Unmarshal(text, &list)
+	}
+	if err != nil {
+		return nil, errors.Join(errRecords, err)
+	}
+	return list, nil
+}
+
+// chunkInfo is what is known of a chunk without opening it.
+type chunkInfo struct{ seq, rows, invalid, errors int }
+
+func chunksOf(tx *db.Tx, tenant, job string) (list []chunkInfo, err error) {
+	err = tx.Query("SELECT seq, rows, invalid, errors FROM import_records WHERE tenant_id = $1 AND job_id = $2 ORDER BY seq", []any{tenant, job}, func(r *db.Row) error {
+		list = append(list, chunkInfo{int(r.Int(0)), int(r.Int(1)), int(r.Int(2)), int(r.Int(3))})
+		return nil
+	})
+	return list, err
+}
+
+func readRecords(tx *db.Tx, tenant, job string, seq int) (list []record, err error) {
+	err = tx.One("SELECT data FROM import_records WHERE tenant_id = $1 AND job_id = $2 AND seq = $3", []any{tenant, job, seq}, func(r *db.Row) error {
+		list, err = unpackRecords(r.Bytes(0))
+		return err
+	})
+	return list, err
+}
+
+// StagedRow is a row of a job's file. Row counts the records from 1; Line is
+// where it stands in the file. Cells are in the order of the page's Columns.
+type StagedRow struct {
+	Row    int        `json:"row"`
+	Line   int        `json:"line"`
+	Status string     `json:"status"` // valid, invalid
+	Edited bool       `json:"edited"`
+	Cells  []string   `json:"cells"`
+	Errors []RowError `json:"errors"`
+}
+
+// RowPage is one page of a job's rows. Total counts the rows that the filter
+// lets through.
+type RowPage struct {
+	Columns  []string    `json:"columns"`
+	Rows     []StagedRow `json:"rows"`
+	Page     int         `json:"page"`
+	PageSize int         `json:"pageSize"`
+	Total    int64       `json:"total"`
+	HasMore  bool        `json:"hasMore"`
+}
+
+// RowFilter chooses rows: Status valid or invalid, Code and Column those with
+// such an error; empty = any.
+type RowFilter struct {
+	Status, Code, Column string
+	Page, PageSize       int
+}
+
+func (f RowFilter) erroneous() bool { return f.Code != "" || f.Column != "" }
+
+func (f RowFilter) check() error {
+	switch {
+	case f.Page < 1 || f.PageSize < 1 || f.Page > 10_000_000:
+		return fault.New(fault.Invalid, "page", "page and pageSize count from 1")
+	case f.Status != "" && f.Status != "valid" && f.Status != "invalid":
+		return fault.New(fault.Invalid, "status", "status must be valid or invalid").At("status", "must be valid or invalid")
+	}
+	return nil
+}
+
+func (f RowFilter) takes(r *record) bool {
+	bad := len(r.Errors) > 0
+	switch {
+	case f.Status == "valid" && bad || f.Status == "invalid" && !bad:
+		return false
+	case !f.erroneous():
+		return true
+	}
+	return slices.ContainsFunc(r.Errors, func(e RowError) bool {
+		return (f.Code == "" || e.Code == f.Code) && (f.Column == "" || e.Column == f.Column)
+	})
+}
+
+// count is how many of a chunk's rows the filter takes, or -1 when it has to
+// be opened.
+func (f RowFilter) count(c chunkInfo) int {
+	switch {
+	case f.erroneous() && c.invalid == 0:
+		return 0
+	case f.erroneous():
+		return -1
+	case f.Status == "invalid":
+		return c.invalid
+	case f.Status == "valid":
+		return c.rows - c.invalid
+	}
+	return c.rows
+}
+
+// Rows returns one page of a processed job's rows in file order; pageSize is
+// at most 200.
+func (m *Importer) Rows(ctx context.Context, a actor.Actor, jobID string, f RowFilter) (*RowPage, error) {
+	job, err := m.load(ctx, a, jobID)
+	if err != nil {
+		return nil, err
+	}
+	if err := f.check(); err != nil {
+		return nil, err
+	}
+	f.PageSize = min(f.PageSize, 200)
+	p := &RowPage{Page: f.Page, PageSize: f.PageSize, Rows: []StagedRow{}, Columns: []string{}}
+	err = m.db.Read(ctx, store.Scope(a), func(tx *db.Tx) error {
+		plan, _, err := m.planOf(tx, a, job)
+		if fault.Is(err, fault.NotFound) {
+			return wrongState(job, "must be processed first")
+		}
+		if err != nil {
+			return err
+		}
+		p.Columns = append(p.Columns, plan.Headers...)
+		return p.fill(tx, job, f)
+	})
+	if err != nil {
+		return nil, fmt.Errorf("imports: rows: %w", err)
+	}
+	p.HasMore = int64(f.Page)*int64(f.PageSize) < p.Total
+	return p, nil
+}
+
+func (p *RowPage) fill(tx *db.Tx, job *Job, f RowFilter) error {
+	chunks, err := chunksOf(tx, job.TenantID, job.ID)
+	if err != nil {
+		return err
+	}
+	from, to := int64(f.Page-1)*int64(f.PageSize), int64(f.Page)*int64(f.PageSize)
+	for _, c := range chunks {
+		n := f.count(c)
+		if n >= 0 && (p.Total+int64(n) <= from || p.Total >= to) {
+			p.Total += int64(n)
+			continue
+		}
+		list, err := readRecords(tx, job.TenantID, job.ID, c.seq)
+		if err != nil {
+			return err
+		}
+		for i := range list {
+			if !f.takes(&list[i]) {
+				continue
+			}
+			if p.Total >= from && p.Total < to {
+				p.Rows = append(p.Rows, list[i].staged((c.seq-1)*chunkRows+i+1))
+			}
+			p.Total++
+		}
+	}
+	return nil
+}
+
+func (r *record) staged(no int) StagedRow {
+	s := StagedRow{Row: no, Line: r.Line, Status: "valid", Edited: r.Edited, Cells: append([]string{}, r.Cells...), Errors: append([]RowError{}, r.Errors...)}
+	if len(r.Errors) > 0 {
+		s.Status = "invalid"
+	}
+	return s
+}
+
+// RowErrors returns one page of a job's row errors in file order. page counts
+// from 1; pageSize is at most 200.
+func (m *Importer) RowErrors(ctx context.Context, a actor.Actor, jobID string, page, pageSize int) (*ErrorPage, error) {
+	job, err := m.load(ctx, a, jobID)
+	if err != nil {
+		return nil, err
+	}
+	if err := (RowFilter{Page: page, PageSize: pageSize}).check(); err != nil {
+		return nil, err
+	}
+	p := &ErrorPage{Page: page, PageSize: min(pageSize, 200), Errors: []RowError{}}
+	from, to := int64(page-1)*int64(p.PageSize), int64(page)*int64(p.PageSize)
+	err = m.db.Read(ctx, store.Scope(a), func(tx *db.Tx) error {
+		chunks, err := chunksOf(tx, job.TenantID, job.ID)
+		if err != nil {
+			return err
+		}
+		for _, c := range chunks {
+			if n := int64(c.errors); p.Total+n <= from || p.Total >= to {
+				p.Total += n
+				continue
+			}
+			list, err := readRecords(tx, job.TenantID, job.ID, c.seq)
+			if err != nil {
+				return err
+			}
+			for i := range list {
+				for _, e := range list[i].Errors {
+					if p.Total >= from && p.Total < to {
+						p.Errors = append(p.Errors, e)
+					}
+					p.Total++
+				}
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, fmt.Errorf("imports: row errors: %w", err)
+	}
+	p.HasMore = int64(page)*int64(p.PageSize) < p.Total
+	return p, nil
+}

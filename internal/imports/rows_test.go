@@ -1,0 +1,291 @@
+package imports_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"holdfast/internal/actor"
+	"holdfast/internal/fault"
+	"holdfast/internal/imports"
+	"holdfast/internal/store"
+)
+
+func (k *kit) page(job *imports.Job, f imports.RowFilter) *imports.RowPage {
+	k.Helper()
+	p, err := k.m.Rows(context.Background(), k.as, job.ID, f)
+	if err != nil {
+		k.Fatal(err)
+	}
+	return p
+}
+
+// told lists rows as "row line status cells".
+func told(p *imports.RowPage) []string {
+	out := []string{}
+	for _, r := range p.Rows {
+		out = append(out, fmt.Sprint(r.Row, " ", r.Line, " ", r.Status, " ", strings.Join(r.Cells, "|")))
+	}
+	return out
+}
+
+// Rows are paged in file order, across chunks, whole or by what is wrong.
+func TestRowPages(t *testing.T) {
+	each(t, func(k *kit) {
+		var b bytes.Buffer
+		b.WriteString("code,name,pick sequence\n")
+		for i := range 2500 {
+			switch {
+			case i == 1700:
+				fmt.Fprintf(&b, "C-%d,x,many\n", i)
+			case i%500 == 3:
+				fmt.Fprintf(&b, "bad code %d,x,1\n", i)
+			default:
+				fmt.Fprintf(&b, "C-%d,x,1\n", i)
+			}
+		}
+		job := k.upload("zones", "", "", "z.csv", b.Bytes())
+		k.process(job)
+		p := k.page(job, imports.RowFilter{Page: 6, PageSize: 200})
+		if p.Total != 2500 || !p.HasMore || p.Rows[0].Row != 1001 || p.Rows[199].Line != 1201 || cmp.Diff([]string{"code", "name", "pick sequence"}, p.Columns) != "" {
+			k.Errorf("%+v", p)
+		}
+		p = k.page(job, imports.RowFilter{Page: 2, PageSize: 3, Status: "invalid"})
+		if diff := cmp.Diff([]string{"1504 1505 invalid bad code 1503|x|1", "1701 1702 invalid C-1700|x|many", "2004 2005 invalid bad code 2003|x|1"}, told(p)); diff != "" || p.Total != 6 || p.HasMore {
+			k.Error(diff, p.Total)
+		}
+		for _, f := range []imports.RowFilter{{Code: "number"}, {Column: "pick sequence"}, {Code: "number", Column: "pick sequence", Status: "invalid"}} {
+			f.Page, f.PageSize = 1, 50
+			if p = k.page(job, f); p.Total != 1 || p.Rows[0].Row != 1701 || p.Rows[0].Errors[0].Column != "pick sequence" {
+				k.Errorf("%+v: %+v", f, p)
+			}
+		}
+		if p = k.page(job, imports.RowFilter{Page: 1, PageSize: 1, Status: "valid"}); p.Total != 2494 {
+			k.Error(p.Total)
+		}
+		if _, err := k.m.Rows(context.Background(), k.as, job.ID, imports.RowFilter{Page: 1, PageSize: 1, Status: "odd"}); !fault.Is(err, fault.Invalid) {
+			k.Error(err)
+		}
+	})
+}
+
+// A corrected row is checked as if the file had held it; it can be applied at
+// once, and stays corrected when the job is processed again.
+func TestCorrectedRows(t *testing.T) {
+	each(t, func(k *kit) {
+		ctx := context.Background()
+		job := k.upload("items", "", "", "i.csv", []byte("sku,name,unit_cost\nA,One,1.5\nB,,2.5\nA,Again,1.5\nC,Three,3\nD,Four,4.5\n"))
+		p := k.process(job)
+		if p.Stats != (imports.Stats{TotalRows: 5, ValidRows: 3, InvalidRows: 2}) {
+			k.Fatalf("%+v", p)
+		}
+		edit := func(row int, cells map[string]string) *imports.StagedRow {
+			k.Helper()
+			r, err := k.m.EditRow(ctx, k.as, job.ID, row, imports.Edit{Cells: cells})
+			if err != nil {
+				k.Fatal(err)
+			}
+			return r
+		}
+		if r := edit(2, map[string]string{"name": "Two"}); r.Status != "valid" || !r.Edited {
+			k.Errorf("%+v", r)
+		}
+		if r := edit(3, map[string]string{"SKU": "D"}); r.Status != "valid" { // now row 5 is the second D
+			k.Errorf("%+v", r)
+		}
+		if got := told(k.page(job, imports.RowFilter{Page: 1, PageSize: 9, Status: "invalid"})); cmp.Diff([]string{"5 6 invalid D|Four|4.5"}, got) != "" {
+			k.Error(got)
+		}
+		edit(3, map[string]string{"sku": "E", "name": "=1+1"})
+		if r := edit(5, map[string]string{"unit_cost": "4,5,6"}); r.Status != "invalid" || r.Errors[0].Code != "number" {
+			k.Errorf("%+v", r)
+		}
+		for _, c := range []struct {
+			row  int
+			e    imports.Edit
+			kind fault.Kind
+		}{{0, imports.Edit{Cells: map[string]string{"sku": "x"}}, fault.NotFound}, {6, imports.Edit{Cells: map[string]string{"sku": "x"}}, fault.NotFound},
+			{1, imports.Edit{}, fault.Invalid}, {1, imports.Edit{Cells: map[string]string{"nothing": "x"}}, fault.Invalid}} {
+			if _, err := k.m.EditRow(ctx, k.as, job.ID, c.row, c.e); !fault.Is(err, c.kind) {
+				k.Errorf("%+v: %v", c, err)
+			}
+		}
+		other := k.as
+		other.TenantID = south
+		if _, err := k.m.EditRow(ctx, other, job.ID, 1, imports.Edit{Cells: map[string]string{"sku": "x"}}); !fault.Is(err, fault.NotFound) {
+			k.Error(err)
+		}
+		k.set("import_jobs", job.ID, store.Row{"options": json.RawMessage(`{"decimal_mark":"."}`)})
+		if _, err := k.m.EditRow(ctx, k.as, job.ID, 1, imports.Edit{Cells: map[string]string{"sku": "x"}}); !fault.HasCode(err, "import_state") {
+			k.Error(err)
+		}
+		if p = k.process(job); p.Stats != (imports.Stats{TotalRows: 5, ValidRows: 4, InvalidRows: 1}) {
+			k.Errorf("%+v", p)
+		}
+		if a := k.apply(job); a.ImportedCount != 4 {
+			k.Errorf("%+v", a)
+		}
+		if k.find("items", "sku", "B")["name"] != "Two" || k.find("items", "sku", "E")["name"] != "=1+1" {
+			k.Error("the corrections are not in the records")
+		}
+		if _, err := k.m.EditRow(ctx, k.as, job.ID, 1, imports.Edit{Cells: map[string]string{"sku": "x"}}); !fault.HasCode(err, "import_state") {
+			k.Error(err)
+		}
+	})
+}
+
+// Corrections at the same time do not lose each other, and a key cannot become
+// the second one in another chunk.
+func TestCorrectionsAtOnce(t *testing.T) {
+	each(t, func(k *kit) {
+		ctx := context.Background()
+		var b bytes.Buffer
+		b.WriteString("code,name\n")
+		for i := range 1500 {
+			fmt.Fprintf(&b, "bad %d,x\n", i)
+		}
+		job := k.upload("zones", "", "", "z.csv", b.Bytes())
+		k.process(job)
+		var wg sync.WaitGroup
+		for i := range 4 {
+			wg.Go(func() {
+				for try := 0; ; try++ {
+					_, err := k.m.EditRow(ctx, k.as, job.ID, i*400+1, imports.Edit{Cells: map[string]string{"code": fmt.Sprintf("Z-%d", i)}})
+					if err == nil {
+						return
+					}
+					if !fault.HasCode(err, "import_busy") || try > 20 {
+						k.Error(err)
+						return
+					}
+				}
+			})
+		}
+		wg.Wait()
+		if p := k.page(job, imports.RowFilter{Page: 1, PageSize: 9, Status: "valid"}); p.Total != 4 {
+			k.Errorf("%d of 4 corrections are there", p.Total)
+		}
+		if r, err := k.m.EditRow(ctx, k.as, job.ID, 1500, imports.Edit{Cells: map[string]string{"code": "z-0"}}); err != nil || r.Status != "invalid" || r.Errors[0].Code != "duplicate" {
+			k.Errorf("%+v %v", r, err)
+		}
+		if a := k.apply(job); a.ImportedCount != 4 {
+			k.Errorf("%+v", a)
+		}
+	})
+}
+
+// The corrected file carries no formula, and read again it gives the same.
+func TestCorrectedFile(t *testing.T) {
+	each(t, func(k *kit) {
+		ctx := context.Background()
+		job := k.upload("items", "", "", "stück.csv", []byte("sku,name,unit_cost\nA,=1+1,1.5\nB,\"+4 \"\"x\"\", @y\",-2.5\nC,\"two\nlines\",3\nD,,4\nE,\uff1dSUM(A1),5\n"))
+		k.process(job)
+		file := func(status string) (string, string) {
+			k.Helper()
+			c, err := k.m.Corrected(ctx, k.as, job.ID, status)
+			if err != nil {
+				k.Fatal(err)
+			}
+			var b bytes.Buffer
+			if err := c.Write(ctx, &b); err != nil {
+				k.Fatal(err)
+			}
+			return c.Name, b.String()
+		}
+		name, all := file("all")
+		want := "\ufeffsku,name,unit_cost\nA,'=1+1,1.5\nB,\"'+4 \"\"x\"\", @y\",-2.5\nC,\"two\nlines\",3\nD,,4\nE,'\uff1dSUM(A1),5\n"
+		if diff := cmp.Diff(want, all); diff != "" || name != "stück-rows.csv" {
+			k.Error(name, diff)
+		}
+		name, bad := file("invalid")
+		if !strings.Contains(bad, "sku,name,unit_cost,What is wrong\n") || strings.Count(bad, "\n") != 3 || name != "stück-invalid-rows.csv" {
+			k.Errorf("%s %q", name, bad)
+		}
+		again := k.upload("items", "", "", "again.csv", []byte(all))
+		k.process(again)
+		k.apply(again)
+		for sku, name := range map[string]string{"A": "=1+1", "E": "\uff1dSUM(A1)"} {
+			if got := k.find("items", "sku", sku)["name"]; got != name {
+				k.Errorf("%s: %v", sku, got)
+			}
+		}
+		if _, err := k.m.Corrected(ctx, actor.Actor{TenantID: north, Role: actor.Viewer}, job.ID, "all"); !fault.Is(err, fault.Forbidden) {
+			k.Error(err)
+		}
+	})
+}
+
+// A mapping that was given once is taken for the next file of the same
+// columns, by this tenant and into this target only.
+func TestSavedMappings(t *testing.T) {
+	each(t, func(k *kit) {
+		const file = "Nr;Wie es heißt;Übrig\nA;One;x\n"
+		job := k.upload("items", "", "", "a.csv", []byte(file))
+		if _, err := k.m.Process(context.Background(), k.as, job.ID); !fault.HasCode(err, "import_question") {
+			k.Fatal(err)
+		}
+		first := k.upload("items", "", `{"sku":"Nr","name":"Wie es heißt"}`, "b.csv", []byte(file))
+		k.process(first)
+		_, p, _ := k.imported("items", "", "", "c.csv", []byte(strings.ReplaceAll(file, "A;", "B;")))
+		how := []string{}
+		for _, c := range p.Columns {
+			how = append(how, fmt.Sprint(c.Header, ">", c.Field, " ", c.How))
+			if c.Why == "" {
+				k.Errorf("%+v", c)
+			}
+		}
+		if diff := cmp.Diff([]string{"Nr>sku saved", "Wie es heißt>name saved", "Übrig> ignored"}, how); diff != "" || !strings.Contains(p.Message, first.JobNo) {
+			k.Error(diff, p.Message)
+		}
+		job = k.upload("items", `{"guess":true}`, "", "d.csv", []byte(file))
+		if _, err := k.m.Process(context.Background(), k.as, job.ID); !fault.HasCode(err, "import_question") {
+			k.Error(err)
+		}
+		k.as.TenantID = south
+		job = k.upload("items", "", "", "e.csv", []byte(file))
+		if _, err := k.m.Process(context.Background(), k.as, job.ID); !fault.HasCode(err, "import_question") {
+			k.Error(err)
+		}
+	})
+}
+
+// A dry run says what applying would do, record by record, and writes nothing.
+func TestPreview(t *testing.T) {
+	each(t, func(k *kit) {
+		ctx := context.Background()
+		k.imported("items", "", "", "a.csv", []byte("sku,name,unit_cost\nA,One,1.5\nB,Two,2.5\n"))
+		before := k.dump("items")
+		job := k.upload("items", `{"dry_run":true}`, "", "b.csv", []byte("sku,name,unit_cost\nA,Uno,1.5\nB,Two,2.5\nC,Three,3.5\nD,,1\n"))
+		p := k.process(job)
+		if diff := cmp.Diff(&imports.Counts{Inserts: 1, Updates: 1, Unchanged: 1}, p.Preview); diff != "" || !strings.Contains(p.Message, "make 1 records, change 1") {
+			k.Error(diff, p.Message)
+		}
+		v, err := k.m.Preview(ctx, k.as, job.ID, 1, 10)
+		if err != nil || v.Total != 3 || len(v.Rows) != 3 {
+			k.Fatalf("%+v %v", v, err)
+		}
+		text, err := json.Marshal(v.Rows[:2])
+		want := `[{"line":2,"action":"update","id":"` + v.Rows[0].ID + `","label":"A","fields":{"name":{"before":"One","after":"Uno"}}},` +
+			`{"line":3,"action":"unchanged","id":"` + v.Rows[1].ID + `","label":"B","fields":{}}]`
+		if err != nil || string(text) != want || v.Rows[2].Action != "insert" || v.Rows[2].Label != "C" {
+			k.Errorf("%s\n%s %v", text, want, err)
+		}
+		if v, err = k.m.Preview(ctx, k.as, job.ID, 2, 2); err != nil || len(v.Rows) != 1 || v.Rows[0].Line != 4 || v.HasMore {
+			k.Errorf("%+v %v", v, err)
+		}
+		if _, err := k.m.Apply(ctx, k.as, job.ID); !fault.HasCode(err, "import_state") || k.dump("items") != before {
+			k.Error("the dry run wrote", err)
+		}
+		k.set("import_jobs", job.ID, store.Row{"options": json.RawMessage(`{}`)})
+		k.process(job)
+		if a := k.apply(job); a.ImportedCount != 3 || k.find("items", "name", "Uno")["version"] != int64(2) {
+			k.Errorf("%+v", a)
+		}
+	})
+}

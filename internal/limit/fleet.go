@@ -1,0 +1,369 @@
+package limit
+
+import (
+	"context"
+	"crypto/sha256"
+	_ "embed" // the script
+	"encoding/base64"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"log/slog"
+	"strconv"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/redis/rueidis"
+
+	"holdfast/internal/redis"
+)
+
+// A Fleet counts for all nodes of a deployment, in Redis and by Redis' clock:
+// one script, which is atomic (security R30). While Redis is away each node
+// allows its share of every limit, by what itself has counted in the last
+// minute, so the fleet is neither open nor shut; the log says so, and says when
+// it is over.
+type Fleet struct {
+	o     FleetOptions
+	away  atomic.Bool
+	ctx   context.Context
+	close context.CancelFunc
+	work  sync.WaitGroup
+
+	mu      sync.Mutex
+	pending map[name]int // units of Add that Redis has not been told of
+}
+
+// FleetOptions of NewFleet.
+type FleetOptions struct {
+	Redis *redis.Conn
+	Local *Limiter   // counts this node's own units, for when Redis is away
+	Nodes func() int // how many nodes there are; may be nil for one
+	Log   *slog.Logger
+}
+
+const (
+	// askTimeout is how long a request waits for Redis. The first that waits
+	// in vain spares the others the wait.
+	askTimeout = 250 * time.Millisecond
+	// probeEvery is how often a Redis that is away is tried.
+	probeEvery = 500 * time.Millisecond
+	// addEvery is how often Redis is told of units that no request took along.
+	addEvery = 250 * time.Millisecond
+	// keep is how many windows may wait to be told of.
+	keep = 20_000
+)
+
+//go:embed window.lua
+var script string
+
+// NewFleet returns a counter over all nodes. Close it.
+func NewFleet(o FleetOptions) *Fleet {
+	if o.Nodes == nil {
+		o.Nodes = func() int { return 1 }
+	}
+	if o.Log == nil {
+		o.Log = slog.Default()
+	}
+	f := &Fleet{o: o, pending: map[name]int{}}
+	f.ctx, f.close = context.WithCancel(context.Background())
+	f.work.Go(f.telling)
+	f.client() // says at once when Redis is away from the start
+	return f
+}
+
+// Close ends the background work. It does not close the connection.
+func (f *Fleet) Close() {
+	f.close()
+	f.work.Wait()
+}
+
+// Away reports that Redis is away and each node counts its share.
+func (f *Fleet) Away() bool { return f.away.Load() }
+
+// Take implements Counter.
+func (f *Fleet) Take(key string, c Category, p Plan, n int) State {
+	r := p.Rule(c)
+	replies, m, err := f.ask(key, ask{c: c, rule: r, n: n})
+	if err != nil {
+		return f.o.Local.Take(key, c, p.Share(f.o.Nodes()), n)
+	}
+	if !replies[0].counted {
+		return m.refused(replies[0].window(m), r, n)
+	}
+	f.o.Local.Add(key, c, n)
+	return m.passed(r, replies[0].minute, replies[0].newest)
+}
+
+// Pass implements Counter. What Add has counted of next meanwhile is told in
+// the same step.
+func (f *Fleet) Pass(key string, c, next Category, p Plan) (taken, room State) {
+	r, then := p.Rule(c), p.Rule(next)
+	replies, m, err := f.ask(key, ask{c: c, rule: r, n: 1}, ask{c: next, rule: then, n: f.claim(name{next, key}), forced: true})
+	if err != nil {
+		return f.o.Local.Pass(key, c, next, p.Share(f.o.Nodes()))
+	}
+	if !replies[0].counted {
+		return m.refused(replies[0].window(m), r, 1), State{}
+	}
+	f.o.Local.Add(key, c, 1)
+	return m.passed(r, replies[0].minute, replies[0].newest), replies[1].peek(m, then)
+}
+
+// Add implements Counter. Redis is told with the key's next Pass or Peek, or
+// within addEvery: the caller does not wait.
+func (f *Fleet) Add(key string, c Category, n int) {
+	f.o.Local.Add(key, c, n)
+	if f.away.Load() {
+		return
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if len(f.pending) < keep {
+		f.pending[name{c, key}] += n
+	}
+}
+
+// Peek implements Counter.
+func (f *Fleet) Peek(key string, c Category, p Plan) State {
+	r := p.Rule(c)
+	replies, m, err := f.ask(key, ask{c: c, rule: r, n: f.claim(name{c, key}), forced: true})
+	if err != nil {
+		return f.o.Local.Peek(key, c, p.Share(f.o.Nodes()))
+	}
+	return replies[0].peek(m, r)
+}
+
+// Once reports whether this is the first call for key on any node within d.
+// While Redis is away each node answers for itself: true.
+func (f *Fleet) Once(key string, d time.Duration) bool {
+	client, ok := f.client()
+	if !ok {
+		return true
+	}
+	ctx, cancel := context.WithTimeout(f.ctx, askTimeout)
+	defer cancel()
+	err := client.Do(ctx, client.B().Set().Key("hf:once:"+key).Value("1").Nx().Px(d).Build()).Error()
+	return !rueidis.IsRedisNil(err)
+}
+
+func (f *Fleet) client() (rueidis.Client, bool) {
+	if f.away.Load() {
+		return nil, false
+	}
+	client, ok := f.o.Redis.Client()
+	if !ok {
+		f.fail(errors.New("no connection yet"))
+	}
+	return client, ok
+}
+
+// claim takes over the telling of what Add has counted.
+func (f *Fleet) claim(k name) int {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	n := f.pending[k]
+	if n > 0 {
+		delete(f.pending, k)
+	}
+	return n
+}
+
+// An ask is one window's part of a call of the script.
+type ask struct {
+	c      Category
+	rule   Rule
+	n      int
+	forced bool
+}
+
+// A reply is one window's part of the script's.
+type reply struct {
+	counted       bool
+	minute, burst int
+	newest        int64
+	full          string
+}
+
+// ask runs the script for some windows of one key. Its error means that Redis
+// is away, and was made known.
+func (f *Fleet) ask(key string, asks ...ask) ([]reply, moment, error) {
+	client, ok := f.client()
+	if !ok {
+		return nil, moment{}, errAway
+	}
+	replies, m, err := f.exec(client, key, asks)
+	if err != nil {
+		f.fail(err)
+	}
+	return replies, m, err
+}
+
+var errAway = errors.New("limit: Redis is away")
+
+// windows is the script; its hash is made once.
+var windows = rueidis.NewLuaScript(script)
+
+func (f *Fleet) exec(client rueidis.Client, key string, asks []ask) ([]reply, moment, error) {
+	keys, args := make([]string, len(asks)), make([]string, 0, 4*len(asks))
+	for i, a := range asks {
+		keys[i] = place(name{a.c, key})
+		forced := "0"
+		if a.forced {
+			forced = "1"
+		}
+		args = append(args, strconv.Itoa(a.rule.Minute), strconv.Itoa(a.rule.Burst), strconv.Itoa(a.n), forced)
+	}
+	ctx, cancel := context.WithTimeout(f.ctx, askTimeout)
+	defer cancel()
+	values, err := windows.Exec(ctx, client, keys, args).ToArray()
+	if err != nil {
+		return nil, moment{}, fmt.Errorf("limit: count in Redis: %w", err)
+	}
+	return read(values, len(asks))
+}
+
+// place is a window's key in Redis. All windows of a key are on one slot of a
+// cluster, by the braces. Addresses and accounts are personal data, so theirs
+// is a hash.
+func place(k name) string {
+	tenant := k.key
+	if len(tenant) != 36 || k.category == Auth {
+		sum := sha256.Sum256([]byte(tenant))
+		tenant = base64.RawURLEncoding.EncodeToString(sum[:18])
+	}
+	return "hf:limit:{" + tenant + "}:" + strconv.Itoa(int(k.category))
+}
+
+func read(values []rueidis.RedisMessage, n int) ([]reply, moment, error) {
+	if len(values) != 1+5*n {
+		return nil, moment{}, fmt.Errorf("limit: Redis answers %d values, not %d", len(values), 1+5*n)
+	}
+	ms, err := values[0].AsInt64()
+	if err != nil {
+		return nil, moment{}, fmt.Errorf("limit: the clock of Redis: %w", err)
+	}
+	at := time.Duration(ms) * time.Millisecond
+	m := moment{now: time.Now(), slot: int64(at / slot), in: at % slot}
+	out := make([]reply, n)
+	for i := range out {
+		v := values[1+5*i:]
+		counted, e1 := v[0].AsInt64()
+		minute, e2 := v[1].AsInt64()
+		burst, e3 := v[2].AsInt64()
+		newest, e4 := v[3].AsInt64()
+		full, e5 := v[4].ToString()
+		if err := errors.Join(e1, e2, e3, e4, e5); err != nil {
+			return nil, moment{}, fmt.Errorf("limit: a window in Redis: %w", err)
+		}
+		out[i] = reply{counted == 1, int(minute), int(burst), newest, full}
+	}
+	return out, m, nil
+}
+
+func (a reply) peek(m moment, r Rule) State {
+	if a.minute >= r.Minute || a.burst >= r.Burst {
+		return m.refused(a.window(m), r, 1)
+	}
+	return m.passed(r, a.minute, a.newest)
+}
+
+// head is the length of what stands before a window's slots.
+const head = 24
+
+// window unpacks a full window and moves it to the moment.
+func (a reply) window(m moment) *window {
+	if len(a.full) != head+2*int(minuteSlots) {
+		return &window{last: m.slot}
+	}
+	b := []byte(a.full)
+	w := &window{
+		last:   int64(binary.BigEndian.Uint64(b)),
+		minute: int(binary.BigEndian.Uint32(b[8:])),
+		burst:  int(binary.BigEndian.Uint32(b[12:])),
+	}
+	for i := range w.slots {
+		w.slots[i] = binary.BigEndian.Uint16(b[head+2*i:])
+	}
+	w.advance(m.slot)
+	return w
+}
+
+// fail makes known that Redis is away and begins to look for it.
+func (f *Fleet) fail(err error) {
+	if f.ctx.Err() != nil || !f.away.CompareAndSwap(false, true) {
+		return
+	}
+	f.o.Log.Error("ALARM: Redis is away; every node allows its share of the rate limits until it is back", "nodes", f.o.Nodes(), "error", err)
+	f.work.Go(f.search)
+}
+
+// search probes with the script itself, because a Redis that has become a
+// replica or is full answers a ping and counts nothing.
+func (f *Fleet) search() {
+	began := time.Now()
+	tick := time.NewTicker(probeEvery)
+	defer tick.Stop()
+	for {
+		select {
+		case <-f.ctx.Done():
+			return
+		case <-tick.C:
+		}
+		client, ok := f.o.Redis.Client()
+		if !ok {
+			continue
+		}
+		if _, _, err := f.exec(client, "probe", []ask{{n: 1, forced: true}}); err != nil {
+			continue
+		}
+		f.o.Log.Info("Redis is back; rate limits are counted together again", "away", time.Since(began).Round(time.Millisecond).String())
+		f.away.Store(false)
+		return
+	}
+}
+
+// telling tells Redis of what Add has counted.
+func (f *Fleet) telling() {
+	tick := time.NewTicker(addEvery)
+	defer tick.Stop()
+	for {
+		select {
+		case <-f.ctx.Done():
+			return
+		case <-tick.C:
+			f.tell()
+		}
+	}
+}
+
+func (f *Fleet) tell() {
+	f.mu.Lock()
+	pending := f.pending
+	if len(pending) > 0 {
+		f.pending = map[name]int{}
+	}
+	f.mu.Unlock()
+	client, ok := rueidis.Client(nil), false
+	if len(pending) > 0 {
+		client, ok = f.client()
+	}
+	if !ok {
+		return
+	}
+	// The bounds are out of reach: only refused and full windows are sent back.
+	const open = "4000000000"
+	batch := make([]rueidis.LuaExec, 0, len(pending))
+	for k, n := range pending {
+		batch = append(batch, rueidis.LuaExec{Keys: []string{place(k)}, Args: []string{open, open, strconv.Itoa(n), "1"}})
+	}
+	ctx, cancel := context.WithTimeout(f.ctx, 4*askTimeout)
+	defer cancel()
+	for _, r := range windows.ExecMulti(ctx, client, batch...) {
+		if err := r.Error(); err != nil {
+			f.fail(err)
+			return
+		}
+	}
+}

@@ -1,0 +1,438 @@
+package sso
+
+import (
+	"context"
+	"encoding/json"
+	"strings"
+	"time"
+
+	"holdfast/internal/actor"
+	"holdfast/internal/db"
+	"holdfast/internal/fault"
+	"holdfast/internal/identity/seal"
+	"holdfast/internal/identity/stamp"
+)
+
+// Kinds of connection.
+const (
+	OIDC = "oidc"
+	SAML = "saml"
+)
+
+// Connection is one tie of a tenant to a provider of its own.
+type Connection struct {
+	ID             string            `json:"id"`
+	TenantID       string            `json:"tenant_id"`
+	Kind           string            `json:"kind"`
+	Name           string            `json:"name"`
+	Identifier     string            `json:"identifier,omitempty"`
+	Disabled       bool              `json:"disabled"`
+	Issuer         string            `json:"issuer"` // SAML: the entity id
+	MetadataURL    string            `json:"metadata_url,omitempty"`
+	MetadataXML    string            `json:"metadata_xml,omitempty"`
+	MetadataAt     stamp.Time        `json:"metadata_at,omitzero"`
+	ClientID       string            `json:"client_id,omitempty"`
+	Scopes         []string          `json:"scopes"`
+	NameIDFormat   string            `json:"name_id_format,omitempty"`
+	Mapping        Mapping           `json:"attribute_mapping"`
+	RoleMap        map[string]string `json:"role_map"`
+	DefaultRole    string            `json:"default_role,omitempty"`
+	Enforced       bool              `json:"enforced"`
+	BreakGlass     string            `json:"break_glass_user_id,omitempty"`
+	Unsolicited    bool              `json:"allow_unsolicited"`
+	SCIM           bool              `json:"scim"` // a bearer token has been made
+	Domains        []Domain          `json:"domains"`
+	LastTest       json.RawMessage   `json:"last_test,omitempty"`
+	LastTestAt     stamp.Time        `json:"last_test_at,omitzero"`
+	CreatedAt      stamp.Time        `json:"created_at"`
+	UpdatedAt      stamp.Time        `json:"updated_at"`
+	ServiceAddress Addresses         `json:"service_provider"`
+
+	sealed  string
+	version int64
+}
+
+// Addresses are what an administrator types in at the provider.
+type Addresses struct {
+	EntityID string `json:"entity_id,omitempty"`
+	ACS      string `json:"acs_url,omitempty"`
+	Callback string `json:"callback_url,omitempty"`
+	SCIM     string `json:"scim_url"`
+}
+
+const columns = `c.tenant_id, c.id, c.kind, c.name, c.identifier, c.status, c.issuer, c.metadata_url, c.metadata_xml, c.metadata_at, c.client_id, c.secret, c.scopes,
+	c.name_id_format, c.attribute_mapping, c.role_map, c.default_role, c.enforced, c.break_glass_user_id, c.allow_unsolicited, c.scim_token_hash, c.last_test, c.last_test_at,
+	c.created_at, c.updated_at, c.version`
+
+func (s *Service) scan(r *db.Row) (*Connection, error) {
+	at := func(i int) stamp.Time { return stamp.Time{Time: r.Time(i)} }
+	c := &Connection{TenantID: r.Text(0), ID: r.Text(1), Kind: r.Text(2), Name: r.Text(3), Identifier: r.Text(4), Disabled: r.Text(5) != "active", Issuer: r.Text(6),
+		MetadataURL: r.Text(7), MetadataXML: r.Text(8), MetadataAt: at(9), ClientID: r.Text(10), sealed: r.Text(11), NameIDFormat: r.Text(13), DefaultRole: r.Text(16),
+		Enforced: r.Bool(17), BreakGlass: r.Text(18), Unsolicited: r.Bool(19), SCIM: !r.Null(20), LastTestAt: at(22), CreatedAt: at(23), UpdatedAt: at(24), version: r.Int(25),
+		Domains: []Domain{}, ServiceAddress: Addresses{SCIM: s.SCIMBase()}}
+	if t := r.Text(21); t != "" {
+		c.LastTest = json.RawMessage(t)
+	}
+	for i, into := range map[int]any{12: &c.Scopes, 14: &c.Mapping, 15: &c.RoleMap} {
+		if err := json.Unmarshal([]byte(r.Text(i)), into); err != nil {
+			return nil, err
+		}
+	}
+	if c.Kind == SAML {
+		c.ServiceAddress.EntityID, c.ServiceAddress.ACS = s.EntityID(), s.ACS()
+	} else {
+		c.ServiceAddress.Callback = s.Callback(c.ID)
+	}
+	return c, nil
+}
+
+// find reads the connections that match; from is our own text.
+func (s *Service) find(tx *db.Tx, from string, args ...any) ([]*Connection, error) {
+	var list []*Connection
+	byID := map[string]*Connection{}
+	err := tx.Query("SELECT "+columns+" FROM sso_connections c "+from, args, func(r *db.Row) error {
+		c, err := s.scan(r)
+		if err == nil {
+			list, byID[c.ID] = append(list, c), c
+		}
+		return err
+	})
+	if err != nil || len(list) == 0 {
+		return list, err
+	}
+	ids := make([]string, 0, len(byID))
+	for id := range byID {
+		ids = append(ids, id)
+	}
+	return list, tx.Query("SELECT "+domainColumns+" FROM sso_domains d WHERE "+tx.DB().InUUID("d.connection_id", 1)+" ORDER BY d.domain NULLS LAST", []any{asJSON(ids)}, func(r *db.Row) error {
+		d, owner := scanDomain(r)
+		byID[owner].Domains = append(byID[owner].Domains, d)
+		return nil
+	})
+}
+
+func (s *Service) one(tx *db.Tx, from string, args ...any) (*Connection, error) {
+	list, err := s.find(tx, from, args...)
+	if err != nil {
+		return nil, err
+	}
+	if len(list) != 1 {
+		return nil, errNoProvider()
+	}
+	return list[0], nil
+}
+
+func (s *Service) byID(tx *db.Tx, id string) (*Connection, error) {
+	canonical, ok := canonicalID(id)
+	if !ok {
+		return nil, errNoProvider()
+	}
+	return s.one(tx, "WHERE c.id = $1", canonical)
+}
+
+// mine is byID for a caller: a foreign connection is an unknown one.
+func (s *Service) mine(tx *db.Tx, a actor.Actor, id string) (*Connection, error) {
+	c, err := s.byID(tx, id)
+	if err == nil && a.Role != actor.Service && (c.TenantID != a.TenantID || a.TenantID == "") {
+		return nil, errNoProvider()
+	}
+	return c, err
+}
+
+// List returns the caller's tenant's connections; a service key sees all.
+func (s *Service) List(ctx context.Context, a actor.Actor) (list []*Connection, err error) {
+	err = s.db.Read(ctx, everywhere, func(tx *db.Tx) (err error) {
+		if a.Role == actor.Service {
+			list, err = s.find(tx, "ORDER BY c.created_at NULLS LAST, c.id LIMIT 1000")
+			return err
+		}
+		list, err = s.find(tx, "WHERE c.tenant_id = $1 ORDER BY c.created_at NULLS LAST, c.id", a.TenantID)
+		return err
+	})
+	return list, err
+}
+
+// Get returns one connection of the caller's tenant.
+func (s *Service) Get(ctx context.Context, a actor.Actor, id string) (c *Connection, err error) {
+	err = s.db.Read(ctx, everywhere, func(tx *db.Tx) (err error) {
+		c, err = s.mine(tx, a, id)
+		return err
+	})
+	return c, err
+}
+
+// ByIdentifier returns a connection by its name custom:x.
+func (s *Service) ByIdentifier(ctx context.Context, identifier string) (c *Connection, err error) {
+	err = s.db.Read(ctx, everywhere, func(tx *db.Tx) (err error) {
+		c, err = s.one(tx, "JOIN sso_names n ON n.tenant_id = c.tenant_id AND n.connection_id = c.id WHERE n.name = $1", identifier)
+		return err
+	})
+	return c, err
+}
+
+// Create makes a connection. The service key names the tenant; domains it
+// names count as proved by its word, a tenant's own have to be proved.
+func (s *Service) Create(ctx context.Context, a actor.Actor, d Draft) (*Connection, error) {
+	c := &Connection{ID: newID(), TenantID: a.TenantID, Kind: OIDC, Scopes: []string{}, RoleMap: map[string]string{}, Domains: []Domain{}, version: 1}
+	if a.Role == actor.Service && d.TenantID != nil {
+		id, ok := canonicalID(*d.TenantID)
+		if !ok {
+			return nil, invalid("tenant_id must be a UUID")
+		}
+		c.TenantID = id
+	}
+	if c.TenantID == "" {
+		return nil, invalid("tenant_id is required: a provider belongs to one tenant")
+	}
+	if d.Kind != nil {
+		c.Kind = *d.Kind
+	}
+	if err := s.apply(ctx, c, d); err != nil {
+		return nil, err
+	}
+	if c.Enforced {
+		return nil, invalid("sign-in through the provider can be enforced once a domain is proved and a test sign-in has succeeded")
+	}
+	err := s.db.Write(ctx, everywhere, func(tx *db.Tx) error {
+		if err := tx.One("SELECT id FROM tenants WHERE id = $1", []any{c.TenantID}, func(*db.Row) error { return nil }); err != nil {
+			return invalid("tenant_id names no tenant")
+		}
+		if err := s.insert(tx, c, a); err != nil {
+			return err
+		}
+		s.note(tx, c, a, "sso.connection_created", map[string]any{"kind": c.Kind, "issuer": c.Issuer})
+		return s.setDomains(tx, c, a, d.Domains)
+	})
+	if err != nil {
+		return nil, err
+	}
+	return s.Get(ctx, a, c.ID)
+}
+
+// names are what no other connection of the server may be called.
+func (c *Connection) names() []string {
+	var out []string
+	if c.Kind == SAML {
+		out = append(out, "saml:"+c.Issuer)
+	}
+	if c.Identifier != "" {
+		out = append(out, c.Identifier)
+	}
+	return out
+}
+
+func (s *Service) claimNames(tx *db.Tx, c *Connection) error {
+	tx.Queue("DELETE FROM sso_names WHERE connection_id = $1", []any{c.ID}, nil)
+	for _, n := range c.names() {
+		_, err := tx.Exec("INSERT INTO sso_names (name, tenant_id, connection_id) VALUES ($1, $2, $3)", n, c.TenantID, c.ID)
+		if fault.HasCode(err, "23505") {
+			return fault.Wrap(err, fault.Unprocessable, "saml_idp_already_exists", "A provider with this entity id or identifier exists already")
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return tx.Flush()
+}
+
+func (c *Connection) status() string {
+	if c.Disabled {
+		return "disabled"
+	}
+	return "active"
+}
+
+func (c *Connection) metadataAt() any {
+	if c.MetadataAt.IsZero() {
+		return nil
+	}
+	return c.MetadataAt.Time
+}
+
+func (s *Service) insert(tx *db.Tx, c *Connection, a actor.Actor) error {
+	now := s.now()
+	tx.Queue(`INSERT INTO sso_connections (tenant_id, id, kind, name, identifier, status, issuer, metadata_url, metadata_xml, metadata_at, client_id, secret, scopes,
+		name_id_format, attribute_mapping, role_map, default_role, enforced, break_glass_user_id, allow_unsolicited, created_at, updated_at, created_by, version)
+		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $21, $22, 1)`,
+		[]any{c.TenantID, c.ID, c.Kind, null(c.Name), null(c.Identifier), c.status(), c.Issuer, null(c.MetadataURL), null(c.MetadataXML), c.metadataAt(), null(c.ClientID), null(c.sealed),
+			asJSON(c.Scopes), null(c.NameIDFormat), asJSON(c.Mapping), asJSON(c.RoleMap), null(c.DefaultRole), c.Enforced, null(c.BreakGlass), c.Unsolicited, now, null(a.UserID)}, nil)
+	return s.claimNames(tx, c)
+}
+
+// Update changes a connection. Disabling it ends its sessions at once.
+func (s *Service) Update(ctx context.Context, a actor.Actor, id string, d Draft) (*Connection, error) {
+	c, err := s.Get(ctx, a, id)
+	if err != nil {
+		return nil, err
+	}
+	was := *c
+	if d.Kind != nil && *d.Kind != c.Kind {
+		return nil, invalid("the kind of a connection does not change; make another")
+	}
+	if err := s.apply(ctx, c, d); err != nil {
+		return nil, err
+	}
+	if c.Kind == SAML && c.Issuer != was.Issuer {
+		return nil, fault.New(fault.Unprocessable, "saml_entity_id_mismatch", "The metadata are those of another entity; make another connection")
+	}
+	err = s.db.Write(ctx, everywhere, func(tx *db.Tx) error {
+		n, err := tx.Exec(`UPDATE sso_connections SET name = $3, identifier = $4, status = $5, issuer = $6, metadata_url = $7, metadata_xml = $8, metadata_at = $9, client_id = $10,
+			secret = $11, scopes = $12, name_id_format = $13, attribute_mapping = $14, role_map = $15, default_role = $16, enforced = $17, break_glass_user_id = $18,
+			allow_unsolicited = $19, updated_at = $20, version = version + 1 WHERE tenant_id = $1 AND id = $2 AND version = $21`,
+			c.TenantID, c.ID, null(c.Name), null(c.Identifier), c.status(), c.Issuer, null(c.MetadataURL), null(c.MetadataXML), c.metadataAt(), null(c.ClientID), null(c.sealed),
+			asJSON(c.Scopes), null(c.NameIDFormat), asJSON(c.Mapping), asJSON(c.RoleMap), null(c.DefaultRole), c.Enforced, null(c.BreakGlass), c.Unsolicited, s.now(), was.version)
+		if err == nil && n == 0 {
+			err = fault.New(fault.Conflict, "conflict", "The connection was changed at the same time; read it again")
+		}
+		if err != nil {
+			return err
+		}
+		if err := s.claimNames(tx, c); err != nil {
+			return err
+		}
+		if err := s.setDomains(tx, c, a, d.Domains); err != nil {
+			return err
+		}
+		if err := s.checkEnforced(tx, c); err != nil {
+			return err
+		}
+		if c.Enforced && !was.Enforced && !c.Disabled {
+			if err := s.endOthers(tx, c); err != nil {
+				return err
+			}
+		}
+		if c.Disabled && !was.Disabled || c.Issuer != was.Issuer {
+			if err := s.endAll(tx, c); err != nil {
+				return err
+			}
+		}
+		s.note(tx, c, a, "sso.connection_changed", map[string]any{"status": c.status(), "enforced": c.Enforced})
+		return tx.Flush()
+	})
+	if err != nil {
+		return nil, err
+	}
+	return s.Get(ctx, a, id)
+}
+
+// Delete removes a connection. Its accounts remain, with their memberships
+// suspended: what they did stays theirs, and nobody signs in as them.
+func (s *Service) Delete(ctx context.Context, a actor.Actor, id string) (c *Connection, err error) {
+	err = s.db.Write(ctx, everywhere, func(tx *db.Tx) error {
+		if c, err = s.mine(tx, a, id); err != nil {
+			return err
+		}
+		if err := s.endAll(tx, c); err != nil {
+			return err
+		}
+		tx.Queue(`UPDATE members SET status = 'suspended', updated_at = $3, version = version + 1 WHERE tenant_id = $1 AND status = 'active'
+			AND user_id IN (SELECT user_id FROM sso_accounts WHERE connection_id = $2)`, []any{c.TenantID, c.ID, s.now()}, nil)
+		tx.Queue("DELETE FROM sso_group_members WHERE group_id IN (SELECT id FROM sso_groups WHERE connection_id = $1)", []any{c.ID}, nil)
+		for _, table := range []string{"sso_groups", "sso_accounts", "sso_domains", "sso_names", "sso_requests"} {
+			tx.Queue("DELETE FROM "+table+" WHERE connection_id = $1", []any{c.ID}, nil)
+		}
+		tx.Queue("DELETE FROM sso_connections WHERE tenant_id = $1 AND id = $2", []any{c.TenantID, c.ID}, nil)
+		s.note(tx, c, a, "sso.connection_deleted", nil)
+		return tx.Flush()
+	})
+	return c, err
+}
+
+// endAll ends the sessions that the connection began, and the codes and
+// requests that would begin one (security rule R8).
+func (s *Service) endAll(tx *db.Tx, c *Connection) error {
+	for _, table := range []string{"sessions", "flow_states"} {
+		tx.Queue("DELETE FROM "+table+" WHERE user_id IN (SELECT user_id FROM sso_accounts WHERE connection_id = $1)", []any{c.ID}, nil)
+	}
+	tx.Queue("DELETE FROM sso_requests WHERE connection_id = $1 AND tester_id IS NULL", []any{c.ID}, nil)
+	tx.After(s.ident.ForgetAll)
+	return tx.Flush()
+}
+
+// endOthers ends the sessions that accounts of the proved domains began
+// elsewhere, save the break-glass owner's.
+func (s *Service) endOthers(tx *db.Tx, c *Connection) error {
+	for _, d := range c.Domains {
+		if d.VerifiedAt.IsZero() {
+			continue
+		}
+		tx.Queue("DELETE FROM sessions WHERE user_id IN (SELECT id FROM users WHERE is_sso = $1 AND id <> $2 AND email LIKE $3)", []any{false, c.BreakGlass, "%@" + d.Domain}, nil)
+	}
+	tx.After(s.ident.ForgetAll)
+	return tx.Flush()
+}
+
+// checkEnforced refuses to lock people out: the domain has to be proved, the
+// connection tried, and an owner with a password has to stay.
+func (s *Service) checkEnforced(tx *db.Tx, c *Connection) error {
+	if !c.Enforced {
+		return nil
+	}
+	refuse := func(msg string) error { return fault.New(fault.Unprocessable, "validation_failed", "%s", msg) }
+	fresh, err := s.byID(tx, c.ID)
+	if err != nil {
+		return err
+	}
+	c.Domains = fresh.Domains
+	proved := false
+	for _, d := range c.Domains {
+		proved = proved || !d.VerifiedAt.IsZero()
+	}
+	var test struct {
+		Outcome string `json:"outcome"`
+	}
+	switch {
+	case !proved:
+		return refuse("Prove a domain before sign-in is enforced for it")
+	case json.Unmarshal(fresh.LastTest, &test) != nil || test.Outcome != "ok":
+		return refuse("Make a test sign-in that succeeds before sign-in is enforced")
+	case c.BreakGlass == "":
+		return refuse("Name break_glass_user_id: an owner who can still sign in when the provider is broken")
+	}
+	err = tx.One(`SELECT m.id FROM members m JOIN users u ON u.id = m.user_id WHERE m.tenant_id = $1 AND m.user_id = $2 AND m.role = 'owner' AND m.status = 'active'
+		AND u.is_sso = $3 AND u.password_hash IS NOT NULL AND u.email_confirmed_at IS NOT NULL AND u.deleted_at IS NULL`, []any{c.TenantID, c.BreakGlass, false}, func(*db.Row) error { return nil })
+	if fault.Is(err, fault.NotFound) {
+		return refuse("break_glass_user_id must be an active owner of the tenant with a password")
+	}
+	return err
+}
+
+// TokenSCIM makes a connection's bearer token for SCIM, in place of any
+// before; it is shown this once.
+func (s *Service) TokenSCIM(ctx context.Context, a actor.Actor, id string) (token string, err error) {
+	token = "hf_scim_" + seal.RandomHex(32)
+	err = s.db.Write(ctx, everywhere, func(tx *db.Tx) error {
+		c, err := s.mine(tx, a, id)
+		if err != nil {
+			return err
+		}
+		tx.Queue("UPDATE sso_connections SET scim_token_hash = $3, updated_at = $4, version = version + 1 WHERE tenant_id = $1 AND id = $2", []any{c.TenantID, c.ID, seal.Digest(token), s.now()}, nil)
+		s.note(tx, c, a, "sso.scim_token_made", nil)
+		return tx.Flush()
+	})
+	return token, err
+}
+
+func asJSON(v any) string {
+	b, err := json.Marshal(v)
+	if err != nil {
+		return "null"
+	}
+	return string(b)
+}
+
+// stale reports metadata due to be read again.
+func (c *Connection) stale(now time.Time, after time.Duration) bool {
+	return c.MetadataURL != "" && now.Sub(c.MetadataAt.Time) > after
+}
+
+// holds reports an address within a proved domain of the connection.
+func (c *Connection) holds(email string) bool {
+	_, domain, _ := strings.Cut(email, "@")
+	for _, d := range c.Domains {
+		if d.Domain == domain && !d.VerifiedAt.IsZero() {
+			return true
+		}
+	}
+	return false
+}

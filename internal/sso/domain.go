@@ -1,0 +1,205 @@
+package sso
+
+import (
+	"context"
+	"crypto/subtle"
+	"slices"
+	"strings"
+	"time"
+
+	"holdfast/internal/actor"
+	"holdfast/internal/db"
+	"holdfast/internal/fault"
+	"holdfast/internal/identity"
+	"holdfast/internal/identity/seal"
+	"holdfast/internal/identity/stamp"
+	"holdfast/internal/mail"
+)
+
+// Domain is an e-mail domain a connection claims. It counts once it is proved.
+type Domain struct {
+	Domain     string     `json:"domain"`
+	VerifiedAt stamp.Time `json:"verified_at,omitzero"`
+	Method     string     `json:"method,omitempty"`    // dns, email or operator
+	DNSName    string     `json:"dns_name,omitempty"`  // where the TXT record has to stand
+	DNSValue   string     `json:"dns_value,omitempty"` // and what it has to say
+
+	id, codeHash string
+	codeExpires  time.Time
+	attempts     int64
+}
+
+const (
+	dnsLabel = "_holdfast-challenge."
+	dnsWord  = "holdfast-domain-verification="
+	// codeLife is security rule R22's bound for a mailed code.
+	codeLife     = 10 * time.Minute
+	codeInterval = time.Minute
+	maxAttempts  = 5
+	maxDomains   = 50
+)
+
+const domainColumns = "d.id, d.domain, d.verified_at, d.method, d.token, d.code_hash, d.code_expires_at, d.code_attempts, d.connection_id"
+
+func scanDomain(r *db.Row) (d Domain, owner string) {
+	d = Domain{id: r.Text(0), Domain: r.Text(1), VerifiedAt: stamp.Time{Time: r.Time(2)}, Method: r.Text(3), codeHash: r.Text(5), codeExpires: r.Time(6), attempts: r.Int(7)}
+	if d.VerifiedAt.IsZero() {
+		d.DNSName, d.DNSValue = dnsLabel+d.Domain, dnsWord+r.Text(4)
+	}
+	return d, r.Text(8)
+}
+
+// canonicalDomain accepts a domain of at least two labels, in lower case.
+func canonicalDomain(raw string) (string, error) {
+	addr, err := identity.Canonical("postmaster@" + strings.TrimSuffix(strings.TrimSpace(raw), "."))
+	_, d, _ := strings.Cut(addr, "@")
+	if err != nil || !strings.Contains(d, ".") || strings.HasPrefix(d, "[") {
+		return "", invalid("domain %.80q is not a domain name", raw)
+	}
+	return d, nil
+}
+
+// setDomains makes the claimed domains exactly these; nil leaves them. The
+// operator's word, by service key, proves them.
+func (s *Service) setDomains(tx *db.Tx, c *Connection, a actor.Actor, want *[]string) error {
+	if want == nil {
+		return nil
+	}
+	if len(*want) > maxDomains {
+		return invalid("more than %d domains", maxDomains)
+	}
+	var list []string
+	for _, raw := range *want {
+		d, err := canonicalDomain(raw)
+		if err != nil {
+			return err
+		}
+		if !slices.Contains(list, d) {
+			list = append(list, d)
+		}
+	}
+	for _, d := range c.Domains {
+		if !slices.Contains(list, d.Domain) {
+			tx.Queue("DELETE FROM sso_domains WHERE connection_id = $1 AND domain = $2", []any{c.ID, d.Domain}, nil)
+			s.note(tx, c, a, "sso.domain_removed", map[string]any{"domain": d.Domain})
+		}
+	}
+	for _, d := range list {
+		if slices.ContainsFunc(c.Domains, func(h Domain) bool { return h.Domain == d }) {
+			continue
+		}
+		id := newID()
+		tx.Queue("INSERT INTO sso_domains (id, domain, tenant_id, connection_id, token, code_attempts, created_at) VALUES ($1, $2, $3, $4, $5, 0, $6)",
+			[]any{id, d, c.TenantID, c.ID, seal.RandomHex(16), s.now()}, nil)
+		if a.Role != actor.Service {
+			continue
+		}
+		if err := s.prove(tx, c, a, Domain{id: id, Domain: d}, "operator"); err != nil {
+			return err
+		}
+	}
+	return tx.Flush()
+}
+
+// prove marks a domain as the connection's. Of two that claim it, the first to
+// prove it has it.
+func (s *Service) prove(tx *db.Tx, c *Connection, a actor.Actor, d Domain, method string) error {
+	_, err := tx.Exec("UPDATE sso_domains SET verified_at = $2, method = $3, code_hash = NULL WHERE id = $1", d.id, s.now(), method)
+	if fault.HasCode(err, "23505") {
+		return fault.Wrap(err, fault.Invalid, "sso_domain_already_exists", "Domain %s belongs to another provider", d.Domain)
+	}
+	s.note(tx, c, a, "sso.domain_proved", map[string]any{"domain": d.Domain, "method": method})
+	return err
+}
+
+func (s *Service) claimed(ctx context.Context, a actor.Actor, id, domain string) (*Connection, Domain, error) {
+	name, err := canonicalDomain(domain)
+	if err != nil {
+		return nil, Domain{}, err
+	}
+	c, err := s.Get(ctx, a, id)
+	if err != nil {
+		return nil, Domain{}, err
+	}
+	for _, d := range c.Domains {
+		if d.Domain == name {
+			return c, d, nil
+		}
+	}
+	return nil, Domain{}, fault.New(fault.NotFound, "sso_provider_not_found", "The connection does not claim this domain")
+}
+
+// ProveByDNS looks for the TXT record that only the owner of the domain can
+// have made.
+func (s *Service) ProveByDNS(ctx context.Context, a actor.Actor, id, domain string) (*Connection, error) {
+	c, d, err := s.claimed(ctx, a, id, domain)
+	if err != nil || !d.VerifiedAt.IsZero() {
+		return c, err
+	}
+	ask, cancel := context.WithTimeout(ctx, 8*time.Second)
+	defer cancel()
+	records, err := s.cfg.Resolver.LookupTXT(ask, d.DNSName)
+	if err != nil || !slices.ContainsFunc(records, func(r string) bool { return strings.TrimSpace(r) == d.DNSValue }) {
+		return nil, fault.Wrap(err, fault.Unprocessable, "validation_failed", "There is no TXT record %s with the value %s yet", d.DNSName, d.DNSValue)
+	}
+	err = s.db.Write(ctx, everywhere, func(tx *db.Tx) error { return s.prove(tx, c, a, d, "dns") })
+	if err != nil {
+		return nil, err
+	}
+	return s.Get(ctx, a, id)
+}
+
+// MailCode sends a code to postmaster of the domain (RFC 2142 section 5 says
+// that the mailbox exists), for those who cannot reach their DNS.
+func (s *Service) MailCode(ctx context.Context, a actor.Actor, id, domain string) error {
+	c, d, err := s.claimed(ctx, a, id, domain)
+	if err != nil || !d.VerifiedAt.IsZero() {
+		return err
+	}
+	now := s.now()
+	if now.Before(d.codeExpires.Add(codeInterval - codeLife)) {
+		return fault.New(fault.Limited, "over_email_send_rate_limit", "For security purposes, you can only request this once a minute")
+	}
+	code := seal.RandomHex(16)
+	err = s.db.Write(ctx, everywhere, func(tx *db.Tx) error {
+		tx.Queue("UPDATE sso_domains SET code_hash = $2, code_expires_at = $3, code_attempts = 0 WHERE id = $1 AND verified_at IS NULL", []any{d.id, seal.Digest(code), now.Add(codeLife)}, nil)
+		s.note(tx, c, a, "sso.domain_code_mailed", map[string]any{"domain": d.Domain})
+		return tx.Flush()
+	})
+	if err != nil {
+		return err
+	}
+	return s.mailer.Send(ctx, mail.Message{To: "postmaster@" + d.Domain, Kind: "sso_domain", Subject: "Confirm " + d.Domain + " for single sign-on",
+		Text: "Somebody set up single sign-on for the domain " + d.Domain + " at " + s.cfg.PublicURL + ".\n\nIf that is right, give them this code; it holds for ten minutes:\n\nCode: " + code +
+			"\n\nWhoever enters it can decide who signs in with an address of this domain. If you expected nothing of the kind, do nothing.\n"})
+}
+
+// ProveByCode takes the code that was mailed.
+func (s *Service) ProveByCode(ctx context.Context, a actor.Actor, id, domain, code string) (*Connection, error) {
+	c, d, err := s.claimed(ctx, a, id, domain)
+	if err != nil || !d.VerifiedAt.IsZero() {
+		return c, err
+	}
+	wrong := fault.New(fault.Forbidden, "otp_expired", "Token has expired or is invalid")
+	var refused error
+	err = s.db.Write(ctx, everywhere, func(tx *db.Tx) error {
+		refused = nil
+		// The attempt is counted before the code is looked at.
+		n, err := tx.Exec("UPDATE sso_domains SET code_attempts = code_attempts + 1 WHERE id = $1 AND code_hash IS NOT NULL AND code_expires_at > $2 AND code_attempts < $3", d.id, s.now(), maxAttempts)
+		if err != nil {
+			return err
+		}
+		if n == 0 || subtle.ConstantTimeCompare([]byte(seal.Digest(code)), []byte(d.codeHash)) != 1 {
+			refused = wrong
+			return nil
+		}
+		return s.prove(tx, c, a, d, "email")
+	})
+	if err == nil {
+		err = refused
+	}
+	if err != nil {
+		return nil, err
+	}
+	return s.Get(ctx, a, id)
+}

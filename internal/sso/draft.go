@@ -1,0 +1,233 @@
+package sso
+
+import (
+	"context"
+	"encoding/base64"
+	"errors"
+	"regexp"
+	"strings"
+
+	"holdfast/internal/actor"
+	"holdfast/internal/fault"
+	"holdfast/internal/identity/stamp"
+	"holdfast/internal/sso/outbound"
+	"holdfast/internal/sso/samlsp"
+)
+
+// Draft is what may be said of a connection; what is nil stays as it is.
+type Draft struct {
+	TenantID     *string            `json:"tenant_id"` // service key, at creation
+	Kind         *string            `json:"kind"`
+	Name         *string            `json:"name"`
+	Identifier   *string            `json:"identifier"`
+	Issuer       *string            `json:"issuer"`
+	MetadataURL  *string            `json:"metadata_url"`
+	MetadataXML  *string            `json:"metadata_xml"`
+	ClientID     *string            `json:"client_id"`
+	ClientSecret *string            `json:"client_secret"`
+	Scopes       *[]string          `json:"scopes"`
+	NameIDFormat *string            `json:"name_id_format"`
+	Mapping      *Mapping           `json:"attribute_mapping"`
+	RoleMap      *map[string]string `json:"role_map"`
+	DefaultRole  *string            `json:"default_role"`
+	Enforced     *bool              `json:"enforced"`
+	BreakGlass   *string            `json:"break_glass_user_id"`
+	Unsolicited  *bool              `json:"allow_unsolicited"`
+	Disabled     *bool              `json:"disabled"`
+	Domains      *[]string          `json:"domains"`
+}
+
+var identifierForm = regexp.MustCompile(`^custom:[a-z0-9][a-z0-9:_-]{0,56}$`)
+
+// formats of a name id by the short names of the admin API.
+var formats = map[string]string{
+	"persistent":   "urn:oasis:names:tc:SAML:2.0:nameid-format:persistent",
+	"emailAddress": samlsp.EmailFormat,
+}
+
+// apply checks a draft and writes it onto the connection. It may go to the
+// network, for metadata.
+func (s *Service) apply(ctx context.Context, c *Connection, d Draft) error {
+	for _, f := range []struct {
+		name     string
+		from, to *string
+		max      int
+	}{{"name", d.Name, &c.Name, 200}, {"identifier", d.Identifier, &c.Identifier, 64}, {"client_id", d.ClientID, &c.ClientID, 200}, {"break_glass_user_id", d.BreakGlass, &c.BreakGlass, 36}} {
+		if f.from == nil {
+			continue
+		}
+		if len(*f.from) > f.max || strings.ContainsAny(*f.from, "\x00\r\n") {
+			return invalid("%s is longer than %d characters, or holds a line break", f.name, f.max)
+		}
+		*f.to = strings.TrimSpace(*f.from)
+	}
+	for _, b := range []struct {
+		from *bool
+		to   *bool
+	}{{d.Enforced, &c.Enforced}, {d.Unsolicited, &c.Unsolicited}, {d.Disabled, &c.Disabled}} {
+		if b.from != nil {
+			*b.to = *b.from
+		}
+	}
+	if id, ok := canonicalID(c.BreakGlass); c.BreakGlass != "" && !ok {
+		return invalid("break_glass_user_id must be a UUID")
+	} else if ok {
+		c.BreakGlass = id
+	}
+	if c.Identifier != "" && !identifierForm.MatchString(c.Identifier) {
+		return invalid(`identifier must be "custom:" and lower-case letters, digits, - or _`)
+	}
+	if err := c.applyRoles(d); err != nil {
+		return err
+	}
+	switch c.Kind {
+	case SAML:
+		return s.applySAML(ctx, c, d)
+	case OIDC:
+		return s.applyOIDC(c, d)
+	}
+	return invalid("kind must be oidc or saml")
+}
+
+func (c *Connection) applyRoles(d Draft) error {
+	if d.Mapping != nil {
+		if err := d.Mapping.check(); err != nil {
+			return err
+		}
+		c.Mapping = *d.Mapping
+	}
+	if d.RoleMap != nil {
+		if len(*d.RoleMap) > 500 {
+			return invalid("role_map has more than 500 groups")
+		}
+		c.RoleMap = map[string]string{}
+		for g, r := range *d.RoleMap {
+			if err := checkRole(r); err != nil || g == "" || len(g) > 300 {
+				return invalid("role_map: %q must be one of admin, manager, safety, operator, driver, viewer", r)
+			}
+			c.RoleMap[g] = r
+		}
+	}
+	if d.DefaultRole != nil {
+		if *d.DefaultRole != "" && checkRole(*d.DefaultRole) != nil {
+			return invalid("default_role must be one of admin, manager, safety, operator, driver, viewer, or empty")
+		}
+		c.DefaultRole = *d.DefaultRole
+	}
+	return nil
+}
+
+// checkRole takes every role but owner: ownership is handed on by people.
+func checkRole(r string) error {
+	if role := actor.Role(r); !role.Valid() || role == actor.Owner {
+		return errors.New("no role a provider may give")
+	}
+	return nil
+}
+
+func (s *Service) applyOIDC(c *Connection, d Draft) error {
+	if d.MetadataURL != nil && *d.MetadataURL != "" || d.MetadataXML != nil && *d.MetadataXML != "" {
+		return invalid("metadata belong to SAML; an OpenID provider has an issuer")
+	}
+	if d.Issuer != nil {
+		c.Issuer = *d.Issuer
+	}
+	if len(c.Issuer) > 1024 || strings.ContainsAny(c.Issuer, "?#") || outbound.CheckURL(c.Issuer, s.cfg.AllowPrivate) != nil {
+		return invalid("issuer must be an https URL without query")
+	}
+	if c.ClientID == "" {
+		return invalid("client_id is required")
+	}
+	if d.Scopes != nil {
+		if len(*d.Scopes) > 20 {
+			return invalid("more than 20 scopes")
+		}
+		for _, sc := range *d.Scopes {
+			if sc == "" || len(sc) > 100 || strings.ContainsAny(sc, " \"\\\r\n") {
+				return invalid("scope %.100q is malformed", sc)
+			}
+		}
+		c.Scopes = append([]string{}, *d.Scopes...)
+	}
+	if d.ClientSecret != nil && *d.ClientSecret != "" {
+		if len(*d.ClientSecret) > 1000 {
+			return invalid("client_secret is longer than 1000 characters")
+		}
+		c.sealed = base64.StdEncoding.EncodeToString(s.keys.Close([]byte(*d.ClientSecret), c.ID))
+	}
+	return nil
+}
+
+func (s *Service) secret(c *Connection) (string, error) {
+	if c.sealed == "" {
+		return "", nil
+	}
+	b, err := base64.StdEncoding.DecodeString(c.sealed)
+	if err != nil {
+		return "", err
+	}
+	plain, err := s.keys.Open(b, c.ID)
+	return string(plain), err
+}
+
+func (s *Service) applySAML(ctx context.Context, c *Connection, d Draft) error {
+	if !s.cfg.SAML {
+		return samlOff()
+	}
+	if d.NameIDFormat != nil {
+		f := *d.NameIDFormat
+		if long, ok := formats[f]; ok {
+			f = long
+		}
+		if f != "" && f != formats["persistent"] && f != samlsp.EmailFormat {
+			return invalid("name_id_format must be persistent or emailAddress")
+		}
+		c.NameIDFormat = f
+	}
+	given := func(p *string) bool { return p != nil && *p != "" }
+	switch {
+	case given(d.MetadataURL) && given(d.MetadataXML):
+		return invalid("Only one of metadata_xml or metadata_url needs to be set")
+	case given(d.MetadataURL):
+		c.MetadataURL = *d.MetadataURL
+		return s.fetchMetadata(ctx, c)
+	case given(d.MetadataXML):
+		c.MetadataURL, c.MetadataAt = "", stamp.Time{}
+		return s.takeMetadata(c, []byte(*d.MetadataXML))
+	case c.MetadataXML == "":
+		return invalid("Either metadata_xml or metadata_url must be set")
+	}
+	return nil
+}
+
+func samlOff() error {
+	return fault.New(fault.NotFound, "saml_provider_disabled", "SAML 2.0 is disabled")
+}
+
+// fetchMetadata reads a connection's metadata from its address.
+func (s *Service) fetchMetadata(ctx context.Context, c *Connection) error {
+	if outbound.CheckURL(c.MetadataURL, s.cfg.AllowPrivate) != nil {
+		return invalid("metadata_url must be an https URL")
+	}
+	b, err := outbound.Get(ctx, s.client, c.MetadataURL)
+	if err != nil {
+		return fault.Wrap(err, fault.Invalid, "validation_failed", "metadata_url does not answer with metadata of at most %d bytes", outbound.MaxAnswer)
+	}
+	if err := s.takeMetadata(c, b); err != nil {
+		return err
+	}
+	c.MetadataAt = stamp.Time{Time: s.now()}
+	return nil
+}
+
+func (s *Service) takeMetadata(c *Connection, b []byte) error {
+	p, err := samlsp.Metadata(b, s.now())
+	if err != nil {
+		return fault.Wrap(err, fault.Invalid, "validation_failed", "%s", strings.TrimPrefix(cut(err.Error(), 300), "samlsp: "))
+	}
+	if !s.cfg.AllowPrivate && !strings.HasPrefix(p.SignIn, "https://") {
+		return invalid("the provider's sign-in address is not https")
+	}
+	c.Issuer, c.MetadataXML = p.EntityID, string(b)
+	return nil
+}

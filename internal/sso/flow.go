@@ -1,0 +1,560 @@
+package sso
+
+import (
+	"context"
+	"crypto/subtle"
+	"encoding/base64"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+
+	"golang.org/x/oauth2"
+
+	"holdfast/internal/actor"
+	"holdfast/internal/db"
+	"holdfast/internal/fault"
+	"holdfast/internal/identity"
+	"holdfast/internal/identity/redirect"
+	"holdfast/internal/identity/seal"
+	"holdfast/internal/sso/openid"
+	"holdfast/internal/sso/samlsp"
+)
+
+// requestLife is how long somebody may take at the provider.
+const requestLife = 10 * time.Minute
+
+// Start is a request to sign in at an organisation's provider.
+type Start struct {
+	ProviderID, Domain, Identifier string // exactly one
+	Redirect                       string // allowed already
+	PKCE                           identity.PKCE
+	Login                          string // login_hint, "" = none
+}
+
+// request is a sign-in on its way.
+type request struct {
+	id, tenant, connection, samlID, redirect, challenge, tester string
+	sealed                                                      []byte
+	used                                                        bool
+	expires                                                     time.Time
+}
+
+// Begin returns where to send the browser. A challenge is required: it is what
+// binds the answer to the browser that asked, and tokens of an organisation's
+// sign-in never travel in an address (security rule R20).
+func (s *Service) Begin(ctx context.Context, in Start) (string, error) {
+	if err := checkPKCE(in.PKCE); err != nil {
+		return "", err
+	}
+	c, err := s.choose(ctx, in)
+	if err != nil {
+		return "", err
+	}
+	if c.Disabled {
+		return "", disabled()
+	}
+	return s.send(ctx, c, request{redirect: in.Redirect, challenge: in.PKCE.Challenge}, in.Login)
+}
+
+func disabled() error {
+	return fault.New(fault.NotFound, "sso_provider_disabled", "The SSO provider is disabled")
+}
+
+// checkPKCE takes S256 only (RFC 7636 section 4.2: 43 to 128 characters).
+func checkPKCE(p identity.PKCE) error {
+	switch {
+	case p.Challenge == "" || p.Method == "":
+		return invalid("Single sign-on needs PKCE: create the client with flowType 'pkce'")
+	case !strings.EqualFold(p.Method, "s256"):
+		return invalid("code_challenge_method must be s256")
+	case len(p.Challenge) < 43 || len(p.Challenge) > 128:
+		return invalid("code challenge has to be between 43 and 128 characters")
+	}
+	for _, r := range p.Challenge {
+		if !(r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("-._~", r)) {
+			return invalid("code challenge holds a character other than A-Z a-z 0-9 - . _ ~")
+		}
+	}
+	return nil
+}
+
+func (s *Service) choose(ctx context.Context, in Start) (c *Connection, err error) {
+	given := 0
+	for _, v := range []string{in.ProviderID, in.Domain, in.Identifier} {
+		if v != "" {
+			given++
+		}
+	}
+	if given != 1 {
+		return nil, invalid("Exactly one of provider_id or domain must be provided")
+	}
+	err = s.db.Read(ctx, everywhere, func(tx *db.Tx) (err error) {
+		switch {
+		case in.ProviderID != "":
+			c, err = s.byID(tx, in.ProviderID)
+		case in.Identifier != "":
+			c, err = s.one(tx, "JOIN sso_names n ON n.tenant_id = c.tenant_id AND n.connection_id = c.id WHERE n.name = $1 AND c.kind = 'oidc'", in.Identifier)
+		default:
+			_, domain, at := strings.Cut(in.Domain, "@")
+			if !at {
+				domain = in.Domain
+			}
+			if domain, err = canonicalDomain(domain); err != nil {
+				return errNoProvider()
+			}
+			c, err = s.one(tx, "JOIN sso_domains d ON d.tenant_id = c.tenant_id AND d.connection_id = c.id WHERE d.domain = $1 AND d.verified_at IS NOT NULL", domain)
+		}
+		return err
+	})
+	return c, err
+}
+
+// BeginTest sends an administrator to the provider to see what it says. No
+// session comes of it, and a disabled connection can be tried.
+func (s *Service) BeginTest(ctx context.Context, a actor.Actor, id string) (string, error) {
+	c, err := s.Get(ctx, a, id)
+	if err != nil {
+		return "", err
+	}
+	tester := a.UserID
+	if tester == "" {
+		tester = c.ID // a service key's test is the connection's own
+	}
+	return s.send(ctx, c, request{redirect: s.ident.Target(), tester: tester}, "")
+}
+
+// send stores the request and writes the provider's address.
+func (s *Service) send(ctx context.Context, c *Connection, q request, login string) (loc string, err error) {
+	q.id = newID()
+	if c.Kind == SAML {
+		loc, err = s.sendSAML(ctx, c, &q)
+	} else {
+		loc, err = s.sendOIDC(ctx, c, &q, login)
+	}
+	if err != nil {
+		return "", err
+	}
+	now := s.now()
+	return loc, s.db.Write(ctx, everywhere, func(tx *db.Tx) error {
+		_, err := tx.Exec(`INSERT INTO sso_requests (id, tenant_id, connection_id, request_id, redirect_to, challenge, secrets, tester_id, created_at, expires_at)
+			VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)`,
+			q.id, c.TenantID, c.ID, null(q.samlID), q.redirect, null(q.challenge), q.sealed, null(q.tester), now, now.Add(requestLife))
+		return err
+	})
+}
+
+func (s *Service) sendSAML(ctx context.Context, c *Connection, q *request) (string, error) {
+	if !s.cfg.SAML {
+		return "", samlOff()
+	}
+	if c.stale(s.now(), 24*time.Hour) {
+		// What is there stays good when the provider is away.
+		if err := s.renewMetadata(ctx, c); err != nil {
+			s.cfg.Log.Warn("SAML metadata not renewed", "connection", c.ID, "error", err)
+		}
+	}
+	p, err := samlsp.Metadata([]byte(c.MetadataXML), s.now())
+	if err != nil {
+		return "", fault.Wrap(err, fault.NotFound, "saml_idp_not_found", "The provider's metadata are no longer usable")
+	}
+	q.samlID = "_" + seal.RandomHex(20)
+	return p.Location(samlsp.Request{ID: q.samlID, EntityID: s.EntityID(), ACS: s.ACS(), Relay: s.state(q.id), Format: c.NameIDFormat, Now: s.now()})
+}
+
+// renewMetadata reads them again from their address: this is how a rotation of
+// certificates arrives.
+func (s *Service) renewMetadata(ctx context.Context, c *Connection) error {
+	fresh := *c
+	if err := s.fetchMetadata(ctx, &fresh); err != nil {
+		return err
+	}
+	if fresh.Issuer != c.Issuer {
+		return fault.New(fault.Unprocessable, "saml_entity_id_mismatch", "the metadata are those of another entity")
+	}
+	c.MetadataXML, c.MetadataAt = fresh.MetadataXML, fresh.MetadataAt
+	return s.db.Write(ctx, everywhere, func(tx *db.Tx) error {
+		_, err := tx.Exec("UPDATE sso_connections SET metadata_xml = $3, metadata_at = $4 WHERE tenant_id = $1 AND id = $2", c.TenantID, c.ID, c.MetadataXML, c.MetadataAt.Time)
+		return err
+	})
+}
+
+func (s *Service) sendOIDC(ctx context.Context, c *Connection, q *request, login string) (string, error) {
+	p, err := s.provider(c)
+	if err != nil {
+		return "", err
+	}
+	sec := openid.Secrets{Nonce: seal.RandomHex(16), Verifier: oauth2.GenerateVerifier()}
+	q.sealed = s.keys.Close([]byte(asJSON(sec)), q.id)
+	loc, err := p.Location(ctx, s.state(q.id), sec, login)
+	return loc, s.answered(err)
+}
+
+// answered classifies a provider's failure.
+func (s *Service) answered(err error) error {
+	switch {
+	case errors.Is(err, openid.ErrUnreachable):
+		f := fault.Wrap(err, fault.Unavailable, "unexpected_failure", "The sign-in provider cannot be reached, or does not answer as an OpenID provider")
+		f.RetryAfter = 5 * time.Second
+		return f
+	case errors.Is(err, openid.ErrAnswer):
+		return fault.Wrap(err, fault.Unauthorized, "bad_oauth_callback", "The sign-in provider's answer cannot be verified")
+	}
+	return err
+}
+
+// provider returns the client of an OpenID connection as it is now.
+func (s *Service) provider(c *Connection) (*openid.Provider, error) {
+	key := c.ID + "/" + c.UpdatedAt.String()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if p := s.providers[key]; p != nil {
+		return p, nil
+	}
+	secret, err := s.secret(c)
+	if err != nil {
+		return nil, err
+	}
+	if len(s.providers) > 1000 {
+		s.providers = map[string]*openid.Provider{}
+	}
+	p := openid.New(openid.Config{Issuer: c.Issuer, ClientID: c.ClientID, Secret: secret, Scopes: c.Scopes, Redirect: s.Callback(c.ID), Client: s.client, Now: s.now})
+	s.providers[key] = p
+	return p, nil
+}
+
+// state is a request's id with a keyed hash behind it.
+func (s *Service) state(id string) string {
+	return id + "." + hex.EncodeToString(s.keys.Sum("sso-state", id)[:16])
+}
+
+func (s *Service) requestOf(ctx context.Context, state string) (q request, c *Connection, err error) {
+	id, _, _ := strings.Cut(state, ".")
+	id, ok := canonicalID(id)
+	if !ok || subtle.ConstantTimeCompare([]byte(s.state(id)), []byte(state)) != 1 {
+		return q, nil, noRelay()
+	}
+	err = s.db.Read(ctx, everywhere, func(tx *db.Tx) error {
+		err := tx.One("SELECT tenant_id, connection_id, request_id, redirect_to, challenge, secrets, tester_id, used_at, expires_at FROM sso_requests WHERE id = $1", []any{id}, func(r *db.Row) error {
+			q = request{id: id, tenant: r.Text(0), connection: r.Text(1), samlID: r.Text(2), redirect: r.Text(3), challenge: r.Text(4), sealed: r.Bytes(5), tester: r.Text(6), used: !r.Null(7), expires: r.Time(8)}
+			return nil
+		})
+		if fault.Is(err, fault.NotFound) {
+			return noRelay()
+		}
+		if err != nil {
+			return err
+		}
+		c, err = s.byID(tx, q.connection)
+		return err
+	})
+	switch {
+	case err != nil:
+		return q, nil, err
+	case q.used:
+		return q, nil, usedRelay()
+	case !s.now().Before(q.expires):
+		return q, nil, fault.New(fault.Unprocessable, "saml_relay_state_expired", "The sign-in took too long; begin again")
+	}
+	return q, c, nil
+}
+
+func noRelay() error {
+	return fault.New(fault.NotFound, "saml_relay_state_not_found", "This sign-in is not known here; begin again")
+}
+
+func usedRelay() error {
+	return fault.New(fault.Invalid, "flow_state_already_used", "This sign-in was completed before")
+}
+
+// claim marks a request used: it works once.
+func (s *Service) claim(tx *db.Tx, q request) error {
+	n, err := tx.Exec("UPDATE sso_requests SET used_at = $2 WHERE id = $1 AND used_at IS NULL", q.id, s.now())
+	if err == nil && n == 0 {
+		return usedRelay()
+	}
+	return err
+}
+
+// Response is a SAML response as it was posted.
+type Response struct {
+	SAMLResponse string // base64
+	RelayState   string
+}
+
+// FinishSAML takes a response. Whatever goes wrong is told in a redirect: to
+// the site where the request is unknown, else to its target.
+func (s *Service) FinishSAML(ctx context.Context, in Response, who identity.Client) identity.Landing {
+	target := s.ident.Target()
+	if !s.cfg.SAML {
+		return s.misled(target, samlOff())
+	}
+	raw, err := base64.StdEncoding.DecodeString(strings.Join(strings.Fields(cut(in.SAMLResponse, 2*samlsp.MaxXML)), ""))
+	if err != nil || len(raw) == 0 {
+		return s.misled(target, badResponse(err))
+	}
+	q, c, err := s.requestOf(ctx, in.RelayState)
+	if err != nil {
+		if q.id != "" || !fault.HasCode(err, "saml_relay_state_not_found") {
+			return s.misled(target, err)
+		}
+		return s.unsolicited(ctx, raw, in.RelayState, who)
+	}
+	if c.Kind != SAML {
+		return s.misled(target, noRelay())
+	}
+	a, err := s.verify(ctx, c, raw, q.samlID)
+	if err != nil {
+		return s.failed(ctx, c, q, arrival{}, err, who)
+	}
+	arr := samlArrival(a)
+	return s.arrive(ctx, c, q, arr, who, func(tx *db.Tx, f *identity.Federated) error {
+		f.EndsAt = a.SessionEnd
+		return s.once(tx, c, a)
+	})
+}
+
+func (s *Service) misled(target string, err error) identity.Landing {
+	return identity.Landing{Location: s.ident.Misled(target, err)}
+}
+
+// badResponse keeps the reason for the log, the test result and the audit log;
+// whoever forged a response learns nothing from the redirect.
+func badResponse(err error) error {
+	f := fault.Wrap(err, fault.Invalid, "validation_failed", "The SAML response is not valid")
+	return f
+}
+
+// verify checks a response against the connection's metadata. When no
+// certificate fits, the metadata may be behind the provider's rotation: they
+// are read again, at most every five minutes.
+func (s *Service) verify(ctx context.Context, c *Connection, raw []byte, requestID string) (*samlsp.Assertion, error) {
+	w := samlsp.Want{EntityID: s.EntityID(), ACS: s.ACS(), RequestID: requestID, Now: s.now()}
+	p, err := samlsp.Metadata([]byte(c.MetadataXML), w.Now)
+	if err != nil {
+		return nil, badResponse(err)
+	}
+	a, err := samlsp.Verify(raw, p, w)
+	if errors.Is(err, samlsp.ErrSignature) && c.stale(w.Now, 5*time.Minute) && s.renewMetadata(ctx, c) == nil {
+		if p, err = samlsp.Metadata([]byte(c.MetadataXML), w.Now); err == nil {
+			a, err = samlsp.Verify(raw, p, w)
+		}
+	}
+	if errors.Is(err, samlsp.ErrNoName) {
+		return nil, fault.Wrap(err, fault.Invalid, "saml_assertion_no_user_id", "The provider names no user; a persistent or e-mail name id is needed")
+	}
+	if err != nil {
+		return nil, badResponse(err)
+	}
+	return a, nil
+}
+
+// once stores an assertion's id until it would be refused as expired: it is
+// taken once (security rule R19).
+func (s *Service) once(tx *db.Tx, c *Connection, a *samlsp.Assertion) error {
+	end := a.Expires
+	if end.IsZero() {
+		end = s.now().Add(requestLife)
+	}
+	n, err := tx.Exec("INSERT INTO sso_replays (assertion_hash, expires_at) VALUES ($1, $2) ON CONFLICT (assertion_hash) DO NOTHING", seal.Digest(c.ID+"\x00"+a.ID), end.Add(time.Hour))
+	if err == nil && n == 0 {
+		return fault.New(fault.Invalid, "flow_state_already_used", "The SAML response was used before")
+	}
+	return err
+}
+
+// unsolicited takes a response that nobody asked for, where the connection
+// allows it. The issuer is read to choose the provider, which then has to have
+// signed it; RelayState may name a target.
+func (s *Service) unsolicited(ctx context.Context, raw []byte, relay string, who identity.Client) identity.Landing {
+	target := s.ident.Target(relay)
+	issuer, err := samlsp.Issuer(raw)
+	if err != nil {
+		return s.misled(s.ident.Target(), badResponse(err))
+	}
+	var c *Connection
+	err = s.db.Read(ctx, everywhere, func(tx *db.Tx) (err error) {
+		c, err = s.one(tx, "JOIN sso_names n ON n.tenant_id = c.tenant_id AND n.connection_id = c.id WHERE n.name = $1", "saml:"+issuer)
+		return err
+	})
+	if err != nil || c.Disabled || !c.Unsolicited {
+		// One answer: which providers are known here is nobody's business.
+		return s.misled(s.ident.Target(), noRelay())
+	}
+	q := request{redirect: target, connection: c.ID}
+	a, err := s.verify(ctx, c, raw, "")
+	if err != nil {
+		return s.failed(ctx, c, q, arrival{}, err, who)
+	}
+	return s.arrive(ctx, c, q, samlArrival(a), who, func(tx *db.Tx, f *identity.Federated) error {
+		f.EndsAt = a.SessionEnd
+		return s.once(tx, c, a)
+	})
+}
+
+// Answer is what an OpenID provider's redirect brought back.
+type Answer struct {
+	Connection, State, Code, Error, Description, Issuer string
+}
+
+// FinishOIDC takes an OpenID provider's answer.
+func (s *Service) FinishOIDC(ctx context.Context, in Answer, who identity.Client) identity.Landing {
+	q, c, err := s.requestOf(ctx, in.State)
+	if err == nil && (c.Kind != OIDC || !strings.EqualFold(q.connection, in.Connection)) {
+		err = noRelay() // the answer of one provider at another's door
+	}
+	if err != nil {
+		return s.misled(s.ident.Target(), err)
+	}
+	if err := s.db.Write(ctx, everywhere, func(tx *db.Tx) error { return s.claim(tx, q) }); err != nil {
+		return s.misled(s.ident.Target(), err)
+	}
+	claims, err := s.redeem(ctx, c, q, in)
+	if err != nil {
+		return s.failed(ctx, c, q, arrival{}, err, who)
+	}
+	q.used = true
+	return s.arrive(ctx, c, q, oidcArrival(claims), who, func(*db.Tx, *identity.Federated) error { return nil })
+}
+
+func (s *Service) redeem(ctx context.Context, c *Connection, q request, in Answer) (map[string]any, error) {
+	switch {
+	case c.Disabled && q.tester == "":
+		return nil, disabled()
+	case in.Error != "":
+		return nil, fault.New(fault.Forbidden, "access_denied", "%s", cut(in.Error+": "+in.Description, 200))
+	case in.Code == "" || len(in.Code) > 4096:
+		return nil, fault.New(fault.Invalid, "bad_oauth_callback", "OAuth callback with missing authorization code")
+	}
+	plain, err := s.keys.Open(q.sealed, q.id)
+	if err != nil {
+		return nil, err
+	}
+	var sec openid.Secrets
+	if err := json.Unmarshal(plain, &sec); err != nil {
+		return nil, err
+	}
+	p, err := s.provider(c)
+	if err != nil {
+		return nil, err
+	}
+	claims, err := p.Redeem(ctx, in.Code, in.Issuer, sec)
+	return claims, s.answered(err)
+}
+
+// failed tells of a sign-in that did not come to pass: in the audit log, in
+// the test result, and to the browser.
+func (s *Service) failed(ctx context.Context, c *Connection, q request, in arrival, err error, who identity.Client) identity.Landing {
+	cause := reasonOf(err)
+	if inner := errors.Unwrap(fault.As(err)); inner != nil && fault.As(err).Kind != fault.Internal {
+		cause += ": " + inner.Error()
+	}
+	if noted := s.refused(ctx, c, cause, who); noted != nil {
+		s.cfg.Log.Error("audit row not written", "error", noted)
+	}
+	if q.tester != "" {
+		told := fault.New(fault.Invalid, "validation_failed", "%s", cut(strings.ReplaceAll(cause, "samlsp: ", ""), 300))
+		return s.tested(ctx, c, q, in, told)
+	}
+	return s.misled(q.redirect, err)
+}
+
+// arrive ends a sign-in whose answer was verified.
+func (s *Service) arrive(ctx context.Context, c *Connection, q request, in arrival, who identity.Client, extra func(tx *db.Tx, f *identity.Federated) error) identity.Landing {
+	if q.tester != "" {
+		return s.tested(ctx, c, q, in, nil)
+	}
+	land, err := s.ident.Arrive(ctx, identity.Arrival{Target: q.redirect, Challenge: q.challenge, Person: func(tx *db.Tx) (identity.Federated, error) {
+		now, err := s.byID(tx, c.ID)
+		switch {
+		case err != nil:
+			return identity.Federated{}, err
+		case now.Disabled:
+			return identity.Federated{}, disabled()
+		}
+		f, err := now.person(in)
+		if err != nil {
+			return f, err
+		}
+		if q.id != "" && !q.used {
+			if err := s.claim(tx, q); err != nil {
+				return f, err
+			}
+		}
+		if err := extra(tx, &f); err != nil {
+			return f, err
+		}
+		return f, s.provisioned(tx, now, &f)
+	}}, who)
+	if err != nil {
+		return s.failed(ctx, c, q, in, err, who)
+	}
+	return land
+}
+
+// provisioned finds the account that SCIM made for a person before the first
+// sign-in, and adds the groups that SCIM put it in.
+func (s *Service) provisioned(tx *db.Tx, c *Connection, f *identity.Federated) error {
+	known := ""
+	err := tx.One("SELECT user_id FROM identities WHERE provider = $1 AND issuer = $2 AND subject = $3", []any{identity.FederatedProvider(c.ID), c.Issuer, f.Subject}, func(r *db.Row) error {
+		known = r.Text(0)
+		return nil
+	})
+	if fault.Is(err, fault.NotFound) {
+		err = tx.One(`SELECT a.user_id FROM sso_accounts a WHERE a.connection_id = $1 AND a.deleted_at IS NULL AND a.provisioned = $2 AND (a.user_name = $3 OR a.user_name = $4)
+			AND NOT EXISTS (SELECT 1 FROM identities i WHERE i.user_id = a.user_id) ORDER BY a.created_at NULLS LAST LIMIT 1`,
+			[]any{c.ID, true, strings.ToLower(f.Subject), f.Email}, func(r *db.Row) error {
+				known = r.Text(0)
+				return nil
+			})
+		if err == nil {
+			f.Account = known
+		}
+	}
+	if fault.Is(err, fault.NotFound) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	groups, err := scimGroups(tx, known)
+	if err != nil {
+		return err
+	}
+	f.Role, f.Ruled = c.role(slices.Concat(f.Groups, groups))
+	return nil
+}
+
+func scimGroups(tx *db.Tx, userID string) (out []string, err error) {
+	err = tx.Query("SELECT g.display_name FROM sso_group_members m JOIN sso_groups g ON g.id = m.group_id WHERE m.user_id = $1", []any{userID}, func(r *db.Row) error {
+		out = append(out, r.Text(0))
+		return nil
+	})
+	return out, err
+}
+
+// tested stores what a test sign-in brought and leads back to the site.
+func (s *Service) tested(ctx context.Context, c *Connection, q request, in arrival, failed error) identity.Landing {
+	result := c.test(in, failed)
+	err := s.db.Write(ctx, everywhere, func(tx *db.Tx) error {
+		if !q.used {
+			if err := s.claim(tx, q); err != nil && failed == nil {
+				return err
+			}
+		}
+		tx.Queue("UPDATE sso_connections SET last_test = $3, last_test_at = $4 WHERE tenant_id = $1 AND id = $2", []any{c.TenantID, c.ID, string(result), s.now()}, nil)
+		s.note(tx, c, actor.Actor{UserID: q.tester}, "sso.tested", nil)
+		return tx.Flush()
+	})
+	if err != nil {
+		return s.misled(q.redirect, err)
+	}
+	outcome := "ok"
+	if strings.HasPrefix(string(result), `{"outcome":"failed"`) {
+		outcome = "failed"
+	}
+	return identity.Landing{Location: redirect.WithQuery(q.redirect, url.Values{"sso_test": {outcome}, "connection": {c.ID}})}
+}

@@ -1,0 +1,213 @@
+package sso
+
+import (
+	"context"
+	"strings"
+	"time"
+
+	"holdfast/internal/db"
+	"holdfast/internal/fault"
+	"holdfast/internal/identity"
+)
+
+// Group is a group that SCIM keeps (RFC 7643 section 4.2). Its display name is
+// what role_map speaks of.
+type Group struct {
+	ID, Display, ExternalID string
+	Members                 []Ref
+	CreatedAt, UpdatedAt    time.Time
+}
+
+const maxMembers = 10000
+
+const groupColumns = "g.id, g.display_name, g.external_id, g.created_at, g.updated_at FROM sso_groups g WHERE g.connection_id = $1"
+
+func scanGroup(r *db.Row) Group {
+	return Group{ID: r.Text(0), Display: r.Text(1), ExternalID: r.Text(2), CreatedAt: r.Time(3), UpdatedAt: r.Time(4)}
+}
+
+func (s *Service) groupBy(tx *db.Tx, c *Connection, id string) (g Group, err error) {
+	canonical, ok := canonicalID(id)
+	if !ok {
+		return g, noResource()
+	}
+	err = tx.One("SELECT "+groupColumns+" AND g.id = $2"+tx.DB().ForUpdate(), []any{c.ID, canonical}, func(r *db.Row) error {
+		g = scanGroup(r)
+		return nil
+	})
+	if fault.Is(err, fault.NotFound) {
+		return g, noResource()
+	}
+	if err != nil {
+		return g, err
+	}
+	return g, tx.Query("SELECT m.user_id, a.user_name FROM sso_group_members m JOIN sso_accounts a ON a.user_id = m.user_id WHERE m.group_id = $1 ORDER BY a.user_name NULLS LAST", []any{g.ID}, func(r *db.Row) error {
+		g.Members = append(g.Members, Ref{r.Text(0), r.Text(1)})
+		return nil
+	})
+}
+
+// Group returns one group with its members.
+func (s *Service) Group(ctx context.Context, c *Connection, id string) (g Group, err error) {
+	err = s.db.Write(ctx, everywhere, func(tx *db.Tx) (err error) {
+		g, err = s.groupBy(tx, c, id)
+		return err
+	})
+	return g, err
+}
+
+// Groups lists groups without their members, and how many there are in all.
+func (s *Service) Groups(ctx context.Context, c *Connection, q Query) (list []Group, total int64, err error) {
+	where, args := "", []any{c.ID}
+	if q.Attr != "" {
+		col, ok := map[string]string{"displayname": "g.display_name", "externalid": "g.external_id", "id": "CAST(g.id AS text)"}[strings.ToLower(q.Attr)]
+		if !ok {
+			return nil, 0, fault.New(fault.Invalid, "invalidFilter", "displayName, externalId and id can be compared")
+		}
+		where, args = " AND "+col+" = $2", append(args, q.Value)
+	}
+	err = s.db.Read(ctx, everywhere, func(tx *db.Tx) error {
+		list = nil
+		tx.Queue("SELECT COUNT(*) FROM sso_groups g WHERE g.connection_id = $1"+where, args, func(r *db.Row) error { total = r.Int(0); return nil })
+		limit, offset := page(q)
+		return tx.Query("SELECT "+groupColumns+where+" ORDER BY g.created_at NULLS LAST, g.id"+limitOffset(len(args)), append(args, limit, offset), func(r *db.Row) error {
+			list = append(list, scanGroup(r))
+			return nil
+		})
+	})
+	return list, total, err
+}
+
+func (g *Group) check() error {
+	g.Display = strings.TrimSpace(g.Display)
+	if g.Display == "" || len(g.Display) > 300 || len(g.ExternalID) > 255 || len(g.Members) > maxMembers {
+		return fault.New(fault.Invalid, "invalidValue", "displayName is required, of at most 300 characters; a group has at most %d members", maxMembers)
+	}
+	return nil
+}
+
+// CreateGroup makes a group; its members get the role it maps to.
+func (s *Service) CreateGroup(ctx context.Context, c *Connection, g Group, who identity.Client) (Group, error) {
+	if err := g.check(); err != nil {
+		return g, err
+	}
+	g.ID = newID()
+	err := s.db.Write(ctx, everywhere, func(tx *db.Tx) error {
+		now := s.now()
+		_, err := tx.Exec("INSERT INTO sso_groups (id, tenant_id, connection_id, display_name, external_id, created_at, updated_at) VALUES ($1, $2, $3, $4, $5, $6, $6)",
+			g.ID, c.TenantID, c.ID, g.Display, null(g.ExternalID), now)
+		if err != nil {
+			return err
+		}
+		return s.populate(tx, c, Group{ID: g.ID}, g, who)
+	})
+	if fault.HasCode(err, "23505") {
+		err = fault.New(fault.Conflict, "uniqueness", "There is a group with this displayName")
+	}
+	if err != nil {
+		return g, err
+	}
+	return s.Group(ctx, c, g.ID)
+}
+
+// ChangeGroup writes what change makes of a group.
+func (s *Service) ChangeGroup(ctx context.Context, c *Connection, id string, who identity.Client, change func(*Group) error) (Group, error) {
+	err := s.db.Write(ctx, everywhere, func(tx *db.Tx) error {
+		was, err := s.groupBy(tx, c, id)
+		if err != nil {
+			return err
+		}
+		g := was
+		g.Members = append([]Ref{}, was.Members...)
+		if err := change(&g); err != nil {
+			return err
+		}
+		g.ID = was.ID
+		if err := g.check(); err != nil {
+			return err
+		}
+		if _, err := tx.Exec("UPDATE sso_groups SET display_name = $2, external_id = $3, updated_at = $4 WHERE id = $1", g.ID, g.Display, null(g.ExternalID), s.now()); err != nil {
+			return err
+		}
+		return s.populate(tx, c, was, g, who)
+	})
+	if fault.HasCode(err, "23505") {
+		err = fault.New(fault.Conflict, "uniqueness", "There is a group with this displayName")
+	}
+	if err != nil {
+		return Group{}, err
+	}
+	return s.Group(ctx, c, id)
+}
+
+// populate makes the members exactly g's, and lets the roles of whoever came,
+// went, or sits in a renamed group follow.
+func (s *Service) populate(tx *db.Tx, c *Connection, was, g Group, who identity.Client) error {
+	before, after := ids(was.Members), map[string]bool{}
+	touched := map[string]bool{}
+	for _, m := range g.Members {
+		id, ok := canonicalID(m.ID)
+		if !ok {
+			return fault.New(fault.Invalid, "invalidValue", "A member's value is not the id of a user")
+		}
+		if after[id] {
+			continue
+		}
+		after[id] = true
+		if before[id] && was.Display == g.Display {
+			continue
+		}
+		touched[id] = true
+		if before[id] {
+			continue
+		}
+		// Members are the connection's own accounts and nobody else's.
+		n, err := tx.Exec("INSERT INTO sso_group_members (group_id, user_id) SELECT $1, a.user_id FROM sso_accounts a WHERE a.user_id = $2 AND a.connection_id = $3 AND a.deleted_at IS NULL",
+			g.ID, id, c.ID)
+		if err != nil {
+			return err
+		}
+		if n == 0 {
+			return fault.New(fault.Invalid, "invalidValue", "A member is not a user of this connection")
+		}
+	}
+	for id := range before {
+		if !after[id] {
+			touched[id] = true
+			tx.Queue("DELETE FROM sso_group_members WHERE group_id = $1 AND user_id = $2", []any{g.ID, id}, nil)
+		}
+	}
+	for id := range touched {
+		if err := s.follow(tx, c, id, who); err != nil {
+			return err
+		}
+	}
+	s.ident.Record(tx, identity.Note{Tenant: c.TenantID, Key: "scim:" + c.ID, Action: "scim.group_changed", Entity: "sso_groups", EntityID: g.ID,
+		Details: map[string]any{"group": g.Display, "members": len(after)}, Client: who})
+	return tx.Flush()
+}
+
+func ids(list []Ref) map[string]bool {
+	out := map[string]bool{}
+	for _, m := range list {
+		out[m.ID] = true
+	}
+	return out
+}
+
+// DeleteGroup removes a group; the roles of its members follow.
+func (s *Service) DeleteGroup(ctx context.Context, c *Connection, id string, who identity.Client) error {
+	return s.db.Write(ctx, everywhere, func(tx *db.Tx) error {
+		was, err := s.groupBy(tx, c, id)
+		if err != nil {
+			return err
+		}
+		empty := was
+		empty.Members = nil
+		if err := s.populate(tx, c, was, empty, who); err != nil {
+			return err
+		}
+		_, err = tx.Exec("DELETE FROM sso_groups WHERE id = $1", was.ID)
+		return err
+	})
+}

@@ -1,0 +1,235 @@
+// Package openid signs people in at an OpenID provider that a tenant named.
+// Nobody but the tenant stands behind such a provider, so every request goes
+// through the guarded client it is given, and all of its answers are checked.
+package openid
+
+import (
+	"context"
+	"crypto/subtle"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+	"sync"
+	"time"
+
+	goidc "github.com/coreos/go-oidc/v3/oidc"
+	"github.com/go-jose/go-jose/v4"
+	"golang.org/x/oauth2"
+)
+
+// Config is one provider.
+type Config struct {
+	Issuer   string // exact; discovery must repeat it
+	ClientID string
+	Secret   string
+	Scopes   []string // added to openid email profile
+	Redirect string   // our callback, one to a provider
+	Client   *http.Client
+	Now      func() time.Time
+}
+
+// algorithms taken in ID tokens: none and HMAC are not among them.
+var algorithms = []jose.SignatureAlgorithm{jose.RS256, jose.RS384, jose.RS512, jose.ES256, jose.ES384, jose.ES512, jose.PS256, jose.PS384, jose.PS512, jose.EdDSA}
+
+// Provider talks to one provider. What it publishes is read at first use and
+// again after an hour.
+type Provider struct {
+	cfg   Config
+	mu    sync.Mutex
+	meta  *metadata
+	until time.Time
+}
+
+type metadata struct {
+	endpoint oauth2.Endpoint
+	verifier *goidc.IDTokenVerifier
+	iss      bool // answers carry iss (RFC 9207)
+}
+
+// New makes a provider; it does not go to the network.
+func New(cfg Config) *Provider { return &Provider{cfg: cfg} }
+
+// ErrUnreachable says that the provider did not answer as one should.
+var ErrUnreachable = errors.New("openid: the provider cannot be reached, or does not answer as an OpenID provider")
+
+// ErrAnswer says that an answer of the provider does not hold.
+var ErrAnswer = errors.New("openid: the provider's answer cannot be verified")
+
+// Discover reads the provider's configuration, unless it was within the hour.
+func (p *Provider) Discover(ctx context.Context) error {
+	_, err := p.discover(ctx)
+	return err
+}
+
+func (p *Provider) discover(ctx context.Context) (*metadata, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.meta != nil && p.cfg.Now().Before(p.until) {
+		return p.meta, nil
+	}
+	// go-oidc compares the document's issuer with the configured one.
+	doc, err := goidc.NewProvider(goidc.ClientContext(ctx, p.cfg.Client), p.cfg.Issuer)
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrUnreachable, err)
+	}
+	var more struct {
+		JWKS string `json:"jwks_uri"`
+		Iss  bool   `json:"authorization_response_iss_parameter_supported"`
+	}
+	if err := doc.Claims(&more); err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrUnreachable, err)
+	}
+	var names []string
+	for _, a := range algorithms {
+		names = append(names, string(a))
+	}
+	keys := &keySet{url: more.JWKS, client: p.cfg.Client, now: p.cfg.Now}
+	p.meta = &metadata{endpoint: doc.Endpoint(), iss: more.Iss,
+		verifier: goidc.NewVerifier(p.cfg.Issuer, keys, &goidc.Config{ClientID: p.cfg.ClientID, Now: p.cfg.Now, SupportedSigningAlgs: names})}
+	p.until = p.cfg.Now().Add(time.Hour)
+	return p.meta, nil
+}
+
+func (p *Provider) oauth(m *metadata) *oauth2.Config {
+	scopes := []string{goidc.ScopeOpenID, "email", "profile"}
+	for _, s := range p.cfg.Scopes {
+		if s != "" && !slices.Contains(scopes, s) {
+			scopes = append(scopes, s)
+		}
+	}
+	return &oauth2.Config{ClientID: p.cfg.ClientID, ClientSecret: p.cfg.Secret, Endpoint: m.endpoint, RedirectURL: p.cfg.Redirect, Scopes: scopes}
+}
+
+// Secrets are what ties an answer to its request.
+type Secrets struct{ Nonce, Verifier string }
+
+// Location returns where to send the browser. login may name the account.
+func (p *Provider) Location(ctx context.Context, state string, sec Secrets, login string) (string, error) {
+	m, err := p.discover(ctx)
+	if err != nil {
+		return "", err
+	}
+	opts := []oauth2.AuthCodeOption{oauth2.S256ChallengeOption(sec.Verifier), goidc.Nonce(sec.Nonce)}
+	if login != "" {
+		opts = append(opts, oauth2.SetAuthURLParam("login_hint", login))
+	}
+	return p.oauth(m).AuthCodeURL(state, opts...), nil
+}
+
+// Redeem exchanges a code and verifies the ID token: signature, issuer,
+// audience and authorised party, times, nonce (OpenID Connect Core 3.1.3.7).
+// It returns the token's claims. iss is the answer's, "" when it had none.
+func (p *Provider) Redeem(ctx context.Context, code, iss string, sec Secrets) (map[string]any, error) {
+	m, err := p.discover(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if iss != "" && iss != p.cfg.Issuer || iss == "" && m.iss {
+		return nil, fmt.Errorf("%w: it comes from another provider", ErrAnswer)
+	}
+	ctx = goidc.ClientContext(ctx, p.cfg.Client)
+	tok, err := p.oauth(m).Exchange(ctx, code, oauth2.VerifierOption(sec.Verifier))
+	if err != nil {
+		var refused *oauth2.RetrieveError
+		if errors.As(err, &refused) && refused.Response != nil && refused.Response.StatusCode < 500 {
+			return nil, fmt.Errorf("%w: the code was refused: %w", ErrAnswer, err)
+		}
+		return nil, fmt.Errorf("%w: %w", ErrUnreachable, err)
+	}
+	raw, _ := tok.Extra("id_token").(string)
+	id, err := m.verifier.Verify(ctx, raw)
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrAnswer, err)
+	}
+	claims := map[string]any{}
+	if err := id.Claims(&claims); err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrAnswer, err)
+	}
+	azp, _ := claims["azp"].(string)
+	switch {
+	case id.Subject == "" || len(id.Subject) > 255:
+		err = errors.New("no subject")
+	case subtle.ConstantTimeCompare([]byte(id.Nonce), []byte(sec.Nonce)) != 1:
+		err = errors.New("another nonce")
+	case len(id.Audience) > 1 && azp == "", azp != "" && azp != p.cfg.ClientID:
+		err = errors.New("another authorised party")
+	case id.IssuedAt.IsZero() || id.IssuedAt.After(p.cfg.Now().Add(30*time.Second)):
+		err = errors.New("issued in the future, or at no time")
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrAnswer, err)
+	}
+	return claims, nil
+}
+
+// keySet is what a provider publishes. A token that no key verifies makes it
+// read them again, at most once a minute: forged ones cannot make us hammer
+// the provider.
+type keySet struct {
+	url    string
+	client *http.Client
+	now    func() time.Time
+
+	mu   sync.Mutex
+	keys []jose.JSONWebKey
+	at   time.Time
+}
+
+// VerifySignature implements go-oidc's KeySet.
+func (s *keySet) VerifySignature(ctx context.Context, raw string) ([]byte, error) {
+	jws, err := jose.ParseSignedCompact(raw, algorithms)
+	if err != nil {
+		return nil, fmt.Errorf("openid: token: %w", err)
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if out, ok := s.try(jws); ok {
+		return out, nil
+	}
+	if s.at.IsZero() || s.now().Sub(s.at) >= time.Minute {
+		if err := s.fetch(ctx); err != nil {
+			return nil, err
+		}
+		if out, ok := s.try(jws); ok {
+			return out, nil
+		}
+	}
+	return nil, errors.New("openid: no key of the provider verifies the token")
+}
+
+func (s *keySet) try(jws *jose.JSONWebSignature) ([]byte, bool) {
+	h := jws.Signatures[0].Header
+	for _, k := range s.keys {
+		if _, symmetric := k.Key.([]byte); symmetric || k.Use == "enc" || h.KeyID != "" && k.KeyID != h.KeyID || k.Algorithm != "" && k.Algorithm != h.Algorithm {
+			continue
+		}
+		if out, err := jws.Verify(k); err == nil {
+			return out, true
+		}
+	}
+	return nil, false
+}
+
+func (s *keySet) fetch(ctx context.Context) error {
+	s.at = s.now()
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, s.url, nil)
+	if err != nil {
+		return fmt.Errorf("openid: keys: %w", err)
+	}
+	res, err := s.client.Do(req)
+	if err != nil {
+		return fmt.Errorf("%w: keys: %w", ErrUnreachable, err)
+	}
+	defer res.Body.Close()
+	var set jose.JSONWebKeySet
+	if res.StatusCode != http.StatusOK {
+		return fmt.Errorf("%w: keys: status %d", ErrUnreachable, res.StatusCode)
+	}
+	if err := json.NewDecoder(res.Body).Decode(&set); err != nil {
+		return fmt.Errorf("%w: keys: %w", ErrUnreachable, err)
+	}
+	s.keys = set.Keys
+	return nil
+}

@@ -1,0 +1,387 @@
+package sso
+
+import (
+	"context"
+	"crypto/subtle"
+	"encoding/json"
+	"strings"
+	"time"
+
+	"holdfast/internal/actor"
+	"holdfast/internal/db"
+	"holdfast/internal/fault"
+	"holdfast/internal/identity"
+	"holdfast/internal/identity/seal"
+)
+
+// Person is an account as SCIM sees it (RFC 7643 section 4.1).
+type Person struct {
+	ID, UserName, ExternalID, Email string
+	Display, Given, Family          string
+	Active                          bool
+	Groups                          []Ref
+	CreatedAt, UpdatedAt            time.Time
+}
+
+// Ref points to a person or a group.
+type Ref struct{ ID, Display string }
+
+// Query is a list request: at most one attribute compared for equality, and a
+// page (RFC 7644 section 3.4.2; start counts from 1).
+type Query struct {
+	Attr, Value  string
+	Start, Count int
+}
+
+// maxPage is how many resources one answer holds.
+const maxPage = 200
+
+// BySCIMToken returns the connection a bearer token belongs to.
+func (s *Service) BySCIMToken(ctx context.Context, token string) (c *Connection, err error) {
+	refused := fault.New(fault.Unauthorized, "no_authorization", "The SCIM token is not valid")
+	if !strings.HasPrefix(token, "hf_scim_") || len(token) > 100 {
+		return nil, refused
+	}
+	hash := seal.Digest(token)
+	err = s.db.Read(ctx, everywhere, func(tx *db.Tx) (err error) {
+		stored := ""
+		err = tx.One("SELECT scim_token_hash FROM sso_connections WHERE scim_token_hash = $1", []any{hash}, func(r *db.Row) error {
+			stored = r.Text(0)
+			return nil
+		})
+		if err == nil && subtle.ConstantTimeCompare([]byte(stored), []byte(hash)) == 1 {
+			c, err = s.one(tx, "JOIN tenants t ON t.id = c.tenant_id WHERE c.scim_token_hash = $1 AND t.status = 'active'", hash)
+		}
+		return err
+	})
+	switch {
+	case fault.Is(err, fault.NotFound), err == nil && (c == nil || c.Disabled):
+		return nil, refused
+	}
+	return c, err
+}
+
+const personColumns = `a.user_id, a.user_name, a.external_id, u.email, a.display_name, a.given_name, a.family_name, a.active, a.created_at, a.updated_at
+	FROM sso_accounts a JOIN users u ON u.id = a.user_id WHERE a.connection_id = $1 AND a.deleted_at IS NULL`
+
+func scanPerson(r *db.Row) Person {
+	return Person{ID: r.Text(0), UserName: r.Text(1), ExternalID: r.Text(2), Email: r.Text(3), Display: r.Text(4), Given: r.Text(5), Family: r.Text(6), Active: r.Bool(7),
+		CreatedAt: r.Time(8), UpdatedAt: r.Time(9)}
+}
+
+func noResource() error { return fault.New(fault.NotFound, "not_found", "There is no such resource") }
+
+func (s *Service) personBy(tx *db.Tx, c *Connection, id string) (p Person, err error) {
+	canonical, ok := canonicalID(id)
+	if !ok {
+		return p, noResource()
+	}
+	err = tx.One("SELECT "+personColumns+" AND a.user_id = $2", []any{c.ID, canonical}, func(r *db.Row) error {
+		p = scanPerson(r)
+		return nil
+	})
+	if fault.Is(err, fault.NotFound) {
+		return p, noResource()
+	}
+	if err != nil {
+		return p, err
+	}
+	return p, tx.Query("SELECT g.id, g.display_name FROM sso_group_members m JOIN sso_groups g ON g.id = m.group_id WHERE m.user_id = $1 AND g.connection_id = $2 ORDER BY g.display_name NULLS LAST",
+		[]any{p.ID, c.ID}, func(r *db.Row) error {
+			p.Groups = append(p.Groups, Ref{r.Text(0), r.Text(1)})
+			return nil
+		})
+}
+
+// Person returns one account of the connection.
+func (s *Service) Person(ctx context.Context, c *Connection, id string) (p Person, err error) {
+	err = s.db.Read(ctx, everywhere, func(tx *db.Tx) (err error) {
+		p, err = s.personBy(tx, c, id)
+		return err
+	})
+	return p, err
+}
+
+// filters are the attributes a list can be asked by, and their columns.
+var filters = map[string]string{"username": "a.user_name", "externalid": "a.external_id", "emails.value": "u.email", "emails": "u.email", "id": "CAST(a.user_id AS text)"}
+
+// People lists accounts of the connection and how many there are in all.
+func (s *Service) People(ctx context.Context, c *Connection, q Query) (list []Person, total int64, err error) {
+	where, args := "", []any{c.ID}
+	if q.Attr != "" {
+		col, ok := filters[strings.ToLower(q.Attr)]
+		if !ok {
+			return nil, 0, fault.New(fault.Invalid, "invalidFilter", "userName, externalId, emails.value and id can be compared")
+		}
+		if col == "a.user_name" || col == "u.email" {
+			q.Value = strings.ToLower(q.Value)
+		}
+		where, args = " AND "+col+" = $2", append(args, q.Value)
+	}
+	err = s.db.Read(ctx, everywhere, func(tx *db.Tx) error {
+		list = nil
+		tx.Queue("SELECT COUNT(*) FROM sso_accounts a JOIN users u ON u.id = a.user_id WHERE a.connection_id = $1 AND a.deleted_at IS NULL"+where, args, func(r *db.Row) error {
+			total = r.Int(0)
+			return nil
+		})
+		limit, offset := page(q)
+		return tx.Query("SELECT "+personColumns+where+" ORDER BY a.created_at NULLS LAST, a.user_id"+limitOffset(len(args)), append(args, limit, offset), func(r *db.Row) error {
+			list = append(list, scanPerson(r))
+			return nil
+		})
+	})
+	return list, total, err
+}
+
+func limitOffset(have int) string {
+	return " LIMIT $" + string(rune('1'+have)) + " OFFSET $" + string(rune('2'+have))
+}
+
+func page(q Query) (limit, offset int) {
+	limit = q.Count
+	if limit < 0 {
+		limit = 0
+	}
+	return min(limit, maxPage), max(q.Start, 1) - 1
+}
+
+// checked completes a person that SCIM sent.
+func (c *Connection) checked(p *Person) error {
+	p.UserName = strings.ToLower(strings.TrimSpace(p.UserName))
+	if p.UserName == "" || len(p.UserName) > 255 {
+		return fault.New(fault.Invalid, "invalidValue", "userName is required")
+	}
+	if p.Email == "" {
+		p.Email = p.UserName
+	}
+	email, err := identity.Canonical(p.Email)
+	if err != nil {
+		return fault.New(fault.Invalid, "invalidValue", "userName or a primary e-mail must be an address")
+	}
+	p.Email = email
+	if !c.holds(email) {
+		return fault.New(fault.Invalid, "invalidValue", "The address is not in a domain that this organisation has proved")
+	}
+	for _, v := range []string{p.ExternalID, p.Display, p.Given, p.Family} {
+		if len(v) > 255 || strings.ContainsRune(v, 0) {
+			return fault.New(fault.Invalid, "invalidValue", "A value is longer than 255 characters")
+		}
+	}
+	return nil
+}
+
+func (p Person) profile() map[string]any {
+	out := map[string]any{}
+	for k, v := range map[string]string{"name": p.Display, "full_name": p.Display, "given_name": p.Given, "family_name": p.Family} {
+		if v != "" {
+			out[k] = v
+		}
+	}
+	return out
+}
+
+// errTaken is RFC 7644 section 3.3's answer to a userName that exists.
+func errTaken() error {
+	return fault.New(fault.Conflict, "uniqueness", "There is a user with this userName")
+}
+
+// CreatePerson provisions an account, or takes over one that a sign-in of the
+// same connection made: a second one would stay open when this one is closed.
+func (s *Service) CreatePerson(ctx context.Context, c *Connection, p Person, who identity.Client) (Person, error) {
+	if err := c.checked(&p); err != nil {
+		return p, err
+	}
+	err := s.db.Write(ctx, everywhere, func(tx *db.Tx) error {
+		var old, deleted = "", false
+		err := tx.One(`SELECT a.user_id, a.provisioned, a.deleted_at FROM sso_accounts a JOIN users u ON u.id = a.user_id WHERE a.connection_id = $1
+			AND (a.user_name = $2 OR u.email = $3 AND a.provisioned = $4) ORDER BY a.provisioned DESC, a.created_at NULLS LAST LIMIT 1`, []any{c.ID, p.UserName, p.Email, false}, func(r *db.Row) error {
+			old, deleted = r.Text(0), !r.Null(2)
+			if r.Bool(1) && !deleted {
+				return errTaken()
+			}
+			return nil
+		})
+		switch {
+		case fault.Is(err, fault.NotFound):
+			return s.provision(tx, c, &p, who)
+		case err != nil:
+			return err
+		}
+		p.ID = old
+		_, err = tx.Exec("UPDATE sso_accounts SET provisioned = $2, deleted_at = NULL WHERE user_id = $1", old, true)
+		if err != nil {
+			return err
+		}
+		was := Person{ID: old, Active: !deleted}
+		return s.store(tx, c, was, p, who)
+	})
+	if fault.HasCode(err, "23505") {
+		err = errTaken()
+	}
+	if err != nil {
+		return p, err
+	}
+	return s.Person(ctx, c, p.ID)
+}
+
+func (s *Service) provision(tx *db.Tx, c *Connection, p *Person, who identity.Client) error {
+	u, err := s.ident.MakeFederated(tx, c.TenantID, p.Email, p.profile(), who)
+	if err != nil {
+		return err
+	}
+	p.ID = u.ID
+	now := s.now()
+	tx.Queue(`INSERT INTO sso_accounts (user_id, tenant_id, connection_id, user_name, external_id, display_name, given_name, family_name, active, provisioned, groups, created_at, updated_at)
+		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, '[]', $11, $11)`,
+		[]any{u.ID, c.TenantID, c.ID, p.UserName, null(p.ExternalID), null(p.Display), null(p.Given), null(p.Family), p.Active, true, now}, nil)
+	s.ident.Record(tx, identity.Note{Tenant: c.TenantID, Key: "scim:" + c.ID, Action: "scim.user_created", Entity: "user", EntityID: u.ID, Client: who})
+	if role, _ := c.role(nil); role != "" && p.Active {
+		return s.ident.JoinFederated(tx, c.TenantID, u, role, who)
+	}
+	return tx.Flush()
+}
+
+// ChangePerson writes what change makes of a person. Deactivation ends the
+// person's sessions at once.
+func (s *Service) ChangePerson(ctx context.Context, c *Connection, id string, who identity.Client, change func(*Person) error) (Person, error) {
+	err := s.db.Write(ctx, everywhere, func(tx *db.Tx) error {
+		was, err := s.personBy(tx, c, id)
+		if err != nil {
+			return err
+		}
+		p := was
+		if err := change(&p); err != nil {
+			return err
+		}
+		p.ID = was.ID
+		if err := c.checked(&p); err != nil {
+			return err
+		}
+		return s.store(tx, c, was, p, who)
+	})
+	if fault.HasCode(err, "23505") {
+		err = errTaken()
+	}
+	if err != nil {
+		return Person{}, err
+	}
+	return s.Person(ctx, c, id)
+}
+
+func (s *Service) store(tx *db.Tx, c *Connection, was, p Person, who identity.Client) error {
+	now := s.now()
+	tx.Queue(`UPDATE sso_accounts SET user_name = $2, external_id = $3, display_name = $4, given_name = $5, family_name = $6, active = $7, updated_at = $8 WHERE user_id = $1`,
+		[]any{p.ID, p.UserName, null(p.ExternalID), null(p.Display), null(p.Given), null(p.Family), p.Active, now}, nil)
+	tx.Queue("UPDATE users SET email = $2, updated_at = $3 WHERE id = $1 AND email <> $2", []any{p.ID, p.Email, now}, nil)
+	tx.Queue("UPDATE members SET email = $3, updated_at = $4 WHERE tenant_id = $1 AND user_id = $2 AND email <> $3", []any{c.TenantID, p.ID, p.Email, now}, nil)
+	action := "scim.user_changed"
+	switch {
+	case was.Active && !p.Active:
+		action = "scim.user_deactivated"
+		if err := s.shutOut(tx, c, p.ID); err != nil {
+			return err
+		}
+	case !was.Active && p.Active:
+		action = "scim.user_activated"
+		if err := s.letIn(tx, c, p.ID, who); err != nil {
+			return err
+		}
+	}
+	s.ident.Record(tx, identity.Note{Tenant: c.TenantID, Key: "scim:" + c.ID, Action: action, Entity: "user", EntityID: p.ID, Client: who})
+	tx.After(func() { s.ident.Forget(p.ID) })
+	return tx.Flush()
+}
+
+func (s *Service) shutOut(tx *db.Tx, c *Connection, userID string) error {
+	tx.Queue("UPDATE members SET status = 'suspended', updated_at = $3, version = version + 1 WHERE tenant_id = $1 AND user_id = $2 AND status = 'active'", []any{c.TenantID, userID, s.now()}, nil)
+	return s.ident.EndSessions(tx, userID)
+}
+
+// letIn makes the membership active again with the role the groups give.
+func (s *Service) letIn(tx *db.Tx, c *Connection, userID string, who identity.Client) error {
+	groups, err := s.groupsOf(tx, userID)
+	if err != nil {
+		return err
+	}
+	role, _ := c.role(groups)
+	if role == "" {
+		return nil
+	}
+	now := s.now()
+	n, err := tx.Exec("UPDATE members SET status = 'active', role = $3, updated_at = $4, version = version + 1 WHERE tenant_id = $1 AND user_id = $2", c.TenantID, userID, string(role), now)
+	if err != nil || n > 0 {
+		return err
+	}
+	return s.ident.JoinFederated(tx, c.TenantID, &identity.User{ID: userID, Email: s.emailOf(tx, userID)}, role, who)
+}
+
+func (s *Service) emailOf(tx *db.Tx, userID string) (email string) {
+	if tx.One("SELECT email FROM users WHERE id = $1", []any{userID}, func(r *db.Row) error { email = r.Text(0); return nil }) != nil {
+		return ""
+	}
+	return email
+}
+
+// groupsOf are the groups of the last sign-in and those of SCIM.
+func (s *Service) groupsOf(tx *db.Tx, userID string) (groups []string, err error) {
+	err = tx.One("SELECT groups FROM sso_accounts WHERE user_id = $1", []any{userID}, func(r *db.Row) error {
+		return json.Unmarshal([]byte(r.Text(0)), &groups)
+	})
+	if err != nil {
+		return nil, err
+	}
+	more, err := scimGroups(tx, userID)
+	return append(groups, more...), err
+}
+
+// DeletePerson closes an account for good: sessions end, the membership is
+// suspended, and SCIM no longer shows it. What the person did stays theirs.
+func (s *Service) DeletePerson(ctx context.Context, c *Connection, id string, who identity.Client) error {
+	return s.db.Write(ctx, everywhere, func(tx *db.Tx) error {
+		p, err := s.personBy(tx, c, id)
+		if err != nil {
+			return err
+		}
+		tx.Queue("UPDATE sso_accounts SET active = $2, provisioned = $3, deleted_at = $4, updated_at = $4 WHERE user_id = $1", []any{p.ID, false, true, s.now()}, nil)
+		tx.Queue("DELETE FROM sso_group_members WHERE user_id = $1", []any{p.ID}, nil)
+		s.ident.Record(tx, identity.Note{Tenant: c.TenantID, Key: "scim:" + c.ID, Action: "scim.user_deleted", Entity: "user", EntityID: p.ID, Client: who})
+		return s.shutOut(tx, c, p.ID)
+	})
+}
+
+// follow gives a person the role of their groups as they are now. Who is in no
+// mapped group any more, where there is no default, is out.
+func (s *Service) follow(tx *db.Tx, c *Connection, userID string, who identity.Client) error {
+	groups, err := s.groupsOf(tx, userID)
+	if fault.Is(err, fault.NotFound) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	role, ruled := c.role(groups)
+	if !ruled {
+		return nil
+	}
+	var active bool
+	var status, is string
+	if err := tx.One("SELECT active FROM sso_accounts WHERE user_id = $1", []any{userID}, func(r *db.Row) error { active = r.Bool(0); return nil }); err != nil || !active {
+		return err
+	}
+	err = tx.One("SELECT status, role FROM members WHERE tenant_id = $1 AND user_id = $2", []any{c.TenantID, userID}, func(r *db.Row) error {
+		status, is = r.Text(0), r.Text(1)
+		return nil
+	})
+	switch {
+	case err != nil && !fault.Is(err, fault.NotFound), is == string(actor.Owner):
+		return err
+	case role == "" && status == "active":
+		tx.Queue("DELETE FROM members WHERE tenant_id = $1 AND user_id = $2", []any{c.TenantID, userID}, nil)
+		return s.ident.EndSessions(tx, userID)
+	case role != "" && status == "":
+		return s.ident.JoinFederated(tx, c.TenantID, &identity.User{ID: userID, Email: s.emailOf(tx, userID)}, role, who)
+	case role != "" && status == "active":
+		return s.ident.FederatedRole(tx, c.TenantID, userID, role)
+	}
+	return nil
+}
