@@ -22,7 +22,7 @@ func has(ifNoneMatch []string, tag string) bool {
 // takesGzip reports that the caller accepts the gzip coding: it is named, or
 // "*" is, and not with a weight of zero (RFC 9110 section 12.5.3).
 func takesGzip(r *http.Request) bool {
-	any, gzip := false, false
+	all, gzip := false, false
 	for _, v := range r.Header["Accept-Encoding"] {
 		for c := range strings.SplitSeq(v, ",") {
 			name, weight, _ := strings.Cut(c, ";")
@@ -34,11 +34,11 @@ func takesGzip(r *http.Request) bool {
 					return false
 				}
 			case "*":
-				any = wanted
+				all = wanted
 			}
 		}
 	}
-	return gzip || any
+	return gzip || all
 }
 
 // refused reports the weight zero: q=0, q=0.0 and so on.

@@ -73,7 +73,7 @@ var table = []route{
 	{Route{Method: "POST", Pattern: "/signup", Doc: "Make an account", Auth: true, Query: redirectTo, Response: sessionFields,
 		Body: withPKCE(fields{"email": "string", "password": "string", "data": "object"})}, public, (*API).signUp},
 	{Route{Method: "POST", Pattern: "/token", Doc: "Sign in with a password, refresh a session, or redeem an authorization code or a provider's ID token", Auth: true, Query: fields{"grant_type": "string"}, Response: sessionFields,
-		Body: fields{"grant_type": "string", "email": "string", "password": "string", "refresh_token": "string", "auth_code": "string", "code_verifier": "string",
+		Body: fields{"grant_type": "string", "email": "string", "phone": "string", "password": "string", "refresh_token": "string", "auth_code": "string", "code_verifier": "string",
 			"provider": "string", "id_token": "string", "access_token": "string", "nonce": "string", "link_identity": "boolean"}}, public, (*API).token},
 	{Route{Method: "POST", Pattern: "/recover", Doc: "Mail a link to choose a new password", Auth: true, Query: redirectTo, Response: empty, Body: withPKCE(fields{"email": "string"})}, public, (*API).recover},
 	{Route{Method: "POST", Pattern: "/otp", Doc: "Mail a sign-in link and code, or text a code", Auth: true, Query: redirectTo, Response: empty,

@@ -136,8 +136,11 @@ func (a *API) exchange(w http.ResponseWriter, c *call, in grant) (*identity.Sess
 }
 
 func (a *API) byPassword(w http.ResponseWriter, c *call, in grant) (*identity.Session, error) {
-	if err := noPhone(in.Phone); err != nil {
-		return nil, err
+	if in.Email == "" && in.Phone != "" {
+		if err := a.count(w, c, in.Phone); err != nil {
+			return nil, err
+		}
+		return a.svc.SignInPhone(c.Context(), in.Phone, in.Password, c.client())
 	}
 	if in.Email == "" {
 		return nil, fault.New(fault.Invalid, "validation_failed", "missing email or phone")

@@ -50,13 +50,13 @@ type Deps struct {
 	Store   *store.Store
 	Imports Importer
 	Now     func() time.Time
-	Changed func(tenant string, collections []string) // told of rows written in bulk; may be nil
+	Hooks   programme.Hooks
 }
 
 // Table lists the functions.
 func Table(d Deps) []Function {
 	dash := newDashboard(d)
-	prog := programme.New(d.Store, d.Now, d.Changed)
+	prog := programme.New(d.Store, d.Now, d.Hooks)
 	list := []Function{
 		{
 			Name: "get-dashboard-snapshot-v2", Alias: "get-dashboard-snapshot", Methods: []string{"GET"},

@@ -95,6 +95,16 @@ func TestPhone(t *testing.T) {
 		if moved.User.Phone != "49301234567" || moved.User.ID != s.User.ID || moved.User.NewPhone != "" {
 			k.Errorf("%+v", moved.User)
 		}
+		// With a password set, the number signs in as an address does.
+		_, err = k.svc.UpdateUser(k.ctx, k.actor(moved), identity.Update{Password: pw})
+		k.ok(err)
+		if in, err := k.svc.SignInPhone(k.ctx, "+49 30 1234567", pw, identity.Client{}); err != nil || in.User.ID != s.User.ID {
+			k.Errorf("%v", err)
+		}
+		for _, number := range []string{"+49 30 1234567", "4930999999", "491712345678", "x"} {
+			_, err = k.svc.SignInPhone(k.ctx, number, "wrong-password-here", identity.Client{})
+			k.code(err, "invalid_credentials")
+		}
 		k.sleep(2 * time.Minute)
 		k.ok(send("491712345678", false))
 		code = sent.codeTo(k, "491712345678")
@@ -110,6 +120,8 @@ func TestPhone(t *testing.T) {
 func TestPhone_off(t *testing.T) {
 	onBoth(t, nil, func(k *kit) {
 		_, err := k.svc.OTPPhone(k.ctx, identity.PhoneRequest{Phone: "491712345678"}, identity.Client{})
+		k.code(err, "phone_provider_disabled")
+		_, err = k.svc.SignInPhone(k.ctx, "491712345678", pw, identity.Client{})
 		k.code(err, "phone_provider_disabled")
 		_, err = k.svc.Verify(k.ctx, identity.Verify{Type: "sms", Phone: "491712345678", Token: "123456"}, identity.Client{})
 		k.code(err, "phone_provider_disabled")

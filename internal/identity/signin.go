@@ -19,7 +19,42 @@ func errBanned() error { return fault.New(fault.Invalid, "user_banned", "User is
 // password and a managed account get one answer in one time; what else stands
 // against a sign-in is told only to who knew the password (security rule R24).
 func (s *Service) SignIn(ctx context.Context, email, pw string, c Client) (*Session, error) {
-	u, err := s.candidate(ctx, email)
+	return s.byPassword(ctx, pw, c, func(tx *db.Tx) (*User, error) {
+		addr, err := Canonical(email)
+		if err != nil {
+			return nil, errNoUser()
+		}
+		return userByEmail(tx, addr)
+	}, func(u *User) error {
+		if u.EmailConfirmedAt.IsZero() {
+			return fault.New(fault.Invalid, "email_not_confirmed", "Email not confirmed")
+		}
+		return nil
+	})
+}
+
+// SignInPhone is SignIn by telephone number.
+func (s *Service) SignInPhone(ctx context.Context, phone, pw string, c Client) (*Session, error) {
+	if err := s.phonesOn(); err != nil {
+		return nil, err
+	}
+	return s.byPassword(ctx, pw, c, func(tx *db.Tx) (*User, error) {
+		number, err := CanonicalPhone(phone)
+		if err != nil {
+			return nil, errNoUser()
+		}
+		return userByPhone(tx, number)
+	}, func(u *User) error {
+		if u.PhoneConfirmedAt.IsZero() {
+			return fault.New(fault.Invalid, "phone_not_confirmed", "Phone not confirmed")
+		}
+		return nil
+	})
+}
+
+// byPassword signs in the account that find finds, if proved lets it.
+func (s *Service) byPassword(ctx context.Context, pw string, c Client, find func(*db.Tx) (*User, error), proved func(*User) error) (*Session, error) {
+	u, err := s.candidate(ctx, find)
 	if err != nil {
 		return nil, err
 	}
@@ -37,11 +72,11 @@ func (s *Service) SignIn(ctx context.Context, email, pw string, c Client) (*Sess
 		}
 		return nil, errCredentials()
 	}
-	switch {
-	case u.banned(s.now()):
+	if u.banned(s.now()) {
 		return nil, errBanned()
-	case u.EmailConfirmedAt.IsZero():
-		return nil, fault.New(fault.Invalid, "email_not_confirmed", "Email not confirmed")
+	}
+	if err := proved(u); err != nil {
+		return nil, err
 	}
 	rehashed := ""
 	if password.Stale(u.hash) {
@@ -52,16 +87,12 @@ func (s *Service) SignIn(ctx context.Context, email, pw string, c Client) (*Sess
 	return s.signIn(ctx, u, rehashed, c)
 }
 
-// candidate returns the account of an address, or an empty one for an address
-// that is unknown or none at all.
-func (s *Service) candidate(ctx context.Context, email string) (*User, error) {
+// candidate returns the account that find finds, or an empty one where it
+// finds none.
+func (s *Service) candidate(ctx context.Context, find func(*db.Tx) (*User, error)) (*User, error) {
 	u := &User{}
-	addr, err := Canonical(email)
-	if err != nil {
-		return u, nil
-	}
-	err = s.db.Read(ctx, everywhere, func(tx *db.Tx) error {
-		found, err := userByEmail(tx, addr)
+	err := s.db.Read(ctx, everywhere, func(tx *db.Tx) error {
+		found, err := find(tx)
 		if err == nil {
 			u = found
 		}

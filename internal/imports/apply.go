@@ -16,9 +16,10 @@ import (
 	"holdfast/internal/store"
 )
 
-// Apply writes a ready job's valid rows in one transaction with before-images,
-// counters, one audit row and the job's own state; rows with errors were
-// counted by Process and are left out. A completed job is answered with its
+// Apply writes a ready job's valid rows with before-images, counters, one audit
+// row and the job's own state: up to 20,000 in one transaction, more of them in
+// chunks of a thousand. Rows with errors were counted by Process and are left
+// out. A job that broke off between chunks goes on where it was. A completed job is answered with its
 // first result. Of parallel calls one applies and the others get
 // fault.Conflict. It goes on when ctx ends: the caller may ask for the job.
 func (m *Importer) Apply(ctx context.Context, a actor.Actor, jobID string) (*Applied, error) {
@@ -41,12 +42,16 @@ func (m *Importer) Apply(ctx context.Context, a actor.Actor, jobID string) (*App
 	}
 	ctx = context.WithoutCancel(ctx)
 	var done *Job
-	err = m.db.Write(ctx, store.Scope(a), func(tx *db.Tx) error {
-		return guarded(func() (err error) {
-			done, err = m.apply(tx, s, p)
-			return err
+	if s.job.partly() || p.Result.Stats.ValidRows > m.whole {
+		done, err = m.applyChunks(ctx, s, p)
+	} else {
+		err = m.db.Write(ctx, store.Scope(a), func(tx *db.Tx) error {
+			return guarded(func() (err error) {
+				done, err = m.apply(tx, s, p)
+				return err
+			})
 		})
-	})
+	}
 	if err != nil {
 		err = errors.Join(err, m.end(ctx, s, failedState(err, Ready), fault.As(err).Msg))
 		return m.afterwards(ctx, s, err)
@@ -99,16 +104,16 @@ func (m *Importer) appliable(tx *db.Tx, a actor.Actor, job *Job) (*plan, error) 
 // application is one Apply inside its transaction.
 type application struct {
 	*writer
-	step  *step
-	plan  *plan
-	lots  *writer
-	seq   int // snapshots written
-	fresh int64
-	again int64
-	same  int64
+	tally
+	step   *step
+	plan   *plan
+	target *target
+	lots   *writer
+	seq    int // snapshots written
 }
 
-func (m *Importer) apply(tx *db.Tx, s *step, p *plan) (*Job, error) {
+// application begins to apply inside a transaction.
+func (m *Importer) application(tx *db.Tx, s *step, p *plan) (*application, error) {
 	if err := m.hold(tx, s); err != nil {
 		return nil, err
 	}
@@ -120,7 +125,15 @@ func (m *Importer) apply(tx *db.Tx, s *step, p *plan) (*Job, error) {
 	if err != nil {
 		return nil, err
 	}
-	ap := &application{writer: w, step: s, plan: p}
+	return &application{writer: w, step: s, plan: p, target: t}, nil
+}
+
+func (m *Importer) apply(tx *db.Tx, s *step, p *plan) (*Job, error) {
+	ap, err := m.application(tx, s, p)
+	if err != nil {
+		return nil, err
+	}
+	t := ap.target
 	var rows []staged
 	for seq := 1; seq <= p.Chunks; seq++ {
 		more, err := ap.chunk(seq)
@@ -401,24 +414,32 @@ func (ap *application) makeLots(rows []store.Row, lines []int) error {
 	return nil
 }
 
-// finish writes counters, audit and state and drops the staged rows.
-func (ap *application) finish() (*Job, error) {
+// counted writes the counters.
+func (ap *application) counted() {
 	ap.done()
 	if ap.lots != nil {
 		ap.lots.done()
 	}
-	a, job := ap.step.actor, ap.step.job
-	total := ap.fresh + ap.again + ap.same
-	msg := fmt.Sprintf("%d rows applied: %d new, %d changed, %d as they were.", total, ap.fresh, ap.again, ap.same)
+}
+
+func (ap *application) finish() (*Job, error) {
+	ap.counted()
+	return ap.m.completed(ap.tx, ap.step, ap.tally)
+}
+
+// completed writes audit and state and drops the staged rows.
+func (m *Importer) completed(tx *db.Tx, s *step, t tally) (*Job, error) {
+	a, job := s.actor, s.job
+	msg := fmt.Sprintf("%d rows applied: %d new, %d changed, %d as they were.", t.total(), t.fresh, t.again, t.same)
 	if job.InvalidRows > 0 {
 		msg += fmt.Sprintf(" %d rows with errors were left out.", job.InvalidRows)
 	}
-	if err := ap.m.audit(ap.tx, a, job, "import_jobs.apply", map[string]any{"target": job.Target, "file": job.FileName, "sha256": job.SHA256,
-		"inserted": ap.fresh, "updated": ap.again, "unchanged": ap.same, "left_out": job.InvalidRows}); err != nil {
+	if err := m.audit(tx, a, job, "import_jobs.apply", map[string]any{"target": job.Target, "file": job.FileName, "sha256": job.SHA256,
+		"inserted": t.fresh, "updated": t.again, "unchanged": t.same, "left_out": job.InvalidRows}); err != nil {
 		return nil, err
 	}
-	ap.tx.Queue("DELETE FROM import_chunks WHERE tenant_id = $1 AND job_id = $2", []any{a.TenantID, job.ID}, nil)
-	return ap.m.set(ap.tx, a, job.ID, store.Row{"status": Completed, "lease_until": nil, "imported_count": total, "applied_at": ap.m.store.Now(), "message": msg})
+	tx.Queue("DELETE FROM import_chunks WHERE tenant_id = $1 AND job_id = $2", []any{a.TenantID, job.ID}, nil)
+	return m.set(tx, a, job.ID, store.Row{"status": Completed, "lease_until": nil, "imported_count": t.total(), "applied_at": m.store.Now(), "message": msg})
 }
 
 // audit writes the one row that tells of a whole import.

@@ -108,6 +108,9 @@ func (ed *editing) load(tx *db.Tx, a actor.Actor, jobID string, row int) error {
 	if job.Status != Ready {
 		return wrongState(job, "its rows can be corrected only when it is ready")
 	}
+	if err := job.untouched(); err != nil {
+		return err
+	}
 	p, settings, err := m.planOf(tx, a, job)
 	if err != nil {
 		return err

@@ -40,6 +40,7 @@ type Options struct {
 	Effects  store.Effects
 	Files    Files
 	Lease    time.Duration
+	Whole    int64 // rows applied in one transaction; 0 = 20,000
 	OnChange func(tenant string, resources []string)
 }
 
@@ -54,6 +55,7 @@ type Importer struct {
 	effects store.Effects
 	files   Files
 	lease   time.Duration
+	whole   int64
 	changed func(tenant string, resources []string)
 	targets map[string]*target
 	running sync.Map // job ids at work in this process
@@ -62,6 +64,9 @@ type Importer struct {
 // New returns an importer.
 func New(o Options) *Importer {
 	m := &Importer{store: o.Store, quiet: o.Store.Unaudited(), db: o.Store.DB(), cat: o.Store.Catalog(), effects: o.Effects, files: o.Files, lease: o.Lease, changed: o.OnChange}
+	if m.whole = o.Whole; m.whole == 0 {
+		m.whole = wholeRows
+	}
 	if m.lease == 0 {
 		m.lease = time.Minute
 	}
@@ -146,6 +151,7 @@ type Job struct {
 
 	blobKey string
 	lease   time.Time
+	applied bool // completely
 }
 
 // Stats counts a file's rows.

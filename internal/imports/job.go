@@ -27,6 +27,7 @@ func jobOf(r store.Row) *Job {
 		blobKey: text("blob_key"),
 	}
 	j.lease, _ = time.Parse(db.TimeLayout, text("lease_until"))
+	j.applied = r["applied_at"] != nil
 	return j
 }
 
@@ -86,9 +87,6 @@ func wrongState(job *Job, what string) *fault.Error {
 		With("status: "+job.Status, "")
 }
 
-// resting is the stable state an interrupted step falls back to.
-var resting = map[string]string{Processing: Uploaded, Applying: Ready, RollingBack: Completed}
-
 // step is one walk from a stable state through a working one.
 type step struct {
 	job     *Job
@@ -113,7 +111,7 @@ func (m *Importer) begin(ctx context.Context, a actor.Actor, jobID, working stri
 		if err != nil {
 			return err
 		}
-		if rest := resting[job.Status]; rest != "" {
+		if rest := job.rest(); rest != "" {
 			if !m.orphaned(job) {
 				return busyJob(job)
 			}
@@ -122,11 +120,7 @@ func (m *Importer) begin(ctx context.Context, a actor.Actor, jobID, working stri
 		if err := admit(tx, job); err != nil {
 			return err
 		}
-		until := m.store.Now().Add(m.lease)
-		if !until.After(job.lease) {
-			until = job.lease.Add(time.Microsecond)
-		}
-		s.job, err = m.set(tx, a, jobID, store.Row{"status": working, "lease_until": until})
+		s.job, err = m.set(tx, a, jobID, store.Row{"status": working, "lease_until": m.until(job)})
 		return err
 	})
 	if err != nil {
@@ -134,6 +128,16 @@ func (m *Importer) begin(ctx context.Context, a actor.Actor, jobID, working stri
 		return nil, err
 	}
 	return s, nil
+}
+
+// until is the end of a lease taken now. It is never the one before, by which
+// a worker that was given up is known.
+func (m *Importer) until(job *Job) time.Time {
+	t := m.store.Now().Add(m.lease)
+	if !t.After(job.lease) {
+		t = job.lease.Add(time.Microsecond)
+	}
+	return t
 }
 
 func busyJob(job *Job) error {
@@ -216,6 +220,9 @@ func (m *Importer) Cancel(ctx context.Context, a actor.Actor, jobID string) (*Jo
 		default:
 			return wrongState(old, "cannot be cancelled")
 		}
+		if err := old.untouched(); err != nil {
+			return err
+		}
 		if err := m.forget(tx, a.TenantID, job.ID); err != nil {
 			return err
 		}
@@ -250,8 +257,8 @@ func (m *Importer) clear(tx *db.Tx, tenant, jobID string) error {
 }
 
 // Recover gives jobs back that were being worked on when a process died:
-// processing becomes uploaded, applying ready, rolling_back completed; an apply
-// or rollback is one transaction, so nothing of it was kept. Call it at the
+// processing becomes uploaded, applying ready, rolling_back what it was before.
+// Of an apply the finished chunks are kept, of a rollback nothing is. Call it at the
 // start and now and then. It returns how many jobs it gave back.
 func (m *Importer) Recover(ctx context.Context) (int, error) {
 	type orphan struct{ tenant, id string }
@@ -278,6 +285,14 @@ func (m *Importer) Recover(ctx context.Context) (int, error) {
 	return n, nil
 }
 
+// interrupted tells what a step left that ended with its process.
+func interrupted(job *Job) string {
+	if job.Status == Applying && job.ImportedCount > 0 {
+		return fmt.Sprintf("The server stopped during the work: %d of %d rows were applied. Apply again to go on, or roll back.", job.ImportedCount, job.ValidRows)
+	}
+	return "The server stopped during the work; nothing was changed. Run it again."
+}
+
 func (m *Importer) giveBack(ctx context.Context, tenant, id string) (given bool, err error) {
 	if _, busy := m.running.LoadOrStore(id, true); busy {
 		return false, nil
@@ -292,12 +307,12 @@ func (m *Importer) giveBack(ctx context.Context, tenant, id string) (given bool,
 			return err
 		}
 		job := jobOf(rows[0])
-		rest := resting[job.Status]
+		rest := job.rest()
 		if rest == "" || !m.orphaned(job) {
 			return nil
 		}
 		given = true
-		_, err = m.set(tx, a, id, store.Row{"status": rest, "lease_until": nil, "message": "The server stopped during the work; nothing was changed. Run it again."})
+		_, err = m.set(tx, a, id, store.Row{"status": rest, "lease_until": nil, "message": interrupted(job)})
 		return err
 	})
 	return given, err

@@ -41,6 +41,9 @@ func (m *Importer) Process(ctx context.Context, a actor.Actor, jobID string) (*P
 		if job.blobKey == "" {
 			return wrongState(job, "has no file")
 		}
+		if err := job.untouched(); err != nil {
+			return err
+		}
 		if job.Status == Ready {
 			p, settings, err := m.planOf(tx, a, job)
 			if err == nil && p.Fingerprint == settingsText(settings, job.Mapping) && settings.DryRun == (p.Result.Preview != nil) {

@@ -17,8 +17,8 @@ import (
 // listedConflicts is how many conflicts a refusal names; the count is exact.
 const listedConflicts = 100
 
-// Rollback puts back what a completed import changed, in one transaction, for
-// administrators. New records go, changed ones get back what they held, with
+// Rollback puts back what an import changed, completed or broken off, in one
+// transaction, for administrators. New records go, changed ones get back what they held, with
 // their former version; stock movements are undone by movements the other way,
 // the ledger keeps both, and so stay the lots made for them. A record that was
 // changed since, or that others refer to, is a conflict: then nothing changes
@@ -28,7 +28,7 @@ func (m *Importer) Rollback(ctx context.Context, a actor.Actor, jobID string) (*
 		return nil, fault.New(fault.Forbidden, "42501", "only administrators roll imports back")
 	}
 	s, err := m.begin(ctx, a, jobID, RollingBack, func(_ *db.Tx, job *Job) error {
-		if job.Status != Completed {
+		if job.Status != Completed && !job.partly() {
 			return wrongState(job, "cannot be rolled back")
 		}
 		return nil
@@ -45,7 +45,7 @@ func (m *Importer) Rollback(ctx context.Context, a actor.Actor, jobID string) (*
 		})
 	})
 	if err != nil {
-		err = errors.Join(err, m.end(ctx, s, Completed, "Rolling back was refused: "+fault.As(err).Msg))
+		err = errors.Join(err, m.end(ctx, s, s.job.rest(), "Rolling back was refused: "+fault.As(err).Msg))
 		if job, lost := m.load(ctx, a, jobID); lost == nil && job.Status == RolledBack {
 			return rolledBackOf(job), nil // committed before the connection was lost
 		}
@@ -119,7 +119,9 @@ func (u *undo) finish() (*Job, error) {
 	if err := u.m.audit(u.tx, a, job, "import_jobs.rollback", map[string]any{"target": job.Target, "file": job.FileName, "rolled_back": u.undone}); err != nil {
 		return nil, err
 	}
-	u.tx.Queue("DELETE FROM import_snapshots WHERE tenant_id = $1 AND job_id = $2", []any{a.TenantID, job.ID}, nil)
+	for _, table := range []string{"import_snapshots", "import_journal", "import_chunks"} {
+		u.tx.Queue("DELETE FROM "+table+" WHERE tenant_id = $1 AND job_id = $2", []any{a.TenantID, job.ID}, nil)
+	}
 	return u.m.set(u.tx, a, job.ID, store.Row{"status": RolledBack, "lease_until": nil, "rolled_back_count": u.undone, "rolled_back_at": u.m.store.Now(),
 		"message": fmt.Sprintf("%d records were rolled back.", u.undone)})
 }

@@ -200,7 +200,7 @@ func (m *Importer) attach(ctx context.Context, a actor.Actor, jobID string, set 
 func attachable(job *Job) error {
 	switch job.Status {
 	case Created, Uploaded, Ready, Failed:
-		return nil
+		return job.untouched()
 	}
 	return wrongState(job, "takes no file")
 }

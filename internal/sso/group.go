@@ -162,14 +162,12 @@ func (s *Service) populate(tx *db.Tx, c *Connection, was, g Group, who identity.
 			continue
 		}
 		// Members are the connection's own accounts and nobody else's.
-		n, err := tx.Exec("INSERT INTO sso_group_members (group_id, user_id) SELECT $1, a.user_id FROM sso_accounts a WHERE a.user_id = $2 AND a.connection_id = $3 AND a.deleted_at IS NULL",
-			g.ID, id, c.ID)
-		if err != nil {
+		if _, err := s.personBy(tx, c, id); fault.Is(err, fault.NotFound) {
+			return fault.New(fault.Invalid, "invalidValue", "A member is not a user of this connection")
+		} else if err != nil {
 			return err
 		}
-		if n == 0 {
-			return fault.New(fault.Invalid, "invalidValue", "A member is not a user of this connection")
-		}
+		tx.Queue("INSERT INTO sso_group_members (group_id, user_id) VALUES ($1, $2)", []any{g.ID, id}, nil)
 	}
 	for id := range before {
 		if !after[id] {

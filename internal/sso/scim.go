@@ -194,7 +194,7 @@ func (s *Service) CreatePerson(ctx context.Context, c *Connection, p Person, who
 	err := s.db.Write(ctx, everywhere, func(tx *db.Tx) error {
 		var old, deleted = "", false
 		err := tx.One(`SELECT a.user_id, a.provisioned, a.deleted_at FROM sso_accounts a JOIN users u ON u.id = a.user_id WHERE a.connection_id = $1
-			AND (a.user_name = $2 OR u.email = $3 AND a.provisioned = $4) ORDER BY a.provisioned DESC, a.created_at NULLS LAST LIMIT 1`, []any{c.ID, p.UserName, p.Email, false}, func(r *db.Row) error {
+			AND (a.user_name = $2 OR u.email = $3 AND a.provisioned = $4) ORDER BY a.provisioned DESC NULLS LAST, a.created_at NULLS LAST LIMIT 1`, []any{c.ID, p.UserName, p.Email, false}, func(r *db.Row) error {
 			old, deleted = r.Text(0), !r.Null(2)
 			if r.Bool(1) && !deleted {
 				return errTaken()

@@ -1,4 +1,5 @@
--- Rows of a file as they were read, what people corrected in them, and the
+-- Rows of a file as they were read, what people corrected in them, the chunks
+-- of a large one that were applied, and the
 -- mappings a tenant once gave for files of the same columns. Errors stand with
 -- their rows.
 
@@ -35,4 +36,16 @@ create table import_mappings (
   job_no text,
   saved_at timestamptz not null,
   primary key (tenant_id, target, signature)
+);
+
+create table import_journal (
+  tenant_id uuid not null,
+  job_id uuid not null,
+  seq bigint not null,
+  inserted bigint not null,
+  updated bigint not null,
+  unchanged bigint not null,
+  applied_at timestamptz not null,
+  primary key (tenant_id, job_id, seq),
+  foreign key (tenant_id, job_id) references import_jobs (tenant_id, id)
 );

@@ -13,6 +13,7 @@ import (
 	"holdfast/internal/query"
 	"holdfast/internal/safety"
 	"holdfast/internal/score"
+	"holdfast/internal/store"
 )
 
 // ComplianceIn asks for a scan.
@@ -103,7 +104,10 @@ func (p *Programme) Compliance(ctx context.Context, a actor.Actor, in *Complianc
 		if err := s.keep(tx); err != nil {
 			return err
 		}
-		tx.After(func() { p.changed(a.TenantID, []string{"compliance_events"}) })
+		tx.After(func() { p.hooks.Changed(a.TenantID, []string{"compliance_events"}) })
+		if err := p.hooks.Tell(tx, "compliance_events", s.news()); err != nil {
+			return err
+		}
 		return p.audit(tx, a, "compliance.check", map[string]any{"events_created": len(s.fresh), "regulations": len(s.regs)})
 	})
 	if err != nil {
@@ -271,6 +275,19 @@ func (s *scan) keep(tx *db.Tx) error {
 	events.Queue()
 	states.Queue()
 	return tx.Flush()
+}
+
+// news are the events that somebody may wait for: a verdict that changed, or a
+// first one that is not compliant.
+func (s *scan) news() []store.Row {
+	var rows []store.Row
+	for i := range s.fresh {
+		if e := &s.fresh[i]; e.Previous != nil || e.Status != "compliant" {
+			rows = append(rows, store.Row{"tenant_id": s.tenant, "id": e.ID, "regulation_id": e.Regulation, "entity_type": e.EntityType, "entity_id": e.EntityID,
+				"status": e.Status, "evaluated_at": query.FormatTime(s.now)})
+		}
+	}
+	return rows
 }
 
 // signed is a figure of either sign as a decimal column holds it.

@@ -41,6 +41,7 @@ type kit struct {
 	as         actor.Actor
 	table      []functions.Function
 	statements int // asked for since last reset
+	told       []string
 }
 
 func each(t *testing.T, f func(k *kit)) {
@@ -75,8 +76,14 @@ func open(t testing.TB, o db.Options) *kit {
 	k.d = d
 	clock := func() time.Time { return k.now }
 	k.s = store.New(d, catalog.Default(), safety.Effects(), clock)
-	k.p = programme.New(k.s, clock, nil)
-	k.table = functions.Table(functions.Deps{Store: k.s, Now: clock})
+	hooks := programme.Hooks{Tell: func(_ *db.Tx, resource string, rows []store.Row) error {
+		for _, r := range rows {
+			k.told = append(k.told, resource+" "+fmt.Sprint(r["status"]))
+		}
+		return nil
+	}}
+	k.p = programme.New(k.s, clock, hooks)
+	k.table = functions.Table(functions.Deps{Store: k.s, Now: clock, Hooks: hooks})
 	for i, id := range []string{south, north} {
 		k.as = actor.Actor{Role: actor.Service, TenantID: id}
 		k.add("tenants", store.Row{"id": id, "name": "T", "slug": fmt.Sprintf("t%d", i), "timezone": "Europe/Berlin"})

@@ -153,7 +153,7 @@ func (p *Programme) KeepBoards(ctx context.Context, tenant string) error {
 				return err
 			}
 		}
-		tx.After(func() { p.changed(tenant, []string{"team_scores", "zone_scores"}) })
+		tx.After(func() { p.hooks.Changed(tenant, []string{"team_scores", "zone_scores"}) })
 		return safety.AwardBadges(tx, a, p.store, nil)
 	})
 }

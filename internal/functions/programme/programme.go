@@ -23,18 +23,29 @@ import (
 
 // Programme is the verbs over one store. It is safe for concurrent use.
 type Programme struct {
-	store   *store.Store
-	now     func() time.Time
-	changed func(tenant string, collections []string)
+	store *store.Store
+	now   func() time.Time
+	hooks Hooks
 }
 
-// New returns the verbs. changed is told of collections that were written in
-// bulk, past the store; it may be nil.
-func New(s *store.Store, now func() time.Time, changed func(tenant string, collections []string)) *Programme {
-	if changed == nil {
-		changed = func(string, []string) {}
+// Hooks are told of what is written in bulk, past the store; each may be nil.
+type Hooks struct {
+	// Changed hears after the commit which collections of a tenant changed.
+	Changed func(tenant string, collections []string)
+	// Tell hears in the transaction of new records that somebody may wait for:
+	// assigned training, and verdicts that changed or are not compliant.
+	Tell func(tx *db.Tx, resource string, rows []store.Row) error
+}
+
+// New returns the verbs over a store; now is the clock.
+func New(s *store.Store, now func() time.Time, h Hooks) *Programme {
+	if h.Changed == nil {
+		h.Changed = func(string, []string) {}
 	}
-	return &Programme{store: s, now: now, changed: changed}
+	if h.Tell == nil {
+		h.Tell = func(*db.Tx, string, []store.Row) error { return nil }
+	}
+	return &Programme{store: s, now: now, hooks: h}
 }
 
 // Runners are the roles that may run the programme's verbs.

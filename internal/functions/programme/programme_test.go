@@ -228,6 +228,10 @@ func TestCompliance(t *testing.T) {
 		n.find("events", "regulation_code", "LATE").is("status", `"compliant"`, "previous_status", `"breach"`)
 		n.find("events", "regulation_code", "WEEK").is("entity_id", `"`+p.colleague+`"`, "value", "52.5")
 
+		if got := fmt.Sprint(k.told); got != "[compliance_events breach compliance_events warning compliance_events compliant compliance_events breach]" {
+			k.Errorf("told %s", got)
+		}
+
 		k.call(compliance, `{"jurisdiction":"EU"}`).is("summary.total_regulations", "2")
 		k.call(compliance, `{"entity_type":"zone"}`).is("summary.total_regulations", "2")
 		k.call(compliance, `{"entity_type":"worker","entity_id":"`+p.worker+`"}`).is("summary.total_regulations", "2", "summary.compliant_count", "2", "events_created", "0")

@@ -14,6 +14,7 @@ import (
 	"holdfast/internal/query"
 	"holdfast/internal/safety"
 	"holdfast/internal/score"
+	"holdfast/internal/store"
 )
 
 // TrainingIn asks for assignments.
@@ -263,6 +264,10 @@ func (p *Programme) keepAssignments(tx *db.Tx, a actor.Actor, list []assignmentO
 	}
 	rows.Queue()
 	p.store.Count(tx, a.TenantID, map[string]int64{"training_assignments:assigned": int64(len(list))})
-	tx.After(func() { p.changed(a.TenantID, []string{"training_assignments"}) })
-	return nil
+	tx.After(func() { p.hooks.Changed(a.TenantID, []string{"training_assignments"}) })
+	told := make([]store.Row, len(list))
+	for i, x := range list {
+		told[i] = store.Row{"tenant_id": x.Tenant, "id": x.ID, "course_id": x.Course, "user_id": x.User, "assignment_type": x.Type, "assignment_reason": hidden(x.Reason), "due_on": x.DueOn, "status": x.Status}
+	}
+	return p.hooks.Tell(tx, "training_assignments", told)
 }
