@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"github.com/schollz/progressbar/v3"
 	"github.com/spf13/cobra"
@@ -46,9 +47,16 @@ func migrateCommand(o *options) *cobra.Command {
 }
 
 func verifyCommand(o *options) *cobra.Command {
-	return &cobra.Command{
-		Use: "verify", Short: "Recompute totals and stock from the ledger and report differences; exit status 1 when there are any", Args: cobra.NoArgs,
-		RunE: o.with(func(cmd *cobra.Command, _ []string, a *app.App) error {
+	var audit bool
+	c := &cobra.Command{
+		Use: "verify [TENANT]", Short: "Check totals and stock against the records, or with --audit the audit log; exit status 1 when anything differs", Args: cobra.MaximumNArgs(1),
+		RunE: o.with(func(cmd *cobra.Command, args []string, a *app.App) error {
+			if audit {
+				return verifyAudit(cmd, a, strings.Join(args, ""))
+			}
+			if len(args) > 0 {
+				return fmt.Errorf("a tenant is named with --audit only; totals and stock are checked for all")
+			}
 			found, err := a.Verify(cmd.Context())
 			if err != nil {
 				return err
@@ -63,6 +71,29 @@ func verifyCommand(o *options) *cobra.Command {
 			return nil
 		}),
 	}
+	c.Flags().BoolVar(&audit, "audit", false, "check the sealed audit log; keep the printed heads elsewhere to tell later whether a whole database was set back")
+	return c
+}
+
+func verifyAudit(cmd *cobra.Command, a *app.App, tenant string) error {
+	reports, err := a.Identity.VerifyAudit(cmd.Context(), tenant)
+	if err != nil {
+		return err
+	}
+	broken := 0
+	for _, r := range reports {
+		fmt.Fprintf(cmd.OutOrStdout(), "%s: %d rows sealed, %d waiting, head %s\n", r.TenantID, r.Rows, r.Waiting, r.Head)
+		for _, b := range r.Breaks {
+			fmt.Fprintf(cmd.OutOrStdout(), "  %+v\n", b)
+		}
+		if !r.Whole() {
+			broken++
+		}
+	}
+	if broken > 0 {
+		return fmt.Errorf("the audit log of %d tenants was changed after it was sealed", broken)
+	}
+	return nil
 }
 
 func importCommand(o *options) *cobra.Command {

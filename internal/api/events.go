@@ -133,6 +133,15 @@ type stream struct {
 // open begins the answer. The server's read timeout bounds requests; it would
 // also end a stream, whose request is over.
 func (s *stream) open() error {
+	text := fmt.Sprintf("retry: %d\n: events of tenant %s\n\n", reconnectMs, s.a.TenantID)
+	if s.sub.Gap {
+		text += "event: stream.reset\ndata: {\"reason\":\"the event to resume after is no longer kept; read your records afresh\"}\n\n"
+	}
+	return s.begin(text)
+}
+
+// begin sends the header and a first text.
+func (s *stream) begin(text string) error {
 	if err := s.ctl.SetReadDeadline(time.Time{}); err != nil {
 		return fmt.Errorf("api: event stream: %w", err)
 	}
@@ -143,10 +152,6 @@ func (s *stream) open() error {
 	s.w.WriteHeader(http.StatusOK)
 	if s.r.Method == http.MethodHead {
 		return nil
-	}
-	text := fmt.Sprintf("retry: %d\n: events of tenant %s\n\n", reconnectMs, s.a.TenantID)
-	if s.sub.Gap {
-		text += "event: stream.reset\ndata: {\"reason\":\"the event to resume after is no longer kept; read your records afresh\"}\n\n"
 	}
 	return s.send(text)
 }

@@ -23,6 +23,9 @@ const functionBody = 1 << 20
 
 // Functions serves the interface's edge functions under /functions/v1.
 type Functions struct {
+	// Known refuses a tenant id that a service key names and nobody has.
+	Known func(ctx context.Context, tenant string) error
+
 	gate  *gate.Gate
 	cache *cache.Cache
 	list  []functions.Function
@@ -44,6 +47,17 @@ func NewFunctions(g *gate.Gate, c *cache.Cache, list []functions.Function) *Func
 		}
 	}
 	return f
+}
+
+// Concern returns those of the collections that kept answers depend on.
+func (f *Functions) Concern(collections []string) []string {
+	var out []string
+	for _, c := range collections {
+		if len(f.reads[c]) > 0 {
+			out = append(out, c)
+		}
+	}
+	return out
 }
 
 // Changed forgets the tenant's kept answers that these collections go into.
@@ -134,6 +148,9 @@ func (f *Functions) call(w http.ResponseWriter, r *http.Request, fn *functions.F
 	}
 	if a.Role == actor.Service {
 		if a.TenantID, err = p.tenant(); err != nil {
+			return err
+		}
+		if err := f.Known(r.Context(), a.TenantID); err != nil {
 			return err
 		}
 	}

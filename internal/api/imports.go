@@ -3,11 +3,14 @@ package api
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"mime"
 	"mime/multipart"
 	"net/http"
 	"strconv"
+	"strings"
+	"time"
 
 	"holdfast/internal/actor"
 	"holdfast/internal/fault"
@@ -18,7 +21,7 @@ import (
 
 // Sizes of an upload. The form's other parts are small.
 const (
-	uploadBody = 50<<20 + 64<<10
+	uploadBody = imports.MaxFile + 64<<10
 	formMemory = 1 << 20
 )
 
@@ -93,13 +96,22 @@ func created(w http.ResponseWriter, job *imports.Job) error {
 	return web.JSON(w, http.StatusCreated, job)
 }
 
+// uploadTime is how long an upload may take: 200 MB at 2 Mbit/s.
+const uploadTime = 15 * time.Minute
+
+// unhurried gives an upload more time than other requests.
+func unhurried(w http.ResponseWriter) {
+	_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(uploadTime)) // without, it has the usual time
+}
+
 func readForm(w http.ResponseWriter, r *http.Request) (*multipart.Form, error) {
+	unhurried(w)
 	r.Body = http.MaxBytesReader(w, r.Body, uploadBody)
 	err := r.ParseMultipartForm(formMemory)
 	var big *http.MaxBytesError
 	switch {
 	case errors.As(err, &big):
-		return nil, fault.New(fault.TooLarge, "54000", "the file is larger than 50 MB; split it and import the parts")
+		return nil, fault.New(fault.TooLarge, "54000", "the file is larger than 200 MB; split it and import the parts")
 	case errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, multipart.ErrMessageTooLarge), err != nil:
 		return nil, fault.Wrap(err, fault.Invalid, "22023", "the multipart form cannot be read")
 	}
@@ -170,6 +182,7 @@ func (i *Imports) file(w http.ResponseWriter, r *http.Request, a actor.Actor) er
 	if _, p, err := mime.ParseMediaType(r.Header.Get("Content-Disposition")); err == nil && name == "" {
 		name = p["filename"]
 	}
+	unhurried(w)
 	job, err := i.jobs.Attach(r.Context(), a, r.PathValue("id"), name, http.MaxBytesReader(w, r.Body, uploadBody))
 	if err != nil {
 		return err
@@ -290,6 +303,73 @@ func (i *Imports) Preview() http.Handler {
 		}
 		return web.JSON(w, http.StatusOK, out)
 	})
+}
+
+// progressEvery is how often a stream of progress looks at its job.
+const progressEvery = 500 * time.Millisecond
+
+// idleStream ends a stream that waits for work to begin; its reader comes back.
+const idleStream = 30 * time.Second
+
+// Progress answers GET /v1/import-jobs/{id}/progress: how far the job is, as
+// JSON, or to a reader of text/event-stream again whenever it is further. Such
+// a stream ends when the work that it saw has ended.
+func (i *Imports) Progress() http.Handler {
+	return i.member(false, func(w http.ResponseWriter, r *http.Request, a actor.Actor) error {
+		p, err := i.jobs.Progress(r.Context(), a, r.PathValue("id"))
+		if err != nil {
+			return err
+		}
+		if !strings.Contains(r.Header.Get("Accept"), "text/event-stream") {
+			w.Header().Set("Cache-Control", "no-store")
+			return web.JSON(w, http.StatusOK, p)
+		}
+		s := &stream{Events: &Events{gate: i.gate}, w: w, ctl: http.NewResponseController(w), r: r, a: a}
+		if err := s.begin(fmt.Sprintf("retry: %d\n\n", reconnectMs)); err != nil {
+			return err
+		}
+		if r.Method != http.MethodHead {
+			i.follow(s, p)
+		}
+		return nil
+	})
+}
+
+// follow writes p and what comes after it.
+func (i *Imports) follow(s *stream, p *imports.Progress) {
+	tick := time.NewTicker(progressEvery)
+	defer tick.Stop()
+	said, worked, changed, quiet, checked := "", false, time.Now(), time.Now(), time.Now()
+	for {
+		text, err := json.Marshal(p)
+		if err != nil {
+			return
+		}
+		if string(text) != said {
+			said, changed, quiet = string(text), time.Now(), time.Now()
+			err = s.send("event: progress\ndata: " + said + "\n\n")
+		} else if time.Since(quiet) > heartbeat {
+			quiet = time.Now()
+			err = s.send(": still here\n\n")
+		}
+		worked = worked || p.Working()
+		if err != nil || p.Over() || !p.Working() && (worked || time.Since(changed) > idleStream) {
+			return
+		}
+		select {
+		case <-s.r.Context().Done():
+			return
+		case <-tick.C:
+		}
+		if time.Since(checked) > recheck {
+			if checked = time.Now(); s.renew() != nil {
+				return
+			}
+		}
+		if p, err = i.jobs.Progress(s.r.Context(), s.a, p.JobID); err != nil {
+			return
+		}
+	}
 }
 
 // Corrected answers GET /v1/import-jobs/{id}/corrected?status=all|valid|invalid

@@ -23,12 +23,14 @@ import (
 	"holdfast/internal/config"
 	"holdfast/internal/db"
 	"holdfast/internal/event"
+	"holdfast/internal/fault"
 	"holdfast/internal/functions"
+	"holdfast/internal/functions/programme"
 	"holdfast/internal/gate"
 	"holdfast/internal/identity"
 	"holdfast/internal/imports"
-	"holdfast/internal/limit"
 	"holdfast/internal/mail"
+	"holdfast/internal/safety"
 	"holdfast/internal/store"
 	"holdfast/internal/web"
 	"holdfast/internal/webhook"
@@ -72,11 +74,13 @@ type App struct {
 	functions   *api.Functions
 	collections *api.Collections
 	table       []functions.Function
+	programme   *programme.Programme
 	platform    *api.Platform
 	notifier    *event.Notifier
 	mail        mail.Sender
 	document    *api.Document
 	ready       readiness
+	fleet       fleet
 	now         func() time.Time
 }
 
@@ -92,17 +96,16 @@ func Open(ctx context.Context, c *config.Config, mode Mode) (*App, error) {
 	if err := lostDatabase(c); err != nil {
 		return nil, err
 	}
-	var limits *limit.Limiter
-	if c.RateLimits == "on" {
-		limits = limit.New(limit.Options{})
+	err := a.openLimits(mode)
+	if err != nil {
+		return nil, err
 	}
-	a.gate = gate.New(a.authenticate, limits)
-	var err error
 	a.DB, err = db.Open(ctx, db.Options{
 		URL: c.DatabaseURL, Dir: c.Data, Exclusive: mode == Server, Migrate: mode != Tool || !exists(c),
 		Pooler: c.DatabasePooler == "transaction", Observe: a.gate.Statements,
 	})
 	if err != nil {
+		a.closeFleet()
 		return nil, err
 	}
 	if mode == Migrator {
@@ -159,8 +162,9 @@ func (a *App) services(ctx context.Context, mode Mode) error {
 		return err
 	}
 	a.Imports = imports.New(imports.Options{Store: a.Store, Effects: effects, Files: a.blobs, OnChange: a.imported})
+	a.Store.OnChange(a.changed)
 	if mode != Server {
-		return nil
+		return a.openBus(ctx, mode)
 	}
 	if _, err := a.blobs.SweepTemporary(time.Hour); err != nil {
 		return err
@@ -168,23 +172,38 @@ func (a *App) services(ctx context.Context, mode Mode) error {
 	if err := a.recoverImports(ctx); err != nil {
 		return err
 	}
+	if err := safety.IndexIncidents(ctx, a.DB); err != nil {
+		return err
+	}
 	// From here on, what other processes write is noticed.
 	if _, err := a.DB.WrittenByOthers(ctx); err != nil {
 		return err
 	}
 	a.faces()
-	return nil
+	return a.openBus(ctx, mode)
 }
 
 // faces makes what stands between the services and HTTP.
 func (a *App) faces() {
 	a.cache = cache.New(cache.Options{})
-	a.table = functions.Table(functions.Deps{Store: a.Store, Imports: a.Imports, Now: a.now})
+	a.table = functions.Table(functions.Deps{Store: a.Store, Imports: a.Imports, Now: a.now, Hooks: a.hooks()})
 	a.functions = api.NewFunctions(a.gate, a.cache, a.table)
+	a.functions.Known = a.knownTenant
+	a.programme = programme.New(a.Store, a.now, a.hooks())
 	a.collections = api.NewCollections(a.Store)
-	a.platform = api.NewPlatform(a.gate, a.cache)
+	a.platform = api.NewPlatform(a.gate, a.clearTenant)
 	a.document = &api.Document{URL: a.Config.PublicURL, Version: Version, Catalog: a.catalog, Functions: a.table}
-	a.Store.OnChange(a.changed)
+}
+
+// knownTenant refuses an id that no tenant has.
+func (a *App) knownTenant(ctx context.Context, id string) error {
+	err := a.DB.Read(ctx, db.Scope{Tenant: id}, func(tx *db.Tx) error {
+		return tx.One("SELECT 1 FROM tenants WHERE id = $1", []any{id}, func(*db.Row) error { return nil })
+	})
+	if fault.Is(err, fault.NotFound) {
+		return fault.New(fault.NotFound, "", "there is no tenant %s", id).At("tenant_id", "unknown")
+	}
+	return err
 }
 
 // openWebhooks makes the reader of the outbox and what it feeds.
@@ -209,13 +228,6 @@ func (a *App) mailDisabledWebhook(ctx context.Context, n webhook.Notice) error {
 		errs = append(errs, a.mail.Send(ctx, mail.Message{To: to, Subject: "A webhook was disabled", Text: text, Kind: "webhook_disabled"}))
 	}
 	return errors.Join(errs...)
-}
-
-// changed drops the tenant's kept answers that changed collections go into.
-func (a *App) changed(tenant string, collections []string) {
-	if a.functions != nil {
-		a.functions.Changed(tenant, collections)
-	}
 }
 
 // imported is changed for bulk writes: the planner learns of them too.
@@ -249,7 +261,7 @@ func (a *App) openIdentity() error {
 		SiteURL: c.SiteURL, PublicURL: c.PublicURL, RedirectURLs: c.RedirectURLs, Autoconfirm: c.Autoconfirm, SignupEnabled: c.Signup,
 		SignupTenants: c.SignupTenants, ImplicitFlow: c.ImplicitFlow, PasswordMinLength: c.PasswordMinLength, AccessTokenTTL: c.AccessTokenTTL,
 		RefreshTokenTTL: c.RefreshTokenTTL, RefreshReuseInterval: c.RefreshReuse, MailInterval: c.MailInterval, MasterKey: key,
-		JWTSecret: c.JWTSecret, SigningKeys: keys, OIDC: providers, Version: Version, Log: slog.Default(),
+		JWTSecret: c.JWTSecret, Passkeys: c.Passkeys, AnonymousUsers: c.AnonymousSignin, ManualLinking: c.ManualLinking, SigningKeys: keys, OIDC: providers, Version: Version, Log: slog.Default(), OnTenant: a.newTenant,
 	}, a.DB, mailer, a.now)
 	return err
 }
@@ -314,6 +326,7 @@ func (a *App) Close() {
 	if a.cache != nil {
 		a.cache.Close()
 	}
+	a.closeFleet()
 	if a.Identity != nil {
 		ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
 		defer cancel()

@@ -16,7 +16,7 @@ import (
 // the identity service's.
 func (a *App) effects() store.Effects {
 	e := store.Effects{
-		Before: map[string]store.Effect{"invitations": a.Identity.PrepareInvitations},
+		Before: map[string]store.Effect{"invitations": a.Identity.PrepareInvitations, "tenants": checkLimits},
 		After:  map[string]store.Effect{"members": a.Identity.GuardMembers, "invitations": a.Identity.MailInvitations, "tenants": a.Identity.WatchTenants},
 	}
 	for _, domain := range []store.Effects{warehouse.Watch{LowStock: a.tellLowStock}.Effects(), safety.Effects()} {

@@ -34,6 +34,7 @@ func (a *App) routes() []api.Route {
 		{Pattern: "/v1/import-jobs/{id}/rows", Methods: get, Tag: "imports", Doc: "Rows of the file with what is wrong with them; status=invalid, code and column filter", Handler: imp.Rows()},
 		{Pattern: "/v1/import-jobs/{id}/rows/{row}", Methods: []string{"PATCH"}, Tag: "imports", Doc: "Correct a row: {cells: {header: text}}; it is checked anew", Handler: imp.Row(),
 			Body: map[string]string{"cells": "object"}},
+		{Pattern: "/v1/import-jobs/{id}/progress", Methods: get, Tag: "imports", Doc: "How far the job is; with Accept: text/event-stream again whenever it is further", Handler: imp.Progress()},
 		{Pattern: "/v1/import-jobs/{id}/preview", Methods: get, Tag: "imports", Doc: "What applying would do: inserts, and updates with before and after", Handler: imp.Preview()},
 		{Pattern: "/v1/import-jobs/{id}/corrected", Methods: get, Tag: "imports", Doc: "The file with its corrections, as CSV; status=invalid gives the refused rows with the reasons", Handler: imp.Corrected()},
 	}

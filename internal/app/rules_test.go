@@ -14,15 +14,15 @@ var floors = []struct {
 	packages []string
 }{
 	{"words every package needs", []string{"fault", "actor", "decimal", "spell"}},
-	{"settings and memory, no feature", []string{"config", "cache"}},
+	{"settings and memory, no feature; a connection that may be away", []string{"config", "cache", "redis"}},
 	{"toolboxes for one outside thing each: database, HTTP, windows, files, mail", []string{"db", "web", "limit", "blob", "mail"}},
-	{"what the records are; who may pass", []string{"catalog", "gate"}},
+	{"what the records are; who may pass; what nodes tell each other", []string{"catalog", "gate", "bus"}},
 	{"the request grammar, checked against the catalog", []string{"query"}},
 	{"rows of any resource; what happened to them", []string{"store", "event"}},
 	{"the domains; they meet in rows, never in calls", []string{"warehouse", "safety", "score", "identity", "webhook"}},
-	{"files into rows", []string{"imports"}},
+	{"what stands on two domains: files into rows, sign-in by an organisation's own provider", []string{"imports", "sso"}},
 	{"the interface's functions, and data to show them with", []string{"functions", "demo"}},
-	{"faces on the wire", []string{"api", "authapi"}},
+	{"faces on the wire", []string{"api", "authapi", "ssoapi"}},
 	{"the only wiring", []string{"app"}},
 	{"a whole server for tests", []string{"testkit"}},
 }
@@ -35,7 +35,7 @@ var only = map[string][]string{
 	"github.com/jackc/pgx/v5":         {"db"},
 	"github.com/jackc/pgx/v5/pgxpool": {"db"},
 	"github.com/jackc/pgx/v5/pgconn":  {"db"},
-	"net/http":                        {"web", "gate", "api", "authapi", "app", "identity", "webhook", "testkit"},
+	"net/http":                        {"web", "gate", "api", "authapi", "app", "identity", "webhook", "sso", "ssoapi", "testkit"},
 }
 
 func floorOf(pkg string) (int, bool) {

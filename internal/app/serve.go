@@ -195,7 +195,11 @@ func (a *App) readyz(w http.ResponseWriter, r *http.Request) {
 		web.JSON(w, http.StatusServiceUnavailable, map[string]string{"status": "not ready", "reason": reason})
 		return
 	}
-	web.JSON(w, http.StatusOK, map[string]string{"status": "ready", "engine": string(a.DB.Engine()), "engine_version": a.DB.Version()})
+	ready := map[string]string{"status": "ready", "engine": string(a.DB.Engine()), "engine_version": a.DB.Version()}
+	if why := a.degraded(); why != "" {
+		ready["degraded"] = why
+	}
+	web.JSON(w, http.StatusOK, ready)
 }
 
 // onHangup answers SIGHUP, which would end the process: what is kept is
@@ -207,8 +211,7 @@ func (a *App) onHangup() (stop func()) {
 	go func() {
 		for range c {
 			slog.Info("hangup: forgetting cached answers and sessions; settings are read at start only")
-			a.cache.ClearAll()
-			a.Identity.ForgetAll()
+			a.forgetAll()
 		}
 	}()
 	return func() {

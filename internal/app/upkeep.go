@@ -15,6 +15,9 @@ const (
 	recoverEvery = time.Minute
 	peerEvery    = time.Second
 	sweepEvery   = time.Hour
+	sealEvery    = 5 * time.Second
+
+	programmeEvery = 15 * time.Minute
 )
 
 // upkeep runs the server's background work until ctx ends.
@@ -41,6 +44,8 @@ func (a *App) upkeep(ctx context.Context) {
 	}
 	every(recoverEvery, "recover imports", a.recoverImports)
 	every(sweepEvery, "sweep sessions", a.Identity.Sweep)
+	every(programmeEvery, "run the safety programme", a.runProgramme)
+	every(sealEvery, "seal the audit log", a.Identity.SealAudit)
 	every(sweepEvery, "sweep events", a.notifier.Sweep)
 	every(sweepEvery, "sweep webhooks", a.Webhooks.Sweep)
 	wg.Go(func() { a.Events(ctx) })
@@ -90,8 +95,7 @@ func (a *App) watchPeers(ctx context.Context) error {
 	if err != nil || !changed {
 		return err
 	}
-	a.cache.ClearAll()
-	a.Identity.ForgetAll()
+	a.forgetAll()
 	return nil
 }
 

@@ -21,6 +21,7 @@ type Config struct {
 	Listen            string        `name:"listen" default:"127.0.0.1:8080" doc:"address to serve on"`
 	Data              string        `name:"data" default:"holdfast-data" doc:"data directory: embedded database, files, keys"`
 	DatabaseURL       string        `name:"database_url" flag:"database" secret:"true" doc:"PostgreSQL URL; empty = embedded SQLite in the data directory"`
+	RedisURL          string        `name:"redis_url" flag:"redis" secret:"true" doc:"Redis of a fleet: redis:// or rediss://user:password@host:6379/0; counts rate limits for all nodes, carries notices at once; empty = each node counts for itself"`
 	DatabasePooler    string        `name:"database_pooler" default:"session" oneof:"session transaction" doc:"transaction = a transaction pooler (PgBouncer) stands before PostgreSQL"`
 	PublicURL         string        `name:"public_url" doc:"address clients use; links and tokens are built from it (default http://<listen>)"`
 	SiteURL           string        `name:"site_url" doc:"where users land after mail links (default: public_url)"`
@@ -39,6 +40,9 @@ type Config struct {
 	RefreshReuse      time.Duration `name:"refresh_reuse_interval" default:"10s" doc:"how long a refresh token may be used again"`
 	AccessTokenTTL    time.Duration `name:"access_token_ttl" default:"1h" doc:"life of an access token"`
 	RefreshTokenTTL   time.Duration `name:"refresh_token_ttl" default:"720h" doc:"a session ends after this long without a refresh"`
+	AnonymousSignin   bool          `name:"anonymous_signin" doc:"let people in without an account, to be upgraded later"`
+	ManualLinking     bool          `name:"manual_linking" doc:"let users link further identities to their account"`
+	Passkeys          bool          `name:"passkeys" default:"true" doc:"sign in with passkeys"`
 	ImplicitFlow      bool          `name:"implicit_flow" default:"true" doc:"tokens in the redirect fragment, which supabase-js asks for by default"`
 	OAuthProviders    []Provider    `name:"oauth" secret:"true" doc:"OAUTH_<PROVIDER>_CLIENT_ID, _SECRET and _ISSUER configure one OpenID Connect provider each"`
 	RateLimits        string        `name:"rate_limits" default:"on" oneof:"on off" doc:"off = no limits, for benchmarks"`

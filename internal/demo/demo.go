@@ -55,7 +55,7 @@ func write(tx *db.Tx, st *store.Store, tenant string, rows records) error {
 		sequences(tx, tenant, r, rows[name])
 	}
 	st.Count(tx, tenant, counters)
-	return nil
+	return writeProgramme(tx, st, tenant, rows)
 }
 
 func sequences(tx *db.Tx, tenant string, r *catalog.Resource, rows []store.Row) {

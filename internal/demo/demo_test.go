@@ -57,7 +57,7 @@ func eachTenant(t *testing.T, f func(t *testing.T, p profile, now time.Time, row
 func TestRecordsAreValid(t *testing.T) {
 	st := store.New(nil, catalog.Default(), store.Effects{}, time.Now)
 	eachTenant(t, func(t *testing.T, _ profile, _ time.Time, rows records) {
-		for _, name := range resources {
+		for _, name := range append(resources[:], programmeResources[:]...) {
 			r, ok := st.Catalog().Get(name)
 			if !ok || len(rows[name]) == 0 {
 				t.Fatalf("no %s", name)

@@ -62,6 +62,7 @@ func build(p profile, now time.Time) (records, error) {
 	w.settle()
 	w.safety()
 	w.platform()
+	programme(w)
 	return w.rows, nil
 }
 

@@ -40,6 +40,8 @@ var (
 	runFields      = []string{"id", "title", "zone_id", "due_at", "status"}
 	jobFields      = []string{"id", "job_no", "target", "file_name", "status", "total_rows", "valid_rows", "invalid_rows", "imported_count", "rolled_back_count"}
 	memberFields   = []string{"id", "user_id", "role", "status"}
+	verdictFields  = []string{"id", "regulation_id", "entity_type", "entity_id", "status", "evaluated_at"}
+	trainingFields = []string{"id", "course_id", "user_id", "assignment_type", "assignment_reason", "status", "due_on"}
 	webhookFields  = []string{"id", "url", "status", "disabled_reason"}
 )
 
@@ -48,6 +50,7 @@ func Types() []Type {
 	return []Type{
 		{Name: "action.overdue", Doc: "An open action has passed its due time.", Collection: "actions", Fields: actionFields, when: madeOverdue},
 		{Name: "checklist.failed", Doc: "An inspection was missed.", Collection: "checklist_runs", Fields: runFields, when: moved("status", "missed")},
+		{Name: "compliance.changed", Doc: "A rule's verdict on an entity is new or has changed.", Collection: "compliance_events", Fields: verdictFields, when: created("status", "compliant", "warning", "breach")},
 		{Name: "import.completed", Doc: "An import was applied.", Collection: "import_jobs", Fields: jobFields, when: moved("status", "completed")},
 		{Name: "import.failed", Doc: "An import could not be read or applied; nothing of it was written.", Collection: "import_jobs", Fields: jobFields, when: moved("status", "failed")},
 		{Name: "import.rolled_back", Doc: "An applied import was undone.", Collection: "import_jobs", Fields: jobFields, when: moved("status", "rolled_back")},
@@ -73,6 +76,7 @@ func Types() []Type {
 		{Name: "stock.adjusted", Doc: "Stock was corrected, counted or scrapped.", Collection: "stock_movements", Fields: movementFields,
 			when: created("type", "adjust_gain", "adjust_loss", "count_gain", "count_loss", "scrap")},
 		{Name: "stock.low", Doc: "An item's available stock has fallen to its reorder point.", Collection: "items", Fields: itemFields, when: raised("low_stock")},
+		{Name: "training.assigned", Doc: "A course was assigned to a person.", Collection: "training_assignments", Fields: trainingFields, when: created("status", "assigned")},
 		{Name: "webhook.disabled", Doc: "A webhook is no longer tried: its receiver said it is gone, or failed for five days.", Collection: "webhooks", Fields: webhookFields, when: moved("status", "disabled")},
 		{Name: "webhook.test", Doc: "A test asked for by an administrator; sent to one webhook only.", Collection: "webhooks", Members: []Member{
 			{"webhook_id", "string", "The webhook under test."}, {"message", "string", "A greeting."}}},

@@ -106,7 +106,7 @@ func Table(d Deps) []Function {
 			Doc: "Writes the valid rows of an import job in one transaction.",
 		},
 		{
-			Name: "rollback-import-job", Methods: []string{"POST"}, Writes: true, In: JobIn{}, Run: call(d.rollbackJob),
+			Name: "rollback-import-job", Methods: []string{"POST"}, Writes: true, In: RollbackIn{}, Run: call(d.rollbackJob),
 			Roles: []actor.Role{actor.Owner, actor.Admin},
 			Doc:   "Puts back what an applied import job changed, if nothing was edited since.",
 		},

@@ -13,11 +13,18 @@ type Importer interface {
 	Process(ctx context.Context, a actor.Actor, jobID string) (*imports.Processed, error)
 	Apply(ctx context.Context, a actor.Actor, jobID string) (*imports.Applied, error)
 	Rollback(ctx context.Context, a actor.Actor, jobID string) (*imports.RolledBackResult, error)
+	RollbackRest(ctx context.Context, a actor.Actor, jobID string) (*imports.RolledBackResult, error)
 }
 
 // JobIn names an import job.
 type JobIn struct {
 	JobID string `query:"job_id" required:"true" format:"uuid" doc:"The import job."`
+}
+
+// RollbackIn names an import job and says what to do about conflicts.
+type RollbackIn struct {
+	JobID   string `query:"job_id" required:"true" format:"uuid" doc:"The import job."`
+	Partial bool   `query:"partial" doc:"Leave records in conflict as they are and roll the others back; without it nothing changes."`
 }
 
 func (d Deps) processJob(ctx context.Context, a actor.Actor, in *JobIn) ([]byte, error) {
@@ -28,7 +35,10 @@ func (d Deps) applyJob(ctx context.Context, a actor.Actor, in *JobIn) ([]byte, e
 	return job(d.Imports.Apply(ctx, a, in.JobID))
 }
 
-func (d Deps) rollbackJob(ctx context.Context, a actor.Actor, in *JobIn) ([]byte, error) {
+func (d Deps) rollbackJob(ctx context.Context, a actor.Actor, in *RollbackIn) ([]byte, error) {
+	if in.Partial {
+		return job(d.Imports.RollbackRest(ctx, a, in.JobID))
+	}
 	return job(d.Imports.Rollback(ctx, a, in.JobID))
 }
 

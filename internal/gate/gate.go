@@ -28,11 +28,19 @@ type Gate struct {
 	Custom func(ctx context.Context, tenant string) (limit.Plan, error)
 	// Exceeded is told, beside the request, that a tenant was refused: once a
 	// minute for each category at most, in the whole fleet. nil tells nobody.
-	Exceeded func(tenant string, c limit.Category, s limit.State)
+	Exceeded func(Exceeded)
 
 	plans  map[string]limit.Plan
 	custom memory[limit.Plan]
 	told   memory[bool]
+}
+
+// Exceeded is what a tenant was refused.
+type Exceeded struct {
+	Tenant    string
+	Category  limit.Category
+	PerMinute int // what the plan allows
+	State     limit.State
 }
 
 // New returns a gate; l may be nil.
@@ -129,18 +137,21 @@ func (g *Gate) count(w http.ResponseWriter, a actor.Actor, c limit.Category, wri
 		return nil
 	}
 	key, plan := Key(a, a.Address), g.Plan(a)
+	x := Exceeded{Tenant: a.TenantID, Category: c, PerMinute: plan.Rule(c).Minute}
 	if a.TenantID == "" {
-		return g.admit(w, a, c, g.Limits.Take(key, c, plan, 1))
+		x.State = g.Limits.Take(key, c, plan, 1)
+		return g.admit(w, x)
 	}
 	next := limit.Read
 	if write {
 		next = limit.Write
 	}
 	s, room := g.Limits.Pass(key, c, next, plan)
+	x.State = s
 	if s.OK && !room.OK {
-		return g.admit(w, a, next, room)
+		x = Exceeded{Tenant: a.TenantID, Category: next, PerMinute: plan.Rule(next).Minute, State: room}
 	}
-	return g.admit(w, a, c, s)
+	return g.admit(w, x)
 }
 
 // called is what a refusal calls the units of a category.
@@ -160,32 +171,33 @@ func called(c limit.Category) string {
 
 // admit writes the headers and turns a refusal into its fault, of which the
 // tenant is told.
-func (g *Gate) admit(w http.ResponseWriter, a actor.Actor, c limit.Category, s limit.State) error {
-	Headers(w, s)
-	if s.OK {
+func (g *Gate) admit(w http.ResponseWriter, x Exceeded) error {
+	Headers(w, x.State)
+	if x.State.OK {
 		return nil
 	}
-	g.tell(a.TenantID, c, s)
-	return Refuse(s, called(c))
+	g.tell(x)
+	return Refuse(x.State, called(x.Category))
 }
 
 // tellEvery is how often a tenant is told that it is over a limit.
 const tellEvery = time.Minute
 
-func (g *Gate) tell(tenant string, c limit.Category, s limit.State) {
-	if g.Exceeded == nil || tenant == "" {
+func (g *Gate) tell(x Exceeded) {
+	if g.Exceeded == nil || x.Tenant == "" {
 		return
 	}
-	key := tenant + " " + c.String()
+	key := x.Tenant + " " + x.Category.String()
 	if _, lately := g.told.get(key); lately {
 		return
 	}
 	g.told.put(key, true, tellEvery)
 	go func() {
-		if f, ok := g.Limits.(interface {
+		fleet, ok := g.Limits.(interface {
 			Once(key string, d time.Duration) bool
-		}); !ok || f.Once("told:"+key, tellEvery) {
-			g.Exceeded(tenant, c, s)
+		})
+		if !ok || fleet.Once("told:"+key, tellEvery) {
+			g.Exceeded(x)
 		}
 	}()
 }

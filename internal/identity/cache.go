@@ -45,6 +45,7 @@ type tokenCache struct {
 	mu         sync.RWMutex
 	young, old map[tokenHash]*verified
 	gen        atomic.Uint64
+	told       func(user, tenant string) // of Forget and ForgetTenant; may be nil
 }
 
 func newTokenCache() *tokenCache {
@@ -95,15 +96,32 @@ func (c *tokenCache) clear() {
 	c.young, c.old = map[tokenHash]*verified{}, map[tokenHash]*verified{}
 }
 
+// OnForget sets who is told of Forget and ForgetTenant, the other argument
+// being "": other nodes remember too. Call it before the service is used.
+func (s *Service) OnForget(told func(user, tenant string)) { s.tokens.told = told }
+
 // Forget empties the cache of one user: call it after any change to the
 // account, its sessions or its memberships.
 func (s *Service) Forget(userID string) {
-	s.tokens.drop(func(v *verified) bool { return v.user == userID })
+	s.ForgetHere(userID, "")
+	if s.tokens.told != nil {
+		s.tokens.told(userID, "")
+	}
 }
 
 // ForgetTenant empties the cache of everyone who works in a tenant.
 func (s *Service) ForgetTenant(tenantID string) {
-	s.tokens.drop(func(v *verified) bool { return v.tenant == tenantID })
+	s.ForgetHere("", tenantID)
+	if s.tokens.told != nil {
+		s.tokens.told("", tenantID)
+	}
+}
+
+// ForgetHere is Forget, or ForgetTenant, for what another node has told.
+func (s *Service) ForgetHere(userID, tenantID string) {
+	s.tokens.drop(func(v *verified) bool {
+		return userID != "" && v.user == userID || tenantID != "" && v.tenant == tenantID
+	})
 }
 
 // ForgetAll empties the cache of everyone: another process has written.

@@ -42,7 +42,7 @@ func (m *Importer) Apply(ctx context.Context, a actor.Actor, jobID string) (*App
 	}
 	ctx = context.WithoutCancel(ctx)
 	var done *Job
-	if s.job.partly() || p.Result.Stats.ValidRows > m.whole {
+	if s.job.ImportedCount > 0 || p.Result.Stats.ValidRows > m.whole {
 		done, err = m.applyChunks(ctx, s, p)
 	} else {
 		err = m.db.Write(ctx, store.Scope(a), func(tx *db.Tx) error {
@@ -104,7 +104,7 @@ func (m *Importer) appliable(tx *db.Tx, a actor.Actor, job *Job) (*plan, error) 
 // application is one Apply inside its transaction.
 type application struct {
 	*writer
-	tally
+	sum    tally
 	step   *step
 	plan   *plan
 	target *target
@@ -210,7 +210,7 @@ func (ap *application) add(rows []store.Row, lines []int) error {
 	if err != nil {
 		return err
 	}
-	ap.fresh += int64(len(ids))
+	ap.sum.fresh += int64(len(ids))
 	return ap.snapshot("insert", len(ids), packIDs(ids))
 }
 
@@ -326,8 +326,8 @@ func (ap *application) revise(changes []store.Change, lines []int) error {
 	if err != nil {
 		return err
 	}
-	ap.again += int64(len(changed))
-	ap.same += int64(len(changes) - len(changed))
+	ap.sum.again += int64(len(changed))
+	ap.sum.same += int64(len(changes) - len(changed))
 	images, err := packImages(ap.resource, changed)
 	if err != nil {
 		return err
@@ -358,7 +358,7 @@ func (ap *application) move(rows []store.Row, lines []int) error {
 		row["import_job_id"] = ap.step.job.ID
 	}
 	ids, err := ap.insert(rows, lines)
-	ap.fresh += int64(len(ids))
+	ap.sum.fresh += int64(len(ids))
 	return err
 }
 
@@ -424,7 +424,7 @@ func (ap *application) counted() {
 
 func (ap *application) finish() (*Job, error) {
 	ap.counted()
-	return ap.m.completed(ap.tx, ap.step, ap.tally)
+	return ap.m.completed(ap.tx, ap.step, ap.sum)
 }
 
 // completed writes audit and state and drops the staged rows.

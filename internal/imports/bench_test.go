@@ -24,7 +24,7 @@ func benchFile(n int) []byte {
 	var b bytes.Buffer
 	b.WriteString("sku,name,description,category,base_uom,unit_cost,price,weight_kg,reorder_point,max_stock,lead_time_days,storage_class\n")
 	for i := range n {
-		fmt.Fprintf(&b, "SKU-%06d,Item number %d,\"A thing, of size %d\",category %d,EA,%d.%02d,%d.5,%d.125,%d,%d,%d,ambient\n",
+		fmt.Fprintf(&b, "SKU-%07d,Item number %d,\"A thing, of size %d\",category %d,EA,%d.%02d,%d.5,%d.125,%d,%d,%d,ambient\n",
 			(i*7919)%1_000_000, i, i%97, i%50, i%900, i%100, i%1000, i%40, i%20, 100+i%500, i%60)
 	}
 	return b.Bytes()
@@ -107,6 +107,54 @@ func BenchmarkApply(b *testing.B) {
 			b.ReportMetric(float64(m.Sys)/1e6, "MB")
 		})
 	}
+}
+
+// BenchmarkMillion takes a million items through process, apply and rollback
+// and reports each in rows per second, with the most memory that the heap held
+// over what it held before.
+func BenchmarkMillion(b *testing.B) {
+	const rows = 1_000_000
+	file := benchFile(rows)
+	for name, o := range map[string]func() db.Options{
+		"sqlite":     func() db.Options { return db.Options{Dir: b.TempDir(), Migrate: true} },
+		"postgresql": func() db.Options { return db.Options{URL: postgres(b), Migrate: true} },
+	} {
+		b.Run(name, func(b *testing.B) {
+			for b.Loop() {
+				k := open(b, o())
+				job := k.upload("items", "", "", "items.csv", file)
+				peak := watchHeap()
+				b.ReportMetric(rows/timed(func() error { _, err := k.m.Process(context.Background(), k.as, job.ID); return err }, b).Seconds(), "processed/s")
+				b.ReportMetric(rows/timed(func() error { _, err := k.m.Apply(context.Background(), k.as, job.ID); return err }, b).Seconds(), "applied/s")
+				b.ReportMetric(rows/timed(func() error { _, err := k.m.Rollback(context.Background(), k.as, job.ID); return err }, b).Seconds(), "rolled-back/s")
+				b.ReportMetric(float64(peak()>>20), "MB-more")
+			}
+		})
+	}
+}
+
+// watchHeap samples the memory taken from the system until it is asked for the
+// most it saw, over what was there at first.
+func watchHeap() func() uint64 {
+	runtime.GC()
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	first, most := m.HeapInuse, uint64(0)
+	stop, done := make(chan bool), make(chan bool)
+	go func() {
+		defer close(done)
+		for {
+			var m runtime.MemStats
+			runtime.ReadMemStats(&m)
+			most = max(most, m.HeapInuse)
+			select {
+			case <-stop:
+				return
+			case <-time.After(50 * time.Millisecond):
+			}
+		}
+	}()
+	return func() uint64 { close(stop); <-done; return most - min(most, first) }
 }
 
 func timed(f func() error, b *testing.B) time.Duration {

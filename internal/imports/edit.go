@@ -151,7 +151,7 @@ func (ed *editing) remember(tx *db.Tx, tenant string) error {
 		}
 		for _, s := range rows {
 			if key := keyText(ed.st.v.target.resource, s.row(ed.plan.Fields, 0)); key != "" {
-				ed.st.seen[ed.st.hash(key)] = int32(s.line)
+				ed.st.seen.put(key, s.line)
 			}
 		}
 		return nil

@@ -29,6 +29,9 @@ type Files interface {
 	Delete(key string) error
 }
 
+// MaxFile is the largest file taken, in bytes.
+const MaxFile = sheet.MaxBytes
+
 // Options are what an Importer works with. Effects are those the store runs:
 // bulk writes go under the store's verbs and run them too. Lease 0 = one
 // minute. OnChange is
@@ -206,6 +209,9 @@ type RolledBackResult struct {
 	Success    bool   `json:"success"`
 	RolledBack int64  `json:"rolled_back"`
 	Message    string `json:"message"`
+
+	Kept      int        `json:"kept,omitempty"` // records in conflict that a partial rollback left
+	Conflicts []Conflict `json:"conflicts,omitempty"`
 }
 
 // Conflict is a record that keeps a rollback from happening.

@@ -37,6 +37,9 @@ func work(dir, verb, job string) {
 		fmt.Println(k.m.Rollback(context.Background(), k.as, job))
 		return
 	}
+	if verb == "chunks" {
+		k.parted(1000)
+	}
 	fmt.Println(k.m.Apply(context.Background(), k.as, job))
 }
 

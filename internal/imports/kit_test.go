@@ -34,6 +34,7 @@ type kit struct {
 	d       *db.DB
 	s       *store.Store
 	m       *imports.Importer
+	o       imports.Options
 	now     time.Time
 	as      actor.Actor
 	changed []string
@@ -86,8 +87,15 @@ func (k *kit) connect(o db.Options, files string) {
 	k.Cleanup(func() { f.Close() })
 	k.d = d
 	k.s = store.New(d, catalog.Default(), warehouse.Effects(), func() time.Time { return k.now })
-	k.m = imports.New(imports.Options{Store: k.s, Effects: warehouse.Effects(), Files: f,
-		OnChange: func(tenant string, names []string) { k.changed = append(k.changed, names...) }})
+	k.o = imports.Options{Store: k.s, Effects: warehouse.Effects(), Files: f,
+		OnChange: func(tenant string, names []string) { k.changed = append(k.changed, names...) }}
+	k.m = imports.New(k.o)
+}
+
+// rebuild makes the importer anew with other options.
+func (k *kit) rebuild(change func(*imports.Options)) {
+	change(&k.o)
+	k.m = imports.New(k.o)
 }
 
 func (k *kit) resource(name string) *catalog.Resource {

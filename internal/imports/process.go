@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"hash/maphash"
 	"io"
 	"slices"
 	"strings"
@@ -165,13 +164,12 @@ type stager struct {
 	preview *Counts
 	first   []RowError // for the answer
 	chunks  int
-	seed    [2]maphash.Seed
-	seen    map[[2]uint64]int32 // key of a row -> its line; 128 bits, so that equal means equal
+	seen    *keys
 	beat    time.Time
 }
 
 func (m *Importer) stager(s *step, v *survey) *stager {
-	st := &stager{m: m, step: s, v: v, refs: m.resolver(s.actor), seed: [2]maphash.Seed{maphash.MakeSeed(), maphash.MakeSeed()}, seen: map[[2]uint64]int32{}}
+	st := &stager{m: m, step: s, v: v, refs: m.resolver(s.actor), seen: newKeys()}
 	st.fields, st.defaults = v.fields(), v.defaults()
 	if v.settings.DryRun {
 		st.preview = &Counts{}
@@ -290,20 +288,13 @@ func (st *stager) unique(d *draft, row store.Row) {
 	if key == "" {
 		return
 	}
-	h := st.hash(key)
-	if line, ok := st.seen[h]; ok {
+	if line, ok := st.seen.put(key, d.line); ok {
 		cols := make([]string, 0, 2)
 		for _, k := range st.v.target.resource.Import.Key {
 			cols = append(cols, st.v.header(k))
 		}
 		d.fail(cols[len(cols)-1], "duplicate", "line %d has the same %s", line, strings.Join(cols, " and "))
-		return
 	}
-	st.seen[h] = int32(d.line)
-}
-
-func (st *stager) hash(key string) [2]uint64 {
-	return [2]uint64{maphash.String(st.seed[0], key), maphash.String(st.seed[1], key)}
 }
 
 // keyText is a row's import key as text, "" when part of it is missing.
@@ -437,13 +428,13 @@ func (st *stager) write(ctx context.Context, rows int, c *chunk) error {
 	return nil
 }
 
-// hold renews the lease when a third of it is gone, and in any case makes sure
+// hold tells how far the work is, renewing the lease, and makes sure before
 // that it is still ours.
 func (st *stager) hold(tx *db.Tx) error {
 	if err := st.m.hold(tx, st.step); err != nil {
 		return err
 	}
-	if time.Since(st.beat) < st.m.lease/3 {
+	if time.Since(st.beat) < min(st.m.lease/3, time.Second) {
 		return nil
 	}
 	job, err := st.m.set(tx, st.step.actor, st.step.job.ID, store.Row{"lease_until": st.m.store.Now().Add(st.m.lease),

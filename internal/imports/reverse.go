@@ -29,14 +29,16 @@ func (u *undo) movements() error {
 			return err
 		}
 		after = rows[len(rows)-1]["id"].(string)
-		reversals := make([]store.Row, len(rows))
-		for i, row := range rows {
-			reversals[i] = reversal(row)
+		reversals := make([]store.Row, 0, len(rows))
+		for _, row := range rows {
+			if id, _ := row["item_id"].(string); !u.kept[id] {
+				reversals = append(reversals, reversal(row))
+			}
 		}
 		if _, err := u.insert(reversals, nil); err != nil {
 			return err
 		}
-		u.undone += int64(len(rows))
+		u.undone += int64(len(reversals))
 	}
 }
 

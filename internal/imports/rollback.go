@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"holdfast/internal/actor"
@@ -24,6 +25,17 @@ const listedConflicts = 100
 // changed since, or that others refer to, is a conflict: then nothing changes
 // and fault.Conflict lists them (Data is a []Conflict).
 func (m *Importer) Rollback(ctx context.Context, a actor.Actor, jobID string) (*RolledBackResult, error) {
+	return m.takeBack(ctx, a, jobID, false)
+}
+
+// RollbackRest is Rollback that leaves the records in conflict as they are and
+// takes back the others. Of stock, an item whose stock is not all there any
+// more is left. What was left cannot be rolled back later.
+func (m *Importer) RollbackRest(ctx context.Context, a actor.Actor, jobID string) (*RolledBackResult, error) {
+	return m.takeBack(ctx, a, jobID, true)
+}
+
+func (m *Importer) takeBack(ctx context.Context, a actor.Actor, jobID string, partial bool) (*RolledBackResult, error) {
 	if !a.Administrator() {
 		return nil, fault.New(fault.Forbidden, "42501", "only administrators roll imports back")
 	}
@@ -37,10 +49,13 @@ func (m *Importer) Rollback(ctx context.Context, a actor.Actor, jobID string) (*
 		return nil, fmt.Errorf("imports: roll back: %w", err)
 	}
 	ctx = context.WithoutCancel(ctx)
+	var u *undo
 	var done *Job
 	err = m.db.Write(ctx, store.Scope(a), func(tx *db.Tx) error {
 		return guarded(func() (err error) {
-			done, err = m.rollback(tx, s)
+			if u, err = m.undo(tx, s, partial); err == nil {
+				done, err = u.run()
+			}
 			return err
 		})
 	})
@@ -51,7 +66,9 @@ func (m *Importer) Rollback(ctx context.Context, a actor.Actor, jobID string) (*
 		}
 		return nil, fmt.Errorf("imports: roll back: %w", err)
 	}
-	return rolledBackOf(done), m.end(ctx, s, "", "")
+	res := rolledBackOf(done)
+	res.Kept, res.Conflicts = len(u.kept), u.conflicts
+	return res, m.end(ctx, s, "", "")
 }
 
 func rolledBackOf(job *Job) *RolledBackResult {
@@ -62,6 +79,9 @@ func rolledBackOf(job *Job) *RolledBackResult {
 type undo struct {
 	*writer
 	step      *step
+	target    *target
+	partial   bool
+	kept      map[string]bool // records left as they are, of stock the items
 	conflicts []Conflict
 	count     int
 	undone    int64
@@ -69,6 +89,7 @@ type undo struct {
 
 func (u *undo) conflict(id, label, format string, args ...any) {
 	u.count++
+	u.kept[id] = true
 	if len(u.conflicts) < listedConflicts {
 		u.conflicts = append(u.conflicts, Conflict{EntityType: u.resource.Name, EntityID: id, Label: label, Reason: fmt.Sprintf(format, args...)})
 	}
@@ -76,7 +97,7 @@ func (u *undo) conflict(id, label, format string, args ...any) {
 
 // refusal is the fault of the conflicts found, or nil.
 func (u *undo) refusal() error {
-	if u.count == 0 {
+	if u.count == 0 || u.partial {
 		return nil
 	}
 	lines := make([]string, len(u.conflicts))
@@ -89,7 +110,8 @@ func (u *undo) refusal() error {
 	return f
 }
 
-func (m *Importer) rollback(tx *db.Tx, s *step) (*Job, error) {
+// undo begins a rollback inside a transaction.
+func (m *Importer) undo(tx *db.Tx, s *step, partial bool) (*undo, error) {
 	if err := m.hold(tx, s); err != nil {
 		return nil, err
 	}
@@ -101,8 +123,12 @@ func (m *Importer) rollback(tx *db.Tx, s *step) (*Job, error) {
 	if err != nil {
 		return nil, err
 	}
-	u := &undo{writer: w, step: s}
-	if t.name == "stock_movements" {
+	return &undo{writer: w, step: s, target: t, partial: partial, kept: map[string]bool{}}, nil
+}
+
+func (u *undo) run() (*Job, error) {
+	var err error
+	if u.target.name == "stock_movements" {
 		err = u.movements()
 	} else {
 		err = u.records()
@@ -116,14 +142,18 @@ func (m *Importer) rollback(tx *db.Tx, s *step) (*Job, error) {
 func (u *undo) finish() (*Job, error) {
 	u.done()
 	a, job := u.step.actor, u.step.job
-	if err := u.m.audit(u.tx, a, job, "import_jobs.rollback", map[string]any{"target": job.Target, "file": job.FileName, "rolled_back": u.undone}); err != nil {
+	if err := u.m.audit(u.tx, a, job, "import_jobs.rollback", map[string]any{"target": job.Target, "file": job.FileName, "rolled_back": u.undone, "kept": len(u.kept)}); err != nil {
 		return nil, err
 	}
 	for _, table := range []string{"import_snapshots", "import_journal", "import_chunks"} {
 		u.tx.Queue("DELETE FROM "+table+" WHERE tenant_id = $1 AND job_id = $2", []any{a.TenantID, job.ID}, nil)
 	}
+	msg := fmt.Sprintf("%d records were rolled back.", u.undone)
+	if n := len(u.kept); n > 0 {
+		msg += fmt.Sprintf(" %d were changed or used since and stay as they are.", n)
+	}
 	return u.m.set(u.tx, a, job.ID, store.Row{"status": RolledBack, "lease_until": nil, "rolled_back_count": u.undone, "rolled_back_at": u.m.store.Now(),
-		"message": fmt.Sprintf("%d records were rolled back.", u.undone)})
+		"message": msg})
 }
 
 // batch is one snapshot.
@@ -284,6 +314,10 @@ func (u *undo) remove(data []byte) error {
 	if err != nil {
 		return err
 	}
+	ids = slices.DeleteFunc(ids, func(id string) bool { return u.kept[id] })
+	if len(ids) == 0 {
+		return nil
+	}
 	gone, err := u.m.quiet.DeleteTx(u.tx, u.actor, u.resource, ids)
 	if err != nil {
 		return fmt.Errorf("imports: remove %s: %w", u.resource.Name, err)
@@ -306,6 +340,9 @@ func (u *undo) restore(data []byte) error {
 	was := map[string]image{}
 	var changes []store.Change
 	for _, im := range images {
+		if u.kept[im.ID] {
+			continue
+		}
 		before, err := im.restored(u.resource)
 		if err != nil {
 			return err

@@ -95,7 +95,7 @@ func (m *Importer) target(name string) (*target, error) {
 	return nil, f.At("target", "must be one of %s", strings.Join(names, ", "))
 }
 
-// Attach gives a job its file, at most 50 MB (fault.TooLarge past that). The
+// Attach gives a job its file, at most 200 MB (fault.TooLarge past that). The
 // job becomes uploaded; a file it had before is replaced while nothing was
 // applied.
 func (m *Importer) Attach(ctx context.Context, a actor.Actor, jobID, fileName string, body io.Reader) (*Job, error) {
@@ -141,7 +141,7 @@ func (m *Importer) keep(ctx context.Context, fileName string, body io.Reader) (s
 		return nil, brokenOff(sent.err)
 	}
 	if fault.Is(err, fault.TooLarge) {
-		return nil, fault.Wrap(err, fault.TooLarge, "file_too_large", "the file is larger than 50 MB: split it")
+		return nil, fault.Wrap(err, fault.TooLarge, "file_too_large", "the file is larger than 200 MB: split it")
 	}
 	if err != nil {
 		return nil, fmt.Errorf("imports: keep the file: %w", err)

@@ -172,10 +172,11 @@ func TestEntities(t *testing.T) {
 		}
 		in := k.add("incidents", entity("zone", zone, "source"))
 		k.is("incidents", in, "entities", `[{"entity_type":"zone","entity_id":"`+zone+`","role":"source"}]`)
-		k.add("incidents", entity("equipment", bo, "source"))
+		k.add("incidents", entity("equipment", k.add("equipment", store.Row{"asset_no": "T1"}), "source"))
 		for name, row := range map[string]store.Row{
 			"unknown zone":   entity("zone", bo, "source"),
 			"unknown worker": entity("worker", bo, "injured"),
+			"unknown truck":  entity("equipment", bo, "source"),
 			"unknown type":   entity("tenant", north, "source"),
 			"unknown role":   entity("zone", zone, "boss"),
 			"no array":       hazard(store.Row{"entities": json.RawMessage(`{}`)}),

@@ -16,9 +16,8 @@ import (
 // EntityTypes are what an incident, score or rule can be about.
 var EntityTypes = [...]string{"zone", "driver", "worker", "equipment"}
 
-// entityTable is where an entity type's records are; equipment has no
-// collection yet, so its ids are only held to their form.
-var entityTable = map[string]string{"zone": "zones", "driver": "drivers", "worker": "workers", "equipment": ""}
+// entityTable is where an entity type's records are.
+var entityTable = map[string]string{"zone": "zones", "driver": "drivers", "worker": "workers", "equipment": "equipment"}
 
 var entityRoles = map[string]bool{"": true, "injured": true, "involved": true, "source": true, "witness": true}
 
@@ -81,9 +80,6 @@ func (r references) entities(c store.Change) error {
 		return err
 	}
 	for _, e := range list {
-		if entityTable[e.Type] == "" {
-			continue
-		}
 		if r[e.Type] == nil {
 			r[e.Type] = map[string]bool{}
 		}

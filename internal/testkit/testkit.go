@@ -307,3 +307,8 @@ func (k *Kit) Post(as, path string, body any) Response {
 	k.t.Helper()
 	return k.Call(Request{Method: "POST", Path: path, As: as, Body: body})
 }
+
+// At is another node of the same deployment, at url.
+func (k *Kit) At(url string) *Kit {
+	return &Kit{App: k.App, Engine: k.Engine, URL: url, t: k.t, tokens: map[string]string{}}
+}

@@ -2,23 +2,35 @@ package warehouse
 
 import (
 	"sort"
+	"strconv"
 
 	"holdfast/internal/decimal"
 )
 
 // Utilization is 100 x load / capacity in percent, rounded half up to one
 // decimal (domain formulas, inventory). ok is false when the capacity is 0,
-// which means unlimited. It may exceed 100.
+// which means unlimited. It may exceed 100; from a thousand million times the
+// capacity on it stays at fullest.
 func Utilization(load, capacity decimal.Dec) (percent decimal.Dec, ok bool) {
 	if capacity <= 0 {
 		return 0, false
 	}
+	if load/capacity >= crammed {
+		return fullest, true
+	}
 	return (load/capacity*1000 + (load%capacity*2000+capacity)/(2*capacity)) * 1000, true
 }
 
+// Up to crammed times the capacity a utilization is computed; fullest stands
+// for all beyond, in percent. Both keep it within 64 bits.
+const (
+	crammed = 1_000_000_000
+	fullest = decimal.Dec(100 * crammed * decimal.Scale)
+)
+
 // utilizationSQL is Utilization over SQL expressions, null when unlimited.
 func utilizationSQL(load, capacity string) string {
-	return "CASE WHEN " + capacity + " > 0 THEN ((" + load + ") / " + capacity + " * 1000 + ((" + load + ") % " + capacity + " * 2000 + " + capacity + ") / (2 * " + capacity + ")) * 1000 END"
+	return "CASE WHEN " + capacity + " <= 0 THEN NULL WHEN (" + load + ") / " + capacity + " >= " + strconv.Itoa(crammed) + " THEN " + strconv.FormatInt(int64(fullest), 10) + " ELSE ((" + load + ") / " + capacity + " * 1000 + ((" + load + ") % " + capacity + " * 2000 + " + capacity + ") / (2 * " + capacity + ")) * 1000 END"
 }
 
 // LowStock reports stock at or below its reorder point; a reorder point of 0

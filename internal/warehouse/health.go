@@ -29,7 +29,7 @@ const (
 // History is what the ledger says about one item's last days, booked day by
 // day. The zero value is an item without movements.
 type History struct {
-	out90  decimal.Dec
+	out90  float64
 	before float64 // sum over movements of change x days of the window before it
 	lastAt time.Time
 	days30 int
@@ -47,7 +47,7 @@ func (h *History) Book(now, day time.Time, net, shipped decimal.Dec) {
 	if ago < 0 || ago >= HealthWindow {
 		return
 	}
-	h.out90 += shipped
+	h.out90 += shipped.Float()
 	h.before += net.Float() * float64(HealthWindow-1-ago)
 	if shipped > 0 && ago < fastWindow {
 		h.days30++
@@ -70,7 +70,7 @@ func (h *History) turns(onHand decimal.Dec) float64 {
 	case avg <= 0:
 		return math.Inf(1)
 	}
-	return h.out90.Float() * (365.0 / HealthWindow) / avg
+	return h.out90 * (365.0 / HealthWindow) / avg
 }
 
 // Stock is one active item as inventory health sees it.

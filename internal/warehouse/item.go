@@ -11,7 +11,8 @@ import (
 
 // deriveItems keeps an item's derived columns in step with its own fields;
 // those that follow stock are kept by post.
-func deriveItems(_ *db.Tx, _ actor.Actor, _ *store.Store, changes []store.Change) error {
+func deriveItems(tx *db.Tx, a actor.Actor, _ *store.Store, changes []store.Change) error {
+	var rise decimal.Dec
 	for _, c := range changes {
 		it := c.After
 		if it == nil {
@@ -28,14 +29,25 @@ func deriveItems(_ *db.Tx, _ actor.Actor, _ *store.Store, changes []store.Change
 		if it["archived_at"] != nil && it["status"] == "active" {
 			it["status"] = "discontinued"
 		}
-		value, err := times(dec(it, "on_hand"), dec(it, "unit_cost"))
+		value, err := times(dec(it, "on_hand"), dec(it, "unit_cost"), "unit_cost")
 		if err != nil {
 			return err
 		}
 		it["stock_value"] = value
+		if rise, err = raised(rise, value-dec(c.Before, "stock_value"), maxTotal, "unit_cost"); err != nil {
+			return err
+		}
 		it["low_stock"] = LowStock(dec(it, "available"), dec(it, "reorder_point"))
 	}
-	return nil
+	if rise <= 0 {
+		return nil
+	}
+	var kept decimal.Dec
+	queueWorth(tx, a.TenantID, &kept)
+	if err := tx.Flush(); err != nil {
+		return err
+	}
+	return affordable(tx, a.TenantID, kept, rise, "unit_cost")
 }
 
 // reweigh moves the load of zones when the capacity an item takes changes.
@@ -56,16 +68,19 @@ func reweigh(tx *db.Tx, a actor.Actor, s *store.Store, changes []store.Change) e
 	err := tx.Query("SELECT item_id, zone_id, quantity FROM stock_levels WHERE tenant_id = $1 AND "+tx.DB().InUUID("item_id", 2)+" AND quantity > 0",
 		[]any{a.TenantID, jsonList(ids.list)}, func(r *db.Row) error {
 			u := units[r.Text(0)]
-			before, err := times(r.Dec(2), u[0])
+			before, err := times(r.Dec(2), u[0], "capacity_units")
 			if err != nil {
 				return err
 			}
-			after, err := times(r.Dec(2), u[1])
-			loads[r.Text(1)] += after - before
+			after, err := times(r.Dec(2), u[1], "capacity_units")
+			if err != nil {
+				return err
+			}
+			loads[r.Text(1)], err = raised(loads[r.Text(1)], after-before, maxTotal, "capacity_units")
 			return err
 		})
 	if err != nil {
 		return err
 	}
-	return moveLoads(tx, a.TenantID, query.FormatTime(s.Now()), loads)
+	return haul{tx: tx, tenant: a.TenantID, now: query.FormatTime(s.Now()), field: "capacity_units"}.move(loads)
 }

@@ -8,7 +8,6 @@ import (
 
 	"holdfast/internal/db"
 	"holdfast/internal/decimal"
-	"holdfast/internal/fault"
 	"holdfast/internal/store"
 )
 
@@ -41,12 +40,14 @@ type ledger struct {
 	items  set
 	lots   set
 	zones  set
+	gains  bool // something comes into the warehouse
 }
 
 // enter books one movement.
 func (l *ledger) enter(m store.Row) error {
 	at := spot{item: text(m, "item_id"), lot: text(m, "lot_id"), serial: text(m, "serial"), owner: text(m, "owner_id"), lpn: text(m, "lpn")}
 	q := dec(m, "quantity")
+	l.gains = l.gains || text(m, "from_zone_id") == ""
 	l.items.add(at.item)
 	l.lots.add(at.lot)
 	var counted any
@@ -78,7 +79,7 @@ func (l *ledger) book(at spot, q decimal.Dec, counted any) error {
 		l.order = append(l.order, v)
 	}
 	var err error
-	if v.delta, err = add(v.delta, q); err != nil {
+	if v.delta, err = raised(v.delta, q, maxStock, "quantity"); err != nil {
 		return err
 	}
 	if c, _ := counted.(string); c != "" {
@@ -87,31 +88,6 @@ func (l *ledger) book(at spot, q decimal.Dec, counted any) error {
 		}
 	}
 	return nil
-}
-
-// limit keeps quantities, loads and values far enough from the end of the
-// number range that sums of a tenant cannot pass it: 10^12 units.
-const limit = decimal.Dec(1_000_000_000_000 * decimal.Scale)
-
-// add adds within the limit.
-func add(a, b decimal.Dec) (decimal.Dec, error) {
-	if b > limit || b < -limit || a+b > limit || a+b < -limit {
-		return 0, tooMuch()
-	}
-	return a + b, nil
-}
-
-// times multiplies within 100 times the limit.
-func times(a, b decimal.Dec) (decimal.Dec, error) {
-	p, err := a.Mul(b)
-	if err != nil || p > 100*limit || p < -100*limit {
-		return 0, tooMuch()
-	}
-	return p, nil
-}
-
-func tooMuch() error {
-	return fault.New(fault.Invalid, "22003", "the quantity or value is too large to keep")
 }
 
 // read queues the levels' present quantities, locked in key order.

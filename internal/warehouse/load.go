@@ -14,7 +14,10 @@ import (
 const few = 32
 
 // placed is a zone on the way of a movement.
-type placed struct{ id, parent, code, status string }
+type placed struct {
+	id, parent, code, status string
+	load                     decimal.Dec
+}
 
 // places are zones by id, with all their ancestors.
 type places map[string]placed
@@ -30,22 +33,22 @@ func (p places) up(id string) []string {
 }
 
 func (p places) add(r *db.Row) error {
-	p[r.Text(0)] = placed{r.Text(0), r.Text(1), r.Text(2), r.Text(3)}
+	p[r.Text(0)] = placed{id: r.Text(0), parent: r.Text(1), code: r.Text(2), status: r.Text(3), load: r.Dec(4)}
 	return nil
 }
 
 // queuePlaces queues reading a few zones with their ancestors.
 func queuePlaces(tx *db.Tx, tenant string, ids []string, into places) {
-	tx.Queue("WITH RECURSIVE up(id, parent_id, code, status, depth) AS ("+
-		"SELECT id, parent_id, code, status, 1 FROM zones WHERE tenant_id = $1 AND "+tx.DB().InUUID("id", 2)+
-		" UNION ALL SELECT z.id, z.parent_id, z.code, z.status, up.depth + 1 FROM up JOIN zones z ON z.tenant_id = $1 AND z.id = up.parent_id WHERE up.depth < 8) "+
-		"SELECT id, parent_id, code, status FROM up", []any{tenant, jsonList(ids)}, into.add)
+	tx.Queue("WITH RECURSIVE up(id, parent_id, code, status, load_units, depth) AS ("+
+		"SELECT id, parent_id, code, status, load_units, 1 FROM zones WHERE tenant_id = $1 AND "+tx.DB().InUUID("id", 2)+
+		" UNION ALL SELECT z.id, z.parent_id, z.code, z.status, z.load_units, up.depth + 1 FROM up JOIN zones z ON z.tenant_id = $1 AND z.id = up.parent_id WHERE up.depth < 8) "+
+		"SELECT id, parent_id, code, status, load_units FROM up", []any{tenant, jsonList(ids)}, into.add)
 }
 
 // readPlaces reads many zones with their ancestors, level by level.
 func readPlaces(tx *db.Tx, tenant string, ids []string, into places) error {
 	for len(ids) > 0 {
-		err := tx.Query("SELECT id, parent_id, code, status FROM zones WHERE tenant_id = $1 AND "+tx.DB().InUUID("id", 2), []any{tenant, jsonList(ids)}, into.add)
+		err := tx.Query("SELECT id, parent_id, code, status, load_units FROM zones WHERE tenant_id = $1 AND "+tx.DB().InUUID("id", 2), []any{tenant, jsonList(ids)}, into.add)
 		if err != nil {
 			return err
 		}
@@ -74,46 +77,89 @@ func lockZones(tx *db.Tx, tenant string, ids []string, seen func(id, parent stri
 	})
 }
 
-// moveLoads adds each zone's difference to it and to all zones above it, and
-// brings their utilization up to date.
-func moveLoads(tx *db.Tx, tenant, now string, loads map[string]decimal.Dec) error {
+// haul is a change of loads.
+type haul struct {
+	tx     *db.Tx
+	tenant string
+	now    string
+	field  string // of the request, blamed for a load past maxTotal
+	at     places // the zones with their ancestors; nil = to be read
+}
+
+// move adds each zone's difference to it and to all zones above it, and brings
+// their utilization up to date.
+func (h haul) move(loads map[string]decimal.Dec) error {
 	var zones []string
 	for z, d := range loads {
 		if d != 0 && z != "" {
 			zones = append(zones, z)
 		}
 	}
-	slices.Sort(zones)
-	if len(zones) <= few {
-		climbLoads(tx, tenant, now, zones, loads)
+	if len(zones) == 0 {
 		return nil
 	}
-	at := places{}
-	if err := readPlaces(tx, tenant, zones, at); err != nil {
+	slices.Sort(zones)
+	if err := h.locate(zones); err != nil {
 		return err
 	}
-	sums := map[string]decimal.Dec{}
-	for _, z := range zones {
-		for _, u := range at.up(z) {
-			sums[u] += loads[z]
-		}
+	sums, err := h.sums(zones, loads)
+	if err != nil {
+		return err
 	}
-	return addLoads(tx, tenant, now, at, sums)
+	if len(zones) > few {
+		return h.add(sums)
+	}
+	h.climb(zones, loads)
+	return nil
 }
 
-// climbLoads queues the change of a few zones in one statement that finds the
+// locate reads where the zones lie, unless the caller knows.
+func (h *haul) locate(zones []string) error {
+	if h.at != nil {
+		return nil
+	}
+	h.at = places{}
+	if len(zones) > few {
+		return readPlaces(h.tx, h.tenant, zones, h.at)
+	}
+	queuePlaces(h.tx, h.tenant, zones, h.at)
+	return h.tx.Flush()
+}
+
+// sums carries the differences up the tree and holds the loads to maxTotal.
+// What was read without a lock may be old on PostgreSQL; there the statement
+// itself refuses to pass the number range.
+func (h haul) sums(zones []string, loads map[string]decimal.Dec) (map[string]decimal.Dec, error) {
+	out := map[string]decimal.Dec{}
+	for _, z := range zones {
+		for _, u := range h.at.up(z) {
+			var err error
+			if out[u], err = raised(out[u], loads[z], maxTotal, h.field); err != nil {
+				return nil, err
+			}
+		}
+	}
+	for u, d := range out {
+		if _, err := raised(h.at[u].load, d, maxTotal, h.field); err != nil {
+			return nil, err
+		}
+	}
+	return out, nil
+}
+
+// climb queues the change of a few zones in one statement that finds the
 // ancestors itself: after the zones were locked, in case one has just been hung
 // elsewhere.
-func climbLoads(tx *db.Tx, tenant, now string, zones []string, loads map[string]decimal.Dec) {
+func (h haul) climb(zones []string, loads map[string]decimal.Dec) {
 	b := block{
 		head: "WITH RECURSIVE v(id, delta) AS (VALUES ((SELECT id FROM zones WHERE 1 = 0), CAST(0 AS bigint)), ",
 		tail: "), up(id, parent_id, delta, depth) AS (" +
 			"SELECT z.id, z.parent_id, v.delta, 1 FROM v JOIN zones z ON z.tenant_id = $1 AND z.id = v.id " +
 			"UNION ALL SELECT z.id, z.parent_id, up.delta, up.depth + 1 FROM up JOIN zones z ON z.tenant_id = $1 AND z.id = up.parent_id WHERE up.depth < 8), " +
 			"s(id, delta) AS (SELECT id, CAST(SUM(delta) AS bigint) FROM up GROUP BY id) " + setLoads() + " FROM s WHERE zones.tenant_id = $1 AND zones.id = s.id AND s.delta <> 0",
-		fixed: []any{tenant, now}, width: 2,
+		fixed: []any{h.tenant, h.now}, width: 2,
 	}
-	b.queue(tx, len(zones), func(i int, args []any) []any { return append(args, zones[i], loads[zones[i]]) })
+	b.queue(h.tx, len(zones), func(i int, args []any) []any { return append(args, zones[i], loads[zones[i]]) })
 }
 
 // setLoads adds s.delta to the load of zones.
@@ -121,9 +167,9 @@ func setLoads() string {
 	return "UPDATE zones SET load_units = zones.load_units + s.delta, updated_at = $2, utilization = " + utilizationSQL("zones.load_units + s.delta", "zones.max_capacity")
 }
 
-// addLoads queues the change of many zones, ancestors counted in. A zone that
+// add queues the change of many zones, ancestors counted in. A zone that
 // was hung elsewhere since its place was read makes the transaction start over.
-func addLoads(tx *db.Tx, tenant, now string, at places, sums map[string]decimal.Dec) error {
+func (h haul) add(sums map[string]decimal.Dec) error {
 	var ids []string
 	for id, d := range sums {
 		if d != 0 {
@@ -131,20 +177,20 @@ func addLoads(tx *db.Tx, tenant, now string, at places, sums map[string]decimal.
 		}
 	}
 	slices.Sort(ids)
-	lockZones(tx, tenant, ids, func(id, parent string) error {
-		if at[id].parent != parent {
+	lockZones(h.tx, h.tenant, ids, func(id, parent string) error {
+		if h.at[id].parent != parent {
 			return fault.New(fault.Unavailable, "40001", "zones were moved meanwhile; try again")
 		}
 		return nil
 	})
-	if err := tx.Flush(); err != nil {
+	if err := h.tx.Flush(); err != nil {
 		return err
 	}
 	b := block{
 		head:  "WITH s(id, delta) AS (VALUES ((SELECT id FROM zones WHERE 1 = 0), CAST(0 AS bigint)), ",
 		tail:  ") " + setLoads() + " FROM s WHERE zones.tenant_id = $1 AND zones.id = s.id",
-		fixed: []any{tenant, now}, width: 2,
+		fixed: []any{h.tenant, h.now}, width: 2,
 	}
-	b.queue(tx, len(ids), func(i int, args []any) []any { return append(args, ids[i], sums[ids[i]]) })
+	b.queue(h.tx, len(ids), func(i int, args []any) []any { return append(args, ids[i], sums[ids[i]]) })
 	return nil
 }

@@ -51,6 +51,9 @@ func checkMovements(_ *db.Tx, _ actor.Actor, s *store.Store, changes []store.Cha
 		if err := shape(m); err != nil {
 			return place(err, i, len(changes))
 		}
+		if dec(m, "quantity") > maxMove {
+			return place(fault.As(tooMuch("quantity", maxMove)), i, len(changes))
+		}
 		if m["serial"] != nil && dec(m, "quantity") != decimal.One {
 			return place(misfit("quantity", "a serial number moves one unit at a time"), i, len(changes))
 		}

@@ -1,6 +1,8 @@
 package warehouse
 
 import (
+	"strconv"
+
 	"holdfast/internal/actor"
 	"holdfast/internal/db"
 	"holdfast/internal/decimal"
@@ -70,10 +72,10 @@ func guardLines(_ *db.Tx, _ actor.Actor, _ *store.Store, changes []store.Change)
 			}
 			continue
 		}
-		if _, err := add(dec(c.After, "qty_ordered"), 0); err != nil {
+		if _, err := raised(0, dec(c.After, "qty_ordered"), maxStock, "qty_ordered"); err != nil {
 			return err
 		}
-		if _, err := times(dec(c.After, "qty_ordered"), dec(c.After, "unit_price")); err != nil {
+		if _, err := times(dec(c.After, "qty_ordered"), dec(c.After, "unit_price"), "unit_price"); err != nil {
 			return err
 		}
 		if dec(c.After, "qty_cancelled") > dec(c.After, "qty_ordered")-dec(c.After, "qty_allocated") {
@@ -112,17 +114,36 @@ func sumOrders(tx *db.Tx, a actor.Actor, s *store.Store, changes []store.Change)
 	if err != nil {
 		return err
 	}
+	if err := sumsFit(tx, a.TenantID, list); err != nil {
+		return err
+	}
 	tx.Queue(sumText(tx.DB()), []any{a.TenantID, list, query.FormatTime(s.Now())}, nil)
 	return nil
 }
 
+// part is the unit in which sumsFit adds: 100 of a quantity or of money.
+const part = 100 * decimal.Scale
+
+// sumsFit holds the quantities and the value of orders to maxValue. It adds in
+// parts so large that no number of lines passes the number range.
+func sumsFit(tx *db.Tx, tenant, orders string) error {
+	per := strconv.Itoa(part)
+	return tx.Query("SELECT l.order_id, CAST(SUM(l.qty_ordered / "+per+") AS bigint), CAST(SUM(("+lineValueSQL+") / "+per+") AS bigint) FROM order_lines l "+
+		"WHERE l.tenant_id = $1 AND "+tx.DB().InUUID("l.order_id", 2)+" GROUP BY l.order_id", []any{tenant, orders}, func(r *db.Row) error {
+		switch most := int64(maxValue / part); {
+		case r.Int(1) >= most:
+			return tooMuch("qty_ordered", maxValue)
+		case r.Int(2) >= most:
+			return tooMuch("unit_price", maxValue)
+		}
+		return nil
+	})
+}
+
 // sumText sums lines into their orders and derives the stage of outbound ones.
-// The value of a line is (ordered - cancelled) x unit price in four places,
-// computed without passing 64 bits.
 func sumText(d *db.DB) string {
-	net := "(l.qty_ordered - l.qty_cancelled)"
 	return "WITH s AS (SELECT o.id AS id, COUNT(l.id) AS n, " + sums("ordered", "allocated", "picked", "packed", "shipped", "received", "cancelled") +
-		", CAST(COALESCE(SUM(" + net + " / 10000 * COALESCE(l.unit_price, 0) + (" + net + " % 10000 * COALESCE(l.unit_price, 0) + 5000) / 10000), 0) AS bigint) AS worth " +
+		", CAST(COALESCE(SUM(" + lineValueSQL + "), 0) AS bigint) AS worth " +
 		"FROM orders o LEFT JOIN order_lines l ON l.tenant_id = $1 AND l.order_id = o.id WHERE o.tenant_id = $1 AND " + d.InUUID("o.id", 2) + " GROUP BY o.id) " +
 		"UPDATE orders SET line_count = s.n, qty_ordered = s.ordered, qty_allocated = s.allocated, qty_picked = s.picked, qty_packed = s.packed, " +
 		"qty_shipped = s.shipped, qty_received = s.received, total_value = s.worth, updated_at = $3, stage = CASE " +
@@ -147,7 +168,12 @@ func sums(names ...string) string {
 	return b
 }
 
+// lineValueSQL is LineValue: the whole and the broken part of the quantity times
+// those of the price, so that no step passes 64 bits.
+const lineValueSQL = "(l.qty_ordered - l.qty_cancelled) / 10000 * COALESCE(l.unit_price, 0) + (l.qty_ordered - l.qty_cancelled) % 10000 * (COALESCE(l.unit_price, 0) / 10000)" +
+	" + ((l.qty_ordered - l.qty_cancelled) % 10000 * (COALESCE(l.unit_price, 0) % 10000) + 5000) / 10000"
+
 // LineValue is what a line is worth: (ordered - cancelled) x unit price.
 func LineValue(ordered, cancelled, price decimal.Dec) (decimal.Dec, error) {
-	return times(ordered-cancelled, price)
+	return times(ordered-cancelled, price, "unit_price")
 }

@@ -28,6 +28,7 @@ type posting struct {
 	itemByID map[string]*stocked
 	lotItem  map[string]string
 	at       places
+	worth    decimal.Dec // of the tenant's stock, as far as committed
 }
 
 // post books movements: stock levels, the items' totals and counters, the load
@@ -78,6 +79,9 @@ func (p *posting) load(tx *db.Tx, tenant string) error {
 			p.lotItem[r.Text(0)] = r.Text(1)
 			return nil
 		})
+	}
+	if p.gains {
+		queueWorth(tx, tenant, &p.worth)
 	}
 	if len(p.zones.list) > few {
 		return readPlaces(tx, tenant, p.zones.list, p.at)
@@ -139,7 +143,7 @@ func (p *posting) settle(tx *db.Tx, tenant string, s *store.Store) (fallen []str
 	for _, v := range p.order {
 		it := p.itemByID[v.item]
 		before := v.quantity
-		after, err := add(before, v.delta)
+		after, err := raised(before, v.delta, maxStock, "quantity")
 		if err != nil {
 			return nil, err
 		}
@@ -157,11 +161,16 @@ func (p *posting) settle(tx *db.Tx, tenant string, s *store.Store) (fallen []str
 		if err := it.take(v); err != nil {
 			return nil, err
 		}
-		it.count(counts, was)
+		if err := it.count(counts, was); err != nil {
+			return nil, err
+		}
 		changed[it.id] = it
 		if err := load(loads, v.zone, it.capacityUnits, before, after); err != nil {
 			return nil, err
 		}
+	}
+	if err := affordable(tx, tenant, p.worth, decimal.Dec(counts[stockValue]), "quantity"); err != nil {
+		return nil, err
 	}
 	now := query.FormatTime(s.Now())
 	p.write(tx, tenant, now)
@@ -192,26 +201,28 @@ func (p *posting) covered(v *level, it *stocked, after decimal.Dec) error {
 // take adds a level's change to the item's totals.
 func (it *stocked) take(v *level) error {
 	var err error
-	if it.onHand, err = add(it.onHand, v.delta); err != nil {
+	if it.onHand, err = raised(it.onHand, v.delta, maxStock, "quantity"); err != nil {
 		return err
 	}
 	if v.status == "available" {
-		if it.available, err = add(it.available, v.delta); err != nil {
+		if it.available, err = raised(it.available, v.delta, maxStock, "quantity"); err != nil {
 			return err
 		}
 	}
-	it.value, err = times(it.onHand, it.unitCost)
+	it.value, err = times(it.onHand, it.unitCost, "quantity")
 	it.low = LowStock(it.available, it.reorderPoint)
 	return err
 }
 
 // count notes the difference to the counters of the catalog's items.
-func (it *stocked) count(deltas map[string]int64, was stocked) {
+func (it *stocked) count(deltas map[string]int64, was stocked) error {
 	if it.low != was.low {
 		deltas[was.counter()]--
 		deltas[it.counter()]++
 	}
-	deltas["items.stock_value"] += int64(it.value - was.value)
+	rise, err := raised(decimal.Dec(deltas[stockValue]), it.value-was.value, maxTotal, "quantity")
+	deltas[stockValue] = int64(rise)
+	return err
 }
 
 func (it *stocked) counter() string {
@@ -222,16 +233,16 @@ func (it *stocked) counter() string {
 }
 
 func load(loads map[string]decimal.Dec, zone string, units, before, after decimal.Dec) error {
-	b, err := times(before, units)
+	b, err := times(before, units, "quantity")
 	if err != nil {
 		return err
 	}
-	e, err := times(after, units)
+	e, err := times(after, units, "quantity")
 	if err != nil {
 		return err
 	}
-	loads[zone] += e - b
-	return nil
+	loads[zone], err = raised(loads[zone], e-b, maxTotal, "quantity")
+	return err
 }
 
 func writeItems(tx *db.Tx, tenant, now string, changed map[string]*stocked) {
@@ -270,5 +281,5 @@ func (p *posting) writeLoads(tx *db.Tx, tenant, now string, loads map[string]dec
 	if len(zones.list) <= few {
 		lockZones(tx, tenant, ids.list, nil)
 	}
-	return moveLoads(tx, tenant, now, loads)
+	return haul{tx: tx, tenant: tenant, now: now, field: "quantity", at: p.at}.move(loads)
 }

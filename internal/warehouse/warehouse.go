@@ -41,7 +41,7 @@ func (w Watch) Effects() store.Effects {
 	return store.Effects{
 		Before: map[string]store.Effect{
 			"stock_movements": perTenant(checkMovements),
-			"items":           deriveItems,
+			"items":           perTenant(deriveItems),
 			"zones":           perTenant(deriveZones),
 			"orders":          perTenant(guardOrders),
 			"order_lines":     guardLines,

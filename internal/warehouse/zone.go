@@ -84,8 +84,12 @@ func rehang(tx *db.Tx, a actor.Actor, s *store.Store, changes []store.Change) er
 		from, to := text(c.Before, "parent_id"), text(c.After, "parent_id")
 		hung.add(text(c.After, "id"))
 		parents.add(to)
-		loads[from] -= dec(c.After, "load_units")
-		loads[to] += dec(c.After, "load_units")
+		for id, d := range map[string]decimal.Dec{from: -dec(c.After, "load_units"), to: dec(c.After, "load_units")} {
+			var err error
+			if loads[id], err = raised(loads[id], d, maxTotal, "parent_id"); err != nil {
+				return err
+			}
+		}
 	}
 	if len(hung.list) == 0 {
 		return nil
@@ -96,7 +100,7 @@ func rehang(tx *db.Tx, a actor.Actor, s *store.Store, changes []store.Change) er
 	if err := checkTree(tx, a.TenantID, hung.list); err != nil {
 		return err
 	}
-	return moveLoads(tx, a.TenantID, query.FormatTime(s.Now()), loads)
+	return haul{tx: tx, tenant: a.TenantID, now: query.FormatTime(s.Now()), field: "parent_id"}.move(loads)
 }
 
 // checkTree walks from the given zones up and down: at most six levels, and

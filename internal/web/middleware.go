@@ -46,7 +46,7 @@ var (
 
 const (
 	allowHeaders = "authorization, apikey, content-type, x-client-info, x-supabase-api-version, x-retry-count, accept-profile, " +
-		"content-profile, prefer, range, x-region, x-request-id, idempotency-key, if-match, cache-control"
+		"content-profile, prefer, range, x-region, x-request-id, idempotency-key, if-match, if-none-match, cache-control"
 	exposeHeaders = "X-Total-Count, Link, X-Supabase-Api-Version, X-Cache, X-RateLimit-Limit, X-RateLimit-Remaining, X-RateLimit-Reset, " +
 		"X-RateLimit-Used, Retry-After, Content-Range, Location, Preference-Applied, X-Request-Id, ETag, Age"
 )

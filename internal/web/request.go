@@ -86,8 +86,11 @@ func trusted(a netip.Addr, proxies []netip.Prefix) bool {
 // AddressKey groups an address for counting: an IPv6 caller owns a whole /64.
 func AddressKey(address string) string {
 	a, err := netip.ParseAddr(address)
-	if err != nil || a.Unmap().Is4() {
+	if err != nil {
 		return address
+	}
+	if a = a.Unmap(); a.Is4() {
+		return a.String()
 	}
 	p, err := a.Prefix(64)
 	if err != nil {

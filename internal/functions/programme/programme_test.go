@@ -228,7 +228,7 @@ func TestCompliance(t *testing.T) {
 		n.find("events", "regulation_code", "LATE").is("status", `"compliant"`, "previous_status", `"breach"`)
 		n.find("events", "regulation_code", "WEEK").is("entity_id", `"`+p.colleague+`"`, "value", "52.5")
 
-		if got := fmt.Sprint(k.told); got != "[compliance_events breach compliance_events warning compliance_events compliant compliance_events breach]" {
+		if got := fmt.Sprint(k.told); got != "[compliance_events warning compliance_events breach compliance_events compliant compliance_events breach]" {
 			k.Errorf("told %s", got)
 		}
 

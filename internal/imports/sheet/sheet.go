@@ -16,8 +16,8 @@ import (
 // Limits of a file. Past one of them the record (or the file) is refused by
 // name; nothing is cut off silently.
 const (
-	MaxBytes   = 50 << 20
-	MaxRows    = 200_000
+	MaxBytes   = 200 << 20
+	MaxRows    = 1_000_000
 	MaxColumns = 200
 	MaxCell    = 32 << 10 // bytes of one cell, as UTF-8
 )

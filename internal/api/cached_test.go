@@ -1,0 +1,255 @@
+package api
+
+import (
+	"compress/gzip"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"holdfast/internal/actor"
+	"holdfast/internal/cache"
+	"holdfast/internal/catalog"
+	"holdfast/internal/functions"
+	"holdfast/internal/gate"
+	"holdfast/internal/store"
+)
+
+const tenant = "11111111-1111-4111-8111-111111111111"
+
+// kitchen is the function surface with a function that counts its runs.
+type kitchen struct {
+	http.Handler
+	runs atomic.Int64
+	fail atomic.Bool
+	took time.Duration
+	who  actor.Actor
+}
+
+// table is the interface's, over no database.
+func table() []functions.Function {
+	return functions.Table(functions.Deps{Store: store.New(nil, catalog.Default(), store.Effects{}, time.Now), Now: time.Now})
+}
+
+func cook(t *testing.T, ttl time.Duration) *kitchen {
+	k := &kitchen{who: actor.Actor{UserID: "u", TenantID: tenant, Role: actor.Manager}}
+	c := cache.New(cache.Options{})
+	t.Cleanup(c.Close)
+	fn := table()[0]
+	fn.Name, fn.TTL, fn.Personal = "test", ttl, false
+	fn.Run = func(context.Context, actor.Actor, any) ([]byte, error) {
+		n := k.runs.Add(1)
+		time.Sleep(k.took)
+		if k.fail.Load() {
+			return nil, errors.New("no")
+		}
+		return fmt.Appendf(nil, `{"tenant_id":"%s","timestamp":"2026-11-21T10:00:00.000000Z","cached":false,"run":%d,"text":"%s"}`, tenant, n, strings.Repeat("x", 3000)), nil
+	}
+	f := NewFunctions(gate.New(func(*http.Request) (actor.Actor, error) { return k.who, nil }, nil), c, []functions.Function{fn})
+	mux := http.NewServeMux()
+	mux.Handle("/functions/v1/{name}", f.Handler())
+	k.Handler = mux
+	return k
+}
+
+// ask sends a GET with headers in pairs.
+func (k *kitchen) ask(query string, header ...string) *httptest.ResponseRecorder {
+	r := httptest.NewRequest("GET", "/functions/v1/test"+query, nil)
+	for i := 0; i < len(header); i += 2 {
+		r.Header.Add(header[i], header[i+1])
+	}
+	w := httptest.NewRecorder()
+	k.ServeHTTP(w, r)
+	return w
+}
+
+// C9 of the fault list, for each kept function of the interface: there one
+// second before its time to live, gone one second after.
+func TestTimeToLive(t *testing.T) {
+	want := map[string]time.Duration{"get-dashboard-snapshot-v2": time.Minute, "admin-dashboard-summary": 30 * time.Second, "safety-kpis": time.Minute, "safety-engagement": time.Minute}
+	for _, fn := range table() {
+		if fn.TTL != want[fn.Name] {
+			t.Errorf("%s lives %v, the interface says %v", fn.Name, fn.TTL, want[fn.Name])
+		}
+	}
+	for name, ttl := range want {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				for range 20 { // the end is a little random
+					k := cook(t, ttl)
+					if x := k.ask("").Header().Get("X-Cache"); x != "MISS" {
+						t.Fatal(x)
+					}
+					time.Sleep(ttl - time.Second)
+					w := k.ask("")
+					if age := w.Header().Get("Age"); w.Header().Get("X-Cache") != "HIT" || age != fmt.Sprint(int(ttl/time.Second)-1) || !strings.Contains(w.Body.String(), `"cached":true`) {
+						t.Fatalf("after %v: %v", ttl-time.Second, w.Header())
+					}
+					time.Sleep(2 * time.Second)
+					if x := k.ask("").Header(); x.Get("X-Cache") != "MISS" || x.Get("Age") != "" {
+						t.Fatalf("after %v: %v", ttl+time.Second, x)
+					}
+				}
+			})
+		})
+	}
+}
+
+// C6: what 300 ask for at once is computed once.
+func TestCrowdSharesOneComputation(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		k := cook(t, time.Minute)
+		k.took = time.Second
+		var all sync.WaitGroup
+		var mu sync.Mutex
+		bodies := map[string]int{}
+		for range 300 {
+			all.Go(func() {
+				w := k.ask("?page=2")
+				mu.Lock()
+				defer mu.Unlock()
+				bodies[w.Body.String()]++
+				if w.Code != 200 || w.Header().Get("X-Cache") != "MISS" {
+					t.Errorf("%d %v", w.Code, w.Header())
+				}
+			})
+		}
+		all.Wait()
+		if n := k.runs.Load(); n != 1 || len(bodies) != 1 {
+			t.Errorf("%d computations, %d different bodies", n, len(bodies))
+		}
+	})
+}
+
+func TestErrorsAreNotKept(t *testing.T) {
+	k := cook(t, time.Minute)
+	k.fail.Store(true)
+	if w := k.ask(""); w.Code != 500 || w.Header().Get("X-Cache") != "" || w.Header().Get("Etag") != "" {
+		t.Errorf("%d %v", w.Code, w.Header())
+	}
+	k.fail.Store(false)
+	if w := k.ask(""); w.Code != 200 || w.Header().Get("X-Cache") != "MISS" {
+		t.Errorf("%d %v", w.Code, w.Header())
+	}
+}
+
+func TestUnchangedAnswerIs304(t *testing.T) {
+	k := cook(t, time.Minute)
+	first := k.ask("")
+	tag := first.Header().Get("Etag")
+	for _, c := range []struct {
+		name   string
+		header []string
+		status int
+	}{
+		{"its tag", []string{"If-None-Match", tag}, 304},
+		{"its tag, strong", []string{"If-None-Match", strings.TrimPrefix(tag, "W/")}, 304},
+		{"among others", []string{"If-None-Match", `"a", ` + tag, "Accept-Encoding", "gzip"}, 304},
+		{"in a second line", []string{"If-None-Match", `"a"`, "If-None-Match", tag}, 304},
+		{"any", []string{"If-None-Match", "*"}, 304},
+		{"another", []string{"If-None-Match", `W/"a"`}, 200},
+		{"none", nil, 200},
+		{"not kept", []string{"If-None-Match", tag, "Cache-Control", "no-cache"}, 200},
+	} {
+		w := k.ask("", c.header...)
+		h := w.Header()
+		if w.Code != c.status || (w.Body.Len() == 0) != (c.status == 304) || h.Get("Etag") == "" || h.Get("Cache-Control") != "private, no-cache" || h.Get("Vary") == "" {
+			t.Errorf("%s: %d, %d bytes, %v", c.name, w.Code, w.Body.Len(), h)
+		}
+		if c.status == 304 && (h.Get("X-Cache") != "HIT" || h.Get("Age") == "" || h.Get("Etag") != tag) {
+			t.Errorf("%s: %v", c.name, h)
+		}
+	}
+}
+
+func TestBypass(t *testing.T) {
+	for _, c := range []struct {
+		header []string
+		runs   int64
+	}{
+		{nil, 1},
+		{[]string{"Cache-Control", "max-age=0"}, 1},
+		{[]string{"Cache-Control", "only-if-cached"}, 1},
+		{[]string{"Cache-Control", "x-no-cache-really"}, 1},
+		{[]string{"Cache-Control", "no-cache"}, 2},
+		{[]string{"Cache-Control", "max-age=0, No-Cache"}, 2},
+		{[]string{"Cache-Control", "max-age=0", "Cache-Control", "no-cache"}, 2},
+	} {
+		k := cook(t, time.Minute)
+		k.ask("")
+		w := k.ask("", c.header...)
+		if n := k.runs.Load(); n != c.runs || (w.Header().Get("X-Cache") == "MISS") != (c.runs == 2) {
+			t.Errorf("%v: %d computations, %v", c.header, n, w.Header())
+		}
+		after := k.ask("") // a bypass refreshes what is kept
+		if after.Header().Get("X-Cache") != "HIT" || !strings.Contains(after.Body.String(), fmt.Sprintf(`"run":%d`, c.runs)) {
+			t.Errorf("%v, then: %v", c.header, after.Header())
+		}
+	}
+}
+
+// C4: odd codings change the coding of that answer only.
+func TestCodings(t *testing.T) {
+	k := cook(t, time.Minute)
+	k.ask("", "Accept-Encoding", "br, zstd;q=0.9, gzip;q=nonsense")
+	for _, c := range []struct {
+		accept string
+		gzip   bool
+	}{
+		{"", false}, {"gzip", true}, {"GZIP", true}, {"gzip;q=0", false}, {"gzip;q=0.000", false}, {"gzip; q=0.5", true}, {"br, gzip", true},
+		{"identity", false}, {"*", true}, {"*;q=0", false}, {"gzip;q=0, *", false}, {"not-gzip", false}, {"br;q=1.0, *;q=0.1", true},
+	} {
+		w := k.ask("", "Accept-Encoding", c.accept)
+		if got := w.Header().Get("Content-Encoding") == "gzip"; got != c.gzip {
+			t.Errorf("%q: gzip %v", c.accept, got)
+		}
+		var body io.Reader = w.Body
+		if c.gzip {
+			z, err := gzip.NewReader(w.Body)
+			if err != nil {
+				t.Fatal(err)
+			}
+			body = z
+		}
+		b, err := io.ReadAll(body)
+		if err != nil || !strings.Contains(string(b), `"run":1,`) {
+			t.Errorf("%q: %.100s %v", c.accept, b, err)
+		}
+	}
+}
+
+// The key is the typed parameters: other spellings of one question are one
+// question, other questions another, and unknown parameters none.
+func TestKeyIsTheParameters(t *testing.T) {
+	k := cook(t, time.Minute)
+	for _, c := range []struct {
+		query string
+		runs  int64
+	}{
+		{"", 1}, {"?page=1", 1}, {"?pageSize=50", 1}, {"?utm_source=x", 1}, {"?page=2", 2}, {"?pageSize=50&page=2", 2}, {"?pageSize=200", 3}, {"?pageSize=5000", 3}, {"?lightweight=true", 4},
+	} {
+		if w := k.ask(c.query); w.Code != 200 || k.runs.Load() != c.runs {
+			t.Errorf("%s: %d, %d computations, want %d: %s", c.query, w.Code, k.runs.Load(), c.runs, w.Body)
+		}
+	}
+	k.who.Role = actor.Viewer
+	if k.ask(""); k.runs.Load() != 5 {
+		t.Error("another role got the manager's answer")
+	}
+	k.who.TenantID = "22222222-2222-4222-8222-222222222222"
+	if k.ask(""); k.runs.Load() != 6 {
+		t.Error("another tenant got this one's answer")
+	}
+	k.who = actor.Actor{Role: actor.Anon}
+	if w := k.ask(""); w.Code != 401 || w.Header().Get("X-Cache") != "" {
+		t.Errorf("nobody: %d", w.Code)
+	}
+}

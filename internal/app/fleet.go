@@ -1,0 +1,204 @@
+package app
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"log/slog"
+	"sync/atomic"
+	"time"
+
+	"holdfast/internal/actor"
+	"holdfast/internal/bus"
+	"holdfast/internal/db"
+	"holdfast/internal/event"
+	"holdfast/internal/fault"
+	"holdfast/internal/gate"
+	"holdfast/internal/limit"
+	"holdfast/internal/redis"
+	"holdfast/internal/store"
+)
+
+// fleet joins this node to the others: limits that are counted together, and
+// notices of what has changed.
+type fleet struct {
+	redis  *redis.Conn  // nil without one
+	limits *limit.Fleet // nil where each node counts for itself
+	bus    atomic.Pointer[bus.Bus]
+}
+
+// openLimits makes the gate, whose counts are in this process or, where Redis
+// is configured, in Redis.
+func (a *App) openLimits(mode Mode) error {
+	var counter limit.Counter
+	if a.Config.RedisURL != "" && mode == Server {
+		var err error
+		if a.fleet.redis, err = redis.Open(a.Config.RedisURL); err != nil {
+			return err
+		}
+	}
+	if a.Config.RateLimits == "on" {
+		local := limit.New(limit.Options{})
+		counter = local
+		if a.fleet.redis != nil {
+			a.fleet.limits = limit.NewFleet(limit.FleetOptions{Redis: a.fleet.redis, Local: local, Nodes: a.nodes})
+			counter = a.fleet.limits
+		}
+	}
+	a.gate = gate.New(a.authenticate, counter)
+	a.gate.Custom, a.gate.Exceeded = a.ownLimits, a.tellLimited
+	return nil
+}
+
+// nodes is how many servers share the database.
+func (a *App) nodes() int {
+	if b := a.fleet.bus.Load(); b != nil {
+		return b.Nodes()
+	}
+	return 1
+}
+
+// openBus joins the other nodes; a tool only tells them.
+func (a *App) openBus(ctx context.Context, mode Mode) error {
+	b, err := bus.Open(ctx, bus.Options{DB: a.DB, Redis: a.fleet.redis, Hear: a.hear, Deaf: mode != Server, Now: a.now})
+	if err != nil {
+		return err
+	}
+	a.fleet.bus.Store(b)
+	a.Identity.OnForget(a.forgotten)
+	return nil
+}
+
+// tell lets the other nodes know what this one has done already.
+func (a *App) tell(n bus.Notice) {
+	if b := a.fleet.bus.Load(); b != nil {
+		b.Tell(n)
+	}
+}
+
+// hear does what another node tells.
+func (a *App) hear(n bus.Notice) {
+	switch n.Kind {
+	case bus.Changed:
+		a.functions.Changed(n.Tenant, n.Names)
+	case bus.Cleared:
+		a.cache.ClearTenant(n.Tenant)
+	case bus.Members:
+		a.gate.Forget(n.Tenant)
+		a.Identity.ForgetHere("", n.Tenant)
+	case bus.User:
+		for _, user := range n.Names {
+			a.Identity.ForgetHere(user, "")
+		}
+	case bus.All:
+		a.forgetAll()
+	}
+}
+
+// forgetAll forgets whatever is kept of the database.
+func (a *App) forgetAll() {
+	a.cache.ClearAll()
+	a.Identity.ForgetAll()
+	a.gate.Forget("")
+}
+
+// changed drops the tenant's kept answers that changed collections go into,
+// here and on the other nodes.
+func (a *App) changed(tenant string, collections []string) {
+	if a.functions != nil {
+		if collections = a.functions.Concern(collections); len(collections) == 0 {
+			return
+		}
+		a.functions.Changed(tenant, collections)
+	}
+	a.tell(bus.Notice{Kind: bus.Changed, Tenant: tenant, Names: collections})
+}
+
+// clearTenant drops all of a tenant's kept answers, on all nodes.
+func (a *App) clearTenant(tenant string) {
+	a.cache.ClearTenant(tenant)
+	a.tell(bus.Notice{Kind: bus.Cleared, Tenant: tenant})
+}
+
+// forgotten passes on what the identity service has forgotten.
+func (a *App) forgotten(user, tenant string) {
+	if tenant != "" {
+		a.gate.Forget(tenant)
+		a.tell(bus.Notice{Kind: bus.Members, Tenant: tenant})
+		return
+	}
+	a.tell(bus.Notice{Kind: bus.User, Names: []string{user}})
+}
+
+// ownLimits reads the limits of a tenant whose plan is custom.
+func (a *App) ownLimits(ctx context.Context, tenant string) (limit.Plan, error) {
+	text := ""
+	err := a.DB.Read(ctx, db.Scope{All: true}, func(tx *db.Tx) error {
+		return tx.One("SELECT limits FROM tenants WHERE id = $1", []any{tenant}, func(r *db.Row) error { text = r.Text(0); return nil })
+	})
+	if err != nil {
+		return limit.Plan{}, fmt.Errorf("app: limits of %s: %w", tenant, err)
+	}
+	if text == "" || text == "null" {
+		return limit.Custom(nil)
+	}
+	return limit.Parse(text)
+}
+
+// checkLimits refuses limits that no gate could read.
+func checkLimits(_ *db.Tx, _ actor.Actor, _ *store.Store, changes []store.Change) error {
+	for _, c := range changes {
+		var text string
+		switch v := c.After["limits"].(type) {
+		case string:
+			text = v
+		case json.RawMessage:
+			text = string(v)
+		}
+		if text == "" || text == "null" {
+			continue
+		}
+		if _, err := limit.Parse(text); err != nil {
+			return fault.Wrap(err, fault.Invalid, "22023", "limits must be an object of {minute, burst} by category: api, auth, webhook, read, write").At("limits", "%s", err)
+		}
+	}
+	return nil
+}
+
+// tellLimited makes an event of a tenant's refused requests.
+func (a *App) tellLimited(x gate.Exceeded) {
+	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+	defer cancel()
+	a.guarded(ctx, "tell of exceeded limits", func(ctx context.Context) error {
+		return a.Outbox.RateLimited(ctx, a.DB, x.Tenant, event.RateLimit{
+			Category: x.Category.String(), Limit: x.PerMinute,
+			RetryAfter: int(x.State.RetryAfter / time.Second), ResetAt: x.State.Reset.UTC().Format(time.RFC3339),
+		})
+	})
+}
+
+// closeFleet tells what is still to be told and leaves the other nodes.
+func (a *App) closeFleet() {
+	if b := a.fleet.bus.Load(); b != nil {
+		ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
+		defer cancel()
+		if err := b.Close(ctx); err != nil {
+			slog.Warn("other nodes were not told of the last changes", "error", err)
+		}
+	}
+	if a.fleet.limits != nil {
+		a.fleet.limits.Close()
+	}
+	if a.fleet.redis != nil {
+		a.fleet.redis.Close()
+	}
+}
+
+// degraded says what works less well than it should though requests are
+// served; "" when nothing does.
+func (a *App) degraded() string {
+	if a.fleet.limits != nil && a.fleet.limits.Away() {
+		return "Redis is away: every node allows its share of the rate limits"
+	}
+	return ""
+}

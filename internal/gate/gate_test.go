@@ -1,0 +1,345 @@
+package gate
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"net/netip"
+	"strconv"
+	"sync"
+	"testing"
+	"time"
+
+	"holdfast/internal/actor"
+	"holdfast/internal/db"
+	"holdfast/internal/fault"
+	"holdfast/internal/limit"
+	"holdfast/internal/web"
+)
+
+const (
+	north = "11111111-1111-4111-8111-111111111111"
+	south = "22222222-2222-4222-8222-222222222222"
+)
+
+// door is a gate with a clock that a test moves, and a handler behind it.
+type door struct {
+	*Gate
+	http.Handler
+	now time.Time
+}
+
+// open returns a door; the bearer is the tenant of a caller, "" nobody, and
+// "bad" a token that is none.
+func open(proxies ...string) *door {
+	d := &door{now: time.Date(2026, 3, 1, 12, 0, 0, 5_000_000, time.UTC)}
+	d.Gate = New(func(r *http.Request) (actor.Actor, error) {
+		switch tenant := r.Header.Get("Authorization"); tenant {
+		case "":
+			return actor.Actor{Role: actor.Anon}, nil
+		case "bad":
+			return actor.Actor{}, fault.New(fault.Unauthorized, "", "no")
+		default:
+			return actor.Actor{UserID: "u", TenantID: tenant, Role: actor.Manager, Plan: r.Header.Get("X-Test-Plan")}, nil
+		}
+	}, limit.New(limit.Options{Now: func() time.Time { return d.now }}))
+	shape := func(_ *http.Request, e *fault.Error) web.Reply {
+		return web.Reply{Status: web.Status(e.Kind), Body: e.Data}
+	}
+	mux := http.NewServeMux()
+	mux.Handle("/v1/rate-limit/status", web.Wrap(shape, func(w http.ResponseWriter, r *http.Request) error {
+		_, err := d.Look(w, r)
+		return err
+	}))
+	mux.Handle("/", d.Guard(shape, http.HandlerFunc(func(http.ResponseWriter, *http.Request) {})))
+	var trusted []netip.Prefix
+	for _, p := range proxies {
+		trusted = append(trusted, netip.MustParsePrefix(p))
+	}
+	d.Handler = (&web.Front{Proxies: trusted, Log: slog.New(slog.DiscardHandler)}).Handler(mux)
+	return d
+}
+
+type call struct {
+	method, path, tenant, peer, forwarded, plan string
+}
+
+func (d *door) call(c call) *httptest.ResponseRecorder {
+	if c.method == "" {
+		c.method = "GET"
+	}
+	if c.path == "" {
+		c.path = "/v1/zones"
+	}
+	r := httptest.NewRequest(c.method, c.path, nil)
+	if c.peer != "" {
+		r.RemoteAddr = c.peer
+	}
+	for name, v := range map[string]string{"Authorization": c.tenant, "X-Forwarded-For": c.forwarded, "X-Test-Plan": c.plan} {
+		if v != "" {
+			r.Header.Set(name, v)
+		}
+	}
+	w := httptest.NewRecorder()
+	d.ServeHTTP(w, r)
+	return w
+}
+
+// spend calls until it is refused and returns how often it was not.
+func (d *door) spend(c call) int {
+	for n := range 20_000 {
+		if d.call(c).Code == 429 {
+			return n
+		}
+	}
+	return -1
+}
+
+// C12 of the fault list: the body, the headers, and a wait that is true.
+func TestRefusal(t *testing.T) {
+	d := open()
+	if n := d.spend(call{tenant: north}); n != 200 {
+		t.Fatalf("%d in a burst", n)
+	}
+	w := d.call(call{tenant: north})
+	var body map[string]any
+	if err := json.Unmarshal(w.Body.Bytes(), &body); err != nil {
+		t.Fatal(err)
+	}
+	wait, err := strconv.Atoi(w.Header().Get("Retry-After"))
+	if err != nil || wait < 10 || wait > 11 {
+		t.Fatalf("Retry-After %q", w.Header().Get("Retry-After"))
+	}
+	reset, err := time.Parse(time.RFC3339, fmt.Sprint(body["reset_at"]))
+	if err != nil || reset.Before(d.now) || reset.After(d.now.Add(time.Duration(wait)*time.Second)) {
+		t.Errorf("reset_at %v at %v with a wait of %d s", body["reset_at"], d.now, wait)
+	}
+	if len(body) != 6 || body["error"] != "rate_limit_exceeded" || body["message"] == "" || body["retry_after"] != float64(wait) || body["limit"] != 200.0 || body["remaining"] != 0.0 {
+		t.Errorf("%s", w.Body)
+	}
+	for name, want := range map[string]string{"X-RateLimit-Limit": "200", "X-RateLimit-Remaining": "0", "X-RateLimit-Used": "200", "X-RateLimit-Reset": strconv.FormatInt(reset.Unix(), 10)} {
+		if got := w.Header().Get(name); got != want {
+			t.Errorf("%s: %s, want %s", name, got, want)
+		}
+	}
+	d.now = d.now.Add(time.Duration(wait) * time.Second)
+	if w := d.call(call{tenant: north}); w.Code != 200 {
+		t.Errorf("after the wait: %d %s", w.Code, w.Body)
+	}
+}
+
+func TestThousandAndOneInAMinute(t *testing.T) {
+	d := open()
+	for i := range 1000 {
+		if w := d.call(call{tenant: north}); w.Code != 200 || w.Header().Get("X-RateLimit-Remaining") != strconv.Itoa(999-i) || w.Header().Get("X-RateLimit-Limit") != "1000" {
+			t.Fatalf("request %d: %d %v", i+1, w.Code, w.Header())
+		}
+		d.now = d.now.Add(59 * time.Millisecond)
+	}
+	if w := d.call(call{tenant: north}); w.Code != 429 || w.Header().Get("X-RateLimit-Limit") != "1000" {
+		t.Errorf("request 1001: %d", w.Code)
+	}
+}
+
+// C13: 200 at second 9, 200 at second 11.
+func TestRolling(t *testing.T) {
+	d := open()
+	d.now = d.now.Add(9 * time.Second)
+	if n := d.spend(call{tenant: north}); n != 200 {
+		t.Fatal(n)
+	}
+	d.now = d.now.Add(2 * time.Second)
+	if n := d.spend(call{tenant: north}); n != 0 {
+		t.Errorf("%d passed at second 11", n)
+	}
+}
+
+// C14, and who is counted together: a tenant, or an address (security R26).
+func TestKeys(t *testing.T) {
+	for _, c := range []struct {
+		name     string
+		first    call
+		second   call
+		together bool
+	}{
+		{"two users of a tenant", call{tenant: north, peer: "192.0.2.1:1"}, call{tenant: north, peer: "192.0.2.2:1"}, true},
+		{"two tenants", call{tenant: north}, call{tenant: south}, false},
+		{"nobody, twice", call{peer: "192.0.2.1:1"}, call{peer: "192.0.2.1:99"}, true},
+		{"bad token and none", call{tenant: "bad"}, call{}, true},
+		{"two addresses", call{peer: "192.0.2.1:1"}, call{peer: "192.0.2.2:1"}, false},
+		{"forged header", call{peer: "192.0.2.1:1", forwarded: "203.0.113.1"}, call{peer: "192.0.2.1:1", forwarded: "203.0.113.2"}, true},
+		{"through the proxy", call{peer: "10.0.0.9:1", forwarded: "203.0.113.1"}, call{peer: "10.0.0.9:1", forwarded: "203.0.113.2"}, false},
+		{"forged before the proxy", call{peer: "10.0.0.9:1", forwarded: "198.51.100.1, 203.0.113.1"}, call{peer: "10.0.0.9:1", forwarded: "198.51.100.2, 203.0.113.1"}, true},
+		{"two proxies", call{peer: "10.0.0.9:1", forwarded: "203.0.113.1, 10.0.0.8"}, call{peer: "10.0.0.8:1", forwarded: "203.0.113.1"}, true},
+		{"one /64", call{peer: "[2001:db8::1]:1"}, call{peer: "[2001:db8::ffff:1]:1"}, true},
+		{"two /64", call{peer: "[2001:db8::1]:1"}, call{peer: "[2001:db8:0:1::1]:1"}, false},
+		{"IPv4 in IPv6", call{peer: "192.0.2.1:1"}, call{peer: "[::ffff:192.0.2.1]:1"}, true},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			d := open("10.0.0.0/8")
+			if n := d.spend(c.first); n != 200 {
+				t.Fatalf("%d passed", n)
+			}
+			if refused := d.call(c.second).Code == 429; refused != c.together {
+				t.Errorf("the second is refused: %v", refused)
+			}
+		})
+	}
+}
+
+// The categories of the interface, and that none uses up another.
+func TestCategories(t *testing.T) {
+	d := open()
+	for _, c := range []struct {
+		call  call
+		burst int
+	}{
+		{call{tenant: north, path: "/v1/zones"}, 200},
+		{call{tenant: north, path: "/v1/webhooks"}, 100},
+		{call{tenant: north, path: "/rest/v1/webhooks"}, 0}, // the same window
+		{call{tenant: north, path: "/v1/webhooks/x/test", method: "POST"}, 0},
+		{call{tenant: north, path: "/v1/rate-limit/status"}, 200},
+		{call{tenant: south, path: "/v1/webhooks_elsewhere"}, 200},
+		{call{tenant: south, path: "/v1/webhooks"}, 100},
+	} {
+		if n := d.spend(c.call); n != c.burst {
+			t.Errorf("%s: %d passed, want %d", c.call.path, n, c.burst)
+		}
+	}
+	if err := d.TakeAuth(httptest.NewRecorder(), "address:192.0.2.1", "account:ann"); err != nil {
+		t.Error(err)
+	}
+	for range 9 {
+		if err := d.TakeAuth(httptest.NewRecorder(), "address:192.0.2.1", "account:ann"); err != nil {
+			t.Error(err)
+		}
+	}
+	if err := d.TakeAuth(httptest.NewRecorder(), "address:192.0.2.9", "account:ann"); !fault.Is(err, fault.Limited) {
+		t.Errorf("the account from another address: %v", err)
+	}
+	if err := d.TakeAuth(httptest.NewRecorder(), "address:192.0.2.7", "account:bob"); err != nil {
+		t.Errorf("another account: %v", err)
+	}
+}
+
+// C17 in small: statements are counted after they ran and refuse the next
+// request; reads and writes are apart.
+func TestStatements(t *testing.T) {
+	d := open()
+	for range 100 {
+		d.Statements(db.Scope{Tenant: north}, false, 1_000_000) // a transaction is bounded
+	}
+	if w := d.call(call{tenant: north}); w.Code != 429 || w.Header().Get("X-RateLimit-Limit") != "1000" {
+		t.Errorf("%d %v", w.Code, w.Header())
+	}
+	if w := d.call(call{tenant: north, method: "POST"}); w.Code != 200 {
+		t.Errorf("a write: %d", w.Code)
+	}
+	if w := d.call(call{tenant: south}); w.Code != 200 {
+		t.Errorf("another tenant: %d", w.Code)
+	}
+}
+
+func TestPlans(t *testing.T) {
+	d := open()
+	asked := 0
+	d.Custom = func(_ context.Context, tenant string) (limit.Plan, error) {
+		asked++
+		if tenant == south {
+			return limit.Plan{}, errors.New("away")
+		}
+		return limit.Parse(`{"api": {"minute": 50, "burst": 7}}`)
+	}
+	for _, c := range []struct {
+		plan, tenant string
+		burst        int
+	}{
+		{"standard", "33333333-3333-4333-8333-333333333333", 200}, {"enterprise", "44444444-4444-4444-8444-444444444444", 2000},
+		{"unheard of", "55555555-5555-4555-8555-555555555555", 200}, {"custom", north, 7}, {"custom", south, 200},
+	} {
+		if n := d.spend(call{tenant: c.tenant, plan: c.plan}); n != c.burst {
+			t.Errorf("%s: %d passed, want %d", c.plan, n, c.burst)
+		}
+	}
+	if asked != 2 {
+		t.Errorf("the limits of two tenants were read %d times", asked)
+	}
+	d.Forget(north)
+	d.call(call{tenant: north, plan: "custom"})
+	if asked != 3 {
+		t.Errorf("after Forget: %d", asked)
+	}
+}
+
+// A tenant is told once of each category; strangers are not told of.
+func TestTold(t *testing.T) {
+	d := open()
+	var mu sync.Mutex
+	var told []Exceeded
+	d.Exceeded = func(x Exceeded) {
+		mu.Lock()
+		defer mu.Unlock()
+		told = append(told, x)
+	}
+	for range 20 {
+		d.spend(call{tenant: north})
+		d.spend(call{})
+		d.spend(call{tenant: "bad"})
+	}
+	d.spend(call{tenant: north, path: "/v1/webhooks"})
+	for range 200 {
+		mu.Lock()
+		n := len(told)
+		mu.Unlock()
+		if n == 2 {
+			break
+		}
+		time.Sleep(5 * time.Millisecond)
+	}
+	mu.Lock()
+	defer mu.Unlock()
+	if len(told) != 2 {
+		t.Fatalf("told %+v", told)
+	}
+	for _, x := range told {
+		want := map[limit.Category]int{limit.API: 1000, limit.Webhook: 500}[x.Category]
+		if x.Tenant != north || x.PerMinute != want || x.State.OK || x.State.RetryAfter == 0 {
+			t.Errorf("%+v", x)
+		}
+	}
+}
+
+func TestWithoutLimits(t *testing.T) {
+	var none *limit.Limiter
+	g := New(func(*http.Request) (actor.Actor, error) { return actor.Actor{}, nil }, none)
+	w := httptest.NewRecorder()
+	if _, err := g.Enter(w, httptest.NewRequest("GET", "/", nil), false); err != nil || w.Header().Get("X-RateLimit-Limit") != "" {
+		t.Error(err, w.Header())
+	}
+	if _, err := g.Look(w, httptest.NewRequest("GET", "/", nil)); err != nil || g.TakeAuth(w, "a") != nil || g.TakeSession(w, actor.Actor{}, "a") != nil {
+		t.Error(err)
+	}
+	g.Statements(db.Scope{Tenant: north}, false, 5)
+}
+
+func BenchmarkEnter(b *testing.B) {
+	plan := actor.Actor{UserID: "u", TenantID: north, Role: actor.Manager, Plan: "wide"}
+	g := New(func(*http.Request) (actor.Actor, error) { return plan, nil }, limit.New(limit.Options{}))
+	wide, err := limit.Parse(`{"api": {"minute": 10000000, "burst": 10000000}}`)
+	if err != nil {
+		b.Fatal(err)
+	}
+	g.plans["wide"] = wide
+	r := httptest.NewRequest("GET", "/v1/zones", nil)
+	w := httptest.NewRecorder()
+	b.ReportAllocs()
+	for b.Loop() {
+		if _, err := g.Enter(w, r, false); err != nil {
+			clear(w.Header())
+		}
+	}
+}

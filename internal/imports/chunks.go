@@ -1,0 +1,127 @@
+package imports
+
+import (
+	"context"
+	"fmt"
+
+	"holdfast/internal/db"
+	"holdfast/internal/store"
+)
+
+// wholeRows is how many rows are applied in one transaction. A larger job is
+// applied chunk by chunk, so that other writers come in between; each chunk has
+// its row in the journal, and a job that broke off goes on behind the last one.
+const wholeRows = 20_000
+
+// tally is what an application did.
+type tally struct{ fresh, again, same int64 }
+
+func (t tally) total() int64 { return t.fresh + t.again + t.same }
+
+// partly reports a job that was applied in part.
+func (j *Job) partly() bool {
+	return j.ImportedCount > 0 && (j.Status == Ready || j.Status == Failed)
+}
+
+// untouched refuses what may not happen to a job that was applied in part.
+func (j *Job) untouched() error {
+	if j.partly() {
+		return wrongState(j, fmt.Sprintf("%d of its rows were applied: apply it again to go on, or roll it back", j.ImportedCount))
+	}
+	return nil
+}
+
+// rest is the stable state an interrupted step falls back to, "" when none is
+// under way.
+func (j *Job) rest() string {
+	switch j.Status {
+	case Processing:
+		return Uploaded
+	case Applying:
+		return Ready
+	case RollingBack:
+		if !j.applied {
+			return Ready
+		}
+		return Completed
+	}
+	return ""
+}
+
+// applyChunks applies a job chunk by chunk from the first that the journal does
+// not have.
+func (m *Importer) applyChunks(ctx context.Context, s *step, p *plan) (*Job, error) {
+	last := 0
+	err := m.db.Read(ctx, store.Scope(s.actor), func(tx *db.Tx) error {
+		return tx.Query("SELECT COALESCE(MAX(seq), 0) FROM import_journal WHERE tenant_id = $1 AND job_id = $2", []any{s.actor.TenantID, s.job.ID}, func(r *db.Row) error {
+			last = int(r.Int(0))
+			return nil
+		})
+	})
+	if err != nil {
+		return nil, fmt.Errorf("imports: read the journal: %w", err)
+	}
+	for seq := last + 1; seq <= p.Chunks; seq++ {
+		err := m.db.Write(ctx, store.Scope(s.actor), func(tx *db.Tx) error {
+			return guarded(func() error { return m.applyChunk(tx, s, p, seq) })
+		})
+		if err != nil {
+			return nil, err
+		}
+	}
+	var done *Job
+	err = m.db.Write(ctx, store.Scope(s.actor), func(tx *db.Tx) error {
+		return guarded(func() (err error) {
+			done, err = m.closeJournal(tx, s)
+			return err
+		})
+	})
+	return done, err
+}
+
+// applyChunk writes one chunk, its journal row, and how far the job is.
+func (m *Importer) applyChunk(tx *db.Tx, s *step, p *plan, seq int) error {
+	ap, err := m.application(tx, s, p)
+	if err != nil {
+		return err
+	}
+	if err := tx.One("SELECT COALESCE(MAX(seq), 0) FROM import_snapshots WHERE tenant_id = $1 AND job_id = $2", []any{s.actor.TenantID, s.job.ID}, func(r *db.Row) error {
+		ap.seq = int(r.Int(0))
+		return nil
+	}); err != nil {
+		return fmt.Errorf("imports: read snapshots: %w", err)
+	}
+	rows, err := ap.chunk(seq)
+	if err != nil {
+		return err
+	}
+	if err := ap.put(ap.target, rows); err != nil {
+		return err
+	}
+	ap.counted()
+	tx.Queue("INSERT INTO import_journal (tenant_id, job_id, seq, inserted, updated, unchanged, applied_at) VALUES ($1, $2, $3, $4, $5, $6, $7)",
+		[]any{s.actor.TenantID, s.job.ID, seq, ap.sum.fresh, ap.sum.again, ap.sum.same, m.store.Now()}, nil)
+	job, err := m.set(tx, s.actor, s.job.ID, store.Row{"imported_count": s.job.ImportedCount + ap.sum.total(), "lease_until": m.until(s.job)})
+	if err != nil {
+		return err
+	}
+	tx.After(func() { s.job = job })
+	return nil
+}
+
+// closeJournal completes a job all chunks of which were applied.
+func (m *Importer) closeJournal(tx *db.Tx, s *step) (*Job, error) {
+	if err := m.hold(tx, s); err != nil {
+		return nil, err
+	}
+	var t tally
+	err := tx.One("SELECT CAST(SUM(inserted) AS bigint), CAST(SUM(updated) AS bigint), CAST(SUM(unchanged) AS bigint) FROM import_journal WHERE tenant_id = $1 AND job_id = $2",
+		[]any{s.actor.TenantID, s.job.ID}, func(r *db.Row) error {
+			t = tally{r.Int(0), r.Int(1), r.Int(2)}
+			return nil
+		})
+	if err != nil {
+		return nil, fmt.Errorf("imports: read the journal: %w", err)
+	}
+	return m.completed(tx, s, t)
+}

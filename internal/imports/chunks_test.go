@@ -1,0 +1,301 @@
+package imports_test
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"testing"
+	"time"
+
+	"holdfast/internal/db"
+	"holdfast/internal/fault"
+	"holdfast/internal/imports"
+	"holdfast/internal/store"
+)
+
+// parted makes jobs of more than n rows be applied in chunks.
+func (k *kit) parted(n int64) { k.rebuild(func(o *imports.Options) { o.Whole = n }) }
+
+// broken applies a job whose third chunk cannot be written, because somebody
+// made a record with one of its keys meanwhile.
+func (k *kit) broken() *imports.Job {
+	k.Helper()
+	k.parted(1500)
+	job := k.upload("zones", `{"mode":"insert"}`, "", "z.csv", zonesFile(3500))
+	k.process(job)
+	k.add("zones", store.Row{"code": "Z-2700", "name": "in the way"})
+	if _, err := k.m.Apply(context.Background(), k.as, job.ID); !fault.HasCode(err, "import_stale") {
+		k.Fatalf("%v", err)
+	}
+	return job
+}
+
+func zonesFile(n int) []byte {
+	var b bytes.Buffer
+	b.WriteString("code,name\n")
+	for i := range n {
+		fmt.Fprintf(&b, "Z-%d,zone %d\n", i, i)
+	}
+	return b.Bytes()
+}
+
+// A large job is applied in chunks; one that broke off says how far it is and
+// goes on behind the last chunk.
+func TestApplyInChunks(t *testing.T) {
+	each(t, func(k *kit) {
+		ctx := context.Background()
+		job := k.broken()
+		j := k.find("import_jobs", "id", job.ID)
+		if j["status"] != "failed" || j["imported_count"] != int64(2000) || len(k.rows("zones")) != 2001 {
+			k.Fatalf("%v %v, %d zones", j["status"], j["imported_count"], len(k.rows("zones")))
+		}
+		for name, f := range map[string]func() error{
+			"process": func() error { _, err := k.m.Process(ctx, k.as, job.ID); return err },
+			"attach":  func() error { _, err := k.m.Attach(ctx, k.as, job.ID, "x.csv", strings.NewReader("a")); return err },
+			"cancel":  func() error { _, err := k.m.Cancel(ctx, k.as, job.ID); return err },
+		} {
+			if err := f(); !fault.HasCode(err, "import_state") || !strings.Contains(err.Error(), "2000 of its rows were applied") {
+				k.Errorf("%s: %v", name, err)
+			}
+		}
+		zone := k.find("zones", "name", "in the way")
+		if err := k.d.Write(ctx, db.Scope{Tenant: north}, func(tx *db.Tx) error {
+			_, err := k.s.DeleteTx(tx, k.server(), k.resource("zones"), []string{zone["id"].(string)})
+			return err
+		}); err != nil {
+			k.Fatal(err)
+		}
+		if a := k.apply(job); a.ImportedCount != 3500 || a.Message != "3500 rows applied: 3500 new, 0 changed, 0 as they were." {
+			k.Errorf("%+v", a)
+		}
+		if n := len(k.rows("zones")); n != 3500 {
+			k.Errorf("%d zones", n)
+		}
+		if again := k.apply(job); again.ImportedCount != 3500 {
+			k.Errorf("%+v", again)
+		}
+		res, err := k.m.Rollback(ctx, k.as, job.ID)
+		if err != nil || res.RolledBack != 3500 || len(k.rows("zones")) != 0 || len(k.counters()) != 0 {
+			k.Errorf("%+v %v, %d zones, %v", res, err, len(k.rows("zones")), k.counters())
+		}
+	})
+}
+
+// A job that broke off can be rolled back from where it is.
+func TestRollbackFromTheMiddle(t *testing.T) {
+	each(t, func(k *kit) {
+		ctx := context.Background()
+		job := k.broken()
+		res, err := k.m.Rollback(ctx, k.as, job.ID)
+		if err != nil || res.RolledBack != 2000 || k.status(job) != "rolled_back" {
+			k.Fatalf("%+v %v", res, err)
+		}
+		if n := len(k.rows("zones")); n != 1 {
+			k.Errorf("%d zones", n)
+		}
+	})
+}
+
+// Stock in chunks adds up, and goes back by movements the other way.
+func TestStockInChunks(t *testing.T) {
+	each(t, func(k *kit) {
+		k.parted(1500)
+		k.imported("items", "", "", "i.csv", []byte("sku,name\nA,One\nB,Two\n"))
+		k.imported("zones", "", "", "z.csv", []byte("code,name\nZ,One\n"))
+		var b bytes.Buffer
+		b.WriteString("sku,zone,quantity\n")
+		for i := range 2500 {
+			fmt.Fprintf(&b, "%c,Z,%d\n", 'A'+i%2, i%7+1)
+		}
+		before := k.dump("items", "stock_levels")
+		job, _, a := k.imported("stock_movements", "", "", "s.csv", b.Bytes())
+		if a.ImportedCount != 2500 || len(k.rows("stock_movements")) != 2500 {
+			k.Errorf("%+v", a)
+		}
+		if res, err := k.m.Rollback(context.Background(), k.as, job.ID); err != nil || res.RolledBack != 2500 {
+			k.Errorf("%+v %v", res, err)
+		}
+		for _, r := range k.rows("items") {
+			if fmt.Sprint(r["on_hand"]) != "0" {
+				k.Errorf("%v on hand of %v; before: %s", r["on_hand"], r["sku"], before)
+			}
+		}
+	})
+}
+
+// Whenever the process dies, what was applied is whole chunks, told by the job,
+// and the job goes on to its end or back to its beginning.
+func TestKilledBetweenChunks(t *testing.T) {
+	outcomes := map[string]int{}
+	for round := range 10 {
+		dir, id := prepared(t)
+		killed(t, dir, "chunks", id, time.Duration(rand.IntN(300))*time.Millisecond)
+		k := reopen(t, dir)
+		k.parted(1000)
+		ctx := context.Background()
+		if _, err := k.m.Recover(ctx); err != nil {
+			t.Fatal(err)
+		}
+		j := k.find("import_jobs", "id", id)
+		n := int64(len(k.rows("items")))
+		if n%1000 != 0 || j["imported_count"] != n || j["status"] != map[bool]string{true: "completed", false: "ready"}[n == killRows] && j["status"] != "ready" {
+			t.Fatalf("round %d: %d rows, job %v %v", round, n, j["status"], j["imported_count"])
+		}
+		outcomes[fmt.Sprint(j["status"], " ", n/1000)]++
+		if round%2 == 0 && n > 0 {
+			if res, err := k.m.Rollback(ctx, k.as, id); err != nil || res.RolledBack != n || len(k.rows("items")) != 0 || len(k.counters()) != 0 {
+				t.Fatalf("round %d: %+v %v", round, res, err)
+			}
+		} else if res, err := k.m.Apply(ctx, k.as, id); err != nil || res.ImportedCount != killRows || len(k.rows("items")) != killRows {
+			t.Fatalf("round %d: %+v %v", round, res, err)
+		}
+		k.d.Close()
+	}
+	t.Logf("outcomes: %v", outcomes)
+}
+
+// A backend that PostgreSQL ends under an apply leaves whole chunks too.
+func TestBackendsEndedBetweenChunks(t *testing.T) {
+	k := open(t, db.Options{URL: postgres(t), Migrate: true})
+	k.parted(1000)
+	ctx := context.Background()
+	for round := range 4 {
+		job := k.upload("items", `{"force":true}`, "", "i.csv", benchFile(killRows))
+		k.process(job)
+		stop := make(chan bool)
+		go func() {
+			defer close(stop)
+			time.Sleep(time.Duration(rand.IntN(200)) * time.Millisecond)
+			_ = k.d.Read(ctx, db.Scope{All: true}, func(tx *db.Tx) error {
+				return tx.Query("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE pid <> pg_backend_pid() AND datname = current_database()", nil, nil)
+			}) // whether it ended any, the outcome must be the same
+		}()
+		_, err := k.m.Apply(ctx, k.as, job.ID)
+		<-stop
+		j := k.find("import_jobs", "id", job.ID)
+		n := len(k.rows("items"))
+		if n%1000 != 0 || err == nil && n != killRows || j["imported_count"] != int64(n) {
+			t.Fatalf("round %d: %d rows, %v, %v", round, n, j["imported_count"], err)
+		}
+		if j["status"] == "applying" { // the end could not be told: the lease runs out
+			k.now = k.now.Add(2 * time.Minute)
+			if _, err := k.m.Recover(ctx); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if a, err := k.m.Apply(ctx, k.as, job.ID); err != nil || a.ImportedCount != killRows {
+			t.Fatalf("round %d: %+v %v", round, a, err)
+		}
+		if res, err := k.m.Rollback(ctx, k.as, job.ID); err != nil || res.RolledBack != killRows || len(k.rows("items")) != 0 {
+			t.Fatalf("round %d: %+v %v", round, res, err)
+		}
+	}
+}
+
+// How far a job is never goes back, and ends at all.
+func TestProgress(t *testing.T) {
+	each(t, func(k *kit) {
+		k.parted(1000)
+		ctx := context.Background()
+		job := k.upload("zones", "", "", "z.csv", zonesFile(6000))
+		k.process(job)
+		stop, seen := make(chan bool), make(chan []int64)
+		go func() {
+			var list []int64
+			for {
+				if p, err := k.m.Progress(ctx, k.as, job.ID); err == nil && p.Total == 6000 {
+					list = append(list, p.Done)
+				}
+				select {
+				case <-stop:
+					seen <- list
+					return
+				case <-time.After(time.Millisecond):
+				}
+			}
+		}()
+		k.apply(job)
+		close(stop)
+		list := <-seen
+		last, between := int64(0), false
+		for _, n := range list {
+			if n < last || n%1000 != 0 {
+				k.Fatalf("progress %v", list)
+			}
+			between = between || n > 0 && n < 6000
+			last = n
+		}
+		if p, err := k.m.Progress(ctx, k.as, job.ID); err != nil || p.Percent != 100 || !between {
+			k.Errorf("%+v %v, seen %v", p, err, list)
+		}
+	})
+}
+
+// A partial rollback leaves what was changed or used since, names it, and
+// takes back the rest.
+func TestPartialRollback(t *testing.T) {
+	each(t, func(k *kit) {
+		ctx := context.Background()
+		k.imported("zones", "", "", "a.csv", []byte("code,name\nZ,Zone\n"))
+		job, _, _ := k.imported("items", "", "", "a.csv", []byte("sku,name\nA,One\nB,Two\nC,Three\n"))
+		k.set("items", k.find("items", "sku", "B")["id"].(string), store.Row{"name": "Zwei"})
+		stock, _, _ := k.imported("stock_movements", "", "", "s.csv", []byte("sku,zone,quantity\nA,Z,5\nC,Z,7\n"))
+		k.add("stock_movements", store.Row{"type": "ship", "item_id": k.find("items", "sku", "A")["id"], "from_zone_id": k.find("zones", "code", "Z")["id"], "quantity": "2"})
+		if _, err := k.m.Rollback(ctx, k.as, stock.ID); !fault.HasCode(err, "import_conflict") {
+			k.Error(err)
+		}
+		res, err := k.m.RollbackRest(ctx, k.as, stock.ID)
+		if err != nil || res.RolledBack != 1 || res.Kept != 1 || len(res.Conflicts) != 1 || res.Conflicts[0].Label != "A in Z" {
+			k.Fatalf("%+v %v", res, err)
+		}
+		if a, c := k.find("items", "sku", "A"), k.find("items", "sku", "C"); fmt.Sprint(a["on_hand"], " ", c["on_hand"]) != "3 0" {
+			k.Errorf("%v %v", a["on_hand"], c["on_hand"])
+		}
+		again := k.upload("items", "", "", "b.csv", []byte("sku,name\nD,Four\nE,Five\n"))
+		k.process(again)
+		k.apply(again)
+		k.set("items", k.find("items", "sku", "D")["id"].(string), store.Row{"name": "Vier"})
+		res, err = k.m.RollbackRest(ctx, k.as, again.ID)
+		if err != nil || res.RolledBack != 1 || res.Kept != 1 || k.status(again) != "rolled_back" || k.find("items", "sku", "D")["name"] != "Vier" {
+			k.Errorf("%+v %v", res, err)
+		}
+		res, err = k.m.RollbackRest(ctx, k.as, job.ID) // all three are in conflict: A and C are in the ledger
+		if err != nil || res.RolledBack != 0 || res.Kept != 3 {
+			k.Errorf("%+v %v", res, err)
+		}
+	})
+}
+
+// While a large file is applied on the embedded database, other tenants go on
+// writing.
+func TestOthersWriteDuringApply(t *testing.T) {
+	const rows = 30_000
+	k := open(t, db.Options{Dir: t.TempDir(), Migrate: true})
+	job := k.upload("items", "", "", "i.csv", benchFile(rows))
+	k.process(job)
+	other := *k
+	other.as.TenantID = south
+	done := make(chan error)
+	go func() {
+		_, err := k.m.Apply(context.Background(), k.as, job.ID)
+		done <- err
+	}()
+	var worst time.Duration
+	for i := 0; ; i++ {
+		select {
+		case err := <-done:
+			if err != nil || i < 10 || worst > time.Second {
+				t.Errorf("%v: %d writes, the slowest took %s", err, i, worst)
+			}
+			t.Logf("%d writes, the slowest took %s", i, worst)
+			return
+		default:
+		}
+		start := time.Now()
+		other.add("zones", store.Row{"code": fmt.Sprintf("W-%d", i), "name": "x"})
+		worst = max(worst, time.Since(start))
+		time.Sleep(20 * time.Millisecond)
+	}
+}

@@ -1,0 +1,52 @@
+package imports
+
+import (
+	"context"
+
+	"holdfast/internal/actor"
+)
+
+// Progress is how far a job is. While it is processed Done counts the rows
+// read, and nobody knows the Total, which is 0; while it is applied they count
+// rows applied and to apply. Percent is 0 to 100.
+type Progress struct {
+	JobID   string  `json:"job_id"`
+	Status  string  `json:"status"`
+	Done    int64   `json:"done"`
+	Total   int64   `json:"total"`
+	Percent float64 `json:"percent"`
+	Message string  `json:"message,omitempty"`
+}
+
+// Working reports that something is under way.
+func (p *Progress) Working() bool {
+	return p.Status == Processing || p.Status == Applying || p.Status == RollingBack
+}
+
+// Over reports that nothing more can come.
+func (p *Progress) Over() bool { return p.Status == RolledBack || p.Status == Cancelled }
+
+// Progress tells how far a job is.
+func (m *Importer) Progress(ctx context.Context, a actor.Actor, jobID string) (*Progress, error) {
+	job, err := m.load(ctx, a, jobID)
+	if err != nil {
+		return nil, err
+	}
+	p := &Progress{JobID: job.ID, Status: job.Status, Message: job.Message}
+	switch job.Status {
+	case Processing:
+		p.Done = job.TotalRows
+	case Created, Uploaded, Cancelled:
+	case RolledBack:
+		p.Done, p.Total = job.RolledBackCount, job.RolledBackCount
+	default:
+		p.Done, p.Total = job.ImportedCount, job.ValidRows
+	}
+	switch {
+	case job.Status == Completed || job.Status == RolledBack:
+		p.Total, p.Percent = p.Done, 100
+	case p.Total > 0:
+		p.Percent = float64(1000*p.Done/p.Total) / 10
+	}
+	return p, nil
+}

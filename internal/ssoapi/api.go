@@ -1,0 +1,206 @@
+// Package ssoapi is enterprise sign-in on the wire: /auth/v1/sso, its
+// administration, and SCIM 2.0. It stands beside the other identity endpoints
+// and hands on what is not its own.
+package ssoapi
+
+import (
+	"net/http"
+	"strings"
+
+	"holdfast/internal/actor"
+	"holdfast/internal/fault"
+	"holdfast/internal/identity"
+	"holdfast/internal/sso"
+	"holdfast/internal/web"
+)
+
+// Options are what stands around the handler.
+type Options struct {
+	Shape      web.Shape                                                          // error bodies of /auth/v1
+	Credential func(r *http.Request) identity.Credential                          // what a request shows of itself
+	Next       http.Handler                                                       // serves every other path of /auth/v1
+	Limit      func(w http.ResponseWriter, r *http.Request, account string) error // counts an attempt; nil counts nothing
+	Session    func(w http.ResponseWriter, r *http.Request, a actor.Actor) error  // counts a request under the API category; nil counts nothing
+}
+
+// API serves the routes of Routes.
+type API struct {
+	svc   *sso.Service
+	ident *identity.Service
+	opt   Options
+}
+
+// prefix is where the handler is mounted; it may have been stripped.
+const prefix = "/auth/v1"
+
+const maxBody = 1 << 20
+
+// New returns the handler.
+func New(svc *sso.Service, ident *identity.Service, o Options) http.Handler {
+	a := &API{svc, ident, o}
+	auth, scim := web.Wrap(o.Shape, a.serve), web.Wrap(scimShape, a.serve)
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		parts := split(r.URL.Path)
+		switch {
+		case parts[0] == "scim":
+			scim.ServeHTTP(w, r)
+		case len(find(parts)) > 0, parts[0] == "authorize" && strings.HasPrefix(r.URL.Query().Get("provider"), "custom:"):
+			auth.ServeHTTP(w, r)
+		default:
+			o.Next.ServeHTTP(w, r)
+		}
+	})
+}
+
+func split(path string) []string {
+	return strings.Split(strings.Trim(strings.TrimPrefix(path, prefix), "/"), "/")
+}
+
+// find returns the routes of a path, one to a method.
+func find(parts []string) []*route {
+	var out []*route
+	for i := range table {
+		if table[i].matches(parts) {
+			out = append(out, &table[i])
+		}
+	}
+	return out
+}
+
+func (rt *route) matches(parts []string) bool {
+	have := split(rt.Pattern)
+	if len(have) != len(parts) {
+		return false
+	}
+	for i, p := range have {
+		if p != parts[i] && !(strings.HasPrefix(p, "{") && parts[i] != "") {
+			return false
+		}
+	}
+	return true
+}
+
+// call is one request: who makes it, and the ids of its path in order.
+type call struct {
+	*http.Request
+	actor actor.Actor
+	conn  *sso.Connection // of a SCIM token
+	ids   []string
+}
+
+func (c *call) client() identity.Client {
+	return identity.Client{Address: web.ClientAddress(c.Request), UserAgent: c.UserAgent(), RequestID: web.RequestID(c.Context())}
+}
+
+func (a *API) serve(w http.ResponseWriter, r *http.Request) error {
+	w.Header().Set("Cache-Control", "no-store")
+	parts := split(r.URL.Path)
+	routes := find(parts)
+	if parts[0] == "authorize" {
+		routes = []*route{&custom}
+	}
+	if len(routes) == 0 {
+		return fault.New(fault.NotFound, "not_found", "Nothing is served at this path")
+	}
+	var rt *route
+	var methods []string
+	for _, x := range routes {
+		methods = append(methods, x.Method)
+		if x.Method == r.Method || r.Method == http.MethodHead && x.Method == http.MethodGet {
+			rt = x
+		}
+	}
+	if rt == nil {
+		w.Header().Set("Allow", web.Allow(methods))
+		if r.Method == http.MethodOptions {
+			w.WriteHeader(http.StatusNoContent)
+			return nil
+		}
+		return fault.New(fault.BadMethod, "method_not_allowed", "%s is not served here; use %s", r.Method, web.Allow(methods))
+	}
+	c := &call{Request: r}
+	for i, p := range split(rt.Pattern) {
+		if strings.HasPrefix(p, "{") {
+			c.ids = append(c.ids, parts[i])
+		}
+	}
+	err := a.admit(w, c, rt)
+	web.Note(w, prefix+rt.Pattern, c.actor.TenantID, c.actor.UserID, c.actor.KeyID)
+	if err != nil {
+		return err
+	}
+	return rt.handle(a, w, c)
+}
+
+// admit checks the credential that a route asks for, and counts the request.
+func (a *API) admit(w http.ResponseWriter, c *call, rt *route) error {
+	switch rt.who {
+	case attempt:
+		if a.opt.Limit == nil {
+			return nil
+		}
+		return a.opt.Limit(w, c.Request, "")
+	case public:
+		c.actor = actor.Actor{Role: actor.Anon, Address: web.ClientAddress(c.Request)}
+		return a.count(w, c)
+	case provisioner:
+		return a.admitSCIM(w, c)
+	}
+	cred := a.opt.Credential(c.Request)
+	who, err := a.ident.Authenticate(c.Context(), cred)
+	if err != nil {
+		return err
+	}
+	c.actor = who
+	switch {
+	case who.Anonymous():
+		return fault.New(fault.Unauthorized, "no_authorization", "This endpoint requires a valid Bearer token")
+	case who.Role == actor.Service:
+		return nil
+	case rt.who == service, !who.Administrator(), who.TenantID == "":
+		return fault.New(fault.Forbidden, "not_admin", "User not allowed")
+	case who.Suspended && rt.Method != http.MethodGet:
+		return fault.New(fault.Forbidden, "not_admin", "The tenant is suspended")
+	}
+	return a.count(w, c)
+}
+
+func (a *API) count(w http.ResponseWriter, c *call) error {
+	if a.opt.Session == nil {
+		return nil
+	}
+	return a.opt.Session(w, c.Request, c.actor)
+}
+
+// admitSCIM finds the connection of a bearer token; it is no user's token and
+// opens nothing but SCIM.
+func (a *API) admitSCIM(w http.ResponseWriter, c *call) error {
+	h := c.Header.Get("Authorization")
+	if len(h) < 8 || !strings.EqualFold(h[:7], "bearer ") {
+		w.Header().Set("WWW-Authenticate", "Bearer")
+		return fault.New(fault.Unauthorized, "no_authorization", "This endpoint requires a SCIM token")
+	}
+	conn, err := a.svc.BySCIMToken(c.Context(), strings.TrimSpace(h[7:]))
+	if err != nil {
+		if a.opt.Limit != nil && fault.Is(err, fault.Unauthorized) {
+			if over := a.opt.Limit(w, c.Request, ""); over != nil {
+				return over
+			}
+		}
+		return err
+	}
+	c.conn = conn
+	c.actor = actor.Actor{TenantID: conn.TenantID, KeyID: "scim:" + conn.ID, Address: web.ClientAddress(c.Request), RequestID: web.RequestID(c.Context())}
+	return a.count(w, c)
+}
+
+// body reads one JSON object; an absent one leaves v alone.
+func body(c *call, v any) error {
+	err := web.Decode(c.Request, maxBody, v)
+	if f := fault.As(err); err != nil && f.Kind == fault.Invalid {
+		out := *f
+		out.Code = "bad_json"
+		return &out
+	}
+	return err
+}

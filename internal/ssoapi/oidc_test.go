@@ -1,0 +1,276 @@
+package ssoapi_test
+
+import (
+	"bytes"
+	"crypto/x509"
+	"net/http"
+	"net/url"
+	"strings"
+	"testing"
+
+	"github.com/go-jose/go-jose/v4"
+
+	"holdfast/internal/actor"
+	"holdfast/internal/identity"
+	"holdfast/internal/sso"
+)
+
+// A person arrives through an organisation's OpenID provider, by domain, by id
+// and as custom:... of signInWithOAuth.
+func TestOIDCSignIn(t *testing.T) {
+	onBoth(t, func(k *kit) {
+		p, tenant := newOP(k), k.tenant("Corp")
+		id := k.oidcConnection(p, tenant, "corp.example")
+		custom := "/authorize?" + url.Values{"provider": {"custom:corp-example"}, "redirect_to": {"https://app.example/in"}, "code_challenge": {challenge()}, "code_challenge_method": {"S256"}}.Encode()
+		for _, loc := range []string{k.begin("domain", "corp.example"), k.begin("provider_id", id), k.landed(k.call("GET", custom, "", nil)).String()} {
+			conn, q := p.answer(loc)
+			at := k.callback(conn, q)
+			c := claims(k, k.want(k.redeem(at), 200, "").text(k, "access_token"))
+			if c["tenant_id"] != tenant || c["tenant_role"] != "driver" || c["email"] != "bob@corp.example" {
+				k.Errorf("claims %v", c)
+			}
+			if p.form.Get("code_verifier") == "" {
+				k.Error("the code was redeemed without a verifier")
+			}
+		}
+		if b := k.call("GET", "/admin/custom-providers/custom:corp-example", k.serviceKey(), nil).body; bytes.Contains(b, []byte("secret-of-the-client")) {
+			k.Error("the secret is shown")
+		}
+		k.want(k.call("GET", "/authorize?provider=custom:unknown&code_challenge="+challenge()+"&code_challenge_method=s256", "", nil), 400, "validation_failed")
+	})
+}
+
+// Faults O2, O7, O8: whatever does not fit is refused, and no account is made.
+func TestOIDCAttacks(t *testing.T) {
+	onBoth(t, func(k *kit) {
+		p, other := newOP(k), newOP(k)
+		id, foreign := k.oidcConnection(p, k.tenant("Corp"), "corp.example"), k.oidcConnection(other, k.tenant("Evil"), "evil.example")
+		public, err := x509.MarshalPKIXPublicKey(&p.key.PublicKey)
+		k.ok(err)
+		stranger, _ := keyPair(k.T)
+		for _, c := range []struct {
+			name   string
+			claims map[string]any
+			sign   func(c any) string
+			change func(conn *string, q url.Values)
+		}{
+			{"another audience", map[string]any{"aud": "somebody"}, nil, nil},
+			{"two audiences, no authorised party", map[string]any{"aud": []string{"client", "x"}}, nil, nil},
+			{"another authorised party", map[string]any{"azp": "x"}, nil, nil},
+			{"another issuer", map[string]any{"iss": other.srv.URL}, nil, nil},
+			{"expired", map[string]any{"exp": 1000}, nil, nil},
+			{"issued next year", map[string]any{"iat": k.now().Unix() + 31536000}, nil, nil},
+			{"no nonce", map[string]any{"nonce": nil}, nil, nil},
+			{"another nonce", map[string]any{"nonce": "x"}, nil, nil},
+			{"no subject", map[string]any{"sub": nil}, nil, nil},
+			{"a foreign address", map[string]any{"email": "boss@elsewhere.example"}, nil, nil},
+			{"alg none", nil, func(any) string { return "eyJhbGciOiJub25lIn0.eyJzdWIiOiJ4In0." }, nil},
+			{"HS256 with the public key", nil, func(c any) string { return signed(k, jose.HS256, public, "1", c) }, nil},
+			{"a stranger's key under the known id", nil, func(c any) string { return signed(k, jose.RS256, stranger, "1", c) }, nil},
+			{"an unknown key id", nil, func(c any) string { return signed(k, jose.RS256, stranger, "2", c) }, nil},
+			{"another connection's door", nil, nil, func(conn *string, _ url.Values) { *conn = foreign }},
+			{"iss of another provider", nil, nil, func(_ *string, q url.Values) { q.Set("iss", other.srv.URL) }},
+			{"no state", nil, nil, func(_ *string, q url.Values) { q.Del("state") }},
+			{"a forged state", nil, nil, func(_ *string, q url.Values) { q.Set("state", q.Get("state")[:36]+".00") }},
+			{"no code", nil, nil, func(_ *string, q url.Values) { q.Del("code") }},
+		} {
+			p.claims, p.sign = c.claims, c.sign
+			conn, q := p.answer(k.begin("provider_id", id))
+			if c.change != nil {
+				c.change(&conn, q)
+			}
+			if at := k.callback(conn, q); at.Query().Get("error_code") == "" || at.Query().Get("code") != "" || at.Host != "app.example" {
+				k.Errorf("%s: landed at %s", c.name, at)
+			}
+		}
+		if n := k.count("SELECT COUNT(*) FROM users"); n != 0 {
+			k.Errorf("%d accounts were made", n)
+		}
+		if n := p.fetch["/jwks"]; n > 2 {
+			k.Errorf("the keys were fetched %d times in a minute", n)
+		}
+		p.claims, p.sign = nil, nil
+		conn, q := p.answer(k.begin("provider_id", id))
+		if at := k.callback(conn, q); at.Query().Get("code") == "" {
+			k.Fatalf("the good answer led to %s", at)
+		}
+		if at := k.callback(conn, q); at.Query().Get("error_code") != "flow_state_already_used" {
+			k.Errorf("the same answer again led to %s", at)
+		}
+	})
+}
+
+// Fault O14, rule R48: a provider that does not behave costs little, and
+// addresses inside are not reached.
+func TestUnpleasantProviders(t *testing.T) {
+	onBoth(t, func(k *kit) {
+		p := newOP(k)
+		id := k.oidcConnection(p, k.tenant("Corp"), "corp.example")
+		begin := func() answer {
+			return k.call("POST", "/sso", "", map[string]any{"provider_id": id, "skip_http_redirect": true, "code_challenge": challenge(), "code_challenge_method": "s256"})
+		}
+		inside := 0
+		for name, hook := range map[string]func(w http.ResponseWriter, r *http.Request) bool{
+			"500": func(w http.ResponseWriter, _ *http.Request) bool { w.WriteHeader(500); return true },
+			"huge": func(w http.ResponseWriter, _ *http.Request) bool {
+				w.Write(bytes.Repeat([]byte(" "), 1<<20))
+				return true
+			},
+			"other issuer": func(w http.ResponseWriter, _ *http.Request) bool {
+				w.Write([]byte(`{"issuer":"https://x"}`))
+				return true
+			},
+			"redirects off": func(w http.ResponseWriter, r *http.Request) bool {
+				if r.URL.Path == "/inside" {
+					inside++
+				}
+				http.Redirect(w, r, p.srv.URL+"/inside", 302)
+				return true
+			},
+		} {
+			p.hook = hook
+			if a := begin(); a.status != 503 {
+				k.Errorf("%s: status %d %s", name, a.status, a.body)
+			}
+		}
+		if inside != 0 {
+			k.Error("a redirect was followed")
+		}
+		p.hook = nil
+		k.want(begin(), 200, "")
+
+		strict, err := sso.New(sso.Config{PublicURL: k.base, SAML: true, MasterKey: master, Resolver: k}, k.db, k.ident, k, k.now)
+		k.ok(err)
+		tenant := k.tenant("Strict")
+		for _, u := range []string{"http://idp.example/m", "https://127.0.0.1/m", "https://169.254.169.254/latest/meta-data", "https://[::1]/m", "https://[::ffff:10.0.0.1]/m", "https://10.0.0.8/m", "https://u:p@idp.example/m", "https://127.0.0.1:22/m", "file:///etc/passwd", p.srv.URL + "/m"} {
+			kind := sso.SAML
+			if _, err := strict.Create(k.Context(), actor.Actor{Role: actor.Service}, sso.Draft{TenantID: &tenant, Kind: &kind, MetadataURL: &u}); err == nil || !strings.Contains(err.Error(), "metadata_url") {
+				k.Errorf("%s: %v", u, err)
+			}
+		}
+	})
+}
+
+// PKCE is not optional and not weak (fault O4); the fragment never carries
+// tokens of a sign-in that began here (rule R20).
+func TestPKCEIsRequired(t *testing.T) {
+	onBoth(t, func(k *kit) {
+		id := k.oidcConnection(newOP(k), k.tenant("Corp"), "corp.example")
+		for _, c := range []map[string]any{
+			{}, {"code_challenge": nil, "code_challenge_method": nil}, {"code_challenge": challenge()}, {"code_challenge": challenge(), "code_challenge_method": "plain"},
+			{"code_challenge": strings.Repeat("a", 42), "code_challenge_method": "s256"}, {"code_challenge": strings.Repeat("a", 129), "code_challenge_method": "s256"},
+		} {
+			c["provider_id"] = id
+			k.want(k.call("POST", "/sso", "", c), 400, "validation_failed")
+		}
+		ok := map[string]any{"code_challenge": challenge(), "code_challenge_method": "s256"}
+		for _, c := range []struct {
+			in     map[string]any
+			status int
+			code   string
+		}{
+			{map[string]any{"provider_id": id, "domain": "corp.example"}, 400, "validation_failed"},
+			{map[string]any{}, 400, "validation_failed"},
+			{map[string]any{"domain": "unknown.example"}, 404, "sso_provider_not_found"},
+			{map[string]any{"domain": "example"}, 404, "sso_provider_not_found"},
+			{map[string]any{"provider_id": "0198c6f0-0000-7000-8000-000000000000"}, 404, "sso_provider_not_found"},
+			{map[string]any{"provider_id": "x"}, 404, "sso_provider_not_found"},
+		} {
+			for key, v := range ok {
+				c.in[key] = v
+			}
+			k.want(k.call("POST", "/sso", "", c.in), c.status, c.code)
+		}
+		a := k.call("POST", "/sso", "", map[string]any{"provider_id": id, "code_challenge": challenge(), "code_challenge_method": "s256", "redirect_to": "https://evil.example/"})
+		if a.status != 303 || k.count("SELECT COUNT(*) FROM sso_requests WHERE redirect_to <> 'https://app.example'") != 0 {
+			k.Errorf("status %d, or a foreign target was stored", a.status)
+		}
+	})
+}
+
+// A tenant's own domains count once they are proved: by DNS or by the
+// postmaster. Of two claims the first proof wins.
+func TestDomainProof(t *testing.T) {
+	onBoth(t, func(k *kit) {
+		p := newOP(k)
+		make := func(tenant string, who *identity.Session) string {
+			return k.want(k.call("POST", "/sso/connections", who.AccessToken, map[string]any{"kind": "oidc", "client_id": "client", "issuer": p.srv.URL, "domains": []string{"Corp.Example"}, "tenant_id": tenant}), 201, "").text(k, "id")
+		}
+		t1, t2 := k.tenant("One"), k.tenant("Two")
+		a1, a2 := k.member(t1, "a@one.example", actor.Admin), k.member(t2, "a@two.example", actor.Admin)
+		c1, c2 := make(t2, a1), make(t1, a2) // tenant_id of a user's body is ignored
+		if k.count("SELECT COUNT(*) FROM sso_connections WHERE tenant_id = $1 AND id = $2", t1, c1) != 1 {
+			k.Fatal("the body chose the tenant")
+		}
+		k.want(k.call("POST", "/sso", "", map[string]any{"domain": "corp.example", "code_challenge": challenge(), "code_challenge_method": "s256"}), 404, "sso_provider_not_found")
+		k.want(k.call("POST", "/sso/connections/"+c1+"/domains/corp.example/verify", a1.AccessToken, nil), 422, "validation_failed")
+		k.want(k.call("POST", "/sso/connections/"+c1+"/domains/corp.example/verify", a2.AccessToken, nil), 404, "sso_provider_not_found")
+		d := k.want(k.call("GET", "/sso/connections/"+c1, a1.AccessToken, nil), 200, "").json(k)["domains"].([]any)[0].(map[string]any)
+		k.mu.Lock()
+		k.txt[d["dns_name"].(string)] = []string{"v=spf1", d["dns_value"].(string)}
+		k.mu.Unlock()
+		k.want(k.call("POST", "/sso/connections/"+c1+"/domains/corp.example/verify", a1.AccessToken, nil), 200, "")
+		k.begin("domain", "corp.example")
+
+		k.want(k.call("POST", "/sso/connections/"+c2+"/domains/corp.example/mail", a2.AccessToken, nil), 200, "")
+		k.want(k.call("POST", "/sso/connections/"+c2+"/domains/corp.example/mail", a2.AccessToken, nil), 429, "over_email_send_rate_limit")
+		k.mu.Lock()
+		m := k.mails[len(k.mails)-1]
+		k.mu.Unlock()
+		_, code, _ := strings.Cut(m.Text, "Code: ")
+		code = strings.Fields(code)[0]
+		if m.To != "postmaster@corp.example" || len(code) != 32 {
+			k.Fatalf("mail %+v", m)
+		}
+		verify := func(code string) answer {
+			return k.call("POST", "/sso/connections/"+c2+"/domains/corp.example/verify", a2.AccessToken, map[string]any{"code": code})
+		}
+		k.want(verify(code), 400, "sso_domain_already_exists")
+		k.want(k.call("PUT", "/sso/connections/"+c1, a1.AccessToken, map[string]any{"domains": []string{}}), 200, "")
+		for range 5 {
+			k.want(verify("wrong"), 403, "otp_expired")
+		}
+		k.want(verify(code), 403, "otp_expired") // five guesses spend it
+	})
+}
+
+// Who may administer connections, and that a tenant sees its own only.
+func TestAdministration(t *testing.T) {
+	onBoth(t, func(k *kit) {
+		p, tenant := newOP(k), k.tenant("Corp")
+		id := k.oidcConnection(p, tenant, "corp.example")
+		admin, viewer, foreign := k.member(tenant, "a@x.example", actor.Admin), k.member(tenant, "v@x.example", actor.Viewer), k.member(k.tenant("Other"), "o@x.example", actor.Owner)
+		for _, path := range []string{"/admin/sso/providers", "/admin/custom-providers"} {
+			k.want(k.call("GET", path, "", nil), 401, "no_authorization")
+			k.want(k.call("GET", path, admin.AccessToken, nil), 403, "not_admin")
+			k.want(k.call("GET", path, k.serviceKey(), nil), 200, "")
+		}
+		k.want(k.call("GET", "/sso/connections", viewer.AccessToken, nil), 403, "not_admin")
+		k.want(k.call("DELETE", "/sso/connections/"+id, foreign.AccessToken, nil), 404, "sso_provider_not_found")
+		if got := k.call("GET", "/sso/connections", foreign.AccessToken, nil).json(k)["connections"].([]any); len(got) != 0 {
+			k.Errorf("another tenant sees %v", got)
+		}
+		k.want(k.call("PATCH", "/sso/connections", admin.AccessToken, nil), 405, "method_not_allowed")
+		for name, change := range map[string]map[string]any{
+			"owner by groups": {"role_map": map[string]string{"g": "owner"}}, "owner by default": {"default_role": "owner"}, "no role": {"default_role": "king"},
+			"tenant by claim": {"attribute_mapping": map[string]any{"keys": map[string]any{"tenant_id": map[string]any{"name": "x"}}}},
+			"issuer":          {"issuer": "javascript:alert(1)"}, "identifier": {"identifier": "google"}, "kind": {"kind": "saml"}, "domain": {"domains": []string{"localhost"}},
+		} {
+			if a := k.call("PUT", "/sso/connections/"+id, admin.AccessToken, change); a.status != 400 {
+				k.Errorf("%s: status %d %s", name, a.status, a.body)
+			}
+		}
+		for name, in := range map[string]map[string]any{"oauth2": {"provider_type": "oauth2"}, "no nonce": {"skip_nonce_check": true}, "no PKCE": {"pkce_enabled": false}, "no tenant": {}} {
+			in["identifier"], in["client_id"], in["issuer"] = "custom:y", "c", p.srv.URL
+			if name != "no tenant" {
+				in["tenant_id"] = tenant
+			}
+			k.want(k.call("POST", "/admin/custom-providers", k.serviceKey(), in), 400, "validation_failed")
+		}
+		k.want(k.call("DELETE", "/sso/connections/"+id, admin.AccessToken, nil), 200, "")
+		k.want(k.call("GET", "/admin/custom-providers/custom:corp-example", k.serviceKey(), nil), 404, "custom_provider_not_found")
+		if n := k.count("SELECT COUNT(*) FROM audit WHERE tenant_id = $1 AND action LIKE 'sso.%'", tenant); n < 2 {
+			k.Errorf("%d audit rows", n)
+		}
+	})
+}

@@ -1,0 +1,321 @@
+package ssoapi_test
+
+import (
+	"encoding/base64"
+	"encoding/json"
+	"net/url"
+	"strings"
+	"testing"
+	"time"
+
+	"holdfast/internal/actor"
+	"holdfast/internal/identity"
+)
+
+// A person arrives through SAML, gets an account of the tenant and of no other,
+// with the role of the groups, and an authorization code bound to the browser.
+func TestSAMLSignIn(t *testing.T) {
+	onBoth(t, func(k *kit) {
+		p, tenant := newIDP(k), k.tenant("Corp")
+		// Somebody has the same address and a password: another account.
+		other := k.member(k.tenant("Other"), "ann@corp.example", actor.Owner)
+		id := k.samlConnection(p, tenant, nil)
+		for _, by := range [][2]string{{"domain", "corp.example"}, {"domain", "CORP.example."}, {"provider_id", id}} {
+			at := k.landed(k.call("POST", "/sso/saml/acs", "", p.answer(k.begin(by[0], by[1]))))
+			if at.Host != "app.example" || at.Fragment != "" {
+				k.Fatalf("landed at %s", at)
+			}
+			sess := k.want(k.redeem(at), 200, "")
+			c := claims(k, sess.text(k, "access_token"))
+			if c["tenant_id"] != tenant || c["tenant_role"] != "manager" || c["email"] != "ann@corp.example" || c["sub"] == other.User.ID {
+				k.Errorf("claims %v", c)
+			}
+			amr := c["amr"].([]any)[0].(map[string]any)
+			if amr["method"] != "sso/saml" || amr["provider"] != id {
+				k.Errorf("amr %v, want sso/saml of %s", amr, id)
+			}
+			user := sess.json(k)["user"].(map[string]any)
+			if got := user["identities"].([]any)[0].(map[string]any)["provider"]; got != "sso:"+id {
+				k.Errorf("identity of %v", got)
+			}
+			k.want(k.call("POST", "/token?grant_type=refresh_token", "", map[string]any{"refresh_token": sess.text(k, "refresh_token")}), 200, "")
+		}
+		if n := k.count("SELECT COUNT(*) FROM users WHERE email = 'ann@corp.example'"); n != 2 {
+			k.Errorf("%d accounts with the address, want the password one and one of the provider", n)
+		}
+	})
+}
+
+// A role follows the groups at each sign-in; who is in no mapped group is not
+// let in where there is no default.
+func TestRoleFollowsGroups(t *testing.T) {
+	onBoth(t, func(k *kit) {
+		p, tenant := newIDP(k), k.tenant("Corp")
+		id := k.samlConnection(p, tenant, map[string]any{"default_role": ""})
+		in := func() *url.URL {
+			return k.landed(k.call("POST", "/sso/saml/acs", "", p.answer(k.begin("provider_id", id))))
+		}
+		for _, want := range []struct{ group, role string }{{"wms-managers", "manager"}, {"wms-drivers", "driver"}, {"wms-managers", "manager"}} {
+			p.person.Groups = []string{"everyone", want.group}
+			if got := claims(k, k.redeem(in()).text(k, "access_token"))["tenant_role"]; got != want.role {
+				k.Errorf("group %s gives %v", want.group, got)
+			}
+		}
+		p.person.Groups = []string{"everyone"}
+		if at := in(); at.Query().Get("error") != "access_denied" || at.Query().Get("code") != "" {
+			k.Errorf("no mapped group led to %s", at)
+		}
+		p.person.Groups = []string{"wms-drivers"}
+		k.exec("UPDATE members SET status = 'suspended' WHERE tenant_id = $1", tenant)
+		if at := in(); at.Query().Get("error") != "access_denied" {
+			k.Errorf("a suspended member led to %s", at)
+		}
+	})
+}
+
+// An address outside the proved domains does not pass, whatever the provider
+// says: it could be anybody's.
+func TestForeignAddressIsRefused(t *testing.T) {
+	onBoth(t, func(k *kit) {
+		p := newIDP(k)
+		id := k.samlConnection(p, k.tenant("Corp"), nil)
+		p.person.UserEmail = "boss@elsewhere.example"
+		at := k.landed(k.call("POST", "/sso/saml/acs", "", p.answer(k.begin("provider_id", id))))
+		if at.Query().Get("error") != "access_denied" || k.count("SELECT COUNT(*) FROM users") != 0 {
+			k.Errorf("landed at %s", at)
+		}
+	})
+}
+
+// What makes a flow unusable (faults O2, O9, O13): each attempt leads to the
+// site or the target with an error, and no account is made.
+func TestSAMLFlowAttacks(t *testing.T) {
+	onBoth(t, func(k *kit) {
+		p, q, tenant := newIDP(k), newIDP(k), k.tenant("Corp")
+		id := k.samlConnection(p, tenant, nil)
+		evil := k.samlConnection(q, k.tenant("Evil"), map[string]any{"domains": []string{"evil.example"}})
+		post := func(f url.Values) *url.URL { return k.landed(k.call("POST", "/sso/saml/acs", "", f)) }
+		refused := func(what string, at *url.URL, code string) {
+			k.Helper()
+			if at.Query().Get("error_code") != code || at.Query().Get("code") != "" || strings.Contains(at.Fragment, "access_token") {
+				k.Errorf("%s: landed at %s, want %s", what, at, code)
+			}
+		}
+		good := p.answer(k.begin("provider_id", id))
+		without := url.Values{"SAMLResponse": good["SAMLResponse"]}
+		refused("without RelayState", post(without), "saml_relay_state_not_found")
+		refused("forged RelayState", post(url.Values{"SAMLResponse": good["SAMLResponse"], "RelayState": {"0198c6f0-0000-7000-8000-000000000000.00"}}), "saml_relay_state_not_found")
+		refused("an answer at another request", post(url.Values{"SAMLResponse": good["SAMLResponse"], "RelayState": {relay(k, k.begin("provider_id", id))}}), "validation_failed")
+		refused("the provider of another tenant", post(url.Values{"SAMLResponse": q.answer(k.begin("provider_id", evil))["SAMLResponse"], "RelayState": good["RelayState"]}), "validation_failed")
+		refused("no XML", post(url.Values{"SAMLResponse": {"PGE+"}, "RelayState": good["RelayState"]}), "validation_failed")
+		refused("no base64", post(url.Values{"SAMLResponse": {"%%%"}, "RelayState": good["RelayState"]}), "validation_failed")
+		raw, _ := base64.StdEncoding.DecodeString(good.Get("SAMLResponse"))
+		forged := strings.Replace(string(raw), "ann@corp.example", "eve@corp.example", 1)
+		refused("a changed attribute", post(url.Values{"SAMLResponse": {base64.StdEncoding.EncodeToString([]byte(forged))}, "RelayState": good["RelayState"]}), "validation_failed")
+		if n := k.count("SELECT COUNT(*) FROM users"); n != 0 {
+			k.Errorf("%d accounts were made by refused responses", n)
+		}
+		if at := post(good); at.Query().Get("code") == "" {
+			k.Fatalf("the untouched answer led to %s", at)
+		}
+		refused("the same answer twice", post(good), "flow_state_already_used")
+
+		pending := p.answer(k.begin("provider_id", id))
+		k.want(k.call("PUT", "/admin/sso/providers/"+id, k.serviceKey(), map[string]any{"disabled": true}), 200, "")
+		if at := post(pending); at.Query().Get("code") != "" {
+			k.Errorf("disabled in mid-flow: landed at %s", at)
+		}
+		k.want(k.call("POST", "/sso", "", map[string]any{"provider_id": id, "code_challenge": challenge(), "code_challenge_method": "s256"}), 404, "sso_provider_disabled")
+
+		late := q.answer(k.begin("provider_id", evil))
+		k.mu.Lock()
+		k.skew = 11 * time.Minute
+		k.mu.Unlock()
+		refused("eleven minutes later", post(late), "saml_relay_state_expired")
+	})
+}
+
+func relay(k *kit, loc string) string {
+	u, err := url.Parse(loc)
+	k.ok(err)
+	return u.Query().Get("RelayState")
+}
+
+// Disabling a connection ends its sessions at once, and the codes under way.
+func TestDisabledConnectionEndsItsSessions(t *testing.T) {
+	onBoth(t, func(k *kit) {
+		p := newIDP(k)
+		id := k.samlConnection(p, k.tenant("Corp"), nil)
+		arrive := func() *url.URL {
+			return k.landed(k.call("POST", "/sso/saml/acs", "", p.answer(k.begin("provider_id", id))))
+		}
+		sess := k.want(k.redeem(arrive()), 200, "")
+		pending := arrive()
+		k.want(k.call("GET", "/user", sess.text(k, "access_token"), nil), 200, "")
+		k.want(k.call("PUT", "/admin/sso/providers/"+id, k.serviceKey(), map[string]any{"disabled": true}), 200, "")
+		k.want(k.call("GET", "/user", sess.text(k, "access_token"), nil), 403, "session_not_found")
+		k.want(k.call("POST", "/token?grant_type=refresh_token", "", map[string]any{"refresh_token": sess.text(k, "refresh_token")}), 400, "refresh_token_not_found")
+		k.want(k.redeem(pending), 404, "flow_state_not_found")
+	})
+}
+
+// The provider's SessionNotOnOrAfter is the session's hard end. crewjam's
+// provider does not say one, so the row is set as its assertion would.
+func TestHardEnd(t *testing.T) {
+	onBoth(t, func(k *kit) {
+		p := newIDP(k)
+		id := k.samlConnection(p, k.tenant("Corp"), nil)
+		at := k.landed(k.call("POST", "/sso/saml/acs", "", p.answer(k.begin("provider_id", id))))
+		k.exec("UPDATE sso_accounts SET not_after = $1", k.now().UTC().Add(5*time.Minute))
+		sess := k.want(k.redeem(at), 200, "")
+		if exp := sess.json(k)["expires_in"].(float64); exp > 300 {
+			k.Errorf("the token outlives the assertion: %v s", exp)
+		}
+		k.mu.Lock()
+		k.skew = 6 * time.Minute
+		k.mu.Unlock()
+		k.want(k.call("POST", "/token?grant_type=refresh_token", "", map[string]any{"refresh_token": sess.text(k, "refresh_token")}), 400, "session_expired")
+	})
+}
+
+// A response that nobody asked for is taken only where the connection says so,
+// and once.
+func TestUnsolicited(t *testing.T) {
+	onBoth(t, func(k *kit) {
+		p := newIDP(k)
+		id := k.samlConnection(p, k.tenant("Corp"), nil)
+		form := func() url.Values {
+			return url.Values{"SAMLResponse": {p.unsolicited()}, "RelayState": {"https://app.example/desk"}}
+		}
+		if at := k.landed(k.call("POST", "/sso/saml/acs", "", form())); at.Query().Get("error_code") != "saml_relay_state_not_found" {
+			k.Errorf("not allowed, landed at %s", at)
+		}
+		k.want(k.call("PUT", "/admin/sso/providers/"+id, k.serviceKey(), map[string]any{"allow_unsolicited": true}), 200, "")
+		one := form()
+		at := k.landed(k.call("POST", "/sso/saml/acs", "", one))
+		f, _ := url.ParseQuery(at.Fragment)
+		if at.Path != "/desk" || f.Get("access_token") == "" {
+			k.Fatalf("landed at %s", at)
+		}
+		if c := claims(k, f.Get("access_token")); c["tenant_role"] != "manager" {
+			k.Errorf("claims %v", c)
+		}
+		if at := k.landed(k.call("POST", "/sso/saml/acs", "", one)); at.Query().Get("error_code") != "flow_state_already_used" {
+			k.Errorf("replay landed at %s", at)
+		}
+		evil := form()
+		evil.Set("RelayState", "https://evil.example/")
+		if at := k.landed(k.call("POST", "/sso/saml/acs", "", evil)); at.Host != "app.example" {
+			k.Errorf("RelayState led to %s", at)
+		}
+	})
+}
+
+// The provider's new certificate arrives by its metadata address when the old
+// one no longer fits.
+func TestCertificateRotation(t *testing.T) {
+	onBoth(t, func(k *kit) {
+		p := newIDP(k)
+		body := map[string]any{"type": "saml", "tenant_id": k.tenant("Corp"), "metadata_url": p.srv.URL + "/metadata", "domains": []string{"corp.example"}, "default_role": "viewer"}
+		id := k.want(k.call("POST", "/admin/sso/providers", k.serviceKey(), body), 201, "").text(k, "id")
+		p.Key, p.Certificate = keyPair(k.T)
+		again := func() *url.URL {
+			return k.landed(k.call("POST", "/sso/saml/acs", "", p.answer(k.begin("provider_id", id))))
+		}
+		if at := again(); at.Query().Get("code") != "" {
+			k.Error("an unknown certificate was taken")
+		}
+		k.exec("UPDATE sso_connections SET metadata_at = $1", k.now().UTC().Add(-6*time.Minute))
+		if at := again(); at.Query().Get("code") == "" {
+			k.Errorf("after the rotation: %s", at)
+		}
+		before := p.hits
+		p.Key, p.Certificate = keyPair(k.T)
+		for range 5 {
+			again()
+		}
+		if p.hits != before {
+			k.Errorf("%d fetches for five forged answers within five minutes", p.hits-before)
+		}
+	})
+}
+
+// A test sign-in shows what the provider sent and how it is read, makes no
+// account, and works before the connection is switched on.
+func TestTestSignIn(t *testing.T) {
+	onBoth(t, func(k *kit) {
+		p, tenant := newIDP(k), k.tenant("Corp")
+		admin, driver := k.member(tenant, "boss@corp.example", actor.Admin), k.member(tenant, "carl@corp.example", actor.Driver)
+		id := k.samlConnection(p, tenant, map[string]any{"disabled": true})
+		k.want(k.call("POST", "/sso/connections/"+id+"/test", driver.AccessToken, nil), 403, "not_admin")
+		run := func() map[string]any {
+			loc := k.want(k.call("POST", "/sso/connections/"+id+"/test", admin.AccessToken, nil), 200, "").text(k, "url")
+			at := k.landed(k.call("POST", "/sso/saml/acs", "", p.answer(loc)))
+			got := k.want(k.call("GET", "/sso/connections/"+id, admin.AccessToken, nil), 200, "").json(k)["last_test"].(map[string]any)
+			if at.Query().Get("sso_test") != got["outcome"] || at.Query().Get("code") != "" {
+				k.Errorf("landed at %s with %v", at, got)
+			}
+			return got
+		}
+		got := run()
+		b, _ := json.Marshal(got)
+		if got["outcome"] != "ok" || got["role"] != "manager" || got["email"] != "ann@corp.example" || !strings.Contains(string(b), "wms-managers") {
+			k.Errorf("test result %s", b)
+		}
+		p.person.UserEmail = "ann@elsewhere.example"
+		if got := run(); got["outcome"] != "failed" || !strings.Contains(got["reason"].(string), "domain") {
+			k.Errorf("test result %v", got)
+		}
+		if n := k.count("SELECT COUNT(*) FROM users WHERE email LIKE 'ann@%'"); n != 0 {
+			k.Errorf("a test made %d accounts", n)
+		}
+		k.want(k.call("GET", "/sso/connections/"+id, k.member(k.tenant("Other"), "x@other.example", actor.Owner).AccessToken, nil), 404, "sso_provider_not_found")
+	})
+}
+
+// Where sign-in is enforced, no other way leads into an account of the domain,
+// except the break-glass owner's.
+func TestEnforced(t *testing.T) {
+	onBoth(t, func(k *kit) {
+		p, tenant := newIDP(k), k.tenant("Corp")
+		owner, worker := k.member(tenant, "owner@corp.example", actor.Owner), k.member(tenant, "will@corp.example", actor.Operator)
+		id := k.samlConnection(p, tenant, nil)
+		enforce := func(glass string) answer {
+			return k.call("PUT", "/sso/connections/"+id, owner.AccessToken, map[string]any{"enforced": true, "break_glass_user_id": glass})
+		}
+		k.want(enforce(owner.User.ID), 422, "validation_failed") // never tried
+		loc := k.want(k.call("POST", "/sso/connections/"+id+"/test", owner.AccessToken, nil), 200, "").text(k, "url")
+		k.call("POST", "/sso/saml/acs", "", p.answer(loc))
+		k.want(enforce(worker.User.ID), 422, "validation_failed") // no owner
+		k.want(enforce(""), 422, "validation_failed")
+		k.want(enforce(owner.User.ID), 200, "")
+		sign := func(email, pw string) answer {
+			return k.call("POST", "/token?grant_type=password", "", map[string]any{"email": email, "password": pw})
+		}
+		k.want(sign("will@corp.example", pw), 403, "sso_required")
+		k.want(sign("will@corp.example", "wrong-password"), 400, "invalid_credentials")
+		k.want(sign("owner@corp.example", pw), 200, "")
+		k.want(k.call("GET", "/user", worker.AccessToken, nil), 403, "session_not_found")
+		k.want(k.call("GET", "/user", owner.AccessToken, nil), 200, "")
+		if at := k.landed(k.call("POST", "/sso/saml/acs", "", p.answer(k.begin("domain", "corp.example")))); at.Query().Get("code") == "" {
+			k.Errorf("the provider's own way led to %s", at)
+		} else {
+			k.want(k.redeem(at), 200, "")
+		}
+		k.want(k.call("PUT", "/sso/connections/"+id, owner.AccessToken, map[string]any{"enforced": false}), 200, "")
+		k.want(sign("will@corp.example", pw), 200, "")
+	})
+}
+
+// SSO accounts cannot get a second door: no password, no e-mail change.
+func TestSSOAccountIsManaged(t *testing.T) {
+	onBoth(t, func(k *kit) {
+		p := newIDP(k)
+		id := k.samlConnection(p, k.tenant("Corp"), nil)
+		sess := k.want(k.redeem(k.landed(k.call("POST", "/sso/saml/acs", "", p.answer(k.begin("provider_id", id))))), 200, "")
+		k.want(k.call("PUT", "/user", sess.text(k, "access_token"), map[string]any{"password": "another-long-password"}), 422, "user_sso_managed")
+		if _, err := k.ident.SignIn(k.Context(), "ann@corp.example", pw, identity.Client{}); err == nil {
+			k.Error("an SSO account signed in with a password")
+		}
+	})
+}
