@@ -83,3 +83,36 @@ func TestImportRowsOverHTTP(t *testing.T) {
 		}
 	})
 }
+
+// How far a job is can be asked for, and followed.
+func TestImportProgressOverHTTP(t *testing.T) {
+	testkit.Run(t, func(t *testing.T, k *testkit.Kit) {
+		manager := who(actor.Manager)
+		body, kind := form(t, "zones", "zones.csv", "code,name\nPRG-1,One\nPRG-2,Two\n")
+		r := k.Call(testkit.Request{Method: "POST", Path: "/v1/import-jobs", As: manager, Body: body, Header: map[string]string{"Content-Type": kind}})
+		var job struct{ ID string }
+		if r.JSON(t, &job); r.Status != 201 {
+			t.Fatalf("%d %s", r.Status, r.Body)
+		}
+		at := "/v1/import-jobs/" + job.ID + "/progress"
+		if r := k.Get(manager, at); r.Status != 200 || !strings.Contains(string(r.Body), `"status":"uploaded","done":0,"total":0,"percent":0`) {
+			t.Errorf("%d %s", r.Status, r.Body)
+		}
+		if r := k.Get(who(actor.Viewer), at); r.Status != 403 {
+			t.Errorf("%d %s", r.Status, r.Body)
+		}
+		for _, c := range []struct {
+			verb, as string
+			body     map[string]any
+		}{{"process", manager, map[string]any{"job_id": job.ID}}, {"apply", manager, map[string]any{"job_id": job.ID}}, {"rollback", who(actor.Admin), map[string]any{"job_id": job.ID, "partial": true}}} {
+			if r := k.Post(c.as, "/functions/v1/"+c.verb+"-import-job", c.body); r.Status != 200 {
+				t.Fatalf("%s: %d %s", c.verb, r.Status, r.Body)
+			}
+		}
+		r = k.Call(testkit.Request{Method: "GET", Path: at, As: manager, Header: map[string]string{"Accept": "text/event-stream"}})
+		if want := `"status":"rolled_back","done":2,"total":2,"percent":100`; r.Status != 200 || !strings.HasPrefix(r.Header.Get("Content-Type"), "text/event-stream") ||
+			!strings.Contains(string(r.Body), "event: progress\ndata: {") || !strings.Contains(string(r.Body), want) {
+			t.Errorf("%d %s", r.Status, r.Body)
+		}
+	})
+}

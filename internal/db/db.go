@@ -11,6 +11,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"strings"
 	"time"
 
@@ -147,7 +148,8 @@ func (d *DB) Write(ctx context.Context, s Scope, fn func(*Tx) error) error {
 		if attempt > retries || !retryable(err) || ctx.Err() != nil {
 			return err
 		}
-		time.Sleep(time.Duration(attempt) * 5 * time.Millisecond)
+		// Two that collided and wait equally long collide again.
+		time.Sleep(time.Duration(attempt)*5*time.Millisecond + rand.N(20*time.Millisecond))
 	}
 }
 

@@ -258,6 +258,10 @@ func (s *Service) federate(tx *db.Tx, u *User, sess *session) error {
 	if !u.sso {
 		return s.elsewhere(tx, u)
 	}
+	// A passkey or a linked provider would outlive what the organisation ends.
+	if how := sess.amr[0]; how.Method != MethodSAML && (how.Method != "oauth" || how.Provider != "") {
+		return ssoRequired()
+	}
 	var connection, status string
 	var active bool
 	var end time.Time
@@ -272,8 +276,6 @@ func (s *Service) federate(tx *db.Tx, u *User, sess *session) error {
 	if err != nil {
 		return err
 	}
-	// An end that passed belongs to an earlier sign-in; a second factor or a
-	// passkey cannot stretch what the provider has ended.
 	if !end.IsZero() && end.Before(sess.notAfter) {
 		sess.notAfter = end
 	}
@@ -306,6 +308,10 @@ func (s *Service) elsewhere(tx *db.Tx, u *User) error {
 	case err != nil:
 		return err
 	}
+	return ssoRequired()
+}
+
+func ssoRequired() error {
 	return fault.New(fault.Forbidden, "sso_required", "Your organisation asks you to sign in through its own provider")
 }
 

@@ -516,7 +516,7 @@ func TestRecover(t *testing.T) {
 		ctx := context.Background()
 		job := k.upload("zones", "", "", "z.csv", []byte(shelves))
 		leave := func(status string) {
-			k.set("import_jobs", job.ID, store.Row{"status": status, "lease_until": k.now.Add(-time.Second)})
+			k.set("import_jobs", job.ID, store.Row{"status": status, "lease_until": k.now.Add(-time.Second), "applied_at": k.now})
 		}
 		for _, c := range []struct{ left, rest string }{{"processing", "uploaded"}, {"applying", "ready"}, {"rolling_back", "completed"}} {
 			leave(c.left)

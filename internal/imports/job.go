@@ -91,6 +91,7 @@ func wrongState(job *Job, what string) *fault.Error {
 type step struct {
 	job     *Job
 	actor   actor.Actor
+	from    string // the stable state it began in
 	working string
 }
 
@@ -120,6 +121,7 @@ func (m *Importer) begin(ctx context.Context, a actor.Actor, jobID, working stri
 		if err := admit(tx, job); err != nil {
 			return err
 		}
+		s.from = job.Status
 		s.job, err = m.set(tx, a, jobID, store.Row{"status": working, "lease_until": m.until(job)})
 		return err
 	})

@@ -60,7 +60,7 @@ func (m *Importer) takeBack(ctx context.Context, a actor.Actor, jobID string, pa
 		})
 	})
 	if err != nil {
-		err = errors.Join(err, m.end(ctx, s, s.job.rest(), "Rolling back was refused: "+fault.As(err).Msg))
+		err = errors.Join(err, m.end(ctx, s, s.from, "Rolling back was refused: "+fault.As(err).Msg))
 		if job, lost := m.load(ctx, a, jobID); lost == nil && job.Status == RolledBack {
 			return rolledBackOf(job), nil // committed before the connection was lost
 		}

@@ -21,16 +21,22 @@ func followActions(tx *db.Tx, a actor.Actor, s *store.Store, changes []store.Cha
 	now := query.FormatTime(s.Now())
 	for _, c := range changes {
 		ac := c.After
+		if handedOver(c) {
+			return notReady("an action that is done keeps who did it: put it back in progress to assign it again")
+		}
 		switch {
 		case turned(c, "done"):
 			if urgent(text(ac, "priority")) && noEvidence(ac) {
 				return notReady("an action of priority %s needs evidence before it is done", text(ac, "priority"))
 			}
 			ac["completed_at"] = now
+			if ac["assignee_user_id"] == nil {
+				ac["assignee_user_id"] = null(a.UserID)
+			}
 		case turned(c, "in_progress") && c.Before["status"] == "done":
 			ac["completed_at"] = nil
 		case turned(c, "verified"):
-			if err := fourEyes(a, ac); err != nil {
+			if err := fourEyes(a, c.Before, ac); err != nil {
 				return err
 			}
 			ac["verified_at"] = now
@@ -41,6 +47,15 @@ func followActions(tx *db.Tx, a actor.Actor, s *store.Store, changes []store.Cha
 	return nil
 }
 
+// handedOver reports another assignee for work that is done already: four eyes
+// need to know whose it was.
+func handedOver(c store.Change) bool {
+	if c.Op != store.Update || text(c.Before, "status") != "done" && text(c.Before, "status") != "verified" {
+		return false
+	}
+	return text(c.After, "status") != "in_progress" && c.Before["assignee_user_id"] != nil && c.Before["assignee_user_id"] != c.After["assignee_user_id"]
+}
+
 func urgent(priority string) bool { return priority == "high" || priority == "critical" }
 
 func noEvidence(ac store.Row) bool {
@@ -48,14 +63,18 @@ func noEvidence(ac store.Row) bool {
 	return len(raw) == 0 || string(raw) == "[]" || string(raw) == "null"
 }
 
-// fourEyes keeps the person who did the work from verifying it.
-func fourEyes(a actor.Actor, ac store.Row) error {
+// fourEyes keeps the person who did the work from verifying it: the assignee,
+// who is also whoever finished an action nobody was assigned. Neither the one
+// before the verification nor the one it names may be the verifier, so handing
+// the action over in the same step changes nothing.
+func fourEyes(a actor.Actor, was, ac store.Row) error {
 	if a.UserID != "" && (ac["verifier_user_id"] == nil || a.Role != actor.Service) {
 		ac["verifier_user_id"] = a.UserID
 	}
-	who := ac["assignee_user_id"]
-	if who != nil && who == ac["verifier_user_id"] {
-		return fault.New(fault.Forbidden, "42501", "the person an action is assigned to may not verify it").At("verifier_user_id", "must be somebody else")
+	for _, who := range []any{was["assignee_user_id"], ac["assignee_user_id"]} {
+		if who != nil && (who == ac["verifier_user_id"] || a.UserID != "" && who == any(a.UserID)) {
+			return fault.New(fault.Forbidden, "42501", "the person an action is assigned to, or who finished it, may not verify it").At("verifier_user_id", "must be somebody else")
+		}
 	}
 	return nil
 }

@@ -14,8 +14,10 @@ import (
 
 // insert writes checked rows: fills what the server fills, runs the effects,
 // and queues rows, counters and audit. Nothing is flushed unless a number or
-// an effect needs an answer, so a plain insert is one round trip.
-func (s *Store) insert(tx *db.Tx, a actor.Actor, r *catalog.Resource, rows []Row) ([]Change, error) {
+// an effect needs an answer, so a plain insert is one round trip. They are
+// written in the order of key, or as they come when it is nil; everything else
+// keeps the order of rows.
+func (s *Store) insert(tx *db.Tx, a actor.Actor, r *catalog.Resource, rows []Row, key []string) ([]Change, error) {
 	changes := make([]Change, len(rows))
 	now := query.FormatTime(s.now())
 	for i, row := range rows {
@@ -38,7 +40,7 @@ func (s *Store) insert(tx *db.Tx, a actor.Actor, r *catalog.Resource, rows []Row
 			return nil, err
 		}
 	}
-	s.queueInsert(tx, r, changes)
+	s.queueInsert(tx, r, inOrder(r, key, changes))
 	return changes, s.after(tx, a, r, changes)
 }
 

@@ -3,6 +3,8 @@ package store
 import (
 	"context"
 	"fmt"
+	"maps"
+	"slices"
 
 	"holdfast/internal/actor"
 	"holdfast/internal/catalog"
@@ -21,11 +23,14 @@ func (s *Store) Insert(ctx context.Context, a actor.Actor, w *query.Write) (*Res
 		if err != nil {
 			return nil, err
 		}
+		if err := s.tenantsExist(tx, a, w.Resource, rows); err != nil {
+			return nil, err
+		}
 		if w.Conflict != nil {
 			return s.upsert(tx, a, w, rows, try)
 		}
 		try.rows, try.fresh = rows, rows
-		changes, err := s.insert(tx, a, w.Resource, rows)
+		changes, err := s.insert(tx, a, w.Resource, rows, nil)
 		if err != nil {
 			return nil, err
 		}
@@ -121,6 +126,40 @@ func (s *Store) change(ctx context.Context, a actor.Actor, w *query.Write, fn fu
 		}
 		return nil, s.explain(ctx, a, w.Resource, try, err)
 	}
+}
+
+// tenantsExist refuses a service key's rows of a tenant there is not: rows have
+// no foreign key to it. Members and their keys belong to one that exists.
+func (s *Store) tenantsExist(tx *db.Tx, a actor.Actor, r *catalog.Resource, rows []Row) error {
+	if a.Role != actor.Service || r.Root {
+		return nil
+	}
+	missing := map[string]bool{}
+	for _, row := range rows {
+		if id, _ := row["tenant_id"].(string); id != "" {
+			missing[id] = true
+		} else if a.TenantID != "" {
+			missing[a.TenantID] = true
+		}
+	}
+	ids := slices.Sorted(maps.Keys(missing))
+	if len(ids) == 0 {
+		return nil
+	}
+	err := tx.Query("SELECT id FROM tenants WHERE "+tx.DB().InUUID("id", 1), []any{query.List(ids)}, func(row *db.Row) error {
+		delete(missing, row.Text(0))
+		return nil
+	})
+	if err != nil {
+		return fmt.Errorf("store: look up tenants: %w", err)
+	}
+	for _, id := range ids {
+		if missing[id] {
+			return fault.New(fault.Conflict, "23503", "insert or update on table %q violates foreign key constraint %q", r.Name, r.Name+"_tenant_id_fkey").
+				With(fmt.Sprintf("Key (tenant_id)=(%s) is not present in table \"tenants\".", id), "").At("tenant_id", "names no tenant")
+		}
+	}
+	return nil
 }
 
 // incoming checks the rows of a POST or PUT body.

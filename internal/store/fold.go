@@ -3,24 +3,34 @@ package store
 import (
 	"context"
 	"fmt"
+	"math/big"
 
 	"holdfast/internal/db"
+	"holdfast/internal/fault"
 )
 
 // FoldCounters adds a tenant's counter deltas up into one row per counter.
-// Writers append deltas meanwhile; what this transaction does not see stays.
+// Writers append deltas meanwhile; what this transaction does not see stays. A
+// sum past 64 bits is refused with 22003 and the deltas stay as they are.
 func (s *Store) FoldCounters(ctx context.Context, tenant string) error {
 	err := s.db.Write(ctx, db.Scope{Tenant: tenant}, func(tx *db.Tx) error {
-		sums := map[string]int64{}
+		sums := map[string]*big.Int{}
 		if err := tx.Query("DELETE FROM counters WHERE tenant_id = $1 AND slot <> $2 RETURNING name, delta", []any{tenant, db.NoTenant}, func(r *db.Row) error {
-			sums[r.Text(0)] += r.Int(1)
+			name := r.Text(0)
+			if sums[name] == nil {
+				sums[name] = new(big.Int)
+			}
+			sums[name].Add(sums[name], big.NewInt(r.Int(1)))
 			return nil
 		}); err != nil {
 			return err
 		}
 		for name, n := range sums {
+			if !n.IsInt64() {
+				return fault.New(fault.Invalid, "22003", "the sum of counter %q passes the number range", name)
+			}
 			tx.Queue("INSERT INTO counters (tenant_id, name, slot, delta) VALUES ($1, $2, $3, $4) ON CONFLICT (tenant_id, name, slot) DO UPDATE SET delta = counters.delta + excluded.delta",
-				[]any{tenant, name, db.NoTenant, n}, nil)
+				[]any{tenant, name, db.NoTenant, n.Int64()}, nil)
 		}
 		return nil
 	})

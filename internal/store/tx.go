@@ -24,7 +24,7 @@ func (s *Store) InsertTx(tx *db.Tx, a actor.Actor, r *catalog.Resource, rows []R
 		}
 		out[i] = checked
 	}
-	if _, err := s.insert(tx, a, r, out); err != nil {
+	if _, err := s.insert(tx, a, r, out, nil); err != nil {
 		return nil, err
 	}
 	return out, nil

@@ -1,7 +1,10 @@
 package store
 
 import (
+	"cmp"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 
 	"holdfast/internal/actor"
@@ -22,7 +25,7 @@ func (s *Store) upsert(tx *db.Tx, a actor.Actor, w *query.Write, rows []Row, try
 	if err := repeated(r, w.Conflict, rows); err != nil {
 		return nil, err
 	}
-	found, err := s.existing(tx, r, w.Conflict, rows)
+	found, err := s.existing(tx, a, r, w.Conflict, rows)
 	if err != nil {
 		return nil, err
 	}
@@ -47,7 +50,7 @@ func (s *Store) upsert(tx *db.Tx, a actor.Actor, w *query.Write, rows []Row, try
 	if err := s.rewrite(tx, a, r, merged); err != nil {
 		return nil, err
 	}
-	changes, err := s.insert(tx, a, r, fresh)
+	changes, err := s.insert(tx, a, r, fresh, w.Conflict)
 	if err != nil {
 		return nil, err
 	}
@@ -95,6 +98,47 @@ func keyOf(r *catalog.Resource, cols []string, row Row) string {
 	return string(b)
 }
 
+// inOrder is changes in the order of a key. Two upserts that bring the same new
+// keys wait for each other instead of deadlocking only if both write them in
+// one order. Rows that refer to each other keep theirs: parents come first.
+func inOrder(r *catalog.Resource, key []string, changes []Change) []Change {
+	if key == nil || len(changes) < 2 || entwined(r, changes) {
+		return changes
+	}
+	keys := make(map[*Change]string, len(changes))
+	order := make([]*Change, len(changes))
+	for i := range changes {
+		order[i] = &changes[i]
+		keys[order[i]] = keyOf(r, key, changes[i].After)
+	}
+	slices.SortStableFunc(order, func(x, y *Change) int { return cmp.Compare(keys[x], keys[y]) })
+	out := make([]Change, len(changes))
+	for i, c := range order {
+		out[i] = *c
+	}
+	return out
+}
+
+// entwined reports new rows that refer to others among them.
+func entwined(r *catalog.Resource, changes []Change) bool {
+	ids := map[string]bool{}
+	for _, c := range changes {
+		ids[idOf(c.After)] = true
+	}
+	for i := range r.Fields {
+		f := &r.Fields[i]
+		if f.Ref != r.Name {
+			continue
+		}
+		for _, c := range changes {
+			if id, _ := c.After[f.Name].(string); ids[id] {
+				return true
+			}
+		}
+	}
+	return false
+}
+
 // folded reports the columns whose unique keys ignore case.
 func folded(r *catalog.Resource, col string) bool {
 	f, _ := r.Field(col)
@@ -114,11 +158,19 @@ func repeated(r *catalog.Resource, cols []string, rows []Row) error {
 	return nil
 }
 
-// existing finds and locks the rows that already have the keys.
-func (s *Store) existing(tx *db.Tx, r *catalog.Resource, cols []string, rows []Row) (map[string]Row, error) {
+// existing finds and locks the rows that already have the keys. All writers
+// lock rows in id order, so when the keys need several statements the ids are
+// found first and locked in one: what was there is read again under the lock.
+func (s *Store) existing(tx *db.Tx, a actor.Actor, r *catalog.Resource, cols []string, rows []Row) (map[string]Row, error) {
 	found := map[string]Row{}
-	eachProbe(tx.DB(), r, cols, rows, func(sql string, args []any, _ []Row) error {
-		tx.Queue(sql+" ORDER BY id"+tx.DB().ForUpdate(), args, func(row *db.Row) error {
+	probes := 0
+	_ = eachProbe(tx.DB(), r, cols, rows, func(string, []any, []Row) error { probes++; return nil })
+	lock := " ORDER BY id" + tx.DB().ForUpdate()
+	if probes > 1 {
+		lock = ""
+	}
+	_ = eachProbe(tx.DB(), r, cols, rows, func(sql string, args []any, _ []Row) error {
+		tx.Queue(sql+lock, args, func(row *db.Row) error {
 			old := scan(r, row)
 			found[keyOf(r, cols, old)] = old
 			return nil
@@ -128,7 +180,32 @@ func (s *Store) existing(tx *db.Tx, r *catalog.Resource, cols []string, rows []R
 	if err := tx.Flush(); err != nil {
 		return nil, fmt.Errorf("store: look up keys of %s: %w", r.Name, err)
 	}
-	return found, nil
+	if probes <= 1 || tx.DB().ForUpdate() == "" {
+		return found, nil
+	}
+	return s.lockFound(tx, a, r, cols, found)
+}
+
+// lockFound locks rows of any tenants in id order and returns them by key as
+// they are now.
+func (s *Store) lockFound(tx *db.Tx, a actor.Actor, r *catalog.Resource, cols []string, found map[string]Row) (map[string]Row, error) {
+	byTenant := map[string][]string{}
+	for _, row := range found {
+		t := tenantOf(r, row)
+		byTenant[t] = append(byTenant[t], idOf(row))
+	}
+	locked := make(map[string]Row, len(found))
+	for _, t := range slices.Sorted(maps.Keys(byTenant)) {
+		a.TenantID = t
+		rows, err := s.lock(tx, a, r, byTenant[t])
+		if err != nil {
+			return nil, err
+		}
+		for _, row := range rows {
+			locked[keyOf(r, cols, row)] = row
+		}
+	}
+	return locked, nil
 }
 
 // eachProbe makes the statements that look up the keys of rows, one tenant

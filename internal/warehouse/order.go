@@ -105,30 +105,29 @@ func sumOrders(tx *db.Tx, a actor.Actor, s *store.Store, changes []store.Change)
 		wanted[id] = wanted[id] || change
 	}
 	list := jsonList(orders.list)
-	err := tx.Query("SELECT id, order_no, status FROM orders WHERE tenant_id = $1 AND "+tx.DB().InUUID("id", 2)+" ORDER BY id"+tx.DB().ForUpdate(), []any{a.TenantID, list}, func(r *db.Row) error {
+	tx.Queue("SELECT id, order_no, status FROM orders WHERE tenant_id = $1 AND "+tx.DB().InUUID("id", 2)+" ORDER BY id"+tx.DB().ForUpdate(), []any{a.TenantID, list}, func(r *db.Row) error {
 		if st := r.Text(2); (st == "completed" || st == "cancelled") && wanted[r.Text(0)] {
 			return fault.New(fault.Conflict, CodeInUse, "order %s is %s; its lines no longer change", r.Text(1), st)
 		}
 		return nil
 	})
-	if err != nil {
-		return err
-	}
-	if err := sumsFit(tx, a.TenantID, list); err != nil {
+	queueSumsFit(tx, a.TenantID, list)
+	if err := tx.Flush(); err != nil {
 		return err
 	}
 	tx.Queue(sumText(tx.DB()), []any{a.TenantID, list, query.FormatTime(s.Now())}, nil)
 	return nil
 }
 
-// part is the unit in which sumsFit adds: 100 of a quantity or of money.
+// part is the unit in which queueSumsFit adds: 100 of a quantity or of money.
 const part = 100 * decimal.Scale
 
-// sumsFit holds the quantities and the value of orders to maxValue. It adds in
-// parts so large that no number of lines passes the number range.
-func sumsFit(tx *db.Tx, tenant, orders string) error {
+// queueSumsFit queues holding the quantities and the value of orders to
+// maxValue. It adds in parts so large that no number of lines passes the number
+// range.
+func queueSumsFit(tx *db.Tx, tenant, orders string) {
 	per := strconv.Itoa(part)
-	return tx.Query("SELECT l.order_id, CAST(SUM(l.qty_ordered / "+per+") AS bigint), CAST(SUM(("+lineValueSQL+") / "+per+") AS bigint) FROM order_lines l "+
+	tx.Queue("SELECT l.order_id, CAST(SUM(l.qty_ordered / "+per+") AS bigint), CAST(SUM(("+lineValueSQL+") / "+per+") AS bigint) FROM order_lines l "+
 		"WHERE l.tenant_id = $1 AND "+tx.DB().InUUID("l.order_id", 2)+" GROUP BY l.order_id", []any{tenant, orders}, func(r *db.Row) error {
 		switch most := int64(maxValue / part); {
 		case r.Int(1) >= most:

@@ -2,7 +2,10 @@ package warehouse
 
 import (
 	"fmt"
+	"math"
+	"math/big"
 	"sort"
+	"strconv"
 	"strings"
 
 	"holdfast/internal/catalog"
@@ -23,7 +26,7 @@ func (d Difference) String() string {
 
 // Recount computes every kept total of a tenant anew (counters of the catalog,
 // stock levels from the ledger, items from levels, loads of zones, sums of
-// orders) and returns what differs. It reads all of the tenant's rows: for
+// orders) and returns what differs, totals past the number range included. It reads all of the tenant's rows: for
 // `holdfast verify` and tests, not for requests.
 func Recount(tx *db.Tx, c *catalog.Catalog, tenant string) ([]Difference, error) {
 	r := recount{tx: tx, tenant: tenant, kept: map[string]int64{}, real: map[string]int64{}}
@@ -47,10 +50,11 @@ type recount struct {
 	parent map[string]string
 	room   map[string]int64
 	load   map[string]int64
+	lost   []Difference
 }
 
 func (r *recount) differences() []Difference {
-	var out []Difference
+	out := r.lost
 	for name, n := range r.kept {
 		if n != r.real[name] {
 			out = append(out, Difference{What: name, Kept: n, True: r.real[name]})
@@ -72,6 +76,33 @@ func (r *recount) query(sql string, each func(*db.Row)) {
 	})
 }
 
+// chunk splits what wide adds up.
+const chunk = 1_000_000
+
+// wide is SUM of a 64-bit expression as two columns, its chunks and the rest:
+// neither passes the number range however wrong the rows are, so that one
+// broken total does not end the recount.
+func wide(expr string) string {
+	n := strconv.Itoa(chunk)
+	return "CAST(COALESCE(SUM((" + expr + ") / " + n + "), 0) AS bigint), CAST(COALESCE(SUM((" + expr + ") % " + n + "), 0) AS bigint)"
+}
+
+// sum reads wide's columns from i on. A sum that does not fit 64 bits is a
+// difference of its own, told as the nearest number.
+func (r *recount) sum(name string, row *db.Row, i int) int64 {
+	n := new(big.Int).Mul(big.NewInt(row.Int(i)), big.NewInt(chunk))
+	n.Add(n, big.NewInt(row.Int(i+1)))
+	if n.IsInt64() {
+		return n.Int64()
+	}
+	near := int64(math.MaxInt64)
+	if n.Sign() < 0 {
+		near = math.MinInt64
+	}
+	r.lost = append(r.lost, Difference{What: name + " passes the number range: it", True: near})
+	return near
+}
+
 // counters recomputes the catalog's counters; counters the catalog does not
 // know belong to others and are left alone.
 func (r *recount) counters(c *catalog.Catalog) {
@@ -83,18 +114,18 @@ func (r *recount) counters(c *catalog.Catalog) {
 			r.counter(res, n)
 		}
 	}
-	r.query("SELECT name, CAST(SUM(delta) AS bigint) FROM counters WHERE tenant_id = $1 GROUP BY name", func(row *db.Row) {
+	r.query("SELECT name, "+wide("delta")+" FROM counters WHERE tenant_id = $1 GROUP BY name", func(row *db.Row) {
 		name, _, _ := strings.Cut(row.Text(0), ":")
 		if mine[name] {
-			r.kept["counter "+row.Text(0)] = row.Int(1)
+			r.kept["counter "+row.Text(0)] = r.sum("counter "+row.Text(0), row, 1)
 		}
 	})
 }
 
 func (r *recount) counter(res *catalog.Resource, n *catalog.Counter) {
-	value, by := "COUNT(*)", ""
+	value, by := "0, COUNT(*)", ""
 	if n.Sum != "" {
-		value = "CAST(COALESCE(SUM(" + n.Sum + "), 0) AS bigint)"
+		value = wide(n.Sum)
 	}
 	if len(n.By) > 0 {
 		by = " GROUP BY " + strings.Join(n.By, ", ")
@@ -102,16 +133,16 @@ func (r *recount) counter(res *catalog.Resource, n *catalog.Counter) {
 	r.query("SELECT "+strings.Join(append([]string{value}, n.By...), ", ")+" FROM "+res.Name+" WHERE tenant_id = $1"+by, func(row *db.Row) {
 		parts := make([]string, len(n.By))
 		for i, f := range n.By {
-			parts[i] = row.Text(i + 1)
-			if fd, _ := res.Field(f); fd.Type == catalog.Bool && !row.Null(i+1) {
-				parts[i] = fmt.Sprint(row.Bool(i + 1))
+			parts[i] = row.Text(i + 2)
+			if fd, _ := res.Field(f); fd.Type == catalog.Bool && !row.Null(i+2) {
+				parts[i] = fmt.Sprint(row.Bool(i + 2))
 			}
 		}
 		name := "counter " + n.Name
 		if len(parts) > 0 {
 			name += ":" + strings.Join(parts, ":")
 		}
-		r.real[name] += row.Int(0)
+		r.real[name] += r.sum(name, row, 0)
 	})
 }
 
@@ -134,18 +165,19 @@ func (r *recount) levels() {
 
 func (r *recount) items() {
 	r.query("SELECT i.id, i.on_hand, i.available, i.stock_value, i.low_stock, i.unit_cost, i.reorder_point, "+
-		"CAST(COALESCE(SUM(l.quantity), 0) AS bigint), CAST(COALESCE(SUM(l.quantity - l.reserved) FILTER (WHERE l.stock_status = 'available'), 0) AS bigint) "+
-		"FROM items i LEFT JOIN stock_levels l ON l.tenant_id = $1 AND l.item_id = i.id WHERE i.tenant_id = $1 "+
+		wide("l.quantity")+", "+wide("CASE WHEN l.stock_status = 'available' THEN l.quantity - l.reserved END")+
+		" FROM items i LEFT JOIN stock_levels l ON l.tenant_id = $1 AND l.item_id = i.id WHERE i.tenant_id = $1 "+
 		"GROUP BY i.id, i.on_hand, i.available, i.stock_value, i.low_stock, i.unit_cost, i.reorder_point", func(row *db.Row) {
 		id := "item " + row.Text(0)
-		value, err := times(row.Dec(7), row.Dec(5))
+		onHand, available := r.sum(id+" on_hand", row, 7), r.sum(id+" available", row, 9)
+		value, err := times(decimal.Dec(onHand), row.Dec(5), "unit_cost")
 		if err != nil {
 			value = -1
 		}
-		r.pair(id+" on_hand", row.Int(1), row.Int(7))
-		r.pair(id+" available", row.Int(2), row.Int(8))
+		r.pair(id+" on_hand", row.Int(1), onHand)
+		r.pair(id+" available", row.Int(2), available)
 		r.pair(id+" stock_value", row.Int(3), int64(value))
-		r.pair(id+" low_stock", bit(row.Bool(4)), bit(LowStock(row.Dec(8), row.Dec(6))))
+		r.pair(id+" low_stock", bit(row.Bool(4)), bit(LowStock(decimal.Dec(available), row.Dec(6))))
 	})
 }
 
@@ -169,7 +201,7 @@ func (r *recount) zones() {
 		}
 	})
 	r.query("SELECT l.zone_id, l.quantity, i.capacity_units FROM stock_levels l JOIN items i ON i.tenant_id = $1 AND i.id = l.item_id WHERE l.tenant_id = $1", func(row *db.Row) {
-		if units, err := times(row.Dec(1), row.Dec(2)); err == nil {
+		if units, err := times(row.Dec(1), row.Dec(2), "capacity_units"); err == nil {
 			r.load[row.Text(0)] += int64(units)
 		}
 	})
