@@ -242,6 +242,27 @@ func TestActions(t *testing.T) {
 	})
 }
 
+// Who finishes an action that nobody was assigned is its assignee from then on:
+// somebody else verifies it, however the action is handed around.
+func TestFourEyesWithoutAssignee(t *testing.T) {
+	each(t, func(k *kit) {
+		k.as.UserID, k.as.Role = bo, actor.Safety
+		ac := k.add("actions", store.Row{"title": "Fix the rail", "priority": "low"})
+		k.as.UserID = ada
+		k.set("actions", ac, store.Row{"status": "done"})
+		k.is("actions", ac, "assignee_user_id", ada)
+		k.refused(k.change("actions", ac, store.Row{"status": "verified"}), "42501")
+		k.refused(k.change("actions", ac, store.Row{"status": "verified", "verifier_user_id": bo}), "42501")
+		k.refused(k.change("actions", ac, store.Row{"status": "verified", "assignee_user_id": bo}), "HF006")
+		k.refused(k.change("actions", ac, store.Row{"assignee_user_id": bo}), "HF006")
+		k.refused(k.change("actions", ac, store.Row{"assignee_user_id": nil}), "HF006")
+		k.as.UserID = bo
+		k.set("actions", ac, store.Row{"status": "verified"})
+		k.is("actions", ac, "verifier_user_id", bo)
+		k.is("actions", ac, "assignee_user_id", ada)
+	})
+}
+
 func TestChecklistRuns(t *testing.T) {
 	each(t, func(k *kit) {
 		k.as.UserID = ada

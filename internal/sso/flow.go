@@ -47,11 +47,14 @@ type request struct {
 // binds the answer to the browser that asked, and tokens of an organisation's
 // sign-in never travel in an address (security rule R20).
 func (s *Service) Begin(ctx context.Context, in Start) (string, error) {
-	if err := checkPKCE(in.PKCE); err != nil {
+	c, err := s.choose(ctx, in)
+	if err != nil && !s.cfg.SAML && in.Identifier == "" && (fault.Is(err, fault.NotFound) || fault.Is(err, fault.Invalid)) {
+		return "", samlOff() // what clients of a server without SAML look for
+	}
+	if err != nil {
 		return "", err
 	}
-	c, err := s.choose(ctx, in)
-	if err != nil {
+	if err := checkPKCE(in.PKCE); err != nil {
 		return "", err
 	}
 	if c.Disabled {

@@ -129,7 +129,14 @@ func (a *API) serve(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
+	if !a.svc.SAML() && strings.HasPrefix(rt.Pattern, "/admin/sso/") {
+		return samlOff()
+	}
 	return rt.handle(a, w, c)
+}
+
+func samlOff() error {
+	return fault.New(fault.NotFound, "saml_provider_disabled", "SAML 2.0 is disabled")
 }
 
 // admit checks the credential that a route asks for, and counts the request.

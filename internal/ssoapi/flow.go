@@ -60,7 +60,7 @@ func lead(w http.ResponseWriter, status int, to string) error {
 
 func (a *API) metadata(w http.ResponseWriter, c *call) error {
 	if !a.svc.SAML() {
-		return fault.New(fault.NotFound, "saml_provider_disabled", "SAML 2.0 is disabled")
+		return samlOff()
 	}
 	b, err := samlsp.Descriptor(a.svc.EntityID(), a.svc.ACS())
 	if err != nil {
@@ -82,7 +82,7 @@ func (a *API) metadata(w http.ResponseWriter, c *call) error {
 
 func (a *API) acs(w http.ResponseWriter, c *call) error {
 	if !a.svc.SAML() {
-		return fault.New(fault.NotFound, "saml_provider_disabled", "SAML 2.0 is disabled")
+		return samlOff()
 	}
 	b, err := web.ReadBody(w, c.Request, maxBody)
 	if err != nil {

@@ -109,7 +109,7 @@ func open(t *testing.T, engine db.Engine) *kit {
 	k.ok(err)
 	k.svc, err = sso.New(sso.Config{PublicURL: k.base, SAML: true, AllowPrivate: true, MasterKey: master, Resolver: k}, d, k.ident, k, k.now)
 	k.ok(err)
-	k.h = ssoapi.New(k.svc, k.ident, ssoapi.Options{Shape: authapi.Shape, Credential: authapi.Credential, Next: authapi.New(k.ident, authapi.Options{})})
+	k.mount()
 	t.Cleanup(func() {
 		ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
 		defer cancel()
@@ -117,6 +117,10 @@ func open(t *testing.T, engine db.Engine) *kit {
 		d.Close()
 	})
 	return k
+}
+
+func (k *kit) mount() {
+	k.h = ssoapi.New(k.svc, k.ident, ssoapi.Options{Shape: authapi.Shape, Credential: authapi.Credential, Next: authapi.New(k.ident, authapi.Options{})})
 }
 
 func schema(t *testing.T) string {

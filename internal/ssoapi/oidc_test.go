@@ -274,3 +274,26 @@ func TestAdministration(t *testing.T) {
 		}
 	})
 }
+
+// Without SAML its endpoints say so, and OpenID connections work.
+func TestSAMLSwitchedOff(t *testing.T) {
+	onBoth(t, func(k *kit) {
+		var err error
+		k.svc, err = sso.New(sso.Config{PublicURL: k.base, AllowPrivate: true, MasterKey: master, Resolver: k}, k.db, k.ident, k, k.now)
+		k.ok(err)
+		k.mount()
+		for _, c := range []struct {
+			method, path string
+			body         any
+		}{
+			{"POST", "/sso", map[string]any{}}, {"POST", "/sso", map[string]any{"domain": "unknown.example", "code_challenge": nil}}, {"GET", "/sso/saml/metadata", nil},
+			{"POST", "/sso/saml/acs", url.Values{"SAMLResponse": {"x"}}}, {"GET", "/admin/sso/providers", nil}, {"POST", "/admin/sso/providers", map[string]any{"type": "saml"}},
+		} {
+			k.want(k.call(c.method, c.path, k.serviceKey(), c.body), 404, "saml_provider_disabled")
+		}
+		p := newOP(k)
+		id := k.oidcConnection(p, k.tenant("Corp"), "corp.example")
+		conn, q := p.answer(k.begin("provider_id", id))
+		k.want(k.redeem(k.callback(conn, q)), 200, "")
+	})
+}
