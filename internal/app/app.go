@@ -31,6 +31,7 @@ import (
 	"holdfast/internal/imports"
 	"holdfast/internal/mail"
 	"holdfast/internal/safety"
+	"holdfast/internal/sso"
 	"holdfast/internal/store"
 	"holdfast/internal/web"
 	"holdfast/internal/webhook"
@@ -62,6 +63,7 @@ type App struct {
 	DB       *db.DB
 	Store    *store.Store
 	Identity *identity.Service
+	SSO      *sso.Service
 	Imports  *imports.Importer
 	Outbox   *event.Outbox
 	Webhooks *webhook.Service
@@ -261,8 +263,12 @@ func (a *App) openIdentity() error {
 		SiteURL: c.SiteURL, PublicURL: c.PublicURL, RedirectURLs: c.RedirectURLs, Autoconfirm: c.Autoconfirm, SignupEnabled: c.Signup,
 		SignupTenants: c.SignupTenants, ImplicitFlow: c.ImplicitFlow, PasswordMinLength: c.PasswordMinLength, AccessTokenTTL: c.AccessTokenTTL,
 		RefreshTokenTTL: c.RefreshTokenTTL, RefreshReuseInterval: c.RefreshReuse, MailInterval: c.MailInterval, MasterKey: key,
-		JWTSecret: c.JWTSecret, Passkeys: c.Passkeys, AnonymousUsers: c.AnonymousSignin, ManualLinking: c.ManualLinking, SigningKeys: keys, OIDC: providers, Version: Version, Log: slog.Default(), OnTenant: a.newTenant,
+		JWTSecret: c.JWTSecret, Passkeys: c.Passkeys, AnonymousUsers: c.AnonymousSignin, ManualLinking: c.ManualLinking, SAML: c.SAML, SigningKeys: keys, OIDC: providers, Version: Version, Log: slog.Default(), OnTenant: a.newTenant,
 	}, a.DB, mailer, a.now)
+	if err != nil {
+		return err
+	}
+	a.SSO, err = sso.New(sso.Config{PublicURL: c.PublicURL, SAML: c.SAML, AllowPrivate: c.SSOAllowPrivate, MasterKey: key, Log: slog.Default()}, a.DB, a.Identity, mailer, a.now)
 	return err
 }
 

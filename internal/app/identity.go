@@ -5,13 +5,14 @@ import (
 
 	"holdfast/internal/actor"
 	"holdfast/internal/authapi"
+	"holdfast/internal/ssoapi"
 	"holdfast/internal/web"
 )
 
 // identityFace serves /auth/v1 with its rate limits: attempts are counted by
 // address and by canonical account, before any password is hashed.
 func (a *App) identityFace() http.Handler {
-	return authapi.New(a.Identity, authapi.Options{
+	o := authapi.Options{
 		Limit: func(w http.ResponseWriter, r *http.Request, account string) error {
 			keys := []string{"address:" + web.AddressKey(web.ClientAddress(r))}
 			if account != "" {
@@ -22,5 +23,6 @@ func (a *App) identityFace() http.Handler {
 		Session: func(w http.ResponseWriter, r *http.Request, who actor.Actor) error {
 			return a.gate.TakeSession(w, who, web.ClientAddress(r))
 		},
-	})
+	}
+	return ssoapi.New(a.SSO, a.Identity, ssoapi.Options{Shape: authapi.Shape, Credential: authapi.Credential, Next: authapi.New(a.Identity, o), Limit: o.Limit, Session: o.Session})
 }

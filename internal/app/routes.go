@@ -9,6 +9,7 @@ import (
 	"holdfast/internal/api"
 	"holdfast/internal/authapi"
 	"holdfast/internal/fault"
+	"holdfast/internal/ssoapi"
 	"holdfast/internal/web"
 )
 
@@ -69,6 +70,9 @@ func (a *App) Paths() []string {
 func (a *App) identityRoutes() []api.Route {
 	var out []api.Route
 	for _, r := range authapi.Routes() {
+		out = append(out, api.Route{Pattern: "/auth/v1" + r.Pattern, Methods: []string{r.Method}, Tag: "identity", Doc: r.Doc, Public: r.Public, Body: r.Body})
+	}
+	for _, r := range ssoapi.Routes() {
 		out = append(out, api.Route{Pattern: "/auth/v1" + r.Pattern, Methods: []string{r.Method}, Tag: "identity", Doc: r.Doc, Public: r.Public, Body: r.Body})
 	}
 	return out

@@ -44,6 +44,7 @@ func (a *App) upkeep(ctx context.Context) {
 	}
 	every(recoverEvery, "recover imports", a.recoverImports)
 	every(sweepEvery, "sweep sessions", a.Identity.Sweep)
+	every(sweepEvery, "sweep single sign-on", a.SSO.Sweep)
 	every(programmeEvery, "run the safety programme", a.runProgramme)
 	every(sealEvery, "seal the audit log", a.Identity.SealAudit)
 	every(sweepEvery, "sweep events", a.notifier.Sweep)

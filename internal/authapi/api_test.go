@@ -260,7 +260,6 @@ func TestBadInput(t *testing.T) {
 			{"GET", "/authorize?provider=nope", nil, 400, "validation_failed"},
 			{"GET", "/authorize", nil, 400, "validation_failed"},
 			{"GET", "/nowhere", nil, 404, "not_found"},
-			{"POST", "/sso", `{}`, 404, "saml_provider_disabled"},
 		} {
 			r := s.call(tt.method, tt.path, tt.body, dated)
 			if r.status != tt.status || r.body["code"] != tt.code {

@@ -147,9 +147,4 @@ var table = []route{
 	{Route{Method: "POST", Pattern: "/invite", Doc: "Make an account and mail its invitation", Query: redirectTo, Body: fields{"email": "string", "data": "object"}, Response: userFields}, service, (*API).invite},
 
 	// Not offered: each answers with the code by which clients know that.
-	{Route{Method: "POST", Pattern: "/sso", Doc: "Not offered: answers saml_provider_disabled"}, public, notOffered("saml_provider_disabled", "SAML 2.0 is disabled")},
-	{Route{Method: "GET", Pattern: "/sso/saml/metadata", Doc: "Not offered: answers saml_provider_disabled"}, public, notOffered("saml_provider_disabled", "SAML 2.0 is disabled")},
-	{Route{Method: "POST", Pattern: "/sso/saml/acs", Doc: "Not offered: answers saml_provider_disabled"}, public, notOffered("saml_provider_disabled", "SAML 2.0 is disabled")},
-	{Route{Method: "GET", Pattern: "/admin/sso/providers", Doc: "Not offered: answers saml_provider_disabled"}, service, notOffered("saml_provider_disabled", "SAML 2.0 is disabled")},
-	{Route{Method: "GET", Pattern: "/admin/custom-providers", Doc: "Not offered: answers feature_disabled"}, service, notOffered("feature_disabled", "Providers are set in the configuration")},
 }

@@ -41,6 +41,8 @@ type Config struct {
 	AccessTokenTTL    time.Duration `name:"access_token_ttl" default:"1h" doc:"life of an access token"`
 	RefreshTokenTTL   time.Duration `name:"refresh_token_ttl" default:"720h" doc:"a session ends after this long without a refresh"`
 	AnonymousSignin   bool          `name:"anonymous_signin" doc:"let people in without an account, to be upgraded later"`
+	SAML              bool          `name:"saml" doc:"organisations may sign in through their own SAML provider"`
+	SSOAllowPrivate   bool          `name:"sso_allow_private" doc:"providers of organisations may be on private addresses and plain http"`
 	ManualLinking     bool          `name:"manual_linking" doc:"let users link further identities to their account"`
 	Passkeys          bool          `name:"passkeys" default:"true" doc:"sign in with passkeys"`
 	ImplicitFlow      bool          `name:"implicit_flow" default:"true" doc:"tokens in the redirect fragment, which supabase-js asks for by default"`

@@ -71,6 +71,7 @@ type Config struct {
 	SMS             sms.Sender        // carries texts
 	PhoneCodes      map[string]string // fixed codes of test numbers (digits): nothing is sent
 	AnonymousUsers  bool              // accounts without an address may be made
+	SAML            bool              // told in the settings: package sso serves it
 	ManualLinking   bool              // users may link and unlink identities
 	Passkeys        bool              // passkeys may be registered and sign in
 	Name            string            // the product's name in authenticator apps and passkey prompts (Holdfast)
@@ -272,7 +273,7 @@ func (s *Service) Settings() Settings {
 	for name := range s.providers {
 		ext[name] = true
 	}
-	return Settings{External: ext, DisableSignup: !s.cfg.SignupEnabled, MailerAutoconfirm: s.cfg.Autoconfirm, PasskeysEnabled: s.cfg.Passkeys}
+	return Settings{External: ext, DisableSignup: !s.cfg.SignupEnabled, MailerAutoconfirm: s.cfg.Autoconfirm, PasskeysEnabled: s.cfg.Passkeys, SAMLEnabled: s.cfg.SAML}
 }
 
 // Issuer returns the iss claim: {PublicURL}/auth/v1.

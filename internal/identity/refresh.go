@@ -85,7 +85,7 @@ func (s *Service) expired(sess session) error {
 		last = sess.refreshed
 	}
 	for _, m := range sess.amr {
-		if m.Provider != "" && s.providers[m.Provider] == nil {
+		if m.Provider != "" && !federated(m) && s.providers[m.Provider] == nil {
 			return fault.New(fault.Invalid, "session_expired", "Invalid Refresh Token: Session Expired (Provider Disabled)")
 		}
 	}

@@ -69,6 +69,9 @@ func (s *Service) beginWith(tx *db.Tx, u *User, how token.Method, passkeyID stri
 	if passkeyID != "" {
 		sess.aal, sess.factor = aal2, passkeyID
 	}
+	if err := s.federate(tx, u, &sess); err != nil {
+		return nil, err
+	}
 	g := &grant{user: u, member: m}
 	if g.rules, err = s.settle(tx, sess, m); err != nil {
 		return nil, err
