@@ -14,11 +14,7 @@ import (
 func (a *App) identityFace() http.Handler {
 	o := authapi.Options{
 		Limit: func(w http.ResponseWriter, r *http.Request, account string) error {
-			keys := []string{"address:" + web.AddressKey(web.ClientAddress(r))}
-			if account != "" {
-				keys = append(keys, "account:"+account)
-			}
-			return a.gate.TakeAuth(w, keys...)
+			return a.gate.TakeAuth(w, web.ClientAddress(r), account)
 		},
 		Session: func(w http.ResponseWriter, r *http.Request, who actor.Actor) error {
 			return a.gate.TakeSession(w, who, web.ClientAddress(r))

@@ -30,9 +30,10 @@ type Gate struct {
 	// minute for each category at most, in the whole fleet. nil tells nobody.
 	Exceeded func(Exceeded)
 
-	plans  map[string]limit.Plan
-	custom memory[limit.Plan]
-	told   memory[bool]
+	plans   map[string]limit.Plan
+	account limit.Plan
+	custom  memory[limit.Plan]
+	told    memory[bool]
 }
 
 // Exceeded is what a tenant was refused.
@@ -48,7 +49,7 @@ func New(auth func(*http.Request) (actor.Actor, error), l limit.Counter) *Gate {
 	if m, ok := l.(*limit.Limiter); ok && m == nil {
 		l = nil
 	}
-	return &Gate{Authenticate: auth, Limits: l, plans: map[string]limit.Plan{
+	return &Gate{Authenticate: auth, Limits: l, account: limit.Standard().Times(2), plans: map[string]limit.Plan{
 		"standard": limit.Standard(), "enterprise": limit.Enterprise(),
 	}}
 }
@@ -227,18 +228,24 @@ func (g *Gate) Look(w http.ResponseWriter, r *http.Request) (actor.Actor, error)
 	return a, nil
 }
 
-// TakeAuth counts an attempt to authenticate under each key and refuses it
-// when any has none left. Keys are an address and a canonical account.
-func (g *Gate) TakeAuth(w http.ResponseWriter, keys ...string) error {
+// TakeAuth counts an attempt to authenticate from a client's address and, when
+// it names one, on a canonical account, and refuses it when either has none
+// left. An account has room for the attempts of two addresses: one stranger who
+// guesses until he is refused does not keep the owner out.
+func (g *Gate) TakeAuth(w http.ResponseWriter, address, account string) error {
 	if g.Limits == nil {
 		return nil
 	}
-	for _, k := range keys {
-		s := g.Limits.Take(k, limit.Auth, g.plans["standard"], 1)
-		Headers(w, s)
-		if !s.OK {
-			return Refuse(s, called(limit.Auth))
+	one := g.plans["standard"]
+	s := g.Limits.Take("address:"+web.AddressKey(address), limit.Auth, one, 1)
+	Headers(w, s)
+	if s.OK && account != "" {
+		if s = g.Limits.Take("account:"+account, limit.Auth, g.account, 1); !s.OK {
+			Headers(w, s)
 		}
+	}
+	if !s.OK {
+		return Refuse(s, called(limit.Auth))
 	}
 	return nil
 }

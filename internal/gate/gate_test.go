@@ -210,19 +210,35 @@ func TestCategories(t *testing.T) {
 			t.Errorf("%s: %d passed, want %d", c.call.path, n, c.burst)
 		}
 	}
-	if err := d.TakeAuth(httptest.NewRecorder(), "address:192.0.2.1", "account:ann"); err != nil {
-		t.Error(err)
-	}
-	for range 9 {
-		if err := d.TakeAuth(httptest.NewRecorder(), "address:192.0.2.1", "account:ann"); err != nil {
-			t.Error(err)
+}
+
+// A burst is ten attempts for an address, whichever accounts it names, and
+// twenty for an account, whichever addresses name it.
+func TestAuthAttempts(t *testing.T) {
+	d := open()
+	for i, c := range []struct {
+		address, account string
+		pass             int
+	}{
+		{"192.0.2.1", "ann", 10},
+		{"192.0.2.1", "bob", 0},
+		{"192.0.2.9", "ann", 10}, // the owner, after a stranger
+		{"192.0.2.5", "ann", 0},
+		{"192.0.2.7", "bob", 10},
+		{"2001:db8::1", "", 10},
+		{"2001:db8::2", "", 0}, // the same /64
+	} {
+		n := 0
+		for range 12 {
+			if err := d.TakeAuth(httptest.NewRecorder(), c.address, c.account); err == nil {
+				n++
+			} else if !fault.Is(err, fault.Limited) {
+				t.Fatal(err)
+			}
 		}
-	}
-	if err := d.TakeAuth(httptest.NewRecorder(), "address:192.0.2.9", "account:ann"); !fault.Is(err, fault.Limited) {
-		t.Errorf("the account from another address: %v", err)
-	}
-	if err := d.TakeAuth(httptest.NewRecorder(), "address:192.0.2.7", "account:bob"); err != nil {
-		t.Errorf("another account: %v", err)
+		if n != c.pass {
+			t.Errorf("%d: %d attempts from %s on %q, want %d", i, n, c.address, c.account, c.pass)
+		}
 	}
 }
 
@@ -320,7 +336,7 @@ func TestWithoutLimits(t *testing.T) {
 	if _, err := g.Enter(w, httptest.NewRequest("GET", "/", nil), false); err != nil || w.Header().Get("X-RateLimit-Limit") != "" {
 		t.Error(err, w.Header())
 	}
-	if _, err := g.Look(w, httptest.NewRequest("GET", "/", nil)); err != nil || g.TakeAuth(w, "a") != nil || g.TakeSession(w, actor.Actor{}, "a") != nil {
+	if _, err := g.Look(w, httptest.NewRequest("GET", "/", nil)); err != nil || g.TakeAuth(w, "a", "") != nil || g.TakeSession(w, actor.Actor{}, "a") != nil {
 		t.Error(err)
 	}
 	g.Statements(db.Scope{Tenant: north}, false, 5)

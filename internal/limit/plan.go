@@ -160,6 +160,14 @@ func (p Plan) Rule(c Category) Rule {
 	return p.rules[c]
 }
 
+// Times is the plan with n times the room in every rule.
+func (p Plan) Times(n int) Plan {
+	for c, r := range p.rules {
+		p.rules[c] = Rule{Minute: n * r.Minute, Burst: n * r.Burst}
+	}
+	return p
+}
+
 // Share is what one of n nodes allows when they cannot count together: an nth
 // of every rule, so that all of them allow no more than the plan, but at least
 // one unit.
