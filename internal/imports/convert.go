@@ -311,3 +311,9 @@ func (m *Importer) movementRules(v *survey, d *draft, row store.Row) {
 
 // skew is how far a clock may run ahead of ours.
 const skew = 5 * time.Minute
+
+// decOf reads a decimal out of a row; null is zero.
+func decOf(row store.Row, field string) decimal.Dec {
+	d, _ := row[field].(decimal.Dec)
+	return d
+}
