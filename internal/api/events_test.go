@@ -3,7 +3,6 @@ package api
 import (
 	"bufio"
 	"context"
-	"crypto/sha256"
 	"encoding/json"
 	"fmt"
 	"net/http"
@@ -22,7 +21,7 @@ import (
 	"holdfast/internal/event"
 	"holdfast/internal/fault"
 	"holdfast/internal/gate"
-	"holdfast/internal/testkit/pgtest"
+	"holdfast/internal/testkit/dbtest"
 )
 
 const otherTenant = "0190a000-0000-7000-8000-000000000002"
@@ -39,37 +38,15 @@ type streams struct {
 }
 
 func eachStreams(t *testing.T, f func(t *testing.T, k *streams)) {
-	t.Run("sqlite", func(t *testing.T) { f(t, newStreams(t, db.Options{Dir: t.TempDir(), Migrate: true})) })
-	t.Run("postgresql", func(t *testing.T) { f(t, newStreams(t, db.Options{URL: migrated(t), Migrate: true, PoolSize: 4})) })
-}
-
-// migrated is the address of a fresh database with today's schema.
-func migrated(t testing.TB) string {
-	t.Helper()
-	ms, err := db.Migrations()
-	if err != nil {
-		t.Fatal(err)
-	}
-	h := sha256.New()
-	for _, m := range ms {
-		h.Write([]byte(m.SQL))
-	}
-	return pgtest.Template(t, fmt.Sprintf("schema %x", h.Sum(nil)), func(dsn string) error {
-		d, err := db.Open(context.Background(), db.Options{URL: dsn, Migrate: true})
-		if err != nil {
-			return err
-		}
-		return d.Close()
+	dbtest.Each(t, func(t *testing.T, o db.Options) {
+		o.PoolSize = 4
+		f(t, newStreams(t, o))
 	})
 }
 
 func newStreams(t *testing.T, o db.Options) *streams {
 	t.Helper()
-	d, err := db.Open(context.Background(), o)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { d.Close() })
+	d := dbtest.Open(t, o)
 	k := &streams{t: t, d: d, out: event.New(time.Now), who: map[string]actor.Actor{
 		"admin":    {UserID: testUser, TenantID: testTenant, Role: actor.Admin},
 		"operator": {UserID: uuid.NewString(), TenantID: testTenant, Role: actor.Operator},

@@ -19,6 +19,7 @@ import (
 	"holdfast/internal/fault"
 	"holdfast/internal/identity"
 	"holdfast/internal/mail"
+	"holdfast/internal/testkit/dbtest"
 	"holdfast/internal/testkit/pgtest"
 )
 
@@ -67,10 +68,8 @@ func onBoth(t *testing.T, change func(*identity.Config), f func(s *server)) {
 	for _, engine := range []db.Engine{db.SQLite, db.PostgreSQL} {
 		t.Run(string(engine), func(t *testing.T) {
 			t.Parallel()
-			o := db.Options{Migrate: true, Dir: t.TempDir(), PoolSize: 4}
-			if engine == db.PostgreSQL {
-				o = db.Options{Migrate: true, URL: pgtest.DSN(t), PoolSize: 4}
-			}
+			o := dbtest.Options(t, engine)
+			o.PoolSize = 4
 			d, err := db.Open(t.Context(), o)
 			if err != nil {
 				t.Fatal(err)

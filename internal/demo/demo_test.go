@@ -2,7 +2,6 @@ package demo
 
 import (
 	"context"
-	"crypto/sha256"
 	"fmt"
 	"sort"
 	"strings"
@@ -16,6 +15,7 @@ import (
 	"holdfast/internal/decimal"
 	"holdfast/internal/safety"
 	"holdfast/internal/store"
+	"holdfast/internal/testkit/dbtest"
 	"holdfast/internal/testkit/pgtest"
 	"holdfast/internal/warehouse"
 )
@@ -238,31 +238,9 @@ func TestNorthHasEverythingToShow(t *testing.T) {
 
 // each runs f on a migrated database of both engines.
 func each(t *testing.T, f func(t *testing.T, st *store.Store)) {
-	steps, err := db.Migrations()
-	if err != nil {
-		t.Fatal(err)
-	}
-	for name, o := range map[string]func(t *testing.T) db.Options{
-		"sqlite": func(t *testing.T) db.Options { return db.Options{Dir: t.TempDir(), Migrate: true} },
-		"postgresql": func(t *testing.T) db.Options {
-			return db.Options{Migrate: true, URL: pgtest.Template(t, fmt.Sprintf("migrated %x", sha256.Sum256([]byte(fmt.Sprint(steps)))), func(dsn string) error {
-				d, err := db.Open(context.Background(), db.Options{URL: dsn, Migrate: true})
-				if err != nil {
-					return err
-				}
-				return d.Close()
-			})}
-		},
-	} {
-		t.Run(name, func(t *testing.T) {
-			d, err := db.Open(context.Background(), o(t))
-			if err != nil {
-				t.Fatal(err)
-			}
-			defer d.Close()
-			f(t, store.New(d, catalog.Default(), warehouse.Effects(), time.Now))
-		})
-	}
+	dbtest.Each(t, func(t *testing.T, o db.Options) {
+		f(t, store.New(dbtest.Open(t, o), catalog.Default(), warehouse.Effects(), time.Now))
+	})
 }
 
 // Seeded data agrees with what the effects would have kept, down to each

@@ -2,7 +2,6 @@ package event_test
 
 import (
 	"context"
-	"crypto/sha256"
 	"fmt"
 	"sync"
 	"testing"
@@ -11,6 +10,7 @@ import (
 	"holdfast/internal/catalog"
 	"holdfast/internal/db"
 	"holdfast/internal/event"
+	"holdfast/internal/testkit/dbtest"
 	"holdfast/internal/testkit/pgtest"
 )
 
@@ -38,38 +38,10 @@ func fullCatalog(t testing.TB) *catalog.Catalog {
 // each runs f on a migrated database of both engines.
 func each(t *testing.T, f func(t *testing.T, d *db.DB)) {
 	t.Helper()
-	t.Run("sqlite", func(t *testing.T) { f(t, open(t, db.Options{Dir: t.TempDir(), Migrate: true})) })
-	t.Run("postgresql", func(t *testing.T) { f(t, open(t, db.Options{URL: migrated(t), Migrate: true, PoolSize: 6})) })
-}
-
-// migrated is the address of a fresh database with today's schema.
-func migrated(t testing.TB) string {
-	t.Helper()
-	ms, err := db.Migrations()
-	if err != nil {
-		t.Fatal(err)
-	}
-	h := sha256.New()
-	for _, m := range ms {
-		h.Write([]byte(m.SQL))
-	}
-	return pgtest.Template(t, fmt.Sprintf("schema %x", h.Sum(nil)), func(dsn string) error {
-		d, err := db.Open(context.Background(), db.Options{URL: dsn, Migrate: true})
-		if err != nil {
-			return err
-		}
-		return d.Close()
+	dbtest.Each(t, func(t *testing.T, o db.Options) {
+		o.PoolSize = 6
+		f(t, dbtest.Open(t, o))
 	})
-}
-
-func open(t testing.TB, o db.Options) *db.DB {
-	t.Helper()
-	d, err := db.Open(context.Background(), o)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { d.Close() })
-	return d
 }
 
 // node is one server's share of events.

@@ -14,6 +14,7 @@ import (
 	"holdfast/internal/db"
 	"holdfast/internal/event"
 	"holdfast/internal/fault"
+	"holdfast/internal/testkit/dbtest"
 )
 
 // An event is told if, and only if, its change was committed.
@@ -156,7 +157,7 @@ func TestResumeAfterUnknown(t *testing.T) {
 
 // A reader that does not read is dropped, and holds up nobody.
 func TestSlowReaderIsDropped(t *testing.T) {
-	d := open(t, db.Options{Dir: t.TempDir(), Migrate: true})
+	d := dbtest.Open(t, dbtest.Options(t, db.SQLite))
 	k := start(t, d, &ledger{})
 	slow, quick := subscribe(t, k.n, north, ""), subscribe(t, k.n, north, "")
 	const n = 300
@@ -186,7 +187,7 @@ func TestSlowReaderIsDropped(t *testing.T) {
 // Closing ends every subscription and refuses new ones: the server is
 // stopping.
 func TestClose(t *testing.T) {
-	d := open(t, db.Options{Dir: t.TempDir(), Migrate: true})
+	d := dbtest.Open(t, dbtest.Options(t, db.SQLite))
 	k := start(t, d, &ledger{})
 	s := subscribe(t, k.n, north, "")
 	k.n.Close()

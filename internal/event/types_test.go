@@ -12,6 +12,7 @@ import (
 	"holdfast/internal/db"
 	"holdfast/internal/event"
 	"holdfast/internal/fault"
+	"holdfast/internal/testkit/dbtest"
 )
 
 // Every type is about a record that exists, carries only what every reader of
@@ -240,7 +241,7 @@ func TestVisible(t *testing.T) {
 
 // What is no event, or too large for one, is refused and vetoes its change.
 func TestEmitRefuses(t *testing.T) {
-	d := open(t, db.Options{Dir: t.TempDir(), Migrate: true})
+	d := dbtest.Open(t, dbtest.Options(t, db.SQLite))
 	k := start(t, d, &ledger{})
 	for name, e := range map[string]event.Emitted{
 		"unknown type": {Type: "order.eaten", Data: map[string]int{}},

@@ -14,6 +14,7 @@ import (
 	"holdfast/internal/fault"
 	"holdfast/internal/identity"
 	"holdfast/internal/mail"
+	"holdfast/internal/testkit/dbtest"
 	"holdfast/internal/testkit/pgtest"
 )
 
@@ -109,16 +110,8 @@ func onBoth(t *testing.T, change func(*identity.Config), f func(k *kit)) {
 
 func open(t *testing.T, engine db.Engine, cfg identity.Config) *kit {
 	t.Helper()
-	o := db.Options{Migrate: true, Dir: t.TempDir(), PoolSize: 4}
-	if engine == db.PostgreSQL {
-		o = db.Options{PoolSize: 4, Migrate: true, URL: pgtest.Template(t, templateKey(t), func(dsn string) error {
-			d, err := db.Open(context.Background(), db.Options{URL: dsn, Migrate: true})
-			if err != nil {
-				return err
-			}
-			return d.Close()
-		})}
-	}
+	o := dbtest.Options(t, engine)
+	o.PoolSize = 4
 	d, err := db.Open(t.Context(), o)
 	if err != nil {
 		t.Fatal(err)
@@ -134,19 +127,6 @@ func open(t *testing.T, engine db.Engine, cfg identity.Config) *kit {
 		d.Close()
 	})
 	return k
-}
-
-// templateKey names the schema: a change of any migration makes a new one.
-func templateKey(t *testing.T) string {
-	ms, err := db.Migrations()
-	if err != nil {
-		t.Fatal(err)
-	}
-	var b strings.Builder
-	for _, m := range ms {
-		b.WriteString(m.SQL)
-	}
-	return b.String()
 }
 
 // start makes a service over the kit's database, as a restart would.

@@ -15,6 +15,7 @@ import (
 
 	"holdfast/internal/db"
 	"holdfast/internal/decimal"
+	"holdfast/internal/testkit/dbtest"
 )
 
 const benchRows = 100_000
@@ -81,7 +82,7 @@ func BenchmarkApply(b *testing.B) {
 	file := benchFile(benchRows)
 	engines := map[string]func(*testing.B) db.Options{
 		"sqlite":     func(b *testing.B) db.Options { return db.Options{Dir: b.TempDir(), Migrate: true} },
-		"postgresql": func(b *testing.B) db.Options { return db.Options{URL: postgres(b), Migrate: true} },
+		"postgresql": func(b *testing.B) db.Options { return dbtest.Options(b, db.PostgreSQL) },
 	}
 	for name, o := range engines {
 		b.Run(name, func(b *testing.B) {
@@ -117,7 +118,7 @@ func BenchmarkMillion(b *testing.B) {
 	file := benchFile(rows)
 	for name, o := range map[string]func() db.Options{
 		"sqlite":     func() db.Options { return db.Options{Dir: b.TempDir(), Migrate: true} },
-		"postgresql": func() db.Options { return db.Options{URL: postgres(b), Migrate: true} },
+		"postgresql": func() db.Options { return dbtest.Options(b, db.PostgreSQL) },
 	} {
 		b.Run(name, func(b *testing.B) {
 			for b.Loop() {

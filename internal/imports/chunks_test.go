@@ -13,6 +13,7 @@ import (
 	"holdfast/internal/fault"
 	"holdfast/internal/imports"
 	"holdfast/internal/store"
+	"holdfast/internal/testkit/dbtest"
 )
 
 // parted makes jobs of more than n rows be applied in chunks.
@@ -158,7 +159,7 @@ func TestKilledBetweenChunks(t *testing.T) {
 
 // A backend that PostgreSQL ends under an apply leaves whole chunks too.
 func TestBackendsEndedBetweenChunks(t *testing.T) {
-	k := open(t, db.Options{URL: postgres(t), Migrate: true})
+	k := open(t, dbtest.Options(t, db.PostgreSQL))
 	k.parted(1000)
 	ctx := context.Background()
 	for round := range 4 {

@@ -3,7 +3,6 @@ package imports_test
 import (
 	"bytes"
 	"context"
-	"crypto/sha256"
 	"encoding/json"
 	"fmt"
 	"os"
@@ -18,7 +17,7 @@ import (
 	"holdfast/internal/db"
 	"holdfast/internal/imports"
 	"holdfast/internal/store"
-	"holdfast/internal/testkit/pgtest"
+	"holdfast/internal/testkit/dbtest"
 	"holdfast/internal/warehouse"
 )
 
@@ -43,22 +42,7 @@ type kit struct {
 // each runs f on both engines, on a migrated database of its own.
 func each(t *testing.T, f func(k *kit)) {
 	t.Helper()
-	t.Run("sqlite", func(t *testing.T) { f(open(t, db.Options{Dir: t.TempDir(), Migrate: true})) })
-	t.Run("postgresql", func(t *testing.T) { f(open(t, db.Options{URL: postgres(t), Migrate: true})) })
-}
-
-func postgres(t testing.TB) string {
-	steps, err := db.Migrations()
-	if err != nil {
-		t.Fatal(err)
-	}
-	return pgtest.Template(t, fmt.Sprintf("migrated %x", sha256.Sum256([]byte(fmt.Sprint(steps)))), func(dsn string) error {
-		d, err := db.Open(context.Background(), db.Options{URL: dsn, Migrate: true})
-		if err != nil {
-			return err
-		}
-		return d.Close()
-	})
+	dbtest.Each(t, func(t *testing.T, o db.Options) { f(open(t, o)) })
 }
 
 func open(t testing.TB, o db.Options) *kit {
@@ -75,11 +59,7 @@ func open(t testing.TB, o db.Options) *kit {
 
 func (k *kit) connect(o db.Options, files string) {
 	k.Helper()
-	d, err := db.Open(context.Background(), o)
-	if err != nil {
-		k.Fatal(err)
-	}
-	k.Cleanup(func() { d.Close() })
+	d := dbtest.Open(k, o)
 	f, err := blob.Open(files)
 	if err != nil {
 		k.Fatal(err)

@@ -2,7 +2,6 @@ package safety_test
 
 import (
 	"context"
-	"crypto/sha256"
 	"encoding/json"
 	"fmt"
 	"testing"
@@ -14,6 +13,7 @@ import (
 	"holdfast/internal/fault"
 	"holdfast/internal/safety"
 	"holdfast/internal/store"
+	"holdfast/internal/testkit/dbtest"
 	"holdfast/internal/testkit/pgtest"
 )
 
@@ -37,30 +37,12 @@ type kit struct {
 
 func each(t *testing.T, f func(k *kit)) {
 	t.Helper()
-	t.Run("sqlite", func(t *testing.T) { f(open(t, db.Options{Dir: t.TempDir(), Migrate: true})) })
-	t.Run("postgresql", func(t *testing.T) {
-		steps, err := db.Migrations()
-		if err != nil {
-			t.Fatal(err)
-		}
-		dsn := pgtest.Template(t, fmt.Sprintf("migrated %x", sha256.Sum256([]byte(fmt.Sprint(steps)))), func(dsn string) error {
-			d, err := db.Open(context.Background(), db.Options{URL: dsn, Migrate: true})
-			if err != nil {
-				return err
-			}
-			return d.Close()
-		})
-		f(open(t, db.Options{URL: dsn, Migrate: true}))
-	})
+	dbtest.Each(t, func(t *testing.T, o db.Options) { f(open(t, o)) })
 }
 
 func open(t testing.TB, o db.Options) *kit {
 	t.Helper()
-	d, err := db.Open(context.Background(), o)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { d.Close() })
+	d := dbtest.Open(t, o)
 	k := &kit{TB: t, d: d, now: time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC), as: actor.Actor{Role: actor.Service}}
 	k.s = store.New(d, catalog.Default(), safety.Effects(), func() time.Time { return k.now })
 	for i, id := range []string{south, north} {

@@ -35,6 +35,7 @@ import (
 	"holdfast/internal/mail"
 	"holdfast/internal/sso"
 	"holdfast/internal/ssoapi"
+	"holdfast/internal/testkit/dbtest"
 	"holdfast/internal/testkit/pgtest"
 )
 
@@ -89,16 +90,8 @@ func onBoth(t *testing.T, f func(k *kit)) {
 
 func open(t *testing.T, engine db.Engine) *kit {
 	t.Helper()
-	o := db.Options{Migrate: true, Dir: t.TempDir(), PoolSize: 4}
-	if engine == db.PostgreSQL {
-		o = db.Options{PoolSize: 4, Migrate: true, URL: pgtest.Template(t, schema(t), func(dsn string) error {
-			d, err := db.Open(context.Background(), db.Options{URL: dsn, Migrate: true})
-			if err != nil {
-				return err
-			}
-			return d.Close()
-		})}
-	}
+	o := dbtest.Options(t, engine)
+	o.PoolSize = 4
 	d, err := db.Open(t.Context(), o)
 	if err != nil {
 		t.Fatal(err)
@@ -121,18 +114,6 @@ func open(t *testing.T, engine db.Engine) *kit {
 
 func (k *kit) mount() {
 	k.h = ssoapi.New(k.svc, k.ident, ssoapi.Options{Shape: authapi.Shape, Credential: authapi.Credential, Next: authapi.New(k.ident, authapi.Options{})})
-}
-
-func schema(t *testing.T) string {
-	ms, err := db.Migrations()
-	if err != nil {
-		t.Fatal(err)
-	}
-	var b strings.Builder
-	for _, m := range ms {
-		b.WriteString(m.SQL)
-	}
-	return b.String()
 }
 
 func (k *kit) ok(err error) {

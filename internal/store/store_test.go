@@ -14,6 +14,7 @@ import (
 	"holdfast/internal/fault"
 	"holdfast/internal/query"
 	"holdfast/internal/store"
+	"holdfast/internal/testkit/dbtest"
 	"holdfast/internal/testkit/pgtest"
 )
 
@@ -49,16 +50,9 @@ func each(t *testing.T, f func(t *testing.T, k *kit)) {
 
 func eachWith(t *testing.T, c *catalog.Catalog, eff store.Effects, f func(t *testing.T, k *kit)) {
 	t.Helper()
-	t.Run("sqlite", func(t *testing.T) { f(t, newKit(t, db.Options{Dir: t.TempDir(), Migrate: true}, c, eff)) })
-	t.Run("postgres", func(t *testing.T) {
-		dsn := pgtest.Template(t, "store", func(dsn string) error {
-			d, err := db.Open(context.Background(), db.Options{URL: dsn, Migrate: true})
-			if err != nil {
-				return err
-			}
-			return d.Close()
-		})
-		f(t, newKit(t, db.Options{URL: dsn, Migrate: true, PoolSize: 4}, c, eff))
+	dbtest.Each(t, func(t *testing.T, o db.Options) {
+		o.PoolSize = 4
+		f(t, newKit(t, o, c, eff))
 	})
 }
 
@@ -72,11 +66,7 @@ type kit struct {
 
 func newKit(t testing.TB, o db.Options, c *catalog.Catalog, eff store.Effects) *kit {
 	t.Helper()
-	d, err := db.Open(context.Background(), o)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { d.Close() })
+	d := dbtest.Open(t, o)
 	k := &kit{TB: t, d: d, cat: c, now: time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)}
 	k.s = store.New(d, c, eff, func() time.Time { return k.now })
 	for i, id := range []string{north, south} {

@@ -2,7 +2,6 @@ package webhook
 
 import (
 	"context"
-	"crypto/sha256"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -17,6 +16,7 @@ import (
 	"holdfast/internal/db"
 	"holdfast/internal/event"
 	"holdfast/internal/store"
+	"holdfast/internal/testkit/dbtest"
 	"holdfast/internal/testkit/pgtest"
 )
 
@@ -47,27 +47,9 @@ func fullCatalog(t testing.TB) *catalog.Catalog {
 // each runs f on both engines, with two tenants.
 func each(t *testing.T, f func(t *testing.T, k *kit)) {
 	t.Helper()
-	t.Run("sqlite", func(t *testing.T) { f(t, newKit(t, db.Options{Dir: t.TempDir(), Migrate: true})) })
-	t.Run("postgresql", func(t *testing.T) { f(t, newKit(t, db.Options{URL: migrated(t), Migrate: true, PoolSize: 8})) })
-}
-
-// migrated is the address of a fresh database with today's schema.
-func migrated(t testing.TB) string {
-	t.Helper()
-	ms, err := db.Migrations()
-	if err != nil {
-		t.Fatal(err)
-	}
-	h := sha256.New()
-	for _, m := range ms {
-		h.Write([]byte(m.SQL))
-	}
-	return pgtest.Template(t, fmt.Sprintf("schema %x", h.Sum(nil)), func(dsn string) error {
-		d, err := db.Open(context.Background(), db.Options{URL: dsn, Migrate: true})
-		if err != nil {
-			return err
-		}
-		return d.Close()
+	dbtest.Each(t, func(t *testing.T, o db.Options) {
+		o.PoolSize = 8
+		f(t, newKit(t, o))
 	})
 }
 
@@ -87,11 +69,7 @@ type kit struct {
 
 func newKit(t testing.TB, o db.Options) *kit {
 	t.Helper()
-	d, err := db.Open(context.Background(), o)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { d.Close() })
+	d := dbtest.Open(t, o)
 	k := node(t, d)
 	for i, id := range []string{north, south} {
 		k.write(id, func(tx *db.Tx) error {

@@ -10,6 +10,7 @@ import (
 
 	"holdfast/internal/db"
 	"holdfast/internal/safety"
+	"holdfast/internal/testkit/dbtest"
 )
 
 // The size of the measure: 100,000 workers, a million incidents and a million
@@ -82,7 +83,7 @@ const oneStatement = "SELECT w.id, i.n, i.m, s.h, s.u FROM workers w " +
 // statement that reads the same rows (goal: at most three times its time,
 // less than 200 MB), and the compliance scan after it.
 func BenchmarkScores(b *testing.B) {
-	for engine, o := range map[string]db.Options{"sqlite": {Dir: b.TempDir(), Migrate: true}, "postgresql": {URL: migrated(b), Migrate: true}} {
+	for engine, o := range map[string]db.Options{"sqlite": dbtest.Options(b, db.SQLite), "postgresql": dbtest.Options(b, db.PostgreSQL)} {
 		if only := os.Getenv("ENGINE"); only != "" && only != engine {
 			continue
 		}

@@ -2,7 +2,6 @@ package programme_test
 
 import (
 	"context"
-	"crypto/sha256"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -18,6 +17,7 @@ import (
 	"holdfast/internal/functions/programme"
 	"holdfast/internal/safety"
 	"holdfast/internal/store"
+	"holdfast/internal/testkit/dbtest"
 	"holdfast/internal/testkit/pgtest"
 )
 
@@ -46,36 +46,16 @@ type kit struct {
 
 func each(t *testing.T, f func(k *kit)) {
 	t.Helper()
-	t.Run("sqlite", func(t *testing.T) { f(open(t, db.Options{Dir: t.TempDir(), Migrate: true})) })
-	t.Run("postgresql", func(t *testing.T) { f(open(t, db.Options{URL: migrated(t), Migrate: true})) })
-}
-
-func migrated(t testing.TB) string {
-	steps, err := db.Migrations()
-	if err != nil {
-		t.Fatal(err)
-	}
-	return pgtest.Template(t, fmt.Sprintf("migrated %x", sha256.Sum256([]byte(fmt.Sprint(steps)))), func(dsn string) error {
-		d, err := db.Open(context.Background(), db.Options{URL: dsn, Migrate: true})
-		if err != nil {
-			return err
-		}
-		return d.Close()
-	})
+	dbtest.Each(t, func(t *testing.T, o db.Options) { f(open(t, o)) })
 }
 
 func open(t testing.TB, o db.Options) *kit {
 	t.Helper()
 	k := &kit{TB: t, now: time.Date(2026, 3, 20, 12, 0, 0, 0, time.UTC)}
 	o.Observe = func(_ db.Scope, _ bool, n int) { k.statements += n }
-	d, err := db.Open(context.Background(), o)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { d.Close() })
-	k.d = d
+	k.d = dbtest.Open(t, o)
 	clock := func() time.Time { return k.now }
-	k.s = store.New(d, catalog.Default(), safety.Effects(), clock)
+	k.s = store.New(k.d, catalog.Default(), safety.Effects(), clock)
 	hooks := programme.Hooks{Tell: func(_ *db.Tx, resource string, rows []store.Row) error {
 		for _, r := range rows {
 			k.told = append(k.told, resource+" "+fmt.Sprint(r["status"]))
