@@ -244,28 +244,16 @@ func (a *App) openIdentity() error {
 	if err != nil {
 		return err
 	}
-	var keys []byte
-	if c.SigningKeys != "" {
-		if keys, err = os.ReadFile(c.SigningKeys); err != nil {
-			return fmt.Errorf("app: signing_keys: %w", err)
-		}
-	}
-	providers := map[string]identity.Provider{}
-	for _, p := range c.OAuthProviders {
-		providers[p.Name] = identity.Provider{ClientID: p.ClientID, Secret: p.Secret, Issuer: p.Issuer}
-	}
 	mailer, err := a.mailer()
 	if err != nil {
 		return err
 	}
 	a.mail = mailer
-	a.Identity, err = identity.New(identity.Config{
-		SiteURL: c.SiteURL, PublicURL: c.PublicURL, RedirectURLs: c.RedirectURLs, Autoconfirm: c.Autoconfirm, SignupEnabled: c.Signup,
-		SignupTenants: c.SignupTenants, ImplicitFlow: c.ImplicitFlow, PasswordMinLength: c.PasswordMinLength, AccessTokenTTL: c.AccessTokenTTL,
-		RefreshTokenTTL: c.RefreshTokenTTL, RefreshReuseInterval: c.RefreshReuse, MailInterval: c.MailInterval, MasterKey: key,
-		JWTSecret: c.JWTSecret, Passkeys: c.Passkeys, AnonymousUsers: c.AnonymousSignin, ManualLinking: c.ManualLinking, SAML: c.SAML, SigningKeys: keys, OIDC: providers, Version: Version, Log: slog.Default(), OnTenant: a.newTenant,
-	}, a.DB, mailer, a.now)
+	settings, err := a.signInConfig(key)
 	if err != nil {
+		return err
+	}
+	if a.Identity, err = identity.New(settings, a.DB, mailer, a.now); err != nil {
 		return err
 	}
 	a.SSO, err = sso.New(sso.Config{PublicURL: c.PublicURL, SAML: c.SAML, AllowPrivate: c.SSOAllowPrivate, MasterKey: key, Log: slog.Default()}, a.DB, a.Identity, mailer, a.now)

@@ -83,6 +83,7 @@ type adminBody struct {
 	Password     *string `json:"password"`
 	PasswordHash *string `json:"password_hash"`
 	EmailConfirm bool    `json:"email_confirm"`
+	PhoneConfirm bool    `json:"phone_confirm"`
 	UserMetadata object  `json:"user_metadata"`
 	AppMetadata  object  `json:"app_metadata"`
 	Role         *string `json:"role"`
@@ -90,7 +91,7 @@ type adminBody struct {
 }
 
 func (b adminBody) input() identity.AdminUser {
-	return identity.AdminUser{ID: b.ID, Email: b.Email, Phone: b.Phone, Password: b.Password, PasswordHash: b.PasswordHash, EmailConfirm: b.EmailConfirm,
+	return identity.AdminUser{ID: b.ID, Email: b.Email, Phone: b.Phone, Password: b.Password, PasswordHash: b.PasswordHash, EmailConfirm: b.EmailConfirm, PhoneConfirm: b.PhoneConfirm,
 		UserMetadata: b.UserMetadata, AppMetadata: b.AppMetadata, Role: b.Role, BanDuration: b.BanDuration}
 }
 

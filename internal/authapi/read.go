@@ -106,11 +106,3 @@ func (a *API) count(w http.ResponseWriter, c *call, email string) error {
 	}
 	return a.opt.Limit(w, c.Request, account)
 }
-
-// noPhone refuses what needs a phone number.
-func noPhone(phone string) error {
-	if phone == "" {
-		return nil
-	}
-	return fault.New(fault.Invalid, "phone_provider_disabled", "Phone logins are disabled")
-}

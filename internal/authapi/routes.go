@@ -52,7 +52,7 @@ var (
 	sessionFields = fields{"access_token": "string", "token_type": "string", "expires_in": "integer", "expires_at": "integer", "refresh_token": "string", "user": "object"}
 	userFields    = fields{"id": "string", "aud": "string", "role": "string", "email": "string", "phone": "string", "app_metadata": "object", "user_metadata": "object",
 		"identities": "array", "created_at": "string", "updated_at": "string", "is_anonymous": "boolean"}
-	adminFields = fields{"id": "string", "email": "string", "password": "string", "password_hash": "string", "email_confirm": "boolean", "user_metadata": "object",
+	adminFields = fields{"id": "string", "email": "string", "phone": "string", "phone_confirm": "boolean", "password": "string", "password_hash": "string", "email_confirm": "boolean", "user_metadata": "object",
 		"app_metadata": "object", "role": "string", "ban_duration": "string"}
 	factorFields   = fields{"id": "string", "factor_type": "string", "friendly_name": "string", "status": "string", "created_at": "string", "updated_at": "string"}
 	ceremonyFields = fields{"challenge_id": "string", "options": "object", "expires_at": "integer"}
@@ -71,7 +71,7 @@ func withPKCE(f fields) fields {
 
 var table = []route{
 	{Route{Method: "POST", Pattern: "/signup", Doc: "Make an account", Auth: true, Query: redirectTo, Response: sessionFields,
-		Body: withPKCE(fields{"email": "string", "password": "string", "data": "object"})}, public, (*API).signUp},
+		Body: withPKCE(fields{"email": "string", "phone": "string", "password": "string", "data": "object"})}, public, (*API).signUp},
 	{Route{Method: "POST", Pattern: "/token", Doc: "Sign in with a password, refresh a session, or redeem an authorization code or a provider's ID token", Auth: true, Query: fields{"grant_type": "string"}, Response: sessionFields,
 		Body: fields{"grant_type": "string", "email": "string", "phone": "string", "password": "string", "refresh_token": "string", "auth_code": "string", "code_verifier": "string",
 			"provider": "string", "id_token": "string", "access_token": "string", "nonce": "string", "link_identity": "boolean"}}, public, (*API).token},

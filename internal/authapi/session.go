@@ -21,8 +21,11 @@ func (a *API) signUp(w http.ResponseWriter, c *call) error {
 	if err := body(c, &in); err != nil {
 		return err
 	}
-	if err := noPhone(in.Phone); err != nil {
-		return err
+	if in.Email == "" && in.Phone != "" {
+		return a.signUpPhone(w, c, identity.PhoneSignUp{Phone: in.Phone, Password: in.Password, Data: in.Data})
+	}
+	if in.Phone != "" {
+		return fault.New(fault.Invalid, "validation_failed", "Only an email address or phone number should be provided on signup.")
 	}
 	if in.Email == "" && in.Password == "" {
 		if err := a.count(w, c, ""); err != nil {
@@ -42,6 +45,20 @@ func (a *API) signUp(w http.ResponseWriter, c *call) error {
 		return err
 	}
 	if sess != nil {
+		return web.JSON(w, http.StatusOK, sess)
+	}
+	return web.JSON(w, http.StatusOK, u)
+}
+
+func (a *API) signUpPhone(w http.ResponseWriter, c *call, in identity.PhoneSignUp) error {
+	if err := a.count(w, c, in.Phone); err != nil {
+		return err
+	}
+	sess, u, err := a.svc.SignUpPhone(c.Context(), in, c.client())
+	switch {
+	case err != nil:
+		return err
+	case sess != nil:
 		return web.JSON(w, http.StatusOK, sess)
 	}
 	return web.JSON(w, http.StatusOK, u)

@@ -78,8 +78,8 @@ func (a *API) mailing(w http.ResponseWriter, c *call, send func(in mailBody, m i
 	if in.Phone != "" && in.Email == "" && text != nil {
 		return a.texting(w, c, in, text)
 	}
-	if err := noPhone(in.Phone); err != nil {
-		return err
+	if in.Phone != "" {
+		return fault.New(fault.Invalid, "validation_failed", "This request takes an email address, not a phone number")
 	}
 	if err := a.count(w, c, in.Email); err != nil {
 		return err

@@ -32,7 +32,10 @@ func (c *Config) check() error {
 	if c.PasswordMinLength < 6 || c.PasswordMinLength > 64 {
 		return errors.New("config: password_min_length must be between 6 and 64")
 	}
-	for _, f := range []func() error{c.checkSecret, c.checkMaster, c.checkURLs, c.checkProviders, c.checkTLS} {
+	if c.OTPLength < 6 || c.OTPLength > 10 {
+		return errors.New("config: otp_length must be between 6 and 10")
+	}
+	for _, f := range []func() error{c.checkSecret, c.checkMaster, c.checkURLs, c.checkProviders, c.checkPhone, c.checkTLS} {
 		if err := f(); err != nil {
 			return err
 		}
@@ -89,12 +92,47 @@ func (c *Config) checkURLs() error {
 }
 
 func (c *Config) checkProviders() error {
-	for _, p := range c.OAuthProviders {
-		if p.ClientID == "" || p.Issuer == "" {
-			return fmt.Errorf("config: provider %s needs HOLDFAST_OAUTH_%s_CLIENT_ID and _ISSUER", p.Name, strings.ToUpper(p.Name))
+	for i := range c.OAuthProviders {
+		if err := c.OAuthProviders[i].check(); err != nil {
+			return err
 		}
 	}
 	return nil
+}
+
+// checkPhone refuses telephone sign-in that could send nothing, and codes in
+// the log of a server that others use.
+func (c *Config) checkPhone() error {
+	if c.PhoneSignin && c.SMSURL == "" {
+		if !c.Dev {
+			return errors.New("config: phone_signin needs sms_url")
+		}
+		c.SMSURL = SMSLog
+	}
+	if c.SMSURL == SMSLog && !c.Dev {
+		return errors.New("config: sms_url = log writes codes into the log; it is for --dev only")
+	}
+	if u, err := url.Parse(c.SMSURL); c.SMSURL != "" && c.SMSURL != SMSLog && (err != nil || u.Host == "" || u.Scheme != "https" && u.Scheme != "http") {
+		return errors.New("config: sms_url must be an http or https address, or log")
+	}
+	_, err := c.TestNumbers()
+	return err
+}
+
+// SMSLog is the sms_url that writes messages into the log.
+const SMSLog = "log"
+
+// TestNumbers returns the fixed codes by telephone number.
+func (c *Config) TestNumbers() (map[string]string, error) {
+	out := map[string]string{}
+	for _, s := range c.PhoneCodes {
+		number, code, ok := strings.Cut(s, "=")
+		if !ok {
+			return nil, errors.New("config: phone_codes must be a list such as 15550001111=424242,15550002222=424242")
+		}
+		out[strings.TrimPrefix(strings.TrimSpace(number), "+")] = strings.TrimSpace(code)
+	}
+	return out, nil
 }
 
 func (c *Config) checkTLS() error {
@@ -142,6 +180,13 @@ func (c *Config) Dump() string {
 	var b strings.Builder
 	v := reflect.ValueOf(*c)
 	for i, s := range Settings() {
+		if s.Hidden {
+			fmt.Fprintf(&b, "# %s\n", s.Doc)
+			for _, p := range c.OAuthProviders {
+				p.dump(&b)
+			}
+			continue
+		}
 		fmt.Fprintf(&b, "# %s\n%s = %s\n", s.Doc, s.Name, show(v.Field(i), s))
 	}
 	return b.String()

@@ -4,15 +4,11 @@
 package config
 
 import (
-	"bufio"
 	"fmt"
-	"os"
 	"reflect"
 	"strconv"
 	"strings"
 	"time"
-
-	"holdfast/internal/spell"
 )
 
 // Config is the server's settings. Order of strength: flag, environment, file,
@@ -45,8 +41,18 @@ type Config struct {
 	SSOAllowPrivate   bool          `name:"sso_allow_private" doc:"providers of organisations may be on private addresses and plain http"`
 	ManualLinking     bool          `name:"manual_linking" doc:"let users link further identities to their account"`
 	Passkeys          bool          `name:"passkeys" default:"true" doc:"sign in with passkeys"`
+	WebAuthnID        string        `name:"webauthn_rp_id" doc:"domain that passkeys and security keys are made for (default: the host of site_url)"`
+	WebAuthnOrigins   []string      `name:"webauthn_origins" doc:"web origins that may use them, within that domain (default: the origin of site_url)"`
+	ProductName       string        `name:"product_name" default:"Holdfast" doc:"name shown in mails, text messages, authenticator apps and passkey prompts"`
+	EmailSignin       bool          `name:"email_signin" default:"true" doc:"sign in and up with addresses"`
+	PhoneSignin       bool          `name:"phone_signin" doc:"sign in and up with telephone numbers; needs sms_url"`
+	PhoneAutoconfirm  bool          `name:"phone_autoconfirm" doc:"treat every telephone number as confirmed"`
+	SMSURL            string        `name:"sms_url" secret:"true" doc:"address that text messages are posted to as {\"to\": \"+15550001111\", \"text\": ...}, https://user:password@host/path; log = into the log, with --dev only"`
+	PhoneCodes        []string      `name:"phone_codes" secret:"true" doc:"fixed codes of test numbers, 15550001111=424242,...; nothing is sent to them"`
+	OTPLength         int           `name:"otp_length" default:"6" doc:"digits of mailed and texted codes, 6 to 10"`
+	OTPTTL            time.Duration `name:"otp_ttl" default:"10m" doc:"life of mailed and texted codes and links"`
 	ImplicitFlow      bool          `name:"implicit_flow" default:"true" doc:"tokens in the redirect fragment, which supabase-js asks for by default"`
-	OAuthProviders    []Provider    `name:"oauth" secret:"true" doc:"OAUTH_<PROVIDER>_CLIENT_ID, _SECRET and _ISSUER configure one OpenID Connect provider each"`
+	OAuthProviders    []Provider    `name:"oauth" secret:"true" doc:"OAUTH_<PROVIDER>_CLIENT_ID, _SECRET, _ISSUER, _DOMAINS and, for Apple, _TEAM_ID, _KEY_ID and _PRIVATE_KEY_FILE configure one provider each"`
 	RateLimits        string        `name:"rate_limits" default:"on" oneof:"on off" doc:"off = no limits, for benchmarks"`
 	TrustedProxies    []string      `name:"trusted_proxies" doc:"addresses or prefixes whose X-Forwarded-For and -Proto count"`
 	CORSOrigins       []string      `name:"cors_origins" default:"*" doc:"browser origins that may call the API"`
@@ -58,11 +64,6 @@ type Config struct {
 	AdminListen       string        `name:"admin_listen" doc:"loopback address of a second listener with profiles at /debug/pprof/; empty = none"`
 	Dev               bool          `name:"dev" doc:"development: loopback only, autoconfirm, mails kept at /dev/mail"`
 	Demo              bool          `name:"demo" doc:"--dev with two tenants and 90 days of data"`
-}
-
-// Provider is one OpenID Connect provider.
-type Provider struct {
-	Name, ClientID, Secret, Issuer string
 }
 
 // Setting describes one field for flags, help and the reference.
@@ -116,20 +117,20 @@ func setting(f reflect.StructField) Setting {
 // Load reads file (may be ""), environ ("KEY=value" pairs) and flags (by
 // setting name) into a Config and checks it.
 func Load(file string, environ []string, flags map[string]string) (*Config, error) {
-	values := map[string]string{}
+	src := newSource()
 	if file != "" {
-		if err := readFile(file, values); err != nil {
+		if err := src.readFile(file); err != nil {
 			return nil, err
 		}
 	}
-	providers, err := readEnv(environ, values)
-	if err != nil {
+	if err := src.readEnv(environ); err != nil {
 		return nil, err
 	}
+	values := src.values
 	for k, v := range flags {
 		values[k] = v
 	}
-	c := &Config{OAuthProviders: providers}
+	c := &Config{OAuthProviders: src.list()}
 	v := reflect.ValueOf(c).Elem()
 	for i, s := range Settings() {
 		text, given := values[s.Name]
@@ -194,112 +195,4 @@ func parseBool(s string) (value, ok bool) {
 		return false, true
 	}
 	return false, false
-}
-
-// readEnv takes HOLDFAST_* variables; an unknown one is an error, because a
-// misspelt security setting must not be ignored.
-func readEnv(environ []string, values map[string]string) ([]Provider, error) {
-	names := map[string]string{}
-	var known []string
-	for _, s := range Settings() {
-		names[s.Env] = s.Name
-		known = append(known, s.Env)
-	}
-	oauth := map[string]*Provider{}
-	var order []string
-	for _, kv := range environ {
-		key, val, _ := strings.Cut(kv, "=")
-		if !strings.HasPrefix(key, prefix) || key == FileVariable || strings.HasPrefix(key, testPrefix) {
-			continue
-		}
-		if name, part, ok := oauthVar(key); ok {
-			if oauth[name] == nil {
-				oauth[name] = &Provider{Name: name}
-				order = append(order, name)
-			}
-			oauth[name].put(part, val)
-			continue
-		}
-		name, ok := names[key]
-		if !ok {
-			return nil, unknown(key, known)
-		}
-		values[name] = val
-	}
-	var out []Provider
-	for _, n := range order {
-		out = append(out, *oauth[n])
-	}
-	return out, nil
-}
-
-func unknown(key string, known []string) error {
-	hint := "run `holdfast config dump` for the list"
-	if near := spell.Nearest(key, known); near != "" {
-		hint = "did you mean " + near + "?"
-	}
-	return fmt.Errorf("config: unknown setting %s; %s", key, hint)
-}
-
-func oauthVar(key string) (provider, part string, ok bool) {
-	rest, ok := strings.CutPrefix(key, prefix+"OAUTH_")
-	if !ok {
-		return "", "", false
-	}
-	for _, part := range []string{"CLIENT_ID", "SECRET", "ISSUER"} {
-		if p, found := strings.CutSuffix(rest, "_"+part); found && p != "" {
-			return strings.ToLower(p), part, true
-		}
-	}
-	return "", "", false
-}
-
-func (p *Provider) put(part, val string) {
-	switch part {
-	case "CLIENT_ID":
-		p.ClientID = val
-	case "SECRET":
-		p.Secret = val
-	case "ISSUER":
-		p.Issuer = val
-	}
-}
-
-// readFile reads lines "name = value"; # begins a comment line.
-func readFile(path string, values map[string]string) error {
-	f, err := os.Open(path)
-	if err != nil {
-		return fmt.Errorf("config: %w", err)
-	}
-	defer f.Close()
-	var known []string
-	for _, s := range Settings() {
-		known = append(known, s.Name)
-	}
-	sc := bufio.NewScanner(f)
-	for n := 1; sc.Scan(); n++ {
-		line := strings.TrimSpace(sc.Text())
-		if line == "" || strings.HasPrefix(line, "#") {
-			continue
-		}
-		key, val, ok := strings.Cut(line, "=")
-		key = strings.TrimSpace(key)
-		if !ok {
-			return fmt.Errorf("config: %s line %d is not \"name = value\"", path, n)
-		}
-		if !in(known, key) {
-			return fmt.Errorf("config: %s line %d: %w", path, n, unknown(key, known))
-		}
-		values[key] = strings.Trim(strings.TrimSpace(val), `"`)
-	}
-	return sc.Err()
-}
-
-func in(list []string, s string) bool {
-	for _, x := range list {
-		if x == s {
-			return true
-		}
-	}
-	return false
 }

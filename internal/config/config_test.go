@@ -3,6 +3,7 @@ package config
 import (
 	"os"
 	"path/filepath"
+	"reflect"
 	"strings"
 	"testing"
 	"time"
@@ -10,7 +11,7 @@ import (
 
 func TestLoad(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "c")
-	if err := os.WriteFile(file, []byte("# mine\nlisten = 127.0.0.1:1\nmail_from = \"A <a@b.c>\"\nsignup = off\n"), 0o600); err != nil {
+	if err := os.WriteFile(file, []byte("# mine\nlisten = 127.0.0.1:1\nmail_from = \"A <a@b.c>\"\nsignup = off\noauth_hub_client_id = y\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	c, err := Load(file, []string{"HOLDFAST_LISTEN=127.0.0.1:2", "HOLDFAST_ACCESS_TOKEN_TTL=5m", "HOLDFAST_OAUTH_MY_IDP_CLIENT_ID=x", "HOLDFAST_OAUTH_MY_IDP_ISSUER=https://i"},
@@ -21,7 +22,8 @@ func TestLoad(t *testing.T) {
 	if c.Listen != "127.0.0.1:3" || c.MailFrom != "A <a@b.c>" || c.Signup || c.AccessTokenTTL != 5*time.Minute || c.PasswordMinLength != 8 {
 		t.Errorf("%+v", c)
 	}
-	if len(c.OAuthProviders) != 1 || c.OAuthProviders[0].Name != "my_idp" || c.OAuthProviders[0].Issuer != "https://i" {
+	want := []Provider{{Name: "hub", ClientID: "y"}, {Name: "my_idp", ClientID: "x", Issuer: "https://i"}}
+	if !reflect.DeepEqual(c.OAuthProviders, want) {
 		t.Errorf("providers %+v", c.OAuthProviders)
 	}
 }
@@ -38,8 +40,17 @@ func TestLoadRefuses(t *testing.T) {
 		{"HOLDFAST_TRUSTED_PROXIES=proxy", "neither an address"},
 		{"HOLDFAST_OAUTH_X_SECRET=y", "needs HOLDFAST_OAUTH_X_CLIENT_ID"},
 		{"HOLDFAST_TLS_CERT=a.pem", "go together"},
+		{"HOLDFAST_OAUTH_APPLE_TEAM_ID=t HOLDFAST_OAUTH_APPLE_CLIENT_ID=c", "go together"},
+		{"HOLDFAST_OAUTH_APPLE_PRIVATE_KEY_FILE=/nowhere HOLDFAST_OAUTH_APPLE_CLIENT_ID=c HOLDFAST_OAUTH_APPLE_TEAM_ID=t HOLDFAST_OAUTH_APPLE_KEY_ID=k", "no such file"},
+		{"HOLDFAST_OAUTH_X_CLIENT_IDS=y", "unknown setting"},
+		{"HOLDFAST_OAUTH=y", "unknown setting"},
+		{"HOLDFAST_PHONE_SIGNIN=on", "needs sms_url"},
+		{"HOLDFAST_SMS_URL=log", "--dev only"},
+		{"HOLDFAST_SMS_URL=smtp://x", "http or https"},
+		{"HOLDFAST_PHONE_CODES=1555", "phone_codes must be a list"},
+		{"HOLDFAST_OTP_LENGTH=4", "between 6 and 10"},
 	} {
-		_, err := Load("", []string{c.env}, nil)
+		_, err := Load("", strings.Fields(c.env), nil)
 		if err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: %v, want %q", c.env, err, c.want)
 		}

@@ -97,6 +97,7 @@ type AdminUser struct {
 	Password     *string
 	PasswordHash *string // bcrypt or argon2 in PHC form
 	EmailConfirm bool
+	PhoneConfirm bool
 	UserMetadata map[string]any
 	AppMetadata  map[string]any
 	Role         *string
@@ -107,7 +108,11 @@ type AdminUser struct {
 // administrator's choice.
 func (s *Service) prepare(ctx context.Context, in *AdminUser) (hash string, err error) {
 	if in.Phone != nil && *in.Phone != "" {
-		return "", fault.New(fault.Invalid, "phone_provider_disabled", "Phone numbers are not supported")
+		phone, err := CanonicalPhone(*in.Phone)
+		if err != nil {
+			return "", err
+		}
+		in.Phone = &phone
 	}
 	if in.Email != nil && *in.Email != "" {
 		email, err := Canonical(*in.Email)
@@ -156,7 +161,7 @@ func (s *Service) CreateUser(ctx context.Context, a actor.Actor, in AdminUser) (
 	if err != nil {
 		return nil, err
 	}
-	if in.Email == nil || *in.Email == "" {
+	if given(in.Email) == "" && given(in.Phone) == "" {
 		return nil, fault.New(fault.Invalid, "validation_failed", "Cannot create a user without either an email or phone")
 	}
 	u, err := s.build(in, hash)
@@ -164,10 +169,7 @@ func (s *Service) CreateUser(ctx context.Context, a actor.Actor, in AdminUser) (
 		return nil, err
 	}
 	err = s.db.Write(ctx, everywhere, func(tx *db.Tx) error {
-		if _, err := userByEmail(tx, u.Email); !fault.Is(err, fault.NotFound) {
-			if err == nil {
-				err = errTaken()
-			}
+		if err := free(tx, u); err != nil {
 			return err
 		}
 		s.record(tx, event{key: a.KeyID, action: "user.created", entity: "user", entityID: u.ID, client: clientOf(a)})
@@ -180,8 +182,8 @@ func (s *Service) CreateUser(ctx context.Context, a actor.Actor, in AdminUser) (
 }
 
 func (s *Service) build(in AdminUser, hash string) (*User, error) {
-	u := s.draft(*in.Email, nil)
-	u.hash = hash
+	u := s.draft(given(in.Email), nil)
+	u.hash, u.Phone = hash, given(in.Phone)
 	if in.ID != "" {
 		id, ok := canonicalID(in.ID)
 		if !ok {
@@ -189,8 +191,11 @@ func (s *Service) build(in AdminUser, hash string) (*User, error) {
 		}
 		u.ID = id
 	}
-	if in.EmailConfirm {
+	if in.EmailConfirm && u.Email != "" {
 		u.EmailConfirmedAt, u.ConfirmedAt = u.CreatedAt, u.CreatedAt
+	}
+	if in.PhoneConfirm && u.Phone != "" {
+		u.PhoneConfirmedAt, u.ConfirmedAt = u.CreatedAt, u.CreatedAt
 	}
 	if in.Role != nil && *in.Role != "" {
 		u.Role = cut(*in.Role, 64)
@@ -206,9 +211,41 @@ func (s *Service) build(in AdminUser, hash string) (*User, error) {
 	if u.app, err = merge(nil, in.AppMetadata); err != nil {
 		return nil, err
 	}
-	u.Identities = []Identity{emailIdentity(u, u.CreatedAt.Time)}
+	if u.Email != "" {
+		u.Identities = append(u.Identities, emailIdentity(u, u.CreatedAt.Time))
+	}
+	if u.Phone != "" {
+		u.Identities = append(u.Identities, phoneIdentity(u))
+	}
 	u.derive()
 	return u, nil
+}
+
+func given(s *string) string {
+	if s == nil {
+		return ""
+	}
+	return *s
+}
+
+// free refuses an address or a number that another account has.
+func free(tx *db.Tx, u *User) error {
+	if u.Email != "" {
+		if _, err := userByEmail(tx, u.Email); err == nil {
+			return errTaken()
+		} else if !fault.Is(err, fault.NotFound) {
+			return err
+		}
+	}
+	if u.Phone == "" {
+		return nil
+	}
+	if _, err := userByPhone(tx, u.Phone); err == nil {
+		return errPhoneTaken()
+	} else if !fault.Is(err, fault.NotFound) {
+		return err
+	}
+	return nil
 }
 
 // ChangeUser changes an account for the service key. A new password ends all
@@ -269,6 +306,9 @@ func (s *Service) change(tx *db.Tx, a actor.Actor, u *User, in AdminUser, hash s
 		if err := s.joinAsWished(tx, u, clientOf(a)); err != nil {
 			return err
 		}
+	}
+	if err := s.setNumber(tx, u, in, clientOf(a)); err != nil {
+		return err
 	}
 	if hash != "" {
 		if err := s.setPassword(tx, u, hash, a); err != nil {

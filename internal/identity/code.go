@@ -25,6 +25,7 @@ const (
 	kindChangeNew     = "email_change_new"
 	kindReauth        = "reauthentication"
 	kindSMS           = "sms"
+	kindSMSSignup     = "sms_signup" // as kindSMS, for the one who signed up
 	kindPhoneChange   = "phone_change"
 )
 
@@ -37,8 +38,8 @@ func kindFacts(kind string) (slot, sentColumn, linkType string) {
 		return "recovery", "recovery_sent_at", kind
 	case kindChangeCurrent, kindChangeNew:
 		return kind, "email_change_sent_at", "email_change"
-	case kindSMS:
-		return "phone", "confirmation_sent_at", kind
+	case kindSMS, kindSMSSignup:
+		return "phone", "confirmation_sent_at", kindSMS
 	case kindPhoneChange:
 		return kind, "phone_change_sent_at", kind
 	}
@@ -55,6 +56,8 @@ func accepts(typ, kind string) bool {
 	case "magiclink":
 		// A magic link for an address not yet proved is its confirmation.
 		return kind == kindMagicLink || kind == kindSignup
+	case kindSMS:
+		return kind == kindSMS || kind == kindSMSSignup
 	}
 	return typ == kind && kind != kindReauth
 }
@@ -79,7 +82,7 @@ type codeOrder struct {
 
 // code is a one-time code as it is mailed; the database holds hashes.
 type code struct {
-	digits string // six, to be typed in
+	digits string // to be typed in
 	hash   string // 224 random bits in the link, "pkce_" in front when a challenge came with the request
 	link   string
 }
@@ -97,7 +100,7 @@ func (s *Service) makeCode(tx *db.Tx, u *User, o codeOrder) (code, error) {
 		o.redirect = s.cfg.SiteURL
 	}
 	now, id := s.now(), newID()
-	digits, err := sixDigits()
+	digits, err := randomDigits(s.cfg.OTPLength)
 	if err != nil {
 		return code{}, err
 	}
@@ -129,12 +132,17 @@ func (s *Service) digitsHash(tokenID, digits string) string {
 	return hex.EncodeToString(s.secrets.Sum("code", tokenID, digits))
 }
 
-func sixDigits() (string, error) {
-	n, err := rand.Int(rand.Reader, big.NewInt(1e6))
+// randomDigits returns n decimal digits, n up to 18.
+func randomDigits(n int) (string, error) {
+	room := int64(1)
+	for range n {
+		room *= 10
+	}
+	v, err := rand.Int(rand.Reader, big.NewInt(room))
 	if err != nil {
 		return "", fmt.Errorf("identity: random digits: %w", err)
 	}
-	return fmt.Sprintf("%06d", n.Int64()), nil
+	return fmt.Sprintf("%0*d", n, v.Int64()), nil
 }
 
 // oneTime is a stored code.

@@ -50,6 +50,7 @@ type Config struct {
 	RedirectURLs []string // allow list of redirect targets, see package redirect
 
 	Autoconfirm       bool   // addresses need no proof
+	EmailOff          bool   // nobody signs in or up with an address
 	SignupEnabled     bool   // strangers may sign up
 	SignupTenants     string // TenantsClaim or TenantsInvite ("")
 	ImplicitFlow      bool   // tokens in fragments, supabase-js's default
@@ -67,7 +68,9 @@ type Config struct {
 	JWTSecret   string // HS256 secret of API keys in JWT form; empty = derived from MasterKey
 	SigningKeys []byte // JWK set with private keys; empty = made and kept in the database
 
+	OTPLength       int               // digits of codes, 6 to 10 (6)
 	Phone           bool              // sign-in by texted codes; needs SMS
+	PhoneConfirmed  bool              // numbers need no proof
 	SMS             sms.Sender        // carries texts
 	PhoneCodes      map[string]string // fixed codes of test numbers (digits): nothing is sent
 	AnonymousUsers  bool              // accounts without an address may be made
@@ -166,8 +169,8 @@ func (c *Config) complete() error {
 		return fmt.Errorf("identity: sign-in by phone needs something that sends text messages")
 	}
 	for phone, code := range c.PhoneCodes {
-		if p, err := CanonicalPhone(phone); err != nil || p != phone || len(code) != 6 {
-			return fmt.Errorf("identity: test number %q: write digits with the country code first, and a code of six digits", phone)
+		if p, err := CanonicalPhone(phone); err != nil || p != phone || len(code) < 6 || len(code) > 10 {
+			return fmt.Errorf("identity: test number %q: write digits with the country code first, and a code of six to ten digits", phone)
 		}
 	}
 	switch c.SignupTenants {
@@ -187,6 +190,12 @@ func (c *Config) complete() error {
 	}
 	if c.PasswordMinLength == 0 {
 		c.PasswordMinLength = 8
+	}
+	if c.OTPLength == 0 {
+		c.OTPLength = 6
+	}
+	if c.OTPLength < 6 || c.OTPLength > 10 {
+		return fmt.Errorf("identity: a code has 6 to 10 digits")
 	}
 	if c.Log == nil {
 		c.Log = slog.Default()
@@ -269,11 +278,19 @@ type Settings struct {
 
 // Settings returns the public part of the configuration.
 func (s *Service) Settings() Settings {
-	ext := map[string]bool{"email": true, "phone": s.cfg.Phone, "anonymous_users": s.cfg.AnonymousUsers}
+	ext := map[string]bool{"email": !s.cfg.EmailOff, "phone": s.cfg.Phone, "anonymous_users": s.cfg.AnonymousUsers}
 	for name := range s.providers {
 		ext[name] = true
 	}
-	return Settings{External: ext, DisableSignup: !s.cfg.SignupEnabled, MailerAutoconfirm: s.cfg.Autoconfirm, PasskeysEnabled: s.cfg.Passkeys, SAMLEnabled: s.cfg.SAML}
+	return Settings{External: ext, DisableSignup: !s.cfg.SignupEnabled, MailerAutoconfirm: s.cfg.Autoconfirm, PhoneAutoconfirm: s.cfg.PhoneConfirmed, SMSProvider: s.smsProvider(), PasskeysEnabled: s.cfg.Passkeys, SAMLEnabled: s.cfg.SAML}
+}
+
+// smsProvider is what GoTrue's settings call the carrier of texts.
+func (s *Service) smsProvider() string {
+	if !s.cfg.Phone {
+		return ""
+	}
+	return "webhook"
 }
 
 // Issuer returns the iss claim: {PublicURL}/auth/v1.

@@ -21,6 +21,9 @@ type MailRequest struct {
 // order checks a request and takes it off the request path: what follows
 // depends on whether the address is known, and must not show.
 func (s *Service) order(purpose string, in MailRequest, work func(ctx context.Context, email string) error) error {
+	if err := s.emailOn(fault.Invalid); err != nil {
+		return err
+	}
 	email, err := Canonical(in.Email)
 	if err != nil {
 		return err

@@ -51,6 +51,7 @@ type PhoneRequest struct {
 	Phone  string
 	Data   map[string]any // metadata of an account made for it
 	Create bool           // make an account for an unknown number
+	Again  bool           // the code of a sign-up once more
 }
 
 func userByPhone(tx *db.Tx, phone string) (*User, error) {
@@ -76,14 +77,18 @@ func (s *Service) OTPPhone(_ context.Context, in PhoneRequest, c Client) (string
 	}
 	return newID(), s.outbox.Add(func(ctx context.Context) error {
 		return s.textCode(ctx, phone, func(tx *db.Tx) (*User, codeOrder, error) {
+			kind := kindSMS
 			u, err := userByPhone(tx, phone)
+			if err == nil && in.Again && u.PhoneConfirmedAt.IsZero() {
+				kind = kindSMSSignup
+			}
 			if fault.Is(err, fault.NotFound) && in.Create && s.cfg.SignupEnabled {
 				u, err = s.newByPhone(tx, phone, data, c)
 			}
 			if fault.Is(err, fault.NotFound) || err == nil && s.sentLately(u.ConfirmationSentAt) {
 				return nil, codeOrder{}, nil
 			}
-			return u, codeOrder{kind: kindSMS, address: phone, digits: s.cfg.PhoneCodes[phone]}, err
+			return u, codeOrder{kind: kind, address: phone, digits: s.cfg.PhoneCodes[phone]}, err
 		})
 	})
 }
@@ -99,19 +104,20 @@ func (s *Service) throttleText(purpose, phone string) error {
 func (s *Service) newByPhone(tx *db.Tx, phone string, data map[string]any, c Client) (*User, error) {
 	u := s.draft("", data)
 	u.Phone = phone
+	s.signedUpBy(tx, u, c)
+	return u, insertUser(tx, u)
+}
+
+// signedUpBy completes the draft of an account by telephone number.
+func (s *Service) signedUpBy(tx *db.Tx, u *User, c Client) {
 	u.Identities = []Identity{phoneIdentity(u)}
-	s.record(tx, event{user: u.ID, action: "user.signed_up", entity: "user", entityID: u.ID, details: map[string]any{"method": "phone"}, client: c})
-	if err := insertUser(tx, u); err != nil {
-		return nil, err
-	}
 	u.derive()
-	_, err := tx.Exec("UPDATE users SET phone = $2 WHERE id = $1", u.ID, phone)
-	return u, err
+	s.record(tx, event{user: u.ID, action: "user.signed_up", entity: "user", entityID: u.ID, details: map[string]any{"method": "phone"}, client: c})
 }
 
 func phoneIdentity(u *User) Identity {
 	return Identity{IdentityID: newID(), ID: u.ID, UserID: u.ID, Provider: "phone", CreatedAt: u.CreatedAt, UpdatedAt: u.CreatedAt,
-		Data: map[string]any{"sub": u.ID, "phone": u.Phone, "email_verified": false, "phone_verified": false}}
+		Data: map[string]any{"sub": u.ID, "phone": u.Phone, "email_verified": false, "phone_verified": !u.PhoneConfirmedAt.IsZero()}}
 }
 
 // textCode makes the code that choose asks for and sends it; no account, no
@@ -141,7 +147,7 @@ func (s *Service) textCode(ctx context.Context, to string, choose func(tx *db.Tx
 func (s *Service) ResendPhone(ctx context.Context, typ, phone string, c Client) (string, error) {
 	switch typ {
 	case kindSMS:
-		return s.OTPPhone(ctx, PhoneRequest{Phone: phone}, c)
+		return s.OTPPhone(ctx, PhoneRequest{Phone: phone, Again: true}, c)
 	case kindPhoneChange:
 	default:
 		return "", fault.New(fault.Invalid, "validation_failed", "Missing or unsupported type; one of sms, phone_change is required")
@@ -172,7 +178,7 @@ func (s *Service) ResendPhone(ctx context.Context, typ, phone string, c Client) 
 func (s *Service) startPhoneChange(tx *db.Tx, u *User, phone string, a actor.Actor) error {
 	if _, err := userByPhone(tx, phone); !fault.Is(err, fault.NotFound) {
 		if err == nil {
-			err = fault.New(fault.Unprocessable, "phone_exists", "A user with this phone number has already been registered")
+			err = errPhoneTaken()
 		}
 		return err
 	}
@@ -198,14 +204,19 @@ func (s *Service) startPhoneChange(tx *db.Tx, u *User, phone string, a actor.Act
 
 // provePhone does what a texted code stands for.
 func (s *Service) provePhone(tx *db.Tx, u *User, t oneTime, c Client) error {
-	if t.kind == kindSMS && t.address != u.Phone || t.kind == kindPhoneChange && t.address != u.NewPhone {
+	if t.kind != kindPhoneChange && t.address != u.Phone || t.kind == kindPhoneChange && t.address != u.NewPhone {
 		return errCode()
 	}
 	if err := clearCodes(tx, u.ID); err != nil {
 		return err
 	}
-	if t.kind == kindSMS && !u.PhoneConfirmedAt.IsZero() {
+	if t.kind != kindPhoneChange && !u.PhoneConfirmedAt.IsZero() {
 		return nil
+	}
+	if t.kind == kindSMS && u.EmailConfirmedAt.IsZero() {
+		if err := s.unowned(tx, u); err != nil {
+			return err
+		}
 	}
 	now := Time{Time: s.now()}
 	u.Phone, u.NewPhone, u.PhoneConfirmedAt, u.UpdatedAt = t.address, "", now, now
@@ -215,7 +226,7 @@ func (s *Service) provePhone(tx *db.Tx, u *User, t oneTime, c Client) error {
 	s.becomeNamed(tx, u, c)
 	_, err := tx.Exec("UPDATE users SET phone = $2, new_phone = NULL, phone_confirmed_at = $3, updated_at = $3 WHERE id = $1", u.ID, u.Phone, now.Time)
 	if fault.HasCode(err, "23505") {
-		return fault.New(fault.Unprocessable, "phone_exists", "A user with this phone number has already been registered")
+		return errPhoneTaken()
 	}
 	if err != nil {
 		return err
@@ -234,4 +245,39 @@ func (s *Service) provePhone(tx *db.Tx, u *User, t oneTime, c Client) error {
 	u.Identities = append(u.Identities, id)
 	u.derive()
 	return tx.Flush()
+}
+
+// unowned takes password, sessions and wish off an account that nobody had
+// proved to own: who set them is unknown (security rule R17).
+func (s *Service) unowned(tx *db.Tx, u *User) error {
+	if u.hash == "" {
+		return nil
+	}
+	if err := s.disown(tx, u); err != nil {
+		return err
+	}
+	return s.endSessions(tx, u.ID, "")
+}
+
+func errPhoneTaken() error {
+	return fault.New(fault.Unprocessable, "phone_exists", "A user with this phone number has already been registered")
+}
+
+// setNumber gives an account the number an administrator says it has; its
+// codes and those of a number before die.
+func (s *Service) setNumber(tx *db.Tx, u *User, in AdminUser, c Client) error {
+	phone := given(in.Phone)
+	if phone == "" {
+		phone = u.Phone
+	}
+	if phone == "" || phone == u.Phone && (!in.PhoneConfirm || !u.PhoneConfirmedAt.IsZero()) {
+		return nil
+	}
+	if phone != u.Phone {
+		if err := free(tx, &User{Phone: phone}); err != nil {
+			return err
+		}
+	}
+	u.NewPhone = phone
+	return s.provePhone(tx, u, oneTime{kind: kindPhoneChange, address: phone}, c)
 }

@@ -117,6 +117,99 @@ func TestPhone(t *testing.T) {
 	})
 }
 
+// A password that came with a number is good once the sign-up's own code comes
+// back; where the owner comes by a code of his own, it goes (security R17).
+func TestSignUpPhone(t *testing.T) {
+	withPhone(t, func(k *kit, sent texts) {
+		signUp := func(phone string) *identity.User {
+			k.Helper()
+			sess, u, err := k.svc.SignUpPhone(k.ctx, identity.PhoneSignUp{Phone: phone, Password: pw, Data: map[string]any{"name": "P"}}, identity.Client{})
+			k.ok(err)
+			if sess != nil {
+				k.Fatal("a session without a proof")
+			}
+			return u
+		}
+		verify := func(phone, code string) *identity.Session {
+			k.Helper()
+			s, err := k.svc.Verify(k.ctx, identity.Verify{Type: "sms", Phone: phone, Token: code}, identity.Client{})
+			k.ok(err)
+			return s
+		}
+		u := signUp("+49 171 1111111")
+		_, err := k.svc.SignInPhone(k.ctx, "491711111111", pw, identity.Client{})
+		k.code(err, "phone_not_confirmed")
+		sent.codeTo(k, "491711111111")
+		k.sleep(2 * time.Minute)
+		_, err = k.svc.ResendPhone(k.ctx, "sms", "491711111111", identity.Client{})
+		k.ok(err)
+		if s := verify("491711111111", sent.codeTo(k, "491711111111")); s.User.ID != u.ID || s.User.UserMetadata["name"] != "P" {
+			k.Errorf("%+v", s.User)
+		}
+		_, err = k.svc.SignInPhone(k.ctx, "491711111111", pw, identity.Client{})
+		k.ok(err)
+
+		// A taken number looks like a new one, and gets no message.
+		k.sleep(2 * time.Minute)
+		if taken := signUp("491711111111"); taken.ID == u.ID || taken.Phone != u.Phone || taken.ConfirmationSentAt.IsZero() || len(taken.Identities) != len(u.Identities) {
+			k.Errorf("%+v", taken)
+		}
+		// A stranger's password on another's number.
+		signUp("491712222222")
+		if code := sent.codeTo(k, "491712222222"); len(code) != 6 {
+			k.Error(code)
+		}
+		k.sleep(2 * time.Minute)
+		_, err = k.svc.OTPPhone(k.ctx, identity.PhoneRequest{Phone: "491712222222"}, identity.Client{})
+		k.ok(err)
+		verify("491712222222", sent.codeTo(k, "491712222222"))
+		_, err = k.svc.SignInPhone(k.ctx, "491712222222", pw, identity.Client{})
+		k.code(err, "invalid_credentials")
+		for phone, code := range map[string]string{"12": "validation_failed", "": "validation_failed"} {
+			_, _, err = k.svc.SignUpPhone(k.ctx, identity.PhoneSignUp{Phone: phone, Password: pw}, identity.Client{})
+			k.code(err, code)
+		}
+		_, _, err = k.svc.SignUpPhone(k.ctx, identity.PhoneSignUp{Phone: "491713333333", Password: "password"}, identity.Client{})
+		k.code(err, "weak_password")
+	})
+}
+
+// Where numbers need no proof a sign-up is a session; the service key may give
+// accounts numbers.
+func TestPhone_confirmed(t *testing.T) {
+	onBoth(t, func(c *identity.Config) {
+		c.Phone, c.SMS, c.PhoneConfirmed = true, texts{make(chan [2]string, 10)}, true
+	}, func(k *kit) {
+		s, _, err := k.svc.SignUpPhone(k.ctx, identity.PhoneSignUp{Phone: "491711111111", Password: pw}, identity.Client{})
+		k.ok(err)
+		if s.User.PhoneConfirmedAt.IsZero() || claims(k, s.AccessToken)["phone"] != "491711111111" {
+			k.Errorf("%+v", s.User)
+		}
+		_, _, err = k.svc.SignUpPhone(k.ctx, identity.PhoneSignUp{Phone: "491711111111", Password: pw}, identity.Client{})
+		k.code(err, "user_already_exists")
+
+		number, password := "+49 171 2222222", pw
+		u, err := k.svc.CreateUser(k.ctx, k.service(), identity.AdminUser{Phone: &number, Password: &password, PhoneConfirm: true})
+		k.ok(err)
+		if in, err := k.svc.SignInPhone(k.ctx, number, pw, identity.Client{}); err != nil || in.User.ID != u.ID {
+			k.Errorf("%v", err)
+		}
+		_, err = k.svc.CreateUser(k.ctx, k.service(), identity.AdminUser{Phone: &number})
+		k.code(err, "phone_exists")
+		taken := "491711111111"
+		_, err = k.svc.ChangeUser(k.ctx, k.service(), u.ID, identity.AdminUser{Phone: &taken})
+		k.code(err, "phone_exists")
+		moved := "491714444444"
+		u, err = k.svc.ChangeUser(k.ctx, k.service(), u.ID, identity.AdminUser{Phone: &moved})
+		k.ok(err)
+		if in, err := k.svc.SignInPhone(k.ctx, moved, pw, identity.Client{}); err != nil || in.User.ID != u.ID {
+			k.Errorf("%v", err)
+		}
+		_, err = k.svc.SignInPhone(k.ctx, number, pw, identity.Client{})
+		k.code(err, "invalid_credentials")
+	})
+}
+
 func TestPhone_off(t *testing.T) {
 	onBoth(t, nil, func(k *kit) {
 		_, err := k.svc.OTPPhone(k.ctx, identity.PhoneRequest{Phone: "491712345678"}, identity.Client{})

@@ -19,6 +19,9 @@ func errBanned() error { return fault.New(fault.Invalid, "user_banned", "User is
 // password and a managed account get one answer in one time; what else stands
 // against a sign-in is told only to who knew the password (security rule R24).
 func (s *Service) SignIn(ctx context.Context, email, pw string, c Client) (*Session, error) {
+	if err := s.emailOn(fault.Unprocessable); err != nil {
+		return nil, err
+	}
 	return s.byPassword(ctx, pw, c, func(tx *db.Tx) (*User, error) {
 		addr, err := Canonical(email)
 		if err != nil {

@@ -46,8 +46,11 @@ func (s *Service) SignUp(ctx context.Context, in SignUp, c Client) (*Session, *U
 }
 
 func (s *Service) checkSignUp(in *SignUp) (string, error) {
-	if !s.cfg.SignupEnabled {
-		return "", fault.New(fault.Unprocessable, "signup_disabled", "Signups not allowed for this instance")
+	if err := s.signUpOn(); err != nil {
+		return "", err
+	}
+	if err := s.emailOn(fault.Invalid); err != nil {
+		return "", err
 	}
 	email, err := Canonical(in.Email)
 	if err != nil {
@@ -64,6 +67,22 @@ func (s *Service) checkSignUp(in *SignUp) (string, error) {
 	}
 	in.Data, err = merge(nil, in.Data)
 	return email, err
+}
+
+func (s *Service) signUpOn() error {
+	if !s.cfg.SignupEnabled {
+		return fault.New(fault.Unprocessable, "signup_disabled", "Signups not allowed for this instance")
+	}
+	return nil
+}
+
+// emailOn refuses where addresses do not sign in; the kind is the endpoint's
+// (identity.md section 2).
+func (s *Service) emailOn(k fault.Kind) error {
+	if s.cfg.EmailOff {
+		return fault.New(k, "email_provider_disabled", "Email logins are disabled")
+	}
+	return nil
 }
 
 // draft is a new account, not yet stored. Its id is random throughout: a

@@ -179,9 +179,9 @@ func (u *User) banned(now time.Time) bool { return now.Before(u.BannedUntil.Time
 // identity.
 func insertUser(tx *db.Tx, u *User) error {
 	tx.Queue(`INSERT INTO users (id, email, role, password_hash, email_confirmed_at, confirmation_sent_at, invited_at, banned_until, app_metadata, user_metadata,
-		is_sso, is_anonymous, created_at, updated_at) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $13)`,
+		is_sso, is_anonymous, created_at, updated_at, phone, phone_confirmed_at) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $13, $14, $15)`,
 		[]any{u.ID, null(u.Email), u.Role, null(u.hash), at(u.EmailConfirmedAt), at(u.ConfirmationSentAt), at(u.InvitedAt), at(u.BannedUntil), writeJSON(u.app),
-			writeJSON(u.UserMetadata), u.sso, u.IsAnonymous, u.CreatedAt.Time}, nil)
+			writeJSON(u.UserMetadata), u.sso, u.IsAnonymous, u.CreatedAt.Time, null(u.Phone), at(u.PhoneConfirmedAt)}, nil)
 	for i := range u.Identities {
 		insertIdentity(tx, &u.Identities[i])
 	}

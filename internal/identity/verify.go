@@ -149,7 +149,7 @@ func (s *Service) apply(tx *db.Tx, t oneTime, c Client) (*User, bool, error) {
 		half, err := s.changeAddress(tx, u, t, c)
 		return u, half, err
 	}
-	if t.kind == kindSMS || t.kind == kindPhoneChange {
+	if t.kind == kindSMS || t.kind == kindSMSSignup || t.kind == kindPhoneChange {
 		return u, false, s.provePhone(tx, u, t, c)
 	}
 	if t.address != u.Email {

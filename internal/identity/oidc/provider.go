@@ -68,7 +68,11 @@ func New(cfg Config, redirect string, now func() time.Time) (*Provider, error) {
 	if cfg.audience() == "" {
 		return nil, fmt.Errorf("oidc: provider %s has no client id", cfg.Name)
 	}
-	return &Provider{cfg: cfg, redirect: redirect, preset: pre, client: client(u), now: now}, nil
+	p := &Provider{cfg: cfg, redirect: redirect, preset: pre, client: client(u), now: now}
+	if _, err := p.secret(); err != nil {
+		return nil, err
+	}
+	return p, nil
 }
 
 // Config returns what the provider was made of, without the secret.

@@ -1,0 +1,63 @@
+package app
+
+import (
+	"fmt"
+	"log/slog"
+	"os"
+	"strings"
+
+	"holdfast/internal/config"
+	"holdfast/internal/identity"
+	"holdfast/internal/identity/sms"
+)
+
+// signInConfig is the identity service's part of the configuration.
+func (a *App) signInConfig(master []byte) (identity.Config, error) {
+	c := a.Config
+	out := identity.Config{
+		SiteURL: c.SiteURL, PublicURL: c.PublicURL, RedirectURLs: c.RedirectURLs, ImplicitFlow: c.ImplicitFlow,
+		Autoconfirm: c.Autoconfirm, EmailOff: !c.EmailSignin, SignupEnabled: c.Signup, SignupTenants: c.SignupTenants, PasswordMinLength: c.PasswordMinLength,
+		AccessTokenTTL: c.AccessTokenTTL, RefreshTokenTTL: c.RefreshTokenTTL, RefreshReuseInterval: c.RefreshReuse,
+		MailInterval: c.MailInterval, CodeTTL: c.OTPTTL, OTPLength: c.OTPLength,
+		MasterKey: master, JWTSecret: c.JWTSecret,
+		Phone: c.PhoneSignin, PhoneConfirmed: c.PhoneAutoconfirm, AnonymousUsers: c.AnonymousSignin, ManualLinking: c.ManualLinking, SAML: c.SAML,
+		Passkeys: c.Passkeys, Name: c.ProductName, WebAuthnID: c.WebAuthnID, WebAuthnOrigins: c.WebAuthnOrigins,
+		OIDC: providers(c.OAuthProviders), Version: Version, Log: slog.Default(), OnTenant: a.newTenant,
+	}
+	var err error
+	if c.SigningKeys != "" {
+		if out.SigningKeys, err = os.ReadFile(c.SigningKeys); err != nil {
+			return out, fmt.Errorf("app: signing_keys: %w", err)
+		}
+	}
+	if out.PhoneCodes, err = c.TestNumbers(); err != nil {
+		return out, err
+	}
+	out.SMS, err = texts(c)
+	return out, err
+}
+
+// texts is what carries text messages; nil where nothing does.
+func texts(c *config.Config) (sms.Sender, error) {
+	switch c.SMSURL {
+	case "":
+		return nil, nil
+	case config.SMSLog:
+		return sms.Log{To: slog.Default()}, nil
+	}
+	return sms.NewWebhook(c.SMSURL)
+}
+
+func providers(list []config.Provider) map[string]identity.Provider {
+	out := map[string]identity.Provider{}
+	for _, p := range list {
+		made := identity.Provider{ClientID: p.ClientID, Secret: p.Secret, Issuer: p.Issuer, TeamID: p.TeamID, KeyID: p.KeyID}
+		for _, d := range strings.Split(p.Domains, ",") {
+			if d = strings.TrimSpace(d); d != "" {
+				made.Domains = append(made.Domains, d)
+			}
+		}
+		out[p.Name] = made
+	}
+	return out
+}
