@@ -155,6 +155,28 @@ func tenantCommand(o *options) *cobra.Command {
 	add.Flags().StringVar(&role, "role", string(actor.Viewer), "role of the member")
 	member := &cobra.Command{Use: "member", Short: "Manage members of a tenant"}
 	member.AddCommand(add)
-	c.AddCommand(create, list, member)
+	c.AddCommand(create, list, setPlan(o), member)
+	return c
+}
+
+func setPlan(o *options) *cobra.Command {
+	var limits []string
+	c := &cobra.Command{
+		Use: "set-plan TENANT PLAN", Short: "Give a tenant the plan standard, enterprise or custom; a running server obeys at once", Args: cobra.ExactArgs(2),
+		Example: "  holdfast tenant set-plan acme enterprise\n  holdfast tenant set-plan acme custom --limit api=3000/600 --limit read=20000",
+		RunE: o.with(func(cmd *cobra.Command, args []string, a *app.App) error {
+			plan, err := a.SetPlan(cmd.Context(), args[0], args[1], limits)
+			if err != nil {
+				return err
+			}
+			w := tabwriter.NewWriter(cmd.OutOrStdout(), 0, 4, 2, ' ', 0)
+			fmt.Fprintln(w, "CATEGORY\tPER MINUTE\tBURST IN 10 S")
+			for _, l := range plan {
+				fmt.Fprintf(w, "%s\t%d\t%d\n", l.Category, l.Minute, l.Burst)
+			}
+			return w.Flush()
+		}),
+	}
+	c.Flags().StringArrayVar(&limits, "limit", nil, "category=MINUTE or category=MINUTE/BURST for the plan custom; categories: api, auth, webhook, read, write")
 	return c
 }

@@ -3,6 +3,7 @@ package main_test
 import (
 	"encoding/base64"
 	"encoding/json"
+	"fmt"
 	"net/http"
 	"net/url"
 	"regexp"
@@ -198,6 +199,96 @@ func TestMemberAdd(t *testing.T) {
 		s.refused(`(?i)tenant`, "tenant", "member", "add", "gamma", "bea@beta.example")
 		if f := fields(s.run("tenant", "list"), "acme"); f[len(f)-1] != "2" {
 			s.Errorf("acme has %s members", f[len(f)-1])
+		}
+	})
+}
+
+// A plan given on the command line holds on the running server; what is no
+// plan, or no limit, changes nothing.
+func TestSetPlan(t *testing.T) {
+	each(t, func(s *site) {
+		s.run("migrate")
+		s.run("tenant", "create", "Acme")
+		s.runWith("correct horse battery\n", "admin", "create", "jo@acme.example", "--tenant", "acme")
+		v := s.serve("--rate-limits", "on")
+		token := v.token("jo@acme.example", "correct horse battery")
+		limits := func() (api, reads int) {
+			var w map[string]struct{ Limit int }
+			v.call("GET", "/v1/rate-limit/status", token, nil).into(s, &w)
+			return w["api"].Limit, w["database"].Limit
+		}
+		for _, c := range []struct {
+			args       []string
+			api, reads int
+		}{
+			{[]string{"enterprise"}, 10000, 50000},
+			{[]string{"custom", "--limit", "api=3000/700", "--limit", "read=9000"}, 3000, 9000},
+			{[]string{"custom", "--limit", "api=2500/2500"}, 2500, 5000},
+			{[]string{"standard"}, 1000, 5000},
+		} {
+			out := s.run(append([]string{"tenant", "set-plan", "acme"}, c.args...)...)
+			if !regexp.MustCompile(fmt.Sprintf(`(?m)^api +%d `, c.api)).MatchString(out) {
+				s.Errorf("%v printed %s", c.args, out)
+			}
+			if !within(30*time.Second, func() bool { api, reads := limits(); return api == c.api && reads == c.reads }) {
+				api, reads := limits()
+				s.Errorf("%v: the server allows %d and %d", c.args, api, reads)
+			}
+		}
+		for pattern, args := range map[string][]string{
+			`no plan "gold"`:        {"acme", "gold"},
+			`at least one --limit`:  {"acme", "custom"},
+			`goes with the plan`:    {"acme", "standard", "--limit", "api=5"},
+			`"api=x" is no limit`:   {"acme", "custom", "--limit", "api=x"},
+			`"api=5/0" is no limit`: {"acme", "custom", "--limit", "api=5/0"},
+			`zone`:                  {"acme", "custom", "--limit", "zone=5"},
+			`5 a minute`:            {"acme", "custom", "--limit", "api=5/6"},
+			`each category once`:    {"acme", "custom", "--limit", "api=5", "--limit", "api=6"},
+			`no tenant "nobody"`:    {"nobody", "standard"},
+		} {
+			s.refused(pattern, append([]string{"tenant", "set-plan"}, args...)...)
+		}
+		if api, reads := limits(); api != 1000 || reads != 5000 {
+			s.Errorf("after refusals: %d and %d", api, reads)
+		}
+	})
+}
+
+// A renewed key is refused by the running server and its successor taken; a
+// rotated signing key signs, and the old one's tokens still count.
+func TestKeys(t *testing.T) {
+	each(t, func(s *site) {
+		v := s.serve("--demo")
+		old, session := s.keys(), v.token("owner@north.example", "holdfast-demo")
+		zones := func(key string) int { return v.call("GET", "/rest/v1/zones?limit=1", key, nil).status }
+		if got := zones(old["SECRET_KEY"]); got != http.StatusOK {
+			s.Fatalf("with the secret key: %d", got)
+		}
+		s.run("keys", "renew", "secret")
+		renewed := s.keys()
+		for _, name := range []string{"SECRET_KEY", "SERVICE_ROLE_KEY"} {
+			if !within(30*time.Second, func() bool { return zones(old[name]) == http.StatusUnauthorized }) {
+				s.Errorf("the old %s still opens", name)
+			}
+			if got := zones(renewed[name]); got != http.StatusOK {
+				s.Errorf("the new %s: %d", name, got)
+			}
+		}
+		if renewed["PUBLISHABLE_KEY"] != old["PUBLISHABLE_KEY"] {
+			s.Error("the publishable key has changed too")
+		}
+		s.refused(`no kind of key`, "keys", "renew", "anon")
+		s.run("keys", "rotate")
+		kids := func() int {
+			return strings.Count(string(v.call("GET", "/auth/v1/.well-known/jwks.json", "", nil).body), `"kid"`)
+		}
+		if !within(30*time.Second, func() bool { return kids() == 2 }) {
+			s.Errorf("the server shows %d signing keys, want the old and the new one", kids())
+		}
+		for what, token := range map[string]string{"old": session, "new": v.token("owner@north.example", "holdfast-demo")} {
+			if got := zones(token); got != http.StatusOK {
+				s.Errorf("a token of the %s key: %d", what, got)
+			}
 		}
 	})
 }

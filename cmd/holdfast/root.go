@@ -48,7 +48,7 @@ func command() *cobra.Command {
 		}
 	}
 	root.AddCommand(serveCommand(o), statusCommand(o), adminCommand(o), tenantCommand(o), migrateCommand(o), importCommand(o),
-		verifyCommand(o), healthCommand(o), configCommand(o))
+		keysCommand(o), verifyCommand(o), healthCommand(o), configCommand(o))
 	return root
 }
 

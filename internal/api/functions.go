@@ -69,6 +69,21 @@ func (f *Functions) Changed(tenant string, collections []string) {
 	}
 }
 
+// Forget drops all that is kept of a tenant, answers and what they were made
+// of; "" means of all tenants.
+func (f *Functions) Forget(tenant string) {
+	for _, fn := range f.list {
+		if fn.Forget != nil {
+			fn.Forget(tenant)
+		}
+	}
+	if tenant == "" {
+		f.cache.ClearAll()
+		return
+	}
+	f.cache.ClearTenant(tenant)
+}
+
 // Handler serves {name} of the request's path.
 func (f *Functions) Handler() http.Handler { return web.Wrap(functionShape, f.serve) }
 

@@ -232,9 +232,10 @@ func (a *App) mailDisabledWebhook(ctx context.Context, n webhook.Notice) error {
 	return errors.Join(errs...)
 }
 
-// imported is changed for bulk writes: the planner learns of them too.
+// imported is changed for bulk writes: all that is kept of the tenant goes,
+// also what single writes leave alone, and the planner learns of them too.
 func (a *App) imported(tenant string, collections []string) {
-	a.changed(tenant, collections)
+	a.clearTenant(tenant)
 	go a.guarded(context.Background(), "analyze", func(ctx context.Context) error { return a.DB.Analyze(ctx, collections...) })
 }
 

@@ -46,7 +46,7 @@ func (a *App) openLimits(mode Mode) error {
 		}
 	}
 	a.gate = gate.New(a.authenticate, counter)
-	a.gate.Custom, a.gate.Exceeded = a.ownLimits, a.tellLimited
+	a.gate.Custom, a.gate.Exceeded = a.readLimits, a.tellLimited
 	return nil
 }
 
@@ -82,7 +82,9 @@ func (a *App) hear(n bus.Notice) {
 	case bus.Changed:
 		a.functions.Changed(n.Tenant, n.Names)
 	case bus.Cleared:
-		a.cache.ClearTenant(n.Tenant)
+		a.functions.Forget(n.Tenant)
+	case bus.Keys:
+		a.guarded(context.Background(), "read keys", a.Identity.ReadKeys)
 	case bus.Members:
 		a.gate.Forget(n.Tenant)
 		a.Identity.ForgetHere("", n.Tenant)
@@ -97,9 +99,10 @@ func (a *App) hear(n bus.Notice) {
 
 // forgetAll forgets whatever is kept of the database.
 func (a *App) forgetAll() {
-	a.cache.ClearAll()
+	a.functions.Forget("")
 	a.Identity.ForgetAll()
 	a.gate.Forget("")
+	a.guarded(context.Background(), "read keys", a.Identity.ReadKeys)
 }
 
 // changed drops the tenant's kept answers that changed collections go into,
@@ -114,14 +117,21 @@ func (a *App) changed(tenant string, collections []string) {
 	a.tell(bus.Notice{Kind: bus.Changed, Tenant: tenant, Names: collections})
 }
 
-// clearTenant drops all of a tenant's kept answers, on all nodes.
+// clearTenant drops all that is kept of a tenant, on all nodes.
 func (a *App) clearTenant(tenant string) {
-	a.cache.ClearTenant(tenant)
+	if a.functions != nil {
+		a.functions.Forget(tenant)
+	}
 	a.tell(bus.Notice{Kind: bus.Cleared, Tenant: tenant})
 }
 
-// forgotten passes on what the identity service has forgotten.
+// forgotten passes on what the identity service has forgotten: of a user, of
+// a tenant, or with neither its keys.
 func (a *App) forgotten(user, tenant string) {
+	if user == "" && tenant == "" {
+		a.tell(bus.Notice{Kind: bus.Keys})
+		return
+	}
 	if tenant != "" {
 		a.gate.Forget(tenant)
 		a.tell(bus.Notice{Kind: bus.Members, Tenant: tenant})
@@ -130,8 +140,8 @@ func (a *App) forgotten(user, tenant string) {
 	a.tell(bus.Notice{Kind: bus.User, Names: []string{user}})
 }
 
-// ownLimits reads the limits of a tenant whose plan is custom.
-func (a *App) ownLimits(ctx context.Context, tenant string) (limit.Plan, error) {
+// readLimits reads the limits of a tenant whose plan is custom.
+func (a *App) readLimits(ctx context.Context, tenant string) (limit.Plan, error) {
 	text := ""
 	err := a.DB.Read(ctx, db.Scope{All: true}, func(tx *db.Tx) error {
 		return tx.One("SELECT limits FROM tenants WHERE id = $1", []any{tenant}, func(r *db.Row) error { text = r.Text(0); return nil })

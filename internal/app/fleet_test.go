@@ -87,14 +87,14 @@ func look(t *testing.T, k *testkit.Kit, as string) (out kept) {
 	return out
 }
 
-// within calls ok until it is true and fails when that takes longer than d.
-func within(t *testing.T, d time.Duration, what string, ok func() bool) {
+// within calls ok until it is true; the log says how long that took. The limit
+// is no promise of the product, but the end of a test that would never end.
+func within(t *testing.T, what string, ok func() bool) {
 	t.Helper()
 	began := time.Now()
 	for !ok() {
-		if time.Since(began) > d {
-			t.Errorf("%s: not within %v", what, d)
-			return
+		if time.Since(began) > 30*time.Second {
+			t.Fatalf("%s: not within 30 s", what)
 		}
 		time.Sleep(20 * time.Millisecond)
 	}
@@ -110,7 +110,7 @@ func TestCachesOfTwoNodes(t *testing.T) {
 			t.Fatal("the second node keeps nothing")
 		}
 		one.Post(as, "/v1/zones", map[string]any{"code": "FLEET-1", "name": "Fleet"})
-		within(t, time.Second, "the other node shows the new zone", func() bool { return look(t, two, as).Zones.Total == before.Zones.Total+1 })
+		within(t, "the other node shows the new zone", func() bool { return look(t, two, as).Zones.Total == before.Zones.Total+1 })
 		if got := look(t, one, as); got.Zones.Total != before.Zones.Total+1 {
 			t.Errorf("the writing node does not read its own write: %+v", got)
 		}
@@ -119,7 +119,7 @@ func TestCachesOfTwoNodes(t *testing.T) {
 		if r := one.Call(testkit.Request{Method: "DELETE", Path: "/v1/cache", As: who(actor.Owner)}); r.Status != 204 {
 			t.Fatalf("clear: %d %s", r.Status, r.Body)
 		}
-		within(t, time.Second, "the other node has cleared the tenant", func() bool { return !look(t, two, as).Cached })
+		within(t, "the other node has cleared the tenant", func() bool { return !look(t, two, as).Cached })
 	})
 }
 
@@ -140,7 +140,7 @@ func TestRemovedOnEveryNode(t *testing.T) {
 			t.Fatalf("suspend: %d %s", r.Status, r.Body)
 		}
 		for i, k := range []*testkit.Kit{one, two} {
-			within(t, 2*time.Second, fmt.Sprintf("node %d refuses", i+1), func() bool { s := k.Get(victim, snapshot).Status; return s == 401 || s == 403 })
+			within(t, fmt.Sprintf("node %d refuses", i+1), func() bool { s := k.Get(victim, snapshot).Status; return s == 401 || s == 403 })
 		}
 	})
 }
@@ -184,6 +184,9 @@ func TestTwoNodesAdmitOneLimit(t *testing.T) {
 func TestRedisAwayIsReadyAndLimited(t *testing.T) {
 	s := redistest.Start(t)
 	k := testkit.New(t, db.SQLite, testkit.Limited, redisOption(s))
+	if r := setLimits(t, k, demo.North, `{"api": {"minute": 200, "burst": 200}}`); r.Status >= 300 {
+		t.Fatalf("limits: %d %s", r.Status, r.Body)
+	}
 	token := k.Token(who(actor.Viewer))
 	s.Stop()
 	passed := 0
@@ -193,16 +196,83 @@ func TestRedisAwayIsReadyAndLimited(t *testing.T) {
 		}
 	}
 	if passed != 200 {
-		t.Errorf("%d passed, want the burst of 200", passed)
+		t.Errorf("%d passed, want the 200 of a minute", passed)
 	}
-	var ready struct{ Status, Degraded string }
-	r := k.Get("", "/readyz")
-	r.JSON(t, &ready)
-	if r.Status != 200 || ready.Status != "ready" || ready.Degraded == "" {
-		t.Errorf("%d %s", r.Status, r.Body)
+	if ready := readiness(t, k); ready.Status != "ready" || ready.Degraded == "" {
+		t.Errorf("%+v", ready)
 	}
 	s.Start()
-	within(t, 5*time.Second, "Redis is used again", func() bool { return !bytes.Contains(k.Get("", "/readyz").Body, []byte("degraded")) })
+	within(t, "Redis is used again", func() bool { return readiness(t, k).Degraded == "" })
+}
+
+type ready struct{ Status, Degraded, Nodes string }
+
+// readiness is what a node that must be ready says.
+func readiness(t *testing.T, k *testkit.Kit) (out ready) {
+	t.Helper()
+	r := k.Get("", "/readyz")
+	r.JSON(t, &out)
+	if r.Status != 200 {
+		t.Fatalf("%d %s", r.Status, r.Body)
+	}
+	return out
+}
+
+// Redis dies while two nodes are flooded: from one request to the next each
+// allows its share by what itself has counted, so the fleet admits one limit,
+// nobody is answered with a server error, and another tenant gets through.
+func TestRedisDiesUnderLoad(t *testing.T) {
+	s := redistest.Start(t)
+	one := testkit.New(t, db.PostgreSQL, testkit.Limited, redisOption(s))
+	two := beside(t, one)
+	if r := setLimits(t, one, demo.North, `{"api": {"minute": 1000, "burst": 1000}}`); r.Status >= 300 {
+		t.Fatalf("limits: %d %s", r.Status, r.Body)
+	}
+	for _, k := range []*testkit.Kit{one, two} {
+		within(t, "each node knows of the other", func() bool { return readiness(t, k).Nodes == "2" })
+	}
+	token, south := one.Token(who(actor.Viewer)), one.Token("admin@south.example")
+	var mu sync.Mutex
+	count := map[int]int{}
+	var all, dead sync.WaitGroup
+	dead.Add(1)
+	for client := range 8 {
+		all.Go(func() {
+			k := []*testkit.Kit{one, two}[client%2]
+			for n := range 200 {
+				if n == 50 && client == 0 {
+					s.Stop()
+					dead.Done()
+				}
+				if n == 60 { // nobody runs ahead of Redis' end
+					dead.Wait()
+				}
+				r := k.Call(testkit.Request{Method: "GET", Path: "/functions/v1/safety-kpis", Bearer: token})
+				mu.Lock()
+				count[r.Status]++
+				mu.Unlock()
+			}
+		})
+	}
+	all.Wait()
+	t.Logf("answers by status: %v", count)
+	// What Redis had counted when its answer was lost is counted by nobody
+	// else: a few requests more, never fewer than the shares.
+	if n := count[200]; n < 950 || n > 1016 || count[200]+count[429] != 1600 {
+		t.Errorf("%v, want about 1,000 admitted and the rest told to wait", count)
+	}
+	for _, k := range []*testkit.Kit{one, two} {
+		if got := readiness(t, k); got.Degraded == "" {
+			t.Errorf("a node does not say that Redis is away: %+v", got)
+		}
+		if r := k.Call(testkit.Request{Method: "GET", Path: "/functions/v1/safety-kpis", Bearer: south}); r.Status != 200 {
+			t.Errorf("another tenant: %d", r.Status)
+		}
+	}
+	s.Start()
+	for _, k := range []*testkit.Kit{one, two} {
+		within(t, "Redis is used again", func() bool { return readiness(t, k).Degraded == "" })
+	}
 }
 
 type windows map[string]struct {
@@ -277,7 +347,7 @@ func TestDatabaseLimit(t *testing.T) {
 			t.Errorf("a write under the read limit: %d %s", r.Status, r.Body)
 		}
 		events := 0
-		within(t, 3*time.Second, "rate_limit.exceeded", func() bool { events = count(t, k, "rate_limit.exceeded"); return events > 0 })
+		within(t, "rate_limit.exceeded", func() bool { events = count(t, k, "rate_limit.exceeded"); return events > 0 })
 		if events != 1 {
 			t.Errorf("told %d times", events)
 		}

@@ -14,6 +14,7 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"sync/atomic"
 	"syscall"
@@ -196,6 +197,9 @@ func (a *App) readyz(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	ready := map[string]string{"status": "ready", "engine": string(a.DB.Engine()), "engine_version": a.DB.Version()}
+	if n := a.nodes(); n > 1 {
+		ready["nodes"] = strconv.Itoa(n)
+	}
 	if why := a.degraded(); why != "" {
 		ready["degraded"] = why
 	}

@@ -48,11 +48,13 @@ type Bus struct {
 	wake  chan struct{}
 	nodes atomic.Int64
 
+	recount atomic.Bool // another node has come or gone
+
 	mu      sync.Mutex
 	pending batch
 
 	hearing sync.Mutex      // Hear is called by two readers
-	known   map[string]bool // batches heard by Redis, whose rows are still to come
+	known   map[string]bool // batches heard of late, where Redis brings them too
 	order   []string        // the same, oldest first
 
 	last  int64 // newest row read
@@ -93,6 +95,7 @@ func Open(ctx context.Context, o Options) (*Bus, error) {
 		if err := b.live(ctx); err != nil {
 			return nil, err
 		}
+		b.Tell(Notice{Kind: Joined})
 		b.work.Go(b.listening)
 		if o.Redis != nil {
 			b.work.Go(b.subscribing)
@@ -130,13 +133,14 @@ func (b *Bus) Close(ctx context.Context) error {
 	if !b.shared() {
 		return nil
 	}
-	if err := b.send(ctx); err != nil {
+	if b.o.Deaf {
+		return b.send(ctx)
+	}
+	if err := b.leave(ctx); err != nil {
 		return err
 	}
-	if b.o.Deaf {
-		return nil
-	}
-	return b.leave(ctx)
+	b.Tell(Notice{Kind: Joined})
+	return b.send(ctx)
 }
 
 // telling sends batches until the bus is closed.
@@ -205,18 +209,21 @@ func (b *Bus) write(ctx context.Context, list []Notice) error {
 	return b.insert(ctx, id.String(), string(body))
 }
 
-// hear gives a batch to the node, once: Redis may have been quicker than the
-// row.
-func (b *Bus) hear(id, body string, byRedis bool) {
+// hear gives a batch to the node, once: where there is Redis it comes twice.
+func (b *Bus) hear(id, body string) {
 	b.hearing.Lock()
 	defer b.hearing.Unlock()
 	if b.known[id] {
 		return
 	}
-	if byRedis {
-		b.remember(id)
+	if b.o.Redis != nil && id != "" {
+		b.remember(id) // the other way brings it too
 	}
 	for _, n := range parse(body) {
+		if n.Kind == Joined {
+			b.recount.Store(true)
+			continue
+		}
 		b.o.Hear(n)
 	}
 }

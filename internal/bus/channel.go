@@ -61,5 +61,5 @@ func (b *Bus) received(p rueidis.PubSubMessage) {
 	if json.Unmarshal([]byte(p.Message), &m) != nil || m.ID == "" || m.Node == b.id {
 		return
 	}
-	b.hear(m.ID, m.Body, true)
+	b.hear(m.ID, m.Body)
 }

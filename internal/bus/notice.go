@@ -24,6 +24,8 @@ const (
 	Cleared Kind = "cleared" // a tenant's kept answers shall be forgotten
 	Members Kind = "members" // memberships, plan or status of a tenant
 	User    Kind = "user"    // accounts, sessions or memberships of the users in Names
+	Keys    Kind = "keys"    // signing keys or API keys of the deployment
+	Joined  Kind = "joined"  // a node has come or gone: count them
 	All     Kind = "all"     // anything: notices were lost
 )
 
@@ -93,7 +95,7 @@ func parse(body string) []Notice {
 		return []Notice{{Kind: All}}
 	}
 	for _, n := range list {
-		if !slices.Contains([]Kind{Changed, Cleared, Members, User, All}, n.Kind) {
+		if !slices.Contains([]Kind{Changed, Cleared, Members, User, Keys, Joined, All}, n.Kind) {
 			return []Notice{{Kind: All}}
 		}
 	}

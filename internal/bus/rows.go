@@ -34,7 +34,7 @@ func (b *Bus) listening() {
 	lived := time.Now()
 	for b.rest(nil, poll) {
 		err := b.guarded(b.look)
-		if err == nil && time.Since(lived) >= beat {
+		if err == nil && (b.recount.Swap(false) || time.Since(lived) >= beat) {
 			if err = b.guarded(b.live); err == nil {
 				lived = time.Now()
 			}
@@ -54,7 +54,7 @@ func (b *Bus) look(ctx context.Context) error {
 	}
 	if time.Since(b.seen) > lost {
 		b.last = head
-		b.hear("", `[{"kind":"all"}]`, false)
+		b.hear("", `[{"kind":"all"}]`)
 	}
 	type row struct {
 		seq      int64
@@ -73,7 +73,7 @@ func (b *Bus) look(ctx context.Context) error {
 			return err
 		}
 		for _, r := range rows {
-			b.hear(r.id, r.body, false)
+			b.hear(r.id, r.body)
 			b.last = r.seq
 		}
 		if len(rows) < 200 {

@@ -1,6 +1,7 @@
 package functions
 
 import (
+	"cmp"
 	"context"
 	"time"
 
@@ -17,13 +18,14 @@ type dashboard struct {
 	shapes map[actor.Role]map[string]*shape
 	places *memo[string]
 	health *memo[health]
+	dear   time.Duration
 }
 
 // listed are the resources whose records dashboards show.
 var listed = [...]string{"zones", "items", "pick_lists", "shipments", "drivers", "incidents", "import_jobs", "settings"}
 
 func newDashboard(d Deps) *dashboard {
-	out := &dashboard{store: d.Store, now: d.Now, shapes: map[actor.Role]map[string]*shape{}, places: newMemo[string](), health: newMemo[health]()}
+	out := &dashboard{store: d.Store, now: d.Now, shapes: map[actor.Role]map[string]*shape{}, places: newMemo[string](), health: newMemo[health](), dear: cmp.Or(d.Dear, healthCheap)}
 	for _, role := range append([]actor.Role{actor.Service, actor.Anon}, actor.Members...) {
 		out.shapes[role] = map[string]*shape{}
 		for _, name := range listed {

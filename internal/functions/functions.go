@@ -30,6 +30,9 @@ type Function struct {
 	In       any      // zero input; its tags say how it is read (see Bind)
 	Doc      string
 	Run      func(ctx context.Context, a actor.Actor, in any) ([]byte, error) // in is a pointer to the type of In
+	// Forget drops what the function keeps of a tenant besides its answers; ""
+	// means of all tenants. nil where it keeps nothing.
+	Forget func(tenant string)
 
 	params []param
 	shared func(a actor.Actor) bool
@@ -51,6 +54,7 @@ type Deps struct {
 	Imports Importer
 	Now     func() time.Time
 	Hooks   programme.Hooks
+	Dear    time.Duration // an inventory's health that took longer is kept for a while; 50 ms when 0
 }
 
 // Table lists the functions.
@@ -66,7 +70,7 @@ func Table(d Deps) []Function {
 		},
 		{
 			Name: "admin-dashboard-summary", Methods: []string{"GET"},
-			TTL: 30 * time.Second, Personal: true, shared: dash.summaryShared, In: SummaryIn{}, Run: call(dash.summary),
+			TTL: 30 * time.Second, Personal: true, shared: dash.summaryShared, In: SummaryIn{}, Run: call(dash.summary), Forget: dash.health.forget,
 			Reads: []string{"zones", "items", "stock_movements", "stock_levels", "orders", "order_lines", "pick_lists", "shipments", "settings", "tenants", "members"},
 			Doc:   "Zones, inventory with its health, pick lists, shipments and settings.",
 		},

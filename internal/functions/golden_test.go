@@ -302,3 +302,21 @@ func TestImportFunctionsNeedAJob(t *testing.T) {
 		}
 	}
 }
+
+// A dear result is kept past changes of the stock, until it is forgotten.
+func TestHealthIsKeptUntilForgotten(t *testing.T) {
+	each(t, func(k *kit) {
+		k.table = functions.Table(functions.Deps{Store: k.s, Now: func() time.Time { return k.now }, Dear: 1})
+		zone := k.add("zones", store.Row{"code": "A", "name": "A"})
+		item := k.add("items", store.Row{"sku": "A", "name": "A", "reorder_point": "10"})
+		k.add("stock_movements", store.Row{"type": "receipt", "item_id": item, "to_zone_id": zone, "quantity": "100"})
+		k.call("admin-dashboard-summary", "").is("inventory.health.critical_items", "0")
+		k.add("stock_movements", store.Row{"type": "adjust_loss", "item_id": item, "from_zone_id": zone, "quantity": "99"})
+		k.call("admin-dashboard-summary", "").is("inventory.health.critical_items", "0")
+		forget := k.function("admin-dashboard-summary").Forget
+		forget(south)
+		k.call("admin-dashboard-summary", "").is("inventory.health.critical_items", "0")
+		forget(north)
+		k.call("admin-dashboard-summary", "").is("inventory.health.critical_items", "1")
+	})
+}

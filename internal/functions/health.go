@@ -88,7 +88,7 @@ func (as *assessment) result(now time.Time) health {
 // keepHealth remembers a dear result.
 func (d *dashboard) keepHealth(tenant string, now time.Time, as *assessment, h health) {
 	took := time.Since(as.begun)
-	if took > healthCheap {
+	if took > d.dear {
 		d.health.put(tenant, h, now.Add(min(took*healthShare, healthMost)))
 	}
 }

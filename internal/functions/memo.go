@@ -28,6 +28,16 @@ func (m *memo[T]) get(tenant string, now time.Time) (T, bool) {
 	return r.value, ok && now.Before(r.until)
 }
 
+// forget drops a tenant's value, or with "" those of all tenants.
+func (m *memo[T]) forget(tenant string) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if tenant == "" {
+		clear(m.rows)
+	}
+	delete(m.rows, tenant)
+}
+
 func (m *memo[T]) put(tenant string, v T, until time.Time) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -97,7 +97,8 @@ func (c *tokenCache) clear() {
 }
 
 // OnForget sets who is told of Forget and ForgetTenant, the other argument
-// being "": other nodes remember too. Call it before the service is used.
+// being "", and of changed keys, both being "": other nodes remember too. Call
+// it before the service is used.
 func (s *Service) OnForget(told func(user, tenant string)) { s.tokens.told = told }
 
 // Forget empties the cache of one user: call it after any change to the

@@ -1,6 +1,7 @@
 package identity
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"strings"
@@ -134,8 +135,48 @@ func (s *Service) RotateKeys(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("identity: rotate keys: %w", err)
 	}
-	s.tokens.clear()
-	return s.loadKeys(ctx)
+	return s.keysChanged(ctx)
+}
+
+// RenewAPIKey revokes the default key of a kind, publishable or secret, and
+// makes another one in its place; the old one is refused at once, in both of
+// its forms. An unknown kind is fault.Invalid.
+func (s *Service) RenewAPIKey(ctx context.Context, kind string) error {
+	if kind != kindPublishable && kind != kindSecret {
+		return fault.New(fault.Invalid, "validation_failed", "%q is no kind of key: publishable and secret are", kind)
+	}
+	err := s.db.Write(ctx, everywhere, func(tx *db.Tx) error {
+		if _, err := tx.Exec("UPDATE api_keys SET revoked_at = $2 WHERE kind = $1 AND name = 'default' AND revoked_at IS NULL", kind, s.now()); err != nil {
+			return err
+		}
+		s.record(tx, event{action: "api_key.renewed", details: map[string]any{"kind": kind}})
+		return s.ensureAPIKeys(tx)
+	})
+	if err != nil {
+		return fmt.Errorf("identity: renew API key: %w", err)
+	}
+	return s.keysChanged(ctx)
+}
+
+// keysChanged reads the keys here and lets the other nodes know.
+func (s *Service) keysChanged(ctx context.Context) error {
+	if s.tokens.told != nil {
+		s.tokens.told("", "")
+	}
+	return s.ReadKeys(ctx)
+}
+
+// ReadKeys reads signing keys and API keys again. When the signing keys are
+// others, what was verified with the old ones is forgotten.
+func (s *Service) ReadKeys(ctx context.Context) error {
+	before := s.JWKS()
+	if err := s.loadKeys(ctx); err != nil {
+		return err
+	}
+	if !bytes.Equal(before, s.JWKS()) {
+		s.tokens.clear()
+	}
+	return s.loadAPIKeys(ctx)
 }
 
 // JWKS returns the public keys, a JSON text that must not be changed.
