@@ -8,6 +8,7 @@ import (
 	"holdfast/internal/db"
 	"holdfast/internal/event"
 	"holdfast/internal/safety"
+	"holdfast/internal/safety/osha"
 	"holdfast/internal/store"
 	"holdfast/internal/warehouse"
 )
@@ -19,9 +20,9 @@ func (a *App) effects() store.Effects {
 		Before: map[string]store.Effect{"invitations": a.Identity.PrepareInvitations, "tenants": checkLimits},
 		After:  map[string]store.Effect{"members": a.Identity.GuardMembers, "invitations": a.Identity.MailInvitations, "tenants": a.Identity.WatchTenants},
 	}
-	for _, domain := range []store.Effects{warehouse.Watch{LowStock: a.tellLowStock}.Effects(), safety.Effects()} {
-		maps.Copy(e.Before, domain.Before)
-		maps.Copy(e.After, domain.After)
+	for _, domain := range []store.Effects{warehouse.Watch{LowStock: a.tellLowStock}.Effects(), safety.Effects(), osha.Effects()} {
+		add(e.Before, domain.Before)
+		add(e.After, domain.After)
 	}
 	e.Before["webhooks"] = func(tx *db.Tx, by actor.Actor, s *store.Store, cs []store.Change) error {
 		return a.Webhooks.Check(tx, by, s, cs)
@@ -33,6 +34,23 @@ func (a *App) effects() store.Effects {
 		e.After[name] = a.telling(e.After[name])
 	}
 	return e
+}
+
+// add puts a domain's effects behind those that are there.
+func add(effects, more map[string]store.Effect) {
+	for name, next := range more {
+		first := effects[name]
+		if first == nil {
+			effects[name] = next
+			continue
+		}
+		effects[name] = func(tx *db.Tx, by actor.Actor, s *store.Store, cs []store.Change) error {
+			if err := first(tx, by, s, cs); err != nil {
+				return err
+			}
+			return next(tx, by, s, cs)
+		}
+	}
 }
 
 // tellLowStock makes an event of each item that movements took to its reorder

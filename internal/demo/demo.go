@@ -55,7 +55,10 @@ func write(tx *db.Tx, st *store.Store, tenant string, rows records) error {
 		sequences(tx, tenant, r, rows[name])
 	}
 	st.Count(tx, tenant, counters)
-	return writeProgramme(tx, st, tenant, rows)
+	if err := writeProgramme(tx, st, tenant, rows); err != nil {
+		return err
+	}
+	return writeStatutory(tx, st, rows)
 }
 
 func sequences(tx *db.Tx, tenant string, r *catalog.Resource, rows []store.Row) {

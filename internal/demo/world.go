@@ -63,6 +63,7 @@ func build(p profile, now time.Time) (records, error) {
 	w.safety()
 	w.platform()
 	programme(w)
+	statutory(w)
 	return w.rows, nil
 }
 

@@ -1,0 +1,176 @@
+package app_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+
+	"holdfast/internal/actor"
+	"holdfast/internal/demo"
+	"holdfast/internal/testkit"
+)
+
+// first returns a field of the first row of a read with the service key.
+func first(t *testing.T, k *testkit.Kit, path, field string) string {
+	t.Helper()
+	var rows []map[string]any
+	k.Call(testkit.Request{Method: "GET", Path: path, Bearer: k.Service()}).JSON(t, &rows)
+	if len(rows) == 0 {
+		t.Fatalf("%s: no rows", path)
+	}
+	return fmt.Sprint(rows[0][field])
+}
+
+// A case is the safety officer's: administrators read, nobody else sees it.
+// What breaks a rule of recording is refused by name and nothing is written.
+func TestCases(t *testing.T) {
+	testkit.Run(t, func(t *testing.T, k *testkit.Kit) {
+		site := first(t, k, "/v1/sites?select=id&order=code&limit=1&tenant_id=eq."+demo.North, "id")
+		incident := insertID(t, k, who(actor.Operator), "incidents", map[string]any{"kind": "injury", "severity": "medium", "title": "Cut", "occurred_at": "2026-01-05T23:30:00Z", "site_id": site})
+		safety := who(actor.Safety)
+		for _, role := range []actor.Role{actor.Owner, actor.Manager, actor.Operator, actor.Viewer} {
+			if r := k.Post(who(role), "/v1/osha_cases", map[string]any{"incident_id": incident}); r.Status != 403 {
+				t.Errorf("%s makes a case: %d %s", role, r.Status, r.Body)
+			}
+		}
+		id := insertID(t, k, safety, "osha_cases", map[string]any{"incident_id": incident})
+		path := "/v1/osha_cases?id=eq." + id
+		r := k.Get(who(actor.Admin), path+"&select=year,recordable,illness_type,case_no,entered_at")
+		// 23:30 UTC is the next day in Berlin, of the same year.
+		if got := string(r.Body); got != `[{"year":2026,"recordable":"undecided","illness_type":"injury","case_no":null,"entered_at":null}]` {
+			t.Errorf("new case: %s", got)
+		}
+		patch := func(as string, body map[string]any) testkit.Response {
+			return k.Call(testkit.Request{Method: "PATCH", Path: path, As: as, Body: body})
+		}
+		for _, c := range []struct {
+			body map[string]any
+			want string
+		}{
+			{map[string]any{"recordable": "yes"}, "1904.7(b)(1)"},
+			{map[string]any{"recordable": "yes", "basis": "days_away", "outcome": "days_away", "days_away": 3}, "1904.29(b)(1)"},
+			{map[string]any{"privacy_case": true}, "1904.29(b)(8)"},
+			{map[string]any{"days_away": 181}, "1904.7(b)(3)(vii)"},
+		} {
+			if r := patch(safety, c.body); r.Status != 400 || !strings.Contains(string(r.Body), c.want) || !strings.Contains(string(r.Body), "HF012") {
+				t.Errorf("%v: %d %s, want 400 naming %s", c.body, r.Status, r.Body, c.want)
+			}
+		}
+		full := map[string]any{"recordable": "yes", "basis": "days_away", "outcome": "days_away", "away_from": "2026-01-06", "away_until": "2026-01-12", "employee_name": "Ada",
+			"job_title": "Picker", "where_occurred": "Dock 3", "description": "Cut, left hand, knife"}
+		if r := patch(who(actor.Admin), full); r.Status != 403 {
+			t.Errorf("an administrator writes: %d", r.Status)
+		}
+		if r := patch(safety, full); r.Status >= 300 {
+			t.Fatalf("decide: %d %s", r.Status, r.Body)
+		}
+		var rows []map[string]any
+		k.Get(safety, path).JSON(t, &rows)
+		if rows[0]["days_away"] != 6.0 || rows[0]["case_no"] == nil || rows[0]["entered_late"] != false {
+			t.Errorf("6 calendar days after the day of the injury (6 January in Berlin), a number, in time: %v", rows[0])
+		}
+		if r := k.Call(testkit.Request{Method: "PATCH", Path: "/v1/incidents?id=eq." + incident, As: safety, Body: map[string]any{"status": "void", "void_reason": "x"}}); r.Status != 409 || !strings.Contains(string(r.Body), "1904.33") {
+			t.Errorf("void with a recordable case: %d %s", r.Status, r.Body)
+		}
+		if r := k.Call(testkit.Request{Method: "DELETE", Path: path, Bearer: k.Service()}); r.Status != 409 || !strings.Contains(string(r.Body), "1904.33(a)") {
+			t.Errorf("delete within five years: %d %s", r.Status, r.Body)
+		}
+		if r := k.Get(who(actor.Admin), "/v1/audit?select=after&entity_id=eq."+id); strings.Contains(string(r.Body), "Ada") {
+			t.Errorf("the audit log holds the name: %s", r.Body)
+		}
+		if r := k.Post(safety, "/v1/osha_cases", map[string]any{"incident_id": incident}); r.Status != 409 {
+			t.Errorf("a second case: %d %s", r.Status, r.Body)
+		}
+		if r := k.Post(safety, "/v1/osha_cases", map[string]any{"incident_id": first(t, k, "/v1/incidents?select=id&limit=1&kind=eq.injury&tenant_id=eq."+demo.South, "id")}); r.Status != 409 {
+			t.Errorf("another tenant's incident: %d %s", r.Status, r.Body)
+		}
+	})
+}
+
+// A case number counts for each establishment and year, without gaps or
+// repetition when cases are decided at once.
+func TestCaseNumbers(t *testing.T) {
+	testkit.Run(t, func(t *testing.T, k *testkit.Kit) {
+		site := insertID(t, k, who(actor.Admin), "sites", map[string]any{"code": "NEW", "name": "New"})
+		const n = 6
+		errs := make(chan error, n)
+		for i := range n {
+			incident := insertID(t, k, who(actor.Operator), "incidents", map[string]any{"kind": "injury", "title": fmt.Sprint(i), "occurred_at": "2026-02-03T10:00:00Z", "site_id": site})
+			token := k.Token(who(actor.Safety))
+			go func() {
+				r := k.Call(testkit.Request{Method: "POST", Path: "/v1/osha_cases", Bearer: token, Body: map[string]any{"incident_id": incident, "recordable": "yes", "basis": "medical_treatment",
+					"outcome": "other", "employee_name": "X", "job_title": "Y", "where_occurred": "Z", "description": "W"}})
+				if r.Status != 201 {
+					errs <- fmt.Errorf("%d %s", r.Status, r.Body)
+					return
+				}
+				errs <- nil
+			}()
+		}
+		for range n {
+			if err := <-errs; err != nil {
+				t.Error(err)
+			}
+		}
+		var rows []struct {
+			No int `json:"case_no"`
+		}
+		k.Get(who(actor.Safety), "/v1/osha_cases?select=case_no&order=case_no&site_id=eq."+site).JSON(t, &rows)
+		got, _ := json.Marshal(rows)
+		if string(got) != `[{"case_no":1},{"case_no":2},{"case_no":3},{"case_no":4},{"case_no":5},{"case_no":6}]` {
+			t.Errorf("numbers %s", got)
+		}
+	})
+}
+
+// A summary follows its log until an executive who did not make it certifies
+// it; then its figures stand, and it is submitted when OSHA's file would take
+// it.
+func TestSummaries(t *testing.T) {
+	testkit.Run(t, func(t *testing.T, k *testkit.Kit) {
+		safety, admin := who(actor.Safety), who(actor.Admin)
+		site := insertID(t, k, admin, "sites", map[string]any{"code": "TX", "name": "Texas", "country": "US", "timezone": "America/Chicago", "address": "1 Main St", "city": "Austin", "state": "TX",
+			"zip": "78701", "naics": "493110", "establishment_type": 1})
+		incident := insertID(t, k, safety, "incidents", map[string]any{"kind": "injury", "title": "Cut", "occurred_at": "2025-06-05T10:00:00Z", "site_id": site})
+		sum := insertID(t, k, safety, "osha_summaries", map[string]any{"site_id": site, "year": 2025, "avg_employees": 12, "additional_hours": 24000})
+		path := "/v1/osha_summaries?id=eq." + sum
+		patch := func(as string, body map[string]any) testkit.Response {
+			return k.Call(testkit.Request{Method: "PATCH", Path: path, As: as, Body: body})
+		}
+		want := func(what string, r testkit.Response, status int, say string) {
+			t.Helper()
+			if r.Status != status || !strings.Contains(string(r.Body), say) {
+				t.Errorf("%s: %d %s, want %d %s", what, r.Status, r.Body, status, say)
+			}
+		}
+		sign := map[string]any{"status": "certified", "certified_name": "C. E. O.", "certified_title": "President"}
+		want("closed without a decision", k.Call(testkit.Request{Method: "PATCH", Path: "/v1/incidents?id=eq." + incident, As: safety, Body: map[string]any{"status": "closed"}}), 409, "1904.29(b)(3)")
+		c := insertID(t, k, safety, "osha_cases", map[string]any{"incident_id": incident})
+		want("undecided case", patch(admin, sign), 409, "1904.32(a)(1)")
+		r := k.Call(testkit.Request{Method: "PATCH", Path: "/v1/osha_cases?id=eq." + c, As: safety, Body: map[string]any{"recordable": "yes", "basis": "days_away", "outcome": "days_away", "days_away": 4,
+			"employee_name": "X", "job_title": "Y", "where_occurred": "Z", "description": "W"}})
+		want("decide", r, 204, "")
+		var rows []map[string]any
+		k.Get(who(actor.Manager), path).JSON(t, &rows)
+		if rows[0]["total_dafw_cases"] != 1.0 || rows[0]["total_dafw_days"] != 4.0 || rows[0]["total_injuries"] != 1.0 || rows[0]["hours_worked"] != 24000.0 {
+			t.Errorf("totals do not follow the log: %v", rows[0])
+		}
+		want("no name", patch(admin, map[string]any{"status": "certified"}), 400, "1904.32(b)(3)")
+		want("four eyes", patch(safety, sign), 409, "somebody else")
+		want("too few hours", patch(safety, map[string]any{"additional_hours": 6000}), 204, "")
+		want("too few hours", patch(admin, sign), 400, "hours_worked")
+		want("hours", patch(safety, map[string]any{"additional_hours": 24000}), 204, "")
+		want("posted before it is certified", patch(safety, map[string]any{"posted_from": "2026-02-01"}), 400, "1904.32(b)(5)")
+		want("manager certifies", patch(who(actor.Manager), sign), 403, "")
+		want("certify", patch(admin, sign), 204, "")
+		want("changed after", patch(safety, map[string]any{"additional_hours": 1}), 400, "1904.32(b)(3)")
+		want("posted too short", patch(safety, map[string]any{"posted_from": "2026-02-01", "posted_to": "2026-04-29"}), 400, "1904.32(b)(6)")
+		want("posted", patch(safety, map[string]any{"posted_from": "2026-02-01", "posted_to": "2026-04-30"}), 204, "")
+		want("submit", patch(safety, map[string]any{"status": "submitted"}), 204, "")
+		want("opened without a reason", patch(safety, map[string]any{"status": "open"}), 409, "change_reason")
+		want("opened", patch(safety, map[string]any{"status": "open", "change_reason": "late case"}), 204, "")
+		year := insertID(t, k, safety, "osha_summaries", map[string]any{"site_id": site, "year": 2099, "avg_employees": 12})
+		want("year not over", k.Call(testkit.Request{Method: "PATCH", Path: "/v1/osha_summaries?id=eq." + year, As: admin, Body: sign}), 409, "1904.32(a)")
+	})
+}

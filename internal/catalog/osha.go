@@ -1,0 +1,114 @@
+package catalog
+
+import "holdfast/internal/actor"
+
+// statutory are the records that regulations on recording injuries ask for.
+// They hold health data, so their grants are narrower than the incident's: the
+// safety officer writes, administrators read and certify, managers see totals.
+func statutory() []Resource { return []Resource{oshaCases(), oshaSummaries()} }
+
+func oshaCases() Resource {
+	who := func(f Field) Field { f.Readers = officers; return f } // masked in the audit log
+	return Resource{
+		Name: "osha_cases", Family: "safety",
+		Doc: "The case behind an injury or illness: the decision whether it is recordable, the line of the log (OSHA 300), the report (OSHA 301) and the days lost that the European lists count. One for each incident. Kept five years after its year (29 CFR 1904.33).",
+		Fields: []Field{
+			{Name: "incident_id", Type: UUID, Ref: "incidents", Required: true, Fixed: true},
+			{Name: "site_id", Type: UUID, Ref: "sites", Required: true, Label: "Establishment", Doc: "From the incident when absent."},
+			{Name: "year", Type: Int, Required: true, ReadOnly: true, Doc: "Year of the log: that of the injury, in the establishment's time zone."},
+			{Name: "case_no", Type: Int, ReadOnly: true, Label: "Case number", Doc: "Column A: counts from 1 for each establishment and year; given when the case is recordable."},
+			{Name: "recordable", Required: true, Default: "undecided", OneOf: []string{"yes", "no", "undecided"}},
+			{Name: "basis", OneOf: []string{"death", "days_away", "restricted", "medical_treatment", "loss_of_consciousness", "significant_diagnosis", "first_aid_only", "not_work_related", "not_new"},
+				Doc: "Why it is recordable (29 CFR 1904.7), or why it is not (1904.5, 1904.6, 1904.7(b)(5))."},
+			{Name: "entered_at", Type: Time, ReadOnly: true, Doc: "When it was first decided."},
+			{Name: "entered_late", Type: Bool, ReadOnly: true, Doc: "Decided more than 7 calendar days after the report (29 CFR 1904.29(b)(3))."},
+			{Name: "worker_id", Type: UUID, Ref: "workers", Doc: "Fills name, job title and date of hire where they are absent."},
+			who(Field{Name: "employee_name", Format: Name}),
+			{Name: "job_title", Format: Name},
+			{Name: "privacy_case", Type: Bool, Required: true, Default: "false", Doc: "The log shows \"privacy case\" for the name (29 CFR 1904.29(b)(6))."},
+			who(Field{Name: "privacy_reason", OneOf: []string{"intimate_body_part", "sexual_assault", "mental_illness", "infectious_disease", "contaminated_sharp", "employee_request"},
+				Doc: "The complete list of 29 CFR 1904.29(b)(7)."}),
+			{Name: "where_occurred", MaxLen: 300, Doc: "Column E."},
+			{Name: "description", MaxLen: 1000, Doc: "Column F: injury or illness, parts of the body, object or substance."},
+			{Name: "discreet_description", MaxLen: 1000, Doc: "Stands on the log for description where that would tell who it is (29 CFR 1904.29(b)(9))."},
+			{Name: "outcome", OneOf: []string{"death", "days_away", "restricted", "other"}, Doc: "Columns G to J: one, the most serious."},
+			{Name: "days_away", Type: Int, Unit: "d", Required: true, Default: "0", Min: "0", Doc: "Column K: calendar days, day of the injury left out, at most 180; from away_from and away_until when both are given."},
+			{Name: "days_restricted", Type: Int, Unit: "d", Required: true, Default: "0", Min: "0", Doc: "Column L, counted alike."},
+			{Name: "away_from", Type: Date}, {Name: "away_until", Type: Date, Doc: "Last day away."},
+			{Name: "restricted_from", Type: Date}, {Name: "restricted_until", Type: Date, Doc: "Last day of restricted work or transfer."},
+			{Name: "illness_type", OneOf: []string{"injury", "skin_disorder", "respiratory", "poisoning", "hearing_loss", "other_illness"}, Doc: "Columns M1 to M6."},
+			who(Field{Name: "birth_date", Type: Date}), {Name: "hire_date", Type: Date},
+			who(Field{Name: "sex", OneOf: []string{"M", "F"}}),
+			who(Field{Name: "employee_address", MaxLen: 300}),
+			who(Field{Name: "physician", Format: Name}),
+			who(Field{Name: "facility", MaxLen: 300, Doc: "Where treatment was given away from the worksite: name and address."}),
+			{Name: "emergency_room", Type: Bool, Required: true, Default: "false"},
+			{Name: "in_patient", Type: Bool, Required: true, Default: "false", Doc: "Hospitalized overnight."},
+			{Name: "amputation", Type: Bool, Required: true, Default: "false"},
+			{Name: "eye_loss", Type: Bool, Required: true, Default: "false"},
+			{Name: "work_began", Format: Name, MaxLen: 5, Doc: "HH:MM, local."},
+			{Name: "event_time", Format: Name, MaxLen: 5, Doc: "HH:MM, local; the incident's when absent."},
+			{Name: "time_unknown", Type: Bool, Required: true, Default: "false"},
+			{Name: "activity_before", MaxLen: 5000, Doc: "301 item 14: what the employee was doing just before."},
+			{Name: "what_happened", MaxLen: 5000, Doc: "301 item 15."},
+			who(Field{Name: "injury_detail", MaxLen: 5000, Doc: "301 item 16: what the injury or illness was."}),
+			{Name: "object_substance", MaxLen: 1000, Doc: "301 item 17: what directly harmed the employee."},
+			{Name: "death_date", Type: Date},
+			{Name: "completed_by", Format: Name, Doc: "Who completed the 301."}, {Name: "completed_title", Format: Name}, {Name: "completed_phone", Format: Name, MaxLen: 40},
+			{Name: "osha_due_at", Type: Time, ReadOnly: true, Doc: "By when OSHA must be told: 8 hours for a death, 24 for in-patient treatment, amputation or loss of an eye (29 CFR 1904.39(a))."},
+			{Name: "osha_told_at", Type: Time, Doc: "When OSHA was told."},
+		},
+		Unique:  [][]string{{"incident_id"}, {"site_id", "year", "case_no"}},
+		Indexes: [][]string{{"site_id", "year"}, {"year", "recordable"}},
+		Access: Access{
+			Read:   []Grant{to(officers)},
+			Create: []Grant{to([]actor.Role{actor.Safety})},
+			Update: []Grant{to([]actor.Role{actor.Safety})},
+		},
+	}
+}
+
+func oshaSummaries() Resource {
+	total := func(name, doc string) Field {
+		return Field{Name: name, Type: Int, Required: true, ReadOnly: true, Default: "0", Doc: doc}
+	}
+	keepers := []actor.Role{actor.Safety}
+	return Resource{
+		Name: "osha_summaries", Family: "safety",
+		Doc: "The annual summary of an establishment (OSHA 300A): totals of the log, certified by an executive, posted, submitted. Totals follow the log until it is certified.",
+		Fields: []Field{
+			{Name: "site_id", Type: UUID, Ref: "sites", Required: true, Fixed: true, Label: "Establishment"},
+			{Name: "year", Type: Int, Required: true, Fixed: true, Min: "0", Max: "2100", Doc: "From 2002, when the part took its present form."},
+			{Name: "avg_employees", Type: Int, Required: true, Min: "0", Max: "1000000", Default: "0", Label: "Annual average number of employees", Doc: "From the workers' dates of hire and leaving when absent or 0."},
+			{Name: "peak_employees", Type: Int, Min: "0", Max: "1000000", Doc: "Most employees at any time of the year, for the size class; avg_employees when absent."},
+			{Name: "additional_hours", Type: Int, Unit: "h", Required: true, Default: "0", Min: "0", Max: "100000000", Doc: "Hours worked by people whose shifts are not recorded here."},
+			{Name: "hours_worked", Type: Int, Unit: "h", Required: true, ReadOnly: true, Default: "0", Doc: "Approved shifts and additional_hours."},
+			total("total_deaths", "Column G."), total("total_dafw_cases", "Column H."), total("total_djtr_cases", "Column I."), total("total_other_cases", "Column J."),
+			total("total_dafw_days", "Column K."), total("total_djtr_days", "Column L."),
+			total("total_injuries", "M1."), total("total_skin_disorders", "M2."), total("total_respiratory_conditions", "M3."), total("total_poisonings", "M4."),
+			total("total_hearing_loss", "M5."), total("total_other_illnesses", "M6."),
+			{Name: "certified_name", Format: Name, Doc: "The company executive who certifies (29 CFR 1904.32(b)(4))."},
+			{Name: "certified_title", Format: Name}, {Name: "certified_phone", Format: Name, MaxLen: 40},
+			{Name: "certified_by", Type: UUID, ReadOnly: true, Doc: "User who moved it to certified; never the one who made it."},
+			{Name: "certified_at", Type: Time, ReadOnly: true},
+			{Name: "posted_from", Type: Date, Doc: "Posted no later than 1 February (29 CFR 1904.32(b)(6))."},
+			{Name: "posted_to", Type: Date, Doc: "Until 30 April at least."},
+			{Name: "submitted_at", Type: Time, ReadOnly: true},
+			{Name: "submission_ref", Format: Name},
+			{Name: "change_reason", Format: Name, MaxLen: 100, Doc: "Why a certified summary is opened again."},
+			{Name: "status", Required: true, Default: "open", OneOf: []string{"open", "certified", "submitted"}},
+		},
+		Unique:  [][]string{{"site_id", "year"}},
+		Indexes: [][]string{{"year", "status"}},
+		Access: Access{
+			Read:   []Grant{to(leaders)},
+			Create: []Grant{to(keepers)},
+			Update: []Grant{to(keepers), to(admins).only("status", "certified_name", "certified_title", "certified_phone", "change_reason")},
+		},
+		States: &States{Field: "status", Initial: []string{"open"}, Moves: []Move{
+			{From: []string{"open"}, To: "certified", Roles: officers},
+			{From: []string{"certified", "submitted"}, To: "open", Roles: officers},
+			{From: []string{"certified"}, To: "submitted", Roles: officers},
+		}},
+	}
+}

@@ -1,0 +1,205 @@
+package demo
+
+import (
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"holdfast/internal/db"
+	"holdfast/internal/decimal"
+	"holdfast/internal/demo/bulk"
+	"holdfast/internal/safety"
+	"holdfast/internal/safety/osha"
+	"holdfast/internal/store"
+)
+
+// statutoryResources are the records of the statutory log, in the order in
+// which references point backwards.
+var statutoryResources = [...]string{"osha_cases", "osha_summaries"}
+
+// lastYear is what stands on last year's log of an American establishment: it
+// was certified, posted and submitted.
+var lastYear = []struct {
+	month, day int
+	kind       string
+	title      string
+	severity   string
+	c          store.Row
+}{
+	{2, 11, "injury", "Strained back when lifting a pump", "medium", store.Row{"basis": "days_away", "outcome": "days_away", "days_away": int64(6), "days_restricted": int64(9), "illness_type": "injury",
+		"where_occurred": "Receiving, lane 2", "description": "Strained lower back, lifting a 60 lb pump from the floor", "activity_before": "Unloading mixed pallets by hand.",
+		"what_happened": "Lifted a pump alone from floor level and felt a sharp pain when turning.", "injury_detail": "Strain of the lower back.", "object_substance": "Pump in its carton."}},
+	{5, 6, "injury", "Punctured by a needle in a returned parcel", "medium", store.Row{"basis": "medical_treatment", "outcome": "other", "illness_type": "injury", "privacy_case": true, "privacy_reason": "contaminated_sharp",
+		"where_occurred": "Returns bench", "description": "Punctured finger, used needle in a returned parcel", "discreet_description": "Puncture wound, sharp object in a returned parcel", "emergency_room": true,
+		"activity_before": "Opening returned parcels.", "what_happened": "A used needle pierced the glove.", "injury_detail": "Puncture of a finger.", "object_substance": "Hypodermic needle."}},
+	{7, 22, "injury", "Finger pinched at the roller conveyor", "medium", store.Row{"basis": "restricted", "outcome": "restricted", "days_restricted": int64(12), "illness_type": "injury", "where_occurred": "Shipping, conveyor 1",
+		"description": "Crushed right index finger between carton and side guide of a roller conveyor", "activity_before": "Sorting cartons by carrier.",
+		"what_happened": "Reached in to free a jammed carton while the conveyor ran.", "injury_detail": "Contusion of the right index finger.", "object_substance": "Roller conveyor."}},
+	{8, 30, "illness", "Rash after decanting cleaner", "low", store.Row{"basis": "medical_treatment", "outcome": "other", "illness_type": "skin_disorder", "where_occurred": "Hazmat room",
+		"description": "Contact dermatitis of both hands, alkaline cleaner", "activity_before": "Decanting cleaner into spray bottles.", "what_happened": "Worked without gloves for most of a shift.",
+		"injury_detail": "Contact dermatitis.", "object_substance": "Alkaline cleaner."}},
+	{10, 14, "injury", "Cut on the hand when opening cartons", "low", store.Row{"basis": "first_aid_only", "where_occurred": "Pick module", "description": "Shallow cut on the left hand, carton knife"}},
+}
+
+// statutory writes the cases behind injuries and illnesses, and the annual
+// summary of an American establishment.
+func statutory(w *world) {
+	american := w.country == "US"
+	year := w.cal.t0.Year()
+	numbers := map[string]int64{}
+	if american {
+		w.rows["sites"][0]["ein"] = "752634190"
+		for i, x := range lastYear {
+			w.filed(x.c, w.past(i, year-1), numbers)
+		}
+	}
+	for _, in := range w.rows["incidents"] {
+		if kind := in["kind"]; (kind == "injury" || kind == "illness") && in["status"] != "void" && moment(in["occurred_at"]).In(w.cal.loc).Year() == year {
+			w.filed(w.decided(in), in, numbers)
+		}
+	}
+	if american {
+		w.summary(year-1, 46_912, 24, 31)
+		w.summary(year, 0, 0, 0)
+	}
+}
+
+// past writes one of last year's incidents.
+func (w *world) past(i, year int) store.Row {
+	x := lastYear[i]
+	at := time.Date(year, time.Month(x.month), x.day, 10, 20+i, 0, 0, w.cal.loc).UTC()
+	day := -int(w.cal.t0.Sub(at).Hours()/24) - 1
+	told := at.Add(40 * time.Minute)
+	p := w.people[(2*i+1)%len(w.people)]
+	zone := w.in("RCV")[0]
+	w.add("incidents", day, told, store.Row{"incident_no": w.number("IN", told), "kind": x.kind, "severity": x.severity, "title": x.title, "description": x.c["what_happened"],
+		"occurred_at": stamp(at), "occurred_tz": w.timezone, "reported_at": stamp(told), "anonymous": false, "reported_by": w.user("admin"), "created_by": w.user("admin"), "site_id": w.sites[0],
+		"zone_id": zone.id, "entities": raw([]safety.Entity{{Type: "zone", ID: zone.id, Role: "source"}, {Type: "worker", ID: p.id, Role: "injured"}}), "category_tags": raw([]string{"manual_handling"}),
+		"attachments": raw([]any{}), "root_causes": raw([]any{}), "status": "closed", "closed_at": stamp(told.AddDate(0, 0, 12)), "updated_at": stamp(told.AddDate(0, 0, 12)), "version": int64(4)})
+	return w.rows["incidents"][len(w.rows["incidents"])-1]
+}
+
+// decided is how the safety officer judged an incident of this year by what
+// its report says; what is younger than four days is still open.
+func (w *world) decided(in store.Row) store.Row {
+	c := store.Row{"description": in["title"]}
+	for _, z := range w.tree {
+		if z.id == in["zone_id"] {
+			c["where_occurred"] = z.name
+		}
+	}
+	if in["kind"] == "injury" {
+		c["illness_type"] = "injury"
+	} else {
+		c["illness_type"] = "respiratory"
+	}
+	if w.cal.t0.Sub(moment(in["reported_at"])) < 4*24*time.Hour {
+		return store.Row{"illness_type": c["illness_type"]}
+	}
+	days := map[any]int64{"medium": 5, "high": 12, "critical": 15}[in["severity"]]
+	age := int64(w.cal.t0.Sub(moment(in["occurred_at"])).Hours() / 24)
+	switch days = min(days, age-1); {
+	case days < 1:
+		c["basis"] = "first_aid_only"
+	default:
+		c["basis"], c["outcome"], c["days_away"] = "days_away", "days_away", days
+		c["in_patient"] = in["severity"] == "critical"
+	}
+	return c
+}
+
+// filed writes the case of an incident.
+func (w *world) filed(c, in store.Row, numbers map[string]int64) {
+	told, at := moment(in["reported_at"]), moment(in["occurred_at"]).In(w.cal.loc)
+	entered := w.cal.clip(told.Add(52 * time.Hour))
+	r := store.Row{"incident_id": in["id"], "site_id": in["site_id"], "year": int64(at.Year()), "recordable": "yes", "privacy_case": false, "days_away": int64(0), "days_restricted": int64(0),
+		"emergency_room": false, "in_patient": false, "amputation": false, "eye_loss": false, "time_unknown": false, "work_began": "06:00", "event_time": at.Format("15:04"),
+		"entered_at": stamp(entered), "entered_late": false, "created_by": w.user("safety"), "updated_at": stamp(entered), "version": int64(2)}
+	for k, v := range c {
+		r[k] = v
+	}
+	w.whose(r, in)
+	switch r["basis"] {
+	case nil:
+		r["recordable"], r["entered_at"], r["entered_late"] = "undecided", nil, nil
+	case "first_aid_only":
+		r["recordable"] = "no"
+	default:
+		log := r["site_id"].(string) + at.Format("2006")
+		numbers[log]++
+		r["case_no"] = numbers[log]
+	}
+	if due := osha.DueAt(r, told, at); !due.IsZero() {
+		r["osha_due_at"], r["osha_told_at"] = stamp(due), stamp(told.Add(3*time.Hour))
+	}
+	w.add("osha_cases", -1, entered, r)
+}
+
+// whose fills in the injured person: the worker named in the incident, else
+// one of the crew.
+func (w *world) whose(c, in store.Row) {
+	var list []safety.Entity
+	if text, ok := in["entities"].(json.RawMessage); ok && json.Unmarshal(text, &list) != nil {
+		list = nil
+	}
+	p := w.people[len(in["title"].(string))%len(w.people)]
+	for _, q := range w.people {
+		for _, e := range list {
+			if e.Type == "worker" && e.ID == q.id {
+				p = q
+			}
+		}
+	}
+	c["worker_id"], c["employee_name"], c["job_title"] = p.id, p.name, p.job
+	i := len(p.name)
+	c["birth_date"] = time.Date(1963+(i*7)%40, time.Month(1+i%12), 1+i, 0, 0, 0, 0, time.UTC).Format(time.DateOnly)
+	c["hire_date"] = time.Date(w.cal.t0.Year()-2-i%9, time.Month(1+i%12), 1+i, 0, 0, 0, 0, time.UTC).Format(time.DateOnly)
+	c["sex"] = []string{"F", "M"}[i%2]
+}
+
+// summary writes the annual summary of the first establishment, with the totals
+// that its log adds up to. Last year's went all the way.
+func (w *world) summary(year, hours, employees, peak int) {
+	made := w.cal.at(-goLive+1, 9)
+	r := store.Row{"site_id": w.sites[0], "year": int64(year), "avg_employees": int64(employees), "additional_hours": int64(hours), "hours_worked": int64(hours), "status": "open"}
+	if peak > 0 {
+		r["peak_employees"] = int64(peak)
+	}
+	osha.Total(r, w.rows["osha_cases"])
+	from := time.Date(year, 1, 1, 0, 0, 0, 0, w.cal.loc)
+	worked := 0.0
+	for _, s := range w.rows["shifts"] {
+		if at := moment(s["started_at"]); s["status"] == "approved" && !at.Before(from) && at.Before(from.AddDate(1, 0, 0)) {
+			hours, _ := s["hours"].(decimal.Dec)
+			worked += hours.Float()
+		}
+	}
+	r["hours_worked"] = int64(hours) + int64(worked+0.5)
+	if employees == 0 {
+		r["avg_employees"] = int64(len(w.rows["workers"]))
+	}
+	if year < w.cal.t0.Year() {
+		signed := time.Date(year+1, 1, 2, 9, 0, 0, 0, w.cal.loc)
+		if signed.After(w.cal.now) {
+			signed = w.cal.now
+		}
+		made = signed.Add(-time.Hour)
+		r["status"], r["version"], r["updated_at"] = "submitted", int64(3), stamp(signed)
+		r["certified_name"], r["certified_title"], r["certified_phone"] = "Ingrid Castellano", "General Manager", "+1 214 555 0117"
+		r["certified_by"], r["certified_at"], r["submitted_at"] = w.user("admin"), stamp(signed), stamp(signed)
+		r["posted_from"], r["posted_to"] = signed.Format(time.DateOnly), time.Date(year+1, 4, 30, 0, 0, 0, 0, time.UTC).Format(time.DateOnly)
+	}
+	w.add("osha_summaries", -1, made, r)
+}
+
+// writeStatutory queues what statutory added.
+func writeStatutory(tx *db.Tx, st *store.Store, rows records) error {
+	for _, name := range statutoryResources {
+		r, ok := st.Catalog().Get(name)
+		if !ok {
+			return fmt.Errorf("no resource %q", name)
+		}
+		bulk.Rows(tx, r, rows[name])
+	}
+	return nil
+}

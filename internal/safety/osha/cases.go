@@ -1,0 +1,260 @@
+package osha
+
+import (
+	"fmt"
+	"time"
+
+	"holdfast/internal/actor"
+	"holdfast/internal/db"
+	"holdfast/internal/fault"
+	"holdfast/internal/query"
+	"holdfast/internal/safety"
+	"holdfast/internal/store"
+)
+
+// keepYears is how long after its year a case is kept: 29 CFR 1904.33(a).
+const keepYears = 5
+
+// changeCases completes cases, holds them to the rules and gives recordable
+// ones their number.
+func changeCases(tx *db.Tx, a actor.Actor, s *store.Store, changes []store.Change) error {
+	for _, c := range changes {
+		if y := number(c.Before, "year"); c.Op == store.Delete && int64(s.Now().Year()) <= y+keepYears {
+			return early("29 CFR 1904.33(a)", "the case is kept until the end of %d", y+keepYears)
+		}
+	}
+	return safety.PerTenant(writeCases)(tx, a, s, changes)
+}
+
+func writeCases(tx *db.Tx, a actor.Actor, s *store.Store, changes []store.Change) error {
+	b, err := readBackground(tx, s, a.TenantID, changes)
+	if err != nil {
+		return err
+	}
+	var unnumbered []store.Row
+	for _, c := range changes {
+		if err := b.complete(c, s.Now()); err != nil {
+			return err
+		}
+		if text(c.After, "recordable") == "yes" && (c.After["case_no"] == nil || c.Op == store.Update && moved(c)) {
+			unnumbered = append(unnumbered, c.After)
+		}
+	}
+	return numberCases(tx, a.TenantID, unnumbered)
+}
+
+// moved reports a case that went to another log.
+func moved(c store.Change) bool {
+	return c.Before["site_id"] != c.After["site_id"] || c.Before["year"] != c.After["year"]
+}
+
+// background is what the rules look at beside the case itself.
+type background struct {
+	incidents, workers, sites map[string]store.Row
+	zone                      string // the tenant's time zone
+}
+
+func readBackground(tx *db.Tx, s *store.Store, tenant string, changes []store.Change) (*background, error) {
+	incidents, workers, sites := map[string]bool{}, map[string]bool{}, map[string]bool{}
+	for _, c := range changes {
+		mark(incidents, text(c.After, "incident_id"))
+		mark(workers, text(c.After, "worker_id"))
+		mark(sites, text(c.After, "site_id"))
+	}
+	b := &background{}
+	var err error
+	if b.incidents, err = byID(tx, s, tenant, "incidents", incidents); err != nil {
+		return nil, fmt.Errorf("osha: read incidents: %w", err)
+	}
+	for _, in := range b.incidents {
+		mark(sites, text(in, "site_id"))
+	}
+	if b.workers, err = byID(tx, s, tenant, "workers", workers); err != nil {
+		return nil, fmt.Errorf("osha: read workers: %w", err)
+	}
+	if b.sites, err = byID(tx, s, tenant, "sites", sites); err != nil {
+		return nil, fmt.Errorf("osha: read sites: %w", err)
+	}
+	if b.zone, err = tenantZone(tx, tenant); err != nil {
+		return nil, err
+	}
+	return b, nil
+}
+
+func mark(set map[string]bool, id string) {
+	if id != "" {
+		set[id] = true
+	}
+}
+
+func tenantZone(tx *db.Tx, tenant string) (zone string, err error) {
+	err = tx.Query("SELECT timezone FROM tenants WHERE id = $1", []any{tenant}, func(r *db.Row) error { zone = r.Text(0); return nil })
+	if err != nil {
+		return "", fmt.Errorf("osha: read the time zone: %w", err)
+	}
+	return zone, nil
+}
+
+// place is the time zone of an establishment; the tenant's where it has none.
+func (b *background) place(site string) *time.Location {
+	if z := text(b.sites[site], "timezone"); z != "" {
+		return safety.Location(z)
+	}
+	return safety.Location(b.zone)
+}
+
+// complete fills what the server keeps and what other records know, then holds
+// the case to the rules.
+func (b *background) complete(ch store.Change, now time.Time) error {
+	c := ch.After
+	in := b.incidents[text(c, "incident_id")]
+	if in == nil {
+		return fault.New(fault.Conflict, "23503", "there is no incident %s", text(c, "incident_id")).At("incident_id", "names no incident")
+	}
+	if text(in, "status") == "void" && text(c, "recordable") == "yes" {
+		return broken("recordable", "29 CFR 1904.4(a)", "the report of the incident is void")
+	}
+	if c["site_id"] == nil {
+		c["site_id"] = in["site_id"]
+	}
+	loc := b.place(text(c, "site_id"))
+	injured := localDay(moment(in, "occurred_at"), loc)
+	c["year"] = int64(injured.Year())
+	b.fromWorker(c)
+	if c["illness_type"] == nil && text(in, "kind") == "injury" {
+		c["illness_type"] = "injury"
+	}
+	countDays(c, injured)
+	enter(ch, in, now, loc)
+	c["osha_due_at"] = nil
+	if due := DueAt(c, moment(in, "reported_at"), injured); !due.IsZero() {
+		c["osha_due_at"] = query.FormatTime(due)
+	}
+	return Check(c, Facts{Kind: text(in, "kind"), Injured: injured, Today: localDay(now, loc)})
+}
+
+func (b *background) fromWorker(c store.Row) {
+	w := b.workers[text(c, "worker_id")]
+	if w == nil {
+		return
+	}
+	for field, from := range map[string]string{"employee_name": "name", "job_title": "job_title", "hire_date": "hired_on"} {
+		if c[field] == nil {
+			c[field] = w[from]
+		}
+	}
+}
+
+// countDays counts periods that have both ends.
+func countDays(c store.Row, injured time.Time) {
+	for _, p := range [...][3]string{{"days_away", "away_from", "away_until"}, {"days_restricted", "restricted_from", "restricted_until"}} {
+		from, until := date(text(c, p[1])), date(text(c, p[2]))
+		if !from.IsZero() && !until.IsZero() && !until.Before(from) {
+			c[p[0]] = Days(injured, from, until)
+		}
+	}
+	// The sum stops at 180 too; days away come first, as the more serious.
+	if away := number(c, "days_away"); c["restricted_until"] != nil && c["restricted_from"] != nil && away <= maxDays {
+		c["days_restricted"] = min(number(c, "days_restricted"), maxDays-away)
+	}
+}
+
+// enter notes when the case was decided, and whether that was in time.
+func enter(ch store.Change, in store.Row, now time.Time, loc *time.Location) {
+	c := ch.After
+	if text(c, "recordable") == "undecided" {
+		c["entered_at"], c["entered_late"] = nil, nil
+		return
+	}
+	if c["entered_at"] != nil {
+		return
+	}
+	c["entered_at"] = query.FormatTime(now)
+	deadline := localDay(moment(in, "reported_at"), loc).AddDate(0, 0, logDays)
+	c["entered_late"] = localDay(now, loc).After(deadline)
+}
+
+// logDays is how many calendar days there are to enter a case:
+// 29 CFR 1904.29(b)(3).
+const logDays = 7
+
+// log names one log: an establishment and a year.
+type log struct {
+	site string
+	year int64
+}
+
+// numberCases gives each case the next number of its log. The establishment's
+// row is the lock: two cases never get one number.
+func numberCases(tx *db.Tx, tenant string, cases []store.Row) error {
+	last := map[log]int64{}
+	for _, c := range cases {
+		l := log{text(c, "site_id"), number(c, "year")}
+		if _, ok := last[l]; ok || l.site == "" {
+			continue // the store names a missing establishment
+		}
+		tx.Queue("SELECT id FROM sites WHERE tenant_id = $1 AND id = $2"+tx.DB().ForUpdate(), []any{tenant, l.site}, func(*db.Row) error { return nil })
+		tx.Queue("SELECT coalesce(MAX(case_no), 0) FROM osha_cases WHERE tenant_id = $1 AND site_id = $2 AND year = $3", []any{tenant, l.site, l.year}, func(r *db.Row) error {
+			last[l] = r.Int(0)
+			return nil
+		})
+		last[l] = 0
+	}
+	if err := tx.Flush(); err != nil {
+		return fmt.Errorf("osha: number cases: %w", err)
+	}
+	for _, c := range cases {
+		l := log{text(c, "site_id"), number(c, "year")}
+		last[l]++
+		c["case_no"] = last[l]
+	}
+	return nil
+}
+
+// guardIncidents keeps incidents and their cases in step: a recordable case's
+// incident is neither void nor deleted, and an injury or illness at an
+// establishment in the United States is closed only when its case is decided
+// (domain, the incident's table of states).
+func guardIncidents(tx *db.Tx, a actor.Actor, s *store.Store, changes []store.Change) error {
+	return safety.PerTenant(guardEnded)(tx, a, s, changes)
+}
+
+func guardEnded(tx *db.Tx, a actor.Actor, _ *store.Store, changes []store.Change) error {
+	var ended []store.Row
+	var ids []string
+	for _, c := range changes {
+		if st := text(c.After, "status"); c.Op == store.Update && st != text(c.Before, "status") && (st == "void" || st == "closed") {
+			ended = append(ended, c.After)
+			ids = append(ids, text(c.After, "id"))
+		}
+	}
+	if len(ended) == 0 {
+		return nil
+	}
+	decided, american := map[string]string{}, map[string]bool{}
+	tx.Queue("SELECT incident_id, recordable FROM osha_cases WHERE tenant_id = $1 AND "+tx.DB().InUUID("incident_id", 2), []any{a.TenantID, query.List(ids)}, func(r *db.Row) error {
+		decided[r.Text(0)] = r.Text(1)
+		return nil
+	})
+	tx.Queue("SELECT id FROM sites WHERE tenant_id = $1 AND country = 'US'", []any{a.TenantID}, func(r *db.Row) error { american[r.Text(0)] = true; return nil })
+	if err := tx.Flush(); err != nil {
+		return fmt.Errorf("osha: look for cases: %w", err)
+	}
+	for _, in := range ended {
+		if err := mayEnd(in, decided[text(in, "id")], american[text(in, "site_id")]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func mayEnd(in store.Row, decided string, american bool) error {
+	hurt := text(in, "kind") == "injury" || text(in, "kind") == "illness"
+	switch {
+	case text(in, "status") == "void" && decided == "yes":
+		return early("29 CFR 1904.33(b)", "the incident has a recordable case: change the case first")
+	case text(in, "status") == "closed" && hurt && (decided == "undecided" || decided == "" && american):
+		return early("29 CFR 1904.29(b)(3)", "decide first whether the case is recordable (osha_cases)")
+	}
+	return nil
+}

@@ -1,0 +1,108 @@
+// Package osha keeps the statutory side of injuries and illnesses: the rules of
+// 29 CFR part 1904 that a case and an annual summary are held to before they
+// are written, the log (form 300), summary (300A) and report (301) as PDF, the
+// files of OSHA's Injury Tracking Application, and the European lists.
+//
+// The paragraphs cited are those of 29 CFR part 1904 as amended to 2024. The
+// wording on the forms is our own.
+package osha
+
+import (
+	"encoding/json"
+	"time"
+
+	"holdfast/internal/actor"
+	"holdfast/internal/db"
+	"holdfast/internal/fault"
+	"holdfast/internal/safety"
+	"holdfast/internal/store"
+)
+
+// CodeRule is the code of a fault that names a broken rule of record keeping.
+const CodeRule = "HF012"
+
+// Effects returns the consequences of changes to cases, summaries and the
+// incidents under them, for store.New.
+func Effects() store.Effects {
+	return store.Effects{Before: map[string]store.Effect{
+		"osha_cases":     changeCases,
+		"osha_summaries": changeSummaries,
+		"incidents":      guardIncidents,
+	}, After: map[string]store.Effect{
+		"osha_cases": refreshSummaries,
+	}}
+}
+
+// broken is the fault of a rule that a record does not keep: it names the field
+// and the paragraph.
+func broken(field, cite, format string, args ...any) *fault.Error {
+	f := fault.New(fault.Invalid, CodeRule, format, args...)
+	f.Msg += " (" + cite + ")"
+	return f.At(field, format, args...).With("rule: "+cite, "")
+}
+
+// early is the fault of a step that the record is not ready for.
+func early(cite, format string, args ...any) *fault.Error {
+	f := fault.New(fault.Conflict, safety.CodeGuard, format, args...)
+	f.Msg += " (" + cite + ")"
+	return f.With("rule: "+cite, "")
+}
+
+func text(r store.Row, name string) string {
+	s, _ := r[name].(string)
+	return s
+}
+
+func number(r store.Row, name string) int64 {
+	n, _ := r[name].(int64)
+	return n
+}
+
+func flag(r store.Row, name string) bool { b, _ := r[name].(bool); return b }
+
+// moment reads a stored time; the zero time when there is none.
+func moment(r store.Row, name string) time.Time {
+	t, err := time.Parse(time.RFC3339Nano, text(r, name))
+	if err != nil {
+		return time.Time{}
+	}
+	return t
+}
+
+// date reads a stored calendar day as midnight UTC; the zero time when there is
+// none.
+func date(s string) time.Time {
+	t, err := time.Parse(time.DateOnly, s)
+	if err != nil {
+		return time.Time{}
+	}
+	return t
+}
+
+// localDay is the calendar day of a moment at a place, as midnight UTC.
+func localDay(t time.Time, loc *time.Location) time.Time {
+	y, m, d := t.In(loc).Date()
+	return time.Date(y, m, d, 0, 0, 0, 0, time.UTC)
+}
+
+// byID reads rows of a resource by their ids, once the transaction is flushed.
+func byID(tx *db.Tx, s *store.Store, tenant, resource string, ids map[string]bool) (map[string]store.Row, error) {
+	out := map[string]store.Row{}
+	if len(ids) == 0 {
+		return out, nil
+	}
+	names := make([]string, 0, len(ids))
+	for id := range ids {
+		names = append(names, id)
+	}
+	list, err := json.Marshal(names)
+	if err != nil {
+		return nil, err
+	}
+	r, _ := s.Catalog().Get(resource)
+	rows, err := s.RowsTx(tx, actor.Actor{TenantID: tenant}, r, tx.DB().InUUID("id", 2), []any{string(list)})
+	for _, row := range rows {
+		out[text(row, "id")] = row
+	}
+	return out, err
+}

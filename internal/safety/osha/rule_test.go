@@ -1,0 +1,210 @@
+package osha_test
+
+import (
+	"maps"
+	"strings"
+	"testing"
+	"time"
+
+	"holdfast/internal/fault"
+	"holdfast/internal/safety/osha"
+	"holdfast/internal/store"
+)
+
+func day(s string) time.Time {
+	t, err := time.Parse(time.DateOnly, s)
+	if err != nil {
+		panic(err)
+	}
+	return t
+}
+
+// with returns a copy of row with the pairs set; a nil value removes the field.
+func with(row store.Row, pairs ...any) store.Row {
+	out := maps.Clone(row)
+	for i := 0; i < len(pairs); i += 2 {
+		out[pairs[i].(string)] = pairs[i+1]
+	}
+	return out
+}
+
+var strain = store.Row{"recordable": "yes", "basis": "days_away", "outcome": "days_away", "days_away": int64(3), "days_restricted": int64(0), "illness_type": "injury",
+	"employee_name": "Ada", "job_title": "Picker", "where_occurred": "Dock", "description": "Strained back, lifting a pump", "birth_date": "1990-01-02", "hire_date": "2020-05-01"}
+
+// Every rule of recording refuses what breaks it, and names field and
+// paragraph.
+func TestCheck(t *testing.T) {
+	ill := with(strain, "illness_type", "respiratory")
+	for _, c := range []struct {
+		name        string
+		row         store.Row
+		kind        string
+		field, cite string // "" = accepted
+	}{
+		{"complete", strain, "injury", "", ""},
+		{"undecided", store.Row{"recordable": "undecided"}, "injury", "", ""},
+		{"a near miss has no case", strain, "near_miss", "incident_id", "1904.4(a)"},
+		{"undecided with a basis", store.Row{"recordable": "undecided", "basis": "death"}, "injury", "recordable", "1904.7(a)"},
+		{"decided without a basis", with(strain, "basis", nil), "injury", "basis", "1904.7(b)(1)"},
+		{"first aid is not recordable", with(strain, "basis", "first_aid_only"), "injury", "recordable", "1904.7(b)(5)(i)"},
+		{"medical treatment is", store.Row{"recordable": "no", "basis": "medical_treatment"}, "injury", "recordable", "1904.7(b)(1)"},
+		{"first aid", store.Row{"recordable": "no", "basis": "first_aid_only"}, "injury", "", ""},
+		{"an outcome off the log", store.Row{"recordable": "no", "basis": "not_new", "outcome": "other"}, "injury", "outcome", "1904.29(b)(1)"},
+		{"no outcome", with(strain, "outcome", nil), "injury", "outcome", "1904.29(b)(1)"},
+		{"basis against outcome", with(strain, "basis", "restricted"), "injury", "outcome", "1904.7(b)(1)"},
+		{"death with days", with(strain, "basis", "death", "outcome", "death", "death_date", "2025-03-11"), "injury", "days_away", "1904.7(b)(2)"},
+		{"death", with(strain, "basis", "death", "outcome", "death", "days_away", int64(0), "death_date", "2025-03-11"), "injury", "", ""},
+		{"death without its date", with(strain, "basis", "death", "outcome", "death", "days_away", int64(0)), "injury", "death_date", "1904.7(b)(2)"},
+		{"date of death without death", with(strain, "death_date", "2025-03-11"), "injury", "death_date", "1904.7(b)(2)"},
+		{"death before the injury", with(strain, "basis", "death", "outcome", "death", "days_away", int64(0), "death_date", "2025-03-09"), "injury", "death_date", "1904.7(b)(2)"},
+		{"days away without days", with(strain, "days_away", int64(0)), "injury", "days_away", "1904.7(b)(3)"},
+		{"days with a lesser outcome", with(strain, "basis", "medical_treatment", "outcome", "other"), "injury", "outcome", "1904.7(b)(3)"},
+		{"restricted without days", with(strain, "basis", "restricted", "outcome", "restricted", "days_away", int64(0)), "injury", "days_restricted", "1904.7(b)(4)"},
+		{"restricted days with other", with(strain, "basis", "medical_treatment", "outcome", "other", "days_away", int64(0), "days_restricted", int64(2)), "injury", "outcome", "1904.7(b)(4)"},
+		{"days away and restricted", with(strain, "days_restricted", int64(10)), "injury", "", ""},
+		{"181 days", with(strain, "days_away", int64(181)), "injury", "days_away", "1904.7(b)(3)(vii)"},
+		{"180 days", with(strain, "days_away", int64(180)), "injury", "", ""},
+		{"181 together", with(strain, "days_away", int64(100), "days_restricted", int64(81)), "injury", "days_restricted", "1904.7(b)(4)(xi)"},
+		{"away before the injury", with(strain, "away_from", "2025-03-09", "away_until", "2025-03-12"), "injury", "away_from", "1904.7(b)(3)(i)"},
+		{"away until before from", with(strain, "away_from", "2025-03-12", "away_until", "2025-03-11"), "injury", "away_until", "1904.7(b)(3)(iv)"},
+		{"an end without a beginning", with(strain, "away_until", "2025-03-11"), "injury", "away_from", "1904.7(b)(3)(i)"},
+		{"private without a reason", with(strain, "privacy_case", true), "injury", "privacy_reason", "1904.29(b)(8)"},
+		{"a reason that is not private", with(strain, "privacy_case", false, "privacy_reason", "sexual_assault"), "injury", "privacy_case", "1904.29(b)(7)"},
+		{"private", with(strain, "privacy_case", true, "privacy_reason", "contaminated_sharp"), "injury", "", ""},
+		{"a request for an injury", with(strain, "privacy_case", true, "privacy_reason", "employee_request"), "injury", "privacy_reason", "1904.29(b)(7)(vi)"},
+		{"a request for an illness", with(ill, "privacy_case", true, "privacy_reason", "employee_request"), "illness", "", ""},
+		{"discreet without privacy", with(strain, "discreet_description", "x"), "injury", "discreet_description", "1904.29(b)(9)"},
+		{"no column M", with(strain, "illness_type", nil), "injury", "illness_type", "1904.29(b)(1)"},
+		{"an illness called injury", strain, "illness", "illness_type", "1904.46"},
+		{"born after", with(strain, "birth_date", "2025-03-10"), "injury", "birth_date", "item 3"},
+		{"hired after", with(strain, "hire_date", "2025-03-11"), "injury", "hire_date", "item 4"},
+		{"hired before birth", with(strain, "hire_date", "1989-01-01"), "injury", "hire_date", "item 4"},
+		{"no time", with(strain, "event_time", "25:00"), "injury", "event_time", "items 12 and 13"},
+		{"a time both given and unknown", with(strain, "event_time", "09:30", "time_unknown", true), "injury", "time_unknown", "item 13"},
+		{"no name", with(strain, "employee_name", nil), "injury", "employee_name", "column B"},
+		{"no description", with(strain, "description", nil), "injury", "description", "column F"},
+	} {
+		err := osha.Check(c.row, osha.Facts{Kind: c.kind, Injured: day("2025-03-10"), Today: day("2025-03-20")})
+		if c.field == "" {
+			if err != nil {
+				t.Errorf("%s: %v", c.name, err)
+			}
+			continue
+		}
+		f := fault.As(err)
+		if f == nil || f.Kind != fault.Invalid || f.Code != osha.CodeRule || f.Fields[0].Name != c.field || !strings.Contains(f.Msg, c.cite) {
+			t.Errorf("%s: %v, want %s, %s", c.name, err, c.field, c.cite)
+		}
+	}
+}
+
+// Calendar days, the day of the injury left out, to 180 (29 CFR 1904.7(b)(3)).
+func TestDays(t *testing.T) {
+	for _, c := range []struct {
+		from, until string
+		want        int64
+	}{
+		{"2025-03-10", "2025-03-10", 0}, {"2025-03-11", "2025-03-11", 1}, {"2025-03-10", "2025-03-16", 6}, {"2025-03-14", "2025-03-16", 3},
+		{"2025-03-11", "2025-09-06", 180}, {"2025-03-11", "2027-01-01", 180}, {"2025-03-12", "2025-03-11", 0},
+	} {
+		if got := osha.Days(day("2025-03-10"), day(c.from), day(c.until)); got != c.want {
+			t.Errorf("%s to %s: %d, want %d", c.from, c.until, got, c.want)
+		}
+	}
+}
+
+// By when OSHA is told (29 CFR 1904.39).
+func TestDueAt(t *testing.T) {
+	reported := time.Date(2025, 3, 10, 15, 0, 0, 0, time.UTC)
+	for _, c := range []struct {
+		row  store.Row
+		want time.Time
+	}{
+		{store.Row{}, time.Time{}},
+		{store.Row{"emergency_room": true}, time.Time{}},
+		{store.Row{"in_patient": true}, reported.Add(24 * time.Hour)},
+		{store.Row{"amputation": true}, reported.Add(24 * time.Hour)},
+		{store.Row{"in_patient": true, "death_date": "2025-03-10"}, reported.Add(8 * time.Hour)},
+		{store.Row{"death_date": "2025-03-20"}, day("2025-03-20").Add(8 * time.Hour)},
+		{store.Row{"death_date": "2025-04-30"}, time.Time{}},
+	} {
+		if got := osha.DueAt(c.row, reported, day("2025-03-10")); !got.Equal(c.want) {
+			t.Errorf("%v: %v, want %v", c.row, got, c.want)
+		}
+	}
+}
+
+var quiet = store.Row{"avg_employees": int64(24), "hours_worked": int64(47000), "total_deaths": int64(0), "total_dafw_cases": int64(1), "total_djtr_cases": int64(1), "total_other_cases": int64(1),
+	"total_dafw_days": int64(3), "total_djtr_days": int64(4), "total_injuries": int64(2), "total_skin_disorders": int64(1)}
+
+// The arithmetic of a submission (domain 2.3, ITA export rules).
+func TestCheckSummary(t *testing.T) {
+	for _, c := range []struct {
+		name  string
+		row   store.Row
+		field string
+	}{
+		{"in order", quiet, ""},
+		{"no cases", store.Row{"avg_employees": int64(5), "hours_worked": int64(9000)}, ""},
+		{"M against G to J", with(quiet, "total_injuries", int64(3)), "total_injuries"},
+		{"as many cases as employees", with(quiet, "avg_employees", int64(3), "hours_worked", int64(6000)), "avg_employees"},
+		{"cases without days", with(quiet, "total_dafw_days", int64(0)), "total_dafw_days"},
+		{"days without cases", with(quiet, "total_dafw_cases", int64(0), "total_other_cases", int64(2)), "total_dafw_days"},
+		{"fewer days than cases", with(quiet, "total_dafw_cases", int64(2), "total_other_cases", int64(0), "total_dafw_days", int64(1)), "total_dafw_days"},
+		{"restricted without days", with(quiet, "total_djtr_days", int64(0)), "total_djtr_days"},
+		{"restricted days of nobody", with(quiet, "total_dafw_cases", int64(0), "total_dafw_days", int64(0), "total_djtr_cases", int64(0), "total_other_cases", int64(3)), "total_djtr_cases"},
+		{"500 hours each", with(quiet, "hours_worked", int64(12000)), "hours_worked"},
+		{"8,760 hours each", with(quiet, "hours_worked", int64(24*8760)), "hours_worked"},
+		{"nobody", store.Row{}, "hours_worked"},
+	} {
+		checkNames(t, c.name, osha.CheckSummary(c.row), c.field)
+	}
+}
+
+func checkNames(t *testing.T, name string, err error, field string) {
+	t.Helper()
+	if field == "" {
+		if err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+		return
+	}
+	f := fault.As(err)
+	if f == nil || f.Kind != fault.Invalid || !strings.Contains(f.Msg, "1904.41") {
+		t.Errorf("%s: %v, want a fault that cites 1904.41", name, err)
+		return
+	}
+	for _, x := range f.Fields {
+		if x.Name == field {
+			return
+		}
+	}
+	t.Errorf("%s: %v does not name %s", name, f.Fields, field)
+}
+
+var dallas = store.Row{"name": "Dallas", "company_name": "South", "ein": "123456789", "address": "4400 Mountain Creek Pkwy", "city": "Dallas", "state": "TX", "zip": "75236",
+	"naics": "493110", "establishment_type": int64(1)}
+
+func TestCheckEstablishment(t *testing.T) {
+	for _, c := range []struct {
+		name  string
+		row   store.Row
+		field string
+	}{
+		{"in order", dallas, ""}, {"no EIN", with(dallas, "ein", nil), ""}, {"nine digits of a zip", with(dallas, "zip", "75236-1234"), ""},
+		{"short EIN", with(dallas, "ein", "12345678"), "ein"}, {"PO box", with(dallas, "address", "P.O. Box 12"), "address"}, {"post office box", with(dallas, "address", "Post Office Box 9"), "address"},
+		{"no street", with(dallas, "address", nil), "address"}, {"state by name", with(dallas, "state", "Texas"), "state"}, {"zip", with(dallas, "zip", "7523"), "zip"},
+		{"NAICS", with(dallas, "naics", "4931"), "naics"}, {"type 4", with(dallas, "establishment_type", int64(4)), "establishment_type"}, {"no type", with(dallas, "establishment_type", nil), "establishment_type"},
+		{"a name of 101", with(dallas, "name", strings.Repeat("x", 101)), "name"},
+	} {
+		checkNames(t, c.name, osha.CheckEstablishment(c.row), c.field)
+	}
+}
+
+func TestSize(t *testing.T) {
+	for n, want := range map[int64]int64{0: 1, 19: 1, 20: 21, 99: 21, 100: 22, 249: 22, 250: 3, 9000: 3} {
+		if got := osha.Size(n); got != want {
+			t.Errorf("%d employees: %d, want %d", n, got, want)
+		}
+	}
+}

@@ -1,0 +1,283 @@
+package osha
+
+import (
+	"fmt"
+	"math"
+	"time"
+
+	"holdfast/internal/actor"
+	"holdfast/internal/db"
+	"holdfast/internal/decimal"
+	"holdfast/internal/query"
+	"holdfast/internal/safety"
+	"holdfast/internal/store"
+)
+
+// changeSummaries keeps the totals of open summaries in step with the log and
+// holds each step of a summary to its conditions.
+func changeSummaries(tx *db.Tx, a actor.Actor, s *store.Store, changes []store.Change) error {
+	for _, c := range changes {
+		if y := number(c.Before, "year"); c.Op == store.Delete && int64(s.Now().Year()) <= y+keepYears {
+			return early("29 CFR 1904.33(a)", "the summary is kept until the end of %d", y+keepYears)
+		}
+	}
+	return safety.PerTenant(writeSummaries)(tx, a, s, changes)
+}
+
+func writeSummaries(tx *db.Tx, a actor.Actor, s *store.Store, changes []store.Change) error {
+	zone, err := tenantZone(tx, a.TenantID)
+	if err != nil {
+		return err
+	}
+	sites := map[string]bool{}
+	for _, c := range changes {
+		mark(sites, text(c.After, "site_id"))
+	}
+	rows, err := byID(tx, s, a.TenantID, "sites", sites)
+	if err != nil {
+		return fmt.Errorf("osha: read sites: %w", err)
+	}
+	b := &background{sites: rows, zone: zone}
+	for _, c := range changes {
+		site := b.sites[text(c.After, "site_id")]
+		if site == nil {
+			continue // the store's reference check names it
+		}
+		loc := b.place(text(site, "id"))
+		if text(c.After, "status") == "open" || text(c.Before, "status") == "open" {
+			if err := count(tx, a.TenantID, c.After, loc); err != nil {
+				return err
+			}
+		}
+		st := step{tx: tx, a: a, c: c, site: site, now: s.Now(), loc: loc}
+		if err := st.check(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// count fills a summary's totals from the log, hours from approved shifts and,
+// where it is not given, the average number of employees from the dates of
+// hire and leaving (each day of the year counts alike; 29 CFR 1904.32(b)(2)).
+func count(tx *db.Tx, tenant string, sum store.Row, loc *time.Location) error {
+	for _, t := range totals {
+		sum[t] = int64(0)
+	}
+	site, year := sum["site_id"], number(sum, "year")
+	tx.Queue("SELECT outcome, illness_type, COUNT(*), CAST(SUM(days_away) AS bigint), CAST(SUM(days_restricted) AS bigint) FROM osha_cases "+
+		"WHERE tenant_id = $1 AND site_id = $2 AND year = $3 AND recordable = 'yes' GROUP BY outcome, illness_type", []any{tenant, site, year}, func(r *db.Row) error {
+		enterTotals(sum, line{r.Text(0), r.Text(1), r.Int(2), r.Int(3), r.Int(4)})
+		return nil
+	})
+	from, to := yearBounds(year, loc)
+	queueHours(tx, exposure{tenant: tenant, site: text(sum, "site_id"), from: from, to: to}, func(h decimal.Dec) {
+		sum["hours_worked"] = int64(math.Round(h.Float())) + number(sum, "additional_hours")
+	})
+	if number(sum, "avg_employees") == 0 {
+		queueEmployees(tx, tenant, text(sum, "site_id"), year, func(mean float64) { sum["avg_employees"] = int64(math.Ceil(mean)) })
+	}
+	if err := tx.Flush(); err != nil {
+		return fmt.Errorf("osha: total the log: %w", err)
+	}
+	return nil
+}
+
+// yearBounds are the first instant of a local year and of the next.
+func yearBounds(year int64, loc *time.Location) (from, to time.Time) {
+	return time.Date(int(year), 1, 1, 0, 0, 0, 0, loc).UTC(), time.Date(int(year)+1, 1, 1, 0, 0, 0, 0, loc).UTC()
+}
+
+// exposure is whose hours are meant: of a tenant, or of one of its sites, for
+// shifts that began in [from, to).
+type exposure struct {
+	tenant, site string
+	from, to     time.Time
+}
+
+// queueHours asks for the hours of approved shifts (domain, rates). A shift
+// belongs to the site of its zone, else of its worker.
+func queueHours(tx *db.Tx, e exposure, got func(decimal.Dec)) {
+	sql := "SELECT CAST(coalesce(SUM(s.hours), 0) AS bigint) FROM shifts s"
+	args := []any{e.tenant, e.from, e.to}
+	where := " WHERE s.tenant_id = $1 AND s.status = 'approved' AND s.started_at >= $2 AND s.started_at < $3"
+	if e.site != "" {
+		sql += " LEFT JOIN zones z ON z.tenant_id = s.tenant_id AND z.id = s.zone_id JOIN workers w ON w.tenant_id = s.tenant_id AND w.id = s.worker_id"
+		where += " AND coalesce(z.site_id, w.site_id) = $4"
+		args = append(args, e.site)
+	}
+	tx.Queue(sql+where, args, func(r *db.Row) error { got(r.Dec(0)); return nil })
+}
+
+// queueEmployees asks for the mean number of people employed on a day of the
+// year; "" for the site means all sites. A worker without a date of hire counts
+// for the whole year.
+func queueEmployees(tx *db.Tx, tenant, site string, year int64, got func(mean float64)) {
+	first, last := time.Date(int(year), 1, 1, 0, 0, 0, 0, time.UTC), time.Date(int(year), 12, 31, 0, 0, 0, 0, time.UTC)
+	days := 0.0
+	sql, args := "SELECT hired_on, left_on FROM workers WHERE tenant_id = $1", []any{tenant}
+	if site != "" {
+		sql, args = sql+" AND site_id = $2", append(args, site)
+	}
+	got(0)
+	tx.Queue(sql, args, func(r *db.Row) error {
+		from, to := first, last
+		if d := date(r.Text(0)); d.After(from) {
+			from = d
+		}
+		if d := date(r.Text(1)); !d.IsZero() && d.Before(to) {
+			to = d
+		}
+		if !to.Before(from) {
+			days += to.Sub(from).Hours()/24 + 1
+		}
+		got(days / (last.Sub(first).Hours()/24 + 1))
+		return nil
+	})
+}
+
+// step is one change of a summary.
+type step struct {
+	tx   *db.Tx
+	a    actor.Actor
+	c    store.Change
+	site store.Row
+	now  time.Time
+	loc  *time.Location
+}
+
+func (s *step) check() error {
+	sum := s.c.After
+	if number(sum, "year") < 2002 {
+		return broken("year", "29 CFR 1904.0", "summaries of this form begin with 2002")
+	}
+	from, to := text(s.c.Before, "status"), text(sum, "status")
+	if err := s.posting(); err != nil {
+		return err
+	}
+	if s.c.Op == store.Update && from == to && from != "open" {
+		return s.frozen()
+	}
+	switch {
+	case from == "open" && to == "certified":
+		return s.certify()
+	case from == "certified" && to == "submitted":
+		sum["submitted_at"] = query.FormatTime(s.now)
+		if err := CheckEstablishment(s.site); err != nil {
+			return err
+		}
+		return CheckSummary(sum)
+	case s.c.Op == store.Update && from != "open" && to == "open":
+		if text(sum, "change_reason") == "" || sum["change_reason"] == s.c.Before["change_reason"] && from == "submitted" {
+			return early("29 CFR 1904.33(b)(3)", "say why the summary is opened again: change_reason")
+		}
+		sum["certified_by"], sum["certified_at"], sum["submitted_at"] = nil, nil, nil
+	}
+	return nil
+}
+
+// posting holds the time of posting to 29 CFR 1904.32(b)(6). Posting late is
+// written down as it was; the compliance rule tells of it.
+func (s *step) posting() error {
+	sum, year := s.c.After, int(number(s.c.After, "year"))
+	from, to := date(text(sum, "posted_from")), date(text(sum, "posted_to"))
+	switch {
+	case from.IsZero() && to.IsZero():
+		return nil
+	case from.IsZero():
+		return broken("posted_from", "29 CFR 1904.32(b)(6)", "posted_to needs posted_from")
+	case text(sum, "status") == "open" && text(s.c.Before, "posted_from") != text(sum, "posted_from"):
+		return broken("posted_from", "29 CFR 1904.32(b)(5)", "a summary is posted when it is certified")
+	case from.Year() <= year:
+		return broken("posted_from", "29 CFR 1904.32(b)(6)", "the summary of %d is posted in the year after it", year)
+	case !to.IsZero() && to.Before(time.Date(year+1, 4, 30, 0, 0, 0, 0, time.UTC)):
+		return broken("posted_to", "29 CFR 1904.32(b)(6)", "the summary stays posted until 30 April")
+	case !to.IsZero() && to.Before(from):
+		return broken("posted_to", "29 CFR 1904.32(b)(6)", "lies before posted_from")
+	}
+	return nil
+}
+
+// frozen refuses to change the figures of a certified summary.
+func (s *step) frozen() error {
+	for _, f := range append([]string{"avg_employees", "peak_employees", "additional_hours", "certified_name", "certified_title", "certified_phone"}, totals[:]...) {
+		if s.c.Before[f] != s.c.After[f] {
+			return broken(f, "29 CFR 1904.32(b)(3)", "the summary is certified: open it again to change %s", f)
+		}
+	}
+	return nil
+}
+
+// certify: the year is over, every case decided, the figures add up, and an
+// executive who did not make the summary puts his name to it
+// (29 CFR 1904.32(a), (b)(3)-(4); four eyes: domain, roles).
+func (s *step) certify() error {
+	sum := s.c.After
+	year := number(sum, "year")
+	_, over := yearBounds(year, s.loc)
+	switch {
+	case s.now.Before(over):
+		return early("29 CFR 1904.32(a)", "the year %d is not over", year)
+	case text(sum, "certified_name") == "":
+		return broken("certified_name", "29 CFR 1904.32(b)(3)", "name the company executive who certifies")
+	case text(sum, "certified_title") == "":
+		return broken("certified_title", "29 CFR 1904.32(b)(4)", "give the executive's title")
+	case s.a.UserID == "":
+		return early("29 CFR 1904.32(b)(3)", "a person certifies, not a key")
+	case sum["created_by"] == any(s.a.UserID):
+		return early("29 CFR 1904.32(b)(3)", "somebody else certifies than the one who made the summary")
+	}
+	undecided := int64(0)
+	err := s.tx.Query("SELECT COUNT(*) FROM osha_cases WHERE tenant_id = $1 AND site_id = $2 AND year = $3 AND recordable = 'undecided'", []any{s.a.TenantID, sum["site_id"], year}, func(r *db.Row) error {
+		undecided = r.Int(0)
+		return nil
+	})
+	if err != nil {
+		return fmt.Errorf("osha: look for undecided cases: %w", err)
+	}
+	if undecided > 0 {
+		return early("29 CFR 1904.32(a)(1)", "%d cases of the year are undecided", undecided)
+	}
+	if err := CheckSummary(sum); err != nil {
+		return err
+	}
+	sum["certified_by"], sum["certified_at"] = s.a.UserID, query.FormatTime(s.now)
+	return nil
+}
+
+// refreshSummaries totals anew the open summaries of the logs that changed. A
+// certified one stays as it was certified (29 CFR 1904.33(b)(3)).
+func refreshSummaries(tx *db.Tx, a actor.Actor, s *store.Store, changes []store.Change) error {
+	return safety.PerTenant(func(tx *db.Tx, a actor.Actor, s *store.Store, changes []store.Change) error {
+		touched := map[log]bool{}
+		sites := map[string]bool{}
+		for _, c := range changes {
+			for _, row := range [...]store.Row{c.Before, c.After} {
+				if row != nil && row["year"] != nil {
+					touched[log{text(row, "site_id"), number(row, "year")}] = true
+					mark(sites, text(row, "site_id"))
+				}
+			}
+		}
+		ids := make([]string, 0, len(sites))
+		for id := range sites {
+			ids = append(ids, id)
+		}
+		r, _ := s.Catalog().Get("osha_summaries")
+		open, err := s.RowsTx(tx, a, r, "status = 'open' AND "+tx.DB().InUUID("site_id", 2), []any{query.List(ids)})
+		if err != nil {
+			return fmt.Errorf("osha: read summaries: %w", err)
+		}
+		var stale []string
+		for _, sum := range open {
+			if touched[log{text(sum, "site_id"), number(sum, "year")}] {
+				stale = append(stale, text(sum, "id"))
+			}
+		}
+		if len(stale) == 0 {
+			return nil
+		}
+		_, err = s.UpdateTx(tx, actor.Actor{Role: actor.Service, TenantID: a.TenantID, RequestID: a.RequestID}, r, stale, store.Row{})
+		return err
+	})(tx, a, s, changes)
+}

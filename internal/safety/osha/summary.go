@@ -1,0 +1,151 @@
+package osha
+
+import (
+	"regexp"
+	"strings"
+
+	"holdfast/internal/fault"
+	"holdfast/internal/store"
+)
+
+// totals are the columns of an annual summary that the log adds up to.
+var totals = [...]string{"total_deaths", "total_dafw_cases", "total_djtr_cases", "total_other_cases", "total_dafw_days", "total_djtr_days",
+	"total_injuries", "total_skin_disorders", "total_respiratory_conditions", "total_poisonings", "total_hearing_loss", "total_other_illnesses"}
+
+var (
+	outcomeTotal = map[string]string{"death": "total_deaths", "days_away": "total_dafw_cases", "restricted": "total_djtr_cases", "other": "total_other_cases"}
+	kindTotal    = map[string]string{"injury": "total_injuries", "skin_disorder": "total_skin_disorders", "respiratory": "total_respiratory_conditions",
+		"poisoning": "total_poisonings", "hearing_loss": "total_hearing_loss", "other_illness": "total_other_illnesses"}
+)
+
+// Total fills the totals of a summary from the recordable cases of its
+// establishment and year.
+func Total(sum store.Row, log []store.Row) {
+	for _, t := range totals {
+		sum[t] = int64(0)
+	}
+	for _, c := range log {
+		if text(c, "recordable") == "yes" && c["site_id"] == sum["site_id"] && c["year"] == sum["year"] {
+			enterTotals(sum, line{text(c, "outcome"), text(c, "illness_type"), 1, number(c, "days_away"), number(c, "days_restricted")})
+		}
+	}
+}
+
+// line is n cases of the log that are alike.
+type line struct {
+	outcome, kind       string
+	n, away, restricted int64
+}
+
+func enterTotals(sum store.Row, l line) {
+	for name, n := range map[string]int64{outcomeTotal[l.outcome]: l.n, kindTotal[l.kind]: l.n, "total_dafw_days": l.away, "total_djtr_days": l.restricted} {
+		if name != "" {
+			sum[name] = number(sum, name) + n
+		}
+	}
+}
+
+// Size is the size class of an establishment by the most employees it had at
+// any time of the year: 1 under 20, 21 under 100, 22 under 250, else 3 (OSHA
+// Injury Tracking Application, data dictionary).
+func Size(employees int64) int64 {
+	switch {
+	case employees < 20:
+		return 1
+	case employees < 100:
+		return 21
+	case employees < 250:
+		return 22
+	}
+	return 3
+}
+
+// cases is G+H+I+J.
+func cases(s store.Row) int64 {
+	return number(s, "total_deaths") + number(s, "total_dafw_cases") + number(s, "total_djtr_cases") + number(s, "total_other_cases")
+}
+
+// peak is the most employees of the year, as far as that is known.
+func peak(s store.Row) int64 { return max(number(s, "peak_employees"), number(s, "avg_employees")) }
+
+// ita cites where the rules of the submission come from.
+const ita = "29 CFR 1904.41, Injury Tracking Application"
+
+var (
+	poBox     = regexp.MustCompile(`(?i)\bp\.?\s*o\.?\s*box\b|\bpost\s+office\s+box\b`)
+	nineDigit = regexp.MustCompile(`^[0-9]{9}$`)
+	sixDigit  = regexp.MustCompile(`^[0-9]{6}$`)
+	zipCode   = regexp.MustCompile(`^[0-9]{5}(-?[0-9]{4})?$`)
+	stateCode = regexp.MustCompile(`^[A-Z]{2}$`)
+)
+
+// CheckSummary holds the totals of a summary to the arithmetic that OSHA's
+// Injury Tracking Application asks for. The fault names every broken rule.
+func CheckSummary(s store.Row) error {
+	n := func(name string) int64 { return number(s, name) }
+	kinds := int64(0)
+	for _, k := range kindTotal {
+		kinds += n(k)
+	}
+	g, h, i, k, l := n("total_deaths"), n("total_dafw_cases"), n("total_djtr_cases"), n("total_dafw_days"), n("total_djtr_days")
+	perHead := 0.0
+	if n("avg_employees") > 0 {
+		perHead = float64(n("hours_worked")) / float64(n("avg_employees"))
+	}
+	var c complaints
+	c.unless(g >= 0 && kinds == cases(s), "total_injuries", "M1 to M6 add up to %d, G to J to %d: they must agree", kinds, cases(s))
+	c.unless(n("avg_employees") > cases(s), "avg_employees", "%d employees for %d cases: there must be more employees than cases", n("avg_employees"), cases(s))
+	c.unless((h > 0) == (k > 0), "total_dafw_days", "%d cases with days away and %d days away: both or neither", h, k)
+	c.unless(k >= h, "total_dafw_days", "%d days away for %d cases: at least one for each", k, h)
+	c.unless(i == 0 || l > 0, "total_djtr_days", "%d cases of restricted work need days of it", i)
+	c.unless(l == 0 || h+i > 0, "total_djtr_cases", "%d days of restricted work need a case with days away or restricted", l)
+	c.unless(perHead > 500 && perHead < 8760, "hours_worked", "%.0f hours for each employee; it must be more than 500 and less than 8,760", perHead)
+	return c.fault("the summary")
+}
+
+// CheckEstablishment holds a site to what the submission needs of it. The fault
+// names every broken rule.
+func CheckEstablishment(site store.Row) error {
+	var c complaints
+	t := func(name string) string { return text(site, name) }
+	c.unless(t("name") != "" && len(t("name")) <= 100, "name", "is needed, of at most 100 characters")
+	c.unless(len(t("company_name")) <= 100, "company_name", "has more than 100 characters")
+	c.unless(t("ein") == "" || nineDigit.MatchString(t("ein")), "ein", "must have nine digits")
+	street := oneLine(t("address"))
+	c.unless(street != "" && len(street) <= 100, "address", "is needed, of at most 100 characters")
+	c.unless(!poBox.MatchString(street), "address", "must be a street: no post office box")
+	c.unless(t("city") != "" && len(t("city")) <= 100, "city", "is needed")
+	c.unless(stateCode.MatchString(t("state")), "state", "must be two capital letters")
+	c.unless(zipCode.MatchString(t("zip")), "zip", "must have five or nine digits")
+	c.unless(sixDigit.MatchString(t("naics")), "naics", "must have six digits")
+	c.unless(len(t("industry_description")) <= 300, "industry_description", "has more than 300 characters")
+	n := number(site, "establishment_type")
+	c.unless(n >= 1 && n <= 3, "establishment_type", "must be 1 (not a government), 2 (state) or 3 (local)")
+	return c.fault("the establishment")
+}
+
+// complaints gathers broken rules, so that they can be mended in one go.
+type complaints []fault.Field
+
+func (c *complaints) unless(ok bool, field, format string, args ...any) {
+	if !ok {
+		f := fault.New(fault.Invalid, "", "").At(field, format, args...)
+		*c = append(*c, f.Fields...)
+	}
+}
+
+func (c complaints) fault(what string) error {
+	if len(c) == 0 {
+		return nil
+	}
+	say := make([]string, len(c))
+	for i, f := range c {
+		say[i] = f.Name + " " + f.Msg
+	}
+	f := fault.New(fault.Invalid, CodeRule, "%s breaks rules of the submission: %s (%s)", what, strings.Join(say, "; "), ita).With("rule: "+ita, "")
+	f.Fields = c
+	return f
+}
+
+// oneLine joins the lines of an address.
+func oneLine(s string) string { return strings.Join(strings.Fields(s), " ") }
