@@ -47,7 +47,7 @@ func migrateCommand(o *options) *cobra.Command {
 }
 
 func verifyCommand(o *options) *cobra.Command {
-	var audit bool
+	var audit, repair bool
 	c := &cobra.Command{
 		Use: "verify [TENANT]", Short: "Check totals and stock against the records, or with --audit the audit log; exit status 1 when anything differs", Args: cobra.MaximumNArgs(1),
 		RunE: o.with(func(cmd *cobra.Command, args []string, a *app.App) error {
@@ -57,12 +57,19 @@ func verifyCommand(o *options) *cobra.Command {
 			if len(args) > 0 {
 				return fmt.Errorf("a tenant is named with --audit only; totals and stock are checked for all")
 			}
-			found, err := a.Verify(cmd.Context())
-			if err != nil {
-				return err
+			if repair {
+				n, err := a.Repair(cmd.Context())
+				if err != nil {
+					return err
+				}
+				fmt.Fprintf(cmd.OutOrStdout(), "%d counters put right\n", n)
 			}
+			found, err := a.Verify(cmd.Context())
 			for _, d := range found {
 				fmt.Fprintln(cmd.OutOrStdout(), d)
+			}
+			if err != nil {
+				return err
 			}
 			if len(found) > 0 {
 				return fmt.Errorf("%d differences", len(found))
@@ -71,6 +78,7 @@ func verifyCommand(o *options) *cobra.Command {
 			return nil
 		}),
 	}
+	c.Flags().BoolVar(&repair, "repair", false, "put counters right first; stock that disagrees with its ledger is only reported")
 	c.Flags().BoolVar(&audit, "audit", false, "check the sealed audit log; keep the printed heads elsewhere to tell later whether a whole database was set back")
 	return c
 }

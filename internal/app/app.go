@@ -177,6 +177,9 @@ func (a *App) services(ctx context.Context, mode Mode) error {
 	if err := safety.IndexIncidents(ctx, a.DB); err != nil {
 		return err
 	}
+	if err := a.countOnce(ctx); err != nil {
+		return fmt.Errorf("app: count records: %w", err)
+	}
 	// From here on, what other processes write is noticed.
 	if _, err := a.DB.WrittenByOthers(ctx); err != nil {
 		return err

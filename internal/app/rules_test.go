@@ -1,9 +1,12 @@
 package app
 
 import (
+	"errors"
 	"os/exec"
 	"strings"
 	"testing"
+
+	"holdfast/internal/identity"
 )
 
 // floors says who stands on whom, ground first, with the reason. A package may
@@ -48,6 +51,21 @@ func floorOf(pkg string) (int, bool) {
 		}
 	}
 	return 0, false
+}
+
+// One tenant that cannot be recounted does not hide what is wrong with others.
+func TestEachTenantIsVisited(t *testing.T) {
+	var seen []string
+	err := eachTenant([]identity.Tenant{{ID: "1", Slug: "one"}, {ID: "2", Slug: "two"}, {ID: "3", Slug: "three"}}, func(x identity.Tenant) error {
+		seen = append(seen, x.ID)
+		if x.ID == "3" {
+			return nil
+		}
+		return errors.New("broken " + x.ID)
+	})
+	if got := strings.Join(seen, ""); got != "123" || err == nil || !strings.Contains(err.Error(), "tenant one: broken 1") || !strings.Contains(err.Error(), "tenant two: broken 2") {
+		t.Errorf("visited %s: %v", got, err)
+	}
 }
 
 func TestImportsGoDown(t *testing.T) {

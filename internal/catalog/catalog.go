@@ -146,14 +146,6 @@ func (s *States) Allows(from, to string, r actor.Role) (legal, permitted bool) {
 	return legal, false
 }
 
-// Counter is a per-tenant total kept in the transaction of each change.
-// Its rows are named Name, or Name + ":" + the By values joined by ":".
-type Counter struct {
-	Name string
-	By   []string // fields whose values split the count
-	Sum  string   // Int or Decimal field to add up; empty counts rows
-}
-
 // Import says what a file may write into a resource.
 type Import struct {
 	Key      []string            // fields that find an existing record for upsert
@@ -267,8 +259,8 @@ func (c *Catalog) link(r *Resource) error {
 			return err
 		}
 	}
-	for _, n := range r.Counters {
-		if err := check("counter "+n.Name, n.By...); err != nil {
+	for i := range r.Counters {
+		if err := r.Counters[i].check(r); err != nil {
 			return err
 		}
 	}

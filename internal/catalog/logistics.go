@@ -204,7 +204,10 @@ func shipments() Resource {
 				own(actor.Driver).only("status", "proof", "exception_code")},
 			Delete: []Grant{to(managers)},
 		},
-		Counters: []Counter{{Name: "shipments", By: []string{"status"}}},
+		Counters: []Counter{
+			{Name: "shipments", By: []string{"status"}},
+			{Name: "shipments_completed", At: "completed_at", Except: []string{"planned", "packed", "ready", "in_transit", "arrived", "exception", "returned", "cancelled"}},
+		},
 		States: &States{Field: "status", Initial: []string{"planned"}, Moves: []Move{
 			{From: []string{"planned"}, To: "packed", Roles: plus(managers, actor.Operator)},
 			{From: []string{"packed"}, To: "ready", Roles: plus(managers, actor.Operator)},

@@ -50,7 +50,10 @@ func incidents() Resource {
 			Create: []Grant{to(plus(leaders, floor...))},
 			Update: []Grant{to(leaders)},
 		},
-		Counters: []Counter{{Name: "incidents", By: []string{"status", "severity", "kind"}}},
+		Counters: []Counter{
+			{Name: "incidents", By: []string{"status", "severity", "kind"}},
+			{Name: "reports", By: []string{"kind", "severity"}, At: "reported_at", Except: []string{"void"}},
+		},
 		States: &States{Field: "status", Initial: []string{"reported"}, Moves: []Move{
 			{From: []string{"reported"}, To: "triaged", Roles: leaders},
 			{From: []string{"reported", "triaged"}, To: "void", Roles: officers},
@@ -118,7 +121,10 @@ func actions() Resource {
 			Update: []Grant{to(leaders), own(floor...).only("status", "evidence", "description")},
 			Delete: []Grant{to(officers)},
 		},
-		Counters: []Counter{{Name: "actions", By: []string{"status"}}},
+		Counters: []Counter{
+			{Name: "actions", By: []string{"status"}},
+			{Name: "actions_due", At: "due_at", Except: []string{"verified", "cancelled"}},
+		},
 		States: &States{Field: "status", Initial: []string{"open"}, Moves: []Move{
 			{From: []string{"open"}, To: "in_progress", Roles: plus(leaders, floor...)},
 			{From: []string{"open", "in_progress"}, To: "done", Roles: plus(leaders, floor...)},
@@ -146,8 +152,9 @@ func checklistRuns() Resource {
 			{Name: "score", Type: Decimal, Unit: "percent", Min: "0", Max: "100"},
 			{Name: "status", Required: true, Default: "scheduled", OneOf: []string{"scheduled", "in_progress", "completed", "missed", "cancelled"}},
 		},
-		Indexes: [][]string{{"due_at", "status", "on_time"}},
-		Own:     []string{"assignee_user_id", "completed_by", "created_by"},
+		Indexes:  [][]string{{"due_at", "status", "on_time"}},
+		Counters: []Counter{{Name: "checklists_due", By: []string{"on_time"}, At: "due_at", Except: []string{"cancelled"}}},
+		Own:      []string{"assignee_user_id", "completed_by", "created_by"},
 		Access: Access{
 			Read:   []Grant{to(plus(leaders, actor.Operator, actor.Viewer)), own(actor.Driver)},
 			Create: []Grant{to(plus(leaders, floor...))},

@@ -75,6 +75,14 @@ func (d *DB) Day(expr string) string {
 	return "substr(" + expr + ", 1, 10)"
 }
 
+// Hour is the UTC hour of a timestamptz expression, as YYYY-MM-DDTHH.
+func (d *DB) Hour(expr string) string {
+	if d.kind == PostgreSQL {
+		return "to_char(" + expr + " AT TIME ZONE 'UTC', 'YYYY-MM-DD\"T\"HH24')"
+	}
+	return "substr(" + expr + ", 1, 13)"
+}
+
 // JSONPath reads path (bound texts are not allowed: segs are quoted here) out
 // of a text column that holds JSON; asText unquotes strings.
 func (d *DB) JSONPath(col string, segs []string, asText bool) string {

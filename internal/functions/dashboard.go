@@ -19,13 +19,16 @@ type dashboard struct {
 	places *memo[string]
 	health *memo[health]
 	dear   time.Duration
+
+	reports, due, checklists, completed *store.Timed
 }
 
 // listed are the resources whose records dashboards show.
 var listed = [...]string{"zones", "items", "pick_lists", "shipments", "drivers", "incidents", "import_jobs", "settings"}
 
 func newDashboard(d Deps) *dashboard {
-	out := &dashboard{store: d.Store, now: d.Now, shapes: map[actor.Role]map[string]*shape{}, places: newMemo[string](), health: newMemo[health](), dear: cmp.Or(d.Dear, healthCheap)}
+	out := &dashboard{store: d.Store, now: d.Now, shapes: map[actor.Role]map[string]*shape{}, places: newMemo[string](), health: newMemo[health](), dear: cmp.Or(d.Dear, healthCheap),
+		reports: d.Store.Timed("reports"), due: d.Store.Timed("actions_due"), checklists: d.Store.Timed("checklists_due"), completed: d.Store.Timed("shipments_completed")}
 	for _, role := range append([]actor.Role{actor.Service, actor.Anon}, actor.Members...) {
 		out.shapes[role] = map[string]*shape{}
 		for _, name := range listed {

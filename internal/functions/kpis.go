@@ -2,6 +2,7 @@ package functions
 
 import (
 	"context"
+	"strings"
 	"time"
 
 	"holdfast/internal/actor"
@@ -31,7 +32,7 @@ func (d *dashboard) kpis(ctx context.Context, a actor.Actor, in *KPIsIn) ([]byte
 	k := kpis{totals: totals{}, kinds: map[string]int64{}, severities: map[string]int64{}, last: d.list(a, "incidents")}
 	err := d.read(ctx, a, func(tx *db.Tx) {
 		d.store.Counts(tx, a.TenantID, k.totals)
-		k.queue(tx, a, now.Add(-time.Duration(in.Days)*24*time.Hour), now)
+		k.queue(d, tx, a, now.Add(-time.Duration(in.Days)*24*time.Hour), now)
 	})
 	if err != nil {
 		return nil, err
@@ -41,24 +42,20 @@ func (d *dashboard) kpis(ctx context.Context, a actor.Actor, in *KPIsIn) ([]byte
 	return k.append(b), nil
 }
 
-func (k *kpis) queue(tx *db.Tx, a actor.Actor, from, to time.Time) {
-	tx.Queue("SELECT kind, severity, COUNT(*) FROM incidents WHERE tenant_id = $1 AND reported_at > $2 AND reported_at <= $3 AND status <> 'void' GROUP BY kind, severity",
-		[]any{a.TenantID, from, to}, func(r *db.Row) error {
-			n := r.Int(2)
-			k.reports += n
-			k.kinds[r.Text(0)] += n
-			k.severities[r.Text(1)] += n
-			return nil
-		})
-	tx.Queue("SELECT COUNT(*) FROM actions WHERE tenant_id = $1 AND status IN ('open', 'in_progress', 'done') AND due_at < $2", []any{a.TenantID, to}, func(r *db.Row) error {
-		k.overdue = r.Int(0)
-		return nil
+func (k *kpis) queue(d *dashboard, tx *db.Tx, a actor.Actor, from, to time.Time) {
+	d.reports.Queue(tx, a.TenantID, from, to, func(part string, n int64) {
+		kind, severity, _ := strings.Cut(part, ":")
+		k.reports += n
+		k.kinds[kind] += n
+		k.severities[severity] += n
 	})
-	tx.Queue("SELECT COUNT(*) FILTER (WHERE on_time), COUNT(*) FROM checklist_runs WHERE tenant_id = $1 AND due_at > $2 AND due_at <= $3 AND status <> 'cancelled'",
-		[]any{a.TenantID, from, to}, func(r *db.Row) error {
-			k.runsOK, k.runsIn = r.Int(0), r.Int(1)
-			return nil
-		})
+	d.due.Queue(tx, a.TenantID, time.Time{}, to.Add(-time.Microsecond), func(_ string, n int64) { k.overdue += n })
+	d.checklists.Queue(tx, a.TenantID, from, to, func(onTime string, n int64) {
+		k.runsIn += n
+		if onTime == "true" {
+			k.runsOK += n
+		}
+	})
 	k.last.queue(tx, a, page{size: recent}, " AND r.reported_at > $2 AND r.reported_at <= $3 AND r.status <> 'void'", "r.reported_at DESC", from, to)
 }
 

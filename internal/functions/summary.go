@@ -48,7 +48,7 @@ func (d *dashboard) summary(ctx context.Context, a actor.Actor, _ *SummaryIn) ([
 	err := d.store.DB().Read(ctx, db.Scope{Tenant: a.TenantID}, func(tx *db.Tx) error {
 		d.store.Counts(tx, a.TenantID, s.totals)
 		s.queue(d, tx, a)
-		s.queueToday(tx, a, now, guess)
+		s.queueToday(d, tx, a, now, guess)
 		if !known {
 			as = d.queueHealth(tx, a, now)
 		}
@@ -56,7 +56,7 @@ func (d *dashboard) summary(ctx context.Context, a actor.Actor, _ *SummaryIn) ([
 			return err
 		}
 		if safety.Location(s.place).String() != safety.Location(guess).String() {
-			s.queueToday(tx, a, now, s.place)
+			s.queueToday(d, tx, a, now, s.place)
 		}
 		return tx.Flush()
 	})
@@ -104,15 +104,12 @@ func (s *summary) setting(section, key, value string) {
 	s.settings = append(append(query.AppendString(s.settings, key), ':'), value...)
 }
 
-// queueToday counts what was completed in the current local day: one day's
-// worth of an index.
-func (s *summary) queueToday(tx *db.Tx, a actor.Actor, now time.Time, place string) {
+// queueToday counts what was completed in the current local day, the bounds of
+// which need not be full hours of UTC.
+func (s *summary) queueToday(d *dashboard, tx *db.Tx, a actor.Actor, now time.Time, place string) {
 	from, to := safety.Day(now, safety.Location(place))
-	tx.Queue("SELECT COUNT(*) FROM shipments WHERE tenant_id = $1 AND completed_at >= $2 AND completed_at < $3 AND status IN ('delivered', 'received')",
-		[]any{a.TenantID, from, to}, func(r *db.Row) error {
-			s.today = r.Int(0)
-			return nil
-		})
+	s.today = 0
+	d.completed.Queue(tx, a.TenantID, from.Add(-time.Microsecond), to.Add(-time.Microsecond), func(_ string, n int64) { s.today += n })
 }
 
 func (s *summary) buffer() []byte {

@@ -12,7 +12,6 @@ import (
 	"holdfast/internal/actor"
 	"holdfast/internal/catalog"
 	"holdfast/internal/db"
-	"holdfast/internal/decimal"
 	"holdfast/internal/fault"
 	"holdfast/internal/query"
 	"holdfast/internal/store"
@@ -308,41 +307,13 @@ func (w *writer) tally(changes []store.Change) {
 		for i := range w.resource.Counters {
 			n := &w.resource.Counters[i]
 			if c.Before != nil {
-				w.deltas[counterName(n, c.Before)] -= weight(n, c.Before)
+				n.Add(w.deltas, w.resource, c.Before, -1)
 			}
 			if c.After != nil {
-				w.deltas[counterName(n, c.After)] += weight(n, c.After)
+				n.Add(w.deltas, w.resource, c.After, 1)
 			}
 		}
 	}
-}
-
-// counterName is the counter's row for a record: its name and the values it is
-// split by.
-func counterName(n *catalog.Counter, row store.Row) string {
-	if len(n.By) == 0 {
-		return n.Name
-	}
-	parts := make([]string, len(n.By))
-	for i, f := range n.By {
-		if v := row[f]; v != nil {
-			parts[i] = fmt.Sprint(v)
-		}
-	}
-	return n.Name + ":" + strings.Join(parts, ":")
-}
-
-func weight(n *catalog.Counter, row store.Row) int64 {
-	if n.Sum == "" {
-		return 1
-	}
-	switch v := row[n.Sum].(type) {
-	case int64:
-		return v
-	case decimal.Dec:
-		return int64(v)
-	}
-	return 0
 }
 
 // done writes the counters and tells who caches answers.

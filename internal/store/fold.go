@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math/big"
 
+	"holdfast/internal/catalog"
 	"holdfast/internal/db"
 	"holdfast/internal/fault"
 )
@@ -15,23 +16,33 @@ import (
 func (s *Store) FoldCounters(ctx context.Context, tenant string) error {
 	err := s.db.Write(ctx, db.Scope{Tenant: tenant}, func(tx *db.Tx) error {
 		sums := map[string]*big.Int{}
-		if err := tx.Query("DELETE FROM counters WHERE tenant_id = $1 AND slot <> $2 RETURNING name, delta", []any{tenant, db.NoTenant}, func(r *db.Row) error {
-			name := r.Text(0)
-			if sums[name] == nil {
-				sums[name] = new(big.Int)
+		add := func(key string, n int64) {
+			if sums[key] == nil {
+				sums[key] = new(big.Int)
 			}
-			sums[name].Add(sums[name], big.NewInt(r.Int(1)))
+			sums[key].Add(sums[key], big.NewInt(n))
+		}
+		args := []any{tenant, db.NoTenant}
+		tx.Queue("DELETE FROM counters WHERE tenant_id = $1 AND slot <> $2 RETURNING name, delta", args, func(r *db.Row) error {
+			add(r.Text(0), r.Int(1))
 			return nil
-		}); err != nil {
+		})
+		// The literal is what the index of unfolded rows is about.
+		tx.Queue("DELETE FROM timed_counters WHERE tenant_id = $1 AND slot <> '"+db.NoTenant+"' RETURNING name, span, start_at, part, delta", args[:1], func(r *db.Row) error {
+			add(catalog.TimedKey(catalog.Span(r.Text(1)[0]), r.Text(2), r.Text(0), r.Text(3)), r.Int(4))
+			return nil
+		})
+		if err := tx.Flush(); err != nil {
 			return err
 		}
-		for name, n := range sums {
+		total := make(map[string]int64, len(sums))
+		for key, n := range sums {
 			if !n.IsInt64() {
-				return fault.New(fault.Invalid, "22003", "the sum of counter %q passes the number range", name)
+				return fault.New(fault.Invalid, "22003", "the sum of counter %q passes the number range", key)
 			}
-			tx.Queue("INSERT INTO counters (tenant_id, name, slot, delta) VALUES ($1, $2, $3, $4) ON CONFLICT (tenant_id, name, slot) DO UPDATE SET delta = counters.delta + excluded.delta",
-				[]any{tenant, name, db.NoTenant, n.Int64()}, nil)
+			total[key] = n.Int64()
 		}
+		s.count(tx, tenant, total, db.NoTenant)
 		return nil
 	})
 	if err != nil {
@@ -40,11 +51,13 @@ func (s *Store) FoldCounters(ctx context.Context, tenant string) error {
 	return nil
 }
 
-// UnfoldedTenants returns the tenants with at least n counter deltas to fold.
+// UnfoldedTenants returns the tenants with at least n counter deltas to fold in
+// one of the tables.
 func (s *Store) UnfoldedTenants(ctx context.Context, n int) ([]string, error) {
 	var out []string
 	err := s.db.Read(ctx, db.Scope{All: true}, func(tx *db.Tx) error {
-		return tx.Query("SELECT tenant_id FROM counters WHERE slot <> $1 GROUP BY tenant_id HAVING COUNT(*) >= $2", []any{db.NoTenant, n}, func(r *db.Row) error {
+		return tx.Query("SELECT tenant_id FROM counters WHERE slot <> $1 GROUP BY tenant_id HAVING COUNT(*) >= $2 UNION "+
+			"SELECT tenant_id FROM timed_counters WHERE slot <> '"+db.NoTenant+"' GROUP BY tenant_id HAVING COUNT(*) >= $2", []any{db.NoTenant, n}, func(r *db.Row) error {
 			out = append(out, r.Text(0))
 			return nil
 		})

@@ -1,12 +1,9 @@
 package store
 
 import (
-	"slices"
-
 	"holdfast/internal/actor"
 	"holdfast/internal/catalog"
 	"holdfast/internal/db"
-	"holdfast/internal/decimal"
 	"holdfast/internal/query"
 )
 
@@ -22,84 +19,17 @@ func (s *Store) tally(tx *db.Tx, r *catalog.Resource, changes []Change) {
 			byTenant[t] = map[string]int64{}
 		}
 		for i := range r.Counters {
-			n := &r.Counters[i]
 			if c.Before != nil {
-				byTenant[t][counterName(n, c.Before)] -= weight(n, c.Before)
+				r.Counters[i].Add(byTenant[t], r, c.Before, -1)
 			}
 			if c.After != nil {
-				byTenant[t][counterName(n, c.After)] += weight(n, c.After)
+				r.Counters[i].Add(byTenant[t], r, c.After, 1)
 			}
 		}
 	}
 	for t, deltas := range byTenant {
 		s.Count(tx, t, deltas)
 	}
-}
-
-// counterName is the counter's row for a record: the name, or the name and the
-// values it is split by.
-func counterName(n *catalog.Counter, row Row) string {
-	if len(n.By) == 0 {
-		return n.Name
-	}
-	b := append([]byte(n.Name), ':')
-	for i, f := range n.By {
-		if i > 0 {
-			b = append(b, ':')
-		}
-		switch v := row[f].(type) {
-		case nil:
-		case string:
-			b = append(b, v...)
-		default:
-			b = appendJSON(b, v)
-		}
-	}
-	return string(b)
-}
-
-func weight(n *catalog.Counter, row Row) int64 {
-	if n.Sum == "" {
-		return 1
-	}
-	switch v := row[n.Sum].(type) {
-	case int64:
-		return v
-	case decimal.Dec:
-		return int64(v)
-	}
-	return 0
-}
-
-// Count queues changes to a tenant's counters, in name order so that two
-// writers lock in one order.
-func (s *Store) Count(tx *db.Tx, tenant string, deltas map[string]int64) {
-	names := make([]string, 0, len(deltas))
-	for n, d := range deltas {
-		if d != 0 {
-			names = append(names, n)
-		}
-	}
-	slices.Sort(names)
-	for len(names) > 0 {
-		some := names[:min(len(names), 500)]
-		names = names[len(some):]
-		args := make([]any, 0, 4*len(some))
-		for _, n := range some {
-			args = append(args, tenant, n, tx.DB().CounterSlot(), deltas[n])
-		}
-		tx.Queue(insertText("counters", []string{"tenant_id", "name", "slot", "delta"}, len(some))+
-			" ON CONFLICT (tenant_id, name, slot) DO UPDATE SET delta = counters.delta + excluded.delta", args, nil)
-	}
-}
-
-// Counts queues reading every counter of a tenant into the map; it is filled
-// after the next flush.
-func (s *Store) Counts(tx *db.Tx, tenant string, into map[string]int64) {
-	tx.Queue("SELECT name, CAST(SUM(delta) AS bigint) FROM counters WHERE tenant_id = $1 GROUP BY name", []any{tenant}, func(r *db.Row) error {
-		into[r.Text(0)] = r.Int(1)
-		return nil
-	})
 }
 
 // record queues one audit row per change.

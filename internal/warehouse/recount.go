@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"math/big"
+	"slices"
 	"sort"
 	"strconv"
 	"strings"
@@ -11,6 +12,7 @@ import (
 	"holdfast/internal/catalog"
 	"holdfast/internal/db"
 	"holdfast/internal/decimal"
+	"holdfast/internal/fault"
 )
 
 // Difference is a kept total that does not agree with the rows it stands for.
@@ -115,35 +117,80 @@ func (r *recount) counters(c *catalog.Catalog) {
 		}
 	}
 	r.query("SELECT name, "+wide("delta")+" FROM counters WHERE tenant_id = $1 GROUP BY name", func(row *db.Row) {
-		name, _, _ := strings.Cut(row.Text(0), ":")
-		if mine[name] {
-			r.kept["counter "+row.Text(0)] = r.sum("counter "+row.Text(0), row, 1)
+		if name, _, _ := strings.Cut(row.Text(0), ":"); mine[name] {
+			r.kept[counterPrefix+row.Text(0)] = r.sum(counterPrefix+row.Text(0), row, 1)
+		}
+	})
+	r.query("SELECT name, span, start_at, part, "+wide("delta")+" FROM timed_counters WHERE tenant_id = $1 GROUP BY name, span, start_at, part", func(row *db.Row) {
+		if name := row.Text(0); mine[name] {
+			key := counterPrefix + catalog.TimedKey(catalog.Span(row.Text(1)[0]), row.Text(2), name, row.Text(3))
+			r.kept[key] = r.sum(key, row, 4)
 		}
 	})
 }
 
+const counterPrefix = "counter "
+
+// counter counts the records of a counter by what splits it, of a timed one
+// also by the hour, the length of which tells its day and month.
 func (r *recount) counter(res *catalog.Resource, n *catalog.Counter) {
-	value, by := "0, COUNT(*)", ""
+	cols := slices.Clone(n.By)
+	if len(n.Except) > 0 {
+		cols = append(cols, res.States.Field)
+	}
+	by := slices.Clone(cols)
+	if n.At != "" {
+		by = append(by, r.tx.DB().Hour(n.At))
+	}
+	value, group := "0, COUNT(*)", ""
 	if n.Sum != "" {
 		value = wide(n.Sum)
 	}
-	if len(n.By) > 0 {
-		by = " GROUP BY " + strings.Join(n.By, ", ")
+	if len(by) > 0 {
+		group = " GROUP BY " + strings.Join(by, ", ")
 	}
-	r.query("SELECT "+strings.Join(append([]string{value}, n.By...), ", ")+" FROM "+res.Name+" WHERE tenant_id = $1"+by, func(row *db.Row) {
-		parts := make([]string, len(n.By))
-		for i, f := range n.By {
-			parts[i] = row.Text(i + 2)
-			if fd, _ := res.Field(f); fd.Type == catalog.Bool && !row.Null(i+2) {
-				parts[i] = fmt.Sprint(row.Bool(i + 2))
+	name := counterPrefix + n.Name
+	r.query("SELECT "+strings.Join(append([]string{value}, by...), ", ")+" FROM "+res.Name+" WHERE tenant_id = $1"+group, func(row *db.Row) {
+		record := map[string]any{}
+		for i, f := range cols {
+			if fd, _ := res.Field(f); row.Null(i + 2) {
+				record[f] = nil
+			} else if fd.Type == catalog.Bool {
+				record[f] = row.Bool(i + 2)
+			} else {
+				record[f] = row.Text(i + 2)
 			}
 		}
-		name := "counter " + n.Name
-		if len(parts) > 0 {
-			name += ":" + strings.Join(parts, ":")
+		if n.At != "" && !row.Null(len(by)+1) {
+			record[n.At] = row.Text(len(by)+1) + ":00:00.000000Z"
 		}
-		r.real[name] += r.sum(name, row, 0)
+		one := *n
+		one.Sum = "" // the database has added up
+		sums := map[string]int64{}
+		one.Add(sums, res, record, r.sum(name, row, 0))
+		for key, v := range sums {
+			r.real[counterPrefix+key] += v
+		}
 	})
+}
+
+// RecountCounters computes the counters of the catalog anew and returns what
+// each must be changed by, named as store.Count names them. It must see one
+// snapshot: what writers add meanwhile stays right.
+func RecountCounters(tx *db.Tx, c *catalog.Catalog, tenant string) (map[string]int64, error) {
+	r := recount{tx: tx, tenant: tenant, kept: map[string]int64{}, real: map[string]int64{}}
+	r.counters(c)
+	if err := tx.Flush(); err != nil {
+		return nil, fmt.Errorf("warehouse: recount counters: %w", err)
+	}
+	if len(r.lost) > 0 {
+		return nil, fault.New(fault.Invalid, "22003", "%s", r.lost[0])
+	}
+	deltas := map[string]int64{}
+	for _, d := range r.differences() {
+		deltas[strings.TrimPrefix(d.What, counterPrefix)] = d.True - d.Kept
+	}
+	return deltas, nil
 }
 
 func (r *recount) levels() {

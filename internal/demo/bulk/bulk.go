@@ -11,7 +11,6 @@ import (
 
 	"holdfast/internal/catalog"
 	"holdfast/internal/db"
-	"holdfast/internal/decimal"
 	"holdfast/internal/store"
 )
 
@@ -85,46 +84,13 @@ func text(table string, cols []string, rows int) string {
 	return string(b)
 }
 
-// Tally adds what rows of r contribute to their tenant's counters, named as
-// the store names them.
+// Tally adds what rows of r contribute to their tenant's counters.
 func Tally(into map[string]int64, r *catalog.Resource, rows []store.Row) {
 	for i := range r.Counters {
-		n := &r.Counters[i]
 		for _, row := range rows {
-			into[counterName(n, row)] += weight(n, row)
+			r.Counters[i].Add(into, r, row, 1)
 		}
 	}
-}
-
-func counterName(n *catalog.Counter, row store.Row) string {
-	if len(n.By) == 0 {
-		return n.Name
-	}
-	by := make([]string, len(n.By))
-	for i, f := range n.By {
-		switch v := row[f].(type) {
-		case string:
-			by[i] = v
-		case bool:
-			by[i] = strconv.FormatBool(v)
-		case int64:
-			by[i] = strconv.FormatInt(v, 10)
-		}
-	}
-	return n.Name + ":" + strings.Join(by, ":")
-}
-
-func weight(n *catalog.Counter, row store.Row) int64 {
-	switch v := row[n.Sum].(type) {
-	case int64:
-		return v
-	case decimal.Dec:
-		return int64(v)
-	}
-	if n.Sum == "" {
-		return 1
-	}
-	return 0
 }
 
 // Sequences returns the last number given out per year in a resource's
