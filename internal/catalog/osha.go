@@ -78,7 +78,7 @@ func oshaSummaries() Resource {
 		Doc: "The annual summary of an establishment (OSHA 300A): totals of the log, certified by an executive, posted, submitted. Totals follow the log until it is certified.",
 		Fields: []Field{
 			{Name: "site_id", Type: UUID, Ref: "sites", Required: true, Fixed: true, Label: "Establishment"},
-			{Name: "year", Type: Int, Required: true, Fixed: true, Min: "0", Max: "2100", Doc: "From 2002, when the part took its present form."},
+			{Name: "year", Type: Int, Required: true, Fixed: true, Doc: "2002, when the part took its present form, to 2100."},
 			{Name: "avg_employees", Type: Int, Required: true, Min: "0", Max: "1000000", Default: "0", Label: "Annual average number of employees", Doc: "From the workers' dates of hire and leaving when absent or 0."},
 			{Name: "peak_employees", Type: Int, Min: "0", Max: "1000000", Doc: "Most employees at any time of the year, for the size class; avg_employees when absent."},
 			{Name: "additional_hours", Type: Int, Unit: "h", Required: true, Default: "0", Min: "0", Max: "100000000", Doc: "Hours worked by people whose shifts are not recorded here."},

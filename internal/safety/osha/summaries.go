@@ -148,8 +148,8 @@ type step struct {
 
 func (s *step) check() error {
 	sum := s.c.After
-	if number(sum, "year") < 2002 {
-		return broken("year", "29 CFR 1904.0", "summaries of this form begin with 2002")
+	if y := number(sum, "year"); y < 2002 || y > 2100 {
+		return broken("year", "29 CFR 1904.0", "summaries of this form are of years from 2002 to 2100")
 	}
 	from, to := text(s.c.Before, "status"), text(sum, "status")
 	if err := s.posting(); err != nil {
