@@ -69,7 +69,7 @@ type App struct {
 	Webhooks *webhook.Service
 
 	catalog     *catalog.Catalog
-	blobs       *blob.Store
+	blobs       blob.Store
 	sink        *mail.Sink // nil unless mails are kept for a developer
 	cache       *cache.Cache
 	gate        *gate.Gate
@@ -160,7 +160,7 @@ func (a *App) services(ctx context.Context, mode Mode) error {
 		return err
 	}
 	var err error
-	if a.blobs, err = blob.Open(filepath.Join(a.Config.Data, "files")); err != nil {
+	if a.blobs, err = blob.Open(ctx, a.Config.BlobURL, filepath.Join(a.Config.Data, "files")); err != nil {
 		return err
 	}
 	a.Imports = imports.New(imports.Options{Store: a.Store, Effects: effects, Files: a.blobs, OnChange: a.imported})

@@ -2,12 +2,16 @@ package app_test
 
 import (
 	"bytes"
+	"io"
 	"mime/multipart"
+	"net/http"
 	"strings"
 	"testing"
 
 	"holdfast/internal/actor"
+	"holdfast/internal/config"
 	"holdfast/internal/testkit"
+	"holdfast/internal/testkit/s3test"
 )
 
 // form is an upload as a browser sends it.
@@ -115,4 +119,41 @@ func TestImportProgressOverHTTP(t *testing.T) {
 			t.Errorf("%d %s", r.Status, r.Body)
 		}
 	})
+}
+
+// With a bucket for the files an import works as with a directory; while the
+// bucket is away the job waits, and goes on when it is back.
+func TestImportFromABucketOverHTTP(t *testing.T) {
+	bucket := s3test.Start(t)
+	testkit.Run(t, func(t *testing.T, k *testkit.Kit) {
+		manager := who(actor.Manager)
+		body, kind := form(t, "zones", "zones.csv", "code,name\nBKT-1,One\n")
+		upload := testkit.Request{Method: "POST", Path: "/v1/import-jobs", As: manager, Body: body, Header: map[string]string{"Content-Type": kind}}
+		bucket.Answer("PUT", away)
+		if r := k.Call(upload); r.Status != 503 {
+			t.Fatalf("%d %s", r.Status, r.Body)
+		}
+		bucket.Heal()
+		var job struct{ ID string }
+		r := k.Call(upload)
+		if r.JSON(t, &job); r.Status != 201 {
+			t.Fatalf("%d %s", r.Status, r.Body)
+		}
+		step := func(verb string, want int) {
+			t.Helper()
+			if r := k.Post(manager, "/functions/v1/"+verb+"-import-job", map[string]any{"job_id": job.ID}); r.Status != want {
+				t.Fatalf("%s: %d %s", verb, r.Status, r.Body)
+			}
+		}
+		bucket.Answer("GET", away)
+		step("process", 503)
+		bucket.Heal()
+		step("process", 200)
+		step("apply", 200)
+	}, func(c *config.Config) { c.BlobURL = bucket.Address("imports") })
+}
+
+func away(w http.ResponseWriter, r *http.Request) {
+	_, _ = io.Copy(io.Discard, r.Body)
+	w.WriteHeader(http.StatusServiceUnavailable)
 }

@@ -38,7 +38,8 @@ var only = map[string][]string{
 	"github.com/jackc/pgx/v5":         {"db"},
 	"github.com/jackc/pgx/v5/pgxpool": {"db"},
 	"github.com/jackc/pgx/v5/pgconn":  {"db"},
-	"net/http":                        {"web", "gate", "api", "authapi", "app", "identity", "webhook", "sso", "ssoapi", "testkit"},
+	"github.com/minio/minio-go/v7":    {"blob"},
+	"net/http":                        {"web", "blob", "gate", "api", "authapi", "app", "identity", "webhook", "sso", "ssoapi", "testkit"},
 }
 
 func floorOf(pkg string) (int, bool) {

@@ -1,18 +1,15 @@
-// Package blob keeps uploaded files in one directory under names that it makes
-// itself. A file is there whole or not at all, whenever the power goes.
+// Package blob keeps uploaded files, in a directory or in a bucket of an S3
+// service, under names that it makes itself. A file is there whole or not at
+// all, whenever the power goes.
 package blob
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"hash"
 	"io"
-	"io/fs"
-	"os"
-	"strings"
+	"iter"
 	"syscall"
 	"time"
 
@@ -21,12 +18,31 @@ import (
 	"holdfast/internal/fault"
 )
 
-// floor is the free space below which nothing more is taken, so that the
-// database beside the files can still commit.
-const floor = 64 << 20
-
-// temporary begins the names of files that are being written.
-const temporary = "tmp-"
+// A Store keeps files. Its methods may be called by many goroutines, and by
+// several processes on one directory or bucket. What cannot be reached just now
+// is fault.Unavailable.
+type Store interface {
+	// Put keeps what r has to say, at most limit bytes. When it returns nil the
+	// file is durable; on an error nothing is left. It fails with
+	// fault.TooLarge past the limit, fault.NoSpace when the disk is full or
+	// nearly so, and with r's own error when that is what broke.
+	Put(ctx context.Context, r io.Reader, limit int64) (Ref, error)
+	// Open opens a file for reading. It fails with fault.NotFound, also for a
+	// key that was never made here.
+	Open(ctx context.Context, key string) (io.ReadSeekCloser, error)
+	// Stat tells of a file without reading it, failing as Open does.
+	Stat(ctx context.Context, key string) (Info, error)
+	// Delete removes a file. One that is not there is deleted already.
+	Delete(ctx context.Context, key string) error
+	// List walks over the files that are whole, in no order. It stops at an
+	// error.
+	List(ctx context.Context) iter.Seq2[Info, error]
+	// SweepTemporary removes what processes left that died while writing: the
+	// temporary files not written to for age. It returns how many.
+	SweepTemporary(age time.Duration) (int, error)
+	// Close gives the store back. Open files stay readable.
+	Close() error
+}
 
 // A Ref is what to remember of a file: the key to open it by, its bytes and
 // the lower-case hexadecimal SHA-256 over them.
@@ -36,161 +52,20 @@ type Ref struct {
 	SHA256 string
 }
 
-// A Store is a directory of files. Its methods may be called by many
-// goroutines, and by several processes on one directory.
-type Store struct {
-	root *os.Root
-	free func() (uint64, error) // bytes left on the disk
+// Info is what a store knows of a file: its bytes and when it became whole.
+type Info struct {
+	Key  string
+	Size int64
+	Kept time.Time
 }
 
-// Open makes the directory when it is missing, for its owner only. All later
-// access goes through the open directory and cannot leave it.
-func Open(dir string) (*Store, error) {
-	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return nil, fmt.Errorf("blob: %w", err)
-	}
-	root, err := os.OpenRoot(dir)
-	if err != nil {
-		return nil, fmt.Errorf("blob: %w", err)
-	}
-	if err := root.Chmod(".", 0o700); err != nil {
-		return nil, errors.Join(fmt.Errorf("blob: %w", err), root.Close())
-	}
-	return &Store{root: root, free: func() (uint64, error) { return available(dir) }}, nil
-}
-
-// Close gives the directory back. Open files stay readable.
-func (s *Store) Close() error { return s.root.Close() }
-
-// Put keeps what r has to say, at most limit bytes. When it returns nil the
-// file is on the disk; on an error nothing is left. It fails with
-// fault.TooLarge past the limit, fault.NoSpace when the disk is full or nearly
-// so, and with r's own error when that is what broke.
-func (s *Store) Put(ctx context.Context, r io.Reader, limit int64) (Ref, error) {
+// newRef names a file that is about to be written.
+func newRef() (Ref, error) {
 	id, err := uuid.NewV7()
 	if err != nil {
 		return Ref{}, fmt.Errorf("blob: %w", err)
 	}
-	ref := Ref{Key: id.String()}
-	if err := s.put(ctx, &ref, r, limit); err != nil {
-		return Ref{}, full(err)
-	}
-	return ref, nil
-}
-
-func (s *Store) put(ctx context.Context, ref *Ref, r io.Reader, limit int64) error {
-	name := temporary + ref.Key
-	f, err := s.root.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
-	if err != nil {
-		return fmt.Errorf("blob: %w", err)
-	}
-	c := copying{ctx: ctx, from: r, to: f, sum: sha256.New(), limit: limit, space: s.space}
-	err = c.run()
-	if err == nil {
-		err = f.Sync()
-	}
-	err = errors.Join(err, f.Close())
-	if err == nil {
-		err = s.root.Rename(name, ref.Key)
-	}
-	if err != nil {
-		return errors.Join(err, s.remove(name))
-	}
-	ref.Size, ref.SHA256 = c.size, hex.EncodeToString(c.sum.Sum(nil))
-	if err := s.sync(); err != nil {
-		return errors.Join(err, s.remove(ref.Key))
-	}
-	return nil
-}
-
-// space refuses when fewer than the floor's bytes are left.
-func (s *Store) space() error {
-	left, err := s.free()
-	if err != nil {
-		return fmt.Errorf("blob: free space: %w", err)
-	}
-	if left < floor {
-		return fault.New(fault.NoSpace, "no_space", "the server's disk is nearly full")
-	}
-	return nil
-}
-
-// sync makes the directory's entries durable, without which a rename may be
-// forgotten.
-func (s *Store) sync() error {
-	d, err := s.root.Open(".")
-	if err != nil {
-		return fmt.Errorf("blob: %w", err)
-	}
-	if err := errors.Join(d.Sync(), d.Close()); err != nil {
-		return fmt.Errorf("blob: %w", err)
-	}
-	return nil
-}
-
-// Open opens a file for reading. It fails with fault.NotFound, also for a key
-// that was never made here.
-func (s *Store) Open(key string) (io.ReadSeekCloser, error) {
-	if !valid(key) {
-		return nil, absent(nil)
-	}
-	f, err := s.root.Open(key)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, absent(err)
-	}
-	if err != nil {
-		return nil, fmt.Errorf("blob: %w", err)
-	}
-	return f, nil
-}
-
-// Delete removes a file. One that is not there is deleted already.
-func (s *Store) Delete(key string) error {
-	if !valid(key) {
-		return absent(nil)
-	}
-	if err := s.remove(key); err != nil {
-		return err
-	}
-	return s.sync()
-}
-
-func (s *Store) remove(name string) error {
-	if err := s.root.Remove(name); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("blob: %w", err)
-	}
-	return nil
-}
-
-// SweepTemporary removes what processes left that died while writing: the
-// temporary files not written to for age. It returns how many. Call it at the
-// start, with an age of 0 when no other process uses the directory.
-func (s *Store) SweepTemporary(age time.Duration) (int, error) {
-	list, err := fs.ReadDir(s.root.FS(), ".")
-	if err != nil {
-		return 0, fmt.Errorf("blob: %w", err)
-	}
-	removed := 0
-	for _, entry := range list {
-		if !strings.HasPrefix(entry.Name(), temporary) {
-			continue
-		}
-		info, err := entry.Info()
-		if errors.Is(err, fs.ErrNotExist) {
-			continue // its writer has finished
-		}
-		if err != nil {
-			return removed, fmt.Errorf("blob: %w", err)
-		}
-		if time.Since(info.ModTime()) < age {
-			continue
-		}
-		if err := s.remove(entry.Name()); err != nil {
-			return removed, err
-		}
-		removed++
-	}
-	return removed, nil
+	return Ref{Key: id.String()}, nil
 }
 
 // valid accepts the names that Put makes and no others: a lower-case UUID.

@@ -9,6 +9,7 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
+	"iter"
 	"strings"
 	"sync"
 	"time"
@@ -22,11 +23,12 @@ import (
 	"holdfast/internal/store"
 )
 
-// Files keeps uploads; *blob.Store is one.
+// Files keeps uploads; a blob.Store is one.
 type Files interface {
 	Put(ctx context.Context, r io.Reader, limit int64) (blob.Ref, error)
-	Open(key string) (io.ReadSeekCloser, error)
-	Delete(key string) error
+	Open(ctx context.Context, key string) (io.ReadSeekCloser, error)
+	Delete(ctx context.Context, key string) error
+	List(ctx context.Context) iter.Seq2[blob.Info, error]
 }
 
 // MaxFile is the largest file taken, in bytes.

@@ -235,10 +235,8 @@ func (m *Importer) Cancel(ctx context.Context, a actor.Actor, jobID string) (*Jo
 	if err != nil {
 		return nil, fmt.Errorf("imports: cancel: %w", err)
 	}
-	if job.blobKey == "" {
-		return job, nil
-	}
-	return job, m.files.Delete(job.blobKey)
+	m.drop(ctx, job.blobKey)
+	return job, nil
 }
 
 // forget drops what a job has staged and what people corrected in it.

@@ -60,7 +60,7 @@ func open(t testing.TB, o db.Options) *kit {
 func (k *kit) connect(o db.Options, files string) {
 	k.Helper()
 	d := dbtest.Open(k, o)
-	f, err := blob.Open(files)
+	f, err := blob.OpenDir(files)
 	if err != nil {
 		k.Fatal(err)
 	}

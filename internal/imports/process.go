@@ -107,7 +107,7 @@ func (m *Importer) process(ctx context.Context, s *step) (*Processed, error) {
 	if err != nil {
 		return nil, err
 	}
-	open := func() (io.ReadCloser, error) { return m.files.Open(s.job.blobKey) }
+	open := func() (io.ReadCloser, error) { return m.files.Open(ctx, s.job.blobKey) }
 	f := upload{open: open, kind: s.job.FileType}
 	if !settings.Guess {
 		f.known = func(headers []string) (json.RawMessage, string, error) {

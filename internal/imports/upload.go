@@ -111,10 +111,11 @@ func (m *Importer) Attach(ctx context.Context, a actor.Actor, jobID, fileName st
 		return nil, err
 	}
 	fresh, err := m.attach(ctx, a, job.ID, set)
-	if err == nil && job.blobKey != "" {
-		err = m.files.Delete(job.blobKey)
+	if err != nil {
+		return nil, err
 	}
-	return fresh, err
+	m.drop(ctx, job.blobKey)
+	return fresh, nil
 }
 
 // keep stores an upload and returns what the job remembers of it.
@@ -191,8 +192,8 @@ func (m *Importer) attach(ctx context.Context, a actor.Actor, jobID string, set 
 		return err
 	})
 	if err != nil {
-		key, _ := set["blob_key"].(string)
-		return nil, errors.Join(fmt.Errorf("imports: attach: %w", err), m.files.Delete(key))
+		m.drop(ctx, set["blob_key"].(string))
+		return nil, fmt.Errorf("imports: attach: %w", err)
 	}
 	return fresh, nil
 }
@@ -216,8 +217,8 @@ func (m *Importer) Upload(ctx context.Context, a actor.Actor, r Request, fileNam
 	}
 	job, err := m.Create(ctx, a, r)
 	if err != nil {
-		key, _ := set["blob_key"].(string)
-		return nil, errors.Join(err, m.files.Delete(key))
+		m.drop(ctx, set["blob_key"].(string))
+		return nil, err
 	}
 	return m.attach(ctx, a, job.ID, set)
 }

@@ -1,0 +1,230 @@
+package blob
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"iter"
+	"os"
+	"strings"
+	"time"
+
+	"holdfast/internal/fault"
+)
+
+// floor is the free space below which nothing more is taken, so that the
+// database beside the files can still commit.
+const floor = 64 << 20
+
+// temporary begins the names of files that are being written.
+const temporary = "tmp-"
+
+// A Dir is a store in one directory of this machine.
+type Dir struct {
+	root *os.Root
+	free func() (uint64, error) // bytes left on the disk
+}
+
+// OpenDir makes the directory when it is missing, for its owner only. All later
+// access goes through the open directory and cannot leave it.
+func OpenDir(dir string) (*Dir, error) {
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return nil, fmt.Errorf("blob: %w", err)
+	}
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return nil, fmt.Errorf("blob: %w", err)
+	}
+	if err := root.Chmod(".", 0o700); err != nil {
+		return nil, errors.Join(fmt.Errorf("blob: %w", err), root.Close())
+	}
+	return &Dir{root: root, free: func() (uint64, error) { return available(dir) }}, nil
+}
+
+// Close implements Store.
+func (d *Dir) Close() error { return d.root.Close() }
+
+// Put implements Store: a temporary name, fsync, rename, fsync of the
+// directory.
+func (d *Dir) Put(ctx context.Context, r io.Reader, limit int64) (Ref, error) {
+	ref, err := newRef()
+	if err != nil {
+		return Ref{}, err
+	}
+	if err := d.put(ctx, &ref, r, limit); err != nil {
+		return Ref{}, full(err)
+	}
+	return ref, nil
+}
+
+func (d *Dir) put(ctx context.Context, ref *Ref, r io.Reader, limit int64) error {
+	name := temporary + ref.Key
+	err := d.gather(ctx, ref, r, limit)
+	if err == nil {
+		err = d.root.Rename(name, ref.Key)
+	}
+	if err != nil {
+		return errors.Join(err, d.remove(name))
+	}
+	if err := d.sync(); err != nil {
+		return errors.Join(err, d.remove(ref.Key))
+	}
+	return nil
+}
+
+// gather writes a file under its temporary name and fills in ref. The caller
+// removes it.
+func (d *Dir) gather(ctx context.Context, ref *Ref, r io.Reader, limit int64) error {
+	f, err := d.root.OpenFile(temporary+ref.Key, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return fmt.Errorf("blob: %w", err)
+	}
+	c := copying{ctx: ctx, from: r, to: f, sum: sha256.New(), limit: limit, space: d.space}
+	err = c.run()
+	if err == nil {
+		err = f.Sync()
+	}
+	ref.Size, ref.SHA256 = c.size, hex.EncodeToString(c.sum.Sum(nil))
+	return errors.Join(err, f.Close())
+}
+
+// space refuses when fewer than the floor's bytes are left.
+func (d *Dir) space() error {
+	left, err := d.free()
+	if err != nil {
+		return fmt.Errorf("blob: free space: %w", err)
+	}
+	if left < floor {
+		return fault.New(fault.NoSpace, "no_space", "the server's disk is nearly full")
+	}
+	return nil
+}
+
+// sync makes the directory's entries durable, without which a rename may be
+// forgotten.
+func (d *Dir) sync() error {
+	f, err := d.root.Open(".")
+	if err != nil {
+		return fmt.Errorf("blob: %w", err)
+	}
+	if err := errors.Join(f.Sync(), f.Close()); err != nil {
+		return fmt.Errorf("blob: %w", err)
+	}
+	return nil
+}
+
+// Open implements Store.
+func (d *Dir) Open(_ context.Context, key string) (io.ReadSeekCloser, error) {
+	if !valid(key) {
+		return nil, absent(nil)
+	}
+	f, err := d.root.Open(key)
+	if err != nil {
+		return nil, missing(err)
+	}
+	return f, nil
+}
+
+// Stat implements Store.
+func (d *Dir) Stat(_ context.Context, key string) (Info, error) {
+	if !valid(key) {
+		return Info{}, absent(nil)
+	}
+	st, err := d.root.Lstat(key)
+	if err != nil {
+		return Info{}, missing(err)
+	}
+	return Info{Key: key, Size: st.Size(), Kept: st.ModTime()}, nil
+}
+
+func missing(err error) error {
+	if errors.Is(err, fs.ErrNotExist) {
+		return absent(err)
+	}
+	return fmt.Errorf("blob: %w", err)
+}
+
+// Delete implements Store.
+func (d *Dir) Delete(_ context.Context, key string) error {
+	if !valid(key) {
+		return absent(nil)
+	}
+	if err := d.remove(key); err != nil {
+		return err
+	}
+	return d.sync()
+}
+
+func (d *Dir) remove(name string) error {
+	if err := d.root.Remove(name); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("blob: %w", err)
+	}
+	return nil
+}
+
+// List implements Store.
+func (d *Dir) List(ctx context.Context) iter.Seq2[Info, error] {
+	return func(yield func(Info, error) bool) {
+		err := d.each(valid, func(st fs.FileInfo) error {
+			if !yield(Info{Key: st.Name(), Size: st.Size(), Kept: st.ModTime()}, nil) {
+				return fs.SkipAll
+			}
+			return ctx.Err()
+		})
+		if err != nil && !errors.Is(err, fs.SkipAll) {
+			yield(Info{}, err)
+		}
+	}
+}
+
+// SweepTemporary implements Store. Call it at the start, with an age of 0 when
+// no other process uses the directory.
+func (d *Dir) SweepTemporary(age time.Duration) (int, error) {
+	removed := 0
+	err := d.each(func(name string) bool { return strings.HasPrefix(name, temporary) }, func(st fs.FileInfo) error {
+		if time.Since(st.ModTime()) < age {
+			return nil
+		}
+		removed++
+		return d.remove(st.Name())
+	})
+	return removed, err
+}
+
+// each calls f for the files with such names, a batch of them in memory at a
+// time. One that goes meanwhile is passed over.
+func (d *Dir) each(named func(string) bool, f func(fs.FileInfo) error) error {
+	dir, err := d.root.Open(".")
+	if err != nil {
+		return fmt.Errorf("blob: %w", err)
+	}
+	defer dir.Close()
+	for {
+		list, end := dir.ReadDir(1000)
+		for _, entry := range list {
+			if !named(entry.Name()) || !entry.Type().IsRegular() {
+				continue
+			}
+			st, err := entry.Info()
+			if errors.Is(err, fs.ErrNotExist) {
+				continue
+			}
+			if err != nil {
+				return fmt.Errorf("blob: %w", err)
+			}
+			if err := f(st); err != nil {
+				return err
+			}
+		}
+		if errors.Is(end, io.EOF) {
+			return nil
+		}
+		if end != nil {
+			return fmt.Errorf("blob: %w", end)
+		}
+	}
+}
