@@ -30,6 +30,7 @@ import (
 	"holdfast/internal/identity"
 	"holdfast/internal/imports"
 	"holdfast/internal/mail"
+	"holdfast/internal/metrics"
 	"holdfast/internal/safety"
 	"holdfast/internal/sso"
 	"holdfast/internal/store"
@@ -83,6 +84,7 @@ type App struct {
 	document    *api.Document
 	ready       readiness
 	fleet       fleet
+	metrics     *metrics.Metrics // nil in a tool
 	now         func() time.Time
 }
 
@@ -97,6 +99,9 @@ func Open(ctx context.Context, c *config.Config, mode Mode) (*App, error) {
 	}
 	if err := lostDatabase(c); err != nil {
 		return nil, err
+	}
+	if mode == Server {
+		a.metrics = metrics.New(Version, c.Engine())
 	}
 	err := a.openLimits(mode)
 	if err != nil {
@@ -185,6 +190,7 @@ func (a *App) services(ctx context.Context, mode Mode) error {
 		return err
 	}
 	a.faces()
+	a.watch()
 	return a.openBus(ctx, mode)
 }
 

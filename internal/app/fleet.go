@@ -45,6 +45,9 @@ func (a *App) openLimits(mode Mode) error {
 			counter = a.fleet.limits
 		}
 	}
+	if counter != nil && a.metrics != nil {
+		counter = a.metrics.Counting(counter)
+	}
 	a.gate = gate.New(a.authenticate, counter)
 	a.gate.Custom, a.gate.Exceeded = a.readLimits, a.tellLimited
 	return nil

@@ -101,7 +101,7 @@ func (a *App) Handler(log *slog.Logger) (http.Handler, error) {
 	mux.Handle("/functions/v1/", a.functions.Handler())
 	mux.Handle("/auth/v1/", a.secureOnly(http.StripPrefix("/auth/v1", a.identityFace())))
 	mux.Handle("/", web.Wrap(api.CollectionShape, notHere))
-	front := &web.Front{Proxies: proxies, Origins: a.Config.CORSOrigins, Log: log, HTTPS: strings.HasPrefix(a.Config.PublicURL, "https://")}
+	front := &web.Front{Proxies: proxies, Origins: a.Config.CORSOrigins, Log: log, HTTPS: strings.HasPrefix(a.Config.PublicURL, "https://"), Observe: a.metrics}
 	return front.Handler(mux), nil
 }
 

@@ -19,6 +19,7 @@ var floors = []struct {
 	{"words every package needs", []string{"fault", "actor", "decimal", "spell"}},
 	{"settings and memory, no feature; a connection that may be away", []string{"config", "cache", "redis"}},
 	{"toolboxes for one outside thing each: database, HTTP, windows, files, mail", []string{"db", "web", "limit", "blob", "mail"}},
+	{"what the server has done, in numbers", []string{"metrics"}},
 	{"what the records are; who may pass; what nodes tell each other", []string{"catalog", "gate", "bus"}},
 	{"the request grammar, checked against the catalog", []string{"query"}},
 	{"rows of any resource; what happened to them", []string{"store", "event"}},
@@ -39,7 +40,7 @@ var only = map[string][]string{
 	"github.com/jackc/pgx/v5/pgxpool": {"db"},
 	"github.com/jackc/pgx/v5/pgconn":  {"db"},
 	"github.com/minio/minio-go/v7":    {"blob"},
-	"net/http":                        {"web", "blob", "gate", "api", "authapi", "app", "identity", "webhook", "sso", "ssoapi", "testkit"},
+	"net/http":                        {"web", "blob", "gate", "api", "authapi", "app", "identity", "webhook", "sso", "ssoapi", "testkit", "metrics"},
 }
 
 func floorOf(pkg string) (int, bool) {

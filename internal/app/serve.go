@@ -224,7 +224,16 @@ func (a *App) onHangup() (stop func()) {
 	}
 }
 
-// admin serves what only the operator on this machine may see.
+// AdminHandler answers what only the operator on this machine may see.
+func (a *App) AdminHandler() http.Handler {
+	mux := http.NewServeMux()
+	mux.Handle("/metrics", a.metrics.Handler())
+	mux.HandleFunc("/debug/pprof/", pprof.Index)
+	mux.HandleFunc("/debug/pprof/profile", pprof.Profile)
+	return mux
+}
+
+// admin serves AdminHandler on a listener of its own.
 func (a *App) admin(ctx context.Context) error {
 	if a.Config.AdminListen == "" {
 		return nil
@@ -233,10 +242,7 @@ func (a *App) admin(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("app: admin_listen: %w", err)
 	}
-	mux := http.NewServeMux()
-	mux.HandleFunc("/debug/pprof/", pprof.Index)
-	mux.HandleFunc("/debug/pprof/profile", pprof.Profile)
-	srv := &http.Server{Handler: mux, ReadHeaderTimeout: 5 * time.Second}
+	srv := &http.Server{Handler: a.AdminHandler(), ReadHeaderTimeout: 5 * time.Second}
 	go srv.Serve(l)
 	context.AfterFunc(ctx, func() { srv.Close() })
 	return nil

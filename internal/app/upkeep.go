@@ -3,6 +3,7 @@ package app
 import (
 	"context"
 	"log/slog"
+	"runtime/debug"
 	"sync"
 	"time"
 
@@ -65,7 +66,10 @@ func (a *App) Events(ctx context.Context) {
 func (a *App) guarded(ctx context.Context, name string, f func(context.Context) error) {
 	defer func() {
 		if p := recover(); p != nil {
-			slog.Error("background work panicked", "work", name, "panic", p)
+			slog.Error("background work panicked", "work", name, "panic", p, "stack", string(debug.Stack()))
+			if a.metrics != nil {
+				a.metrics.Panicked()
+			}
 		}
 	}()
 	if err := f(ctx); err != nil && ctx.Err() == nil {

@@ -142,6 +142,14 @@ func (c *Config) checkTLS() error {
 	return nil
 }
 
+// Engine is sqlite or postgresql.
+func (c *Config) Engine() string {
+	if c.DatabaseURL == "" {
+		return "sqlite"
+	}
+	return "postgresql"
+}
+
 // Loopback reports whether only this machine can reach the listener.
 func (c *Config) Loopback() bool { return loopback(c.Listen) }
 

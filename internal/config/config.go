@@ -62,7 +62,7 @@ type Config struct {
 	WebhookPrivate    bool          `name:"webhook_allow_private" doc:"let webhooks call http and private addresses: for tests and closed networks"`
 	LogLevel          string        `name:"log_level" default:"info" oneof:"debug info warn error" doc:"least level that is logged"`
 	LogFormat         string        `name:"log_format" default:"json" oneof:"json text" doc:"format of log lines"`
-	AdminListen       string        `name:"admin_listen" doc:"loopback address of a second listener with profiles at /debug/pprof/; empty = none"`
+	AdminListen       string        `name:"admin_listen" doc:"loopback address of a second listener with /metrics and profiles at /debug/pprof/; empty = none"`
 	Dev               bool          `name:"dev" doc:"development: loopback only, autoconfirm, mails kept at /dev/mail"`
 	Demo              bool          `name:"demo" doc:"--dev with two tenants and 90 days of data"`
 }

@@ -67,6 +67,7 @@ type engine interface {
 	read(ctx context.Context, s Scope, fn func(*Tx) error) error
 	write(ctx context.Context, s Scope, fn func(*Tx) error) ([]func(), error)
 	ping(ctx context.Context) error
+	stats() Pool
 	close() error
 }
 

@@ -16,6 +16,22 @@ type Front struct {
 	Origins []string       // CORS; "*" admits any origin, without credentials
 	Log     *slog.Logger   // one line per request; nil = none
 	HTTPS   bool           // the public URL is https
+	Observe Observer       // may be nil
+}
+
+// An Observer is told of every request.
+type Observer interface {
+	Began()
+	Ended(Seen)
+}
+
+// Seen is what became of a request. Route is a pattern, "" where nothing is
+// served; Cache is the answer's X-Cache.
+type Seen struct {
+	Route, Method, Cache string
+	Status               int
+	Took                 time.Duration
+	Panicked             bool
 }
 
 // Handler wraps next with request ids, security headers, CORS and the log.
@@ -23,6 +39,10 @@ func (f *Front) Handler(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		start := time.Now()
 		rec := &recorder{ResponseWriter: w}
+		if f.Observe != nil {
+			f.Observe.Began()
+			defer func() { f.Observe.Ended(rec.seen(r.Method, start)) }() // also of a request that is cut off
+		}
 		r = identify(rec, r, f.Proxies)
 		h := w.Header()
 		h["X-Content-Type-Options"] = noSniff
@@ -122,6 +142,11 @@ type recorder struct {
 	route             string
 	tenant, user, key string
 	cause             string
+	panicked          bool
+}
+
+func (r *recorder) seen(method string, start time.Time) Seen {
+	return Seen{Route: r.route, Method: method, Cache: r.Header().Get("X-Cache"), Status: r.status, Took: time.Since(start), Panicked: r.panicked}
 }
 
 func (r *recorder) WriteHeader(code int) {
@@ -145,14 +170,24 @@ func (r *recorder) Unwrap() http.ResponseWriter { return r.ResponseWriter }
 
 // Note tells the log which route answered and for whom.
 func Note(w http.ResponseWriter, route, tenant, user, key string) {
+	if _, path, ok := strings.Cut(route, " "); ok {
+		route = path // a pattern with its method
+	}
+	if r := recorderOf(w); r != nil {
+		r.route, r.tenant, r.user, r.key = route, tenant, user, key
+	}
+}
+
+// recorderOf finds the Front's recorder under what others have put around it,
+// or nil.
+func recorderOf(w http.ResponseWriter) *recorder {
 	for {
 		if r, ok := w.(*recorder); ok {
-			r.route, r.tenant, r.user, r.key = route, tenant, user, key
-			return
+			return r
 		}
 		u, ok := w.(interface{ Unwrap() http.ResponseWriter })
 		if !ok {
-			return
+			return nil
 		}
 		w = u.Unwrap()
 	}

@@ -65,6 +65,9 @@ func call(h Handler, w http.ResponseWriter, r *http.Request) (err error) {
 		if p == http.ErrAbortHandler {
 			panic(p)
 		}
+		if rec := recorderOf(w); rec != nil {
+			rec.panicked = true
+		}
 		slog.Error("panic in a request", "request_id", RequestID(r.Context()), "panic", p, "stack", string(debug.Stack()))
 		err = fault.New(fault.Internal, "", "internal error")
 	}()
