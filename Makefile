@@ -35,9 +35,12 @@ test: setup build ## everything that must pass
 unit:
 	$(GO) test ./...
 
-# An unmodified supabase-js against the started binary, once on each engine.
+# An unmodified supabase-js against the started binary, once on each engine:
+# with the demo's data, then everything of identity, with a browser and two
+# identity providers of the distribution.
 supabase:
 	bin/e2e -server bin/holdfast -- $(NODE) --test --test-reporter=spec test/supabase/suite.test.mjs
+	bin/e2e -server bin/holdfast -settings test/supabase/identity/server.env -- $(NODE) --test --test-reporter=spec --test-timeout=120000 test/supabase/identity/suite.test.mjs
 
 check: setup build ## test, and what takes longer or needs the network
 	@test -z "$$(gofmt -l cmd internal bench 2>/dev/null)" || { gofmt -l cmd internal bench 2>/dev/null; echo 'gofmt: the files above'; exit 1; }

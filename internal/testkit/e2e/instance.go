@@ -17,9 +17,43 @@ import (
 // An instance is one started server.
 type instance struct {
 	program, dir, database string
+	settings               []string // environment of a server without demo data; nil = the demo
+	ports                  []string // that the settings name, as NAME=NUMBER
 	url                    string
 	cmd                    *exec.Cmd
 	ended                  chan error
+}
+
+// settle reads the settings and finds the ports that they name.
+func (s *instance) settle(file string) error {
+	if file == "" {
+		return nil
+	}
+	text, err := os.ReadFile(file)
+	if err != nil {
+		return fmt.Errorf("e2e: settings: %w", err)
+	}
+	known := map[string]string{}
+	var failed error
+	port := func(name string) string {
+		if known[name] == "" {
+			address, err := freeAddress()
+			if err != nil || !strings.HasPrefix(name, "PORT_") {
+				failed = errors.Join(failed, fmt.Errorf("e2e: settings: $%s is no port: %w", name, err))
+				return ""
+			}
+			_, known[name], _ = net.SplitHostPort(address)
+			s.ports = append(s.ports, name+"="+known[name])
+		}
+		return known[name]
+	}
+	for line := range strings.Lines(string(text)) {
+		// A comment may name a port too, one that no setting needs.
+		if line = os.Expand(strings.TrimSpace(line), port); line != "" && !strings.HasPrefix(line, "#") {
+			s.settings = append(s.settings, line)
+		}
+	}
+	return failed
 }
 
 // start returns when the server is ready, demo data and all.
@@ -29,8 +63,12 @@ func (s *instance) start() error {
 		return err
 	}
 	s.url = "http://" + address
-	s.cmd = exec.Command(s.program, s.flags("serve", "--demo", "--listen", address)...)
-	s.cmd.Env = outside()
+	args := s.flags("serve", "--listen", address)
+	if s.settings == nil {
+		args = append(args, "--demo")
+	}
+	s.cmd = exec.Command(s.program, args...)
+	s.cmd.Env = append(outside(), s.settings...)
 	log, err := os.Create(filepath.Join(s.dir, "log"))
 	if err != nil {
 		return err

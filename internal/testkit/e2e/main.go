@@ -1,7 +1,11 @@
 // Command e2e runs a command against a started Holdfast with its demo data,
 // once on SQLite and once on PostgreSQL:
 //
-//	e2e -server bin/holdfast [-engine sqlite,postgresql] -- COMMAND [ARGUMENT...]
+//	e2e -server bin/holdfast [-engine sqlite,postgresql] [-settings FILE] -- COMMAND [ARGUMENT...]
+//
+// With -settings the server is an empty one, set up by the NAME=VALUE lines of
+// the file. $PORT_X in a value is a port that is free, for what the command
+// starts by itself: it finds the number under the same name.
 //
 // The command finds HOLDFAST_URL, HOLDFAST_ENGINE and what `holdfast status -o
 // env` prints in its environment. e2e fails when the command fails on either
@@ -26,15 +30,16 @@ import (
 func main() {
 	server := flag.String("server", "bin/holdfast", "the program to test")
 	engines := flag.String("engine", "sqlite,postgresql", "engines to test it on")
+	settings := flag.String("settings", "", "file of settings for a server without demo data")
 	flag.Parse()
 	if flag.NArg() == 0 {
-		fmt.Fprintln(os.Stderr, "usage: e2e [-server FILE] [-engine sqlite,postgresql] -- COMMAND [ARGUMENT...]")
+		fmt.Fprintln(os.Stderr, "usage: e2e [-server FILE] [-engine sqlite,postgresql] [-settings FILE] -- COMMAND [ARGUMENT...]")
 		os.Exit(2)
 	}
 	path, err := filepath.Abs(*server)
 	for _, engine := range strings.Split(*engines, ",") {
 		if err == nil {
-			err = run(path, engine, flag.Args())
+			err = run(plan{path, engine, *settings}, flag.Args())
 		}
 	}
 	if err != nil {
@@ -43,14 +48,24 @@ func main() {
 	}
 }
 
+// A plan is what to start.
+type plan struct {
+	server, engine string
+	settings       string // file, "" = the demo
+}
+
 // run tests one engine from an empty directory and database to a clean end.
-func run(server, engine string, command []string) (err error) {
+func run(p plan, command []string) (err error) {
+	engine := p.engine
 	dir, err := os.MkdirTemp("", "holdfast-e2e-")
 	if err != nil {
 		return fmt.Errorf("e2e: %w", err)
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
-	s := &instance{program: server, dir: dir}
+	s := &instance{program: p.server, dir: dir}
+	if err := s.settle(p.settings); err != nil {
+		return err
+	}
 	switch engine {
 	case "sqlite":
 	case "postgresql":
@@ -85,6 +100,7 @@ func (s *instance) against(command []string, engine string) error {
 	cmd := exec.Command(command[0], command[1:]...)
 	cmd.Env = append(outside(), keys...)
 	cmd.Env = append(cmd.Env, "HOLDFAST_URL="+s.url, "HOLDFAST_ENGINE="+engine)
+	cmd.Env = append(cmd.Env, s.ports...)
 	cmd.Stdout, cmd.Stderr = os.Stdout, os.Stderr
 	if err := cmd.Run(); err != nil {
 		return fmt.Errorf("%s: %w", strings.Join(command, " "), err)
