@@ -17,7 +17,7 @@ import (
 // the identity service's.
 func (a *App) effects() store.Effects {
 	e := store.Effects{
-		Before: map[string]store.Effect{"invitations": a.Identity.PrepareInvitations, "tenants": checkLimits},
+		Before: map[string]store.Effect{"invitations": a.Identity.PrepareInvitations, "tenants": checkLimits, "settings": a.Identity.CheckSettings, "mail_templates": a.Identity.CheckMailTemplates},
 		After:  map[string]store.Effect{"members": a.Identity.GuardMembers, "invitations": a.Identity.MailInvitations, "tenants": a.Identity.WatchTenants},
 	}
 	for _, domain := range []store.Effects{warehouse.Watch{LowStock: a.tellLowStock}.Effects(), safety.Effects(), osha.Effects()} {

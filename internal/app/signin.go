@@ -5,6 +5,7 @@ import (
 	"log/slog"
 	"os"
 	"strings"
+	"time"
 
 	"holdfast/internal/config"
 	"holdfast/internal/identity"
@@ -17,8 +18,8 @@ func (a *App) signInConfig(master []byte) (identity.Config, error) {
 	out := identity.Config{
 		SiteURL: c.SiteURL, PublicURL: c.PublicURL, RedirectURLs: c.RedirectURLs, ImplicitFlow: c.ImplicitFlow,
 		Autoconfirm: c.Autoconfirm, EmailOff: !c.EmailSignin, SignupEnabled: c.Signup, SignupTenants: c.SignupTenants, PasswordMinLength: c.PasswordMinLength,
-		AccessTokenTTL: c.AccessTokenTTL, RefreshTokenTTL: c.RefreshTokenTTL, RefreshReuseInterval: c.RefreshReuse,
-		MailInterval: c.MailInterval, CodeTTL: c.OTPTTL, OTPLength: c.OTPLength,
+		AccessTokenTTL: c.AccessTokenTTL, RefreshTokenTTL: c.RefreshTokenTTL, RefreshReuseInterval: none(c.RefreshReuse),
+		MailInterval: none(c.MailInterval), CodeTTL: c.OTPTTL, OTPLength: c.OTPLength,
 		MasterKey: master, JWTSecret: c.JWTSecret,
 		Phone: c.PhoneSignin, PhoneConfirmed: c.PhoneAutoconfirm, AnonymousUsers: c.AnonymousSignin, ManualLinking: c.ManualLinking, SAML: c.SAML,
 		Passkeys: c.Passkeys, Name: c.ProductName, WebAuthnID: c.WebAuthnID, WebAuthnOrigins: c.WebAuthnOrigins,
@@ -35,6 +36,14 @@ func (a *App) signInConfig(master []byte) (identity.Config, error) {
 	}
 	out.SMS, err = texts(c)
 	return out, err
+}
+
+// none says 0 as the identity service does, where 0 is a default.
+func none(d time.Duration) time.Duration {
+	if d == 0 {
+		return -1
+	}
+	return d
 }
 
 // texts is what carries text messages; nil where nothing does.

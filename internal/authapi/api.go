@@ -103,7 +103,7 @@ func (a *API) serve(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	if rt.who == user && a.opt.Session != nil {
+	if (rt.who == user || rt.who == member) && a.opt.Session != nil {
 		if err := a.opt.Session(w, r, who); err != nil {
 			return err
 		}
@@ -165,18 +165,22 @@ func (a *API) admit(r *http.Request, rt *route) (actor.Actor, error) {
 		return actor.Actor{Role: actor.Anon, Address: web.ClientAddress(r), RequestID: web.RequestID(r.Context())}, nil
 	}
 	c := Credential(r)
-	if c.Bearer == "" && rt.who == user {
+	if c.Bearer == "" && rt.who != service {
 		// The apikey header identifies a project, never a user.
 		return actor.Actor{}, noBearer()
 	}
-	who, err := a.svc.Identify(r.Context(), c)
+	identify := a.svc.Identify
+	if rt.who == member {
+		identify = a.svc.Authenticate
+	}
+	who, err := identify(r.Context(), c)
 	if err != nil {
 		return who, err
 	}
 	switch {
-	case rt.who == service && who.Role == actor.Service, rt.who == user && who.UserID != "":
+	case rt.who == service && who.Role == actor.Service, rt.who != service && who.UserID != "":
 		return who, nil
-	case rt.who == user:
+	case rt.who != service:
 		return who, fault.New(fault.Unauthorized, "bad_jwt", "invalid claim: missing sub claim")
 	case c.Bearer == "" && c.APIKey == "":
 		return who, noBearer()

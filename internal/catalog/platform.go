@@ -3,7 +3,7 @@ package catalog
 import "holdfast/internal/actor"
 
 func platform() []Resource {
-	return []Resource{tenants(), members(), invitations(), settings(), importJobs(), audit()}
+	return []Resource{tenants(), members(), invitations(), settings(), mailTemplates(), importJobs(), audit()}
 }
 
 func tenants() Resource {
@@ -94,6 +94,24 @@ func settings() Resource {
 		},
 		Unique: [][]string{{"key"}},
 		Access: Access{Read: []Grant{to(leaders)}, Create: m, Update: m, Delete: m},
+	}
+}
+
+func mailTemplates() Resource {
+	m := []Grant{to(admins)}
+	return Resource{
+		Name: "mail_templates", Family: "platform",
+		Doc: "The tenant's own words for a mail of the identity service; what it does not word is sent in ours.",
+		Fields: []Field{
+			{Name: "kind", Required: true, Fixed: true, OneOf: []string{"confirmation", "known", "recovery", "magic_link", "invite", "tenant_invite",
+				"email_change_current", "email_change_new", "reauthentication", "password_changed", "protection_changed"}},
+			{Name: "locale", Required: true, Fixed: true, Default: "en", OneOf: []string{"en", "de"}},
+			{Name: "subject", Format: Name, Required: true, Doc: "Placeholders: {{.Link}} {{.Code}} {{.Minutes}} {{.Tenant}} {{.Role}} {{.Other}} {{.Site}} {{.Email}}, and {{if .Name}} {{else}} {{end}}."},
+			{Name: "text", Required: true},
+			{Name: "html", MaxLen: 30000, Doc: "Empty: the mail is text alone. What placeholders hold is escaped; links lead to {{.Link}}, {{.Site}} or an allowed address."},
+		},
+		Unique: [][]string{{"kind", "locale"}},
+		Access: Access{Read: []Grant{to(admins)}, Create: m, Update: m, Delete: m},
 	}
 }
 

@@ -102,6 +102,7 @@ type Service struct {
 	hasher    *password.Hasher
 	policy    password.Policy
 	redirects *redirect.Rules
+	published *redirect.Rules // the server's own address
 	secrets   seal.Keys
 	issuer    string
 	keys      atomic.Pointer[keyring]
@@ -138,6 +139,9 @@ func New(cfg Config, d *db.DB, m Mailer, now func() time.Time) (*Service, error)
 	}
 	s.factors = &factor.Keeper{Keys: s.secrets, Now: s.now, Web: s.passkeys, Issuer: cfg.Name}
 	if s.redirects, err = redirect.New(cfg.SiteURL, cfg.RedirectURLs); err != nil {
+		return nil, err
+	}
+	if s.published, err = redirect.New(cfg.PublicURL, nil); err != nil {
 		return nil, err
 	}
 	if err = s.makeProviders(); err != nil {

@@ -50,7 +50,7 @@ func (s *Service) SignInIDToken(ctx context.Context, in IDToken, c Client) (*Ses
 			}
 			if u.EmailConfirmedAt.IsZero() {
 				made, err := s.makeCode(tx, u, codeOrder{kind: kindSignup, address: u.Email})
-				mail = letter.Letter{Kind: letter.Confirmation, To: u.Email, Link: made.link, Code: made.digits, Valid: s.cfg.CodeTTL}
+				mail = letter.Letter{Kind: letter.Confirmation, User: u.ID, To: u.Email, Link: made.link, Code: made.digits, Valid: s.cfg.CodeTTL}
 				return err
 			}
 			g, err = s.begin(tx, u, token.Method{Method: "oauth", Provider: in.Provider}, c)

@@ -83,7 +83,7 @@ func (s *Service) announce(inv Invitation) {
 }
 
 func (s *Service) mailInvitation(ctx context.Context, inv Invitation) error {
-	l := letter.Letter{Kind: letter.TenantInvite, To: inv.Email, Link: s.cfg.SiteURL, Role: string(inv.Role), Valid: inv.ExpiresAt.Sub(s.now())}
+	l := letter.Letter{Kind: letter.TenantInvite, TenantID: inv.TenantID, To: inv.Email, Link: s.cfg.SiteURL, Role: string(inv.Role), Valid: inv.ExpiresAt.Sub(s.now())}
 	err := s.db.Write(ctx, everywhere, func(tx *db.Tx) error {
 		err := tx.One("SELECT name FROM tenants WHERE id = $1", []any{inv.TenantID}, func(r *db.Row) error {
 			l.Tenant = r.Text(0)
@@ -93,6 +93,9 @@ func (s *Service) mailInvitation(ctx context.Context, inv Invitation) error {
 			return err
 		}
 		u, err := userByEmail(tx, inv.Email)
+		if err == nil {
+			l.User = u.ID
+		}
 		if err == nil && !u.EmailConfirmedAt.IsZero() {
 			return nil
 		}

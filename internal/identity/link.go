@@ -170,5 +170,5 @@ func (s *Service) InviteUser(ctx context.Context, a actor.Actor, in LinkRequest)
 	if err != nil {
 		return nil, err
 	}
-	return l.User, s.send(letter.Letter{Kind: letter.Invite, To: l.User.Email, Link: l.ActionLink, Code: l.EmailOTP, Valid: inviteLife})
+	return l.User, s.send(letter.Letter{Kind: letter.Invite, User: l.User.ID, To: l.User.Email, Link: l.ActionLink, Code: l.EmailOTP, Valid: inviteLife})
 }

@@ -74,7 +74,7 @@ func (s *Service) mailCode(ctx context.Context, email string, _ Client, choose f
 			return err
 		}
 		made, err := s.makeCode(tx, u, o)
-		l = letter.Letter{Kind: kind, To: o.address, Link: made.link, Code: made.digits, Valid: s.cfg.CodeTTL}
+		l = letter.Letter{Kind: kind, User: u.ID, To: o.address, Link: made.link, Code: made.digits, Valid: s.cfg.CodeTTL}
 		return err
 	})
 	if err != nil || l.Kind == "" {
@@ -175,12 +175,12 @@ func (s *Service) changeCodes(tx *db.Tx, u *User, email string, p PKCE, target s
 	if err != nil {
 		return nil, err
 	}
-	out := []letter.Letter{{Kind: letter.EmailChangeNew, To: email, Other: u.Email, Link: made.link, Code: made.digits, Valid: s.cfg.CodeTTL}}
+	out := []letter.Letter{{Kind: letter.EmailChangeNew, User: u.ID, To: email, Other: u.Email, Link: made.link, Code: made.digits, Valid: s.cfg.CodeTTL}}
 	if u.Email == "" || u.EmailConfirmedAt.IsZero() {
 		return out, nil
 	}
 	made, err = s.makeCode(tx, u, codeOrder{kind: kindChangeCurrent, address: u.Email, pkce: p, redirect: target})
-	return append(out, letter.Letter{Kind: letter.EmailChangeCurrent, To: u.Email, Other: email, Link: made.link, Code: made.digits, Valid: s.cfg.CodeTTL}), err
+	return append(out, letter.Letter{Kind: letter.EmailChangeCurrent, User: u.ID, To: u.Email, Other: email, Link: made.link, Code: made.digits, Valid: s.cfg.CodeTTL}), err
 }
 
 // Reauthenticate mails a code that PUT /user takes as nonce.
@@ -198,7 +198,7 @@ func (s *Service) Reauthenticate(ctx context.Context, a actor.Actor) error {
 			return err
 		}
 		made, err := s.makeCode(tx, u, codeOrder{kind: kindReauth, address: u.Email})
-		l = letter.Letter{Kind: letter.Reauthentication, To: u.Email, Code: made.digits, Valid: s.cfg.CodeTTL}
+		l = letter.Letter{Kind: letter.Reauthentication, User: u.ID, To: u.Email, Code: made.digits, Valid: s.cfg.CodeTTL}
 		return err
 	})
 	if err != nil {

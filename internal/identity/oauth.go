@@ -198,7 +198,7 @@ func (s *Service) admit(ctx context.Context, f flow, p oidc.Config, who oidc.Per
 			}
 			if u.EmailConfirmedAt.IsZero() {
 				made, err := s.makeCode(tx, u, codeOrder{kind: kindSignup, address: u.Email, redirect: f.redirect})
-				mail = letter.Letter{Kind: letter.Confirmation, To: u.Email, Link: made.link, Code: made.digits, Valid: s.cfg.CodeTTL}
+				mail = letter.Letter{Kind: letter.Confirmation, User: u.ID, To: u.Email, Link: made.link, Code: made.digits, Valid: s.cfg.CodeTTL}
 				return err
 			}
 			if f.challenge == "" {

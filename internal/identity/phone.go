@@ -8,6 +8,7 @@ import (
 	"holdfast/internal/actor"
 	"holdfast/internal/db"
 	"holdfast/internal/fault"
+	"holdfast/internal/identity/letter"
 )
 
 // CanonicalPhone returns the one spelling of a telephone number, digits with
@@ -123,7 +124,7 @@ func phoneIdentity(u *User) Identity {
 // textCode makes the code that choose asks for and sends it; no account, no
 // message.
 func (s *Service) textCode(ctx context.Context, to string, choose func(tx *db.Tx) (*User, codeOrder, error)) error {
-	digits := ""
+	digits, locale := "", ""
 	err := s.db.Write(ctx, everywhere, func(tx *db.Tx) error {
 		digits = ""
 		u, o, err := choose(tx)
@@ -131,13 +132,14 @@ func (s *Service) textCode(ctx context.Context, to string, choose func(tx *db.Tx
 			return err
 		}
 		made, err := s.makeCode(tx, u, o)
-		digits = made.digits
+		tag, _ := u.UserMetadata["locale"].(string)
+		digits, locale = made.digits, letter.LocaleOf(tag)
 		return err
 	})
 	if err != nil || digits == "" || s.cfg.PhoneCodes[to] != "" {
 		return err
 	}
-	if err := s.cfg.SMS.Send(ctx, to, fmt.Sprintf("Your %s code is %s. It holds for %d minutes.", s.cfg.Name, digits, int(s.cfg.CodeTTL.Minutes()))); err != nil {
+	if err := s.cfg.SMS.Send(ctx, to, letter.Text(locale, s.cfg.Name, digits, int(s.cfg.CodeTTL.Minutes()))); err != nil {
 		return fmt.Errorf("identity: text message: %w", err)
 	}
 	return nil

@@ -3,6 +3,7 @@ package identity
 import (
 	"bytes"
 	"encoding/json"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -10,6 +11,7 @@ import (
 	"holdfast/internal/actor"
 	"holdfast/internal/db"
 	"holdfast/internal/fault"
+	"holdfast/internal/identity/letter"
 	"holdfast/internal/store"
 )
 
@@ -19,6 +21,8 @@ const (
 	settingIdle     = "session_idle_minutes" // 5 ... 43200: without a refresh
 	settingAbsolute = "session_max_hours"    // 1 ... 8760: since the sign-in
 	settingSingle   = "single_session"       // true: a new sign-in ends the others
+
+	settingLocale = "locale" // section "general": language of mails, see package letter
 )
 
 // Values of mfa_required.
@@ -117,6 +121,7 @@ var settingHelp = map[string]string{
 	settingIdle:     "a whole number of minutes from 5 to 43200",
 	settingAbsolute: "a whole number of hours from 1 to 8760",
 	settingSingle:   "true or false",
+	settingLocale:   `"en" or "de"`,
 }
 
 // CheckSettings refuses a security setting that could not be obeyed, and makes
@@ -134,6 +139,12 @@ func (s *Service) CheckSettings(tx *db.Tx, _ actor.Actor, _ *store.Store, change
 		if c.Op == store.Delete {
 			continue
 		}
+		if key == settingLocale {
+			if err := checkLocale(c); err != nil {
+				return err
+			}
+			continue
+		}
 		var ru rules
 		if text(c, "section") != "security" {
 			return fault.New(fault.Unprocessable, "22023", "setting %s belongs into section security", key)
@@ -143,6 +154,14 @@ func (s *Service) CheckSettings(tx *db.Tx, _ actor.Actor, _ *store.Store, change
 		}
 	}
 	return nil
+}
+
+func checkLocale(c store.Change) error {
+	var v string
+	if text(c, "section") == "general" && json.Unmarshal([]byte(jsonText(c.After["value"])), &v) == nil && slices.Contains(letter.Locales(), v) {
+		return nil
+	}
+	return fault.New(fault.Unprocessable, "22023", "setting locale must be %s, in section general", settingHelp[settingLocale])
 }
 
 // jsonText is a JSON field of a row as text without blanks.

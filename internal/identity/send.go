@@ -12,13 +12,12 @@ import (
 
 // send queues one letter.
 func (s *Service) send(l letter.Letter) error {
-	l.Site = s.cfg.SiteURL
 	return s.outbox.Add(func(ctx context.Context) error { return s.deliver(ctx, l) })
 }
 
+// deliver words a letter and hands it on. It runs off the request path.
 func (s *Service) deliver(ctx context.Context, l letter.Letter) error {
-	l.Site = s.cfg.SiteURL
-	m, err := l.Message()
+	m, err := s.word(ctx, l)
 	if err != nil {
 		return err
 	}
@@ -34,8 +33,8 @@ func (s *Service) alert(tx *db.Tx, u *User, what string) {
 	if u.Email == "" || u.EmailConfirmedAt.IsZero() {
 		return
 	}
-	to := u.Email
-	tx.After(func() { s.ours(s.send(letter.Letter{Kind: letter.ProtectionChanged, To: to, Other: what})) })
+	l := letter.Letter{Kind: letter.ProtectionChanged, User: u.ID, To: u.Email, Other: what}
+	tx.After(func() { s.ours(s.send(l)) })
 }
 
 // throttle refuses a second mail of one purpose to one address within the

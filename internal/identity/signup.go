@@ -169,7 +169,7 @@ func (s *Service) signUpByMail(ctx context.Context, in SignUp, email, hash strin
 				err = insertUser(tx, u.signedUp())
 			case err == nil && !u.EmailConfirmedAt.IsZero():
 				answer.ID = s.secrets.UUID("decoy", email)
-				mail = letter.Letter{Kind: letter.Known, To: email, Link: s.cfg.SiteURL}
+				mail = letter.Letter{Kind: letter.Known, User: u.ID, To: email, Link: s.cfg.SiteURL}
 				s.record(tx, event{action: "user.sign_up_repeated", entity: "user", entityID: u.ID, client: c})
 				return tx.Flush()
 			case err == nil:
@@ -181,7 +181,7 @@ func (s *Service) signUpByMail(ctx context.Context, in SignUp, email, hash strin
 			answer.ID = u.ID
 			s.record(tx, event{user: u.ID, action: "user.signed_up", entity: "user", entityID: u.ID, client: c})
 			made, err := s.makeCode(tx, u, codeOrder{kind: kindSignup, address: email, pkce: in.PKCE, redirect: in.Redirect})
-			mail = letter.Letter{Kind: letter.Confirmation, To: email, Link: made.link, Code: made.digits, Valid: s.cfg.CodeTTL}
+			mail = letter.Letter{Kind: letter.Confirmation, User: u.ID, To: email, Link: made.link, Code: made.digits, Valid: s.cfg.CodeTTL}
 			return err
 		})
 	})

@@ -98,7 +98,7 @@ func (s *Service) UpdateUser(ctx context.Context, a actor.Actor, in Update) (*Us
 			if err := s.setPassword(tx, u, hash, a); err != nil {
 				return err
 			}
-			mails = append(mails, letter.Letter{Kind: letter.PasswordChanged, To: u.Email})
+			mails = append(mails, letter.Letter{Kind: letter.PasswordChanged, User: u.ID, To: u.Email})
 		}
 		if in.Phone != "" && in.Phone != u.Phone {
 			if err := s.startPhoneChange(tx, u, in.Phone, a); err != nil {

@@ -1,4 +1,5 @@
-// Package letter words the mails of the identity service, as text and as HTML.
+// Package letter words the mails of the identity service, as text and as HTML,
+// in the languages of Locales, or as a tenant worded them.
 package letter
 
 import (
@@ -30,18 +31,39 @@ const (
 	ProtectionChanged  Kind = "protection_changed"   // notice: factor, passkey, recovery codes, identity
 )
 
+// Kinds lists every kind of letter.
+func Kinds() []Kind {
+	return []Kind{Confirmation, Known, Recovery, MagicLink, Invite, TenantInvite, EmailChangeCurrent, EmailChangeNew, Reauthentication, PasswordChanged, ProtectionChanged}
+}
+
 // Letter is what a mail says. Link and Code may be empty; Valid is how long
 // they work.
 type Letter struct {
-	Kind   Kind
-	To     string
-	Site   string // the site's address, shown as the sender's name
-	Link   string
-	Code   string
-	Valid  time.Duration
-	Tenant string // name of the tenant, for invitations
-	Role   string
-	Other  string // the other address of an e-mail change; what was changed
+	Kind     Kind
+	To       string
+	User     string // id of the account it is about; "" = nobody's
+	TenantID string // the tenant that sends it; "" = the account's
+	Locale   string // one of Locales; anything else is English
+	Site     string // the site's address, shown as the sender's name
+	Link     string
+	Code     string
+	Valid    time.Duration
+	Tenant   string // name of the tenant, for invitations
+	Role     string
+	Other    string // the other address of an e-mail change; what was changed
+}
+
+// slots are what a template may say.
+type slots struct {
+	Link, Code, Minutes, Tenant, Role, Other, Site, Email string
+}
+
+func (l Letter) slots() slots {
+	s := slots{Link: l.Link, Code: l.Code, Tenant: l.Tenant, Role: l.Role, Other: l.Other, Site: l.Site, Email: l.To}
+	if m := int(l.Valid.Minutes()); m > 0 {
+		s.Minutes = fmt.Sprint(m)
+	}
+	return s
 }
 
 //go:embed letter.txt letter.html
@@ -52,56 +74,18 @@ var (
 	rich  = htmltemplate.Must(htmltemplate.ParseFS(files, "letter.html"))
 )
 
-// wording is what differs between kinds.
-type wording struct{ Subject, Lead, Action, Tail string }
-
-func (l Letter) wording() wording {
-	const ignore = "If this was not you, ignore this mail; nothing changes."
-	switch l.Kind {
-	case Confirmation:
-		return wording{"Confirm your address", "Please confirm that this address is yours to finish signing up.", "Confirm address", ignore}
-	case Known:
-		return wording{"You already have an account", "Somebody, perhaps you, tried to sign up with this address. You already have an account: sign in, or ask for a new password if you forgot yours.", "Open the site", ignore}
-	case Recovery:
-		return wording{"Choose a new password", "A new password was asked for with this address.", "Choose a new password", ignore}
-	case MagicLink:
-		return wording{"Your sign-in link", "Use this link to sign in.", "Sign in", ignore}
-	case Invite:
-		return wording{"You have been invited", "An account was made for you" + l.place() + ". Accept the invitation to set it up.", "Accept invitation", ignore}
-	case TenantInvite:
-		return wording{"You have been invited", "You have been invited" + l.place() + ". Sign in with this address to join.", "Sign in", ignore}
-	case EmailChangeCurrent:
-		return wording{"Confirm the change of your address", "Your account is to use " + l.Other + " from now on. Confirm it from this address as well.", "Confirm change", "If this was not you, change your password at once."}
-	case EmailChangeNew:
-		return wording{"Confirm your new address", "An account is to use this address instead of " + l.Other + ".", "Confirm change", ignore}
-	case Reauthentication:
-		return wording{"Your confirmation code", "Enter this code to confirm that it is you.", "", "If this was not you, change your password at once."}
-	case PasswordChanged:
-		return wording{"Your password was changed", "The password of your account was changed and other sessions were ended.", "", "If this was not you, ask for a new password at once."}
-	case ProtectionChanged:
-		return wording{"The protection of your account was changed", "This was changed in your account: " + l.Other + ".", "", "If this was not you, change your password at once and tell your administrator."}
-	}
-	return wording{Subject: "Message from " + l.Site}
-}
-
-func (l Letter) place() string {
-	switch {
-	case l.Tenant != "" && l.Role != "":
-		return " to join " + l.Tenant + " as " + l.Role
-	case l.Tenant != "":
-		return " to join " + l.Tenant
-	}
-	return ""
-}
-
-// Message renders the letter.
+// Message renders the letter in our own words.
 func (l Letter) Message() (mail.Message, error) {
-	w := l.wording()
+	lang := languageOf(l.Locale)
+	words := lang.wording(l)
 	data := struct {
 		wording
-		Letter
-		Minutes int
-	}{w, l, int(l.Valid.Minutes())}
+		slots
+		Locale, Open, Valid string
+	}{wording: words, slots: l.slots(), Locale: lang.locale, Open: lang.open}
+	if l.Valid > 0 && (l.Link != "" || l.Code != "") {
+		data.Valid = lang.valid(int(l.Valid.Minutes()))
+	}
 	var text, html strings.Builder
 	if err := plain.Execute(&text, data); err != nil {
 		return mail.Message{}, fmt.Errorf("letter: %s: %w", l.Kind, err)
@@ -109,5 +93,5 @@ func (l Letter) Message() (mail.Message, error) {
 	if err := rich.Execute(&html, data); err != nil {
 		return mail.Message{}, fmt.Errorf("letter: %s: %w", l.Kind, err)
 	}
-	return mail.Message{To: l.To, Subject: w.Subject, Text: text.String(), HTML: html.String(), Kind: string(l.Kind)}, nil
+	return mail.Message{To: l.To, Subject: words.Subject, Text: text.String(), HTML: html.String(), Kind: string(l.Kind)}, nil
 }

@@ -1,0 +1,26 @@
+package authapi
+
+import (
+	"net/http"
+
+	"holdfast/internal/identity/letter"
+	"holdfast/internal/web"
+)
+
+func (a *API) previewMail(w http.ResponseWriter, c *call) error {
+	var in struct {
+		Kind    string `json:"kind"`
+		Locale  string `json:"locale"`
+		Subject string `json:"subject"`
+		Text    string `json:"text"`
+		HTML    string `json:"html"`
+	}
+	if err := body(c, &in); err != nil {
+		return err
+	}
+	m, err := a.svc.PreviewMail(c.Context(), c.actor, letter.Kind(in.Kind), in.Locale, letter.Template{Subject: in.Subject, Text: in.Text, HTML: in.HTML})
+	if err != nil {
+		return err
+	}
+	return web.JSON(w, http.StatusOK, map[string]string{"subject": m.Subject, "text": m.Text, "html": m.HTML})
+}
