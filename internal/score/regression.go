@@ -62,7 +62,7 @@ func FitRegression(p *Panel) (*Regression, error) {
 		return nil, err
 	}
 	r.Intercept, r.Coef, r.Lambda, r.Deviance = fit.Intercept, fit.Coef, fit.Lambda, fit.Deviance
-	r.learnOwn(p, rows, fit)
+	r.learnOwn(p, rows)
 	return r, nil
 }
 
@@ -199,15 +199,29 @@ func heldOut(s Sample, folds []fold, start Fit) (float64, error) {
 	return dev, nil
 }
 
-// learnOwn sets each entity's decayed observed and expected events and the
-// prior of their ratio, and the rate of all peers.
-func (r *Regression) learnOwn(p *Panel, rows []row, fit Fit) {
-	r.own = make([]Exposure, p.Entities)
-	var x [features]float64
+// learnOwn sets each entity's history, the prior of the entities' multipliers
+// and the rate of all peers.
+func (r *Regression) learnOwn(p *Panel, rows []row) {
 	var y, units float64
 	for i := range rows {
+		y, units = y+float64(rows[i].y), units+math.Exp(float64(rows[i].logE))
+	}
+	r.ownHistory(p, rows)
+	r.BaseRate = y / units
+	r.Theta = Prior{Alpha: maxShape, Beta: maxShape, Mean: 1, Source: SourceTenant}
+	if hasEvents(rawCounts(r.own)) {
+		r.Theta = fitGamma(r.own)
+	}
+	r.Theta.Entities, r.Theta.Events = p.Entities, r.Events
+}
+
+// ownHistory sets each entity's decayed observed and expected events.
+func (r *Regression) ownHistory(p *Panel, rows []row) {
+	r.own = make([]Exposure, p.Entities)
+	fit := Fit{Intercept: r.Intercept, Coef: r.Coef}
+	var x [features]float64
+	for i := range rows {
 		q := &rows[i]
-		y, units = y+float64(q.y), units+math.Exp(float64(q.logE))
 		w := p.recency(int(q.period))
 		if w == 0 {
 			continue
@@ -222,12 +236,32 @@ func (r *Regression) learnOwn(p *Panel, rows []row, fit Fit) {
 		own.Units += w * expected
 		own.RawUnits += expected
 	}
-	r.BaseRate = y / units
-	r.Theta = Prior{Alpha: maxShape, Beta: maxShape, Mean: 1, Source: SourceTenant}
-	if hasEvents(rawCounts(r.own)) {
-		r.Theta = fitGamma(r.own)
+}
+
+// Observe takes the entities of p, and their history, in place of those the
+// model was fitted on: a model that was kept scores whoever is there now. It is
+// fault.Invalid for a bad cell, and for a model of other features.
+func (r *Regression) Observe(p *Panel) error {
+	if err := p.Check(); err != nil {
+		return err
 	}
-	r.Theta.Entities, r.Theta.Events = p.Entities, r.Events
+	if len(r.Coef) != features || len(r.Scaler.Mean) != features || len(r.Scaler.SD) != features {
+		return invalid("coefficients", "must be %d, with as many means and standard deviations", features)
+	}
+	r.ownHistory(p, p.rows(r.Season))
+	return nil
+}
+
+// History is entity e's decayed events, and in Units those that the regression
+// expected of it: what, with Features, its score is made of.
+func (r *Regression) History(e int) Exposure { return r.own[e] }
+
+// Features are the regression's features of entity e for the period after p, as
+// measured, in the order of Names.
+func (r *Regression) Features(p *Panel, e int) []float64 {
+	x := make([]float64, features)
+	p.features(e, p.Periods, r.Season, x)
+	return x
 }
 
 // posterior of the rate of entity e per 200,000 hours in the period after p.
@@ -241,7 +275,7 @@ func (r *Regression) posterior(p *Panel, e int) Posterior {
 }
 
 // Score returns the v3 estimates of the period after p, the panel the model was
-// fitted on; hours are those each entity will have in it.
+// fitted on or has observed; hours are those each entity will have in it.
 func (r *Regression) Score(p *Panel, hours []float64) ([]Estimate, error) {
 	if err := r.fits(p, hours); err != nil {
 		return nil, err
@@ -264,7 +298,7 @@ func (r *Regression) Score(p *Panel, hours []float64) ([]Estimate, error) {
 
 func (r *Regression) fits(p *Panel, hours []float64) error {
 	if len(r.own) != p.Entities {
-		return invalid("panel", "must be the one the model was fitted on")
+		return invalid("panel", "must be the one the model was fitted on or has observed")
 	}
 	return checkNext(hours, p.Entities)
 }

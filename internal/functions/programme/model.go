@@ -8,6 +8,7 @@ import (
 	"holdfast/internal/actor"
 	"holdfast/internal/db"
 	"holdfast/internal/decimal"
+	"holdfast/internal/fault"
 	"holdfast/internal/query"
 	"holdfast/internal/score"
 	"holdfast/internal/store"
@@ -188,11 +189,13 @@ func dayOf(now time.Time, day string) (int, error) {
 }
 
 // queueDays asks for events and hours of each entity by day, from a moment on.
-func queueDays(tx *db.Tx, tenant string, g *group, from, now time.Time, events func(i, age int, n, near int64), hours func(i, age int, h, units float64)) {
+func queueDays(tx *db.Tx, sel selector, g *group, from, now time.Time, events func(i, age int, n, near int64), hours func(i, age int, h, units float64)) {
 	var buf []byte
 	day := tx.DB().Day("at")
+	args := []any{sel.tenant, g.kind, from, now}
+	only := sel.where("entity_id", &args)
 	tx.Queue("SELECT entity_id, "+day+", COUNT(*) FILTER (WHERE kind NOT IN ('near_miss', 'hazard')), COUNT(*) FILTER (WHERE kind IN ('near_miss', 'hazard')) "+
-		"FROM incident_entities WHERE tenant_id = $1 AND entity_type = $2 AND at > $3 AND at <= $4 GROUP BY entity_id, "+day, []any{tenant, g.kind, from, now}, func(r *db.Row) error {
+		"FROM incident_entities WHERE tenant_id = $1 AND entity_type = $2 AND at > $3 AND at <= $4"+only+" GROUP BY entity_id, "+day, args, func(r *db.Row) error {
 		age, err := dayOf(now, r.Text(1))
 		if i := g.find(r, 0, &buf); i >= 0 && err == nil {
 			events(i, age, r.Int(2), r.Int(3))
@@ -201,8 +204,10 @@ func queueDays(tx *db.Tx, tenant string, g *group, from, now time.Time, events f
 	})
 	source, column := shiftSource(g.kind)
 	day = tx.DB().Day("s.ended_at")
+	args = []any{sel.tenant, from, now}
+	only = sel.where(column, &args)
 	tx.Queue("SELECT "+column+", "+day+", CAST(SUM(s.hours) AS bigint), CAST(coalesce(SUM(s.units_done), 0) AS bigint) FROM "+source+
-		" AND s.ended_at > $2 AND s.ended_at <= $3 AND "+column+" IS NOT NULL GROUP BY "+column+", "+day, []any{tenant, from, now}, func(r *db.Row) error {
+		" AND s.ended_at > $2 AND s.ended_at <= $3 AND "+column+" IS NOT NULL"+only+" GROUP BY "+column+", "+day, args, func(r *db.Row) error {
 		age, err := dayOf(now, r.Text(1))
 		if i := g.find(r, 0, &buf); i >= 0 && err == nil {
 			hours(i, age, r.Dec(2).Float(), r.Dec(3).Float())
@@ -218,12 +223,12 @@ type bayesParams struct {
 
 // scoreBayes scores with the trained prior and each entity's own history of a
 // year, decayed by half every 180 days (domain, v2).
-func scoreBayes(tx *db.Tx, tenant string, m *model, g *group, now time.Time) (*scored, error) {
+func scoreBayes(tx *db.Tx, sel selector, m *model, g *group, now time.Time) (*scored, error) {
 	var params bayesParams
 	if err := json.Unmarshal(m.Params, &params); err != nil {
 		return nil, err
 	}
-	xs, err := exposures(tx, tenant, g, now)
+	xs, err := exposures(tx, sel, g, now)
 	if err != nil {
 		return nil, err
 	}
@@ -235,12 +240,13 @@ func scoreBayes(tx *db.Tx, tenant string, m *model, g *group, now time.Time) (*s
 		t := params.Prior.Explain(xs[i])
 		return t[:]
 	}
+	s.history = func(i int) (score.Exposure, []float64) { return xs[i], nil }
 	return s, nil
 }
 
-func exposures(tx *db.Tx, tenant string, g *group, now time.Time) ([]score.Exposure, error) {
+func exposures(tx *db.Tx, sel selector, g *group, now time.Time) ([]score.Exposure, error) {
 	xs := make([]score.Exposure, len(g.list))
-	queueDays(tx, tenant, g, now.Add(-score.HistoryDays*24*time.Hour), now,
+	queueDays(tx, sel, g, now.Add(-score.HistoryDays*24*time.Hour), now,
 		func(i, age int, n, _ int64) { xs[i].AddEvents(int(n), score.Decay(float64(age), score.HalfLife)) },
 		func(i, age int, h, _ float64) { xs[i].AddHours(h, score.Decay(float64(age), score.HalfLife)) })
 	return xs, tx.Flush()
@@ -259,7 +265,7 @@ func ahead(g *group) []float64 {
 const panelPeriods = 14
 
 // buildPanel reads the history of a type as 28-day periods that end now.
-func buildPanel(tx *db.Tx, tenant string, st *settings, g *group, now time.Time) (*score.Panel, error) {
+func buildPanel(tx *db.Tx, sel selector, st *settings, g *group, now time.Time) (*score.Panel, error) {
 	start := now.Add(-panelPeriods * score.PanelDays * 24 * time.Hour)
 	panel, err := score.NewPanel(max(len(g.list), 1), panelPeriods, start, st.bounds[g.kind])
 	if err != nil {
@@ -269,7 +275,7 @@ func buildPanel(tx *db.Tx, tenant string, st *settings, g *group, now time.Time)
 		t := panelPeriods - 1 - age/score.PanelDays
 		return panel.At(i, max(t, 0))
 	}
-	queueDays(tx, tenant, g, start, now,
+	queueDays(tx, sel, g, start, now,
 		func(i, age int, n, near int64) {
 			c := cell(i, age)
 			c.Events += float32(n)
@@ -280,7 +286,7 @@ func buildPanel(tx *db.Tx, tenant string, st *settings, g *group, now time.Time)
 			c.Hours += float32(h)
 			c.Workload += float32(units) // units until all are read
 		})
-	if err := queueLate(tx, tenant, g, panel, now); err != nil {
+	if err := queueLate(tx, sel.tenant, g, panel, now); err != nil {
 		return nil, err
 	}
 	if err := tx.Flush(); err != nil {
@@ -345,25 +351,21 @@ func queueLate(tx *db.Tx, tenant string, g *group, panel *score.Panel, now time.
 	return nil
 }
 
-// scorePoisson fits the regression on the history and scores the period ahead.
-// One entity is judged among its peers, so they are read too.
+// scorePoisson scores the period ahead with the regression as it was trained,
+// which the answer shows, and each entity's own history.
 func scorePoisson(tx *db.Tx, sel selector, st *settings, m *model, g *group, now time.Time) (*scored, error) {
-	one := -1
-	if sel.id != "" && len(g.list) == 1 {
-		all := queueEntities(tx, selector{sel.tenant, sel.kind, ""})
-		if err := tx.Flush(); err != nil {
-			return nil, err
-		}
-		one = int(all.at[sel.id])
-		all.list[one] = g.list[0]
-		g = all
+	var reg score.Regression
+	if err := json.Unmarshal(m.Params, &reg); err != nil {
+		return nil, fault.Wrap(err, fault.Invalid, "", "the regression of %s cannot be read", sel.kind)
 	}
-	panel, err := buildPanel(tx, sel.tenant, st, g, now)
+	panel, err := buildPanel(tx, sel, st, g, now)
 	if err != nil {
 		return nil, err
 	}
-	reg, err := score.FitRegression(panel)
-	if err != nil {
+	if len(g.list) == 0 {
+		return &scored{group: g, model: m}, nil
+	}
+	if err := reg.Observe(panel); err != nil {
 		return nil, err
 	}
 	hours := make([]float64, len(g.list))
@@ -375,10 +377,6 @@ func scorePoisson(tx *db.Tx, sel selector, st *settings, m *model, g *group, now
 		return nil, err
 	}
 	s.explain = func(i int) []score.Term { return reg.Explain(panel, i) }
-	if one >= 0 {
-		s.group = &group{kind: g.kind, list: g.list[one : one+1]}
-		s.est = s.est[one : one+1]
-		s.explain = func(int) []score.Term { return reg.Explain(panel, one) }
-	}
+	s.history = func(i int) (score.Exposure, []float64) { return reg.History(i), reg.Features(panel, i) }
 	return s, nil
 }

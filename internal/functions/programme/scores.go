@@ -34,6 +34,9 @@ type scored struct {
 	model   *model
 	est     []score.Estimate
 	explain func(i int) []score.Term
+	// history is what a statistical score is made of, beside the inputs: decayed
+	// events and exposure, and the regression's features; nil for the weighted.
+	history func(i int) (score.Exposure, []float64)
 	run     string
 }
 
@@ -100,15 +103,15 @@ func (p *Programme) compute(ctx context.Context, a actor.Actor, in *ScoresIn, no
 	return st, list, err
 }
 
-// scoreGroup scores one type with its active model. Where the regression no
-// longer has the data it was chosen on, the weighted model stands in.
+// scoreGroup scores one type with its active model. For a regression that
+// cannot be used, as one kept by another version, the weighted model stands in.
 func scoreGroup(tx *db.Tx, sel selector, st *settings, ms models, g *group, now time.Time) (*scored, error) {
 	switch m := ms.of(g.kind); m.Kind {
 	case kindBayes:
-		return scoreBayes(tx, sel.tenant, m, g, now)
+		return scoreBayes(tx, sel, m, g, now)
 	case kindPoisson:
 		s, err := scorePoisson(tx, sel, st, m, g, now)
-		if !fault.HasCode(err, "too_little_data") {
+		if !fault.Is(err, fault.Invalid) {
 			return s, err
 		}
 	}
@@ -164,7 +167,7 @@ func keepScores(tx *db.Tx, a actor.Actor, st *settings, groups []*scored, now ti
 	for _, s := range groups {
 		for i := range s.list {
 			e, x := &s.est[i], &s.list[i]
-			inputs = inputsJSON(inputs[:0], &x.in)
+			inputs = s.appendHistory(inputsJSON(inputs[:0], &x.in), i)
 			err := rows.AddFunc(func(b []byte) []byte {
 				b = append(append(b, `"c0":"`...), a.TenantID...)
 				b = append(append(b, `","c1":"`...), newID()...)
@@ -194,6 +197,31 @@ func keepScores(tx *db.Tx, a actor.Actor, st *settings, groups []*scored, now ti
 	}
 	rows.Queue()
 	return nil
+}
+
+// appendHistory adds to the object that b ends with what a statistical score is
+// recomputed from.
+func (s *scored) appendHistory(b []byte, i int) []byte {
+	if s.history == nil {
+		return b
+	}
+	x, features := s.history(i)
+	if b = b[:len(b)-1]; b[len(b)-1] != '{' {
+		b = append(b, ',')
+	}
+	b = appendFloat(append(b, `"events":`...), x.Events)
+	b = appendFloat(append(b, `,"units":`...), x.Units)
+	if features != nil {
+		b = append(b, `,"features":[`...)
+		for k, f := range features {
+			if k > 0 {
+				b = append(b, ',')
+			}
+			b = appendFloat(b, f)
+		}
+		b = append(b, ']')
+	}
+	return append(b, '}')
 }
 
 // scaled is a figure as a decimal column holds it; what exceeds it is capped.
@@ -283,6 +311,7 @@ func (s *scored) appendScore(b []byte, st *settings, i int) []byte {
 		b = appendFloat(append(b, `,"interval_low":`...), e.Low)
 		b = appendFloat(append(b, `,"interval_high":`...), e.High)
 		b = appendFloat(append(b, `,"probability":`...), e.Probability)
+		b = s.appendHistory(append(b, `,"history":{}`...), i)
 	}
 	b = append(b, `,"terms":[`...)
 	for k, t := range s.explain(i) {

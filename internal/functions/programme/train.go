@@ -76,7 +76,7 @@ func (p *Programme) readTrials(ctx context.Context, a actor.Actor, now time.Time
 			if len(groups[kind].list) == 0 || !st.scored(kind) {
 				continue
 			}
-			panel, err := buildPanel(tx, a.TenantID, st, groups[kind], now)
+			panel, err := buildPanel(tx, selector{a.TenantID, kind, ""}, st, groups[kind], now)
 			if err != nil {
 				return err
 			}
