@@ -233,15 +233,22 @@ func rankTeams(teams []*teamOut, people map[string]string, points map[string]int
 	return out
 }
 
-// queueZones asks what zone scores are made of: areas and docks, not every
-// bin.
+// boardZones are the zones of the board: areas and docks, and any bin or aisle
+// with a report in the month or the 30 days before it, which the month's
+// predictive scores still count. $2 is the beginning of those.
+const boardZones = "(z.kind IN ('area', 'dock', 'staging', 'quarantine') OR z.id IN (SELECT e.entity_id FROM incident_entities e " +
+	"WHERE e.tenant_id = $1 AND e.entity_type = 'zone' AND e.at > $2 AND e.at <= $3))"
+
+// queueZones asks what zone scores are made of.
 func queueZones(tx *db.Tx, tenant string, pd Period, now time.Time) map[string]*zoneOut {
 	zones := map[string]*zoneOut{}
 	to := pd.To
 	if now.Before(to) {
 		to = now
 	}
-	tx.Queue("SELECT id, code, name FROM zones WHERE tenant_id = $1 AND status <> 'archived' AND kind IN ('area', 'dock', 'staging', 'quarantine')", []any{tenant}, func(r *db.Row) error {
+	args := []any{tenant, pd.From, to}
+	board := []any{tenant, pd.From.AddDate(0, 0, -30), to, pd.From}
+	tx.Queue("SELECT z.id, z.code, z.name FROM zones z WHERE z.tenant_id = $1 AND z.status <> 'archived' AND "+boardZones, board[:3], func(r *db.Row) error {
 		zones[r.Text(0)] = &zoneOut{ZoneID: r.Text(0), Code: r.Text(1), Name: r.Text(2), Start: pd.Start, End: pd.End}
 		return nil
 	})
@@ -253,10 +260,9 @@ func queueZones(tx *db.Tx, tenant string, pd Period, now time.Time) map[string]*
 			return nil
 		}
 	}
-	args := []any{tenant, pd.From, to}
 	tx.Queue("SELECT s.entity_id, CAST(SUM(s.score) AS bigint), COUNT(*) FROM score_runs r JOIN predictive_scores s ON s.tenant_id = r.tenant_id AND s.run_id = r.id "+
-		"JOIN zones z ON z.tenant_id = s.tenant_id AND z.id = s.entity_id AND z.kind IN ('area', 'dock', 'staging', 'quarantine') "+
-		"WHERE r.tenant_id = $1 AND s.tenant_id = $1 AND z.tenant_id = $1 AND r.entity_type = 'zone' AND r.computed_at >= $2 AND r.computed_at <= $3 GROUP BY s.entity_id", args,
+		"JOIN zones z ON z.tenant_id = s.tenant_id AND z.id = s.entity_id AND "+boardZones+
+		" WHERE r.tenant_id = $1 AND s.tenant_id = $1 AND z.tenant_id = $1 AND r.entity_type = 'zone' AND r.computed_at >= $4 AND r.computed_at <= $3 GROUP BY s.entity_id", board,
 		at(func(z *zoneOut, r *db.Row) { z.risk, z.runs = r.Dec(1).Float(), r.Int(2) }))
 	tx.Queue("SELECT zone_id, COUNT(*) FILTER (WHERE on_time), COUNT(*) FROM checklist_runs WHERE tenant_id = $1 AND due_at >= $2 AND due_at <= $3 AND status <> 'cancelled' "+
 		"AND zone_id IS NOT NULL GROUP BY zone_id", args, at(func(z *zoneOut, r *db.Row) { z.ok, z.due = r.Int(1), r.Int(2) }))
