@@ -38,7 +38,7 @@ func master() Access {
 // Resources returns the literals of every resource.
 func Resources() []Resource {
 	var all []Resource
-	for _, family := range [][]Resource{warehouse(), logistics(), people(), safety(), platform(), EventResources(), programme(), SSOResources(), statutory()} {
+	for _, family := range [][]Resource{warehouse(), logistics(), people(), safety(), inspections(), platform(), EventResources(), programme(), SSOResources(), statutory()} {
 		all = append(all, family...)
 	}
 	return all

@@ -121,6 +121,7 @@ func trainingAssignments() Resource {
 			{Name: "certificate_no", Format: Name, MaxLen: 60},
 			{Name: "close_reason", Format: Name, Doc: "Why it was waived or cancelled."},
 			{Name: "source_score_id", Type: UUID, ReadOnly: true, Doc: "The score that led to it."},
+			{Name: "reminded_at", Type: Time, ReadOnly: true, Doc: "When its holder was told that the certificate runs out."},
 			{Name: "status", Required: true, Default: "assigned", OneOf: []string{"assigned", "in_progress", "completed", "expired", "failed", "waived", "cancelled"}},
 		},
 		Indexes: [][]string{{"user_id", "course_id"}, {"status", "expires_on"}},

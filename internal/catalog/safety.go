@@ -2,7 +2,7 @@ package catalog
 
 import "holdfast/internal/actor"
 
-func safety() []Resource { return []Resource{incidents(), actions(), checklistRuns()} }
+func safety() []Resource { return []Resource{incidents(), actions()} }
 
 var severities = []string{"low", "medium", "high", "critical"}
 
@@ -35,11 +35,13 @@ func incidents() Resource {
 			{Name: "attachments", Type: JSON, Required: true, Default: "[]"},
 			{Name: "duplicate_of", Type: UUID, Ref: "incidents"},
 			{Name: "void_reason", Format: Name},
-			{Name: "root_causes", Type: JSON, Required: true, Default: "[]", Readers: leaders},
+			{Name: "root_causes", Type: JSON, Required: true, Default: "[]", Readers: leaders, Doc: "Array of {method: 5whys|fishbone|tree, layer: immediate|underlying|organisational, text, whys}."},
 			{Name: "lessons"},
-			{Name: "lead_user_id", Type: UUID},
-			{Name: "due_on", Type: Date},
+			{Name: "lead_user_id", Type: UUID, Doc: "Who leads the investigation."},
+			{Name: "due_on", Type: Date, Doc: "When the investigation is to be done."},
+			{Name: "investigated_at", Type: Time, ReadOnly: true, Doc: "When the investigation began."},
 			{Name: "closed_at", Type: Time, ReadOnly: true},
+			{Name: "reopen_reason", Format: Name, Doc: "Why a closed incident is investigated again."},
 			{Name: "external_ref", Format: Name, MaxLen: 100},
 		},
 		Unique:  [][]string{{"incident_no"}, {"external_ref"}},
@@ -105,9 +107,12 @@ func actions() Resource {
 			{Name: "due_on", Type: Date, Doc: "End of this local day."},
 			{Name: "due_at", Type: Time, Doc: "Exact moment; filled from due_on when that is given."},
 			{Name: "completed_at", Type: Time, ReadOnly: true},
+			{Name: "completed_by", Type: UUID, ReadOnly: true, Doc: "Who marked it done, and so may not verify it."},
 			{Name: "verified_at", Type: Time, ReadOnly: true},
-			{Name: "effectiveness", OneOf: []string{"effective", "not_effective"}},
-			{Name: "review_on", Type: Date},
+			{Name: "effectiveness", OneOf: []string{"effective", "not_effective"}, Doc: "Judged once it is verified; not_effective opens an action that follows it."},
+			{Name: "review_on", Type: Date, Doc: "When to look whether it has helped."},
+			{Name: "reviewed_at", Type: Time, ReadOnly: true, Doc: "When its effectiveness was judged."},
+			{Name: "suggested_by", Type: UUID, ReadOnly: true, Doc: "The picker or driver whose suggestion it is."},
 			{Name: "evidence", Type: JSON, Required: true, Default: "[]"},
 			{Name: "follows_id", Type: UUID, Ref: "actions"},
 			{Name: "cancel_reason", Format: Name},
@@ -131,40 +136,6 @@ func actions() Resource {
 			{From: []string{"done"}, To: "verified", Roles: plus(leaders, floor...)},
 			{From: []string{"done"}, To: "in_progress", Roles: plus(leaders, floor...)},
 			{From: []string{"open", "in_progress"}, To: "cancelled", Roles: officers},
-		}},
-	}
-}
-
-func checklistRuns() Resource {
-	return Resource{
-		Name: "checklist_runs", Family: "safety",
-		Doc: "One inspection: due, done or missed.",
-		Fields: []Field{
-			{Name: "title", Format: Name, Required: true},
-			{Name: "zone_id", Type: UUID, Ref: "zones"},
-			{Name: "assignee_user_id", Type: UUID},
-			{Name: "due_at", Type: Time, Required: true},
-			{Name: "grace_minutes", Type: Int, Unit: "min", Required: true, Default: "0", Min: "0", Max: "10080"},
-			{Name: "started_at", Type: Time, ReadOnly: true},
-			{Name: "completed_at", Type: Time, ReadOnly: true},
-			{Name: "completed_by", Type: UUID, ReadOnly: true},
-			{Name: "on_time", Type: Bool, ReadOnly: true, Doc: "Completed by due_at + grace_minutes; null until completed."},
-			{Name: "score", Type: Decimal, Unit: "percent", Min: "0", Max: "100"},
-			{Name: "status", Required: true, Default: "scheduled", OneOf: []string{"scheduled", "in_progress", "completed", "missed", "cancelled"}},
-		},
-		Indexes:  [][]string{{"due_at", "status", "on_time"}},
-		Counters: []Counter{{Name: "checklists_due", By: []string{"on_time"}, At: "due_at", Except: []string{"cancelled"}}},
-		Own:      []string{"assignee_user_id", "completed_by", "created_by"},
-		Access: Access{
-			Read:   []Grant{to(plus(leaders, actor.Operator, actor.Viewer)), own(actor.Driver)},
-			Create: []Grant{to(plus(leaders, floor...))},
-			Update: []Grant{to(plus(leaders, actor.Operator)), own(actor.Driver)},
-		},
-		States: &States{Field: "status", Initial: []string{"scheduled"}, Moves: []Move{
-			{From: []string{"scheduled"}, To: "in_progress", Roles: plus(leaders, floor...)},
-			{From: []string{"scheduled", "in_progress"}, To: "completed", Roles: plus(leaders, floor...)},
-			{From: []string{"scheduled", "in_progress"}, To: "missed"},
-			{From: []string{"scheduled", "in_progress"}, To: "cancelled", Roles: leaders},
 		}},
 	}
 }

@@ -162,6 +162,10 @@ func migrateIn(ctx context.Context, tx pgx.Tx, apply bool) error {
 			return err
 		}
 	}
+	// Row policies bind the owner too: a step that moves rows must see all.
+	if _, err := tx.Exec(ctx, "SET LOCAL holdfast.all_tenants = 'on'"); err != nil {
+		return fmt.Errorf("db: migrate: %w", err)
+	}
 	for _, m := range steps {
 		for _, s := range postgresDDL(m.SQL) {
 			if _, err := tx.Exec(ctx, s); err != nil {

@@ -120,6 +120,12 @@ func raised(field string) func(before, after map[string]any) bool {
 	}
 }
 
+// failedRun: an inspection was missed, or completed with a failed item.
+func failedRun(before, after map[string]any) bool {
+	failed, _ := after["failed"].(int64)
+	return moved("status", "missed")(before, after) || moved("status", "completed")(before, after) && failed > 0
+}
+
 func deleted(_, after map[string]any) bool { return after == nil }
 
 // madeOverdue: an action was written with a due time that has passed already.

@@ -37,7 +37,7 @@ var (
 	movementFields = []string{"id", "type", "item_id", "lot_id", "from_zone_id", "to_zone_id", "quantity", "reason_code", "occurred_at"}
 	incidentFields = []string{"id", "incident_no", "kind", "severity", "status", "title", "occurred_at", "reported_at", "site_id", "zone_id", "closed_at"}
 	actionFields   = []string{"id", "action_no", "title", "type", "priority", "status", "incident_id", "assignee_user_id", "due_at"}
-	runFields      = []string{"id", "title", "zone_id", "due_at", "status"}
+	runFields      = []string{"id", "title", "template_id", "zone_id", "equipment_id", "vehicle_id", "due_at", "completed_at", "score", "failed", "failed_critical", "status"}
 	jobFields      = []string{"id", "job_no", "target", "file_name", "status", "total_rows", "valid_rows", "invalid_rows", "imported_count", "rolled_back_count"}
 	memberFields   = []string{"id", "user_id", "role", "status"}
 	verdictFields  = []string{"id", "regulation_id", "entity_type", "entity_id", "status", "evaluated_at"}
@@ -49,7 +49,7 @@ var (
 func Types() []Type {
 	return []Type{
 		{Name: "action.overdue", Doc: "An open action has passed its due time.", Collection: "actions", Fields: actionFields, when: madeOverdue},
-		{Name: "checklist.failed", Doc: "An inspection was missed.", Collection: "checklist_runs", Fields: runFields, when: moved("status", "missed")},
+		{Name: "checklist.failed", Doc: "An inspection was missed, or completed with an item that failed.", Collection: "checklist_runs", Fields: runFields, when: failedRun},
 		{Name: "compliance.changed", Doc: "A rule's verdict on an entity is new or has changed.", Collection: "compliance_events", Fields: verdictFields, when: created("status", "compliant", "warning", "breach")},
 		{Name: "import.completed", Doc: "An import was applied.", Collection: "import_jobs", Fields: jobFields, when: moved("status", "completed")},
 		{Name: "import.failed", Doc: "An import could not be read or applied; nothing of it was written.", Collection: "import_jobs", Fields: jobFields, when: moved("status", "failed")},

@@ -175,6 +175,8 @@ func TestFromChange(t *testing.T) {
 		{"members", row("status", "active"), nil, "member.removed"},
 		{"members", row("status", "active"), row("status", "suspended"), "member.suspended"},
 		{"checklist_runs", row("status", "scheduled"), row("status", "missed"), "checklist.failed"},
+		{"checklist_runs", row("status", "in_progress"), row("status", "completed", "failed", int64(1)), "checklist.failed"},
+		{"checklist_runs", row("status", "in_progress"), row("status", "completed", "failed", int64(0)), ""},
 		{"webhooks", row("status", "active"), row("status", "disabled"), "webhook.disabled"},
 		{"actions", nil, row("status", "open", "due_at", "2026-01-01T00:00:00.000000Z", "updated_at", "2026-01-02T00:00:00.000000Z"), "action.overdue"},
 		{"actions", nil, row("status", "open", "due_at", "2026-01-03T00:00:00.000000Z", "updated_at", "2026-01-02T00:00:00.000000Z"), ""},

@@ -66,7 +66,9 @@ func fill(k *kit) {
 	incident("near_miss", "low", "2026-02-27T12:00:00Z")
 	incident("fire", "critical", "2026-01-30T12:00:00Z") // on the edge: 30 days ago, outside
 	shut := incident("hazard", "high", "2026-01-30T12:00:00.000001Z")
-	k.set("incidents", shut, store.Row{"status": "closed"})
+	k.set("incidents", shut, store.Row{"status": "triaged"})
+	k.set("incidents", shut, store.Row{"status": "investigating", "lead_user_id": bo, "due_on": "2026-02-15"})
+	k.set("incidents", shut, store.Row{"status": "closed", "root_causes": json.RawMessage(`[{"method":"tree","layer":"immediate","text":"Seal"}]`)})
 	void := incident("hazard", "critical", "2026-02-26T12:00:00Z")
 	k.set("incidents", void, store.Row{"status": "void", "void_reason": "twice"})
 

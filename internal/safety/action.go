@@ -11,6 +11,9 @@ import (
 	"holdfast/internal/store"
 )
 
+// followUpDays is when an action that follows one without effect is due.
+const followUpDays = 14
+
 // followActions keeps an action's due moment and stamps, and holds it to the
 // conditions of its next state: evidence for what is urgent, a reason for what
 // is dropped, four eyes for what is verified.
@@ -20,28 +23,129 @@ func followActions(tx *db.Tx, a actor.Actor, s *store.Store, changes []store.Cha
 	}
 	now := query.FormatTime(s.Now())
 	for _, c := range changes {
-		ac := c.After
-		if handedOver(c) {
-			return notReady("an action that is done keeps who did it: put it back in progress to assign it again")
+		suggested(a, c)
+		if err := stepAction(a, c, now); err != nil {
+			return err
 		}
-		switch {
-		case turned(c, "done"):
-			if urgent(text(ac, "priority")) && noEvidence(ac) {
-				return notReady("an action of priority %s needs evidence before it is done", text(ac, "priority"))
+		if err := effectiveness(c, now); err != nil {
+			return err
+		}
+	}
+	return sources(tx, a.TenantID, changes)
+}
+
+// stepAction stamps one action's step and holds it to the step's conditions.
+func stepAction(a actor.Actor, c store.Change, now string) error {
+	ac := c.After
+	if handedOver(c) {
+		return notReady("an action that is done keeps who did it: put it back in progress to assign it again")
+	}
+	switch {
+	case turned(c, "done"):
+		if urgent(text(ac, "priority")) && noEvidence(ac) {
+			return notReady("an action of priority %s needs evidence before it is done", text(ac, "priority"))
+		}
+		if ac["assignee_user_id"] == nil {
+			ac["assignee_user_id"] = null(a.UserID)
+		}
+		ac["completed_at"], ac["completed_by"] = now, ac["assignee_user_id"]
+		if a.UserID != "" {
+			ac["completed_by"] = a.UserID
+		}
+	case turned(c, "in_progress") && c.Before["status"] == "done":
+		ac["completed_at"], ac["completed_by"] = nil, nil
+	case turned(c, "verified"):
+		if err := fourEyes(a, c.Before, ac); err != nil {
+			return err
+		}
+		ac["verified_at"] = now
+	case turned(c, "cancelled") && ac["cancel_reason"] == nil:
+		return notReady("say why the action is cancelled: cancel_reason")
+	}
+	return nil
+}
+
+// suggested notes the picker or driver who proposes an action himself.
+func suggested(a actor.Actor, c store.Change) {
+	if c.Op == store.Insert && c.After["source"] == "manual" && (a.Role == actor.Operator || a.Role == actor.Driver) {
+		c.After["suggested_by"] = null(a.UserID)
+	}
+}
+
+// effectiveness is judged once, of what was verified.
+func effectiveness(c store.Change, now string) error {
+	if c.After["effectiveness"] == c.Before["effectiveness"] || c.Op == store.Insert && c.After["effectiveness"] == nil {
+		return nil
+	}
+	switch {
+	case c.Before["effectiveness"] != nil:
+		return notReady("the effectiveness of the action was judged: an action that follows it can be judged again")
+	case c.After["status"] != "verified" || turned(c, "verified"):
+		return notReady("an action is verified before its effectiveness is judged")
+	}
+	c.After["reviewed_at"] = now
+	return nil
+}
+
+// followUp opens an action behind each that had no effect.
+func followUp(tx *db.Tx, a actor.Actor, s *store.Store, changes []store.Change) error {
+	var rows []store.Row
+	for _, c := range changes {
+		if c.Op == store.Update && c.Before["effectiveness"] == nil && c.After["effectiveness"] == "not_effective" {
+			row := store.Row{"follows_id": c.After["id"], "description": "The action before had no effect."}
+			for _, f := range [...]string{"title", "type", "source", "source_id", "incident_id", "priority", "assignee_user_id"} {
+				row[f] = c.After[f]
 			}
-			ac["completed_at"] = now
-			if ac["assignee_user_id"] == nil {
-				ac["assignee_user_id"] = null(a.UserID)
-			}
-		case turned(c, "in_progress") && c.Before["status"] == "done":
-			ac["completed_at"] = nil
-		case turned(c, "verified"):
-			if err := fourEyes(a, c.Before, ac); err != nil {
-				return err
-			}
-			ac["verified_at"] = now
-		case turned(c, "cancelled") && ac["cancel_reason"] == nil:
-			return notReady("say why the action is cancelled: cancel_reason")
+			rows = append(rows, row)
+		}
+	}
+	if len(rows) == 0 {
+		return nil
+	}
+	today, err := localDay(tx, a.TenantID, s.Now())
+	if err != nil {
+		return err
+	}
+	for _, row := range rows {
+		row["due_on"] = today.AddDate(0, 0, followUpDays).Format(time.DateOnly)
+	}
+	return insert(tx, a, s, "actions", rows)
+}
+
+// sourceTable is where the records are that an action can come from.
+var sourceTable = map[string]string{"incident": "incidents", "checklist_answer": "checklist_answers", "compliance_event": "compliance_events", "score": "predictive_scores", "talk": "toolbox_talks"}
+
+// sources refuses an action whose source is no record of the tenant.
+func sources(tx *db.Tx, tenant string, changes []store.Change) error {
+	asked := map[string]map[string]bool{}
+	for _, c := range changes {
+		id, kind := text(c.After, "source_id"), text(c.After, "source")
+		if id == "" || c.Op == store.Update && c.Before["source_id"] == c.After["source_id"] && c.Before["source"] == c.After["source"] {
+			continue
+		}
+		if sourceTable[kind] == "" {
+			return badRun("source_id", "goes with a source; a manual action has none")
+		}
+		if asked[kind] == nil {
+			asked[kind] = map[string]bool{}
+		}
+		asked[kind][id] = true
+	}
+	for kind, ids := range asked {
+		tx.Queue("SELECT id FROM "+sourceTable[kind]+" WHERE tenant_id = $1 AND "+tx.DB().InUUID("id", 2), []any{tenant, query.List(sorted(ids))}, func(r *db.Row) error {
+			delete(ids, r.Text(0))
+			return nil
+		})
+	}
+	if len(asked) == 0 {
+		return nil
+	}
+	if err := tx.Flush(); err != nil {
+		return err
+	}
+	for kind, ids := range asked {
+		if len(ids) > 0 {
+			return badRun("source_id", "names no %s", kind)
 		}
 	}
 	return nil
@@ -63,17 +167,17 @@ func noEvidence(ac store.Row) bool {
 	return len(raw) == 0 || string(raw) == "[]" || string(raw) == "null"
 }
 
-// fourEyes keeps the person who did the work from verifying it: the assignee,
-// who is also whoever finished an action nobody was assigned. Neither the one
-// before the verification nor the one it names may be the verifier, so handing
-// the action over in the same step changes nothing.
+// fourEyes keeps the people who did the work from verifying it: who marked it
+// done, and whose it was. Neither the assignee before the verification nor the
+// one it names may be the verifier, so handing the action over in the same step
+// changes nothing.
 func fourEyes(a actor.Actor, was, ac store.Row) error {
 	if a.UserID != "" && (ac["verifier_user_id"] == nil || a.Role != actor.Service) {
 		ac["verifier_user_id"] = a.UserID
 	}
-	for _, who := range []any{was["assignee_user_id"], ac["assignee_user_id"]} {
+	for _, who := range []any{was["completed_by"], was["assignee_user_id"], ac["assignee_user_id"]} {
 		if who != nil && (who == ac["verifier_user_id"] || a.UserID != "" && who == any(a.UserID)) {
-			return fault.New(fault.Forbidden, "42501", "the person an action is assigned to, or who finished it, may not verify it").At("verifier_user_id", "must be somebody else")
+			return fault.New(fault.Forbidden, "42501", "who marked an action done, or whom it is assigned to, may not verify it").At("verifier_user_id", "must be somebody else")
 		}
 	}
 	return nil

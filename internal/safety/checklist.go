@@ -1,35 +1,136 @@
 package safety
 
 import (
+	"strings"
 	"time"
 
 	"holdfast/internal/actor"
 	"holdfast/internal/db"
 	"holdfast/internal/query"
+	"holdfast/internal/safety/checklist"
 	"holdfast/internal/store"
 )
 
-// stampRuns stamps the steps of an inspection and says whether it was in time.
-func stampRuns(_ *db.Tx, a actor.Actor, s *store.Store, changes []store.Change) error {
+// changeRuns completes what a new inspection is about, stamps its steps, and
+// judges it when it is done.
+func changeRuns(tx *db.Tx, a actor.Actor, s *store.Store, changes []store.Change) error {
+	if err := aim(tx, a, s, changes); err != nil {
+		return err
+	}
 	now := query.FormatTime(s.Now())
+	var done []store.Row
 	for _, c := range changes {
 		run := c.After
+		if run["template_id"] != nil {
+			run["score"] = c.Before["score"] // nil on insert: it follows from the answers
+		}
 		switch {
-		case c.After == nil:
 		case turned(c, "in_progress"):
 			run["started_at"] = now
 		case turned(c, "completed"):
-			if run["started_at"] == nil {
-				run["started_at"] = now
-			}
-			run["completed_at"], run["completed_by"] = now, null(a.UserID)
-			due, err := time.Parse(db.TimeLayout, text(run, "due_at"))
-			if err != nil {
+			if err := finish(a, run, s.Now()); err != nil {
 				return err
 			}
-			grace, _ := run["grace_minutes"].(int64)
-			run["on_time"] = !s.Now().After(due.Add(time.Duration(grace) * time.Minute))
+			if run["template_id"] != nil {
+				done = append(done, run)
+			}
+		}
+	}
+	return judge(tx, a.TenantID, done)
+}
+
+// aim fills title, due time, zone and site of new inspections and holds them
+// to what their template is for.
+func aim(tx *db.Tx, a actor.Actor, s *store.Store, changes []store.Change) error {
+	var rows []store.Row
+	for _, c := range changes {
+		if c.Op == store.Insert || targetMoved(c) {
+			rows = append(rows, c.After)
+		}
+	}
+	if len(rows) == 0 {
+		return nil
+	}
+	templates := queueTemplates(tx, a.TenantID, distinct(rows, "template_id"))
+	where := queuePlaces(tx, a.TenantID, rows)
+	if err := tx.Flush(); err != nil {
+		return err
+	}
+	for _, run := range rows {
+		if run["due_at"] == nil {
+			run["due_at"] = query.FormatTime(s.Now())
+		}
+		where.locate(run)
+		if t := templates[text(run, "template_id")]; t != nil {
+			if run["title"] == nil {
+				run["title"] = t.title
+			}
+			// One that is under way may outlive its template's time.
+			if run["status"] == "scheduled" {
+				if err := t.fits(run, where); err != nil {
+					return err
+				}
+			}
 		}
 	}
 	return nil
+}
+
+func targetMoved(c store.Change) bool {
+	for _, f := range [...]string{"site_id", "zone_id", "equipment_id", "vehicle_id", "worker_id"} {
+		if c.Before[f] != c.After[f] {
+			return true
+		}
+	}
+	return false
+}
+
+// finish stamps a completed inspection and says whether it was in time.
+func finish(a actor.Actor, run store.Row, now time.Time) error {
+	if run["started_at"] == nil {
+		run["started_at"] = query.FormatTime(now)
+	}
+	run["completed_at"], run["completed_by"] = query.FormatTime(now), null(a.UserID)
+	due, err := time.Parse(db.TimeLayout, text(run, "due_at"))
+	if err != nil {
+		return err
+	}
+	grace, _ := run["grace_minutes"].(int64)
+	run["on_time"] = !now.After(due.Add(time.Duration(grace) * time.Minute))
+	return nil
+}
+
+// judge holds completed inspections to their required answers and scores them.
+func judge(tx *db.Tx, tenant string, runs []store.Row) error {
+	if len(runs) == 0 {
+		return nil
+	}
+	templates := queueTemplates(tx, tenant, distinct(runs, "template_id"))
+	answers := queueAnswers(tx, tenant, distinct(runs, "id"))
+	if err := tx.Flush(); err != nil {
+		return err
+	}
+	for _, run := range runs {
+		t := templates[text(run, "template_id")]
+		if t == nil {
+			continue // the foreign key says so
+		}
+		tpl, err := t.template()
+		if err != nil {
+			return err
+		}
+		r := tpl.Review(answers[text(run, "id")])
+		if len(r.Missing) > 0 {
+			return notReady("the inspection lacks answers: %s", strings.Join(r.Missing, ", "))
+		}
+		mark(run, r)
+	}
+	return nil
+}
+
+func mark(run store.Row, r *checklist.Review) {
+	run["passed"], run["failed"], run["failed_critical"], run["score"] = r.Passed, r.Failed, r.FailedCritical, nil
+	if all := r.PassedWeight + r.FailedWeight; all > 0 {
+		run["score"] = Percent(r.PassedWeight, all)
+	}
 }

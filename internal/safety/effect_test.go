@@ -24,6 +24,7 @@ const (
 	south = "0190a000-0000-7000-8000-000000000002"
 	ada   = "0190b000-0000-7000-8000-000000000001"
 	bo    = "0190b000-0000-7000-8000-000000000002"
+	cy    = "0190b000-0000-7000-8000-000000000003"
 	noon  = "2026-03-01T12:00:00.000000Z"
 )
 
@@ -86,6 +87,70 @@ func (k *kit) set(name, id string, set store.Row) {
 	if err := k.change(name, id, set); err != nil {
 		k.Fatalf("update %s %v: %v", name, set, err)
 	}
+}
+
+// value is a field of a row as text.
+func (k *kit) value(name, id, field string) (v string) {
+	k.Helper()
+	err := k.d.Read(context.Background(), db.Scope{Tenant: k.as.TenantID}, func(tx *db.Tx) error {
+		r, _ := k.s.Catalog().Get(name)
+		rows, err := k.s.RowsTx(tx, k.as, r, "id = $2", []any{id})
+		if err == nil && len(rows) == 1 {
+			v = fmt.Sprint(rows[0][field])
+		}
+		return err
+	})
+	if err != nil {
+		k.Fatal(err)
+	}
+	return v
+}
+
+func (k *kit) remove(name, id string) error {
+	return k.d.Write(context.Background(), db.Scope{Tenant: k.as.TenantID}, func(tx *db.Tx) error {
+		r, _ := k.s.Catalog().Get(name)
+		_, err := k.s.DeleteTx(tx, k.as, r, []string{id})
+		return err
+	})
+}
+
+// plan makes the runs that schedules owe.
+func (k *kit) plan() (n int) {
+	k.Helper()
+	err := k.d.Write(context.Background(), db.Scope{Tenant: k.as.TenantID}, func(tx *db.Tx) (err error) {
+		n, err = safety.PlanSchedules(tx, k.as, k.s)
+		return err
+	})
+	if err != nil {
+		k.Fatal(err)
+	}
+	return n
+}
+
+// all are the ids of rows that a condition names.
+func (k *kit) all(name, where string, args ...any) (ids []string) {
+	k.Helper()
+	err := k.d.Read(context.Background(), db.Scope{Tenant: k.as.TenantID}, func(tx *db.Tx) error {
+		ids = nil
+		return tx.Query("SELECT id FROM "+name+" WHERE tenant_id = $1 AND "+where+" ORDER BY id", append([]any{k.as.TenantID}, args...), func(r *db.Row) error {
+			ids = append(ids, r.Text(0))
+			return nil
+		})
+	})
+	if err != nil {
+		k.Fatal(err)
+	}
+	return ids
+}
+
+// only is the one row that a condition names.
+func (k *kit) only(name, where string, args ...any) string {
+	k.Helper()
+	ids := k.all(name, where, args...)
+	if len(ids) != 1 {
+		k.Fatalf("%d %s where %s %v, want 1", len(ids), name, where, args)
+	}
+	return ids[0]
 }
 
 func (k *kit) is(name, id, field, want string) {
@@ -190,12 +255,46 @@ func TestIncidentStates(t *testing.T) {
 		k.is("incidents", in, "closed_at", noon)
 		k.set("incidents", in, store.Row{"lessons": "none"})
 		k.is("incidents", in, "closed_at", noon)
-		k.set("incidents", in, store.Row{"status": "investigating"})
+		k.refused(k.change("incidents", in, store.Row{"status": "investigating", "lead_user_id": ada, "due_on": "2026-03-09"}), "HF006")
+		k.set("incidents", in, store.Row{"status": "investigating", "lead_user_id": ada, "due_on": "2026-03-09", "reopen_reason": "it dripped again"})
 		k.is("incidents", in, "closed_at", "null")
+		k.is("incidents", in, "investigated_at", noon)
+		k.refused(k.change("incidents", in, store.Row{"status": "closed"}), "HF006")
 
 		twin := k.add("incidents", hazard(nil))
 		k.refused(k.change("incidents", twin, store.Row{"duplicate_of": twin}), "HF007")
 		k.set("incidents", twin, store.Row{"status": "void", "duplicate_of": in})
+	})
+}
+
+// What is serious is investigated, by somebody and to a day, before anything
+// else; what was investigated ends with a root cause.
+func TestInvestigation(t *testing.T) {
+	each(t, func(k *kit) {
+		cause := func(list string) store.Row { return store.Row{"root_causes": json.RawMessage(list)} }
+		for name, more := range map[string]store.Row{"high": {"severity": "high"}, "critical": {"severity": "critical"}, "could have been": {"potential_severity": "critical"}} {
+			in := k.add("incidents", hazard(more))
+			k.refused(k.change("incidents", in, store.Row{"status": "closed"}), "HF006")
+			k.set("incidents", in, store.Row{"status": "triaged"})
+			ac := k.add("actions", store.Row{"title": "Mop", "incident_id": in})
+			k.refused(k.change("incidents", in, store.Row{"status": "action_pending"}), "HF006")
+			k.refused(k.change("incidents", in, store.Row{"status": "investigating"}), "HF006")
+			k.refused(k.change("incidents", in, store.Row{"status": "investigating", "lead_user_id": ada}), "HF006")
+			k.set("incidents", in, store.Row{"status": "investigating", "lead_user_id": ada, "due_on": "2026-03-09"})
+			k.is("incidents", in, "investigated_at", noon)
+			k.set("incidents", in, store.Row{"status": "action_pending"})
+			k.set("actions", ac, store.Row{"status": "cancelled", "cancel_reason": "x"})
+			k.refused(k.change("incidents", in, store.Row{"status": "closed"}), "HF006")
+			for _, bad := range []string{`{}`, `[{"method":"5whys","layer":"underlying"}]`, `[{"method":"guess","layer":"underlying","text":"x"}]`,
+				`[{"method":"5whys","layer":"top","text":"x"}]`, `[{"method":"5whys","layer":"underlying","text":"x","who":"me"}]`} {
+				k.refused(k.change("incidents", in, cause(bad)), "HF007")
+			}
+			k.set("incidents", in, cause(`[{"method":"5whys","layer":"organisational","text":"No interval","whys":["worn","not looked at"]}]`))
+			k.set("incidents", in, store.Row{"status": "closed"})
+			if t.Failed() {
+				t.Fatal(name)
+			}
+		}
 	})
 }
 
@@ -242,6 +341,59 @@ func TestFourEyesWithoutAssignee(t *testing.T) {
 		k.set("actions", ac, store.Row{"status": "verified"})
 		k.is("actions", ac, "verifier_user_id", bo)
 		k.is("actions", ac, "assignee_user_id", ada)
+	})
+}
+
+// A leader who marks another's action done has done it too, and may not verify
+// it; nor may the one it is assigned to.
+func TestFourEyesOfWhoMarkedItDone(t *testing.T) {
+	each(t, func(k *kit) {
+		k.as.UserID, k.as.Role = bo, actor.Safety
+		ac := k.add("actions", store.Row{"title": "Fix the rail", "priority": "low", "assignee_user_id": ada})
+		k.set("actions", ac, store.Row{"status": "done"})
+		k.is("actions", ac, "completed_by", bo)
+		k.is("actions", ac, "assignee_user_id", ada)
+		k.refused(k.change("actions", ac, store.Row{"status": "verified"}), "42501")
+		k.as.UserID = ada
+		k.refused(k.change("actions", ac, store.Row{"status": "verified"}), "42501")
+		k.as.UserID = cy
+		k.set("actions", ac, store.Row{"status": "verified"})
+		k.is("actions", ac, "verifier_user_id", cy)
+	})
+}
+
+// An action without effect is followed by another, once.
+func TestEffectiveness(t *testing.T) {
+	each(t, func(k *kit) {
+		in := k.add("incidents", hazard(nil))
+		ac := k.add("actions", store.Row{"title": "Mop", "incident_id": in, "source": "incident", "source_id": in, "assignee_user_id": ada, "review_on": "2026-04-01"})
+		k.refused(k.change("actions", ac, store.Row{"effectiveness": "effective"}), "HF006")
+		k.set("actions", ac, store.Row{"status": "done"})
+		k.as.UserID = bo
+		k.refused(k.change("actions", ac, store.Row{"status": "verified", "effectiveness": "effective"}), "HF006")
+		k.set("actions", ac, store.Row{"status": "verified"})
+		k.set("actions", ac, store.Row{"effectiveness": "not_effective"})
+		k.is("actions", ac, "reviewed_at", noon)
+		next := k.only("actions", "follows_id = $2", ac)
+		for f, want := range map[string]string{"title": "Mop", "incident_id": in, "source_id": in, "assignee_user_id": ada, "status": "open", "due_on": "2026-03-15"} {
+			k.is("actions", next, f, want)
+		}
+		k.refused(k.change("actions", ac, store.Row{"effectiveness": "effective"}), "HF006")
+		k.set("actions", ac, store.Row{"description": "x"})
+		k.only("actions", "follows_id = $2", ac)
+	})
+}
+
+// An action names a source of its own tenant, or none.
+func TestActionSources(t *testing.T) {
+	each(t, func(k *kit) {
+		in := k.add("incidents", hazard(nil))
+		k.as.TenantID = south
+		for _, row := range []store.Row{{"source": "incident", "source_id": in}, {"source": "talk", "source_id": bo}, {"source": "manual", "source_id": in}} {
+			row["title"] = "Mop"
+			_, err := k.try("actions", row)
+			k.refused(err, "HF007")
+		}
 	})
 }
 

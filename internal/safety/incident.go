@@ -28,6 +28,12 @@ func reportIncidents(tx *db.Tx, a actor.Actor, s *store.Store, changes []store.C
 		if err := refs.entities(c); err != nil {
 			return err
 		}
+		if err := causes(c); err != nil {
+			return err
+		}
+		if err := investigate(c, now); err != nil {
+			return err
+		}
 		switch {
 		case turned(c, "void") && in["void_reason"] == nil && in["duplicate_of"] == nil:
 			return notReady("say why the report is void: void_reason, or duplicate_of")
@@ -59,6 +65,40 @@ func reportIncidents(tx *db.Tx, a actor.Actor, s *store.Store, changes []store.C
 		}
 	}
 	return refs.missing()
+}
+
+// serious reports an incident that must be investigated.
+func serious(in store.Row) bool {
+	return severity[text(in, "severity")] >= severity["high"] || in["potential_severity"] == "critical"
+}
+
+// investigate holds an incident to its investigation: one is led by somebody
+// and due, what is serious cannot go around it, and one that was begun ends
+// with a root cause. A closed incident is reopened with a reason.
+func investigate(c store.Change, now string) error {
+	in := c.After
+	switch {
+	case turned(c, "investigating"):
+		if c.Before["status"] == "closed" && (in["reopen_reason"] == nil || in["reopen_reason"] == c.Before["reopen_reason"]) {
+			return notReady("say why the incident is reopened: reopen_reason").At("reopen_reason", "is required")
+		}
+		for _, f := range [...]string{"lead_user_id", "due_on"} {
+			if in[f] == nil {
+				return notReady("an investigation has a lead and a due day: %s", f).At(f, "is required")
+			}
+		}
+		if in["investigated_at"] == nil {
+			in["investigated_at"] = now
+		}
+	case turned(c, "action_pending"), turned(c, "closed"):
+		if serious(in) && in["investigated_at"] == nil {
+			return notReady("an incident of severity high or critical, or that could have been critical, is investigated first")
+		}
+		if in["status"] == "closed" && in["investigated_at"] != nil && noCause(in) {
+			return notReady("an investigation ends with a root cause").At("root_causes", "has none")
+		}
+	}
+	return nil
 }
 
 // report fills who reported and when. A member reports as himself; only the

@@ -24,12 +24,14 @@ type Points struct {
 	Verified      int64
 	Checklist     int64 // completed in time
 	Course        int64
+	Talk          int64 // attended and signed for
+	Suggestion    int64 // by a picker or driver, implemented and verified
 	DailyCap      int64 // most points of one person on one local day
 	MonthlyTarget int64 // points of a calendar month that make 100
 }
 
 // DefaultPoints are the points shipped.
-func DefaultPoints() Points { return Points{10, 8, 8, 5, 10, 3, 5, 5, 20, 40, 100} }
+func DefaultPoints() Points { return Points{10, 8, 8, 5, 10, 3, 5, 5, 20, 5, 15, 40, 100} }
 
 // Set takes a tenant's setting; others and values that are no whole number of
 // 0..10,000 are passed over. It reports whether the key is one of points.
@@ -37,7 +39,7 @@ func (p *Points) Set(key, value string) bool {
 	into := map[string]*int64{
 		"points_near_miss": &p.NearMiss, "points_hazard": &p.Hazard, "points_injury_prompt": &p.InjuryPrompt, "points_injury_late": &p.InjuryLate,
 		"points_action_on_time": &p.ActionOnTime, "points_action_late": &p.ActionLate, "points_action_verified": &p.Verified,
-		"points_checklist": &p.Checklist, "points_course": &p.Course, "daily_cap": &p.DailyCap, "monthly_target": &p.MonthlyTarget,
+		"points_checklist": &p.Checklist, "points_course": &p.Course, "points_talk": &p.Talk, "points_suggestion": &p.Suggestion, "daily_cap": &p.DailyCap, "monthly_target": &p.MonthlyTarget,
 	}[key]
 	if into == nil {
 		return false
@@ -99,7 +101,8 @@ func within(in store.Row, d time.Duration) bool {
 }
 
 // creditActions gives points at verification: to the person who did the work,
-// more when it was in time, and to the one who checked it.
+// more when it was in time, to the one who checked it, and to the one whose
+// suggestion it was.
 func creditActions(tx *db.Tx, a actor.Actor, s *store.Store, changes []store.Change) error {
 	var list []award
 	for _, c := range changes {
@@ -111,15 +114,19 @@ func creditActions(tx *db.Tx, a actor.Actor, s *store.Store, changes []store.Cha
 		if due := text(ac, "due_at"); due == "" || text(ac, "completed_at") <= due {
 			done.points = func(p Points) int64 { return p.ActionOnTime }
 		}
-		list = append(list, done, award{text(ac, "verifier_user_id"), "action_verified", "actions", text(ac, "id"), func(p Points) int64 { return p.Verified }})
+		list = append(list, done, award{text(ac, "verifier_user_id"), "action_verified", "actions", text(ac, "id"), func(p Points) int64 { return p.Verified }},
+			award{text(ac, "suggested_by"), "suggestion", "actions", text(ac, "id"), func(p Points) int64 { return p.Suggestion }})
 	}
 	return grant(tx, a, s, list)
 }
 
+// creditRuns gives points for an inspection in time that was asked for: by a
+// schedule, or by somebody other than who did it.
 func creditRuns(tx *db.Tx, a actor.Actor, s *store.Store, changes []store.Change) error {
 	var list []award
 	for _, c := range changes {
-		if turned(c, "completed") && c.After["on_time"] == true {
+		asked := c.After["schedule_id"] != nil || c.After["created_by"] != c.After["completed_by"]
+		if turned(c, "completed") && c.After["on_time"] == true && asked {
 			list = append(list, award{text(c.After, "completed_by"), "checklist", "checklist_runs", text(c.After, "id"), func(p Points) int64 { return p.Checklist }})
 		}
 	}

@@ -1,9 +1,10 @@
-// Package safety holds what changes of incidents, actions and checklist runs
-// bring about (the effects that package store runs in the same transaction)
+// Package safety holds what changes of incidents, actions, inspections, talks
+// and training bring about (the effects that package store runs in the same transaction)
 // and the formulas of workplace safety.
 package safety
 
 import (
+	"strconv"
 	"time"
 
 	"holdfast/internal/actor"
@@ -28,17 +29,33 @@ func Effects() store.Effects {
 	return store.Effects{Before: map[string]store.Effect{
 		"incidents":            changeIncidents,
 		"actions":              perTenant(followActions),
-		"checklist_runs":       stampRuns,
+		"checklist_templates":  changeTemplates,
+		"checklist_schedules":  perTenant(changeSchedules),
+		"checklist_runs":       perTenant(changeRuns),
+		"checklist_answers":    perTenant(changeAnswers),
+		"toolbox_talks":        holdTalks,
+		"talk_attendances":     perTenant(signTalks),
 		"shifts":               perTenant(clockShifts),
 		"training_assignments": perTenant(followTraining),
 		"regulations":          checkRegulations,
 		"compliance_events":    acknowledge,
 	}, After: map[string]store.Effect{
 		"incidents":            perTenant(afterIncidents),
-		"actions":              perTenant(creditActions),
+		"actions":              perTenant(afterActions),
+		"checklist_templates":  perTenant(supersede),
+		"checklist_schedules":  perTenant(replan),
 		"checklist_runs":       perTenant(creditRuns),
+		"checklist_answers":    perTenant(afterAnswers),
+		"talk_attendances":     perTenant(creditTalks),
 		"training_assignments": perTenant(creditTraining),
 	}}
+}
+
+func afterActions(tx *db.Tx, a actor.Actor, s *store.Store, changes []store.Change) error {
+	if err := followUp(tx, a, s, changes); err != nil {
+		return err
+	}
+	return creditActions(tx, a, s, changes)
 }
 
 func changeIncidents(tx *db.Tx, a actor.Actor, s *store.Store, changes []store.Change) error {
@@ -95,6 +112,8 @@ func notReady(format string, args ...any) *fault.Error {
 
 // ahead reports a moment beyond what a client's clock explains.
 func ahead(moment string, now time.Time) bool { return moment > query.FormatTime(now.Add(skew)) }
+
+func itoa(n int) string { return strconv.Itoa(n) }
 
 func null(s string) any {
 	if s == "" {

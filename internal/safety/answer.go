@@ -1,0 +1,290 @@
+package safety
+
+import (
+	"encoding/json"
+	"strings"
+	"time"
+
+	"holdfast/internal/actor"
+	"holdfast/internal/db"
+	"holdfast/internal/fault"
+	"holdfast/internal/query"
+	"holdfast/internal/safety/checklist"
+	"holdfast/internal/store"
+)
+
+// What a failed item opens is due in days, by whether it is critical.
+const (
+	criticalDays = 1
+	failedDays   = 14
+)
+
+// queueAnswers asks for the answers of inspections, by run and item; they are
+// there after the next flush.
+func queueAnswers(tx *db.Tx, tenant string, runs []string) map[string]map[string]json.RawMessage {
+	out := map[string]map[string]json.RawMessage{}
+	for _, id := range runs {
+		out[id] = map[string]json.RawMessage{}
+	}
+	if len(runs) > 0 {
+		tx.Queue("SELECT run_id, item_key, value FROM checklist_answers WHERE tenant_id = $1 AND "+tx.DB().InUUID("run_id", 2), []any{tenant, query.List(runs)}, func(r *db.Row) error {
+			out[r.Text(0)][r.Text(1)] = json.RawMessage(r.Text(2))
+			return nil
+		})
+	}
+	return out
+}
+
+// sheets are the inspections that answers belong to.
+type sheets struct {
+	runs      map[string]store.Row
+	templates map[string]*asked
+	answers   map[string]map[string]json.RawMessage
+}
+
+// openSheets locks the inspections of answers, so that none is completed
+// meanwhile, and reads what they ask.
+func openSheets(tx *db.Tx, a actor.Actor, s *store.Store, changes []store.Change) (*sheets, error) {
+	var rows []store.Row
+	for _, c := range changes {
+		rows = append(rows, c.After)
+	}
+	r, ok := s.Catalog().Get("checklist_runs")
+	if !ok {
+		return &sheets{}, nil
+	}
+	list, err := s.RowsTx(tx, a, r, tx.DB().InUUID("id", 2)+" ORDER BY id"+tx.DB().ForUpdate(), []any{query.List(distinct(rows, "run_id"))})
+	if err != nil {
+		return nil, err
+	}
+	sh := &sheets{runs: map[string]store.Row{}}
+	for _, run := range list {
+		sh.runs[text(run, "id")] = run
+	}
+	sh.templates = queueTemplates(tx, a.TenantID, distinct(list, "template_id"))
+	sh.answers = queueAnswers(tx, a.TenantID, distinct(list, "id"))
+	return sh, tx.Flush()
+}
+
+// template is what the inspection of an answer asks; nil where there is no
+// such inspection, which the foreign key says.
+func (sh *sheets) template(an store.Row) (*checklist.Template, error) {
+	run := sh.runs[text(an, "run_id")]
+	if run == nil {
+		return nil, nil
+	}
+	t := sh.templates[text(run, "template_id")]
+	if t == nil {
+		return nil, badRun("run_id", "names an inspection without questions")
+	}
+	return t.template()
+}
+
+// changeAnswers reads answers as their items want them, and judges them.
+func changeAnswers(tx *db.Tx, a actor.Actor, s *store.Store, changes []store.Change) error {
+	sh, err := openSheets(tx, a, s, changes)
+	if err != nil {
+		return err
+	}
+	for _, c := range changes {
+		if err := sh.answer(a, c, query.FormatTime(s.Now())); err != nil {
+			return err
+		}
+	}
+	for _, c := range changes {
+		if err := sh.isAsked(c.After); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (sh *sheets) answer(a actor.Actor, c store.Change, now string) error {
+	an := c.After
+	tpl, err := sh.template(an)
+	if err != nil || tpl == nil {
+		return err
+	}
+	run := sh.runs[text(an, "run_id")]
+	switch st := run["status"]; {
+	case a.Role == actor.Driver && run["assignee_user_id"] != any(a.UserID) && run["created_by"] != any(a.UserID):
+		// An inspection he does not see looks like one there is not.
+		return fault.New(fault.Conflict, "23503", "insert or update on table %q violates foreign key constraint %q", "checklist_answers", "checklist_answers_run_id_fkey").
+			At("run_id", "names no inspection")
+	case st != "scheduled" && st != "in_progress":
+		return notReady("the inspection is %s: its answers stay as they are", st)
+	}
+	it, ok := tpl.Item(text(an, "item_key"))
+	if !ok {
+		return fault.New(fault.Invalid, checklist.Code, "item_key names no item of the template").At("item_key", "names no item of the template")
+	}
+	raw, _ := an["value"].(json.RawMessage)
+	if raw == nil {
+		return nil // the store names what is missing
+	}
+	result, ok := tpl.Judge(it, raw)
+	if !ok {
+		return fault.New(fault.Invalid, checklist.Code, "the answer of item %q %s", it.Key, it.Form()).At("value", "of item %s %s", it.Key, it.Form())
+	}
+	an["result"], an["critical"] = string(result), it.Critical
+	if was, _ := c.Before["value"].(json.RawMessage); string(was) != string(raw) {
+		an["answered_by"], an["answered_at"] = null(a.UserID), now
+	}
+	sh.answers[text(an, "run_id")][it.Key] = raw
+	return nil
+}
+
+// isAsked refuses an answer to an item whose show_when is not met.
+func (sh *sheets) isAsked(an store.Row) error {
+	tpl, err := sh.template(an)
+	if err != nil || tpl == nil {
+		return err
+	}
+	key := text(an, "item_key")
+	if !tpl.Review(sh.answers[text(an, "run_id")]).Asked(key) {
+		return fault.New(fault.Invalid, checklist.Code, "item %q is not asked: its show_when is not met", key).At("item_key", "is not asked: the show_when of item %s is not met", key)
+	}
+	return nil
+}
+
+// afterAnswers begins the inspection, and does what a failed answer brings
+// about: once for each answer, and taken back when the answer is put right
+// before anybody has begun on it.
+func afterAnswers(tx *db.Tx, a actor.Actor, s *store.Store, changes []store.Change) error {
+	sh, err := openSheets(tx, a, s, changes)
+	if err != nil {
+		return err
+	}
+	var begun, righted []string
+	var failed []store.Row
+	for _, c := range changes {
+		if run := sh.runs[text(c.After, "run_id")]; run != nil && run["status"] == "scheduled" {
+			begun = append(begun, text(run, "id"))
+			run["status"] = "in_progress"
+		}
+		switch was, is := text(c.Before, "result"), text(c.After, "result"); {
+		case is == "fail" && was != "fail":
+			failed = append(failed, c.After)
+		case was == "fail" && is != "fail":
+			righted = append(righted, text(c.After, "id"))
+		}
+	}
+	if err := update(tx, a, s, "checklist_runs", begun, store.Row{"status": "in_progress"}); err != nil {
+		return err
+	}
+	if err := withdraw(tx, a, s, righted); err != nil {
+		return err
+	}
+	return sh.consequences(tx, a, s, failed)
+}
+
+// withdraw cancels the actions of answers that were put right.
+func withdraw(tx *db.Tx, a actor.Actor, s *store.Store, answers []string) error {
+	if len(answers) == 0 {
+		return nil
+	}
+	ids, err := idsOf(tx, "SELECT id FROM actions WHERE tenant_id = $1 AND source = 'checklist_answer' AND status = 'open' AND "+tx.DB().InUUID("source_id", 2)+" ORDER BY id",
+		a.TenantID, query.List(answers))
+	if err != nil {
+		return err
+	}
+	return update(tx, a, s, "actions", ids, store.Row{"status": "cancelled", "cancel_reason": "the answer was put right"})
+}
+
+// consequences opens actions and hazards for failed answers, and takes what
+// failed critically out of service.
+func (sh *sheets) consequences(tx *db.Tx, a actor.Actor, s *store.Store, failed []store.Row) error {
+	if len(failed) == 0 {
+		return nil
+	}
+	today, err := localDay(tx, a.TenantID, s.Now())
+	if err != nil {
+		return err
+	}
+	var actions, hazards, unsafe []store.Row
+	for _, an := range failed {
+		tpl, err := sh.template(an)
+		if err != nil || tpl == nil {
+			return err
+		}
+		it, ok := tpl.Item(text(an, "item_key"))
+		if !ok {
+			continue
+		}
+		run := sh.runs[text(an, "run_id")]
+		switch it.Opens() {
+		case checklist.OpensAction:
+			actions = append(actions, remedy(run, an, it, today))
+		case checklist.OpensIncident:
+			hazards = append(hazards, hazardOf(a, run, an, it, query.FormatTime(s.Now())))
+		}
+		if it.Critical {
+			unsafe = append(unsafe, run)
+		}
+	}
+	if err := insert(tx, a, s, "actions", actions); err != nil {
+		return err
+	}
+	if err := insert(tx, a, s, "incidents", hazards); err != nil {
+		return err
+	}
+	return stop(tx, a, s, unsafe)
+}
+
+// remedy is the action that a failed answer opens.
+func remedy(run, an store.Row, it *checklist.Item, today time.Time) store.Row {
+	priority, days := "medium", failedDays
+	if it.Critical {
+		priority, days = "critical", criticalDays
+	}
+	return store.Row{"title": headline(run, it), "description": null(text(an, "note")), "type": "corrective", "source": "checklist_answer", "source_id": an["id"],
+		"priority": priority, "due_on": today.AddDate(0, 0, days).Format(time.DateOnly)}
+}
+
+// hazardOf is the report that a failed answer makes.
+func hazardOf(a actor.Actor, run, an store.Row, it *checklist.Item, now string) store.Row {
+	severity := "medium"
+	if it.Critical {
+		severity = "high"
+	}
+	list := []Entity{}
+	for _, e := range [...]Entity{{"zone", text(run, "zone_id"), "source"}, {"equipment", text(run, "equipment_id"), "source"}, {"worker", text(run, "worker_id"), "involved"}} {
+		if e.ID != "" {
+			list = append(list, e)
+		}
+	}
+	return store.Row{"kind": "hazard", "severity": severity, "title": headline(run, it), "description": null(text(an, "note")), "occurred_at": now, "reported_by": null(a.UserID),
+		"site_id": run["site_id"], "zone_id": run["zone_id"], "entities": list}
+}
+
+// headline names a failed item in one line of at most 200 characters.
+func headline(run store.Row, it *checklist.Item) string {
+	r := []rune(strings.Join(strings.Fields(text(run, "title")+": "+it.Prompt), " "))
+	return string(r[:min(len(r), 200)])
+}
+
+// stop takes equipment and vehicles out of service. Who may put them back is
+// the state machine's to say.
+func stop(tx *db.Tx, a actor.Actor, s *store.Store, runs []store.Row) error {
+	for _, x := range [...]struct{ table, field string }{{"equipment", "equipment_id"}, {"vehicles", "vehicle_id"}} {
+		ids := distinct(runs, x.field)
+		if len(ids) == 0 {
+			continue
+		}
+		ids, err := idsOf(tx, "SELECT id FROM "+x.table+" WHERE tenant_id = $1 AND "+tx.DB().InUUID("id", 2)+" AND status IN ('in_service', 'maintenance') ORDER BY id", a.TenantID, query.List(ids))
+		if err == nil {
+			err = update(tx, a, s, x.table, ids, store.Row{"status": "out_of_service"})
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// localDay is the calendar day where the tenant is, as midnight UTC.
+func localDay(tx *db.Tx, tenant string, now time.Time) (time.Time, error) {
+	zone := "UTC"
+	err := tx.Query("SELECT timezone FROM tenants WHERE id = $1", []any{tenant}, func(r *db.Row) error { zone = r.Text(0); return nil })
+	return day(now.In(Location(zone))), err
+}

@@ -1,0 +1,210 @@
+package safety
+
+import (
+	"time"
+
+	"holdfast/internal/actor"
+	"holdfast/internal/db"
+	"holdfast/internal/query"
+	"holdfast/internal/safety/checklist"
+	"holdfast/internal/store"
+)
+
+// ahead of time that runs of a schedule exist, and how far back due times are
+// planned that nobody planned in time.
+const (
+	planAhead = 7 * 24 * time.Hour
+	planBack  = 24 * time.Hour
+)
+
+// planPage is how many schedules one transaction plans.
+const planPage = 100
+
+// changeSchedules checks what a schedule asks for and starts its plan anew
+// where that changed.
+func changeSchedules(tx *db.Tx, a actor.Actor, s *store.Store, changes []store.Change) error {
+	var rows []store.Row
+	for _, c := range changes {
+		if c.Op == store.Insert || replanned(c, s.Now()) {
+			rows = append(rows, c.After)
+		}
+	}
+	if len(rows) == 0 {
+		return nil
+	}
+	templates := queueTemplates(tx, a.TenantID, distinct(rows, "template_id"))
+	where := queuePlaces(tx, a.TenantID, rows)
+	if err := tx.Flush(); err != nil {
+		return err
+	}
+	for _, sc := range rows {
+		if t := templates[text(sc, "template_id")]; t != nil && sc["status"] != "ended" {
+			if err := t.fits(sc, where); err != nil {
+				return err
+			}
+		}
+		sc["timezone"] = where.timezone(sc)
+		if sc["starts_on"] == nil {
+			sc["starts_on"] = s.Now().In(Location(where.timezone(sc))).Format(time.DateOnly)
+		}
+		if err := begin(sc, s.Now()); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// replanned reports a change that makes the runs planned so far wrong. What
+// the plan itself writes, which reaches beyond now, is none.
+func replanned(c store.Change, now time.Time) bool {
+	if c.Before["planned_until"] != c.After["planned_until"] && text(c.After, "planned_until") > query.FormatTime(now) {
+		return false
+	}
+	for _, f := range [...]string{"template_id", "title", "site_id", "zone_id", "equipment_id", "vehicle_id", "worker_id", "assignee_user_id", "rrule", "starts_on", "due_time", "grace_minutes", "status"} {
+		if c.Before[f] != c.After[f] {
+			return true
+		}
+	}
+	return false
+}
+
+// begin sets a schedule to where nothing is planned.
+func begin(sc store.Row, now time.Time) error {
+	rule, err := recurrence(sc)
+	if err != nil {
+		return err
+	}
+	sc["planned_until"], sc["next_due_at"] = query.FormatTime(now), nil
+	if sc["status"] == "active" {
+		if next, ok := rule.Next(now); ok {
+			sc["next_due_at"] = query.FormatTime(next)
+		}
+	}
+	return nil
+}
+
+// recurrence reads a schedule's rule.
+func recurrence(sc store.Row) (*checklist.Recurrence, error) {
+	day, err := time.Parse(time.DateOnly, text(sc, "starts_on"))
+	if err != nil || day.Year() < 2000 || day.Year() > 2200 {
+		return nil, badRun("starts_on", "must be a day from 2000 on")
+	}
+	hour, minute, err := checklist.Clock(text(sc, "due_time"))
+	if err != nil {
+		return nil, badRun("due_time", "must be a time of day, HH:MM")
+	}
+	first := day.Add(time.Duration(hour)*time.Hour + time.Duration(minute)*time.Minute)
+	return checklist.Recur(text(sc, "rrule"), first, Location(text(sc, "timezone")))
+}
+
+// replan takes away the runs that a changed schedule no longer wants, those
+// nobody has begun, and plans it.
+func replan(tx *db.Tx, a actor.Actor, s *store.Store, changes []store.Change) error {
+	var stale, fresh []string
+	for _, c := range changes {
+		switch {
+		case c.Op == store.Insert:
+			fresh = append(fresh, text(c.After, "id"))
+		case replanned(c, s.Now()):
+			stale, fresh = append(stale, text(c.After, "id")), append(fresh, text(c.After, "id"))
+		}
+	}
+	if len(stale) > 0 {
+		ids, err := idsOf(tx, "SELECT id FROM checklist_runs WHERE tenant_id = $1 AND "+tx.DB().InUUID("schedule_id", 2)+" AND status = 'scheduled' AND due_at > $3 ORDER BY id",
+			a.TenantID, query.List(stale), s.Now())
+		if err != nil {
+			return err
+		}
+		if r, ok := s.Catalog().Get("checklist_runs"); ok && len(ids) > 0 {
+			if _, err := s.DeleteTx(tx, a, r, ids); err != nil {
+				return err
+			}
+		}
+	}
+	if len(fresh) == 0 {
+		return nil
+	}
+	_, err := plan(tx, a, s, tx.DB().InUUID("id", 3), []any{query.List(fresh)})
+	return err
+}
+
+// PlanSchedules makes the runs that schedules of the actor's tenant owe for
+// the next seven days, some schedules at a time, and returns how many schedules
+// it planned; 0 means that nothing is owed. It is safe to repeat, also at the
+// same time: schedules are locked, and one due time has one run.
+func PlanSchedules(tx *db.Tx, a actor.Actor, s *store.Store) (int, error) {
+	return plan(tx, a, s, "1 = 1", nil)
+}
+
+func plan(tx *db.Tx, a actor.Actor, s *store.Store, where string, args []any) (int, error) {
+	schedules, ok := s.Catalog().Get("checklist_schedules")
+	if !ok {
+		return 0, nil
+	}
+	now := s.Now()
+	rows, err := s.RowsTx(tx, a, schedules, "status = 'active' AND next_due_at <= $2 AND "+where+" ORDER BY id LIMIT "+itoa(planPage)+tx.DB().ForUpdate(), append([]any{now.Add(planAhead)}, args...))
+	if err != nil || len(rows) == 0 {
+		return 0, err
+	}
+	there, err := dueAlready(tx, a.TenantID, rows, now.Add(-planBack))
+	if err != nil {
+		return 0, err
+	}
+	var runs, kept []store.Row
+	for _, sc := range rows {
+		rule, err := recurrence(sc)
+		if err != nil {
+			return 0, err
+		}
+		from := now.Add(-planBack)
+		if until, err := time.Parse(db.TimeLayout, text(sc, "planned_until")); err == nil && until.After(from) {
+			from = until
+		}
+		for _, at := range rule.Between(from, now.Add(planAhead)) {
+			if run := runOf(sc, at); !there[text(sc, "id")+text(run, "due_at")] {
+				runs = append(runs, run)
+			}
+		}
+		kept = append(kept, planned(sc, rule, now))
+	}
+	if err := insert(tx, a, s, "checklist_runs", runs); err != nil {
+		return 0, err
+	}
+	_, err = s.UpdateEachTx(tx, a, schedules, kept)
+	return len(rows), err
+}
+
+// dueAlready is the due times that have a run, by schedule and time: one that
+// was begun stays when its schedule is planned anew.
+func dueAlready(tx *db.Tx, tenant string, schedules []store.Row, from time.Time) (map[string]bool, error) {
+	there := map[string]bool{}
+	err := tx.Query("SELECT schedule_id, due_at FROM checklist_runs WHERE tenant_id = $1 AND "+tx.DB().InUUID("schedule_id", 2)+" AND due_at > $3",
+		[]any{tenant, query.List(distinct(schedules, "id")), from}, func(r *db.Row) error {
+			there[r.Text(0)+query.FormatTime(r.Time(1))] = true
+			return nil
+		})
+	return there, err
+}
+
+// planned is a schedule after its runs were made; one that is never due again
+// ends.
+func planned(sc store.Row, rule *checklist.Recurrence, now time.Time) store.Row {
+	next, ok := rule.Next(now.Add(planAhead))
+	set := store.Row{"id": sc["id"], "planned_until": query.FormatTime(now.Add(planAhead)), "next_due_at": nil}
+	if ok {
+		set["next_due_at"] = query.FormatTime(next)
+	} else {
+		set["status"] = "ended"
+	}
+	return set
+}
+
+func runOf(sc store.Row, at time.Time) store.Row {
+	run := store.Row{"schedule_id": sc["id"], "due_at": query.FormatTime(at), "created_by": sc["created_by"]}
+	for _, f := range [...]string{"template_id", "title", "site_id", "zone_id", "equipment_id", "vehicle_id", "worker_id", "assignee_user_id", "grace_minutes"} {
+		if sc[f] != nil {
+			run[f] = sc[f]
+		}
+	}
+	return run
+}

@@ -1,0 +1,91 @@
+package safety
+
+import (
+	"holdfast/internal/actor"
+	"holdfast/internal/db"
+	"holdfast/internal/query"
+	"holdfast/internal/store"
+)
+
+// holdTalks names the maker of a talk as who gives it, unless somebody else is.
+func holdTalks(_ *db.Tx, a actor.Actor, _ *store.Store, changes []store.Change) error {
+	for _, c := range changes {
+		if c.Op == store.Insert && c.After["leader_user_id"] == nil {
+			c.After["leader_user_id"] = null(a.UserID)
+		}
+	}
+	return nil
+}
+
+// signTalks holds signatures to talks that were held. A worker signs for
+// himself, now; somebody else enters the name as it was signed before him.
+func signTalks(tx *db.Tx, a actor.Actor, s *store.Store, changes []store.Change) error {
+	var rows []store.Row
+	for _, c := range changes {
+		if c.Before["signed_at"] != c.After["signed_at"] {
+			rows = append(rows, c.After)
+		}
+	}
+	if len(rows) == 0 {
+		return nil
+	}
+	held := map[string]string{}
+	err := tx.Query("SELECT id, held_at FROM toolbox_talks WHERE tenant_id = $1 AND "+tx.DB().InUUID("id", 2), []any{a.TenantID, query.List(distinct(rows, "talk_id"))}, func(r *db.Row) error {
+		held[r.Text(0)] = query.FormatTime(r.Time(1))
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	now := query.FormatTime(s.Now())
+	for _, c := range changes {
+		at := c.After
+		if c.Before["signed_at"] == at["signed_at"] {
+			continue
+		}
+		if c.Before["signed_at"] != nil {
+			return notReady("a signature stays as it was given")
+		}
+		if a.WorkerID != "" && at["worker_id"] == any(a.WorkerID) {
+			at["signed_at"] = now
+		} else if at["signature"] == nil {
+			return notReady("a signature for somebody else needs the name as signed: signature").At("signature", "is required")
+		}
+		at["signed_by"] = null(a.UserID)
+		begun, known := held[text(at, "talk_id")]
+		switch {
+		case !known: // the foreign key says so
+		case begun > now:
+			return notReady("the talk has not been held yet").At("signed_at", "lies before the talk")
+		case text(at, "signed_at") < begun:
+			return badRun("signed_at", "lies before the talk")
+		case ahead(text(at, "signed_at"), s.Now()):
+			return badRun("signed_at", "lies in the future")
+		}
+	}
+	return nil
+}
+
+// creditTalks gives points to those who signed for a talk.
+func creditTalks(tx *db.Tx, a actor.Actor, s *store.Store, changes []store.Change) error {
+	var rows []store.Row
+	for _, c := range changes {
+		if c.Before["signed_at"] == nil && c.After["signed_at"] != nil {
+			rows = append(rows, c.After)
+		}
+	}
+	if len(rows) == 0 {
+		return nil
+	}
+	users := map[string]string{}
+	err := tx.Query("SELECT id, user_id FROM workers WHERE tenant_id = $1 AND user_id IS NOT NULL AND "+tx.DB().InUUID("id", 2), []any{a.TenantID, query.List(distinct(rows, "worker_id"))},
+		func(r *db.Row) error { users[r.Text(0)] = r.Text(1); return nil })
+	if err != nil {
+		return err
+	}
+	var list []award
+	for _, at := range rows {
+		list = append(list, award{users[text(at, "worker_id")], "talk", "talk_attendances", text(at, "id"), func(p Points) int64 { return p.Talk }})
+	}
+	return grant(tx, a, s, list)
+}

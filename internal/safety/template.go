@@ -1,0 +1,216 @@
+package safety
+
+import (
+	"encoding/json"
+	"slices"
+	"strings"
+
+	"holdfast/internal/actor"
+	"holdfast/internal/db"
+	"holdfast/internal/fault"
+	"holdfast/internal/query"
+	"holdfast/internal/safety/checklist"
+	"holdfast/internal/store"
+)
+
+// changeTemplates counts the revisions of a code, reads what a template asks,
+// and keeps a published one as it is.
+func changeTemplates(tx *db.Tx, a actor.Actor, s *store.Store, changes []store.Change) error {
+	for _, c := range changes {
+		if c.Op == store.Delete && text(c.Before, "status") != "draft" {
+			return notReady("a template that was published stays: retire it")
+		}
+	}
+	return perTenant(followTemplates)(tx, a, s, changes)
+}
+
+func followTemplates(tx *db.Tx, a actor.Actor, s *store.Store, changes []store.Change) error {
+	revisions, published, err := codes(tx, a.TenantID, changes)
+	if err != nil {
+		return err
+	}
+	for _, c := range changes {
+		t, code := c.After, strings.ToLower(text(c.After, "code"))
+		if c.Op == store.Insert {
+			revisions[code]++
+			t["revision"] = revisions[code]
+		} else if text(c.Before, "status") != "draft" && rewritten(c) {
+			return notReady("a published template is not changed: make a new draft with the code %s", text(t, "code"))
+		}
+		raw, _ := t["sections"].(json.RawMessage)
+		tpl, err := checklist.Parse(raw)
+		if err != nil {
+			return err
+		}
+		if !turned(c, "published") {
+			continue
+		}
+		if len(tpl.Items()) == 0 {
+			return fault.New(fault.Conflict, CodeGuard, "a template without items asks nothing").At("sections", "has no item")
+		}
+		t["published_at"], t["supersedes_id"] = query.FormatTime(s.Now()), null(published[code])
+		published[code] = text(t, "id")
+	}
+	return nil
+}
+
+// codes asks for the last revision and the published template of the codes in
+// changes.
+func codes(tx *db.Tx, tenant string, changes []store.Change) (revisions map[string]int64, published map[string]string, err error) {
+	revisions, published = map[string]int64{}, map[string]string{}
+	var list []string
+	for _, c := range changes {
+		if c.Op == store.Insert || turned(c, "published") {
+			list = append(list, strings.ToLower(text(c.After, "code")))
+		}
+	}
+	if len(list) == 0 {
+		return revisions, published, nil
+	}
+	err = tx.Query("SELECT id, lower(code), revision, status FROM checklist_templates WHERE tenant_id = $1 AND "+tx.DB().InText("lower(code)", 2)+tx.DB().ForUpdate(),
+		[]any{tenant, query.List(list)}, func(r *db.Row) error {
+			revisions[r.Text(1)] = max(revisions[r.Text(1)], r.Int(2))
+			if r.Text(3) == "published" {
+				published[r.Text(1)] = r.Text(0)
+			}
+			return nil
+		})
+	return revisions, published, err
+}
+
+// rewritten reports a change of what a template asks.
+func rewritten(c store.Change) bool {
+	for _, f := range [...]string{"title", "description"} {
+		if c.Before[f] != c.After[f] {
+			return true
+		}
+	}
+	for _, f := range [...]string{"applies_to", "kinds", "sections"} {
+		was, _ := c.Before[f].(json.RawMessage)
+		is, _ := c.After[f].(json.RawMessage)
+		if string(was) != string(is) {
+			return true
+		}
+	}
+	return false
+}
+
+// supersede lets a newly published revision take the place of the one before:
+// schedules move on to it, and the old one retires. A template that retires
+// without a successor ends its schedules.
+func supersede(tx *db.Tx, a actor.Actor, s *store.Store, changes []store.Change) error {
+	for _, c := range changes {
+		var err error
+		switch {
+		case turned(c, "published") && c.After["supersedes_id"] != nil:
+			old := text(c.After, "supersedes_id")
+			if err = reschedule(tx, a, s, old, store.Row{"template_id": c.After["id"]}); err == nil {
+				err = update(tx, a, s, "checklist_templates", []string{old}, store.Row{"status": "retired"})
+			}
+		case turned(c, "retired"):
+			err = reschedule(tx, a, s, text(c.After, "id"), store.Row{"status": "ended"})
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// reschedule changes the schedules of a template that are not over.
+func reschedule(tx *db.Tx, a actor.Actor, s *store.Store, template string, set store.Row) error {
+	ids, err := idsOf(tx, "SELECT id FROM checklist_schedules WHERE tenant_id = $1 AND template_id = $2 AND status IN ('active', 'paused') ORDER BY id", a.TenantID, template)
+	if err != nil {
+		return err
+	}
+	return update(tx, a, s, "checklist_schedules", ids, set)
+}
+
+// idsOf reads ids.
+func idsOf(tx *db.Tx, sql string, args ...any) (ids []string, err error) {
+	err = tx.Query(sql, args, func(r *db.Row) error { ids = append(ids, r.Text(0)); return nil })
+	return ids, err
+}
+
+// update sets fields of records by their ids, as the server.
+func update(tx *db.Tx, a actor.Actor, s *store.Store, resource string, ids []string, set store.Row) error {
+	r, ok := s.Catalog().Get(resource)
+	if !ok || len(ids) == 0 {
+		return nil
+	}
+	_, err := s.UpdateTx(tx, a, r, ids, set)
+	return err
+}
+
+// insert adds records, as the server.
+func insert(tx *db.Tx, a actor.Actor, s *store.Store, resource string, rows []store.Row) error {
+	r, ok := s.Catalog().Get(resource)
+	if !ok || len(rows) == 0 {
+		return nil
+	}
+	_, err := s.InsertTx(tx, a, r, rows)
+	return err
+}
+
+// words reads an Array field.
+func words(row store.Row, field string) (list []string) {
+	raw, _ := row[field].(json.RawMessage)
+	// The store keeps nothing but arrays of texts there.
+	_ = json.Unmarshal(raw, &list)
+	return list
+}
+
+// asked is a template as inspections use it.
+type asked struct {
+	title, status string
+	appliesTo     []string
+	kinds         []string
+	sections      string
+	parsed        *checklist.Template
+}
+
+// queueTemplates asks for templates by id; they are there after the next
+// flush.
+func queueTemplates(tx *db.Tx, tenant string, ids []string) map[string]*asked {
+	out := map[string]*asked{}
+	if len(ids) > 0 {
+		tx.Queue("SELECT id, title, status, applies_to, kinds, sections FROM checklist_templates WHERE tenant_id = $1 AND "+tx.DB().InUUID("id", 2), []any{tenant, query.List(ids)}, func(r *db.Row) error {
+			row := store.Row{"a": json.RawMessage(r.Text(3)), "k": json.RawMessage(r.Text(4))}
+			out[r.Text(0)] = &asked{title: r.Text(1), status: r.Text(2), appliesTo: words(row, "a"), kinds: words(row, "k"), sections: r.Text(5)}
+			return nil
+		})
+	}
+	return out
+}
+
+// template parses what is asked, once.
+func (t *asked) template() (*checklist.Template, error) {
+	if t.parsed != nil {
+		return t.parsed, nil
+	}
+	var err error
+	t.parsed, err = checklist.Parse([]byte(t.sections))
+	return t.parsed, err
+}
+
+// fits says why a template is not for what a row is about, or nil. The fault
+// stands at the field that is wrong.
+func (t *asked) fits(row store.Row, p *whereabouts) error {
+	if t.status != "published" {
+		return badRun("template_id", "names a template that is %s, not published", t.status)
+	}
+	targets := map[string]string{"zone": "zone_id", "driver": "worker_id", "worker": "worker_id", "equipment": "equipment_id", "vehicle": "vehicle_id", "site": "site_id"}
+	if len(t.appliesTo) > 0 && !slices.ContainsFunc(t.appliesTo, func(kind string) bool { return row[targets[kind]] != nil }) {
+		return badRun(targets[t.appliesTo[0]], "is required: the template is for %s", strings.Join(t.appliesTo, ", "))
+	}
+	for _, field := range [...]string{"equipment_id", "vehicle_id"} {
+		if kind, ok := p.kinds[text(row, field)]; ok && len(t.kinds) > 0 && !slices.Contains(t.kinds, kind) {
+			return badRun(field, "is a %s; the template is for %s", kind, strings.Join(t.kinds, ", "))
+		}
+	}
+	return nil
+}
+
+func badRun(field, format string, args ...any) error {
+	return fault.New(fault.Invalid, CodeReport, field+" "+format, args...).At(field, format, args...)
+}
