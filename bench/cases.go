@@ -20,7 +20,7 @@ import (
 // per engine.
 var (
 	shared = []string{"hit", "miss", "list", "insert"}
-	alone  = []string{"start", "flat", "apply"}
+	alone  = []string{"start", "flat", "import"}
 )
 
 func caseNames() []string {
@@ -83,9 +83,9 @@ func (m *measurement) onEngine(ctx context.Context, engine string) error {
 			return fmt.Errorf("flat: %w", err)
 		}
 	}
-	if m.wants("apply") {
-		if err := m.apply(ctx, engine); err != nil {
-			return fmt.Errorf("apply: %w", err)
+	if m.wants("import") {
+		if err := m.imports(ctx, engine); err != nil {
+			return fmt.Errorf("import: %w", err)
 		}
 	}
 	return nil

@@ -27,6 +27,7 @@ type options struct {
 	seconds float64
 	scale   float64
 	tenants int
+	rows    int
 	engine  string
 	server  string
 	dir     string
@@ -50,6 +51,7 @@ func main() {
 	flag.Float64Var(&o.seconds, "seconds", 3, "length of a run")
 	flag.Float64Var(&o.scale, "scale", 1, "size of a tenant; 1 = 134,000 records")
 	flag.IntVar(&o.tenants, "tenants", 20, "tenants in the database")
+	flag.IntVar(&o.rows, "rows", 100_000, "rows of the file that is imported")
 	flag.StringVar(&o.engine, "engine", "both", "sqlite, postgresql or both")
 	flag.StringVar(&o.server, "server", "bin/holdfast", "the server's binary")
 	flag.StringVar(&o.dir, "dir", os.TempDir(), "where databases are made (and removed)")

@@ -7,6 +7,7 @@ import (
 	"holdfast/internal/actor"
 	"holdfast/internal/db"
 	"holdfast/internal/event"
+	"holdfast/internal/imports"
 	"holdfast/internal/safety"
 	"holdfast/internal/safety/osha"
 	"holdfast/internal/store"
@@ -20,6 +21,7 @@ func (a *App) effects() store.Effects {
 		Before: map[string]store.Effect{"invitations": a.Identity.PrepareInvitations, "tenants": checkLimits, "settings": a.Identity.CheckSettings, "mail_templates": a.Identity.CheckMailTemplates},
 		After:  map[string]store.Effect{"members": a.Identity.GuardMembers, "invitations": a.Identity.MailInvitations, "tenants": a.Identity.WatchTenants},
 	}
+	add(e.Before, map[string]store.Effect{"settings": imports.CheckSettings})
 	for _, domain := range []store.Effects{warehouse.Watch{LowStock: a.tellLowStock}.Effects(), safety.Effects(), osha.Effects()} {
 		add(e.Before, domain.Before)
 		add(e.After, domain.After)

@@ -44,6 +44,7 @@ func (a *App) upkeep(ctx context.Context) {
 		every(peerEvery, "watch other processes", a.watchPeers)
 	}
 	every(recoverEvery, "recover imports", a.recoverImports)
+	every(sweepEvery, "sweep import files", a.sweepFiles)
 	every(sweepEvery, "sweep sessions", a.Identity.Sweep)
 	every(sweepEvery, "sweep single sign-on", a.SSO.Sweep)
 	every(programmeEvery, "run the safety programme", a.runProgramme)
@@ -110,5 +111,18 @@ func (a *App) recoverImports(ctx context.Context) error {
 	if n > 0 {
 		slog.Info("import jobs recovered", "jobs", n)
 	}
+	return err
+}
+
+// sweepFiles removes import files past their time and those nobody owns.
+func (a *App) sweepFiles(ctx context.Context) error {
+	s, err := a.Imports.Sweep(ctx)
+	if s.Expired+s.Orphans > 0 {
+		slog.Info("import files removed", "expired", s.Expired, "orphans", s.Orphans)
+	}
+	if err != nil {
+		return err
+	}
+	_, err = a.blobs.SweepTemporary(time.Hour)
 	return err
 }

@@ -145,7 +145,7 @@ func importJobs() Resource {
 			{Name: "rolled_back_at", Type: Time, ReadOnly: true},
 		},
 		Unique:  [][]string{{"job_no"}},
-		Indexes: [][]string{{"sha256"}},
+		Indexes: [][]string{{"sha256"}, {"blob_key"}},
 		Own:     []string{"created_by"},
 		Access: Access{
 			Read:   []Grant{to(leaders)},

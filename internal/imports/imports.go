@@ -46,6 +46,7 @@ type Options struct {
 	Files    Files
 	Lease    time.Duration
 	Whole    int64 // rows applied in one transaction; 0 = 20,000
+	Quota    Quota // of each tenant
 	OnChange func(tenant string, resources []string)
 }
 
@@ -61,6 +62,7 @@ type Importer struct {
 	files   Files
 	lease   time.Duration
 	whole   int64
+	quota   Quota
 	changed func(tenant string, resources []string)
 	targets map[string]*target
 	running sync.Map // job ids at work in this process
@@ -68,7 +70,7 @@ type Importer struct {
 
 // New returns an importer.
 func New(o Options) *Importer {
-	m := &Importer{store: o.Store, quiet: o.Store.Unaudited(), db: o.Store.DB(), cat: o.Store.Catalog(), effects: o.Effects, files: o.Files, lease: o.Lease, changed: o.OnChange}
+	m := &Importer{store: o.Store, quiet: o.Store.Unaudited(), db: o.Store.DB(), cat: o.Store.Catalog(), effects: o.Effects, files: o.Files, lease: o.Lease, quota: o.Quota.filled(), changed: o.OnChange}
 	if m.whole = o.Whole; m.whole == 0 {
 		m.whole = wholeRows
 	}

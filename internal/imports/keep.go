@@ -2,15 +2,85 @@ package imports
 
 import (
 	"context"
+	"encoding/json"
+	"fmt"
 	"log/slog"
+	"strconv"
+	"strings"
 	"time"
+
+	"holdfast/internal/actor"
+	"holdfast/internal/db"
+	"holdfast/internal/fault"
+	"holdfast/internal/store"
+)
+
+// How long files are kept. A tenant's setting keep_files_days in section
+// "import" counts from the job's last change.
+const (
+	settingKeep = "keep_files_days"
+	keepDays    = 90
+	keepLongest = 3650
+	orphanAge   = 24 * time.Hour // of a file that no record names
 )
 
 // dropTime is how long the file store may take to drop a file.
 const dropTime = 30 * time.Second
 
+// Quota bounds what one tenant keeps: bytes of files, and files whose job was
+// neither applied nor cancelled. 0 = 5 GB and 500.
+type Quota struct {
+	Bytes   int64
+	Waiting int64
+}
+
+func (q Quota) filled() Quota {
+	if q.Bytes == 0 {
+		q.Bytes = 5 << 30
+	}
+	if q.Waiting == 0 {
+		q.Waiting = 500
+	}
+	return q
+}
+
+// room refuses a job's file of size bytes to a tenant that is at its quota:
+// fault.TooLarge for the bytes, fault.Conflict for the files that wait. The
+// tenant's row stays locked, so that uploads at once cannot pass together.
+func (m *Importer) room(tx *db.Tx, a actor.Actor, jobID string, size int64) error {
+	if err := tx.One("SELECT id FROM tenants WHERE id = $1"+tx.DB().ForUpdate(), []any{a.TenantID}, func(*db.Row) error { return nil }); err != nil {
+		return fmt.Errorf("imports: lock the quota: %w", err)
+	}
+	return m.fits(tx, a, jobID, size)
+}
+
+func (m *Importer) fits(tx *db.Tx, a actor.Actor, jobID string, size int64) error {
+	var kept, waiting int64
+	err := tx.One("SELECT CAST(COALESCE(SUM(size), 0) AS bigint), CAST(COALESCE(SUM(CASE WHEN status IN ('uploaded', 'processing', 'ready', 'failed') THEN 1 ELSE 0 END), 0) AS bigint) "+
+		"FROM import_jobs WHERE tenant_id = $1 AND blob_key IS NOT NULL AND id <> $2", []any{a.TenantID, jobID}, func(r *db.Row) error {
+		kept, waiting = r.Int(0), r.Int(1)
+		return nil
+	})
+	switch {
+	case err != nil:
+		return fmt.Errorf("imports: read the quota: %w", err)
+	case waiting >= m.quota.Waiting:
+		return fault.New(fault.Conflict, "file_quota", "%d import files wait already, which is the quota: apply or cancel some of their jobs first", waiting).
+			At("file", "is over the quota of %d files that wait", m.quota.Waiting)
+	case kept >= m.quota.Bytes || kept+size > m.quota.Bytes:
+		return fault.New(fault.TooLarge, "file_quota", "the file does not fit: import files of %d MB are kept and the quota is %d MB; cancel jobs that are not needed, or keep files for fewer days (setting %s)",
+			kept>>20, m.quota.Bytes>>20, settingKeep).At("file", "is over the quota of %d MB", m.quota.Bytes>>20)
+	}
+	return nil
+}
+
+// fitsNow is fits before the body of an upload is read.
+func (m *Importer) fitsNow(ctx context.Context, a actor.Actor, jobID string) error {
+	return m.db.Read(ctx, store.Scope(a), func(tx *db.Tx) error { return m.fits(tx, a, jobID, 0) })
+}
+
 // drop deletes a file that no job names any more. What cannot be deleted now
-// is left to the sweep: the job has moved on.
+// is left to Sweep: the job has moved on.
 func (m *Importer) drop(ctx context.Context, key string) {
 	if key == "" {
 		return
@@ -20,4 +90,169 @@ func (m *Importer) drop(ctx context.Context, key string) {
 	if err := m.files.Delete(ctx, key); err != nil {
 		slog.Warn("a file could not be deleted; it goes with the next sweep", "error", err)
 	}
+}
+
+// CheckSettings refuses a setting of section "import" that could not be
+// obeyed. It is an effect of the resource settings.
+func CheckSettings(_ *db.Tx, _ actor.Actor, _ *store.Store, changes []store.Change) error {
+	for _, c := range changes {
+		if c.Op == store.Delete || c.After["section"] != "import" || !strings.EqualFold(fmt.Sprint(c.After["key"]), settingKeep) {
+			continue
+		}
+		value, _ := c.After["value"].(json.RawMessage)
+		if _, ok := days(string(value)); !ok {
+			return fault.New(fault.Invalid, "22023", "%s must be a whole number of days, 1 to %d", settingKeep, keepLongest).At("value", "must be 1 to %d", keepLongest)
+		}
+	}
+	return nil
+}
+
+func days(value string) (int, bool) {
+	n, err := strconv.Atoi(strings.TrimSpace(value))
+	return n, err == nil && n >= 1 && n <= keepLongest
+}
+
+// Swept counts what a Sweep removed: files past their time, and files that no
+// record names.
+type Swept struct{ Expired, Orphans int }
+
+// Sweep removes files that are no longer wanted. A job that nothing was done
+// with ends as cancelled; of an applied one only the file goes, rolling back
+// needs it not. Call it now and then.
+func (m *Importer) Sweep(ctx context.Context) (s Swept, err error) {
+	if s.Expired, err = m.sweepExpired(ctx); err != nil {
+		return s, fmt.Errorf("imports: sweep: %w", err)
+	}
+	if s.Orphans, err = m.sweepOrphans(ctx); err != nil {
+		return s, fmt.Errorf("imports: sweep: %w", err)
+	}
+	return s, nil
+}
+
+func (m *Importer) sweepExpired(ctx context.Context) (int, error) {
+	type old struct{ tenant, id string }
+	var found []old
+	now := m.store.Now()
+	err := m.db.Read(ctx, db.Scope{All: true}, func(tx *db.Tx) error {
+		found = nil
+		kept := map[string]int{}
+		if err := tx.Query("SELECT tenant_id, value FROM settings WHERE section = 'import' AND lower(key) = $1", []any{settingKeep}, func(r *db.Row) error {
+			if n, ok := days(r.Text(1)); ok {
+				kept[r.Text(0)] = n
+			}
+			return nil
+		}); err != nil {
+			return err
+		}
+		return tx.Query("SELECT tenant_id, id, updated_at FROM import_jobs WHERE blob_key IS NOT NULL AND updated_at < $1 AND status NOT IN ('processing', 'applying', 'rolling_back')",
+			[]any{now.AddDate(0, 0, -1)}, func(r *db.Row) error {
+				n := kept[r.Text(0)]
+				if n == 0 {
+					n = keepDays
+				}
+				if r.Time(2).Before(now.AddDate(0, 0, -n)) {
+					found = append(found, old{r.Text(0), r.Text(1)})
+				}
+				return nil
+			})
+	})
+	if err != nil {
+		return 0, err
+	}
+	gone := 0
+	for _, o := range found {
+		done, err := m.expire(ctx, actor.Actor{TenantID: o.tenant, Role: actor.Service}, o.id)
+		if err != nil {
+			return gone, err
+		}
+		if done {
+			gone++
+		}
+	}
+	return gone, nil
+}
+
+// expire takes a job's file away, unless it is being worked on by now.
+func (m *Importer) expire(ctx context.Context, a actor.Actor, id string) (done bool, err error) {
+	key := ""
+	err = m.db.Write(ctx, store.Scope(a), func(tx *db.Tx) error {
+		key, done = "", false
+		job, err := m.locked(tx, a, id)
+		if err != nil || job.rest() != "" {
+			return err
+		}
+		set := store.Row{"blob_key": nil}
+		switch job.Status {
+		case Uploaded, Ready, Failed:
+			if job.partly() {
+				break
+			}
+			if err := m.forget(tx, a.TenantID, id); err != nil {
+				return err
+			}
+			set["status"], set["message"] = Cancelled, "Nothing was done with the file for a long time; it was removed. Upload it again to import it."
+		}
+		if _, err := m.set(tx, a, id, set); err != nil {
+			return err
+		}
+		key, done = job.blobKey, true
+		return nil
+	})
+	if err == nil {
+		m.drop(ctx, key)
+	}
+	return done && err == nil, err
+}
+
+// sweepOrphans removes the files that no record names and that are older than
+// any upload takes: a process died between keeping a file and writing its row,
+// or the file could not be deleted when its job let it go.
+func (m *Importer) sweepOrphans(ctx context.Context) (int, error) {
+	var old []string
+	for f, err := range m.files.List(ctx) {
+		if err != nil {
+			return 0, err
+		}
+		if m.store.Now().Sub(f.Kept) >= orphanAge {
+			old = append(old, f.Key)
+		}
+	}
+	if len(old) == 0 {
+		return 0, nil
+	}
+	named, err := m.named(ctx)
+	if err != nil {
+		return 0, err
+	}
+	n := 0
+	for _, key := range old {
+		if named[key] {
+			continue
+		}
+		if err := m.files.Delete(ctx, key); err != nil {
+			return n, err
+		}
+		n++
+	}
+	return n, nil
+}
+
+// named are the keys that records of any kind hold in a field blob_key.
+func (m *Importer) named(ctx context.Context) (map[string]bool, error) {
+	out := map[string]bool{}
+	err := m.db.Read(ctx, db.Scope{All: true}, func(tx *db.Tx) error {
+		for _, r := range m.cat.All() {
+			if _, ok := r.Field("blob_key"); !ok {
+				continue
+			}
+			if err := tx.Query("SELECT blob_key FROM "+r.Name+" WHERE blob_key IS NOT NULL", nil, func(row *db.Row) error {
+				out[row.Text(0)] = true
+				return nil
+			}); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	return out, err
 }

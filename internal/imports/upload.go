@@ -38,6 +38,18 @@ func (m *Importer) Create(ctx context.Context, a actor.Actor, r Request) (*Job, 
 	if err != nil {
 		return nil, err
 	}
+	var job *Job
+	err = m.db.Write(ctx, store.Scope(a), func(tx *db.Tx) (err error) {
+		job, err = m.create(tx, a, t, r)
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("imports: create: %w", err)
+	}
+	return job, nil
+}
+
+func (m *Importer) create(tx *db.Tx, a actor.Actor, t *target, r Request) (*Job, error) {
 	row := store.Row{"target": t.name}
 	if len(r.Options) > 0 && string(r.Options) != "null" {
 		row["options"] = r.Options
@@ -45,19 +57,11 @@ func (m *Importer) Create(ctx context.Context, a actor.Actor, r Request) (*Job, 
 	if len(r.Mapping) > 0 && string(r.Mapping) != "null" {
 		row["mapping"] = r.Mapping
 	}
-	var job *Job
-	err = m.db.Write(ctx, store.Scope(a), func(tx *db.Tx) error {
-		rows, err := m.store.InsertTx(tx, server(a), m.jobs, []store.Row{row})
-		if err != nil {
-			return err
-		}
-		job = jobOf(rows[0])
-		return tx.Flush()
-	})
+	rows, err := m.store.InsertTx(tx, server(a), m.jobs, []store.Row{row})
 	if err != nil {
-		return nil, fmt.Errorf("imports: create: %w", err)
+		return nil, err
 	}
-	return job, nil
+	return jobOf(rows[0]), tx.Flush()
 }
 
 // admissible checks who asks for what before anything is kept.
@@ -106,11 +110,14 @@ func (m *Importer) Attach(ctx context.Context, a actor.Actor, jobID, fileName st
 	if err := attachable(job); err != nil {
 		return nil, err
 	}
+	if err := m.fitsNow(ctx, a, job.ID); err != nil {
+		return nil, err
+	}
 	set, err := m.keep(ctx, fileName, body)
 	if err != nil {
 		return nil, err
 	}
-	fresh, err := m.attach(ctx, a, job.ID, set)
+	fresh, err := m.attach(ctx, a, set, func(*db.Tx) (string, error) { return job.ID, nil })
 	if err != nil {
 		return nil, err
 	}
@@ -173,29 +180,43 @@ func brokenOff(err error) error {
 	return fault.Wrap(err, fault.Invalid, "upload_incomplete", "the upload broke off before its end: send the file again").At("file", "is incomplete")
 }
 
-// attach makes a kept file the job's. The file goes when that fails.
-func (m *Importer) attach(ctx context.Context, a actor.Actor, jobID string, set store.Row) (*Job, error) {
+// attach makes a kept file the job's. The file goes when that fails, unless it
+// may have succeeded all the same.
+func (m *Importer) attach(ctx context.Context, a actor.Actor, set store.Row, jobOf func(tx *db.Tx) (string, error)) (*Job, error) {
 	var fresh *Job
 	err := m.db.Write(ctx, store.Scope(a), func(tx *db.Tx) error {
-		job, err := m.locked(tx, a, jobID)
+		id, err := jobOf(tx)
 		if err != nil {
 			return err
 		}
-		if err := attachable(job); err != nil {
-			return err
-		}
-		if err := m.forget(tx, a.TenantID, jobID); err != nil {
-			return err
-		}
-		set["message"] = m.repeated(tx, a, job.Target, set["sha256"].(string), jobID)
-		fresh, err = m.set(tx, a, jobID, set)
+		fresh, err = m.attachTx(tx, a, id, set)
 		return err
 	})
 	if err != nil {
-		m.drop(ctx, set["blob_key"].(string))
+		if !fault.Is(err, fault.Unavailable) {
+			m.drop(ctx, set["blob_key"].(string))
+		}
 		return nil, fmt.Errorf("imports: attach: %w", err)
 	}
 	return fresh, nil
+}
+
+func (m *Importer) attachTx(tx *db.Tx, a actor.Actor, jobID string, set store.Row) (*Job, error) {
+	job, err := m.locked(tx, a, jobID)
+	if err != nil {
+		return nil, err
+	}
+	if err := attachable(job); err != nil {
+		return nil, err
+	}
+	if err := m.room(tx, a, jobID, set["size"].(int64)); err != nil {
+		return nil, err
+	}
+	if err := m.forget(tx, a.TenantID, jobID); err != nil {
+		return nil, err
+	}
+	set["message"] = m.repeated(tx, a, job.Target, set["sha256"].(string), jobID)
+	return m.set(tx, a, jobID, set)
 }
 
 func attachable(job *Job) error {
@@ -208,19 +229,24 @@ func attachable(job *Job) error {
 
 // Upload makes a job with its file. A refused file leaves no job behind.
 func (m *Importer) Upload(ctx context.Context, a actor.Actor, r Request, fileName string, body io.Reader) (*Job, error) {
-	if _, err := m.admissible(a, r); err != nil {
+	t, err := m.admissible(a, r)
+	if err != nil {
+		return nil, err
+	}
+	if err := m.fitsNow(ctx, a, db.NoTenant); err != nil { // no job has this id
 		return nil, err
 	}
 	set, err := m.keep(ctx, fileName, body)
 	if err != nil {
 		return nil, err
 	}
-	job, err := m.Create(ctx, a, r)
-	if err != nil {
-		m.drop(ctx, set["blob_key"].(string))
-		return nil, err
-	}
-	return m.attach(ctx, a, job.ID, set)
+	return m.attach(ctx, a, set, func(tx *db.Tx) (string, error) {
+		job, err := m.create(tx, a, t, r)
+		if err != nil {
+			return "", err
+		}
+		return job.ID, nil
+	})
 }
 
 // workbooks are spreadsheet and other formats that people upload by mistake,
