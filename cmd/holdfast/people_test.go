@@ -278,6 +278,10 @@ func TestKeys(t *testing.T) {
 			s.Error("the publishable key has changed too")
 		}
 		s.refused(`no kind of key`, "keys", "renew", "anon")
+		s.run("keys", "renew", "publishable", "--overlap", "1h")
+		if out := s.run("keys", "list"); !strings.Contains(out, "retired") || strings.Contains(out, "sb_") {
+			s.Errorf("keys list: %s", out)
+		}
 		s.run("keys", "rotate")
 		kids := func() int {
 			return strings.Count(string(v.call("GET", "/auth/v1/.well-known/jwks.json", "", nil).body), `"kid"`)

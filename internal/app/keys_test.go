@@ -19,7 +19,7 @@ func TestKeysOfTwoNodes(t *testing.T) {
 		if got := zones(old); got != 200 {
 			t.Fatalf("the service key: %d", got)
 		}
-		if err := one.App.Identity.RenewAPIKey(context.Background(), "secret"); err != nil {
+		if err := one.App.Identity.RenewAPIKey(context.Background(), "secret", 0); err != nil {
 			t.Fatal(err)
 		}
 		within(t, "the old key is refused", func() bool { return zones(old) == 401 })

@@ -9,6 +9,7 @@ import (
 
 	"holdfast/internal/config"
 	"holdfast/internal/identity"
+	"holdfast/internal/identity/captcha"
 	"holdfast/internal/identity/sms"
 )
 
@@ -20,7 +21,7 @@ func (a *App) signInConfig(master []byte) (identity.Config, error) {
 		Autoconfirm: c.Autoconfirm, EmailOff: !c.EmailSignin, SignupEnabled: c.Signup, SignupTenants: c.SignupTenants, PasswordMinLength: c.PasswordMinLength,
 		AccessTokenTTL: c.AccessTokenTTL, RefreshTokenTTL: c.RefreshTokenTTL, RefreshReuseInterval: none(c.RefreshReuse),
 		MailInterval: none(c.MailInterval), CodeTTL: c.OTPTTL, OTPLength: c.OTPLength,
-		MasterKey: master, JWTSecret: c.JWTSecret,
+		MasterKey: master, JWTSecret: c.JWTSecret, PublishableKey: c.PublishableKey, SecretKey: c.SecretKey,
 		Phone: c.PhoneSignin, PhoneConfirmed: c.PhoneAutoconfirm, AnonymousUsers: c.AnonymousSignin, ManualLinking: c.ManualLinking, SAML: c.SAML,
 		Passkeys: c.Passkeys, Name: c.ProductName, WebAuthnID: c.WebAuthnID, WebAuthnOrigins: c.WebAuthnOrigins,
 		OIDC: providers(c.OAuthProviders), Version: Version, Log: slog.Default(), OnTenant: a.newTenant,
@@ -34,7 +35,10 @@ func (a *App) signInConfig(master []byte) (identity.Config, error) {
 	if out.PhoneCodes, err = c.TestNumbers(); err != nil {
 		return out, err
 	}
-	out.SMS, err = texts(c)
+	if out.SMS, err = texts(c); err != nil || c.CaptchaURL == "" {
+		return out, err
+	}
+	out.Captcha, err = captcha.New(c.CaptchaURL, c.CaptchaSecret)
 	return out, err
 }
 

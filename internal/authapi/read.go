@@ -106,3 +106,18 @@ func (a *API) count(w http.ResponseWriter, c *call, email string) error {
 	}
 	return a.opt.Limit(w, c.Request, account)
 }
+
+// captcha is the answer to a captcha as supabase-js sends it.
+type captcha struct {
+	Meta struct {
+		Answer string `json:"captcha_token"`
+	} `json:"gotrue_meta_security"`
+}
+
+// attempt counts an attempt and then asks whether a person makes it.
+func (a *API) attempt(w http.ResponseWriter, c *call, account string, solved captcha) error {
+	if err := a.count(w, c, account); err != nil {
+		return err
+	}
+	return a.svc.SolvedCaptcha(c.Context(), solved.Meta.Answer, c.client())
+}

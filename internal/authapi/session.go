@@ -17,18 +17,19 @@ func (a *API) signUp(w http.ResponseWriter, c *call) error {
 		Password string `json:"password"`
 		Data     object `json:"data"`
 		pkce
+		captcha
 	}
 	if err := body(c, &in); err != nil {
 		return err
 	}
 	if in.Email == "" && in.Phone != "" {
-		return a.signUpPhone(w, c, identity.PhoneSignUp{Phone: in.Phone, Password: in.Password, Data: in.Data})
+		return a.signUpPhone(w, c, in.captcha, identity.PhoneSignUp{Phone: in.Phone, Password: in.Password, Data: in.Data})
 	}
 	if in.Phone != "" {
 		return fault.New(fault.Invalid, "validation_failed", "Only an email address or phone number should be provided on signup.")
 	}
 	if in.Email == "" && in.Password == "" {
-		if err := a.count(w, c, ""); err != nil {
+		if err := a.attempt(w, c, "", in.captcha); err != nil {
 			return err
 		}
 		sess, err := a.svc.SignUpAnonymous(c.Context(), in.Data, c.client())
@@ -37,7 +38,7 @@ func (a *API) signUp(w http.ResponseWriter, c *call) error {
 		}
 		return web.JSON(w, http.StatusOK, sess)
 	}
-	if err := a.count(w, c, in.Email); err != nil {
+	if err := a.attempt(w, c, in.Email, in.captcha); err != nil {
 		return err
 	}
 	sess, u, err := a.svc.SignUp(c.Context(), identity.SignUp{Email: in.Email, Password: in.Password, Data: in.Data, PKCE: in.pair(), Redirect: a.target(c, "")}, c.client())
@@ -50,8 +51,8 @@ func (a *API) signUp(w http.ResponseWriter, c *call) error {
 	return web.JSON(w, http.StatusOK, u)
 }
 
-func (a *API) signUpPhone(w http.ResponseWriter, c *call, in identity.PhoneSignUp) error {
-	if err := a.count(w, c, in.Phone); err != nil {
+func (a *API) signUpPhone(w http.ResponseWriter, c *call, solved captcha, in identity.PhoneSignUp) error {
+	if err := a.attempt(w, c, in.Phone, solved); err != nil {
 		return err
 	}
 	sess, u, err := a.svc.SignUpPhone(c.Context(), in, c.client())
@@ -78,6 +79,7 @@ type grant struct {
 	Access   string `json:"access_token"`
 	Nonce    string `json:"nonce"`
 	Link     bool   `json:"link_identity"`
+	captcha
 }
 
 // readGrant takes JSON or a form; the grant type of the query wins, then the
@@ -91,6 +93,7 @@ func readGrant(w http.ResponseWriter, c *call) (grant, error) {
 		}
 		in = grant{Type: v.Get("grant_type"), Email: v.Get("email"), Phone: v.Get("phone"), Password: v.Get("password"), Refresh: v.Get("refresh_token"),
 			Code: v.Get("auth_code"), Verifier: v.Get("code_verifier"), IDToken: v.Get("id_token"), Provider: v.Get("provider"), Access: v.Get("access_token"), Nonce: v.Get("nonce")}
+		in.Meta.Answer = v.Get("captcha_token")
 		if in.Email == "" {
 			in.Email = v.Get("username")
 		}
@@ -154,7 +157,7 @@ func (a *API) exchange(w http.ResponseWriter, c *call, in grant) (*identity.Sess
 
 func (a *API) byPassword(w http.ResponseWriter, c *call, in grant) (*identity.Session, error) {
 	if in.Email == "" && in.Phone != "" {
-		if err := a.count(w, c, in.Phone); err != nil {
+		if err := a.attempt(w, c, in.Phone, in.captcha); err != nil {
 			return nil, err
 		}
 		return a.svc.SignInPhone(c.Context(), in.Phone, in.Password, c.client())
@@ -162,7 +165,7 @@ func (a *API) byPassword(w http.ResponseWriter, c *call, in grant) (*identity.Se
 	if in.Email == "" {
 		return nil, fault.New(fault.Invalid, "validation_failed", "missing email or phone")
 	}
-	if err := a.count(w, c, in.Email); err != nil {
+	if err := a.attempt(w, c, in.Email, in.captcha); err != nil {
 		return nil, err
 	}
 	return a.svc.SignIn(c.Context(), in.Email, in.Password, c.client())

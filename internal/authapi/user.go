@@ -53,11 +53,12 @@ type mailBody struct {
 	CreateUser *bool  `json:"create_user"`
 	Data       object `json:"data"`
 	pkce
+	captcha
 }
 
 // texting is mailing for a telephone number; text returns the message's id.
 func (a *API) texting(w http.ResponseWriter, c *call, in mailBody, text func(in mailBody) (string, error)) error {
-	if err := a.count(w, c, in.Phone); err != nil {
+	if err := a.attempt(w, c, in.Phone, in.captcha); err != nil {
 		return err
 	}
 	id, err := text(in)
@@ -81,7 +82,7 @@ func (a *API) mailing(w http.ResponseWriter, c *call, send func(in mailBody, m i
 	if in.Phone != "" {
 		return fault.New(fault.Invalid, "validation_failed", "This request takes an email address, not a phone number")
 	}
-	if err := a.count(w, c, in.Email); err != nil {
+	if err := a.attempt(w, c, in.Email, in.captcha); err != nil {
 		return err
 	}
 	err := send(in, identity.MailRequest{Email: in.Email, PKCE: in.pair(), Redirect: a.target(c, ""), Data: in.Data, Create: in.CreateUser == nil || *in.CreateUser})

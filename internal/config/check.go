@@ -35,7 +35,7 @@ func (c *Config) check() error {
 	if c.OTPLength < 6 || c.OTPLength > 10 {
 		return errors.New("config: otp_length must be between 6 and 10")
 	}
-	for _, f := range []func() error{c.checkSecret, c.checkMaster, c.checkURLs, c.checkProviders, c.checkPhone, c.checkTLS} {
+	for _, f := range []func() error{c.checkSecret, c.checkMaster, c.checkURLs, c.checkProviders, c.checkPhone, c.checkKeys, c.checkTLS} {
 		if err := f(); err != nil {
 			return err
 		}
@@ -133,6 +133,21 @@ func (c *Config) TestNumbers() (map[string]string, error) {
 		out[strings.TrimPrefix(strings.TrimSpace(number), "+")] = strings.TrimSpace(code)
 	}
 	return out, nil
+}
+
+// checkKeys refuses fixed API keys that are not recognised as such or could be
+// guessed, and half a captcha.
+func (c *Config) checkKeys() error {
+	for _, k := range []struct{ name, value, prefix string }{{"publishable_key", c.PublishableKey, "sb_publishable_"}, {"secret_key", c.SecretKey, "sb_secret_"}} {
+		rest, ok := strings.CutPrefix(k.value, k.prefix)
+		if k.value != "" && (!ok || len(rest) < 32 || strings.Count(rest, rest[:1]) == len(rest)) {
+			return fmt.Errorf("config: %s must be %s and at least 32 random characters", k.name, k.prefix)
+		}
+	}
+	if (c.CaptchaURL == "") != (c.CaptchaSecret == "") {
+		return errors.New("config: captcha_url and captcha_secret go together")
+	}
+	return nil
 }
 
 func (c *Config) checkTLS() error {

@@ -26,6 +26,8 @@ type Config struct {
 	RedirectURLs      []string      `name:"redirect_urls" doc:"allowed redirect targets, comma separated globs"`
 	SigningKeys       string        `name:"signing_keys" secret:"true" doc:"file with a private JWK set (ES256); made in the database when absent"`
 	JWTSecret         string        `name:"jwt_secret" secret:"true" doc:"HS256 secret of the anon and service keys in JWT form; at least 32 bytes; made when absent"`
+	PublishableKey    string        `name:"publishable_key" secret:"true" doc:"fixed key sb_publishable_..., taken beside the one that is made"`
+	SecretKey         string        `name:"secret_key" secret:"true" doc:"fixed key sb_secret_..., with 32 characters or more after that, taken beside the one that is made"`
 	MasterKey         string        `name:"master_key" secret:"true" doc:"base64 key of 32 bytes that encrypts stored secrets; made in the data directory when absent"`
 	MasterKeyFile     string        `name:"master_key_file" doc:"file that holds the master key"`
 	SMTPURL           string        `name:"smtp_url" secret:"true" doc:"mail server: smtp://user:password@host:587 or smtps://"`
@@ -51,6 +53,8 @@ type Config struct {
 	PhoneAutoconfirm  bool          `name:"phone_autoconfirm" doc:"treat every telephone number as confirmed"`
 	SMSURL            string        `name:"sms_url" secret:"true" doc:"address that text messages are posted to as {\"to\": \"+15550001111\", \"text\": ...}, https://user:password@host/path; log = into the log, with --dev only"`
 	PhoneCodes        []string      `name:"phone_codes" secret:"true" doc:"fixed codes of test numbers, 15550001111=424242,...; nothing is sent to them"`
+	CaptchaURL        string        `name:"captcha_url" doc:"address that says whether a captcha was solved, for example https://api.hcaptcha.com/siteverify; empty = none is asked for"`
+	CaptchaSecret     string        `name:"captcha_secret" secret:"true" doc:"the site's secret at that address"`
 	OTPLength         int           `name:"otp_length" default:"6" doc:"digits of mailed and texted codes, 6 to 10"`
 	OTPTTL            time.Duration `name:"otp_ttl" default:"10m" doc:"life of mailed and texted codes and links"`
 	ImplicitFlow      bool          `name:"implicit_flow" default:"true" doc:"tokens in the redirect fragment, which supabase-js asks for by default"`

@@ -48,6 +48,9 @@ func TestLoadRefuses(t *testing.T) {
 		{"HOLDFAST_SMS_URL=log", "--dev only"},
 		{"HOLDFAST_SMS_URL=smtp://x", "http or https"},
 		{"HOLDFAST_PHONE_CODES=1555", "phone_codes must be a list"},
+		{"HOLDFAST_SECRET_KEY=sb_secret_short", "32 random"},
+		{"HOLDFAST_PUBLISHABLE_KEY=sb_secret_0123456789abcdef0123456789abcdef", "must be sb_publishable_"},
+		{"HOLDFAST_CAPTCHA_URL=https://x", "go together"},
 		{"HOLDFAST_OTP_LENGTH=4", "between 6 and 10"},
 	} {
 		_, err := Load("", strings.Fields(c.env), nil)

@@ -133,7 +133,8 @@ func (s *Service) byAPIKey(ctx context.Context, key string, c Credential) (actor
 		return actor.Actor{}, err
 	}
 	h := seal.Digest(key)
-	k, ok := keys.byHash[h]
+	k := keys.byHash[h]
+	ok := k.live(s.now())
 	switch {
 	case ok && k.kind == kindSecret:
 		return serviceActor(k.id, c)
@@ -161,7 +162,7 @@ func (s *Service) keyActor(ctx context.Context, v *verified, c Credential) (acto
 		if err != nil {
 			return actor.Actor{}, err
 		}
-		if !keys.ids[v.key] {
+		if !keys.byID[v.key].live(s.now()) {
 			return actor.Actor{}, fault.New(fault.Unauthorized, "no_authorization", "This API key was revoked")
 		}
 	}

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"holdfast/internal/db"
+	"holdfast/internal/identity/captcha"
 	"holdfast/internal/identity/factor"
 	"holdfast/internal/identity/oidc"
 	"holdfast/internal/identity/passkey"
@@ -64,10 +65,12 @@ type Config struct {
 	InviteTTL            time.Duration // invitations (168h)
 	MailInterval         time.Duration // between two mails of a kind to one account (60s); negative = none
 
-	MasterKey   []byte // 32 bytes: seals keys, derives API keys
-	JWTSecret   string // HS256 secret of API keys in JWT form; empty = derived from MasterKey
-	SigningKeys []byte // JWK set with private keys; empty = made and kept in the database
+	MasterKey                 []byte // 32 bytes: seals keys, derives API keys
+	JWTSecret                 string // HS256 secret of API keys in JWT form; empty = derived from MasterKey
+	PublishableKey, SecretKey string // fixed API keys, taken beside those that are made; may be empty
+	SigningKeys               []byte // JWK set with private keys; empty = made and kept in the database
 
+	Captcha         *captcha.Verifier // asked before accounts are made, passwords tried and mails sent; nil = not
 	OTPLength       int               // digits of codes, 6 to 10 (6)
 	Phone           bool              // sign-in by texted codes; needs SMS
 	PhoneConfirmed  bool              // numbers need no proof

@@ -4,14 +4,12 @@ import (
 	"bytes"
 	"context"
 	"fmt"
-	"strings"
 	"time"
 
 	"github.com/go-jose/go-jose/v4"
 
 	"holdfast/internal/db"
 	"holdfast/internal/fault"
-	"holdfast/internal/identity/seal"
 	"holdfast/internal/identity/token"
 )
 
@@ -138,26 +136,6 @@ func (s *Service) RotateKeys(ctx context.Context) error {
 	return s.keysChanged(ctx)
 }
 
-// RenewAPIKey revokes the default key of a kind, publishable or secret, and
-// makes another one in its place; the old one is refused at once, in both of
-// its forms. An unknown kind is fault.Invalid.
-func (s *Service) RenewAPIKey(ctx context.Context, kind string) error {
-	if kind != kindPublishable && kind != kindSecret {
-		return fault.New(fault.Invalid, "validation_failed", "%q is no kind of key: publishable and secret are", kind)
-	}
-	err := s.db.Write(ctx, everywhere, func(tx *db.Tx) error {
-		if _, err := tx.Exec("UPDATE api_keys SET revoked_at = $2 WHERE kind = $1 AND name = 'default' AND revoked_at IS NULL", kind, s.now()); err != nil {
-			return err
-		}
-		s.record(tx, event{action: "api_key.renewed", details: map[string]any{"kind": kind}})
-		return s.ensureAPIKeys(tx)
-	})
-	if err != nil {
-		return fmt.Errorf("identity: renew API key: %w", err)
-	}
-	return s.keysChanged(ctx)
-}
-
 // keysChanged reads the keys here and lets the other nodes know.
 func (s *Service) keysChanged(ctx context.Context) error {
 	if s.tokens.told != nil {
@@ -181,102 +159,3 @@ func (s *Service) ReadKeys(ctx context.Context) error {
 
 // JWKS returns the public keys, a JSON text that must not be changed.
 func (s *Service) JWKS() []byte { return s.keys.Load().JWKS() }
-
-// Kinds of API keys.
-const (
-	kindPublishable = "publishable"
-	kindSecret      = "secret"
-)
-
-// apiKeys are the valid opaque keys by hash, and the ids of valid keys.
-type apiKeys struct {
-	byHash map[string]apiKey
-	ids    map[string]bool
-	at     time.Time
-}
-
-type apiKey struct{ id, kind string }
-
-func prefixOf(kind string) string {
-	if kind == kindSecret {
-		return token.SecretPrefix
-	}
-	return token.PublishablePrefix
-}
-
-func (s *Service) ensureAPIKeys(tx *db.Tx) error {
-	for _, kind := range []string{kindPublishable, kindSecret} {
-		id := newID()
-		tx.Queue(`INSERT INTO api_keys (id, kind, name, hash, created_at) VALUES ($1, $2, 'default', $3, $4) ON CONFLICT DO NOTHING`,
-			[]any{id, kind, seal.Digest(token.Opaque(prefixOf(kind), id, s.secrets.API)), s.now()}, nil)
-	}
-	return tx.Flush()
-}
-
-func (s *Service) loadAPIKeys(ctx context.Context) error {
-	k := &apiKeys{byHash: map[string]apiKey{}, ids: map[string]bool{}, at: s.now()}
-	err := s.db.Read(ctx, everywhere, func(tx *db.Tx) error {
-		return tx.Query("SELECT id, kind, hash FROM api_keys WHERE revoked_at IS NULL", nil, func(r *db.Row) error {
-			k.byHash[r.Text(2)] = apiKey{r.Text(0), r.Text(1)}
-			k.ids[r.Text(0)] = true
-			return nil
-		})
-	})
-	if err != nil {
-		return fmt.Errorf("identity: load API keys: %w", err)
-	}
-	s.apiKeys.Store(k)
-	return nil
-}
-
-// currentAPIKeys returns keys at most 5 s old, so that a revocation on another
-// node holds here as fast as one of a session.
-func (s *Service) currentAPIKeys(ctx context.Context) (*apiKeys, error) {
-	k := s.apiKeys.Load()
-	if age := s.now().Sub(k.at); age >= 0 && age < standingTTL {
-		return k, nil
-	}
-	if err := s.loadAPIKeys(ctx); err != nil {
-		return nil, err
-	}
-	return s.apiKeys.Load(), nil
-}
-
-// Keys are the API keys in both forms, as `holdfast status` prints them.
-type Keys struct {
-	AnonKey        string // JWT, role anon
-	ServiceRoleKey string // JWT, role service_role
-	PublishableKey string // sb_publishable_...
-	SecretKey      string // sb_secret_...
-}
-
-// Keys derives the default API keys again; the database holds their hashes.
-func (s *Service) Keys(ctx context.Context) (Keys, error) {
-	var out Keys
-	err := s.db.Read(ctx, everywhere, func(tx *db.Tx) error {
-		return tx.Query("SELECT id, kind, created_at FROM api_keys WHERE name = 'default' AND revoked_at IS NULL", nil, func(r *db.Row) (err error) {
-			id, kind := r.Text(0), r.Text(1)
-			opaque := token.Opaque(prefixOf(kind), id, s.secrets.API)
-			if kind == kindSecret {
-				out.SecretKey = opaque
-				out.ServiceRoleKey, err = token.KeyJWT(token.RoleService, id, r.Time(2), s.sharedSecret())
-				return err
-			}
-			out.PublishableKey = opaque
-			out.AnonKey, err = token.KeyJWT(token.RoleAnon, id, r.Time(2), s.sharedSecret())
-			return err
-		})
-	})
-	if err == nil && (out.SecretKey == "" || out.PublishableKey == "") {
-		err = fault.New(fault.NotFound, "", "no API keys")
-	}
-	if err != nil {
-		return Keys{}, fmt.Errorf("identity: API keys: %w", err)
-	}
-	return out, nil
-}
-
-// opaque reports a key of the sb_ kind.
-func opaque(key string) bool {
-	return strings.HasPrefix(key, token.SecretPrefix) || strings.HasPrefix(key, token.PublishablePrefix)
-}

@@ -2,6 +2,7 @@ package identity_test
 
 import (
 	"encoding/base64"
+	"maps"
 	"strings"
 	"sync"
 	"testing"
@@ -300,6 +301,56 @@ func TestRotateKeys_otherNode(t *testing.T) {
 		s, _, err := other.SignUp(k.ctx, identity.SignUp{Email: "a@x.example", Password: pw}, identity.Client{})
 		k.ok(err)
 		k.actor(s)
+	})
+}
+
+// An API key that is renewed with an overlap is taken, in both forms, until it
+// ends or is revoked; the list shows no secret.
+func TestRenewAPIKey_overlap(t *testing.T) {
+	onBoth(t, nil, func(k *kit) {
+		old, err := k.svc.Keys(k.ctx)
+		k.ok(err)
+		k.ok(k.svc.RenewAPIKey(k.ctx, "secret", time.Hour))
+		fresh, err := k.svc.Keys(k.ctx)
+		k.ok(err)
+		if fresh.SecretKey == old.SecretKey || fresh.ServiceRoleKey == old.ServiceRoleKey || fresh.PublishableKey != old.PublishableKey {
+			k.Fatal("not renewed")
+		}
+		use := func(want string, keys ...string) {
+			k.Helper()
+			for _, key := range keys {
+				if _, err := k.who(key); want == "" && err != nil || want != "" && !fault.HasCode(err, want) {
+					k.Errorf("%.20s: %v, want %q", key, err, want)
+				}
+			}
+		}
+		use("", old.SecretKey, old.ServiceRoleKey, fresh.SecretKey, fresh.ServiceRoleKey)
+		k.sleep(time.Hour + time.Second)
+		use("no_authorization", old.SecretKey, old.ServiceRoleKey)
+		use("", fresh.SecretKey, fresh.ServiceRoleKey)
+
+		k.ok(k.svc.RenewAPIKey(k.ctx, "secret", 24*time.Hour))
+		use("", fresh.SecretKey)
+		states, retired := map[string]int{}, ""
+		list, err := k.svc.ListKeys(k.ctx)
+		k.ok(err)
+		for _, key := range list {
+			states[key.Kind+" "+key.State]++
+			if key.Kind == "secret" && key.State == "retired" {
+				retired = key.ID
+			}
+			if key.State == "active" && key.Kind == "secret" {
+				k.code(k.svc.RevokeAPIKey(k.ctx, key.ID), "conflict")
+			}
+		}
+		if want := (map[string]int{"signing active": 1, "publishable active": 1, "secret active": 1, "secret retired": 1, "secret revoked": 1}); !maps.Equal(states, want) {
+			k.Errorf("%v", states)
+		}
+		k.ok(k.svc.RevokeAPIKey(k.ctx, retired))
+		use("no_authorization", fresh.SecretKey, fresh.ServiceRoleKey)
+		k.code(k.svc.RevokeAPIKey(k.ctx, "x"), "validation_failed")
+		k.code(k.svc.RenewAPIKey(k.ctx, "anon", 0), "validation_failed")
+		k.code(k.svc.RenewAPIKey(k.ctx, "secret", -1), "validation_failed")
 	})
 }
 
