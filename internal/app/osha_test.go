@@ -3,8 +3,11 @@ package app_test
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
+	"os"
 	"strings"
 	"testing"
+	"time"
 
 	"holdfast/internal/actor"
 	"holdfast/internal/demo"
@@ -172,5 +175,121 @@ func TestSummaries(t *testing.T) {
 		want("opened", patch(safety, map[string]any{"status": "open", "change_reason": "late case"}), 204, "")
 		year := insertID(t, k, safety, "osha_summaries", map[string]any{"site_id": site, "year": 2099, "avg_employees": 12})
 		want("year not over", k.Call(testkit.Request{Method: "PATCH", Path: "/v1/osha_summaries?id=eq." + year, As: admin, Body: sign}), 409, "1904.32(a)")
+	})
+}
+
+// The demonstration year is filed: every form and file of it is made, for those
+// who may have it, and OSHA's file has the columns and values it asks for.
+func TestForms(t *testing.T) {
+	testkit.Run(t, func(t *testing.T, k *testkit.Kit) {
+		year := time.Now().Year() - 1
+		query := fmt.Sprintf("?year=%d", year)
+		boss := "admin@south.example"
+		for _, form := range []string{"300", "300a", "301"} {
+			r := k.Get(boss, "/v1/osha/"+form+".pdf"+query)
+			if r.Status != 200 || !strings.HasPrefix(string(r.Body), "%PDF-") || r.Header.Get("Content-Type") != "application/pdf" || !strings.Contains(r.Header.Get("Content-Disposition"), "osha-"+form+"-dfw1") {
+				t.Errorf("%s: %d %s %.80q", form, r.Status, r.Header, r.Body)
+			}
+		}
+		if r := k.Get("operator@south.example", "/v1/osha/300a.pdf"+query); r.Status != 403 {
+			t.Errorf("an operator takes the summary: %d", r.Status)
+		}
+		for _, path := range []string{"300.pdf", "301.pdf", "ita-cases.csv"} {
+			if r := k.Get(who(actor.Manager), "/v1/osha/"+path+query); r.Status != 403 {
+				t.Errorf("a manager takes %s: %d", path, r.Status)
+			}
+		}
+		if r := k.Get(who(actor.Manager), "/v1/osha/300a.pdf"+query); r.Status != 400 || !strings.Contains(string(r.Body), "site_id") {
+			t.Errorf("one of several establishments without a name: %d %s", r.Status, r.Body)
+		}
+		for _, bad := range []string{"?year=19", "?year=x", "?site_id=x", "?redact=x", "?year=2025&year=2025"} {
+			if r := k.Get(boss, "/v1/osha/300.pdf"+bad); r.Status != 400 {
+				t.Errorf("%s: %d", bad, r.Status)
+			}
+		}
+		foreign := first(t, k, "/v1/sites?select=id&limit=1&tenant_id=eq."+demo.South, "id")
+		if r := k.Get(who(actor.Safety), "/v1/osha/300.pdf?site_id="+foreign); r.Status != 404 {
+			t.Errorf("another tenant's log: %d", r.Status)
+		}
+		checkGolden(t, k, boss, "/v1/osha/ita-300a.csv"+query, "ita-300a.csv", year)
+		checkGolden(t, k, boss, "/v1/osha/ita-cases.csv"+query, "ita-cases.csv", year)
+		if r := k.Get(who(actor.Admin), "/v1/audit?select=id&action=like.export.osha*"); string(r.Body) != "[]" {
+			t.Errorf("exports of another tenant in the audit log: %s", r.Body)
+		}
+		var notes []map[string]any
+		k.Get(boss, "/v1/audit?select=id&action=like.export.osha*").JSON(t, &notes)
+		if len(notes) != 5 {
+			t.Errorf("%d exports noted, want 5", len(notes))
+		}
+	})
+}
+
+// checkGolden compares a file with testdata; {year} stands for the year.
+func checkGolden(t *testing.T, k *testkit.Kit, as, path, name string, year int) {
+	t.Helper()
+	r := k.Get(as, path)
+	want, err := os.ReadFile("testdata/" + name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := strings.ReplaceAll(string(r.Body), fmt.Sprint(year), "{year}")
+	if r.Status != 200 || got != string(want) {
+		t.Errorf("%s: %d, got\n%s\nwant\n%s", path, r.Status, got, want)
+	}
+}
+
+// Rates of the demonstration year, by hand: 2 + 1 + 1 cases in 46,912 hours.
+func TestRates(t *testing.T) {
+	testkit.Run(t, func(t *testing.T, k *testkit.Kit) {
+		type rate struct{ Value, Low, High *float64 }
+		var out struct {
+			Hours    float64 `json:"hours_worked"`
+			Cases    map[string]int
+			TRIR     rate
+			DART     rate
+			LTIFR    rate
+			Severity rate `json:"severity_rate"`
+		}
+		r := k.Get("admin@south.example", fmt.Sprintf("/functions/v1/safety-rates?year=%d", time.Now().Year()-1))
+		r.JSON(t, &out)
+		// 4 x 200,000 / 46,912 = 17.05; Garwood 90 % of 4: 1.3663 to 9.1535.
+		if out.Hours != 46912 || out.TRIR.Value == nil || *out.TRIR.Value != 17.05 || *out.TRIR.Low != 5.83 || *out.TRIR.High != 39.02 {
+			t.Errorf("TRIR: %s", r.Body)
+		}
+		if *out.DART.Value != 8.53 || *out.LTIFR.Value != 21.32 || *out.Severity.Value != 127.9 || out.Severity.Low != nil {
+			t.Errorf("DART, LTIFR, severity: %s", r.Body)
+		}
+		r = k.Get("admin@south.example", "/functions/v1/safety-rates?year=2010")
+		if !strings.Contains(string(r.Body), `"trir":{"value":null,"low":null,"high":null}`) {
+			t.Errorf("a year without hours: %s", r.Body)
+		}
+		if r := k.Get("operator@south.example", "/functions/v1/safety-rates"); r.Status != 403 {
+			t.Errorf("operator: %d", r.Status)
+		}
+	})
+}
+
+// The European lists hold accidents from the fourth day of absence on.
+func TestEuropeanLists(t *testing.T) {
+	testkit.Run(t, func(t *testing.T, k *testkit.Kit) {
+		safety := who(actor.Safety)
+		site := first(t, k, "/v1/sites?select=id&order=code&limit=1&tenant_id=eq."+demo.North, "id")
+		for i, c := range []map[string]any{{"days_away": 3}, {"days_away": 4, "birth_date": "1990-03-05", "sex": "F"}, {"basis": "death", "outcome": "death", "death_date": "2019-03-05", "privacy_case": true, "privacy_reason": "mental_illness"}} {
+			incident := insertID(t, k, safety, "incidents", map[string]any{"kind": "injury", "title": fmt.Sprint(i), "occurred_at": "2019-03-04T09:15:00Z", "site_id": site})
+			row := map[string]any{"incident_id": incident, "recordable": "yes", "basis": "days_away", "outcome": "days_away", "employee_name": fmt.Sprint("Ada ", i), "job_title": "=Picker", "where_occurred": "Z", "description": "W"}
+			maps.Copy(row, c)
+			insertID(t, k, safety, "osha_cases", row)
+		}
+		list := string(k.Get(safety, "/v1/eu/accidents.csv?year=2019").Body)
+		if strings.Count(list, "\n") != 3 || strings.Contains(list, "Ada 0") || !strings.Contains(list, ",2019-03-04,10:15,Ada 1,'=Picker,Z,W,4,0\n") || !strings.Contains(list, ",Privacy case,") {
+			t.Errorf("accidents: %s", list)
+		}
+		esaw := string(k.Get(safety, "/v1/eu/esaw.csv?year=2019").Body)
+		if strings.Contains(esaw, "Ada") || !strings.Contains(esaw, ",DE,493110,'=Picker,28,2,,20190304,10,004\n") || !strings.Contains(esaw, ",99,9,,20190304,10,998\n") {
+			t.Errorf("ESAW: %s", esaw)
+		}
+		if r := k.Get(who(actor.Viewer), "/v1/eu/esaw.csv"); r.Status != 403 {
+			t.Errorf("a viewer: %d", r.Status)
+		}
 	})
 }

@@ -3,6 +3,8 @@ package demo
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
+	"strings"
 	"time"
 
 	"holdfast/internal/db"
@@ -153,9 +155,14 @@ func (w *world) whose(c, in store.Row) {
 	c["worker_id"], c["employee_name"], c["job_title"] = p.id, p.name, p.job
 	i := len(p.name)
 	c["birth_date"] = time.Date(1963+(i*7)%40, time.Month(1+i%12), 1+i, 0, 0, 0, 0, time.UTC).Format(time.DateOnly)
-	c["hire_date"] = time.Date(w.cal.t0.Year()-2-i%9, time.Month(1+i%12), 1+i, 0, 0, 0, 0, time.UTC).Format(time.DateOnly)
-	c["sex"] = []string{"F", "M"}[i%2]
+	c["hire_date"] = time.Date(2014+i%8, time.Month(1+i%12), 1+i, 0, 0, 0, 0, time.UTC).Format(time.DateOnly)
+	c["sex"] = "M"
+	if first, _, _ := strings.Cut(p.name, " "); slices.Contains(women, first) {
+		c["sex"] = "F"
+	}
 }
+
+var women = []string{"Anke", "Jana", "Dorota", "Fatima", "Hanna", "Julia", "Lena", "Nadia", "Paula", "Rosa", "Tanja", "Ashley", "Ingrid", "Elena", "Gloria", "Jolene", "Agnieszka", "Sabine"}
 
 // summary writes the annual summary of the first establishment, with the totals
 // that its log adds up to. Last year's went all the way.

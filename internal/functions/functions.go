@@ -102,6 +102,11 @@ func Table(d Deps) []Function {
 			Doc:   "The caller's points, badges and score of the month; administrators also see teams and zones.",
 		},
 		{
+			Name: "safety-rates", Methods: []string{"GET"}, TTL: time.Minute, In: RatesIn{}, Run: call(dash.rates), Roles: []actor.Role{actor.Owner, actor.Admin, actor.Manager, actor.Safety},
+			Reads: []string{"osha_cases", "osha_summaries", "incidents", "shifts", "workers", "sites", "tenants"},
+			Doc:   "TRIR, DART, LTIFR, severity rate and European incidence of a year, with exact Poisson 90 % intervals.",
+		},
+		{
 			Name: "process-import-job", Methods: []string{"POST"}, Writes: true, In: JobIn{}, Run: call(d.processJob),
 			Doc: "Reads the file of an import job and checks its rows.",
 		},

@@ -75,7 +75,7 @@ func count(tx *db.Tx, tenant string, sum store.Row, loc *time.Location) error {
 		sum["hours_worked"] = int64(math.Round(h.Float())) + number(sum, "additional_hours")
 	})
 	if number(sum, "avg_employees") == 0 {
-		queueEmployees(tx, tenant, text(sum, "site_id"), year, func(mean float64) { sum["avg_employees"] = int64(math.Ceil(mean)) })
+		queueEmployees(tx, staff{tenant: tenant, site: text(sum, "site_id"), year: year}, func(mean float64) { sum["avg_employees"] = int64(math.Ceil(mean)) })
 	}
 	if err := tx.Flush(); err != nil {
 		return fmt.Errorf("osha: total the log: %w", err)
@@ -109,18 +109,28 @@ func queueHours(tx *db.Tx, e exposure, got func(decimal.Dec)) {
 	tx.Queue(sql+where, args, func(r *db.Row) error { got(r.Dec(0)); return nil })
 }
 
+// staff is whose number is meant: of a tenant or of one of its sites, in a
+// year; sites in counted are left out.
+type staff struct {
+	tenant, site string
+	year         int64
+	counted      map[string]bool
+}
+
 // queueEmployees asks for the mean number of people employed on a day of the
-// year; "" for the site means all sites. A worker without a date of hire counts
-// for the whole year.
-func queueEmployees(tx *db.Tx, tenant, site string, year int64, got func(mean float64)) {
-	first, last := time.Date(int(year), 1, 1, 0, 0, 0, 0, time.UTC), time.Date(int(year), 12, 31, 0, 0, 0, 0, time.UTC)
+// year. A worker without a date of hire counts for the whole year.
+func queueEmployees(tx *db.Tx, st staff, got func(mean float64)) {
+	first, last := time.Date(int(st.year), 1, 1, 0, 0, 0, 0, time.UTC), time.Date(int(st.year), 12, 31, 0, 0, 0, 0, time.UTC)
 	days := 0.0
-	sql, args := "SELECT hired_on, left_on FROM workers WHERE tenant_id = $1", []any{tenant}
-	if site != "" {
-		sql, args = sql+" AND site_id = $2", append(args, site)
+	sql, args := "SELECT hired_on, left_on, site_id FROM workers WHERE tenant_id = $1", []any{st.tenant}
+	if st.site != "" {
+		sql, args = sql+" AND site_id = $2", append(args, st.site)
 	}
 	got(0)
 	tx.Queue(sql, args, func(r *db.Row) error {
+		if st.counted[r.Text(2)] {
+			return nil
+		}
 		from, to := first, last
 		if d := date(r.Text(0)); d.After(from) {
 			from = d

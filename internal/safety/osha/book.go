@@ -1,0 +1,210 @@
+package osha
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"time"
+
+	"holdfast/internal/actor"
+	"holdfast/internal/catalog"
+	"holdfast/internal/db"
+	"holdfast/internal/fault"
+	"holdfast/internal/query"
+	"holdfast/internal/safety"
+	"holdfast/internal/store"
+)
+
+// Books reads what forms and files are made of. Who may have which is the
+// permission table's (domain 4): cases are for those who read osha_cases,
+// totals for those who read osha_summaries.
+type Books struct{ store *store.Store }
+
+// NewBooks returns a reader of s.
+func NewBooks(s *store.Store) *Books { return &Books{s} }
+
+// Entry is a case with its incident.
+type Entry struct {
+	Case, Incident store.Row
+}
+
+// Book is the log of an establishment for a year: its recordable cases in the
+// order of their numbers, and the summary (nil while there is none).
+type Book struct {
+	Site    store.Row
+	Year    int64
+	Entries []Entry
+	Summary store.Row
+	Place   *time.Location
+}
+
+// Pick names a log: an establishment (UUID) and a year. One tenant's only
+// establishment need not be named.
+type Pick struct {
+	Site string
+	Year int64
+}
+
+// may refuses a role that has no read grant on a resource.
+func (b *Books) may(a actor.Actor, resource string) error {
+	r, _ := b.store.Catalog().Get(resource)
+	if _, ok := catalog.Find(r.Access.Read, a.Role); !ok {
+		return fault.New(fault.Forbidden, "42501", "permission denied for table %s", resource)
+	}
+	return nil
+}
+
+// Log returns the log of a year with its cases, for those who may read cases.
+func (b *Books) Log(ctx context.Context, a actor.Actor, p Pick) (*Book, error) {
+	if err := b.may(a, "osha_cases"); err != nil {
+		return nil, err
+	}
+	return b.read(ctx, a, p, true)
+}
+
+// Totals returns the log of a year without its cases.
+func (b *Books) Totals(ctx context.Context, a actor.Actor, p Pick) (*Book, error) {
+	if err := b.may(a, "osha_summaries"); err != nil {
+		return nil, err
+	}
+	return b.read(ctx, a, p, false)
+}
+
+func (b *Books) read(ctx context.Context, a actor.Actor, p Pick, cases bool) (*Book, error) {
+	book := &Book{Year: p.Year}
+	err := b.store.DB().Read(ctx, store.Scope(a), func(tx *db.Tx) error {
+		sites, err := b.rows(tx, a, "sites", "archived_at IS NULL AND ($2 = '' OR CAST(id AS text) = $2) ORDER BY lower(code) LIMIT 2", p.Site)
+		switch {
+		case err != nil:
+			return err
+		case len(sites) == 0:
+			return fault.New(fault.NotFound, "PGRST116", "there is no such establishment").At("site_id", "unknown")
+		case len(sites) > 1:
+			return fault.New(fault.Invalid, "22023", "site_id must name the establishment: there are several").At("site_id", "missing")
+		}
+		book.Site = sites[0]
+		site := text(book.Site, "id")
+		sums, err := b.rows(tx, a, "osha_summaries", "site_id = $2 AND year = $3", site, p.Year)
+		if err != nil {
+			return err
+		}
+		if len(sums) == 1 {
+			book.Summary = sums[0]
+		}
+		zone, err := tenantZone(tx, a.TenantID)
+		if err != nil {
+			return err
+		}
+		book.Place = (&background{sites: map[string]store.Row{site: book.Site}, zone: zone}).place(site)
+		if !cases {
+			return nil
+		}
+		list, err := b.rows(tx, a, "osha_cases", "site_id = $2 AND year = $3 AND recordable = 'yes' ORDER BY case_no", site, p.Year)
+		if err != nil {
+			return err
+		}
+		book.Entries, err = b.entries(tx, a, list)
+		return err
+	})
+	if err != nil {
+		return nil, wrap(err)
+	}
+	return book, nil
+}
+
+func wrap(err error) error {
+	if fault.As(err).Kind == fault.Internal {
+		return fmt.Errorf("osha: read the log: %w", err)
+	}
+	return err
+}
+
+func (b *Books) rows(tx *db.Tx, a actor.Actor, resource, where string, args ...any) ([]store.Row, error) {
+	r, _ := b.store.Catalog().Get(resource)
+	return b.store.RowsTx(tx, a, r, where, args)
+}
+
+func (b *Books) entries(tx *db.Tx, a actor.Actor, cases []store.Row) ([]Entry, error) {
+	ids := map[string]bool{}
+	for _, c := range cases {
+		mark(ids, text(c, "incident_id"))
+	}
+	incidents, err := byID(tx, b.store, a.TenantID, "incidents", ids)
+	if err != nil {
+		return nil, err
+	}
+	out := make([]Entry, len(cases))
+	for i, c := range cases {
+		out[i] = Entry{c, incidents[text(c, "incident_id")]}
+	}
+	return out, nil
+}
+
+// Case returns the book of one recordable case, for those who may read cases.
+func (b *Books) Case(ctx context.Context, a actor.Actor, id string) (*Book, error) {
+	if err := b.may(a, "osha_cases"); err != nil {
+		return nil, err
+	}
+	book := &Book{}
+	err := b.store.DB().Read(ctx, store.Scope(a), func(tx *db.Tx) error {
+		cases, err := b.rows(tx, a, "osha_cases", tx.DB().InUUID("id", 2), query.List([]string{id}))
+		if err != nil {
+			return err
+		}
+		if len(cases) == 0 {
+			return fault.New(fault.NotFound, "PGRST116", "there is no such case")
+		}
+		site := text(cases[0], "site_id")
+		sites, err := byID(tx, b.store, a.TenantID, "sites", map[string]bool{site: true})
+		if err != nil {
+			return err
+		}
+		zone, err := tenantZone(tx, a.TenantID)
+		if err != nil {
+			return err
+		}
+		book.Site, book.Year = sites[site], number(cases[0], "year")
+		book.Place = (&background{sites: sites, zone: zone}).place(site)
+		book.Entries, err = b.entries(tx, a, cases)
+		return err
+	})
+	if err != nil {
+		return nil, wrap(err)
+	}
+	return book, nil
+}
+
+// Injured is the local day of an entry's injury, as midnight UTC.
+func (b *Book) Injured(e Entry) time.Time {
+	return localDay(moment(e.Incident, "occurred_at"), b.Place)
+}
+
+// Time is the local time of the event as HH:MM; "" when it is unknown.
+func (b *Book) Time(e Entry) string {
+	switch t := text(e.Case, "event_time"); {
+	case flag(e.Case, "time_unknown"):
+		return ""
+	case t != "":
+		return t
+	}
+	return moment(e.Incident, "occurred_at").In(b.Place).Format("15:04")
+}
+
+// Sum is the summary, or for a log without one the totals of its entries.
+func (b *Book) Sum() store.Row {
+	if b.Summary != nil {
+		return b.Summary
+	}
+	sum := store.Row{"site_id": b.Site["id"], "year": b.Year}
+	log := make([]store.Row, len(b.Entries))
+	for i, e := range b.Entries {
+		log[i] = e.Case
+	}
+	Total(sum, log)
+	return sum
+}
+
+// FileName is a name for a form or file of the book.
+func (b *Book) FileName(form, ext string) string {
+	return "osha-" + form + "-" + safety.FileWord(text(b.Site, "code")) + "-" + strconv.FormatInt(b.Year, 10) + ext
+}

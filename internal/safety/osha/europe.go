@@ -1,0 +1,158 @@
+package osha
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"holdfast/internal/actor"
+	"holdfast/internal/db"
+	"holdfast/internal/query"
+	"holdfast/internal/safety"
+	"holdfast/internal/store"
+)
+
+// Bounds of the European lists in days of absence: more than three
+// (89/391/EEC art. 9(1)(c)); for statistics at least four full days
+// (Regulation (EU) 349/2011, ESAW). Both are the same accidents: the day of the
+// accident counts for neither, and days are calendar days.
+const europeDays = 4
+
+var accidentColumns = []string{"case_id", "incident_no", "date", "time", "employee", "job_title", "workplace", "description", "days_away", "fatal"}
+
+// Accidents is the list of accidents at work with more than three days of
+// absence, or death, that an employer in the Union keeps (89/391/EEC
+// art. 9(1)(c)). Privacy cases show no name.
+func (b *Books) Accidents(ctx context.Context, a actor.Actor, p Pick) (*Sheet, error) {
+	rows, err := b.absences(ctx, a, p)
+	if err != nil {
+		return nil, err
+	}
+	sheet := &Sheet{Header: accidentColumns}
+	for _, r := range rows {
+		c := r.Case
+		sheet.Rows = append(sheet.Rows, []string{text(c, "id"), text(r.Incident, "incident_no"), r.book.Injured(r.Entry).Format("2006-01-02"), r.book.Time(r.Entry), Name(c), text(c, "job_title"),
+			text(c, "where_occurred"), Description(c), whole(number(c, "days_away")), bit(text(c, "outcome") == "death")})
+	}
+	return sheet, nil
+}
+
+var esawColumns = []string{"case_number", "local_unit", "country", "economic_activity", "occupation", "age", "sex", "employment_status", "date_of_accident", "time_of_accident", "days_lost"}
+
+// ESAW is the list behind European statistics on accidents at work, one row
+// for each, without names. Sex is 1 male, 2 female, 9 unknown; age 99 and hour
+// 99 mean unknown; days lost are 004 to 180 and 998 for a fatal accident
+// (Eurostat, ESAW methodology). What the records do not hold (type of injury,
+// deviation, contact) is not in it.
+func (b *Books) ESAW(ctx context.Context, a actor.Actor, p Pick) (*Sheet, error) {
+	rows, err := b.absences(ctx, a, p)
+	if err != nil {
+		return nil, err
+	}
+	sheet := &Sheet{Header: esawColumns}
+	for _, r := range rows {
+		sheet.Rows = append(sheet.Rows, r.esaw())
+	}
+	return sheet, nil
+}
+
+// absence is an accident with the site it happened at.
+type absence struct {
+	Entry
+	book *Book
+}
+
+func (r absence) esaw() []string {
+	c := r.Case
+	day := r.book.Injured(r.Entry)
+	age, hour, lost := "99", "99", fmt.Sprintf("%03d", number(c, "days_away"))
+	if born := date(text(c, "birth_date")); !born.IsZero() {
+		n := day.Year() - born.Year()
+		if born.AddDate(n, 0, 0).After(day) {
+			n--
+		}
+		age = fmt.Sprintf("%02d", min(n, 98))
+	}
+	if at := r.book.Time(r.Entry); at != "" {
+		hour = at[:2]
+	}
+	if text(c, "outcome") == "death" {
+		lost = "998"
+	}
+	sex := map[string]string{"M": "1", "F": "2", "": "9"}[text(c, "sex")]
+	return []string{text(r.Incident, "incident_no"), text(r.book.Site, "name"), text(r.book.Site, "country"), text(r.book.Site, "naics"), text(c, "job_title"), age, sex, "", day.Format("20060102"), hour, lost}
+}
+
+// absences reads the injuries of a year with at least four days away, or death,
+// at one establishment or at all.
+func (b *Books) absences(ctx context.Context, a actor.Actor, p Pick) ([]absence, error) {
+	if err := b.may(a, "osha_cases"); err != nil {
+		return nil, err
+	}
+	var out []absence
+	err := b.store.DB().Read(ctx, store.Scope(a), func(tx *db.Tx) error {
+		zone, err := tenantZone(tx, a.TenantID)
+		if err != nil {
+			return err
+		}
+		cases, err := b.rows(tx, a, "osha_cases", fmt.Sprintf("year = $2 AND ($3 = '' OR CAST(site_id AS text) = $3) AND illness_type = 'injury' AND (days_away >= %d OR outcome = 'death') ORDER BY id", europeDays), p.Year, p.Site)
+		if err != nil {
+			return err
+		}
+		entries, err := b.entries(tx, a, cases)
+		if err != nil {
+			return err
+		}
+		ids := map[string]bool{}
+		for _, c := range cases {
+			mark(ids, text(c, "site_id"))
+		}
+		sites, err := byID(tx, b.store, a.TenantID, "sites", ids)
+		if err != nil {
+			return err
+		}
+		bg := &background{sites: sites, zone: zone}
+		for _, e := range entries {
+			if text(e.Incident, "status") == "void" {
+				continue
+			}
+			site := text(e.Case, "site_id")
+			out = append(out, absence{e, &Book{Site: sites[site], Year: p.Year, Place: bg.place(site)}})
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, wrap(err)
+	}
+	return out, nil
+}
+
+// Audit notes that somebody took a form or file out of the log.
+func (b *Books) Audit(ctx context.Context, a actor.Actor, what string, p Pick) error {
+	r, _ := b.store.Catalog().Get("audit")
+	row := store.Row{"at": query.FormatTime(b.store.Now()), "action": "export." + strings.TrimPrefix(what, "/v1/"), "details": map[string]any{"site_id": p.Site, "year": p.Year}}
+	for k, v := range map[string]string{"actor_user_id": a.UserID, "key_id": a.KeyID, "address": a.Address, "request_id": a.RequestID} {
+		if v != "" {
+			row[k] = v
+		}
+	}
+	err := b.store.DB().Write(ctx, store.Scope(a), func(tx *db.Tx) error {
+		_, err := b.store.InsertTx(tx, a, r, []store.Row{row})
+		return err
+	})
+	if err != nil {
+		return fmt.Errorf("osha: note the export: %w", err)
+	}
+	return nil
+}
+
+// ThisYear is the local year at an actor's tenant.
+func (b *Books) ThisYear(ctx context.Context, a actor.Actor) (int64, error) {
+	year := int64(0)
+	err := b.store.DB().Read(ctx, store.Scope(a), func(tx *db.Tx) error {
+		zone, err := tenantZone(tx, a.TenantID)
+		year = int64(b.store.Now().In(safety.Location(zone)).Year())
+		return err
+	})
+	return year, err
+}

@@ -1,0 +1,123 @@
+package osha
+
+import (
+	"bytes"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"holdfast/internal/store"
+)
+
+func book(cases ...store.Row) *Book {
+	b := &Book{Site: store.Row{"id": "s", "code": "DFW 1/a", "name": "Dallas", "city": "Dallas", "state": "TX"}, Year: 2025, Place: time.UTC}
+	for i, c := range cases {
+		row := store.Row{"case_no": int64(i + 1), "recordable": "yes", "outcome": "other", "illness_type": "injury", "site_id": "s", "year": int64(2025), "employee_name": "Ada"}
+		for k, v := range c {
+			row[k] = v
+		}
+		b.Entries = append(b.Entries, Entry{row, store.Row{"occurred_at": "2025-03-10T10:00:00.000000Z"}})
+	}
+	return b
+}
+
+// The log fills the width of its page and no more: a column that sticks out is
+// cut by the printer.
+func TestLogFitsThePage(t *testing.T) {
+	sum := 0.0
+	for _, c := range logColumns {
+		sum += c.width
+	}
+	if want := 279.4 - 2*margin; sum > want+0.01 || sum < want-0.5 {
+		t.Errorf("columns are %.1f mm wide, the page has %.1f", sum, want)
+	}
+}
+
+// No text is cut: what a cell draws is all of its text, however long its words,
+// and the longest row there can be fits on one page.
+func TestCellsHoldTheirText(t *testing.T) {
+	p, err := newPage("L", "t", "f", time.Time{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	p.pdf.AddPage()
+	tab := &table{page: p, columns: logColumns, size: 7}
+	packed := func(s string) string { return strings.Join(strings.Fields(s), "") }
+	for _, s := range []string{strings.Repeat("Strained lower back ", 50), strings.Repeat("x", 1000), strings.Repeat("Wiśniewska-Müller ", 55), "a\nb", "🦺 glove", strings.Repeat("W", 200), " x "} {
+		for _, c := range logColumns {
+			if got, want := packed(strings.Join(tab.wrapped(s, c, ""), "")), packed(p.clean(s)); got != want {
+				t.Errorf("%.20q in %.1f mm: %d of %d characters drawn", s, c.width, len(got), len(want))
+			}
+		}
+	}
+	cells := make([]string, len(logColumns))
+	for i, n := range map[int]int{1: 200, 2: 200, 4: 300, 5: 1000} {
+		cells[i] = strings.Repeat("W", n)
+	}
+	_, high := p.pdf.GetPageSize()
+	if h := tab.height(cells, ""); h > high-60 {
+		t.Errorf("a row of the longest texts is %.0f mm high", h)
+	}
+	for _, c := range logColumns[6:] {
+		if len(tab.wrapped("999", c, "B")) > 1 {
+			t.Errorf("a total of 999 breaks in column %q", c.title)
+		}
+	}
+	if p.clean("🦺漢") != "□□" {
+		t.Errorf("signs that the font lacks are drawn as %q", p.clean("🦺漢"))
+	}
+}
+
+// Forms of the same records are the same bytes, and grow by pages.
+func TestForms(t *testing.T) {
+	long := store.Row{"what_happened": strings.Repeat("It went on and on. ", 260), "activity_before": strings.Repeat("w", 5000), "injury_detail": strings.Repeat("Zażółć gęślą jaźń ", 270)}
+	for name, c := range map[string]struct {
+		make  func(*Book) ([]byte, error)
+		b     *Book
+		pages int
+	}{
+		"300 empty": {(*Book).Form300, book(), 1}, "300": {(*Book).Form300, book(make([]store.Row, 120)...), 4}, "300A": {(*Book).Form300A, book(store.Row{}), 1},
+		"301": {(*Book).Form301, book(store.Row{}, store.Row{}), 2}, "301 long": {(*Book).Form301, book(long), 4},
+	} {
+		one, err := c.make(c.b)
+		two, again := c.make(c.b)
+		if err != nil || again != nil || !bytes.Equal(one, two) || !bytes.HasPrefix(one, []byte("%PDF-")) {
+			t.Errorf("%s: %v, %v, %d and %d bytes", name, err, again, len(one), len(two))
+		}
+		if !bytes.Contains(one, fmt.Appendf(nil, "/Count %d", c.pages)) {
+			t.Errorf("%s: not %d pages: %s", name, c.pages, bytes.Split(one[bytes.Index(one, []byte("/Count")):], []byte("\n"))[0])
+		}
+	}
+}
+
+// A privacy case has no name on the log, its description is the discreet one,
+// and a redacted book names nobody (29 CFR 1904.29(b)(6)-(10)).
+func TestPrivacy(t *testing.T) {
+	b := book(store.Row{"privacy_case": true, "privacy_reason": "sexual_assault", "description": "told", "discreet_description": "Injury of the body"}, store.Row{"description": "Cut"})
+	if l := b.line(b.Entries[0]); l[1] != "Privacy case" || l[5] != "Injury of the body" {
+		t.Errorf("log shows %q", l)
+	}
+	if l := b.line(b.Entries[1]); l[1] != "Ada" || l[5] != "Cut" {
+		t.Errorf("log shows %q", l)
+	}
+	b.Redact()
+	if l := b.line(b.Entries[1]); l[1] != "Withheld" || b.Entries[1].Case["birth_date"] != nil {
+		t.Errorf("redacted log shows %q", l)
+	}
+	if got := b.FileName("300", ".pdf"); got != "osha-300-dfw-1-a-2025.pdf" {
+		t.Errorf("file %s", got)
+	}
+}
+
+// Case data that OSHA's upload would refuse are refused here, by case and
+// field.
+func TestCaseSheet(t *testing.T) {
+	b := book(store.Row{"hire_date": "2020-01-01"})
+	if _, err := b.CaseSheet(); err == nil || !strings.Contains(err.Error(), "birth_date is missing in case 1") || strings.Contains(err.Error(), "hire_date") {
+		t.Errorf("incomplete case: %v", err)
+	}
+	if s, err := book().CaseSheet(); err != nil || len(s.Rows) != 0 || len(s.Header) != 24 {
+		t.Errorf("no cases: %v %v", s, err)
+	}
+}

@@ -1,0 +1,125 @@
+package osha
+
+import (
+	"strconv"
+	"time"
+
+	"holdfast/internal/fault"
+	"holdfast/internal/store"
+)
+
+// Sheet is a file's header and rows, as text.
+type Sheet struct {
+	Header []string
+	Rows   [][]string
+}
+
+var summaryColumns = []string{"establishment_name", "ein", "company_name", "street_address", "city", "state", "zip", "naics_code", "industry_description", "size", "establishment_type",
+	"year_filing_for", "annual_average_employees", "total_hours_worked", "no_injuries_illnesses", "total_deaths", "total_dafw_cases", "total_djtr_cases", "total_other_cases", "total_dafw_days",
+	"total_djtr_days", "total_injuries", "total_skin_disorders", "total_respiratory_conditions", "total_poisonings", "total_hearing_loss", "total_other_illnesses", "change_reason"}
+
+// SummarySheet is the file of 300A data for OSHA's Injury Tracking Application.
+// A certified summary is needed, and every rule of the submission holds before
+// a byte is written; the fault names those that do not.
+func (b *Book) SummarySheet() (*Sheet, error) {
+	s := b.Summary
+	switch {
+	case s == nil:
+		return nil, fault.New(fault.NotFound, "PGRST116", "there is no summary of %d for this establishment: make one in osha_summaries", b.Year)
+	case text(s, "status") == "open":
+		return nil, early("29 CFR 1904.32(b)(3)", "the summary of %d is not certified", b.Year)
+	}
+	if err := CheckEstablishment(b.Site); err != nil {
+		return nil, err
+	}
+	if err := CheckSummary(s); err != nil {
+		return nil, err
+	}
+	had := "1"
+	if cases(s) == 0 {
+		had = "2"
+	}
+	t := func(name string) string { return text(b.Site, name) }
+	row := []string{t("name"), t("ein"), t("company_name"), oneLine(t("address")), t("city"), t("state"), t("zip"), t("naics"), t("industry_description"), whole(Size(peak(s))),
+		whole(number(b.Site, "establishment_type")), whole(b.Year), whole(number(s, "avg_employees")), whole(number(s, "hours_worked")), had}
+	for _, name := range totals {
+		row = append(row, whole(number(s, name)))
+	}
+	return &Sheet{summaryColumns, [][]string{append(row, text(s, "change_reason"))}}, nil
+}
+
+var caseColumns = []string{"establishment_name", "year_of_filing", "case_number", "job_title", "date_of_incident", "incident_location", "incident_description", "incident_outcome", "dafw_num_away",
+	"djtr_num_tr", "type_of_incident", "date_of_birth", "date_of_hire", "sex", "treatment_facility_type", "treatment_in_patient", "time_started_work", "time_of_incident", "time_unknown",
+	"nar_before_incident", "nar_what_happened", "nar_injury_illness", "nar_object_substance", "date_of_death"}
+
+var (
+	outcomeCode = map[string]string{"death": "1", "days_away": "2", "restricted": "3", "other": "4"}
+	kindCode    = map[string]string{"injury": "1", "skin_disorder": "2", "respiratory": "3", "poisoning": "4", "hearing_loss": "5", "other_illness": "6"}
+)
+
+// needed are the parts of form 301 that case data must have.
+var needed = [...]string{"birth_date", "hire_date", "work_began", "activity_before", "what_happened", "injury_detail", "object_substance"}
+
+// CaseSheet is the file of 300/301 case data: outcomes 1 to 4 for columns G to
+// J, types 1 to 6 for M1 to M6, days as MM/DD/YYYY, times as HH:MM, yes as 1.
+// It holds no names (29 CFR 1904.41(b)(9)); a privacy case's discreet
+// description stands in it. The fault names cases that are not complete.
+func (b *Book) CaseSheet() (*Sheet, error) {
+	var c complaints
+	c.unless(text(b.Site, "name") != "", "name", "of the establishment is needed")
+	sheet := &Sheet{Header: caseColumns}
+	for _, e := range b.Entries {
+		for _, f := range needed {
+			c.unless(text(e.Case, f) != "", f, "is missing in case %s", Number(e.Case))
+		}
+		sheet.Rows = append(sheet.Rows, b.caseRow(e))
+	}
+	if err := c.fault("the case data"); err != nil {
+		return nil, err
+	}
+	return sheet, nil
+}
+
+func (b *Book) caseRow(e Entry) []string {
+	c := e.Case
+	t := func(name string) string { return text(c, name) }
+	at := b.Time(e)
+	return []string{text(b.Site, "name"), whole(b.Year), Number(c), t("job_title"), american(b.Injured(e)), t("where_occurred"), oneLine(Description(c)), outcomeCode[t("outcome")],
+		whole(number(c, "days_away")), whole(number(c, "days_restricted")), kindCode[t("illness_type")], american(date(t("birth_date"))), american(date(t("hire_date"))), t("sex"),
+		bit(flag(c, "emergency_room")), bit(flag(c, "in_patient")), t("work_began"), at, bit(at == ""), oneLine(t("activity_before")), oneLine(t("what_happened")), oneLine(t("injury_detail")),
+		oneLine(t("object_substance")), american(date(t("death_date")))}
+}
+
+func whole(n int64) string { return strconv.FormatInt(n, 10) }
+
+func bit(b bool) string {
+	if b {
+		return "1"
+	}
+	return "0"
+}
+
+// american writes a day as MM/DD/YYYY; the zero time is "".
+func american(t time.Time) string {
+	if t.IsZero() {
+		return ""
+	}
+	return t.Format("01/02/2006")
+}
+
+// Redact takes out of a book what tells who a case is about, for those to whom
+// the log is shown beyond employees and the government
+// (29 CFR 1904.29(b)(10)).
+func (b *Book) Redact() {
+	for i, e := range b.Entries {
+		c := store.Row{}
+		for k, v := range e.Case {
+			c[k] = v
+		}
+		for _, f := range [...]string{"birth_date", "sex", "employee_address", "hire_date", "physician"} {
+			c[f] = nil
+		}
+		c["employee_name"] = "Withheld"
+		b.Entries[i].Case = c
+	}
+}
