@@ -28,7 +28,7 @@ type metricTables struct{ by map[string]*table }
 // key says what a table depends on.
 func tableKey(r *safety.Rule, kind string) string {
 	f := r.Scope.Filter
-	return fmt.Sprint(r.Metric, kind, r.WindowDays, r.Per, f.Kind, f.SeverityMin, f.Checklist, r.Normalize != "none" || r.MinExposureHours > 0)
+	return fmt.Sprint(r.Metric, kind, r.WindowDays, r.Per, f.Kind, f.SeverityMin, f.Checklist, r.Due, r.State, r.Normalize != "none" || r.MinExposureHours > 0)
 }
 
 // measure reads the metrics of all rules: a statement or two for each distinct
@@ -112,9 +112,11 @@ func (s *scan) fill(tx *db.Tx, r *safety.Rule, kind string, t *table) error {
 		s.fillRest(tx, r, kind, t)
 	case "training_coverage", "expired_certifications":
 		s.fillTraining(tx, r, kind, t)
+	case "trir", "dart":
+		s.fillRates(tx, r, kind, t)
+	case "calendar_deadline":
+		s.fillDeadline(tx, r, t)
 	}
-	// trir, dart and calendar_deadline need the statutory log, which no record
-	// holds: they stay unknown, and the verdict says so.
 	return nil
 }
 

@@ -1,0 +1,97 @@
+package programme
+
+import (
+	"fmt"
+	"time"
+
+	"holdfast/internal/db"
+	"holdfast/internal/safety"
+	"holdfast/internal/score"
+)
+
+// fillRates reads TRIR or DART of zones or of the tenant: recordable cases by
+// the day of their injury over hours of shifts that ended in the window
+// (domain, rates). No hours is unknown.
+func (s *scan) fillRates(tx *db.Tx, r *safety.Rule, kind string, t *table) {
+	if r.Per == "tenant" {
+		s.fillHours(tx, r, kind, t)
+	} else {
+		queueHours(tx, selector{s.tenant, kind, s.in.EntityID}, s.from(r.WindowDays), s.now, func(i int, h, _ float64) {
+			if t.hours[i] = h; h > 0 {
+				t.values[i] = 0 // until a case is found
+			}
+		}, s.groups[kind])
+	}
+	rate := func(i int, counted score.Recordables) error {
+		f := score.TRIR
+		if r.Metric == "dart" {
+			f = score.DART
+		}
+		v, err := f(counted, t.hours[i])
+		if err != nil || v.Value == nil {
+			return err
+		}
+		t.any = true
+		if i < 0 {
+			t.total = *v.Value
+		} else {
+			t.values[i] = *v.Value
+		}
+		return nil
+	}
+	args := []any{s.tenant, s.from(r.WindowDays), s.now}
+	by, group := "NULL", ""
+	if r.Per != "tenant" {
+		by = "i.zone_id"
+		group = " AND i.zone_id IS NOT NULL" + selector{id: s.in.EntityID}.where("i.zone_id", &args) + " GROUP BY i.zone_id"
+	}
+	g := s.groups[kind]
+	var buf []byte
+	tx.Queue("SELECT "+by+", COUNT(*) FILTER (WHERE c.outcome = 'death'), COUNT(*) FILTER (WHERE c.outcome = 'days_away'), COUNT(*) FILTER (WHERE c.outcome = 'restricted'), "+
+		"COUNT(*) FILTER (WHERE c.outcome = 'other') FROM osha_cases c JOIN incidents i ON i.tenant_id = c.tenant_id AND i.id = c.incident_id "+
+		"WHERE c.tenant_id = $1 AND c.recordable = 'yes' AND i.status <> 'void' AND i.occurred_at > $2 AND i.occurred_at <= $3"+group, args, func(row *db.Row) error {
+		i := -1
+		if r.Per != "tenant" {
+			if i = g.find(row, 0, &buf); i < 0 {
+				return nil
+			}
+		}
+		return rate(i, score.Recordables{Deaths: int(row.Int(1)), DaysAway: int(row.Int(2)), Restricted: int(row.Int(3)), Other: int(row.Int(4))})
+	})
+}
+
+// done says when the annual summary of a year is in a state that a rule's
+// deadline asks for.
+var done = map[string]string{
+	"osha_summary.certified": "status <> 'open'",
+	"osha_summary.posted":    "posted_from IS NOT NULL",
+	"osha_summary.submitted": "status = 'submitted'",
+}
+
+// fillDeadline reads how many days a deadline lies back, negative before it:
+// the nearest one while an American establishment has still to meet it, else
+// the one after. It is unknown to a tenant that keeps no statutory log.
+func (s *scan) fillDeadline(tx *db.Tx, r *safety.Rule, t *table) {
+	state, ok := done[r.State]
+	if !ok || r.Per != "tenant" {
+		return
+	}
+	today := s.now.In(safety.Location(s.st.place))
+	y, m, d := today.Date()
+	day := time.Date(y, m, d, 0, 0, 0, 0, time.UTC)
+	past := r.DaysPast(day)
+	due := day.AddDate(0, 0, -int(past))
+	tx.Queue(fmt.Sprintf("SELECT (SELECT COUNT(*) FROM osha_summaries WHERE tenant_id = $1) + (SELECT COUNT(*) FROM osha_cases WHERE tenant_id = $1), COUNT(*), "+
+		"COUNT(*) FILTER (WHERE EXISTS (SELECT 1 FROM osha_summaries x WHERE x.tenant_id = $1 AND x.site_id = s.id AND x.year = $2 AND x.%s)) "+
+		"FROM sites s WHERE s.tenant_id = $1 AND s.country = 'US' AND s.archived_at IS NULL", state), []any{s.tenant, int64(due.Year() - 1)}, func(row *db.Row) error {
+		kept, sites, met := row.Int(0), row.Int(1), row.Int(2)
+		if kept == 0 || sites == 0 {
+			return nil
+		}
+		t.any, t.total = true, past
+		if met == sites {
+			t.total = day.Sub(due.AddDate(1, 0, 0)).Hours() / 24
+		}
+		return nil
+	})
+}

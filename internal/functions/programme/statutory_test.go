@@ -1,0 +1,67 @@
+package programme_test
+
+import (
+	"encoding/json"
+	"testing"
+	"time"
+
+	"holdfast/internal/store"
+)
+
+// TRIR and DART of a rule are cases x 200,000 / hours of its window, by zone
+// and for the tenant; without hours they are unknown.
+func TestRatesOfRules(t *testing.T) {
+	each(t, func(k *kit) {
+		p := fill(k)
+		rule := func(code, metric, per string) {
+			k.add("regulations", store.Row{"code": code, "title": code, "rule": json.RawMessage(`{"scope":{"entity_types":["zone"]},"metric":"` + metric + `","per":"` + per + `","window_days":90,"warn":{"op":">=","value":1},"breach":{"op":">=","value":30000}}`)})
+		}
+		rule("TRIR", "trir", "entity")
+		rule("TRIR-ALL", "trir", "tenant")
+		rule("DART-ALL", "dart", "tenant")
+		k.call(compliance, "").find("events", "regulation_code", "TRIR-ALL").is("details.insufficient_data", "true", "value", "null")
+
+		site := k.add("sites", store.Row{"code": "US", "name": "US", "country": "US"})
+		for i, outcome := range []string{"days_away", "other"} {
+			in := k.incident("injury", "high", 10+i, p.dock)
+			k.set("incidents", in, store.Row{"zone_id": p.dock})
+			k.add("osha_cases", store.Row{"incident_id": in, "site_id": site, "year": 2026, "recordable": "yes", "outcome": outcome, "illness_type": "injury"})
+		}
+		k.shift(p.worker, 3, 10, store.Row{"zone_id": p.dock})
+		n := k.call(compliance, "")
+		// 2 x 200,000 / 10 and 1 x 200,000 / 10.
+		n.find("events", "regulation_code", "TRIR-ALL").is("value", "40000", "status", `"breach"`)
+		n.find("events", "regulation_code", "DART-ALL").is("value", "20000", "status", `"warning"`)
+		n.find("events", "entity_id", p.dock).is("regulation_code", `"TRIR"`, "value", "40000", "status", `"breach"`)
+	})
+}
+
+// A deadline is met when every American establishment has met it; then the
+// next one counts. A tenant without a log is not judged.
+func TestDeadlines(t *testing.T) {
+	each(t, func(k *kit) {
+		k.now = time.Date(2026, 2, 20, 12, 0, 0, 0, time.UTC)
+		for code, state := range map[string]string{"POST": "posted", "SUBMIT": "submitted"} {
+			due := map[string]string{"posted": "02-01", "submitted": "03-02"}[state]
+			k.add("regulations", store.Row{"code": code, "title": code, "rule": json.RawMessage(`{"scope":{"entity_types":["zone"]},"metric":"calendar_deadline","per":"tenant","due":"` + due + `","state":"osha_summary.` + state +
+				`","warn":{"op":">=","value":-30},"breach":{"op":">","value":0}}`)})
+		}
+		k.add("zones", store.Row{"code": "Z", "name": "Z"})
+		site := k.add("sites", store.Row{"code": "US", "name": "US", "country": "US"})
+		k.call(compliance, "").find("events", "regulation_code", "POST").is("details.insufficient_data", "true", "status", `"compliant"`)
+
+		sum := k.add("osha_summaries", store.Row{"site_id": site, "year": 2025})
+		n := k.call(compliance, "")
+		n.find("events", "regulation_code", "POST").is("value", "19", "status", `"breach"`)
+		n.find("events", "regulation_code", "SUBMIT").is("value", "-10", "status", `"warning"`)
+
+		k.set("osha_summaries", sum, store.Row{"status": "certified", "posted_from": "2026-02-20"})
+		k.set("osha_summaries", sum, store.Row{"status": "submitted"})
+		n = k.call(compliance, "")
+		n.find("events", "regulation_code", "POST").is("value", "-346", "status", `"compliant"`)
+		n.find("events", "regulation_code", "SUBMIT").is("value", "-375", "status", `"compliant"`)
+
+		k.add("sites", store.Row{"code": "US2", "name": "US2", "country": "US"})
+		k.call(compliance, "").find("events", "regulation_code", "POST").is("value", "19", "status", `"breach"`)
+	})
+}
