@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"holdfast/internal/app"
+	"holdfast/internal/catalog"
 )
 
 func migrateCommand(o *options) *cobra.Command {
@@ -114,7 +115,7 @@ func importCommand(o *options) *cobra.Command {
 			return runImport(cmd, a, f)
 		}),
 	}
-	c.Flags().StringVar(&f.Target, "target", "", "what the rows are: items, zones, lots, stock_movements, incidents")
+	c.Flags().StringVar(&f.Target, "target", "", "what the rows are: "+importTargets())
 	c.Flags().StringVar(&f.Tenant, "tenant", "", "tenant id or slug")
 	c.Flags().StringToStringVar(&f.Mapping, "map", nil, "field=header, repeatable; guessed from the header line when absent")
 	c.Flags().StringToStringVar(&f.Options, "set", nil, "option=value, for example mode=insert, date_order=dmy, force=true")
@@ -122,6 +123,13 @@ func importCommand(o *options) *cobra.Command {
 	c.MarkFlagRequired("target")
 	c.MarkFlagRequired("tenant")
 	return c
+}
+
+// importTargets lists what files can be imported into.
+func importTargets() string {
+	jobs, _ := catalog.Default().Get("import_jobs")
+	target, _ := jobs.Field("target")
+	return strings.Join(target.OneOf, ", ")
 }
 
 func runImport(cmd *cobra.Command, a *app.App, f app.ImportFile) error {

@@ -26,6 +26,7 @@ func (a *App) effects() store.Effects {
 		add(e.Before, domain.Before)
 		add(e.After, domain.After)
 	}
+	e.Before["import_jobs"] = imports.GuardJobs(a.catalog)
 	e.Before["webhooks"] = func(tx *db.Tx, by actor.Actor, s *store.Store, cs []store.Change) error {
 		return a.Webhooks.Check(tx, by, s, cs)
 	}

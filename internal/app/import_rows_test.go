@@ -157,3 +157,34 @@ func away(w http.ResponseWriter, r *http.Request) {
 	_, _ = io.Copy(io.Discard, r.Body)
 	w.WriteHeader(http.StatusServiceUnavailable)
 }
+
+// Who may not import into a target makes no job for it as a record either, and
+// touches nobody's.
+func TestImportJobsAsRecords(t *testing.T) {
+	testkit.Run(t, func(t *testing.T, k *testkit.Kit) {
+		ask := func(as, method, path, body string) testkit.Response {
+			return k.Call(testkit.Request{Method: method, Path: path, As: as, Body: body, Header: map[string]string{"Prefer": "return=representation"}})
+		}
+		for _, c := range []struct {
+			role   actor.Role
+			target string
+			want   int
+		}{
+			{actor.Safety, "items", 403}, {actor.Safety, "orders", 403}, {actor.Safety, "incidents", 201}, {actor.Safety, "regulations", 201},
+			{actor.Manager, "items", 201}, {actor.Manager, "regulations", 403}, {actor.Operator, "items", 403}, {actor.Admin, "regulations", 201},
+			{actor.Manager, "tenants", 400},
+		} {
+			if r := ask(who(c.role), "POST", "/v1/import_jobs", `{"target":"`+c.target+`"}`); r.Status != c.want {
+				t.Errorf("%s makes a job for %s: %d %s", c.role, c.target, r.Status, r.Body)
+			}
+		}
+		var made []struct{ ID string }
+		ask(who(actor.Manager), "POST", "/v1/import_jobs", `{"target":"zones"}`).JSON(t, &made)
+		if r := ask(who(actor.Safety), "PATCH", "/v1/import_jobs?id=eq."+made[0].ID, `{"options":{"force":true}}`); r.Status != 403 {
+			t.Errorf("a safety officer changes a job for zones: %d %s", r.Status, r.Body)
+		}
+		if r := ask(who(actor.Admin), "PATCH", "/v1/import_jobs?id=eq."+made[0].ID, `{"options":{"force":true}}`); r.Status != 200 {
+			t.Errorf("an administrator: %d %s", r.Status, r.Body)
+		}
+	})
+}

@@ -1,6 +1,10 @@
 package catalog
 
-import "holdfast/internal/actor"
+import (
+	"slices"
+
+	"holdfast/internal/actor"
+)
 
 // Groups of roles as the permission table of the domain uses them.
 var (
@@ -41,5 +45,25 @@ func Resources() []Resource {
 	for _, family := range [][]Resource{warehouse(), logistics(), people(), safety(), inspections(), platform(), EventResources(), programme(), SSOResources(), statutory()} {
 		all = append(all, family...)
 	}
+	nameTargets(all)
 	return all
+}
+
+// nameTargets makes the resources that files can be imported into the choices
+// of an import job's target.
+func nameTargets(all []Resource) {
+	var names []string
+	for i := range all {
+		if all[i].Import != nil {
+			names = append(names, all[i].Name)
+		}
+	}
+	slices.Sort(names)
+	for i := range all {
+		for j := range all[i].Fields {
+			if all[i].Name == "import_jobs" && all[i].Fields[j].Name == "target" {
+				all[i].Fields[j].OneOf = names
+			}
+		}
+	}
 }

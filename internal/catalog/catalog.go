@@ -151,6 +151,7 @@ type Import struct {
 	Key      []string            // fields that find an existing record for upsert
 	Fields   []string            // fields a file may set, in the order of a template file
 	Synonyms map[string][]string // field -> headers seen in the wild, lower case
+	Lines    string              // resource whose records a file gives beside: each row is one line of a record, "" = a row is a record
 }
 
 // Resource is one kind of record.

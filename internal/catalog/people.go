@@ -62,6 +62,7 @@ func workers() Resource {
 			{Name: "birth_year", Type: Int, Min: "1900", Max: "2100", Readers: officers},
 			{Name: "status", Required: true, Default: "active", OneOf: []string{"active", "on_leave", "left"}},
 		},
+		Import:  importWorkers(),
 		Unique:  [][]string{{"employee_no"}},
 		Indexes: [][]string{{"user_id"}},
 		Own:     []string{"user_id"},

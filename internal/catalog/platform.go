@@ -121,7 +121,7 @@ func importJobs() Resource {
 		Doc: "A file on its way into the records: uploaded, checked, applied, rolled back.",
 		Fields: []Field{
 			{Name: "job_no", Format: Number, Prefix: "IM", Fixed: true},
-			{Name: "target", Required: true, Fixed: true, OneOf: []string{"items", "zones", "lots", "stock_movements", "incidents"}},
+			{Name: "target", Required: true, Fixed: true, Doc: "What the file's rows are; the set is that of the resources with an Import."},
 			{Name: "file_name", Format: Name, ReadOnly: true},
 			{Name: "file_type", ReadOnly: true, OneOf: []string{"csv", "tsv", "xlsx", "json"}},
 			{Name: "size", Type: Int, Unit: "B", ReadOnly: true},

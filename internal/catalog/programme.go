@@ -33,6 +33,7 @@ func equipment() Resource {
 			{Name: "required_course_id", Type: UUID, Ref: "courses", Doc: "Course that everybody needs who works with it."},
 			{Name: "status", Required: true, Default: "in_service", OneOf: roadStates},
 		},
+		Import: importEquipment(),
 		Unique: [][]string{{"asset_no"}},
 		Access: Access{Read: []Grant{to(everyone)}, Create: m, Update: []Grant{to(leaders)}, Delete: m},
 		States: &States{Field: "status", Initial: roadStates, Moves: []Move{
@@ -63,6 +64,7 @@ func shifts() Resource {
 			{Name: "source", Required: true, Default: "manual", OneOf: []string{"clock", "import", "manual"}},
 			{Name: "status", Required: true, Default: "open", OneOf: []string{"open", "closed", "approved"}, Doc: "A shift with an end is closed."},
 		},
+		Import:  importShifts(),
 		Indexes: [][]string{{"worker_id", "ended_at"}, {"zone_id", "ended_at"}, {"equipment_id", "ended_at"}},
 		Own:     []string{"worker_id"},
 		Access: Access{
@@ -95,6 +97,7 @@ func courses() Resource {
 			{Name: "required_for", Type: Array, Required: true, Default: "[]", MaxLen: 50, Doc: "Job titles and kinds of equipment that need it."},
 			{Name: "status", Required: true, Default: "active", OneOf: []string{"draft", "active", "retired"}},
 		},
+		Import: importCourses(),
 		Unique: [][]string{{"code"}},
 		Access: Access{Read: []Grant{to(everyone)}, Create: []Grant{to(leaders)}, Update: []Grant{to(officers)}, Delete: []Grant{to(officers)}},
 		States: &States{Field: "status", Initial: []string{"active", "draft"}, Moves: []Move{
@@ -124,6 +127,7 @@ func trainingAssignments() Resource {
 			{Name: "reminded_at", Type: Time, ReadOnly: true, Doc: "When its holder was told that the certificate runs out."},
 			{Name: "status", Required: true, Default: "assigned", OneOf: []string{"assigned", "in_progress", "completed", "expired", "failed", "waived", "cancelled"}},
 		},
+		Import:  importTraining(),
 		Indexes: [][]string{{"user_id", "course_id"}, {"status", "expires_on"}},
 		Own:     []string{"user_id"},
 		Access: Access{
@@ -163,6 +167,7 @@ func regulations() Resource {
 			{Name: "review_on", Type: Date},
 			{Name: "status", Required: true, Default: "active", OneOf: []string{"draft", "active", "retired"}},
 		},
+		Import: importRegulations(),
 		Unique: [][]string{{"code"}},
 		Access: Access{Read: []Grant{to(plus(leaders, actor.Viewer))}, Create: m, Update: m, Delete: m},
 		States: &States{Field: "status", Initial: []string{"active", "draft"}, Moves: []Move{

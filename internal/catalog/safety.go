@@ -117,6 +117,7 @@ func actions() Resource {
 			{Name: "follows_id", Type: UUID, Ref: "actions"},
 			{Name: "cancel_reason", Format: Name},
 		},
+		Import:  importActions(),
 		Unique:  [][]string{{"action_no"}},
 		Indexes: [][]string{{"status", "due_at"}},
 		Own:     []string{"assignee_user_id", "verifier_user_id", "created_by"},

@@ -177,6 +177,7 @@ func stockLevels() Resource {
 			{Name: "reserved", Type: Decimal, ReadOnly: true, Required: true, Default: "0", Min: "0"},
 			{Name: "last_counted_at", Type: Time, ReadOnly: true},
 		},
+		Import: importStockLevels(),
 		Unique: [][]string{{"stock_key"}},
 		Checks: []string{"quantity >= 0", "reserved >= 0", "reserved <= quantity"},
 		Zoned:  "zone_id",

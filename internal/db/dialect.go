@@ -53,6 +53,14 @@ func (d *DB) InInt(col string, n int) string {
 	return fmt.Sprintf("%s IN (SELECT value FROM json_each($%d))", col, n)
 }
 
+// InTime is InText for a timestamptz column.
+func (d *DB) InTime(col string, n int) string {
+	if d.kind == PostgreSQL {
+		return fmt.Sprintf("%s = ANY(ARRAY(SELECT CAST(value AS timestamptz) FROM json_array_elements_text(CAST($%d AS json))))", col, n)
+	}
+	return fmt.Sprintf("%s IN (SELECT value FROM json_each($%d))", col, n)
+}
+
 // MatchRegex is a condition: col matches the regular expression in parameter
 // n. The caller has checked the expression with RE2 syntax.
 func (d *DB) MatchRegex(col string, n int, ignoreCase bool) string {

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/google/uuid"
@@ -74,6 +75,9 @@ func appliedOf(job *Job) *Applied {
 
 // appliable checks that a job may be applied as it stands.
 func (m *Importer) appliable(tx *db.Tx, a actor.Actor, job *Job) (*plan, error) {
+	if job.RolledBackCount > 0 {
+		return nil, job.untouched()
+	}
 	switch job.Status {
 	case Ready, Failed:
 	case Created, Uploaded:
@@ -110,6 +114,10 @@ type application struct {
 	target *target
 	lots   *writer
 	seq    int // snapshots written
+
+	details        *writer         // of the target's lines
+	own            map[string]bool // records with lines that this job made
+	makes, changes bool            // whether the role may
 }
 
 // application begins to apply inside a transaction.
@@ -121,11 +129,13 @@ func (m *Importer) application(tx *db.Tx, s *step, p *plan) (*application, error
 	if err != nil {
 		return nil, err
 	}
-	w, err := m.writer(tx, s.actor, t.resource)
+	w, err := m.writer(tx, s.actor, t.written())
 	if err != nil {
 		return nil, err
 	}
-	return &application{writer: w, step: s, plan: p, target: t}, nil
+	ap := &application{writer: w, step: s, plan: p, target: t}
+	ap.makes, ap.changes = t.rights(s.actor.Role)
+	return ap, nil
 }
 
 func (m *Importer) apply(tx *db.Tx, s *step, p *plan) (*Job, error) {
@@ -141,7 +151,7 @@ func (m *Importer) apply(tx *db.Tx, s *step, p *plan) (*Job, error) {
 			return nil, err
 		}
 		rows = append(rows, more...)
-		if t.name == "stock_movements" && len(rows) < postRows && seq < p.Chunks {
+		if t.posts != nil && len(rows) < postRows && seq < p.Chunks {
 			continue
 		}
 		if err := ap.put(t, rows); err != nil {
@@ -196,8 +206,12 @@ func (ap *application) put(t *target, list []staged) error {
 		rows[i], lines[i] = ap.row(s, len(t.resource.Fields)), s.line
 	}
 	switch {
-	case t.name == "stock_movements":
+	case t.name == "stock_levels":
+		return ap.count(rows, lines)
+	case t.posts != nil:
 		return ap.move(rows, lines)
+	case ap.plan.Lined:
+		return ap.documents(rows, lines)
 	case t.keyed():
 		return ap.merge(rows, lines)
 	}
@@ -220,36 +234,70 @@ func (ap *application) merge(rows []store.Row, lines []int) error {
 	if err != nil {
 		return err
 	}
-	var fresh []store.Row
-	var freshLines, changedLines []int
-	var changes []store.Change
+	s, err := ap.sortOut(rows, lines, existing)
+	if err != nil {
+		return err
+	}
+	return ap.write(s)
+}
+
+// sorted are rows as records to make and records to change, with their lines.
+type sorted struct {
+	fresh                    []store.Row
+	changes                  []store.Change
+	freshLines, changedLines []int
+}
+
+func (ap *application) sortOut(rows []store.Row, lines []int, existing map[string]store.Row) (*sorted, error) {
+	s := &sorted{}
 	for i, row := range rows {
-		key := keyText(ap.resource, row)
-		old := existing[key]
-		switch {
-		case old == nil && ap.plan.Mode == ModeUpdate:
-			return stale(lines[i], "the record it updates is gone by now")
-		case old == nil:
-			fresh, freshLines = append(fresh, row), append(freshLines, lines[i])
-		case ap.plan.Mode == ModeInsert:
-			return stale(lines[i], "a record with the same key exists by now")
-		default:
-			c, err := ap.change(old, row, lines[i])
-			if err != nil {
-				return err
+		old := existing[keyText(ap.resource, row)]
+		if old == nil {
+			if err := ap.mayMake(lines[i]); err != nil {
+				return nil, err
 			}
-			changes, changedLines = append(changes, c), append(changedLines, lines[i])
+			s.fresh, s.freshLines = append(s.fresh, row), append(s.freshLines, lines[i])
+			continue
 		}
-	}
-	if len(changes) > 0 {
-		if err := ap.revise(changes, changedLines); err != nil {
-			return err
+		if err := ap.mayChange(lines[i]); err != nil {
+			return nil, err
 		}
+		c, err := ap.change(old, row, lines[i])
+		if err != nil {
+			return nil, err
+		}
+		s.changes, s.changedLines = append(s.changes, c), append(s.changedLines, lines[i])
 	}
-	if len(fresh) == 0 {
-		return nil
+	return s, nil
+}
+
+func (ap *application) write(s *sorted) error {
+	if err := ap.revise(s.changes, s.changedLines); err != nil || len(s.fresh) == 0 {
+		return err
 	}
-	return ap.add(fresh, freshLines)
+	return ap.add(s.fresh, s.freshLines)
+}
+
+// mayMake and mayChange hold applying to the mode and to what the role may do,
+// which may be another person's than that of who had the file checked.
+func (ap *application) mayMake(line int) error {
+	switch {
+	case ap.plan.Mode == ModeUpdate:
+		return stale(line, "the record it updates is gone by now")
+	case !ap.makes:
+		return fault.New(fault.Forbidden, "42501", "line %d: your role may not make %s", line, ap.target.name)
+	}
+	return nil
+}
+
+func (ap *application) mayChange(line int) error {
+	switch {
+	case ap.plan.Mode == ModeInsert:
+		return stale(line, "a record with the same key exists by now")
+	case !ap.changes:
+		return fault.New(fault.Forbidden, "42501", "line %d: your role may not change %s", line, ap.target.name)
+	}
+	return nil
 }
 
 func stale(line int, why string) error {
@@ -296,7 +344,7 @@ func (ap *application) change(old, row store.Row, line int) (store.Change, error
 		after[k] = v
 	}
 	for k, v := range row {
-		if f, ok := ap.resource.Field(k); ok && !f.Fixed && !f.ReadOnly {
+		if f, ok := ap.resource.Field(k); ok && !f.Fixed && !f.ReadOnly && !slices.Contains(ap.plan.Soft, k) {
 			after[k] = v
 		}
 	}
@@ -319,6 +367,9 @@ func (ap *application) change(old, row store.Row, line int) (store.Change, error
 
 // revise writes changes and keeps what was there before.
 func (ap *application) revise(changes []store.Change, lines []int) error {
+	if len(changes) == 0 {
+		return nil
+	}
 	changed, err := ap.update(changes, lines, func(c store.Change) (int64, string) {
 		v, _ := c.Before["version"].(int64)
 		return v + 1, ap.now
@@ -417,8 +468,10 @@ func (ap *application) makeLots(rows []store.Row, lines []int) error {
 // counted writes the counters.
 func (ap *application) counted() {
 	ap.done()
-	if ap.lots != nil {
-		ap.lots.done()
+	for _, w := range []*writer{ap.lots, ap.details} {
+		if w != nil {
+			w.done()
+		}
 	}
 }
 

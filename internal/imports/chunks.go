@@ -25,6 +25,9 @@ func (j *Job) partly() bool {
 
 // untouched refuses what may not happen to a job that was applied in part.
 func (j *Job) untouched() error {
+	if j.RolledBackCount > 0 && j.Status != RolledBack {
+		return wrongState(j, fmt.Sprintf("%d of its rows were rolled back: roll it back to the end", j.RolledBackCount))
+	}
 	if j.partly() {
 		return wrongState(j, fmt.Sprintf("%d of its rows were applied: apply it again to go on, or roll it back", j.ImportedCount))
 	}

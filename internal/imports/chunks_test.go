@@ -62,12 +62,7 @@ func TestApplyInChunks(t *testing.T) {
 			}
 		}
 		zone := k.find("zones", "name", "in the way")
-		if err := k.d.Write(ctx, db.Scope{Tenant: north}, func(tx *db.Tx) error {
-			_, err := k.s.DeleteTx(tx, k.server(), k.resource("zones"), []string{zone["id"].(string)})
-			return err
-		}); err != nil {
-			k.Fatal(err)
-		}
+		remove(k, "zones", zone["id"].(string))
 		if a := k.apply(job); a.ImportedCount != 3500 || a.Message != "3500 rows applied: 3500 new, 0 changed, 0 as they were." {
 			k.Errorf("%+v", a)
 		}
@@ -235,38 +230,77 @@ func TestProgress(t *testing.T) {
 }
 
 // A partial rollback leaves what was changed or used since, names it, and
-// takes back the rest.
+// takes back the rest; it is finished when nothing stands against it any more.
 func TestPartialRollback(t *testing.T) {
 	each(t, func(k *kit) {
-		ctx := context.Background()
-		k.imported("zones", "", "", "a.csv", []byte("code,name\nZ,Zone\n"))
-		job, _, _ := k.imported("items", "", "", "a.csv", []byte("sku,name\nA,One\nB,Two\nC,Three\n"))
-		k.set("items", k.find("items", "sku", "B")["id"].(string), store.Row{"name": "Zwei"})
-		stock, _, _ := k.imported("stock_movements", "", "", "s.csv", []byte("sku,zone,quantity\nA,Z,5\nC,Z,7\n"))
-		k.add("stock_movements", store.Row{"type": "ship", "item_id": k.find("items", "sku", "A")["id"], "from_zone_id": k.find("zones", "code", "Z")["id"], "quantity": "2"})
-		if _, err := k.m.Rollback(ctx, k.as, stock.ID); !fault.HasCode(err, "import_conflict") {
-			k.Error(err)
-		}
-		res, err := k.m.RollbackRest(ctx, k.as, stock.ID)
-		if err != nil || res.RolledBack != 1 || res.Kept != 1 || len(res.Conflicts) != 1 || res.Conflicts[0].Label != "A in Z" {
-			k.Fatalf("%+v %v", res, err)
-		}
-		if a, c := k.find("items", "sku", "A"), k.find("items", "sku", "C"); fmt.Sprint(a["on_hand"], " ", c["on_hand"]) != "3 0" {
-			k.Errorf("%v %v", a["on_hand"], c["on_hand"])
-		}
-		again := k.upload("items", "", "", "b.csv", []byte("sku,name\nD,Four\nE,Five\n"))
-		k.process(again)
-		k.apply(again)
-		k.set("items", k.find("items", "sku", "D")["id"].(string), store.Row{"name": "Vier"})
-		res, err = k.m.RollbackRest(ctx, k.as, again.ID)
-		if err != nil || res.RolledBack != 1 || res.Kept != 1 || k.status(again) != "rolled_back" || k.find("items", "sku", "D")["name"] != "Vier" {
-			k.Errorf("%+v %v", res, err)
-		}
-		res, err = k.m.RollbackRest(ctx, k.as, job.ID) // all three are in conflict: A and C are in the ledger
-		if err != nil || res.RolledBack != 0 || res.Kept != 3 {
-			k.Errorf("%+v %v", res, err)
+		for _, whole := range []int64{0, 1} { // at once, and in batches
+			k.parted(whole)
+			ctx := context.Background()
+			k.imported("zones", `{"force":true}`, "", "a.csv", []byte("code,name\nZ,Zone\n"))
+			job, _, _ := k.imported("items", "", "", "a.csv", []byte("sku,name\nA,One\nB,Two\nC,Three\n"))
+			k.set("items", k.find("items", "sku", "B")["id"].(string), store.Row{"name": "Zwei"})
+			stock, _, _ := k.imported("stock_movements", "", "", "s.csv", []byte("sku,zone,quantity\nA,Z,5\nC,Z,7\n"))
+			shipped := store.Row{"type": "ship", "item_id": k.find("items", "sku", "A")["id"], "from_zone_id": k.find("zones", "code", "Z")["id"], "quantity": "2"}
+			k.add("stock_movements", shipped)
+			rest := func(job *imports.Job, total int64, kept int, status string) *imports.RolledBackResult {
+				k.Helper()
+				res, err := k.m.RollbackRest(ctx, k.as, job.ID)
+				if err != nil || res.RolledBack != total || res.Kept != kept || len(res.Conflicts) != kept || k.status(job) != status {
+					k.Fatalf("%+v %v, job %s", res, err, k.status(job))
+				}
+				return res
+			}
+			if _, err := k.m.Rollback(ctx, k.as, stock.ID); !fault.HasCode(err, "import_conflict") {
+				k.Error(err)
+			}
+			if res := rest(stock, 1, 1, "completed"); res.Conflicts[0].Label != "A in Z" {
+				k.Errorf("%+v", res)
+			}
+			onHand := func(want string) {
+				k.Helper()
+				if a, c := k.find("items", "sku", "A"), k.find("items", "sku", "C"); fmt.Sprint(a["on_hand"], " ", c["on_hand"]) != want {
+					k.Errorf("%v %v, want %s", a["on_hand"], c["on_hand"], want)
+				}
+			}
+			onHand("3 0")
+			shipped["type"], shipped["to_zone_id"] = "return_in", shipped["from_zone_id"]
+			delete(shipped, "from_zone_id")
+			k.add("stock_movements", shipped)
+			rest(stock, 2, 0, "rolled_back")
+			onHand("0 0")
+
+			again := k.upload("items", "", "", "b.csv", []byte("sku,name\nD,Four\nE,Five\nF,Six\n"))
+			k.process(again)
+			k.apply(again)
+			d := k.find("items", "sku", "D")["id"].(string)
+			k.set("items", d, store.Row{"name": "Vier"})
+			rest(again, 2, 1, "completed")
+			rest(again, 2, 1, "completed") // nothing was settled meanwhile
+			if _, err := k.m.Apply(ctx, k.as, again.ID); err == nil && len(k.rows("items")) != 4 {
+				k.Errorf("applied anew after half of it went back: %v", err)
+			}
+			if k.find("items", "sku", "D")["name"] != "Vier" {
+				k.Error("the edit is gone")
+			}
+			remove(k, "items", d)
+			rest(again, 2, 0, "rolled_back")
+			if res := rest(job, 0, 3, "completed"); res.Conflicts[0].Reason == "" { // all three are edited, or in the ledger
+				k.Errorf("%+v", res)
+			}
+			k.as.TenantID = south
 		}
 	})
+}
+
+func remove(k *kit, name, id string) {
+	k.Helper()
+	err := k.d.Write(context.Background(), db.Scope{Tenant: k.as.TenantID}, func(tx *db.Tx) error {
+		_, err := k.s.DeleteTx(tx, k.server(), k.resource(name), []string{id})
+		return err
+	})
+	if err != nil {
+		k.Fatal(err)
+	}
 }
 
 // While a large file is applied on the embedded database, other tenants go on

@@ -3,6 +3,7 @@ package imports
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"strings"
 	"time"
 
@@ -221,32 +222,25 @@ func (m *Importer) check(v *survey, d *draft) store.Row {
 	op := store.Insert
 	if v.settings.Mode == ModeUpdate {
 		op = store.Update
-		for _, k := range v.target.resource.Import.Key {
-			if _, ok := d.row[k]; !ok && !d.refused(v, k) {
-				d.fail(v.header(k), "required", "%s is required to find the record", k)
-			}
-		}
+		v.wantKey(d)
 	}
 	extra := store.Row{}
 	for _, k := range []string{lotNumber, lotExpiry} {
-		if x, ok := d.row[k]; ok && v.target.name == "stock_movements" {
+		if x, ok := d.row[k]; ok && v.target.posts != nil {
 			extra[k] = x
 			delete(d.row, k)
 		}
 	}
-	checked, fields := m.store.Validate(v.target.resource, d.row, op)
-	for _, f := range fields {
-		if d.refused(v, f.Name) {
-			continue
-		}
-		code := "invalid"
-		if f.Msg == "is required" {
-			code = "required"
-		}
-		d.fail(v.header(f.Name), code, "%s %s", f.Name, f.Msg)
+	v.infer(d)
+	checked := m.validate(v, d, v.target.resource, op, false)
+	if v.lined() {
+		maps.Copy(checked, m.validate(v, d, v.target.lines, op, true))
 	}
-	if v.target.name == "stock_movements" {
+	switch v.target.name {
+	case "stock_movements":
 		m.movementRules(v, d, checked)
+	case "stock_levels":
+		levelRules(v, d, checked)
 	}
 	if len(d.errs) > 0 {
 		return nil
@@ -255,6 +249,48 @@ func (m *Importer) check(v *survey, d *draft) store.Row {
 		extra[k] = checked[k]
 	}
 	return extra
+}
+
+// wantKey asks for what finds the record to update.
+func (v *survey) wantKey(d *draft) {
+	r := v.target.resource
+	for _, k := range r.Import.Key {
+		f, _ := r.Field(k)
+		if _, ok := d.row[k]; !ok && (f.Required && f.Default == "" || len(r.Import.Key) == 1) && !d.refused(v, k) {
+			d.fail(v.header(k), "required", "%s is required to find the record", k)
+		}
+	}
+}
+
+// infer fills in what a row says without saying it: training with a date of
+// completion is completed, a shift with an end is closed.
+func (v *survey) infer(d *draft) {
+	switch {
+	case v.target.name == "training_assignments" && v.settings.Mode != ModeUpdate && d.row["completed_at"] != nil && d.row["status"] == nil:
+		d.row["status"] = "completed"
+	case v.target.name == "shifts" && d.row["ended_at"] != nil && d.row["status"] == "open":
+		d.row["status"] = "closed"
+	}
+}
+
+// validate checks the part of a draft that belongs to the record, or to its
+// line.
+func (m *Importer) validate(v *survey, d *draft, r *catalog.Resource, op store.Op, line bool) store.Row {
+	checked, fields := m.store.Validate(r, v.target.part(d.row, line), op)
+	for _, f := range fields {
+		if d.refused(v, f.Name) || v.target.column(f.Name) == nil {
+			continue // what a file cannot give is the server's to fill
+		}
+		if f.Name == lineNumber && v.layout.column(lineNumber) == nil {
+			continue // told already: it is counted, if the row says of what
+		}
+		code := "invalid"
+		if f.Msg == "is required" {
+			code = "required"
+		}
+		d.fail(v.header(f.Name), code, "%s %s", f.Name, f.Msg)
+	}
+	return checked
 }
 
 // refused reports that a field's cell has an error already.
@@ -307,6 +343,20 @@ func (m *Importer) movementRules(v *survey, d *draft, row store.Row) {
 	if at, ok := row["occurred_at"].(string); ok {
 		rule(at > query.FormatTime(m.store.Now().Add(skew)), "occurred_at", "future", "a movement cannot lie in the future")
 	}
+}
+
+// levelRules are what makes a count of stock possible.
+func levelRules(v *survey, d *draft, row store.Row) {
+	rule := func(broken bool, field, code, why string) {
+		if broken && !d.refused(v, field) {
+			d.fail(v.header(field), code, "%s", why)
+		}
+	}
+	rule(d.also["zone_id"] == "archived", "zone_id", "archived", "the zone is archived")
+	rule(d.also["item_id"] == "lot" && !d.pending("lot_id"), "lot_id", "required", "the item is tracked by lot: name the lot")
+	rule(d.also["item_id"] == "serial" && row["serial"] == nil, "serial", "required", "the item is tracked by serial number: name it")
+	rule(row["serial"] != nil && decOf(row, "quantity") > decimal.One, "quantity", "invalid", "of a serial number there is one unit at most")
+	rule(v.settings.Mode != ModeUpdate && row["quantity"] == nil, "quantity", "required", "quantity is required")
 }
 
 // skew is how far a clock may run ahead of ours.

@@ -83,6 +83,9 @@ func (m *Importer) editRow(ctx context.Context, a actor.Actor, jobID string, row
 	for i := range ed.list {
 		batch[i] = ed.st.v.draftOf(ed.list[i].sheet(), ed.st.defaults)
 	}
+	if err := ed.reread(ctx); err != nil {
+		return nil, err
+	}
 	good, err := ed.st.judge(ctx, batch)
 	if err != nil {
 		return nil, err
@@ -150,12 +153,43 @@ func (ed *editing) remember(tx *db.Tx, tenant string) error {
 			return err
 		}
 		for _, s := range rows {
-			if key := keyText(ed.st.v.target.resource, s.row(ed.plan.Fields, 0)); key != "" {
+			row := s.row(ed.plan.Fields, 0)
+			if key := ed.st.v.rowKey(row); key != "" {
 				ed.st.seen.put(key, s.line)
+			}
+			if ed.st.hours != nil {
+				ed.st.hours.enter(row, s.line)
 			}
 		}
 		return nil
 	})
+}
+
+// reread enters the rows before the chunk into the book of records with lines:
+// what a line is called depends on those before it.
+func (ed *editing) reread(ctx context.Context) error {
+	st := ed.st
+	for seq := 1; st.book != nil && seq < ed.seq; seq++ {
+		var list []record
+		err := ed.m.db.Read(ctx, store.Scope(st.step.actor), func(tx *db.Tx) (err error) {
+			list, err = readRecords(tx, ed.job.TenantID, ed.job.ID, seq)
+			return err
+		})
+		if err != nil {
+			return err
+		}
+		batch := make([]*draft, len(list))
+		for i := range list {
+			batch[i] = st.v.draftOf(list[i].sheet(), st.defaults)
+		}
+		if err := st.refs.resolve(ctx, st.v, batch); err != nil {
+			return err
+		}
+		for _, d := range batch {
+			st.book.enter(st.v, d)
+		}
+	}
+	return nil
 }
 
 // edit puts texts into a record. What was damaged about it is settled by

@@ -259,12 +259,46 @@ func TestRoles(t *testing.T) {
 			{as(actor.Owner, north), "items", true}, {as(actor.Admin, north), "items", true}, {as(actor.Manager, north), "items", true},
 			{as(actor.Manager, north), "incidents", true}, {as(actor.Service, north), "items", true},
 			{as(actor.Safety, north), "incidents", true}, {as(actor.Safety, north), "items", false},
+			{as(actor.Safety, north), "regulations", true}, {as(actor.Safety, north), "training", true}, {as(actor.Safety, north), "workers", true},
+			{as(actor.Safety, north), "orders", false}, {as(actor.Safety, north), "stock_levels", false}, {as(actor.Safety, north), "shifts", true},
+			{as(actor.Manager, north), "orders", true}, {as(actor.Manager, north), "courses", true}, {as(actor.Manager, north), "regulations", false},
+			{as(actor.Admin, north), "regulations", true}, {as(actor.Operator, north), "orders", false},
 			{as(actor.Operator, north), "items", false}, {as(actor.Driver, north), "items", false}, {as(actor.Viewer, north), "items", false},
 			{as(actor.Anon, north), "items", false}, {as(actor.Admin, ""), "items", false}, {actor.Actor{TenantID: north, Role: actor.Admin, Suspended: true}, "items", false},
 		} {
 			if err := create(c.a, c.target); (err == nil) != c.want || err != nil && !fault.Is(err, fault.Forbidden) {
 				k.Errorf("%s in %q into %s: %v", c.a.Role, c.a.TenantID, c.target, err)
 			}
+		}
+		// Who may change but not make, or make but not change, finds the other rows
+		// refused.
+		k.add("workers", store.Row{"employee_no": "E-1", "name": "One"})
+		k.add("courses", store.Row{"code": "C-1", "title": "One"})
+		for _, c := range []struct {
+			role         actor.Role
+			target, file string
+			want         []string
+			refused      string
+		}{
+			{actor.Safety, "workers", "employee_no,name\nE-1,Uno\nE-2,Two\n", []string{"3 employee_no unknown"}, "insert"},
+			{actor.Manager, "courses", "code,title\nC-1,Uno\nC-2,Two\n", []string{"2 code exists"}, "update"},
+		} {
+			one := *k
+			one.as = as(c.role, north)
+			p := one.process(one.upload(c.target, "", "", "f.csv", []byte(c.file)))
+			if diff := cmp.Diff(c.want, where(p.Errors)); diff != "" {
+				k.Errorf("%s into %s: %s", c.role, c.target, diff)
+			}
+			job := one.upload(c.target, `{"mode":"`+c.refused+`"}`, "", "f.csv", []byte(c.file))
+			if _, err := k.m.Process(ctx, one.as, job.ID); !fault.Is(err, fault.Forbidden) {
+				k.Errorf("%s into %s by %s: %v", c.role, c.target, c.refused, err)
+			}
+		}
+		// Nor does it help that somebody else had the file checked.
+		ready := k.upload("workers", "", "", "f.csv", []byte("employee_no,name\nE-7,Seven\n"))
+		k.process(ready)
+		if _, err := k.m.Apply(ctx, as(actor.Safety, north), ready.ID); !fault.Is(err, fault.Forbidden) {
+			k.Errorf("workers made by a safety officer: %v", err)
 		}
 		job, _, _ := k.imported("zones", "", "", "z.csv", []byte(shelves))
 		for _, role := range []actor.Role{actor.Manager, actor.Safety, actor.Operator} {

@@ -226,24 +226,6 @@ type Conflict struct {
 	Reason     string `json:"reason"`
 }
 
-// allowed refuses callers who may not run imports into a target: leaders may,
-// safety officers only into incidents.
-func allowed(a actor.Actor, target string) error {
-	switch {
-	case a.TenantID == "":
-		return fault.New(fault.Forbidden, "no_tenant", "no tenant is chosen")
-	case a.Suspended:
-		return fault.New(fault.Forbidden, "tenant_suspended", "the tenant is suspended: nothing can be written")
-	case a.Administrator(), a.Role == actor.Manager:
-		return nil
-	case a.Role == actor.Safety && (target == "incidents" || target == ""):
-		return nil
-	case a.Role == actor.Safety:
-		return fault.New(fault.Forbidden, "42501", "a safety officer imports incidents only")
-	}
-	return fault.New(fault.Forbidden, "42501", "role %q may not run imports", a.Role)
-}
-
 // server is the actor that writes on behalf of a: the store asks it for no
 // grant, and the record of who did it stays.
 func server(a actor.Actor) actor.Actor {

@@ -33,7 +33,7 @@ func jobOf(r store.Row) *Job {
 
 // load reads a job of the caller's tenant and checks that he may work on it.
 func (m *Importer) load(ctx context.Context, a actor.Actor, jobID string) (*Job, error) {
-	if err := allowed(a, ""); err != nil {
+	if err := m.allowed(a, ""); err != nil {
 		return nil, err
 	}
 	id, err := uuid.Parse(jobID)
@@ -48,7 +48,7 @@ func (m *Importer) load(ctx context.Context, a actor.Actor, jobID string) (*Job,
 	if err != nil {
 		return nil, err
 	}
-	return job, allowed(a, job.Target)
+	return job, m.allowed(a, job.Target)
 }
 
 func (m *Importer) read(tx *db.Tx, a actor.Actor, jobID, lock string) (*Job, error) {
@@ -258,7 +258,8 @@ func (m *Importer) clear(tx *db.Tx, tenant, jobID string) error {
 
 // Recover gives jobs back that were being worked on when a process died:
 // processing becomes uploaded, applying ready, rolling_back what it was before.
-// Of an apply the finished chunks are kept, of a rollback nothing is. Call it at the
+// Of an apply the finished chunks are kept, and of a rollback the finished
+// batches. Call it at the
 // start and now and then. It returns how many jobs it gave back.
 func (m *Importer) Recover(ctx context.Context) (int, error) {
 	type orphan struct{ tenant, id string }
@@ -289,6 +290,9 @@ func (m *Importer) Recover(ctx context.Context) (int, error) {
 func interrupted(job *Job) string {
 	if job.Status == Applying && job.ImportedCount > 0 {
 		return fmt.Sprintf("The server stopped during the work: %d of %d rows were applied. Apply again to go on, or roll back.", job.ImportedCount, job.ValidRows)
+	}
+	if job.Status == RollingBack && job.RolledBackCount > 0 {
+		return fmt.Sprintf("The server stopped during the work: %d of %d records were rolled back. Roll back again to go on.", job.RolledBackCount, job.ImportedCount)
 	}
 	return "The server stopped during the work; nothing was changed. Run it again."
 }

@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"os"
 	"sort"
 	"strings"
@@ -16,6 +17,7 @@ import (
 	"holdfast/internal/catalog"
 	"holdfast/internal/db"
 	"holdfast/internal/imports"
+	"holdfast/internal/safety"
 	"holdfast/internal/store"
 	"holdfast/internal/testkit/dbtest"
 	"holdfast/internal/warehouse"
@@ -66,8 +68,11 @@ func (k *kit) connect(o db.Options, files string) {
 	}
 	k.Cleanup(func() { f.Close() })
 	k.d = d
-	k.s = store.New(d, catalog.Default(), warehouse.Effects(), func() time.Time { return k.now })
-	k.o = imports.Options{Store: k.s, Effects: warehouse.Effects(), Files: f,
+	effects := warehouse.Effects()
+	maps.Copy(effects.Before, safety.Effects().Before)
+	maps.Copy(effects.After, safety.Effects().After)
+	k.s = store.New(d, catalog.Default(), effects, func() time.Time { return k.now })
+	k.o = imports.Options{Store: k.s, Effects: effects, Files: f,
 		OnChange: func(tenant string, names []string) { k.changed = append(k.changed, names...) }}
 	k.m = imports.New(k.o)
 }

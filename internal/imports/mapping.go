@@ -240,27 +240,39 @@ func maxRank(t *target) int {
 	return n
 }
 
-// complete checks that the columns a record cannot do without are there.
-func (l *layout) complete(t *target, s Settings) error {
-	need := map[string]bool{}
-	switch {
-	case s.Mode == ModeUpdate && t.keyed():
+// lined reports that the file gives lines of records.
+func (l *layout) lined(t *target) bool {
+	return t.lines != nil && slices.ContainsFunc(l.cols, func(c mapped) bool { return c.line })
+}
+
+// needs are the fields that a row cannot do without.
+func (l *layout) needs(t *target, mode string) map[string]bool {
+	need := map[string]bool{"quantity": t.posts != nil}
+	if mode == ModeUpdate {
 		for _, k := range t.resource.Import.Key {
-			need[k] = true
+			f, _ := t.resource.Field(k)
+			need[k] = f.Required && f.Default == "" || len(t.resource.Import.Key) == 1
 		}
-	case s.Mode == ModeUpdate:
-		return question("options.mode", "records of %s are never changed, only added: use mode insert", t.name)
-	default:
-		for _, c := range t.columns {
-			f := c.field
-			if f.Required && f.Default == "" && t.defaults[c.name] == "" {
-				need[c.name] = true
-			}
-		}
-		if t.name == "stock_movements" {
-			need["quantity"] = true
+		return need
+	}
+	lined := l.lined(t)
+	for _, c := range t.columns {
+		if f := c.field; f.Required && f.Default == "" && t.defaults[c.name] == "" && (!c.line || lined) {
+			need[c.name] = c.name != lineNumber
 		}
 	}
+	if lined {
+		need[t.resource.Import.Key[0]] = true // which rows are lines of one record
+	}
+	return need
+}
+
+// complete checks that the columns a record cannot do without are there.
+func (l *layout) complete(t *target, s Settings) error {
+	if s.Mode == ModeUpdate && !t.keyed() {
+		return question("options.mode", "records of %s are never changed, only added: use mode insert", t.name)
+	}
+	need := l.needs(t, s.Mode)
 	var missing []string
 	for i := range t.columns {
 		name := t.columns[i].name

@@ -3,6 +3,7 @@ package imports
 import (
 	"context"
 	"slices"
+	"strconv"
 	"strings"
 
 	"holdfast/internal/catalog"
@@ -13,53 +14,113 @@ import (
 
 // unique refuses a key that an earlier row of the file has.
 func (st *stager) unique(d *draft, row store.Row) {
-	key := keyText(st.v.target.resource, row)
+	key := st.v.rowKey(row)
 	if key == "" {
 		return
 	}
 	if line, ok := st.seen.put(key, d.line); ok {
-		cols := make([]string, 0, 2)
-		for _, k := range st.v.target.resource.Import.Key {
-			cols = append(cols, st.v.header(k))
+		var cols []string
+		for _, k := range st.v.keyFields() {
+			if row[k] != nil {
+				cols = append(cols, st.v.header(k))
+			}
 		}
 		d.fail(cols[len(cols)-1], "duplicate", "line %d has the same %s", line, strings.Join(cols, " and "))
 	}
 }
 
-// keyText is a row's import key as text, "" when part of it is missing.
-// Codes are equal without regard to case.
+// keyFields are the fields that tell the file's rows apart.
+func (v *survey) keyFields() []string {
+	key := v.target.resource.Import.Key
+	if v.lined() {
+		key = append(slices.Clone(key), v.target.lines.Import.Key[1:]...)
+	}
+	return key
+}
+
+// rowKey is what tells a row from the file's others, as text, "" when it has
+// no key.
+func (v *survey) rowKey(row store.Row) string {
+	key := keyText(v.target.resource, row)
+	if key == "" || !v.lined() {
+		return key
+	}
+	for _, k := range v.target.lines.Import.Key[1:] {
+		n, _ := row[k].(int64)
+		key += strconv.FormatInt(n, 10) + "\x00"
+	}
+	return key
+}
+
+// keyText is a row's import key as text, "" when it has none: a required part
+// is missing, or all of them are. Codes are equal without regard to case, and a
+// part that is missing is equal to its default.
 func keyText(r *catalog.Resource, row store.Row) string {
 	var b []byte
+	given := false
 	for _, k := range r.Import.Key {
-		s, ok := row[k].(string)
-		if !ok || s == "" {
+		f, _ := r.Field(k)
+		s := keyPart(f, row)
+		if s == "" && f.Required {
 			return ""
 		}
-		if f, _ := r.Field(k); f.Type == catalog.Text && f.Format == catalog.Code {
-			s = strings.ToLower(s)
-		}
+		given = given || s != ""
 		b = append(append(b, s...), 0)
+	}
+	if !given {
+		return ""
 	}
 	return string(b)
 }
 
-// present refuses keys that exist already when only new records are wanted,
-// unknown ones when only existing ones are, and states that a record cannot
-// begin in or move to.
-func (st *stager) present(ctx context.Context, batch []*draft, good []store.Row) error {
-	r, mode := st.v.target.resource, st.v.settings.Mode
-	states := r.States != nil && slices.Contains(st.fields, r.States.Field)
-	if !st.v.target.keyed() || mode == ModeUpsert && !states {
-		return nil
+func keyPart(f *catalog.Field, row store.Row) string {
+	switch x := row[f.Name].(type) {
+	case string:
+		if f.Type == catalog.Text && f.Format == catalog.Code {
+			return strings.ToLower(x)
+		}
+		return x
+	case int64:
+		return strconv.FormatInt(x, 10)
 	}
+	return f.Default
+}
+
+// standing is what is known of a record that a row may change.
+type standing struct{ id, state string }
+
+// standings reads the records that have the keys of rows.
+func (st *stager) standings(ctx context.Context, rows []store.Row) (map[string]standing, error) {
+	r := st.v.target.resource
 	read := []string{"id"}
-	if states {
+	if r.States != nil {
 		read = append(read, r.States.Field)
 	}
-	there := map[string]string{}
+	there := map[string]standing{}
 	err := st.m.db.Read(ctx, store.Scope(st.step.actor), func(tx *db.Tx) error {
-		return lookKeys(tx, st.step.actor.TenantID, r, good, read, func(key string, row *db.Row) { there[key] = row.Text(len(read) - 1) })
+		return lookKeys(tx, st.step.actor.TenantID, r, rows, read, func(key string, row *db.Row) {
+			s := standing{id: row.Text(0)}
+			if len(read) > 1 {
+				s.state = row.Text(1)
+			}
+			there[key] = s
+		})
 	})
+	return there, err
+}
+
+// present refuses keys that exist already when only new records are wanted or
+// allowed, unknown ones when only existing ones are, and states that a record
+// cannot begin in or move to.
+func (st *stager) present(ctx context.Context, batch []*draft, good []store.Row) error {
+	t, mode := st.v.target, st.v.settings.Mode
+	r := t.resource
+	create, update := t.rights(st.step.actor.Role)
+	states := r.States != nil && slices.Contains(st.fields, r.States.Field)
+	if !t.keyed() || mode == ModeUpsert && create && update && !states && !st.v.lined() {
+		return nil
+	}
+	there, err := st.standings(ctx, good)
 	if err != nil {
 		return err
 	}
@@ -69,16 +130,36 @@ func (st *stager) present(ctx context.Context, batch []*draft, good []store.Row)
 			continue
 		}
 		was, exists := there[keyText(r, good[i])]
+		name := st.called(good[i])
 		switch {
-		case mode == ModeInsert && exists:
-			d.fail(st.v.header(last), "exists", "%v exists already", good[i][last])
-		case mode == ModeUpdate && !exists:
-			d.fail(st.v.header(last), "unknown", "there is no record %v to update", good[i][last])
+		case exists && mode == ModeInsert:
+			d.fail(st.v.header(last), "exists", "%s exists already", name)
+		case exists && !update:
+			d.fail(st.v.header(last), "exists", "%s exists already, and your role may not change it", name)
+		case !exists && mode == ModeUpdate:
+			d.fail(st.v.header(last), "unknown", "there is no record %s to update", name)
+		case !exists && !create:
+			d.fail(st.v.header(last), "unknown", "there is no record %s, and your role may not make one", name)
+		case exists && st.v.lined() && st.closed(was.state):
+			d.fail(st.v.header(last), "state", "%s is %s: its lines no longer change", name, was.state)
 		case states:
-			st.movable(d, good[i], was, exists)
+			st.movable(d, good[i], was.state, exists)
 		}
 	}
 	return nil
+}
+
+// called is what a row's record is called in a message.
+func (st *stager) called(row store.Row) string {
+	if s := label(row); s != "" {
+		return s
+	}
+	return "with this " + st.v.header(st.v.target.resource.Import.Key[0])
+}
+
+// closed reports a state that a record does not leave.
+func (st *stager) closed(state string) bool {
+	return !slices.ContainsFunc(st.v.target.resource.States.Moves, func(m catalog.Move) bool { return slices.Contains(m.From, state) })
 }
 
 // movable holds a row's state to the state machine.
@@ -96,43 +177,58 @@ func (st *stager) movable(d *draft, row store.Row, was string, exists bool) {
 	}
 }
 
-// lookKeys reads columns of the records that have the keys of rows. The key
-// columns must be texts or ids.
+// lookKeys reads columns of the records that have the keys of rows.
 func lookKeys(tx *db.Tx, tenant string, r *catalog.Resource, rows []store.Row, cols []string, each func(key string, row *db.Row)) error {
 	where := "tenant_id = $1"
 	args := []any{tenant}
 	read := append([]string(nil), cols...)
 	for _, k := range r.Import.Key {
 		f, _ := r.Field(k)
-		seen := map[string]bool{}
-		var list []string
-		for _, row := range rows {
-			s, _ := row[k].(string)
-			if f.Format == catalog.Code && f.Type == catalog.Text {
-				s = strings.ToLower(s)
-			}
-			if s != "" && !seen[s] {
-				seen[s] = true
-				list = append(list, s)
-			}
+		args = append(args, query.List(keyParts(f, rows)))
+		in := inKey(tx.DB(), f, len(args))
+		if !f.Required && len(r.Import.Key) > 1 {
+			in = "(" + k + " IS NULL OR " + in + ")"
 		}
-		args = append(args, query.List(list))
-		switch {
-		case f.Type == catalog.UUID:
-			where += " AND " + tx.DB().InUUID(k, len(args))
-		case f.Format == catalog.Code:
-			where += " AND " + tx.DB().InText("lower("+k+")", len(args))
-		default:
-			where += " AND " + tx.DB().InText(k, len(args))
-		}
+		where += " AND " + in
 		read = append(read, k)
 	}
 	return tx.Query("SELECT "+strings.Join(read, ", ")+" FROM "+r.Name+" WHERE "+where, args, func(row *db.Row) error {
 		key := store.Row{}
 		for i, k := range r.Import.Key {
-			key[k] = row.Text(len(cols) + i)
+			if !row.Null(len(cols) + i) {
+				key[k] = row.Text(len(cols) + i)
+			}
 		}
 		each(keyText(r, key), row)
 		return nil
 	})
+}
+
+// keyParts are the different values of a part of the keys of rows.
+func keyParts(f *catalog.Field, rows []store.Row) []string {
+	seen := map[string]bool{}
+	list := []string{}
+	for _, row := range rows {
+		if s := keyPart(f, row); row != nil && s != "" && !seen[s] {
+			seen[s] = true
+			list = append(list, s)
+		}
+	}
+	return list
+}
+
+// inKey compares a part of a key with the list in parameter n, so that an
+// index serves.
+func inKey(d *db.DB, f *catalog.Field, n int) string {
+	switch {
+	case f.Type == catalog.UUID:
+		return d.InUUID(f.Name, n)
+	case f.Type == catalog.Int:
+		return d.InInt(f.Name, n)
+	case f.Type == catalog.Time:
+		return d.InTime(f.Name, n)
+	case f.Format == catalog.Code:
+		return d.InText("lower("+f.Name+")", n)
+	}
+	return d.InText(f.Name, n)
 }

@@ -3,6 +3,8 @@ package imports
 import (
 	"context"
 	"fmt"
+	"maps"
+	"slices"
 
 	"holdfast/internal/actor"
 	"holdfast/internal/catalog"
@@ -46,46 +48,92 @@ type PreviewPage struct {
 	HasMore  bool         `json:"hasMore"`
 }
 
-// compare tells what rows with these lines would do to the records there are.
-func (m *Importer) compare(tx *db.Tx, a actor.Actor, t *target, rows []store.Row, lines []int) ([]Difference, error) {
-	old := map[string]store.Row{}
-	if t.keyed() {
-		var ids []string
-		err := lookKeys(tx, a.TenantID, t.resource, rows, []string{"id"}, func(_ string, r *db.Row) { ids = append(ids, r.Text(0)) })
-		if err != nil {
-			return nil, err
+// comparison tells what rows would do to the records there are.
+type comparison struct {
+	m      *Importer
+	tx     *db.Tx
+	actor  actor.Actor
+	target *target
+	lined  bool
+	soft   []string // fields that a record there is does not take
+}
+
+func (c comparison) of(rows []store.Row, lines []int) ([]Difference, error) {
+	heads := make([]store.Row, len(rows))
+	for i, row := range rows {
+		heads[i] = c.target.part(row, false)
+	}
+	old, err := c.there(c.target.resource, heads)
+	if err != nil {
+		return nil, err
+	}
+	var details map[string]store.Row
+	parts := make([]store.Row, len(rows))
+	if c.lined {
+		for i, row := range rows {
+			parts[i] = c.target.part(row, true)
+			if head := old[keyText(c.target.resource, heads[i])]; head != nil {
+				parts[i][c.target.parent] = head["id"]
+			}
 		}
-		if len(ids) > 0 {
-			found, err := m.store.RowsTx(tx, server(a), t.resource, tx.DB().InUUID("id", 2), []any{query.List(ids)})
-			if err != nil {
-				return nil, err
-			}
-			for _, row := range found {
-				old[keyText(t.resource, row)] = row
-			}
+		if details, err = c.there(c.target.lines, parts); err != nil {
+			return nil, err
 		}
 	}
 	out := make([]Difference, len(rows))
 	for i, row := range rows {
-		out[i] = difference(t.resource, old[keyText(t.resource, row)], row)
+		was := old[keyText(c.target.resource, heads[i])]
+		if c.lined && was != nil {
+			was = both(was, details[keyText(c.target.lines, parts[i])])
+		}
+		out[i] = c.difference(was, row)
 		out[i].Line = lines[i]
 	}
 	return out, nil
 }
 
-func difference(r *catalog.Resource, old, row store.Row) Difference {
+// both is a record together with its line, nil without one: its fields first.
+func both(head, line store.Row) store.Row {
+	if line == nil {
+		return nil
+	}
+	out := maps.Clone(line)
+	maps.Copy(out, head)
+	return out
+}
+
+// there reads the records of a resource that have the keys of rows.
+func (c comparison) there(r *catalog.Resource, rows []store.Row) (map[string]store.Row, error) {
+	old := map[string]store.Row{}
+	if len(r.Import.Key) == 0 {
+		return old, nil
+	}
+	var ids []string
+	err := lookKeys(c.tx, c.actor.TenantID, r, rows, []string{"id"}, func(_ string, row *db.Row) { ids = append(ids, row.Text(0)) })
+	if err != nil || len(ids) == 0 {
+		return old, err
+	}
+	found, err := c.m.store.RowsTx(c.tx, server(c.actor), r, c.tx.DB().InUUID("id", 2), []any{query.List(ids)})
+	for _, row := range found {
+		old[keyText(r, row)] = row
+	}
+	return old, err
+}
+
+func (c comparison) difference(old, row store.Row) Difference {
 	d := Difference{Action: "insert", Label: label(row), Fields: map[string]Values{}}
 	if old != nil {
 		d.Action, d.Label = "unchanged", label(old)
 		d.ID, _ = old["id"].(string)
 	}
 	for name, after := range row {
-		f, ok := r.Field(name)
-		if old == nil || !ok {
+		col := c.target.column(name)
+		if old == nil || col == nil {
 			d.Fields[name] = Values{After: after}
 			continue
 		}
-		if !f.Fixed && !f.ReadOnly && !same(old[name], after) {
+		fixed := col.field.Fixed || col.field.ReadOnly && c.target.posts == nil || slices.Contains(c.soft, name)
+		if !fixed && !same(old[name], after) {
 			d.Action = "update"
 			d.Fields[name] = Values{Before: old[name], After: after}
 		}
@@ -106,7 +154,7 @@ func (st *stager) foresee(ctx context.Context, batch []*draft, good []store.Row)
 		}
 	}
 	return st.m.db.Read(ctx, store.Scope(st.step.actor), func(tx *db.Tx) error {
-		list, err := st.m.compare(tx, st.step.actor, st.v.target, rows, lines)
+		list, err := comparison{st.m, tx, st.step.actor, st.v.target, st.v.lined(), st.v.soft()}.of(rows, lines)
 		for _, d := range list {
 			switch d.Action {
 			case "insert":
@@ -149,7 +197,7 @@ func (m *Importer) Preview(ctx context.Context, a actor.Actor, jobID string, pag
 		if err != nil || len(rows) == 0 {
 			return err
 		}
-		p.Rows, err = m.compare(tx, a, t, rows, lines)
+		p.Rows, err = comparison{m, tx, a, t, plan.Lined, plan.Soft}.of(rows, lines)
 		return err
 	})
 	if fault.Is(err, fault.NotFound) {

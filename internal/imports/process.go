@@ -66,10 +66,10 @@ func (m *Importer) Process(ctx context.Context, a actor.Actor, jobID string) (*P
 var errAnswered = errors.New("imports: answered before")
 
 // failedState is where a step that broke leaves its job: failed when the job
-// is at fault, back where it was when the server is.
+// is at fault, back where it was when the server is, or who asked.
 func failedState(err error, rest string) string {
 	switch fault.As(err).Kind {
-	case fault.Internal, fault.Unavailable, fault.NoSpace:
+	case fault.Internal, fault.Unavailable, fault.NoSpace, fault.Forbidden:
 		return rest
 	}
 	return Failed
@@ -102,6 +102,9 @@ func (m *Importer) process(ctx context.Context, s *step) (*Processed, error) {
 		if t.column(name) == nil {
 			return nil, unknownField(t, name)
 		}
+	}
+	if err := t.permit(s.actor.Role, settings.Mode); err != nil {
+		return nil, err
 	}
 	mapping, err := parseMapping(t, s.job.Mapping)
 	if err != nil {

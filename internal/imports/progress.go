@@ -8,7 +8,8 @@ import (
 
 // Progress is how far a job is. While it is processed Done counts the rows
 // read, and nobody knows the Total, which is 0; while it is applied they count
-// rows applied and to apply. Percent is 0 to 100.
+// rows applied and to apply, and while it is rolled back those that are back and
+// all. Percent is 0 to 100.
 type Progress struct {
 	JobID   string  `json:"job_id"`
 	Status  string  `json:"status"`
@@ -37,6 +38,8 @@ func (m *Importer) Progress(ctx context.Context, a actor.Actor, jobID string) (*
 	case Processing:
 		p.Done = job.TotalRows
 	case Created, Uploaded, Cancelled:
+	case RollingBack:
+		p.Done, p.Total = job.RolledBackCount, job.ImportedCount
 	case RolledBack:
 		p.Done, p.Total = job.RolledBackCount, job.RolledBackCount
 	default:

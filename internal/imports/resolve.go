@@ -16,8 +16,7 @@ import (
 )
 
 // resolver turns what cells call other records by into ids, a batch of rows at
-// a time: items by SKU, zones and sites by code or name, lots by item and
-// number; any of them by id.
+// a time, by the namings below, and lots by item and number; any of them by id.
 type resolver struct {
 	m     *Importer
 	actor actor.Actor
@@ -47,16 +46,46 @@ func (m *Importer) resolver(a actor.Actor) *resolver {
 	return &resolver{m: m, actor: a, known: map[string]map[string]found{}, lots: map[lotKey]lot{}}
 }
 
-// namings are the columns a record is called by, best first; fold says that
-// the first ignores case.
-var namings = map[string]struct {
-	columns []string
-	fold    bool
-}{
-	"items":   {[]string{"sku"}, false},
-	"zones":   {[]string{"code", "name"}, true},
-	"sites":   {[]string{"code", "name"}, true},
-	"workers": {[]string{"employee_no"}, false},
+// naming is a column that records are called by. fold says that it ignores
+// case; table and id are set where the names stand in another table.
+type naming struct {
+	column    string
+	fold      bool
+	table, id string
+}
+
+// namings are what files call records by, best first.
+var namings = map[string][]naming{
+	"items":     {{column: "sku"}},
+	"zones":     {{column: "code", fold: true}, {column: "name"}},
+	"sites":     {{column: "code", fold: true}, {column: "name"}},
+	"teams":     {{column: "code", fold: true}, {column: "name"}},
+	"workers":   {{column: "employee_no"}, {column: "name"}},
+	"vehicles":  {{column: "plate"}},
+	"equipment": {{column: "asset_no", fold: true}, {column: "serial_no"}, {column: "name"}},
+	"courses":   {{column: "code", fold: true}, {column: "title"}},
+	"incidents": {{column: "incident_no"}, {column: "external_ref"}},
+	"orders":    {{column: "order_no"}},
+	people: {{column: "email", fold: true, table: "members", id: "user_id"}, {column: "employee_no", table: "workers", id: "user_id"},
+		{column: "name", table: "workers", id: "user_id"}},
+}
+
+// singulars are what one record is called where that is more than its
+// resource without the s.
+var singulars = map[string]string{"equipment": "equipment", people: "person who signs in"}
+
+func singular(resource string) string {
+	if s := singulars[resource]; s != "" {
+		return s
+	}
+	return strings.TrimSuffix(resource, "s")
+}
+
+func codeOf(resource string) string {
+	if resource == people {
+		return "person"
+	}
+	return strings.TrimSuffix(resource, "s")
 }
 
 // resolve looks up the references of a batch and sets the ids.
@@ -84,10 +113,7 @@ func (r *resolver) resolve(ctx context.Context, v *survey, batch []*draft) error
 		for _, d := range batch {
 			r.put(v, d)
 		}
-		if v.target.name == "stock_movements" {
-			return r.resolveLots(tx, v, batch)
-		}
-		return nil
+		return r.resolveLots(tx, v, batch)
 	})
 	if err != nil {
 		return fmt.Errorf("imports: resolve references: %w", err)
@@ -124,12 +150,15 @@ func (r *resolver) lookUp(tx *db.Tx, to string, texts map[string]bool) error {
 		}
 	}
 	if len(ids) > 0 {
-		if err := r.byColumn(tx, to, "id", false, ids, hits); err != nil {
+		id := naming{column: "id", fold: true}
+		if to == people {
+			id = naming{column: "user_id", fold: true, table: "members", id: "user_id"}
+		}
+		if err := r.byColumn(tx, to, id, ids, hits); err != nil {
 			return err
 		}
 	}
-	naming := namings[to]
-	for i, col := range naming.columns {
+	for _, n := range namings[to] {
 		var left []string
 		for _, t := range rest {
 			if hits[t].n == 0 {
@@ -139,19 +168,19 @@ func (r *resolver) lookUp(tx *db.Tx, to string, texts map[string]bool) error {
 		if len(left) == 0 {
 			return nil
 		}
-		if err := r.byColumn(tx, to, col, naming.fold && i == 0, left, hits); err != nil {
+		if err := r.byColumn(tx, to, n, left, hits); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func (r *resolver) byColumn(tx *db.Tx, to, col string, fold bool, texts []string, hits map[string]found) error {
+func (r *resolver) byColumn(tx *db.Tx, to string, n naming, texts []string, hits map[string]found) error {
 	spelled := map[string][]string{} // key in the database -> texts of the file
 	keys := make([]string, 0, len(texts))
 	for _, t := range texts {
 		k := t
-		if fold || col == "id" {
+		if n.fold {
 			k = strings.ToLower(t)
 		}
 		if spelled[k] == nil {
@@ -159,12 +188,16 @@ func (r *resolver) byColumn(tx *db.Tx, to, col string, fold bool, texts []string
 		}
 		spelled[k] = append(spelled[k], t)
 	}
-	expr, in := col, ""
+	expr, table, id := n.column, to, "id"
+	if n.table != "" {
+		table, id = n.table, n.id
+	}
+	in := ""
 	switch {
-	case col == "id":
-		in = tx.DB().InUUID(col, 2)
-	case fold:
-		expr = "lower(" + col + ")"
+	case n.column == id:
+		in = tx.DB().InUUID(id, 2)
+	case n.fold:
+		expr = "lower(" + n.column + ")"
 		in = tx.DB().InText(expr, 2)
 	default:
 		in = tx.DB().InText(expr, 2)
@@ -173,7 +206,7 @@ func (r *resolver) byColumn(tx *db.Tx, to, col string, fold bool, texts []string
 	if state == "" {
 		state = "''"
 	}
-	return tx.Query("SELECT id, "+expr+", "+state+" FROM "+to+" WHERE tenant_id = $1 AND "+in, []any{r.actor.TenantID, query.List(keys)}, func(row *db.Row) error {
+	return tx.Query("SELECT "+id+", "+expr+", "+state+" FROM "+table+" WHERE tenant_id = $1 AND "+id+" IS NOT NULL AND "+in, []any{r.actor.TenantID, query.List(keys)}, func(row *db.Row) error {
 		for _, t := range spelled[row.Text(1)] {
 			hits[t] = found{id: row.Text(0), n: hits[t].n + 1, state: row.Text(2)}
 		}
@@ -190,15 +223,15 @@ func (r *resolver) put(v *survey, d *draft) {
 			continue
 		}
 		hit := r.known[to][ref.text]
-		one := strings.TrimSuffix(to, "s")
+		one := singular(to)
 		switch hit.n {
 		case 1:
 			d.row[ref.col.name] = hit.id
 			d.state(ref.col.name, hit.state)
 		case 0:
-			d.fail(ref.col.header, "unknown_"+one, "there is no %s %q", one, clip(ref.text, 80))
+			d.fail(ref.col.header, "unknown_"+codeOf(to), "there is no %s %q", one, clip(ref.text, 80))
 		default:
-			d.fail(ref.col.header, "ambiguous_"+one, "%d %s are called %q: use the code", hit.n, to, clip(ref.text, 80))
+			d.fail(ref.col.header, "ambiguous_"+codeOf(to), "%d %s are called %q: use the code", hit.n, to, clip(ref.text, 80))
 		}
 	}
 }
@@ -248,6 +281,9 @@ func (r *resolver) putLot(v *survey, d *draft, ref reference, key lotKey) {
 	expires, given := d.row[lotExpiry].(string)
 	known, ok := r.lots[key]
 	switch {
+	case !ok && v.target.posts == nil:
+		d.fail(ref.col.header, "unknown_lot", "the item has no lot %q", clip(ref.text, 80))
+		return
 	case !ok && v.layout.column(lotExpiry) == nil:
 		d.fail(ref.col.header, "unknown_lot", "the item has no lot %q; with a column for the expiry of lots it would be made", clip(ref.text, 80))
 		return
@@ -284,7 +320,7 @@ func orNever(date string) string {
 func (r *resolver) strangers(ctx context.Context, v *survey) error {
 	for _, c := range append([]mapped(nil), v.layout.cols...) {
 		texts := v.refs[c.name]
-		if c.field.Required || c.field.Ref == "lots" || len(texts) == 0 || v.target.name == "stock_movements" {
+		if c.field.Required || c.field.Ref == "lots" || len(texts) == 0 || v.target.posts != nil {
 			continue
 		}
 		err := r.m.db.Read(ctx, store.Scope(r.actor), func(tx *db.Tx) error { return r.lookUp(tx, c.field.Ref, texts) })
@@ -299,7 +335,7 @@ func (r *resolver) strangers(ctx context.Context, v *survey) error {
 		}
 		if known == 0 {
 			v.layout.drop(c.name)
-			v.warnings = append(v.warnings, fmt.Sprintf("Column %q names none of your %s and was left out.", c.header, c.field.Ref))
+			v.warnings = append(v.warnings, fmt.Sprintf("Column %q names none of your %s and was left out.", c.header, strings.ReplaceAll(c.field.Ref, "_", " ")))
 		}
 	}
 	return nil

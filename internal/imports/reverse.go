@@ -12,9 +12,9 @@ import (
 // reversalReason is the reason code of movements that undo an import.
 const reversalReason = "import_rollback"
 
-// movements undoes an import of stock movements by movements the other way.
-// Effects refuse what is not there any more; which stock that is, is found
-// first, so that all of it can be named.
+// movements undoes an import of stock by movements the other way. Effects
+// refuse what is not there any more; which stock that is, is found first, so
+// that all of it can be named.
 func (u *undo) movements() error {
 	if err := u.checkStock(); err != nil {
 		return err
@@ -22,35 +22,48 @@ func (u *undo) movements() error {
 	if err := u.refusal(); err != nil {
 		return err
 	}
-	after := ""
-	for {
-		rows, err := u.booked(after)
-		if err != nil || len(rows) == 0 {
+	for before := ""; ; {
+		var more bool
+		var err error
+		if before, more, err = u.reverse(before, postRows); err != nil || !more {
 			return err
 		}
-		after = rows[len(rows)-1]["id"].(string)
-		reversals := make([]store.Row, 0, len(rows))
-		for _, row := range rows {
-			if id, _ := row["item_id"].(string); !u.kept[id] {
-				reversals = append(reversals, reversal(row))
-			}
-		}
-		if _, err := u.insert(reversals, nil); err != nil {
-			return err
-		}
-		u.undone += int64(len(reversals))
 	}
 }
 
-// booked reads the next batch of the job's movements that are not undone.
-func (u *undo) booked(after string) ([]store.Row, error) {
-	where := "import_job_id = $2 AND reversal_of IS NULL"
-	args := []any{u.step.job.ID}
-	if after != "" {
-		where += " AND id > $3"
-		args = append(args, after)
+// reverse undoes up to n of the job's movements, those before one: the newest
+// first, so that what is there at each step was there once. It returns the one
+// to go on before.
+func (u *undo) reverse(before string, n int) (next string, more bool, err error) {
+	rows, err := u.booked(before, n)
+	if err != nil || len(rows) == 0 {
+		return before, false, err
 	}
-	rows, err := u.m.store.RowsTx(u.tx, u.actor, u.resource, fmt.Sprintf("%s ORDER BY id LIMIT %d", where, postRows), args)
+	reversals := make([]store.Row, 0, len(rows))
+	for _, row := range rows {
+		if id, _ := row["item_id"].(string); !u.kept[id] {
+			reversals = append(reversals, reversal(row))
+		}
+	}
+	if _, err := u.insert(reversals, nil); err != nil {
+		return before, false, err
+	}
+	u.undone += int64(len(reversals))
+	return rows[len(rows)-1]["id"].(string), len(rows) == n, nil
+}
+
+// unreversed are the movements of a job that nobody has reversed.
+const unreversed = "import_job_id = $2 AND reversal_of IS NULL AND NOT EXISTS (SELECT 1 FROM stock_movements r WHERE r.tenant_id = $1 AND r.reversal_of = stock_movements.id)"
+
+// booked reads the next batch of the job's movements that are not undone.
+func (u *undo) booked(before string, n int) ([]store.Row, error) {
+	where := unreversed
+	args := []any{u.step.job.ID}
+	if before != "" {
+		where += " AND id < $3"
+		args = append(args, before)
+	}
+	rows, err := u.m.store.RowsTx(u.tx, u.actor, u.resource, fmt.Sprintf("%s ORDER BY id DESC LIMIT %d", where, n), args)
 	if err != nil {
 		return nil, fmt.Errorf("imports: read movements: %w", err)
 	}
@@ -86,10 +99,10 @@ func reversal(row store.Row) store.Row {
 func (u *undo) checkStock() error {
 	const moved = `WITH net(zone_id, item_id, lot_id, serial, owner_id, lpn, status, quantity) AS (
   SELECT to_zone_id, item_id, lot_id, serial, owner_id, lpn, to_status, quantity FROM stock_movements
-    WHERE tenant_id = $1 AND import_job_id = $2 AND reversal_of IS NULL AND to_zone_id IS NOT NULL
+    WHERE tenant_id = $1 AND ` + unreversed + ` AND to_zone_id IS NOT NULL
   UNION ALL
   SELECT from_zone_id, item_id, lot_id, serial, owner_id, lpn, from_status, -quantity FROM stock_movements
-    WHERE tenant_id = $1 AND import_job_id = $2 AND reversal_of IS NULL AND from_zone_id IS NOT NULL),
+    WHERE tenant_id = $1 AND ` + unreversed + ` AND from_zone_id IS NOT NULL),
 due AS (
   SELECT zone_id, item_id, lot_id, serial, owner_id, lpn, status, CAST(SUM(quantity) AS bigint) AS quantity FROM net
     GROUP BY zone_id, item_id, lot_id, serial, owner_id, lpn, status HAVING SUM(quantity) > 0)

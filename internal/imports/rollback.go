@@ -4,33 +4,34 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
+	"maps"
 	"strings"
 
 	"holdfast/internal/actor"
-	"holdfast/internal/catalog"
 	"holdfast/internal/db"
 	"holdfast/internal/fault"
-	"holdfast/internal/query"
 	"holdfast/internal/store"
 )
 
 // listedConflicts is how many conflicts a refusal names; the count is exact.
 const listedConflicts = 100
 
-// Rollback puts back what an import changed, completed or broken off, in one
-// transaction, for administrators. New records go, changed ones get back what they held, with
-// their former version; stock movements are undone by movements the other way,
-// the ledger keeps both, and so stay the lots made for them. A record that was
-// changed since, or that others refer to, is a conflict: then nothing changes
-// and fault.Conflict lists them (Data is a []Conflict).
+// Rollback puts back what an import changed, completed or broken off, for
+// administrators: in one transaction as large as an apply's, above that batch
+// by batch, so that other writers come in between. New records go, changed
+// ones get back what they held, with their former version; stock movements are
+// undone by movements the other way, the ledger keeps both, and so stay the
+// lots made for them. A record that was changed since, or that others refer to,
+// is a conflict: then nothing changes and fault.Conflict lists them (Data is a
+// []Conflict). A rollback that broke off goes on when it is asked for again.
 func (m *Importer) Rollback(ctx context.Context, a actor.Actor, jobID string) (*RolledBackResult, error) {
 	return m.takeBack(ctx, a, jobID, false)
 }
 
 // RollbackRest is Rollback that leaves the records in conflict as they are and
 // takes back the others. Of stock, an item whose stock is not all there any
-// more is left. What was left cannot be rolled back later.
+// more is left. What was left can be rolled back later, when nothing stands
+// against it any more.
 func (m *Importer) RollbackRest(ctx context.Context, a actor.Actor, jobID string) (*RolledBackResult, error) {
 	return m.takeBack(ctx, a, jobID, true)
 }
@@ -49,18 +50,15 @@ func (m *Importer) takeBack(ctx context.Context, a actor.Actor, jobID string, pa
 		return nil, fmt.Errorf("imports: roll back: %w", err)
 	}
 	ctx = context.WithoutCancel(ctx)
-	var u *undo
+	u := &undo{m: m, step: s, partial: partial, kept: map[string]bool{}}
 	var done *Job
-	err = m.db.Write(ctx, store.Scope(a), func(tx *db.Tx) error {
-		return guarded(func() (err error) {
-			if u, err = m.undo(tx, s, partial); err == nil {
-				done, err = u.run()
-			}
-			return err
-		})
-	})
+	if s.job.ImportedCount-s.job.RolledBackCount > m.whole {
+		done, err = u.inBatches(ctx)
+	} else {
+		done, err = u.atOnce(ctx)
+	}
 	if err != nil {
-		err = errors.Join(err, m.end(ctx, s, s.from, "Rolling back was refused: "+fault.As(err).Msg))
+		err = errors.Join(err, m.end(ctx, s, s.from, u.stopped(err)))
 		if job, lost := m.load(ctx, a, jobID); lost == nil && job.Status == RolledBack {
 			return rolledBackOf(job), nil // committed before the connection was lost
 		}
@@ -75,19 +73,27 @@ func rolledBackOf(job *Job) *RolledBackResult {
 	return &RolledBackResult{Success: true, RolledBack: job.RolledBackCount, Message: job.Message}
 }
 
-// undo is one rollback inside its transaction.
+// undo is one rollback.
 type undo struct {
-	*writer
+	*writer   // of the records at hand, in the transaction at hand
+	m         *Importer
 	step      *step
 	target    *target
 	partial   bool
-	kept      map[string]bool // records left as they are, of stock the items
+	lined     bool                       // the job's rows were lines of records
+	looking   bool                       // only to see: nothing is locked
+	writers   map[string]*writer         // of this transaction
+	made      map[string]map[string]bool // by resource, what the job made
+	kept      map[string]bool            // records left as they are, of stock the items
 	conflicts []Conflict
 	count     int
 	undone    int64
 }
 
 func (u *undo) conflict(id, label, format string, args ...any) {
+	if u.kept[id] {
+		return // told before
+	}
 	u.count++
 	u.kept[id] = true
 	if len(u.conflicts) < listedConflicts {
@@ -105,88 +111,184 @@ func (u *undo) refusal() error {
 		lines[i] = c.Label + ": " + c.Reason
 	}
 	f := fault.New(fault.Conflict, "import_conflict", "%d records stand against rolling the import back; nothing was changed", u.count)
+	if n := u.sofar(); n > 0 {
+		f.Msg = fmt.Sprintf("%d records stand against rolling the rest of the import back; %d were rolled back before", u.count, n)
+	}
 	f.Details = strings.Join(lines, "; ")
 	f.Data = u.conflicts
 	return f
 }
 
-// undo begins a rollback inside a transaction.
-func (m *Importer) undo(tx *db.Tx, s *step, partial bool) (*undo, error) {
-	if err := m.hold(tx, s); err != nil {
-		return nil, err
+// sofar is how many records are back, of all runs.
+func (u *undo) sofar() int64 { return u.step.job.RolledBackCount }
+
+// stopped tells what a rollback that failed leaves.
+func (u *undo) stopped(err error) string {
+	msg := "Rolling back was refused: " + fault.As(err).Msg
+	if n := u.sofar(); n > 0 {
+		msg += fmt.Sprintf(". %d of %d records are back; roll back again to go on.", n, u.step.job.ImportedCount)
 	}
-	t, err := m.target(s.job.Target)
-	if err != nil {
-		return nil, err
-	}
-	w, err := m.writer(tx, s.actor, t.resource)
-	if err != nil {
-		return nil, err
-	}
-	return &undo{writer: w, step: s, target: t, partial: partial, kept: map[string]bool{}}, nil
+	return msg
 }
 
-func (u *undo) run() (*Job, error) {
+// enter begins a transaction of the rollback.
+func (u *undo) enter(tx *db.Tx) error {
+	u.writers = map[string]*writer{}
+	if !u.looking {
+		if err := u.m.hold(tx, u.step); err != nil {
+			return err
+		}
+	}
 	var err error
-	if u.target.name == "stock_movements" {
-		err = u.movements()
-	} else {
-		err = u.records()
+	if u.target, err = u.m.target(u.step.job.Target); err != nil {
+		return err
 	}
+	if err := u.use(tx, u.target.written().Name); err != nil || u.target.lines == nil {
+		return err
+	}
+	p, _, err := u.m.planOf(tx, u.step.actor, u.step.job)
+	u.lined = p.Lined
+	return err
+}
+
+// use turns to the records of a resource.
+func (u *undo) use(tx *db.Tx, resource string) error {
+	if w := u.writers[resource]; w != nil {
+		u.writer = w
+		return nil
+	}
+	r, ok := u.m.cat.Get(resource)
+	if !ok {
+		return fmt.Errorf("%w: no resource %s", errSnapshot, resource)
+	}
+	w, err := u.m.writer(tx, u.step.actor, r)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	return u.finish()
+	u.writer, u.writers[resource] = w, w
+	return nil
 }
 
-func (u *undo) finish() (*Job, error) {
-	u.done()
-	a, job := u.step.actor, u.step.job
-	if err := u.m.audit(u.tx, a, job, "import_jobs.rollback", map[string]any{"target": job.Target, "file": job.FileName, "rolled_back": u.undone, "kept": len(u.kept)}); err != nil {
-		return nil, err
+// leave writes the counters of a transaction.
+func (u *undo) leave() {
+	for _, w := range u.writers {
+		w.done()
 	}
-	for _, table := range []string{"import_snapshots", "import_journal", "import_chunks"} {
-		u.tx.Queue("DELETE FROM "+table+" WHERE tenant_id = $1 AND job_id = $2", []any{a.TenantID, job.ID}, nil)
-	}
-	msg := fmt.Sprintf("%d records were rolled back.", u.undone)
-	if n := len(u.kept); n > 0 {
-		msg += fmt.Sprintf(" %d were changed or used since and stay as they are.", n)
-	}
-	return u.m.set(u.tx, a, job.ID, store.Row{"status": RolledBack, "lease_until": nil, "rolled_back_count": u.undone, "rolled_back_at": u.m.store.Now(),
-		"message": msg})
 }
 
-// batch is one snapshot.
-type batch struct {
-	op   string
-	data []byte
+// atOnce rolls back in one transaction.
+func (u *undo) atOnce(ctx context.Context) (job *Job, err error) {
+	err = u.m.db.Write(ctx, store.Scope(u.step.actor), func(tx *db.Tx) error {
+		return guarded(func() (err error) {
+			u.again()
+			if err := u.enter(tx); err != nil {
+				return err
+			}
+			if err := u.all(); err != nil {
+				return err
+			}
+			u.leave()
+			job, err = u.finish(u.step.job.RolledBackCount + u.undone)
+			return err
+		})
+	})
+	return job, err
 }
 
-// records undoes an import of records that change: first every batch is
-// checked, the newest first, so that all conflicts are known; then undone.
-func (u *undo) records() error {
+// again forgets what a transaction found that is run a second time.
+func (u *undo) again() {
+	u.made, u.kept, u.conflicts, u.count, u.undone = nil, map[string]bool{}, nil, 0, 0
+}
+
+func (u *undo) all() error {
+	if u.target.posts != nil {
+		return u.movements()
+	}
 	last, err := u.batches()
 	if err != nil {
 		return err
 	}
-	for _, act := range []struct{ inserted, updated func([]byte) error }{{u.checkInserted, u.checkUpdated}, {u.remove, u.restore}} {
-		for seq := last; seq >= 1; seq-- {
-			b, err := u.batch(seq)
-			if err != nil {
-				return err
-			}
-			do := act.inserted
-			if b.op == "update" {
-				do = act.updated
-			}
-			if err := do(b.data); err != nil {
-				return err
-			}
-		}
-		if err := u.refusal(); err != nil {
+	if err := u.checkAll(last); err != nil {
+		return err
+	}
+	for seq := last; seq >= 1; seq-- {
+		if err := u.undoBatch(seq); err != nil {
 			return err
 		}
 	}
+	return nil
+}
+
+func (u *undo) finish(total int64) (*Job, error) {
+	a, job := u.step.actor, u.step.job
+	if err := u.m.audit(u.tx, a, job, "import_jobs.rollback", map[string]any{"target": job.Target, "file": job.FileName, "rolled_back": total, "kept": len(u.kept)}); err != nil {
+		return nil, err
+	}
+	msg := fmt.Sprintf("%d records were rolled back.", total)
+	if n := len(u.kept); n > 0 {
+		msg += fmt.Sprintf(" %d were changed or used since and stay as they are; roll back again when that is settled.", n)
+		return u.m.set(u.tx, a, job.ID, store.Row{"status": u.step.from, "lease_until": nil, "rolled_back_count": total, "message": msg})
+	}
+	for _, table := range []string{"import_snapshots", "import_journal", "import_chunks"} {
+		u.tx.Queue("DELETE FROM "+table+" WHERE tenant_id = $1 AND job_id = $2", []any{a.TenantID, job.ID}, nil)
+	}
+	return u.m.set(u.tx, a, job.ID, store.Row{"status": RolledBack, "lease_until": nil, "rolled_back_count": total, "rolled_back_at": u.m.store.Now(), "message": msg})
+}
+
+// batch is one snapshot, gone when everything in it is back.
+type batch struct {
+	entity, op string
+	data       []byte
+}
+
+// checkAll looks for what stands against the rollback, the newest batch first:
+// what lines say is known before what their records say.
+func (u *undo) checkAll(last int) error {
+	for seq := last; seq >= 1; seq-- {
+		if err := u.checkBatch(seq); err != nil {
+			return err
+		}
+	}
+	if err := u.keepLines(); err != nil {
+		return err
+	}
+	return u.refusal()
+}
+
+func (u *undo) checkBatch(seq int) error {
+	b, err := u.batch(seq)
+	if err != nil || b.op == "" {
+		return err
+	}
+	if b.op == "update" {
+		return u.checkUpdated(b.data)
+	}
+	return u.checkInserted(b.data)
+}
+
+// undoBatch puts one batch back and keeps of its snapshot what stays.
+func (u *undo) undoBatch(seq int) error {
+	b, err := u.batch(seq)
+	if err != nil || b.op == "" {
+		return err
+	}
+	before, do := u.undone, u.remove
+	if b.op == "update" {
+		do = u.restore
+	}
+	left, n, err := do(b.data)
+	if err != nil {
+		return err
+	}
+	if u.lined && b.entity == u.target.name {
+		u.undone = before // rows are counted as lines
+	}
+	args := []any{u.actor.TenantID, u.step.job.ID, seq}
+	if n == 0 {
+		u.tx.Queue("DELETE FROM import_snapshots WHERE tenant_id = $1 AND job_id = $2 AND seq = $3", args, nil)
+		return nil
+	}
+	u.tx.Queue("UPDATE import_snapshots SET rows = $4, data = $5 WHERE tenant_id = $1 AND job_id = $2 AND seq = $3", append(args, n, left), nil)
 	return nil
 }
 
@@ -202,172 +304,127 @@ func (u *undo) batches() (int, error) {
 	return n, nil
 }
 
+// batch reads a snapshot and turns to its records; the zero batch is one that
+// is back already.
 func (u *undo) batch(seq int) (b batch, err error) {
-	err = u.tx.One("SELECT op, data FROM import_snapshots WHERE tenant_id = $1 AND job_id = $2 AND seq = $3", []any{u.actor.TenantID, u.step.job.ID, seq}, func(r *db.Row) error {
-		b = batch{r.Text(0), r.Bytes(1)}
+	err = u.tx.Query("SELECT entity_type, op, data FROM import_snapshots WHERE tenant_id = $1 AND job_id = $2 AND seq = $3", []any{u.actor.TenantID, u.step.job.ID, seq}, func(r *db.Row) error {
+		b = batch{r.Text(0), r.Text(1), r.Bytes(2)}
 		return nil
 	})
 	if err != nil {
 		return b, fmt.Errorf("imports: read snapshot %d: %w", seq, err)
 	}
-	return b, nil
+	if b.op != "" {
+		err = u.use(u.tx, b.entity)
+	}
+	return b, err
 }
 
-// label is what people call a record by.
-func label(row store.Row) string {
-	for _, f := range []string{"sku", "code", "lot_no", "incident_no", "external_ref", "name", "title"} {
-		if s, ok := row[f].(string); ok && s != "" {
-			return s
+// remove deletes the records of a batch that the import made, and returns what
+// stays of the batch and how many records that are.
+func (u *undo) remove(data []byte) (left []byte, n int, err error) {
+	all, err := unpackIDs(data)
+	if err != nil {
+		return nil, 0, err
+	}
+	var ids, stay []string
+	for _, id := range all {
+		if u.kept[id] {
+			stay = append(stay, id)
+		} else {
+			ids = append(ids, id)
 		}
 	}
-	s, _ := row["id"].(string)
-	return s
-}
-
-// checkInserted looks for records made by the import that were changed since
-// or that others refer to. Those deleted since are gone already.
-func (u *undo) checkInserted(data []byte) error {
-	ids, err := unpackIDs(data)
-	if err != nil {
-		return err
-	}
-	rows, err := u.lockRows(ids)
-	if err != nil {
-		return err
-	}
-	labels := map[string]string{}
-	for _, row := range rows {
-		id := row["id"].(string)
-		labels[id] = label(row)
-		if v, _ := row["version"].(int64); v != 1 {
-			u.conflict(id, labels[id], "was changed after the import (version %d)", v)
-			delete(labels, id)
-		}
-	}
-	for _, rel := range u.resource.Relations() {
-		if rel.To != u.resource.Name {
-			continue
-		}
-		if err := u.checkReferences(rel, ids, labels); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-func (u *undo) checkReferences(rel catalog.Relation, ids []string, labels map[string]string) error {
-	sql := "SELECT " + rel.Column + ", COUNT(*) FROM " + rel.From + " WHERE tenant_id = $1 AND " + u.tx.DB().InUUID(rel.Column, 2) + " GROUP BY " + rel.Column + " ORDER BY " + rel.Column
-	err := u.tx.Query(sql, []any{u.actor.TenantID, query.List(ids)}, func(r *db.Row) error {
-		if l, ok := labels[r.Text(0)]; ok {
-			u.conflict(r.Text(0), l, "is used by %d %s", r.Int(1), strings.ReplaceAll(rel.From, "_", " "))
-		}
-		return nil
-	})
-	if err != nil {
-		return fmt.Errorf("imports: look for references in %s: %w", rel.From, err)
-	}
-	return nil
-}
-
-// checkUpdated looks for records changed again after the import changed them.
-func (u *undo) checkUpdated(data []byte) error {
-	images, err := unpackImages(data)
-	if err != nil {
-		return err
-	}
-	rows, err := u.current(images)
-	if err != nil {
-		return err
-	}
-	for _, im := range images {
-		row := rows[im.ID]
-		if row == nil {
-			u.conflict(im.ID, im.ID, "was deleted after the import")
-			continue
-		}
-		if v, _ := row["version"].(int64); v != im.Version {
-			u.conflict(im.ID, label(row), "was changed after the import (version %d, the import left %d)", v, im.Version)
-		}
-	}
-	return nil
-}
-
-func (u *undo) current(images []image) (map[string]store.Row, error) {
-	ids := make([]string, len(images))
-	for i, im := range images {
-		ids[i] = im.ID
-	}
-	rows, err := u.lockRows(ids)
-	if err != nil {
-		return nil, err
-	}
-	out := make(map[string]store.Row, len(rows))
-	for _, row := range rows {
-		out[row["id"].(string)] = row
-	}
-	return out, nil
-}
-
-// remove deletes the records an import made.
-func (u *undo) remove(data []byte) error {
-	ids, err := unpackIDs(data)
-	if err != nil {
-		return err
-	}
-	ids = slices.DeleteFunc(ids, func(id string) bool { return u.kept[id] })
 	if len(ids) == 0 {
-		return nil
+		return packIDs(stay), len(stay), nil
 	}
 	gone, err := u.m.quiet.DeleteTx(u.tx, u.actor, u.resource, ids)
 	if err != nil {
-		return fmt.Errorf("imports: remove %s: %w", u.resource.Name, err)
+		return nil, 0, fmt.Errorf("imports: remove %s: %w", u.resource.Name, err)
 	}
 	u.undone += int64(len(gone))
-	return u.tx.Flush()
+	return packIDs(stay), len(stay), u.tx.Flush()
 }
 
-// restore gives changed records back what they held. Derived columns are
-// worked out anew: stock may have moved without anybody editing the record.
-func (u *undo) restore(data []byte) error {
+// following are the fields that follow other records and not their own
+// record's changes. They are worked out anew: stock may have moved without
+// anybody editing the record.
+var following = map[string][]string{
+	"items":  {"on_hand", "available", "stock_value", "low_stock"},
+	"zones":  {"load_units", "utilization"},
+	"orders": {"stage", "line_count", "qty_ordered", "qty_allocated", "qty_picked", "qty_packed", "qty_shipped", "qty_received", "total_value"},
+}
+
+// restore gives changed records back what they held, and returns what stays of
+// the batch and how many records that are.
+func (u *undo) restore(data []byte) (left []byte, n int, err error) {
 	images, err := unpackImages(data)
 	if err != nil {
-		return err
+		return nil, 0, err
 	}
 	rows, err := u.current(images)
 	if err != nil {
-		return err
+		return nil, 0, err
 	}
-	was := map[string]image{}
+	back := map[string]restoration{}
+	var stay []image
 	var changes []store.Change
 	for _, im := range images {
 		if u.kept[im.ID] {
+			stay = append(stay, im)
 			continue
 		}
-		before, err := im.restored(u.resource)
+		r, err := u.restoration(im)
 		if err != nil {
-			return err
+			return nil, 0, err
 		}
-		row := rows[im.ID]
-		after := make(store.Row, len(row))
-		for k, v := range row {
-			after[k] = v
+		if im.Version == im.Was {
+			u.retouch(r)
+			continue
 		}
-		for k, v := range before {
-			if f, _ := u.resource.Field(k); !f.ReadOnly {
-				after[k] = v
-			}
-		}
-		was[im.ID] = im
-		changes = append(changes, store.Change{Resource: u.resource, Op: store.Update, Before: row, After: after})
+		back[im.ID] = r
+		after := maps.Clone(rows[im.ID])
+		maps.Copy(after, r.fields)
+		changes = append(changes, store.Change{Resource: u.resource, Op: store.Update, Before: rows[im.ID], After: after})
 	}
 	done, err := u.update(changes, nil, func(c store.Change) (int64, string) {
-		im := was[c.After["id"].(string)]
-		at := u.now
-		if old, err := im.restored(u.resource); err == nil {
-			at, _ = old["updated_at"].(string)
-		}
-		return im.Was, at
+		r := back[text(c.After["id"])]
+		maps.Copy(c.After, r.fields) // whatever the effects made of it
+		return r.version, r.at
 	})
+	if err != nil {
+		return nil, 0, err
+	}
 	u.undone += int64(len(done))
-	return err
+	left, err = packList(stay)
+	return left, len(stay), err
+}
+
+// restoration is what a record gets back.
+type restoration struct {
+	id      string
+	fields  store.Row
+	version int64
+	at      string // updated_at
+}
+
+func (u *undo) restoration(im image) (restoration, error) {
+	before, err := im.restored(u.resource)
+	if err != nil {
+		return restoration{}, err
+	}
+	r := restoration{id: im.ID, fields: before, version: im.Was, at: u.now}
+	if at, ok := before["updated_at"].(string); ok {
+		r.at = at
+	}
+	for _, f := range append([]string{"updated_at"}, following[u.resource.Name]...) {
+		delete(before, f)
+	}
+	return r, nil
+}
+
+// retouch gives a record back when it was last changed: only its lines had
+// changed it.
+func (u *undo) retouch(r restoration) {
+	u.tx.Queue("UPDATE "+u.resource.Name+" SET updated_at = $3 WHERE tenant_id = $1 AND id = $2", []any{u.actor.TenantID, r.id, r.at}, nil)
 }

@@ -68,6 +68,10 @@ func packImages(r *catalog.Resource, changes []store.Change) ([]byte, error) {
 		}
 		list[i] = im
 	}
+	return packList(list)
+}
+
+func packList(list []image) ([]byte, error) {
 	text, err := json.Marshal(list)
 	if err != nil {
 		return nil, fmt.Errorf("imports: snapshot: %w", err)

@@ -30,12 +30,21 @@ type stager struct {
 	first   []RowError // for the answer
 	chunks  int
 	seen    *keys
+	book    *ledgerOf       // of records with lines
+	torn    map[string]bool // records with lines, some of which have errors
+	hours   *hoursBook      // of shifts
 	beat    time.Time
 }
 
 func (m *Importer) stager(s *step, v *survey) *stager {
 	st := &stager{m: m, step: s, v: v, refs: m.resolver(s.actor), seen: newKeys()}
 	st.fields, st.defaults = v.fields(), v.defaults()
+	if v.lined() {
+		st.book, st.torn = newLedger(), map[string]bool{}
+	}
+	if v.target.name == "shifts" {
+		st.hours = newHours()
+	}
 	if v.settings.DryRun {
 		st.preview = &Counts{}
 	}
@@ -112,11 +121,22 @@ func (st *stager) judge(ctx context.Context, batch []*draft) ([]store.Row, error
 	}
 	good := make([]store.Row, len(batch))
 	for i, d := range batch {
+		if st.book != nil {
+			st.book.enter(st.v, d)
+		}
 		if good[i] = st.m.check(st.v, d); good[i] != nil {
 			st.unique(d, good[i])
 		}
+		if st.hours != nil && good[i] != nil && len(d.errs) == 0 {
+			if line, overlaps := st.hours.enter(good[i], d.line); overlaps {
+				d.fail(st.v.header("started_at"), "overlap", "line %d has a shift of the same worker at that time", line)
+			}
+		}
 	}
-	return good, st.present(ctx, batch, good)
+	if err := st.present(ctx, batch, good); err != nil {
+		return nil, err
+	}
+	return good, st.rehearse(ctx, batch, good)
 }
 
 // chunk is a checked batch as it is kept.
@@ -141,6 +161,9 @@ func (st *stager) pack(batch []*draft, good []store.Row, list []record) (*chunk,
 		}
 		c.invalid++
 		c.errors += len(d.errs)
+		if name, ok := d.row[st.v.keyFields()[0]].(string); ok && st.torn != nil {
+			st.torn[name] = true
+		}
 	}
 	var err error
 	c.records, err = packRecords(list)
@@ -239,6 +262,9 @@ func (st *stager) result() *Processed {
 		if st.v.layout.column(name) == nil && st.v.settings.Defaults[name] == "" && st.v.settings.Mode != ModeUpdate {
 			res.Warnings = append(res.Warnings, fmt.Sprintf("No column gives the %s: every row is taken as %s.", name, text))
 		}
+	}
+	if n := len(st.torn); n > 0 {
+		res.Warnings = append(res.Warnings, fmt.Sprintf("The rows with errors are lines of %d %s, which would come without them.", n, st.v.target.name))
 	}
 	res.say()
 	return res

@@ -27,6 +27,8 @@ type plan struct {
 	Width       int        `json:"width"`
 	Columns     []Column   `json:"columns"` // those that are read
 	Zone        string     `json:"zone"`    // of times that name none
+	Lined       bool       `json:"lined,omitempty"`
+	Soft        []string   `json:"soft,omitempty"` // fields that a record there is does not take
 }
 
 // survey is the first reading of a file: where things are and how they are
@@ -230,9 +232,25 @@ func (v *survey) recall(f upload, first []string, given map[string]place) (map[s
 	return given, nil
 }
 
+// lined reports a file each row of which is also a line of its record.
+func (v *survey) lined() bool { return v.layout.lined(v.target) }
+
+// soft are the fields that only a new record takes from the target's defaults:
+// the file says nothing of them.
+func (v *survey) soft() []string {
+	var out []string
+	for k := range v.target.defaults {
+		if v.layout.column(k) == nil && v.settings.Defaults[k] == "" {
+			out = append(out, k)
+		}
+	}
+	return out
+}
+
 // keep notes what was found out.
 func (v *survey) keep(p *plan) {
 	p.Headers, p.Width, p.Zone = v.layout.headers, v.layout.width, v.zone.String()
+	p.Lined, p.Soft = v.lined(), v.soft()
 	for _, c := range v.layout.cols {
 		p.Columns = append(p.Columns, c.told())
 	}
@@ -248,8 +266,14 @@ func (v *survey) fields() []string {
 	for name := range v.defaults() {
 		seen[name] = true
 	}
-	if seen["lot_id"] && v.target.name == "stock_movements" {
+	if seen["lot_id"] && v.target.posts != nil {
 		seen[lotNumber] = true
+	}
+	if v.lined() {
+		seen[lineNumber] = true
+	}
+	if v.target.name == "training_assignments" {
+		seen["status"] = true
 	}
 	out := make([]string, 0, len(seen))
 	for name := range seen {

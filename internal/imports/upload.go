@@ -66,14 +66,14 @@ func (m *Importer) create(tx *db.Tx, a actor.Actor, t *target, r Request) (*Job,
 
 // admissible checks who asks for what before anything is kept.
 func (m *Importer) admissible(a actor.Actor, r Request) (*target, error) {
-	if err := allowed(a, ""); err != nil {
+	if err := m.allowed(a, ""); err != nil {
 		return nil, err
 	}
 	t, err := m.target(r.Target)
 	if err != nil {
 		return nil, err
 	}
-	if err := allowed(a, t.name); err != nil {
+	if err := m.allowed(a, t.name); err != nil {
 		return nil, err
 	}
 	if _, err := parseSettings(r.Options); err != nil {
@@ -84,7 +84,11 @@ func (m *Importer) admissible(a actor.Actor, r Request) (*target, error) {
 }
 
 func (m *Importer) target(name string) (*target, error) {
-	if t := m.targets[strings.ReplaceAll(name, "-", "_")]; t != nil {
+	spelt := strings.ReplaceAll(name, "-", "_")
+	if full := shortNames[spelt]; full != "" {
+		spelt = full
+	}
+	if t := m.targets[spelt]; t != nil {
 		return t, nil
 	}
 	var names []string

@@ -118,6 +118,7 @@ func (w *writer) insertNumbered(rows []store.Row, lines []int) ([]string, error)
 	ids := make([]string, len(stored))
 	for i, r := range stored {
 		ids[i], _ = r["id"].(string)
+		rows[i]["id"] = ids[i]
 	}
 	return ids, nil
 }
@@ -252,7 +253,8 @@ func differing(r *catalog.Resource, before, after store.Row) []string {
 
 // update writes changed records. Those that come out as they were are passed
 // over; the others are returned with the fields that changed. stamp gives the
-// version and updated_at of the record after the change.
+// version and updated_at of the record after the change, and may have the last
+// word on its fields.
 func (w *writer) update(changes []store.Change, lines []int, stamp func(store.Change) (version int64, updatedAt string)) ([]store.Change, error) {
 	if err := w.effect(w.m.effects.Before, changes); err != nil {
 		return nil, atLine(err, lines)
@@ -261,11 +263,12 @@ func (w *writer) update(changes []store.Change, lines []int, stamp func(store.Ch
 	var cols []string
 	seen := map[string]bool{}
 	for _, c := range changes {
+		version, at := stamp(c)
 		diff := differing(w.resource, c.Before, c.After)
 		if len(diff) == 0 {
 			continue
 		}
-		c.After["version"], c.After["updated_at"] = stamp2(stamp(c))
+		c.After["version"], c.After["updated_at"] = version, at
 		changed = append(changed, c)
 		for _, n := range diff {
 			if !seen[n] {
@@ -290,8 +293,6 @@ func (w *writer) update(changes []store.Change, lines []int, stamp func(store.Ch
 	}
 	return changed, w.tx.Flush()
 }
-
-func stamp2(version int64, updatedAt string) (any, any) { return version, updatedAt }
 
 func updateText(table string, cols []string) string {
 	b := []byte("UPDATE " + table + " SET version = $3, updated_at = $4")
