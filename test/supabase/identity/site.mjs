@@ -22,18 +22,13 @@ sb.auth.onAuthStateChange((event, session) => { document.getElementById('who').t
 window.ready = sb.auth.initialize();
 </script></body></html>`;
 
-let server;
-
+// open leaves nothing to close: the server does not keep the process alive.
 export function open() {
-  server = createServer((request, response) => {
+  const server = createServer((request, response) => {
     const script = request.url === '/supabase.js';
     response.setHeader('Content-Type', script ? 'text/javascript' : 'text/html; charset=utf-8');
     response.end(script ? library : page);
   });
-  return new Promise((done) => server.listen(process.env.PORT_SITE, 'localhost', done));
-}
-
-export function close() {
-  server.closeAllConnections();
-  server.close();
+  server.on('connection', (socket) => socket.unref());
+  return new Promise((done) => server.unref().listen(process.env.PORT_SITE, 'localhost', done));
 }

@@ -1,0 +1,80 @@
+// What people change about themselves: data, password, address.
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { client, ok, password } from '../client.mjs';
+import { letter } from './mailbox.mjs';
+import { confirmed, newAddress } from './rig.mjs';
+
+test('updateUser: data is merged, null deletes, the application\'s own is out of reach', async () => {
+  const { c } = await confirmed('data', { a: 1, b: { c: 2 } });
+  const { user } = ok(await c.auth.updateUser({ data: { b: null, d: 'x' } }));
+  assert.deepEqual([user.user_metadata.a, user.user_metadata.b, user.user_metadata.d], [1, undefined, 'x']);
+  const { session } = ok(await c.auth.refreshSession());
+  assert.equal(session.user.user_metadata.d, 'x');
+  const { error } = await c.auth.updateUser({ app_metadata: { role: 'admin' } });
+  assert.deepEqual([error.status, error.code], [403, 'not_admin']);
+});
+
+test('updateUser: a new password ends the other sessions', async () => {
+  const { c, email } = await confirmed('password');
+  const other = client();
+  ok(await other.auth.signInWithPassword({ email, password }));
+  const refused = async (change) => (await c.auth.updateUser(change)).error;
+  assert.equal((await refused({ password })).code, 'same_password');
+  const weak = await refused({ password: 'abc' });
+  assert.deepEqual([weak.status, weak.code, weak.reasons], [422, 'weak_password', ['length']]);
+  assert.equal((await refused({ password: 'x'.repeat(2000) })).status < 500, true);
+  assert.equal((await refused({ password: 'a-new-password-1', current_password: 'not-it' })).code, 'current_password_invalid');
+  ok(await c.auth.updateUser({ password: 'a-new-password-1', current_password: password }));
+  ok(await c.auth.getUser());
+  assert.equal((await other.auth.getUser()).error.name, 'AuthSessionMissingError');
+  ok(await client().auth.signInWithPassword({ email, password: 'a-new-password-1' }));
+});
+
+test('updateUser: an address changes when both the old and the new one agree', async () => {
+  const { c, email } = await confirmed('mover');
+  const next = newAddress('moved');
+  const { user } = ok(await c.auth.updateUser({ email: next }));
+  assert.deepEqual([user.email, user.new_email], [email, next]);
+  assert.ok(user.email_change_sent_at);
+  const old = await letter(email, /change of your address/);
+  const fresh = await letter(next, /new address/);
+  const half = await client().auth.verifyOtp({ email: next, token: fresh.code, type: 'email_change' });
+  assert.equal(half.error, null);
+  assert.equal(half.data.session, null, 'one half makes no session');
+  assert.equal(ok(await c.auth.getUser()).user.email, email, 'nor a change');
+  const whole = ok(await client().auth.verifyOtp({ email, token: old.code, type: 'email_change' }));
+  assert.equal(whole.user.email, next);
+  assert.equal(whole.user.new_email, undefined);
+  ok(await client().auth.signInWithPassword({ email: next, password }));
+  assert.equal((await client().auth.signInWithPassword({ email, password })).error.code, 'invalid_credentials');
+});
+
+test('updateUser: an address that somebody has', async () => {
+  const { email } = await confirmed('owner');
+  const { c } = await confirmed('wisher');
+  const { error } = await c.auth.updateUser({ email });
+  assert.deepEqual([error.status, error.code], [422, 'email_exists']);
+});
+
+test('resend of an address change', async () => {
+  const { c, email } = await confirmed('again');
+  const next = newAddress('again-moved');
+  ok(await c.auth.updateUser({ email: next }));
+  await letter(next, /new address/);
+  ok(await client().auth.resend({ type: 'email_change', email }));
+  const fresh = await letter(next, /new address/, 2);
+  ok(await client().auth.verifyOtp({ email: next, token: fresh.code, type: 'email_change' }));
+  assert.equal(ok(await c.auth.getUser()).user.email, email);
+});
+
+test('reauthenticate: a mailed nonce entitles to a new password, once', async () => {
+  const { c, email } = await confirmed('nonce');
+  ok(await c.auth.reauthenticate());
+  const { code } = await letter(email, /confirmation code/);
+  const wrong = (await c.auth.updateUser({ password: 'a-new-password-2', nonce: code === '000000' ? '000001' : '000000' })).error;
+  assert.deepEqual([wrong.status, wrong.code], [422, 'reauthentication_not_valid']);
+  ok(await c.auth.updateUser({ password: 'a-new-password-2', nonce: code }));
+  const again = (await c.auth.updateUser({ password: 'a-new-password-3', nonce: code })).error;
+  assert.equal(again.code, 'reauthentication_not_valid');
+});

@@ -1,0 +1,146 @@
+// Who is who: anonymous accounts, providers, identities that are tied together.
+import assert from 'node:assert/strict';
+import { createHash, randomBytes } from 'node:crypto';
+import { test } from 'node:test';
+import { claims, client, ok, password, url } from '../client.mjs';
+import { letter } from './mailbox.mjs';
+import * as own from './own.mjs';
+import { confirmed, newAddress, pkce } from './rig.mjs';
+import { site } from './site.mjs';
+
+// arrive signs a person in at our provider, as signInWithOAuth does.
+async function arrive(who, c = client(undefined, pkce())) {
+  const { url: address } = ok(await c.auth.signInWithOAuth({ provider: 'own', options: { redirectTo: `${site}/in`, skipBrowserRedirect: true } }));
+  const at = await own.go(address, who);
+  return { c, at, ...(at.searchParams.get('code') ? ok(await c.auth.exchangeCodeForSession(at.searchParams.get('code'))) : {}) };
+}
+
+test('signInAnonymously, and the way to an account of one\'s own', async () => {
+  const c = client();
+  const { user, session } = ok(await c.auth.signInAnonymously({ options: { data: { cart: 3 } } }));
+  assert.deepEqual([user.is_anonymous, user.identities ?? [], user.app_metadata, user.user_metadata], [true, [], {}, { cart: 3 }]);
+  assert.deepEqual([claims(session.access_token).is_anonymous, claims(session.access_token).amr[0].method], [true, 'anonymous']);
+  assert.ok((await c.auth.updateUser({ password: 'a-password-alone' })).error, 'a password without an address');
+  const email = newAddress('upgraded');
+  ok(await c.auth.updateUser({ email }));
+  assert.equal(ok(await c.auth.getUser()).user.is_anonymous, true, 'the address is not proved yet');
+  const { code } = await letter(email, /./);
+  ok(await c.auth.verifyOtp({ email, token: code, type: 'email_change' }));
+  const now = ok(await c.auth.refreshSession());
+  assert.deepEqual([now.user.id, now.user.email, now.user.is_anonymous, now.user.user_metadata.cart], [user.id, email, false, 3]);
+  ok(await c.auth.updateUser({ password }));
+  ok(await client().auth.signInWithPassword({ email, password }));
+});
+
+test('signInWithOAuth with PKCE: account, tokens of the provider, one account the second time', async () => {
+  const who = own.person(newAddress('olga'));
+  const { user, session, at } = await arrive(who);
+  assert.equal(at.origin + at.pathname, `${site}/in`);
+  assert.deepEqual([user.email, user.app_metadata.provider, user.identities[0].id], [who.email, 'own', who.sub]);
+  assert.deepEqual([session.provider_token, session.provider_refresh_token], ['at-the-provider', 'rt-of-the-provider']);
+  assert.deepEqual([claims(session.access_token).amr[0].method, claims(session.access_token).amr[0].provider], ['oauth', 'own']);
+  assert.equal((await arrive({ ...who, email: newAddress('olga-moved') })).user.id, user.id, 'the subject counts, not the address');
+});
+
+test('signInWithOAuth without PKCE: the session is in the fragment', async () => {
+  const { url: address } = ok(await client().auth.signInWithOAuth({ provider: 'own', options: { redirectTo: `${site}/in` } }));
+  const at = await own.go(address, own.person(newAddress('implicit')));
+  const got = new URLSearchParams(at.hash.slice(1));
+  assert.deepEqual([got.get('token_type'), got.get('provider_token'), at.search], ['bearer', 'at-the-provider', '']);
+  ok(await client().auth.getUser(got.get('access_token')));
+});
+
+test('signInWithOAuth at a provider that posts its answer as a form', async () => {
+  const c = client(undefined, pkce());
+  const { url: address } = ok(await c.auth.signInWithOAuth({ provider: 'own', options: { redirectTo: `${site}/in`, skipBrowserRedirect: true } }));
+  const who = own.person(newAddress('posted'));
+  const at = await own.go(address, who, own.byForm);
+  assert.equal(ok(await c.auth.exchangeCodeForSession(at.searchParams.get('code'))).user.email, who.email);
+});
+
+test('an unknown provider', async () => {
+  const response = await fetch(`${url}/auth/v1/authorize?provider=nowhere`, { redirect: 'manual' });
+  assert.deepEqual([response.status, (await response.json()).error_code], [400, 'validation_failed']);
+});
+
+test('a proved address leads to the account that has it; an unproved one does not', async () => {
+  const { id, email } = await confirmed('linked');
+  const { user } = await arrive(own.person(email));
+  assert.equal(user.id, id);
+  assert.deepEqual(user.app_metadata.providers.toSorted(), ['email', 'own']);
+  ok(await client().auth.signInWithPassword({ email, password }));
+  const { email: other, id: victim } = await confirmed('victim');
+  const { at, user: none } = await arrive(own.person(other, { email_verified: false }));
+  assert.equal(none, undefined);
+  assert.equal(at.searchParams.get('error'), 'access_denied', at.href);
+  const { user: untouched } = ok(await client().auth.signInWithPassword({ email: other, password }));
+  assert.deepEqual([untouched.id, untouched.identities.length], [victim, 1]);
+});
+
+test('an account that somebody made ahead of the owner is the owner\'s alone afterwards', async () => {
+  const email = newAddress('hijack');
+  ok(await client().auth.signUp({ email, password: 'of-the-squatter' }));
+  const { user } = await arrive(own.person(email));
+  assert.equal(user.email, email);
+  assert.equal((await client().auth.signInWithPassword({ email, password: 'of-the-squatter' })).error.code, 'invalid_credentials');
+});
+
+test('linkIdentity, getUserIdentities, unlinkIdentity', async () => {
+  const c = client(undefined, pkce());
+  const { email } = await confirmed('linker');
+  ok(await c.auth.signInWithPassword({ email, password }));
+  const who = own.person(newAddress('linked-to'));
+  const { url: address } = ok(await c.auth.linkIdentity({ provider: 'own', options: { redirectTo: `${site}/in`, skipBrowserRedirect: true } }));
+  assert.equal(new URL(address).origin, own.issuer);
+  const at = await own.finish({ location: address, cookies: '' }, who);
+  assert.deepEqual(ok(await c.auth.getUserIdentities()).identities.map((i) => i.provider), ['email'], 'nothing is linked before the verifier is shown');
+  ok(await c.auth.exchangeCodeForSession(at.searchParams.get('code')));
+  const { identities } = ok(await c.auth.getUserIdentities());
+  assert.deepEqual(identities.map((i) => i.provider).toSorted(), ['email', 'own']);
+  const mine = (await arrive(who)).user;
+  assert.equal(mine.email, email, 'the provider now leads here');
+  const linked = identities.find((i) => i.provider === 'own');
+  ok(await c.auth.unlinkIdentity(linked));
+  assert.deepEqual(ok(await c.auth.getUserIdentities()).identities.map((i) => i.provider), ['email']);
+  const last = (await c.auth.unlinkIdentity(identities.find((i) => i.provider === 'email'))).error;
+  assert.deepEqual([last.status, last.code], [422, 'single_identity_not_deletable']);
+  const strange = (await c.auth.unlinkIdentity({ ...linked, identity_id: '01a1fdd3-49a8-71f7-afb0-243f4650b256' })).error;
+  assert.deepEqual([strange.status, strange.code], [422, 'identity_not_found']);
+});
+
+test('linkIdentity with an ID token', async () => {
+  const { c, id } = await confirmed('tied');
+  const who = own.person(newAddress('tied-to'));
+  const { user } = ok(await c.auth.linkIdentity({ provider: 'own', token: own.idToken(who) }));
+  assert.equal(user.id, id);
+  assert.deepEqual(ok(await c.auth.getUser()).user.identities.map((i) => i.provider).toSorted(), ['email', 'own']);
+  const { c: other } = await confirmed('tied-too');
+  const { error } = await other.auth.linkIdentity({ provider: 'own', token: own.idToken(who) });
+  assert.deepEqual([error.status, error.code], [422, 'identity_already_exists']);
+});
+
+test('signInWithIdToken: nonce, audience, signature', async () => {
+  const who = own.person(newAddress('token'));
+  const nonce = randomBytes(16).toString('hex');
+  const hashed = createHash('sha256').update(nonce).digest('hex');
+  const { user, session } = ok(await client().auth.signInWithIdToken({ provider: 'own', token: own.idToken({ ...who, nonce: hashed }), nonce }));
+  assert.deepEqual([user.email, user.app_metadata.provider, session.token_type], [who.email, 'own', 'bearer']);
+  const signed = own.idToken(who).split('.');
+  for (const [name, token, given] of [
+    ['another audience', own.idToken({ ...who, aud: 'somebody-else' })],
+    ['another issuer', own.idToken({ ...who, iss: 'https://elsewhere.example' })],
+    ['expired', own.idToken({ ...who, exp: 1000 })],
+    ['a nonce that nobody gave', own.idToken({ ...who, nonce: hashed })],
+    ['a nonce that is not in the token', own.idToken(who), nonce],
+    ['another nonce', own.idToken({ ...who, nonce: hashed }), 'another'],
+    ['alg none', `${Buffer.from('{"alg":"none"}').toString('base64url')}.${signed[1]}.`],
+    ['a changed claim', `${signed[0]}.${Buffer.from(JSON.stringify({ ...claims(own.idToken(who)), sub: 'boss' })).toString('base64url')}.${signed[2]}`],
+    ['an unknown key', own.idToken(who, { kid: 'nobody-s' })],
+    ['no token', 'rubbish'],
+  ]) {
+    const { error } = await client().auth.signInWithIdToken({ provider: 'own', token, nonce: given });
+    assert.equal(error?.status, 400, name);
+  }
+  const { error } = await client().auth.signInWithIdToken({ provider: 'nowhere', token: own.idToken(who) });
+  assert.equal(error.status, 400);
+});

@@ -1,0 +1,99 @@
+// Sessions: refreshing, replaying, ending, and both forms of keys.
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { anonKey, claims, client, ok, password, serviceKey, url } from '../client.mjs';
+import { confirmed } from './rig.mjs';
+
+const refreshed = (token) => client().auth.refreshSession({ refresh_token: token });
+
+test('refresh: the parent of the newest token is forgiven, an older one ends the session', async () => {
+  const { c, email } = await confirmed('refresh');
+  const first = ok(await c.auth.getSession()).session;
+  const second = ok(await refreshed(first.refresh_token)).session;
+  assert.notEqual(second.refresh_token, first.refresh_token);
+  const lost = ok(await refreshed(first.refresh_token)).session;
+  assert.equal(lost.refresh_token, second.refresh_token, 'a client that lost the answer gets it again');
+  for (const s of [second, lost]) assert.equal(claims(s.access_token).session_id, claims(first.access_token).session_id);
+  const parallel = await Promise.all(Array.from({ length: 8 }, () => refreshed(second.refresh_token)));
+  assert.equal(new Set(parallel.map((r) => ok(r).session.refresh_token)).size, 1, 'tabs that refresh at once end up with one token');
+  for (const forged of ['AAAAAAAAAAAAAAAAAAAAAAAA', `${second.refresh_token.slice(0, -2)}xx`]) assert.equal((await refreshed(forged)).error.status, 400);
+  const { email: kept } = ok(await client().auth.signInWithPassword({ email, password })).user;
+  assert.equal(kept, email);
+});
+
+test('amr and session survive a refresh', async () => {
+  const { email } = await confirmed('amr');
+  const c = client();
+  const { session } = ok(await c.auth.signInWithPassword({ email, password }));
+  const next = ok(await c.auth.refreshSession()).session;
+  const [before, after] = [claims(session.access_token), claims(next.access_token)];
+  assert.deepEqual([after.session_id, after.amr, after.aal, after.role, after.is_anonymous], [before.session_id, before.amr, 'aal1', 'authenticated', false]);
+  assert.equal(after.amr[0].method, 'password');
+});
+
+test('signOut: this session, the others, all', async () => {
+  const { c, email } = await confirmed('scopes');
+  const enter = async () => {
+    const other = client();
+    ok(await other.auth.signInWithPassword({ email, password }));
+    return other;
+  };
+  const alive = async (...list) => Promise.all(list.map(async (x) => (await x.auth.getUser()).error === null));
+  const [b, d] = [await enter(), await enter()];
+  assert.equal((await d.auth.signOut({ scope: 'local' })).error, null);
+  assert.deepEqual(await alive(c, b, d), [true, true, false]);
+  assert.equal((await b.auth.signOut({ scope: 'others' })).error, null);
+  assert.deepEqual(await alive(c, b), [false, true]);
+  const e = await enter();
+  assert.equal((await e.auth.signOut({ scope: 'global' })).error, null);
+  assert.deepEqual(await alive(b, e), [false, false]);
+  const f = await enter();
+  const token = ok(await f.auth.getSession()).session.access_token;
+  const { status } = await fetch(`${url}/auth/v1/logout?scope=sideways`, { method: 'POST', headers: { Authorization: `Bearer ${token}` } });
+  assert.equal(status, 400);
+  assert.deepEqual(await alive(f), [true]);
+});
+
+test('getClaims verifies against the published keys, and refuses what was changed', async () => {
+  const { c } = await confirmed('claims');
+  const { claims: got, header } = ok(await c.auth.getClaims());
+  assert.deepEqual([header.alg, got.iss, got.aud], ['ES256', `${url}/auth/v1`, 'authenticated']);
+  const token = ok(await c.auth.getSession()).session.access_token;
+  const [head, body, signature] = token.split('.');
+  const other = Buffer.from(JSON.stringify({ ...claims(token), email: 'boss@people.example' })).toString('base64url');
+  const { error } = await client().auth.getClaims(`${head}.${other}.${signature}`);
+  assert.ok(error);
+  assert.equal((await client().auth.getUser(`${head}.${other}.${signature}`)).error.code, 'bad_jwt');
+  assert.ok(body);
+  const response = await fetch(`${url}/auth/v1/.well-known/jwks.json`);
+  assert.equal(response.headers.get('cache-control'), 'public, max-age=600');
+  for (const key of (await response.json()).keys) assert.equal(key.d, undefined);
+});
+
+test('keys in both forms, as client and as administrator', async () => {
+  const { email } = await confirmed('keys');
+  const opaque = { anon: process.env.PUBLISHABLE_KEY, service: process.env.SECRET_KEY };
+  assert.match(opaque.anon, /^sb_publishable_/);
+  assert.match(opaque.service, /^sb_secret_/);
+  for (const key of [anonKey, opaque.anon]) {
+    ok(await client(key).auth.signInWithPassword({ email, password }));
+    const { error } = await client(key).auth.admin.listUsers();
+    assert.ok([401, 403].includes(error.status), 'a public key administers nothing');
+  }
+  for (const key of [serviceKey, opaque.service]) assert.ok(ok(await client(key).auth.admin.listUsers()).users.length > 0);
+  const forged = `${serviceKey.split('.').slice(0, 2).join('.')}.AAAA`;
+  assert.ok((await client(forged).auth.admin.listUsers()).error);
+});
+
+test('getUser says what is wrong with a token', async () => {
+  const { c, id } = await confirmed('gone');
+  const token = ok(await c.auth.getSession()).session.access_token;
+  const admin = client(serviceKey).auth.admin;
+  ok(await admin.deleteUser(id));
+  const { error } = await client().auth.getUser(token);
+  assert.equal(error.status, 403);
+  assert.equal(error.code, 'user_not_found');
+  assert.equal((await client().auth.getUser('a.b.c')).error.status, 403);
+  const bare = await fetch(`${url}/auth/v1/user`);
+  assert.deepEqual([bare.status, (await bare.json()).error_code], [401, 'no_authorization']);
+});
