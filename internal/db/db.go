@@ -65,7 +65,7 @@ type DB struct {
 
 type engine interface {
 	read(ctx context.Context, s Scope, fn func(*Tx) error) error
-	write(ctx context.Context, s Scope, fn func(*Tx) error) ([]func(), error)
+	write(ctx context.Context, s Scope, fn func(*Tx) error) (*Tx, error)
 	ping(ctx context.Context) error
 	stats() Pool
 	close() error
@@ -130,17 +130,19 @@ const retries = 3
 // Write runs fn in one transaction; a nil result means it is durable. On any
 // error nothing was written, except that a fault with code 08007 says the
 // connection was lost during commit and the outcome is unknown. fn may run
-// more than once, after a deadlock or serialization failure.
+// more than once: after a deadlock or serialization failure, and on SQLite when
+// a write failed that shared its transaction. So it works on nothing that an
+// earlier run has changed, or takes that back with Tx.Undone.
 func (d *DB) Write(ctx context.Context, s Scope, fn func(*Tx) error) error {
 	if err := s.check(); err != nil {
 		return err
 	}
 	for attempt := 1; ; attempt++ {
 		n := 0
-		after, err := d.eng.write(ctx, s, counting(fn, &n))
+		tx, err := d.eng.write(ctx, s, counting(fn, &n))
 		d.observe(s, true, n)
 		if err == nil {
-			for _, f := range after {
+			for _, f := range tx.after {
 				f()
 			}
 			return nil
@@ -188,6 +190,7 @@ type Tx struct {
 	queue []stmt
 	run   func([]stmt) error
 	after []func()
+	undo  []func()
 	busy  bool
 	asked int
 }
@@ -203,6 +206,17 @@ func (t *Tx) Scope() Scope { return t.scope }
 
 // After calls f once the transaction has committed.
 func (t *Tx) After(f func()) { t.after = append(t.after, f) }
+
+// Undone calls f if what the transaction did is undone: because it failed, or
+// because it has to run once more. f is for what the transaction's function
+// noted outside the database.
+func (t *Tx) Undone(f func()) { t.undo = append(t.undo, f) }
+
+func (t *Tx) undone() {
+	for _, f := range t.undo {
+		f()
+	}
+}
 
 // Queue adds a statement to run at the next Flush or at commit. each is called
 // for every row and must neither keep the Row nor use the transaction; nil for

@@ -77,26 +77,27 @@ func (p *postgres) read(ctx context.Context, s Scope, fn func(*Tx) error) error 
 	return err
 }
 
-func (p *postgres) write(ctx context.Context, s Scope, fn func(*Tx) error) ([]func(), error) {
+func (p *postgres) write(ctx context.Context, s Scope, fn func(*Tx) error) (*Tx, error) {
 	return p.transact(ctx, s, "begin", fn)
 }
 
-func (p *postgres) transact(ctx context.Context, s Scope, begin string, fn func(*Tx) error) (after []func(), err error) {
+func (p *postgres) transact(ctx context.Context, s Scope, begin string, fn func(*Tx) error) (_ *Tx, err error) {
 	conn, err := p.acquire(ctx)
 	if err != nil {
 		return nil, err
 	}
 	defer conn.Release()
 	x := &pgTx{ctx: ctx, conn: conn.Conn().PgConn(), named: !p.pooler, head: p.head(s, begin)}
+	tx := &Tx{ctx: ctx, scope: s, db: p.db}
 	defer func() {
 		if r := recover(); r != nil {
 			err = fmt.Errorf("db: panic in a transaction: %v", r)
 		}
 		if err != nil {
 			x.rollback()
+			tx.undone()
 		}
 	}()
-	tx := &Tx{ctx: ctx, scope: s, db: p.db}
 	tx.run = func(q []stmt) error { return x.send(q, false) }
 	if err := fn(tx); err != nil {
 		return nil, err
@@ -107,7 +108,7 @@ func (p *postgres) transact(ctx context.Context, s Scope, begin string, fn func(
 	if err := x.send(q, true); err != nil {
 		return nil, err
 	}
-	return tx.after, nil
+	return tx, nil
 }
 
 // poolWait bounds the wait for a connection; a full pool is a 503, not a queue.

@@ -37,8 +37,9 @@ type lite struct {
 	done    chan struct{}
 	lock    *os.File
 	closing sync.Once
-	gone    atomic.Bool // the database file is no longer the one that was opened
-	seen    int64       // data_version at the last look; used by the writing goroutine alone
+	gone    atomic.Bool  // the database file is no longer the one that was opened
+	careful int          // groups that still use savepoints; used by the writing goroutine alone
+	seen    atomic.Int64 // data_version at the last look
 }
 
 var liteDriver = sync.OnceValues(func() (*sqlite.Driver, error) {
@@ -232,13 +233,16 @@ func (d *DB) WrittenByOthers(ctx context.Context) (bool, error) {
 	if err := l.lost(); err != nil {
 		return false, err
 	}
-	changed := false
+	var version int64
 	err := d.Write(ctx, Scope{}, func(tx *Tx) error {
 		return tx.Query("SELECT data_version FROM pragma_data_version", nil, func(r *Row) error {
-			changed = l.seen != 0 && l.seen != r.Int(0)
-			l.seen = r.Int(0)
+			version = r.Int(0)
 			return nil
 		})
 	})
-	return changed, err
+	if err != nil {
+		return false, err
+	}
+	before := l.seen.Swap(version)
+	return before != 0 && before != version, nil
 }

@@ -3,6 +3,8 @@ package db
 import (
 	"context"
 	"fmt"
+	"slices"
+	"strings"
 	"time"
 )
 
@@ -13,10 +15,10 @@ type writeJob struct {
 	fn    func(*Tx) error
 	state chan struct{} // holds one token until somebody starts or abandons the job
 	reply chan error
-	after []func()
+	tx    *Tx // of the last run
 }
 
-func (l *lite) write(ctx context.Context, s Scope, fn func(*Tx) error) (after []func(), err error) {
+func (l *lite) write(ctx context.Context, s Scope, fn func(*Tx) error) (_ *Tx, err error) {
 	defer func() {
 		if recover() != nil { // the writes channel is closed: shutting down
 			err = unavailable(nil, "57P01", "the server is stopping")
@@ -34,7 +36,7 @@ func (l *lite) write(ctx context.Context, s Scope, fn func(*Tx) error) (after []
 	}
 	select {
 	case err := <-j.reply:
-		return j.after, err
+		return j.tx, err
 	case <-ctx.Done():
 	}
 	select {
@@ -42,7 +44,7 @@ func (l *lite) write(ctx context.Context, s Scope, fn func(*Tx) error) (after []
 		return nil, ctx.Err() // never started
 	default:
 		err := <-j.reply // running: its outcome is the truth
-		return j.after, err
+		return j.tx, err
 	}
 }
 
@@ -53,7 +55,7 @@ const (
 )
 
 // writeLoop owns the writing connection. Writes that wait together share one
-// transaction and one fsync, each inside its own savepoint.
+// transaction and one fsync.
 func (l *lite) writeLoop() {
 	defer close(l.done)
 	for j := range l.writes {
@@ -61,25 +63,24 @@ func (l *lite) writeLoop() {
 	}
 }
 
+// group runs first and what waits behind it, and commits. Savepoints would let
+// each job fail alone, but copy every page that a job changes. So jobs run
+// without, and when one fails that has written, all is undone and the others
+// run again, inside savepoints; as do the next groups, so that a caller whose
+// writes all fail does not make everybody work twice.
 func (l *lite) group(first *writeJob) {
+	g := group{l: l, careful: l.careful > 0}
+	if g.careful {
+		l.careful--
+	}
 	if err := l.writer.exec("BEGIN IMMEDIATE"); err != nil {
 		first.finish(err)
 		return
 	}
-	var waiting []*writeJob
 	var broken error
 	deadline := time.Now().Add(groupTime)
-	for j := first; j != nil && broken == nil; j = l.next(len(waiting), deadline) {
-		err, fatal := l.inSavepoint(j)
-		switch {
-		case fatal != nil:
-			broken = fatal
-			waiting = append(waiting, j)
-		case err != nil:
-			j.finish(err)
-		default:
-			waiting = append(waiting, j)
-		}
+	for j := first; j != nil && broken == nil; j = l.next(len(g.jobs), deadline) {
+		broken = g.run(j)
 	}
 	if broken == nil {
 		broken = l.writer.exec("COMMIT")
@@ -87,10 +88,13 @@ func (l *lite) group(first *writeJob) {
 	if broken != nil {
 		l.writer.exec("ROLLBACK")
 	}
-	for _, j := range waiting {
+	for _, j := range g.jobs {
 		j.finish(broken)
 	}
 }
+
+// carefulGroups is how many groups use savepoints after one had to start over.
+const carefulGroups = 64
 
 func (l *lite) next(n int, deadline time.Time) *writeJob {
 	if n >= groupJobs || time.Now().After(deadline) {
@@ -104,55 +108,136 @@ func (l *lite) next(n int, deadline time.Time) *writeJob {
 	}
 }
 
-func (j *writeJob) finish(err error) { j.reply <- err }
-
-// inSavepoint runs one job. err is the job's own failure, undone alone; fatal
-// means the shared transaction is gone (disk full, I/O error).
-func (l *lite) inSavepoint(j *writeJob) (err, fatal error) {
-	select {
-	case <-j.state:
-	default:
-		return nil, nil // abandoned by its caller before it began
-	}
-	if j.ctx.Err() != nil {
-		return j.ctx.Err(), nil
-	}
-	if err := l.writer.exec("SAVEPOINT w"); err != nil {
-		return nil, err
-	}
-	err = l.runJob(j)
+func (j *writeJob) finish(err error) {
 	if err != nil {
-		if undo := l.writer.exec("ROLLBACK TO w"); undo != nil {
-			return nil, err
-		}
+		j.undone()
 	}
-	if release := l.writer.exec("RELEASE w"); release != nil {
-		return nil, release
-	}
-	return err, nil
+	j.reply <- err
 }
 
-func (l *lite) runJob(j *writeJob) (err error) {
+func (j *writeJob) undone() {
+	if j.tx != nil {
+		j.tx.undone()
+		j.tx = nil
+	}
+}
+
+// started takes the job from its caller, who may have given it up.
+func (j *writeJob) started() bool {
+	select {
+	case <-j.state:
+		return true
+	default:
+		return false
+	}
+}
+
+// group is the jobs of one transaction that wait for its commit.
+type group struct {
+	l       *lite
+	jobs    []*writeJob
+	careful bool
+}
+
+// run runs one job. What it returns is fatal: the shared transaction is gone
+// (disk full, I/O error), and with it every job.
+func (g *group) run(j *writeJob) error {
+	if !j.started() {
+		return nil
+	}
+	if g.careful {
+		return g.inSavepoint(j)
+	}
+	wrote, err := g.l.runJob(j)
+	switch {
+	case err == nil:
+		g.jobs = append(g.jobs, j)
+	case !wrote:
+		j.finish(err)
+	case len(g.jobs) == 0:
+		j.finish(err)
+		return g.restart()
+	default:
+		j.finish(err)
+		return g.again()
+	}
+	return nil
+}
+
+func (g *group) restart() error {
+	g.l.writer.exec("ROLLBACK") // SQLite may have done so itself
+	return g.l.writer.exec("BEGIN IMMEDIATE")
+}
+
+// again runs the jobs so far once more, each inside its own savepoint.
+func (g *group) again() error {
+	g.careful, g.l.careful = true, carefulGroups
+	jobs := g.jobs
+	g.jobs = nil
+	for _, j := range jobs {
+		j.undone()
+	}
+	fatal := g.restart()
+	for _, j := range jobs {
+		if fatal != nil {
+			g.jobs = append(g.jobs, j)
+			continue
+		}
+		fatal = g.inSavepoint(j)
+	}
+	return fatal
+}
+
+// inSavepoint runs one job so that its failure is undone alone.
+func (g *group) inSavepoint(j *writeJob) error {
+	w := g.l.writer
+	fatal := w.exec("SAVEPOINT w")
+	if fatal == nil {
+		var err error
+		if _, err = g.l.runJob(j); err != nil {
+			if undo := w.exec("ROLLBACK TO w"); undo != nil {
+				fatal = err
+			}
+		}
+		if fatal == nil {
+			fatal = w.exec("RELEASE w")
+		}
+		if fatal == nil && err != nil {
+			j.finish(err)
+			return nil
+		}
+	}
+	g.jobs = append(g.jobs, j)
+	return fatal
+}
+
+// runJob runs a job's function and reports whether it may have
+// written.
+func (l *lite) runJob(j *writeJob) (wrote bool, err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			err = fmt.Errorf("db: panic in a transaction: %v", p)
 		}
 	}()
+	if err := j.ctx.Err(); err != nil {
+		return false, err
+	}
 	// A context that ends must not interrupt statements: SQLite would undo the
 	// whole group. The job is asked between statements instead.
 	tx := &Tx{ctx: j.ctx, scope: j.scope, db: l.db}
+	j.tx = tx
 	tx.run = func(q []stmt) error {
 		if err := j.ctx.Err(); err != nil {
 			return err
 		}
+		wrote = wrote || slices.ContainsFunc(q, func(s stmt) bool { return !strings.HasPrefix(s.sql, "SELECT") })
 		return l.writer.runAll(context.Background(), q)
 	}
 	if err := j.fn(tx); err != nil {
-		return err
+		return wrote, err
 	}
 	if err := tx.Flush(); err != nil {
-		return err
+		return wrote, err
 	}
-	j.after = tx.after
-	return nil
+	return wrote, nil
 }

@@ -194,7 +194,7 @@ func (s *Service) Reauthenticate(ctx context.Context, a actor.Actor) error {
 		if u.Email == "" || u.EmailConfirmedAt.IsZero() {
 			return fault.New(fault.Invalid, "email_not_confirmed", "Reauthentication requires a confirmed email address")
 		}
-		if err := s.throttle("reauthentication", u.Email); err != nil {
+		if err := s.throttleTx(tx, "reauthentication", u.Email); err != nil {
 			return err
 		}
 		made, err := s.makeCode(tx, u, codeOrder{kind: kindReauth, address: u.Email})

@@ -95,7 +95,11 @@ func (s *Service) OTPPhone(_ context.Context, in PhoneRequest, c Client) (string
 }
 
 func (s *Service) throttleText(purpose, phone string) error {
-	err := s.throttle(purpose, phone)
+	return asText(s.throttle(purpose, phone))
+}
+
+// asText names the refusal of a second mail as one of a second text message.
+func asText(err error) error {
 	if f := fault.As(err); f != nil && f.Code == "over_email_send_rate_limit" {
 		f.Code = "over_sms_send_rate_limit"
 	}
@@ -184,7 +188,7 @@ func (s *Service) startPhoneChange(tx *db.Tx, u *User, phone string, a actor.Act
 		}
 		return err
 	}
-	if err := s.throttleText(kindPhoneChange, phone); err != nil {
+	if err := asText(s.throttleTx(tx, kindPhoneChange, phone)); err != nil {
 		return err
 	}
 	u.NewPhone, u.PhoneChangeSentAt = phone, Time{Time: s.now()}

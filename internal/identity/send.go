@@ -49,3 +49,13 @@ func (s *Service) throttle(purpose, email string) error {
 	f.RetryAfter = time.Duration(secs) * time.Second
 	return f
 }
+
+// throttleTx is throttle within a transaction. What is undone has sent nothing
+// and counts for nothing: it may be about to run again.
+func (s *Service) throttleTx(tx *db.Tx, purpose, email string) error {
+	if err := s.throttle(purpose, email); err != nil {
+		return err
+	}
+	tx.Undone(func() { s.recent.Forget(purpose + "|" + email) })
+	return nil
+}

@@ -278,7 +278,7 @@ func (s *Service) startChange(tx *db.Tx, u *User, in Update, c Client) ([]letter
 	if s.cfg.Autoconfirm {
 		return nil, s.setAddress(tx, u, in.Email, c)
 	}
-	if err := s.throttle("email_change", u.ID); err != nil {
+	if err := s.throttleTx(tx, "email_change", u.ID); err != nil {
 		return nil, err
 	}
 	s.record(tx, event{user: u.ID, action: "user.email_change_started", entity: "user", entityID: u.ID, client: c})

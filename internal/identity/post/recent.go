@@ -43,3 +43,10 @@ func (r *Recent) Wait(key string, now time.Time, interval time.Duration) time.Du
 	r.seen[key] = now
 	return 0
 }
+
+// Forget takes back what Wait noted: nothing came of it.
+func (r *Recent) Forget(key string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	delete(r.seen, key)
+}

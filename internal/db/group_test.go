@@ -1,0 +1,75 @@
+package db
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+)
+
+// What runs again leaves nothing of its first run: neither rows nor what its
+// function noted outside, and After is called for the run that was committed.
+func TestGroupStartsOver(t *testing.T) {
+	d := openTest(t)
+	ctx := context.Background()
+	write := func(fn func(*Tx) error) error { return d.Write(ctx, Scope{}, fn) }
+	if err := write(func(tx *Tx) error {
+		_, err := tx.Exec("create table t (n bigint primary key)")
+		return err
+	}); err != nil {
+		t.Fatal(err)
+	}
+	veto := errors.New("veto")
+	const writers = 50
+	var runs, told, noted atomic.Int64
+	insert := func(n int, veto error) error {
+		return write(func(tx *Tx) error {
+			runs.Add(1)
+			noted.Add(1)
+			tx.Undone(func() { noted.Add(-1) })
+			tx.After(func() { told.Add(1) })
+			if _, err := tx.Exec("INSERT INTO t VALUES ($1)", n); err != nil {
+				return err
+			}
+			return veto
+		})
+	}
+	for round := 0; runs.Load() == int64(round*(writers+1)); round++ {
+		if round == 200 {
+			t.Fatal("no group ever started over")
+		}
+		release, hold := make(chan struct{}), make(chan struct{})
+		var all sync.WaitGroup
+		all.Go(func() { write(func(*Tx) error { close(hold); <-release; return nil }) })
+		<-hold
+		for i := range writers {
+			all.Go(func() {
+				if err := insert(round*writers+i, nil); err != nil {
+					t.Error(err)
+				}
+			})
+		}
+		all.Go(func() {
+			if err := insert(-1, veto); !errors.Is(err, veto) {
+				t.Errorf("got %v", err)
+			}
+		})
+		for len(d.eng.(*lite).writes) < writers {
+			time.Sleep(time.Millisecond)
+		}
+		close(release)
+		all.Wait()
+		var rows int64
+		if err := d.Read(ctx, Scope{}, func(tx *Tx) error {
+			return tx.One("SELECT COUNT(*) FROM t", nil, func(r *Row) error { rows = r.Int(0); return nil })
+		}); err != nil {
+			t.Fatal(err)
+		}
+		if want := int64((round + 1) * writers); rows != want || told.Load() != want || noted.Load() != want {
+			t.Fatalf("%d rows, %d told, %d noted, want %d of each", rows, told.Load(), noted.Load(), want)
+		}
+		d.eng.(*lite).careful = 0 // nothing runs now
+	}
+}
