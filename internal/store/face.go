@@ -13,7 +13,8 @@ import (
 	"holdfast/internal/query"
 )
 
-// upserts is how often an upsert that lost a race for its key starts over.
+// upserts is how often an upsert that lost a race for its key starts over, or
+// an insert whose number somebody else had chosen.
 const upserts = 3
 
 // Insert answers a POST: plain insert or upsert, all rows or none.
@@ -30,6 +31,7 @@ func (s *Store) Insert(ctx context.Context, a actor.Actor, w *query.Write) (*Res
 			return s.upsert(tx, a, w, rows, try)
 		}
 		try.rows, try.fresh = rows, rows
+		try.ahead = s.ahead(a, w.Resource, rows)
 		changes, err := s.insert(tx, a, w.Resource, rows, nil)
 		if err != nil {
 			return nil, err
@@ -104,6 +106,7 @@ type attempt struct {
 	fresh    []Row // of rows, those to be inserted
 	deleting bool
 	upsert   bool
+	ahead    bool // rows have numbers that were reserved before
 }
 
 func (s *Store) change(ctx context.Context, a actor.Actor, w *query.Write, fn func(*db.Tx, *attempt) (*Result, error)) (*Result, error) {
@@ -122,6 +125,9 @@ func (s *Store) change(ctx context.Context, a actor.Actor, w *query.Write, fn fu
 			return res, nil
 		}
 		if try.upsert && n < upserts && fault.HasCode(err, "23505") {
+			continue
+		}
+		if try.ahead && n < upserts && s.chosen(a, w.Resource, err) {
 			continue
 		}
 		return nil, s.explain(ctx, a, w.Resource, try, err)

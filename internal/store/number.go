@@ -9,57 +9,85 @@ import (
 	"holdfast/internal/db"
 )
 
-// number gives business numbers to new rows that have none: prefix, year and a
-// sequence per tenant and year, SO-2026-000001.
-func (s *Store) number(tx *db.Tx, r *catalog.Resource, changes []Change) error {
+// numbered is the field that holds a resource's business number, or nil.
+func numbered(r *catalog.Resource) *catalog.Field {
 	for i := range r.Fields {
-		f := &r.Fields[i]
-		if f.Type != catalog.Text || f.Format != catalog.Number || f.Prefix == "" {
-			continue
-		}
-		byTenant := map[string][]Row{}
-		for _, c := range changes {
-			if v := c.After[f.Name]; v == nil || v == any("") {
-				t := tenantOf(r, c.After)
-				byTenant[t] = append(byTenant[t], c.After)
-			}
-		}
-		for t, rows := range byTenant {
-			if err := s.sequence(tx, r, f, t, rows); err != nil {
-				return err
-			}
+		if f := &r.Fields[i]; f.Type == catalog.Text && f.Format == catalog.Number && f.Prefix != "" {
+			return f
 		}
 	}
 	return nil
 }
 
-// sequence reserves numbers. It steps over numbers people chose themselves, or
-// the sequence would run into one and never get past it.
-func (s *Store) sequence(tx *db.Tx, r *catalog.Resource, f *catalog.Field, tenant string, rows []Row) error {
-	year := s.Now().Year()
-	prefix := fmt.Sprintf("%s-%04d-", f.Prefix, year)
-	reserve := "INSERT INTO sequences (tenant_id, name, year, value) VALUES ($1, $2, $3, $4)" +
+func unnumbered(f *catalog.Field, row Row) bool {
+	v := row[f.Name]
+	return v == nil || v == any("")
+}
+
+// number gives business numbers to new rows that have none: prefix, year and a
+// sequence per tenant and year, SO-2026-000001.
+func (s *Store) number(tx *db.Tx, r *catalog.Resource, changes []Change) error {
+	f := numbered(r)
+	if f == nil {
+		return nil
+	}
+	byTenant := map[string][]Row{}
+	for _, c := range changes {
+		if unnumbered(f, c.After) {
+			t := tenantOf(r, c.After)
+			byTenant[t] = append(byTenant[t], c.After)
+		}
+	}
+	for t, rows := range byTenant {
+		q := s.sequence(r, f, t)
+		first, err := q.reserve(tx, len(rows))
+		if err != nil {
+			return err
+		}
+		for i, row := range rows {
+			row[f.Name] = q.text(first + int64(i))
+		}
+	}
+	return nil
+}
+
+// sequence is the numbers of one field for one tenant and year.
+type sequence struct {
+	resource *catalog.Resource
+	field    *catalog.Field
+	tenant   string
+	year     int
+}
+
+func (s *Store) sequence(r *catalog.Resource, f *catalog.Field, tenant string) sequence {
+	return sequence{r, f, tenant, s.Now().Year()}
+}
+
+func (q sequence) prefix() string      { return fmt.Sprintf("%s-%04d-", q.field.Prefix, q.year) }
+func (q sequence) text(n int64) string { return fmt.Sprintf("%s%06d", q.prefix(), n) }
+
+// reserve takes n numbers and returns the first. It steps over numbers people
+// chose themselves, or the sequence would run into one and never get past it.
+func (q sequence) reserve(tx *db.Tx, count int) (first int64, err error) {
+	name := q.field.Name
+	text := "INSERT INTO sequences (tenant_id, name, year, value) VALUES ($1, $2, $3, $4)" +
 		" ON CONFLICT (tenant_id, name, year) DO UPDATE SET value = sequences.value + excluded.value" +
-		" RETURNING value, (SELECT MAX(" + f.Name + ") FROM " + r.Name + " WHERE tenant_id = $1 AND " + f.Name + " >= $5 AND " + f.Name + " < $6)"
+		" RETURNING value, (SELECT MAX(" + name + ") FROM " + q.resource.Name + " WHERE tenant_id = $1 AND " + name + " >= $5 AND " + name + " < $6)"
+	prefix := q.prefix()
 	var last, taken int64
 	take := func(n int64) error {
-		return tx.One(reserve, []any{tenant, r.Name, int64(year), n, prefix, prefix + ":"}, func(row *db.Row) error {
+		return tx.One(text, []any{q.tenant, q.resource.Name, int64(q.year), n, prefix, prefix + ":"}, func(row *db.Row) error {
 			last = row.Int(0)
 			taken, _ = strconv.ParseInt(strings.TrimPrefix(row.Text(1), prefix), 10, 64)
 			return nil
 		})
 	}
-	n := int64(len(rows))
-	if err := take(n); err != nil {
-		return fmt.Errorf("store: reserve %s: %w", f.Name, err)
+	n := int64(count)
+	if err = take(n); err == nil && taken > last-n {
+		err = take(taken - (last - n))
 	}
-	if taken > last-n {
-		if err := take(taken - (last - n)); err != nil {
-			return fmt.Errorf("store: reserve %s: %w", f.Name, err)
-		}
+	if err != nil {
+		return 0, fmt.Errorf("store: reserve %s: %w", name, err)
 	}
-	for i, row := range rows {
-		row[f.Name] = fmt.Sprintf("%s%06d", prefix, last-n+1+int64(i))
-	}
-	return nil
+	return last - n + 1, nil
 }

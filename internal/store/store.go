@@ -60,13 +60,14 @@ type Store struct {
 	now       func() time.Time
 	defaults  map[*catalog.Field]any
 	listeners *[]func(tenant string, resources []string)
+	blocks    *blocks
 	quiet     bool
 }
 
 // New returns a store over d. now is the clock.
 func New(d *db.DB, c *catalog.Catalog, e Effects, now func() time.Time) *Store {
 	s := &Store{db: d, cat: c, eff: e, now: now, defaults: map[*catalog.Field]any{},
-		listeners: new([]func(string, []string))}
+		listeners: new([]func(string, []string)), blocks: &blocks{of: map[sequence]*block{}}}
 	for _, r := range c.All() {
 		for i := range r.Fields {
 			f := &r.Fields[i]

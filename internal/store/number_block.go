@@ -1,0 +1,157 @@
+package store
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"holdfast/internal/actor"
+	"holdfast/internal/catalog"
+	"holdfast/internal/db"
+	"holdfast/internal/fault"
+)
+
+// The transactions of a tenant that makes records one after the other would
+// queue for the row of its sequence, whose lock lasts until each commit. So
+// while it makes many, its numbers are reserved ahead, in blocks, beside the
+// requests; what is left of a block when the node stops is a gap. While it makes
+// few, each takes its number in its own transaction, and there are no gaps.
+const (
+	blockSize = 256
+	busyRate  = 8 // records within busySpan are many
+	busySpan  = time.Second
+)
+
+// maxBlocks bounds the sequences that a node remembers. When there are more,
+// all are forgotten and begin anew.
+const maxBlocks = 10_000
+
+// blocks are the numbers that a node has reserved and not yet given out.
+type blocks struct {
+	mu sync.Mutex
+	of map[sequence]*block
+}
+
+type block struct {
+	spans   []span
+	since   time.Time
+	made    int  // records since then
+	filling bool // the next span is being reserved
+}
+
+// span is the numbers from next to end-1.
+type span struct{ next, end int64 }
+
+// take gives n numbers, if there are as many together, and reports whether
+// more should be reserved by the caller, who must then add or give up.
+func (b *blocks) take(q sequence, n int, now time.Time) (first int64, ok, more bool) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	k := b.of[q]
+	if k == nil {
+		if len(b.of) >= maxBlocks {
+			clear(b.of)
+		}
+		k = &block{since: now}
+		b.of[q] = k
+	}
+	if now.Sub(k.since) > busySpan {
+		k.since, k.made = now, 0
+	}
+	k.made += n
+	for !ok && len(k.spans) > 0 {
+		if s := &k.spans[0]; s.next+int64(n) <= s.end {
+			first, ok = s.next, true
+			s.next += int64(n)
+		} else {
+			k.spans = k.spans[1:]
+		}
+	}
+	var left int64
+	for _, s := range k.spans {
+		left += s.end - s.next
+	}
+	more = k.made > busyRate && left < blockSize/2 && !k.filling
+	k.filling = k.filling || more
+	return first, ok, more
+}
+
+// add ends filling with a span, or without one.
+func (b *blocks) add(q sequence, spans ...span) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if k := b.of[q]; k != nil {
+		k.filling = false
+		k.spans = append(k.spans, spans...)
+	}
+}
+
+func (b *blocks) forget(q sequence) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	delete(b.of, q)
+}
+
+// ahead numbers the new rows of one request from the block of the actor's
+// tenant and reports whether it did; else insert numbers them.
+func (s *Store) ahead(a actor.Actor, r *catalog.Resource, rows []Row) bool {
+	f := numbered(r)
+	if f == nil || a.TenantID == "" || len(rows) > busyRate {
+		return false
+	}
+	var bare []Row
+	for _, row := range rows {
+		if unnumbered(f, row) {
+			bare = append(bare, row)
+		}
+	}
+	if len(bare) == 0 {
+		return false
+	}
+	q := s.sequence(r, f, a.TenantID)
+	first, ok, more := s.blocks.take(q, len(bare), s.Now())
+	if more {
+		go s.fillBlock(q)
+	}
+	if !ok {
+		return false
+	}
+	for i, row := range bare {
+		row[f.Name] = q.text(first + int64(i))
+	}
+	return true
+}
+
+// fillBlock reserves the next span. If that fails, requests take their numbers
+// themselves and say why it does not work.
+func (s *Store) fillBlock(q sequence) {
+	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+	defer cancel()
+	var first int64
+	err := s.db.Write(ctx, db.Scope{Tenant: q.tenant}, func(tx *db.Tx) (err error) {
+		first, err = q.reserve(tx, blockSize)
+		return err
+	})
+	if err != nil {
+		s.blocks.add(q)
+		return
+	}
+	s.blocks.add(q, span{first, first + blockSize})
+}
+
+// chosen reports whether err is the clash of a number from a block with one
+// that somebody chose himself, and forgets the block: the next number steps
+// over it.
+func (s *Store) chosen(a actor.Actor, r *catalog.Resource, err error) bool {
+	f := numbered(r)
+	e := fault.As(err)
+	if f == nil || e == nil || e.Code != "23505" {
+		return false
+	}
+	v, ok := e.Data.(*db.Violation)
+	if !ok || v.Table != r.Name || v.Constraint != r.UniqueName([]string{f.Name}) && !oneOf(v.Columns, f.Name) {
+		return false
+	}
+	s.blocks.forget(s.sequence(r, f, a.TenantID))
+	return true
+}

@@ -1,0 +1,84 @@
+package store_test
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"holdfast/internal/actor"
+	"holdfast/internal/db"
+)
+
+// While a tenant makes many records, their numbers come from blocks reserved
+// ahead: each record still has its own, and a number of the block that somebody
+// chose himself is stepped over.
+func TestNumbers_busy(t *testing.T) {
+	each(t, func(t *testing.T, k *kit) {
+		m := as(north, actor.Manager)
+		add := func() int {
+			a := k.do(m, "POST", "orders?select=order_no", "return=representation", `{}`)
+			var n int
+			if _, err := fmt.Sscanf(a.String(), `[{"order_no":"SO-2026-%06d"}]`, &n); err != nil {
+				t.Errorf("%s: %v", a, err)
+			}
+			return n
+		}
+		var mu sync.Mutex
+		var given []int
+		var all sync.WaitGroup
+		for range 8 {
+			all.Go(func() {
+				for range 50 {
+					n := add()
+					mu.Lock()
+					given = append(given, n)
+					mu.Unlock()
+				}
+			})
+		}
+		all.Wait()
+		slices.Sort(given)
+		if n := len(slices.Compact(slices.Clone(given))); n != 400 {
+			t.Errorf("%d numbers of 400 records", n)
+		}
+		next := add() + 1
+		if reserved := k.reserved("orders"); reserved <= next {
+			t.Fatalf("%d is reserved, %d is next: there is no block", reserved, next)
+		}
+		for i := range 3 {
+			k.must(m, "POST", "orders", "", fmt.Sprintf(`{"order_no":"SO-2026-%06d"}`, next+i))
+		}
+		if got := add(); got <= next+2 {
+			t.Errorf("after %d to %d were chosen, %d was given", next, next+2, got)
+		}
+	})
+}
+
+// While it makes few, there are no gaps.
+func TestNumbers_calm(t *testing.T) {
+	each(t, func(t *testing.T, k *kit) {
+		for i := range 30 {
+			k.now = k.now.Add(time.Second)
+			k.want(k.must(as(north, actor.Manager), "POST", "orders?select=order_no", "return=representation", `{}`).String(),
+				fmt.Sprintf(`[{"order_no":"SO-2026-%06d"}]`, i+1))
+		}
+	})
+}
+
+// reserved is the greatest number reserved for the north's records.
+func (k *kit) reserved(resource string) (n int) {
+	k.Helper()
+	err := k.d.Read(context.Background(), db.Scope{Tenant: north}, func(tx *db.Tx) error {
+		return tx.One("SELECT value FROM sequences WHERE tenant_id = $1 AND name = $2", []any{north, resource}, func(r *db.Row) error {
+			n = int(r.Int(0))
+			return nil
+		})
+	})
+	if err != nil {
+		k.Fatal(err)
+	}
+	return n
+}
