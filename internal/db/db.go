@@ -192,6 +192,8 @@ type Tx struct {
 	after []func()
 	undo  []func()
 	busy  bool
+	reads bool // only
+	last  bool // nothing comes after the flush that runs
 	asked int
 }
 
@@ -232,14 +234,30 @@ func (t *Tx) Flush() error {
 	if len(t.queue) == 0 {
 		return nil
 	}
-	if t.busy {
-		return errors.New("db: a row callback used its own transaction")
+	if err := t.ended(); err != nil {
+		return err
 	}
 	q := t.queue
 	t.queue = nil
 	t.busy = true
-	defer func() { t.busy = false }()
+	defer func() { t.busy = t.last }()
 	return t.run(q)
+}
+
+// ended is the error of a statement that comes too late.
+func (t *Tx) ended() error {
+	if t.busy && len(t.queue) > 0 {
+		return errors.New("db: a row callback used its own transaction, or a read its ended one")
+	}
+	return nil
+}
+
+// End is the Flush of a read that asks for nothing more, so that its end can
+// travel with it: a read of one flush is then one round trip, and on SQLite, if
+// it is one statement, no more than that statement. In a write it is a Flush.
+func (t *Tx) End() error {
+	t.last = t.reads
+	return classify(t.Flush())
 }
 
 // Query queues a statement and flushes.

@@ -73,22 +73,21 @@ func (p *postgres) close() error {
 }
 
 func (p *postgres) read(ctx context.Context, s Scope, fn func(*Tx) error) error {
-	_, err := p.transact(ctx, s, "begin isolation level repeatable read read only", fn)
+	_, err := p.transact(ctx, &Tx{ctx: ctx, scope: s, db: p.db, reads: true}, fn)
 	return err
 }
 
 func (p *postgres) write(ctx context.Context, s Scope, fn func(*Tx) error) (*Tx, error) {
-	return p.transact(ctx, s, "begin", fn)
+	return p.transact(ctx, &Tx{ctx: ctx, scope: s, db: p.db}, fn)
 }
 
-func (p *postgres) transact(ctx context.Context, s Scope, begin string, fn func(*Tx) error) (_ *Tx, err error) {
+func (p *postgres) transact(ctx context.Context, tx *Tx, fn func(*Tx) error) (_ *Tx, err error) {
 	conn, err := p.acquire(ctx)
 	if err != nil {
 		return nil, err
 	}
 	defer conn.Release()
-	x := &pgTx{ctx: ctx, conn: conn.Conn().PgConn(), named: !p.pooler, head: p.head(s, begin)}
-	tx := &Tx{ctx: ctx, scope: s, db: p.db}
+	x := &pgTx{ctx: ctx, conn: conn.Conn().PgConn(), named: !p.pooler, head: p.head(tx)}
 	defer func() {
 		if r := recover(); r != nil {
 			err = fmt.Errorf("db: panic in a transaction: %v", r)
@@ -98,8 +97,11 @@ func (p *postgres) transact(ctx context.Context, s Scope, begin string, fn func(
 			tx.undone()
 		}
 	}()
-	tx.run = func(q []stmt) error { return x.send(q, false) }
+	tx.run = func(q []stmt) error { return x.send(q, tx.last) }
 	if err := fn(tx); err != nil {
+		return nil, err
+	}
+	if err := tx.ended(); err != nil {
 		return nil, err
 	}
 	q := tx.queue
@@ -129,8 +131,11 @@ func (p *postgres) acquire(ctx context.Context) (*pgxpool.Conn, error) {
 
 // head is what opens every transaction. The values are canonical UUIDs,
 // checked by Scope.check: SET LOCAL takes no parameters.
-func (p *postgres) head(s Scope, begin string) []string {
-	h := []string{begin}
+func (p *postgres) head(tx *Tx) []string {
+	h, s := []string{"begin"}, tx.scope
+	if tx.reads {
+		h[0] = "begin isolation level repeatable read read only"
+	}
 	if p.pooler {
 		h = append(h, "SET LOCAL ROLE "+appRole, fmt.Sprintf("SET LOCAL statement_timeout = %d", statementTimeout.Milliseconds()))
 	}
@@ -242,6 +247,7 @@ func (x *pgTx) send(q []stmt, commit bool) error {
 		return lost(err, commit)
 	}
 	err := x.receive(pipe, wire, known)
+	x.begun = err != nil || !commit
 	if cerr := pipe.Close(); err == nil && cerr != nil {
 		err = lost(cerr, commit)
 	}

@@ -174,3 +174,43 @@ func TestAnalyze(t *testing.T) {
 		}
 	})
 }
+
+// A read that says it has ended leaves its connection free, whether anything
+// was queued or not, and takes no further statement.
+func TestEnd(t *testing.T) {
+	each(t, func(t *testing.T, d *db.DB) {
+		ctx, tenant := context.Background(), uuid.NewString()
+		one := func(tx *db.Tx) { tx.Queue("SELECT 1", nil, func(*db.Row) error { return nil }) }
+		for name, c := range map[string]struct {
+			fn func(tx *db.Tx) error
+			ok bool
+		}{
+			"at once":         {func(tx *db.Tx) error { one(tx); return tx.End() }, true},
+			"after a flush":   {func(tx *db.Tx) error { one(tx); tx.Flush(); one(tx); return tx.End() }, true},
+			"with nothing":    {func(tx *db.Tx) error { one(tx); tx.Flush(); return tx.End() }, true},
+			"never begun":     {func(tx *db.Tx) error { return tx.End() }, true},
+			"queued after":    {func(tx *db.Tx) error { one(tx); tx.End(); one(tx); return nil }, false},
+			"flushed after":   {func(tx *db.Tx) error { one(tx); tx.End(); one(tx); return tx.Flush() }, false},
+			"a failing one":   {func(tx *db.Tx) error { tx.Queue("SELECT nothing FROM nowhere", nil, nil); return tx.End() }, false},
+			"failing after":   {func(tx *db.Tx) error { one(tx); tx.End(); return context.Canceled }, false},
+			"two in the last": {func(tx *db.Tx) error { one(tx); one(tx); return tx.End() }, true},
+		} {
+			for range 20 { // more than there are connections
+				if err := d.Read(ctx, db.Scope{Tenant: tenant}, c.fn); (err == nil) != c.ok {
+					t.Fatalf("%s: %v", name, err)
+				}
+			}
+			id := uuid.NewString()
+			if err := d.Write(ctx, db.Scope{Tenant: tenant}, func(tx *db.Tx) error {
+				tx.Queue(insertSite, []any{tenant, id, id, "Dock", time.Now()}, nil)
+				if err := tx.End(); err != nil {
+					return err
+				}
+				_, err := tx.Exec("DELETE FROM sites WHERE id = $1", id)
+				return err
+			}); err != nil {
+				t.Fatalf("%s: a write after it: %v", name, err)
+			}
+		}
+	})
+}

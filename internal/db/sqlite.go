@@ -149,11 +149,22 @@ func (l *lite) read(ctx context.Context, s Scope, fn func(*Tx) error) error {
 		return ctx.Err()
 	}
 	defer func() { l.readers <- c }()
-	if err := c.exec("BEGIN"); err != nil {
-		return err
+	begun := false
+	tx := &Tx{ctx: ctx, scope: s, db: l.db, reads: true}
+	tx.run = func(q []stmt) error {
+		if !begun && (len(q) > 1 || !tx.last) {
+			if err := c.exec("BEGIN"); err != nil {
+				return err
+			}
+			begun = true
+		}
+		return c.runAll(ctx, q)
 	}
-	defer c.exec("COMMIT") // a read has nothing to lose
-	tx := &Tx{ctx: ctx, scope: s, db: l.db, run: func(q []stmt) error { return c.runAll(ctx, q) }}
+	defer func() {
+		if begun {
+			c.exec("COMMIT") // a read has nothing to lose
+		}
+	}()
 	if err := fn(tx); err != nil {
 		return err
 	}

@@ -56,10 +56,21 @@ func (s *Store) fetch(tx *db.Tx, q *query.Select, res *Result) (*batch, error) {
 			return nil
 		})
 	}
-	if err := tx.Flush(); err != nil {
+	level := []*batch{root}
+	if err := flush(tx, level); err != nil {
 		return nil, err
 	}
-	return root, s.embeds(tx, []*batch{root})
+	return root, s.embeds(tx, level)
+}
+
+// flush runs what is queued, as the end of the read when no level is below.
+func flush(tx *db.Tx, level []*batch) error {
+	for _, b := range level {
+		if slices.ContainsFunc(b.node.Embeds, func(e *query.Embed) bool { return !e.Hidden }) {
+			return tx.Flush()
+		}
+	}
+	return tx.End()
 }
 
 // versionAt asks for the version where one object is answered.
@@ -101,7 +112,7 @@ func (s *Store) embeds(tx *db.Tx, level []*batch) error {
 	if len(next) == 0 {
 		return nil
 	}
-	if err := tx.Flush(); err != nil {
+	if err := flush(tx, next); err != nil {
 		return err
 	}
 	return s.embeds(tx, next)
@@ -111,11 +122,11 @@ func (s *Store) embeds(tx *db.Tx, level []*batch) error {
 func (s *Store) counted(tx *db.Tx, q *query.Select, res *Result) (*Result, error) {
 	var n int64
 	st := q.Total(tx.DB())
-	err := tx.Query(st.SQL, st.Args, func(r *db.Row) error {
+	tx.Queue(st.SQL, st.Args, func(r *db.Row) error {
 		n = r.Int(0)
 		return nil
 	})
-	if err != nil {
+	if err := tx.End(); err != nil {
 		return nil, err
 	}
 	res.First, res.Count, res.ContentType = 0, 1, contentType(q.Form)
