@@ -14,6 +14,7 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
+	"runtime/debug"
 	"strconv"
 	"strings"
 	"sync/atomic"
@@ -27,9 +28,17 @@ import (
 // readiness is what /readyz tells a balancer.
 type readiness struct{ draining atomic.Bool }
 
+// collectAt is how far the heap may grow between two collections, in per cent of
+// what lives. At Go's own 100 a server with little that lives spends a tenth of
+// its time collecting. GOGC in the environment is stronger.
+const collectAt = 200
+
 // Serve runs the server until ctx ends. The banner goes to out.
 func Serve(ctx context.Context, c *config.Config, out io.Writer) error {
 	start := time.Now()
+	if os.Getenv("GOGC") == "" {
+		debug.SetGCPercent(collectAt)
+	}
 	l, err := net.Listen("tcp", c.Listen)
 	if err != nil {
 		return fmt.Errorf("app: listen on %s: %w; is another server running there?", c.Listen, err)

@@ -3,6 +3,7 @@ package store
 import (
 	"encoding/json"
 	"fmt"
+	"strconv"
 	"strings"
 
 	"holdfast/internal/actor"
@@ -239,22 +240,38 @@ func queueRows(tx *db.Tx, table string, cols []string, n int, row func(i int, ar
 }
 
 func insertText(table string, cols []string, rows int) string {
-	b := make([]byte, 0, 64+rows*len(cols)*6)
-	b = append(b, "INSERT INTO "+table+" ("+strings.Join(cols, ", ")+") VALUES "...)
-	p := 1
-	for i := 0; i < rows; i++ {
+	size := len("INSERT INTO  () VALUES ") + len(table) + rows*(len(cols)*7+4)
+	for _, c := range cols {
+		size += len(c) + 2
+	}
+	var b strings.Builder
+	b.Grow(size)
+	b.WriteString("INSERT INTO ")
+	b.WriteString(table)
+	b.WriteString(" (")
+	for i, c := range cols {
 		if i > 0 {
-			b = append(b, ", "...)
+			b.WriteString(", ")
 		}
-		b = append(b, '(')
+		b.WriteString(c)
+	}
+	b.WriteString(") VALUES ")
+	var digits [20]byte
+	p := int64(1)
+	for i := range rows {
+		if i > 0 {
+			b.WriteString(", ")
+		}
+		b.WriteByte('(')
 		for c := range cols {
 			if c > 0 {
-				b = append(b, ", "...)
+				b.WriteString(", ")
 			}
-			b = append(append(b, '$'), itoa(p)...)
+			b.WriteByte('$')
+			b.Write(strconv.AppendInt(digits[:0], p, 10))
 			p++
 		}
-		b = append(b, ')')
+		b.WriteByte(')')
 	}
-	return string(b)
+	return b.String()
 }
