@@ -20,7 +20,7 @@ import (
 // per engine.
 var (
 	shared = []string{"hit", "miss", "list", "insert"}
-	alone  = []string{"start", "flat", "import"}
+	alone  = []string{"start", "flat", "kpis", "scores", "import"}
 )
 
 func caseNames() []string {
@@ -81,6 +81,16 @@ func (m *measurement) onEngine(ctx context.Context, engine string) error {
 	if m.wants("flat") {
 		if err := m.flat(ctx, engine); err != nil {
 			return fmt.Errorf("flat: %w", err)
+		}
+	}
+	if m.wants("kpis") {
+		if err := m.kpis(ctx, engine); err != nil {
+			return fmt.Errorf("kpis: %w", err)
+		}
+	}
+	if m.wants("scores") {
+		if err := m.scores(ctx, engine); err != nil {
+			return fmt.Errorf("scores: %w", err)
 		}
 	}
 	if m.wants("import") {

@@ -124,6 +124,14 @@ func (s *site) fill(ctx context.Context, tenants ...data.Tenant) error {
 		}
 		rows += t.Rows()
 	}
+	// The generator keeps the counters: nothing is left to count at the start.
+	err = d.Write(ctx, db.Scope{All: true}, func(tx *db.Tx) error {
+		_, err := tx.Exec("DELETE FROM timed_counters_due")
+		return err
+	})
+	if err != nil {
+		return errors.Join(err, d.Close())
+	}
 	if err := d.Close(); err != nil {
 		return err
 	}

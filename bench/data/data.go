@@ -8,8 +8,10 @@ import (
 	"math/rand/v2"
 	"time"
 
+	"holdfast/internal/catalog"
 	"holdfast/internal/db"
 	"holdfast/internal/demo/bulk"
+	"holdfast/internal/store"
 )
 
 // Tenant says how many records a tenant has.
@@ -24,12 +26,15 @@ type Tenant struct {
 	Shipments int
 	Drivers   int // with a worker each
 	Incidents int
+	Actions   int
+	Checks    int // inspections
 	Jobs      int
+	Days      int // over which records are spread; 0 = one every 37 seconds
 }
 
 // Rows is the number of records.
 func (t Tenant) Rows() int {
-	return t.Zones + 2*t.Items + t.Orders*(1+t.Lines) + t.Picks + t.Shipments + 2*t.Drivers + t.Incidents + t.Jobs
+	return t.Zones + 2*t.Items + t.Orders*(1+t.Lines) + t.Picks + t.Shipments + 2*t.Drivers + t.Incidents + t.Actions + t.Checks + t.Jobs
 }
 
 // Number is the id of the nth tenant, from 1.
@@ -52,6 +57,13 @@ func Sized(n, rows int) Tenant {
 		Drivers: 100, Incidents: rows * 8 / 100, Jobs: 50}
 }
 
+// Reported is the nth tenant with a year of so many incidents and shipments, and
+// a tenth of that in actions and inspections: what safety KPIs look back on.
+func Reported(n, rows int) Tenant {
+	return Tenant{ID: Number(n), Name: fmt.Sprintf("Bench %d", n), Zones: 20, Items: 100, Orders: 100, Lines: 1, Picks: 10, Shipments: rows, Drivers: 10, Incidents: rows,
+		Actions: rows / 10, Checks: rows / 10, Jobs: 10, Days: 365}
+}
+
 // chunk is how many rows share a transaction.
 const chunk = 4096
 
@@ -62,13 +74,14 @@ type writer struct {
 	t      Tenant
 	now    time.Time
 	rng    *rand.Rand
+	cat    *catalog.Catalog
 	counts map[string]int64
 }
 
 // Write makes the tenant. It must not exist.
 func Write(ctx context.Context, d *db.DB, t Tenant, now time.Time) error {
-	w := &writer{ctx: ctx, d: d, t: t, now: now.UTC().Truncate(time.Microsecond), rng: rand.New(rand.NewPCG(7, uint64(len(t.ID)+t.Rows()))), counts: map[string]int64{}}
-	for _, step := range []func() error{w.tenant, w.zones, w.items, w.levels, w.orders, w.lines, w.picks, w.people, w.drivers, w.shipments, w.incidents, w.jobs, w.counters} {
+	w := &writer{ctx: ctx, d: d, t: t, now: now.UTC().Truncate(time.Microsecond), rng: rand.New(rand.NewPCG(7, uint64(len(t.ID)+t.Rows()))), cat: catalog.Default(), counts: map[string]int64{}}
+	for _, step := range []func() error{w.tenant, w.zones, w.items, w.levels, w.orders, w.lines, w.picks, w.people, w.drivers, w.shipments, w.incidents, w.actions, w.checks, w.jobs, w.counters} {
 		if err := step(); err != nil {
 			return fmt.Errorf("data: %s: %w", t.Name, err)
 		}
@@ -83,7 +96,21 @@ func (w *writer) id(kind, n, of int) string {
 	return fmt.Sprintf("%08x-%04x-7%03x-8%03x-%012x", ms>>16, ms&0xffff, kind, n>>24&0xfff, n)
 }
 
-func (w *writer) made(n, of int) time.Time { return w.now.Add(-time.Duration(of-n) * 37 * time.Second) }
+func (w *writer) made(n, of int) time.Time {
+	step := 37 * time.Second
+	if w.t.Days > 0 {
+		step = time.Duration(w.t.Days) * 24 * time.Hour / time.Duration(of)
+	}
+	return w.now.Add(-time.Duration(of-n) * step)
+}
+
+// counted enters a record in its resource's counters.
+func (w *writer) counted(name string, row store.Row) {
+	r, _ := w.cat.Get(name)
+	for i := range r.Counters {
+		r.Counters[i].Add(w.counts, r, row, 1)
+	}
+}
 
 // The kinds in ids.
 const (
@@ -98,6 +125,8 @@ const (
 	shipment
 	incident
 	job
+	action
+	check
 )
 
 // table writes n rows with the common columns before those named.
@@ -219,11 +248,11 @@ func (w *writer) shipments() error {
 	return w.table("shipments", shipment, w.t.Shipments, []string{"shipment_no", "direction", "status", "order_ids", "carrier", "sscc", "packages", "planned_at", "completed_at"},
 		func(i int, args []any) []any {
 			at, st := w.made(i, w.t.Shipments), of(states, i)
-			w.counts["shipments:"+st]++
 			var done any
 			if st == "delivered" || st == "received" {
 				done = at.Add(time.Hour)
 			}
+			w.counted("shipments", store.Row{"status": st, "completed_at": done})
 			return append(args, fmt.Sprintf("BS-%09d", i), "outbound", st, "[]", "OWN", "[]", "[]", at, done)
 		})
 }
@@ -237,9 +266,28 @@ func (w *writer) incidents() error {
 		if i > w.t.Incidents*9/10 {
 			st = of([]string{"reported", "triaged", "investigating"}, i)
 		}
-		w.counts["incidents:"+st+":"+sev+":"+kind]++
+		w.counted("incidents", store.Row{"status": st, "severity": sev, "kind": kind, "reported_at": at})
 		return append(args, fmt.Sprintf("BI-%09d", i), kind, sev, st, fmt.Sprintf("Event %d at the dock", i), "Noted during the round; the area was secured and the shift leader informed.", at, at, false,
 			w.id(zone, i%w.t.Zones, w.t.Zones), "[]", `["slip_trip"]`, 3, 3, "[]", "[]")
+	})
+}
+
+func (w *writer) actions() error {
+	return w.table("actions", action, w.t.Actions, []string{"action_no", "title", "type", "source", "priority", "status", "due_at", "evidence"}, func(i int, args []any) []any {
+		at, st := w.made(i, w.t.Actions), of([]string{"verified", "verified", "open", "cancelled", "in_progress"}, i)
+		w.counted("actions", store.Row{"status": st, "due_at": at})
+		return append(args, fmt.Sprintf("BA-%09d", i), "Put it right", "corrective", "manual", "medium", st, at, "[]")
+	})
+}
+
+func (w *writer) checks() error {
+	return w.table("checklist_runs", check, w.t.Checks, []string{"title", "zone_id", "due_at", "grace_minutes", "status", "on_time"}, func(i int, args []any) []any {
+		at, st, on := w.made(i, w.t.Checks), "completed", any(i%9 > 0)
+		if i%10 == 0 {
+			st, on = "missed", nil
+		}
+		w.counted("checklist_runs", store.Row{"status": st, "due_at": at, "on_time": on})
+		return append(args, "Round", w.id(zone, i%w.t.Zones, w.t.Zones), at, 60, st, on)
 	})
 }
 
@@ -258,14 +306,13 @@ func (w *writer) jobs() error {
 }
 
 func (w *writer) counters() error {
-	names := make([]string, 0, len(w.counts))
-	for n := range w.counts {
-		names = append(names, n)
-	}
-	return w.d.Write(w.ctx, db.Scope{Tenant: w.t.ID}, func(tx *db.Tx) error {
-		bulk.Insert(tx, "counters", []string{"tenant_id", "name", "slot", "delta"}, len(names), func(i int, args []any) []any {
-			return append(args, w.t.ID, names[i], db.NoTenant, w.counts[names[i]])
-		})
+	st := store.New(w.d, w.cat, store.Effects{}, time.Now)
+	err := w.d.Write(w.ctx, db.Scope{Tenant: w.t.ID}, func(tx *db.Tx) error {
+		st.Count(tx, w.t.ID, w.counts)
 		return nil
 	})
+	if err != nil {
+		return err
+	}
+	return st.FoldCounters(w.ctx, w.t.ID)
 }

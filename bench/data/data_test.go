@@ -26,6 +26,7 @@ func TestCountersAgreeWithRows(t *testing.T) {
 			}
 			defer d.Close()
 			tn := Standard(3, 0.01)
+			tn.Actions, tn.Checks, tn.Days = 40, 60, 365
 			if err := Write(ctx, d, tn, time.Now()); err != nil {
 				t.Fatal(err)
 			}

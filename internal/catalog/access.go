@@ -23,6 +23,12 @@ func to(roles []actor.Role) Grant { return Grant{Roles: roles, Scope: All} }
 // own grants roles the rows that name them.
 func own(roles ...actor.Role) Grant { return Grant{Roles: roles, Scope: Own} }
 
+// or widens a grant of own rows to those whose column has one of these words.
+func (g Grant) or(column string, words ...string) Grant {
+	g.Also, g.In = column, words
+	return g
+}
+
 // only narrows an update grant to some fields.
 func (g Grant) only(fields ...string) Grant {
 	g.Fields = fields

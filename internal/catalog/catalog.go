@@ -89,6 +89,8 @@ type Grant struct {
 	Roles  []actor.Role
 	Scope  Scope
 	Fields []string // Update: only these; empty = all writable fields
+	Also   string   // Own: the column of a closed set by which more rows are reached,
+	In     []string // those with one of these words
 }
 
 // Access says who may do what. A role without a grant is refused; the zero
@@ -263,6 +265,13 @@ func (c *Catalog) link(r *Resource) error {
 	for i := range r.Counters {
 		if err := r.Counters[i].check(r); err != nil {
 			return err
+		}
+	}
+	for _, g := range r.Access.Read {
+		if g.Also != "" {
+			if err := check("grant", g.Also); err != nil {
+				return err
+			}
 		}
 	}
 	if r.States != nil {

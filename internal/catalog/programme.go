@@ -273,7 +273,7 @@ func predictiveScores() Resource {
 		},
 		Unique: [][]string{{"run_id", "entity_type", "entity_id"}},
 		Own:    []string{"user_id"},
-		Access: Access{Read: []Grant{to(seers), own(actor.Manager, actor.Operator, actor.Driver, actor.Viewer)}},
+		Access: Access{Read: []Grant{to(seers), own(actor.Manager, actor.Viewer).or("entity_type", "zone", "equipment"), own(floor...)}},
 	}
 }
 

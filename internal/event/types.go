@@ -42,6 +42,7 @@ var (
 	memberFields   = []string{"id", "user_id", "role", "status"}
 	verdictFields  = []string{"id", "regulation_id", "entity_type", "entity_id", "status", "evaluated_at"}
 	trainingFields = []string{"id", "course_id", "user_id", "assignment_type", "assignment_reason", "status", "due_on"}
+	clusterFields  = []string{"id", "entity_type", "entity_id", "cluster"}
 	webhookFields  = []string{"id", "url", "status", "disabled_reason"}
 )
 
@@ -69,6 +70,8 @@ func Types() []Type {
 		{Name: "rate_limit.exceeded", Doc: "Requests were refused because the tenant is over a limit; at most once a minute for each category.", Collection: "settings", Members: []Member{
 			{"category", "string", "api, auth, webhook, read or write"}, {"limit", "integer", "Units per minute."},
 			{"retry_after", "integer", "Seconds until there is room again."}, {"reset_at", "string", "When the limit resets."}}},
+		{Name: "score.cluster_changed", Doc: "An entity stands in another risk cluster than at the last assignment.", Collection: "predictive_scores", Fields: clusterFields, Members: []Member{
+			{"previous_cluster", "string", "Critical, High, Medium or Low."}}},
 		{Name: "shipment.delivered", Doc: "A shipment was delivered.", Collection: "shipments", Fields: shipmentFields, when: moved("status", "delivered")},
 		{Name: "shipment.dispatched", Doc: "A shipment is on the road.", Collection: "shipments", Fields: shipmentFields, when: moved("status", "in_transit")},
 		{Name: "shipment.exception", Doc: "A shipment is held up.", Collection: "shipments", Fields: shipmentFields, when: moved("status", "exception")},

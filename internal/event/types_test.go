@@ -226,6 +226,10 @@ func TestVisible(t *testing.T) {
 		{actor.Driver, "shipment.dispatched", mine, true},
 		{actor.Driver, "shipment.dispatched", map[string]string{"assigned_worker_id": "w2"}, false},
 		{actor.Viewer, "import.completed", nil, false},
+		{actor.Viewer, "score.cluster_changed", map[string]string{"entity_type": "zone"}, true},
+		{actor.Viewer, "score.cluster_changed", map[string]string{"entity_type": "worker", "user_id": "you"}, false},
+		{actor.Operator, "score.cluster_changed", map[string]string{"entity_type": "worker", "user_id": "me"}, true},
+		{actor.Safety, "score.cluster_changed", map[string]string{"entity_type": "worker", "user_id": "you"}, true},
 		{actor.Anon, "stock.low", nil, false},
 		{actor.Service, "member.added", nil, true},
 	} {

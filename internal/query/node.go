@@ -150,6 +150,8 @@ type guard struct {
 	worker string
 	zone   string
 	zones  []string
+	also   string // column by which more rows are reached,
+	words  []string
 }
 
 // Access finds the caller's grant among gs. A caller without identity, tenant
@@ -175,6 +177,9 @@ func newGuard(a actor.Actor, r *catalog.Resource, g catalog.Grant) guard {
 		return p
 	}
 	p.limit = true
+	if g.Scope == catalog.Own {
+		p.also, p.words = g.Also, g.In
+	}
 	for _, c := range r.Own {
 		switch worker := strings.HasSuffix(c, "worker_id"); {
 		case worker && a.WorkerID != "":
@@ -205,6 +210,9 @@ func Admits(a actor.Actor, r *catalog.Resource, g catalog.Grant, row Row) bool {
 		if row[c] == any(p.worker) {
 			return true
 		}
+	}
+	if word, _ := row[p.also].(string); word != "" && has(p.words, word) {
+		return true
 	}
 	zone, _ := row[p.zone].(string)
 	return zone != "" && has(p.zones, zone)

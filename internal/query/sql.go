@@ -239,6 +239,10 @@ func (w *writer) policy(g *guard, t, parent string, narrow bool) {
 		w.s(sep, w.d.InUUID(t+"."+g.zone, w.param(List(g.zones))))
 		sep = " OR "
 	}
+	if g.also != "" {
+		w.s(sep, w.d.InText(t+"."+g.also, w.param(List(g.words))))
+		sep = " OR "
+	}
 	if sep == "" {
 		w.s("1 = 0")
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strconv"
 
 	"holdfast/internal/actor"
@@ -63,7 +64,7 @@ func (p *Programme) Clusters(ctx context.Context, a actor.Actor, in *ClustersIn)
 		if err != nil {
 			return err
 		}
-		return p.replaceClusters(tx, a, rows)
+		return p.replaceClusters(tx, a, rows, within(list, in), st.cuts)
 	})
 	if err != nil {
 		return nil, err
@@ -97,6 +98,11 @@ func (o *clustersOut) assign(list []latest, st *settings, in *ClustersIn, now st
 	return rows, nil
 }
 
+// within are the scores that were asked for.
+func within(list []latest, in *ClustersIn) []latest {
+	return slices.DeleteFunc(list, func(x latest) bool { return x.score < in.MinScore || x.score > in.MaxScore })
+}
+
 var clusterAdvice = map[string]string{
 	"Critical": "stop and put right before work goes on",
 	"High":     "act within days and check that it helped",
@@ -125,15 +131,25 @@ func members(c score.Cluster, list []latest) []byte {
 	return append(b, ']')
 }
 
-func (p *Programme) replaceClusters(tx *db.Tx, a actor.Actor, rows []store.Row) error {
+// replaceClusters puts a new set in place of the tenant's and tells which
+// entities of list moved from one cluster into another.
+func (p *Programme) replaceClusters(tx *db.Tx, a actor.Actor, rows []store.Row, list []latest, cuts score.Cuts) error {
 	r, err := p.resource("risk_clusters")
 	if err != nil {
 		return err
 	}
 	var old []string
-	err = tx.Query("SELECT id FROM risk_clusters WHERE tenant_id = $1 ORDER BY id", []any{a.TenantID}, func(r *db.Row) error {
+	was := map[string]string{}
+	err = tx.Query("SELECT id, cluster_name, members FROM risk_clusters WHERE tenant_id = $1 ORDER BY id", []any{a.TenantID}, func(r *db.Row) error {
 		old = append(old, r.Text(0))
-		return nil
+		var members []struct {
+			ID string `json:"entity_id"`
+		}
+		err := json.Unmarshal([]byte(r.Text(2)), &members)
+		for _, m := range members {
+			was[m.ID] = r.Text(1)
+		}
+		return err
 	})
 	if err != nil {
 		return err
@@ -141,6 +157,18 @@ func (p *Programme) replaceClusters(tx *db.Tx, a actor.Actor, rows []store.Row) 
 	if _, err := p.store.DeleteTx(tx, a, r, old); err != nil {
 		return err
 	}
-	_, err = p.insert(tx, a, "risk_clusters", rows)
-	return err
+	if _, err = p.insert(tx, a, "risk_clusters", rows); err != nil {
+		return err
+	}
+	var moves []Move
+	for i := range list {
+		x := &list[i]
+		if from, is := was[x.entity], band(cuts, x.score); from != "" && from != is {
+			moves = append(moves, Move{x.id, x.kind, x.entity, x.user, from, is})
+		}
+	}
+	if len(moves) == 0 {
+		return nil
+	}
+	return p.hooks.Moved(tx, a.TenantID, moves)
 }

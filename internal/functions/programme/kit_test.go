@@ -42,6 +42,7 @@ type kit struct {
 	table      []functions.Function
 	statements int // asked for since last reset
 	told       []string
+	moves      []programme.Move
 }
 
 func each(t *testing.T, f func(k *kit)) {
@@ -60,6 +61,9 @@ func open(t testing.TB, o db.Options) *kit {
 		for _, r := range rows {
 			k.told = append(k.told, resource+" "+fmt.Sprint(r["status"]))
 		}
+		return nil
+	}, Moved: func(_ *db.Tx, _ string, moves []programme.Move) error {
+		k.moves = append(k.moves, moves...)
 		return nil
 	}}
 	k.p = programme.New(k.s, clock, hooks)

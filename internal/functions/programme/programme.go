@@ -35,6 +35,17 @@ type Hooks struct {
 	// Tell hears in the transaction of new records that somebody may wait for:
 	// assigned training, and verdicts that changed or are not compliant.
 	Tell func(tx *db.Tx, resource string, rows []store.Row) error
+	// Moved hears in the transaction of entities in another cluster than before.
+	Moved func(tx *db.Tx, tenant string, moves []Move) error
+}
+
+// Move is an entity that came from one cluster into another.
+type Move struct {
+	ScoreID    string
+	EntityType string
+	EntityID   string
+	UserID     string // whom a person's score is about, or ""
+	From, To   string // names of clusters
 }
 
 // New returns the verbs over a store; now is the clock.
@@ -44,6 +55,9 @@ func New(s *store.Store, now func() time.Time, h Hooks) *Programme {
 	}
 	if h.Tell == nil {
 		h.Tell = func(*db.Tx, string, []store.Row) error { return nil }
+	}
+	if h.Moved == nil {
+		h.Moved = func(*db.Tx, string, []Move) error { return nil }
 	}
 	return &Programme{store: s, now: now, hooks: h}
 }

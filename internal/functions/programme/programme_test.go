@@ -195,6 +195,38 @@ func TestClusters(t *testing.T) {
 	})
 }
 
+// Who moves from one cluster into another is told of, with both; who is new, or
+// was not asked for, is not.
+func TestMovesBetweenClusters(t *testing.T) {
+	each(t, func(k *kit) {
+		p := fill(k)
+		k.call(scores, "")
+		k.call(clusters, "")
+		for range 4 {
+			k.incident("injury", "high", 4, p.dock, safety.Entity{Type: "worker", ID: p.worker})
+		}
+		k.add("zones", store.Row{"code": "NEW", "name": "New", "kind": "dock"})
+		k.call(scores, "")
+		if len(k.moves) != 0 {
+			k.Errorf("told of %v before anything moved", k.moves)
+		}
+		k.call(clusters, "")
+		got := map[string]string{}
+		for _, m := range k.moves {
+			got[m.EntityID] = m.EntityType + " " + m.From + " " + m.To + " " + m.UserID
+		}
+		want := map[string]string{p.dock: "zone Low Medium ", p.worker: "worker Low Medium " + ada}
+		if fmt.Sprint(got) != fmt.Sprint(want) {
+			k.Errorf("told of %v, want %v", got, want)
+		}
+		k.call(clusters, "")
+		k.call(clusters, `{"entity_type":"zone"}`)
+		if len(k.moves) != 2 {
+			k.Errorf("the same scores moved somebody: %v", k.moves)
+		}
+	})
+}
+
 // An event at the first check and at each change, none otherwise.
 func TestCompliance(t *testing.T) {
 	each(t, func(k *kit) {

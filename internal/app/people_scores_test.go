@@ -1,0 +1,125 @@
+package app_test
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"holdfast/internal/actor"
+	"holdfast/internal/testkit"
+)
+
+// Scores of places and machines are for everybody who reads records; those of
+// people for the safety officer, administrators and the person (domain, roles).
+func TestWhoReadsScores(t *testing.T) {
+	testkit.Run(t, func(t *testing.T, k *testkit.Kit) {
+		for role, want := range map[actor.Role]string{actor.Safety: "driver equipment worker zone", actor.Admin: "driver equipment worker zone", actor.Manager: "equipment zone",
+			actor.Viewer: "equipment zone", actor.Operator: "worker", actor.Driver: "driver worker"} {
+			types := map[string]bool{}
+			for _, x := range list[struct {
+				Type string `json:"entity_type"`
+				User string `json:"user_id"`
+			}](t, k, who(role), "predictive_scores?select=entity_type,user_id&limit=1000") {
+				types[x.Type] = true
+			}
+			var got []string
+			for _, x := range []string{"driver", "equipment", "worker", "zone"} {
+				if types[x] {
+					got = append(got, x)
+				}
+			}
+			if strings.Join(got, " ") != want {
+				t.Errorf("%s reads scores of %v, want %s", role, got, want)
+			}
+		}
+	})
+}
+
+// A move from one cluster into another is an event with a schema, of which a
+// viewer hears where it is about a place.
+func TestClusterChangesAreEvents(t *testing.T) {
+	testkit.Run(t, func(t *testing.T, k *testkit.Kit) {
+		officer := who(actor.Safety)
+		verb[any](t, k, officer, "POST", "calculate-predictive-safety-scores")
+		verb[any](t, k, officer, "POST", "assign-risk-clusters")
+		insertID(t, k, who(actor.Admin), "settings", map[string]any{"section": "scoring", "key": "cut_high", "value": 57})
+		verb[any](t, k, officer, "POST", "assign-risk-clusters")
+		if n := told(t, k, "score.cluster_changed"); n == 0 {
+			t.Error("nothing was told")
+		}
+		var doc struct {
+			Webhooks map[string]struct {
+				Post struct {
+					RequestBody struct{ Content map[string]json.RawMessage }
+				}
+			}
+		}
+		k.Get(officer, "/openapi.json").JSON(t, &doc)
+		if s := string(doc.Webhooks["score.cluster_changed"].Post.RequestBody.Content["application/json"]); !strings.Contains(s, "previous_cluster") {
+			t.Errorf("no schema: %s", s)
+		}
+	})
+}
+
+// The verbs of the programme refuse what is asked wrongly by POST and, where
+// there is one, by GET: 4xx with the place, and nothing is written.
+func TestProgrammeRefuses(t *testing.T) {
+	testkit.Run(t, func(t *testing.T, k *testkit.Kit) {
+		officer := who(actor.Safety)
+		south := foreign(t, k, "zones")
+		counted := func() (n int) {
+			for _, c := range []string{"score_runs", "risk_clusters", "compliance_events", "training_assignments", "regulations"} {
+				r := k.Call(testkit.Request{Method: "HEAD", Path: "/v1/" + c, As: who(actor.Admin), Header: map[string]string{"Prefer": "count=exact"}})
+				_, total, _ := strings.Cut(r.Header.Get("Content-Range"), "/")
+				for _, d := range total {
+					n = n*10 + int(d-'0')
+				}
+			}
+			return n
+		}
+		before := counted()
+		const scores, rule = "/functions/v1/calculate-predictive-safety-scores", "/v1/regulations"
+		for _, c := range []struct {
+			method, path, body string
+			status             int
+			names              string
+		}{
+			{"GET", scores + "?entity_type=truck", "", 400, "entity_type"},
+			{"GET", scores + "?entity_type=", "", 400, "entity_type"},
+			{"GET", scores + "?entity_id=" + south, "", 404, south},
+			{"GET", scores + "?period_days=0", "", 400, "period_days"},
+			{"GET", scores + "?period_days=366", "", 400, "period_days"},
+			{"GET", scores + "?period_days=NaN", "", 400, "period_days"},
+			{"GET", scores + "?period_days=30&period_days=31", "", 400, "period_days"},
+			{"POST", scores, `{"entity_type":"truck"}`, 400, "entity_type"},
+			{"POST", scores, `{"entity_id":"` + south + `"}`, 404, south},
+			{"POST", scores, `{"entity_type":"worker","entity_id":"` + south + `"}`, 404, south},
+			{"POST", scores, `{"period_days":0}`, 400, "period_days"},
+			{"POST", scores, `{"period_days":366}`, 400, "period_days"},
+			{"POST", scores, `{"period_days":NaN}`, 400, "JSON"},
+			{"POST", "/functions/v1/assign-risk-clusters", `{"min_score":60,"max_score":50}`, 400, "min_score"},
+			{"POST", "/functions/v1/assign-risk-clusters", `{"max_score":"NaN"}`, 400, "max_score"},
+			{"GET", "/functions/v1/assign-risk-clusters", "", 405, "POST"},
+			{"POST", "/functions/v1/check-compliance-rules", `{"jurisdiction":"UK"}`, 400, "jurisdiction"},
+			{"POST", "/functions/v1/check-compliance-rules", `{"entity_id":"` + south + `"}`, 404, south},
+			{"POST", "/functions/v1/auto-assign-training", `{"min_risk_score":101}`, 400, "min_risk_score"},
+			{"POST", "/functions/v1/auto-assign-training", `{"entity_id":"` + south + `"}`, 404, south},
+			{"GET", "/functions/v1/safety-kpis?days=0", "", 400, "days"},
+			{"GET", "/functions/v1/safety-kpis?days=366", "", 400, "days"},
+			{"POST", rule, `{"code":"X","title":"X","rule":{"scope":{"entity_types":["zone"]},"metric":"incidentcount","breach":{"op":">","value":1}}}`, 400, "unknown metric"},
+			{"POST", rule, `{"code":"X","title":"X","rule":{"scope":{"entity_types":["truck"]},"metric":"incident_count","breach":{"op":">","value":1}}}`, 400, "truck"},
+		} {
+			req := testkit.Request{Method: c.method, Path: c.path, As: officer, Header: map[string]string{"Content-Type": "application/json"}}
+			if c.body != "" {
+				req.Body = []byte(c.body)
+			}
+			r := k.Call(req)
+			if r.Status != c.status || !strings.Contains(string(r.Body)+r.Header.Get("Allow"), c.names) {
+				t.Errorf("%s %s %s: %d %s, want %d naming %s", c.method, c.path, c.body, r.Status, r.Body, c.status, c.names)
+			}
+		}
+		if n := counted(); n != before {
+			t.Errorf("refused calls wrote: %d records were %d", n, before)
+		}
+	})
+}
