@@ -28,6 +28,7 @@ func (a *App) routes() []api.Route {
 		{Pattern: "/v1/{$}", Methods: get, Tag: "operation", Doc: "The OpenAPI document of what the caller may use", Handler: a.platform.Root(a.document)},
 		{Pattern: "/rest/v1/{$}", Methods: get, Tag: "operation", Doc: "The OpenAPI document of what the caller may use", Handler: a.platform.Root(a.document)},
 		{Pattern: "/v1/rate-limit/status", Methods: get, Tag: "limits", Doc: "What the caller has left in each window", Handler: a.platform.RateLimits()},
+		{Pattern: "/v1/permissions", Methods: get, Tag: "people", Doc: "What the caller may do to each collection and function; user_id: what that member may (administrators)", Handler: a.permissions().Handler()},
 		{Pattern: "/v1/cache", Methods: del, Tag: "limits", Doc: "Forget the tenant's kept answers (administrators)", Handler: a.platform.ClearCache()},
 		{Pattern: "/v1/import-jobs", Methods: post, Tag: "imports", Doc: "Create an import job, with its file (multipart) or without (JSON)", Handler: imp.Create(),
 			Body: map[string]string{"file": "file", "target": "string", "mapping": "object", "options": "object"}},
@@ -54,6 +55,10 @@ func (a *App) routes() []api.Route {
 		list = append(list, api.Route{Pattern: "/dev/mail", Methods: get, Tag: "operation", Doc: "Mails kept by a development server", Public: true, Handler: http.HandlerFunc(a.devMail)})
 	}
 	return append(list, a.identityRoutes()...)
+}
+
+func (a *App) permissions() *api.Permissions {
+	return &api.Permissions{Gate: a.gate, Catalog: a.catalog, Functions: a.table, Member: a.Identity.MemberActor}
 }
 
 // Paths lists the served paths that are no collection, function or identity

@@ -3,6 +3,7 @@ package authapi
 import (
 	"net/http"
 
+	"holdfast/internal/identity"
 	"holdfast/internal/identity/letter"
 	"holdfast/internal/web"
 )
@@ -23,4 +24,23 @@ func (a *API) previewMail(w http.ResponseWriter, c *call) error {
 		return err
 	}
 	return web.JSON(w, http.StatusOK, map[string]string{"subject": m.Subject, "text": m.Text, "html": m.HTML})
+}
+
+func (a *API) transferTenant(w http.ResponseWriter, c *call) error {
+	var in struct {
+		UserID   string `json:"user_id"`
+		Password string `json:"current_password"`
+		Nonce    string `json:"nonce"`
+	}
+	if err := body(c, &in); err != nil {
+		return err
+	}
+	if err := a.count(w, c, ""); err != nil {
+		return err
+	}
+	if err := a.svc.TransferOwnership(c.Context(), c.actor, identity.Transfer{UserID: in.UserID, CurrentPassword: in.Password, Nonce: in.Nonce}); err != nil {
+		return err
+	}
+	w.WriteHeader(http.StatusNoContent)
+	return nil
 }

@@ -126,10 +126,33 @@ func (s *Service) joinAsWished(tx *db.Tx, u *User, c Client) error {
 	} else if err != nil {
 		return err
 	}
-	if status == "active" && (policy == "open" || policy == "domain" && holds(domains, domainOf(u.Email))) {
+	if status != "active" {
+		return nil
+	}
+	in := policy == "open"
+	if policy == "domain" {
+		if in, err = trusts(tx, id, domains, domainOf(u.Email)); err != nil {
+			return err
+		}
+	}
+	if in {
 		return s.addMember(tx, id, u, actor.Viewer, c)
 	}
 	return nil
+}
+
+// trusts reports a domain that the operator has noted for the tenant, or that
+// the tenant has proved for its single sign-on.
+func trusts(tx *db.Tx, tenantID, noted, domain string) (bool, error) {
+	if domain == "" || holds(noted, domain) {
+		return domain != "", nil
+	}
+	proved := false
+	err := tx.Query("SELECT 1 FROM sso_domains WHERE tenant_id = $1 AND domain = $2 AND verified_at IS NOT NULL", []any{tenantID, strings.ToLower(domain)}, func(*db.Row) error {
+		proved = true
+		return nil
+	})
+	return proved, err
 }
 
 func holds(list, domain string) bool {

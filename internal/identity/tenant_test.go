@@ -6,6 +6,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/uuid"
+
 	"holdfast/internal/actor"
 	"holdfast/internal/catalog"
 	"holdfast/internal/db"
@@ -78,6 +80,74 @@ func TestSignUp_wishAloneOpensNothing(t *testing.T) {
 }
 
 // Two sign-ups claim one tenant at once: one owner.
+// A domain lets in once it is proved: one that is merely claimed is anybody's.
+func TestSignUp_provedDomain(t *testing.T) {
+	onBoth(t, nil, func(k *kit) {
+		tenant := k.tenant("North")
+		k.exec("UPDATE tenants SET join_policy = 'domain' WHERE id = $1", tenant)
+		k.exec("INSERT INTO sso_domains (id, domain, tenant_id, connection_id, token, code_attempts, created_at) VALUES ($1, 'x.example', $2, $1, 't', 0, $3)", uuid.NewString(), tenant, k.now())
+		if s := k.signUp("a@x.example", map[string]any{"tenant_id": tenant}); claims(k, s.AccessToken)["tenant_id"] != nil {
+			k.Error("a claimed domain let somebody in")
+		}
+		k.exec("UPDATE sso_domains SET verified_at = $1", k.now())
+		if s := k.signUp("b@X.example", map[string]any{"tenant_id": tenant}); claims(k, s.AccessToken)["tenant_role"] != "viewer" {
+			k.Error("a proved domain let nobody in")
+		}
+		if s := k.signUp("c@sub.x.example", map[string]any{"tenant_id": tenant}); claims(k, s.AccessToken)["tenant_id"] != nil {
+			k.Error("another domain let somebody in")
+		}
+	})
+}
+
+// An owner hands the tenant on to a member, having shown again who he is; both
+// sessions know at once, and there is always an owner.
+func TestTransferOwnership(t *testing.T) {
+	onBoth(t, nil, func(k *kit) {
+		tenant := k.tenant("North")
+		owner, heir := k.member(tenant, "owner@x.example", actor.Owner), k.member(tenant, "heir@x.example", actor.Viewer)
+		admin, stranger := k.member(tenant, "admin@x.example", actor.Admin), k.member(k.tenant("South"), "s@x.example", actor.Owner)
+		give := func(by *identity.Session, to, password, nonce string) error {
+			return k.svc.TransferOwnership(k.ctx, k.actor(by), identity.Transfer{UserID: to, CurrentPassword: password, Nonce: nonce})
+		}
+		k.code(give(admin, heir.User.ID, pw, ""), "not_admin")
+		k.code(give(owner, heir.User.ID, "", ""), "reauthentication_needed")
+		k.code(give(owner, heir.User.ID, "not the password", ""), "current_password_invalid")
+		k.code(give(owner, heir.User.ID, "", "000000"), "reauthentication_not_valid")
+		k.code(give(owner, stranger.User.ID, pw, ""), "user_not_found")
+		k.code(give(owner, owner.User.ID, pw, ""), "validation_failed")
+		k.code(give(owner, "x", pw, ""), "validation_failed")
+		if r := k.actor(owner).Role; r != actor.Owner {
+			k.Fatalf("a refused transfer changed the owner to %s", r)
+		}
+		k.ok(give(owner, heir.User.ID, pw, ""))
+		if was, is := k.actor(owner).Role, k.actor(heir).Role; was != actor.Admin || is != actor.Owner {
+			k.Errorf("%s, %s", was, is)
+		}
+		k.code(give(owner, admin.User.ID, pw, ""), "not_admin")
+		if n := k.count("SELECT COUNT(*) FROM audit WHERE tenant_id = $1 AND action = 'tenant.ownership_transferred' AND actor_user_id = $2 AND entity_id = $3", tenant, owner.User.ID, heir.User.ID); n != 1 {
+			k.Errorf("%d audit rows", n)
+		}
+		// Back by the mailed code, which is good once.
+		k.ok(k.svc.Reauthenticate(k.ctx, k.actor(heir)))
+		nonce := digitsIn(k, k.mailTo("heir@x.example", "reauthentication"))
+		k.ok(give(heir, owner.User.ID, "", nonce))
+		k.code(give(owner, heir.User.ID, "", nonce), "reauthentication_not_valid")
+
+		// Two at once: one owner in the end.
+		var wg sync.WaitGroup
+		for _, to := range []string{heir.User.ID, admin.User.ID} {
+			by := k.actor(owner)
+			wg.Go(func() {
+				k.svc.TransferOwnership(k.ctx, by, identity.Transfer{UserID: to, CurrentPassword: pw})
+			})
+		}
+		wg.Wait()
+		if n := k.count("SELECT COUNT(*) FROM members WHERE tenant_id = $1 AND role = 'owner' AND status = 'active'", tenant); n != 1 {
+			k.Errorf("%d owners", n)
+		}
+	})
+}
+
 func TestSignUp_claimRace(t *testing.T) {
 	onBoth(t, nil, func(k *kit) {
 		var wg sync.WaitGroup

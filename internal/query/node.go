@@ -194,6 +194,24 @@ func newGuard(a actor.Actor, r *catalog.Resource, g catalog.Grant) guard {
 	return p
 }
 
+// Reach says in a word which rows of the tenant the caller's row policy under
+// grant g leaves: all, own, zones, own or zones, none.
+func Reach(a actor.Actor, r *catalog.Resource, g catalog.Grant) string {
+	p := newGuard(a, r, g)
+	own, zone := len(p.user)+len(p.hands) > 0, p.zone != ""
+	switch {
+	case !p.limit:
+		return "all"
+	case own && zone:
+		return "own or zones"
+	case own:
+		return "own"
+	case zone:
+		return "zones"
+	}
+	return "none"
+}
+
 // Admits reports whether the caller's row policy under grant g reaches a row
 // (for rows that are not found by a statement: inserts and upserts).
 func Admits(a actor.Actor, r *catalog.Resource, g catalog.Grant, row Row) bool {

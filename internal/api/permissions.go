@@ -1,0 +1,138 @@
+package api
+
+import (
+	"context"
+	"net/http"
+
+	"holdfast/internal/actor"
+	"holdfast/internal/catalog"
+	"holdfast/internal/fault"
+	"holdfast/internal/functions"
+	"holdfast/internal/gate"
+	grammar "holdfast/internal/query"
+	"holdfast/internal/web"
+)
+
+// Permissions tells what a member may do. It asks the very functions that
+// admit a request, so it says nothing else than they do.
+type Permissions struct {
+	Gate      *gate.Gate
+	Catalog   *catalog.Catalog
+	Functions []functions.Function
+	// Member returns an active member of a tenant as an actor.
+	Member func(ctx context.Context, tenantID, userID string) (actor.Actor, error)
+}
+
+// right is what a member may do to the rows of a collection in one way.
+type right struct {
+	Rows   string   `json:"rows"`             // all, own, zones, own or zones, none
+	Fields []string `json:"fields,omitempty"` // read: those that are not masked; update: the only ones, absent = all that can be written
+}
+
+type rights struct {
+	Read   *right     `json:"read"`
+	Create *right     `json:"create"`
+	Update *right     `json:"update"`
+	Delete *right     `json:"delete"`
+	Moves  []moveView `json:"moves,omitempty"` // of the state, where an update may ask for them
+}
+
+type moveView struct {
+	From []string `json:"from"`
+	To   string   `json:"to"`
+}
+
+type permissions struct {
+	UserID      string             `json:"user_id"`
+	TenantID    string             `json:"tenant_id"`
+	Role        actor.Role         `json:"role"`
+	ReadOnly    bool               `json:"read_only"` // the tenant is suspended
+	ZoneIDs     []string           `json:"zone_ids"`  // an operator or driver is limited to them; empty = all
+	Collections map[string]*rights `json:"collections"`
+	Functions   map[string]bool    `json:"functions"`
+}
+
+// Handler answers GET /v1/permissions: of the caller, or of the member
+// user_id for an administrator.
+func (p *Permissions) Handler() http.Handler { return web.Wrap(CollectionShape, p.serve) }
+
+func (p *Permissions) serve(w http.ResponseWriter, r *http.Request) error {
+	a, err := p.Gate.Enter(w, r, false)
+	if a, err = signedIn(w, r, a, err); err != nil {
+		return err
+	}
+	if a.TenantID == "" {
+		return fault.New(fault.Forbidden, "42501", "you are not a member of a tenant")
+	}
+	if id := r.URL.Query().Get("user_id"); id != "" && id != a.UserID {
+		if !a.Administrator() {
+			return fault.New(fault.Forbidden, "42501", "only an administrator may see what others may do")
+		}
+		if a, err = p.Member(r.Context(), a.TenantID, id); err != nil {
+			return err
+		}
+	}
+	return web.JSON(w, http.StatusOK, p.of(a))
+}
+
+func (p *Permissions) of(a actor.Actor) permissions {
+	out := permissions{UserID: a.UserID, TenantID: a.TenantID, Role: a.Role, ReadOnly: a.Suspended, ZoneIDs: []string{}, Collections: map[string]*rights{}, Functions: map[string]bool{}}
+	if a.Role == actor.Operator || a.Role == actor.Driver {
+		out.ZoneIDs = append(out.ZoneIDs, a.ZoneIDs...)
+	}
+	for _, r := range p.Catalog.All() {
+		out.Collections[r.Name] = collectionRights(a, r)
+	}
+	for i := range p.Functions {
+		out.Functions[p.Functions[i].Name] = permit(&p.Functions[i], a) == nil
+	}
+	return out
+}
+
+func collectionRights(a actor.Actor, r *catalog.Resource) *rights {
+	out := &rights{}
+	if g, err := grammar.Access(a, r, r.Access.Read); err == nil {
+		out.Read = &right{Rows: grammar.Reach(a, r, g)}
+		for i := range r.Fields {
+			if r.Fields[i].Visible(a.Role) {
+				out.Read.Fields = append(out.Read.Fields, r.Fields[i].Name)
+			}
+		}
+	}
+	if a.Suspended {
+		return out
+	}
+	if g, err := grammar.Access(a, r, r.Access.Create); err == nil {
+		out.Create = &right{Rows: grammar.Reach(a, r, g)}
+	}
+	if r.AppendOnly {
+		return out
+	}
+	if g, err := grammar.Access(a, r, r.Access.Update); err == nil {
+		out.Update = &right{Rows: grammar.Reach(a, r, g), Fields: g.Fields}
+		out.Moves = moves(r.States, a.Role)
+	}
+	if g, err := grammar.Access(a, r, r.Access.Delete); err == nil {
+		out.Delete = &right{Rows: grammar.Reach(a, r, g)}
+	}
+	return out
+}
+
+func moves(s *catalog.States, role actor.Role) []moveView {
+	if s == nil {
+		return nil
+	}
+	var out []moveView
+	for _, m := range s.Moves {
+		v := moveView{To: m.To}
+		for _, from := range m.From {
+			if _, permitted := s.Allows(from, m.To, role); permitted {
+				v.From = append(v.From, from)
+			}
+		}
+		if len(v.From) > 0 {
+			out = append(out, v)
+		}
+	}
+	return out
+}

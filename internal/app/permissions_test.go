@@ -1,0 +1,140 @@
+package app_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/uuid"
+
+	"holdfast/internal/actor"
+	"holdfast/internal/catalog"
+	"holdfast/internal/testkit"
+)
+
+// permissions is what /v1/permissions says.
+type permissions struct {
+	UserID      string `json:"user_id"`
+	TenantID    string `json:"tenant_id"`
+	Role        string
+	ReadOnly    bool     `json:"read_only"`
+	ZoneIDs     []string `json:"zone_ids"`
+	Collections map[string]map[string]json.RawMessage
+	Functions   map[string]bool
+}
+
+type reach struct {
+	Rows   string
+	Fields []string
+}
+
+func (p permissions) right(t *testing.T, collection, verb string) *reach {
+	t.Helper()
+	var r *reach
+	if err := json.Unmarshal(p.Collections[collection][verb], &r); err != nil {
+		t.Fatalf("%s %s: %v", collection, verb, err)
+	}
+	return r
+}
+
+// What the view says is what requests meet: for every role, every collection
+// in every way, and every function.
+func TestPermissions(t *testing.T) {
+	testkit.Run(t, func(t *testing.T, k *testkit.Kit) {
+		for _, role := range actor.Members {
+			var p permissions
+			k.Get(who(role), "/v1/permissions").JSON(t, &p)
+			if p.Role != string(role) || p.ReadOnly || len(p.Collections) != len(catalog.Default().All()) {
+				t.Errorf("%s: %+v", role, p)
+			}
+			for _, r := range catalog.Default().All() {
+				agree(t, k, p, r.Name)
+			}
+			for _, f := range k.App.Functions() {
+				// A body that cannot be read is refused after the caller is admitted.
+				res := k.Call(testkit.Request{Method: f.Methods[0], Path: "/functions/v1/" + f.Name + "?page=x&days=x", As: who(role), Body: "["})
+				if admitted := res.Status != http.StatusForbidden; admitted != p.Functions[f.Name] {
+					t.Errorf("%s as %s: the view says %v, the answer is %d %s", f.Name, role, p.Functions[f.Name], res.Status, res.Body)
+				}
+			}
+		}
+	})
+}
+
+func agree(t *testing.T, k *testkit.Kit, p permissions, name string) {
+	t.Helper()
+	as := who(actor.Role(p.Role))
+	nowhere := "?id=eq." + uuid.NewString()
+	for _, c := range []struct{ verb, method, path, body string }{
+		{"read", "GET", "?limit=1", ""}, {"create", "POST", "", "{}"}, {"update", "PATCH", nowhere, "{}"}, {"delete", "DELETE", nowhere, ""},
+	} {
+		q := testkit.Request{Method: c.method, Path: "/rest/v1/" + name + c.path, As: as}
+		if c.body != "" {
+			q.Body = c.body
+		}
+		res := k.Call(q)
+		said := p.right(t, name, c.verb)
+		if admitted := res.Status != http.StatusForbidden; admitted != (said != nil) {
+			t.Errorf("%s %s as %s: the view says %+v, the answer is %d %s", c.method, name, p.Role, said, res.Status, res.Body)
+		}
+		if c.verb != "read" || said == nil {
+			continue
+		}
+		var rows []map[string]any
+		res.JSON(t, &rows)
+		for _, row := range rows {
+			for field, value := range row {
+				if value != nil && !slices.Contains(said.Fields, field) {
+					t.Errorf("%s.%s shows as %s, the view says %v", name, field, p.Role, said.Fields)
+				}
+			}
+		}
+	}
+}
+
+// Administrators may ask for others, nobody else may; zones and ownership
+// bound the rows, and a suspended tenant's members may read only.
+func TestPermissions_ofOthers(t *testing.T) {
+	testkit.Run(t, func(t *testing.T, k *testkit.Kit) {
+		var driver, operator, none permissions
+		k.Get(who(actor.Driver), "/v1/permissions").JSON(t, &driver)
+		k.Get(who(actor.Operator), "/v1/permissions").JSON(t, &operator)
+		var seen permissions
+		k.Get(who(actor.Admin), "/v1/permissions?user_id="+driver.UserID).JSON(t, &seen)
+		if fmt.Sprint(seen) != fmt.Sprint(driver) {
+			t.Errorf("an administrator sees another view:\n%v\n%v", seen, driver)
+		}
+		if r := driver.right(t, "shipments", "read"); r == nil || r.Rows != "own" {
+			t.Errorf("%+v", r)
+		}
+		for as, want := range map[string]int{who(actor.Manager): 403, who(actor.Viewer): 403, "admin@south.example": 404, "": 401, "nobody@none.example": 403} {
+			if r := k.Get(as, "/v1/permissions?user_id="+driver.UserID); r.Status != want {
+				t.Errorf("%s: %d %s", as, r.Status, r.Body)
+			}
+		}
+		if r := k.Get(who(actor.Admin), "/v1/permissions?user_id=x"); r.Status != 400 {
+			t.Errorf("%d %s", r.Status, r.Body)
+		}
+		var zones []struct{ ID string }
+		k.Get(who(actor.Admin), "/v1/zones?limit=1").JSON(t, &zones)
+		r := k.Call(testkit.Request{Method: "PATCH", Path: "/v1/members?user_id=eq." + operator.UserID, As: who(actor.Admin), Body: map[string]any{"zone_ids": []string{zones[0].ID}}})
+		if r.Status >= 300 {
+			t.Fatalf("%d %s", r.Status, r.Body)
+		}
+		k.Get(who(actor.Operator), "/v1/permissions").JSON(t, &operator)
+		if !slices.Equal(operator.ZoneIDs, []string{zones[0].ID}) || !strings.Contains(operator.right(t, "stock_levels", "read").Rows, "zones") {
+			t.Errorf("%v %+v", operator.ZoneIDs, operator.right(t, "stock_levels", "read"))
+		}
+		r = k.Call(testkit.Request{Method: "PATCH", Path: "/v1/tenants?id=eq." + operator.TenantID, Bearer: k.Service(), Body: map[string]any{"status": "suspended"}})
+		if r.Status >= 300 {
+			t.Fatalf("%d %s", r.Status, r.Body)
+		}
+		k.Get(who(actor.Admin), "/v1/permissions").JSON(t, &none)
+		if w := none.right(t, "zones", "create"); !none.ReadOnly || w != nil || none.right(t, "zones", "read") == nil || none.Functions["process-import-job"] {
+			t.Errorf("suspended: %+v", w)
+		}
+	})
+}
