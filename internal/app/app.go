@@ -85,6 +85,7 @@ type App struct {
 	ready       readiness
 	fleet       fleet
 	metrics     *metrics.Metrics // nil in a tool
+	analyst     analyst
 	now         func() time.Time
 }
 
@@ -115,6 +116,7 @@ func Open(ctx context.Context, c *config.Config, mode Mode) (*App, error) {
 		a.closeFleet()
 		return nil, err
 	}
+	a.analyst.analyze = a.DB.Analyze
 	if mode == Migrator {
 		return a, nil
 	}
@@ -246,7 +248,7 @@ func (a *App) mailDisabledWebhook(ctx context.Context, n webhook.Notice) error {
 // also what single writes leave alone, and the planner learns of them too.
 func (a *App) imported(tenant string, collections []string) {
 	a.clearTenant(tenant)
-	go a.guarded(context.Background(), "analyze", func(ctx context.Context) error { return a.DB.Analyze(ctx, collections...) })
+	a.analyst.tell(collections)
 }
 
 func (a *App) openIdentity() error {
@@ -342,6 +344,7 @@ func (a *App) Close() {
 	if a.blobs != nil {
 		a.blobs.Close()
 	}
+	a.analyst.close()
 	if err := a.DB.Close(); err != nil {
 		slog.Error("close database", "error", err)
 	}
