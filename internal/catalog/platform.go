@@ -180,7 +180,7 @@ func audit() Resource {
 			{Name: "prev_hash", Format: Name, MaxLen: 64, ReadOnly: true},
 			{Name: "hash", Format: Name, MaxLen: 64, ReadOnly: true},
 		},
-		Indexes: [][]string{{"at"}, {"entity_id"}, {"seal_no"}},
+		Indexes: [][]string{{"at"}, {"entity_id"}},
 		Access:  Access{Read: []Grant{to(admins)}},
 	}
 }
