@@ -174,7 +174,7 @@ func TestAppleIsConfigured(t *testing.T) {
 	for _, c := range cookies {
 		jar = append(jar, c.Name+"="+c.Value)
 	}
-	k.Call(testkit.Request{Method: "GET", Path: "/auth/v1/callback?code=x&state=" + url.QueryEscape(at.Query().Get("state")), Header: map[string]string{"Cookie": strings.Join(jar, "; ")}})
+	k.Call(testkit.Request{Method: "GET", Path: "/auth/v1/callback/apple?code=x&state=" + url.QueryEscape(at.Query().Get("state")), Header: map[string]string{"Cookie": strings.Join(jar, "; ")}})
 	var raw string
 	select {
 	case raw = <-secret:

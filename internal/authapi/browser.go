@@ -77,7 +77,7 @@ func (a *API) cookie(w http.ResponseWriter, name, value string, maxAge int) {
 
 func (a *API) callback(w http.ResponseWriter, c *call) error {
 	q := c.URL.Query()
-	to := a.svc.FinishOAuth(c.Context(), identity.Callback{State: q.Get("state"), Code: q.Get("code"), Error: q.Get("error"), Description: q.Get("error_description"),
+	to := a.svc.FinishOAuth(c.Context(), identity.Callback{Provider: c.id, State: q.Get("state"), Code: q.Get("code"), Error: q.Get("error"), Description: q.Get("error_description"),
 		Issuer: q.Get("iss"), Cookie: func(name string) string {
 			ck, err := c.Cookie(name)
 			if err != nil {
@@ -108,7 +108,11 @@ func (a *API) postedCallback(w http.ResponseWriter, c *call) error {
 			q.Set(k, v.Get(k))
 		}
 	}
-	w.Header().Set("Location", a.svc.Issuer()+"/callback?"+q.Encode())
+	path := "/callback"
+	if c.id != "" {
+		path += "/" + url.PathEscape(c.id)
+	}
+	w.Header().Set("Location", a.svc.Issuer()+path+"?"+q.Encode())
 	w.WriteHeader(http.StatusSeeOther)
 	return nil
 }

@@ -60,6 +60,7 @@ var (
 	passkeyFields  = fields{"id": "string", "friendly_name": "string", "created_at": "string", "last_used_at": "string"}
 	empty          = fields{}
 	redirectTo     = fields{"redirect_to": "string"}
+	answerFields   = fields{"state": "string", "code": "string", "error": "string", "error_description": "string", "iss": "string"}
 )
 
 func withPKCE(f fields) fields {
@@ -89,9 +90,10 @@ var table = []route{
 		Query: fields{"token": "string", "type": "string", "redirect_to": "string"}}, public, (*API).openLink},
 	{Route{Method: "GET", Pattern: "/authorize", Doc: "Sign in at a provider", Status: http.StatusFound,
 		Query: withPKCE(fields{"provider": "string", "redirect_to": "string", "scopes": "string"})}, public, (*API).authorize},
-	{Route{Method: "GET", Pattern: "/callback", Doc: "Where providers send the browser back to", Status: http.StatusFound,
-		Query: fields{"state": "string", "code": "string", "error": "string", "error_description": "string", "iss": "string"}}, public, (*API).callback},
-	{Route{Method: "POST", Pattern: "/callback", Doc: "The same for providers that post a form", Status: http.StatusSeeOther}, public, (*API).postedCallback},
+	{Route{Method: "GET", Pattern: "/callback/{provider}", Doc: "Where a provider sends the browser back to", Status: http.StatusFound, Query: answerFields}, public, (*API).callback},
+	{Route{Method: "POST", Pattern: "/callback/{provider}", Doc: "The same for providers that post a form", Status: http.StatusSeeOther}, public, (*API).postedCallback},
+	{Route{Method: "GET", Pattern: "/callback", Doc: "The same on a server with one provider", Status: http.StatusFound, Query: answerFields}, public, (*API).callback},
+	{Route{Method: "POST", Pattern: "/callback", Doc: "The same for a provider that posts a form", Status: http.StatusSeeOther}, public, (*API).postedCallback},
 	{Route{Method: "GET", Pattern: "/settings", Doc: "What the server offers", Response: fields{"external": "object", "disable_signup": "boolean", "mailer_autoconfirm": "boolean",
 		"phone_autoconfirm": "boolean", "sms_provider": "string", "saml_enabled": "boolean", "passkeys_enabled": "boolean"}}, public, (*API).settings},
 	{Route{Method: "GET", Pattern: "/health", Doc: "Version of the service", Response: fields{"version": "string", "name": "string", "description": "string"}}, public, (*API).health},

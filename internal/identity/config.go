@@ -263,7 +263,7 @@ func (s *Service) makeProviders() error {
 	s.providers = map[string]*oidc.Provider{}
 	for name, p := range s.cfg.OIDC {
 		c := oidc.Config{Name: name, ClientID: p.ClientID, Secret: p.Secret, TeamID: p.TeamID, KeyID: p.KeyID, Issuer: p.Issuer, Domains: p.Domains}
-		made, err := oidc.New(c, s.issuer+"/callback", s.now)
+		made, err := oidc.New(c, s.issuer+"/callback/"+name, s.now)
 		if err != nil {
 			return err
 		}

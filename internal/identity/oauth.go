@@ -82,8 +82,12 @@ func (s *Service) flowOf(state string) (string, bool) {
 	return id, ok && subtle.ConstantTimeCompare([]byte(s.state(id)), []byte(state)) == 1
 }
 
-// Callback is what a provider's redirect brought back.
+// Callback is what a provider's redirect brought back. Provider is the path's:
+// each has one of its own, so that an answer cannot be taken for another
+// provider's (security rule R18). "" is the path without a name, which is as
+// good as long as there is one provider only.
 type Callback struct {
+	Provider                                string
 	State, Code, Error, Description, Issuer string
 	Cookie                                  func(name string) string
 }
@@ -127,6 +131,9 @@ func (s *Service) claimFlow(ctx context.Context, in Callback) (flow, error) {
 			return fault.New(fault.Invalid, "flow_state_already_used", "OAuth state was used before")
 		case !s.now().Before(f.expires):
 			return badState("OAuth state has expired")
+		}
+		if in.Provider != f.provider && (in.Provider != "" || len(s.providers) > 1) {
+			return badState("The answer of one provider came to the address of another")
 		}
 		// A link begun by a script with a bearer token has no cookie: what binds
 		// it to the browser is the verifier, and nothing is linked before that

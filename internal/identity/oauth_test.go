@@ -11,6 +11,7 @@ import (
 	"net/url"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -37,6 +38,7 @@ type idp struct {
 	nonces   map[string]string
 	verifier map[string]string // challenge by code
 	fetches  int               // of the keys
+	shown    atomic.Int64      // codes that came to the token endpoint
 }
 
 func newIDP(t *testing.T, now func() time.Time) *idp {
@@ -84,6 +86,7 @@ func (p *idp) grant(location string) (code, state string) {
 }
 
 func (p *idp) token(w http.ResponseWriter, r *http.Request) {
+	p.shown.Add(1)
 	code := r.FormValue("code")
 	if p.verifier[code] == "" || oidc.Challenge(r.FormValue("code_verifier")) != p.verifier[code] {
 		w.WriteHeader(http.StatusBadRequest)
@@ -150,7 +153,7 @@ func (k *kit) begin(p *idp, pk identity.PKCE) (identity.Callback, identity.AuthS
 		Extra: url.Values{"prompt": {"login"}, "client_id": {"evil"}, "redirect_uri": {"https://evil.example"}, "state": {"evil"}}})
 	k.ok(err)
 	code, state := p.grant(start.Location)
-	return identity.Callback{State: state, Code: code, Cookie: func(name string) string {
+	return identity.Callback{Provider: "corp", State: state, Code: code, Cookie: func(name string) string {
 		if name == start.CookieName {
 			return start.Browser
 		}
@@ -162,7 +165,7 @@ func TestOAuth_PKCE(t *testing.T) {
 	withIDP(t, nil, func(k *kit, p *idp) {
 		cb, start := k.begin(p, challenge())
 		q := strings.ReplaceAll(start.Location, "+", " ")
-		for _, want := range []string{"client_id=client", "prompt=login", "code_challenge_method=S256", "nonce=", "scope=openid email profile", url.QueryEscape("http://127.0.0.1:8080/auth/v1/callback")} {
+		for _, want := range []string{"client_id=client", "prompt=login", "code_challenge_method=S256", "nonce=", "scope=openid email profile", url.QueryEscape("http://127.0.0.1:8080/auth/v1/callback/corp")} {
 			if !strings.Contains(q, want) {
 				k.Errorf("%s lacks %s", q, want)
 			}

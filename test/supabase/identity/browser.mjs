@@ -97,7 +97,7 @@ async function did(page, call, argument) {
 describe('in Chromium', () => {
   before(async () => {
     const metadata = await (await fetch(`${auth}/sso/saml/metadata`)).text();
-    await Promise.all([openid.open([`${auth}/callback`]), saml.open(metadata)]);
+    await Promise.all([openid.open([`${auth}/callback/glewlwyd`]), saml.open(metadata)]);
     tenant = (await founder()).tenant;
   });
 
