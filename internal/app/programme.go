@@ -3,6 +3,8 @@ package app
 import (
 	"context"
 	"encoding/json"
+	"errors"
+	"fmt"
 
 	"holdfast/internal/db"
 	"holdfast/internal/event"
@@ -62,10 +64,11 @@ func (a *App) runProgramme(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	var errs []error
 	for _, tenant := range due {
 		if _, err := a.programme.Nightly(ctx, tenant); err != nil {
-			return err
+			errs = append(errs, fmt.Errorf("tenant %s: %w", tenant, err))
 		}
 	}
-	return nil
+	return errors.Join(errs...)
 }

@@ -55,11 +55,14 @@ func (p *Programme) Clusters(ctx context.Context, a actor.Actor, in *ClustersIn)
 			return err
 		}
 		st := queueSettings(tx, a.TenantID)
-		list, err := readLatest(tx, a.TenantID, types(in.EntityType), "", in.MinScore)
-		if err != nil {
+		if err := tx.Flush(); err != nil {
 			return err
 		}
 		st.usable()
+		list, err := readLatest(tx, a.TenantID, st.only(types(in.EntityType)), "", in.MinScore)
+		if err != nil {
+			return err
+		}
 		rows, err := out.assign(list, st, in, query.FormatTime(p.now()))
 		if err != nil {
 			return err

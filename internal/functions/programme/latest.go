@@ -1,6 +1,10 @@
 package programme
 
 import (
+	"context"
+	"fmt"
+
+	"holdfast/internal/actor"
 	"holdfast/internal/db"
 	"holdfast/internal/query"
 )
@@ -62,4 +66,57 @@ func readLatest(tx *db.Tx, tenant string, kinds []string, entity string, least f
 		}
 	}
 	return kept, err
+}
+
+// purgeRuns is how many runs one transaction removes the scores of.
+const purgeRuns = 5
+
+// PurgeScores removes the scores, and their runs, that are past the tenant's
+// time (setting scoring.score_retention_days), and returns how many scores. The
+// newest of each type stay, and those that training was assigned for.
+func (p *Programme) PurgeScores(ctx context.Context, tenant string) (int, error) {
+	total, last := 0, db.NoTenant
+	for {
+		n, next, err := p.purgeSome(ctx, tenant, last)
+		total += n
+		if err != nil || next == last {
+			return total, err
+		}
+		last = next
+	}
+}
+
+// purgeSome goes through the runs behind after and returns how many scores went
+// and the last run it saw.
+func (p *Programme) purgeSome(ctx context.Context, tenant, after string) (n int, last string, err error) {
+	err = p.write(ctx, actor.Actor{Role: actor.Service, TenantID: tenant}, func(tx *db.Tx) error {
+		n, last = 0, after
+		st := queueSettings(tx, tenant)
+		if err := tx.Flush(); err != nil {
+			return err
+		}
+		st.usable()
+		var runs []string
+		err := tx.Query(fmt.Sprintf("SELECT r.id FROM score_runs r WHERE r.tenant_id = $1 AND r.id > $2 AND r.computed_at < $3 AND r.id < "+
+			"(SELECT f.id FROM score_runs f WHERE f.tenant_id = $1 AND f.entity_type = r.entity_type AND f.entity_id IS NULL ORDER BY f.id DESC LIMIT 1) ORDER BY r.id LIMIT %d", purgeRuns),
+			[]any{tenant, after, p.now().UTC().AddDate(0, 0, -int(st.keepDays))}, func(r *db.Row) error {
+				runs = append(runs, r.Text(0))
+				return nil
+			})
+		if err != nil || len(runs) == 0 {
+			return err
+		}
+		last = runs[len(runs)-1]
+		ids := query.List(runs)
+		gone, err := tx.Exec("DELETE FROM predictive_scores WHERE tenant_id = $1 AND "+tx.DB().InUUID("run_id", 2)+
+			" AND id NOT IN (SELECT source_score_id FROM training_assignments WHERE tenant_id = $1 AND source_score_id IS NOT NULL)", tenant, ids)
+		if err != nil {
+			return err
+		}
+		n = int(gone)
+		_, err = tx.Exec("DELETE FROM score_runs WHERE tenant_id = $1 AND "+tx.DB().InUUID("id", 2)+
+			" AND NOT EXISTS (SELECT 1 FROM predictive_scores s WHERE s.tenant_id = $1 AND s.run_id = score_runs.id)", tenant, ids)
+		return err
+	})
+	return n, last, err
 }

@@ -133,7 +133,7 @@ func (s *scan) fillHours(tx *db.Tx, r *safety.Rule, kind string, t *table) {
 }
 
 func (s *scan) fillScores(tx *db.Tx, kind string, t *table) error {
-	list, err := readLatest(tx, s.tenant, []string{kind}, s.in.EntityID, 0)
+	list, err := readLatest(tx, s.tenant, s.st.only([]string{kind}), s.in.EntityID, 0)
 	for _, x := range list {
 		if i, ok := s.groups[kind].at[x.entity]; ok {
 			t.put(int(i), x.score)

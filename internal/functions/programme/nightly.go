@@ -20,12 +20,13 @@ type Night struct {
 	Switched []string // entity types whose model changed
 	Missed   int      // inspections that were not done in time
 	Expired  int      // certificates that ran out
+	Purged   int      // scores past the time that they are kept
 }
 
 // Nightly does a tenant's round: inspections nobody did are missed,
 // certificates that ran out expire, models are trained, everything is scored
-// and grouped, rules are checked, training assigned, and the month's boards and
-// badges kept. Each step is safe to repeat; one that fails does not stop the
+// and grouped, rules are checked, training assigned, the month's boards and
+// badges kept, and scores past their time removed. Each step is safe to repeat; one that fails does not stop the
 // others, and the errors come back together.
 func (p *Programme) Nightly(ctx context.Context, tenant string) (Night, error) {
 	a := actor.Actor{Role: actor.Service, TenantID: tenant, KeyID: "nightly"}
@@ -52,6 +53,8 @@ func (p *Programme) Nightly(ctx context.Context, tenant string) (Night, error) {
 	_, err = p.Training(ctx, a, &TrainingIn{})
 	step("training", err)
 	step("boards", p.KeepBoards(ctx, tenant))
+	n.Purged, err = p.PurgeScores(ctx, tenant)
+	step("old scores", err)
 	return n, errors.Join(errs...)
 }
 

@@ -2,6 +2,7 @@ package programme_test
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"math"
 	"testing"
@@ -117,6 +118,40 @@ func TestNightly(t *testing.T) {
 		if due, err := k.p.Due(context.Background()); err != nil || len(due) != 1 || due[0] != south {
 			k.Errorf("due %v: %v, want the tenant that had no night", due, err)
 		}
+	})
+}
+
+// Scores go when their time is over; the newest of a type stay, and those that
+// training was assigned for.
+func TestOldScoresGo(t *testing.T) {
+	each(t, func(k *kit) {
+		p := fill(k)
+		today := k.now
+		k.now = today.AddDate(0, 0, -500)
+		for range 4 {
+			k.incident("injury", "high", 4, p.dock, safety.Entity{Type: "worker", ID: p.worker})
+		}
+		k.call(scores, "")
+		k.add("courses", store.Row{"code": "LIFT", "title": "Lifting", "risk_threshold": "25", "entity_types": []string{"worker"}})
+		k.call(training, "").is("assignments_created", "1")
+		k.now = today.AddDate(0, 0, -100)
+		k.call(scores, "")
+		k.call(scores, `{"entity_type":"zone"}`)
+		purge := func(want int) {
+			k.Helper()
+			if n, err := k.p.PurgeScores(context.Background(), north); err != nil || n != want {
+				k.Errorf("%d scores went, want %d: %v", n, want, explain(err))
+			}
+		}
+		k.now = today
+		purge(5) // of six, one is why training was assigned
+		if k.count("predictive_scores", "1 = 1") != 1+6+2 || k.count("score_runs", "1 = 1") != 1+4+1 {
+			k.Errorf("%d scores in %d runs are left", k.count("predictive_scores", "1 = 1"), k.count("score_runs", "1 = 1"))
+		}
+		k.add("settings", store.Row{"section": "scoring", "key": "score_retention_days", "value": json.RawMessage("0")}) // counts as 31
+		purge(2)                                                                                                         // the zones' run before their newest
+		purge(0)
+		k.call(clusters, "").is("entities_assigned", "6")
 	})
 }
 

@@ -93,17 +93,25 @@ type settings struct {
 	off      []string           // types that are not scored
 	minGroup int64              // people a team needs before its mean is shown
 	dueDays  int64              // days until assigned training is due
+	keepDays int64              // days that scores are kept
 	points   safety.Points
 	place    string // time zone
 	country  string
 }
+
+// keepScoresDays is how long scores are kept unless the tenant says otherwise:
+// a year, and a month to look back from; never less than leastKeepDays.
+const (
+	keepScoresDays = 396
+	leastKeepDays  = 31
+)
 
 // standardUnits an hour: one a minute, until the tenant says what is usual.
 const standardUnits = 60
 
 func defaults() *settings {
 	s := &settings{weights: score.DefaultWeights(), bounds: map[string]score.Bounds{}, cuts: score.DefaultCuts(), standard: map[string]float64{},
-		minGroup: 5, dueDays: 30, points: safety.DefaultPoints(), place: "UTC"}
+		minGroup: 5, dueDays: 30, keepDays: keepScoresDays, points: safety.DefaultPoints(), place: "UTC"}
 	for _, t := range safety.EntityTypes {
 		// The types of the list are the types that have bounds.
 		s.bounds[t], _ = score.DefaultBounds(t)
@@ -147,6 +155,8 @@ func (s *settings) set(key string, value []byte) {
 		take(value, &s.off)
 	case key == "min_group":
 		take(value, &s.minGroup)
+	case key == "score_retention_days":
+		take(value, &s.keepDays)
 	case key == "training_due_days":
 		take(value, &s.dueDays)
 	}
@@ -168,6 +178,7 @@ func (s *settings) usable() {
 	if _, err := s.cuts.Bands(); err != nil {
 		s.cuts = score.DefaultCuts()
 	}
+	s.keepDays = max(s.keepDays, leastKeepDays)
 	for _, t := range safety.EntityTypes {
 		if _, err := score.NewWeighted(score.DefaultWeights(), s.bounds[t]); err != nil {
 			s.bounds[t], _ = score.DefaultBounds(t)
@@ -180,6 +191,12 @@ func (s *settings) usable() {
 
 // scored reports whether entities of a type get scores.
 func (s *settings) scored(entityType string) bool { return !slices.Contains(s.off, entityType) }
+
+// only are those of some types that get scores: what was computed before a type
+// was switched off has no consequences any more.
+func (s *settings) only(types []string) []string {
+	return slices.DeleteFunc(slices.Clone(types), func(t string) bool { return !s.scored(t) })
+}
 
 // lock keeps the verbs of one tenant from running into each other until the
 // transaction ends. SQLite has one writer.

@@ -422,6 +422,10 @@ func TestPeopleAreProtected(t *testing.T) {
 		k.as.Role = actor.Safety
 		k.call(scores, "").is("scores_computed", "3")
 		k.call(scores, `{"entity_type":"worker"}`).is("scores_computed", "0", "scores", "[]")
+		// What was computed before has no consequences any more.
+		k.call(clusters, "").is("entities_assigned", "3")
+		k.add("courses", store.Row{"code": "ALL", "title": "All", "risk_threshold": "0"})
+		k.call(training, "").is("scores_checked", "3")
 	})
 }
 

@@ -148,11 +148,14 @@ func readRoll(tx *db.Tx, a actor.Actor, in *TrainingIn, now time.Time) (*roll, e
 		r.busy[[2]string{row.Text(0), row.Text(1)}] = true
 		return nil
 	})
-	var err error
-	if r.scores, err = readLatest(tx, a.TenantID, types(in.EntityType), in.EntityID, in.MinScore); err != nil {
-		return nil, err
+	err := tx.Flush()
+	if err == nil {
+		err = absent(in.EntityType, in.EntityID, groups)
 	}
-	if err := absent(in.EntityType, in.EntityID, groups); err != nil {
+	if err == nil {
+		r.scores, err = readLatest(tx, a.TenantID, r.st.only(types(in.EntityType)), in.EntityID, in.MinScore)
+	}
+	if err != nil {
 		return nil, err
 	}
 	return r, r.readPeople(tx, a.TenantID, now)
