@@ -13,7 +13,7 @@ var (
 	siteWords     = []string{"site", "site code", "establishment", "standort", "etablissement", "site", "sede", "vestiging", "centro"}
 	statusWords   = []string{"state", "zustand", "statut", "etat", "estado", "stato", "toestand"}
 	kindWords     = []string{"type", "kind", "art", "typ", "genre", "tipo", "soort"}
-	titleWords    = []string{"name", "subject", "summary", "titel", "titre", "titulo", "titolo", "betreff"}
+	titleWords    = []string{"subject", "summary", "titel", "titre", "titulo", "titolo", "betreff"}
 	detailWords   = []string{"details", "notes", "comment", "comments", "beschreibung", "bemerkung", "descripcion", "descrizione", "omschrijving", "descricao", "remarques"}
 	dueWords      = []string{"due", "due date", "deadline", "faellig am", "fallig am", "faelligkeit", "frist", "echeance", "date limite", "vencimiento", "scadenza", "vervaldatum", "prazo"}
 	codeWords     = []string{"number", "no", "nr", "kuerzel", "kurzel", "codigo", "codice", "reference"}
@@ -186,7 +186,7 @@ func importCourses() *Import {
 		Key:    []string{"code"},
 		Fields: []string{"code", "title", "kind", "minutes", "validity_months", "risk_threshold", "entity_types", "categories", "jurisdictions", "pass_mark", "required_for", "status"},
 		Synonyms: map[string][]string{
-			"code": words([]string{"course code", "course id", "kursnummer", "code du cours"}, codeWords), "title": words([]string{"course", "course name", "kurs", "schulung", "formation", "curso", "corso", "cursus"}, titleWords),
+			"code": words([]string{"course code", "course id", "kursnummer", "code du cours"}, codeWords), "title": words([]string{"course", "course name", "kurs", "schulung", "formation", "curso", "corso", "cursus"}, titleWords, nameWords),
 			"kind": words(kindWords, []string{"course type", "delivery"}), "status": statusWords,
 			"minutes":         {"duration", "duration minutes", "length", "dauer", "duree", "duracion", "durata", "duur", "duracao"},
 			"validity_months": {"validity", "valid months", "valid for", "gueltigkeit", "gultigkeit", "gueltig monate", "validite", "validez", "validita", "geldigheid"},
@@ -222,7 +222,7 @@ func importRegulations() *Import {
 		Key:    []string{"code"},
 		Fields: []string{"code", "title", "jurisdiction", "citation", "url", "category", "rule", "severity", "owner_user_id", "review_on", "status"},
 		Synonyms: map[string][]string{
-			"code": words([]string{"regulation code", "regulation", "vorschrift", "reglement", "norma", "voorschrift"}, codeWords), "title": titleWords, "status": statusWords,
+			"code": words([]string{"regulation code", "regulation", "vorschrift", "reglement", "norma", "voorschrift"}, codeWords), "title": words(titleWords, nameWords), "status": statusWords,
 			"jurisdiction":  {"region", "geltungsbereich", "juridiction", "jurisdiccion", "giurisdizione"},
 			"citation":      {"source", "legal reference", "fundstelle", "reference legale", "cita"},
 			"url":           {"link"},

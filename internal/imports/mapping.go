@@ -255,14 +255,14 @@ func (l *layout) needs(t *target, mode string) map[string]bool {
 		}
 		return need
 	}
+	if t.lines != nil {
+		need[t.resource.Import.Key[0]] = true // which rows are lines of one record
+	}
 	lined := l.lined(t)
 	for _, c := range t.columns {
 		if f := c.field; f.Required && f.Default == "" && t.defaults[c.name] == "" && (!c.line || lined) {
 			need[c.name] = c.name != lineNumber
 		}
-	}
-	if lined {
-		need[t.resource.Import.Key[0]] = true // which rows are lines of one record
 	}
 	return need
 }

@@ -161,8 +161,8 @@ func (st *stager) pack(batch []*draft, good []store.Row, list []record) (*chunk,
 		}
 		c.invalid++
 		c.errors += len(d.errs)
-		if name, ok := d.row[st.v.keyFields()[0]].(string); ok && st.torn != nil {
-			st.torn[name] = true
+		if st.torn != nil {
+			st.torn[text(d.row[st.v.keyFields()[0]])] = true
 		}
 	}
 	var err error
@@ -263,6 +263,7 @@ func (st *stager) result() *Processed {
 			res.Warnings = append(res.Warnings, fmt.Sprintf("No column gives the %s: every row is taken as %s.", name, text))
 		}
 	}
+	delete(st.torn, text(nil))
 	if n := len(st.torn); n > 0 {
 		res.Warnings = append(res.Warnings, fmt.Sprintf("The rows with errors are lines of %d %s, which would come without them.", n, st.v.target.name))
 	}
