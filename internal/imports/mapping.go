@@ -216,8 +216,8 @@ func (l *layout) guess(t *target) error {
 		}
 	}
 	if len(best) == 0 {
-		f := question("mapping", "no column of the file could be recognised; if its first row is data, set options.header to false and map fields to column numbers")
-		f.Details = "columns: " + strings.Join(l.headers, ", ")
+		f := question("mapping", "none of the file's columns is known for %s: choose another kind of record, or say in the mapping which column is which; if the first row is data and no header, set options.header to false and give column numbers", spoken(t.name))
+		f.Details = "columns of the file: " + strings.Join(l.headers, ", ")
 		return f
 	}
 	for ci := range t.columns {
@@ -283,12 +283,40 @@ func (l *layout) complete(t *target, s Settings) error {
 	if len(missing) == 0 {
 		return nil
 	}
-	f := fault.New(fault.Invalid, "import_question", "no column of the file gives %s: name it in the mapping, or give options.defaults", strings.Join(missing, ", ")).
-		With("columns: "+strings.Join(l.headers, ", "), "")
+	words := make([]string, len(missing))
+	for i, name := range missing {
+		words[i] = t.column(name).called()
+	}
+	f := fault.New(fault.Invalid, "import_question", "the file has no column for %s, which %s need: if one of its columns is meant, say so in the mapping, or give one value for all rows in options.defaults",
+		listed(words, "and"), spoken(t.name)).With("columns of the file: "+strings.Join(l.headers, ", "), "")
 	for _, name := range missing {
 		f.At("mapping."+name, "no column gives it")
 	}
 	return f
+}
+
+// called is a column in a sentence: its label, and the field's name where that
+// is another word.
+func (c *column) called() string {
+	label := strings.ToLower(c.field.Label[:1]) + c.field.Label[1:]
+	if len(c.field.Label) > 1 && strings.ToUpper(c.field.Label[:2]) == c.field.Label[:2] {
+		label = c.field.Label // an abbreviation
+	}
+	if cell.Fold(label) == cell.Fold(c.name) {
+		return "the " + label
+	}
+	return fmt.Sprintf("the %s (%s)", label, c.name)
+}
+
+// spoken is a resource's name as people say it.
+func spoken(resource string) string { return strings.ReplaceAll(resource, "_", " ") }
+
+// listed puts words into a sentence.
+func listed(words []string, last string) string {
+	if n := len(words) - 1; n > 0 {
+		return strings.Join(words[:n], ", ") + " " + last + " " + words[n]
+	}
+	return strings.Join(words, "")
 }
 
 func (l *layout) column(name string) *mapped {

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"time"
 
 	"holdfast/internal/actor"
@@ -112,6 +113,7 @@ func (m *Importer) process(ctx context.Context, s *step) (*Processed, error) {
 	}
 	open := func() (io.ReadCloser, error) { return m.files.Open(ctx, s.job.blobKey) }
 	f := upload{open: open, kind: s.job.FileType}
+	f.others = func(headers []string) []string { return m.fitting(s.actor.Role, t, headers) }
 	if !settings.Guess {
 		f.known = func(headers []string) (json.RawMessage, string, error) {
 			return m.savedMapping(ctx, s.actor, t.name, headers)
@@ -162,6 +164,23 @@ func (p *Processed) say() {
 	for _, w := range p.Warnings {
 		p.Message += " " + w
 	}
+}
+
+// fitting names the other targets a role may import into that a header fits:
+// all that they need is there, and more than one column is known.
+func (m *Importer) fitting(r actor.Role, but *target, headers []string) []string {
+	var names []string
+	for name, t := range m.targets {
+		if t == but || mayImport(m.targets, r, name) != nil {
+			continue
+		}
+		l, err := arrange(t, headers, nil, true)
+		if err == nil && len(l.cols) > 1 && l.complete(t, Settings{}) == nil {
+			names = append(names, spoken(name))
+		}
+	}
+	slices.Sort(names)
+	return names
 }
 
 // repeated warns when the same file was applied to the same target before and

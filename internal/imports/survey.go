@@ -56,6 +56,8 @@ type upload struct {
 	// known gives the mapping that was once given for such columns and the job
 	// it was given to; nil = do not ask.
 	known func(headers []string) (json.RawMessage, string, error)
+	// others names the targets that such columns fit; nil = do not ask.
+	others func(headers []string) []string
 }
 
 // look reads the whole file once.
@@ -89,13 +91,26 @@ func look(f upload, t *target, s Settings, given map[string]place) (*survey, err
 	if given, err = v.recall(f, first.Cells, given); err != nil {
 		return nil, err
 	}
-	if v.layout, err = arrange(t, first.Cells, given, v.headed); err != nil {
-		return nil, err
+	if v.layout, err = arrange(t, first.Cells, given, v.headed); err == nil {
+		err = v.layout.complete(t, s)
 	}
-	if err := v.layout.complete(t, s); err != nil {
-		return nil, err
+	if err != nil {
+		return nil, v.elsewhere(err, f, first.Cells)
 	}
 	return v, v.columns(rows, first)
+}
+
+// elsewhere adds to a question about a file's columns what they would fit.
+func (v *survey) elsewhere(err error, f upload, first []string) error {
+	q := fault.As(err)
+	if q.Code != "import_question" || f.others == nil || !v.headed {
+		return err
+	}
+	if names := f.others(first); len(names) > 0 {
+		q.Hint = "the columns would fit " + listed(names, "or")
+		q.Msg += "; " + q.Hint
+	}
+	return q
 }
 
 // columns looks down every column whose writing has to be found out.
