@@ -54,18 +54,23 @@ func command() *cobra.Command {
 
 // load reads the configuration and sets up the log.
 func (o *options) load() (*config.Config, error) {
+	c, err := o.read()
+	if err != nil {
+		return nil, err
+	}
+	app.SetLog(c)
+	return c, nil
+}
+
+// read reads the configuration.
+func (o *options) read() (*config.Config, error) {
 	given := map[string]string{}
 	for _, s := range config.Settings() {
 		if f := o.flags.Lookup(s.Flag); f != nil && f.Changed {
 			given[s.Name] = f.Value.String()
 		}
 	}
-	c, err := config.Load(o.file, os.Environ(), given)
-	if err != nil {
-		return nil, err
-	}
-	app.SetLog(c)
-	return c, nil
+	return config.Load(o.file, os.Environ(), given)
 }
 
 // open opens the database and services without serving.

@@ -22,7 +22,7 @@ func serveCommand(o *options) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return app.Serve(cmd.Context(), cfg, cmd.OutOrStdout())
+			return app.Serve(cmd.Context(), cfg, cmd.OutOrStdout(), o.read)
 		},
 	}
 	show := c.HelpFunc()

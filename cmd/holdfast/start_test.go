@@ -98,12 +98,18 @@ func TestAddressInUse(t *testing.T) {
 	embedded(t).refused(`listen on .*another server`, "serve", "--listen", strings.TrimPrefix(first.url, "http://"))
 }
 
+// L5 of the fault list: an older program refuses a newer schema and changes
+// nothing.
 func TestNewerSchema(t *testing.T) {
 	each(t, func(s *site) {
 		s.run("migrate")
 		s.write("INSERT INTO schema_migrations VALUES (9999, 'future', $1)", time.Now())
+		before := s.fingerprint()
 		for _, args := range [][]string{{"serve", "--listen", "127.0.0.1:0"}, {"migrate"}, {"tenant", "list"}, {"verify"}} {
 			s.refused(`newer Holdfast`, args...)
+		}
+		if s.fingerprint() != before {
+			s.Error("a refused command changed the schema")
 		}
 	})
 }

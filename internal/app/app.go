@@ -207,6 +207,7 @@ func (a *App) faces() {
 	a.collections = api.NewCollections(a.Store)
 	a.platform = api.NewPlatform(a.gate, a.clearTenant)
 	a.document = &api.Document{URL: a.Config.PublicURL, Version: Version, Catalog: a.catalog, Functions: a.table}
+	a.document.Routes = a.routes()
 }
 
 // knownTenant refuses an id that no tenant has.

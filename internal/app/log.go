@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"os"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"holdfast/internal/config"
@@ -19,25 +20,74 @@ const (
 	backlog    = 4 << 20
 )
 
-// serverLog sends the server's log through a queue and returns the logger of
-// request lines. Lines are gathered and written a few times a second: a system
-// call per request would be a tenth of a cached answer's cost, and a log pipe
-// that nobody empties must not stop the server.
-func serverLog(c *config.Config) (requests *slog.Logger, stop func()) {
-	w := &gathered{stop: make(chan struct{})}
-	w.done.Go(w.flushing)
-	h := logHandler(c, w)
+// logQueue stands between the server and the log. Lines are gathered and
+// written a few times a second: a system call per request would be a tenth of a
+// cached answer's cost, and a log pipe that nobody empties must not stop the
+// server.
+type logQueue struct {
+	out  io.Writer
+	lost atomic.Int64 // lines dropped since the start
+
+	mu      sync.Mutex
+	lines   []byte
+	dropped int
+	stop    chan struct{}
+	ended   chan struct{}
+}
+
+func newLogQueue(out io.Writer) *logQueue {
+	q := &logQueue{out: out, stop: make(chan struct{}), ended: make(chan struct{})}
+	go q.flushing()
+	return q
+}
+
+// Close writes what is left, unless the log's reader has gone to sleep.
+func (q *logQueue) Close() {
+	close(q.stop)
+	select {
+	case <-q.ended:
+	case <-time.After(time.Second):
+	}
+}
+
+// logSwitch is a handler whose lines go where it was told last: loggers that
+// were made from it follow a reload of the configuration.
+type logSwitch struct{ to atomic.Pointer[slog.Handler] }
+
+func (s *logSwitch) set(h slog.Handler) { s.to.Store(&h) }
+
+// Enabled implements slog.Handler.
+func (s *logSwitch) Enabled(ctx context.Context, l slog.Level) bool {
+	return (*s.to.Load()).Enabled(ctx, l)
+}
+
+// Handle implements slog.Handler.
+func (s *logSwitch) Handle(ctx context.Context, r slog.Record) error {
+	return (*s.to.Load()).Handle(ctx, r)
+}
+
+// WithAttrs implements slog.Handler.
+func (s *logSwitch) WithAttrs(a []slog.Attr) slog.Handler { return (*s.to.Load()).WithAttrs(a) }
+
+// WithGroup implements slog.Handler.
+func (s *logSwitch) WithGroup(name string) slog.Handler { return (*s.to.Load()).WithGroup(name) }
+
+// serverLog is the log of a running server.
+type serverLog struct {
+	queue *logQueue
+	to    *logSwitch
+}
+
+// openLog makes the configured log, through a queue, the default.
+func openLog(c *config.Config, out io.Writer) (l serverLog, restore func()) {
+	l = serverLog{newLogQueue(out), &logSwitch{}}
+	l.to.set(logHandler(c, l.queue))
 	before := slog.Default()
-	slog.SetDefault(slog.New(h))
-	stop = func() {
+	slog.SetDefault(slog.New(l.to))
+	return l, func() {
 		slog.SetDefault(before)
-		close(w.stop)
-		w.done.Wait()
+		l.queue.Close()
 	}
-	if !h.Enabled(context.Background(), slog.LevelInfo) {
-		return nil, stop
-	}
-	return slog.New(h), stop
 }
 
 // logHandler writes lines of the configured level and format.
@@ -56,65 +106,47 @@ func logHandler(c *config.Config, w io.Writer) slog.Handler {
 // SetLog makes the configured log the default, for commands.
 func SetLog(c *config.Config) { slog.SetDefault(slog.New(logHandler(c, os.Stderr))) }
 
-type gathered struct {
-	mu      sync.Mutex
-	lines   []byte
-	dropped int
-	stop    chan struct{}
-	done    sync.WaitGroup
-}
-
-func (g *gathered) Write(b []byte) (int, error) {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	if len(g.lines)+len(b) > backlog {
-		g.dropped++
+// Write implements io.Writer. It never waits and never fails.
+func (q *logQueue) Write(b []byte) (int, error) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if len(q.lines)+len(b) > backlog {
+		q.dropped++
+		q.lost.Add(1)
 		return len(b), nil
 	}
-	g.lines = append(g.lines, b...)
+	q.lines = append(q.lines, b...)
 	return len(b), nil
 }
 
-func (g *gathered) flushing() {
+func (q *logQueue) flushing() {
+	defer close(q.ended)
 	t := time.NewTicker(flushEvery)
 	defer t.Stop()
 	var spare []byte
 	for {
 		select {
 		case <-t.C:
-			spare = g.flush(spare)
-		case <-g.stop:
-			g.last(spare)
+			spare = q.flush(spare)
+		case <-q.stop:
+			q.flush(spare)
 			return
 		}
 	}
 }
 
-// last writes what is left, unless the log's reader has gone to sleep.
-func (g *gathered) last(spare []byte) {
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
-		g.flush(spare)
-	}()
-	select {
-	case <-done:
-	case <-time.After(time.Second):
-	}
-}
-
 // flush writes what has been gathered, outside the lock, and returns the
 // buffer for the next round. Lines a full disk refuses are lost.
-func (g *gathered) flush(spare []byte) []byte {
-	g.mu.Lock()
-	lines, dropped := g.lines, g.dropped
-	g.lines, g.dropped = spare[:0], 0
-	g.mu.Unlock()
+func (q *logQueue) flush(spare []byte) []byte {
+	q.mu.Lock()
+	lines, dropped := q.lines, q.dropped
+	q.lines, q.dropped = spare[:0], 0
+	q.mu.Unlock()
 	if len(lines) > 0 {
-		os.Stderr.Write(lines)
+		q.out.Write(lines)
 	}
 	if dropped > 0 {
-		fmt.Fprintf(os.Stderr, "{\"level\":\"WARN\",\"msg\":\"log lines dropped: the log is not read fast enough\",\"lines\":%d}\n", dropped)
+		fmt.Fprintf(q.out, "{\"level\":\"WARN\",\"msg\":\"log lines dropped: the log is not read fast enough\",\"lines\":%d}\n", dropped)
 	}
 	return lines
 }

@@ -8,6 +8,7 @@ import (
 
 	"holdfast/internal/api"
 	"holdfast/internal/authapi"
+	"holdfast/internal/config"
 	"holdfast/internal/fault"
 	"holdfast/internal/safety/osha"
 	"holdfast/internal/ssoapi"
@@ -85,14 +86,25 @@ func (a *App) identityRoutes() []api.Route {
 	return out
 }
 
-// Handler returns the whole server.
-func (a *App) Handler(log *slog.Logger) (http.Handler, error) {
-	proxies, err := a.Config.Proxies()
+// Handler returns the whole server, with one line of log for each request where
+// log is not nil.
+func (a *App) Handler(log *slog.Logger) (http.Handler, error) { return a.handler(a.Config, log) }
+
+// handler is Handler with the proxies and origins of a configuration that may
+// be newer than the server's.
+func (a *App) handler(c *config.Config, log *slog.Logger) (http.Handler, error) {
+	proxies, err := c.Proxies()
 	if err != nil {
 		return nil, err
 	}
+	front := &web.Front{Proxies: proxies, Origins: c.CORSOrigins, Log: log, HTTPS: strings.HasPrefix(a.Config.PublicURL, "https://"), Observe: a.metrics, Leaving: &a.ready.draining}
+	return front.Handler(a.mux(len(proxies) > 0)), nil
+}
+
+// mux is everything behind the front. Proxied says that a trusted proxy may
+// stand before it.
+func (a *App) mux(proxied bool) http.Handler {
 	mux := http.NewServeMux()
-	a.document.Routes = a.routes()
 	for _, r := range a.document.Routes {
 		if r.Handler != nil {
 			mount(mux, r)
@@ -106,10 +118,9 @@ func (a *App) Handler(log *slog.Logger) (http.Handler, error) {
 	}
 	mux.Handle("/functions/v1/{name}", a.functions.Handler())
 	mux.Handle("/functions/v1/", a.functions.Handler())
-	mux.Handle("/auth/v1/", a.secureOnly(http.StripPrefix("/auth/v1", a.identityFace())))
+	mux.Handle("/auth/v1/", a.secureOnly(proxied, http.StripPrefix("/auth/v1", a.identityFace())))
 	mux.Handle("/", web.Wrap(api.CollectionShape, notHere))
-	front := &web.Front{Proxies: proxies, Origins: a.Config.CORSOrigins, Log: log, HTTPS: strings.HasPrefix(a.Config.PublicURL, "https://"), Observe: a.metrics}
-	return front.Handler(mux), nil
+	return mux
 }
 
 // mount serves one route, and refuses its other methods in the surface's body.
@@ -155,11 +166,10 @@ func (a *App) index(w http.ResponseWriter, r *http.Request) {
 
 // secureOnly refuses credentials that crossed a network in the clear: on a
 // listener that others can reach, without TLS here or at a trusted proxy.
-func (a *App) secureOnly(next http.Handler) http.Handler {
+func (a *App) secureOnly(proxied bool, next http.Handler) http.Handler {
 	if a.Config.Loopback() || a.Config.TLSCert != "" {
 		return next
 	}
-	proxied := len(a.Config.TrustedProxies) > 0
 	return web.Wrap(authapi.Shape, func(w http.ResponseWriter, r *http.Request) error {
 		if proxied && strings.EqualFold(r.Header.Get("X-Forwarded-Proto"), "https") || r.Method == http.MethodGet && strings.HasPrefix(r.URL.Path, "/auth/v1/.well-known/") {
 			next.ServeHTTP(w, r)

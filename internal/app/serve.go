@@ -2,7 +2,6 @@ package app
 
 import (
 	"context"
-	"crypto/tls"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -22,6 +21,7 @@ import (
 	"time"
 
 	"holdfast/internal/config"
+	"holdfast/internal/metrics"
 	"holdfast/internal/web"
 )
 
@@ -33,12 +33,18 @@ type readiness struct{ draining atomic.Bool }
 // its time collecting. GOGC in the environment is stronger.
 const collectAt = 200
 
-// Serve runs the server until ctx ends. The banner goes to out.
-func Serve(ctx context.Context, c *config.Config, out io.Writer) error {
+// Serve runs the server until ctx ends. The banner goes to out; load reads the
+// configuration again when the process is told to (SIGHUP).
+func Serve(ctx context.Context, c *config.Config, out io.Writer, load func() (*config.Config, error)) error {
 	start := time.Now()
 	if os.Getenv("GOGC") == "" {
 		debug.SetGCPercent(collectAt)
 	}
+	asked := *c
+	logs, restore := openLog(c, os.Stderr)
+	defer restore()
+	// A reader of the output that goes away is no reason to stop.
+	signal.Ignore(syscall.SIGPIPE)
 	l, err := net.Listen("tcp", c.Listen)
 	if err != nil {
 		return fmt.Errorf("app: listen on %s: %w; is another server running there?", c.Listen, err)
@@ -58,21 +64,29 @@ func Serve(ctx context.Context, c *config.Config, out io.Writer) error {
 			return err
 		}
 	}
-	if c.TLSCert != "" {
-		if l, err = withTLS(l, c); err != nil {
-			return err
-		}
+	a.metrics.Watch(metrics.Value{Name: "holdfast_log_dropped_total", Help: "Log lines dropped because nobody read them.", Counter: true,
+		Read: func() float64 { return float64(logs.queue.lost.Load()) }})
+	s := &serving{app: a, asked: asked, logs: logs}
+	if l, err = s.listen(l); err != nil {
+		return err
+	}
+	if err := s.apply(c); err != nil {
+		return err
 	}
 	if err := a.banner(ctx, out, time.Since(start)); err != nil {
-		return err
+		slog.Warn("the banner was not read", "error", err)
 	}
 	defer a.announce()()
 	if err := a.admin(ctx); err != nil {
 		return err
 	}
-	logs, stop := serverLog(c)
-	defer stop()
-	defer a.onHangup()()
+	defer s.onHangup(load)()
+	return s.run(ctx, l)
+}
+
+// run answers on l, with the work of the background beside it, until ctx ends.
+func (s *serving) run(ctx context.Context, l net.Listener) error {
+	a := s.app
 	background := make(chan struct{})
 	defer func() { <-background }()
 	upkeep, end := context.WithCancel(context.Background())
@@ -81,11 +95,7 @@ func Serve(ctx context.Context, c *config.Config, out io.Writer) error {
 		defer close(background)
 		a.upkeep(upkeep)
 	}()
-	h, err := a.Handler(logs)
-	if err != nil {
-		return err
-	}
-	return web.Serve(ctx, l, h, func() {
+	return web.Serve(ctx, l, s, func() {
 		a.ready.draining.Store(true)
 		a.notifier.Close() // open streams would hold the server up
 		slog.Info("stopping: no new requests, finishing those in flight")
@@ -97,14 +107,6 @@ func scheme(c *config.Config) string {
 		return "https"
 	}
 	return "http"
-}
-
-func withTLS(l net.Listener, c *config.Config) (net.Listener, error) {
-	cert, err := tls.LoadX509KeyPair(c.TLSCert, c.TLSKey)
-	if err != nil {
-		return nil, fmt.Errorf("app: certificate: %w", err)
-	}
-	return tls.NewListener(l, &tls.Config{Certificates: []tls.Certificate{cert}, MinVersion: tls.VersionTLS12, NextProtos: []string{"http/1.1"}}), nil
 }
 
 func (a *App) banner(ctx context.Context, out io.Writer, took time.Duration) error {
@@ -213,24 +215,6 @@ func (a *App) readyz(w http.ResponseWriter, r *http.Request) {
 		ready["degraded"] = why
 	}
 	web.JSON(w, http.StatusOK, ready)
-}
-
-// onHangup answers SIGHUP, which would end the process: what is kept is
-// forgotten, so that what an operator changed beside the server counts at once.
-// Settings are read at start.
-func (a *App) onHangup() (stop func()) {
-	c := make(chan os.Signal, 1)
-	signal.Notify(c, syscall.SIGHUP)
-	go func() {
-		for range c {
-			slog.Info("hangup: forgetting cached answers and sessions; settings are read at start only")
-			a.forgetAll()
-		}
-	}()
-	return func() {
-		signal.Stop(c)
-		close(c)
-	}
 }
 
 // AdminHandler answers what only the operator on this machine may see.

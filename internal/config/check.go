@@ -157,6 +157,19 @@ func (c *Config) checkTLS() error {
 	return nil
 }
 
+// Differs names the settings that another configuration has other values of,
+// leaving some out.
+func (c *Config) Differs(d *Config, leave []string) []string {
+	var out []string
+	v, w := reflect.ValueOf(*c), reflect.ValueOf(*d)
+	for i, s := range Settings() {
+		if !slices.Contains(leave, s.Name) && !reflect.DeepEqual(v.Field(i).Interface(), w.Field(i).Interface()) {
+			out = append(out, s.Name)
+		}
+	}
+	return out
+}
+
 // Engine is sqlite or postgresql.
 func (c *Config) Engine() string {
 	if c.DatabaseURL == "" {

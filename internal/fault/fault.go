@@ -24,6 +24,7 @@ const (
 	NotAcceptable             // no representation, or not exactly one row
 	Conflict                  // state or uniqueness stands against it
 	TooLarge                  // body over its limit
+	TooSlow                   // body that does not come
 	TooLong                   // request target over its limit
 	Unsupported               // media type not read
 	BadRange                  // offset or range beyond the rows

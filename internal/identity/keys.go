@@ -22,18 +22,9 @@ type keyring struct {
 // prepareKeys makes what a first start needs and loads it.
 func (s *Service) prepareKeys(ctx context.Context) error {
 	if len(s.cfg.SigningKeys) > 0 {
-		keys, err := token.ParseSet(s.cfg.SigningKeys)
-		if err != nil {
-			return fmt.Errorf("identity: signing keys: %w", err)
+		if err := s.ReplaceSigningKeys(s.cfg.SigningKeys); err != nil {
+			return err
 		}
-		ks, err := token.New(keys, s.sharedSecret())
-		if err != nil {
-			return fmt.Errorf("identity: signing keys: %w", err)
-		}
-		if ks.KeyID() == "" {
-			return fmt.Errorf("identity: the imported signing keys hold no private ES256 or RS256 key")
-		}
-		s.keys.Store(&keyring{ks, s.now()})
 	}
 	err := s.db.Write(ctx, everywhere, func(tx *db.Tx) error {
 		if len(s.cfg.SigningKeys) == 0 {
@@ -50,6 +41,29 @@ func (s *Service) prepareKeys(ctx context.Context) error {
 		return err
 	}
 	return s.loadAPIKeys(ctx)
+}
+
+// ReplaceSigningKeys takes a configured key set in place of the one before: the
+// first key signs, the others verify. It fails, changing nothing, for a set
+// that cannot sign and where the keys are kept in the database.
+func (s *Service) ReplaceSigningKeys(set []byte) error {
+	if len(s.cfg.SigningKeys) == 0 {
+		return fault.New(fault.Conflict, "conflict", "The signing keys are kept in the database; a configured set is taken at start only")
+	}
+	keys, err := token.ParseSet(set)
+	if err != nil {
+		return fmt.Errorf("identity: signing keys: %w", err)
+	}
+	ks, err := token.New(keys, s.sharedSecret())
+	if err != nil {
+		return fmt.Errorf("identity: signing keys: %w", err)
+	}
+	if ks.KeyID() == "" {
+		return fmt.Errorf("identity: the imported signing keys hold no private ES256 or RS256 key")
+	}
+	s.keys.Store(&keyring{ks, s.now()})
+	s.tokens.clear()
+	return nil
 }
 
 // sharedSecret signs and verifies API keys in JWT form, and nothing else.

@@ -8,6 +8,7 @@ import (
 	"io"
 	"mime"
 	"net/http"
+	"os"
 	"reflect"
 	"strconv"
 	"unicode/utf8"
@@ -32,6 +33,8 @@ func ReadBody(w http.ResponseWriter, r *http.Request, limit int64) ([]byte, erro
 	switch {
 	case errors.As(err, &big):
 		return nil, tooLarge(limit)
+	case errors.Is(err, os.ErrDeadlineExceeded):
+		return nil, fault.Wrap(err, fault.TooSlow, "", "the request body came too slowly")
 	case err != nil:
 		return nil, fault.Wrap(err, fault.Invalid, "", "the request body could not be read")
 	}

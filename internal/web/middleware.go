@@ -7,6 +7,7 @@ import (
 	"net/netip"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"time"
 )
 
@@ -17,6 +18,15 @@ type Front struct {
 	Log     *slog.Logger   // one line per request; nil = none
 	HTTPS   bool           // the public URL is https
 	Observe Observer       // may be nil
+	Leaving *atomic.Bool   // set when the server stops: answers end their connection; may be nil
+	Pace    *Pace          // of bodies; nil = 8 KB a second after 10 s, half an hour in all
+}
+
+func (f *Front) pace() Pace {
+	if f.Pace != nil {
+		return *f.Pace
+	}
+	return standardPace()
 }
 
 // An Observer is told of every request.
@@ -38,7 +48,7 @@ type Seen struct {
 func (f *Front) Handler(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		start := time.Now()
-		rec := &recorder{ResponseWriter: w}
+		rec := &recorder{ResponseWriter: w, leaving: f.Leaving}
 		if f.Observe != nil {
 			f.Observe.Began()
 			defer func() { f.Observe.Ended(rec.seen(r.Method, start)) }() // also of a request that is cut off
@@ -53,6 +63,7 @@ func (f *Front) Handler(next http.Handler) http.Handler {
 		if f.cors(rec, r) {
 			return
 		}
+		paced(rec, r, f.pace())
 		next.ServeHTTP(rec, r)
 		f.write(rec, r, start)
 	})
@@ -143,22 +154,31 @@ type recorder struct {
 	tenant, user, key string
 	cause             string
 	panicked          bool
+	leaving           *atomic.Bool
 }
 
 func (r *recorder) seen(method string, start time.Time) Seen {
 	return Seen{Route: r.route, Method: method, Cache: r.Header().Get("X-Cache"), Status: r.status, Took: time.Since(start), Panicked: r.panicked}
 }
 
+// begin is called before the answer's first byte.
+func (r *recorder) begin(code int) {
+	r.status = code
+	if r.leaving != nil && r.leaving.Load() {
+		r.Header().Set("Connection", "close")
+	}
+}
+
 func (r *recorder) WriteHeader(code int) {
 	if r.status == 0 {
-		r.status = code
+		r.begin(code)
 	}
 	r.ResponseWriter.WriteHeader(code)
 }
 
 func (r *recorder) Write(b []byte) (int, error) {
 	if r.status == 0 {
-		r.status = http.StatusOK
+		r.begin(http.StatusOK)
 	}
 	n, err := r.ResponseWriter.Write(b)
 	r.bytes += int64(n)

@@ -7,13 +7,14 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"sync/atomic"
 	"time"
 )
 
 // Limits of one connection (security R51).
 const (
 	headerTimeout = 5 * time.Second
-	readTimeout   = 2 * time.Minute // a 50 MB upload on a slow line
+	readTimeout   = 2 * time.Minute // without a body; a body has its Pace
 	writeTimeout  = 2 * time.Minute
 	idleTimeout   = 2 * time.Minute
 	maxHeader     = 128 << 10              // PostgREST clients send filters of up to 64 KB in the URL
@@ -21,14 +22,24 @@ const (
 	drainTime     = 20 * time.Second
 )
 
-// Serve answers on l until ctx ends, then finishes what is in flight within 20
-// seconds. draining is called first, so that readiness can say no.
-func Serve(ctx context.Context, l net.Listener, h http.Handler, draining func()) error {
-	srv := &http.Server{
+// newServer is an HTTP server with the limits of a connection.
+func newServer(h http.Handler) *http.Server {
+	return &http.Server{
 		Handler: h, ReadHeaderTimeout: headerTimeout, ReadTimeout: readTimeout, WriteTimeout: writeTimeout,
 		IdleTimeout: idleTimeout, MaxHeaderBytes: maxHeader,
 		ErrorLog: slog.NewLogLogger(slog.Default().Handler(), slog.LevelDebug),
 	}
+}
+
+// Serve answers on l until ctx ends, then finishes what is in flight within 20
+// seconds. draining is called first, so that readiness can say no.
+func Serve(ctx context.Context, l net.Listener, h http.Handler, draining func()) error {
+	return serve(ctx, l, newServer(h), draining)
+}
+
+func serve(ctx context.Context, l net.Listener, srv *http.Server, draining func()) error {
+	var busy atomic.Int64
+	srv.ConnState = func(c net.Conn, now http.ConnState) { busy.Add(int64(moved(c, now))) }
 	failed := make(chan error, 1)
 	go func() { failed <- srv.Serve(l) }()
 	select {
@@ -37,16 +48,39 @@ func Serve(ctx context.Context, l net.Listener, h http.Handler, draining func())
 	case <-ctx.Done():
 	}
 	draining()
-	// Clients with idle connections learn from their next answer that this one
-	// ends; closing it under them would cut the request they are sending.
-	srv.SetKeepAlivesEnabled(false)
+	// Clients learn from their next answer that the connection ends (see
+	// Front.Leaving). Closing it under them, as SetKeepAlivesEnabled does, would
+	// cut the request they are sending.
 	time.Sleep(goodbye)
+	l.Close()
+	<-failed // the last connections are taken
 	stop, cancel := context.WithTimeout(context.Background(), drainTime)
 	defer cancel()
+	// Shutdown comes after that: it drops requests which it finds half read.
+	for busy.Load() > 0 && stop.Err() == nil {
+		time.Sleep(5 * time.Millisecond)
+	}
 	err := srv.Shutdown(stop)
 	if errors.Is(err, context.DeadlineExceeded) {
 		slog.Warn("some requests did not finish in time and were cut off", "seconds", int(drainTime/time.Second))
 		return srv.Close()
 	}
 	return err
+}
+
+// moved is what a connection's new state adds to the number of those that bring
+// a request or wait for its answer.
+func moved(c net.Conn, now http.ConnState) int32 {
+	if t, ok := c.(interface{ NetConn() net.Conn }); ok {
+		c = t.NetConn() // under TLS
+	}
+	g, ok := c.(*guest)
+	if !ok {
+		return 0
+	}
+	var n int32
+	if now == http.StateNew || now == http.StateActive {
+		n = 1
+	}
+	return n - g.busy.Swap(n)
 }

@@ -1,0 +1,523 @@
+package main_test
+
+import (
+	"bytes"
+	"database/sql"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/go-jose/go-jose/v4"
+	_ "github.com/jackc/pgx/v5/stdlib" // asks a database past package db
+
+	"holdfast/internal/db"
+	"holdfast/internal/identity/token"
+	"holdfast/internal/testkit/pgtest"
+)
+
+func (v *server) signal(sig os.Signal) {
+	v.Helper()
+	if err := v.cmd.Process.Signal(sig); err != nil {
+		v.Fatal(err)
+	}
+}
+
+// eventually waits for a state; the limit only ends a test that would not.
+func (s *site) eventually(what string, ok func() bool) {
+	s.Helper()
+	if !within(30*time.Second, ok) {
+		s.Fatalf("%s: not within 30 s", what)
+	}
+}
+
+// file writes a file of the site and returns its path.
+func (s *site) file(path, text string) string {
+	s.Helper()
+	if path == "" {
+		path = filepath.Join(s.TempDir(), "file")
+	}
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		s.Fatal(err)
+	}
+	return path
+}
+
+// L3 of the fault list, SIGHUP: settings change under load and no request is
+// lost; a mistake changes nothing; what cannot change is named.
+func TestHangup(t *testing.T) {
+	each(t, func(s *site) {
+		conf := s.file("", "cors_origins = https://one.example\n")
+		v := s.serve("--demo", "--config", conf)
+		admits := func(origin string) bool {
+			req, err := http.NewRequest("GET", v.url+"/healthz", nil)
+			if err != nil {
+				s.Fatal(err)
+			}
+			req.Header.Set("Origin", origin)
+			res, err := http.DefaultClient.Do(req)
+			if err != nil {
+				s.Fatal(err)
+			}
+			res.Body.Close()
+			return res.Header.Get("Access-Control-Allow-Origin") == origin
+		}
+		if !admits("https://one.example") || admits("https://two.example") {
+			s.Error("the file is not what counts at start")
+		}
+		bearer := v.token("viewer@north.example", "holdfast-demo")
+		var stop atomic.Bool
+		var load sync.WaitGroup
+		for range 4 {
+			load.Go(func() {
+				for !stop.Load() {
+					if r := v.call("GET", "/v1/zones?limit=1", bearer, nil); r.status != http.StatusOK {
+						s.Errorf("under the reload: %d %s", r.status, r.body)
+						return
+					}
+				}
+			})
+		}
+		s.file(conf, "cors_origins = https://two.example\n")
+		v.signal(syscall.SIGHUP)
+		s.eventually("the new origin counts", func() bool { return admits("https://two.example") })
+		if admits("https://one.example") {
+			s.Error("the old origin counts too")
+		}
+		s.file(conf, "cors_orgins = https://three.example\n")
+		v.signal(syscall.SIGHUP)
+		s.eventually("the mistake is named", func() bool {
+			return strings.Contains(v.out.String(), "stays as it was") && strings.Contains(v.out.String(), "cors_orgins")
+		})
+		if !admits("https://two.example") {
+			s.Error("a mistake changed the settings")
+		}
+		s.file(conf, "cors_origins = https://four.example\npassword_min_length = 12\n")
+		v.signal(syscall.SIGHUP)
+		s.eventually("what needs a restart is named", func() bool { return strings.Contains(v.out.String(), `"settings":"password_min_length"`) })
+		if !admits("https://four.example") {
+			s.Error("the rest of the file does not count")
+		}
+		stop.Store(true)
+		load.Wait()
+		v.stop()
+	})
+}
+
+// S5 of the fault list: the signing key is rotated in its file by two reloads.
+func TestSigningKeysReload(t *testing.T) {
+	each(t, func(s *site) {
+		set := func(keys ...jose.JSONWebKey) string {
+			text, err := json.Marshal(jose.JSONWebKeySet{Keys: keys})
+			if err != nil {
+				s.Fatal(err)
+			}
+			return string(text)
+		}
+		made := func(kid string) jose.JSONWebKey {
+			k, err := token.Generate(kid)
+			if err != nil {
+				s.Fatal(err)
+			}
+			return k
+		}
+		older, newer := made("older"), made("newer")
+		file := s.file("", set(older))
+		v := s.serve("--demo", "--signing-keys", file)
+		signIn := func() string { return v.token("viewer@north.example", "holdfast-demo") }
+		status := func(bearer string) int { return v.call("GET", "/v1/zones?limit=1", bearer, nil).status }
+		jwks := func() string {
+			return string(v.call("GET", "/auth/v1/.well-known/jwks.json", "", nil).body)
+		}
+		first := signIn()
+		s.file(file, set(newer, older))
+		v.signal(syscall.SIGHUP)
+		s.eventually("both keys are shown", func() bool { return strings.Contains(jwks(), "newer") && strings.Contains(jwks(), "older") })
+		if strings.Contains(jwks(), `"d"`) {
+			s.Error("the key set shows a private part")
+		}
+		second := signIn()
+		if a, b := status(first), status(second); a != http.StatusOK || b != http.StatusOK || kidOf(s, second) != "newer" {
+			s.Errorf("in the overlap: %d and %d, signed by %s", a, b, kidOf(s, second))
+		}
+		s.file(file, "no keys")
+		v.signal(syscall.SIGHUP)
+		s.eventually("the mistake is named", func() bool { return strings.Contains(v.out.String(), "stays as it was") })
+		if got := status(second); got != http.StatusOK {
+			s.Errorf("after a mistake in the file: %d", got)
+		}
+		s.file(file, set(newer))
+		v.signal(syscall.SIGHUP)
+		s.eventually("the old key is gone", func() bool { return status(first) == http.StatusUnauthorized })
+		if got := status(second); got != http.StatusOK {
+			s.Errorf("the new key's token: %d", got)
+		}
+	})
+}
+
+func kidOf(s *site, raw string) string {
+	parsed, err := jose.ParseSigned(raw, []jose.SignatureAlgorithm{jose.ES256})
+	if err != nil {
+		s.Fatal(err)
+	}
+	return parsed.Signatures[0].Header.KeyID
+}
+
+// unread starts a server whose output goes into pipes that the test reads the
+// banner from and then treats as it likes.
+func (s *site) unread(args ...string) (v *server, out, log *os.File) {
+	s.Helper()
+	v = &server{site: s, cmd: s.command(nil, append([]string{"serve", "--listen", "127.0.0.1:0", "--rate-limits", "off"}, args...)...), out: &transcript{}, gone: make(chan error, 1)}
+	var err error
+	ends := make([]*os.File, 4)
+	for i := range 2 {
+		if ends[2*i], ends[2*i+1], err = os.Pipe(); err != nil {
+			s.Fatal(err)
+		}
+	}
+	v.cmd.Stdout, v.cmd.Stderr = ends[1], ends[3]
+	if err := v.cmd.Start(); err != nil {
+		s.Fatal(err)
+	}
+	ends[1].Close()
+	ends[3].Close()
+	go func() { v.gone <- v.cmd.Wait() }()
+	s.Cleanup(func() { v.cmd.Process.Kill(); ends[0].Close(); ends[2].Close() })
+	var banner []byte
+	for buf := make([]byte, 4096); bannerURL.FindSubmatch(banner) == nil; {
+		n, err := ends[0].Read(buf)
+		if err != nil {
+			s.Fatalf("no banner: %s %v", banner, err)
+		}
+		banner = append(banner, buf[:n]...)
+	}
+	v.url = string(bannerURL.FindSubmatch(banner)[1])
+	s.eventually("ready", func() bool {
+		res, err := http.Get(v.url + "/readyz")
+		if err != nil {
+			return false
+		}
+		res.Body.Close()
+		return res.StatusCode == http.StatusOK
+	})
+	return v, ends[0], ends[2]
+}
+
+// L3, SIGPIPE: whoever reads banner and log may go; the server lives on.
+func TestOutputGone(t *testing.T) {
+	each(t, func(s *site) {
+		v, out, log := s.unread()
+		out.Close()
+		log.Close()
+		for range 3 {
+			v.call("GET", "/v1/zones", "", nil) // each makes a line of log
+			v.signal(syscall.SIGHUP)
+			time.Sleep(250 * time.Millisecond) // the log is written every 200 ms
+		}
+		if r := v.call("GET", "/readyz", "", nil); r.status != http.StatusOK {
+			s.Errorf("%d", r.status)
+		}
+		v.stop()
+	})
+}
+
+// B9: a log pipe that nobody empties delays no request, and no end. What is
+// read later is whole lines.
+func TestLogPipeBlocked(t *testing.T) {
+	each(t, func(s *site) {
+		v, _, log := s.unread()
+		for range 1500 { // five times what the pipe holds
+			if r := v.call("GET", "/v1/zones", "", nil); r.status != http.StatusUnauthorized {
+				s.Fatalf("%d", r.status)
+			}
+		}
+		v.stop()
+		text, err := io.ReadAll(log)
+		if err != nil {
+			s.Fatal(err)
+		}
+		whole := text[:bytes.LastIndexByte(text, '\n')+1]
+		n := 0
+		for line := range bytes.Lines(whole) {
+			if n++; !json.Valid(line) {
+				s.Fatalf("no line of JSON: %s", line)
+			}
+		}
+		if n == 0 {
+			s.Error("nothing was logged")
+		}
+	})
+}
+
+// L1: SIGTERM under load. A client sees whole answers, or finds nobody
+// listening; /readyz says no first; an apply in flight is finished or undone;
+// exit status 0.
+func TestStopUnderLoad(t *testing.T) {
+	each(t, func(s *site) {
+		v := s.serve("--demo")
+		bearer := v.token("owner@north.example", "holdfast-demo")
+		job := uploaded(v, bearer, 3000)
+		if r := v.call("POST", "/functions/v1/process-import-job", bearer, map[string]string{"job_id": job}); r.status != http.StatusOK {
+			s.Fatalf("process: %d %s", r.status, r.body)
+		}
+		var made atomic.Int64
+		var unready atomic.Bool
+		var load sync.WaitGroup
+		client := func() *http.Client { return &http.Client{Transport: &http.Transport{}} } // connections of its own
+		for n := range 24 {
+			load.Go(func() {
+				c := client()
+				for i := 0; ; i++ {
+					body := fmt.Sprintf(`{"code":"L1-%d-%d","name":"L1"}`, n, i)
+					switch status, err := post(c, v.url+"/v1/zones", bearer, body); {
+					case errors.Is(err, syscall.ECONNREFUSED):
+						return
+					case errors.Is(err, syscall.ECONNRESET) && unready.Load():
+						return // the kernel had taken the connection, the server not
+					case err != nil:
+						s.Errorf("a request was cut: %v", err)
+						return
+					case status == http.StatusCreated:
+						made.Add(1)
+					default:
+						s.Errorf("a request was answered with %d", status)
+						return
+					}
+				}
+			})
+		}
+		load.Go(func() {
+			for c := client(); ; {
+				res, err := c.Get(v.url + "/readyz")
+				if err != nil {
+					return
+				}
+				res.Body.Close()
+				c.CloseIdleConnections()
+				if res.StatusCode == http.StatusServiceUnavailable {
+					unready.Store(true)
+				} else if unready.Load() {
+					s.Error("ready again while stopping")
+				}
+			}
+		})
+		load.Go(func() {
+			status, err := post(client(), v.url+"/functions/v1/apply-import-job", bearer, `{"job_id":"`+job+`"}`)
+			if err != nil || status != http.StatusOK && status != http.StatusServiceUnavailable {
+				s.Errorf("apply: %d %v", status, err)
+			}
+		})
+		s.eventually("the load runs", func() bool { return made.Load() > 50 })
+		v.stop()
+		load.Wait()
+		if !unready.Load() {
+			s.Error("/readyz never said no")
+		}
+		v = s.serve("--demo")
+		bearer = v.token("owner@north.example", "holdfast-demo")
+		var rows []struct{ Status string }
+		v.call("GET", "/v1/import_jobs?select=status&id=eq."+job, bearer, nil).into(s, &rows)
+		if len(rows) != 1 || rows[0].Status != "ready" && rows[0].Status != "completed" {
+			s.Errorf("the import is %v", rows)
+		}
+		if n := s.number("SELECT COUNT(*) FROM zones WHERE code LIKE 'L1-%'"); n != made.Load() {
+			s.Errorf("%d zones are there, %d were acknowledged", n, made.Load())
+		}
+		v.stop()
+	})
+}
+
+func post(c *http.Client, url, bearer, body string) (int, error) {
+	req, err := http.NewRequest("POST", url, io.NopCloser(strings.NewReader(body))) // a body of unknown length: never sent twice
+	if err != nil {
+		return 0, err
+	}
+	req.ContentLength = int64(len(body))
+	req.Header.Set("Authorization", "Bearer "+bearer)
+	req.Header.Set("Content-Type", "application/json")
+	res, err := c.Do(req)
+	if err != nil {
+		return 0, err
+	}
+	defer res.Body.Close()
+	_, err = io.Copy(io.Discard, res.Body)
+	return res.StatusCode, err
+}
+
+// uploaded makes an import job of so many items.
+func uploaded(v *server, bearer string, rows int) string {
+	v.Helper()
+	var job struct{ ID string }
+	v.call("POST", "/v1/import-jobs", bearer, map[string]string{"target": "items"}).into(v, &job)
+	var b strings.Builder
+	b.WriteString("sku,name\n")
+	for i := range rows {
+		fmt.Fprintf(&b, "LIFE-%d,Item %d\n", i, i)
+	}
+	req, err := http.NewRequest("PUT", v.url+"/v1/import-jobs/"+job.ID+"/file?file_name=items.csv", strings.NewReader(b.String()))
+	if err != nil {
+		v.Fatal(err)
+	}
+	req.Header.Set("Authorization", "Bearer "+bearer)
+	req.Header.Set("Content-Type", "text/csv")
+	res, err := http.DefaultClient.Do(req)
+	if err != nil {
+		v.Fatal(err)
+	}
+	defer res.Body.Close()
+	if text, _ := io.ReadAll(res.Body); res.StatusCode >= 300 {
+		v.Fatalf("upload: %d %s", res.StatusCode, text)
+	}
+	return job.ID
+}
+
+// L2: a client that drips a header, one that drips a body and a webhook's
+// receiver that hangs do not keep the server; L3: a second signal ends it at
+// once.
+func TestStopWithHungPeers(t *testing.T) {
+	for _, engine := range []string{"sqlite", "postgresql"} {
+		for _, signals := range []int{1, 2} {
+			t.Run(fmt.Sprintf("%s, %d signals", engine, signals), func(t *testing.T) {
+				t.Parallel() // they wait, and do little else
+				s := embedded(t)
+				if engine == "postgresql" {
+					s.dsn = pgtest.DSN(t)
+				}
+				stopHung(s, signals)
+			})
+		}
+	}
+}
+
+func stopHung(s *site, signals int) {
+	hung := make(chan struct{})
+	sink := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { <-hung }))
+	s.Cleanup(func() { close(hung); sink.Close() })
+	v := s.serve("--demo", "--webhook-allow-private")
+	bearer := v.token("admin@north.example", "holdfast-demo")
+	if r := v.call("POST", "/v1/webhooks", bearer, map[string]any{"url": sink.URL, "events": []string{"incident.*"}}); r.status != http.StatusCreated {
+		s.Fatalf("webhook: %d %s", r.status, r.body)
+	}
+	v.call("POST", "/v1/incidents", bearer, map[string]any{"kind": "near_miss", "title": "Loose rail", "occurred_at": time.Now().Add(-time.Hour)})
+	for _, head := range []string{"GET / HTTP/1.1\r\nHo", "POST /auth/v1/signup HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 900\r\n\r\n{"} {
+		c, err := net.Dial("tcp", strings.TrimPrefix(v.url, "http://"))
+		if err != nil {
+			s.Fatal(err)
+		}
+		s.Cleanup(func() { c.Close() })
+		if _, err := c.Write([]byte(head)); err != nil {
+			s.Fatal(err)
+		}
+	}
+	s.eventually("the delivery hangs", func() bool {
+		return s.number("SELECT COUNT(*) FROM webhook_lanes WHERE owner IS NOT NULL") > 0
+	})
+	if signals == 1 {
+		v.stop() // fails after 30 s
+		return
+	}
+	v.signal(syscall.SIGTERM)
+	s.eventually("the first signal is taken", func() bool {
+		res, err := http.Get(v.url + "/readyz")
+		if err != nil {
+			return true
+		}
+		res.Body.Close()
+		return res.StatusCode == http.StatusServiceUnavailable
+	})
+	v.signal(syscall.SIGTERM)
+	select {
+	case err := <-v.gone:
+		if err == nil {
+			s.Error("a server that was ended by force says that all is well")
+		}
+	case <-time.After(30 * time.Second):
+		s.Error("the second signal does not end it")
+	}
+}
+
+// L4: servers that start at once on an empty database migrate it once, and one
+// killed in the middle of it leaves what the next can finish.
+func TestMigrateTogetherAndKilled(t *testing.T) {
+	each(t, func(s *site) {
+		for range 5 {
+			cmd := s.command(nil, "migrate")
+			if err := cmd.Start(); err != nil {
+				s.Fatal(err)
+			}
+			time.Sleep(rand.N(120 * time.Millisecond))
+			cmd.Process.Kill()
+			cmd.Wait()
+		}
+		var all sync.WaitGroup
+		for range 3 {
+			all.Go(func() {
+				if o := s.finish(s.command(nil, "migrate"), ""); o.code != 0 {
+					s.Errorf("migrate: %s", o)
+				}
+			})
+		}
+		all.Wait()
+		steps, err := db.Migrations()
+		if err != nil {
+			s.Fatal(err)
+		}
+		if n := s.number("SELECT COUNT(*) FROM schema_migrations"); int(n) != len(steps) {
+			s.Errorf("%d migrations are noted, want %d", n, len(steps))
+		}
+		if s.dsn == "" {
+			s.serve().stop()
+			return
+		}
+		one, two := s.serve(), (&site{T: s.T, data: filepath.Join(s.TempDir(), "data"), dsn: s.dsn}).serve("--master-key-file", masterKeyOf(s))
+		one.stop()
+		two.stop()
+	})
+}
+
+// masterKeyOf is a file with the site's key, which every node of a fleet has.
+func masterKeyOf(s *site) string { return filepath.Join(s.data, "master.key") }
+
+// fingerprint tells one schema, with the migrations noted in it, from another.
+// It asks past package db, which opens no newer schema.
+func (s *site) fingerprint() string {
+	s.Helper()
+	driver, at, q := "sqlite", filepath.Join(s.data, db.FileName), "SELECT name, coalesce(sql, '') FROM sqlite_master"
+	if s.dsn != "" {
+		driver, at, q = "pgx", s.dsn, "SELECT table_name || '.' || column_name, data_type FROM information_schema.columns WHERE table_schema = current_schema()"
+	}
+	d, err := sql.Open(driver, at)
+	if err != nil {
+		s.Fatal(err)
+	}
+	defer d.Close()
+	rows, err := d.Query(q + " UNION ALL SELECT CAST(version AS text), name FROM schema_migrations ORDER BY 1, 2")
+	if err != nil {
+		s.Fatal(err)
+	}
+	defer rows.Close()
+	var b strings.Builder
+	for rows.Next() {
+		var name, what string
+		if err := rows.Scan(&name, &what); err != nil {
+			s.Fatal(err)
+		}
+		fmt.Fprintln(&b, name, what)
+	}
+	if rows.Err() != nil || b.Len() == 0 {
+		s.Fatal(rows.Err())
+	}
+	return b.String()
+}

@@ -1,0 +1,132 @@
+package app
+
+import (
+	"context"
+	"crypto/tls"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"os"
+	"os/signal"
+	"strings"
+	"sync/atomic"
+	"syscall"
+
+	"holdfast/internal/config"
+	"holdfast/internal/web"
+)
+
+// serving is a running server and what of it a reload of the configuration
+// replaces, from one request to the next.
+type serving struct {
+	app   *App
+	asked config.Config // as it was at start
+	logs  serverLog
+	front atomic.Pointer[http.Handler]
+	cert  atomic.Pointer[tls.Certificate]
+}
+
+// reloadable are the settings that a hangup applies; the others need a restart.
+// Of the files, what is in them is read again.
+var reloadable = []string{"log_level", "log_format", "cors_origins", "trusted_proxies", "tls_cert", "tls_key", "signing_keys"}
+
+// ServeHTTP implements http.Handler.
+func (s *serving) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	(*s.front.Load()).ServeHTTP(w, r)
+}
+
+// listen puts the bounds of a crowd, and TLS where it is configured, on l.
+func (s *serving) listen(l net.Listener) (net.Listener, error) {
+	crowd, err := s.app.crowd()
+	if err != nil {
+		return nil, err
+	}
+	l = crowd.Listen(l)
+	if s.app.Config.TLSCert == "" {
+		return l, nil
+	}
+	current := func(*tls.ClientHelloInfo) (*tls.Certificate, error) { return s.cert.Load(), nil }
+	return tls.NewListener(l, &tls.Config{GetCertificate: current, MinVersion: tls.VersionTLS12, NextProtos: []string{"http/1.1"}}), nil
+}
+
+// crowd bounds connections: three quarters of the descriptors the process may
+// have, of which one address may take a quarter.
+func (a *App) crowd() (web.Crowd, error) {
+	proxies, err := a.Config.Proxies()
+	if err != nil {
+		return web.Crowd{}, err
+	}
+	most := 16 << 10
+	var files syscall.Rlimit
+	if syscall.Getrlimit(syscall.RLIMIT_NOFILE, &files) == nil {
+		most = int(min(uint64(most), files.Cur*3/4))
+	}
+	return web.Crowd{Total: most, PerAddress: max(most/4, 8), Proxies: proxies}, nil
+}
+
+// apply makes a configuration the one in effect, as far as it can change
+// without a restart: wholly, or with an error not at all.
+func (s *serving) apply(c *config.Config) error {
+	var cert *tls.Certificate
+	if s.asked.TLSCert != "" && c.TLSCert != "" {
+		pair, err := tls.LoadX509KeyPair(c.TLSCert, c.TLSKey)
+		if err != nil {
+			return fmt.Errorf("app: certificate: %w", err)
+		}
+		cert = &pair
+	}
+	h, err := s.app.handler(c, slog.New(s.logs.to))
+	if err != nil {
+		return err
+	}
+	if s.asked.SigningKeys != "" && c.SigningKeys != "" {
+		set, err := os.ReadFile(c.SigningKeys)
+		if err != nil {
+			return fmt.Errorf("app: signing_keys: %w", err)
+		}
+		if err := s.app.Identity.ReplaceSigningKeys(set); err != nil {
+			return err
+		}
+	}
+	if cert != nil {
+		s.cert.Store(cert)
+	}
+	s.logs.to.set(s.app.metrics.Log(logHandler(c, s.logs.queue)))
+	s.front.Store(&h)
+	return nil
+}
+
+// onHangup answers SIGHUP, which would end the process: what is kept of the
+// database is forgotten, and the configuration is read again.
+func (s *serving) onHangup(load func() (*config.Config, error)) (stop func()) {
+	c := make(chan os.Signal, 1)
+	signal.Notify(c, syscall.SIGHUP)
+	go func() {
+		for range c {
+			s.app.forgetAll()
+			s.app.guarded(context.Background(), "reload the configuration", func(context.Context) error { return s.reload(load) })
+		}
+	}()
+	return func() {
+		signal.Stop(c)
+		close(c)
+	}
+}
+
+// reload applies the configuration as it is now. One with a mistake in it
+// changes nothing.
+func (s *serving) reload(load func() (*config.Config, error)) error {
+	c, err := load()
+	if err != nil {
+		return fmt.Errorf("app: the configuration stays as it was: %w", err)
+	}
+	if err := s.apply(c); err != nil {
+		return fmt.Errorf("app: the configuration stays as it was: %w", err)
+	}
+	slog.Info("hangup: the configuration was read again, kept answers and sessions are forgotten")
+	if names := s.asked.Differs(c, reloadable); len(names) > 0 {
+		slog.Warn("some settings count after a restart only", "settings", strings.Join(names, ", "))
+	}
+	return nil
+}

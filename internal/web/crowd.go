@@ -1,0 +1,133 @@
+package web
+
+import (
+	"net"
+	"net/netip"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// Crowd bounds the connections of a listener, in total and for one address
+// (security R51): beyond them a connection is told to come again and closed,
+// so that neither descriptors nor other callers run out. Trusted proxies, which
+// speak for many, have the total only.
+type Crowd struct {
+	Total, PerAddress int
+	Proxies           []netip.Prefix
+}
+
+// farewell is what a connection too many is told. On TLS it is not understood;
+// the connection ends all the same.
+const farewell = "HTTP/1.1 503 Service Unavailable\r\nConnection: close\r\nRetry-After: 5\r\nContent-Length: 0\r\n\r\n"
+
+// Listen returns l with the crowd's bounds.
+func (c Crowd) Listen(l net.Listener) net.Listener {
+	return &crowded{Listener: l, Crowd: c, by: map[string]int{}}
+}
+
+type crowded struct {
+	net.Listener
+	Crowd
+	closing atomic.Bool
+	looked  time.Time // the last look for connections after Close; of Accept alone
+	looks   int
+
+	mu    sync.Mutex
+	total int
+	by    map[string]int
+}
+
+// lastCall is how long connections are still taken after Close: those that
+// clients have opened already would be reset, with the request in them.
+const lastCall = 20 * time.Millisecond
+
+// Close implements net.Listener. Accept ends a moment later.
+func (l *crowded) Close() error {
+	t, ok := l.Listener.(*net.TCPListener)
+	if !ok || l.closing.Swap(true) {
+		return l.Listener.Close()
+	}
+	return t.SetDeadline(time.Now().Add(lastCall))
+}
+
+// Accept implements net.Listener.
+func (l *crowded) Accept() (net.Conn, error) {
+	for {
+		c, err := l.Listener.Accept()
+		if err != nil && l.closing.Load() {
+			if l.again() {
+				continue
+			}
+			l.Listener.Close()
+			return nil, net.ErrClosed
+		}
+		if err != nil {
+			return nil, err
+		}
+		key := l.key(c.RemoteAddr())
+		if l.enter(key) {
+			return &guest{Conn: c, leave: sync.OnceFunc(func() { l.leave(key) })}, nil
+		}
+		c.SetWriteDeadline(time.Now().Add(50 * time.Millisecond)) // it fits the socket's empty buffer
+		c.Write([]byte(farewell))
+		c.Close()
+	}
+}
+
+// again asks for one more look at what waits to be taken, until one comes back
+// promptly: on a busy machine the last look may lie long back.
+func (l *crowded) again() bool {
+	now := time.Now()
+	prompt := now.Sub(l.looked) < 5*time.Millisecond
+	l.looked = now
+	if l.looks++; prompt || l.looks > 50 {
+		return false
+	}
+	return l.Listener.(*net.TCPListener).SetDeadline(now.Add(time.Millisecond)) == nil
+}
+
+// key is what connections are counted by; "" for a trusted proxy.
+func (l *crowded) key(a net.Addr) string {
+	host, _, err := net.SplitHostPort(a.String())
+	if err != nil {
+		return a.String()
+	}
+	if ip, err := netip.ParseAddr(host); err == nil && trusted(ip, l.Proxies) {
+		return ""
+	}
+	return AddressKey(host)
+}
+
+func (l *crowded) enter(key string) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.total >= l.Total || key != "" && l.by[key] >= l.PerAddress {
+		return false
+	}
+	l.total++
+	l.by[key]++
+	return true
+}
+
+func (l *crowded) leave(key string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.total--
+	if l.by[key]--; l.by[key] == 0 {
+		delete(l.by, key)
+	}
+}
+
+// guest is a connection that gives its place back when it ends.
+type guest struct {
+	net.Conn
+	leave func()
+	busy  atomic.Int32 // 1 while it brings a request or waits for its answer
+}
+
+// Close implements net.Conn.
+func (g *guest) Close() error {
+	g.leave()
+	return g.Conn.Close()
+}
