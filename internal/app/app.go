@@ -29,6 +29,7 @@ import (
 	"holdfast/internal/gate"
 	"holdfast/internal/identity"
 	"holdfast/internal/imports"
+	"holdfast/internal/lease"
 	"holdfast/internal/mail"
 	"holdfast/internal/metrics"
 	"holdfast/internal/safety"
@@ -78,6 +79,7 @@ type App struct {
 	collections *api.Collections
 	table       []functions.Function
 	programme   *programme.Programme
+	lease       *lease.Lease // of the safety programme's rounds
 	platform    *api.Platform
 	notifier    *event.Notifier
 	mail        mail.Sender
@@ -204,6 +206,7 @@ func (a *App) faces() {
 	a.functions = api.NewFunctions(a.gate, a.cache, a.table)
 	a.functions.Known = a.knownTenant
 	a.programme = programme.New(a.Store, a.now, a.hooks())
+	a.lease = lease.New(a.DB, "safety programme")
 	a.collections = api.NewCollections(a.Store)
 	a.platform = api.NewPlatform(a.gate, a.clearTenant)
 	a.document = &api.Document{URL: a.Config.PublicURL, Version: Version, Catalog: a.catalog, Functions: a.table}

@@ -19,7 +19,7 @@ func (a *App) SeedDemo(ctx context.Context) error {
 	if err := demo.Seed(ctx, a.Store, a.now()); err != nil {
 		return err
 	}
-	if err := a.runProgramme(ctx); err != nil {
+	if err := a.keepUp(ctx); err != nil {
 		return fmt.Errorf("app: demo scores: %w", err)
 	}
 	if err := a.DB.Analyze(ctx, "shifts", "incident_entities", "predictive_scores", "zones", "items", "stock_levels", "stock_movements", "orders", "order_lines", "shipments", "incidents", "audit"); err != nil {

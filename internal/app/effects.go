@@ -33,6 +33,13 @@ func (a *App) effects() store.Effects {
 	e.After["webhooks"] = func(tx *db.Tx, by actor.Actor, s *store.Store, cs []store.Change) error {
 		return a.Webhooks.Changed(tx, by, s, cs)
 	}
+	incidents := e.After["incidents"]
+	e.After["incidents"] = func(tx *db.Tx, by actor.Actor, s *store.Store, cs []store.Change) error {
+		if err := incidents(tx, by, s, cs); err != nil {
+			return err
+		}
+		return a.pageCritical(tx, s, cs)
+	}
 	for _, name := range event.Watched() {
 		e.After[name] = a.telling(e.After[name])
 	}

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"log/slog"
 
 	"holdfast/internal/db"
 	"holdfast/internal/event"
@@ -16,7 +17,7 @@ import (
 // hooks let the safety programme, which writes in bulk, drop kept answers and
 // tell events.
 func (a *App) hooks() programme.Hooks {
-	return programme.Hooks{Changed: a.changed, Moved: a.tellMoves, Tell: func(tx *db.Tx, resource string, rows []store.Row) error {
+	return programme.Hooks{Site: a.site(), Changed: a.changed, Moved: a.tellMoves, Tell: func(tx *db.Tx, resource string, rows []store.Row) error {
 		r, ok := a.catalog.Get(resource)
 		if !ok {
 			return nil
@@ -57,18 +58,94 @@ func (a *App) newTenant(tx *db.Tx, tenant string) error {
 	return safety.SeedRegulations(tx, a.Store, tenant)
 }
 
-// runProgramme does each tenant's nightly work when its night has come, and
-// marks inspections that were missed.
-func (a *App) runProgramme(ctx context.Context) error {
-	due, err := a.programme.Due(ctx)
-	if err != nil {
-		return err
+// site is the address that mails lead to: configured, never taken from a
+// request.
+func (a *App) site() string {
+	if a.Config.SiteURL != "" {
+		return a.Config.SiteURL
 	}
-	var errs []error
-	for _, tenant := range due {
-		if _, err := a.programme.Nightly(ctx, tenant); err != nil {
-			errs = append(errs, fmt.Errorf("tenant %s: %w", tenant, err))
+	return a.Config.PublicURL
+}
+
+// RunProgramme does, on one node of the fleet at a time, what is due in each
+// tenant: its inspections, its nightly work when its night has come, and its
+// morning's mails. A tenant that fails does not stop the others.
+func (a *App) RunProgramme(ctx context.Context) error {
+	_, err := a.lease.Do(ctx, func(ctx context.Context) error {
+		return errors.Join(a.keepUp(ctx), a.mornings(ctx), a.programme.SweepMails(ctx))
+	})
+	return err
+}
+
+// keepUp brings the records up to date.
+func (a *App) keepUp(ctx context.Context) error {
+	return errors.Join(a.eachTenant(ctx, a.programme.Owing, a.programme.Inspections), a.eachTenant(ctx, a.programme.Due, func(ctx context.Context, tenant string) error {
+		_, err := a.programme.Nightly(ctx, tenant)
+		return err
+	}))
+}
+
+// mornings writes the day's digests where mails can be sent.
+func (a *App) mornings(ctx context.Context) error {
+	if !a.mails() {
+		return nil
+	}
+	return a.eachTenant(ctx, a.programme.Mornings, func(ctx context.Context, tenant string) error {
+		n, err := a.programme.Digest(ctx, tenant)
+		if n > 0 {
+			slog.Info("digests of overdue work", "tenant", tenant, "mails", n)
+		}
+		return err
+	})
+}
+
+// eachTenant does work in the tenants that are due for it.
+func (a *App) eachTenant(ctx context.Context, due func(context.Context) ([]string, error), work func(context.Context, string) error) error {
+	tenants, err := due(ctx)
+	errs := []error{err}
+	for _, t := range tenants {
+		if ctx.Err() != nil {
+			break
+		}
+		if err := work(ctx, t); err != nil {
+			errs = append(errs, fmt.Errorf("app: tenant %s: %w", t, err))
 		}
 	}
 	return errors.Join(errs...)
+}
+
+// mails reports whether mails can be sent at all.
+func (a *App) mails() bool {
+	_, none := a.mail.(noMail)
+	return !none
+}
+
+// SendNotices hands the safety programme's mails to the mail server.
+func (a *App) SendNotices(ctx context.Context) error {
+	if !a.mails() {
+		return nil
+	}
+	_, err := a.programme.SendMails(ctx, a.mail)
+	return err
+}
+
+// pageCritical writes mails about incidents that have become critical, for
+// those who keep the programme. Imports are history and page nobody.
+func (a *App) pageCritical(tx *db.Tx, s *store.Store, changes []store.Change) error {
+	if !s.Audited() || !a.mails() {
+		return nil
+	}
+	byTenant := map[string][]store.Row{}
+	for _, c := range changes {
+		if c.After != nil && c.After["severity"] == "critical" && (c.Before == nil || c.Before["severity"] != "critical") && c.After["status"] != "void" && c.After["status"] != "closed" {
+			tenant, _ := c.After["tenant_id"].(string)
+			byTenant[tenant] = append(byTenant[tenant], c.After)
+		}
+	}
+	for tenant, list := range byTenant {
+		if err := programme.Page(tx, tenant, a.site(), list, a.now()); err != nil {
+			return err
+		}
+	}
+	return nil
 }

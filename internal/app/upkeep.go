@@ -18,7 +18,8 @@ const (
 	sweepEvery   = time.Hour
 	sealEvery    = 5 * time.Second
 
-	programmeEvery = 15 * time.Minute
+	programmeEvery = 5 * time.Minute
+	noticeEvery    = 10 * time.Second
 )
 
 // upkeep runs the server's background work until ctx ends.
@@ -47,7 +48,8 @@ func (a *App) upkeep(ctx context.Context) {
 	every(sweepEvery, "sweep import files", a.sweepFiles)
 	every(sweepEvery, "sweep sessions", a.Identity.Sweep)
 	every(sweepEvery, "sweep single sign-on", a.SSO.Sweep)
-	every(programmeEvery, "run the safety programme", a.runProgramme)
+	every(programmeEvery, "run the safety programme", a.RunProgramme)
+	every(noticeEvery, "mail notices of the safety programme", a.SendNotices)
 	every(sealEvery, "seal the audit log", a.Identity.SealAudit)
 	every(sweepEvery, "sweep events", a.notifier.Sweep)
 	every(sweepEvery, "sweep webhooks", a.Webhooks.Sweep)

@@ -120,6 +120,13 @@ func raised(field string) func(before, after map[string]any) bool {
 	}
 }
 
+// given: an existing record's field, empty until then, was filled.
+func given(field string) func(before, after map[string]any) bool {
+	return func(before, after map[string]any) bool {
+		return before != nil && after != nil && before[field] == nil && after[field] != nil
+	}
+}
+
 // failedRun: an inspection was missed, or completed with a failed item.
 func failedRun(before, after map[string]any) bool {
 	failed, _ := after["failed"].(int64)

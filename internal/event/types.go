@@ -41,6 +41,7 @@ var (
 	jobFields      = []string{"id", "job_no", "target", "file_name", "status", "total_rows", "valid_rows", "invalid_rows", "imported_count", "rolled_back_count"}
 	memberFields   = []string{"id", "user_id", "role", "status"}
 	verdictFields  = []string{"id", "regulation_id", "entity_type", "entity_id", "status", "evaluated_at"}
+	expiryFields   = []string{"id", "course_id", "user_id", "certificate_no", "expires_on", "status"}
 	trainingFields = []string{"id", "course_id", "user_id", "assignment_type", "assignment_reason", "status", "due_on"}
 	clusterFields  = []string{"id", "entity_type", "entity_id", "cluster"}
 	webhookFields  = []string{"id", "url", "status", "disabled_reason"}
@@ -80,6 +81,7 @@ func Types() []Type {
 			when: created("type", "adjust_gain", "adjust_loss", "count_gain", "count_loss", "scrap")},
 		{Name: "stock.low", Doc: "An item's available stock has fallen to its reorder point.", Collection: "items", Fields: itemFields, when: raised("low_stock")},
 		{Name: "training.assigned", Doc: "A course was assigned to a person.", Collection: "training_assignments", Fields: trainingFields, when: created("status", "assigned")},
+		{Name: "training.expiring", Doc: "A certificate runs out within 30 days.", Collection: "training_assignments", Fields: expiryFields, when: given("reminded_at")},
 		{Name: "webhook.disabled", Doc: "A webhook is no longer tried: its receiver said it is gone, or failed for five days.", Collection: "webhooks", Fields: webhookFields, when: moved("status", "disabled")},
 		{Name: "webhook.test", Doc: "A test asked for by an administrator; sent to one webhook only.", Collection: "webhooks", Members: []Member{
 			{"webhook_id", "string", "The webhook under test."}, {"message", "string", "A greeting."}}},

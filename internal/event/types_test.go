@@ -177,6 +177,7 @@ func TestFromChange(t *testing.T) {
 		{"checklist_runs", row("status", "scheduled"), row("status", "missed"), "checklist.failed"},
 		{"checklist_runs", row("status", "in_progress"), row("status", "completed", "failed", int64(1)), "checklist.failed"},
 		{"checklist_runs", row("status", "in_progress"), row("status", "completed", "failed", int64(0)), ""},
+		{"training_assignments", row("status", "completed"), row("status", "completed", "reminded_at", "2026-01-01T00:00:00.000000Z"), "training.expiring"},
 		{"webhooks", row("status", "active"), row("status", "disabled"), "webhook.disabled"},
 		{"actions", nil, row("status", "open", "due_at", "2026-01-01T00:00:00.000000Z", "updated_at", "2026-01-02T00:00:00.000000Z"), "action.overdue"},
 		{"actions", nil, row("status", "open", "due_at", "2026-01-03T00:00:00.000000Z", "updated_at", "2026-01-02T00:00:00.000000Z"), ""},

@@ -62,7 +62,7 @@ func ParseEntities(raw []byte) ([]Entity, error) {
 }
 
 func badEntity(format string, args ...any) error {
-	return fault.New(fault.Invalid, CodeReport, "entities are not acceptable").At("entities", format, args...)
+	return fault.New(fault.Invalid, CodeReport, "entities: "+format, args...).At("entities", format, args...)
 }
 
 // references collects the ids that changes name, by entity type, and strikes

@@ -10,12 +10,11 @@ import (
 	"holdfast/internal/store"
 )
 
-// ahead of time that runs of a schedule exist, and how far back due times are
-// planned that nobody planned in time.
-const (
-	planAhead = 7 * 24 * time.Hour
-	planBack  = 24 * time.Hour
-)
+// PlanAhead is how long before they are due the runs of a schedule exist.
+const PlanAhead = 7 * 24 * time.Hour
+
+// planBack is how far back due times are planned that nobody planned in time.
+const planBack = 24 * time.Hour
 
 // planPage is how many schedules one transaction plans.
 const planPage = 100
@@ -142,7 +141,7 @@ func plan(tx *db.Tx, a actor.Actor, s *store.Store, where string, args []any) (i
 		return 0, nil
 	}
 	now := s.Now()
-	rows, err := s.RowsTx(tx, a, schedules, "status = 'active' AND next_due_at <= $2 AND "+where+" ORDER BY id LIMIT "+itoa(planPage)+tx.DB().ForUpdate(), append([]any{now.Add(planAhead)}, args...))
+	rows, err := s.RowsTx(tx, a, schedules, "status = 'active' AND next_due_at <= $2 AND "+where+" ORDER BY id LIMIT "+itoa(planPage)+tx.DB().ForUpdate(), append([]any{now.Add(PlanAhead)}, args...))
 	if err != nil || len(rows) == 0 {
 		return 0, err
 	}
@@ -160,7 +159,7 @@ func plan(tx *db.Tx, a actor.Actor, s *store.Store, where string, args []any) (i
 		if until, err := time.Parse(db.TimeLayout, text(sc, "planned_until")); err == nil && until.After(from) {
 			from = until
 		}
-		for _, at := range rule.Between(from, now.Add(planAhead)) {
+		for _, at := range rule.Between(from, now.Add(PlanAhead)) {
 			if run := runOf(sc, at); !there[text(sc, "id")+text(run, "due_at")] {
 				runs = append(runs, run)
 			}
@@ -189,8 +188,8 @@ func dueAlready(tx *db.Tx, tenant string, schedules []store.Row, from time.Time)
 // planned is a schedule after its runs were made; one that is never due again
 // ends.
 func planned(sc store.Row, rule *checklist.Recurrence, now time.Time) store.Row {
-	next, ok := rule.Next(now.Add(planAhead))
-	set := store.Row{"id": sc["id"], "planned_until": query.FormatTime(now.Add(planAhead)), "next_due_at": nil}
+	next, ok := rule.Next(now.Add(PlanAhead))
+	set := store.Row{"id": sc["id"], "planned_until": query.FormatTime(now.Add(PlanAhead)), "next_due_at": nil}
 	if ok {
 		set["next_due_at"] = query.FormatTime(next)
 	} else {

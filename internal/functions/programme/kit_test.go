@@ -57,7 +57,7 @@ func open(t testing.TB, o db.Options) *kit {
 	k.d = dbtest.Open(t, o)
 	clock := func() time.Time { return k.now }
 	k.s = store.New(k.d, catalog.Default(), safety.Effects(), clock)
-	hooks := programme.Hooks{Tell: func(_ *db.Tx, resource string, rows []store.Row) error {
+	hooks := programme.Hooks{Site: "https://site.example/app", Tell: func(_ *db.Tx, resource string, rows []store.Row) error {
 		for _, r := range rows {
 			k.told = append(k.told, resource+" "+fmt.Sprint(r["status"]))
 		}

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"time"
 
-	"holdfast/internal/actor"
 	"holdfast/internal/db"
 	"holdfast/internal/decimal"
 	"holdfast/internal/query"
@@ -21,6 +20,7 @@ type Night struct {
 	Missed   int      // inspections that were not done in time
 	Expired  int      // certificates that ran out
 	Purged   int      // scores past the time that they are kept
+	Reminded int      // certificates that soon will
 }
 
 // Nightly does a tenant's round: inspections nobody did are missed,
@@ -29,7 +29,7 @@ type Night struct {
 // badges kept, and scores past their time removed. Each step is safe to repeat; one that fails does not stop the
 // others, and the errors come back together.
 func (p *Programme) Nightly(ctx context.Context, tenant string) (Night, error) {
-	a := actor.Actor{Role: actor.Service, TenantID: tenant, KeyID: "nightly"}
+	a := keeper(tenant)
 	var n Night
 	var errs []error
 	step := func(name string, err error) {
@@ -42,6 +42,8 @@ func (p *Programme) Nightly(ctx context.Context, tenant string) (Night, error) {
 	step("missed inspections", err)
 	n.Expired, err = p.ExpireTraining(ctx, tenant)
 	step("expired training", err)
+	n.Reminded, err = p.RemindTraining(ctx, tenant)
+	step("expiring training", err)
 	n.Switched, err = p.Train(ctx, a)
 	step("train models", err)
 	_, err = p.Scores(ctx, a, &ScoresIn{PeriodDays: 30})
@@ -60,15 +62,7 @@ func (p *Programme) Nightly(ctx context.Context, tenant string) (Night, error) {
 
 // Due lists the active tenants without a round in the last 24 hours.
 func (p *Programme) Due(ctx context.Context) ([]string, error) {
-	var out []string
-	err := p.store.DB().Read(ctx, db.Scope{All: true}, func(tx *db.Tx) error {
-		return tx.Query("SELECT t.id FROM tenants t WHERE t.status = 'active' AND NOT EXISTS (SELECT 1 FROM score_runs r WHERE r.tenant_id = t.id AND r.entity_id IS NULL AND r.computed_at > $1) "+
-			"ORDER BY t.id", []any{p.now().Add(-24 * time.Hour)}, func(r *db.Row) error {
-			out = append(out, r.Text(0))
-			return nil
-		})
-	})
-	return out, err
+	return p.tenants(ctx, "NOT EXISTS (SELECT 1 FROM score_runs r WHERE r.tenant_id = t.id AND r.entity_id IS NULL AND r.computed_at > $1)", p.now().Add(-24*time.Hour))
 }
 
 // sweepStep is how many records one transaction of a sweep moves.
@@ -78,7 +72,7 @@ const sweepStep = 500
 // missed, and returns how many.
 func (p *Programme) MissChecklists(ctx context.Context, tenant string) (int, error) {
 	now := p.now().UTC()
-	return p.sweep(ctx, tenant, "checklist_runs", "missed", func(tx *db.Tx, each func(id string)) error {
+	return p.sweep(ctx, tenant, "checklist_runs", store.Row{"status": "missed"}, func(tx *db.Tx, each func(id string)) error {
 		return tx.Query("SELECT id, due_at, grace_minutes FROM checklist_runs WHERE tenant_id = $1 AND status IN ('scheduled', 'in_progress') AND due_at < $2 ORDER BY due_at, id",
 			[]any{tenant, now}, func(r *db.Row) error {
 				if r.Time(1).Add(time.Duration(r.Int(2)) * time.Minute).Before(now) {
@@ -92,21 +86,20 @@ func (p *Programme) MissChecklists(ctx context.Context, tenant string) (int, err
 // ExpireTraining moves certificates whose last day has passed where the tenant
 // is to expired, and returns how many.
 func (p *Programme) ExpireTraining(ctx context.Context, tenant string) (int, error) {
-	return p.sweep(ctx, tenant, "training_assignments", "expired", func(tx *db.Tx, each func(id string)) error {
-		st := queueSettings(tx, tenant)
-		if err := tx.Flush(); err != nil {
+	return p.sweep(ctx, tenant, "training_assignments", store.Row{"status": "expired"}, func(tx *db.Tx, each func(id string)) error {
+		today, err := p.today(tx, tenant)
+		if err != nil {
 			return err
 		}
-		today := p.now().In(safety.Location(st.place)).Format(time.DateOnly)
-		return tx.Query("SELECT id FROM training_assignments WHERE tenant_id = $1 AND status = 'completed' AND expires_on < $2 ORDER BY expires_on, id LIMIT 500", []any{tenant, today},
+		return tx.Query("SELECT id FROM training_assignments WHERE tenant_id = $1 AND status = 'completed' AND expires_on < $2 ORDER BY expires_on, id LIMIT 500", []any{tenant, today.Format(time.DateOnly)},
 			func(r *db.Row) error { each(r.Text(0)); return nil })
 	})
 }
 
-// sweep moves the records that find names to a state, some at a time, until
-// there are none.
-func (p *Programme) sweep(ctx context.Context, tenant, resource, status string, find func(tx *db.Tx, each func(id string)) error) (int, error) {
-	a := actor.Actor{Role: actor.Service, TenantID: tenant, KeyID: "nightly"}
+// sweep changes the records that find names, some at a time, until there are
+// none: what it sets must take them out of what find looks for.
+func (p *Programme) sweep(ctx context.Context, tenant, resource string, set store.Row, find func(tx *db.Tx, each func(id string)) error) (int, error) {
+	a := keeper(tenant)
 	r, err := p.resource(resource)
 	if err != nil {
 		return 0, err
@@ -122,7 +115,7 @@ func (p *Programme) sweep(ctx context.Context, tenant, resource, status string, 
 			if len(ids) > sweepStep {
 				ids = ids[:sweepStep]
 			}
-			_, err := p.store.UpdateTx(tx, a, r, ids, store.Row{"status": status})
+			_, err := p.store.UpdateTx(tx, a, r, ids, set)
 			return err
 		})
 		if err != nil || len(ids) == 0 {
@@ -136,7 +129,7 @@ func (p *Programme) sweep(ctx context.Context, tenant, resource, status string, 
 // first two days of a month closes the one before.
 func (p *Programme) KeepBoards(ctx context.Context, tenant string) error {
 	now := p.now().UTC()
-	a := actor.Actor{Role: actor.Service, TenantID: tenant, KeyID: "nightly"}
+	a := keeper(tenant)
 	return p.write(ctx, a, func(tx *db.Tx) error {
 		st := queueSettings(tx, tenant)
 		if err := tx.Flush(); err != nil {

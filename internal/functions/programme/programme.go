@@ -30,6 +30,8 @@ type Programme struct {
 
 // Hooks are told of what is written in bulk, past the store; each may be nil.
 type Hooks struct {
+	// Site is the address that mails link to.
+	Site string
 	// Changed hears after the commit which collections of a tenant changed.
 	Changed func(tenant string, collections []string)
 	// Tell hears in the transaction of new records that somebody may wait for:
@@ -95,6 +97,7 @@ type settings struct {
 	dueDays  int64              // days until assigned training is due
 	keepDays int64              // days that scores are kept
 	points   safety.Points
+	noDigest bool
 	place    string // time zone
 	country  string
 }
@@ -157,6 +160,10 @@ func (s *settings) set(key string, value []byte) {
 		take(value, &s.minGroup)
 	case key == "score_retention_days":
 		take(value, &s.keepDays)
+	case key == "digest":
+		wanted := true
+		take(value, &wanted)
+		s.noDigest = !wanted
 	case key == "training_due_days":
 		take(value, &s.dueDays)
 	}

@@ -1,0 +1,313 @@
+package programme
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"holdfast/internal/actor"
+	"holdfast/internal/db"
+	"holdfast/internal/query"
+	"holdfast/internal/safety"
+	"holdfast/internal/store"
+)
+
+// digestHour is the local hour from which a day's digests are sent.
+const digestHour = 6
+
+// noticeDays are how many days before something runs out it is mentioned.
+var noticeDays = [...]int{0, 1, 3, 7, 14, 30}
+
+// digestRows bounds what one digest run reads of each kind: the oldest first.
+const digestRows = 5000
+
+// linesShown is how many lines of one kind a mail lists; it counts the rest.
+const linesShown = 10
+
+// Mornings lists the active tenants whose digests of the local day are not
+// made yet.
+func (p *Programme) Mornings(ctx context.Context) (out []string, err error) {
+	now := p.now().UTC()
+	err = p.store.DB().Read(ctx, db.Scope{All: true}, func(tx *db.Tx) error {
+		out = nil
+		return tx.Query("SELECT t.id, t.timezone, (SELECT MAX(m.key) FROM safety_mails m WHERE m.tenant_id = t.id AND m.kind = 'day') FROM tenants t WHERE t.status = 'active' ORDER BY t.id", nil,
+			func(r *db.Row) error {
+				local := now.In(safety.Location(r.Text(1)))
+				if local.Hour() >= digestHour && r.Text(2) < dayKey(local) {
+					out = append(out, r.Text(0))
+				}
+				return nil
+			})
+	})
+	return out, err
+}
+
+func dayKey(local time.Time) string { return "day:" + local.Format(time.DateOnly) }
+
+// Digest writes, once a local day, one mail to each member for whom something
+// is overdue or soon will be, and returns how many it wrote. A tenant's setting
+// "digest" of false in section safety switches it off.
+func (p *Programme) Digest(ctx context.Context, tenant string) (n int, err error) {
+	err = p.write(ctx, keeper(tenant), func(tx *db.Tx) error {
+		n = 0
+		st := queueSettings(tx, tenant)
+		words := queueWords(tx, tenant)
+		if err := tx.Flush(); err != nil {
+			return err
+		}
+		local := p.now().In(safety.Location(st.place))
+		first, err := tx.Exec("INSERT INTO safety_mails (tenant_id, key, user_id, kind, address, subject, body, html, status, tries, made_at, next_at) "+
+			"VALUES ($1, $2, $3, 'day', '', '', '', '', 'sent', 0, $4, $4) ON CONFLICT (tenant_id, key) DO NOTHING", tenant, dayKey(local), db.NoTenant, p.now().UTC())
+		if err != nil || first == 0 || st.noDigest {
+			return err
+		}
+		d := &digest{tenant: tenant, now: p.now().UTC(), local: local, lines: map[string]map[topic][]line{}}
+		if err := d.gather(tx); err != nil {
+			return err
+		}
+		n, err = p.queueDigests(tx, d, *words)
+		return err
+	})
+	if err != nil {
+		return 0, fmt.Errorf("programme: digest: %w", err)
+	}
+	return n, nil
+}
+
+// topic is a heading of a digest, in the order in which they are shown.
+type topic int
+
+const (
+	overdueActions topic = iota
+	actionsToday
+	toVerify
+	toReview
+	missedRuns
+	overdueTraining
+	expiring
+	service
+	topics int = iota
+)
+
+// line is one thing to do: what, and its day.
+type line struct{ what, on string }
+
+// digest is what the members of a tenant have to be told.
+type digest struct {
+	tenant string
+	now    time.Time
+	local  time.Time
+	people map[string]person // by user
+	lines  map[string]map[topic][]line
+}
+
+type person struct {
+	email string
+	role  actor.Role
+}
+
+// tell adds a line for a user; one who is no member, or nobody, is passed over
+// for those who keep the programme.
+func (d *digest) tell(user string, t topic, l line) {
+	if _, ok := d.people[user]; !ok {
+		d.tellAll(t, l, actor.Safety)
+		return
+	}
+	d.put(user, t, l)
+}
+
+// tellAll adds a line for everybody of some roles, or for the administrators
+// where there is none.
+func (d *digest) tellAll(t topic, l line, roles ...actor.Role) {
+	found := false
+	for user, p := range d.people {
+		if slices.Contains(roles, p.role) {
+			d.put(user, t, l)
+			found = true
+		}
+	}
+	if !found && !slices.Contains(roles, actor.Admin) {
+		d.tellAll(t, l, actor.Admin, actor.Owner)
+	}
+}
+
+func (d *digest) put(user string, t topic, l line) {
+	if d.lines[user] == nil {
+		d.lines[user] = map[topic][]line{}
+	}
+	if list := d.lines[user][t]; !slices.Contains(list, l) {
+		d.lines[user][t] = append(list, l)
+	}
+}
+
+// queueMembers asks for the members that have an address.
+func queueMembers(tx *db.Tx, tenant string) map[string]person {
+	people := map[string]person{}
+	tx.Queue("SELECT user_id, email, role FROM members WHERE tenant_id = $1 AND status = 'active' AND email IS NOT NULL", []any{tenant}, func(r *db.Row) error {
+		people[r.Text(0)] = person{r.Text(1), actor.Role(r.Text(2))}
+		return nil
+	})
+	return people
+}
+
+// gather reads what there is to tell: a constant number of statements.
+func (d *digest) gather(tx *db.Tx) error {
+	d.people = queueMembers(tx, d.tenant)
+	if err := tx.Flush(); err != nil {
+		return err
+	}
+	d.queueActions(tx)
+	d.queueRuns(tx)
+	d.queueTraining(tx)
+	d.queueService(tx)
+	return tx.Flush()
+}
+
+func (d *digest) day(days int) string { return d.local.AddDate(0, 0, days).Format(time.DateOnly) }
+
+// soon are the days on which something that runs out is mentioned.
+func (d *digest) soon() string {
+	var list []string
+	for _, n := range noticeDays {
+		list = append(list, d.day(n))
+	}
+	return query.List(list)
+}
+
+func (d *digest) queueActions(tx *db.Tx) {
+	midnight := time.Date(d.local.Year(), d.local.Month(), d.local.Day(), 0, 0, 0, 0, time.UTC)
+	tonight := safety.EndOfDay(midnight, d.local.Location())
+	tx.Queue(fmt.Sprintf("SELECT action_no, title, due_at, assignee_user_id FROM actions WHERE tenant_id = $1 AND status IN ('open', 'in_progress') AND due_at <= $2 ORDER BY due_at, id LIMIT %d", digestRows),
+		[]any{d.tenant, tonight}, func(r *db.Row) error {
+			at, t := r.Time(2), actionsToday
+			if at.Before(d.now) {
+				t = overdueActions
+			}
+			d.tell(r.Text(3), t, line{r.Text(0) + " " + r.Text(1), at.In(d.local.Location()).Format(time.DateOnly)})
+			return nil
+		})
+	tx.Queue(fmt.Sprintf("SELECT action_no, title, completed_at, verifier_user_id, completed_by, assignee_user_id FROM actions WHERE tenant_id = $1 AND status = 'done' ORDER BY completed_at, id LIMIT %d", digestRows),
+		[]any{d.tenant}, func(r *db.Row) error {
+			verifier := r.Text(3)
+			if verifier == r.Text(4) || verifier == r.Text(5) {
+				verifier = "" // who did it may not verify it
+			}
+			d.tell(verifier, toVerify, line{r.Text(0) + " " + r.Text(1), r.Time(2).In(d.local.Location()).Format(time.DateOnly)})
+			return nil
+		})
+	tx.Queue(fmt.Sprintf("SELECT action_no, title, review_on, verifier_user_id FROM actions WHERE tenant_id = $1 AND status = 'verified' AND effectiveness IS NULL AND review_on <= $2 ORDER BY review_on, id LIMIT %d", digestRows),
+		[]any{d.tenant, d.day(0)}, func(r *db.Row) error {
+			d.tell(r.Text(3), toReview, line{r.Text(0) + " " + r.Text(1), r.Text(2)})
+			return nil
+		})
+}
+
+// queueRuns asks for what was missed since the day before.
+func (d *digest) queueRuns(tx *db.Tx) {
+	tx.Queue(fmt.Sprintf("SELECT title, due_at, assignee_user_id FROM checklist_runs WHERE tenant_id = $1 AND status = 'missed' AND due_at > $2 AND updated_at > $3 ORDER BY due_at, id LIMIT %d", digestRows),
+		[]any{d.tenant, d.now.AddDate(0, 0, -9), d.now.Add(-24 * time.Hour)}, func(r *db.Row) error {
+			l := line{r.Text(0), r.Time(1).In(d.local.Location()).Format("2006-01-02 15:04")}
+			d.tell(r.Text(2), missedRuns, l)
+			d.tellAll(missedRuns, l, actor.Safety)
+			return nil
+		})
+}
+
+func (d *digest) queueTraining(tx *db.Tx) {
+	const from = "SELECT c.title, %s, a.user_id FROM training_assignments a JOIN courses c ON c.tenant_id = a.tenant_id AND c.id = a.course_id WHERE a.tenant_id = $1 AND "
+	tx.Queue(fmt.Sprintf(from+"a.status IN ('assigned', 'in_progress', 'failed') AND a.due_on < $2 ORDER BY a.due_on, a.id LIMIT %d", "a.due_on", digestRows), []any{d.tenant, d.day(0)}, func(r *db.Row) error {
+		d.own(r.Text(2), overdueTraining, line{r.Text(0), r.Text(1)})
+		return nil
+	})
+	tx.Queue(fmt.Sprintf(from+"a.status = 'completed' AND "+tx.DB().InText("a.expires_on", 2)+" ORDER BY a.expires_on, a.id LIMIT %d", "a.expires_on", digestRows), []any{d.tenant, d.soon()}, func(r *db.Row) error {
+		d.own(r.Text(2), expiring, line{r.Text(0), r.Text(1)})
+		return nil
+	})
+	tx.Queue(fmt.Sprintf("SELECT w.user_id, w.name, e.licence_class, e.licence_expires_on FROM drivers e JOIN workers w ON w.tenant_id = e.tenant_id AND w.id = e.worker_id "+
+		"WHERE e.tenant_id = $1 AND e.archived_at IS NULL AND (e.licence_expires_on < $3 OR "+tx.DB().InText("e.licence_expires_on", 2)+") ORDER BY e.licence_expires_on, e.id LIMIT %d", digestRows),
+		[]any{d.tenant, d.soon(), d.day(0)}, func(r *db.Row) error {
+			l := line{"Licence " + r.Text(2), r.Text(3)}
+			d.own(r.Text(0), expiring, l)
+			d.tellAll(expiring, line{r.Text(1) + ": " + l.what, l.on}, actor.Manager)
+			return nil
+		})
+}
+
+// own is for what concerns one person and nobody else.
+func (d *digest) own(user string, t topic, l line) {
+	if _, ok := d.people[user]; ok {
+		d.put(user, t, l)
+	}
+}
+
+// queueService asks for equipment and vehicles whose service or inspection is
+// due or soon will be.
+func (d *digest) queueService(tx *db.Tx) {
+	for _, sql := range [...]string{
+		"SELECT asset_no, name, service_due_on FROM equipment WHERE tenant_id = $1 AND archived_at IS NULL AND status <> 'retired' AND (service_due_on < $3 OR " + tx.DB().InText("service_due_on", 2) + ") ORDER BY service_due_on, id",
+		"SELECT plate, kind, inspection_due_on FROM vehicles WHERE tenant_id = $1 AND archived_at IS NULL AND status <> 'retired' AND (inspection_due_on < $3 OR " + tx.DB().InText("inspection_due_on", 2) + ") ORDER BY inspection_due_on, id",
+	} {
+		tx.Queue(fmt.Sprintf("%s LIMIT %d", sql, digestRows), []any{d.tenant, d.soon(), d.day(0)}, func(r *db.Row) error {
+			what := r.Text(0)
+			if r.Text(1) != "" {
+				what += " " + r.Text(1)
+			}
+			d.tellAll(service, line{what, r.Text(2)}, actor.Manager, actor.Safety)
+			return nil
+		})
+	}
+}
+
+// queueDigests writes the mails of a digest.
+func (p *Programme) queueDigests(tx *db.Tx, d *digest, w wording) (int, error) {
+	rows := newMails(tx)
+	users := make([]string, 0, len(d.lines))
+	for user := range d.lines {
+		users = append(users, user)
+	}
+	slices.Sort(users)
+	for _, user := range users {
+		m, err := w.digest(d.lines[user], p.hooks.Site)
+		if err != nil {
+			return 0, err
+		}
+		m.To, m.Kind = d.people[user].email, "digest"
+		if err := rows.add(d.tenant, "digest:"+d.day(0)+":"+user, user, m, d.now); err != nil {
+			return 0, err
+		}
+	}
+	rows.Queue()
+	return len(users), tx.Flush()
+}
+
+// Page writes a mail about incidents that are critical to those who keep the
+// programme, or to the administrators where nobody does, in the transaction in
+// which they became it (domain, incident: critical pages safety).
+func Page(tx *db.Tx, tenant, site string, incidents []store.Row, now time.Time) error {
+	if len(incidents) == 0 {
+		return nil
+	}
+	d := &digest{tenant: tenant, now: now, lines: map[string]map[topic][]line{}, people: queueMembers(tx, tenant)}
+	w := queueWords(tx, tenant)
+	if err := tx.Flush(); err != nil {
+		return err
+	}
+	d.tellAll(overdueActions, line{}, actor.Safety)
+	rows := newMails(tx)
+	for _, in := range incidents {
+		m, err := w.page(in, site)
+		if err != nil {
+			return err
+		}
+		m.Kind = "critical"
+		for user := range d.lines {
+			m.To = d.people[user].email
+			if err := rows.add(tenant, fmt.Sprint("critical:", in["id"], ":", user), user, m, now); err != nil {
+				return err
+			}
+		}
+	}
+	rows.Queue()
+	return nil
+}

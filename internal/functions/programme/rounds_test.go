@@ -1,0 +1,308 @@
+package programme_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"holdfast/internal/fault"
+	"holdfast/internal/mail"
+	"holdfast/internal/store"
+)
+
+func (k *kit) member(user, name, role string) {
+	k.add("members", store.Row{"user_id": user, "email": name + "@north.example", "role": role})
+}
+
+// A schedule's runs come into being, are missed when nobody does them, and a
+// tenant owes nothing when that is done.
+func TestInspections(t *testing.T) {
+	each(t, func(k *kit) {
+		ctx := context.Background()
+		tpl := k.add("checklist_templates", store.Row{"code": "W", "title": "Walk", "sections": json.RawMessage(`[{"title":"","items":[{"key":"a","prompt":"A","type":"text"}]}]`)})
+		k.set("checklist_templates", tpl, store.Row{"status": "published"})
+		plan := k.add("checklist_schedules", store.Row{"template_id": tpl, "rrule": "FREQ=DAILY", "grace_minutes": 60})
+		if n := k.count("checklist_runs", "status = 'scheduled'"); n != 7 {
+			t.Fatalf("%d runs, want 7", n)
+		}
+		if due, err := k.p.Owing(ctx); err != nil || len(due) != 0 {
+			t.Errorf("owing %v %v", due, err)
+		}
+		// The 21st at 8:00 in Berlin is 7:00 UTC; the grace ends at 8:00.
+		for _, c := range []struct {
+			at     time.Time
+			missed int64
+			runs   int64
+		}{{time.Date(2026, 3, 21, 8, 0, 0, 0, time.UTC), 0, 8}, {time.Date(2026, 3, 21, 8, 0, 1, 0, time.UTC), 1, 8}, {time.Date(2026, 3, 23, 12, 0, 0, 0, time.UTC), 3, 10}} {
+			k.now = c.at
+			if due, err := k.p.Owing(ctx); err != nil || len(due) != 1 || due[0] != north {
+				t.Errorf("%s: owing %v %v", c.at, due, err)
+			}
+			for range 2 {
+				if err := k.p.Inspections(ctx, north); err != nil {
+					t.Fatal(explain(err))
+				}
+				if missed, runs := k.count("checklist_runs", "status = 'missed'"), k.count("checklist_runs", "1 = 1"); missed != c.missed || runs != c.runs {
+					t.Errorf("%s: %d missed of %d runs, want %d of %d", c.at, missed, runs, c.missed, c.runs)
+				}
+			}
+		}
+		k.set("checklist_schedules", plan, store.Row{"status": "ended"})
+		if due, err := k.p.Owing(ctx); err != nil || len(due) != 0 {
+			t.Errorf("owing %v %v", due, err)
+		}
+	})
+}
+
+// Two nodes that plan the same schedules at the same time make each run once.
+func TestInspectionsAtOnce(t *testing.T) {
+	each(t, func(k *kit) {
+		tpl := k.add("checklist_templates", store.Row{"code": "W", "title": "Walk", "sections": json.RawMessage(`[{"title":"","items":[{"key":"a","prompt":"A","type":"text"}]}]`)})
+		k.set("checklist_templates", tpl, store.Row{"status": "published"})
+		for range 20 {
+			k.add("checklist_schedules", store.Row{"template_id": tpl, "rrule": "FREQ=DAILY"})
+		}
+		k.now = k.now.Add(48 * time.Hour)
+		errs := make(chan error, 4)
+		for range 4 {
+			go func() { errs <- k.p.Inspections(context.Background(), north) }()
+		}
+		for range 4 {
+			if err := <-errs; err != nil {
+				t.Error(explain(err))
+			}
+		}
+		if n := k.count("checklist_runs", "1 = 1"); n != 20*9 {
+			t.Errorf("%d runs, want %d", n, 20*9)
+		}
+	})
+}
+
+// A certificate that runs out is told of once and the course assigned again,
+// unless it is assigned already or there is a later certificate.
+func TestRemindTraining(t *testing.T) {
+	each(t, func(k *kit) {
+		for i, u := range []string{ada, bo, cy} {
+			k.member(u, fmt.Sprint("m", i), "operator")
+		}
+		course := k.add("courses", store.Row{"code": "LIFT", "title": "Lifting"})
+		cert := func(user, expires string) string {
+			return k.add("training_assignments", store.Row{"course_id": course, "user_id": user, "status": "completed", "completed_at": k.now.AddDate(-1, 0, 0), "expires_on": expires})
+		}
+		soon := cert(ada, "2026-04-19") // 30 days ahead in Berlin
+		cert(bo, "2026-04-10")
+		k.add("training_assignments", store.Row{"course_id": course, "user_id": bo})
+		cert(cy, "2026-04-10")
+		cert(cy, "2026-04-20") // later, and 31 days ahead
+		for night := range 2 {
+			n, err := k.p.RemindTraining(context.Background(), north)
+			if err != nil {
+				t.Fatal(explain(err))
+			}
+			if want := []int{2, 0}[night]; n != want {
+				t.Errorf("night %d told of %d, want %d", night, n, want)
+			}
+			if n := k.count("training_assignments", "assignment_type = 'renewal' AND due_on = '2026-04-19' AND user_id = '"+ada+"'"); n != 1 || k.count("training_assignments", "assignment_type = 'renewal'") != 1 {
+				t.Errorf("night %d: %d renewals", night, n)
+			}
+		}
+		if k.count("training_assignments", "reminded_at IS NOT NULL") != 2 || k.count("training_assignments", "id = '"+soon+"' AND reminded_at IS NOT NULL") != 1 {
+			t.Error("the wrong certificates are marked")
+		}
+	})
+}
+
+// stubborn refuses mails until it is told to take them.
+type stubborn struct {
+	mail.Sink
+	mu     sync.Mutex
+	refuse error
+	asked  int
+}
+
+func (s *stubborn) Send(ctx context.Context, m mail.Message) error {
+	s.mu.Lock()
+	s.asked++
+	refuse := s.refuse
+	s.mu.Unlock()
+	if refuse != nil {
+		return refuse
+	}
+	return s.Sink.Send(ctx, m)
+}
+
+// digests of a tenant in which something waits for everybody.
+func digests(k *kit) {
+	k.member(ada, "ada", "operator")
+	k.member(bo, "bo", "safety")
+	k.member(cy, "cy", "manager")
+	action := func(more store.Row) string {
+		row := store.Row{"title": "Fix <b>rail</b>", "assignee_user_id": ada, "due_on": "2026-03-18"}
+		for f, v := range more {
+			row[f] = v
+		}
+		return k.add("actions", row)
+	}
+	action(nil)
+	action(store.Row{"title": "Today", "due_on": "2026-03-20"})
+	action(store.Row{"title": "Tomorrow", "due_on": "2026-03-21"})
+	action(store.Row{"title": "Nobody's", "assignee_user_id": nil})
+	k.set("actions", action(store.Row{"title": "To verify", "verifier_user_id": cy}), store.Row{"status": "done"})
+	for i := range 12 {
+		action(store.Row{"title": fmt.Sprint("Old ", i), "due_on": "2026-03-01", "assignee_user_id": cy})
+	}
+	k.add("equipment", store.Row{"asset_no": "F1", "name": "Truck", "service_due_on": "2026-03-27"}, store.Row{"asset_no": "F2", "service_due_on": "2026-03-28"})
+	k.add("vehicles", store.Row{"plate": "HH-X 1", "inspection_due_on": "2026-03-01"})
+	run := k.add("checklist_runs", store.Row{"title": "Dock", "due_at": "2026-03-20T06:00:00Z", "assignee_user_id": ada})
+	k.set("checklist_runs", run, store.Row{"status": "missed"})
+	course := k.add("courses", store.Row{"code": "LIFT", "title": "Lifting"})
+	k.add("training_assignments", store.Row{"course_id": course, "user_id": ada, "due_on": "2026-03-19"})
+}
+
+// Each member has one mail a day, about what is his or his to keep, in the
+// tenant's language, that leads to the configured address.
+func TestDigest(t *testing.T) {
+	each(t, func(k *kit) {
+		ctx := context.Background()
+		digests(k)
+		k.now = time.Date(2026, 3, 20, 4, 59, 0, 0, time.UTC) // one minute to six in Berlin
+		if due, err := k.p.Mornings(ctx); err != nil || len(due) != 0 {
+			t.Errorf("before six: %v %v", due, err)
+		}
+		k.now = time.Date(2026, 3, 20, 12, 0, 0, 0, time.UTC)
+		if due, err := k.p.Mornings(ctx); err != nil || len(due) != 2 {
+			t.Errorf("at noon: %v %v", due, err)
+		}
+		n, err := k.p.Digest(ctx, north)
+		if err != nil || n != 3 {
+			t.Fatalf("%d digests: %v", n, explain(err))
+		}
+		if n, err := k.p.Digest(ctx, north); err != nil || n != 0 {
+			t.Errorf("a second time: %d %v", n, err)
+		}
+		if due, err := k.p.Mornings(ctx); err != nil || len(due) != 1 || due[0] != south {
+			t.Errorf("after: %v %v", due, err)
+		}
+		var box mail.Sink
+		if n, err := k.p.SendMails(ctx, &box); err != nil || n != 3 {
+			t.Fatalf("sent %d: %v", n, explain(err))
+		}
+		text := map[string]string{}
+		for _, m := range box.List("") {
+			text[m.To] += m.Subject + "\n" + m.Text
+			if len(m.Links) != 1 || m.Links[0] != "https://site.example/app" {
+				t.Errorf("%s leads to %v", m.To, m.Links)
+			}
+			if strings.Contains(m.HTML, "<b>rail") {
+				t.Errorf("%s: a title is read as HTML", m.To)
+			}
+		}
+		for to, c := range map[string]struct{ has, lacks []string }{
+			"ada@north.example": {[]string{"4 things", "Overdue actions", "Fix <b>rail</b> (2026-03-18)", "Actions due today", "Today (2026-03-20)", "Missed inspections", "Dock (2026-03-20 07:00)", "Overdue training", "Lifting (2026-03-19)"},
+				[]string{"Tomorrow", "Nobody's", "Old", "verified", "F1"}},
+			"bo@north.example": {[]string{"Nobody's", "Dock", "Service and inspection due", "F1 Truck (2026-03-27)", "HH-X 1 (2026-03-01)"}, []string{"Fix", "F2", "Old", "To verify", "Lifting"}},
+			"cy@north.example": {[]string{"15 things", "Old 0", "Old 9", "and 2 more", "To verify", "F1 Truck"}, []string{"Old 10", "Dock", "Fix"}},
+		} {
+			for _, s := range c.has {
+				if !strings.Contains(text[to], s) {
+					t.Errorf("%s is not told %q:\n%s", to, s, text[to])
+				}
+			}
+			for _, s := range c.lacks {
+				if strings.Contains(text[to], s) {
+					t.Errorf("%s is told %q:\n%s", to, s, text[to])
+				}
+			}
+		}
+
+		k.add("settings", store.Row{"section": "general", "key": "locale", "value": json.RawMessage(`"de-AT"`)})
+		k.now = k.now.AddDate(0, 0, 1)
+		if n, err := k.p.Digest(ctx, north); err != nil || n != 3 {
+			t.Fatalf("next day: %d %v", n, err)
+		}
+		if _, err := k.p.SendMails(ctx, &box); err != nil {
+			t.Fatal(err)
+		}
+		if m := box.List("ada@north.example")[0]; m.Subject != "Arbeitssicherheit: 4 Punkte warten auf Sie" || !strings.Contains(m.Text, "Überfällige Maßnahmen") {
+			t.Errorf("in German: %s\n%s", m.Subject, m.Text)
+		}
+		k.add("settings", store.Row{"section": "safety", "key": "digest", "value": json.RawMessage(`false`)})
+		k.now = k.now.AddDate(0, 0, 1)
+		if n, err := k.p.Digest(ctx, north); err != nil || n != 0 {
+			t.Errorf("switched off: %d %v", n, err)
+		}
+	})
+}
+
+// A mail is sent once by however many nodes; it is tried again when the server
+// is away, and given up after a while or at once when it never can be sent.
+func TestSendMails(t *testing.T) {
+	each(t, func(k *kit) {
+		ctx := context.Background()
+		digests(k)
+		if _, err := k.p.Digest(ctx, north); err != nil {
+			t.Fatal(explain(err))
+		}
+		box := &stubborn{refuse: fault.New(fault.Unavailable, "", "away")}
+		for try, wait := range []time.Duration{time.Minute, 5 * time.Minute, 30 * time.Minute} {
+			if n, err := k.p.SendMails(ctx, box); err == nil || n != 0 || box.asked != 3*(try+1) {
+				t.Errorf("try %d: %d sent, %d asked, %v", try, n, box.asked, err)
+			}
+			k.now = k.now.Add(wait - time.Second)
+			if n, err := k.p.SendMails(ctx, box); err != nil || n != 0 || box.asked != 3*(try+1) {
+				t.Errorf("too soon after try %d: %d sent, %d asked, %v", try, n, box.asked, err)
+			}
+			k.now = k.now.Add(2 * time.Second)
+		}
+		box.refuse = nil
+		var wg sync.WaitGroup
+		for range 4 {
+			wg.Go(func() {
+				if _, err := k.p.SendMails(ctx, box); err != nil {
+					t.Error(err)
+				}
+			})
+		}
+		wg.Wait()
+		if n := len(box.List("")); n != 3 {
+			t.Errorf("%d mails, want 3", n)
+		}
+		if k.count("safety_mails", "status = 'sent' AND kind = 'digest'") != 3 {
+			t.Error("not noted as sent")
+		}
+
+		k.now = k.now.AddDate(0, 0, 1)
+		if _, err := k.p.Digest(ctx, north); err != nil {
+			t.Fatal(explain(err))
+		}
+		box.refuse = fault.New(fault.Invalid, "", "no such address")
+		if _, err := k.p.SendMails(ctx, box); err == nil {
+			t.Error("a mail that cannot be sent is an error")
+		}
+		if k.count("safety_mails", "status = 'failed'") != 3 {
+			t.Error("what never can be sent is not given up")
+		}
+
+		k.now = k.now.AddDate(0, 0, 1)
+		if _, err := k.p.Digest(ctx, north); err != nil {
+			t.Fatal(explain(err))
+		}
+		box.refuse = errors.New("broken pipe")
+		for range 5 {
+			_, _ = k.p.SendMails(ctx, box) // each try fails; what counts is that they end
+			k.now = k.now.Add(3 * time.Hour)
+		}
+		if k.count("safety_mails", "status = 'failed'") != 6 || k.count("safety_mails", "status = 'pending'") != 0 {
+			t.Error("a mail is tried without end")
+		}
+		k.now = k.now.AddDate(0, 1, 1)
+		if err := k.p.SweepMails(ctx); err != nil || k.count("safety_mails", "1 = 1") != 0 {
+			t.Errorf("old mails are kept: %v", err)
+		}
+	})
+}

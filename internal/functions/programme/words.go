@@ -1,0 +1,147 @@
+package programme
+
+import (
+	"embed"
+	"encoding/json"
+	"fmt"
+	htmltemplate "html/template"
+	"strings"
+	"text/template"
+	"unicode"
+
+	"holdfast/internal/db"
+	"holdfast/internal/identity/letter"
+	"holdfast/internal/mail"
+	"holdfast/internal/store"
+)
+
+//go:embed digest.txt digest.html
+var mailFiles embed.FS
+
+var (
+	plainDigest = template.Must(template.ParseFS(mailFiles, "digest.txt"))
+	richDigest  = htmltemplate.Must(htmltemplate.ParseFS(mailFiles, "digest.html"))
+)
+
+// wording is the words of mails in one language.
+type wording struct {
+	Lang    string
+	subject func(n int) string
+	lead    string
+	more    func(n int) string
+	topics  [topics]string
+	open    string
+	tail    string
+	urgent  string // subject of a critical incident: its number
+	told    string
+}
+
+var english = wording{
+	Lang: "en",
+	subject: func(n int) string {
+		if n == 1 {
+			return "Safety: 1 thing waits for you"
+		}
+		return fmt.Sprintf("Safety: %d things wait for you", n)
+	},
+	lead: "This is overdue, or soon will be.",
+	more: func(n int) string { return fmt.Sprintf("and %d more", n) },
+	topics: [topics]string{overdueActions: "Overdue actions", actionsToday: "Actions due today", toVerify: "Actions waiting to be verified", toReview: "Actions whose effect is to be judged",
+		missedRuns: "Missed inspections", overdueTraining: "Overdue training", expiring: "Certificates running out", service: "Service and inspection due"},
+	open: "Open Holdfast", tail: "You get this because you are a member of the tenant. An administrator can switch these mails off.",
+	urgent: "Critical incident %s", told: "A critical incident was reported. Act now; the clock for reports to the authority may be running.",
+}
+
+var german = wording{
+	Lang: "de",
+	subject: func(n int) string {
+		if n == 1 {
+			return "Arbeitssicherheit: 1 Punkt wartet auf Sie"
+		}
+		return fmt.Sprintf("Arbeitssicherheit: %d Punkte warten auf Sie", n)
+	},
+	lead: "Dies ist überfällig oder wird es bald.",
+	more: func(n int) string { return fmt.Sprintf("und %d weitere", n) },
+	topics: [topics]string{overdueActions: "Überfällige Maßnahmen", actionsToday: "Heute fällige Maßnahmen", toVerify: "Maßnahmen, die zu prüfen sind", toReview: "Maßnahmen, deren Wirkung zu beurteilen ist",
+		missedRuns: "Versäumte Prüfungen", overdueTraining: "Überfällige Schulungen", expiring: "Ablaufende Nachweise", service: "Fällige Wartungen und Untersuchungen"},
+	open: "Holdfast öffnen", tail: "Sie erhalten dies als Mitglied des Mandanten. Ein Administrator kann diese Mails abschalten.",
+	urgent: "Kritisches Ereignis %s", told: "Ein kritisches Ereignis wurde gemeldet. Handeln Sie jetzt; die Frist für Meldungen an die Behörde läuft womöglich.",
+}
+
+// queueWords asks for the language of a tenant's mails; English where it is
+// not said. It is there after the next flush.
+func queueWords(tx *db.Tx, tenant string) *wording {
+	w := english
+	tx.Queue("SELECT value FROM settings WHERE tenant_id = $1 AND section = 'general' AND lower(key) = 'locale'", []any{tenant}, func(r *db.Row) error {
+		var tag string
+		// A setting that is no text leaves the default.
+		if json.Unmarshal([]byte(r.Text(0)), &tag) == nil && letter.LocaleOf(tag) == german.Lang {
+			w = german
+		}
+		return nil
+	})
+	return &w
+}
+
+// part is one heading of a mail and what stands under it.
+type part struct {
+	Title string
+	Lines []string
+	More  string
+}
+
+// mailBody is what the templates show.
+type mailBody struct {
+	Lang, Subject, Lead, Open, Site, Tail string
+	Parts                                 []part
+}
+
+// digest words a member's digest.
+func (w wording) digest(lines map[topic][]line, site string) (mail.Message, error) {
+	x := mailBody{Lang: w.Lang, Lead: w.lead, Open: w.open, Site: site, Tail: w.tail}
+	n := 0
+	for t := range topic(topics) {
+		list := lines[t]
+		if len(list) == 0 {
+			continue
+		}
+		n += len(list)
+		p := part{Title: w.topics[t]}
+		for _, l := range list[:min(len(list), linesShown)] {
+			p.Lines = append(p.Lines, fmt.Sprintf("%s (%s)", l.what, l.on))
+		}
+		if rest := len(list) - linesShown; rest > 0 {
+			p.More = w.more(rest)
+		}
+		x.Parts = append(x.Parts, p)
+	}
+	x.Subject = w.subject(n)
+	return x.message()
+}
+
+// page words the mail about a critical incident. It says what and where, not
+// who: health data stay in the record.
+func (w wording) page(in store.Row, site string) (mail.Message, error) {
+	at, _ := in["occurred_at"].(string)
+	title, _ := in["title"].(string)
+	x := mailBody{Lang: w.Lang, Subject: fmt.Sprintf(w.urgent, in["incident_no"]), Lead: w.told, Open: w.open, Site: site,
+		Parts: []part{{Title: fmt.Sprint(in["incident_no"]), Lines: []string{fmt.Sprintf("%s (%s)", title, at)}}}}
+	return x.message()
+}
+
+func (x mailBody) message() (mail.Message, error) {
+	var text, html strings.Builder
+	if err := plainDigest.Execute(&text, x); err != nil {
+		return mail.Message{}, fmt.Errorf("programme: word a mail: %w", err)
+	}
+	if err := richDigest.Execute(&html, x); err != nil {
+		return mail.Message{}, fmt.Errorf("programme: word a mail: %w", err)
+	}
+	subject := strings.Map(func(r rune) rune {
+		if unicode.IsControl(r) {
+			return ' '
+		}
+		return r
+	}, x.Subject)
+	return mail.Message{Subject: subject, Text: text.String(), HTML: html.String()}, nil
+}
