@@ -127,7 +127,7 @@ func (l *lite) start(ctx context.Context, o Options) (string, error) {
 func (l *lite) connect(cache string) (*liteConn, error) {
 	q := url.Values{}
 	for _, p := range []string{"busy_timeout(5000)", "journal_mode(WAL)", "synchronous(FULL)", "foreign_keys(ON)",
-		"case_sensitive_like(ON)", "cache_size(" + cache + ")", "temp_store(MEMORY)", "wal_autocheckpoint(2000)"} {
+		"case_sensitive_like(ON)", "cache_size(" + cache + ")", "temp_store(MEMORY)", "wal_autocheckpoint(8000)"} {
 		q.Add("_pragma", p)
 	}
 	drv, err := liteDriver()
