@@ -27,19 +27,20 @@ const minSQLite = "3.51.3"
 const FileName = "holdfast.db"
 
 type lite struct {
-	db      *DB
-	path    string
-	inode   os.FileInfo
-	readers chan *liteConn
-	size    int
-	writer  *liteConn
-	writes  chan *writeJob
-	done    chan struct{}
-	lock    *os.File
-	closing sync.Once
-	gone    atomic.Bool  // the database file is no longer the one that was opened
-	careful int          // groups that still use savepoints; used by the writing goroutine alone
-	seen    atomic.Int64 // data_version at the last look
+	db       *DB
+	path     string
+	inode    os.FileInfo
+	readers  chan *liteConn
+	size     int
+	writer   *liteConn
+	writes   chan *writeJob
+	done     chan struct{}
+	lock     *os.File
+	closing  sync.Once
+	gone     atomic.Bool  // the database file is no longer the one that was opened
+	gathered int          // jobs of the last group; used by the writing goroutine alone
+	careful  int          // groups that still use savepoints; used by the writing goroutine alone
+	seen     atomic.Int64 // data_version at the last look
 }
 
 var liteDriver = sync.OnceValues(func() (*sqlite.Driver, error) {
