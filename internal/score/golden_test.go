@@ -235,8 +235,9 @@ func ships() []ship {
 	}
 }
 
-func shipSample() score.Sample {
-	rows := ships()
+func shipSample() score.Sample { return sampleOfShips(ships()) }
+
+func sampleOfShips(rows []ship) score.Sample {
 	return score.Sample{N: len(rows), P: 8, Row: func(i int, x []float64) (float64, float64) {
 		clear(x)
 		s := rows[i]
@@ -278,4 +279,20 @@ func TestShipsRegression(t *testing.T) {
 			near(t, "deviance", fit.Deviance, c.deviance)
 		})
 	}
+}
+
+// The copy of the table in the package AER has its row 33 (type E, 1960-64) under
+// the periods 1975-79: the deviance tells it apart.
+func TestMiskeyedShips(t *testing.T) {
+	list := ships()
+	for i := range list {
+		if s := &list[i]; s.kind == 'E' && s.year == 60 {
+			s.year, s.period = 75, 75
+		}
+	}
+	fit, err := score.FitPoisson(sampleOfShips(list), 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	near(t, "deviance", fit.Deviance, 38.9626)
 }

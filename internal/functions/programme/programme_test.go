@@ -408,6 +408,75 @@ func TestEngagement(t *testing.T) {
 	})
 }
 
+// What reports and actions earn (domain 3.7): by kind, more when in time, only
+// when accepted or verified, nothing when nobody is named. What else earns
+// points is tested where it happens: courses above, inspections, talks and
+// suggestions in package safety.
+func TestPointsByKind(t *testing.T) {
+	each(t, func(k *kit) {
+		p := fill(k)
+		k.add("settings", store.Row{"section": "engagement", "key": "daily_cap", "value": json.RawMessage("1000")})
+		earned := func(source string) (out string) {
+			err := k.d.Read(context.Background(), db.Scope{Tenant: north}, func(tx *db.Tx) error {
+				return tx.Query("SELECT kind, points, user_id FROM point_events WHERE tenant_id = $1 AND source_id = $2 ORDER BY kind", []any{north, source}, func(r *db.Row) error {
+					out += fmt.Sprintf("%s %d %s ", r.Text(0), r.Int(1), map[string]string{ada: "ada", bo: "bo"}[r.Text(2)])
+					return nil
+				})
+			})
+			if err != nil {
+				k.Fatal(err)
+			}
+			return strings.TrimSpace(out)
+		}
+		report := func(kind string, more store.Row) string {
+			at := k.now.AddDate(0, 0, -3)
+			row := store.Row{"kind": kind, "severity": "low", "title": kind, "occurred_at": at, "reported_at": at.Add(24 * time.Hour), "zone_id": p.dock, "reported_by": ada}
+			for f, v := range more {
+				row[f] = v
+			}
+			return k.add("incidents", row)
+		}
+		for _, c := range []struct {
+			kind string
+			more store.Row
+			want string
+		}{
+			{"near_miss", nil, "near_miss 10 ada"},
+			{"hazard", nil, "hazard 8 ada"},
+			{"injury", nil, "injury_report 8 ada"},
+			{"illness", store.Row{"reported_at": k.now.AddDate(0, 0, -2).Add(time.Microsecond)}, "injury_report 5 ada"},
+			{"property_damage", nil, ""},
+			{"near_miss", store.Row{"anonymous": true, "reported_by": nil}, ""},
+		} {
+			id := report(c.kind, c.more)
+			if got := earned(id); got != "" {
+				t.Errorf("%s earned %s before it was accepted", c.kind, got)
+			}
+			k.set("incidents", id, store.Row{"status": "triaged"})
+			if got := earned(id); got != c.want {
+				t.Errorf("%s %v earned %q, want %q", c.kind, c.more, got, c.want)
+			}
+		}
+		for _, c := range []struct {
+			due  time.Time
+			want string
+		}{{k.now.Add(time.Hour), "action_done 10 ada action_verified 5 bo"}, {k.now.Add(-time.Hour), "action_done 3 ada action_verified 5 bo"}} {
+			id := k.add("actions", store.Row{"title": "x", "assignee_user_id": ada, "due_at": c.due})
+			k.as.UserID = ada
+			k.set("actions", id, store.Row{"status": "done"})
+			k.as.UserID = bo
+			if got := earned(id); got != "" {
+				t.Errorf("an action earned %s before it was verified", got)
+			}
+			k.set("actions", id, store.Row{"status": "verified"})
+			k.as.UserID = ""
+			if got := earned(id); got != c.want {
+				t.Errorf("an action due %s earned %q, want %q", c.due, got, c.want)
+			}
+		}
+	})
+}
+
 // Managers see teams, never single people (domain, roles; GDPR art. 22, AI Act
 // annex III 4(b)); an entity type can be switched off.
 func TestPeopleAreProtected(t *testing.T) {
