@@ -395,6 +395,12 @@ func TestEngagement(t *testing.T) {
 		if n.has("team_scores") || n.has("zone_scores") {
 			k.Error("an operator sees boards")
 		}
+		for i := range k.table {
+			// What is kept for one person is not another's, though both are of one role.
+			if f := &k.table[i]; f.Name == engagement && f.User(k.as) != ada {
+				k.Errorf("kept for %q", f.User(k.as))
+			}
+		}
 		k.set("incidents", reports[0], store.Row{"status": "void", "void_reason": "twice"})
 		k.call(engagement, "").is("total_points", "30")
 
