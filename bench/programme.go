@@ -163,7 +163,7 @@ func (m *measurement) verb(ctx context.Context, s *site, token, title, path, bod
 		}
 		ratios, product, bare = append(ratios, a/b), append(product, a), append(bare, b)
 	}
-	note := fmt.Sprintf("%.2f s against %.2f s; server %d MB before, %d MB at most", median(product), median(bare), before>>20, load.Peak(s.server.pid())>>20)
+	note := fmt.Sprintf("%.2f s against %.2f s; memory %d MB, at most %d MB more", median(product), median(bare), before>>20, (load.Peak(s.server.pid())-before)>>20)
 	return m.add(of(title, s.engine, ratios, note).atMost(3, ""))
 }
 
@@ -173,7 +173,7 @@ func (m *measurement) oneScore(ctx context.Context, s *site, token string, c dat
 	body := `{"entity_type":"worker","entity_id":"` + id[:len(id)-6] + fmt.Sprintf(`{rand:100000-%d}"}`, 100_000+min(c.Workers, 890_000)-1)
 	var p99, p50 []float64
 	for i := range m.rounds {
-		r, err := measure(ctx, m.plan(s, s.server, 1, load.Request{Method: "POST", Path: "/functions/v1/calculate-predictive-safety-scores", Body: body,
+		r, err := m.product(ctx, s, "one score", m.plan(s, s.server, 1, load.Request{Method: "POST", Path: "/functions/v1/calculate-predictive-safety-scores", Body: body,
 			Header: []string{"Authorization: Bearer " + token, "Content-Type: application/json"}, Status: 200}, i))
 		if err != nil {
 			return err

@@ -42,9 +42,9 @@ func WriteCrowd(ctx context.Context, d *db.DB, c Crowd, now time.Time) error {
 		row   func(i int) []any
 	}{
 		{"zones", append(made[:5:5], Column("code", "text"), Column("name", "text"), Column("kind", "text"), Column("max_capacity", "bigint"), Column("x", "bigint"), Column("y", "bigint"),
-			Column("z", "bigint"), Column("storage_class", "text"), Column("mix_policy", "text"), Column("hazard_tags", "text"), Column("status", "text"), Column("load_units", "bigint")), 10,
+			Column("z", "bigint"), Column("storage_class", "text"), Column("mix_policy", "text"), Column("hazard_tags", "text"), Column("status", "text"), Column("load_units", "bigint"), Column("pick_sequence", "bigint")), 10,
 			func(i int) []any {
-				return []any{id, crowdID("0004", i), now, now, 1, fmt.Sprint("Z", i), "Zone", "area", 0, 0, 0, 0, "ambient", "any", "[]", "active", 0}
+				return []any{id, crowdID("0004", i), now, now, 1, fmt.Sprint("Z", i), "Zone", "area", 0, 0, 0, 0, "ambient", "any", "[]", "active", 0, i}
 			}},
 		{"workers", append(made[:5:5], Column("employee_no", "text"), Column("name", "text"), Column("employment", "text"), Column("status", "text")), c.Workers, func(i int) []any {
 			return []any{id, WorkerID(i), now, now, 1, fmt.Sprint("N", i), "W", "employee", "active"}

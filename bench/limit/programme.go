@@ -46,7 +46,7 @@ var rules = []struct {
 	{122, "SELECT worker_id, SUM(hours) FROM shifts WHERE tenant_id = $1 AND ended_at > $2 GROUP BY worker_id"},
 	{14, "SELECT worker_id, COUNT(*), MAX(rested) FROM (SELECT worker_id, LAG(ended_at) OVER (PARTITION BY worker_id ORDER BY started_at) AS rested FROM shifts WHERE tenant_id = $1 AND ended_at > $2) x GROUP BY worker_id"},
 	{2, "SELECT s.entity_id, s.score FROM predictive_scores s JOIN (SELECT id FROM score_runs WHERE tenant_id = $1 AND entity_type = 'worker' AND computed_at > $2 ORDER BY id DESC LIMIT 1) r ON s.run_id = r.id WHERE s.tenant_id = $1"},
-	{0, "SELECT regulation_id, entity_id, status FROM compliance_states WHERE tenant_id = $1 AND status >= '' AND $2 IS NOT NULL"},
+	{0, "SELECT regulation_id, entity_id, status FROM compliance_states WHERE tenant_id = $1 AND CAST($2 AS timestamptz) IS NOT NULL"},
 }
 
 // Compliance runs what the shipped regulations read and returns the rows read.

@@ -65,7 +65,7 @@ func shifts() Resource {
 			{Name: "status", Required: true, Default: "open", OneOf: []string{"open", "closed", "approved"}, Doc: "A shift with an end is closed."},
 		},
 		Import:  importShifts(),
-		Indexes: [][]string{{"worker_id", "ended_at"}, {"zone_id", "ended_at"}, {"equipment_id", "ended_at"}},
+		Indexes: [][]string{{"worker_id", "ended_at", "hours", "units_done"}, {"zone_id", "ended_at", "hours", "units_done"}, {"equipment_id", "ended_at", "hours", "units_done"}},
 		Own:     []string{"worker_id"},
 		Access: Access{
 			Read:   []Grant{to(plus(leaders, actor.Operator, actor.Viewer)), own(actor.Driver)},
