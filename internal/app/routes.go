@@ -97,7 +97,7 @@ func (a *App) handler(c *config.Config, log *slog.Logger) (http.Handler, error) 
 	if err != nil {
 		return nil, err
 	}
-	front := &web.Front{Proxies: proxies, Origins: c.CORSOrigins, Log: log, HTTPS: strings.HasPrefix(a.Config.PublicURL, "https://"), Observe: a.metrics, Leaving: &a.ready.draining}
+	front := &web.Front{Proxies: proxies, Origins: c.CORSOrigins, Log: log, HTTPS: strings.HasPrefix(a.Config.PublicURL, "https://"), Observe: a.metrics, Leaving: &a.ready.draining, Witness: a.witness}
 	return front.Handler(a.mux(len(proxies) > 0)), nil
 }
 

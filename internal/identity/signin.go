@@ -69,17 +69,22 @@ func (s *Service) byPassword(ctx context.Context, pw string, c Client, find func
 		return nil, err
 	}
 	if !ok {
-		err := s.note(ctx, event{user: u.ID, action: "session.refused", outcome: "refused", client: c})
-		if err != nil {
+		if err := s.refused(ctx, u, "password", c); err != nil {
 			return nil, err
 		}
 		return nil, errCredentials()
 	}
 	if u.banned(s.now()) {
+		if err := s.refused(ctx, u, "banned", c); err != nil {
+			return nil, err
+		}
 		return nil, errBanned()
 	}
-	if err := proved(u); err != nil {
-		return nil, err
+	if unproved := proved(u); unproved != nil {
+		if err := s.refused(ctx, u, "unconfirmed", c); err != nil {
+			return nil, err
+		}
+		return nil, unproved
 	}
 	rehashed := ""
 	if password.Stale(u.hash) {
@@ -88,6 +93,27 @@ func (s *Service) byPassword(ctx context.Context, pw string, c Client, find func
 		}
 	}
 	return s.signIn(ctx, u, rehashed, c)
+}
+
+// refused notes a sign-in that failed, where the account's tenant sees it. An
+// unknown account, which has no id, takes as long.
+func (s *Service) refused(ctx context.Context, u *User, why string, c Client) error {
+	return s.db.Write(ctx, everywhere, func(tx *db.Tx) error {
+		id := u.ID
+		if id == "" {
+			id = db.NoTenant
+		}
+		list, err := memberships(tx, id)
+		if err != nil {
+			return err
+		}
+		tenant := u.lastTenant
+		if len(list) == 1 {
+			tenant = list[0].TenantID
+		}
+		s.record(tx, event{tenant: tenant, user: u.ID, action: "session.refused", outcome: "refused", details: map[string]any{"reason": why}, client: c})
+		return nil
+	})
 }
 
 // candidate returns the account that find finds, or an empty one where it

@@ -20,6 +20,9 @@ type Front struct {
 	Observe Observer       // may be nil
 	Leaving *atomic.Bool   // set when the server stops: answers end their connection; may be nil
 	Pace    *Pace          // of bodies; nil = 8 KB a second after 10 s, half an hour in all
+	// Witness is told, before the answer leaves, of what an audit log keeps: a
+	// known caller was refused (403), or was given records as a file. May be nil.
+	Witness func(context.Context, Witnessed)
 }
 
 func (f *Front) pace() Pace {
@@ -65,6 +68,7 @@ func (f *Front) Handler(next http.Handler) http.Handler {
 		}
 		paced(rec, r, f.pace())
 		next.ServeHTTP(rec, r)
+		f.witness(rec, r)
 		f.write(rec, r, start)
 	})
 }

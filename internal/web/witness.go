@@ -1,0 +1,30 @@
+package web
+
+import (
+	"context"
+	"net/http"
+	"strings"
+)
+
+// Witnessed is such a request. Path has no query; Code is the fault's.
+type Witnessed struct {
+	Method, Route, Path string
+	Status              int
+	Code                string
+	Tenant, User, Key   string
+	Address, RequestID  string
+	Bytes               int64
+}
+
+// witness tells of a request that an audit log keeps.
+func (f *Front) witness(w *recorder, r *http.Request) {
+	if f.Witness == nil || w.tenant == "" && w.user == "" && w.key == "" {
+		return
+	}
+	file := w.status/100 == 2 && r.Method == http.MethodGet && strings.HasPrefix(w.Header().Get("Content-Type"), "text/csv")
+	if w.status != http.StatusForbidden && !file {
+		return
+	}
+	f.Witness(context.WithoutCancel(r.Context()), Witnessed{Method: r.Method, Route: w.route, Path: r.URL.Path, Status: w.status, Code: w.cause,
+		Tenant: w.tenant, User: w.user, Key: w.key, Address: ClientAddress(r), RequestID: RequestID(r.Context()), Bytes: w.bytes})
+}
