@@ -3,6 +3,7 @@ package authapi_test
 import (
 	"bytes"
 	"context"
+	"encoding/base64"
 	"encoding/json"
 	"io"
 	"net/http"
@@ -13,6 +14,9 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"golang.org/x/crypto/argon2"
+	"golang.org/x/crypto/bcrypt"
 
 	"holdfast/internal/authapi"
 	"holdfast/internal/db"
@@ -30,6 +34,7 @@ type server struct {
 	*testing.T
 	*httptest.Server
 	svc  *identity.Service
+	db   *db.DB
 	keys identity.Keys
 
 	mu     sync.Mutex
@@ -74,7 +79,7 @@ func onBoth(t *testing.T, change func(*identity.Config), f func(s *server)) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			s := &server{T: t}
+			s := &server{T: t, db: d}
 			cfg := identity.Config{SiteURL: "http://localhost:3000", PublicURL: "http://127.0.0.1:8080", SignupEnabled: true, Autoconfirm: true, SignupTenants: identity.TenantsClaim,
 				ImplicitFlow: true, MasterKey: []byte("0123456789abcdef0123456789abcdef"), Version: "1.2.3", RedirectURLs: []string{"https://app.example.com/**"}}
 			if change != nil {
@@ -515,5 +520,59 @@ func TestVerify_JSON(t *testing.T) {
 		}
 		r = s.call("POST", "/resend", obj{"type": "signup", "email": "a@x.example"})
 		s.want(r, 429, "over_email_send_rate_limit")
+	})
+}
+
+// Hashes made elsewhere come in through the admin API, open the account with
+// their password, and are replaced by one of ours as soon as they have.
+func TestImportedHashes(t *testing.T) {
+	old, err := bcrypt.GenerateFromPassword([]byte("mytestpassword"), bcrypt.MinCost)
+	if err != nil {
+		t.Fatal(err)
+	}
+	salt := []byte("a salt of sixteen")
+	phc := func(name string, derive func(pw, salt []byte, time, memory uint32, threads uint8, keyLen uint32) []byte) string {
+		b := base64.RawStdEncoding
+		return "$" + name + "$v=19$m=64,t=3,p=2$" + b.EncodeToString(salt) + "$" + b.EncodeToString(derive([]byte("mytestpassword"), salt, 3, 64, 2, 32))
+	}
+	hashes := map[string]string{
+		"bcrypt": string(old), "argon2i": phc("argon2i", argon2.Key), "argon2id": phc("argon2id", argon2.IDKey),
+		"scrypt": "$fbscrypt$v=1,n=14,r=8,p=1,ss=Bw==,sk=ou9tdYTGyYm8kuR6Dt0Bp0kDuAYoXrK16mbZO4yGwAn3oLspjnN0/c41v8xZnO1n14J3MjKj1b2g6AUCAlFwMw==$C0sHCg9ek77hsg==$" +
+			"zKVTMvnWVw5BBOZNUdnsalx4c4c7y/w7IS5p6Ut2+CfEFFlz37J9huyQfov4iizN8dbjvEJlM5tQaJP84+hfTw==",
+	}
+	onBoth(t, nil, func(s *server) {
+		stored := func(email string) (hash string) {
+			err := s.db.Read(s.Context(), db.Scope{All: true}, func(tx *db.Tx) error {
+				return tx.One("SELECT password_hash FROM users WHERE email = $1", []any{email}, func(r *db.Row) error { hash = r.Text(0); return nil })
+			})
+			if err != nil {
+				s.Fatal(err)
+			}
+			return hash
+		}
+		key := "Authorization: Bearer " + s.keys.ServiceRoleKey
+		for name, hash := range hashes {
+			email := name + "@x.example"
+			s.want(s.call("POST", "/admin/users", obj{"email": email, "password_hash": hash, "email_confirm": true}, key), 200, "")
+			s.want(s.call("POST", "/token?grant_type=password", obj{"email": email, "password": "wrong-password"}), 400, "invalid_credentials")
+			if got := stored(email); got != hash {
+				s.Errorf("%s: a wrong password changed the hash to %s", name, got)
+			}
+			s.want(s.call("POST", "/token?grant_type=password", obj{"email": email, "password": "mytestpassword"}), 200, "")
+			if got := stored(email); !strings.HasPrefix(got, "$argon2id$v=19$m=19456,t=2,p=1$") {
+				s.Errorf("%s: still %s", name, got)
+			}
+			s.want(s.call("POST", "/token?grant_type=password", obj{"email": email, "password": "mytestpassword"}), 200, "")
+		}
+		for name, hash := range map[string]string{"a cost of years": "$2a$20$abcdefghijklmnopqrstuuxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx", "gigabytes": "$argon2id$v=19$m=4194304,t=2,p=1$c2FsdHNhbHRzYWx0$AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA",
+			"memory by scrypt": strings.Replace(hashes["scrypt"], "n=14", "n=24", 1), "no hash": "md5", "both": ""} {
+			body := obj{"email": "bad@x.example", "password_hash": hash}
+			if name == "both" {
+				body["password"], body["password_hash"] = "mytestpassword", string(old)
+			}
+			if r := s.call("POST", "/admin/users", body, key); r.status != 400 {
+				s.Errorf("%s: %d %s", name, r.status, r.text)
+			}
+		}
 	})
 }

@@ -112,6 +112,10 @@ func (s *Service) RegisterPasskey(ctx context.Context, a actor.Actor) (out Cerem
 		return out, err
 	}
 	err = s.asOwn(ctx, a, func(tx *db.Tx, me own) error {
+		if me.User.sso {
+			// It would outlive what the organisation ends at its provider.
+			return fault.New(fault.Unprocessable, "user_sso_managed", "A SSO account signs in through its provider, not with a passkey")
+		}
 		if err := needAAL2(me.User, a, fault.Forbidden, "AAL2 required to manage passkeys"); err != nil {
 			return err
 		}

@@ -254,6 +254,23 @@ func TestPasskey_refused(t *testing.T) {
 }
 
 // Where a second factor protects the account, it also protects its passkeys.
+// An account of an organisation's provider neither registers a passkey nor
+// signs in with one it had: it would outlive what the organisation ends.
+func TestPasskey_managedAccount(t *testing.T) {
+	onBoth(t, nil, func(k *kit) {
+		s := k.signUp("a@x.example", nil)
+		d, _ := k.passkeyOf(s)
+		if _, err := k.signInWith(d, site); err != nil {
+			k.Fatal(err)
+		}
+		k.exec("UPDATE users SET is_sso = $1", true)
+		_, err := k.svc.RegisterPasskey(k.ctx, k.actor(s))
+		k.code(err, "user_sso_managed")
+		_, err = k.signInWith(d, site)
+		k.code(err, "sso_required")
+	})
+}
+
 func TestPasskey_needsFactor(t *testing.T) {
 	onBoth(t, nil, func(k *kit) {
 		s := k.signUp("a@x.example", nil)

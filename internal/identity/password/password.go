@@ -125,7 +125,7 @@ func Stale(hash string) bool {
 }
 
 // Importable reports whether a hash made elsewhere (bcrypt, argon2id,
-// argon2i in PHC form) can be checked within bounds.
+// argon2i in PHC form, Firebase scrypt) can be checked within bounds.
 func Importable(hash string) error {
 	if isBcrypt(hash) {
 		cost, err := bcrypt.Cost([]byte(hash))
@@ -134,8 +134,12 @@ func Importable(hash string) error {
 		}
 		return fault.New(fault.Invalid, "validation_failed", "Invalid bcrypt hash, or a cost over %d", maxBcryptCost)
 	}
-	if _, err := parse(hash); err != nil {
-		return fault.Wrap(err, fault.Invalid, "validation_failed", "Password hash is neither bcrypt nor argon2 in PHC form within bounds")
+	_, err := parse(hash)
+	if isFirebase(hash) {
+		_, err = parseFirebase(hash)
+	}
+	if err != nil {
+		return fault.Wrap(err, fault.Invalid, "validation_failed", "Password hash is neither bcrypt, argon2 in PHC form nor Firebase scrypt within bounds")
 	}
 	return nil
 }
@@ -147,6 +151,9 @@ func isBcrypt(h string) bool {
 func verify(hash, pw string) bool {
 	if isBcrypt(hash) {
 		return Importable(hash) == nil && bcrypt.CompareHashAndPassword([]byte(hash), []byte(pw)) == nil
+	}
+	if isFirebase(hash) {
+		return verifyFirebase(hash, pw)
 	}
 	p, err := parse(hash)
 	if err != nil {

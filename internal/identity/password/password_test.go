@@ -145,10 +145,43 @@ func TestPolicy_Check(t *testing.T) {
 func FuzzParse(f *testing.F) {
 	f.Add("$argon2id$v=19$m=19456,t=2,p=1$c2FsdHNhbHRzYWx0$AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA")
 	f.Add("$argon2id$v=19$m=1,t=1,p=1$$")
+	f.Add(firebaseSample)
 	f.Fuzz(func(t *testing.T, s string) {
 		p, err := parse(s)
 		if err == nil && (p.memory > maxMemoryKiB || p.passes > maxPasses || p.lanes > maxLanes) {
 			t.Errorf("parse accepts %+v", p)
 		}
 	})
+}
+
+// The values are those of Firebase's own sample (github.com/firebase/scrypt).
+const firebaseSample = "$fbscrypt$v=1,n=14,r=8,p=1,ss=Bw==,sk=ou9tdYTGyYm8kuR6Dt0Bp0kDuAYoXrK16mbZO4yGwAn3oLspjnN0/c41v8xZnO1n14J3MjKj1b2g6AUCAlFwMw==$C0sHCg9ek77hsg==$" +
+	"zKVTMvnWVw5BBOZNUdnsalx4c4c7y/w7IS5p6Ut2+CfEFFlz37J9huyQfov4iizN8dbjvEJlM5tQaJP84+hfTw=="
+
+func TestHasher_firebase(t *testing.T) {
+	h := New(10)
+	for pw, want := range map[string]bool{"mytestpassword": true, "mytestpassworD": false, "": false} {
+		if ok, err := h.Check(t.Context(), firebaseSample, pw); ok != want || err != nil {
+			t.Errorf("%q: %v %v", pw, ok, err)
+		}
+	}
+	if err := Importable(firebaseSample); err != nil || !Stale(firebaseSample) {
+		t.Error(err)
+	}
+	for name, change := range map[string][2]string{
+		"memory":       {"n=14", "n=31"},
+		"no memory":    {"n=14", "n=0"},
+		"block size":   {"r=8", "r=1024"},
+		"lanes":        {"p=1", "p=16"},
+		"version":      {"v=1", "v=2"},
+		"salt":         {"C0sHCg9ek77hsg==", "!"},
+		"hash":         {"zKVTMvnW", "!"},
+		"shorter hash": {"zKVTMvnWVw5BBOZNUdnsalx4", ""},
+		"separator":    {"ss=Bw==", "ss=B"},
+		"twice":        {"r=8", "r=8,r=8"},
+	} {
+		if hash := strings.Replace(firebaseSample, change[0], change[1], 1); Importable(hash) == nil {
+			t.Errorf("%s: %s accepted", name, hash)
+		}
+	}
 }
