@@ -36,7 +36,7 @@ type records map[string][]store.Row
 
 // resources are in the order in which references point backwards.
 var resources = [...]string{"tenants", "sites", "teams", "workers", "vehicles", "drivers", "zones", "items", "lots", "stock_levels", "stock_movements",
-	"orders", "order_lines", "pick_lists", "pick_lines", "shipments", "incidents", "actions", "checklist_runs", "import_jobs", "settings", "members", "audit"}
+	"orders", "order_lines", "pick_lists", "pick_lines", "shipments", "incidents", "actions", "import_jobs", "settings", "members", "audit"}
 
 // write queues everything: it travels with the commit.
 func write(tx *db.Tx, st *store.Store, tenant string, rows records) error {

@@ -14,7 +14,8 @@ import (
 
 // programmeResources are the records of the safety programme, in the order in
 // which references point backwards.
-var programmeResources = [...]string{"courses", "equipment", "shifts", "regulations", "badges", "training_assignments", "point_events"}
+var programmeResources = [...]string{"courses", "equipment", "shifts", "regulations", "badges", "training_assignments", "checklist_templates", "checklist_schedules", "checklist_runs", "checklist_answers",
+	"toolbox_talks", "talk_attendances", "point_events"}
 
 // programme adds the safety programme to a tenant: who worked where and with
 // what, rules, training, and points for what was reported and done. Scores,
@@ -29,6 +30,9 @@ func programme(w *world) {
 	w.shifts()
 	w.duties()
 	w.certificates()
+	w.inspections()
+	w.talks()
+	w.suggestions()
 	w.points()
 }
 
@@ -306,6 +310,16 @@ func (w *world) points() {
 		}
 		give(ac["assignee_user_id"], "action_done", "actions", ac["id"], n, at)
 		give(ac["verifier_user_id"], "action_verified", "actions", ac["id"], 5, at)
+		give(ac["suggested_by"], "suggestion", "actions", ac["id"], 15, at)
+	}
+	users := map[string]string{}
+	for _, p := range w.people {
+		users[p.id] = p.user
+	}
+	for _, at := range w.rows["talk_attendances"] {
+		if at["signed_at"] != nil {
+			give(users[at["worker_id"].(string)], "talk", "talk_attendances", at["id"], 5, moment(at["signed_at"]))
+		}
 	}
 	for _, run := range w.rows["checklist_runs"] {
 		if run["on_time"] == true {

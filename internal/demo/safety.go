@@ -75,7 +75,7 @@ type reported struct {
 	hour float64
 }
 
-// safety writes incidents, what is done about them, and inspections.
+// safety writes incidents and what is done about them.
 func (w *world) safety() {
 	var days []int
 	for i, x := range w.happened() {
@@ -83,7 +83,6 @@ func (w *world) safety() {
 		days = append(days, x.day)
 	}
 	w.tasks(days)
-	w.inspections()
 }
 
 // happened mixes everyday events with the story, in the order of time.
@@ -207,6 +206,10 @@ func (w *world) follow(r store.Row, x reported, told time.Time, n int) {
 	if status == "investigating" || status == "action_pending" {
 		r["lead_user_id"], r["due_on"] = w.user("safety"), w.cal.date(min(14, x.day+21))
 	}
+	// What is serious was investigated, and ended with a root cause.
+	if serious := grade[x.severity] >= 3 || x.potential == "critical"; status == "investigating" || serious && (status == "closed" || status == "action_pending") {
+		r["lead_user_id"], r["due_on"], r["investigated_at"] = w.user("safety"), w.cal.date(min(14, x.day+21)), stamp(w.cal.clip(after(1)))
+	}
 	if last.After(w.cal.now) {
 		last = told
 	}
@@ -240,7 +243,8 @@ func (w *world) tasks(days []int) {
 		age := -days[n]
 		r := store.Row{"action_no": w.number("AC", made), "title": m.title, "type": m.kind, "source": "incident", "incident_id": in["id"], "source_id": in["id"],
 			"control_level": m.level, "priority": in["severity"], "assignee_user_id": []string{w.user("manager"), w.user("operator"), w.user("safety")}[n%3],
-			"verifier_user_id": w.user("admin"), "evidence": raw([]any{}), "created_by": w.user("safety")}
+			"evidence": raw([]any{}), "created_by": w.user("safety")}
+		r["verifier_user_id"] = w.other("admin", r["assignee_user_id"])
 		if status == "closed" {
 			w.finished(r, made, age)
 		} else {
@@ -249,6 +253,15 @@ func (w *world) tasks(days []int) {
 		}
 		w.add("actions", -age, made, r)
 	}
+}
+
+// other is the user with a name part, or another one where that is who did the
+// work: nobody verifies his own.
+func (w *world) other(local string, doer any) string {
+	if id := w.user(local); id != doer {
+		return id
+	}
+	return w.user("operator")
 }
 
 func (w *world) finished(r store.Row, made time.Time, age int) {
@@ -264,7 +277,13 @@ func (w *world) finished(r store.Row, made time.Time, age int) {
 		return
 	}
 	r["evidence"] = raw([]any{map[string]any{"kind": "note", "text": "Done and checked on site."}})
-	r["status"], r["completed_at"], r["verified_at"], r["effectiveness"] = "verified", stamp(done), stamp(verified), "effective"
+	r["status"], r["completed_at"], r["completed_by"], r["verified_at"] = "verified", stamp(done), r["assignee_user_id"], stamp(verified)
+	if review := verified.AddDate(0, 0, 14); review.Before(w.cal.now) {
+		r["effectiveness"], r["reviewed_at"] = "effective", stamp(review)
+		verified = review
+	} else {
+		r["review_on"] = review.In(w.cal.loc).Format(time.DateOnly)
+	}
 	r["updated_at"], r["version"] = stamp(verified), int64(4)
 }
 
@@ -279,7 +298,7 @@ func (w *world) unfinished(r store.Row, nth, age int) {
 		if age < 2 {
 			return
 		}
-		r["status"], r["completed_at"], r["version"] = "done", stamp(w.cal.now.Add(-time.Hour)), int64(3)
+		r["status"], r["completed_at"], r["completed_by"], r["version"] = "done", stamp(w.cal.now.Add(-time.Hour)), r["assignee_user_id"], int64(3)
 		r["evidence"] = raw([]any{map[string]any{"kind": "note", "text": "Ready for verification."}})
 	}
 }
@@ -290,67 +309,4 @@ func (w *world) dueOn(r store.Row, day int) {
 	if err == nil {
 		r["due_at"] = stamp(safety.EndOfDay(t, w.cal.loc))
 	}
-}
-
-// rounds are the inspections that come back.
-var rounds = []struct {
-	title, zone string
-	hour        float64
-	grace       int64
-	weekday     int // -1 = every working day
-}{
-	{"Forklift check before use: truck 1", "RCV", 6.5, 30, -1}, {"Forklift check before use: truck 2", "PCK", 6.5, 30, -1}, {"Dock round", "SHP", 7, 60, -1},
-	{"Weekly rack inspection", "BLK", 11, 1440, 2}, {"Weekly round of the hazardous goods store", "HAZ", 10, 1440, 4}, {"Fire extinguisher check", "HAM1", 15, 2880, 1},
-	{"Emergency exits and lighting", "PCK", 16, 1440, 5},
-}
-
-// inspections writes 90 days of rounds, about 92 in 100 in time, and the next
-// days' as scheduled.
-func (w *world) inspections() {
-	for day := -history + 1; day <= 3; day++ {
-		for i, c := range rounds {
-			if i >= w.checklistsPerDay && c.weekday < 0 || !w.cal.working(day) || c.weekday >= 0 && int(w.cal.weekday(day)) != c.weekday {
-				continue
-			}
-			zones := w.in(c.zone)
-			if len(zones) == 0 {
-				zones = w.tree
-			}
-			w.inspection(c.title, zones[0], day, c.hour+0.1*float64(i), c.grace)
-		}
-	}
-}
-
-func (w *world) inspection(title string, z *zone, day int, hour float64, grace int64) {
-	due := w.cal.at(day, hour)
-	made := w.cal.at(day-7, 5)
-	who := []string{w.user("operator"), w.user("safety"), w.user("manager")}[w.cal.between(0, 2)]
-	r := store.Row{"title": title, "zone_id": z.id, "assignee_user_id": who, "due_at": stamp(due), "grace_minutes": grace, "status": "scheduled", "created_by": w.user("safety")}
-	begun := due.Add(-time.Duration(w.cal.between(10, 40)) * time.Minute)
-	fate := w.cal.rng.Float64()
-	if day == 0 {
-		begun = w.cal.at(0, hour-0.5)
-	}
-	end := begun.Add(time.Duration(w.cal.between(6, 10)) * time.Minute)
-	if end.After(w.cal.now) {
-		end = w.cal.now
-	}
-	switch {
-	case day > 0:
-	case fate < 0.035 && day < 0:
-		if gone := due.Add(time.Duration(grace+1) * time.Minute); gone.Before(w.cal.now) {
-			r["status"], r["updated_at"] = "missed", stamp(gone)
-		}
-	default:
-		if fate < 0.078 && day < 0 {
-			end = due.Add(time.Duration(grace+int64(w.cal.between(15, 300))) * time.Minute)
-			if end.After(w.cal.now) {
-				end = w.cal.now
-			}
-		}
-		r["status"], r["started_at"], r["completed_at"], r["completed_by"] = "completed", stamp(begun), stamp(end), who
-		r["on_time"] = !end.After(due.Add(time.Duration(grace) * time.Minute))
-		r["score"], r["updated_at"], r["version"] = units(int64(100-[]int{0, 0, 0, 5, 0, 10, 0, 20}[w.cal.between(0, 7)])), stamp(end), int64(3)
-	}
-	w.add("checklist_runs", day-7, made, r)
 }

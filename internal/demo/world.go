@@ -30,6 +30,8 @@ type world struct {
 	byKey    map[levelKey]*level
 	levels   []*level
 
+	forms map[string][]form // checklist templates by code
+
 	orders     []*order
 	deliveries []*delivery
 	lists      []*pickList

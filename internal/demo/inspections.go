@@ -1,0 +1,306 @@
+package demo
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"time"
+
+	"holdfast/internal/safety"
+	"holdfast/internal/safety/checklist"
+	"holdfast/internal/store"
+)
+
+// question is an item of a template.
+func question(key, prompt, kind string, more ...any) map[string]any {
+	it := map[string]any{"key": key, "prompt": prompt, "type": kind, "required": kind != "text"}
+	for i := 0; i < len(more); i += 2 {
+		it[more[i].(string)] = more[i+1]
+	}
+	return it
+}
+
+func when(op string, value any) map[string]any { return map[string]any{"op": op, "value": value} }
+
+// forms are the templates, oldest revision first.
+var forms = []struct {
+	code, title string
+	day         int // of publication
+	applies     []string
+	kinds       []string
+	items       []map[string]any
+}{
+	{"FLT-DAILY", "Forklift check before use", -goLive, []string{"equipment"}, []string{"forklift", "reach_truck"}, []map[string]any{
+		question("brakes", "Brakes and parking brake hold", "yes_no_na", "critical", true, "weight", 3),
+		question("steering", "Steering without play", "yes_no_na", "critical", true, "weight", 3),
+		question("forks", "Forks and chain undamaged", "yes_no_na", "weight", 2),
+		question("horn", "Horn and lights work", "yes_no_na"),
+	}},
+	{"FLT-DAILY", "Forklift check before use", -60, []string{"equipment"}, []string{"forklift", "reach_truck"}, []map[string]any{
+		question("brakes", "Brakes and parking brake hold", "yes_no_na", "critical", true, "weight", 3),
+		question("steering", "Steering without play", "yes_no_na", "critical", true, "weight", 3),
+		question("forks", "Forks and chain undamaged", "yes_no_na", "weight", 2),
+		question("horn", "Horn and lights work", "yes_no_na"),
+		question("leak", "Oil or battery leak", "choice", "options", []string{"none", "drops", "pool"}, "fail_when", when("!=", "none")),
+		question("where", "Where it leaks", "text", "show_when", map[string]any{"item": "leak", "op": "!=", "value": "none"}),
+		question("charge", "Battery charge", "number", "unit", "%", "fail_when", when("<", 20)),
+	}},
+	{"DOCK-ROUND", "Dock round", -goLive, []string{"zone"}, nil, []map[string]any{
+		question("floor", "Floor dry and clear", "yes_no_na", "on_fail", "incident"),
+		question("leveller", "Levellers move and do not leak", "yes_no_na"),
+		question("chocks", "Wheel chocks at every dock", "yes_no_na"),
+	}},
+	{"RACK-WEEKLY", "Weekly rack inspection", -goLive, []string{"zone"}, nil, []map[string]any{
+		question("uprights", "Uprights straight", "yes_no_na", "critical", true, "weight", 3),
+		question("beams", "Beams locked", "yes_no_na", "weight", 2),
+		question("signs", "Load signs readable", "yes_no_na"),
+		question("damage", "What is damaged", "text", "show_when", map[string]any{"any": []any{map[string]any{"item": "uprights", "op": "==", "value": "no"}, map[string]any{"item": "beams", "op": "==", "value": "no"}}}),
+	}},
+	{"HAZ-WEEKLY", "Weekly round of the hazardous goods store", -goLive, []string{"zone"}, nil, []map[string]any{
+		question("apart", "Incompatible goods apart", "yes_no_na", "critical", true), question("trays", "Spill trays empty", "yes_no_na"), question("air", "Ventilation runs", "yes_no_na"),
+	}},
+	{"FIRE-EXT", "Fire extinguisher check", -goLive, nil, nil, []map[string]any{
+		question("place", "In its place and free", "yes_no_na"), question("seal", "Seal unbroken", "yes_no_na"), question("pressure", "Pressure", "number", "unit", "bar", "fail_when", when("<", 12)),
+	}},
+	{"EXITS", "Emergency exits and lighting", -goLive, []string{"zone"}, nil, []map[string]any{
+		question("free", "Exits free", "yes_no_na"), question("signs", "Signs lit", "yes_no_na"), question("doors", "Doors open outwards", "yes_no_na"),
+	}},
+}
+
+// form is a template as runs use it.
+type form struct {
+	id  string
+	day int
+	tpl *checklist.Template
+}
+
+// rounds are the inspections that come back.
+var rounds = []struct {
+	title, code, zone string
+	machine           int // -1 = none
+	hour              float64
+	grace             int64
+	weekday           int // -1 = every working day
+}{
+	{"Forklift check before use: truck 1", "FLT-DAILY", "RCV", 0, 6.5, 30, -1}, {"Forklift check before use: truck 2", "FLT-DAILY", "SHP", 1, 6.5, 30, -1}, {"Dock round", "DOCK-ROUND", "SHP", -1, 7, 60, -1},
+	{"Weekly rack inspection", "RACK-WEEKLY", "BLK", -1, 11, 1440, 2}, {"Weekly round of the hazardous goods store", "HAZ-WEEKLY", "HAZ", -1, 10, 1440, 4}, {"Fire extinguisher check", "FIRE-EXT", "HAM1", -1, 15, 2880, 1},
+	{"Emergency exits and lighting", "EXITS", "PCK", -1, 16, 1440, 5},
+}
+
+// plannedDays are the days after today for which runs exist.
+const plannedDays = 3
+
+// inspections writes templates, schedules, 90 days of rounds, about 92 in 100
+// in time, and the next days' as scheduled.
+func (w *world) inspections() {
+	w.forms = map[string][]form{}
+	w.templates()
+	schedules := make([]store.Row, len(rounds))
+	for i := range rounds {
+		if rounds[i].weekday >= 0 || i < w.checklistsPerDay {
+			schedules[i] = w.schedule(i)
+		}
+	}
+	for day := -history + 1; day <= plannedDays; day++ {
+		for i, c := range rounds {
+			if schedules[i] == nil || !w.cal.working(day) || c.weekday >= 0 && int(w.cal.weekday(day)) != c.weekday {
+				continue
+			}
+			w.inspection(schedules[i], i, day)
+		}
+	}
+}
+
+func (w *world) templates() {
+	before := map[string]store.Row{}
+	for _, f := range forms {
+		made := w.cal.at(f.day-2, 9)
+		sections := raw([]any{map[string]any{"title": f.title, "items": f.items}})
+		tpl, err := checklist.Parse(sections)
+		if err != nil { // only literals of this package come here
+			panic(err)
+		}
+		at := stamp(w.cal.at(f.day, 10))
+		r := store.Row{"code": f.code, "revision": int64(1), "title": f.title, "applies_to": list(f.applies), "kinds": list(f.kinds), "sections": sections, "status": "published", "published_at": at,
+			"created_by": w.user("safety"), "updated_at": at, "version": int64(2)}
+		if old := before[f.code]; old != nil {
+			r["revision"], r["supersedes_id"] = old["revision"].(int64)+1, old["id"]
+			old["status"], old["updated_at"], old["version"] = "retired", at, int64(3)
+		}
+		before[f.code] = w.add("checklist_templates", f.day-2, made, r)
+		w.forms[f.code] = append(w.forms[f.code], form{r["id"].(string), f.day, tpl})
+	}
+}
+
+// formOn is the revision of a code that was in use on a day.
+func (w *world) formOn(code string, day int) form {
+	var in form
+	for _, f := range w.forms[code] {
+		if f.day <= day {
+			in = f
+		}
+	}
+	return in
+}
+
+// roundHour is when a round is due; those of one morning follow each other.
+func roundHour(i int) float64 { return rounds[i].hour + 0.1*float64(i) }
+
+func (w *world) schedule(i int) store.Row {
+	c := rounds[i]
+	zones := w.in(c.zone)
+	if len(zones) == 0 {
+		zones = w.tree
+	}
+	minutes := int(roundHour(i)*60 + 0.5)
+	days := "MO,TU,WE,TH,FR"
+	if c.weekday >= 0 {
+		days = strings.ToUpper(time.Weekday(c.weekday).String()[:2])
+	}
+	f := w.formOn(c.code, 0)
+	r := store.Row{"template_id": f.id, "title": c.title, "zone_id": zones[0].id, "site_id": w.sites[zones[0].site], "rrule": "FREQ=WEEKLY;BYDAY=" + days, "starts_on": w.cal.date(-goLive), "due_time": fmt.Sprintf("%02d:%02d", minutes/60, minutes%60),
+		"grace_minutes": c.grace, "timezone": w.timezone, "status": "active", "created_by": w.user("safety"), "planned_until": stamp(w.cal.at(plannedDays+1, 0)), "updated_at": stamp(w.cal.at(0, 1))}
+	if c.machine >= 0 {
+		truck := w.rows["equipment"][c.machine]
+		r["equipment_id"], r["zone_id"] = truck["id"], truck["zone_id"]
+	}
+	first := w.cal.at(-goLive, 0).In(w.cal.loc)
+	rule, err := checklist.Recur(r["rrule"].(string), time.Date(first.Year(), first.Month(), first.Day(), minutes/60, minutes%60, 0, 0, time.UTC), w.cal.loc)
+	if err != nil { // only literals of this package come here
+		panic(err)
+	}
+	if next, ok := rule.Next(w.cal.at(plannedDays+1, 0)); ok {
+		r["next_due_at"] = stamp(next)
+	}
+	return w.add("checklist_schedules", -goLive, w.cal.at(-goLive, 11), r)
+}
+
+func (w *world) inspection(sc store.Row, i, day int) {
+	f := w.formOn(rounds[i].code, day)
+	grace := rounds[i].grace
+	due := w.cal.at(day, roundHour(i))
+	who := []string{w.user("operator"), w.user("safety"), w.user("manager")}[w.cal.between(0, 2)]
+	r := store.Row{"title": sc["title"], "template_id": f.id, "schedule_id": sc["id"], "site_id": sc["site_id"], "zone_id": sc["zone_id"], "equipment_id": sc["equipment_id"], "assignee_user_id": who,
+		"due_at": stamp(due), "grace_minutes": grace, "status": "scheduled", "created_by": w.user("safety")}
+	begun := due.Add(-time.Duration(w.cal.between(10, 40)) * time.Minute)
+	fate := w.cal.rng.Float64()
+	if day == 0 {
+		begun = w.cal.at(0, roundHour(i)-0.5)
+	}
+	end := w.cal.clip(begun.Add(time.Duration(w.cal.between(6, 10)) * time.Minute))
+	done := false
+	switch {
+	case day > 0:
+	case fate < 0.035 && day < 0:
+		if gone := due.Add(time.Duration(grace+1) * time.Minute); gone.Before(w.cal.now) {
+			r["status"], r["updated_at"] = "missed", stamp(gone)
+		}
+	default:
+		if fate < 0.078 && day < 0 {
+			end = w.cal.clip(due.Add(time.Duration(grace+int64(w.cal.between(15, 300))) * time.Minute))
+		}
+		done = true
+		r["status"], r["started_at"], r["completed_at"], r["completed_by"] = "completed", stamp(begun), stamp(end), who
+		r["on_time"], r["updated_at"], r["version"] = !end.After(due.Add(time.Duration(grace)*time.Minute)), stamp(end), int64(3)
+	}
+	run := w.add("checklist_runs", day-7, w.cal.at(day-7, 5), r)
+	if done {
+		w.answers(run, f, day, begun, end)
+	}
+}
+
+// trouble is what inspections of the story found, by round and the last
+// working day before a day back.
+var trouble = map[[2]int]string{{1, -12}: "brakes", {3, -7}: "uprights"}
+
+// answers fills in a completed run. About one in twelve finds something that
+// is not critical; the story's troubles are.
+func (w *world) answers(run store.Row, f form, day int, begun, end time.Time) {
+	wrong := w.found(run, day)
+	if wrong == "" && w.cal.chance(0.08) {
+		wrong = w.flaw(f)
+	}
+	values := map[string]json.RawMessage{}
+	for _, it := range f.tpl.Items() {
+		if v := w.reply(it, it.Key == wrong); v != nil {
+			values[it.Key] = raw(v)
+		}
+	}
+	review := f.tpl.Review(values)
+	n := 0
+	for _, it := range f.tpl.Items() {
+		v := values[it.Key]
+		if v == nil || !review.Asked(it.Key) {
+			continue
+		}
+		result, _ := f.tpl.Judge(it, v)
+		at := begun.Add(end.Sub(begun) * time.Duration(n+1) / time.Duration(len(values)+1))
+		n++
+		an := w.add("checklist_answers", day, at, store.Row{"run_id": run["id"], "item_key": it.Key, "value": v, "result": string(result), "critical": it.Critical, "photos": list(nil), "answered_by": run["completed_by"],
+			"answered_at": stamp(at), "created_by": run["completed_by"]})
+		if result == checklist.Fail && it.Opens() == checklist.OpensAction {
+			w.remedied(run, an, it, day, at)
+		}
+	}
+	run["passed"], run["failed"], run["failed_critical"] = review.Passed, review.Failed, review.FailedCritical
+	if all := review.PassedWeight + review.FailedWeight; all > 0 {
+		run["score"] = safety.Percent(review.PassedWeight, all)
+	}
+}
+
+// found is the item of the story that fails in a run.
+func (w *world) found(run store.Row, day int) string {
+	for at, key := range trouble {
+		last := at[1]
+		for !w.cal.working(last) || rounds[at[0]].weekday >= 0 && int(w.cal.weekday(last)) != rounds[at[0]].weekday {
+			last--
+		}
+		if day == last && run["title"] == rounds[at[0]].title {
+			return key
+		}
+	}
+	return ""
+}
+
+// flaw is an item that is not critical and can fail by itself.
+func (w *world) flaw(f form) string {
+	var keys []string
+	for _, it := range f.tpl.Items() {
+		if !it.Critical && it.ShowWhen == nil && it.OnFail == "" {
+			keys = append(keys, it.Key)
+		}
+	}
+	return pick(w.cal, keys)
+}
+
+// reply is the answer to an item.
+func (w *world) reply(it *checklist.Item, wrong bool) any {
+	switch it.Type {
+	case checklist.YesNo:
+		return map[bool]string{false: "yes", true: "no"}[wrong]
+	case checklist.Choice:
+		return it.Options[map[bool]int{false: 0, true: 1}[wrong]]
+	case checklist.Number:
+		if wrong {
+			return w.cal.between(8, 11)
+		}
+		return w.cal.between(45, 98)
+	}
+	return "Left side, seen on the walk round"
+}
+
+// remedied is the action that a critical answer opened: done and verified when
+// it is old enough.
+func (w *world) remedied(run, an store.Row, it *checklist.Item, day int, at time.Time) {
+	r := store.Row{"action_no": w.number("AC", at), "title": fmt.Sprintf("%s: %s", run["title"], it.Prompt), "type": "corrective", "source": "checklist_answer", "source_id": an["id"], "priority": "critical",
+		"evidence": raw([]any{}), "created_by": run["completed_by"], "assignee_user_id": w.user("manager"), "control_level": "engineer"}
+	w.dueOn(r, day+1)
+	r["status"] = "in_progress"
+	r["version"], r["updated_at"] = int64(2), stamp(w.cal.clip(at.Add(time.Hour)))
+	if day < -10 {
+		done := at.Add(20 * time.Hour)
+		r["status"], r["completed_at"], r["completed_by"], r["verified_at"], r["verifier_user_id"] = "verified", stamp(done), w.user("manager"), stamp(done.Add(3*time.Hour)), w.other("safety", w.user("manager"))
+		r["evidence"], r["updated_at"], r["version"] = raw([]any{map[string]any{"kind": "note", "text": "Workshop report 4711."}}), stamp(done.Add(3*time.Hour)), int64(4)
+	}
+	w.add("actions", day, at, r)
+}
