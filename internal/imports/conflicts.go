@@ -12,15 +12,31 @@ import (
 	"holdfast/internal/store"
 )
 
+// called are the fields people call a record by, the best first.
+func called() []string {
+	return []string{"sku", "code", "lot_no", "incident_no", "order_no", "action_no", "employee_no", "plate", "asset_no", "external_ref", "name", "title", "certificate_no"}
+}
+
 // label is what people call a record by.
 func label(row store.Row) string {
-	for _, f := range []string{"sku", "code", "lot_no", "incident_no", "order_no", "action_no", "employee_no", "plate", "asset_no", "external_ref", "name", "title", "certificate_no"} {
+	for _, f := range called() {
 		if s, ok := row[f].(string); ok && s != "" {
 			return s
 		}
 	}
 	s, _ := row["id"].(string)
 	return s
+}
+
+// labelSQL is label as an expression; null where a record has only its id.
+func labelSQL(r *catalog.Resource) string {
+	var fields []string
+	for _, f := range called() {
+		if _, ok := r.Field(f); ok {
+			fields = append(fields, "NULLIF("+f+", '')")
+		}
+	}
+	return "COALESCE(" + strings.Join(append(fields, "NULL", "NULL"), ", ") + ")"
 }
 
 // checkInserted looks for records made by the import that were changed since
@@ -30,18 +46,9 @@ func (u *undo) checkInserted(data []byte) error {
 	if err != nil {
 		return err
 	}
-	rows, err := u.records(ids)
+	labels, err := u.unchanged(ids)
 	if err != nil {
 		return err
-	}
-	labels := map[string]string{}
-	for _, row := range rows {
-		id := row["id"].(string)
-		labels[id] = label(row)
-		if v, _ := row["version"].(int64); v != 1 {
-			u.conflict(id, labels[id], "was changed after the import (version %d)", v)
-			delete(labels, id)
-		}
 	}
 	for _, rel := range u.resource.Relations() {
 		if rel.To != u.resource.Name {
@@ -52,6 +59,33 @@ func (u *undo) checkInserted(data []byte) error {
 		}
 	}
 	return nil
+}
+
+// unchanged locks the records that are still there and returns what people
+// call those that nobody changed; the others are conflicts. It reads no more of
+// them than that: a rollback has all records of its import to look at.
+func (u *undo) unchanged(ids []string) (map[string]string, error) {
+	sql := "SELECT id, version, " + labelSQL(u.resource) + " FROM " + u.resource.Name + " WHERE tenant_id = $1 AND " + u.tx.DB().InUUID("id", 2) + " ORDER BY id"
+	if !u.looking {
+		sql += u.tx.DB().ForUpdate()
+	}
+	labels := make(map[string]string, len(ids))
+	err := u.tx.Query(sql, []any{u.actor.TenantID, query.List(ids)}, func(r *db.Row) error {
+		id, name := r.Text(0), r.Text(2)
+		if name == "" {
+			name = id
+		}
+		if v := r.Int(1); v != 1 {
+			u.conflict(id, name, "was changed after the import (version %d)", v)
+			return nil
+		}
+		labels[id] = name
+		return nil
+	})
+	if err != nil {
+		return nil, fmt.Errorf("imports: look at %s: %w", u.resource.Name, err)
+	}
+	return labels, nil
 }
 
 // records reads records, and locks them unless they are only looked at.

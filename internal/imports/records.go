@@ -9,11 +9,13 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"strconv"
 
 	"holdfast/internal/actor"
 	"holdfast/internal/db"
 	"holdfast/internal/fault"
 	"holdfast/internal/imports/sheet"
+	"holdfast/internal/query"
 	"holdfast/internal/store"
 )
 
@@ -42,16 +44,61 @@ func (r record) sheet() *sheet.Record {
 
 var errRecords = errors.New("imports: a chunk of records is damaged")
 
-func packRecords(list []record) ([]byte, error) {
-	var b bytes.Buffer
-	z, err := flate.NewWriter(&b, flate.BestSpeed)
+// packer compresses what is kept of a file. One serves chunk after chunk: what
+// it works with is larger than most chunks.
+type packer struct {
+	text []byte
+	out  bytes.Buffer
+	z    *flate.Writer
+}
+
+func (p *packer) pack(text []byte) (_ []byte, err error) {
+	p.out.Reset()
+	if p.z == nil {
+		p.z, err = flate.NewWriter(&p.out, flate.BestSpeed)
+	} else {
+		p.z.Reset(&p.out)
+	}
+	if err == nil {
+		_, err = p.z.Write(text)
+		err = errors.Join(err, p.z.Close())
+	}
 	if err != nil {
-		return nil, fmt.Errorf("imports: records: %w", err)
+		return nil, fmt.Errorf("imports: compress: %w", err)
 	}
-	if err := errors.Join(json.NewEncoder(z).Encode(list), z.Close()); err != nil {
-		return nil, fmt.Errorf("imports: records: %w", err)
+	return bytes.Clone(p.out.Bytes()), nil
+}
+
+// records packs a chunk of records as a JSON array.
+func (p *packer) records(list []record) ([]byte, error) {
+	b := append(p.text[:0], '[')
+	for i := range list {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		var err error
+		if b, err = list[i].appendJSON(b); err != nil {
+			return nil, fmt.Errorf("imports: records: %w", err)
+		}
 	}
-	return b.Bytes(), nil
+	p.text = append(b, ']')
+	return p.pack(p.text)
+}
+
+// appendJSON writes what encoding/json would, the usual record without it.
+func (r *record) appendJSON(b []byte) ([]byte, error) {
+	if r.Bad != nil || len(r.Errors) > 0 || len(r.Kinds) > 0 || r.Edited {
+		text, err := json.Marshal(r)
+		return append(b, text...), err
+	}
+	b = append(strconv.AppendInt(append(b, `{"l":`...), int64(r.Line), 10), `,"c":[`...)
+	for i, c := range r.Cells {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		b = query.AppendString(b, c)
+	}
+	return append(b, ']', '}'), nil
 }
 
 func unpackRecords(b []byte) (list []record, err error) {

@@ -1,9 +1,12 @@
 package imports
 
 import (
+	"bytes"
+	"compress/flate"
 	"encoding/binary"
 	"encoding/json"
 	"errors"
+	"io"
 	"math"
 
 	"holdfast/internal/decimal"
@@ -66,10 +69,32 @@ func appendValue(b []byte, v any) []byte {
 	return append(b, tagAbsent)
 }
 
+// packedMark begins a chunk that is compressed: no row stands on line 0.
+const packedMark = 0
+
+// staged compresses a chunk of staged rows.
+func (p *packer) staged(rows []byte) ([]byte, error) {
+	z, err := p.pack(rows)
+	return append([]byte{packedMark}, z...), err
+}
+
+// unpackStaged gives back what staged got; chunks of former versions are not
+// compressed.
+func unpackStaged(b []byte) ([]byte, error) {
+	if len(b) == 0 || b[0] != packedMark {
+		return b, nil
+	}
+	return io.ReadAll(flate.NewReader(bytes.NewReader(b[1:])))
+}
+
 var errStaged = errors.New("imports: a staged chunk is damaged")
 
 // decodeStaged reads a chunk of rows with n fields each.
 func decodeStaged(b []byte, n, rows int) ([]staged, error) {
+	b, err := unpackStaged(b)
+	if err != nil {
+		return nil, errors.Join(errStaged, err)
+	}
 	d := decoder{b: b, text: string(b)}
 	out := make([]staged, 0, rows)
 	values := make([]any, rows*n)

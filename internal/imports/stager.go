@@ -34,6 +34,9 @@ type stager struct {
 	torn    map[string]bool // records with lines, some of which have errors
 	hours   *hoursBook      // of shifts
 	beat    time.Time
+
+	packer packer
+	staged []byte // of the chunk at hand
 }
 
 func (m *Importer) stager(s *step, v *survey) *stager {
@@ -147,12 +150,12 @@ type chunk struct {
 
 // pack puts a judged batch into its two forms; the errors go to their records.
 func (st *stager) pack(batch []*draft, good []store.Row, list []record) (*chunk, error) {
-	c := &chunk{staged: []byte{}}
+	c, staged := &chunk{}, st.staged[:0]
 	for i, d := range batch {
 		list[i].Errors = nil
 		if len(d.errs) == 0 {
 			c.valid++
-			c.staged = appendStaged(c.staged, st.fields, d.line, good[i])
+			staged = appendStaged(staged, st.fields, d.line, good[i])
 			continue
 		}
 		for _, e := range d.errs {
@@ -165,8 +168,12 @@ func (st *stager) pack(batch []*draft, good []store.Row, list []record) (*chunk,
 			st.torn[text(d.row[st.v.keyFields()[0]])] = true
 		}
 	}
+	st.staged = staged
 	var err error
-	c.records, err = packRecords(list)
+	if c.staged, err = st.packer.staged(staged); err != nil {
+		return nil, err
+	}
+	c.records, err = st.packer.records(list)
 	return c, err
 }
 

@@ -96,7 +96,9 @@ func (w *writer) insert(rows []store.Row, lines []int) ([]string, error) {
 	if err := w.effect(w.m.effects.Before, changes); err != nil {
 		return nil, atLine(err, lines)
 	}
-	w.queueInsert(changes)
+	if err := w.queueInsert(changes); err != nil {
+		return nil, err
+	}
 	w.tally(changes)
 	if err := w.effect(w.m.effects.After, changes); err != nil {
 		return nil, atLine(err, lines)
@@ -166,66 +168,26 @@ func (w *writer) clash(err error, rows []store.Row, lines []int) error {
 	return fault.Wrap(err, fault.Conflict, "import_stale", "%s cannot be written: %s; process the file again", where, why).With(where, "")
 }
 
-// rowsPerStatement is how many rows one INSERT takes. PostgreSQL wants many.
-// SQLite gains nothing from more than one, and looks parameters up by their
-// number's name in a list, which makes a long statement's cost quadratic.
-func rowsPerStatement(d *db.DB, cols int) int {
-	if d.Engine() == db.SQLite {
-		return 1
-	}
-	return max(1, min(250, 30_000/cols))
-}
-
-// queueInsert queues the INSERT statements. Columns that no row of the batch
-// sets are left out; which these are hardly differs between batches, so the
-// statement stays prepared.
-func (w *writer) queueInsert(changes []store.Change) {
-	var cols []string
+// queueInsert queues new records. Columns that no row of the batch sets are
+// left out; which these are hardly differs between batches, so the statement
+// stays prepared.
+func (w *writer) queueInsert(changes []store.Change) error {
+	var cols []db.Column
 	for i := range w.resource.Fields {
-		name := w.resource.Fields[i].Name
-		if slices.ContainsFunc(changes, func(c store.Change) bool { return c.After[name] != nil }) {
-			cols = append(cols, name)
+		f := &w.resource.Fields[i]
+		if slices.ContainsFunc(changes, func(c store.Change) bool { return c.After[f.Name] != nil }) {
+			cols = append(cols, db.Column{Name: f.Name, Type: f.Type.Column()})
 		}
 	}
-	per := rowsPerStatement(w.tx.DB(), len(cols))
-	text := ""
-	for len(changes) > 0 {
-		n := min(per, len(changes))
-		if text == "" || n < per {
-			text = insertText(w.resource.Name, cols, n)
+	rows := make([][]any, len(changes))
+	values := make([]any, len(changes)*len(cols))
+	for i, c := range changes {
+		rows[i], values = values[:len(cols):len(cols)], values[len(cols):]
+		for j, col := range cols {
+			rows[i][j] = c.After[col.Name]
 		}
-		args := make([]any, 0, n*len(cols))
-		for _, c := range changes[:n] {
-			for _, col := range cols {
-				args = append(args, bindable(c.After[col]))
-			}
-		}
-		w.tx.Queue(text, args, nil)
-		changes = changes[n:]
 	}
-}
-
-func bindable(v any) any {
-	if raw, ok := v.(json.RawMessage); ok {
-		return string(raw)
-	}
-	return v
-}
-
-func insertText(table string, cols []string, rows int) string {
-	b := []byte("INSERT INTO " + table + " (" + strings.Join(cols, ", ") + ") VALUES ")
-	for i := range rows * len(cols) {
-		switch {
-		case i == 0:
-			b = append(b, '(')
-		case i%len(cols) == 0:
-			b = append(b, "), ("...)
-		default:
-			b = append(b, ", "...)
-		}
-		b = strconv.AppendInt(append(b, '$'), int64(i+1), 10)
-	}
-	return string(append(b, ')'))
+	return w.tx.Insert(w.resource.Name, cols, rows)
 }
 
 // same compares two stored values.
@@ -283,7 +245,7 @@ func (w *writer) update(changes []store.Change, lines []int, stamp func(store.Ch
 		args := make([]any, 0, len(cols)+4)
 		args = append(args, w.actor.TenantID, c.After["id"], c.After["version"], c.After["updated_at"])
 		for _, n := range cols {
-			args = append(args, bindable(c.After[n]))
+			args = append(args, c.After[n])
 		}
 		w.tx.Queue(text, args, nil)
 	}

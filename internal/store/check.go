@@ -12,21 +12,35 @@ import (
 )
 
 // Validate reads and checks one row of r: values from JSON, CSV or Go become
-// stored ones, and on Insert absent fields take their defaults. Each refused
-// field is listed with its reason. Required fields are judged on Insert only
-// (an update keeps what is there).
+// stored ones. Each refused field is listed with its reason. A required field
+// without value or default is refused on Insert only (an update keeps what is
+// there).
 func (s *Store) Validate(r *catalog.Resource, row Row, op Op) (Row, []fault.Field) {
-	out, errs := s.check(r, row, op)
+	out := make(Row, len(row))
+	var errs []*fault.Error
+	known := 0
+	for i := range r.Fields {
+		f := &r.Fields[i]
+		v, given := row[f.Name]
+		if given {
+			known++
+			tv, err := value(f, v)
+			if err != nil {
+				errs = append(errs, err)
+				continue
+			}
+			out[f.Name] = tv
+		}
+		if v == nil && op == Insert && f.Required && !filled(f.Name) && (given || s.defaults[f] == nil) {
+			errs = append(errs, isMissing(r, f))
+		}
+	}
+	if known < len(row) {
+		errs = append(errs, strangers(r, row)...)
+	}
 	var fields []fault.Field
 	for _, e := range errs {
 		fields = append(fields, e.Fields...)
-	}
-	if op == Insert {
-		for _, e := range missing(r, out) {
-			if row[e.Fields[0].Name] == nil {
-				fields = append(fields, e.Fields...)
-			}
-		}
 	}
 	return out, fields
 }
@@ -54,13 +68,19 @@ func (s *Store) check(r *catalog.Resource, row Row, op Op) (Row, []*fault.Error)
 		out[f.Name] = tv
 	}
 	if known < len(row) {
-		for k := range row {
-			if _, ok := r.Field(k); !ok {
-				errs = append(errs, fault.New(fault.Invalid, "PGRST204", "%q has no column %q", r.Name, k).At(k, "unknown column"))
-			}
-		}
+		errs = append(errs, strangers(r, row)...)
 	}
 	return out, errs
+}
+
+// strangers refuses the names that are no fields.
+func strangers(r *catalog.Resource, row Row) (errs []*fault.Error) {
+	for k := range row {
+		if _, ok := r.Field(k); !ok {
+			errs = append(errs, fault.New(fault.Invalid, "PGRST204", "%q has no column %q", r.Name, k).At(k, "unknown column"))
+		}
+	}
+	return errs
 }
 
 // value reads one value and checks it against the field's rules.
@@ -102,11 +122,15 @@ func missing(r *catalog.Resource, row Row) []*fault.Error {
 	for i := range r.Fields {
 		f := &r.Fields[i]
 		if f.Required && row[f.Name] == nil && !filled(f.Name) {
-			errs = append(errs, fault.New(fault.Invalid, "23502", "null value in column %q of relation %q violates not-null constraint", f.Name, r.Name).
-				At(f.Name, "is required"))
+			errs = append(errs, isMissing(r, f))
 		}
 	}
 	return errs
+}
+
+func isMissing(r *catalog.Resource, f *catalog.Field) *fault.Error {
+	return fault.New(fault.Invalid, "23502", "null value in column %q of relation %q violates not-null constraint", f.Name, r.Name).
+		At(f.Name, "is required")
 }
 
 // filled names the fields the store itself fills.

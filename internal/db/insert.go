@@ -1,0 +1,119 @@
+package db
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+)
+
+// Column is a column that Insert writes: its name and its SQL type.
+type Column struct{ Name, Type string }
+
+// insertRows is how many rows one statement of Insert takes on PostgreSQL.
+const insertRows = 1000
+
+// Insert queues many rows of one table; each row has its values in the order of
+// the columns, nil = null. PostgreSQL gets a column at a time as an array,
+// which costs it half of what a parameter for each value costs. SQLite gets a
+// row at a time by one prepared statement, which costs it least.
+func (t *Tx) Insert(table string, cols []Column, rows [][]any) error {
+	if t.DB().Engine() == SQLite {
+		text := insertRow(table, cols)
+		for _, row := range rows {
+			t.Queue(text, row, nil)
+		}
+		return nil
+	}
+	text := insertArrays(table, cols)
+	for len(rows) > 0 {
+		n := min(insertRows, len(rows))
+		args := make([]any, len(cols))
+		for i := range cols {
+			a, err := array(rows[:n], i)
+			if err != nil {
+				return fmt.Errorf("db: insert into %s, column %s: %w", table, cols[i].Name, err)
+			}
+			args[i] = a
+		}
+		t.Queue(text, args, nil)
+		rows = rows[n:]
+	}
+	return nil
+}
+
+func insertInto(table string, cols []Column) []byte {
+	b := []byte("INSERT INTO " + table + " (")
+	for i, c := range cols {
+		if i > 0 {
+			b = append(b, ", "...)
+		}
+		b = append(b, c.Name...)
+	}
+	return append(b, ") "...)
+}
+
+func insertRow(table string, cols []Column) string {
+	b := append(insertInto(table, cols), "VALUES ("...)
+	for i := range cols {
+		if i > 0 {
+			b = append(b, ", "...)
+		}
+		b = strconv.AppendInt(append(b, '$'), int64(i+1), 10)
+	}
+	return string(append(b, ')'))
+}
+
+func insertArrays(table string, cols []Column) string {
+	b := append(insertInto(table, cols), "SELECT * FROM unnest("...)
+	for i, c := range cols {
+		if i > 0 {
+			b = append(b, ", "...)
+		}
+		b = fmt.Appendf(b, "CAST($%d AS %s[])", i+1, c.Type)
+	}
+	return string(append(b, ')'))
+}
+
+// array is a column of rows as a literal of a PostgreSQL array
+// (documentation of PostgreSQL, 8.15.2 Array Value Input).
+func array(rows [][]any, col int) (string, error) {
+	b := make([]byte, 0, 16*len(rows)+2)
+	b = append(b, '{')
+	for i, row := range rows {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		v, err := encode(row[col])
+		if err != nil {
+			return "", err
+		}
+		switch v := v.(type) {
+		case nil:
+			b = append(b, "NULL"...)
+		case string:
+			b = appendElement(b, v)
+		case int64:
+			b = strconv.AppendInt(b, v, 10)
+		case bool:
+			b = strconv.AppendBool(b, v)
+		case float64:
+			b = strconv.AppendFloat(b, v, 'g', -1, 64)
+		default:
+			return "", fmt.Errorf("cannot send %T", v)
+		}
+	}
+	return string(append(b, '}')), nil
+}
+
+// appendElement quotes a text, so that nothing in it is read as the array's.
+func appendElement(b []byte, s string) []byte {
+	b = append(b, '"')
+	for {
+		i := strings.IndexAny(s, `"\`)
+		if i < 0 {
+			return append(append(b, s...), '"')
+		}
+		b = append(append(b, s[:i]...), '\\', s[i])
+		s = s[i+1:]
+	}
+}
