@@ -14,7 +14,8 @@ const insertRows = 1000
 
 // Insert queues many rows of one table; each row has its values in the order of
 // the columns, nil = null. PostgreSQL gets a column at a time as an array,
-// which costs it half of what a parameter for each value costs. SQLite gets a
+// which costs it half of what a parameter for each value costs; rows that are
+// alike in all columns must not come together, as no table's rows are. SQLite gets a
 // row at a time by one prepared statement, which costs it least.
 func (t *Tx) Insert(table string, cols []Column, rows [][]any) error {
 	if t.DB().Engine() == SQLite {
@@ -24,16 +25,11 @@ func (t *Tx) Insert(table string, cols []Column, rows [][]any) error {
 		}
 		return nil
 	}
-	text := insertArrays(table, cols)
 	for len(rows) > 0 {
 		n := min(insertRows, len(rows))
-		args := make([]any, len(cols))
-		for i := range cols {
-			a, err := array(rows[:n], i)
-			if err != nil {
-				return fmt.Errorf("db: insert into %s, column %s: %w", table, cols[i].Name, err)
-			}
-			args[i] = a
+		text, args, err := insertArrays(table, cols, rows[:n])
+		if err != nil {
+			return err
 		}
 		t.Queue(text, args, nil)
 		rows = rows[n:]
@@ -63,15 +59,56 @@ func insertRow(table string, cols []Column) string {
 	return string(append(b, ')'))
 }
 
-func insertArrays(table string, cols []Column) string {
-	b := append(insertInto(table, cols), "SELECT * FROM unnest("...)
+// insertArrays is the statement for rows: columns that differ come as arrays,
+// a value that all rows share as itself. Which these are hardly changes between
+// the batches of one import, so the statement stays prepared.
+func insertArrays(table string, cols []Column, rows [][]any) (string, []any, error) {
+	b := append(insertInto(table, cols), "SELECT "...)
+	var from, names []byte
+	args := make([]any, len(cols))
 	for i, c := range cols {
 		if i > 0 {
 			b = append(b, ", "...)
 		}
-		b = fmt.Appendf(b, "CAST($%d AS %s[])", i+1, c.Type)
+		v, shared, err := column(rows, i)
+		if err != nil {
+			return "", nil, fmt.Errorf("db: insert into %s, column %s: %w", table, c.Name, err)
+		}
+		args[i] = v
+		if shared {
+			b = fmt.Appendf(b, "CAST($%d AS %s)", i+1, c.Type)
+			continue
+		}
+		if len(from) > 0 {
+			from, names = append(from, ", "...), append(names, ", "...)
+		}
+		b, names = append(b, c.Name...), append(names, c.Name...)
+		from = fmt.Appendf(from, "CAST($%d AS %s[])", i+1, c.Type)
 	}
-	return string(append(b, ')'))
+	if len(from) > 0 {
+		b = fmt.Appendf(b, " FROM unnest(%s) AS v (%s)", from, names)
+	}
+	return string(b), args, nil
+}
+
+// column is what a column's values are sent as: the one that all rows share, or
+// an array.
+func column(rows [][]any, col int) (v any, shared bool, err error) {
+	first, err := encode(rows[0][col])
+	if err != nil {
+		return nil, false, err
+	}
+	for _, row := range rows[1:] {
+		v, err := encode(row[col])
+		if err != nil {
+			return nil, false, err
+		}
+		if _, bytes := v.([]byte); bytes || v != first {
+			text, err := array(rows, col)
+			return text, false, err
+		}
+	}
+	return first, true, nil
 }
 
 // array is a column of rows as a literal of a PostgreSQL array
