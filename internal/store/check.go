@@ -17,7 +17,7 @@ import (
 // there).
 func (s *Store) Validate(r *catalog.Resource, row Row, op Op) (Row, []fault.Field) {
 	out := make(Row, len(row))
-	var errs []*fault.Error
+	var errs, absent []*fault.Error
 	known := 0
 	for i := range r.Fields {
 		f := &r.Fields[i]
@@ -32,14 +32,14 @@ func (s *Store) Validate(r *catalog.Resource, row Row, op Op) (Row, []fault.Fiel
 			out[f.Name] = tv
 		}
 		if v == nil && op == Insert && f.Required && !filled(f.Name) && (given || s.defaults[f] == nil) {
-			errs = append(errs, isMissing(r, f))
+			absent = append(absent, isMissing(r, f))
 		}
 	}
 	if known < len(row) {
 		errs = append(errs, strangers(r, row)...)
 	}
 	var fields []fault.Field
-	for _, e := range errs {
+	for _, e := range append(errs, absent...) {
 		fields = append(fields, e.Fields...)
 	}
 	return out, fields
