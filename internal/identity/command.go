@@ -202,7 +202,7 @@ func (s *Service) CreateTenant(ctx context.Context, name, slug, id string) (Tena
 		t.ID = given
 	}
 	err := s.db.Write(ctx, everywhere, func(tx *db.Tx) error {
-		made, err := s.makeTenant(tx, t, "")
+		made, err := s.makeTenant(tx, t, creator{})
 		if err == nil && !made {
 			err = fault.New(fault.Conflict, "conflict", "there is a tenant with id %s", t.ID)
 		}

@@ -112,7 +112,7 @@ func (s *Service) joinAsWished(tx *db.Tx, u *User, c Client) error {
 		if s.cfg.SignupTenants != TenantsClaim {
 			return nil
 		}
-		made, err := s.makeTenant(tx, Tenant{ID: id, Name: "Tenant " + id[:8], Slug: "t-" + id, JoinPolicy: "open"}, u.ID)
+		made, err := s.makeTenant(tx, Tenant{ID: id, Name: "Tenant " + id[:8], Slug: "t-" + id, JoinPolicy: "open"}, creator{u.ID, c})
 		if err != nil {
 			return err
 		}
@@ -179,11 +179,18 @@ type Tenant struct {
 	Members    int64  `json:"members"`
 }
 
+// A creator is the account that made a tenant, "" for an operator, and from
+// where.
+type creator struct {
+	user   string
+	client Client
+}
+
 // makeTenant inserts a tenant unless its id is taken.
-func (s *Service) makeTenant(tx *db.Tx, t Tenant, by string) (bool, error) {
+func (s *Service) makeTenant(tx *db.Tx, t Tenant, by creator) (bool, error) {
 	n, err := tx.Exec(`INSERT INTO tenants (id, name, slug, plan, status, timezone, currency, jurisdictions, join_policy, email_domains, created_at, updated_at, created_by, version)
 		VALUES ($1, $2, $3, 'standard', 'active', 'UTC', 'EUR', '[]', $4, '[]', $5, $5, $6, 1) ON CONFLICT (id) DO NOTHING`,
-		t.ID, t.Name, t.Slug, t.JoinPolicy, s.now(), null(by))
+		t.ID, t.Name, t.Slug, t.JoinPolicy, s.now(), null(by.user))
 	if err != nil || n == 0 {
 		return false, err
 	}
@@ -192,7 +199,7 @@ func (s *Service) makeTenant(tx *db.Tx, t Tenant, by string) (bool, error) {
 			return false, err
 		}
 	}
-	s.record(tx, event{tenant: t.ID, user: by, action: "tenant.created", entity: "tenants", entityID: t.ID})
+	s.record(tx, event{tenant: t.ID, user: by.user, action: "tenant.created", entity: "tenants", entityID: t.ID, client: by.client})
 	return true, nil
 }
 

@@ -2,6 +2,7 @@
 // SERVICE_ROLE_KEY name.
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
+import { appendFileSync } from 'node:fs';
 import { createClient } from '@supabase/supabase-js';
 
 export const url = required('HOLDFAST_URL');
@@ -16,11 +17,39 @@ function required(name) {
   return value;
 }
 
+// secret are the members of bodies that a server must not write into its log.
+const secret = new Set(['password', 'current_password', 'access_token', 'refresh_token', 'provider_token', 'provider_refresh_token', 'id_token', 'auth_code', 'code_verifier', 'token_hash', 'hashed_token', 'secret', 'client_secret']);
+
+// keep notes the secrets of a body for the look at the log that follows the run.
+function keep(text) {
+  const found = [];
+  const look = (value) => {
+    if (!value || typeof value !== 'object') return;
+    for (const [name, v] of Object.entries(value)) {
+      if (secret.has(name) && typeof v === 'string' && v.length >= 8) found.push(v);
+      else look(v);
+    }
+  };
+  try {
+    look(JSON.parse(text));
+  } catch {
+    return; // no JSON, no members
+  }
+  if (found.length && process.env.SECRETS_FILE) appendFileSync(process.env.SECRETS_FILE, `${found.join('\n')}\n`);
+}
+
+async function watched(input, init) {
+  if (typeof init?.body === 'string') keep(init.body);
+  const response = await fetch(input, init);
+  if ((response.headers.get('content-type') ?? '').includes('json')) keep(await response.clone().text());
+  return response;
+}
+
 // patient waits as a 429 asks; the suite signs in more often than the limit for
 // one address allows.
 async function patient(input, init) {
   for (let tries = 0; ; tries++) {
-    const response = await fetch(input, init);
+    const response = await watched(input, init);
     if (response.status !== 429 || tries === 3) return response;
     await sleep(1000 * Number(response.headers.get('retry-after')));
   }

@@ -10,7 +10,10 @@
 // The command finds HOLDFAST_URL, HOLDFAST_ENGINE and what `holdfast status -o
 // env` prints in its environment. e2e fails when the command fails on either
 // engine, and when the server does not start, or does not end by itself within
-// 30 seconds of being asked to.
+// 30 seconds of being asked to. The command writes the secrets that it used
+// into the file SECRETS_FILE, one on each line; a secret that is found in the
+// server's log fails the run, and so do a log line that is no JSON object
+// (fault B5, B6) and a run that used no secret.
 package main
 
 import (
@@ -84,6 +87,9 @@ func run(p plan, command []string) (err error) {
 	begin := time.Now()
 	failed := s.against(command, engine)
 	stopped := s.stop()
+	if failed == nil {
+		failed = s.inspect()
+	}
 	if err := errors.Join(failed, stopped); err != nil {
 		return fmt.Errorf("e2e: on %s: %w\n--- the server's log\n%s", engine, err, s.log(60))
 	}
@@ -100,7 +106,7 @@ func (s *instance) against(command []string, engine string) error {
 	cmd := exec.Command(command[0], command[1:]...)
 	cmd.Env = append(outside(), keys...)
 	cmd.Env = append(cmd.Env, "HOLDFAST_URL="+s.url, "HOLDFAST_ENGINE="+engine)
-	cmd.Env = append(cmd.Env, s.ports...)
+	cmd.Env = append(append(cmd.Env, s.ports...), "SECRETS_FILE="+s.secretsFile())
 	cmd.Stdout, cmd.Stderr = os.Stdout, os.Stderr
 	if err := cmd.Run(); err != nil {
 		return fmt.Errorf("%s: %w", strings.Join(command, " "), err)

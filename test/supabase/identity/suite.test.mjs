@@ -17,4 +17,6 @@ await import('./linking.mjs');
 await import('./phone.mjs');
 await import('./admin.mjs');
 await import('./sso.mjs');
+await import('./redirects.mjs');
+await import('./traces.mjs');
 await import('./browser.mjs');

@@ -1,0 +1,19 @@
+package main
+
+import "testing"
+
+func TestClean(t *testing.T) {
+	const start = "ready\n  password  holdfast-demo\n"
+	secrets := []string{"", "holdfast-demo", "token-of-ann", "token-of-ann"}
+	for log, good := range map[string]bool{
+		start + `{"msg":"request"}` + "\n" + `{"msg":"bye"}` + "\n": true,
+		start + `{"msg":"request","header":"token-of-ann"}` + "\n":  false,
+		start + `{"msg":"holdfast-demo"}` + "\n":                    false,
+		start + `{"msg":"request"}` + "\n" + "Set-Cookie: a=b\n":    false,
+		start: false,
+	} {
+		if err := clean([]byte(log), secrets); (err == nil) != good {
+			t.Errorf("%q: %v", log, err)
+		}
+	}
+}
