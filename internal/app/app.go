@@ -345,6 +345,9 @@ func (a *App) Close() {
 			slog.Warn("mails were not sent before stopping", "error", err)
 		}
 	}
+	if a.Imports != nil {
+		a.Imports.Close()
+	}
 	if a.blobs != nil {
 		a.blobs.Close()
 	}

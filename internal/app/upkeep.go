@@ -13,7 +13,7 @@ import (
 // How often what is due in the background is looked at.
 const (
 	foldEvery    = 2 * time.Second
-	recoverEvery = time.Minute
+	recoverEvery = 5 * time.Second
 	peerEvery    = time.Second
 	sweepEvery   = time.Hour
 	sealEvery    = 5 * time.Second

@@ -138,6 +138,7 @@ func importJobs() Resource {
 			{Name: "message", ReadOnly: true},
 			{Name: "blob_key", Format: Name, ReadOnly: true, Readers: nobody},
 			{Name: "lease_until", Type: Time, ReadOnly: true, Readers: nobody},
+			{Name: "lease_claim", Type: Int, ReadOnly: true, Readers: nobody, Doc: "The claim of the process that works on it."},
 			{Name: "status", ReadOnly: true, Required: true, Default: "created",
 				OneOf: []string{"created", "uploaded", "processing", "ready", "applying", "completed", "failed", "cancelled", "rolling_back", "rolled_back"}},
 			{Name: "processed_at", Type: Time, ReadOnly: true},

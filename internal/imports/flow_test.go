@@ -118,31 +118,29 @@ func TestMetrics(t *testing.T) {
 	})
 }
 
-func TestParallelApply(t *testing.T) {
-	each(t, func(k *kit) {
-		job := k.upload("items", "", "", "i.csv", benchFile(2000))
-		k.process(job)
-		var wg sync.WaitGroup
-		var mu sync.Mutex
-		done := 0
-		for range 6 {
-			wg.Go(func() {
-				res, err := k.m.Apply(context.Background(), k.as, job.ID)
-				mu.Lock()
-				defer mu.Unlock()
-				switch {
-				case err == nil && res.ImportedCount == 2000:
-					done++
-				case !fault.Is(err, fault.Conflict):
-					k.Errorf("%+v %v", res, err)
-				}
-			})
-		}
-		wg.Wait()
-		if n := len(k.rows("items")); n != 2000 || done == 0 {
-			k.Errorf("%d items, %d callers were told so", n, done)
-		}
-	})
+func parallelApply(k *kit) {
+	job := k.upload("items", "", "", "i.csv", benchFile(2000))
+	k.process(job)
+	var wg sync.WaitGroup
+	var mu sync.Mutex
+	done := 0
+	for range 6 {
+		wg.Go(func() {
+			res, err := k.m.Apply(context.Background(), k.as, job.ID)
+			mu.Lock()
+			defer mu.Unlock()
+			switch {
+			case err == nil && res.ImportedCount == 2000:
+				done++
+			case !fault.Is(err, fault.Conflict):
+				k.Errorf("%+v %v", res, err)
+			}
+		})
+	}
+	wg.Wait()
+	if n := len(k.rows("items")); n != 2000 || done == 0 {
+		k.Errorf("%d items, %d callers were told so", n, done)
+	}
 }
 
 func TestSameFileAgain(t *testing.T) {
@@ -167,46 +165,42 @@ func TestSameFileAgain(t *testing.T) {
 }
 
 // An edit after the import survives; rolling back names it and changes nothing.
-func TestRollbackAfterEdit(t *testing.T) {
-	each(t, func(k *kit) {
-		k.imported("items", "", "", "a.csv", []byte("sku,name\nP-1,One\nP-2,Two\n"))
-		k.now = k.now.Add(time.Second)
-		job, _, _ := k.imported("items", "", "", "b.csv", []byte("sku,name\nP-1,Uno\nP-3,Tres\nP-4,Cuatro\n"))
-		k.set("items", k.find("items", "sku", "P-1")["id"].(string), store.Row{"name": "Eins"})
-		k.set("items", k.find("items", "sku", "P-3")["id"].(string), store.Row{"price": decimal.FromInt(3)})
-		before := k.dump("items")
-		_, err := k.m.Rollback(context.Background(), k.as, job.ID)
-		var labels []string
-		for _, c := range imports.Conflicts(err) {
-			labels = append(labels, c.EntityType+" "+c.Label)
-		}
-		if diff := cmp.Diff([]string{"items P-3", "items P-1"}, labels); diff != "" || !fault.Is(err, fault.Conflict) {
-			k.Errorf("%v: %s", err, diff)
-		}
-		if diff := cmp.Diff(before, k.dump("items")); diff != "" || k.status(job) != "completed" {
-			k.Errorf("something changed: %s", diff)
-		}
-	})
+func rollbackAfterEdit(k *kit) {
+	k.imported("items", "", "", "a.csv", []byte("sku,name\nP-1,One\nP-2,Two\n"))
+	k.now = k.now.Add(time.Second)
+	job, _, _ := k.imported("items", "", "", "b.csv", []byte("sku,name\nP-1,Uno\nP-3,Tres\nP-4,Cuatro\n"))
+	k.set("items", k.find("items", "sku", "P-1")["id"].(string), store.Row{"name": "Eins"})
+	k.set("items", k.find("items", "sku", "P-3")["id"].(string), store.Row{"price": decimal.FromInt(3)})
+	before := k.dump("items")
+	_, err := k.m.Rollback(context.Background(), k.as, job.ID)
+	var labels []string
+	for _, c := range imports.Conflicts(err) {
+		labels = append(labels, c.EntityType+" "+c.Label)
+	}
+	if diff := cmp.Diff([]string{"items P-3", "items P-1"}, labels); diff != "" || !fault.Is(err, fault.Conflict) {
+		k.Errorf("%v: %s", err, diff)
+	}
+	if diff := cmp.Diff(before, k.dump("items")); diff != "" || k.status(job) != "completed" {
+		k.Errorf("something changed: %s", diff)
+	}
 }
 
 // Stock that left since cannot be taken back.
-func TestRollbackOfSpentStock(t *testing.T) {
-	each(t, func(k *kit) {
-		k.imported("zones", "", "", "z.csv", []byte(shelves))
-		k.imported("items", "", "", "i.csv", []byte("sku,name\nP-1,One\n"))
-		job, _, _ := k.imported("stock_movements", "", "", "s.csv", []byte("sku,location,qty\nP-1,A-1,10\nP-1,Shelf two,5\n"))
-		item, zone := k.find("items", "sku", "P-1")["id"], k.find("zones", "code", "A-1")["id"]
-		k.add("stock_movements", store.Row{"type": "scrap", "item_id": item, "from_zone_id": zone, "quantity": decimal.FromInt(4)})
-		before := k.dump("stock_levels", "stock_movements", "items")
-		_, err := k.m.Rollback(context.Background(), k.as, job.ID)
-		list := imports.Conflicts(err)
-		if len(list) != 1 || list[0].Label != "P-1 in A-1" || list[0].Reason != "10 were imported and only 6 are free there" {
-			k.Errorf("%v %+v", err, list)
-		}
-		if diff := cmp.Diff(before, k.dump("stock_levels", "stock_movements", "items")); diff != "" {
-			k.Error(diff)
-		}
-	})
+func rollbackOfSpentStock(k *kit) {
+	k.imported("zones", "", "", "z.csv", []byte(shelves))
+	k.imported("items", "", "", "i.csv", []byte("sku,name\nP-1,One\n"))
+	job, _, _ := k.imported("stock_movements", "", "", "s.csv", []byte("sku,location,qty\nP-1,A-1,10\nP-1,Shelf two,5\n"))
+	item, zone := k.find("items", "sku", "P-1")["id"], k.find("zones", "code", "A-1")["id"]
+	k.add("stock_movements", store.Row{"type": "scrap", "item_id": item, "from_zone_id": zone, "quantity": decimal.FromInt(4)})
+	before := k.dump("stock_levels", "stock_movements", "items")
+	_, err := k.m.Rollback(context.Background(), k.as, job.ID)
+	list := imports.Conflicts(err)
+	if len(list) != 1 || list[0].Label != "P-1 in A-1" || list[0].Reason != "10 were imported and only 6 are free there" {
+		k.Errorf("%v %+v", err, list)
+	}
+	if diff := cmp.Diff(before, k.dump("stock_levels", "stock_movements", "items")); diff != "" {
+		k.Error(diff)
+	}
 }
 
 // What cannot be known is asked, and the same job goes on with the answer.
@@ -330,48 +324,46 @@ func TestRoles(t *testing.T) {
 
 // Files as they should not be: each is refused by name or its rows are, by
 // line; nothing else happens.
-func TestHostileFiles(t *testing.T) {
-	each(t, func(k *kit) {
-		for _, c := range []struct {
-			name, file string
-			stats      imports.Stats
-			errs       []string
-		}{
-			{"byte order mark", "\xef\xbb\xbfcode,name\nB-1,x\n", imports.Stats{TotalRows: 1, ValidRows: 1}, nil},
-			{"UTF-16", "\xff\xfec\x00o\x00d\x00e\x00,\x00n\x00a\x00m\x00e\x00\n\x00U\x001\x00,\x00\xe4\x00\n\x00", imports.Stats{TotalRows: 1, ValidRows: 1}, nil},
-			{"CR only", "code,name\rB-2,x\rB-3,\r", imports.Stats{TotalRows: 2, ValidRows: 1, InvalidRows: 1}, []string{"3 name required"}},
-			{"header only", "code,name\n", imports.Stats{}, nil},
-			{"blank lines", "code,name\n\n\nB-4,x\n,,\n,\n", imports.Stats{TotalRows: 1, ValidRows: 1}, nil},
-			{"ragged", "code,name\nB-5\nB-6,x,y\nB-7,x,\n", imports.Stats{TotalRows: 3, ValidRows: 1, InvalidRows: 2}, []string{"2  columns", "3  columns"}},
-			{"unclosed quote", "code,name\nB-8,\"x\nB-9,y\n", imports.Stats{TotalRows: 1, InvalidRows: 1}, []string{"2 name unclosed_quote"}},
-			{"lines after a quoted break", "code,name\nB-10,\"x\ny\"\nB 11,z\n", imports.Stats{TotalRows: 2, ValidRows: 1, InvalidRows: 1}, []string{"4 code invalid"}},
-			{"long cell", "code,name\nB-12," + strings.Repeat("x", 40<<10) + "\nB-13," + strings.Repeat("y", 201) + "\n", imports.Stats{TotalRows: 2, InvalidRows: 2},
-				[]string{"2 name cell_too_long", "3 name invalid"}},
-			{"foreign ids", "tenant_id,id,code,name,version\n" + south + "," + south + ",B-14,x,9\n", imports.Stats{TotalRows: 1, ValidRows: 1}, nil},
-			{"repeated keys", "code,name\nB-15,x\nb-15,y\n", imports.Stats{TotalRows: 2, ValidRows: 1, InvalidRows: 1}, []string{"3 code duplicate"}},
-			{"formulas", "code,name\nB-16,=1+1\nB-17,'=2+2\nB-18,@x\n", imports.Stats{TotalRows: 3, ValidRows: 3}, nil},
-			{"numbers and choices", "code,name,kind,max_capacity,status\nB-19,x,Bin,many,active\nB-20,x,shed,1,active\nB-21,x,Rack,-1,archived\nB-22,x,Dock,2.00005,blocked\n",
-				imports.Stats{TotalRows: 4, InvalidRows: 4}, []string{"2 max_capacity number", "3 kind choice", "4 max_capacity invalid", "5 max_capacity invalid"}},
-			{"a state no record begins in", "code,name,status\nB-23,x,archived\n", imports.Stats{TotalRows: 1, InvalidRows: 1}, []string{"2 status state"}},
-		} {
-			p := k.process(k.upload("zones", "", "", "f.csv", []byte(c.file)))
-			if diff := cmp.Diff(c.stats, p.Stats); diff != "" {
-				k.Errorf("%s: %s %v", c.name, diff, p.Errors)
-			}
-			if diff := cmp.Diff(append([]string{}, c.errs...), where(p.Errors)); diff != "" {
-				k.Errorf("%s: %s", c.name, diff)
-			}
+func hostileFiles(k *kit) {
+	for _, c := range []struct {
+		name, file string
+		stats      imports.Stats
+		errs       []string
+	}{
+		{"byte order mark", "\xef\xbb\xbfcode,name\nB-1,x\n", imports.Stats{TotalRows: 1, ValidRows: 1}, nil},
+		{"UTF-16", "\xff\xfec\x00o\x00d\x00e\x00,\x00n\x00a\x00m\x00e\x00\n\x00U\x001\x00,\x00\xe4\x00\n\x00", imports.Stats{TotalRows: 1, ValidRows: 1}, nil},
+		{"CR only", "code,name\rB-2,x\rB-3,\r", imports.Stats{TotalRows: 2, ValidRows: 1, InvalidRows: 1}, []string{"3 name required"}},
+		{"header only", "code,name\n", imports.Stats{}, nil},
+		{"blank lines", "code,name\n\n\nB-4,x\n,,\n,\n", imports.Stats{TotalRows: 1, ValidRows: 1}, nil},
+		{"ragged", "code,name\nB-5\nB-6,x,y\nB-7,x,\n", imports.Stats{TotalRows: 3, ValidRows: 1, InvalidRows: 2}, []string{"2  columns", "3  columns"}},
+		{"unclosed quote", "code,name\nB-8,\"x\nB-9,y\n", imports.Stats{TotalRows: 1, InvalidRows: 1}, []string{"2 name unclosed_quote"}},
+		{"lines after a quoted break", "code,name\nB-10,\"x\ny\"\nB 11,z\n", imports.Stats{TotalRows: 2, ValidRows: 1, InvalidRows: 1}, []string{"4 code invalid"}},
+		{"long cell", "code,name\nB-12," + strings.Repeat("x", 40<<10) + "\nB-13," + strings.Repeat("y", 201) + "\n", imports.Stats{TotalRows: 2, InvalidRows: 2},
+			[]string{"2 name cell_too_long", "3 name invalid"}},
+		{"foreign ids", "tenant_id,id,code,name,version\n" + south + "," + south + ",B-14,x,9\n", imports.Stats{TotalRows: 1, ValidRows: 1}, nil},
+		{"repeated keys", "code,name\nB-15,x\nb-15,y\n", imports.Stats{TotalRows: 2, ValidRows: 1, InvalidRows: 1}, []string{"3 code duplicate"}},
+		{"formulas", "code,name\nB-16,=1+1\nB-17,'=2+2\nB-18,@x\n", imports.Stats{TotalRows: 3, ValidRows: 3}, nil},
+		{"numbers and choices", "code,name,kind,max_capacity,status\nB-19,x,Bin,many,active\nB-20,x,shed,1,active\nB-21,x,Rack,-1,archived\nB-22,x,Dock,2.00005,blocked\n",
+			imports.Stats{TotalRows: 4, InvalidRows: 4}, []string{"2 max_capacity number", "3 kind choice", "4 max_capacity invalid", "5 max_capacity invalid"}},
+		{"a state no record begins in", "code,name,status\nB-23,x,archived\n", imports.Stats{TotalRows: 1, InvalidRows: 1}, []string{"2 status state"}},
+	} {
+		p := k.process(k.upload("zones", "", "", "f.csv", []byte(c.file)))
+		if diff := cmp.Diff(c.stats, p.Stats); diff != "" {
+			k.Errorf("%s: %s %v", c.name, diff, p.Errors)
 		}
-		job := k.upload("zones", "", "", "f.csv", []byte("tenant_id,id,code,name\n"+south+","+south+",F-1,=1+1\n,,F-2,'=2+2\n"))
-		k.process(job)
-		k.apply(job)
-		if z := k.find("zones", "code", "F-1"); z["tenant_id"] != north || z["id"] == south || z["name"] != "=1+1" {
-			k.Errorf("%v", z)
+		if diff := cmp.Diff(append([]string{}, c.errs...), where(p.Errors)); diff != "" {
+			k.Errorf("%s: %s", c.name, diff)
 		}
-		if z := k.find("zones", "code", "F-2"); z["name"] != "=2+2" {
-			k.Errorf("%v", z)
-		}
-	})
+	}
+	job := k.upload("zones", "", "", "f.csv", []byte("tenant_id,id,code,name\n"+south+","+south+",F-1,=1+1\n,,F-2,'=2+2\n"))
+	k.process(job)
+	k.apply(job)
+	if z := k.find("zones", "code", "F-1"); z["tenant_id"] != north || z["id"] == south || z["name"] != "=1+1" {
+		k.Errorf("%v", z)
+	}
+	if z := k.find("zones", "code", "F-2"); z["name"] != "=2+2" {
+		k.Errorf("%v", z)
+	}
 }
 
 func TestRefusedUploads(t *testing.T) {
@@ -578,31 +570,29 @@ func TestRecover(t *testing.T) {
 	})
 }
 
-func TestManyErrors(t *testing.T) {
-	each(t, func(k *kit) {
-		var b bytes.Buffer
-		b.WriteString("code,name\n")
-		for i := range 10_000 {
-			if i%200 == 0 {
-				fmt.Fprintf(&b, "bad code %d,x\n", i)
-			} else {
-				fmt.Fprintf(&b, "C-%d,x\n", i)
-			}
+func manyErrors(k *kit) {
+	var b bytes.Buffer
+	b.WriteString("code,name\n")
+	for i := range 10_000 {
+		if i%200 == 0 {
+			fmt.Fprintf(&b, "bad code %d,x\n", i)
+		} else {
+			fmt.Fprintf(&b, "C-%d,x\n", i)
 		}
-		job, p, a := k.imported("zones", "", "", "z.csv", b.Bytes())
-		if diff := cmp.Diff(imports.Stats{TotalRows: 10_000, ValidRows: 9_950, InvalidRows: 50}, p.Stats); diff != "" || a.ImportedCount != 9_950 {
-			k.Errorf("%s %+v", diff, a)
-		}
-		page, err := k.m.RowErrors(context.Background(), k.as, job.ID, 2, 20)
-		if err != nil || page.Total != 50 || !page.HasMore || page.Errors[0].Line != 20*200+2 {
-			k.Errorf("%+v %v", page, err)
-		}
-		all := strings.ReplaceAll(b.String(), "C-", "c c ")
-		p = k.process(k.upload("zones", "", "", "z.csv", []byte(all)))
-		if p.Stats.InvalidRows != 10_000 || len(p.Errors) != 100 {
-			k.Errorf("%+v", p.Stats)
-		}
-	})
+	}
+	job, p, a := k.imported("zones", "", "", "z.csv", b.Bytes())
+	if diff := cmp.Diff(imports.Stats{TotalRows: 10_000, ValidRows: 9_950, InvalidRows: 50}, p.Stats); diff != "" || a.ImportedCount != 9_950 {
+		k.Errorf("%s %+v", diff, a)
+	}
+	page, err := k.m.RowErrors(context.Background(), k.as, job.ID, 2, 20)
+	if err != nil || page.Total != 50 || !page.HasMore || page.Errors[0].Line != 20*200+2 {
+		k.Errorf("%+v %v", page, err)
+	}
+	all := strings.ReplaceAll(b.String(), "C-", "c c ")
+	p = k.process(k.upload("zones", "", "", "z.csv", []byte(all)))
+	if p.Stats.InvalidRows != 10_000 || len(p.Errors) != 100 {
+		k.Errorf("%+v", p.Stats)
+	}
 }
 
 // More rows than the limit are refused as a file.

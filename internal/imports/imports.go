@@ -66,6 +66,7 @@ type Importer struct {
 	changed func(tenant string, resources []string)
 	targets map[string]*target
 	running sync.Map // job ids at work in this process
+	claims  claims
 }
 
 // New returns an importer.
@@ -158,7 +159,8 @@ type Job struct {
 
 	blobKey string
 	lease   time.Time
-	applied bool // completely
+	claim   int64 // of the process that works on it, 0 = none
+	applied bool  // completely
 }
 
 // Stats counts a file's rows.

@@ -28,6 +28,7 @@ func jobOf(r store.Row) *Job {
 	}
 	j.lease, _ = time.Parse(db.TimeLayout, text("lease_until"))
 	j.applied = r["applied_at"] != nil
+	j.claim = num("lease_claim")
 	return j
 }
 
@@ -107,13 +108,18 @@ func (m *Importer) begin(ctx context.Context, a actor.Actor, jobID, working stri
 		return nil, busyJob(job)
 	}
 	s := &step{actor: a, working: working}
+	claim := m.claims.of(ctx, m.db)
 	err = m.db.Write(ctx, store.Scope(a), func(tx *db.Tx) error {
 		job, err := m.locked(tx, a, jobID)
 		if err != nil {
 			return err
 		}
 		if rest := job.rest(); rest != "" {
-			if !m.orphaned(job) {
+			orphan, err := m.orphaned(tx, job)
+			if err != nil {
+				return err
+			}
+			if !orphan {
 				return busyJob(job)
 			}
 			job.Status = rest
@@ -122,7 +128,7 @@ func (m *Importer) begin(ctx context.Context, a actor.Actor, jobID, working stri
 			return err
 		}
 		s.from = job.Status
-		s.job, err = m.set(tx, a, jobID, store.Row{"status": working, "lease_until": m.until(job)})
+		s.job, err = m.set(tx, a, jobID, store.Row{"status": working, "lease_until": m.until(job), "lease_claim": claim})
 		return err
 	})
 	if err != nil {
@@ -148,10 +154,19 @@ func busyJob(job *Job) error {
 	return f
 }
 
-// orphaned reports that nobody works on a job in a working state: its lease is
-// over, or this process does not and there is no other.
-func (m *Importer) orphaned(job *Job) bool {
-	return m.store.Now().After(job.lease) || m.db.Alone()
+// orphaned reports that nobody works on a job in a working state. The caller
+// has seen to it that this process does not; another one does as long as its
+// claim is held, or, where it could take none, its lease lasts.
+func (m *Importer) orphaned(tx *db.Tx, job *Job) (bool, error) {
+	switch {
+	case m.store.Now().After(job.lease) || m.db.Alone():
+		return true, nil
+	case job.claim == 0:
+		return false, nil
+	case m.claims.ours(job.claim):
+		return true, nil
+	}
+	return tx.Unclaimed(job.claim)
 }
 
 // hold locks the job inside a transaction of the step and makes sure that the
@@ -312,10 +327,12 @@ func (m *Importer) giveBack(ctx context.Context, tenant, id string) (given bool,
 		}
 		job := jobOf(rows[0])
 		rest := job.rest()
-		if rest == "" || !m.orphaned(job) {
+		if rest == "" {
 			return nil
 		}
-		given = true
+		if given, err = m.orphaned(tx, job); err != nil || !given {
+			return err
+		}
 		_, err = m.set(tx, a, id, store.Row{"status": rest, "lease_until": nil, "message": interrupted(job)})
 		return err
 	})

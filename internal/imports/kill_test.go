@@ -2,26 +2,51 @@ package imports_test
 
 import (
 	"bufio"
+	"bytes"
 	"context"
+	"encoding/json"
 	"fmt"
+	"io"
 	"math/rand/v2"
 	"os"
 	"os/exec"
+	"strconv"
 	"testing"
 	"time"
 
 	"holdfast/internal/actor"
 	"holdfast/internal/db"
+	"holdfast/internal/imports"
+	"holdfast/internal/testkit/dbtest"
 	"holdfast/internal/testkit/pgtest"
 )
 
-// childDir names the variable that makes the test binary a server that applies
-// one job and is killed.
-const childDir = "HOLDFAST_IMPORT_CHILD"
+// childOf names the variable that makes the test binary a server that runs one
+// step of one job and is killed; killRounds the one that says how often each
+// step is killed.
+const (
+	childOf    = "HOLDFAST_IMPORT_CHILD"
+	killRounds = "HOLDFAST_KILL_ROUNDS"
+)
+
+// place is what a server needs to know: a data directory or a database, where
+// the files are, the step and the job.
+type place struct{ Dir, URL, Files, Step, Job string }
+
+func (p place) options() db.Options {
+	if p.URL != "" {
+		return db.Options{URL: p.URL}
+	}
+	return db.Options{Dir: p.Dir, Exclusive: true}
+}
 
 func TestMain(m *testing.M) {
-	if dir := os.Getenv(childDir); dir != "" {
-		work(dir, os.Args[len(os.Args)-2], os.Args[len(os.Args)-1])
+	if raw := os.Getenv(childOf); raw != "" {
+		var p place
+		if err := json.Unmarshal([]byte(raw), &p); err != nil {
+			panic(err)
+		}
+		p.work()
 		return
 	}
 	pgtest.Main(m)
@@ -29,121 +54,225 @@ func TestMain(m *testing.M) {
 
 const killRows = 5000
 
-// work is the child: it says that it starts, and applies or rolls back.
-func work(dir, verb, job string) {
-	k := reopen(&testing.T{}, dir)
+// work is the child: it says that it starts, and takes the step.
+func (p place) work() {
+	k := reopen(&testing.T{}, p)
 	fmt.Println("started")
-	if verb == "rollback" {
-		fmt.Println(k.m.Rollback(context.Background(), k.as, job))
-		return
-	}
-	if verb == "chunks" {
-		k.parted(1000)
-	}
-	fmt.Println(k.m.Apply(context.Background(), k.as, job))
+	k.step(p.Step, p.Job)
+	fmt.Println("ended")
 }
 
-func reopen(t testing.TB, dir string) *kit {
+// step takes a step of a job: "in parts" in chunks or batches of a thousand
+// rows, else at once.
+func (k *kit) step(step, job string) error {
+	ctx := context.Background()
+	if step == "apply in parts" || step == "roll back in parts" {
+		k.parted(1000)
+	}
+	var err error
+	switch step {
+	case "process":
+		_, err = k.m.Process(ctx, k.as, job)
+	case "apply", "apply in parts":
+		_, err = k.m.Apply(ctx, k.as, job)
+	default:
+		_, err = k.m.Rollback(ctx, k.as, job)
+	}
+	return err
+}
+
+func reopen(t testing.TB, p place) *kit {
 	k := &kit{TB: t, now: time.Now(), as: actor.Actor{TenantID: north, UserID: anna, Role: actor.Admin}}
-	k.connect(db.Options{Dir: dir, Exclusive: true}, dir+"/files")
+	k.connect(p.options(), p.Files)
 	return k
 }
 
-// prepared leaves a processed job in a fresh directory.
-func prepared(t *testing.T) (dir, id string) {
-	dir = t.TempDir()
-	k := open(t, db.Options{Dir: dir, Migrate: true})
-	k.d.Close()
-	k.connect(db.Options{Dir: dir}, dir+"/files")
-	job := k.upload("items", "", "", "i.csv", benchFile(killRows))
-	k.process(job)
-	k.d.Close()
-	return dir, job.ID
-}
-
-// Whenever the process dies, an apply has happened or it has not, and the job
-// can be run to its end.
-func TestKilledWhileApplying(t *testing.T) {
-	outcomes := map[string]int{}
-	for round := range 10 {
-		dir, id := prepared(t)
-		killed(t, dir, "apply", id, time.Duration(rand.IntN(250))*time.Millisecond)
-		k := reopen(t, dir)
-		outcomes[k.settled(id, map[string]int{"ready": 0, "completed": killRows})]++
-		if res, err := k.m.Apply(context.Background(), k.as, id); err != nil || res.ImportedCount != killRows || len(k.rows("items")) != killRows {
-			t.Fatalf("round %d, again: %+v %v, %d rows", round, res, err, len(k.rows("items")))
-		}
-		if c := k.counters(); c["items:active:true"]+c["items:active:false"] != killRows {
-			t.Fatalf("round %d: counters %v", round, c)
-		}
-		k.d.Close()
+// Whenever the process dies, a step has happened or it has not, or, in parts,
+// has in whole parts; the job is by itself back in a state from which it goes
+// on, on PostgreSQL as soon as the server sees the connections end, not when
+// the lease is over; and it ends exact: each row once, or every byte as before.
+func TestKilled(t *testing.T) {
+	rounds := 2
+	if n, err := strconv.Atoi(os.Getenv(killRounds)); err == nil {
+		rounds = n
 	}
-	t.Logf("outcomes: %v", outcomes)
-}
-
-// The same holds for taking an import back.
-func TestKilledWhileRollingBack(t *testing.T) {
-	outcomes := map[string]int{}
-	for round := range 6 {
-		dir, id := prepared(t)
-		k := reopen(t, dir)
-		if _, err := k.m.Apply(context.Background(), k.as, id); err != nil {
-			t.Fatal(err)
-		}
-		k.d.Close()
-		killed(t, dir, "rollback", id, time.Duration(rand.IntN(700))*time.Millisecond)
-		k = reopen(t, dir)
-		state := k.settled(id, map[string]int{"completed": killRows, "rolled_back": 0})
-		outcomes[state]++
-		if state == "completed" {
-			if res, err := k.m.Rollback(context.Background(), k.as, id); err != nil || res.RolledBack != killRows {
-				t.Fatalf("round %d, again: %+v %v", round, res, err)
+	dbtest.Each(t, func(t *testing.T, o db.Options) {
+		r := &killing{T: t, place: place{Dir: o.Dir, URL: o.URL, Files: t.TempDir()}}
+		r.prepare(o)
+		for _, step := range []string{"process", "apply", "apply in parts", "roll back", "roll back in parts"} {
+			outcomes := map[string]int{}
+			for round := range rounds {
+				outcomes[r.round(step, round)]++
 			}
+			t.Logf("%s: %v", step, outcomes)
 		}
-		if n, c := len(k.rows("items")), k.counters(); n != 0 || len(c) != 0 {
-			t.Fatalf("round %d: %d rows, counters %v", round, n, c)
-		}
-		k.d.Close()
-	}
-	t.Logf("outcomes: %v", outcomes)
+	})
 }
 
-// settled recovers after a crash and returns the job's state, which must be one
-// of those given and go with its number of items.
-func (k *kit) settled(id string, rows map[string]int) string {
+// killing is one engine's database, through which the rounds go.
+type killing struct {
+	*testing.T
+	place
+	file  []byte
+	base  string // the records before the import
+	took  map[string]time.Duration
+	count int64
+}
+
+// prepare makes the records that the import changes, a fifth of its rows.
+func (r *killing) prepare(o db.Options) {
+	open(r, o).close()
+	k := reopen(r, r.place)
+	defer k.close()
+	k.imported("items", "", "", "base.csv", bytes.ReplaceAll(benchFile(killRows/5), []byte("Item number"), []byte("Once number")))
+	r.base, r.file, r.took = k.dump("items"), benchFile(killRows), map[string]time.Duration{}
+}
+
+func (k *kit) close() {
+	k.m.Close()
+	k.d.Close()
+}
+
+// round kills one step and sees what is there. It leaves what it found.
+func (r *killing) round(step string, n int) string {
+	k := reopen(r, r.place)
+	job := k.upload("items", `{"force":true}`, "", "i.csv", r.file)
+	before := map[string][]string{"process": nil, "apply": {"process"}, "apply in parts": {"process"}}[step]
+	if step == "roll back" || step == "roll back in parts" {
+		before = []string{"process", "apply"}
+	}
+	for _, s := range before {
+		if err := k.step(s, job.ID); err != nil {
+			r.Fatal(err)
+		}
+	}
+	k.close()
+	r.kill(step, job.ID)
+
+	k = reopen(r, r.place)
+	defer k.close()
+	state := k.settled(job.ID)
+	j := k.find("import_jobs", "id", job.ID)
+	imported, back := j["imported_count"].(int64), j["rolled_back_count"].(int64)
+	fresh := int64(len(k.rows("items"))) - killRows/5
+	what := fmt.Sprintf("%s %d: job %s, %d imported, %d back, %d new records", step, n, state, imported, back, fresh)
+	switch step {
+	case "process":
+		if state != "uploaded" && state != "ready" || fresh != 0 {
+			r.Fatal(what)
+		}
+		if p := k.process(job); p.Stats != (imports.Stats{TotalRows: killRows, ValidRows: killRows}) {
+			r.Fatalf("%s: %+v", what, p.Stats)
+		}
+	case "apply", "roll back":
+		full := state == "completed"
+		if !full && state != "ready" && state != "rolled_back" || full != (fresh == killRows*4/5) || !full && k.dump("items") != r.base {
+			r.Fatal(what)
+		}
+	case "apply in parts":
+		if imported%1000 != 0 || state != "completed" && state != "ready" || imported != fresh+min(imported, killRows/5) {
+			r.Fatal(what)
+		}
+	case "roll back in parts":
+		if back%1000 != 0 || state != "completed" && state != "rolled_back" || (state == "rolled_back") != (back == killRows) {
+			r.Fatal(what)
+		}
+	}
+	k.finish(job, what)
+	if k.dump("items") != r.base {
+		r.Fatalf("%s: the records are not what they were", what)
+	}
+	return fmt.Sprint(state, " ", imported/1000, " ", back/1000)
+}
+
+// finish brings a job to its end and back.
+func (k *kit) finish(job *imports.Job, what string) {
 	k.Helper()
-	if _, err := k.m.Recover(context.Background()); err != nil {
-		k.Fatal(err)
+	ctx := context.Background()
+	j := k.find("import_jobs", "id", job.ID)
+	if s := j["status"]; s == "ready" {
+		if a, err := k.m.Apply(ctx, k.as, job.ID); err != nil || a.ImportedCount != killRows {
+			k.Fatalf("%s; applied again: %+v %v", what, a, err)
+		}
+		if n := len(k.rows("items")); n != killRows {
+			k.Fatalf("%s; applied again: %d records", what, n)
+		}
 	}
-	n, state := len(k.rows("items")), k.find("import_jobs", "id", id)["status"].(string)
-	if want, ok := rows[state]; !ok || want != n {
-		k.Fatalf("%d rows, job %v", n, state)
+	if k.status(job) != "rolled_back" {
+		if res, err := k.m.Rollback(ctx, k.as, job.ID); err != nil || res.RolledBack != killRows {
+			k.Fatalf("%s; rolled back again: %+v %v", what, res, err)
+		}
 	}
-	return state
+	if c := k.counters(); c["items:active:true"]+c["items:active:false"] != killRows/5 {
+		k.Fatalf("%s: counters %v", what, c)
+	}
 }
 
-func killed(t *testing.T, dir, verb, job string, after time.Duration) {
-	t.Helper()
+// settled waits until the job is in a stable state by itself, well before the
+// lease of its dead worker is over.
+func (k *kit) settled(id string) string {
+	k.Helper()
+	for end := time.Now().Add(30 * time.Second); ; time.Sleep(20 * time.Millisecond) {
+		if _, err := k.m.Recover(context.Background()); err != nil {
+			k.Fatal(err)
+		}
+		state := k.find("import_jobs", "id", id)["status"].(string)
+		if state != "processing" && state != "applying" && state != "rolling_back" {
+			return state
+		}
+		if time.Now().After(end) {
+			k.Fatalf("the job is still %s", state)
+		}
+	}
+}
+
+// kill runs a step in a process of its own and kills it at a random moment of
+// the time that the step took when it was let to end.
+func (r *killing) kill(step, job string) {
+	r.Helper()
 	self, err := os.Executable()
 	if err != nil {
-		t.Fatal(err)
+		r.Fatal(err)
 	}
-	c := exec.Command(self, verb, job)
-	c.Env = append(os.Environ(), childDir+"="+dir)
+	p := r.place
+	p.Step, p.Job = step, job
+	text, err := json.Marshal(p)
+	if err != nil {
+		r.Fatal(err)
+	}
+	c := exec.Command(self)
+	c.Env = append(os.Environ(), childOf+"="+string(text))
+	c.Stderr = os.Stderr
 	out, err := c.StdoutPipe()
 	if err != nil {
-		t.Fatal(err)
+		r.Fatal(err)
 	}
 	if err := c.Start(); err != nil {
-		t.Fatal(err)
+		r.Fatal(err)
 	}
-	line, err := bufio.NewReader(out).ReadString('\n')
-	if err != nil || line != "started\n" {
-		t.Errorf("the child says %q %v", line, err)
+	says := bufio.NewReader(out)
+	if line, err := says.ReadString('\n'); err != nil || line != "started\n" {
+		r.Fatalf("the child says %q %v", line, err)
 	}
-	time.Sleep(after)
-	if err := c.Process.Kill(); err != nil {
-		t.Error(err)
+	start := time.Now()
+	if r.took[step] == 0 {
+		r.took[step] = 400 * time.Millisecond // a first guess
+	}
+	ended := make(chan bool, 1)
+	go func() {
+		rest, _ := io.ReadAll(says)
+		ended <- bytes.Contains(rest, []byte("ended"))
+	}()
+	select {
+	case done := <-ended:
+		if done {
+			r.took[step] = time.Since(start)
+		}
+	case <-time.After(rand.N(r.took[step])):
+		r.took[step] += r.took[step] / 10
+		if err := c.Process.Kill(); err != nil {
+			r.Error(err)
+		}
 	}
 	_ = c.Wait() // says that it was killed
 }

@@ -39,6 +39,7 @@ type kit struct {
 	now     time.Time
 	as      actor.Actor
 	changed []string
+	again   db.Options // of its database
 }
 
 // each runs f on both engines, on a migrated database of its own.
@@ -62,6 +63,7 @@ func open(t testing.TB, o db.Options) *kit {
 func (k *kit) connect(o db.Options, files string) {
 	k.Helper()
 	d := dbtest.Open(k, o)
+	k.again = o
 	f, err := blob.OpenDir(files)
 	if err != nil {
 		k.Fatal(err)
@@ -75,11 +77,13 @@ func (k *kit) connect(o db.Options, files string) {
 	k.o = imports.Options{Store: k.s, Effects: effects, Files: f,
 		OnChange: func(tenant string, names []string) { k.changed = append(k.changed, names...) }}
 	k.m = imports.New(k.o)
+	k.Cleanup(func() { k.m.Close() })
 }
 
 // rebuild makes the importer anew with other options.
 func (k *kit) rebuild(change func(*imports.Options)) {
 	change(&k.o)
+	k.m.Close()
 	k.m = imports.New(k.o)
 }
 

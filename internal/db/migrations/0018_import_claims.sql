@@ -1,0 +1,1 @@
+alter table import_jobs add column lease_claim bigint;

@@ -1,0 +1,58 @@
+package imports
+
+import (
+	"context"
+	"sync"
+
+	"holdfast/internal/db"
+)
+
+// claims is the claim under which this process works. It is taken with the
+// first job and kept; when its connection broke, a new one is taken with the
+// next. Without one (the embedded engine, a database without a connection to
+// spare) the lease alone tells whether somebody works on a job.
+type claims struct {
+	mu   sync.Mutex
+	now  *db.Claim
+	keys map[int64]bool // that were ever ours
+}
+
+// of returns the key to work under, nil where there is none.
+func (c *claims) of(ctx context.Context, d *db.DB) any {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.now != nil && !c.now.Held(ctx) {
+		c.now.Close()
+		c.now = nil
+	}
+	if c.now == nil {
+		var err error
+		if c.now, err = d.Claim(ctx); err != nil || c.now == nil {
+			c.now = nil
+			return nil
+		}
+		if c.keys == nil {
+			c.keys = map[int64]bool{}
+		}
+		c.keys[c.now.Key] = true
+	}
+	return c.now.Key
+}
+
+// ours reports a key that this process works or worked under.
+func (c *claims) ours(key int64) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.keys[key]
+}
+
+// Close ends the claim of this process on the jobs it works on, and waits for
+// none of them.
+func (m *Importer) Close() {
+	m.claims.mu.Lock()
+	defer m.claims.mu.Unlock()
+	if m.claims.now != nil {
+		m.claims.now.Close()
+		m.claims.now = nil
+	}
+}

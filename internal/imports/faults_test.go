@@ -1,0 +1,424 @@
+package imports_test
+
+import (
+	"archive/zip"
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"holdfast/internal/actor"
+	"holdfast/internal/db"
+	"holdfast/internal/fault"
+	"holdfast/internal/imports"
+	"holdfast/internal/imports/sheet"
+	"holdfast/internal/store"
+	"holdfast/internal/testkit/dbtest"
+)
+
+// The rows of the fault plan for imports, hostile files (F) and durability (D),
+// each on both engines. F9 is TestQuota, D1 to D3 are TestKilled and
+// TestBackendsEnded, D13 is TestOthersWriteDuringApply: the embedded engine is
+// the one that has a single writer.
+func TestFaults(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, _ db.Options) {
+		for _, c := range []struct {
+			name string
+			try  func(k *kit)
+		}{
+			{"F1 formulas go out guarded and come back as they were", formulas},
+			{"F2 hostile workbooks", hostileWorkbooks},
+			{"F5 F6 files as they should not be", hostileFiles},
+			{"F5 too wide, too long, twice the same header", misshapenFiles},
+			{"F7 file names", fileNames},
+			{"F8 too large, cut off, twice", uploads},
+			{"F10 many errors", manyErrors},
+			{"D5 parallel apply", parallelApply},
+			{"D5 two nodes, and apply during process", twoNodes},
+			{"D7 rollback after a later edit", rollbackAfterEdit},
+			{"D9 rollback of stock that was used", rollbackOfSpentStock},
+			{"D9 rollback of records that orders and picks use", rollbackOfUsed},
+			{"D11 rollback twice, at once, by others, of nothing", rollbackTwice},
+			{"D12 apply in chunks", applyInChunks},
+			{"D12 rollback from the middle", rollbackFromTheMiddle},
+		} {
+			t.Run(c.name, func(t *testing.T) {
+				engine := db.SQLite
+				if strings.Contains(t.Name(), "postgresql") {
+					engine = db.PostgreSQL
+				}
+				c.try(open(t, dbtest.Options(t, engine)))
+			})
+		}
+	})
+}
+
+// formulas are kept as text; written to a file that spreadsheets open they are
+// harmless, and that file read again gives the same records.
+func formulas(k *kit) {
+	names := []string{"=1+1", "+4 x", "-cmd|' /C calc'!A0", "@sum(A1)", "\uff1dSUM(A1)", "'=quoted", "plain"}
+	var b strings.Builder
+	b.WriteString("sku,name\n")
+	for i, n := range names {
+		fmt.Fprintf(&b, "F-%d,%q\n", i, n)
+	}
+	job := k.upload("items", "", "", "f.csv", []byte(b.String()))
+	k.process(job)
+	file, err := k.m.Corrected(context.Background(), k.as, job.ID, "all")
+	if err != nil {
+		k.Fatal(err)
+	}
+	var out bytes.Buffer
+	if err := file.Write(context.Background(), &out); err != nil {
+		k.Fatal(err)
+	}
+	for _, line := range strings.Split(out.String(), "\n") {
+		if _, name, ok := strings.Cut(strings.ReplaceAll(line, `"`, ""), ","); ok && strings.ContainsAny(name[:1], "=+-@") {
+			k.Errorf("a formula in the file: %s", line)
+		}
+	}
+	k.apply(job)
+	first := map[string]any{}
+	for _, it := range k.rows("items") {
+		first[it["sku"].(string)] = it["name"]
+	}
+	again := k.upload("items", "", "", "again.csv", out.Bytes())
+	k.process(again)
+	if a := k.apply(again); !strings.Contains(a.Message, fmt.Sprintf("0 new, 0 changed, %d as they were", len(names))) {
+		k.Errorf("%s", a.Message)
+	}
+	for i, n := range names[:5] {
+		if first[fmt.Sprint("F-", i)] != n {
+			k.Errorf("%q became %q", n, first[fmt.Sprint("F-", i)])
+		}
+	}
+}
+
+// archive is a workbook of these parts around one sheet.
+func archive(k *kit, parts map[string]string) []byte {
+	k.Helper()
+	var b bytes.Buffer
+	z := zip.NewWriter(&b)
+	all := map[string]string{
+		"xl/workbook.xml":            `<workbook xmlns:r="r"><sheets><sheet name="One" sheetId="1" r:id="r1"/></sheets></workbook>`,
+		"xl/_rels/workbook.xml.rels": `<Relationships><Relationship Id="r1" Type="http://schemas.openxmlformats.org/officeDocument/2006/relationships/worksheet" Target="worksheets/sheet1.xml"/><Relationship Id="r3" Type="http://schemas.openxmlformats.org/officeDocument/2006/relationships/sharedStrings" Target="sharedStrings.xml"/></Relationships>`,
+		"xl/worksheets/sheet1.xml":   `<worksheet><sheetData><row><c t="s"><v>0</v></c></row></sheetData></worksheet>`,
+	}
+	for name, text := range parts {
+		all[name] = text
+	}
+	for name, text := range all {
+		w, err := z.Create(name)
+		if err == nil {
+			_, err = io.WriteString(w, text)
+		}
+		if err != nil {
+			k.Fatal(err)
+		}
+	}
+	if err := z.Close(); err != nil {
+		k.Fatal(err)
+	}
+	return b.Bytes()
+}
+
+// hostileWorkbooks end as failed jobs that say why, soon and without much
+// memory, and leave no staged rows.
+func hostileWorkbooks(k *kit) {
+	many := map[string]string{}
+	for i := range 3000 {
+		many[fmt.Sprintf("p%d.xml", i)] = "<a/>"
+	}
+	row := func(r string) map[string]string {
+		return map[string]string{"xl/worksheets/sheet1.xml": `<worksheet><sheetData><row r="` + r + `"><c><v>1</v></c></row></sheetData></worksheet>`}
+	}
+	lying := archive(k, map[string]string{"xl/sharedStrings.xml": "<sst><si><t>" + strings.Repeat("ab", 60<<20) + "</t></si></sst>"})
+	for i := 0; i+46 < len(lying); i++ {
+		if string(lying[i:i+4]) == "PK\x01\x02" {
+			copy(lying[i+24:], []byte{10, 0, 0, 0}) // unpacks to ten bytes, it says
+		}
+	}
+	for name, body := range map[string][]byte{
+		"a shared text of 200 MB": archive(k, map[string]string{"xl/sharedStrings.xml": "<sst><si><t>" + strings.Repeat("a", 200<<20) + "</t></si></sst>"}),
+		"a size that lies":        lying,
+		"3,000 parts":             archive(k, many),
+		"row 2^31":                archive(k, row("2147483648")),
+		"row -1":                  archive(k, row("-1")),
+		"entities":                archive(k, map[string]string{"xl/sharedStrings.xml": `<!DOCTYPE sst [<!ENTITY a "x"><!ENTITY b "&a;&a;">]><sst><si><t>&b;</t></si></sst>`}),
+	} {
+		var before, after runtime.MemStats
+		runtime.GC()
+		runtime.ReadMemStats(&before)
+		job := k.upload("items", "", "", "book.xlsx", body)
+		_, err := k.m.Process(context.Background(), k.as, job.ID)
+		runtime.ReadMemStats(&after)
+		if f := fault.As(err); err == nil || f.Kind == fault.Internal || f.Msg == "" || k.status(job) != "failed" {
+			k.Errorf("%s: %v, job %s", name, err, k.status(job))
+		}
+		if grown := int64(after.Sys) - int64(before.Sys); grown > 200<<20 {
+			k.Errorf("%s: %d MB", name, grown>>20)
+		}
+		if _, err := k.m.Rows(context.Background(), k.as, job.ID, imports.RowFilter{Page: 1, PageSize: 1}); !fault.HasCode(err, "import_state") {
+			k.Errorf("%s: staged rows are left: %v", name, err)
+		}
+	}
+}
+
+// misshapenFiles are refused whole, or by the row, with the line.
+func misshapenFiles(k *kit) {
+	ctx := context.Background()
+	wide := k.upload("zones", "", "", "wide.csv", []byte(strings.Repeat("a,", 1_000_000)+"b\n"))
+	if _, err := k.m.Process(ctx, k.as, wide.ID); !fault.Is(err, fault.Invalid) || !strings.Contains(err.Error(), "200") {
+		k.Errorf("a million columns: %v", err)
+	}
+	long := k.process(k.upload("zones", "", "", "long.csv", []byte("code,name\nL-1,\""+strings.Repeat("x", 2<<20)+"\"\nL-2,y\n")))
+	if long.Stats != (imports.Stats{TotalRows: 2, ValidRows: 1, InvalidRows: 1}) || long.Errors[0].Line != 2 || long.Errors[0].Code != "cell_too_long" {
+		k.Errorf("a cell of 2 MB: %+v %v", long.Stats, where(long.Errors))
+	}
+	twice := k.upload("zones", "", "", "twice.csv", []byte("code,code,name\na,b,c\n"))
+	if _, err := k.m.Process(ctx, k.as, twice.ID); !fault.HasCode(err, "import_question") || !strings.Contains(err.Error(), "columns 1 and 2") {
+		k.Errorf("a header twice: %v", err)
+	}
+}
+
+// fileNames are labels: nothing is written where they point.
+func fileNames(k *kit) {
+	root := k.TempDir()
+	k.connect(k.again, filepath.Join(root, "a", "files"))
+	list := func() (paths []string) {
+		err := filepath.WalkDir(root, func(path string, d os.DirEntry, err error) error {
+			if err == nil && !d.IsDir() && !strings.HasPrefix(path, filepath.Join(root, "a", "files")) {
+				paths = append(paths, path)
+			}
+			return err
+		})
+		if err != nil {
+			k.Fatal(err)
+		}
+		return paths
+	}
+	for _, name := range []string{"../../../evil.csv", `..\..\evil.csv`, "/etc/cron.d/evil.csv", "a\x00b.csv", "a\r\nSet-Cookie: x.csv", strings.Repeat("n", 3000) + ".csv", "..", "con.csv"} {
+		job := k.upload("zones", "", "", name, []byte(shelves))
+		if strings.ContainsAny(job.FileName, "/\\\x00\r\n") || len([]rune(job.FileName)) > 200 || job.FileName == ".." {
+			k.Errorf("%q is kept as %q", name, job.FileName)
+		}
+		if p := k.process(job); p.Stats.ValidRows != 2 {
+			k.Errorf("%q: %+v", name, p.Stats)
+		}
+	}
+	if out := list(); len(out) != 0 {
+		k.Errorf("written outside: %v", out)
+	}
+}
+
+// uploads that are too large or break off leave neither job nor file; two of
+// one name are two jobs.
+func uploads(k *kit) {
+	send := func(body io.Reader) error {
+		_, err := k.m.Upload(context.Background(), k.as, imports.Request{Target: "zones"}, "z.csv", body)
+		return err
+	}
+	if err := send(&endless{left: sheet.MaxBytes + 20<<20}); !fault.Is(err, fault.TooLarge) {
+		k.Errorf("220 MB: %v", err)
+	}
+	if err := send(&endless{left: 18 << 20, end: io.ErrUnexpectedEOF}); !fault.Is(err, fault.Invalid) {
+		k.Errorf("cut off: %v", err)
+	}
+	if k.files() != 0 || len(k.rows("import_jobs")) != 0 {
+		k.Errorf("%d files and %d jobs are left", k.files(), len(k.rows("import_jobs")))
+	}
+	for range 2 {
+		if err := send(strings.NewReader(shelves)); err != nil {
+			k.Error(err)
+		}
+	}
+	if k.files() != 2 || len(k.rows("import_jobs")) != 2 {
+		k.Errorf("two of one name: %d files, %d jobs", k.files(), len(k.rows("import_jobs")))
+	}
+}
+
+// slow holds the reading of a file back until it is let go.
+type slow struct {
+	imports.Files
+	began, release chan bool
+}
+
+func (s *slow) Open(ctx context.Context, key string) (io.ReadSeekCloser, error) {
+	select {
+	case s.began <- true:
+		<-s.release
+	default:
+	}
+	return s.Files.Open(ctx, key)
+}
+
+// twoNodes: of applies on two nodes one has the effect; a job that is being
+// processed is not applied, on whichever node.
+func twoNodes(k *kit) {
+	ctx := context.Background()
+	nodes := []*imports.Importer{k.m}
+	if k.d.Engine() == db.PostgreSQL { // the embedded engine has one
+		other := imports.New(k.o)
+		k.Cleanup(other.Close)
+		nodes = append(nodes, other)
+	}
+	job := k.upload("items", "", "", "i.csv", benchFile(2000))
+	k.process(job)
+	var all sync.WaitGroup
+	var mu sync.Mutex
+	done := 0
+	for i := range 6 {
+		all.Go(func() {
+			res, err := nodes[i%len(nodes)].Apply(ctx, k.as, job.ID)
+			mu.Lock()
+			defer mu.Unlock()
+			switch {
+			case err == nil && res.ImportedCount == 2000:
+				done++
+			case !fault.Is(err, fault.Conflict):
+				k.Errorf("%+v %v", res, err)
+			}
+		})
+	}
+	all.Wait()
+	if n := len(k.rows("items")); n != 2000 || done == 0 {
+		k.Errorf("%d items, %d callers were told so", n, done)
+	}
+
+	held := &slow{Files: k.o.Files, began: make(chan bool), release: make(chan bool)}
+	o := k.o
+	o.Files = held
+	busy := imports.New(o)
+	k.Cleanup(busy.Close)
+	next := k.upload("zones", "", "", "z.csv", []byte(shelves))
+	ended := make(chan error)
+	go func() {
+		_, err := busy.Process(ctx, k.as, next.ID)
+		ended <- err
+	}()
+	<-held.began
+	for i, m := range append(nodes[1:], busy) {
+		if _, err := m.Apply(ctx, k.as, next.ID); !fault.HasCode(err, "import_busy") || fault.As(err).RetryAfter == 0 {
+			k.Errorf("node %d applies during process: %v", i, err)
+		}
+	}
+	close(held.release)
+	if err := <-ended; err != nil {
+		k.Error(err)
+	}
+	if a := k.apply(next); a.ImportedCount != 2 {
+		k.Errorf("%+v", a)
+	}
+}
+
+// rollbackOfUsed: what an order, a pick list or the ledger names since stays,
+// and so does all else.
+func rollbackOfUsed(k *kit) {
+	k.imported("zones", "", "", "z.csv", []byte(shelves))
+	job, _, _ := k.imported("items", "", "", "i.csv", []byte("sku,name\nU-1,One\nU-2,Two\nU-3,Three\nU-4,Four\n"))
+	item := func(n int) any { return k.find("items", "sku", fmt.Sprint("U-", n))["id"] }
+	zone := k.find("zones", "code", "A-1")["id"]
+	order := k.add("orders", store.Row{"order_no": "O-1"})
+	k.add("order_lines", store.Row{"order_id": order, "line_no": 1, "item_id": item(1), "qty_ordered": "1"})
+	list := k.add("pick_lists", store.Row{})
+	k.add("pick_lines", store.Row{"pick_list_id": list, "seq": 1, "zone_id": zone, "item_id": item(2), "qty": "1"})
+	k.add("stock_movements", store.Row{"type": "receipt", "item_id": item(3), "to_zone_id": zone, "quantity": "5"})
+	before := k.dump("items", "order_lines", "pick_lines", "stock_levels", "stock_movements")
+	_, err := k.m.Rollback(context.Background(), k.as, job.ID)
+	said := map[string]string{}
+	for _, c := range imports.Conflicts(err) {
+		said[c.Label] = c.Reason
+	}
+	if said["U-1"] != "is used by 1 order lines" || said["U-2"] != "is used by 1 pick lines" || said["U-3"] == "" || len(said) != 3 {
+		k.Errorf("%v %v", err, said)
+	}
+	if k.dump("items", "order_lines", "pick_lines", "stock_levels", "stock_movements") != before || k.status(job) != "completed" {
+		k.Error("the refused rollback changed something")
+	}
+}
+
+// rollbackTwice: one of parallel rollbacks has the effect; what is back, or
+// never was applied, is refused, and so are others than administrators.
+func rollbackTwice(k *kit) {
+	ctx := context.Background()
+	idle := k.upload("zones", "", "", "y.csv", []byte("code,name\nY-1,One\n"))
+	k.process(idle)
+	if _, err := k.m.Rollback(ctx, k.as, idle.ID); !fault.Is(err, fault.Conflict) {
+		k.Errorf("of an unapplied job: %v", err)
+	}
+	job, _, _ := k.imported("zones", "", "", "z.csv", []byte(shelves))
+	for _, role := range []actor.Role{actor.Manager, actor.Safety, actor.Operator, actor.Viewer} {
+		a := k.as
+		a.Role = role
+		if _, err := k.m.Rollback(ctx, a, job.ID); !fault.Is(err, fault.Forbidden) {
+			k.Errorf("by %s: %v", role, err)
+		}
+	}
+	var all sync.WaitGroup
+	var mu sync.Mutex
+	done := 0
+	for range 6 {
+		all.Go(func() {
+			res, err := k.m.Rollback(ctx, k.as, job.ID)
+			mu.Lock()
+			defer mu.Unlock()
+			switch {
+			case err == nil && res.RolledBack == 2:
+				done++
+			case !fault.Is(err, fault.Conflict):
+				k.Errorf("%+v %v", res, err)
+			}
+		})
+	}
+	all.Wait()
+	if done != 1 || len(k.rows("zones")) != 0 {
+		k.Errorf("%d rollbacks, %d zones", done, len(k.rows("zones")))
+	}
+	if _, err := k.m.Rollback(ctx, k.as, job.ID); !fault.HasCode(err, "import_state") {
+		k.Errorf("once more: %v", err)
+	}
+}
+
+// A job whose worker's claim is gone goes on at once, before its lease is over.
+func TestClaimEnds(t *testing.T) {
+	k := open(t, dbtest.Options(t, db.PostgreSQL))
+	ctx := context.Background()
+	held := &slow{Files: k.o.Files, began: make(chan bool), release: make(chan bool)}
+	o := k.o
+	o.Files = held
+	dying := imports.New(o)
+	job := k.upload("zones", "", "", "z.csv", []byte(shelves))
+	ended := make(chan error)
+	go func() {
+		_, err := dying.Process(ctx, k.as, job.ID)
+		ended <- err
+	}()
+	<-held.began
+	if n, err := k.m.Recover(ctx); n != 0 || err != nil {
+		t.Errorf("a job that is worked on was taken: %d %v", n, err)
+	}
+	dying.Close() // its claim ends with it
+	for end := time.Now().Add(30 * time.Second); k.status(job) != "uploaded"; time.Sleep(10 * time.Millisecond) {
+		if _, err := k.m.Recover(ctx); err != nil || time.Now().After(end) {
+			t.Fatalf("%v, job %s", err, k.status(job))
+		}
+	}
+	if p := k.process(job); p.Stats.ValidRows != 2 {
+		t.Errorf("%+v", p.Stats)
+	}
+	k.apply(job)
+	close(held.release)
+	if err := <-ended; !fault.HasCode(err, "import_lost") {
+		t.Errorf("the worker that was given up: %v", err)
+	}
+	if n := len(k.rows("zones")); n != 2 || k.status(job) != "completed" {
+		t.Errorf("%d zones, job %s", n, k.status(job))
+	}
+}
