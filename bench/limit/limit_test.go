@@ -98,7 +98,7 @@ func checkSnapshot(t *testing.T, raw []byte) {
 // The bare reader reads what the import case's file holds.
 func TestReadItems(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "items.csv")
-	text := strings.Join(ItemHeader, ",") + "\nA-1,\"Item, one\",Cat,EA,1.25,2.5,0.125,10,3,active\nA-2,Two,Cat,EA,1,2,0,0,1,active\n"
+	text := strings.Join(ItemHeader, ",") + "\nA-1,\"Item, one\",First,Cat,EA,1.25,2.5,0.125,10,3,A,active\nA-2,Two,Second,Cat,EA,1,2,0,0,1,B,active\n"
 	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
