@@ -260,17 +260,21 @@ func (m *measurement) product(ctx context.Context, s *site, title string, p load
 	if m.profile == "" {
 		return measure(ctx, p)
 	}
-	name := strings.Map(func(r rune) rune {
-		if r >= 'a' && r <= 'z' || r >= '0' && r <= '9' {
-			return r
-		}
-		return '-'
-	}, strings.TrimSpace(title)+" "+s.engine) + ".pprof"
-	err = s.server.record(ctx, filepath.Join(m.profile, name), m.seconds, func() error {
+	err = s.server.record(ctx, filepath.Join(m.profile, fileName(title+" "+s.engine)), m.seconds, func() error {
 		r, err = measure(ctx, p)
 		return err
 	})
 	return r, err
+}
+
+// fileName is a title as the name of its profile.
+func fileName(title string) string {
+	return strings.Map(func(r rune) rune {
+		if r >= 'a' && r <= 'z' || r >= '0' && r <= '9' {
+			return r
+		}
+		return '-'
+	}, strings.TrimSpace(title)) + ".pprof"
 }
 
 func (m *measurement) plan(s *site, p *process, conns int, r load.Request, round int) load.Plan {

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"path/filepath"
 	"time"
 
 	"holdfast/bench/data"
@@ -135,25 +136,26 @@ func (m *measurement) scores(ctx context.Context, engine string) (err error) {
 // verb times a function against statements by hand, in turns, after one call of
 // each that does not count: the first scan writes every verdict.
 func (m *measurement) verb(ctx context.Context, s *site, token, title, path, body string, hand func(context.Context) error) error {
-	timed := func(f func() error) (float64, error) {
+	timed := func(f func() error) (seconds float64, err error) {
 		begin := time.Now()
-		err := f()
+		err = f()
 		return time.Since(begin).Seconds(), err
 	}
 	call := func() error {
 		_, err := s.call(ctx, "POST", "/functions/v1/"+path, token, "application/json", bytes.NewReader([]byte(body)))
 		return err
 	}
-	if err := errors.Join(call(), hand(ctx)); err != nil {
-		return err
-	}
 	before, err := load.RSS([]int{s.server.pid()})
-	if err != nil {
+	if err := errors.Join(err, load.ForgetPeak(s.server.pid()), call(), hand(ctx)); err != nil {
 		return err
 	}
 	var ratios, product, bare []float64
 	for range m.rounds {
-		a, err := timed(call)
+		var a float64
+		err := m.profiled(ctx, s, title, func() (err error) {
+			a, err = timed(call)
+			return err
+		})
 		if err != nil {
 			return err
 		}
@@ -165,6 +167,14 @@ func (m *measurement) verb(ctx context.Context, s *site, token, title, path, bod
 	}
 	note := fmt.Sprintf("%.2f s against %.2f s; memory %d MB, at most %d MB more", median(product), median(bare), before>>20, (load.Peak(s.server.pid())-before)>>20)
 	return m.add(of(title, s.engine, ratios, note).atMost(3, ""))
+}
+
+// profiled runs f, under the profiler if asked to.
+func (m *measurement) profiled(ctx context.Context, s *site, title string, f func() error) error {
+	if m.profile == "" {
+		return f()
+	}
+	return s.server.record(ctx, filepath.Join(m.profile, fileName(title+" "+s.engine)), m.seconds, f)
 }
 
 // oneScore measures the score of one worker at a time.

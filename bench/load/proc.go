@@ -36,6 +36,11 @@ func RSS(roots []int) (int64, error) {
 // Peak is the most memory in bytes one process has held.
 func Peak(pid int) int64 { return field(pid, "VmHWM:") }
 
+// ForgetPeak makes Peak begin anew (proc(5), clear_refs).
+func ForgetPeak(pid int) error {
+	return os.WriteFile(fmt.Sprintf("/proc/%d/clear_refs", pid), []byte("5"), 0)
+}
+
 func field(pid int, name string) int64 {
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
 	if err != nil {

@@ -252,7 +252,7 @@ func (p *Programme) scoresJSON(a actor.Actor, st *settings, groups []*scored) []
 	n, size := 0, 2048
 	for _, s := range groups {
 		n += len(s.list)
-		size += len(s.list) * 720
+		size += len(s.list) * roomFor[s.model.Kind]
 	}
 	b := append(make([]byte, 0, size), `{"success":true,"tenant_id":"`...)
 	b = append(append(b, a.TenantID...), `","scores_computed":`...)
@@ -275,6 +275,9 @@ func (p *Programme) scoresJSON(a actor.Actor, st *settings, groups []*scored) []
 	}
 	return append(b, '}')
 }
+
+// roomFor is about how many bytes a score of a model takes in the answer.
+var roomFor = map[string]int{kindWeighted: 600, kindBayes: 680, kindPoisson: 1400}
 
 type place struct{ group, i int32 }
 
