@@ -73,6 +73,10 @@ type verdictOut struct {
 	Details    details  `json:"details"`
 }
 
+func (v *verdictOut) personalScore() bool {
+	return personal(v.EntityType) && v.Details.Metric == "predictive_score"
+}
+
 type details struct {
 	Metric       string `json:"metric"`
 	Insufficient bool   `json:"insufficient_data,omitempty"`
@@ -261,7 +265,8 @@ func (s *scan) keep(tx *db.Tx) error {
 			return err
 		}
 		var value any
-		if e.Value != nil {
+		// Events are read by more people than single persons' scores are.
+		if e.Value != nil && !e.personalScore() {
 			value = signed(*e.Value)
 		}
 		from, _ := window(s.now, int64(s.notes[i].WindowDays))
@@ -316,7 +321,7 @@ func (s *scan) answer(a actor.Actor) ([]byte, error) {
 	for i := range s.fresh {
 		e := s.fresh[i]
 		// A person's score is for the safety officer and the person.
-		if personal(e.EntityType) && e.Details.Metric == "predictive_score" && !sees(a.Role) {
+		if e.personalScore() && !sees(a.Role) {
 			e.Value = nil
 		}
 		text, err := json.Marshal(e)

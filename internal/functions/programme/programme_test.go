@@ -493,6 +493,13 @@ func TestPeopleAreProtected(t *testing.T) {
 		n.is("scores_computed", "6", "scores.#", "3", "team_means", "[]")
 		k.add("settings", store.Row{"section": "scoring", "key": "min_group", "value": json.RawMessage("2")})
 		k.call(scores, "").is("team_means", `[{"entity_type":"worker","n":2,"score":0,"team_id":"`+p.team+`"}]`)
+		k.add("regulations", store.Row{"code": "SEEN", "title": "Seen", "rule": json.RawMessage(`{"scope":{"entity_types":["zone","worker"]},"metric":"predictive_score","warn":{"op":">=","value":0}}`)})
+		verdicts := k.call(compliance, "")
+		verdicts.find("events", "entity_id", p.dock).is("value", "0")
+		verdicts.find("events", "entity_id", p.worker).is("value", "null")
+		if k.count("compliance_events", "value IS NOT NULL AND entity_type = 'worker'") != 0 || k.count("compliance_events", "value IS NOT NULL") != 2 {
+			k.Error("a verdict on a person shows the score to all who read verdicts")
+		}
 		k.add("settings", store.Row{"section": "scoring", "key": "scores_off", "value": json.RawMessage(`["worker","driver"]`)})
 		k.as.Role = actor.Safety
 		k.call(scores, "").is("scores_computed", "3")
