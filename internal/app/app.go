@@ -33,6 +33,7 @@ import (
 	"holdfast/internal/mail"
 	"holdfast/internal/metrics"
 	"holdfast/internal/safety"
+	"holdfast/internal/safety/photo"
 	"holdfast/internal/sso"
 	"holdfast/internal/store"
 	"holdfast/internal/web"
@@ -72,6 +73,7 @@ type App struct {
 
 	catalog     *catalog.Catalog
 	blobs       blob.Store
+	album       *photo.Album
 	sink        *mail.Sink // nil unless mails are kept for a developer
 	cache       *cache.Cache
 	gate        *gate.Gate
@@ -163,8 +165,10 @@ func (a *App) services(ctx context.Context, mode Mode) error {
 		return err
 	}
 	a.Outbox = event.New(a.now)
+	a.album = photo.New(func() photo.Files { return a.blobs })
 	effects := a.effects()
 	a.Store = store.New(a.DB, a.catalog, effects, a.now)
+	a.album.Open(a.Store)
 	if err := a.openWebhooks(); err != nil {
 		return err
 	}

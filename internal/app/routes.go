@@ -51,6 +51,7 @@ func (a *App) routes() []api.Route {
 		api.Route{Pattern: "/v1/webhooks/{id}/replay", Methods: post, Tag: "webhooks", Doc: "Send again what was queued from, inclusive, to, exclusive, and failed; status=all: everything", Handler: hooks.ReplayRange()},
 		api.Route{Pattern: "/v1/webhooks/{id}/deliveries/{delivery}/replay", Methods: post, Tag: "webhooks", Doc: "Send one delivery again", Handler: hooks.Replay()},
 	)
+	list = append(list, api.NewPhotos(a.gate, a.album).Routes()...)
 	list = append(list, api.NewForms(a.gate, osha.NewBooks(a.Store)).Routes()...)
 	if a.sink != nil {
 		list = append(list, api.Route{Pattern: "/dev/mail", Methods: get, Tag: "operation", Doc: "Mails kept by a development server", Public: true, Handler: http.HandlerFunc(a.devMail)})

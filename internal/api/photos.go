@@ -1,0 +1,182 @@
+package api
+
+import (
+	"errors"
+	"io"
+	"mime"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+
+	"holdfast/internal/actor"
+	"holdfast/internal/fault"
+	"holdfast/internal/gate"
+	"holdfast/internal/safety/photo"
+	"holdfast/internal/store"
+	"holdfast/internal/web"
+)
+
+// Photos serves the pictures of incidents; captions and deleting are the
+// collection's (incident_photos).
+type Photos struct {
+	gate  *gate.Gate
+	album *photo.Album
+}
+
+// NewPhotos returns the face of an album.
+func NewPhotos(g *gate.Gate, a *photo.Album) *Photos { return &Photos{g, a} }
+
+// Routes lists what is served.
+func (p *Photos) Routes() []Route {
+	get, post := http.MethodGet, http.MethodPost
+	return []Route{
+		{Pattern: "/v1/incidents/{id}/photos", Methods: []string{get, post}, Tag: "photos", Doc: "Photos of an incident (GET), or one more (POST: multipart part file, JPEG, PNG or WebP of 15 MB at most; caption)",
+			Handler: p.member(p.photos), Body: map[string]string{"file": "file", "caption": "string"}},
+		{Pattern: "/v1/incidents/{id}/photos/{photo}", Methods: []string{get}, Tag: "photos", Doc: "The picture itself, a JPEG", Handler: p.member(p.view)},
+	}
+}
+
+// member lets members through to h.
+func (p *Photos) member(h func(w http.ResponseWriter, r *http.Request, a actor.Actor) error) http.Handler {
+	return web.Wrap(CollectionShape, func(w http.ResponseWriter, r *http.Request) error {
+		write := r.Method == http.MethodPost
+		a, err := p.gate.Enter(w, r, write)
+		web.Note(w, r.Pattern, a.TenantID, a.UserID, a.KeyID)
+		if err != nil {
+			return err
+		}
+		q, err := queryValues(r.URL.RawQuery)
+		if err != nil {
+			return err
+		}
+		if a, err = inTenant(a, q, write); err != nil {
+			return err
+		}
+		for _, name := range [...]string{"id", "photo"} {
+			v := r.PathValue(name)
+			if id, err := uuid.Parse(v); v != "" && (err != nil || id.String() != strings.ToLower(v)) {
+				return noRecord()
+			}
+		}
+		return h(w, r, a)
+	})
+}
+
+// photoView is a photo as the API shows it.
+type photoView struct {
+	ID        string  `json:"id"`
+	Incident  string  `json:"incident_id"`
+	Caption   *string `json:"caption"`
+	Width     any     `json:"width"`
+	Height    any     `json:"height"`
+	Size      any     `json:"size"`
+	SHA256    any     `json:"sha256"`
+	CreatedAt any     `json:"created_at"`
+	URL       string  `json:"url"`
+}
+
+func viewOf(row store.Row) photoView {
+	v := photoView{Width: row["width"], Height: row["height"], Size: row["size"], SHA256: row["sha256"], CreatedAt: row["created_at"]}
+	v.ID, _ = row["id"].(string)
+	v.Incident, _ = row["incident_id"].(string)
+	if c, ok := row["caption"].(string); ok {
+		v.Caption = &c
+	}
+	v.URL = "/v1/incidents/" + v.Incident + "/photos/" + v.ID
+	return v
+}
+
+func (p *Photos) photos(w http.ResponseWriter, r *http.Request, a actor.Actor) error {
+	incident := strings.ToLower(r.PathValue("id"))
+	if r.Method == http.MethodPost {
+		return p.add(w, r, a, incident)
+	}
+	rows, err := p.album.List(r.Context(), a, incident)
+	if err != nil {
+		return err
+	}
+	out := make([]photoView, len(rows))
+	for i, row := range rows {
+		out[i] = viewOf(row)
+	}
+	w.Header().Set("Cache-Control", "no-store")
+	return web.JSON(w, http.StatusOK, out)
+}
+
+func (p *Photos) add(w http.ResponseWriter, r *http.Request, a actor.Actor, incident string) error {
+	body, caption, done, err := picture(w, r)
+	if err != nil {
+		return err
+	}
+	defer done()
+	row, err := p.album.Add(r.Context(), a, incident, caption, body)
+	var big *http.MaxBytesError
+	switch {
+	case errors.As(err, &big):
+		return tooMuch(err)
+	case err != nil:
+		return err
+	}
+	v := viewOf(row)
+	w.Header().Set("Location", v.URL)
+	return web.JSON(w, http.StatusCreated, v)
+}
+
+// picture is the body of an upload: the part file of a form, or the whole body
+// of a request whose type is an image's. What it is, its bytes decide.
+func picture(w http.ResponseWriter, r *http.Request) (body io.Reader, caption string, done func(), err error) {
+	unhurried(w)
+	r.Body = http.MaxBytesReader(w, r.Body, photo.MaxBytes+64<<10)
+	mt, _, _ := mime.ParseMediaType(r.Header.Get("Content-Type")) // what is no type is refused below
+	if strings.HasPrefix(mt, "image/") {
+		return r.Body, "", func() {}, nil
+	}
+	if mt != "multipart/form-data" {
+		return nil, "", nil, fault.New(fault.Unsupported, "22023", "send the photo as multipart/form-data with the part file, or as the body with its own type")
+	}
+	if err := r.ParseMultipartForm(formMemory); err != nil {
+		return nil, "", nil, tooMuch(err)
+	}
+	form := r.MultipartForm
+	done = func() { form.RemoveAll() }
+	files := form.File["file"]
+	if len(files) != 1 || len(form.File) != 1 {
+		done()
+		return nil, "", nil, fault.New(fault.Invalid, "22023", "the form needs exactly one part called file").At("file", "missing or repeated")
+	}
+	f, err := files[0].Open()
+	if err != nil {
+		done()
+		return nil, "", nil, err
+	}
+	return f, strings.TrimSpace(strings.Join(form.Value["caption"], " ")), func() { f.Close(); form.RemoveAll() }, nil
+}
+
+// tooMuch tells a body over its limit from a broken one.
+func tooMuch(err error) error {
+	var big *http.MaxBytesError
+	if errors.As(err, &big) {
+		return fault.New(fault.TooLarge, "54000", "the photo is larger than %d MB", photo.MaxBytes>>20).At("file", "too large")
+	}
+	return fault.Wrap(err, fault.Invalid, "22023", "the multipart form cannot be read")
+}
+
+// view answers with the picture. It never changes, so its hash is its tag.
+func (p *Photos) view(w http.ResponseWriter, r *http.Request, a actor.Actor) error {
+	row, f, err := p.album.View(r.Context(), a, strings.ToLower(r.PathValue("id")), strings.ToLower(r.PathValue("photo")))
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	h := w.Header()
+	tag, _ := row["sha256"].(string)
+	h.Set("ETag", `"`+tag+`"`)
+	h.Set("Content-Type", "image/jpeg")
+	h.Set("Content-Disposition", `inline; filename="photo.jpg"`)
+	h.Set("Content-Security-Policy", "default-src 'none'; sandbox")
+	h.Set("Cache-Control", "private, no-cache")
+	http.ServeContent(w, r, "", time.Time{}, f)
+	return nil
+}

@@ -1,0 +1,135 @@
+package app_test
+
+import (
+	"bytes"
+	"fmt"
+	"image"
+	"image/jpeg"
+	"image/png"
+	"mime/multipart"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"holdfast/internal/actor"
+	"holdfast/internal/demo"
+	"holdfast/internal/testkit"
+)
+
+// pictureForm is a multipart form with a file and the fields given in pairs.
+func pictureForm(t *testing.T, part, name string, raw []byte, fields ...string) ([]byte, string) {
+	t.Helper()
+	var b bytes.Buffer
+	form := multipart.NewWriter(&b)
+	for i := 0; i+1 < len(fields); i += 2 {
+		if err := form.WriteField(fields[i], fields[i+1]); err != nil {
+			t.Fatal(err)
+		}
+	}
+	f, err := form.CreateFormFile(part, name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	f.Write(raw)
+	form.Close()
+	return b.Bytes(), form.FormDataContentType()
+}
+
+func pngPicture(t *testing.T, w, h int) []byte {
+	t.Helper()
+	var b bytes.Buffer
+	if err := png.Encode(&b, image.NewGray(image.Rect(0, 0, w, h))); err != nil {
+		t.Fatal(err)
+	}
+	return b.Bytes()
+}
+
+// files counts what the server's file directory holds.
+func files(t *testing.T, k *testkit.Kit) int {
+	t.Helper()
+	list, err := os.ReadDir(filepath.Join(k.App.Config.Data, "files"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return len(list)
+}
+
+// A photo goes with its incident: uploaded and seen by those who may read it,
+// refused when it is none, deleted with it.
+func TestPhotos(t *testing.T) {
+	testkit.Run(t, func(t *testing.T, k *testkit.Kit) {
+		op, safety := who(actor.Operator), who(actor.Safety)
+		incident := insertID(t, k, op, "incidents", map[string]any{"kind": "hazard", "title": "Oil", "occurred_at": "2026-01-05T10:00:00Z"})
+		path := "/v1/incidents/" + incident + "/photos"
+		before := files(t, k)
+		body, kind := pictureForm(t, "file", "invoice.pdf", pngPicture(t, 3000, 600), "caption", "Under the leveller")
+		up := func(as string, body []byte, kind string) testkit.Response {
+			return k.Call(testkit.Request{Method: "POST", Path: path, As: as, Body: body, Header: map[string]string{"Content-Type": kind}})
+		}
+		r := up(op, body, kind)
+		var p struct {
+			ID, URL, Caption string
+			Width, Height    int
+		}
+		r.JSON(t, &p)
+		if r.Status != 201 || p.Width != 2048 || p.Height != 409 || p.Caption != "Under the leveller" || p.URL != path+"/"+p.ID || r.Header.Get("Location") != p.URL {
+			t.Fatalf("upload: %d %s", r.Status, r.Body)
+		}
+		if r := up(op, pngPicture(t, 5, 5), "image/png"); r.Status != 201 {
+			t.Errorf("the body alone: %d %s", r.Status, r.Body)
+		}
+		v := k.Get(who(actor.Viewer), p.URL)
+		if cfg, err := jpeg.DecodeConfig(bytes.NewReader(v.Body)); err != nil || cfg.Width != 2048 || v.Header.Get("Content-Type") != "image/jpeg" || !strings.Contains(v.Header.Get("Cache-Control"), "private") ||
+			!strings.Contains(v.Header.Get("Content-Security-Policy"), "default-src 'none'") {
+			t.Errorf("the picture: %d %v %v", v.Status, err, v.Header)
+		}
+		again := k.Call(testkit.Request{Method: "GET", Path: p.URL, As: safety, Header: map[string]string{"If-None-Match": v.Header.Get("ETag")}})
+		if again.Status != 304 {
+			t.Errorf("with its tag: %d", again.Status)
+		}
+		if r := k.Get(safety, "/v1/incidents?select=title,incident_photos(caption)&id=eq."+incident); !strings.Contains(string(r.Body), "Under the leveller") {
+			t.Errorf("embedded: %s", r.Body)
+		}
+		if r := k.Get(safety, "/v1/incident_photos?select=*&incident_id=eq."+incident); !strings.Contains(string(r.Body), `"blob_key":null`) {
+			t.Errorf("the file's key shows: %s", r.Body)
+		}
+		text := []byte("PK\x03\x04 not a photo")
+		zipped, zipKind := pictureForm(t, "file", "photo.jpg", text)
+		wrong, wrongKind := pictureForm(t, "picture", "a.png", pngPicture(t, 5, 5))
+		for _, c := range []struct {
+			what   string
+			r      testkit.Response
+			status int
+		}{
+			{"a zip called photo.jpg", up(op, zipped, zipKind), 415}, {"a zip called an image", up(op, text, "image/jpeg"), 415}, {"JSON", up(op, []byte("{}"), "application/json"), 415},
+			{"another part", up(op, wrong, wrongKind), 400}, {"a broken form", up(op, body[:40], kind), 400}, {"no boundary", up(op, body, "multipart/form-data"), 400},
+			{"16 MB", up(op, make([]byte, 16<<20), "image/png"), 413}, {"a viewer", up(who(actor.Viewer), body, kind), 403}, {"nobody", up("", body, kind), 401},
+			{"another's incident", k.Get(who(actor.Driver), path), 404}, {"another's photo", k.Get(who(actor.Driver), p.URL), 404}, {"another tenant", k.Get("admin@south.example", p.URL), 404},
+			{"no id", k.Get(safety, "/v1/incidents/x/photos"), 404}, {"no photo", k.Get(safety, path+"/0190a000-0000-7000-8000-000000000000"), 404},
+			{"by the collection", k.Post(safety, "/v1/incident_photos", map[string]any{"incident_id": incident}), 403},
+		} {
+			if c.r.Status != c.status {
+				t.Errorf("%s: %d %s, want %d", c.what, c.r.Status, c.r.Body, c.status)
+			}
+		}
+		if n := files(t, k) - before; n != 2 {
+			t.Errorf("%d files, want 2: a refused upload leaves nothing", n)
+		}
+		if r := k.Call(testkit.Request{Method: "DELETE", Path: "/v1/incident_photos?id=eq." + p.ID, As: safety}); r.Status != 204 {
+			t.Errorf("delete: %d %s", r.Status, r.Body)
+		}
+		if r := k.Call(testkit.Request{Method: "DELETE", Path: "/v1/incidents?id=eq." + incident, Bearer: k.Service()}); r.Status != 204 {
+			t.Errorf("delete the incident: %d %s", r.Status, r.Body)
+		}
+		for end := time.Now().Add(30 * time.Second); files(t, k) != before; time.Sleep(20 * time.Millisecond) {
+			if time.Now().After(end) {
+				t.Fatalf("%d files are left, want none", files(t, k)-before)
+			}
+		}
+		if got := first(t, k, "/v1/audit?select=action&entity_id=eq."+p.ID+"&order=at.desc&tenant_id=eq."+demo.North, "action"); got != "incident_photos.delete" {
+			t.Errorf("audit: %s", fmt.Sprint(got))
+		}
+	})
+}

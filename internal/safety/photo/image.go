@@ -1,0 +1,287 @@
+// Package photo keeps photos of incidents: read by what they are and not by
+// their name, within bounds of size and memory, turned upright, scaled down and
+// written anew, so that no metadata (place, time, device) survives.
+package photo
+
+import (
+	"bytes"
+	"context"
+	"encoding/binary"
+	"errors"
+	"image"
+	"image/color"
+	"image/jpeg"
+	"image/png"
+	"io"
+
+	"golang.org/x/image/draw"
+	"golang.org/x/image/webp"
+
+	"holdfast/internal/fault"
+)
+
+// Bounds of a photo: bytes as uploaded, and memory while it is decoded. A file
+// of a few kilobytes can claim gigabytes.
+const (
+	MaxBytes  = 15 << 20
+	maxMemory = 160 << 20
+	longSide  = 2048 // pixels kept
+	quality   = 82
+)
+
+// atOnce is how many photos are decoded at the same time.
+const atOnce = 2
+
+// Darkroom makes photos fit to be kept. It is safe for concurrent use.
+type Darkroom struct{ free chan struct{} }
+
+// NewDarkroom returns a room for two photos at once.
+func NewDarkroom() *Darkroom { return &Darkroom{make(chan struct{}, atOnce)} }
+
+// Image is a photo as it is kept: a JPEG without metadata.
+type Image struct {
+	JPEG          []byte
+	Width, Height int
+}
+
+// Develop reads a JPEG, PNG or WebP file and makes the photo that is kept. It
+// fails with fault.Unsupported for another kind of file, fault.TooLarge past
+// the bounds and fault.Invalid for a broken one.
+func (d *Darkroom) Develop(ctx context.Context, r io.Reader) (*Image, error) {
+	raw, err := io.ReadAll(io.LimitReader(r, MaxBytes+1))
+	switch {
+	case err != nil:
+		return nil, fault.Wrap(err, fault.Invalid, "22023", "the upload broke off")
+	case len(raw) > MaxBytes:
+		return nil, tooLarge("the photo is larger than %d MB", MaxBytes>>20)
+	}
+	f, err := inspect(raw)
+	if err != nil {
+		return nil, err
+	}
+	select {
+	case d.free <- struct{}{}:
+		defer func() { <-d.free }()
+	case <-ctx.Done():
+		return nil, fault.Wrap(ctx.Err(), fault.Unavailable, "57014", "the server is busy with other photos")
+	}
+	src, err := f.decode(bytes.NewReader(raw))
+	if err != nil {
+		return nil, fault.Wrap(err, fault.Invalid, "22023", "the photo cannot be read: it is broken or of an unusual kind").At("photo", "cannot be read")
+	}
+	return write(upright(scaled(src), f.turn))
+}
+
+func tooLarge(format string, args ...any) error {
+	return fault.New(fault.TooLarge, "54000", format, args...).At("photo", format, args...)
+}
+
+// found is what the first look at a file tells.
+type found struct {
+	decode func(io.Reader) (image.Image, error)
+	turn   uint16 // EXIF orientation, 1 to 8
+}
+
+// inspect reads the kind, size and orientation without decoding.
+func inspect(raw []byte) (found, error) {
+	f := found{turn: 1}
+	var config func(io.Reader) (image.Config, error)
+	perPixel := 0.0
+	switch {
+	case bytes.HasPrefix(raw, []byte("\xff\xd8\xff")):
+		f.decode, config = jpeg.Decode, jpeg.DecodeConfig
+		h := jpegHeader(raw)
+		f.turn, perPixel = h.turn, h.perPixel
+	case bytes.HasPrefix(raw, []byte("\x89PNG\r\n\x1a\n")):
+		f.decode, config = png.Decode, png.DecodeConfig
+		f.turn = orientation(chunk(raw[8:], "eXIf", true))
+	case len(raw) > 12 && string(raw[:4]) == "RIFF" && string(raw[8:12]) == "WEBP":
+		f.decode, config = webp.Decode, webp.DecodeConfig
+		f.turn = orientation(bytes.TrimPrefix(chunk(raw[12:], "EXIF", false), []byte("Exif\x00\x00")))
+		perPixel = 8 // lossless ones are held twice
+	default:
+		return f, fault.New(fault.Unsupported, "22023", "a photo is a JPEG, PNG or WebP file; this is none, whatever its name says").At("photo", "not a JPEG, PNG or WebP file")
+	}
+	c, err := config(bytes.NewReader(raw))
+	if err != nil {
+		return f, fault.Wrap(err, fault.Invalid, "22023", "the photo cannot be read: it is broken or of an unusual kind").At("photo", "cannot be read")
+	}
+	if perPixel == 0 {
+		perPixel = pixelBytes(c.ColorModel)
+	}
+	if c.Width < 1 || c.Height < 1 || float64(c.Width)*float64(c.Height)*perPixel > maxMemory {
+		return f, tooLarge("the photo has %d x %d pixels, which is too many: take it with a lower resolution", c.Width, c.Height)
+	}
+	return f, nil
+}
+
+func pixelBytes(m color.Model) float64 {
+	switch m {
+	case color.RGBA64Model, color.NRGBA64Model:
+		return 8
+	case color.Gray16Model:
+		return 2
+	case color.GrayModel:
+		return 1
+	}
+	return 4
+}
+
+// scaled makes an image whose long side is at most longSide, on white where it
+// is transparent.
+func scaled(src image.Image) *image.RGBA {
+	b := src.Bounds()
+	w, h := b.Dx(), b.Dy()
+	if long := max(w, h); long > longSide {
+		w, h = max(1, w*longSide/long), max(1, h*longSide/long)
+	}
+	dst := image.NewRGBA(image.Rect(0, 0, w, h))
+	draw.Draw(dst, dst.Bounds(), image.White, image.Point{}, draw.Src)
+	draw.BiLinear.Scale(dst, dst.Bounds(), src, b, draw.Over, nil)
+	return dst
+}
+
+// upright applies an EXIF orientation (EXIF 2.3, tag 0x0112).
+func upright(src *image.RGBA, turn uint16) *image.RGBA {
+	if turn < 2 || turn > 8 {
+		return src
+	}
+	w, h := src.Bounds().Dx(), src.Bounds().Dy()
+	out := image.NewRGBA(image.Rect(0, 0, w, h))
+	if turn >= 5 {
+		out = image.NewRGBA(image.Rect(0, 0, h, w))
+	}
+	for y := range h {
+		for x := range w {
+			tx, ty := turned(turn, x, y, w, h)
+			copy(out.Pix[out.PixOffset(tx, ty):][:4], src.Pix[src.PixOffset(x, y):][:4])
+		}
+	}
+	return out
+}
+
+// turned is where a stored pixel belongs.
+func turned(turn uint16, x, y, w, h int) (int, int) {
+	switch turn {
+	case 2:
+		return w - 1 - x, y
+	case 3:
+		return w - 1 - x, h - 1 - y
+	case 4:
+		return x, h - 1 - y
+	case 5:
+		return y, x
+	case 6:
+		return h - 1 - y, x
+	case 7:
+		return h - 1 - y, w - 1 - x
+	}
+	return y, w - 1 - x
+}
+
+func write(img *image.RGBA) (*Image, error) {
+	var b bytes.Buffer
+	if err := jpeg.Encode(&b, img, &jpeg.Options{Quality: quality}); err != nil {
+		return nil, errors.Join(errors.New("photo: encode"), err)
+	}
+	return &Image{b.Bytes(), img.Bounds().Dx(), img.Bounds().Dy()}, nil
+}
+
+// header is what a JPEG's segments tell before its pixels.
+type header struct {
+	turn     uint16
+	perPixel float64 // bytes of memory while decoding
+}
+
+// jpegHeader walks the segments up to the scan (ITU-T T.81, B.1.1). What it
+// cannot make sense of is left to the decoder.
+func jpegHeader(raw []byte) header {
+	h := header{turn: 1, perPixel: 16}
+	for i := 2; i+4 <= len(raw) && raw[i] == 0xff; {
+		marker, size := raw[i+1], int(binary.BigEndian.Uint16(raw[i+2:]))
+		if marker == 0xff {
+			i++ // fill byte
+			continue
+		}
+		end := i + 2 + size
+		if size < 2 || end > len(raw) || marker == 0xda {
+			break
+		}
+		body := raw[i+4 : end]
+		switch {
+		case marker == 0xe1 && bytes.HasPrefix(body, []byte("Exif\x00\x00")):
+			h.turn = orientation(body[6:])
+		case marker >= 0xc0 && marker <= 0xc2 && len(body) >= 6:
+			h.perPixel = frameBytes(body, marker == 0xc2)
+		}
+		i = end
+	}
+	return h
+}
+
+// frameBytes is the memory of a frame for each pixel: its samples, and when it
+// is progressive four bytes more for each coefficient.
+func frameBytes(frame []byte, progressive bool) float64 {
+	n, sum, most := int(frame[5]), 0, 1
+	for c := 0; c < n && 6+3*c+1 < len(frame); c++ {
+		factors := frame[6+3*c+1]
+		area := int(factors>>4) * int(factors&15)
+		sum, most = sum+area, max(most, area)
+	}
+	per := float64(sum) / float64(most)
+	if progressive {
+		per *= 5
+	}
+	return max(per, 1)
+}
+
+// chunk finds a chunk of a PNG (big endian, length before type, checksum
+// behind) or RIFF file (little endian, type before length, even length).
+func chunk(raw []byte, name string, png bool) []byte {
+	for len(raw) >= 8 {
+		kind, size, tail := string(raw[:4]), int64(binary.LittleEndian.Uint32(raw[4:])), int64(0)
+		if png {
+			kind, size, tail = string(raw[4:8]), int64(binary.BigEndian.Uint32(raw)), 4
+		} else {
+			tail = size & 1
+		}
+		if size > int64(len(raw))-8 {
+			return nil
+		}
+		if kind == name {
+			return raw[8 : 8+size]
+		}
+		raw = raw[min(8+size+tail, int64(len(raw))):]
+	}
+	return nil
+}
+
+// orientation reads tag 0x0112 of the first directory of a TIFF structure
+// (TIFF 6.0, section 2); 1 when there is none.
+func orientation(tiff []byte) uint16 {
+	if len(tiff) < 8 {
+		return 1
+	}
+	var order binary.ByteOrder = binary.LittleEndian
+	if string(tiff[:2]) == "MM" {
+		order = binary.BigEndian
+	}
+	at := int64(order.Uint32(tiff[4:]))
+	if at < 8 || at+2 > int64(len(tiff)) {
+		return 1
+	}
+	n := int64(order.Uint16(tiff[at:]))
+	for i := range n {
+		e := at + 2 + 12*i
+		if e+12 > int64(len(tiff)) {
+			return 1
+		}
+		if order.Uint16(tiff[e:]) == 0x0112 {
+			if v := order.Uint16(tiff[e+8:]); v >= 1 && v <= 8 {
+				return v
+			}
+			return 1
+		}
+	}
+	return 1
+}
