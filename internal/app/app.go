@@ -32,8 +32,10 @@ import (
 	"holdfast/internal/lease"
 	"holdfast/internal/mail"
 	"holdfast/internal/metrics"
+	"holdfast/internal/page"
 	"holdfast/internal/safety"
 	"holdfast/internal/safety/photo"
+	"holdfast/internal/safety/report"
 	"holdfast/internal/sso"
 	"holdfast/internal/store"
 	"holdfast/internal/web"
@@ -74,6 +76,8 @@ type App struct {
 	catalog     *catalog.Catalog
 	blobs       blob.Store
 	album       *photo.Album
+	desk        *report.Desk
+	reports     *page.Reports
 	sink        *mail.Sink // nil unless mails are kept for a developer
 	cache       *cache.Cache
 	gate        *gate.Gate
@@ -198,13 +202,15 @@ func (a *App) services(ctx context.Context, mode Mode) error {
 	if _, err := a.DB.WrittenByOthers(ctx); err != nil {
 		return err
 	}
-	a.faces()
+	if err := a.faces(); err != nil {
+		return err
+	}
 	a.watch()
 	return a.openBus(ctx, mode)
 }
 
 // faces makes what stands between the services and HTTP.
-func (a *App) faces() {
+func (a *App) faces() (err error) {
 	a.cache = cache.New(cache.Options{})
 	a.table = functions.Table(functions.Deps{Store: a.Store, Imports: a.Imports, Now: a.now, Hooks: a.hooks()})
 	a.functions = api.NewFunctions(a.gate, a.cache, a.table)
@@ -214,7 +220,12 @@ func (a *App) faces() {
 	a.collections = api.NewCollections(a.Store)
 	a.platform = api.NewPlatform(a.gate, a.clearTenant)
 	a.document = &api.Document{URL: a.Config.PublicURL, Version: Version, Catalog: a.catalog, Functions: a.table}
+	a.desk = report.New(a.Store, a.album)
+	if a.reports, err = page.NewReports(a.gate, a.desk); err != nil {
+		return err
+	}
 	a.document.Routes = a.routes()
+	return nil
 }
 
 // knownTenant refuses an id that no tenant has.

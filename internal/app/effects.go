@@ -10,6 +10,7 @@ import (
 	"holdfast/internal/imports"
 	"holdfast/internal/safety"
 	"holdfast/internal/safety/osha"
+	"holdfast/internal/safety/report"
 	"holdfast/internal/store"
 	"holdfast/internal/warehouse"
 )
@@ -22,7 +23,7 @@ func (a *App) effects() store.Effects {
 		After:  map[string]store.Effect{"members": a.Identity.GuardMembers, "invitations": a.Identity.MailInvitations, "tenants": a.Identity.WatchTenants},
 	}
 	add(e.Before, map[string]store.Effect{"settings": imports.CheckSettings})
-	for _, domain := range []store.Effects{warehouse.Watch{LowStock: a.tellLowStock}.Effects(), safety.Effects(), osha.Effects(), a.album.Effects()} {
+	for _, domain := range []store.Effects{warehouse.Watch{LowStock: a.tellLowStock}.Effects(), safety.Effects(), osha.Effects(), report.Effects(), a.album.Effects()} {
 		add(e.Before, domain.Before)
 		add(e.After, domain.After)
 	}

@@ -51,6 +51,9 @@ func (a *App) routes() []api.Route {
 		api.Route{Pattern: "/v1/webhooks/{id}/replay", Methods: post, Tag: "webhooks", Doc: "Send again what was queued from, inclusive, to, exclusive, and failed; status=all: everything", Handler: hooks.ReplayRange()},
 		api.Route{Pattern: "/v1/webhooks/{id}/deliveries/{delivery}/replay", Methods: post, Tag: "webhooks", Doc: "Send one delivery again", Handler: hooks.Replay()},
 	)
+	list = append(list, api.Route{Pattern: "/r/{token}", Methods: []string{"GET", "POST"}, Tag: "reports", Doc: "The public report page of a place: a form without account or script, and the report (multipart: kind, severity, what; when, name, photo)",
+		Public: true, Handler: a.reports, Body: map[string]string{"kind": "string", "severity": "string", "what": "string", "when": "string", "name": "string", "photo": "file"}})
+	list = append(list, api.NewReportLinks(a.gate, a.desk, a.Config.PublicURL).Routes()...)
 	list = append(list, api.NewPhotos(a.gate, a.album).Routes()...)
 	list = append(list, api.NewForms(a.gate, osha.NewBooks(a.Store)).Routes()...)
 	if a.sink != nil {

@@ -3,7 +3,7 @@ package catalog
 import "holdfast/internal/actor"
 
 // reporting are what reports of incidents come with, and come by.
-func reporting() []Resource { return []Resource{incidentPhotos()} }
+func reporting() []Resource { return []Resource{incidentPhotos(), reportLinks()} }
 
 func incidentPhotos() Resource {
 	return Resource{
@@ -22,6 +22,28 @@ func incidentPhotos() Resource {
 		Access: Access{
 			Read:   []Grant{to(plus(leaders, actor.Viewer)), own(floor...)},
 			Update: []Grant{to(leaders).only("caption")},
+			Delete: []Grant{to(officers)},
+		},
+	}
+}
+
+func reportLinks() Resource {
+	return Resource{
+		Name: "report_links", Family: "safety",
+		Doc: "Addresses of the public report page: who holds one can report a near miss or hazard at its place without an account. Printed as QR codes (/v1/report-links/{id}/qr.svg); a new token makes the old code useless. They work while the tenant's setting public_reports is true.",
+		Fields: []Field{
+			{Name: "name", Format: Name, Required: true, Doc: "What the page calls the place."},
+			{Name: "site_id", Type: UUID, Ref: "sites"},
+			{Name: "zone_id", Type: UUID, Ref: "zones"},
+			{Name: "token", Format: Name, MaxLen: 64, Required: true, ReadOnly: true, Readers: leaders, Doc: "The last part of the page's address: 128 random bits behind the tenant."},
+			{Name: "rotated_at", Type: Time, ReadOnly: true},
+			{Name: "status", Required: true, Default: "active", OneOf: []string{"active", "disabled"}},
+		},
+		Unique: [][]string{{"token"}},
+		Access: Access{
+			Read:   []Grant{to(leaders)},
+			Create: []Grant{to(officers)},
+			Update: []Grant{to(officers)},
 			Delete: []Grant{to(officers)},
 		},
 	}

@@ -23,6 +23,7 @@ func incidents() Resource {
 			{Name: "occurred_tz", Format: IANA, Label: "Time zone"},
 			{Name: "reported_at", Type: Time, Fixed: true, Doc: "Now when absent."},
 			{Name: "reported_by", Type: UUID, Fixed: true, Readers: leaders, Doc: "User who reported; null when anonymous."},
+			{Name: "reporter_name", Format: Name, Fixed: true, Readers: leaders, Doc: "Name given on the public report page, by somebody without an account."},
 			{Name: "anonymous", Type: Bool, Required: true, Default: "false", Fixed: true},
 			{Name: "site_id", Type: UUID, Ref: "sites"},
 			{Name: "zone_id", Type: UUID, Ref: "zones"},

@@ -5,6 +5,7 @@ import (
 	"encoding/hex"
 	"time"
 
+	"holdfast/internal/safety/report"
 	"holdfast/internal/store"
 )
 
@@ -29,7 +30,7 @@ func (w *world) settings() {
 		{"stock", "slow_turns_below", 2}, {"stock", "fast_turns_from", 6}, {"stock", "dead_after_days", 180}, {"stock", "adjust_limit_value", 250},
 		{"stock", "count_auto_approve", 25}, {"picking", "allow_partial_allocation", true}, {"picking", "default_strategy", "batch"}, {"picking", "max_orders_per_list", 3},
 		{"scoring", "weight_incident", 0.45}, {"scoring", "weight_near_miss", 0.2}, {"scoring", "weight_shift_hours", 0.2}, {"scoring", "weight_load", 0.15},
-		{"safety", "anonymous_reports", true}, {"safety", "critical_recipients", []string{"safety"}}, {"engagement", "points_near_miss", 10}, {"engagement", "points_hazard", 8},
+		{"safety", "anonymous_reports", true}, {"safety", report.Setting, true}, {"safety", "critical_recipients", []string{"safety"}}, {"engagement", "points_near_miss", 10}, {"engagement", "points_hazard", 8},
 		{"engagement", "daily_cap", 40}, {"import", "date_order", map[string]string{North: "dmy", South: "mdy"}[w.profile.id]}, {"import", "delimiter", "auto"},
 		{"security", "session_hours", 720}, {"webhooks", "enabled", false},
 	} {

@@ -12,12 +12,13 @@ import (
 	"holdfast/internal/demo/bulk"
 	"holdfast/internal/safety"
 	"holdfast/internal/safety/osha"
+	"holdfast/internal/safety/report"
 	"holdfast/internal/store"
 )
 
 // statutoryResources are the records of the statutory log, in the order in
 // which references point backwards.
-var statutoryResources = [...]string{"osha_cases", "osha_summaries"}
+var statutoryResources = [...]string{"osha_cases", "osha_summaries", "report_links"}
 
 // lastYear is what stands on last year's log of an American establishment: it
 // was certified, posted and submitted.
@@ -60,6 +61,7 @@ func statutory(w *world) {
 			w.filed(w.decided(in), in, numbers)
 		}
 	}
+	w.links()
 	if american {
 		w.summary(year-1, 46_912, 24, 31)
 		w.summary(year, 0, 0, 0)
@@ -209,4 +211,22 @@ func writeStatutory(tx *db.Tx, st *store.Store, rows records) error {
 		bulk.Rows(tx, r, rows[name])
 	}
 	return nil
+}
+
+// links writes the codes on the wall: one for the dock that leaked, or where
+// there is none for receiving, and one for the whole site.
+func (w *world) links() {
+	made := w.cal.at(-goLive-2, 13)
+	zone := w.in("RCV")[0]
+	if docks := w.in("DOCK-3"); len(docks) > 0 {
+		zone = docks[0]
+	}
+	for _, l := range []store.Row{{"name": zone.name, "zone_id": zone.id, "site_id": w.sites[zone.site]}, {"name": w.buildings[0].name, "site_id": w.sites[0]}} {
+		secret := make([]byte, 16)
+		for i := range secret {
+			secret[i] = byte(w.cal.rng.Uint32())
+		}
+		l["token"], l["status"], l["created_by"] = report.Token(w.profile.id, secret), "active", w.user("admin")
+		w.add("report_links", -goLive-2, made, l)
+	}
 }

@@ -1,0 +1,142 @@
+package api
+
+import (
+	"bytes"
+	"fmt"
+	"image"
+	"image/color"
+	"image/png"
+	"mime"
+	"net/http"
+	"strings"
+
+	"github.com/boombuler/barcode/qr"
+	"github.com/google/uuid"
+
+	"holdfast/internal/actor"
+	"holdfast/internal/gate"
+	"holdfast/internal/identity/totp"
+	"holdfast/internal/safety"
+	"holdfast/internal/safety/report"
+	"holdfast/internal/store"
+	"holdfast/internal/web"
+)
+
+// ReportLinks serves what leads to the public report page: new tokens and
+// codes to print. Making, changing and deleting links is the collection's.
+type ReportLinks struct {
+	gate *gate.Gate
+	desk *report.Desk
+	url  string
+}
+
+// NewReportLinks returns the face of a desk whose pages are under url.
+func NewReportLinks(g *gate.Gate, d *report.Desk, url string) *ReportLinks {
+	return &ReportLinks{g, d, url}
+}
+
+// Routes lists what is served.
+func (l *ReportLinks) Routes() []Route {
+	get, post := []string{http.MethodGet}, []string{http.MethodPost}
+	return []Route{
+		{Pattern: "/v1/report-links/{id}/rotate", Methods: post, Tag: "reports", Doc: "Give a report link a new token: codes printed before no longer work", Handler: l.member(true, l.rotate)},
+		{Pattern: "/v1/report-links/{id}/qr.svg", Methods: get, Tag: "reports", Doc: "The link's QR code, to print", Handler: l.member(false, l.svg)},
+		{Pattern: "/v1/report-links/{id}/qr.png", Methods: get, Tag: "reports", Doc: "The link's QR code, to print", Handler: l.member(false, l.png)},
+	}
+}
+
+func (l *ReportLinks) member(write bool, h func(w http.ResponseWriter, r *http.Request, a actor.Actor, id string) error) http.Handler {
+	return web.Wrap(CollectionShape, func(w http.ResponseWriter, r *http.Request) error {
+		a, err := l.gate.Enter(w, r, write)
+		web.Note(w, r.Pattern, a.TenantID, a.UserID, a.KeyID)
+		if err != nil {
+			return err
+		}
+		q, err := queryValues(r.URL.RawQuery)
+		if err != nil {
+			return err
+		}
+		if a, err = inTenant(a, q, write); err != nil {
+			return err
+		}
+		id, err := uuid.Parse(r.PathValue("id"))
+		if err != nil || len(r.PathValue("id")) != 36 {
+			return noRecord()
+		}
+		return h(w, r, a, id.String())
+	})
+}
+
+// address is what a link's code says.
+func (l *ReportLinks) address(row store.Row) string {
+	token, _ := row["token"].(string)
+	return strings.TrimSuffix(l.url, "/") + "/r/" + token
+}
+
+func (l *ReportLinks) rotate(w http.ResponseWriter, r *http.Request, a actor.Actor, id string) error {
+	row, err := l.desk.Rotate(r.Context(), a, id)
+	if err != nil {
+		return err
+	}
+	w.Header().Set("Cache-Control", "no-store")
+	return web.JSON(w, http.StatusOK, map[string]any{"id": id, "token": row["token"], "rotated_at": row["rotated_at"], "url": l.address(row)})
+}
+
+func (l *ReportLinks) svg(w http.ResponseWriter, r *http.Request, a actor.Actor, id string) error {
+	row, err := l.desk.Link(r.Context(), a, id)
+	if err != nil {
+		return err
+	}
+	code, err := totp.QR(l.address(row))
+	if err != nil {
+		return err
+	}
+	return picturedCode(w, row, "svg", []byte(code))
+}
+
+// pixels is the side of one module of a printed code.
+const pixels = 12
+
+func (l *ReportLinks) png(w http.ResponseWriter, r *http.Request, a actor.Actor, id string) error {
+	row, err := l.desk.Link(r.Context(), a, id)
+	if err != nil {
+		return err
+	}
+	code, err := qr.Encode(l.address(row), qr.M, qr.Auto)
+	if err != nil {
+		return fmt.Errorf("api: QR code: %w", err)
+	}
+	var b bytes.Buffer
+	if err := png.Encode(&b, enlarged(code)); err != nil {
+		return fmt.Errorf("api: QR code: %w", err)
+	}
+	return picturedCode(w, row, "png", b.Bytes())
+}
+
+// enlarged draws a code with its quiet zone of four modules (ISO/IEC 18004,
+// 9.1).
+func enlarged(code image.Image) image.Image {
+	const quiet = 4
+	n := code.Bounds().Dx()
+	side := (n + 2*quiet) * pixels
+	img := image.NewPaletted(image.Rect(0, 0, side, side), color.Palette{color.White, color.Black})
+	for y := range n * pixels {
+		for x := range n * pixels {
+			if r, _, _, _ := code.At(x/pixels, y/pixels).RGBA(); r == 0 {
+				img.SetColorIndex(x+quiet*pixels, y+quiet*pixels, 1)
+			}
+		}
+	}
+	return img
+}
+
+func picturedCode(w http.ResponseWriter, row store.Row, kind string, body []byte) error {
+	name, _ := row["name"].(string)
+	h := w.Header()
+	h.Set("Content-Type", map[string]string{"svg": "image/svg+xml", "png": "image/png"}[kind])
+	h.Set("Content-Disposition", mime.FormatMediaType("inline", map[string]string{"filename": "report-" + safety.FileWord(name) + "." + kind}))
+	h.Set("Content-Security-Policy", "default-src 'none'; sandbox")
+	h.Set("Cache-Control", "no-store")
+	_, err := w.Write(body)
+	return err
+}

@@ -1,0 +1,187 @@
+package page
+
+import (
+	"errors"
+	"io"
+	"log/slog"
+	"mime"
+	"mime/multipart"
+	"net/http"
+	"regexp"
+	"strconv"
+	"strings"
+	"time"
+
+	"holdfast/internal/actor"
+	"holdfast/internal/fault"
+	"holdfast/internal/gate"
+	"holdfast/internal/safety/photo"
+	"holdfast/internal/safety/report"
+	"holdfast/internal/web"
+)
+
+// Reports serves the public report page: a form anybody may fill in who holds
+// its address.
+type Reports struct {
+	gate *gate.Gate
+	desk *report.Desk
+	look *look
+}
+
+// NewReports returns the page of a desk.
+func NewReports(g *gate.Gate, d *report.Desk) (*Reports, error) {
+	l, err := newLook()
+	return &Reports{g, d, l}, err
+}
+
+// sizes of a sent form: what it may weigh, what of it is held in memory, and how
+// long it may take on a slow line.
+const (
+	formBytes  = photo.MaxBytes + 64<<10
+	formMemory = 1 << 20
+	formTime   = 3 * time.Minute
+)
+
+// ServeHTTP answers GET and POST of a link's page.
+func (p *Reports) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	t := speak(r)
+	v := view{T: t, State: "refused"}
+	code, err := p.answer(w, r, &v)
+	if err != nil {
+		code = p.excuse(w, r, &v, err)
+	}
+	if err := p.look.show(w, code, v); err != nil {
+		slog.Error("page not shown", "request_id", web.RequestID(r.Context()), "error", err)
+	}
+}
+
+// excuse puts into words why there is no form; the cause of a failure of ours
+// goes to the log alone.
+func (p *Reports) excuse(w http.ResponseWriter, r *http.Request, v *view, err error) int {
+	f := fault.As(err)
+	v.State, v.Message = "refused", explain(v.T, f)
+	if f.RetryAfter > 0 {
+		w.Header().Set("Retry-After", strconv.Itoa(int((f.RetryAfter+time.Second-1)/time.Second)))
+	}
+	if status(f) >= 500 {
+		slog.Error("request failed", "request_id", web.RequestID(r.Context()), "status", status(f), "error", err.Error())
+	}
+	return status(f)
+}
+
+// answer fills the view and says its status. An error leaves the view without
+// a form.
+func (p *Reports) answer(w http.ResponseWriter, r *http.Request, v *view) (int, error) {
+	token := r.PathValue("token")
+	post := r.Method == http.MethodPost
+	if err := p.gate.TakeForm(w, r, token, post); err != nil {
+		return 0, err
+	}
+	place, err := p.desk.Find(r.Context(), token)
+	if err != nil {
+		return 0, err
+	}
+	v.Place, v.Tenant = place.Name, place.Tenant
+	if !post {
+		v.State, v.Once = "form", report.NewOnce()
+		return http.StatusOK, nil
+	}
+	return p.take(w, r, place, v)
+}
+
+// take reads the sent form and submits it. What is refused is shown again with
+// what was typed.
+func (p *Reports) take(w http.ResponseWriter, r *http.Request, place *report.Place, v *view) (int, error) {
+	v.State, v.Once = "form", report.NewOnce()
+	// Without it, a slow line has the time of any request.
+	_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(formTime))
+	r.Body = http.MaxBytesReader(w, r.Body, formBytes)
+	form, err := readForm(r)
+	if err != nil {
+		v.Message = explain(v.T, fault.As(err))
+		return status(fault.As(err)), nil
+	}
+	defer form.RemoveAll()
+	f := fill(form, v)
+	if value(form, "website") != "" {
+		v.Message = v.T.Trapped
+		return http.StatusBadRequest, nil
+	}
+	file, err := pictureOf(form)
+	if err != nil {
+		return 0, err
+	}
+	if file != nil {
+		defer file.Close()
+		f.Photo = file
+	}
+	no, err := p.desk.Submit(r.Context(), actor.Actor{RequestID: web.RequestID(r.Context()), Address: web.ClientAddress(r)}, place, f)
+	if err != nil {
+		return p.refuse(v, err)
+	}
+	v.State, v.Number = "thanks", no
+	return http.StatusOK, nil
+}
+
+// refuse shows the form again and marks what is wrong with it; what is not the
+// sender's fault is an error.
+func (p *Reports) refuse(v *view, err error) (int, error) {
+	f := fault.As(err)
+	if status(f) >= 500 {
+		return 0, err
+	}
+	v.Wrong = map[string]string{}
+	for _, x := range f.Fields {
+		v.Wrong[x.Name] = v.T.Wrong[x.Name]
+	}
+	v.Message = explain(v.T, f)
+	if _, photo := v.Wrong["photo"]; photo && f.Kind == fault.Invalid && len(v.Wrong) == 1 {
+		v.Message = v.T.PhotoBroken
+	}
+	return status(f), nil
+}
+
+func readForm(r *http.Request) (*multipart.Form, error) {
+	mt, _, _ := mime.ParseMediaType(r.Header.Get("Content-Type")) // what is no type is refused here
+	if mt != "multipart/form-data" {
+		return nil, fault.New(fault.Unsupported, "22023", "the form is sent as multipart/form-data")
+	}
+	err := r.ParseMultipartForm(formMemory)
+	var big *http.MaxBytesError
+	switch {
+	case errors.As(err, &big):
+		return nil, fault.New(fault.TooLarge, "54000", "the photo is too large")
+	case err != nil:
+		return nil, fault.Wrap(err, fault.Invalid, "22023", "the form cannot be read")
+	}
+	return r.MultipartForm, nil
+}
+
+var onceShape = regexp.MustCompile(`^[0-9a-f]{32}$`)
+
+// fill reads what was typed into the form and back into the view.
+func fill(form *multipart.Form, v *view) *report.Form {
+	f := &report.Form{Once: value(form, "once"), Kind: value(form, "kind"), Severity: value(form, "severity"), What: value(form, "what"), When: value(form, "when"), Name: value(form, "name")}
+	if onceShape.MatchString(f.Once) {
+		v.Once = f.Once
+	}
+	v.Kind, v.Severity, v.What, v.When, v.Name = f.Kind, f.Severity, f.What, f.When, f.Name
+	return f
+}
+
+func value(form *multipart.Form, name string) string {
+	if len(form.Value[name]) == 0 {
+		return ""
+	}
+	return strings.TrimSpace(form.Value[name][0])
+}
+
+// pictureOf opens the photo; a browser sends an empty part when none is chosen.
+func pictureOf(form *multipart.Form) (io.ReadCloser, error) {
+	for _, f := range form.File["photo"] {
+		if f.Size > 0 {
+			return f.Open()
+		}
+	}
+	return nil, nil
+}

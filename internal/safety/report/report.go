@@ -1,0 +1,376 @@
+// Package report takes reports of near misses and hazards from people without
+// an account: they hold a link, usually a QR code on the wall, that names the
+// place and admits to nothing else.
+package report
+
+import (
+	"context"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"io"
+	"strings"
+	"time"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/google/uuid"
+
+	"holdfast/internal/actor"
+	"holdfast/internal/db"
+	"holdfast/internal/fault"
+	"holdfast/internal/query"
+	"holdfast/internal/safety"
+	"holdfast/internal/safety/photo"
+	"holdfast/internal/store"
+)
+
+// Setting switches a tenant's public report pages on: true in section safety.
+// Without it they are off.
+const Setting = "public_reports"
+
+// Effects gives links their token and checks the setting.
+func Effects() store.Effects {
+	return store.Effects{Before: map[string]store.Effect{"report_links": fillLinks, "settings": checkSetting}}
+}
+
+func fillLinks(_ *db.Tx, _ actor.Actor, _ *store.Store, changes []store.Change) error {
+	for _, c := range changes {
+		if c.Op != store.Insert {
+			continue
+		}
+		tenant, _ := c.After["tenant_id"].(string)
+		token, err := newToken(tenant)
+		if err != nil {
+			return err
+		}
+		c.After["token"] = token
+	}
+	return nil
+}
+
+func checkSetting(_ *db.Tx, _ actor.Actor, _ *store.Store, changes []store.Change) error {
+	for _, c := range changes {
+		key, _ := c.After["key"].(string)
+		value, _ := c.After["value"].(json.RawMessage)
+		if c.Op != store.Delete && strings.EqualFold(key, Setting) && string(value) != "true" && string(value) != "false" {
+			return fault.New(fault.Unprocessable, "22023", "setting %s must be true or false", Setting).At("value", "must be true or false")
+		}
+	}
+	return nil
+}
+
+// newToken makes a link's token.
+func newToken(tenant string) (string, error) {
+	secret := make([]byte, 16)
+	rand.Read(secret) // never fails (crypto/rand)
+	if token := Token(tenant, secret); token != "" {
+		return token, nil
+	}
+	return "", fmt.Errorf("report: %q is no tenant", tenant)
+}
+
+// Token is 16 bytes of tenant and the secret, of 16 random ones: the tenant is
+// found without looking beyond it, the rest cannot be guessed. It is "" for a
+// tenant that is no UUID.
+func Token(tenant string, secret []byte) string {
+	id, err := uuid.Parse(tenant)
+	if err != nil {
+		return ""
+	}
+	return base64.RawURLEncoding.EncodeToString(append(id[:], secret...))
+}
+
+// tenantOf is the tenant a token belongs to.
+func tenantOf(token string) (string, bool) {
+	raw, err := base64.RawURLEncoding.Strict().DecodeString(token)
+	if err != nil || len(raw) != 32 {
+		return "", false
+	}
+	id, err := uuid.FromBytes(raw[:16])
+	return id.String(), err == nil
+}
+
+// Desk takes reports.
+type Desk struct {
+	store *store.Store
+	album *photo.Album
+}
+
+// New returns a desk.
+func New(s *store.Store, a *photo.Album) *Desk { return &Desk{s, a} }
+
+// Place is where a link's reports belong.
+type Place struct {
+	Name     string // of the link, shown on the page
+	Tenant   string // name of the organisation
+	Location *time.Location
+	tenantID string
+	link     string
+	site     any
+	zone     any
+}
+
+// unknown is the answer to every link that does not work, whatever the reason.
+func unknown() error {
+	return fault.New(fault.NotFound, "PGRST116", "this report page does not exist or is switched off")
+}
+
+// Find returns the place of a token, or fault.NotFound: unknown, disabled,
+// switched off by the tenant, or the tenant is suspended.
+func (d *Desk) Find(ctx context.Context, token string) (*Place, error) {
+	tenant, ok := tenantOf(token)
+	if !ok {
+		return nil, unknown()
+	}
+	p := &Place{tenantID: tenant}
+	found, on, zone := false, false, ""
+	err := d.store.DB().Read(ctx, db.Scope{Tenant: tenant}, func(tx *db.Tx) error {
+		tx.Queue("SELECT l.id, l.name, l.zone_id, coalesce(l.site_id, z.site_id), s.timezone, t.name, t.timezone FROM report_links l JOIN tenants t ON t.id = l.tenant_id "+
+			"LEFT JOIN zones z ON z.tenant_id = l.tenant_id AND z.id = l.zone_id LEFT JOIN sites s ON s.tenant_id = l.tenant_id AND s.id = coalesce(l.site_id, z.site_id) "+
+			"WHERE l.tenant_id = $1 AND l.token = $2 AND l.status = 'active' AND t.status = 'active'", []any{tenant, token}, func(r *db.Row) error {
+			found = true
+			p.link, p.Name, p.zone, p.site, p.Tenant = r.Text(0), r.Text(1), optional(r, 2), optional(r, 3), r.Text(5)
+			if zone = r.Text(4); zone == "" {
+				zone = r.Text(6)
+			}
+			return nil
+		})
+		tx.Queue("SELECT value FROM settings WHERE tenant_id = $1 AND lower(key) = $2", []any{tenant, Setting}, func(r *db.Row) error { on = r.Text(0) == "true"; return nil })
+		return tx.Flush()
+	})
+	switch {
+	case err != nil:
+		return nil, fmt.Errorf("report: find the place: %w", err)
+	case !found || !on:
+		return nil, unknown()
+	}
+	p.Location = safety.Location(zone)
+	return p, nil
+}
+
+func optional(r *db.Row, i int) any {
+	if r.Null(i) {
+		return nil
+	}
+	return r.Text(i)
+}
+
+// Form is what a report says. Once is the form's own number: the same form with
+// the same words sent twice is one report.
+type Form struct {
+	Once     string    // 32 hexadecimal digits
+	Kind     string    // near_miss or hazard
+	Severity string    // what could have happened: low, medium, high, critical
+	What     string    // at most 5,000 characters
+	When     string    // local, 2006-01-02T15:04; now when empty
+	Name     string    // empty = anonymous
+	Photo    io.Reader // nil = none
+}
+
+// NewOnce makes a form's number.
+func NewOnce() string {
+	b := make([]byte, 16)
+	rand.Read(b) // never fails (crypto/rand)
+	return hex.EncodeToString(b)
+}
+
+const clock = "2006-01-02T15:04"
+
+// bounds of what is typed.
+const (
+	longest     = 5000
+	longestName = 100
+	titleLength = 80
+	oldest      = 366 * 24 * time.Hour
+)
+
+// check reads the form; each refused field is named, all at once.
+func (f *Form) check(p *Place, now time.Time) (at time.Time, err error) {
+	e := fault.New(fault.Invalid, safety.CodeReport, "the report is not complete")
+	f.What, f.Name = strings.TrimSpace(plain(f.What)), strings.Join(strings.Fields(plain(f.Name)), " ")
+	if raw, err := hex.DecodeString(f.Once); err != nil || len(raw) != 16 {
+		e.At("once", "open the page anew")
+	}
+	if f.Kind != "near_miss" && f.Kind != "hazard" {
+		e.At("kind", "choose one")
+	}
+	switch f.Severity {
+	case "low", "medium", "high", "critical":
+	default:
+		e.At("severity", "choose one")
+	}
+	switch n := utf8.RuneCountInString(f.What); {
+	case n < 3:
+		e.At("what", "say what happened")
+	case n > longest:
+		e.At("what", "at most %d characters", longest)
+	}
+	if utf8.RuneCountInString(f.Name) > longestName {
+		e.At("name", "at most %d characters", longestName)
+	}
+	at = now
+	if f.When != "" {
+		t, perr := time.ParseInLocation(clock, f.When, p.Location)
+		switch {
+		case perr != nil:
+			e.At("when", "not a date and time")
+		case t.After(now.Add(5 * time.Minute)):
+			e.At("when", "lies in the future")
+		case now.Sub(t) > oldest:
+			e.At("when", "lies more than a year back")
+		}
+		if at = t; t.After(now) {
+			at = now
+		}
+	}
+	if len(e.Fields) > 0 {
+		return at, e
+	}
+	return at, nil
+}
+
+// plain takes out what is no text: broken UTF-8 and control characters.
+func plain(s string) string {
+	return strings.Map(func(r rune) rune {
+		if unicode.IsControl(r) && r != '\n' && r != '\t' {
+			return -1
+		}
+		return r
+	}, strings.ToValidUTF8(s, ""))
+}
+
+// Submit writes the report as an incident and returns its number. The same form
+// sent again gets the same number. Faults name the fields (once, kind,
+// severity, what, when, name, photo).
+func (d *Desk) Submit(ctx context.Context, a actor.Actor, p *Place, f *Form) (string, error) {
+	now := d.store.Now()
+	at, err := f.check(p, now)
+	if err != nil {
+		return "", err
+	}
+	a = actor.Actor{Role: actor.Service, TenantID: p.tenantID, KeyID: "report-link:" + p.link, RequestID: a.RequestID, Address: a.Address}
+	if no, err := d.sent(ctx, p, f); err != nil || no != "" {
+		return no, err
+	}
+	var kept *photo.Kept
+	if f.Photo != nil {
+		if kept, err = d.album.Develop(ctx, f.Photo); err != nil {
+			return "", err
+		}
+	}
+	no, err := d.write(ctx, a, p, f, kept, at)
+	if err == nil {
+		return no, nil
+	}
+	if kept != nil {
+		d.album.Discard(ctx, kept)
+	}
+	if fault.HasCode(err, "23505") { // sent twice at once: the other one was first
+		if no, again := d.sent(ctx, p, f); again == nil && no != "" {
+			return no, nil
+		}
+	}
+	return "", err
+}
+
+// ref marks the incident of a form. Who goes back, writes something else and
+// sends again makes another report.
+func (f *Form) ref() string {
+	sum := sha256.Sum256([]byte(strings.Join([]string{f.Once, f.Kind, f.Severity, f.When, f.Name, f.What}, "\x00")))
+	return "report:" + hex.EncodeToString(sum[:16])
+}
+
+// sent is the number of the incident that this form has become.
+func (d *Desk) sent(ctx context.Context, p *Place, f *Form) (no string, err error) {
+	err = d.store.DB().Read(ctx, db.Scope{Tenant: p.tenantID}, func(tx *db.Tx) error {
+		return tx.Query("SELECT incident_no FROM incidents WHERE tenant_id = $1 AND external_ref = $2", []any{p.tenantID, f.ref()}, func(r *db.Row) error { no = r.Text(0); return nil })
+	})
+	if err != nil {
+		return "", fmt.Errorf("report: look for the form: %w", err)
+	}
+	return no, nil
+}
+
+func (d *Desk) write(ctx context.Context, a actor.Actor, p *Place, f *Form, kept *photo.Kept, at time.Time) (no string, err error) {
+	r, _ := d.store.Catalog().Get("incidents")
+	row := store.Row{"kind": f.Kind, "severity": f.Severity, "potential_severity": f.Severity, "title": title(f.What), "description": f.What, "occurred_at": query.FormatTime(at),
+		"occurred_tz": p.Location.String(), "site_id": p.site, "zone_id": p.zone, "anonymous": f.Name == "", "external_ref": f.ref()}
+	if f.Name != "" {
+		row["reporter_name"] = f.Name
+	}
+	err = d.store.DB().Write(ctx, store.Scope(a), func(tx *db.Tx) error {
+		rows, err := d.store.InsertTx(tx, a, r, []store.Row{row})
+		if err != nil {
+			return err
+		}
+		no, _ = rows[0]["incident_no"].(string)
+		if kept == nil {
+			return nil
+		}
+		id, _ := rows[0]["id"].(string)
+		_, err = d.album.AddTx(tx, a, id, "", kept)
+		return err
+	})
+	return no, err
+}
+
+// title is the beginning of a text, up to a word's end, on one line.
+func title(s string) string {
+	s = strings.Join(strings.Fields(s), " ")
+	if utf8.RuneCountInString(s) <= titleLength {
+		return s
+	}
+	s = string([]rune(s)[:titleLength])
+	if i := strings.LastIndexByte(s, ' '); i > titleLength/2 {
+		s = s[:i]
+	}
+	return s + "…"
+}
+
+// Rotate gives a link a new token; codes printed before no longer work.
+func (d *Desk) Rotate(ctx context.Context, a actor.Actor, id string) (store.Row, error) {
+	var row store.Row
+	err := d.store.DB().Write(ctx, store.Scope(a), func(tx *db.Tx) error {
+		r, err := d.mine(a, true)
+		if err != nil {
+			return err
+		}
+		token, err := newToken(a.TenantID)
+		if err != nil {
+			return err
+		}
+		changes, err := d.store.UpdateTx(tx, a, r, []string{id}, store.Row{"token": token, "rotated_at": query.FormatTime(d.store.Now())})
+		if err == nil && len(changes) == 0 {
+			return fault.New(fault.NotFound, "PGRST116", "there is no such link")
+		}
+		if err == nil {
+			row = changes[0].After
+		}
+		return err
+	})
+	return row, err
+}
+
+// Link returns a link's record, to those who may read links.
+func (d *Desk) Link(ctx context.Context, a actor.Actor, id string) (store.Row, error) {
+	r, err := d.mine(a, false)
+	if err != nil {
+		return nil, err
+	}
+	var rows []store.Row
+	err = d.store.DB().Read(ctx, store.Scope(a), func(tx *db.Tx) error {
+		rows, err = d.store.RowsTx(tx, a, r, tx.DB().InUUID("id", 2), []any{query.List([]string{id})})
+		return err
+	})
+	switch {
+	case err != nil:
+		return nil, fmt.Errorf("report: read the link: %w", err)
+	case len(rows) == 0:
+		return nil, fault.New(fault.NotFound, "PGRST116", "there is no such link")
+	}
+	return rows[0], nil
+}
