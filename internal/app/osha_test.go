@@ -213,6 +213,23 @@ func TestForms(t *testing.T) {
 		}
 		checkGolden(t, k, boss, "/v1/osha/ita-300a.csv"+query, "ita-300a.csv", year)
 		checkGolden(t, k, boss, "/v1/osha/ita-cases.csv"+query, "ita-cases.csv", year)
+		if r := k.Get(boss, fmt.Sprintf("/v1/osha/ita-300a.csv?year=%d", year+1)); r.Status != 409 || !strings.Contains(string(r.Body), "1904.32(b)(3)") {
+			t.Errorf("a summary that is not certified: %d %s", r.Status, r.Body)
+		}
+		for field, bad := range map[string]any{"ein": "12", "address": "PO Box 7", "naics": "49", "state": "Texas"} {
+			var was []map[string]any
+			k.Get(boss, "/v1/sites?select="+field+"&code=eq.DFW1").JSON(t, &was)
+			set := func(v any) {
+				if r := k.Call(testkit.Request{Method: "PATCH", Path: "/v1/sites?code=eq.DFW1", As: boss, Body: map[string]any{field: v}}); r.Status != 204 {
+					t.Fatalf("%d %s", r.Status, r.Body)
+				}
+			}
+			set(bad)
+			if r := k.Get(boss, "/v1/osha/ita-300a.csv"+query); r.Status != 400 || !strings.Contains(string(r.Body), field) || !strings.Contains(string(r.Body), "1904.41") {
+				t.Errorf("%s %v: %d %s", field, bad, r.Status, r.Body)
+			}
+			set(was[0][field])
+		}
 		if r := k.Get(who(actor.Admin), "/v1/audit?select=id&action=like.export.osha*"); string(r.Body) != "[]" {
 			t.Errorf("exports of another tenant in the audit log: %s", r.Body)
 		}

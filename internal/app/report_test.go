@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"holdfast/internal/actor"
+	"holdfast/internal/db"
 	"holdfast/internal/demo"
 	"holdfast/internal/testkit"
 )
@@ -97,6 +98,13 @@ func TestReportPage(t *testing.T) {
 		}
 		if got := first(t, k, "/v1/audit?select=key_id&action=eq.incidents.insert&entity_id=eq."+in.ID+"&tenant_id=eq."+demo.North, "key_id"); got != "report-link:"+link {
 			t.Errorf("audit names %s", got)
+		}
+		told := 0
+		must(t, k.App.DB.Read(t.Context(), db.Scope{All: true}, func(tx *db.Tx) error {
+			return tx.Query("SELECT COUNT(*) FROM outbox WHERE type = 'incident.reported' AND data LIKE '%' || $1 || '%'", []any{in.ID}, func(r *db.Row) error { told = int(r.Int(0)); return nil })
+		}))
+		if told != 1 {
+			t.Errorf("%d events tell of it, want 1", told)
 		}
 		if r := p.send(pngPicture(t, 40, 30), fields...); numberShown.FindString(string(r.Body)) != no {
 			t.Errorf("sent twice: %d %s", r.Status, r.Body)

@@ -87,7 +87,7 @@ func Token(tenant string, secret []byte) string {
 // tenantOf is the tenant a token belongs to.
 func tenantOf(token string) (string, bool) {
 	raw, err := base64.RawURLEncoding.Strict().DecodeString(token)
-	if err != nil || len(raw) != 32 {
+	if err != nil || len(raw) != 32 || len(token) != 43 { // the decoder passes over line breaks
 		return "", false
 	}
 	id, err := uuid.FromBytes(raw[:16])
