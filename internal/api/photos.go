@@ -112,11 +112,7 @@ func (p *Photos) add(w http.ResponseWriter, r *http.Request, a actor.Actor, inci
 	}
 	defer done()
 	row, err := p.album.Add(r.Context(), a, incident, caption, body)
-	var big *http.MaxBytesError
-	switch {
-	case errors.As(err, &big):
-		return tooMuch(err)
-	case err != nil:
+	if err != nil {
 		return err
 	}
 	v := viewOf(row)
@@ -124,31 +120,26 @@ func (p *Photos) add(w http.ResponseWriter, r *http.Request, a actor.Actor, inci
 	return web.JSON(w, http.StatusCreated, v)
 }
 
-// picture is the body of an upload: the part file of a form, or the whole body
-// of a request whose type is an image's. What it is, its bytes decide.
+// picture is the part file of a form, on its way through a temporary file. What
+// it is, its bytes decide.
 func picture(w http.ResponseWriter, r *http.Request) (body io.Reader, caption string, done func(), err error) {
+	if mt, _, err := mime.ParseMediaType(r.Header.Get("Content-Type")); err != nil || mt != "multipart/form-data" {
+		return nil, "", nil, fault.New(fault.Unsupported, "22023", "send the photo as multipart/form-data with the part file")
+	}
 	unhurried(w)
 	r.Body = http.MaxBytesReader(w, r.Body, photo.MaxBytes+64<<10)
-	mt, _, _ := mime.ParseMediaType(r.Header.Get("Content-Type")) // what is no type is refused below
-	if strings.HasPrefix(mt, "image/") {
-		return r.Body, "", func() {}, nil
-	}
-	if mt != "multipart/form-data" {
-		return nil, "", nil, fault.New(fault.Unsupported, "22023", "send the photo as multipart/form-data with the part file, or as the body with its own type")
-	}
 	if err := r.ParseMultipartForm(formMemory); err != nil {
 		return nil, "", nil, tooMuch(err)
 	}
 	form := r.MultipartForm
-	done = func() { form.RemoveAll() }
 	files := form.File["file"]
 	if len(files) != 1 || len(form.File) != 1 {
-		done()
+		form.RemoveAll()
 		return nil, "", nil, fault.New(fault.Invalid, "22023", "the form needs exactly one part called file").At("file", "missing or repeated")
 	}
 	f, err := files[0].Open()
 	if err != nil {
-		done()
+		form.RemoveAll()
 		return nil, "", nil, err
 	}
 	return f, strings.TrimSpace(strings.Join(form.Value["caption"], " ")), func() { f.Close(); form.RemoveAll() }, nil

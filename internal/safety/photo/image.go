@@ -45,9 +45,17 @@ type Image struct {
 }
 
 // Develop reads a JPEG, PNG or WebP file and makes the photo that is kept. It
+// reads nothing before its turn has come, so r is best a file: whoever is slow
+// would keep others waiting. It
 // fails with fault.Unsupported for another kind of file, fault.TooLarge past
 // the bounds and fault.Invalid for a broken one.
 func (d *Darkroom) Develop(ctx context.Context, r io.Reader) (*Image, error) {
+	select {
+	case d.free <- struct{}{}:
+		defer func() { <-d.free }()
+	case <-ctx.Done():
+		return nil, fault.Wrap(ctx.Err(), fault.Unavailable, "57014", "the server is busy with other photos")
+	}
 	raw, err := io.ReadAll(io.LimitReader(r, MaxBytes+1))
 	switch {
 	case err != nil:
@@ -58,12 +66,6 @@ func (d *Darkroom) Develop(ctx context.Context, r io.Reader) (*Image, error) {
 	f, err := inspect(raw)
 	if err != nil {
 		return nil, err
-	}
-	select {
-	case d.free <- struct{}{}:
-		defer func() { <-d.free }()
-	case <-ctx.Done():
-		return nil, fault.Wrap(ctx.Err(), fault.Unavailable, "57014", "the server is busy with other photos")
 	}
 	src, err := f.decode(bytes.NewReader(raw))
 	if err != nil {
