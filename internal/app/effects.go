@@ -85,6 +85,13 @@ func (a *App) tellLowStock(tx *db.Tx, s *store.Store, tenant string, ids []strin
 	return a.Outbox.EmitAll(tx, events)
 }
 
+// tellMember makes an event of a membership that the identity service changed,
+// beside the store.
+func (a *App) tellMember(tx *db.Tx, before, after store.Row) error {
+	members, _ := a.catalog.Get("members")
+	return a.Outbox.EmitAll(tx, event.FromChange(members, before, after))
+}
+
 // telling adds to an effect that the changes are told as events. Bulk work is
 // not told record by record: an import is one event, demonstration data none.
 func (a *App) telling(effect store.Effect) store.Effect {

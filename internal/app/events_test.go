@@ -2,17 +2,25 @@ package app_test
 
 import (
 	"bufio"
+	"context"
 	"encoding/json"
+	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
 
 	standardwebhooks "github.com/standard-webhooks/standard-webhooks/libraries/go"
 
+	"holdfast/internal/actor"
 	"holdfast/internal/config"
+	"holdfast/internal/demo"
+	"holdfast/internal/event"
 	"holdfast/internal/testkit"
 )
 
@@ -70,8 +78,8 @@ func TestEventsArrive(t *testing.T) {
 				if !strings.Contains(b, `"Loose rail"`) || !json.Valid([]byte(b)) {
 					t.Errorf("%s: %s", name, b)
 				}
-			case <-time.After(5 * time.Second):
-				t.Errorf("%s: nothing within 5 s", name)
+			case <-time.After(30 * time.Second):
+				t.Errorf("%s: nothing", name)
 			}
 		}
 		select {
@@ -112,4 +120,83 @@ func TestEventsArrive(t *testing.T) {
 			}
 		}
 	}, func(c *config.Config) { c.WebhookPrivate = true })
+}
+
+// Whoever becomes a member is told of, however that came: by signing up, by an
+// invitation, by the operator; so are a change of role and an end.
+func TestMembersAreTold(t *testing.T) {
+	testkit.Run(t, func(t *testing.T, k *testkit.Kit) {
+		const own = "0190a000-0000-7000-8000-00000000c1a1"
+		told := func(typ string, n int) {
+			t.Helper()
+			within(t, fmt.Sprintf("%d of %s", n, typ), func() bool { return count(t, k, typ) == n })
+		}
+		k.Post("", "/auth/v1/signup", map[string]any{"email": "founder@new.example", "password": "a long enough one", "data": map[string]any{"tenant_id": own}})
+		told("member.added", 1)
+		k.Post("", "/auth/v1/signup", map[string]any{"email": "joins@new.example", "password": "a long enough one", "data": map[string]any{"tenant_id": own}}) // its policy is open
+		told("member.added", 2)
+		k.Post(who(actor.Admin), "/v1/invitations", map[string]any{"email": "invited@new.example", "role": "viewer"})
+		k.Post("", "/auth/v1/signup", map[string]any{"email": "invited@new.example", "password": "a long enough one"})
+		told("member.added", 3)
+		ctx := context.Background()
+		if _, err := k.App.Identity.AddMember(ctx, demo.South, "hand@new.example", actor.Viewer); err != nil {
+			t.Fatal(err)
+		}
+		told("member.added", 4)
+		for range 2 { // the second time changes nothing
+			if _, err := k.App.Identity.AddMember(ctx, demo.South, "hand@new.example", actor.Operator); err != nil {
+				t.Fatal(err)
+			}
+		}
+		told("member.role_changed", 1)
+		var m []struct{ ID string }
+		k.Get("admin@south.example", "/v1/members?select=id&email=eq.hand@new.example").JSON(t, &m)
+		if r := k.Call(testkit.Request{Method: "DELETE", Path: "/v1/members?id=eq." + m[0].ID, As: "admin@south.example"}); r.Status >= 300 {
+			t.Fatalf("remove: %d %s", r.Status, r.Body)
+		}
+		told("member.removed", 1)
+		told("member.added", 4)
+	})
+}
+
+// Every type of event has its line in the guide and its schema in the document
+// under webhooks, with an example of everything a receiver needs.
+func TestEveryEventIsDocumented(t *testing.T) {
+	text, err := os.ReadFile(filepath.Join("..", "..", "docs", "webhooks.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	testkit.Run(t, func(t *testing.T, k *testkit.Kit) {
+		var doc struct {
+			OpenAPI  string `json:"openapi"`
+			Webhooks map[string]struct {
+				Post struct {
+					RequestBody struct {
+						Content map[string]struct {
+							Schema struct {
+								Properties struct {
+									Type struct{ Const string }
+									Data struct{ Properties map[string]any }
+								}
+							}
+						}
+					}
+				}
+			}
+		}
+		k.Get("", "/openapi.json").JSON(t, &doc)
+		if !strings.HasPrefix(doc.OpenAPI, "3.1") || len(doc.Webhooks) != len(event.Types()) {
+			t.Errorf("OpenAPI %s has %d webhooks, there are %d types", doc.OpenAPI, len(doc.Webhooks), len(event.Types()))
+		}
+		for _, ty := range event.Types() {
+			s := doc.Webhooks[ty.Name].Post.RequestBody.Content["application/json"].Schema.Properties
+			if s.Type.Const != ty.Name || len(s.Data.Properties) == 0 {
+				t.Errorf("%s has no schema: %+v", ty.Name, s)
+			}
+			family, rest, _ := strings.Cut(ty.Name, ".")
+			if !regexp.MustCompile("(?m)^\\|.*`" + family + "\\.[^|]*`(" + regexp.QuoteMeta(family) + ")?\\." + regexp.QuoteMeta(rest) + "`|`" + regexp.QuoteMeta(ty.Name) + "`").Match(text) {
+				t.Errorf("the guide does not name %s", ty.Name)
+			}
+		}
+	})
 }

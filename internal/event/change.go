@@ -4,8 +4,10 @@ import (
 	"encoding/json"
 	"slices"
 	"strings"
+	"time"
 
 	"holdfast/internal/catalog"
+	"holdfast/internal/db"
 )
 
 // FromChange returns the events that a change to a record of r makes. before
@@ -144,4 +146,31 @@ func madeOverdue(before, after map[string]any) bool {
 		return strings.Contains(" open in_progress ", " "+text(row, "status")+" ") && text(row, "due_at") != "" && text(row, "due_at") <= at
 	}
 	return after != nil && due != text(before, "due_at") && late(after, now) && (before == nil || !late(before, now))
+}
+
+// expiringDays is how long before its end something is told to be expiring.
+const expiringDays = 30
+
+// horizon is the last day, as a text, that lies within expiringDays of at.
+func horizon(at time.Time) string {
+	return at.UTC().AddDate(0, 0, expiringDays).Format(time.DateOnly)
+}
+
+// madeExpiring: a record of one of these states was written with an end that is
+// near already. What comes near as time goes by is found by the notifier's
+// clock.
+func madeExpiring(states ...string) func(before, after map[string]any) bool {
+	near := func(row map[string]any, limit string) bool {
+		on := text(row, "expires_on")
+		return on != "" && on <= limit && slices.Contains(states, text(row, "status"))
+	}
+	return func(before, after map[string]any) bool {
+		at, err := time.Parse(db.TimeLayout, text(after, "updated_at"))
+		if err != nil {
+			return false
+		}
+		limit := horizon(at)
+		// Past its end it is no longer expiring.
+		return near(after, limit) && text(after, "expires_on") >= at.Format(time.DateOnly) && !near(before, limit)
+	}
 }

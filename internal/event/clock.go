@@ -3,6 +3,7 @@ package event
 import (
 	"context"
 	"log/slog"
+	"strings"
 	"time"
 
 	"holdfast/internal/db"
@@ -19,11 +20,53 @@ func (n *Notifier) watchClock(ctx context.Context) {
 		case <-ctx.Done():
 			return
 		case <-t.C:
-			if err := n.Overdue(ctx); err != nil && ctx.Err() == nil {
-				slog.Warn("overdue actions were not announced; they will be", "error", err)
+			for what, look := range map[string]func(context.Context) error{"overdue actions": n.Overdue, "what expires": n.Expiring} {
+				if err := look(ctx); err != nil && ctx.Err() == nil {
+					slog.Warn("the clock's events wait", "events", what, "error", err)
+				}
 			}
 		}
 	}
+}
+
+// Expiring announces lots that will have expired within 30 days from today and was
+// further off when it last looked. Days are of UTC.
+func (n *Notifier) Expiring(ctx context.Context) error {
+	now := n.outbox.now().UTC()
+	today := now.Format(time.DateOnly)
+	if last := n.looked.Load(); last != nil && *last == today {
+		return nil
+	}
+	if err := n.expire(ctx, now); err != nil {
+		return err
+	}
+	n.looked.Store(&today)
+	return nil
+}
+
+func (n *Notifier) expire(ctx context.Context, now time.Time) error {
+	return n.db.Write(ctx, db.Scope{All: true}, func(tx *db.Tx) error {
+		since, err := tick(tx, "lot.expiring", now)
+		if err != nil || horizon(since) >= horizon(now) {
+			return err
+		}
+		var near []Emitted
+		err = tx.Query("SELECT l.tenant_id, l."+strings.Join(lotFields, ", l.")+" FROM tenants t JOIN lots l ON l.tenant_id = t.id AND l.status IN ('released', 'quarantine') AND l.expires_on > $1 AND l.expires_on <= $2 "+
+			"WHERE t.status = 'active' ORDER BY l.expires_on, l.id", []any{horizon(since), horizon(now)}, func(r *db.Row) error {
+			row := map[string]any{}
+			for i, f := range lotFields {
+				if !r.Null(i + 1) {
+					row[f] = r.Text(i + 1)
+				}
+			}
+			near = append(near, Emitted{Tenant: r.Text(0), Type: "lot.expiring", Data: subset(row, lotFields)})
+			return nil
+		})
+		if err != nil {
+			return err
+		}
+		return n.outbox.EmitAll(tx, near)
+	})
 }
 
 // Overdue announces actions whose due time has passed since it last looked.

@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"runtime/debug"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"holdfast/internal/db"
@@ -32,6 +33,7 @@ type Notifier struct {
 	outbox  *Outbox
 	publish []Publish
 	hub     hub
+	looked  atomic.Pointer[string] // the day Expiring has done
 }
 
 // NewNotifier returns the node's notifier. publish may be empty.

@@ -3,8 +3,10 @@ package event_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -267,6 +269,58 @@ func TestOverdue(t *testing.T) {
 			}
 			if count != step.want {
 				t.Errorf("after %v: %d announced, want %d", step.after, count, step.want)
+			}
+		}
+	})
+}
+
+// A lot whose end comes near is announced once, on the day it does, by
+// whichever node looks; one that is recalled, or far off, is not.
+func TestExpiring(t *testing.T) {
+	each(t, func(t *testing.T, d *db.DB) {
+		ctx, now := context.Background(), time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+		clock := func() time.Time { return now }
+		n, other := event.NewNotifier(d, event.New(clock)), event.NewNotifier(d, event.New(clock))
+		day := func(n int) string { return now.AddDate(0, 0, n).Format(time.DateOnly) }
+		item, day2 := uuid.NewString(), day(31)
+		if err := d.Write(ctx, db.Scope{All: true}, func(tx *db.Tx) error {
+			tx.Queue("INSERT INTO tenants (id, name, slug, plan, status, timezone, currency, jurisdictions, join_policy, email_domains, created_at, updated_at, version) VALUES ($1, 'N', 'n', 'standard', 'active', 'UTC', 'EUR', '[]', 'invite', '[]', $2, $2, 1)", []any{north, now}, nil)
+			tx.Queue("INSERT INTO items (tenant_id, id, sku, name, base_uom, barcodes, tracking, has_expiry, unit_cost, capacity_units, reorder_point, storage_class, status, on_hand, available, stock_value, low_stock, created_at, updated_at, version) "+
+				"VALUES ($1, $2, 'A', 'A', 'each', '[]', 'lot', TRUE, 0, 0, 0, 'ambient', 'active', 0, 0, 0, FALSE, $3, $3, 1)", []any{north, item, now}, nil)
+			for i, l := range []struct {
+				on     int
+				status string
+			}{{29, "released"}, {31, "quarantine"}, {31, "recalled"}, {90, "released"}} {
+				tx.Queue("INSERT INTO lots (tenant_id, id, item_id, lot_no, expires_on, status, created_at, updated_at, version) VALUES ($1, $2, $3, $4, $5, $6, $7, $7, 1)",
+					[]any{north, uuid.NewString(), item, fmt.Sprint(i), day(l.on), l.status, now}, nil)
+			}
+			return nil
+		}); err != nil {
+			t.Fatal(err)
+		}
+		for _, step := range []struct {
+			after time.Duration
+			want  int
+		}{{0, 0}, {time.Hour, 0}, {23 * time.Hour, 1}, {time.Minute, 1}, {24 * time.Hour, 1}} {
+			now = now.Add(step.after)
+			for _, node := range []*event.Notifier{n, other, n} {
+				if err := node.Expiring(ctx); err != nil {
+					t.Fatal(err)
+				}
+			}
+			count := 0
+			if err := d.Read(ctx, db.Scope{All: true}, func(tx *db.Tx) error {
+				return tx.Query("SELECT data FROM outbox WHERE type = 'lot.expiring'", nil, func(r *db.Row) error {
+					if count++; !strings.Contains(r.Text(0), `"expires_on":"`+day2) {
+						t.Errorf("%s", r.Text(0))
+					}
+					return nil
+				})
+			}); err != nil {
+				t.Fatal(err)
+			}
+			if count != step.want {
+				t.Errorf("on %s: %d, want %d", now, count, step.want)
 			}
 		}
 	})

@@ -44,6 +44,7 @@ var (
 	expiryFields   = []string{"id", "course_id", "user_id", "certificate_no", "expires_on", "status"}
 	trainingFields = []string{"id", "course_id", "user_id", "assignment_type", "assignment_reason", "status", "due_on"}
 	clusterFields  = []string{"id", "entity_type", "entity_id", "cluster"}
+	lotFields      = []string{"id", "item_id", "lot_no", "expires_on", "status"}
 	webhookFields  = []string{"id", "url", "status", "disabled_reason"}
 )
 
@@ -58,6 +59,7 @@ func Types() []Type {
 		{Name: "import.rolled_back", Doc: "An applied import was undone.", Collection: "import_jobs", Fields: jobFields, when: moved("status", "rolled_back")},
 		{Name: "incident.closed", Doc: "An incident was closed.", Collection: "incidents", Fields: incidentFields, when: moved("status", "closed")},
 		{Name: "incident.reported", Doc: "An incident, near miss or hazard was reported.", Collection: "incidents", Fields: incidentFields, when: created("status", "reported")},
+		{Name: "lot.expiring", Doc: "A lot that may be used expires within 30 days.", Collection: "lots", Fields: lotFields, when: madeExpiring("released", "quarantine")},
 		{Name: "member.added", Doc: "A person became a member of the tenant.", Collection: "members", Fields: memberFields, when: created("status", "active")},
 		{Name: "member.removed", Doc: "A membership ended.", Collection: "members", Fields: memberFields, when: deleted},
 		{Name: "member.role_changed", Doc: "A member's role changed.", Collection: "members", Fields: memberFields, when: altered("role")},

@@ -99,6 +99,9 @@ func (s *Service) setRole(tx *db.Tx, tenantID string, u *User, role actor.Role) 
 		return nil
 	}
 	tx.Queue("UPDATE members SET role = $3, updated_at = $4, version = version + 1 WHERE tenant_id = $1 AND user_id = $2", []any{tenantID, u.ID, string(role), s.now()}, nil)
+	if err := s.TellMember(tx, tenantID, u.ID, "role", string(was.Role)); err != nil {
+		return err
+	}
 	if was.Role != actor.Owner {
 		return tx.Flush()
 	}

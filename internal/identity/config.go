@@ -25,6 +25,7 @@ import (
 	"holdfast/internal/identity/sms"
 	"holdfast/internal/identity/token"
 	"holdfast/internal/mail"
+	"holdfast/internal/store"
 )
 
 // What a sign-up with an unknown tenant id does.
@@ -89,6 +90,11 @@ type Config struct {
 	Version  string                                 // shown by Health
 	OnTenant func(tx *db.Tx, tenantID string) error // seeds a tenant made here; may be nil
 	Log      *slog.Logger                           // nil = slog.Default()
+
+	// OnMember is told, in its transaction, of a membership that begins
+	// (before is nil), ends or changes here and not through the members
+	// collection. May be nil.
+	OnMember func(tx *db.Tx, before, after store.Row) error
 }
 
 // Mailer hands a message on.

@@ -152,6 +152,10 @@ func (s *Service) keepAccount(tx *db.Tx, u *User, f Federated) error {
 // FederatedRole changes the role of an active member as the provider's groups
 // say. Owners stay owners: only people hand that on.
 func (s *Service) FederatedRole(tx *db.Tx, tenantID, userID string, role actor.Role) error {
+	was, err := memberOf(tx, userID, tenantID)
+	if err != nil && !fault.Is(err, fault.NotFound) {
+		return err
+	}
 	n, err := tx.Exec(`UPDATE members SET role = $3, updated_at = $4, version = version + 1
 		WHERE tenant_id = $1 AND user_id = $2 AND role <> $3 AND role <> 'owner' AND status = 'active'`, tenantID, userID, string(role), s.now())
 	if err != nil || n == 0 {
@@ -159,7 +163,7 @@ func (s *Service) FederatedRole(tx *db.Tx, tenantID, userID string, role actor.R
 	}
 	s.record(tx, event{tenant: tenantID, user: userID, action: "member.role_changed", entity: "user", entityID: userID, details: map[string]any{"role": role, "by": "sso"}})
 	tx.After(func() { s.Forget(userID) })
-	return nil
+	return s.TellMember(tx, tenantID, userID, "role", string(was.Role))
 }
 
 // federatedUser finds the account by the provider's subject, never by address:

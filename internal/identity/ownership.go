@@ -71,6 +71,9 @@ func (s *Service) transfer(tx *db.Tx, a actor.Actor, to string) error {
 	now := s.now()
 	for user, role := range map[string]actor.Role{to: actor.Owner, a.UserID: actor.Admin} {
 		tx.Queue("UPDATE members SET role = $3, updated_at = $4, version = version + 1 WHERE tenant_id = $1 AND user_id = $2", []any{a.TenantID, user, string(role), now}, nil)
+		if err := s.TellMember(tx, a.TenantID, user, "role", string(roles[user])); err != nil {
+			return err
+		}
 		tx.After(func() { s.Forget(user) })
 	}
 	s.record(tx, event{tenant: a.TenantID, user: a.UserID, action: "tenant.ownership_transferred", entity: "user", entityID: to,

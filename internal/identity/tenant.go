@@ -3,11 +3,13 @@ package identity
 import (
 	"context"
 	"encoding/json"
+	"maps"
 	"strings"
 
 	"holdfast/internal/actor"
 	"holdfast/internal/db"
 	"holdfast/internal/fault"
+	"holdfast/internal/store"
 )
 
 // Member is an active membership in a tenant that is not closed: the only
@@ -207,14 +209,37 @@ func (s *Service) makeTenant(tx *db.Tx, t Tenant, by creator) (bool, error) {
 // an active one keeps its role.
 func (s *Service) addMember(tx *db.Tx, tenantID string, u *User, role actor.Role, c Client) error {
 	now := s.now()
-	tx.Queue(`INSERT INTO members (tenant_id, id, user_id, email, role, status, zone_ids, joined_at, created_at, updated_at, created_by, version)
+	joined := ""
+	err := tx.Query(`INSERT INTO members (tenant_id, id, user_id, email, role, status, zone_ids, joined_at, created_at, updated_at, created_by, version)
 		VALUES ($1, $2, $3, $4, $5, 'active', '[]', $6, $6, $6, $3, 1)
 		ON CONFLICT (tenant_id, user_id) DO UPDATE SET role = excluded.role, status = 'active', joined_at = excluded.joined_at, updated_at = excluded.updated_at,
-			version = members.version + 1 WHERE members.status <> 'active'`,
-		[]any{tenantID, newID(), u.ID, null(u.Email), string(role), now}, nil)
+			version = members.version + 1 WHERE members.status <> 'active' RETURNING id`,
+		[]any{tenantID, newID(), u.ID, null(u.Email), string(role), now}, func(r *db.Row) error { joined = r.Text(0); return nil })
+	if err != nil {
+		return err
+	}
+	if joined != "" && s.cfg.OnMember != nil {
+		if err := s.cfg.OnMember(tx, nil, store.Row{"tenant_id": tenantID, "id": joined, "user_id": u.ID, "role": string(role), "status": "active"}); err != nil {
+			return err
+		}
+	}
 	s.record(tx, event{tenant: tenantID, user: u.ID, action: "member.joined", entity: "user", entityID: u.ID, details: map[string]any{"role": role}, client: c})
 	tx.After(func() { s.Forget(u.ID) })
 	return tx.Flush()
+}
+
+// TellMember says that a membership was changed in this transaction: field,
+// role or status, was another before.
+func (s *Service) TellMember(tx *db.Tx, tenantID, userID, field, was string) error {
+	if s.cfg.OnMember == nil {
+		return nil
+	}
+	return tx.Query("SELECT id, role, status FROM members WHERE tenant_id = $1 AND user_id = $2", []any{tenantID, userID}, func(r *db.Row) error {
+		after := store.Row{"tenant_id": tenantID, "id": r.Text(0), "user_id": userID, "role": r.Text(1), "status": r.Text(2)}
+		before := maps.Clone(after)
+		before[field] = was
+		return s.cfg.OnMember(tx, before, after)
+	})
 }
 
 // errNoTenant is one answer for foreign, suspended and unknown tenants.

@@ -293,7 +293,15 @@ func (s *Service) store(tx *db.Tx, c *Connection, was, p Person, who identity.Cl
 }
 
 func (s *Service) shutOut(tx *db.Tx, c *Connection, userID string) error {
-	tx.Queue("UPDATE members SET status = 'suspended', updated_at = $3, version = version + 1 WHERE tenant_id = $1 AND user_id = $2 AND status = 'active'", []any{c.TenantID, userID, s.now()}, nil)
+	n, err := tx.Exec("UPDATE members SET status = 'suspended', updated_at = $3, version = version + 1 WHERE tenant_id = $1 AND user_id = $2 AND status = 'active'", c.TenantID, userID, s.now())
+	if err != nil {
+		return err
+	}
+	if n > 0 {
+		if err := s.ident.TellMember(tx, c.TenantID, userID, "status", "active"); err != nil {
+			return err
+		}
+	}
 	return s.ident.EndSessions(tx, userID)
 }
 
