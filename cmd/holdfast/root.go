@@ -47,6 +47,10 @@ func command() *cobra.Command {
 			o.flags.Lookup(s.Flag).Hidden = true
 		}
 	}
+	// Made by cobra only after it has looked for the command, which until then
+	// takes what follows them for their values.
+	root.InitDefaultHelpFlag()
+	root.InitDefaultVersionFlag()
 	root.AddCommand(serveCommand(o), statusCommand(o), adminCommand(o), tenantCommand(o), migrateCommand(o), importCommand(o),
 		keysCommand(o), verifyCommand(o), healthCommand(o), configCommand(o))
 	return root

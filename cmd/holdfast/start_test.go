@@ -28,6 +28,16 @@ func TestHelp(t *testing.T) {
 			t.Errorf("serve --help does not list --%s", setting.Flag)
 		}
 	}
+	for _, args := range [][]string{
+		{"--help", "--data", "x"}, {"--data", "x", "--help"}, {"-h", "--data", "x"}, {"--help", "serve", "--data", "x"}, {"serve", "--help", "--data", "x"},
+		{"tenant", "--help", "list", "--data", "x"}, {"--dev", "--help", "--data", "x"}, {"--version", "--data", "x"},
+	} {
+		cmd := exec.Command(program, args...)
+		cmd.Dir = t.TempDir()
+		if out, err := cmd.CombinedOutput(); err != nil || len(out) == 0 {
+			t.Errorf("holdfast %v: %v\n%s", args, err, out)
+		}
+	}
 	if _, err := os.Stat(s.data); err == nil {
 		t.Error("asking for help made a data directory")
 	}

@@ -85,15 +85,15 @@ func (f *Functions) Forget(tenant string) {
 }
 
 // Handler serves {name} of the request's path.
-func (f *Functions) Handler() http.Handler { return web.Wrap(functionShape, f.serve) }
+func (f *Functions) Handler() http.Handler { return web.Wrap(FunctionShape, f.serve) }
 
 type functionError struct {
 	Error   string `json:"error"`
 	Details string `json:"details"`
 }
 
-// functionShape is the interface's {error, details}; a 429 has its own body.
-func functionShape(r *http.Request, e *fault.Error) web.Reply {
+// FunctionShape is the interface's {error, details}; a 429 has its own body.
+func FunctionShape(r *http.Request, e *fault.Error) web.Reply {
 	status := web.Status(e.Kind)
 	if ref, ok := e.Data.(gate.Refusal); ok {
 		return web.Reply{Status: status, Body: ref}

@@ -3,6 +3,7 @@ package app
 import (
 	"log/slog"
 	"net/http"
+	"path"
 	"slices"
 	"strings"
 
@@ -110,7 +111,12 @@ func (a *App) handler(c *config.Config, log *slog.Logger) (http.Handler, error) 
 func (a *App) mux(proxied bool) http.Handler {
 	mux := http.NewServeMux()
 	for _, r := range a.document.Routes {
-		if r.Handler != nil {
+		if r.Handler == nil {
+			continue
+		}
+		mount(mux, r)
+		if bare := strings.TrimSuffix(r.Pattern, "/{$}"); bare != r.Pattern && bare != "" {
+			r.Pattern = bare // or the mux would redirect to the slash
 			mount(mux, r)
 		}
 	}
@@ -122,9 +128,50 @@ func (a *App) mux(proxied bool) http.Handler {
 	}
 	mux.Handle("/functions/v1/{name}", a.functions.Handler())
 	mux.Handle("/functions/v1/", a.functions.Handler())
+	mux.Handle("/functions/v1", web.Wrap(api.FunctionShape, notHere)) // or the mux would redirect
+	mux.Handle("/auth/v1", web.Wrap(authapi.Shape, notHere))
 	mux.Handle("/auth/v1/", a.secureOnly(proxied, http.StripPrefix("/auth/v1", a.identityFace())))
 	mux.Handle("/", web.Wrap(api.CollectionShape, notHere))
-	return mux
+	return straight(mux)
+}
+
+// straight answers what http.ServeMux would redirect, in HTML: a path that is
+// not written as the routes are is served by nobody, and its error is its
+// surface's.
+func straight(next http.Handler) http.Handler {
+	lost := web.Wrap(surfaceShape, func(_ http.ResponseWriter, r *http.Request) error {
+		return fault.New(fault.NotFound, "PGRST125", "nothing is served at this path").With("", "write it without empty or dotted segments: "+clean(r.URL.Path))
+	})
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path != clean(r.URL.Path) {
+			lost.ServeHTTP(w, r)
+			return
+		}
+		next.ServeHTTP(w, r)
+	})
+}
+
+// clean is a path as http.ServeMux wants it: no empty and no dotted segments,
+// the last slash kept.
+func clean(p string) string {
+	if p == "" || p == "*" {
+		return p
+	}
+	out := path.Clean("/" + p)
+	if out != "/" && strings.HasSuffix(p, "/") {
+		out += "/"
+	}
+	return out
+}
+
+// surfaceShape is the error body of the surface a path belongs to.
+func surfaceShape(r *http.Request, e *fault.Error) web.Reply {
+	for prefix, shape := range map[string]web.Shape{"/functions/": api.FunctionShape, "/auth/": authapi.Shape} {
+		if strings.HasPrefix(r.URL.Path, prefix) {
+			return shape(r, e)
+		}
+	}
+	return api.CollectionShape(r, e)
 }
 
 // mount serves one route, and refuses its other methods in the surface's body.

@@ -263,3 +263,26 @@ func TestRateLimits(t *testing.T) {
 		}
 	}, testkit.Limited)
 }
+
+// No path is answered with a redirect or in HTML: one that is not written as
+// the routes are gets its surface's error.
+func TestOddPaths(t *testing.T) {
+	testkit.Run(t, func(t *testing.T, k *testkit.Kit) {
+		for path, c := range map[string]struct {
+			status int
+			member string
+		}{
+			"/v1": {200, "openapi"}, "/rest/v1": {200, "openapi"},
+			"/v1//zones": {404, "code"}, "/rest/v1/./zones": {404, "code"}, "//v1/zones": {404, "code"}, "/v1/zones/../items": {404, "code"},
+			"/functions/v1": {404, "details"}, "/functions/v1//safety-kpis": {404, "details"}, "/functions/v1/../v1/safety-kpis": {404, "details"},
+			"/auth/v1": {404, "msg"}, "/auth/v1//user": {404, "msg"}, "/auth//v1/user": {404, "msg"},
+			"/nowhere": {404, "code"}, "/v1/zones/": {404, "code"}, "/functions/v1/safety-kpis/": {404, "details"},
+		} {
+			r := k.Get(who(actor.Owner), path)
+			var body map[string]any
+			if err := json.Unmarshal(r.Body, &body); err != nil || r.Status != c.status || body[c.member] == nil || r.Header.Get("Location") != "" {
+				t.Errorf("%s: %d %s %.200s, want %d with %s", path, r.Status, r.Header.Get("Location"), r.Body, c.status, c.member)
+			}
+		}
+	})
+}
