@@ -31,8 +31,8 @@ func guide(t *testing.T, language string) string {
 	return string(m[1])
 }
 
-// must replaces every text of pairs, which the guide is known to have.
-func must(t *testing.T, in string, pairs ...string) string {
+// adapted replaces every text of pairs, which the guide is known to have.
+func adapted(t *testing.T, in string, pairs ...string) string {
 	t.Helper()
 	for i := 0; i < len(pairs); i += 2 {
 		if !strings.Contains(in, pairs[i]) {
@@ -53,7 +53,7 @@ func write(t *testing.T, path, text string) {
 // goReceiver builds the guide's Go for an address.
 func goReceiver(t *testing.T, address string) *exec.Cmd {
 	dir := t.TempDir()
-	write(t, filepath.Join(dir, "main.go"), must(t, guide(t, "go"), `":8090"`, fmt.Sprintf("%q", address)))
+	write(t, filepath.Join(dir, "main.go"), adapted(t, guide(t, "go"), `":8090"`, fmt.Sprintf("%q", address)))
 	write(t, filepath.Join(dir, "go.mod"), "module receiver\n\ngo 1.22\n")
 	build := exec.Command("go", "build", "-o", "receiver", ".")
 	build.Dir = dir
@@ -71,7 +71,7 @@ func nodeReceiver(t *testing.T, address string) *exec.Cmd {
 	if err != nil {
 		t.Fatal(err)
 	}
-	script := must(t, guide(t, "ts"), "listen(8090)", fmt.Sprintf("listen(%s, %q)", port, host),
+	script := adapted(t, guide(t, "ts"), "listen(8090)", fmt.Sprintf("listen(%s, %q)", port, host),
 		", type IncomingHttpHeaders", "", ": IncomingHttpHeaders", "", "body: Buffer): boolean", "body)", ": Buffer[]", "", " as Buffer", "",
 		" as { id: string; type: string; data: unknown }", "")
 	path := filepath.Join(t.TempDir(), "receiver.mjs")
