@@ -171,7 +171,7 @@ func (r *reader) first(field string) message {
 			if map[string]string{"id": m.id, "event": m.event, "comment": m.comment, "retry": m.retry}[field] != "" {
 				return m
 			}
-		case <-time.After(5 * time.Second):
+		case <-time.After(30 * time.Second):
 			r.t.Fatalf("no message with %s within 5 s", field)
 		}
 	}
@@ -179,7 +179,7 @@ func (r *reader) first(field string) message {
 
 // ended waits for the server to end the stream.
 func (r *reader) ended() bool {
-	for end := time.After(5 * time.Second); ; {
+	for end := time.After(30 * time.Second); ; {
 		select {
 		case _, ok := <-r.got:
 			if !ok {

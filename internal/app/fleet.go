@@ -41,7 +41,7 @@ func (a *App) openLimits(mode Mode) error {
 		local := limit.New(limit.Options{})
 		counter = local
 		if a.fleet.redis != nil {
-			a.fleet.limits = limit.NewFleet(limit.FleetOptions{Redis: a.fleet.redis, Local: local, Nodes: a.nodes})
+			a.fleet.limits = limit.NewFleet(limit.FleetOptions{Redis: a.fleet.redis, Local: local, Nodes: a.nodes, Patience: a.Config.RedisTimeout})
 			counter = a.fleet.limits
 		}
 	}

@@ -64,7 +64,7 @@ func twoNodes(t *testing.T, f func(t *testing.T, one, two *testkit.Kit), opts ..
 }
 
 func redisOption(s *redistest.Server) testkit.Option {
-	return func(c *config.Config) { c.RedisURL = s.URL }
+	return func(c *config.Config) { c.RedisURL, c.RedisTimeout = s.URL, 30*time.Second }
 }
 
 type kept struct {

@@ -37,7 +37,7 @@ func TestInvitation(t *testing.T) {
 
 func awaitMail(t *testing.T, k *testkit.Kit, to string) {
 	t.Helper()
-	for range 50 {
+	for range 600 {
 		r := k.Call(testkit.Request{Method: "GET", Path: "/dev/mail?to=" + to})
 		if strings.Contains(string(r.Body), to) {
 			return

@@ -20,6 +20,7 @@ type Config struct {
 	RedisURL          string        `name:"redis_url" flag:"redis" secret:"true" doc:"Redis of a fleet: redis:// or rediss://user:password@host:6379/0; counts rate limits for all nodes, carries notices at once; empty = each node counts for itself"`
 	BlobURL           string        `name:"blob_url" secret:"true" doc:"where uploaded files are kept: s3://KEY:SECRET@host/bucket/prefix?region=... or file:///path; empty = files/ in the data directory"`
 	ImportQuota       int           `name:"import_quota" default:"5120" doc:"megabytes of import files one tenant may keep"`
+	RedisTimeout      time.Duration `name:"redis_timeout" default:"250ms" doc:"how long a request waits for Redis before the node counts by itself"`
 	DatabasePooler    string        `name:"database_pooler" default:"session" oneof:"session transaction" doc:"transaction = a transaction pooler (PgBouncer) stands before PostgreSQL"`
 	PublicURL         string        `name:"public_url" doc:"address clients use; links and tokens are built from it (default http://<listen>)"`
 	SiteURL           string        `name:"site_url" doc:"where users land after mail links (default: public_url)"`

@@ -103,7 +103,7 @@ func (k *node) emit(t testing.TB, d *db.DB, tenant string, i int) {
 // until waits for a condition.
 func until(t testing.TB, what string, cond func() bool) {
 	t.Helper()
-	for end := time.Now().Add(10 * time.Second); !cond(); time.Sleep(5 * time.Millisecond) {
+	for end := time.Now().Add(30 * time.Second); !cond(); time.Sleep(5 * time.Millisecond) {
 		if time.Now().After(end) {
 			t.Fatalf("waited 10 s for %s", what)
 		}
@@ -118,7 +118,7 @@ func next(t testing.TB, s *event.Subscription) *event.Event {
 		return e
 	case <-s.Done():
 		t.Fatal("the subscription ended")
-	case <-time.After(5 * time.Second):
+	case <-time.After(30 * time.Second):
 		t.Fatal("no event within 5 s")
 	}
 	return nil

@@ -307,7 +307,7 @@ func TestTold(t *testing.T) {
 		d.spend(call{tenant: "bad"})
 	}
 	d.spend(call{tenant: north, path: "/v1/webhooks"})
-	for range 200 {
+	for range 6000 {
 		mu.Lock()
 		n := len(told)
 		mu.Unlock()

@@ -41,12 +41,15 @@ type FleetOptions struct {
 	Local *Limiter   // counts this node's own units, for when Redis is away
 	Nodes func() int // how many nodes there are; may be nil for one
 	Log   *slog.Logger
+
+	// Patience is how long a request waits for Redis; 250 ms when 0. The first
+	// that waits in vain spares the others the wait.
+	Patience time.Duration
 }
 
 const (
-	// askTimeout is how long a request waits for Redis. The first that waits
-	// in vain spares the others the wait.
-	askTimeout = 250 * time.Millisecond
+	// patience is FleetOptions.Patience when that is 0.
+	patience = 250 * time.Millisecond
 	// probeEvery is how often a Redis that is away is tried.
 	probeEvery = 500 * time.Millisecond
 	// addEvery is how often Redis is told of units that no request took along.
@@ -65,6 +68,9 @@ func NewFleet(o FleetOptions) *Fleet {
 	}
 	if o.Log == nil {
 		o.Log = slog.Default()
+	}
+	if o.Patience <= 0 {
+		o.Patience = patience
 	}
 	f := &Fleet{o: o, pending: map[name]int{}}
 	f.ctx, f.close = context.WithCancel(context.Background())
@@ -142,7 +148,7 @@ func (f *Fleet) Once(key string, d time.Duration) bool {
 	if !ok {
 		return true
 	}
-	ctx, cancel := context.WithTimeout(f.ctx, askTimeout)
+	ctx, cancel := context.WithTimeout(f.ctx, f.o.Patience)
 	defer cancel()
 	err := client.Do(ctx, client.B().Set().Key("hf:once:"+key).Value("1").Nx().Px(d).Build()).Error()
 	return !rueidis.IsRedisNil(err)
@@ -215,7 +221,7 @@ func (f *Fleet) exec(client rueidis.Client, key string, asks []ask) ([]reply, mo
 		}
 		args = append(args, strconv.Itoa(a.rule.Minute), strconv.Itoa(a.rule.Burst), strconv.Itoa(a.n), forced)
 	}
-	ctx, cancel := context.WithTimeout(f.ctx, askTimeout)
+	ctx, cancel := context.WithTimeout(f.ctx, f.o.Patience)
 	defer cancel()
 	values, err := windows.Exec(ctx, client, keys, args).ToArray()
 	if err != nil {
@@ -358,7 +364,7 @@ func (f *Fleet) tell() {
 	for k, n := range pending {
 		batch = append(batch, rueidis.LuaExec{Keys: []string{place(k)}, Args: []string{open, open, strconv.Itoa(n), "1"}})
 	}
-	ctx, cancel := context.WithTimeout(f.ctx, 4*askTimeout)
+	ctx, cancel := context.WithTimeout(f.ctx, 4*f.o.Patience)
 	defer cancel()
 	for _, r := range windows.ExecMulti(ctx, client, batch...) {
 		if err := r.Error(); err != nil {

@@ -40,7 +40,14 @@ func (b *buffer) String() string {
 }
 
 // nodes opens n counters as n processes would: each has its own connection.
-func nodes(t testing.TB, s *redistest.Server, n int) []node {
+func nodes(t testing.TB, s *redistest.Server, n int) []node { return counters(t, s, n, 0) }
+
+// patient opens counters that wait for a slow machine's Redis.
+func patient(t testing.TB, s *redistest.Server, n int) []node {
+	return counters(t, s, n, 30*time.Second)
+}
+
+func counters(t testing.TB, s *redistest.Server, n int, patience time.Duration) []node {
 	t.Helper()
 	out := make([]node, n)
 	for i := range out {
@@ -50,7 +57,7 @@ func nodes(t testing.TB, s *redistest.Server, n int) []node {
 		}
 		t.Cleanup(conn.Close)
 		log, local := &buffer{}, New(Options{})
-		f := NewFleet(FleetOptions{Redis: conn, Local: local, Nodes: func() int { return n }, Log: slog.New(slog.NewTextHandler(log, nil))})
+		f := NewFleet(FleetOptions{Redis: conn, Local: local, Nodes: func() int { return n }, Log: slog.New(slog.NewTextHandler(log, nil)), Patience: patience})
 		t.Cleanup(f.Close)
 		out[i] = node{f, local, log}
 	}
@@ -68,7 +75,7 @@ func custom(t testing.TB, rules map[Category]Rule) Plan {
 
 // C15 of the fault list: 1,200 requests over two nodes within a minute.
 func TestTwoNodesAdmitOneLimit(t *testing.T) {
-	fleet := nodes(t, redistest.Start(t), 2)
+	fleet := patient(t, redistest.Start(t), 2)
 	plan := custom(t, map[Category]Rule{API: {Minute: 1000, Burst: 1000}})
 	var passed, clients atomic.Int64
 	var all sync.WaitGroup
@@ -96,7 +103,7 @@ func TestCountersAgree(t *testing.T) {
 		make func(t *testing.T) Counter
 	}{
 		{"memory", func(*testing.T) Counter { return New(Options{}) }},
-		{"Redis", func(t *testing.T) Counter { return nodes(t, redistest.Start(t), 1)[0] }},
+		{"Redis", func(t *testing.T) Counter { return patient(t, redistest.Start(t), 1)[0] }},
 	} {
 		t.Run(c.name, func(t *testing.T) { conform(t, c.make(t)) })
 	}
@@ -148,7 +155,7 @@ func conform(t *testing.T, c Counter) {
 // The script against the plain window, on the same requests in real time: both
 // are exact, so they differ at most where a slot begins between the two.
 func TestTheWindowOfTheScriptRolls(t *testing.T) {
-	f := nodes(t, redistest.Start(t), 1)[0]
+	f := patient(t, redistest.Start(t), 1)[0]
 	plan := custom(t, map[Category]Rule{API: {Minute: 60, Burst: 20}})
 	random := rand.New(rand.NewPCG(5, 6))
 	var passed []time.Time
@@ -185,7 +192,7 @@ func TestTheWindowOfTheScriptRolls(t *testing.T) {
 }
 
 func TestAddsOfAllNodesMeet(t *testing.T) {
-	fleet := nodes(t, redistest.Start(t), 2)
+	fleet := patient(t, redistest.Start(t), 2)
 	fleet[0].Add("k", Read, 30)
 	fleet[1].Add("k", Read, 12)
 	var used int
@@ -276,7 +283,7 @@ func returned(t *testing.T, f node) {
 }
 
 func TestOnceInTheFleet(t *testing.T) {
-	fleet := nodes(t, redistest.Start(t), 2)
+	fleet := patient(t, redistest.Start(t), 2)
 	if !fleet[0].Once("a", time.Minute) || fleet[1].Once("a", time.Minute) || fleet[0].Once("a", time.Minute) || !fleet[1].Once("b", time.Minute) {
 		t.Error("told twice, or not at all")
 	}

@@ -126,7 +126,7 @@ func service(t testing.TB, k *kit, o Options) *Service {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s.pace = pace{attempt: time.Second, turn: 2 * time.Second, lease: 5 * time.Second, poll: 50 * time.Millisecond, lanes: 8, perTenant: 4, perLane: 4}
+	s.pace = pace{attempt: 3 * time.Second, turn: 2 * time.Second, lease: 2 * time.Minute, poll: 50 * time.Millisecond, lanes: 8, perTenant: 4, perLane: 4}
 	return s
 }
 
@@ -226,9 +226,9 @@ func (k *kit) set(tenant, id string, set store.Row) error {
 
 func (k *kit) until(what string, cond func() bool) {
 	k.t.Helper()
-	for end := time.Now().Add(15 * time.Second); !cond(); time.Sleep(10 * time.Millisecond) {
+	for end := time.Now().Add(30 * time.Second); !cond(); time.Sleep(10 * time.Millisecond) {
 		if time.Now().After(end) {
-			k.t.Fatalf("waited 15 s for %s", what)
+			k.t.Fatalf("waited 30 s for %s", what)
 		}
 	}
 }
