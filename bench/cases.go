@@ -20,7 +20,7 @@ import (
 // per engine.
 var (
 	shared = []string{"hit", "miss", "list", "insert"}
-	alone  = []string{"start", "flat", "kpis", "scores", "import"}
+	alone  = []string{"start", "flat", "kpis", "scores", "webhooks", "import"}
 )
 
 func caseNames() []string {
@@ -91,6 +91,11 @@ func (m *measurement) onEngine(ctx context.Context, engine string) error {
 	if m.wants("scores") {
 		if err := m.scores(ctx, engine); err != nil {
 			return fmt.Errorf("scores: %w", err)
+		}
+	}
+	if m.wants("webhooks") {
+		if err := m.webhooks(ctx, engine); err != nil {
+			return fmt.Errorf("webhooks: %w", err)
 		}
 	}
 	if m.wants("import") {
