@@ -253,10 +253,17 @@ func (s *scan) fillActions(tx *db.Tx, r *safety.Rule, kind string, t *table) {
 	})
 }
 
-// fillChecklists reads inspections of zones: days since the last one, or the
-// share done in time. Equipment has no inspections of its own on record.
+// fillChecklists reads inspections of zones or equipment: days since the last
+// one, or the share done in time. A zone is not inspected by looking at a truck
+// that stands in it.
 func (s *scan) fillChecklists(tx *db.Tx, r *safety.Rule, kind string, t *table) {
-	if kind != score.Zone {
+	by, group := "zone_id", " AND zone_id IS NOT NULL AND equipment_id IS NULL AND vehicle_id IS NULL GROUP BY zone_id"
+	switch {
+	case r.Per == "tenant":
+		by, group = "NULL", ""
+	case kind == score.Equipment:
+		by, group = "equipment_id", " AND equipment_id IS NOT NULL GROUP BY equipment_id"
+	case kind != score.Zone:
 		return
 	}
 	args := []any{s.tenant, s.from(r.WindowDays), s.now}
@@ -264,10 +271,6 @@ func (s *scan) fillChecklists(tx *db.Tx, r *safety.Rule, kind string, t *table) 
 	if c := r.Scope.Filter.Checklist; c != "" {
 		args = append(args, "%"+escapeLike(strings.ToLower(c))+"%")
 		title = ` AND lower(title) LIKE $4 ESCAPE '\'`
-	}
-	by, group := "zone_id", " AND zone_id IS NOT NULL GROUP BY zone_id"
-	if r.Per == "tenant" {
-		by, group = "NULL", ""
 	}
 	sql := "SELECT " + by + ", MAX(completed_at), 0, COUNT(*) FROM checklist_runs WHERE tenant_id = $1 AND status = 'completed' AND completed_at > $2 AND completed_at <= $3" + title + group
 	share := r.Metric == "checklist_compliance"

@@ -306,3 +306,28 @@ func TestSendMails(t *testing.T) {
 		}
 	})
 }
+
+// A truck is held to the last look at the truck itself, a zone to the last
+// round of the zone: one does not stand for the other.
+func TestDaysSinceChecklist(t *testing.T) {
+	each(t, func(k *kit) {
+		zone := k.add("zones", store.Row{"code": "A", "name": "A", "kind": "area"})
+		truck := k.add("equipment", store.Row{"asset_no": "F1", "kind": "forklift", "zone_id": zone})
+		for kind, code := range map[string]string{"equipment": "T", "zone": "Z"} {
+			k.add("regulations", store.Row{"code": code, "title": code, "rule": json.RawMessage(`{"scope":{"entity_types":["` + kind + `"],"filter":{}},"metric":"days_since_checklist","window_days":90,"warn":{"op":">","value":1},"breach":{"op":">","value":3}}`)})
+		}
+		look := func(days int, row store.Row) {
+			now := k.now
+			k.now = now.AddDate(0, 0, -days)
+			row["title"] = "Look"
+			k.set("checklist_runs", k.add("checklist_runs", row), store.Row{"status": "completed"})
+			k.now = now
+		}
+		look(5, store.Row{"zone_id": zone})
+		look(2, store.Row{"equipment_id": truck})
+		n := k.call("check-compliance-rules", `{}`)
+		for entity, want := range map[string][2]string{truck: {`"warning"`, "2"}, zone: {`"breach"`, "5"}} {
+			n.find("events", "entity_id", entity).is("status", want[0], "value", want[1])
+		}
+	})
+}
