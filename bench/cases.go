@@ -24,7 +24,7 @@ var (
 )
 
 func caseNames() []string {
-	return append(append([]string{}, alone[:1]...), append(shared, alone[1:]...)...)
+	return append(append(append([]string{}, alone[:1]...), append(shared, alone[1:]...)...), people...)
 }
 
 // measurement is what cases work with.
@@ -75,6 +75,11 @@ func run(ctx context.Context, o options) (failed int, err error) {
 func (m *measurement) onEngine(ctx context.Context, engine string) error {
 	if slices.ContainsFunc(shared, m.wants) {
 		if err := m.sharedCases(ctx, engine); err != nil {
+			return err
+		}
+	}
+	if slices.ContainsFunc(people, m.wants) {
+		if err := m.peopleCases(ctx, engine); err != nil {
 			return err
 		}
 	}

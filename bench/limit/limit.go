@@ -46,6 +46,7 @@ type column struct {
 type engine interface {
 	read(ctx context.Context, tenant string, list []statement, out [][]byte) error
 	insert(ctx context.Context, tenant string, sql string, args []any) error
+	refresh(ctx context.Context, tenant, session string) error
 }
 
 type server struct {
@@ -81,6 +82,8 @@ func Handler(ctx context.Context, o Options) (http.Handler, error) {
 	mux.HandleFunc("GET /orders", s.list)
 	mux.HandleFunc("POST /orders", s.order)
 	mux.HandleFunc("POST /same", s.same)
+	mux.HandleFunc("POST /argon2", hash)
+	mux.HandleFunc("POST /refresh", s.renew)
 	return mux, nil
 }
 

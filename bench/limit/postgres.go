@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/binary"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"math"
 	"strconv"
@@ -156,4 +157,59 @@ func (p *pg) insert(ctx context.Context, tenant, sql string, args []any) error {
 	}
 	b.Queue("commit")
 	return p.pool.SendBatch(ctx, b).Close()
+}
+
+// refresh takes two round trips: the session says whose it is.
+func (p *pg) refresh(ctx context.Context, tenant, session string) error {
+	tx, err := p.pool.Begin(ctx)
+	if err != nil {
+		return err
+	}
+	defer tx.Rollback(ctx)
+	b := &pgx.Batch{}
+	b.Queue("SET LOCAL holdfast.tenant_id = '" + tenant + "'")
+	b.Queue(refreshSession+" FOR UPDATE", session)
+	res := tx.SendBatch(ctx, b)
+	if _, err := res.Exec(); err != nil {
+		return errors.Join(err, res.Close())
+	}
+	user, err := drain(res)
+	if err := errors.Join(err, res.Close()); err != nil {
+		return err
+	}
+	b = &pgx.Batch{}
+	for _, sql := range refreshUser {
+		b.Queue(sql, user)
+	}
+	b.Queue(refreshMember, tenant, user)
+	b.Queue(refreshRules, tenant)
+	b.Queue(refreshAdvance, session, time.Now())
+	res = tx.SendBatch(ctx, b)
+	for range b.Len() - 1 {
+		if _, err := drain(res); err != nil {
+			return errors.Join(err, res.Close())
+		}
+	}
+	if _, err := res.Exec(); err != nil {
+		return errors.Join(err, res.Close())
+	}
+	if err := res.Close(); err != nil {
+		return err
+	}
+	return tx.Commit(ctx)
+}
+
+// drain reads every row and returns the second column of the first, a UUID.
+func drain(res pgx.BatchResults) (second string, err error) {
+	rows, err := res.Query()
+	if err != nil {
+		return "", err
+	}
+	defer rows.Close()
+	for rows.Next() {
+		if raw := rows.RawValues(); second == "" && len(raw) > 1 && len(raw[1]) == 16 {
+			second = uuid.UUID(raw[1]).String()
+		}
+	}
+	return second, rows.Err()
 }

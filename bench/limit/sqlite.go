@@ -9,6 +9,7 @@ import (
 	"net/url"
 	"path/filepath"
 	"strconv"
+	"time"
 
 	"modernc.org/sqlite"
 
@@ -213,10 +214,61 @@ func (l *lite) loop() {
 }
 
 func (l *lite) one(w *write) error {
+	if w.sql == "refresh" {
+		return l.writer.renew(w.args[0].(string), w.args[1].(string))
+	}
 	if w.sql != "+" {
 		return l.writer.exec(w.sql, w.args...)
 	}
 	a := w.args
 	return errors.Join(l.writer.exec(keepNumber, a[0]), l.writer.exec(insertOrder, a[:8]...), l.writer.exec(keepCounter, a[0], db.NoTenant),
 		l.writer.exec(keepAudit, a[0], a[1], a[7], a[8]))
+}
+
+func (l *lite) refresh(ctx context.Context, tenant, session string) error {
+	return l.insert(ctx, "", "refresh", []any{tenant, session})
+}
+
+func (c *conn) renew(tenant, session string) error {
+	user, err := c.drain(refreshSession, session)
+	if err != nil {
+		return err
+	}
+	for _, sql := range refreshUser {
+		if _, err := c.drain(sql, user); err != nil {
+			return err
+		}
+	}
+	if _, err := c.drain(refreshMember, tenant, user); err != nil {
+		return err
+	}
+	if _, err := c.drain(refreshRules, tenant); err != nil {
+		return err
+	}
+	return c.exec(refreshAdvance, session, time.Now().UTC().Format(db.TimeLayout))
+}
+
+// drain reads every row and returns the second column of the first.
+func (c *conn) drain(sql string, args ...any) (second string, err error) {
+	st, err := c.prepare(sql)
+	if err != nil {
+		return "", err
+	}
+	rows, err := st.(driver.StmtQueryContext).QueryContext(context.Background(), named(args))
+	if err != nil {
+		return "", err
+	}
+	defer rows.Close()
+	vals := make([]driver.Value, len(rows.Columns()))
+	for first := true; ; first = false {
+		switch err := rows.Next(vals); {
+		case errors.Is(err, io.EOF):
+			return second, nil
+		case err != nil:
+			return "", err
+		}
+		if first && len(vals) > 1 {
+			second, _ = vals[1].(string)
+		}
+	}
 }

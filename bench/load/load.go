@@ -27,16 +27,19 @@ type Plan struct {
 	Warm    time.Duration // before that, unmeasured
 	PIDs    []int         // roots of the process trees to charge
 	Request Request
+	Seeds   []string // first value of {carry}, one for each connection
 }
 
 // Request is a template. {i} is a number that rises with every request,
-// {rand:a-b} a random one.
+// {rand:a-b} a random one, {carry} what the connection's last answer had as
+// Carry.
 type Request struct {
 	Method string
 	Path   string
 	Header []string // "Name: value"
 	Body   string
-	Status int // the status that counts as success
+	Status int    // the status that counts as success
+	Carry  string // JSON member of the answer, a string, that the next request takes
 }
 
 // Report is what a run showed. Times are milliseconds.
@@ -92,6 +95,7 @@ type worker struct {
 	failed int
 	bytes  int64
 	first  string
+	carry  []byte
 }
 
 func drive(p Plan, parts [][]part, d time.Duration) ([]worker, error) {
@@ -100,6 +104,9 @@ func drive(p Plan, parts [][]part, d time.Duration) ([]worker, error) {
 	var wg sync.WaitGroup
 	end := time.Now().Add(d)
 	for i := range workers {
+		if i < len(p.Seeds) {
+			workers[i].carry = []byte(p.Seeds[i])
+		}
 		wg.Go(func() { errs[i] = workers[i].run(p, parts, end, uint64(i)) })
 	}
 	wg.Wait()
@@ -120,11 +127,11 @@ func (w *worker) run(p Plan, parts [][]part, end time.Time, seed uint64) error {
 		if begin.After(end) {
 			return nil
 		}
-		out = write(out[:0], parts, seed<<40|n, rng)
+		out = write(out[:0], parts, filling{seed<<40 | n, rng, w.carry})
 		if _, err := c.Write(out); err != nil {
 			return fmt.Errorf("load: %w", err)
 		}
-		status, size, head, err := read(in, p.Request.Status)
+		status, size, head, err := read(in, p.Request.Status, p.Request.Carry, &w.carry)
 		if err != nil {
 			return fmt.Errorf("load: %s %s: %w", p.Request.Method, p.Request.Path, err)
 		}
@@ -168,6 +175,14 @@ type part struct {
 	text   string
 	lo, hi int64 // random when hi > lo
 	count  bool
+	carry  bool
+}
+
+// filling is what placeholders become.
+type filling struct {
+	n     uint64
+	rng   *rand.Rand
+	carry []byte
 }
 
 // compile prepares head and body apart: the length of the body is only known
@@ -201,8 +216,11 @@ func split(s string) []part {
 }
 
 func placeholder(name string) (part, bool) {
-	if name == "i" {
+	switch name {
+	case "i":
 		return part{count: true}, true
+	case "carry":
+		return part{carry: true}, true
 	}
 	span, ok := strings.CutPrefix(name, "rand:")
 	if !ok {
@@ -214,22 +232,24 @@ func placeholder(name string) (part, bool) {
 	return part{lo: a, hi: b + 1}, err1 == nil && err2 == nil && b >= a
 }
 
-func write(b []byte, parts [][]part, n uint64, rng *rand.Rand) []byte {
-	b = fill(b, parts[0], n, rng)
-	body := fill(nil, parts[1], n, rng)
+func write(b []byte, parts [][]part, f filling) []byte {
+	b = fill(b, parts[0], f)
+	body := fill(nil, parts[1], f)
 	if len(body) > 0 {
 		b = append(strconv.AppendInt(append(b, "Content-Length: "...), int64(len(body)), 10), "\r\n"...)
 	}
 	return append(append(b, "\r\n"...), body...)
 }
 
-func fill(b []byte, parts []part, n uint64, rng *rand.Rand) []byte {
+func fill(b []byte, parts []part, f filling) []byte {
 	for _, p := range parts {
 		switch {
 		case p.count:
-			b = strconv.AppendUint(b, n, 10)
+			b = strconv.AppendUint(b, f.n, 10)
+		case p.carry:
+			b = append(b, f.carry...)
 		case p.hi > p.lo:
-			b = strconv.AppendInt(b, p.lo+rng.Int64N(p.hi-p.lo), 10)
+			b = strconv.AppendInt(b, p.lo+f.rng.Int64N(p.hi-p.lo), 10)
 		default:
 			b = append(b, p.text...)
 		}
@@ -238,8 +258,8 @@ func fill(b []byte, parts []part, n uint64, rng *rand.Rand) []byte {
 }
 
 // read reads one answer. head is the start of a body whose status is not the
-// wanted one.
-func read(in *bufio.Reader, want int) (status int, size int64, head string, err error) {
+// wanted one. Where member is not "", its value is kept in carry.
+func read(in *bufio.Reader, want int, member string, carry *[]byte) (status int, size int64, head string, err error) {
 	line, err := in.ReadSlice('\n')
 	if err != nil {
 		return 0, 0, "", err
@@ -278,6 +298,18 @@ func read(in *bufio.Reader, want int) (status int, size int64, head string, err 
 			return 0, 0, "", err
 		}
 		head = string(b)
+	}
+	if member != "" && status == want {
+		b, err := in.Peek(int(length))
+		if err != nil {
+			return 0, 0, "", err
+		}
+		_, rest, ok := bytes.Cut(b, []byte(`"`+member+`":"`))
+		value, _, closed := bytes.Cut(rest, []byte{'"'})
+		if !ok || !closed || chunked {
+			return 0, 0, "", fmt.Errorf("no member %q in an answer of known length: %.200q", member, b)
+		}
+		*carry = append((*carry)[:0], value...)
 	}
 	if chunked {
 		size, err = chunks(in)

@@ -8,6 +8,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -49,9 +50,9 @@ func TestOtherStatusIsAFailure(t *testing.T) {
 func TestTemplates(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	for in, want := range map[string]string{
-		"plain": "plain", "a{i}b": "a42b", `{"k":"{i}"}`: `{"k":"42"}`, "{rand:3-3}": "3", "{other}": "{other}", "{": "{", "}{": "}{", "{rand:9-1}": "{rand:9-1}",
+		"plain": "plain", "a{i}b": "a42b", `{"k":"{i}"}`: `{"k":"42"}`, "{rand:3-3}": "3", "{other}": "{other}", "a{carry}": "akept", "{": "{", "}{": "}{", "{rand:9-1}": "{rand:9-1}",
 	} {
-		if got := string(fill(nil, split(in), 42, rng)); got != want {
+		if got := string(fill(nil, split(in), filling{42, rng, []byte("kept")})); got != want {
 			t.Errorf("%s -> %s, want %s", in, got, want)
 		}
 	}
@@ -66,5 +67,31 @@ func TestParseStat(t *testing.T) {
 		if _, ok := parse(bad); ok {
 			t.Errorf("%q was read", bad)
 		}
+	}
+}
+
+// Each connection hands on what its last answer said.
+func TestCarry(t *testing.T) {
+	var seen sync.Map
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body, err := io.ReadAll(r.Body)
+		if err != nil {
+			t.Error(err)
+		}
+		if _, twice := seen.LoadOrStore(string(body), true); twice {
+			t.Errorf("%s twice", body)
+		}
+		var seed string
+		var n int
+		if _, err := fmt.Sscanf(string(body), "%1s%d", &seed, &n); err != nil {
+			t.Errorf("%q: %v", body, err)
+		}
+		fmt.Fprintf(w, `{"next":"%s%d"}`, seed, n+1)
+	}))
+	defer s.Close()
+	r, err := Run(Plan{Address: s.Listener.Addr().String(), Conns: 2, Time: 30 * time.Millisecond, Seeds: []string{"a0", "b0"},
+		Request: Request{Method: "POST", Path: "/", Body: "{carry}", Status: 200, Carry: "next"}})
+	if err != nil || r.Failed != 0 || r.Requests < 2 {
+		t.Errorf("%+v, %v", r, err)
 	}
 }

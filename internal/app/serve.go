@@ -13,6 +13,7 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
+	"runtime"
 	"runtime/debug"
 	"strconv"
 	"strings"
@@ -21,6 +22,7 @@ import (
 	"time"
 
 	"holdfast/internal/config"
+	"holdfast/internal/identity/password"
 	"holdfast/internal/metrics"
 	"holdfast/internal/web"
 )
@@ -59,6 +61,9 @@ func Serve(ctx context.Context, c *config.Config, out io.Writer, load func() (*c
 		return err
 	}
 	defer a.Close()
+	// Passwords are hashed beside the scheduler's other work, not in its way.
+	runtime.GOMAXPROCS(runtime.GOMAXPROCS(0) + password.Threads())
+	a.Identity.YieldHashing()
 	if c.Demo {
 		if err := a.SeedDemo(ctx); err != nil {
 			return err

@@ -18,6 +18,7 @@ import (
 	"golang.org/x/crypto/argon2"
 	"golang.org/x/crypto/bcrypt"
 
+	"holdfast/internal/actor"
 	"holdfast/internal/authapi"
 	"holdfast/internal/db"
 	"holdfast/internal/fault"
@@ -573,6 +574,52 @@ func TestImportedHashes(t *testing.T) {
 			if r := s.call("POST", "/admin/users", body, key); r.status != 400 {
 				s.Errorf("%s: %d %s", name, r.status, r.text)
 			}
+		}
+	})
+}
+
+// GET /user is kept, and every change of the account shows in it at once.
+func TestUserIsNeverStale(t *testing.T) {
+	onBoth(t, func(c *identity.Config) { c.MailInterval = -1 }, func(s *server) {
+		sess := s.signUp("a@x.example")
+		key := "Authorization: Bearer " + s.keys.SecretKey
+		id := sess["user"].(obj)["id"].(string)
+		last := ""
+		for name, change := range map[string]func() reply{
+			"nothing":  func() reply { return reply{status: 200} },
+			"metadata": func() reply { return s.call("PUT", "/user", obj{"data": obj{"n": 1}}, bearer(sess)) },
+			"recovery": func() reply {
+				r := s.call("POST", "/recover", obj{"email": "a@x.example"})
+				s.mail("recovery")
+				return r
+			},
+			"factor": func() reply {
+				return s.call("POST", "/factors", obj{"factor_type": "totp", "friendly_name": "x"}, bearer(sess))
+			},
+			"by an admin": func() reply { return s.call("PUT", "/admin/users/"+id, obj{"app_metadata": obj{"plan": "x"}}, key) },
+		} {
+			s.call("GET", "/user", nil, bearer(sess))
+			if r := change(); r.status != 200 {
+				s.Fatalf("%s: %d %s", name, r.status, r.text)
+			}
+			for range 2 {
+				r := s.call("GET", "/user", nil, bearer(sess))
+				fresh, err := s.svc.UserByID(s.Context(), actor.Actor{Role: actor.Service}, id)
+				if err != nil {
+					s.Fatal(err)
+				}
+				want, err := json.Marshal(fresh)
+				if err != nil {
+					s.Fatal(err)
+				}
+				if r.status != 200 || r.text != string(want) {
+					s.Errorf("%s: kept\n%s\nwant\n%s", name, r.text, want)
+				}
+				last = r.text
+			}
+		}
+		if !strings.Contains(last, id) {
+			s.Error(last)
 		}
 	})
 }

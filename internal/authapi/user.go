@@ -2,6 +2,7 @@ package authapi
 
 import (
 	"net/http"
+	"strconv"
 
 	"holdfast/internal/fault"
 	"holdfast/internal/identity"
@@ -9,11 +10,15 @@ import (
 )
 
 func (a *API) getUser(w http.ResponseWriter, c *call) error {
-	u, err := a.svc.User(c.Context(), c.actor)
+	u, err := a.svc.UserJSON(c.Context(), c.actor)
 	if err != nil {
 		return err
 	}
-	return web.JSON(w, http.StatusOK, u)
+	h := w.Header()
+	h.Set("Content-Type", "application/json; charset=utf-8")
+	h.Set("Content-Length", strconv.Itoa(len(u)))
+	_, err = w.Write(u)
+	return err
 }
 
 func (a *API) putUser(w http.ResponseWriter, c *call) error {

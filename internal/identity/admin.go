@@ -168,7 +168,7 @@ func (s *Service) CreateUser(ctx context.Context, a actor.Actor, in AdminUser) (
 	if err != nil {
 		return nil, err
 	}
-	err = s.db.Write(ctx, everywhere, func(tx *db.Tx) error {
+	err = s.write(ctx, func(tx *db.Tx) error {
 		if err := free(tx, u); err != nil {
 			return err
 		}
@@ -263,7 +263,7 @@ func (s *Service) ChangeUser(ctx context.Context, a actor.Actor, id string, in A
 		return nil, err
 	}
 	var u *User
-	err = s.db.Write(ctx, everywhere, func(tx *db.Tx) (err error) {
+	err = s.write(ctx, func(tx *db.Tx) (err error) {
 		if u, err = locked(tx, id); err != nil {
 			return err
 		}
@@ -327,7 +327,7 @@ func (s *Service) DeleteUser(ctx context.Context, a actor.Actor, id string, soft
 	if err := requireService(a); err != nil {
 		return err
 	}
-	return s.db.Write(ctx, everywhere, func(tx *db.Tx) error {
+	return s.write(ctx, func(tx *db.Tx) error {
 		u, err := locked(tx, id)
 		if err != nil {
 			return err

@@ -23,7 +23,7 @@ func (s *Service) SignUpAnonymous(ctx context.Context, data map[string]any, c Cl
 		return nil, err
 	}
 	var g *grant
-	err = s.db.Write(ctx, everywhere, func(tx *db.Tx) error {
+	err = s.write(ctx, func(tx *db.Tx) error {
 		u := s.draft("", data)
 		u.IsAnonymous, u.Identities = true, []Identity{}
 		u.derive()

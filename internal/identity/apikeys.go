@@ -96,7 +96,7 @@ func (s *Service) RenewAPIKey(ctx context.Context, kind string, overlap time.Dur
 	if overlap < 0 {
 		return fault.New(fault.Invalid, "validation_failed", "the old key cannot end before now")
 	}
-	err := s.db.Write(ctx, everywhere, func(tx *db.Tx) error {
+	err := s.write(ctx, func(tx *db.Tx) error {
 		if _, err := tx.Exec("UPDATE api_keys SET revoked_at = $2 WHERE kind = $1 AND name = 'default' AND revoked_at IS NULL", kind, s.now().Add(overlap)); err != nil {
 			return err
 		}
@@ -116,7 +116,7 @@ func (s *Service) RevokeAPIKey(ctx context.Context, id string) error {
 	if !ok {
 		return fault.New(fault.Invalid, "validation_failed", "%q is no key's id", cut(id, 40))
 	}
-	err := s.db.Write(ctx, everywhere, func(tx *db.Tx) error {
+	err := s.write(ctx, func(tx *db.Tx) error {
 		var until time.Time
 		err := tx.One("SELECT revoked_at FROM api_keys WHERE id = $1", []any{canonical}, func(r *db.Row) error { until = r.Time(0); return nil })
 		if err == nil && until.IsZero() {

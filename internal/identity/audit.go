@@ -22,6 +22,8 @@ type event struct {
 
 // record queues the row in the transaction of the change.
 func (s *Service) record(tx *db.Tx, e event) {
+	// Packages above record the changes of accounts that they make.
+	tx.After(func() { s.tokens.changes.Add(1) })
 	if e.tenant == "" {
 		e.tenant = db.NoTenant
 	}

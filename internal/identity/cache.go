@@ -45,6 +45,7 @@ type tokenCache struct {
 	mu         sync.RWMutex
 	young, old map[tokenHash]*verified
 	gen        atomic.Uint64
+	changes    atomic.Uint64             // of accounts, by this node or told by another
 	told       func(user, tenant string) // of Forget and ForgetTenant; may be nil
 }
 
@@ -77,6 +78,7 @@ func (c *tokenCache) put(h tokenHash, v *verified) {
 // drop forgets the standing of the tokens that match.
 func (c *tokenCache) drop(match func(*verified) bool) {
 	c.gen.Add(1)
+	c.changes.Add(1)
 	c.mu.RLock()
 	defer c.mu.RUnlock()
 	for _, m := range []map[tokenHash]*verified{c.young, c.old} {

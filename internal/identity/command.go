@@ -61,7 +61,7 @@ func (s *Service) CreateAdmin(ctx context.Context, email, pw, tenant string) (*U
 // enrol makes sure of the account and its membership. An empty hash leaves the
 // password alone; an empty tenant makes no membership.
 func (s *Service) enrol(ctx context.Context, email, hash, tenant string, role actor.Role) (u *User, err error) {
-	err = s.db.Write(ctx, everywhere, func(tx *db.Tx) error {
+	err = s.write(ctx, func(tx *db.Tx) error {
 		u, err = userByEmail(tx, email)
 		switch {
 		case fault.Is(err, fault.NotFound):
@@ -141,7 +141,7 @@ func (s *Service) SetupLink(ctx context.Context, email, tenant string) (string, 
 		return "", err
 	}
 	var made code
-	err = s.db.Write(ctx, everywhere, func(tx *db.Tx) (err error) {
+	err = s.write(ctx, func(tx *db.Tx) (err error) {
 		made, err = s.makeCode(tx, u, codeOrder{kind: kindRecovery, address: addr, ttl: inviteLife})
 		return err
 	})
@@ -161,7 +161,7 @@ func (s *Service) ResetPassword(ctx context.Context, email, pw string) error {
 	if err != nil {
 		return err
 	}
-	return s.db.Write(ctx, everywhere, func(tx *db.Tx) error {
+	return s.write(ctx, func(tx *db.Tx) error {
 		u, err := userByEmail(tx, addr)
 		if err != nil {
 			return err
@@ -204,7 +204,7 @@ func (s *Service) CreateTenant(ctx context.Context, name, slug, id string) (Tena
 		}
 		t.ID = given
 	}
-	err := s.db.Write(ctx, everywhere, func(tx *db.Tx) error {
+	err := s.write(ctx, func(tx *db.Tx) error {
 		made, err := s.makeTenant(tx, t, creator{})
 		if err == nil && !made {
 			err = fault.New(fault.Conflict, "conflict", "there is a tenant with id %s", t.ID)
@@ -251,7 +251,7 @@ func (s *Service) ListTenants(ctx context.Context) (list []Tenant, err error) {
 // Sweep deletes what has expired: sessions, codes, flows, and signing keys no
 // token can name any more. Run it every hour or so.
 func (s *Service) Sweep(ctx context.Context) error {
-	err := s.db.Write(ctx, everywhere, func(tx *db.Tx) error {
+	err := s.write(ctx, func(tx *db.Tx) error {
 		now := s.now()
 		for _, q := range []string{"DELETE FROM sessions WHERE not_after < $1", "DELETE FROM one_time_tokens WHERE expires_at < $1", "DELETE FROM flow_states WHERE expires_at < $1"} {
 			tx.Queue(q, []any{now}, nil)

@@ -117,6 +117,7 @@ type Service struct {
 	keys      atomic.Pointer[keyring]
 	apiKeys   atomic.Pointer[apiKeys]
 	tokens    *tokenCache
+	profiles  profiles
 	outbox    *post.Queue
 	recent    *post.Recent
 	providers map[string]*oidc.Provider
@@ -164,6 +165,10 @@ func New(cfg Config, d *db.DB, m Mailer, now func() time.Time) (*Service, error)
 	s.outbox = post.New(cfg.Log)
 	return s, nil
 }
+
+// YieldHashing makes password hashes give way to everything else the process
+// does; see password.Hasher.Yield.
+func (s *Service) YieldHashing() { s.hasher.Yield() }
 
 // Close sends the mails that wait and stops.
 func (s *Service) Close(ctx context.Context) error { return s.outbox.Close(ctx) }

@@ -52,7 +52,7 @@ func (s *Service) Arrive(ctx context.Context, in Arrival, c Client) (Landing, er
 	var g *grant
 	loc := ""
 	err := s.onceMore(func() error {
-		return s.db.Write(ctx, everywhere, func(tx *db.Tx) (err error) {
+		return s.write(ctx, func(tx *db.Tx) (err error) {
 			g, loc = nil, ""
 			f, err := in.Person(tx)
 			if err != nil {

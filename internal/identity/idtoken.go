@@ -39,7 +39,7 @@ func (s *Service) SignInIDToken(ctx context.Context, in IDToken, c Client) (*Ses
 	var g *grant
 	var mail letter.Letter
 	err = s.onceMore(func() error {
-		return s.db.Write(ctx, everywhere, func(tx *db.Tx) (err error) {
+		return s.write(ctx, func(tx *db.Tx) (err error) {
 			g, mail = nil, letter.Letter{}
 			u, err := s.findPerson(tx, p.Config(), who, c)
 			if err != nil {
@@ -79,7 +79,7 @@ func (s *Service) LinkIDToken(ctx context.Context, a actor.Actor, in IDToken, c 
 		return nil, err
 	}
 	var g *grant
-	err = s.db.Write(ctx, everywhere, func(tx *db.Tx) error {
+	err = s.write(ctx, func(tx *db.Tx) error {
 		u, err := locked(tx, a.UserID)
 		if err != nil {
 			return err

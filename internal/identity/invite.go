@@ -58,7 +58,7 @@ func (s *Service) Invite(ctx context.Context, a actor.Actor, email string, role 
 		return Invitation{}, err
 	}
 	inv := Invitation{ID: newID(), TenantID: a.TenantID, Email: addr, Role: role, ExpiresAt: Time{Time: s.now().Add(s.cfg.InviteTTL)}}
-	err = s.db.Write(ctx, everywhere, func(tx *db.Tx) error {
+	err = s.write(ctx, func(tx *db.Tx) error {
 		now := s.now()
 		tx.Queue("UPDATE invitations SET status = 'revoked', updated_at = $3, version = version + 1 WHERE tenant_id = $1 AND email = $2 AND status = 'pending'",
 			[]any{a.TenantID, addr, now}, nil)
@@ -84,7 +84,7 @@ func (s *Service) announce(inv Invitation) {
 
 func (s *Service) mailInvitation(ctx context.Context, inv Invitation) error {
 	l := letter.Letter{Kind: letter.TenantInvite, TenantID: inv.TenantID, To: inv.Email, Link: s.cfg.SiteURL, Role: string(inv.Role), Valid: inv.ExpiresAt.Sub(s.now())}
-	err := s.db.Write(ctx, everywhere, func(tx *db.Tx) error {
+	err := s.write(ctx, func(tx *db.Tx) error {
 		err := tx.One("SELECT name FROM tenants WHERE id = $1", []any{inv.TenantID}, func(r *db.Row) error {
 			l.Tenant = r.Text(0)
 			return nil

@@ -26,7 +26,7 @@ func (s *Service) prepareKeys(ctx context.Context) error {
 			return err
 		}
 	}
-	err := s.db.Write(ctx, everywhere, func(tx *db.Tx) error {
+	err := s.write(ctx, func(tx *db.Tx) error {
 		if len(s.cfg.SigningKeys) == 0 {
 			if err := s.ensureSigningKey(tx); err != nil {
 				return err
@@ -137,7 +137,7 @@ func (s *Service) RotateKeys(ctx context.Context) error {
 	if len(s.cfg.SigningKeys) > 0 {
 		return fault.New(fault.Conflict, "conflict", "The signing keys are configured; rotate them in their file")
 	}
-	err := s.db.Write(ctx, everywhere, func(tx *db.Tx) error {
+	err := s.write(ctx, func(tx *db.Tx) error {
 		if _, err := tx.Exec("UPDATE signing_keys SET state = 'retired', retired_at = $1 WHERE state = 'active'", s.now()); err != nil {
 			return err
 		}

@@ -61,7 +61,7 @@ func (s *Service) GenerateLink(ctx context.Context, a actor.Actor, in LinkReques
 		}
 	}
 	var out Link
-	err = s.db.Write(ctx, everywhere, func(tx *db.Tx) error {
+	err = s.write(ctx, func(tx *db.Tx) error {
 		u, o, err := s.linkOrder(tx, in, email, hash)
 		if err != nil {
 			return err

@@ -53,7 +53,7 @@ func errManaged() error {
 func (s *Service) arriveLink(ctx context.Context, f flow, who oidc.Person, c Client) (string, error) {
 	var g *grant
 	loc := ""
-	err := s.db.Write(ctx, everywhere, func(tx *db.Tx) error {
+	err := s.write(ctx, func(tx *db.Tx) error {
 		g, loc = nil, ""
 		u, err := locked(tx, f.linkUser)
 		if err != nil {
@@ -150,7 +150,7 @@ func (s *Service) Unlink(ctx context.Context, a actor.Actor, identityID string) 
 	if err := s.linkingOn(); err != nil {
 		return err
 	}
-	return s.db.Write(ctx, everywhere, func(tx *db.Tx) error {
+	return s.write(ctx, func(tx *db.Tx) error {
 		u, err := locked(tx, a.UserID)
 		if err != nil {
 			return err

@@ -60,7 +60,7 @@ func (s *Service) sentLately(at Time) bool {
 // unknown address, or an empty kind, mails nothing.
 func (s *Service) mailCode(ctx context.Context, email string, _ Client, choose func(tx *db.Tx, u *User) (letter.Kind, codeOrder, error)) error {
 	var l letter.Letter
-	err := s.db.Write(ctx, everywhere, func(tx *db.Tx) error {
+	err := s.write(ctx, func(tx *db.Tx) error {
 		l = letter.Letter{}
 		u, err := userByEmail(tx, email)
 		if fault.Is(err, fault.NotFound) {
@@ -113,7 +113,7 @@ func (s *Service) OTP(_ context.Context, in MailRequest, c Client) error {
 // none.
 func (s *Service) makeUnknown(ctx context.Context, email string, data map[string]any, c Client) error {
 	return s.onceMore(func() error {
-		return s.db.Write(ctx, everywhere, func(tx *db.Tx) error {
+		return s.write(ctx, func(tx *db.Tx) error {
 			_, err := userByEmail(tx, email)
 			if !fault.Is(err, fault.NotFound) {
 				return err
@@ -148,7 +148,7 @@ func (s *Service) Resend(_ context.Context, typ string, in MailRequest, c Client
 
 func (s *Service) resendChange(ctx context.Context, email string, in MailRequest) error {
 	var letters []letter.Letter
-	err := s.db.Write(ctx, everywhere, func(tx *db.Tx) error {
+	err := s.write(ctx, func(tx *db.Tx) error {
 		letters = nil
 		u, err := userByEmail(tx, email)
 		if fault.Is(err, fault.NotFound) || err == nil && (u.NewEmail == "" || s.sentLately(u.EmailChangeSentAt)) {
@@ -186,7 +186,7 @@ func (s *Service) changeCodes(tx *db.Tx, u *User, email string, p PKCE, target s
 // Reauthenticate mails a code that PUT /user takes as nonce.
 func (s *Service) Reauthenticate(ctx context.Context, a actor.Actor) error {
 	var l letter.Letter
-	err := s.db.Write(ctx, everywhere, func(tx *db.Tx) error {
+	err := s.write(ctx, func(tx *db.Tx) error {
 		u, err := locked(tx, a.UserID)
 		if err != nil {
 			return err

@@ -38,7 +38,7 @@ func ownAccount(tx *db.Tx, a actor.Actor) (own, error) {
 
 // asOwn runs f on the caller's account in one transaction.
 func (s *Service) asOwn(ctx context.Context, a actor.Actor, f func(tx *db.Tx, me own) error) error {
-	return s.db.Write(ctx, everywhere, func(tx *db.Tx) error {
+	return s.write(ctx, func(tx *db.Tx) error {
 		me, err := ownAccount(tx, a)
 		if err != nil {
 			return err
@@ -318,7 +318,7 @@ func (s *Service) onFactor(ctx context.Context, a actor.Actor, userID, id string
 	if err := requireService(a); err != nil {
 		return f, err
 	}
-	err = s.db.Write(ctx, everywhere, func(tx *db.Tx) error {
+	err = s.write(ctx, func(tx *db.Tx) error {
 		if _, err := locked(tx, userID); err != nil {
 			return err
 		}

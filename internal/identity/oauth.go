@@ -61,7 +61,7 @@ func (s *Service) Authorize(ctx context.Context, in Authorize) (AuthStart, error
 	if err != nil {
 		return AuthStart{}, err
 	}
-	err = s.db.Write(ctx, everywhere, func(tx *db.Tx) error {
+	err = s.write(ctx, func(tx *db.Tx) error {
 		_, err := tx.Exec(`INSERT INTO flow_states (id, method, provider, redirect_to, challenge, challenge_method, secrets, browser_hash, created_at, expires_at, link_user_id)
 			VALUES ($1, 'oauth', $2, $3, $4, $5, $6, $7, $8, $9, $10)`,
 			id, in.Provider, in.Redirect, null(in.PKCE.Challenge), null(strings.ToLower(in.PKCE.Method)), s.sealFlow(id, sec), seal.Digest(browser), now, now.Add(authorizeLife), null(in.LinkTo))
@@ -120,7 +120,7 @@ func (s *Service) claimFlow(ctx context.Context, in Callback) (flow, error) {
 		return flow{}, badState("OAuth state parameter is missing or invalid")
 	}
 	var f flow
-	err := s.db.Write(ctx, everywhere, func(tx *db.Tx) (err error) {
+	err := s.write(ctx, func(tx *db.Tx) (err error) {
 		f, err = flowBy(tx, "id = $1", id)
 		switch {
 		case fault.Is(err, fault.NotFound):
@@ -194,7 +194,7 @@ func (s *Service) admit(ctx context.Context, f flow, p oidc.Config, who oidc.Per
 	var loc string
 	var mail letter.Letter
 	err := s.onceMore(func() error {
-		return s.db.Write(ctx, everywhere, func(tx *db.Tx) (err error) {
+		return s.write(ctx, func(tx *db.Tx) (err error) {
 			g, loc, mail = nil, "", letter.Letter{}
 			u, err := s.findPerson(tx, p, who, c)
 			if err != nil {

@@ -29,7 +29,7 @@ func (s *Service) TransferOwnership(ctx context.Context, a actor.Actor, in Trans
 	if err := s.confirmed(ctx, a, in); err != nil {
 		return err
 	}
-	return s.db.Write(ctx, everywhere, func(tx *db.Tx) error { return s.transfer(tx, a, to) })
+	return s.write(ctx, func(tx *db.Tx) error { return s.transfer(tx, a, to) })
 }
 
 // confirmed asks for the password or the mailed nonce, whatever the age of the

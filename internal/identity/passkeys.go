@@ -200,7 +200,7 @@ func (s *Service) AskPasskey(ctx context.Context) (out Ceremony, err error) {
 	if err != nil {
 		return out, err
 	}
-	err = s.db.Write(ctx, everywhere, func(tx *db.Tx) error {
+	err = s.write(ctx, func(tx *db.Tx) error {
 		out, err = s.ceremony(tx, factor.Question{Kind: askGet}, c)
 		return err
 	})
@@ -220,7 +220,7 @@ func (s *Service) SignInPasskey(ctx context.Context, challengeID string, respons
 	}
 	var g *grant
 	var refused error
-	err = s.db.Write(ctx, everywhere, func(tx *db.Tx) (err error) {
+	err = s.write(ctx, func(tx *db.Tx) (err error) {
 		g, refused = nil, nil
 		q, err := s.answered(tx, challengeID, askGet, "", "")
 		if err == nil {
@@ -330,7 +330,7 @@ func (s *Service) onPasskey(ctx context.Context, a actor.Actor, userID, id strin
 	if err := s.passkeysOn(); err != nil {
 		return err
 	}
-	return s.db.Write(ctx, everywhere, func(tx *db.Tx) error {
+	return s.write(ctx, func(tx *db.Tx) error {
 		u, err := locked(tx, userID)
 		if err != nil {
 			return err

@@ -129,7 +129,7 @@ func phoneIdentity(u *User) Identity {
 // message.
 func (s *Service) textCode(ctx context.Context, to string, choose func(tx *db.Tx) (*User, codeOrder, error)) error {
 	digits, locale := "", ""
-	err := s.db.Write(ctx, everywhere, func(tx *db.Tx) error {
+	err := s.write(ctx, func(tx *db.Tx) error {
 		digits = ""
 		u, o, err := choose(tx)
 		if err != nil || u == nil {

@@ -66,7 +66,7 @@ func (s *Service) signUpPhoneNow(ctx context.Context, u *User, c Client) (*Sessi
 	var g *grant
 	u.PhoneConfirmedAt, u.ConfirmedAt = u.CreatedAt, u.CreatedAt
 	err := s.onceMore(func() error {
-		return s.db.Write(ctx, everywhere, func(tx *db.Tx) error {
+		return s.write(ctx, func(tx *db.Tx) error {
 			if _, err := userByPhone(tx, u.Phone); !fault.Is(err, fault.NotFound) {
 				if err == nil {
 					err = fault.New(fault.Unprocessable, "user_already_exists", "User already registered")
@@ -98,7 +98,7 @@ func (s *Service) signUpByText(ctx context.Context, draft *User, c Client) (*Use
 	answer.ConfirmationSentAt = answer.CreatedAt
 	owner := ""
 	err := s.onceMore(func() error {
-		return s.db.Write(ctx, everywhere, func(tx *db.Tx) error {
+		return s.write(ctx, func(tx *db.Tx) error {
 			owner = ""
 			u, err := userByPhone(tx, draft.Phone)
 			switch {

@@ -95,7 +95,7 @@ func (s *Service) Exchange(ctx context.Context, authCode, verifier string, c Cli
 		return nil, badVerifier()
 	}
 	var g *grant
-	err := s.db.Write(ctx, everywhere, func(tx *db.Tx) (err error) {
+	err := s.write(ctx, func(tx *db.Tx) (err error) {
 		g, err = s.redeem(tx, authCode, verifier, c)
 		return err
 	})

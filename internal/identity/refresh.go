@@ -117,6 +117,7 @@ func (s *Service) renew(tx *db.Tx, u *User, sess session, t token.Refresh, c Cli
 			return nil, nil, err
 		}
 		g.sess.tenant = g.member.TenantID
+		tx.After(func() { s.tokens.changes.Add(1) }) // the account shows the tenant
 		if g.rules, err = s.settle(tx, sess, g.member); err != nil {
 			return nil, nil, err
 		}

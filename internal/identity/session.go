@@ -257,7 +257,7 @@ func (s *Service) Logout(ctx context.Context, a actor.Actor, scope string) error
 	default:
 		return fault.New(fault.Invalid, "validation_failed", "Unsupported logout scope %q", scope)
 	}
-	return s.db.Write(ctx, everywhere, func(tx *db.Tx) error {
+	return s.write(ctx, func(tx *db.Tx) error {
 		s.record(tx, event{tenant: a.TenantID, user: a.UserID, action: "session.ended", entity: "session", entityID: a.SessionID, details: map[string]any{"scope": scope}, client: clientOf(a)})
 		return s.endSessions(tx, a.UserID, where, args...)
 	})

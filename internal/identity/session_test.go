@@ -64,7 +64,7 @@ func TestSignIn_oneAnswer(t *testing.T) {
 		if s := k.signIn("Known@X.example"); s.User.ID != known.User.ID {
 			k.Error("another user")
 		}
-		if n := k.count("SELECT COUNT(*) FROM audit WHERE action = 'session.refused'"); n != 5 {
+		if n := k.count("SELECT COUNT(*) FROM audit WHERE action = 'session.refused'"); n != 6 {
 			k.Errorf("%d refusals in the audit log", n)
 		}
 	})

@@ -44,7 +44,7 @@ func (s *Service) Sessions(ctx context.Context, a actor.Actor) (list []OpenSessi
 // not session_not_found, which makes clients forget the session they have.
 func (s *Service) EndSession(ctx context.Context, a actor.Actor, id string) error {
 	id, ok := canonicalID(id)
-	return s.db.Write(ctx, everywhere, func(tx *db.Tx) error {
+	return s.write(ctx, func(tx *db.Tx) error {
 		n := int64(0)
 		var err error
 		if ok {

@@ -136,7 +136,7 @@ func (s *Service) candidate(ctx context.Context, find func(*db.Tx) (*User, error
 // signIn opens the session unless the password changed since it was checked.
 func (s *Service) signIn(ctx context.Context, checked *User, rehashed string, c Client) (*Session, error) {
 	var g *grant
-	err := s.db.Write(ctx, everywhere, func(tx *db.Tx) error {
+	err := s.write(ctx, func(tx *db.Tx) error {
 		u, err := locked(tx, checked.ID)
 		if fault.Is(err, fault.NotFound) || err == nil && u.hash != checked.hash {
 			return errCredentials()

@@ -108,7 +108,7 @@ func (u *User) signedUp() *User {
 func (s *Service) signUpNow(ctx context.Context, in SignUp, email, hash string, c Client) (*Session, error) {
 	var g *grant
 	err := s.onceMore(func() error {
-		return s.db.Write(ctx, everywhere, func(tx *db.Tx) error {
+		return s.write(ctx, func(tx *db.Tx) error {
 			u, err := userByEmail(tx, email)
 			switch {
 			case err == nil && (u.hash != "" || !u.EmailConfirmedAt.IsZero()):
@@ -160,7 +160,7 @@ func (s *Service) signUpByMail(ctx context.Context, in SignUp, email, hash strin
 	answer.ConfirmationSentAt = answer.CreatedAt
 	var mail letter.Letter
 	err := s.onceMore(func() error {
-		return s.db.Write(ctx, everywhere, func(tx *db.Tx) error {
+		return s.write(ctx, func(tx *db.Tx) error {
 			u, err := userByEmail(tx, email)
 			switch {
 			case fault.Is(err, fault.NotFound):

@@ -282,7 +282,7 @@ func (s *Service) SwitchTenant(ctx context.Context, a actor.Actor, tenantID stri
 		return nil, fault.New(fault.Invalid, "validation_failed", "tenant_id must be a UUID")
 	}
 	var g *grant
-	err := s.db.Write(ctx, everywhere, func(tx *db.Tx) error {
+	err := s.write(ctx, func(tx *db.Tx) error {
 		u, err := locked(tx, a.UserID)
 		if err != nil {
 			return err

@@ -75,7 +75,7 @@ func (s *Service) UpdateUser(ctx context.Context, a actor.Actor, in Update) (*Us
 	}
 	var u *User
 	var mails []letter.Letter
-	err = s.db.Write(ctx, everywhere, func(tx *db.Tx) (err error) {
+	err = s.write(ctx, func(tx *db.Tx) (err error) {
 		mails = nil
 		if u, err = locked(tx, a.UserID); err != nil {
 			return err
@@ -210,7 +210,7 @@ func (s *Service) entitled(ctx context.Context, u *User, sess session, in Update
 
 func (s *Service) checkNonce(ctx context.Context, u *User, nonce string) error {
 	ok := false
-	err := s.db.Write(ctx, everywhere, func(tx *db.Tx) error {
+	err := s.write(ctx, func(tx *db.Tx) error {
 		ok = false
 		t, err := codeBy(tx, "user_id = $1 AND slot = 'reauthentication'", u.ID)
 		if fault.Is(err, fault.NotFound) {

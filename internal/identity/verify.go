@@ -32,7 +32,7 @@ func (s *Service) Verify(ctx context.Context, in Verify, c Client) (*Session, er
 	}
 	var g *grant
 	var refused error
-	err := s.db.Write(ctx, everywhere, func(tx *db.Tx) (err error) {
+	err := s.write(ctx, func(tx *db.Tx) (err error) {
 		g, refused = nil, nil
 		t, err := s.findCode(tx, in)
 		if fault.HasCode(err, "otp_expired") {
@@ -278,7 +278,7 @@ func (s *Service) OpenLink(ctx context.Context, in Open, c Client) (Landing, err
 	}
 	var out Landing
 	var g *grant
-	err := s.db.Write(ctx, everywhere, func(tx *db.Tx) (err error) {
+	err := s.write(ctx, func(tx *db.Tx) (err error) {
 		out, g = Landing{}, nil
 		t, err := s.codeByLink(tx, in.Token)
 		if err != nil {

@@ -9,7 +9,6 @@ import (
 	"crypto/subtle"
 	"encoding/base64"
 	"fmt"
-	"runtime"
 	"strconv"
 	"strings"
 	"sync/atomic"
@@ -45,6 +44,7 @@ type Hasher struct {
 	slots   chan struct{}
 	waiting atomic.Int64
 	queue   int64
+	yields  bool
 	decoy   string
 }
 
@@ -54,10 +54,23 @@ const queueWait = 5 * time.Second
 // New returns a Hasher with one slot per processor and room for queue callers
 // who wait.
 func New(queue int) *Hasher {
-	h := &Hasher{slots: make(chan struct{}, runtime.NumCPU()), queue: int64(queue)}
+	h := &Hasher{slots: make(chan struct{}, Threads()), queue: int64(queue)}
 	// The decoy has the cost of a real hash and matches no password.
 	h.decoy = format(rand16(), make([]byte, keyLen))
 	return h
+}
+
+// Yield makes hashes give way to everything else the process does. Call it
+// before the Hasher is used, in a server that has Threads processors more than
+// the machine.
+func (h *Hasher) Yield() { h.yields = true }
+
+func (h *Hasher) run(f func()) {
+	if h.yields {
+		calmly(f)
+		return
+	}
+	f()
 }
 
 // Hash returns the PHC string of a password.
@@ -68,7 +81,9 @@ func (h *Hasher) Hash(ctx context.Context, pw string) (string, error) {
 	}
 	defer release()
 	salt := rand16()
-	return format(salt, argon2.IDKey([]byte(pw), salt, passes, memoryKiB, lanes, keyLen)), nil
+	var key []byte
+	h.run(func() { key = argon2.IDKey([]byte(pw), salt, passes, memoryKiB, lanes, keyLen) })
+	return format(salt, key), nil
 }
 
 // Check reports whether pw matches hash. An empty hash costs as much as a real
@@ -80,11 +95,15 @@ func (h *Hasher) Check(ctx context.Context, hash, pw string) (bool, error) {
 		return false, err
 	}
 	defer release()
-	if hash == "" {
-		verify(h.decoy, pw)
-		return false, nil
-	}
-	return verify(hash, pw), nil
+	ok := false
+	h.run(func() {
+		if hash == "" {
+			verify(h.decoy, pw)
+			return
+		}
+		ok = verify(hash, pw)
+	})
+	return ok, nil
 }
 
 func (h *Hasher) acquire(ctx context.Context) (func(), error) {
