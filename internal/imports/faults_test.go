@@ -24,8 +24,8 @@ import (
 )
 
 // The rows of the fault plan for imports, hostile files (F) and durability (D),
-// each on both engines. F9 is TestQuota, D1 to D3 are TestKilled and
-// TestBackendsEnded, D13 is TestOthersWriteDuringApply: the embedded engine is
+// each on both engines. F9 is TestQuota, D1 to D3 are TestKilled, TestServerEnds and
+// TestBackendsEndedBetweenChunks, D13 is TestOthersWriteDuringApply: the embedded engine is
 // the one that has a single writer.
 func TestFaults(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, _ db.Options) {

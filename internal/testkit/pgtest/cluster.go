@@ -44,6 +44,8 @@ type Cluster struct {
 	cmd  *exec.Cmd
 	hold *os.File
 	done chan struct{}
+
+	ended []*os.File // of supervisors whose server crashed
 }
 
 // Start makes a cluster in a temporary folder and waits until it answers. It
@@ -101,6 +103,9 @@ func (c *Cluster) DSN() string { return c.dsn }
 // Stop ends the server at once and removes its folder.
 func (c *Cluster) Stop() error {
 	err := c.hold.Close()
+	for _, f := range c.ended {
+		err = errors.Join(err, f.Close())
+	}
 	select {
 	case <-c.done:
 		return nil
