@@ -5,6 +5,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/jackc/pgx/v5"
+
 	"holdfast/internal/db"
 	"holdfast/internal/testkit/pgtest"
 )
@@ -12,7 +14,13 @@ import (
 // A claim holds until its connection ends, however that happens.
 func TestClaim(t *testing.T) {
 	ctx := context.Background()
-	d, err := db.Open(ctx, db.Options{URL: pgtest.DSN(t), Migrate: true})
+	dsn := pgtest.DSN(t)
+	admin, err := pgx.Connect(ctx, dsn)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { admin.Close(ctx) })
+	d, err := db.Open(ctx, db.Options{URL: dsn, Migrate: true})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -31,9 +39,7 @@ func TestClaim(t *testing.T) {
 	for name, end := range map[string]func(c *db.Claim){
 		"closed": func(c *db.Claim) { c.Close() },
 		"killed": func(c *db.Claim) {
-			err := d.Write(ctx, db.Scope{All: true}, func(tx *db.Tx) error {
-				return tx.Query("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'holdfast claim' AND datname = current_database()", nil, nil)
-			})
+			_, err := admin.Exec(ctx, "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'holdfast claim' AND datname = current_database()")
 			if err != nil {
 				t.Error(err)
 			}

@@ -559,7 +559,7 @@ func TestRecover(t *testing.T) {
 			k.Error(err)
 		}
 		if k.d.Engine() == db.PostgreSQL {
-			k.set("import_jobs", job.ID, store.Row{"status": "processing", "lease_until": k.now.Add(time.Minute)})
+			k.set("import_jobs", job.ID, store.Row{"status": "processing", "lease_until": k.now.Add(time.Minute), "lease_claim": nil}) // by a node that could take no claim
 			if n, err := k.m.Recover(ctx); n != 0 || err != nil {
 				k.Errorf("a job another node works on was taken: %d %v", n, err)
 			}
