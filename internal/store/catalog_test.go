@@ -2,8 +2,10 @@ package store_test
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"holdfast/internal/actor"
 	"holdfast/internal/catalog"
@@ -47,6 +49,9 @@ func (k *kit) row(tenant string, r *catalog.Resource, made map[string]string, id
 			row[f.Name] = k.seed(tenant, ref, made)
 		default:
 			row[f.Name] = sample(f, n)
+			if keyed(r, f.Name) {
+				row[f.Name] = another(f, n)
+			}
 		}
 	}
 	if r.Name == "audit" {
@@ -73,13 +78,31 @@ func keyed(r *catalog.Resource, field string) bool {
 	return false
 }
 
+// unique reports a reference that has to differ from row to row: a key of its
+// own, or the last of a key of references alone.
 func unique(r *catalog.Resource, field string) bool {
 	for _, u := range r.Unique {
-		if len(u) == 1 && u[0] == field {
+		if u[len(u)-1] != field {
+			continue
+		}
+		if !slices.ContainsFunc(u, func(c string) bool { f, _ := r.Field(c); return f.Ref == "" }) {
 			return true
 		}
 	}
 	return false
+}
+
+// another is a value that differs from row to row, for fields of a key.
+func another(f *catalog.Field, n int) any {
+	switch {
+	case f.Type == catalog.Time:
+		return time.Date(2026, 2, 1, 0, n, 0, 0, time.UTC).Format(time.RFC3339)
+	case f.Type == catalog.Date:
+		return time.Date(2026, 2, 1+n, 0, 0, 0, 0, time.UTC).Format(time.DateOnly)
+	case len(f.OneOf) > 0:
+		return f.OneOf[n%len(f.OneOf)]
+	}
+	return sample(f, n)
 }
 
 func sample(f *catalog.Field, n int) any {
