@@ -33,7 +33,7 @@ test: setup build ## everything that must pass
 	bin/pgtest -- $(MAKE) --no-print-directory unit supabase
 
 unit:
-	$(GO) test ./...
+	$(GO) test -timeout 25m ./...
 
 # An unmodified supabase-js against the started binary, once on each engine:
 # with the demo's data, then everything of identity, with a browser and two
