@@ -20,7 +20,7 @@ import (
 // per engine.
 var (
 	shared = []string{"hit", "miss", "list", "insert"}
-	alone  = []string{"start", "flat", "kpis", "scores", "webhooks", "import"}
+	alone  = []string{"start", "xlsx", "limiter", "flat", "kpis", "scores", "webhooks", "import", "neighbour"}
 )
 
 func caseNames() []string {
@@ -62,6 +62,16 @@ func run(ctx context.Context, o options) (failed int, err error) {
 	if m.wants("start") {
 		if err := m.start(ctx); err != nil {
 			return 0, fmt.Errorf("start: %w", err)
+		}
+	}
+	if m.wants("xlsx") {
+		if err := m.xlsx(ctx); err != nil {
+			return m.failed, fmt.Errorf("xlsx: %w", err)
+		}
+	}
+	if m.wants("limiter") {
+		if err := m.limiter(ctx); err != nil {
+			return m.failed, fmt.Errorf("limiter: %w", err)
 		}
 	}
 	for _, e := range engines {
@@ -106,6 +116,11 @@ func (m *measurement) onEngine(ctx context.Context, engine string) error {
 	if m.wants("import") {
 		if err := m.imports(ctx, engine); err != nil {
 			return fmt.Errorf("import: %w", err)
+		}
+	}
+	if m.wants("neighbour") {
+		if err := m.neighbour(ctx, engine); err != nil {
+			return fmt.Errorf("neighbour: %w", err)
 		}
 	}
 	return nil

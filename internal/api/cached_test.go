@@ -254,3 +254,33 @@ func TestKeyIsTheParameters(t *testing.T) {
 		t.Errorf("nobody: %d", w.Code)
 	}
 }
+
+// A function that is given patience answers after the server's usual time, and
+// its work is not cut off meanwhile.
+func TestPatientFunction(t *testing.T) {
+	for _, patience := range []time.Duration{0, time.Minute} {
+		fn := table()[0]
+		fn.Name, fn.Methods, fn.TTL, fn.Patience = "test", []string{"POST"}, 0, patience
+		ended := make(chan error, 1)
+		fn.Run = func(ctx context.Context, _ actor.Actor, _ any) ([]byte, error) {
+			time.Sleep(300 * time.Millisecond)
+			ended <- ctx.Err()
+			return []byte(`{"success":true}`), nil
+		}
+		who := actor.Actor{UserID: "u", TenantID: tenant, Role: actor.Manager}
+		f := NewFunctions(gate.New(func(*http.Request) (actor.Actor, error) { return who, nil }, nil), nil, []functions.Function{fn})
+		mux := http.NewServeMux()
+		mux.Handle("/functions/v1/{name}", f.Handler())
+		s := httptest.NewUnstartedServer(mux)
+		s.Config.ReadTimeout, s.Config.WriteTimeout = 100*time.Millisecond, 100*time.Millisecond
+		s.Start()
+		res, err := http.Post(s.URL+"/functions/v1/test", "application/json", strings.NewReader(`{}`))
+		if err == nil {
+			res.Body.Close()
+		}
+		if answered, cut := err == nil, <-ended; answered != (patience > 0) || patience > 0 && cut != nil {
+			t.Errorf("with %v: %v, the work saw %v", patience, err, cut)
+		}
+		s.Close()
+	}
+}

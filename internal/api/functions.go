@@ -3,6 +3,7 @@ package api
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
 	"slices"
@@ -173,6 +174,9 @@ func (f *Functions) call(w http.ResponseWriter, r *http.Request, fn *functions.F
 	if err != nil {
 		return err
 	}
+	if fn.Patience > 0 {
+		patient(w, time.Now().Add(fn.Patience))
+	}
 	if fn.TTL == 0 {
 		out, err := fn.Run(r.Context(), a, in)
 		if err != nil {
@@ -181,6 +185,13 @@ func (f *Functions) call(w http.ResponseWriter, r *http.Request, fn *functions.F
 		return write(w, r, out, nil)
 	}
 	return f.cached(w, r, fn, a, in)
+}
+
+// patient lets an answer come as late as until. The reading side waits along:
+// what ends there counts as the client's hanging up.
+func patient(w http.ResponseWriter, until time.Time) {
+	c := http.NewResponseController(w)
+	_ = errors.Join(c.SetWriteDeadline(until), c.SetReadDeadline(until)) // without a connection there is no deadline
 }
 
 func permit(fn *functions.Function, a actor.Actor) error {

@@ -25,9 +25,10 @@ type Function struct {
 	// Personal says that the answer depends on who asks, not only on the role;
 	// User tells for whom it really does.
 	Personal bool
-	Writes   bool     // refused to a suspended tenant
-	Reads    []string // collections whose changes make a kept answer stale
-	In       any      // zero input; its tags say how it is read (see Bind)
+	Writes   bool          // refused to a suspended tenant
+	Patience time.Duration // that its answer may take; 0 = as any answer
+	Reads    []string      // collections whose changes make a kept answer stale
+	In       any           // zero input; its tags say how it is read (see Bind)
 	Doc      string
 	Run      func(ctx context.Context, a actor.Actor, in any) ([]byte, error) // in is a pointer to the type of In
 	// Forget drops what the function keeps of a tenant besides its answers; ""
@@ -37,6 +38,10 @@ type Function struct {
 	params []param
 	shared func(a actor.Actor) bool
 }
+
+// importTime is how long a step of an import may take: a million rows on a busy
+// machine.
+const importTime = 30 * time.Minute
 
 // User is the part of a cache key that stands for the caller: "" when
 // everybody of the same role gets the same answer.
@@ -107,15 +112,15 @@ func Table(d Deps) []Function {
 			Doc:   "TRIR, DART, LTIFR, severity rate and European incidence of a year, with exact Poisson 90 % intervals.",
 		},
 		{
-			Name: "process-import-job", Methods: []string{"POST"}, Writes: true, In: JobIn{}, Run: call(d.processJob),
+			Name: "process-import-job", Methods: []string{"POST"}, Writes: true, Patience: importTime, In: JobIn{}, Run: call(d.processJob),
 			Doc: "Reads the file of an import job and checks its rows.",
 		},
 		{
-			Name: "apply-import-job", Methods: []string{"POST"}, Writes: true, In: JobIn{}, Run: call(d.applyJob),
+			Name: "apply-import-job", Methods: []string{"POST"}, Writes: true, Patience: importTime, In: JobIn{}, Run: call(d.applyJob),
 			Doc: "Writes the valid rows of an import job in one transaction.",
 		},
 		{
-			Name: "rollback-import-job", Methods: []string{"POST"}, Writes: true, In: RollbackIn{}, Run: call(d.rollbackJob),
+			Name: "rollback-import-job", Methods: []string{"POST"}, Writes: true, Patience: importTime, In: RollbackIn{}, Run: call(d.rollbackJob),
 			Roles: []actor.Role{actor.Owner, actor.Admin},
 			Doc:   "Puts back what an applied import job changed, if nothing was edited since.",
 		},
