@@ -55,12 +55,13 @@ var (
 		"identities": "array", "created_at": "string", "updated_at": "string", "is_anonymous": "boolean"}
 	adminFields = fields{"id": "string", "email": "string", "phone": "string", "phone_confirm": "boolean", "password": "string", "password_hash": "string", "email_confirm": "boolean", "user_metadata": "object",
 		"app_metadata": "object", "role": "string", "ban_duration": "string"}
-	factorFields   = fields{"id": "string", "factor_type": "string", "friendly_name": "string", "status": "string", "created_at": "string", "updated_at": "string"}
-	ceremonyFields = fields{"challenge_id": "string", "options": "object", "expires_at": "integer"}
-	passkeyFields  = fields{"id": "string", "friendly_name": "string", "created_at": "string", "last_used_at": "string"}
-	empty          = fields{}
-	redirectTo     = fields{"redirect_to": "string"}
-	answerFields   = fields{"state": "string", "code": "string", "error": "string", "error_description": "string", "iss": "string"}
+	factorFields    = fields{"id": "string", "factor_type": "string", "friendly_name": "string", "status": "string", "created_at": "string", "updated_at": "string"}
+	ceremonyFields  = fields{"challenge_id": "string", "options": "object", "expires_at": "integer"}
+	passkeyFields   = fields{"id": "string", "friendly_name": "string", "created_at": "string", "last_used_at": "string"}
+	empty           = fields{}
+	redirectTo      = fields{"redirect_to": "string"}
+	discoveryFields = fields{"issuer": "string", "jwks_uri": "string", "token_endpoint": "string", "grant_types_supported": "array", "response_types_supported": "array"}
+	answerFields    = fields{"state": "string", "code": "string", "error": "string", "error_description": "string", "iss": "string"}
 )
 
 func withPKCE(f fields) fields {
@@ -98,6 +99,8 @@ var table = []route{
 		"phone_autoconfirm": "boolean", "sms_provider": "string", "saml_enabled": "boolean", "passkeys_enabled": "boolean"}}, public, (*API).settings},
 	{Route{Method: "GET", Pattern: "/health", Doc: "Version of the service", Response: fields{"version": "string", "name": "string", "description": "string"}}, public, (*API).health},
 	{Route{Method: "GET", Pattern: "/.well-known/jwks.json", Doc: "Public keys that access tokens are signed with", Response: fields{"keys": "array"}}, public, (*API).jwks},
+	{Route{Method: "GET", Pattern: "/.well-known/openid-configuration", Doc: "Where the keys are, for who knows the issuer", Response: discoveryFields}, public, (*API).discovery},
+	{Route{Method: "GET", Pattern: "/.well-known/oauth-authorization-server", Doc: "The same by its OAuth name", Response: discoveryFields}, public, (*API).discovery},
 
 	{Route{Method: "GET", Pattern: "/user", Doc: "The signed-in user", Response: userFields}, user, (*API).getUser},
 	{Route{Method: "PUT", Pattern: "/user", Doc: "Change the signed-in user; data.tenant_id switches the session's tenant", Query: redirectTo, Response: userFields,

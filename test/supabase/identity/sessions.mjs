@@ -68,6 +68,11 @@ test('getClaims verifies against the published keys, and refuses what was change
   const response = await fetch(`${url}/auth/v1/.well-known/jwks.json`);
   assert.equal(response.headers.get('cache-control'), 'public, max-age=600');
   for (const key of (await response.json()).keys) assert.equal(key.d, undefined);
+  // Who knows the issuer alone finds them too.
+  for (const name of ['openid-configuration', 'oauth-authorization-server']) {
+    const found = await (await fetch(`${got.iss}/.well-known/${name}`)).json();
+    assert.deepEqual([found.issuer, found.jwks_uri, found.response_types_supported], [got.iss, response.url, []]);
+  }
 });
 
 test('keys in both forms, as client and as administrator', async () => {
