@@ -189,9 +189,10 @@ func (w *world) inspection(sc store.Row, i, day int) {
 	}
 	end := w.cal.clip(begun.Add(time.Duration(w.cal.between(6, 10)) * time.Minute))
 	done := false
+	told := w.found(r, day) != "" // the story needs it done
 	switch {
 	case day > 0:
-	case fate < 0.035 && day < 0:
+	case fate < 0.035 && day < 0 && !told:
 		if gone := due.Add(time.Duration(grace+1) * time.Minute); gone.Before(w.cal.now) {
 			r["status"], r["updated_at"] = "missed", stamp(gone)
 		}
