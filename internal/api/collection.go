@@ -1,3 +1,5 @@
+// Package api is the face of the records on the wire: collections, functions,
+// imports, events, webhooks and the OpenAPI document.
 package api
 
 import (

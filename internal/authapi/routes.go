@@ -155,6 +155,4 @@ var table = []route{
 		Body:     fields{"type": "string", "email": "string", "password": "string", "new_email": "string", "data": "object", "redirect_to": "string"},
 		Response: fields{"id": "string", "action_link": "string", "email_otp": "string", "hashed_token": "string", "verification_type": "string", "redirect_to": "string"}}, service, (*API).generateLink},
 	{Route{Method: "POST", Pattern: "/invite", Doc: "Make an account and mail its invitation", Query: redirectTo, Body: fields{"email": "string", "data": "object"}, Response: userFields}, service, (*API).invite},
-
-	// Not offered: each answers with the code by which clients know that.
 }

@@ -156,8 +156,3 @@ func (a *API) jwks(w http.ResponseWriter, _ *call) error {
 	_, err := w.Write(a.svc.JWKS())
 	return err
 }
-
-// notOffered answers what is not built with the code that says so.
-func notOffered(code, msg string) func(*API, http.ResponseWriter, *call) error {
-	return func(*API, http.ResponseWriter, *call) error { return fault.New(fault.NotFound, code, "%s", msg) }
-}

@@ -48,7 +48,7 @@ type Config struct {
 	Passkeys          bool          `name:"passkeys" default:"true" doc:"sign in with passkeys"`
 	WebAuthnID        string        `name:"webauthn_rp_id" doc:"domain that passkeys and security keys are made for (default: the host of site_url)"`
 	WebAuthnOrigins   []string      `name:"webauthn_origins" doc:"web origins that may use them, within that domain (default: the origin of site_url)"`
-	ProductName       string        `name:"product_name" default:"Holdfast" doc:"name shown in mails, text messages, authenticator apps and passkey prompts"`
+	ProductName       string        `name:"product_name" default:"Holdfast" doc:"name shown in account mails, text messages, authenticator apps and passkey prompts"`
 	EmailSignin       bool          `name:"email_signin" default:"true" doc:"sign in and up with addresses"`
 	PhoneSignin       bool          `name:"phone_signin" doc:"sign in and up with telephone numbers; needs sms_url"`
 	PhoneAutoconfirm  bool          `name:"phone_autoconfirm" doc:"treat every telephone number as confirmed"`

@@ -117,7 +117,7 @@ func Table(d Deps) []Function {
 		},
 		{
 			Name: "apply-import-job", Methods: []string{"POST"}, Writes: true, Patience: importTime, In: JobIn{}, Run: call(d.applyJob),
-			Doc: "Writes the valid rows of an import job in one transaction.",
+			Doc: "Writes the valid rows of an import job: up to 20,000 in one transaction, more in chunks; called again it goes on where it broke off.",
 		},
 		{
 			Name: "rollback-import-job", Methods: []string{"POST"}, Writes: true, Patience: importTime, In: RollbackIn{}, Run: call(d.rollbackJob),

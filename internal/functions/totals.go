@@ -5,7 +5,6 @@ import (
 	"strings"
 
 	"holdfast/internal/decimal"
-	"holdfast/internal/query"
 	"holdfast/internal/safety"
 )
 
@@ -136,8 +135,4 @@ func (t totals) jobs(b []byte) []byte {
 	b = appendMember(append(b, ','), "failed_jobs", t["import_jobs:failed"])
 	b = appendMember(append(b, ','), "total_imported", t.all("import_jobs.imported")-t["import_jobs.imported:rolled_back"])
 	return append(b, '}')
-}
-
-func appendText(b []byte, name, value string) []byte {
-	return query.AppendString(append(query.AppendString(b, name), ':'), value)
 }

@@ -1,5 +1,6 @@
 // Package imports takes a file of rows into the records and back out again:
-// upload, check and stage, apply in one transaction, roll back by version. It
+// upload, check and stage, apply (in one transaction, or in chunks that resume),
+// roll back by version. It
 // speaks no HTTP. A job is a row of import_jobs and walks through its states
 // only by compare-and-set under a row lock.
 package imports

@@ -12,9 +12,6 @@ import (
 	"holdfast/internal/store"
 )
 
-// OpenTraining are the states in which an assignment still asks for something.
-var OpenTraining = [...]string{"assigned", "in_progress", "failed"}
-
 // course is what completing one depends on.
 type course struct {
 	months int64
