@@ -78,6 +78,7 @@ func TestReportPage(t *testing.T) {
 		var rows []struct {
 			ID, Title, Severity, Kind, Status string
 			Zone                              string  `json:"zone_id"`
+			Potential                         string  `json:"potential_severity"`
 			Reporter                          string  `json:"reporter_name"`
 			By                                *string `json:"reported_by"`
 			At                                string  `json:"occurred_at"`
@@ -86,7 +87,7 @@ func TestReportPage(t *testing.T) {
 		}
 		k.Get(safety, "/v1/incidents?select=*,incident_photos(id)&incident_no=eq."+no).JSON(t, &rows)
 		in := rows[0]
-		if in.Zone != zone || in.Kind != "near_miss" || in.Severity != "high" || in.Status != "reported" || in.Reporter != "Jürgen" || in.By != nil || in.Anonymous || len(in.Photos) != 1 ||
+		if in.Zone != zone || in.Kind != "near_miss" || in.Severity != "low" || in.Potential != "high" || in.Status != "reported" || in.Reporter != "Jürgen" || in.By != nil || in.Anonymous || len(in.Photos) != 1 ||
 			!strings.HasPrefix(in.At, "2026-01-05T22:30:00") || !strings.HasPrefix(in.Title, "Slipped at the leveller, it leaks again.") || len([]rune(in.Title)) > 81 {
 			t.Errorf("incident %+v", in)
 		}

@@ -9,6 +9,50 @@ import (
 	"time"
 )
 
+// When SQLite itself ends the shared transaction, nobody's writes go on outside
+// of it: those before it fail, those after it have a new one.
+func TestGroupLosesItsTransaction(t *testing.T) {
+	d := openTest(t)
+	ctx := context.Background()
+	l := d.eng.(*lite)
+	if err := d.Write(ctx, Scope{}, func(tx *Tx) error {
+		_, err := tx.Exec("create table t (n bigint primary key)")
+		return err
+	}); err != nil {
+		t.Fatal(err)
+	}
+	insert := func(n int) error {
+		return d.Write(ctx, Scope{}, func(tx *Tx) error { _, err := tx.Exec("INSERT INTO t VALUES ($1)", n); return err })
+	}
+	release, hold := make(chan struct{}), make(chan struct{})
+	results := make([]error, 3)
+	var all sync.WaitGroup
+	all.Go(func() { d.Write(ctx, Scope{}, func(*Tx) error { close(hold); <-release; return nil }) })
+	<-hold
+	queue := func(n int, fn func() error) {
+		all.Go(func() { results[n] = fn() })
+		for len(l.writes) <= n {
+			time.Sleep(time.Millisecond)
+		}
+	}
+	queue(0, func() error { return insert(0) })
+	queue(1, func() error {
+		return d.Write(ctx, Scope{}, func(*Tx) error { l.writer.exec("ROLLBACK"); return errors.New("disk I/O error") })
+	})
+	queue(2, func() error { return insert(2) })
+	close(release)
+	all.Wait()
+	if results[0] == nil || results[1] == nil || results[2] != nil {
+		t.Errorf("results %v", results)
+	}
+	var left []int64
+	if err := d.Read(ctx, Scope{}, func(tx *Tx) error {
+		return tx.Query("SELECT n FROM t ORDER BY n", nil, func(r *Row) error { left = append(left, r.Int(0)); return nil })
+	}); err != nil || len(left) != 1 || left[0] != 2 {
+		t.Errorf("rows %v, %v: what was refused was kept", left, err)
+	}
+}
+
 // What runs again leaves nothing of its first run: neither rows nor what its
 // function noted outside, and After is called for the run that was committed.
 func TestGroupStartsOver(t *testing.T) {

@@ -84,8 +84,10 @@ func (l *lite) group(first *writeJob) {
 	}
 	var broken error
 	deadline := time.Now().Add(groupTime)
-	for j := first; j != nil && broken == nil; j = l.next(len(g.jobs), deadline) {
-		broken = g.run(j)
+	for j := first; j != nil; j = l.next(len(g.jobs), deadline) {
+		if broken = g.run(j); broken != nil {
+			break // before the next is taken: nobody would answer it
+		}
 	}
 	l.gathered = len(g.jobs)
 	if broken == nil {
@@ -170,6 +172,9 @@ func (g *group) run(j *writeJob) error {
 		g.jobs = append(g.jobs, j)
 	case !wrote:
 		j.finish(err)
+		if !g.alive() {
+			return err
+		}
 	case len(g.jobs) == 0:
 		j.finish(err)
 		return g.restart()
@@ -178,6 +183,17 @@ func (g *group) run(j *writeJob) error {
 		return g.again()
 	}
 	return nil
+}
+
+// alive reports whether the shared transaction is still there: some errors end
+// it whatever the statement was (sqlite.org/lang_transaction.html, 3.1), and what
+// came after would be committed statement by statement.
+func (g *group) alive() bool {
+	if g.l.writer.exec("BEGIN") != nil {
+		return true // there is one to be within
+	}
+	g.l.writer.exec("ROLLBACK")
+	return false
 }
 
 func (g *group) restart() error {

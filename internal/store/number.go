@@ -2,11 +2,13 @@ package store
 
 import (
 	"fmt"
+	"regexp"
 	"strconv"
 	"strings"
 
 	"holdfast/internal/catalog"
 	"holdfast/internal/db"
+	"holdfast/internal/fault"
 )
 
 // numbered is the field that holds a resource's business number, or nil.
@@ -24,6 +26,18 @@ func unnumbered(f *catalog.Field, row Row) bool {
 	return v == nil || v == any("")
 }
 
+// ours are numbers of a sequence's form; sixDigits is what people may choose of
+// them. The sequence steps over what they chose, and must be able to read it.
+var (
+	ours      = regexp.MustCompile(`^[0-9]{4}-`)
+	sixDigits = regexp.MustCompile(`^[0-9]{4}-[0-9]{6}$`)
+)
+
+func fits(f *catalog.Field, v string) bool {
+	rest, ok := strings.CutPrefix(v, f.Prefix+"-")
+	return !ok || !ours.MatchString(rest) || sixDigits.MatchString(rest)
+}
+
 // number gives business numbers to new rows that have none: prefix, year and a
 // sequence per tenant and year, SO-2026-000001.
 func (s *Store) number(tx *db.Tx, r *catalog.Resource, changes []Change) error {
@@ -36,6 +50,9 @@ func (s *Store) number(tx *db.Tx, r *catalog.Resource, changes []Change) error {
 		if unnumbered(f, c.After) {
 			t := tenantOf(r, c.After)
 			byTenant[t] = append(byTenant[t], c.After)
+		} else if v, _ := c.After[f.Name].(string); !fits(f, v) {
+			return fault.New(fault.Invalid, "22023", "%s %q begins like a number of the sequence and is none", f.Name, v).
+				With(fmt.Sprintf("after %s-YYYY- come six digits", f.Prefix), "leave it out, or choose a number of another form").At(f.Name, "is no number of the sequence")
 		}
 	}
 	for t, rows := range byTenant {
@@ -66,6 +83,10 @@ func (s *Store) sequence(r *catalog.Resource, f *catalog.Field, tenant string) s
 func (q sequence) prefix() string      { return fmt.Sprintf("%s-%04d-", q.field.Prefix, q.year) }
 func (q sequence) text(n int64) string { return fmt.Sprintf("%s%06d", q.prefix(), n) }
 
+// farthest is the greatest number that people may choose. The sequence goes on
+// with seven digits.
+const farthest = 999_999
+
 // reserve takes n numbers and returns the first. It steps over numbers people
 // chose themselves, or the sequence would run into one and never get past it.
 func (q sequence) reserve(tx *db.Tx, count int) (first int64, err error) {
@@ -78,7 +99,9 @@ func (q sequence) reserve(tx *db.Tx, count int) (first int64, err error) {
 	take := func(n int64) error {
 		return tx.One(text, []any{q.tenant, q.resource.Name, int64(q.year), n, prefix, prefix + ":"}, func(row *db.Row) error {
 			last = row.Int(0)
-			taken, _ = strconv.ParseInt(strings.TrimPrefix(row.Text(1), prefix), 10, 64)
+			if taken, _ = strconv.ParseInt(strings.TrimPrefix(row.Text(1), prefix), 10, 64); taken > farthest {
+				taken = 0
+			}
 			return nil
 		})
 	}

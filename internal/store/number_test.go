@@ -68,6 +68,22 @@ func TestNumbers_calm(t *testing.T) {
 	})
 }
 
+// What begins like a number of the sequence has to be one, or nobody's next
+// record would get a number.
+func TestNumbers_chosen(t *testing.T) {
+	each(t, func(t *testing.T, k *kit) {
+		m := as(north, actor.Manager)
+		for _, no := range []string{"SO-2026-9223372036854775807", "SO-2026-99999999999999999999", "SO-2026-9A", "SO-2026-7", "SO-2027-1000000", "SO-2026-"} {
+			k.refused(k.do(m, "POST", "orders", "", fmt.Sprintf(`{"order_no":%q}`, no)), "22023")
+		}
+		for _, no := range []string{"SO-2026-999999", "SO-77", "SO/2026/9A", "4711"} {
+			k.must(m, "POST", "orders", "", fmt.Sprintf(`{"order_no":%q}`, no))
+		}
+		k.want(k.must(m, "POST", "orders?select=order_no", "return=representation", `{}`).String(), `[{"order_no":"SO-2026-1000000"}]`)
+		k.want(k.must(m, "POST", "orders?select=order_no", "return=representation", `{}`).String(), `[{"order_no":"SO-2026-1000001"}]`)
+	})
+}
+
 // reserved is the greatest number reserved for the north's records.
 func (k *kit) reserved(resource string) (n int) {
 	k.Helper()

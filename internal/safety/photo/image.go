@@ -25,6 +25,7 @@ import (
 const (
 	MaxBytes  = 15 << 20
 	maxMemory = 160 << 20
+	maxSide   = 20_000
 	longSide  = 2048 // pixels kept
 	quality   = 82
 )
@@ -111,7 +112,7 @@ func inspect(raw []byte) (found, error) {
 	if perPixel == 0 {
 		perPixel = pixelBytes(c.ColorModel)
 	}
-	if c.Width < 1 || c.Height < 1 || float64(c.Width)*float64(c.Height)*perPixel > maxMemory {
+	if c.Width < 1 || c.Height < 1 || max(c.Width, c.Height) > maxSide || float64(c.Width)*float64(c.Height)*perPixel > maxMemory {
 		return f, tooLarge("the photo has %d x %d pixels, which is too many: take it with a lower resolution", c.Width, c.Height)
 	}
 	return f, nil
@@ -119,27 +120,29 @@ func inspect(raw []byte) (found, error) {
 
 func pixelBytes(m color.Model) float64 {
 	switch m {
-	case color.RGBA64Model, color.NRGBA64Model:
+	case color.RGBA64Model, color.NRGBA64Model, color.Gray16Model: // grey with a transparent shade is held in colour
 		return 8
-	case color.Gray16Model:
-		return 2
-	case color.GrayModel:
-		return 1
 	}
 	return 4
 }
 
 // scaled makes an image whose long side is at most longSide, on white where it
-// is transparent.
+// is transparent. It is halved until nearly there: a scaler that weighs all
+// pixels at once needs many times the memory of the picture.
 func scaled(src image.Image) *image.RGBA {
 	b := src.Bounds()
 	w, h := b.Dx(), b.Dy()
 	if long := max(w, h); long > longSide {
 		w, h = max(1, w*longSide/long), max(1, h*longSide/long)
 	}
+	for b.Dx() >= 2*w && b.Dy() >= 2*h && b.Dx() > 1 && b.Dy() > 1 {
+		half := image.NewRGBA(image.Rect(0, 0, b.Dx()/2, b.Dy()/2))
+		draw.ApproxBiLinear.Scale(half, half.Bounds(), src, b, draw.Src, nil)
+		src, b = half, half.Bounds()
+	}
 	dst := image.NewRGBA(image.Rect(0, 0, w, h))
 	draw.Draw(dst, dst.Bounds(), image.White, image.Point{}, draw.Src)
-	draw.BiLinear.Scale(dst, dst.Bounds(), src, b, draw.Over, nil)
+	draw.ApproxBiLinear.Scale(dst, dst.Bounds(), src, b, draw.Over, nil)
 	return dst
 }
 

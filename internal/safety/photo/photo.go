@@ -118,7 +118,7 @@ func (al *Album) Add(ctx context.Context, a actor.Actor, incident, caption strin
 		return err
 	})
 	if err != nil {
-		al.Discard(ctx, p)
+		al.Discard(ctx, p, err)
 		return nil, err
 	}
 	return row, nil
@@ -144,20 +144,36 @@ func (al *Album) Develop(ctx context.Context, r io.Reader) (*Kept, error) {
 	return &Kept{ref, img.Width, img.Height}, nil
 }
 
-// Discard removes a picture that no record came to name.
-func (al *Album) Discard(ctx context.Context, p *Kept) { al.drop(ctx, p.ref.Key) }
+// Discard removes a picture that no record came to name, because of err. When
+// nobody knows whether one did, it is left to the sweep of files without records.
+func (al *Album) Discard(ctx context.Context, p *Kept, err error) {
+	if !fault.Is(err, fault.Unavailable) {
+		al.drop(ctx, p.ref.Key)
+	}
+}
+
+// CodeFull is the code of a photo for which its tenant has no room.
+const CodeFull = "photo_quota"
+
+// room is what the photos of a tenant may take, in bytes: whoever finds a report
+// link must not fill the disk that all share.
+const room = 10 << 30
 
 // AddTx records a developed picture with an incident of the actor's tenant.
 func (al *Album) AddTx(tx *db.Tx, a actor.Actor, incident, caption string, p *Kept) (store.Row, error) {
-	n := int64(0)
+	var n, size int64
 	// The incident's row is the lock: uploads at once cannot pass the bound.
 	tx.Queue("SELECT id FROM incidents WHERE tenant_id = $1 AND id = $2"+tx.DB().ForUpdate(), []any{a.TenantID, incident}, func(*db.Row) error { return nil })
 	tx.Queue("SELECT COUNT(*) FROM incident_photos WHERE tenant_id = $1 AND incident_id = $2", []any{a.TenantID, incident}, func(r *db.Row) error { n = r.Int(0); return nil })
+	tx.Queue("SELECT CAST(COALESCE(SUM(size), 0) AS bigint) FROM incident_photos WHERE tenant_id = $1", []any{a.TenantID}, func(r *db.Row) error { size = r.Int(0); return nil })
 	if err := tx.Flush(); err != nil {
 		return nil, fmt.Errorf("photo: count the photos: %w", err)
 	}
 	if n >= mostPerIncident {
 		return nil, fault.New(fault.Conflict, safety.CodeGuard, "the incident has %d photos, which is the most", n).At("photo", "too many")
+	}
+	if size+p.ref.Size > room {
+		return nil, fault.New(fault.TooLarge, CodeFull, "the photos of this tenant take %d GB, which is the most: delete some", room>>30).At("photo", "no room")
 	}
 	r, _ := al.store.Catalog().Get(resource)
 	row := store.Row{"incident_id": incident, "caption": null(caption), "width": int64(p.width), "height": int64(p.height), "size": p.ref.Size, "sha256": p.ref.SHA256, "blob_key": p.ref.Key}

@@ -263,11 +263,16 @@ func (d *Desk) Submit(ctx context.Context, a actor.Actor, p *Place, f *Form) (st
 		}
 	}
 	no, err := d.write(ctx, a, p, f, kept, at)
+	if kept != nil && fault.HasCode(err, photo.CodeFull) { // the report counts for more than its photo
+		d.album.Discard(ctx, kept, err)
+		kept = nil
+		no, err = d.write(ctx, a, p, f, nil, at)
+	}
 	if err == nil {
 		return no, nil
 	}
 	if kept != nil {
-		d.album.Discard(ctx, kept)
+		d.album.Discard(ctx, kept, err)
 	}
 	if fault.HasCode(err, "23505") { // sent twice at once: the other one was first
 		if no, again := d.sent(ctx, p, f); again == nil && no != "" {
@@ -295,9 +300,11 @@ func (d *Desk) sent(ctx context.Context, p *Place, f *Form) (no string, err erro
 	return no, nil
 }
 
+// write makes the incident. Nobody was hurt, so its severity is the least; what
+// it could have been is what the form says.
 func (d *Desk) write(ctx context.Context, a actor.Actor, p *Place, f *Form, kept *photo.Kept, at time.Time) (no string, err error) {
 	r, _ := d.store.Catalog().Get("incidents")
-	row := store.Row{"kind": f.Kind, "severity": f.Severity, "potential_severity": f.Severity, "title": title(f.What), "description": f.What, "occurred_at": query.FormatTime(at),
+	row := store.Row{"kind": f.Kind, "potential_severity": f.Severity, "title": title(f.What), "description": f.What, "occurred_at": query.FormatTime(at),
 		"occurred_tz": p.Location.String(), "site_id": p.site, "zone_id": p.zone, "anonymous": f.Name == "", "external_ref": f.ref()}
 	if f.Name != "" {
 		row["reporter_name"] = f.Name
