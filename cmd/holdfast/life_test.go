@@ -55,7 +55,7 @@ func (s *site) file(path, text string) string {
 	return path
 }
 
-// L3 of the fault list, SIGHUP: settings change under load and no request is
+// Settings change under load and no request is
 // lost; a mistake changes nothing; what cannot change is named.
 func TestHangup(t *testing.T) {
 	each(t, func(s *site) {
@@ -116,7 +116,7 @@ func TestHangup(t *testing.T) {
 	})
 }
 
-// S5 of the fault list: the signing key is rotated in its file by two reloads.
+// The signing key is rotated in its file by two reloads.
 func TestSigningKeysReload(t *testing.T) {
 	each(t, func(s *site) {
 		set := func(keys ...jose.JSONWebKey) string {
@@ -215,7 +215,7 @@ func (s *site) unread(args ...string) (v *server, out, log *os.File) {
 	return v, ends[0], ends[2]
 }
 
-// L3, SIGPIPE: whoever reads banner and log may go; the server lives on.
+// Whoever reads banner and log may go; the server lives on.
 func TestOutputGone(t *testing.T) {
 	each(t, func(s *site) {
 		v, out, log := s.unread()
@@ -233,7 +233,7 @@ func TestOutputGone(t *testing.T) {
 	})
 }
 
-// B9: a log pipe that nobody empties delays no request, and no end. What is
+// A log pipe that nobody empties delays no request, and no end. What is
 // read later is whole lines.
 func TestLogPipeBlocked(t *testing.T) {
 	each(t, func(s *site) {
@@ -261,7 +261,7 @@ func TestLogPipeBlocked(t *testing.T) {
 	})
 }
 
-// L1: SIGTERM under load. A client sees whole answers, or finds nobody
+// SIGTERM under load. A client sees whole answers, or finds nobody
 // listening; /readyz says no first; an apply in flight is finished or undone;
 // exit status 0.
 func TestStopUnderLoad(t *testing.T) {
@@ -383,8 +383,8 @@ func uploaded(v *server, bearer string, rows int) string {
 	return job.ID
 }
 
-// L2: a client that drips a header, one that drips a body and a webhook's
-// receiver that hangs do not keep the server; L3: a second signal ends it at
+// A client that drips a header, one that drips a body and a webhook's
+// receiver that hangs do not keep the server; a second signal ends it at
 // once.
 func TestStopWithHungPeers(t *testing.T) {
 	for _, engine := range []string{"sqlite", "postgresql"} {
@@ -448,7 +448,7 @@ func stopHung(s *site, signals int) {
 	}
 }
 
-// L4: servers that start at once on an empty database migrate it once, and one
+// Servers that start at once on an empty database migrate it once, and one
 // killed in the middle of it leaves what the next can finish.
 func TestMigrateTogetherAndKilled(t *testing.T) {
 	each(t, func(s *site) {

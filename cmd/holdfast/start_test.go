@@ -108,7 +108,7 @@ func TestAddressInUse(t *testing.T) {
 	embedded(t).refused(`listen on .*another server`, "serve", "--listen", strings.TrimPrefix(first.url, "http://"))
 }
 
-// L5 of the fault list: an older program refuses a newer schema and changes
+// An older program refuses a newer schema and changes
 // nothing.
 func TestNewerSchema(t *testing.T) {
 	each(t, func(s *site) {

@@ -71,7 +71,7 @@ func (k *kitchen) ask(query string, header ...string) *httptest.ResponseRecorder
 	return w
 }
 
-// C9 of the fault list, for each kept function: there one second before its
+// For each kept function: there one second before its
 // time to live, gone one second after. What the interface says of it comes
 // first; safety-rates is not in the interface.
 func TestTimeToLive(t *testing.T) {
@@ -104,7 +104,7 @@ func TestTimeToLive(t *testing.T) {
 	}
 }
 
-// C6: what 300 ask for at once is computed once.
+// What 300 ask for at once is computed once.
 func TestCrowdSharesOneComputation(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		k := cook(t, time.Minute)
@@ -197,7 +197,7 @@ func TestBypass(t *testing.T) {
 	}
 }
 
-// C4: odd codings change the coding of that answer only.
+// Odd codings change the coding of that answer only.
 func TestCodings(t *testing.T) {
 	k := cook(t, time.Minute)
 	k.ask("", "Accept-Encoding", "br, zstd;q=0.9, gzip;q=nonsense")

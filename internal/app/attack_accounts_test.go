@@ -42,8 +42,8 @@ func accessToken(t *testing.T, r testkit.Response) string {
 	return s.AccessToken
 }
 
-// C3 of the fault list: a warm cache answers nobody whose session has ended,
-// and S8: signing out ends it at once.
+// A warm cache answers nobody whose session has ended,
+// and signing out ends it at once.
 func TestAttackCacheAfterSignOut(t *testing.T) {
 	testkit.Run(t, func(t *testing.T, k *testkit.Kit) {
 		token := accessToken(t, enter(k, who(actor.Manager), demo.Password))
@@ -63,7 +63,7 @@ func TestAttackCacheAfterSignOut(t *testing.T) {
 	})
 }
 
-// S11 and S12: what a stranger is answered does not tell whether an account is
+// What a stranger is answered does not tell whether an account is
 // there, banned or neither.
 func TestAttackOracle(t *testing.T) {
 	testkit.Run(t, func(t *testing.T, k *testkit.Kit) {
@@ -103,7 +103,7 @@ func TestAttackOracle(t *testing.T) {
 	})
 }
 
-// S13: whatever a request calls the server, links in mails lead to where the
+// Whatever a request calls the server, links in mails lead to where the
 // operator said it is.
 func TestAttackMailedHost(t *testing.T) {
 	testkit.Run(t, func(t *testing.T, k *testkit.Kit) {
@@ -145,8 +145,8 @@ func TestAttackMailedHost(t *testing.T) {
 	})
 }
 
-// S15: a mail scanner that opens the link as a browser would, or asks for its
-// head, uses nothing up. S16: the steps of a reset cannot be taken out of
+// A mail scanner that opens the link as a browser would, or asks for its
+// head, uses nothing up. The steps of a reset cannot be taken out of
 // order, and the link works once.
 func TestAttackReset(t *testing.T) {
 	const fresh = "an entirely new one"
@@ -206,7 +206,7 @@ func TestAttackReset(t *testing.T) {
 	})
 }
 
-// T20: a new account at the address of a deleted one has nothing of it.
+// A new account at the address of a deleted one has nothing of it.
 func TestAttackAddressAgain(t *testing.T) {
 	testkit.Run(t, func(t *testing.T, k *testkit.Kit) {
 		victim := who(actor.Manager)
@@ -244,7 +244,7 @@ func TestAttackAddressAgain(t *testing.T) {
 	})
 }
 
-// S21: a flood of sign-ups, each a costly hash, is answered or told to wait;
+// A flood of sign-ups, each a costly hash, is answered or told to wait;
 // nobody gets a server error, and another caller is served meanwhile.
 func TestAttackHashFlood(t *testing.T) {
 	testkit.Run(t, func(t *testing.T, k *testkit.Kit) {
@@ -275,7 +275,7 @@ func TestAttackHashFlood(t *testing.T) {
 	})
 }
 
-// C14: one tenant floods, with its limits and all it has; another is served as
+// One tenant floods, with its limits and all it has; another is served as
 // if it were alone, by its own windows.
 func TestAttackFloodNextDoor(t *testing.T) {
 	testkit.Run(t, func(t *testing.T, k *testkit.Kit) {

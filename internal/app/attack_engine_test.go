@@ -18,7 +18,7 @@ import (
 	"holdfast/internal/testkit"
 )
 
-// I10 of the fault list: a query nobody waits for any more is ended, on both
+// A query nobody waits for any more is ended, on both
 // engines; on PostgreSQL also the one of a client that has gone.
 func TestAttackClientGone(t *testing.T) {
 	testkit.Run(t, func(t *testing.T, k *testkit.Kit) {
@@ -92,7 +92,7 @@ func connect(t *testing.T, k *testkit.Kit) *pgx.Conn {
 	return c
 }
 
-// D2: PostgreSQL ends the connections of an apply at random moments. The job is
+// PostgreSQL ends the connections of an apply at random moments. The job is
 // where it was or done, its rows are none or all, and applying again completes.
 func TestAttackBackendsEndDuringApply(t *testing.T) {
 	const rows = 2000
@@ -166,7 +166,7 @@ func TestAttackBackendsEndDuringApply(t *testing.T) {
 	}
 }
 
-// T18: requests run as a role that row level security binds, every tenant's
+// Requests run as a role that row level security binds, every tenant's
 // table has it by force, and a statement without a WHERE sees one tenant.
 func TestAttackRowSecurity(t *testing.T) {
 	k := testkit.New(t, db.PostgreSQL)

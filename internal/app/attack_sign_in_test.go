@@ -10,9 +10,9 @@ import (
 	"holdfast/internal/testkit"
 )
 
-// S17 of the fault list: however the account is written and whatever the header
+// However the account is written and whatever the header
 // says, one address gets ten attempts in ten seconds.
-// S19: after that the owner still gets in from another address.
+// After that the owner still gets in from another address.
 func TestAttackSignInAttempts(t *testing.T) {
 	behindProxy := func(c *config.Config) { c.TrustedProxies = []string{"127.0.0.0/8"} }
 	t.Run("no proxy", func(t *testing.T) {

@@ -47,7 +47,7 @@ func audited(t *testing.T, k *testkit.Kit, tenant, action, outcome, user string)
 	return rows, sealed
 }
 
-// Each event of security rule R56 leaves its row, in the log of the tenant it
+// Each event leaves its row, in the log of the tenant it
 // belongs to, and the rows are sealed into a whole chain.
 func TestAuditOfEveryEvent(t *testing.T) {
 	testkit.Run(t, func(t *testing.T, k *testkit.Kit) {

@@ -123,7 +123,7 @@ func TestCachesOfTwoNodes(t *testing.T) {
 	})
 }
 
-// T5 of the fault list on two nodes: whoever is removed is refused on both,
+// On two nodes: whoever is removed is refused on both,
 // kept answers too, within the promised five seconds.
 func TestRemovedOnEveryNode(t *testing.T) {
 	twoNodes(t, func(t *testing.T, one, two *testkit.Kit) {
@@ -151,7 +151,7 @@ func setLimits(t *testing.T, k *testkit.Kit, tenant, limits string) testkit.Resp
 	return k.Call(testkit.Request{Method: "PATCH", Path: "/v1/tenants?id=eq." + tenant, Bearer: k.Service(), Body: map[string]any{"plan": "custom", "limits": json.RawMessage(limits)}})
 }
 
-// C15: 1,200 requests split over two nodes with Redis.
+// 1,200 requests split over two nodes with Redis.
 func TestTwoNodesAdmitOneLimit(t *testing.T) {
 	one := testkit.New(t, db.PostgreSQL, testkit.Limited, redisOption(redistest.Start(t)))
 	two := beside(t, one)
@@ -291,7 +291,7 @@ func left(t *testing.T, k *testkit.Kit, token string) (w windows) {
 	return w
 }
 
-// C12, and the six fields and nothing else; whoever has nothing left can ask.
+// A refusal holds the six fields and nothing else; whoever has nothing left can ask.
 func TestStatusDoesNotCountItselfOut(t *testing.T) {
 	testkit.Run(t, func(t *testing.T, k *testkit.Kit) {
 		token := k.Token(who(actor.Viewer))
@@ -314,14 +314,14 @@ func TestStatusDoesNotCountItselfOut(t *testing.T) {
 		if w := left(t, k, token); w["api"].Remaining != 0 || w["api"].ResetAt.Before(time.Now()) {
 			t.Errorf("status of one who is refused: %+v", w)
 		}
-		// C14: another tenant is not touched.
+		// Another tenant is not touched.
 		if r := k.Get("admin@south.example", "/functions/v1/safety-kpis"); r.Status != 200 {
 			t.Errorf("another tenant: %d", r.Status)
 		}
 	}, testkit.Limited)
 }
 
-// C17: the statements of a tenant reach the read limit; the status agrees, the
+// The statements of a tenant reach the read limit; the status agrees, the
 // tenant is told once, and writes have their own window.
 func TestDatabaseLimit(t *testing.T) {
 	testkit.Run(t, func(t *testing.T, k *testkit.Kit) {
@@ -397,7 +397,7 @@ func TestOwnLimits(t *testing.T) {
 }
 
 // A hit costs no statement of the tenant's, and 300 who ask at once cost one
-// computation (C6).
+// computation.
 func TestHitsAndCrowdsCostNothing(t *testing.T) {
 	testkit.Run(t, func(t *testing.T, k *testkit.Kit) {
 		if r := setLimits(t, k, demo.North, `{"api": {"minute": 9000, "burst": 9000}, "read": {"minute": 9000, "burst": 9000}}`); r.Status >= 300 {
@@ -452,7 +452,7 @@ func TestHitsAndCrowdsCostNothing(t *testing.T) {
 	}, testkit.Limited)
 }
 
-// C1, C3, C4: an answer is its tenant's, needs its token, and whatever the
+// An answer is its tenant's, needs its token, and whatever the
 // request that filled the cache carried.
 func TestKeptAnswersAreTheirTenants(t *testing.T) {
 	testkit.Run(t, func(t *testing.T, k *testkit.Kit) {
@@ -493,7 +493,7 @@ func TestKeptAnswersAreTheirTenants(t *testing.T) {
 	})
 }
 
-// C8: an applied import, and its rollback, show in the dashboard at once.
+// An applied import, and its rollback, show in the dashboard at once.
 func TestImportsShowAtOnce(t *testing.T) {
 	testkit.Run(t, func(t *testing.T, k *testkit.Kit) {
 		as := who(actor.Owner)

@@ -13,7 +13,7 @@ import (
 	"holdfast/internal/config"
 )
 
-// B9 of the fault list: a log that nobody reads stops nobody. What does not fit
+// A log that nobody reads stops nobody. What does not fit
 // the queue is dropped and counted, the reader is told how much, and closing
 // does not wait for him.
 func TestLogNobodyReads(t *testing.T) {

@@ -40,7 +40,7 @@ func scrape(t *testing.T, k *testkit.Kit) map[string]float64 {
 }
 
 // What the server does is counted by route, method and status; what waits and
-// what is kept is shown; nothing names a tenant or a person (B8: the number of
+// what is kept is shown; nothing names a tenant or a person (the number of
 // series does not grow with paths, methods and users).
 func TestMetrics(t *testing.T) {
 	testkit.Run(t, func(t *testing.T, k *testkit.Kit) {

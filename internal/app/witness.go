@@ -15,7 +15,7 @@ import (
 const witnessTime = 5 * time.Second
 
 // witness writes the audit row of what was refused to a known caller, or taken
-// out as a file (security rule R56). Nobody changed anything, so the row stands
+// out as a file. Nobody changed anything, so the row stands
 // alone; a database that takes none does not turn a refusal into something
 // else.
 func (a *App) witness(ctx context.Context, w web.Witnessed) {

@@ -19,7 +19,7 @@ import (
 // row level security binds it.
 const appRole = "holdfast_app"
 
-// statementTimeout ends a runaway statement on the server (rest.md 13).
+// statementTimeout ends a runaway statement on the server.
 const statementTimeout = 15 * time.Second
 
 type postgres struct {

@@ -128,8 +128,7 @@ func (w *world) temperaments() {
 	}
 }
 
-// rules sets reorder point and maximum from the expected demand (domain.md
-// 3.3: demand over the lead time and a safety stock).
+// rules sets reorder point and maximum from the expected demand.
 func (w *world) rules(it *item) {
 	lead := float64(it.cat.lead)
 	packets := func(f float64) int64 { return it.packet * int64(math.Ceil(f/float64(it.packet))) }

@@ -20,7 +20,7 @@ import (
 	"holdfast/internal/fault"
 )
 
-// MaxPayload bounds an event as it is sent, in bytes (security R47: small).
+// MaxPayload bounds an event as it is sent, in bytes: receivers answer within seconds.
 const MaxPayload = 20_000
 
 // Event is one published event of one tenant.

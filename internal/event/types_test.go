@@ -16,7 +16,7 @@ import (
 )
 
 // Every type is about a record that exists, carries only what every reader of
-// the record sees, and stays small (security R47; faults W8).
+// the record sees, and stays small.
 func TestTypes(t *testing.T) {
 	c := fullCatalog(t)
 	last := ""

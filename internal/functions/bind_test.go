@@ -33,7 +33,7 @@ func values(q string) func(string) []string {
 	}
 }
 
-// Numbers of functions (fault plan C10): plain integers within their bounds,
+// Numbers of functions: plain integers within their bounds,
 // page sizes over the limit clamped, everything else refused by name.
 func TestBind(t *testing.T) {
 	def := sample{Page: 1, Size: 50, Days: 30}

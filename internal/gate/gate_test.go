@@ -99,7 +99,7 @@ func (d *door) spend(c call) int {
 	return -1
 }
 
-// C12 of the fault list: the body, the headers, and a wait that is true.
+// The body, the headers, and a wait that is true.
 func TestRefusal(t *testing.T) {
 	d := open()
 	if n := d.spend(call{tenant: north}); n != 200 {
@@ -145,7 +145,7 @@ func TestThousandAndOneInAMinute(t *testing.T) {
 	}
 }
 
-// C13: 200 at second 9, 200 at second 11.
+// 200 at second 9, 200 at second 11.
 func TestRolling(t *testing.T) {
 	d := open()
 	d.now = d.now.Add(9 * time.Second)
@@ -158,7 +158,7 @@ func TestRolling(t *testing.T) {
 	}
 }
 
-// C14, and who is counted together: a tenant, or an address (security R26).
+// Who is counted together: a tenant, or an address.
 func TestKeys(t *testing.T) {
 	for _, c := range []struct {
 		name     string
@@ -242,7 +242,7 @@ func TestAuthAttempts(t *testing.T) {
 	}
 }
 
-// C17 in small: statements are counted after they ran and refuse the next
+// Statements are counted after they ran and refuse the next
 // request; reads and writes are apart.
 func TestStatements(t *testing.T) {
 	d := open()

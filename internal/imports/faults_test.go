@@ -23,10 +23,9 @@ import (
 	"holdfast/internal/testkit/dbtest"
 )
 
-// The rows of the fault plan for imports, hostile files (F) and durability (D),
-// each on both engines. F9 is TestQuota, D1 to D3 are TestKilled, TestServerEnds and
-// TestBackendsEndedBetweenChunks, D13 is TestOthersWriteDuringApply: the embedded engine is
-// the one that has a single writer.
+// Hostile files and broken moments, each on both engines. Uploads past the quota
+// are TestQuota; ends of server and database are TestKilled, TestServerEnds and
+// TestBackendsEndedBetweenChunks.
 func TestFaults(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, _ db.Options) {
 		for _, c := range []struct {

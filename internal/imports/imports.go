@@ -87,7 +87,7 @@ func New(o Options) *Importer {
 	return m
 }
 
-// States of a job (domain.md 2.4).
+// States of a job.
 const (
 	Created     = "created"
 	Uploaded    = "uploaded"

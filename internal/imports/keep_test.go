@@ -103,7 +103,7 @@ func TestOrphans(t *testing.T) {
 }
 
 // A tenant at its quota is refused by name; others go on, and room that is
-// made counts at once (faults F9).
+// made counts at once.
 func TestQuota(t *testing.T) {
 	each(t, func(k *kit) {
 		k.rebuild(func(o *imports.Options) { o.Quota = imports.Quota{Bytes: 1000, Waiting: 5} })

@@ -20,7 +20,7 @@ import (
 )
 
 // A Fleet counts for all nodes of a deployment, in Redis and by Redis' clock:
-// one script, which is atomic (security R30). While Redis is away each node
+// one script, which is atomic. While Redis is away each node
 // allows its share of every limit, by what itself has counted in the last
 // minute, so the fleet is neither open nor shut; the log says so, and says when
 // it is over.

@@ -73,7 +73,7 @@ func custom(t testing.TB, rules map[Category]Rule) Plan {
 	return p
 }
 
-// C15 of the fault list: 1,200 requests over two nodes within a minute.
+// 1,200 requests over two nodes within a minute.
 func TestTwoNodesAdmitOneLimit(t *testing.T) {
 	fleet := patient(t, redistest.Start(t), 2)
 	plan := custom(t, map[Category]Rule{API: {Minute: 1000, Burst: 1000}})

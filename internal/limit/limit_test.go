@@ -95,7 +95,7 @@ func TestInterfaceTable(t *testing.T) {
 	}
 }
 
-// C12 of the fault list: the 201st in 10 s and the 1001st spread over a minute
+// The 201st in 10 s and the 1001st spread over a minute
 // are refused, none before them.
 func TestRefusedExactlyThen(t *testing.T) {
 	t.Run("201 in 10 s", func(t *testing.T) {
@@ -125,7 +125,7 @@ func TestRefusedExactlyThen(t *testing.T) {
 	})
 }
 
-// C13: the window rolls. 200 at second 9 are in the way of 200 at second 11,
+// The window rolls. 200 at second 9 are in the way of 200 at second 11,
 // and 1000 at the end of one minute in the way of the next.
 func TestRollingNotFixed(t *testing.T) {
 	l, c := at(t)

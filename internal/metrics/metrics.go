@@ -1,6 +1,6 @@
 // Package metrics counts what the server does, for Prometheus. Labels are
-// bounded: routes are patterns, and no tenant, user or other id is one
-// (security R60), so the number of series does not grow with use.
+// bounded: routes are patterns, and no tenant, user or other id is one,
+// so the number of series does not grow with use.
 package metrics
 
 import (

@@ -24,7 +24,7 @@ func text(t *testing.T, m *metrics.Metrics) string {
 	return w.Body.String()
 }
 
-// L12 of the fault list: a panic is an answer of 500 and one more in the count,
+// A panic is an answer of 500 and one more in the count,
 // also under what wraps the writer; the next request is served.
 func TestPanics(t *testing.T) {
 	m := metrics.New("v1", "sqlite")

@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// Crowd bounds the connections of a listener, in total and for one address
-// (security R51): beyond them a connection is told to come again and closed,
+// Crowd bounds the connections of a listener, in total and for one address:
+// beyond them a connection is told to come again and closed,
 // so that neither descriptors nor other callers run out. Trusted proxies, which
 // speak for many, have the total only.
 type Crowd struct {

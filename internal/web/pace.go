@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// A Pace bounds how slowly a request's body may come (security R51).
+// A Pace bounds how slowly a request's body may come.
 type Pace struct {
 	Grace time.Duration // may pass before the rate counts
 	Rate  int64         // bytes a second after it

@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// Limits of one connection (security R51).
+// Limits of one connection.
 const (
 	headerTimeout = 5 * time.Second
 	readTimeout   = 2 * time.Minute // without a body; a body has its Pace

@@ -73,7 +73,7 @@ func closed(t *testing.T, c net.Conn) string {
 	return string(b)
 }
 
-// I7 of the fault list: a client that drips its header or its body is cut off,
+// A client that drips its header or its body is cut off,
 // and one that sends at an honest rate is served, however long that takes.
 func TestSlowSenders(t *testing.T) {
 	read := Wrap(simpleShape, func(w http.ResponseWriter, r *http.Request) error {
@@ -146,7 +146,7 @@ func TestSlowAnswerAfterBody(t *testing.T) {
 	}
 }
 
-// I8: a client that does not read its answer is cut off, and the handler is
+// A client that does not read its answer is cut off, and the handler is
 // free again.
 func TestSlowReader(t *testing.T) {
 	freed := make(chan error, 1)
@@ -166,7 +166,7 @@ func TestSlowReader(t *testing.T) {
 	}
 }
 
-// I9: past the bounds a connection is told to come again and closed, other
+// Past the bounds a connection is told to come again and closed, other
 // addresses and trusted proxies have room, and places are given back.
 func TestCrowd(t *testing.T) {
 	h := (&Front{}).Handler(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, "hello") }))

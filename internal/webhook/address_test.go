@@ -31,7 +31,7 @@ func resolver(_ context.Context, host string) ([]netip.Addr, error) {
 	return out, nil
 }
 
-// W1: internal targets in every spelling are refused when they are given, each
+// Internal targets in every spelling are refused when they are given, each
 // with a 4xx at url; nothing tells a name that resolves inside from one that
 // does not resolve.
 func TestInternalTargets(t *testing.T) {

@@ -21,7 +21,7 @@ import (
 	"holdfast/internal/store"
 )
 
-// W3: what the receiver does, and what becomes of the delivery.
+// What the receiver does, and what becomes of the delivery.
 func TestReceiverFaults(t *testing.T) {
 	hang := make(chan struct{})
 	defer close(hang)
@@ -92,7 +92,7 @@ func waitFor(r *http.Request, hang chan struct{}) {
 	}
 }
 
-// W4: the maintained library's verifier accepts every attempt; the id stays,
+// The maintained library's verifier accepts every attempt; the id stays,
 // the timestamp is new; during a rotation both secrets verify, afterwards the
 // new one alone.
 func TestSignature(t *testing.T) {
@@ -161,7 +161,7 @@ func verifier(t testing.TB, secret string) *standardwebhooks.Webhook {
 	return w
 }
 
-// W6: a change that is rolled back sends nothing; one that stays sends one.
+// A change that is rolled back sends nothing; one that stays sends one.
 func TestRolledBackChangeSendsNothing(t *testing.T) {
 	each(t, func(t *testing.T, k *kit) {
 		s := newSink(t, nil)
@@ -193,7 +193,7 @@ func TestRolledBackChangeSendsNothing(t *testing.T) {
 	})
 }
 
-// W7, a tenth of it: one receiver hangs under 1,000 events of its tenant;
+// One receiver hangs under 1,000 events of its tenant;
 // another tenant's event, and the same tenant's other webhook, do not wait.
 func TestHangingReceiverDelaysNobody(t *testing.T) {
 	each(t, func(t *testing.T, k *kit) {
@@ -224,7 +224,7 @@ func TestHangingReceiverDelaysNobody(t *testing.T) {
 	})
 }
 
-// W8: a payload holds its tenant's event and nothing else, and is small.
+// A payload holds its tenant's event and nothing else, and is small.
 func TestPayload(t *testing.T) {
 	each(t, func(t *testing.T, k *kit) {
 		s := newSink(t, nil)

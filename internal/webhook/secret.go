@@ -14,7 +14,7 @@ import (
 )
 
 // secretSize is the length of a signing secret; the rule asks for 24 bytes or
-// more (security R47).
+// more.
 const secretSize = 32
 
 // secretPrefix begins a secret as it is shown (Standard Webhooks 1.0.0,

@@ -17,13 +17,13 @@ import (
 
 // Bounds of what is taken in and kept of an answer.
 const (
-	readAtMost = 64 << 10 // bytes of the body (security R48)
+	readAtMost = 64 << 10 // bytes of the body
 	keepBody   = 4 << 10
 	keepTries  = 20
 )
 
 // noAnswer is all a tenant learns of a request without an answer: whether a
-// name resolved or a port was open is not told (security R48).
+// name resolved or a port was open is not told.
 const noAnswer = "no answer: the address could not be reached within 10 seconds, or spoke no HTTP"
 
 // outcome is how an attempt went.

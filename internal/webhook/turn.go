@@ -14,8 +14,7 @@ import (
 	"holdfast/internal/store"
 )
 
-// When a delivery is tried again and when it, or its webhook, is given up
-// (security R49).
+// When a delivery is tried again and when it, or its webhook, is given up.
 const (
 	keepTrying   = 72 * time.Hour
 	disableAfter = 5 * 24 * time.Hour

@@ -68,7 +68,7 @@ type Service struct {
 
 // pace is how fast things go.
 type pace struct {
-	attempt   time.Duration // one request and its answer (security R48)
+	attempt   time.Duration // one request and its answer
 	turn      time.Duration // a lane is served this long before others get their turn
 	lease     time.Duration // then another node may take the lane; more than turn + attempt
 	poll      time.Duration // between two looks for what is due

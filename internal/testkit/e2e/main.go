@@ -13,7 +13,7 @@
 // 30 seconds of being asked to. The command writes the secrets that it used
 // into the file SECRETS_FILE, one on each line; a secret that is found in the
 // server's log fails the run, and so do a log line that is no JSON object
-// (fault B5, B6) and a run that used no secret.
+// and a run that used no secret.
 package main
 
 import (
