@@ -12,7 +12,7 @@ import (
 )
 
 // Points are what is given for what, each changed by the tenant's setting of
-// the same name (domain, engagement). Nothing rewards the absence of injuries:
+// the same name. Nothing rewards the absence of injuries:
 // 29 CFR 1904.35(b)(1)(iv) and OSHA's memorandum of 11 October 2018.
 type Points struct {
 	NearMiss      int64 // accepted at triage
@@ -170,15 +170,7 @@ func grant(tx *db.Tx, a actor.Actor, s *store.Store, list []award) error {
 	if err != nil {
 		return err
 	}
-	var rows []store.Row
-	for _, w := range earned {
-		n := min(w.points(p.points), p.points.DailyCap-p.today[w.user])
-		if key := w.kind + w.id + w.user; n > 0 && !p.given[key] {
-			p.given[key] = true
-			p.today[w.user] += n
-			rows = append(rows, store.Row{"user_id": w.user, "kind": w.kind, "points": n, "source_type": w.source, "source_id": w.id, "occurred_at": query.FormatTime(s.Now())})
-		}
-	}
+	rows := p.pay(earned, query.FormatTime(s.Now()))
 	if len(rows) == 0 {
 		return nil
 	}
@@ -186,6 +178,21 @@ func grant(tx *db.Tx, a actor.Actor, s *store.Store, list []award) error {
 		return err
 	}
 	return AwardBadges(tx, a, s, users)
+}
+
+// pay makes the point events of awards: one per kind, source and person, the
+// last of a day cut to what its cap leaves.
+func (p *purse) pay(list []award, at string) []store.Row {
+	var rows []store.Row
+	for _, w := range list {
+		n := min(w.points(p.points), p.points.DailyCap-p.today[w.user])
+		if key := w.kind + w.id + w.user; n > 0 && !p.given[key] {
+			p.given[key] = true
+			p.today[w.user] += n
+			rows = append(rows, store.Row{"user_id": w.user, "kind": w.kind, "points": n, "source_type": w.source, "source_id": w.id, "occurred_at": at})
+		}
+	}
+	return rows
 }
 
 func openPurse(tx *db.Tx, tenant string, users, sources []string, now time.Time) (*purse, error) {

@@ -34,8 +34,8 @@ func PeriodOf(at time.Time, loc *time.Location) Period {
 	return Period{first.Format("2006-01"), begin, safety.EndOfDay(last, loc).Add(time.Microsecond), first.Format(time.DateOnly), last.Format(time.DateOnly)}
 }
 
-// UserScore is min(100, 100 x points / target), one decimal (domain,
-// engagement).
+// UserScore is min(100, 100 x points / target), 0-100, one decimal; our own
+// measure.
 func UserScore(points, target int64) float64 {
 	if target <= 0 {
 		return 0
@@ -43,15 +43,16 @@ func UserScore(points, target int64) float64 {
 	return min(100, score.Round(100*float64(points)/float64(target), 1))
 }
 
-// TeamScore is (sum of member scores + 3 x tenant mean) / (n + 3): small teams
-// are drawn to the mean (domain, engagement).
+// TeamScore is (sum of member scores + 3 x tenant mean) / (n + 3), one decimal:
+// small teams are drawn to the mean, as by a credibility estimate (Buehlmann
+// 1967, ASTIN 4:199-207) in which the mean weighs as three people.
 func TeamScore(sum float64, n int, mean float64) float64 {
 	return score.Round((sum+3*mean)/float64(n+3), 1)
 }
 
 // ZoneScore is 0.5 x (100 - mean predictive score) + 0.3 x checklist
-// compliance + 0.2 x actions in time. Without a predictive score the other two
-// keep their proportion.
+// compliance + 0.2 x actions in time, 0-100, one decimal; the weights are our
+// own. Without a predictive score the other two keep their proportion.
 func ZoneScore(risk *float64, checklists, actions float64) float64 {
 	if risk == nil {
 		return score.Round((0.3*checklists+0.2*actions)/0.5, 1)

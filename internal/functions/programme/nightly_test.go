@@ -182,24 +182,62 @@ func TestOldScoresGo(t *testing.T) {
 	})
 }
 
-// The formulas of the domain's engagement section, by hand.
-func TestEngagementFormulas(t *testing.T) {
-	if got := programme.UserScore(250, 100); got != 100 {
-		t.Errorf("capped at 100, got %v", got)
+// A score is points against the month's target, at most 100.
+func TestUserScore(t *testing.T) {
+	for _, c := range []struct {
+		points, target int64
+		want           float64
+	}{{0, 100, 0}, {40, 100, 40}, {100, 100, 100}, {101, 100, 100}, {37, 120, 30.8}, {1, 8, 12.5}, {5, 10_000, 0.1}, {4, 10_000, 0}, {40, 0, 0}} {
+		if got := programme.UserScore(c.points, c.target); got != c.want {
+			t.Errorf("%d of %d = %v, want %v", c.points, c.target, got, c.want)
+		}
 	}
-	if got := programme.UserScore(37, 120); got != 30.8 {
-		t.Errorf("100 x 37/120 = 30.8, got %v", got)
+}
+
+// A team's score is drawn to the tenant's mean as if three more people of that
+// mean were in it: one eager person makes no team of the month.
+func TestTeamScore(t *testing.T) {
+	for _, c := range []struct {
+		name string
+		sum  float64
+		n    int
+		mean float64
+		want float64
+	}{
+		{"nobody: the mean", 0, 0, 40, 40},
+		{"one at 100: (100 + 3 x 20) / 4", 100, 1, 20, 40},
+		{"two: (180 + 3 x 40) / 5", 180, 2, 40, 60},
+		{"thirty hardly feel it: (2700 + 3 x 40) / 33", 2700, 30, 40, 85.5},
+	} {
+		if got := programme.TeamScore(c.sum, c.n, c.mean); got != c.want {
+			t.Errorf("%s = %v, want %v", c.name, got, c.want)
+		}
 	}
-	if got := programme.TeamScore(180, 2, 40); got != 60 {
-		t.Errorf("(180 + 120) / 5 = 60, got %v", got)
+}
+
+// Half risk, three tenths inspections in time, two tenths actions in time.
+func TestZoneScore(t *testing.T) {
+	risk := func(x float64) *float64 { return &x }
+	for _, c := range []struct {
+		name                string
+		risk                *float64
+		checklists, actions float64
+		want                float64
+	}{
+		{"no risk, all in time", risk(0), 100, 100, 100},
+		{"35 + 27 + 10", risk(30), 90, 50, 72},
+		{"the worst", risk(100), 0, 0, 0},
+		{"risk alone counts half", risk(100), 100, 100, 50},
+		{"no predictive score: (27 + 10) / 0.5", nil, 90, 50, 74},
+	} {
+		if got := programme.ZoneScore(c.risk, c.checklists, c.actions); got != c.want {
+			t.Errorf("%s = %v, want %v", c.name, got, c.want)
+		}
 	}
-	risk := 30.0
-	if got := programme.ZoneScore(&risk, 90, 50); got != 72 {
-		t.Errorf("35 + 27 + 10 = 72, got %v", got)
-	}
-	if got := programme.ZoneScore(nil, 90, 50); got != 74 {
-		t.Errorf("(27 + 10) / 0.5 = 74, got %v", got)
-	}
+}
+
+// A period is a calendar month of the tenant's own time zone.
+func TestPeriodOf(t *testing.T) {
 	berlin := safety.Location("Europe/Berlin")
 	p := programme.PeriodOf(time.Date(2026, 3, 31, 22, 30, 0, 0, time.UTC), berlin)
 	if p.Name != "2026-04" || p.Start != "2026-04-01" || p.End != "2026-04-30" || !p.From.Equal(time.Date(2026, 3, 31, 22, 0, 0, 0, time.UTC)) {

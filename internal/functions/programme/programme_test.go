@@ -370,7 +370,7 @@ func TestTraining(t *testing.T) {
 }
 
 // Points come with acceptance, once, within the day's cap, and go with a void
-// report (domain, engagement).
+// report.
 func TestEngagement(t *testing.T) {
 	each(t, func(k *kit) {
 		p := fill(k)
@@ -414,7 +414,7 @@ func TestEngagement(t *testing.T) {
 	})
 }
 
-// What reports and actions earn (domain 3.7): by kind, more when in time, only
+// What reports and actions earn: by kind, more when in time, only
 // when accepted or verified, nothing when nobody is named. What else earns
 // points is tested where it happens: courses above, inspections, talks and
 // suggestions in package safety.
