@@ -13,12 +13,12 @@ import (
 	"holdfast/internal/actor"
 )
 
-type contextKey int
+// identityKey is the context key of an identity.
+type identityKey struct{}
 
-const (
-	idKey contextKey = iota
-	addressKey
-)
+// identity is what a request is called and where it comes from: one value, for
+// each one in a context copies the request.
+type identity struct{ id, address string }
 
 var idShape = regexp.MustCompile(`^[A-Za-z0-9._-]{8,64}$`)
 
@@ -30,22 +30,22 @@ func identify(w http.ResponseWriter, r *http.Request, proxies []netip.Prefix) *h
 		id = uuid.NewString()
 	}
 	w.Header()["X-Request-Id"] = []string{id}
-	ctx := context.WithValue(r.Context(), idKey, id)
-	ctx = context.WithValue(ctx, addressKey, clientAddress(r, proxies))
-	return r.WithContext(ctx)
+	return r.WithContext(context.WithValue(r.Context(), identityKey{}, &identity{id, clientAddress(r, proxies)}))
 }
 
 // RequestID returns the id every log line and answer of this request carries.
 func RequestID(ctx context.Context) string {
-	s, _ := ctx.Value(idKey).(string)
-	return s
+	if i, ok := ctx.Value(identityKey{}).(*identity); ok {
+		return i.id
+	}
+	return ""
 }
 
 // ClientAddress returns the caller's IP address: the socket's peer, or what a
 // trusted proxy says of it.
 func ClientAddress(r *http.Request) string {
-	if s, ok := r.Context().Value(addressKey).(string); ok {
-		return s
+	if i, ok := r.Context().Value(identityKey{}).(*identity); ok {
+		return i.address
 	}
 	return clientAddress(r, nil)
 }
