@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"holdfast/internal/actor"
+	"holdfast/internal/cache"
 	"holdfast/internal/db"
 	"holdfast/internal/query"
 	"holdfast/internal/store"
@@ -16,8 +17,8 @@ type dashboard struct {
 	store  *store.Store
 	now    func() time.Time
 	shapes map[actor.Role]map[string]*shape
-	places *memo[string]
-	health *memo[health]
+	places cache.Memo[string]
+	health cache.Memo[health]
 	dear   time.Duration
 
 	reports, due, checklists, completed *store.Timed
@@ -27,7 +28,7 @@ type dashboard struct {
 var listed = [...]string{"zones", "items", "pick_lists", "shipments", "drivers", "incidents", "import_jobs", "settings"}
 
 func newDashboard(d Deps) *dashboard {
-	out := &dashboard{store: d.Store, now: d.Now, shapes: map[actor.Role]map[string]*shape{}, places: newMemo[string](), health: newMemo[health](), dear: cmp.Or(d.Dear, healthCheap),
+	out := &dashboard{store: d.Store, now: d.Now, shapes: map[actor.Role]map[string]*shape{}, dear: cmp.Or(d.Dear, healthCheap),
 		reports: d.Store.Timed("reports"), due: d.Store.Timed("actions_due"), checklists: d.Store.Timed("checklists_due"), completed: d.Store.Timed("shipments_completed")}
 	for _, role := range append([]actor.Role{actor.Service, actor.Anon}, actor.Members...) {
 		out.shapes[role] = map[string]*shape{}

@@ -89,7 +89,7 @@ func (as *assessment) result(now time.Time) health {
 func (d *dashboard) keepHealth(tenant string, now time.Time, as *assessment, h health) {
 	took := time.Since(as.begun)
 	if took > d.dear {
-		d.health.put(tenant, h, now.Add(min(took*healthShare, healthMost)))
+		d.health.Put(tenant, h, now.Add(min(took*healthShare, healthMost)))
 	}
 }
 

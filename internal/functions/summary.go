@@ -41,8 +41,8 @@ func (d *dashboard) summaryShared(a actor.Actor) bool {
 // wrong guess costs a second round trip.
 func (d *dashboard) summary(ctx context.Context, a actor.Actor, _ *SummaryIn) ([]byte, error) {
 	now := d.now().UTC()
-	guess, _ := d.places.get(a.TenantID, now)
-	kept, known := d.health.get(a.TenantID, now)
+	guess, _ := d.places.Get(a.TenantID, now)
+	kept, known := d.health.Get(a.TenantID, now)
 	s := summary{totals: totals{}, zones: d.list(a, "zones"), items: d.list(a, "items"), picks: d.list(a, "pick_lists"), shipments: d.list(a, "shipments"), place: "UTC"}
 	var as *assessment
 	err := d.store.DB().Read(ctx, db.Scope{Tenant: a.TenantID}, func(tx *db.Tx) error {
@@ -63,7 +63,7 @@ func (d *dashboard) summary(ctx context.Context, a actor.Actor, _ *SummaryIn) ([
 	if err != nil {
 		return nil, err
 	}
-	d.places.put(a.TenantID, s.place, now.Add(24*time.Hour))
+	d.places.Put(a.TenantID, s.place, now.Add(24*time.Hour))
 	if s.health = kept; !known {
 		s.health = as.result(now)
 		d.keepHealth(a.TenantID, now, as, s.health)

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"holdfast/internal/actor"
+	"holdfast/internal/cache"
 	"holdfast/internal/db"
 	"holdfast/internal/fault"
 	"holdfast/internal/limit"
@@ -32,8 +33,8 @@ type Gate struct {
 
 	plans   map[string]limit.Plan
 	account limit.Plan
-	custom  memory[limit.Plan]
-	told    memory[bool]
+	custom  cache.Memo[limit.Plan]
+	told    cache.Memo[bool]
 }
 
 // Exceeded is what a tenant was refused.
@@ -84,7 +85,7 @@ func (g *Gate) Plan(a actor.Actor) limit.Plan {
 }
 
 func (g *Gate) ownPlan(tenant string) limit.Plan {
-	if p, ok := g.custom.get(tenant); ok {
+	if p, ok := g.custom.Get(tenant, time.Now()); ok {
 		return p
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), customRead)
@@ -95,13 +96,13 @@ func (g *Gate) ownPlan(tenant string) limit.Plan {
 		slog.Warn("a tenant's own limits cannot be read; it has the standard ones", "tenant", tenant, "error", err)
 		p, life = g.plans["standard"], customRetry
 	}
-	g.custom.put(tenant, p, life)
+	g.custom.Put(tenant, p, time.Now().Add(life))
 	return p
 }
 
 // Forget makes the next request read a tenant's own limits anew; "" those of
 // all tenants.
-func (g *Gate) Forget(tenant string) { g.custom.forget(tenant) }
+func (g *Gate) Forget(tenant string) { g.custom.Forget(tenant) }
 
 // Key is what a caller is counted by: his tenant, else his address.
 func Key(a actor.Actor, address string) string {
@@ -189,10 +190,10 @@ func (g *Gate) tell(x Exceeded) {
 		return
 	}
 	key := x.Tenant + " " + x.Category.String()
-	if _, lately := g.told.get(key); lately {
+	if _, lately := g.told.Get(key, time.Now()); lately {
 		return
 	}
-	g.told.put(key, true, tellEvery)
+	g.told.Put(key, true, time.Now().Add(tellEvery))
 	go func() {
 		fleet, ok := g.Limits.(interface {
 			Once(key string, d time.Duration) bool
