@@ -25,11 +25,12 @@ func (a *API) enrolFactor(w http.ResponseWriter, c *call) error {
 		Type   string `json:"factor_type"`
 		Name   string `json:"friendly_name"`
 		Issuer string `json:"issuer"`
+		Phone  string `json:"phone"`
 	}
 	if err := body(c, &in); err != nil {
 		return err
 	}
-	out, err := a.svc.EnrolFactor(c.Context(), c.actor, factor.Enrol{Kind: in.Type, FriendlyName: in.Name, Issuer: in.Issuer})
+	out, err := a.svc.EnrolFactor(c.Context(), c.actor, factor.Enrol{Kind: in.Type, FriendlyName: in.Name, Issuer: in.Issuer, Phone: in.Phone})
 	if err != nil {
 		return err
 	}
@@ -70,12 +71,13 @@ func (a *API) challengeFactor(w http.ResponseWriter, c *call) error {
 		return err
 	}
 	var in struct {
+		Channel  string       `json:"channel"`
 		WebAuthn webauthnBody `json:"webauthn"`
 	}
 	if err := body(c, &in); err != nil {
 		return err
 	}
-	out, err := a.svc.ChallengeFactor(c.Context(), c.actor, id, identity.Offer{RPID: in.WebAuthn.RPID, Origins: in.WebAuthn.Origins})
+	out, err := a.svc.ChallengeFactor(c.Context(), c.actor, id, identity.Offer{RPID: in.WebAuthn.RPID, Origins: in.WebAuthn.Origins, Channel: in.Channel})
 	if err != nil {
 		return err
 	}
@@ -150,15 +152,16 @@ func (a *API) userFactors(w http.ResponseWriter, c *call) error {
 	return web.JSON(w, http.StatusOK, list)
 }
 
-func (a *API) renameUserFactor(w http.ResponseWriter, c *call) error {
+func (a *API) changeUserFactor(w http.ResponseWriter, c *call) error {
 	var in struct {
-		Name string `json:"friendly_name"`
+		Name  *string `json:"friendly_name"`
+		Phone *string `json:"phone"`
 	}
 	if err := body(c, &in); err != nil {
 		return err
 	}
 	return a.onUserFactor(w, c, func(user, id string) (factor.Factor, error) {
-		return a.svc.RenameUserFactor(c.Context(), c.actor, user, id, in.Name)
+		return a.svc.ChangeUserFactor(c.Context(), c.actor, user, id, identity.FactorChange{FriendlyName: in.Name, Phone: in.Phone})
 	})
 }
 

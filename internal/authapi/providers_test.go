@@ -7,12 +7,13 @@ import (
 	"time"
 
 	"holdfast/internal/identity"
+	"holdfast/internal/identity/sms"
 )
 
 // silent is a text message service that drops everything.
 type silent struct{}
 
-func (silent) Send(context.Context, string, string) error { return nil }
+func (silent) Send(context.Context, sms.Message) error { return nil }
 
 func TestAnonymous(t *testing.T) {
 	onBoth(t, func(c *identity.Config) { c.AnonymousUsers = true }, func(s *server) {

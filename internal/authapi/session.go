@@ -14,6 +14,7 @@ func (a *API) signUp(w http.ResponseWriter, c *call) error {
 	var in struct {
 		Email    string `json:"email"`
 		Phone    string `json:"phone"`
+		Channel  string `json:"channel"`
 		Password string `json:"password"`
 		Data     object `json:"data"`
 		pkce
@@ -23,7 +24,7 @@ func (a *API) signUp(w http.ResponseWriter, c *call) error {
 		return err
 	}
 	if in.Email == "" && in.Phone != "" {
-		return a.signUpPhone(w, c, in.captcha, identity.PhoneSignUp{Phone: in.Phone, Password: in.Password, Data: in.Data})
+		return a.signUpPhone(w, c, in.captcha, identity.PhoneSignUp{Phone: in.Phone, Channel: in.Channel, Password: in.Password, Data: in.Data})
 	}
 	if in.Phone != "" {
 		return fault.New(fault.Invalid, "validation_failed", "Only an email address or phone number should be provided on signup.")

@@ -29,6 +29,7 @@ func (a *API) putUser(w http.ResponseWriter, c *call) error {
 		Nonce       string `json:"nonce"`
 		Email       string `json:"email"`
 		Phone       string `json:"phone"`
+		Channel     string `json:"channel"`
 		AppMetadata object `json:"app_metadata"`
 		pkce
 	}
@@ -36,7 +37,7 @@ func (a *API) putUser(w http.ResponseWriter, c *call) error {
 		return err
 	}
 	u, err := a.svc.UpdateUser(c.Context(), c.actor, identity.Update{Data: in.Data, Password: in.Password, CurrentPassword: in.Current, Nonce: in.Nonce,
-		Email: in.Email, Phone: in.Phone, AppMetadata: in.AppMetadata, PKCE: in.pair(), Redirect: a.target(c, "")})
+		Email: in.Email, Phone: in.Phone, Channel: in.Channel, AppMetadata: in.AppMetadata, PKCE: in.pair(), Redirect: a.target(c, "")})
 	if err != nil {
 		return err
 	}
@@ -55,6 +56,7 @@ type mailBody struct {
 	Type       string `json:"type"`
 	Email      string `json:"email"`
 	Phone      string `json:"phone"`
+	Channel    string `json:"channel"`
 	CreateUser *bool  `json:"create_user"`
 	Data       object `json:"data"`
 	pkce
@@ -103,7 +105,7 @@ func (a *API) recover(w http.ResponseWriter, c *call) error {
 
 func (a *API) otp(w http.ResponseWriter, c *call) error {
 	return a.mailing(w, c, func(_ mailBody, m identity.MailRequest) error { return a.svc.OTP(c.Context(), m, c.client()) }, func(in mailBody) (string, error) {
-		return a.svc.OTPPhone(c.Context(), identity.PhoneRequest{Phone: in.Phone, Data: in.Data, Create: in.CreateUser == nil || *in.CreateUser}, c.client())
+		return a.svc.OTPPhone(c.Context(), identity.PhoneRequest{Phone: in.Phone, Channel: in.Channel, Data: in.Data, Create: in.CreateUser == nil || *in.CreateUser}, c.client())
 	})
 }
 

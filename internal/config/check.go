@@ -100,12 +100,13 @@ func (c *Config) checkProviders() error {
 	return nil
 }
 
-// checkPhone refuses telephone sign-in that could send nothing, and codes in
+// checkPhone refuses telephone numbers that could send nothing, and codes in
 // the log of a server that others use.
 func (c *Config) checkPhone() error {
-	if c.PhoneSignin && c.SMSURL == "" {
+	c.MFAPhoneVerify = c.MFAPhoneVerify || c.MFAPhoneEnroll
+	if (c.PhoneSignin || c.MFAPhoneVerify) && c.SMSURL == "" {
 		if !c.Dev {
-			return errors.New("config: phone_signin needs sms_url")
+			return errors.New("config: phone_signin needs sms_url, and so does mfa_phone_verify")
 		}
 		c.SMSURL = SMSLog
 	}

@@ -1,11 +1,8 @@
 package identity
 
 import (
-	"crypto/rand"
 	"crypto/subtle"
 	"encoding/hex"
-	"fmt"
-	"math/big"
 	"net/url"
 	"time"
 
@@ -78,6 +75,7 @@ type codeOrder struct {
 	redirect string
 	ttl      time.Duration // 0 = Config.CodeTTL
 	digits   string        // fixed for a test number; "" = random
+	channel  string        // of a text message
 }
 
 // code is a one-time code as it is mailed; the database holds hashes.
@@ -100,7 +98,7 @@ func (s *Service) makeCode(tx *db.Tx, u *User, o codeOrder) (code, error) {
 		o.redirect = s.cfg.SiteURL
 	}
 	now, id := s.now(), newID()
-	digits, err := randomDigits(s.cfg.OTPLength)
+	digits, err := seal.Digits(s.cfg.OTPLength)
 	if err != nil {
 		return code{}, err
 	}
@@ -130,19 +128,6 @@ func (s *Service) makeCode(tx *db.Tx, u *User, o codeOrder) (code, error) {
 // digitsHash is keyed, because six digits are soon tried through.
 func (s *Service) digitsHash(tokenID, digits string) string {
 	return hex.EncodeToString(s.secrets.Sum("code", tokenID, digits))
-}
-
-// randomDigits returns n decimal digits, n up to 18.
-func randomDigits(n int) (string, error) {
-	room := int64(1)
-	for range n {
-		room *= 10
-	}
-	v, err := rand.Int(rand.Reader, big.NewInt(room))
-	if err != nil {
-		return "", fmt.Errorf("identity: random digits: %w", err)
-	}
-	return fmt.Sprintf("%0*d", n, v.Int64()), nil
 }
 
 // oneTime is a stored code.

@@ -60,9 +60,9 @@ type Config struct {
 
 	AccessTokenTTL       time.Duration // (1h)
 	RefreshTokenTTL      time.Duration // without use (720h)
-	SessionTTL           time.Duration // in all (720h), security rule R14
+	SessionTTL           time.Duration // in all (720h)
 	RefreshReuseInterval time.Duration // (10s); negative = none
-	CodeTTL              time.Duration // mailed codes and links (10m), security rule R22
+	CodeTTL              time.Duration // mailed codes and links (10m)
 	InviteTTL            time.Duration // invitations (168h)
 	MailInterval         time.Duration // between two mails of a kind to one account (60s); negative = none
 
@@ -74,6 +74,8 @@ type Config struct {
 	Captcha         *captcha.Verifier // asked before accounts are made, passwords tried and mails sent; nil = not
 	OTPLength       int               // digits of codes, 6 to 10 (6)
 	Phone           bool              // sign-in by texted codes; needs SMS
+	MFAPhoneEnroll  bool              // numbers may be enrolled as second factors; needs MFAPhoneVerify
+	MFAPhoneVerify  bool              // numbers enrolled as second factors are asked; needs SMS
 	PhoneConfirmed  bool              // numbers need no proof
 	SMS             sms.Sender        // carries texts
 	PhoneCodes      map[string]string // fixed codes of test numbers (digits): nothing is sent
@@ -147,7 +149,8 @@ func New(cfg Config, d *db.DB, m Mailer, now func() time.Time) (*Service, error)
 	if s.passkeys, err = passkey.New(cfg.WebAuthnID, cfg.Name, cfg.WebAuthnOrigins); err != nil {
 		return nil, err
 	}
-	s.factors = &factor.Keeper{Keys: s.secrets, Now: s.now, Web: s.passkeys, Issuer: cfg.Name}
+	texts := factor.Texts{Enrol: cfg.MFAPhoneEnroll, Verify: cfg.MFAPhoneVerify, Digits: cfg.OTPLength, Fixed: cfg.PhoneCodes}
+	s.factors = &factor.Keeper{Keys: s.secrets, Now: s.now, Web: s.passkeys, Issuer: cfg.Name, Texts: texts}
 	if s.redirects, err = redirect.New(cfg.SiteURL, cfg.RedirectURLs); err != nil {
 		return nil, err
 	}
@@ -183,8 +186,11 @@ func (c *Config) complete() error {
 	if err := c.completeWebAuthn(); err != nil {
 		return err
 	}
-	if c.Phone && c.SMS == nil {
+	if (c.Phone || c.MFAPhoneVerify) && c.SMS == nil {
 		return fmt.Errorf("identity: sign-in by phone needs something that sends text messages")
+	}
+	if c.MFAPhoneEnroll && !c.MFAPhoneVerify {
+		return fmt.Errorf("identity: a phone that may be enrolled as a second factor has to be asked as one")
 	}
 	for phone, code := range c.PhoneCodes {
 		if p, err := CanonicalPhone(phone); err != nil || p != phone || len(code) < 6 || len(code) > 10 {

@@ -58,6 +58,11 @@ func needAAL2(u *User, a actor.Actor, kind fault.Kind, msg string) error {
 // EnrolFactor begins the enrolment of a second factor. Where there is one
 // already, it has to have been used.
 func (s *Service) EnrolFactor(ctx context.Context, a actor.Actor, in factor.Enrol) (out factor.Enrolled, err error) {
+	if in.Kind == factor.Phone && s.cfg.MFAPhoneEnroll {
+		if in.Phone, err = CanonicalPhone(in.Phone); err != nil {
+			return out, err
+		}
+	}
 	err = s.asOwn(ctx, a, func(tx *db.Tx, me own) error {
 		if err := needAAL2(me.User, a, fault.Forbidden, "AAL2 required to enroll a new factor"); err != nil {
 			return err
@@ -71,14 +76,19 @@ func (s *Service) EnrolFactor(ctx context.Context, a actor.Actor, in factor.Enro
 	return out, err
 }
 
-// Offer is what a browser says of itself when it asks for a security key's
-// challenge; what is not empty has to be what is configured.
+// Offer is what a client asks for with a challenge: a browser that has a
+// security key, by what it knows of the site, which has to be what is
+// configured; one with a telephone, by the channel of the message.
 type Offer struct {
 	RPID    string
 	Origins []string
+	Channel string // sms ("") or whatsapp
 }
 
-func (s *Service) checkOffer(o Offer) error {
+func (s *Service) checkOffer(o *Offer) error {
+	if err := checkChannel(&o.Channel); err != nil {
+		return err
+	}
 	if o.RPID != "" && o.RPID != s.cfg.WebAuthnID {
 		return fault.New(fault.Invalid, "validation_failed", "webauthn.rpId must be %s", s.cfg.WebAuthnID)
 	}
@@ -94,19 +104,27 @@ func (s *Service) checkOffer(o Offer) error {
 	return nil
 }
 
-// ChallengeFactor puts a question to one of the caller's factors.
+// ChallengeFactor puts a question to one of the caller's factors; a telephone
+// is sent the code.
 func (s *Service) ChallengeFactor(ctx context.Context, a actor.Actor, id string, o Offer) (out factor.Challenge, err error) {
-	if err := s.checkOffer(o); err != nil {
+	if err := s.checkOffer(&o); err != nil {
 		return out, err
 	}
-	err = s.asOwn(ctx, a, func(tx *db.Tx, me own) error {
-		f, err := s.factors.Find(tx, me.ID, id)
-		if err != nil {
+	var u *User
+	var f factor.Factor
+	err = s.asOwn(ctx, a, func(tx *db.Tx, me own) (err error) {
+		u = me.User
+		if f, err = s.factors.Find(tx, me.ID, id); err != nil {
 			return err
 		}
-		out, err = s.factors.Challenge(tx, me.owner(), f)
-		return err
+		if out, err = s.factors.Challenge(tx, me.owner(), f); err != nil || out.Digits == "" {
+			return err
+		}
+		return s.throttleFactor(tx, f)
 	})
+	if err == nil && out.Digits != "" {
+		err = s.textFactor(u, f.Phone, o.Channel, out.Digits)
+	}
 	return out, err
 }
 
@@ -295,11 +313,31 @@ func (s *Service) UserFactors(ctx context.Context, a actor.Actor, userID string)
 	return list, err
 }
 
-// RenameUserFactor sets a factor's friendly name for the service key.
-func (s *Service) RenameUserFactor(ctx context.Context, a actor.Actor, userID, id, name string) (f factor.Factor, err error) {
+// FactorChange is what the service key may change of a factor; nil leaves it.
+type FactorChange struct {
+	FriendlyName, Phone *string
+}
+
+// ChangeUserFactor changes a factor of an account for the service key.
+func (s *Service) ChangeUserFactor(ctx context.Context, a actor.Actor, userID, id string, in FactorChange) (f factor.Factor, err error) {
 	return s.onFactor(ctx, a, userID, id, func(tx *db.Tx, f factor.Factor) (factor.Factor, error) {
-		s.record(tx, event{user: a.UserID, key: a.KeyID, action: "mfa.renamed", entity: "factor", entityID: id, details: map[string]any{"of": userID}, client: clientOf(a)})
-		return s.factors.Rename(tx, userID, id, name)
+		e := event{user: a.UserID, key: a.KeyID, action: "mfa.renamed", entity: "factor", entityID: id, details: map[string]any{"of": userID}, client: clientOf(a)}
+		if in.FriendlyName != nil {
+			s.record(tx, e)
+			if f, err = s.factors.Rename(tx, f, *in.FriendlyName); err != nil {
+				return f, err
+			}
+		}
+		if in.Phone == nil {
+			return f, tx.Flush()
+		}
+		phone, err := CanonicalPhone(*in.Phone)
+		if err != nil {
+			return f, err
+		}
+		e.action = "mfa.moved"
+		s.record(tx, e)
+		return s.factors.Move(tx, f, phone)
 	})
 }
 

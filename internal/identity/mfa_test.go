@@ -458,7 +458,7 @@ func TestMFA_admin(t *testing.T) {
 		if len(list) != 1 || list[0].ID != a.id {
 			k.Errorf("%+v", list)
 		}
-		f, err := k.svc.RenameUserFactor(k.ctx, k.service(), s.User.ID, a.id, "desk")
+		f, err := k.svc.ChangeUserFactor(k.ctx, k.service(), s.User.ID, a.id, identity.FactorChange{FriendlyName: new("desk")})
 		k.ok(err)
 		if f.FriendlyName != "desk" {
 			k.Errorf("%+v", f)

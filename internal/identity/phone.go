@@ -9,6 +9,7 @@ import (
 	"holdfast/internal/db"
 	"holdfast/internal/fault"
 	"holdfast/internal/identity/letter"
+	"holdfast/internal/identity/sms"
 )
 
 // CanonicalPhone returns the one spelling of a telephone number, digits with
@@ -49,10 +50,11 @@ func (s *Service) phonesOn() error {
 
 // PhoneRequest asks for a code by text message.
 type PhoneRequest struct {
-	Phone  string
-	Data   map[string]any // metadata of an account made for it
-	Create bool           // make an account for an unknown number
-	Again  bool           // the code of a sign-up once more
+	Phone   string
+	Channel string         // sms ("") or whatsapp
+	Data    map[string]any // metadata of an account made for it
+	Create  bool           // make an account for an unknown number
+	Again   bool           // the code of a sign-up once more
 }
 
 func userByPhone(tx *db.Tx, phone string) (*User, error) {
@@ -67,6 +69,9 @@ func (s *Service) OTPPhone(_ context.Context, in PhoneRequest, c Client) (string
 	}
 	phone, err := CanonicalPhone(in.Phone)
 	if err != nil {
+		return "", err
+	}
+	if err := checkChannel(&in.Channel); err != nil {
 		return "", err
 	}
 	data, err := merge(nil, in.Data)
@@ -89,7 +94,7 @@ func (s *Service) OTPPhone(_ context.Context, in PhoneRequest, c Client) (string
 			if fault.Is(err, fault.NotFound) || err == nil && s.sentLately(u.ConfirmationSentAt) {
 				return nil, codeOrder{}, nil
 			}
-			return u, codeOrder{kind: kind, address: phone, digits: s.cfg.PhoneCodes[phone]}, err
+			return u, codeOrder{kind: kind, address: phone, digits: s.cfg.PhoneCodes[phone], channel: in.Channel}, err
 		})
 	})
 }
@@ -128,7 +133,7 @@ func phoneIdentity(u *User) Identity {
 // textCode makes the code that choose asks for and sends it; no account, no
 // message.
 func (s *Service) textCode(ctx context.Context, to string, choose func(tx *db.Tx) (*User, codeOrder, error)) error {
-	digits, locale := "", ""
+	digits, locale, channel := "", "", ""
 	err := s.write(ctx, func(tx *db.Tx) error {
 		digits = ""
 		u, o, err := choose(tx)
@@ -137,13 +142,14 @@ func (s *Service) textCode(ctx context.Context, to string, choose func(tx *db.Tx
 		}
 		made, err := s.makeCode(tx, u, o)
 		tag, _ := u.UserMetadata["locale"].(string)
-		digits, locale = made.digits, letter.LocaleOf(tag)
+		digits, locale, channel = made.digits, letter.LocaleOf(tag), o.channel
 		return err
 	})
 	if err != nil || digits == "" || s.cfg.PhoneCodes[to] != "" {
 		return err
 	}
-	if err := s.cfg.SMS.Send(ctx, to, letter.Text(locale, s.cfg.Name, digits, int(s.cfg.CodeTTL.Minutes()))); err != nil {
+	m := sms.Message{To: to, Channel: channel, Text: letter.Text(locale, s.cfg.Name, digits, int(s.cfg.CodeTTL.Minutes()))}
+	if err := s.cfg.SMS.Send(ctx, m); err != nil {
 		return fmt.Errorf("identity: text message: %w", err)
 	}
 	return nil
@@ -174,14 +180,15 @@ func (s *Service) ResendPhone(ctx context.Context, typ, phone string, c Client) 
 			if fault.Is(err, fault.NotFound) {
 				return nil, codeOrder{}, nil
 			}
-			return u, codeOrder{kind: kindPhoneChange, address: phone, digits: s.cfg.PhoneCodes[phone]}, err
+			return u, codeOrder{kind: kindPhoneChange, address: phone, digits: s.cfg.PhoneCodes[phone], channel: sms.SMS}, err
 		})
 	})
 }
 
 // startPhoneChange begins the move of an account to a number; it moves when
 // the code sent there comes back.
-func (s *Service) startPhoneChange(tx *db.Tx, u *User, phone string, a actor.Actor) error {
+func (s *Service) startPhoneChange(tx *db.Tx, u *User, in Update, a actor.Actor) error {
+	phone := in.Phone
 	if _, err := userByPhone(tx, phone); !fault.Is(err, fault.NotFound) {
 		if err == nil {
 			err = errPhoneTaken()
@@ -201,7 +208,7 @@ func (s *Service) startPhoneChange(tx *db.Tx, u *User, phone string, a actor.Act
 		s.ours(s.outbox.Add(func(ctx context.Context) error {
 			return s.textCode(ctx, phone, func(tx *db.Tx) (*User, codeOrder, error) {
 				u, err := userByID(tx, id)
-				return u, codeOrder{kind: kindPhoneChange, address: phone, digits: s.cfg.PhoneCodes[phone]}, err
+				return u, codeOrder{kind: kindPhoneChange, address: phone, digits: s.cfg.PhoneCodes[phone], channel: in.Channel}, err
 			})
 		}))
 	})
@@ -254,7 +261,7 @@ func (s *Service) provePhone(tx *db.Tx, u *User, t oneTime, c Client) error {
 }
 
 // unowned takes password, sessions and wish off an account that nobody had
-// proved to own: who set them is unknown (security rule R17).
+// proved to own: who set them is unknown.
 func (s *Service) unowned(tx *db.Tx, u *User) error {
 	if u.hash == "" {
 		return nil

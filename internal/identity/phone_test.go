@@ -7,13 +7,14 @@ import (
 	"time"
 
 	"holdfast/internal/identity"
+	"holdfast/internal/identity/sms"
 )
 
 // texts keeps what was sent to numbers.
 type texts struct{ sent chan [2]string }
 
-func (s texts) Send(_ context.Context, to, text string) error {
-	s.sent <- [2]string{to, text}
+func (s texts) Send(_ context.Context, m sms.Message) error {
+	s.sent <- [2]string{m.To, m.Text}
 	return nil
 }
 

@@ -11,6 +11,7 @@ import (
 // PhoneSignUp is a request for an account by telephone number.
 type PhoneSignUp struct {
 	Phone, Password string
+	Channel         string         // sms ("") or whatsapp
 	Data            map[string]any // user metadata; tenant_id is a wish
 }
 
@@ -37,7 +38,7 @@ func (s *Service) SignUpPhone(ctx context.Context, in PhoneSignUp, c Client) (*S
 		sess, err := s.signUpPhoneNow(ctx, u, c)
 		return sess, nil, err
 	}
-	answer, err := s.signUpByText(ctx, u, c)
+	answer, err := s.signUpByText(ctx, u, in.Channel, c)
 	return nil, answer, err
 }
 
@@ -50,6 +51,9 @@ func (s *Service) checkPhoneSignUp(in *PhoneSignUp) (string, error) {
 	}
 	phone, err := CanonicalPhone(in.Phone)
 	if err != nil {
+		return "", err
+	}
+	if err := checkChannel(&in.Channel); err != nil {
 		return "", err
 	}
 	if in.Password == "" {
@@ -93,7 +97,7 @@ func (s *Service) signUpPhoneNow(ctx context.Context, u *User, c Client) (*Sessi
 
 // signUpByText makes the account, or finds the one whose number nobody proved,
 // and sends a code. A taken number keeps one decoy id and gets no message.
-func (s *Service) signUpByText(ctx context.Context, draft *User, c Client) (*User, error) {
+func (s *Service) signUpByText(ctx context.Context, draft *User, channel string, c Client) (*User, error) {
 	answer := *draft
 	answer.ConfirmationSentAt = answer.CreatedAt
 	owner := ""
@@ -131,7 +135,7 @@ func (s *Service) signUpByText(ctx context.Context, draft *User, c Client) (*Use
 				return nil, codeOrder{}, nil
 			}
 			u, err := userByID(tx, owner)
-			return u, codeOrder{kind: kindSMSSignup, address: draft.Phone, digits: s.cfg.PhoneCodes[draft.Phone]}, err
+			return u, codeOrder{kind: kindSMSSignup, address: draft.Phone, digits: s.cfg.PhoneCodes[draft.Phone], channel: channel}, err
 		})
 	})
 }

@@ -53,6 +53,7 @@ type Update struct {
 	Nonce           string
 	Email           string
 	Phone           string
+	Channel         string         // of the message to Phone: sms ("") or whatsapp
 	AppMetadata     map[string]any // refused: not the user's to write
 	PKCE            PKCE
 	Redirect        string // resolved by Target
@@ -101,7 +102,7 @@ func (s *Service) UpdateUser(ctx context.Context, a actor.Actor, in Update) (*Us
 			mails = append(mails, letter.Letter{Kind: letter.PasswordChanged, User: u.ID, To: u.Email})
 		}
 		if in.Phone != "" && in.Phone != u.Phone {
-			if err := s.startPhoneChange(tx, u, in.Phone, a); err != nil {
+			if err := s.startPhoneChange(tx, u, in, a); err != nil {
 				return err
 			}
 		}
@@ -143,6 +144,9 @@ func (s *Service) checkUpdate(in *Update) (err error) {
 			return err
 		}
 		if in.Phone, err = CanonicalPhone(in.Phone); err != nil {
+			return err
+		}
+		if err := checkChannel(&in.Channel); err != nil {
 			return err
 		}
 	}

@@ -1,5 +1,5 @@
-// Package factor keeps second factors: authenticator apps, security keys and
-// recovery codes, the questions put to them, and how often an answer may be
+// Package factor keeps second factors: authenticator apps, texted codes, security
+// keys and recovery codes, the questions put to them, and how often an answer may be
 // wrong. It works inside its caller's transaction and knows no session but by
 // its id.
 package factor
@@ -35,7 +35,7 @@ const Max = 10
 // Life is how long a challenge waits, and a factor for its first answer.
 const Life = 5 * time.Minute
 
-// Factor is one second factor as clients see it (identity.md section 3).
+// Factor is one second factor as supabase-js reads it.
 type Factor struct {
 	ID               string     `json:"id"`
 	FriendlyName     string     `json:"friendly_name,omitempty"`
@@ -72,6 +72,7 @@ type Keeper struct {
 	Now    func() time.Time
 	Web    *passkey.Relying // nil = no security keys
 	Issuer string           // shown by authenticator apps when the client names none
+	Texts  Texts
 }
 
 const columns = "id, user_id, friendly_name, kind, status, phone, secret, last_step, credential, last_challenged_at, created_at, updated_at"
@@ -114,6 +115,8 @@ func On(list []Factor) bool {
 // canonical keeps text that is no id away from the engine's uuid type.
 func canonical(id string) bool { return len(id) == 36 && uuid.Validate(id) == nil }
 
+func newID() string { return uuid.Must(uuid.NewV7()).String() }
+
 func errNoFactor() error {
 	return fault.New(fault.NotFound, "mfa_factor_not_found", "Factor not found")
 }
@@ -137,7 +140,9 @@ func (k *Keeper) Find(tx *db.Tx, userID, id string) (Factor, error) {
 
 // Enrol asks for a new factor.
 type Enrol struct {
-	Kind, FriendlyName, Issuer string
+	Kind, FriendlyName string
+	Issuer             string // of an app
+	Phone              string // of texted codes: digits with the country code first
 }
 
 // Enrolled is a new factor and, for an app, what it is set up with.
@@ -145,6 +150,7 @@ type Enrolled struct {
 	ID           string     `json:"id"`
 	Kind         string     `json:"type"`
 	FriendlyName string     `json:"friendly_name,omitempty"`
+	Phone        string     `json:"phone,omitempty"`
 	TOTP         *TOTPSetup `json:"totp,omitempty"`
 }
 
@@ -163,7 +169,9 @@ func (k *Keeper) check(e *Enrol) error {
 			return fault.New(fault.Unprocessable, "mfa_webauthn_enroll_not_enabled", "MFA enroll is disabled for WebAuthn")
 		}
 	case Phone:
-		return fault.New(fault.Unprocessable, "mfa_phone_enroll_not_enabled", "MFA enroll is disabled for Phone")
+		if !k.Texts.Enrol {
+			return fault.New(fault.Unprocessable, "mfa_phone_enroll_not_enabled", "MFA enroll is disabled for Phone")
+		}
 	default:
 		return fault.New(fault.Invalid, "validation_failed", "factor_type needs to be totp, phone, or webauthn")
 	}
@@ -190,13 +198,21 @@ func (k *Keeper) Enrol(tx *db.Tx, o Owner, e Enrol) (Enrolled, error) {
 	if err != nil {
 		return Enrolled{}, err
 	}
+	if e.Kind == Phone {
+		if list, err = roomFor(tx, list, e.Phone); err != nil {
+			return Enrolled{}, err
+		}
+	}
 	if len(list) >= Max {
 		return Enrolled{}, fault.New(fault.Unprocessable, "too_many_enrolled_mfa_factors", "Maximum number of verified factors reached, unenroll to continue")
 	}
 	if err := unique(list, "", e.FriendlyName); err != nil {
 		return Enrolled{}, err
 	}
-	out := Enrolled{ID: uuid.Must(uuid.NewV7()).String(), Kind: e.Kind, FriendlyName: e.FriendlyName}
+	out := Enrolled{ID: newID(), Kind: e.Kind, FriendlyName: e.FriendlyName}
+	if e.Kind == Phone {
+		out.Phone = e.Phone
+	}
 	var sealed any
 	if e.Kind == TOTP {
 		secret := totp.NewSecret()
@@ -205,8 +221,8 @@ func (k *Keeper) Enrol(tx *db.Tx, o Owner, e Enrol) (Enrolled, error) {
 		}
 		sealed = k.Keys.Close([]byte(secret), out.ID)
 	}
-	_, err = tx.Exec("INSERT INTO mfa_factors (id, user_id, friendly_name, kind, status, secret, created_at, updated_at) VALUES ($1, $2, $3, $4, 'unverified', $5, $6, $6)",
-		out.ID, o.UserID, null(e.FriendlyName), e.Kind, sealed, now)
+	_, err = tx.Exec("INSERT INTO mfa_factors (id, user_id, friendly_name, kind, status, phone, secret, created_at, updated_at) VALUES ($1, $2, $3, $4, 'unverified', $5, $6, $7, $7)",
+		out.ID, o.UserID, null(e.FriendlyName), e.Kind, null(out.Phone), sealed, now)
 	return out, err
 }
 
@@ -239,24 +255,20 @@ func (k *Keeper) setup(secret totp.Secret, issuer string, o Owner) (*TOTPSetup, 
 }
 
 // Rename sets the friendly name of a factor.
-func (k *Keeper) Rename(tx *db.Tx, userID, id, name string) (Factor, error) {
-	f, err := k.Find(tx, userID, id)
-	if err != nil {
-		return f, err
-	}
+func (k *Keeper) Rename(tx *db.Tx, f Factor, name string) (Factor, error) {
 	name = strings.TrimSpace(name)
 	if err := checkName(name); err != nil {
 		return f, err
 	}
-	list, err := List(tx, userID)
+	list, err := List(tx, f.UserID)
 	if err == nil {
-		err = unique(list, id, name)
+		err = unique(list, f.ID, name)
 	}
 	if err != nil {
 		return f, err
 	}
 	f.FriendlyName, f.UpdatedAt = name, stamp.Time{Time: k.Now()}
-	_, err = tx.Exec("UPDATE mfa_factors SET friendly_name = $2, updated_at = $3 WHERE id = $1", id, null(name), k.Now())
+	_, err = tx.Exec("UPDATE mfa_factors SET friendly_name = $2, updated_at = $3 WHERE id = $1", f.ID, null(name), k.Now())
 	return f, err
 }
 
@@ -293,6 +305,7 @@ type Challenge struct {
 	Kind      string         `json:"type"`
 	ExpiresAt int64          `json:"expires_at"` // Unix seconds
 	WebAuthn  *WebAuthnOffer `json:"webauthn,omitempty"`
+	Digits    string         `json:"-"` // the code to text to the factor's number
 }
 
 // WebAuthnOffer is what the browser's navigator.credentials is called with.

@@ -5,8 +5,6 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/google/uuid"
-
 	"holdfast/internal/db"
 	"holdfast/internal/fault"
 	"holdfast/internal/identity/passkey"
@@ -71,10 +69,13 @@ type Question struct {
 	Expires                                     time.Time
 }
 
-// Put stores a question for five minutes.
+// Put stores a question for five minutes, under an id of its own if it has none.
 func (k *Keeper) Put(tx *db.Tx, q Question) (Question, error) {
 	now := k.Now()
-	q.ID, q.Expires = uuid.Must(uuid.NewV7()).String(), now.Add(Life)
+	if q.ID == "" {
+		q.ID = newID()
+	}
+	q.Expires = now.Add(Life)
 	_, err := tx.Exec("INSERT INTO challenges (id, kind, user_id, factor_id, session_id, data, created_at, expires_at) VALUES ($1, $2, $3, $4, $5, $6, $7, $8)",
 		q.ID, q.Kind, null(q.UserID), null(q.FactorID), null(q.SessionID), null(q.Data), now, q.Expires)
 	return q, err
@@ -100,18 +101,24 @@ func Drop(tx *db.Tx, q Question) (bool, error) {
 }
 
 // Challenge puts a question to a factor: a security key that is not verified
-// yet is asked to register.
+// yet is asked to register; the code of a number is the caller's to send.
 func (k *Keeper) Challenge(tx *db.Tx, o Owner, f Factor) (Challenge, error) {
 	q := Question{Kind: f.Kind, UserID: o.UserID, FactorID: f.ID, SessionID: o.SessionID}
 	out := Challenge{Kind: f.Kind}
-	if f.Kind == WebAuthn {
-		offer, state, err := k.offer(tx, o, f)
-		if err != nil {
-			return out, err
+	var err error
+	switch f.Kind {
+	case WebAuthn:
+		out.WebAuthn, q.Data, err = k.offer(tx, o, f)
+		if err == nil {
+			q.Kind = WebAuthn + "." + out.WebAuthn.Type
 		}
-		out.WebAuthn, q.Data, q.Kind = offer, state, WebAuthn+"."+offer.Type
+	case Phone:
+		out.Digits, err = k.text(tx, f, &q)
 	}
-	q, err := k.Put(tx, q)
+	if err != nil {
+		return out, err
+	}
+	q, err = k.Put(tx, q)
 	if err != nil {
 		return out, err
 	}
@@ -155,7 +162,7 @@ func credentials(tx *db.Tx, userID string) (list []string, err error) {
 // Answer is the client's answer to a challenge.
 type Answer struct {
 	ChallengeID string
-	Code        string // an app's six digits
+	Code        string // an app's six digits, or those that were texted
 	Type        string // a security key: create or request
 	Credential  json.RawMessage
 }
@@ -173,12 +180,15 @@ func (k *Keeper) Answer(tx *db.Tx, o Owner, f Factor, in Answer) (refused, err e
 		_, err := Drop(tx, q)
 		return fault.New(fault.Unprocessable, "mfa_challenge_expired", "MFA challenge %s has expired, verify against another challenge or create a new challenge.", q.ID), err
 	}
-	if f.Kind == WebAuthn {
+	switch f.Kind {
+	case WebAuthn:
 		refused, err = k.answerKey(tx, o, f, q, in)
-	} else {
+	case Phone:
+		refused, err = k.answerText(q, in.Code)
+	default:
 		refused, err = k.answerApp(tx, f, in.Code)
 	}
-	if err != nil || refused != nil && f.Kind == TOTP {
+	if err != nil || refused != nil && f.Kind != WebAuthn {
 		return refused, err
 	}
 	// A right answer ends its question, and so does a wrong one of a security

@@ -12,6 +12,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
+	"math/big"
 	"strings"
 
 	"github.com/google/uuid"
@@ -87,6 +88,19 @@ func (k Keys) UUID(parts ...string) string {
 func Digest(s string) string {
 	h := sha256.Sum256([]byte(s))
 	return hex.EncodeToString(h[:])
+}
+
+// Digits returns n random decimal digits, n up to 18.
+func Digits(n int) (string, error) {
+	room := int64(1)
+	for range n {
+		room *= 10
+	}
+	v, err := rand.Int(rand.Reader, big.NewInt(room))
+	if err != nil {
+		return "", fmt.Errorf("seal: random digits: %w", err)
+	}
+	return fmt.Sprintf("%0*d", n, v.Int64()), nil
 }
 
 // RandomHex returns n random bytes in hex.

@@ -7,9 +7,21 @@ import (
 	"log/slog"
 )
 
-// Sender sends a text to a number, digits only with the country code first.
+// What may carry a message.
+const (
+	SMS      = "sms"
+	WhatsApp = "whatsapp"
+)
+
+// Message is a text for a number, digits only with the country code first.
+type Message struct {
+	To, Text string
+	Channel  string // SMS or WhatsApp
+}
+
+// Sender sends a message.
 type Sender interface {
-	Send(ctx context.Context, to, text string) error
+	Send(ctx context.Context, m Message) error
 }
 
 // Log writes messages to the log instead of sending them: for development
@@ -17,7 +29,7 @@ type Sender interface {
 type Log struct{ To *slog.Logger }
 
 // Send implements Sender.
-func (l Log) Send(_ context.Context, to, text string) error {
-	l.To.Info("text message", "to", to, "text", text)
+func (l Log) Send(_ context.Context, m Message) error {
+	l.To.Info("text message", "to", m.To, "channel", m.Channel, "text", m.Text)
 	return nil
 }

@@ -14,8 +14,9 @@ import (
 )
 
 // Webhook posts messages to an address of the operator's, which hands them to
-// whatever carries them: {"to": "+15550001111", "text": "..."}. User and
-// password of the address travel as basic authentication. Any 2xx is success.
+// whatever carries them: {"to": "+15550001111", "text": "...",
+// "channel": "sms"}. User and password of the address travel as basic
+// authentication. Any 2xx is success.
 type Webhook struct {
 	address        string
 	user, password string
@@ -41,8 +42,8 @@ func NewWebhook(address string) (*Webhook, error) {
 
 // Send implements Sender; a refusal is fault.Unavailable, with nothing of the
 // answer in it.
-func (w *Webhook) Send(ctx context.Context, to, text string) error {
-	body, err := json.Marshal(map[string]string{"to": "+" + to, "text": text})
+func (w *Webhook) Send(ctx context.Context, m Message) error {
+	body, err := json.Marshal(map[string]string{"to": "+" + m.To, "text": m.Text, "channel": m.Channel})
 	if err != nil {
 		return fmt.Errorf("sms: encode: %w", err)
 	}

@@ -11,7 +11,7 @@ import (
 )
 
 func TestWebhook(t *testing.T) {
-	type message struct{ To, Text string }
+	type message struct{ To, Text, Channel string }
 	var got message
 	status := http.StatusAccepted
 	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -29,16 +29,16 @@ func TestWebhook(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := w.Send(t.Context(), "15550001111", "Your code is 123456."); err != nil || got != (message{"+15550001111", "Your code is 123456."}) {
+	if err := w.Send(t.Context(), Message{"15550001111", "Your code is 123456.", WhatsApp}); err != nil || got != (message{"+15550001111", "Your code is 123456.", "whatsapp"}) {
 		t.Errorf("%+v, %v", got, err)
 	}
 	for _, status = range []int{302, 401, 500} {
-		if err := w.Send(t.Context(), "15550001111", "x"); !fault.Is(err, fault.Unavailable) {
+		if err := w.Send(t.Context(), Message{To: "15550001111", Text: "x"}); !fault.Is(err, fault.Unavailable) {
 			t.Errorf("status %d: %v", status, err)
 		}
 	}
 	srv.Close()
-	err = w.Send(t.Context(), "15550001111", "x")
+	err = w.Send(t.Context(), Message{To: "15550001111", Text: "x"})
 	if !fault.Is(err, fault.Unavailable) || strings.Contains(err.Error(), "s3cret") {
 		t.Errorf("down: %v", err)
 	}

@@ -6,7 +6,7 @@ import { code, textsTo } from './carrier.mjs';
 import { confirmed } from './rig.mjs';
 
 let serial = Date.now() % 1e7;
-const newNumber = () => `4917${String(++serial).padStart(8, '0')}`;
+export const newNumber = () => `4917${String(++serial).padStart(8, '0')}`;
 
 test('signInWithOtp by text message: signs up, then signs in', async () => {
   const phone = newNumber();

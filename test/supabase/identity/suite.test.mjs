@@ -15,6 +15,7 @@ await import('./sessions.mjs');
 await import('./factors.mjs');
 await import('./linking.mjs');
 await import('./phone.mjs');
+await import('./texts.mjs');
 await import('./admin.mjs');
 await import('./sso.mjs');
 await import('./redirects.mjs');
