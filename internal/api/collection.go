@@ -10,6 +10,7 @@ import (
 	"holdfast/internal/actor"
 	"holdfast/internal/catalog"
 	"holdfast/internal/fault"
+	"holdfast/internal/once"
 	grammar "holdfast/internal/query"
 	"holdfast/internal/store"
 	"holdfast/internal/web"
@@ -20,11 +21,12 @@ import (
 type Collections struct {
 	store *store.Store
 	cat   *catalog.Catalog
+	keys  *once.Keys
 }
 
-// NewCollections returns the face of s.
-func NewCollections(s *store.Store) *Collections {
-	return &Collections{store: s, cat: s.Catalog()}
+// NewCollections returns the face of s; keys keep the answers of writes.
+func NewCollections(s *store.Store, keys *once.Keys) *Collections {
+	return &Collections{store: s, cat: s.Catalog(), keys: keys}
 }
 
 // Handler serves a collection. The route's pattern names the collection

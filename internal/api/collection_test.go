@@ -14,6 +14,7 @@ import (
 	"holdfast/internal/actor"
 	"holdfast/internal/catalog"
 	"holdfast/internal/db"
+	"holdfast/internal/once"
 	"holdfast/internal/store"
 	"holdfast/internal/web"
 )
@@ -42,7 +43,7 @@ func collections(t *testing.T, who actor.Actor) http.Handler {
 	if err != nil {
 		t.Fatal(err)
 	}
-	h := NewCollections(s).Handler()
+	h := NewCollections(s, once.New(s.DB(), s.Now)).Handler()
 	mux := http.NewServeMux()
 	for _, p := range []string{"/v1/{name}", "/v1/{name}/{id}", "/rest/v1/{name}"} {
 		mux.Handle(p, h)

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"holdfast/internal/fault"
+	"holdfast/internal/once"
 	grammar "holdfast/internal/query"
 	"holdfast/internal/store"
 	"holdfast/internal/web"
@@ -15,6 +16,7 @@ import (
 // write answers POST, PATCH, PUT and DELETE.
 func (c *Collections) write(w http.ResponseWriter, r *http.Request, k *call) error {
 	o := grammar.Options{Prefer: k.prefer, Form: k.form}
+	var sent []byte
 	if k.id != "" && r.Method == http.MethodPatch && !k.prefer.ReturnGiven {
 		o.Prefer.Return = grammar.Representation
 	}
@@ -23,19 +25,26 @@ func (c *Collections) write(w http.ResponseWriter, r *http.Request, k *call) err
 		if err := c.may(r.Method, k); err != nil {
 			return err
 		}
-		body, err := readRows(w, r, k.req.Columns)
-		if err != nil {
+		var err error
+		if sent, o.Body, err = readRows(w, r, k.req.Columns); err != nil {
 			return err
 		}
-		o.Body = body
 	}
-	res, err := c.execute(r, k, o)
-	if err != nil {
-		if k.id != "" && fault.HasCode(err, "PGRST116") {
-			return noRecord()
+	return keyed(c.keys, w, request{r, k.a, string(sent)}, func(w http.ResponseWriter, claim *once.Claim) error {
+		r := telling(r, claim, func(w http.ResponseWriter, done any) error { return c.wrote(w, r, k, done.(*store.Result)) })
+		res, err := c.execute(r, k, o)
+		if err != nil {
+			if k.id != "" && fault.HasCode(err, "PGRST116") {
+				return noRecord()
+			}
+			return err
 		}
-		return err
-	}
+		return c.wrote(w, r, k, res)
+	})
+}
+
+// wrote answers a write that was done.
+func (c *Collections) wrote(w http.ResponseWriter, r *http.Request, k *call, res *store.Result) error {
 	h := w.Header()
 	h.Set("Content-Range", writeRange(r.Method, res))
 	if res.Location != "" {
@@ -109,28 +118,28 @@ func ifMatch(r *http.Request) (int64, error) {
 	return n, nil
 }
 
-// readRows reads a body by its content type.
-func readRows(w http.ResponseWriter, r *http.Request, columns []string) (*grammar.Body, error) {
+// readRows reads a body by its content type, as it was sent and as rows.
+func readRows(w http.ResponseWriter, r *http.Request, columns []string) (sent []byte, rows *grammar.Body, err error) {
 	kind := "application/json"
 	if ct := r.Header.Get("Content-Type"); ct != "" {
-		var err error
 		if kind, _, err = mime.ParseMediaType(ct); err != nil {
 			kind = ct
 		}
 	}
 	csv := kind == "text/csv"
 	if !csv && kind != "application/json" && !strings.HasSuffix(kind, "+json") {
-		return nil, fault.New(fault.Invalid, "PGRST102", "a body of type %q is not read", kind).
+		return nil, nil, fault.New(fault.Invalid, "PGRST102", "a body of type %q is not read", kind).
 			With("", "send application/json or text/csv")
 	}
-	b, err := web.ReadBody(w, r, grammar.MaxBody)
-	if err != nil {
-		return nil, err
+	if sent, err = web.ReadBody(w, r, grammar.MaxBody); err != nil {
+		return nil, nil, err
 	}
 	if csv {
-		return grammar.CSVBody(b, columns)
+		rows, err = grammar.CSVBody(sent, columns)
+	} else {
+		rows, err = grammar.JSONBody(sent, columns)
 	}
-	return grammar.JSONBody(b, columns)
+	return sent, rows, err
 }
 
 // writeRange is the Content-Range of a write: the rows changed by a PATCH,

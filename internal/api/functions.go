@@ -16,6 +16,7 @@ import (
 	"holdfast/internal/fault"
 	"holdfast/internal/functions"
 	"holdfast/internal/gate"
+	"holdfast/internal/once"
 	"holdfast/internal/web"
 )
 
@@ -26,6 +27,9 @@ const functionBody = 1 << 20
 type Functions struct {
 	// Known refuses a tenant id that a service key names and nobody has.
 	Known func(ctx context.Context, tenant string) error
+	// Keys keep the answers of functions that change something; nil where there
+	// are none.
+	Keys *once.Keys
 
 	gate  *gate.Gate
 	cache *cache.Cache
@@ -178,13 +182,26 @@ func (f *Functions) call(w http.ResponseWriter, r *http.Request, fn *functions.F
 		patient(w, time.Now().Add(fn.Patience))
 	}
 	if fn.TTL == 0 {
+		return f.run(w, r, fn, a, in)
+	}
+	return f.cached(w, r, fn, a, in)
+}
+
+// run answers from the function itself. Functions that change something find
+// what they did before, so that one that is run again does nothing twice: their
+// answers are kept after their effects.
+func (f *Functions) run(w http.ResponseWriter, r *http.Request, fn *functions.Function, a actor.Actor, in any) error {
+	do := func(w http.ResponseWriter, _ *once.Claim) error {
 		out, err := fn.Run(r.Context(), a, in)
 		if err != nil {
 			return err
 		}
 		return write(w, r, out, nil)
 	}
-	return f.cached(w, r, fn, a, in)
+	if !fn.Writes {
+		return do(w, nil)
+	}
+	return keyed(f.Keys, w, request{r, a, functions.Canonical(in)}, do)
 }
 
 // patient lets an answer come as late as until. The reading side waits along:

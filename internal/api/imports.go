@@ -1,6 +1,8 @@
 package api
 
 import (
+	"context"
+	"crypto/sha256"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -16,6 +18,7 @@ import (
 	"holdfast/internal/fault"
 	"holdfast/internal/gate"
 	"holdfast/internal/imports"
+	"holdfast/internal/once"
 	"holdfast/internal/web"
 )
 
@@ -30,10 +33,13 @@ const (
 type Imports struct {
 	gate *gate.Gate
 	jobs *imports.Importer
+	keys *once.Keys
 }
 
-// NewImports returns the face of jobs.
-func NewImports(g *gate.Gate, jobs *imports.Importer) *Imports { return &Imports{g, jobs} }
+// NewImports returns the face of jobs; keys keep the answers of uploads.
+func NewImports(g *gate.Gate, jobs *imports.Importer, keys *once.Keys) *Imports {
+	return &Imports{g, jobs, keys}
+}
 
 // member lets signed-in members through to h.
 func (i *Imports) member(write bool, h func(w http.ResponseWriter, r *http.Request, a actor.Actor) error) http.Handler {
@@ -84,11 +90,39 @@ func (i *Imports) create(w http.ResponseWriter, r *http.Request, a actor.Actor) 
 		return err
 	}
 	defer f.Close()
-	job, err := i.jobs.Upload(r.Context(), a, req, files[0].Filename, f)
-	if err != nil {
-		return err
+	digest := ""
+	if r.Header.Get(keyHeader) != "" {
+		if digest, err = digestForm(req, files[0].Filename, f); err != nil {
+			return err
+		}
 	}
-	return created(w, job)
+	return i.createOnce(w, request{r, a, digest}, func(ctx context.Context) (*imports.Job, error) {
+		return i.jobs.Upload(ctx, a, req, files[0].Filename, f)
+	})
+}
+
+// createOnce creates a job, once for an Idempotency-Key.
+func (i *Imports) createOnce(w http.ResponseWriter, q request, create func(ctx context.Context) (*imports.Job, error)) error {
+	return keyed(i.keys, w, q, func(w http.ResponseWriter, claim *once.Claim) error {
+		r := telling(q.r, claim, func(w http.ResponseWriter, done any) error { return created(w, done.(*imports.Job)) })
+		job, err := create(r.Context())
+		if err != nil {
+			return err
+		}
+		return created(w, job)
+	})
+}
+
+// digestForm digests what a form says, and winds its file back.
+func digestForm(req imports.Request, name string, file io.ReadSeeker) (string, error) {
+	h := sha256.New()
+	if _, err := io.Copy(h, file); err != nil {
+		return "", fmt.Errorf("api: digest an upload: %w", err)
+	}
+	if _, err := file.Seek(0, io.SeekStart); err != nil {
+		return "", fmt.Errorf("api: digest an upload: %w", err)
+	}
+	return once.Print(req.Target, string(req.Mapping), string(req.Options), name, string(h.Sum(nil))), nil
 }
 
 func created(w http.ResponseWriter, job *imports.Job) error {
@@ -162,11 +196,10 @@ func (i *Imports) createEmpty(w http.ResponseWriter, r *http.Request, a actor.Ac
 	if err := web.Decode(r, functionBody, &in); err != nil {
 		return err
 	}
-	job, err := i.jobs.Create(r.Context(), a, imports.Request{Target: in.Target, Mapping: in.Mapping, Options: in.Options})
-	if err != nil {
-		return err
-	}
-	return created(w, job)
+	req := imports.Request{Target: in.Target, Mapping: in.Mapping, Options: in.Options}
+	return i.createOnce(w, request{r, a, once.Print(req.Target, string(req.Mapping), string(req.Options))}, func(ctx context.Context) (*imports.Job, error) {
+		return i.jobs.Create(ctx, a, req)
+	})
 }
 
 // File answers PUT /v1/import-jobs/{id}/file: the body is the file, or a form

@@ -23,6 +23,7 @@ type Route struct {
 	Tag     string
 	Doc     string
 	Public  bool // served without a credential
+	Keyed   bool // takes an Idempotency-Key
 	Handler http.Handler
 	Body    map[string]string // request members: name -> type, for the document
 }
@@ -133,7 +134,11 @@ func addRoute(paths object, r Route) {
 	}
 	for _, m := range r.Methods {
 		op := object{"summary": r.Doc, "tags": []string{r.Tag}, "responses": object{"default": object{"description": "See the summary."}}}
-		if ps := pathParameters(path); len(ps) > 0 {
+		ps := pathParameters(path)
+		if r.Keyed {
+			ps = append(ps, keyParameter())
+		}
+		if len(ps) > 0 {
 			op["parameters"] = ps
 		}
 		if r.Public {
@@ -247,7 +252,7 @@ func describeField(s object, f *catalog.Field) {
 func collectionOperations(r *catalog.Resource, role actor.Role) object {
 	ops := object{}
 	rows := object{"type": "array", "items": ref(r.Name)}
-	write := []any{query("select", "columns of the answer"), query("columns", "columns to read from the body"), header("Prefer", "return=, resolution=, missing=, count=, max-affected=")}
+	write := []any{query("select", "columns of the answer"), query("columns", "columns to read from the body"), header("Prefer", "return=, resolution=, missing=, count=, max-affected="), keyParameter()}
 	if _, ok := catalog.Find(r.Access.Read, role); ok {
 		ps := append(filters(r, role), query("select", "columns and embedded relations"), query("order", "column.asc|desc.nullsfirst|nullslast, comma separated"),
 			query("limit", "rows at most"), query("offset", "rows to pass over"), query("or", "(condition,condition)"), query("and", "(condition,condition)"),
@@ -276,10 +281,14 @@ func recordOperations(r *catalog.Resource, role actor.Role) object {
 			continue
 		}
 		var body object
+		params := pathParameters("/{id}")
 		if method == "patch" {
 			body = ref(r.Name)
 		}
-		op := operation(r, strings.ToUpper(method)+" one of "+words(r.Name), pathParameters("/{id}"), body, object{"200": answer("the record", ref(r.Name)), "204": object{"description": "done"}})
+		if method != "get" {
+			params = append(params, keyParameter())
+		}
+		op := operation(r, strings.ToUpper(method)+" one of "+words(r.Name), params, body, object{"200": answer("the record", ref(r.Name)), "204": object{"description": "done"}})
 		ops[method] = op
 	}
 	return ops
@@ -319,6 +328,10 @@ func header(name, doc string) object {
 	return object{"name": name, "in": "header", "description": doc, "schema": object{"type": "string"}}
 }
 
+func keyParameter() object {
+	return header(keyHeader, "names the request, so that a repeat within 24 hours is answered as before (Idempotent-Replayed: true) and not done again; 422 with another request, 409 while the first runs")
+}
+
 func functionOperations(fn *functions.Function) object {
 	ops := object{}
 	for _, m := range fn.Methods {
@@ -331,6 +344,10 @@ func functionOperations(fn *functions.Function) object {
 			op["parameters"] = inputParameters(fn.In)
 		} else if props := inputSchema(fn.In); props != nil {
 			op["requestBody"] = object{"content": content(props)}
+		}
+		if fn.Writes {
+			params, _ := op["parameters"].([]any)
+			op["parameters"] = append(params, keyParameter())
 		}
 		ops[strings.ToLower(m)] = op
 	}

@@ -32,6 +32,7 @@ import (
 	"holdfast/internal/lease"
 	"holdfast/internal/mail"
 	"holdfast/internal/metrics"
+	"holdfast/internal/once"
 	"holdfast/internal/page"
 	"holdfast/internal/safety"
 	"holdfast/internal/safety/photo"
@@ -83,6 +84,7 @@ type App struct {
 	gate        *gate.Gate
 	functions   *api.Functions
 	collections *api.Collections
+	keys        *once.Keys // of repeated requests
 	table       []functions.Function
 	programme   *programme.Programme
 	lease       *lease.Lease // of the safety programme's rounds
@@ -215,9 +217,11 @@ func (a *App) faces() (err error) {
 	a.table = functions.Table(functions.Deps{Store: a.Store, Imports: a.Imports, Now: a.now, Hooks: a.hooks()})
 	a.functions = api.NewFunctions(a.gate, a.cache, a.table)
 	a.functions.Known = a.knownTenant
+	a.keys = once.New(a.DB, a.now)
+	a.functions.Keys = a.keys
 	a.programme = programme.New(a.Store, a.now, a.hooks())
 	a.lease = lease.New(a.DB, "safety programme")
-	a.collections = api.NewCollections(a.Store)
+	a.collections = api.NewCollections(a.Store, a.keys)
 	a.platform = api.NewPlatform(a.gate, a.clearTenant)
 	a.document = &api.Document{URL: a.Config.PublicURL, Version: Version, Catalog: a.catalog, Functions: a.table}
 	a.desk = report.New(a.Store, a.album)

@@ -20,7 +20,7 @@ import (
 // document is made from it, the catalog and the function table.
 func (a *App) routes() []api.Route {
 	get, post, put, del := []string{"GET"}, []string{"POST"}, []string{"PUT"}, []string{"DELETE"}
-	imp := api.NewImports(a.gate, a.Imports)
+	imp := api.NewImports(a.gate, a.Imports, a.keys)
 	hooks := api.NewWebhooks(a.gate, a.Webhooks)
 	list := []api.Route{
 		{Pattern: "/healthz", Methods: get, Tag: "operation", Doc: "The process lives", Public: true, Handler: http.HandlerFunc(a.healthz)},
@@ -32,7 +32,7 @@ func (a *App) routes() []api.Route {
 		{Pattern: "/v1/rate-limit/status", Methods: get, Tag: "limits", Doc: "What the caller has left in each window", Handler: a.platform.RateLimits()},
 		{Pattern: "/v1/permissions", Methods: get, Tag: "people", Doc: "What the caller may do to each collection and function; user_id: what that member may (administrators)", Handler: a.permissions().Handler()},
 		{Pattern: "/v1/cache", Methods: del, Tag: "limits", Doc: "Forget the tenant's kept answers (administrators)", Handler: a.platform.ClearCache()},
-		{Pattern: "/v1/import-jobs", Methods: post, Tag: "imports", Doc: "Create an import job, with its file (multipart) or without (JSON)", Handler: imp.Create(),
+		{Pattern: "/v1/import-jobs", Methods: post, Tag: "imports", Doc: "Create an import job, with its file (multipart) or without (JSON)", Handler: imp.Create(), Keyed: true,
 			Body: map[string]string{"file": "file", "target": "string", "mapping": "object", "options": "object"}},
 		{Pattern: "/v1/import-jobs/{id}/file", Methods: put, Tag: "imports", Doc: "Upload the file of an import job", Handler: imp.File()},
 		{Pattern: "/v1/import-jobs/{id}/errors", Methods: get, Tag: "imports", Doc: "Rows that were refused, by line and column", Handler: imp.Errors()},

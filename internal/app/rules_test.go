@@ -20,7 +20,7 @@ var floors = []struct {
 	{"settings and memory, no feature; a connection that may be away", []string{"config", "cache", "redis"}},
 	{"toolboxes for one outside thing each: database, HTTP, windows, files, mail", []string{"db", "web", "limit", "blob", "mail"}},
 	{"what the server has done, in numbers", []string{"metrics"}},
-	{"what the records are; who may pass; what nodes tell each other, and who works", []string{"catalog", "gate", "bus", "lease"}},
+	{"what the records are; who may pass; what nodes tell each other, who works, and what was answered before", []string{"catalog", "gate", "bus", "lease", "once"}},
 	{"the request grammar, checked against the catalog", []string{"query"}},
 	{"rows of any resource; what happened to them", []string{"store", "event"}},
 	{"the domains; they meet in rows, never in calls", []string{"warehouse", "safety", "score", "identity", "webhook"}},

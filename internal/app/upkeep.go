@@ -53,6 +53,7 @@ func (a *App) upkeep(ctx context.Context) {
 	every(sealEvery, "seal the audit log", a.Identity.SealAudit)
 	every(sweepEvery, "sweep events", a.notifier.Sweep)
 	every(sweepEvery, "sweep webhooks", a.Webhooks.Sweep)
+	every(sweepEvery, "sweep idempotency keys", a.keys.Sweep)
 	wg.Go(func() { a.Events(ctx) })
 	wg.Wait()
 }

@@ -16,6 +16,7 @@ import (
 	"holdfast/internal/db"
 	"holdfast/internal/fault"
 	"holdfast/internal/imports/sheet"
+	"holdfast/internal/once"
 	"holdfast/internal/spell"
 	"holdfast/internal/store"
 )
@@ -40,8 +41,10 @@ func (m *Importer) Create(ctx context.Context, a actor.Actor, r Request) (*Job, 
 	}
 	var job *Job
 	err = m.db.Write(ctx, store.Scope(a), func(tx *db.Tx) (err error) {
-		job, err = m.create(tx, a, t, r)
-		return err
+		if job, err = m.create(tx, a, t, r); err != nil {
+			return err
+		}
+		return once.Tell(tx, job)
 	})
 	if err != nil {
 		return nil, fmt.Errorf("imports: create: %w", err)
@@ -193,8 +196,10 @@ func (m *Importer) attach(ctx context.Context, a actor.Actor, set store.Row, job
 		if err != nil {
 			return err
 		}
-		fresh, err = m.attachTx(tx, a, id, set)
-		return err
+		if fresh, err = m.attachTx(tx, a, id, set); err != nil {
+			return err
+		}
+		return once.Tell(tx, fresh)
 	})
 	if err != nil {
 		if !fault.Is(err, fault.Unavailable) {

@@ -10,6 +10,7 @@ import (
 	"holdfast/internal/catalog"
 	"holdfast/internal/db"
 	"holdfast/internal/fault"
+	"holdfast/internal/once"
 	"holdfast/internal/query"
 )
 
@@ -19,7 +20,11 @@ const upserts = 3
 
 // Insert answers a POST: plain insert or upsert, all rows or none.
 func (s *Store) Insert(ctx context.Context, a actor.Actor, w *query.Write) (*Result, error) {
-	return s.change(ctx, a, w, func(tx *db.Tx, try *attempt) (*Result, error) {
+	return s.change(ctx, a, w, s.inserting(a, w))
+}
+
+func (s *Store) inserting(a actor.Actor, w *query.Write) func(*db.Tx, *attempt) (*Result, error) {
+	return func(tx *db.Tx, try *attempt) (*Result, error) {
 		rows, err := s.incoming(a, w)
 		if err != nil {
 			return nil, err
@@ -44,16 +49,19 @@ func (s *Store) Insert(ctx context.Context, a actor.Actor, w *query.Write) (*Res
 			res.Location = "id=eq." + idOf(changes[0].After)
 		}
 		return s.represent(tx, a, w, res, rowsOf(changes))
-	})
+	}
 }
 
 // Put answers a PUT: the row with the id is replaced or made.
 func (s *Store) Put(ctx context.Context, a actor.Actor, w *query.Write) (*Result, error) {
-	res, err := s.Insert(ctx, a, w)
-	if err == nil && w.Return == nil {
-		res.Status = Done
-	}
-	return res, err
+	insert := s.inserting(a, w)
+	return s.change(ctx, a, w, func(tx *db.Tx, try *attempt) (*Result, error) {
+		res, err := insert(tx, try)
+		if err == nil && w.Return == nil {
+			res.Status = Done
+		}
+		return res, err
+	})
 }
 
 // Update answers a PATCH.
@@ -118,8 +126,10 @@ func (s *Store) change(ctx context.Context, a actor.Actor, w *query.Write, fn fu
 		var try attempt
 		err := s.db.Write(ctx, Scope(a), func(tx *db.Tx) (err error) {
 			try = attempt{}
-			res, err = fn(tx, &try)
-			return err
+			if res, err = fn(tx, &try); err != nil {
+				return err
+			}
+			return once.Tell(tx, res)
 		})
 		if err == nil {
 			return res, nil

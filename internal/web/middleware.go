@@ -83,7 +83,7 @@ const (
 	allowHeaders = "authorization, apikey, content-type, x-client-info, x-supabase-api-version, x-retry-count, accept-profile, " +
 		"content-profile, prefer, range, x-region, x-request-id, idempotency-key, if-match, if-none-match, cache-control"
 	exposeHeaders = "X-Total-Count, Link, X-Supabase-Api-Version, X-Cache, X-RateLimit-Limit, X-RateLimit-Remaining, X-RateLimit-Reset, " +
-		"X-RateLimit-Used, Retry-After, Content-Range, Location, Preference-Applied, X-Request-Id, ETag, Age"
+		"X-RateLimit-Used, Retry-After, Content-Range, Location, Preference-Applied, X-Request-Id, ETag, Age, Idempotent-Replayed"
 )
 
 // cors answers a preflight and marks the answer of an allowed origin. It

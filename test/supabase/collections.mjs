@@ -184,6 +184,20 @@ describe('writing', () => {
     assert.deepEqual(ok(await c.from('zones').upsert({ code, name: 'Ignored' }, { onConflict: 'code', ignoreDuplicates: true }).select()), []);
   });
 
+  test('an insert whose answer was lost is asked again, not done again', async () => {
+    const key = crypto.randomUUID();
+    const lost = unique('L');
+    const insert = (name) => c.from('zones').insert({ code: lost, name }).select('id,code').single().setHeader('Idempotency-Key', key);
+    const first = ok(await insert('Lost'));
+    assert.deepEqual(ok(await insert('Lost')), first);
+    const other = await insert('Another');
+    assert.equal(other.status, 422);
+    assert.equal(other.error.code, 'HF014');
+    assert.equal(ok(await c.from('zones').select('id').eq('code', lost)).length, 1);
+    const compute = () => c.functions.invoke('assign-risk-clusters', { body: { entity_type: 'zone' }, headers: { 'Idempotency-Key': key } });
+    assert.deepEqual(ok(await compute()), ok(await compute()));
+  });
+
   test('update and delete want a filter', async () => {
     for (const answer of [await c.from('zones').update({ name: 'All' }), await c.from('zones').delete()]) {
       assert.equal(answer.status, 400);

@@ -1,0 +1,140 @@
+package api
+
+import (
+	"bytes"
+	"cmp"
+	"net/http"
+	"slices"
+	"strings"
+
+	"holdfast/internal/actor"
+	"holdfast/internal/db"
+	"holdfast/internal/fault"
+	"holdfast/internal/once"
+	"holdfast/internal/store"
+)
+
+// keyHeader names a request, so that its repeats are answered and not done
+// again (draft-ietf-httpapi-idempotency-key-header).
+const keyHeader = "Idempotency-Key"
+
+// replayed marks an answer that was given before.
+const replayed = "Idempotent-Replayed"
+
+// keyed serves a request that changes something. One with an Idempotency-Key
+// whose like succeeded before gets that answer again; print is what makes two
+// requests alike besides their headers. run writes the answer; its claim is
+// nil without a key.
+func keyed(keys *once.Keys, w http.ResponseWriter, q request, run func(w http.ResponseWriter, claim *once.Claim) error) error {
+	given := q.r.Header.Values(keyHeader)
+	if len(given) == 0 {
+		return run(w, nil)
+	}
+	if len(given) > 1 || given[0] == "" {
+		return fault.New(fault.Invalid, "HF013", "there must be one Idempotency-Key, and not an empty one").At(keyHeader, "is empty or repeated")
+	}
+	if err := once.CheckKey(given[0]); err != nil {
+		return err
+	}
+	ctx := q.r.Context()
+	claim, before, err := keys.Claim(ctx, once.Request{
+		Scope: store.Scope(q.a), Caller: cmp.Or(q.a.UserID, q.a.KeyID, string(q.a.Role)),
+		Route: q.r.Method + " " + q.r.URL.Path, Key: given[0], Print: q.digest(),
+	})
+	switch {
+	case err != nil:
+		return err
+	case before != nil:
+		w.Header().Set(replayed, "true")
+		return again(w, before)
+	}
+	defer claim.Release(ctx) // unless it is settled
+	rec := &draft{head: http.Header{}}
+	if err := run(rec, claim); err != nil {
+		return err
+	}
+	claim.Settle(ctx, rec.answer())
+	return again(w, rec.answer())
+}
+
+// request is what a keyed request is known by.
+type request struct {
+	r     *http.Request
+	a     actor.Actor
+	print string
+}
+
+// digest covers what decides the effect and the form of the answer. A form's
+// type holds a boundary that each attempt draws anew.
+func (q request) digest() string {
+	kind := q.r.Header.Get("Content-Type")
+	if strings.HasPrefix(kind, "multipart/") {
+		kind = "multipart"
+	}
+	parts := []string{q.r.URL.RawQuery, kind, q.r.Header.Get("Accept"), q.r.Header.Get("If-Match")}
+	return once.Print(append(append(parts, q.r.Header.Values("Prefer")...), q.print)...)
+}
+
+// telling returns the request under whose context the answer made of what was
+// done is kept with it.
+func telling(r *http.Request, claim *once.Claim, write func(w http.ResponseWriter, done any) error) *http.Request {
+	if claim == nil {
+		return r
+	}
+	return r.WithContext(once.Telling(r.Context(), func(tx *db.Tx, done any) error {
+		rec := &draft{head: http.Header{}}
+		if err := write(rec, done); err != nil {
+			return err
+		}
+		return claim.Keep(tx, rec.answer())
+	}))
+}
+
+// draft is an http.ResponseWriter that an answer is written on before it is
+// sent.
+type draft struct {
+	head   http.Header
+	status int
+	body   bytes.Buffer
+}
+
+func (d *draft) Header() http.Header { return d.head }
+
+func (d *draft) WriteHeader(status int) {
+	if d.status == 0 {
+		d.status = status
+	}
+}
+
+func (d *draft) Write(b []byte) (int, error) {
+	d.WriteHeader(http.StatusOK)
+	return d.body.Write(b)
+}
+
+func (d *draft) answer() *once.Answer {
+	a := &once.Answer{Status: d.status, Head: d.head}
+	if d.body.Len() > 0 {
+		a.Body = d.body.Bytes()
+	}
+	return a
+}
+
+// again sends an answer.
+func again(w http.ResponseWriter, a *once.Answer) error {
+	h := w.Header()
+	for name, values := range a.Head {
+		switch {
+		case name == "Vary":
+			h[name] = slices.Concat(h[name], values)
+		case name == "Content-Length" && a.Body == nil: // it was too long to keep
+			h.Set(name, "0")
+		default:
+			h[name] = values
+		}
+	}
+	w.WriteHeader(a.Status)
+	if len(a.Body) > 0 {
+		_, _ = w.Write(a.Body) // a client that went away is no fault of ours
+	}
+	return nil
+}

@@ -1,0 +1,216 @@
+package app_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"mime/multipart"
+	"sync"
+	"testing"
+
+	"holdfast/internal/actor"
+	"holdfast/internal/db"
+	"holdfast/internal/demo"
+	"holdfast/internal/testkit"
+)
+
+// withKey sends a request with an Idempotency-Key and says whether the answer
+// is one that was given before.
+func withKey(k *testkit.Kit, key string, q testkit.Request) (r testkit.Response, replayed bool) {
+	head := map[string]string{"Idempotency-Key": key}
+	for n, v := range q.Header {
+		head[n] = v
+	}
+	q.Header = head
+	r = k.Call(q)
+	return r, r.Header.Get("Idempotent-Replayed") == "true"
+}
+
+func counted(t *testing.T, k *testkit.Kit, from string) (n int) {
+	t.Helper()
+	err := k.App.DB.Read(context.Background(), db.Scope{All: true}, func(tx *db.Tx) error {
+		return tx.One("SELECT count(*) FROM "+from, nil, func(r *db.Row) error { n = int(r.Int(0)); return nil })
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return n
+}
+
+var whole = map[string]string{"Prefer": "return=representation"}
+
+// A write that is repeated with its key is answered as before, head and body,
+// and done once, whatever its method and form.
+func TestRepeatedWrites(t *testing.T) {
+	testkit.Run(t, func(t *testing.T, k *testkit.Kit) {
+		as, id := who(actor.Manager), "0190c0de-0000-7000-8000-000000000001"
+		for _, c := range []struct {
+			name   string
+			q      testkit.Request
+			status int
+		}{
+			{"POST", testkit.Request{Method: "POST", Path: "/rest/v1/zones?select=id,code,version", Body: map[string]any{"id": id, "code": "ONCE", "name": "Once"}, Header: whole}, 201},
+			{"POST-of-many", testkit.Request{Method: "POST", Path: "/v1/zones", Body: `[{"code":"MANY-1","name":"1"},{"code":"MANY-2","name":"2"}]`}, 201},
+			{"POST-of-CSV", testkit.Request{Method: "POST", Path: "/v1/zones", Body: "code,name\nCSV,From CSV\n", Header: map[string]string{"Content-Type": "text/csv"}}, 201},
+			{"PATCH", testkit.Request{Method: "PATCH", Path: "/v1/zones?id=eq." + id, Body: map[string]any{"name": "Twice"}, Header: whole}, 200},
+			{"PATCH-of-a-version", testkit.Request{Method: "PATCH", Path: "/v1/zones/" + id, Body: map[string]any{"name": "Thrice"}, Header: map[string]string{"If-Match": `"2"`}}, 200},
+			{"PUT", testkit.Request{Method: "PUT", Path: "/v1/zones?id=eq." + id, Body: map[string]any{"id": id, "code": "ONCE", "name": "Put"}}, 204},
+			{"upsert", testkit.Request{Method: "POST", Path: "/v1/zones?on_conflict=code", Body: map[string]any{"code": "ONCE", "name": "Upsert"}, Header: map[string]string{"Prefer": "resolution=merge-duplicates,return=representation"}}, 200},
+			{"POST-with-effects", testkit.Request{Method: "POST", Path: "/v1/incidents", Body: map[string]any{"kind": "hazard", "severity": "low", "title": "Once", "occurred_at": "2026-11-01T08:00:00Z"}}, 201},
+			{"DELETE", testkit.Request{Method: "DELETE", Path: "/v1/zones?code=eq.CSV", As: who(actor.Admin), Header: whole}, 200},
+		} {
+			if c.q.As == "" {
+				c.q.As = as
+			}
+			first, replayed := withKey(k, c.name, c.q)
+			if first.Status != c.status || replayed {
+				t.Errorf("%s: %d %v %s", c.name, first.Status, replayed, first.Body)
+				continue
+			}
+			audited := counted(t, k, "audit")
+			second, replayed := withKey(k, c.name, c.q)
+			if second.Status != first.Status || !bytes.Equal(second.Body, first.Body) || !replayed {
+				t.Errorf("%s again: %d, replayed %v\n%s\n%s", c.name, second.Status, replayed, first.Body, second.Body)
+			}
+			for _, h := range []string{"Content-Type", "Content-Range", "Location", "ETag", "Preference-Applied", "Content-Length", "Vary", "Cache-Control"} {
+				if first.Header.Get(h) != second.Header.Get(h) {
+					t.Errorf("%s again: %s is %q, was %q", c.name, h, second.Header.Get(h), first.Header.Get(h))
+				}
+			}
+			if n := counted(t, k, "audit"); n != audited {
+				t.Errorf("%s again: %d more audit rows", c.name, n-audited)
+			}
+		}
+	})
+}
+
+// What a key does not cover, and what it cannot be.
+func TestKeysOfRequests(t *testing.T) {
+	testkit.Run(t, func(t *testing.T, k *testkit.Kit) {
+		zone := func(code string) testkit.Request {
+			return testkit.Request{Method: "POST", Path: "/v1/zones?select=code", As: who(actor.Manager), Body: map[string]any{"code": code, "name": code}, Header: whole}
+		}
+		of := func(q testkit.Request, f func(*testkit.Request)) testkit.Request { f(&q); return q }
+		for _, c := range []struct {
+			name, key string
+			q         testkit.Request
+			status    int
+			replayed  bool
+		}{
+			{"first", "k", zone("A"), 201, false},
+			{"the same", "k", zone("A"), 201, true},
+			{"another body", "k", zone("B"), 422, false},
+			{"another query", "k", of(zone("A"), func(q *testkit.Request) { q.Path = "/v1/zones?select=id" }), 422, false},
+			{"another form of answer", "k", of(zone("A"), func(q *testkit.Request) { q.Header = nil }), 422, false},
+			{"another method", "k", of(zone("A"), func(q *testkit.Request) { q.Method, q.Path = "PATCH", "/v1/zones?code=eq.none" }), 200, false},
+			{"another user", "k", of(zone("B"), func(q *testkit.Request) { q.As = who(actor.Admin) }), 201, false},
+			{"a refused request", "refused", zone("A"), 409, false},
+			{"a refused request runs anew", "refused", zone("A"), 409, false},
+			{"and frees its key", "refused", zone("C"), 201, false},
+			{"no right", "viewer", of(zone("D"), func(q *testkit.Request) { q.As = who(actor.Viewer) }), 403, false},
+			{"the service key", "k", testkit.Request{Method: "POST", Path: "/v1/zones", Bearer: k.Service(), Body: map[string]any{"tenant_id": demo.South, "code": "S", "name": "S"}}, 201, false},
+			{"the service key again", "k", testkit.Request{Method: "POST", Path: "/v1/zones", Bearer: k.Service(), Body: map[string]any{"tenant_id": demo.South, "code": "S", "name": "S"}}, 201, true},
+			{"a key of two words", "a b", zone("E"), 400, false},
+			{"an empty key", "", zone("E"), 400, false},
+			{"an endless key", fmt.Sprintf("%0256d", 1), zone("E"), 400, false},
+			{"a read", "k", testkit.Request{Method: "GET", Path: "/v1/zones?limit=1", As: who(actor.Manager)}, 200, false},
+		} {
+			if r, replayed := withKey(k, c.key, c.q); r.Status != c.status || replayed != c.replayed {
+				t.Errorf("%s: %d, replayed %v: %s", c.name, r.Status, replayed, r.Body)
+			}
+		}
+		if n := counted(t, k, "zones WHERE code IN ('A', 'B', 'C', 'D', 'E')"); n != 3 {
+			t.Errorf("%d zones were made, want 3", n)
+		}
+	})
+}
+
+// Many that ask the same at once, on every node, do it once: each is answered
+// alike or told to wait.
+func TestRepeatsAtOnce(t *testing.T) {
+	testkit.Run(t, func(t *testing.T, k *testkit.Kit) {
+		nodes := []*testkit.Kit{k, k}
+		if k.Engine == db.PostgreSQL {
+			nodes[1] = beside(t, k)
+		}
+		k.Token(who(actor.Manager))
+		var wg sync.WaitGroup
+		answers := make([]testkit.Response, 12)
+		for i := range answers {
+			wg.Go(func() {
+				answers[i], _ = withKey(nodes[i%2], "at-once", testkit.Request{Method: "POST", Path: "/v1/zones?select=id", As: who(actor.Manager), Body: map[string]any{"name": "At once", "code": "AT-ONCE"}, Header: whole})
+			})
+		}
+		wg.Wait()
+		body := ""
+		for _, r := range answers {
+			switch {
+			case r.Status == 409 && r.Header.Get("Retry-After") != "" && bytes.Contains(r.Body, []byte("HF015")):
+			case r.Status != 201 || body != "" && body != string(r.Body):
+				t.Errorf("%d %s, another was told %s", r.Status, r.Body, body)
+			default:
+				body = string(r.Body)
+			}
+		}
+		if n := counted(t, k, "zones WHERE code = 'AT-ONCE'"); n != 1 || body == "" {
+			t.Errorf("%d zones, answer %q", n, body)
+		}
+	})
+}
+
+// Uploads, the steps of an import and functions that write repeat their answers
+// too.
+func TestRepeatedFunctionsAndImports(t *testing.T) {
+	testkit.Run(t, func(t *testing.T, k *testkit.Kit) {
+		same := func(what string, q func() testkit.Request) testkit.Response {
+			t.Helper()
+			first, _ := withKey(k, what, q())
+			second, replayed := withKey(k, what, q())
+			if first.Status/100 != 2 || second.Status != first.Status || !bytes.Equal(first.Body, second.Body) || !replayed {
+				t.Fatalf("%s: %d %s\nagain: %d, replayed %v %s", what, first.Status, first.Body, second.Status, replayed, second.Body)
+			}
+			return first
+		}
+		as := who(actor.Admin)
+		form := func(file string) testkit.Request { // with a boundary of its own
+			var b bytes.Buffer
+			w := multipart.NewWriter(&b)
+			if err := w.WriteField("target", "zones"); err != nil {
+				t.Fatal(err)
+			}
+			part, err := w.CreateFormFile("file", "zones.csv")
+			if err != nil {
+				t.Fatal(err)
+			}
+			fmt.Fprint(part, file)
+			w.Close()
+			return testkit.Request{Method: "POST", Path: "/v1/import-jobs", As: as, Body: b.Bytes(), Header: map[string]string{"Content-Type": w.FormDataContentType()}}
+		}
+		jobs := counted(t, k, "import_jobs")
+		var job struct{ ID string }
+		same("upload", func() testkit.Request { return form("code,name\nIMP-1,Imported\n") }).JSON(t, &job)
+		if r, _ := withKey(k, "upload", form("code,name\nIMP-2,Imported\n")); r.Status != 422 {
+			t.Errorf("another file under the same key: %d %s", r.Status, r.Body)
+		}
+		same("empty", func() testkit.Request {
+			return testkit.Request{Method: "POST", Path: "/v1/import-jobs", As: as, Body: map[string]string{"target": "zones"}}
+		})
+		if n := counted(t, k, "import_jobs"); n != jobs+2 {
+			t.Errorf("%d jobs were made, want 2", n-jobs)
+		}
+		for _, step := range []string{"process", "apply", "rollback"} {
+			same(step, func() testkit.Request {
+				return testkit.Request{Method: "POST", Path: "/functions/v1/" + step + "-import-job", As: as, Body: map[string]string{"job_id": job.ID}}
+			})
+		}
+		for _, fn := range []string{"calculate-predictive-safety-scores", "check-compliance-rules", "auto-assign-training", "assign-risk-clusters"} {
+			same(fn, func() testkit.Request {
+				return testkit.Request{Method: "POST", Path: "/functions/v1/" + fn, As: as, Body: json.RawMessage(`{"entity_type":"zone"}`)}
+			})
+		}
+		if r, _ := withKey(k, "check-compliance-rules", testkit.Request{Method: "POST", Path: "/functions/v1/check-compliance-rules", As: as, Body: json.RawMessage(`{"entity_type":"worker"}`)}); r.Status != 422 {
+			t.Errorf("another parameter under the same key: %d %s", r.Status, r.Body)
+		}
+	})
+}

@@ -1,0 +1,323 @@
+// Package once keeps what was answered to requests that carry an
+// Idempotency-Key (draft-ietf-httpapi-idempotency-key-header), so that a
+// client that lost the answer can ask again without doing the work twice. A
+// request claims its key, works, and stores its answer in the transaction of
+// its effect. It knows no HTTP beyond a status, a head and a body.
+package once
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"log/slog"
+	"sync"
+	"time"
+
+	"github.com/google/uuid"
+
+	"holdfast/internal/db"
+	"holdfast/internal/fault"
+)
+
+// Bounds of what is kept.
+const (
+	KeptFor   = 24 * time.Hour
+	MaxKey    = 255      // bytes of a key
+	MaxBody   = 64 << 10 // bytes of an answer's body; a longer one is not kept
+	MaxTenant = 100_000  // keys of a tenant; the oldest beyond are forgotten early
+)
+
+// How long a claim holds without a sign of life of the node that has it.
+const (
+	claimFor   = 45 * time.Second
+	renewEvery = 10 * time.Second
+)
+
+// Request is one request with a key.
+type Request struct {
+	Scope  db.Scope // whose rows it may touch
+	Caller string   // who asks: another caller's key is another key
+	Route  string   // method and path: the same key elsewhere is another key
+	Key    string
+	Print  string // a digest of all that makes the request what it is (Print)
+}
+
+// Print digests the parts of a request.
+func Print(parts ...string) string {
+	h := sha256.New()
+	for _, p := range parts {
+		fmt.Fprintf(h, "%d:%s", len(p), p)
+	}
+	return hex.EncodeToString(h.Sum(nil))
+}
+
+func (r *Request) tenant() string {
+	if r.Scope.Tenant == "" {
+		return db.NoTenant
+	}
+	return r.Scope.Tenant
+}
+
+// CheckKey refuses a key that is longer than MaxKey or holds anything but
+// visible ASCII.
+func CheckKey(key string) error {
+	if len(key) > MaxKey {
+		return fault.New(fault.Invalid, "HF013", "the Idempotency-Key is longer than %d bytes", MaxKey).At("Idempotency-Key", "is too long")
+	}
+	for i := range len(key) {
+		if key[i] < '!' || key[i] > '~' {
+			return fault.New(fault.Invalid, "HF013", "the Idempotency-Key holds more than visible ASCII characters").
+				With("", "use a random UUID").At("Idempotency-Key", "holds other than visible ASCII characters")
+		}
+	}
+	return nil
+}
+
+// Answer is what was answered to a request that succeeded.
+type Answer struct {
+	Status int
+	Head   map[string][]string
+	Body   []byte
+}
+
+// Keys keeps the keys of all callers. It is safe for concurrent use.
+type Keys struct {
+	d   *db.DB
+	now func() time.Time
+}
+
+// New returns the keys in d. now is the clock.
+func New(d *db.DB, now func() time.Time) *Keys { return &Keys{d: d, now: now} }
+
+// Claim is a request's hold of its key, until Settle or Release.
+type Claim struct {
+	keys  *Keys
+	r     Request
+	id    string
+	token string
+	end   context.CancelFunc
+	ended sync.WaitGroup
+	kept  bool // in the effect's transaction
+	over  bool
+}
+
+// Claim takes the key for the request, or returns what was answered to it.
+// The same key with another request is fault.Unprocessable; a request that
+// still runs is fault.Conflict.
+func (k *Keys) Claim(ctx context.Context, r Request) (*Claim, *Answer, error) {
+	c := &Claim{keys: k, r: r, id: Print(r.Caller, r.Route, r.Key), token: uuid.NewString()}
+	var old *Answer
+	err := k.d.Write(ctx, r.Scope, func(tx *db.Tx) (err error) {
+		old, err = c.take(tx)
+		return err
+	})
+	if err != nil {
+		return nil, nil, fmt.Errorf("once: claim: %w", err)
+	}
+	if old != nil {
+		return nil, old, nil
+	}
+	life, end := context.WithCancel(context.WithoutCancel(ctx))
+	c.end = end
+	c.ended.Go(func() { c.live(life) })
+	return c, nil, nil
+}
+
+func (c *Claim) take(tx *db.Tx) (*Answer, error) {
+	now := c.keys.now().UTC()
+	n, err := tx.Exec("INSERT INTO idempotency_keys (tenant_id, id, print, claim, claimed_until, made_at) VALUES ($1, $2, $3, $4, $5, $6) ON CONFLICT (tenant_id, id) DO NOTHING",
+		c.r.tenant(), c.id, c.r.Print, c.token, now.Add(claimFor), now)
+	if err != nil || n == 1 {
+		return nil, err
+	}
+	old, err := c.found(tx, now)
+	if err != nil || old != nil {
+		return old, err
+	}
+	// Too old to count, or its node died: the request runs anew.
+	_, err = tx.Exec("UPDATE idempotency_keys SET print = $3, claim = $4, claimed_until = $5, made_at = $6, status = NULL, head = NULL, body = NULL WHERE tenant_id = $1 AND id = $2",
+		c.r.tenant(), c.id, c.r.Print, c.token, now.Add(claimFor), now)
+	return nil, err
+}
+
+// found reads a key that was used before: its answer, or nil if it is free.
+func (c *Claim) found(tx *db.Tx, now time.Time) (*Answer, error) {
+	var print, head string
+	var until, made time.Time
+	a := &Answer{}
+	err := tx.One("SELECT print, claimed_until, made_at, status, head, body FROM idempotency_keys WHERE tenant_id = $1 AND id = $2"+tx.DB().ForUpdate(),
+		[]any{c.r.tenant(), c.id}, func(r *db.Row) error {
+			print, until, made = r.Text(0), r.Time(1), r.Time(2)
+			if !r.Null(3) {
+				a.Status, head = int(r.Int(3)), r.Text(4)
+			}
+			if !r.Null(5) {
+				a.Body = r.AppendText([]byte{}, 5)
+			}
+			return nil
+		})
+	switch {
+	case fault.Is(err, fault.NotFound): // given back since
+		return nil, running()
+	case err != nil:
+		return nil, err
+	case !now.Before(made.Add(KeptFor)):
+		return nil, nil
+	case print != c.r.Print:
+		return nil, fault.New(fault.Unprocessable, "HF014", "the Idempotency-Key was used with another request").
+			With("", "a new request needs a new key; a repeat must be the same in path, query, headers and body")
+	case a.Status == 0 && now.Before(until):
+		return nil, running()
+	case a.Status == 0:
+		return nil, nil
+	}
+	if err := json.Unmarshal([]byte(head), &a.Head); err != nil {
+		return nil, fmt.Errorf("once: kept head: %w", err)
+	}
+	return a, nil
+}
+
+func running() error {
+	f := fault.New(fault.Conflict, "HF015", "the request with this Idempotency-Key is still running").With("", "ask again in a moment")
+	f.RetryAfter = time.Second
+	return f
+}
+
+// live renews the claim while the request runs.
+func (c *Claim) live(ctx context.Context) {
+	t := time.NewTicker(renewEvery)
+	defer t.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-t.C:
+		}
+		err := c.keys.d.Write(ctx, c.r.Scope, func(tx *db.Tx) error {
+			_, err := tx.Exec("UPDATE idempotency_keys SET claimed_until = $4 WHERE tenant_id = $1 AND id = $2 AND claim = $3",
+				c.r.tenant(), c.id, c.token, c.keys.now().Add(claimFor))
+			return err
+		})
+		if err != nil && ctx.Err() == nil {
+			slog.Warn("the claim of an Idempotency-Key could not be renewed", "error", err)
+		}
+	}
+}
+
+// Keep stores the answer in the transaction of the request's effect. It fails
+// with fault.Conflict, and must fail the transaction, when the claim was taken
+// over meanwhile.
+func (c *Claim) Keep(tx *db.Tx, a *Answer) error {
+	head, err := json.Marshal(a.Head)
+	if err != nil {
+		return fmt.Errorf("once: head: %w", err)
+	}
+	var body any
+	if a.Body != nil && len(a.Body) <= MaxBody {
+		body = string(a.Body)
+	}
+	n, err := tx.Exec("UPDATE idempotency_keys SET status = $4, head = $5, body = $6 WHERE tenant_id = $1 AND id = $2 AND claim = $3",
+		c.r.tenant(), c.id, c.token, a.Status, string(head), body)
+	if err == nil && n != 1 {
+		err = running()
+	}
+	if err != nil {
+		return fmt.Errorf("once: keep: %w", err)
+	}
+	tx.After(func() { c.kept = true })
+	return nil
+}
+
+// settling bounds the statement that ends a claim; the client waits for it.
+const settling = 5 * time.Second
+
+// Settle ends the claim of a request that succeeded. An answer that was not
+// kept with its effect is kept now; one too long is not, and a repeat works
+// again.
+func (c *Claim) Settle(ctx context.Context, a *Answer) {
+	c.rest()
+	if c.over = c.kept; c.over {
+		return
+	}
+	if len(a.Body) > MaxBody {
+		c.Release(ctx)
+		return
+	}
+	c.over = true
+	c.last(ctx, func(tx *db.Tx) error { return c.Keep(tx, a) })
+}
+
+// Release ends the claim of a request that failed: a repeat runs anew, unless
+// the effect was committed all the same. After Settle it does nothing.
+func (c *Claim) Release(ctx context.Context) {
+	c.rest()
+	if c.over {
+		return
+	}
+	c.over = true
+	c.last(ctx, func(tx *db.Tx) error {
+		_, err := tx.Exec("DELETE FROM idempotency_keys WHERE tenant_id = $1 AND id = $2 AND claim = $3 AND status IS NULL", c.r.tenant(), c.id, c.token)
+		return err
+	})
+}
+
+// rest stops renewing.
+func (c *Claim) rest() {
+	c.end()
+	c.ended.Wait()
+}
+
+// last writes even when the client has gone. What fails is logged: the claim
+// then ends by itself.
+func (c *Claim) last(ctx context.Context, f func(*db.Tx) error) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), settling)
+	defer cancel()
+	if err := c.keys.d.Write(ctx, c.r.Scope, f); err != nil {
+		slog.Warn("an Idempotency-Key could not be settled", "error", err)
+	}
+}
+
+type tellKey struct{}
+
+// Telling returns a context under which Tell hands what a transaction did to
+// f, which keeps the answer made of it.
+func Telling(ctx context.Context, f func(tx *db.Tx, done any) error) context.Context {
+	return context.WithValue(ctx, tellKey{}, f)
+}
+
+// Tell is called at the end of a transaction that does what was asked, with
+// what it did. Without a key it does nothing.
+func Tell(tx *db.Tx, done any) error {
+	f, ok := tx.Context().Value(tellKey{}).(func(*db.Tx, any) error)
+	if !ok {
+		return nil
+	}
+	return f(tx, done)
+}
+
+// Sweep forgets keys past their time, and the oldest of tenants that have too
+// many.
+func (k *Keys) Sweep(ctx context.Context) error { return k.sweep(ctx, MaxTenant) }
+
+func (k *Keys) sweep(ctx context.Context, most int) error {
+	err := k.d.Write(ctx, db.Scope{All: true}, func(tx *db.Tx) error {
+		tx.Queue("DELETE FROM idempotency_keys WHERE made_at <= $1", []any{k.now().Add(-KeptFor)}, nil)
+		var crowded []string
+		if err := tx.Query("SELECT tenant_id FROM idempotency_keys GROUP BY tenant_id HAVING count(*) > $1", []any{most}, func(r *db.Row) error {
+			crowded = append(crowded, r.Text(0))
+			return nil
+		}); err != nil {
+			return err
+		}
+		for _, t := range crowded {
+			tx.Queue("DELETE FROM idempotency_keys WHERE tenant_id = $1 AND made_at <= (SELECT made_at FROM idempotency_keys WHERE tenant_id = $1 ORDER BY made_at DESC LIMIT 1 OFFSET $2)", []any{t, most}, nil)
+		}
+		return nil
+	})
+	if err != nil {
+		return fmt.Errorf("once: sweep: %w", err)
+	}
+	return nil
+}
