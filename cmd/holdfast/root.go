@@ -51,7 +51,7 @@ func command() *cobra.Command {
 	// takes what follows them for their values.
 	root.InitDefaultHelpFlag()
 	root.InitDefaultVersionFlag()
-	root.AddCommand(serveCommand(o), statusCommand(o), adminCommand(o), tenantCommand(o), migrateCommand(o), importCommand(o),
+	root.AddCommand(serveCommand(o), hashCommand(), statusCommand(o), adminCommand(o), tenantCommand(o), migrateCommand(o), importCommand(o),
 		keysCommand(o), verifyCommand(o), healthCommand(o), configCommand(o))
 	return root
 }

@@ -4,12 +4,16 @@ import (
 	"context"
 	"fmt"
 	"net/http"
+	"os"
+	"os/signal"
+	"syscall"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"holdfast/internal/app"
 	"holdfast/internal/config"
+	"holdfast/internal/identity/password"
 )
 
 func serveCommand(o *options) *cobra.Command {
@@ -35,6 +39,19 @@ func serveCommand(o *options) *cobra.Command {
 		show(cmd, args)
 	})
 	return c
+}
+
+// hashCommand is what serve starts to hash passwords in. Signals meant for the
+// server, which a terminal or systemd sends to both, do not end it: requests in
+// flight still need it, and it ends with the server.
+func hashCommand() *cobra.Command {
+	return &cobra.Command{
+		Use: password.WorkerCommand, Args: cobra.NoArgs, Hidden: true,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			signal.Ignore(os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
+			return password.Work(cmd.InOrStdin(), cmd.OutOrStdout())
+		},
+	}
 }
 
 func healthCommand(o *options) *cobra.Command {

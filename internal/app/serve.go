@@ -13,7 +13,6 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
-	"runtime"
 	"runtime/debug"
 	"strconv"
 	"strings"
@@ -22,7 +21,6 @@ import (
 	"time"
 
 	"holdfast/internal/config"
-	"holdfast/internal/identity/password"
 	"holdfast/internal/metrics"
 	"holdfast/internal/web"
 )
@@ -61,9 +59,9 @@ func Serve(ctx context.Context, c *config.Config, out io.Writer, load func() (*c
 		return err
 	}
 	defer a.Close()
-	// Passwords are hashed beside the scheduler's other work, not in its way.
-	runtime.GOMAXPROCS(runtime.GOMAXPROCS(0) + password.Threads())
-	a.Identity.YieldHashing()
+	if err := a.Identity.HashApart(); err != nil {
+		return err
+	}
 	if c.Demo {
 		if err := a.SeedDemo(ctx); err != nil {
 			return err

@@ -169,12 +169,15 @@ func New(cfg Config, d *db.DB, m Mailer, now func() time.Time) (*Service, error)
 	return s, nil
 }
 
-// YieldHashing makes password hashes give way to everything else the process
-// does; see password.Hasher.Yield.
-func (s *Service) YieldHashing() { s.hasher.Yield() }
+// HashApart makes passwords be hashed in a process of their own; see
+// password.Hasher.Apart. Call it before the service is used.
+func (s *Service) HashApart() error { return s.hasher.Apart() }
 
 // Close sends the mails that wait and stops.
-func (s *Service) Close(ctx context.Context) error { return s.outbox.Close(ctx) }
+func (s *Service) Close(ctx context.Context) error {
+	s.hasher.Close()
+	return s.outbox.Close(ctx)
+}
 
 func (c *Config) complete() error {
 	if u, err := url.Parse(c.PublicURL); err != nil || u.Host == "" || u.User != nil {

@@ -4,11 +4,13 @@
 package password
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"crypto/subtle"
 	"encoding/base64"
 	"fmt"
+	"runtime"
 	"strconv"
 	"strings"
 	"sync/atomic"
@@ -44,7 +46,7 @@ type Hasher struct {
 	slots   chan struct{}
 	waiting atomic.Int64
 	queue   int64
-	yields  bool
+	apart   *apart // nil = hashes are made in this process
 	decoy   string
 }
 
@@ -54,56 +56,60 @@ const queueWait = 5 * time.Second
 // New returns a Hasher with one slot per processor and room for queue callers
 // who wait.
 func New(queue int) *Hasher {
-	h := &Hasher{slots: make(chan struct{}, Threads()), queue: int64(queue)}
+	h := &Hasher{slots: make(chan struct{}, atOnce()), queue: int64(queue)}
 	// The decoy has the cost of a real hash and matches no password.
 	h.decoy = format(rand16(), make([]byte, keyLen))
 	return h
 }
 
-// Yield makes hashes give way to everything else the process does. Call it
-// before the Hasher is used, in a server that has Threads processors more than
-// the machine.
-func (h *Hasher) Yield() { h.yields = true }
+// atOnce is how many hashes run at the same time.
+func atOnce() int { return runtime.NumCPU() }
 
-func (h *Hasher) run(f func()) {
-	if h.yields {
-		calmly(f)
-		return
+// Apart makes the Hasher work in a process of its own, which runs the
+// WorkerCommand of this program. Call it before the Hasher is used.
+func (h *Hasher) Apart() error {
+	path, err := itself()
+	if err != nil {
+		return fmt.Errorf("password: find this program: %w", err)
 	}
-	f()
+	h.apart = newApart([]string{path, WorkerCommand})
+	return nil
+}
+
+// Close ends the process of Apart. What is hashed after that is hashed here.
+func (h *Hasher) Close() {
+	if h.apart != nil {
+		h.apart.close()
+	}
+}
+
+// do runs a task once there is a slot for it.
+func (h *Hasher) do(ctx context.Context, t task) (outcome, error) {
+	release, err := h.acquire(ctx)
+	if err != nil {
+		return outcome{}, err
+	}
+	defer release()
+	if h.apart != nil {
+		if o, ok := h.apart.do(t); ok {
+			return o, nil
+		}
+	}
+	return t.run(), nil
 }
 
 // Hash returns the PHC string of a password.
 func (h *Hasher) Hash(ctx context.Context, pw string) (string, error) {
-	release, err := h.acquire(ctx)
-	if err != nil {
-		return "", err
-	}
-	defer release()
-	salt := rand16()
-	var key []byte
-	h.run(func() { key = argon2.IDKey([]byte(pw), salt, passes, memoryKiB, lanes, keyLen) })
-	return format(salt, key), nil
+	o, err := h.do(ctx, task{Password: pw})
+	return o.Hash, err
 }
 
 // Check reports whether pw matches hash. An empty hash costs as much as a real
 // one and never matches, so that time does not tell which account exists. A
 // hash that cannot be read matches nothing.
 func (h *Hasher) Check(ctx context.Context, hash, pw string) (bool, error) {
-	release, err := h.acquire(ctx)
-	if err != nil {
-		return false, err
-	}
-	defer release()
-	ok := false
-	h.run(func() {
-		if hash == "" {
-			verify(h.decoy, pw)
-			return
-		}
-		ok = verify(hash, pw)
-	})
-	return ok, nil
+	o, err := h.do(ctx, task{Hash: cmp.Or(hash, h.decoy), Password: pw})
+	return o.OK && hash != "", err
 }
 
 func (h *Hasher) acquire(ctx context.Context) (func(), error) {

@@ -1,0 +1,53 @@
+package main_test
+
+import (
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+// hashers returns the processes that hash passwords for a server.
+func (s *site) hashers(server int) (pids []string) {
+	s.Helper()
+	all, err := filepath.Glob("/proc/[0-9]*/cmdline")
+	if err != nil {
+		s.Fatal(err)
+	}
+	for _, path := range all {
+		command, _ := os.ReadFile(path) // a process may end meanwhile
+		if !strings.HasSuffix(string(command), "\x00hash-passwords\x00") {
+			continue
+		}
+		stat, _ := os.ReadFile(filepath.Join(filepath.Dir(path), "stat"))
+		_, rest, _ := strings.Cut(string(stat), ") ")
+		if f := strings.Fields(rest); len(f) > 1 && f[1] == strconv.Itoa(server) {
+			pids = append(pids, filepath.Base(filepath.Dir(path)))
+		}
+	}
+	return pids
+}
+
+// Passwords are hashed in a process of its own, which knows no secret of the
+// server's and ends with it.
+func TestServeHashesApart(t *testing.T) {
+	s := embedded(t)
+	v := s.serve("--demo")
+	if rest := s.hashers(v.cmd.Process.Pid); len(rest) > 0 {
+		t.Fatalf("processes %v before anybody signs in", rest)
+	}
+	v.token("owner@north.example", "holdfast-demo")
+	pids := s.hashers(v.cmd.Process.Pid)
+	if len(pids) != 1 {
+		t.Fatalf("processes %v after a sign-in", pids)
+	}
+	if env, err := os.ReadFile("/proc/" + pids[0] + "/environ"); err != nil || len(env) > 0 {
+		t.Errorf("its environment: %q, %v", env, err)
+	}
+	v.stop()
+	s.eventually("it has ended", func() bool {
+		_, err := os.Stat("/proc/" + pids[0])
+		return os.IsNotExist(err)
+	})
+}

@@ -1,0 +1,202 @@
+package password
+
+import (
+	"cmp"
+	"encoding/gob"
+	"fmt"
+	"io"
+	"log/slog"
+	"os/exec"
+	"sync"
+	"time"
+)
+
+// apart hashes in a process of its own: a hash takes milliseconds of a
+// processor and 19 MiB that are thrown away, and neither the scheduler nor the
+// collector of the process that answers requests should know of it. The process
+// is started when it is needed and ended when it no longer is. What it does not
+// do is done here.
+type apart struct {
+	command  []string
+	patience time.Duration // that a hash may take before it is made here
+	rest     time.Duration // before a process that failed is started again
+	idle     time.Duration // without work after which the process is ended
+
+	mu    sync.Mutex
+	last  *worker // may have ended
+	after time.Time
+}
+
+func newApart(command []string) *apart {
+	return &apart{command: command, patience: time.Second, rest: 10 * time.Second, idle: time.Minute}
+}
+
+// do runs a task in the process; not ok means that it has to be done here.
+func (a *apart) do(t task) (o outcome, ok bool) {
+	w, answer := a.give(t)
+	if w == nil {
+		return outcome{}, false
+	}
+	// Processors that others keep busy give the process nothing, and neither
+	// does one that was stopped.
+	late := time.NewTimer(a.patience)
+	defer late.Stop()
+	select {
+	case o, ok = <-answer:
+		return o, ok
+	case <-late.C:
+		return outcome{}, false
+	}
+}
+
+// give hands a task to the process, starting it if there is none. A process
+// that is full of work its callers have given up gets no more.
+func (a *apart) give(t task) (*worker, chan outcome) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.last != nil && a.last.ended() {
+		if a.last.err != nil {
+			a.failed(a.last.err)
+		}
+		a.last = nil
+	}
+	if a.last == nil {
+		if time.Now().Before(a.after) {
+			return nil, nil
+		}
+		w, err := startWorker(a.command, a.idle)
+		if err != nil {
+			a.failed(err)
+			return nil, nil
+		}
+		a.last = w
+	}
+	answer, err := a.last.take(t)
+	if err != nil {
+		a.failed(err)
+	}
+	if answer == nil {
+		return nil, nil
+	}
+	return a.last, answer
+}
+
+func (a *apart) failed(err error) {
+	slog.Warn("passwords are hashed in this process", "error", err)
+	a.after = time.Now().Add(a.rest)
+}
+
+// close ends the process.
+func (a *apart) close() {
+	a.mu.Lock()
+	w := a.last
+	a.mu.Unlock()
+	if w != nil {
+		w.stop()
+		<-w.done
+	}
+}
+
+// worker is a running process.
+type worker struct {
+	cmd  *exec.Cmd
+	in   io.WriteCloser
+	idle time.Duration
+	quit *time.Timer
+	done chan struct{} // closed when the process has ended
+	err  error         // why it ended by itself; to be read after done
+
+	mu      sync.Mutex
+	tasks   *gob.Encoder
+	waiting map[uint64]chan outcome
+	made    uint64
+	stopped bool
+}
+
+func startWorker(command []string, idle time.Duration) (*worker, error) {
+	w := &worker{cmd: exec.Command(command[0], command[1:]...), idle: idle, done: make(chan struct{}), waiting: map[uint64]chan outcome{}}
+	w.cmd.Env = []string{} // it needs none of our secrets
+	var err error
+	if w.in, err = w.cmd.StdinPipe(); err != nil {
+		return nil, fmt.Errorf("password: worker: %w", err)
+	}
+	out, err := w.cmd.StdoutPipe()
+	if err != nil {
+		return nil, fmt.Errorf("password: worker: %w", err)
+	}
+	if err := w.cmd.Start(); err != nil {
+		return nil, fmt.Errorf("password: worker: %w", err)
+	}
+	w.tasks = gob.NewEncoder(w.in)
+	w.quit = time.AfterFunc(idle, w.stop)
+	go w.listen(out)
+	return w, nil
+}
+
+func (w *worker) ended() bool {
+	select {
+	case <-w.done:
+		return true
+	default:
+		return false
+	}
+}
+
+// take sends a task; a nil channel says that the process is full or gone.
+func (w *worker) take(t task) (chan outcome, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.waiting == nil || len(w.waiting) >= atOnce() {
+		return nil, nil
+	}
+	w.quit.Reset(w.idle)
+	w.made++
+	t.ID = w.made
+	if err := w.tasks.Encode(t); err != nil {
+		return nil, fmt.Errorf("password: worker: %w", err)
+	}
+	answer := make(chan outcome, 1)
+	w.waiting[t.ID] = answer
+	return answer, nil
+}
+
+// listen hands outcomes to their callers until the process ends, and tells
+// those whose outcome is lost.
+func (w *worker) listen(out io.Reader) {
+	defer close(w.done)
+	results := gob.NewDecoder(out)
+	for {
+		var o outcome
+		if results.Decode(&o) != nil {
+			break
+		}
+		w.mu.Lock()
+		if answer := w.waiting[o.ID]; answer != nil {
+			answer <- o
+			delete(w.waiting, o.ID)
+		}
+		w.mu.Unlock()
+	}
+	w.mu.Lock()
+	lost, stopped := w.waiting, w.stopped
+	w.waiting = nil
+	w.mu.Unlock()
+	for _, answer := range lost {
+		close(answer)
+	}
+	w.stop()
+	if err := w.cmd.Wait(); !stopped {
+		w.err = fmt.Errorf("password: the worker ended by itself: %w", cmp.Or(err, io.EOF))
+	}
+}
+
+// stop ends the process; nobody waits for what it does. It may not be able to
+// end itself.
+func (w *worker) stop() {
+	w.mu.Lock()
+	w.stopped = true
+	w.mu.Unlock()
+	w.quit.Stop()
+	_ = w.in.Close()
+	_ = w.cmd.Process.Kill() // fails if it has ended
+}

@@ -1,0 +1,34 @@
+package password
+
+import (
+	"os"
+	"strconv"
+
+	"golang.org/x/sys/unix"
+)
+
+// itself returns the path of this program, even if another was installed in its
+// place.
+func itself() (string, error) { return "/proc/self/exe", nil }
+
+// giveWay lets this process run when no other wants to, and be interrupted at
+// once by one that does, which a low priority alone does not (sched(7),
+// SCHED_IDLE). That belongs to threads, and new ones inherit it: they are asked
+// for until none is new. A kernel that refuses leaves them as they were.
+func giveWay() {
+	idle := unix.SchedAttr{Size: unix.SizeofSchedAttr, Policy: unix.SCHED_IDLE}
+	seen := map[string]bool{}
+	for before := -1; len(seen) > before; {
+		before = len(seen)
+		threads, err := os.ReadDir("/proc/self/task")
+		if err != nil {
+			return
+		}
+		for _, t := range threads {
+			if id, err := strconv.Atoi(t.Name()); err == nil && !seen[t.Name()] {
+				seen[t.Name()] = true
+				_ = unix.SchedSetAttr(id, &idle, 0)
+			}
+		}
+	}
+}

@@ -1,0 +1,63 @@
+package password
+
+import (
+	"bufio"
+	"encoding/gob"
+	"errors"
+	"io"
+	"sync"
+
+	"golang.org/x/crypto/argon2"
+)
+
+// WorkerCommand is the command of the program that runs Work on its standard
+// input and output.
+const WorkerCommand = "hash-passwords"
+
+// task is a hash to check, or with Hash "" to make.
+type task struct {
+	ID             uint64
+	Hash, Password string
+}
+
+// outcome is what became of a task: the hash that was made, or whether the
+// password was right.
+type outcome struct {
+	ID   uint64
+	Hash string
+	OK   bool
+}
+
+func (t task) run() outcome {
+	if t.Hash == "" {
+		salt := rand16()
+		return outcome{ID: t.ID, Hash: format(salt, argon2.IDKey([]byte(t.Password), salt, passes, memoryKiB, lanes, keyLen))}
+	}
+	return outcome{ID: t.ID, OK: verify(t.Hash, t.Password)}
+}
+
+// Work hashes for the process at the other end of in and out until in ends,
+// all that it is given at once: the other end counts. Its process gives way to
+// every other. It returns without waiting for hashes that run, which nobody is
+// there to read.
+func Work(in io.Reader, out io.Writer) error {
+	giveWay()
+	var mu sync.Mutex
+	tasks, results := gob.NewDecoder(bufio.NewReader(in)), gob.NewEncoder(out)
+	for {
+		var t task
+		err := tasks.Decode(&t)
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		go func() {
+			o := t.run()
+			mu.Lock()
+			defer mu.Unlock()
+			_ = results.Encode(o) // an end that is gone shows in the input
+		}()
+	}
+}
