@@ -98,6 +98,8 @@ func checklistRuns() Resource {
 			Field{Name: "passed", Type: Int, ReadOnly: true, Doc: "Answers that passed; null until completed."},
 			Field{Name: "failed", Type: Int, ReadOnly: true},
 			Field{Name: "failed_critical", Type: Int, ReadOnly: true},
+			Field{Name: "passed_weight", Type: Int, ReadOnly: true, Doc: "Weights of the answers that passed; null until completed."},
+			Field{Name: "failed_weight", Type: Int, ReadOnly: true},
 			Field{Name: "cancel_reason", Format: Name},
 			Field{Name: "status", Required: true, Default: "scheduled", OneOf: []string{"scheduled", "in_progress", "completed", "missed", "cancelled"}},
 		),

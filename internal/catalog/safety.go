@@ -46,7 +46,7 @@ func incidents() Resource {
 			{Name: "external_ref", Format: Name, MaxLen: 100},
 		},
 		Unique:  [][]string{{"incident_no"}, {"external_ref"}},
-		Indexes: [][]string{{"reported_at", "kind", "severity", "status"}, {"status", "id"}, {"occurred_at"}},
+		Indexes: [][]string{{"reported_at", "kind", "severity", "status"}, {"status", "id"}, {"occurred_at"}, {"closed_at"}},
 		Own:     []string{"reported_by", "created_by"},
 		Access: Access{
 			Read:   []Grant{to(plus(leaders, actor.Viewer)), own(floor...)},

@@ -244,6 +244,7 @@ func (w *world) answers(run store.Row, f form, day int, begun, end time.Time) {
 		}
 	}
 	run["passed"], run["failed"], run["failed_critical"] = review.Passed, review.Failed, review.FailedCritical
+	run["passed_weight"], run["failed_weight"] = review.PassedWeight, review.FailedWeight
 	if all := review.PassedWeight + review.FailedWeight; all > 0 {
 		run["score"] = safety.Percent(review.PassedWeight, all)
 	}

@@ -61,7 +61,7 @@ func TestInspectionsAddUp(t *testing.T) {
 				}
 				continue
 			}
-			if len(review.Missing) > 0 || r["passed"] != review.Passed || r["failed"] != review.Failed || r["failed_critical"] != review.FailedCritical ||
+			if len(review.Missing) > 0 || r["passed"] != review.Passed || r["failed"] != review.Failed || r["passed_weight"] != review.PassedWeight || r["failed_weight"] != review.FailedWeight || r["failed_critical"] != review.FailedCritical ||
 				r["score"] != safety.Percent(review.PassedWeight, review.PassedWeight+review.FailedWeight) {
 				t.Fatalf("%s of %s: %v, its answers give %+v", r["title"], r["due_at"], r, review)
 			}

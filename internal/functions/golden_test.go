@@ -213,6 +213,42 @@ func TestKPIFigures(t *testing.T) {
 	})
 }
 
+// What is asked for beside the interface's KPIs: answers that passed by
+// weight, days until a report is closed, hours until it is made.
+func TestKPIDetail(t *testing.T) {
+	each(t, func(k *kit) {
+		fill(k)
+		as := k.as
+		k.as = manager()
+		n := k.call("safety-kpis", "detail=true")
+		// Reported 44.5, 43.5 and 15.5 days after they happened; the hazard was
+		// closed 30 days after it was reported. Nobody answered anything.
+		n.is("detail", `{"mean_close_days":30,"median_report_delay_hours":1044,"pass_rate":null}`,
+			"kpis", `{"checklist_compliance":33.3,"critical_incidents":1,"open_actions":3,"overdue_actions":2,"tsr":3}`)
+		if _, there := k.call("safety-kpis", "").v.(map[string]any)["detail"]; there {
+			t.Error("detail is given though nobody asked")
+		}
+		k.as = as
+		for _, run := range []struct {
+			due  string
+			sums store.Row
+		}{
+			{"2026-02-28T12:00:00Z", store.Row{"passed": 3, "failed": 1, "passed_weight": 5, "failed_weight": 3}},
+			{"2026-02-28T12:00:00Z", store.Row{"passed": 2, "failed": 2}}, // of before weights were kept
+			{"2026-01-01T12:00:00Z", store.Row{"passed": 9, "failed": 0, "passed_weight": 9, "failed_weight": 0}},
+		} {
+			id := k.add("checklist_runs", store.Row{"title": "Racks", "due_at": run.due})
+			k.set("checklist_runs", id, store.Row{"status": "completed"})
+			k.set("checklist_runs", id, run.sums)
+		}
+		k.as = manager()
+		k.call("safety-kpis", "detail=true").is("detail.pass_rate", "58.3") // 7 of 12
+		k.call("safety-kpis", "detail=true&days=365").is("detail.pass_rate", "76.2")
+		k.as.TenantID = south
+		k.call("safety-kpis", "detail=true").is("detail", `{"mean_close_days":null,"median_report_delay_hours":null,"pass_rate":null}`)
+	})
+}
+
 // Another tenant's rows change nothing and show nowhere.
 func TestFunctionsStayInTheTenant(t *testing.T) {
 	each(t, func(k *kit) {

@@ -12,7 +12,8 @@ import (
 
 // KPIsIn asks for safety KPIs.
 type KPIsIn struct {
-	Days int64 `query:"days" default:"30" min:"1" max:"365" doc:"Length of the window that ends now, in days of 24 hours."`
+	Days   int64 `query:"days" default:"30" min:"1" max:"365" doc:"Length of the window that ends now, in days of 24 hours."`
+	Detail bool  `query:"detail" default:"false" doc:"Also how well inspections went, and how long reports took to come and to close."`
 }
 
 type kpis struct {
@@ -20,11 +21,12 @@ type kpis struct {
 	kinds, severities                map[string]int64
 	reports, overdue, runsIn, runsOK int64
 	last                             *list
+	care                             *care
 }
 
 func (d *dashboard) kpisShared(a actor.Actor) bool { return d.shared(a, "incidents") }
 
-// kpis answers safety-kpis (domain, safety KPIs): the window is (now - days x
+// kpis answers safety-kpis: the window is (now - days x
 // 24 h, now], void reports never count, and an action is overdue when it is
 // open and its due moment has passed.
 func (d *dashboard) kpis(ctx context.Context, a actor.Actor, in *KPIsIn) ([]byte, error) {
@@ -32,7 +34,11 @@ func (d *dashboard) kpis(ctx context.Context, a actor.Actor, in *KPIsIn) ([]byte
 	k := kpis{totals: totals{}, kinds: map[string]int64{}, severities: map[string]int64{}, last: d.list(a, "incidents")}
 	err := d.read(ctx, a, func(tx *db.Tx) {
 		d.store.Counts(tx, a.TenantID, k.totals)
-		k.queue(d, tx, a, now.Add(-time.Duration(in.Days)*24*time.Hour), now)
+		from := now.Add(-time.Duration(in.Days) * 24 * time.Hour)
+		k.queue(d, tx, a, from, now)
+		if in.Detail {
+			k.care = queueCare(tx, a.TenantID, from, now)
+		}
 	})
 	if err != nil {
 		return nil, err
@@ -65,7 +71,11 @@ func (k *kpis) append(b []byte) []byte {
 	b = appendMember(append(b, ','), "open_actions", k.totals.of("actions", safety.OpenActions[:]...))
 	b = appendMember(append(b, ','), "overdue_actions", k.overdue)
 	b = safety.ChecklistCompliance(k.runsOK, k.runsIn).Append(append(b, `,"checklist_compliance":`...))
-	b = appendCounts(append(b, `},"distribution":{"by_category":`...), k.kinds, "injury", "near_miss", "hazard")
+	b = append(b, '}')
+	if k.care != nil {
+		b = k.care.append(append(b, `,"detail":`...))
+	}
+	b = appendCounts(append(b, `,"distribution":{"by_category":`...), k.kinds, "injury", "near_miss", "hazard")
 	b = appendCounts(append(b, `,"by_severity":`...), k.severities, "low", "medium", "high")
 	return append(k.last.appendTo(append(b, `},"recent_incidents":`...)), '}')
 }

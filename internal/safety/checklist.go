@@ -130,6 +130,7 @@ func judge(tx *db.Tx, tenant string, runs []store.Row) error {
 
 func mark(run store.Row, r *checklist.Review) {
 	run["passed"], run["failed"], run["failed_critical"], run["score"] = r.Passed, r.Failed, r.FailedCritical, nil
+	run["passed_weight"], run["failed_weight"] = r.PassedWeight, r.FailedWeight
 	if all := r.PassedWeight + r.FailedWeight; all > 0 {
 		run["score"] = Percent(r.PassedWeight, all)
 	}

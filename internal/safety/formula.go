@@ -1,6 +1,11 @@
 package safety
 
-import "holdfast/internal/decimal"
+import (
+	"slices"
+	"time"
+
+	"holdfast/internal/decimal"
+)
 
 // severity ranks the severities of an incident.
 var severity = map[string]int64{"low": 1, "medium": 2, "high": 3, "critical": 4}
@@ -33,5 +38,46 @@ func Percent(part, whole int64) decimal.Dec {
 }
 
 // ChecklistCompliance is the share of runs due in a window (cancelled ones left
-// out) that were completed by due_at + grace, in percent (domain, safety KPIs).
+// out) that were completed by due_at + grace, in percent, one decimal; 100 when
+// none was due. A leading indicator in the sense of ISO 45001 9.1.
 func ChecklistCompliance(onTime, due int64) decimal.Dec { return Percent(onTime, due) }
+
+// PassRate is 100 x passed / (passed + failed), the answers of inspections by
+// weight, in percent, one decimal; ok is false when nothing was answered.
+// Answers that do not apply are left out of both.
+func PassRate(passed, failed int64) (percent decimal.Dec, ok bool) {
+	if passed+failed <= 0 {
+		return 0, false
+	}
+	return Percent(passed, passed+failed), true
+}
+
+// MeanDays is the arithmetic mean of times, in days of 24 hours, one decimal,
+// half up; ok is false when there are none. A time below 0, which only a clock
+// that was wrong makes, counts as 0.
+func MeanDays(times []time.Duration) (days decimal.Dec, ok bool) {
+	if len(times) == 0 {
+		return 0, false
+	}
+	var sum float64
+	for _, d := range times {
+		sum += max(0, d.Hours()/24)
+	}
+	return tenths(sum / float64(len(times))), true
+}
+
+// MedianHours is the middle one of times, or the mean of the two in the middle,
+// in hours, one decimal, half up; ok is false when there are none. It says how
+// fast people report better than the mean does: one report that came a year
+// late leaves it where it is. It sorts times.
+func MedianHours(times []time.Duration) (hours decimal.Dec, ok bool) {
+	n := len(times)
+	if n == 0 {
+		return 0, false
+	}
+	slices.Sort(times)
+	return tenths(max(0, (times[(n-1)/2].Hours()+times[n/2].Hours())/2)), true
+}
+
+// tenths rounds x >= 0 half up to one decimal.
+func tenths(x float64) decimal.Dec { return decimal.Dec(x*10+0.5+1e-9) * (decimal.Scale / 10) }

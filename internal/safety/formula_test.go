@@ -4,6 +4,7 @@ import (
 	"testing"
 	"time"
 
+	"holdfast/internal/decimal"
 	"holdfast/internal/fault"
 )
 
@@ -15,8 +16,8 @@ func at(s string) time.Time {
 	return t
 }
 
-// The three zones the domain names (shipment stats), and plain days. The rules
-// are the IANA time zone database's.
+// Days whose midnight the clock leaves out, a day that a country left out, and
+// plain days. The rules are the IANA time zone database's.
 func TestDay(t *testing.T) {
 	for _, c := range []struct{ zone, now, from, to string }{
 		{"UTC", "2026-03-01T12:00:00Z", "2026-03-01T00:00:00Z", "2026-03-02T00:00:00Z"},
@@ -61,7 +62,7 @@ func TestEndOfDay(t *testing.T) {
 	}
 }
 
-// Domain, safety KPIs: one decimal half up; no runs due = 100.
+// One decimal, half up; no runs due = 100.
 func TestChecklistCompliance(t *testing.T) {
 	for _, c := range []struct {
 		onTime, due int64
@@ -69,6 +70,54 @@ func TestChecklistCompliance(t *testing.T) {
 	}{{0, 0, "100"}, {0, 3, "0"}, {1, 3, "33.3"}, {2, 3, "66.7"}, {3, 3, "100"}, {1, 2000, "0.1"}, {1, 2001, "0"}} {
 		if got := ChecklistCompliance(c.onTime, c.due).String(); got != c.want {
 			t.Errorf("%d of %d = %s, want %s", c.onTime, c.due, got, c.want)
+		}
+	}
+}
+
+// Answers by weight; what was not answered has no rate.
+func TestPassRate(t *testing.T) {
+	for _, c := range []struct {
+		passed, failed int64
+		want           string
+	}{{0, 0, "none"}, {5, 0, "100"}, {0, 5, "0"}, {2, 1, "66.7"}, {1, 7, "12.5"}} {
+		got := "none"
+		if rate, ok := PassRate(c.passed, c.failed); ok {
+			got = rate.String()
+		}
+		if got != c.want {
+			t.Errorf("%d passed, %d failed = %s, want %s", c.passed, c.failed, got, c.want)
+		}
+	}
+}
+
+// The mean follows one report that took long to close; the median of delays
+// does not follow one that came late.
+func TestMeanAndMedian(t *testing.T) {
+	const day = 24 * time.Hour
+	for _, c := range []struct {
+		name         string
+		times        []time.Duration
+		mean, median string // days, hours
+	}{
+		{"none", nil, "none", "none"},
+		{"one", []time.Duration{36 * time.Hour}, "1.5", "36"},
+		{"two: their middle", []time.Duration{3 * time.Hour, time.Hour}, "0.1", "2"},
+		{"three, unsorted", []time.Duration{5 * day, day, 2 * day}, "2.7", "48"},
+		{"one came a year late", []time.Duration{time.Hour, 2 * time.Hour, 365 * day}, "121.7", "2"},
+		{"half up", []time.Duration{3 * time.Minute}, "0", "0.1"}, // 0.05 h
+		{"a clock that was wrong", []time.Duration{-time.Hour}, "0", "0"},
+	} {
+		got := func(d decimal.Dec, ok bool) string {
+			if !ok {
+				return "none"
+			}
+			return d.String()
+		}
+		if mean := got(MeanDays(c.times)); mean != c.mean {
+			t.Errorf("%s: mean of %s days, want %s", c.name, mean, c.mean)
+		}
+		if median := got(MedianHours(c.times)); median != c.median {
+			t.Errorf("%s: median of %s hours, want %s", c.name, median, c.median)
 		}
 	}
 }
