@@ -21,6 +21,10 @@ const (
 // Members lists the roles a membership may have, strongest first.
 var Members = []Role{Owner, Admin, Manager, Safety, Operator, Driver, Viewer}
 
+// Leaders lists the roles that run a warehouse and its safety: they import
+// files and run the safety programme.
+var Leaders = []Role{Owner, Admin, Manager, Safety}
+
 // Valid reports whether r is a membership role.
 func (r Role) Valid() bool {
 	for _, m := range Members {

@@ -11,7 +11,7 @@ var (
 	admins   = []actor.Role{actor.Owner, actor.Admin}
 	managers = []actor.Role{actor.Owner, actor.Admin, actor.Manager}
 	officers = []actor.Role{actor.Owner, actor.Admin, actor.Safety}
-	leaders  = []actor.Role{actor.Owner, actor.Admin, actor.Manager, actor.Safety}
+	leaders  = actor.Leaders
 	floor    = []actor.Role{actor.Operator, actor.Driver}
 	everyone = actor.Members
 	nobody   = []actor.Role{actor.Service}

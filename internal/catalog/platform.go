@@ -182,9 +182,14 @@ func audit() Resource {
 			{Name: "hash", Format: Name, MaxLen: 64, ReadOnly: true},
 		},
 		Indexes: [][]string{{"at"}, {"entity_id"}},
-		Access:  Access{Read: []Grant{to(admins)}},
+		Own:     []string{"actor_user_id"},
+		Access:  Access{Read: []Grant{to(admins), own(actor.Safety).or("entity_type", safetyRecords...)}},
 	}
 }
+
+// safetyRecords are the collections whose changes the safety officer sees.
+var safetyRecords = []string{"incidents", "incident_photos", "actions", "osha_cases", "osha_summaries", "checklist_templates", "checklist_schedules",
+	"checklist_runs", "checklist_answers", "toolbox_talks", "talk_attendances", "regulations", "compliance_events", "courses", "training_assignments", "report_links"}
 
 func roleNames() []string {
 	out := make([]string, len(actor.Members))

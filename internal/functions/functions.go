@@ -86,19 +86,19 @@ func Table(d Deps) []Function {
 			Doc:   "Reports, critical incidents, open and overdue actions and checklist compliance of the last days.",
 		},
 		{
-			Name: "calculate-predictive-safety-scores", Methods: []string{"POST", "GET"}, Roles: programme.Runners, Writes: true, In: programme.ScoresIn{}, Run: call(prog.Scores),
+			Name: "calculate-predictive-safety-scores", Methods: []string{"POST", "GET"}, Roles: actor.Leaders, Writes: true, In: programme.ScoresIn{}, Run: call(prog.Scores),
 			Doc: "Scores zones, drivers, workers and equipment from incidents, near misses, hours and workload of a period; every score comes with its inputs, terms and model.",
 		},
 		{
-			Name: "assign-risk-clusters", Methods: []string{"POST"}, Roles: programme.Runners, Writes: true, In: programme.ClustersIn{}, Run: call(prog.Clusters),
+			Name: "assign-risk-clusters", Methods: []string{"POST"}, Roles: actor.Leaders, Writes: true, In: programme.ClustersIn{}, Run: call(prog.Clusters),
 			Doc: "Groups entities into Critical, High, Medium and Low by their newest scores, replacing the tenant's groups.",
 		},
 		{
-			Name: "check-compliance-rules", Methods: []string{"POST"}, Roles: programme.Runners, Writes: true, In: programme.ComplianceIn{}, Run: call(prog.Compliance),
+			Name: "check-compliance-rules", Methods: []string{"POST"}, Roles: actor.Leaders, Writes: true, In: programme.ComplianceIn{}, Run: call(prog.Compliance),
 			Doc: "Holds entities to the regulations in force; a first verdict and every change of one becomes an event.",
 		},
 		{
-			Name: "auto-assign-training", Methods: []string{"POST"}, Roles: programme.Runners, Writes: true, In: programme.TrainingIn{}, Run: call(prog.Training),
+			Name: "auto-assign-training", Methods: []string{"POST"}, Roles: actor.Leaders, Writes: true, In: programme.TrainingIn{}, Run: call(prog.Training),
 			Doc: "Assigns courses to the people behind scores that reach a course's threshold, unless they have it open or valid.",
 		},
 		{
@@ -107,16 +107,16 @@ func Table(d Deps) []Function {
 			Doc:   "The caller's points, badges and score of the month; administrators also see teams and zones.",
 		},
 		{
-			Name: "safety-rates", Methods: []string{"GET"}, TTL: time.Minute, In: RatesIn{}, Run: call(dash.rates), Roles: []actor.Role{actor.Owner, actor.Admin, actor.Manager, actor.Safety},
+			Name: "safety-rates", Methods: []string{"GET"}, TTL: time.Minute, In: RatesIn{}, Run: call(dash.rates), Roles: actor.Leaders,
 			Reads: []string{"osha_cases", "osha_summaries", "incidents", "shifts", "workers", "sites", "tenants"},
 			Doc:   "TRIR, DART, LTIFR, severity rate and European incidence of a year, with exact Poisson 90 % intervals.",
 		},
 		{
-			Name: "process-import-job", Methods: []string{"POST"}, Writes: true, Patience: importTime, In: JobIn{}, Run: call(d.processJob),
+			Name: "process-import-job", Methods: []string{"POST"}, Roles: actor.Leaders, Writes: true, Patience: importTime, In: JobIn{}, Run: call(d.processJob),
 			Doc: "Reads the file of an import job and checks its rows.",
 		},
 		{
-			Name: "apply-import-job", Methods: []string{"POST"}, Writes: true, Patience: importTime, In: JobIn{}, Run: call(d.applyJob),
+			Name: "apply-import-job", Methods: []string{"POST"}, Roles: actor.Leaders, Writes: true, Patience: importTime, In: JobIn{}, Run: call(d.applyJob),
 			Doc: "Writes the valid rows of an import job: up to 20,000 in one transaction, more in chunks; called again it goes on where it broke off.",
 		},
 		{

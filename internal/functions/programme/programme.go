@@ -64,9 +64,6 @@ func New(s *store.Store, now func() time.Time, h Hooks) *Programme {
 	return &Programme{store: s, now: now, hooks: h}
 }
 
-// Runners are the roles that may run the programme's verbs.
-var Runners = []actor.Role{actor.Owner, actor.Admin, actor.Manager, actor.Safety}
-
 // sees reports whether a role may see scores of single people; managers see
 // the means of teams.
 func sees(r actor.Role) bool {

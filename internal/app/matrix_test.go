@@ -1,0 +1,394 @@
+package app_test
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/uuid"
+
+	"holdfast/internal/actor"
+	"holdfast/internal/catalog"
+	"holdfast/internal/db"
+	"holdfast/internal/demo"
+	"holdfast/internal/testkit"
+)
+
+// matrix says who may do what, beside the catalog and on purpose without a
+// look at it: r read, c create, u change, d delete; a letter followed by ~
+// reaches own rows only, - is nothing. What is made by a request of its own
+// and not in the collection (photos, webhooks' secrets, import files) has no c.
+const matrix = `
+collection            owner  admin  manager safety operator driver viewer
+
+tenants               ru     ru     r       r      r        r      r
+settings              rcud   rcud   r       r      -        -      -
+sites                 rcud   rcud   r       r      r        r      r
+mail_templates        rcud   rcud   -       -      -        -      -
+sso_connections       r      r      -       -      -        -      -
+members               rud    rud    r       r      r~       r~     r~
+invitations           rcu    rcu    r       r      -        -      -
+audit                 r      r      -       r~     -        -      -
+
+zones                 rcud   rcud   rcud    r      r        r      r
+items                 rcud   rcud   rcud    r      r        r      r
+lots                  rcud   rcud   rcud    r      r        r      r
+stock_levels          r      r      r       r      r        r      r
+stock_movements       rc     rc     rc      r      rc       r      r
+orders                rcud   rcud   rcud    r      rcu      r~     r
+order_lines           rcud   rcud   rcud    r      rcu      r~     r
+pick_lists            rcud   rcud   rcud    r      r~u~     -      r
+pick_lines            rcud   rcud   rcud    r      r~u~     -      r
+shipments             rcud   rcud   rcud    r      rcu      r~u~   r
+
+workers               rcud   rcud   rcud    ru     r        r~     r
+drivers               rcud   rcud   rcud    ru     r        r~     r
+shifts                rcud   rcud   rcud    ru     r        r~     r
+equipment             rcud   rcud   rcud    ru     r        r      r
+vehicles              rcud   rcud   rcud    ru     r        r      r
+teams                 rcud   rcud   rcud    r      r        r      r
+
+incidents             rcu    rcu    rcu     rcu    r~c      r~c    r
+incident_photos       rud    rud    ru      rud    r~       r~     r
+report_links          rcud   rcud   r       rcud   -        -      -
+osha_cases            r      r      -       rcu    -        -      -
+osha_summaries        ru     ru     r       rcu    -        -      -
+actions               rcud   rcud   rcu     rcud   r~cu~    r~cu~  r
+checklist_templates   rcud   rcud   rc      rcud   r        r      r
+checklist_schedules   rcud   rcud   rcu     rcud   r        r      r
+checklist_runs        rcu    rcu    rcu     rcu    rcu      r~cu~  r
+checklist_answers     rcu    rcu    rcu     rcu    rcu      r~cu~  r
+toolbox_talks         rcud   rcud   rcu     rcud   r        r      r
+talk_attendances      rcud   rcud   rcud    rcud   r~c~u~   r~c~u~ r
+
+regulations           rcud   rcud   r       rcud   -        -      r
+compliance_events     ru     ru     r       ru     -        -      r
+score_models          r      r      r       r      -        -      r
+score_runs            r      r      r       r      -        -      r
+predictive_scores     r      r      r~      r      r~       r~     r~
+risk_clusters         r      r      r       r      -        -      r
+courses               rcud   rcud   rc      rcud   r        r      r
+training_assignments  rcud   rcud   rcu     rcud   r~u~     r~u~   r
+
+point_events          r      r      r~      r~     r~       r~     r~
+badges                rcud   rcud   r       r      r        r      r
+user_badges           r      r      r~      r~     r~       r~     r~
+team_scores           r      r      -       -      -        -      -
+zone_scores           r      r      -       -      -        -      -
+
+import_jobs           rcu    rcu    rcu     rcu    -        -      -
+webhooks              rud    rud    -       r      -        -      -
+webhook_deliveries    r      r      -       r      -        -      -
+`
+
+// calls says who may call which function.
+const calls = `
+function                            owner admin manager safety operator driver viewer
+
+get-dashboard-snapshot-v2           x     x     x       x      x        x      x
+admin-dashboard-summary             x     x     x       x      x        x      x
+safety-kpis                         x     x     x       x      x        x      x
+safety-engagement                   x     x     x       x      x        x      x
+safety-rates                        x     x     x       x      -        -      -
+calculate-predictive-safety-scores  x     x     x       x      -        -      -
+assign-risk-clusters                x     x     x       x      -        -      -
+check-compliance-rules              x     x     x       x      -        -      -
+auto-assign-training                x     x     x       x      -        -      -
+process-import-job                  x     x     x       x      -        -      -
+apply-import-job                    x     x     x       x      -        -      -
+rollback-import-job                 x     x     -       -      -        -      -
+`
+
+// owned says which rows are a caller's own: SQL over his user id $1, his
+// worker's id $2 and his role $3.
+var owned = map[string]string{
+	"members":              "user_id = $1",
+	"audit":                "actor_user_id = $1 OR entity_type IN ('incidents', 'incident_photos', 'actions', 'osha_cases', 'osha_summaries', 'checklist_templates', 'checklist_schedules', 'checklist_runs', 'checklist_answers', 'toolbox_talks', 'talk_attendances', 'regulations', 'compliance_events', 'courses', 'training_assignments', 'report_links')",
+	"orders":               "created_by = $1",
+	"order_lines":          "created_by = $1",
+	"pick_lists":           "assigned_worker_id = $2 OR created_by = $1",
+	"pick_lines":           "assigned_worker_id = $2 OR created_by = $1",
+	"shipments":            "assigned_worker_id = $2",
+	"workers":              "user_id = $1",
+	"drivers":              "worker_id = $2",
+	"shifts":               "worker_id = $2",
+	"incidents":            "reported_by = $1 OR created_by = $1",
+	"incident_photos":      "created_by = $1",
+	"actions":              "assignee_user_id = $1 OR verifier_user_id = $1 OR created_by = $1",
+	"checklist_runs":       "assignee_user_id = $1 OR completed_by = $1 OR created_by = $1",
+	"checklist_answers":    "answered_by = $1 OR created_by = $1",
+	"talk_attendances":     "worker_id = $2",
+	"predictive_scores":    "user_id = $1 OR $3 IN ('manager', 'viewer') AND entity_type IN ('zone', 'equipment')",
+	"training_assignments": "user_id = $1",
+	"point_events":         "user_id = $1",
+	"user_badges":          "user_id = $1",
+}
+
+// hidden are fields that are there for others and empty for these roles.
+const hidden = `
+field                        hidden from
+workers.name                 operator viewer
+workers.hired_on             operator driver viewer
+workers.left_on              operator driver viewer
+workers.birth_year           manager operator driver viewer
+shifts.worker_id             operator viewer
+drivers.licence_no           operator driver viewer
+drivers.phone                operator driver viewer
+drivers.last_lat             safety operator driver viewer
+drivers.last_lon             safety operator driver viewer
+drivers.last_seen_at         safety operator driver viewer
+incidents.reported_by        operator driver viewer
+incidents.reporter_name      operator driver viewer
+incidents.entities           operator driver viewer
+incidents.root_causes        operator driver viewer
+risk_clusters.members        manager operator driver viewer
+report_links.token           operator driver viewer
+webhooks.secret              owner admin manager safety operator driver viewer
+webhooks.old_secret          owner admin manager safety operator driver viewer
+invitations.token_hash       owner admin manager safety operator driver viewer
+sso_connections.secret       owner admin manager safety operator driver viewer
+import_jobs.blob_key         owner admin manager safety operator driver viewer
+incident_photos.blob_key     owner admin manager safety operator driver viewer
+`
+
+// cells reads a table: the words of each line under those of the first.
+func cells(table string, each func(name string, role actor.Role, cell string)) {
+	var head []string
+	for line := range strings.Lines(table) {
+		words := strings.Fields(line)
+		if len(words) == 0 {
+			continue
+		}
+		if head == nil {
+			head = words
+			continue
+		}
+		for i, cell := range words[1:] {
+			each(words[0], actor.Role(head[i+1]), cell)
+		}
+	}
+}
+
+// Every role meets every collection and every function as the tables say.
+func TestPermissionMatrix(t *testing.T) {
+	testkit.Run(t, func(t *testing.T, k *testkit.Kit) {
+		stated := map[string]bool{}
+		cells(matrix, func(name string, role actor.Role, cell string) {
+			stated[name] = true
+			meets(t, k, name, role, cell)
+		})
+		for _, r := range catalog.Default().All() {
+			if !stated[r.Name] {
+				t.Errorf("the matrix does not say who may use %s", r.Name)
+			}
+		}
+		cells(calls, func(name string, role actor.Role, cell string) {
+			stated[name] = true
+			method := "POST"
+			if strings.HasPrefix(name, "safety-") || strings.Contains(name, "dashboard") {
+				method = "GET"
+			}
+			// Parameters are read after the caller is admitted.
+			r := k.Call(testkit.Request{Method: method, Path: "/functions/v1/" + name + "?page=x&days=x", As: who(role), Body: "["})
+			if admitted := r.Status != http.StatusForbidden; admitted != (cell == "x") {
+				t.Errorf("%s as %s: %d %s, the table says %s", name, role, r.Status, r.Body, cell)
+			}
+		})
+		for _, f := range k.App.Functions() {
+			if !stated[f.Name] {
+				t.Errorf("the table does not say who may call %s", f.Name)
+			}
+		}
+	})
+}
+
+// meets holds one cell to the answers.
+func meets(t *testing.T, k *testkit.Kit, name string, role actor.Role, cell string) {
+	t.Helper()
+	path, nowhere := "/rest/v1/"+name, "?id=eq."+uuid.NewString()
+	for _, c := range []struct{ letter, method, path, body string }{
+		{"r", "GET", "?select=id&order=id&limit=1000", ""}, {"c", "POST", "", "{}"}, {"u", "PATCH", nowhere, "{}"}, {"d", "DELETE", nowhere, ""},
+	} {
+		q := testkit.Request{Method: c.method, Path: path + c.path, As: who(role)}
+		if c.body != "" {
+			q.Body = c.body
+		}
+		r := k.Call(q)
+		_, rest, may := strings.Cut(cell, c.letter)
+		switch {
+		case may && (r.Status == http.StatusForbidden || r.Status >= 500), !may && r.Status != http.StatusForbidden:
+			t.Errorf("%s %s as %s: %d %s, the matrix says %s", c.method, name, role, r.Status, r.Body, cell)
+		case may && c.letter == "r":
+			var rows []struct{ ID string }
+			r.JSON(t, &rows)
+			got := []string{}
+			for _, row := range rows {
+				got = append(got, row.ID)
+			}
+			where := "1 = 1"
+			if strings.HasPrefix(rest, "~") {
+				where = owned[name]
+			}
+			if want := rowsIn(t, k, name, role, where); !slices.Equal(got, want) {
+				t.Errorf("%s sees %d rows of %s, the matrix says %s: %d", role, len(got), name, cell, len(want))
+			}
+		}
+	}
+}
+
+// rowsIn returns the ids of the first rows of tenant north that meet where.
+func rowsIn(t *testing.T, k *testkit.Kit, table string, role actor.Role, where string) []string {
+	t.Helper()
+	ids := []string{}
+	err := k.App.DB.Read(context.Background(), db.Scope{All: true}, func(tx *db.Tx) error {
+		var user, worker string
+		for _, u := range demo.Users() {
+			if u.Email == who(role) {
+				user = u.ID
+			}
+		}
+		if err := tx.Query("SELECT id FROM workers WHERE tenant_id = $1 AND user_id = $2", []any{demo.North, user}, func(r *db.Row) error { worker = r.Text(0); return nil }); err != nil {
+			return err
+		}
+		if worker == "" {
+			worker = db.NoTenant
+		}
+		of := "tenant_id"
+		if table == "tenants" {
+			of = "id"
+		}
+		sql := fmt.Sprintf("SELECT id FROM %s WHERE %s = '%s' AND (%s) ORDER BY id LIMIT 1000", table, of, demo.North,
+			strings.NewReplacer("$1", "'"+user+"'", "$2", "'"+worker+"'", "$3", "'"+string(role)+"'").Replace(where))
+		return tx.Query(sql, nil, func(r *db.Row) error { ids = append(ids, r.Text(0)); return nil })
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return ids
+}
+
+// A hidden field is empty in every row and cannot be found by: nothing tells
+// its value.
+func TestHiddenFields(t *testing.T) {
+	testkit.Run(t, func(t *testing.T, k *testkit.Kit) {
+		for line := range strings.Lines(strings.TrimSpace(hidden)) {
+			words := strings.Fields(line)
+			table, field, ok := strings.Cut(words[0], ".")
+			if !ok {
+				continue // the head
+			}
+			for _, role := range words[1:] {
+				as := who(actor.Role(role))
+				r := k.Get(as, "/v1/"+table+"?limit=1000")
+				var rows []map[string]any
+				if r.Status == http.StatusOK {
+					r.JSON(t, &rows)
+				}
+				for _, row := range rows {
+					if row[field] != nil {
+						t.Errorf("%s sees %s: %v", role, words[0], row[field])
+						break
+					}
+				}
+				for _, ask := range []string{field + "=not.is.null", "order=" + field} {
+					if r := k.Get(as, "/v1/"+table+"?"+ask); r.Status/100 != 4 {
+						t.Errorf("%s may ask for %s by %s: %d", role, words[0], ask, r.Status)
+					}
+				}
+			}
+		}
+	})
+}
+
+// moves says who may lead a record from one state to another.
+const moves = `
+move                                   owner admin manager safety operator viewer
+incidents:reported>triaged             x     x     x       x      -        -
+incidents:reported>void                x     x     -       x      -        -
+incidents:action_pending>closed        x     x     -       x      -        -
+incidents:closed>investigating         x     x     -       x      -        -
+actions:open>cancelled                 x     x     -       x      -        -
+orders:draft>confirmed                 x     x     x       -      x        -
+orders:draft>cancelled                 x     x     x       -      -        -
+shipments:planned>packed               x     x     x       -      x        -
+shipments:planned>cancelled            x     x     x       -      -        -
+checklist_templates:draft>published    x     x     -       x      -        -
+training_assignments:assigned>waived   x     x     -       x      -        -
+regulations:active>retired             x     x     -       x      -        -
+equipment:in_service>maintenance       x     x     x       x      -        -
+equipment:in_service>retired           x     x     x       -      -        -
+`
+
+func TestMoves(t *testing.T) {
+	testkit.Run(t, func(t *testing.T, k *testkit.Kit) {
+		cells(moves, func(name string, role actor.Role, cell string) {
+			table, states, _ := strings.Cut(name, ":")
+			from, to, _ := strings.Cut(states, ">")
+			id := begin(t, k, table, from)
+			r := k.Call(testkit.Request{Method: "PATCH", Path: "/v1/" + table + "?id=eq." + id, As: who(role), Body: map[string]string{"status": to}, Header: whole})
+			// An own row is not found, and so not changed, by others.
+			if admitted := r.Status != http.StatusForbidden && string(r.Body) != "[]"; admitted != (cell == "x") || r.Status >= 500 {
+				t.Errorf("%s as %s: %d %s, the table says %s", name, role, r.Status, r.Body, cell)
+			}
+		})
+	})
+}
+
+// begin puts some record of tenant north in a state, past the server's rules.
+func begin(t *testing.T, k *testkit.Kit, table, state string) (id string) {
+	t.Helper()
+	err := k.App.DB.Write(context.Background(), db.Scope{All: true}, func(tx *db.Tx) error {
+		err := tx.One("SELECT id FROM "+table+" WHERE tenant_id = $1 ORDER BY id LIMIT 1", []any{demo.North}, func(r *db.Row) error { id = r.Text(0); return nil })
+		if err != nil {
+			return fmt.Errorf("%s: %w", table, err)
+		}
+		_, err = tx.Exec("UPDATE "+table+" SET status = $3 WHERE tenant_id = $1 AND id = $2", demo.North, id, state)
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return id
+}
+
+// Operators and drivers who work in some zones see those zones and their stock.
+func TestZoneScope(t *testing.T) {
+	testkit.Run(t, func(t *testing.T, k *testkit.Kit) {
+		var levels []struct {
+			Zone string `json:"zone_id"`
+		}
+		k.Get(who(actor.Admin), "/v1/stock_levels?select=zone_id&limit=1").JSON(t, &levels)
+		mine := levels[0].Zone
+		for _, role := range []actor.Role{actor.Operator, actor.Driver, actor.Manager} {
+			bounded := role != actor.Manager
+			var user string
+			for _, u := range demo.Users() {
+				if u.Email == who(role) {
+					user = u.ID
+				}
+			}
+			r := k.Call(testkit.Request{Method: "PATCH", Path: "/v1/members?user_id=eq." + user, As: who(actor.Admin), Body: map[string]any{"zone_ids": []string{mine}}, Header: whole})
+			if r.Status != http.StatusOK {
+				t.Fatalf("%d %s", r.Status, r.Body)
+			}
+			for path, column := range map[string]string{"zones?select=zone:id": "id", "stock_levels?select=zone:zone_id": "zone_id"} {
+				within(t, path+" as "+string(role), func() bool {
+					var rows []struct{ Zone string }
+					k.Get(who(role), "/v1/"+path).JSON(t, &rows)
+					inside := len(rows) > 0
+					for _, row := range rows {
+						inside = inside && row.Zone == mine
+					}
+					return inside == bounded
+				})
+				other := k.Get(who(role), "/v1/"+path+"&"+column+"=neq."+mine)
+				if (string(other.Body) == "[]") != bounded {
+					t.Errorf("%s asks for other %s: %.100s", role, path, other.Body)
+				}
+			}
+		}
+	})
+}
