@@ -220,6 +220,9 @@ func describeField(s object, f *catalog.Field) {
 	if f.Unit != "" {
 		doc = strings.TrimSpace(doc + " Unit: " + f.Unit + ".")
 	}
+	if f.Names != "" && !f.ReadOnly {
+		doc = strings.TrimSpace(doc + " Names " + f.Names + " (" + catalog.NamedBy(f.Names) + ").")
+	}
 	if f.Ref != "" {
 		doc = strings.TrimSpace(doc + " References " + f.Ref + ".")
 	}

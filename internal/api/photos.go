@@ -18,8 +18,8 @@ import (
 	"holdfast/internal/web"
 )
 
-// Photos serves the pictures of incidents; captions and deleting are the
-// collection's (incident_photos).
+// Photos serves the pictures of incidents and inspections; captions and deleting
+// are the collections' (incident_photos, checklist_photos).
 type Photos struct {
 	gate  *gate.Gate
 	album *photo.Album
@@ -31,15 +31,27 @@ func NewPhotos(g *gate.Gate, a *photo.Album) *Photos { return &Photos{g, a} }
 // Routes lists what is served.
 func (p *Photos) Routes() []Route {
 	get, post := http.MethodGet, http.MethodPost
-	return []Route{
-		{Pattern: "/v1/incidents/{id}/photos", Methods: []string{get, post}, Tag: "photos", Doc: "Photos of an incident (GET), or one more (POST: multipart part file, JPEG, PNG or WebP of 15 MB at most; caption)",
-			Handler: p.member(p.photos), Body: map[string]string{"file": "file", "caption": "string"}},
-		{Pattern: "/v1/incidents/{id}/photos/{photo}", Methods: []string{get}, Tag: "photos", Doc: "The picture itself, a JPEG", Handler: p.member(p.view)},
+	var out []Route
+	for _, of := range [...]struct{ collection, noun string }{{"incidents", "an incident"}, {"checklist_runs", "an inspection"}} {
+		path := "/v1/" + strings.ReplaceAll(of.collection, "_", "-") + "/{id}/photos"
+		out = append(out,
+			Route{Pattern: path, Methods: []string{get, post}, Tag: "photos", Doc: "Photos of " + of.noun + " (GET), or one more (POST: multipart part file, JPEG, PNG or WebP of 15 MB at most; caption)",
+				Handler: p.member(path, of.collection, p.photos), Body: map[string]string{"file": "file", "caption": "string"}},
+			Route{Pattern: path + "/{photo}", Methods: []string{get}, Tag: "photos", Doc: "The picture itself, a JPEG", Handler: p.member(path, of.collection, p.view)})
 	}
+	return out
+}
+
+// photoCall is a member's request for the photos of a record.
+type photoCall struct {
+	r     *http.Request
+	actor actor.Actor
+	of    photo.Owner
+	path  string // of the record's photos
 }
 
 // member lets members through to h.
-func (p *Photos) member(h func(w http.ResponseWriter, r *http.Request, a actor.Actor) error) http.Handler {
+func (p *Photos) member(path, collection string, h func(w http.ResponseWriter, c photoCall) error) http.Handler {
 	return web.Wrap(CollectionShape, func(w http.ResponseWriter, r *http.Request) error {
 		write := r.Method == http.MethodPost
 		a, err := p.gate.Enter(w, r, write)
@@ -60,14 +72,19 @@ func (p *Photos) member(h func(w http.ResponseWriter, r *http.Request, a actor.A
 				return noRecord()
 			}
 		}
-		return h(w, r, a)
+		of, ok := photo.OwnerOf(collection, strings.ToLower(r.PathValue("id")))
+		if !ok {
+			return noRecord()
+		}
+		return h(w, photoCall{r, a, of, strings.Replace(path, "{id}", of.ID, 1)})
 	})
 }
 
 // photoView is a photo as the API shows it.
 type photoView struct {
 	ID        string  `json:"id"`
-	Incident  string  `json:"incident_id"`
+	Incident  string  `json:"incident_id,omitempty"`
+	Run       string  `json:"run_id,omitempty"`
 	Caption   *string `json:"caption"`
 	Width     any     `json:"width"`
 	Height    any     `json:"height"`
@@ -77,45 +94,45 @@ type photoView struct {
 	URL       string  `json:"url"`
 }
 
-func viewOf(row store.Row) photoView {
+func (c photoCall) view(row store.Row) photoView {
 	v := photoView{Width: row["width"], Height: row["height"], Size: row["size"], SHA256: row["sha256"], CreatedAt: row["created_at"]}
 	v.ID, _ = row["id"].(string)
 	v.Incident, _ = row["incident_id"].(string)
+	v.Run, _ = row["run_id"].(string)
 	if c, ok := row["caption"].(string); ok {
 		v.Caption = &c
 	}
-	v.URL = "/v1/incidents/" + v.Incident + "/photos/" + v.ID
+	v.URL = c.path + "/" + v.ID
 	return v
 }
 
-func (p *Photos) photos(w http.ResponseWriter, r *http.Request, a actor.Actor) error {
-	incident := strings.ToLower(r.PathValue("id"))
-	if r.Method == http.MethodPost {
-		return p.add(w, r, a, incident)
+func (p *Photos) photos(w http.ResponseWriter, c photoCall) error {
+	if c.r.Method == http.MethodPost {
+		return p.add(w, c)
 	}
-	rows, err := p.album.List(r.Context(), a, incident)
+	rows, err := p.album.List(c.r.Context(), c.actor, c.of)
 	if err != nil {
 		return err
 	}
 	out := make([]photoView, len(rows))
 	for i, row := range rows {
-		out[i] = viewOf(row)
+		out[i] = c.view(row)
 	}
 	w.Header().Set("Cache-Control", "no-store")
 	return web.JSON(w, http.StatusOK, out)
 }
 
-func (p *Photos) add(w http.ResponseWriter, r *http.Request, a actor.Actor, incident string) error {
-	body, caption, done, err := picture(w, r)
+func (p *Photos) add(w http.ResponseWriter, c photoCall) error {
+	body, caption, done, err := picture(w, c.r)
 	if err != nil {
 		return err
 	}
 	defer done()
-	row, err := p.album.Add(r.Context(), a, incident, caption, body)
+	row, err := p.album.Add(c.r.Context(), c.actor, c.of, caption, body)
 	if err != nil {
 		return err
 	}
-	v := viewOf(row)
+	v := c.view(row)
 	w.Header().Set("Location", v.URL)
 	return web.JSON(w, http.StatusCreated, v)
 }
@@ -155,8 +172,8 @@ func tooMuch(err error) error {
 }
 
 // view answers with the picture. It never changes, so its hash is its tag.
-func (p *Photos) view(w http.ResponseWriter, r *http.Request, a actor.Actor) error {
-	row, f, err := p.album.View(r.Context(), a, strings.ToLower(r.PathValue("id")), strings.ToLower(r.PathValue("photo")))
+func (p *Photos) view(w http.ResponseWriter, c photoCall) error {
+	row, f, err := p.album.View(c.r.Context(), c.actor, c.of, strings.ToLower(c.r.PathValue("photo")))
 	if err != nil {
 		return err
 	}
@@ -168,6 +185,6 @@ func (p *Photos) view(w http.ResponseWriter, r *http.Request, a actor.Actor) err
 	h.Set("Content-Disposition", `inline; filename="photo.jpg"`)
 	h.Set("Content-Security-Policy", "default-src 'none'; sandbox")
 	h.Set("Cache-Control", "private, no-cache")
-	http.ServeContent(w, r, "", time.Time{}, f)
+	http.ServeContent(w, c.r, "", time.Time{}, f)
 	return nil
 }

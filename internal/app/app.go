@@ -171,7 +171,7 @@ func (a *App) services(ctx context.Context, mode Mode) error {
 		return err
 	}
 	a.Outbox = event.New(a.now)
-	a.album = photo.New(func() photo.Files { return a.blobs })
+	a.album = photo.New(func() photo.Files { return a.blobs }, int64(a.Config.PhotoQuota)<<20)
 	effects := a.effects()
 	a.Store = store.New(a.DB, a.catalog, effects, a.now)
 	a.album.Open(a.Store)
@@ -249,7 +249,7 @@ func (a *App) openWebhooks() error {
 	if err != nil {
 		return err
 	}
-	a.Webhooks, err = webhook.New(webhook.Options{Store: a.Store, Key: key, AllowPrivate: a.Config.WebhookPrivate, Now: a.now, Notify: a.mailDisabledWebhook})
+	a.Webhooks, err = webhook.New(webhook.Options{Store: a.Store, Key: key, AllowPrivate: a.Config.WebhookPrivate, Now: a.now, Product: a.Config.ProductName, Notify: a.mailDisabledWebhook})
 	if err != nil {
 		return err
 	}
@@ -259,7 +259,7 @@ func (a *App) openWebhooks() error {
 
 // mailDisabledWebhook tells a tenant's administrators.
 func (a *App) mailDisabledWebhook(ctx context.Context, n webhook.Notice) error {
-	text := "Holdfast no longer sends events to\n\n  " + n.URL + "\n\nbecause " + n.Reason + ". Put the receiver right, then make the webhook active again: what was missed can be replayed for 30 days.\n"
+	text := a.Config.ProductName + " no longer sends events to\n\n  " + n.URL + "\n\nbecause " + n.Reason + ". Put the receiver right, then make the webhook active again: what was missed can be replayed for 30 days.\n"
 	var errs []error
 	for _, to := range n.Emails {
 		errs = append(errs, a.mail.Send(ctx, mail.Message{To: to, Subject: "A webhook was disabled", Text: text, Kind: "webhook_disabled"}))

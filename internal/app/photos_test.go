@@ -56,6 +56,17 @@ func files(t *testing.T, k *testkit.Kit) int {
 	return len(list)
 }
 
+// filesBecome waits until the server's file directory holds n files: they go
+// behind the answer.
+func filesBecome(t *testing.T, k *testkit.Kit, n int) {
+	t.Helper()
+	for end := time.Now().Add(30 * time.Second); files(t, k) != n; time.Sleep(20 * time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatalf("%d files, want %d", files(t, k), n)
+		}
+	}
+}
+
 // A photo goes with its incident: uploaded and seen by those who may read it,
 // refused when it is none, deleted with it.
 func TestPhotos(t *testing.T) {
@@ -125,11 +136,7 @@ func TestPhotos(t *testing.T) {
 		if r := k.Call(testkit.Request{Method: "DELETE", Path: "/v1/incidents?id=eq." + incident, Bearer: k.Service()}); r.Status != 204 {
 			t.Errorf("delete the incident: %d %s", r.Status, r.Body)
 		}
-		for end := time.Now().Add(30 * time.Second); files(t, k) != before; time.Sleep(20 * time.Millisecond) {
-			if time.Now().After(end) {
-				t.Fatalf("%d files are left, want none", files(t, k)-before)
-			}
-		}
+		filesBecome(t, k, before)
 		if got := first(t, k, "/v1/audit?select=action&entity_id=eq."+p.ID+"&order=at.desc&tenant_id=eq."+demo.North, "action"); got != "incident_photos.delete" {
 			t.Errorf("audit: %s", fmt.Sprint(got))
 		}

@@ -68,6 +68,7 @@ type Field struct {
 	Min, Max string       // inclusive decimal bounds of a number; "" = none
 	MaxLen   int          // characters of a text, elements of an array; 0 = the format's limit
 	Ref      string       // resource this id points to; the reference stays in the tenant
+	Names    string       // resource whose record this id, or each id of an Array, names when a caller sets it; unlike Ref it may outlive the record
 	ReadOnly bool         // kept by the server; refused in a body with 428C9
 	Fixed    bool         // settable at creation only
 	Readers  []actor.Role // who sees the value; empty = everyone who sees the row
@@ -244,6 +245,9 @@ func (c *Catalog) link(r *Resource) error {
 		return nil
 	}
 	for _, f := range r.Fields {
+		if f.Names != "" && c.byName[f.Names] == nil {
+			return fmt.Errorf("catalog: %s.%s names unknown resource %q", r.Name, f.Name, f.Names)
+		}
 		if f.Ref == "" {
 			continue
 		}
@@ -285,6 +289,15 @@ func (c *Catalog) link(r *Resource) error {
 		}
 	}
 	return check("own", r.Own...)
+}
+
+// NamedBy is the column by which a resource's records are named in a field with
+// Names: people by their user, everything else by its id.
+func NamedBy(resource string) string {
+	if resource == "members" {
+		return "user_id"
+	}
+	return "id"
 }
 
 func (r *Resource) uniqueOn(field string) bool {

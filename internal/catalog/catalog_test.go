@@ -40,6 +40,29 @@ func TestStatesAreInTheirSets(t *testing.T) {
 	}
 }
 
+// An id that callers may set is checked: by a foreign key, by what it names, or
+// by an effect that knows more.
+func TestIDsAreChecked(t *testing.T) {
+	elsewhere := map[string]string{
+		"members.user_id":          "is the membership itself: package identity",
+		"actions.source_id":        "looked up by its source: package safety",
+		"orders.owner_id":          "whose goods they are: owners have no records",
+		"stock_movements.owner_id": "whose goods they are: owners have no records",
+		"stock_movements.ref_id":   "what the caller's own system calls the cause",
+	}
+	for _, r := range Default().All() {
+		for i := range r.Fields {
+			f := &r.Fields[i]
+			if f.Type != UUID || f.ReadOnly || f.Name == "id" || f.Name == "tenant_id" || f.Ref != "" || f.Names != "" {
+				continue
+			}
+			if name := r.Name + "." + f.Name; elsewhere[name] == "" {
+				t.Errorf("%s: nothing checks what it names", name)
+			}
+		}
+	}
+}
+
 func TestWriteDDL(t *testing.T) {
 	path := os.Getenv("HOLDFAST_WRITE_DDL")
 	if path == "" {

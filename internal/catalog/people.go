@@ -37,7 +37,7 @@ func teams() Resource {
 		Fields: []Field{
 			{Name: "code", Format: Code, Required: true},
 			{Name: "name", Format: Name, Required: true},
-			{Name: "lead_user_id", Type: UUID},
+			{Name: "lead_user_id", Type: UUID, Names: "members"},
 			{Name: "site_id", Type: UUID, Ref: "sites"},
 		},
 		Unique: [][]string{{"code"}},
@@ -58,7 +58,7 @@ func workers() Resource {
 			{Name: "employment", Required: true, Default: "employee", OneOf: []string{"employee", "agency", "contractor"}},
 			{Name: "hired_on", Type: Date, Readers: leaders},
 			{Name: "left_on", Type: Date, Readers: leaders},
-			{Name: "user_id", Type: UUID, Doc: "The user who signs in as this worker."},
+			{Name: "user_id", Type: UUID, Names: "members", Doc: "The user who signs in as this worker."},
 			{Name: "birth_year", Type: Int, Min: "1900", Max: "2100", Readers: officers},
 			{Name: "status", Required: true, Default: "active", OneOf: []string{"active", "on_leave", "left"}},
 		},

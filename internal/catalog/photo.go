@@ -3,27 +3,46 @@ package catalog
 import "holdfast/internal/actor"
 
 // reporting are what reports of incidents come with, and come by.
-func reporting() []Resource { return []Resource{incidentPhotos(), reportLinks()} }
+func reporting() []Resource { return []Resource{incidentPhotos(), checklistPhotos(), reportLinks()} }
 
 func incidentPhotos() Resource {
 	return Resource{
 		Name: "incident_photos", Family: "safety",
-		Doc: "Photos of incidents, without metadata. Uploaded to and seen at /v1/incidents/{id}/photos by those who may read the incident; deleted with it.",
-		Fields: []Field{
-			{Name: "incident_id", Type: UUID, Ref: "incidents", Required: true, Fixed: true},
-			{Name: "caption", Format: Name},
-			{Name: "width", Type: Int, Unit: "px", Required: true, ReadOnly: true},
-			{Name: "height", Type: Int, Unit: "px", Required: true, ReadOnly: true},
-			{Name: "size", Type: Int, Unit: "B", Required: true, ReadOnly: true},
-			{Name: "sha256", Format: Name, MaxLen: 64, Required: true, ReadOnly: true},
-			{Name: "blob_key", Format: Name, Required: true, ReadOnly: true, Readers: nobody},
-		},
-		Own: []string{"created_by"},
+		Doc:    "Photos of incidents, without metadata. Uploaded to and seen at /v1/incidents/{id}/photos by those who may read the incident; deleted with it.",
+		Fields: photoFields(Field{Name: "incident_id", Type: UUID, Ref: "incidents", Required: true, Fixed: true}),
+		Own:    []string{"created_by"},
 		Access: Access{
 			Read:   []Grant{to(plus(leaders, actor.Viewer)), own(floor...)},
 			Update: []Grant{to(leaders).only("caption")},
 			Delete: []Grant{to(officers)},
 		},
+	}
+}
+
+func checklistPhotos() Resource {
+	return Resource{
+		Name: "checklist_photos", Family: "safety",
+		Doc:    "Photos that inspections are answered with, without metadata. Uploaded to and seen at /v1/checklist-runs/{id}/photos by those who may read the inspection, while it is open; deleted with it.",
+		Fields: photoFields(Field{Name: "run_id", Type: UUID, Ref: "checklist_runs", Required: true, Fixed: true}),
+		Own:    []string{"created_by"},
+		Access: Access{
+			Read:   []Grant{to(plus(leaders, actor.Operator, actor.Viewer)), own(actor.Driver)},
+			Update: []Grant{to(leaders).only("caption")},
+			Delete: []Grant{to(officers)},
+		},
+	}
+}
+
+// photoFields are the fields of a photo of some record.
+func photoFields(of Field) []Field {
+	return []Field{
+		of,
+		{Name: "caption", Format: Name},
+		{Name: "width", Type: Int, Unit: "px", Required: true, ReadOnly: true},
+		{Name: "height", Type: Int, Unit: "px", Required: true, ReadOnly: true},
+		{Name: "size", Type: Int, Unit: "B", Required: true, ReadOnly: true},
+		{Name: "sha256", Format: Name, MaxLen: 64, Required: true, ReadOnly: true},
+		{Name: "blob_key", Format: Name, Required: true, ReadOnly: true, Readers: nobody},
 	}
 }
 

@@ -42,7 +42,7 @@ func members() Resource {
 			{Name: "role", Required: true, OneOf: roleNames()},
 			{Name: "status", Required: true, Default: "active", OneOf: []string{"invited", "active", "suspended"}},
 			{Name: "worker_id", Type: UUID, Ref: "workers"},
-			{Name: "zone_ids", Type: Array, Required: true, Default: "[]", MaxLen: 500, Doc: "Zones an operator or driver is limited to; empty = all."},
+			{Name: "zone_ids", Type: Array, Names: "zones", Required: true, Default: "[]", MaxLen: 500, Doc: "Zones an operator or driver is limited to; empty = all."},
 			{Name: "joined_at", Type: Time, ReadOnly: true},
 		},
 		Unique: [][]string{{"user_id"}},

@@ -113,7 +113,7 @@ func trainingAssignments() Resource {
 		Doc: "One person and one course: asked for, taken, certified.",
 		Fields: []Field{
 			{Name: "course_id", Type: UUID, Ref: "courses", Required: true, Fixed: true},
-			{Name: "user_id", Type: UUID, Required: true, Fixed: true},
+			{Name: "user_id", Type: UUID, Names: "members", Required: true, Fixed: true},
 			{Name: "assignment_type", Required: true, Default: "manual", Fixed: true, OneOf: []string{"risk_based", "role_based", "incident", "manual", "renewal"}},
 			{Name: "assignment_reason", MaxLen: 500},
 			{Name: "due_on", Type: Date},
@@ -163,7 +163,7 @@ func regulations() Resource {
 			{Name: "category", Format: Name, MaxLen: 60},
 			{Name: "rule", Type: JSON, Required: true, Doc: "{scope:{entity_types,filter}, metric, window_days, per, normalize, min_exposure_hours, warn, breach, applies_if}."},
 			{Name: "severity", Required: true, Default: "medium", OneOf: severities},
-			{Name: "owner_user_id", Type: UUID},
+			{Name: "owner_user_id", Type: UUID, Names: "members"},
 			{Name: "review_on", Type: Date},
 			{Name: "status", Required: true, Default: "active", OneOf: []string{"draft", "active", "retired"}},
 		},

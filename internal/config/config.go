@@ -20,6 +20,7 @@ type Config struct {
 	RedisURL          string        `name:"redis_url" flag:"redis" secret:"true" doc:"Redis of a fleet: redis:// or rediss://user:password@host:6379/0; counts rate limits for all nodes, carries notices at once; empty = each node counts for itself"`
 	BlobURL           string        `name:"blob_url" secret:"true" doc:"where uploaded files are kept: s3://KEY:SECRET@host/bucket/prefix?region=... or file:///path; empty = files/ in the data directory"`
 	ImportQuota       int           `name:"import_quota" default:"5120" doc:"megabytes of import files one tenant may keep"`
+	PhotoQuota        int           `name:"photo_quota" default:"10240" doc:"megabytes of photos one tenant may keep"`
 	RedisTimeout      time.Duration `name:"redis_timeout" default:"250ms" doc:"how long a request waits for Redis before the node counts by itself"`
 	DatabasePooler    string        `name:"database_pooler" default:"session" oneof:"session transaction" doc:"transaction = a transaction pooler (PgBouncer) stands before PostgreSQL"`
 	PublicURL         string        `name:"public_url" doc:"address clients use; links and tokens are built from it (default http://<listen>)"`
@@ -48,7 +49,7 @@ type Config struct {
 	Passkeys          bool          `name:"passkeys" default:"true" doc:"sign in with passkeys"`
 	WebAuthnID        string        `name:"webauthn_rp_id" doc:"domain that passkeys and security keys are made for (default: the host of site_url)"`
 	WebAuthnOrigins   []string      `name:"webauthn_origins" doc:"web origins that may use them, within that domain (default: the origin of site_url)"`
-	ProductName       string        `name:"product_name" default:"Holdfast" doc:"name shown in account mails, text messages, authenticator apps and passkey prompts"`
+	ProductName       string        `name:"product_name" default:"Holdfast" doc:"name shown in mails, text messages, authenticator apps, passkey prompts and the user agent of webhooks"`
 	EmailSignin       bool          `name:"email_signin" default:"true" doc:"sign in and up with addresses"`
 	PhoneSignin       bool          `name:"phone_signin" doc:"sign in and up with telephone numbers; needs sms_url"`
 	PhoneAutoconfirm  bool          `name:"phone_autoconfirm" doc:"treat every telephone number as confirmed"`

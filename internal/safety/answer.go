@@ -40,6 +40,7 @@ type sheets struct {
 	runs      map[string]store.Row
 	templates map[string]*asked
 	answers   map[string]map[string]json.RawMessage
+	photos    map[string]string // the inspection of each photo
 }
 
 // openSheets locks the inspections of answers, so that none is completed
@@ -57,12 +58,18 @@ func openSheets(tx *db.Tx, a actor.Actor, s *store.Store, changes []store.Change
 	if err != nil {
 		return nil, err
 	}
-	sh := &sheets{runs: map[string]store.Row{}}
+	sh := &sheets{runs: map[string]store.Row{}, photos: map[string]string{}}
 	for _, run := range list {
 		sh.runs[text(run, "id")] = run
 	}
 	sh.templates = queueTemplates(tx, a.TenantID, distinct(list, "template_id"))
 	sh.answers = queueAnswers(tx, a.TenantID, distinct(list, "id"))
+	if len(list) > 0 {
+		tx.Queue("SELECT id, run_id FROM checklist_photos WHERE tenant_id = $1 AND "+tx.DB().InUUID("run_id", 2), []any{a.TenantID, query.List(distinct(list, "id"))}, func(r *db.Row) error {
+			sh.photos[r.Text(0)] = r.Text(1)
+			return nil
+		})
+	}
 	return sh, tx.Flush()
 }
 
@@ -126,11 +133,34 @@ func (sh *sheets) answer(a actor.Actor, c store.Change, now string) error {
 	if !ok {
 		return fault.New(fault.Invalid, checklist.Code, "the answer of item %q %s", it.Key, it.Form()).At("value", "of item %s %s", it.Key, it.Form())
 	}
+	if err := sh.shows(c, it); err != nil {
+		return err
+	}
 	an["result"], an["critical"] = string(result), it.Critical
 	if was, _ := c.Before["value"].(json.RawMessage); string(was) != string(raw) {
 		an["answered_by"], an["answered_at"] = null(a.UserID), now
 	}
 	sh.answers[text(an, "run_id")][it.Key] = raw
+	return nil
+}
+
+// shows refuses photos that are not the inspection's. What an answer named
+// before may have been deleted since.
+func (sh *sheets) shows(c store.Change, it *checklist.Item) error {
+	for _, field := range [...]string{"photos", "value"} {
+		raw, _ := c.After[field].(json.RawMessage)
+		if was, _ := c.Before[field].(json.RawMessage); field == "value" && it.Type != checklist.Photo || string(was) == string(raw) {
+			continue
+		}
+		var ids []string
+		_ = json.Unmarshal(raw, &ids) // the store and the item have read it
+		for _, id := range ids {
+			if run := text(c.After, "run_id"); sh.photos[strings.ToLower(id)] != run {
+				return fault.New(fault.Conflict, "23503", "%s names a photo that the inspection does not have", field).
+					With("", "upload it to /v1/checklist-runs/"+run+"/photos first").At(field, "names no photo of this inspection")
+			}
+		}
+	}
 	return nil
 }
 

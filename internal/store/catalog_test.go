@@ -165,11 +165,15 @@ func TestEveryResource(t *testing.T) {
 				k.seed(south, r, south1)
 			}
 		}
+		// The first members of both are the same user.
+		people, _ := k.cat.Get("members")
+		south1["members"] = k.row(south, people, south1, newID(south, 777), 777)
 		for _, r := range k.cat.All() {
 			t.Run(r.Name, func(t *testing.T) {
 				k := &kit{TB: t, d: k.d, cat: k.cat, s: k.s, now: k.now}
 				k.roles(r)
 				k.columns(r)
+				k.names(r, north1[r.Name], south1)
 				if !r.Root {
 					k.isolated(r, north1[r.Name], south1[r.Name])
 					k.paged(r, north1)
@@ -264,12 +268,50 @@ func (k *kit) isolated(r *catalog.Resource, mine, theirs string) {
 	k.want(k.get(stranger, r.Name+"?id=eq."+theirs), before)
 }
 
+// names holds the fields that name records without a foreign key to the
+// tenant's own: what nobody has and what another tenant has are refused alike,
+// by every way to write, and what the row holds already is left alone.
+func (k *kit) names(r *catalog.Resource, mine string, theirs map[string]string) {
+	for i := range r.Fields {
+		f := &r.Fields[i]
+		if f.Names == "" || f.ReadOnly {
+			continue
+		}
+		key, col := actor.Actor{Role: actor.Service, TenantID: north}, catalog.NamedBy(f.Names)
+		own := rows(k, k.must(key, "GET", f.Names+"?limit=1&select="+col, "", "").Body)[0][col].(string)
+		foreign := rows(k, k.must(actor.Actor{Role: actor.Service, TenantID: south}, "GET", f.Names+"?id=eq."+theirs[f.Names]+"&select="+col, "", "").Body)[0][col].(string)
+		value := func(id string) string {
+			if f.Type == catalog.Array {
+				return fmt.Sprintf("[%q]", id)
+			}
+			return fmt.Sprintf("%q", id)
+		}
+		for who, id := range map[string]string{"nobody's": id(4242), "another tenant's": foreign} {
+			row := `{"` + f.Name + `":` + value(id) + k.bodyWithout(r, f.Name) + `}`
+			tries := map[string]answer{"POST": k.do(key, "POST", r.Name, "", row), "upsert": k.do(key, "POST", r.Name, "resolution=merge-duplicates", row)}
+			if !f.Fixed {
+				tries["PATCH"] = k.do(key, "PATCH", r.Name+"?id=eq."+mine, "", `{"`+f.Name+`":`+value(id)+`}`)
+			}
+			for how, a := range tries {
+				if a.err == nil || a.err.Code != "23503" || len(a.err.Fields) != 1 || a.err.Fields[0].Name != f.Name {
+					k.Errorf("%s of %s %s: %v", how, who, f.Name, a)
+				}
+			}
+		}
+		if !f.Fixed {
+			k.must(key, "PATCH", r.Name+"?id=eq."+mine, "", `{"`+f.Name+`":`+value(own)+`}`)
+		}
+	}
+}
+
 // body is enough of a row to get past validation.
-func (k *kit) body(r *catalog.Resource) string {
+func (k *kit) body(r *catalog.Resource) string { return k.bodyWithout(r, "") }
+
+func (k *kit) bodyWithout(r *catalog.Resource, field string) string {
 	b := ""
 	for i := range r.Fields {
 		f := &r.Fields[i]
-		if f.Required && f.Default == "" && !f.ReadOnly && f.Name != "id" && f.Name != "tenant_id" {
+		if f.Name != field && f.Required && f.Default == "" && !f.ReadOnly && f.Name != "id" && f.Name != "tenant_id" {
 			v := sample(f, 7)
 			if f.Type == catalog.UUID {
 				v = id(7)

@@ -35,6 +35,9 @@ func (s *Store) inserting(a actor.Actor, w *query.Write) func(*db.Tx, *attempt) 
 		if w.Conflict != nil {
 			return s.upsert(tx, a, w, rows, try)
 		}
+		if err := s.named(tx, a, w.Resource, asInserts(rows)); err != nil {
+			return nil, err
+		}
 		try.rows, try.fresh = rows, rows
 		try.ahead = s.ahead(a, w.Resource, rows)
 		changes, err := s.insert(tx, a, w.Resource, rows, nil)
@@ -84,6 +87,9 @@ func (s *Store) Update(ctx context.Context, a actor.Actor, w *query.Write) (*Res
 			return nil, err
 		}
 		try.rows = rowsOf(changes)
+		if err := s.named(tx, a, w.Resource, changes); err != nil {
+			return nil, err
+		}
 		if err := s.rewrite(tx, a, w.Resource, changes); err != nil {
 			return nil, err
 		}

@@ -47,6 +47,9 @@ func (s *Store) upsert(tx *db.Tx, a actor.Actor, w *query.Write, rows []Row, try
 		}
 	}
 	try.rows, try.fresh = affected, fresh
+	if err := s.named(tx, a, r, slices.Concat(merged, asInserts(fresh))); err != nil {
+		return nil, err
+	}
 	if err := s.rewrite(tx, a, r, merged); err != nil {
 		return nil, err
 	}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"slices"
 	"time"
 
 	"holdfast/internal/actor"
@@ -18,11 +19,42 @@ import (
 	"holdfast/internal/store"
 )
 
-// resource is the collection of photos.
-const resource = "incident_photos"
+// mostEach bounds the photos of one record.
+const mostEach = 20
 
-// mostPerIncident bounds the photos of one incident.
-const mostPerIncident = 20
+// kind is a collection of photos and the collection whose records they belong
+// to, by a column.
+type kind struct {
+	photos, owners, column string
+	noun                   string   // of an owner, for messages
+	adds                   string   // collection whose right to create lets add photos
+	open                   []string // states in which an owner takes photos; empty = every one
+}
+
+// kinds lists the collections of photos.
+func kinds() []kind {
+	return []kind{
+		{photos: "incident_photos", owners: "incidents", column: "incident_id", noun: "incident", adds: "incidents"},
+		{photos: "checklist_photos", owners: "checklist_runs", column: "run_id", noun: "inspection", adds: "checklist_answers", open: []string{"scheduled", "in_progress"}},
+	}
+}
+
+// Owner is the record that photos belong to.
+type Owner struct {
+	kind
+	ID string // lower case
+}
+
+// OwnerOf returns the record with an id of a collection, and whether its records
+// have photos.
+func OwnerOf(collection, id string) (Owner, bool) {
+	for _, k := range kinds() {
+		if k.owners == collection {
+			return Owner{k, id}, true
+		}
+	}
+	return Owner{}, false
+}
 
 // Files keeps the pictures; a blob.Store is one.
 type Files interface {
@@ -31,28 +63,37 @@ type Files interface {
 	Delete(ctx context.Context, key string) error
 }
 
-// Album keeps the photos of incidents: the picture among the files, its record
-// in incident_photos. Who may read an incident may see its photos.
+// Album keeps the photos of records: the picture among the files, its record in
+// a collection of photos. Who may read a record may see its photos.
 type Album struct {
 	store *store.Store
 	files func() Files
 	room  *Darkroom
+	quota int64
 }
 
-// New returns an album. files is asked at each use, since effects are made
-// before files are opened.
-func New(files func() Files) *Album { return &Album{files: files, room: NewDarkroom()} }
+// New returns an album in which the photos of one tenant may take quota bytes:
+// whoever finds a report link must not fill the disk that all share. files is
+// asked at each use, since effects are made before files are opened.
+func New(files func() Files, quota int64) *Album {
+	return &Album{files: files, room: NewDarkroom(), quota: quota}
+}
 
 // Open gives the album its store.
 func (al *Album) Open(s *store.Store) { al.store = s }
 
-// Effects deletes photos with their incident, and pictures with their record.
+// Effects deletes photos with the record they belong to, and pictures with
+// theirs.
 func (al *Album) Effects() store.Effects {
-	return store.Effects{Before: map[string]store.Effect{"incidents": leave}, After: map[string]store.Effect{resource: al.dropped}}
+	e := store.Effects{Before: map[string]store.Effect{}, After: map[string]store.Effect{}}
+	for _, k := range kinds() {
+		e.Before[k.owners], e.After[k.photos] = k.leave, al.dropped
+	}
+	return e
 }
 
-// leave deletes the photos of deleted incidents.
-func leave(tx *db.Tx, a actor.Actor, s *store.Store, changes []store.Change) error {
+// leave deletes the photos of deleted records.
+func (k kind) leave(tx *db.Tx, a actor.Actor, s *store.Store, changes []store.Change) error {
 	gone := map[string][]string{}
 	for _, c := range changes {
 		if c.Op == store.Delete {
@@ -61,19 +102,19 @@ func leave(tx *db.Tx, a actor.Actor, s *store.Store, changes []store.Change) err
 			gone[tenant] = append(gone[tenant], id)
 		}
 	}
-	r, _ := s.Catalog().Get(resource)
+	r, _ := s.Catalog().Get(k.photos)
 	for tenant, ids := range gone {
 		a.TenantID = tenant
 		var photos []string
-		err := tx.Query("SELECT id FROM incident_photos WHERE tenant_id = $1 AND "+tx.DB().InUUID("incident_id", 2), []any{tenant, query.List(ids)}, func(row *db.Row) error {
+		err := tx.Query("SELECT id FROM "+k.photos+" WHERE tenant_id = $1 AND "+tx.DB().InUUID(k.column, 2), []any{tenant, query.List(ids)}, func(row *db.Row) error {
 			photos = append(photos, row.Text(0))
 			return nil
 		})
 		if err != nil {
-			return fmt.Errorf("photo: find the photos of incidents: %w", err)
+			return fmt.Errorf("photo: find the photos of %s: %w", k.owners, err)
 		}
 		if _, err := s.DeleteTx(tx, a, r, photos); err != nil {
-			return fmt.Errorf("photo: delete with the incident: %w", err)
+			return fmt.Errorf("photo: delete with the %s: %w", k.noun, err)
 		}
 	}
 	return nil
@@ -102,10 +143,11 @@ func (al *Album) drop(ctx context.Context, key string) {
 	}
 }
 
-// Add develops a picture and keeps it with an incident that the actor may read.
-// Members without a right to report incidents may not.
-func (al *Album) Add(ctx context.Context, a actor.Actor, incident, caption string, r io.Reader) (store.Row, error) {
-	if err := al.mayAdd(ctx, a, incident); err != nil {
+// Add develops a picture and keeps it with a record that the actor may read.
+// Members without a right to report incidents, or to answer what inspections
+// ask, may not.
+func (al *Album) Add(ctx context.Context, a actor.Actor, o Owner, caption string, r io.Reader) (store.Row, error) {
+	if err := al.mayAdd(ctx, a, o); err != nil {
 		return nil, err
 	}
 	p, err := al.Develop(ctx, r)
@@ -114,7 +156,7 @@ func (al *Album) Add(ctx context.Context, a actor.Actor, incident, caption strin
 	}
 	var row store.Row
 	err = al.store.DB().Write(ctx, store.Scope(a), func(tx *db.Tx) (err error) {
-		row, err = al.AddTx(tx, a, incident, caption, p)
+		row, err = al.AddTx(tx, a, o, caption, p)
 		return err
 	})
 	if err != nil {
@@ -155,28 +197,30 @@ func (al *Album) Discard(ctx context.Context, p *Kept, err error) {
 // CodeFull is the code of a photo for which its tenant has no room.
 const CodeFull = "photo_quota"
 
-// room is what the photos of a tenant may take, in bytes: whoever finds a report
-// link must not fill the disk that all share.
-const room = 10 << 30
-
-// AddTx records a developed picture with an incident of the actor's tenant.
-func (al *Album) AddTx(tx *db.Tx, a actor.Actor, incident, caption string, p *Kept) (store.Row, error) {
+// AddTx records a developed picture with a record of the actor's tenant.
+func (al *Album) AddTx(tx *db.Tx, a actor.Actor, o Owner, caption string, p *Kept) (store.Row, error) {
 	var n, size int64
-	// The incident's row is the lock: uploads at once cannot pass the bound.
-	tx.Queue("SELECT id FROM incidents WHERE tenant_id = $1 AND id = $2"+tx.DB().ForUpdate(), []any{a.TenantID, incident}, func(*db.Row) error { return nil })
-	tx.Queue("SELECT COUNT(*) FROM incident_photos WHERE tenant_id = $1 AND incident_id = $2", []any{a.TenantID, incident}, func(r *db.Row) error { n = r.Int(0); return nil })
-	tx.Queue("SELECT CAST(COALESCE(SUM(size), 0) AS bigint) FROM incident_photos WHERE tenant_id = $1", []any{a.TenantID}, func(r *db.Row) error { size = r.Int(0); return nil })
+	state := ""
+	// The owner's row is the lock: uploads at once cannot pass the bound, and
+	// none comes behind the end of an inspection.
+	tx.Queue("SELECT status FROM "+o.owners+" WHERE tenant_id = $1 AND id = $2"+tx.DB().ForUpdate(), []any{a.TenantID, o.ID}, func(r *db.Row) error { state = r.Text(0); return nil })
+	tx.Queue("SELECT COUNT(*) FROM "+o.photos+" WHERE tenant_id = $1 AND "+o.column+" = $2", []any{a.TenantID, o.ID}, func(r *db.Row) error { n = r.Int(0); return nil })
+	for _, k := range kinds() {
+		tx.Queue("SELECT CAST(COALESCE(SUM(size), 0) AS bigint) FROM "+k.photos+" WHERE tenant_id = $1", []any{a.TenantID}, func(r *db.Row) error { size += r.Int(0); return nil })
+	}
 	if err := tx.Flush(); err != nil {
 		return nil, fmt.Errorf("photo: count the photos: %w", err)
 	}
-	if n >= mostPerIncident {
-		return nil, fault.New(fault.Conflict, safety.CodeGuard, "the incident has %d photos, which is the most", n).At("photo", "too many")
+	switch {
+	case len(o.open) > 0 && !slices.Contains(o.open, state):
+		return nil, fault.New(fault.Conflict, safety.CodeGuard, "the %s is %s: its photos stay as they are", o.noun, state)
+	case n >= mostEach:
+		return nil, fault.New(fault.Conflict, safety.CodeGuard, "the %s has %d photos, which is the most", o.noun, n).At("photo", "too many")
+	case size+p.ref.Size > al.quota:
+		return nil, fault.New(fault.TooLarge, CodeFull, "the photos of this tenant take %d MB, which is the most: delete some", al.quota>>20).At("photo", "no room")
 	}
-	if size+p.ref.Size > room {
-		return nil, fault.New(fault.TooLarge, CodeFull, "the photos of this tenant take %d GB, which is the most: delete some", room>>30).At("photo", "no room")
-	}
-	r, _ := al.store.Catalog().Get(resource)
-	row := store.Row{"incident_id": incident, "caption": null(caption), "width": int64(p.width), "height": int64(p.height), "size": p.ref.Size, "sha256": p.ref.SHA256, "blob_key": p.ref.Key}
+	r, _ := al.store.Catalog().Get(o.photos)
+	row := store.Row{o.column: o.ID, "caption": null(caption), "width": int64(p.width), "height": int64(p.height), "size": p.ref.Size, "sha256": p.ref.SHA256, "blob_key": p.ref.Key}
 	rows, err := al.store.InsertTx(tx, a, r, []store.Row{row})
 	if err != nil {
 		return nil, err
@@ -191,50 +235,50 @@ func null(s string) any {
 	return s
 }
 
-// mayAdd refuses those who may not report, and hides what they may not read.
-func (al *Album) mayAdd(ctx context.Context, a actor.Actor, incident string) error {
-	r, _ := al.store.Catalog().Get("incidents")
+// mayAdd refuses those who may not add photos, and hides what they may not read.
+func (al *Album) mayAdd(ctx context.Context, a actor.Actor, o Owner) error {
+	r, _ := al.store.Catalog().Get(o.adds)
 	if _, ok := catalog.Find(r.Access.Create, a.Role); !ok {
-		return fault.New(fault.Forbidden, "42501", "permission denied for table %s", resource)
+		return fault.New(fault.Forbidden, "42501", "permission denied for table %s", o.photos)
 	}
-	return al.store.DB().Read(ctx, store.Scope(a), func(tx *db.Tx) error { return al.visible(tx, a, incident) })
+	return al.store.DB().Read(ctx, store.Scope(a), func(tx *db.Tx) error { return al.visible(tx, a, o) })
 }
 
-// visible fails with fault.NotFound for an incident that the actor may not
-// read, as for one that is not there.
-func (al *Album) visible(tx *db.Tx, a actor.Actor, incident string) error {
-	r, _ := al.store.Catalog().Get("incidents")
+// visible fails with fault.NotFound for a record that the actor may not read, as
+// for one that is not there.
+func (al *Album) visible(tx *db.Tx, a actor.Actor, o Owner) error {
+	r, _ := al.store.Catalog().Get(o.owners)
 	g, err := query.Access(a, r, r.Access.Read)
 	if err != nil {
 		return err
 	}
-	rows, err := al.store.RowsTx(tx, a, r, tx.DB().InUUID("id", 2), []any{query.List([]string{incident})})
+	rows, err := al.store.RowsTx(tx, a, r, tx.DB().InUUID("id", 2), []any{query.List([]string{o.ID})})
 	if err != nil {
-		return fmt.Errorf("photo: read the incident: %w", err)
+		return fmt.Errorf("photo: read the %s: %w", o.noun, err)
 	}
 	if len(rows) == 0 || !query.Admits(a, r, g, rows[0]) {
-		return fault.New(fault.NotFound, "PGRST116", "there is no such incident")
+		return fault.New(fault.NotFound, "PGRST116", "there is no such %s", o.noun)
 	}
 	return nil
 }
 
-// List returns the records of an incident's photos, oldest first, to whom the
-// incident may be read by.
-func (al *Album) List(ctx context.Context, a actor.Actor, incident string) (rows []store.Row, err error) {
+// List returns the records of a record's photos, oldest first, to whom it may be
+// read by.
+func (al *Album) List(ctx context.Context, a actor.Actor, o Owner) (rows []store.Row, err error) {
 	err = al.store.DB().Read(ctx, store.Scope(a), func(tx *db.Tx) error {
-		if err := al.visible(tx, a, incident); err != nil {
+		if err := al.visible(tx, a, o); err != nil {
 			return err
 		}
-		r, _ := al.store.Catalog().Get(resource)
-		rows, err = al.store.RowsTx(tx, a, r, tx.DB().InUUID("incident_id", 2)+" ORDER BY id", []any{query.List([]string{incident})})
+		r, _ := al.store.Catalog().Get(o.photos)
+		rows, err = al.store.RowsTx(tx, a, r, tx.DB().InUUID(o.column, 2)+" ORDER BY id", []any{query.List([]string{o.ID})})
 		return err
 	})
 	return rows, err
 }
 
 // View opens the picture of a photo; its record says what it is.
-func (al *Album) View(ctx context.Context, a actor.Actor, incident, id string) (store.Row, io.ReadSeekCloser, error) {
-	rows, err := al.List(ctx, a, incident)
+func (al *Album) View(ctx context.Context, a actor.Actor, o Owner, id string) (store.Row, io.ReadSeekCloser, error) {
+	rows, err := al.List(ctx, a, o)
 	if err != nil {
 		return nil, nil, err
 	}

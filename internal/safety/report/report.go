@@ -319,7 +319,8 @@ func (d *Desk) write(ctx context.Context, a actor.Actor, p *Place, f *Form, kept
 			return nil
 		}
 		id, _ := rows[0]["id"].(string)
-		_, err = d.album.AddTx(tx, a, id, "", kept)
+		of, _ := photo.OwnerOf("incidents", id)
+		_, err = d.album.AddTx(tx, a, of, "", kept)
 		return err
 	})
 	return no, err
