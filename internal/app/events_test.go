@@ -36,6 +36,9 @@ func TestEventsArrive(t *testing.T) {
 			if err := v.Verify(b, r.Header); err != nil {
 				t.Error(err)
 			}
+			if got := r.Header.Get("User-Agent"); got != "Nord-S-d-Safety-Webhooks/1" {
+				t.Errorf("User-Agent %q", got)
+			}
 			bodies <- string(b)
 		}))
 		defer sink.Close()
@@ -119,7 +122,7 @@ func TestEventsArrive(t *testing.T) {
 				t.Errorf("%s %s %s: %d %s", c.method, c.path, c.body, got.Status, got.Body)
 			}
 		}
-	}, func(c *config.Config) { c.WebhookPrivate = true })
+	}, func(c *config.Config) { c.WebhookPrivate, c.ProductName = true, "Nord/Süd: Safety" })
 }
 
 // Whoever becomes a member is told of, however that came: by signing up, by an

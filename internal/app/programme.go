@@ -17,7 +17,7 @@ import (
 // hooks let the safety programme, which writes in bulk, drop kept answers and
 // tell events.
 func (a *App) hooks() programme.Hooks {
-	return programme.Hooks{Site: a.site(), Changed: a.changed, Moved: a.tellMoves, Tell: func(tx *db.Tx, resource string, rows []store.Row) error {
+	return programme.Hooks{Letterhead: a.letterhead(), Changed: a.changed, Moved: a.tellMoves, Due: a.tellDeadlines, Tell: func(tx *db.Tx, resource string, rows []store.Row) error {
 		r, ok := a.catalog.Get(resource)
 		if !ok {
 			return nil
@@ -53,6 +53,23 @@ func (a *App) tellMoves(tx *db.Tx, tenant string, moves []programme.Move) error 
 	return a.Outbox.EmitAll(tx, events)
 }
 
+// tellDeadlines makes an event of each day that comes near.
+func (a *App) tellDeadlines(tx *db.Tx, _ string, list []programme.Deadline) error {
+	events := make([]event.Emitted, len(list))
+	for i, d := range list {
+		t, ok := event.Find(d.Event)
+		if !ok {
+			return fmt.Errorf("app: %s is no event type", d.Event)
+		}
+		r, ok := a.catalog.Get(t.Collection)
+		if !ok {
+			return fmt.Errorf("app: the catalog has no %s", t.Collection)
+		}
+		events[i] = t.About(r, d.Row, map[string]any{"days_left": int64(d.Days)})
+	}
+	return a.Outbox.EmitAll(tx, events)
+}
+
 // newTenant gives a tenant the regulations and badges it starts with.
 func (a *App) newTenant(tx *db.Tx, tenant string) error {
 	return safety.SeedRegulations(tx, a.Store, tenant)
@@ -65,6 +82,11 @@ func (a *App) site() string {
 		return a.Config.SiteURL
 	}
 	return a.Config.PublicURL
+}
+
+// letterhead is whose mails the programme's are.
+func (a *App) letterhead() programme.Letterhead {
+	return programme.Letterhead{Product: a.Config.ProductName, Site: a.site()}
 }
 
 // RunProgramme does, on one node of the fleet at a time, what is due in each
@@ -143,7 +165,7 @@ func (a *App) pageCritical(tx *db.Tx, s *store.Store, changes []store.Change) er
 		}
 	}
 	for tenant, list := range byTenant {
-		if err := programme.Page(tx, tenant, a.site(), list, a.now()); err != nil {
+		if err := a.letterhead().Page(tx, tenant, list, a.now()); err != nil {
 			return err
 		}
 	}

@@ -232,3 +232,32 @@ func TestInspectionsOnTheWire(t *testing.T) {
 
 // raw is JSON as it is.
 func raw(s string) json.RawMessage { return json.RawMessage(s) }
+
+// The night tells receivers of events which services, inspections and licences
+// come near, once.
+func TestDeadlinesAreEvents(t *testing.T) {
+	testkit.Run(t, func(t *testing.T, k *testkit.Kit) {
+		plate := insertID(t, k, who(actor.Admin), "vehicles", map[string]any{"plate": "NEAR-1", "inspection_due_on": "2020-02-01"})
+		night := func() {
+			t.Helper()
+			must(t, k.App.DB.Write(context.Background(), db.Scope{All: true}, func(tx *db.Tx) error {
+				_, err := tx.Exec("UPDATE score_runs SET computed_at = $1", "2026-01-01T00:00:00Z")
+				return err
+			}))
+			must(t, k.App.RunProgramme(context.Background()))
+		}
+		for range 2 {
+			night()
+		}
+		var told []string
+		must(t, k.App.DB.Read(context.Background(), db.Scope{All: true}, func(tx *db.Tx) error {
+			return tx.Query("SELECT tenant_id, data FROM outbox WHERE type = 'vehicle.inspection_due' AND data LIKE '%' || $1 || '%'", []any{plate}, func(r *db.Row) error {
+				told = append(told, r.Text(0)+" "+r.Text(1))
+				return nil
+			})
+		}))
+		if len(told) != 1 || !strings.HasPrefix(told[0], demo.North) || !strings.Contains(told[0], `"plate":"NEAR-1"`) || !strings.Contains(told[0], `"inspection_due_on":"2020-02-01"`) || !strings.Contains(told[0], `"days_left":-`) {
+			t.Errorf("told %q, want one", told)
+		}
+	})
+}

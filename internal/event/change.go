@@ -2,6 +2,7 @@ package event
 
 import (
 	"encoding/json"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -27,6 +28,18 @@ func FromChange(r *catalog.Resource, before, after map[string]any) []Emitted {
 		out = append(out, Emitted{Tenant: tenant, Type: t.Name, Data: subset(row, t.Fields), Audience: audience(r, row)})
 	}
 	return out
+}
+
+// About returns an event of this type about a record of r as it is, with the
+// values of the members that are no fields of it.
+func (t *Type) About(r *catalog.Resource, row, members map[string]any) Emitted {
+	names := slices.Clone(t.Fields)
+	all := maps.Clone(row)
+	for _, m := range t.Members {
+		all[m.Name] = members[m.Name]
+		names = append(names, m.Name)
+	}
+	return Emitted{Tenant: text(row, "tenant_id"), Type: t.Name, Data: subset(all, names), Audience: audience(r, row)}
 }
 
 // Watched returns the collections whose changes may make events, sorted.

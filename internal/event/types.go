@@ -45,6 +45,9 @@ var (
 	trainingFields = []string{"id", "course_id", "user_id", "assignment_type", "assignment_reason", "status", "due_on"}
 	clusterFields  = []string{"id", "entity_type", "entity_id", "cluster"}
 	lotFields      = []string{"id", "item_id", "lot_no", "expires_on", "status"}
+	serviceFields  = []string{"id", "asset_no", "name", "kind", "zone_id", "service_due_on", "status"}
+	roadFields     = []string{"id", "plate", "kind", "site_id", "inspection_due_on", "status"}
+	licenceFields  = []string{"id", "worker_id", "licence_class", "licence_expires_on", "status"}
 	webhookFields  = []string{"id", "url", "status", "disabled_reason"}
 )
 
@@ -54,6 +57,8 @@ func Types() []Type {
 		{Name: "action.overdue", Doc: "An open action has passed its due time.", Collection: "actions", Fields: actionFields, when: madeOverdue},
 		{Name: "checklist.failed", Doc: "An inspection was missed, or completed with an item that failed.", Collection: "checklist_runs", Fields: runFields, when: failedRun},
 		{Name: "compliance.changed", Doc: "A rule's verdict on an entity is new or has changed.", Collection: "compliance_events", Fields: verdictFields, when: created("status", "compliant", "warning", "breach")},
+		{Name: "driver.licence_expiring", Doc: "A driver's licence runs out in 30, 14, 7, 3 or 1 days, or has run out; once for each.", Collection: "drivers", Fields: licenceFields, Members: daysLeft()},
+		{Name: "equipment.service_due", Doc: "The service of equipment is due in 30, 14, 7, 3 or 1 days, or now; once for each.", Collection: "equipment", Fields: serviceFields, Members: daysLeft()},
 		{Name: "import.completed", Doc: "An import was applied.", Collection: "import_jobs", Fields: jobFields, when: moved("status", "completed")},
 		{Name: "import.failed", Doc: "An import could not be read or applied; nothing of it was written.", Collection: "import_jobs", Fields: jobFields, when: moved("status", "failed")},
 		{Name: "import.rolled_back", Doc: "An applied import was undone.", Collection: "import_jobs", Fields: jobFields, when: moved("status", "rolled_back")},
@@ -84,10 +89,16 @@ func Types() []Type {
 		{Name: "stock.low", Doc: "An item's available stock has fallen to its reorder point.", Collection: "items", Fields: itemFields, when: raised("low_stock")},
 		{Name: "training.assigned", Doc: "A course was assigned to a person.", Collection: "training_assignments", Fields: trainingFields, when: created("status", "assigned")},
 		{Name: "training.expiring", Doc: "A certificate runs out within 30 days.", Collection: "training_assignments", Fields: expiryFields, when: given("reminded_at")},
+		{Name: "vehicle.inspection_due", Doc: "The inspection of a vehicle is due in 30, 14, 7, 3 or 1 days, or now; once for each.", Collection: "vehicles", Fields: roadFields, Members: daysLeft()},
 		{Name: "webhook.disabled", Doc: "A webhook is no longer tried: its receiver said it is gone, or failed for five days.", Collection: "webhooks", Fields: webhookFields, when: moved("status", "disabled")},
 		{Name: "webhook.test", Doc: "A test asked for by an administrator; sent to one webhook only.", Collection: "webhooks", Members: []Member{
 			{"webhook_id", "string", "The webhook under test."}, {"message", "string", "A greeting."}}},
 	}
+}
+
+// daysLeft says how near a day is.
+func daysLeft() []Member {
+	return []Member{{"days_left", "integer", "Days from today, where the tenant is; 0 on the day itself, negative when it has passed."}}
 }
 
 // table is Types by name, made once.

@@ -13,7 +13,9 @@ import (
 	"fmt"
 	"net/http"
 	"net/netip"
+	"strings"
 	"time"
+	"unicode"
 
 	"code.dny.dev/ssrf"
 
@@ -97,7 +99,7 @@ func New(o Options) (*Service, error) {
 	if s.seal, s.keyID, err = sealer(o.Key); err != nil {
 		return nil, err
 	}
-	if s.product == "" {
+	if s.product = token(s.product); s.product == "" {
 		s.product = "Holdfast"
 	}
 	if s.now == nil {
@@ -109,6 +111,13 @@ func New(o Options) (*Service, error) {
 	s.guard = ssrf.New(ssrf.WithAnyPort())
 	s.client = s.newClient()
 	return s, nil
+}
+
+// token makes a name one that a User-Agent header may hold (RFC 9110, 10.1.5):
+// what is no letter or digit becomes a dash.
+func token(name string) string {
+	words := strings.FieldsFunc(name, func(r rune) bool { return r > unicode.MaxASCII || !unicode.IsLetter(r) && !unicode.IsDigit(r) })
+	return strings.Join(words, "-")
 }
 
 // Wake tells the dispatcher that something may be due. It never blocks.

@@ -10,7 +10,6 @@ import (
 	"holdfast/internal/db"
 	"holdfast/internal/query"
 	"holdfast/internal/safety"
-	"holdfast/internal/store"
 )
 
 // digestHour is the local hour from which a day's digests are sent.
@@ -268,46 +267,15 @@ func (p *Programme) queueDigests(tx *db.Tx, d *digest, w wording) (int, error) {
 	}
 	slices.Sort(users)
 	for _, user := range users {
-		m, err := w.digest(d.lines[user], p.hooks.Site)
+		m, err := w.digest(d.lines[user], p.hooks.Letterhead)
 		if err != nil {
 			return 0, err
 		}
 		m.To, m.Kind = d.people[user].email, "digest"
-		if err := rows.add(d.tenant, "digest:"+d.day(0)+":"+user, user, m, d.now); err != nil {
+		if err := rows.add(queuedMail{tenant: d.tenant, key: "digest:" + d.day(0) + ":" + user, user: user, Message: m, at: d.now}); err != nil {
 			return 0, err
 		}
 	}
 	rows.Queue()
 	return len(users), tx.Flush()
-}
-
-// Page writes a mail about incidents that are critical to those who keep the
-// programme, or to the administrators where nobody does, in the transaction in
-// which they became it (domain, incident: critical pages safety).
-func Page(tx *db.Tx, tenant, site string, incidents []store.Row, now time.Time) error {
-	if len(incidents) == 0 {
-		return nil
-	}
-	d := &digest{tenant: tenant, now: now, lines: map[string]map[topic][]line{}, people: queueMembers(tx, tenant)}
-	w := queueWords(tx, tenant)
-	if err := tx.Flush(); err != nil {
-		return err
-	}
-	d.tellAll(overdueActions, line{}, actor.Safety)
-	rows := newMails(tx)
-	for _, in := range incidents {
-		m, err := w.page(in, site)
-		if err != nil {
-			return err
-		}
-		m.Kind = "critical"
-		for user := range d.lines {
-			m.To = d.people[user].email
-			if err := rows.add(tenant, fmt.Sprint("critical:", in["id"], ":", user), user, m, now); err != nil {
-				return err
-			}
-		}
-	}
-	rows.Queue()
-	return nil
 }

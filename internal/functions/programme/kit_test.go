@@ -43,12 +43,15 @@ type kit struct {
 	statements int // asked for since last reset
 	told       []string
 	moves      []programme.Move
+	due        []string // event, record and days
 }
 
 func each(t *testing.T, f func(k *kit)) {
 	t.Helper()
 	dbtest.Each(t, func(t *testing.T, o db.Options) { f(open(t, o)) })
 }
+
+var letterhead = programme.Letterhead{Product: "Harbour Safety", Site: "https://site.example/app"}
 
 func open(t testing.TB, o db.Options) *kit {
 	t.Helper()
@@ -57,13 +60,21 @@ func open(t testing.TB, o db.Options) *kit {
 	k.d = dbtest.Open(t, o)
 	clock := func() time.Time { return k.now }
 	k.s = store.New(k.d, catalog.Default(), safety.Effects(), clock)
-	hooks := programme.Hooks{Site: "https://site.example/app", Tell: func(_ *db.Tx, resource string, rows []store.Row) error {
+	hooks := programme.Hooks{Letterhead: letterhead, Tell: func(_ *db.Tx, resource string, rows []store.Row) error {
 		for _, r := range rows {
 			k.told = append(k.told, resource+" "+fmt.Sprint(r["status"]))
 		}
 		return nil
 	}, Moved: func(_ *db.Tx, _ string, moves []programme.Move) error {
 		k.moves = append(k.moves, moves...)
+		return nil
+	}, Due: func(_ *db.Tx, tenant string, list []programme.Deadline) error {
+		for _, d := range list {
+			if d.Row["tenant_id"] != any(tenant) {
+				return fmt.Errorf("%v is told to %s", d.Row, tenant)
+			}
+			k.due = append(k.due, fmt.Sprint(d.Event, " ", d.Row["id"], " ", d.Days))
+		}
 		return nil
 	}}
 	k.p = programme.New(k.s, clock, hooks)

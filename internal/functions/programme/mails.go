@@ -20,12 +20,20 @@ type mails struct{ *safety.Rows }
 func newMails(tx *db.Tx) mails {
 	text := func(name string) safety.Column { return safety.Column{Name: name, Type: "text"} }
 	return mails{safety.NewRows(tx, "safety_mails", []safety.Column{{Name: "tenant_id", Type: "uuid"}, text("key"), {Name: "user_id", Type: "uuid"}, text("kind"), text("address"), text("subject"),
-		text("body"), text("html"), text("status"), {Name: "tries", Type: "bigint"}, {Name: "made_at", Type: "timestamptz"}, {Name: "next_at", Type: "timestamptz"}}, "ON CONFLICT (tenant_id, key) DO NOTHING")}
+		text("body"), text("html"), text("about"), text("status"), {Name: "tries", Type: "bigint"}, {Name: "made_at", Type: "timestamptz"}, {Name: "next_at", Type: "timestamptz"}}, "ON CONFLICT (tenant_id, key) DO NOTHING")}
 }
 
-func (m mails) add(tenant, key, user string, x mail.Message, now time.Time) error {
-	at := query.FormatTime(now)
-	return m.Add(tenant, key, user, x.Kind, x.To, x.Subject, x.Text, x.HTML, "pending", 0, at, at)
+// queuedMail is a mail that is sent from a moment on.
+type queuedMail struct {
+	tenant, key, user string
+	mail.Message
+	at    time.Time
+	about string // what it tells of, as JSON, where more may come to it
+}
+
+func (m mails) add(x queuedMail) error {
+	at := query.FormatTime(x.at)
+	return m.Add(x.tenant, x.key, x.user, x.Kind, x.To, x.Subject, x.Text, x.HTML, x.about, "pending", 0, at, at)
 }
 
 // How mails are retried: after each of these, then given up. A node that dies
@@ -107,10 +115,13 @@ func (p *Programme) sendMail(ctx context.Context, to mail.Sender, m waiting) (bo
 // claimMail takes a mail that no other node has taken: the number of tries tells.
 func (p *Programme) claimMail(ctx context.Context, m *waiting) (ok bool, err error) {
 	err = p.store.DB().Write(ctx, db.Scope{Tenant: m.tenant}, func(tx *db.Tx) error {
-		n, err := tx.Exec("UPDATE safety_mails SET tries = tries + 1, next_at = $4 WHERE tenant_id = $1 AND key = $2 AND tries = $3 AND status = 'pending'",
-			m.tenant, m.key, m.tries, p.now().Add(mailClaim).UTC())
-		ok = n == 1
-		return err
+		ok = false
+		return tx.Query("UPDATE safety_mails SET tries = tries + 1, next_at = $4 WHERE tenant_id = $1 AND key = $2 AND tries = $3 AND status = 'pending' RETURNING subject, body, html",
+			[]any{m.tenant, m.key, m.tries, p.now().Add(mailClaim).UTC()}, func(r *db.Row) error {
+				// More may have come to it since it was found due.
+				ok, m.Subject, m.Text, m.HTML = true, r.Text(0), r.Text(1), r.Text(2)
+				return nil
+			})
 	})
 	m.tries++
 	return ok, err

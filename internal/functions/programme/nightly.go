@@ -21,10 +21,11 @@ type Night struct {
 	Expired  int      // certificates that ran out
 	Purged   int      // scores past the time that they are kept
 	Reminded int      // certificates that soon will
+	Due      int      // services, inspections and licences told of
 }
 
 // Nightly does a tenant's round: inspections nobody did are missed,
-// certificates that ran out expire, models are trained, everything is scored
+// certificates that ran out expire, what is due soon is told, models are trained, everything is scored
 // and grouped, rules are checked, training assigned, the month's boards and
 // badges kept, and scores past their time removed. Each step is safe to repeat; one that fails does not stop the
 // others, and the errors come back together.
@@ -44,6 +45,8 @@ func (p *Programme) Nightly(ctx context.Context, tenant string) (Night, error) {
 	step("expired training", err)
 	n.Reminded, err = p.RemindTraining(ctx, tenant)
 	step("expiring training", err)
+	n.Due, err = p.RemindDeadlines(ctx, tenant)
+	step("deadlines", err)
 	n.Switched, err = p.Train(ctx, a)
 	step("train models", err)
 	_, err = p.Scores(ctx, a, &ScoresIn{PeriodDays: 30})

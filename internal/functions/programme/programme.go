@@ -28,10 +28,13 @@ type Programme struct {
 	hooks Hooks
 }
 
+// Letterhead is whose mails they are: what they call the product, and the
+// address that they lead to.
+type Letterhead struct{ Product, Site string }
+
 // Hooks are told of what is written in bulk, past the store; each may be nil.
 type Hooks struct {
-	// Site is the address that mails link to.
-	Site string
+	Letterhead
 	// Changed hears after the commit which collections of a tenant changed.
 	Changed func(tenant string, collections []string)
 	// Tell hears in the transaction of new records that somebody may wait for:
@@ -39,6 +42,8 @@ type Hooks struct {
 	Tell func(tx *db.Tx, resource string, rows []store.Row) error
 	// Moved hears in the transaction of entities in another cluster than before.
 	Moved func(tx *db.Tx, tenant string, moves []Move) error
+	// Due hears in the transaction of days that come near.
+	Due func(tx *db.Tx, tenant string, list []Deadline) error
 }
 
 // Move is an entity that came from one cluster into another.
@@ -57,6 +62,9 @@ func New(s *store.Store, now func() time.Time, h Hooks) *Programme {
 	}
 	if h.Tell == nil {
 		h.Tell = func(*db.Tx, string, []store.Row) error { return nil }
+	}
+	if h.Due == nil {
+		h.Due = func(*db.Tx, string, []Deadline) error { return nil }
 	}
 	if h.Moved == nil {
 		h.Moved = func(*db.Tx, string, []Move) error { return nil }

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -113,6 +114,71 @@ func TestRemindTraining(t *testing.T) {
 		}
 		if k.count("training_assignments", "reminded_at IS NOT NULL") != 2 || k.count("training_assignments", "id = '"+soon+"' AND reminded_at IS NOT NULL") != 1 {
 			t.Error("the wrong certificates are marked")
+		}
+	})
+}
+
+// A day that comes near is told once for each notice before it, however often
+// the round runs and however long it did not; a new day is told anew.
+func TestRemindDeadlines(t *testing.T) {
+	each(t, func(k *kit) {
+		truck := k.add("equipment", store.Row{"asset_no": "F1", "service_due_on": "2026-04-19"}) // 30 days ahead in Berlin
+		later := k.add("equipment", store.Row{"asset_no": "F2", "service_due_on": "2026-04-20"}) // 31
+		k.add("equipment", store.Row{"asset_no": "F3", "service_due_on": "2026-03-01", "status": "retired"})
+		van := k.add("vehicles", store.Row{"plate": "V1", "inspection_due_on": "2026-03-01"}) // passed long ago
+		driver := k.add("drivers", store.Row{"worker_id": k.add("workers", store.Row{"employee_no": "1", "name": "Ada"}), "licence_expires_on": "2026-03-25"})
+		k.as.TenantID = south
+		k.add("vehicles", store.Row{"plate": "S1", "inspection_due_on": "2026-03-21"})
+		k.as.TenantID = north
+		service := func(days int) string { return fmt.Sprint("equipment.service_due ", truck, " ", days) }
+		start := k.now
+		for _, c := range []struct {
+			day  int // from the start
+			what string
+			do   func() error
+			want []string
+		}{
+			{0, "first", nil, []string{service(30), fmt.Sprint("vehicle.inspection_due ", van, " -19"), fmt.Sprint("driver.licence_expiring ", driver, " 5")}},
+			{0, "again", nil, nil},
+			{2, "renewed", func() error { return k.change("drivers", driver, store.Row{"licence_expires_on": "2036-01-01"}) }, nil},
+			{29, "after four weeks", nil, []string{service(1)}},
+			{30, "on the day", nil, []string{service(0)}},
+			{33, "past it", nil, nil},
+			{33, "put off", func() error { return k.change("equipment", truck, store.Row{"service_due_on": "2026-04-25"}) }, []string{service(3)}},
+		} {
+			k.now, k.due = start.AddDate(0, 0, c.day), nil
+			if c.do != nil {
+				if err := c.do(); err != nil {
+					t.Fatal(explain(err))
+				}
+			}
+			n, err := k.p.RemindDeadlines(context.Background(), north)
+			if err != nil {
+				t.Fatal(explain(err))
+			}
+			got := slices.DeleteFunc(slices.Clone(k.due), func(d string) bool { return c.day > 0 && strings.Contains(d, later) })
+			if n != len(k.due) || !slices.Equal(got, c.want) {
+				t.Errorf("day %d, %s: %d told, %v, want %v", c.day, c.what, n, got, c.want)
+			}
+		}
+		if n := k.count("deadline_notices", "tenant_id = '"+south+"'"); n != 0 {
+			t.Errorf("%d notices of another tenant", n)
+		}
+	})
+}
+
+// More days than one transaction tells of are all told, once.
+func TestRemindManyDeadlines(t *testing.T) {
+	each(t, func(k *kit) {
+		var rows []store.Row
+		for i := range 1003 {
+			rows = append(rows, store.Row{"plate": fmt.Sprint("P", i), "inspection_due_on": "2026-03-22"})
+		}
+		k.add("vehicles", rows...)
+		for _, want := range []int{1003, 0} {
+			if n, err := k.p.RemindDeadlines(context.Background(), north); err != nil || n != want {
+				t.Errorf("%d told, want %d, %v", n, want, err)
+			}
 		}
 	})
 }

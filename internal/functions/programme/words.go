@@ -12,7 +12,6 @@ import (
 	"holdfast/internal/db"
 	"holdfast/internal/identity/letter"
 	"holdfast/internal/mail"
-	"holdfast/internal/store"
 )
 
 //go:embed digest.txt digest.html
@@ -30,10 +29,12 @@ type wording struct {
 	lead    string
 	more    func(n int) string
 	topics  [topics]string
-	open    string
+	open    string // %s: the product
 	tail    string
 	urgent  string // subject of a critical incident: its number
+	urgents func(n int) string
 	told    string
+	since   string
 }
 
 var english = wording{
@@ -48,8 +49,9 @@ var english = wording{
 	more: func(n int) string { return fmt.Sprintf("and %d more", n) },
 	topics: [topics]string{overdueActions: "Overdue actions", actionsToday: "Actions due today", toVerify: "Actions waiting to be verified", toReview: "Actions whose effect is to be judged",
 		missedRuns: "Missed inspections", overdueTraining: "Overdue training", expiring: "Certificates running out", service: "Service and inspection due"},
-	open: "Open Holdfast", tail: "You get this because you are a member of the tenant. An administrator can switch these mails off.",
+	open: "Open %s", tail: "You get this because you are a member of the tenant. An administrator can switch these mails off.",
 	urgent: "Critical incident %s", told: "A critical incident was reported. Act now; the clock for reports to the authority may be running.",
+	urgents: func(n int) string { return fmt.Sprintf("%d critical incidents", n) }, since: "Reported since the last mail",
 }
 
 var german = wording{
@@ -64,8 +66,9 @@ var german = wording{
 	more: func(n int) string { return fmt.Sprintf("und %d weitere", n) },
 	topics: [topics]string{overdueActions: "Überfällige Maßnahmen", actionsToday: "Heute fällige Maßnahmen", toVerify: "Maßnahmen, die zu prüfen sind", toReview: "Maßnahmen, deren Wirkung zu beurteilen ist",
 		missedRuns: "Versäumte Prüfungen", overdueTraining: "Überfällige Schulungen", expiring: "Ablaufende Nachweise", service: "Fällige Wartungen und Untersuchungen"},
-	open: "Holdfast öffnen", tail: "Sie erhalten dies als Mitglied des Mandanten. Ein Administrator kann diese Mails abschalten.",
+	open: "%s öffnen", tail: "Sie erhalten dies als Mitglied des Mandanten. Ein Administrator kann diese Mails abschalten.",
 	urgent: "Kritisches Ereignis %s", told: "Ein kritisches Ereignis wurde gemeldet. Handeln Sie jetzt; die Frist für Meldungen an die Behörde läuft womöglich.",
+	urgents: func(n int) string { return fmt.Sprintf("%d kritische Ereignisse", n) }, since: "Seit der letzten Mail gemeldet",
 }
 
 // queueWords asks for the language of a tenant's mails; English where it is
@@ -97,8 +100,8 @@ type mailBody struct {
 }
 
 // digest words a member's digest.
-func (w wording) digest(lines map[topic][]line, site string) (mail.Message, error) {
-	x := mailBody{Lang: w.Lang, Lead: w.lead, Open: w.open, Site: site, Tail: w.tail}
+func (w wording) digest(lines map[topic][]line, l Letterhead) (mail.Message, error) {
+	x := mailBody{Lang: w.Lang, Lead: w.lead, Open: fmt.Sprintf(w.open, l.Product), Site: l.Site, Tail: w.tail}
 	n := 0
 	for t := range topic(topics) {
 		list := lines[t]
@@ -119,13 +122,24 @@ func (w wording) digest(lines map[topic][]line, site string) (mail.Message, erro
 	return x.message()
 }
 
-// page words the mail about a critical incident. It says what and where, not
-// who: health data stay in the record.
-func (w wording) page(in store.Row, site string) (mail.Message, error) {
-	at, _ := in["occurred_at"].(string)
-	title, _ := in["title"].(string)
-	x := mailBody{Lang: w.Lang, Subject: fmt.Sprintf(w.urgent, in["incident_no"]), Lead: w.told, Open: w.open, Site: site,
-		Parts: []part{{Title: fmt.Sprint(in["incident_no"]), Lines: []string{fmt.Sprintf("%s (%s)", title, at)}}}}
+// page words the mail about critical incidents.
+func (w wording) page(list alarms, l Letterhead) (mail.Message, error) {
+	x := mailBody{Lang: w.Lang, Subject: fmt.Sprintf(w.urgent, list.Shown[0].No), Lead: w.told, Open: fmt.Sprintf(w.open, l.Product), Site: l.Site}
+	p := part{Title: list.Shown[0].No}
+	if list.N > 1 {
+		x.Subject, p.Title = w.urgents(list.N), w.since
+	}
+	for _, in := range list.Shown {
+		text := fmt.Sprintf("%s (%s)", in.Title, in.At)
+		if list.N > 1 {
+			text = in.No + " " + text
+		}
+		p.Lines = append(p.Lines, text)
+	}
+	if rest := list.N - len(list.Shown); rest > 0 {
+		p.More = w.more(rest)
+	}
+	x.Parts = []part{p}
 	return x.message()
 }
 
