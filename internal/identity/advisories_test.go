@@ -2,11 +2,14 @@ package identity_test
 
 import (
 	"context"
+	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"holdfast/internal/fault"
 	"holdfast/internal/identity"
+	"holdfast/internal/identity/token"
 )
 
 // What broke in systems like this one, where no other test of the package
@@ -118,5 +121,74 @@ func TestAdvisory_revocationThatFailed(t *testing.T) {
 			k.Errorf("%d sign-outs in the audit log that did not happen", n)
 		}
 		k.refresh(s)
+	})
+}
+
+// What a stranger left at an address that he could not prove is gone once its
+// owner has: his provider's identity as well as his sessions (PocketBase
+// CVE-2026-44166).
+func TestAdvisory_strangerLeavesNothing(t *testing.T) {
+	withIDP(t, nil, func(k *kit, p *idp) {
+		enter := func(change map[string]any) bool {
+			p.change = change
+			cb, _ := k.begin(p, identity.PKCE{})
+			return strings.Contains(k.svc.FinishOAuth(k.ctx, cb, nobody).Location, "access_token")
+		}
+		stranger := map[string]any{"sub": "stranger", "email_verified": false}
+		if enter(stranger) || !enter(nil) || enter(stranger) {
+			k.Error("a stranger's identity opens the account of the address's owner")
+		}
+	})
+	onBoth(t, nil, func(k *kit) {
+		s := k.signUp("a@x.example", nil)
+		k.exec("UPDATE users SET email_confirmed_at = NULL")
+		k.ok(k.svc.Recover(k.ctx, identity.MailRequest{Email: "a@x.example"}, nobody))
+		_, err := k.svc.Verify(k.ctx, identity.Verify{Type: "recovery", Email: "a@x.example", Token: digitsIn(k, k.mailTo("a@x.example", "recovery"))}, nobody)
+		k.ok(err)
+		_, err = k.svc.Refresh(k.ctx, s.RefreshToken, nobody)
+		k.code(err, "refresh_token_not_found")
+	})
+}
+
+// A subject belongs to its issuer: the same one of another issuer, after the
+// operator has pointed a provider elsewhere, is another person.
+func TestAdvisory_subjectOfAnotherIssuer(t *testing.T) {
+	withIDP(t, nil, func(k *kit, p *idp) {
+		enter := func(change map[string]any) string {
+			p.change = change
+			cb, _ := k.begin(p, challenge())
+			s, err := k.svc.Exchange(k.ctx, codeOf(k, k.svc.FinishOAuth(k.ctx, cb, nobody).Location), verifier, nobody)
+			k.ok(err)
+			return s.User.ID
+		}
+		first := enter(nil)
+		k.exec("UPDATE identities SET issuer = 'https://before.example'")
+		if enter(map[string]any{"email": "other@corp.example"}) == first {
+			k.Error("the subject of another issuer opens the account")
+		}
+	})
+}
+
+// A refresh token is worth what its signature is: the id of a session and a
+// counter, both easily learned, make none.
+func TestAdvisory_forgedRefresh(t *testing.T) {
+	onBoth(t, func(c *identity.Config) { c.RefreshTokenTTL = time.Hour }, func(k *kit) {
+		s := k.signUp("a@x.example", nil)
+		id := k.actor(s).SessionID
+		for n := range uint64(4) {
+			forged, err := token.NewRefresh(id, n, []byte("a key of the forger's own making"))
+			k.ok(err)
+			_, err = k.svc.Refresh(k.ctx, forged, nobody)
+			k.code(err, "refresh_token_not_found")
+		}
+		s = k.refresh(s)
+		k.exec("UPDATE sessions SET counter = counter - 1") // an older state of the database
+		_, err := k.svc.Refresh(k.ctx, s.RefreshToken, nobody)
+		k.code(err, "refresh_token_not_found")
+		k.exec("UPDATE sessions SET counter = counter + 1")
+		s = k.refresh(s)
+		k.sleep(2 * time.Hour)
+		_, err = k.svc.Refresh(k.ctx, s.RefreshToken, nobody)
+		k.code(err, "session_expired")
 	})
 }

@@ -164,7 +164,12 @@ func TestLink_anonymousAndGuarded(t *testing.T) {
 	withIDP(t, linking, func(k *kit, p *idp) {
 		s, err := k.svc.SignUpAnonymous(k.ctx, nil, identity.Client{})
 		k.ok(err)
+		p.change = map[string]any{"email_verified": false}
 		to := k.svc.FinishOAuth(k.ctx, k.linkTo(p, s, challenge()), identity.Client{})
+		_, err = k.svc.Exchange(k.ctx, queryOf(k, to.Location, "code"), verifier, identity.Client{})
+		k.code(err, "provider_email_needs_verification")
+		p.change = nil
+		to = k.svc.FinishOAuth(k.ctx, k.linkTo(p, s, challenge()), identity.Client{})
 		up, err := k.svc.Exchange(k.ctx, queryOf(k, to.Location, "code"), verifier, identity.Client{})
 		k.ok(err)
 		if up.User.IsAnonymous || up.User.ID != s.User.ID || up.User.Email != "p@corp.example" {

@@ -200,7 +200,7 @@ func TestOAuth_PKCE(t *testing.T) {
 	})
 }
 
-// Faults O2 and O7.
+// A state works once, in time, in its browser, and for the provider asked.
 func TestOAuth_state(t *testing.T) {
 	withIDP(t, nil, func(k *kit, p *idp) {
 		refused := func(name string, cb identity.Callback, code string) {
@@ -258,7 +258,7 @@ func TestOAuth_stateRace(t *testing.T) {
 	})
 }
 
-// Faults O8: what is wrong with an ID token.
+// What is wrong with an ID token (OpenID Connect Core 3.1.3.7).
 func TestOAuth_idToken(t *testing.T) {
 	withIDP(t, nil, func(k *kit, p *idp) {
 		for name, spoil := range map[string]func(){
@@ -274,6 +274,7 @@ func TestOAuth_idToken(t *testing.T) {
 			"alg none":          func() { p.alg = "none" },
 			"HS256 of the JWKS": func() { p.alg = "HS256" },
 			"unknown kid":       func() { p.kid = "k2" },
+			"unknown kid again": func() { p.kid = "k3" },
 			"no address":        func() { p.change = map[string]any{"email": ""} },
 		} {
 			p.change, p.alg, p.kid = nil, "", "k1"
@@ -303,7 +304,7 @@ func TestOAuth_discoveryIssuer(t *testing.T) {
 	})
 }
 
-// Security rule R17: when an address links.
+// When an address links: only when both sides have proved it.
 func TestOAuth_linking(t *testing.T) {
 	withIDP(t, nil, func(k *kit, p *idp) {
 		email, sw := "p@corp.example", pw
@@ -371,7 +372,7 @@ func TestOAuth_domains(t *testing.T) {
 	})
 }
 
-// Faults O13: a provider that is taken away ends what it began.
+// A provider that is taken away ends what it began.
 func TestOAuth_disabled(t *testing.T) {
 	withIDP(t, nil, func(k *kit, p *idp) {
 		cb, _ := k.begin(p, challenge())

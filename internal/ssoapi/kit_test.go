@@ -398,6 +398,7 @@ type op struct {
 	form   url.Values         // of the last token request
 	fetch  map[string]int     // how often each path was asked
 	hook   func(w http.ResponseWriter, r *http.Request) bool
+	iss    bool // says that its answers carry iss (RFC 9207)
 	mu     sync.Mutex
 }
 
@@ -422,7 +423,7 @@ func (p *op) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	switch r.URL.Path {
 	case "/.well-known/openid-configuration":
 		json.NewEncoder(w).Encode(map[string]any{"issuer": p.srv.URL, "authorization_endpoint": p.srv.URL + "/authorize", "token_endpoint": p.srv.URL + "/token", "jwks_uri": p.srv.URL + "/jwks",
-			"response_types_supported": []string{"code"}, "subject_types_supported": []string{"public"}, "id_token_signing_alg_values_supported": []string{"RS256"}})
+			"authorization_response_iss_parameter_supported": p.iss, "response_types_supported": []string{"code"}, "subject_types_supported": []string{"public"}, "id_token_signing_alg_values_supported": []string{"RS256"}})
 	case "/jwks":
 		json.NewEncoder(w).Encode(jose.JSONWebKeySet{Keys: []jose.JSONWebKey{{Key: &p.key.PublicKey, KeyID: "1", Algorithm: "RS256", Use: "sig"}}})
 	case "/token":

@@ -97,10 +97,23 @@ func TestOIDCAttacks(t *testing.T) {
 		if at := k.callback(conn, q); at.Query().Get("error_code") != "flow_state_already_used" {
 			k.Errorf("the same answer again led to %s", at)
 		}
+		named := newOP(k)
+		named.iss = true
+		id = k.oidcConnection(named, k.tenant("Named"), "named.example")
+		named.claims = map[string]any{"email": "bob@named.example"}
+		for _, iss := range []string{"", named.srv.URL} {
+			conn, q := named.answer(k.begin("provider_id", id))
+			if iss != "" {
+				q.Set("iss", iss)
+			}
+			if at := k.callback(conn, q); (at.Query().Get("code") != "") != (iss != "") {
+				k.Errorf("iss %q of a provider that always names itself: landed at %s", iss, at)
+			}
+		}
 	})
 }
 
-// Fault O14, rule R48: a provider that does not behave costs little, and
+// A provider that does not behave costs little, and
 // addresses inside are not reached.
 func TestUnpleasantProviders(t *testing.T) {
 	onBoth(t, func(k *kit) {
@@ -151,8 +164,8 @@ func TestUnpleasantProviders(t *testing.T) {
 	})
 }
 
-// PKCE is not optional and not weak (fault O4); the fragment never carries
-// tokens of a sign-in that began here (rule R20).
+// PKCE is not optional and not weak; the fragment never carries
+// tokens of a sign-in that began here.
 func TestPKCEIsRequired(t *testing.T) {
 	onBoth(t, func(k *kit) {
 		id := k.oidcConnection(newOP(k), k.tenant("Corp"), "corp.example")

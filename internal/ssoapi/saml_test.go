@@ -237,6 +237,13 @@ func TestCertificateRotation(t *testing.T) {
 		if p.hits != before {
 			k.Errorf("%d fetches for five forged answers within five minutes", p.hits-before)
 		}
+		// Who comes to serve the address speaks for no other entity.
+		q := newIDP(k)
+		q.SSOURL, p.meta = p.SSOURL, q.xml()
+		k.exec("UPDATE sso_connections SET metadata_at = $1", k.now().UTC().Add(-6*time.Minute))
+		if at := k.landed(k.call("POST", "/sso/saml/acs", "", q.answer(k.begin("provider_id", id)))); at.Query().Get("code") != "" {
+			k.Error("the metadata of another entity were taken for the connection's")
+		}
 	})
 }
 

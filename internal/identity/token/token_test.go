@@ -71,7 +71,7 @@ func TestKeys_Verify(t *testing.T) {
 	}
 }
 
-// Security rule R11: nothing a token says about itself may widen what we take.
+// Nothing a token says about itself may widen what we take (RFC 8725 section 3).
 func TestKeys_Verify_attacks(t *testing.T) {
 	ks, own := newKeys(t, secret)
 	raw, err := ks.Sign(claims())
@@ -114,6 +114,13 @@ func TestKeys_Verify_attacks(t *testing.T) {
 	parts := strings.Split(raw, ".")
 	service := claims()
 	service.Role = RoleService
+	key := Claims{Role: RoleService, IssuedAt: now.Unix(), Expires: now.Add(time.Hour).Unix()}
+	large := claims()
+	large.UserMetadata, _ = json.Marshal(strings.Repeat("A", 20<<10))
+	signedHuge, err := ks.Sign(large)
+	if err != nil {
+		t.Fatal(err)
+	}
 	for name, tok := range map[string]string{
 		"alg none":                      seg(map[string]any{"alg": "none", "typ": "JWT"}) + "." + seg(claims()) + ".",
 		"alg None, kid":                 seg(map[string]any{"alg": "None", "kid": "key-1"}) + "." + seg(claims()) + ".",
@@ -125,6 +132,13 @@ func TestKeys_Verify_attacks(t *testing.T) {
 		"HS256 with an empty key":       hs256(map[string]any{"alg": "HS256"}, claims(), nil),
 		"HS256 user token, real secret": hs256(map[string]any{"alg": "HS256"}, claims(), []byte(secret)),
 		"HS256 service with session":    hs256(map[string]any{"alg": "HS256"}, service, []byte(secret)),
+		"service key, the public DER":   hs256(map[string]any{"alg": "HS256"}, key, der),
+		"service key, the public JWK":   hs256(map[string]any{"alg": "HS256"}, key, pubJWK),
+		"service key, the JWKS":         hs256(map[string]any{"alg": "HS256"}, key, ks.JWKS()),
+		"service key, the anon key":     hs256(map[string]any{"alg": "HS256"}, key, []byte(anon)),
+		"service key, an empty key":     hs256(map[string]any{"alg": "HS256"}, key, nil),
+		"service key, alg none":         seg(map[string]any{"alg": "none"}) + "." + seg(key) + ".",
+		"well signed and huge":          signedHuge,
 		"kid traversal":                 hs256(map[string]any{"alg": "HS256", "kid": "../../dev/null"}, claims(), nil),
 		"unknown kid":                   seg(map[string]any{"alg": "ES256", "kid": "x"}) + "." + parts[1] + "." + parts[2],
 		"no kid":                        seg(map[string]any{"alg": "ES256"}) + "." + parts[1] + "." + parts[2],

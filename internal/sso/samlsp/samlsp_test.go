@@ -5,6 +5,7 @@ import (
 	"crypto/ecdsa"
 	"crypto/elliptic"
 	"crypto/rand"
+	"crypto/sha1"
 	"crypto/x509"
 	"crypto/x509/pkix"
 	"encoding/base64"
@@ -106,6 +107,71 @@ func sign(t testing.TB, text string, p pair, method string) string {
 
 const sha256 = dsig.ECDSASHA256SignatureMethod
 
+// odd signs a text like sign, its SignedInfo changed before it is signed, so
+// that nothing but what was changed is wrong with it.
+func odd(t testing.TB, text string, change func(root, info *etree.Element)) string {
+	t.Helper()
+	doc := etree.NewDocument()
+	if err := doc.ReadFromString(text); err != nil {
+		t.Fatal(err)
+	}
+	ctx, err := dsig.NewSigningContext(ours().key, [][]byte{ours().cert.Raw})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx.Canonicalizer = dsig.MakeC14N10ExclusiveCanonicalizerWithPrefixList("")
+	sig, err := ctx.ConstructSignature(doc.Root(), true)
+	if err != nil {
+		t.Fatal(err)
+	}
+	info := sig.SelectElement("SignedInfo")
+	change(doc.Root(), info)
+	own := info.Copy()
+	own.CreateAttr("xmlns:ds", dsig.Namespace)
+	value, err := ctx.SignString(canonical(t, own))
+	if err != nil {
+		t.Fatal(err)
+	}
+	sig.SelectElement("SignatureValue").SetText(base64.StdEncoding.EncodeToString(value))
+	doc.Root().AddChild(sig)
+	s, err := doc.WriteToString()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+func canonical(t testing.TB, el *etree.Element) string {
+	t.Helper()
+	b, err := dsig.MakeC14N10ExclusiveCanonicalizerWithPrefixList("").Canonicalize(el)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(b)
+}
+
+// attribute sets one attribute below SignedInfo.
+func attribute(path, name, value string) func(root, info *etree.Element) {
+	return func(_, info *etree.Element) { info.FindElement(path).CreateAttr(name, value) }
+}
+
+// oddities are true signatures of a form that is not taken.
+func oddities(t testing.TB) map[string]string {
+	const withComments = "http://www.w3.org/2001/10/xml-exc-c14n#WithComments"
+	return map[string]string{
+		"signature over the document":   odd(t, assertionText, attribute("./Reference", "URI", "")),
+		"signature that keeps comments": odd(t, assertionText, attribute("./Reference/Transforms/Transform[2]", "Algorithm", withComments)),
+		"digest by SHA-1": odd(t, assertionText, func(root, info *etree.Element) {
+			sum := sha1.Sum([]byte(canonical(t, root)))
+			attribute("./Reference/DigestMethod", "Algorithm", "http://www.w3.org/2000/09/xmldsig#sha1")(root, info)
+			info.FindElement("./Reference/DigestValue").SetText(base64.StdEncoding.EncodeToString(sum[:]))
+		}),
+		"an object in the signature":             strings.Replace(sign2(t, assertionText), "</ds:Signature>", "<ds:Object><x/></ds:Object></ds:Signature>", 1),
+		"signed twice":                           sign2(t, sign2(t, assertionText)),
+		"signed with an instruction in the name": sign2(t, strings.Replace(assertionText, "ann-1", "ann<?x y?>-1", 1)),
+	}
+}
+
 func good(t testing.TB) string {
 	return fmt.Sprintf(responseText, sign(t, assertionText, ours(), sha256))
 }
@@ -119,6 +185,7 @@ func TestGoodResponses(t *testing.T) {
 		"response signed":  sign(t, fmt.Sprintf(responseText, assertionText), ours(), sha256),
 		"both signed":      sign(t, good(t), ours(), sha256),
 		"SHA-512":          fmt.Sprintf(responseText, sign(t, assertionText, ours(), dsig.ECDSASHA512SignatureMethod)),
+		"odd in nothing":   fmt.Sprintf(responseText, odd(t, assertionText, func(_, _ *etree.Element) {})),
 	} {
 		got, err := samlsp.Verify([]byte(raw), provider(), want)
 		if err != nil {
@@ -137,8 +204,8 @@ func TestGoodResponses(t *testing.T) {
 	}
 }
 
-// Each line changes one thing that a provider says before it signs; the rule
-// it breaks is security rule R19's.
+// Each line changes one thing that a provider says before it signs
+// (saml-profiles-2.0 section 4.1.4.3).
 func TestWhatAnAssertionHasToSay(t *testing.T) {
 	for _, c := range []struct{ name, old, new string }{
 		{"another audience", "<saml:Audience>https://wms.example", "<saml:Audience>https://other.example"},
@@ -198,6 +265,10 @@ func TestWhatAResponseHasToSay(t *testing.T) {
 			t.Errorf("%s: taken", c.name)
 		}
 	}
+	nowhere := strings.Replace(fmt.Sprintf(responseText, assertionText), ` Destination="https://wms.example/auth/v1/sso/saml/acs"`, "", 1)
+	if _, err := samlsp.Verify([]byte(sign2(t, nowhere)), provider(), want); err == nil {
+		t.Error("a signed response without destination: taken")
+	}
 	w := want
 	w.RequestID = ""
 	if _, err := samlsp.Verify([]byte(good(t)), provider(), w); err == nil {
@@ -205,7 +276,7 @@ func TestWhatAResponseHasToSay(t *testing.T) {
 	}
 }
 
-// forgeries are documents around a true signature (faults O9 and O11):
+// forgeries are documents around a true signature:
 // wrapping in eight shapes, stripping, comments, other keys, weak algorithms,
 // bombs.
 func forgeries(t testing.TB) map[string]string {
@@ -220,7 +291,7 @@ func forgeries(t testing.TB) map[string]string {
 	object := strings.Replace(signature, "</ds:Signature>", "<ds:Object>"+assertionText+"</ds:Object></ds:Signature>", 1)
 	long := strings.Repeat("<x>", 100_000) + strings.Repeat("</x>", 100_000)
 	signedResponse := sign(t, wrapped(assertionText), ours(), sha256)
-	return map[string]string{
+	out := map[string]string{
 		"unsigned":                                    wrapped(assertionText),
 		"XSW: forged first, signed second":            wrapped(evilID + signed),
 		"XSW: signed first, forged second":            wrapped(signed + evilID),
@@ -254,6 +325,10 @@ func forgeries(t testing.TB) map[string]string {
 		"nothing":                                     "",
 		"a name that does not survive":                wrapped(signed + `<:x a:b:c=""/>`),
 	}
+	for name, text := range oddities(t) {
+		out[name] = wrapped(text)
+	}
+	return out
 }
 
 // None of them is taken, and none costs more than a document of its size: what
