@@ -38,6 +38,7 @@ type Config struct {
 	Autoconfirm       bool          `name:"autoconfirm" doc:"treat every address as confirmed (--dev and --demo switch it on)"`
 	Signup            bool          `name:"signup" default:"true" doc:"let strangers sign up"`
 	SignupTenants     string        `name:"signup_tenants" default:"invite" oneof:"invite claim" doc:"claim = signing up with an unknown tenant id creates that tenant"`
+	SignupTaken       string        `name:"signup_taken" default:"hide" oneof:"hide tell" doc:"hide = a sign-up with a taken address is answered like a new one; tell = with a user that has no identities"`
 	PasswordMinLength int           `name:"password_min_length" default:"8" doc:"shortest password, in characters"`
 	RefreshReuse      time.Duration `name:"refresh_reuse_interval" default:"10s" doc:"how long a refresh token may be used again"`
 	AccessTokenTTL    time.Duration `name:"access_token_ttl" default:"1h" doc:"life of an access token"`

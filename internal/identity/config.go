@@ -55,6 +55,7 @@ type Config struct {
 	EmailOff          bool   // nobody signs in or up with an address
 	SignupEnabled     bool   // strangers may sign up
 	SignupTenants     string // TenantsClaim or TenantsInvite ("")
+	SignupTellsTaken  bool   // the answer to a sign-up shows that the address or number has an account
 	ImplicitFlow      bool   // tokens in fragments, supabase-js's default
 	PasswordMinLength int    // characters (8)
 

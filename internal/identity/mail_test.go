@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
+	"holdfast/internal/actor"
 	"holdfast/internal/fault"
 	"holdfast/internal/identity"
 	"holdfast/internal/identity/oidc"
@@ -157,6 +158,34 @@ func TestVerify_race(t *testing.T) {
 }
 
 // Faults S12: known and unknown addresses alike, in answer and in waiting.
+// Where the operator wants it told, a taken address is answered by a user
+// without identities; a new one and one not yet proved are answered as ever.
+func TestSignUp_tells(t *testing.T) {
+	onBoth(t, func(c *identity.Config) { byMail(c); c.SignupTellsTaken = true }, func(k *kit) {
+		up := func(email string) *identity.User {
+			k.Helper()
+			k.sleep(2 * time.Minute)
+			_, u, err := k.svc.SignUp(k.ctx, identity.SignUp{Email: email, Password: pw, Data: map[string]any{"name": "N"}}, nobody)
+			k.ok(err)
+			return u
+		}
+		real := k.member(k.tenant("North"), "taken@x.example", actor.Viewer)
+		u := up("taken@x.example")
+		if u.ID == real.User.ID || u.Role != "" || u.Identities == nil || len(u.Identities) != 0 || len(u.UserMetadata) != 1 || !u.EmailConfirmedAt.IsZero() || !u.LastSignInAt.IsZero() {
+			k.Errorf("%+v", u)
+		}
+		if again := up("taken@x.example"); again.ID == u.ID {
+			k.Error("the id is not random")
+		}
+		k.mailTo("taken@x.example", "known")
+		for range 2 {
+			if u := up("fresh@x.example"); len(u.Identities) != 1 || u.Role != "authenticated" {
+				k.Errorf("%+v", u)
+			}
+		}
+	})
+}
+
 func TestRecover_noOracle(t *testing.T) {
 	onBoth(t, nil, func(k *kit) {
 		k.signUp("a@x.example", nil)

@@ -100,17 +100,18 @@ func (s *Service) signUpPhoneNow(ctx context.Context, u *User, c Client) (*Sessi
 func (s *Service) signUpByText(ctx context.Context, draft *User, channel string, c Client) (*User, error) {
 	answer := *draft
 	answer.ConfirmationSentAt = answer.CreatedAt
-	owner := ""
+	owner, taken := "", false
 	err := s.onceMore(func() error {
 		return s.write(ctx, func(tx *db.Tx) error {
 			owner = ""
 			u, err := userByPhone(tx, draft.Phone)
+			taken = err == nil && !u.PhoneConfirmedAt.IsZero()
 			switch {
 			case fault.Is(err, fault.NotFound):
 				u = draft
 				s.signedUpBy(tx, u, c)
 				err = insertUser(tx, u)
-			case err == nil && !u.PhoneConfirmedAt.IsZero():
+			case taken:
 				answer.ID = s.secrets.UUID("decoy", draft.Phone)
 				s.record(tx, event{action: "user.sign_up_repeated", entity: "user", entityID: u.ID, client: c})
 				return tx.Flush()
@@ -126,6 +127,10 @@ func (s *Service) signUpByText(ctx context.Context, draft *User, channel string,
 	})
 	if err != nil {
 		return nil, err
+	}
+	if taken && s.cfg.SignupTellsTaken {
+		answer.tell("phone")
+		return &answer, nil
 	}
 	answer.Identities = []Identity{phoneIdentity(&answer)}
 	answer.derive()

@@ -21,8 +21,8 @@ type SignUp struct {
 
 // SignUp makes an account. With autoconfirm the answer is a session. Without,
 // it is a user, and it is the same user-shaped answer whether the address was
-// new, unconfirmed or taken: its owner learns by mail, nobody else does
-// (security rule R24).
+// new, unconfirmed or taken: its owner learns by mail, and nobody else does
+// unless the operator wants it told.
 func (s *Service) SignUp(ctx context.Context, in SignUp, c Client) (*Session, *User, error) {
 	email, err := s.checkSignUp(&in)
 	if err != nil {
@@ -76,8 +76,8 @@ func (s *Service) signUpOn() error {
 	return nil
 }
 
-// emailOn refuses where addresses do not sign in; the kind is the endpoint's
-// (identity.md section 2).
+// emailOn refuses where addresses do not sign in. Clients expect one code with
+// two statuses: the kind is the endpoint's.
 func (s *Service) emailOn(k fault.Kind) error {
 	if s.cfg.EmailOff {
 		return fault.New(k, "email_provider_disabled", "Email logins are disabled")
@@ -159,15 +159,17 @@ func (s *Service) signUpByMail(ctx context.Context, in SignUp, email, hash strin
 	answer := s.draft(email, in.Data)
 	answer.ConfirmationSentAt = answer.CreatedAt
 	var mail letter.Letter
+	taken := false
 	err := s.onceMore(func() error {
 		return s.write(ctx, func(tx *db.Tx) error {
 			u, err := userByEmail(tx, email)
+			taken = err == nil && !u.EmailConfirmedAt.IsZero()
 			switch {
 			case fault.Is(err, fault.NotFound):
 				u = s.draft(email, in.Data)
 				u.hash, u.ConfirmationSentAt = hash, u.CreatedAt
 				err = insertUser(tx, u.signedUp())
-			case err == nil && !u.EmailConfirmedAt.IsZero():
+			case taken:
 				answer.ID = s.secrets.UUID("decoy", email)
 				mail = letter.Letter{Kind: letter.Known, User: u.ID, To: email, Link: s.cfg.SiteURL}
 				s.record(tx, event{action: "user.sign_up_repeated", entity: "user", entityID: u.ID, client: c})
@@ -188,14 +190,25 @@ func (s *Service) signUpByMail(ctx context.Context, in SignUp, email, hash strin
 	if err != nil {
 		return nil, err
 	}
+	if taken && s.cfg.SignupTellsTaken {
+		answer.tell("email")
+		return answer, s.send(mail)
+	}
 	return answer.signedUp(), s.send(mail)
+}
+
+// tell makes of the answer for a new account the one by which applications for
+// supabase-js know that the address or number is taken: it has no identities,
+// no role and an id of nobody's.
+func (u *User) tell(provider string) {
+	u.ID, u.Role, u.Identities = uuid.NewString(), "", []Identity{}
+	u.AppMetadata = map[string]any{"provider": provider, "providers": []string{provider}}
 }
 
 // disown takes password and wishes off an unconfirmed account that somebody
 // signs up for once more. Nobody has proved the address, so the first password
-// may be a stranger's who waits for the owner to open the mailed link (security
-// R17), and so may the second. The link signs the owner in; he chooses a
-// password then.
+// may be a stranger's who waits for the owner to open the mailed link, and so
+// may the second. The link signs the owner in; he chooses a password then.
 func (s *Service) disown(tx *db.Tx, u *User) error {
 	u.hash = ""
 	delete(u.UserMetadata, "tenant_id")

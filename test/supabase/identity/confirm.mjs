@@ -47,6 +47,7 @@ test('signUp with a taken address: a decoy that looks like a new account', async
   const { user: real } = ok(await client().auth.signUp({ email: newAddress('real'), password }));
   const shape = (v) => (Array.isArray(v) ? v.map(shape) : v && typeof v === 'object' ? Object.fromEntries(Object.keys(v).sort().map((k) => [k, shape(v[k])])) : typeof v);
   assert.deepEqual(shape(user), shape(real), 'who asks does not learn that the address has an account');
+  assert.equal(user.identities.length, 1);
   await letter(email, /already have an account/);
   assert.equal((await client().auth.signInWithPassword({ email, password: 'some-other-password' })).error.code, 'invalid_credentials');
   ok(await client().auth.signInWithPassword({ email, password }));
