@@ -109,6 +109,8 @@ var table = []route{
 	{Route{Method: "GET", Pattern: "/tenants", Doc: "Where the signed-in user is a member", Response: fields{"tenants": "array"}}, user, (*API).tenants},
 	{Route{Method: "POST", Pattern: "/tenant/transfer", Doc: "Make another member owner of the tenant and the caller, an owner, its administrator; takes the password or the nonce of /reauthenticate", Status: http.StatusNoContent, Auth: true,
 		Body: fields{"user_id": "string", "current_password": "string", "nonce": "string"}}, member, (*API).transferTenant},
+	{Route{Method: "POST", Pattern: "/invitations", Doc: "Invite somebody to the tenant, in place of an invitation of the same address that is pending; with deliver=link nothing is mailed and the answer has a link to hand over, once (administrators)", Status: http.StatusCreated,
+		Body: fields{"email": "string", "role": "string", "deliver": "string"}, Response: fields{"id": "string", "tenant_id": "string", "email": "string", "role": "string", "expires_at": "string", "link": "string"}}, member, (*API).inviteMember},
 	{Route{Method: "POST", Pattern: "/mail-templates/preview", Doc: "A mail of the tenant with sample values: in the given words, else in those that would be sent (administrators)",
 		Body: fields{"kind": "string", "locale": "string", "subject": "string", "text": "string", "html": "string"}, Response: fields{"subject": "string", "text": "string", "html": "string"}}, member, (*API).previewMail},
 	{Route{Method: "POST", Pattern: "/logout", Doc: "End sessions: global, local or others", Query: fields{"scope": "string"}, Status: http.StatusNoContent}, user, (*API).logout},

@@ -3,6 +3,7 @@ package authapi
 import (
 	"net/http"
 
+	"holdfast/internal/actor"
 	"holdfast/internal/identity"
 	"holdfast/internal/identity/letter"
 	"holdfast/internal/web"
@@ -24,6 +25,22 @@ func (a *API) previewMail(w http.ResponseWriter, c *call) error {
 		return err
 	}
 	return web.JSON(w, http.StatusOK, map[string]string{"subject": m.Subject, "text": m.Text, "html": m.HTML})
+}
+
+func (a *API) inviteMember(w http.ResponseWriter, c *call) error {
+	var in struct {
+		Email   string     `json:"email"`
+		Role    actor.Role `json:"role"`
+		Deliver string     `json:"deliver"`
+	}
+	if err := body(c, &in); err != nil {
+		return err
+	}
+	inv, err := a.svc.Invite(c.Context(), c.actor, identity.Invite{Email: in.Email, Role: in.Role, Deliver: in.Deliver})
+	if err != nil {
+		return err
+	}
+	return web.JSON(w, http.StatusCreated, inv)
 }
 
 func (a *API) transferTenant(w http.ResponseWriter, c *call) error {

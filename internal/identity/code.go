@@ -132,9 +132,9 @@ func (s *Service) digitsHash(tokenID, digits string) string {
 
 // oneTime is a stored code.
 type oneTime struct {
-	id, user, kind, address, codeHash, flow, session string
-	attempts                                         int64
-	expires                                          time.Time
+	id, user, kind, address, codeHash, link, flow, session string
+	attempts                                               int64
+	expires                                                time.Time
 }
 
 // errCode is one answer for unknown, used and expired codes.
@@ -148,9 +148,9 @@ func errLink() error {
 
 func codeBy(tx *db.Tx, where string, args ...any) (oneTime, error) {
 	var t oneTime
-	err := tx.One("SELECT id, user_id, kind, address, code_hash, flow_id, session_id, attempts, expires_at FROM one_time_tokens WHERE "+where+tx.DB().ForUpdate(), args,
+	err := tx.One("SELECT id, user_id, kind, address, code_hash, link_hash, flow_id, session_id, attempts, expires_at FROM one_time_tokens WHERE "+where+tx.DB().ForUpdate(), args,
 		func(r *db.Row) error {
-			t = oneTime{id: r.Text(0), user: r.Text(1), kind: r.Text(2), address: r.Text(3), codeHash: r.Text(4), flow: r.Text(5), session: r.Text(6), attempts: r.Int(7), expires: r.Time(8)}
+			t = oneTime{id: r.Text(0), user: r.Text(1), kind: r.Text(2), address: r.Text(3), codeHash: r.Text(4), link: r.Text(5), flow: r.Text(6), session: r.Text(7), attempts: r.Int(8), expires: r.Time(9)}
 			return nil
 		})
 	return t, err

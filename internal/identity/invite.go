@@ -9,6 +9,7 @@ import (
 	"holdfast/internal/db"
 	"holdfast/internal/fault"
 	"holdfast/internal/identity/letter"
+	"holdfast/internal/identity/seal"
 )
 
 // Invitation is a standing offer of membership.
@@ -18,6 +19,20 @@ type Invitation struct {
 	Email     string     `json:"email"`
 	Role      actor.Role `json:"role"`
 	ExpiresAt Time       `json:"expires_at"`
+	Link      string     `json:"link,omitempty"` // to hand over; shown once
+}
+
+// How an invitation reaches who is invited.
+const (
+	DeliverMail = "mail"
+	DeliverLink = "link"
+)
+
+// Invite asks for an invitation.
+type Invite struct {
+	Email   string
+	Role    actor.Role
+	Deliver string // DeliverMail ("") or DeliverLink
 }
 
 // rank orders roles, strongest first; an unknown one is last.
@@ -43,21 +58,28 @@ func mayGrant(by, role actor.Role) error {
 	return nil
 }
 
-// Invite offers membership in the caller's tenant to an address and mails it.
-// Whoever proves the address joins at the next sign-up or sign-in. A pending
-// invitation of the same address is replaced.
-func (s *Service) Invite(ctx context.Context, a actor.Actor, email string, role actor.Role) (Invitation, error) {
+// Invite offers membership in the caller's tenant to an address and mails it,
+// or answers with a link that the caller hands over. Whoever proves the address
+// joins at the next sign-up or sign-in. A pending invitation of the same
+// address is replaced, and a link of it is dead.
+func (s *Service) Invite(ctx context.Context, a actor.Actor, in Invite) (Invitation, error) {
 	if !a.Administrator() || a.TenantID == "" {
 		return Invitation{}, fault.New(fault.Forbidden, "not_admin", "Only an administrator of the tenant may invite")
 	}
-	addr, err := Canonical(email)
+	if in.Deliver == "" {
+		in.Deliver = DeliverMail
+	}
+	if in.Deliver != DeliverMail && in.Deliver != DeliverLink {
+		return Invitation{}, fault.New(fault.Invalid, "validation_failed", "deliver: use mail or link").At("deliver", "mail or link")
+	}
+	addr, err := Canonical(in.Email)
 	if err != nil {
 		return Invitation{}, err
 	}
-	if err := mayGrant(a.Role, role); err != nil {
+	if err := mayGrant(a.Role, in.Role); err != nil {
 		return Invitation{}, err
 	}
-	inv := Invitation{ID: newID(), TenantID: a.TenantID, Email: addr, Role: role, ExpiresAt: Time{Time: s.now().Add(s.cfg.InviteTTL)}}
+	inv := Invitation{ID: newID(), TenantID: a.TenantID, Email: addr, Role: in.Role, ExpiresAt: Time{Time: s.now().Add(s.cfg.InviteTTL)}}
 	err = s.write(ctx, func(tx *db.Tx) error {
 		now := s.now()
 		tx.Queue("UPDATE invitations SET status = 'revoked', updated_at = $3, version = version + 1 WHERE tenant_id = $1 AND email = $2 AND status = 'pending'",
@@ -66,7 +88,11 @@ func (s *Service) Invite(ctx context.Context, a actor.Actor, email string, role 
 			VALUES ($1, $2, $3, $4, 'pending', $5, $6, $7, $7, $5, 1)`,
 			[]any{inv.TenantID, inv.ID, inv.Email, string(inv.Role), null(a.UserID), inv.ExpiresAt.Time, now}, nil)
 		s.record(tx, event{tenant: a.TenantID, user: a.UserID, key: a.KeyID, action: "member.invited", entity: "invitations", entityID: inv.ID,
-			details: map[string]any{"role": role}, client: clientOf(a)})
+			details: map[string]any{"role": in.Role, "deliver": in.Deliver}, client: clientOf(a)})
+		if in.Deliver == DeliverLink {
+			inv.Link, err = s.handedOver(tx, inv)
+			return err
+		}
 		tx.After(func() { s.announce(inv) })
 		return tx.Flush()
 	})
@@ -113,6 +139,65 @@ func (s *Service) mailInvitation(ctx context.Context, inv Invitation) error {
 		return err
 	}
 	return s.deliver(ctx, l)
+}
+
+// handedOver returns the link of an invitation that its sender hands over. A
+// mail proves whose the address is; a link that went from hand to hand does
+// not. So it opens an account only where the sender may vouch for the address:
+// where addresses need no proof, or the domain is the tenant's, or the operator
+// trusts every tenant's administrators. Elsewhere it leads to the site, where
+// the person signs in or up in a way of his own. It never opens an account that
+// is in use: that would be a key to somebody else's.
+func (s *Service) handedOver(tx *db.Tx, inv Invitation) (string, error) {
+	vouched, err := s.vouches(tx, inv.TenantID, inv.Email)
+	if err != nil || !vouched {
+		return s.cfg.SiteURL, err
+	}
+	u, err := userByEmail(tx, inv.Email)
+	if err == nil && !u.EmailConfirmedAt.IsZero() {
+		return s.cfg.SiteURL, nil
+	}
+	if fault.Is(err, fault.NotFound) {
+		u, err = s.makeInvited(tx, inv.Email, nil)
+	}
+	if err != nil {
+		return "", err
+	}
+	c, err := s.makeCode(tx, u, codeOrder{kind: kindInvite, address: inv.Email, ttl: inv.ExpiresAt.Sub(s.now())})
+	if err != nil {
+		return "", err
+	}
+	_, err = tx.Exec("UPDATE invitations SET token_hash = $3 WHERE tenant_id = $1 AND id = $2", inv.TenantID, inv.ID, seal.Digest(c.hash))
+	return c.link, err
+}
+
+func (s *Service) vouches(tx *db.Tx, tenantID, email string) (bool, error) {
+	if s.cfg.Autoconfirm || s.cfg.InviteLinksAny {
+		return true, nil
+	}
+	noted := ""
+	err := tx.One("SELECT email_domains FROM tenants WHERE id = $1", []any{tenantID}, func(r *db.Row) error {
+		noted = r.Text(0)
+		return nil
+	})
+	if err != nil {
+		return false, err
+	}
+	return trusts(tx, tenantID, noted, domainOf(email))
+}
+
+// stillInvited refuses a link that was handed over for an invitation that does
+// not stand any more: it was all that vouched for the address.
+func (s *Service) stillInvited(tx *db.Tx, t oneTime) error {
+	stands := true
+	err := tx.Query("SELECT i.status, i.expires_at, t.status FROM invitations i JOIN tenants t ON t.id = i.tenant_id WHERE i.email = $1 AND i.token_hash = $2", []any{t.address, t.link}, func(r *db.Row) error {
+		stands = r.Text(0) == "pending" && s.now().Before(r.Time(1)) && r.Text(2) == "active"
+		return nil
+	})
+	if err == nil && !stands {
+		err = errLink()
+	}
+	return err
 }
 
 // makeInvited inserts an account without a password whose address is to be

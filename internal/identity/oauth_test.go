@@ -406,7 +406,7 @@ func TestOAuth_invited(t *testing.T) {
 	withIDP(t, nil, func(k *kit, p *idp) {
 		ten := k.tenant("North")
 		admin := k.actor(k.member(ten, "admin@x.example", actor.Admin))
-		_, err := k.svc.Invite(k.ctx, admin, "p@corp.example", actor.Safety)
+		_, err := k.svc.Invite(k.ctx, admin, identity.Invite{Email: "p@corp.example", Role: actor.Safety})
 		k.ok(err)
 		k.mailTo("p@corp.example", "invite")
 		cb, _ := k.begin(p, challenge())

@@ -274,15 +274,15 @@ func TestInvite(t *testing.T) {
 		ten := k.tenant("North")
 		admin := k.actor(k.member(ten, "admin@x.example", actor.Admin))
 		viewer := k.actor(k.member(ten, "viewer@x.example", actor.Viewer))
-		_, err := k.svc.Invite(k.ctx, viewer, "new@x.example", actor.Viewer)
+		_, err := k.svc.Invite(k.ctx, viewer, identity.Invite{Email: "new@x.example", Role: actor.Viewer})
 		k.code(err, "not_admin")
-		_, err = k.svc.Invite(k.ctx, admin, "new@x.example", actor.Owner)
+		_, err = k.svc.Invite(k.ctx, admin, identity.Invite{Email: "new@x.example", Role: actor.Owner})
 		if !fault.Is(err, fault.Forbidden) {
 			k.Errorf("an admin makes an owner: %v", err)
 		}
-		_, err = k.svc.Invite(k.ctx, admin, "new@x.example", "king")
+		_, err = k.svc.Invite(k.ctx, admin, identity.Invite{Email: "new@x.example", Role: "king"})
 		k.code(err, "validation_failed")
-		_, err = k.svc.Invite(k.ctx, admin, "New@X.example", actor.Manager)
+		_, err = k.svc.Invite(k.ctx, admin, identity.Invite{Email: "New@X.example", Role: actor.Manager})
 		k.ok(err)
 		// A stranger gets a link; opening it makes the account and the membership.
 		m := k.mailTo("new@x.example", "invite")
@@ -299,7 +299,7 @@ func TestInvite(t *testing.T) {
 		p := pw
 		_, err = k.svc.CreateUser(k.ctx, k.service(), identity.AdminUser{Email: &other, Password: &p, EmailConfirm: true})
 		k.ok(err)
-		_, err = k.svc.Invite(k.ctx, admin, other, actor.Driver)
+		_, err = k.svc.Invite(k.ctx, admin, identity.Invite{Email: other, Role: actor.Driver})
 		k.ok(err)
 		k.mailTo(other, "tenant_invite")
 		if s := k.signIn(other); claims(k, s.AccessToken)["tenant_role"] != "driver" {
@@ -307,7 +307,7 @@ func TestInvite(t *testing.T) {
 		}
 		// An unproved address accepts nothing; an expired offer neither.
 		late := "late@x.example"
-		_, err = k.svc.Invite(k.ctx, admin, late, actor.Driver)
+		_, err = k.svc.Invite(k.ctx, admin, identity.Invite{Email: late, Role: actor.Driver})
 		k.ok(err)
 		k.sleep(169 * time.Hour)
 		_, err = k.svc.CreateUser(k.ctx, k.service(), identity.AdminUser{Email: &late, Password: &p, EmailConfirm: true})

@@ -155,6 +155,11 @@ func (s *Service) apply(tx *db.Tx, t oneTime, c Client) (*User, bool, error) {
 	if t.address != u.Email {
 		return nil, false, errLink()
 	}
+	if t.kind == kindInvite {
+		if err := s.stillInvited(tx, t); err != nil {
+			return nil, false, err
+		}
+	}
 	return u, false, s.confirm(tx, u, t.kind, c)
 }
 
@@ -263,8 +268,7 @@ type Open struct {
 
 // OpenLink answers GET and POST /verify with a link's token.
 //
-// Opening a link redeems nothing, because mail scanners open links (security
-// rule R22). With PKCE it leads to the target with an authorization code that
+// Opening a link redeems nothing, because mail scanners open links. With PKCE it leads to the target with an authorization code that
 // only the browser holding the verifier can use; the code behind the link ends
 // at that exchange. Without PKCE a browser gets a page whose button posts. A
 // caller that shows no pages is sent on with a session: the same one however

@@ -2,9 +2,9 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { test } from 'node:test';
-import { client, ok, password, service, serviceKey, url } from '../client.mjs';
+import { call, client, ok, password, service, serviceKey, url } from '../client.mjs';
 import { letter, letters } from './mailbox.mjs';
-import { confirmed, newAddress } from './rig.mjs';
+import { confirmed, founder, newAddress } from './rig.mjs';
 import { site } from './site.mjs';
 
 const admin = service().auth.admin;
@@ -148,6 +148,15 @@ test('generateLink: all types, without a mail', async () => {
   assert.deepEqual(letters(email, /Confirm|link|new password/), []);
   const foreign = await link({ type: 'magiclink', email: next, options: { redirectTo: 'https://evil.example/' } });
   assert.equal(foreign.properties.redirect_to, site);
+});
+
+test("an invitation to hand over opens no account in a domain that is not the tenant's", async () => {
+  const { c } = await founder();
+  const email = newAddress('unproved');
+  const made = await call(c, '/auth/v1/invitations', { method: 'POST', headers: { 'Content-Type': 'application/json' }, body: JSON.stringify({ email, role: 'viewer', deliver: 'link' }) });
+  assert.deepEqual([made.status, made.body.link], [201, site]);
+  const found = await fetch(`${url}/auth/v1/admin/users?filter=${email}`, { headers: { apikey: serviceKey } });
+  assert.deepEqual((await found.json()).users, [], 'an account nobody proved');
 });
 
 test('a user does none of this', async () => {
