@@ -1,9 +1,15 @@
 package limit
 
 import (
+	"crypto/ecdsa"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/base64"
 	"encoding/json"
+	"fmt"
 	"net/http"
 	"runtime"
+	"time"
 
 	"golang.org/x/crypto/argon2"
 )
@@ -44,7 +50,8 @@ var refreshUser = []string{
 	`SELECT id, user_id, friendly_name, kind, status, phone, created_at, updated_at, last_challenged_at FROM mfa_factors WHERE user_id = $1`,
 }
 
-// renew answers a refresh whose token is the session's id; it signs nothing.
+// renew answers a refresh whose token is the session's id; it signs an access
+// token if asked to.
 func (s *server) renew(w http.ResponseWriter, r *http.Request) {
 	var in struct {
 		Token string `json:"refresh_token"`
@@ -57,5 +64,37 @@ func (s *server) renew(w http.ResponseWriter, r *http.Request) {
 		fail(w, err)
 		return
 	}
-	send(w, []byte(`{"refresh_token":"`+in.Token+`"}`))
+	access, err := "", error(nil)
+	if r.URL.Query().Has("sign") {
+		if access, err = s.signed(in.Token); err != nil {
+			fail(w, err)
+			return
+		}
+	}
+	send(w, []byte(`{"access_token":"`+access+`","refresh_token":"`+in.Token+`"}`))
+}
+
+// tokenHead and tokenClaims are as long as the product's.
+const (
+	tokenHead   = `{"alg":"ES256","kid":"01a3f0c2-0000-7000-8000-000000000000","typ":"JWT"}`
+	tokenClaims = `{"iss":"http://127.0.0.1:8080/auth/v1","sub":"01a3f0c2-0000-7000-8000-000000000001","aud":"authenticated","exp":%d,"iat":%d,"nbf":%d,` +
+		`"email":"owner-000000000001@bench.example","phone":"","app_metadata":{"provider":"email","providers":["email"],"tenant_id":"01a3f0c2-0000-7000-8000-000000000002","tenant_role":"owner"},` +
+		`"user_metadata":{"email":"owner-000000000001@bench.example","email_verified":true},"role":"authenticated","tenant_id":"01a3f0c2-0000-7000-8000-000000000002","tenant_role":"owner",` +
+		`"aal":"aal1","amr":[{"method":"password","timestamp":%d}],"session_id":%q,"is_anonymous":false}`
+)
+
+// signed returns an access token, ES256 (RFC 7518 section 3.4).
+func (s *server) signed(session string) (string, error) {
+	b64, now := base64.RawURLEncoding, time.Now().Unix()
+	out := b64.AppendEncode(nil, []byte(tokenHead))
+	out = b64.AppendEncode(append(out, '.'), fmt.Appendf(nil, tokenClaims, now+3600, now, now, now, session))
+	digest := sha256.Sum256(out)
+	a, b, err := ecdsa.Sign(rand.Reader, s.key, digest[:])
+	if err != nil {
+		return "", err
+	}
+	var sig [64]byte
+	a.FillBytes(sig[:32])
+	b.FillBytes(sig[32:])
+	return string(b64.AppendEncode(append(out, '.'), sig[:])), nil
 }

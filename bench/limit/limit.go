@@ -6,6 +6,9 @@ package limit
 
 import (
 	"context"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -56,12 +59,16 @@ type server struct {
 	snapshot []statement
 	orders   []statement
 	seq      atomic.Int64
+	key      *ecdsa.PrivateKey
 }
 
 // Handler opens the database and returns the limit server's handler.
 func Handler(ctx context.Context, o Options) (http.Handler, error) {
 	s := &server{tenant: o.Tenant, snapshot: snapshotStatements(), orders: orderStatements()}
 	var err error
+	if s.key, err = ecdsa.GenerateKey(elliptic.P256(), rand.Reader); err != nil {
+		return nil, fmt.Errorf("limit: %w", err)
+	}
 	if o.Body != "" {
 		if s.body, err = os.ReadFile(o.Body); err != nil {
 			return nil, fmt.Errorf("limit: %w", err)

@@ -68,7 +68,10 @@ func depth(v any) int {
 // readMap decodes a stored JSON object, keeping numbers as written.
 func readMap(text string) map[string]any {
 	m := map[string]any{}
-	d := json.NewDecoder(bytes.NewReader([]byte(text)))
+	if text == "{}" {
+		return m
+	}
+	d := json.NewDecoder(strings.NewReader(text))
 	d.UseNumber()
 	if d.Decode(&m) != nil || m == nil {
 		return map[string]any{}

@@ -8,10 +8,10 @@ import (
 	"holdfast/internal/identity/token"
 )
 
-// Refresh exchanges a refresh token for a new pair (identity.md 5.4). The
-// session row holds one counter: an equal token moves it on; the one before is
-// forgiven, because its answer may have been lost; any older one is forgiven
-// within the reuse interval, for parallel tabs; after that it ends the session.
+// Refresh exchanges a refresh token for a new pair. The session row holds one
+// counter: an equal token moves it on; the one before is forgiven, because its
+// answer may have been lost; any older one is forgiven within the reuse
+// interval, for parallel tabs; after that it ends the session.
 func (s *Service) Refresh(ctx context.Context, raw string, c Client) (*Session, error) {
 	t, err := token.ParseRefresh(raw)
 	if err != nil {
@@ -49,6 +49,7 @@ func (s *Service) advance(tx *db.Tx, t token.Refresh, c Client) (g *grant, refus
 	if !t.SignedBy(s.refreshKey(sess)) || t.Counter > uint64(sess.counter) {
 		return nil, refreshNotFound(), nil
 	}
+	g = queueGrant(tx, sess)
 	u, err := userByID(tx, sess.user)
 	switch {
 	case fault.Is(err, fault.NotFound):
@@ -74,7 +75,9 @@ func (s *Service) advance(tx *db.Tx, t token.Refresh, c Client) (g *grant, refus
 		refused = fault.New(fault.Invalid, "refresh_token_already_used", "Invalid Refresh Token: Already Used")
 		return nil, refused, s.endSessions(tx, u.ID, " AND id = $2", sess.id)
 	}
-	return s.renew(tx, u, sess, t, c)
+	g.user = u
+	refused, err = s.renew(tx, g, t, c)
+	return g, refused, err
 }
 
 // expired checks the session's end, its time without use, and that the
@@ -106,31 +109,30 @@ func (s *Service) replayed(sess session, t token.Refresh) bool {
 	return since < 0 || since > s.cfg.RefreshReuseInterval
 }
 
-func (s *Service) renew(tx *db.Tx, u *User, sess session, t token.Refresh, c Client) (g *grant, refused, err error) {
+// renew moves the session of a grant on, unless it was only to be told again.
+func (s *Service) renew(tx *db.Tx, g *grant, t token.Refresh, c Client) (refused, err error) {
+	u, sess := g.user, g.sess
 	// A membership that ended leaves the session without a tenant; it never
 	// falls back to another one.
-	if g, err = standingGrant(tx, u, sess); err != nil {
-		return nil, nil, err
-	}
 	if sess.tenant == "" {
 		if g.member, err = s.enter(tx, u, c); err != nil {
-			return nil, nil, err
+			return nil, err
 		}
 		g.sess.tenant = g.member.TenantID
 		tx.After(func() { s.tokens.changes.Add(1) }) // the account shows the tenant
 		if g.rules, err = s.settle(tx, sess, g.member); err != nil {
-			return nil, nil, err
+			return nil, err
 		}
 	}
 	if g.rules.over(sess.created, sess.refreshed, s.now()) {
 		refused = fault.New(fault.Invalid, "session_expired", "Invalid Refresh Token: Session Expired (Tenant Policy)")
-		return nil, refused, s.endSessions(tx, u.ID, " AND id = $2", sess.id)
+		return refused, s.endSessions(tx, u.ID, " AND id = $2", sess.id)
 	}
 	if t.Counter != uint64(sess.counter) {
-		return g, nil, nil
+		return nil, nil
 	}
 	g.sess.counter++
 	tx.Queue("UPDATE sessions SET counter = $2, refreshed_at = $3, updated_at = $3, tenant_id = $4 WHERE id = $1",
 		[]any{sess.id, g.sess.counter, s.now(), null(g.sess.tenant)}, nil)
-	return g, nil, tx.Flush()
+	return nil, nil
 }

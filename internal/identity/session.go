@@ -83,7 +83,7 @@ func (s *Service) beginWith(tx *db.Tx, u *User, how token.Method, passkeyID stri
 	tx.Queue("UPDATE users SET last_sign_in_at = $2 WHERE id = $1", []any{u.ID, now}, nil)
 	s.record(tx, event{tenant: m.TenantID, user: u.ID, action: "session.started", entity: "session", entityID: sess.id, details: map[string]any{"method": how.Method}, client: c})
 	g.sess = sess
-	return g, tx.Flush()
+	return g, nil
 }
 
 // Authenticator assurance levels: one factor, or two.
@@ -105,21 +105,33 @@ func (s *Service) settle(tx *db.Tx, sess session, m Member) (rules, error) {
 // standingGrant is a grant for a session as it is: its membership may have
 // ended, which leaves it without a tenant.
 func standingGrant(tx *db.Tx, u *User, sess session) (*grant, error) {
-	g := &grant{user: u, sess: sess}
+	g := queueGrant(tx, sess)
+	g.user = u
+	return g, tx.Flush()
+}
+
+// queueGrant reads membership and rules of a session at the next flush.
+func queueGrant(tx *db.Tx, sess session) *grant {
+	g := &grant{sess: sess}
 	if sess.tenant == "" {
-		return g, nil
+		return g
 	}
-	var err error
-	if g.member, err = memberOf(tx, u.ID, sess.tenant); err != nil && !fault.Is(err, fault.NotFound) {
-		return nil, err
-	}
-	g.rules, err = rulesOf(tx, g.member.TenantID)
-	return g, err
+	tx.Queue(memberQuery+"m.tenant_id = $1 AND m.user_id = $2", []any{sess.tenant, sess.user}, func(r *db.Row) (err error) {
+		g.member, err = scanMember(r)
+		return err
+	})
+	tx.Queue(rulesQuery, []any{sess.tenant}, func(r *db.Row) error {
+		if g.member.TenantID == "" {
+			return nil
+		}
+		return g.rules.add(r)
+	})
+	return g
 }
 
 // raise lifts a session to two factors. The refresh counter jumps by two, and
 // no token from before the jump is good any more: a stolen one of the lower
-// level must not turn into one of the higher (identity.md 5.4).
+// level must not turn into one of the higher.
 func (s *Service) raise(tx *db.Tx, sess *session, method, factorID string) error {
 	now := s.now()
 	sess.aal, sess.factor, sess.raised = aal2, factorID, now

@@ -87,25 +87,54 @@ func scanUser(r *db.Row) *User {
 	return u
 }
 
-// userBy reads one account with its identities and factors. where is our own text; a
-// missing account is errNoUser.
-func userBy(tx *db.Tx, where string, args ...any) (*User, error) {
-	var u *User
-	err := tx.One("SELECT "+userColumns+" FROM users WHERE "+where, args, func(r *db.Row) error {
-		u = scanUser(r)
+// queueUser reads the account that where names, with its identities and
+// factors, at the next flush: in one round trip. id is an expression for its
+// id; both are our own texts. found completes what was read.
+func queueUser(tx *db.Tx, where, id string, args ...any) *User {
+	u := &User{}
+	tx.Queue("SELECT "+userColumns+" FROM users WHERE "+where, args, func(r *db.Row) error {
+		if u.ID == "" {
+			*u = *scanUser(r)
+		}
 		return nil
 	})
-	if fault.Is(err, fault.NotFound) {
-		return nil, errNoUser()
-	}
-	if err != nil {
-		return nil, err
-	}
-	return u, withIdentities(tx, []*User{u})
+	factor.Queue(tx, "user_id IN ("+id+")", args, func(f factor.Factor) {
+		if f.UserID == u.ID {
+			u.Factors = append(u.Factors, f)
+		}
+	})
+	queueIdentities(tx, "user_id IN ("+id+")", args, func(i Identity) {
+		if i.UserID == u.ID {
+			u.Identities = append(u.Identities, i)
+		}
+	})
+	return u
 }
 
+// found returns an account that queueUser has read, or errNoUser.
+func (u *User) found() (*User, error) {
+	if u.ID == "" {
+		return nil, errNoUser()
+	}
+	u.derive()
+	return u, nil
+}
+
+func userBy(tx *db.Tx, where string, args ...any) (*User, error) {
+	return flushed(tx, queueUser(tx, where, "SELECT id FROM users WHERE "+where, args...))
+}
+
+func flushed(tx *db.Tx, u *User) (*User, error) {
+	if err := tx.Flush(); err != nil {
+		return nil, err
+	}
+	return u.found()
+}
+
+const liveUser = "id = $1 AND deleted_at IS NULL"
+
 func userByID(tx *db.Tx, id string) (*User, error) {
-	return userBy(tx, "id = $1 AND deleted_at IS NULL", id)
+	return flushed(tx, queueUser(tx, liveUser, "$1", id))
 }
 
 // userByEmail finds the account that signs in with an address; SSO accounts
@@ -116,32 +145,41 @@ func userByEmail(tx *db.Tx, email string) (*User, error) {
 
 // locked is userByID with the row locked until the transaction ends.
 func locked(tx *db.Tx, id string) (*User, error) {
-	return userBy(tx, "id = $1 AND deleted_at IS NULL"+tx.DB().ForUpdate(), id)
+	return flushed(tx, queueUser(tx, liveUser+tx.DB().ForUpdate(), "$1", id))
 }
 
+// withIdentities completes a list of accounts.
 func withIdentities(tx *db.Tx, users []*User) error {
 	byID, ids := map[string]*User{}, make([]string, len(users))
 	for i, u := range users {
 		byID[u.ID], ids[i] = u, u.ID
 	}
-	factor.QueueList(tx, writeJSON(ids), func(f factor.Factor) {
+	where, args := tx.DB().InUUID("user_id", 1), []any{writeJSON(ids)}
+	factor.Queue(tx, where, args, func(f factor.Factor) {
 		if u := byID[f.UserID]; u != nil {
 			u.Factors = append(u.Factors, f)
 		}
 	})
-	err := tx.Query(`SELECT id, user_id, provider, issuer, subject, email, data, last_sign_in_at, created_at, updated_at FROM identities
-		WHERE `+tx.DB().InUUID("user_id", 1)+` ORDER BY created_at NULLS LAST, id`, []any{writeJSON(ids)}, func(r *db.Row) error {
-		i := Identity{IdentityID: r.Text(0), UserID: r.Text(1), Provider: r.Text(2), issuer: r.Text(3), ID: r.Text(4), Email: r.Text(5), Data: readMap(r.Text(6)),
-			LastSignInAt: Time{Time: r.Time(7)}, CreatedAt: Time{Time: r.Time(8)}, UpdatedAt: Time{Time: r.Time(9)}}
+	queueIdentities(tx, where, args, func(i Identity) {
 		if u := byID[i.UserID]; u != nil {
 			u.Identities = append(u.Identities, i)
 		}
-		return nil
 	})
+	err := tx.Flush()
 	for _, u := range users {
 		u.derive()
 	}
 	return err
+}
+
+// queueIdentities reads identities in order of first use at the next flush.
+func queueIdentities(tx *db.Tx, where string, args []any, each func(Identity)) {
+	tx.Queue("SELECT id, user_id, provider, issuer, subject, email, data, last_sign_in_at, created_at, updated_at FROM identities WHERE "+where+" ORDER BY created_at NULLS LAST, id",
+		args, func(r *db.Row) error {
+			each(Identity{IdentityID: r.Text(0), UserID: r.Text(1), Provider: r.Text(2), issuer: r.Text(3), ID: r.Text(4), Email: r.Text(5), Data: readMap(r.Text(6)),
+				LastSignInAt: Time{Time: r.Time(7)}, CreatedAt: Time{Time: r.Time(8)}, UpdatedAt: Time{Time: r.Time(9)}})
+			return nil
+		})
 }
 
 // derive fills app_metadata: what is stored, and the providers in order of

@@ -83,10 +83,10 @@ func scan(r *db.Row) Factor {
 		credential: r.Text(8), LastChallengedAt: at(9), CreatedAt: at(10), UpdatedAt: at(11)}
 }
 
-// QueueList reads the factors of the accounts whose ids are a JSON array, in
-// order of enrolment, with the caller's next flush.
-func QueueList(tx *db.Tx, ids string, each func(Factor)) {
-	tx.Queue("SELECT "+columns+" FROM mfa_factors WHERE "+tx.DB().InUUID("user_id", 1)+" ORDER BY created_at NULLS LAST, id", []any{ids}, func(r *db.Row) error {
+// Queue reads the factors that where names, a text of the caller's own, in order
+// of enrolment, with the caller's next flush.
+func Queue(tx *db.Tx, where string, args []any, each func(Factor)) {
+	tx.Queue("SELECT "+columns+" FROM mfa_factors WHERE "+where+" ORDER BY created_at NULLS LAST, id", args, func(r *db.Row) error {
 		each(scan(r))
 		return nil
 	})
@@ -95,11 +95,8 @@ func QueueList(tx *db.Tx, ids string, each func(Factor)) {
 // List returns the factors of an account in order of enrolment.
 func List(tx *db.Tx, userID string) ([]Factor, error) {
 	list := []Factor{}
-	err := tx.Query("SELECT "+columns+" FROM mfa_factors WHERE user_id = $1 ORDER BY created_at NULLS LAST, id", []any{userID}, func(r *db.Row) error {
-		list = append(list, scan(r))
-		return nil
-	})
-	return list, err
+	Queue(tx, "user_id = $1", []any{userID}, func(f Factor) { list = append(list, f) })
+	return list, tx.Flush()
 }
 
 // On reports a verified factor in the list: whether the account is protected.

@@ -21,7 +21,7 @@ const (
 // Audience is the audience of every access token.
 const Audience = "authenticated"
 
-// leeway is how far clocks may differ, security rule R11.
+// leeway is how far clocks may differ.
 const leeway = 30 * time.Second
 
 // maxToken is the longest token that is looked at, in bytes.
@@ -71,11 +71,7 @@ func (s *Keys) Sign(c Claims) (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("token: encode claims: %w", err)
 	}
-	jws, err := s.signer.Sign(body)
-	if err != nil {
-		return "", fmt.Errorf("token: sign: %w", err)
-	}
-	return jws.CompactSerialize()
+	return s.signer.sign(body)
 }
 
 // Header returns the kid a token claims to be signed with, for a set that may

@@ -21,7 +21,7 @@ import (
 // only chooses among our keys, it never brings an algorithm or a key (RFC 8725
 // sections 3.1 and 3.5).
 type Keys struct {
-	signer jose.Signer
+	signer *signer // nil = none
 	kid    string
 	verify map[string]jose.JSONWebKey // by kid
 	secret []byte                     // HS256, for API keys in JWT form only; nil = none
@@ -88,9 +88,10 @@ func New(keys []jose.JSONWebKey, secret string) (*Keys, error) {
 			return nil, fmt.Errorf("token: every signing key needs a key id of its own")
 		}
 		if private && s.signer == nil {
-			if err := s.sign(k, alg); err != nil {
+			if s.signer, err = newSigner(k.Key, k.KeyID, alg); err != nil {
 				return nil, err
 			}
+			s.kid = k.KeyID
 		}
 		pub := k.Public()
 		pub.Algorithm, pub.Use = string(alg), "sig"
@@ -102,16 +103,6 @@ func New(keys []jose.JSONWebKey, secret string) (*Keys, error) {
 		return nil, fmt.Errorf("token: encode key set: %w", err)
 	}
 	return s, nil
-}
-
-func (s *Keys) sign(k jose.JSONWebKey, alg jose.SignatureAlgorithm) error {
-	opt := (&jose.SignerOptions{}).WithType("JWT")
-	signer, err := jose.NewSigner(jose.SigningKey{Algorithm: alg, Key: jose.JSONWebKey{Key: k.Key, KeyID: k.KeyID, Algorithm: string(alg)}}, opt)
-	if err != nil {
-		return fmt.Errorf("token: signing key %s: %w", k.KeyID, err)
-	}
-	s.signer, s.kid = signer, k.KeyID
-	return nil
 }
 
 // algorithm pins a key to the one algorithm it is used with. Clients verify

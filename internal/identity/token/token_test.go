@@ -1,8 +1,12 @@
 package token
 
 import (
+	"crypto"
 	"crypto/ecdsa"
+	"crypto/elliptic"
 	"crypto/hmac"
+	"crypto/rand"
+	"crypto/rsa"
 	"crypto/sha256"
 	"crypto/x509"
 	"encoding/base64"
@@ -54,6 +58,40 @@ func hs256(head map[string]any, c Claims, key []byte) string {
 	m := hmac.New(sha256.New, key)
 	m.Write([]byte(in))
 	return in + "." + base64.RawURLEncoding.EncodeToString(m.Sum(nil))
+}
+
+// What we sign is a JWS as go-jose reads one, of either kind of key.
+func TestKeys_Sign(t *testing.T) {
+	small, err := rsa.GenerateKey(rand.Reader, 2048)
+	if err != nil {
+		t.Fatal(err)
+	}
+	curved, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for alg, key := range map[jose.SignatureAlgorithm]crypto.Signer{jose.ES256: curved, jose.RS256: small} {
+		ks, err := New([]jose.JSONWebKey{{Key: key, KeyID: `a "key"`}}, "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		for range 20 { // R and S are shorter than 32 bytes now and then
+			raw, err := ks.Sign(claims())
+			if err != nil {
+				t.Fatal(err)
+			}
+			jws, err := jose.ParseSignedCompact(raw, []jose.SignatureAlgorithm{alg})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if h := jws.Signatures[0].Header; h.KeyID != `a "key"` || h.Algorithm != string(alg) || h.ExtraHeaders["typ"] != "JWT" {
+				t.Errorf("%s: header %+v", alg, h)
+			}
+			if _, err := jws.Verify(key.Public()); err != nil {
+				t.Errorf("%s: %v", alg, err)
+			}
+		}
+	}
 }
 
 func TestKeys_Verify(t *testing.T) {
