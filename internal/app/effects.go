@@ -23,10 +23,12 @@ func (a *App) effects() store.Effects {
 		After:  map[string]store.Effect{"members": a.Identity.GuardMembers, "invitations": a.Identity.MailInvitations, "tenants": a.Identity.WatchTenants},
 	}
 	add(e.Before, map[string]store.Effect{"settings": imports.CheckSettings})
-	for _, domain := range []store.Effects{warehouse.Watch{LowStock: a.tellLowStock}.Effects(), safety.Effects(), osha.Effects(), report.Effects(), a.album.Effects()} {
+	domains := []store.Effects{warehouse.Watch{LowStock: a.tellLowStock}.Effects(), safety.Effects(), osha.Effects(), report.Effects(), a.album.Effects()}
+	for _, domain := range domains {
 		add(e.Before, domain.Before)
 		add(e.After, domain.After)
 	}
+	e.Unmoved = unmoved(domains)
 	e.Before["import_jobs"] = imports.GuardJobs(a.catalog)
 	e.Before["webhooks"] = func(tx *db.Tx, by actor.Actor, s *store.Store, cs []store.Change) error {
 		return a.Webhooks.Check(tx, by, s, cs)
@@ -45,6 +47,25 @@ func (a *App) effects() store.Effects {
 		e.After[name] = a.telling(e.After[name])
 	}
 	return e
+}
+
+// unmoved are the resources whose deletion moves none of the domains. That it is
+// told as an event does not count: bulk work is not.
+func unmoved(domains []store.Effects) map[string]bool {
+	out := map[string]bool{}
+	for _, domain := range domains {
+		maps.Copy(out, domain.Unmoved)
+	}
+	for _, domain := range domains {
+		for _, effects := range []map[string]store.Effect{domain.Before, domain.After} {
+			for name := range effects {
+				if !domain.Unmoved[name] {
+					delete(out, name)
+				}
+			}
+		}
+	}
+	return out
 }
 
 // add puts a domain's effects behind those that are there.

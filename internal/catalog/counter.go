@@ -2,6 +2,7 @@ package catalog
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -70,6 +71,20 @@ func (c *Counter) Add(into map[string]int64, r *Resource, row map[string]any, ti
 	for _, s := range [...]Span{Month, Day, Hour} {
 		into[TimedKey(s, s.start(at), c.Name, part)] += n
 	}
+}
+
+// Counted are the fields that the resource's counters look at.
+func (r *Resource) Counted() []string {
+	var out []string
+	for i := range r.Counters {
+		c := &r.Counters[i]
+		out = append(append(out, c.By...), c.Sum, c.At)
+		if len(c.Except) > 0 {
+			out = append(out, r.States.Field)
+		}
+	}
+	slices.Sort(out)
+	return slices.DeleteFunc(slices.Compact(out), func(n string) bool { return n == "" })
 }
 
 // TimedKey is the key of a timed count: of a span that begins at a moment in

@@ -27,7 +27,7 @@ func TestPostgresDDL(t *testing.T) {
 		"create table a (\n  tenant_id uuid not null,\n  id uuid not null,\n  b_id uuid,\n  primary key (tenant_id, id)\n)",
 		"create index a_x on a (tenant_id)",
 		"SELECT hf_place('a', 'tenant_id')",
-		"ALTER TABLE a ADD foreign key (tenant_id, b_id) references b (tenant_id, id)",
+		"ALTER TABLE a ADD foreign key (tenant_id, b_id) references b (tenant_id, id) ON DELETE RESTRICT",
 		"ALTER TABLE a ENABLE ROW LEVEL SECURITY",
 		"ALTER TABLE a FORCE ROW LEVEL SECURITY",
 		"CREATE POLICY tenant_isolation ON a USING (tenant_id = (SELECT hf_tenant()) OR (SELECT hf_all())) WITH CHECK (tenant_id = (SELECT hf_tenant()) OR (SELECT hf_all()))",

@@ -76,8 +76,8 @@ func pgFault(err error, pe *pgconn.PgError) error {
 	switch {
 	case pe.Code == "23505":
 		f.Kind, f.Msg = fault.Conflict, "duplicate key value violates a unique constraint"
-	case pe.Code == "23503":
-		f.Kind, f.Msg = fault.Conflict, "a referenced row is missing or still referenced"
+	case pe.Code == "23503", pe.Code == "23001": // PostgreSQL 18 has a code of its own for ON DELETE RESTRICT
+		f.Kind, f.Code, f.Msg = fault.Conflict, "23503", "a referenced row is missing or still referenced"
 	case pe.Code == "42501":
 		f.Kind, f.Msg = fault.Forbidden, "row level security refuses this row"
 	case strings.HasPrefix(pe.Code, "23"), strings.HasPrefix(pe.Code, "22"):

@@ -10,8 +10,8 @@ import (
 
 // inBatches rolls a large import back in numbered batches, the newest first,
 // so that other writers come in between: its snapshots, or steps of its
-// movements. All are looked at before the first is undone, and each again, now
-// locked, when its turn comes. What is back is gone from the snapshots, or
+// movements. All are looked at before the first is undone, and none is undone
+// that was changed meanwhile. What is back is gone from the snapshots, or
 // reversed in the ledger, and so a rollback that broke off goes on.
 func (u *undo) inBatches(ctx context.Context) (job *Job, err error) {
 	if err := u.survey(ctx); err != nil {
@@ -95,14 +95,15 @@ func (u *undo) eachBatch(ctx context.Context) error {
 		return fmt.Errorf("imports: roll back: %w", err)
 	}
 	for seq := last; seq >= 1; seq-- {
-		err := u.apart(ctx, func() error {
-			if err := u.checkBatch(seq); err != nil {
-				return err
-			}
-			if err := u.refusal(); err != nil {
-				return err
-			}
-			return u.undoBatch(seq)
+		err := u.settled(func(attempt int) error {
+			return u.apart(ctx, func() error {
+				if attempt > 0 {
+					if err := u.checkBatch(seq); err != nil {
+						return err
+					}
+				}
+				return u.undoBatch(seq)
+			})
 		})
 		if err != nil {
 			return err

@@ -1,6 +1,7 @@
 package imports
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -43,66 +44,81 @@ func labelSQL(r *catalog.Resource) string {
 // or that others refer to. Those deleted since are gone already.
 func (u *undo) checkInserted(data []byte) error {
 	ids, err := unpackIDs(data)
-	if err != nil {
+	if err != nil || len(ids) == 0 {
 		return err
 	}
-	labels, err := u.unchanged(ids)
-	if err != nil {
+	made := &group{member: make(map[string]bool, len(ids)), first: slices.Min(ids), last: slices.Max(ids)}
+	for _, id := range ids {
+		made.member[id] = true
+	}
+	if err := u.changed(made); err != nil {
 		return err
 	}
 	for _, rel := range u.resource.Relations() {
 		if rel.To != u.resource.Name {
 			continue
 		}
-		if err := u.checkReferences(rel, ids, labels); err != nil {
+		if err := u.checkReferences(rel, made); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// unchanged locks the records that are still there and returns what people
-// call those that nobody changed; the others are conflicts. It reads no more of
-// them than that: a rollback has all records of its import to look at.
-func (u *undo) unchanged(ids []string) (map[string]string, error) {
-	sql := "SELECT id, version, " + labelSQL(u.resource) + " FROM " + u.resource.Name + " WHERE tenant_id = $1 AND " + u.tx.DB().InUUID("id", 2) + " ORDER BY id"
-	if !u.looking {
-		sql += u.tx.DB().ForUpdate()
-	}
-	labels := make(map[string]string, len(ids))
-	err := u.tx.Query(sql, []any{u.actor.TenantID, query.List(ids)}, func(r *db.Row) error {
-		id, name := r.Text(0), r.Text(2)
-		if name == "" {
-			name = id
+// group is the records of a batch. Their ids, made one after the other, lie
+// close together, so that one scan of an index from first to last finds what
+// stands against them; what else lies there is no member.
+type group struct {
+	member      map[string]bool
+	first, last string
+}
+
+// within is the condition that a column lies in the group, whose bounds are $2
+// and $3.
+func within(col string) string { return "tenant_id = $1 AND " + col + " >= $2 AND " + col + " <= $3" }
+
+func (u *undo) bounds(g *group) []any { return []any{u.actor.TenantID, g.first, g.last} }
+
+// changed finds the records that somebody changed since the import made them.
+func (u *undo) changed(g *group) error {
+	err := u.tx.Query("SELECT id, "+labelSQL(u.resource)+", version FROM "+u.resource.Name+" WHERE "+within("id")+" AND version <> 1 ORDER BY id", u.bounds(g), func(r *db.Row) error {
+		if id := r.Text(0); g.member[id] {
+			u.conflict(id, cmp.Or(r.Text(1), id), "was changed after the import (version %d)", r.Int(2))
 		}
-		if v := r.Int(1); v != 1 {
-			u.conflict(id, name, "was changed after the import (version %d)", v)
-			return nil
-		}
-		labels[id] = name
 		return nil
 	})
 	if err != nil {
-		return nil, fmt.Errorf("imports: look at %s: %w", u.resource.Name, err)
+		return fmt.Errorf("imports: look at %s: %w", u.resource.Name, err)
 	}
-	return labels, nil
+	return nil
 }
 
-// records reads records, and locks them unless they are only looked at.
-func (u *undo) records(ids []string) ([]store.Row, error) {
-	if !u.looking {
-		return u.lockRows(ids)
+// held is a record as it stands: its version and what people call it.
+type held struct {
+	version int64
+	label   string
+}
+
+// held reads how records stand.
+func (u *undo) held(ids []string) (map[string]held, error) {
+	out := make(map[string]held, len(ids))
+	if len(ids) == 0 {
+		return out, nil
 	}
-	rows, err := u.m.store.RowsTx(u.tx, u.actor, u.resource, u.tx.DB().InUUID("id", 2)+" ORDER BY id", []any{query.List(ids)})
+	err := u.tx.Query("SELECT id, version, "+labelSQL(u.resource)+" FROM "+u.resource.Name+" WHERE tenant_id = $1 AND "+u.tx.DB().InUUID("id", 2),
+		[]any{u.actor.TenantID, query.List(ids)}, func(r *db.Row) error {
+			out[r.Text(0)] = held{r.Int(1), cmp.Or(r.Text(2), r.Text(0))}
+			return nil
+		})
 	if err != nil {
-		return nil, fmt.Errorf("imports: read %s: %w", u.resource.Name, err)
+		return nil, fmt.Errorf("imports: look at %s: %w", u.resource.Name, err)
 	}
-	return rows, nil
+	return out, nil
 }
 
 // checkReferences looks for records that point to those the import made. Those
 // that it made too go with them, unless they stay.
-func (u *undo) checkReferences(rel catalog.Relation, ids []string, labels map[string]string) error {
+func (u *undo) checkReferences(rel catalog.Relation, g *group) error {
 	made, err := u.madeOf(rel.From)
 	if err != nil {
 		return err
@@ -111,13 +127,12 @@ func (u *undo) checkReferences(rel catalog.Relation, ids []string, labels map[st
 	if len(made) > 0 {
 		count, last = "id", ""
 	}
-	sql := "SELECT " + rel.Column + ", " + count + " FROM " + rel.From + " WHERE tenant_id = $1 AND " + u.tx.DB().InUUID(rel.Column, 2) + last + " ORDER BY " + rel.Column
 	uses := map[string]int64{}
 	var order []string
-	err = u.tx.Query(sql, []any{u.actor.TenantID, query.List(ids)}, func(r *db.Row) error {
+	err = u.tx.Query("SELECT "+rel.Column+", "+count+" FROM "+rel.From+" WHERE "+within(rel.Column)+last+" ORDER BY "+rel.Column, u.bounds(g), func(r *db.Row) error {
 		to, n := r.Text(0), int64(1)
 		switch {
-		case labels[to] == "" || len(made) > 0 && made[r.Text(1)] && !u.kept[r.Text(1)]:
+		case !g.member[to] || len(made) > 0 && made[r.Text(1)] && !u.kept[r.Text(1)]:
 			return nil
 		case len(made) == 0:
 			n = r.Int(1)
@@ -131,8 +146,12 @@ func (u *undo) checkReferences(rel catalog.Relation, ids []string, labels map[st
 	if err != nil {
 		return fmt.Errorf("imports: look for references in %s: %w", rel.From, err)
 	}
+	names, err := u.held(order)
+	if err != nil {
+		return err
+	}
 	for _, id := range order {
-		u.conflict(id, labels[id], "is used by %d %s", uses[id], strings.ReplaceAll(rel.From, "_", " "))
+		u.conflict(id, names[id].label, "is used by %d %s", uses[id], strings.ReplaceAll(rel.From, "_", " "))
 	}
 	return nil
 }
@@ -177,29 +196,41 @@ func (u *undo) checkUpdated(data []byte) error {
 	if err != nil {
 		return err
 	}
-	rows, err := u.current(images)
+	ids := make([]string, len(images))
+	for i, im := range images {
+		ids[i] = im.ID
+	}
+	now, err := u.held(ids)
 	if err != nil {
 		return err
 	}
 	for _, im := range images {
-		row := rows[im.ID]
-		if row == nil {
-			u.conflict(im.ID, im.ID, "was deleted after the import")
-			continue
-		}
-		if v, _ := row["version"].(int64); v != im.Version {
-			u.conflict(im.ID, label(row), "was changed after the import (version %d, the import left %d)", v, im.Version)
-		}
+		h, there := now[im.ID]
+		u.stands(im, h, there)
 	}
 	return nil
 }
 
+// stands reports a record that is as the import left it; another is a conflict.
+func (u *undo) stands(im image, h held, there bool) bool {
+	switch {
+	case !there:
+		u.conflict(im.ID, im.ID, "was deleted after the import")
+	case h.version != im.Version:
+		u.conflict(im.ID, h.label, "was changed after the import (version %d, the import left %d)", h.version, im.Version)
+	default:
+		return !u.kept[im.ID]
+	}
+	return false
+}
+
+// current reads and locks the records of images.
 func (u *undo) current(images []image) (map[string]store.Row, error) {
 	ids := make([]string, len(images))
 	for i, im := range images {
 		ids[i] = im.ID
 	}
-	rows, err := u.records(ids)
+	rows, err := u.lockRows(ids)
 	if err != nil {
 		return nil, err
 	}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"slices"
 	"strings"
 
 	"holdfast/internal/actor"
@@ -55,7 +56,10 @@ func (m *Importer) takeBack(ctx context.Context, a actor.Actor, jobID string, pa
 	if s.job.ImportedCount-s.job.RolledBackCount > m.whole {
 		done, err = u.inBatches(ctx)
 	} else {
-		done, err = u.atOnce(ctx)
+		err = u.settled(func(int) (err error) {
+			done, err = u.atOnce(ctx)
+			return err
+		})
 	}
 	if err != nil {
 		err = errors.Join(err, m.end(ctx, s, s.from, u.stopped(err)))
@@ -81,7 +85,7 @@ type undo struct {
 	target    *target
 	partial   bool
 	lined     bool                       // the job's rows were lines of records
-	looking   bool                       // only to see: nothing is locked
+	looking   bool                       // only to see, before the first batch
 	writers   map[string]*writer         // of this transaction
 	made      map[string]map[string]bool // by resource, what the job made
 	kept      map[string]bool            // records left as they are, of stock the items
@@ -195,6 +199,18 @@ func (u *undo) atOnce(ctx context.Context) (job *Job, err error) {
 	return job, err
 }
 
+// settled runs a transaction of the rollback again when somebody began to refer
+// to a record between the look for such references and its deletion: the next
+// look finds the reference and names it.
+func (u *undo) settled(do func(attempt int) error) (err error) {
+	for attempt := range 3 {
+		if err = do(attempt); !fault.HasCode(err, "23503") {
+			return err
+		}
+	}
+	return err
+}
+
 // again forgets what a transaction found that is run a second time.
 func (u *undo) again() {
 	u.made, u.kept, u.conflicts, u.count, u.undone = nil, map[string]bool{}, nil, 0, 0
@@ -266,7 +282,8 @@ func (u *undo) checkBatch(seq int) error {
 	return u.checkInserted(b.data)
 }
 
-// undoBatch puts one batch back and keeps of its snapshot what stays.
+// undoBatch puts one batch back, unless something stands against it, and keeps
+// of its snapshot what stays.
 func (u *undo) undoBatch(seq int) error {
 	b, err := u.batch(seq)
 	if err != nil || b.op == "" {
@@ -278,6 +295,9 @@ func (u *undo) undoBatch(seq int) error {
 	}
 	left, n, err := do(b.data)
 	if err != nil {
+		return err
+	}
+	if err := u.refusal(); err != nil {
 		return err
 	}
 	if u.lined && b.entity == u.target.name {
@@ -321,29 +341,43 @@ func (u *undo) batch(seq int) (b batch, err error) {
 }
 
 // remove deletes the records of a batch that the import made, and returns what
-// stays of the batch and how many records that are.
+// stays of the batch and how many records that are. Those that are as the import
+// left them go in one statement; what that passes over was changed or deleted
+// since, and the database itself refuses to delete what is referred to.
 func (u *undo) remove(data []byte) (left []byte, n int, err error) {
 	all, err := unpackIDs(data)
 	if err != nil {
 		return nil, 0, err
 	}
-	var ids, stay []string
-	for _, id := range all {
-		if u.kept[id] {
-			stay = append(stay, id)
-		} else {
-			ids = append(ids, id)
+	ids := slices.DeleteFunc(slices.Clone(all), func(id string) bool { return u.kept[id] })
+	if len(ids) > 0 {
+		gone, err := u.m.quiet.DropTx(u.tx, u.actor, u.resource, ids, 1)
+		if err != nil {
+			return nil, 0, fmt.Errorf("imports: remove %s: %w", u.resource.Name, err)
+		}
+		u.undone += int64(len(gone))
+		if len(gone) < len(ids) {
+			if err := u.passedOver(ids); err != nil {
+				return nil, 0, err
+			}
 		}
 	}
-	if len(ids) == 0 {
-		return packIDs(stay), len(stay), nil
-	}
-	gone, err := u.m.quiet.DeleteTx(u.tx, u.actor, u.resource, ids)
-	if err != nil {
-		return nil, 0, fmt.Errorf("imports: remove %s: %w", u.resource.Name, err)
-	}
-	u.undone += int64(len(gone))
+	stay := slices.DeleteFunc(all, func(id string) bool { return !u.kept[id] })
 	return packIDs(stay), len(stay), u.tx.Flush()
+}
+
+// passedOver notes which of the records are there yet.
+func (u *undo) passedOver(ids []string) error {
+	there, err := u.held(ids)
+	if err != nil {
+		return err
+	}
+	for _, id := range ids {
+		if h, ok := there[id]; ok {
+			u.conflict(id, h.label, "was changed after the import (version %d)", h.version)
+		}
+	}
+	return nil
 }
 
 // following are the fields that follow other records and not their own
@@ -370,7 +404,9 @@ func (u *undo) restore(data []byte) (left []byte, n int, err error) {
 	var stay []image
 	var changes []store.Change
 	for _, im := range images {
-		if u.kept[im.ID] {
+		row := rows[im.ID]
+		version, _ := row["version"].(int64)
+		if !u.stands(im, held{version, label(row)}, row != nil) {
 			stay = append(stay, im)
 			continue
 		}
@@ -383,9 +419,9 @@ func (u *undo) restore(data []byte) (left []byte, n int, err error) {
 			continue
 		}
 		back[im.ID] = r
-		after := maps.Clone(rows[im.ID])
+		after := maps.Clone(row)
 		maps.Copy(after, r.fields)
-		changes = append(changes, store.Change{Resource: u.resource, Op: store.Update, Before: rows[im.ID], After: after})
+		changes = append(changes, store.Change{Resource: u.resource, Op: store.Update, Before: row, After: after})
 	}
 	done, err := u.update(changes, nil, func(c store.Change) (int64, string) {
 		r := back[text(c.After["id"])]

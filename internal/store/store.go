@@ -49,6 +49,10 @@ type Effect func(tx *db.Tx, a actor.Actor, s *Store, changes []Change) error
 type Effects struct {
 	Before map[string]Effect // before the statement
 	After  map[string]Effect // after it
+
+	// Unmoved are the resources whose effects do nothing when a record is
+	// deleted: bulk work deletes such records without reading them.
+	Unmoved map[string]bool
 }
 
 // Store reads and writes the rows of every resource of a catalog. It is safe

@@ -2,6 +2,8 @@ package store
 
 import (
 	"fmt"
+	"slices"
+	"strings"
 
 	"holdfast/internal/actor"
 	"holdfast/internal/catalog"
@@ -81,6 +83,61 @@ func (s *Store) DeleteTx(tx *db.Tx, a actor.Actor, r *catalog.Resource, ids []st
 		return nil, err
 	}
 	return s.remove(tx, a, r, rows)
+}
+
+// DropTx deletes those of the rows that are still at a version, in one
+// statement where nothing else has to be read, and returns their ids.
+func (s *Store) DropTx(tx *db.Tx, a actor.Actor, r *catalog.Resource, ids []string, version int64) ([]string, error) {
+	if s.Audited() || !s.idle(r) {
+		return s.dropRead(tx, a, r, ids, version)
+	}
+	cols := append([]string{"id"}, r.Counted()...)
+	fields := make([]*catalog.Field, len(cols))
+	for i, n := range cols {
+		fields[i], _ = r.Field(n)
+	}
+	var gone []string
+	var changes []Change
+	err := tx.Query("DELETE FROM "+r.Name+" WHERE tenant_id = $1 AND "+tx.DB().InUUID("id", 2)+" AND version = $3 RETURNING "+strings.Join(cols, ", "),
+		[]any{a.TenantID, query.List(ids), version}, func(row *db.Row) error {
+			before := Row{"tenant_id": a.TenantID}
+			for i, n := range cols {
+				before[n] = field(fields[i], row, i)
+			}
+			gone = append(gone, idOf(before))
+			changes = append(changes, Change{Resource: r, Op: Delete, Before: before})
+			return nil
+		})
+	if err != nil {
+		return nil, fmt.Errorf("store: delete %s: %w", r.Name, err)
+	}
+	if len(changes) > 0 {
+		s.tally(tx, r, changes)
+		s.announce(tx, r, changes)
+	}
+	return gone, nil
+}
+
+// idle reports that deleting a record of r has no effects.
+func (s *Store) idle(r *catalog.Resource) bool {
+	return s.eff.Unmoved[r.Name] || s.eff.Before[r.Name] == nil && s.eff.After[r.Name] == nil
+}
+
+// dropRead is DropTx for rows that effects or the audit want to see.
+func (s *Store) dropRead(tx *db.Tx, a actor.Actor, r *catalog.Resource, ids []string, version int64) ([]string, error) {
+	rows, err := s.lock(tx, a, r, ids)
+	if err != nil {
+		return nil, err
+	}
+	rows = slices.DeleteFunc(rows, func(row Row) bool { return row["version"] != version })
+	if _, err := s.remove(tx, a, r, rows); err != nil {
+		return nil, err
+	}
+	gone := make([]string, len(rows))
+	for i, row := range rows {
+		gone[i] = idOf(row)
+	}
+	return gone, tx.Flush()
 }
 
 // lock reads and locks rows in id order.

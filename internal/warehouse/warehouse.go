@@ -59,6 +59,7 @@ func (w Watch) Effects() store.Effects {
 			"pick_lists":      perTenant(followPickList),
 			"pick_lines":      perTenant(startPickLists),
 		},
+		Unmoved: map[string]bool{"items": true, "zones": true, "orders": true, "drivers": true},
 	}
 }
 
