@@ -264,17 +264,17 @@ func lost(err error, commit bool) error {
 }
 
 func (x *pgTx) queue(pipe *pgconn.Pipeline, s *stmt, p *pgStatements, fresh map[string]string, wire *[]sent) error {
-	params, err := textParams(s.args)
+	params, formats, err := wireParams(s.args)
 	if err != nil {
 		return err
 	}
 	if !x.named {
-		pipe.SendQueryParams(s.sql, params, nil, nil, binary1)
+		pipe.SendQueryParams(s.sql, params, nil, formats, binary1)
 		*wire = append(*wire, sent{stmt: s})
 		return nil
 	}
 	if sd := p.known[s.sql]; sd != nil {
-		pipe.SendQueryStatement(sd, params, nil, binary1)
+		pipe.SendQueryStatement(sd, params, formats, binary1)
 		*wire = append(*wire, sent{stmt: s})
 		return nil
 	}
@@ -286,7 +286,7 @@ func (x *pgTx) queue(pipe *pgconn.Pipeline, s *stmt, p *pgStatements, fresh map[
 		pipe.SendPrepare(name, s.sql, nil)
 		*wire = append(*wire, sent{prepare: s.sql, name: name})
 	}
-	pipe.SendQueryPrepared(name, params, nil, binary1)
+	pipe.SendQueryPrepared(name, params, formats, binary1)
 	*wire = append(*wire, sent{stmt: s})
 	return nil
 }
@@ -347,30 +347,34 @@ func (x *pgTx) rollback() {
 	}
 }
 
-// textParams sends every parameter in text format and lets the server infer
+// wireParams sends every parameter in text format and lets the server infer
 // its type from the statement, so that one Go value fits uuid, timestamptz and
-// bigint columns alike.
-func textParams(args []any) ([][]byte, error) {
-	out := make([][]byte, len(args))
+// bigint columns alike. Only bytes, which are never anything else, go as they
+// are; formats is nil where there are none.
+func wireParams(args []any) (params [][]byte, formats []int16, err error) {
+	params = make([][]byte, len(args))
 	for i, a := range args {
 		v, err := encode(a)
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 		switch v := v.(type) {
 		case string:
-			out[i] = []byte(v)
+			params[i] = []byte(v)
 		case int64:
-			out[i] = strconv.AppendInt(nil, v, 10)
+			params[i] = strconv.AppendInt(nil, v, 10)
 		case bool:
-			out[i] = strconv.AppendBool(nil, v)
+			params[i] = strconv.AppendBool(nil, v)
 		case float64:
-			out[i] = strconv.AppendFloat(nil, v, 'g', -1, 64)
+			params[i] = strconv.AppendFloat(nil, v, 'g', -1, 64)
 		case []byte:
-			out[i] = fmt.Appendf(nil, `\x%x`, v)
+			if formats == nil {
+				formats = make([]int16, len(args))
+			}
+			params[i], formats[i] = v, 1
 		}
 	}
-	return out, nil
+	return params, formats, nil
 }
 
 // serverVersion refuses a server older than the SQL we write.

@@ -35,6 +35,9 @@ func Parse(s string) (Dec, error) {
 	if s == "" || len(s) > 64 {
 		return 0, ErrSyntax
 	}
+	if d, ok := short(s); ok {
+		return d, nil
+	}
 	mant, exp := s, 0
 	if i := strings.IndexAny(s, "eE"); i >= 0 {
 		n, err := strconv.Atoi(strings.TrimPrefix(s[i+1:], "+"))
@@ -79,6 +82,36 @@ func Parse(s string) (Dec, error) {
 		n = -n
 	}
 	return Dec(n), nil
+}
+
+// short reads what nearly every number is: at most 14 digits, and at most 4
+// behind a point. It leaves everything else to Parse.
+func short(s string) (Dec, bool) {
+	rest := strings.TrimPrefix(s, "-")
+	n, whole := int64(0), 0
+	for whole < len(rest) && '0' <= rest[whole] && rest[whole] <= '9' {
+		n = n*10 + int64(rest[whole]-'0')
+		if whole++; whole > 14 {
+			return 0, false
+		}
+	}
+	frac := rest[whole:]
+	if whole == 0 || frac != "" && (frac[0] != '.' || len(frac) == 1 || len(frac) > 5) {
+		return 0, false
+	}
+	for i := 1; i < 5; i++ {
+		n *= 10
+		if i < len(frac) {
+			if frac[i] < '0' || frac[i] > '9' {
+				return 0, false
+			}
+			n += int64(frac[i] - '0')
+		}
+	}
+	if len(rest) < len(s) {
+		n = -n
+	}
+	return Dec(n), true
 }
 
 func digits(s string) bool {

@@ -275,8 +275,8 @@ func remove(k *kit, name, id string) {
 	}
 }
 
-// While a large file is applied on the embedded database, other tenants go on
-// writing.
+// While a large file is applied on the embedded database, other tenants' writes
+// go through. How long they wait is measured by bench, case neighbour.
 func TestOthersWriteDuringApply(t *testing.T) {
 	const rows = 30_000
 	k := open(t, db.Options{Dir: t.TempDir(), Migrate: true})
@@ -284,25 +284,28 @@ func TestOthersWriteDuringApply(t *testing.T) {
 	k.process(job)
 	other := *k
 	other.as.TenantID = south
-	done := make(chan error)
+	done := make(chan error, 1)
 	go func() {
 		_, err := k.m.Apply(context.Background(), k.as, job.ID)
 		done <- err
 	}()
-	var worst time.Duration
+	amid := 0 // writes that were through while rows were yet to be applied
 	for i := 0; ; i++ {
 		select {
 		case err := <-done:
-			if err != nil || i < 10 || worst > time.Second {
-				t.Errorf("%v: %d writes, the slowest took %s", err, i, worst)
+			if err != nil || amid == 0 {
+				t.Errorf("%v: of %d writes %d went through amid the apply", err, i, amid)
 			}
-			t.Logf("%d writes, the slowest took %s", i, worst)
 			return
 		default:
 		}
-		start := time.Now()
 		other.add("zones", store.Row{"code": fmt.Sprintf("W-%d", i), "name": "x"})
-		worst = max(worst, time.Since(start))
-		time.Sleep(20 * time.Millisecond)
+		p, err := k.m.Progress(context.Background(), k.as, job.ID)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if p.Working() && p.Done < p.Total {
+			amid++
+		}
 	}
 }
