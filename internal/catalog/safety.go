@@ -6,6 +6,11 @@ func safety() []Resource { return []Resource{incidents(), actions()} }
 
 var severities = []string{"low", "medium", "high", "critical"}
 
+// hazards are the kinds of hazard that incidents are told apart by. The list is
+// closed so that figures of several sites and years can be compared; what is not
+// on it is "other", and in words in the description.
+var hazards = []string{"slip_trip", "fall_height", "struck_by", "caught_in", "manual_handling", "powered_truck", "traffic", "chemical", "electrical", "ergonomics", "violence", "other"}
+
 func incidents() Resource {
 	return Resource{
 		Name: "incidents", Family: "safety",
@@ -28,7 +33,7 @@ func incidents() Resource {
 			{Name: "site_id", Type: UUID, Ref: "sites"},
 			{Name: "zone_id", Type: UUID, Ref: "zones"},
 			{Name: "entities", Type: JSON, Required: true, Default: "[]", Readers: leaders, Doc: "Array of {entity_type, entity_id, role}."},
-			{Name: "category_tags", Type: Array, Required: true, Default: "[]", MaxLen: 20},
+			{Name: "category_tags", Type: Array, Required: true, Default: "[]", MaxLen: 20, OneOf: hazards, Label: "Categories", Doc: "What kind of hazard it was, one or several."},
 			{Name: "likelihood", Type: Int, Min: "1", Max: "5"},
 			{Name: "risk_rating", Type: Int, ReadOnly: true, Doc: "Severity (1-4) x likelihood (1-5)."},
 			{Name: "lat", Type: Float, Min: "-90", Max: "90"},
@@ -80,7 +85,7 @@ func incidents() Resource {
 				"reported_at":        {"reported date", "reported"},
 				"zone_id":            {"zone", "location", "local"},
 				"site_id":            {"site", "establishment"},
-				"category_tags":      {"category", "tags"},
+				"category_tags":      {"categories", "hazard type", "tags"},
 				"lat":                {"latitude"},
 				"lon":                {"longitude"},
 			},

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
+	"strconv"
 	"strings"
 	"time"
 
@@ -158,7 +159,7 @@ func (v *survey) value(c *mapped, text string) (value any, code, why string) {
 		}
 		return b, "", ""
 	case catalog.Array:
-		return list(text), "", ""
+		return choices(f, list(text))
 	case catalog.JSON:
 		return json.RawMessage(text), "", ""
 	case catalog.UUID:
@@ -184,6 +185,26 @@ func (v *survey) text(f *catalog.Field, text string) (value any, code, why strin
 		text = cell.Line(text)
 	}
 	return text, "", ""
+}
+
+// choices brings the words of a closed set into its spelling.
+func choices(f *catalog.Field, words json.RawMessage) (value any, code, why string) {
+	var given []string
+	if len(f.OneOf) == 0 || json.Unmarshal(words, &given) != nil {
+		return words, "", "" // the store says what is wrong with it
+	}
+	b := []byte{'['}
+	for i, w := range given {
+		s, ok := cell.Choice(w, f.OneOf)
+		if !ok {
+			return nil, "choice", "holds " + strconv.Quote(clip(w, 80)) + ", which is not one of " + strings.Join(f.OneOf, ", ")
+		}
+		if i > 0 {
+			b = append(b, ',')
+		}
+		b = query.AppendString(b, s)
+	}
+	return json.RawMessage(append(b, ']')), "", ""
 }
 
 // list reads a cell of several words: JSON, or separated by semicolon, bar or

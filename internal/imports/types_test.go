@@ -107,3 +107,19 @@ func TestSheets(t *testing.T) {
 		}
 	})
 }
+
+// Words of a closed set are read as they are written elsewhere; one that is not
+// in it is the row's error.
+func TestWordsOfASet(t *testing.T) {
+	each(t, func(k *kit) {
+		_, p, _ := k.imported("incidents", "", "", "i.csv", []byte("external_ref,kind,title,date,tags\nA,hazard,Wet,2026-01-01,Slip Trip; struck-by\nB,hazard,Odd,2026-01-01,slip_trip;gremlins\nC,hazard,None,2026-01-01,\n"))
+		if diff := cmp.Diff([]string{"3 tags choice"}, where(p.Errors)); diff != "" {
+			k.Error(diff)
+		}
+		for ref, want := range map[string]string{"A": `["slip_trip","struck_by"]`, "C": "[]"} {
+			if got := fmt.Sprintf("%s", k.find("incidents", "external_ref", ref)["category_tags"]); got != want {
+				k.Errorf("%s: %s, want %s", ref, got, want)
+			}
+		}
+	})
+}

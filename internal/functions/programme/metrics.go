@@ -99,7 +99,7 @@ func (s *scan) fill(tx *db.Tx, r *safety.Rule, kind string, t *table) error {
 	case "report_delay_hours":
 		s.fillIncidents(tx, r, kind, t, "i.occurred_at > $4", delay)
 	case "log_delay_days":
-		s.fillIncidents(tx, r, kind, t, "i.occurred_at > $4 AND i.status = 'reported'", s.waiting)
+		s.fillIncidents(tx, r, kind, t, "i.occurred_at > $4 AND i.kind IN ('injury', 'illness')", s.days)
 	case "overdue_actions":
 		s.fillActions(tx, r, kind, t)
 	case "days_since_checklist", "checklist_compliance":
@@ -187,12 +187,20 @@ func (s *scan) fillCounts(tx *db.Tx, r *safety.Rule, kind string, t *table) {
 // quoted writes words of a closed set as SQL texts.
 func quoted(words []string) string { return "'" + strings.Join(words, "', '") + "'" }
 
-// count, delay and waiting say what one incident adds to a metric.
+// count, delay and days say what one incident adds to a metric.
 func count(_, _ time.Time) float64 { return 1 }
 
 func delay(at, told time.Time) float64 { return told.Sub(at).Hours() }
 
-func (s *scan) waiting(_, told time.Time) float64 { return math.Floor(s.now.Sub(told).Hours() / 24) }
+// days are calendar days where the tenant is.
+func (s *scan) days(from, to time.Time) float64 {
+	loc := safety.Location(s.st.place)
+	midnight := func(t time.Time) time.Time {
+		y, m, d := t.In(loc).Date()
+		return time.Date(y, m, d, 0, 0, 0, 0, time.UTC)
+	}
+	return midnight(to).Sub(midnight(from)).Hours() / 24
+}
 
 // fillIncidents reads the incidents that a condition names and enters the
 // worst, or the number, of each entity. $4 is the start of the window.
@@ -208,9 +216,13 @@ func (s *scan) fillIncidents(tx *db.Tx, r *safety.Rule, kind string, t *table, w
 	if !strings.Contains(where, "$4") {
 		args = args[:3]
 	}
-	sql := "SELECT e.entity_id, i.occurred_at, i.reported_at FROM incidents i JOIN incident_entities e ON e.tenant_id = i.tenant_id AND e.incident_id = i.id AND e.entity_type = $2 WHERE i.tenant_id = $1 AND " + where
+	from, join := "i.occurred_at, i.reported_at", ""
+	if r.Metric == "log_delay_days" { // until it was decided whether the case goes into the log: 29 CFR 1904.29(b)(3)
+		from, join = "i.reported_at, coalesce(c.entered_at, $3)", " LEFT JOIN osha_cases c ON c.tenant_id = i.tenant_id AND c.incident_id = i.id"
+	}
+	sql := "SELECT e.entity_id, " + from + " FROM incidents i" + join + " JOIN incident_entities e ON e.tenant_id = i.tenant_id AND e.incident_id = i.id AND e.entity_type = $2 WHERE i.tenant_id = $1 AND " + where
 	if r.Per == "tenant" {
-		sql = "SELECT NULL, i.occurred_at, i.reported_at FROM incidents i WHERE i.tenant_id = $1 AND $2 <> '' AND " + where
+		sql = "SELECT NULL, " + from + " FROM incidents i" + join + " WHERE i.tenant_id = $1 AND $2 <> '' AND " + where
 	}
 	g := s.groups[kind]
 	sum := r.Metric == "open_critical_hazards"

@@ -65,3 +65,34 @@ func TestDeadlines(t *testing.T) {
 		k.call(compliance, "").find("events", "regulation_code", "POST").is("value", "19", "status", `"breach"`)
 	})
 }
+
+// The delay of the log runs from the report to the day on which the case was
+// decided, in calendar days of the tenant, whatever became of the incident; a
+// near miss has none.
+func TestLogDelay(t *testing.T) {
+	each(t, func(k *kit) {
+		dock := k.add("zones", store.Row{"code": "DOCK", "name": "Dock"})
+		site := k.add("sites", store.Row{"code": "US", "name": "US", "country": "US"})
+		k.add("regulations", store.Row{"code": "LOG", "title": "Log", "rule": json.RawMessage(`{"scope":{"entity_types":["zone"]},"metric":"log_delay_days","window_days":365,"per":"tenant","warn":{"op":">","value":4},"breach":{"op":">","value":7}}`)})
+		report := func(kind, at string) string {
+			return k.add("incidents", store.Row{"kind": kind, "title": "Cut", "occurred_at": at, "reported_at": at, "zone_id": dock, "reported_by": ada})
+		}
+		enter := func(incident, at string) {
+			k.add("osha_cases", store.Row{"incident_id": incident, "site_id": site, "year": 2026, "recordable": "no", "entered_at": at})
+		}
+		is := func(days, status string) {
+			t.Helper()
+			k.call(compliance, "").find("events", "regulation_code", "LOG").is("value", days, "status", `"`+status+`"`)
+		}
+		report("near_miss", "2026-02-01T12:00:00Z")
+		is("0", "compliant")
+		cut := report("injury", "2026-03-14T12:00:00Z") // six days ago
+		k.set("incidents", cut, store.Row{"status": "triaged"})
+		is("6", "warning")
+		enter(cut, "2026-03-16T12:00:00Z")
+		is("2", "compliant")
+		// A minute before midnight in Berlin, and a minute past it: 9 days and two minutes.
+		enter(report("injury", "2026-03-02T22:59:00Z"), "2026-03-11T23:01:00Z")
+		is("10", "breach")
+	})
+}

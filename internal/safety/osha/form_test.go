@@ -3,6 +3,7 @@ package osha
 import (
 	"bytes"
 	"fmt"
+	"maps"
 	"strings"
 	"testing"
 	"time"
@@ -119,5 +120,36 @@ func TestCaseSheet(t *testing.T) {
 	}
 	if s, err := book().CaseSheet(); err != nil || len(s.Rows) != 0 || len(s.Header) != 24 {
 		t.Errorf("no cases: %v %v", s, err)
+	}
+	whole := store.Row{"birth_date": "1990-03-05", "hire_date": "2020-01-01", "activity_before": "B", "what_happened": "W", "injury_detail": "I", "object_substance": "O", "job_title": "Picker", "where_occurred": "Dock", "description": "Cut"}
+	for _, c := range []struct {
+		more store.Row
+		want string // what the file says of outcome, days, type, sex, treatment and time
+	}{
+		{store.Row{"outcome": "death", "death_date": "2025-03-11", "sex": "F", "emergency_room": true, "in_patient": true, "event_time": "09:30", "work_began": "06:00"}, "1 0 0 1 F 1 1 06:00 09:30 0 03/11/2025"},
+		{store.Row{"outcome": "days_away", "days_away": int64(180), "illness_type": "skin_disorder", "sex": "M", "emergency_room": true}, "2 180 0 2 M 1 0  10:00 0 "},
+		{store.Row{"outcome": "restricted", "days_restricted": int64(3), "illness_type": "respiratory", "in_patient": true, "time_unknown": true}, "3 0 3 3  0 1   1 "},
+		{store.Row{"illness_type": "poisoning"}, "4 0 0 4  0 0  10:00 0 "}, {store.Row{"illness_type": "hearing_loss"}, "4 0 0 5  0 0  10:00 0 "}, {store.Row{"illness_type": "other_illness"}, "4 0 0 6  0 0  10:00 0 "},
+	} {
+		row := maps.Clone(whole)
+		maps.Copy(row, c.more)
+		s, err := book(row).CaseSheet()
+		if err != nil {
+			t.Fatal(err)
+		}
+		r := s.Rows[0]
+		got := strings.Join([]string{r[7], r[8], r[9], r[10], r[13], r[14], r[15], r[16], r[17], r[18], r[23]}, " ")
+		if got != c.want || r[4] != "03/10/2025" || r[11] != "03/05/1990" || r[12] != "01/01/2020" {
+			t.Errorf("%v: %q, want %q", c.more, got, c.want)
+		}
+	}
+	for field, most := range map[string]int{"where_occurred": 255, "description": 255} {
+		for extra, ok := range []bool{true, false} {
+			row := maps.Clone(whole)
+			row[field] = strings.Repeat("ü", most+extra)
+			if _, err := book(row).CaseSheet(); (err == nil) != ok || err != nil && !strings.Contains(err.Error(), field+" of case 1") {
+				t.Errorf("%s of %d: %v", field, most+extra, err)
+			}
+		}
 	}
 }

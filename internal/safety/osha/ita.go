@@ -57,21 +57,33 @@ var (
 	kindCode    = map[string]string{"injury": "1", "skin_disorder": "2", "respiratory": "3", "poisoning": "4", "hearing_loss": "5", "other_illness": "6"}
 )
 
-// needed are the parts of form 301 that case data must have.
-var needed = [...]string{"birth_date", "hire_date", "work_began", "activity_before", "what_happened", "injury_detail", "object_substance"}
+// needed are the parts of form 301 that case data must have. When work began is
+// not among them: an illness has no such time.
+var needed = [...]string{"birth_date", "hire_date", "activity_before", "what_happened", "injury_detail", "object_substance"}
 
-// CaseSheet is the file of 300/301 case data: outcomes 1 to 4 for columns G to
-// J, types 1 to 6 for M1 to M6, days as MM/DD/YYYY, times as HH:MM, yes as 1.
+// longestLine bounds columns E and F in the file, in characters.
+const longestLine = 255
+
+// CaseSheet is the file of 300/301 case data (OSHA, Injury Tracking Application,
+// CSV documentation for forms 300 and 301, at osha.gov/injuryreporting; the codes
+// were held against two other public implementations of it): incident_outcome 1
+// death, 2 days away, 3 restriction or transfer, 4 other; type_of_incident 1
+// injury, 2 skin disorder, 3 respiratory condition, 4 poisoning, 5 hearing loss,
+// 6 all other illnesses; sex M, F or empty; treatment_facility_type 1 treated in
+// an emergency room, else 0; treatment_in_patient 1 hospitalized overnight, else
+// 0; days as MM/DD/YYYY, times as HH:MM, time_unknown 1 where there is none.
 // It holds no names (29 CFR 1904.41(b)(9)); a privacy case's discreet
 // description stands in it. The fault names cases that are not complete.
 func (b *Book) CaseSheet() (*Sheet, error) {
 	var c complaints
-	c.unless(text(b.Site, "name") != "", "name", "of the establishment is needed")
+	c.unless(text(b.Site, "name") != "" && letters(text(b.Site, "name")) <= 100, "name", "of the establishment is needed, of at most 100 characters")
 	sheet := &Sheet{Header: caseColumns}
 	for _, e := range b.Entries {
 		for _, f := range needed {
 			c.unless(text(e.Case, f) != "", f, "is missing in case %s", Number(e.Case))
 		}
+		c.unless(letters(text(e.Case, "where_occurred")) <= longestLine, "where_occurred", "of case %s has more than %d characters", Number(e.Case), longestLine)
+		c.unless(letters(oneLine(Description(e.Case))) <= longestLine, "description", "of case %s has more than %d characters", Number(e.Case), longestLine)
 		sheet.Rows = append(sheet.Rows, b.caseRow(e))
 	}
 	if err := c.fault("the case data"); err != nil {

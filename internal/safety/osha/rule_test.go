@@ -195,7 +195,10 @@ func TestCheckEstablishment(t *testing.T) {
 		{"short EIN", with(dallas, "ein", "12345678"), "ein"}, {"PO box", with(dallas, "address", "P.O. Box 12"), "address"}, {"post office box", with(dallas, "address", "Post Office Box 9"), "address"},
 		{"no street", with(dallas, "address", nil), "address"}, {"state by name", with(dallas, "state", "Texas"), "state"}, {"zip", with(dallas, "zip", "7523"), "zip"},
 		{"NAICS", with(dallas, "naics", "4931"), "naics"}, {"type 4", with(dallas, "establishment_type", int64(4)), "establishment_type"}, {"no type", with(dallas, "establishment_type", nil), "establishment_type"},
-		{"a name of 101", with(dallas, "name", strings.Repeat("x", 101)), "name"},
+		{"a name of 101", with(dallas, "name", strings.Repeat("x", 101)), "name"}, {"a name of 100", with(dallas, "name", strings.Repeat("ü", 100)), ""}, {"no name", with(dallas, "name", nil), "name"},
+		{"a company of 101", with(dallas, "company_name", strings.Repeat("x", 101)), "company_name"}, {"a street of 101", with(dallas, "address", strings.Repeat("x", 101)), "address"},
+		{"no city", with(dallas, "city", nil), "city"}, {"a city of 101", with(dallas, "city", strings.Repeat("x", 101)), "city"}, {"no state", with(dallas, "state", nil), "state"}, {"no zip", with(dallas, "zip", nil), "zip"},
+		{"no NAICS", with(dallas, "naics", nil), "naics"}, {"an industry of 301", with(dallas, "industry_description", strings.Repeat("x", 301)), "industry_description"}, {"type 0", with(dallas, "establishment_type", int64(0)), "establishment_type"},
 	} {
 		checkNames(t, c.name, osha.CheckEstablishment(c.row), c.field)
 	}

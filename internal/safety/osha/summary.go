@@ -3,6 +3,7 @@ package osha
 import (
 	"regexp"
 	"strings"
+	"unicode/utf8"
 
 	"holdfast/internal/fault"
 	"holdfast/internal/store"
@@ -108,21 +109,23 @@ func CheckSummary(s store.Row) error {
 func CheckEstablishment(site store.Row) error {
 	var c complaints
 	t := func(name string) string { return text(site, name) }
-	c.unless(t("name") != "" && len(t("name")) <= 100, "name", "is needed, of at most 100 characters")
-	c.unless(len(t("company_name")) <= 100, "company_name", "has more than 100 characters")
+	c.unless(t("name") != "" && letters(t("name")) <= 100, "name", "is needed, of at most 100 characters")
+	c.unless(letters(t("company_name")) <= 100, "company_name", "has more than 100 characters")
 	c.unless(t("ein") == "" || nineDigit.MatchString(t("ein")), "ein", "must have nine digits")
 	street := oneLine(t("address"))
-	c.unless(street != "" && len(street) <= 100, "address", "is needed, of at most 100 characters")
+	c.unless(street != "" && letters(street) <= 100, "address", "is needed, of at most 100 characters")
 	c.unless(!poBox.MatchString(street), "address", "must be a street: no post office box")
-	c.unless(t("city") != "" && len(t("city")) <= 100, "city", "is needed")
+	c.unless(t("city") != "" && letters(t("city")) <= 100, "city", "is needed")
 	c.unless(stateCode.MatchString(t("state")), "state", "must be two capital letters")
 	c.unless(zipCode.MatchString(t("zip")), "zip", "must have five or nine digits")
 	c.unless(sixDigit.MatchString(t("naics")), "naics", "must have six digits")
-	c.unless(len(t("industry_description")) <= 300, "industry_description", "has more than 300 characters")
+	c.unless(letters(t("industry_description")) <= 300, "industry_description", "has more than 300 characters")
 	n := number(site, "establishment_type")
 	c.unless(n >= 1 && n <= 3, "establishment_type", "must be 1 (not a government), 2 (state) or 3 (local)")
 	return c.fault("the establishment")
 }
+
+func letters(s string) int { return utf8.RuneCountInString(s) }
 
 // complaints gathers broken rules, so that they can be mended in one go.
 type complaints []fault.Field
