@@ -1,11 +1,18 @@
 package app_test
 
 import (
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
 	"encoding/json"
+	"net/http"
+	"net/http/httptest"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/go-jose/go-jose/v4"
+	"github.com/go-jose/go-jose/v4/jwt"
 	"github.com/google/uuid"
 
 	"holdfast/internal/actor"
@@ -50,6 +57,7 @@ func audited(t *testing.T, k *testkit.Kit, tenant, action, outcome, user string)
 // Each event leaves its row, in the log of the tenant it
 // belongs to, and the rows are sealed into a whole chain.
 func TestAuditOfEveryEvent(t *testing.T) {
+	p := newProvider(t)
 	testkit.Run(t, func(t *testing.T, k *testkit.Kit) {
 		call := func(method, path, bearer string, body any, status int) testkit.Response {
 			t.Helper()
@@ -86,6 +94,7 @@ func TestAuditOfEveryEvent(t *testing.T) {
 			}
 		}
 		viewer := signIn(who(actor.Viewer), demo.Password, 200)
+		var linked struct{ ID string }
 		pass := "a-good-long-password"
 		for _, e := range []struct {
 			event, tenant, action, outcome string
@@ -120,6 +129,28 @@ func TestAuditOfEveryEvent(t *testing.T) {
 			}},
 			{"a second factor", "", "mfa.enrolment_started", "ok", func() {
 				call("POST", "/auth/v1/factors", viewer.AccessToken, map[string]any{"factor_type": "totp", "friendly_name": "x"}, 200)
+			}},
+			{"an identity linked", "", "user.identity_linked", "ok", func() {
+				var s struct {
+					User struct {
+						Identities []struct {
+							Provider, ID string
+							Row          string `json:"identity_id"`
+						}
+					}
+				}
+				call("POST", "/auth/v1/token?grant_type=id_token", viewer.AccessToken, map[string]any{"provider": "own", "id_token": p.token(t, "person-1"), "link_identity": true}, 200).JSON(t, &s)
+				for _, i := range s.User.Identities {
+					if i.Provider == "own" {
+						linked.ID = i.Row
+					}
+				}
+			}},
+			{"an identity unlinked", demo.North, "user.identity_unlinked", "ok", func() {
+				call("DELETE", "/auth/v1/user/identities/"+linked.ID, viewer.AccessToken, nil, 200)
+			}},
+			{"an invitation to hand over", demo.North, "member.invited", "ok", func() {
+				call("POST", "/auth/v1/invitations", admin, map[string]any{"email": "handed@else.example", "role": "viewer", "deliver": "link"}, 201)
 			}},
 			{"an account made", "", "user.created", "ok", func() {
 				call("POST", "/auth/v1/admin/users", k.Service(), map[string]any{"email": "made@else.example", "password": pass, "email_confirm": true}, 200)
@@ -201,7 +232,44 @@ func TestAuditOfEveryEvent(t *testing.T) {
 			}
 		}
 		refusalsSay(t, k)
-	}, func(c *config.Config) { c.RefreshReuse, c.WebhookPrivate = 0, true })
+	}, func(c *config.Config) {
+		c.RefreshReuse, c.WebhookPrivate, c.ManualLinking = 0, true, true
+		c.OAuthProviders = []config.Provider{{Name: "own", ClientID: "client", Secret: "s", Issuer: p.URL}}
+	})
+}
+
+// provider is an OpenID Connect provider that signs tokens for the client
+// "client".
+type provider struct {
+	*httptest.Server
+	key *ecdsa.PrivateKey
+}
+
+func newProvider(t *testing.T) *provider {
+	t.Helper()
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	must(t, err)
+	p := &provider{key: key}
+	mux := http.NewServeMux()
+	mux.HandleFunc("/.well-known/openid-configuration", func(w http.ResponseWriter, _ *http.Request) {
+		json.NewEncoder(w).Encode(map[string]any{"issuer": p.URL, "authorization_endpoint": p.URL + "/authorize", "token_endpoint": p.URL + "/token", "jwks_uri": p.URL + "/keys", "id_token_signing_alg_values_supported": []string{"ES256"}})
+	})
+	mux.HandleFunc("/keys", func(w http.ResponseWriter, _ *http.Request) {
+		json.NewEncoder(w).Encode(jose.JSONWebKeySet{Keys: []jose.JSONWebKey{{Key: &key.PublicKey, KeyID: "k1", Algorithm: "ES256", Use: "sig"}}})
+	})
+	p.Server = httptest.NewServer(mux)
+	t.Cleanup(p.Close)
+	return p
+}
+
+func (p *provider) token(t *testing.T, subject string) string {
+	t.Helper()
+	signer, err := jose.NewSigner(jose.SigningKey{Algorithm: jose.ES256, Key: jose.JSONWebKey{Key: p.key, KeyID: "k1"}}, nil)
+	must(t, err)
+	raw, err := jwt.Signed(signer).Claims(jwt.Claims{Issuer: p.URL, Subject: subject, Audience: jwt.Audience{"client"}, IssuedAt: jwt.NewNumericDate(time.Now()), Expiry: jwt.NewNumericDate(time.Now().Add(time.Hour))}).
+		Claims(map[string]any{"email": subject + "@elsewhere.example", "email_verified": true}).Serialize()
+	must(t, err)
+	return raw
 }
 
 // refusalsSay looks at what the row of a refusal holds, and that another

@@ -7,6 +7,7 @@ import (
 	"holdfast/internal/actor"
 	"holdfast/internal/db"
 	"holdfast/internal/event"
+	"holdfast/internal/identity"
 	"holdfast/internal/imports"
 	"holdfast/internal/safety"
 	"holdfast/internal/safety/osha"
@@ -106,11 +107,15 @@ func (a *App) tellLowStock(tx *db.Tx, s *store.Store, tenant string, ids []strin
 	return a.Outbox.EmitAll(tx, events)
 }
 
-// tellMember makes an event of a membership that the identity service changed,
+// tellMembers makes events of memberships that the identity service changed,
 // beside the store.
-func (a *App) tellMember(tx *db.Tx, before, after store.Row) error {
+func (a *App) tellMembers(tx *db.Tx, changes []identity.MemberChange) error {
 	members, _ := a.catalog.Get("members")
-	return a.Outbox.EmitAll(tx, event.FromChange(members, before, after))
+	var events []event.Emitted
+	for _, c := range changes {
+		events = append(events, event.FromChange(members, c.Before, c.After)...)
+	}
+	return a.Outbox.EmitAll(tx, events)
 }
 
 // telling adds to an effect that the changes are told as events. Bulk work is

@@ -19,6 +19,7 @@ import (
 
 	"holdfast/internal/actor"
 	"holdfast/internal/config"
+	"holdfast/internal/db"
 	"holdfast/internal/demo"
 	"holdfast/internal/event"
 	"holdfast/internal/testkit"
@@ -160,6 +161,76 @@ func TestMembersAreTold(t *testing.T) {
 		told("member.removed", 1)
 		told("member.added", 4)
 	})
+}
+
+// The ways in and out that an organisation's directory and the operator take
+// are told as those of the members collection are.
+func TestMembersOfDirectoriesAreTold(t *testing.T) {
+	testkit.Run(t, func(t *testing.T, k *testkit.Kit) {
+		var added, removed, suspended int
+		told := func(what string, in, out, off int) {
+			t.Helper()
+			added, removed, suspended = added+in, removed+out, suspended+off
+			for typ, n := range map[string]int{"member.added": added, "member.removed": removed, "member.suspended": suspended} {
+				within(t, fmt.Sprintf("%s: %d of %s", what, n, typ), func() bool { return count(t, k, typ) == n })
+			}
+		}
+		call := func(method, path, bearer string, body any, status int) (made struct{ ID, Token string }) {
+			t.Helper()
+			r := k.Call(testkit.Request{Method: method, Path: "/auth/v1" + path, Bearer: bearer, Body: body})
+			if r.Status != status {
+				t.Fatalf("%s %s: %d %s", method, path, r.Status, r.Body)
+			}
+			if len(r.Body) > 0 {
+				r.JSON(t, &made)
+			}
+			return made
+		}
+		admin := k.Token(who(actor.Admin))
+		conn := call("POST", "/sso/connections", admin, map[string]any{"kind": "oidc", "name": "d", "identifier": "custom:directory", "issuer": "https://issuer.example", "client_id": "c", "client_secret": "s",
+			"domains": []string{"corp.example"}, "role_map": map[string]string{"drivers": "driver"}}, 201).ID
+		prove(t, k, "corp.example")
+		scim := call("POST", "/sso/connections/"+conn+"/scim-token", admin, nil, 201).Token
+		person := func(name string) string {
+			t.Helper()
+			return call("POST", "/scim/v2/Users", scim, map[string]any{"userName": name + "@corp.example", "active": true}, 201).ID
+		}
+		one, two := person("one"), person("two")
+		told("without a group nobody is a member", 0, 0, 0)
+		group := call("POST", "/scim/v2/Groups", scim, map[string]any{"displayName": "drivers", "members": []map[string]any{{"value": one}, {"value": two}}}, 201).ID
+		told("the group", 2, 0, 0)
+		change := func(id string, active bool) {
+			t.Helper()
+			call("PATCH", "/scim/v2/Users/"+id, scim, map[string]any{"Operations": []any{map[string]any{"op": "replace", "path": "active", "value": active}}}, 200)
+		}
+		change(one, false)
+		told("deactivated", 0, 0, 1)
+		change(one, true)
+		told("active again", 1, 0, 0)
+		call("PATCH", "/scim/v2/Groups/"+group, scim, map[string]any{"Operations": []any{map[string]any{"op": "remove", "path": "members[value eq \"" + two + "\"]"}}}, 200)
+		told("out of the group", 0, 1, 0)
+		call("DELETE", "/scim/v2/Users/"+two, scim, nil, 204)
+		told("deleted, a member no more", 0, 0, 0)
+		call("DELETE", "/sso/connections/"+conn, admin, nil, 200)
+		told("the connection is gone", 0, 0, 1)
+
+		var found struct{ Users []struct{ ID string } }
+		k.Call(testkit.Request{Method: "GET", Path: "/auth/v1/admin/users?filter=both@both.example", Bearer: k.Service()}).JSON(t, &found)
+		call("DELETE", "/admin/users/"+found.Users[0].ID, k.Service(), nil, 200)
+		told("an account in two tenants is deleted", 0, 0, 2)
+	})
+}
+
+// prove marks the domain as proved, without the name server it is proved at.
+func prove(t *testing.T, k *testkit.Kit, domain string) {
+	t.Helper()
+	err := k.App.DB.Write(t.Context(), db.Scope{All: true}, func(tx *db.Tx) error {
+		_, err := tx.Exec("UPDATE sso_domains SET verified_at = $2 WHERE domain = $1", domain, time.Now())
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
 }
 
 // Every type of event has its line in the guide and its schema in the document

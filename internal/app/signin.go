@@ -24,7 +24,7 @@ func (a *App) signInConfig(master []byte) (identity.Config, error) {
 		MasterKey: master, JWTSecret: c.JWTSecret, PublishableKey: c.PublishableKey, SecretKey: c.SecretKey,
 		Phone: c.PhoneSignin, MFAPhoneEnroll: c.MFAPhoneEnroll, MFAPhoneVerify: c.MFAPhoneVerify, PhoneConfirmed: c.PhoneAutoconfirm, AnonymousUsers: c.AnonymousSignin, ManualLinking: c.ManualLinking, SAML: c.SAML,
 		Passkeys: c.Passkeys, Name: c.ProductName, WebAuthnID: c.WebAuthnID, WebAuthnOrigins: c.WebAuthnOrigins,
-		OIDC: providers(c.OAuthProviders), Version: Version, Log: slog.Default(), OnTenant: a.newTenant, OnMember: a.tellMember,
+		OIDC: providers(c.OAuthProviders), Version: Version, Log: slog.Default(), OnTenant: a.newTenant, OnMember: a.tellMembers,
 	}
 	var err error
 	if c.SigningKeys != "" {

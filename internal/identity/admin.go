@@ -340,7 +340,12 @@ func (s *Service) DeleteUser(ctx context.Context, a actor.Actor, id string, soft
 		for _, q := range []string{"DELETE FROM passkeys WHERE user_id = $1", "DELETE FROM one_time_tokens WHERE user_id = $1", "DELETE FROM flow_states WHERE user_id = $1", "DELETE FROM identities WHERE user_id = $1"} {
 			tx.Queue(q, []any{u.ID}, nil)
 		}
-		tx.Queue("UPDATE members SET status = 'suspended', email = NULL, updated_at = $2, version = version + 1 WHERE user_id = $1", []any{u.ID, now}, nil)
+		if err := s.SuspendMembers(tx, "user_id = $1", u.ID); err != nil {
+			return err
+		}
+		tx.Queue(`UPDATE invitations SET status = 'revoked', updated_at = $3, version = version + 1
+			WHERE email = $2 AND status = 'pending' AND tenant_id IN (SELECT tenant_id FROM members WHERE user_id = $1)`, []any{u.ID, null(u.Email), now}, nil)
+		tx.Queue("UPDATE members SET email = NULL, updated_at = $2, version = version + 1 WHERE user_id = $1", []any{u.ID, now}, nil)
 		if soft {
 			tx.Queue(`UPDATE users SET email = NULL, phone = NULL, new_email = NULL, password_hash = NULL, user_metadata = '{}', app_metadata = '{}', deleted_at = $2, updated_at = $2 WHERE id = $1`,
 				[]any{u.ID, now}, nil)

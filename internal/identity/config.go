@@ -25,7 +25,6 @@ import (
 	"holdfast/internal/identity/sms"
 	"holdfast/internal/identity/token"
 	"holdfast/internal/mail"
-	"holdfast/internal/store"
 )
 
 // What a sign-up with an unknown tenant id does.
@@ -95,10 +94,9 @@ type Config struct {
 	OnTenant func(tx *db.Tx, tenantID string) error // seeds a tenant made here; may be nil
 	Log      *slog.Logger                           // nil = slog.Default()
 
-	// OnMember is told, in its transaction, of a membership that begins
-	// (before is nil), ends or changes here and not through the members
-	// collection. May be nil.
-	OnMember func(tx *db.Tx, before, after store.Row) error
+	// OnMember is told, in its transaction, of memberships that begin, end or
+	// change here and not through the members collection. May be nil.
+	OnMember func(tx *db.Tx, changes []MemberChange) error
 }
 
 // Mailer hands a message on.

@@ -3,7 +3,6 @@ package identity
 import (
 	"context"
 	"encoding/json"
-	"maps"
 	"strings"
 
 	"holdfast/internal/actor"
@@ -218,28 +217,15 @@ func (s *Service) addMember(tx *db.Tx, tenantID string, u *User, role actor.Role
 	if err != nil {
 		return err
 	}
-	if joined != "" && s.cfg.OnMember != nil {
-		if err := s.cfg.OnMember(tx, nil, store.Row{"tenant_id": tenantID, "id": joined, "user_id": u.ID, "role": string(role), "status": "active"}); err != nil {
+	if joined != "" {
+		is := store.Row{"tenant_id": tenantID, "id": joined, "user_id": u.ID, "role": string(role), "status": "active"}
+		if err := s.tellMembers(tx, []MemberChange{{After: is}}); err != nil {
 			return err
 		}
 	}
 	s.record(tx, event{tenant: tenantID, user: u.ID, action: "member.joined", entity: "user", entityID: u.ID, details: map[string]any{"role": role}, client: c})
 	tx.After(func() { s.Forget(u.ID) })
 	return tx.Flush()
-}
-
-// TellMember says that a membership was changed in this transaction: field,
-// role or status, was another before.
-func (s *Service) TellMember(tx *db.Tx, tenantID, userID, field, was string) error {
-	if s.cfg.OnMember == nil {
-		return nil
-	}
-	return tx.Query("SELECT id, role, status FROM members WHERE tenant_id = $1 AND user_id = $2", []any{tenantID, userID}, func(r *db.Row) error {
-		after := store.Row{"tenant_id": tenantID, "id": r.Text(0), "user_id": userID, "role": r.Text(1), "status": r.Text(2)}
-		before := maps.Clone(after)
-		before[field] = was
-		return s.cfg.OnMember(tx, before, after)
-	})
 }
 
 // errNoTenant is one answer for foreign, suspended and unknown tenants.

@@ -325,8 +325,9 @@ func (s *Service) Delete(ctx context.Context, a actor.Actor, id string) (c *Conn
 		if err := s.endAll(tx, c); err != nil {
 			return err
 		}
-		tx.Queue(`UPDATE members SET status = 'suspended', updated_at = $3, version = version + 1 WHERE tenant_id = $1 AND status = 'active'
-			AND user_id IN (SELECT user_id FROM sso_accounts WHERE connection_id = $2)`, []any{c.TenantID, c.ID, s.now()}, nil)
+		if err := s.ident.SuspendMembers(tx, "tenant_id = $1 AND user_id IN (SELECT user_id FROM sso_accounts WHERE connection_id = $2)", c.TenantID, c.ID); err != nil {
+			return err
+		}
 		tx.Queue("DELETE FROM sso_group_members WHERE group_id IN (SELECT id FROM sso_groups WHERE connection_id = $1)", []any{c.ID}, nil)
 		for _, table := range []string{"sso_groups", "sso_accounts", "sso_domains", "sso_names", "sso_requests"} {
 			tx.Queue("DELETE FROM "+table+" WHERE connection_id = $1", []any{c.ID}, nil)
@@ -339,7 +340,7 @@ func (s *Service) Delete(ctx context.Context, a actor.Actor, id string) (c *Conn
 }
 
 // endAll ends the sessions that the connection began, and the codes and
-// requests that would begin one (security rule R8).
+// requests that would begin one.
 func (s *Service) endAll(tx *db.Tx, c *Connection) error {
 	for _, table := range []string{"sessions", "flow_states"} {
 		tx.Queue("DELETE FROM "+table+" WHERE user_id IN (SELECT user_id FROM sso_accounts WHERE connection_id = $1)", []any{c.ID}, nil)

@@ -293,14 +293,8 @@ func (s *Service) store(tx *db.Tx, c *Connection, was, p Person, who identity.Cl
 }
 
 func (s *Service) shutOut(tx *db.Tx, c *Connection, userID string) error {
-	n, err := tx.Exec("UPDATE members SET status = 'suspended', updated_at = $3, version = version + 1 WHERE tenant_id = $1 AND user_id = $2 AND status = 'active'", c.TenantID, userID, s.now())
-	if err != nil {
+	if err := s.ident.SuspendMembers(tx, "tenant_id = $1 AND user_id = $2", c.TenantID, userID); err != nil {
 		return err
-	}
-	if n > 0 {
-		if err := s.ident.TellMember(tx, c.TenantID, userID, "status", "active"); err != nil {
-			return err
-		}
 	}
 	return s.ident.EndSessions(tx, userID)
 }
@@ -315,9 +309,7 @@ func (s *Service) letIn(tx *db.Tx, c *Connection, userID string, who identity.Cl
 	if role == "" {
 		return nil
 	}
-	now := s.now()
-	n, err := tx.Exec("UPDATE members SET status = 'active', role = $3, updated_at = $4, version = version + 1 WHERE tenant_id = $1 AND user_id = $2", c.TenantID, userID, string(role), now)
-	if err != nil || n > 0 {
+	if err := s.ident.FederatedRole(tx, c.TenantID, userID, role); err != nil {
 		return err
 	}
 	return s.ident.JoinFederated(tx, c.TenantID, &identity.User{ID: userID, Email: s.emailOf(tx, userID)}, role, who)
@@ -384,7 +376,9 @@ func (s *Service) follow(tx *db.Tx, c *Connection, userID string, who identity.C
 	case err != nil && !fault.Is(err, fault.NotFound), is == string(actor.Owner):
 		return err
 	case role == "" && status == "active":
-		tx.Queue("DELETE FROM members WHERE tenant_id = $1 AND user_id = $2", []any{c.TenantID, userID}, nil)
+		if err := s.ident.RemoveMember(tx, c.TenantID, userID); err != nil {
+			return err
+		}
 		return s.ident.EndSessions(tx, userID)
 	case role != "" && status == "":
 		return s.ident.JoinFederated(tx, c.TenantID, &identity.User{ID: userID, Email: s.emailOf(tx, userID)}, role, who)
