@@ -3,6 +3,7 @@ package imports
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"holdfast/internal/db"
 	"holdfast/internal/store"
@@ -94,22 +95,32 @@ func (u *undo) eachBatch(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("imports: roll back: %w", err)
 	}
-	for seq := last; seq >= 1; seq-- {
-		err := u.settled(func(attempt int) error {
-			return u.apart(ctx, func() error {
-				if attempt > 0 {
-					if err := u.checkBatch(seq); err != nil {
-						return err
-					}
-				}
-				return u.undoBatch(seq)
-			})
-		})
-		if err != nil {
+	seqs := sequence(1, last)
+	slices.Reverse(seqs)
+	for some := range slices.Chunk(seqs, u.m.some) {
+		if err := u.settled(func(attempt int) error { return u.undoSome(ctx, some, attempt > 0) }); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// undoSome puts some batches back, having looked again what stands against them
+// if need be.
+func (u *undo) undoSome(ctx context.Context, seqs []int, look bool) error {
+	return u.apart(ctx, func() error {
+		for _, seq := range seqs {
+			if look {
+				if err := u.checkBatch(seq); err != nil {
+					return err
+				}
+			}
+			if err := u.undoBatch(seq); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
 }
 
 // eachStep reverses the job's movements a step at a time.

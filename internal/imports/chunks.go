@@ -3,6 +3,7 @@ package imports
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"holdfast/internal/db"
 	"holdfast/internal/store"
@@ -12,6 +13,16 @@ import (
 // applied chunk by chunk, so that other writers come in between; each chunk has
 // its row in the journal, and a job that broke off goes on behind the last one.
 const wholeRows = 20_000
+
+// together is how many chunks, or batches of a rollback, go into one
+// transaction. A commit costs as much as writing some hundred rows; but on the
+// embedded database all other writers wait for its end.
+func together(d *db.DB) int {
+	if d.Engine() == db.SQLite {
+		return 1
+	}
+	return 5
+}
 
 // tally is what an application did.
 type tally struct{ fresh, again, same int64 }
@@ -64,9 +75,9 @@ func (m *Importer) applyChunks(ctx context.Context, s *step, p *plan) (*Job, err
 	if err != nil {
 		return nil, fmt.Errorf("imports: read the journal: %w", err)
 	}
-	for seq := last + 1; seq <= p.Chunks; seq++ {
+	for seqs := range slices.Chunk(sequence(last+1, p.Chunks), m.some) {
 		err := m.db.Write(ctx, store.Scope(s.actor), func(tx *db.Tx) error {
-			return guarded(func() error { return m.applyChunk(tx, s, p, seq) })
+			return guarded(func() error { return m.applySome(tx, s, p, seqs) })
 		})
 		if err != nil {
 			return nil, err
@@ -82,8 +93,17 @@ func (m *Importer) applyChunks(ctx context.Context, s *step, p *plan) (*Job, err
 	return done, err
 }
 
-// applyChunk writes one chunk, its journal row, and how far the job is.
-func (m *Importer) applyChunk(tx *db.Tx, s *step, p *plan, seq int) error {
+// sequence is the whole numbers from first to last.
+func sequence(first, last int) []int {
+	var out []int
+	for n := first; n <= last; n++ {
+		out = append(out, n)
+	}
+	return out
+}
+
+// applySome writes some chunks, and how far the job is.
+func (m *Importer) applySome(tx *db.Tx, s *step, p *plan, seqs []int) error {
 	ap, err := m.application(tx, s, p)
 	if err != nil {
 		return err
@@ -94,21 +114,32 @@ func (m *Importer) applyChunk(tx *db.Tx, s *step, p *plan, seq int) error {
 	}); err != nil {
 		return fmt.Errorf("imports: read snapshots: %w", err)
 	}
-	rows, err := ap.chunk(seq)
-	if err != nil {
-		return err
-	}
-	if err := ap.put(ap.target, rows); err != nil {
-		return err
+	for _, seq := range seqs {
+		if err := ap.journaled(seq); err != nil {
+			return err
+		}
 	}
 	ap.counted()
-	tx.Queue("INSERT INTO import_journal (tenant_id, job_id, seq, inserted, updated, unchanged, applied_at) VALUES ($1, $2, $3, $4, $5, $6, $7)",
-		[]any{s.actor.TenantID, s.job.ID, seq, ap.sum.fresh, ap.sum.again, ap.sum.same, m.store.Now()}, nil)
 	job, err := m.set(tx, s.actor, s.job.ID, store.Row{"imported_count": s.job.ImportedCount + ap.sum.total(), "lease_until": m.until(s.job)})
 	if err != nil {
 		return err
 	}
 	tx.After(func() { s.job = job })
+	return nil
+}
+
+// journaled writes one chunk and its row in the journal.
+func (ap *application) journaled(seq int) error {
+	rows, err := ap.chunk(seq)
+	if err != nil {
+		return err
+	}
+	before := ap.sum
+	if err := ap.put(ap.target, rows); err != nil {
+		return err
+	}
+	ap.tx.Queue("INSERT INTO import_journal (tenant_id, job_id, seq, inserted, updated, unchanged, applied_at) VALUES ($1, $2, $3, $4, $5, $6, $7)",
+		[]any{ap.actor.TenantID, ap.step.job.ID, seq, ap.sum.fresh - before.fresh, ap.sum.again - before.again, ap.sum.same - before.same, ap.m.store.Now()}, nil)
 	return nil
 }
 

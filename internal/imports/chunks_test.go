@@ -18,14 +18,15 @@ import (
 	"holdfast/internal/testkit/dbtest"
 )
 
-// parted makes jobs of more than n rows be applied in chunks.
-func (k *kit) parted(n int64) { k.rebuild(func(o *imports.Options) { o.Whole = n }) }
+// parted makes jobs of more than n rows be applied in chunks, each in a
+// transaction of its own.
+func (k *kit) parted(n int64) { k.rebuild(func(o *imports.Options) { o.Whole, o.Together = n, 1 }) }
 
-// broken applies a job whose third chunk cannot be written, because somebody
-// made a record with one of its keys meanwhile.
+// broken applies a job, two chunks to a transaction, whose third chunk cannot be
+// written, because somebody made a record with one of its keys meanwhile.
 func (k *kit) broken() *imports.Job {
 	k.Helper()
-	k.parted(1500)
+	k.rebuild(func(o *imports.Options) { o.Whole, o.Together = 1500, 2 })
 	job := k.upload("zones", `{"mode":"insert"}`, "", "z.csv", zonesFile(3500))
 	k.process(job)
 	k.add("zones", store.Row{"code": "Z-2700", "name": "in the way"})

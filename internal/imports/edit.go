@@ -136,6 +136,7 @@ func (ed *editing) load(tx *db.Tx, a actor.Actor, jobID string, row int) error {
 		return err
 	}
 	v := p.survey(t, settings)
+	v.rows = int(job.TotalRows)
 	ed.st = m.stager(&step{job: job, actor: a}, v)
 	ed.st.fields = p.Fields
 	return ed.remember(tx, a.TenantID)

@@ -47,6 +47,7 @@ type Options struct {
 	Files    Files
 	Lease    time.Duration
 	Whole    int64 // rows applied in one transaction; 0 = 20,000
+	Together int   // chunks of a larger job in one transaction; 0 = as the database likes them
 	Quota    Quota // of each tenant
 	OnChange func(tenant string, resources []string)
 }
@@ -63,6 +64,7 @@ type Importer struct {
 	files   Files
 	lease   time.Duration
 	whole   int64
+	some    int // chunks, or batches of a rollback, in one transaction
 	quota   Quota
 	changed func(tenant string, resources []string)
 	targets map[string]*target
@@ -75,6 +77,9 @@ func New(o Options) *Importer {
 	m := &Importer{store: o.Store, quiet: o.Store.Unaudited(), db: o.Store.DB(), cat: o.Store.Catalog(), effects: o.Effects, files: o.Files, lease: o.Lease, quota: o.Quota.filled(), changed: o.OnChange}
 	if m.whole = o.Whole; m.whole == 0 {
 		m.whole = wholeRows
+	}
+	if m.some = o.Together; m.some == 0 {
+		m.some = together(m.db)
 	}
 	if m.lease == 0 {
 		m.lease = time.Minute

@@ -1,61 +1,61 @@
 package imports
 
-import "hash/maphash"
+import (
+	"hash/maphash"
+	"math/bits"
+)
 
-// keys remembers on which line each key of a file stands, in sixteen bytes a
-// key: 96 bits of its hash, under seeds of this run, and the line. That two of
-// a million keys share those bits has a chance of one in 10^17.
+// keys remembers on which line each key of a file stands, in twelve bytes a
+// key: 64 bits of its hash and the line. The place tells as many bits again as
+// there are places, of a second hash; that two of a million keys share them all
+// has a chance of one in 10^12. Both hashes are under seeds of this run.
 type keys struct {
 	seed  [2]maphash.Seed
-	slots []keySlot // a power of two; line 0 = free
+	slots []keySlot
+	room  int // keys that it takes
 	n     int
+	more  *keys // of those beyond
 }
 
-type keySlot struct {
-	hash uint64
-	more uint32
-	line int32
-}
+type keySlot struct{ high, low, line uint32 } // line 0 = free
 
-func newKeys() *keys {
-	return &keys{seed: [2]maphash.Seed{maphash.MakeSeed(), maphash.MakeSeed()}, slots: make([]keySlot, 1024)}
+// newKeys makes room for the keys of n rows: a table that grew would need two
+// and a half times the memory while it does.
+func newKeys(n int) *keys {
+	n = max(n, 1000)
+	return &keys{seed: [2]maphash.Seed{maphash.MakeSeed(), maphash.MakeSeed()}, slots: make([]keySlot, n+n/3+1), room: n}
 }
 
 // put notes a key's line unless the key is there; then it returns its line.
 func (k *keys) put(key string, line int) (earlier int, there bool) {
-	if 4*k.n >= 3*len(k.slots) {
-		k.grow()
-	}
-	s := k.find(maphash.String(k.seed[0], key), uint32(maphash.String(k.seed[1], key)))
-	if s.line != 0 {
+	hash := maphash.String(k.seed[0], key)
+	s := k.find(hash, maphash.String(k.seed[1], key))
+	switch {
+	case s.line != 0:
 		return int(s.line), true
+	case k.n == k.room:
+		if k.more == nil {
+			k.more = newKeys(2 * k.room)
+		}
+		return k.more.put(key, line)
 	}
-	s.line = int32(line)
+	*s = keySlot{uint32(hash >> 32), uint32(hash), uint32(line)}
 	k.n++
 	return 0, false
 }
 
-// find returns the slot of a hash: its own, or the free one where it goes.
-func (k *keys) find(hash uint64, more uint32) *keySlot {
-	mask := uint64(len(k.slots) - 1)
-	for i := hash & mask; ; i = (i + 1) & mask {
+// find returns the slot of a key by its hashes: its own, or the free one where
+// it goes.
+func (k *keys) find(hash, place uint64) *keySlot {
+	high, low := uint32(hash>>32), uint32(hash)
+	i, _ := bits.Mul64(place, uint64(len(k.slots)))
+	for {
 		s := &k.slots[i]
-		if s.line == 0 {
-			s.hash, s.more = hash, more
+		if s.line == 0 || s.high == high && s.low == low {
 			return s
 		}
-		if s.hash == hash && s.more == more {
-			return s
-		}
-	}
-}
-
-func (k *keys) grow() {
-	old := k.slots
-	k.slots = make([]keySlot, 2*len(old))
-	for _, s := range old {
-		if s.line != 0 {
-			*k.find(s.hash, s.more) = s
+		if i++; i == uint64(len(k.slots)) {
+			i = 0
 		}
 	}
 }

@@ -40,7 +40,7 @@ type stager struct {
 }
 
 func (m *Importer) stager(s *step, v *survey) *stager {
-	st := &stager{m: m, step: s, v: v, refs: m.resolver(s.actor), seen: newKeys()}
+	st := &stager{m: m, step: s, v: v, refs: m.resolver(s.actor), seen: newKeys(v.rows)}
 	st.fields, st.defaults = v.fields(), v.defaults()
 	if v.lined() {
 		st.book, st.torn = newLedger(), map[string]bool{}

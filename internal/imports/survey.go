@@ -39,6 +39,7 @@ type survey struct {
 	format   sheet.Format
 	layout   *layout
 	headed   bool
+	rows     int // of data
 	zone     *time.Location
 	warnings []string
 	saved    string                     // number of the job that the mapping was once given to
@@ -147,10 +148,9 @@ func (v *survey) columns(rows sheet.Records, first *sheet.Record) error {
 			}
 		}
 	}
-	n := 0
 	if !v.headed {
 		see(first)
-		n++
+		v.rows++
 	}
 	for {
 		rec, err := rows.Next()
@@ -160,7 +160,7 @@ func (v *survey) columns(rows sheet.Records, first *sheet.Record) error {
 		if err != nil {
 			return err
 		}
-		if n++; n > sheet.MaxRows {
+		if v.rows++; v.rows > sheet.MaxRows {
 			return fault.New(fault.Invalid, "too_many_rows", "the file has more than %d rows: split it", sheet.MaxRows)
 		}
 		if rec.Bad == nil {
