@@ -20,7 +20,7 @@ import (
 // per engine.
 var (
 	shared = []string{"hit", "miss", "list", "insert"}
-	alone  = []string{"start", "xlsx", "limiter", "flat", "kpis", "scores", "webhooks", "import", "neighbour"}
+	alone  = []string{"start", "xlsx", "limiter", "flat", "kpis", "scores", "webhooks", "import", "killed", "neighbour"}
 )
 
 func caseNames() []string {
@@ -116,6 +116,11 @@ func (m *measurement) onEngine(ctx context.Context, engine string) error {
 	if m.wants("import") {
 		if err := m.imports(ctx, engine); err != nil {
 			return fmt.Errorf("import: %w", err)
+		}
+	}
+	if m.wants("killed") {
+		if err := m.killed(ctx, engine); err != nil {
+			return fmt.Errorf("killed: %w", err)
 		}
 	}
 	if m.wants("neighbour") {
