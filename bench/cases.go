@@ -113,6 +113,11 @@ func (m *measurement) onEngine(ctx context.Context, engine string) error {
 			return fmt.Errorf("webhooks: %w", err)
 		}
 	}
+	if m.wants("xlsx") {
+		if err := m.staged(ctx, engine); err != nil {
+			return fmt.Errorf("xlsx: %w", err)
+		}
+	}
 	if m.wants("import") {
 		if err := m.imports(ctx, engine); err != nil {
 			return fmt.Errorf("import: %w", err)

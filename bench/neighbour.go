@@ -63,6 +63,58 @@ func (m *measurement) xlsx(ctx context.Context) error {
 	return m.add(of(fmt.Sprintf("workbook of %d rows, reading", bookRows), "", ratios, fmt.Sprintf("%.0f rows/CPU-s; against excelize's streaming reader", median(speed))).atLeast(0.6, ""))
 }
 
+// staged measures an import of a workbook from the upload to its staged rows,
+// checked and ready to be applied, against readers that only hand out the cells:
+// excelize's streaming one, and the product's own.
+func (m *measurement) staged(ctx context.Context, engine string) (err error) {
+	dir, err := os.MkdirTemp(m.dir, "holdfast-bench-")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(dir)
+	path, err := writeBook(dir, bookRows)
+	if err != nil {
+		return err
+	}
+	s, err := m.tenantOf(ctx, engine)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, s.close()) }()
+	if err := s.start(ctx); err != nil {
+		return err
+	}
+	token, err := s.token(ctx, importer)
+	if err != nil {
+		return err
+	}
+	var theirs, ours []float64
+	var last span
+	for range m.rounds {
+		last, err = timed(append([]int{s.server.pid()}, s.pids...), func() error {
+			job, err := s.upload(ctx, token, "items.xlsx", path)
+			if err == nil {
+				_, err = s.step(ctx, token, "process", job)
+			}
+			return err
+		})
+		if err != nil {
+			return err
+		}
+		for reader, ratios := range map[string]*[]float64{"excelize": &theirs, "holdfast": &ours} {
+			cost, err := alonePart(ctx, "book", reader, path)
+			if err != nil {
+				return err
+			}
+			*ratios = append(*ratios, cost*bookRows/last.CPU)
+		}
+	}
+	name := fmt.Sprintf("workbook of %d rows, upload to staged rows", bookRows)
+	return errors.Join(
+		m.add(of(name, engine, theirs, fmt.Sprintf("%v; against excelize's streaming reader alone", last)).atLeast(0.6, "")),
+		m.add(of("  against our own reader alone", engine, ours, "which reads the file once; the import reads it twice")))
+}
+
 // limiter measures what counting one request costs in memory.
 func (m *measurement) limiter(ctx context.Context) error {
 	var cost []float64

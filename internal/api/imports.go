@@ -245,6 +245,18 @@ func (i *Imports) formFile(w http.ResponseWriter, r *http.Request, a actor.Actor
 	return web.JSON(w, http.StatusOK, job)
 }
 
+// Cancel answers POST /v1/import-jobs/{id}/cancel: the job, cancelled. One of
+// which rows were applied, or that is being worked on, is 409.
+func (i *Imports) Cancel() http.Handler { return i.member(true, i.cancel) }
+
+func (i *Imports) cancel(w http.ResponseWriter, r *http.Request, a actor.Actor) error {
+	job, err := i.jobs.Cancel(r.Context(), a, r.PathValue("id"))
+	if err != nil {
+		return err
+	}
+	return web.JSON(w, http.StatusOK, job)
+}
+
 // Errors answers GET /v1/import-jobs/{id}/errors?page=&pageSize=.
 func (i *Imports) Errors() http.Handler { return i.member(false, i.errors) }
 

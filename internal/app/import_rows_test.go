@@ -88,6 +88,56 @@ func TestImportRowsOverHTTP(t *testing.T) {
 	})
 }
 
+// Who uploaded the wrong file takes it back: the job is cancelled, its file and
+// rows are gone, and nothing can be done with it any more.
+func TestImportCancelOverHTTP(t *testing.T) {
+	testkit.Run(t, func(t *testing.T, k *testkit.Kit) {
+		manager := who(actor.Manager)
+		uploaded := func(code string) string {
+			body, kind := form(t, "zones", "zones.csv", "code,name\n"+code+",One\n")
+			var job struct{ ID string }
+			k.Call(testkit.Request{Method: "POST", Path: "/v1/import-jobs", As: manager, Body: body, Header: map[string]string{"Content-Type": kind}}).JSON(t, &job)
+			return job.ID
+		}
+		step := func(verb, id string) int {
+			return k.Post(manager, "/functions/v1/"+verb+"-import-job", map[string]any{"job_id": id}).Status
+		}
+		fresh, ready, applied := uploaded("CNC-1"), uploaded("CNC-2"), uploaded("CNC-3")
+		if a, b, c := step("process", ready), step("process", applied), step("apply", applied); a != 200 || b != 200 || c != 200 {
+			t.Fatal(a, b, c)
+		}
+		for _, c := range []struct {
+			name, as, id string
+			status       int
+			has          string
+		}{
+			{"by a viewer", who(actor.Viewer), fresh, 403, ``},
+			{"by an operator", who(actor.Operator), fresh, 403, ``},
+			{"of nobody's", manager, "00000000-0000-7000-8000-000000000001", 404, ``},
+			{"no id", manager, "x", 400, `job_id`},
+			{"uploaded", manager, fresh, 200, `"status":"cancelled"`},
+			{"ready", manager, ready, 200, `"status":"cancelled"`},
+			{"again", manager, ready, 409, `status: cancelled`},
+			{"applied", manager, applied, 409, `status: completed`},
+		} {
+			if r := k.Post(c.as, "/v1/import-jobs/"+c.id+"/cancel", nil); r.Status != c.status || !strings.Contains(string(r.Body), c.has) {
+				t.Errorf("%s: %d %s", c.name, r.Status, r.Body)
+			}
+		}
+		for _, id := range []string{fresh, ready} {
+			if got := step("process", id); got != 409 {
+				t.Errorf("processed after it was cancelled: %d", got)
+			}
+			if r := k.Get(manager, "/v1/import-jobs/"+id+"/rows"); r.Status != 409 {
+				t.Errorf("its rows: %d %s", r.Status, r.Body)
+			}
+		}
+		if r := k.Get(who(actor.Admin), "/v1/audit?action=eq.import_jobs.cancel&entity_id=eq."+ready); !strings.Contains(string(r.Body), ready) {
+			t.Errorf("the audit: %s", r.Body)
+		}
+	})
+}
+
 // How far a job is can be asked for, and followed.
 func TestImportProgressOverHTTP(t *testing.T) {
 	testkit.Run(t, func(t *testing.T, k *testkit.Kit) {

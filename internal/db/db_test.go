@@ -21,10 +21,11 @@ func openTest(t *testing.T) *DB {
 }
 
 func TestPostgresDDL(t *testing.T) {
-	sql := "create table a (\n  tenant_id uuid not null,\n  id uuid not null,\n  b_id uuid,\n  primary key (tenant_id, id),\n  foreign key (tenant_id, b_id) references b (tenant_id, id)\n);\ncreate index a_x on a (tenant_id);\n"
+	sql := "create table a (\n  tenant_id uuid not null,\n  id uuid not null,\n  b_id uuid,\n  packed bytea not null,\n  primary key (tenant_id, id),\n  foreign key (tenant_id, b_id) references b (tenant_id, id)\n);\ncreate index a_x on a (tenant_id);\n"
 	got := postgresDDL(sql)
 	want := []string{
-		"create table a (\n  tenant_id uuid not null,\n  id uuid not null,\n  b_id uuid,\n  primary key (tenant_id, id)\n)",
+		"create table a (\n  tenant_id uuid not null,\n  id uuid not null,\n  b_id uuid,\n  packed bytea not null,\n  primary key (tenant_id, id)\n)",
+		"ALTER TABLE a ALTER COLUMN packed SET STORAGE EXTERNAL",
 		"create index a_x on a (tenant_id)",
 		"SELECT hf_place('a', 'tenant_id')",
 		"ALTER TABLE a ADD foreign key (tenant_id, b_id) references b (tenant_id, id) ON DELETE RESTRICT",

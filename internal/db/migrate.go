@@ -228,6 +228,7 @@ func stripComments(s string) string {
 var (
 	createTable = regexp.MustCompile(`(?is)^\s*(?:--[^\n]*\n\s*)*create table (\w+)\s*\(`)
 	foreignKey  = regexp.MustCompile(`(?im)^\s*(?:constraint (\w+) )?(foreign key .*?),?\s*$`)
+	bytesColumn = regexp.MustCompile(`(?im)^\s*(\w+) bytea\b`) // packed or sealed already: PostgreSQL need not try to compress it
 	rlsComment  = regexp.MustCompile(`(?i)-- rls: (\w+)(?:, user (\w+))?`)
 )
 
@@ -251,6 +252,9 @@ func postgresDDL(sql string) []string {
 			keys = append(keys, fmt.Sprintf("ALTER TABLE %s ADD %s%s%s", table, name, fk[2], onDelete))
 		}
 		create = append(create, trailingComma.ReplaceAllString(stripComments(foreignKey.ReplaceAllString(s, "")), "\n)"))
+		for _, c := range bytesColumn.FindAllStringSubmatch(s, -1) {
+			create = append(create, fmt.Sprintf("ALTER TABLE %s ALTER COLUMN %s SET STORAGE EXTERNAL", table, c[1]))
+		}
 		col, user := tenantColumn(s, len(m[0]))
 		if col == "" {
 			continue

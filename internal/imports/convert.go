@@ -245,9 +245,12 @@ func (m *Importer) check(v *survey, d *draft) store.Row {
 		op = store.Update
 		v.wantKey(d)
 	}
-	extra := store.Row{}
+	var extra store.Row // what is no field of the record
 	for _, k := range []string{lotNumber, lotExpiry} {
 		if x, ok := d.row[k]; ok && v.target.posts != nil {
+			if extra == nil {
+				extra = store.Row{}
+			}
 			extra[k] = x
 			delete(d.row, k)
 		}
@@ -266,10 +269,8 @@ func (m *Importer) check(v *survey, d *draft) store.Row {
 	if len(d.errs) > 0 {
 		return nil
 	}
-	for k := range d.row {
-		extra[k] = checked[k]
-	}
-	return extra
+	maps.Copy(checked, extra)
+	return checked
 }
 
 // wantKey asks for what finds the record to update.

@@ -243,8 +243,13 @@ func (m *Importer) Cancel(ctx context.Context, a actor.Actor, jobID string) (*Jo
 		if err := m.forget(tx, a.TenantID, job.ID); err != nil {
 			return err
 		}
+		if err := m.audit(tx, a, old, "import_jobs.cancel", map[string]any{"target": old.Target, "file": old.FileName, "sha256": old.SHA256}); err != nil {
+			return err
+		}
 		job, err = m.set(tx, a, job.ID, store.Row{"status": Cancelled, "blob_key": nil})
-		job.blobKey = old.blobKey
+		if err == nil {
+			job.blobKey = old.blobKey
+		}
 		return err
 	})
 	if err != nil {

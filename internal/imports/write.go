@@ -172,20 +172,31 @@ func (w *writer) clash(err error, rows []store.Row, lines []int) error {
 // left out; which these are hardly differs between batches, so the statement
 // stays prepared.
 func (w *writer) queueInsert(changes []store.Change) error {
+	all := w.resource.Fields
+	set := make([]bool, len(all))
+	values := make([]any, len(changes)*len(all))
+	for i, c := range changes {
+		for j := range all {
+			v := c.After[all[j].Name]
+			values[i*len(all)+j] = v
+			set[j] = set[j] || v != nil
+		}
+	}
 	var cols []db.Column
-	for i := range w.resource.Fields {
-		f := &w.resource.Fields[i]
-		if slices.ContainsFunc(changes, func(c store.Change) bool { return c.After[f.Name] != nil }) {
-			cols = append(cols, db.Column{Name: f.Name, Type: f.Type.Column()})
+	for j := range all {
+		if set[j] {
+			cols = append(cols, db.Column{Name: all[j].Name, Type: all[j].Type.Column()})
 		}
 	}
 	rows := make([][]any, len(changes))
-	values := make([]any, len(changes)*len(cols))
-	for i, c := range changes {
-		rows[i], values = values[:len(cols):len(cols)], values[len(cols):]
-		for j, col := range cols {
-			rows[i][j] = c.After[col.Name]
+	for i := range changes {
+		row := values[i*len(all) : i*len(all) : (i+1)*len(all)]
+		for j, v := range values[i*len(all) : (i+1)*len(all)] {
+			if set[j] {
+				row = append(row, v)
+			}
 		}
+		rows[i] = row
 	}
 	return w.tx.Insert(w.resource.Name, cols, rows)
 }
