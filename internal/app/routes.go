@@ -104,12 +104,11 @@ func (a *App) handler(c *config.Config, log *slog.Logger) (http.Handler, error) 
 		return nil, err
 	}
 	front := &web.Front{Proxies: proxies, Origins: c.CORSOrigins, Log: log, HTTPS: strings.HasPrefix(a.Config.PublicURL, "https://"), Observe: a.metrics, Leaving: &a.ready.draining, Witness: a.witness}
-	return front.Handler(a.mux(len(proxies) > 0)), nil
+	return front.Handler(a.mux()), nil
 }
 
-// mux is everything behind the front. Proxied says that a trusted proxy may
-// stand before it.
-func (a *App) mux(proxied bool) http.Handler {
+// mux is everything behind the front.
+func (a *App) mux() http.Handler {
 	mux := http.NewServeMux()
 	for _, r := range a.document.Routes {
 		if r.Handler == nil {
@@ -131,7 +130,7 @@ func (a *App) mux(proxied bool) http.Handler {
 	mux.Handle("/functions/v1/", a.functions.Handler())
 	mux.Handle("/functions/v1", web.Wrap(api.FunctionShape, notHere)) // or the mux would redirect
 	mux.Handle("/auth/v1", web.Wrap(authapi.Shape, notHere))
-	mux.Handle("/auth/v1/", a.secureOnly(proxied, http.StripPrefix("/auth/v1", a.identityFace())))
+	mux.Handle("/auth/v1/", a.secureOnly(http.StripPrefix("/auth/v1", a.identityFace())))
 	mux.Handle("/", web.Wrap(api.CollectionShape, notHere))
 	return straight(mux)
 }
@@ -218,12 +217,12 @@ func (a *App) index(w http.ResponseWriter, r *http.Request) {
 
 // secureOnly refuses credentials that crossed a network in the clear: on a
 // listener that others can reach, without TLS here or at a trusted proxy.
-func (a *App) secureOnly(proxied bool, next http.Handler) http.Handler {
+func (a *App) secureOnly(next http.Handler) http.Handler {
 	if a.Config.Loopback() || a.Config.TLSCert != "" {
 		return next
 	}
 	return web.Wrap(authapi.Shape, func(w http.ResponseWriter, r *http.Request) error {
-		if proxied && strings.EqualFold(r.Header.Get("X-Forwarded-Proto"), "https") || r.Method == http.MethodGet && strings.HasPrefix(r.URL.Path, "/auth/v1/.well-known/") {
+		if web.Encrypted(r) || r.Method == http.MethodGet && strings.HasPrefix(r.URL.Path, "/auth/v1/.well-known/") {
 			next.ServeHTTP(w, r)
 			return nil
 		}

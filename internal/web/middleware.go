@@ -13,7 +13,7 @@ import (
 
 // Front is what stands before every route.
 type Front struct {
-	Proxies []netip.Prefix // whose X-Forwarded-For counts
+	Proxies []netip.Prefix // whose X-Forwarded-For and -Proto count
 	Origins []string       // CORS; "*" admits any origin, without credentials
 	Log     *slog.Logger   // one line per request; nil = none
 	HTTPS   bool           // the public URL is https

@@ -18,7 +18,10 @@ type identityKey struct{}
 
 // identity is what a request is called and where it comes from: one value, for
 // each one in a context copies the request.
-type identity struct{ id, address string }
+type identity struct {
+	id, address string
+	encrypted   bool
+}
 
 var idShape = regexp.MustCompile(`^[A-Za-z0-9._-]{8,64}$`)
 
@@ -30,7 +33,7 @@ func identify(w http.ResponseWriter, r *http.Request, proxies []netip.Prefix) *h
 		id = uuid.NewString()
 	}
 	w.Header()["X-Request-Id"] = []string{id}
-	return r.WithContext(context.WithValue(r.Context(), identityKey{}, &identity{id, clientAddress(r, proxies)}))
+	return r.WithContext(context.WithValue(r.Context(), identityKey{}, &identity{id, clientAddress(r, proxies), encrypted(r, proxies)}))
 }
 
 // RequestID returns the id every log line and answer of this request carries.
@@ -72,6 +75,27 @@ func clientAddress(r *http.Request, proxies []netip.Prefix) string {
 		}
 	}
 	return host
+}
+
+// Encrypted reports that the request came over TLS: to this server, or to a
+// trusted proxy that says so.
+func Encrypted(r *http.Request) bool {
+	if i, ok := r.Context().Value(identityKey{}).(*identity); ok {
+		return i.encrypted
+	}
+	return r.TLS != nil
+}
+
+// encrypted believes X-Forwarded-Proto of a proxy that is the socket's own
+// peer, and of one that replaced what the client said of it: two claims are
+// none.
+func encrypted(r *http.Request, proxies []netip.Prefix) bool {
+	if r.TLS != nil {
+		return true
+	}
+	peer, err := netip.ParseAddrPort(r.RemoteAddr)
+	said := r.Header.Values("X-Forwarded-Proto")
+	return err == nil && trusted(peer.Addr(), proxies) && len(said) == 1 && strings.EqualFold(said[0], "https")
 }
 
 func trusted(a netip.Addr, proxies []netip.Prefix) bool {
