@@ -1,0 +1,301 @@
+package sso
+
+import (
+	"context"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+
+	"holdfast/internal/actor"
+	"holdfast/internal/db"
+	"holdfast/internal/fault"
+	"holdfast/internal/identity"
+	"holdfast/internal/identity/redirect"
+	"holdfast/internal/identity/seal"
+	"holdfast/internal/sso/openid"
+	"holdfast/internal/sso/samlsp"
+)
+
+// Response is a SAML response as it was posted.
+type Response struct {
+	SAMLResponse string // base64
+	RelayState   string
+}
+
+// FinishSAML takes a response. Whatever goes wrong is told in a redirect: to
+// the site where the request is unknown, else to its target.
+func (s *Service) FinishSAML(ctx context.Context, in Response, who identity.Client) identity.Landing {
+	target := s.ident.Target()
+	if !s.cfg.SAML {
+		return s.misled(target, samlOff())
+	}
+	raw, err := base64.StdEncoding.DecodeString(strings.Join(strings.Fields(cut(in.SAMLResponse, 2*samlsp.MaxXML)), ""))
+	if err != nil || len(raw) == 0 {
+		return s.misled(target, badResponse(err))
+	}
+	q, c, err := s.requestOf(ctx, in.RelayState)
+	if err != nil {
+		if q.id != "" || !fault.HasCode(err, "saml_relay_state_not_found") {
+			return s.misled(target, err)
+		}
+		return s.unsolicited(ctx, raw, in.RelayState, who)
+	}
+	if c.Kind != SAML {
+		return s.misled(target, noRelay())
+	}
+	a, err := s.verify(ctx, c, raw, q.samlID)
+	if err != nil {
+		return s.failed(ctx, c, q, arrival{}, err, who)
+	}
+	arr := samlArrival(a)
+	return s.arrive(ctx, c, q, arr, who, func(tx *db.Tx, f *identity.Federated) error {
+		f.EndsAt = a.SessionEnd
+		return s.once(tx, c, a)
+	})
+}
+
+func (s *Service) misled(target string, err error) identity.Landing {
+	return identity.Landing{Location: s.ident.Misled(target, err)}
+}
+
+// badResponse keeps the reason for the log, the test result and the audit log;
+// whoever forged a response learns nothing from the redirect.
+func badResponse(err error) error {
+	f := fault.Wrap(err, fault.Invalid, "validation_failed", "The SAML response is not valid")
+	return f
+}
+
+// verify checks a response against the connection's metadata. When no
+// certificate fits, the metadata may be behind the provider's rotation: they
+// are read again, at most every five minutes.
+func (s *Service) verify(ctx context.Context, c *Connection, raw []byte, requestID string) (*samlsp.Assertion, error) {
+	w := samlsp.Want{EntityID: s.EntityID(), ACS: s.ACS(), RequestID: requestID, Now: s.now()}
+	p, err := samlsp.Metadata([]byte(c.MetadataXML), w.Now)
+	if err != nil {
+		return nil, badResponse(err)
+	}
+	a, err := samlsp.Verify(raw, p, w)
+	if errors.Is(err, samlsp.ErrSignature) && c.stale(w.Now, 5*time.Minute) && s.renewMetadata(ctx, c) == nil {
+		if p, err = samlsp.Metadata([]byte(c.MetadataXML), w.Now); err == nil {
+			a, err = samlsp.Verify(raw, p, w)
+		}
+	}
+	if errors.Is(err, samlsp.ErrNoName) {
+		return nil, fault.Wrap(err, fault.Invalid, "saml_assertion_no_user_id", "The provider names no user; a persistent or e-mail name id is needed")
+	}
+	if err != nil {
+		return nil, badResponse(err)
+	}
+	return a, nil
+}
+
+// once stores an assertion's id until it would be refused as expired: it is
+// taken once (security rule R19).
+func (s *Service) once(tx *db.Tx, c *Connection, a *samlsp.Assertion) error {
+	end := a.Expires
+	if end.IsZero() {
+		end = s.now().Add(requestLife)
+	}
+	n, err := tx.Exec("INSERT INTO sso_replays (assertion_hash, expires_at) VALUES ($1, $2) ON CONFLICT (assertion_hash) DO NOTHING", seal.Digest(c.ID+"\x00"+a.ID), end.Add(time.Hour))
+	if err == nil && n == 0 {
+		return fault.New(fault.Invalid, "flow_state_already_used", "The SAML response was used before")
+	}
+	return err
+}
+
+// unsolicited takes a response that nobody asked for, where the connection
+// allows it. The issuer is read to choose the provider, which then has to have
+// signed it; RelayState may name a target.
+func (s *Service) unsolicited(ctx context.Context, raw []byte, relay string, who identity.Client) identity.Landing {
+	target := s.ident.Target(relay)
+	issuer, err := samlsp.Issuer(raw)
+	if err != nil {
+		return s.misled(s.ident.Target(), badResponse(err))
+	}
+	var c *Connection
+	err = s.db.Read(ctx, everywhere, func(tx *db.Tx) (err error) {
+		c, err = s.one(tx, "JOIN sso_names n ON n.tenant_id = c.tenant_id AND n.connection_id = c.id WHERE n.name = $1", "saml:"+issuer)
+		return err
+	})
+	if err != nil || c.Disabled || !c.Unsolicited {
+		// One answer: which providers are known here is nobody's business.
+		return s.misled(s.ident.Target(), noRelay())
+	}
+	q := request{redirect: target, connection: c.ID}
+	a, err := s.verify(ctx, c, raw, "")
+	if err != nil {
+		return s.failed(ctx, c, q, arrival{}, err, who)
+	}
+	return s.arrive(ctx, c, q, samlArrival(a), who, func(tx *db.Tx, f *identity.Federated) error {
+		f.EndsAt = a.SessionEnd
+		return s.once(tx, c, a)
+	})
+}
+
+// Answer is what an OpenID provider's redirect brought back.
+type Answer struct {
+	Connection, State, Code, Error, Description, Issuer string
+}
+
+// FinishOIDC takes an OpenID provider's answer.
+func (s *Service) FinishOIDC(ctx context.Context, in Answer, who identity.Client) identity.Landing {
+	q, c, err := s.requestOf(ctx, in.State)
+	if err == nil && (c.Kind != OIDC || !strings.EqualFold(q.connection, in.Connection)) {
+		err = noRelay() // the answer of one provider at another's door
+	}
+	if err != nil {
+		return s.misled(s.ident.Target(), err)
+	}
+	if err := s.db.Write(ctx, everywhere, func(tx *db.Tx) error { return s.claim(tx, q) }); err != nil {
+		return s.misled(s.ident.Target(), err)
+	}
+	claims, err := s.redeem(ctx, c, q, in)
+	if err != nil {
+		return s.failed(ctx, c, q, arrival{}, err, who)
+	}
+	q.used = true
+	return s.arrive(ctx, c, q, oidcArrival(claims), who, func(*db.Tx, *identity.Federated) error { return nil })
+}
+
+func (s *Service) redeem(ctx context.Context, c *Connection, q request, in Answer) (map[string]any, error) {
+	switch {
+	case c.Disabled && q.tester == "":
+		return nil, disabled()
+	case in.Error != "":
+		return nil, fault.New(fault.Forbidden, "access_denied", "%s", cut(in.Error+": "+in.Description, 200))
+	case in.Code == "" || len(in.Code) > 4096:
+		return nil, fault.New(fault.Invalid, "bad_oauth_callback", "OAuth callback with missing authorization code")
+	}
+	plain, err := s.keys.Open(q.sealed, q.id)
+	if err != nil {
+		return nil, err
+	}
+	var sec openid.Secrets
+	if err := json.Unmarshal(plain, &sec); err != nil {
+		return nil, err
+	}
+	p, err := s.provider(c)
+	if err != nil {
+		return nil, err
+	}
+	claims, err := p.Redeem(ctx, in.Code, in.Issuer, sec)
+	return claims, s.answered(err)
+}
+
+// failed tells of a sign-in that did not come to pass: in the audit log, in
+// the test result, and to the browser.
+func (s *Service) failed(ctx context.Context, c *Connection, q request, in arrival, err error, who identity.Client) identity.Landing {
+	cause := reasonOf(err)
+	if inner := errors.Unwrap(fault.As(err)); inner != nil && fault.As(err).Kind != fault.Internal {
+		cause += ": " + inner.Error()
+	}
+	if noted := s.refused(ctx, c, cause, who); noted != nil {
+		s.cfg.Log.Error("audit row not written", "error", noted)
+	}
+	if q.tester != "" {
+		told := fault.New(fault.Invalid, "validation_failed", "%s", cut(strings.ReplaceAll(cause, "samlsp: ", ""), 300))
+		return s.tested(ctx, c, q, in, told)
+	}
+	return s.misled(q.redirect, err)
+}
+
+// arrive ends a sign-in whose answer was verified.
+func (s *Service) arrive(ctx context.Context, c *Connection, q request, in arrival, who identity.Client, extra func(tx *db.Tx, f *identity.Federated) error) identity.Landing {
+	if q.tester != "" {
+		return s.tested(ctx, c, q, in, nil)
+	}
+	land, err := s.ident.Arrive(ctx, identity.Arrival{Target: q.redirect, Challenge: q.challenge, Person: func(tx *db.Tx) (identity.Federated, error) {
+		now, err := s.byID(tx, c.ID)
+		switch {
+		case err != nil:
+			return identity.Federated{}, err
+		case now.Disabled:
+			return identity.Federated{}, disabled()
+		}
+		f, err := now.person(in)
+		if err != nil {
+			return f, err
+		}
+		if q.id != "" && !q.used {
+			if err := s.claim(tx, q); err != nil {
+				return f, err
+			}
+		}
+		if err := extra(tx, &f); err != nil {
+			return f, err
+		}
+		return f, s.provisioned(tx, now, &f)
+	}}, who)
+	if err != nil {
+		return s.failed(ctx, c, q, in, err, who)
+	}
+	return land
+}
+
+// provisioned finds the account that SCIM made for a person before the first
+// sign-in, and adds the groups that SCIM put it in.
+func (s *Service) provisioned(tx *db.Tx, c *Connection, f *identity.Federated) error {
+	known := ""
+	err := tx.One("SELECT user_id FROM identities WHERE provider = $1 AND issuer = $2 AND subject = $3", []any{identity.FederatedProvider(c.ID), c.Issuer, f.Subject}, func(r *db.Row) error {
+		known = r.Text(0)
+		return nil
+	})
+	if fault.Is(err, fault.NotFound) {
+		err = tx.One(`SELECT a.user_id FROM sso_accounts a WHERE a.connection_id = $1 AND a.deleted_at IS NULL AND a.provisioned = $2 AND (a.user_name = $3 OR a.user_name = $4)
+			AND NOT EXISTS (SELECT 1 FROM identities i WHERE i.user_id = a.user_id) ORDER BY a.created_at NULLS LAST LIMIT 1`,
+			[]any{c.ID, true, strings.ToLower(f.Subject), f.Email}, func(r *db.Row) error {
+				known = r.Text(0)
+				return nil
+			})
+		if err == nil {
+			f.Account = known
+		}
+	}
+	if fault.Is(err, fault.NotFound) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	groups, err := scimGroups(tx, known)
+	if err != nil {
+		return err
+	}
+	f.Role, f.Ruled = c.role(slices.Concat(f.Groups, groups))
+	return nil
+}
+
+func scimGroups(tx *db.Tx, userID string) (out []string, err error) {
+	err = tx.Query("SELECT g.display_name FROM sso_group_members m JOIN sso_groups g ON g.id = m.group_id WHERE m.user_id = $1", []any{userID}, func(r *db.Row) error {
+		out = append(out, r.Text(0))
+		return nil
+	})
+	return out, err
+}
+
+// tested stores what a test sign-in brought and leads back to the site.
+func (s *Service) tested(ctx context.Context, c *Connection, q request, in arrival, failed error) identity.Landing {
+	result := c.test(in, failed)
+	err := s.db.Write(ctx, everywhere, func(tx *db.Tx) error {
+		if !q.used {
+			if err := s.claim(tx, q); err != nil && failed == nil {
+				return err
+			}
+		}
+		tx.Queue("UPDATE sso_connections SET last_test = $3, last_test_at = $4 WHERE tenant_id = $1 AND id = $2", []any{c.TenantID, c.ID, string(result), s.now()}, nil)
+		s.note(tx, c, actor.Actor{UserID: q.tester}, "sso.tested", nil)
+		return tx.Flush()
+	})
+	if err != nil {
+		return s.misled(q.redirect, err)
+	}
+	outcome := "ok"
+	if strings.HasPrefix(string(result), `{"outcome":"failed"`) {
+		outcome = "failed"
+	}
+	return identity.Landing{Location: redirect.WithQuery(q.redirect, url.Values{"sso_test": {outcome}, "connection": {c.ID}})}
+}
