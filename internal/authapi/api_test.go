@@ -191,7 +191,7 @@ func bearer(sess obj) string { return "Authorization: Bearer " + sess["access_to
 
 const dated = "X-Supabase-Api-Version: 2024-01-01"
 
-// identity.md section 2, both shapes.
+// Errors have the shape that the date of the request asks for.
 func TestErrorShapes(t *testing.T) {
 	onBoth(t, nil, func(s *server) {
 		r := s.call("POST", "/token?grant_type=password", obj{"email": "x@x.example", "password": "nope"}, dated)
@@ -450,7 +450,8 @@ func TestAdmin(t *testing.T) {
 	})
 }
 
-// Faults S13, S15 and O1 over the wire.
+// The link of a mail is built from configured addresses, whatever the request's
+// headers say; opening it redeems nothing; it leads to allowed places only.
 func TestMailedLink(t *testing.T) {
 	onBoth(t, nil, func(s *server) {
 		s.signUp("a@x.example")

@@ -10,7 +10,7 @@ import (
 )
 
 // standingTTL is how long a node may answer from what it read of a session,
-// its user and membership (security rule R5).
+// its user and membership. It bounds what a lost notice of a change costs.
 const standingTTL = 5 * time.Second
 
 // cacheRoom is how many verified tokens are remembered, in two generations.

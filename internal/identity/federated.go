@@ -89,7 +89,8 @@ func (s *Service) federatedCode(tx *db.Tx, u *User, f Federated, in Arrival) (st
 }
 
 // Admit finds or makes the account of a federated person and its membership in
-// the connection's tenant, and in no other (security rule R19).
+// the connection's tenant, and in no other: an organisation's
+// provider says who works there, and nothing of anybody else's tenant.
 func (s *Service) Admit(tx *db.Tx, f Federated, c Client) (*User, error) {
 	u, err := s.federatedUser(tx, f, c)
 	if err != nil {

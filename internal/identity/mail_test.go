@@ -157,7 +157,6 @@ func TestVerify_race(t *testing.T) {
 	})
 }
 
-// Faults S12: known and unknown addresses alike, in answer and in waiting.
 // Where the operator wants it told, a taken address is answered by a user
 // without identities; a new one and one not yet proved are answered as ever.
 func TestSignUp_tells(t *testing.T) {
@@ -186,6 +185,7 @@ func TestSignUp_tells(t *testing.T) {
 	})
 }
 
+// Known and unknown addresses alike, in answer and in waiting.
 func TestRecover_noOracle(t *testing.T) {
 	onBoth(t, nil, func(k *kit) {
 		k.signUp("a@x.example", nil)
@@ -360,7 +360,7 @@ func codeOf(t testing.TB, location string) string {
 	return u.Query().Get("code")
 }
 
-// Faults O4 and S15: opening the link redeems nothing; the code works once and
+// Opening the link redeems nothing; the code works once and
 // only with its verifier.
 func TestPKCE_mail(t *testing.T) {
 	onBoth(t, nil, func(k *kit) {
@@ -526,8 +526,8 @@ func TestOpenLink_implicitOff(t *testing.T) {
 	})
 }
 
-// Faults S16 and the pre-hijack: an account made by a stranger is opened by the
-// owner of the address, and the stranger's password is gone.
+// An account made by a stranger is opened by the owner of the address, and the
+// stranger's password is gone.
 func TestRecover_unprovedAccount(t *testing.T) {
 	onBoth(t, byMail, func(k *kit) {
 		_, _, err := k.svc.SignUp(k.ctx, identity.SignUp{Email: "victim@x.example", Password: pw, Data: map[string]any{"tenant_id": someTenant}}, nobody)

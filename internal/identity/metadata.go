@@ -8,7 +8,7 @@ import (
 	"holdfast/internal/fault"
 )
 
-// Bounds of user and app metadata, security rule R10.
+// Bounds of user and app metadata: both travel in every token.
 const (
 	maxMetadata      = 8 << 10
 	maxMetadataDepth = 8

@@ -103,7 +103,7 @@ func TestMFA_totp(t *testing.T) {
 	})
 }
 
-// Faults S23: a code works once, whichever challenge asks for it.
+// A code works once, whichever challenge asks for it.
 func TestMFA_replay(t *testing.T) {
 	onBoth(t, nil, func(k *kit) {
 		s := k.signUp("a@x.example", nil)
@@ -139,7 +139,7 @@ func TestMFA_replay(t *testing.T) {
 	})
 }
 
-// Faults S23: wrong codes cost waits; what is given at once counts one by one,
+// Wrong codes cost waits; what is given at once counts one by one,
 // and a new challenge or session starts nothing afresh.
 func TestMFA_attempts(t *testing.T) {
 	onBoth(t, nil, func(k *kit) {
@@ -370,7 +370,7 @@ func TestMFA_recoveryCodes(t *testing.T) {
 	})
 }
 
-// Reset and change never skip the second factor (security rule R22).
+// Reset and change never skip the second factor.
 func TestMFA_guardsPasswordAndAddress(t *testing.T) {
 	onBoth(t, nil, func(k *kit) {
 		s := k.signUp("a@x.example", nil)

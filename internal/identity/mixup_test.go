@@ -7,7 +7,7 @@ import (
 	"holdfast/internal/identity"
 )
 
-// Fault O7: a person chose one provider, and the answer that the browser
+// A person chose one provider, and the answer that the browser
 // brings is of another, which the first one sent it to. The code must not be
 // shown to the provider that was chosen.
 func TestOAuth_mixUp(t *testing.T) {

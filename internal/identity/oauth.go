@@ -36,7 +36,8 @@ type AuthStart struct {
 	MaxAge              time.Duration
 }
 
-// authorizeLife is how long somebody may take at the provider (rule R18).
+// authorizeLife is how long somebody may take at the provider: a state
+// that is not used by then is one that was stolen or forgotten.
 const authorizeLife = 10 * time.Minute
 
 // CookieName names the cookie of one flow, so that two in one browser do not
@@ -84,7 +85,7 @@ func (s *Service) flowOf(state string) (string, bool) {
 
 // Callback is what a provider's redirect brought back. Provider is the path's:
 // each has one of its own, so that an answer cannot be taken for another
-// provider's (security rule R18). "" is the path without a name, which is as
+// provider's (RFC 9700 section 4.4). "" is the path without a name, which is as
 // good as long as there is one provider only.
 type Callback struct {
 	Provider                                string
@@ -246,7 +247,7 @@ func needsVerification() error {
 	return fault.New(fault.Unprocessable, "provider_email_needs_verification", "Unverified email with the provider. A confirmation email has been sent to your address")
 }
 
-// findPerson applies the linking rules (R17). The same subject of the same
+// findPerson finds or makes the account of a person. The same subject of the same
 // issuer is the same account. An address links only when both sides have
 // proved it and the provider is trusted for its domain.
 func (s *Service) findPerson(tx *db.Tx, p oidc.Config, who oidc.Person, c Client) (*User, error) {

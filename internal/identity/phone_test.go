@@ -119,7 +119,7 @@ func TestPhone(t *testing.T) {
 }
 
 // A password that came with a number is good once the sign-up's own code comes
-// back; where the owner comes by a code of his own, it goes (security R17).
+// back; where the owner comes by a code of his own, it goes: who set it is unknown.
 func TestSignUpPhone(t *testing.T) {
 	withPhone(t, func(k *kit, sent texts) {
 		signUp := func(phone string) *identity.User {

@@ -20,8 +20,8 @@ type PKCE struct{ Challenge, Method string }
 // Bounds of verifier and challenge, RFC 7636 sections 4.1 and 4.2.
 const minVerifier, maxVerifier = 43, 128
 
-// check refuses half a pair, malformed challenges and every method but S256
-// (security rule R20).
+// check refuses half a pair, malformed challenges and every method but S256:
+// a plain challenge is the verifier itself, for whoever sees it.
 func (p PKCE) check() error {
 	switch {
 	case p.Challenge == "" && p.Method == "":

@@ -70,7 +70,7 @@ func TestSignIn_oneAnswer(t *testing.T) {
 	})
 }
 
-// Faults S6: the parent is forgiven, an older token ends the session.
+// The parent is forgiven, an older token ends the session.
 func TestRefresh(t *testing.T) {
 	onBoth(t, nil, func(k *kit) {
 		s0 := k.signUp("a@x.example", nil)
@@ -161,7 +161,7 @@ func TestLogout_scopes(t *testing.T) {
 	})
 }
 
-// Faults S8 and S20: ban, delete and password change act at once.
+// Ban, delete and password change act at once.
 func TestAuthenticate_dropsAtOnce(t *testing.T) {
 	onBoth(t, nil, func(k *kit) {
 		s := k.signUp("a@x.example", nil)
@@ -232,7 +232,7 @@ func TestAuthenticate_keys(t *testing.T) {
 			"service with fetch site": {identity.Credential{Bearer: keys.ServiceRoleKey, SecFetchSite: "cross-site"}, "", "no_authorization"},
 			"service with cookie":     {identity.Credential{APIKey: keys.SecretKey, Cookie: true}, "", "no_authorization"},
 			"service in a browser":    {identity.Credential{Bearer: keys.SecretKey, UserAgent: "Mozilla/5.0 (X11)"}, "", "no_authorization"},
-			// Faults T15: beside a user's token the key raises nothing.
+			// Beside a user's token the key raises nothing.
 			"user with service apikey": {identity.Credential{Bearer: s.AccessToken, APIKey: keys.SecretKey}, "", ""},
 			"anon with service apikey": {identity.Credential{Bearer: keys.AnonKey, APIKey: keys.SecretKey}, actor.Anon, ""},
 			"garbage bearer":           {identity.Credential{Bearer: "garbage", APIKey: keys.SecretKey}, "", "bad_jwt"},
@@ -266,7 +266,7 @@ func TestAuthenticate_keys(t *testing.T) {
 	})
 }
 
-// Faults S5: overlap, then refusal; the set shows both, and no private part.
+// Overlap, then refusal; the set shows both, and no private part.
 func TestRotateKeys(t *testing.T) {
 	onBoth(t, nil, func(k *kit) {
 		s := k.signUp("a@x.example", nil)

@@ -17,7 +17,8 @@ func errBanned() error { return fault.New(fault.Invalid, "user_banned", "User is
 
 // SignIn checks address and password. Unknown address, no password, wrong
 // password and a managed account get one answer in one time; what else stands
-// against a sign-in is told only to who knew the password (security rule R24).
+// against a sign-in is told only to who knew the password: anything more would tell strangers
+// who has an account.
 func (s *Service) SignIn(ctx context.Context, email, pw string, c Client) (*Session, error) {
 	if err := s.emailOn(fault.Unprocessable); err != nil {
 		return nil, err

@@ -12,7 +12,7 @@ import (
 )
 
 // Member is an active membership in a tenant that is not closed: the only
-// source of tenancy (security rule R1).
+// source of tenancy, for metadata is what users write themselves.
 type Member struct {
 	TenantID string
 	Name     string
@@ -94,8 +94,8 @@ func wish(data map[string]any) string {
 	return id
 }
 
-// joinAsWished acts on data.tenant_id once, when the address is first proved
-// (architecture.md 4, Tenancy). Nobody is told whether the tenant exists.
+// joinAsWished acts on data.tenant_id once, when the address is first proved.
+// Nobody is told whether the tenant exists.
 func (s *Service) joinAsWished(tx *db.Tx, u *User, c Client) error {
 	id := wish(u.UserMetadata)
 	if id == "" {

@@ -51,7 +51,7 @@ func TestSignUp_claimsUnknownTenant(t *testing.T) {
 	})
 }
 
-// Faults T1: with the plain server's setting a wish opens nothing, whether or
+// With the plain server's setting a wish opens nothing, whether or
 // not the tenant exists.
 func TestSignUp_wishAloneOpensNothing(t *testing.T) {
 	onBoth(t, func(c *identity.Config) { c.SignupTenants = identity.TenantsInvite }, func(k *kit) {
@@ -166,7 +166,7 @@ func TestSignUp_claimRace(t *testing.T) {
 	})
 }
 
-// Faults T2 and T3.
+// A session moves to tenants its user is an active member of, and to no other.
 func TestSwitch(t *testing.T) {
 	onBoth(t, nil, func(k *kit) {
 		ta, tb, foreign := k.tenant("TA"), k.tenant("TB"), k.tenant("TC")
@@ -230,7 +230,7 @@ func TestSwitch(t *testing.T) {
 	})
 }
 
-// Faults T5, T6, T7: the membership is asked each time, not the token.
+// The membership is asked each time, not the token.
 func TestMembership_ends(t *testing.T) {
 	onBoth(t, nil, func(k *kit) {
 		ta, tb := k.tenant("TA"), k.tenant("TB")

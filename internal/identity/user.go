@@ -14,8 +14,8 @@ import (
 // Time is an instant in JSON's fixed-width UTC form.
 type Time = stamp.Time
 
-// User is an account as clients see it (identity.md section 3). It never holds
-// a hash or a token in its exported part.
+// User is an account as supabase-js reads it. It never holds a hash or a token
+// in its exported part.
 type User struct {
 	ID                 string          `json:"id"`
 	Aud                string          `json:"aud"`

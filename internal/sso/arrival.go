@@ -94,7 +94,7 @@ func (s *Service) verify(ctx context.Context, c *Connection, raw []byte, request
 }
 
 // once stores an assertion's id until it would be refused as expired: it is
-// taken once (security rule R19).
+// taken once (saml-profiles-2.0 section 4.1.4.5).
 func (s *Service) once(tx *db.Tx, c *Connection, a *samlsp.Assertion) error {
 	end := a.Expires
 	if end.IsZero() {

@@ -32,7 +32,7 @@ type Domain struct {
 const (
 	dnsLabel = "_holdfast-challenge."
 	dnsWord  = "holdfast-domain-verification="
-	// codeLife is security rule R22's bound for a mailed code.
+	// codeLife and maxAttempts bound the guesses at a mailed code.
 	codeLife     = 10 * time.Minute
 	codeInterval = time.Minute
 	maxAttempts  = 5

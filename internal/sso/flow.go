@@ -40,7 +40,7 @@ type request struct {
 
 // Begin returns where to send the browser. A challenge is required: it is what
 // binds the answer to the browser that asked, and tokens of an organisation's
-// sign-in never travel in an address (security rule R20).
+// sign-in never travel in an address, where histories and logs keep them.
 func (s *Service) Begin(ctx context.Context, in Start) (string, error) {
 	c, err := s.choose(ctx, in)
 	if err != nil && !s.cfg.SAML && in.Identifier == "" && (fault.Is(err, fault.NotFound) || fault.Is(err, fault.Invalid)) {

@@ -13,7 +13,7 @@ import (
 )
 
 // foreign is one address elsewhere, in spellings that naive comparisons let
-// through (fault O1).
+// through.
 var foreign = []string{
 	"https://evil.example", "//evil.example", "///evil.example", "https:evil.example", `https:\\evil.example`, `/\evil.example`, "https://app.example@evil.example", "https://app.example.evil.example",
 	"https://app.example%2eevil.example", "https://app.example%00.evil.example", "\thttps://evil.example", "https://evil.example#https://app.example/", "https://EVIL.example/?https://app.example",
@@ -66,8 +66,8 @@ func at(times int, f func() *url.URL) int {
 	return int(won.Load())
 }
 
-// One answer of a provider that arrives several times at once signs in once
-// (security rule R16), and so does the code that comes of it.
+// One answer of a provider that arrives several times at once signs in once,
+// and so does the code that comes of it.
 func TestRaces(t *testing.T) {
 	onBoth(t, func(k *kit) {
 		p, o, tenant := newIDP(k), newOP(k), k.tenant("Corp")
@@ -116,8 +116,8 @@ func TestRaces(t *testing.T) {
 	})
 }
 
-// A code that was issued for a challenge is worth nothing without its verifier
-// (fault O4): what binds a sign-in of an organisation to the browser.
+// A code that was issued for a challenge is worth nothing without its verifier:
+// what binds a sign-in of an organisation to the browser.
 func TestCodeNeedsItsVerifier(t *testing.T) {
 	onBoth(t, func(k *kit) {
 		p := newIDP(k)
@@ -142,8 +142,7 @@ func TestCodeNeedsItsVerifier(t *testing.T) {
 	})
 }
 
-// What the OpenID half of faults O2 and O13 says: too late, and a connection
-// that is disabled in mid-flow and afterwards.
+// An answer that comes too late, and a connection that is disabled in mid-flow and afterwards.
 func TestOIDCEnds(t *testing.T) {
 	onBoth(t, func(k *kit) {
 		p := newOP(k)
@@ -204,7 +203,7 @@ func TestConnectionsDoNotShareIdentities(t *testing.T) {
 }
 
 // A provider that takes the request and never answers is given up by us, not
-// waited for (fault O14).
+// waited for.
 func TestSilentProvider(t *testing.T) {
 	onBoth(t, func(k *kit) {
 		p := newOP(k)

@@ -40,7 +40,7 @@ func TestOIDCSignIn(t *testing.T) {
 	})
 }
 
-// Faults O2, O7, O8: whatever does not fit is refused, and no account is made.
+// Whatever does not fit is refused, and no account is made.
 func TestOIDCAttacks(t *testing.T) {
 	onBoth(t, func(k *kit) {
 		p, other := newOP(k), newOP(k)

@@ -87,7 +87,7 @@ func TestForeignAddressIsRefused(t *testing.T) {
 	})
 }
 
-// What makes a flow unusable (faults O2, O9, O13): each attempt leads to the
+// What makes a flow unusable: each attempt leads to the
 // site or the target with an error, and no account is made.
 func TestSAMLFlowAttacks(t *testing.T) {
 	onBoth(t, func(k *kit) {

@@ -14,7 +14,8 @@ import (
 	"time"
 )
 
-// Bounds on what a provider may cost us (security rule R48).
+// Bounds on what a provider may cost us: it may be slow, broken
+// or hostile.
 const (
 	requestTimeout = 8 * time.Second
 	maxAnswer      = 64 << 10

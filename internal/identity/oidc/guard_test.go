@@ -25,8 +25,8 @@ func TestPublic(t *testing.T) {
 	}
 }
 
-// Faults O14: no redirect is followed, no more than 64 kB read, no private
-// address reached that the issuer's own host is not.
+// No redirect is followed, no more than 64 kB read, no private address reached
+// that the issuer's own host is not.
 func TestClient(t *testing.T) {
 	var target *httptest.Server
 	hits := 0

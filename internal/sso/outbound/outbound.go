@@ -1,5 +1,5 @@
-// Package outbound is the HTTP client for addresses that a tenant gave us
-// (security rule R48): what may be reached is decided when the connection is
+// Package outbound is the HTTP client for addresses that a tenant gave us,
+// which may lead to our own network: what may be reached is decided when the connection is
 // made, after the name was resolved.
 package outbound
 

@@ -80,9 +80,9 @@ func parse(raw []byte) (*etree.Element, error) {
 	return root, nil
 }
 
-// Verify checks a response (saml-profiles-2.0 section 4.1.4.3, security rule
-// R19): structure, signature of the response or its assertion, issuer,
-// destination, status, times, audience, recipient and request.
+// Verify checks a response (saml-profiles-2.0 section 4.1.4.3): structure,
+// signature of the response or its assertion, issuer, destination, status,
+// times, audience, recipient and request.
 func Verify(raw []byte, idp *Provider, w Want) (*Assertion, error) {
 	root, err := parse(raw)
 	if err != nil {

@@ -13,7 +13,7 @@ import (
 	rtv "github.com/mattermost/xml-roundtrip-validator"
 )
 
-// Bounds of a document (security rule R19).
+// Bounds of a document: a stranger sends it, before anything is verified.
 const (
 	MaxXML   = 256 << 10 // bytes
 	maxDepth = 64
