@@ -74,6 +74,13 @@ test('a second sign-in is aal1 until the factor answers; a code works once', asy
   assert.equal(claims(again.access_token).aal, 'aal2');
 });
 
+test('mfa.enroll: no more than ten', async () => {
+  const { c } = await confirmed('many');
+  for (let i = 0; i < 10; i++) ok(await c.auth.mfa.enroll({ factorType: 'totp', friendlyName: `App ${i}` }));
+  const { error } = await c.auth.mfa.enroll({ factorType: 'totp', friendlyName: 'App 10' });
+  assert.deepEqual([error.status, error.code], [422, 'too_many_enrolled_mfa_factors']);
+});
+
 test('mfa.unenroll: the session falls back', async () => {
   const { c, factor } = await protectedAccount();
   assert.equal(ok(await c.auth.mfa.unenroll({ factorId: factor.id })).id, factor.id);

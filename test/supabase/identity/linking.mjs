@@ -63,6 +63,16 @@ test('an unknown provider', async () => {
   assert.deepEqual([response.status, (await response.json()).error_code], [400, 'validation_failed']);
 });
 
+test('an answer that belongs to no sign-in leads to the site and says so', async () => {
+  for (const query of ['state=made-up&code=x', 'code=x', 'state=0198c6f0-0000-7000-8000-000000000000&error=access_denied']) {
+    const response = await fetch(`${url}/auth/v1/callback/own?${query}`, { redirect: 'manual' });
+    const to = new URL(response.headers.get('location'));
+    assert.deepEqual([response.status, to.origin], [303, site], query);
+    assert.match(to.searchParams.get('error_code'), /^bad_oauth_(state|callback)$/);
+    assert.ok(to.searchParams.get('error') && to.searchParams.get('error_description'));
+  }
+});
+
 test('a proved address leads to the account that has it; an unproved one does not', async () => {
   const { id, email } = await confirmed('linked');
   const { user } = await arrive(own.person(email));
@@ -72,7 +82,7 @@ test('a proved address leads to the account that has it; an unproved one does no
   const { email: other, id: victim } = await confirmed('victim');
   const { at, user: none } = await arrive(own.person(other, { email_verified: false }));
   assert.equal(none, undefined);
-  assert.equal(at.searchParams.get('error'), 'access_denied', at.href);
+  assert.deepEqual([at.searchParams.get('error'), at.searchParams.get('error_code')], ['access_denied', 'provider_email_needs_verification'], at.href);
   const { user: untouched } = ok(await client().auth.signInWithPassword({ email: other, password }));
   assert.deepEqual([untouched.id, untouched.identities.length], [victim, 1]);
 });

@@ -9,6 +9,7 @@ import * as site from './site.mjs';
 await mailbox.open(process.env.PORT_SMTP);
 await Promise.all([site.open(), own.open(), carrier.open()]);
 
+await import('./transport.mjs');
 await import('./confirm.mjs');
 await import('./change.mjs');
 await import('./sessions.mjs');
