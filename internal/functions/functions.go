@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"holdfast/internal/actor"
+	"holdfast/internal/functions/planning"
 	"holdfast/internal/functions/programme"
 	"holdfast/internal/store"
 )
@@ -66,6 +67,7 @@ type Deps struct {
 func Table(d Deps) []Function {
 	dash := newDashboard(d)
 	prog := programme.New(d.Store, d.Now, d.Hooks)
+	plan := planning.New(d.Store, d.Now)
 	list := []Function{
 		{
 			Name: "get-dashboard-snapshot-v2", Alias: "get-dashboard-snapshot", Methods: []string{"GET"},
@@ -110,6 +112,10 @@ func Table(d Deps) []Function {
 			Name: "safety-rates", Methods: []string{"GET"}, TTL: time.Minute, In: RatesIn{}, Run: call(dash.rates), Roles: actor.Leaders,
 			Reads: []string{"osha_cases", "osha_summaries", "incidents", "shifts", "workers", "sites", "tenants"},
 			Doc:   "TRIR, DART, LTIFR, severity rate and European incidence of a year, with exact Poisson 90 % intervals.",
+		},
+		{
+			Name: "plan-pick-path", Methods: []string{"POST"}, Roles: planning.Managers, Writes: true, In: planning.WalkIn{}, Run: call(plan.Walk),
+			Doc: "Puts the pending lines of a pick list in walking order, S-shape improved by 2-opt, and says what distance that saves.",
 		},
 		{
 			Name: "process-import-job", Methods: []string{"POST"}, Roles: actor.Leaders, Writes: true, Patience: importTime, In: JobIn{}, Run: call(d.processJob),
