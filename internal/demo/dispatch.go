@@ -338,6 +338,8 @@ func (w *world) emitShipment(s *shipment, n int) {
 	first := s.orders[0]
 	site := map[string]any{"name": w.buildings[0].name, "city": w.buildings[0].city, "country": w.country}
 	other := map[string]any{"name": first.party, "city": first.city, "postal_code": first.zip, "country": w.country}
+	locate(site)
+	locate(other)
 	r["origin"], r["destination"] = raw(site), raw(other)
 	if s.inbound {
 		r["direction"], r["origin"], r["destination"] = "inbound", raw(map[string]any{"name": first.party}), raw(site)
@@ -361,6 +363,13 @@ func (w *world) emitShipment(s *shipment, n int) {
 	}
 	w.haul(r, s, n)
 	w.add("shipments", s.made, s.at, r)
+}
+
+// locate adds where a place's town lies.
+func locate(place map[string]any) {
+	if at, ok := towns[fmt.Sprint(place["city"])]; ok {
+		place["lat"], place["lon"] = at[0], at[1]
+	}
 }
 
 // haul names who carries it: our own truck, or a carrier's tracking number.

@@ -88,3 +88,13 @@ var southCustomers = [][3]string{
 	{"Trinity Auto Care", "Fort Worth", "76102"}, {"Bluebonnet Pet Supply", "Plano", "75074"}, {"Red River Outfitters", "Denison", "75020"}, {"Hill Country Hardware", "Austin", "78701"},
 	{"Gulf Coast Marine", "Houston", "77002"}, {"Panhandle Farm Store", "Amarillo", "79101"}, {"Ozark Home Goods", "Fayetteville, AR", "72701"}, {"Tulsa Fleet Parts", "Tulsa, OK", "74103"},
 }
+
+// towns are latitudes and longitudes of the towns that shipments go to.
+var towns = map[string][2]float64{
+	"Kiel": {54.32, 10.14}, "Hamburg": {53.55, 9.99}, "Bremen": {53.08, 8.80}, "Lübeck": {53.87, 10.69}, "Berlin": {52.52, 13.40}, "Potsdam": {52.39, 13.06},
+	"Dresden": {51.05, 13.74}, "Rostock": {54.09, 12.10}, "Lüneburg": {53.25, 10.41}, "Goslar": {51.91, 10.43}, "Essen": {51.46, 7.01}, "Frankfurt am Main": {50.11, 8.68},
+	"München": {48.14, 11.58}, "Stuttgart": {48.78, 9.18}, "Husum": {54.48, 9.05}, "Schwerin": {53.63, 11.41}, "Aalborg": {57.05, 9.92}, "Groningen": {53.22, 6.57},
+	"Szczecin": {53.43, 14.55}, "Malmö": {55.61, 13.00},
+	"Dallas": {32.66, -96.99}, "Fort Worth": {32.76, -97.33}, "Plano": {33.02, -96.70}, "Denison": {33.76, -96.54}, "Austin": {30.27, -97.74}, "Houston": {29.76, -95.37},
+	"Amarillo": {35.20, -101.83}, "Fayetteville, AR": {36.07, -94.17}, "Tulsa, OK": {36.15, -95.99},
+}

@@ -118,6 +118,10 @@ func Table(d Deps) []Function {
 			Doc: "Puts the pending lines of a pick list in walking order, S-shape improved by 2-opt, and says what distance that saves.",
 		},
 		{
+			Name: "plan-routes", Methods: []string{"POST"}, Roles: planning.Managers, Writes: true, In: planning.DriveIn{}, Run: call(plan.Drive),
+			Doc: "Joins outbound shipments to routes by the savings method and 2-opt, for a driver or for all that nobody drives yet, and says what distance that saves.",
+		},
+		{
 			Name: "process-import-job", Methods: []string{"POST"}, Roles: actor.Leaders, Writes: true, Patience: importTime, In: JobIn{}, Run: call(d.processJob),
 			Doc: "Reads the file of an import job and checks its rows.",
 		},

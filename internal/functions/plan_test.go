@@ -2,11 +2,14 @@ package functions_test
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
+	"math"
 	"strings"
 	"testing"
 
 	"holdfast/internal/fault"
+	"holdfast/internal/score"
 	"holdfast/internal/store"
 )
 
@@ -88,3 +91,71 @@ func TestPlanPickPath(t *testing.T) {
 		k.refused("plan-pick-path", "pick_list_id="+list, fault.NotFound)
 	})
 }
+
+// Shipments to four towns: joined to routes within what a vehicle carries, put
+// in order for a driver, and those without coordinates named.
+func TestPlanRoutes(t *testing.T) {
+	each(t, func(k *kit) {
+		deg := 6371.0088 * math.Pi / 180
+		depot, place := raw(`{"lat":0,"lon":0}`), func(lat, lon any) json.RawMessage {
+			return raw(fmt.Sprintf(`{"name":"x","lat":%v,"lon":%v}`, lat, lon))
+		}
+		truck := k.add("vehicles", store.Row{"plate": "T 1", "payload_kg": "500"})
+		driver := k.add("drivers", store.Row{"worker_id": k.add("workers", store.Row{"employee_no": "1", "name": "Bo"})})
+		ship := func(lat, lon any, more store.Row) string {
+			row := store.Row{"origin": depot, "destination": place(lat, lon), "packages": raw(`[{"weight_kg":100},{"weight_kg":100.5},{}]`)}
+			for f, v := range more {
+				row[f] = v
+			}
+			return k.add("shipments", row)
+		}
+		for _, lon := range []float64{1, 4, 2, 3} {
+			ship(0, lon, nil)
+		}
+		lost := ship(0, 181, nil)
+		ship(0, 9, store.Row{"direction": "inbound"}) // comes, and is not driven to
+		k.as = manager()
+		n := k.call("plan-routes", "")
+		n.is("routes.#", "1", "routes.0.stops.#", "4", "distance_km", km(8*deg), "distance_before_km", km(20*deg), "saved_km", km(20*deg-8*deg),
+			"routes.0.load_kg", "802", "unplaced.#", "1", "unplaced.0.shipment_id", `"`+lost+`"`, "depot", `{"lat":0,"lon":0}`)
+		// 500 kg carry two stops of 200.5 kg: the two far ones, then the near ones.
+		n = k.call("plan-routes", "vehicle_id="+truck)
+		n.is("routes.#", "2", "routes.0.distance_km", km(8*deg), "routes.1.distance_km", km(4*deg), "routes.0.load_kg", "401")
+		k.call("plan-routes", "vehicle_id="+truck+"&payload_kg=250").is("routes.#", "4")
+		k.call("plan-routes", "max_stops=3").is("routes.#", "2", "routes.0.stops.#", "3")
+		k.call("plan-routes", "depot_lat=0&depot_lon=2").is("distance_km", km(6*deg))
+
+		// A driver's round crosses a square; its order is written when asked.
+		mine := map[string]string{}
+		for i, at := range [][2]int{{1, 1}, {0, 1}, {1, 0}} {
+			mine[ship(at[0], at[1], store.Row{"driver_id": driver, "stop_seq": int64(i + 1)})] = fmt.Sprint(at)
+		}
+		round := "driver_id=" + driver
+		n = k.call("plan-routes", round)
+		n.is("applied", "false", "routes.#", "1", "routes.0.stops.1.lat", "1", "routes.0.stops.1.lon", "1", "routes.0.stops.1.stop_seq", "2")
+		if n.at("saved_km").(float64) < 80 {
+			t.Errorf("saved %v km", n.at("saved_km"))
+		}
+		k.call("plan-routes", "apply=true&"+round).is("applied", "true")
+		k.call("plan-routes", round).is("saved_km", "0")
+		for _, s := range k.call("get-dashboard-snapshot-v2", "").at("shipments.items").([]any) {
+			if m := s.(map[string]any); mine[m["id"].(string)] == "[1 1]" && m["stop_seq"] != 2.0 {
+				t.Errorf("the far corner is stop %v, want 2", m["stop_seq"])
+			}
+		}
+
+		k.refused("plan-routes", "apply=true", fault.Invalid)
+		k.refused("plan-routes", "depot_lat=91", fault.Invalid)
+		k.refused("plan-routes", "payload_kg=-1", fault.Invalid)
+		k.refused("plan-routes", "depot_lon=NaN", fault.Invalid)
+		k.refused("plan-routes", "vehicle_id="+ada, fault.NotFound)
+		k.as.TenantID = south
+		k.call("plan-routes", "").is("routes", "[]", "unplaced", "[]", "distance_km", "0")
+		k.refused("plan-routes", "vehicle_id="+truck, fault.NotFound)
+	})
+}
+
+func raw(s string) json.RawMessage { return json.RawMessage(s) }
+
+// km is a distance as answers have it.
+func km(x float64) string { return fmt.Sprint(score.Round(x, 1)) }
