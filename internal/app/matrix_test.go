@@ -97,6 +97,8 @@ calculate-predictive-safety-scores  x     x     x       x      -        -      -
 assign-risk-clusters                x     x     x       x      -        -      -
 check-compliance-rules              x     x     x       x      -        -      -
 auto-assign-training                x     x     x       x      -        -      -
+plan-pick-path                      x     x     x       -      -        -      -
+plan-routes                         x     x     x       -      -        -      -
 process-import-job                  x     x     x       x      -        -      -
 apply-import-job                    x     x     x       x      -        -      -
 rollback-import-job                 x     x     -       -      -        -      -
