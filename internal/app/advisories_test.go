@@ -9,14 +9,10 @@ import (
 	"testing"
 )
 
-// docs/security.md names tests that exist.
-func TestSecurityPageNamesTests(t *testing.T) {
-	page, err := os.ReadFile("../../docs/security.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+// The pages that lead from a rule to its test name tests that exist.
+func TestPagesNameTests(t *testing.T) {
 	var source strings.Builder
-	err = filepath.WalkDir("..", func(path string, d fs.DirEntry, err error) error {
+	err := filepath.WalkDir("..", func(path string, d fs.DirEntry, err error) error {
 		if err != nil || !strings.HasSuffix(path, "_test.go") {
 			return err
 		}
@@ -27,13 +23,19 @@ func TestSecurityPageNamesTests(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	names := regexp.MustCompile("`((?:Test|Fuzz)\\w+)`").FindAllStringSubmatch(string(page), -1)
-	if len(names) < 30 {
-		t.Fatalf("%d tests are named", len(names))
-	}
-	for _, n := range names {
-		if !strings.Contains(source.String(), "func "+n[1]+"(") {
-			t.Errorf("there is no %s", n[1])
+	for _, name := range []string{"security.md", "formulas.md"} {
+		page, err := os.ReadFile("../../docs/" + name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		names := regexp.MustCompile("`((?:Test|Fuzz)\\w+)`").FindAllStringSubmatch(string(page), -1)
+		if len(names) < 30 {
+			t.Fatalf("%s names %d tests", name, len(names))
+		}
+		for _, n := range names {
+			if !strings.Contains(source.String(), "func "+n[1]+"(") {
+				t.Errorf("%s: there is no %s", name, n[1])
+			}
 		}
 	}
 }

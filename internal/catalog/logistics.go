@@ -151,9 +151,10 @@ func pickLines() Resource {
 			{Name: "picked_by", Type: UUID, ReadOnly: true, Doc: "User who confirmed the line."},
 			{Name: "assigned_worker_id", Type: UUID, Ref: "workers", ReadOnly: true, Doc: "The list's picker."},
 		},
-		Unique: [][]string{{"pick_list_id", "seq"}},
-		Own:    []string{"assigned_worker_id", "created_by"},
-		Checks: []string{"qty_picked <= qty"},
+		Unique:  [][]string{{"pick_list_id", "seq"}},
+		Indexes: [][]string{{"picked_at"}},
+		Own:     []string{"assigned_worker_id", "created_by"},
+		Checks:  []string{"qty_picked <= qty"},
 		Access: Access{
 			Read:   []Grant{to(plus(leaders, actor.Viewer)), own(actor.Operator)},
 			Create: []Grant{to(managers)},

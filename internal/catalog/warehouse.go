@@ -3,7 +3,7 @@ package catalog
 import "holdfast/internal/actor"
 
 func warehouse() []Resource {
-	return []Resource{zones(), items(), lots(), stockLevels(), stockMovements()}
+	return []Resource{zones(), items(), lots(), stockLevels(), stockMovements(), stockCounts()}
 }
 
 func zones() Resource {
@@ -236,6 +236,37 @@ func stockMovements() Resource {
 				"occurred_at":  {"date", "moved at"},
 				"unit_cost":    {"cost"},
 			},
+		},
+	}
+}
+
+func stockCounts() Resource {
+	return Resource{
+		Name: "stock_counts", Family: "warehouse", AppendOnly: true,
+		Doc: "What somebody counted at one place. A variance is booked as a movement at once; a count that is right dates the stock level.",
+		Fields: []Field{
+			{Name: "zone_id", Type: UUID, Ref: "zones", Required: true},
+			{Name: "item_id", Type: UUID, Ref: "items", Required: true},
+			{Name: "lot_id", Type: UUID, Ref: "lots"},
+			{Name: "serial", Format: Name, MaxLen: 64},
+			{Name: "owner_id", Type: UUID},
+			{Name: "lpn", Format: Name, MaxLen: 64, Label: "License plate"},
+			{Name: "stock_status", Required: true, Default: "available", OneOf: stockStatuses},
+			{Name: "counted", Type: Decimal, Required: true, Min: "0", Doc: "Quantity found, in base units; 0 when the place is empty."},
+			{Name: "expected", Type: Decimal, ReadOnly: true, Doc: "Quantity of the stock level at that moment."},
+			{Name: "variance", Type: Decimal, ReadOnly: true, Doc: "counted - expected."},
+			{Name: "exact", Type: Bool, ReadOnly: true, Doc: "Without a variance."},
+			{Name: "counted_at", Type: Time, ReadOnly: true, Doc: "When it was entered."},
+			{Name: "reason_code", Format: Name, MaxLen: 64},
+			{Name: "worker_id", Type: UUID, Ref: "workers"},
+		},
+		Indexes:  [][]string{{"counted_at", "exact"}, {"item_id", "counted_at"}},
+		Counters: []Counter{{Name: "stock_counts", By: []string{"exact"}, At: "counted_at"}},
+		Zoned:    "zone_id",
+		Own:      []string{"created_by", "worker_id"},
+		Access: Access{
+			Read:   []Grant{to(everyone)},
+			Create: []Grant{to(plus(managers, actor.Operator))},
 		},
 	}
 }

@@ -35,7 +35,7 @@ func Seed(ctx context.Context, st *store.Store, now time.Time) error {
 type records map[string][]store.Row
 
 // resources are in the order in which references point backwards.
-var resources = [...]string{"tenants", "sites", "teams", "workers", "vehicles", "drivers", "zones", "items", "lots", "stock_levels", "stock_movements",
+var resources = [...]string{"tenants", "sites", "teams", "workers", "vehicles", "drivers", "zones", "items", "lots", "stock_levels", "stock_movements", "stock_counts",
 	"orders", "order_lines", "pick_lists", "pick_lines", "shipments", "incidents", "actions", "import_jobs", "settings", "members", "audit"}
 
 // write queues everything: it travels with the commit.

@@ -265,14 +265,14 @@ func (w *world) emitLots(it *item) {
 
 // abc classifies items by the value issued.
 func (w *world) abc() map[*item]any {
-	values := make([]decimal.Dec, len(w.items))
+	values := make([]float64, len(w.items))
 	for i, it := range w.items {
-		values[i] = money(it.out90 * it.cents)
+		values[i] = float64(it.out90 * it.cents)
 	}
-	classes := map[*item]any{}
-	for i, c := range warehouse.ABC(values) {
-		if w.items[i].kind != fresh {
-			classes[w.items[i]] = c
+	cuts, classes := warehouse.CutABC(values), map[*item]any{}
+	for i, it := range w.items {
+		if it.kind != fresh {
+			classes[it] = cuts.Class(values[i])
 		}
 	}
 	return classes

@@ -1,6 +1,10 @@
 package demo
 
-import "time"
+import (
+	"time"
+
+	"holdfast/internal/store"
+)
 
 // delivery is a purchase on its way.
 type delivery struct {
@@ -154,19 +158,42 @@ func (w *world) correct(day int) {
 		switch m := (movement{day: day, at: at, item: it, lot: l.lot, qty: small, worker: w.hand()}); w.cal.between(0, 3) {
 		case 0:
 			m.kind, m.to, m.reason = "count_gain", l.zone, "cycle_count"
+			m.refType, m.ref = "stock_counts", w.count(l, day, at, small)
 			w.move(m)
-			l.counted = at
 		case 1:
 			if l.qty-l.reserved >= small {
 				m.kind, m.from, m.reason = "count_loss", l.zone, "cycle_count"
+				m.refType, m.ref = "stock_counts", w.count(l, day, at, -small)
 				w.move(m)
-				l.counted = at
 			}
 		default:
 			if l.qty-l.reserved >= small {
 				m.kind, m.from, m.reason = "adjust_loss", l.zone, pick(w.cal, []string{"damaged", "damaged", "own_use", "theft", "expired"})
 				w.move(m)
 			}
+		}
+	}
+}
+
+// count records what was found at a level beside what the books said, and
+// returns the record.
+func (w *world) count(l *level, day int, at time.Time, variance int64) string {
+	l.counted = at
+	r := store.Row{"zone_id": l.zone.id, "item_id": l.item.id, "stock_status": l.status, "counted": units(l.qty + variance), "expected": units(l.qty),
+		"variance": units(variance), "exact": variance == 0, "counted_at": stamp(at), "reason_code": "cycle_count"}
+	if l.lot != nil {
+		r["lot_id"] = l.lot.id
+	}
+	return w.add("stock_counts", day, at, r)["id"].(string)
+}
+
+// round counts a few bins a day, in which nothing is amiss.
+func (w *world) round(day int) {
+	for n := range min(len(w.levels), 3) {
+		at := w.cal.at(day, 17.1+0.02*float64(n))
+		l := w.levels[(7*-day+13*n)%len(w.levels)]
+		if l.zone.kind == "bin" && l.status == "available" && l.qty > 0 && l.last.Before(at) {
+			w.count(l, day, at, 0)
 		}
 	}
 }

@@ -237,6 +237,7 @@ func (w *world) work(day int) {
 	}
 	w.load(day, due)
 	w.correct(day)
+	w.round(day)
 	w.hold(day)
 	w.transfer(day)
 	w.returns(day)

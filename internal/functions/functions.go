@@ -114,6 +114,16 @@ func Table(d Deps) []Function {
 			Doc:   "TRIR, DART, LTIFR, severity rate and European incidence of a year, with exact Poisson 90 % intervals.",
 		},
 		{
+			Name: "inventory-plan", Methods: []string{"GET"}, TTL: time.Minute, In: planning.StockIn{}, Run: call(plan.Stock),
+			Reads: []string{"items", "stock_movements", "stock_levels", "orders", "order_lines"},
+			Doc:   "How items move, and the reorder point that their demand asks for: demand of the lead time and a safety stock for its spread.",
+		},
+		{
+			Name: "warehouse-kpis", Methods: []string{"GET"}, TTL: time.Minute, In: planning.KPIsIn{}, Run: call(plan.KPIs),
+			Reads: []string{"stock_counts", "pick_lines", "pick_lists", "shifts"},
+			Doc:   "How often a count finds what the books say, and lines picked in an hour.",
+		},
+		{
 			Name: "plan-pick-path", Methods: []string{"POST"}, Roles: planning.Managers, Writes: true, In: planning.WalkIn{}, Run: call(plan.Walk),
 			Doc: "Puts the pending lines of a pick list in walking order, S-shape improved by 2-opt, and says what distance that saves.",
 		},

@@ -49,11 +49,9 @@ func (d *dashboard) queueHealth(tx *db.Tx, a actor.Actor, now time.Time) *assess
 		return nil
 	})
 	day := tx.DB().Day("occurred_at")
-	// A type alone tells the direction: movements inside the warehouse change
-	// nothing here, and what comes in or goes out has one type each.
-	tx.Queue("SELECT item_id, "+day+", CAST(SUM(CASE WHEN type IN ('ship', 'adjust_loss', 'count_loss', 'scrap') THEN -quantity ELSE quantity END) AS bigint), "+
-		"CAST(COALESCE(SUM(quantity) FILTER (WHERE type = 'ship'), 0) AS bigint) FROM stock_movements WHERE tenant_id = $1 AND occurred_at > $2 AND type IN "+
-		"('ship', 'adjust_loss', 'count_loss', 'scrap', 'receipt', 'return_in', 'adjust_gain', 'count_gain', 'opening', 'import') GROUP BY item_id, "+day,
+	tx.Queue("SELECT item_id, "+day+", CAST(SUM(CASE WHEN type IN "+warehouse.Outward+" THEN -quantity ELSE quantity END) AS bigint), "+
+		"CAST(COALESCE(SUM(quantity) FILTER (WHERE type = 'ship'), 0) AS bigint) FROM stock_movements WHERE tenant_id = $1 AND occurred_at > $2 AND "+
+		"(type IN "+warehouse.Outward+" OR type IN "+warehouse.Inward+") GROUP BY item_id, "+day,
 		[]any{a.TenantID, now.AddDate(0, 0, -warehouse.HealthWindow)}, func(r *db.Row) error {
 			return book(as.stock[r.Text(0)], now, r.Text(1), r.Dec(2), r.Dec(3))
 		})

@@ -159,3 +159,95 @@ func raw(s string) json.RawMessage { return json.RawMessage(s) }
 
 // km is a distance as answers have it.
 func km(x float64) string { return fmt.Sprint(score.Round(x, 1)) }
+
+// What each item's demand asks for, by hand: 90 bolts in 90 days, ten on each
+// of nine days, are 1 a day with a deviation of 3.02; four days of lead time
+// want 4 + 1.645 x 3.02 x 2 = 13.9.
+func TestInventoryPlan(t *testing.T) {
+	each(t, func(k *kit) {
+		bin := k.add("zones", store.Row{"code": "A", "name": "A"})
+		item := func(sku string, more store.Row) string {
+			row := store.Row{"sku": sku, "name": sku, "unit_cost": "1"}
+			for f, v := range more {
+				row[f] = v
+			}
+			return k.add("items", row)
+		}
+		in := func(item, qty, at string) {
+			k.add("stock_movements", store.Row{"type": "receipt", "item_id": item, "to_zone_id": bin, "quantity": qty, "occurred_at": at})
+		}
+		out := func(item, qty, at string) {
+			k.add("stock_movements", store.Row{"type": "ship", "item_id": item, "from_zone_id": bin, "quantity": qty, "occurred_at": at})
+		}
+		bolt := item("BOLT", store.Row{"lead_time_days": int64(4), "abc_class": "B"})
+		in(bolt, "100", "2025-12-01T08:00:00Z")
+		for day := 1; day <= 9; day++ {
+			out(bolt, "10", fmt.Sprintf("2026-01-%02dT08:00:00Z", day))
+		}
+		gold := item("GOLD", store.Row{"unit_cost": "10"})
+		in(gold, "100", "2025-06-01T08:00:00Z")
+		out(gold, "20", "2025-07-01T08:00:00Z")
+		in(item("IDLE", nil), "5", "2025-06-01T08:00:00Z")
+		in(item("LATE", nil), "5", "2026-02-20T08:00:00Z")
+		item("NONE", store.Row{"reorder_point": "3"})
+		item("OLD", store.Row{"status": "discontinued"})
+		k.as = manager()
+		n := k.call("inventory-plan", "")
+		n.is("items.#", "5", "pagination", `{"hasMore":false,"page":1,"pageSize":50}`, "cached", "false",
+			"items.0.sku", `"BOLT"`, "items.0.available", "10", "items.0.demand_per_day", "1", "items.0.demand_sd", "3.02", "items.0.observed_days", "90",
+			"items.0.suggested_reorder_point", "14", "items.0.below_suggestion", "true", "items.0.lead_time_days", "4", "items.0.reorder_point", "0", "items.0.abc_class", `"B"`,
+			// Mean stock: 100 less 10 on each day from 1 to 9 January.
+			"items.0.movement", `"normal"`, "items.1.movement", `"dead"`, "items.2.movement", `"dead"`, "items.2.suggested_reorder_point", "0", "items.2.below_suggestion", "false",
+			"items.2.lead_time_days", "7", "items.2.turns", "0", "items.3.movement", `"normal"`, "items.3.observed_days", "10", "items.3.suggested_reorder_point", "null",
+			"items.4.observed_days", "0", "items.4.low_stock", "true", "items.4.critical", "true", "items.4.suggested_reorder_point", "null")
+		k.call("inventory-plan", "z=0").is("items.0.suggested_reorder_point", "4", "items.0.below_suggestion", "false")
+		k.call("inventory-plan", "z=2.326").is("items.0.suggested_reorder_point", "19") // 4 + 14.03
+		k.call("inventory-plan", "item_id="+bolt).is("items.#", "1")
+		k.call("inventory-plan", "pageSize=2&page=2").is("items.0.sku", `"IDLE"`, "pagination", `{"hasMore":true,"page":2,"pageSize":2}`)
+		// 200 of gold and 90 of bolts left in a year: 69 % and 100 %.
+		k.call("inventory-plan", "abc=true").is("items.1.suggested_abc_class", `"A"`, "items.0.suggested_abc_class", `"C"`, "items.2.suggested_abc_class", `"C"`, "items.0.abc_class", `"B"`)
+		k.call("get-dashboard-snapshot-v2", "").is("inventory.items.0.reorder_point", "0") // nothing was written
+		k.refused("inventory-plan", "z=-1", fault.Invalid)
+		k.refused("inventory-plan", "lead_time_days=NaN", fault.Invalid)
+		k.as.TenantID = south
+		k.call("inventory-plan", "abc=true").is("items", "[]")
+	})
+}
+
+// Two of three counts find what the books say; six lines are picked in a shift
+// of four hours, a seventh by nobody.
+func TestWarehouseKPIs(t *testing.T) {
+	each(t, func(k *kit) {
+		bin := k.add("zones", store.Row{"code": "A", "name": "A"})
+		item := k.add("items", store.Row{"sku": "A", "name": "A"})
+		k.add("stock_movements", store.Row{"type": "receipt", "item_id": item, "to_zone_id": bin, "quantity": "10"})
+		k.call("warehouse-kpis", "").is("kpis", `{"count_accuracy":null,"counts":0,"counts_with_variance":0,"lines_per_hour":null,"lines_picked":0,"lines_without_shift":0,"pick_hours":0}`)
+		for _, n := range []string{"10", "9", "9"} {
+			k.add("stock_counts", store.Row{"zone_id": bin, "item_id": item, "counted": n})
+		}
+		picker := k.add("workers", store.Row{"employee_no": "1", "name": "Ada"})
+		k.add("shifts", store.Row{"worker_id": picker, "started_at": "2026-03-01T08:00:00Z", "ended_at": "2026-03-01T12:00:00Z"},
+			store.Row{"worker_id": picker, "started_at": "2026-02-28T08:00:00Z", "ended_at": "2026-02-28T12:00:00Z"}) // without picking
+		k.now = moment("2026-03-01T10:00:00Z")
+		for _, who := range []any{picker, nil} {
+			list := k.add("pick_lists", store.Row{"assigned_worker_id": who})
+			k.set("pick_lists", list, store.Row{"status": "released"})
+			for i := range 6 {
+				line := k.add("pick_lines", store.Row{"pick_list_id": list, "seq": int64(i + 1), "zone_id": bin, "item_id": item, "qty": "2"})
+				switch {
+				case who != nil && i == 5:
+					k.set("pick_lines", line, store.Row{"status": "short", "qty_picked": "1"})
+				case who != nil || i == 0:
+					k.set("pick_lines", line, store.Row{"status": "picked"})
+				}
+			}
+		}
+		k.now = moment("2026-03-01T12:00:00Z")
+		n := k.call("warehouse-kpis", "")
+		n.is("date_range_days", "30", "kpis", `{"count_accuracy":66.7,"counts":3,"counts_with_variance":1,"lines_per_hour":1.5,"lines_picked":7,"lines_without_shift":1,"pick_hours":4}`)
+		k.now = k.now.AddDate(0, 0, 2)
+		k.call("warehouse-kpis", "days=1").is("kpis.counts", "0", "kpis.lines_picked", "0")
+		k.as.TenantID = south
+		k.call("warehouse-kpis", "").is("kpis.counts", "0", "kpis.lines_picked", "0")
+	})
+}

@@ -3,8 +3,6 @@ package warehouse
 import (
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"holdfast/internal/decimal"
 )
 
@@ -16,8 +14,7 @@ func dp(s string) decimal.Dec {
 	return d
 }
 
-// Domain formulas, inventory: one decimal, half up, over 100 when overfull,
-// none when unlimited.
+// One decimal, half up, over 100 when overfull, none when unlimited.
 func TestUtilization(t *testing.T) {
 	for _, c := range []struct{ load, room, want string }{
 		{"0", "10", "0"}, {"8", "10", "80"}, {"11", "10", "110"}, {"1", "3", "33.3"}, {"2", "3", "66.7"},
@@ -33,27 +30,7 @@ func TestUtilization(t *testing.T) {
 	}
 }
 
-func TestABC(t *testing.T) {
-	for _, c := range []struct {
-		values []string
-		want   []string
-	}{
-		{[]string{"5", "70", "10", "15"}, []string{"C", "A", "B", "B"}}, // 70, 85, 95, 100 %
-		{[]string{"100"}, []string{"A"}},
-		{[]string{"0", "0"}, []string{"C", "C"}},
-		{[]string{"40", "40", "20"}, []string{"A", "A", "C"}}, // 40, 80, 100 %
-		{nil, []string{}},
-	} {
-		var v []decimal.Dec
-		for _, s := range c.values {
-			v = append(v, dp(s))
-		}
-		if d := cmp.Diff(c.want, ABC(v)); d != "" {
-			t.Errorf("%v: %s", c.values, d)
-		}
-	}
-}
-
+// At the reorder point is low; a reorder point of 0 is none.
 func TestLowStock(t *testing.T) {
 	for _, c := range []struct {
 		available, point string

@@ -7,7 +7,7 @@ import (
 	"holdfast/internal/decimal"
 )
 
-// Cut points of inventory health (domain formulas, inventory). FSN
+// Cut points of inventory health. FSN
 // classification by turnover and time without issue is textbook; where to cut
 // is not, so these are choices.
 const (
@@ -29,10 +29,11 @@ const (
 // History is what the ledger says about one item's last days, booked day by
 // day. The zero value is an item without movements.
 type History struct {
-	out90  float64
-	before float64 // sum over movements of change x days of the window before it
-	lastAt time.Time
-	days30 int
+	out90   float64
+	before  float64 // sum over movements of change x days of the window before it
+	squares float64 // of the days' issues
+	lastAt  time.Time
+	days30  int
 }
 
 // Book adds one UTC day's movements: net change of stock, and what was shipped.
@@ -48,6 +49,7 @@ func (h *History) Book(now, day time.Time, net, shipped decimal.Dec) {
 		return
 	}
 	h.out90 += shipped.Float()
+	h.squares += shipped.Float() * shipped.Float()
 	h.before += net.Float() * float64(HealthWindow-1-ago)
 	if shipped > 0 && ago < fastWindow {
 		h.days30++
@@ -60,8 +62,8 @@ func (h *History) average(onHand decimal.Dec) float64 {
 	return onHand.Float() - h.before/HealthWindow
 }
 
-// turns is the yearly turnover: infinite for goods that leave the day they
-// come.
+// turns is the yearly turnover, issues of a year over mean stock: infinite for
+// goods that leave the day they come.
 func (h *History) turns(onHand decimal.Dec) float64 {
 	avg := h.average(onHand)
 	switch {
@@ -81,6 +83,19 @@ type Stock struct {
 	History
 }
 
+// Turns is how often the stock turns over in a year (see Class).
+func (s *Stock) Turns() float64 { return s.turns(s.OnHand) }
+
+// Demand is what went out a day, over the window or since the item's first
+// movement.
+func (s *Stock) Demand(now time.Time) Demand {
+	if s.FirstIn.IsZero() {
+		return Demand{}
+	}
+	day := func(t time.Time) time.Time { return t.UTC().Truncate(24 * time.Hour) }
+	return DemandOf(s.out90, s.squares, min(HealthWindow, 1+int(day(now).Sub(day(s.FirstIn))/(24*time.Hour))))
+}
+
 // Class is how an item stands. Dead and Slow exclude each other.
 type Class struct{ Fast, Slow, Dead, Critical, Low bool }
 
@@ -97,7 +112,7 @@ func (s *Stock) Classify(now time.Time) Class {
 	if !s.lastAt.IsZero() {
 		idle = since(s.lastAt)
 	}
-	turns := s.turns(s.OnHand)
+	turns := s.Turns()
 	if s.OnHand > 0 {
 		c.Dead = idle > DeadAfter && age > DeadAfter
 		c.Slow = !c.Dead && age >= newFor && (turns < slowTurns || idle > slowAfter)

@@ -21,7 +21,8 @@ func stockOf(onHand, point string, firstIn int, ships map[int]string) Stock {
 
 var healthNow = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 
-// The classes of the domain's inventory formulas, each at its cut.
+// Each class at its cut. FSN classes by turnover and time without an issue are
+// textbook; the cuts are our choice.
 func TestClassify(t *testing.T) {
 	fast := map[int]string{29: "10", 28: "10", 27: "10", 26: "10", 25: "10", 80: "40"}
 	for _, c := range []struct {
@@ -36,6 +37,9 @@ func TestClassify(t *testing.T) {
 		{"no issue, 181 days old", stockOf("5", "0", 181, nil), Class{Dead: true}},
 		{"last issue 180 days ago", stockOf("5", "0", 300, map[int]string{180: "1"}), Class{Slow: true}},
 		{"last issue 181 days ago", stockOf("5", "0", 300, map[int]string{181: "1"}), Class{Dead: true}},
+		{"hardly turns, though issued lately", stockOf("100", "0", 300, map[int]string{5: "1"}), Class{Slow: true}},
+		{"turns well, last issue 60 days ago", stockOf("10", "0", 300, map[int]string{60: "100"}), Class{}},
+		{"turns well, last issue 61 days ago", stockOf("10", "0", 300, map[int]string{61: "100"}), Class{Slow: true}},
 		{"turns fast on five days", stockOf("1", "0", 300, fast), Class{Fast: true}},
 		{"turns fast on four days", stockOf("1", "0", 300, map[int]string{29: "20", 28: "10", 27: "10", 26: "10", 80: "40"}), Class{}},
 		{"low", stockOf("5", "5", 10, nil), Class{Low: true}},

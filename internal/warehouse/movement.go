@@ -32,6 +32,14 @@ var shapes = map[string]ends{
 	"pack": any2, "status_change": within,
 }
 
+// Outward and Inward are the types of movement by which stock leaves the
+// warehouse and comes into it, as lists of SQL: a type alone tells the
+// direction, and movements inside change no item's stock.
+const (
+	Outward = "('ship', 'adjust_loss', 'count_loss', 'scrap')"
+	Inward  = "('receipt', 'return_in', 'adjust_gain', 'count_gain', 'opening', 'import')"
+)
+
 // checkMovements fills and checks what needs no other record.
 func checkMovements(_ *db.Tx, _ actor.Actor, s *store.Store, changes []store.Change) error {
 	now := s.Now()

@@ -41,6 +41,7 @@ func (w Watch) Effects() store.Effects {
 	return store.Effects{
 		Before: map[string]store.Effect{
 			"stock_movements": perTenant(checkMovements),
+			"stock_counts":    perTenant(expectCounts),
 			"items":           perTenant(deriveItems),
 			"zones":           perTenant(deriveZones),
 			"orders":          perTenant(guardOrders),
@@ -52,6 +53,7 @@ func (w Watch) Effects() store.Effects {
 		},
 		After: map[string]store.Effect{
 			"stock_movements": perTenant(w.post),
+			"stock_counts":    perTenant(bookCounts),
 			"items":           perTenant(reweigh),
 			"zones":           perTenant(rehang),
 			"orders":          perTenant(cancelPicks),

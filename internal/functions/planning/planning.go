@@ -9,18 +9,24 @@ import (
 	"time"
 
 	"holdfast/internal/actor"
+	"holdfast/internal/cache"
 	"holdfast/internal/db"
 	"holdfast/internal/store"
+	"holdfast/internal/warehouse"
 )
 
 // Planner is the functions over one store. It is safe for concurrent use.
 type Planner struct {
-	store *store.Store
-	now   func() time.Time
+	store  *store.Store
+	now    func() time.Time
+	cuts   cache.Memo[warehouse.ABCCuts] // by tenant
+	counts *store.Timed
 }
 
 // New returns the functions over a store; now is the clock.
-func New(s *store.Store, now func() time.Time) *Planner { return &Planner{store: s, now: now} }
+func New(s *store.Store, now func() time.Time) *Planner {
+	return &Planner{store: s, now: now, counts: s.Timed("stock_counts")}
+}
 
 // Managers may plan.
 var Managers = []actor.Role{actor.Owner, actor.Admin, actor.Manager}

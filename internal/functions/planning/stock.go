@@ -1,0 +1,190 @@
+package planning
+
+import (
+	"context"
+	"encoding/json"
+	"math"
+	"time"
+
+	"holdfast/internal/actor"
+	"holdfast/internal/db"
+	"holdfast/internal/decimal"
+	"holdfast/internal/query"
+	"holdfast/internal/score"
+	"holdfast/internal/warehouse"
+)
+
+// StockIn asks for a page of the inventory plan.
+type StockIn struct {
+	ItemID   string  `query:"item_id" format:"uuid" doc:"One item; all active ones by SKU when absent."`
+	Page     int64   `query:"page" default:"1" min:"1" max:"1000000000000" doc:"Page of the list."`
+	PageSize int64   `query:"pageSize" default:"50" min:"1" clamp:"200" doc:"Items of a page; more than 200 counts as 200."`
+	Lead     float64 `query:"lead_time_days" default:"7" min:"0" max:"3650" doc:"Lead time of items that have none of their own, in days."`
+	Z        float64 `query:"z" default:"1.645" min:"0" max:"6" doc:"Standard deviations of safety stock; 1.645 covers 95 percent of lead times."`
+	ABC      bool    `query:"abc" default:"false" doc:"Also the class by yearly issue value, which looks at every item."`
+}
+
+type stockOut struct {
+	TenantID  string      `json:"tenant_id"`
+	Timestamp string      `json:"timestamp"`
+	Cached    bool        `json:"cached"`
+	Items     []stockItem `json:"items"`
+	Page      struct {
+		Page int64 `json:"page"`
+		Size int64 `json:"pageSize"`
+		More bool  `json:"hasMore"`
+	} `json:"pagination"`
+}
+
+type stockItem struct {
+	ID        string      `json:"item_id"`
+	SKU       string      `json:"sku"`
+	Name      string      `json:"name"`
+	OnHand    decimal.Dec `json:"on_hand"`
+	Available decimal.Dec `json:"available"`
+	Point     decimal.Dec `json:"reorder_point"`
+	Suggested *float64    `json:"suggested_reorder_point"`
+	Below     *bool       `json:"below_suggestion"`
+	Lead      float64     `json:"lead_time_days"`
+	Demand    float64     `json:"demand_per_day"`
+	SD        float64     `json:"demand_sd"`
+	Days      int         `json:"observed_days"`
+	Turns     *float64    `json:"turns"`
+	Movement  string      `json:"movement"`
+	Low       bool        `json:"low_stock"`
+	Critical  bool        `json:"critical"`
+	ABC       *string     `json:"abc_class"`
+	BestABC   *string     `json:"suggested_abc_class,omitempty"`
+
+	stock warehouse.Stock
+	cost  decimal.Dec
+	year  float64 // issued in 365 days, in base units
+}
+
+// abcFor is how long the cuts between classes are kept: a year's value of all
+// items changes slowly, and is the one figure here that looks at all of them.
+const abcFor = 10 * time.Minute
+
+// Stock answers inventory-plan: how each item of a page moves, and the reorder
+// point that its demand asks for. It changes no item: the decision is the
+// manager's. Demand is what was shipped in the last 90 days, or since the
+// item's first movement; items that came less than four weeks ago get no
+// suggestion.
+func (p *Planner) Stock(ctx context.Context, a actor.Actor, in *StockIn) ([]byte, error) {
+	now := p.now().UTC()
+	out := stockOut{TenantID: a.TenantID, Timestamp: query.FormatTime(now), Items: []stockItem{}}
+	out.Page.Page, out.Page.Size = in.Page, in.PageSize
+	cuts, known := p.cuts.Get(a.TenantID, now)
+	var values []float64
+	err := p.store.DB().Read(ctx, db.Scope{Tenant: a.TenantID}, func(tx *db.Tx) error {
+		out.Items = out.Items[:0]
+		if in.ABC && !known {
+			values = values[:0]
+			queueYear(tx, a.TenantID, now, &values)
+		}
+		if err := out.load(tx, a.TenantID, in); err != nil || len(out.Items) == 0 {
+			return err
+		}
+		return out.moves(tx, a.TenantID, now)
+	})
+	if err != nil {
+		return nil, err
+	}
+	if in.ABC && !known {
+		cuts = warehouse.CutABC(values)
+		p.cuts.Put(a.TenantID, cuts, now.Add(abcFor))
+	}
+	for i := range out.Items {
+		it := &out.Items[i]
+		it.judge(in, now)
+		if in.ABC {
+			class := cuts.Class(it.year * it.cost.Float())
+			it.BestABC = &class
+		}
+	}
+	return json.Marshal(out)
+}
+
+// load reads the items of the page.
+func (o *stockOut) load(tx *db.Tx, tenant string, in *StockIn) error {
+	where, args := "", []any{tenant, in.PageSize + 1, (in.Page - 1) * in.PageSize}
+	if in.ItemID != "" {
+		where, args = " AND i.id = $4", append(args, in.ItemID)
+	}
+	tx.Queue("SELECT i.id, i.sku, i.name, i.on_hand, i.available, i.reorder_point, i.lead_time_days, i.abc_class, i.unit_cost, "+
+		"(SELECT MIN(m.occurred_at) FROM stock_movements m WHERE m.tenant_id = $1 AND m.item_id = i.id), "+
+		"EXISTS (SELECT 1 FROM order_lines l JOIN orders o ON o.tenant_id = $1 AND o.id = l.order_id "+
+		"WHERE l.tenant_id = $1 AND l.item_id = i.id AND o.status IN ('confirmed', 'in_progress', 'on_hold') AND l.qty_shipped < l.qty_ordered - l.qty_cancelled) "+
+		"FROM items i WHERE i.tenant_id = $1 AND i.status = 'active'"+where+" ORDER BY i.sku LIMIT $2 OFFSET $3", args, func(r *db.Row) error {
+		if int64(len(o.Items)) == in.PageSize {
+			o.Page.More = true
+			return nil
+		}
+		it := stockItem{ID: r.Text(0), SKU: r.Text(1), Name: r.Text(2), OnHand: r.Dec(3), Available: r.Dec(4), Point: r.Dec(5), Lead: in.Lead, cost: r.Dec(8)}
+		if !r.Null(6) {
+			it.Lead = float64(r.Int(6))
+		}
+		if class := r.Text(7); class != "" {
+			it.ABC = &class
+		}
+		it.stock = warehouse.Stock{OnHand: it.OnHand, Available: it.Available, ReorderPoint: it.Point, FirstIn: r.Time(9), OnOrder: r.Bool(10)}
+		o.Items = append(o.Items, it)
+		return nil
+	})
+	return tx.Flush()
+}
+
+// moves books a year of the page's movements, day by day.
+func (o *stockOut) moves(tx *db.Tx, tenant string, now time.Time) error {
+	byID, ids := map[string]*stockItem{}, make([]string, len(o.Items))
+	for i := range o.Items {
+		byID[o.Items[i].ID], ids[i] = &o.Items[i], o.Items[i].ID
+	}
+	day := tx.DB().Day("occurred_at")
+	return tx.Query("SELECT item_id, "+day+", CAST(SUM(CASE WHEN type IN "+warehouse.Outward+" THEN -quantity ELSE quantity END) AS bigint), "+
+		"CAST(COALESCE(SUM(quantity) FILTER (WHERE type = 'ship'), 0) AS bigint) FROM stock_movements WHERE tenant_id = $1 AND "+tx.DB().InUUID("item_id", 2)+
+		" AND occurred_at > $3 AND (type IN "+warehouse.Outward+" OR type IN "+warehouse.Inward+") GROUP BY item_id, "+day,
+		[]any{tenant, query.List(ids), now.AddDate(0, 0, -365)}, func(r *db.Row) error {
+			at, err := time.Parse(time.DateOnly, r.Text(1))
+			if it := byID[r.Text(0)]; it != nil && err == nil {
+				it.stock.Book(now, at, r.Dec(2), r.Dec(3))
+				it.year += r.Dec(3).Float()
+			}
+			return err
+		})
+}
+
+// queueYear asks for the yearly issue value of every item that had one.
+func queueYear(tx *db.Tx, tenant string, now time.Time, into *[]float64) {
+	tx.Queue("SELECT i.unit_cost, m.quantity FROM (SELECT item_id, CAST(SUM(quantity) AS bigint) AS quantity FROM stock_movements WHERE tenant_id = $1 AND occurred_at > $2 AND type = 'ship' GROUP BY item_id) m "+
+		"JOIN items i ON i.tenant_id = $1 AND i.id = m.item_id AND i.status = 'active'", []any{tenant, now.AddDate(0, 0, -365)}, func(r *db.Row) error {
+		*into = append(*into, r.Dec(0).Float()*r.Dec(1).Float())
+		return nil
+	})
+}
+
+// judge fills what follows from the movements.
+func (it *stockItem) judge(in *StockIn, now time.Time) {
+	c := it.stock.Classify(now)
+	it.Low, it.Critical, it.Movement = c.Low, c.Critical, "normal"
+	switch {
+	case c.Dead:
+		it.Movement = "dead"
+	case c.Fast:
+		it.Movement = "fast"
+	case c.Slow:
+		it.Movement = "slow"
+	}
+	if turns := it.stock.Turns(); !math.IsInf(turns, 0) {
+		turns = score.Round(turns, 1)
+		it.Turns = &turns
+	}
+	d := it.stock.Demand(now)
+	it.Demand, it.SD, it.Days = score.Round(d.Mean, 2), score.Round(d.SD, 2), d.Days
+	if d.Days < warehouse.LeastDemandDays {
+		return
+	}
+	point := d.ReorderPoint(it.Lead, in.Z)
+	below := point > 0 && it.Available.Float() <= point
+	it.Suggested, it.Below = &point, &below
+}

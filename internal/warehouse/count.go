@@ -1,0 +1,120 @@
+package warehouse
+
+import (
+	"sort"
+
+	"holdfast/internal/actor"
+	"holdfast/internal/db"
+	"holdfast/internal/decimal"
+	"holdfast/internal/fault"
+	"holdfast/internal/query"
+	"holdfast/internal/store"
+)
+
+// CountAccuracy is 100 x (1 - lines with a variance / lines counted), in
+// percent, one decimal, half up; ok is false when nothing was counted. A line
+// is wrong by any variance, however small (the inventory record accuracy of
+// cycle counting: Brooks & Wilson 2007, Inventory Record Accuracy, 2nd ed.,
+// without a tolerance).
+func CountAccuracy(lines, wrong int64) (percent decimal.Dec, ok bool) {
+	if lines <= 0 {
+		return 0, false
+	}
+	right := max(0, lines-wrong)
+	return decimal.Dec((right*2000 + lines) / (2 * lines) * 1000), true
+}
+
+// LinesPerHour is what pickers get done: lines picked in an hour of the shifts
+// they were picked in, one decimal, half up; ok is false without hours.
+func LinesPerHour(lines int64, hours decimal.Dec) (rate decimal.Dec, ok bool) {
+	if hours <= 0 {
+		return 0, false
+	}
+	return decimal.Dec((lines*20*decimal.Scale+int64(hours))/(2*int64(hours))) * (decimal.Scale / 10), true
+}
+
+// expectCounts notes beside what was counted what the books said. The items are
+// locked first, as every movement does, so that nothing moves between the look
+// and the booking; one place is counted once at a time.
+func expectCounts(tx *db.Tx, a actor.Actor, s *store.Store, changes []store.Change) error {
+	l := ledger{levels: map[string]*level{}}
+	for i, c := range changes {
+		n := c.After
+		for _, f := range [...]string{"serial", "lpn"} {
+			if n[f] == "" {
+				n[f] = nil
+			}
+		}
+		at := spotOf(n)
+		if l.levels[at.key()] != nil {
+			return place(fault.New(fault.Invalid, CodeMovement, "one place is counted twice").At("counted", "the same stock is counted above already"), i, len(changes))
+		}
+		if err := l.book(at, 0, nil); err != nil {
+			return err
+		}
+		l.items.add(at.item)
+	}
+	sort.Strings(l.items.list)
+	if lock := tx.DB().ForUpdate(); lock != "" {
+		tx.Queue("SELECT id FROM items WHERE tenant_id = $1 AND "+tx.DB().InUUID("id", 2)+" ORDER BY id"+lock, []any{a.TenantID, jsonList(l.items.list)}, func(*db.Row) error { return nil })
+	}
+	l.read(tx, a.TenantID)
+	if err := tx.Flush(); err != nil {
+		return err
+	}
+	for _, c := range changes {
+		n := c.After
+		n["expected"] = l.levels[spotOf(n).key()].quantity
+		n["variance"] = dec(n, "counted") - dec(n, "expected")
+		n["exact"] = n["variance"] == decimal.Dec(0)
+		n["counted_at"] = query.FormatTime(s.Now())
+	}
+	return nil
+}
+
+func spotOf(n store.Row) spot {
+	return spot{text(n, "zone_id"), text(n, "item_id"), text(n, "lot_id"), text(n, "serial"), text(n, "owner_id"), text(n, "lpn"), text(n, "stock_status")}
+}
+
+// bookCounts makes the books agree with what was counted: a movement for each
+// variance, a date for each level that was right.
+func bookCounts(tx *db.Tx, a actor.Actor, s *store.Store, changes []store.Change) error {
+	var moves []store.Row
+	var right []string
+	for _, c := range changes {
+		if m := countMove(c.After); m != nil {
+			moves = append(moves, m)
+		} else {
+			right = append(right, spotOf(c.After).key())
+		}
+	}
+	if len(right) > 0 {
+		tx.Queue("UPDATE stock_levels SET last_counted_at = $3 WHERE tenant_id = $1 AND "+tx.DB().InText("stock_key", 2), []any{a.TenantID, jsonList(right), query.FormatTime(s.Now())}, nil)
+	}
+	if len(moves) == 0 {
+		return nil
+	}
+	r, _ := s.Catalog().Get("stock_movements")
+	_, err := s.InsertTx(tx, a, r, moves)
+	return err
+}
+
+// countMove is the movement that books a count, nil when it was right.
+func countMove(n store.Row) store.Row {
+	diff := dec(n, "variance")
+	m := store.Row{"item_id": n["item_id"], "quantity": max(diff, -diff), "from_status": n["stock_status"], "to_status": n["stock_status"], "ref_type": "stock_counts", "ref_id": n["id"]}
+	for _, f := range [...]string{"lot_id", "serial", "owner_id", "lpn", "reason_code", "worker_id"} {
+		if n[f] != nil {
+			m[f] = n[f]
+		}
+	}
+	switch {
+	case diff > 0:
+		m["type"], m["to_zone_id"] = "count_gain", n["zone_id"]
+	case diff < 0:
+		m["type"], m["from_zone_id"] = "count_loss", n["zone_id"]
+	default:
+		return nil
+	}
+	return m
+}
