@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -175,7 +176,7 @@ func (m *measurement) flood(ctx context.Context, s *site, _, token string) error
 		var crowds counts
 		var wg sync.WaitGroup
 		wg.Go(func() { crowds = s.signUps(stop, i) })
-		loud, err := measure(ctx, m.plan(s, s.server, 2, req, 1))
+		loud, err := m.product(ctx, s, "reads under sign-ups", m.plan(s, s.server, 2, req, 1))
 		end()
 		wg.Wait()
 		if err != nil {
@@ -224,18 +225,19 @@ func (s *site) signUps(ctx context.Context, round int) counts {
 					continue
 				}
 				res.Body.Close()
+				wait, told := 2, res.Header.Get("Retry-After")
 				mu.Lock()
 				out.all++
 				if res.StatusCode == http.StatusServiceUnavailable {
 					out.refused++
-					if res.Header.Get("Retry-After") != "" {
+					if wait, err = strconv.Atoi(told); err == nil {
 						out.told++
 					}
 				}
 				mu.Unlock()
 				// Who is refused waits as long as he is told.
 				select {
-				case <-time.After(2 * time.Second):
+				case <-time.After(time.Duration(wait) * time.Second):
 				case <-ctx.Done():
 				}
 			}

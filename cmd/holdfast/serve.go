@@ -45,13 +45,16 @@ func serveCommand(o *options) *cobra.Command {
 // server, which a terminal or systemd sends to both, do not end it: requests in
 // flight still need it, and it ends with the server.
 func hashCommand() *cobra.Command {
-	return &cobra.Command{
-		Use: password.WorkerCommand, Args: cobra.NoArgs, Hidden: true,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			signal.Ignore(os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
-			return password.Work(cmd.InOrStdin(), cmd.OutOrStdout())
-		},
+	c := &cobra.Command{Use: password.WorkerCommand, Args: cobra.NoArgs, Hidden: true}
+	idle := c.Flags().Bool(password.WorkerIdle, false, "give way to everything else the machine does")
+	c.RunE = func(cmd *cobra.Command, _ []string) error {
+		signal.Ignore(os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
+		if *idle {
+			password.GiveWay()
+		}
+		return password.Work(cmd.InOrStdin(), cmd.OutOrStdout())
 	}
+	return c
 }
 
 func healthCommand(o *options) *cobra.Command {

@@ -15,10 +15,10 @@ import (
 // processor and 19 MiB that are thrown away, and neither the scheduler nor the
 // collector of the process that answers requests should know of it. The process
 // is started when it is needed and ended when it no longer is. What it does not
-// do is done here.
+// do somebody else has to.
 type apart struct {
 	command  []string
-	patience time.Duration // that a hash may take before it is made here
+	patience time.Duration // that a hash may take before it is given to somebody else
 	rest     time.Duration // before a process that failed is started again
 	idle     time.Duration // without work after which the process is ended
 
@@ -27,11 +27,11 @@ type apart struct {
 	after time.Time
 }
 
-func newApart(command []string) *apart {
-	return &apart{command: command, patience: time.Second, rest: 10 * time.Second, idle: time.Minute}
+func newApart(patience time.Duration, command ...string) *apart {
+	return &apart{command: command, patience: patience, rest: 10 * time.Second, idle: time.Minute}
 }
 
-// do runs a task in the process; not ok means that it has to be done here.
+// do runs a task in the process; not ok means that the process did not.
 func (a *apart) do(t task) (o outcome, ok bool) {
 	w, answer := a.give(t)
 	if w == nil {
@@ -82,7 +82,7 @@ func (a *apart) give(t task) (*worker, chan outcome) {
 }
 
 func (a *apart) failed(err error) {
-	slog.Warn("passwords are hashed in this process", "error", err)
+	slog.Warn("a process that hashes passwords failed", "error", err)
 	a.after = time.Now().Add(a.rest)
 }
 

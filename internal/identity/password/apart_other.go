@@ -7,5 +7,8 @@ import "os"
 // itself returns the path of this program.
 func itself() (string, error) { return os.Executable() }
 
-// giveWay does nothing where nobody has said how.
-func giveWay() {}
+// GiveWay does nothing where nobody has said how.
+func GiveWay() {}
+
+// onHugePages does nothing where nobody has said how.
+func onHugePages(int) {}

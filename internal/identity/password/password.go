@@ -10,6 +10,7 @@ import (
 	"crypto/subtle"
 	"encoding/base64"
 	"fmt"
+	mathrand "math/rand/v2"
 	"runtime"
 	"strconv"
 	"strings"
@@ -46,7 +47,7 @@ type Hasher struct {
 	slots   chan struct{}
 	waiting atomic.Int64
 	queue   int64
-	apart   *apart // nil = hashes are made in this process
+	apart   []*apart // asked in turn before a hash is made in this process
 	decoy   string
 }
 
@@ -65,21 +66,30 @@ func New(queue int) *Hasher {
 // atOnce is how many hashes run at the same time.
 func atOnce() int { return runtime.NumCPU() }
 
+// How long a process may take for a hash: one that gives way to everything,
+// before one that does not is asked; and that one, which must be hung.
+const (
+	patience = time.Second
+	hung     = 10 * time.Second
+)
+
 // Apart makes the Hasher work in a process of its own, which runs the
-// WorkerCommand of this program. Call it before the Hasher is used.
+// WorkerCommand of this program and gives way to everything else the machine
+// does. Where nothing is left to it, another hashes that does not give way.
+// Call it before the Hasher is used.
 func (h *Hasher) Apart() error {
 	path, err := itself()
 	if err != nil {
 		return fmt.Errorf("password: find this program: %w", err)
 	}
-	h.apart = newApart([]string{path, WorkerCommand})
+	h.apart = []*apart{newApart(patience, path, WorkerCommand, "--"+WorkerIdle), newApart(hung, path, WorkerCommand)}
 	return nil
 }
 
-// Close ends the process of Apart. What is hashed after that is hashed here.
+// Close ends the processes of Apart. What is hashed after that is hashed here.
 func (h *Hasher) Close() {
-	if h.apart != nil {
-		h.apart.close()
+	for _, a := range h.apart {
+		a.close()
 	}
 }
 
@@ -90,8 +100,8 @@ func (h *Hasher) do(ctx context.Context, t task) (outcome, error) {
 		return outcome{}, err
 	}
 	defer release()
-	if h.apart != nil {
-		if o, ok := h.apart.do(t); ok {
+	for _, a := range h.apart {
+		if o, ok := a.do(t); ok {
 			return o, nil
 		}
 	}
@@ -139,7 +149,8 @@ func (h *Hasher) release() { <-h.slots }
 
 func busy() error {
 	f := fault.New(fault.Unavailable, "over_request_rate_limit", "Too many sign-ins at once; try again shortly")
-	f.RetryAfter = 2 * time.Second
+	// Who was refused together shall not come back together.
+	f.RetryAfter = time.Duration(2+mathrand.IntN(3)) * time.Second
 	return f
 }
 

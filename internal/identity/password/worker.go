@@ -5,14 +5,19 @@ import (
 	"encoding/gob"
 	"errors"
 	"io"
+	"runtime"
+	"runtime/debug"
 	"sync"
 
 	"golang.org/x/crypto/argon2"
 )
 
 // WorkerCommand is the command of the program that runs Work on its standard
-// input and output.
-const WorkerCommand = "hash-passwords"
+// input and output; with the flag WorkerIdle it calls GiveWay first.
+const (
+	WorkerCommand = "hash-passwords"
+	WorkerIdle    = "idle"
+)
 
 // task is a hash to check, or with Hash "" to make.
 type task struct {
@@ -37,11 +42,14 @@ func (t task) run() outcome {
 }
 
 // Work hashes for the process at the other end of in and out until in ends,
-// all that it is given at once: the other end counts. Its process gives way to
-// every other. It returns without waiting for hashes that run, which nobody is
-// there to read.
+// all that it is given at once: the other end counts. The process must have
+// nothing else to do: its memory is collected after each hash, so that the next
+// finds it there and the machine need not find other. It returns without waiting
+// for hashes that run, which nobody is there to read.
 func Work(in io.Reader, out io.Writer) error {
-	giveWay()
+	debug.SetGCPercent(-1)
+	onHugePages((atOnce() + 1) * memoryKiB << 10)
+	runtime.GC()
 	var mu sync.Mutex
 	tasks, results := gob.NewDecoder(bufio.NewReader(in)), gob.NewEncoder(out)
 	for {
@@ -56,8 +64,9 @@ func Work(in io.Reader, out io.Writer) error {
 		go func() {
 			o := t.run()
 			mu.Lock()
-			defer mu.Unlock()
 			_ = results.Encode(o) // an end that is gone shows in the input
+			mu.Unlock()
+			runtime.GC()
 		}()
 	}
 }
