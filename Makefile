@@ -32,6 +32,8 @@ test: setup build ## everything that must pass
 	$(GO) build -o bin/e2e ./internal/testkit/e2e
 	bin/pgtest -- $(MAKE) --no-print-directory unit supabase
 
+# How often each step of an import is killed at a random moment.
+unit: export HOLDFAST_KILL_ROUNDS ?= 10
 unit:
 	$(GO) test -timeout 25m ./...
 

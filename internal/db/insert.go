@@ -60,11 +60,11 @@ func insertRow(table string, cols []Column) string {
 }
 
 // insertArrays is the statement for rows: columns that differ come as arrays,
-// a value that all rows share as itself. Which these are hardly changes between
+// a value that all rows share as itself. Arrays unrolled in the list of what is
+// selected go in step, and past the temporary table that FROM would fill. Which these are hardly changes between
 // the batches of one import, so the statement stays prepared.
 func insertArrays(table string, cols []Column, rows [][]any) (string, []any, error) {
 	b := append(insertInto(table, cols), "SELECT "...)
-	var from, names []byte
 	args := make([]any, len(cols))
 	for i, c := range cols {
 		if i > 0 {
@@ -77,16 +77,9 @@ func insertArrays(table string, cols []Column, rows [][]any) (string, []any, err
 		args[i] = v
 		if shared {
 			b = fmt.Appendf(b, "CAST($%d AS %s)", i+1, c.Type)
-			continue
+		} else {
+			b = fmt.Appendf(b, "unnest(CAST($%d AS %s[]))", i+1, c.Type)
 		}
-		if len(from) > 0 {
-			from, names = append(from, ", "...), append(names, ", "...)
-		}
-		b, names = append(b, c.Name...), append(names, c.Name...)
-		from = fmt.Appendf(from, "CAST($%d AS %s[])", i+1, c.Type)
-	}
-	if len(from) > 0 {
-		b = fmt.Appendf(b, " FROM unnest(%s) AS v (%s)", from, names)
 	}
 	return string(b), args, nil
 }

@@ -265,6 +265,54 @@ func TestPartialRollback(t *testing.T) {
 	})
 }
 
+// What somebody changes or begins to use when a rollback is under way, after it
+// looked and before its turn came, stops the rest, and is named; what is back
+// stays back.
+func TestChangedAmidRollback(t *testing.T) {
+	each(t, func(k *kit) {
+		ctx := context.Background()
+		var once func()
+		k.rebuild(func(o *imports.Options) {
+			o.Whole, o.Together = 1000, 1
+			o.OnChange = func(string, []string) {
+				if f := once; f != nil {
+					once = nil
+					f()
+				}
+			}
+		})
+		for name, c := range map[string]struct {
+			meddle func(id string)
+			settle func(id string)
+			why    string
+		}{
+			"edited": {func(id string) { k.set("items", id, store.Row{"name": "Mine"}) }, func(id string) { remove(k, "items", id) }, "was changed after the import (version 2)"},
+			"used": {func(id string) { k.add("lots", store.Row{"item_id": id, "lot_no": "L"}) }, func(string) { remove(k, "lots", k.find("lots", "lot_no", "L")["id"].(string)) },
+				"is used by 1 lots"},
+		} {
+			job := k.upload("items", `{"force":true}`, "", "i.csv", benchFile(3000))
+			k.process(job)
+			k.apply(job)
+			id := k.find("items", "sku", "SKU-0000000")["id"].(string) // of the first batch, the last to go
+			once = func() { c.meddle(id) }
+			_, err := k.m.Rollback(ctx, k.as, job.ID)
+			if list := imports.Conflicts(err); len(list) != 1 || list[0].Label != "SKU-0000000" || list[0].Reason != c.why || !strings.Contains(err.Error(), "2000 were rolled back before") {
+				k.Fatalf("%s: %v %+v", name, err, list)
+			}
+			if n := len(k.rows("items")); n != 1000 || k.status(job) != "completed" {
+				k.Errorf("%s: %d items, job %s", name, n, k.status(job))
+			}
+			if res, err := k.m.RollbackRest(ctx, k.as, job.ID); err != nil || res.RolledBack != 2999 || res.Kept != 1 || len(k.rows("items")) != 1 {
+				k.Errorf("%s: %+v %v", name, res, err)
+			}
+			c.settle(id)
+			if res, err := k.m.Rollback(ctx, k.as, job.ID); err != nil || k.status(job) != "rolled_back" || len(k.rows("items")) != 0 || len(k.counters()) != 0 {
+				k.Errorf("%s: %+v %v, %v", name, res, err, k.counters())
+			}
+		}
+	})
+}
+
 func remove(k *kit, name, id string) {
 	k.Helper()
 	err := k.d.Write(context.Background(), db.Scope{Tenant: k.as.TenantID}, func(tx *db.Tx) error {

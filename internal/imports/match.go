@@ -185,7 +185,7 @@ func lookKeys(tx *db.Tx, tenant string, r *catalog.Resource, rows []store.Row, c
 	for _, k := range r.Import.Key {
 		f, _ := r.Field(k)
 		args = append(args, query.List(keyParts(f, rows)))
-		in := inKey(tx.DB(), f, len(args))
+		in := inKey(tx.DB(), r, f, len(args))
 		if !f.Required && len(r.Import.Key) > 1 {
 			in = "(" + k + " IS NULL OR " + in + ")"
 		}
@@ -218,17 +218,22 @@ func keyParts(f *catalog.Field, rows []store.Row) []string {
 }
 
 // inKey compares a part of a key with the list in parameter n, so that an
-// index serves.
-func inKey(d *db.DB, f *catalog.Field, n int) string {
-	switch {
-	case f.Type == catalog.UUID:
-		return d.InUUID(f.Name, n)
-	case f.Type == catalog.Int:
-		return d.InInt(f.Name, n)
-	case f.Type == catalog.Time:
-		return d.InTime(f.Name, n)
-	case f.Format == catalog.Code:
-		return d.InText("lower("+f.Name+")", n)
+// index serves. A key of one part has a unique index of its own.
+func inKey(d *db.DB, r *catalog.Resource, f *catalog.Field, n int) string {
+	in, col := d.InText, f.Name
+	if len(r.Import.Key) == 1 {
+		in = d.InKey
 	}
-	return d.InText(f.Name, n)
+	if f.Format == catalog.Code {
+		col = "lower(" + col + ")"
+	}
+	switch f.Type {
+	case catalog.UUID:
+		in = d.InUUID
+	case catalog.Int:
+		in = d.InInt
+	case catalog.Time:
+		in = d.InTime
+	}
+	return in(col, n)
 }
