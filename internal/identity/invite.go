@@ -66,6 +66,9 @@ func (s *Service) Invite(ctx context.Context, a actor.Actor, in Invite) (Invitat
 	if !a.Administrator() || a.TenantID == "" {
 		return Invitation{}, fault.New(fault.Forbidden, "not_admin", "Only an administrator of the tenant may invite")
 	}
+	if a.Suspended {
+		return Invitation{}, fault.New(fault.Forbidden, "not_admin", "The tenant is suspended")
+	}
 	if in.Deliver == "" {
 		in.Deliver = DeliverMail
 	}

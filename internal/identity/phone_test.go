@@ -28,7 +28,7 @@ func (s texts) codeTo(t testing.TB, to string) string {
 			t.Fatalf("%v", m)
 		}
 		return rest[:6]
-	case <-time.After(5 * time.Second):
+	case <-time.After(30 * time.Second):
 		t.Fatal("no text message")
 		return ""
 	}
