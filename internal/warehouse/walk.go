@@ -226,7 +226,7 @@ func (w *PickWalk) Take(tx *db.Tx, a actor.Actor, s *store.Store) error {
 		return err
 	}
 	there, same := map[string]int64{}, true
-	err = tx.Query("SELECT id, seq FROM pick_lines WHERE tenant_id = $1 AND pick_list_id = $2 AND status = 'pending'"+tx.DB().ForUpdate(), []any{a.TenantID, w.ListID}, func(r *db.Row) error {
+	err = tx.Query("SELECT id, seq FROM pick_lines WHERE tenant_id = $1 AND pick_list_id = $2 AND status = 'pending' ORDER BY id"+tx.DB().ForUpdate(), []any{a.TenantID, w.ListID}, func(r *db.Row) error {
 		there[r.Text(0)] = r.Int(1)
 		return nil
 	})
