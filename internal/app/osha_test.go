@@ -291,8 +291,13 @@ func TestEuropeanLists(t *testing.T) {
 	testkit.Run(t, func(t *testing.T, k *testkit.Kit) {
 		safety := who(actor.Safety)
 		site := first(t, k, "/v1/sites?select=id&order=code&limit=1&tenant_id=eq."+demo.North, "id")
-		for i, c := range []map[string]any{{"days_away": 3}, {"days_away": 4, "birth_date": "1990-03-05", "sex": "F"}, {"basis": "death", "outcome": "death", "death_date": "2019-03-05", "privacy_case": true, "privacy_reason": "mental_illness"}} {
-			incident := insertID(t, k, safety, "incidents", map[string]any{"kind": "injury", "title": fmt.Sprint(i), "occurred_at": "2019-03-04T09:15:00Z", "site_id": site})
+		if r := k.Call(testkit.Request{Method: "PATCH", Path: "/v1/sites?id=eq." + site, As: who(actor.Admin), Body: map[string]any{"nace": "5210", "nuts": "DE600"}}); r.Status != 204 {
+			t.Fatalf("%d %s", r.Status, r.Body)
+		}
+		// The only one who was there that day: the demonstration's people came later.
+		worker := insertID(t, k, who(actor.Admin), "workers", map[string]any{"employee_no": "ESAW-1", "name": "Ada", "isco": "93", "site_id": site, "hired_on": "2019-03-04", "left_on": "2019-12-31"})
+		for i, c := range []map[string]any{{"days_away": 3}, {"days_away": 4, "birth_date": "1990-03-05", "sex": "F", "worker_id": worker}, {"basis": "death", "outcome": "death", "death_date": "2019-03-05", "privacy_case": true, "privacy_reason": "mental_illness"}} {
+			incident := insertID(t, k, safety, "incidents", map[string]any{"kind": "injury", "title": fmt.Sprint(i), "occurred_at": "2019-03-04T09:15:00Z", "site_id": site, "category_tags": []string{"slip_trip"}})
 			row := map[string]any{"incident_id": incident, "recordable": "yes", "basis": "days_away", "outcome": "days_away", "employee_name": fmt.Sprint("Ada ", i), "job_title": "=Picker", "where_occurred": "Z", "description": "W"}
 			maps.Copy(row, c)
 			insertID(t, k, safety, "osha_cases", row)
@@ -302,7 +307,8 @@ func TestEuropeanLists(t *testing.T) {
 			t.Errorf("accidents: %s", list)
 		}
 		esaw := string(k.Get(safety, "/v1/eu/esaw.csv?year=2019").Body)
-		if strings.Contains(esaw, "Ada") || !strings.Contains(esaw, ",DE,493110,'=Picker,28,2,,20190304,10,004\n") || !strings.Contains(esaw, ",99,9,,20190304,10,998\n") {
+		if strings.Contains(esaw, "Ada") || strings.Count(esaw, "\n") != 3 || !strings.Contains(esaw, ",DE,5210,93,28,2,0,300,1,DE600,20190304,10,000,00,004,0,000,00,00,00.02,52,00.02,00,00.02\n") ||
+			!strings.Contains(esaw, ",DE,5210,,99,9,0,000,1,DE600,20190304,10,000,00,998,") {
 			t.Errorf("ESAW: %s", esaw)
 		}
 		if r := k.Get(who(actor.Viewer), "/v1/eu/esaw.csv"); r.Status != 403 {

@@ -37,52 +37,6 @@ func (b *Books) Accidents(ctx context.Context, a actor.Actor, p Pick) (*Sheet, e
 	return sheet, nil
 }
 
-var esawColumns = []string{"case_number", "local_unit", "country", "economic_activity", "occupation", "age", "sex", "employment_status", "date_of_accident", "time_of_accident", "days_lost"}
-
-// ESAW is the list behind European statistics on accidents at work, one row
-// for each, without names. Sex is 1 male, 2 female, 9 unknown; age 99 and hour
-// 99 mean unknown; days lost are 004 to 180 and 998 for a fatal accident
-// (Eurostat, ESAW methodology). What the records do not hold (type of injury,
-// deviation, contact) is not in it.
-func (b *Books) ESAW(ctx context.Context, a actor.Actor, p Pick) (*Sheet, error) {
-	rows, err := b.absences(ctx, a, p)
-	if err != nil {
-		return nil, err
-	}
-	sheet := &Sheet{Header: esawColumns}
-	for _, r := range rows {
-		sheet.Rows = append(sheet.Rows, r.esaw())
-	}
-	return sheet, nil
-}
-
-// absence is an accident with the site it happened at.
-type absence struct {
-	Entry
-	book *Book
-}
-
-func (r absence) esaw() []string {
-	c := r.Case
-	day := r.book.Injured(r.Entry)
-	age, hour, lost := "99", "99", fmt.Sprintf("%03d", number(c, "days_away"))
-	if born := date(text(c, "birth_date")); !born.IsZero() {
-		n := day.Year() - born.Year()
-		if born.AddDate(n, 0, 0).After(day) {
-			n--
-		}
-		age = fmt.Sprintf("%02d", min(n, 98))
-	}
-	if at := r.book.Time(r.Entry); at != "" {
-		hour = at[:2]
-	}
-	if text(c, "outcome") == "death" {
-		lost = "998"
-	}
-	sex := map[string]string{"M": "1", "F": "2", "": "9"}[text(c, "sex")]
-	return []string{text(r.Incident, "incident_no"), text(r.book.Site, "name"), text(r.book.Site, "country"), text(r.book.Site, "naics"), text(c, "job_title"), age, sex, "", day.Format("20060102"), hour, lost}
-}
-
 // absences reads the injuries of a year with at least four days away, or death,
 // at one establishment or at all.
 func (b *Books) absences(ctx context.Context, a actor.Actor, p Pick) ([]absence, error) {
@@ -117,9 +71,9 @@ func (b *Books) absences(ctx context.Context, a actor.Actor, p Pick) ([]absence,
 				continue
 			}
 			site := text(e.Case, "site_id")
-			out = append(out, absence{e, &Book{Site: sites[site], Year: p.Year, Place: bg.place(site)}})
+			out = append(out, absence{Entry: e, book: &Book{Site: sites[site], Year: p.Year, Place: bg.place(site)}})
 		}
-		return nil
+		return b.victims(tx, a, out)
 	})
 	if err != nil {
 		return nil, wrap(err)

@@ -1,0 +1,154 @@
+package osha
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+
+	"holdfast/internal/actor"
+	"holdfast/internal/db"
+	"holdfast/internal/store"
+)
+
+// esawColumns are the variables of Regulation (EU) No 349/2011, annex, in the
+// words of the methodology, behind what tells the reader which row it is.
+var esawColumns = []string{"case_number", "local_unit", "country", "economic_activity", "occupation", "age", "sex", "nationality", "employment_status", "size_of_enterprise", "geographical_location",
+	"date_of_accident", "time_of_accident", "type_of_injury", "part_of_body_injured", "days_lost", "workstation", "working_environment", "working_process",
+	"specific_physical_activity", "material_agent_of_activity", "deviation", "material_agent_of_deviation", "contact_mode_of_injury", "material_agent_of_contact"}
+
+// Codes of the methodology for what is not known.
+const (
+	unknownDigit  = "9"     // sex, size
+	unknownPair   = "99"    // age, hour
+	notSpecified  = "0"     // nationality, workstation
+	noInformation = "00"    // part of the body, process, activity, deviation, contact
+	unspecified   = "000"   // type of injury, working environment, employment status
+	unknownAgent  = "00.02" // material agents
+)
+
+// deviations and contacts are what an incident's categories say of how it came
+// about, as groups of the methodology's classifications. What a category leaves
+// open is not guessed.
+var (
+	deviations = map[string]string{"electrical": "10", "fall_height": "51", "slip_trip": "52", "manual_handling": "70", "violence": "80"}
+	contacts   = map[string]string{"electrical": "10", "chemical": "10", "fall_height": "31", "struck_by": "40", "caught_in": "60", "manual_handling": "70"}
+)
+
+// ESAW is the list behind European statistics on accidents at work, one row for
+// each, without names. Source of the variables: Regulation (EU) No 349/2011; of
+// the codes: Eurostat, European Statistics on Accidents at Work (ESAW), Summary
+// methodology, 2013 edition. Economic activity is NACE Rev. 2, occupation ISCO-08
+// and place NUTS, each as the record has it, or empty. Sex is 1 male, 2 female;
+// the size is that of the local unit on the day: 1 from one employee, 2 from 10,
+// 3 from 50, 4 from 250, 5 from 500. Days lost are 004 to 180, where counting
+// stops (29 CFR 1904.7(b)(3)(vii)), and 998 for a fatal accident. Type of injury,
+// part of the body, nationality, workstation, environment, process, activity and
+// material agents are in no record: their codes say so.
+func (b *Books) ESAW(ctx context.Context, a actor.Actor, p Pick) (*Sheet, error) {
+	rows, err := b.absences(ctx, a, p)
+	if err != nil {
+		return nil, err
+	}
+	sheet := &Sheet{Header: esawColumns}
+	for _, r := range rows {
+		sheet.Rows = append(sheet.Rows, r.esaw())
+	}
+	return sheet, nil
+}
+
+// absence is an accident with the site it happened at and the worker it
+// happened to.
+type absence struct {
+	Entry
+	book   *Book
+	worker store.Row // nil when no record is named
+	staff  int       // people employed at the site on the day
+}
+
+func (r absence) esaw() []string {
+	c, site := r.Case, r.book.Site
+	day := r.book.Injured(r.Entry)
+	hour, lost := unknownPair, fmt.Sprintf("%03d", number(c, "days_away"))
+	if at := r.book.Time(r.Entry); at != "" {
+		hour = at[:2]
+	}
+	if text(c, "outcome") == "death" {
+		lost = "998"
+	}
+	tags := r.categories()
+	return []string{text(r.Incident, "incident_no"), text(site, "name"), text(site, "country"), text(site, "nace"), text(r.worker, "isco"), r.age(),
+		known(map[string]string{"M": "1", "F": "2"}, unknownDigit, text(c, "sex")), notSpecified, known(map[string]string{"employee": "300", "agency": "300"}, unspecified, text(r.worker, "employment")),
+		sizeClass(r.staff), text(site, "nuts"), day.Format("20060102"), hour, unspecified, noInformation, lost, notSpecified, unspecified, noInformation,
+		noInformation, unknownAgent, known(deviations, noInformation, tags...), unknownAgent, known(contacts, noInformation, tags...), unknownAgent}
+}
+
+// age is in completed years, of two digits.
+func (r absence) age() string {
+	day, born := r.book.Injured(r.Entry), date(text(r.Case, "birth_date"))
+	if born.IsZero() {
+		return unknownPair
+	}
+	n := day.Year() - born.Year()
+	if born.AddDate(n, 0, 0).After(day) {
+		n--
+	}
+	return fmt.Sprintf("%02d", min(n, 98))
+}
+
+// categories are the incident's, in the order in which they were given.
+func (r absence) categories() (tags []string) {
+	raw, _ := r.Incident["category_tags"].(json.RawMessage)
+	_ = json.Unmarshal(raw, &tags) // the store keeps an array of strings
+	return tags
+}
+
+// known is the code of the first word that has one, else the code for none.
+func known(codes map[string]string, none string, words ...string) string {
+	for _, w := range words {
+		if c := codes[w]; c != "" {
+			return c
+		}
+	}
+	return none
+}
+
+func sizeClass(staff int) string {
+	switch {
+	case staff >= 500:
+		return "5"
+	case staff >= 250:
+		return "4"
+	case staff >= 50:
+		return "3"
+	case staff >= 10:
+		return "2"
+	case staff >= 1:
+		return "1"
+	}
+	return unknownDigit
+}
+
+// victims finds the workers of accidents, and how many people the site employed
+// that day. A worker without a date of hire has always been there.
+func (b *Books) victims(tx *db.Tx, a actor.Actor, list []absence) error {
+	ids := map[string]bool{}
+	for _, r := range list {
+		mark(ids, text(r.Case, "worker_id"))
+	}
+	workers, err := byID(tx, b.store, a.TenantID, "workers", ids)
+	if err != nil || len(list) == 0 {
+		return err
+	}
+	for i := range list {
+		list[i].worker = workers[text(list[i].Case, "worker_id")]
+	}
+	return tx.Query("SELECT site_id, hired_on, left_on FROM workers WHERE tenant_id = $1 AND site_id IS NOT NULL AND employment <> 'contractor'", []any{a.TenantID}, func(row *db.Row) error {
+		for i, r := range list {
+			day := r.book.Injured(r.Entry).Format("2006-01-02")
+			if text(r.Case, "site_id") == row.Text(0) && row.Text(1) <= day && (row.Null(2) || row.Text(2) >= day) {
+				list[i].staff++
+			}
+		}
+		return nil
+	})
+}
