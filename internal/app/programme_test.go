@@ -148,6 +148,12 @@ func TestInspectionsOnTheWire(t *testing.T) {
 		if r := patch(actor.Owner, one, map[string]any{"title": "x"}); r.Status != 409 || !strings.Contains(string(r.Body), "HF006") {
 			t.Errorf("change a published template: %d %s", r.Status, r.Body)
 		}
+		stranger := ""
+		for _, u := range demo.Users() {
+			if u.Email == "operator@south.example" {
+				stranger = u.ID
+			}
+		}
 		plan := func(more map[string]any) map[string]any {
 			row := map[string]any{"template_id": tpl.ID, "equipment_id": truck, "rrule": "FREQ=DAILY"}
 			for f, v := range more {
@@ -162,19 +168,28 @@ func TestInspectionsOnTheWire(t *testing.T) {
 			code  int
 			names []string
 		}{
-			"cycle of conditions":              {"/v1/checklist_templates", map[string]any{"code": "LOOP", "title": "Loop", "sections": raw(loop)}, 400, []string{"HF011", "show_when", "sections"}},
-			"unknown kind of target":           {"/v1/checklist_templates", map[string]any{"code": "K", "title": "K", "applies_to": []string{"tenant"}}, 400, []string{"applies_to"}},
-			"no rule":                          {"/v1/checklist_schedules", plan(map[string]any{"rrule": "now and then"}), 400, []string{"HF011", "rrule"}},
-			"a rule with dates by the million": {"/v1/checklist_schedules", plan(map[string]any{"rrule": "FREQ=SECONDLY;COUNT=10000000"}), 400, []string{"rrule"}},
-			"a rule without dates":             {"/v1/checklist_schedules", plan(map[string]any{"rrule": "FREQ=YEARLY;BYMONTH=2;BYMONTHDAY=30"}), 400, []string{"rrule", "never"}},
-			"another tenant's zone":            {"/v1/checklist_schedules", plan(map[string]any{"zone_id": foreign}), 409, []string{"23503", "zone_id"}},
-			"another tenant's zone, a run":     {"/v1/checklist_runs", map[string]any{"title": "x", "zone_id": foreign}, 409, []string{"23503", "zone_id"}},
-			"a template for something else":    {"/v1/checklist_runs", map[string]any{"template_id": tpl.ID}, 400, []string{"equipment_id"}},
-			"an incident to come":              {"/v1/incidents", map[string]any{"kind": "hazard", "title": "x", "occurred_at": "2999-01-01T00:00:00Z"}, 400, []string{"occurred_at", "future"}},
-			"an unknown kind of entity":        {"/v1/incidents", map[string]any{"kind": "hazard", "title": "x", "occurred_at": "2026-01-01T00:00:00Z", "entities": raw(`[{"entity_type":"robot","entity_id":"` + truck + `"}]`)}, 400, []string{"entity_type"}},
-			"another tenant's entity":          {"/v1/incidents", map[string]any{"kind": "hazard", "title": "x", "occurred_at": "2026-01-01T00:00:00Z", "entities": raw(`[{"entity_type":"zone","entity_id":"` + foreign + `"}]`)}, 400, []string{"entities"}},
-			"a source that is none":            {"/v1/actions", map[string]any{"title": "x", "source": "checklist_answer", "source_id": foreign}, 400, []string{"source_id"}},
-			"a talk led by nobody's worker":    {"/v1/talk_attendances", map[string]any{"talk_id": foreign, "worker_id": foreign}, 409, []string{"23503"}},
+			"cycle of conditions":               {"/v1/checklist_templates", map[string]any{"code": "LOOP", "title": "Loop", "sections": raw(loop)}, 400, []string{"HF011", "show_when", "sections"}},
+			"unknown kind of target":            {"/v1/checklist_templates", map[string]any{"code": "K", "title": "K", "applies_to": []string{"tenant"}}, 400, []string{"applies_to"}},
+			"no rule":                           {"/v1/checklist_schedules", plan(map[string]any{"rrule": "now and then"}), 400, []string{"HF011", "rrule"}},
+			"a rule with dates by the million":  {"/v1/checklist_schedules", plan(map[string]any{"rrule": "FREQ=SECONDLY;COUNT=10000000"}), 400, []string{"rrule"}},
+			"a rule without dates":              {"/v1/checklist_schedules", plan(map[string]any{"rrule": "FREQ=YEARLY;BYMONTH=2;BYMONTHDAY=30"}), 400, []string{"rrule", "never"}},
+			"another tenant's zone":             {"/v1/checklist_schedules", plan(map[string]any{"zone_id": foreign}), 409, []string{"23503", "zone_id"}},
+			"another tenant's zone, a run":      {"/v1/checklist_runs", map[string]any{"title": "x", "zone_id": foreign}, 409, []string{"23503", "zone_id"}},
+			"a template for something else":     {"/v1/checklist_runs", map[string]any{"template_id": tpl.ID}, 400, []string{"equipment_id"}},
+			"an incident to come":               {"/v1/incidents", map[string]any{"kind": "hazard", "title": "x", "occurred_at": "2999-01-01T00:00:00Z"}, 400, []string{"occurred_at", "future"}},
+			"an unknown kind of entity":         {"/v1/incidents", map[string]any{"kind": "hazard", "title": "x", "occurred_at": "2026-01-01T00:00:00Z", "entities": raw(`[{"entity_type":"robot","entity_id":"` + truck + `"}]`)}, 400, []string{"entity_type"}},
+			"another tenant's entity":           {"/v1/incidents", map[string]any{"kind": "hazard", "title": "x", "occurred_at": "2026-01-01T00:00:00Z", "entities": raw(`[{"entity_type":"zone","entity_id":"` + foreign + `"}]`)}, 400, []string{"entities"}},
+			"another tenant's entity, a worker": {"/v1/incidents", map[string]any{"kind": "hazard", "title": "x", "occurred_at": "2026-01-01T00:00:00Z", "entities": raw(`[{"entity_type":"worker","entity_id":"` + foreign + `"}]`)}, 400, []string{"entities", "worker"}},
+			"a report to come":                  {"/v1/incidents", map[string]any{"kind": "hazard", "title": "x", "occurred_at": "2026-01-01T00:00:00Z", "reported_at": "2999-01-01T00:00:00Z"}, 400, []string{"reported_at", "future"}},
+			"a category that is none":           {"/v1/incidents", map[string]any{"kind": "hazard", "title": "x", "occurred_at": "2026-01-01T00:00:00Z", "category_tags": []string{"slip_trip", "gremlins"}}, 400, []string{"category_tags", "may hold only"}},
+			"a likelihood of 6":                 {"/v1/incidents", map[string]any{"kind": "hazard", "title": "x", "occurred_at": "2026-01-01T00:00:00Z", "likelihood": 6}, 400, []string{"likelihood"}},
+			"a place beyond the pole":           {"/v1/incidents", map[string]any{"kind": "hazard", "title": "x", "occurred_at": "2026-01-01T00:00:00Z", "lat": 90.5}, 400, []string{"lat"}},
+			"another tenant's user, to act":     {"/v1/actions", map[string]any{"title": "x", "assignee_user_id": stranger}, 409, []string{"23503", "assignee_user_id"}},
+			"another tenant's user, to verify":  {"/v1/actions", map[string]any{"title": "x", "verifier_user_id": stranger}, 409, []string{"23503", "verifier_user_id"}},
+			"another tenant's user, to lead":    {"/v1/incidents", map[string]any{"kind": "hazard", "title": "x", "occurred_at": "2026-01-01T00:00:00Z", "lead_user_id": stranger}, 409, []string{"23503", "lead_user_id"}},
+			"another tenant's user, to inspect": {"/v1/checklist_schedules", plan(map[string]any{"assignee_user_id": stranger}), 409, []string{"23503", "assignee_user_id"}},
+			"a source that is none":             {"/v1/actions", map[string]any{"title": "x", "source": "checklist_answer", "source_id": foreign}, 400, []string{"source_id"}},
+			"a talk led by nobody's worker":     {"/v1/talk_attendances", map[string]any{"talk_id": foreign, "worker_id": foreign}, 409, []string{"23503"}},
 		} {
 			_, r := post(actor.Safety, c.path, c.body)
 			if r.Status != c.code {

@@ -1,6 +1,7 @@
 package safety
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -130,6 +131,29 @@ func TestRiskRating(t *testing.T) {
 	}{{"low", int64(1), int64(1)}, {"critical", int64(5), int64(20)}, {"high", nil, nil}} {
 		if got := RiskRating(c.severity, c.likelihood); got != c.want {
 			t.Errorf("%v = %v", c, got)
+		}
+	}
+}
+
+// What an incident's entities may not be, with the rule that says so.
+func TestEntitiesAreChecked(t *testing.T) {
+	const id = "0190a000-0000-7000-8000-000000000001"
+	one := `{"entity_type":"zone","entity_id":"` + id + `"}`
+	for raw, rule := range map[string]string{
+		``: "must be an array", `null`: "must be an array", `{}`: "must be an array", `[1]`: "must be an array",
+		`[` + one + `,{"entity_type":"tenant","entity_id":"` + id + `"}]`:            "member 2: entity_type must be",
+		`[{"entity_type":"Zone","entity_id":"` + id + `"}]`:                          "member 1: entity_type must be",
+		`[{"entity_id":"` + id + `"}]`:                                               "member 1: entity_type must be",
+		`[{"entity_type":"zone"}]`:                                                   "member 1: entity_id is not a UUID",
+		`[{"entity_type":"zone","entity_id":"{` + id + `}"}]`:                        "member 1: entity_id is not a UUID",
+		`[{"entity_type":"zone","entity_id":"` + id + `","role":"bystander"}]`:       "member 1: role must be",
+		`[{"entity_type":"zone","entity_id":"` + id + `","tenant_id":"` + id + `"}]`: "must be an array of {entity_type",
+		`[` + strings.Repeat(one+",", 100) + one + `]`:                               "at most 100",
+	} {
+		_, err := ParseEntities([]byte(raw))
+		f := fault.As(err)
+		if !fault.Is(err, fault.Invalid) || len(f.Fields) != 1 || f.Fields[0].Name != "entities" || !strings.Contains(f.Fields[0].Msg, rule) {
+			t.Errorf("%.80s: %v, want %q", raw, err, rule)
 		}
 	}
 }

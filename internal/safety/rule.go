@@ -3,6 +3,7 @@ package safety
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"math"
 	"slices"
 	"sort"
@@ -107,7 +108,10 @@ func ParseRule(raw []byte) (*Rule, error) {
 	var r Rule
 	d := json.NewDecoder(bytes.NewReader(raw))
 	d.DisallowUnknownFields()
-	if err := d.Decode(&r); err != nil {
+	var typ *json.UnmarshalTypeError
+	if err := d.Decode(&r); errors.As(err, &typ) && typ.Field != "" {
+		return nil, badRule("cannot be read: %s cannot be %s", typ.Field, typ.Value)
+	} else if err != nil {
 		return nil, badRule("cannot be read: %s", strings.TrimPrefix(err.Error(), "json: "))
 	}
 	if r.WindowDays == 0 {

@@ -301,19 +301,21 @@ func TestShippedRegulations(t *testing.T) {
 func TestRulesAreChecked(t *testing.T) {
 	each(t, func(k *kit) {
 		for words, rule := range map[string]string{
-			"unknown metric":         `{"scope":{"entity_types":["zone"]},"metric":"incidentcount","breach":{"op":">","value":1}}`,
-			"did you mean":           `{"scope":{"entity_types":["zone"]},"metric":"incident_counts","breach":{"op":">","value":1}}`,
-			"entity_types":           `{"metric":"incident_count","breach":{"op":">","value":1}}`,
-			`"truck"`:                `{"scope":{"entity_types":["truck"]},"metric":"incident_count","breach":{"op":">","value":1}}`,
-			"for entity type":        `{"scope":{"entity_types":["zone"]},"metric":"rest_hours_min","breach":{"op":"<","value":1}}`,
-			"window_days":            `{"scope":{"entity_types":["zone"]},"metric":"incident_count","window_days":-1,"breach":{"op":">","value":1}}`,
-			"operator":               `{"scope":{"entity_types":["zone"]},"metric":"incident_count","breach":{"op":"=>","value":1}}`,
-			"warn or breach":         `{"scope":{"entity_types":["zone"]},"metric":"incident_count"}`,
-			"unknown fact":           `{"scope":{"entity_types":["zone"]},"metric":"incident_count","breach":{"op":">","value":1},"applies_if":[{"fact":"moon","op":">","value":1}]}`,
-			"unknown incident kind":  `{"scope":{"entity_types":["zone"],"filter":{"kind":["oops"]}},"metric":"incident_count","breach":{"op":">","value":1}}`,
-			"cannot be read":         `{"metrics":"incident_count"}`,
-			"due (MM-DD)":            `{"scope":{"entity_types":["zone"]},"metric":"calendar_deadline","breach":{"op":">","value":1}}`,
-			"for incident_count and": `{"scope":{"entity_types":["zone"]},"metric":"predictive_score","normalize":"per_200k_hours","breach":{"op":">","value":1}}`,
+			"unknown metric":                `{"scope":{"entity_types":["zone"]},"metric":"incidentcount","breach":{"op":">","value":1}}`,
+			"did you mean":                  `{"scope":{"entity_types":["zone"]},"metric":"incident_counts","breach":{"op":">","value":1}}`,
+			"entity_types":                  `{"metric":"incident_count","breach":{"op":">","value":1}}`,
+			`"truck"`:                       `{"scope":{"entity_types":["truck"]},"metric":"incident_count","breach":{"op":">","value":1}}`,
+			"for entity type":               `{"scope":{"entity_types":["zone"]},"metric":"rest_hours_min","breach":{"op":"<","value":1}}`,
+			"window_days":                   `{"scope":{"entity_types":["zone"]},"metric":"incident_count","window_days":-1,"breach":{"op":">","value":1}}`,
+			"breach.value cannot be string": `{"scope":{"entity_types":["zone"]},"metric":"incident_count","breach":{"op":">","value":"NaN"}}`,
+			"value cannot be number 1e999":  `{"scope":{"entity_types":["zone"]},"metric":"incident_count","breach":{"op":">","value":1e999}}`,
+			"operator":                      `{"scope":{"entity_types":["zone"]},"metric":"incident_count","breach":{"op":"=>","value":1}}`,
+			"warn or breach":                `{"scope":{"entity_types":["zone"]},"metric":"incident_count"}`,
+			"unknown fact":                  `{"scope":{"entity_types":["zone"]},"metric":"incident_count","breach":{"op":">","value":1},"applies_if":[{"fact":"moon","op":">","value":1}]}`,
+			"unknown incident kind":         `{"scope":{"entity_types":["zone"],"filter":{"kind":["oops"]}},"metric":"incident_count","breach":{"op":">","value":1}}`,
+			"cannot be read":                `{"metrics":"incident_count"}`,
+			"due (MM-DD)":                   `{"scope":{"entity_types":["zone"]},"metric":"calendar_deadline","breach":{"op":">","value":1}}`,
+			"for incident_count and":        `{"scope":{"entity_types":["zone"]},"metric":"predictive_score","normalize":"per_200k_hours","breach":{"op":">","value":1}}`,
 		} {
 			_, err := k.try("regulations", store.Row{"code": "X", "title": "X", "rule": json.RawMessage(rule)})
 			if !fault.Is(err, fault.Invalid) || !strings.Contains(fmt.Sprint(err), words) {
