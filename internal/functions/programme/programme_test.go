@@ -110,7 +110,7 @@ func TestScores(t *testing.T) {
 	})
 }
 
-// Near misses alone never leave Low (domain, 3.1): twenty in thirty days at 40
+// Near misses alone never leave Low: twenty in thirty days at 40
 // hours a week score 23.6.
 func TestReportingIsNotPunished(t *testing.T) {
 	each(t, func(k *kit) {
@@ -485,7 +485,7 @@ func TestPointsByKind(t *testing.T) {
 	})
 }
 
-// Managers see teams, never single people (domain, roles; GDPR art. 22, AI Act
+// Managers see teams, never single people (GDPR art. 22, AI Act
 // annex III 4(b)); an entity type can be switched off.
 func TestPeopleAreProtected(t *testing.T) {
 	each(t, func(k *kit) {
