@@ -19,12 +19,15 @@ import (
 )
 
 // twin is a tenant that has every record of tenant north under the same id, as
-// a caller who chooses ids can make them: whatever forgets to ask for the
-// tenant finds two records where there is one.
-const twin = "0190a000-0000-7000-8000-0000000071e1"
+// a caller who chooses ids can make them; cousin has them all under other ids.
+// Whatever forgets to ask for the tenant finds more than there is.
+const (
+	twin   = "0190a000-0000-7000-8000-0000000071e1"
+	cousin = "0190a000-0000-7000-8000-0000000071e2"
+)
 
 // Nothing that north asks for, computes, imports or takes back depends on its
-// twin, and nothing of the twin changes by it.
+// twin or cousin, and nothing of theirs changes by it.
 func TestTwinTenant(t *testing.T) {
 	testkit.Run(t, func(t *testing.T, k *testkit.Kit) {
 		ask := func(list []testkit.Request) map[string]string {
@@ -45,17 +48,21 @@ func TestTwinTenant(t *testing.T) {
 		ask(writes) // what is found for the first time is found
 		done := ask(writes)
 		before := ask(reads)
-		makeTwin(t, k)
+		copyNorth(t, k, twin)
+		copyNorth(t, k, cousin)
 		was := census(t, k)
+		if was["items"] == "0 0" || was["items"] == "" {
+			t.Fatal("there is no twin")
+		}
 		if d := cmp.Diff(before, ask(reads)); d != "" {
-			t.Errorf("another tenant's records with the same ids change the answers (-before +after):\n%s", d)
+			t.Errorf("other tenants' records change the answers (-before +after):\n%s", d)
 		}
 		if d := cmp.Diff(done, ask(writes)); d != "" {
-			t.Errorf("another tenant's records with the same ids change what is computed (-before +after):\n%s", d)
+			t.Errorf("other tenants' records change what is computed (-before +after):\n%s", d)
 		}
 		importBesideTwin(t, k)
 		if d := cmp.Diff(was, census(t, k)); d != "" {
-			t.Errorf("north's requests changed the other tenant:\n%s", d)
+			t.Errorf("north's requests changed the others:\n%s", d)
 		}
 	})
 }
@@ -92,29 +99,22 @@ var moment = regexp.MustCompile(`"20\d\d-\d\d-\d\dT[^"]*"|"[0-9a-f]{8}-[0-9a-f]{
 
 func steady(body []byte) string { return moment.ReplaceAllString(string(body), `""`) }
 
-// makeTwin copies north's records, those they refer to first.
-func makeTwin(t *testing.T, k *testkit.Kit) {
+// copyNorth copies north's records to a new tenant, those they refer to first,
+// under names of its own.
+func copyNorth(t *testing.T, k *testkit.Kit, tenant string) {
 	t.Helper()
 	err := k.App.DB.Write(context.Background(), db.Scope{All: true}, func(tx *db.Tx) error {
 		if _, err := tx.Exec(`INSERT INTO tenants (id, name, slug, plan, status, timezone, currency, jurisdictions, join_policy, email_domains, created_at, updated_at, version)
-			SELECT $1, 'Twin', 'twin', plan, status, 'Pacific/Kiritimati', currency, jurisdictions, join_policy, email_domains, created_at, updated_at, 1 FROM tenants WHERE id = $2`, twin, demo.North); err != nil {
+			SELECT $1, 'Twin', $3, plan, status, 'Pacific/Kiritimati', currency, jurisdictions, join_policy, email_domains, created_at, updated_at, 1 FROM tenants WHERE id = $2`,
+			tenant, demo.North, tenant[30:]); err != nil {
 			return err
 		}
 		for _, r := range parentsFirst() {
 			var to, from []string
 			for i := range r.Fields {
-				f := &r.Fields[i]
-				to = append(to, f.Name)
-				switch {
-				case f.Name == "tenant_id":
-					from = append(from, "CAST($1 AS uuid)")
-				case f.Type == catalog.Text && f.Format == catalog.Name && len(f.OneOf) == 0 && !f.ReadOnly && f.MaxLen == 0:
-					from = append(from, "'TWIN ' || "+f.Name)
-				default:
-					from = append(from, f.Name)
-				}
+				to, from = append(to, r.Fields[i].Name), append(from, copied(&r.Fields[i], k.Engine, tenant == cousin))
 			}
-			if _, err := tx.Exec(fmt.Sprintf("INSERT INTO %s (%s) SELECT %s FROM %s WHERE tenant_id = $2", r.Name, strings.Join(to, ", "), strings.Join(from, ", "), r.Name), twin, demo.North); err != nil {
+			if _, err := tx.Exec(fmt.Sprintf("INSERT INTO %s (%s) SELECT %s FROM %s WHERE tenant_id = $2", r.Name, strings.Join(to, ", "), strings.Join(from, ", "), r.Name), tenant, demo.North); err != nil {
 				return fmt.Errorf("%s: %w", r.Name, err)
 			}
 		}
@@ -123,6 +123,21 @@ func makeTwin(t *testing.T, k *testkit.Kit) {
 	if err != nil {
 		t.Fatal(err)
 	}
+}
+
+// copied is the SQL of a field's value in a copy.
+func copied(f *catalog.Field, e db.Engine, otherIDs bool) string {
+	switch {
+	case f.Name == "tenant_id":
+		return "$1"
+	case otherIDs && (f.Name == "id" || f.Ref != "") && e == db.SQLite:
+		return "'7717' || substr(" + f.Name + ", 5)"
+	case otherIDs && (f.Name == "id" || f.Ref != ""):
+		return "CAST('7717' || substr(CAST(" + f.Name + " AS text), 5) AS uuid)"
+	case f.Type == catalog.Text && f.Format == catalog.Name && len(f.OneOf) == 0 && !f.ReadOnly && f.MaxLen == 0:
+		return "'TWIN ' || " + f.Name
+	}
+	return f.Name
 }
 
 // parentsFirst are the resources a tenant's records are in. Memberships and
@@ -149,7 +164,7 @@ func parentsFirst() (out []*catalog.Resource) {
 	return out
 }
 
-// census tells whether any record of the twin was made, changed or removed.
+// census tells whether any record of the copies was made, changed or removed.
 func census(t *testing.T, k *testkit.Kit) map[string]string {
 	t.Helper()
 	out := map[string]string{}
@@ -159,7 +174,7 @@ func census(t *testing.T, k *testkit.Kit) map[string]string {
 			if !r.Bare {
 				sum = "COUNT(*), CAST(COALESCE(SUM(version), 0) AS bigint)"
 			}
-			err := tx.Query("SELECT "+sum+" FROM "+r.Name+" WHERE tenant_id = $1", []any{twin}, func(row *db.Row) error {
+			err := tx.Query("SELECT "+sum+" FROM "+r.Name+" WHERE tenant_id IN ($1, $2)", []any{twin, cousin}, func(row *db.Row) error {
 				out[r.Name] = fmt.Sprint(row.Int(0))
 				if !r.Bare {
 					out[r.Name] += fmt.Sprint(" ", row.Int(1))
