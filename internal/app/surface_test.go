@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"net/url"
 	"slices"
 	"strings"
 	"testing"
@@ -41,6 +42,8 @@ func TestFunctionsRefuse(t *testing.T) {
 				{"service key without a tenant", testkit.Request{Method: method, Path: path, Bearer: k.Service()}, 400},
 				{"service key with a bad tenant", testkit.Request{Method: method, Path: path + "?tenant_id=x", Bearer: k.Service()}, 400},
 				{"service key from a browser", testkit.Request{Method: method, Path: path, Bearer: k.Service(), Header: map[string]string{"Origin": "https://evil.example"}}, 401},
+				{"service key in the address bar", testkit.Request{Method: method, Path: path + "?tenant_id=" + demo.North + "&apikey=" + url.QueryEscape(k.Service())}, 401},
+				{"token in the address bar", testkit.Request{Method: method, Path: path + "?access_token=" + k.Token(who(actor.Owner))}, 401},
 				{"broken escape in the query", testkit.Request{Method: method, Path: path + "?days=%zz", As: who(actor.Owner)}, 400},
 			} {
 				r := k.Call(c.req)

@@ -624,3 +624,56 @@ func TestUserIsNeverStale(t *testing.T) {
 		}
 	})
 }
+
+// What a stranger or a script may not have: the flow's cookie, an account's
+// attempts under another spelling, a key or token that stood in an address.
+func TestFences(t *testing.T) {
+	for public, secure := range map[string]bool{"http://127.0.0.1:8080": false, "https://wms.example": true} {
+		onBoth(t, func(c *identity.Config) {
+			c.PublicURL, c.OIDC = public, map[string]identity.Provider{"github": {ClientID: "client", Secret: "s"}}
+		}, func(s *server) {
+			r := s.call("GET", "/authorize?provider=github&redirect_to=https://app.example.com/in", nil)
+			cookies := (&http.Response{Header: r.header}).Cookies()
+			if r.status != 302 || len(cookies) != 1 {
+				s.Fatal(r.status, r.header, r.text)
+			}
+			if c := cookies[0]; !c.HttpOnly || c.Secure != secure || c.SameSite != http.SameSiteLaxMode || c.Path != "/auth/v1/callback" {
+				s.Errorf("the flow's cookie: %+v", c)
+			}
+		})
+	}
+	onBoth(t, nil, func(s *server) {
+		sess := s.signUp("a@x.example")
+		s.limits = nil
+		for _, spelt := range []string{"a@x.example", "  A@X.Example ", "\uff41@x.example"} {
+			s.call("POST", "/token?grant_type=password", obj{"email": spelt, "password": "not the password"})
+		}
+		if got := strings.Join(s.limits, " "); got != "a@x.example a@x.example a@x.example" {
+			s.Errorf("attempts counted for %q", got)
+		}
+		for _, q := range []string{"apikey=" + s.keys.ServiceRoleKey, "access_token=" + s.keys.ServiceRoleKey, "jwt=" + s.keys.ServiceRoleKey} {
+			s.want(s.call("GET", "/admin/users?"+q, nil), 401, "no_authorization")
+		}
+		s.want(s.call("GET", "/user?access_token="+sess["access_token"].(string), nil), 401, "no_authorization")
+	})
+}
+
+// A tenant that asks for a second factor is not handed on without it; the
+// account's own endpoints, where the factor is given, stay open.
+func TestFences_secondFactor(t *testing.T) {
+	onBoth(t, nil, func(s *server) {
+		const tenant = "0192f0c0-1111-7000-8000-0000000000aa"
+		r := s.call("POST", "/signup", obj{"email": "a@x.example", "password": pw, "data": obj{"tenant_id": tenant}})
+		bearer := "Authorization: Bearer " + r.body["access_token"].(string)
+		err := s.db.Write(s.Context(), db.Scope{All: true}, func(tx *db.Tx) error {
+			_, err := tx.Exec(`INSERT INTO settings (tenant_id, id, section, key, value, created_at, updated_at, version) VALUES ($1, $1, 'security', 'mfa_required', '"everyone"', $2, $2, 1)`, tenant, time.Now())
+			return err
+		})
+		if err != nil {
+			s.Fatal(err)
+		}
+		s.svc.ForgetAll()
+		s.want(s.call("POST", "/tenant/transfer", obj{"user_id": tenant, "current_password": pw}, bearer), 403, "insufficient_aal")
+		s.want(s.call("GET", "/user", nil, bearer), 200, "")
+	})
+}

@@ -243,6 +243,13 @@ func TestMFA_challenges(t *testing.T) {
 			k.code(err, "mfa_factor_not_found")
 			k.code(verify(mine, a.id, id), "mfa_factor_not_found")
 		}
+		// It belongs to one factor, too.
+		phone, both := k.protect(k.signUp("c@x.example", nil))
+		k.sleep(time.Minute)
+		c, err := k.svc.ChallengeFactor(k.ctx, k.actor(both), phone.id, identity.Offer{})
+		k.ok(err)
+		a = k.enrol(both, "tablet")
+		k.code(verify(k.actor(both), a.id, c.ID), "mfa_factor_not_found")
 	})
 }
 

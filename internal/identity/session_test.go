@@ -52,7 +52,9 @@ func TestSignIn_oneAnswer(t *testing.T) {
 		nopw := "nopw@x.example"
 		_, err = k.svc.CreateUser(k.ctx, k.service(), identity.AdminUser{Email: &nopw, EmailConfirm: true})
 		k.ok(err)
-		for _, email := range []string{"known@x.example", "unknown@x.example", "banned@x.example", nopw, "not an address"} {
+		unproved := k.signUp("unproved@x.example", nil)
+		k.exec("UPDATE users SET email_confirmed_at = NULL WHERE id = $1", unproved.User.ID)
+		for _, email := range []string{"known@x.example", "unknown@x.example", "banned@x.example", "unproved@x.example", nopw, "not an address"} {
 			_, err := k.svc.SignIn(k.ctx, email, "wrong-password-here", identity.Client{})
 			f := fault.As(err)
 			if f == nil || f.Code != "invalid_credentials" || f.Msg != "Invalid login credentials" || f.Kind != fault.Invalid {
@@ -64,7 +66,7 @@ func TestSignIn_oneAnswer(t *testing.T) {
 		if s := k.signIn("Known@X.example"); s.User.ID != known.User.ID {
 			k.Error("another user")
 		}
-		if n := k.count("SELECT COUNT(*) FROM audit WHERE action = 'session.refused'"); n != 6 {
+		if n := k.count("SELECT COUNT(*) FROM audit WHERE action = 'session.refused'"); n != 7 {
 			k.Errorf("%d refusals in the audit log", n)
 		}
 	})

@@ -107,6 +107,13 @@ func TestMFA_webAuthn(t *testing.T) {
 		k.ok(err)
 		in := factor.Answer{ChallengeID: ch.ID, Type: "request", Credential: k.get(d, site, ch.WebAuthn.Options.PublicKey)}
 		wrong := in
+		wrong.Type = "create"
+		_, err = k.svc.VerifyFactor(k.ctx, k.actor(low), e.ID, wrong)
+		k.code(err, "validation_failed")
+		ch, err = k.svc.ChallengeFactor(k.ctx, k.actor(low), e.ID, identity.Offer{})
+		k.ok(err)
+		in = factor.Answer{ChallengeID: ch.ID, Type: "request", Credential: k.get(d, site, ch.WebAuthn.Options.PublicKey)}
+		wrong = in
 		wrong.Credential = json.RawMessage(`{}`)
 		_, err = k.svc.VerifyFactor(k.ctx, k.actor(low), e.ID, wrong)
 		k.code(err, "webauthn_verification_failed")

@@ -2,6 +2,7 @@ package web
 
 import (
 	"encoding/json"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"net/netip"
@@ -91,5 +92,70 @@ func TestWrap(t *testing.T) {
 	}
 	if w.Header().Get("Access-Control-Allow-Origin") != "" {
 		t.Error("a foreign origin is admitted")
+	}
+}
+
+// Origins are compared whole; nothing of a foreign one comes back, an answer
+// says that it depends on the origin, and credentials are admitted to none.
+func TestCORS(t *testing.T) {
+	front := &Front{Origins: []string{"https://app.example"}}
+	h := front.Handler(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusOK) }))
+	for origin, want := range map[string]string{
+		"https://app.example": "https://app.example", "https://app.example.evil": "", "https://app.example:8443": "", "https://evil.app.example": "", "https://evilapp.example": "",
+		"http://app.example": "", "null": "", "https://app.example, https://evil.example": "", "HTTPS://APP.EXAMPLE": "", "https://evil.example": "", "*": "",
+	} {
+		for _, method := range []string{"GET", "OPTIONS"} {
+			r := httptest.NewRequest(method, "/", nil)
+			r.Header.Set("Origin", origin)
+			r.Header.Set("Access-Control-Request-Method", "POST")
+			w := httptest.NewRecorder()
+			h.ServeHTTP(w, r)
+			got := w.Header()
+			if got.Get("Access-Control-Allow-Origin") != want || got.Get("Vary") != "Origin" || got.Get("Access-Control-Allow-Credentials") != "" {
+				t.Errorf("%s with origin %q: %v", method, origin, got)
+			}
+			if got.Get("X-Content-Type-Options") != "nosniff" || got.Get("Referrer-Policy") != "no-referrer" {
+				t.Errorf("%s: %v", method, got)
+			}
+		}
+	}
+}
+
+// A caller's request id is kept when it is harmless in headers and logs.
+func TestRequestIDs(t *testing.T) {
+	h := (&Front{}).Handler(http.NotFoundHandler())
+	for id, kept := range map[string]bool{"given-id_1.x": true, strings.Repeat("a", 64): true, "short": false, strings.Repeat("a", 65): false, "with blank 1": false, "a\r\nSet-Cookie: x=y": false, "\x1b[31mred-red": false, `{"level":"x"}`: false} {
+		r := httptest.NewRequest("GET", "/", nil)
+		r.Header["X-Request-Id"] = []string{id}
+		w := httptest.NewRecorder()
+		h.ServeHTTP(w, r)
+		if got := w.Header().Get("X-Request-Id"); (got == id) != kept || got == "" {
+			t.Errorf("%q: answered %q", id, got)
+		}
+	}
+}
+
+// A body is as long as it may be, not packed, and of the type it is read as:
+// what a form of another site can send is none of that.
+func TestReadBody(t *testing.T) {
+	for name, c := range map[string]struct {
+		set  func(*http.Request)
+		kind fault.Kind
+	}{
+		"packed":            {func(r *http.Request) { r.Header.Set("Content-Encoding", "gzip") }, fault.Unsupported},
+		"too long, said so": {func(r *http.Request) { r.ContentLength = 101 }, fault.TooLarge},
+		"too long, unsaid": {func(r *http.Request) {
+			r.ContentLength, r.Body = -1, io.NopCloser(strings.NewReader(strings.Repeat(" ", 101)))
+		}, fault.TooLarge},
+		"text":           {func(r *http.Request) { r.Header.Set("Content-Type", "text/plain") }, fault.Unsupported},
+		"a form":         {func(r *http.Request) { r.Header.Set("Content-Type", "application/x-www-form-urlencoded") }, fault.Unsupported},
+		"no type at all": {func(r *http.Request) { r.Header.Set("Content-Type", "json") }, fault.Unsupported},
+	} {
+		r := httptest.NewRequest("POST", "/", strings.NewReader(`{"a":1}`))
+		c.set(r)
+		var v map[string]int
+		if err := Decode(r, 100, &v); !fault.Is(err, c.kind) || v != nil {
+			t.Errorf("%s: %v %v", name, v, err)
+		}
 	}
 }

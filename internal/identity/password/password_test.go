@@ -26,6 +26,13 @@ func TestHasher_roundTrip(t *testing.T) {
 	if Stale(hash) {
 		t.Error("a fresh hash is stale")
 	}
+	long := strings.Repeat("a long enough sentence ", 4)
+	if hash, err = h.Hash(ctx, long+"one"); err != nil {
+		t.Fatal(err)
+	}
+	if ok, err := h.Check(ctx, hash, long+"two"); ok || err != nil {
+		t.Errorf("what follows the 72nd byte does not count: %v, %v", ok, err)
+	}
 }
 
 func TestHasher_importedHashes(t *testing.T) {

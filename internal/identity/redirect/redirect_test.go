@@ -2,6 +2,7 @@ package redirect
 
 import (
 	"net/url"
+	"strings"
 	"testing"
 )
 
@@ -13,48 +14,55 @@ func TestRules_Allowed(t *testing.T) {
 		t.Fatal(err)
 	}
 	for target, want := range map[string]bool{
-		"https://app.example.com":                    true,
-		"https://app.example.com/":                   true,
-		"https://app.example.com:443/x?y=1#z":        true,
-		"https://APP.example.com/x":                  true,
-		"https://b1.preview.example.com/cb":          true,
-		"https://docs.example.com/a/b/c":             true,
-		"com.example.app://callback":                 true,
-		"http://localhost:5173/welcome":              true,
-		"https://10.1.2.3/cb":                        true,
-		"https://10.1.2.4/cb":                        false,
-		"http://app.example.com/":                    false, // scheme
-		"https://app.example.com:8443/":              false, // port
-		"https://evil.example/":                      false,
-		"https://app.example.com.evil.example/":      false, // suffix
-		"https://evilapp.example.com/":               false, // prefix
-		"https://app.example.com@evil.example/":      false, // user-info
-		"https://evil.example#@app.example.com/":     false,
-		"https://evil.example\\@app.example.com/":    false, // backslash
-		"https:\\\\evil.example":                     false,
-		"//evil.example/":                            false, // scheme-relative
-		"///evil.example/":                           false,
-		"https:///evil.example/":                     false,
-		"https:evil.example":                         false,
-		"/\\evil.example":                            false,
-		"javascript:alert(1)":                        false,
-		"javascript://app.example.com/%0aalert(1)":   false,
-		"data:text/html,x":                           false,
-		"https://app.example.com\t.evil.example/":    false,
-		"https://app.example.com\r\nX: y":            false,
-		" https://app.example.com/":                  false,
-		"https://app.example.com%2eevil.example/":    false,
-		"https://аpp.example.com/":                   false, // Cyrillic а
-		"https://x.y.preview.example.com/cb":         false, // * is one label
-		"https://.preview.example.com/cb":            false,
-		"https://b1.preview.example.com/cb/more":     false,
-		"https://docs.example.com/a/../../secret":    false,
-		"https://docs.example.com/a/%2e%2e/%2e%2e/s": false,
-		"https://docs.example.com/ab":                false,
-		"http://0x7f000001/":                         false,
-		"https://127.0.0.1/":                         false,
-		"relative/path":                              false,
-		"":                                           false,
+		"https://app.example.com":                              true,
+		"https://app.example.com/":                             true,
+		"https://app.example.com:443/x?y=1#z":                  true,
+		"https://APP.example.com/x":                            true,
+		"https://b1.preview.example.com/cb":                    true,
+		"https://docs.example.com/a/b/c":                       true,
+		"com.example.app://callback":                           true,
+		"http://localhost:5173/welcome":                        true,
+		"https://10.1.2.3/cb":                                  true,
+		"https://10.1.2.4/cb":                                  false,
+		"http://app.example.com/":                              false, // scheme
+		"https://app.example.com:8443/":                        false, // port
+		"https://evil.example/":                                false,
+		"https://app.example.com.evil.example/":                false, // suffix
+		"https://evilapp.example.com/":                         false, // prefix
+		"https://app.example.com@evil.example/":                false, // user-info
+		"https://evil.example#@app.example.com/":               false,
+		"https://evil.example\\@app.example.com/":              false, // backslash
+		"https:\\\\evil.example":                               false,
+		"//evil.example/":                                      false, // scheme-relative
+		"///evil.example/":                                     false,
+		"https:///evil.example/":                               false,
+		"https:evil.example":                                   false,
+		"/\\evil.example":                                      false,
+		"javascript:alert(1)":                                  false,
+		"javascript://app.example.com/%0aalert(1)":             false,
+		"data:text/html,x":                                     false,
+		"https://app.example.com\t.evil.example/":              false,
+		"https://app.example.com\r\nX: y":                      false,
+		" https://app.example.com/":                            false,
+		"https://app.example.com%2eevil.example/":              false,
+		"https://аpp.example.com/":                             false, // Cyrillic а
+		"https://x.y.preview.example.com/cb":                   false, // * is one label
+		"https://.preview.example.com/cb":                      false,
+		"https://b1.preview.example.com/cb/more":               false,
+		"https://docs.example.com/a/../../secret":              false,
+		"https://docs.example.com/a/%2e%2e/%2e%2e/s":           false,
+		"https://docs.example.com/ab":                          false,
+		"http://0x7f000001/":                                   false,
+		"https://127.0.0.1/":                                   false,
+		"https://user@app.example.com/":                        false, // the right host, and more than one reading
+		"https://app.example.com/\\evil.example":               false,
+		"https://app.example.com/b c":                          false,
+		"https://app.example.com/\u0435":                       false,
+		"https://docs.example.com/a/x%5c..%5c..%5cs":           false,
+		"https://docs.example.com/a/x%2fb":                     false,
+		"https://app.example.com/" + strings.Repeat("a", 2048): false,
+		"relative/path":                                        false,
+		"":                                                     false,
 	} {
 		if got := r.Allowed(target); got != want {
 			t.Errorf("Allowed(%q) = %v", target, got)
