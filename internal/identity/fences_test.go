@@ -44,13 +44,13 @@ func TestFence_invitations(t *testing.T) {
 		admin := k.actor(k.member(ten, "admin@x.example", actor.Admin))
 		s := k.signUp("a@x.example", nil)
 		k.exec("UPDATE users SET email_confirmed_at = NULL WHERE id = $1", s.User.ID)
-		_, err := k.svc.Invite(k.ctx, admin, "a@x.example", actor.Safety)
+		_, err := k.svc.Invite(k.ctx, admin, identity.Invite{Email: "a@x.example", Role: actor.Safety})
 		k.ok(err)
 		if tenantOf(k, k.refresh(s)) != "" {
 			k.Error("an unproved address joined")
 		}
 		out := k.member(ten, "out@x.example", actor.Viewer)
-		_, err = k.svc.Invite(k.ctx, admin, "out@x.example", actor.Admin)
+		_, err = k.svc.Invite(k.ctx, admin, identity.Invite{Email: "out@x.example", Role: actor.Admin})
 		k.ok(err)
 		st, r := k.guarded()
 		k.ok(k.update(st, r, admin, out.User.ID, store.Row{"status": "suspended"}))

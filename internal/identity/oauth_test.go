@@ -275,6 +275,7 @@ func TestOAuth_idToken(t *testing.T) {
 			"HS256 of the JWKS": func() { p.alg = "HS256" },
 			"unknown kid":       func() { p.kid = "k2" },
 			"unknown kid again": func() { p.kid = "k3" },
+			"and again":         func() { p.kid = "k4" },
 			"no address":        func() { p.change = map[string]any{"email": ""} },
 		} {
 			p.change, p.alg, p.kid = nil, "", "k1"

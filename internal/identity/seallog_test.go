@@ -91,6 +91,25 @@ func TestAuditChain_tampering(t *testing.T) {
 	}
 }
 
+// No column of a row is left out of its hash.
+func TestAuditChain_everyColumn(t *testing.T) {
+	onBoth(t, nil, func(k *kit) {
+		tenant := k.logged()
+		for range 8 {
+			k.signIn("a@x.example")
+		}
+		k.ok(k.svc.SealAudit(k.ctx))
+		const other = "'0190ffff-0000-7000-8000-00000000ffff'"
+		for i, set := range []string{"id = " + other, "at = '2020-01-01T00:00:00.000000Z'", "actor_user_id = " + other, "key_id = 'x'", "action = 'x'", "entity_type = 'x'", "entity_id = " + other,
+			"outcome = 'x'", "before = '{}'", "after = '{}'", "details = '{}'", "address = '192.0.2.99'", "request_id = 'x'"} {
+			k.exec("UPDATE audit SET "+set+" WHERE tenant_id = $1 AND seal_no = $2", tenant, i+1)
+			if r := k.verifyLog(tenant); len(r.Breaks) != i+1 {
+				k.Fatalf("%s: %+v", set, r)
+			}
+		}
+	})
+}
+
 // Who can write the database but lacks the master key cannot cut the end off
 // and forge a head that the sealer would go on from.
 func TestAuditChain_forgedHead(t *testing.T) {

@@ -413,6 +413,9 @@ func TestRefusedUploads(t *testing.T) {
 	if len([]rune(job.FileName)) > 200 || strings.ContainsAny(job.FileName, "/\\\x00\r\n") || !strings.HasSuffix(job.FileName, ".csv") {
 		t.Errorf("file name %q", job.FileName)
 	}
+	if job = k.upload("items", "", "", "a\r\nX: y\x00.csv", []byte("sku,name\nc,d\n")); job.FileName != "aX: y.csv" {
+		t.Errorf("file name %q", job.FileName)
+	}
 }
 
 type endless struct {

@@ -173,6 +173,7 @@ func TestEveryResource(t *testing.T) {
 				k := &kit{TB: t, d: k.d, cat: k.cat, s: k.s, now: k.now}
 				k.roles(r)
 				k.columns(r)
+				k.bounded(r)
 				k.names(r, north1[r.Name], south1)
 				if !r.Root {
 					k.isolated(r, north1[r.Name], south1[r.Name])
@@ -234,6 +235,25 @@ func (k *kit) columns(r *catalog.Resource) {
 	if _, ok := catalog.Find(r.Access.Update, actor.Owner); ok && !r.AppendOnly {
 		k.refused(k.do(owner, "PATCH", r.Name+"?id=eq."+id(1), "", `{"nope":1}`), "PGRST204")
 		k.refused(k.do(owner, "PATCH", r.Name+"?id=eq."+id(1), "", `{"version":1}`), "428C9")
+	}
+}
+
+// bounded holds writes to what a grant narrows: the fields it names, fields
+// that the role sees, rows that name the caller.
+func (k *kit) bounded(r *catalog.Resource) {
+	for _, role := range actor.Members {
+		caller := as(north, role)
+		if g, ok := catalog.Find(r.Access.Update, role); ok && g.Scope != catalog.None && !r.AppendOnly {
+			for i := range r.Fields {
+				f := &r.Fields[i]
+				if !f.ReadOnly && !f.Fixed && (!f.Visible(role) || len(g.Fields) > 0 && !slices.Contains(g.Fields, f.Name)) {
+					k.refused(k.do(caller, "PATCH", r.Name+"?id=eq."+id(4242), "", `{"`+f.Name+`":null}`), "42501")
+				}
+			}
+		}
+		if g, ok := catalog.Find(r.Access.Create, role); ok && g.Scope == catalog.Own && g.Also == "" {
+			k.refused(k.do(caller, "POST", r.Name, "", `{"id":"`+id(4242)+`"`+k.body(r)+`}`), "42501")
+		}
 	}
 }
 

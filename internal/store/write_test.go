@@ -314,6 +314,13 @@ func TestServiceKey(t *testing.T) {
 		a := k.must(serviceKey, "PATCH", "zones?id=eq."+id(70)+"&tenant_id=eq."+south+"&select=name", "return=representation", `{"name":"changed"}`)
 		k.want(string(a.Body), `[{"name":"changed"}]`)
 		k.want(k.get(serviceKey, "zones?select=name&id=eq."+id(70)+"&order=name"), `[{"name":"`+north+`"},{"name":"changed"}]`)
+		// and what hangs on it is each its own
+		for _, tenant := range []string{north, south} {
+			k.must(serviceKey, "POST", "orders", "", `{"tenant_id":"`+tenant+`","id":"`+id(80)+`","order_no":"T-1"}`)
+		}
+		k.must(serviceKey, "POST", "order_lines", "", `{"tenant_id":"`+south+`","id":"`+id(81)+`","order_id":"`+id(80)+`","line_no":1,"item_id":"`+id(92)+`","qty_ordered":1}`)
+		k.want(k.get(serviceKey, "orders?select=order_no,order_lines!inner(line_no)&id=eq."+id(80)+"&tenant_id=eq."+north), `[]`)
+		k.want(k.get(serviceKey, "orders?select=order_no,order_lines!inner(line_no)&id=eq."+id(80)+"&tenant_id=eq."+south), `[{"order_no":"T-1","order_lines":[{"line_no":1}]}]`)
 		bound := serviceKey
 		bound.TenantID = south
 		k.want(k.get(bound, "zones?select=name&order=name"), `[{"name":"canary"},{"name":"changed"}]`)

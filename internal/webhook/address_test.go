@@ -3,6 +3,7 @@ package webhook
 import (
 	"context"
 	"errors"
+	"net/http"
 	"net/netip"
 	"strings"
 	"testing"
@@ -81,6 +82,9 @@ func TestDialGuard(t *testing.T) {
 		if err := s.dialable(network, address, nil); (err == nil) != ok {
 			t.Errorf("dial %s: %v", address, err)
 		}
+	}
+	if s.client.Transport.(*http.Transport).Proxy != nil {
+		t.Error("a proxy would dial for us, past the guard")
 	}
 	sink := newSink(t, nil)
 	o := s.send(context.Background(), &endpoint{url: strings.Replace(sink.URL, "http://127.0.0.1", "https://localhost", 1), secrets: [][]byte{newSecret()}}, &delivery{event: "e", payload: "{}"})

@@ -24,6 +24,7 @@ import (
 // What the receiver does, and what becomes of the delivery.
 func TestReceiverFaults(t *testing.T) {
 	hang := make(chan struct{})
+	var gigabyte atomic.Int64 // what was written of it
 	defer close(hang)
 	type receiver struct {
 		reply  func(w http.ResponseWriter, r *http.Request, n int)
@@ -53,6 +54,7 @@ func TestReceiverFaults(t *testing.T) {
 				if _, err := w.Write(chunk); err != nil {
 					return
 				}
+				gigabyte.Add(int64(len(chunk)))
 			}
 		}, "delivered", 200, "", 0, "active"},
 	}
@@ -77,8 +79,14 @@ func TestReceiverFaults(t *testing.T) {
 			if pause := time.Until(d.next); c.after > time.Minute && (pause < c.after-10*time.Second || d.next.IsZero()) {
 				t.Errorf("%s: next attempt in %v, want %v", name, pause, c.after)
 			}
+			if d.code == 0 && !strings.Contains(d.history, `"ms":null`) {
+				t.Errorf("%s: a time is told of a request without an answer: %s", name, d.history)
+			}
 			if len(d.response) > 16<<10 || strings.Contains(d.response, `\u0000`) {
 				t.Errorf("%s: kept %d bytes of the answer", name, len(d.response))
+			}
+			if n := gigabyte.Load(); n > 256<<20 {
+				t.Errorf("%d MB of an answer were read", n>>20)
 			}
 			k.until(name+": the webhook to be "+c.hook, func() bool { return text(k.webhook(north, ids[name]), "status") == c.hook })
 		}

@@ -235,6 +235,8 @@ func TestHostileWorkbooks(t *testing.T) {
 	}{
 		{"3,000 parts", "workbook_too_large", pack(t, many...)},
 		{"a shared text of 200 MB", "workbook_too_large", with(one, part{"xl/sharedStrings.xml", "<sst><si><t>" + strings.Repeat("a", 200<<20) + "</t></si></sst>"})},
+		{"20 MB of one letter", "workbook_too_large", with(one, part{"xl/sharedStrings.xml", "<sst><si><t>" + strings.Repeat("a", 20<<20) + "</t></si></sst>"})},
+		{"105 MB that pack to a fiftieth", "workbook_too_large", with(rows(strings.Repeat(unlike(600)+strings.Repeat(" ", 40<<10), 105<<20/(40<<10))))},
 		{"a size that lies", "workbook", lying(t, with(one, part{"xl/sharedStrings.xml", "<sst><si><t>" + strings.Repeat("ab", 60<<20) + "</t></si></sst>"}))},
 		{"20 million shared texts", "workbook_too_large", with(one, part{"xl/sharedStrings.xml", "<sst>" + strings.Repeat("<si/>", 19_000_000) + "</sst>"})},
 		{"row 2^31", "workbook", with(rows(`<row r="2147483648"><c><v>1</v></c></row>`))},
@@ -269,6 +271,17 @@ func TestHostileWorkbooks(t *testing.T) {
 }
 
 // lying makes every part claim to unpack to ten bytes.
+// unlike is n characters, most unlike each other.
+func unlike(n int) string {
+	b := make([]byte, n)
+	x := uint32(1)
+	for i := range b {
+		x = x*1664525 + 1013904223
+		b[i] = 'a' + byte(x>>24)%26
+	}
+	return string(b)
+}
+
 func lying(t testing.TB, body []byte) []byte {
 	t.Helper()
 	out := bytes.Clone(body)

@@ -20,7 +20,7 @@ import (
 // the catalog hold requests to the catalog; this page holds the catalog to the
 // decision, so that a grant which is lost, widened or misspelt shows.
 // HOLDFAST_WRITE_PERMISSIONS=1 writes the page anew.
-func TestPermissionsPage(t *testing.T) {
+func TestDocsPermissions(t *testing.T) {
 	const path = "../../docs/permissions.md"
 	want := permissionsPage(testkit.New(t, db.SQLite).App.Functions())
 	if os.Getenv("HOLDFAST_WRITE_PERMISSIONS") != "" {
@@ -39,7 +39,7 @@ func TestPermissionsPage(t *testing.T) {
 
 func permissionsPage(list []functions.Function) string {
 	var b strings.Builder
-	b.WriteString("# Who may do what\n\nWritten by `HOLDFAST_WRITE_PERMISSIONS=1 go test ./internal/app -run TestPermissionsPage` and compared with the code by every run of the tests: look at each changed line.\n\n" +
+	b.WriteString("# Who may do what\n\nWritten by `HOLDFAST_WRITE_PERMISSIONS=1 go test ./internal/app -run TestDocsPermissions` and compared with the code by every run of the tests: look at each changed line.\n\n" +
 		"## Collections\n\nR read, C create, U update, D delete; a small letter: only rows that name the caller, his zones, or as noted. The service key may do all. Without membership: nothing.\n\n" +
 		"| collection |" + strings.Join(roleNames(actor.Members), "|") + "|\n|---|" + strings.Repeat("---|", len(actor.Members)) + "\n")
 	for _, r := range catalog.Default().All() {
