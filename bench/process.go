@@ -203,8 +203,10 @@ func measure(ctx context.Context, p load.Plan) (load.Report, error) {
 	if err := json.Unmarshal(out.Bytes(), &r); err != nil {
 		return r, err
 	}
-	if r.Failed > 0 {
-		return r, fmt.Errorf("%s %s: %d of %d requests failed: %s", p.Request.Method, p.Request.Path, r.Failed, r.Failed+r.Requests, r.FirstFail)
+	for _, t := range append([]load.Report{r}, r.Turns...) {
+		if t.Failed > 0 {
+			return r, fmt.Errorf("%s %s: %d of %d requests failed: %s", p.Request.Method, p.Request.Path, t.Failed, t.Failed+t.Requests, t.FirstFail)
+		}
 	}
 	return r, nil
 }

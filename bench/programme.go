@@ -1,11 +1,12 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"path/filepath"
+	"slices"
+	"strings"
 	"time"
 
 	"holdfast/bench/data"
@@ -55,29 +56,43 @@ func (m *measurement) kpis(ctx context.Context, engine string) (err error) {
 		auth[i] = []string{"Authorization: Bearer " + token, "Cache-Control: no-cache"}
 	}
 	for _, g := range growing {
-		var reports [2][]load.Report
-		var slow, middle []float64
-		for i := range m.rounds {
-			for k := range tenants {
-				r, err := measure(ctx, m.plan(s, s.server, 1, load.Request{Method: "GET", Path: g.path, Header: auth[k], Status: 200}, i))
-				if err != nil {
-					return err
-				}
-				reports[k] = append(reports[k], r)
-			}
-			slow = append(slow, reports[1][i].P99/reports[0][i].P99)
-			middle = append(middle, reports[1][i].P50/reports[0][i].P50)
-		}
-		p99 := func(r load.Report) float64 { return r.P99 }
-		p50 := func(r load.Report) float64 { return r.P50 }
-		r := of(fmt.Sprintf("%s, p99 at %d / 10000", g.title, m.events), engine, slow, fmt.Sprintf("p50 %.2f and %.2f ms (ratio %.2f), p99 %.2f and %.2f ms",
-			median(each(reports[1], p50)), median(each(reports[0], p50)), median(middle), median(each(reports[1], p99)), median(each(reports[0], p99)))).atMost(2, "")
-		r.Server, r.Limit = reports[1], reports[0]
-		if err := m.add(r); err != nil {
+		if err := m.growth(ctx, s, g.title, func(k int) load.Request {
+			return load.Request{Method: "GET", Path: g.path, Header: auth[k], Status: 200}
+		}); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// growth compares a request to the small tenant (0) with the same to the large
+// one (1), sent in turn.
+func (m *measurement) growth(ctx context.Context, s *site, title string, request func(tenant int) load.Request) error {
+	var small, large []load.Report
+	var slow, middle []float64
+	for i := range m.rounds {
+		p := m.plan(s, s.server, 1, request(0), i)
+		p.Turns = []load.Request{request(1)}
+		r, err := m.product(ctx, s, title, p)
+		if err != nil {
+			return err
+		}
+		small, large = append(small, r), append(large, r.Turns[0])
+		slow, middle = append(slow, large[i].P99/small[i].P99), append(middle, large[i].P50/small[i].P50)
+	}
+	p99 := func(r load.Report) float64 { return r.P99 }
+	p50 := func(r load.Report) float64 { return r.P50 }
+	r := of(fmt.Sprintf("%s, p99 at %d / 10000", title, m.events), s.engine, slow, fmt.Sprintf("p50 %.2f and %.2f ms (ratio %.2f), p99 %.2f and %.2f ms",
+		median(each(large, p50)), median(each(small, p50)), median(middle), median(each(large, p99)), median(each(small, p99)))).atMost(2, "")
+	r.Server, r.Limit = large, small
+	return m.add(r)
+}
+
+// verb is a function of the safety programme and statements by hand that read
+// what it reads.
+type verb struct {
+	title, path, body string
+	hand              func(context.Context) error
 }
 
 // scores measures the scores of a crowd of workers, and the scan of the shipped
@@ -94,7 +109,12 @@ func (m *measurement) scores(ctx context.Context, engine string) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, d.Close()) }()
-	if err := data.WriteCrowd(ctx, d, c, time.Now()); err != nil {
+	to, leave, err := s.target(ctx, d)
+	if err != nil {
+		return err
+	}
+	defer leave()
+	if err := data.WriteCrowd(ctx, to, c, time.Now()); err != nil {
 		return err
 	}
 	if err := seedRules(ctx, d, c.Tenant.ID); err != nil {
@@ -110,10 +130,11 @@ func (m *measurement) scores(ctx context.Context, engine string) (err error) {
 	if err != nil {
 		return err
 	}
-	for _, x := range []struct {
-		title, path, body string
-		hand              func(context.Context) error
-	}{
+	idle, err := load.RSS([]int{s.server.pid()})
+	if err != nil {
+		return err
+	}
+	for _, v := range []verb{
 		{fmt.Sprintf("scores of %d workers / one statement", c.Workers), "calculate-predictive-safety-scores", `{"entity_type":"worker"}`, func(ctx context.Context) error {
 			n, err := limit.Scores(ctx, d, c.Tenant.ID, 30, time.Now())
 			if err == nil && n != c.Workers {
@@ -126,47 +147,70 @@ func (m *measurement) scores(ctx context.Context, engine string) (err error) {
 			return err
 		}},
 	} {
-		if err := m.verb(ctx, s, token, x.title, x.path, x.body, x.hand); err != nil {
+		if err := m.verb(ctx, s, idle, token, v); err != nil {
 			return err
 		}
 	}
 	return m.oneScore(ctx, s, token, c)
 }
 
-// verb times a function against statements by hand, in turns, after one call of
-// each that does not count: the first scan writes every verdict.
-func (m *measurement) verb(ctx context.Context, s *site, token, title, path, body string, hand func(context.Context) error) error {
-	timed := func(f func() error) (seconds float64, err error) {
-		begin := time.Now()
+// cost is what a piece of work took.
+type cost struct{ cpu, wall float64 }
+
+// costOf is the CPU-seconds of process trees, or of this process where there are
+// none of a server, and the time that f takes.
+func (s *site) costOf(server []int, f func() error) (cost, error) {
+	now := func() (float64, error) {
+		sum, err := load.CPU(append(slices.Clone(server), s.pids...))
+		if len(server) == 0 {
+			sum += spent()
+		}
+		return sum, err
+	}
+	begin := time.Now()
+	before, err := now()
+	if err == nil {
 		err = f()
-		return time.Since(begin).Seconds(), err
 	}
+	after, late := now()
+	return cost{after - before, time.Since(begin).Seconds()}, errors.Join(err, late)
+}
+
+// verb compares the CPU of a function, with its database, to that of statements
+// by hand, in turns, after one call of each that does not count: the first scan
+// writes every verdict. idle is the server's memory before it had worked.
+func (m *measurement) verb(ctx context.Context, s *site, idle int64, token string, v verb) error {
 	call := func() error {
-		_, err := s.call(ctx, "POST", "/functions/v1/"+path, token, "application/json", bytes.NewReader([]byte(body)))
+		_, err := s.call(ctx, "POST", "/functions/v1/"+v.path, token, "application/json", strings.NewReader(v.body))
 		return err
 	}
-	before, err := load.RSS([]int{s.server.pid()})
-	if err := errors.Join(err, load.ForgetPeak(s.server.pid()), call(), hand(ctx)); err != nil {
+	if err := errors.Join(load.ForgetPeak(s.server.pid()), call(), v.hand(ctx)); err != nil {
 		return err
 	}
-	var ratios, product, bare []float64
+	var ratios, product, bare, took, bareTook []float64
 	for range m.rounds {
-		var a float64
-		err := m.profiled(ctx, s, title, func() (err error) {
-			a, err = timed(call)
+		var a cost
+		err := m.profiled(ctx, s, v.title, func() (err error) {
+			a, err = s.costOf([]int{s.server.pid()}, call)
 			return err
 		})
 		if err != nil {
 			return err
 		}
-		b, err := timed(func() error { return hand(ctx) })
+		b, err := s.costOf(nil, func() error { return v.hand(ctx) })
 		if err != nil {
 			return err
 		}
-		ratios, product, bare = append(ratios, a/b), append(product, a), append(bare, b)
+		ratios, product, bare = append(ratios, a.cpu/b.cpu), append(product, a.cpu), append(bare, b.cpu)
+		took, bareTook = append(took, a.wall), append(bareTook, b.wall)
 	}
-	note := fmt.Sprintf("%.2f s against %.2f s; memory %d MB, at most %d MB more", median(product), median(bare), before>>20, (load.Peak(s.server.pid())-before)>>20)
-	return m.add(of(title, s.engine, ratios, note).atMost(3, ""))
+	note := fmt.Sprintf("%.2f against %.2f CPU-s, %.2f against %.2f s", median(product), median(bare), median(took), median(bareTook))
+	if err := m.add(of(v.title, s.engine, ratios, note).atMost(3, "")); err != nil {
+		return err
+	}
+	more := float64(load.Peak(s.server.pid())-idle) / (1 << 20)
+	note = fmt.Sprintf("beyond the %d MB before any work", idle>>20)
+	return m.add(of("memory of "+v.path, s.engine, []float64{more}, note).atMost(200, " MB"))
 }
 
 // profiled runs f, under the profiler if asked to.

@@ -118,8 +118,13 @@ func (s *site) fill(ctx context.Context, tenants ...data.Tenant) error {
 	if err != nil {
 		return err
 	}
+	to, leave, err := s.target(ctx, d)
+	if err != nil {
+		return errors.Join(err, d.Close())
+	}
+	defer leave()
 	for _, t := range tenants {
-		if err := data.Write(ctx, d, t, time.Now()); err != nil {
+		if err := data.Write(ctx, to, t, time.Now()); err != nil {
 			return errors.Join(err, d.Close())
 		}
 		rows += t.Rows()
@@ -140,6 +145,20 @@ func (s *site) fill(ctx context.Context, tenants ...data.Tenant) error {
 	}
 	fmt.Fprintf(os.Stderr, "%s: %d records in %.1f s\n", s.engine, rows, time.Since(begin).Seconds())
 	return nil
+}
+
+// target is where generated records go: on PostgreSQL past the keys, which the
+// rows agree with. leave ends its connection.
+func (s *site) target(ctx context.Context, d *db.DB) (to data.Target, leave func(), err error) {
+	to = data.Target{DB: d}
+	if s.url == "" {
+		return to, func() {}, nil
+	}
+	if to.Owner, err = pgx.Connect(ctx, s.url); err != nil {
+		return to, nil, err
+	}
+	_, err = to.Owner.Exec(ctx, "set session_replication_role = replica")
+	return to, func() { to.Owner.Close(context.Background()) }, err
 }
 
 // start starts the product.

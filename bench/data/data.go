@@ -8,6 +8,8 @@ import (
 	"math/rand/v2"
 	"time"
 
+	"github.com/jackc/pgx/v5"
+
 	"holdfast/internal/catalog"
 	"holdfast/internal/db"
 	"holdfast/internal/demo/bulk"
@@ -57,20 +59,28 @@ func Sized(n, rows int) Tenant {
 		Drivers: 100, Incidents: rows * 8 / 100, Jobs: 50}
 }
 
-// Reported is the nth tenant with a year of so many incidents and shipments, and
-// a tenth of that in actions and inspections: what safety KPIs look back on.
+// Reported is the nth tenant with a year of so many incidents, and a tenth of
+// that in shipments, actions and inspections: what safety KPIs look back on.
 func Reported(n, rows int) Tenant {
-	return Tenant{ID: Number(n), Name: fmt.Sprintf("Bench %d", n), Zones: 20, Items: 100, Orders: 100, Lines: 1, Picks: 10, Shipments: rows, Drivers: 10, Incidents: rows,
+	return Tenant{ID: Number(n), Name: fmt.Sprintf("Bench %d", n), Zones: 20, Items: 100, Orders: 100, Lines: 1, Picks: 10, Shipments: rows / 10, Drivers: 10, Incidents: rows,
 		Actions: rows / 10, Checks: rows / 10, Jobs: 10, Days: 365}
 }
 
-// chunk is how many rows share a transaction.
-const chunk = 4096
+// chunk is how many rows share a transaction: a page that several of them
+// change is written once.
+const chunk = 1 << 16
+
+// Target is where records go. Owner, if set, is a connection as the owner of
+// PostgreSQL's tables, past row policy: large tables then travel by COPY.
+type Target struct {
+	DB    *db.DB
+	Owner *pgx.Conn
+}
 
 // writer fills one tenant.
 type writer struct {
 	ctx    context.Context
-	d      *db.DB
+	to     Target
 	t      Tenant
 	now    time.Time
 	rng    *rand.Rand
@@ -79,8 +89,8 @@ type writer struct {
 }
 
 // Write makes the tenant. It must not exist.
-func Write(ctx context.Context, d *db.DB, t Tenant, now time.Time) error {
-	w := &writer{ctx: ctx, d: d, t: t, now: now.UTC().Truncate(time.Microsecond), rng: rand.New(rand.NewPCG(7, uint64(len(t.ID)+t.Rows()))), cat: catalog.Default(), counts: map[string]int64{}}
+func Write(ctx context.Context, to Target, t Tenant, now time.Time) error {
+	w := &writer{ctx: ctx, to: to, t: t, now: now.UTC().Truncate(time.Microsecond), rng: rand.New(rand.NewPCG(7, uint64(len(t.ID)+t.Rows()))), cat: catalog.Default(), counts: map[string]int64{}}
 	for _, step := range []func() error{w.tenant, w.zones, w.items, w.levels, w.orders, w.lines, w.picks, w.people, w.drivers, w.shipments, w.incidents, w.actions, w.checks, w.jobs, w.counters} {
 		if err := step(); err != nil {
 			return fmt.Errorf("data: %s: %w", t.Name, err)
@@ -132,17 +142,28 @@ const (
 // table writes n rows with the common columns before those named.
 func (w *writer) table(name string, kind, n int, cols []string, row func(i int, args []any) []any) error {
 	all := append([]string{"tenant_id", "id", "created_at", "updated_at", "version"}, cols...)
+	full := func(i int, args []any) []any {
+		at := w.made(i, n)
+		return row(i, append(args, w.t.ID, w.id(kind, i, n), at, at, 1))
+	}
+	return w.to.put(w.ctx, w.t.ID, name, all, n, full)
+}
+
+// put writes n rows of a tenant's table; row appends the values of row i to args.
+func (to Target) put(ctx context.Context, tenant, table string, cols []string, n int, row func(i int, args []any) []any) error {
+	if to.Owner != nil {
+		if _, err := to.Owner.CopyFrom(ctx, pgx.Identifier{table}, cols, pgx.CopyFromSlice(n, func(i int) ([]any, error) { return row(i, nil), nil })); err != nil {
+			return fmt.Errorf("%s: %w", table, err)
+		}
+		return nil
+	}
 	for from := 0; from < n; from += chunk {
-		size := min(chunk, n-from)
-		err := w.d.Write(w.ctx, db.Scope{Tenant: w.t.ID}, func(tx *db.Tx) error {
-			bulk.Insert(tx, name, all, size, func(i int, args []any) []any {
-				at := w.made(from+i, n)
-				return row(from+i, append(args, w.t.ID, w.id(kind, from+i, n), at, at, 1))
-			})
+		err := to.DB.Write(ctx, db.Scope{Tenant: tenant}, func(tx *db.Tx) error {
+			bulk.Insert(tx, table, cols, min(chunk, n-from), func(i int, args []any) []any { return row(from+i, args) })
 			return nil
 		})
 		if err != nil {
-			return fmt.Errorf("%s: %w", name, err)
+			return fmt.Errorf("%s: %w", table, err)
 		}
 	}
 	return nil
@@ -150,7 +171,7 @@ func (w *writer) table(name string, kind, n int, cols []string, row func(i int, 
 
 func of[T any](list []T, i int) T { return list[i%len(list)] }
 
-func (w *writer) tenant() error { return WriteTenant(w.ctx, w.d, w.t) }
+func (w *writer) tenant() error { return WriteTenant(w.ctx, w.to.DB, w.t) }
 
 // WriteTenant makes the tenant without records.
 func WriteTenant(ctx context.Context, d *db.DB, t Tenant) error {
@@ -306,8 +327,8 @@ func (w *writer) jobs() error {
 }
 
 func (w *writer) counters() error {
-	st := store.New(w.d, w.cat, store.Effects{}, time.Now)
-	err := w.d.Write(w.ctx, db.Scope{Tenant: w.t.ID}, func(tx *db.Tx) error {
+	st := store.New(w.to.DB, w.cat, store.Effects{}, time.Now)
+	err := w.to.DB.Write(w.ctx, db.Scope{Tenant: w.t.ID}, func(tx *db.Tx) error {
 		st.Count(tx, w.t.ID, w.counts)
 		return nil
 	})

@@ -6,6 +6,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/jackc/pgx/v5"
+
 	"holdfast/internal/catalog"
 	"holdfast/internal/db"
 	"holdfast/internal/testkit/pgtest"
@@ -27,7 +29,14 @@ func TestCountersAgreeWithRows(t *testing.T) {
 			defer d.Close()
 			tn := Standard(3, 0.01)
 			tn.Actions, tn.Checks, tn.Days = 40, 60, 365
-			if err := Write(ctx, d, tn, time.Now()); err != nil {
+			to := Target{DB: d}
+			if o.URL != "" {
+				if to.Owner, err = pgx.Connect(ctx, o.URL); err != nil {
+					t.Fatal(err)
+				}
+				defer to.Owner.Close(ctx)
+			}
+			if err := Write(ctx, to, tn, time.Now()); err != nil {
 				t.Fatal(err)
 			}
 			err = d.Read(ctx, db.Scope{Tenant: tn.ID}, func(tx *db.Tx) error {

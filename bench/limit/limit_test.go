@@ -30,7 +30,7 @@ func TestLimitsDoTheWork(t *testing.T) {
 			}
 			defer d.Close()
 			tn := data.Sized(1, 4000)
-			if err := data.Write(ctx, d, tn, time.Now()); err != nil {
+			if err := data.Write(ctx, data.Target{DB: d}, tn, time.Now()); err != nil {
 				t.Fatal(err)
 			}
 			o.Tenant, o.Body = tn.ID, filepath.Join(t.TempDir(), "body")

@@ -27,7 +27,8 @@ type Plan struct {
 	Warm    time.Duration // before that, unmeasured
 	PIDs    []int         // roots of the process trees to charge
 	Request Request
-	Seeds   []string // first value of {carry}, one for each connection
+	Turns   []Request // that each connection sends in turn after Request, so that noise hits all alike
+	Seeds   []string  // first value of {carry}, one for each connection
 }
 
 // Request is a template. {i} is a number that rises with every request,
@@ -56,11 +57,16 @@ type Report struct {
 	Bytes     int64   `json:"body_bytes"`
 	RSS       int64   `json:"rss_bytes"` // of the first tree, at the end
 	FirstFail string  `json:"first_failure,omitempty"`
+
+	Turns []Report `json:"turns,omitempty"` // of the plan's turns: counts and times only
 }
 
 // Run drives the plan and reports.
 func Run(p Plan) (Report, error) {
-	parts := compile(p.Address, p.Request)
+	parts := make([][][]part, 1+len(p.Turns))
+	for i, r := range p.turns() {
+		parts[i] = compile(p.Address, r)
+	}
 	if p.Warm > 0 {
 		if _, err := drive(p, parts, p.Warm); err != nil {
 			return Report{}, err
@@ -80,30 +86,42 @@ func Run(p Plan) (Report, error) {
 	if err != nil {
 		return Report{}, err
 	}
-	r := sum(workers)
+	r := sum(workers, 0)
+	for i := range p.Turns {
+		r.Turns = append(r.Turns, sum(workers, 1+i))
+	}
 	r.Seconds, r.CPU = seconds, after-cpu
 	r.PerSecond = float64(r.Requests) / seconds
-	if r.CPU > 0 {
+	if r.CPU > 0 && len(p.Turns) == 0 { // else it is spent on all of them
 		r.PerCPU = float64(r.Requests) / r.CPU
 	}
 	r.RSS, err = RSS(p.PIDs[:min(1, len(p.PIDs))])
 	return r, err
 }
 
-type worker struct {
+// turns are the requests that follow each other on a connection.
+func (p *Plan) turns() []Request { return append([]Request{p.Request}, p.Turns...) }
+
+// turn is what one connection saw of one of the requests it sends in turn.
+type turn struct {
 	took   []time.Duration
 	failed int
 	bytes  int64
 	first  string
-	carry  []byte
 }
 
-func drive(p Plan, parts [][]part, d time.Duration) ([]worker, error) {
+type worker struct {
+	turns []turn
+	carry []byte
+}
+
+func drive(p Plan, parts [][][]part, d time.Duration) ([]worker, error) {
 	workers := make([]worker, p.Conns)
 	errs := make([]error, p.Conns)
 	var wg sync.WaitGroup
 	end := time.Now().Add(d)
 	for i := range workers {
+		workers[i].turns = make([]turn, len(parts))
 		if i < len(p.Seeds) {
 			workers[i].carry = []byte(p.Seeds[i])
 		}
@@ -113,7 +131,7 @@ func drive(p Plan, parts [][]part, d time.Duration) ([]worker, error) {
 	return workers, errors.Join(errs...)
 }
 
-func (w *worker) run(p Plan, parts [][]part, end time.Time, seed uint64) error {
+func (w *worker) run(p Plan, parts [][][]part, end time.Time, seed uint64) error {
 	c, err := net.Dial("tcp", p.Address)
 	if err != nil {
 		return fmt.Errorf("load: %w", err)
@@ -122,34 +140,39 @@ func (w *worker) run(p Plan, parts [][]part, end time.Time, seed uint64) error {
 	in := bufio.NewReaderSize(c, 64<<10)
 	rng := rand.New(rand.NewPCG(seed, uint64(time.Now().UnixNano())))
 	var out []byte
+	requests := p.turns()
 	for n := uint64(0); ; n++ {
+		k := n % uint64(len(requests))
+		request, t := &requests[k], &w.turns[k]
 		begin := time.Now()
 		if begin.After(end) {
 			return nil
 		}
-		out = write(out[:0], parts, filling{seed<<40 | n, rng, w.carry})
+		out = write(out[:0], parts[k], filling{seed<<40 | n, rng, w.carry})
 		if _, err := c.Write(out); err != nil {
 			return fmt.Errorf("load: %w", err)
 		}
-		status, size, head, err := read(in, p.Request.Status, p.Request.Carry, &w.carry)
+		status, size, head, err := read(in, request.Status, request.Carry, &w.carry)
 		if err != nil {
-			return fmt.Errorf("load: %s %s: %w", p.Request.Method, p.Request.Path, err)
+			return fmt.Errorf("load: %s %s: %w", request.Method, request.Path, err)
 		}
-		w.took = append(w.took, time.Since(begin))
-		w.bytes += size
-		if status != p.Request.Status {
-			w.failed++
-			if w.first == "" {
-				w.first = fmt.Sprintf("status %d: %s", status, head)
+		t.took = append(t.took, time.Since(begin))
+		t.bytes += size
+		if status != request.Status {
+			t.failed++
+			if t.first == "" {
+				t.first = fmt.Sprintf("status %d: %s", status, head)
 			}
 		}
 	}
 }
 
-func sum(workers []worker) Report {
+// sum reports on the nth of the requests sent in turn.
+func sum(workers []worker, n int) Report {
 	var r Report
 	var all []time.Duration
-	for _, w := range workers {
+	for i := range workers {
+		w := &workers[i].turns[n]
 		all = append(all, w.took...)
 		r.Failed += w.failed
 		r.Bytes += w.bytes

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"net/http"
 	"slices"
 	"strconv"
@@ -192,6 +193,13 @@ func (f *Functions) call(w http.ResponseWriter, r *http.Request, fn *functions.F
 // answers are kept after their effects.
 func (f *Functions) run(w http.ResponseWriter, r *http.Request, fn *functions.Function, a actor.Actor, in any) error {
 	do := func(w http.ResponseWriter, _ *once.Claim) error {
+		if fn.Stream != nil {
+			out, err := fn.Stream(r.Context(), a, in)
+			if err != nil {
+				return err
+			}
+			return deliver(w, r, out)
+		}
 		out, err := fn.Run(r.Context(), a, in)
 		if err != nil {
 			return err
@@ -293,6 +301,22 @@ func writeKept(w http.ResponseWriter, r *http.Request, b *cache.Body, hit bool) 
 		return nil
 	}
 	return write(w, r, b.Plain(), zipped)
+}
+
+// deliver sends an answer while it is made.
+func deliver(w http.ResponseWriter, r *http.Request, answer io.WriterTo) error {
+	h := w.Header()
+	h["Content-Type"] = jsonType
+	h["Cache-Control"] = private
+	h["Vary"] = append(h["Vary"], vary...)
+	w.WriteHeader(http.StatusOK)
+	if r.Method == http.MethodHead {
+		return nil
+	}
+	if _, err := answer.WriteTo(w); err != nil {
+		return fmt.Errorf("api: write answer: %w", err)
+	}
+	return nil
 }
 
 // write sends ready bytes, in their ready gzip form where the caller takes it.

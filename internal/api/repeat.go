@@ -49,8 +49,8 @@ func keyed(keys *once.Keys, w http.ResponseWriter, q request, run func(w http.Re
 		return again(w, before)
 	}
 	defer claim.Release(ctx) // unless it is settled
-	rec := &draft{head: http.Header{}}
-	if err := run(rec, claim); err != nil {
+	rec := &draft{head: http.Header{}, to: w}
+	if err := run(rec, claim); err != nil || rec.sent {
 		return err
 	}
 	claim.Settle(ctx, rec.answer())
@@ -91,11 +91,14 @@ func telling(r *http.Request, claim *once.Claim, write func(w http.ResponseWrite
 }
 
 // draft is an http.ResponseWriter that an answer is written on before it is
-// sent.
+// sent. One that turns out too long to be kept goes on to its client at once,
+// where to is set.
 type draft struct {
 	head   http.Header
 	status int
 	body   bytes.Buffer
+	to     http.ResponseWriter
+	sent   bool
 }
 
 func (d *draft) Header() http.Header { return d.head }
@@ -108,7 +111,18 @@ func (d *draft) WriteHeader(status int) {
 
 func (d *draft) Write(b []byte) (int, error) {
 	d.WriteHeader(http.StatusOK)
-	return d.body.Write(b)
+	if d.to == nil || !d.sent && d.body.Len()+len(b) <= once.MaxBody {
+		return d.body.Write(b)
+	}
+	if !d.sent {
+		d.sent = true
+		headed(d.to.Header(), d.head)
+		d.to.WriteHeader(d.status)
+		if _, err := d.to.Write(d.body.Bytes()); err != nil {
+			return 0, err
+		}
+	}
+	return d.to.Write(b)
 }
 
 func (d *draft) answer() *once.Answer {
@@ -122,19 +136,23 @@ func (d *draft) answer() *once.Answer {
 // again sends an answer.
 func again(w http.ResponseWriter, a *once.Answer) error {
 	h := w.Header()
-	for name, values := range a.Head {
-		switch {
-		case name == "Vary":
-			h[name] = slices.Concat(h[name], values)
-		case name == "Content-Length" && a.Body == nil: // it was too long to keep
-			h.Set(name, "0")
-		default:
-			h[name] = values
-		}
+	headed(h, a.Head)
+	if h.Get("Content-Length") != "" && a.Body == nil { // it was too long to keep
+		h.Set("Content-Length", "0")
 	}
 	w.WriteHeader(a.Status)
 	if len(a.Body) > 0 {
 		_, _ = w.Write(a.Body) // a client that went away is no fault of ours
 	}
 	return nil
+}
+
+// headed adds an answer's header to h.
+func headed(h http.Header, head map[string][]string) {
+	for name, values := range head {
+		if name == "Vary" {
+			values = slices.Concat(h[name], values)
+		}
+		h[name] = values
+	}
 }

@@ -214,12 +214,12 @@ func (a *App) services(ctx context.Context, mode Mode) error {
 // faces makes what stands between the services and HTTP.
 func (a *App) faces() (err error) {
 	a.cache = cache.New(cache.Options{})
-	a.table = functions.Table(functions.Deps{Store: a.Store, Imports: a.Imports, Now: a.now, Hooks: a.hooks()})
+	a.programme = programme.New(a.Store, a.now, a.hooks())
+	a.table = functions.Table(functions.Deps{Store: a.Store, Imports: a.Imports, Now: a.now, Programme: a.programme})
 	a.functions = api.NewFunctions(a.gate, a.cache, a.table)
 	a.functions.Known = a.knownTenant
 	a.keys = once.New(a.DB, a.now)
 	a.functions.Keys = a.keys
-	a.programme = programme.New(a.Store, a.now, a.hooks())
 	a.lease = lease.New(a.DB, "safety programme")
 	a.collections = api.NewCollections(a.Store, a.keys)
 	a.platform = api.NewPlatform(a.gate, a.clearTenant)

@@ -8,6 +8,7 @@ package functions
 import (
 	"context"
 	"encoding/json"
+	"io"
 	"time"
 
 	"holdfast/internal/actor"
@@ -32,6 +33,9 @@ type Function struct {
 	In       any           // zero input; its tags say how it is read (see Bind)
 	Doc      string
 	Run      func(ctx context.Context, a actor.Actor, in any) ([]byte, error) // in is a pointer to the type of In
+	// Stream is in place of Run where the answer grows with the tenant: it is made
+	// while it is sent. What it tells is durable before it begins.
+	Stream func(ctx context.Context, a actor.Actor, in any) (io.WriterTo, error)
 	// Forget drops what the function keeps of a tenant besides its answers; ""
 	// means of all tenants. nil where it keeps nothing.
 	Forget func(tenant string)
@@ -59,14 +63,18 @@ type Deps struct {
 	Store   *store.Store
 	Imports Importer
 	Now     func() time.Time
-	Hooks   programme.Hooks
-	Dear    time.Duration // an inventory's health that took longer is kept for a while; 50 ms when 0
+	// Programme is the safety programme's verbs; nil = over Store, without hooks.
+	Programme *programme.Programme
+	Dear      time.Duration // an inventory's health that took longer is kept for a while; 50 ms when 0
 }
 
 // Table lists the functions.
 func Table(d Deps) []Function {
 	dash := newDashboard(d)
-	prog := programme.New(d.Store, d.Now, d.Hooks)
+	prog := d.Programme
+	if prog == nil {
+		prog = programme.New(d.Store, d.Now, programme.Hooks{})
+	}
 	plan := planning.New(d.Store, d.Now)
 	list := []Function{
 		{
@@ -88,7 +96,7 @@ func Table(d Deps) []Function {
 			Doc:   "Reports, critical incidents, open and overdue actions and checklist compliance of the last days.",
 		},
 		{
-			Name: "calculate-predictive-safety-scores", Methods: []string{"POST", "GET"}, Roles: actor.Leaders, Writes: true, In: programme.ScoresIn{}, Run: call(prog.Scores),
+			Name: "calculate-predictive-safety-scores", Methods: []string{"POST", "GET"}, Roles: actor.Leaders, Writes: true, In: programme.ScoresIn{}, Stream: call(prog.Scores),
 			Doc: "Scores zones, drivers, workers and equipment from incidents, near misses, hours and workload of a period; every score comes with its inputs, terms and model.",
 		},
 		{
@@ -96,7 +104,7 @@ func Table(d Deps) []Function {
 			Doc: "Groups entities into Critical, High, Medium and Low by their newest scores, replacing the tenant's groups.",
 		},
 		{
-			Name: "check-compliance-rules", Methods: []string{"POST"}, Roles: actor.Leaders, Writes: true, In: programme.ComplianceIn{}, Run: call(prog.Compliance),
+			Name: "check-compliance-rules", Methods: []string{"POST"}, Roles: actor.Leaders, Writes: true, In: programme.ComplianceIn{}, Stream: call(prog.Compliance),
 			Doc: "Holds entities to the regulations in force; a first verdict and every change of one becomes an event.",
 		},
 		{
@@ -152,8 +160,8 @@ func Table(d Deps) []Function {
 }
 
 // call gives a typed function the table's shape.
-func call[In any](f func(context.Context, actor.Actor, *In) ([]byte, error)) func(context.Context, actor.Actor, any) ([]byte, error) {
-	return func(ctx context.Context, a actor.Actor, in any) ([]byte, error) { return f(ctx, a, in.(*In)) }
+func call[In, Out any](f func(context.Context, actor.Actor, *In) (Out, error)) func(context.Context, actor.Actor, any) (Out, error) {
+	return func(ctx context.Context, a actor.Actor, in any) (Out, error) { return f(ctx, a, in.(*In)) }
 }
 
 // Extra is a fault's Data whose members stand beside error and details in the

@@ -27,7 +27,7 @@ type Rows struct {
 }
 
 // rowsPerStatement bounds the memory of a bulk insert.
-const rowsPerStatement = 10_000
+const rowsPerStatement = 2500
 
 // NewRows starts a bulk insert. conflict is an ON CONFLICT clause or "".
 func NewRows(tx *db.Tx, table string, cols []Column, conflict string) *Rows {

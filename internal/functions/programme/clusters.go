@@ -45,15 +45,17 @@ type clustersOut struct {
 // assign-risk-clusters: the tenant's set is replaced as a whole, so that the
 // same scores give the same set again.
 func (p *Programme) Clusters(ctx context.Context, a actor.Actor, in *ClustersIn) ([]byte, error) {
+	return inTurn(ctx, p, a, "", func() ([]byte, error) { return p.clusters(ctx, a, in) })
+}
+
+func (p *Programme) clusters(ctx context.Context, a actor.Actor, in *ClustersIn) ([]byte, error) {
 	if in.MinScore > in.MaxScore {
 		return nil, fault.New(fault.Invalid, "", "parameter %q must not be above %q", "min_score", "max_score").At("min_score", "must not be above max_score")
 	}
 	out := clustersOut{Success: true, Tenant: a.TenantID, Clusters: []clusterOut{}}
 	err := p.write(ctx, a, func(tx *db.Tx) error {
 		out.Clusters, out.Assigned = []clusterOut{}, 0
-		if err := lock(tx, a.TenantID); err != nil {
-			return err
-		}
+		lock(tx, a.TenantID)
 		st := queueSettings(tx, a.TenantID)
 		if err := tx.Flush(); err != nil {
 			return err

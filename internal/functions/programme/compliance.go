@@ -3,10 +3,13 @@ package programme
 import (
 	"context"
 	"encoding/json"
+	"io"
 	"math"
 	"slices"
 	"strconv"
 	"time"
+
+	"github.com/google/uuid"
 
 	"holdfast/internal/actor"
 	"holdfast/internal/db"
@@ -36,12 +39,16 @@ type regulation struct {
 	id, code string
 	rule     *safety.Rule
 	worst    uint8
+	notes    [4]string // details by notesOf
 }
 
 // verdicts are ordered by how bad they are.
 var statusNames = [...]string{"compliant", "warning", "breach"}
 
 func rank(status string) uint8 { return uint8(slices.Index(statusNames[:], status)) }
+
+// unseen stands for the status of an entity without a verdict.
+const unseen = uint8(len(statusNames))
 
 // scan is one compliance check.
 type scan struct {
@@ -51,32 +58,33 @@ type scan struct {
 	st     *settings
 	regs   []*regulation
 	groups map[string]*group
-	detail map[string]map[string]string // entity type -> id -> kind or job title
-	root   string                       // zone that stands for the tenant
-	waived map[[2]string]bool           // regulation and entity
+	detail map[string][]string // entity type -> kind or job title of each of the group
+	root   string              // zone that stands for the tenant
+	waived map[[2]string]bool  // regulation and entity
 	facts  map[string]float64
 	tables *metricTables
-	fresh  []verdictOut
-	notes  []*safety.Rule // rules of fresh, in step
+	fresh  []finding
 }
 
-type verdictOut struct {
-	ID         string   `json:"id"`
-	Regulation string   `json:"regulation_id"`
-	Code       string   `json:"regulation_code"`
-	EntityType string   `json:"entity_type"`
-	EntityID   string   `json:"entity_id"`
-	Status     string   `json:"status"`
-	Previous   *string  `json:"previous_status"`
-	Value      *float64 `json:"value"`
-	Threshold  float64  `json:"threshold"`
-	Details    details  `json:"details"`
+// finding is a verdict that is new. A scan of a large tenant's first day has
+// several for each entity.
+type finding struct {
+	id               uuid.UUID
+	reg              *regulation
+	kind, entity     string
+	value, threshold float64
+	status, previous uint8 // places in statusNames; unseen
+	known            bool  // value is meant
+	notes            uint8 // place in the regulation's notes
 }
 
-func (v *verdictOut) personalScore() bool {
-	return personal(v.EntityType) && v.Details.Metric == "predictive_score"
+// personal reports a single person's score, which is for the safety officer and
+// the person.
+func (f *finding) personal() bool {
+	return personal(f.kind) && f.reg.rule.Metric == "predictive_score"
 }
 
+// details is what an event says of how it came about.
 type details struct {
 	Metric       string `json:"metric"`
 	Insufficient bool   `json:"insufficient_data,omitempty"`
@@ -84,10 +92,34 @@ type details struct {
 	WindowDays   int    `json:"window_days"`
 }
 
+// notesOf numbers what details can say of a verdict under one rule.
+func notesOf(v *safety.Verdict) (n uint8) {
+	if v.Insufficient {
+		n |= 1
+	}
+	if v.Exempt {
+		n |= 2
+	}
+	return n
+}
+
+// note writes the details of every kind of verdict of a rule.
+func (r *regulation) note() {
+	for n := range r.notes {
+		// Plain structs always marshal.
+		text, _ := json.Marshal(details{r.rule.Metric, n&1 != 0, n&2 != 0, r.rule.WindowDays})
+		r.notes[n] = string(text)
+	}
+}
+
 // Compliance holds every entity in scope to every regulation in force, writes
 // an event at the first check and at each change of status, and answers
 // check-compliance-rules. Nothing changed means nothing written.
-func (p *Programme) Compliance(ctx context.Context, a actor.Actor, in *ComplianceIn) ([]byte, error) {
+func (p *Programme) Compliance(ctx context.Context, a actor.Actor, in *ComplianceIn) (io.WriterTo, error) {
+	return inTurn(ctx, p, a, in.EntityID, func() (io.WriterTo, error) { return p.compliance(ctx, a, in) })
+}
+
+func (p *Programme) compliance(ctx context.Context, a actor.Actor, in *ComplianceIn) (io.WriterTo, error) {
 	s := &scan{tenant: a.TenantID, in: in, now: p.now().UTC().Truncate(time.Microsecond)}
 	err := p.read(ctx, a, func(tx *db.Tx) error {
 		if err := s.prepare(tx); err != nil {
@@ -99,9 +131,7 @@ func (p *Programme) Compliance(ctx context.Context, a actor.Actor, in *Complianc
 		return nil, err
 	}
 	err = p.write(ctx, a, func(tx *db.Tx) error {
-		if err := lock(tx, a.TenantID); err != nil {
-			return err
-		}
+		lock(tx, a.TenantID)
 		if err := s.judge(tx); err != nil || len(s.fresh) == 0 {
 			return err
 		}
@@ -109,7 +139,7 @@ func (p *Programme) Compliance(ctx context.Context, a actor.Actor, in *Complianc
 			return err
 		}
 		tx.After(func() { p.hooks.Changed(a.TenantID, []string{"compliance_events"}) })
-		if err := p.hooks.Tell(tx, "compliance_events", s.news()); err != nil {
+		if err := s.tell(tx, p.hooks.Tell); err != nil {
 			return err
 		}
 		return p.audit(tx, a, "compliance.check", map[string]any{"events_created": len(s.fresh), "regulations": len(s.regs)})
@@ -136,14 +166,15 @@ func (s *scan) prepare(tx *db.Tx) error {
 			return nil // written before rules were checked: it has no verdict
 		}
 		if s.in.EntityType == "" || slices.Contains(rule.Scope.EntityTypes, s.in.EntityType) {
-			s.regs = append(s.regs, &regulation{id: r.Text(0), code: r.Text(1), rule: rule})
+			g := &regulation{id: r.Text(0), code: r.Text(1), rule: rule}
+			g.note()
+			s.regs = append(s.regs, g)
 		}
 		return nil
 	})
 	for _, t := range types(s.in.EntityType) {
 		s.groups[t] = queueEntities(tx, selector{s.tenant, t, s.in.EntityID})
 	}
-	s.queueDetails(tx)
 	tx.Queue("SELECT id FROM zones WHERE tenant_id = $1 AND status <> 'archived' ORDER BY CASE WHEN parent_id IS NULL THEN 0 ELSE 1 END, "+
 		"CASE WHEN site_id IS NULL THEN 1 ELSE 0 END, lower(code) LIMIT 1", []any{s.tenant}, func(r *db.Row) error { s.root = r.Text(0); return nil })
 	tx.Queue("SELECT regulation_id, entity_id FROM compliance_events WHERE tenant_id = $1 AND waived_until > $2", []any{s.tenant, s.now}, func(r *db.Row) error {
@@ -163,47 +194,110 @@ func (s *scan) prepare(tx *db.Tx) error {
 	for _, g := range s.groups {
 		list = append(list, g)
 	}
-	return absent(s.in.EntityType, s.in.EntityID, list)
+	if err := absent(s.in.EntityType, s.in.EntityID, list); err != nil {
+		return err
+	}
+	s.queueDetails(tx)
+	return nil
 }
 
-// queueDetails asks for what filters on entities look at.
+// queueDetails asks for what filters on entities look at, if any do.
 func (s *scan) queueDetails(tx *db.Tx) {
-	s.detail = map[string]map[string]string{}
+	s.detail = map[string][]string{}
 	for kind, sql := range map[string]string{
 		score.Zone: "SELECT id, kind FROM zones WHERE tenant_id = $1", score.Equipment: "SELECT id, kind FROM equipment WHERE tenant_id = $1",
 		score.Worker: "SELECT id, job_title FROM workers WHERE tenant_id = $1 AND job_title IS NOT NULL",
 	} {
-		if s.groups[kind] == nil {
+		g := s.groups[kind]
+		if g == nil || !slices.ContainsFunc(s.regs, func(r *regulation) bool { return len(filtered(&r.rule.Scope.Filter, kind)) > 0 }) {
 			continue
 		}
-		m := map[string]string{}
-		s.detail[kind] = m
-		tx.Queue(sql, []any{s.tenant}, func(r *db.Row) error { m[r.Text(0)] = r.Text(1); return nil })
+		list := make([]string, len(g.list))
+		s.detail[kind] = list
+		var buf []byte
+		words := map[string]string{}
+		tx.Queue(sql, []any{s.tenant}, func(r *db.Row) error {
+			i := g.find(r, 0, &buf)
+			if i < 0 {
+				return nil
+			}
+			buf = r.AppendText(buf[:0], 1)
+			word, known := words[string(buf)]
+			if !known {
+				word = string(buf)
+				words[word] = word
+			}
+			list[i] = word
+			return nil
+		})
 	}
 }
 
-// covers reports whether a rule's filters let an entity in.
-func (s *scan) covers(f *safety.Filter, kind, id string) bool {
-	wanted := map[string][]string{score.Zone: f.ZoneKind, score.Equipment: f.EquipmentKind, score.Worker: f.JobTitle}[kind]
-	return len(wanted) == 0 || slices.Contains(wanted, s.detail[kind][id])
+// filtered are the kinds or job titles that a filter lets in; none lets in all.
+func filtered(f *safety.Filter, kind string) []string {
+	switch kind {
+	case score.Zone:
+		return f.ZoneKind
+	case score.Equipment:
+		return f.EquipmentKind
+	case score.Worker:
+		return f.JobTitle
+	}
+	return nil
+}
+
+// covers reports whether a rule's filters let in the ith entity of a type.
+func (s *scan) covers(f *safety.Filter, kind string, i int) bool {
+	wanted := filtered(f, kind)
+	return len(wanted) == 0 || slices.Contains(wanted, s.detail[kind][i])
+}
+
+// past is the verdicts in force under one regulation.
+type past struct {
+	by   map[string][]uint8 // entity type -> status of each of the group
+	root uint8
+}
+
+func (s *scan) past(tx *db.Tx, r *regulation) (*past, error) {
+	p := &past{by: map[string][]uint8{}, root: unseen}
+	for kind, g := range s.groups {
+		p.by[kind] = slices.Repeat([]uint8{unseen}, len(g.list))
+	}
+	var buf []byte
+	return p, tx.Query("SELECT entity_type, entity_id, status FROM compliance_states WHERE tenant_id = $1 AND regulation_id = $2", []any{s.tenant, r.id}, func(row *db.Row) error {
+		buf = row.AppendText(buf[:0], 0)
+		g := s.groups[string(buf)]
+		at := -1
+		if g != nil {
+			at = g.find(row, 1, &buf)
+		} else {
+			buf = row.AppendText(buf[:0], 1)
+		}
+		isRoot := string(buf) == s.root
+		buf = row.AppendText(buf[:0], 2)
+		status := rank(string(buf))
+		if at >= 0 {
+			p.by[g.kind][at] = status
+		}
+		if isRoot {
+			p.root = status
+		}
+		return nil
+	})
 }
 
 // judge evaluates, compares with the verdicts in force and gathers what
 // changed.
 func (s *scan) judge(tx *db.Tx) error {
-	s.fresh, s.notes = nil, nil
+	s.fresh = nil
 	for _, r := range s.regs {
-		before := map[string]string{}
-		err := tx.Query("SELECT entity_id, status FROM compliance_states WHERE tenant_id = $1 AND regulation_id = $2", []any{s.tenant, r.id}, func(row *db.Row) error {
-			before[row.Text(0)] = row.Text(1)
-			return nil
-		})
+		before, err := s.past(tx, r)
 		if err != nil {
 			return err
 		}
 		if r.rule.Per == "tenant" {
 			if s.root != "" && (s.in.EntityID == "" || s.in.EntityID == s.root) {
-				s.verdict(r, score.Zone, s.root, s.tables.tenant(r.rule, s), before)
+				s.verdict(r, score.Zone, s.root, s.tables.tenant(r.rule), before.root)
 			}
 			continue
 		}
@@ -212,10 +306,10 @@ func (s *scan) judge(tx *db.Tx) error {
 			if g == nil {
 				continue
 			}
-			read := s.tables.entities(r.rule, kind, s)
+			t := s.tables.by[tableKey(r.rule, kind)]
 			for i := range g.list {
-				if id := g.list[i].id; s.covers(&r.rule.Scope.Filter, kind, id) {
-					s.verdict(r, kind, id, read(i), before)
+				if s.covers(&r.rule.Scope.Filter, kind, i) {
+					s.verdict(r, kind, g.list[i].id, t.of(i), before.by[kind][i])
 				}
 			}
 		}
@@ -223,26 +317,17 @@ func (s *scan) judge(tx *db.Tx) error {
 	return nil
 }
 
-func (s *scan) verdict(r *regulation, kind, id string, in safety.Reading, before map[string]string) {
+func (s *scan) verdict(r *regulation, kind, id string, in safety.Reading, before uint8) {
 	v := r.rule.Evaluate(in, s.facts)
-	if !s.waived[[2]string{r.id, id}] {
-		r.worst = max(r.worst, rank(v.Status))
+	status := rank(v.Status)
+	if len(s.waived) == 0 || !s.waived[[2]string{r.id, id}] {
+		r.worst = max(r.worst, status)
 	}
-	old, seen := before[id]
-	if seen && old == v.Status {
+	if before == status {
 		return
 	}
-	out := verdictOut{ID: newID(), Regulation: r.id, Code: r.code, EntityType: kind, EntityID: id, Status: v.Status, Threshold: v.Threshold,
-		Details: details{r.rule.Metric, v.Insufficient, v.Exempt, r.rule.WindowDays}}
-	if seen {
-		out.Previous = &old
-	}
-	if v.Known {
-		x := score.Round(v.Value, 2)
-		out.Value = &x
-	}
-	s.fresh = append(s.fresh, out)
-	s.notes = append(s.notes, r.rule)
+	s.fresh = append(s.fresh, finding{id: uuid.Must(uuid.NewV7()), reg: r, kind: kind, entity: id, value: score.Round(v.Value, 2), threshold: v.Threshold,
+		status: status, previous: before, known: v.Known, notes: notesOf(&v)})
 }
 
 var eventColumns = []safety.Column{{Name: "tenant_id", Type: "uuid"}, {Name: "id", Type: "uuid"}, {Name: "regulation_id", Type: "uuid"}, {Name: "entity_type", Type: "text"},
@@ -258,22 +343,42 @@ func (s *scan) keep(tx *db.Tx) error {
 	events := safety.NewRows(tx, "compliance_events", eventColumns, "")
 	states := safety.NewRows(tx, "compliance_states", stateColumns,
 		"ON CONFLICT (tenant_id, regulation_id, entity_type, entity_id) DO UPDATE SET status = excluded.status, event_id = excluded.event_id")
+	now := query.FormatTime(s.now)
 	for i := range s.fresh {
-		e := &s.fresh[i]
-		notes, err := json.Marshal(e.Details)
+		f := &s.fresh[i]
+		from, _ := window(s.now, int64(f.reg.rule.WindowDays))
+		err := events.AddFunc(func(b []byte) []byte {
+			b = append(append(b, `"c0":"`...), s.tenant...)
+			b = append(append(b, `","c1":"`...), f.id.String()...)
+			b = append(append(b, `","c2":"`...), f.reg.id...)
+			b = append(append(b, `","c3":"`...), f.kind...)
+			b = append(append(b, `","c4":"`...), f.entity...)
+			b = append(append(append(b, `","c5":"`...), statusNames[f.status]...), '"')
+			// Events are read by more people than single persons' scores are.
+			if f.known && !f.personal() {
+				b = strconv.AppendInt(append(b, `,"c6":`...), signed(f.value), 10)
+			}
+			b = strconv.AppendInt(append(b, `,"c7":`...), signed(f.threshold), 10)
+			b = append(append(b, `,"c8":"`...), query.FormatTime(from)...)
+			b = append(append(b, `","c9":"`...), now...)
+			b = query.AppendString(append(b, `","c10":`...), f.reg.notes[f.notes])
+			for _, c := range [...]string{`,"c11":"`, `","c12":"`, `","c13":"`} {
+				b = append(append(b, c...), now...)
+			}
+			return append(b, `","c14":1`...)
+		})
 		if err != nil {
 			return err
 		}
-		var value any
-		// Events are read by more people than single persons' scores are.
-		if e.Value != nil && !e.personalScore() {
-			value = signed(*e.Value)
-		}
-		from, _ := window(s.now, int64(s.notes[i].WindowDays))
-		if err := events.Add(s.tenant, e.ID, e.Regulation, e.EntityType, e.EntityID, e.Status, value, signed(e.Threshold), from, s.now, string(notes), s.now, s.now, s.now, 1); err != nil {
-			return err
-		}
-		if err := states.Add(s.tenant, e.Regulation, e.EntityType, e.EntityID, e.Status, e.ID); err != nil {
+		err = states.AddFunc(func(b []byte) []byte {
+			b = append(append(b, `"c0":"`...), s.tenant...)
+			b = append(append(b, `","c1":"`...), f.reg.id...)
+			b = append(append(b, `","c2":"`...), f.kind...)
+			b = append(append(b, `","c3":"`...), f.entity...)
+			b = append(append(b, `","c4":"`...), statusNames[f.status]...)
+			return append(append(append(b, `","c5":"`...), f.id.String()...), '"')
+		})
+		if err != nil {
 			return err
 		}
 	}
@@ -282,23 +387,38 @@ func (s *scan) keep(tx *db.Tx) error {
 	return tx.Flush()
 }
 
-// news are the events that somebody may wait for: a verdict that changed, or a
-// first one that is not compliant.
-func (s *scan) news() []store.Row {
+// toldAtOnce bounds the memory of events on their way.
+const toldAtOnce = 1000
+
+// tell hands on the events that somebody may wait for: a verdict that changed,
+// or a first one that is not compliant.
+func (s *scan) tell(tx *db.Tx, tell func(*db.Tx, string, []store.Row) error) error {
 	var rows []store.Row
 	for i := range s.fresh {
-		if e := &s.fresh[i]; e.Previous != nil || e.Status != "compliant" {
-			rows = append(rows, store.Row{"tenant_id": s.tenant, "id": e.ID, "regulation_id": e.Regulation, "entity_type": e.EntityType, "entity_id": e.EntityID,
-				"status": e.Status, "evaluated_at": query.FormatTime(s.now)})
+		f := &s.fresh[i]
+		if f.previous == unseen && f.status == 0 {
+			continue
 		}
+		rows = append(rows, store.Row{"tenant_id": s.tenant, "id": f.id.String(), "regulation_id": f.reg.id, "entity_type": f.kind, "entity_id": f.entity,
+			"status": statusNames[f.status], "evaluated_at": query.FormatTime(s.now)})
+		if len(rows) < toldAtOnce {
+			continue
+		}
+		if err := tell(tx, "compliance_events", rows); err != nil {
+			return err
+		}
+		if err := tx.Flush(); err != nil {
+			return err
+		}
+		rows = rows[:0]
 	}
-	return rows
+	return tell(tx, "compliance_events", rows)
 }
 
 // signed is a figure of either sign as a decimal column holds it.
 func signed(f float64) int64 { return int64(math.Copysign(float64(scaled(math.Abs(f))), f)) }
 
-func (s *scan) answer(a actor.Actor) ([]byte, error) {
+func (s *scan) answer(a actor.Actor) (io.WriterTo, error) {
 	sum := summaryOut{Regulations: len(s.regs), LastCheck: query.FormatTime(s.now)}
 	for _, r := range s.regs {
 		switch r.worst {
@@ -314,24 +434,53 @@ func (s *scan) answer(a actor.Actor) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	b := append([]byte(`{"success":true,"tenant_id":"`), a.TenantID...)
-	b = strconv.AppendInt(append(b, `","events_created":`...), int64(len(s.fresh)), 10)
-	b = append(append(b, `,"summary":`...), totals...)
-	b = append(b, `,"events":[`...)
-	for i := range s.fresh {
-		e := s.fresh[i]
-		// A person's score is for the safety officer and the person.
-		if e.personalScore() && !sees(a.Role) {
-			e.Value = nil
-		}
-		text, err := json.Marshal(e)
-		if err != nil {
+	codes := map[*regulation][]byte{}
+	for _, r := range s.regs {
+		if codes[r], err = json.Marshal(r.code); err != nil {
 			return nil, err
 		}
-		if i > 0 {
-			b = append(b, ',')
-		}
-		b = append(b, text...)
 	}
-	return append(b, "]}"...), nil
+	tenant, fresh := s.tenant, s.fresh // the tables are not needed any more
+	return answer(func(o *output) {
+		b := append([]byte(`{"success":true,"tenant_id":"`), tenant...)
+		b = strconv.AppendInt(append(b, `","events_created":`...), int64(len(fresh)), 10)
+		b = append(append(b, `,"summary":`...), totals...)
+		o.buf = append(o.buf, append(b, `,"events":[`...)...)
+		for i := range fresh {
+			if i > 0 {
+				o.buf = append(o.buf, ',')
+			}
+			f := &fresh[i]
+			o.buf = f.append(o.buf, codes[f.reg], sees(a.Role))
+			if !o.flush() {
+				return
+			}
+		}
+		o.buf = append(o.buf, "]}"...)
+	}), nil
+}
+
+// append writes the event as the interface shows it; a person's score only to
+// those who may see it.
+func (f *finding) append(b, code []byte, seen bool) []byte {
+	b = append(append(b, `{"id":"`...), f.id.String()...)
+	b = append(append(b, `","regulation_id":"`...), f.reg.id...)
+	b = append(append(b, `","regulation_code":`...), code...)
+	b = append(append(b, `,"entity_type":"`...), f.kind...)
+	b = append(append(b, `","entity_id":"`...), f.entity...)
+	b = append(append(b, `","status":"`...), statusNames[f.status]...)
+	b = append(b, `","previous_status":`...)
+	if f.previous == unseen {
+		b = append(b, "null"...)
+	} else {
+		b = append(append(append(b, '"'), statusNames[f.previous]...), '"')
+	}
+	b = append(b, `,"value":`...)
+	if f.known && (seen || !f.personal()) {
+		b = appendFloat(b, f.value)
+	} else {
+		b = append(b, "null"...)
+	}
+	b = appendFloat(append(b, `,"threshold":`...), f.threshold)
+	return append(append(append(b, `,"details":`...), f.reg.notes[f.notes]...), '}')
 }

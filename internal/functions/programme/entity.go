@@ -73,18 +73,40 @@ func (g *group) find(r *db.Row, i int, buf *[]byte) int {
 	return -1
 }
 
+// The rows of a table are read entity by entity, each a stretch of an index, in
+// the order of the entities' ids. So a database groups and sorts what it reads
+// without keeping it, and looks at no row outside the window. CROSS JOIN is an
+// inner join that SQLite does not turn round (sqlite.org/optoverview.html, 8.2).
+
+// tables hold the entities of a type.
+var tables = map[string]string{score.Zone: "zones", score.Driver: "drivers", score.Worker: "workers", score.Equipment: "equipment"}
+
+// incidentSource returns the FROM of the incidents of each entity e of a type in
+// a window: $1 is the tenant, $2 the type, $3 and $4 are the window.
+func incidentSource(s selector, args *[]any) string {
+	return tables[s.kind] + " e CROSS JOIN incident_entities i WHERE e.tenant_id = $1 AND i.tenant_id = $1 AND i.entity_type = $2 AND i.entity_id = e.id " +
+		"AND i.at > $3 AND i.at <= $4" + s.where("e.id", args)
+}
+
+// shiftKey is what of an entity a shift names; drivers are found through their
+// worker.
+var shiftKey = map[string]string{score.Zone: "s.zone_id = e.id", score.Worker: "s.worker_id = e.id", score.Driver: "s.worker_id = e.worker_id", score.Equipment: "s.equipment_id = e.id"}
+
+// shiftSource returns the FROM of the closed shifts of each entity e of a type
+// that ended in a window: $1 is the tenant, $2 and $3 are the window.
+func shiftSource(s selector, args *[]any) string {
+	return tables[s.kind] + " e CROSS JOIN shifts s WHERE e.tenant_id = $1 AND s.tenant_id = $1 AND " + shiftKey[s.kind] +
+		" AND s.ended_at > $2 AND s.ended_at <= $3" + s.where("e.id", args)
+}
+
 // queueCounts asks how many incidents and near misses each entity had in a
-// window: one scan of the incident index, grouped by the database. Grouping by
-// coalesce keeps SQLite from walking the whole history in the order of ids.
+// window.
 func queueCounts(tx *db.Tx, s selector, from, to time.Time, g *group) {
 	args := []any{s.tenant, s.kind, from, to}
-	only, by := s.where("entity_id", &args), "coalesce(entity_id, entity_id)"
-	if only != "" {
-		by = "entity_id"
-	}
+	source := incidentSource(s, &args)
 	var buf []byte
-	tx.Queue("SELECT "+by+", COUNT(*) FILTER (WHERE kind NOT IN ('near_miss', 'hazard')), COUNT(*) FILTER (WHERE kind IN ('near_miss', 'hazard')) "+
-		"FROM incident_entities WHERE tenant_id = $1 AND entity_type = $2 AND at > $3 AND at <= $4"+only+" GROUP BY "+by, args, func(r *db.Row) error {
+	tx.Queue("SELECT e.id, COUNT(*) FILTER (WHERE i.kind NOT IN ('near_miss', 'hazard')), COUNT(*) FILTER (WHERE i.kind IN ('near_miss', 'hazard')) FROM "+
+		source+" GROUP BY e.id", args, func(r *db.Row) error {
 		if i := g.find(r, 0, &buf); i >= 0 {
 			g.list[i].in.IncidentCount, g.list[i].in.NearMissCount = int(r.Int(1)), int(r.Int(2))
 		}
@@ -92,31 +114,13 @@ func queueCounts(tx *db.Tx, s selector, from, to time.Time, g *group) {
 	})
 }
 
-// shiftColumn is where a shift names an entity of a type; drivers are found
-// through their worker.
-var shiftColumn = map[string]string{score.Zone: "zone_id", score.Worker: "worker_id", score.Equipment: "equipment_id"}
-
-// shiftSource returns the FROM of shifts by entity of a type, its tenant
-// condition, and the column of the entity.
-func shiftSource(kind string) (from, column string) {
-	if kind == score.Driver {
-		return "drivers d JOIN shifts s ON s.tenant_id = d.tenant_id AND s.worker_id = d.worker_id WHERE d.tenant_id = $1 AND s.tenant_id = $1", "d.id"
-	}
-	return "shifts s WHERE s.tenant_id = $1", "s." + shiftColumn[kind]
-}
-
 // queueHours asks for the hours and units of closed shifts that ended in a
 // window.
 func queueHours(tx *db.Tx, s selector, from, to time.Time, add func(i int, hours, units float64), g *group) {
 	args := []any{s.tenant, from, to}
-	source, column := shiftSource(s.kind)
-	only, by := s.where(column, &args), "coalesce("+column+", "+column+")"
-	if only != "" || s.kind == score.Driver {
-		by = column
-	}
+	source := shiftSource(s, &args)
 	var buf []byte
-	tx.Queue("SELECT "+by+", CAST(SUM(s.hours) AS bigint), CAST(coalesce(SUM(s.units_done), 0) AS bigint) FROM "+source+
-		" AND s.ended_at > $2 AND s.ended_at <= $3 AND "+column+" IS NOT NULL"+only+" GROUP BY "+by, args, func(r *db.Row) error {
+	tx.Queue("SELECT e.id, CAST(SUM(s.hours) AS bigint), CAST(coalesce(SUM(s.units_done), 0) AS bigint) FROM "+source+" GROUP BY e.id", args, func(r *db.Row) error {
 		if i := g.find(r, 0, &buf); i >= 0 {
 			add(i, r.Dec(1).Float(), r.Dec(2).Float())
 		}

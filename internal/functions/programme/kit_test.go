@@ -1,6 +1,7 @@
 package programme_test
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -78,7 +79,7 @@ func open(t testing.TB, o db.Options) *kit {
 		return nil
 	}}
 	k.p = programme.New(k.s, clock, hooks)
-	k.table = functions.Table(functions.Deps{Store: k.s, Now: clock, Hooks: hooks})
+	k.table = functions.Table(functions.Deps{Store: k.s, Now: clock, Programme: k.p})
 	for i, id := range []string{south, north} {
 		k.as = actor.Actor{Role: actor.Service, TenantID: id}
 		k.add("tenants", store.Row{"id": id, "name": "T", "slug": fmt.Sprintf("t%d", i), "timezone": "Europe/Berlin"})
@@ -145,7 +146,16 @@ func (k *kit) ask(name, body string) ([]byte, error) {
 		if err != nil {
 			return nil, err
 		}
-		return f.Run(context.Background(), k.as, in)
+		if f.Stream == nil {
+			return f.Run(context.Background(), k.as, in)
+		}
+		out, err := f.Stream(context.Background(), k.as, in)
+		if err != nil {
+			return nil, err
+		}
+		var b bytes.Buffer
+		_, err = out.WriteTo(&b)
+		return b.Bytes(), err
 	}
 	k.Fatalf("no function %s", name)
 	return nil, nil

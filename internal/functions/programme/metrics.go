@@ -7,18 +7,25 @@ import (
 	"time"
 
 	"holdfast/internal/db"
+	"holdfast/internal/decimal"
 	"holdfast/internal/safety"
 	"holdfast/internal/score"
 )
 
-// table is a metric's values by entity of one type. others is the value of an
-// entity without a row: 0 for counts, unknown for what needs data.
+// table is a metric's values by entity of one type. An entity without a row
+// has the value 0 for counts, and none for what needs data.
 type table struct {
-	values map[int]float64
-	hours  map[int]float64
-	zero   bool // an entity without a row has the value 0
+	values []float64
+	known  []bool
+	hours  []float64 // nil where the rule does not ask for them
+	zero   bool      // an entity without a row has the value 0
 	total  float64
-	any    bool // total is known
+	any    bool    // total is known
+	work   float64 // hours of the whole tenant
+}
+
+func newTable(entities int) *table {
+	return &table{values: make([]float64, entities), known: make([]bool, entities)}
 }
 
 // metricTables holds what was measured, by rule and type: two rules that read
@@ -45,7 +52,7 @@ func (s *scan) measure(tx *db.Tx) error {
 			if s.tables.by[k] != nil || s.groups[kind] == nil {
 				continue
 			}
-			t := &table{values: map[int]float64{}, hours: map[int]float64{}}
+			t := newTable(len(s.groups[kind].list))
 			s.tables.by[k] = t
 			if err := s.fill(tx, r.rule, kind, t); err != nil {
 				return err
@@ -55,27 +62,30 @@ func (s *scan) measure(tx *db.Tx) error {
 	return tx.Flush()
 }
 
-// entities returns the reading of each entity of a type.
-func (m *metricTables) entities(r *safety.Rule, kind string, _ *scan) func(i int) safety.Reading {
-	t := m.by[tableKey(r, kind)]
-	return func(i int) safety.Reading {
-		v, ok := t.values[i]
-		return safety.Reading{Value: v, Known: ok || t.zero, Hours: t.hours[i]}
+// of returns the reading of the ith entity.
+func (t *table) of(i int) safety.Reading {
+	r := safety.Reading{Value: t.values[i], Known: t.known[i] || t.zero}
+	if t.hours != nil {
+		r.Hours = t.hours[i]
 	}
+	return r
 }
 
 // tenant returns the reading over the whole tenant.
-func (m *metricTables) tenant(r *safety.Rule, _ *scan) safety.Reading {
+func (m *metricTables) tenant(r *safety.Rule) safety.Reading {
 	t := m.by[tableKey(r, score.Zone)]
 	if t == nil {
 		return safety.Reading{}
 	}
-	return safety.Reading{Value: t.total, Known: t.any || t.zero, Hours: t.hours[-1]}
+	return safety.Reading{Value: t.total, Known: t.any || t.zero, Hours: t.work}
 }
 
-// put enters a value. The tenant's is the worst, or the sum of counts.
+// put enters the value of the ith entity, or with -1 of the tenant, whose value
+// is else the worst, or the sum of counts.
 func (t *table) put(i int, v float64) {
-	t.values[i] = v
+	if i >= 0 {
+		t.values[i], t.known[i] = v, true
+	}
 	if t.zero {
 		t.total += v
 	} else if !t.any || v > t.total {
@@ -126,9 +136,10 @@ func (s *scan) from(days int) time.Time { from, _ := window(s.now, int64(days));
 func (s *scan) fillHours(tx *db.Tx, r *safety.Rule, kind string, t *table) {
 	if r.Per == "tenant" {
 		tx.Queue("SELECT CAST(coalesce(SUM(hours), 0) AS bigint) FROM shifts WHERE tenant_id = $1 AND ended_at > $2 AND ended_at <= $3",
-			[]any{s.tenant, s.from(r.WindowDays), s.now}, func(row *db.Row) error { t.hours[-1] = row.Dec(0).Float(); return nil })
+			[]any{s.tenant, s.from(r.WindowDays), s.now}, func(row *db.Row) error { t.work = row.Dec(0).Float(); return nil })
 		return
 	}
+	t.hours = make([]float64, len(t.values))
 	queueHours(tx, selector{s.tenant, kind, s.in.EntityID}, s.from(r.WindowDays), s.now, func(i int, h, _ float64) { t.hours[i] = h }, s.groups[kind])
 }
 
@@ -153,16 +164,19 @@ func (s *scan) fillCounts(tx *db.Tx, r *safety.Rule, kind string, t *table) {
 		kinds = "kind IN (" + quoted(r.Scope.Filter.Kind) + ")"
 	}
 	t.zero = r.Metric != "near_miss_ratio"
-	severities := " AND severity IN (" + quoted(r.Scope.Filter.Severities()) + ")"
+	severities := ""
+	if r.Scope.Filter.SeverityMin != "" {
+		severities = " AND severity IN (" + quoted(r.Scope.Filter.Severities()) + ")"
+	}
 	args := []any{s.tenant, kind, s.from(r.WindowDays), s.now}
-	base := "SELECT entity_id, COUNT(*) FILTER (WHERE " + kinds + "), COUNT(*) FILTER (WHERE kind IN ('near_miss', 'hazard')) FROM incident_entities " +
-		"WHERE tenant_id = $1 AND entity_type = $2 AND at > $3 AND at <= $4" + severities
+	base := ""
 	if r.Per == "tenant" {
 		base = "SELECT NULL, COUNT(*) FILTER (WHERE " + kinds + "), COUNT(*) FILTER (WHERE kind IN ('near_miss', 'hazard')) FROM incidents " +
 			"WHERE tenant_id = $1 AND occurred_at > $2 AND occurred_at <= $3 AND status <> 'void'" + severities
 		args = []any{s.tenant, s.from(r.WindowDays), s.now}
 	} else {
-		base += selector{id: s.in.EntityID}.where("entity_id", &args) + " GROUP BY entity_id"
+		base = "SELECT e.id, COUNT(*) FILTER (WHERE i." + kinds + "), COUNT(*) FILTER (WHERE i.kind IN ('near_miss', 'hazard')) FROM " +
+			incidentSource(selector{s.tenant, kind, s.in.EntityID}, &args) + severities + " GROUP BY e.id"
 	}
 	g := s.groups[kind]
 	var buf []byte
@@ -236,11 +250,16 @@ func (s *scan) fillIncidents(tx *db.Tx, r *safety.Rule, kind string, t *table, w
 		}
 		v := of(row.Time(1), row.Time(2))
 		if sum {
-			t.values[i] += v
 			t.total += v
 		} else {
-			t.values[i] = max(t.values[i], v)
 			t.total = max(t.total, v)
+		}
+		switch {
+		case i < 0:
+		case sum:
+			t.values[i] += v
+		default:
+			t.values[i] = max(t.values[i], v)
 		}
 		return nil
 	})
@@ -334,37 +353,40 @@ func (s *scan) fillWeeks(tx *db.Tx, r *safety.Rule, kind string, t *table) {
 		queueHours(tx, sel, from, s.now, func(i int, h, _ float64) { t.put(i, 7*h/float64(r.WindowDays)) }, g)
 		return
 	}
-	source, column := shiftSource(kind)
 	args := []any{s.tenant, from, s.now}
-	only := sel.where(column, &args)
-	day := tx.DB().Day("s.ended_at")
-	weeks := map[[2]int]float64{}
+	source := shiftSource(sel, &args)
+	type week struct{ i, year, week int }
+	var last week
+	var hours decimal.Dec
 	var buf []byte
-	tx.Queue("SELECT "+column+", "+day+", CAST(SUM(s.hours) AS bigint) FROM "+source+" AND s.ended_at > $2 AND s.ended_at <= $3"+only+" GROUP BY "+column+", "+day, args, func(row *db.Row) error {
-		at, err := time.Parse(time.DateOnly, row.Text(1))
-		if i := g.find(row, 0, &buf); i >= 0 && err == nil {
-			y, w := at.ISOWeek()
-			k := [2]int{i, 100*y + w}
-			weeks[k] += row.Dec(2).Float()
-			t.values[i] = max(t.values[i], weeks[k])
+	tx.Queue("SELECT e.id, s.ended_at, s.hours FROM "+source+" ORDER BY e.id, s.ended_at", args, func(row *db.Row) error {
+		i := g.find(row, 0, &buf)
+		if i < 0 {
+			return nil
 		}
-		return err
+		now := week{i: i}
+		now.year, now.week = row.Time(1).ISOWeek()
+		if now != last {
+			last, hours = now, 0
+		}
+		hours += row.Dec(2)
+		t.values[i], t.known[i] = max(t.values[i], hours.Float()), true
+		return nil
 	})
 }
 
 // fillRest reads the shortest rest between two shifts of a person.
 func (s *scan) fillRest(tx *db.Tx, r *safety.Rule, kind string, t *table) {
 	g := s.groups[kind]
-	source, column := shiftSource(kind)
 	args := []any{s.tenant, s.from(r.WindowDays), s.now}
-	only := selector{id: s.in.EntityID}.where(column, &args)
+	source := shiftSource(selector{s.tenant, kind, s.in.EntityID}, &args)
 	who, ended := -1, time.Time{}
 	var buf []byte
-	tx.Queue("SELECT "+column+", s.started_at, s.ended_at FROM "+source+" AND s.ended_at > $2 AND s.ended_at <= $3"+only+" ORDER BY "+column+", s.started_at", args, func(row *db.Row) error {
+	tx.Queue("SELECT e.id, s.started_at, s.ended_at FROM "+source+" ORDER BY e.id, s.started_at", args, func(row *db.Row) error {
 		i := g.find(row, 0, &buf)
 		if i >= 0 && i == who {
 			rest := row.Time(1).Sub(ended).Hours()
-			if v, ok := t.values[i]; !ok || rest < v {
+			if !t.known[i] || rest < t.values[i] {
 				t.put(i, rest)
 			}
 		}

@@ -178,42 +178,60 @@ func same(list []modelOut) bool {
 	return true
 }
 
-// dayOf is how many whole days before now the UTC day of a text lies.
-func dayOf(now time.Time, day string) (int, error) {
-	at, err := time.Parse(time.DateOnly, day)
-	if err != nil {
-		return 0, err
-	}
-	today := time.Date(now.Year(), now.Month(), now.Day(), 0, 0, 0, 0, time.UTC)
-	return max(int(today.Sub(at).Hours()/24), 0), nil
+// dayOf is how many whole days before now the UTC day of a moment lies.
+func dayOf(now, at time.Time) int {
+	return max(int(now.UTC().Truncate(24*time.Hour).Sub(at.UTC().Truncate(24*time.Hour)).Hours()/24), 0)
 }
 
-// queueDays asks for events and hours of each entity by day, from a moment on.
-func queueDays(tx *db.Tx, sel selector, g *group, from, now time.Time, events func(i, age int, n, near int64), hours func(i, age int, h, units float64)) {
+// days adds up what the rows of one entity and day hold; the rows of a day come
+// one after the other.
+type days struct {
+	i, age int
+	sums   [2]int64
+	add    func(i, age int, a, b int64)
+}
+
+func (d *days) row(i, age int, a, b int64) {
+	if i != d.i || age != d.age {
+		d.end()
+		d.i, d.age = i, age
+	}
+	d.sums[0], d.sums[1] = d.sums[0]+a, d.sums[1]+b
+}
+
+func (d *days) end() {
+	if d.i >= 0 {
+		d.add(d.i, d.age, d.sums[0], d.sums[1])
+	}
+	d.i, d.sums = -1, [2]int64{}
+}
+
+// readDays reads events and hours of each entity by day, from a moment on.
+func readDays(tx *db.Tx, sel selector, g *group, from, now time.Time, events func(i, age int, n, near int64), hours func(i, age int, h, units float64)) error {
 	var buf []byte
-	day := tx.DB().Day("at")
+	counts := &days{i: -1, add: events}
 	args := []any{sel.tenant, g.kind, from, now}
-	only := sel.where("entity_id", &args)
-	tx.Queue("SELECT entity_id, "+day+", COUNT(*) FILTER (WHERE kind NOT IN ('near_miss', 'hazard')), COUNT(*) FILTER (WHERE kind IN ('near_miss', 'hazard')) "+
-		"FROM incident_entities WHERE tenant_id = $1 AND entity_type = $2 AND at > $3 AND at <= $4"+only+" GROUP BY entity_id, "+day, args, func(r *db.Row) error {
-		age, err := dayOf(now, r.Text(1))
-		if i := g.find(r, 0, &buf); i >= 0 && err == nil {
-			events(i, age, r.Int(2), r.Int(3))
+	source := incidentSource(sel, &args)
+	tx.Queue("SELECT e.id, i.at, CASE WHEN i.kind IN ('near_miss', 'hazard') THEN 1 ELSE 0 END FROM "+source+" ORDER BY e.id, i.at", args, func(r *db.Row) error {
+		if i := g.find(r, 0, &buf); i >= 0 {
+			near := r.Int(2)
+			counts.row(i, dayOf(now, r.Time(1)), 1-near, near)
 		}
-		return err
+		return nil
 	})
-	source, column := shiftSource(g.kind)
-	day = tx.DB().Day("s.ended_at")
+	work := &days{i: -1, add: func(i, age int, h, units int64) { hours(i, age, decimal.Dec(h).Float(), decimal.Dec(units).Float()) }}
 	args = []any{sel.tenant, from, now}
-	only = sel.where(column, &args)
-	tx.Queue("SELECT "+column+", "+day+", CAST(SUM(s.hours) AS bigint), CAST(coalesce(SUM(s.units_done), 0) AS bigint) FROM "+source+
-		" AND s.ended_at > $2 AND s.ended_at <= $3 AND "+column+" IS NOT NULL"+only+" GROUP BY "+column+", "+day, args, func(r *db.Row) error {
-		age, err := dayOf(now, r.Text(1))
-		if i := g.find(r, 0, &buf); i >= 0 && err == nil {
-			hours(i, age, r.Dec(2).Float(), r.Dec(3).Float())
+	source = shiftSource(sel, &args)
+	tx.Queue("SELECT e.id, s.ended_at, s.hours, coalesce(s.units_done, 0) FROM "+source+" ORDER BY e.id, s.ended_at", args, func(r *db.Row) error {
+		if i := g.find(r, 0, &buf); i >= 0 {
+			work.row(i, dayOf(now, r.Time(1)), r.Int(2), r.Int(3))
 		}
-		return err
+		return nil
 	})
+	err := tx.Flush()
+	counts.end()
+	work.end()
+	return err
 }
 
 // bayesParams are the prior that a trained model keeps.
@@ -246,10 +264,9 @@ func scoreBayes(tx *db.Tx, sel selector, m *model, g *group, now time.Time) (*sc
 
 func exposures(tx *db.Tx, sel selector, g *group, now time.Time) ([]score.Exposure, error) {
 	xs := make([]score.Exposure, len(g.list))
-	queueDays(tx, sel, g, now.Add(-score.HistoryDays*24*time.Hour), now,
+	return xs, readDays(tx, sel, g, now.Add(-score.HistoryDays*24*time.Hour), now,
 		func(i, age int, n, _ int64) { xs[i].AddEvents(int(n), score.Decay(float64(age), score.HalfLife)) },
 		func(i, age int, h, _ float64) { xs[i].AddHours(h, score.Decay(float64(age), score.HalfLife)) })
-	return xs, tx.Flush()
 }
 
 // ahead is the exposure of the next period: as many hours as the last had.
@@ -275,7 +292,10 @@ func buildPanel(tx *db.Tx, sel selector, st *settings, g *group, now time.Time) 
 		t := panelPeriods - 1 - age/score.PanelDays
 		return panel.At(i, max(t, 0))
 	}
-	queueDays(tx, sel, g, start, now,
+	if err := queueLate(tx, sel.tenant, g, panel, now); err != nil {
+		return nil, err
+	}
+	err = readDays(tx, sel, g, start, now,
 		func(i, age int, n, near int64) {
 			c := cell(i, age)
 			c.Events += float32(n)
@@ -286,10 +306,7 @@ func buildPanel(tx *db.Tx, sel selector, st *settings, g *group, now time.Time) 
 			c.Hours += float32(h)
 			c.Workload += float32(units) // units until all are read
 		})
-	if err := queueLate(tx, sel.tenant, g, panel, now); err != nil {
-		return nil, err
-	}
-	if err := tx.Flush(); err != nil {
+	if err != nil {
 		return nil, err
 	}
 	for i := range g.list {
@@ -336,9 +353,9 @@ func queueLate(tx *db.Tx, tenant string, g *group, panel *score.Panel, now time.
 	day := tx.DB().Day("due_at")
 	tx.Queue("SELECT zone_id, "+day+", COUNT(*) FILTER (WHERE on_time), COUNT(*) FROM checklist_runs WHERE tenant_id = $1 AND due_at > $2 AND due_at <= $3 AND status <> 'cancelled' "+
 		"AND zone_id IS NOT NULL GROUP BY zone_id, "+day, []any{tenant, panel.Start, now}, func(r *db.Row) error {
-		age, err := dayOf(now, r.Text(1))
+		due, err := time.Parse(time.DateOnly, r.Text(1))
 		if i := g.find(r, 0, &buf); i >= 0 && err == nil {
-			at := [2]int{i, max(panelPeriods-1-age/score.PanelDays, 0)}
+			at := [2]int{i, max(panelPeriods-1-dayOf(now, due)/score.PanelDays, 0)}
 			if runs[at] == nil {
 				runs[at] = &tally{}
 			}

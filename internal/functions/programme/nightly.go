@@ -47,16 +47,20 @@ func (p *Programme) Nightly(ctx context.Context, tenant string) (Night, error) {
 	step("expiring training", err)
 	n.Due, err = p.RemindDeadlines(ctx, tenant)
 	step("deadlines", err)
-	n.Switched, err = p.Train(ctx, a)
-	step("train models", err)
-	_, err = p.Scores(ctx, a, &ScoresIn{PeriodDays: 30})
-	step("scores", err)
-	_, err = p.Clusters(ctx, a, &ClustersIn{MaxScore: 100})
-	step("clusters", err)
-	_, err = p.Compliance(ctx, a, &ComplianceIn{})
-	step("compliance", err)
-	_, err = p.Training(ctx, a, &TrainingIn{})
-	step("training", err)
+	// Requests of other tenants come in between.
+	heavy := func(name string, work func() error) {
+		done, err := p.turn(ctx, a, nightPatience)
+		if err == nil {
+			err = work()
+			done()
+		}
+		step(name, err)
+	}
+	heavy("train models", func() (err error) { n.Switched, err = p.Train(ctx, a); return err })
+	heavy("scores", func() error { _, err := p.scores(ctx, a, &ScoresIn{PeriodDays: 30}); return err })
+	heavy("clusters", func() error { _, err := p.clusters(ctx, a, &ClustersIn{MaxScore: 100}); return err })
+	heavy("compliance", func() error { _, err := p.compliance(ctx, a, &ComplianceIn{}); return err })
+	heavy("training", func() error { _, err := p.training(ctx, a, &TrainingIn{}); return err })
 	step("boards", p.KeepBoards(ctx, tenant))
 	n.Purged, err = p.PurgeScores(ctx, tenant)
 	step("old scores", err)

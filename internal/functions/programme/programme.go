@@ -26,6 +26,7 @@ type Programme struct {
 	store *store.Store
 	now   func() time.Time
 	hooks Hooks
+	heavy chan struct{} // holds a token while a large tenant is worked for
 }
 
 // Letterhead is whose mails they are: what they call the product, and the
@@ -69,7 +70,7 @@ func New(s *store.Store, now func() time.Time, h Hooks) *Programme {
 	if h.Moved == nil {
 		h.Moved = func(*db.Tx, string, []Move) error { return nil }
 	}
-	return &Programme{store: s, now: now, hooks: h}
+	return &Programme{store: s, now: now, hooks: h, heavy: make(chan struct{}, 1)}
 }
 
 // sees reports whether a role may see scores of single people; managers see
@@ -211,12 +212,11 @@ func (s *settings) only(types []string) []string {
 }
 
 // lock keeps the verbs of one tenant from running into each other until the
-// transaction ends. SQLite has one writer.
-func lock(tx *db.Tx, tenant string) error {
-	if tx.DB().ForUpdate() == "" {
-		return nil
+// transaction ends, from the next flush on. SQLite has one writer.
+func lock(tx *db.Tx, tenant string) {
+	if tx.DB().ForUpdate() != "" {
+		tx.Queue("SELECT id FROM tenants WHERE id = $1"+tx.DB().ForUpdate(), []any{tenant}, nil)
 	}
-	return tx.Query("SELECT id FROM tenants WHERE id = $1"+tx.DB().ForUpdate(), []any{tenant}, func(*db.Row) error { return nil })
 }
 
 func (p *Programme) read(ctx context.Context, a actor.Actor, fn func(*db.Tx) error) error {

@@ -3,6 +3,7 @@ package programme
 import (
 	"context"
 	"encoding/json"
+	"io"
 	"math"
 	"slices"
 	"sort"
@@ -43,16 +44,18 @@ type scored struct {
 // Scores computes scores, keeps them as a run for each type, and answers
 // calculate-predictive-safety-scores. Every score can be recomputed from the
 // answer: inputs, weights and bounds are in it, and terms add up to the score.
-func (p *Programme) Scores(ctx context.Context, a actor.Actor, in *ScoresIn) ([]byte, error) {
+func (p *Programme) Scores(ctx context.Context, a actor.Actor, in *ScoresIn) (io.WriterTo, error) {
+	return inTurn(ctx, p, a, in.EntityID, func() (io.WriterTo, error) { return p.scores(ctx, a, in) })
+}
+
+func (p *Programme) scores(ctx context.Context, a actor.Actor, in *ScoresIn) (io.WriterTo, error) {
 	now := p.now().UTC().Truncate(time.Microsecond)
 	st, groups, err := p.compute(ctx, a, in, now)
 	if err != nil {
 		return nil, err
 	}
 	err = p.write(ctx, a, func(tx *db.Tx) error {
-		if err := lock(tx, a.TenantID); err != nil {
-			return err
-		}
+		lock(tx, a.TenantID)
 		if err := p.settle(tx, a, st, groups); err != nil {
 			return err
 		}
@@ -64,7 +67,7 @@ func (p *Programme) Scores(ctx context.Context, a actor.Actor, in *ScoresIn) ([]
 	if err != nil {
 		return nil, err
 	}
-	return p.scoresJSON(a, st, groups), nil
+	return answer(func(o *output) { writeScores(o, a, st, groups) }), nil
 }
 
 // compute reads on one snapshot and scores every group that is not switched
@@ -246,17 +249,15 @@ func newID() string {
 	return uuid.Must(uuid.NewV7()).String()
 }
 
-// scoresJSON writes the interface's answer, worst first, with what explains
+// writeScores writes the interface's answer, worst first, with what explains
 // each score. A manager sees the means of teams instead of single people.
-func (p *Programme) scoresJSON(a actor.Actor, st *settings, groups []*scored) []byte {
-	n, size := 0, 2048
+func writeScores(o *output, a actor.Actor, st *settings, groups []*scored) {
+	n := 0
 	for _, s := range groups {
 		n += len(s.list)
-		size += len(s.list) * roomFor[s.model.Kind]
 	}
-	b := append(make([]byte, 0, size), `{"success":true,"tenant_id":"`...)
-	b = append(append(b, a.TenantID...), `","scores_computed":`...)
-	b = append(strconv.AppendInt(b, int64(n), 10), `,"scores":[`...)
+	o.buf = append(append(o.buf, `{"success":true,"tenant_id":"`...), a.TenantID...)
+	o.buf = append(strconv.AppendInt(append(o.buf, `","scores_computed":`...), int64(n), 10), `,"scores":[`...)
 	first := true
 	for _, x := range ranked(groups) {
 		s := groups[x.group]
@@ -264,26 +265,30 @@ func (p *Programme) scoresJSON(a actor.Actor, st *settings, groups []*scored) []
 			continue
 		}
 		if !first {
-			b = append(b, ',')
+			o.buf = append(o.buf, ',')
 		}
 		first = false
-		b = s.appendScore(b, st, int(x.i))
+		o.buf = s.appendScore(o.buf, st, int(x.i))
+		if !o.flush() {
+			return
+		}
 	}
-	b = append(append(b, `],"model":`...), modelJSON(st, groups)...)
+	o.buf = append(append(o.buf, `],"model":`...), modelJSON(st, groups)...)
 	if !sees(a.Role) {
-		b = append(append(b, `,"team_means":`...), teamMeans(st, groups)...)
+		o.buf = append(append(o.buf, `,"team_means":`...), teamMeans(st, groups)...)
 	}
-	return append(b, '}')
+	o.buf = append(o.buf, '}')
 }
-
-// roomFor is about how many bytes a score of a model takes in the answer.
-var roomFor = map[string]int{kindWeighted: 600, kindBayes: 680, kindPoisson: 1400}
 
 type place struct{ group, i int32 }
 
 // ranked lists every score, highest first, ties by id.
 func ranked(groups []*scored) []place {
-	var out []place
+	n := 0
+	for _, s := range groups {
+		n += len(s.list)
+	}
+	out := make([]place, 0, n)
 	for g, s := range groups {
 		for i := range s.list {
 			out = append(out, place{int32(g), int32(i)})

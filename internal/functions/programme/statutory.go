@@ -16,10 +16,9 @@ func (s *scan) fillRates(tx *db.Tx, r *safety.Rule, kind string, t *table) {
 	if r.Per == "tenant" {
 		s.fillHours(tx, r, kind, t)
 	} else {
+		t.hours = make([]float64, len(t.values))
 		queueHours(tx, selector{s.tenant, kind, s.in.EntityID}, s.from(r.WindowDays), s.now, func(i int, h, _ float64) {
-			if t.hours[i] = h; h > 0 {
-				t.values[i] = 0 // until a case is found
-			}
+			t.hours[i], t.known[i] = h, h > 0 // 0 until a case is found
 		}, s.groups[kind])
 	}
 	rate := func(i int, counted score.Recordables) error {
@@ -27,7 +26,11 @@ func (s *scan) fillRates(tx *db.Tx, r *safety.Rule, kind string, t *table) {
 		if r.Metric == "dart" {
 			f = score.DART
 		}
-		v, err := f(counted, t.hours[i])
+		hours := t.work
+		if i >= 0 {
+			hours = t.hours[i]
+		}
+		v, err := f(counted, hours)
 		if err != nil || v.Value == nil {
 			return err
 		}
@@ -35,7 +38,7 @@ func (s *scan) fillRates(tx *db.Tx, r *safety.Rule, kind string, t *table) {
 		if i < 0 {
 			t.total = *v.Value
 		} else {
-			t.values[i] = *v.Value
+			t.values[i], t.known[i] = *v.Value, true
 		}
 		return nil
 	}

@@ -75,13 +75,15 @@ const stillValid = 30
 // auto-assign-training. Nobody gets a course that he still has open or that is
 // valid for more than 30 days, so a second call assigns nothing.
 func (p *Programme) Training(ctx context.Context, a actor.Actor, in *TrainingIn) ([]byte, error) {
+	return inTurn(ctx, p, a, in.EntityID, func() ([]byte, error) { return p.training(ctx, a, in) })
+}
+
+func (p *Programme) training(ctx context.Context, a actor.Actor, in *TrainingIn) ([]byte, error) {
 	out := trainingOut{Success: true, Tenant: a.TenantID}
 	now := p.now().UTC()
 	err := p.write(ctx, a, func(tx *db.Tx) error {
 		out.Assignments = []assignmentOut{}
-		if err := lock(tx, a.TenantID); err != nil {
-			return err
-		}
+		lock(tx, a.TenantID)
 		r, err := readRoll(tx, a, in, now)
 		if err != nil {
 			return err

@@ -1,0 +1,77 @@
+package programme
+
+import (
+	"context"
+	"runtime/debug"
+	"time"
+
+	"holdfast/internal/actor"
+	"holdfast/internal/db"
+	"holdfast/internal/fault"
+)
+
+// large is how many entities make a tenant's work heavy: what it holds in memory
+// meanwhile grows with them.
+const large = 5000
+
+// How long a request for a large tenant, and its nightly round, wait for their
+// turn.
+const (
+	patience      = 30 * time.Second
+	nightPatience = time.Hour
+)
+
+// thrift is how far the heap may grow between two collections while a large
+// tenant is worked for, in per cent of what lives: much of that lives until the
+// end, and twice as much garbage beside it is too much.
+const thrift = 40
+
+// sizeSQL counts a tenant's entities, to no more than is large.
+const sizeSQL = "SELECT (SELECT COUNT(*) FROM (SELECT 1 FROM workers WHERE tenant_id = $1 LIMIT $2) a) + (SELECT COUNT(*) FROM (SELECT 1 FROM zones WHERE tenant_id = $1 LIMIT $2) b) + " +
+	"(SELECT COUNT(*) FROM (SELECT 1 FROM equipment WHERE tenant_id = $1 LIMIT $2) c)"
+
+// turn waits until no other large tenant is worked for on this node, so that
+// their peaks of memory do not add up; done ends the turn. Small tenants do not
+// wait. Past the time to wait it is fault.Unavailable.
+func (p *Programme) turn(ctx context.Context, a actor.Actor, wait time.Duration) (done func(), err error) {
+	size := int64(0)
+	err = p.read(ctx, a, func(tx *db.Tx) error {
+		tx.Queue(sizeSQL, []any{a.TenantID, large}, func(r *db.Row) error { size = r.Int(0); return nil })
+		return tx.End()
+	})
+	if err != nil || size < large {
+		return func() {}, err
+	}
+	late := time.NewTimer(wait)
+	defer late.Stop()
+	select {
+	case p.heavy <- struct{}{}:
+		usual := debug.SetGCPercent(thrift)
+		if usual < thrift { // the operator's choice, or off
+			debug.SetGCPercent(usual)
+		}
+		return func() {
+			debug.SetGCPercent(usual)
+			debug.FreeOSMemory()
+			<-p.heavy
+		}, nil
+	case <-ctx.Done():
+	case <-late.C:
+	}
+	busy := fault.Wrap(ctx.Err(), fault.Unavailable, "53400", "the server is at work for another large tenant; try again in a minute")
+	busy.RetryAfter = time.Minute
+	return nil, busy
+}
+
+// inTurn does a request's work when its turn has come; a single entity has not
+// to wait.
+func inTurn[T any](ctx context.Context, p *Programme, a actor.Actor, entity string, work func() (T, error)) (out T, err error) {
+	if entity == "" {
+		done, err := p.turn(ctx, a, patience)
+		if err != nil {
+			return out, err
+		}
+		defer done()
+	}
+	return work()
+}
