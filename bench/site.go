@@ -129,10 +129,12 @@ func (s *site) fill(ctx context.Context, tenants ...data.Tenant) error {
 		}
 		rows += t.Rows()
 	}
-	// The generator keeps the counters: nothing is left to count at the start.
+	// The generator keeps the counters, and nothing measured here looks at
+	// incidents by entity: nothing is left to do at the start.
 	err = d.Write(ctx, db.Scope{All: true}, func(tx *db.Tx) error {
-		_, err := tx.Exec("DELETE FROM timed_counters_due")
-		return err
+		tx.Queue("DELETE FROM timed_counters_due", nil, nil)
+		tx.Queue("DELETE FROM incident_entities_due", nil, nil)
+		return nil
 	})
 	if err != nil {
 		return errors.Join(err, d.Close())
