@@ -130,10 +130,7 @@ func (m *measurement) scores(ctx context.Context, engine string) (err error) {
 	if err != nil {
 		return err
 	}
-	idle, err := load.RSS([]int{s.server.pid()})
-	if err != nil {
-		return err
-	}
+	idle := load.Resident(s.server.pid())
 	for _, v := range []verb{
 		{fmt.Sprintf("scores of %d workers / one statement", c.Workers), "calculate-predictive-safety-scores", `{"entity_type":"worker"}`, func(ctx context.Context) error {
 			n, err := limit.Scores(ctx, d, c.Tenant.ID, 30, time.Now())

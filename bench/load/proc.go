@@ -33,6 +33,9 @@ func RSS(roots []int) (int64, error) {
 	return sum, err
 }
 
+// Resident is the memory in bytes one process holds.
+func Resident(pid int) int64 { return field(pid, "VmRSS:") }
+
 // Peak is the most memory in bytes one process has held.
 func Peak(pid int) int64 { return field(pid, "VmHWM:") }
 
