@@ -44,6 +44,10 @@ type Function struct {
 	shared func(a actor.Actor) bool
 }
 
+// programmeTime is how long the safety programme of a large tenant may take, its
+// turn and a slow line to the caller included.
+const programmeTime = 10 * time.Minute
+
 // importTime is how long a step of an import may take: a million rows on a busy
 // machine.
 const importTime = 30 * time.Minute
@@ -96,19 +100,19 @@ func Table(d Deps) []Function {
 			Doc:   "Reports, critical incidents, open and overdue actions and checklist compliance of the last days.",
 		},
 		{
-			Name: "calculate-predictive-safety-scores", Methods: []string{"POST", "GET"}, Roles: actor.Leaders, Writes: true, In: programme.ScoresIn{}, Stream: call(prog.Scores),
+			Name: "calculate-predictive-safety-scores", Methods: []string{"POST", "GET"}, Roles: actor.Leaders, Writes: true, Patience: programmeTime, In: programme.ScoresIn{}, Stream: call(prog.Scores),
 			Doc: "Scores zones, drivers, workers and equipment from incidents, near misses, hours and workload of a period; every score comes with its inputs, terms and model.",
 		},
 		{
-			Name: "assign-risk-clusters", Methods: []string{"POST"}, Roles: actor.Leaders, Writes: true, In: programme.ClustersIn{}, Run: call(prog.Clusters),
+			Name: "assign-risk-clusters", Methods: []string{"POST"}, Roles: actor.Leaders, Writes: true, Patience: programmeTime, In: programme.ClustersIn{}, Run: call(prog.Clusters),
 			Doc: "Groups entities into Critical, High, Medium and Low by their newest scores, replacing the tenant's groups.",
 		},
 		{
-			Name: "check-compliance-rules", Methods: []string{"POST"}, Roles: actor.Leaders, Writes: true, In: programme.ComplianceIn{}, Stream: call(prog.Compliance),
+			Name: "check-compliance-rules", Methods: []string{"POST"}, Roles: actor.Leaders, Writes: true, Patience: programmeTime, In: programme.ComplianceIn{}, Stream: call(prog.Compliance),
 			Doc: "Holds entities to the regulations in force; a first verdict and every change of one becomes an event.",
 		},
 		{
-			Name: "auto-assign-training", Methods: []string{"POST"}, Roles: actor.Leaders, Writes: true, In: programme.TrainingIn{}, Run: call(prog.Training),
+			Name: "auto-assign-training", Methods: []string{"POST"}, Roles: actor.Leaders, Writes: true, Patience: programmeTime, In: programme.TrainingIn{}, Run: call(prog.Training),
 			Doc: "Assigns courses to the people behind scores that reach a course's threshold, unless they have it open or valid.",
 		},
 		{
