@@ -155,7 +155,7 @@ func tenantCommand(o *options) *cobra.Command {
 	add.Flags().StringVar(&role, "role", string(actor.Viewer), "role of the member")
 	member := &cobra.Command{Use: "member", Short: "Manage members of a tenant"}
 	member.AddCommand(add)
-	c.AddCommand(create, list, setPlan(o), member)
+	c.AddCommand(create, list, setPlan(o), setQuota(o), member)
 	return c
 }
 
@@ -178,5 +178,24 @@ func setPlan(o *options) *cobra.Command {
 		}),
 	}
 	c.Flags().StringArrayVar(&limits, "limit", nil, "category=MINUTE or category=MINUTE/BURST for the plan custom; categories: api, auth, webhook, read, write")
+	return c
+}
+
+func setQuota(o *options) *cobra.Command {
+	c := &cobra.Command{
+		Use: "set-quota TENANT", Short: "Give a tenant its own quota of import files or photos; the next upload obeys", Args: cobra.ExactArgs(1),
+		Example: "  holdfast tenant set-quota acme --imports 20480 --photos 51200\n  holdfast tenant set-quota acme --imports default",
+		RunE: o.with(func(cmd *cobra.Command, args []string, a *app.App) error {
+			sizes := map[string]string{}
+			for _, kind := range []string{"imports", "photos"} {
+				if f := cmd.Flags().Lookup(kind); f.Changed {
+					sizes[kind] = f.Value.String()
+				}
+			}
+			return a.SetQuota(cmd.Context(), args[0], sizes)
+		}),
+	}
+	c.Flags().String("imports", "", "megabytes of import files that are kept, or default")
+	c.Flags().String("photos", "", "megabytes of photos of incidents, or default")
 	return c
 }

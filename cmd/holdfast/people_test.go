@@ -254,6 +254,52 @@ func TestSetPlan(t *testing.T) {
 	})
 }
 
+// A quota given on the command line holds for the next upload, shows in the
+// tenant's row and ends with "default".
+func TestSetQuota(t *testing.T) {
+	each(t, func(s *site) {
+		s.run("migrate")
+		s.run("tenant", "create", "Acme")
+		s.runWith("correct horse battery\n", "admin", "create", "jo@acme.example", "--tenant", "acme")
+		v := s.serve()
+		token := v.token("jo@acme.example", "correct horse battery")
+		upload := func() int {
+			var job struct{ ID string }
+			v.call("POST", "/v1/import-jobs", token, map[string]string{"target": "zones"}).into(s, &job)
+			return v.call("PUT", "/v1/import-jobs/"+job.ID+"/file?name=zones.csv", token, []byte("code,name\nA,A\n")).status
+		}
+		shown := func() string {
+			return string(v.call("GET", "/v1/tenants?select=import_quota,photo_quota", token, nil).body)
+		}
+		for _, c := range []struct {
+			args   []string
+			status int
+			shown  string
+		}{
+			{[]string{"--imports", "0", "--photos", "7"}, 413, `[{"import_quota":0,"photo_quota":7}]`},
+			{[]string{"--imports", "1"}, 200, `[{"import_quota":1,"photo_quota":7}]`},
+			{[]string{"--imports", "default", "--photos", "default"}, 200, `[{"import_quota":null,"photo_quota":null}]`},
+		} {
+			s.run(append([]string{"tenant", "set-quota", "acme"}, c.args...)...)
+			if got := upload(); got != c.status || shown() != c.shown {
+				s.Errorf("%v: upload %d, shown %s", c.args, got, shown())
+			}
+		}
+		for pattern, args := range map[string][]string{
+			`say which quota`:    {"acme"},
+			`"1 GB" is no quota`: {"acme", "--photos", "1 GB"},
+			`"-1" is no quota`:   {"acme", "--imports", "-1"},
+			`import_quota`:       {"acme", "--imports", "1000000001"},
+			`no tenant "nobody"`: {"nobody", "--imports", "1"},
+		} {
+			s.refused(pattern, append([]string{"tenant", "set-quota"}, args...)...)
+		}
+		if r := v.call("PATCH", "/v1/tenants?name=eq.Acme", token, map[string]any{"import_quota": 5}); r.status != 403 {
+			s.Errorf("an administrator raises his own quota: %d", r.status)
+		}
+	})
+}
+
 // A renewed key is refused by the running server and its successor taken; a
 // rotated signing key signs, and the old one's tokens still count.
 func TestKeys(t *testing.T) {

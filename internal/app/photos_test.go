@@ -92,6 +92,12 @@ func TestPhotos(t *testing.T) {
 		if r := up(op, small, smallKind); r.Status != 201 {
 			t.Errorf("one more: %d %s", r.Status, r.Body)
 		}
+		for _, quota := range []any{0, nil} { // of its own, then the server's again
+			k.Call(testkit.Request{Method: "PATCH", Path: "/v1/tenants?id=eq." + demo.North, Bearer: k.Service(), Body: map[string]any{"photo_quota": quota}})
+			if r := up(op, small, smallKind); (r.Status == 413) != (quota == 0) {
+				t.Errorf("with a quota of %v: %d %s", quota, r.Status, r.Body)
+			}
+		}
 		large, largeKind := pictureForm(t, "file", "x", make([]byte, 16<<20))
 		v := k.Get(who(actor.Viewer), p.URL)
 		if cfg, err := jpeg.DecodeConfig(bytes.NewReader(v.Body)); err != nil || cfg.Width != 2048 || v.Header.Get("Content-Type") != "image/jpeg" || !strings.Contains(v.Header.Get("Cache-Control"), "private") ||

@@ -45,12 +45,7 @@ func (a *App) SetPlan(ctx context.Context, tenant, plan string, limits []string)
 		}
 		row["limits"] = text
 	}
-	tenants, _ := a.catalog.Get("tenants")
-	err = a.DB.Write(ctx, db.Scope{Tenant: t.ID}, func(tx *db.Tx) error {
-		_, err := a.Store.UpdateTx(tx, operator(t.ID), tenants, []string{t.ID}, row)
-		return err
-	})
-	if err != nil {
+	if err := a.setTenant(ctx, t.ID, row); err != nil {
 		return nil, err
 	}
 	out := []LimitLine{}
@@ -58,6 +53,43 @@ func (a *App) SetPlan(ctx context.Context, tenant, plan string, limits []string)
 		out = append(out, LimitLine{c.String(), p.Rule(c).Minute, p.Rule(c).Burst})
 	}
 	return out, nil
+}
+
+// setTenant changes a tenant's row as the operator of the server.
+func (a *App) setTenant(ctx context.Context, id string, set store.Row) error {
+	tenants, _ := a.catalog.Get("tenants")
+	return a.DB.Write(ctx, db.Scope{Tenant: id}, func(tx *db.Tx) error {
+		_, err := a.Store.UpdateTx(tx, operator(id), tenants, []string{id}, set)
+		return err
+	})
+}
+
+// quotas are the kinds of files that a tenant may have a quota of its own for.
+var quotas = map[string]string{"imports": "import_quota", "photos": "photo_quota"}
+
+// SetQuota gives a tenant, by id or slug, quotas of its own for kinds of files,
+// imports and photos: megabytes, or "default" for the server's. The next upload
+// obeys.
+func (a *App) SetQuota(ctx context.Context, tenant string, sizes map[string]string) error {
+	t, err := a.Tenant(ctx, tenant)
+	if err != nil {
+		return err
+	}
+	row := store.Row{}
+	for kind, size := range sizes {
+		if row[quotas[kind]] = nil; size == "default" {
+			continue
+		}
+		n, err := strconv.ParseInt(size, 10, 64)
+		if err != nil || n < 0 {
+			return fault.New(fault.Invalid, "", "%q is no quota of %s: write megabytes, or default", size, kind)
+		}
+		row[quotas[kind]] = n
+	}
+	if len(row) == 0 {
+		return fault.New(fault.Invalid, "", "say which quota: --imports or --photos")
+	}
+	return a.setTenant(ctx, t.ID, row)
 }
 
 // ownLimits writes a command line's limits as limit.Parse reads them.

@@ -27,8 +27,9 @@ const (
 // dropTime is how long the file store may take to drop a file.
 const dropTime = 30 * time.Second
 
-// Quota bounds what one tenant keeps: bytes of files, and files whose job was
-// neither applied nor cancelled. 0 = 5 GB and 500.
+// Quota bounds what one tenant keeps: bytes of files, unless the tenant has a
+// quota of its own, and files whose job was neither applied nor cancelled. 0 =
+// 5 GB and 500.
 type Quota struct {
 	Bytes   int64
 	Waiting int64
@@ -56,9 +57,13 @@ func (m *Importer) room(tx *db.Tx, a actor.Actor, jobID string, size int64) erro
 
 func (m *Importer) fits(tx *db.Tx, a actor.Actor, jobID string, size int64) error {
 	var kept, waiting int64
-	err := tx.One("SELECT CAST(COALESCE(SUM(size), 0) AS bigint), CAST(COALESCE(SUM(CASE WHEN status IN ('uploaded', 'processing', 'ready', 'failed') THEN 1 ELSE 0 END), 0) AS bigint) "+
-		"FROM import_jobs WHERE tenant_id = $1 AND blob_key IS NOT NULL AND id <> $2", []any{a.TenantID, jobID}, func(r *db.Row) error {
+	quota := m.quota.Bytes
+	err := tx.One("SELECT CAST(COALESCE(SUM(size), 0) AS bigint), CAST(COALESCE(SUM(CASE WHEN status IN ('uploaded', 'processing', 'ready', 'failed') THEN 1 ELSE 0 END), 0) AS bigint), "+
+		"(SELECT import_quota FROM tenants WHERE id = $1) FROM import_jobs WHERE tenant_id = $1 AND blob_key IS NOT NULL AND id <> $2", []any{a.TenantID, jobID}, func(r *db.Row) error {
 		kept, waiting = r.Int(0), r.Int(1)
+		if !r.Null(2) {
+			quota = r.Int(2) << 20
+		}
 		return nil
 	})
 	switch {
@@ -67,9 +72,9 @@ func (m *Importer) fits(tx *db.Tx, a actor.Actor, jobID string, size int64) erro
 	case waiting >= m.quota.Waiting:
 		return fault.New(fault.Conflict, "file_quota", "%d import files wait already, which is the quota: apply or cancel some of their jobs first", waiting).
 			At("file", "is over the quota of %d files that wait", m.quota.Waiting)
-	case kept >= m.quota.Bytes || kept+size > m.quota.Bytes:
+	case kept >= quota || kept+size > quota:
 		return fault.New(fault.TooLarge, "file_quota", "the file does not fit: import files of %d MB are kept and the quota is %d MB; cancel jobs that are not needed, or keep files for fewer days (setting %s)",
-			kept>>20, m.quota.Bytes>>20, settingKeep).At("file", "is over the quota of %d MB", m.quota.Bytes>>20)
+			kept>>20, quota>>20, settingKeep).At("file", "is over the quota of %d MB", quota>>20)
 	}
 	return nil
 }

@@ -200,7 +200,7 @@ const CodeFull = "photo_quota"
 // AddTx records a developed picture with a record of the actor's tenant.
 func (al *Album) AddTx(tx *db.Tx, a actor.Actor, o Owner, caption string, p *Kept) (store.Row, error) {
 	var n, size int64
-	state := ""
+	state, most := "", al.quota
 	// The owner's row is the lock: uploads at once cannot pass the bound, and
 	// none comes behind the end of an inspection.
 	tx.Queue("SELECT status FROM "+o.owners+" WHERE tenant_id = $1 AND id = $2"+tx.DB().ForUpdate(), []any{a.TenantID, o.ID}, func(r *db.Row) error { state = r.Text(0); return nil })
@@ -208,6 +208,7 @@ func (al *Album) AddTx(tx *db.Tx, a actor.Actor, o Owner, caption string, p *Kep
 	for _, k := range kinds() {
 		tx.Queue("SELECT CAST(COALESCE(SUM(size), 0) AS bigint) FROM "+k.photos+" WHERE tenant_id = $1", []any{a.TenantID}, func(r *db.Row) error { size += r.Int(0); return nil })
 	}
+	tx.Queue("SELECT photo_quota FROM tenants WHERE id = $1 AND photo_quota IS NOT NULL", []any{a.TenantID}, func(r *db.Row) error { most = r.Int(0) << 20; return nil })
 	if err := tx.Flush(); err != nil {
 		return nil, fmt.Errorf("photo: count the photos: %w", err)
 	}
@@ -216,8 +217,8 @@ func (al *Album) AddTx(tx *db.Tx, a actor.Actor, o Owner, caption string, p *Kep
 		return nil, fault.New(fault.Conflict, safety.CodeGuard, "the %s is %s: its photos stay as they are", o.noun, state)
 	case n >= mostEach:
 		return nil, fault.New(fault.Conflict, safety.CodeGuard, "the %s has %d photos, which is the most", o.noun, n).At("photo", "too many")
-	case size+p.ref.Size > al.quota:
-		return nil, fault.New(fault.TooLarge, CodeFull, "the photos of this tenant take %d MB, which is the most: delete some", al.quota>>20).At("photo", "no room")
+	case size+p.ref.Size > most:
+		return nil, fault.New(fault.TooLarge, CodeFull, "the photos of this tenant take %d MB, which is the most: delete some", most>>20).At("photo", "no room")
 	}
 	r, _ := al.store.Catalog().Get(o.photos)
 	row := store.Row{o.column: o.ID, "caption": null(caption), "width": int64(p.width), "height": int64(p.height), "size": p.ref.Size, "sha256": p.ref.SHA256, "blob_key": p.ref.Key}

@@ -1,0 +1,3 @@
+alter table tenants add column import_quota bigint;
+
+alter table tenants add column photo_quota bigint;
