@@ -68,18 +68,6 @@ func (a *App) permissions() *api.Permissions {
 	return &api.Permissions{Gate: a.gate, Catalog: a.catalog, Functions: a.table, Member: a.Identity.MemberActor}
 }
 
-// Paths lists the served paths that are no collection, function or identity
-// route.
-func (a *App) Paths() []string {
-	var out []string
-	for _, r := range a.routes() {
-		if r.Handler != nil {
-			out = append(out, r.Pattern)
-		}
-	}
-	return out
-}
-
 // identityRoutes lists /auth/v1 for the document; one handler serves them all.
 func (a *App) identityRoutes() []api.Route {
 	var out []api.Route

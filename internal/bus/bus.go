@@ -22,8 +22,8 @@ const (
 	gather = 20 * time.Millisecond  // what is told together is sent together
 	gap    = 200 * time.Millisecond // between two batches of a node
 	poll   = 350 * time.Millisecond // between two looks for the others' rows
-	beat   = 10 * time.Second       // between two signs of life
-	dead   = 35 * time.Second       // a node without one counts no more
+	beat   = db.BeatEvery           // between two signs of life
+	dead   = db.DeadAfter           // a node without one counts no more
 	keep   = 10 * time.Minute       // rows are kept this long
 	lost   = keep / 2               // who has not looked for so long has missed rows
 )

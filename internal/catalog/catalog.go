@@ -327,29 +327,6 @@ func (c *Catalog) Nearest(name string) string {
 	return spell.Nearest(name, names)
 }
 
-// ConflictTarget returns the SQL column list of the unique key over exactly
-// these fields (tenant_id may be named or left out), and whether there is one.
-func (r *Resource) ConflictTarget(fields []string) (string, bool) {
-	var own []string
-	for _, f := range fields {
-		if f != "tenant_id" {
-			own = append(own, f)
-		}
-	}
-	if len(own) == 1 && own[0] == "id" {
-		if r.Root {
-			return "id", true
-		}
-		return "tenant_id, id", true
-	}
-	for _, u := range r.Unique {
-		if len(u) == len(own) && subset(own, u) {
-			return r.keyColumns(u), true
-		}
-	}
-	return "", false
-}
-
 // keyColumns writes a unique key for SQL. Codes are unique without regard to
 // case.
 func (r *Resource) keyColumns(key []string) string {
@@ -364,15 +341,6 @@ func (r *Resource) keyColumns(key []string) string {
 		cols = append(cols, k)
 	}
 	return strings.Join(cols, ", ")
-}
-
-func subset(a, b []string) bool {
-	for _, x := range a {
-		if !contains(b, x) {
-			return false
-		}
-	}
-	return true
 }
 
 // Field returns a field by name.

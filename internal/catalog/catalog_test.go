@@ -14,10 +14,6 @@ func TestCatalogLinks(t *testing.T) {
 	if got := c.Nearest("zone"); got != "zones" {
 		t.Errorf("Nearest(zone) = %q", got)
 	}
-	z, _ := c.Get("zones")
-	if target, ok := z.ConflictTarget([]string{"code"}); !ok || target != "tenant_id, lower(code)" {
-		t.Errorf("target = %q %v", target, ok)
-	}
 }
 
 // Every state named by a move must be in the field's closed set.

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"holdfast/internal/db"
 	"holdfast/internal/decimal"
 )
 
@@ -42,7 +43,7 @@ func (s Span) start(at string) string {
 }
 
 // stampLen is the length of a moment's canonical text.
-const stampLen = len("2006-01-02T15:04:05.000000Z")
+const stampLen = len(db.TimeLayout)
 
 // Add enters what a record of r counts, times over, into sums by key. A timed
 // counter has a key for each span, which Timed takes apart.
@@ -125,7 +126,7 @@ func word(v any) string {
 	case bool:
 		return strconv.FormatBool(x)
 	case time.Time:
-		return x.UTC().Format("2006-01-02T15:04:05.000000Z")
+		return x.UTC().Format(db.TimeLayout)
 	}
 	return fmt.Sprint(v)
 }

@@ -34,6 +34,13 @@ const (
 // SQLite, so that texts sort as times do.
 const TimeLayout = "2006-01-02T15:04:05.000000Z"
 
+// Signs of life that nodes and holders of work give each other in rows of the
+// database: how often, and after how long without one a node counts no more.
+const (
+	BeatEvery = 10 * time.Second
+	DeadAfter = 35 * time.Second
+)
+
 // NoTenant is the tenant of rows that belong to the platform itself.
 const NoTenant = "00000000-0000-0000-0000-000000000000"
 
@@ -46,6 +53,7 @@ type Options struct {
 	Migrate   bool                                      // bring the schema up to date
 	PoolSize  int                                       // PostgreSQL connections or SQLite readers; 0 = a default
 	Observe   func(s Scope, write bool, statements int) // called after each transaction; may be nil
+	Rehearse  bool                                      // for tests: SQLite runs each write twice, the first time undone (see Write)
 }
 
 // Scope is whose rows a transaction may touch.

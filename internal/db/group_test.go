@@ -117,3 +117,39 @@ func TestGroupStartsOver(t *testing.T) {
 		d.eng.(*lite).careful = 0 // nothing runs now
 	}
 }
+
+// In a rehearsing database a write's function runs twice and counts once: what
+// it leaves behind outside its transaction shows.
+func TestRehearsal(t *testing.T) {
+	ctx := context.Background()
+	d, err := Open(ctx, Options{Dir: t.TempDir(), Migrate: true, Rehearse: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer d.Close()
+	runs, undone, after := 0, 0, 0
+	for i := range 3 {
+		err := d.Write(ctx, Scope{All: true}, func(tx *Tx) error {
+			runs++
+			tx.Undone(func() { undone++ })
+			tx.After(func() { after++ })
+			if _, err := tx.Exec("INSERT INTO leases (name, beat) VALUES ($1, 0)", string(rune('a'+i))); err != nil {
+				return err
+			}
+			if i == 1 {
+				return errors.New("no")
+			}
+			return nil
+		})
+		if (err != nil) != (i == 1) {
+			t.Errorf("write %d: %v", i, err)
+		}
+	}
+	rows := 0
+	err = d.Read(ctx, Scope{All: true}, func(tx *Tx) error {
+		return tx.Query("SELECT name FROM leases", nil, func(*Row) error { rows++; return nil })
+	})
+	if err != nil || rows != 2 || runs != 6 || undone != 4 || after != 2 {
+		t.Errorf("%d rows of %d runs, %d undone, %d followed: %v", rows, runs, undone, after, err)
+	}
+}

@@ -39,6 +39,7 @@ type lite struct {
 	closing  sync.Once
 	gone     atomic.Bool  // the database file is no longer the one that was opened
 	gathered int          // jobs of the last group; used by the writing goroutine alone
+	rehearse bool         // each write runs twice, the first time undone
 	careful  int          // groups that still use savepoints; used by the writing goroutine alone
 	seen     atomic.Int64 // data_version at the last look
 }
@@ -69,7 +70,7 @@ func openSQLite(ctx context.Context, d *DB, o Options) (engine, string, error) {
 	if err := os.MkdirAll(o.Dir, 0o700); err != nil {
 		return nil, "", fmt.Errorf("db: data directory: %w", err)
 	}
-	l := &lite{db: d, path: filepath.Join(o.Dir, FileName), writes: make(chan *writeJob, 256), done: make(chan struct{})}
+	l := &lite{db: d, rehearse: o.Rehearse, path: filepath.Join(o.Dir, FileName), writes: make(chan *writeJob, 256), done: make(chan struct{})}
 	take := joinDir
 	if o.Exclusive {
 		take = lockDir

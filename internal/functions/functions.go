@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"holdfast/internal/actor"
+	"holdfast/internal/db"
 	"holdfast/internal/functions/planning"
 	"holdfast/internal/functions/programme"
 	"holdfast/internal/store"
@@ -187,7 +188,7 @@ const (
 	headTenant = `{"tenant_id":"`
 	headTime   = `","timestamp":"`
 	headCached = `","cached":false`
-	cachedAt   = len(headTenant) + 36 + len(headTime) + len("2006-01-02T15:04:05.000000Z")
+	cachedAt   = len(headTenant) + 36 + len(headTime) + len(db.TimeLayout)
 )
 
 // AsHit returns the form of an answer that a cache hit sends: "cached" says

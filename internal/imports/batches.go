@@ -126,11 +126,12 @@ func (u *undo) undoSome(ctx context.Context, seqs []int, look bool) error {
 // eachStep reverses the job's movements a step at a time.
 func (u *undo) eachStep(ctx context.Context) error {
 	for before := ""; ; {
-		more := false
+		next, more := "", false
 		err := u.apart(ctx, func() (err error) {
-			before, more, err = u.reverse(before, chunkRows)
+			next, more, err = u.reverse(before, chunkRows) // from the same place when it runs again
 			return err
 		})
+		before = next
 		if err != nil || !more {
 			return err
 		}

@@ -16,12 +16,6 @@ import (
 	"holdfast/internal/db"
 )
 
-// Pace of a lease.
-const (
-	beatEvery = 10 * time.Second
-	deadAfter = 35 * time.Second
-)
-
 // Lease is one node's end of a named lease. It is safe for concurrent use; one
 // call of Do at a time works.
 type Lease struct {
@@ -38,7 +32,7 @@ type Lease struct {
 
 // New returns a node's end of the lease with a name.
 func New(d *db.DB, name string) *Lease {
-	return &Lease{d: d, name: name, node: uuid.NewString(), beat: beatEvery, dead: deadAfter}
+	return &Lease{d: d, name: name, node: uuid.NewString(), beat: db.BeatEvery, dead: db.DeadAfter}
 }
 
 func everywhere() db.Scope { return db.Scope{All: true} }

@@ -29,12 +29,6 @@ const (
 	MaxTenant = 100_000  // keys of a tenant; the oldest beyond are forgotten early
 )
 
-// How long a claim holds without a sign of life of the node that has it.
-const (
-	claimFor   = 45 * time.Second
-	renewEvery = 10 * time.Second
-)
-
 // Request is one request with a key.
 type Request struct {
 	Scope  db.Scope // whose rows it may touch
@@ -128,7 +122,7 @@ func (k *Keys) Claim(ctx context.Context, r Request) (*Claim, *Answer, error) {
 func (c *Claim) take(tx *db.Tx) (*Answer, error) {
 	now := c.keys.now().UTC()
 	n, err := tx.Exec("INSERT INTO idempotency_keys (tenant_id, id, print, claim, claimed_until, made_at) VALUES ($1, $2, $3, $4, $5, $6) ON CONFLICT (tenant_id, id) DO NOTHING",
-		c.r.tenant(), c.id, c.r.Print, c.token, now.Add(claimFor), now)
+		c.r.tenant(), c.id, c.r.Print, c.token, now.Add(db.DeadAfter), now)
 	if err != nil || n == 1 {
 		return nil, err
 	}
@@ -138,7 +132,7 @@ func (c *Claim) take(tx *db.Tx) (*Answer, error) {
 	}
 	// Too old to count, or its node died: the request runs anew.
 	_, err = tx.Exec("UPDATE idempotency_keys SET print = $3, claim = $4, claimed_until = $5, made_at = $6, status = NULL, head = NULL, body = NULL WHERE tenant_id = $1 AND id = $2",
-		c.r.tenant(), c.id, c.r.Print, c.token, now.Add(claimFor), now)
+		c.r.tenant(), c.id, c.r.Print, c.token, now.Add(db.DeadAfter), now)
 	return nil, err
 }
 
@@ -187,7 +181,7 @@ func running() error {
 
 // live renews the claim while the request runs.
 func (c *Claim) live(ctx context.Context) {
-	t := time.NewTicker(renewEvery)
+	t := time.NewTicker(db.BeatEvery)
 	defer t.Stop()
 	for {
 		select {
@@ -197,7 +191,7 @@ func (c *Claim) live(ctx context.Context) {
 		}
 		err := c.keys.d.Write(ctx, c.r.Scope, func(tx *db.Tx) error {
 			_, err := tx.Exec("UPDATE idempotency_keys SET claimed_until = $4 WHERE tenant_id = $1 AND id = $2 AND claim = $3",
-				c.r.tenant(), c.id, c.token, c.keys.now().Add(claimFor))
+				c.r.tenant(), c.id, c.token, c.keys.now().Add(db.DeadAfter))
 			return err
 		})
 		if err != nil && ctx.Err() == nil {

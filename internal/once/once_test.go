@@ -94,7 +94,7 @@ func TestLifeOfAKey(t *testing.T) {
 		b.at = b.at.Add(time.Second)
 		b.want("runs", post("anna", "k1", "b")).Release(context.Background())
 		b.want("runs", first)
-		b.at = b.at.Add(claimFor)
+		b.at = b.at.Add(db.DeadAfter)
 		b.want("runs", first) // its node died
 	})
 }
@@ -129,7 +129,7 @@ func TestAnswerIsOfTheEffectsTransaction(t *testing.T) {
 		b.want("replay", post("anna", "done", ""))
 
 		late := b.want("runs", post("anna", "late", ""))
-		b.at = b.at.Add(claimFor)
+		b.at = b.at.Add(db.DeadAfter)
 		b.want("runs", post("anna", "late", ""))
 		if err := write(late, nil); !fault.Is(err, fault.Conflict) {
 			t.Errorf("a request that lost its claim: %v", err)

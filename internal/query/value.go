@@ -13,16 +13,13 @@ import (
 	"unicode/utf8"
 
 	"holdfast/internal/catalog"
+	"holdfast/internal/db"
 	"holdfast/internal/decimal"
 	"holdfast/internal/fault"
 )
 
-// TimeLayout is the canonical text of an instant: UTC, fixed width, so that
-// text order is time order.
-const TimeLayout = "2006-01-02T15:04:05.000000Z"
-
 // FormatTime returns t as canonical text.
-func FormatTime(t time.Time) string { return t.UTC().Format(TimeLayout) }
+func FormatTime(t time.Time) string { return t.UTC().Format(db.TimeLayout) }
 
 // Value turns a value for field f into its stored form (see Row), or a fault
 // with PostgreSQL's code that names the column. It takes what a body

@@ -428,9 +428,7 @@ func TestTxVerbs(t *testing.T) {
 			if err != nil {
 				return err
 			}
-			for _, r := range out[:2] {
-				ids = append(ids, r["id"].(string))
-			}
+			ids = []string{out[0]["id"].(string), out[1]["id"].(string)}
 			cs, err := k.s.UpdateTx(tx, job, zones, ids, store.Row{"status": "blocked", "utilization": nil})
 			if err != nil || len(cs) != 2 || cs[0].Before["status"] != any("active") || cs[0].After["version"] != any(int64(2)) {
 				return fmt.Errorf("%v %v", cs, err)

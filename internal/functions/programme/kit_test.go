@@ -61,20 +61,20 @@ func open(t testing.TB, o db.Options) *kit {
 	k.d = dbtest.Open(t, o)
 	clock := func() time.Time { return k.now }
 	k.s = store.New(k.d, catalog.Default(), safety.Effects(), clock)
-	hooks := programme.Hooks{Letterhead: letterhead, Tell: func(_ *db.Tx, resource string, rows []store.Row) error {
+	hooks := programme.Hooks{Letterhead: letterhead, Tell: func(tx *db.Tx, resource string, rows []store.Row) error {
 		for _, r := range rows {
-			k.told = append(k.told, resource+" "+fmt.Sprint(r["status"]))
+			tx.After(func() { k.told = append(k.told, resource+" "+fmt.Sprint(r["status"])) })
 		}
 		return nil
-	}, Moved: func(_ *db.Tx, _ string, moves []programme.Move) error {
-		k.moves = append(k.moves, moves...)
+	}, Moved: func(tx *db.Tx, _ string, moves []programme.Move) error {
+		tx.After(func() { k.moves = append(k.moves, moves...) })
 		return nil
-	}, Due: func(_ *db.Tx, tenant string, list []programme.Deadline) error {
+	}, Due: func(tx *db.Tx, tenant string, list []programme.Deadline) error {
 		for _, d := range list {
 			if d.Row["tenant_id"] != any(tenant) {
 				return fmt.Errorf("%v is told to %s", d.Row, tenant)
 			}
-			k.due = append(k.due, fmt.Sprint(d.Event, " ", d.Row["id"], " ", d.Days))
+			tx.After(func() { k.due = append(k.due, fmt.Sprint(d.Event, " ", d.Row["id"], " ", d.Days)) })
 		}
 		return nil
 	}}
