@@ -3,6 +3,7 @@ package store_test
 import (
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -347,8 +348,14 @@ func (k *kit) paged(r *catalog.Resource, made map[string]string) {
 	if _, ok := catalog.Find(r.Access.Read, actor.Owner); !ok {
 		return
 	}
-	for i := 1; i <= 5; i++ {
-		n := 5000 + 10*len(made) + i
+	id := k.seed(north, r, made)
+	first, err := strconv.Atoi(id[len(id)-12:])
+	if err != nil {
+		k.Fatal(err)
+	}
+	// 5040 is a multiple of the sizes of closed lists: the rows after the first
+	// differ from it and from each other in the fields of a key.
+	for n := first + 5041; n <= first+5045; n++ {
 		k.row(north, r, made, newID(north, n), n)
 	}
 	owner := as(north, actor.Owner)
