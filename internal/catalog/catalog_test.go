@@ -43,6 +43,7 @@ func TestIDsAreChecked(t *testing.T) {
 		"members.user_id":          "is the membership itself: package identity",
 		"actions.source_id":        "looked up by its source: package safety",
 		"orders.owner_id":          "whose goods they are: owners have no records",
+		"stock_counts.owner_id":    "whose goods they are: owners have no records",
 		"stock_movements.owner_id": "whose goods they are: owners have no records",
 		"stock_movements.ref_id":   "what the caller's own system calls the cause",
 	}
