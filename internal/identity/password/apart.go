@@ -19,7 +19,7 @@ import (
 type apart struct {
 	command  []string
 	patience time.Duration // that a hash may take before it is given to somebody else
-	rest     time.Duration // before a process that failed is started again
+	rest     time.Duration // before a process that failed, or was late, is asked again
 	idle     time.Duration // without work after which the process is ended
 
 	mu    sync.Mutex
@@ -45,8 +45,16 @@ func (a *apart) do(t task) (o outcome, ok bool) {
 	case o, ok = <-answer:
 		return o, ok
 	case <-late.C:
+		a.leave()
 		return outcome{}, false
 	}
+}
+
+// leave gives the process no work for a while.
+func (a *apart) leave() {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.after = time.Now().Add(a.rest)
 }
 
 // give hands a task to the process, starting it if there is none. A process
@@ -60,10 +68,10 @@ func (a *apart) give(t task) (*worker, chan outcome) {
 		}
 		a.last = nil
 	}
+	if time.Now().Before(a.after) {
+		return nil, nil
+	}
 	if a.last == nil {
-		if time.Now().Before(a.after) {
-			return nil, nil
-		}
 		w, err := startWorker(a.command, a.idle)
 		if err != nil {
 			a.failed(err)
