@@ -74,39 +74,54 @@ func (g *group) find(r *db.Row, i int, buf *[]byte) int {
 }
 
 // The rows of a table are read entity by entity, each a stretch of an index, in
-// the order of the entities' ids. So a database groups and sorts what it reads
-// without keeping it, and looks at no row outside the window. CROSS JOIN is an
-// inner join that SQLite does not turn round (sqlite.org/optoverview.html, 8.2).
+// the order of the entities' ids. So SQLite, which sorts in memory, groups and
+// sorts what it reads without keeping it, and looks at no row outside the window.
+// CROSS JOIN is an inner join that it does not turn round
+// (sqlite.org/optoverview.html, 8.2). PostgreSQL finds its own way through an
+// index, and a join would cost it more than all the rest.
 
 // tables hold the entities of a type.
 var tables = map[string]string{score.Zone: "zones", score.Driver: "drivers", score.Worker: "workers", score.Equipment: "equipment"}
 
-// incidentSource returns the FROM of the incidents of each entity e of a type in
-// a window: $1 is the tenant, $2 the type, $3 and $4 are the window.
-func incidentSource(s selector, args *[]any) string {
-	return tables[s.kind] + " e CROSS JOIN incident_entities i WHERE e.tenant_id = $1 AND i.tenant_id = $1 AND i.entity_type = $2 AND i.entity_id = e.id " +
-		"AND i.at > $3 AND i.at <= $4" + s.where("e.id", args)
+// incidentSource returns the FROM of the incidents i of each entity of a type in
+// a window, and the column of the entity: $1 is the tenant, $2 the type, $3 and
+// $4 are the window.
+func incidentSource(tx *db.Tx, s selector, args *[]any) (from, entity string) {
+	const window = "i.tenant_id = $1 AND i.entity_type = $2 AND i.at > $3 AND i.at <= $4"
+	if tx.DB().Engine() == db.PostgreSQL {
+		return "incident_entities i WHERE " + window + s.where("i.entity_id", args), "i.entity_id"
+	}
+	return tables[s.kind] + " e CROSS JOIN incident_entities i WHERE e.tenant_id = $1 AND i.entity_id = e.id AND " + window + s.where("e.id", args), "e.id"
 }
 
 // shiftKey is what of an entity a shift names; drivers are found through their
 // worker.
-var shiftKey = map[string]string{score.Zone: "s.zone_id = e.id", score.Worker: "s.worker_id = e.id", score.Driver: "s.worker_id = e.worker_id", score.Equipment: "s.equipment_id = e.id"}
+var shiftKey = map[string]string{score.Zone: "zone_id", score.Worker: "worker_id", score.Driver: "worker_id", score.Equipment: "equipment_id"}
 
-// shiftSource returns the FROM of the closed shifts of each entity e of a type
-// that ended in a window: $1 is the tenant, $2 and $3 are the window.
-func shiftSource(s selector, args *[]any) string {
-	return tables[s.kind] + " e CROSS JOIN shifts s WHERE e.tenant_id = $1 AND s.tenant_id = $1 AND " + shiftKey[s.kind] +
-		" AND s.ended_at > $2 AND s.ended_at <= $3" + s.where("e.id", args)
+// shiftSource returns the FROM of the closed shifts s of each entity of a type
+// that ended in a window, and the column of the entity: $1 is the tenant, $2 and
+// $3 are the window.
+func shiftSource(tx *db.Tx, s selector, args *[]any) (from, entity string) {
+	const window = "s.tenant_id = $1 AND s.ended_at > $2 AND s.ended_at <= $3"
+	key := "s." + shiftKey[s.kind]
+	if tx.DB().Engine() == db.PostgreSQL && s.kind != score.Driver {
+		return "shifts s WHERE " + window + " AND " + key + " IS NOT NULL" + s.where(key, args), key
+	}
+	own := "e.id"
+	if s.kind == score.Driver {
+		own = "e.worker_id"
+	}
+	return tables[s.kind] + " e CROSS JOIN shifts s WHERE e.tenant_id = $1 AND " + key + " = " + own + " AND " + window + s.where("e.id", args), "e.id"
 }
 
 // queueCounts asks how many incidents and near misses each entity had in a
 // window.
 func queueCounts(tx *db.Tx, s selector, from, to time.Time, g *group) {
 	args := []any{s.tenant, s.kind, from, to}
-	source := incidentSource(s, &args)
+	source, entity := incidentSource(tx, s, &args)
 	var buf []byte
-	tx.Queue("SELECT e.id, COUNT(*) FILTER (WHERE i.kind NOT IN ('near_miss', 'hazard')), COUNT(*) FILTER (WHERE i.kind IN ('near_miss', 'hazard')) FROM "+
-		source+" GROUP BY e.id", args, func(r *db.Row) error {
+	tx.Queue("SELECT "+entity+", COUNT(*) FILTER (WHERE i.kind NOT IN ('near_miss', 'hazard')), COUNT(*) FILTER (WHERE i.kind IN ('near_miss', 'hazard')) FROM "+
+		source+" GROUP BY "+entity, args, func(r *db.Row) error {
 		if i := g.find(r, 0, &buf); i >= 0 {
 			g.list[i].in.IncidentCount, g.list[i].in.NearMissCount = int(r.Int(1)), int(r.Int(2))
 		}
@@ -118,9 +133,9 @@ func queueCounts(tx *db.Tx, s selector, from, to time.Time, g *group) {
 // window.
 func queueHours(tx *db.Tx, s selector, from, to time.Time, add func(i int, hours, units float64), g *group) {
 	args := []any{s.tenant, from, to}
-	source := shiftSource(s, &args)
+	source, entity := shiftSource(tx, s, &args)
 	var buf []byte
-	tx.Queue("SELECT e.id, CAST(SUM(s.hours) AS bigint), CAST(coalesce(SUM(s.units_done), 0) AS bigint) FROM "+source+" GROUP BY e.id", args, func(r *db.Row) error {
+	tx.Queue("SELECT "+entity+", CAST(SUM(s.hours) AS bigint), CAST(coalesce(SUM(s.units_done), 0) AS bigint) FROM "+source+" GROUP BY "+entity, args, func(r *db.Row) error {
 		if i := g.find(r, 0, &buf); i >= 0 {
 			add(i, r.Dec(1).Float(), r.Dec(2).Float())
 		}

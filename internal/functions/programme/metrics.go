@@ -175,8 +175,9 @@ func (s *scan) fillCounts(tx *db.Tx, r *safety.Rule, kind string, t *table) {
 			"WHERE tenant_id = $1 AND occurred_at > $2 AND occurred_at <= $3 AND status <> 'void'" + severities
 		args = []any{s.tenant, s.from(r.WindowDays), s.now}
 	} else {
-		base = "SELECT e.id, COUNT(*) FILTER (WHERE i." + kinds + "), COUNT(*) FILTER (WHERE i.kind IN ('near_miss', 'hazard')) FROM " +
-			incidentSource(selector{s.tenant, kind, s.in.EntityID}, &args) + severities + " GROUP BY e.id"
+		source, entity := incidentSource(tx, selector{s.tenant, kind, s.in.EntityID}, &args)
+		base = "SELECT " + entity + ", COUNT(*) FILTER (WHERE i." + kinds + "), COUNT(*) FILTER (WHERE i.kind IN ('near_miss', 'hazard')) FROM " +
+			source + severities + " GROUP BY " + entity
 	}
 	g := s.groups[kind]
 	var buf []byte
@@ -354,12 +355,12 @@ func (s *scan) fillWeeks(tx *db.Tx, r *safety.Rule, kind string, t *table) {
 		return
 	}
 	args := []any{s.tenant, from, s.now}
-	source := shiftSource(sel, &args)
+	source, entity := shiftSource(tx, sel, &args)
 	type week struct{ i, year, week int }
 	var last week
 	var hours decimal.Dec
 	var buf []byte
-	tx.Queue("SELECT e.id, s.ended_at, s.hours FROM "+source+" ORDER BY e.id, s.ended_at", args, func(row *db.Row) error {
+	tx.Queue("SELECT "+entity+", s.ended_at, s.hours FROM "+source+" ORDER BY "+entity+", s.ended_at", args, func(row *db.Row) error {
 		i := g.find(row, 0, &buf)
 		if i < 0 {
 			return nil
@@ -379,10 +380,10 @@ func (s *scan) fillWeeks(tx *db.Tx, r *safety.Rule, kind string, t *table) {
 func (s *scan) fillRest(tx *db.Tx, r *safety.Rule, kind string, t *table) {
 	g := s.groups[kind]
 	args := []any{s.tenant, s.from(r.WindowDays), s.now}
-	source := shiftSource(selector{s.tenant, kind, s.in.EntityID}, &args)
+	source, entity := shiftSource(tx, selector{s.tenant, kind, s.in.EntityID}, &args)
 	who, ended := -1, time.Time{}
 	var buf []byte
-	tx.Queue("SELECT e.id, s.started_at, s.ended_at FROM "+source+" ORDER BY e.id, s.started_at", args, func(row *db.Row) error {
+	tx.Queue("SELECT "+entity+", s.started_at, s.ended_at FROM "+source+" ORDER BY "+entity+", s.started_at", args, func(row *db.Row) error {
 		i := g.find(row, 0, &buf)
 		if i >= 0 && i == who {
 			rest := row.Time(1).Sub(ended).Hours()

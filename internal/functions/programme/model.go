@@ -211,8 +211,8 @@ func readDays(tx *db.Tx, sel selector, g *group, from, now time.Time, events fun
 	var buf []byte
 	counts := &days{i: -1, add: events}
 	args := []any{sel.tenant, g.kind, from, now}
-	source := incidentSource(sel, &args)
-	tx.Queue("SELECT e.id, i.at, CASE WHEN i.kind IN ('near_miss', 'hazard') THEN 1 ELSE 0 END FROM "+source+" ORDER BY e.id, i.at", args, func(r *db.Row) error {
+	source, entity := incidentSource(tx, sel, &args)
+	tx.Queue("SELECT "+entity+", i.at, CASE WHEN i.kind IN ('near_miss', 'hazard') THEN 1 ELSE 0 END FROM "+source+" ORDER BY "+entity+", i.at", args, func(r *db.Row) error {
 		if i := g.find(r, 0, &buf); i >= 0 {
 			near := r.Int(2)
 			counts.row(i, dayOf(now, r.Time(1)), 1-near, near)
@@ -221,8 +221,8 @@ func readDays(tx *db.Tx, sel selector, g *group, from, now time.Time, events fun
 	})
 	work := &days{i: -1, add: func(i, age int, h, units int64) { hours(i, age, decimal.Dec(h).Float(), decimal.Dec(units).Float()) }}
 	args = []any{sel.tenant, from, now}
-	source = shiftSource(sel, &args)
-	tx.Queue("SELECT e.id, s.ended_at, s.hours, coalesce(s.units_done, 0) FROM "+source+" ORDER BY e.id, s.ended_at", args, func(r *db.Row) error {
+	source, entity = shiftSource(tx, sel, &args)
+	tx.Queue("SELECT "+entity+", s.ended_at, s.hours, coalesce(s.units_done, 0) FROM "+source+" ORDER BY "+entity+", s.ended_at", args, func(r *db.Row) error {
 		if i := g.find(r, 0, &buf); i >= 0 {
 			work.row(i, dayOf(now, r.Time(1)), r.Int(2), r.Int(3))
 		}
