@@ -53,7 +53,7 @@ func main() {
 	flag.Float64Var(&o.scale, "scale", 1, "size of a tenant; 1 = 134,000 records")
 	flag.IntVar(&o.tenants, "tenants", 20, "tenants in the database")
 	flag.IntVar(&o.rows, "rows", 100_000, "rows of the file that is imported")
-	flag.IntVar(&o.events, "events", 1_000_000, "incidents of the large tenant of case kpis; 10000000 needs 20 GB of disk")
+	flag.IntVar(&o.events, "events", 1_000_000, "incidents of the large tenant of case kpis; 10000000 needs 15 GB of disk")
 	flag.StringVar(&o.engine, "engine", "both", "sqlite, postgresql or both")
 	flag.StringVar(&o.server, "server", "bin/holdfast", "the server's binary")
 	flag.StringVar(&o.dir, "dir", os.TempDir(), "where databases are made (and removed)")
