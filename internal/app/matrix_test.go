@@ -62,6 +62,7 @@ checklist_templates   rcud   rcud   rc      rcud   r        r      r
 checklist_schedules   rcud   rcud   rcu     rcud   r        r      r
 checklist_runs        rcu    rcu    rcu     rcu    rcu      r~cu~  r
 checklist_answers     rcu    rcu    rcu     rcu    rcu      r~cu~  r
+checklist_photos      rud    rud    ru      rud    r        r~       r
 toolbox_talks         rcud   rcud   rcu     rcud   r        r      r
 talk_attendances      rcud   rcud   rcud    rcud   r~c~u~   r~c~u~ r
 
@@ -124,6 +125,7 @@ var owned = map[string]string{
 	"incident_photos":      "created_by = $1",
 	"actions":              "assignee_user_id = $1 OR verifier_user_id = $1 OR created_by = $1",
 	"checklist_runs":       "assignee_user_id = $1 OR completed_by = $1 OR created_by = $1",
+	"checklist_photos":     "created_by = $1",
 	"checklist_answers":    "answered_by = $1 OR created_by = $1",
 	"talk_attendances":     "worker_id = $2",
 	"predictive_scores":    "user_id = $1 OR $3 IN ('manager', 'viewer') AND entity_type IN ('zone', 'equipment')",
@@ -156,6 +158,7 @@ webhooks.old_secret          owner admin manager safety operator driver viewer
 invitations.token_hash       owner admin manager safety operator driver viewer
 sso_connections.secret       owner admin manager safety operator driver viewer
 import_jobs.blob_key         owner admin manager safety operator driver viewer
+checklist_photos.blob_key    owner admin manager safety operator driver viewer
 incident_photos.blob_key     owner admin manager safety operator driver viewer
 `
 
