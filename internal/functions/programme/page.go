@@ -45,7 +45,7 @@ func (l *alarms) add(x alarm) {
 type paged struct {
 	key     string
 	at      time.Time // when it goes out, or went
-	waiting bool      // nobody has taken it to the mail server
+	waiting bool      // nobody has taken it to the mail server, and it says what it tells of
 	about   string
 }
 
@@ -134,7 +134,7 @@ func lastPaged(tx *db.Tx, tenant string, now time.Time) (map[string]paged, error
 	last := map[string]paged{}
 	err := tx.Query("SELECT user_id, key, made_at, status, tries, about FROM safety_mails WHERE tenant_id = $1 AND kind = 'critical' AND made_at > $2 ORDER BY made_at, key"+tx.DB().ForUpdate(),
 		[]any{tenant, now.Add(-pageEvery)}, func(r *db.Row) error {
-			last[r.Text(0)] = paged{key: r.Text(1), at: r.Time(2), waiting: r.Text(3) == "pending" && r.Int(4) == 0, about: r.Text(5)}
+			last[r.Text(0)] = paged{key: r.Text(1), at: r.Time(2), waiting: r.Text(3) == "pending" && r.Int(4) == 0 && !r.Null(5), about: r.Text(5)}
 			return nil
 		})
 	if err != nil {

@@ -92,6 +92,28 @@ func TestPageBehindAFailure(t *testing.T) {
 	})
 }
 
+// A mail that an older version left waiting says not what it tells of: it goes
+// as it is, and what comes after it in the next.
+func TestPageBehindAnOldMail(t *testing.T) {
+	each(t, func(k *kit) {
+		k.member(ada, "ada", "safety")
+		k.page(1)
+		err := k.d.Write(context.Background(), db.Scope{Tenant: north}, func(tx *db.Tx) error {
+			_, err := tx.Exec("UPDATE safety_mails SET about = NULL WHERE tenant_id = $1", north)
+			return err
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		k.page(2)
+		var box mail.Sink
+		k.now = k.now.Add(20 * time.Minute)
+		if n, err := k.p.SendMails(context.Background(), &box); n != 2 || err != nil {
+			t.Errorf("%d mails, %v, want both", n, err)
+		}
+	})
+}
+
 // Reports at the same moment make one mail, whichever is first.
 func TestPagesAtOnce(t *testing.T) {
 	each(t, func(k *kit) {
