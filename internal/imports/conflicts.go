@@ -47,10 +47,7 @@ func (u *undo) checkInserted(data []byte) error {
 	if err != nil || len(ids) == 0 {
 		return err
 	}
-	made := &group{member: make(map[string]bool, len(ids)), first: slices.Min(ids), last: slices.Max(ids)}
-	for _, id := range ids {
-		made.member[id] = true
-	}
+	made := &group{ids: ids, first: slices.Min(ids), last: slices.Max(ids)}
 	if err := u.changed(made); err != nil {
 		return err
 	}
@@ -69,8 +66,19 @@ func (u *undo) checkInserted(data []byte) error {
 // close together, so that one scan of an index from first to last finds what
 // stands against them; what else lies there is no member.
 type group struct {
-	member      map[string]bool
+	ids         []string
 	first, last string
+	member      map[string]bool // of ids, once somebody asks
+}
+
+func (g *group) has(id string) bool {
+	if g.member == nil {
+		g.member = make(map[string]bool, len(g.ids))
+		for _, id := range g.ids {
+			g.member[id] = true
+		}
+	}
+	return g.member[id]
 }
 
 // within is the condition that a column lies in the group, whose bounds are $2
@@ -82,7 +90,7 @@ func (u *undo) bounds(g *group) []any { return []any{u.actor.TenantID, g.first, 
 // changed finds the records that somebody changed since the import made them.
 func (u *undo) changed(g *group) error {
 	err := u.tx.Query("SELECT id, "+labelSQL(u.resource)+", version FROM "+u.resource.Name+" WHERE "+within("id")+" AND version <> 1 ORDER BY id", u.bounds(g), func(r *db.Row) error {
-		if id := r.Text(0); g.member[id] {
+		if id := r.Text(0); g.has(id) {
 			u.conflict(id, cmp.Or(r.Text(1), id), "was changed after the import (version %d)", r.Int(2))
 		}
 		return nil
@@ -132,7 +140,7 @@ func (u *undo) checkReferences(rel catalog.Relation, g *group) error {
 	err = u.tx.Query("SELECT "+rel.Column+", "+count+" FROM "+rel.From+" WHERE "+within(rel.Column)+last+" ORDER BY "+rel.Column, u.bounds(g), func(r *db.Row) error {
 		to, n := r.Text(0), int64(1)
 		switch {
-		case !g.member[to] || len(made) > 0 && made[r.Text(1)] && !u.kept[r.Text(1)]:
+		case !g.has(to) || len(made) > 0 && made[r.Text(1)] && !u.kept[r.Text(1)]:
 			return nil
 		case len(made) == 0:
 			n = r.Int(1)
