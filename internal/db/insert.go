@@ -112,8 +112,8 @@ func column(rows [][]any, col int, kind string) (v any, shared bool, err error) 
 }
 
 // binaryArray is values as PostgreSQL receives an array in binary (array_recv in
-// its arrayfuncs.c), which it reads twice as fast as a literal; nil where a value
-// is not of the kind. The element types are those of pg_type.
+// its arrayfuncs.c), where it has nothing to parse; nil where a value is not of
+// the kind. The element types are those of pg_type.
 func binaryArray(values []any, kind string) []byte {
 	oids := map[string]uint32{"text": pgtype.TextOID, "bigint": pgtype.Int8OID, "boolean": pgtype.BoolOID, "uuid": pgtype.UUIDOID}
 	oid, ok := oids[kind]
