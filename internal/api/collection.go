@@ -74,7 +74,7 @@ func (c *Collections) serve(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	h := w.Header()
-	h.Set("Vary", "Accept, Prefer, Range")
+	h.Add("Vary", "Accept, Prefer, Range")
 	h.Set("Cache-Control", "no-store")
 	if r.Method == http.MethodGet || r.Method == http.MethodHead {
 		return c.read(w, r, k)
