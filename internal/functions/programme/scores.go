@@ -17,6 +17,7 @@ import (
 	"holdfast/internal/decimal"
 	"holdfast/internal/fault"
 	"holdfast/internal/query"
+	"holdfast/internal/safety"
 	"holdfast/internal/score"
 	"holdfast/internal/store"
 )
@@ -157,47 +158,48 @@ func (p *Programme) keepRuns(tx *db.Tx, a actor.Actor, in *ScoresIn, groups []*s
 	return err
 }
 
-var scoreColumns = []db.Column{{Name: "tenant_id", Type: "uuid"}, {Name: "id", Type: "uuid"}, {Name: "run_id", Type: "uuid"}, {Name: "entity_type", Type: "text"},
+var scoreColumns = []safety.Column{{Name: "tenant_id", Type: "uuid"}, {Name: "id", Type: "uuid"}, {Name: "run_id", Type: "uuid"}, {Name: "entity_type", Type: "text"},
 	{Name: "entity_id", Type: "uuid"}, {Name: "score", Type: "bigint"}, {Name: "confidence", Type: "bigint"}, {Name: "inputs", Type: "text"}, {Name: "cluster", Type: "text"},
 	{Name: "model_kind", Type: "text"}, {Name: "rate_per_200k", Type: "bigint"}, {Name: "interval_low", Type: "bigint"}, {Name: "interval_high", Type: "bigint"},
 	{Name: "probability", Type: "bigint"}, {Name: "user_id", Type: "uuid"}, {Name: "computed_at", Type: "timestamptz"}}
 
-// keptAtOnce bounds the memory of scores on their way into the database.
-const keptAtOnce = 1000
-
 func keepScores(tx *db.Tx, a actor.Actor, st *settings, groups []*scored, now time.Time) error {
-	var rows [][]any
+	rows := safety.NewRows(tx, "predictive_scores", scoreColumns, "")
+	var inputs []byte
 	at := query.FormatTime(now)
 	for _, s := range groups {
 		for i := range s.list {
-			rows = append(rows, s.row(a.TenantID, st, i, at))
-			if len(rows) < keptAtOnce {
-				continue
-			}
-			if err := tx.Insert("predictive_scores", scoreColumns, rows); err != nil {
+			e, x := &s.est[i], &s.list[i]
+			inputs = s.appendHistory(inputsJSON(inputs[:0], &x.in), i)
+			err := rows.AddFunc(func(b []byte) []byte {
+				b = append(append(b, `"c0":"`...), a.TenantID...)
+				b = append(append(b, `","c1":"`...), newID()...)
+				b = append(append(b, `","c2":"`...), s.run...)
+				b = append(append(b, `","c3":"`...), s.kind...)
+				b = append(append(b, `","c4":"`...), x.id...)
+				b = strconv.AppendInt(append(b, `","c5":`...), scaled(e.Score), 10)
+				b = strconv.AppendInt(append(b, `,"c6":`...), scaled(e.Confidence), 10)
+				b = query.AppendString(append(b, `,"c7":`...), string(inputs))
+				b = append(append(b, `,"c8":"`...), band(st.cuts, e.Score)...)
+				b = append(append(b, `","c9":"`...), s.model.Kind...)
+				b = append(b, '"')
+				if s.model.Kind != kindWeighted {
+					for k, v := range [...]float64{e.Rate, e.Low, e.High, e.Probability} {
+						b = strconv.AppendInt(append(strconv.AppendInt(append(b, `,"c1`...), int64(k), 10), `":`...), scaled(v), 10)
+					}
+				}
+				if x.user != "" {
+					b = append(append(append(b, `,"c14":"`...), x.user...), '"')
+				}
+				return append(append(append(b, `,"c15":"`...), at...), '"')
+			})
+			if err != nil {
 				return err
 			}
-			if err := tx.Flush(); err != nil {
-				return err
-			}
-			rows = rows[:0]
 		}
 	}
-	return tx.Insert("predictive_scores", scoreColumns, rows)
-}
-
-// row is the ith score as a record, in the order of scoreColumns.
-func (s *scored) row(tenant string, st *settings, i int, at string) []any {
-	e, x := &s.est[i], &s.list[i]
-	row := []any{tenant, newID(), s.run, s.kind, x.id, scaled(e.Score), scaled(e.Confidence), string(s.appendHistory(inputsJSON(nil, &x.in), i)), band(st.cuts, e.Score),
-		s.model.Kind, nil, nil, nil, nil, nil, at}
-	if s.model.Kind != kindWeighted {
-		row[10], row[11], row[12], row[13] = scaled(e.Rate), scaled(e.Low), scaled(e.High), scaled(e.Probability)
-	}
-	if x.user != "" {
-		row[14] = x.user
-	}
-	return row
+	rows.Queue()
+	return nil
 }
 
 // appendHistory adds to the object that b ends with what a statistical score is
