@@ -110,6 +110,20 @@ func TestAuditChain_everyColumn(t *testing.T) {
 	})
 }
 
+// Who changes a row and its hash has to change every row after it: a hash holds
+// the one before.
+func TestAuditChain_link(t *testing.T) {
+	onBoth(t, nil, func(k *kit) {
+		tenant := k.logged()
+		forged := strings.Repeat("a", 64)
+		k.exec("UPDATE audit SET hash = $2 WHERE tenant_id = $1 AND seal_no = 4", tenant, forged)
+		k.exec("UPDATE audit SET prev_hash = $2 WHERE tenant_id = $1 AND seal_no = 5", tenant, forged)
+		if r := k.verifyLog(tenant); len(r.Breaks) != 2 || r.Breaks[1].SealNo != 5 {
+			k.Errorf("%+v", r)
+		}
+	})
+}
+
 // Who can write the database but lacks the master key cannot cut the end off
 // and forge a head that the sealer would go on from.
 func TestAuditChain_forgedHead(t *testing.T) {
