@@ -133,8 +133,8 @@ func TestPhotos(t *testing.T) {
 				t.Errorf("%s: %d %s, want %d", c.what, c.r.Status, c.r.Body, c.status)
 			}
 		}
-		if n := files(t, k) - before; n != 2 {
-			t.Errorf("%d files, want 2: a refused upload leaves nothing", n)
+		if n := files(t, k) - before; n != 3 {
+			t.Errorf("%d files, want 3: a refused upload leaves nothing", n)
 		}
 		if r := k.Call(testkit.Request{Method: "DELETE", Path: "/v1/incident_photos?id=eq." + p.ID, As: safety}); r.Status != 204 {
 			t.Errorf("delete: %d %s", r.Status, r.Body)

@@ -135,6 +135,11 @@ func TestGuideReceivers(t *testing.T) {
 				if r.Status >= 300 || sent.EventID == "" {
 					t.Fatalf("test: %d %s", r.Status, r.Body)
 				}
+				t.Cleanup(func() {
+					if t.Failed() {
+						t.Logf("the receiver: %s\nits deliveries: %s", printed, k.Get("admin@north.example", "/v1/webhook_deliveries?webhook_id=eq."+made.ID).Body)
+					}
+				})
 				within(t, "the event is taken", func() bool { return strings.Contains(printed.String(), sent.EventID+" webhook.test") })
 				if strings.Contains(printed.String(), "forged") {
 					t.Errorf("the forged one was taken too: %s", printed)
