@@ -196,6 +196,6 @@ func setQuota(o *options) *cobra.Command {
 		}),
 	}
 	c.Flags().String("imports", "", "megabytes of import files that are kept, or default")
-	c.Flags().String("photos", "", "megabytes of photos of incidents, or default")
+	c.Flags().String("photos", "", "megabytes of photos of incidents and inspections, or default")
 	return c
 }

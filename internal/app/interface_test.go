@@ -114,7 +114,7 @@ func member(v any, path string) (string, error) {
 	return string(b), err
 }
 
-// Who may run the programme, and who sees what of it (domain, roles).
+// Who may run the programme, and who sees what of it.
 func TestProgrammeByRole(t *testing.T) {
 	testkit.Run(t, func(t *testing.T, k *testkit.Kit) {
 		runs := map[actor.Role]bool{actor.Owner: true, actor.Admin: true, actor.Manager: true, actor.Safety: true}

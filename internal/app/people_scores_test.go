@@ -10,7 +10,7 @@ import (
 )
 
 // Scores of places and machines are for everybody who reads records; those of
-// people for the safety officer, administrators and the person (domain, roles).
+// people for the safety officer, administrators and the person.
 func TestWhoReadsScores(t *testing.T) {
 	testkit.Run(t, func(t *testing.T, k *testkit.Kit) {
 		for role, want := range map[actor.Role]string{actor.Safety: "driver equipment worker zone", actor.Admin: "driver equipment worker zone", actor.Manager: "equipment zone",

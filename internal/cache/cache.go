@@ -35,7 +35,7 @@ type Options struct {
 	TenantEntries int           // the same for one tenant: 256
 	TenantBytes   int64         // 16 MiB
 	FillTimeout   time.Duration // life of a making whose callers have left: 30 s
-	Sweep         time.Duration // between removals of what has expired: 5 min (interface, "Caching rules" 2)
+	Sweep         time.Duration // between removals of what has expired: 5 min
 }
 
 func (o Options) filled() Options {

@@ -6,7 +6,7 @@ import (
 	"holdfast/internal/actor"
 )
 
-// Groups of roles as the permission table of the domain uses them.
+// Groups of roles as the permission table uses them.
 var (
 	admins   = []actor.Role{actor.Owner, actor.Admin}
 	managers = []actor.Role{actor.Owner, actor.Admin, actor.Manager}

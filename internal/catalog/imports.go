@@ -1,7 +1,7 @@
 package catalog
 
-// What files may write into the records that people keep in lists elsewhere:
-// domain.md 2.4. The words are headers of files in English, German, French,
+// What files may write into the records that people keep in lists elsewhere.
+// The words are headers of files in English, German, French,
 // Spanish, Italian, Dutch and Portuguese, without regard to case and accents.
 var (
 	itemWords     = []string{"sku", "product code", "productcode", "item code", "item number", "item no", "stock code", "stockcode", "article", "article number", "artikelnummer", "artikel", "code article", "reference article", "articulo", "codigo de articulo", "codice articolo", "artikelcode", "codigo do artigo", "item"}

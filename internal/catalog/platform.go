@@ -24,7 +24,7 @@ func tenants() Resource {
 			{Name: "gs1_company_prefix", Format: Code, MaxLen: 12, Label: "GS1 company prefix"},
 			{Name: "limits", Type: JSON, Doc: "Rate limits of the plan custom, by category: {\"api\": {\"minute\": 3000, \"burst\": 600}}. Set with a service key."},
 			{Name: "import_quota", Type: Int, Min: "0", Max: "1000000000", Unit: "MB", Doc: "Import files that are kept; empty = the server's. Set with a service key."},
-			{Name: "photo_quota", Type: Int, Min: "0", Max: "1000000000", Unit: "MB", Doc: "Photos of incidents; empty = the server's. Set with a service key."},
+			{Name: "photo_quota", Type: Int, Min: "0", Max: "1000000000", Unit: "MB", Doc: "Photos of incidents and inspections; empty = the server's. Set with a service key."},
 		},
 		Unique: [][]string{{"slug"}},
 		Access: Access{

@@ -38,7 +38,7 @@ type ratesOut struct {
 
 // rates answers safety-rates: TRIR and DART per 200,000 hours, LTIFR and the
 // severity rate per 1,000,000, the European incidence per 100,000 employed,
-// counts with their exact Poisson 90 % interval (domain, rates; Garwood 1936).
+// counts with their exact Poisson 90 % interval (Garwood 1936).
 // No hours is unknown, not 0.
 func (d *dashboard) rates(ctx context.Context, a actor.Actor, in *RatesIn) ([]byte, error) {
 	now := d.now().UTC()

@@ -8,7 +8,7 @@ import (
 	"holdfast/internal/safety"
 )
 
-// States that count as active (domain, logistics).
+// States that count as active.
 var (
 	activePicks     = []string{"released", "in_progress"}
 	activeShipments = []string{"planned", "packed", "ready", "in_transit", "arrived", "exception"}

@@ -7,11 +7,10 @@ import (
 	"strings"
 )
 
-// A Category is what a request or statement counts as (interface, "Rate
-// limits").
+// A Category is what a request or statement counts as.
 type Category uint8
 
-// The interface's categories.
+// The categories, each with a limit of its own.
 const (
 	API     Category = iota // requests to /v1, /rest/v1 and /functions/v1
 	Auth                    // sign-in, sign-up, recovery
@@ -54,7 +53,7 @@ type Plan struct {
 	rules [categories]Rule
 }
 
-// Standard is the plan of the interface's table.
+// Standard is the plan of a tenant that has no other.
 func Standard() Plan {
 	return Plan{name: "standard", rules: [categories]Rule{
 		API:     {Minute: 1000, Burst: 200},

@@ -19,7 +19,7 @@ func Location(name string) *time.Location {
 // Day returns the bounds [from, to) of the local day that now lies in, in UTC.
 // Days around a change of the clock are 23 or 25 hours long; where local
 // midnight does not exist the day begins with its first instant, and a day the
-// calendar leaves out is passed over (domain, shipment stats).
+// calendar leaves out is passed over.
 func Day(now time.Time, loc *time.Location) (from, to time.Time) {
 	y, m, d := now.In(loc).Date()
 	from, to = midnight(y, m, d, loc), midnight(y, m, d+1, loc)

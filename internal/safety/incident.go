@@ -9,7 +9,7 @@ import (
 )
 
 // reportIncidents completes a report and holds an incident to the conditions
-// of its next state (domain, safety: the incident's table of states).
+// of its next state.
 func reportIncidents(tx *db.Tx, a actor.Actor, s *store.Store, changes []store.Change) error {
 	now := query.FormatTime(s.Now())
 	refs := references{}

@@ -19,8 +19,8 @@ func parse(t *testing.T, rule string) *safety.Rule {
 	return r
 }
 
-// The domain's section 2.3: breach if breach holds, else warning if warn
-// holds, else compliant; unknown data are compliant and say so.
+// What a rule says: breach if breach holds, else warning if warn holds,
+// else compliant; unknown data are compliant and say so.
 func TestEvaluate(t *testing.T) {
 	const counted = `{"scope":{"entity_types":["zone"]},"metric":"incident_count","window_days":90,"warn":{"op":">=","value":1},"breach":{"op":">=","value":3}`
 	plain := parse(t, counted+`}`)

@@ -240,7 +240,7 @@ type bayesParams struct {
 }
 
 // scoreBayes scores with the trained prior and each entity's own history of a
-// year, decayed by half every 180 days (domain, v2).
+// year, decayed by half every 180 days.
 func scoreBayes(tx *db.Tx, sel selector, m *model, g *group, now time.Time) (*scored, error) {
 	var params bayesParams
 	if err := json.Unmarshal(m.Params, &params); err != nil {

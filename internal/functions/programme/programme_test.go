@@ -70,8 +70,8 @@ func (k *kit) shift(worker string, daysAgo int, hours float64, more store.Row) s
 	return k.add("shifts", row)
 }
 
-// The interface's answer, and the worked examples of the domain's 3.1: I = 1
-// with 40 hours a week at standard is 26.3, nothing at all is 3.8.
+// What scores answer, and worked examples of them: I = 1 with 40 hours a week
+// at standard is 26.3, nothing at all is 3.8.
 func TestScores(t *testing.T) {
 	each(t, func(k *kit) {
 		p := fill(k)

@@ -230,8 +230,7 @@ func (s *scored) appendHistory(b []byte, i int) []byte {
 // scaled is a figure as a decimal column holds it; what exceeds it is capped.
 func scaled(f float64) int64 { return int64(math.Round(min(f, 1e12) * decimal.Scale)) }
 
-// band names the cluster of a published score: half-open bands (domain,
-// clusters).
+// band names the cluster of a published score: half-open bands.
 func band(c score.Cuts, s float64) string {
 	switch {
 	case s >= c.Critical:

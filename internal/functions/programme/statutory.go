@@ -10,8 +10,8 @@ import (
 )
 
 // fillRates reads TRIR or DART of zones or of the tenant: recordable cases by
-// the day of their injury over hours of shifts that ended in the window
-// (domain, rates). No hours is unknown.
+// the day of their injury over hours of shifts that ended in the window.
+// No hours is unknown.
 func (s *scan) fillRates(tx *db.Tx, r *safety.Rule, kind string, t *table) {
 	if r.Per == "tenant" {
 		s.fillHours(tx, r, kind, t)

@@ -16,8 +16,8 @@ import (
 )
 
 // Books reads what forms and files are made of. Who may have which is the
-// permission table's (domain 4): cases are for those who read osha_cases,
-// totals for those who read osha_summaries.
+// permission table's (docs/permissions.md): cases are for those
+// who read osha_cases, totals for those who read osha_summaries.
 type Books struct{ store *store.Store }
 
 // NewBooks returns a reader of s.

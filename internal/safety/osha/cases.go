@@ -213,8 +213,7 @@ func numberCases(tx *db.Tx, tenant string, cases []store.Row) error {
 
 // guardIncidents keeps incidents and their cases in step: a recordable case's
 // incident is neither void nor deleted, and an injury or illness at an
-// establishment in the United States is closed only when its case is decided
-// (domain, the incident's table of states).
+// establishment in the United States is closed only when its case is decided.
 func guardIncidents(tx *db.Tx, a actor.Actor, s *store.Store, changes []store.Change) error {
 	return safety.PerTenant(guardEnded)(tx, a, s, changes)
 }

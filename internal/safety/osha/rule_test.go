@@ -137,7 +137,7 @@ func TestDueAt(t *testing.T) {
 var quiet = store.Row{"avg_employees": int64(24), "hours_worked": int64(47000), "total_deaths": int64(0), "total_dafw_cases": int64(1), "total_djtr_cases": int64(1), "total_other_cases": int64(1),
 	"total_dafw_days": int64(3), "total_djtr_days": int64(4), "total_injuries": int64(2), "total_skin_disorders": int64(1)}
 
-// The arithmetic of a submission (domain 2.3, ITA export rules).
+// The arithmetic of a submission to OSHA's Injury Tracking Application.
 func TestCheckSummary(t *testing.T) {
 	for _, c := range []struct {
 		name  string

@@ -95,7 +95,7 @@ type exposure struct {
 	from, to     time.Time
 }
 
-// queueHours asks for the hours of approved shifts (domain, rates). A shift
+// queueHours asks for the hours of approved shifts. A shift
 // belongs to the site of its zone, else of its worker.
 func queueHours(tx *db.Tx, e exposure, got func(decimal.Dec)) {
 	sql := "SELECT CAST(coalesce(SUM(s.hours), 0) AS bigint) FROM shifts s"

@@ -1,6 +1,7 @@
-// Package photo keeps photos of incidents: read by what they are and not by
-// their name, within bounds of size and memory, turned upright, scaled down and
-// written anew, so that no metadata (place, time, device) survives.
+// Package photo keeps photos of incidents and inspections: read by what they
+// are and not by their name, within bounds of size and memory, turned upright,
+// scaled down and written anew, so that no metadata (place, time, device)
+// survives.
 package photo
 
 import (
