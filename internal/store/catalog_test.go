@@ -1,6 +1,7 @@
 package store_test
 
 import (
+	"encoding/json"
 	"fmt"
 	"slices"
 	"strconv"
@@ -175,7 +176,7 @@ func TestEveryResource(t *testing.T) {
 				k.roles(r)
 				k.columns(r)
 				k.bounded(r)
-				k.names(r, north1[r.Name], south1)
+				k.names(r, north1, south1)
 				if !r.Root {
 					k.isolated(r, north1[r.Name], south1[r.Name])
 					k.paged(r, north1)
@@ -291,8 +292,10 @@ func (k *kit) isolated(r *catalog.Resource, mine, theirs string) {
 
 // names holds the fields that name records without a foreign key to the
 // tenant's own: what nobody has and what another tenant has are refused alike,
-// by every way to write, and what the row holds already is left alone.
-func (k *kit) names(r *catalog.Resource, mine string, theirs map[string]string) {
+// by every way to write, and what the row holds already is left alone, also
+// when it is gone and other ids of the list change.
+func (k *kit) names(r *catalog.Resource, ours, theirs map[string]string) {
+	mine := ours[r.Name]
 	for i := range r.Fields {
 		f := &r.Fields[i]
 		if f.Names == "" || f.ReadOnly {
@@ -321,6 +324,21 @@ func (k *kit) names(r *catalog.Resource, mine string, theirs map[string]string) 
 		}
 		if !f.Fixed {
 			k.must(key, "PATCH", r.Name+"?id=eq."+mine, "", `{"`+f.Name+`":`+value(own)+`}`)
+		}
+		if f.Type == catalog.Array {
+			named, _ := k.cat.Get(f.Names)
+			gone := k.row(north, named, ours, newID(north, 778), 778)
+			set := func(ids ...string) answer {
+				list, _ := json.Marshal(ids)
+				return k.do(key, "PATCH", r.Name+"?id=eq."+mine, "", `{"`+f.Name+`":`+string(list)+`}`)
+			}
+			k.want(set(own, gone).String(), "")
+			k.must(key, "DELETE", f.Names+"?id=eq."+gone, "", "")
+			k.refused(set(gone, id(4242)), "23503")
+			k.want(set(gone).String(), "")
+			k.want(set(own, gone).String(), "")
+			k.want(set(own).String(), "")
+			k.refused(set(own, gone), "23503")
 		}
 	}
 }

@@ -43,8 +43,11 @@ func (s *Store) named(tx *db.Tx, a actor.Actor, r *catalog.Resource, changes []C
 				if err != nil {
 					return err
 				}
+				held, _ := idsIn(f, c.Before[f.Name])
 				for _, id := range ids {
-					given = append(given, mention{tenant, f, id})
+					if !slices.Contains(held, id) {
+						given = append(given, mention{tenant, f, id})
+					}
 				}
 			}
 		}
@@ -54,6 +57,9 @@ func (s *Store) named(tx *db.Tx, a actor.Actor, r *catalog.Resource, changes []C
 
 // idsIn lists the ids of a UUID or Array field's value.
 func idsIn(f *catalog.Field, v any) (ids []string, err error) {
+	if v == nil {
+		return nil, nil
+	}
 	raw, isArray := v.(json.RawMessage)
 	if !isArray {
 		id, _ := v.(string)

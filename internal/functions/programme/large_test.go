@@ -3,7 +3,9 @@ package programme_test
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"runtime/metrics"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -51,8 +53,16 @@ func (s *sheets) Write(b []byte) (int, error) {
 	return s.Builder.Write(b)
 }
 
-// A node works for one large tenant at a time; small tenants and single entities
-// do not wait. What is answered about a large one is made while it is sent.
+// growth is how far the heap may grow between two collections, in per cent.
+func growth() uint64 {
+	s := []metrics.Sample{{Name: "/gc/gogc:percent"}}
+	metrics.Read(s)
+	return s[0].Value.Uint64()
+}
+
+// A node works for one large tenant at a time, and each has one request at work
+// or waiting; small tenants and single entities do not wait. What is answered
+// about a large one is made while it is sent.
 func TestLargeTenants(t *testing.T) {
 	each(t, func(k *kit) {
 		k.as.TenantID = little
@@ -60,12 +70,16 @@ func TestLargeTenants(t *testing.T) {
 		k.crowd(north, 5000)
 		k.crowd(south, 5000)
 		k.crowd(little, 20)
-		var hold atomic.Bool
+		var hold, trap atomic.Bool
+		usual := growth()
 		begun, release := make(chan bool), make(chan bool)
 		p := programme.New(k.s, func() time.Time {
 			if hold.CompareAndSwap(true, false) {
 				begun <- true
 				<-release
+			}
+			if growth() != usual && trap.CompareAndSwap(true, false) {
+				panic("in a turn")
 			}
 			return k.now
 		}, programme.Hooks{})
@@ -97,6 +111,29 @@ func TestLargeTenants(t *testing.T) {
 		if _, err := score(short, south, ""); !fault.Is(err, fault.Unavailable) {
 			k.Errorf("beside another large tenant: %v", err)
 		}
+		at := time.Now()
+		_, err := score(context.Background(), north, "")
+		if f := fault.As(err); f == nil || f.Kind != fault.Unavailable || f.RetryAfter == 0 || time.Since(at) > 10*time.Second {
+			k.Errorf("beside the tenant's own, after %v: %v", time.Since(at), err)
+		}
+		short, cancel = context.WithTimeout(context.Background(), 2*time.Second)
+		defer cancel()
+		two := make(chan error, 2)
+		for range cap(two) {
+			go func() {
+				_, err := score(short, south, "")
+				two <- err
+			}()
+		}
+		if err := <-two; !fault.Is(err, fault.Unavailable) || errors.Is(err, context.DeadlineExceeded) {
+			k.Errorf("beside one that waits: %v", err)
+		}
+		if _, err := p.Nightly(short, north); !errors.Is(err, context.DeadlineExceeded) {
+			k.Errorf("the night beside the tenant's own: %v", err)
+		}
+		if err := <-two; !fault.Is(err, fault.Unavailable) || !errors.Is(err, context.DeadlineExceeded) {
+			k.Errorf("the one that waits: %v", err)
+		}
 		for _, c := range [][2]string{{little, ""}, {south, worker(7)}} {
 			if _, err := score(context.Background(), c[0], c[1]); err != nil {
 				k.Errorf("%s %s: %v", c[0], c[1], explain(err))
@@ -115,6 +152,23 @@ func TestLargeTenants(t *testing.T) {
 		}
 		if _, err := score(context.Background(), south, ""); err != nil {
 			k.Errorf("after it: %v", explain(err))
+		}
+		func() {
+			defer func() {
+				if recover() == nil {
+					k.Error("the night did not come to its turn")
+				}
+			}()
+			trap.Store(true)
+			_, _ = p.Nightly(context.Background(), south)
+		}()
+		if growth() != usual {
+			k.Errorf("after a night that broke off the heap grows by %d, before by %d", growth(), usual)
+		}
+		short, cancel = context.WithTimeout(context.Background(), time.Minute)
+		defer cancel()
+		if _, err := score(short, south, ""); err != nil {
+			k.Errorf("after a night that broke off: %v", explain(err))
 		}
 	})
 }

@@ -49,12 +49,14 @@ func (p *Programme) Nightly(ctx context.Context, tenant string) (Night, error) {
 	step("deadlines", err)
 	// Requests of other tenants come in between.
 	heavy := func(name string, work func() error) {
-		done, err := p.turn(ctx, a, nightPatience)
-		if err == nil {
-			err = work()
-			done()
-		}
-		step(name, err)
+		step(name, func() error {
+			done, err := p.turn(ctx, a, true)
+			if err != nil {
+				return err
+			}
+			defer done()
+			return work()
+		}())
 	}
 	heavy("train models", func() (err error) { n.Switched, err = p.Train(ctx, a); return err })
 	heavy("scores", func() error { _, err := p.scores(ctx, a, &ScoresIn{PeriodDays: 30}); return err })

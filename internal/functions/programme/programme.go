@@ -9,6 +9,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"sync"
 	"time"
 
 	"holdfast/internal/actor"
@@ -27,6 +28,8 @@ type Programme struct {
 	now   func() time.Time
 	hooks Hooks
 	heavy chan struct{} // holds a token while a large tenant is worked for
+	mu    sync.Mutex
+	asked map[string]bool // large tenants with a request that runs or waits for its turn; under mu
 }
 
 // Letterhead is whose mails they are: what they call the product, and the
@@ -70,7 +73,7 @@ func New(s *store.Store, now func() time.Time, h Hooks) *Programme {
 	if h.Moved == nil {
 		h.Moved = func(*db.Tx, string, []Move) error { return nil }
 	}
-	return &Programme{store: s, now: now, hooks: h, heavy: make(chan struct{}, 1)}
+	return &Programme{store: s, now: now, hooks: h, heavy: make(chan struct{}, 1), asked: map[string]bool{}}
 }
 
 // sees reports whether a role may see scores of single people; managers see

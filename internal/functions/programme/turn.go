@@ -32,8 +32,10 @@ const sizeSQL = "SELECT (SELECT COUNT(*) FROM (SELECT 1 FROM workers WHERE tenan
 
 // turn waits until no other large tenant is worked for on this node, so that
 // their peaks of memory do not add up; done ends the turn. Small tenants do not
-// wait. Past the time to wait it is fault.Unavailable.
-func (p *Programme) turn(ctx context.Context, a actor.Actor, wait time.Duration) (done func(), err error) {
+// wait. Past the time to wait it is fault.Unavailable, and at once for a request
+// of a tenant that has one at work or waiting, so that none keeps the others
+// out. The nightly round waits beside its tenant's request.
+func (p *Programme) turn(ctx context.Context, a actor.Actor, night bool) (done func(), err error) {
 	size := int64(0)
 	err = p.read(ctx, a, func(tx *db.Tx) error {
 		tx.Queue(sizeSQL, []any{a.TenantID, large}, func(r *db.Row) error { size = r.Int(0); return nil })
@@ -41,6 +43,13 @@ func (p *Programme) turn(ctx context.Context, a actor.Actor, wait time.Duration)
 	})
 	if err != nil || size < large {
 		return func() {}, err
+	}
+	wait, leave := nightPatience, func() {}
+	if !night {
+		if !p.ask(a.TenantID) {
+			return nil, busy(nil, "the server is at work for this tenant already; try again in a minute")
+		}
+		wait, leave = patience, func() { p.answered(a.TenantID) }
 	}
 	late := time.NewTimer(wait)
 	defer late.Stop()
@@ -54,20 +63,44 @@ func (p *Programme) turn(ctx context.Context, a actor.Actor, wait time.Duration)
 			debug.SetGCPercent(usual)
 			debug.FreeOSMemory()
 			<-p.heavy
+			leave()
 		}, nil
 	case <-ctx.Done():
 	case <-late.C:
 	}
-	busy := fault.Wrap(ctx.Err(), fault.Unavailable, "53400", "the server is at work for another large tenant; try again in a minute")
-	busy.RetryAfter = time.Minute
-	return nil, busy
+	leave()
+	return nil, busy(ctx.Err(), "the server is at work for another large tenant; try again in a minute")
+}
+
+func busy(cause error, text string) error {
+	f := fault.Wrap(cause, fault.Unavailable, "53400", "%s", text)
+	f.RetryAfter = time.Minute
+	return f
+}
+
+// ask notes that a large tenant has a request, unless it has one.
+func (p *Programme) ask(tenant string) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.asked[tenant] {
+		return false
+	}
+	p.asked[tenant] = true
+	return true
+}
+
+// answered takes back what ask noted.
+func (p *Programme) answered(tenant string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	delete(p.asked, tenant)
 }
 
 // inTurn does a request's work when its turn has come; a single entity has not
 // to wait.
 func inTurn[T any](ctx context.Context, p *Programme, a actor.Actor, entity string, work func() (T, error)) (out T, err error) {
 	if entity == "" {
-		done, err := p.turn(ctx, a, patience)
+		done, err := p.turn(ctx, a, false)
 		if err != nil {
 			return out, err
 		}
