@@ -121,18 +121,15 @@ func (s *Service) mailInvitation(ctx context.Context, inv Invitation) error {
 		if err != nil {
 			return err
 		}
-		u, err := userByEmail(tx, inv.Email)
-		if err == nil {
-			l.User = u.ID
-		}
-		if err == nil && !u.EmailConfirmedAt.IsZero() {
-			return nil
-		}
-		if fault.Is(err, fault.NotFound) {
-			u, err = s.makeInvited(tx, inv.Email, nil)
-		}
+		u, known, err := s.invitee(tx, inv.Email)
 		if err != nil {
 			return err
+		}
+		if known {
+			l.User = u.ID
+		}
+		if !u.EmailConfirmedAt.IsZero() {
+			return nil
 		}
 		c, err := s.makeCode(tx, u, codeOrder{kind: kindInvite, address: inv.Email, ttl: inv.ExpiresAt.Sub(s.now())})
 		l.Kind, l.Link = letter.Invite, c.link
@@ -156,15 +153,12 @@ func (s *Service) handedOver(tx *db.Tx, inv Invitation) (string, error) {
 	if err != nil || !vouched {
 		return s.cfg.SiteURL, err
 	}
-	u, err := userByEmail(tx, inv.Email)
-	if err == nil && !u.EmailConfirmedAt.IsZero() {
-		return s.cfg.SiteURL, nil
-	}
-	if fault.Is(err, fault.NotFound) {
-		u, err = s.makeInvited(tx, inv.Email, nil)
-	}
+	u, _, err := s.invitee(tx, inv.Email)
 	if err != nil {
 		return "", err
+	}
+	if !u.EmailConfirmedAt.IsZero() {
+		return s.cfg.SiteURL, nil
 	}
 	c, err := s.makeCode(tx, u, codeOrder{kind: kindInvite, address: inv.Email, ttl: inv.ExpiresAt.Sub(s.now())})
 	if err != nil {
@@ -201,6 +195,21 @@ func (s *Service) stillInvited(tx *db.Tx, t oneTime) error {
 		err = errLink()
 	}
 	return err
+}
+
+// invitee finds the account of an invited address or makes it. What a stranger
+// left in one that nobody has proved, a password or a wish for another tenant,
+// goes.
+func (s *Service) invitee(tx *db.Tx, email string) (u *User, known bool, err error) {
+	u, err = userByEmail(tx, email)
+	if fault.Is(err, fault.NotFound) {
+		u, err = s.makeInvited(tx, email, nil)
+		return u, false, err
+	}
+	if err == nil && u.EmailConfirmedAt.IsZero() {
+		err = s.disown(tx, u)
+	}
+	return u, true, err
 }
 
 // makeInvited inserts an account without a password whose address is to be

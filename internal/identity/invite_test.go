@@ -115,8 +115,9 @@ func TestInvite_linkWrongAccount(t *testing.T) {
 
 		// Somebody signed up with the address and waits for its owner to open a
 		// link: his password is gone when the owner does.
-		_, _, err := k.svc.SignUp(k.ctx, identity.SignUp{Email: "squat@x.example", Password: pw}, identity.Client{})
+		_, _, err := k.svc.SignUp(k.ctx, identity.SignUp{Email: "squat@x.example", Password: pw, Data: map[string]any{"tenant_id": south}}, identity.Client{})
 		k.ok(err)
+		k.exec("UPDATE tenants SET join_policy = 'open' WHERE id = $1", south)
 		token := k.inviteLink(admin, "squat@x.example")
 		other := k.member(south, "other@x.example", actor.Viewer)
 		s, err := k.redeem(token)
@@ -126,6 +127,9 @@ func TestInvite_linkWrongAccount(t *testing.T) {
 		}
 		_, err = k.svc.SignIn(k.ctx, "squat@x.example", pw, identity.Client{})
 		k.code(err, "invalid_credentials")
+		if n := k.count("SELECT COUNT(*) FROM members WHERE tenant_id = $1 AND user_id = $2", south, s.User.ID); n != 0 {
+			k.Error("who signed up with the address chose the owner's tenant")
+		}
 		if k.count("SELECT COUNT(*) FROM members WHERE tenant_id = $1 AND user_id = $2", north, other.User.ID) != 0 {
 			k.Error("another account joined")
 		}

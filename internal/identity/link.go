@@ -92,7 +92,10 @@ func (s *Service) linkOrder(tx *db.Tx, in LinkRequest, email, hash string) (*Use
 			u = s.draft(email, in.Data).signedUp()
 			return u, o, insertUser(tx, u)
 		}
-		return u, o, nil
+		if u.EmailConfirmedAt.IsZero() {
+			err = s.disown(tx, u)
+		}
+		return u, o, err
 	case kindRecovery:
 		return u, o, err
 	case kindSignup:
@@ -123,6 +126,9 @@ func (s *Service) inviteOrder(tx *db.Tx, in LinkRequest, email string, u *User, 
 	if !unknown {
 		if !u.EmailConfirmedAt.IsZero() {
 			return nil, o, errTaken()
+		}
+		if err := s.disown(tx, u); err != nil {
+			return nil, o, err
 		}
 		u.InvitedAt = Time{Time: s.now()}
 		_, err := tx.Exec("UPDATE users SET invited_at = $2 WHERE id = $1", u.ID, s.now())

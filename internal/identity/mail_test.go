@@ -526,6 +526,27 @@ func TestOpenLink_implicitOff(t *testing.T) {
 	})
 }
 
+// Whoever asks for a code of an address that a stranger signed up with finds
+// neither his password nor his tenant in the account.
+func TestOTP_unprovedAccount(t *testing.T) {
+	onBoth(t, byMail, func(k *kit) {
+		south := k.tenant("South")
+		k.exec("UPDATE tenants SET join_policy = 'open' WHERE id = $1", south)
+		_, _, err := k.svc.SignUp(k.ctx, identity.SignUp{Email: "victim@x.example", Password: pw, Data: map[string]any{"tenant_id": south}}, nobody)
+		k.ok(err)
+		k.mailTo("victim@x.example", "confirmation")
+		k.sleep(2 * time.Minute)
+		k.ok(k.svc.OTP(k.ctx, identity.MailRequest{Email: "victim@x.example", Create: true}, nobody))
+		s, err := k.svc.Verify(k.ctx, identity.Verify{Type: "email", Email: "victim@x.example", Token: digitsIn(k, k.mailTo("victim@x.example", "confirmation"))}, nobody)
+		k.ok(err)
+		if tenantOf(k, s) != "" {
+			k.Error("the stranger's wish came true")
+		}
+		_, err = k.svc.SignIn(k.ctx, "victim@x.example", pw, nobody)
+		k.code(err, "invalid_credentials")
+	})
+}
+
 // An account made by a stranger is opened by the owner of the address, and the
 // stranger's password is gone.
 func TestRecover_unprovedAccount(t *testing.T) {

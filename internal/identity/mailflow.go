@@ -90,16 +90,21 @@ func (s *Service) OTP(_ context.Context, in MailRequest, c Client) error {
 		return err
 	}
 	return s.order("recovery", in, func(ctx context.Context, email string) error {
+		made := false
 		if in.Create && s.cfg.SignupEnabled {
-			if err := s.makeUnknown(ctx, email, in.Data, c); err != nil {
+			var err error
+			if made, err = s.makeUnknown(ctx, email, in.Data, c); err != nil {
 				return err
 			}
 		}
-		return s.mailCode(ctx, email, c, func(_ *db.Tx, u *User) (letter.Kind, codeOrder, error) {
+		return s.mailCode(ctx, email, c, func(tx *db.Tx, u *User) (letter.Kind, codeOrder, error) {
 			o := codeOrder{kind: kindMagicLink, address: email, pkce: in.PKCE, redirect: in.Redirect}
 			if u.EmailConfirmedAt.IsZero() {
 				o.kind = kindSignup
-				return letter.Confirmation, o, nil
+				if made {
+					return letter.Confirmation, o, nil
+				}
+				return letter.Confirmation, o, s.disown(tx, u)
 			}
 			if s.sentLately(u.RecoverySentAt) {
 				return "", o, nil
@@ -110,19 +115,22 @@ func (s *Service) OTP(_ context.Context, in MailRequest, c Client) error {
 }
 
 // makeUnknown makes an account without a password for an address that has
-// none.
-func (s *Service) makeUnknown(ctx context.Context, email string, data map[string]any, c Client) error {
-	return s.onceMore(func() error {
+// none. made tells whether it did.
+func (s *Service) makeUnknown(ctx context.Context, email string, data map[string]any, c Client) (made bool, err error) {
+	err = s.onceMore(func() error {
 		return s.write(ctx, func(tx *db.Tx) error {
+			made = false
 			_, err := userByEmail(tx, email)
 			if !fault.Is(err, fault.NotFound) {
 				return err
 			}
 			u := s.draft(email, data)
 			s.record(tx, event{user: u.ID, action: "user.signed_up", entity: "user", entityID: u.ID, client: c})
+			made = true
 			return insertUser(tx, u.signedUp())
 		})
 	})
+	return made, err
 }
 
 // Resend mails a confirmation (type signup) or both halves of an e-mail change

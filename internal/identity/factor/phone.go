@@ -38,8 +38,9 @@ func roomFor(tx *db.Tx, list []Factor, phone string) ([]Factor, error) {
 	return kept, nil
 }
 
-// text makes the code of a question. The last one asked is the one that
-// counts: several at once would be as many chances to guess.
+// text makes the code of a question. The last one a session asked is the one
+// that counts; another session, which may be a stranger's with the password,
+// does not take it away. Guesses are counted by account.
 func (k *Keeper) text(tx *db.Tx, f Factor, q *Question) (digits string, err error) {
 	if !k.Texts.Verify {
 		return "", errTextsOff()
@@ -51,7 +52,7 @@ func (k *Keeper) text(tx *db.Tx, f Factor, q *Question) (digits string, err erro
 	}
 	q.ID = newID()
 	q.Data = k.textHash(*q, digits)
-	tx.Queue("DELETE FROM challenges WHERE factor_id = $1", []any{f.ID}, nil)
+	tx.Queue("DELETE FROM challenges WHERE factor_id = $1 AND session_id = $2", []any{f.ID, null(q.SessionID)}, nil)
 	return digits, nil
 }
 

@@ -7,6 +7,7 @@ import (
 	"io"
 	"log/slog"
 	"os/exec"
+	"strings"
 	"sync"
 	"time"
 )
@@ -25,6 +26,7 @@ type apart struct {
 	mu    sync.Mutex
 	last  *worker // may have ended
 	after time.Time
+	shut  bool
 }
 
 func newApart(patience time.Duration, command ...string) *apart {
@@ -39,13 +41,20 @@ func (a *apart) do(t task) (o outcome, ok bool) {
 	}
 	// Processors that others keep busy give the process nothing, and neither
 	// does one that was stopped.
-	late := time.NewTimer(a.patience)
+	// An imported hash may cost many times ours: that it is late says nothing.
+	patience, ordinary := a.patience, t.Hash == "" || strings.HasPrefix(t.Hash, ours)
+	if !ordinary {
+		patience *= 10
+	}
+	late := time.NewTimer(patience)
 	defer late.Stop()
 	select {
 	case o, ok = <-answer:
 		return o, ok
 	case <-late.C:
-		a.leave()
+		if ordinary {
+			a.leave()
+		}
 		return outcome{}, false
 	}
 }
@@ -68,7 +77,7 @@ func (a *apart) give(t task) (*worker, chan outcome) {
 		}
 		a.last = nil
 	}
-	if time.Now().Before(a.after) {
+	if a.shut || time.Now().Before(a.after) {
 		return nil, nil
 	}
 	if a.last == nil {
@@ -94,9 +103,10 @@ func (a *apart) failed(err error) {
 	a.after = time.Now().Add(a.rest)
 }
 
-// close ends the process.
+// close ends the process; none is started after that.
 func (a *apart) close() {
 	a.mu.Lock()
+	a.shut = true
 	w := a.last
 	a.mu.Unlock()
 	if w != nil {

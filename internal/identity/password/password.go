@@ -212,8 +212,11 @@ type params struct {
 
 func format(salt, key []byte) string {
 	b := base64.RawStdEncoding
-	return fmt.Sprintf("$argon2id$v=%d$m=%d,t=%d,p=%d$%s$%s", argon2.Version, memoryKiB, passes, lanes, b.EncodeToString(salt), b.EncodeToString(key))
+	return ours + b.EncodeToString(salt) + "$" + b.EncodeToString(key)
 }
+
+// ours is how the hashes begin that New's Hasher makes.
+var ours = fmt.Sprintf("$argon2id$v=%d$m=%d,t=%d,p=%d$", argon2.Version, memoryKiB, passes, lanes)
 
 // parse reads a PHC string (P-H-C string format, 2018) and refuses parameters
 // out of bounds.
