@@ -12,6 +12,7 @@ import (
 	"holdfast/internal/actor"
 	"holdfast/internal/db"
 	"holdfast/internal/demo"
+	"holdfast/internal/once"
 	"holdfast/internal/testkit"
 )
 
@@ -160,7 +161,7 @@ func TestRepeatsAtOnce(t *testing.T) {
 }
 
 // Uploads, the steps of an import and functions that write repeat their answers
-// too.
+// too; a function whose answer is too long to be kept runs again.
 func TestRepeatedFunctionsAndImports(t *testing.T) {
 	testkit.Run(t, func(t *testing.T, k *testkit.Kit) {
 		same := func(what string, q func() testkit.Request) testkit.Response {
@@ -204,10 +205,17 @@ func TestRepeatedFunctionsAndImports(t *testing.T) {
 				return testkit.Request{Method: "POST", Path: "/functions/v1/" + step + "-import-job", As: as, Body: map[string]string{"job_id": job.ID}}
 			})
 		}
-		for _, fn := range []string{"calculate-predictive-safety-scores", "check-compliance-rules", "auto-assign-training", "assign-risk-clusters"} {
+		for _, fn := range []string{"check-compliance-rules", "auto-assign-training", "assign-risk-clusters"} {
 			same(fn, func() testkit.Request {
 				return testkit.Request{Method: "POST", Path: "/functions/v1/" + fn, As: as, Body: json.RawMessage(`{"entity_type":"zone"}`)}
 			})
+		}
+		for range 2 { // its answer is too long to be kept
+			const fn = "calculate-predictive-safety-scores"
+			r, replayed := withKey(k, fn, testkit.Request{Method: "POST", Path: "/functions/v1/" + fn, As: as, Body: json.RawMessage(`{"entity_type":"zone"}`)})
+			if r.Status != 200 || replayed || len(r.Body) <= once.MaxBody {
+				t.Errorf("%s: %d, replayed %v, %d bytes", fn, r.Status, replayed, len(r.Body))
+			}
 		}
 		if r, _ := withKey(k, "check-compliance-rules", testkit.Request{Method: "POST", Path: "/functions/v1/check-compliance-rules", As: as, Body: json.RawMessage(`{"entity_type":"worker"}`)}); r.Status != 422 {
 			t.Errorf("another parameter under the same key: %d %s", r.Status, r.Body)

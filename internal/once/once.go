@@ -24,9 +24,9 @@ import (
 // Bounds of what is kept.
 const (
 	KeptFor   = 24 * time.Hour
-	MaxKey    = 255      // bytes of a key
-	MaxBody   = 64 << 10 // bytes of an answer's body; a longer one is not kept
-	MaxTenant = 100_000  // keys of a tenant; the oldest beyond are forgotten early
+	MaxKey    = 255     // bytes of a key
+	MaxBody   = 8 << 10 // bytes of an answer's body; a longer one is not kept
+	MaxTenant = 20_000  // keys of a tenant; the oldest beyond are forgotten early
 )
 
 // Request is one request with a key.
@@ -78,12 +78,19 @@ type Answer struct {
 
 // Keys keeps the keys of all callers. It is safe for concurrent use.
 type Keys struct {
-	d   *db.DB
-	now func() time.Time
+	d     *db.DB
+	now   func() time.Time
+	batch int // how many keys one transaction forgets
 }
 
+// batch bounds a transaction of the sweep: on SQLite it holds the only writer
+// meanwhile, on PostgreSQL a statement has its time.
+const batch = 2000
+
 // New returns the keys in d. now is the clock.
-func New(d *db.DB, now func() time.Time) *Keys { return &Keys{d: d, now: now} }
+func New(d *db.DB, now func() time.Time) *Keys {
+	return &Keys{d: d, now: now, batch: batch}
+}
 
 // Claim is a request's hold of its key, until Settle or Release.
 type Claim struct {
@@ -296,22 +303,63 @@ func Tell(tx *db.Tx, done any) error {
 func (k *Keys) Sweep(ctx context.Context) error { return k.sweep(ctx, MaxTenant) }
 
 func (k *Keys) sweep(ctx context.Context, most int) error {
-	err := k.d.Write(ctx, db.Scope{All: true}, func(tx *db.Tx) error {
-		tx.Queue("DELETE FROM idempotency_keys WHERE made_at <= $1", []any{k.now().Add(-KeptFor)}, nil)
-		var crowded []string
-		if err := tx.Query("SELECT tenant_id FROM idempotency_keys GROUP BY tenant_id HAVING count(*) > $1", []any{most}, func(r *db.Row) error {
-			crowded = append(crowded, r.Text(0))
+	if err := k.forget(ctx, "", k.now().Add(-KeptFor)); err != nil {
+		return err
+	}
+	crowded := map[string]time.Time{} // by tenant, the newest key to forget
+	err := k.d.Read(ctx, db.Scope{All: true}, func(tx *db.Tx) error {
+		clear(crowded)
+		var tenants []string
+		err := tx.Query("SELECT tenant_id FROM idempotency_keys GROUP BY tenant_id HAVING count(*) > $1", []any{most}, func(r *db.Row) error {
+			tenants = append(tenants, r.Text(0))
 			return nil
-		}); err != nil {
+		})
+		if err != nil {
 			return err
 		}
-		for _, t := range crowded {
-			tx.Queue("DELETE FROM idempotency_keys WHERE tenant_id = $1 AND made_at <= (SELECT made_at FROM idempotency_keys WHERE tenant_id = $1 ORDER BY made_at DESC LIMIT 1 OFFSET $2)", []any{t, most}, nil)
+		for _, t := range tenants {
+			tx.Queue("SELECT made_at FROM idempotency_keys WHERE tenant_id = $1 ORDER BY made_at DESC LIMIT 1 OFFSET $2", []any{t, most}, func(r *db.Row) error {
+				crowded[t] = r.Time(0)
+				return nil
+			})
 		}
 		return nil
 	})
 	if err != nil {
 		return fmt.Errorf("once: sweep: %w", err)
 	}
+	for t, until := range crowded {
+		if err := k.forget(ctx, t, until); err != nil {
+			return err
+		}
+	}
 	return nil
+}
+
+// forget deletes the keys made until then, of one tenant or of all (""), a
+// batch at a time.
+func (k *Keys) forget(ctx context.Context, tenant string, until time.Time) error {
+	for {
+		n, err := k.forgetSome(ctx, tenant, until)
+		if err != nil {
+			return fmt.Errorf("once: sweep: %w", err)
+		}
+		if n < int64(k.batch) {
+			return nil
+		}
+	}
+}
+
+// forgetSome deletes the oldest such keys: a batch, and what was made in the
+// very instant of its last. One that is claimed anew meanwhile stays.
+func (k *Keys) forgetSome(ctx context.Context, tenant string, until time.Time) (n int64, err error) {
+	of, args := "", []any{until, k.batch - 1}
+	if tenant != "" {
+		of, args = "tenant_id = $3 AND ", append(args, tenant)
+	}
+	err = k.d.Write(ctx, db.Scope{All: true}, func(tx *db.Tx) (err error) {
+		n, err = tx.Exec("DELETE FROM idempotency_keys WHERE "+of+"made_at <= coalesce((SELECT made_at FROM idempotency_keys WHERE "+of+"made_at <= $1 ORDER BY made_at LIMIT 1 OFFSET $2), $1)", args...)
+		return err
+	})
+	return n, err
 }

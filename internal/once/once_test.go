@@ -149,17 +149,29 @@ func TestBoundsOfKeys(t *testing.T) {
 		long := &Answer{Status: 200, Body: []byte(strings.Repeat("x", MaxBody+1))}
 		b.want("runs", post("anna", "long", "")).Settle(ctx, long)
 		b.want("runs", post("anna", "long", "")).Release(ctx)
-		for _, key := range []string{"1", "2", "3"} {
+		// More is swept than one transaction takes, and of the crowd only.
+		b.batch = 2
+		other := post("anna", "1", "")
+		other.Scope.Tenant = "22222222-2222-4222-8222-222222222222"
+		b.want("runs", other).Settle(ctx, made)
+		keys := []string{"1", "2", "3", "4", "5", "6", "7"}
+		for _, key := range keys {
 			b.want("runs", post("anna", key, "")).Settle(ctx, made)
 			b.at = b.at.Add(time.Minute)
 		}
 		if err := b.sweep(ctx, 2); err != nil {
 			t.Fatal(err)
 		}
-		b.want("runs", post("anna", "1", ""))
-		b.want("replay", post("anna", "2", ""))
-		b.want("replay", post("anna", "3", ""))
+		for _, key := range keys[:5] {
+			b.want("runs", post("anna", key, ""))
+		}
+		b.want("replay", post("anna", "6", ""))
+		b.want("replay", post("anna", "7", ""))
+		b.want("replay", other)
 		b.at = b.at.Add(KeptFor)
+		if n, err := b.forgetSome(ctx, "", b.at.Add(-KeptFor)); err != nil || n != 2 {
+			t.Errorf("one transaction forgot %d keys, want 2: %v", n, err)
+		}
 		if err := b.Sweep(ctx); err != nil {
 			t.Fatal(err)
 		}
