@@ -15,8 +15,8 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"holdfast/internal/catalog"
+	"holdfast/internal/db"
 	"holdfast/internal/decimal"
-	"holdfast/internal/query"
 )
 
 // pg is PostgreSQL by hand: one batch of begin, SET LOCAL, statements and
@@ -122,7 +122,7 @@ func appendRaw(b []byte, kind catalog.Type, raw []byte) []byte {
 	}
 	b = append(b, '"')
 	at := len(b)
-	return append(query.EscapeTail(append(b, raw...), at), '"')
+	return append(db.EscapeTail(append(b, raw...), at), '"')
 }
 
 // appendTime writes the fixed-width form without the formatter's cost.

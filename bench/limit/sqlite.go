@@ -16,7 +16,6 @@ import (
 	"holdfast/internal/catalog"
 	"holdfast/internal/db"
 	"holdfast/internal/decimal"
-	"holdfast/internal/query"
 )
 
 // lite is the embedded engine by hand: four readers and one writer on the
@@ -172,7 +171,7 @@ func appendLite(b []byte, kind catalog.Type, v driver.Value) []byte {
 		if kind == catalog.JSON || kind == catalog.Array {
 			return append(b, x...)
 		}
-		return query.AppendString(b, x)
+		return db.AppendString(b, x)
 	}
 	return append(b, "null"...)
 }

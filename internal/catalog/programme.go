@@ -271,7 +271,7 @@ func predictiveScores() Resource {
 			{Name: "user_id", Type: UUID, ReadOnly: true, Doc: "The person a worker's or driver's score is about."},
 			{Name: "computed_at", Type: Time, Required: true, ReadOnly: true},
 		},
-		Unique: [][]string{{"run_id", "entity_type", "entity_id"}},
+		Unique: [][]string{{"run_id", "entity_id"}}, // a run scores one type
 		Own:    []string{"user_id"},
 		Access: Access{Read: []Grant{to(seers), own(actor.Manager, actor.Viewer).or("entity_type", "zone", "equipment"), own(floor...)}},
 	}

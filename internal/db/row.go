@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgtype"
 
@@ -70,6 +71,22 @@ func (r *Row) AppendText(b []byte, i int) []byte {
 		return v.UTC().AppendFormat(b, TimeLayout)
 	}
 	return b
+}
+
+// UUID returns a uuid column, uuid.Nil for null.
+func (r *Row) UUID(i int) uuid.UUID {
+	if r.raw != nil {
+		if len(r.raw[i]) == 16 {
+			return uuid.UUID(r.raw[i])
+		}
+		return uuid.Nil
+	}
+	s, _ := r.vals[i].(string)
+	id, err := uuid.Parse(s)
+	if err != nil {
+		return uuid.Nil
+	}
+	return id
 }
 
 // Int returns an integer column.
@@ -201,7 +218,7 @@ func appendRaw(b, raw []byte, oid uint32) []byte {
 	}
 	switch oid {
 	case pgtype.UUIDOID:
-		return appendUUID(b, raw)
+		return AppendUUID(b, [16]byte(raw))
 	case pgtype.TimestamptzOID:
 		return appendTime(b, pgTime(raw))
 	case pgtype.Int8OID, pgtype.Int4OID, pgtype.Int2OID:
@@ -228,17 +245,19 @@ func appendNumeric(b, raw []byte) []byte {
 	return append(b, t...)
 }
 
-func appendUUID(b, raw []byte) []byte {
+// AppendUUID appends an id in lower case (RFC 9562, section 4), without
+// allocating.
+func AppendUUID(b []byte, id uuid.UUID) []byte {
 	var t [36]byte
-	hex.Encode(t[0:8], raw[0:4])
+	hex.Encode(t[0:8], id[0:4])
 	t[8] = '-'
-	hex.Encode(t[9:13], raw[4:6])
+	hex.Encode(t[9:13], id[4:6])
 	t[13] = '-'
-	hex.Encode(t[14:18], raw[6:8])
+	hex.Encode(t[14:18], id[6:8])
 	t[18] = '-'
-	hex.Encode(t[19:23], raw[8:10])
+	hex.Encode(t[19:23], id[8:10])
 	t[23] = '-'
-	hex.Encode(t[24:36], raw[10:16])
+	hex.Encode(t[24:36], id[10:16])
 	return append(b, t[:]...)
 }
 

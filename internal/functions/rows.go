@@ -40,7 +40,7 @@ func newShape(r *catalog.Resource, role actor.Role) *shape {
 		if len(s.cells) == 0 {
 			lead = '{'
 		}
-		s.cells = append(s.cells, cell{append(query.AppendString([]byte{lead}, f.Name), ':'), f.Type})
+		s.cells = append(s.cells, cell{append(db.AppendString([]byte{lead}, f.Name), ':'), f.Type})
 		cols = append(cols, "r."+f.Name)
 	}
 	s.sql = strings.Join(cols, ", ")
@@ -70,7 +70,7 @@ func (s *shape) append(b []byte, r *db.Row) []byte {
 		default:
 			b = append(b, '"')
 			at := len(b)
-			b = append(query.EscapeTail(r.AppendText(b, i), at), '"')
+			b = append(db.EscapeTail(r.AppendText(b, i), at), '"')
 		}
 	}
 	return append(b, '}')
@@ -209,5 +209,5 @@ func (l *list) queueStates(tx *db.Tx, a actor.Actor, p page, states []string) {
 func (l *list) appendTo(b []byte) []byte { return append(append(append(b, '['), l.buf...), ']') }
 
 func appendMember(b []byte, name string, n int64) []byte {
-	return strconv.AppendInt(append(query.AppendString(b, name), ':'), n, 10)
+	return strconv.AppendInt(append(db.AppendString(b, name), ':'), n, 10)
 }

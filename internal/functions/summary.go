@@ -6,7 +6,6 @@ import (
 
 	"holdfast/internal/actor"
 	"holdfast/internal/db"
-	"holdfast/internal/query"
 	"holdfast/internal/safety"
 )
 
@@ -94,14 +93,14 @@ func (s *summary) queue(d *dashboard, tx *db.Tx, a actor.Actor) {
 func (s *summary) setting(section, key, value string) {
 	switch {
 	case s.settings == nil:
-		s.settings = append(query.AppendString(s.settings, section), ":{"...)
+		s.settings = append(db.AppendString(s.settings, section), ":{"...)
 	case section != s.section:
-		s.settings = append(query.AppendString(append(s.settings, "},"...), section), ":{"...)
+		s.settings = append(db.AppendString(append(s.settings, "},"...), section), ":{"...)
 	default:
 		s.settings = append(s.settings, ',')
 	}
 	s.section = section
-	s.settings = append(append(query.AppendString(s.settings, key), ':'), value...)
+	s.settings = append(append(db.AppendString(s.settings, key), ':'), value...)
 }
 
 // queueToday counts what was completed in the current local day, the bounds of

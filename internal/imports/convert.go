@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"holdfast/internal/catalog"
+	"holdfast/internal/db"
 	"holdfast/internal/decimal"
 	"holdfast/internal/imports/cell"
 	"holdfast/internal/imports/sheet"
@@ -202,7 +203,7 @@ func choices(f *catalog.Field, words json.RawMessage) (value any, code, why stri
 		if i > 0 {
 			b = append(b, ',')
 		}
-		b = query.AppendString(b, s)
+		b = db.AppendString(b, s)
 	}
 	return json.RawMessage(append(b, ']')), "", ""
 }
@@ -229,7 +230,7 @@ func list(text string) json.RawMessage {
 		if len(b) > 1 {
 			b = append(b, ',')
 		}
-		b = query.AppendString(b, p)
+		b = db.AppendString(b, p)
 	}
 	return append(b, ']')
 }

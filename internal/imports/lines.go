@@ -8,7 +8,6 @@ import (
 	"strings"
 
 	"holdfast/internal/db"
-	"holdfast/internal/query"
 	"holdfast/internal/store"
 )
 
@@ -229,7 +228,7 @@ func (ap *application) touch(ids map[string]bool, kept map[string]store.Row) err
 	for id := range ids {
 		if old := kept[id]; old != nil {
 			v, _ := old["version"].(int64)
-			list = append(list, image{ID: id, Version: v, Was: v, Before: map[string]json.RawMessage{"updated_at": json.RawMessage(query.AppendString(nil, text(old["updated_at"])))}})
+			list = append(list, image{ID: id, Version: v, Was: v, Before: map[string]json.RawMessage{"updated_at": json.RawMessage(db.AppendString(nil, text(old["updated_at"])))}})
 		}
 	}
 	if len(list) == 0 {

@@ -15,7 +15,6 @@ import (
 	"holdfast/internal/db"
 	"holdfast/internal/fault"
 	"holdfast/internal/imports/sheet"
-	"holdfast/internal/query"
 	"holdfast/internal/store"
 )
 
@@ -96,7 +95,7 @@ func (r *record) appendJSON(b []byte) ([]byte, error) {
 		if i > 0 {
 			b = append(b, ',')
 		}
-		b = query.AppendString(b, c)
+		b = db.AppendString(b, c)
 	}
 	return append(b, ']', '}'), nil
 }

@@ -199,7 +199,7 @@ func List(list []string) string {
 		if i > 0 {
 			b = append(b, ',')
 		}
-		b = AppendString(b, s)
+		b = db.AppendString(b, s)
 	}
 	return string(append(b, ']'))
 }

@@ -142,7 +142,7 @@ func (w *writer) long(p *pred, col string) bool {
 		}
 		switch v := a.(type) {
 		case string:
-			b = AppendString(b, v)
+			b = db.AppendString(b, v)
 		case int64:
 			b = strconv.AppendInt(b, v, 10)
 		case decimal.Dec:

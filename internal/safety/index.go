@@ -15,8 +15,8 @@ import (
 // columns, in the order of EntityRows.
 const EntityTable = "incident_entities"
 
-var entityColumns = []Column{{"tenant_id", "uuid"}, {"incident_id", "uuid"}, {"entity_type", "text"}, {"entity_id", "uuid"}, {"at", "timestamptz"},
-	{"kind", "text"}, {"severity", "text"}}
+var entityColumns = []db.Column{{Name: "tenant_id", Type: "uuid"}, {Name: "incident_id", Type: "uuid"}, {Name: "entity_type", Type: "text"}, {Name: "entity_id", Type: "uuid"}, {Name: "at", Type: "timestamptz"},
+	{Name: "kind", Type: "text"}, {Name: "severity", Type: "text"}}
 
 // EntityColumns returns the names of EntityTable's columns.
 func EntityColumns() []string {
@@ -58,7 +58,7 @@ func EntityRows(in store.Row) ([][]any, error) {
 // enterIncidents keeps EntityTable in step with incidents.
 func enterIncidents(tx *db.Tx, a actor.Actor, _ *store.Store, changes []store.Change) error {
 	var old []string
-	rows := NewRows(tx, EntityTable, entityColumns, "")
+	rows := tx.Rows(EntityTable, entityColumns, "")
 	var fresh [][]any
 	for _, c := range changes {
 		if c.Op == store.Update {
@@ -153,7 +153,7 @@ func indexPage(tx *db.Tx, last [2]string) (n int, next [2]string, err error) {
 	if err != nil {
 		return n, next, err
 	}
-	rows := NewRows(tx, EntityTable, entityColumns, "ON CONFLICT DO NOTHING")
+	rows := tx.Rows(EntityTable, entityColumns, "ON CONFLICT DO NOTHING")
 	for _, r := range all {
 		if err := rows.Add(r...); err != nil {
 			return n, next, err

@@ -7,6 +7,7 @@ import (
 	"github.com/google/uuid"
 
 	"holdfast/internal/catalog"
+	"holdfast/internal/db"
 	"holdfast/internal/fault"
 	"holdfast/internal/query"
 )
@@ -179,7 +180,7 @@ func appendJSON(b []byte, v any) []byte {
 	case nil:
 		return append(b, "null"...)
 	case string:
-		return query.AppendString(b, x)
+		return db.AppendString(b, x)
 	case int64:
 		return strconv.AppendInt(b, x, 10)
 	case bool:

@@ -45,7 +45,7 @@ func newBatch(n *query.Node, shape query.Shape) *batch {
 	}
 	b.prefix = make([][]byte, len(n.Out))
 	for i, o := range n.Out {
-		b.prefix[i] = append(query.AppendString([]byte{','}, o.Key), ':')
+		b.prefix[i] = append(db.AppendString([]byte{','}, o.Key), ':')
 	}
 	return b
 }
@@ -140,7 +140,7 @@ func appendCell(dst []byte, o *query.Out, r *db.Row) []byte {
 	start := len(dst)
 	dst = appendValue(dst, o, r)
 	if o.Form == query.AsRaw {
-		dst = query.EscapeTail(dst, start)
+		dst = db.EscapeTail(dst, start)
 	}
 	return append(dst, '"')
 }
@@ -150,7 +150,7 @@ func appendValue(dst []byte, o *query.Out, r *db.Row) []byte {
 	case query.AsText:
 		dst = append(dst, '"')
 		start := len(dst)
-		dst = query.EscapeTail(r.AppendText(dst, o.At), start)
+		dst = db.EscapeTail(r.AppendText(dst, o.At), start)
 		return append(dst, '"')
 	case query.AsPlain:
 		dst = append(dst, '"')
@@ -286,7 +286,7 @@ func (b *batch) fill(dst []byte, h hole) []byte {
 		return dst
 	}
 	dst = join(dst, []byte{','})
-	dst = append(query.AppendString(dst, e.Name()), ':')
+	dst = append(db.AppendString(dst, e.Name()), ':')
 	return b.value(dst, h)
 }
 
@@ -322,7 +322,7 @@ func (b *batch) count(dst []byte, k string) []byte {
 	if b.embed.Many {
 		open, end = "[{", "}]"
 	}
-	dst = append(query.AppendString(append(dst, open...), b.node.Counted), ':')
+	dst = append(db.AppendString(append(dst, open...), b.node.Counted), ':')
 	return append(strconv.AppendInt(dst, b.counts[k], 10), end...)
 }
 

@@ -92,7 +92,7 @@ func image(r *catalog.Resource, row, other Row) string {
 		if len(b) > 1 {
 			b = append(b, ',')
 		}
-		b = append(query.AppendString(b, f.Name), ':')
+		b = append(db.AppendString(b, f.Name), ':')
 		if len(f.Readers) > 0 && v != nil {
 			v = "[masked]"
 		}

@@ -141,7 +141,7 @@ func (s *Store) counted(tx *db.Tx, q *query.Select, res *Result) (*Result, error
 	if !q.Form.Singular {
 		b = append(b, '[')
 	}
-	b = append(query.AppendString(append(b, '{'), q.Root.Counted), ':')
+	b = append(db.AppendString(append(b, '{'), q.Root.Counted), ':')
 	b = append(strconv.AppendInt(b, n, 10), '}')
 	if !q.Form.Singular {
 		b = append(b, ']')

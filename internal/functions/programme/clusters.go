@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strconv"
 
+	"github.com/google/uuid"
+
 	"holdfast/internal/actor"
 	"holdfast/internal/db"
 	"holdfast/internal/decimal"
@@ -130,7 +132,7 @@ func members(c score.Cluster, list []latest) []byte {
 			b = append(b, ',')
 		}
 		b = append(append(b, `{"entity_type":"`...), list[i].kind...)
-		b = append(append(b, `","entity_id":"`...), list[i].entity...)
+		b = db.AppendUUID(append(b, `","entity_id":"`...), list[i].entity)
 		b = append(appendFloat(append(b, `","score":`...), list[i].score), '}')
 	}
 	return append(b, ']')
@@ -144,11 +146,11 @@ func (p *Programme) replaceClusters(tx *db.Tx, a actor.Actor, rows []store.Row, 
 		return err
 	}
 	var old []string
-	was := map[string]string{}
+	was := map[uuid.UUID]string{}
 	err = tx.Query("SELECT id, cluster_name, members FROM risk_clusters WHERE tenant_id = $1 ORDER BY id", []any{a.TenantID}, func(r *db.Row) error {
 		old = append(old, r.Text(0))
 		var members []struct {
-			ID string `json:"entity_id"`
+			ID uuid.UUID `json:"entity_id"`
 		}
 		err := json.Unmarshal([]byte(r.Text(2)), &members)
 		for _, m := range members {
@@ -169,7 +171,11 @@ func (p *Programme) replaceClusters(tx *db.Tx, a actor.Actor, rows []store.Row, 
 	for i := range list {
 		x := &list[i]
 		if from, is := was[x.entity], band(cuts, x.score); from != "" && from != is {
-			moves = append(moves, Move{x.id, x.kind, x.entity, x.user, from, is})
+			m := Move{x.id.String(), x.kind, x.entity.String(), "", from, is}
+			if x.user != uuid.Nil {
+				m.UserID = x.user.String()
+			}
+			moves = append(moves, m)
 		}
 	}
 	if len(moves) == 0 {

@@ -59,7 +59,7 @@ type scan struct {
 	regs   []*regulation
 	groups map[string]*group
 	detail map[string][]string // entity type -> kind or job title of each of the group
-	root   string              // zone that stands for the tenant
+	root   uuid.UUID           // zone that stands for the tenant; Nil = none
 	waived map[[2]string]bool  // regulation and entity
 	facts  map[string]float64
 	tables *metricTables
@@ -71,7 +71,8 @@ type scan struct {
 type finding struct {
 	id               uuid.UUID
 	reg              *regulation
-	kind, entity     string
+	kind             string
+	entity           uuid.UUID
 	value, threshold float64
 	status, previous uint8 // places in statusNames; unseen
 	known            bool  // value is meant
@@ -176,7 +177,7 @@ func (s *scan) prepare(tx *db.Tx) error {
 		s.groups[t] = queueEntities(tx, selector{s.tenant, t, s.in.EntityID})
 	}
 	tx.Queue("SELECT id FROM zones WHERE tenant_id = $1 AND status <> 'archived' ORDER BY CASE WHEN parent_id IS NULL THEN 0 ELSE 1 END, "+
-		"CASE WHEN site_id IS NULL THEN 1 ELSE 0 END, lower(code) LIMIT 1", []any{s.tenant}, func(r *db.Row) error { s.root = r.Text(0); return nil })
+		"CASE WHEN site_id IS NULL THEN 1 ELSE 0 END, lower(code) LIMIT 1", []any{s.tenant}, func(r *db.Row) error { s.root = r.UUID(0); return nil })
 	tx.Queue("SELECT regulation_id, entity_id FROM compliance_events WHERE tenant_id = $1 AND waived_until > $2", []any{s.tenant, s.now}, func(r *db.Row) error {
 		s.waived[[2]string{r.Text(0), r.Text(1)}] = true
 		return nil
@@ -217,7 +218,7 @@ func (s *scan) queueDetails(tx *db.Tx) {
 		var buf []byte
 		words := map[string]string{}
 		tx.Queue(sql, []any{s.tenant}, func(r *db.Row) error {
-			i := g.find(r, 0, &buf)
+			i := g.find(r, 0)
 			if i < 0 {
 				return nil
 			}
@@ -267,19 +268,14 @@ func (s *scan) past(tx *db.Tx, r *regulation) (*past, error) {
 	return p, tx.Query("SELECT entity_type, entity_id, status FROM compliance_states WHERE tenant_id = $1 AND regulation_id = $2", []any{s.tenant, r.id}, func(row *db.Row) error {
 		buf = row.AppendText(buf[:0], 0)
 		g := s.groups[string(buf)]
-		at := -1
-		if g != nil {
-			at = g.find(row, 1, &buf)
-		} else {
-			buf = row.AppendText(buf[:0], 1)
-		}
-		isRoot := string(buf) == s.root
 		buf = row.AppendText(buf[:0], 2)
 		status := rank(string(buf))
-		if at >= 0 {
-			p.by[g.kind][at] = status
+		if g != nil {
+			if at := g.find(row, 1); at >= 0 {
+				p.by[g.kind][at] = status
+			}
 		}
-		if isRoot {
+		if row.UUID(1) == s.root {
 			p.root = status
 		}
 		return nil
@@ -296,7 +292,7 @@ func (s *scan) judge(tx *db.Tx) error {
 			return err
 		}
 		if r.rule.Per == "tenant" {
-			if s.root != "" && (s.in.EntityID == "" || s.in.EntityID == s.root) {
+			if s.root != uuid.Nil && (s.in.EntityID == "" || s.in.EntityID == s.root.String()) {
 				s.verdict(r, score.Zone, s.root, s.tables.tenant(r.rule), before.root)
 			}
 			continue
@@ -317,10 +313,10 @@ func (s *scan) judge(tx *db.Tx) error {
 	return nil
 }
 
-func (s *scan) verdict(r *regulation, kind, id string, in safety.Reading, before uint8) {
+func (s *scan) verdict(r *regulation, kind string, id uuid.UUID, in safety.Reading, before uint8) {
 	v := r.rule.Evaluate(in, s.facts)
 	status := rank(v.Status)
-	if len(s.waived) == 0 || !s.waived[[2]string{r.id, id}] {
+	if len(s.waived) == 0 || !s.waived[[2]string{r.id, id.String()}] {
 		r.worst = max(r.worst, status)
 	}
 	if before == status {
@@ -330,55 +326,52 @@ func (s *scan) verdict(r *regulation, kind, id string, in safety.Reading, before
 		status: status, previous: before, known: v.Known, notes: notesOf(&v)})
 }
 
-var eventColumns = []safety.Column{{Name: "tenant_id", Type: "uuid"}, {Name: "id", Type: "uuid"}, {Name: "regulation_id", Type: "uuid"}, {Name: "entity_type", Type: "text"},
+var eventColumns = []db.Column{{Name: "tenant_id", Type: "uuid"}, {Name: "id", Type: "uuid"}, {Name: "regulation_id", Type: "uuid"}, {Name: "entity_type", Type: "text"},
 	{Name: "entity_id", Type: "uuid"}, {Name: "status", Type: "text"}, {Name: "value", Type: "bigint"}, {Name: "threshold", Type: "bigint"}, {Name: "window_start", Type: "timestamptz"},
 	{Name: "window_end", Type: "timestamptz"}, {Name: "details", Type: "text"}, {Name: "evaluated_at", Type: "timestamptz"}, {Name: "created_at", Type: "timestamptz"},
 	{Name: "updated_at", Type: "timestamptz"}, {Name: "version", Type: "bigint"}}
 
-var stateColumns = []safety.Column{{Name: "tenant_id", Type: "uuid"}, {Name: "regulation_id", Type: "uuid"}, {Name: "entity_type", Type: "text"}, {Name: "entity_id", Type: "uuid"},
+var stateColumns = []db.Column{{Name: "tenant_id", Type: "uuid"}, {Name: "regulation_id", Type: "uuid"}, {Name: "entity_type", Type: "text"}, {Name: "entity_id", Type: "uuid"},
 	{Name: "status", Type: "text"}, {Name: "event_id", Type: "uuid"}}
 
 // keep writes the events and the verdicts now in force.
 func (s *scan) keep(tx *db.Tx) error {
-	events := safety.NewRows(tx, "compliance_events", eventColumns, "")
-	states := safety.NewRows(tx, "compliance_states", stateColumns,
+	events := tx.Rows("compliance_events", eventColumns, "")
+	states := tx.Rows("compliance_states", stateColumns,
 		"ON CONFLICT (tenant_id, regulation_id, entity_type, entity_id) DO UPDATE SET status = excluded.status, event_id = excluded.event_id")
-	now := query.FormatTime(s.now)
 	for i := range s.fresh {
 		f := &s.fresh[i]
 		from, _ := window(s.now, int64(f.reg.rule.WindowDays))
-		err := events.AddFunc(func(b []byte) []byte {
-			b = append(append(b, `"c0":"`...), s.tenant...)
-			b = append(append(b, `","c1":"`...), f.id.String()...)
-			b = append(append(b, `","c2":"`...), f.reg.id...)
-			b = append(append(b, `","c3":"`...), f.kind...)
-			b = append(append(b, `","c4":"`...), f.entity...)
-			b = append(append(append(b, `","c5":"`...), statusNames[f.status]...), '"')
-			// Events are read by more people than single persons' scores are.
-			if f.known && !f.personal() {
-				b = strconv.AppendInt(append(b, `,"c6":`...), signed(f.value), 10)
-			}
-			b = strconv.AppendInt(append(b, `,"c7":`...), signed(f.threshold), 10)
-			b = append(append(b, `,"c8":"`...), query.FormatTime(from)...)
-			b = append(append(b, `","c9":"`...), now...)
-			b = query.AppendString(append(b, `","c10":`...), f.reg.notes[f.notes])
-			for _, c := range [...]string{`,"c11":"`, `","c12":"`, `","c13":"`} {
-				b = append(append(b, c...), now...)
-			}
-			return append(b, `","c14":1`...)
-		})
-		if err != nil {
+		events.Text(s.tenant)
+		events.UUID(f.id)
+		events.Text(f.reg.id)
+		events.Text(f.kind)
+		events.UUID(f.entity)
+		events.Text(statusNames[f.status])
+		// Events are read by more people than single persons' scores are.
+		if f.known && !f.personal() {
+			events.Int(signed(f.value))
+		} else {
+			events.Null()
+		}
+		events.Int(signed(f.threshold))
+		events.Time(from)
+		events.Time(s.now)
+		events.Text(f.reg.notes[f.notes])
+		for range 3 { // evaluated, created, updated
+			events.Time(s.now)
+		}
+		events.Int(1)
+		if err := events.End(); err != nil {
 			return err
 		}
-		err = states.AddFunc(func(b []byte) []byte {
-			b = append(append(b, `"c0":"`...), s.tenant...)
-			b = append(append(b, `","c1":"`...), f.reg.id...)
-			b = append(append(b, `","c2":"`...), f.kind...)
-			b = append(append(b, `","c3":"`...), f.entity...)
-			b = append(append(b, `","c4":"`...), statusNames[f.status]...)
-			return append(append(append(b, `","c5":"`...), f.id.String()...), '"')
-		})
-		if err != nil {
+		states.Text(s.tenant)
+		states.Text(f.reg.id)
+		states.Text(f.kind)
+		states.UUID(f.entity)
+		states.Text(statusNames[f.status])
+		states.UUID(f.id)
+		if err := states.End(); err != nil {
 			return err
 		}
 	}
@@ -399,7 +392,7 @@ func (s *scan) tell(tx *db.Tx, tell func(*db.Tx, string, []store.Row) error) err
 		if f.previous == unseen && f.status == 0 {
 			continue
 		}
-		rows = append(rows, store.Row{"tenant_id": s.tenant, "id": f.id.String(), "regulation_id": f.reg.id, "entity_type": f.kind, "entity_id": f.entity,
+		rows = append(rows, store.Row{"tenant_id": s.tenant, "id": f.id.String(), "regulation_id": f.reg.id, "entity_type": f.kind, "entity_id": f.entity.String(),
 			"status": statusNames[f.status], "evaluated_at": query.FormatTime(s.now)})
 		if len(rows) < toldAtOnce {
 			continue
@@ -463,11 +456,11 @@ func (s *scan) answer(a actor.Actor) (io.WriterTo, error) {
 // append writes the event as the interface shows it; a person's score only to
 // those who may see it.
 func (f *finding) append(b, code []byte, seen bool) []byte {
-	b = append(append(b, `{"id":"`...), f.id.String()...)
+	b = db.AppendUUID(append(b, `{"id":"`...), f.id)
 	b = append(append(b, `","regulation_id":"`...), f.reg.id...)
 	b = append(append(b, `","regulation_code":`...), code...)
 	b = append(append(b, `,"entity_type":"`...), f.kind...)
-	b = append(append(b, `","entity_id":"`...), f.entity...)
+	b = db.AppendUUID(append(b, `","entity_id":"`...), f.entity)
 	b = append(append(b, `","status":"`...), statusNames[f.status]...)
 	b = append(b, `","previous_status":`...)
 	if f.previous == unseen {

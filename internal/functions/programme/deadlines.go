@@ -8,7 +8,6 @@ import (
 
 	"holdfast/internal/db"
 	"holdfast/internal/query"
-	"holdfast/internal/safety"
 	"holdfast/internal/store"
 )
 
@@ -93,7 +92,7 @@ func (p *Programme) near(tx *db.Tx, tenant string, d dated, today time.Time) (ou
 
 // tellDeadlines notes what is told and tells it.
 func (p *Programme) tellDeadlines(tx *db.Tx, tenant string, d dated, list []Deadline) error {
-	notes := safety.NewRows(tx, "deadline_notices", []safety.Column{{Name: "tenant_id", Type: "uuid"}, {Name: "collection", Type: "text"}, {Name: "record_id", Type: "uuid"}, {Name: "due_on", Type: "text"},
+	notes := tx.Rows("deadline_notices", []db.Column{{Name: "tenant_id", Type: "uuid"}, {Name: "collection", Type: "text"}, {Name: "record_id", Type: "uuid"}, {Name: "due_on", Type: "text"},
 		{Name: "days", Type: "bigint"}, {Name: "told_at", Type: "timestamptz"}}, "")
 	for _, l := range list {
 		if err := notes.Add(tenant, d.table, l.Row["id"], l.Row[d.day], noticeOf(l.Days), query.FormatTime(p.now())); err != nil {

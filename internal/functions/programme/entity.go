@@ -4,15 +4,17 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/google/uuid"
+
 	"holdfast/internal/db"
 	"holdfast/internal/score"
 )
 
 // subject is one entity in use.
 type subject struct {
-	id   string
-	user string // who a worker or driver signs in as
-	team string
+	id   uuid.UUID
+	user uuid.UUID // who a worker or driver signs in as; Nil = nobody
+	team uuid.UUID
 	in   score.Inputs
 }
 
@@ -20,7 +22,7 @@ type subject struct {
 type group struct {
 	kind string
 	list []subject
-	at   map[string]int32 // place in list by id
+	at   map[uuid.UUID]int32 // place in list by id
 }
 
 // entitySQL lists the entities in use: id, user, team.
@@ -51,13 +53,13 @@ func (s selector) where(column string, args *[]any) string {
 
 // queueEntities asks for the entities of a type.
 func queueEntities(tx *db.Tx, s selector) *group {
-	g := &group{kind: s.kind, at: map[string]int32{}}
+	g := &group{kind: s.kind, at: map[uuid.UUID]int32{}}
 	args := []any{s.tenant}
 	sql := entitySQL[s.kind] + s.where("e.id", &args)
 	tx.Queue(sql, args, func(r *db.Row) error {
-		id := r.Text(0)
+		id := r.UUID(0)
 		g.at[id] = int32(len(g.list))
-		g.list = append(g.list, subject{id: id, user: r.Text(1), team: r.Text(2)})
+		g.list = append(g.list, subject{id: id, user: r.UUID(1), team: r.UUID(2)})
 		return nil
 	})
 	return g
@@ -65,9 +67,8 @@ func queueEntities(tx *db.Tx, s selector) *group {
 
 // find returns the place of the entity in column i of a row, -1 for one that
 // is not in use.
-func (g *group) find(r *db.Row, i int, buf *[]byte) int {
-	*buf = r.AppendText((*buf)[:0], i)
-	if k, ok := g.at[string(*buf)]; ok {
+func (g *group) find(r *db.Row, i int) int {
+	if k, ok := g.at[r.UUID(i)]; ok {
 		return int(k)
 	}
 	return -1
@@ -119,10 +120,9 @@ func shiftSource(tx *db.Tx, s selector, args *[]any) (from, entity string) {
 func queueCounts(tx *db.Tx, s selector, from, to time.Time, g *group) {
 	args := []any{s.tenant, s.kind, from, to}
 	source, entity := incidentSource(tx, s, &args)
-	var buf []byte
 	tx.Queue("SELECT "+entity+", COUNT(*) FILTER (WHERE i.kind NOT IN ('near_miss', 'hazard')), COUNT(*) FILTER (WHERE i.kind IN ('near_miss', 'hazard')) FROM "+
 		source+" GROUP BY "+entity, args, func(r *db.Row) error {
-		if i := g.find(r, 0, &buf); i >= 0 {
+		if i := g.find(r, 0); i >= 0 {
 			g.list[i].in.IncidentCount, g.list[i].in.NearMissCount = int(r.Int(1)), int(r.Int(2))
 		}
 		return nil
@@ -134,9 +134,8 @@ func queueCounts(tx *db.Tx, s selector, from, to time.Time, g *group) {
 func queueHours(tx *db.Tx, s selector, from, to time.Time, add func(i int, hours, units float64), g *group) {
 	args := []any{s.tenant, from, to}
 	source, entity := shiftSource(tx, s, &args)
-	var buf []byte
 	tx.Queue("SELECT "+entity+", CAST(SUM(s.hours) AS bigint), CAST(coalesce(SUM(s.units_done), 0) AS bigint) FROM "+source+" GROUP BY "+entity, args, func(r *db.Row) error {
-		if i := g.find(r, 0, &buf); i >= 0 {
+		if i := g.find(r, 0); i >= 0 {
 			add(i, r.Dec(1).Float(), r.Dec(2).Float())
 		}
 		return nil

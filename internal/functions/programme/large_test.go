@@ -15,7 +15,6 @@ import (
 	"holdfast/internal/db"
 	"holdfast/internal/fault"
 	"holdfast/internal/functions/programme"
-	"holdfast/internal/safety"
 	"holdfast/internal/store"
 )
 
@@ -24,10 +23,10 @@ const little = "0190a000-0000-7000-8000-000000000003"
 // crowd gives a tenant so many workers, past the store.
 func (k *kit) crowd(tenant string, n int) {
 	k.Helper()
-	cols := []safety.Column{{Name: "tenant_id", Type: "uuid"}, {Name: "id", Type: "uuid"}, {Name: "created_at", Type: "timestamptz"}, {Name: "updated_at", Type: "timestamptz"},
+	cols := []db.Column{{Name: "tenant_id", Type: "uuid"}, {Name: "id", Type: "uuid"}, {Name: "created_at", Type: "timestamptz"}, {Name: "updated_at", Type: "timestamptz"},
 		{Name: "version", Type: "bigint"}, {Name: "employee_no", Type: "text"}, {Name: "name", Type: "text"}, {Name: "employment", Type: "text"}, {Name: "status", Type: "text"}}
 	err := k.d.Write(context.Background(), db.Scope{Tenant: tenant}, func(tx *db.Tx) error {
-		rows := safety.NewRows(tx, "workers", cols, "")
+		rows := tx.Rows("workers", cols, "")
 		for i := range n {
 			if err := rows.Add(tenant, worker(i), k.now, k.now, 1, fmt.Sprint("N", i), "W", "employee", "active"); err != nil {
 				return err

@@ -3,6 +3,9 @@ package programme
 import (
 	"context"
 	"fmt"
+	"slices"
+
+	"github.com/google/uuid"
 
 	"holdfast/internal/actor"
 	"holdfast/internal/db"
@@ -11,9 +14,10 @@ import (
 
 // latest is the newest score of one entity.
 type latest struct {
-	kind, entity, id, user string
-	score                  float64 // as published, one decimal
-	days                   int64   // period of its run
+	kind             string
+	entity, id, user uuid.UUID // user Nil = nobody signs in as it
+	score            float64   // as published, one decimal
+	days             int64     // period of its run
 }
 
 // queueRuns asks for the runs that hold the newest scores of a type: the last
@@ -47,10 +51,13 @@ func readLatest(tx *db.Tx, tenant string, kinds []string, entity string, least f
 	}
 	args := []any{tenant, query.List(runs)}
 	only := selector{id: entity}.where("s.entity_id", &args)
-	out, at := []latest{}, map[string]int{}
+	out, at := []latest{}, map[uuid.UUID]int{}
+	var kind []byte
 	err := tx.Query("SELECT s.entity_type, s.entity_id, s.id, s.user_id, s.score, r.period_days FROM predictive_scores s JOIN score_runs r ON r.tenant_id = s.tenant_id AND r.id = s.run_id "+
 		"WHERE s.tenant_id = $1 AND r.tenant_id = $1 AND "+tx.DB().InUUID("s.run_id", 2)+only+" ORDER BY s.run_id", args, func(r *db.Row) error {
-		x := latest{r.Text(0), r.Text(1), r.Text(2), r.Text(3), r.Dec(4).Float(), r.Int(5)}
+		kind = r.AppendText(kind[:0], 0)
+		k := slices.IndexFunc(kinds, func(k string) bool { return k == string(kind) })
+		x := latest{kinds[k], r.UUID(1), r.UUID(2), r.UUID(3), r.Dec(4).Float(), r.Int(5)}
 		if i, again := at[x.entity]; again {
 			out[i] = x
 			return nil

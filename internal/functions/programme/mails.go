@@ -10,16 +10,15 @@ import (
 	"holdfast/internal/fault"
 	"holdfast/internal/mail"
 	"holdfast/internal/query"
-	"holdfast/internal/safety"
 )
 
 // mails collects rows of safety_mails: one for each key, whoever writes it
 // again.
-type mails struct{ *safety.Rows }
+type mails struct{ *db.Rows }
 
 func newMails(tx *db.Tx) mails {
-	text := func(name string) safety.Column { return safety.Column{Name: name, Type: "text"} }
-	return mails{safety.NewRows(tx, "safety_mails", []safety.Column{{Name: "tenant_id", Type: "uuid"}, text("key"), {Name: "user_id", Type: "uuid"}, text("kind"), text("address"), text("subject"),
+	text := func(name string) db.Column { return db.Column{Name: name, Type: "text"} }
+	return mails{tx.Rows("safety_mails", []db.Column{{Name: "tenant_id", Type: "uuid"}, text("key"), {Name: "user_id", Type: "uuid"}, text("kind"), text("address"), text("subject"),
 		text("body"), text("html"), text("about"), text("status"), {Name: "tries", Type: "bigint"}, {Name: "made_at", Type: "timestamptz"}, {Name: "next_at", Type: "timestamptz"}}, "ON CONFLICT (tenant_id, key) DO NOTHING")}
 }
 

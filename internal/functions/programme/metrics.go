@@ -180,11 +180,10 @@ func (s *scan) fillCounts(tx *db.Tx, r *safety.Rule, kind string, t *table) {
 			source + severities + " GROUP BY " + entity
 	}
 	g := s.groups[kind]
-	var buf []byte
 	tx.Queue(base, args, func(row *db.Row) error {
 		i := -1
 		if r.Per != "tenant" {
-			if i = g.find(row, 0, &buf); i < 0 {
+			if i = g.find(row, 0); i < 0 {
 				return nil
 			}
 		}
@@ -241,11 +240,10 @@ func (s *scan) fillIncidents(tx *db.Tx, r *safety.Rule, kind string, t *table, w
 	}
 	g := s.groups[kind]
 	sum := r.Metric == "open_critical_hazards"
-	var buf []byte
 	tx.Queue(sql, args, func(row *db.Row) error {
 		i := -1
 		if r.Per != "tenant" {
-			if i = g.find(row, 0, &buf); i < 0 {
+			if i = g.find(row, 0); i < 0 {
 				return nil
 			}
 		}
@@ -275,10 +273,9 @@ func (s *scan) fillActions(tx *db.Tx, r *safety.Rule, kind string, t *table) {
 		return
 	}
 	g := s.groups[kind]
-	var buf []byte
 	tx.Queue("SELECT e.entity_id, COUNT(*) FROM actions a JOIN incident_entities e ON e.tenant_id = a.tenant_id AND e.incident_id = a.incident_id AND e.entity_type = $3 "+
 		"WHERE a.tenant_id = $1 AND "+late+" GROUP BY e.entity_id", []any{s.tenant, s.now, kind}, func(row *db.Row) error {
-		if i := g.find(row, 0, &buf); i >= 0 {
+		if i := g.find(row, 0); i >= 0 {
 			t.put(i, float64(row.Int(1)))
 		}
 		return nil
@@ -310,11 +307,10 @@ func (s *scan) fillChecklists(tx *db.Tx, r *safety.Rule, kind string, t *table) 
 		sql = "SELECT " + by + ", NULL, COUNT(*) FILTER (WHERE on_time), COUNT(*) FROM checklist_runs WHERE tenant_id = $1 AND status <> 'cancelled' AND due_at > $2 AND due_at <= $3" + title + group
 	}
 	g := s.groups[kind]
-	var buf []byte
 	tx.Queue(sql, args, func(row *db.Row) error {
 		i := -1
 		if r.Per != "tenant" {
-			if i = g.find(row, 0, &buf); i < 0 {
+			if i = g.find(row, 0); i < 0 {
 				return nil
 			}
 		}
@@ -334,9 +330,8 @@ func escapeLike(s string) string {
 }
 
 func (s *scan) fillUtilization(tx *db.Tx, t *table) {
-	var buf []byte
 	tx.Queue("SELECT id, utilization FROM zones WHERE tenant_id = $1 AND utilization IS NOT NULL", []any{s.tenant}, func(row *db.Row) error {
-		if i := s.groups[score.Zone].find(row, 0, &buf); i >= 0 {
+		if i := s.groups[score.Zone].find(row, 0); i >= 0 {
 			t.put(i, row.Dec(1).Float())
 		}
 		return nil
@@ -359,9 +354,8 @@ func (s *scan) fillWeeks(tx *db.Tx, r *safety.Rule, kind string, t *table) {
 	type week struct{ i, year, week int }
 	var last week
 	var hours decimal.Dec
-	var buf []byte
 	tx.Queue("SELECT "+entity+", s.ended_at, s.hours FROM "+source+" ORDER BY "+entity+", s.ended_at", args, func(row *db.Row) error {
-		i := g.find(row, 0, &buf)
+		i := g.find(row, 0)
 		if i < 0 {
 			return nil
 		}
@@ -382,9 +376,8 @@ func (s *scan) fillRest(tx *db.Tx, r *safety.Rule, kind string, t *table) {
 	args := []any{s.tenant, s.from(r.WindowDays), s.now}
 	source, entity := shiftSource(tx, selector{s.tenant, kind, s.in.EntityID}, &args)
 	who, ended := -1, time.Time{}
-	var buf []byte
 	tx.Queue("SELECT "+entity+", s.started_at, s.ended_at FROM "+source+" ORDER BY "+entity+", s.started_at", args, func(row *db.Row) error {
-		i := g.find(row, 0, &buf)
+		i := g.find(row, 0)
 		if i >= 0 && i == who {
 			rest := row.Time(1).Sub(ended).Hours()
 			if !t.known[i] || rest < t.values[i] {
@@ -408,9 +401,8 @@ func (s *scan) fillTraining(tx *db.Tx, r *safety.Rule, kind string, t *table) {
 		people = "drivers e JOIN workers w ON w.tenant_id = e.tenant_id AND w.id = e.worker_id WHERE e.tenant_id = $1"
 		user, title = "w.user_id", "w.job_title"
 	}
-	var buf []byte
 	enter := func(row *db.Row, v float64) {
-		if i := g.find(row, 0, &buf); i >= 0 {
+		if i := g.find(row, 0); i >= 0 {
 			t.put(i, v+t.values[i])
 		}
 	}
@@ -431,12 +423,11 @@ func (s *scan) fillTraining(tx *db.Tx, r *safety.Rule, kind string, t *table) {
 // fillCoverage is 100 x valid required certificates / required ones; nothing
 // required is unknown.
 func (s *scan) fillCoverage(tx *db.Tx, g *group, t *table, people, user, title, today string) {
-	var buf []byte
 	tx.Queue("SELECT e.id, COUNT(*), COUNT(*) FILTER (WHERE EXISTS (SELECT 1 FROM training_assignments a WHERE a.tenant_id = $1 AND a.user_id = "+user+
 		" AND a.course_id = c.id AND a.status = 'completed' AND (a.expires_on IS NULL OR a.expires_on >= $2))) FROM "+
 		strings.Replace(people, " WHERE", " JOIN courses c ON c.tenant_id = e.tenant_id AND c.status = 'active' AND c.required_for LIKE '%\"' || "+title+" || '\"%' WHERE", 1)+
 		" AND "+user+" IS NOT NULL GROUP BY e.id", []any{s.tenant, today}, func(row *db.Row) error {
-		if i := g.find(row, 0, &buf); i >= 0 {
+		if i := g.find(row, 0); i >= 0 {
 			t.put(i, safety.Percent(row.Int(2), row.Int(1)).Float())
 		}
 		return nil

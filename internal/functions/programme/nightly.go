@@ -163,15 +163,15 @@ func (p *Programme) KeepBoards(ctx context.Context, tenant string) error {
 	})
 }
 
-func boardColumns(subject string) []safety.Column {
-	return []safety.Column{{Name: "tenant_id", Type: "uuid"}, {Name: "id", Type: "uuid"}, {Name: subject, Type: "uuid"}, {Name: "period", Type: "text"}, {Name: "period_start", Type: "text"},
+func boardColumns(subject string) []db.Column {
+	return []db.Column{{Name: "tenant_id", Type: "uuid"}, {Name: "id", Type: "uuid"}, {Name: subject, Type: "uuid"}, {Name: "period", Type: "text"}, {Name: "period_start", Type: "text"},
 		{Name: "period_end", Type: "text"}, {Name: "score", Type: "bigint"}, {Name: "n", Type: "bigint"}, {Name: "parts", Type: "text"}, {Name: "created_at", Type: "timestamptz"},
 		{Name: "updated_at", Type: "timestamptz"}, {Name: "version", Type: "bigint"}}
 }
 
 func keepBoards(tx *db.Tx, tenant string, pd Period, teams []*teamOut, zones []*zoneOut, now time.Time) error {
-	put := func(table, subject string) *safety.Rows {
-		return safety.NewRows(tx, table, boardColumns(subject), "ON CONFLICT (tenant_id, "+subject+", period) DO UPDATE SET score = excluded.score, n = excluded.n, "+
+	put := func(table, subject string) *db.Rows {
+		return tx.Rows(table, boardColumns(subject), "ON CONFLICT (tenant_id, "+subject+", period) DO UPDATE SET score = excluded.score, n = excluded.n, "+
 			"parts = excluded.parts, updated_at = excluded.updated_at, version = "+table+".version + 1")
 	}
 	at := query.FormatTime(now)

@@ -18,11 +18,11 @@ import (
 func rowID(kind string, n int) string { return fmt.Sprintf("0190e000-%s-7000-8000-%012d", kind, n) }
 
 // bulk writes rows of a table in statements of many.
-func (k *kit) bulk(table string, cols []safety.Column, n int, row func(i int) []any) {
+func (k *kit) bulk(table string, cols []db.Column, n int, row func(i int) []any) {
 	const step = 100_000
 	for from := 0; from < n; from += step {
 		err := k.d.Write(context.Background(), db.Scope{Tenant: north}, func(tx *db.Tx) error {
-			rows := safety.NewRows(tx, table, cols, "")
+			rows := tx.Rows(table, cols, "")
 			for i := from; i < min(from+step, n); i++ {
 				if err := rows.Add(row(i)...); err != nil {
 					return err
@@ -36,10 +36,10 @@ func (k *kit) bulk(table string, cols []safety.Column, n int, row func(i int) []
 	}
 }
 
-func uuidCol(n string) safety.Column { return safety.Column{Name: n, Type: "uuid"} }
-func textCol(n string) safety.Column { return safety.Column{Name: n, Type: "text"} }
-func intCol(n string) safety.Column  { return safety.Column{Name: n, Type: "bigint"} }
-func timeCol(n string) safety.Column { return safety.Column{Name: n, Type: "timestamptz"} }
+func uuidCol(n string) db.Column { return db.Column{Name: n, Type: "uuid"} }
+func textCol(n string) db.Column { return db.Column{Name: n, Type: "text"} }
+func intCol(n string) db.Column  { return db.Column{Name: n, Type: "bigint"} }
+func timeCol(n string) db.Column { return db.Column{Name: n, Type: "timestamptz"} }
 
 // uneven gives the tenant 40 workers with a year of hours. Every fifth has an
 // accident in most periods, the others hardly ever: history tells them apart.
@@ -50,7 +50,7 @@ func uneven(k *kit) []string {
 		ids = append(ids, k.add("workers", store.Row{"employee_no": fmt.Sprintf("U%d", i), "name": "U"}))
 	}
 	const periods = 13
-	k.bulk("shifts", []safety.Column{uuidCol("tenant_id"), uuidCol("id"), uuidCol("worker_id"), timeCol("started_at"), timeCol("ended_at"), intCol("break_minutes"), intCol("hours"),
+	k.bulk("shifts", []db.Column{uuidCol("tenant_id"), uuidCol("id"), uuidCol("worker_id"), timeCol("started_at"), timeCol("ended_at"), intCol("break_minutes"), intCol("hours"),
 		intCol("units_done"), textCol("source"), textCol("status"), timeCol("created_at"), timeCol("updated_at"), intCol("version")}, len(ids)*periods, func(n int) []any {
 		end := k.now.AddDate(0, 0, -28*(n/len(ids))-7)
 		return []any{north, rowID("0009", n), ids[n%len(ids)], end.Add(-8 * time.Hour), end, 0, 1_600_000, 96_000_000, "import", "approved", k.now, k.now, 1}

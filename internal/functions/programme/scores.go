@@ -1,12 +1,13 @@
 package programme
 
 import (
+	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"io"
 	"math"
 	"slices"
-	"sort"
 	"strconv"
 	"time"
 
@@ -17,7 +18,6 @@ import (
 	"holdfast/internal/decimal"
 	"holdfast/internal/fault"
 	"holdfast/internal/query"
-	"holdfast/internal/safety"
 	"holdfast/internal/score"
 	"holdfast/internal/store"
 )
@@ -158,48 +158,60 @@ func (p *Programme) keepRuns(tx *db.Tx, a actor.Actor, in *ScoresIn, groups []*s
 	return err
 }
 
-var scoreColumns = []safety.Column{{Name: "tenant_id", Type: "uuid"}, {Name: "id", Type: "uuid"}, {Name: "run_id", Type: "uuid"}, {Name: "entity_type", Type: "text"},
+var scoreColumns = []db.Column{{Name: "tenant_id", Type: "uuid"}, {Name: "id", Type: "uuid"}, {Name: "run_id", Type: "uuid"}, {Name: "entity_type", Type: "text"},
 	{Name: "entity_id", Type: "uuid"}, {Name: "score", Type: "bigint"}, {Name: "confidence", Type: "bigint"}, {Name: "inputs", Type: "text"}, {Name: "cluster", Type: "text"},
 	{Name: "model_kind", Type: "text"}, {Name: "rate_per_200k", Type: "bigint"}, {Name: "interval_low", Type: "bigint"}, {Name: "interval_high", Type: "bigint"},
 	{Name: "probability", Type: "bigint"}, {Name: "user_id", Type: "uuid"}, {Name: "computed_at", Type: "timestamptz"}}
 
+// keepScores writes the scores of each run in the order of the entities, in
+// which the index of a run takes them in at its end.
 func keepScores(tx *db.Tx, a actor.Actor, st *settings, groups []*scored, now time.Time) error {
-	rows := safety.NewRows(tx, "predictive_scores", scoreColumns, "")
+	rows := tx.Rows("predictive_scores", scoreColumns, "")
 	var inputs []byte
-	at := query.FormatTime(now)
 	for _, s := range groups {
-		for i := range s.list {
-			e, x := &s.est[i], &s.list[i]
-			inputs = s.appendHistory(inputsJSON(inputs[:0], &x.in), i)
-			err := rows.AddFunc(func(b []byte) []byte {
-				b = append(append(b, `"c0":"`...), a.TenantID...)
-				b = append(append(b, `","c1":"`...), newID()...)
-				b = append(append(b, `","c2":"`...), s.run...)
-				b = append(append(b, `","c3":"`...), s.kind...)
-				b = append(append(b, `","c4":"`...), x.id...)
-				b = strconv.AppendInt(append(b, `","c5":`...), scaled(e.Score), 10)
-				b = strconv.AppendInt(append(b, `,"c6":`...), scaled(e.Confidence), 10)
-				b = query.AppendString(append(b, `,"c7":`...), string(inputs))
-				b = append(append(b, `,"c8":"`...), band(st.cuts, e.Score)...)
-				b = append(append(b, `","c9":"`...), s.model.Kind...)
-				b = append(b, '"')
-				if s.model.Kind != kindWeighted {
-					for k, v := range [...]float64{e.Rate, e.Low, e.High, e.Probability} {
-						b = strconv.AppendInt(append(strconv.AppendInt(append(b, `,"c1`...), int64(k), 10), `":`...), scaled(v), 10)
-					}
-				}
-				if x.user != "" {
-					b = append(append(append(b, `,"c14":"`...), x.user...), '"')
-				}
-				return append(append(append(b, `,"c15":"`...), at...), '"')
-			})
-			if err != nil {
+		order := make([]int32, len(s.list))
+		for i := range order {
+			order[i] = int32(i)
+		}
+		slices.SortFunc(order, func(i, j int32) int { return bytes.Compare(s.list[i].id[:], s.list[j].id[:]) })
+		for _, i := range order {
+			inputs = s.appendHistory(inputsJSON(inputs[:0], &s.list[i].in), int(i))
+			s.appendRow(rows, a.TenantID, int(i), inputs, band(st.cuts, s.est[i].Score), now)
+			if err := rows.End(); err != nil {
 				return err
 			}
 		}
 	}
 	rows.Queue()
 	return nil
+}
+
+// appendRow sets the columns of the ith score, in the order of scoreColumns.
+func (s *scored) appendRow(rows *db.Rows, tenant string, i int, inputs []byte, cluster string, now time.Time) {
+	e, x := &s.est[i], &s.list[i]
+	rows.Text(tenant)
+	rows.UUID(newUUID())
+	rows.Text(s.run)
+	rows.Text(s.kind)
+	rows.UUID(x.id)
+	rows.Int(scaled(e.Score))
+	rows.Int(scaled(e.Confidence))
+	rows.Text(string(inputs))
+	rows.Text(cluster)
+	rows.Text(s.model.Kind)
+	for _, v := range [...]float64{e.Rate, e.Low, e.High, e.Probability} {
+		if s.model.Kind == kindWeighted {
+			rows.Null()
+		} else {
+			rows.Int(scaled(v))
+		}
+	}
+	if x.user == uuid.Nil {
+		rows.Null()
+	} else {
+		rows.UUID(x.user)
+	}
+	rows.Time(now)
 }
 
 // appendHistory adds to the object that b ends with what a statistical score is
@@ -243,10 +255,11 @@ func band(c score.Cuts, s float64) string {
 	return "Low"
 }
 
-func newID() string {
-	// A failing random source must not yield a guessable or repeated id.
-	return uuid.Must(uuid.NewV7()).String()
-}
+func newID() string { return newUUID().String() }
+
+// newUUID panics: a failing random source must not yield a guessable or repeated
+// id.
+func newUUID() uuid.UUID { return uuid.Must(uuid.NewV7()) }
 
 // writeScores writes the interface's answer, worst first, with what explains
 // each score. A manager sees the means of teams instead of single people.
@@ -293,13 +306,9 @@ func ranked(groups []*scored) []place {
 			out = append(out, place{int32(g), int32(i)})
 		}
 	}
-	sort.Slice(out, func(i, j int) bool {
-		x, y := groups[out[i].group], groups[out[j].group]
-		sx, sy := x.est[out[i].i].Score, y.est[out[j].i].Score
-		if sx != sy {
-			return sx > sy
-		}
-		return x.list[out[i].i].id < y.list[out[j].i].id
+	slices.SortFunc(out, func(p, q place) int {
+		x, y := groups[p.group], groups[q.group]
+		return cmp.Or(cmp.Compare(y.est[q.i].Score, x.est[p.i].Score), bytes.Compare(x.list[p.i].id[:], y.list[q.i].id[:]))
 	})
 	return out
 }
@@ -307,7 +316,7 @@ func ranked(groups []*scored) []place {
 func (s *scored) appendScore(b []byte, st *settings, i int) []byte {
 	x, e := &s.list[i], &s.est[i]
 	b = append(append(b, `{"entity_type":"`...), s.kind...)
-	b = append(append(b, `","entity_id":"`...), x.id...)
+	b = db.AppendUUID(append(b, `","entity_id":"`...), x.id)
 	b = appendFloat(append(b, `","score":`...), e.Score)
 	b = appendFloat(append(b, `,"confidence":`...), e.Confidence)
 	b = inputsJSON(append(b, `,"inputs":`...), &x.in)
@@ -351,9 +360,9 @@ func teamMeans(st *settings, groups []*scored) []byte {
 		if !personal(s.kind) {
 			continue
 		}
-		teams := map[string]*sum{}
+		teams := map[uuid.UUID]*sum{}
 		for i := range s.list {
-			if t := s.list[i].team; t != "" {
+			if t := s.list[i].team; t != uuid.Nil {
 				if teams[t] == nil {
 					teams[t] = &sum{}
 				}
@@ -363,7 +372,7 @@ func teamMeans(st *settings, groups []*scored) []byte {
 		}
 		for id, t := range teams {
 			if t.n >= st.minGroup {
-				out = append(out, mean{s.kind, id, t.n, score.Round(t.total/float64(t.n), 1)})
+				out = append(out, mean{s.kind, id.String(), t.n, score.Round(t.total/float64(t.n), 1)})
 			}
 		}
 	}

@@ -9,6 +9,8 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/google/uuid"
+
 	"holdfast/internal/actor"
 	"holdfast/internal/db"
 	"holdfast/internal/query"
@@ -61,10 +63,10 @@ type roll struct {
 	st      *settings
 	courses []course
 	scores  []latest
-	members map[string]bool     // users who may sign in
-	busy    map[[2]string]bool  // course and user: open, or valid for more than 30 days
-	people  map[string][]string // entity -> users who work there
-	names   map[string]string   // entity -> code or number
+	members map[string]bool        // users who may sign in
+	busy    map[[2]string]bool     // course and user: open, or valid for more than 30 days
+	people  map[uuid.UUID][]string // entity -> users who work there
+	names   map[uuid.UUID]string   // entity -> code or number
 }
 
 // stillValid is how long a certificate must hold for its course not to be
@@ -125,7 +127,7 @@ func hidden(reason string) string {
 }
 
 func readRoll(tx *db.Tx, a actor.Actor, in *TrainingIn, now time.Time) (*roll, error) {
-	r := &roll{members: map[string]bool{}, busy: map[[2]string]bool{}, people: map[string][]string{}, names: map[string]string{}}
+	r := &roll{members: map[string]bool{}, busy: map[[2]string]bool{}, people: map[uuid.UUID][]string{}, names: map[uuid.UUID]string{}}
 	r.st = queueSettings(tx, a.TenantID)
 	var groups []*group
 	if in.EntityID != "" {
@@ -170,7 +172,7 @@ func (r *roll) due() map[string][]string {
 		x := &r.scores[i]
 		for k := range r.courses {
 			if r.courses[k].takes(x) {
-				out[x.kind] = append(out[x.kind], x.entity)
+				out[x.kind] = append(out[x.kind], x.entity.String())
 				break
 			}
 		}
@@ -189,9 +191,10 @@ func (r *roll) readPeople(tx *db.Tx, tenant string, now time.Time) error {
 	}
 	from, _ := window(now, days)
 	add := func(row *db.Row) error {
-		r.names[row.Text(0)] = row.Text(1)
+		id := row.UUID(0)
+		r.names[id] = row.Text(1)
 		if u := row.Text(2); u != "" {
-			r.people[row.Text(0)] = append(r.people[row.Text(0)], u)
+			r.people[id] = append(r.people[id], u)
 		}
 		return nil
 	}
@@ -238,7 +241,7 @@ func (r *roll) assign(tenant string, now time.Time) []assignmentOut {
 			for _, user := range r.people[x.entity] {
 				if key := [2]string{c.id, user}; r.members[user] && !r.busy[key] {
 					r.busy[key] = true
-					out = append(out, assignmentOut{newID(), tenant, c.id, user, "risk_based", c.reason(x, r.names[x.entity]), "assigned", due, x.id})
+					out = append(out, assignmentOut{newID(), tenant, c.id, user, "risk_based", c.reason(x, r.names[x.entity]), "assigned", due, x.id.String()})
 				}
 			}
 		}
@@ -250,14 +253,14 @@ func (c *course) reason(x *latest, name string) string {
 	return fmt.Sprintf("%s %s scored %s; %s is due from %s", x.kind, name, strconv.FormatFloat(x.score, 'f', -1, 64), c.code, strconv.FormatFloat(c.threshold, 'f', -1, 64))
 }
 
-var assignmentColumns = []safety.Column{{Name: "tenant_id", Type: "uuid"}, {Name: "id", Type: "uuid"}, {Name: "course_id", Type: "uuid"}, {Name: "user_id", Type: "uuid"},
+var assignmentColumns = []db.Column{{Name: "tenant_id", Type: "uuid"}, {Name: "id", Type: "uuid"}, {Name: "course_id", Type: "uuid"}, {Name: "user_id", Type: "uuid"},
 	{Name: "assignment_type", Type: "text"}, {Name: "assignment_reason", Type: "text"}, {Name: "due_on", Type: "text"}, {Name: "source_score_id", Type: "uuid"},
 	{Name: "status", Type: "text"}, {Name: "created_at", Type: "timestamptz"}, {Name: "updated_at", Type: "timestamptz"}, {Name: "created_by", Type: "uuid"}, {Name: "version", Type: "bigint"}}
 
 // keepAssignments writes in bulk, with the counter and the note that the store
 // would keep.
 func (p *Programme) keepAssignments(tx *db.Tx, a actor.Actor, list []assignmentOut, now time.Time) error {
-	rows := safety.NewRows(tx, "training_assignments", assignmentColumns, "")
+	rows := tx.Rows("training_assignments", assignmentColumns, "")
 	var by any
 	if a.UserID != "" {
 		by = a.UserID
