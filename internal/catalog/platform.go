@@ -155,11 +155,29 @@ func importJobs() Resource {
 			Create: []Grant{to(leaders)},
 			Update: []Grant{to(leaders).only("mapping", "options")},
 		},
+		States: importStates(),
 		Counters: []Counter{
 			{Name: "import_jobs", By: []string{"status"}},
 			{Name: "import_jobs.imported", By: []string{"status"}, Sum: "imported_count"},
 		},
 	}
+}
+
+// importStates are the server's own steps. A working state is also left for what
+// another step begins with, when the one that was under way died: what was
+// applied in part is rolled back out of applying.
+func importStates() *States {
+	return &States{Field: "status", Initial: []string{"created"}, Moves: []Move{
+		{From: []string{"created", "processing", "ready", "failed"}, To: "uploaded"},
+		{From: []string{"uploaded", "ready", "failed", "applying"}, To: "processing"},
+		{From: []string{"processing", "applying", "rolling_back"}, To: "ready"},
+		{From: []string{"processing", "applying", "rolling_back"}, To: "failed"},
+		{From: []string{"ready", "failed", "rolling_back"}, To: "applying"},
+		{From: []string{"applying", "rolling_back"}, To: "completed"},
+		{From: []string{"completed", "ready", "failed", "applying"}, To: "rolling_back"},
+		{From: []string{"rolling_back"}, To: "rolled_back"},
+		{From: []string{"created", "uploaded", "ready", "failed"}, To: "cancelled"},
+	}}
 }
 
 func audit() Resource {

@@ -41,23 +41,32 @@ func (m *Importer) Apply(ctx context.Context, a actor.Actor, jobID string) (*App
 	if err != nil {
 		return nil, fmt.Errorf("imports: apply: %w", err)
 	}
+	defer m.leave(s)
 	ctx = context.WithoutCancel(ctx)
 	var done *Job
-	if s.job.ImportedCount > 0 || p.Result.Stats.ValidRows > m.whole {
-		done, err = m.applyChunks(ctx, s, p)
-	} else {
-		err = m.db.Write(ctx, store.Scope(a), func(tx *db.Tx) error {
-			return guarded(func() (err error) {
-				done, err = m.apply(tx, s, p)
-				return err
-			})
-		})
-	}
+	err = guarded(func() (err error) {
+		done, err = m.applyAll(ctx, s, p)
+		return err
+	})
 	if err != nil {
 		err = errors.Join(err, m.end(ctx, s, failedState(err, Ready), fault.As(err).Msg))
 		return m.afterwards(ctx, s, err)
 	}
-	return appliedOf(done), m.end(ctx, s, "", "")
+	return appliedOf(done), nil
+}
+
+// applyAll applies a job at once or, a large or begun one, chunk by chunk.
+func (m *Importer) applyAll(ctx context.Context, s *step, p *plan) (done *Job, err error) {
+	if s.job.ImportedCount > 0 || p.Result.Stats.ValidRows > m.whole {
+		return m.applyChunks(ctx, s, p)
+	}
+	err = m.db.Write(ctx, store.Scope(s.actor), func(tx *db.Tx) error {
+		return guarded(func() (err error) {
+			done, err = m.apply(tx, s, p)
+			return err
+		})
+	})
+	return done, err
 }
 
 // afterwards answers when applying broke. A connection lost during commit may
@@ -75,15 +84,17 @@ func appliedOf(job *Job) *Applied {
 
 // appliable checks that a job may be applied as it stands.
 func (m *Importer) appliable(tx *db.Tx, a actor.Actor, job *Job) (*plan, error) {
-	if job.RolledBackCount > 0 {
-		return nil, job.untouched()
-	}
 	switch job.Status {
 	case Ready, Failed:
 	case Created, Uploaded:
 		return nil, wrongState(job, "must be processed first")
+	case RolledBack:
+		return nil, wrongState(job, "cannot be applied again: upload its file anew")
 	default:
 		return nil, wrongState(job, "cannot be applied")
+	}
+	if job.RolledBackCount > 0 {
+		return nil, job.untouched()
 	}
 	p, settings, err := m.planOf(tx, a, job)
 	if fault.Is(err, fault.NotFound) {

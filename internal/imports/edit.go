@@ -32,12 +32,9 @@ var errStale = errors.New("imports: the job changed meanwhile")
 // its neighbours, and so stands beside the others as if the file had held it;
 // when the job is processed again the correction stays. row counts from 1.
 func (m *Importer) EditRow(ctx context.Context, a actor.Actor, jobID string, row int, e Edit) (*StagedRow, error) {
-	job, err := m.load(ctx, a, jobID)
+	job, err := m.loadFor(ctx, a, jobID)
 	if err != nil {
 		return nil, err
-	}
-	if a.Suspended {
-		return nil, fault.New(fault.Forbidden, "tenant_suspended", "the tenant is suspended: nothing can be written")
 	}
 	if len(e.Cells) == 0 {
 		return nil, fault.New(fault.Invalid, "cells", "name the cells to change").At("cells", "must be an object of column to text")
@@ -261,11 +258,12 @@ func (ed *editing) save(tx *db.Tx, a actor.Actor, row int, c *chunk) error {
 
 // retell brings the job's numbers and its answer up to date.
 func (ed *editing) retell(tx *db.Tx, a actor.Actor, job *Job, more int64) error {
-	res := ed.plan.Result
+	p, res := *ed.plan, *ed.plan.Result // copies: the transaction may run again
+	p.Result = &res
 	res.Stats.InvalidRows += more
 	res.Stats.ValidRows -= more
 	res.Preview = nil // counted anew when the job is processed again
-	res.Errors = slices.DeleteFunc(res.Errors, func(e RowError) bool {
+	res.Errors = slices.DeleteFunc(slices.Clone(res.Errors), func(e RowError) bool {
 		return slices.ContainsFunc(ed.list, func(r record) bool { return r.Line == e.Line })
 	})
 	for i := range ed.list {
@@ -274,7 +272,7 @@ func (ed *editing) retell(tx *db.Tx, a actor.Actor, job *Job, more int64) error 
 	slices.SortStableFunc(res.Errors, func(x, y RowError) int { return x.Line - y.Line })
 	res.Errors = res.Errors[:min(len(res.Errors), shownErrors)]
 	res.say()
-	text, err := json.Marshal(ed.plan)
+	text, err := json.Marshal(p)
 	if err != nil {
 		return err
 	}

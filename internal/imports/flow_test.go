@@ -68,6 +68,11 @@ func TestStates(t *testing.T) {
 		if _, err := k.m.Rollback(ctx, k.as, job.ID); !fault.Is(err, fault.Conflict) {
 			k.Errorf("roll back twice: %v", err)
 		}
+		for range 2 { // the first leaves nothing behind that makes the job busy
+			if _, err := k.m.Apply(ctx, k.as, job.ID); !fault.HasCode(err, "import_state") || !strings.Contains(err.Error(), "upload its file anew") || k.status(job) != "rolled_back" {
+				k.Errorf("apply a rolled back job: %v, job %s", err, k.status(job))
+			}
+		}
 		other := k.upload("zones", "", "", "z.csv", []byte(shelves))
 		if c, err := k.m.Cancel(ctx, k.as, other.ID); err != nil || c.Status != "cancelled" {
 			k.Errorf("%+v %v", c, err)
@@ -114,6 +119,30 @@ func TestMetrics(t *testing.T) {
 		}
 		if actions["import_jobs.apply"] != 1 || actions["import_jobs.rollback"] != 1 || actions["zones.insert"] != 0 {
 			k.Errorf("audit: %v", actions)
+		}
+	})
+}
+
+// Whoever listens to changes and panics takes nothing back that is committed,
+// and leaves no job behind that is busy for ever.
+func TestPanickingListener(t *testing.T) {
+	each(t, func(k *kit) {
+		panics := false
+		k.rebuild(func(o *imports.Options) {
+			o.OnChange = func(string, []string) {
+				if panics {
+					panic("the listener")
+				}
+			}
+		})
+		job := k.upload("zones", "", "", "z.csv", []byte(shelves))
+		k.process(job)
+		panics = true
+		if a := k.apply(job); a.ImportedCount != 2 || k.status(job) != "completed" {
+			k.Errorf("%+v, job %s", a, k.status(job))
+		}
+		if r, err := k.m.Rollback(context.Background(), k.as, job.ID); err != nil || r.RolledBack != 2 || k.status(job) != "rolled_back" {
+			k.Errorf("%+v %v", r, err)
 		}
 	})
 }
@@ -544,8 +573,14 @@ func TestRecover(t *testing.T) {
 	each(t, func(k *kit) {
 		ctx := context.Background()
 		job := k.upload("zones", "", "", "z.csv", []byte(shelves))
-		leave := func(status string) {
-			k.set("import_jobs", job.ID, store.Row{"status": status, "lease_until": k.now.Add(-time.Second), "applied_at": k.now})
+		leave := func(status string) { // whatever the job was: not a step that the server takes
+			err := k.d.Write(ctx, db.Scope{Tenant: north}, func(tx *db.Tx) error {
+				_, err := tx.Exec("UPDATE import_jobs SET status = $3, lease_until = $4, applied_at = $5 WHERE tenant_id = $1 AND id = $2", north, job.ID, status, k.now.Add(-time.Second), k.now)
+				return err
+			})
+			if err != nil {
+				k.Fatal(err)
+			}
 		}
 		for _, c := range []struct{ left, rest string }{{"processing", "uploaded"}, {"applying", "ready"}, {"rolling_back", "completed"}} {
 			leave(c.left)
@@ -553,7 +588,7 @@ func TestRecover(t *testing.T) {
 				k.Errorf("%s: gave back %d, %v, job %s", c.left, n, err, k.status(job))
 			}
 		}
-		k.set("import_jobs", job.ID, store.Row{"status": "processing", "lease_until": k.now.Add(-time.Second)})
+		leave("processing")
 		k.process(job) // by itself when touched
 		leave("applying")
 		k.apply(job)
@@ -562,7 +597,8 @@ func TestRecover(t *testing.T) {
 			k.Error(err)
 		}
 		if k.d.Engine() == db.PostgreSQL {
-			k.set("import_jobs", job.ID, store.Row{"status": "processing", "lease_until": k.now.Add(time.Minute), "lease_claim": nil}) // by a node that could take no claim
+			leave("processing")
+			k.set("import_jobs", job.ID, store.Row{"lease_until": k.now.Add(time.Minute), "lease_claim": nil}) // by a node that could take no claim
 			if n, err := k.m.Recover(ctx); n != 0 || err != nil {
 				k.Errorf("a job another node works on was taken: %d %v", n, err)
 			}
@@ -596,6 +632,44 @@ func manyErrors(k *kit) {
 	if p.Stats.InvalidRows != 10_000 || len(p.Errors) != 100 {
 		k.Errorf("%+v", p.Stats)
 	}
+}
+
+// A suspended tenant sees what became of its files and changes nothing.
+func TestSuspended(t *testing.T) {
+	each(t, func(k *kit) {
+		ctx := context.Background()
+		job := k.upload("zones", "", "", "z.csv", []byte(shelves+"bad code,x\n"))
+		k.process(job)
+		a := k.as
+		a.Suspended = true
+		one := imports.RowFilter{Page: 1, PageSize: 1}
+		for name, c := range map[string]struct {
+			call func() error
+			may  bool
+		}{
+			"rows":      {func() error { _, err := k.m.Rows(ctx, a, job.ID, one); return err }, true},
+			"errors":    {func() error { _, err := k.m.RowErrors(ctx, a, job.ID, 1, 1); return err }, true},
+			"preview":   {func() error { _, err := k.m.Preview(ctx, a, job.ID, 1, 1); return err }, true},
+			"progress":  {func() error { _, err := k.m.Progress(ctx, a, job.ID); return err }, true},
+			"corrected": {func() error { _, err := k.m.Corrected(ctx, a, job.ID, "all"); return err }, true},
+			"edit": {func() error {
+				_, err := k.m.EditRow(ctx, a, job.ID, 1, imports.Edit{Cells: map[string]string{"name": "x"}})
+				return err
+			}, false},
+			"attach":    {func() error { _, err := k.m.Attach(ctx, a, job.ID, "z.csv", strings.NewReader(shelves)); return err }, false},
+			"process":   {func() error { _, err := k.m.Process(ctx, a, job.ID); return err }, false},
+			"apply":     {func() error { _, err := k.m.Apply(ctx, a, job.ID); return err }, false},
+			"cancel":    {func() error { _, err := k.m.Cancel(ctx, a, job.ID); return err }, false},
+			"roll back": {func() error { _, err := k.m.Rollback(ctx, a, job.ID); return err }, false},
+		} {
+			if err := c.call(); c.may && err != nil || !c.may && !fault.HasCode(err, "tenant_suspended") {
+				k.Errorf("%s: %v", name, err)
+			}
+		}
+		if k.status(job) != "ready" || len(k.rows("zones")) != 0 {
+			k.Errorf("job %s, %d zones", k.status(job), len(k.rows("zones")))
+		}
+	})
 }
 
 // More rows than the limit are refused as a file.

@@ -32,6 +32,14 @@ func jobOf(r store.Row) *Job {
 	return j
 }
 
+// loadFor is load for somebody who goes on to change the job.
+func (m *Importer) loadFor(ctx context.Context, a actor.Actor, jobID string) (*Job, error) {
+	if err := writable(a); err != nil {
+		return nil, err
+	}
+	return m.load(ctx, a, jobID)
+}
+
 // load reads a job of the caller's tenant and checks that he may work on it.
 func (m *Importer) load(ctx context.Context, a actor.Actor, jobID string) (*Job, error) {
 	if err := m.allowed(a, ""); err != nil {
@@ -96,10 +104,10 @@ type step struct {
 	working string
 }
 
-// begin moves a job into a working state and takes the lease. from lists the
-// states it may start in; refuse may answer for the others (nil = 409).
-func (m *Importer) begin(ctx context.Context, a actor.Actor, jobID, working string, admit func(tx *db.Tx, job *Job) error) (*step, error) {
-	job, err := m.load(ctx, a, jobID)
+// begin moves a job into a working state and takes the lease. admit may refuse
+// the state it is in. Whoever began ends with leave.
+func (m *Importer) begin(ctx context.Context, a actor.Actor, jobID, working string, admit func(tx *db.Tx, job *Job) error) (begun *step, err error) {
+	job, err := m.loadFor(ctx, a, jobID)
 	if err != nil {
 		return nil, err
 	}
@@ -107,6 +115,11 @@ func (m *Importer) begin(ctx context.Context, a actor.Actor, jobID, working stri
 	if _, busy := m.running.LoadOrStore(jobID, true); busy {
 		return nil, busyJob(job)
 	}
+	defer func() {
+		if begun == nil { // refused, or it panicked
+			m.running.Delete(jobID)
+		}
+	}()
 	s := &step{actor: a, working: working}
 	claim := m.claims.of(ctx, m.db)
 	err = m.db.Write(ctx, store.Scope(a), func(tx *db.Tx) error {
@@ -132,11 +145,13 @@ func (m *Importer) begin(ctx context.Context, a actor.Actor, jobID, working stri
 		return err
 	})
 	if err != nil {
-		m.running.Delete(jobID)
 		return nil, err
 	}
 	return s, nil
 }
+
+// leave says that this process no longer works on a job, whatever came of it.
+func (m *Importer) leave(s *step) { m.running.Delete(s.job.ID) }
 
 // until is the end of a lease taken now. It is never the one before, by which
 // a worker that was given up is known.
@@ -193,13 +208,9 @@ func guarded(work func() error) (err error) {
 	return work()
 }
 
-// end is called once after begin. A step that failed leaves the job in state,
-// with a message, unless somebody else has it by now.
+// end leaves the job of a step that failed in state, with a message, unless
+// somebody else has it by now.
 func (m *Importer) end(ctx context.Context, s *step, state, message string) error {
-	defer m.running.Delete(s.job.ID)
-	if state == "" {
-		return nil
-	}
 	ctx = context.WithoutCancel(ctx)
 	return m.db.Write(ctx, store.Scope(s.actor), func(tx *db.Tx) error {
 		if err := m.hold(tx, s); err != nil {
@@ -223,10 +234,11 @@ func clip(s string, n int) string {
 
 // Cancel ends a job nothing of which was applied, and drops its file.
 func (m *Importer) Cancel(ctx context.Context, a actor.Actor, jobID string) (*Job, error) {
-	job, err := m.load(ctx, a, jobID)
+	job, err := m.loadFor(ctx, a, jobID)
 	if err != nil {
 		return nil, err
 	}
+	var done *Job
 	err = m.db.Write(ctx, store.Scope(a), func(tx *db.Tx) error {
 		old, err := m.locked(tx, a, job.ID)
 		if err != nil {
@@ -246,17 +258,17 @@ func (m *Importer) Cancel(ctx context.Context, a actor.Actor, jobID string) (*Jo
 		if err := m.audit(tx, a, old, "import_jobs.cancel", map[string]any{"target": old.Target, "file": old.FileName, "sha256": old.SHA256}); err != nil {
 			return err
 		}
-		job, err = m.set(tx, a, job.ID, store.Row{"status": Cancelled, "blob_key": nil})
+		done, err = m.set(tx, a, job.ID, store.Row{"status": Cancelled, "blob_key": nil})
 		if err == nil {
-			job.blobKey = old.blobKey
+			done.blobKey = old.blobKey
 		}
 		return err
 	})
 	if err != nil {
 		return nil, fmt.Errorf("imports: cancel: %w", err)
 	}
-	m.drop(ctx, job.blobKey)
-	return job, nil
+	m.drop(ctx, done.blobKey)
+	return done, nil
 }
 
 // forget drops what a job has staged and what people corrected in it.

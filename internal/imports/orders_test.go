@@ -161,6 +161,11 @@ func TestStockCounts(t *testing.T) {
 		k.imported("zones", "", "", "z.csv", []byte("code,name\nA-1,One\nA-2,Two\n"))
 		k.imported("items", "", "", "i.csv", []byte("sku,name,tracking\nP-1,One,none\nP-2,Two,lot\nP-3,Three,serial\n"))
 		k.imported("stock_movements", "", "", "m.csv", []byte("sku,location,quantity\nP-1,A-1,10\nP-1,A-2,5\n"))
+		// Others' goods in the same places are not what a file counts.
+		const goods = "0190a000-0000-7000-8000-0000000000f1"
+		for _, place := range []string{"A-1", "A-2"} {
+			k.add("stock_movements", store.Row{"type": "receipt", "item_id": k.find("items", "sku", "P-1")["id"], "to_zone_id": k.find("zones", "code", place)["id"], "owner_id": goods, "quantity": decimal.FromInt(40)})
+		}
 		file := "Artikel;Lagerplatz;Charge;Verfallsdatum;Seriennummer;Menge\n" +
 			"P-1;A-1;;;;8\n" + // two are missing
 			"P-1;A-2;;;;5\n" + // as it should be
@@ -172,7 +177,11 @@ func TestStockCounts(t *testing.T) {
 		levels := func() map[string]string {
 			out := map[string]string{}
 			for _, l := range k.rows("stock_levels") {
-				if l["quantity"] != decimal.Dec(0) {
+				if l["owner_id"] != nil {
+					if l["quantity"] != decimal.FromInt(40) {
+						k.Errorf("of the owner's goods %v are left", l["quantity"])
+					}
+				} else if l["quantity"] != decimal.Dec(0) {
 					out[fmt.Sprint(k.find("items", "id", l["item_id"].(string))["sku"], " ", k.find("zones", "id", l["zone_id"].(string))["code"])] = fmt.Sprint(l["quantity"])
 				}
 			}

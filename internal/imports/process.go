@@ -52,6 +52,7 @@ func (m *Importer) Process(ctx context.Context, a actor.Actor, jobID string) (*P
 	if err != nil {
 		return nil, fmt.Errorf("imports: process: %w", err)
 	}
+	defer m.leave(s)
 	var res *Processed
 	err = guarded(func() (err error) {
 		res, err = m.process(ctx, s)
@@ -60,7 +61,7 @@ func (m *Importer) Process(ctx context.Context, a actor.Actor, jobID string) (*P
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("imports: process: %w", err), m.end(ctx, s, failedState(err, Uploaded), fault.As(err).Msg))
 	}
-	return res, m.end(ctx, s, "", "")
+	return res, nil
 }
 
 // errAnswered ends a transaction that found the answer already there.

@@ -50,17 +50,14 @@ func (m *Importer) takeBack(ctx context.Context, a actor.Actor, jobID string, pa
 	if err != nil {
 		return nil, fmt.Errorf("imports: roll back: %w", err)
 	}
+	defer m.leave(s)
 	ctx = context.WithoutCancel(ctx)
 	u := &undo{m: m, step: s, partial: partial, kept: map[string]bool{}}
 	var done *Job
-	if s.job.ImportedCount-s.job.RolledBackCount > m.whole {
-		done, err = u.inBatches(ctx)
-	} else {
-		err = u.settled(func(int) (err error) {
-			done, err = u.atOnce(ctx)
-			return err
-		})
-	}
+	err = guarded(func() (err error) {
+		done, err = u.run(ctx)
+		return err
+	})
 	if err != nil {
 		err = errors.Join(err, m.end(ctx, s, s.from, u.stopped(err)))
 		if job, lost := m.load(ctx, a, jobID); lost == nil && job.Status == RolledBack {
@@ -70,7 +67,7 @@ func (m *Importer) takeBack(ctx context.Context, a actor.Actor, jobID string, pa
 	}
 	res := rolledBackOf(done)
 	res.Kept, res.Conflicts = len(u.kept), u.conflicts
-	return res, m.end(ctx, s, "", "")
+	return res, nil
 }
 
 func rolledBackOf(job *Job) *RolledBackResult {
@@ -103,6 +100,18 @@ func (u *undo) conflict(id, label, format string, args ...any) {
 	if len(u.conflicts) < listedConflicts {
 		u.conflicts = append(u.conflicts, Conflict{EntityType: u.resource.Name, EntityID: id, Label: label, Reason: fmt.Sprintf(format, args...)})
 	}
+}
+
+// run rolls back in one transaction or, a large import, in batches.
+func (u *undo) run(ctx context.Context) (done *Job, err error) {
+	if u.step.job.ImportedCount-u.step.job.RolledBackCount > u.m.whole {
+		return u.inBatches(ctx)
+	}
+	err = u.settled(func(int) (err error) {
+		done, err = u.atOnce(ctx)
+		return err
+	})
+	return done, err
 }
 
 // refusal is the fault of the conflicts found, or nil.

@@ -96,6 +96,9 @@ func TestCorrectedRows(t *testing.T) {
 		if r := edit(2, map[string]string{"name": "Two"}); r.Status != "valid" || !r.Edited {
 			k.Errorf("%+v", r)
 		}
+		if j := k.find("import_jobs", "id", job.ID); j["valid_rows"] != int64(4) || j["invalid_rows"] != int64(1) || j["message"] != "4 of 5 rows are ready to be applied; 1 have errors and will be left out." {
+			k.Errorf("%v valid, %v invalid: %v", j["valid_rows"], j["invalid_rows"], j["message"])
+		}
 		if r := edit(3, map[string]string{"SKU": "D"}); r.Status != "valid" { // now row 5 is the second D
 			k.Errorf("%+v", r)
 		}

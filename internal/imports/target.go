@@ -177,16 +177,21 @@ func (t *target) permit(r actor.Role, mode string) error {
 // those whom the catalog gives jobs to make, and a right on the target's
 // records.
 func (m *Importer) allowed(a actor.Actor, name string) error {
-	switch {
-	case a.TenantID == "":
+	if a.TenantID == "" {
 		return fault.New(fault.Forbidden, "no_tenant", "no tenant is chosen")
-	case a.Suspended:
-		return fault.New(fault.Forbidden, "tenant_suspended", "the tenant is suspended: nothing can be written")
 	}
 	if _, ok := catalog.Find(m.jobs.Access.Create, a.Role); !ok {
 		return fault.New(fault.Forbidden, "42501", "role %q may not run imports", a.Role)
 	}
 	return mayImport(m.targets, a.Role, name)
+}
+
+// writable refuses what a suspended tenant may not do: it may only read.
+func writable(a actor.Actor) error {
+	if a.Suspended {
+		return fault.New(fault.Forbidden, "tenant_suspended", "the tenant is suspended: nothing can be written")
+	}
+	return nil
 }
 
 func mayImport(list map[string]*target, r actor.Role, name string) error {

@@ -69,6 +69,9 @@ func (m *Importer) create(tx *db.Tx, a actor.Actor, t *target, r Request) (*Job,
 
 // admissible checks who asks for what before anything is kept.
 func (m *Importer) admissible(a actor.Actor, r Request) (*target, error) {
+	if err := writable(a); err != nil {
+		return nil, err
+	}
 	if err := m.allowed(a, ""); err != nil {
 		return nil, err
 	}
@@ -110,7 +113,7 @@ func (m *Importer) target(name string) (*target, error) {
 // job becomes uploaded; a file it had before is replaced while nothing was
 // applied.
 func (m *Importer) Attach(ctx context.Context, a actor.Actor, jobID, fileName string, body io.Reader) (*Job, error) {
-	job, err := m.load(ctx, a, jobID)
+	job, err := m.loadFor(ctx, a, jobID)
 	if err != nil {
 		return nil, err
 	}
