@@ -39,6 +39,7 @@ type regulation struct {
 	id, code string
 	rule     *safety.Rule
 	worst    uint8
+	judged   bool      // it has a verdict in this scan
 	notes    [4]string // details by notesOf
 }
 
@@ -198,8 +199,22 @@ func (s *scan) prepare(tx *db.Tx) error {
 	if err := absent(s.in.EntityType, s.in.EntityID, list); err != nil {
 		return err
 	}
+	s.regs = slices.DeleteFunc(s.regs, func(r *regulation) bool { return !s.whole(r.rule) })
 	s.queueDetails(tx)
 	return nil
+}
+
+// whole reports whether the scan reads all that a rule is about. A rule for the
+// tenant is recorded on one zone; a scan of other entities has no verdict on it,
+// nor has one of that zone alone where the rule looks at every zone.
+func (s *scan) whole(r *safety.Rule) bool {
+	if r.Per != "tenant" {
+		return true
+	}
+	if s.groups[score.Zone] == nil {
+		return false
+	}
+	return s.in.EntityID == "" || s.in.EntityID == s.root.String() && r.Metric != "predictive_score" && r.Metric != "zone_utilization"
 }
 
 // queueDetails asks for what filters on entities look at, if any do.
@@ -292,7 +307,7 @@ func (s *scan) judge(tx *db.Tx) error {
 			return err
 		}
 		if r.rule.Per == "tenant" {
-			if s.root != uuid.Nil && (s.in.EntityID == "" || s.in.EntityID == s.root.String()) {
+			if s.root != uuid.Nil {
 				s.verdict(r, score.Zone, s.root, s.tables.tenant(r.rule), before.root)
 			}
 			continue
@@ -316,6 +331,7 @@ func (s *scan) judge(tx *db.Tx) error {
 func (s *scan) verdict(r *regulation, kind string, id uuid.UUID, in safety.Reading, before uint8) {
 	v := r.rule.Evaluate(in, s.facts)
 	status := rank(v.Status)
+	r.judged = true
 	if len(s.waived) == 0 || !s.waived[[2]string{r.id, id.String()}] {
 		r.worst = max(r.worst, status)
 	}
@@ -412,8 +428,12 @@ func (s *scan) tell(tx *db.Tx, tell func(*db.Tx, string, []store.Row) error) err
 func signed(f float64) int64 { return int64(math.Copysign(float64(scaled(math.Abs(f))), f)) }
 
 func (s *scan) answer(a actor.Actor) (io.WriterTo, error) {
-	sum := summaryOut{Regulations: len(s.regs), LastCheck: query.FormatTime(s.now)}
+	sum := summaryOut{LastCheck: query.FormatTime(s.now)}
 	for _, r := range s.regs {
+		if s.in.EntityID != "" && !r.judged {
+			continue // it is not about this one
+		}
+		sum.Regulations++
 		switch r.worst {
 		case 0:
 			sum.Compliant++

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"time"
 
+	"holdfast/internal/actor"
 	"holdfast/internal/db"
 	"holdfast/internal/decimal"
 	"holdfast/internal/query"
@@ -27,11 +28,16 @@ type Night struct {
 // Nightly does a tenant's round: inspections nobody did are missed,
 // certificates that ran out expire, what is due soon is told, models are trained, everything is scored
 // and grouped, rules are checked, training assigned, the month's boards and
-// badges kept, and scores past their time removed. Each step is safe to repeat; one that fails does not stop the
-// others, and the errors come back together.
+// badges kept, and scores past their time removed. Each step is safe to repeat;
+// one that fails does not stop the others, the errors come back together, and
+// the round is due again sooner.
 func (p *Programme) Nightly(ctx context.Context, tenant string) (Night, error) {
 	a := keeper(tenant)
 	var n Night
+	if err := p.nightBegins(ctx, a); err != nil {
+		return n, fmt.Errorf("programme: note that the night begins: %w", err)
+	}
+	began := p.now()
 	var errs []error
 	step := func(name string, err error) {
 		if err != nil {
@@ -66,12 +72,53 @@ func (p *Programme) Nightly(ctx context.Context, tenant string) (Night, error) {
 	step("boards", p.KeepBoards(ctx, tenant))
 	n.Purged, err = p.PurgeScores(ctx, tenant)
 	step("old scores", err)
+	if len(errs) == 0 {
+		step("note that the night is over", p.nightEnds(ctx, a, began))
+	}
 	return n, errors.Join(errs...)
 }
 
-// Due lists the active tenants without a round in the last 24 hours.
+// again are the waits before a round that did not come to its end, or failed in
+// a step, is tried again; after the last it rests until the next night.
+var again = [...]time.Duration{10 * time.Minute, time.Hour, 4 * time.Hour}
+
+// night is how long a tenant's round rests.
+const night = 24 * time.Hour
+
+// nightBegins puts off the tenant's next round, so that one that breaks off, or
+// takes the server down with it, is not begun over and over.
+func (p *Programme) nightBegins(ctx context.Context, a actor.Actor) error {
+	return p.write(ctx, a, func(tx *db.Tx) error {
+		tries := 0
+		err := tx.Query("SELECT tries FROM nights WHERE tenant_id = $1", []any{a.TenantID}, func(r *db.Row) error { tries = int(r.Int(0)); return nil })
+		if err != nil {
+			return err
+		}
+		wait := night
+		if tries < len(again) {
+			wait = again[tries]
+			tries++
+		} else {
+			tries = 0
+		}
+		return nextNight(tx, a, p.now().Add(wait), tries)
+	})
+}
+
+func (p *Programme) nightEnds(ctx context.Context, a actor.Actor, began time.Time) error {
+	return p.write(ctx, a, func(tx *db.Tx) error { return nextNight(tx, a, began.Add(night), 0) })
+}
+
+func nextNight(tx *db.Tx, a actor.Actor, due time.Time, tries int) error {
+	_, err := tx.Exec("INSERT INTO nights (tenant_id, due_at, tries) VALUES ($1, $2, $3) ON CONFLICT (tenant_id) DO UPDATE SET due_at = excluded.due_at, tries = excluded.tries",
+		a.TenantID, due.UTC(), tries)
+	return err
+}
+
+// Due lists the active tenants whose nightly round is due: 24 hours after the
+// last one began, sooner after one that failed.
 func (p *Programme) Due(ctx context.Context) ([]string, error) {
-	return p.tenants(ctx, "NOT EXISTS (SELECT 1 FROM score_runs r WHERE r.tenant_id = t.id AND r.entity_id IS NULL AND r.computed_at > $1)", p.now().Add(-24*time.Hour))
+	return p.tenants(ctx, "NOT EXISTS (SELECT 1 FROM nights n WHERE n.tenant_id = t.id AND n.due_at > $1)", p.now().UTC())
 }
 
 // sweepStep is how many records one transaction of a sweep moves.

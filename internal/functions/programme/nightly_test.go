@@ -3,8 +3,10 @@ package programme_test
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"math"
+	"slices"
 	"testing"
 	"time"
 
@@ -145,6 +147,50 @@ func TestNightly(t *testing.T) {
 		if due, err := k.p.Due(context.Background()); err != nil || len(due) != 1 || due[0] != south {
 			k.Errorf("due %v: %v, want the tenant that had no night", due, err)
 		}
+	})
+}
+
+// Neither what members ask for nor types that are not scored keep a night away
+// or bring it back; one with a step that fails is tried again, not for ever.
+func TestNightsAreDue(t *testing.T) {
+	each(t, func(k *kit) {
+		fill(k)
+		broken := errors.New("nobody listens")
+		var fail error
+		p := programme.New(k.s, func() time.Time { return k.now }, programme.Hooks{Due: func(*db.Tx, string, []programme.Deadline) error { return fail }})
+		due := func(want bool) {
+			k.Helper()
+			if list, err := p.Due(context.Background()); err != nil || slices.Contains(list, north) != want {
+				k.Errorf("at %s due %v: %v, want %v", k.now.Format(time.DateTime), list, explain(err), want)
+			}
+		}
+		night := func(want error) {
+			k.Helper()
+			due(true)
+			if _, err := p.Nightly(context.Background(), north); !errors.Is(err, want) {
+				k.Errorf("%v, want %v", explain(err), want)
+			}
+			due(false)
+		}
+		k.call(scores, "") // a member's
+		k.add("settings", store.Row{"section": "scoring", "key": "scores_off", "value": json.RawMessage(`["zone","driver","worker","equipment"]`)})
+		night(nil)
+		k.now = k.now.Add(24*time.Hour - time.Minute)
+		k.call(scores, "")
+		due(false)
+		k.now = k.now.Add(time.Minute)
+		fail = broken
+		k.add("vehicles", store.Row{"plate": "B 1", "kind": "van", "inspection_due_on": k.now.Format(time.DateOnly)})
+		for _, wait := range []time.Duration{10 * time.Minute, time.Hour, 4 * time.Hour, 24 * time.Hour} {
+			night(broken)
+			k.now = k.now.Add(wait - time.Second)
+			due(false)
+			k.now = k.now.Add(time.Second)
+		}
+		fail = nil
+		night(nil)
+		k.now = k.now.Add(24 * time.Hour)
+		night(nil)
 	})
 }
 

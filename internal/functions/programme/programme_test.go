@@ -513,6 +513,87 @@ func TestPeopleAreProtected(t *testing.T) {
 	})
 }
 
+// Managers and viewers read assignments, but no person's score in them; and no
+// bound of a manager's choice tells whether a person's score reaches it.
+func TestAssignmentsHideScores(t *testing.T) {
+	each(t, func(k *kit) {
+		p := fill(k)
+		for range 4 {
+			k.incident("injury", "high", 4, "", safety.Entity{Type: "worker", ID: p.worker})
+		}
+		k.call(scores, "").find("scores", "entity_id", p.worker).is("score", "42.2")
+		k.add("courses", store.Row{"code": "CARE", "title": "Care", "risk_threshold": "30"})
+		for _, c := range []struct {
+			role        actor.Role
+			in          string
+			checked, of string
+		}{
+			{actor.Manager, `{"entity_type":"worker","entity_id":"` + p.worker + `","min_risk_score":10}`, "0", "0"},
+			{actor.Manager, `{"entity_type":"worker","entity_id":"` + p.worker + `","min_risk_score":90}`, "0", "0"},
+			{actor.Manager, `{"entity_id":"` + p.worker + `","min_risk_score":10}`, "0", "0"},
+			{actor.Manager, `{"min_risk_score":0.1}`, "0", "0"},
+			{actor.Safety, `{"min_risk_score":90}`, "0", "0"},
+			{actor.Manager, `{"entity_type":"worker","entity_id":"` + p.colleague + `"}`, "1", "0"},
+			{actor.Safety, `{"entity_type":"worker","entity_id":"` + p.worker + `","min_risk_score":10}`, "1", "1"},
+		} {
+			k.as = actor.Actor{UserID: cy, TenantID: north, Role: c.role}
+			n := k.call(training, c.in)
+			n.is("scores_checked", c.checked, "assignments_created", c.of)
+			if n.at("assignments_created") == 1.0 && !strings.Contains(n.at("assignments.0.assignment_reason").(string), "scored 42.2") {
+				k.Errorf("the safety officer is told %v", n.at("assignments.0.assignment_reason"))
+			}
+		}
+		if k.count("training_assignments", "assignment_reason NOT LIKE '%42%' AND source_score_id IS NOT NULL") != 1 {
+			k.Error("the score stands where everybody reads it")
+		}
+	})
+}
+
+// A check of some entities has no verdict on what it did not read, and takes
+// none back.
+func TestPartOfACheck(t *testing.T) {
+	each(t, func(k *kit) {
+		p := fill(k)
+		rule := func(code, rule string) {
+			k.add("regulations", store.Row{"code": code, "title": code, "rule": json.RawMessage(rule)})
+		}
+		rule("DELAY", `{"scope":{"entity_types":["zone","worker"]},"metric":"overdue_actions","per":"tenant","breach":{"op":">=","value":1}}`)
+		rule("SCORE", `{"scope":{"entity_types":["zone"]},"metric":"predictive_score","per":"tenant","breach":{"op":">=","value":30}}`)
+		rule("TRUCK", `{"scope":{"entity_types":["equipment"]},"metric":"incident_count","breach":{"op":">=","value":1}}`)
+		rule("HOURS", `{"scope":{"entity_types":["worker"]},"metric":"weekly_hours_max","breach":{"op":">","value":48}}`)
+		k.add("actions", store.Row{"title": "x", "priority": "critical", "due_at": k.now.Add(-time.Hour)})
+		for range 4 {
+			k.incident("injury", "high", 4, p.dock)
+		}
+		k.call(scores, "")
+		n := k.call(compliance, "")
+		n.is("summary.total_regulations", "4", "summary.breach_count", "2")
+		root := n.find("events", "regulation_code", "DELAY").at("entity_id").(string)
+		if root == p.dock {
+			k.Fatal("the dock stands for the tenant: the check of one zone shows nothing")
+		}
+		for in, total := range map[string]string{
+			`{"entity_type":"worker"}`:         "1",
+			`{"entity_type":"equipment"}`:      "1",
+			`{"entity_type":"zone"}`:           "2",
+			`{"entity_id":"` + p.worker + `"}`: "1",
+			`{"entity_id":"` + p.dock + `"}`:   "0",
+			`{"entity_id":"` + root + `"}`:     "1",
+		} {
+			n := k.call(compliance, in)
+			n.is("summary.total_regulations", total, "events_created", "0")
+			var sum float64
+			for _, s := range []string{"compliant", "warning", "breach"} {
+				sum += n.at("summary." + s + "_count").(float64)
+			}
+			if fmt.Sprint(sum) != total {
+				k.Errorf("%s: %v of %s are counted", in, sum, total)
+			}
+		}
+		k.call(compliance, "").is("events_created", "0", "summary.breach_count", "2")
+	})
+}
+
 // Nothing of one tenant shows in another's answers.
 func TestTenantsApart(t *testing.T) {
 	each(t, func(k *kit) {

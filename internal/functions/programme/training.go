@@ -23,7 +23,17 @@ import (
 type TrainingIn struct {
 	EntityType string  `query:"entity_type" oneof:"zone driver worker equipment" doc:"Type of entity; all when absent."`
 	EntityID   string  `query:"entity_id" format:"uuid" doc:"One entity; all when absent."`
-	MinScore   float64 `query:"min_risk_score" default:"0" min:"0" max:"100" doc:"Only scores of at least this."`
+	MinScore   float64 `query:"min_risk_score" default:"0" min:"0" max:"100" doc:"Only scores of at least this. For managers, who may not know a person's score, a value above 0 leaves people's scores out."`
+}
+
+// kinds are the entity types that count. Held against a bound of the caller's
+// choice, what comes of a person's score would tell it.
+func (in *TrainingIn) kinds(a actor.Actor) []string {
+	list := types(in.EntityType)
+	if in.MinScore > 0 && !sees(a.Role) {
+		list = slices.DeleteFunc(slices.Clone(list), personal)
+	}
+	return list
 }
 
 type assignmentOut struct {
@@ -157,7 +167,7 @@ func readRoll(tx *db.Tx, a actor.Actor, in *TrainingIn, now time.Time) (*roll, e
 		err = absent(in.EntityType, in.EntityID, groups)
 	}
 	if err == nil {
-		r.scores, err = readLatest(tx, a.TenantID, r.st.only(types(in.EntityType)), in.EntityID, in.MinScore)
+		r.scores, err = readLatest(tx, a.TenantID, r.st.only(in.kinds(a)), in.EntityID, in.MinScore)
 	}
 	if err != nil {
 		return nil, err
@@ -258,7 +268,8 @@ var assignmentColumns = []db.Column{{Name: "tenant_id", Type: "uuid"}, {Name: "i
 	{Name: "status", Type: "text"}, {Name: "created_at", Type: "timestamptz"}, {Name: "updated_at", Type: "timestamptz"}, {Name: "created_by", Type: "uuid"}, {Name: "version", Type: "bigint"}}
 
 // keepAssignments writes in bulk, with the counter and the note that the store
-// would keep.
+// would keep. Assignments are read by more people than single persons' scores
+// are.
 func (p *Programme) keepAssignments(tx *db.Tx, a actor.Actor, list []assignmentOut, now time.Time) error {
 	rows := tx.Rows("training_assignments", assignmentColumns, "")
 	var by any
@@ -266,7 +277,7 @@ func (p *Programme) keepAssignments(tx *db.Tx, a actor.Actor, list []assignmentO
 		by = a.UserID
 	}
 	for _, x := range list {
-		if err := rows.Add(x.Tenant, x.ID, x.Course, x.User, x.Type, x.Reason, x.DueOn, x.score, x.Status, now, now, by, 1); err != nil {
+		if err := rows.Add(x.Tenant, x.ID, x.Course, x.User, x.Type, hidden(x.Reason), x.DueOn, x.score, x.Status, now, now, by, 1); err != nil {
 			return err
 		}
 	}
