@@ -37,6 +37,8 @@ type Functions struct {
 	list  []functions.Function
 	named map[string]*functions.Function
 	reads map[string][]string // collection -> functions whose answer it changes
+
+	inputs cache.Memo[string] // query -> input in canonical form
 }
 
 // NewFunctions serves list; answers of functions with a TTL are kept in c.
@@ -163,6 +165,9 @@ func (f *Functions) call(w http.ResponseWriter, r *http.Request, fn *functions.F
 			return err
 		}
 	}
+	if b := f.ready(r, fn, a); b != nil {
+		return writeKept(w, r, b, true)
+	}
 	p, err := parameters(w, r)
 	if err != nil {
 		return err
@@ -185,7 +190,39 @@ func (f *Functions) call(w http.ResponseWriter, r *http.Request, fn *functions.F
 	if fn.TTL == 0 {
 		return f.run(w, r, fn, a, in)
 	}
+	if wordOnly(r, a) {
+		f.inputs.Put(fn.Name+"?"+r.URL.RawQuery, functions.Canonical(in), time.Now().Add(inputKept))
+	}
 	return f.cached(w, r, fn, a, in)
+}
+
+// inputKept is how long the reading of a query is remembered.
+const inputKept = time.Minute
+
+// wordOnly reports a request whose input is its query alone.
+func wordOnly(r *http.Request, a actor.Actor) bool {
+	return r.Method == http.MethodGet && a.Role != actor.Service && len(r.URL.RawQuery) < 256
+}
+
+// ready is the kept answer for a query that was read and accepted a moment ago,
+// or nil.
+func (f *Functions) ready(r *http.Request, fn *functions.Function, a actor.Actor) *cache.Body {
+	if fn.TTL == 0 || !wordOnly(r, a) || bypass(r) {
+		return nil
+	}
+	params, ok := f.inputs.Get(fn.Name+"?"+r.URL.RawQuery, time.Now())
+	if !ok {
+		return nil
+	}
+	b, hit := f.cache.Get(keyOf(fn, a, params))
+	if !hit {
+		return nil
+	}
+	return b
+}
+
+func keyOf(fn *functions.Function, a actor.Actor, params string) cache.Key {
+	return cache.Key{Tenant: a.TenantID, Function: fn.Name, Role: string(a.Role), User: fn.User(a), Params: params}
 }
 
 // run answers from the function itself. Functions that change something find
@@ -235,7 +272,7 @@ func permit(fn *functions.Function, a actor.Actor) error {
 // cached answers from ready bytes. Looked up after authorisation; the key
 // holds everything the answer depends on.
 func (f *Functions) cached(w http.ResponseWriter, r *http.Request, fn *functions.Function, a actor.Actor, in any) error {
-	k := cache.Key{Tenant: a.TenantID, Function: fn.Name, Role: string(a.Role), User: fn.User(a), Params: functions.Canonical(in)}
+	k := keyOf(fn, a, functions.Canonical(in))
 	build := func(ctx context.Context) (cache.Answer, error) {
 		out, err := fn.Run(ctx, a, in)
 		if err != nil {

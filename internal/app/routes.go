@@ -131,12 +131,17 @@ func straight(next http.Handler) http.Handler {
 		return fault.New(fault.NotFound, "PGRST125", "nothing is served at this path").With("", "write it without empty or dotted segments: "+clean(r.URL.Path))
 	})
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if r.URL.Path != clean(r.URL.Path) {
+		if p := r.URL.Path; !plain(p) && p != clean(p) {
 			lost.ServeHTTP(w, r)
 			return
 		}
 		next.ServeHTTP(w, r)
 	})
+}
+
+// plain reports a path without anything that clean could change, which most are.
+func plain(p string) bool {
+	return strings.HasPrefix(p, "/") && !strings.Contains(p, "//") && !strings.Contains(p, "/.")
 }
 
 // clean is a path as http.ServeMux wants it: no empty and no dotted segments,
