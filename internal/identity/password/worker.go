@@ -43,12 +43,16 @@ func (t task) run() outcome {
 
 // Work hashes for the process at the other end of in and out until in ends,
 // all that it is given at once: the other end counts. The process must have
-// nothing else to do: its memory is collected after each hash, so that the next
-// finds it there and the machine need not find other. It returns without waiting
-// for hashes that run, which nobody is there to read.
+// nothing else to do: its memory is bounded to what that many hashes need and two
+// more, and collected only when that is full, so that the next hash finds it there
+// and the machine need not find other; collected after each hash, half of it went
+// back to the machine and was fetched again. It returns without waiting for
+// hashes that run, which nobody is there to read.
 func Work(in io.Reader, out io.Writer) error {
+	room := (atOnce() + 2) * memoryKiB << 10
 	debug.SetGCPercent(-1)
-	onHugePages((atOnce() + 1) * memoryKiB << 10)
+	debug.SetMemoryLimit(int64(room + room/8))
+	onHugePages(room)
 	runtime.GC()
 	var mu sync.Mutex
 	tasks, results := gob.NewDecoder(bufio.NewReader(in)), gob.NewEncoder(out)
@@ -66,7 +70,6 @@ func Work(in io.Reader, out io.Writer) error {
 			mu.Lock()
 			_ = results.Encode(o) // an end that is gone shows in the input
 			mu.Unlock()
-			runtime.GC()
 		}()
 	}
 }
