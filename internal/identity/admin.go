@@ -321,8 +321,13 @@ func (s *Service) change(tx *db.Tx, a actor.Actor, u *User, in AdminUser, hash s
 	return tx.Flush()
 }
 
+// accountTables hold what belongs to an account alone. Those of package sso say
+// what an organisation's provider told of it.
+var accountTables = [...]string{"passkeys", "one_time_tokens", "flow_states", "identities", "sso_group_members", "sso_accounts"}
+
 // DeleteUser removes an account, its sessions and identities, and suspends its
-// memberships; ids are never used again. A soft delete keeps the bare row.
+// memberships; ids are never used again. A soft delete keeps the bare row. The
+// last owner of a tenant is fault.Conflict.
 func (s *Service) DeleteUser(ctx context.Context, a actor.Actor, id string, soft bool) error {
 	if err := requireService(a); err != nil {
 		return err
@@ -332,27 +337,49 @@ func (s *Service) DeleteUser(ctx context.Context, a actor.Actor, id string, soft
 		if err != nil {
 			return err
 		}
-		now := s.now()
 		if err := s.endSessions(tx, u.ID, ""); err != nil {
 			return err
 		}
 		factor.Forget(tx, u.ID)
-		for _, q := range []string{"DELETE FROM passkeys WHERE user_id = $1", "DELETE FROM one_time_tokens WHERE user_id = $1", "DELETE FROM flow_states WHERE user_id = $1", "DELETE FROM identities WHERE user_id = $1"} {
-			tx.Queue(q, []any{u.ID}, nil)
+		for _, table := range accountTables {
+			tx.Queue("DELETE FROM "+table+" WHERE user_id = $1", []any{u.ID}, nil)
 		}
-		if err := s.SuspendMembers(tx, "user_id = $1", u.ID); err != nil {
+		if err := s.leaveTenants(tx, u); err != nil {
 			return err
 		}
-		tx.Queue(`UPDATE invitations SET status = 'revoked', updated_at = $3, version = version + 1
-			WHERE email = $2 AND status = 'pending' AND tenant_id IN (SELECT tenant_id FROM members WHERE user_id = $1)`, []any{u.ID, null(u.Email), now}, nil)
-		tx.Queue("UPDATE members SET email = NULL, updated_at = $2, version = version + 1 WHERE user_id = $1", []any{u.ID, now}, nil)
 		if soft {
-			tx.Queue(`UPDATE users SET email = NULL, phone = NULL, new_email = NULL, password_hash = NULL, user_metadata = '{}', app_metadata = '{}', deleted_at = $2, updated_at = $2 WHERE id = $1`,
-				[]any{u.ID, now}, nil)
+			tx.Queue(`UPDATE users SET email = NULL, phone = NULL, new_email = NULL, new_phone = NULL, password_hash = NULL, user_metadata = '{}', app_metadata = '{}',
+				deleted_at = $2, updated_at = $2 WHERE id = $1`, []any{u.ID, s.now()}, nil)
 		} else {
 			tx.Queue("DELETE FROM users WHERE id = $1", []any{u.ID}, nil)
 		}
 		s.record(tx, event{key: a.KeyID, action: "user.deleted", entity: "user", entityID: u.ID, details: map[string]any{"soft": soft}, client: clientOf(a)})
 		return tx.Flush()
 	})
+}
+
+// leaveTenants suspends an account's memberships, which keep no address of it,
+// and leaves every tenant an owner.
+func (s *Service) leaveTenants(tx *db.Tx, u *User) error {
+	var owned []string
+	err := tx.Query("SELECT tenant_id FROM members WHERE user_id = $1 AND role = 'owner' AND status = 'active' ORDER BY tenant_id NULLS LAST", []any{u.ID}, func(r *db.Row) error {
+		owned = append(owned, r.Text(0))
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	if err := s.SuspendMembers(tx, "user_id = $1", u.ID); err != nil {
+		return err
+	}
+	for _, tenant := range owned {
+		if err := keepOwner(tx, tenant); err != nil {
+			return err
+		}
+	}
+	now := s.now()
+	tx.Queue(`UPDATE invitations SET status = 'revoked', updated_at = $3, version = version + 1
+		WHERE email = $2 AND status = 'pending' AND tenant_id IN (SELECT tenant_id FROM members WHERE user_id = $1)`, []any{u.ID, null(u.Email), now}, nil)
+	tx.Queue("UPDATE members SET email = NULL, updated_at = $2, version = version + 1 WHERE user_id = $1", []any{u.ID, now}, nil)
+	return nil
 }
