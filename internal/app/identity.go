@@ -19,6 +19,9 @@ func (a *App) identityFace() http.Handler {
 		Session: func(w http.ResponseWriter, r *http.Request, who actor.Actor) error {
 			return a.gate.TakeSession(w, who, web.ClientAddress(r))
 		},
+		Unknown: func(w http.ResponseWriter, r *http.Request, came bool) error {
+			return a.gate.TakeUnknown(w, web.ClientAddress(r), came)
+		},
 	}
 	return ssoapi.New(a.SSO, a.Identity, ssoapi.Options{Shape: authapi.Shape, Credential: authapi.Credential, Next: authapi.New(a.Identity, o), Limit: o.Limit, Session: o.Session})
 }

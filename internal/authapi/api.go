@@ -22,6 +22,9 @@ type Options struct {
 	// Session counts a request of a signed-in user, or a refresh, under the
 	// API category. Nil counts nothing.
 	Session func(w http.ResponseWriter, r *http.Request, a actor.Actor) error
+	// Unknown counts a refresh token of no session on the client's address;
+	// with came false it only asks whether another may come. Nil counts nothing.
+	Unknown func(w http.ResponseWriter, r *http.Request, came bool) error
 }
 
 // API serves the routes of Routes.

@@ -41,6 +41,7 @@ type server struct {
 	mu     sync.Mutex
 	mails  []mail.Message
 	limits []string // accounts counted
+	made   []bool   // questions and counts of refresh tokens of no session
 	refuse bool     // the limit refuses
 }
 
@@ -92,7 +93,7 @@ func onBoth(t *testing.T, change func(*identity.Config), f func(s *server)) {
 			if s.keys, err = s.svc.Keys(t.Context()); err != nil {
 				t.Fatal(err)
 			}
-			s.Server = httptest.NewServer(authapi.New(s.svc, authapi.Options{Limit: s.limit}))
+			s.Server = httptest.NewServer(authapi.New(s.svc, authapi.Options{Limit: s.limit, Unknown: s.unknown}))
 			t.Cleanup(func() {
 				s.Server.Close()
 				s.svc.Close(context.Background())
@@ -101,6 +102,16 @@ func onBoth(t *testing.T, change func(*identity.Config), f func(s *server)) {
 			f(s)
 		})
 	}
+}
+
+func (s *server) unknown(_ http.ResponseWriter, _ *http.Request, came bool) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.made = append(s.made, came)
+	if s.refuse {
+		return fault.New(fault.Limited, "rate_limit_exceeded", "Too many sign-in requests")
+	}
+	return nil
 }
 
 func (s *server) limit(_ http.ResponseWriter, _ *http.Request, account string) error {

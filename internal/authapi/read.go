@@ -107,6 +107,15 @@ func (a *API) count(w http.ResponseWriter, c *call, email string) error {
 	return a.opt.Limit(w, c.Request, account)
 }
 
+// countOwn charges an attempt at the caller's own password to the address and
+// to the account: who has somebody's session must not guess on it.
+func (a *API) countOwn(w http.ResponseWriter, c *call) error {
+	if a.opt.Limit == nil {
+		return nil
+	}
+	return a.opt.Limit(w, c.Request, "user:"+c.actor.UserID)
+}
+
 // captcha is the answer to a captcha as supabase-js sends it.
 type captcha struct {
 	Meta struct {

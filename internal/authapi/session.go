@@ -139,10 +139,7 @@ func (a *API) exchange(w http.ResponseWriter, c *call, in grant) (*identity.Sess
 	case "password":
 		return a.byPassword(w, c, in)
 	case "refresh_token":
-		if err := a.countRefresh(w, c, in.Refresh); err != nil {
-			return nil, err
-		}
-		return a.svc.Refresh(c.Context(), in.Refresh, c.client())
+		return a.refresh(w, c, in.Refresh)
 	case "pkce":
 		if err := a.count(w, c, ""); err != nil {
 			return nil, err
@@ -189,15 +186,34 @@ func (a *API) byIDToken(w http.ResponseWriter, c *call, in grant) (*identity.Ses
 	return a.svc.LinkIDToken(c.Context(), who, t, c.client())
 }
 
-// countRefresh counts a refresh by its session, so that an office behind one
-// address is not locked out by its own clients.
-func (a *API) countRefresh(w http.ResponseWriter, c *call, raw string) error {
-	if a.opt.Session == nil {
-		return nil
+// refresh counts a refresh by its session, so that an office behind one
+// address is not locked out by its own clients. Anybody can make up a session:
+// what turns out to be of none counts on the address.
+func (a *API) refresh(w http.ResponseWriter, c *call, raw string) (*identity.Session, error) {
+	if err := a.countRefresh(w, c, raw); err != nil {
+		return nil, err
 	}
+	sess, err := a.svc.Refresh(c.Context(), raw, c.client())
+	if a.opt.Unknown != nil && fault.HasCode(err, "refresh_token_not_found") {
+		if over := a.opt.Unknown(w, c.Request, true); over != nil {
+			return nil, over
+		}
+	}
+	return sess, err
+}
+
+func (a *API) countRefresh(w http.ResponseWriter, c *call, raw string) error {
 	t, err := token.ParseRefresh(raw)
 	if err != nil {
 		return a.count(w, c, "")
+	}
+	if a.opt.Unknown != nil {
+		if err := a.opt.Unknown(w, c.Request, false); err != nil {
+			return err
+		}
+	}
+	if a.opt.Session == nil {
+		return nil
 	}
 	return a.opt.Session(w, c.Request, actor.Actor{SessionID: t.Session, Address: web.ClientAddress(c.Request)})
 }

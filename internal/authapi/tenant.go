@@ -52,7 +52,7 @@ func (a *API) transferTenant(w http.ResponseWriter, c *call) error {
 	if err := body(c, &in); err != nil {
 		return err
 	}
-	if err := a.count(w, c, ""); err != nil {
+	if err := a.countOwn(w, c); err != nil {
 		return err
 	}
 	if err := a.svc.TransferOwnership(c.Context(), c.actor, identity.Transfer{UserID: in.UserID, CurrentPassword: in.Password, Nonce: in.Nonce}); err != nil {

@@ -36,6 +36,11 @@ func (a *API) putUser(w http.ResponseWriter, c *call) error {
 	if err := body(c, &in); err != nil {
 		return err
 	}
+	if in.Password != "" {
+		if err := a.countOwn(w, c); err != nil {
+			return err
+		}
+	}
 	u, err := a.svc.UpdateUser(c.Context(), c.actor, identity.Update{Data: in.Data, Password: in.Password, CurrentPassword: in.Current, Nonce: in.Nonce,
 		Email: in.Email, Phone: in.Phone, Channel: in.Channel, AppMetadata: in.AppMetadata, PKCE: in.pair(), Redirect: a.target(c, "")})
 	if err != nil {

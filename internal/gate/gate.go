@@ -326,3 +326,23 @@ func (g *Gate) TakeSession(w http.ResponseWriter, a actor.Actor, address string)
 	}
 	return nil
 }
+
+// TakeUnknown counts a refresh token of no session on a client's address; with
+// came false it only asks whether another may come. The window is as wide as
+// the API's and holds nothing else: who shares the address is not kept from
+// refreshing by sign-ins, nor by old tokens of his neighbours.
+func (g *Gate) TakeUnknown(w http.ResponseWriter, address string, came bool) error {
+	if g.Limits == nil {
+		return nil
+	}
+	key, plan := "unknown:"+web.AddressKey(address), g.plans["standard"]
+	s := g.Limits.Peek(key, limit.API, plan)
+	if s.OK && came {
+		s = g.Limits.Take(key, limit.API, plan, 1)
+	}
+	if s.OK {
+		return nil
+	}
+	Headers(w, s)
+	return Refuse(s, called(limit.Auth))
+}

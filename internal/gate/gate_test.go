@@ -212,6 +212,34 @@ func TestCategories(t *testing.T) {
 	}
 }
 
+// An address may send as many refresh tokens of no session as it may call the
+// API. To ask is free, and nobody else's window is touched.
+func TestUnknownTokens(t *testing.T) {
+	d := open()
+	for i, c := range []struct {
+		address string
+		pass    int
+	}{{"192.0.2.1", 200}, {"192.0.2.1", 0}, {"2001:db8::1", 200}, {"2001:db8::2", 0}} {
+		n := 0
+		for range 210 {
+			w := httptest.NewRecorder()
+			asked, counted := d.TakeUnknown(w, c.address, false), d.TakeUnknown(w, c.address, true)
+			if (asked == nil) != (counted == nil) || asked != nil && !fault.Is(asked, fault.Limited) {
+				t.Fatal(asked, counted)
+			}
+			if counted == nil {
+				n++
+			}
+		}
+		if n != c.pass {
+			t.Errorf("%d: %d tokens from %s, want %d", i, n, c.address, c.pass)
+		}
+		if err := d.TakeAuth(httptest.NewRecorder(), c.address, ""); err != nil {
+			t.Errorf("a sign-in from %s: %v", c.address, err)
+		}
+	}
+}
+
 // A burst is ten attempts for an address, whichever accounts it names, and
 // twenty for an account, whichever addresses name it.
 func TestAuthAttempts(t *testing.T) {
@@ -336,7 +364,7 @@ func TestWithoutLimits(t *testing.T) {
 	if _, err := g.Enter(w, httptest.NewRequest("GET", "/", nil), false); err != nil || w.Header().Get("X-RateLimit-Limit") != "" {
 		t.Error(err, w.Header())
 	}
-	if _, err := g.Look(w, httptest.NewRequest("GET", "/", nil)); err != nil || g.TakeAuth(w, "a", "") != nil || g.TakeSession(w, actor.Actor{}, "a") != nil {
+	if _, err := g.Look(w, httptest.NewRequest("GET", "/", nil)); err != nil || g.TakeAuth(w, "a", "") != nil || g.TakeSession(w, actor.Actor{}, "a") != nil || g.TakeUnknown(w, "a", true) != nil {
 		t.Error(err)
 	}
 	g.Statements(db.Scope{Tenant: north}, false, 5)

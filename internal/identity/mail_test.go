@@ -251,11 +251,16 @@ func TestUpdateUser_password(t *testing.T) {
 		k.code(err, "invalid_credentials")
 
 		// A day later the session alone is not enough.
+		// Nor does it tell which password is the right one.
 		k.sleep(25 * time.Hour)
-		_, err = k.svc.UpdateUser(k.ctx, a, identity.Update{Password: "yet-another-password"})
-		k.code(err, "reauthentication_needed")
-		_, err = k.svc.UpdateUser(k.ctx, a, identity.Update{Password: "yet-another-password", Nonce: "123456"})
-		k.code(err, "reauthentication_not_valid")
+		for _, next := range []string{"yet-another-password", "the-next-password"} {
+			_, err = k.svc.UpdateUser(k.ctx, a, identity.Update{Password: next})
+			k.code(err, "reauthentication_needed")
+			_, err = k.svc.UpdateUser(k.ctx, a, identity.Update{Password: next, Nonce: "123456"})
+			k.code(err, "reauthentication_not_valid")
+			_, err = k.svc.UpdateUser(k.ctx, a, identity.Update{Password: next, CurrentPassword: "wrong"})
+			k.code(err, "current_password_invalid")
+		}
 		k.ok(k.svc.Reauthenticate(k.ctx, a))
 		nonce := digitsIn(k, k.mailTo("a@x.example", "reauthentication"))
 		_, err = k.svc.UpdateUser(k.ctx, a, identity.Update{Password: "yet-another-password", Nonce: nonce})

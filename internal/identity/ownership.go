@@ -22,6 +22,9 @@ func (s *Service) TransferOwnership(ctx context.Context, a actor.Actor, in Trans
 	if a.Role != actor.Owner || a.TenantID == "" {
 		return fault.New(fault.Forbidden, "not_admin", "Only an owner may hand a tenant on")
 	}
+	if a.Suspended {
+		return fault.New(fault.Forbidden, "not_admin", "The tenant is suspended")
+	}
 	to, ok := canonicalID(in.UserID)
 	if !ok || to == a.UserID {
 		return fault.New(fault.Invalid, "validation_failed", "user_id must be the id of another member").At("user_id", "another member's id")

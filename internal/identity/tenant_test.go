@@ -116,6 +116,11 @@ func TestTransferOwnership(t *testing.T) {
 		k.code(give(owner, stranger.User.ID, pw, ""), "user_not_found")
 		k.code(give(owner, owner.User.ID, pw, ""), "validation_failed")
 		k.code(give(owner, "x", pw, ""), "validation_failed")
+		k.exec("UPDATE tenants SET status = 'suspended' WHERE id = $1", tenant)
+		k.svc.ForgetAll()
+		k.code(give(owner, heir.User.ID, pw, ""), "not_admin")
+		k.exec("UPDATE tenants SET status = 'active' WHERE id = $1", tenant)
+		k.svc.ForgetAll()
 		if r := k.actor(owner).Role; r != actor.Owner {
 			k.Fatalf("a refused transfer changed the owner to %s", r)
 		}

@@ -182,15 +182,17 @@ func (s *Service) newHash(ctx context.Context, a actor.Actor, in Update) (string
 	if err := s.policy.Check(in.Password, u.Email); err != nil {
 		return "", err
 	}
+	// Before any hash is compared: an old session, or a stolen one, must not
+	// find out by trial which password is the right one.
+	if err := s.entitled(ctx, u, sess, in); err != nil {
+		return "", err
+	}
 	if u.hash != "" {
 		if same, err := s.hasher.Check(ctx, u.hash, in.Password); err != nil {
 			return "", err
 		} else if same {
 			return "", fault.New(fault.Unprocessable, "same_password", "New password should be different from the old password.")
 		}
-	}
-	if err := s.entitled(ctx, u, sess, in); err != nil {
-		return "", err
 	}
 	return s.hasher.Hash(ctx, in.Password)
 }
