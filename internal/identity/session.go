@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"slices"
+	"strings"
 	"time"
 
 	"holdfast/internal/actor"
@@ -183,11 +184,10 @@ func (s *Service) enter(tx *db.Tx, u *User, c Client) (Member, error) {
 	return s.homeTenant(tx, u)
 }
 
-func clip(s string) any {
-	if len(s) > 300 {
-		s = s[:300]
-	}
-	return null(s)
+// clip makes of what a client calls itself a text that both engines take: a
+// header may hold any bytes.
+func clip(agent string) any {
+	return null(cut(strings.ToValidUTF8(strings.ReplaceAll(agent, "\x00", ""), ""), 300))
 }
 
 // issue signs the tokens of a grant.

@@ -163,6 +163,35 @@ func TestLogout_scopes(t *testing.T) {
 	})
 }
 
+// Whatever a client calls itself, it can sign in; what is kept of the name is
+// text that both engines take.
+func TestSignIn_userAgent(t *testing.T) {
+	onBoth(t, nil, func(k *kit) {
+		k.signUp("a@x.example", nil)
+		for name, tt := range map[string]struct{ agent, kept string }{
+			"plain":                        {"Browser/1.0", "Browser/1.0"},
+			"not UTF-8":                    {"Scanner \xe4\xf6 7", "Scanner  7"},
+			"nothing but that":             {"\xff", ""},
+			"cut inside a character":       {strings.Repeat("x", 299) + "\u00e4", strings.Repeat("x", 299)},
+			"cut behind one":               {strings.Repeat("x", 298) + "\u00e4\u00e4", strings.Repeat("x", 298) + "\u00e4"},
+			"NUL, which no database takes": {"a\x00b", "ab"},
+		} {
+			s, err := k.svc.SignIn(k.ctx, "a@x.example", pw, identity.Client{UserAgent: tt.agent})
+			if err != nil {
+				k.Errorf("%s: %v", name, err)
+				continue
+			}
+			list, err := k.svc.Sessions(k.ctx, k.actor(s))
+			k.ok(err)
+			for _, x := range list {
+				if x.Current && x.UserAgent != tt.kept {
+					k.Errorf("%s: kept %q", name, x.UserAgent)
+				}
+			}
+		}
+	})
+}
+
 // Ban, delete and password change act at once.
 func TestAuthenticate_dropsAtOnce(t *testing.T) {
 	onBoth(t, nil, func(k *kit) {

@@ -83,7 +83,8 @@ func clientAddress(r *http.Request, proxies []netip.Prefix) string {
 			return host
 		}
 		if !trusted(a, proxies) {
-			return a.Unmap().String()
+			// A zone is any text, and means nothing on another machine.
+			return a.Unmap().WithZone("").String()
 		}
 	}
 	return host
