@@ -2,7 +2,9 @@ package identity
 
 import (
 	"context"
+	"fmt"
 	"net/url"
+	"slices"
 	"time"
 
 	"holdfast/internal/actor"
@@ -165,6 +167,57 @@ func (s *Service) FederatedRole(tx *db.Tx, tenantID, userID string, role actor.R
 	s.record(tx, event{tenant: tenantID, user: userID, action: "member.role_changed", entity: "user", entityID: userID, details: map[string]any{"role": role, "by": "sso"}})
 	tx.After(func() { s.Forget(userID) })
 	return s.TellMember(tx, tenantID, userID, "role", string(was.Role))
+}
+
+// SuspendFederated is SuspendMembers for the end of accounts at a tenant's
+// provider. A caller of lower role than one of them is refused, and so is
+// leaving the tenant without an owner. What was suspended here can be taken back
+// by RestoreFederated.
+func (s *Service) SuspendFederated(tx *db.Tx, a actor.Actor, tenantID, which string, binds ...any) error {
+	owners := false
+	err := tx.Query("SELECT DISTINCT role FROM members WHERE status = 'active' AND ("+which+")", binds, func(r *db.Row) error {
+		role := actor.Role(r.Text(0))
+		owners = owners || role == actor.Owner
+		if rank(a.Role) > rank(role) {
+			return errAbove()
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	n := len(binds)
+	tx.Queue(fmt.Sprintf("UPDATE sso_accounts SET suspended_at = $%d WHERE tenant_id = $%d AND user_id IN (SELECT user_id FROM members WHERE status = 'active' AND (%s))", n+1, n+2, which),
+		append(slices.Clone(binds), s.now(), tenantID), nil)
+	if err := s.SuspendMembers(tx, which, binds...); err != nil || !owners {
+		return err
+	}
+	return keepOwner(tx, tenantID)
+}
+
+// RestoreFederated takes back a suspension by SuspendFederated: the role is the
+// one of before, and a membership that the tenant itself suspended stays so.
+func (s *Service) RestoreFederated(tx *db.Tx, tenantID, userID string, c Client) error {
+	var changes []MemberChange
+	err := tx.Query(`UPDATE members SET status = 'active', updated_at = $3, version = version + 1 WHERE tenant_id = $1 AND user_id = $2 AND status <> 'active'
+		AND EXISTS (SELECT 1 FROM sso_accounts a WHERE a.user_id = $2 AND a.tenant_id = $1 AND a.suspended_at IS NOT NULL) RETURNING tenant_id, id, user_id, role, status`,
+		[]any{tenantID, userID, s.now()}, func(r *db.Row) error {
+			changes = append(changes, MemberChange{After: memberRow(r)})
+			return nil
+		})
+	if err != nil || len(changes) == 0 {
+		return err
+	}
+	notByDirectory(tx, tenantID, userID)
+	s.record(tx, event{tenant: tenantID, user: userID, action: "member.restored", entity: "user", entityID: userID, details: map[string]any{"role": changes[0].After["role"], "by": "sso"}, client: c})
+	tx.After(func() { s.Forget(userID) })
+	return s.tellMembers(tx, changes)
+}
+
+// notByDirectory notes that a membership's status is no longer a directory's
+// doing, nor a directory's to change back.
+func notByDirectory(tx *db.Tx, tenantID, userID string) {
+	tx.Queue("UPDATE sso_accounts SET suspended_at = NULL WHERE user_id = $2 AND tenant_id = $1 AND suspended_at IS NOT NULL", []any{tenantID, userID}, nil)
 }
 
 // federatedUser finds the account by the provider's subject, never by address:

@@ -29,6 +29,9 @@ func (s *Service) GuardMembers(tx *db.Tx, a actor.Actor, _ *store.Store, changes
 		if c.Op == store.Update && active(c.Before) && !active(c.After) {
 			tx.Queue("DELETE FROM sessions WHERE user_id = $1 AND tenant_id = $2", []any{user, tenant}, nil)
 		}
+		if c.Op == store.Update && active(c.Before) != active(c.After) {
+			notByDirectory(tx, tenant, user)
+		}
 		tx.After(func() { s.Forget(user) })
 	}
 	for tenant := range demoted {
@@ -46,12 +49,16 @@ func mayChange(a actor.Actor, c store.Change) error {
 	}
 	before, after := field(c.Before, "role"), field(c.After, "role")
 	if before != "" && rank(a.Role) > rank(actor.Role(before)) {
-		return fault.New(fault.Forbidden, "42501", "a member with a role above your own cannot be changed")
+		return errAbove()
 	}
 	if after != "" && after != before {
 		return mayGrant(a.Role, actor.Role(after))
 	}
 	return nil
+}
+
+func errAbove() error {
+	return fault.New(fault.Forbidden, "42501", "a member with a role above your own cannot be changed")
 }
 
 // keepOwner locks the tenant's owners and refuses to let the last one go. Two

@@ -393,6 +393,41 @@ func TestGuardMembers(t *testing.T) {
 	})
 }
 
+// A suspension that a directory made is the tenant's own once somebody of the
+// tenant has changed the status: the directory does not undo that.
+func TestGuardMembers_afterDirectory(t *testing.T) {
+	onBoth(t, nil, func(k *kit) {
+		ten := k.tenant("North")
+		admin, op := k.actor(k.member(ten, "admin@x.example", actor.Admin)), k.member(ten, "op@x.example", actor.Operator).User.ID
+		k.exec(`INSERT INTO sso_accounts (user_id, tenant_id, connection_id, user_name, active, provisioned, groups, created_at, updated_at)
+			VALUES ($1, $2, $2, 'op', $3, $3, '[]', $4, $4)`, op, ten, true, k.now())
+		st, r := k.guarded()
+		by := func(f func(tx *db.Tx) error) func() error {
+			return func() error { return k.db.Write(k.ctx, db.Scope{All: true}, f) }
+		}
+		suspend := by(func(tx *db.Tx) error {
+			return k.svc.SuspendFederated(tx, actor.Actor{Role: actor.Service}, ten, "tenant_id = $1 AND user_id = $2", ten, op)
+		})
+		restore := by(func(tx *db.Tx) error { return k.svc.RestoreFederated(tx, ten, op, identity.Client{}) })
+		set := func(status string) func() error {
+			return func() error { return k.update(st, r, admin, op, store.Row{"status": status}) }
+		}
+		for _, step := range []struct {
+			name   string
+			do     func() error
+			active int
+		}{
+			{"the directory suspends", suspend, 0}, {"and restores", restore, 1},
+			{"the directory suspends", suspend, 0}, {"the tenant restores", set("active"), 1}, {"the tenant suspends", set("suspended"), 0}, {"the directory restores", restore, 0},
+		} {
+			k.ok(step.do())
+			if n := k.count("SELECT COUNT(*) FROM members WHERE user_id = $1 AND status = 'active' AND role = 'operator'", op); n != step.active {
+				k.Errorf("%s: %d active, want %d", step.name, n, step.active)
+			}
+		}
+	})
+}
+
 // Two owners who demote each other at the same moment leave one.
 func TestGuardMembers_race(t *testing.T) {
 	onBoth(t, nil, func(k *kit) {

@@ -293,11 +293,9 @@ func (s *Service) Update(ctx context.Context, a actor.Actor, id string, d Draft)
 		if err := s.setDomains(tx, c, a, d.Domains); err != nil {
 			return err
 		}
-		if err := s.checkEnforced(tx, c); err != nil {
-			return err
-		}
-		if c.Enforced && !was.Enforced && !c.Disabled {
-			if err := s.endOthers(tx, c); err != nil {
+		if c.Enforced && !c.Disabled {
+			begins := !was.Enforced || was.Disabled
+			if err := s.enforce(tx, c.ID, begins, d); err != nil {
 				return err
 			}
 		}
@@ -316,7 +314,8 @@ func (s *Service) Update(ctx context.Context, a actor.Actor, id string, d Draft)
 }
 
 // Delete removes a connection. Its accounts remain, with their memberships
-// suspended: what they did stays theirs, and nobody signs in as them.
+// suspended: what they did stays theirs, and nobody signs in as them. It is
+// refused to who may not suspend one of them, and where no owner would remain.
 func (s *Service) Delete(ctx context.Context, a actor.Actor, id string) (c *Connection, err error) {
 	err = s.db.Write(ctx, everywhere, func(tx *db.Tx) error {
 		if c, err = s.mine(tx, a, id); err != nil {
@@ -325,7 +324,7 @@ func (s *Service) Delete(ctx context.Context, a actor.Actor, id string) (c *Conn
 		if err := s.endAll(tx, c); err != nil {
 			return err
 		}
-		if err := s.ident.SuspendMembers(tx, "tenant_id = $1 AND user_id IN (SELECT user_id FROM sso_accounts WHERE connection_id = $2)", c.TenantID, c.ID); err != nil {
+		if err := s.ident.SuspendFederated(tx, a, c.TenantID, "tenant_id = $1 AND user_id IN (SELECT user_id FROM sso_accounts WHERE connection_id = $2)", c.TenantID, c.ID); err != nil {
 			return err
 		}
 		tx.Queue("DELETE FROM sso_group_members WHERE group_id IN (SELECT id FROM sso_groups WHERE connection_id = $1)", []any{c.ID}, nil)
@@ -363,18 +362,28 @@ func (s *Service) endOthers(tx *db.Tx, c *Connection) error {
 	return tx.Flush()
 }
 
-// checkEnforced refuses to lock people out: the domain has to be proved, the
-// connection tried, and an owner with a password has to stay.
-func (s *Service) checkEnforced(tx *db.Tx, c *Connection) error {
-	if !c.Enforced {
+// enforce holds a connection, as it is stored by now, to what enforcement asks
+// for, where it begins or the draft touches that: one that broke while enforced
+// can be repaired otherwise.
+func (s *Service) enforce(tx *db.Tx, id string, begins bool, d Draft) error {
+	if !begins && d.Domains == nil && d.BreakGlass == nil {
 		return nil
 	}
-	refuse := func(msg string) error { return fault.New(fault.Unprocessable, "validation_failed", "%s", msg) }
-	fresh, err := s.byID(tx, c.ID)
+	c, err := s.byID(tx, id)
 	if err != nil {
 		return err
 	}
-	c.Domains = fresh.Domains
+	if err := s.checkEnforced(tx, c, begins); err != nil || !begins {
+		return err
+	}
+	return s.endOthers(tx, c)
+}
+
+// checkEnforced refuses to lock people out: the domain has to be proved, an
+// owner with a password has to stay, and where enforcement begins the connection
+// has to have been tried.
+func (s *Service) checkEnforced(tx *db.Tx, c *Connection, begins bool) error {
+	refuse := func(msg string) error { return fault.New(fault.Unprocessable, "validation_failed", "%s", msg) }
 	proved := false
 	for _, d := range c.Domains {
 		proved = proved || !d.VerifiedAt.IsZero()
@@ -385,12 +394,12 @@ func (s *Service) checkEnforced(tx *db.Tx, c *Connection) error {
 	switch {
 	case !proved:
 		return refuse("Prove a domain before sign-in is enforced for it")
-	case json.Unmarshal(fresh.LastTest, &test) != nil || test.Outcome != "ok":
+	case begins && (json.Unmarshal(c.LastTest, &test) != nil || test.Outcome != "ok"):
 		return refuse("Make a test sign-in that succeeds before sign-in is enforced")
 	case c.BreakGlass == "":
 		return refuse("Name break_glass_user_id: an owner who can still sign in when the provider is broken")
 	}
-	err = tx.One(`SELECT m.id FROM members m JOIN users u ON u.id = m.user_id WHERE m.tenant_id = $1 AND m.user_id = $2 AND m.role = 'owner' AND m.status = 'active'
+	err := tx.One(`SELECT m.id FROM members m JOIN users u ON u.id = m.user_id WHERE m.tenant_id = $1 AND m.user_id = $2 AND m.role = 'owner' AND m.status = 'active'
 		AND u.is_sso = $3 AND u.password_hash IS NOT NULL AND u.email_confirmed_at IS NOT NULL AND u.deleted_at IS NULL`, []any{c.TenantID, c.BreakGlass, false}, func(*db.Row) error { return nil })
 	if fault.Is(err, fault.NotFound) {
 		return refuse("break_glass_user_id must be an active owner of the tenant with a password")

@@ -145,8 +145,8 @@ func page(q Query) (limit, offset int) {
 	return min(limit, maxPage), max(q.Start, 1) - 1
 }
 
-// checked completes a person that SCIM sent.
-func (c *Connection) checked(p *Person) error {
+// complete fills in and checks a person that SCIM sent.
+func (p *Person) complete() error {
 	p.UserName = strings.ToLower(strings.TrimSpace(p.UserName))
 	if p.UserName == "" || len(p.UserName) > 255 {
 		return fault.New(fault.Invalid, "invalidValue", "userName is required")
@@ -159,15 +159,30 @@ func (c *Connection) checked(p *Person) error {
 		return fault.New(fault.Invalid, "invalidValue", "userName or a primary e-mail must be an address")
 	}
 	p.Email = email
-	if !c.holds(email) {
-		return fault.New(fault.Invalid, "invalidValue", "The address is not in a domain that this organisation has proved")
-	}
 	for _, v := range []string{p.ExternalID, p.Display, p.Given, p.Family} {
 		if len(v) > 255 || strings.ContainsRune(v, 0) {
 			return fault.New(fault.Invalid, "invalidValue", "A value is longer than 255 characters")
 		}
 	}
 	return nil
+}
+
+func errForeign() error {
+	return fault.New(fault.Invalid, "invalidValue", "The address is not in a domain that this organisation has proved")
+}
+
+// mayBecome holds a change to the proved domains: a new address, and one that
+// comes into use again, is in one of them. A leaver is shut out whatever became of
+// the domain; an address that would be refused is not taken over with that.
+func (c *Connection) mayBecome(was Person, p *Person) error {
+	switch {
+	case c.holds(p.Email), p.Email == was.Email && p.UserName == was.UserName && (was.Active || !p.Active):
+		return nil
+	case was.Active && !p.Active:
+		p.UserName, p.Email = was.UserName, was.Email
+		return nil
+	}
+	return errForeign()
 }
 
 func (p Person) profile() map[string]any {
@@ -188,15 +203,18 @@ func errTaken() error {
 // CreatePerson provisions an account, or takes over one that a sign-in of the
 // same connection made: a second one would stay open when this one is closed.
 func (s *Service) CreatePerson(ctx context.Context, c *Connection, p Person, who identity.Client) (Person, error) {
-	if err := c.checked(&p); err != nil {
+	if err := p.complete(); err != nil {
 		return p, err
 	}
+	if !c.holds(p.Email) {
+		return p, errForeign()
+	}
 	err := s.db.Write(ctx, everywhere, func(tx *db.Tx) error {
-		var old, deleted = "", false
-		err := tx.One(`SELECT a.user_id, a.provisioned, a.deleted_at FROM sso_accounts a JOIN users u ON u.id = a.user_id WHERE a.connection_id = $1
+		was := Person{}
+		err := tx.One(`SELECT a.user_id, a.provisioned, a.deleted_at, a.active FROM sso_accounts a JOIN users u ON u.id = a.user_id WHERE a.connection_id = $1
 			AND (a.user_name = $2 OR u.email = $3 AND a.provisioned = $4) ORDER BY a.provisioned DESC NULLS LAST, a.created_at NULLS LAST LIMIT 1`, []any{c.ID, p.UserName, p.Email, false}, func(r *db.Row) error {
-			old, deleted = r.Text(0), !r.Null(2)
-			if r.Bool(1) && !deleted {
+			was.ID, was.Active = r.Text(0), r.Bool(3)
+			if r.Bool(1) && r.Null(2) {
 				return errTaken()
 			}
 			return nil
@@ -207,12 +225,11 @@ func (s *Service) CreatePerson(ctx context.Context, c *Connection, p Person, who
 		case err != nil:
 			return err
 		}
-		p.ID = old
-		_, err = tx.Exec("UPDATE sso_accounts SET provisioned = $2, deleted_at = NULL WHERE user_id = $1", old, true)
+		p.ID = was.ID
+		_, err = tx.Exec("UPDATE sso_accounts SET provisioned = $2, deleted_at = NULL WHERE user_id = $1", was.ID, true)
 		if err != nil {
 			return err
 		}
-		was := Person{ID: old, Active: !deleted}
 		return s.store(tx, c, was, p, who)
 	})
 	if fault.HasCode(err, "23505") {
@@ -254,7 +271,10 @@ func (s *Service) ChangePerson(ctx context.Context, c *Connection, id string, wh
 			return err
 		}
 		p.ID = was.ID
-		if err := c.checked(&p); err != nil {
+		if err := p.complete(); err != nil {
+			return err
+		}
+		if err := c.mayBecome(was, &p); err != nil {
 			return err
 		}
 		return s.store(tx, c, was, p, who)
@@ -283,7 +303,7 @@ func (s *Service) store(tx *db.Tx, c *Connection, was, p Person, who identity.Cl
 		}
 	case !was.Active && p.Active:
 		action = "scim.user_activated"
-		if err := s.letIn(tx, c, p.ID, who); err != nil {
+		if err := s.place(tx, c, p.ID, who); err != nil {
 			return err
 		}
 	}
@@ -292,34 +312,13 @@ func (s *Service) store(tx *db.Tx, c *Connection, was, p Person, who identity.Cl
 	return tx.Flush()
 }
 
+// shutOut ends a person's membership and sessions. The directory speaks for the
+// whole organisation: nobody's role is above it, but an owner has to remain.
 func (s *Service) shutOut(tx *db.Tx, c *Connection, userID string) error {
-	if err := s.ident.SuspendMembers(tx, "tenant_id = $1 AND user_id = $2", c.TenantID, userID); err != nil {
+	if err := s.ident.SuspendFederated(tx, actor.Actor{Role: actor.Service}, c.TenantID, "tenant_id = $1 AND user_id = $2", c.TenantID, userID); err != nil {
 		return err
 	}
 	return s.ident.EndSessions(tx, userID)
-}
-
-// letIn makes the membership active again with the role the groups give.
-func (s *Service) letIn(tx *db.Tx, c *Connection, userID string, who identity.Client) error {
-	groups, err := s.groupsOf(tx, userID)
-	if err != nil {
-		return err
-	}
-	role, _ := c.role(groups)
-	if role == "" {
-		return nil
-	}
-	if err := s.ident.FederatedRole(tx, c.TenantID, userID, role); err != nil {
-		return err
-	}
-	return s.ident.JoinFederated(tx, c.TenantID, &identity.User{ID: userID, Email: s.emailOf(tx, userID)}, role, who)
-}
-
-func (s *Service) emailOf(tx *db.Tx, userID string) (email string) {
-	if tx.One("SELECT email FROM users WHERE id = $1", []any{userID}, func(r *db.Row) error { email = r.Text(0); return nil }) != nil {
-		return ""
-	}
-	return email
 }
 
 // groupsOf are the groups of the last sign-in and those of SCIM.
@@ -349,9 +348,20 @@ func (s *Service) DeletePerson(ctx context.Context, c *Connection, id string, wh
 	})
 }
 
-// follow gives a person the role of their groups as they are now. Who is in no
-// mapped group any more, where there is no default, is out.
+// follow gives a person the role of their groups as they are now, where groups
+// give the roles.
 func (s *Service) follow(tx *db.Tx, c *Connection, userID string, who identity.Client) error {
+	if len(c.RoleMap) == 0 {
+		return nil
+	}
+	return s.place(tx, c, userID, who)
+}
+
+// place makes the membership of an active account what it has to be: made where
+// there is none, given back where the directory took it, with the role of the
+// groups where those rule. Who is in no mapped group any more, where there is no
+// default, is out. Owners, and whom the tenant itself suspended, stay as they are.
+func (s *Service) place(tx *db.Tx, c *Connection, userID string, who identity.Client) error {
 	groups, err := s.groupsOf(tx, userID)
 	if fault.Is(err, fault.NotFound) {
 		return nil
@@ -360,30 +370,29 @@ func (s *Service) follow(tx *db.Tx, c *Connection, userID string, who identity.C
 		return err
 	}
 	role, ruled := c.role(groups)
-	if !ruled {
-		return nil
-	}
-	var active bool
-	var status, is string
-	if err := tx.One("SELECT active FROM sso_accounts WHERE user_id = $1", []any{userID}, func(r *db.Row) error { active = r.Bool(0); return nil }); err != nil || !active {
-		return err
-	}
-	err = tx.One("SELECT status, role FROM members WHERE tenant_id = $1 AND user_id = $2", []any{c.TenantID, userID}, func(r *db.Row) error {
-		status, is = r.Text(0), r.Text(1)
+	var active, shut bool
+	var status, email string
+	err = tx.One(`SELECT a.active, a.suspended_at, m.status, m.role, u.email FROM sso_accounts a JOIN users u ON u.id = a.user_id
+		LEFT JOIN members m ON m.tenant_id = a.tenant_id AND m.user_id = a.user_id WHERE a.user_id = $1`, []any{userID}, func(r *db.Row) error {
+		active, shut, status, email = r.Bool(0), !r.Null(1), r.Text(2), r.Text(4)
+		ruled = ruled && r.Text(3) != string(actor.Owner)
 		return nil
 	})
 	switch {
-	case err != nil && !fault.Is(err, fault.NotFound), is == string(actor.Owner):
+	case err != nil || !active:
 		return err
-	case role == "" && status == "active":
+	case status == "" && role != "":
+		return s.ident.JoinFederated(tx, c.TenantID, &identity.User{ID: userID, Email: email}, role, who)
+	case status == "", status != "active" && (!shut || ruled && role == ""):
+		return nil
+	case ruled && role == "":
 		if err := s.ident.RemoveMember(tx, c.TenantID, userID); err != nil {
 			return err
 		}
 		return s.ident.EndSessions(tx, userID)
-	case role != "" && status == "":
-		return s.ident.JoinFederated(tx, c.TenantID, &identity.User{ID: userID, Email: s.emailOf(tx, userID)}, role, who)
-	case role != "" && status == "active":
-		return s.ident.FederatedRole(tx, c.TenantID, userID, role)
 	}
-	return nil
+	if err := s.ident.RestoreFederated(tx, c.TenantID, userID, who); err != nil || !ruled {
+		return err
+	}
+	return s.ident.FederatedRole(tx, c.TenantID, userID, role)
 }

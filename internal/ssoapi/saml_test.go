@@ -314,6 +314,44 @@ func TestEnforced(t *testing.T) {
 	})
 }
 
+// An enforced connection whose provider broke can be repaired, handed to
+// another break-glass owner and disabled; it is enforced anew only when it works.
+func TestBrokenEnforcedConnection(t *testing.T) {
+	onBoth(t, func(k *kit) {
+		p, tenant := newIDP(k), k.tenant("Corp")
+		owner, second := k.member(tenant, "owner@corp.example", actor.Owner), k.member(tenant, "second@x.example", actor.Owner)
+		id := k.samlConnection(p, tenant, nil)
+		try := func() {
+			loc := k.want(k.call("POST", "/sso/connections/"+id+"/test", owner.AccessToken, nil), 200, "").text(k, "url")
+			k.call("POST", "/sso/saml/acs", "", p.answer(loc))
+		}
+		change := func(status int, what map[string]any) {
+			k.Helper()
+			if a := k.call("PUT", "/sso/connections/"+id, owner.AccessToken, what); a.status != status {
+				k.Errorf("status %d, want %d: %.200s", a.status, status, a.body)
+			}
+		}
+		try()
+		change(200, map[string]any{"enforced": true, "break_glass_user_id": owner.User.ID})
+		p.person.UserEmail = "ann@elsewhere.example"
+		try()
+		change(200, map[string]any{"metadata_xml": string(p.xml()), "attribute_mapping": map[string]any{"keys": map[string]any{"email": map[string]any{"name": "mail"}}}})
+		change(422, map[string]any{"break_glass_user_id": ""})
+		change(422, map[string]any{"domains": []string{}})
+		change(200, map[string]any{"break_glass_user_id": second.User.ID})
+		k.exec("UPDATE members SET role = 'admin' WHERE user_id = $1", second.User.ID)
+		change(200, map[string]any{"name": "Corp"})
+		change(200, map[string]any{"disabled": true})
+		change(200, map[string]any{"domains": []string{"corp.example"}})
+		change(422, map[string]any{"disabled": false})
+		change(422, map[string]any{"disabled": false, "break_glass_user_id": owner.User.ID})
+		p.person.UserEmail = "ann@corp.example"
+		change(200, map[string]any{"attribute_mapping": map[string]any{}})
+		try()
+		change(200, map[string]any{"disabled": false, "break_glass_user_id": owner.User.ID})
+	})
+}
+
 // SSO accounts cannot get a second door: no password, no e-mail change.
 func TestSSOAccountIsManaged(t *testing.T) {
 	onBoth(t, func(k *kit) {

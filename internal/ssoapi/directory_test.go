@@ -1,0 +1,218 @@
+package ssoapi_test
+
+import (
+	"net/url"
+	"testing"
+
+	"holdfast/internal/actor"
+)
+
+// directory is the SCIM client of a connection.
+type directory struct {
+	*kit
+	*op
+	tenant, id, token string
+}
+
+// newDirectory makes a connection of a new tenant, where who is in no mapped
+// group is a viewer.
+func newDirectory(k *kit, change map[string]any) *directory {
+	k.Helper()
+	d := &directory{kit: k, op: newOP(k), tenant: k.tenant("Corp")}
+	d.id = k.oidcConnection(d.op, d.tenant, "corp.example")
+	d.token = k.want(k.call("POST", "/sso/connections/"+d.id+"/scim-token", k.serviceKey(), nil), 201, "").text(k, "token")
+	if change != nil {
+		k.want(k.call("PUT", "/sso/connections/"+d.id, k.serviceKey(), change), 200, "")
+	}
+	return d
+}
+
+func (d *directory) scim(method, path string, body any, status int) answer {
+	d.Helper()
+	a := d.kit.call(method, "/scim/v2"+path, d.token, body)
+	if a.status != status {
+		d.Fatalf("%s %s: status %d, want %d: %s", method, path, a.status, status, a.body)
+	}
+	return a
+}
+
+// arrive signs a person in and returns where the browser lands.
+func (d *directory) arrive(claims map[string]any) *url.URL {
+	d.Helper()
+	d.op.claims = claims
+	conn, q := d.op.answer(d.begin("provider_id", d.id))
+	return d.callback(conn, q)
+}
+
+// enter is arrive for who is let in; it returns the account and its session.
+func (d *directory) enter(in map[string]any) (user, access string) {
+	d.Helper()
+	access = d.want(d.redeem(d.arrive(in)), 200, "").text(d.kit, "access_token")
+	return claims(d.kit, access)["sub"].(string), access
+}
+
+func patchOf(path string, value any) map[string]any {
+	return map[string]any{"Operations": []any{map[string]any{"op": "replace", "path": path, "value": value}}}
+}
+
+// membership is "role status" of an account in the directory's tenant.
+func (d *directory) membership(user string) string {
+	for _, role := range actor.Members {
+		for _, status := range []string{"active", "suspended"} {
+			if d.count("SELECT COUNT(*) FROM members WHERE tenant_id = $1 AND user_id = $2 AND role = $3 AND status = $4", d.tenant, user, string(role), status) == 1 {
+				return string(role) + " " + status
+			}
+		}
+	}
+	return "none"
+}
+
+func (d *directory) set(column, value, user string) {
+	d.Helper()
+	d.exec("UPDATE members SET "+column+" = $3 WHERE tenant_id = $1 AND user_id = $2", d.tenant, user, value)
+}
+
+// What a directory switches off it can switch on again, as it was: roles that
+// people gave stay, and what the tenant itself suspended stays suspended.
+func TestDirectoryGivesBackWhatItTook(t *testing.T) {
+	onBoth(t, func(k *kit) {
+		d := newDirectory(k, map[string]any{"role_map": map[string]string{}})
+		k.member(d.tenant, "boss@x.example", actor.Owner)
+		user, _ := d.enter(nil)
+		path := "/Users/" + user
+		off := func() { d.scim("PATCH", path, patchOf("active", false), 200) }
+		on := func() { d.scim("PATCH", path, patchOf("active", true), 200) }
+		for _, c := range []struct {
+			name      string
+			role      string
+			off, on   func()
+			away, now string
+		}{
+			{"a role given by hand", "manager", off, on, "manager suspended", "manager active"},
+			{"an owner beside another", "owner", off, on, "owner suspended", "owner active"},
+			{"removed, and made again", "safety", func() { d.scim("DELETE", path, nil, 204) },
+				func() { d.scim("POST", "/Users", map[string]any{"userName": "bob@corp.example"}, 201) }, "safety suspended", "safety active"},
+			{"suspended by the tenant before", "manager", func() { d.set("status", "suspended", user); off() }, on, "manager suspended", "manager suspended"},
+		} {
+			d.set("role", c.role, user)
+			c.off()
+			if got := d.membership(user); got != c.away {
+				k.Errorf("%s: %s while away, want %s", c.name, got, c.away)
+			}
+			if c.on(); d.membership(user) != c.now {
+				k.Errorf("%s: %s afterwards, want %s", c.name, d.membership(user), c.now)
+			}
+		}
+	})
+}
+
+// Where groups give the roles, who comes back has the role of the groups as
+// they are then; in none, the person stays out until a group lets them in.
+func TestDirectoryGroupsAfterAbsence(t *testing.T) {
+	onBoth(t, func(k *kit) {
+		d := newDirectory(k, map[string]any{"default_role": "", "role_map": map[string]string{"drivers": "driver", "managers": "manager"}})
+		user := d.scim("POST", "/Users", map[string]any{"userName": "bob@corp.example"}, 201).text(k, "id")
+		group := func(name string) string {
+			return d.scim("POST", "/Groups", map[string]any{"displayName": name}, 201).text(k, "id")
+		}
+		drivers, managers := group("drivers"), group("managers")
+		put := func(group string, who ...map[string]any) {
+			d.scim("PATCH", "/Groups/"+group, patchOf("members", append([]map[string]any{}, who...)), 200)
+		}
+		is := func(want string) {
+			k.Helper()
+			if got := d.membership(user); got != want {
+				k.Errorf("membership %s, want %s", got, want)
+			}
+		}
+		active := func(v bool) { d.scim("PATCH", "/Users/"+user, patchOf("active", v), 200) }
+		put(drivers, map[string]any{"value": user})
+		is("driver active")
+		active(false)
+		put(drivers)
+		put(managers, map[string]any{"value": user})
+		is("driver suspended")
+		active(true)
+		is("manager active")
+		active(false)
+		put(managers)
+		active(true)
+		is("manager suspended")
+		put(drivers, map[string]any{"value": user})
+		is("driver active")
+	})
+}
+
+// Neither a directory nor the end of a connection leaves a tenant without an
+// owner, and nobody below an owner suspends one by deleting the connection.
+func TestConnectionKeepsAnOwner(t *testing.T) {
+	onBoth(t, func(k *kit) {
+		d := newDirectory(k, nil)
+		user, access := d.enter(nil)
+		admin := k.member(d.tenant, "admin@x.example", actor.Admin)
+		d.set("role", "owner", user)
+		kept := func(what string) {
+			k.Helper()
+			if got := d.membership(user); got != "owner active" {
+				k.Errorf("%s: the last owner is %s", what, got)
+			}
+			k.want(k.call("GET", "/user", access, nil), 200, "")
+		}
+		d.scim("PATCH", "/Users/"+user, patchOf("active", false), 409)
+		kept("switched off")
+		d.scim("DELETE", "/Users/"+user, nil, 409)
+		kept("removed")
+		k.want(k.call("DELETE", "/sso/connections/"+d.id, k.serviceKey(), nil), 409, "conflict")
+		kept("connection deleted")
+
+		owner := k.member(d.tenant, "owner@x.example", actor.Owner)
+		k.want(k.call("DELETE", "/sso/connections/"+d.id, admin.AccessToken, nil), 403, "not_admin")
+		kept("connection deleted by an administrator")
+		k.want(k.call("DELETE", "/sso/connections/"+d.id, owner.AccessToken, nil), 200, "")
+		if got := d.membership(user); got != "owner suspended" {
+			k.Errorf("deleted by an owner: %s", got)
+		}
+	})
+}
+
+// A leaver is shut out whatever has become of the domain since; addresses that
+// are not the organisation's are not taken meanwhile.
+func TestLeaverOfALostDomain(t *testing.T) {
+	onBoth(t, func(k *kit) {
+		d := newDirectory(k, nil)
+		user, access := d.enter(nil)
+		path := "/Users/" + user
+		k.want(k.call("PUT", "/sso/connections/"+d.id, k.serviceKey(), map[string]any{"domains": []string{}}), 200, "")
+		d.scim("PATCH", path, patchOf("displayName", "Bobby"), 200)
+		d.scim("PATCH", path, patchOf("userName", "bobby@corp.example"), 400)
+		d.scim("PUT", path, map[string]any{"userName": "eve@evil.example", "active": true}, 400)
+		k.want(k.call("GET", "/user", access, nil), 200, "")
+		got := d.scim("PUT", path, map[string]any{"userName": "gone@evil.example", "active": false}, 200)
+		if name := got.text(k, "userName"); name != "bob@corp.example" || got.json(k)["active"] != false {
+			k.Errorf("the leaver is %s", got.body)
+		}
+		k.want(k.call("GET", "/user", access, nil), 403, "session_not_found")
+		d.scim("PATCH", path, patchOf("active", true), 400)
+		k.want(k.call("PUT", "/sso/connections/"+d.id, k.serviceKey(), map[string]any{"domains": []string{"corp.example"}}), 200, "")
+		d.scim("PATCH", path, patchOf("active", true), 200)
+		d.enter(nil)
+	})
+}
+
+// A person that a sign-in made and the directory switched off is switched on
+// by provisioning, and not only said to be.
+func TestProvisioningSwitchesOn(t *testing.T) {
+	onBoth(t, func(k *kit) {
+		d := newDirectory(k, nil)
+		user, _ := d.enter(nil)
+		d.scim("PATCH", "/Users/"+user, patchOf("active", false), 200)
+		if at := d.arrive(nil); at.Query().Get("error") != "access_denied" {
+			k.Errorf("switched off, landed at %s", at)
+		}
+		got := d.scim("POST", "/Users", map[string]any{"userName": "bob@corp.example"}, 201)
+		if got.text(k, "id") != user || got.json(k)["active"] != true {
+			k.Errorf("provisioned %s", got.body)
+		}
+		d.enter(nil)
+	})
+}
