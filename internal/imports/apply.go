@@ -106,6 +106,15 @@ func (m *Importer) appliable(tx *db.Tx, a actor.Actor, job *Job) (*plan, error) 
 	if p.Fingerprint != settingsText(settings, job.Mapping) {
 		return nil, wrongState(job, "was changed after it was processed: process it again")
 	}
+	t, err := m.target(job.Target)
+	if err != nil {
+		return nil, err
+	}
+	for _, name := range p.Fields {
+		if t.hides(name, a.Role) {
+			return nil, fault.New(fault.Forbidden, "42501", "the file sets %s, which role %q may not see: process it again to leave that out, or have somebody apply it who may", name, a.Role)
+		}
+	}
 	if settings.DryRun {
 		return nil, wrongState(job, "was made to check a file only (options.dry_run)")
 	}

@@ -65,6 +65,10 @@ func (v *survey) explain() []Column {
 		read[c.index] = true
 		out = append(out, c.told())
 	}
+	for _, c := range v.layout.withheld {
+		read[c.index] = true
+		out = append(out, Column{Index: c.index, Header: c.header, How: "ignored", Why: fmt.Sprintf("It gives %s, which your role may not see.", c.name)})
+	}
 	for i, h := range v.layout.headers {
 		if !read[i] {
 			out = append(out, Column{Index: i, Header: h, How: "ignored", Why: fmt.Sprintf("No field of %s is called that; a mapping can use it.", v.target.name)})

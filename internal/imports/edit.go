@@ -59,6 +59,7 @@ type editing struct {
 	m    *Importer
 	job  *Job
 	plan *plan
+	veil veil
 	st   *stager
 	seq  int
 	at   int // index in the chunk
@@ -73,7 +74,7 @@ func (m *Importer) editRow(ctx context.Context, a actor.Actor, jobID string, row
 	if err != nil {
 		return nil, err
 	}
-	if err := ed.list[ed.at].edit(ed.plan.Headers, e); err != nil {
+	if err := ed.list[ed.at].edit(ed.veil, e); err != nil {
 		return nil, err
 	}
 	batch := make([]*draft, len(ed.list))
@@ -94,7 +95,7 @@ func (m *Importer) editRow(ctx context.Context, a actor.Actor, jobID string, row
 	if err := m.db.Write(ctx, store.Scope(a), func(tx *db.Tx) error { return ed.save(tx, a, row, c) }); err != nil {
 		return nil, err
 	}
-	out := ed.list[ed.at].staged(row)
+	out := ed.veil.over(&ed.list[ed.at]).staged(row)
 	return &out, nil
 }
 
@@ -132,6 +133,7 @@ func (ed *editing) load(tx *db.Tx, a actor.Actor, jobID string, row int) error {
 	if err != nil {
 		return err
 	}
+	ed.veil = p.veil(t, a.Role)
 	v := p.survey(t, settings)
 	v.rows = int(job.TotalRows)
 	ed.st = m.stager(&step{job: job, actor: a}, v)
@@ -192,13 +194,14 @@ func (ed *editing) reread(ctx context.Context) error {
 
 // edit puts texts into a record. What was damaged about it is settled by
 // writing it anew.
-func (r *record) edit(headers []string, e Edit) error {
+func (r *record) edit(v veil, e Edit) error {
+	headers := v.headers
 	for name, text := range e.Cells {
 		at := slices.Index(headers, name)
 		if at < 0 {
 			at = slices.IndexFunc(headers, func(h string) bool { return h != "" && cell.Fold(h) == cell.Fold(name) })
 		}
-		if at < 0 {
+		if at < 0 || v.at[at] {
 			return fault.New(fault.Invalid, "cells", "the file has no column %q", clip(name, 80)).At("cells."+clip(name, 80), "is no column of the file")
 		}
 		if len(text) > sheet.MaxCell {
@@ -306,7 +309,7 @@ func (p *plan) survey(t *target, s Settings) *survey {
 	v := &survey{target: t, settings: s, headed: true, layout: &layout{width: p.Width, headers: p.Headers}}
 	for _, c := range p.Columns {
 		col := t.column(c.Field)
-		if col == nil {
+		if col == nil || c.How == withheld {
 			continue
 		}
 		x := mapped{column: col, index: c.Index, header: c.Header, order: c.Order, how: c.How}

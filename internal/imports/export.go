@@ -12,7 +12,6 @@ import (
 
 	"holdfast/internal/actor"
 	"holdfast/internal/db"
-	"holdfast/internal/fault"
 	"holdfast/internal/imports/cell"
 	"holdfast/internal/store"
 )
@@ -25,7 +24,7 @@ type Corrected struct {
 	actor  actor.Actor
 	job    *Job
 	filter RowFilter
-	plan   *plan
+	veil   veil
 	chunks []chunkInfo
 }
 
@@ -47,12 +46,14 @@ func (m *Importer) Corrected(ctx context.Context, a actor.Actor, jobID, status s
 	}
 	c.Name = strings.TrimSuffix(job.FileName, path.Ext(job.FileName)) + "-" + strings.Trim(status+"-rows", "-") + ".csv"
 	err = m.db.Read(ctx, store.Scope(a), func(tx *db.Tx) (err error) {
-		if c.plan, _, err = m.planOf(tx, a, job); fault.Is(err, fault.NotFound) {
+		planned := false
+		if c.veil, planned, err = m.veilOf(tx, a, job); err != nil {
+			return err
+		}
+		if !planned {
 			return wrongState(job, "must be processed first")
 		}
-		if err == nil {
-			c.chunks, err = chunksOf(tx, a.TenantID, job.ID)
-		}
+		c.chunks, err = chunksOf(tx, job)
 		return err
 	})
 	if err != nil {
@@ -68,7 +69,7 @@ func (c *Corrected) Write(ctx context.Context, w io.Writer) error {
 	out := csv.NewWriter(b)
 	_, err := b.WriteString("\ufeff")
 	why := c.filter.Status == "invalid"
-	header := append([]string(nil), c.plan.Headers...)
+	header := c.veil.header()
 	if why {
 		header = append(header, "What is wrong")
 	}
@@ -104,9 +105,10 @@ func (c *Corrected) chunk(ctx context.Context, out *csv.Writer, seq int, why boo
 		if !c.filter.takes(r) {
 			continue
 		}
+		r = c.veil.over(r)
 		cells := append([]string(nil), r.Cells...)
 		if why {
-			for len(cells) < len(c.plan.Headers) {
+			for len(cells) < len(c.veil.header()) {
 				cells = append(cells, "")
 			}
 			cells = append(cells, told(r.Errors))

@@ -117,13 +117,13 @@ func days(value string) (int, bool) {
 	return n, err == nil && n >= 1 && n <= keepLongest
 }
 
-// Swept counts what a Sweep removed: files past their time, and files that no
-// record names.
+// Swept counts what a Sweep removed: jobs' files past their time, with the rows
+// as they were read, and files that no record names.
 type Swept struct{ Expired, Orphans int }
 
-// Sweep removes files that are no longer wanted. A job that nothing was done
-// with ends as cancelled; of an applied one only the file goes, rolling back
-// needs it not. Call it now and then.
+// Sweep removes files that are no longer wanted, with the rows that were read
+// from them. A job that nothing was done with ends as cancelled; of an applied
+// one what rolling back needs stays. Call it now and then.
 func (m *Importer) Sweep(ctx context.Context) (s Swept, err error) {
 	if s.Expired, err = m.sweepExpired(ctx); err != nil {
 		return s, fmt.Errorf("imports: sweep: %w", err)
@@ -149,7 +149,8 @@ func (m *Importer) sweepExpired(ctx context.Context) (int, error) {
 		}); err != nil {
 			return err
 		}
-		return tx.Query("SELECT tenant_id, id, updated_at FROM import_jobs WHERE blob_key IS NOT NULL AND updated_at < $1 AND status NOT IN ('processing', 'applying', 'rolling_back')",
+		return tx.Query("SELECT tenant_id, id, updated_at FROM import_jobs j WHERE updated_at < $1 AND status NOT IN ('processing', 'applying', 'rolling_back') "+
+			"AND (blob_key IS NOT NULL OR EXISTS (SELECT 1 FROM import_records r WHERE r.tenant_id = j.tenant_id AND r.job_id = j.id))",
 			[]any{now.AddDate(0, 0, -1)}, func(r *db.Row) error {
 				n := kept[r.Text(0)]
 				if n == 0 {
@@ -177,8 +178,12 @@ func (m *Importer) sweepExpired(ctx context.Context) (int, error) {
 	return gone, nil
 }
 
-// expire takes a job's file away, unless it is being worked on by now.
+// expire takes a job's file away and the rows that were read from it, unless it
+// is being worked on by now.
 func (m *Importer) expire(ctx context.Context, a actor.Actor, id string) (done bool, err error) {
+	if err := m.shed(ctx, a, id); err != nil {
+		return false, err
+	}
 	key := ""
 	err = m.db.Write(ctx, store.Scope(a), func(tx *db.Tx) error {
 		key, done = "", false
@@ -187,15 +192,14 @@ func (m *Importer) expire(ctx context.Context, a actor.Actor, id string) (done b
 			return err
 		}
 		set := store.Row{"blob_key": nil}
-		switch job.Status {
-		case Uploaded, Ready, Failed:
-			if job.partly() {
-				break
-			}
-			if err := m.forget(tx, a.TenantID, id); err != nil {
-				return err
-			}
+		if job.acted() {
+			err = unquote(tx, job)
+		} else {
+			err = m.forget(tx, a.TenantID, id)
 			set["status"], set["message"] = Cancelled, "Nothing was done with the file for a long time; it was removed. Upload it again to import it."
+		}
+		if err != nil {
+			return err
 		}
 		if _, err := m.set(tx, a, id, set); err != nil {
 			return err
@@ -207,6 +211,67 @@ func (m *Importer) expire(ctx context.Context, a actor.Actor, id string) (done b
 		m.drop(ctx, key)
 	}
 	return done && err == nil, err
+}
+
+// acted reports a job that was applied, if only in part, or is over.
+func (j *Job) acted() bool {
+	switch j.Status {
+	case Uploaded, Ready, Failed:
+		return j.partly()
+	}
+	return true
+}
+
+// shedChunks and shedEdits bound what one transaction removes of a job's rows.
+const (
+	shedChunks = 50
+	shedEdits  = 2000
+)
+
+// shed removes the rows of an applied job as they were read, and the corrections
+// in them, bit by bit. Going on to apply needs them not, nor does rolling back.
+func (m *Importer) shed(ctx context.Context, a actor.Actor, id string) error {
+	for _, part := range []struct {
+		table, key string
+		n          int
+	}{{"import_edits", "row_no", shedEdits}, {"import_records", "seq", shedChunks}} {
+		text := fmt.Sprintf("DELETE FROM %[1]s WHERE tenant_id = $1 AND job_id = $2 AND %[2]s IN (SELECT %[2]s FROM %[1]s WHERE tenant_id = $1 AND job_id = $2 ORDER BY %[2]s LIMIT %[3]d)",
+			part.table, part.key, part.n)
+		for gone := int64(part.n); gone == int64(part.n); {
+			err := m.db.Write(ctx, store.Scope(a), func(tx *db.Tx) error {
+				gone = 0
+				job, err := m.locked(tx, a, id)
+				if err != nil || job.rest() != "" || !job.acted() {
+					return err
+				}
+				gone, err = tx.Exec(text, a.TenantID, id)
+				return err
+			})
+			if err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// unquote takes the row errors out of what was answered when the file was
+// processed: they quote its cells.
+func unquote(tx *db.Tx, job *Job) error {
+	p, err := readPlan(tx, job)
+	switch {
+	case fault.Is(err, fault.NotFound):
+		return nil
+	case err != nil:
+		return err
+	}
+	p.Result.Errors = []RowError{}
+	text, err := json.Marshal(p)
+	if err != nil {
+		return err
+	}
+	_, err = tx.Exec("UPDATE import_plans SET plan = $3 WHERE tenant_id = $1 AND job_id = $2", job.TenantID, job.ID, string(text))
+	return err
 }
 
 // sweepOrphans removes the files that no record names and that are older than

@@ -11,6 +11,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"holdfast/internal/db"
 	"holdfast/internal/fault"
 	"holdfast/internal/imports"
 	"holdfast/internal/store"
@@ -29,6 +30,21 @@ func (k *kit) files() int {
 	return n
 }
 
+// crowd gives a job's rows n more chunks.
+func (k *kit) crowd(job *imports.Job, n int) {
+	k.Helper()
+	err := k.d.Write(context.Background(), db.Scope{Tenant: k.as.TenantID}, func(tx *db.Tx) error {
+		for i := range n {
+			tx.Queue("INSERT INTO import_records (tenant_id, job_id, seq, rows, invalid, errors, data) SELECT tenant_id, job_id, $3, rows, invalid, errors, data FROM import_records WHERE tenant_id = $1 AND job_id = $2 AND seq = 1",
+				[]any{k.as.TenantID, job.ID, i + 2}, nil)
+		}
+		return nil
+	})
+	if err != nil {
+		k.Fatal(err)
+	}
+}
+
 func (k *kit) sweep() imports.Swept {
 	k.Helper()
 	s, err := k.m.Sweep(context.Background())
@@ -42,7 +58,30 @@ func (k *kit) sweep() imports.Swept {
 // went on with are cancelled; what was applied can still be rolled back.
 func TestRetention(t *testing.T) {
 	each(t, func(k *kit) {
-		applied, _, _ := k.imported("zones", "", "", "a.csv", []byte(shelves))
+		rows := func(job *imports.Job) (n int64) { // kept of a file's content
+			err := k.d.Read(context.Background(), db.Scope{Tenant: k.as.TenantID}, func(tx *db.Tx) error {
+				return tx.One("SELECT (SELECT COUNT(*) FROM import_records WHERE tenant_id = $1 AND job_id = $2) + (SELECT COUNT(*) FROM import_edits WHERE tenant_id = $1 AND job_id = $2) "+
+					"+ (SELECT COUNT(*) FROM import_chunks WHERE tenant_id = $1 AND job_id = $2) + (SELECT COUNT(*) FROM import_plans WHERE tenant_id = $1 AND job_id = $2 AND plan LIKE '%secret%')",
+					[]any{k.as.TenantID, job.ID}, func(r *db.Row) error { n = r.Int(0); return nil })
+			})
+			if err != nil {
+				k.Fatal(err)
+			}
+			return n
+		}
+		applied := k.upload("zones", "", "", "a.csv", []byte(shelves+"secret 1,x\nA 3,x\n"))
+		k.process(applied)
+		if _, err := k.m.EditRow(context.Background(), k.as, applied.ID, 4, imports.Edit{Cells: map[string]string{"code": "A-3"}}); err != nil {
+			k.Fatal(err)
+		}
+		k.apply(applied)
+		gone, _, _ := k.imported("zones", "", "", "d.csv", []byte("code,name\nD-1,One\n"))
+		if _, err := k.m.Rollback(context.Background(), k.as, gone.ID); err != nil {
+			k.Fatal(err)
+		}
+		k.add("items", store.Row{"sku": "P-1", "name": "One"})
+		lined, _, _ := k.imported("orders", "", "", "o.csv", []byte("order_no,sku,quantity\nO-1,P-1,2\n"))
+		k.crowd(applied, 120)
 		idle := k.upload("zones", "", "", "b.csv", []byte("code,name\nB-1,One\n"))
 		k.process(idle)
 		k.as.TenantID = south
@@ -54,10 +93,10 @@ func TestRetention(t *testing.T) {
 			days, files int
 			want        imports.Swept
 		}{
-			{6, 3, imports.Swept{}},
-			{8, 2, imports.Swept{Expired: 1}},
-			{89, 2, imports.Swept{}},
-			{91, 0, imports.Swept{Expired: 2}},
+			{6, 5, imports.Swept{}},
+			{8, 4, imports.Swept{Expired: 1}},
+			{89, 4, imports.Swept{}},
+			{91, 0, imports.Swept{Expired: 4}},
 			{91, 0, imports.Swept{}},
 		} {
 			k.now = began.AddDate(0, 0, c.days)
@@ -71,8 +110,21 @@ func TestRetention(t *testing.T) {
 		if got := k.status(applied); got != "completed" {
 			k.Errorf("the applied job is %s", got)
 		}
-		if _, err := k.m.Rollback(context.Background(), k.as, applied.ID); err != nil || len(k.rows("zones")) != 0 {
-			k.Errorf("roll back without the file: %v", err)
+		for _, job := range []*imports.Job{applied, gone, lined, idle} {
+			if n := rows(job); n != 0 {
+				k.Errorf("%s: %d rows of its file's content are kept", job.FileName, n)
+			}
+		}
+		if _, err := k.m.Rows(context.Background(), k.as, applied.ID, imports.RowFilter{Page: 1, PageSize: 1}); !fault.HasCode(err, "import_state") || !strings.Contains(err.Error(), "no longer kept") {
+			k.Error(err)
+		}
+		for _, job := range []*imports.Job{applied, lined} {
+			if _, err := k.m.Rollback(context.Background(), k.as, job.ID); err != nil || len(k.rows("orders")) != 0 && job == lined {
+				k.Errorf("roll back without the file: %v", err)
+			}
+		}
+		if n := len(k.rows("zones")); n != 0 {
+			k.Errorf("%d zones", n)
 		}
 		k.as.TenantID = south
 		if got := k.status(short); got != "cancelled" {

@@ -92,6 +92,8 @@ type layout struct {
 	width   int // columns of the header, or of the first row
 	headers []string
 	ignored []string
+
+	withheld []mapped // of fields that the role may not see
 }
 
 // question is a fault that the caller can answer with an option: the job

@@ -127,6 +127,9 @@ func (c comparison) difference(old, row store.Row) Difference {
 		d.ID, _ = old["id"].(string)
 	}
 	for name, after := range row {
+		if c.target.hides(name, c.actor.Role) {
+			continue
+		}
 		col := c.target.column(name)
 		if old == nil || col == nil {
 			d.Fields[name] = Values{After: after}
@@ -212,7 +215,7 @@ func (m *Importer) Preview(ctx context.Context, a actor.Actor, jobID string, pag
 
 // pick reads the staged rows of the page.
 func (p *PreviewPage) pick(tx *db.Tx, job *Job, plan *plan) (rows []store.Row, lines []int, err error) {
-	chunks, err := chunksOf(tx, job.TenantID, job.ID)
+	chunks, err := chunksOf(tx, job)
 	if err != nil {
 		return nil, nil, err
 	}

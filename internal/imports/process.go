@@ -38,8 +38,12 @@ func (m *Importer) Process(ctx context.Context, a actor.Actor, jobID string) (*P
 			return err
 		}
 		if job.Status == Ready {
+			t, err := m.target(job.Target)
+			if err != nil {
+				return err
+			}
 			p, settings, err := m.planOf(tx, a, job)
-			if err == nil && p.Fingerprint == settingsText(settings, job.Mapping) && settings.DryRun == (p.Result.Preview != nil) {
+			if err == nil && p.madeFor(t, a.Role) && p.Fingerprint == settingsText(settings, job.Mapping) && settings.DryRun == (p.Result.Preview != nil) {
 				before = p.Result
 				return errAnswered
 			}
@@ -84,11 +88,15 @@ func (m *Importer) planOf(tx *db.Tx, a actor.Actor, job *Job) (*plan, Settings, 
 	if err != nil {
 		return nil, settings, err
 	}
+	p, err := readPlan(tx, job)
+	return p, settings, err
+}
+
+func readPlan(tx *db.Tx, job *Job) (*plan, error) {
 	p := &plan{}
-	err = tx.One("SELECT plan FROM import_plans WHERE tenant_id = $1 AND job_id = $2", []any{a.TenantID, job.ID}, func(r *db.Row) error {
+	return p, tx.One("SELECT plan FROM import_plans WHERE tenant_id = $1 AND job_id = $2", []any{job.TenantID, job.ID}, func(r *db.Row) error {
 		return json.Unmarshal(r.Bytes(0), p)
 	})
-	return p, settings, err
 }
 
 func (m *Importer) process(ctx context.Context, s *step) (*Processed, error) {
@@ -104,6 +112,9 @@ func (m *Importer) process(ctx context.Context, s *step) (*Processed, error) {
 		if t.column(name) == nil {
 			return nil, unknownField(t, name)
 		}
+		if err := t.sets(name, "options.defaults", s.actor.Role); err != nil {
+			return nil, err
+		}
 	}
 	if err := t.permit(s.actor.Role, settings.Mode); err != nil {
 		return nil, err
@@ -113,7 +124,7 @@ func (m *Importer) process(ctx context.Context, s *step) (*Processed, error) {
 		return nil, err
 	}
 	open := func() (io.ReadCloser, error) { return m.files.Open(ctx, s.job.blobKey) }
-	f := upload{open: open, kind: s.job.FileType}
+	f := upload{open: open, kind: s.job.FileType, role: s.actor.Role}
 	f.others = func(headers []string) []string { return m.fitting(s.actor.Role, t, headers) }
 	if !settings.Guess {
 		f.known = func(headers []string) (json.RawMessage, string, error) {

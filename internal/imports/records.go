@@ -114,11 +114,16 @@ func unpackRecords(b []byte) (list []record, err error) {
 // chunkInfo is what is known of a chunk without opening it.
 type chunkInfo struct{ seq, rows, invalid, errors int }
 
-func chunksOf(tx *db.Tx, tenant, job string) (list []chunkInfo, err error) {
-	err = tx.Query("SELECT seq, rows, invalid, errors FROM import_records WHERE tenant_id = $1 AND job_id = $2 ORDER BY seq", []any{tenant, job}, func(r *db.Row) error {
+// chunksOf lists the chunks of a job's rows. That they were removed with its
+// file when its time was over is a fault.Conflict.
+func chunksOf(tx *db.Tx, job *Job) (list []chunkInfo, err error) {
+	err = tx.Query("SELECT seq, rows, invalid, errors FROM import_records WHERE tenant_id = $1 AND job_id = $2 ORDER BY seq", []any{job.TenantID, job.ID}, func(r *db.Row) error {
 		list = append(list, chunkInfo{int(r.Int(0)), int(r.Int(1)), int(r.Int(2)), int(r.Int(3))})
 		return nil
 	})
+	if err == nil && list == nil && job.TotalRows > 0 && job.blobKey == "" && job.Status != Cancelled && job.acted() {
+		return nil, wrongState(job, "its rows are no longer kept: its file was removed when its time was over")
+	}
 	return list, err
 }
 
@@ -150,6 +155,8 @@ type RowPage struct {
 	PageSize int         `json:"pageSize"`
 	Total    int64       `json:"total"`
 	HasMore  bool        `json:"hasMore"`
+
+	veil veil
 }
 
 // RowFilter chooses rows: Status valid or invalid, Code and Column those with
@@ -213,14 +220,14 @@ func (m *Importer) Rows(ctx context.Context, a actor.Actor, jobID string, f RowF
 	f.PageSize = min(f.PageSize, 200)
 	p := &RowPage{Page: f.Page, PageSize: f.PageSize, Rows: []StagedRow{}, Columns: []string{}}
 	err = m.db.Read(ctx, store.Scope(a), func(tx *db.Tx) error {
-		plan, _, err := m.planOf(tx, a, job)
-		if fault.Is(err, fault.NotFound) {
+		veil, planned, err := m.veilOf(tx, a, job)
+		switch {
+		case err != nil:
+			return err
+		case !planned:
 			return wrongState(job, "must be processed first")
 		}
-		if err != nil {
-			return err
-		}
-		p.Columns = append(p.Columns, plan.Headers...)
+		p.veil, p.Columns = veil, veil.header()
 		return p.fill(tx, job, f)
 	})
 	if err != nil {
@@ -231,7 +238,7 @@ func (m *Importer) Rows(ctx context.Context, a actor.Actor, jobID string, f RowF
 }
 
 func (p *RowPage) fill(tx *db.Tx, job *Job, f RowFilter) error {
-	chunks, err := chunksOf(tx, job.TenantID, job.ID)
+	chunks, err := chunksOf(tx, job)
 	if err != nil {
 		return err
 	}
@@ -251,7 +258,7 @@ func (p *RowPage) fill(tx *db.Tx, job *Job, f RowFilter) error {
 				continue
 			}
 			if p.Total >= from && p.Total < to {
-				p.Rows = append(p.Rows, list[i].staged((c.seq-1)*chunkRows+i+1))
+				p.Rows = append(p.Rows, p.veil.over(&list[i]).staged((c.seq-1)*chunkRows+i+1))
 			}
 			p.Total++
 		}
@@ -280,7 +287,11 @@ func (m *Importer) RowErrors(ctx context.Context, a actor.Actor, jobID string, p
 	p := &ErrorPage{Page: page, PageSize: min(pageSize, 200), Errors: []RowError{}}
 	from, to := int64(page-1)*int64(p.PageSize), int64(page)*int64(p.PageSize)
 	err = m.db.Read(ctx, store.Scope(a), func(tx *db.Tx) error {
-		chunks, err := chunksOf(tx, job.TenantID, job.ID)
+		veil, _, err := m.veilOf(tx, a, job)
+		if err != nil {
+			return err
+		}
+		chunks, err := chunksOf(tx, job)
 		if err != nil {
 			return err
 		}
@@ -294,7 +305,7 @@ func (m *Importer) RowErrors(ctx context.Context, a actor.Actor, jobID string, p
 				return err
 			}
 			for i := range list {
-				for _, e := range list[i].Errors {
+				for _, e := range veil.mute(list[i].Errors) {
 					if p.Total >= from && p.Total < to {
 						p.Errors = append(p.Errors, e)
 					}

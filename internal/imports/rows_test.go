@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"strings"
 	"sync"
@@ -254,6 +255,88 @@ func TestSavedMappings(t *testing.T) {
 		job = k.upload("items", "", "", "e.csv", []byte(file))
 		if _, err := k.m.Process(context.Background(), k.as, job.ID); !fault.HasCode(err, "import_question") {
 			k.Error(err)
+		}
+	})
+}
+
+// What a role may not see of a record it neither sets by a file nor reads in the
+// file of somebody who may, whoever of them had it checked.
+func TestHiddenFields(t *testing.T) {
+	each(t, func(k *kit) {
+		ctx := context.Background()
+		k.add("workers", store.Row{"employee_no": "E-1", "name": "One", "birth_year": 1971})
+		boss, manager := *k, *k
+		manager.as.Role = actor.Manager
+		const file = "employee_no,Geburtsjahr,name\nE-1,1984,Uno\nE-2,born 1985,Two\nE-3,1986\n"
+
+		job := manager.upload("workers", "", "", "m.csv", []byte(file))
+		p := manager.process(job)
+		if diff := cmp.Diff([]string{"4  columns"}, where(p.Errors)); diff != "" || cmp.Diff([]string{"Geburtsjahr"}, p.Ignored) != "" || !strings.Contains(p.Message, "may not see the field birth_year") {
+			k.Errorf("%s %+v", diff, p)
+		}
+		if v, err := k.m.Preview(ctx, manager.as, job.ID, 1, 9); err != nil || len(v.Rows) != 2 || len(v.Rows[0].Fields) != 1 {
+			k.Errorf("%+v %v", v, err)
+		}
+		manager.apply(job)
+		if w := k.find("workers", "employee_no", "E-1"); w["birth_year"] != int64(1971) || w["name"] != "Uno" {
+			k.Errorf("%v", w)
+		}
+
+		job = boss.upload("workers", `{"force":true}`, "", "b.csv", []byte(file))
+		if p = boss.process(job); cmp.Diff([]string{"3 Geburtsjahr number", "4  columns"}, where(p.Errors)) != "" {
+			k.Errorf("%+v", p.Errors)
+		}
+		told := func(by *kit) string {
+			t.Helper()
+			rows := by.page(job, imports.RowFilter{Page: 1, PageSize: 9})
+			errs, err := k.m.RowErrors(ctx, by.as, job.ID, 1, 9)
+			v, fail := k.m.Preview(ctx, by.as, job.ID, 1, 9)
+			one, bad := k.m.EditRow(ctx, by.as, job.ID, 2, imports.Edit{Cells: map[string]string{"name": "Two"}})
+			var out bytes.Buffer
+			c, refused := k.m.Corrected(ctx, by.as, job.ID, "all")
+			if err := errors.Join(err, fail, bad, refused); err != nil {
+				k.Fatal(err)
+			}
+			if err := c.Write(ctx, &out); err != nil {
+				k.Fatal(err)
+			}
+			text, err := json.Marshal([]any{rows, errs, v, one, out.String()})
+			if err != nil {
+				k.Fatal(err)
+			}
+			return string(text)
+		}
+		for _, secret := range []string{"1984", "born 1985", "1986", "1971"} {
+			if text := told(&manager); strings.Contains(text, secret) {
+				k.Errorf("a manager reads %s: %s", secret, text)
+			}
+			if text := told(&boss); !strings.Contains(text, secret) {
+				k.Errorf("an administrator does not read %s: %s", secret, text)
+			}
+		}
+		if _, err := k.m.EditRow(ctx, manager.as, job.ID, 1, imports.Edit{Cells: map[string]string{"Geburtsjahr": "1990"}}); !fault.Is(err, fault.Invalid) {
+			k.Error(err)
+		}
+		if _, err := k.m.Apply(ctx, manager.as, job.ID); !fault.Is(err, fault.Forbidden) {
+			k.Error(err)
+		}
+		if p = manager.process(job); p.Stats != (imports.Stats{TotalRows: 3, ValidRows: 2, InvalidRows: 1}) { // checked anew, without
+			k.Errorf("%+v", p)
+		}
+		if text := told(&manager); strings.Contains(text, "1985") {
+			k.Error(text)
+		}
+		for _, r := range []imports.Request{
+			{Target: "workers", Mapping: json.RawMessage(`{"employee_no":"employee_no","birth_year":"Geburtsjahr"}`)},
+			{Target: "workers", Options: json.RawMessage(`{"defaults":{"birth_year":"1990"}}`)},
+		} {
+			made, err := k.m.Upload(ctx, manager.as, r, "x.csv", strings.NewReader(file))
+			if err == nil {
+				_, err = k.m.Process(ctx, manager.as, made.ID)
+			}
+			if !fault.Is(err, fault.Forbidden) || len(fault.As(err).Fields) != 1 {
+				k.Errorf("%s %s: %v", r.Mapping, r.Options, err)
+			}
 		}
 	})
 }

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"holdfast/internal/actor"
 	"holdfast/internal/catalog"
 	"holdfast/internal/fault"
 	"holdfast/internal/imports/cell"
@@ -54,6 +55,7 @@ const refSample = 500
 type upload struct {
 	open sheet.Source
 	kind string
+	role actor.Role // who reads it
 	// known gives the mapping that was once given for such columns and the job
 	// it was given to; nil = do not ask.
 	known func(headers []string) (json.RawMessage, string, error)
@@ -93,6 +95,7 @@ func look(f upload, t *target, s Settings, given map[string]place) (*survey, err
 		return nil, err
 	}
 	if v.layout, err = arrange(t, first.Cells, given, v.headed); err == nil {
+		v.withhold(f.role)
 		err = v.layout.complete(t, s)
 	}
 	if err != nil {
@@ -267,6 +270,10 @@ func (v *survey) keep(p *plan) {
 	p.Headers, p.Width, p.Zone = v.layout.headers, v.layout.width, v.zone.String()
 	p.Lined, p.Soft = v.lined(), v.soft()
 	for _, c := range v.layout.cols {
+		p.Columns = append(p.Columns, c.told())
+	}
+	for _, c := range v.layout.withheld {
+		c.how = withheld
 		p.Columns = append(p.Columns, c.told())
 	}
 }

@@ -2,6 +2,7 @@ package imports
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -85,7 +86,10 @@ func (m *Importer) admissible(a actor.Actor, r Request) (*target, error) {
 	if _, err := parseSettings(r.Options); err != nil {
 		return nil, err
 	}
-	_, err = parseMapping(t, r.Mapping)
+	given, err := parseMapping(t, r.Mapping)
+	for name := range given {
+		err = cmp.Or(err, t.sets(name, "mapping."+name, a.Role))
+	}
 	return t, err
 }
 
