@@ -88,7 +88,7 @@ func Open(ctx context.Context, o Options) (*DB, error) {
 	var err error
 	if o.URL == "" {
 		d.kind = SQLite
-		d.eng, d.version, err = openSQLite(ctx, d, o)
+		d.eng, d.version, err = openSQLite(d, o)
 	} else {
 		d.kind = PostgreSQL
 		d.eng, d.version, err = openPostgres(ctx, d, o)

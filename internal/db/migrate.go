@@ -74,7 +74,7 @@ func pending(have int, apply bool) ([]Migration, error) {
 
 // migrate brings the file up to date in one transaction; BEGIN IMMEDIATE is
 // the lock against a second process.
-func (l *lite) migrate(ctx context.Context, apply bool) (err error) {
+func (l *lite) migrate(apply bool) (err error) {
 	w := l.writer
 	if err := w.exec("BEGIN IMMEDIATE"); err != nil {
 		return err
@@ -88,7 +88,7 @@ func (l *lite) migrate(ctx context.Context, apply bool) (err error) {
 		return err
 	}
 	have := 0
-	if err := w.query(ctx, "SELECT coalesce(max(version), 0) FROM schema_migrations", nil, func(r *Row) error { have = int(r.Int(0)); return nil }); err != nil {
+	if err := w.query("SELECT coalesce(max(version), 0) FROM schema_migrations", nil, func(r *Row) error { have = int(r.Int(0)); return nil }); err != nil {
 		return err
 	}
 	steps, err := pending(have, apply)
@@ -102,7 +102,7 @@ func (l *lite) migrate(ctx context.Context, apply bool) (err error) {
 			}
 		}
 		args := []any{m.Version, m.Name, time.Now()}
-		if err := w.runOne(ctx, stmt{sql: "INSERT INTO schema_migrations VALUES ($1, $2, $3)", args: args}); err != nil {
+		if err := w.runOne(stmt{sql: "INSERT INTO schema_migrations VALUES ($1, $2, $3)", args: args}); err != nil {
 			return err
 		}
 	}

@@ -13,6 +13,7 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"modernc.org/sqlite"
 
@@ -37,40 +38,70 @@ type lite struct {
 	done     chan struct{}
 	lock     *os.File
 	closing  sync.Once
-	gone     atomic.Bool  // the database file is no longer the one that was opened
-	gathered int          // jobs of the last group; used by the writing goroutine alone
-	rehearse bool         // each write runs twice, the first time undone
-	careful  int          // groups that still use savepoints; used by the writing goroutine alone
-	seen     atomic.Int64 // data_version at the last look
+	gone     atomic.Bool   // the database file is no longer the one that was opened
+	gathered int           // jobs of the last group; used by the writing goroutine alone
+	rehearse bool          // each write runs twice, the first time undone
+	careful  int           // groups that still use savepoints; used by the writing goroutine alone
+	seen     atomic.Int64  // data_version at the last look
+	longest  time.Duration // of a statement
+	patience time.Duration // of a read that waits for a connection
 }
 
 var liteDriver = sync.OnceValues(func() (*sqlite.Driver, error) {
-	d := new(sqlite.Driver)
-	return d, d.RegisterDeterministicScalarFunction("regexp", 2, matchRegexp)
+	d, p := new(sqlite.Driver), &patterns{compiled: map[string]*regexp.Regexp{}}
+	return d, d.RegisterDeterministicScalarFunction("regexp", 2, p.match)
 })
 
-// matchRegexp backs the REGEXP operator: X REGEXP Y calls regexp(Y, X).
-func matchRegexp(_ *sqlite.FunctionContext, args []driver.Value) (driver.Value, error) {
+// patterns keeps the regular expressions compiled last: the operator is called
+// for every row.
+type patterns struct {
+	sync.Mutex
+	compiled map[string]*regexp.Regexp
+}
+
+// maxPatterns bounds the expressions kept. A request may have 20.
+const maxPatterns = 256
+
+// match backs the REGEXP operator: X REGEXP Y calls regexp(Y, X).
+func (p *patterns) match(_ *sqlite.FunctionContext, args []driver.Value) (driver.Value, error) {
 	pattern, ok1 := args[0].(string)
 	text, ok2 := args[1].(string)
 	if !ok1 || !ok2 {
 		return nil, nil
 	}
-	re, err := regexp.Compile(pattern)
+	re, err := p.get(pattern)
 	if err != nil {
 		return nil, err
 	}
 	return re.MatchString(text), nil
 }
 
-func openSQLite(ctx context.Context, d *DB, o Options) (engine, string, error) {
+func (p *patterns) get(pattern string) (*regexp.Regexp, error) {
+	p.Lock()
+	defer p.Unlock()
+	if re := p.compiled[pattern]; re != nil {
+		return re, nil
+	}
+	re, err := regexp.Compile(pattern)
+	if err != nil {
+		return nil, err
+	}
+	if len(p.compiled) >= maxPatterns {
+		clear(p.compiled)
+	}
+	p.compiled[pattern] = re
+	return re, nil
+}
+
+func openSQLite(d *DB, o Options) (engine, string, error) {
 	if _, err := liteDriver(); err != nil {
 		return nil, "", fmt.Errorf("db: register regexp: %w", err)
 	}
 	if err := os.MkdirAll(o.Dir, 0o700); err != nil {
 		return nil, "", fmt.Errorf("db: data directory: %w", err)
 	}
-	l := &lite{db: d, rehearse: o.Rehearse, path: filepath.Join(o.Dir, FileName), writes: make(chan *writeJob, 256), done: make(chan struct{})}
+	l := &lite{db: d, rehearse: o.Rehearse, path: filepath.Join(o.Dir, FileName), writes: make(chan *writeJob, 256),
+		done: make(chan struct{}), longest: statementTimeout, patience: poolWait}
 	take := joinDir
 	if o.Exclusive {
 		take = lockDir
@@ -80,7 +111,7 @@ func openSQLite(ctx context.Context, d *DB, o Options) (engine, string, error) {
 		return nil, "", err
 	}
 	l.lock = f
-	version, err := l.start(ctx, o)
+	version, err := l.start(o)
 	if err != nil {
 		l.release()
 		return nil, "", err
@@ -88,13 +119,13 @@ func openSQLite(ctx context.Context, d *DB, o Options) (engine, string, error) {
 	return l, version, nil
 }
 
-func (l *lite) start(ctx context.Context, o Options) (string, error) {
+func (l *lite) start(o Options) (string, error) {
 	var err error
 	if l.writer, err = l.connect("-16000"); err != nil {
 		return "", err
 	}
 	var version string
-	if err := l.writer.query(ctx, "SELECT sqlite_version()", nil, func(r *Row) error { version = r.Text(0); return nil }); err != nil {
+	if err := l.writer.query("SELECT sqlite_version()", nil, func(r *Row) error { version = r.Text(0); return nil }); err != nil {
 		return "", err
 	}
 	if older(version, minSQLite) {
@@ -106,7 +137,7 @@ func (l *lite) start(ctx context.Context, o Options) (string, error) {
 	if l.inode, err = os.Stat(l.path); err != nil {
 		return "", fmt.Errorf("db: %w", err)
 	}
-	if err := l.migrate(ctx, o.Migrate); err != nil {
+	if err := l.migrate(o.Migrate); err != nil {
 		return "", err
 	}
 	l.size = o.PoolSize
@@ -140,15 +171,38 @@ func (l *lite) connect(cache string) (*liteConn, error) {
 	if err != nil {
 		return nil, fmt.Errorf("db: open %s: %w", l.path, err)
 	}
-	return &liteConn{conn: c.(liteDriverConn), stmts: map[string]*list.Element{}, order: list.New()}, nil
+	handle, err := handleOf(c)
+	if err != nil {
+		c.Close()
+		return nil, err
+	}
+	return &liteConn{conn: c.(liteDriverConn), handle: handle, stmts: map[string]*list.Element{}, order: list.New()}, nil
+}
+
+// reader waits for a connection; when all are busy for long it is a 503, not a
+// queue.
+func (l *lite) reader(ctx context.Context) (*liteConn, error) {
+	select {
+	case c := <-l.readers:
+		return c, nil
+	default:
+	}
+	wait := time.NewTimer(l.patience)
+	defer wait.Stop()
+	select {
+	case c := <-l.readers:
+		return c, nil
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	case <-wait.C:
+		return nil, unavailable(nil, "53300", "all database connections are busy")
+	}
 }
 
 func (l *lite) read(ctx context.Context, s Scope, fn func(*Tx) error) error {
-	var c *liteConn
-	select {
-	case c = <-l.readers:
-	case <-ctx.Done():
-		return ctx.Err()
+	c, err := l.reader(ctx)
+	if err != nil {
+		return err
 	}
 	defer func() { l.readers <- c }()
 	begun := false
@@ -160,7 +214,7 @@ func (l *lite) read(ctx context.Context, s Scope, fn func(*Tx) error) error {
 			}
 			begun = true
 		}
-		return c.runAll(ctx, q)
+		return c.runAll(ctx, l.longest, q)
 	}
 	defer func() {
 		if begun {

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"strings"
+	"time"
 )
 
 // liteDriverConn is what package sqlite's connections offer below
@@ -20,11 +21,12 @@ type liteDriverConn interface {
 // liteConn is one connection with its prepared statements, least recently
 // used first out.
 type liteConn struct {
-	conn  liteDriverConn
-	stmts map[string]*list.Element
-	order *list.List
-	named []driver.NamedValue
-	vals  []driver.Value
+	conn   liteDriverConn
+	handle uintptr // the driver's own, for interrupt
+	stmts  map[string]*list.Element
+	order  *list.List
+	named  []driver.NamedValue
+	vals   []driver.Value
 }
 
 type liteStmt struct {
@@ -100,18 +102,28 @@ func (c *liteConn) bind(st *liteStmt, args []any) ([]driver.NamedValue, error) {
 	return c.named, nil
 }
 
-func (c *liteConn) runAll(ctx context.Context, q []stmt) error {
-	for _, s := range q {
-		if err := c.runOne(ctx, s); err != nil {
+// runAll runs q, each statement for at most longest, and ends the one that
+// runs when ctx does.
+func (c *liteConn) runAll(ctx context.Context, longest time.Duration, q []stmt) error {
+	w := c.watch(ctx, longest)
+	defer w.stop()
+	for i, s := range q {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		if i > 0 {
+			w.timer.Reset(longest)
+		}
+		if err := c.runOne(s); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func (c *liteConn) runOne(ctx context.Context, s stmt) error {
+func (c *liteConn) runOne(s stmt) error {
 	if s.each != nil {
-		return c.query(ctx, s.sql, s.args, s.each)
+		return c.query(s.sql, s.args, s.each)
 	}
 	st, err := c.prepare(s.sql)
 	if err != nil {
@@ -121,7 +133,7 @@ func (c *liteConn) runOne(ctx context.Context, s stmt) error {
 	if err != nil {
 		return err
 	}
-	res, err := st.stmt.(driver.StmtExecContext).ExecContext(ctx, args)
+	res, err := st.stmt.(driver.StmtExecContext).ExecContext(context.Background(), args)
 	if err != nil {
 		return err
 	}
@@ -131,7 +143,7 @@ func (c *liteConn) runOne(ctx context.Context, s stmt) error {
 	return err
 }
 
-func (c *liteConn) query(ctx context.Context, sql string, args []any, each func(*Row) error) error {
+func (c *liteConn) query(sql string, args []any, each func(*Row) error) error {
 	st, err := c.prepare(sql)
 	if err != nil {
 		return err
@@ -140,7 +152,7 @@ func (c *liteConn) query(ctx context.Context, sql string, args []any, each func(
 	if err != nil {
 		return err
 	}
-	rows, err := st.stmt.(driver.StmtQueryContext).QueryContext(ctx, named)
+	rows, err := st.stmt.(driver.StmtQueryContext).QueryContext(context.Background(), named)
 	if err != nil {
 		return err
 	}
@@ -164,7 +176,7 @@ func (c *liteConn) query(ctx context.Context, sql string, args []any, each func(
 }
 
 func (c *liteConn) exec(sql string) error {
-	return c.runOne(context.Background(), stmt{sql: sql})
+	return c.runOne(stmt{sql: sql})
 }
 
 func (c *liteConn) close() {

@@ -1,6 +1,7 @@
 package db
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -247,7 +248,10 @@ func (g *group) inSavepoint(j *writeJob) error {
 	if fatal == nil {
 		var err error
 		if _, err = g.l.runJob(j); err != nil {
-			if undo := w.exec("ROLLBACK TO w"); undo != nil {
+			if undo := w.exec("ROLLBACK TO w"); undo != nil && interrupted(err) {
+				j.finish(err) // it took too long, and the transaction of those before it along
+				return g.again()
+			} else if undo != nil {
 				fatal = err
 			}
 		}
@@ -278,18 +282,20 @@ func (l *lite) runJob(j *writeJob) (wrote bool, err error) {
 	// whole group. The job is asked between statements instead.
 	tx := &Tx{ctx: j.ctx, scope: j.scope, db: l.db}
 	j.tx = tx
+	var ended error // by the time limit, and with it the transaction
 	tx.run = func(q []stmt) error {
-		if err := j.ctx.Err(); err != nil {
+		if err := cmp.Or(ended, j.ctx.Err()); err != nil {
 			return err
 		}
 		wrote = wrote || slices.ContainsFunc(q, func(s stmt) bool { return !strings.HasPrefix(s.sql, "SELECT") })
-		return l.writer.runAll(context.Background(), q)
+		err := l.writer.runAll(context.Background(), l.longest, q)
+		if interrupted(err) {
+			ended = err
+		}
+		return err
 	}
 	if err := j.fn(tx); err != nil {
 		return wrote, err
 	}
-	if err := tx.Flush(); err != nil {
-		return wrote, err
-	}
-	return wrote, nil
+	return wrote, cmp.Or(tx.Flush(), ended)
 }
