@@ -11,8 +11,9 @@ import (
 
 // binder checks a request against the catalog for one caller.
 type binder struct {
-	cat *catalog.Catalog
-	a   actor.Actor
+	cat      *catalog.Catalog
+	a        actor.Actor
+	patterns int // regular expressions so far
 }
 
 // Find returns the resource behind a collection's name.

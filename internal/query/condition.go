@@ -1,7 +1,7 @@
 package query
 
 import (
-	"regexp"
+	rx "regexp/syntax"
 	"strings"
 
 	"holdfast/internal/catalog"
@@ -73,7 +73,7 @@ func (b *binder) values(p *pred, c Cond) error {
 			return err
 		}
 		if pattern {
-			if p.args[i], err = checkPattern(c.Op, t, f); err != nil {
+			if p.args[i], err = b.pattern(c.Op, t, f); err != nil {
 				return err
 			}
 		}
@@ -85,10 +85,13 @@ func noOperator(f *catalog.Field) error {
 	return fault.New(fault.NotFound, "42883", "operator does not exist for column %q of type %s", f.Name, f.Type)
 }
 
-// checkPattern turns PostgREST's * into %, and refuses regular expressions
-// that RE2 does not read.
-func checkPattern(op Op, t string, f *catalog.Field) (string, error) {
+// pattern turns PostgREST's * into %, and refuses regular expressions that RE2
+// does not read, or that take long.
+func (b *binder) pattern(op Op, t string, f *catalog.Field) (string, error) {
 	if op == Like || op == ILike {
+		if len(t) > maxLike {
+			return "", refuse(f, "22001", "the pattern is longer than %d bytes", maxLike)
+		}
 		t = strings.ReplaceAll(t, "*", "%")
 		if n := len(t) - len(strings.TrimRight(t, `\`)); n%2 == 1 {
 			return "", refuse(f, "22025", "a LIKE pattern must not end with an escape character")
@@ -98,8 +101,15 @@ func checkPattern(op Op, t string, f *catalog.Field) (string, error) {
 	if len([]rune(t)) > maxPattern {
 		return "", refuse(f, "2201B", "the regular expression is longer than %d characters", maxPattern)
 	}
-	if _, err := regexp.Compile(t); err != nil {
+	if b.patterns++; b.patterns > maxPatterns {
+		return "", fault.New(fault.Invalid, "PGRST100", "more than %d regular expressions", maxPatterns)
+	}
+	re, err := rx.Parse(t, rx.Perl)
+	if err != nil {
 		return "", refuse(f, "2201B", "invalid regular expression")
+	}
+	if prog, err := rx.Compile(re.Simplify()); err != nil || len(prog.Inst) > maxProgram {
+		return "", refuse(f, "2201B", "the regular expression is too large: repeat fewer times")
 	}
 	return t, nil
 }

@@ -28,7 +28,10 @@ const (
 	maxArrows     = 16
 	maxTerms      = 16
 	maxColumns    = 200
-	maxPattern    = 200 // characters of a regular expression
+	maxLike       = 1000 // bytes of a pattern of like
+	maxPattern    = 200  // characters of a regular expression
+	maxProgram    = 1000 // steps of its program
+	maxPatterns   = 20   // regular expressions
 	maxJSONDepth  = 64
 )
 

@@ -5,6 +5,7 @@ import (
 
 	"holdfast/internal/catalog"
 	"holdfast/internal/db"
+	"holdfast/internal/fault"
 )
 
 // Dialect is what SQL text needs to know of the engine; *db.DB is one.
@@ -14,6 +15,7 @@ type Dialect interface {
 	InUUID(col string, n int) string
 	InText(col string, n int) string
 	InInt(col string, n int) string
+	InTime(col string, n int) string
 	MatchRegex(col string, n int, ignoreCase bool) string
 	JSONPath(col string, segs []string, asText bool) string
 }
@@ -54,12 +56,32 @@ func (w *writer) table() string {
 	return "t" + strconv.Itoa(w.tables-1)
 }
 
-func (w *writer) done() Statement { return Statement{SQL: string(w.b), Args: w.args} }
+// Limits of one statement, below those of both engines: SQLite binds 32,766
+// values, PostgreSQL 65,535.
+const (
+	maxBinds = 30_000
+	maxText  = 900_000
+)
+
+// full reports a statement that has outgrown the limits. Embeds repeat their
+// conditions wherever a filter asks for them, so that the parts of a request
+// can be few and their product endless.
+func (w *writer) full() bool { return len(w.args) > maxBinds || len(w.b) > maxText }
+
+func (w *writer) done() (Statement, error) {
+	switch {
+	case len(w.args) > maxBinds:
+		return Statement{}, fault.New(fault.Invalid, "PGRST100", "the filters compare with more than %d values in all", maxBinds)
+	case len(w.b) > maxText:
+		return Statement{}, fault.New(fault.Invalid, "PGRST100", "the filters make a statement of more than %d characters", maxText)
+	}
+	return Statement{SQL: string(w.b), Args: w.args}, nil
+}
 
 func newWriter(d Dialect) *writer { return &writer{d: d, b: make([]byte, 0, 512)} }
 
 // Rows is the statement for the rows of the root.
-func (q *Select) Rows(d Dialect) Statement {
+func (q *Select) Rows(d Dialect) (Statement, error) {
 	n, w := q.Root, newWriter(d)
 	t := w.table()
 	w.s("SELECT ")
@@ -74,7 +96,7 @@ func (q *Select) Rows(d Dialect) Statement {
 }
 
 // Total counts what Rows would return without a page.
-func (q *Select) Total(d Dialect) Statement {
+func (q *Select) Total(d Dialect) (Statement, error) {
 	w := newWriter(d)
 	t := w.table()
 	w.s("SELECT COUNT(*) FROM ", q.Root.Resource.Name, " ", t)
@@ -85,7 +107,7 @@ func (q *Select) Total(d Dialect) Statement {
 // Matching is the statement that finds and locks the rows a change is about,
 // every field in catalog order, sorted by id so that two writers lock in one
 // order.
-func (n *Node) Matching(d Dialect) Statement {
+func (n *Node) Matching(d Dialect) (Statement, error) {
 	w := newWriter(d)
 	t := w.table()
 	w.s("SELECT ")
@@ -250,6 +272,9 @@ func (w *writer) policy(g *guard, t, parent string, narrow bool) {
 }
 
 func (w *writer) exists(e *Embed, parent string) {
+	if w.full() {
+		return
+	}
 	t := w.table()
 	pc, cc := e.keyed()
 	w.s("EXISTS (SELECT 1 FROM ", e.Resource.Name, " ", t, " WHERE ", t, ".", cc, " = ", parent, ".", pc, " AND ")
@@ -313,7 +338,7 @@ func (w *writer) related(o orderBy, parent string) {
 }
 
 // Rows is the statement for the embedded rows of parents with these keys.
-func (e *Embed) Rows(d Dialect, keys []string) Statement {
+func (e *Embed) Rows(d Dialect, keys []string) (Statement, error) {
 	w := newWriter(d)
 	t := w.table()
 	_, key := e.keyed()

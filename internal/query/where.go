@@ -9,6 +9,9 @@ import (
 )
 
 func (w *writer) pred(p *pred, t string) {
+	if w.full() {
+		return
+	}
 	if p.join != Leaf {
 		w.group(p, t)
 		return
@@ -58,16 +61,30 @@ func (w *writer) compare(p *pred, t string) {
 	case p.quant && len(p.args) == 0:
 		// all of nothing holds, any of nothing does not.
 		w.s(map[bool]string{true: "1 = 1", false: "1 = 0"}[p.all])
+	case p.quant && (p.op == Eq && !p.all || p.op == Neq && p.all):
+		if p.op == Neq {
+			w.s("NOT ")
+		}
+		w.in(p, t)
+	default:
+		w.each(p, t, p.args)
+	}
+}
+
+// each compares with every member, as a balanced tree: SQLite takes no
+// expression deeper than 1,000 (sqlite.org/limits.html).
+func (w *writer) each(p *pred, t string, args []any) {
+	switch n := len(args); {
+	case w.full():
+	case n == 1:
+		w.s("(")
+		w.single(p, t, args[0])
+		w.s(")")
 	default:
 		w.s("(")
-		for i, a := range p.args {
-			if i > 0 && p.all {
-				w.s(" AND ")
-			} else if i > 0 {
-				w.s(" OR ")
-			}
-			w.single(p, t, a)
-		}
+		w.each(p, t, args[:n/2])
+		w.s(map[bool]string{true: " AND ", false: " OR "}[p.all])
+		w.each(p, t, args[n/2:])
 		w.s(")")
 	}
 }
@@ -110,7 +127,7 @@ func (w *writer) in(p *pred, t string) {
 		w.s("1 = 0")
 		return
 	}
-	if len(p.args) > maxPadded && len(p.steps) == 0 && w.long(p, t+"."+p.field.Name) {
+	if len(p.args) > maxPadded && w.long(p, w.text(p, t)) {
 		return
 	}
 	w.value(t, p.field, p.steps, p.text)
@@ -126,12 +143,14 @@ const maxPadded = 64
 // fragment for it.
 func (w *writer) long(p *pred, col string) bool {
 	in := w.d.InText
-	switch p.field.Type {
-	case catalog.UUID:
+	switch typ := p.field.Type; {
+	case len(p.steps) > 0, typ == catalog.Text, typ == catalog.Date:
+	case typ == catalog.UUID:
 		in = w.d.InUUID
-	case catalog.Text, catalog.Date:
-	case catalog.Int, catalog.Decimal:
+	case typ == catalog.Int, typ == catalog.Decimal:
 		in = w.d.InInt
+	case typ == catalog.Time:
+		in = w.d.InTime
 	default:
 		return false
 	}
@@ -167,36 +186,27 @@ func (w *writer) padded(args []any) {
 }
 
 // elements compares the members of an array: cs has all, ov has one, cd has no
-// other.
+// other. The list is bound as one JSON array.
 func (w *writer) elements(p *pred, t string) {
-	each := "json_each(" + t + "." + p.field.Name + ") j"
-	if w.d.Engine() == db.PostgreSQL {
-		each = "json_array_elements_text(CAST(" + t + "." + p.field.Name + " AS json)) j(value)"
+	each := func(of, alias string) string {
+		if w.d.Engine() == db.PostgreSQL {
+			return "json_array_elements_text(CAST(" + of + " AS json)) " + alias + "(value)"
+		}
+		return "json_each(" + of + ") " + alias
 	}
-	switch {
-	case p.op == Contains:
-		w.s("(", t, ".", p.field.Name, " IS NOT NULL")
-		for _, a := range p.args {
-			w.s(" AND EXISTS (SELECT 1 FROM ", each, " WHERE j.value = ")
-			w.bind(a)
-			w.s(")")
-		}
-		w.s(")")
-	case len(p.args) == 0 && p.op == Overlap:
-		w.s("1 = 0")
-	default:
-		if p.op == Contained {
-			w.s("(", t, ".", p.field.Name, " IS NOT NULL AND NOT ")
-		}
-		w.s("EXISTS (SELECT 1 FROM ", each)
-		if len(p.args) > 0 {
-			w.s(" WHERE j.value ", map[bool]string{true: "NOT IN (", false: "IN ("}[p.op == Contained])
-			w.padded(p.args)
-			w.s(")")
-		}
-		w.s(")")
-		if p.op == Contained {
-			w.s(")")
-		}
+	col := t + "." + p.field.Name
+	list := make([]string, len(p.args))
+	for i, a := range p.args {
+		list[i], _ = a.(string)
+	}
+	at := w.param(List(list))
+	switch p.op {
+	case Contains:
+		w.s("(", col, " IS NOT NULL AND NOT EXISTS (SELECT 1 FROM ", each("$"+strconv.Itoa(at), "k"),
+			" WHERE k.value NOT IN (SELECT j.value FROM ", each(col, "j"), ")))")
+	case Overlap:
+		w.s("EXISTS (SELECT 1 FROM ", each(col, "j"), " WHERE ", w.d.InText("j.value", at), ")")
+	case Contained:
+		w.s("(", col, " IS NOT NULL AND NOT EXISTS (SELECT 1 FROM ", each(col, "j"), " WHERE NOT ", w.d.InText("j.value", at), "))")
 	}
 }

@@ -234,9 +234,12 @@ func (s *Store) patch(a actor.Actor, w *query.Write, g catalog.Grant) (Row, erro
 // matching finds and locks the rows of a PATCH or DELETE and judges their
 // number and version.
 func (s *Store) matching(tx *db.Tx, w *query.Write) ([]Row, error) {
-	st := w.Match.Matching(tx.DB())
+	st, err := w.Match.Matching(tx.DB())
+	if err != nil {
+		return nil, err
+	}
 	var rows []Row
-	err := tx.Query(st.SQL, st.Args, func(r *db.Row) error {
+	err = tx.Query(st.SQL, st.Args, func(r *db.Row) error {
 		rows = append(rows, scan(w.Resource, r))
 		return nil
 	})

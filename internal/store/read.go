@@ -47,10 +47,16 @@ func (s *Store) fetch(tx *db.Tx, q *query.Select, res *Result) (*batch, error) {
 		q.Root.TenantAt()
 	}
 	root.verAt = s.versionAt(q)
-	st := q.Rows(tx.DB())
+	st, err := q.Rows(tx.DB())
+	if err != nil {
+		return nil, err
+	}
 	tx.Queue(st.SQL, st.Args, root.add)
 	if q.Count != query.NoCount && q.Root.Only == nil {
-		total := q.Total(tx.DB())
+		total, err := q.Total(tx.DB())
+		if err != nil {
+			return nil, err
+		}
 		tx.Queue(total.SQL, total.Args, func(r *db.Row) error {
 			res.Total = r.Int(0)
 			return nil
@@ -99,7 +105,10 @@ func (s *Store) embeds(tx *db.Tx, level []*batch) error {
 				continue
 			}
 			slices.Sort(keys)
-			st := e.Rows(tx.DB(), slices.Compact(keys))
+			st, err := e.Rows(tx.DB(), slices.Compact(keys))
+			if err != nil {
+				return err
+			}
 			tx.Queue(st.SQL, st.Args, func(r *db.Row) error {
 				if total++; total > query.MaxInRows {
 					return fault.New(fault.Invalid, "54000", "more than %d embedded rows", query.MaxInRows).
@@ -121,7 +130,10 @@ func (s *Store) embeds(tx *db.Tx, level []*batch) error {
 // counted answers select=count.
 func (s *Store) counted(tx *db.Tx, q *query.Select, res *Result) (*Result, error) {
 	var n int64
-	st := q.Total(tx.DB())
+	st, err := q.Total(tx.DB())
+	if err != nil {
+		return nil, err
+	}
 	tx.Queue(st.SQL, st.Args, func(r *db.Row) error {
 		n = r.Int(0)
 		return nil
