@@ -74,6 +74,7 @@ type codeOrder struct {
 	pkce     PKCE
 	redirect string
 	ttl      time.Duration // 0 = Config.CodeTTL
+	identity string        // the identity whose sign-in asks for the proof; needs pkce
 	digits   string        // fixed for a test number; "" = random
 	channel  string        // of a text message
 }
@@ -111,8 +112,9 @@ func (s *Service) makeCode(tx *db.Tx, u *User, o codeOrder) (code, error) {
 		c.hash = "pkce_" + c.hash
 		f := newID()
 		flow = f
-		tx.Queue(`INSERT INTO flow_states (id, user_id, method, redirect_to, challenge, challenge_method, token_id, created_at, expires_at)
-			VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)`, []any{f, u.ID, amrOf(o.kind), o.redirect, o.pkce.Challenge, "s256", id, now, now.Add(o.ttl)}, nil)
+		tx.Queue(`INSERT INTO flow_states (id, user_id, method, redirect_to, challenge, challenge_method, token_id, secrets, created_at, expires_at)
+			VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)`,
+			[]any{f, u.ID, amrOf(o.kind), o.redirect, o.pkce.Challenge, "s256", id, s.sealFlow(f, flowSecrets{Identity: o.identity}), now, now.Add(o.ttl)}, nil)
 	}
 	tx.Queue(`INSERT INTO one_time_tokens (id, user_id, slot, kind, address, link_hash, code_hash, attempts, flow_id, created_at, expires_at)
 		VALUES ($1, $2, $3, $4, $5, $6, $7, 0, $8, $9, $10)
@@ -133,6 +135,7 @@ func (s *Service) digitsHash(tokenID, digits string) string {
 // oneTime is a stored code.
 type oneTime struct {
 	id, user, kind, address, codeHash, link, flow, session string
+	identity                                               string // what asked for the proof, once it is shown to be the same browser
 	attempts                                               int64
 	expires                                                time.Time
 }

@@ -38,9 +38,10 @@ func (s *Service) SignInIDToken(ctx context.Context, in IDToken, c Client) (*Ses
 	}
 	var g *grant
 	var mail letter.Letter
+	waits := false
 	err = s.onceMore(func() error {
 		return s.write(ctx, func(tx *db.Tx) (err error) {
-			g, mail = nil, letter.Letter{}
+			g, mail, waits = nil, letter.Letter{}, false
 			u, err := s.findPerson(tx, p.Config(), who, c)
 			if err != nil {
 				return err
@@ -48,9 +49,9 @@ func (s *Service) SignInIDToken(ctx context.Context, in IDToken, c Client) (*Ses
 			if u.banned(s.now()) {
 				return errBanned()
 			}
-			if u.EmailConfirmedAt.IsZero() {
-				made, err := s.makeCode(tx, u, codeOrder{kind: kindSignup, address: u.Email})
-				mail = letter.Letter{Kind: letter.Confirmation, User: u.ID, To: u.Email, Link: made.link, Code: made.digits, Valid: s.cfg.CodeTTL}
+			if u.ConfirmedAt.IsZero() {
+				waits = true
+				mail, err = s.askProof(tx, u, codeOrder{})
 				return err
 			}
 			g, err = s.begin(tx, u, token.Method{Method: "oauth", Provider: in.Provider}, c)
@@ -60,11 +61,8 @@ func (s *Service) SignInIDToken(ctx context.Context, in IDToken, c Client) (*Ses
 	if err != nil {
 		return nil, err
 	}
-	if mail.Kind != "" {
-		if err := s.send(mail); err != nil {
-			return nil, err
-		}
-		return nil, needsVerification()
+	if waits {
+		return nil, s.needsVerification(mail)
 	}
 	return s.issue(g)
 }

@@ -207,7 +207,7 @@ func (s *Service) invitee(tx *db.Tx, email string) (u *User, known bool, err err
 		return u, false, err
 	}
 	if err == nil && u.EmailConfirmedAt.IsZero() {
-		err = s.disown(tx, u)
+		_, err = s.disown(tx, u)
 	}
 	return u, true, err
 }

@@ -93,7 +93,7 @@ func (s *Service) linkOrder(tx *db.Tx, in LinkRequest, email, hash string) (*Use
 			return u, o, insertUser(tx, u)
 		}
 		if u.EmailConfirmedAt.IsZero() {
-			err = s.disown(tx, u)
+			_, err = s.disown(tx, u)
 		}
 		return u, o, err
 	case kindRecovery:
@@ -127,7 +127,7 @@ func (s *Service) inviteOrder(tx *db.Tx, in LinkRequest, email string, u *User, 
 		if !u.EmailConfirmedAt.IsZero() {
 			return nil, o, errTaken()
 		}
-		if err := s.disown(tx, u); err != nil {
+		if _, err := s.disown(tx, u); err != nil {
 			return nil, o, err
 		}
 		u.InvitedAt = Time{Time: s.now()}

@@ -104,7 +104,10 @@ func (s *Service) OTP(_ context.Context, in MailRequest, c Client) error {
 				if made {
 					return letter.Confirmation, o, nil
 				}
-				return letter.Confirmation, o, s.disown(tx, u)
+				if _, err := s.disown(tx, u); err != nil || s.sentLately(u.ConfirmationSentAt) {
+					return "", o, err
+				}
+				return letter.Confirmation, o, nil
 			}
 			if s.sentLately(u.RecoverySentAt) {
 				return "", o, nil

@@ -194,9 +194,10 @@ func (s *Service) admit(ctx context.Context, f flow, p oidc.Config, who oidc.Per
 	var g *grant
 	var loc string
 	var mail letter.Letter
+	waits := false
 	err := s.onceMore(func() error {
 		return s.write(ctx, func(tx *db.Tx) (err error) {
-			g, loc, mail = nil, "", letter.Letter{}
+			g, loc, mail, waits = nil, "", letter.Letter{}, false
 			u, err := s.findPerson(tx, p, who, c)
 			if err != nil {
 				return err
@@ -204,9 +205,13 @@ func (s *Service) admit(ctx context.Context, f flow, p oidc.Config, who oidc.Per
 			if u.banned(s.now()) {
 				return errBanned()
 			}
-			if u.EmailConfirmedAt.IsZero() {
-				made, err := s.makeCode(tx, u, codeOrder{kind: kindSignup, address: u.Email, redirect: f.redirect})
-				mail = letter.Letter{Kind: letter.Confirmation, User: u.ID, To: u.Email, Link: made.link, Code: made.digits, Valid: s.cfg.CodeTTL}
+			if u.ConfirmedAt.IsZero() {
+				o := codeOrder{redirect: f.redirect}
+				if f.challenge != "" {
+					o.pkce, o.identity = PKCE{Challenge: f.challenge, Method: "s256"}, u.identityOf(p, who)
+				}
+				waits = true
+				mail, err = s.askProof(tx, u, o)
 				return err
 			}
 			if f.challenge == "" {
@@ -227,11 +232,8 @@ func (s *Service) admit(ctx context.Context, f flow, p oidc.Config, who oidc.Per
 	if err != nil {
 		return "", err
 	}
-	if mail.Kind != "" {
-		if err := s.send(mail); err != nil {
-			return "", err
-		}
-		return "", needsVerification()
+	if waits {
+		return "", s.needsVerification(mail)
 	}
 	if g == nil {
 		return loc, nil
@@ -243,7 +245,24 @@ func (s *Service) admit(ctx context.Context, f flow, p oidc.Config, who oidc.Per
 	return sess.fragment(f.redirect, ""), nil
 }
 
-func needsVerification() error {
+// askProof makes the code by which the owner of the address proves it. A second
+// sign-in within the mail interval makes none: the first one's holds.
+func (s *Service) askProof(tx *db.Tx, u *User, o codeOrder) (letter.Letter, error) {
+	if s.sentLately(u.ConfirmationSentAt) {
+		return letter.Letter{}, nil
+	}
+	o.kind, o.address = kindSignup, u.Email
+	made, err := s.makeCode(tx, u, o)
+	return letter.Letter{Kind: letter.Confirmation, User: u.ID, To: u.Email, Link: made.link, Code: made.digits, Valid: s.cfg.CodeTTL}, err
+}
+
+// needsVerification mails what askProof made and refuses the sign-in.
+func (s *Service) needsVerification(mail letter.Letter) error {
+	if mail.Kind != "" {
+		if err := s.send(mail); err != nil {
+			return err
+		}
+	}
 	return fault.New(fault.Unprocessable, "provider_email_needs_verification", "Unverified email with the provider. A confirmation email has been sent to your address")
 }
 
@@ -275,10 +294,13 @@ func (s *Service) findPerson(tx *db.Tx, p oidc.Config, who oidc.Person, c Client
 		return nil, err
 	case !trusted:
 		return nil, fault.New(fault.Unprocessable, "provider_email_needs_verification", "An account with this email address exists; sign in with it first")
-	case u.EmailConfirmedAt.IsZero():
-		if err := s.reclaim(tx, u, c); err != nil {
-			return nil, err
-		}
+	case u.ConfirmedAt.IsZero():
+		err = s.reclaim(tx, u, c)
+	case u.EmailConfirmedAt.IsZero(): // whose number is proved
+		err = s.confirm(tx, u, oneTime{kind: "oauth"}, c)
+	}
+	if err != nil {
+		return nil, err
 	}
 	return u, s.link(tx, u, p, who, email, c)
 }
@@ -290,12 +312,22 @@ func (s *Service) known(tx *db.Tx, userID string, p oidc.Config, who oidc.Person
 		return nil, err
 	}
 	for i := range u.Identities {
-		if id := &u.Identities[i]; id.Provider == p.Name && id.issuer == p.Issuer && id.ID == who.Subject {
+		if id := &u.Identities[i]; id.IdentityID == u.identityOf(p, who) {
 			id.Data, id.LastSignInAt = identityData(p, who), Time{Time: s.now()}
 			tx.Queue("UPDATE identities SET data = $2, last_sign_in_at = $3, updated_at = $3 WHERE id = $1", []any{id.IdentityID, writeJSON(id.Data), s.now()}, nil)
 		}
 	}
 	return u, s.mergeProfile(tx, u, who)
+}
+
+// identityOf is the id of the account's identity of a person, or "".
+func (u *User) identityOf(p oidc.Config, who oidc.Person) string {
+	for _, i := range u.Identities {
+		if i.Provider == p.Name && i.issuer == p.Issuer && i.ID == who.Subject {
+			return i.IdentityID
+		}
+	}
+	return ""
 }
 
 // reclaim takes an unproved account from whoever made it: password, sessions
@@ -305,7 +337,7 @@ func (s *Service) reclaim(tx *db.Tx, u *User, c Client) error {
 		return err
 	}
 	u.Identities, u.UserMetadata = []Identity{}, map[string]any{}
-	return s.confirm(tx, u, "oauth", c)
+	return s.confirm(tx, u, oneTime{kind: "oauth"}, c)
 }
 
 func identityData(p oidc.Config, who oidc.Person) map[string]any {

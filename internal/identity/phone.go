@@ -226,7 +226,7 @@ func (s *Service) provePhone(tx *db.Tx, u *User, t oneTime, c Client) error {
 	if t.kind != kindPhoneChange && !u.PhoneConfirmedAt.IsZero() {
 		return nil
 	}
-	if t.kind == kindSMS && u.EmailConfirmedAt.IsZero() {
+	if t.kind == kindSMS && u.ConfirmedAt.IsZero() {
 		if err := s.unowned(tx, u); err != nil {
 			return err
 		}
@@ -263,10 +263,7 @@ func (s *Service) provePhone(tx *db.Tx, u *User, t oneTime, c Client) error {
 // unowned takes password, sessions and wish off an account that nobody had
 // proved to own: who set them is unknown.
 func (s *Service) unowned(tx *db.Tx, u *User) error {
-	if u.hash == "" {
-		return nil
-	}
-	if err := s.disown(tx, u); err != nil {
+	if _, err := s.disown(tx, u); err != nil {
 		return err
 	}
 	return s.endSessions(tx, u.ID, "")

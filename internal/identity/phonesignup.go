@@ -103,23 +103,22 @@ func (s *Service) signUpByText(ctx context.Context, draft *User, channel string,
 	owner, taken := "", false
 	err := s.onceMore(func() error {
 		return s.write(ctx, func(tx *db.Tx) error {
-			owner = ""
+			owner, taken = "", false
 			u, err := userByPhone(tx, draft.Phone)
-			taken = err == nil && !u.PhoneConfirmedAt.IsZero()
-			switch {
-			case fault.Is(err, fault.NotFound):
+			if err == nil {
+				taken, err = s.disown(tx, u)
+			} else if fault.Is(err, fault.NotFound) {
 				u = draft
 				s.signedUpBy(tx, u, c)
 				err = insertUser(tx, u)
-			case taken:
-				answer.ID = s.secrets.UUID("decoy", draft.Phone)
-				s.record(tx, event{action: "user.sign_up_repeated", entity: "user", entityID: u.ID, client: c})
-				return tx.Flush()
-			case err == nil:
-				err = s.disown(tx, u)
 			}
 			if err != nil {
 				return err
+			}
+			if taken {
+				answer.ID = s.secrets.UUID("decoy", draft.Phone)
+				s.record(tx, event{action: "user.sign_up_repeated", entity: "user", entityID: u.ID, client: c})
+				return tx.Flush()
 			}
 			answer.ID, owner = u.ID, u.ID
 			return nil

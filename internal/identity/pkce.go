@@ -164,6 +164,11 @@ func (s *Service) redeemMail(tx *db.Tx, f flow, c Client) (*grant, error) {
 	if err != nil {
 		return nil, err
 	}
+	sec, err := s.openFlow(f)
+	if err != nil {
+		return nil, err
+	}
+	t.identity = sec.Identity
 	g, half, err := s.accept(tx, t, token.Method{Method: f.method}, c)
 	if err == nil && half {
 		return nil, fault.New(fault.Forbidden, "otp_expired", Halfway)
@@ -175,6 +180,7 @@ func (s *Service) redeemMail(tx *db.Tx, f flow, c Client) (*grant, error) {
 type flowSecrets struct {
 	Nonce, Verifier, AccessToken, RefreshToken string
 	Person                                     *oidc.Person `json:",omitempty"` // who is linked when the code is redeemed
+	Identity                                   string       `json:",omitempty"` // what a mailed link's proof is of
 }
 
 func (s *Service) sealFlow(id string, v flowSecrets) []byte {

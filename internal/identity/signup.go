@@ -2,6 +2,7 @@ package identity
 
 import (
 	"context"
+	"maps"
 
 	"github.com/google/uuid"
 
@@ -111,7 +112,7 @@ func (s *Service) signUpNow(ctx context.Context, in SignUp, email, hash string, 
 		return s.write(ctx, func(tx *db.Tx) error {
 			u, err := userByEmail(tx, email)
 			switch {
-			case err == nil && (u.hash != "" || !u.EmailConfirmedAt.IsZero()):
+			case err == nil && (u.hash != "" || !u.ConfirmedAt.IsZero()):
 				return fault.New(fault.Unprocessable, "user_already_exists", "User already registered")
 			case err == nil:
 				// Invited, and never opened: signing up accepts.
@@ -140,6 +141,9 @@ func (s *Service) signUpNow(ctx context.Context, in SignUp, email, hash string, 
 
 // adopt gives an invited account its password and confirms it.
 func (s *Service) adopt(tx *db.Tx, u *User, hash string, data map[string]any) error {
+	if err := s.withoutProviders(tx, u, ""); err != nil {
+		return err
+	}
 	now := s.now()
 	u.hash, u.EmailConfirmedAt, u.ConfirmedAt = hash, Time{Time: now}, Time{Time: now}
 	for k, v := range data {
@@ -162,23 +166,23 @@ func (s *Service) signUpByMail(ctx context.Context, in SignUp, email, hash strin
 	taken := false
 	err := s.onceMore(func() error {
 		return s.write(ctx, func(tx *db.Tx) error {
+			taken = false
 			u, err := userByEmail(tx, email)
-			taken = err == nil && !u.EmailConfirmedAt.IsZero()
-			switch {
-			case fault.Is(err, fault.NotFound):
+			if err == nil {
+				taken, err = s.disown(tx, u)
+			} else if fault.Is(err, fault.NotFound) {
 				u = s.draft(email, in.Data)
 				u.hash, u.ConfirmationSentAt = hash, u.CreatedAt
 				err = insertUser(tx, u.signedUp())
-			case taken:
+			}
+			if err != nil {
+				return err
+			}
+			if taken {
 				answer.ID = s.secrets.UUID("decoy", email)
 				mail = letter.Letter{Kind: letter.Known, User: u.ID, To: email, Link: s.cfg.SiteURL}
 				s.record(tx, event{action: "user.sign_up_repeated", entity: "user", entityID: u.ID, client: c})
 				return tx.Flush()
-			case err == nil:
-				err = s.disown(tx, u)
-			}
-			if err != nil {
-				return err
 			}
 			answer.ID = u.ID
 			s.record(tx, event{user: u.ID, action: "user.signed_up", entity: "user", entityID: u.ID, client: c})
@@ -205,15 +209,21 @@ func (u *User) tell(provider string) {
 	u.AppMetadata = map[string]any{"provider": provider, "providers": []string{provider}}
 }
 
-// disown takes password and wishes off an unconfirmed account that somebody
-// signs up for once more. Nobody has proved the address, so the first password
-// may be a stranger's who waits for the owner to open the mailed link, and so
-// may the second. The link signs the owner in; he chooses a password then.
-func (s *Service) disown(tx *db.Tx, u *User) error {
-	u.hash = ""
-	delete(u.UserMetadata, "tenant_id")
-	_, err := tx.Exec("UPDATE users SET password_hash = NULL, user_metadata = $2 WHERE id = $1", u.ID, writeJSON(u.UserMetadata))
-	return err
+// disown takes password, wishes and providers' identities off an unconfirmed
+// account that somebody signs up for once more. Nobody has proved the address,
+// so the first password may be a stranger's who waits for the owner to open the
+// mailed link, and so may the second. The link signs the owner in; he chooses a
+// password then. An account that somebody has proved, by address or by number,
+// is taken and stays as it is.
+func (s *Service) disown(tx *db.Tx, u *User) (taken bool, err error) {
+	bare := maps.Clone(u.UserMetadata)
+	delete(bare, "tenant_id")
+	n, err := tx.Exec("UPDATE users SET password_hash = NULL, user_metadata = $2 WHERE id = $1 AND email_confirmed_at IS NULL AND phone_confirmed_at IS NULL", u.ID, writeJSON(bare))
+	if err != nil || n == 0 {
+		return err == nil, err
+	}
+	u.hash, u.UserMetadata = "", bare
+	return false, s.withoutProviders(tx, u, "")
 }
 
 // onceMore runs a sign-up again when another one with the same address came

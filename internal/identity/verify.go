@@ -3,6 +3,7 @@ package identity
 import (
 	"context"
 	"net/url"
+	"slices"
 
 	"holdfast/internal/db"
 	"holdfast/internal/fault"
@@ -160,23 +161,30 @@ func (s *Service) apply(tx *db.Tx, t oneTime, c Client) (*User, bool, error) {
 			return nil, false, err
 		}
 	}
-	return u, false, s.confirm(tx, u, t.kind, c)
+	return u, false, s.confirm(tx, u, t, c)
 }
 
-// confirm marks the address as proved. When the proof is not the sign-up's own
-// mail, a password set before it came from who knows whom, and goes.
-func (s *Service) confirm(tx *db.Tx, u *User, kind string, c Client) error {
+// confirm marks the address as proved. What was left in an account before
+// anybody proved it came from who knows whom, and goes: a password, when the
+// proof is not the sign-up's own mail, and the identities of providers, but for
+// the one whose sign-in asked for this proof and got it in the same browser.
+func (s *Service) confirm(tx *db.Tx, u *User, t oneTime, c Client) error {
 	if err := clearCodes(tx, u.ID); err != nil || !u.EmailConfirmedAt.IsZero() {
 		return err
 	}
-	now := s.now()
+	now, unowned := s.now(), u.ConfirmedAt.IsZero()
 	u.EmailConfirmedAt, u.ConfirmedAt, u.UpdatedAt = Time{Time: now}, Time{Time: now}, Time{Time: now}
 	if _, there := u.UserMetadata["email_verified"]; there {
 		u.UserMetadata["email_verified"] = true
 	}
-	if kind != kindSignup {
+	if unowned {
+		if err := s.withoutProviders(tx, u, t.identity); err != nil {
+			return err
+		}
+	}
+	if unowned && t.kind != kindSignup {
 		// So does a wish for a tenant, unless it came with an invitation.
-		if kind != kindInvite {
+		if t.kind != kindInvite {
 			delete(u.UserMetadata, "tenant_id")
 		}
 		u.hash = ""
@@ -188,6 +196,30 @@ func (s *Service) confirm(tx *db.Tx, u *User, kind string, c Client) error {
 	s.proveIdentity(tx, u)
 	s.record(tx, event{user: u.ID, action: "user.confirmed", entity: "user", entityID: u.ID, client: c})
 	return s.joinAsWished(tx, u, c)
+}
+
+// withoutProviders takes the identities of providers off an account that nobody
+// has proved, all but keep. An account that a provider's sign-in had made is one
+// that signs in by its address from then on.
+func (s *Service) withoutProviders(tx *db.Tx, u *User, keep string) error {
+	if keep == "" {
+		keep = db.NoTenant // the id of none
+	}
+	n, err := tx.Exec("DELETE FROM identities WHERE user_id = $1 AND provider NOT IN ('email', 'phone') AND id <> $2", u.ID, keep)
+	if err != nil || n == 0 {
+		return err
+	}
+	u.Identities = slices.DeleteFunc(u.Identities, func(i Identity) bool {
+		return i.Provider != "email" && i.Provider != "phone" && i.IdentityID != keep
+	})
+	u.derive()
+	if len(u.Identities) > 0 {
+		return nil
+	}
+	u.UserMetadata = map[string]any{}
+	insertIdentity(tx, &u.signedUp().Identities[0])
+	_, err = tx.Exec("UPDATE users SET user_metadata = $2 WHERE id = $1", u.ID, writeJSON(u.UserMetadata))
+	return err
 }
 
 // proveIdentity brings the e-mail identity in line with the account.

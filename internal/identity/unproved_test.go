@@ -1,0 +1,198 @@
+package identity_test
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"holdfast/internal/actor"
+	"holdfast/internal/identity"
+)
+
+// stranger signs in at the provider with an address it does not vouch for and
+// returns where that leads; the kit's clock moves past the mail interval.
+func (k *kit) stranger(p *idp, pk identity.PKCE) string {
+	k.Helper()
+	p.change = map[string]any{"sub": "stranger", "email_verified": false}
+	cb, _ := k.begin(p, pk)
+	to := k.svc.FinishOAuth(k.ctx, cb, nobody).Location
+	k.sleep(2 * time.Minute)
+	return to
+}
+
+const victim = "p@corp.example"
+
+// However the owner of an address proves it, the provider's identity with which
+// a stranger waited in the account is gone.
+func TestUnproved_strangersIdentity(t *testing.T) {
+	mailed := func(k *kit, kind, typ string) *identity.Session {
+		k.Helper()
+		s, err := k.svc.Verify(k.ctx, identity.Verify{Type: typ, Email: victim, Token: digitsIn(k, k.mailTo(victim, kind))}, nobody)
+		k.ok(err)
+		return s
+	}
+	for name, prove := range map[string]func(k *kit) *identity.Session{
+		"the mail of the stranger's sign-in": func(k *kit) *identity.Session {
+			k.ok(k.svc.Resend(k.ctx, "signup", identity.MailRequest{Email: victim}, nobody))
+			return mailed(k, "confirmation", "signup")
+		},
+		"signing up": func(k *kit) *identity.Session {
+			_, _, err := k.svc.SignUp(k.ctx, identity.SignUp{Email: victim, Password: pw}, nobody)
+			k.ok(err)
+			return mailed(k, "confirmation", "email")
+		},
+		"a code": func(k *kit) *identity.Session {
+			k.ok(k.svc.OTP(k.ctx, identity.MailRequest{Email: victim, Create: true}, nobody))
+			return mailed(k, "confirmation", "email")
+		},
+		"recovery": func(k *kit) *identity.Session {
+			k.ok(k.svc.Recover(k.ctx, identity.MailRequest{Email: victim}, nobody))
+			return mailed(k, "recovery", "recovery")
+		},
+		"an invitation": func(k *kit) *identity.Session {
+			admin := k.actor(k.member(k.tenant("North"), "admin@x.example", actor.Admin))
+			_, err := k.svc.Invite(k.ctx, admin, identity.Invite{Email: victim, Role: actor.Driver})
+			k.ok(err)
+			s, err := k.redeem(linkIn(k, k.mailTo(victim, "invite")).Get("token"))
+			k.ok(err)
+			return s
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			withIDP(t, nil, func(k *kit, p *idp) {
+				if to := k.stranger(p, identity.PKCE{}); !strings.Contains(to, "provider_email_needs_verification") {
+					k.Fatal(to)
+				}
+				k.mailTo(victim, "confirmation")
+				s := prove(k)
+				if len(s.User.Identities) != 1 || s.User.Identities[0].Provider != "email" || s.User.AppMetadata["provider"] != "email" || s.User.UserMetadata["sub"] != s.User.ID || s.User.UserMetadata["name"] != nil {
+					k.Errorf("%+v", s.User)
+				}
+				for _, pk := range []identity.PKCE{{}, challenge()} {
+					if to := k.stranger(p, pk); !strings.Contains(to, "error_code=provider_email_needs_verification") || strings.Contains(to, "access_token") {
+						k.Errorf("the stranger: %s", to)
+					}
+				}
+			})
+		})
+	}
+}
+
+// An account made where addresses need no proof is not the stranger's either.
+func TestUnproved_strangersIdentityAutoconfirm(t *testing.T) {
+	withIDP(t, func(c *identity.Config) { c.Autoconfirm = true }, func(k *kit, p *idp) {
+		k.stranger(p, identity.PKCE{})
+		k.signUp(victim, nil)
+		if to := k.stranger(p, identity.PKCE{}); strings.Contains(to, "access_token") {
+			k.Error(to)
+		}
+	})
+}
+
+// Who finishes his own sign-in at the provider, in the browser that began it,
+// keeps it; the digits of the same mail prove the mailbox alone.
+func TestUnproved_ownIdentity(t *testing.T) {
+	withIDP(t, nil, func(k *kit, p *idp) {
+		if to := k.stranger(p, challenge()); !strings.Contains(to, "provider_email_needs_verification") {
+			k.Fatal(to)
+		}
+		q := linkIn(k, k.mailTo(victim, "confirmation"))
+		to, err := k.svc.OpenLink(k.ctx, identity.Open{Token: q.Get("token"), Type: "signup", Redirect: q.Get("redirect_to"), Page: true}, nobody)
+		k.ok(err)
+		_, err = k.svc.Exchange(k.ctx, codeOf(k, to.Location), strings.Repeat("z", 50), nobody)
+		k.code(err, "bad_code_verifier")
+		s, err := k.svc.Exchange(k.ctx, codeOf(k, to.Location), verifier, nobody)
+		k.ok(err)
+		if len(s.User.Identities) != 1 || s.User.Identities[0].Provider != "corp" || s.User.EmailConfirmedAt.IsZero() {
+			k.Errorf("%+v", s.User)
+		}
+		if to := k.stranger(p, identity.PKCE{}); !strings.Contains(to, "access_token") {
+			k.Errorf("his second sign-in: %s", to)
+		}
+	})
+	withIDP(t, nil, func(k *kit, p *idp) {
+		k.stranger(p, challenge())
+		_, err := k.svc.Verify(k.ctx, identity.Verify{Type: "signup", Email: victim, Token: digitsIn(k, k.mailTo(victim, "confirmation"))}, nobody)
+		k.ok(err)
+		if to := k.stranger(p, identity.PKCE{}); strings.Contains(to, "access_token") {
+			k.Error(to)
+		}
+	})
+}
+
+// What somebody has proved by number no sign-up with its unproved address
+// touches, nor the other way round.
+func TestUnproved_otherContactProved(t *testing.T) {
+	account := func(k *kit, mail, phone bool) string {
+		k.Helper()
+		email, number, p := victim, "491712345678", pw
+		u, err := k.svc.CreateUser(k.ctx, k.service(), identity.AdminUser{Email: &email, Phone: &number, Password: &p, EmailConfirm: mail, PhoneConfirm: phone})
+		k.ok(err)
+		return u.ID
+	}
+	phone := func(c *identity.Config) {
+		byMail(c)
+		c.Phone, c.SMS = true, texts{make(chan [2]string, 10)}
+	}
+	byNumber := func(k *kit) {
+		k.Helper()
+		if _, err := k.svc.SignInPhone(k.ctx, "491712345678", pw, nobody); err != nil {
+			k.Errorf("the password is gone: %v", err)
+		}
+	}
+	onBoth(t, phone, func(k *kit) {
+		id := account(k, false, true)
+		_, u, err := k.svc.SignUp(k.ctx, identity.SignUp{Email: victim, Password: "another-good-password"}, nobody)
+		k.ok(err)
+		if u.ID == id {
+			k.Error("the answer names the account")
+		}
+		k.mailTo(victim, "known")
+		byNumber(k)
+		k.sleep(2 * time.Minute)
+		k.ok(k.svc.OTP(k.ctx, identity.MailRequest{Email: victim, Create: true}, nobody))
+		s, err := k.svc.Verify(k.ctx, identity.Verify{Type: "email", Email: victim, Token: digitsIn(k, k.mailTo(victim, "confirmation"))}, nobody)
+		k.ok(err)
+		if s.User.ID != id || s.User.EmailConfirmedAt.IsZero() {
+			k.Errorf("%+v", s.User)
+		}
+		byNumber(k)
+	})
+	onBoth(t, phone, func(k *kit) {
+		id := account(k, true, false)
+		_, u, err := k.svc.SignUpPhone(k.ctx, identity.PhoneSignUp{Phone: "491712345678", Password: "another-good-password"}, nobody)
+		k.ok(err)
+		if u.ID == id {
+			k.Error("the answer names the account")
+		}
+		k.signIn(victim)
+	})
+	onBoth(t, func(c *identity.Config) { phone(c); c.Autoconfirm = true }, func(k *kit) {
+		account(k, false, true)
+		k.exec("UPDATE users SET password_hash = NULL")
+		_, _, err := k.svc.SignUp(k.ctx, identity.SignUp{Email: victim, Password: pw}, nobody)
+		k.code(err, "user_already_exists")
+	})
+}
+
+// An account with a proved number that linked a provider signs in there,
+// although it has no address.
+func TestLink_phoneAccount(t *testing.T) {
+	withIDP(t, func(c *identity.Config) {
+		c.ManualLinking, c.Phone, c.PhoneConfirmed, c.SMS = true, true, true, texts{make(chan [2]string, 10)}
+	}, func(k *kit, p *idp) {
+		s, _, err := k.svc.SignUpPhone(k.ctx, identity.PhoneSignUp{Phone: "491712345678", Password: pw}, nobody)
+		k.ok(err)
+		_, err = k.svc.LinkIDToken(k.ctx, k.actor(s), identity.IDToken{Provider: "corp", Token: p.idToken(k, nil)}, nobody)
+		k.ok(err)
+		up, err := k.svc.SignInIDToken(k.ctx, identity.IDToken{Provider: "corp", Token: p.idToken(k, nil)}, nobody)
+		k.ok(err)
+		if up.User.ID != s.User.ID || up.User.Email != "" {
+			k.Errorf("%+v", up.User)
+		}
+		cb, _ := k.begin(p, identity.PKCE{})
+		if to := k.svc.FinishOAuth(k.ctx, cb, nobody).Location; !strings.Contains(to, "access_token") {
+			k.Error(to)
+		}
+	})
+}
