@@ -662,6 +662,14 @@ func TestFences(t *testing.T) {
 		if got := strings.Join(s.limits, " "); got != "a@x.example a@x.example a@x.example" {
 			s.Errorf("attempts counted for %q", got)
 		}
+		s.limits = nil
+		for _, phone := range []string{"", "491712345678", "491712345679"} {
+			s.call("POST", "/verify", obj{"type": "email", "email": "a@x.example", "phone": phone, "token": "123456"})
+		}
+		s.call("POST", "/verify", obj{"type": "sms", "email": "b@x.example", "phone": "+49 171 2345678", "token": "123456"})
+		if got := strings.Join(s.limits, " "); got != "a@x.example a@x.example a@x.example phone:491712345678" {
+			s.Errorf("codes counted for %q", got)
+		}
 		for _, q := range []string{"apikey=" + s.keys.ServiceRoleKey, "access_token=" + s.keys.ServiceRoleKey, "jwt=" + s.keys.ServiceRoleKey} {
 			s.want(s.call("GET", "/admin/users?"+q, nil), 401, "no_authorization")
 		}

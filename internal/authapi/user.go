@@ -136,10 +136,11 @@ func (a *API) verify(w http.ResponseWriter, c *call) error {
 	if err := body(c, &in); err != nil {
 		return err
 	}
-	if err := a.count(w, c, in.Email+in.Phone); err != nil {
+	v := identity.Verify{Type: in.Type, Token: in.Token, Email: in.Email, Phone: in.Phone, TokenHash: in.TokenHash}
+	if err := a.count(w, c, v.Account()); err != nil {
 		return err
 	}
-	sess, err := a.svc.Verify(c.Context(), identity.Verify{Type: in.Type, Token: in.Token, Email: in.Email, Phone: in.Phone, TokenHash: in.TokenHash}, c.client())
+	sess, err := a.svc.Verify(c.Context(), v, c.client())
 	if err != nil {
 		return err
 	}

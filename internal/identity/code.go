@@ -61,7 +61,7 @@ func accepts(typ, kind string) bool {
 
 func knownType(typ string) bool {
 	switch typ {
-	case "email", "email_change", kindSMS, kindPhoneChange, kindSignup, kindInvite, kindRecovery, kindMagicLink:
+	case "email", "email_change", kindChangeCurrent, kindChangeNew, kindSMS, kindPhoneChange, kindSignup, kindInvite, kindRecovery, kindMagicLink:
 		return true
 	}
 	return false
@@ -89,7 +89,9 @@ type code struct {
 // maxAttempts is how many wrong digits a code survives.
 const maxAttempts = 5
 
-// makeCode writes a code into the account's slot.
+// makeCode writes a code into the account's slot. Wrong guesses at the code
+// before it count for this one too, unless it is older than the mail interval:
+// asking for codes must not buy guesses.
 func (s *Service) makeCode(tx *db.Tx, u *User, o codeOrder) (code, error) {
 	slot, sent, linkType := kindFacts(o.kind)
 	if o.ttl == 0 {
@@ -119,8 +121,8 @@ func (s *Service) makeCode(tx *db.Tx, u *User, o codeOrder) (code, error) {
 	tx.Queue(`INSERT INTO one_time_tokens (id, user_id, slot, kind, address, link_hash, code_hash, attempts, flow_id, created_at, expires_at)
 		VALUES ($1, $2, $3, $4, $5, $6, $7, 0, $8, $9, $10)
 		ON CONFLICT (user_id, slot) DO UPDATE SET id = excluded.id, kind = excluded.kind, address = excluded.address, link_hash = excluded.link_hash, code_hash = excluded.code_hash,
-			attempts = 0, flow_id = excluded.flow_id, session_id = NULL, created_at = excluded.created_at, expires_at = excluded.expires_at`,
-		[]any{id, u.ID, slot, o.kind, o.address, seal.Digest(c.hash), s.digitsHash(id, digits), flow, now, now.Add(o.ttl)}, nil)
+			attempts = CASE WHEN one_time_tokens.created_at > $11 THEN one_time_tokens.attempts ELSE 0 END, flow_id = excluded.flow_id, session_id = NULL, created_at = excluded.created_at, expires_at = excluded.expires_at`,
+		[]any{id, u.ID, slot, o.kind, o.address, seal.Digest(c.hash), s.digitsHash(id, digits), flow, now, now.Add(o.ttl), now.Add(-s.cfg.MailInterval)}, nil)
 	tx.Queue("UPDATE users SET "+sent+" = $2 WHERE id = $1", []any{u.ID, now}, nil)
 	v := url.Values{"token": {c.hash}, "type": {linkType}, "redirect_to": {o.redirect}}
 	c.link = s.issuer + "/verify?" + v.Encode()

@@ -61,7 +61,8 @@ func mayGrant(by, role actor.Role) error {
 // Invite offers membership in the caller's tenant to an address and mails it,
 // or answers with a link that the caller hands over. Whoever proves the address
 // joins at the next sign-up or sign-in. A pending invitation of the same
-// address is replaced, and a link of it is dead.
+// address is replaced, and a link of it is dead. A second mail of the tenant to
+// the address within the mail interval is refused with over_email_send_rate_limit.
 func (s *Service) Invite(ctx context.Context, a actor.Actor, in Invite) (Invitation, error) {
 	if !a.Administrator() || a.TenantID == "" {
 		return Invitation{}, fault.New(fault.Forbidden, "not_admin", "Only an administrator of the tenant may invite")
@@ -96,19 +97,25 @@ func (s *Service) Invite(ctx context.Context, a actor.Actor, in Invite) (Invitat
 			inv.Link, err = s.handedOver(tx, inv)
 			return err
 		}
-		tx.After(func() { s.announce(inv) })
+		if err := s.announce(tx, inv); err != nil {
+			return err
+		}
 		return tx.Flush()
 	})
 	return inv, err
 }
 
-// announce mails an invitation after it was stored. A stranger gets an account
-// and a link that opens it; an account holder is asked to sign in.
-func (s *Service) announce(inv Invitation) {
-	err := s.outbox.Add(func(ctx context.Context) error { return s.mailInvitation(ctx, inv) })
-	if err != nil {
-		s.cfg.Log.Error("invitation not mailed", "invitation", inv.ID, "error", err)
-	}
+// announce mails an invitation after it was stored, one of a tenant to an address
+// within the mail interval. A stranger gets an account and a link that opens it;
+// an account holder is asked to sign in.
+func (s *Service) announce(tx *db.Tx, inv Invitation) error {
+	tx.After(func() {
+		err := s.outbox.Add(func(ctx context.Context) error { return s.mailInvitation(ctx, inv) })
+		if err != nil {
+			s.cfg.Log.Error("invitation not mailed", "invitation", inv.ID, "error", err)
+		}
+	})
+	return s.throttleTx(tx, "invitation", inv.TenantID+"|"+inv.Email)
 }
 
 func (s *Service) mailInvitation(ctx context.Context, inv Invitation) error {

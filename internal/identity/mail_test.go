@@ -349,6 +349,36 @@ func TestEmailChange_burntHalf(t *testing.T) {
 	})
 }
 
+// A scanner that shows no pages takes no half of an e-mail change.
+func TestEmailChange_scanner(t *testing.T) {
+	onBoth(t, byMail, func(k *kit) {
+		email, p := "old@x.example", pw
+		_, err := k.svc.CreateUser(k.ctx, k.service(), identity.AdminUser{Email: &email, Password: &p, EmailConfirm: true})
+		k.ok(err)
+		_, err = k.svc.UpdateUser(k.ctx, k.actor(k.signIn(email)), identity.Update{Email: "new@x.example"})
+		k.ok(err)
+		links := []string{linkIn(k, k.mailTo("new@x.example", "email_change_new")).Get("token"), linkIn(k, k.mailTo(email, "email_change_current")).Get("token")}
+		for range 2 {
+			for _, link := range links {
+				to, err := k.svc.OpenLink(k.ctx, identity.Open{Token: link, Type: "email_change"}, nobody)
+				k.ok(err)
+				if !to.Ask {
+					k.Errorf("%+v", to)
+				}
+			}
+		}
+		k.signIn(email)
+		for i, want := range []string{"message=Confirmation", "access_token="} {
+			to, err := k.svc.OpenLink(k.ctx, identity.Open{Token: links[i], Type: "email_change", Post: true, Page: true}, nobody)
+			k.ok(err)
+			if !strings.Contains(to.Location, want) {
+				k.Errorf("%+v", to)
+			}
+		}
+		k.signIn("new@x.example")
+	})
+}
+
 const verifier = "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"
 
 func challenge() identity.PKCE {
@@ -604,12 +634,15 @@ func TestGenerateLink(t *testing.T) {
 			}
 		}
 		// One half of a change, made by the service key, still does not decide.
-		l, err := ask(identity.LinkRequest{Type: "email_change_current", Email: "a@x.example", NewEmail: "n@x.example"})
-		k.ok(err)
-		if s, err := k.svc.Verify(k.ctx, identity.Verify{Type: "email_change", TokenHash: l.HashedToken}, nobody); err != nil || s != nil {
-			k.Error("one half was enough", err)
+		for _, half := range []string{"email_change_current", "email_change_new"} {
+			l, err := ask(identity.LinkRequest{Type: half, Email: "a@x.example", NewEmail: "n@x.example"})
+			k.ok(err)
+			s, err := k.svc.Verify(k.ctx, identity.Verify{Type: l.VerificationType, TokenHash: l.HashedToken}, nobody)
+			if err != nil || (s != nil) != (half == "email_change_new") {
+				k.Errorf("%s: %v %v", half, s, err)
+			}
 		}
-		_, err = k.svc.GenerateLink(k.ctx, k.actor(k.signIn("a@x.example")), identity.LinkRequest{Type: "recovery", Email: "a@x.example"})
+		_, err := k.svc.GenerateLink(k.ctx, k.actor(k.signIn("n@x.example")), identity.LinkRequest{Type: "recovery", Email: "a@x.example"})
 		k.code(err, "not_admin")
 	})
 }

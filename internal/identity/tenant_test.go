@@ -289,6 +289,18 @@ func TestInvite(t *testing.T) {
 		k.code(err, "validation_failed")
 		_, err = k.svc.Invite(k.ctx, admin, identity.Invite{Email: "New@X.example", Role: actor.Manager})
 		k.ok(err)
+		// Another at once is no way to flood an address; the first one stands.
+		_, err = k.svc.Invite(k.ctx, admin, identity.Invite{Email: "new@x.example", Role: actor.Viewer})
+		k.code(err, "over_email_send_rate_limit")
+		st, _ := k.guarded()
+		r, _ := catalog.Default().Get("invitations")
+		k.code(k.db.Write(k.ctx, db.Scope{Tenant: ten}, func(tx *db.Tx) error {
+			_, err := st.InsertTx(tx, admin, r, []store.Row{{"email": "NEW@x.example", "role": "viewer"}})
+			return err
+		}), "over_email_send_rate_limit")
+		if n := k.count("SELECT COUNT(*) FROM invitations WHERE status = 'pending' AND role = 'manager'"); n != 1 || k.count("SELECT COUNT(*) FROM invitations") != 1 {
+			k.Error("the refused invitation changed the first")
+		}
 		// A stranger gets a link; opening it makes the account and the membership.
 		m := k.mailTo("new@x.example", "invite")
 		if !strings.Contains(m.Text, "North as manager") {

@@ -196,3 +196,59 @@ func TestLink_phoneAccount(t *testing.T) {
 		}
 	})
 }
+
+// Sign-ins at a provider mail no more than one code in the mail interval, and
+// the first one's code holds.
+func TestUnproved_oneMail(t *testing.T) {
+	withIDP(t, nil, func(k *kit, p *idp) {
+		spoilt := map[string]any{"sub": "stranger", "email_verified": false}
+		p.change = spoilt
+		for range 3 {
+			cb, _ := k.begin(p, identity.PKCE{})
+			if to := k.svc.FinishOAuth(k.ctx, cb, nobody).Location; !strings.Contains(to, "provider_email_needs_verification") {
+				k.Error(to)
+			}
+			_, err := k.svc.SignInIDToken(k.ctx, identity.IDToken{Provider: "corp", Token: p.idToken(k, spoilt)}, nobody)
+			k.code(err, "provider_email_needs_verification")
+		}
+		// Its owner asks for a code meanwhile: he has one, and nothing of the
+		// stranger's is left.
+		k.ok(k.svc.OTP(k.ctx, identity.MailRequest{Email: victim, Create: true}, nobody))
+		code := digitsIn(k, k.mailTo(victim, "confirmation"))
+		if n := k.mailsTo(victim); n != 0 {
+			k.Errorf("%d mails more", n)
+		}
+		if n := k.count("SELECT COUNT(*) FROM identities WHERE provider = 'corp'"); n != 0 {
+			k.Error("the stranger's identity stayed")
+		}
+		_, err := k.svc.Verify(k.ctx, identity.Verify{Type: "email", Email: victim, Token: code}, nobody)
+		k.ok(err)
+	})
+}
+
+// Asking for a new code within the mail interval buys no guesses.
+func TestVerify_guessesStay(t *testing.T) {
+	onBoth(t, func(c *identity.Config) { c.Autoconfirm, c.InviteLinksAny = false, true }, func(k *kit) {
+		admin := k.actor(k.member(k.tenant("North"), "admin@x.example", actor.Admin))
+		guess := func(n int) {
+			k.Helper()
+			for range n {
+				_, err := k.svc.Verify(k.ctx, identity.Verify{Type: "invite", Email: "new@else.example", Token: "no"}, nobody)
+				k.code(err, "otp_expired")
+			}
+		}
+		k.inviteLink(admin, "new@else.example")
+		guess(4)
+		second := k.inviteLink(admin, "new@else.example")
+		guess(1)
+		_, err := k.redeem(second)
+		k.code(err, "otp_expired")
+		k.inviteLink(admin, "new@else.example")
+		guess(4)
+		k.sleep(2 * time.Minute)
+		later := k.inviteLink(admin, "new@else.example")
+		guess(4)
+		_, err = k.redeem(later)
+		k.ok(err)
+	})
+}

@@ -78,6 +78,14 @@ func (in *Verify) check() error {
 // texted reports a code that came by text message.
 func (in *Verify) texted() bool { return in.Type == kindSMS || in.Type == kindPhoneChange }
 
+// Account is the address or the number whose code is tried.
+func (in *Verify) Account() string {
+	if in.texted() {
+		return in.Phone
+	}
+	return in.Email
+}
+
 // findCode returns the live code that matches, or otp_expired.
 func (s *Service) findCode(tx *db.Tx, in Verify) (oneTime, error) {
 	if in.TokenHash != "" {
@@ -304,7 +312,8 @@ type Open struct {
 // only the browser holding the verifier can use; the code behind the link ends
 // at that exchange. Without PKCE a browser gets a page whose button posts. A
 // caller that shows no pages is sent on with a session: the same one however
-// often it opens the link, until the link is posted or expires. With the
+// often it opens the link, until the link is posted or expires; but a change of
+// address, of which a half cannot be taken back, is posted by all. With the
 // implicit flow off no tokens travel in addresses: the site gets the link's
 // hash and redeems it with POST /verify.
 func (s *Service) OpenLink(ctx context.Context, in Open, c Client) (Landing, error) {
@@ -329,7 +338,7 @@ func (s *Service) OpenLink(ctx context.Context, in Open, c Client) (Landing, err
 		case !s.cfg.ImplicitFlow:
 			out.Location = redirect.WithQuery(target, url.Values{"token_hash": {in.Token}, "type": {in.Type}})
 			return nil
-		case in.Page && !in.Post:
+		case !in.Post && (in.Page || t.kind == kindChangeCurrent || t.kind == kindChangeNew):
 			out.Ask = true
 			return nil
 		case in.Post:
@@ -340,7 +349,7 @@ func (s *Service) OpenLink(ctx context.Context, in Open, c Client) (Landing, err
 			}
 			return err
 		}
-		g, err = s.preview(tx, t, c, target, &out)
+		g, err = s.preview(tx, t, c)
 		return err
 	})
 	if err != nil {
@@ -374,7 +383,7 @@ func (s *Service) leadOn(tx *db.Tx, t oneTime, target string, out *Landing) erro
 }
 
 // preview opens the one session of a link that stays usable.
-func (s *Service) preview(tx *db.Tx, t oneTime, c Client, target string, out *Landing) (*grant, error) {
+func (s *Service) preview(tx *db.Tx, t oneTime, c Client) (*grant, error) {
 	if t.session != "" {
 		sess, err := sessionBy(tx, t.session)
 		if fault.Is(err, fault.NotFound) || err == nil && sess.counter > 0 {
@@ -393,13 +402,9 @@ func (s *Service) preview(tx *db.Tx, t oneTime, c Client, target string, out *La
 	if err != nil {
 		return nil, err
 	}
-	g, half, err := s.accept(tx, t, token.Method{Method: "otp"}, c)
+	g, _, err := s.accept(tx, t, token.Method{Method: "otp"}, c)
 	if err != nil {
 		return nil, err
-	}
-	if half {
-		out.Location = redirect.WithFragment(target, url.Values{"message": {Halfway}, "sb": {""}})
-		return nil, nil
 	}
 	return g, kept.restore(tx, g.sess.id)
 }
