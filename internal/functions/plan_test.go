@@ -191,7 +191,20 @@ func TestInventoryPlan(t *testing.T) {
 		in(item("LATE", nil), "5", "2026-02-20T08:00:00Z")
 		item("NONE", store.Row{"reorder_point": "3"})
 		item("OLD", store.Row{"status": "discontinued"})
+		wanted := item("WANTED", nil)
+		order := func(kind, item string) {
+			id := k.add("orders", store.Row{"type": kind})
+			k.add("order_lines", store.Row{"order_id": id, "line_no": int64(1), "item_id": item, "qty_ordered": "5"})
+			k.set("orders", id, store.Row{"status": "confirmed"})
+		}
+		order("inbound", wanted) // is bought, and nobody waits for it
 		k.as = manager()
+		k.call("inventory-plan", "item_id="+wanted).is("items.0.critical", "false")
+		k.call("admin-dashboard-summary", "").is("inventory.health.critical_items", "1")
+		order("outbound", wanted)
+		k.call("inventory-plan", "item_id="+wanted).is("items.0.critical", "true")
+		k.call("admin-dashboard-summary", "").is("inventory.health.critical_items", "2")
+		k.set("items", wanted, store.Row{"status": "discontinued"})
 		n := k.call("inventory-plan", "")
 		n.is("items.#", "5", "pagination", `{"hasMore":false,"page":1,"pageSize":50}`, "cached", "false",
 			"items.0.sku", `"BOLT"`, "items.0.available", "10", "items.0.demand_per_day", "1", "items.0.demand_sd", "3.02", "items.0.observed_days", "90",

@@ -115,11 +115,30 @@ func followUp(tx *db.Tx, a actor.Actor, s *store.Store, changes []store.Change) 
 // sourceTable is where the records are that an action can come from.
 var sourceTable = map[string]string{"incident": "incidents", "checklist_answer": "checklist_answers", "compliance_event": "compliance_events", "score": "predictive_scores", "talk": "toolbox_talks"}
 
+// ofIncident makes an action that comes from an incident one of that incident,
+// which does not close before it.
+func ofIncident(c store.Change, id, kind string) error {
+	if id == "" || kind != "incident" {
+		return nil
+	}
+	switch c.After["incident_id"] {
+	case nil:
+		c.After["incident_id"] = id
+	case any(id):
+	default:
+		return badRun("incident_id", "names another incident than source_id")
+	}
+	return nil
+}
+
 // sources refuses an action whose source is no record of the tenant.
 func sources(tx *db.Tx, tenant string, changes []store.Change) error {
 	asked := map[string]map[string]bool{}
 	for _, c := range changes {
 		id, kind := text(c.After, "source_id"), text(c.After, "source")
+		if err := ofIncident(c, id, kind); err != nil {
+			return err
+		}
 		if id == "" || c.Op == store.Update && c.Before["source_id"] == c.After["source_id"] && c.Before["source"] == c.After["source"] {
 			continue
 		}

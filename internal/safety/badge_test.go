@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -94,6 +95,16 @@ func TestBadges(t *testing.T) {
 			{"four weeks of inspections", weeks(4), "checklists_4w"},
 			{"four weeks, one inspection missed", func(u string) { weeks(4)(u); week(u, 1, false) }, ""},
 			{"all training valid", trained("completed"), "training_valid"},
+			{"a course renewed", func(u string) {
+				k.add("training_assignments", store.Row{"course_id": course, "user_id": u, "status": "completed", "completed_at": "2025-01-01T12:00:00Z", "expires_on": "2026-01-01"})
+				k.set("training_assignments", k.only("training_assignments", "user_id = $2", u), store.Row{"status": "expired"})
+				trained("completed")(u)
+			}, "training_valid"},
+			{"one renewed, another run out", func(u string) {
+				k.add("training_assignments", store.Row{"course_id": k.add("courses", store.Row{"code": "GAS", "title": "Gas"}), "user_id": u, "status": "completed", "completed_at": "2025-01-01T12:00:00Z", "expires_on": "2026-01-01"})
+				k.set("training_assignments", k.only("training_assignments", "user_id = $2", u), store.Row{"status": "expired"})
+				trained("completed")(u)
+			}, ""},
 			{"one course still open", trained("assigned", "completed"), ""},
 			{"nine actions verified", func(u string) { k.earn(u, "action_verified", "actions", 9) }, ""},
 			{"ten actions verified", func(u string) { k.earn(u, "action_verified", "actions", 10) }, "mentor"},
@@ -105,6 +116,46 @@ func TestBadges(t *testing.T) {
 			}
 			if got := k.badges(user); got != c.want {
 				t.Errorf("%s: a second look gives %q", c.name, got)
+			}
+		}
+	})
+}
+
+// Reports of one person that are accepted at once: none is refused, each badge
+// is given once, and the day's cap holds.
+func TestPointsAtOnce(t *testing.T) {
+	each(t, func(k *kit) {
+		err := k.d.Write(context.Background(), db.Scope{Tenant: north}, func(tx *db.Tx) error { return safety.SeedRegulations(tx, k.s, north) })
+		if err != nil {
+			t.Fatal(err)
+		}
+		for round := range 4 {
+			user := fmt.Sprintf("0190b000-0000-7000-8000-0000000002%02d", round)
+			k.add("members", store.Row{"user_id": user, "email": fmt.Sprintf("r%d@x.example", round), "role": "operator"})
+			left := fmt.Sprintf("0190b000-0000-7000-8000-0000000003%02d", round) // is no member any more
+			var wg sync.WaitGroup
+			for i := range 12 {
+				who := user
+				if i%2 == 1 {
+					who = left
+				}
+				in := k.add("incidents", store.Row{"kind": "near_miss", "title": "x", "occurred_at": "2026-03-01T11:00:00Z", "reported_by": who})
+				wg.Add(1)
+				go func() {
+					defer wg.Done()
+					if err := k.change("incidents", in, store.Row{"status": "triaged"}); err != nil {
+						t.Errorf("round %d: %v", round, err)
+					}
+				}()
+			}
+			wg.Wait()
+			if n := len(k.all("point_events", "user_id = $2", user)); n != 4 {
+				t.Errorf("%d reports of 10 points on one day, the cap is 40", n)
+			}
+			for _, who := range []string{user, left} {
+				if got := k.badges(who); !strings.HasPrefix(got, "first_report") {
+					t.Errorf("badges %q", got)
+				}
 			}
 		}
 	})

@@ -261,6 +261,17 @@ func TestIncidentStates(t *testing.T) {
 		k.is("incidents", in, "investigated_at", noon)
 		k.refused(k.change("incidents", in, store.Row{"status": "closed"}), "HF006")
 
+		other := k.add("incidents", hazard(nil))
+		k.set("incidents", other, store.Row{"status": "triaged"})
+		_, err := k.try("actions", store.Row{"title": "Mop", "source": "incident", "source_id": other, "incident_id": in})
+		k.refused(err, "HF007")
+		ac = k.add("actions", store.Row{"title": "Mop", "source": "incident", "source_id": other})
+		k.is("actions", ac, "incident_id", other)
+		k.refused(k.change("incidents", other, store.Row{"status": "closed"}), "HF006")
+		k.set("actions", ac, store.Row{"incident_id": nil})
+		k.refused(k.change("incidents", other, store.Row{"status": "closed"}), "HF006")
+		k.set("incidents", other, store.Row{"status": "action_pending"})
+
 		twin := k.add("incidents", hazard(nil))
 		k.refused(k.change("incidents", twin, store.Row{"duplicate_of": twin}), "HF007")
 		k.set("incidents", twin, store.Row{"status": "void", "duplicate_of": in})

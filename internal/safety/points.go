@@ -2,6 +2,7 @@ package safety
 
 import (
 	"encoding/json"
+	"slices"
 	"strconv"
 	"time"
 
@@ -195,8 +196,17 @@ func (p *purse) pay(list []award, at string) []store.Row {
 	return rows
 }
 
+// hold keeps others who would give these people something waiting until the
+// transaction ends. SQLite has one writer.
+func hold(tx *db.Tx, table, column, tenant string, ids []string) {
+	if lock := tx.DB().ForUpdate(); lock != "" {
+		tx.Queue("SELECT id FROM "+table+" WHERE tenant_id = $1 AND "+tx.DB().InUUID(column, 2)+" ORDER BY id"+lock, []any{tenant, query.List(ids)}, nil)
+	}
+}
+
 func openPurse(tx *db.Tx, tenant string, users, sources []string, now time.Time) (*purse, error) {
 	p := &purse{points: DefaultPoints(), zone: "UTC", given: map[string]bool{}, today: map[string]int64{}}
+	hold(tx, "members", "user_id", tenant, users)
 	tx.Queue("SELECT timezone FROM tenants WHERE id = $1", []any{tenant}, func(r *db.Row) error { p.zone = r.Text(0); return nil })
 	tx.Queue("SELECT key, value FROM settings WHERE tenant_id = $1 AND section = 'engagement'", []any{tenant}, func(r *db.Row) error {
 		p.points.Set(r.Text(0), r.Text(1))
@@ -270,8 +280,31 @@ func AwardBadges(tx *db.Tx, a actor.Actor, s *store.Store, users []string) error
 	if len(rows) == 0 {
 		return nil
 	}
-	_, err := s.InsertTx(tx, a, r, rows)
+	rows, err := ungiven(tx, a.TenantID, rows)
+	if err != nil || len(rows) == 0 {
+		return err
+	}
+	_, err = s.InsertTx(tx, a, r, rows)
 	return err
+}
+
+// ungiven leaves out the badges that somebody else gave meanwhile: whoever gives
+// a badge holds it until the end of the transaction.
+func ungiven(tx *db.Tx, tenant string, rows []store.Row) ([]store.Row, error) {
+	if tx.DB().ForUpdate() == "" {
+		return rows, nil
+	}
+	badges, users := map[string]bool{}, map[string]bool{}
+	for _, r := range rows {
+		badges[text(r, "badge_id")], users[text(r, "user_id")] = true, true
+	}
+	hold(tx, "badges", "id", tenant, sorted(badges))
+	given := map[string]bool{}
+	err := tx.Query("SELECT user_id, badge_id FROM user_badges WHERE tenant_id = $1 AND "+tx.DB().InUUID("user_id", 2), []any{tenant, query.List(sorted(users))}, func(r *db.Row) error {
+		given[r.Text(0)+r.Text(1)] = true
+		return nil
+	})
+	return slices.DeleteFunc(rows, func(r store.Row) bool { return given[text(r, "user_id")+text(r, "badge_id")] }), err
 }
 
 // badgeBook gathers the figures that badges ask for.
@@ -335,8 +368,9 @@ func newBadgeBook(tx *db.Tx, tenant string, users []string, now time.Time) *badg
 		return nil
 	})
 	b.streaks(tx, args, only, now)
-	tx.Queue("SELECT user_id, COUNT(*) FILTER (WHERE status = 'completed'), COUNT(*) FILTER (WHERE status IN ('assigned', 'in_progress', 'failed', 'expired')) "+
-		"FROM training_assignments WHERE tenant_id = $1"+only("user_id")+" GROUP BY user_id", args, func(r *db.Row) error {
+	tx.Queue("SELECT user_id, COUNT(*) FILTER (WHERE status = 'completed'), COUNT(*) FILTER (WHERE status IN ('assigned', 'in_progress', 'failed') OR "+
+		"status = 'expired' AND NOT EXISTS (SELECT 1 FROM training_assignments n WHERE n.tenant_id = $1 AND n.user_id = t.user_id AND n.course_id = t.course_id AND n.status = 'completed')) "+
+		"FROM training_assignments t WHERE tenant_id = $1"+only("user_id")+" GROUP BY user_id", args, func(r *db.Row) error {
 		if r.Int(1) > 0 && r.Int(2) == 0 {
 			b.put(r.Text(0), "training_valid", 1)
 		}

@@ -28,7 +28,8 @@ type posting struct {
 	itemByID map[string]*stocked
 	lotItem  map[string]string
 	at       places
-	worth    decimal.Dec // of the tenant's stock, as far as committed
+	pieces   map[piece]decimal.Dec // what comes in by serial number, and with the same number in stock
+	worth    decimal.Dec           // of the tenant's stock, as far as committed
 }
 
 // post books movements: stock levels, the items' totals and counters, the load
@@ -74,6 +75,7 @@ func (p *posting) load(tx *db.Tx, tenant string) error {
 		return nil
 	})
 	p.read(tx, tenant)
+	p.readPieces(tx, tenant)
 	if len(p.lots.list) > 0 {
 		tx.Queue("SELECT id, item_id FROM lots WHERE tenant_id = $1 AND "+tx.DB().InUUID("id", 2), []any{tenant, jsonList(p.lots.list)}, func(r *db.Row) error {
 			p.lotItem[r.Text(0)] = r.Text(1)
@@ -137,6 +139,9 @@ func (p *posting) enterable(a actor.Actor, field, id string) *fault.Error {
 
 // settle checks that nothing goes below zero and queues every write.
 func (p *posting) settle(tx *db.Tx, tenant string, s *store.Store) (fallen []string, err error) {
+	if err := p.single(); err != nil {
+		return nil, err
+	}
 	counts := map[string]int64{}
 	loads := map[string]decimal.Dec{}
 	changed, low := map[string]*stocked{}, map[string]bool{}
@@ -183,6 +188,48 @@ func (p *posting) settle(tx *db.Tx, tenant string, s *store.Store) (fallen []str
 	}
 	slices.Sort(fallen)
 	return fallen, p.writeLoads(tx, tenant, now, loads)
+}
+
+// piece is one thing with a number of its own.
+type piece struct{ item, serial string }
+
+// readPieces asks where the serial numbers that come in are in stock already;
+// what is only moved is none of them.
+func (p *posting) readPieces(tx *db.Tx, tenant string) {
+	p.pieces = map[piece]decimal.Dec{}
+	for _, v := range p.order {
+		if v.serial != "" {
+			p.pieces[piece{v.item, v.serial}] += v.delta
+		}
+	}
+	var serials []string
+	for k, n := range p.pieces {
+		if n <= 0 {
+			delete(p.pieces, k)
+		} else {
+			serials = append(serials, k.serial)
+		}
+	}
+	if len(serials) == 0 {
+		return
+	}
+	tx.Queue("SELECT item_id, serial, CAST(SUM(quantity) AS bigint) FROM stock_levels WHERE tenant_id = $1 AND "+tx.DB().InUUID("item_id", 2)+" AND "+tx.DB().InText("serial", 3)+
+		" AND serial IS NOT NULL AND quantity > 0 GROUP BY item_id, serial", []any{tenant, jsonList(p.items.list), jsonList(serials)}, func(r *db.Row) error {
+		if k := (piece{r.Text(0), r.Text(1)}); p.pieces[k] > 0 {
+			p.pieces[k] += r.Dec(2)
+		}
+		return nil
+	})
+}
+
+// single refuses a serial number that would be in stock twice.
+func (p *posting) single() error {
+	for k, n := range p.pieces {
+		if n > decimal.One {
+			return fault.New(fault.Conflict, CodeStock, "serial number %s of %s is in stock already", k.serial, p.itemByID[k.item].sku).At("serial", "is in stock already")
+		}
+	}
+	return nil
 }
 
 func (p *posting) covered(v *level, it *stocked, after decimal.Dec) error {
