@@ -168,7 +168,7 @@ func TestSigningKeysReload(t *testing.T) {
 }
 
 func kidOf(s *site, raw string) string {
-	parsed, err := jose.ParseSigned(raw, []jose.SignatureAlgorithm{jose.ES256})
+	parsed, err := jose.ParseSignedCompact(raw, []jose.SignatureAlgorithm{jose.ES256})
 	if err != nil {
 		s.Fatal(err)
 	}

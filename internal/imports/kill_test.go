@@ -113,10 +113,9 @@ func TestKilled(t *testing.T) {
 type killing struct {
 	*testing.T
 	place
-	file  []byte
-	base  string // the records before the import
-	took  map[string]time.Duration
-	count int64
+	file []byte
+	base string // the records before the import
+	took map[string]time.Duration
 }
 
 // prepare makes the records that the import changes, a fifth of its rows.

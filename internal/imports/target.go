@@ -117,14 +117,6 @@ func (t *target) column(name string) *column {
 // keyed reports whether rows can be found again by a key.
 func (t *target) keyed() bool { return len(t.resource.Import.Key) > 0 }
 
-// key are the columns that tell the file's rows apart.
-func (t *target) key() []string {
-	if t.lines == nil {
-		return t.resource.Import.Key
-	}
-	return append(slices.Clone(t.resource.Import.Key), t.lines.Import.Key[1:]...)
-}
-
 // written is the resource whose grants and lots of rows count.
 func (t *target) written() *catalog.Resource {
 	if t.posts != nil {

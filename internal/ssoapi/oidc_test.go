@@ -137,7 +137,7 @@ func TestUnpleasantProviders(t *testing.T) {
 				if r.URL.Path == "/inside" {
 					inside++
 				}
-				http.Redirect(w, r, p.srv.URL+"/inside", 302)
+				http.Redirect(w, r, p.srv.URL+"/inside", http.StatusFound)
 				return true
 			},
 		} {

@@ -121,11 +121,6 @@ func dec(r store.Row, name string) decimal.Dec {
 	return d
 }
 
-func flag(r store.Row, name string) bool {
-	b, _ := r[name].(bool)
-	return b
-}
-
 // turned reports whether a change puts field into value, by insert or update.
 func turned(c store.Change, field, value string) bool {
 	return c.After != nil && text(c.After, field) == value && (c.Before == nil || text(c.Before, field) != value)

@@ -36,7 +36,9 @@ func TestReceiverFaults(t *testing.T) {
 	}
 	receivers := map[string]receiver{
 		"500": {func(w http.ResponseWriter, _ *http.Request, _ int) { w.WriteHeader(500) }, "retrying", 500, "answered 500", 3 * time.Second, "active"},
-		"301": {func(w http.ResponseWriter, r *http.Request, _ int) { http.Redirect(w, r, "/elsewhere", 301) }, "retrying", 301, "answered 301", 3 * time.Second, "active"},
+		"301": {func(w http.ResponseWriter, r *http.Request, _ int) {
+			http.Redirect(w, r, "/elsewhere", http.StatusMovedPermanently)
+		}, "retrying", 301, "answered 301", 3 * time.Second, "active"},
 		"410": {func(w http.ResponseWriter, _ *http.Request, _ int) { w.WriteHeader(410) }, "dead", 410, "answered 410", 0, "disabled"},
 		"429": {func(w http.ResponseWriter, _ *http.Request, _ int) {
 			w.Header().Set("Retry-After", "120")
