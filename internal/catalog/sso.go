@@ -19,6 +19,7 @@ func ssoConnections() Resource {
 			{Name: "metadata_url", MaxLen: 2048, ReadOnly: true},
 			{Name: "metadata_xml", MaxLen: 262144, ReadOnly: true, Readers: admins},
 			{Name: "metadata_at", Type: Time, ReadOnly: true, Doc: "When the metadata were last read from metadata_url."},
+			{Name: "metadata_tried_at", Type: Time, ReadOnly: true, Doc: "When metadata_url was last asked again, whatever came of it."},
 			{Name: "client_id", Format: Name, ReadOnly: true},
 			{Name: "secret", ReadOnly: true, Readers: nobody},
 			{Name: "scopes", Type: Array, ReadOnly: true, Required: true, Default: "[]", MaxLen: 20},

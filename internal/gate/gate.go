@@ -310,14 +310,18 @@ func (g *Gate) Guard(shape web.Shape, next http.Handler) http.Handler {
 	})
 }
 
-// TakeSession counts a request of a session, under the API category.
+// TakeSession counts a request of a session, or of a key that belongs to a
+// tenant, under the API category.
 func (g *Gate) TakeSession(w http.ResponseWriter, a actor.Actor, address string) error {
 	if g.Limits == nil {
 		return nil
 	}
-	key := "session:" + a.SessionID
-	if a.SessionID == "" {
-		key = web.AddressKey(address)
+	key := web.AddressKey(address)
+	switch {
+	case a.SessionID != "":
+		key = "session:" + a.SessionID
+	case a.KeyID != "" && a.TenantID != "":
+		key = "key:" + a.KeyID
 	}
 	s := g.Limits.Take(key, limit.API, g.Plan(a), 1)
 	Headers(w, s)

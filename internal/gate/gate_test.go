@@ -387,3 +387,37 @@ func BenchmarkEnter(b *testing.B) {
 		}
 	}
 }
+
+// Requests of sessions and of a tenant's keys are counted by who makes them,
+// under the plan of the tenant; those of nobody by the address.
+func TestTakeSession_key(t *testing.T) {
+	one, other := limit.Standard().Rule(limit.API), limit.Enterprise().Rule(limit.API)
+	for _, c := range []struct {
+		name  string
+		first actor.Actor // spends its burst
+		then  actor.Actor // from the same address
+		burst int         // of first
+		ok    bool        // then has room
+	}{
+		{"two tenants", actor.Actor{TenantID: north, KeyID: "scim:1"}, actor.Actor{TenantID: south, KeyID: "scim:2"}, one.Burst, true},
+		{"two keys of a tenant", actor.Actor{TenantID: north, KeyID: "scim:1"}, actor.Actor{TenantID: north, KeyID: "scim:2"}, one.Burst, true},
+		{"one key, two requests", actor.Actor{TenantID: north, KeyID: "scim:1"}, actor.Actor{TenantID: north, KeyID: "scim:1"}, one.Burst, false},
+		{"an enterprise's key", actor.Actor{TenantID: north, KeyID: "scim:1", Plan: "enterprise"}, actor.Actor{TenantID: south, KeyID: "scim:2"}, other.Burst, true},
+		{"two sessions", actor.Actor{SessionID: "1"}, actor.Actor{SessionID: "2"}, one.Burst, true},
+		{"a key and nobody", actor.Actor{TenantID: north, KeyID: "scim:1"}, actor.Actor{}, one.Burst, true},
+		{"nobody twice", actor.Actor{}, actor.Actor{}, one.Burst, false},
+	} {
+		d := open()
+		for i := range c.burst {
+			if err := d.TakeSession(httptest.NewRecorder(), c.first, "192.0.2.1"); err != nil {
+				t.Fatalf("%s: request %d of %d: %v", c.name, i+1, c.burst, err)
+			}
+		}
+		if err := d.TakeSession(httptest.NewRecorder(), c.first, "192.0.2.1"); !fault.Is(err, fault.Limited) {
+			t.Errorf("%s: more than the burst: %v", c.name, err)
+		}
+		if err := d.TakeSession(httptest.NewRecorder(), c.then, "192.0.2.1"); (err == nil) != c.ok {
+			t.Errorf("%s: %v", c.name, err)
+		}
+	}
+}

@@ -79,7 +79,7 @@ func (s *Service) verify(ctx context.Context, c *Connection, raw []byte, request
 		return nil, badResponse(err)
 	}
 	a, err := samlsp.Verify(raw, p, w)
-	if errors.Is(err, samlsp.ErrSignature) && c.stale(w.Now, 5*time.Minute) && s.renewMetadata(ctx, c) == nil {
+	if errors.Is(err, samlsp.ErrSignature) && c.stale(w.Now, metadataRetry) && s.renewMetadata(ctx, c) == nil {
 		if p, err = samlsp.Metadata([]byte(c.MetadataXML), w.Now); err == nil {
 			a, err = samlsp.Verify(raw, p, w)
 		}

@@ -151,7 +151,7 @@ func (s *Service) sendSAML(ctx context.Context, c *Connection, q *request) (stri
 	}
 	if c.stale(s.now(), 24*time.Hour) {
 		// What is there stays good when the provider is away.
-		if err := s.renewMetadata(ctx, c); err != nil {
+		if err := s.renewMetadata(ctx, c); err != nil && !errors.Is(err, errLately) {
 			s.cfg.Log.Warn("SAML metadata not renewed", "connection", c.ID, "error", err)
 		}
 	}
@@ -163,9 +163,28 @@ func (s *Service) sendSAML(ctx context.Context, c *Connection, q *request) (stri
 	return p.Location(samlsp.Request{ID: q.samlID, EntityID: s.EntityID(), ACS: s.ACS(), Relay: s.state(q.id), Format: c.NameIDFormat, Now: s.now()})
 }
 
+// metadataRetry is how long an address is left alone after it was asked: whoever
+// posts a response can have it asked, and whoever signs in waits for it.
+const metadataRetry = 5 * time.Minute
+
+var errLately = errors.New("sso: the metadata were asked for a moment ago")
+
 // renewMetadata reads them again from their address: this is how a rotation of
-// certificates arrives.
+// certificates arrives. The attempt counts before it is made, for all nodes, and
+// also when it fails; errLately says that it is too early for another.
 func (s *Service) renewMetadata(ctx context.Context, c *Connection) error {
+	err := s.db.Write(ctx, everywhere, func(tx *db.Tx) error {
+		now := s.now()
+		n, err := tx.Exec("UPDATE sso_connections SET metadata_tried_at = $3 WHERE tenant_id = $1 AND id = $2 AND (metadata_tried_at IS NULL OR metadata_tried_at <= $4)",
+			c.TenantID, c.ID, now, now.Add(-metadataRetry))
+		if err == nil && n == 0 {
+			err = errLately
+		}
+		return err
+	})
+	if err != nil {
+		return err
+	}
 	fresh := *c
 	if err := s.fetchMetadata(ctx, &fresh); err != nil {
 		return err

@@ -151,6 +151,9 @@ func (c *Connection) person(in arrival) (identity.Federated, error) {
 		return f, fault.New(fault.Invalid, "saml_assertion_no_email", "The provider gave no usable email address; map one in attribute_mapping")
 	}
 	f.Email = email
+	if c.Kind == OIDC && doubted(in.attrs) {
+		return f, fault.New(fault.Forbidden, "access_denied", "The provider says that this person's email address is not verified; have it verified there")
+	}
 	if !c.holds(email) {
 		return f, fault.New(fault.Forbidden, "access_denied", "The address is not in a domain that this organisation has proved")
 	}
@@ -162,6 +165,14 @@ func (c *Connection) person(in arrival) (identity.Federated, error) {
 	f.Role, f.Ruled = c.role(f.Groups)
 	f.Profile = c.profile(in.attrs)
 	return f, nil
+}
+
+// doubted reports that the provider vouches for no address: email_verified is
+// there and not true (OpenID Connect Core section 5.1). Where it is not there, as
+// with many providers of organisations, the proved domain vouches.
+func doubted(attrs map[string][]string) bool {
+	v := attrs["email_verified"]
+	return len(v) > 0 && !strings.EqualFold(v[0], "true")
 }
 
 // profile is what goes into the user's metadata.

@@ -36,29 +36,37 @@ type Query struct {
 // maxPage is how many resources one answer holds.
 const maxPage = 200
 
-// BySCIMToken returns the connection a bearer token belongs to.
-func (s *Service) BySCIMToken(ctx context.Context, token string) (c *Connection, err error) {
+// BySCIMToken returns the connection a bearer token belongs to, and the plan of
+// its tenant.
+func (s *Service) BySCIMToken(ctx context.Context, token string) (c *Connection, plan string, err error) {
 	refused := fault.New(fault.Unauthorized, "no_authorization", "The SCIM token is not valid")
 	if !strings.HasPrefix(token, "hf_scim_") || len(token) > 100 {
-		return nil, refused
+		return nil, "", refused
 	}
 	hash := seal.Digest(token)
 	err = s.db.Read(ctx, everywhere, func(tx *db.Tx) (err error) {
+		c = nil
 		stored := ""
 		err = tx.One("SELECT scim_token_hash FROM sso_connections WHERE scim_token_hash = $1", []any{hash}, func(r *db.Row) error {
 			stored = r.Text(0)
 			return nil
 		})
-		if err == nil && subtle.ConstantTimeCompare([]byte(stored), []byte(hash)) == 1 {
-			c, err = s.one(tx, "JOIN tenants t ON t.id = c.tenant_id WHERE c.scim_token_hash = $1 AND t.status = 'active'", hash)
+		if err != nil || subtle.ConstantTimeCompare([]byte(stored), []byte(hash)) != 1 {
+			return err
 		}
-		return err
+		if c, err = s.one(tx, "JOIN tenants t ON t.id = c.tenant_id WHERE c.scim_token_hash = $1 AND t.status = 'active'", hash); err != nil {
+			return err
+		}
+		return tx.One("SELECT plan FROM tenants WHERE id = $1", []any{c.TenantID}, func(r *db.Row) error {
+			plan = r.Text(0)
+			return nil
+		})
 	})
 	switch {
 	case fault.Is(err, fault.NotFound), err == nil && (c == nil || c.Disabled):
-		return nil, refused
+		return nil, "", refused
 	}
-	return c, err
+	return c, plan, err
 }
 
 const personColumns = `a.user_id, a.user_name, a.external_id, u.email, a.display_name, a.given_name, a.family_name, a.active, a.created_at, a.updated_at

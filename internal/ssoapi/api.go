@@ -186,7 +186,7 @@ func (a *API) admitSCIM(w http.ResponseWriter, c *call) error {
 		w.Header().Set("WWW-Authenticate", "Bearer")
 		return fault.New(fault.Unauthorized, "no_authorization", "This endpoint requires a SCIM token")
 	}
-	conn, err := a.svc.BySCIMToken(c.Context(), strings.TrimSpace(h[7:]))
+	conn, plan, err := a.svc.BySCIMToken(c.Context(), strings.TrimSpace(h[7:]))
 	if err != nil {
 		if a.opt.Limit != nil && fault.Is(err, fault.Unauthorized) {
 			if over := a.opt.Limit(w, c.Request, ""); over != nil {
@@ -196,7 +196,7 @@ func (a *API) admitSCIM(w http.ResponseWriter, c *call) error {
 		return err
 	}
 	c.conn = conn
-	c.actor = actor.Actor{TenantID: conn.TenantID, KeyID: "scim:" + conn.ID, Address: web.ClientAddress(c.Request), RequestID: web.RequestID(c.Context())}
+	c.actor = actor.Actor{TenantID: conn.TenantID, Plan: plan, KeyID: "scim:" + conn.ID, Address: web.ClientAddress(c.Request), RequestID: web.RequestID(c.Context())}
 	return a.count(w, c)
 }
 

@@ -113,6 +113,34 @@ func TestOIDCAttacks(t *testing.T) {
 	})
 }
 
+// An address that the provider itself calls unverified opens nothing: no new
+// account, none that the directory made, none of before. Many providers of
+// organisations do not say; theirs are the proved domains' addresses.
+func TestUnverifiedAddress(t *testing.T) {
+	onBoth(t, func(k *kit) {
+		d := newDirectory(k, nil)
+		made := d.scim("POST", "/Users", map[string]any{"userName": "eve@corp.example"}, 201).text(k, "id")
+		old, _ := d.enter(map[string]any{"sub": "old", "email": "old@corp.example"})
+		for _, who := range []struct{ sub, email string }{{"new", "new@corp.example"}, {"eve", "eve@corp.example"}, {"old", "old@corp.example"}} {
+			for _, v := range []any{false, "false", "no", 0} {
+				if at := d.arrive(map[string]any{"sub": who.sub, "email": who.email, "email_verified": v}); at.Query().Get("error") != "access_denied" || at.Query().Get("code") != "" {
+					k.Errorf("%s, verified %v: landed at %s", who.email, v, at)
+				}
+			}
+		}
+		if n := k.count("SELECT COUNT(*) FROM identities WHERE email <> 'old@corp.example'") + k.count("SELECT COUNT(*) FROM users"); n != 2 {
+			k.Errorf("accounts or identities were made: %d", n)
+		}
+		for i, v := range []any{true, "true", nil} {
+			user, _ := d.enter(map[string]any{"sub": "old", "email": "old@corp.example", "email_verified": v})
+			linked, _ := d.enter(map[string]any{"sub": "eve", "email": "eve@corp.example", "email_verified": v})
+			if user != old || linked != made {
+				k.Errorf("%d: verified %v leads to other accounts", i, v)
+			}
+		}
+	})
+}
+
 // A provider that does not behave costs little, and
 // addresses inside are not reached.
 func TestUnpleasantProviders(t *testing.T) {

@@ -4,6 +4,7 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"net/url"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -225,7 +226,7 @@ func TestCertificateRotation(t *testing.T) {
 		if at := again(); at.Query().Get("code") != "" {
 			k.Error("an unknown certificate was taken")
 		}
-		k.exec("UPDATE sso_connections SET metadata_at = $1", k.now().UTC().Add(-6*time.Minute))
+		k.exec("UPDATE sso_connections SET metadata_at = $1, metadata_tried_at = NULL", k.now().UTC().Add(-6*time.Minute))
 		if at := again(); at.Query().Get("code") == "" {
 			k.Errorf("after the rotation: %s", at)
 		}
@@ -240,11 +241,52 @@ func TestCertificateRotation(t *testing.T) {
 		// Who comes to serve the address speaks for no other entity.
 		q := newIDP(k)
 		q.SSOURL, p.meta = p.SSOURL, q.xml()
-		k.exec("UPDATE sso_connections SET metadata_at = $1", k.now().UTC().Add(-6*time.Minute))
+		k.exec("UPDATE sso_connections SET metadata_at = $1, metadata_tried_at = NULL", k.now().UTC().Add(-6*time.Minute))
 		if at := k.landed(k.call("POST", "/sso/saml/acs", "", q.answer(k.begin("provider_id", id)))); at.Query().Get("code") != "" {
 			k.Error("the metadata of another entity were taken for the connection's")
 		}
 	})
+}
+
+// Metadata that cannot be read are asked for every five minutes at most, by
+// whoever begins a sign-in or posts rubbish; those of before stay good.
+func TestDeadMetadataAddress(t *testing.T) {
+	onBoth(t, func(k *kit) {
+		p := newIDP(k)
+		body := map[string]any{"type": "saml", "tenant_id": k.tenant("Corp"), "metadata_url": p.srv.URL + "/metadata", "domains": []string{"corp.example"}, "default_role": "viewer"}
+		id := k.want(k.call("POST", "/admin/sso/providers", k.serviceKey(), body), 201, "").text(k, "id")
+		k.exec("UPDATE sso_connections SET metadata_at = $1", k.now().UTC().Add(-48*time.Hour))
+		good := p.meta
+		for round, c := range []struct {
+			meta []byte
+			hits int
+		}{{[]byte("<"), 1}, {[]byte("<"), 1}, {good, 1}, {good, 0}} {
+			p.meta = c.meta
+			before := p.hits
+			for range 3 {
+				form := p.answer(k.begin("provider_id", id))
+				junk := url.Values{"RelayState": form["RelayState"], "SAMLResponse": {unsigned(k, form.Get("SAMLResponse"))}}
+				if at := k.landed(k.call("POST", "/sso/saml/acs", "", junk)); at.Query().Get("error_code") != "validation_failed" {
+					k.Errorf("rubbish landed at %s", at)
+				}
+				if at := k.landed(k.call("POST", "/sso/saml/acs", "", form)); at.Query().Get("code") == "" {
+					k.Errorf("round %d: landed at %s", round, at)
+				}
+			}
+			if p.hits != before+c.hits {
+				k.Errorf("round %d: asked %d times, want %d", round, p.hits-before, c.hits)
+			}
+			k.exec("UPDATE sso_connections SET metadata_tried_at = $1", k.now().UTC().Add(-6*time.Minute))
+		}
+	})
+}
+
+// unsigned spoils the signature of a response.
+func unsigned(k *kit, response string) string {
+	raw, err := base64.StdEncoding.DecodeString(response)
+	k.ok(err)
+	out := regexp.MustCompile(`(<[a-z]*:?SignatureValue>)....`).ReplaceAll(raw, []byte("${1}AAAA"))
+	return base64.StdEncoding.EncodeToString(out)
 }
 
 // A test sign-in shows what the provider sent and how it is read, makes no

@@ -1,10 +1,13 @@
 package ssoapi_test
 
 import (
+	"net/http"
 	"net/url"
 	"testing"
 
 	"holdfast/internal/actor"
+	"holdfast/internal/authapi"
+	"holdfast/internal/ssoapi"
 )
 
 // A directory provisions a person before the first sign-in; the sign-in finds
@@ -139,6 +142,26 @@ func TestSCIMFences(t *testing.T) {
 		k.want(k.call("PUT", "/sso/connections/"+one, k.serviceKey(), map[string]any{"disabled": true}), 200, "")
 		if k.call("GET", "/scim/v2/Users", fresh, nil).status != 401 {
 			k.Error("the token of a disabled connection works")
+		}
+	})
+}
+
+// A directory's requests count for its tenant, under its plan: not for the
+// address, which directories of many organisations share.
+func TestDirectoryIsCountedForItsTenant(t *testing.T) {
+	onBoth(t, func(k *kit) {
+		d := newDirectory(k, nil)
+		var who actor.Actor
+		k.h = ssoapi.New(k.svc, k.ident, ssoapi.Options{Shape: authapi.Shape, Credential: authapi.Credential, Session: func(_ http.ResponseWriter, _ *http.Request, a actor.Actor) error {
+			who = a
+			return nil
+		}})
+		for _, plan := range []string{"standard", "enterprise"} {
+			k.exec("UPDATE tenants SET plan = $2 WHERE id = $1", d.tenant, plan)
+			d.scim("GET", "/Users", nil, 200)
+			if who.TenantID != d.tenant || who.Plan != plan || who.KeyID != "scim:"+d.id {
+				k.Errorf("counted as %+v, want plan %s", who, plan)
+			}
 		}
 	})
 }

@@ -1,0 +1,1 @@
+alter table sso_connections add column metadata_tried_at timestamptz;
