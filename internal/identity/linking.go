@@ -116,8 +116,7 @@ func (s *Service) attach(tx *db.Tx, u *User, provider string, who oidc.Person, c
 		email = addr
 	}
 	if u.IsAnonymous {
-		trusted := who.EmailVerified && (len(cfg.Domains) == 0 || slices.Contains(cfg.Domains, domainOf(email)))
-		if email == "" || !trusted {
+		if email == "" || !who.EmailVerified || !answersFor(cfg, email) {
 			return fault.New(fault.Unprocessable, "provider_email_needs_verification", "The provider does not vouch for an email address; add one to the account first")
 		}
 		if err := s.adoptAddress(tx, u, email, c); err != nil {
@@ -190,7 +189,7 @@ func (s *Service) withoutIdentity(tx *db.Tx, u *User, gone Identity) error {
 	if slices.ContainsFunc(u.Identities, func(i Identity) bool { return i.Email == u.Email }) {
 		return nil
 	}
-	next := slices.IndexFunc(u.Identities, func(i Identity) bool { return i.Email != "" && i.Data["email_verified"] == true })
+	next := slices.IndexFunc(u.Identities, s.proves)
 	if next < 0 {
 		return fault.New(fault.Unprocessable, "email_conflict_identity_not_deletable", "Unable to unlink identity: no other identity has a proved email address")
 	}
@@ -200,4 +199,14 @@ func (s *Service) withoutIdentity(tx *db.Tx, u *User, gone Identity) error {
 		return err
 	}
 	return nil
+}
+
+// proves reports an identity whose address its provider has proved and is
+// trusted for, as the operator has configured it now.
+func (s *Service) proves(i Identity) bool {
+	if i.Email == "" || i.Data["email_verified"] != true {
+		return false
+	}
+	p := s.providers[i.Provider]
+	return i.Provider == "email" || p != nil && p.Config().Issuer == i.issuer && answersFor(p.Config(), i.Email)
 }

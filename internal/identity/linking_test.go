@@ -160,6 +160,38 @@ func TestUnlink_email(t *testing.T) {
 	})
 }
 
+// An account does not move to an address that the provider says is proved and is
+// not trusted for, nor to one of a provider that was taken away.
+func TestUnlink_untrustedAddress(t *testing.T) {
+	for name, change := range map[string]func(*identity.Config){
+		"another domain": func(c *identity.Config) {
+			p := c.OIDC["corp"]
+			p.Domains = []string{"else.example"}
+			c.OIDC["corp"] = p
+		},
+		"another issuer": func(c *identity.Config) {
+			c.OIDC["corp"] = identity.Provider{ClientID: "client", Secret: "s", Issuer: "https://other.example"}
+		},
+		"no provider": func(c *identity.Config) { c.OIDC = nil },
+	} {
+		t.Run(name, func(t *testing.T) {
+			withIDP(t, linking, func(k *kit, p *idp) {
+				s, err := k.svc.LinkIDToken(k.ctx, k.actor(k.signUp("a@x.example", nil)), identity.IDToken{Provider: "corp", Token: p.idToken(k, nil)}, nobody)
+				k.ok(err)
+				old := k.svc
+				defer old.Close(k.ctx)
+				change(&k.cfg)
+				k.start()
+				k.code(k.svc.Unlink(k.ctx, k.actor(s), s.User.Identities[0].IdentityID), "email_conflict_identity_not_deletable")
+				if u, err := k.svc.User(k.ctx, k.actor(s)); err != nil || u.Email != "a@x.example" || len(u.Identities) != 2 {
+					k.Errorf("%+v %v", u, err)
+				}
+				k.signIn("a@x.example")
+			})
+		})
+	}
+}
+
 func TestLink_anonymousAndGuarded(t *testing.T) {
 	withIDP(t, linking, func(k *kit, p *idp) {
 		s, err := k.svc.SignUpAnonymous(k.ctx, nil, identity.Client{})

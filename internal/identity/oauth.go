@@ -285,7 +285,7 @@ func (s *Service) findPerson(tx *db.Tx, p oidc.Config, who oidc.Person, c Client
 	if err != nil {
 		return nil, fault.New(fault.Invalid, "bad_oauth_callback", "The provider gave no usable email address")
 	}
-	trusted := who.EmailVerified && (len(p.Domains) == 0 || slices.Contains(p.Domains, domainOf(email)))
+	trusted := who.EmailVerified && answersFor(p, email)
 	u, err := userByEmail(tx, email)
 	switch {
 	case fault.Is(err, fault.NotFound):
@@ -303,6 +303,11 @@ func (s *Service) findPerson(tx *db.Tx, p oidc.Config, who oidc.Person, c Client
 		return nil, err
 	}
 	return u, s.link(tx, u, p, who, email, c)
+}
+
+// answersFor reports a provider that is trusted for the domain of an address.
+func answersFor(p oidc.Config, email string) bool {
+	return len(p.Domains) == 0 || slices.Contains(p.Domains, domainOf(email))
 }
 
 // known refreshes the account of an identity seen before.
