@@ -173,7 +173,10 @@ func (s *Service) CreateUser(ctx context.Context, a actor.Actor, in AdminUser) (
 			return err
 		}
 		s.record(tx, event{key: a.KeyID, action: "user.created", entity: "user", entityID: u.ID, client: clientOf(a)})
-		return insertUser(tx, u)
+		if err := insertUser(tx, u); err != nil || u.ConfirmedAt.IsZero() {
+			return err
+		}
+		return s.joinAsWished(tx, u, clientOf(a))
 	})
 	if fault.HasCode(err, "23505") {
 		return nil, errTaken()

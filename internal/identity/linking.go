@@ -139,8 +139,10 @@ func (s *Service) adoptAddress(tx *db.Tx, u *User, email string, c Client) error
 	s.becomeNamed(tx, u, c)
 	now := s.now()
 	u.Email, u.EmailConfirmedAt, u.ConfirmedAt = email, Time{Time: now}, Time{Time: now}
-	_, err := tx.Exec("UPDATE users SET email = $2, email_confirmed_at = $3, updated_at = $3 WHERE id = $1", u.ID, email, now)
-	return err
+	if _, err := tx.Exec("UPDATE users SET email = $2, email_confirmed_at = $3, updated_at = $3 WHERE id = $1", u.ID, email, now); err != nil {
+		return err
+	}
+	return s.joinAsWished(tx, u, c)
 }
 
 // Unlink removes an identity from the caller's account, never the last one. An

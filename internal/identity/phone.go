@@ -90,6 +90,7 @@ func (s *Service) OTPPhone(_ context.Context, in PhoneRequest, c Client) (string
 			}
 			if fault.Is(err, fault.NotFound) && in.Create && s.cfg.SignupEnabled {
 				u, err = s.newByPhone(tx, phone, data, c)
+				kind = kindSMSSignup
 			}
 			if fault.Is(err, fault.NotFound) || err == nil && s.sentLately(u.ConfirmationSentAt) {
 				return nil, codeOrder{}, nil
@@ -226,7 +227,8 @@ func (s *Service) provePhone(tx *db.Tx, u *User, t oneTime, c Client) error {
 	if t.kind != kindPhoneChange && !u.PhoneConfirmedAt.IsZero() {
 		return nil
 	}
-	if t.kind == kindSMS && u.ConfirmedAt.IsZero() {
+	first := u.ConfirmedAt.IsZero()
+	if first && t.kind == kindSMS {
 		if err := s.unowned(tx, u); err != nil {
 			return err
 		}
@@ -245,6 +247,14 @@ func (s *Service) provePhone(tx *db.Tx, u *User, t oneTime, c Client) error {
 		return err
 	}
 	s.record(tx, event{user: u.ID, action: "user.phone_confirmed", entity: "user", entityID: u.ID, client: c})
+	if err := s.proveNumber(tx, u); err != nil || !first {
+		return err
+	}
+	return s.joinAsWished(tx, u, c)
+}
+
+// proveNumber brings the phone identity in line with the account.
+func (s *Service) proveNumber(tx *db.Tx, u *User) error {
 	for i := range u.Identities {
 		if id := &u.Identities[i]; id.Provider == "phone" {
 			id.Data["phone"], id.Data["phone_verified"] = u.Phone, true
@@ -252,7 +262,7 @@ func (s *Service) provePhone(tx *db.Tx, u *User, t oneTime, c Client) error {
 			return err
 		}
 	}
-	id := phoneIdentity(u)
+	id, now := phoneIdentity(u), Time{Time: s.now()}
 	id.Data["phone_verified"], id.CreatedAt, id.UpdatedAt = true, now, now
 	insertIdentity(tx, &id)
 	u.Identities = append(u.Identities, id)

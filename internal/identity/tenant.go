@@ -94,8 +94,8 @@ func wish(data map[string]any) string {
 	return id
 }
 
-// joinAsWished acts on data.tenant_id once, when the address is first proved.
-// Nobody is told whether the tenant exists.
+// joinAsWished acts on data.tenant_id once, when the address or the number is
+// first proved. Nobody is told whether the tenant exists.
 func (s *Service) joinAsWished(tx *db.Tx, u *User, c Client) error {
 	id := wish(u.UserMetadata)
 	if id == "" {
@@ -135,6 +135,7 @@ func (s *Service) joinAsWished(tx *db.Tx, u *User, c Client) error {
 		if in, err = trusts(tx, id, domains, domainOf(u.Email)); err != nil {
 			return err
 		}
+		in = in && !u.EmailConfirmedAt.IsZero()
 	}
 	if in {
 		return s.addMember(tx, id, u, actor.Viewer, c)

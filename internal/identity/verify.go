@@ -269,7 +269,7 @@ func (s *Service) setAddress(tx *db.Tx, u *User, email string, c Client) error {
 		}
 		return err
 	}
-	now := s.now()
+	now, first := s.now(), u.ConfirmedAt.IsZero()
 	old := u.Email
 	s.becomeNamed(tx, u, c)
 	u.Email, u.NewEmail, u.EmailConfirmedAt, u.ConfirmedAt, u.UpdatedAt = email, "", Time{Time: now}, Time{Time: now}, Time{Time: now}
@@ -285,7 +285,10 @@ func (s *Service) setAddress(tx *db.Tx, u *User, email string, c Client) error {
 		u.Identities = append(u.Identities, id)
 		insertIdentity(tx, &id)
 	}
-	return clearCodes(tx, u.ID)
+	if err := clearCodes(tx, u.ID); err != nil || !first {
+		return err
+	}
+	return s.joinAsWished(tx, u, c)
 }
 
 func errTaken() error {
