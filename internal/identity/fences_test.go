@@ -83,6 +83,30 @@ func TestFence_passwordChangedMeanwhile(t *testing.T) {
 	})
 }
 
+// Two right sign-ins at once of an account whose hash was imported: the first
+// hashes the password anew, and the second is let in as well.
+func TestFence_hashedAnewMeanwhile(t *testing.T) {
+	onBoth(t, nil, func(k *kit) {
+		k.signUp("a@x.example", nil)
+		k.signUp("b@x.example", nil)
+		var armed atomic.Bool
+		svc, err := identity.New(k.cfg, k.db, k, func() time.Time {
+			if armed.CompareAndSwap(true, false) {
+				k.exec("UPDATE users SET password_hash = (SELECT b.password_hash FROM users b WHERE b.email = 'b@x.example') WHERE email = 'a@x.example'")
+			}
+			return k.now()
+		})
+		k.ok(err)
+		defer svc.Close(k.ctx)
+		armed.Store(true)
+		_, err = svc.SignIn(k.ctx, "a@x.example", pw, nobody)
+		k.ok(err)
+		if armed.Load() {
+			k.Error("the hash did not change meanwhile")
+		}
+	})
+}
+
 // Links end in time, and so does the right to choose the verifier freely.
 func TestFence_lateLink(t *testing.T) {
 	withIDP(t, func(c *identity.Config) { c.Autoconfirm = true }, func(k *kit, _ *idp) {

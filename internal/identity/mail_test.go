@@ -476,6 +476,27 @@ func TestPKCE_expires(t *testing.T) {
 		k.sleep(2 * time.Minute)
 		_, err = k.svc.Exchange(k.ctx, late, verifier, nobody)
 		k.code(err, "flow_state_expired")
+
+		// A scanner opens the link at once, its reader after eight minutes.
+		k.ok(k.svc.Recover(k.ctx, identity.MailRequest{Email: "a@x.example", PKCE: challenge()}, nobody))
+		q = linkIn(k, k.mailTo("a@x.example", "recovery"))
+		for range 2 {
+			to, err = k.svc.OpenLink(k.ctx, identity.Open{Token: q.Get("token")}, nobody)
+			k.ok(err)
+			k.sleep(8 * time.Minute)
+		}
+		if to, err = k.svc.OpenLink(k.ctx, identity.Open{Token: q.Get("token")}, nobody); err != nil || !strings.Contains(to.Location, "otp_expired") {
+			k.Errorf("opened after its end: %s %v", to.Location, err)
+		}
+		k.ok(k.svc.Recover(k.ctx, identity.MailRequest{Email: "a@x.example", PKCE: challenge()}, nobody))
+		q = linkIn(k, k.mailTo("a@x.example", "recovery"))
+		for range 2 {
+			to, err = k.svc.OpenLink(k.ctx, identity.Open{Token: q.Get("token")}, nobody)
+			k.ok(err)
+			k.sleep(4 * time.Minute)
+		}
+		_, err = k.svc.Exchange(k.ctx, codeOf(k, to.Location), verifier, nobody)
+		k.ok(err)
 	})
 }
 

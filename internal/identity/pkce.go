@@ -74,10 +74,13 @@ func flowBy(tx *db.Tx, where string, args ...any) (flow, error) {
 
 // issueCode gives a flow its authorization code. The code is derived from the
 // flow, so that a link opened twice, first by a mail scanner, shows the same
-// one, while the database holds its hash. Life counts from the first issue.
+// one, while the database holds its hash. A provider's answer comes once, and
+// the code's life counts from it; a mailed link can be opened until it ends, and
+// the life counts from the last time: the scanner's opening takes nothing from
+// the reader's.
 func (s *Service) issueCode(tx *db.Tx, f flow) (string, error) {
 	c := s.secrets.UUID("auth-code", f.id)
-	if !f.issued.IsZero() {
+	if !f.issued.IsZero() && f.tokenID == "" {
 		return c, nil
 	}
 	now := s.now()

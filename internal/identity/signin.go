@@ -2,6 +2,7 @@ package identity
 
 import (
 	"context"
+	"errors"
 
 	"holdfast/internal/db"
 	"holdfast/internal/fault"
@@ -56,8 +57,23 @@ func (s *Service) SignInPhone(ctx context.Context, phone, pw string, c Client) (
 	})
 }
 
-// byPassword signs in the account that find finds, if proved lets it.
+// byPassword signs in the account that find finds, if proved lets it. A hash that
+// changed between its check and the session is checked once more: another right
+// sign-in may have made it anew.
 func (s *Service) byPassword(ctx context.Context, pw string, c Client, find func(*db.Tx) (*User, error), proved func(*User) error) (*Session, error) {
+	sess, err := s.tryPassword(ctx, pw, c, find, proved)
+	if errors.Is(err, errHashChanged) {
+		sess, err = s.tryPassword(ctx, pw, c, find, proved)
+	}
+	if errors.Is(err, errHashChanged) {
+		err = errCredentials()
+	}
+	return sess, err
+}
+
+var errHashChanged = errors.New("identity: the password changed since it was checked")
+
+func (s *Service) tryPassword(ctx context.Context, pw string, c Client, find func(*db.Tx) (*User, error), proved func(*User) error) (*Session, error) {
 	u, err := s.candidate(ctx, find)
 	if err != nil {
 		return nil, err
@@ -134,13 +150,16 @@ func (s *Service) candidate(ctx context.Context, find func(*db.Tx) (*User, error
 	return u, err
 }
 
-// signIn opens the session unless the password changed since it was checked.
+// signIn opens the session, or returns errHashChanged.
 func (s *Service) signIn(ctx context.Context, checked *User, rehashed string, c Client) (*Session, error) {
 	var g *grant
 	err := s.write(ctx, func(tx *db.Tx) error {
 		u, err := locked(tx, checked.ID)
-		if fault.Is(err, fault.NotFound) || err == nil && u.hash != checked.hash {
+		if fault.Is(err, fault.NotFound) {
 			return errCredentials()
+		}
+		if err == nil && u.hash != checked.hash {
+			return errHashChanged
 		}
 		if err != nil {
 			return err
