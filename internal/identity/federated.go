@@ -46,7 +46,8 @@ type Arrival struct {
 
 // Arrive makes sure of account and membership and leads the browser on: with
 // an authorization code bound to the challenge, or, where nobody could send
-// one, with a session in the fragment if the implicit flow is on.
+// one, with a session in the fragment if the implicit flow is on: the only
+// sign-ins at an organisation's provider that end so (docs/decisions/0010).
 func (s *Service) Arrive(ctx context.Context, in Arrival, c Client) (Landing, error) {
 	if in.Challenge == "" && !s.cfg.ImplicitFlow {
 		return Landing{}, fault.New(fault.Invalid, "validation_failed", "A sign-in that begins at the provider needs the implicit flow, which is switched off")

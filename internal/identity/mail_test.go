@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"holdfast/internal/actor"
+	"holdfast/internal/db"
 	"holdfast/internal/fault"
 	"holdfast/internal/identity"
 	"holdfast/internal/identity/oidc"
@@ -578,6 +579,11 @@ func TestOpenLink_implicitOff(t *testing.T) {
 		_, err := k.svc.Verify(k.ctx, identity.Verify{Type: "recovery", TokenHash: q.Get("token")}, nobody)
 		k.ok(err)
 		_, err = k.svc.Authorize(k.ctx, identity.Authorize{Provider: "corp"})
+		k.code(err, "validation_failed")
+		_, err = k.svc.Arrive(k.ctx, identity.Arrival{Target: k.cfg.SiteURL, Person: func(*db.Tx) (identity.Federated, error) {
+			k.Error("a response that is refused was used up")
+			return identity.Federated{}, nil
+		}}, nobody)
 		k.code(err, "validation_failed")
 	})
 }
