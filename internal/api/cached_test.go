@@ -8,6 +8,7 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -32,6 +33,7 @@ type kitchen struct {
 	fail atomic.Bool
 	took time.Duration
 	who  actor.Actor
+	kept []string // tenants whose own figures were forgotten
 }
 
 // table is the interface's, over no database.
@@ -53,6 +55,7 @@ func cook(t *testing.T, ttl time.Duration) *kitchen {
 		}
 		return fmt.Appendf(nil, `{"tenant_id":"%s","timestamp":"2026-11-21T10:00:00.000000Z","cached":false,"run":%d,"text":"%s"}`, tenant, n, strings.Repeat("x", 3000)), nil
 	}
+	fn.Forget = func(tenant string) { k.kept = append(k.kept, tenant) }
 	f := NewFunctions(gate.New(func(*http.Request) (actor.Actor, error) { return k.who, nil }, nil), c, []functions.Function{fn})
 	mux := http.NewServeMux()
 	mux.Handle("/functions/v1/{name}", f.Handler())
@@ -190,6 +193,9 @@ func TestBypass(t *testing.T) {
 		w := k.ask("", c.header...)
 		if n := k.runs.Load(); n != c.runs || (w.Header().Get("X-Cache") == "MISS") != (c.runs == 2) {
 			t.Errorf("%v: %d computations, %v", c.header, n, w.Header())
+		}
+		if want := []string{tenant}[:c.runs-1]; !slices.Equal(k.kept, want) {
+			t.Errorf("%v: figures of %v were forgotten, want %v", c.header, k.kept, want)
 		}
 		after := k.ask("") // a bypass refreshes what is kept
 		if after.Header().Get("X-Cache") != "HIT" || !strings.Contains(after.Body.String(), fmt.Sprintf(`"run":%d`, c.runs)) {

@@ -281,6 +281,9 @@ func (f *Functions) cached(w http.ResponseWriter, r *http.Request, fn *functions
 		return cache.Answer{Miss: out, Hit: functions.AsHit(out)}, nil
 	}
 	if bypass(r) {
+		if fn.Forget != nil {
+			fn.Forget(a.TenantID)
+		}
 		b, err := f.cache.Refresh(r.Context(), k, fn.TTL, build)
 		if err != nil {
 			return err

@@ -90,7 +90,7 @@ func Table(d Deps) []Function {
 		},
 		{
 			Name: "admin-dashboard-summary", Methods: []string{"GET"},
-			TTL: 30 * time.Second, Personal: true, shared: dash.summaryShared, In: SummaryIn{}, Run: call(dash.summary), Forget: dash.health.Forget,
+			TTL: summaryFor, Personal: true, shared: dash.summaryShared, In: SummaryIn{}, Run: call(dash.summary), Forget: dash.health.Forget,
 			Reads: []string{"zones", "items", "stock_movements", "stock_levels", "orders", "order_lines", "pick_lists", "shipments", "settings", "tenants", "members"},
 			Doc:   "Zones, inventory with its health, pick lists, shipments and settings.",
 		},

@@ -12,6 +12,7 @@ import (
 
 	"holdfast/internal/actor"
 	"holdfast/internal/functions"
+	"holdfast/internal/query"
 	"holdfast/internal/store"
 )
 
@@ -191,7 +192,7 @@ func TestSummaryFigures(t *testing.T) {
 			n.is("tenant_id", `"`+north+`"`, "zones.#", "3", "inventory.items.#", "2", "inventory.total_items", "2",
 				// Bolt: 4 of a reorder point of 10 is low and critical, value 2. Drum: not
 				// issued since June, dead, value 100: 100 x (1 - (0.35/2 + 0.25/2 + 0.25 x 100/102)).
-				"inventory.health", `{"critical_items":1,"dead_stock":1,"fast_movers":0,"score":45.5,"slow_stock":0}`,
+				"inventory.health", `{"as_of":"`+query.FormatTime(k.now)+`","critical_items":1,"dead_stock":1,"fast_movers":0,"score":45.5,"slow_stock":0}`,
 				"pick_lists.active_count", "2", "pick_lists.active.#", "2",
 				"shipments.recent.#", "5", "shipments.stats", `{"active":2,"completed_today":2,"in_transit":1,"total":5}`,
 				"settings", `{"general":{"a":"x"},"stock":{"a2":true,"b":{"n":1}}}`)
@@ -341,7 +342,8 @@ func TestImportFunctionsNeedAJob(t *testing.T) {
 	}
 }
 
-// A dear result is kept past changes of the stock, until it is forgotten.
+// A dear result is kept past changes of the stock, for no longer than an answer
+// and until it is forgotten, and says how old it is.
 func TestHealthIsKeptUntilForgotten(t *testing.T) {
 	each(t, func(k *kit) {
 		k.table = functions.Table(functions.Deps{Store: k.s, Now: func() time.Time { return k.now }, Dear: 1})
@@ -353,8 +355,13 @@ func TestHealthIsKeptUntilForgotten(t *testing.T) {
 		k.call("admin-dashboard-summary", "").is("inventory.health.critical_items", "0")
 		forget := k.function("admin-dashboard-summary").Forget
 		forget(south)
-		k.call("admin-dashboard-summary", "").is("inventory.health.critical_items", "0")
+		first := query.FormatTime(k.now)
+		k.now = k.now.Add(time.Millisecond)
+		k.call("admin-dashboard-summary", "").is("inventory.health.critical_items", "0", "inventory.health.as_of", `"`+first+`"`)
 		forget(north)
 		k.call("admin-dashboard-summary", "").is("inventory.health.critical_items", "1")
+		k.add("stock_movements", store.Row{"type": "receipt", "item_id": item, "to_zone_id": zone, "quantity": "99"})
+		k.now = k.now.Add(30 * time.Second)
+		k.call("admin-dashboard-summary", "").is("inventory.health.critical_items", "0", "inventory.health.as_of", `"`+query.FormatTime(k.now)+`"`)
 	})
 }

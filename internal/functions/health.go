@@ -6,20 +6,25 @@ import (
 	"holdfast/internal/actor"
 	"holdfast/internal/db"
 	"holdfast/internal/decimal"
+	"holdfast/internal/query"
 	"holdfast/internal/warehouse"
 )
 
-type health = warehouse.Health
+// health is an inventory's health, and when it was looked at.
+type health struct {
+	warehouse.Health
+	at time.Time
+}
 
 // Inventory health looks at every active item and at 180 days of the ledger,
 // the one answer whose cost grows with the tenant. Where it takes longer than
-// healthCheap it is kept for healthShare times as long as it took, so that it
-// never costs more than a small part of a core; smaller tenants always get
-// fresh figures.
+// healthCheap it outlives the writes that drop the answer: for healthShare times
+// as long as it took, but no longer than an answer is kept. Smaller tenants
+// always get fresh figures.
 const (
 	healthCheap = 50 * time.Millisecond
 	healthShare = 200
-	healthMost  = 10 * time.Minute
+	healthMost  = summaryFor
 )
 
 // assessment gathers a tenant's items.
@@ -80,7 +85,7 @@ func (as *assessment) result(now time.Time) health {
 	for _, s := range as.stock {
 		sum.Add(s, now)
 	}
-	return sum.Health()
+	return health{sum.Health(), now}
 }
 
 // keepHealth remembers a dear result.
@@ -97,5 +102,5 @@ func appendHealth(b []byte, h health) []byte {
 	b = appendMember(append(b, ','), "slow_stock", h.Slow)
 	b = appendMember(append(b, ','), "dead_stock", h.Dead)
 	b = appendMember(append(b, ','), "critical_items", h.Critical)
-	return append(b, '}')
+	return append(append(append(b, `,"as_of":"`...), query.FormatTime(h.at)...), `"}`...)
 }

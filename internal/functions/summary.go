@@ -21,6 +21,9 @@ const (
 	summaryShipments = 20
 )
 
+// summaryFor is how long the summary is kept.
+const summaryFor = 30 * time.Second
+
 type summary struct {
 	totals                         totals
 	zones, items, picks, shipments *list

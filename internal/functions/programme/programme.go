@@ -186,8 +186,12 @@ func take[T any](value []byte, into *T) {
 }
 
 // usable replaces weights, cuts and bounds that cannot be used by the shipped
-// ones: a wrong setting must not stop the programme.
+// ones: a wrong setting must not stop the programme. Weights have the four
+// decimals that the record of a model keeps.
 func (s *settings) usable() {
+	for _, w := range [...]*float64{&s.weights.Incident, &s.weights.NearMiss, &s.weights.ShiftHours, &s.weights.Load} {
+		*w = score.Round(*w, 4)
+	}
 	if _, err := score.NewWeighted(s.weights, s.bounds[score.Zone]); err != nil {
 		s.weights = score.DefaultWeights()
 	}

@@ -107,6 +107,13 @@ func TestScores(t *testing.T) {
 		if k.count("score_models", "1 = 1") != 1 {
 			k.Error("the same settings made a second model")
 		}
+		k.add("settings", store.Row{"section": "scoring", "key": "weight_load", "value": json.RawMessage("0.333333333")})
+		for range 2 {
+			k.call(scores, "").is("model.weight_load", "0.3333")
+		}
+		if k.count("score_models", "1 = 1") != 2 {
+			k.Error("a weight of many decimals makes a model at each scoring")
+		}
 	})
 }
 

@@ -228,6 +228,20 @@ func digests(k *kit) {
 	k.set("checklist_runs", run, store.Row{"status": "missed"})
 	course := k.add("courses", store.Row{"code": "LIFT", "title": "Lifting"})
 	k.add("training_assignments", store.Row{"course_id": course, "user_id": ada, "due_on": "2026-03-19"})
+	certificate := func(course, until string) {
+		row := store.Row{"course_id": course, "user_id": bo, "status": "completed", "completed_at": "2025-03-01T12:00:00Z"}
+		if until != "" {
+			row["expires_on"] = until
+		}
+		k.add("training_assignments", row)
+	}
+	for title, renewed := range map[string][]string{"Renewed": {"2027-03-27"}, "Life": {""}, "Ending": {"2026-03-26"}} {
+		course := k.add("courses", store.Row{"code": title, "title": title})
+		certificate(course, "2026-03-27")
+		for _, until := range renewed {
+			certificate(course, until)
+		}
+	}
 }
 
 // Each member has one mail a day, about what is his or his to keep, in the
@@ -271,7 +285,7 @@ func TestDigest(t *testing.T) {
 		for to, c := range map[string]struct{ has, lacks []string }{
 			"ada@north.example": {[]string{"4 things", "Overdue actions", "Fix <b>rail</b> (2026-03-18)", "Actions due today", "Today (2026-03-20)", "Missed inspections", "Dock (2026-03-20 07:00)", "Overdue training", "Lifting (2026-03-19)"},
 				[]string{"Tomorrow", "Nobody's", "Old", "verified", "F1"}},
-			"bo@north.example": {[]string{"Nobody's", "Dock", "Service and inspection due", "F1 Truck (2026-03-27)", "HH-X 1 (2026-03-01)"}, []string{"Fix", "F2", "Old", "To verify", "Lifting"}},
+			"bo@north.example": {[]string{"Nobody's", "Dock", "Service and inspection due", "F1 Truck (2026-03-27)", "HH-X 1 (2026-03-01)", "Ending (2026-03-27)"}, []string{"Renewed", "Life", "Fix", "F2", "Old", "To verify", "Lifting"}},
 			"cy@north.example": {[]string{"15 things", "Old 0", "Old 9", "and 2 more", "To verify", "F1 Truck"}, []string{"Old 10", "Dock", "Fix"}},
 		} {
 			for _, s := range c.has {
