@@ -149,6 +149,18 @@ func TestSummaries(t *testing.T) {
 		}
 		sign := map[string]any{"status": "certified", "certified_name": "C. E. O.", "certified_title": "President"}
 		want("closed without a decision", k.Call(testkit.Request{Method: "PATCH", Path: "/v1/incidents?id=eq." + incident, As: safety, Body: map[string]any{"status": "closed"}}), 409, "1904.29(b)(3)")
+		dock := insertID(t, k, admin, "zones", map[string]any{"code": "TX-DOCK", "name": "Dock", "site_id": site})
+		for where, at := range map[string]struct {
+			who, zone string
+			status    int
+		}{"a zone of the site": {safety, dock, 409}, "nowhere in Germany": {safety, "", 204}, "nowhere in the United States": {"admin@south.example", "", 409}} {
+			row := map[string]any{"kind": "illness", "title": "Cough", "occurred_at": "2025-06-05T10:00:00Z"}
+			if at.zone != "" {
+				row["zone_id"] = at.zone
+			}
+			id := insertID(t, k, at.who, "incidents", row)
+			want(where, k.Call(testkit.Request{Method: "PATCH", Path: "/v1/incidents?id=eq." + id, As: at.who, Body: map[string]any{"status": "closed"}}), at.status, "")
+		}
 		c := insertID(t, k, safety, "osha_cases", map[string]any{"incident_id": incident})
 		want("undecided case", patch(admin, sign), 409, "1904.32(a)(1)")
 		r := k.Call(testkit.Request{Method: "PATCH", Path: "/v1/osha_cases?id=eq." + c, As: safety, Body: map[string]any{"recordable": "yes", "basis": "days_away", "outcome": "days_away", "days_away": 4,

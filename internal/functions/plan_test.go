@@ -7,7 +7,12 @@ import (
 	"math"
 	"strings"
 	"testing"
+	"time"
 
+	"github.com/google/uuid"
+
+	"holdfast/internal/db"
+	"holdfast/internal/decimal"
 	"holdfast/internal/fault"
 	"holdfast/internal/score"
 	"holdfast/internal/store"
@@ -234,7 +239,7 @@ func TestWarehouseKPIs(t *testing.T) {
 		bin := k.add("zones", store.Row{"code": "A", "name": "A"})
 		item := k.add("items", store.Row{"sku": "A", "name": "A"})
 		k.add("stock_movements", store.Row{"type": "receipt", "item_id": item, "to_zone_id": bin, "quantity": "10"})
-		k.call("warehouse-kpis", "").is("kpis", `{"count_accuracy":null,"counts":0,"counts_with_variance":0,"lines_per_hour":null,"lines_picked":0,"lines_without_shift":0,"pick_hours":0}`)
+		k.call("warehouse-kpis", "").is("kpis", `{"count_accuracy":null,"counts":0,"counts_with_variance":0,"lines_per_hour":null,"lines_picked":0,"lines_sampled":0,"lines_without_shift":0,"pick_hours":0}`)
 		for _, n := range []string{"10", "9", "9"} {
 			k.add("stock_counts", store.Row{"zone_id": bin, "item_id": item, "counted": n})
 		}
@@ -242,8 +247,9 @@ func TestWarehouseKPIs(t *testing.T) {
 		k.add("shifts", store.Row{"worker_id": picker, "started_at": "2026-03-01T08:00:00Z", "ended_at": "2026-03-01T12:00:00Z"},
 			store.Row{"worker_id": picker, "started_at": "2026-02-28T08:00:00Z", "ended_at": "2026-02-28T12:00:00Z"}) // without picking
 		k.now = moment("2026-03-01T10:00:00Z")
+		var list string
 		for _, who := range []any{picker, nil} {
-			list := k.add("pick_lists", store.Row{"assigned_worker_id": who})
+			list = k.add("pick_lists", store.Row{"assigned_worker_id": who})
 			k.set("pick_lists", list, store.Row{"status": "released"})
 			for i := range 6 {
 				line := k.add("pick_lines", store.Row{"pick_list_id": list, "seq": int64(i + 1), "zone_id": bin, "item_id": item, "qty": "2"})
@@ -257,10 +263,32 @@ func TestWarehouseKPIs(t *testing.T) {
 		}
 		k.now = moment("2026-03-01T12:00:00Z")
 		n := k.call("warehouse-kpis", "")
-		n.is("date_range_days", "30", "kpis", `{"count_accuracy":66.7,"counts":3,"counts_with_variance":1,"lines_per_hour":1.5,"lines_picked":7,"lines_without_shift":1,"pick_hours":4}`)
+		n.is("date_range_days", "30", "kpis", `{"count_accuracy":66.7,"counts":3,"counts_with_variance":1,"lines_per_hour":1.5,"lines_picked":7,"lines_sampled":7,"lines_without_shift":1,"pick_hours":4}`)
+		// Older lines than are looked at for the rate are counted all the same.
+		k.bulkPicks(list, bin, item, 20_000, moment("2026-03-01T07:00:00Z"))
+		k.call("warehouse-kpis", "days=29").is("kpis.lines_picked", "20007", "kpis.lines_sampled", "20000", "kpis.lines_without_shift", "19994", "kpis.lines_per_hour", "1.5")
 		k.now = k.now.AddDate(0, 0, 2)
 		k.call("warehouse-kpis", "days=1").is("kpis.counts", "0", "kpis.lines_picked", "0")
 		k.as.TenantID = south
 		k.call("warehouse-kpis", "").is("kpis.counts", "0", "kpis.lines_picked", "0")
 	})
+}
+
+// bulkPicks writes n picked lines past the store.
+func (k *kit) bulkPicks(list, zone, item string, n int, at time.Time) {
+	k.Helper()
+	column := func(name, kind string) db.Column { return db.Column{Name: name, Type: kind} }
+	err := k.d.Write(context.Background(), db.Scope{Tenant: k.as.TenantID}, func(tx *db.Tx) error {
+		rows := tx.Rows("pick_lines", []db.Column{column("tenant_id", "uuid"), column("id", "uuid"), column("pick_list_id", "uuid"), column("zone_id", "uuid"), column("item_id", "uuid"), column("seq", "bigint"),
+			column("qty", "bigint"), column("qty_picked", "bigint"), column("status", "text"), column("picked_at", "timestamptz"), column("created_at", "timestamptz"), column("updated_at", "timestamptz"), column("version", "bigint")}, "")
+		for i := range n {
+			if err := rows.Add(k.as.TenantID, uuid.NewString(), list, zone, item, 1000+i, decimal.One, decimal.One, "picked", at, at, at, 1); err != nil {
+				return err
+			}
+		}
+		return rows.Send()
+	})
+	if err != nil {
+		k.Fatal(err)
+	}
 }

@@ -203,6 +203,18 @@ func (k *kit) count(table, where string) (n int64) {
 	return n
 }
 
+// purge empties a table of the tenant.
+func (k *kit) purge(table string) {
+	k.Helper()
+	err := k.d.Write(context.Background(), db.Scope{Tenant: k.as.TenantID}, func(tx *db.Tx) error {
+		_, err := tx.Exec("DELETE FROM "+table+" WHERE tenant_id = $1", k.as.TenantID)
+		return err
+	})
+	if err != nil {
+		k.Fatal(err)
+	}
+}
+
 // node is a place in an answer.
 type node struct {
 	k *kit

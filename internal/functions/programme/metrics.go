@@ -120,8 +120,10 @@ func (s *scan) fill(tx *db.Tx, r *safety.Rule, kind string, t *table) error {
 		s.fillWeeks(tx, r, kind, t)
 	case "rest_hours_min":
 		s.fillRest(tx, r, kind, t)
-	case "training_coverage", "expired_certifications":
-		s.fillTraining(tx, r, kind, t)
+	case "expired_certifications":
+		s.fillExpired(tx, kind, t)
+	case "training_coverage":
+		s.fillCoverage(tx, r, kind, t)
 	case "trir", "dart":
 		s.fillRates(tx, r, kind, t)
 	case "calendar_deadline":
@@ -389,47 +391,65 @@ func (s *scan) fillRest(tx *db.Tx, r *safety.Rule, kind string, t *table) {
 	})
 }
 
-// fillTraining reads, for each person who signs in, certificates that ran out
-// and were not renewed, or the share of required courses that are valid. A
-// driver's licence that ran out counts as a certificate.
-func (s *scan) fillTraining(tx *db.Tx, r *safety.Rule, kind string, t *table) {
-	g := s.groups[kind]
-	today := s.now.In(safety.Location(s.st.place)).Format(time.DateOnly)
-	people := "workers e WHERE e.tenant_id = $1"
-	user, title := "e.user_id", "e.job_title"
+// people is where a type's persons stand: entities are e.
+type people struct{ from, worker, user, title string }
+
+func workforce(kind string) people {
 	if kind == score.Driver {
-		people = "drivers e JOIN workers w ON w.tenant_id = e.tenant_id AND w.id = e.worker_id WHERE e.tenant_id = $1"
-		user, title = "w.user_id", "w.job_title"
+		return people{"drivers e JOIN workers w ON w.tenant_id = e.tenant_id AND w.id = e.worker_id", "w.id", "w.user_id", "w.job_title"}
 	}
+	return people{"workers e", "e.id", "e.user_id", "e.job_title"}
+}
+
+// today is the calendar day where the tenant is.
+func (s *scan) today() string {
+	return s.now.In(safety.Location(s.st.place)).Format(time.DateOnly)
+}
+
+// fillExpired counts, for each person who signs in, certificates that ran out
+// and were not renewed. A driver's licence that ran out counts as one.
+func (s *scan) fillExpired(tx *db.Tx, kind string, t *table) {
+	t.zero = true
+	p := workforce(kind)
+	g := s.groups[kind]
 	enter := func(row *db.Row, v float64) {
 		if i := g.find(row, 0); i >= 0 {
 			t.put(i, v+t.values[i])
 		}
 	}
-	if r.Metric == "expired_certifications" {
-		t.zero = true
-		tx.Queue("SELECT e.id, COUNT(DISTINCT a.course_id) FROM "+strings.Replace(people, " WHERE", " JOIN training_assignments a ON a.tenant_id = e.tenant_id AND a.user_id = "+user+" WHERE", 1)+
-			" AND a.tenant_id = $1 AND a.status IN ('completed', 'expired') AND a.expires_on < $2 AND NOT EXISTS (SELECT 1 FROM training_assignments n WHERE n.tenant_id = $1 AND n.user_id = a.user_id "+
-			"AND n.course_id = a.course_id AND n.status = 'completed' AND (n.expires_on IS NULL OR n.expires_on >= $2)) GROUP BY e.id", []any{s.tenant, today},
-			func(row *db.Row) error { enter(row, float64(row.Int(1))); return nil })
-		if kind == score.Driver {
-			tx.Queue("SELECT e.id FROM drivers e WHERE e.tenant_id = $1 AND e.licence_expires_on < $2", []any{s.tenant, today}, func(row *db.Row) error { enter(row, 1); return nil })
-		}
-		return
+	tx.Queue("SELECT e.id, COUNT(DISTINCT a.course_id) FROM "+p.from+" JOIN training_assignments a ON a.tenant_id = e.tenant_id AND a.user_id = "+p.user+" WHERE e.tenant_id = $1 "+
+		"AND a.tenant_id = $1 AND a.status IN ('completed', 'expired') AND a.expires_on < $2 AND NOT EXISTS (SELECT 1 FROM training_assignments n WHERE n.tenant_id = $1 AND n.user_id = a.user_id "+
+		"AND n.course_id = a.course_id AND n.status = 'completed' AND (n.expires_on IS NULL OR n.expires_on >= $2)) GROUP BY e.id", []any{s.tenant, s.today()},
+		func(row *db.Row) error { enter(row, float64(row.Int(1))); return nil })
+	if kind == score.Driver {
+		tx.Queue("SELECT e.id FROM drivers e WHERE e.tenant_id = $1 AND e.licence_expires_on < $2", []any{s.tenant, s.today()}, func(row *db.Row) error { enter(row, 1); return nil })
 	}
-	s.fillCoverage(tx, g, t, people, user, title, today)
+}
+
+// wordIn is a condition: an array of texts has a word. The array's text is
+// canonical, so the word as JSON is found in it and nothing else is.
+func wordIn(array, word string) string {
+	quoted := `'"' || replace(replace(` + word + `, '\', '\\'), '"', '\"') || '"'`
+	return "replace(" + array + ", " + quoted + ", '') <> " + array
 }
 
 // fillCoverage is 100 x valid required certificates / required ones; nothing
-// required is unknown.
-func (s *scan) fillCoverage(tx *db.Tx, g *group, t *table, people, user, title, today string) {
-	tx.Queue("SELECT e.id, COUNT(*), COUNT(*) FILTER (WHERE EXISTS (SELECT 1 FROM training_assignments a WHERE a.tenant_id = $1 AND a.user_id = "+user+
-		" AND a.course_id = c.id AND a.status = 'completed' AND (a.expires_on IS NULL OR a.expires_on >= $2))) FROM "+
-		strings.Replace(people, " WHERE", " JOIN courses c ON c.tenant_id = e.tenant_id AND c.status = 'active' AND c.required_for LIKE '%\"' || "+title+" || '\"%' WHERE", 1)+
-		" AND "+user+" IS NOT NULL GROUP BY e.id", []any{s.tenant, today}, func(row *db.Row) error {
-		if i := g.find(row, 0); i >= 0 {
-			t.put(i, safety.Percent(row.Int(2), row.Int(1)).Float())
-		}
-		return nil
-	})
+// required is unknown. A course is required by job title, and of those who had a
+// shift with a piece of equipment in the rule's window by its kind or its own
+// course.
+func (s *scan) fillCoverage(tx *db.Tx, r *safety.Rule, kind string, t *table) {
+	p := workforce(kind)
+	g := s.groups[kind]
+	tx.Queue("WITH x(id, user_id, word, course_id) AS (SELECT e.id, "+p.user+", "+p.title+", CAST(NULL AS uuid) FROM "+p.from+" WHERE e.tenant_id = $1 AND "+p.user+" IS NOT NULL "+
+		"UNION SELECT e.id, "+p.user+", q.kind, q.required_course_id FROM "+p.from+" JOIN shifts s ON s.tenant_id = e.tenant_id AND s.worker_id = "+p.worker+" AND s.ended_at > $3 AND s.ended_at <= $4 "+
+		"JOIN equipment q ON q.tenant_id = s.tenant_id AND q.id = s.equipment_id WHERE e.tenant_id = $1 AND "+p.user+" IS NOT NULL), "+
+		"need AS (SELECT DISTINCT x.id, x.user_id, c.id AS course_id FROM x JOIN courses c ON c.tenant_id = $1 AND c.status = 'active' AND c.archived_at IS NULL AND (c.id = x.course_id OR "+wordIn("c.required_for", "x.word")+")) "+
+		"SELECT n.id, COUNT(*), COUNT(*) FILTER (WHERE EXISTS (SELECT 1 FROM training_assignments a WHERE a.tenant_id = $1 AND a.user_id = n.user_id AND a.course_id = n.course_id "+
+		"AND a.status = 'completed' AND (a.expires_on IS NULL OR a.expires_on >= $2))) FROM need n GROUP BY n.id",
+		[]any{s.tenant, s.today(), s.from(r.WindowDays), s.now}, func(row *db.Row) error {
+			if i := g.find(row, 0); i >= 0 {
+				t.put(i, safety.Percent(row.Int(2), row.Int(1)).Float())
+			}
+			return nil
+		})
 }

@@ -125,18 +125,42 @@ func (p *Programme) Due(ctx context.Context) ([]string, error) {
 const sweepStep = 500
 
 // MissChecklists moves inspections whose due time and grace have passed to
-// missed, and returns how many.
+// missed, and returns how many. It goes by due time, some at a time, past those
+// whose grace is not over.
 func (p *Programme) MissChecklists(ctx context.Context, tenant string) (int, error) {
+	a := keeper(tenant)
+	runs, err := p.resource("checklist_runs")
+	if err != nil {
+		return 0, err
+	}
 	now := p.now().UTC()
-	return p.sweep(ctx, tenant, "checklist_runs", store.Row{"status": "missed"}, func(tx *db.Tx, each func(id string)) error {
-		return tx.Query("SELECT id, due_at, grace_minutes FROM checklist_runs WHERE tenant_id = $1 AND status IN ('scheduled', 'in_progress') AND due_at < $2 ORDER BY due_at, id",
-			[]any{tenant, now}, func(r *db.Row) error {
+	after, last := []any{time.Time{}, db.NoTenant}, []any(nil)
+	for total := 0; ; after = last {
+		seen, missed := 0, []string(nil)
+		err := p.write(ctx, a, func(tx *db.Tx) error {
+			seen, missed = 0, nil
+			err := tx.Query(fmt.Sprintf("SELECT id, due_at, grace_minutes FROM checklist_runs WHERE tenant_id = $1 AND status IN ('scheduled', 'in_progress') AND due_at < $2 "+
+				"AND (due_at, id) > ($3, $4) ORDER BY due_at, id LIMIT %d", sweepStep), append([]any{tenant, now}, after...), func(r *db.Row) error {
+				seen++
+				last = []any{r.Time(1), r.Text(0)}
 				if r.Time(1).Add(time.Duration(r.Int(2)) * time.Minute).Before(now) {
-					each(r.Text(0))
+					missed = append(missed, r.Text(0))
 				}
 				return nil
 			})
-	})
+			if err != nil {
+				return err
+			}
+			_, err = p.store.UpdateTx(tx, a, runs, missed, store.Row{"status": "missed"})
+			return err
+		})
+		if err != nil {
+			return total, err
+		}
+		if total += len(missed); seen < sweepStep {
+			return total, nil
+		}
+	}
 }
 
 // ExpireTraining moves certificates whose last day has passed where the tenant

@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"holdfast/internal/db"
 	"holdfast/internal/fault"
 	"holdfast/internal/mail"
 	"holdfast/internal/store"
@@ -56,6 +57,30 @@ func TestInspections(t *testing.T) {
 		k.set("checklist_schedules", plan, store.Row{"status": "ended"})
 		if due, err := k.p.Owing(ctx); err != nil || len(due) != 0 {
 			t.Errorf("owing %v %v", due, err)
+		}
+	})
+}
+
+// However many inspections wait for the end of their grace, those behind them
+// are missed in time, and none is looked at twice.
+func TestMissedBehindGrace(t *testing.T) {
+	each(t, func(k *kit) {
+		at := k.now.Add(-10 * time.Hour)
+		k.bulk("checklist_runs", []db.Column{uuidCol("tenant_id"), uuidCol("id"), textCol("title"), timeCol("due_at"), intCol("grace_minutes"), textCol("status"), timeCol("created_at"), timeCol("updated_at"), intCol("version")},
+			1800, func(i int) []any {
+				grace := 0
+				if i < 600 || i%3 == 0 {
+					grace = 6000
+				}
+				return []any{north, rowID("000c", i), "Walk", at.Add(time.Duration(i/7) * time.Minute), grace, "scheduled", at, at, 1}
+			})
+		for _, want := range []int{800, 0} {
+			if n, err := k.p.MissChecklists(context.Background(), north); err != nil || n != want {
+				t.Errorf("%d missed, want %d: %v", n, want, explain(err))
+			}
+		}
+		if n := k.count("checklist_runs", "status = 'scheduled' AND grace_minutes = 6000"); n != 1000 {
+			t.Errorf("%d wait for the end of their grace, want 1000", n)
 		}
 	})
 }

@@ -36,6 +36,51 @@ func TestRatesOfRules(t *testing.T) {
 	})
 }
 
+// A person needs the courses of his job title, of the kinds of equipment he had
+// shifts with, and of the pieces themselves; the share with a valid certificate
+// is his coverage.
+func TestTrainingCoverage(t *testing.T) {
+	each(t, func(k *kit) {
+		p := fill(k)
+		odd := `R&D 50% "x\y`
+		k.set("workers", p.worker, store.Row{"job_title": odd})
+		k.set("workers", p.colleague, store.Row{"job_title": "50_%"})
+		course := func(code string, words ...string) string {
+			raw, err := json.Marshal(append([]string{}, words...))
+			if err != nil {
+				k.Fatal(err)
+			}
+			return k.add("courses", store.Row{"code": code, "title": code, "required_for": json.RawMessage(raw)})
+		}
+		certify := func(course, user string) {
+			k.add("training_assignments", store.Row{"course_id": course, "user_id": user, "status": "completed", "completed_at": "2026-01-01T12:00:00Z"})
+		}
+		title := course("TITLE", odd, "50x% of it")
+		truck := course("TRUCK", "forklift")
+		course("CRANE", "crane")
+		own := course("OWN")
+		k.set("equipment", p.truck, store.Row{"required_course_id": own})
+		k.add("regulations", store.Row{"code": "COVER", "title": "Cover", "rule": json.RawMessage(`{"scope":{"entity_types":["worker","driver"]},"metric":"training_coverage","window_days":30,"breach":{"op":"<","value":100}}`)})
+		certify(title, ada)
+		check := func(want map[string]string) {
+			k.Helper()
+			k.purge("compliance_states")
+			n := k.call(compliance, "")
+			for entity, v := range want {
+				n.find("events", "entity_id", entity).is("value", v)
+			}
+		}
+		check(map[string]string{p.worker: "100", p.colleague: "null", p.driver: "null"})
+		k.shift(p.worker, 3, 8, store.Row{"equipment_id": p.truck})
+		k.shift(p.colleague, 3, 8, store.Row{"equipment_id": p.truck})
+		check(map[string]string{p.worker: "33.3", p.colleague: "0", p.driver: "0"})
+		certify(truck, bo)
+		check(map[string]string{p.worker: "33.3", p.colleague: "50", p.driver: "50"})
+		k.now = k.now.AddDate(0, 0, 40) // long since they drove
+		check(map[string]string{p.worker: "100", p.colleague: "null", p.driver: "null"})
+	})
+}
+
 // A deadline is met when every American establishment has met it; then the
 // next one counts. A tenant without a log is not judged.
 func TestDeadlines(t *testing.T) {

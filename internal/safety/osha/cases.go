@@ -2,6 +2,8 @@ package osha
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 	"time"
 
 	"holdfast/internal/actor"
@@ -212,8 +214,8 @@ func numberCases(tx *db.Tx, tenant string, cases []store.Row) error {
 }
 
 // guardIncidents keeps incidents and their cases in step: a recordable case's
-// incident is neither void nor deleted, and an injury or illness at an
-// establishment in the United States is closed only when its case is decided.
+// incident is neither void nor deleted, and an injury or illness in the
+// United States is closed only when its case is decided.
 func guardIncidents(tx *db.Tx, a actor.Actor, s *store.Store, changes []store.Change) error {
 	return safety.PerTenant(guardEnded)(tx, a, s, changes)
 }
@@ -230,21 +232,52 @@ func guardEnded(tx *db.Tx, a actor.Actor, _ *store.Store, changes []store.Change
 	if len(ended) == 0 {
 		return nil
 	}
-	decided, american := map[string]string{}, map[string]bool{}
+	decided := map[string]string{}
 	tx.Queue("SELECT incident_id, recordable FROM osha_cases WHERE tenant_id = $1 AND "+tx.DB().InUUID("incident_id", 2), []any{a.TenantID, query.List(ids)}, func(r *db.Row) error {
 		decided[r.Text(0)] = r.Text(1)
 		return nil
 	})
-	tx.Queue("SELECT id FROM sites WHERE tenant_id = $1 AND country = 'US'", []any{a.TenantID}, func(r *db.Row) error { american[r.Text(0)] = true; return nil })
+	l := queueLand(tx, a.TenantID, ended)
 	if err := tx.Flush(); err != nil {
 		return fmt.Errorf("osha: look for cases: %w", err)
 	}
 	for _, in := range ended {
-		if err := mayEnd(in, decided[text(in, "id")], american[text(in, "site_id")]); err != nil {
+		if err := mayEnd(in, decided[text(in, "id")], l.american(in)); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// land says which of a tenant's places are in the United States.
+type land struct {
+	site, zone map[string]bool // by id; zones that name a site
+	tenant     bool
+}
+
+func queueLand(tx *db.Tx, tenant string, incidents []store.Row) *land {
+	l := &land{site: map[string]bool{}, zone: map[string]bool{}}
+	zones := map[string]bool{}
+	for _, in := range incidents {
+		mark(zones, text(in, "zone_id"))
+	}
+	tx.Queue("SELECT country = 'US' FROM tenants WHERE id = $1", []any{tenant}, func(r *db.Row) error { l.tenant = r.Bool(0); return nil })
+	tx.Queue("SELECT id FROM sites WHERE tenant_id = $1 AND country = 'US'", []any{tenant}, func(r *db.Row) error { l.site[r.Text(0)] = true; return nil })
+	tx.Queue("SELECT z.id, s.country = 'US' FROM zones z JOIN sites s ON s.tenant_id = z.tenant_id AND s.id = z.site_id WHERE z.tenant_id = $1 AND "+tx.DB().InUUID("z.id", 2),
+		[]any{tenant, query.List(slices.Sorted(maps.Keys(zones)))}, func(r *db.Row) error { l.zone[r.Text(0)] = r.Bool(1); return nil })
+	return l
+}
+
+// american reports whether an incident happened in the United States: at its
+// site, else at its zone's, else where the tenant is.
+func (l *land) american(in store.Row) bool {
+	if site := text(in, "site_id"); site != "" {
+		return l.site[site]
+	}
+	if us, known := l.zone[text(in, "zone_id")]; known {
+		return us
+	}
+	return l.tenant
 }
 
 func mayEnd(in store.Row, decided string, american bool) error {

@@ -1,4 +1,0 @@
-package identity
-
-// Hashes is how many passwords were hashed or checked so far.
-func (s *Service) Hashes() int64 { return s.hasher.Made() }
