@@ -58,7 +58,7 @@ func (a *API) authorization(c *call) identity.Authorize {
 }
 
 func (a *API) leave(w http.ResponseWriter, c *call, start identity.AuthStart) error {
-	a.cookie(w, start.CookieName, start.Browser, int(start.MaxAge.Seconds()))
+	a.cookie(w, "/callback", start.CookieName, start.Browser, int(start.MaxAge.Seconds()))
 	if c.URL.Query().Get("skip_http_redirect") == "true" {
 		return web.JSON(w, http.StatusOK, map[string]string{"url": start.Location})
 	}
@@ -67,12 +67,12 @@ func (a *API) leave(w http.ResponseWriter, c *call, start identity.AuthStart) er
 	return nil
 }
 
-// cookie binds a flow to the browser that started it. Lax, because the
-// provider's redirect is a top-level navigation from another site.
-func (a *API) cookie(w http.ResponseWriter, name, value string, maxAge int) {
-	path := prefix + "/callback"
+// cookie binds a flow to the browser that started it, for one of our paths. Lax,
+// because the provider's redirect is a top-level navigation from another site.
+func (a *API) cookie(w http.ResponseWriter, at, name, value string, maxAge int) {
+	path := prefix + at
 	if u, err := url.Parse(a.svc.Issuer()); err == nil {
-		path = u.Path + "/callback"
+		path = u.Path + at
 	}
 	http.SetCookie(w, &http.Cookie{Name: name, Value: value, Path: path, MaxAge: maxAge, HttpOnly: true, SameSite: http.SameSiteLaxMode,
 		Secure: strings.HasPrefix(a.svc.Issuer(), "https://")})
@@ -86,9 +86,12 @@ func (a *API) callback(w http.ResponseWriter, c *call) error {
 			if err != nil {
 				return ""
 			}
-			a.cookie(w, name, "", -1)
+			a.cookie(w, "/callback", name, "", -1)
 			return ck.Value
 		}}, c.client())
+	if to.CookieName != "" {
+		a.cookie(w, "/verify", to.CookieName, to.Browser, int(to.MaxAge.Seconds()))
+	}
 	w.Header().Set("Location", to.Location)
 	if strings.Contains(to.Location, "error_code=bad_oauth") {
 		w.WriteHeader(http.StatusSeeOther)
@@ -133,7 +136,13 @@ func (a *API) postLink(w http.ResponseWriter, c *call) error {
 	if err := a.count(w, c, ""); err != nil {
 		return err
 	}
-	return a.follow(w, c, identity.Open{Post: true, Page: true})
+	return a.follow(w, c, identity.Open{Post: true, Page: true, Cookie: func(name string) string {
+		ck, err := c.Cookie(name)
+		if err != nil {
+			return ""
+		}
+		return ck.Value
+	}})
 }
 
 func (a *API) follow(w http.ResponseWriter, c *call, in identity.Open) error {

@@ -2,6 +2,10 @@ package authapi_test
 
 import (
 	"context"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -95,4 +99,75 @@ func TestLinkAddress(t *testing.T) {
 			s.Errorf("%d %s", r.status, r.text)
 		}
 	})
+}
+
+// hub is GitHub with a person whose address it does not vouch for.
+func hub(t *testing.T) *httptest.Server {
+	answer := func(body string) http.HandlerFunc {
+		return func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Content-Type", "application/json")
+			w.Write([]byte(body))
+		}
+	}
+	mux := http.NewServeMux()
+	mux.HandleFunc("POST /login/oauth/access_token", answer(`{"access_token":"t","token_type":"bearer"}`))
+	mux.HandleFunc("GET /api/v3/user", answer(`{"id":1,"login":"octo"}`))
+	mux.HandleFunc("GET /api/v3/user/emails", answer(`[{"email":"octo@cat.example","primary":true,"verified":false}]`))
+	srv := httptest.NewServer(mux)
+	t.Cleanup(srv.Close)
+	return srv
+}
+
+// A sign-in that waits for the mailed link is finished in its browser only: that
+// one knows the page by a cookie. Elsewhere the link proves the mailbox, and the
+// identity at the provider is not the account's.
+func TestProviderProof(t *testing.T) {
+	for browser, same := range map[string]bool{"the same browser": true, "another browser": false} {
+		t.Run(browser, func(t *testing.T) {
+			srv := hub(t)
+			onBoth(t, func(c *identity.Config) {
+				c.Autoconfirm, c.OIDC = false, map[string]identity.Provider{"github": {ClientID: "id", Secret: "s", Issuer: srv.URL}}
+			}, func(s *server) {
+				enter := func() reply {
+					r := s.call("GET", "/authorize?provider=github&redirect_to=https://app.example.com/in", nil)
+					at, err := url.Parse(r.header.Get("Location"))
+					if err != nil || r.status != 302 {
+						s.Fatal(r.status, r.text)
+					}
+					c := (&http.Response{Header: r.header}).Cookies()[0]
+					return s.call("GET", "/callback/github?code=c&state="+url.QueryEscape(at.Query().Get("state")), nil, "Cookie: "+c.Name+"="+c.Value)
+				}
+				r := enter()
+				held := "Cookie: none=x"
+				for _, c := range (&http.Response{Header: r.header}).Cookies() {
+					if c.Path != "/auth/v1/verify" {
+						continue
+					}
+					if !c.HttpOnly || c.SameSite != http.SameSiteLaxMode || c.MaxAge != 600 {
+						s.Errorf("%+v", c)
+					}
+					held = "Cookie: " + c.Name + "=" + c.Value
+				}
+				if !strings.Contains(r.header.Get("Location"), "provider_email_needs_verification") || held == "Cookie: none=x" {
+					s.Fatal(r.header)
+				}
+				if !same {
+					held = "Cookie: none=x"
+				}
+				link := regexp.MustCompile(`http://127\.0\.0\.1:8080/auth/v1(/verify\S+)`).FindStringSubmatch(s.mail("confirmation").Text)[1]
+				for _, accept := range []string{"Accept: text/html", "Accept: */*"} { // a scanner, of either kind
+					if r = s.call("GET", link, nil, accept); r.status != 200 || !strings.Contains(r.text, "<form") {
+						s.Errorf("%s: %d %s", accept, r.status, r.text)
+					}
+				}
+				r = s.call("POST", link, "", "Content-Type: application/x-www-form-urlencoded", held)
+				if r.status != 303 || !strings.Contains(r.header.Get("Location"), "access_token=") {
+					s.Error(r.status, r.header.Get("Location"))
+				}
+				if at := enter().header.Get("Location"); strings.Contains(at, "access_token=") != same {
+					s.Errorf("afterwards: %s", at)
+				}
+			})
+		})
+	}
 }

@@ -74,7 +74,8 @@ type codeOrder struct {
 	pkce     PKCE
 	redirect string
 	ttl      time.Duration // 0 = Config.CodeTTL
-	identity string        // the identity whose sign-in asks for the proof; needs pkce
+	identity string        // the identity whose sign-in asks for the proof; needs pkce or browser
+	browser  string        // held in a cookie by the browser that asks, where there is no pkce
 	digits   string        // fixed for a test number; "" = random
 	channel  string        // of a text message
 }
@@ -84,6 +85,7 @@ type code struct {
 	digits string // to be typed in
 	hash   string // 224 random bits in the link, "pkce_" in front when a challenge came with the request
 	link   string
+	cookie string // that is to hold codeOrder.browser
 }
 
 // maxAttempts is how many wrong digits a code survives.
@@ -109,14 +111,19 @@ func (s *Service) makeCode(tx *db.Tx, u *User, o codeOrder) (code, error) {
 		digits = o.digits
 	}
 	c := code{digits: digits, hash: seal.RandomHex(28)}
-	var flow any
+	var flow, method, browser any
 	if o.pkce.Challenge != "" {
-		c.hash = "pkce_" + c.hash
+		c.hash, method = "pkce_"+c.hash, "s256"
+	}
+	if o.pkce.Challenge != "" || o.browser != "" {
 		f := newID()
 		flow = f
-		tx.Queue(`INSERT INTO flow_states (id, user_id, method, redirect_to, challenge, challenge_method, token_id, secrets, created_at, expires_at)
-			VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)`,
-			[]any{f, u.ID, amrOf(o.kind), o.redirect, o.pkce.Challenge, "s256", id, s.sealFlow(f, flowSecrets{Identity: o.identity}), now, now.Add(o.ttl)}, nil)
+		if o.browser != "" {
+			c.cookie, browser = cookieName(f), seal.Digest(o.browser)
+		}
+		tx.Queue(`INSERT INTO flow_states (id, user_id, method, redirect_to, challenge, challenge_method, browser_hash, token_id, secrets, created_at, expires_at)
+			VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)`,
+			[]any{f, u.ID, amrOf(o.kind), o.redirect, null(o.pkce.Challenge), method, browser, id, s.sealFlow(f, flowSecrets{Identity: o.identity}), now, now.Add(o.ttl)}, nil)
 	}
 	tx.Queue(`INSERT INTO one_time_tokens (id, user_id, slot, kind, address, link_hash, code_hash, attempts, flow_id, created_at, expires_at)
 		VALUES ($1, $2, $3, $4, $5, $6, $7, 0, $8, $9, $10)

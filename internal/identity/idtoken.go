@@ -6,7 +6,6 @@ import (
 	"holdfast/internal/actor"
 	"holdfast/internal/db"
 	"holdfast/internal/fault"
-	"holdfast/internal/identity/letter"
 	"holdfast/internal/identity/oidc"
 	"holdfast/internal/identity/token"
 )
@@ -37,11 +36,10 @@ func (s *Service) SignInIDToken(ctx context.Context, in IDToken, c Client) (*Ses
 		return nil, err
 	}
 	var g *grant
-	var mail letter.Letter
-	waits := false
+	var needs *proof
 	err = s.onceMore(func() error {
 		return s.write(ctx, func(tx *db.Tx) (err error) {
-			g, mail, waits = nil, letter.Letter{}, false
+			g, needs = nil, nil
 			u, err := s.findPerson(tx, p.Config(), who, c)
 			if err != nil {
 				return err
@@ -50,8 +48,7 @@ func (s *Service) SignInIDToken(ctx context.Context, in IDToken, c Client) (*Ses
 				return errBanned()
 			}
 			if u.ConfirmedAt.IsZero() {
-				waits = true
-				mail, err = s.askProof(tx, u, codeOrder{})
+				needs, err = s.askProof(tx, u, flow{}, "")
 				return err
 			}
 			g, err = s.begin(tx, u, token.Method{Method: "oauth", Provider: in.Provider}, c)
@@ -61,8 +58,8 @@ func (s *Service) SignInIDToken(ctx context.Context, in IDToken, c Client) (*Ses
 	if err != nil {
 		return nil, err
 	}
-	if waits {
-		return nil, s.needsVerification(mail)
+	if needs != nil {
+		return nil, s.needsVerification(needs)
 	}
 	return s.issue(g)
 }

@@ -105,12 +105,12 @@ func (s *Service) FinishOAuth(ctx context.Context, in Callback, c Client) Landin
 		v := url.Values{"error": {oauthError(fa)}, "error_code": {fa.Code}, "error_description": {fa.Msg}}
 		return Landing{Location: redirect.WithQuery(s.redirects.Site(), v)}
 	}
-	loc, err := s.arrive(ctx, f, in, c)
+	to, err := s.arrive(ctx, f, in, c)
 	if err != nil {
 		s.ours(err)
-		return Landing{Location: s.failure(f.redirect, err, true)}
+		to.Location = s.failure(f.redirect, err, true)
 	}
-	return Landing{Location: loc}
+	return to
 }
 
 // claimFlow finds the flow of a state and marks it used: a state works once,
@@ -153,29 +153,30 @@ func (s *Service) claimFlow(ctx context.Context, in Callback) (flow, error) {
 }
 
 // arrive turns the provider's answer into a session or an authorization code.
-func (s *Service) arrive(ctx context.Context, f flow, in Callback, c Client) (string, error) {
+func (s *Service) arrive(ctx context.Context, f flow, in Callback, c Client) (to Landing, err error) {
 	p := s.providers[f.provider]
 	switch {
 	case p == nil:
-		return "", fault.New(fault.Invalid, "provider_disabled", "The provider is not enabled any more")
+		return to, fault.New(fault.Invalid, "provider_disabled", "The provider is not enabled any more")
 	case in.Issuer != "" && in.Issuer != p.Config().Issuer:
 		// RFC 9207: an answer of another provider than the one asked.
-		return "", fault.New(fault.Invalid, "bad_oauth_callback", "The answer comes from another provider")
+		return to, fault.New(fault.Invalid, "bad_oauth_callback", "The answer comes from another provider")
 	case in.Error != "":
-		return "", fault.New(fault.Forbidden, "access_denied", "%s", cut(in.Error+": "+in.Description, 200))
+		return to, fault.New(fault.Forbidden, "access_denied", "%s", cut(in.Error+": "+in.Description, 200))
 	case in.Code == "":
-		return "", fault.New(fault.Invalid, "bad_oauth_callback", "OAuth callback with missing authorization code")
+		return to, fault.New(fault.Invalid, "bad_oauth_callback", "OAuth callback with missing authorization code")
 	}
 	sec, err := s.openFlow(f)
 	if err != nil {
-		return "", err
+		return to, err
 	}
 	who, err := p.Exchange(ctx, in.Code, sec.Verifier, sec.Nonce)
 	if err != nil {
-		return "", err
+		return to, err
 	}
 	if f.linkUser != "" {
-		return s.arriveLink(ctx, f, who, c)
+		to.Location, err = s.arriveLink(ctx, f, who, c)
+		return to, err
 	}
 	return s.admit(ctx, f, p.Config(), who, c)
 }
@@ -190,14 +191,12 @@ func cut(s string, n int) string {
 // admit finds or makes the account, then finishes the flow. A refusal comes
 // apart from the error where something has to be stored with it: an account
 // whose address the provider does not vouch for waits for its owner's proof.
-func (s *Service) admit(ctx context.Context, f flow, p oidc.Config, who oidc.Person, c Client) (string, error) {
+func (s *Service) admit(ctx context.Context, f flow, p oidc.Config, who oidc.Person, c Client) (to Landing, err error) {
 	var g *grant
-	var loc string
-	var mail letter.Letter
-	waits := false
-	err := s.onceMore(func() error {
+	var needs *proof
+	err = s.onceMore(func() error {
 		return s.write(ctx, func(tx *db.Tx) (err error) {
-			g, loc, mail, waits = nil, "", letter.Letter{}, false
+			g, to, needs = nil, Landing{}, nil
 			u, err := s.findPerson(tx, p, who, c)
 			if err != nil {
 				return err
@@ -206,12 +205,7 @@ func (s *Service) admit(ctx context.Context, f flow, p oidc.Config, who oidc.Per
 				return errBanned()
 			}
 			if u.ConfirmedAt.IsZero() {
-				o := codeOrder{redirect: f.redirect}
-				if f.challenge != "" {
-					o.pkce, o.identity = PKCE{Challenge: f.challenge, Method: "s256"}, u.identityOf(p, who)
-				}
-				waits = true
-				mail, err = s.askProof(tx, u, o)
+				needs, err = s.askProof(tx, u, f, u.identityOf(p, who))
 				return err
 			}
 			if f.challenge == "" {
@@ -225,41 +219,57 @@ func (s *Service) admit(ctx context.Context, f flow, p oidc.Config, who oidc.Per
 			sealed := s.sealFlow(f.id, flowSecrets{AccessToken: who.AccessToken, RefreshToken: who.RefreshToken})
 			tx.Queue("UPDATE flow_states SET user_id = $2, secrets = $3 WHERE id = $1", []any{f.id, u.ID, sealed}, nil)
 			authCode, err := s.issueCode(tx, f)
-			loc = redirect.WithQuery(f.redirect, url.Values{"code": {authCode}})
+			to.Location = redirect.WithQuery(f.redirect, url.Values{"code": {authCode}})
 			return err
 		})
 	})
 	if err != nil {
-		return "", err
+		return Landing{}, err
 	}
-	if waits {
-		return "", s.needsVerification(mail)
+	if needs != nil {
+		return needs.cookie, s.needsVerification(needs)
 	}
 	if g == nil {
-		return loc, nil
+		return to, nil
 	}
 	sess, err := s.issue(g)
 	if err != nil {
-		return "", err
+		return Landing{}, err
 	}
-	return sess.fragment(f.redirect, ""), nil
+	return Landing{Location: sess.fragment(f.redirect, "")}, nil
 }
 
-// askProof makes the code by which the owner of the address proves it. A second
-// sign-in within the mail interval makes none: the first one's holds.
-func (s *Service) askProof(tx *db.Tx, u *User, o codeOrder) (letter.Letter, error) {
+// proof is what a sign-in with an address that nobody has proved waits for.
+type proof struct {
+	mail   letter.Letter // none where one was sent lately
+	cookie Landing       // of the browser that signed in, where it has no verifier
+}
+
+// askProof makes the code by which the owner of the address proves it; in the
+// browser of the flow it proves the identity as well. A second sign-in within
+// the mail interval makes none: the first one's holds.
+func (s *Service) askProof(tx *db.Tx, u *User, f flow, identity string) (*proof, error) {
 	if s.sentLately(u.ConfirmationSentAt) {
-		return letter.Letter{}, nil
+		return &proof{}, nil
 	}
-	o.kind, o.address = kindSignup, u.Email
+	o := codeOrder{kind: kindSignup, address: u.Email, redirect: f.redirect, identity: identity}
+	switch {
+	case f.challenge != "":
+		o.pkce = PKCE{Challenge: f.challenge, Method: "s256"}
+	case f.id != "":
+		o.browser = seal.RandomHex(32)
+	}
 	made, err := s.makeCode(tx, u, o)
-	return letter.Letter{Kind: letter.Confirmation, User: u.ID, To: u.Email, Link: made.link, Code: made.digits, Valid: s.cfg.CodeTTL}, err
+	return &proof{
+		mail:   letter.Letter{Kind: letter.Confirmation, User: u.ID, To: u.Email, Link: made.link, Code: made.digits, Valid: s.cfg.CodeTTL},
+		cookie: Landing{CookieName: made.cookie, Browser: o.browser, MaxAge: s.cfg.CodeTTL},
+	}, err
 }
 
 // needsVerification mails what askProof made and refuses the sign-in.
-func (s *Service) needsVerification(mail letter.Letter) error {
-	if mail.Kind != "" {
-		if err := s.send(mail); err != nil {
+func (s *Service) needsVerification(needs *proof) error {
+	if needs.mail.Kind != "" {
+		if err := s.send(needs.mail); err != nil {
 			return err
 		}
 	}

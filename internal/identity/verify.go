@@ -2,12 +2,15 @@ package identity
 
 import (
 	"context"
+	"crypto/subtle"
 	"net/url"
 	"slices"
+	"time"
 
 	"holdfast/internal/db"
 	"holdfast/internal/fault"
 	"holdfast/internal/identity/redirect"
+	"holdfast/internal/identity/seal"
 	"holdfast/internal/identity/token"
 )
 
@@ -299,6 +302,10 @@ func errTaken() error {
 type Landing struct {
 	Location string // 303 to here
 	Ask      bool   // or a page with one button that posts the link back
+
+	// A cookie by which the page knows the browser again, where CookieName is set.
+	CookieName, Browser string
+	MaxAge              time.Duration
 }
 
 // Open is a mailed link on its way through a browser.
@@ -307,6 +314,7 @@ type Open struct {
 	Post                  bool // the page's button, which redeems the link
 	Page                  bool // the caller shows pages: a browser, or a scanner acting as one
 	Peek                  bool // HEAD: say where, change nothing
+	Cookie                func(name string) string
 }
 
 // OpenLink answers GET and POST /verify with a link's token.
@@ -315,8 +323,9 @@ type Open struct {
 // only the browser holding the verifier can use; the code behind the link ends
 // at that exchange. Without PKCE a browser gets a page whose button posts. A
 // caller that shows no pages is sent on with a session: the same one however
-// often it opens the link, until the link is posted or expires; but a change of
-// address, of which a half cannot be taken back, is posted by all. With the
+// often it opens the link, until the link is posted or expires; but what cannot
+// be taken back is posted by all: half a change of address, and the proof that a
+// sign-in at a provider waits for in one browser. With the
 // implicit flow off no tokens travel in addresses: the site gets the link's
 // hash and redeems it with POST /verify.
 func (s *Service) OpenLink(ctx context.Context, in Open, c Client) (Landing, error) {
@@ -335,16 +344,25 @@ func (s *Service) OpenLink(ctx context.Context, in Open, c Client) (Landing, err
 		if in.Type != "" && !accepts(in.Type, t.kind) {
 			return errLink()
 		}
+		f, err := s.flowOfCode(tx, t)
+		if err != nil {
+			return err
+		}
 		switch {
-		case t.flow != "":
-			return s.leadOn(tx, t, target, &out)
+		case f.challenge != "":
+			authCode, err := s.issueCode(tx, f)
+			out.Location = redirect.WithQuery(target, url.Values{"code": {authCode}})
+			return err
 		case !s.cfg.ImplicitFlow:
 			out.Location = redirect.WithQuery(target, url.Values{"token_hash": {in.Token}, "type": {in.Type}})
 			return nil
-		case !in.Post && (in.Page || t.kind == kindChangeCurrent || t.kind == kindChangeNew):
+		case !in.Post && (in.Page || f.id != "" || t.kind == kindChangeCurrent || t.kind == kindChangeNew):
 			out.Ask = true
 			return nil
 		case in.Post:
+			if t.identity, err = s.sameBrowser(f, in); err != nil {
+				return err
+			}
 			var half bool
 			g, half, err = s.accept(tx, t, token.Method{Method: "otp"}, c)
 			if half {
@@ -371,18 +389,26 @@ func (s *Service) OpenLink(ctx context.Context, in Open, c Client) (Landing, err
 
 func (in Open) pkce() bool { return len(in.Token) > 5 && in.Token[:5] == "pkce_" }
 
-// leadOn shows the flow's authorization code.
-func (s *Service) leadOn(tx *db.Tx, t oneTime, target string, out *Landing) error {
+// flowOfCode is the flow that asked for a code, or none.
+func (s *Service) flowOfCode(tx *db.Tx, t oneTime) (flow, error) {
+	if t.flow == "" {
+		return flow{}, nil
+	}
 	f, err := flowBy(tx, "id = $1", t.flow)
 	if fault.Is(err, fault.NotFound) {
-		return errLink()
+		err = errLink()
 	}
-	if err != nil {
-		return err
+	return f, err
+}
+
+// sameBrowser is the identity that a flow without a challenge asked a proof for,
+// in the browser that holds the flow's cookie; "" in any other.
+func (s *Service) sameBrowser(f flow, in Open) (string, error) {
+	if f.browserHash == "" || in.Cookie == nil || subtle.ConstantTimeCompare([]byte(seal.Digest(in.Cookie(cookieName(f.id)))), []byte(f.browserHash)) != 1 {
+		return "", nil
 	}
-	authCode, err := s.issueCode(tx, f)
-	out.Location = redirect.WithQuery(target, url.Values{"code": {authCode}})
-	return err
+	sec, err := s.openFlow(f)
+	return sec.Identity, err
 }
 
 // preview opens the one session of a link that stays usable.
