@@ -411,16 +411,24 @@ func (s *Service) checkEnforced(tx *db.Tx, c *Connection, begins bool) error {
 // before; it is shown this once.
 func (s *Service) TokenSCIM(ctx context.Context, a actor.Actor, id string) (token string, err error) {
 	token = "hf_scim_" + seal.RandomHex(32)
-	err = s.db.Write(ctx, everywhere, func(tx *db.Tx) error {
+	return token, s.setSCIM(ctx, a, id, "sso.scim_token_made", seal.Digest(token))
+}
+
+// RevokeSCIM ends a connection's bearer token for SCIM, if there is one.
+func (s *Service) RevokeSCIM(ctx context.Context, a actor.Actor, id string) error {
+	return s.setSCIM(ctx, a, id, "sso.scim_token_revoked", nil)
+}
+
+func (s *Service) setSCIM(ctx context.Context, a actor.Actor, id, action string, hash any) error {
+	return s.db.Write(ctx, everywhere, func(tx *db.Tx) error {
 		c, err := s.mine(tx, a, id)
 		if err != nil {
 			return err
 		}
-		tx.Queue("UPDATE sso_connections SET scim_token_hash = $3, updated_at = $4, version = version + 1 WHERE tenant_id = $1 AND id = $2", []any{c.TenantID, c.ID, seal.Digest(token), s.now()}, nil)
-		s.note(tx, c, a, "sso.scim_token_made", nil)
+		tx.Queue("UPDATE sso_connections SET scim_token_hash = $3, updated_at = $4, version = version + 1 WHERE tenant_id = $1 AND id = $2", []any{c.TenantID, c.ID, hash, s.now()}, nil)
+		s.note(tx, c, a, action, nil)
 		return tx.Flush()
 	})
-	return token, err
 }
 
 func asJSON(v any) string {

@@ -18,7 +18,8 @@ type Group struct {
 	CreatedAt, UpdatedAt    time.Time
 }
 
-const maxMembers = 10000
+// maxMembers is how many a group has, maxListed how many a list of groups shows.
+const maxMembers, maxListed = 10000, 50000
 
 const groupColumns = "g.id, g.display_name, g.external_id, g.created_at, g.updated_at FROM sso_groups g WHERE g.connection_id = $1"
 
@@ -56,8 +57,9 @@ func (s *Service) Group(ctx context.Context, c *Connection, id string) (g Group,
 	return g, err
 }
 
-// Groups lists groups without their members, and how many there are in all.
-func (s *Service) Groups(ctx context.Context, c *Connection, q Query) (list []Group, total int64, err error) {
+// Groups lists groups, with their members where those are wanted, and how many
+// there are in all.
+func (s *Service) Groups(ctx context.Context, c *Connection, q Query, members bool) (list []Group, total int64, err error) {
 	where, args := "", []any{c.ID}
 	if q.Attr != "" {
 		col, ok := map[string]string{"displayname": "g.display_name", "externalid": "g.external_id", "id": "CAST(g.id AS text)"}[strings.ToLower(q.Attr)]
@@ -70,12 +72,35 @@ func (s *Service) Groups(ctx context.Context, c *Connection, q Query) (list []Gr
 		list = nil
 		tx.Queue("SELECT COUNT(*) FROM sso_groups g WHERE g.connection_id = $1"+where, args, func(r *db.Row) error { total = r.Int(0); return nil })
 		limit, offset := page(q)
-		return tx.Query("SELECT "+groupColumns+where+" ORDER BY g.created_at NULLS LAST, g.id"+limitOffset(len(args)), append(args, limit, offset), func(r *db.Row) error {
+		err := tx.Query("SELECT "+groupColumns+where+" ORDER BY g.created_at NULLS LAST, g.id"+limitOffset(len(args)), append(args, limit, offset), func(r *db.Row) error {
 			list = append(list, scanGroup(r))
 			return nil
 		})
+		if err != nil || !members {
+			return err
+		}
+		return populated(tx, list)
 	})
 	return list, total, err
+}
+
+// populated reads the members of listed groups. Who gets too many at once asks
+// for fewer groups, or without.
+func populated(tx *db.Tx, list []Group) error {
+	at, ids := map[string]int{}, []string{}
+	for i, g := range list {
+		at[g.ID], ids = i, append(ids, g.ID)
+	}
+	n := 0
+	return tx.Query("SELECT m.group_id, m.user_id, a.user_name FROM sso_group_members m JOIN sso_accounts a ON a.user_id = m.user_id WHERE "+tx.DB().InUUID("m.group_id", 1)+
+		" ORDER BY a.user_name NULLS LAST LIMIT $2", []any{asJSON(ids), maxListed + 1}, func(r *db.Row) error {
+		if n++; n > maxListed {
+			return fault.New(fault.Invalid, "tooMany", "These groups have more than %d members; ask for fewer groups, or with excludedAttributes=members", maxListed)
+		}
+		g := &list[at[r.Text(0)]]
+		g.Members = append(g.Members, Ref{r.Text(1), r.Text(2)})
+		return nil
+	})
 }
 
 func (g *Group) check() error {

@@ -94,11 +94,9 @@ func (s *Service) personBy(tx *db.Tx, c *Connection, id string) (p Person, err e
 	if err != nil {
 		return p, err
 	}
-	return p, tx.Query("SELECT g.id, g.display_name FROM sso_group_members m JOIN sso_groups g ON g.id = m.group_id WHERE m.user_id = $1 AND g.connection_id = $2 ORDER BY g.display_name NULLS LAST",
-		[]any{p.ID, c.ID}, func(r *db.Row) error {
-			p.Groups = append(p.Groups, Ref{r.Text(0), r.Text(1)})
-			return nil
-		})
+	list := []Person{p}
+	err = grouped(tx, c, list)
+	return list[0], err
 }
 
 // Person returns one account of the connection.
@@ -133,12 +131,30 @@ func (s *Service) People(ctx context.Context, c *Connection, q Query) (list []Pe
 			return nil
 		})
 		limit, offset := page(q)
-		return tx.Query("SELECT "+personColumns+where+" ORDER BY a.created_at NULLS LAST, a.user_id"+limitOffset(len(args)), append(args, limit, offset), func(r *db.Row) error {
+		err := tx.Query("SELECT "+personColumns+where+" ORDER BY a.created_at NULLS LAST, a.user_id"+limitOffset(len(args)), append(args, limit, offset), func(r *db.Row) error {
 			list = append(list, scanPerson(r))
 			return nil
 		})
+		if err != nil {
+			return err
+		}
+		return grouped(tx, c, list)
 	})
 	return list, total, err
+}
+
+// grouped reads the groups of listed people.
+func grouped(tx *db.Tx, c *Connection, list []Person) error {
+	at, ids := map[string]int{}, []string{}
+	for i, p := range list {
+		at[p.ID], ids = i, append(ids, p.ID)
+	}
+	return tx.Query("SELECT m.user_id, g.id, g.display_name FROM sso_group_members m JOIN sso_groups g ON g.id = m.group_id WHERE "+tx.DB().InUUID("m.user_id", 1)+
+		" AND g.connection_id = $2 ORDER BY g.display_name NULLS LAST", []any{asJSON(ids), c.ID}, func(r *db.Row) error {
+		p := &list[at[r.Text(0)]]
+		p.Groups = append(p.Groups, Ref{r.Text(1), r.Text(2)})
+		return nil
+	})
 }
 
 func limitOffset(have int) string {

@@ -130,6 +130,14 @@ func (a *API) scimToken(w http.ResponseWriter, c *call) error {
 	return web.JSON(w, http.StatusCreated, map[string]string{"token": token, "scim_url": a.svc.SCIMBase()})
 }
 
+func (a *API) revokeSCIM(w http.ResponseWriter, c *call) error {
+	if err := a.svc.RevokeSCIM(c.Context(), c.actor, c.ids[0]); err != nil {
+		return err
+	}
+	w.WriteHeader(http.StatusNoContent)
+	return nil
+}
+
 func (a *API) prove(w http.ResponseWriter, c *call) error {
 	var in struct {
 		Code string `json:"code"`

@@ -85,6 +85,7 @@ type call struct {
 	actor actor.Actor
 	conn  *sso.Connection // of a SCIM token
 	ids   []string
+	sel   selection // of SCIM attributes
 }
 
 func (c *call) client() identity.Client {
@@ -197,7 +198,11 @@ func (a *API) admitSCIM(w http.ResponseWriter, c *call) error {
 	}
 	c.conn = conn
 	c.actor = actor.Actor{TenantID: conn.TenantID, Plan: plan, KeyID: "scim:" + conn.ID, Address: web.ClientAddress(c.Request), RequestID: web.RequestID(c.Context())}
-	return a.count(w, c)
+	if err := a.count(w, c); err != nil {
+		return err
+	}
+	c.sel, err = parseSelection(c)
+	return err
 }
 
 // body reads one JSON object; an absent one leaves v alone.

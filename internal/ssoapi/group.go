@@ -47,7 +47,7 @@ func (a *API) scimGroups(w http.ResponseWriter, c *call) error {
 	if err != nil {
 		return err
 	}
-	list, total, err := a.svc.Groups(c.Context(), c.conn, q)
+	list, total, err := a.svc.Groups(c.Context(), c.conn, q, c.sel.holds("members"))
 	if err != nil {
 		return err
 	}
@@ -55,7 +55,7 @@ func (a *API) scimGroups(w http.ResponseWriter, c *call) error {
 	for _, g := range list {
 		out = append(out, a.showGroup(g))
 	}
-	return listOf(w, q, total, out)
+	return listOf(w, c, q, total, out)
 }
 
 func (a *API) scimCreateGroup(w http.ResponseWriter, c *call) error {
@@ -69,7 +69,7 @@ func (a *API) scimCreateGroup(w http.ResponseWriter, c *call) error {
 	}
 	out := a.showGroup(g)
 	w.Header().Set("Location", out.Meta.Location)
-	return scimJSON(w, http.StatusCreated, out)
+	return c.show(w, http.StatusCreated, out)
 }
 
 func (a *API) scimGroup(w http.ResponseWriter, c *call) error {
@@ -77,7 +77,7 @@ func (a *API) scimGroup(w http.ResponseWriter, c *call) error {
 	if err != nil {
 		return err
 	}
-	return scimJSON(w, http.StatusOK, a.showGroup(g))
+	return c.show(w, http.StatusOK, a.showGroup(g))
 }
 
 func (a *API) changeGroup(w http.ResponseWriter, c *call, change func(*sso.Group) error) error {
@@ -85,7 +85,7 @@ func (a *API) changeGroup(w http.ResponseWriter, c *call, change func(*sso.Group
 	if err != nil {
 		return err
 	}
-	return scimJSON(w, http.StatusOK, a.showGroup(g))
+	return c.show(w, http.StatusOK, a.showGroup(g))
 }
 
 func (a *API) scimPutGroup(w http.ResponseWriter, c *call) error {

@@ -96,7 +96,7 @@ func (a *API) scimUsers(w http.ResponseWriter, c *call) error {
 	for _, p := range list {
 		out = append(out, a.showUser(p))
 	}
-	return listOf(w, q, total, out)
+	return listOf(w, c, q, total, out)
 }
 
 func (a *API) scimCreateUser(w http.ResponseWriter, c *call) error {
@@ -110,7 +110,7 @@ func (a *API) scimCreateUser(w http.ResponseWriter, c *call) error {
 	}
 	out := a.showUser(p)
 	w.Header().Set("Location", out.Meta.Location)
-	return scimJSON(w, http.StatusCreated, out)
+	return c.show(w, http.StatusCreated, out)
 }
 
 func (a *API) scimUser(w http.ResponseWriter, c *call) error {
@@ -118,7 +118,7 @@ func (a *API) scimUser(w http.ResponseWriter, c *call) error {
 	if err != nil {
 		return err
 	}
-	return scimJSON(w, http.StatusOK, a.showUser(p))
+	return c.show(w, http.StatusOK, a.showUser(p))
 }
 
 func (a *API) scimPutUser(w http.ResponseWriter, c *call) error {
@@ -137,7 +137,7 @@ func (a *API) changeUser(w http.ResponseWriter, c *call, change func(*sso.Person
 	if err != nil {
 		return err
 	}
-	return scimJSON(w, http.StatusOK, a.showUser(p))
+	return c.show(w, http.StatusOK, a.showUser(p))
 }
 
 func (a *API) scimPatchUser(w http.ResponseWriter, c *call) error {

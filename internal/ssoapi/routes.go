@@ -50,7 +50,7 @@ var (
 		"client_id": "string", "client_secret": "string", "scopes": "array", "name_id_format": "string", "attribute_mapping": "object", "role_map": "object", "default_role": "string",
 		"enforced": "boolean", "break_glass_user_id": "string", "allow_unsolicited": "boolean", "disabled": "boolean", "domains": "array"}
 	samlFields = fields{"type": "string", "tenant_id": "string", "metadata_url": "string", "metadata_xml": "string", "domains": "array", "attribute_mapping": "object",
-		"name_id_format": "string", "resource_id": "string", "disabled": "boolean"}
+		"name_id_format": "string", "disabled": "boolean"}
 	customFields = fields{"provider_type": "string", "tenant_id": "string", "identifier": "string", "name": "string", "client_id": "string", "client_secret": "string", "issuer": "string",
 		"scopes": "array", "attribute_mapping": "object", "enabled": "boolean", "domains": "array"}
 	personFields = fields{"schemas": "array", "userName": "string", "externalId": "string", "name": "object", "displayName": "string", "emails": "array", "active": "boolean"}
@@ -75,6 +75,7 @@ var table = []route{
 	{Route{Method: "DELETE", Pattern: "/sso/connections/{id}", Doc: "Remove a connection; its members are suspended (administrators)"}, administrator, plain.remove},
 	{Route{Method: "POST", Pattern: "/sso/connections/{id}/test", Doc: "Begin a test sign-in: its result is stored, no session comes of it (administrators)"}, administrator, (*API).test},
 	{Route{Method: "POST", Pattern: "/sso/connections/{id}/scim-token", Doc: "Make the connection's SCIM token, in place of any before; shown once (administrators)", Status: http.StatusCreated}, administrator, (*API).scimToken},
+	{Route{Method: "DELETE", Pattern: "/sso/connections/{id}/scim-token", Doc: "Revoke the connection's SCIM token; the people it provisioned stay (administrators)", Status: http.StatusNoContent}, administrator, (*API).revokeSCIM},
 	{Route{Method: "POST", Pattern: "/sso/connections/{id}/domains/{domain}/verify", Doc: "Prove a domain: by its TXT record, or by the code mailed to its postmaster (administrators)", Body: fields{"code": "string"}}, administrator, (*API).prove},
 	{Route{Method: "POST", Pattern: "/sso/connections/{id}/domains/{domain}/mail", Doc: "Mail a code to the domain's postmaster (administrators)"}, administrator, (*API).mailCode},
 
@@ -91,13 +92,15 @@ var table = []route{
 
 	{Route{Method: "GET", Pattern: "/scim/v2/ServiceProviderConfig", Doc: "What of SCIM 2.0 is offered (SCIM token)"}, provisioner, (*API).scimConfig},
 	{Route{Method: "GET", Pattern: "/scim/v2/ResourceTypes", Doc: "SCIM resource types (SCIM token)"}, provisioner, (*API).scimTypes},
-	{Route{Method: "GET", Pattern: "/scim/v2/Users", Doc: "List the connection's users; filter: attribute eq \"value\" (SCIM token)"}, provisioner, (*API).scimUsers},
+	{Route{Method: "GET", Pattern: "/scim/v2/Schemas", Doc: "What users and groups consist of (SCIM token)"}, provisioner, (*API).scimSchemas},
+	{Route{Method: "GET", Pattern: "/scim/v2/Schemas/{id}", Doc: "One SCIM schema (SCIM token)"}, provisioner, (*API).scimSchema},
+	{Route{Method: "GET", Pattern: "/scim/v2/Users", Doc: "List the connection's users; filter: attribute eq \"value\"; attributes or excludedAttributes choose what is shown (SCIM token)"}, provisioner, (*API).scimUsers},
 	{Route{Method: "POST", Pattern: "/scim/v2/Users", Doc: "Provision a user (SCIM token)", Body: personFields, Status: http.StatusCreated}, provisioner, (*API).scimCreateUser},
 	{Route{Method: "GET", Pattern: "/scim/v2/Users/{id}", Doc: "One user (SCIM token)"}, provisioner, (*API).scimUser},
 	{Route{Method: "PUT", Pattern: "/scim/v2/Users/{id}", Doc: "Replace a user (SCIM token)", Body: personFields}, provisioner, (*API).scimPutUser},
 	{Route{Method: "PATCH", Pattern: "/scim/v2/Users/{id}", Doc: "Change a user; active=false ends the user's sessions (SCIM token)", Body: patchFields}, provisioner, (*API).scimPatchUser},
 	{Route{Method: "DELETE", Pattern: "/scim/v2/Users/{id}", Doc: "Remove a user (SCIM token)", Status: http.StatusNoContent}, provisioner, (*API).scimDeleteUser},
-	{Route{Method: "GET", Pattern: "/scim/v2/Groups", Doc: "List the connection's groups (SCIM token)"}, provisioner, (*API).scimGroups},
+	{Route{Method: "GET", Pattern: "/scim/v2/Groups", Doc: "List the connection's groups with their members, unless excludedAttributes=members (SCIM token)"}, provisioner, (*API).scimGroups},
 	{Route{Method: "POST", Pattern: "/scim/v2/Groups", Doc: "Make a group; role_map gives its members a role (SCIM token)", Body: groupFields, Status: http.StatusCreated}, provisioner, (*API).scimCreateGroup},
 	{Route{Method: "GET", Pattern: "/scim/v2/Groups/{id}", Doc: "One group (SCIM token)"}, provisioner, (*API).scimGroup},
 	{Route{Method: "PUT", Pattern: "/scim/v2/Groups/{id}", Doc: "Replace a group (SCIM token)", Body: groupFields}, provisioner, (*API).scimPutGroup},

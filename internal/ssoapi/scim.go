@@ -25,7 +25,7 @@ const (
 const scimType = "application/scim+json; charset=utf-8"
 
 // scimKinds are the values of scimType (RFC 7644 section 3.12).
-var scimKinds = map[string]bool{"invalidFilter": true, "invalidValue": true, "invalidPath": true, "invalidSyntax": true, "noTarget": true, "uniqueness": true, "mutability": true}
+var scimKinds = map[string]bool{"invalidFilter": true, "invalidValue": true, "invalidPath": true, "invalidSyntax": true, "noTarget": true, "tooMany": true, "uniqueness": true, "mutability": true}
 
 // scimShape writes a fault as RFC 7644 section 3.12 says.
 func scimShape(r *http.Request, e *fault.Error) web.Reply {
@@ -106,13 +106,27 @@ func equality(f string) (attr, value string, ok bool) {
 	if json.Unmarshal([]byte(strings.TrimSpace(lit)), &value) != nil {
 		return "", "", false
 	}
-	attr = strings.TrimPrefix(strings.TrimPrefix(attr, schemaUser+":"), schemaGroup+":")
+	attr = bare(attr)
 	return attr, value, attr != ""
 }
 
-func listOf[T any](w http.ResponseWriter, q sso.Query, total int64, items []T) error {
-	if items == nil {
-		items = []T{}
+// show answers with what was asked for of one resource.
+func (c *call) show(w http.ResponseWriter, status int, resource any) error {
+	v, err := c.sel.of(resource)
+	if err != nil {
+		return err
+	}
+	return scimJSON(w, status, v)
+}
+
+func listOf[T any](w http.ResponseWriter, c *call, q sso.Query, total int64, list []T) error {
+	items := []any{}
+	for _, x := range list {
+		v, err := c.sel.of(x)
+		if err != nil {
+			return err
+		}
+		items = append(items, v)
 	}
 	return scimJSON(w, http.StatusOK, map[string]any{"schemas": []string{schemaList}, "totalResults": total, "startIndex": max(q.Start, 1), "itemsPerPage": len(items), "Resources": items})
 }
@@ -144,7 +158,7 @@ func readPatch(w http.ResponseWriter, c *call) ([]operation, error) {
 		if o.Op != "add" && o.Op != "replace" && o.Op != "remove" {
 			return nil, fault.New(fault.Invalid, "invalidSyntax", "op must be add, replace or remove")
 		}
-		o.Path = strings.TrimPrefix(strings.TrimPrefix(o.Path, schemaUser+":"), schemaGroup+":")
+		o.Path = bare(o.Path)
 	}
 	return in.Operations, nil
 }
@@ -165,10 +179,10 @@ func (a *API) scimConfig(w http.ResponseWriter, _ *call) error {
 	})
 }
 
-func (a *API) scimTypes(w http.ResponseWriter, _ *call) error {
+func (a *API) scimTypes(w http.ResponseWriter, c *call) error {
 	types := []map[string]any{
 		{"schemas": []string{schemaType}, "id": "User", "name": "User", "endpoint": "/Users", "schema": schemaUser},
 		{"schemas": []string{schemaType}, "id": "Group", "name": "Group", "endpoint": "/Groups", "schema": schemaGroup},
 	}
-	return listOf(w, sso.Query{}, int64(len(types)), types)
+	return listOf(w, c, sso.Query{}, int64(len(types)), types)
 }

@@ -135,6 +135,14 @@ func TestSCIMFences(t *testing.T) {
 			}
 		}
 		k.want(k.call("GET", "/user", t1, nil), 403, "bad_jwt")
+		k.want(k.call("DELETE", "/sso/connections/"+one+"/scim-token", k.member(k.tenant("Three"), "a@three.example", actor.Admin).AccessToken, nil), 404, "sso_provider_not_found")
+		k.want(k.call("DELETE", "/sso/connections/"+one+"/scim-token", k.serviceKey(), nil), 204, "")
+		if k.call("GET", "/scim/v2/Users", t1, nil).status != 401 || k.call("GET", "/scim/v2/Users", t2, nil).status != 200 {
+			k.Error("a revoked token opens, or another connection's does not")
+		}
+		if k.call("GET", "/sso/connections/"+one, k.serviceKey(), nil).json(k)["scim"] != false {
+			k.Error("the connection still says that it has a token")
+		}
 		fresh := tok(one)
 		if k.call("GET", "/scim/v2/Users", t1, nil).status != 401 || k.call("GET", "/scim/v2/Users", fresh, nil).status != 200 {
 			k.Error("a new token does not replace the old one")
