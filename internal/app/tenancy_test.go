@@ -32,7 +32,7 @@ var (
 		"SELECT § FROM § WHERE §", "UPDATE § SET version"}
 	everywhere = []string{"SELECT t.id, t.timezone, (SELECT MAX(m.key) FROM safety_mails", "SELECT tenant_id, key, tries", "DELETE FROM safety_mails WHERE made_at", "SELECT tenant_id, id, status, entities",
 		"SELECT tenant_id, id FROM import_jobs", "SELECT tenant_id, value FROM settings", "SELECT tenant_id, id, updated_at FROM import_jobs", "SELECT blob_key FROM §",
-		"NOT EXISTS (SELECT 1 FROM score_runs r WHERE r.tenant_id = t.id", "EXISTS (SELECT 1 FROM checklist_schedules s WHERE s.tenant_id = t.id"}
+		"NOT EXISTS (SELECT 1 FROM nights n WHERE n.tenant_id = t.id", "EXISTS (SELECT 1 FROM checklist_schedules s WHERE s.tenant_id = t.id"}
 )
 
 // Every statement written by hand in the domains, the functions and the imports

@@ -219,7 +219,7 @@ func (d *digest) queueTraining(tx *db.Tx) {
 		d.own(r.Text(2), overdueTraining, line{r.Text(0), r.Text(1)})
 		return nil
 	})
-	tx.Queue(fmt.Sprintf(from+"a.status = 'completed' AND "+tx.DB().InText("a.expires_on", 2)+" AND NOT EXISTS (SELECT 1 FROM training_assignments n WHERE n.tenant_id = a.tenant_id "+
+	tx.Queue(fmt.Sprintf(from+"a.status = 'completed' AND "+tx.DB().InText("a.expires_on", 2)+" AND NOT EXISTS (SELECT 1 FROM training_assignments n WHERE n.tenant_id = $1 "+
 		"AND n.user_id = a.user_id AND n.course_id = a.course_id AND n.status = 'completed' AND (n.expires_on IS NULL OR n.expires_on > a.expires_on)) ORDER BY a.expires_on, a.id LIMIT %d", "a.expires_on", digestRows), []any{d.tenant, d.soon()}, func(r *db.Row) error {
 		d.own(r.Text(2), expiring, line{r.Text(0), r.Text(1)})
 		return nil

@@ -391,12 +391,12 @@ func (s *scan) fillRest(tx *db.Tx, r *safety.Rule, kind string, t *table) {
 	})
 }
 
-// people is where a type's persons stand: entities are e.
+// people is where a type's persons stand: entities are e, $1 is the tenant.
 type people struct{ from, worker, user, title string }
 
 func workforce(kind string) people {
 	if kind == score.Driver {
-		return people{"drivers e JOIN workers w ON w.tenant_id = e.tenant_id AND w.id = e.worker_id", "w.id", "w.user_id", "w.job_title"}
+		return people{"drivers e JOIN workers w ON w.tenant_id = $1 AND w.id = e.worker_id", "w.id", "w.user_id", "w.job_title"}
 	}
 	return people{"workers e", "e.id", "e.user_id", "e.job_title"}
 }
