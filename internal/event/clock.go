@@ -20,11 +20,16 @@ func (n *Notifier) watchClock(ctx context.Context) {
 		case <-ctx.Done():
 			return
 		case <-t.C:
-			for what, look := range map[string]func(context.Context) error{"overdue actions": n.Overdue, "what expires": n.Expiring} {
-				if err := look(ctx); err != nil && ctx.Err() == nil {
-					slog.Warn("the clock's events wait", "events", what, "error", err)
-				}
-			}
+			n.watched(ctx)
+		}
+	}
+}
+
+// watched raises what the clock has brought.
+func (n *Notifier) watched(ctx context.Context) {
+	for what, look := range map[string]func(context.Context) error{"overdue actions": n.Overdue, "what expires": n.Expiring} {
+		if err := guarded(func() error { return look(ctx) }); err != nil && ctx.Err() == nil {
+			slog.Warn("the clock's events wait", "events", what, "error", err)
 		}
 	}
 }

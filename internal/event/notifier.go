@@ -49,7 +49,8 @@ func (n *Notifier) Run(ctx context.Context) {
 	defer clock.Wait()
 	wait := pollBusy
 	for ctx.Err() == nil {
-		found, err := n.guarded(ctx)
+		found := false
+		err := guarded(func() (err error) { found, err = n.pass(ctx); return err })
 		switch {
 		case err != nil && ctx.Err() == nil:
 			slog.Warn("events wait: the outbox cannot be read", "error", err)
@@ -82,13 +83,14 @@ func (n *Notifier) rest(ctx context.Context, wait time.Duration) {
 	}
 }
 
-func (n *Notifier) guarded(ctx context.Context) (found bool, err error) {
+// guarded makes an error of a panic.
+func guarded(f func() error) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			err = fmt.Errorf("event: panic: %v\n%s", p, debug.Stack())
 		}
 	}()
-	return n.pass(ctx)
+	return f()
 }
 
 // pass publishes what is new and tells the subscribers. It reports whether it

@@ -6,6 +6,7 @@ import (
 	"context"
 	"log/slog"
 	"net/http"
+	"runtime/debug"
 	"strconv"
 	"strings"
 	"time"
@@ -195,6 +196,11 @@ func (g *Gate) tell(x Exceeded) {
 	}
 	g.told.Put(key, true, time.Now().Add(tellEvery))
 	go func() {
+		defer func() {
+			if p := recover(); p != nil {
+				slog.Error("telling of a limit panicked", "tenant", x.Tenant, "panic", p, "stack", string(debug.Stack()))
+			}
+		}()
 		fleet, ok := g.Limits.(interface {
 			Once(key string, d time.Duration) bool
 		})

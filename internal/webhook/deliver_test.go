@@ -319,6 +319,70 @@ func TestTwoNodes(t *testing.T) {
 	})
 }
 
+// A turn that is over, or a server that stops, begins no more attempts: those
+// to a slow receiver would outlast the lane's lease, and another node would
+// make them too.
+func TestSlowReceiver(t *testing.T) {
+	for name, end := range map[string]struct {
+		turn time.Duration
+		stop bool
+	}{"the turn is over": {turn: 2 * time.Second}, "the server stops": {turn: time.Hour, stop: true}} {
+		t.Run(name, func(t *testing.T) {
+			each(t, func(t *testing.T, k *kit) {
+				k.s.pace.turn, k.s.pace.attempt = end.turn, time.Minute
+				ctx, stop := context.WithCancel(context.Background())
+				defer stop()
+				over := time.Now()
+				s := newSink(t, func(w http.ResponseWriter, r *http.Request, _ int) {
+					if end.stop {
+						stop()
+					} else {
+						time.Sleep(time.Until(over))
+					}
+				})
+				e := k.create(north, s.URL)
+				list := make([]queued, 30)
+				for i := range list {
+					list[i] = queued{tenant: north, webhook: e.ID, event: uuid.NewString(), typ: "webhook.test", payload: "{}"}
+				}
+				k.write(north, func(tx *db.Tx) error {
+					return k.s.enqueue(tx, list, map[string]chooser{e.ID: {tenant: north, id: e.ID, active: true}}, k.now())
+				})
+				lanes, err := k.s.claim(ctx, 5, nil)
+				if err != nil || len(lanes) != 1 {
+					t.Fatalf("claimed %v, %v", lanes, err)
+				}
+				over = time.Now().Add(end.turn)
+				k.s.serve(ctx, lanes[0])
+				if n := s.count(); n > k.s.pace.perLane {
+					t.Errorf("%d attempts, %d at once", n, k.s.pace.perLane)
+				}
+				if lanes, err := k.s.claim(context.Background(), 5, nil); err != nil || len(lanes) != 1 {
+					t.Errorf("the lane was not given back: %v, %v", lanes, err)
+				}
+			})
+		})
+	}
+}
+
+// An attempt that panics has failed, and the server lives.
+func TestAttemptPanics(t *testing.T) {
+	each(t, func(t *testing.T, k *kit) {
+		k.s.client = &http.Client{Transport: panicking{}}
+		e := k.create(north, "https://example.com/hook")
+		k.run()
+		k.emit(north, 1)
+		k.until("the attempt", func() bool { l := k.log(e.ID); return len(l) == 1 && l[0].attempt == 1 })
+		if d := k.log(e.ID)[0]; d.status != "retrying" || d.err != "the attempt broke off" {
+			t.Errorf("delivery %s %q", d.status, d.err)
+		}
+	})
+}
+
+type panicking struct{}
+
+func (panicking) RoundTrip(*http.Request) (*http.Response, error) { panic("a transport") }
+
 // A node that dies in the middle of an attempt leaves a lease; when it has run
 // out another node makes the attempt.
 func TestDeadNode(t *testing.T) {

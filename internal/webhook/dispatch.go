@@ -128,17 +128,14 @@ func (s *Service) claim(ctx context.Context, n int, full []string) ([]*lane, err
 
 // serve sends what is due in a lane, for one turn, and gives the lane back.
 func (s *Service) serve(ctx context.Context, l *lane) {
-	t := &turn{s: s, lane: l, failures: l.failures, trips: l.trips}
+	t := &turn{s: s, lane: l, failures: l.failures, trips: l.trips, end: time.Now().Add(s.pace.turn)}
 	defer func() {
 		if p := recover(); p != nil {
 			slog.Error("webhook delivery panicked", "webhook", l.id, "panic", p, "stack", string(debug.Stack()))
 		}
 	}()
-	// What was begun is finished when the server stops: the receiver may have
-	// acted on it already.
-	lasting := context.WithoutCancel(ctx)
-	for end := time.Now().Add(s.pace.turn); ctx.Err() == nil && time.Now().Before(end) && !t.over(); {
-		more, err := t.batch(lasting)
+	for !t.over(ctx) {
+		more, err := t.batch(ctx)
 		if err != nil {
 			slog.Warn("a webhook's deliveries wait", "webhook", l.id, "error", err)
 			break
@@ -147,7 +144,7 @@ func (s *Service) serve(ctx context.Context, l *lane) {
 			break
 		}
 	}
-	if err := t.release(lasting); err != nil {
+	if err := t.release(context.WithoutCancel(ctx)); err != nil {
 		slog.Warn("a webhook's lane was not given back; its lease runs out", "webhook", l.id, "error", err)
 	}
 }

@@ -126,7 +126,7 @@ func service(t testing.TB, k *kit, o Options) *Service {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s.pace = pace{attempt: 3 * time.Second, turn: 2 * time.Second, lease: 2 * time.Minute, poll: 50 * time.Millisecond, lanes: 8, perTenant: 4, perLane: 4}
+	s.pace = pace{attempt: 3 * time.Second, turn: 2 * time.Second, lease: 45 * time.Second, poll: 50 * time.Millisecond, lanes: 8, perTenant: 4, perLane: 4}
 	return s
 }
 

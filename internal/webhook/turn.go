@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"log/slog"
 	"math/rand/v2"
+	"runtime/debug"
 	"strings"
 	"sync"
 	"time"
@@ -44,6 +45,7 @@ type turn struct {
 	s    *Service
 	lane *lane
 	ep   *endpoint
+	end  time.Time // nothing is begun after it, so that the lease outlasts what was
 
 	mu        sync.Mutex
 	failures  int64 // in a row
@@ -55,21 +57,27 @@ type turn struct {
 	openUntil time.Time
 }
 
-// over reports that the receiver is not to be tried in this turn any more.
-func (t *turn) over() bool {
+// over reports that nothing more is to be begun in this turn.
+func (t *turn) over(ctx context.Context) bool {
+	if ctx.Err() != nil || !time.Now().Before(t.end) {
+		return true
+	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return t.gone || !t.openUntil.IsZero()
 }
 
-// batch sends some of what is due. It reports whether there may be more.
+// batch sends some of what is due, unless the turn is over before. It reports
+// whether there may be more. What was begun is finished when the server stops:
+// the receiver may have acted on it already.
 func (t *turn) batch(ctx context.Context) (more bool, err error) {
+	lasting := context.WithoutCancel(ctx)
 	limit := 8 * t.s.pace.perLane
 	if t.failures >= tripAt {
 		limit = 1 // the breaker is half open: one delivery finds out
 	}
 	var due []*delivery
-	if t.ep, due, err = t.s.load(ctx, t.lane, limit); err != nil || t.ep == nil || len(due) == 0 {
+	if t.ep, due, err = t.s.load(lasting, t.lane, limit); err != nil || t.ep == nil || len(due) == 0 {
 		return false, err
 	}
 	work := make(chan *delivery)
@@ -77,8 +85,8 @@ func (t *turn) batch(ctx context.Context) (more bool, err error) {
 	for range min(t.s.pace.perLane, len(due)) {
 		wg.Go(func() {
 			for d := range work {
-				if !t.over() {
-					t.one(ctx, d)
+				if !t.over(ctx) {
+					t.one(lasting, d)
 				}
 			}
 		})
@@ -93,7 +101,7 @@ func (t *turn) batch(ctx context.Context) (more bool, err error) {
 
 // one makes one attempt and writes down how it went.
 func (t *turn) one(ctx context.Context, d *delivery) {
-	o := t.s.send(ctx, t.ep, d)
+	o := t.attempt(ctx, d)
 	t.learn(d, o)
 	if err := t.s.record(ctx, d, o); err != nil {
 		// The attempt was made and is not known to have been: it is made again.
@@ -102,6 +110,17 @@ func (t *turn) one(ctx context.Context, d *delivery) {
 		t.openUntil = t.s.now().Add(firstBreak)
 		t.mu.Unlock()
 	}
+}
+
+// attempt sends; what panics has failed.
+func (t *turn) attempt(ctx context.Context, d *delivery) (o outcome) {
+	defer func() {
+		if p := recover(); p != nil {
+			slog.Error("a webhook delivery panicked", "delivery", d.id, "panic", p, "stack", string(debug.Stack()))
+			o = outcome{at: t.s.now(), err: "the attempt broke off"}
+		}
+	}()
+	return t.s.send(ctx, t.ep, d)
 }
 
 // learn takes an outcome into the receiver's health. Replays, which people ask
@@ -222,6 +241,11 @@ func (s *Service) disable(tx *db.Tx, ep *endpoint, reason string, since time.Tim
 }
 
 func (s *Service) tell(n Notice) {
+	defer func() {
+		if p := recover(); p != nil {
+			slog.Error("telling administrators of a disabled webhook panicked", "webhook", n.WebhookID, "panic", p, "stack", string(debug.Stack()))
+		}
+	}()
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
 	if err := s.notify(ctx, n); err != nil {

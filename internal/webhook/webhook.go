@@ -72,7 +72,7 @@ type Service struct {
 type pace struct {
 	attempt   time.Duration // one request and its answer
 	turn      time.Duration // a lane is served this long before others get their turn
-	lease     time.Duration // then another node may take the lane; more than turn + attempt
+	lease     time.Duration // then another node may take the lane; more than turn, attempt and what is written after
 	poll      time.Duration // between two looks for what is due
 	lanes     int           // lanes served at once by this node
 	perTenant int           // of these, lanes of one tenant
