@@ -92,7 +92,7 @@ func (i *Imports) create(w http.ResponseWriter, r *http.Request, a actor.Actor) 
 	defer f.Close()
 	digest := ""
 	if r.Header.Get(keyHeader) != "" {
-		if digest, err = digestForm(req, files[0].Filename, f); err != nil {
+		if digest, err = digestFile(f, req.Target, string(req.Mapping), string(req.Options), files[0].Filename); err != nil {
 			return err
 		}
 	}
@@ -113,8 +113,8 @@ func (i *Imports) createOnce(w http.ResponseWriter, q request, create func(ctx c
 	})
 }
 
-// digestForm digests what a form says, and winds its file back.
-func digestForm(req imports.Request, name string, file io.ReadSeeker) (string, error) {
+// digestFile digests a form's file, which it winds back, and its other parts.
+func digestFile(file io.ReadSeeker, parts ...string) (string, error) {
 	h := sha256.New()
 	if _, err := io.Copy(h, file); err != nil {
 		return "", fmt.Errorf("api: digest an upload: %w", err)
@@ -122,7 +122,7 @@ func digestForm(req imports.Request, name string, file io.ReadSeeker) (string, e
 	if _, err := file.Seek(0, io.SeekStart); err != nil {
 		return "", fmt.Errorf("api: digest an upload: %w", err)
 	}
-	return once.Print(req.Target, string(req.Mapping), string(req.Options), name, string(h.Sum(nil))), nil
+	return once.Print(append(parts, string(h.Sum(nil)))...), nil
 }
 
 func created(w http.ResponseWriter, job *imports.Job) error {

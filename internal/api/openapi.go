@@ -135,7 +135,7 @@ func addRoute(paths object, r Route) {
 	for _, m := range r.Methods {
 		op := object{"summary": r.Doc, "tags": []string{r.Tag}, "responses": object{"default": object{"description": "See the summary."}}}
 		ps := pathParameters(path)
-		if r.Keyed {
+		if r.Keyed && m == http.MethodPost {
 			ps = append(ps, keyParameter())
 		}
 		if len(ps) > 0 {

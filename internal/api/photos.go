@@ -13,6 +13,7 @@ import (
 	"holdfast/internal/actor"
 	"holdfast/internal/fault"
 	"holdfast/internal/gate"
+	"holdfast/internal/once"
 	"holdfast/internal/safety/photo"
 	"holdfast/internal/store"
 	"holdfast/internal/web"
@@ -23,10 +24,11 @@ import (
 type Photos struct {
 	gate  *gate.Gate
 	album *photo.Album
+	keys  *once.Keys
 }
 
-// NewPhotos returns the face of an album.
-func NewPhotos(g *gate.Gate, a *photo.Album) *Photos { return &Photos{g, a} }
+// NewPhotos returns the face of an album; keys keep the answers of uploads.
+func NewPhotos(g *gate.Gate, a *photo.Album, keys *once.Keys) *Photos { return &Photos{g, a, keys} }
 
 // Routes lists what is served.
 func (p *Photos) Routes() []Route {
@@ -36,7 +38,7 @@ func (p *Photos) Routes() []Route {
 		path := "/v1/" + strings.ReplaceAll(of.collection, "_", "-") + "/{id}/photos"
 		out = append(out,
 			Route{Pattern: path, Methods: []string{get, post}, Tag: "photos", Doc: "Photos of " + of.noun + " (GET), or one more (POST: multipart part file, JPEG, PNG or WebP of 15 MB at most; caption)",
-				Handler: p.member(path, of.collection, p.photos), Body: map[string]string{"file": "file", "caption": "string"}},
+				Handler: p.member(path, of.collection, p.photos), Body: map[string]string{"file": "file", "caption": "string"}, Keyed: true},
 			Route{Pattern: path + "/{photo}", Methods: []string{get}, Tag: "photos", Doc: "The picture itself, a JPEG", Handler: p.member(path, of.collection, p.view)})
 	}
 	return out
@@ -128,10 +130,23 @@ func (p *Photos) add(w http.ResponseWriter, c photoCall) error {
 		return err
 	}
 	defer done()
-	row, err := p.album.Add(c.r.Context(), c.actor, c.of, caption, body)
-	if err != nil {
-		return err
+	digest := ""
+	if c.r.Header.Get(keyHeader) != "" {
+		if digest, err = digestFile(body, caption); err != nil {
+			return err
+		}
 	}
+	return keyed(p.keys, w, request{c.r, c.actor, digest}, func(w http.ResponseWriter, claim *once.Claim) error {
+		r := telling(c.r, claim, func(w http.ResponseWriter, done any) error { return c.added(w, done.(store.Row)) })
+		row, err := p.album.Add(r.Context(), c.actor, c.of, caption, body)
+		if err != nil {
+			return err
+		}
+		return c.added(w, row)
+	})
+}
+
+func (c photoCall) added(w http.ResponseWriter, row store.Row) error {
 	v := c.view(row)
 	w.Header().Set("Location", v.URL)
 	return web.JSON(w, http.StatusCreated, v)
@@ -139,7 +154,7 @@ func (p *Photos) add(w http.ResponseWriter, c photoCall) error {
 
 // picture is the part file of a form, on its way through a temporary file. What
 // it is, its bytes decide.
-func picture(w http.ResponseWriter, r *http.Request) (body io.Reader, caption string, done func(), err error) {
+func picture(w http.ResponseWriter, r *http.Request) (body io.ReadSeeker, caption string, done func(), err error) {
 	if mt, _, err := mime.ParseMediaType(r.Header.Get("Content-Type")); err != nil || mt != "multipart/form-data" {
 		return nil, "", nil, fault.New(fault.Unsupported, "22023", "send the photo as multipart/form-data with the part file")
 	}

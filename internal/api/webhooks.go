@@ -1,12 +1,14 @@
 package api
 
 import (
+	"encoding/json"
 	"net/http"
 	"time"
 
 	"holdfast/internal/actor"
 	"holdfast/internal/fault"
 	"holdfast/internal/gate"
+	"holdfast/internal/once"
 	"holdfast/internal/web"
 	"holdfast/internal/webhook"
 )
@@ -16,10 +18,13 @@ import (
 type Webhooks struct {
 	gate *gate.Gate
 	hook *webhook.Service
+	keys *once.Keys
 }
 
-// NewWebhooks returns the face of s.
-func NewWebhooks(g *gate.Gate, s *webhook.Service) *Webhooks { return &Webhooks{g, s} }
+// NewWebhooks returns the face of s; keys keep the answers of what is made.
+func NewWebhooks(g *gate.Gate, s *webhook.Service, keys *once.Keys) *Webhooks {
+	return &Webhooks{g, s, keys}
+}
 
 // verb lets members through.
 func (h *Webhooks) verb(do func(w http.ResponseWriter, r *http.Request, a actor.Actor, q map[string][]string) error) http.Handler {
@@ -41,20 +46,31 @@ func (h *Webhooks) verb(do func(w http.ResponseWriter, r *http.Request, a actor.
 }
 
 // Create answers POST /v1/webhooks with the webhook and, this once, its
-// secret.
+// secret: the answer kept for an Idempotency-Key is without it.
 func (h *Webhooks) Create() http.Handler {
 	return h.verb(func(w http.ResponseWriter, r *http.Request, a actor.Actor, _ map[string][]string) error {
 		var in webhook.In
 		if err := web.Decode(r, functionBody, &in); err != nil {
 			return err
 		}
-		e, err := h.hook.Create(r.Context(), a, in)
+		sent, err := json.Marshal(in)
 		if err != nil {
 			return err
 		}
-		w.Header().Set("Location", "/v1/webhooks/"+e.ID)
-		return secretly(w, http.StatusCreated, e)
+		return keyed(h.keys, w, request{r, a, string(sent)}, func(w http.ResponseWriter, claim *once.Claim) error {
+			r := telling(r, claim, func(w http.ResponseWriter, done any) error { return hooked(w, done.(*webhook.Endpoint)) })
+			e, err := h.hook.Create(r.Context(), a, in)
+			if err != nil {
+				return err
+			}
+			return hooked(w, e)
+		})
 	})
+}
+
+func hooked(w http.ResponseWriter, e *webhook.Endpoint) error {
+	w.Header().Set("Location", "/v1/webhooks/"+e.ID)
+	return secretly(w, http.StatusCreated, e)
 }
 
 // Rotate answers POST /v1/webhooks/{id}/rotate with a new secret.

@@ -13,6 +13,7 @@ import (
 	"holdfast/internal/db"
 	"holdfast/internal/gate"
 	"holdfast/internal/limit"
+	"holdfast/internal/once"
 	"holdfast/internal/store"
 	"holdfast/internal/webhook"
 )
@@ -41,7 +42,7 @@ func verbs(t *testing.T, who *actor.Actor, limits *limit.Limiter) http.Handler {
 	if s, err = webhook.New(webhook.Options{Store: st, Key: make([]byte, 32), AllowPrivate: true}); err != nil {
 		t.Fatal(err)
 	}
-	h := NewWebhooks(gate.New(func(*http.Request) (actor.Actor, error) { return *who, nil }, limits), s)
+	h := NewWebhooks(gate.New(func(*http.Request) (actor.Actor, error) { return *who, nil }, limits), s, once.New(d, time.Now))
 	mux := http.NewServeMux()
 	mux.Handle("POST /v1/webhooks", h.Create())
 	mux.Handle("POST /v1/webhooks/{id}/rotate", h.Rotate())

@@ -9,7 +9,10 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+
 	"holdfast/internal/actor"
+	"holdfast/internal/config"
 	"holdfast/internal/db"
 	"holdfast/internal/demo"
 	"holdfast/internal/once"
@@ -221,4 +224,57 @@ func TestRepeatedFunctionsAndImports(t *testing.T) {
 			t.Errorf("another parameter under the same key: %d %s", r.Status, r.Body)
 		}
 	})
+}
+
+// A webhook and a photo are made once. The webhook's secret is shown once too:
+// it is in no answer that was kept.
+func TestRepeatedWebhooksAndPhotos(t *testing.T) {
+	testkit.Run(t, func(t *testing.T, k *testkit.Kit) {
+		hook := func(events ...string) testkit.Request {
+			return testkit.Request{Method: "POST", Path: "/v1/webhooks", As: who(actor.Admin), Body: map[string]any{"url": "http://127.0.0.1:9/once", "events": events}}
+		}
+		hooks := counted(t, k, "webhooks")
+		first, _ := withKey(k, "hook", hook("order.*"))
+		again, replayed := withKey(k, "hook", hook("order.*"))
+		var shown, kept map[string]any
+		first.JSON(t, &shown)
+		again.JSON(t, &kept)
+		if first.Status != 201 || again.Status != 201 || !replayed || again.Header.Get("Location") != first.Header.Get("Location") {
+			t.Errorf("webhook: %d %s\nagain: %d, replayed %v %s", first.Status, first.Body, again.Status, replayed, again.Body)
+		}
+		secret, _ := shown["secret"].(string)
+		delete(shown, "secret")
+		if d := cmp.Diff(shown, kept); d != "" || secret == "" {
+			t.Errorf("secret %q; the repeat: %s", secret, d)
+		}
+		if n := counted(t, k, "idempotency_keys WHERE body LIKE '%"+secret+"%'"); n != 0 {
+			t.Errorf("the secret is kept with %d keys", n)
+		}
+		if r, _ := withKey(k, "hook", hook("zone.*")); r.Status != 422 {
+			t.Errorf("another webhook under the same key: %d %s", r.Status, r.Body)
+		}
+		if n := counted(t, k, "webhooks"); n != hooks+1 {
+			t.Errorf("%d webhooks were made", n-hooks)
+		}
+		op := who(actor.Operator)
+		incident := insertID(t, k, op, "incidents", map[string]any{"kind": "hazard", "title": "Oil", "occurred_at": "2026-01-05T10:00:00Z"})
+		photo := func(side int, caption string) testkit.Request {
+			body, kind := pictureForm(t, "file", "x.png", pngPicture(t, side, side), "caption", caption)
+			return testkit.Request{Method: "POST", Path: "/v1/incidents/" + incident + "/photos", As: op, Body: body, Header: map[string]string{"Content-Type": kind}}
+		}
+		photos := counted(t, k, "incident_photos")
+		first, _ = withKey(k, "photo", photo(9, "a"))
+		again, replayed = withKey(k, "photo", photo(9, "a"))
+		if first.Status != 201 || again.Status != 201 || !replayed || !bytes.Equal(first.Body, again.Body) || first.Header.Get("Location") != again.Header.Get("Location") {
+			t.Errorf("photo: %d %s\nagain: %d, replayed %v %s", first.Status, first.Body, again.Status, replayed, again.Body)
+		}
+		for _, other := range []testkit.Request{photo(8, "a"), photo(9, "b")} {
+			if r, _ := withKey(k, "photo", other); r.Status != 422 {
+				t.Errorf("another photo under the same key: %d %s", r.Status, r.Body)
+			}
+		}
+		if n := counted(t, k, "incident_photos"); n != photos+1 {
+			t.Errorf("%d photos were made", n-photos)
+		}
+	}, func(c *config.Config) { c.WebhookPrivate = true })
 }

@@ -21,7 +21,7 @@ import (
 func (a *App) routes() []api.Route {
 	get, post, put, del := []string{"GET"}, []string{"POST"}, []string{"PUT"}, []string{"DELETE"}
 	imp := api.NewImports(a.gate, a.Imports, a.keys)
-	hooks := api.NewWebhooks(a.gate, a.Webhooks)
+	hooks := api.NewWebhooks(a.gate, a.Webhooks, a.keys)
 	list := []api.Route{
 		{Pattern: "/healthz", Methods: get, Tag: "operation", Doc: "The process lives", Public: true, Handler: http.HandlerFunc(a.healthz)},
 		{Pattern: "/readyz", Methods: get, Tag: "operation", Doc: "Requests can be served: database usable, not stopping", Public: true, Handler: http.HandlerFunc(a.readyz)},
@@ -46,7 +46,7 @@ func (a *App) routes() []api.Route {
 	}
 	list = append(list,
 		api.Route{Pattern: "/v1/events", Methods: get, Tag: "events", Doc: "What happens in the tenant, as server-sent events", Handler: api.NewEvents(a.gate, a.notifier, a.catalog).Handler()},
-		api.Route{Pattern: "/v1/webhooks", Methods: post, Tag: "webhooks", Doc: "Make a webhook; its secret is answered this once (administrators)", Handler: hooks.Create(),
+		api.Route{Pattern: "/v1/webhooks", Methods: post, Tag: "webhooks", Doc: "Make a webhook; its secret is answered this once (administrators)", Handler: hooks.Create(), Keyed: true,
 			Body: map[string]string{"url": "string", "events": "array", "description": "string", "status": "string"}},
 		api.Route{Pattern: "/v1/webhooks/{id}/rotate", Methods: post, Tag: "webhooks", Doc: "Give a webhook a new secret; the old one signs too for a day", Handler: hooks.Rotate()},
 		api.Route{Pattern: "/v1/webhooks/{id}/test", Methods: post, Tag: "webhooks", Doc: "Send webhook.test", Handler: hooks.Test()},
@@ -56,7 +56,7 @@ func (a *App) routes() []api.Route {
 	list = append(list, api.Route{Pattern: "/r/{token}", Methods: []string{"GET", "POST"}, Tag: "reports", Doc: "The public report page of a place: a form without account or script, and the report (multipart: kind, severity, what; when, name, photo)",
 		Public: true, Handler: a.reports, Body: map[string]string{"kind": "string", "severity": "string", "what": "string", "when": "string", "name": "string", "photo": "file"}})
 	list = append(list, api.NewReportLinks(a.gate, a.desk, a.Config.PublicURL).Routes()...)
-	list = append(list, api.NewPhotos(a.gate, a.album).Routes()...)
+	list = append(list, api.NewPhotos(a.gate, a.album, a.keys).Routes()...)
 	list = append(list, api.NewForms(a.gate, osha.NewBooks(a.Store)).Routes()...)
 	if a.sink != nil {
 		list = append(list, api.Route{Pattern: "/dev/mail", Methods: get, Tag: "operation", Doc: "Mails kept by a development server", Public: true, Handler: http.HandlerFunc(a.devMail)})

@@ -12,6 +12,7 @@ import (
 	"holdfast/internal/db"
 	"holdfast/internal/event"
 	"holdfast/internal/fault"
+	"holdfast/internal/once"
 	"holdfast/internal/query"
 	"holdfast/internal/store"
 )
@@ -37,7 +38,7 @@ type Endpoint struct {
 	Events         []string `json:"events"`
 	Description    *string  `json:"description"`
 	Status         string   `json:"status"`
-	Secret         string   `json:"secret"` // whsec_...; never shown again
+	Secret         string   `json:"secret,omitempty"` // whsec_...; never shown again
 	OldSecretUntil *string  `json:"old_secret_until"`
 	CreatedAt      string   `json:"created_at"`
 	Version        int64    `json:"version"`
@@ -77,8 +78,10 @@ func (s *Service) Create(ctx context.Context, a actor.Actor, in In) (*Endpoint, 
 		if err := room(tx, a.TenantID); err != nil {
 			return err
 		}
-		rows, err = s.store.InsertTx(tx, a, s.webhooks, []store.Row{clone(row)})
-		return err
+		if rows, err = s.store.InsertTx(tx, a, s.webhooks, []store.Row{clone(row)}); err != nil {
+			return err
+		}
+		return once.Tell(tx, shown(rows[0], nil)) // its secret is kept nowhere in clear
 	})
 	if err != nil {
 		return nil, err
@@ -107,7 +110,10 @@ func room(tx *db.Tx, tenant string) error {
 }
 
 func shown(row store.Row, secret []byte) *Endpoint {
-	e := &Endpoint{ID: text(row, "id"), URL: text(row, "url"), Status: text(row, "status"), Secret: show(secret), CreatedAt: text(row, "created_at")}
+	e := &Endpoint{ID: text(row, "id"), URL: text(row, "url"), Status: text(row, "status"), CreatedAt: text(row, "created_at")}
+	if secret != nil {
+		e.Secret = show(secret)
+	}
 	e.Version, _ = row["version"].(int64)
 	e.Events = topics(row)
 	if d, ok := row["description"].(string); ok {

@@ -14,6 +14,7 @@ import (
 	"holdfast/internal/catalog"
 	"holdfast/internal/db"
 	"holdfast/internal/fault"
+	"holdfast/internal/once"
 	"holdfast/internal/query"
 	"holdfast/internal/safety"
 	"holdfast/internal/store"
@@ -156,8 +157,10 @@ func (al *Album) Add(ctx context.Context, a actor.Actor, o Owner, caption string
 	}
 	var row store.Row
 	err = al.store.DB().Write(ctx, store.Scope(a), func(tx *db.Tx) (err error) {
-		row, err = al.AddTx(tx, a, o, caption, p)
-		return err
+		if row, err = al.AddTx(tx, a, o, caption, p); err != nil {
+			return err
+		}
+		return once.Tell(tx, row)
 	})
 	if err != nil {
 		al.Discard(ctx, p, err)
