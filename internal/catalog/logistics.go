@@ -177,7 +177,7 @@ func shipments() Resource {
 			{Name: "shipment_no", Format: Number, Prefix: "SH", Fixed: true},
 			{Name: "direction", Required: true, Default: "outbound", Fixed: true, OneOf: []string{"outbound", "inbound"}},
 			{Name: "status", Required: true, Default: "planned", OneOf: []string{"planned", "packed", "ready", "in_transit", "arrived", "exception", "delivered", "received", "returned", "cancelled"}},
-			{Name: "order_ids", Type: Array, Required: true, Default: "[]", MaxLen: 500},
+			{Name: "order_ids", Type: Array, Names: "orders", Required: true, Default: "[]", MaxLen: 500},
 			{Name: "carrier", Format: Code},
 			{Name: "service", Format: Name, MaxLen: 64},
 			{Name: "tracking_no", Format: Name, MaxLen: 100},

@@ -71,6 +71,15 @@ func (d *DB) InTime(col string, n int) string {
 	return fmt.Sprintf("%s IN (SELECT value FROM json_each($%d))", col, n)
 }
 
+// Elements is a FROM item: the elements of a text expression that holds a JSON
+// array of strings, as alias.value.
+func (d *DB) Elements(expr, alias string) string {
+	if d.kind == PostgreSQL {
+		return fmt.Sprintf("json_array_elements_text(CAST(%s AS json)) %s(value)", expr, alias)
+	}
+	return fmt.Sprintf("json_each(%s) %s", expr, alias)
+}
+
 // MatchRegex is a condition: col matches the regular expression in parameter
 // n. The caller has checked the expression with RE2 syntax.
 func (d *DB) MatchRegex(col string, n int, ignoreCase bool) string {

@@ -75,7 +75,7 @@ func (u *undo) apart(ctx context.Context, do func() error) error {
 			}
 			u.leave()
 			s := u.step
-			job, err := u.m.set(u.tx, s.actor, s.job.ID, store.Row{"rolled_back_count": s.job.RolledBackCount + u.undone, "lease_until": u.m.until(s.job)})
+			job, err := u.m.set(u.tx, s.actor, s.job.ID, store.Row{"rolled_back_count": s.job.RolledBackCount + u.undone, "lease_until": u.m.renew(s)})
 			if err != nil {
 				return err
 			}

@@ -120,7 +120,7 @@ func (m *Importer) applySome(tx *db.Tx, s *step, p *plan, seqs []int) error {
 		}
 	}
 	ap.counted()
-	job, err := m.set(tx, s.actor, s.job.ID, store.Row{"imported_count": s.job.ImportedCount + ap.sum.total(), "lease_until": m.until(s.job)})
+	job, err := m.set(tx, s.actor, s.job.ID, store.Row{"imported_count": s.job.ImportedCount + ap.sum.total(), "lease_until": m.renew(s)})
 	if err != nil {
 		return err
 	}

@@ -10,6 +10,7 @@ import (
 	"holdfast/internal/catalog"
 	"holdfast/internal/db"
 	"holdfast/internal/query"
+	"holdfast/internal/safety"
 	"holdfast/internal/store"
 )
 
@@ -47,7 +48,7 @@ func (u *undo) checkInserted(data []byte) error {
 	if err != nil || len(ids) == 0 {
 		return err
 	}
-	made := &group{ids: ids, first: slices.Min(ids), last: slices.Max(ids)}
+	made := groupOf(ids)
 	if err := u.changed(made); err != nil {
 		return err
 	}
@@ -55,11 +56,52 @@ func (u *undo) checkInserted(data []byte) error {
 		if rel.To != u.resource.Name {
 			continue
 		}
-		if err := u.checkReferences(rel, made); err != nil {
+		if err := u.checkMention(mention{by: rel.From, in: rel.From, column: rel.Column, id: "id"}, made); err != nil {
+			return err
+		}
+	}
+	return u.checkMentions(made)
+}
+
+// checkMentions looks for records that name those the import made where no
+// foreign key keeps them.
+func (u *undo) checkMentions(g *group) error {
+	for _, m := range u.mentions() {
+		if err := u.checkMention(m, g); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// mention is a place where records of a resource name others.
+type mention struct {
+	by         string // the resource
+	in         string // what follows FROM
+	column, id string // that names, and of the record that names
+	also       string // further conditions
+}
+
+// mentions are the fields that name the resource's records by id though no
+// foreign key holds them.
+func (u *undo) mentions() []mention {
+	var out []mention
+	for _, r := range u.m.cat.All() {
+		for i := range r.Fields {
+			f := &r.Fields[i]
+			switch {
+			case f.Names != u.resource.Name || catalog.NamedBy(f.Names) != "id":
+			case f.Type == catalog.Array:
+				out = append(out, mention{by: r.Name, in: r.Name + " n, " + u.tx.DB().Elements("n."+f.Name, "e"), column: "e.value", id: "n.id", also: " AND n." + f.Name + " <> '[]'"})
+			default:
+				out = append(out, mention{by: r.Name, in: r.Name, column: f.Name, id: "id"})
+			}
+		}
+	}
+	if kind := safety.EntityTypeOf(u.resource.Name); kind != "" {
+		out = append(out, mention{by: "incidents", in: safety.EntityTable, column: "entity_id", id: "incident_id", also: " AND entity_type = '" + kind + "'"})
+	}
+	return out
 }
 
 // group is the records of a batch. Their ids, made one after the other, lie
@@ -69,6 +111,10 @@ type group struct {
 	ids         []string
 	first, last string
 	member      map[string]bool // of ids, once somebody asks
+}
+
+func groupOf(ids []string) *group {
+	return &group{ids: ids, first: slices.Min(ids), last: slices.Max(ids)}
 }
 
 func (g *group) has(id string) bool {
@@ -124,20 +170,20 @@ func (u *undo) held(ids []string) (map[string]held, error) {
 	return out, nil
 }
 
-// checkReferences looks for records that point to those the import made. Those
-// that it made too go with them, unless they stay.
-func (u *undo) checkReferences(rel catalog.Relation, g *group) error {
-	made, err := u.madeOf(rel.From)
+// checkMention looks for records that name those the import made. Those that it
+// made too go with them, unless they stay.
+func (u *undo) checkMention(m mention, g *group) error {
+	made, err := u.madeOf(m.by)
 	if err != nil {
 		return err
 	}
-	count, last := "COUNT(*)", " GROUP BY "+rel.Column
+	count, last := "COUNT(*)", " GROUP BY "+m.column
 	if len(made) > 0 {
-		count, last = "id", ""
+		count, last = m.id, ""
 	}
 	uses := map[string]int64{}
 	var order []string
-	err = u.tx.Query("SELECT "+rel.Column+", "+count+" FROM "+rel.From+" WHERE "+within(rel.Column)+last+" ORDER BY "+rel.Column, u.bounds(g), func(r *db.Row) error {
+	err = u.tx.Query("SELECT "+m.column+", "+count+" FROM "+m.in+" WHERE "+within(m.column)+m.also+last+" ORDER BY "+m.column, u.bounds(g), func(r *db.Row) error {
 		to, n := r.Text(0), int64(1)
 		switch {
 		case !g.has(to) || len(made) > 0 && made[r.Text(1)] && !u.kept[r.Text(1)]:
@@ -152,14 +198,14 @@ func (u *undo) checkReferences(rel catalog.Relation, g *group) error {
 		return nil
 	})
 	if err != nil {
-		return fmt.Errorf("imports: look for references in %s: %w", rel.From, err)
+		return fmt.Errorf("imports: look for references in %s: %w", m.by, err)
 	}
 	names, err := u.held(order)
 	if err != nil {
 		return err
 	}
 	for _, id := range order {
-		u.conflict(id, names[id].label, "is used by %d %s", uses[id], strings.ReplaceAll(rel.From, "_", " "))
+		u.conflict(id, names[id].label, "is used by %d %s", uses[id], strings.ReplaceAll(m.by, "_", " "))
 	}
 	return nil
 }

@@ -4,6 +4,7 @@ import (
 	"archive/zip"
 	"bytes"
 	"context"
+	"encoding/json"
 	"fmt"
 	"io"
 	"os"
@@ -44,6 +45,7 @@ func TestFaults(t *testing.T) {
 			{"D7 rollback after a later edit", rollbackAfterEdit},
 			{"D9 rollback of stock that was used", rollbackOfSpentStock},
 			{"D9 rollback of records that orders and picks use", rollbackOfUsed},
+			{"D9 rollback of records that shipments, members and incidents name", rollbackOfNamed},
 			{"D11 rollback twice, at once, by others, of nothing", rollbackTwice},
 			{"D12 apply in chunks", applyInChunks},
 			{"D12 rollback from the middle", rollbackFromTheMiddle},
@@ -343,6 +345,43 @@ func rollbackOfUsed(k *kit) {
 	}
 }
 
+// rollbackOfNamed: so does what is named without a foreign key, alone or in a
+// list; partial=true takes back the rest.
+func rollbackOfNamed(k *kit) {
+	id := func(resource, field, value string) string { return k.find(resource, field, value)["id"].(string) }
+	about := func(kind, id string) store.Row {
+		return store.Row{"kind": "near_miss", "title": "Seen", "occurred_at": "2026-02-01T00:00:00Z", "entities": json.RawMessage(`[{"entity_type":"` + kind + `","entity_id":"` + id + `"}]`)}
+	}
+	for _, c := range []struct {
+		target, file, by string
+		use              func()
+	}{
+		{"orders", "order_no,customer\nN-1,A\nN-2,B\n", "shipments", func() {
+			k.add("shipments", store.Row{"order_ids": []string{id("orders", "order_no", "N-1")}})
+		}},
+		{"zones", "code,name\nN-1,A\nN-2,B\n", "members", func() {
+			k.add("members", store.Row{"user_id": anna, "email": "a@north.example", "role": "operator", "status": "active", "zone_ids": []string{id("zones", "code", "N-1")}})
+		}},
+		{"zones", "code,name\nN-1,A\nN-3,B\n", "incidents", func() { k.add("incidents", about("zone", id("zones", "code", "N-3"))) }},
+		{"workers", "employee_no,name\nN-1,A\nN-2,B\n", "incidents", func() { k.add("incidents", about("worker", id("workers", "employee_no", "N-1"))) }},
+		{"equipment", "asset_no,name,kind\nN-1,A,forklift\nN-2,B,forklift\n", "incidents", func() { k.add("incidents", about("equipment", id("equipment", "asset_no", "N-1"))) }},
+	} {
+		job, p, _ := k.imported(c.target, "", "", "n.csv", []byte(c.file))
+		if p.Stats.InvalidRows > 0 {
+			k.Fatalf("%s: %+v", c.target, p.Errors)
+		}
+		c.use()
+		before := k.dump(c.target)
+		_, err := k.m.Rollback(context.Background(), k.as, job.ID)
+		if list := imports.Conflicts(err); len(list) != 1 || list[0].Reason != "is used by 1 "+c.by || k.dump(c.target) != before || k.status(job) != "completed" {
+			k.Errorf("%s: %v %+v", c.target, err, list)
+		}
+		if res, err := k.m.RollbackRest(context.Background(), k.as, job.ID); err != nil || res.Kept != 1 || strings.Count(k.dump(c.target), "\n") != strings.Count(before, "\n")-int(res.RolledBack) {
+			k.Errorf("%s: %+v %v", c.target, res, err)
+		}
+	}
+}
+
 // rollbackTwice: one of parallel rollbacks has the effect; what is back, or
 // never was applied, is refused, and so are others than administrators.
 func rollbackTwice(k *kit) {
@@ -382,6 +421,65 @@ func rollbackTwice(k *kit) {
 	}
 	if _, err := k.m.Rollback(ctx, k.as, job.ID); !fault.HasCode(err, "import_state") {
 		k.Errorf("once more: %v", err)
+	}
+}
+
+// A worker that is alive keeps its job however long it reads: by its claim, and
+// where it has none by renewing its lease.
+func TestLongReading(t *testing.T) {
+	k := open(t, dbtest.Options(t, db.PostgreSQL))
+	ctx := context.Background()
+	held := &slow{Files: k.o.Files, began: make(chan bool), release: make(chan bool)}
+	o := k.o
+	o.Files = held
+	node := imports.New(o)
+	k.Cleanup(node.Close)
+	job := k.upload("zones", "", "", "z.csv", []byte(shelves))
+	ended := make(chan error)
+	process := func() {
+		_, err := node.Process(ctx, k.as, job.ID)
+		ended <- err
+	}
+	go process()
+	<-held.began
+	k.now = k.now.Add(time.Hour)
+	if n, err := k.m.Recover(ctx); n != 0 || err != nil || k.status(job) != "processing" {
+		t.Errorf("a job that is worked on was taken: %d %v, job %s", n, err, k.status(job))
+	}
+	held.release <- true
+	if err := <-ended; err != nil {
+		t.Error(err)
+	}
+
+	o.Lease = 60 * time.Millisecond
+	node = imports.New(o)
+	k.Cleanup(node.Close)
+	k.set("import_jobs", job.ID, store.Row{"options": json.RawMessage(`{"timezone":"UTC"}`)}) // to be processed again
+	go process()
+	<-held.began
+	k.set("import_jobs", job.ID, store.Row{"lease_claim": nil})
+	lease := func() any { return k.find("import_jobs", "id", job.ID)["lease_until"] }
+	for first, end := lease(), time.Now().Add(30*time.Second); lease() == first; time.Sleep(10 * time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatal("the lease is not renewed")
+		}
+	}
+	held.release <- true
+	if err := <-ended; err != nil {
+		t.Error(err)
+	}
+}
+
+// Renewing the lease does not get into the way of the work whose lease it is.
+func TestBeats(t *testing.T) {
+	k := open(t, dbtest.Options(t, db.PostgreSQL))
+	k.rebuild(func(o *imports.Options) { o.Whole, o.Together, o.Lease = 1000, 1, 3*time.Millisecond })
+	job, p, a := k.imported("zones", "", "", "z.csv", zonesFile(6000))
+	if p.Stats.ValidRows != 6000 || a.ImportedCount != 6000 {
+		t.Errorf("%+v %+v", p.Stats, a)
+	}
+	if res, err := k.m.Rollback(context.Background(), k.as, job.ID); err != nil || res.RolledBack != 6000 {
+		t.Errorf("%+v %v", res, err)
 	}
 }
 

@@ -96,14 +96,6 @@ func wrongState(job *Job, what string) *fault.Error {
 		With("status: "+job.Status, "")
 }
 
-// step is one walk from a stable state through a working one.
-type step struct {
-	job     *Job
-	actor   actor.Actor
-	from    string // the stable state it began in
-	working string
-}
-
 // begin moves a job into a working state and takes the lease. admit may refuse
 // the state it is in. Whoever began ends with leave.
 func (m *Importer) begin(ctx context.Context, a actor.Actor, jobID, working string, admit func(tx *db.Tx, job *Job) error) (begun *step, err error) {
@@ -140,27 +132,25 @@ func (m *Importer) begin(ctx context.Context, a actor.Actor, jobID, working stri
 		if err := admit(tx, job); err != nil {
 			return err
 		}
-		s.from = job.Status
-		s.job, err = m.set(tx, a, jobID, store.Row{"status": working, "lease_until": m.until(job), "lease_claim": claim})
+		s.from, s.last, s.leases = job.Status, job.lease, nil
+		s.job, err = m.set(tx, a, jobID, store.Row{"status": working, "lease_until": m.renew(s), "lease_claim": claim})
 		return err
 	})
 	if err != nil {
 		return nil, err
 	}
+	if !m.db.Alone() {
+		m.beat(s)
+	}
 	return s, nil
 }
 
 // leave says that this process no longer works on a job, whatever came of it.
-func (m *Importer) leave(s *step) { m.running.Delete(s.job.ID) }
-
-// until is the end of a lease taken now. It is never the one before, by which
-// a worker that was given up is known.
-func (m *Importer) until(job *Job) time.Time {
-	t := m.store.Now().Add(m.lease)
-	if !t.After(job.lease) {
-		t = job.lease.Add(time.Microsecond)
+func (m *Importer) leave(s *step) {
+	if s.rest != nil {
+		s.rest()
 	}
-	return t
+	m.running.Delete(s.job.ID)
 }
 
 func busyJob(job *Job) error {
@@ -171,15 +161,14 @@ func busyJob(job *Job) error {
 
 // orphaned reports that nobody works on a job in a working state. The caller
 // has seen to it that this process does not; another one does as long as its
-// claim is held, or, where it could take none, its lease lasts.
+// claim is held, whatever the clocks say, or, where it could take none, its lease
+// lasts.
 func (m *Importer) orphaned(tx *db.Tx, job *Job) (bool, error) {
 	switch {
-	case m.store.Now().After(job.lease) || m.db.Alone():
+	case m.db.Alone() || m.claims.ours(job.claim):
 		return true, nil
 	case job.claim == 0:
-		return false, nil
-	case m.claims.ours(job.claim):
-		return true, nil
+		return m.store.Now().After(job.lease), nil
 	}
 	return tx.Unclaimed(job.claim)
 }
@@ -191,7 +180,7 @@ func (m *Importer) hold(tx *db.Tx, s *step) error {
 	if err != nil {
 		return err
 	}
-	if job.Status != s.working || !job.lease.Equal(s.job.lease) {
+	if job.Status != s.working || !s.took(job.lease) {
 		return fault.New(fault.Conflict, "import_lost", "the import job was taken over by another worker")
 	}
 	return nil

@@ -352,10 +352,14 @@ func (u *undo) batch(seq int) (b batch, err error) {
 // remove deletes the records of a batch that the import made, and returns what
 // stays of the batch and how many records that are. Those that are as the import
 // left them go in one statement; what that passes over was changed or deleted
-// since, and the database itself refuses to delete what is referred to.
+// since, and the database itself refuses to delete what a foreign key refers to;
+// other mentions are looked for again.
 func (u *undo) remove(data []byte) (left []byte, n int, err error) {
 	all, err := unpackIDs(data)
-	if err != nil {
+	if err != nil || len(all) == 0 {
+		return nil, 0, err
+	}
+	if err := u.checkMentions(groupOf(all)); err != nil {
 		return nil, 0, err
 	}
 	ids := slices.DeleteFunc(slices.Clone(all), func(id string) bool { return u.kept[id] })

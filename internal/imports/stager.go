@@ -206,7 +206,7 @@ func (st *stager) hold(tx *db.Tx) error {
 	if time.Since(st.beat) < min(st.m.lease/3, time.Second) {
 		return nil
 	}
-	job, err := st.m.set(tx, st.step.actor, st.step.job.ID, store.Row{"lease_until": st.m.store.Now().Add(st.m.lease),
+	job, err := st.m.set(tx, st.step.actor, st.step.job.ID, store.Row{"lease_until": st.m.renew(st.step),
 		"total_rows": st.stats.TotalRows, "valid_rows": st.stats.ValidRows, "invalid_rows": st.stats.InvalidRows})
 	if err != nil {
 		return err

@@ -16,6 +16,7 @@ type Dialect interface {
 	InText(col string, n int) string
 	InInt(col string, n int) string
 	InTime(col string, n int) string
+	Elements(expr, alias string) string
 	MatchRegex(col string, n int, ignoreCase bool) string
 	JSONPath(col string, segs []string, asText bool) string
 }

@@ -188,12 +188,6 @@ func (w *writer) padded(args []any) {
 // elements compares the members of an array: cs has all, ov has one, cd has no
 // other. The list is bound as one JSON array.
 func (w *writer) elements(p *pred, t string) {
-	each := func(of, alias string) string {
-		if w.d.Engine() == db.PostgreSQL {
-			return "json_array_elements_text(CAST(" + of + " AS json)) " + alias + "(value)"
-		}
-		return "json_each(" + of + ") " + alias
-	}
 	col := t + "." + p.field.Name
 	list := make([]string, len(p.args))
 	for i, a := range p.args {
@@ -202,11 +196,11 @@ func (w *writer) elements(p *pred, t string) {
 	at := w.param(List(list))
 	switch p.op {
 	case Contains:
-		w.s("(", col, " IS NOT NULL AND NOT EXISTS (SELECT 1 FROM ", each("$"+strconv.Itoa(at), "k"),
-			" WHERE k.value NOT IN (SELECT j.value FROM ", each(col, "j"), ")))")
+		w.s("(", col, " IS NOT NULL AND NOT EXISTS (SELECT 1 FROM ", w.d.Elements("$"+strconv.Itoa(at), "k"),
+			" WHERE k.value NOT IN (SELECT j.value FROM ", w.d.Elements(col, "j"), ")))")
 	case Overlap:
-		w.s("EXISTS (SELECT 1 FROM ", each(col, "j"), " WHERE ", w.d.InText("j.value", at), ")")
+		w.s("EXISTS (SELECT 1 FROM ", w.d.Elements(col, "j"), " WHERE ", w.d.InText("j.value", at), ")")
 	case Contained:
-		w.s("(", col, " IS NOT NULL AND NOT EXISTS (SELECT 1 FROM ", each(col, "j"), " WHERE NOT ", w.d.InText("j.value", at), "))")
+		w.s("(", col, " IS NOT NULL AND NOT EXISTS (SELECT 1 FROM ", w.d.Elements(col, "j"), " WHERE NOT ", w.d.InText("j.value", at), "))")
 	}
 }

@@ -19,6 +19,17 @@ var EntityTypes = [...]string{"zone", "driver", "worker", "equipment"}
 // entityTable is where an entity type's records are.
 var entityTable = map[string]string{"zone": "zones", "driver": "drivers", "worker": "workers", "equipment": "equipment"}
 
+// EntityTypeOf returns the entity type of a resource's records, "" for a resource
+// that incidents do not name.
+func EntityTypeOf(resource string) string {
+	for kind, table := range entityTable {
+		if table == resource {
+			return kind
+		}
+	}
+	return ""
+}
+
 var entityRoles = map[string]bool{"": true, "injured": true, "involved": true, "source": true, "witness": true}
 
 const maxEntities = 100

@@ -1,10 +1,7 @@
 package warehouse
 
 import (
-	"encoding/json"
 	"slices"
-
-	"github.com/google/uuid"
 
 	"holdfast/internal/actor"
 	"holdfast/internal/db"
@@ -24,7 +21,6 @@ type crew struct {
 	worker   map[string]string // driver -> worker
 	licence  map[string]string // driver -> licence_expires_on, "" = unknown
 	vehicles map[string]string // vehicle -> status
-	orders   map[string]bool
 }
 
 // deriveShipments holds a shipment to the states of its direction, stamps its
@@ -43,11 +39,6 @@ func deriveShipments(tx *db.Tx, a actor.Actor, s *store.Store, changes []store.C
 		if c.Op == store.Insert || altered(c, "driver_id") {
 			sh["assigned_worker_id"] = null(cr.worker[text(sh, "driver_id")])
 		}
-		for _, id := range ordersOf(c) {
-			if !cr.orders[id] {
-				return fault.New(fault.Conflict, "23503", "there is no order %s", id).At("order_ids", "names an order that does not exist")
-			}
-		}
 		if c.Op != store.Update || c.Before["status"] == c.After["status"] {
 			continue
 		}
@@ -61,11 +52,11 @@ func deriveShipments(tx *db.Tx, a actor.Actor, s *store.Store, changes []store.C
 	return nil
 }
 
-// readCrew reads drivers, vehicles and orders that the changes name anew or
+// readCrew reads drivers and vehicles that the changes name anew or
 // that a departure depends on.
 func readCrew(tx *db.Tx, tenant string, changes []store.Change) (*crew, error) {
-	cr := &crew{worker: map[string]string{}, licence: map[string]string{}, vehicles: map[string]string{}, orders: map[string]bool{}}
-	var drivers, vehicles, orders set
+	cr := &crew{worker: map[string]string{}, licence: map[string]string{}, vehicles: map[string]string{}}
+	var drivers, vehicles set
 	for _, c := range changes {
 		if c.After == nil {
 			continue
@@ -76,12 +67,6 @@ func readCrew(tx *db.Tx, tenant string, changes []store.Change) (*crew, error) {
 		}
 		if leaves {
 			vehicles.add(text(c.After, "vehicle_id"))
-		}
-		for _, id := range ordersOf(c) {
-			if parsed, err := uuid.Parse(id); err != nil || parsed.String() != id {
-				return nil, fault.New(fault.Invalid, "22P02", "order_ids holds %q, which is no order id", id).At("order_ids", "must hold ids in lower case")
-			}
-			orders.add(id)
 		}
 	}
 	in := tx.DB().InUUID("id", 2)
@@ -97,30 +82,7 @@ func readCrew(tx *db.Tx, tenant string, changes []store.Change) (*crew, error) {
 			return nil
 		})
 	}
-	if len(orders.list) > 0 {
-		tx.Queue("SELECT id FROM orders WHERE tenant_id = $1 AND "+in, []any{tenant, jsonList(orders.list)}, func(r *db.Row) error {
-			cr.orders[r.Text(0)] = true
-			return nil
-		})
-	}
 	return cr, tx.Flush()
-}
-
-// ordersOf lists the orders a shipment names, when it names them anew.
-func ordersOf(c store.Change) []string {
-	if c.After == nil {
-		return nil
-	}
-	raw, _ := c.After["order_ids"].(json.RawMessage)
-	old, _ := c.Before["order_ids"].(json.RawMessage)
-	if string(raw) == string(old) {
-		return nil
-	}
-	var ids []string
-	if json.Unmarshal(raw, &ids) != nil {
-		return nil
-	}
-	return ids
 }
 
 func direction(c store.Change) error {

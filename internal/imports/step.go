@@ -1,0 +1,100 @@
+package imports
+
+import (
+	"context"
+	"log/slog"
+	"slices"
+	"sync"
+	"time"
+
+	"holdfast/internal/actor"
+	"holdfast/internal/db"
+	"holdfast/internal/fault"
+	"holdfast/internal/store"
+)
+
+// step is one walk from a stable state through a working one.
+type step struct {
+	job     *Job
+	actor   actor.Actor
+	from    string // the stable state it began in
+	working string
+	rest    func() // ends the beat
+
+	mu     sync.Mutex
+	last   time.Time   // end of the newest lease
+	leases []time.Time // ends of the newest leases of this step
+}
+
+// inFlight is how many leases of a step may be on their way at once: those of its
+// work and of its beat, each of a transaction that may have run a few times.
+const inFlight = 16
+
+// renew is the end of a lease taken now. It is never one before, by which a
+// worker that was given up is known.
+func (m *Importer) renew(s *step) time.Time {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	t := m.store.Now().Add(m.lease).Truncate(time.Microsecond)
+	if !t.After(s.last) {
+		t = s.last.Add(time.Microsecond)
+	}
+	s.last = t
+	s.leases = append(s.leases, t)
+	s.leases = slices.Delete(s.leases, 0, max(0, len(s.leases)-inFlight))
+	return t
+}
+
+// took reports that a lease that ends then is one of the step.
+func (s *step) took(end time.Time) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.ContainsFunc(s.leases, end.Equal)
+}
+
+// beat renews the lease until the step is left: reading a large file from afar,
+// or looking through a large import, takes no transaction by which others could
+// see that somebody is at work.
+func (m *Importer) beat(s *step) {
+	ctx, stop := context.WithCancel(context.Background())
+	var ended sync.WaitGroup
+	s.rest = func() {
+		stop()
+		ended.Wait()
+	}
+	id := s.job.ID
+	ended.Go(func() {
+		tick := time.NewTicker(m.lease / 3)
+		defer tick.Stop()
+		for {
+			select {
+			case <-ctx.Done():
+				return
+			case <-tick.C:
+			}
+			if err := m.again(ctx, s, id); err != nil && ctx.Err() == nil {
+				slog.Warn("the lease of an import job could not be renewed", "job", id, "error", err)
+			}
+		}
+	})
+}
+
+// again renews the lease, unless the work holds the job's row at the moment,
+// which keeps others away as well.
+func (m *Importer) again(ctx context.Context, s *step, id string) error {
+	err := m.db.Write(ctx, store.Scope(s.actor), func(tx *db.Tx) error {
+		rows, err := m.store.RowsTx(tx, s.actor, m.jobs, "id = $2"+tx.DB().SkipLocked(), []any{id})
+		if err != nil || len(rows) == 0 {
+			return err
+		}
+		if job := jobOf(rows[0]); job.Status != s.working || !s.took(job.lease) {
+			return nil // the work finds it out itself
+		}
+		_, err = m.set(tx, s.actor, id, store.Row{"lease_until": m.renew(s)})
+		return err
+	})
+	if fault.Is(err, fault.NotFound) {
+		return nil
+	}
+	return err
+}
