@@ -42,7 +42,7 @@ unit:
 # identity providers of the distribution.
 supabase:
 	bin/e2e -server bin/holdfast -- $(NODE) --test --test-reporter=spec test/supabase/suite.test.mjs
-	for set in choices strict; do bin/e2e -server bin/holdfast -settings test/supabase/identity/$$set.env -- $(NODE) --test --test-reporter=spec --test-timeout=120000 test/supabase/identity/$$set.test.mjs || exit 1; done
+	for set in choices strict brief; do bin/e2e -server bin/holdfast -settings test/supabase/identity/$$set.env -- $(NODE) --test --test-reporter=spec --test-timeout=120000 test/supabase/identity/$$set.test.mjs || exit 1; done
 	bin/e2e -server bin/holdfast -settings test/supabase/identity/server.env -- $(NODE) --test --test-reporter=spec --test-timeout=120000 test/supabase/identity/suite.test.mjs
 
 check: setup build ## test, and what takes longer or needs the network

@@ -3,7 +3,10 @@
 package api
 
 import (
+	"crypto/sha256"
+	"encoding/base64"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -65,7 +68,7 @@ func (c *Collections) serve(w http.ResponseWriter, r *http.Request) error {
 	if a.Anonymous() {
 		return fault.New(fault.Unauthorized, "PGRST302", "sign in: this needs an access token")
 	}
-	if !strings.Contains(allow+",", r.Method+",") {
+	if !slices.Contains(strings.Split(allow, ", "), r.Method) {
 		w.Header().Set("Allow", allow)
 		return fault.New(fault.BadMethod, "PGRST117", "method %s is not served here", r.Method)
 	}
@@ -159,9 +162,9 @@ func (c *Collections) read(w http.ResponseWriter, r *http.Request, k *call) erro
 	h := w.Header()
 	if k.id != "" {
 		res.ContentType = "application/json; charset=utf-8"
-		if tag := etag(res.Version); tag != "" {
+		if tag := etag(res); tag != "" {
 			h.Set("ETag", tag)
-			if r.Header.Get("If-None-Match") == tag {
+			if has(r.Header["If-None-Match"], tag) {
 				w.WriteHeader(http.StatusNotModified)
 				return nil
 			}
@@ -190,11 +193,18 @@ func send(w http.ResponseWriter, r *http.Request, res *store.Result) error {
 	return nil
 }
 
-func etag(version int64) string {
-	if version == 0 {
+// etag is the version of a record, which If-Match asks for, and a digest of
+// the answer: sums of other records and embeds change without a new version.
+func etag(res *store.Result) string {
+	if res.Version == 0 {
 		return ""
 	}
-	return `"` + strconv.FormatInt(version, 10) + `"`
+	tag := strconv.FormatInt(res.Version, 10)
+	if res.Body != nil {
+		sum := sha256.Sum256(res.Body)
+		tag += "-" + base64.RawURLEncoding.EncodeToString(sum[:9])
+	}
+	return `"` + tag + `"`
 }
 
 func applied(h http.Header, list []string) {

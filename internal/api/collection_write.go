@@ -52,7 +52,7 @@ func (c *Collections) wrote(w http.ResponseWriter, r *http.Request, k *call, res
 	}
 	if k.id != "" && res.Version > 0 {
 		if res.ContentType = "application/json; charset=utf-8"; r.Method == http.MethodPatch {
-			h.Set("ETag", etag(res.Version))
+			h.Set("ETag", etag(res))
 		}
 	}
 	applied(h, k.prefer.Applied(r.Method))
@@ -94,15 +94,17 @@ func (c *Collections) execute(r *http.Request, k *call, o grammar.Options) (*sto
 			return nil, err
 		}
 		return c.store.Update(ctx, k.a, w)
+	case http.MethodDelete:
+		w, err := grammar.BindDelete(c.cat, k.a, k.res, k.req, o)
+		if err != nil {
+			return nil, err
+		}
+		if w.IfVersion, err = ifMatch(r); err != nil {
+			return nil, err
+		}
+		return c.store.Delete(ctx, k.a, w)
 	}
-	w, err := grammar.BindDelete(c.cat, k.a, k.res, k.req, o)
-	if err != nil {
-		return nil, err
-	}
-	if w.IfVersion, err = ifMatch(r); err != nil {
-		return nil, err
-	}
-	return c.store.Delete(ctx, k.a, w)
+	return nil, fault.New(fault.BadMethod, "PGRST117", "method %s is not served here", r.Method)
 }
 
 // ifMatch reads the version a change expects; 0 = any.
@@ -111,7 +113,8 @@ func ifMatch(r *http.Request) (int64, error) {
 	if tag == "" || tag == "*" {
 		return 0, nil
 	}
-	n, err := strconv.ParseInt(strings.Trim(strings.TrimPrefix(tag, "W/"), `"`), 10, 64)
+	version, _, _ := strings.Cut(strings.Trim(strings.TrimPrefix(tag, "W/"), `"`), "-")
+	n, err := strconv.ParseInt(version, 10, 64)
 	if err != nil || n < 1 {
 		return 0, fault.New(fault.Invalid, "PGRST100", "the If-Match header holds no version").With("", `send the ETag of the record, such as "3"`)
 	}

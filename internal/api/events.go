@@ -43,20 +43,12 @@ func NewEvents(g *gate.Gate, n *event.Notifier, c *catalog.Catalog) *Events {
 func (e *Events) Handler() http.Handler { return web.Wrap(CollectionShape, e.serve) }
 
 func (e *Events) serve(w http.ResponseWriter, r *http.Request) error {
-	a, err := e.gate.Enter(w, r, false)
-	web.Note(w, r.Pattern, a.TenantID, a.UserID, a.KeyID)
-	if err != nil {
-		return err
-	}
-	q, err := queryValues(r.URL.RawQuery)
+	a, q, err := member(e.gate, w, r, false)
 	if err != nil {
 		return err
 	}
 	in, err := streamInput(r, q)
 	if err != nil {
-		return err
-	}
-	if a, err = inTenant(a, q, false); err != nil {
 		return err
 	}
 	sub, err := e.notifier.Subscribe(r.Context(), a.TenantID, in.after)
@@ -99,24 +91,6 @@ func streamInput(r *http.Request, q map[string][]string) (in streamRequest, err 
 	}
 	in.topics, err = event.ParseTopics(list, "types")
 	return in, err
-}
-
-// inTenant lets signed-in members through; a service key names the tenant in
-// the query.
-func inTenant(a actor.Actor, q map[string][]string, write bool) (actor.Actor, error) {
-	switch {
-	case a.Anonymous():
-		return a, fault.New(fault.Unauthorized, "PGRST302", "sign in first: this needs an access token")
-	case a.Role == actor.Service && a.TenantID == "":
-		var err error
-		a.TenantID, err = params{query: q}.tenant()
-		return a, err
-	case a.TenantID == "":
-		return a, fault.New(fault.Forbidden, "42501", "you are not a member of a tenant")
-	case a.Suspended && write:
-		return a, fault.New(fault.Forbidden, "42501", "the tenant is suspended: nothing can be changed")
-	}
-	return a, nil
 }
 
 // stream is one open connection.

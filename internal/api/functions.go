@@ -26,8 +26,6 @@ const functionBody = 1 << 20
 
 // Functions serves the interface's edge functions under /functions/v1.
 type Functions struct {
-	// Known refuses a tenant id that a service key names and nobody has.
-	Known func(ctx context.Context, tenant string) error
 	// Keys keep the answers of functions that change something; nil where there
 	// are none.
 	Keys *once.Keys
@@ -173,10 +171,7 @@ func (f *Functions) call(w http.ResponseWriter, r *http.Request, fn *functions.F
 		return err
 	}
 	if a.Role == actor.Service {
-		if a.TenantID, err = p.tenant(); err != nil {
-			return err
-		}
-		if err := f.Known(r.Context(), a.TenantID); err != nil {
+		if a.TenantID, err = p.tenant(r.Context(), f.gate); err != nil {
 			return err
 		}
 	}
@@ -414,7 +409,7 @@ func parameters(w http.ResponseWriter, r *http.Request) (params, error) {
 func (p params) get(name string) []string { return p.query[name] }
 
 // tenant reads the tenant a service key must name.
-func (p params) tenant() (string, error) {
+func (p params) tenant(ctx context.Context, g *gate.Gate) (string, error) {
 	var id string
 	if raw, ok := p.body["tenant_id"]; ok {
 		if err := json.Unmarshal(raw, &id); err != nil {
@@ -426,5 +421,8 @@ func (p params) tenant() (string, error) {
 	if !functions.IsUUID(id) {
 		return "", fault.New(fault.Invalid, "", "with a service key, tenant_id must name the tenant (a UUID)").At("tenant_id", "missing or not a UUID")
 	}
-	return id, nil
+	if g.Known == nil {
+		return id, nil
+	}
+	return id, g.Known(ctx, id)
 }

@@ -44,21 +44,9 @@ func NewImports(g *gate.Gate, jobs *imports.Importer, keys *once.Keys) *Imports 
 // member lets signed-in members through to h.
 func (i *Imports) member(write bool, h func(w http.ResponseWriter, r *http.Request, a actor.Actor) error) http.Handler {
 	return web.Wrap(CollectionShape, func(w http.ResponseWriter, r *http.Request) error {
-		a, err := i.gate.Enter(w, r, write)
-		web.Note(w, r.Pattern, a.TenantID, a.UserID, a.KeyID)
-		switch {
-		case err != nil:
+		a, _, err := member(i.gate, w, r, write)
+		if err != nil {
 			return err
-		case a.Anonymous():
-			return fault.New(fault.Unauthorized, "PGRST302", "sign in first: this needs an access token")
-		case a.Role == actor.Service && a.TenantID == "":
-			if a.TenantID = r.URL.Query().Get("tenant_id"); a.TenantID == "" {
-				return fault.New(fault.Invalid, "22023", "with a service key, tenant_id in the query must name the tenant").At("tenant_id", "missing")
-			}
-		case a.TenantID == "":
-			return fault.New(fault.Forbidden, "42501", "you are not a member of a tenant")
-		case a.Suspended && write:
-			return fault.New(fault.Forbidden, "42501", "the tenant is suspended: nothing can be changed")
 		}
 		return h(w, r, a)
 	})

@@ -47,16 +47,8 @@ func (l *ReportLinks) Routes() []Route {
 
 func (l *ReportLinks) member(write bool, h func(w http.ResponseWriter, r *http.Request, a actor.Actor, id string) error) http.Handler {
 	return web.Wrap(CollectionShape, func(w http.ResponseWriter, r *http.Request) error {
-		a, err := l.gate.Enter(w, r, write)
-		web.Note(w, r.Pattern, a.TenantID, a.UserID, a.KeyID)
+		a, _, err := member(l.gate, w, r, write)
 		if err != nil {
-			return err
-		}
-		q, err := queryValues(r.URL.RawQuery)
-		if err != nil {
-			return err
-		}
-		if a, err = inTenant(a, q, write); err != nil {
 			return err
 		}
 		id, err := uuid.Parse(r.PathValue("id"))

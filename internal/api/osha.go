@@ -58,16 +58,8 @@ func (f *Forms) Routes() []Route {
 
 func (f *Forms) serve(path string, make func(r *http.Request, a actor.Actor, in bookRequest) (*file, error)) http.Handler {
 	return web.Wrap(CollectionShape, func(w http.ResponseWriter, r *http.Request) error {
-		a, err := f.gate.Enter(w, r, false)
-		web.Note(w, r.Pattern, a.TenantID, a.UserID, a.KeyID)
+		a, q, err := member(f.gate, w, r, false)
 		if err != nil {
-			return err
-		}
-		q, err := queryValues(r.URL.RawQuery)
-		if err != nil {
-			return err
-		}
-		if a, err = inTenant(a, q, false); err != nil {
 			return err
 		}
 		in, err := readBook(q)

@@ -56,16 +56,8 @@ type photoCall struct {
 func (p *Photos) member(path, collection string, h func(w http.ResponseWriter, c photoCall) error) http.Handler {
 	return web.Wrap(CollectionShape, func(w http.ResponseWriter, r *http.Request) error {
 		write := r.Method == http.MethodPost
-		a, err := p.gate.Enter(w, r, write)
-		web.Note(w, r.Pattern, a.TenantID, a.UserID, a.KeyID)
+		a, _, err := member(p.gate, w, r, write)
 		if err != nil {
-			return err
-		}
-		q, err := queryValues(r.URL.RawQuery)
-		if err != nil {
-			return err
-		}
-		if a, err = inTenant(a, q, write); err != nil {
 			return err
 		}
 		for _, name := range [...]string{"id", "photo"} {

@@ -29,16 +29,8 @@ func NewWebhooks(g *gate.Gate, s *webhook.Service, keys *once.Keys) *Webhooks {
 // verb lets members through.
 func (h *Webhooks) verb(do func(w http.ResponseWriter, r *http.Request, a actor.Actor, q map[string][]string) error) http.Handler {
 	return web.Wrap(CollectionShape, func(w http.ResponseWriter, r *http.Request) error {
-		a, err := h.gate.Enter(w, r, true)
-		web.Note(w, r.Pattern, a.TenantID, a.UserID, a.KeyID)
+		a, q, err := member(h.gate, w, r, true)
 		if err != nil {
-			return err
-		}
-		q, err := queryValues(r.URL.RawQuery)
-		if err != nil {
-			return err
-		}
-		if a, err = inTenant(a, q, true); err != nil {
 			return err
 		}
 		return do(w, r, a, q)

@@ -217,7 +217,7 @@ func (a *App) faces() (err error) {
 	a.programme = programme.New(a.Store, a.now, a.hooks())
 	a.table = functions.Table(functions.Deps{Store: a.Store, Imports: a.Imports, Now: a.now, Programme: a.programme})
 	a.functions = api.NewFunctions(a.gate, a.cache, a.table)
-	a.functions.Known = a.knownTenant
+	a.gate.Known = a.knownTenant
 	a.keys = once.New(a.DB, a.now)
 	a.functions.Keys = a.keys
 	a.lease = lease.New(a.DB, "safety programme")

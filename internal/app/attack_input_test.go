@@ -75,6 +75,23 @@ func TestAttackServiceKeyUnknownTenant(t *testing.T) {
 		if r := k.Call(testkit.Request{Method: "GET", Path: "/functions/v1/safety-kpis?tenant_id=" + nobody, Bearer: k.Service()}); r.Status != 404 && r.Status != 400 {
 			t.Errorf("figures of no tenant: %d %.120s", r.Status, r.Body)
 		}
+		const some = "0190a000-0000-7000-8000-00000000beef"
+		for _, c := range []struct {
+			method, path string
+			body         any
+		}{
+			{"POST", "/v1/import-jobs", `{"target":"items"}`}, {"GET", "/v1/import-jobs/" + some + "/errors", nil}, {"POST", "/v1/import-jobs/" + some + "/cancel", nil},
+			{"POST", "/v1/webhooks", `{"url":"https://example.com/x","events":["*"]}`}, {"POST", "/v1/webhooks/" + some + "/test", nil},
+			{"GET", "/v1/incidents/" + some + "/photos", nil}, {"GET", "/v1/events", nil}, {"GET", "/v1/osha/300.pdf", nil},
+			{"POST", "/v1/report-links/" + some + "/rotate", nil}, {"GET", "/functions/v1/safety-kpis", nil},
+		} {
+			for tenant, want := range map[string]int{nobody: 404, "": 400, "x": 400, "'": 400, demo.South + "&tenant_id=" + demo.North: 400} {
+				r := k.Call(testkit.Request{Method: c.method, Path: c.path + "?tenant_id=" + tenant, Bearer: k.Service(), Body: c.body})
+				if r.Status != want || !strings.Contains(string(r.Body), "tenant") {
+					t.Errorf("%s %s for %q: %d %.200s, want %d", c.method, c.path, tenant, r.Status, r.Body, want)
+				}
+			}
+		}
 		if r := k.Call(testkit.Request{Method: "GET", Path: "/functions/v1/safety-kpis?tenant_id=" + demo.South, Bearer: k.Service()}); r.Status != 200 {
 			t.Errorf("figures of south: %d", r.Status)
 		}

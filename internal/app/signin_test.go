@@ -92,7 +92,7 @@ func TestPhoneIsConfigured(t *testing.T) {
 func TestEmailIsOff(t *testing.T) {
 	testkit.Run(t, func(t *testing.T, k *testkit.Kit) {
 		body := map[string]any{"email": "owner@north.example", "password": "holdfast-demo"}
-		for path, status := range map[string]int{"/signup": 400, "/token?grant_type=password": 422, "/recover": 400, "/otp": 400} {
+		for path, status := range map[string]int{"/signup": 400, "/token?grant_type=password": 422, "/recover": 400, "/otp": 422} {
 			r := k.Post("", "/auth/v1"+path, body)
 			if r.Status != status || !strings.Contains(string(r.Body), "email_provider_disabled") {
 				t.Errorf("%s: %d %s", path, r.Status, r.Body)

@@ -31,6 +31,9 @@ type Gate struct {
 	// Exceeded is told, beside the request, that a tenant was refused: once a
 	// minute for each category at most, in the whole fleet. nil tells nobody.
 	Exceeded func(Exceeded)
+	// Known refuses a tenant id that nobody has: a service key names the tenant
+	// it is for. nil takes any.
+	Known func(ctx context.Context, tenant string) error
 
 	plans   map[string]limit.Plan
 	account limit.Plan

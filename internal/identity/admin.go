@@ -251,8 +251,8 @@ func free(tx *db.Tx, u *User) error {
 	return nil
 }
 
-// ChangeUser changes an account for the service key. A new password ends all
-// its sessions; a ban or anything else empties its cache.
+// ChangeUser changes an account for the service key. A new password or a ban
+// ends all its sessions; anything else empties its cache.
 func (s *Service) ChangeUser(ctx context.Context, a actor.Actor, id string, in AdminUser) (*User, error) {
 	if err := requireService(a); err != nil {
 		return nil, err
@@ -272,6 +272,12 @@ func (s *Service) ChangeUser(ctx context.Context, a actor.Actor, id string, in A
 		}
 		if ban {
 			u.BannedUntil = Time{Time: until}
+			if u.banned(s.now()) {
+				err = s.EndSessions(tx, u.ID)
+			}
+		}
+		if err != nil {
+			return err
 		}
 		return s.change(tx, a, u, in, hash)
 	})

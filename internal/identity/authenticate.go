@@ -256,10 +256,11 @@ func (s *Service) readStanding(ctx context.Context, v *verified) (*standing, err
 	switch now := s.now(); {
 	case !found.user:
 		st.err = fault.New(fault.Unauthorized, "user_not_found", "User from sub claim in JWT does not exist")
+	case now.Before(found.bannedUntil):
+		// Before the session, which the ban has ended.
+		st.err = fault.New(fault.Unauthorized, "user_banned", "User is banned")
 	case !found.session || !now.Before(found.until) || ru.over(found.created, found.refreshed, now):
 		st.err = sessionGone(nil)
-	case now.Before(found.bannedUntil):
-		st.err = fault.New(fault.Unauthorized, "user_banned", "User is banned")
 	}
 	return st, nil
 }

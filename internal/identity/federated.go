@@ -130,11 +130,14 @@ func (s *Service) Admit(tx *db.Tx, f Federated, c Client) (*User, error) {
 // provider said now ends. An account that SCIM has deactivated stays out.
 func (s *Service) keepAccount(tx *db.Tx, u *User, f Federated) error {
 	var connection string
-	active := true
-	err := tx.One("SELECT connection_id, active FROM sso_accounts WHERE user_id = $1", []any{u.ID}, func(r *db.Row) error {
-		connection, active = r.Text(0), r.Bool(1)
+	active, named := true, false
+	err := tx.One("SELECT connection_id, active, provisioned, user_name FROM sso_accounts WHERE user_id = $1", []any{u.ID}, func(r *db.Row) error {
+		connection, active, named = r.Text(0), r.Bool(1), r.Bool(2) || r.Text(3) == f.Email
 		return nil
 	})
+	if !named {
+		yieldName(tx, f.Connection, f.Email)
+	}
 	now, end := s.now(), at(Time{Time: f.EndsAt})
 	switch {
 	case fault.Is(err, fault.NotFound):
@@ -149,8 +152,17 @@ func (s *Service) keepAccount(tx *db.Tx, u *User, f Federated) error {
 	case !active || connection != f.Connection:
 		return fault.New(fault.Forbidden, "access_denied", "The account is deactivated")
 	}
+	if !named {
+		tx.Queue("UPDATE sso_accounts SET user_name = $2 WHERE user_id = $1 AND NOT EXISTS (SELECT 1 FROM sso_accounts o WHERE o.connection_id = $3 AND o.user_name = $2)", []any{u.ID, f.Email, f.Connection}, nil)
+	}
 	_, err = tx.Exec("UPDATE sso_accounts SET groups = $2, not_after = $3, updated_at = $4 WHERE user_id = $1", u.ID, writeJSON(f.Groups), end, now)
 	return err
+}
+
+// yieldName takes an address from an account that only a sign-in named by it:
+// the provider says that it is somebody else's now. A name that SCIM gave stays.
+func yieldName(tx *db.Tx, connection, email string) {
+	tx.Queue("UPDATE sso_accounts SET user_name = CAST(user_id AS text) WHERE connection_id = $1 AND user_name = $2 AND provisioned = $3", []any{connection, email, false}, nil)
 }
 
 // FederatedRole changes the role of an active member as the provider's groups

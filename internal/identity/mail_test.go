@@ -68,6 +68,50 @@ func TestSignUp_noOracle(t *testing.T) {
 	})
 }
 
+// Nor does the cost tell: whatever is known of the address or number, and
+// whether there is a password to compare, one hash is made.
+func TestSignUp_sameCost(t *testing.T) {
+	onBoth(t, func(c *identity.Config) {
+		c.Autoconfirm, c.Phone, c.SMS = false, true, texts{make(chan [2]string, 10)}
+	}, func(k *kit) {
+		mail, phone, p := "taken@x.example", "491711111111", pw
+		_, err := k.svc.CreateUser(k.ctx, k.service(), identity.AdminUser{Email: &mail, Phone: &phone, Password: &p, EmailConfirm: true, PhoneConfirm: true})
+		k.ok(err)
+		bare, bareNumber := "bare@x.example", "491712222222"
+		_, err = k.svc.CreateUser(k.ctx, k.service(), identity.AdminUser{Email: &bare, Phone: &bareNumber, EmailConfirm: true, PhoneConfirm: true})
+		k.ok(err)
+		for name, do := range map[string]func(mail, phone string) error{
+			"sign-up": func(mail, _ string) error {
+				_, _, err := k.svc.SignUp(k.ctx, identity.SignUp{Email: mail, Password: pw}, nobody)
+				return err
+			},
+			"sign-up by phone": func(_, phone string) error {
+				_, _, err := k.svc.SignUpPhone(k.ctx, identity.PhoneSignUp{Phone: phone, Password: pw}, nobody)
+				return err
+			},
+			"sign-in": func(mail, _ string) error {
+				_, err := k.svc.SignIn(k.ctx, mail, "not the password", nobody)
+				return err
+			},
+			"sign-in by phone": func(_, phone string) error {
+				_, err := k.svc.SignInPhone(k.ctx, phone, "not the password", nobody)
+				return err
+			},
+		} {
+			k.sleep(2 * time.Minute)
+			for who, at := range map[string][2]string{"taken": {mail, phone}, "without a password": {bare, bareNumber}, "free": {"free@x.example", "491713333333"}} {
+				before := k.svc.Hashes()
+				if err := do(at[0], at[1]); err != nil && !fault.HasCode(err, "invalid_credentials") {
+					k.Errorf("%s, %s: %v", name, who, err)
+				}
+				if n := k.svc.Hashes() - before; n != 1 {
+					k.Errorf("%s, %s: %d hashes", name, who, n)
+				}
+			}
+		}
+	})
+}
+
 func TestSignUp_confirm(t *testing.T) {
 	onBoth(t, byMail, func(k *kit) {
 		_, u, err := k.svc.SignUp(k.ctx, identity.SignUp{Email: "a@x.example", Password: pw, Data: map[string]any{"tenant_id": someTenant}, Redirect: "https://app.example.com/welcome"}, nobody)

@@ -89,6 +89,9 @@ func (s *Service) OTP(_ context.Context, in MailRequest, c Client) error {
 	if err := checkMetadata(in.Data); err != nil {
 		return err
 	}
+	if err := s.emailOn(fault.Unprocessable); err != nil {
+		return err
+	}
 	return s.order("recovery", in, func(ctx context.Context, email string) error {
 		made := false
 		if in.Create && s.cfg.SignupEnabled {

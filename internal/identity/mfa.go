@@ -120,7 +120,7 @@ func (s *Service) ChallengeFactor(ctx context.Context, a actor.Actor, id string,
 		if out, err = s.factors.Challenge(tx, me.owner(), f); err != nil || out.Digits == "" {
 			return err
 		}
-		return s.throttleFactor(tx, f)
+		return s.throttleFactor(tx, f, a.Address)
 	})
 	if err == nil && out.Digits != "" {
 		err = s.textFactor(u, f.Phone, o.Channel, out.Digits)

@@ -1,10 +1,12 @@
 package identity_test
 
 import (
+	"fmt"
 	"sync"
 	"testing"
 	"time"
 
+	"holdfast/internal/actor"
 	"holdfast/internal/fault"
 	"holdfast/internal/identity"
 	"holdfast/internal/identity/factor"
@@ -125,6 +127,48 @@ func TestMFA_phoneTimes(t *testing.T) {
 		k.sleep(5 * time.Minute)
 		_, err = k.reply(up, id, late, code)
 		k.code(err, "mfa_challenge_expired")
+	})
+}
+
+// A stranger who knows the password takes none of the owner's texts, and does
+// not make the owner's telephone ring all day.
+func TestMFA_phoneStranger(t *testing.T) {
+	withTexts(t, func(k *kit, sent texts) {
+		s := k.signUp("a@x.example", nil)
+		id := k.enrolPhone(s, "491711111111")
+		_, err := k.reply(s, id, k.challenge(s, id), sent.codeTo(k, "491711111111"))
+		k.ok(err)
+		owner, stranger := k.actor(k.signIn("a@x.example")), k.actor(k.signIn("a@x.example"))
+		ask := func(a actor.Actor, from string) error {
+			a.Address = from
+			_, err := k.svc.ChallengeFactor(k.ctx, a, id, identity.Offer{})
+			if err == nil {
+				sent.codeTo(k, "491711111111")
+			}
+			return err
+		}
+		k.ok(ask(stranger, "2001:db8::1"))
+		k.ok(ask(owner, "192.0.2.1"))
+		k.code(ask(stranger, "2001:db8::2"), "over_sms_send_rate_limit") // the same network
+		for range 19 {
+			k.sleep(time.Minute)
+			k.ok(ask(stranger, "2001:db8::1"))
+		}
+		k.sleep(time.Minute)
+		k.code(ask(stranger, "2001:db8::1"), "over_sms_send_rate_limit")
+		k.ok(ask(owner, "192.0.2.1"))
+		heard := 0
+		for i := range 100 {
+			if err := ask(stranger, fmt.Sprintf("198.51.100.%d", i)); err == nil {
+				heard++
+			}
+		}
+		if heard != 78 { // 22 were sent before
+			k.Errorf("%d texts more", heard)
+		}
+		k.sleep(24 * time.Hour)
+		k.ok(ask(stranger, "2001:db8::1"))
+		k.ok(ask(owner, "192.0.2.1"))
 	})
 }
 

@@ -44,6 +44,10 @@ func (s *Service) throttle(purpose, email string) error {
 	if left <= 0 {
 		return nil
 	}
+	return tooSoon(left)
+}
+
+func tooSoon(left time.Duration) error {
 	secs := int((left + time.Second - 1) / time.Second)
 	f := fault.New(fault.Limited, "over_email_send_rate_limit", "For security purposes, you can only request this after %d seconds.", secs)
 	f.RetryAfter = time.Duration(secs) * time.Second

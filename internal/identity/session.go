@@ -62,6 +62,9 @@ func (s *Service) begin(tx *db.Tx, u *User, how token.Method, c Client) (*grant,
 func (s *Service) beginWith(tx *db.Tx, u *User, how token.Method, passkeyID string, c Client) (*grant, error) {
 	now := s.now()
 	how.Timestamp = now.Unix()
+	if u.banned(now) {
+		return nil, errBanned() // since the account was looked at
+	}
 	m, err := s.enter(tx, u, c)
 	if err != nil {
 		return nil, err

@@ -157,6 +157,11 @@ func (ed *editing) remember(tx *db.Tx, tenant string) error {
 			if key := ed.st.v.rowKey(row); key != "" {
 				ed.st.seen.put(key, s.line)
 			}
+			for at, fields := range ed.st.v.target.resource.Unique {
+				if k := otherKey(ed.st.v.target.resource, at, row); k != "" && !slices.Equal(fields, ed.st.v.target.resource.Import.Key) {
+					ed.st.take(k, row, s.line)
+				}
+			}
 			if ed.st.hours != nil {
 				ed.st.hours.enter(row, s.line)
 			}

@@ -556,10 +556,10 @@ func TestStockMoves(t *testing.T) {
 			k.Errorf("%v", m)
 		}
 		// One movement that cannot be posted stops the whole file.
-		job := k.upload("stock_movements", "", "", "n.csv", []byte("type,sku,from zone,qty\nscrap,P-1,A-2,1\nscrap,P-1,A-2,99\n"))
+		job := k.upload("stock_movements", "", "", "n.csv", []byte("type,sku,from zone,to zone,qty\nscrap,P-1,A-2,,1\nreceipt,P-1,,A-2,90\nscrap,P-1,A-2,,99\nscrap,P-1,A-1,,1\n"))
 		k.process(job)
 		before := k.dump("stock_levels", "stock_movements", "items")
-		if _, err := k.m.Apply(context.Background(), k.as, job.ID); !fault.Is(err, fault.Conflict) || k.status(job) != "failed" {
+		if _, err := k.m.Apply(context.Background(), k.as, job.ID); !fault.HasCode(err, "HF002") || !strings.Contains(fault.As(err).Msg, "line 4: not enough stock of P-1 in zone A-2") || k.status(job) != "failed" {
 			k.Errorf("%v, job %s", err, k.status(job))
 		}
 		if diff := cmp.Diff(before, k.dump("stock_levels", "stock_movements", "items")); diff != "" {

@@ -44,6 +44,15 @@ func (k *keys) put(key string, line int) (earlier int, there bool) {
 	return 0, false
 }
 
+// line is where a key stands, 0 when it is not there.
+func (k *keys) line(key string) int {
+	s := k.find(maphash.String(k.seed[0], key), maphash.String(k.seed[1], key))
+	if s.line == 0 && k.more != nil {
+		return k.more.line(key)
+	}
+	return int(s.line)
+}
+
 // find returns the slot of a key by its hashes: its own, or the free one where
 // it goes.
 func (k *keys) find(hash, place uint64) *keySlot {

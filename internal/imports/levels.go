@@ -1,6 +1,7 @@
 package imports
 
 import (
+	"context"
 	"fmt"
 
 	"holdfast/internal/db"
@@ -8,6 +9,30 @@ import (
 	"holdfast/internal/query"
 	"holdfast/internal/store"
 )
+
+// promised refuses counts below what orders have reserved.
+func (st *stager) promised(ctx context.Context, batch []*draft, good []store.Row) error {
+	r := st.v.target.resource
+	if r.Name != "stock_levels" {
+		return nil
+	}
+	reserved := map[string]decimal.Dec{}
+	err := st.m.db.Read(ctx, store.Scope(st.step.actor), func(tx *db.Tx) error {
+		return lookKeys(tx, st.step.actor.TenantID, r, good, []string{"reserved"}, func(key string, row *db.Row) { reserved[key] = row.Dec(0) })
+	})
+	if err != nil {
+		return fmt.Errorf("imports: read what is reserved: %w", err)
+	}
+	for i, d := range batch {
+		if good[i] == nil || good[i]["quantity"] == nil || len(d.errs) > 0 {
+			continue
+		}
+		if n := reserved[keyText(r, good[i])]; decOf(good[i], "quantity") < n {
+			d.fail(st.v.header("quantity"), "reserved", "%s of it are reserved for orders: free them before fewer are counted", n)
+		}
+	}
+	return nil
+}
 
 // counted is a stock level as it is before a count is booked.
 type counted struct {

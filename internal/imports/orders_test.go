@@ -226,6 +226,15 @@ func TestRowsTheDomainRefuses(t *testing.T) {
 		}
 		k.add("workers", store.Row{"employee_no": "E-9", "name": "Nobody's user"})
 		k.add("shifts", store.Row{"worker_id": k.find("workers", "employee_no", "E-0")["id"], "started_at": "2026-02-01T06:00:00Z", "ended_at": "2026-02-01T14:00:00Z"})
+		item := k.add("items", store.Row{"sku": "P-1", "name": "One"})
+		k.add("orders", store.Row{"order_no": "O-1", "source": "shop", "external_ref": "R-1", "owner_id": anna})
+		for _, place := range []string{"A-1", "A-2"} {
+			zone := k.add("zones", store.Row{"code": place, "name": place})
+			k.add("stock_movements", store.Row{"type": "receipt", "item_id": item, "to_zone_id": zone, "quantity": "5"})
+			if place == "A-1" {
+				k.set("stock_levels", k.find("stock_levels", "zone_id", zone)["id"].(string), store.Row{"reserved": "4"})
+			}
+		}
 		k.add("courses", store.Row{"code": "FORK", "title": "Fork lift", "pass_mark": "80", "validity_months": 12})
 		for _, c := range []struct {
 			target, file string
@@ -247,6 +256,20 @@ func TestRowsTheDomainRefuses(t *testing.T) {
 				"E-9,FORK,2026-01-31,90\n" + // signs in nowhere
 				"p0@north.example,FORK,2026-12-31,90\n", // not yet
 				[]string{"3  rule", "4 email unknown_person", "5 completed rule"}},
+			{"orders", "order_no,source,external_ref,sku,quantity\n" +
+				"A-1,shop,R-1,P-1,1\n" + // the reference of O-1
+				"A-2,shop,R-2,P-1,1\n" +
+				"A-2,shop,R-2,P-1,2\n" +
+				"A-3,shop,R-2,P-1,1\n" + // of the one above
+				"A-4,,R-2,P-1,1\n" +
+				"O-1,,,P-1,1\n" +
+				"SO-2026-12,,,P-1,1\n" + // like a number of ours, and none
+				"SO-2025-000012,,,P-1,1\n",
+				[]string{"2 external_ref exists", "5 external_ref duplicate", "8 order_no invalid"}},
+			{"stock_levels", "sku,zone,quantity\n" +
+				"P-1,A-1,3\n" + // of which four are reserved
+				"P-1,A-2,3\n",
+				[]string{"2 quantity reserved"}},
 			{"regulations", "code,title,rule\nA,One,\"{\"\"metric\"\":\"\"luck\"\"}\"\nB,Two," + `"{""scope"":{""entity_types"":[""zone""],""filter"":{}},""metric"":""incident_count"",""window_days"":90,""breach"":{""op"":"">="",""value"":1}}"` + "\nC,Three,{\n",
 				[]string{"2 rule rule", "4 rule invalid"}},
 			{"incidents", "external_ref,title,date\nX,Fell,2026-01-01\nY,Will fall,2027-01-01\n", []string{"3 date rule"}},

@@ -1,14 +1,19 @@
 package imports
 
 import (
+	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"maps"
+	"slices"
+	"strconv"
 	"strings"
 
 	"holdfast/internal/catalog"
 	"holdfast/internal/db"
 	"holdfast/internal/fault"
+	"holdfast/internal/query"
 	"holdfast/internal/store"
 )
 
@@ -17,8 +22,10 @@ var errRehearsed = errors.New("imports: rehearsed")
 
 // rehearse runs what the domains have to say before records are written, so
 // that a row they refuse is an error of that row and does not stop the whole
-// file when it is applied. Items and movements have no rule that their own
-// checks here lack, and come by the million.
+// file when it is applied; and so for keys beside the one by which the file
+// finds its records. Items and counts have no rule that their own checks here
+// lack, and movements but one, that the stock they take is there when they are
+// applied: it depends on all of the file's rows, which come by the million.
 func (st *stager) rehearse(ctx context.Context, batch []*draft, good []store.Row) error {
 	t := st.v.target
 	if t.posts != nil || t.name == "items" {
@@ -92,7 +99,104 @@ func (r *rehearsal) run(tx *db.Tx, batch []*draft, good []store.Row) error {
 		}
 		r.changes = append(r.changes, c)
 	}
+	if err := r.clashes(); err != nil {
+		return err
+	}
 	return r.admit(0, len(r.changes))
+}
+
+// clashes refuses rows with another key of the resource, orders' reference at
+// their source, that an earlier row's record has or one that is there.
+func (r *rehearsal) clashes() error {
+	for at, key := range r.resource.Unique {
+		if r.line || slices.Equal(key, r.resource.Import.Key) {
+			continue
+		}
+		var list []int // of changes that set it
+		for i, c := range r.changes {
+			if k := otherKey(r.resource, at, c.After); k != "" && k != otherKey(r.resource, at, c.Before) {
+				list = append(list, i)
+			}
+		}
+		there, err := r.holders(at, list)
+		if err != nil {
+			return err
+		}
+		for _, i := range list {
+			k, d := otherKey(r.resource, at, r.changes[i].After), r.drafts[i]
+			last := r.st.v.header(key[len(key)-1])
+			if line, taken := r.st.take(k, r.changes[i].After, d.line); taken {
+				d.fail(last, "duplicate", "line %d has the same %s", line, strings.Join(key, " and "))
+			} else if name := there[k]; name != "" {
+				d.fail(last, "exists", "%s has the same %s", name, strings.Join(key, " and "))
+			}
+		}
+	}
+	kept := 0
+	for i, d := range r.drafts {
+		if len(d.errs) == 0 {
+			r.drafts[kept], r.changes[kept] = d, r.changes[i]
+			kept++
+		}
+	}
+	r.drafts, r.changes = r.drafts[:kept], r.changes[:kept]
+	return nil
+}
+
+// holders reads what the records are called that have keys of the changes.
+func (r *rehearsal) holders(at int, list []int) (map[string]string, error) {
+	out := map[string]string{}
+	if len(list) == 0 {
+		return out, nil
+	}
+	rows := make([]store.Row, len(list))
+	for i, n := range list {
+		rows[i] = r.changes[n].After
+	}
+	where, args := "", []any{}
+	for i, name := range r.resource.Unique[at] {
+		f, _ := r.resource.Field(name)
+		if i > 0 {
+			where += " AND "
+		}
+		args = append(args, query.List(keyParts(f, rows)))
+		where += inKey(r.tx.DB(), r.resource, f, i+2)
+	}
+	found, err := r.st.m.store.RowsTx(r.tx, server(r.st.step.actor), r.resource, where, args)
+	if err != nil {
+		return nil, fmt.Errorf("imports: look up %s: %w", strings.Join(r.resource.Unique[at], ", "), err)
+	}
+	for _, row := range found {
+		out[otherKey(r.resource, at, row)] = label(row)
+	}
+	return out, nil
+}
+
+// otherKey is a unique key of a record as text, "" where a part of it is empty:
+// then it is like no other.
+func otherKey(r *catalog.Resource, at int, row store.Row) string {
+	b := strconv.Itoa(at)
+	for _, name := range r.Unique[at] {
+		f, _ := r.Field(name)
+		s := keyPart(f, row)
+		if row[name] == nil || s == "" {
+			return ""
+		}
+		b += "\x00" + s
+	}
+	return b
+}
+
+// take notes another key of a row's record, unless a different one has it: then
+// it returns the line of that.
+func (st *stager) take(other string, row store.Row, line int) (earlier int, taken bool) {
+	own := other + "\x00\x00" + cmp.Or(keyText(st.v.target.resource, row), strconv.Itoa(line))
+	earlier, there := st.others.put(other, line)
+	if !there {
+		st.others.put(own, line)
+		return 0, false
+	}
+	return earlier, st.others.line(own) == 0
 }
 
 // admit runs the effect on changes from..to; where it refuses, on each half,

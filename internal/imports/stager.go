@@ -30,6 +30,7 @@ type stager struct {
 	first   []RowError // for the answer
 	chunks  int
 	seen    *keys
+	others  *keys           // of the records' other keys
 	book    *ledgerOf       // of records with lines
 	torn    map[string]bool // records with lines, some of which have errors
 	hours   *hoursBook      // of shifts
@@ -40,7 +41,7 @@ type stager struct {
 }
 
 func (m *Importer) stager(s *step, v *survey) *stager {
-	st := &stager{m: m, step: s, v: v, refs: m.resolver(s.actor), seen: newKeys(v.rows)}
+	st := &stager{m: m, step: s, v: v, refs: m.resolver(s.actor), seen: newKeys(v.rows), others: newKeys(0)}
 	st.fields, st.defaults = v.fields(), v.defaults()
 	if v.lined() {
 		st.book, st.torn = newLedger(), map[string]bool{}
@@ -137,6 +138,9 @@ func (st *stager) judge(ctx context.Context, batch []*draft) ([]store.Row, error
 		}
 	}
 	if err := st.present(ctx, batch, good); err != nil {
+		return nil, err
+	}
+	if err := st.promised(ctx, batch, good); err != nil {
 		return nil, err
 	}
 	return good, st.rehearse(ctx, batch, good)

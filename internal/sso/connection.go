@@ -194,8 +194,11 @@ func (s *Service) Create(ctx context.Context, a actor.Actor, d Draft) (*Connecti
 		return nil, invalid("sign-in through the provider can be enforced once a domain is proved and a test sign-in has succeeded")
 	}
 	err := s.db.Write(ctx, everywhere, func(tx *db.Tx) error {
-		if err := tx.One("SELECT id FROM tenants WHERE id = $1", []any{c.TenantID}, func(*db.Row) error { return nil }); err != nil {
+		if err := tx.One("SELECT id FROM tenants WHERE id = $1"+tx.DB().ForUpdate(), []any{c.TenantID}, func(*db.Row) error { return nil }); err != nil {
 			return invalid("tenant_id names no tenant")
+		}
+		if err := fewConnections(tx, c.TenantID); err != nil {
+			return err
 		}
 		if err := s.insert(tx, c, a); err != nil {
 			return err
@@ -207,6 +210,18 @@ func (s *Service) Create(ctx context.Context, a actor.Actor, d Draft) (*Connecti
 		return nil, err
 	}
 	return s.Get(ctx, a, c.ID)
+}
+
+// maxConnections is how many connections a tenant has.
+const maxConnections = 20
+
+func fewConnections(tx *db.Tx, tenantID string) error {
+	return tx.One("SELECT COUNT(*) FROM sso_connections WHERE tenant_id = $1", []any{tenantID}, func(r *db.Row) error {
+		if r.Int(0) >= maxConnections {
+			return fault.New(fault.Unprocessable, "validation_failed", "A tenant has at most %d connections", maxConnections)
+		}
+		return nil
+	})
 }
 
 // names are what no other connection of the server may be called.

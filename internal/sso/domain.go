@@ -33,10 +33,15 @@ const (
 	dnsLabel = "_holdfast-challenge."
 	dnsWord  = "holdfast-domain-verification="
 	// codeLife and maxAttempts bound the guesses at a mailed code.
-	codeLife     = 10 * time.Minute
+	codeLife    = 10 * time.Minute
+	maxAttempts = 5
+	maxDomains  = 50
+	// What the postmaster of a domain gets, and what a tenant has mailed, of
+	// codes: whoever signs up may ask for them in the name of any domain.
 	codeInterval = time.Minute
-	maxAttempts  = 5
-	maxDomains   = 50
+	codeDay      = 24 * time.Hour
+	domainCodes  = 5
+	tenantCodes  = 20
 )
 
 const domainColumns = "d.id, d.domain, d.verified_at, d.method, d.token, d.code_hash, d.code_expires_at, d.code_attempts, d.connection_id"
@@ -156,12 +161,14 @@ func (s *Service) MailCode(ctx context.Context, a actor.Actor, id, domain string
 	if err != nil || !d.VerifiedAt.IsZero() {
 		return err
 	}
-	now := s.now()
-	if now.Before(d.codeExpires.Add(codeInterval - codeLife)) {
-		return fault.New(fault.Limited, "over_email_send_rate_limit", "For security purposes, you can only request this once a minute")
-	}
-	code := seal.RandomHex(16)
+	now, code := s.now(), seal.RandomHex(16)
 	err = s.db.Write(ctx, everywhere, func(tx *db.Tx) error {
+		if err := s.countCode(tx, "domain:"+d.Domain, codeInterval, domainCodes); err != nil {
+			return err
+		}
+		if err := s.countCode(tx, "tenant:"+c.TenantID, 0, tenantCodes); err != nil {
+			return err
+		}
 		tx.Queue("UPDATE sso_domains SET code_hash = $2, code_expires_at = $3, code_attempts = 0 WHERE id = $1 AND verified_at IS NULL", []any{d.id, seal.Digest(code), now.Add(codeLife)}, nil)
 		s.note(tx, c, a, "sso.domain_code_mailed", map[string]any{"domain": d.Domain})
 		return tx.Flush()
@@ -172,6 +179,19 @@ func (s *Service) MailCode(ctx context.Context, a actor.Actor, id, domain string
 	return s.mailer.Send(ctx, mail.Message{To: "postmaster@" + d.Domain, Kind: "sso_domain", Subject: "Confirm " + d.Domain + " for single sign-on",
 		Text: "Somebody set up single sign-on for the domain " + d.Domain + " at " + s.cfg.PublicURL + ".\n\nIf that is right, give them this code; it holds for ten minutes:\n\nCode: " + code +
 			"\n\nWhoever enters it can decide who signs in with an address of this domain. If you expected nothing of the kind, do nothing.\n"})
+}
+
+// countCode counts a mail of key, and refuses it sooner than interval after the
+// last, or as one more than most in a day.
+func (s *Service) countCode(tx *db.Tx, key string, interval time.Duration, most int) error {
+	now := s.now()
+	n, err := tx.Exec(`INSERT INTO sso_code_mails (counted_for, sent, since, sent_at) VALUES ($1, 1, $2, $2) ON CONFLICT (counted_for) DO UPDATE SET
+		sent = CASE WHEN sso_code_mails.since <= $3 THEN 1 ELSE sso_code_mails.sent + 1 END, since = CASE WHEN sso_code_mails.since <= $3 THEN excluded.since ELSE sso_code_mails.since END,
+		sent_at = excluded.sent_at WHERE sso_code_mails.sent_at <= $4 AND (sso_code_mails.since <= $3 OR sso_code_mails.sent < $5)`, key, now, now.Add(-codeDay), now.Add(-interval), most)
+	if err == nil && n == 0 {
+		err = fault.New(fault.Limited, "over_email_send_rate_limit", "For security purposes, you can only request this once a minute and a few times a day; a TXT record proves the domain too")
+	}
+	return err
 }
 
 // ProveByCode takes the code that was mailed.

@@ -236,7 +236,7 @@ func (s *Service) CreatePerson(ctx context.Context, c *Connection, p Person, who
 	err := s.db.Write(ctx, everywhere, func(tx *db.Tx) error {
 		was := Person{}
 		err := tx.One(`SELECT a.user_id, a.provisioned, a.deleted_at, a.active FROM sso_accounts a JOIN users u ON u.id = a.user_id WHERE a.connection_id = $1
-			AND (a.user_name = $2 OR u.email = $3 AND a.provisioned = $4) ORDER BY a.provisioned DESC NULLS LAST, a.created_at NULLS LAST LIMIT 1`, []any{c.ID, p.UserName, p.Email, false}, func(r *db.Row) error {
+			AND (a.user_name = $2 OR u.email = $3 AND a.provisioned = $4 AND a.user_name <> CAST(a.user_id AS text)) ORDER BY a.provisioned DESC NULLS LAST, a.created_at NULLS LAST LIMIT 1`, []any{c.ID, p.UserName, p.Email, false}, func(r *db.Row) error {
 			was.ID, was.Active = r.Text(0), r.Bool(3)
 			if r.Bool(1) && r.Null(2) {
 				return errTaken()

@@ -100,6 +100,7 @@ func (s *Service) Sweep(ctx context.Context) error {
 		for _, q := range []string{"DELETE FROM sso_requests WHERE expires_at < $1", "DELETE FROM sso_replays WHERE expires_at < $1"} {
 			tx.Queue(q, []any{s.now()}, nil)
 		}
+		tx.Queue("DELETE FROM sso_code_mails WHERE sent_at < $1", []any{s.now().Add(-codeDay)}, nil)
 		return tx.Flush()
 	})
 }

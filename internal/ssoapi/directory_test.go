@@ -143,6 +143,70 @@ func TestDirectoryGroupsAfterAbsence(t *testing.T) {
 	})
 }
 
+// An address that passes to somebody else opens the way for them, to an account
+// of their own: the one of before keeps what it did and is nobody else's, and the
+// directory finds whose the address is now.
+func TestRecycledAddress(t *testing.T) {
+	for _, c := range []struct {
+		name    string
+		renamed bool // the one before has another address by now, and has signed in with it
+	}{{"passed on", true}, {"of a leaver", false}} {
+		t.Run(c.name, func(t *testing.T) {
+			onBoth(t, func(k *kit) {
+				d := newDirectory(k, nil)
+				in := func(sub, email string) string {
+					user, access := d.enter(map[string]any{"sub": sub, "email": email})
+					if got := claims(k, access)["email"]; got != email {
+						k.Errorf("%s signed in as %v", email, got)
+					}
+					return user
+				}
+				old := in("old", "ann@corp.example")
+				if c.renamed && in("old", "anna@corp.example") != old {
+					k.Error("a new address makes another account")
+				}
+				fresh := in("new", "ann@corp.example")
+				if fresh == old {
+					k.Fatal("two people share an account")
+				}
+				if got := d.scim("POST", "/Users", map[string]any{"userName": "ann@corp.example"}, 201).text(k, "id"); got != fresh {
+					k.Errorf("the directory took over %s, want %s", got, fresh)
+				}
+				if got := in("old", "anna@corp.example"); got != old {
+					k.Errorf("the one before is %s, was %s", got, old)
+				}
+				if got := d.scim("POST", "/Users", map[string]any{"userName": "anna@corp.example"}, 201).text(k, "id"); got != old {
+					k.Errorf("the directory took over %s, want %s", got, old)
+				}
+			})
+		})
+	}
+}
+
+// What the directory named keeps its name when the provider gives another
+// address, and nobody else gets it.
+func TestProvisionedNameStays(t *testing.T) {
+	onBoth(t, func(k *kit) {
+		d := newDirectory(k, nil)
+		made := d.scim("POST", "/Users", map[string]any{"userName": "ann@corp.example"}, 201).text(k, "id")
+		for _, email := range []string{"ann@corp.example", "anna@corp.example"} {
+			if user, _ := d.enter(map[string]any{"sub": "ann", "email": email}); user != made {
+				k.Errorf("%s is %s, want %s", email, user, made)
+			}
+		}
+		if got := d.scim("GET", "/Users/"+made, nil, 200).text(k, "userName"); got != "ann@corp.example" {
+			k.Errorf("userName %s", got)
+		}
+		if at := d.arrive(map[string]any{"sub": "eve", "email": "ann@corp.example"}); at.Query().Get("error_code") != "user_already_exists" {
+			k.Errorf("somebody else with the name landed at %s", at)
+		}
+		eve, _ := d.enter(map[string]any{"sub": "eve", "email": "eve@corp.example"})
+		if again, _ := d.enter(map[string]any{"sub": "eve", "email": "ann@corp.example"}); again != eve {
+			k.Errorf("eve is %s, was %s", again, eve)
+		}
+	})
+}
+
 // Neither a directory nor the end of a connection leaves a tenant without an
 // owner, and nobody below an owner suspends one by deleting the connection.
 func TestConnectionKeepsAnOwner(t *testing.T) {

@@ -3,10 +3,12 @@ package ssoapi_test
 import (
 	"bytes"
 	"crypto/x509"
+	"fmt"
 	"net/http"
 	"net/url"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/go-jose/go-jose/v4"
 
@@ -272,6 +274,70 @@ func TestDomainProof(t *testing.T) {
 			k.want(verify("wrong"), 403, "otp_expired")
 		}
 		k.want(verify(code), 403, "otp_expired") // five guesses spend it
+	})
+}
+
+// Postmasters get few mails, whoever asks in whose name: claiming a domain anew,
+// in another connection or another tenant does not begin the count again. Nor
+// can a tenant write to many domains, or make connections without end.
+func TestPostmastersGetFewMails(t *testing.T) {
+	onBoth(t, func(k *kit) {
+		one, two := k.tenant("One"), k.tenant("Two")
+		a1, a2 := k.member(one, "a@one.example", actor.Admin).AccessToken, k.member(two, "a@two.example", actor.Admin).AccessToken
+		make := func(who string, status int, domains ...string) string {
+			k.Helper()
+			return k.want(k.call("POST", "/sso/connections", who, map[string]any{"kind": "oidc", "client_id": "c", "issuer": "https://idp.example", "domains": domains}), status, "").text(k, "id")
+		}
+		mail := func(who, connection, domain string, status int) {
+			k.Helper()
+			if a := k.call("POST", "/sso/connections/"+connection+"/domains/"+domain+"/mail", who, nil); a.status != status {
+				k.Errorf("%s: status %d, want %d: %s", domain, a.status, status, a.body)
+			}
+		}
+		later := func(d time.Duration) {
+			k.mu.Lock()
+			k.skew += d
+			k.mu.Unlock()
+		}
+		const victim = "victim.example"
+		c1, c2 := make(a1, 201, victim), make(a2, 201, victim)
+		mail(a1, c1, victim, 200)
+		for _, domains := range [][]string{{}, {victim}} {
+			k.want(k.call("PUT", "/sso/connections/"+c1, a1, map[string]any{"domains": domains}), 200, "")
+		}
+		mail(a1, c1, victim, 429)
+		mail(a1, make(a1, 201, victim), victim, 429)
+		mail(a2, c2, victim, 429)
+		for range 4 {
+			later(61 * time.Second)
+			mail(a2, c2, victim, 200)
+			mail(a1, c1, victim, 429)
+		}
+		later(61 * time.Second)
+		mail(a2, c2, victim, 429)
+
+		var many []string
+		for i := range 21 {
+			many = append(many, fmt.Sprintf("d%d.example", i))
+		}
+		k.want(k.call("PUT", "/sso/connections/"+c1, a1, map[string]any{"domains": append(many, victim)}), 200, "")
+		for _, d := range many[:19] {
+			mail(a1, c1, d, 200)
+		}
+		mail(a1, c1, many[19], 429)
+		if len(k.mails) != 5+19 {
+			k.Errorf("%d mails", len(k.mails))
+		}
+		later(24 * time.Hour)
+		s, err := k.ident.SignIn(k.Context(), "a@one.example", pw, identity.Client{})
+		k.ok(err)
+		mail(s.AccessToken, c1, victim, 200)
+		k.ok(k.svc.Sweep(k.Context()))
+		mail(s.AccessToken, c1, victim, 429)
+		for range 18 {
+			make(s.AccessToken, 201)
+		}
+		make(s.AccessToken, 422)
 	})
 }
 

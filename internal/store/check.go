@@ -30,6 +30,10 @@ func (s *Store) Validate(r *catalog.Resource, row Row, op Op) (Row, []fault.Fiel
 				errs = append(errs, err)
 				continue
 			}
+			if no, ok := tv.(string); ok && op == Insert && f.Format == catalog.Number && f.Prefix != "" && !fits(f, no) {
+				errs = append(errs, misnumbered(f, no))
+				continue
+			}
 			out[f.Name] = tv
 		}
 		if v == nil && op == Insert && f.Required && !filled(f.Name) && (given || s.defaults[f] == nil) {

@@ -38,6 +38,12 @@ func fits(f *catalog.Field, v string) bool {
 	return !ok || !ours.MatchString(rest) || sixDigits.MatchString(rest)
 }
 
+func misnumbered(f *catalog.Field, v string) *fault.Error {
+	after := fmt.Sprintf("after %s-YYYY- come six digits", f.Prefix)
+	return fault.New(fault.Invalid, "22023", "%s %q begins like a number of the sequence and is none", f.Name, v).
+		With(after, "leave it out, or choose a number of another form").At(f.Name, "begins like a number of the sequence and is none: %s", after)
+}
+
 // number gives business numbers to new rows that have none: prefix, year and a
 // sequence per tenant and year, SO-2026-000001.
 func (s *Store) number(tx *db.Tx, r *catalog.Resource, changes []Change) error {
@@ -51,8 +57,7 @@ func (s *Store) number(tx *db.Tx, r *catalog.Resource, changes []Change) error {
 			t := tenantOf(r, c.After)
 			byTenant[t] = append(byTenant[t], c.After)
 		} else if v, _ := c.After[f.Name].(string); !fits(f, v) {
-			return fault.New(fault.Invalid, "22023", "%s %q begins like a number of the sequence and is none", f.Name, v).
-				With(fmt.Sprintf("after %s-YYYY- come six digits", f.Prefix), "leave it out, or choose a number of another form").At(f.Name, "is no number of the sequence")
+			return misnumbered(f, v)
 		}
 	}
 	for t, rows := range byTenant {

@@ -43,30 +43,62 @@ type ledger struct {
 	gains  bool // something comes into the warehouse
 }
 
+// spots are where a movement's goods come from and go to; no zone is outside the
+// warehouse.
+func spots(m store.Row) (from, to spot) {
+	from = spot{item: text(m, "item_id"), lot: text(m, "lot_id"), serial: text(m, "serial"), owner: text(m, "owner_id"), lpn: text(m, "lpn")}
+	to = from
+	from.zone, from.status = text(m, "from_zone_id"), text(m, "from_status")
+	to.zone, to.status = text(m, "to_zone_id"), text(m, "to_status")
+	return from, to
+}
+
 // enter books one movement.
 func (l *ledger) enter(m store.Row) error {
-	at := spot{item: text(m, "item_id"), lot: text(m, "lot_id"), serial: text(m, "serial"), owner: text(m, "owner_id"), lpn: text(m, "lpn")}
+	from, to := spots(m)
 	q := dec(m, "quantity")
-	l.gains = l.gains || text(m, "from_zone_id") == ""
-	l.items.add(at.item)
-	l.lots.add(at.lot)
+	l.gains = l.gains || from.zone == ""
+	l.items.add(from.item)
+	l.lots.add(from.lot)
 	var counted any
 	if t := text(m, "type"); t == "count_gain" || t == "count_loss" {
 		counted = m["occurred_at"]
 	}
-	if z := text(m, "from_zone_id"); z != "" {
-		from := at
-		from.zone, from.status = z, text(m, "from_status")
+	if from.zone != "" {
 		if err := l.book(from, -q, counted); err != nil {
 			return err
 		}
 	}
-	if z := text(m, "to_zone_id"); z != "" {
-		to := at
-		to.zone, to.status = z, text(m, "to_status")
+	if to.zone != "" {
 		return l.book(to, q, counted)
 	}
 	return nil
+}
+
+// short reports a quantity that would not cover what is reserved.
+func (v *level) short(q decimal.Dec) bool { return q < v.reserved }
+
+// twice reports a serial number of which there would be more than one.
+func (v *level) twice(q decimal.Dec) bool { return v.serial != "" && q > decimal.One }
+
+// culprit is the movement, by its place, with which the level gets to where it
+// may not be and stays.
+func (v *level) culprit(changes []store.Change) int {
+	at, q, bad := 0, v.quantity, false
+	for i, c := range changes {
+		from, to := spots(c.After)
+		if from == v.spot {
+			q -= dec(c.After, "quantity")
+		}
+		if to == v.spot {
+			q += dec(c.After, "quantity")
+		}
+		was := bad
+		if bad = v.short(q) || v.twice(q); bad && !was {
+			at = i
+		}
+	}
+	return at
 }
 
 func (l *ledger) book(at spot, q decimal.Dec, counted any) error {

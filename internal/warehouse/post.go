@@ -30,6 +30,7 @@ type posting struct {
 	at       places
 	pieces   map[piece]decimal.Dec // what comes in by serial number, and with the same number in stock
 	worth    decimal.Dec           // of the tenant's stock, as far as committed
+	refused  *level                // the one that would get to where it may not be
 }
 
 // post books movements: stock levels, the items' totals and counters, the load
@@ -58,6 +59,9 @@ func (w Watch) post(tx *db.Tx, a actor.Actor, s *store.Store, changes []store.Ch
 		}
 	}
 	fallen, err := p.settle(tx, a.TenantID, s)
+	if p.refused != nil {
+		return place(fault.As(err), p.refused.culprit(changes), len(changes))
+	}
 	if err != nil || len(fallen) == 0 || w.LowStock == nil {
 		return err
 	}
@@ -153,6 +157,7 @@ func (p *posting) settle(tx *db.Tx, tenant string, s *store.Store) (fallen []str
 			return nil, err
 		}
 		if err := p.covered(v, it, after); err != nil {
+			p.refused = v
 			return nil, err
 		}
 		v.quantity = after
@@ -235,11 +240,11 @@ func (p *posting) single() error {
 func (p *posting) covered(v *level, it *stocked, after decimal.Dec) error {
 	zone := p.at[v.zone].code
 	switch {
-	case after < v.reserved:
+	case v.short(after):
 		have := v.quantity - v.reserved
 		return fault.New(fault.Conflict, CodeStock, "not enough stock of %s in zone %s: %s available", it.sku, zone, have).
 			With("the movements take "+(-v.delta).String()+" of status "+v.status, "").At("quantity", "only %s available", have)
-	case v.serial != "" && after > decimal.One:
+	case v.twice(after):
 		return fault.New(fault.Conflict, CodeStock, "serial number %s of %s is in zone %s already", v.serial, it.sku, zone).At("serial", "is in stock already")
 	}
 	return nil

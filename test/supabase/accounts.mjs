@@ -119,3 +119,10 @@ test('a user token does not administer', async () => {
   assert.equal(status, 403);
   assert.ok(body.msg ?? body.message);
 });
+
+test('telephones are off by default, and say so', async () => {
+  for (const { error } of [
+    await client().auth.signInWithOtp({ phone: '+15550001111' }),
+    await client().auth.signUp({ phone: '+15550001111', password }),
+  ]) assert.deepEqual([error.status, error.code], [400, 'phone_provider_disabled']);
+});

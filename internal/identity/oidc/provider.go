@@ -10,7 +10,6 @@ import (
 	"net/http"
 	"net/url"
 	"slices"
-	"sync"
 	"time"
 
 	goidc "github.com/coreos/go-oidc/v3/oidc"
@@ -18,6 +17,7 @@ import (
 	"github.com/go-jose/go-jose/v4/jwt"
 	"golang.org/x/oauth2"
 
+	"holdfast/internal/cache"
 	"holdfast/internal/fault"
 )
 
@@ -32,6 +32,9 @@ type Config struct {
 	Domains  []string // e-mail domains the provider is trusted for; empty = all
 }
 
+// tryAgain is how soon a provider that did not answer is asked again.
+const tryAgain = 5 * time.Second
+
 // Provider talks to one OpenID provider. Its discovery document is fetched at
 // first use and again after an hour.
 type Provider struct {
@@ -41,9 +44,7 @@ type Provider struct {
 	client   *http.Client
 	now      func() time.Time
 
-	mu    sync.Mutex
-	meta  *metadata
-	until time.Time
+	meta cache.Remote[*metadata]
 }
 
 type metadata struct {
@@ -68,7 +69,7 @@ func New(cfg Config, redirect string, now func() time.Time) (*Provider, error) {
 	if cfg.audience() == "" {
 		return nil, fmt.Errorf("oidc: provider %s has no client id", cfg.Name)
 	}
-	p := &Provider{cfg: cfg, redirect: redirect, preset: pre, client: client(u), now: now}
+	p := &Provider{cfg: cfg, redirect: redirect, preset: pre, client: client(u), now: now, meta: cache.Remote[*metadata]{Life: time.Hour, Retry: tryAgain}}
 	if _, err := p.secret(); err != nil {
 		return nil, err
 	}
@@ -83,31 +84,32 @@ func (p *Provider) Config() Config {
 }
 
 func (p *Provider) discover(ctx context.Context) (*metadata, error) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if p.meta != nil && p.now().Before(p.until) {
-		return p.meta, nil
-	}
-	ctx = goidc.ClientContext(ctx, p.client)
-	// go-oidc compares the document's issuer with the configured one.
-	doc, err := goidc.NewProvider(ctx, p.cfg.Issuer)
+	m, err := p.meta.Get(ctx, p.now, p.published)
 	if err != nil {
 		return nil, unreachable(err, "the sign-in provider's configuration cannot be read")
+	}
+	return m, nil
+}
+
+// published reads the discovery document.
+func (p *Provider) published(ctx context.Context) (*metadata, error) {
+	// go-oidc compares the document's issuer with the configured one.
+	doc, err := goidc.NewProvider(goidc.ClientContext(ctx, p.client), p.cfg.Issuer)
+	if err != nil {
+		return nil, fmt.Errorf("oidc: discovery: %w", err)
 	}
 	var extra struct {
 		JWKS string   `json:"jwks_uri"`
 		Algs []string `json:"id_token_signing_alg_values_supported"`
 	}
 	if err := doc.Claims(&extra); err != nil {
-		return nil, unreachable(err, "the sign-in provider's configuration cannot be read")
+		return nil, fmt.Errorf("oidc: discovery: %w", err)
 	}
 	set := &keySet{url: extra.JWKS, client: p.client, now: p.now}
 	// The audience is compared by check, because there may be several.
-	p.meta = &metadata{endpoint: doc.Endpoint(), verifier: goidc.NewVerifier(p.cfg.Issuer, set, &goidc.Config{
+	return &metadata{endpoint: doc.Endpoint(), verifier: goidc.NewVerifier(p.cfg.Issuer, set, &goidc.Config{
 		SkipClientIDCheck: true, Now: p.now, SupportedSigningAlgs: asymmetric(extra.Algs),
-	})}
-	p.until = p.now().Add(time.Hour)
-	return p.meta, nil
+	})}, nil
 }
 
 // signedWith are the algorithms an ID token may be signed with at all.

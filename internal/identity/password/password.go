@@ -46,6 +46,7 @@ const (
 type Hasher struct {
 	slots   chan struct{}
 	waiting atomic.Int64
+	made    atomic.Int64
 	queue   int64
 	apart   []*apart // asked in turn before a hash is made in this process
 	decoy   string
@@ -100,6 +101,7 @@ func (h *Hasher) do(ctx context.Context, t task) (outcome, error) {
 		return outcome{}, err
 	}
 	defer release()
+	h.made.Add(1)
 	for _, a := range h.apart {
 		if o, ok := a.do(t); ok {
 			return o, nil
@@ -107,6 +109,10 @@ func (h *Hasher) do(ctx context.Context, t task) (outcome, error) {
 	}
 	return t.run(), nil
 }
+
+// Made is how many hashes were made so far: what a password or its check cost,
+// whatever the machine does beside.
+func (h *Hasher) Made() int64 { return h.made.Load() }
 
 // Hash returns the PHC string of a password.
 func (h *Hasher) Hash(ctx context.Context, pw string) (string, error) {

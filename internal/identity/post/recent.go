@@ -1,6 +1,7 @@
 package post
 
 import (
+	"strconv"
 	"sync"
 	"time"
 )
@@ -49,4 +50,19 @@ func (r *Recent) Forget(key string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	delete(r.seen, key)
+}
+
+// Ration is Wait for something that may be asked for n times within an
+// interval. It returns the key that Forget takes back.
+func (r *Recent) Ration(key string, now time.Time, n int, interval time.Duration) (taken string, wait time.Duration) {
+	wait = interval
+	for i := range n {
+		taken = key + "#" + strconv.Itoa(i)
+		left := r.Wait(taken, now, interval)
+		if left <= 0 {
+			return taken, 0
+		}
+		wait = min(wait, left)
+	}
+	return "", wait
 }

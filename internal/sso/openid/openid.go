@@ -17,6 +17,8 @@ import (
 	goidc "github.com/coreos/go-oidc/v3/oidc"
 	"github.com/go-jose/go-jose/v4"
 	"golang.org/x/oauth2"
+
+	"holdfast/internal/cache"
 )
 
 // Config is one provider.
@@ -36,11 +38,12 @@ var algorithms = []jose.SignatureAlgorithm{jose.RS256, jose.RS384, jose.RS512, j
 // Provider talks to one provider. What it publishes is read at first use and
 // again after an hour.
 type Provider struct {
-	cfg   Config
-	mu    sync.Mutex
-	meta  *metadata
-	until time.Time
+	cfg  Config
+	meta cache.Remote[*metadata]
 }
+
+// tryAgain is how soon a provider that did not answer is asked again.
+const tryAgain = 5 * time.Second
 
 type metadata struct {
 	endpoint oauth2.Endpoint
@@ -49,7 +52,9 @@ type metadata struct {
 }
 
 // New makes a provider; it does not go to the network.
-func New(cfg Config) *Provider { return &Provider{cfg: cfg} }
+func New(cfg Config) *Provider {
+	return &Provider{cfg: cfg, meta: cache.Remote[*metadata]{Life: time.Hour, Retry: tryAgain}}
+}
 
 // ErrUnreachable says that the provider did not answer as one should.
 var ErrUnreachable = errors.New("openid: the provider cannot be reached, or does not answer as an OpenID provider")
@@ -64,32 +69,34 @@ func (p *Provider) Discover(ctx context.Context) error {
 }
 
 func (p *Provider) discover(ctx context.Context) (*metadata, error) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if p.meta != nil && p.cfg.Now().Before(p.until) {
-		return p.meta, nil
+	m, err := p.meta.Get(ctx, p.cfg.Now, p.published)
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrUnreachable, err)
 	}
+	return m, nil
+}
+
+// published reads the discovery document.
+func (p *Provider) published(ctx context.Context) (*metadata, error) {
 	// go-oidc compares the document's issuer with the configured one.
 	doc, err := goidc.NewProvider(goidc.ClientContext(ctx, p.cfg.Client), p.cfg.Issuer)
 	if err != nil {
-		return nil, fmt.Errorf("%w: %w", ErrUnreachable, err)
+		return nil, fmt.Errorf("openid: discovery: %w", err)
 	}
 	var more struct {
 		JWKS string `json:"jwks_uri"`
 		Iss  bool   `json:"authorization_response_iss_parameter_supported"`
 	}
 	if err := doc.Claims(&more); err != nil {
-		return nil, fmt.Errorf("%w: %w", ErrUnreachable, err)
+		return nil, fmt.Errorf("openid: discovery: %w", err)
 	}
 	var names []string
 	for _, a := range algorithms {
 		names = append(names, string(a))
 	}
 	keys := &keySet{url: more.JWKS, client: p.cfg.Client, now: p.cfg.Now}
-	p.meta = &metadata{endpoint: doc.Endpoint(), iss: more.Iss,
-		verifier: goidc.NewVerifier(p.cfg.Issuer, keys, &goidc.Config{ClientID: p.cfg.ClientID, Now: p.cfg.Now, SupportedSigningAlgs: names})}
-	p.until = p.cfg.Now().Add(time.Hour)
-	return p.meta, nil
+	return &metadata{endpoint: doc.Endpoint(), iss: more.Iss,
+		verifier: goidc.NewVerifier(p.cfg.Issuer, keys, &goidc.Config{ClientID: p.cfg.ClientID, Now: p.cfg.Now, SupportedSigningAlgs: names})}, nil
 }
 
 func (p *Provider) oauth(m *metadata) *oauth2.Config {

@@ -1,8 +1,9 @@
 // Sessions: refreshing, replaying, ending, and both forms of keys.
 import assert from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
 import { test } from 'node:test';
 import { anonKey, claims, client, ok, password, serviceKey, url } from '../client.mjs';
-import { confirmed } from './rig.mjs';
+import { confirmed, founder } from './rig.mjs';
 
 const refreshed = (token) => client().auth.refreshSession({ refresh_token: token });
 
@@ -101,4 +102,15 @@ test('getUser says what is wrong with a token', async () => {
   assert.equal((await client().auth.getUser('a.b.c')).error.status, 403);
   const bare = await fetch(`${url}/auth/v1/user`);
   assert.deepEqual([bare.status, (await bare.json()).error_code], [401, 'no_authorization']);
+});
+
+test('a tenant is not handed on by an open session alone', async () => {
+  const { c } = await founder();
+  const { access_token: bearer } = ok(await c.auth.getSession()).session;
+  const answer = await fetch(`${url}/auth/v1/tenant/transfer`, {
+    method: 'POST',
+    headers: { apikey: anonKey, Authorization: `Bearer ${bearer}`, 'Content-Type': 'application/json' },
+    body: JSON.stringify({ user_id: randomUUID() }),
+  });
+  assert.deepEqual([answer.status, (await answer.json()).error_code], [400, 'reauthentication_needed']);
 });

@@ -1,0 +1,4 @@
+package identity
+
+// Hashes is how many passwords were hashed or checked so far.
+func (s *Service) Hashes() int64 { return s.hasher.Made() }
