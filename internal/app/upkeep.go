@@ -50,6 +50,7 @@ func (a *App) upkeep(ctx context.Context) {
 	every(sweepEvery, "sweep single sign-on", a.SSO.Sweep)
 	every(programmeEvery, "run the safety programme", a.RunProgramme)
 	every(noticeEvery, "mail notices of the safety programme", a.SendNotices)
+	every(noticeEvery, "mail invitations", a.Identity.SendInvitations)
 	every(sealEvery, "seal the audit log", a.Identity.SealAudit)
 	every(sweepEvery, "sweep events", a.notifier.Sweep)
 	every(sweepEvery, "sweep webhooks", a.Webhooks.Sweep)

@@ -257,6 +257,7 @@ func (s *Service) Sweep(ctx context.Context) error {
 			tx.Queue(q, []any{now}, nil)
 		}
 		factor.Sweep(tx, now)
+		tx.Queue("DELETE FROM invitation_mails WHERE made_at < $1", []any{now.Add(-s.cfg.InviteTTL - 24*time.Hour)}, nil)
 		tx.Queue("UPDATE invitations SET status = 'expired', updated_at = $1, version = version + 1 WHERE status = 'pending' AND expires_at < $1", []any{now}, nil)
 		tx.Queue("DELETE FROM signing_keys WHERE state = 'retired' AND retired_at < $1", []any{now.Add(-s.cfg.AccessTokenTTL - time.Minute)}, nil)
 		return tx.Flush()

@@ -5,6 +5,7 @@ package identity
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"net/netip"
@@ -121,6 +122,7 @@ type Service struct {
 	tokens    *tokenCache
 	profiles  profiles
 	outbox    *post.Queue
+	invites   *post.Bell
 	recent    *post.Recent
 	providers map[string]*oidc.Provider
 	factors   *factor.Keeper
@@ -165,7 +167,7 @@ func New(cfg Config, d *db.DB, m Mailer, now func() time.Time) (*Service, error)
 	if err = s.prepareKeys(ctx); err != nil {
 		return nil, err
 	}
-	s.outbox = post.New(cfg.Log)
+	s.outbox, s.invites = post.New(cfg.Log), post.NewBell(cfg.Log, s.SendInvitations)
 	return s, nil
 }
 
@@ -173,10 +175,11 @@ func New(cfg Config, d *db.DB, m Mailer, now func() time.Time) (*Service, error)
 // password.Hasher.Apart. Call it before the service is used.
 func (s *Service) HashApart() error { return s.hasher.Apart() }
 
-// Close sends the mails that wait and stops.
+// Close sends the mails that wait in memory and stops. Mails of invitations
+// wait in the database for the next start.
 func (s *Service) Close(ctx context.Context) error {
 	s.hasher.Close()
-	return s.outbox.Close(ctx)
+	return errors.Join(s.invites.Close(ctx), s.outbox.Close(ctx))
 }
 
 func (c *Config) complete() error {

@@ -116,6 +116,7 @@ func (s *Service) PrepareInvitations(_ *db.Tx, a actor.Actor, _ *store.Store, ch
 // the last one of an address stand. A second one within the mail interval is
 // refused with over_email_send_rate_limit.
 func (s *Service) MailInvitations(tx *db.Tx, _ actor.Actor, _ *store.Store, changes []store.Change) error {
+	byTenant := map[string][]Invitation{}
 	for _, c := range changes {
 		if c.Op != store.Insert {
 			continue
@@ -123,7 +124,10 @@ func (s *Service) MailInvitations(tx *db.Tx, _ actor.Actor, _ *store.Store, chan
 		inv := Invitation{ID: text(c, "id"), TenantID: text(c, "tenant_id"), Email: text(c, "email"), Role: actor.Role(text(c, "role")), ExpiresAt: Time{Time: s.now().Add(s.cfg.InviteTTL)}}
 		tx.Queue("UPDATE invitations SET status = 'revoked', updated_at = $4, version = version + 1 WHERE tenant_id = $1 AND email = $2 AND id <> $3 AND status = 'pending'",
 			[]any{inv.TenantID, inv.Email, inv.ID, s.now()}, nil)
-		if err := s.announce(tx, inv); err != nil {
+		byTenant[inv.TenantID] = append(byTenant[inv.TenantID], inv)
+	}
+	for tenant, list := range byTenant {
+		if err := s.announce(tx, tenant, list...); err != nil {
 			return err
 		}
 	}

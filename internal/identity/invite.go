@@ -8,7 +8,6 @@ import (
 	"holdfast/internal/actor"
 	"holdfast/internal/db"
 	"holdfast/internal/fault"
-	"holdfast/internal/identity/letter"
 	"holdfast/internal/identity/seal"
 )
 
@@ -97,55 +96,12 @@ func (s *Service) Invite(ctx context.Context, a actor.Actor, in Invite) (Invitat
 			inv.Link, err = s.handedOver(tx, inv)
 			return err
 		}
-		if err := s.announce(tx, inv); err != nil {
+		if err := s.announce(tx, a.TenantID, inv); err != nil {
 			return err
 		}
 		return tx.Flush()
 	})
 	return inv, err
-}
-
-// announce mails an invitation after it was stored, one of a tenant to an address
-// within the mail interval. A stranger gets an account and a link that opens it;
-// an account holder is asked to sign in.
-func (s *Service) announce(tx *db.Tx, inv Invitation) error {
-	tx.After(func() {
-		err := s.outbox.Add(func(ctx context.Context) error { return s.mailInvitation(ctx, inv) })
-		if err != nil {
-			s.cfg.Log.Error("invitation not mailed", "invitation", inv.ID, "error", err)
-		}
-	})
-	return s.throttleTx(tx, "invitation", inv.TenantID+"|"+inv.Email)
-}
-
-func (s *Service) mailInvitation(ctx context.Context, inv Invitation) error {
-	l := letter.Letter{Kind: letter.TenantInvite, TenantID: inv.TenantID, To: inv.Email, Link: s.cfg.SiteURL, Role: string(inv.Role), Valid: inv.ExpiresAt.Sub(s.now())}
-	err := s.write(ctx, func(tx *db.Tx) error {
-		err := tx.One("SELECT name FROM tenants WHERE id = $1", []any{inv.TenantID}, func(r *db.Row) error {
-			l.Tenant = r.Text(0)
-			return nil
-		})
-		if err != nil {
-			return err
-		}
-		u, known, err := s.invitee(tx, inv.Email)
-		if err != nil {
-			return err
-		}
-		if known {
-			l.User = u.ID
-		}
-		if !u.EmailConfirmedAt.IsZero() {
-			return nil
-		}
-		c, err := s.makeCode(tx, u, codeOrder{kind: kindInvite, address: inv.Email, ttl: inv.ExpiresAt.Sub(s.now())})
-		l.Kind, l.Link = letter.Invite, c.link
-		return err
-	})
-	if err != nil {
-		return err
-	}
-	return s.deliver(ctx, l)
 }
 
 // handedOver returns the link of an invitation that its sender hands over. A

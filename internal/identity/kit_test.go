@@ -31,6 +31,8 @@ type kit struct {
 	mu    sync.Mutex
 	clock time.Time
 	mails []mail.Message
+	away  error                            // what the mail server answers
+	slow  func(m mail.Message) <-chan bool // what a mail waits for; nil = nothing
 }
 
 var all = db.Scope{All: true}
@@ -48,8 +50,14 @@ func (k *kit) sleep(d time.Duration) {
 }
 
 func (k *kit) Send(_ context.Context, m mail.Message) error {
+	if k.slow != nil {
+		<-k.slow(m)
+	}
 	k.mu.Lock()
 	defer k.mu.Unlock()
+	if k.away != nil {
+		return k.away
+	}
 	k.mails = append(k.mails, m)
 	return nil
 }

@@ -1,0 +1,175 @@
+package identity
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"holdfast/internal/actor"
+	"holdfast/internal/db"
+	"holdfast/internal/fault"
+	"holdfast/internal/identity/letter"
+)
+
+// Mails of invitations wait in the database: who was told that somebody is
+// invited may rely on the mail, and a tenant that invites a crowd stands in
+// nobody's way. They share no queue with the mails of people who wait.
+
+// invitesADay is how many invitations of one tenant are mailed within a day.
+const invitesADay = 1000
+
+// How a mail of an invitation is retried: after each of these, then after the
+// last one again as long as the invitation stands. A node that dies while it
+// sends leaves the mail to the others after inviteClaim.
+var inviteRetries = [...]time.Duration{time.Minute, 5 * time.Minute, 30 * time.Minute, 2 * time.Hour}
+
+const (
+	inviteClaim   = 5 * time.Minute
+	inviteTimeout = 30 * time.Second
+	invitePage    = 20
+	inviteFaults  = 3 // that end a round: the mail server is away
+)
+
+// announce stores the mails of new invitations of a tenant with them: one to an
+// address within the mail interval, no more than invitesADay. They are sent
+// after the commit, and by upkeep.
+func (s *Service) announce(tx *db.Tx, tenantID string, list ...Invitation) error {
+	if len(list) == 0 {
+		return nil
+	}
+	now, n := s.now(), int64(0)
+	for _, inv := range list {
+		if err := s.throttleTx(tx, "invitation", inv.TenantID+"|"+inv.Email); err != nil {
+			return err
+		}
+		tx.Queue("INSERT INTO invitation_mails (tenant_id, invitation_id, status, tries, made_at, next_at) VALUES ($1, $2, 'pending', 0, $3, $3)", []any{inv.TenantID, inv.ID, now}, nil)
+	}
+	err := tx.One("SELECT COUNT(*) FROM invitation_mails WHERE tenant_id = $1 AND made_at > $2", []any{tenantID, now.Add(-24 * time.Hour)}, func(r *db.Row) error {
+		n = r.Int(0)
+		return nil
+	})
+	if err == nil && n > invitesADay {
+		f := fault.New(fault.Limited, "over_email_send_rate_limit", "A tenant's invitations are mailed to %d addresses a day; invite the others tomorrow, or with deliver=link", invitesADay)
+		f.RetryAfter = time.Hour
+		return f
+	}
+	tx.After(s.invites.Ring)
+	return err
+}
+
+// invitationMail is one that is due.
+type invitationMail struct {
+	Invitation
+	tries int64
+}
+
+// SendInvitations mails the invitations whose mail is due, of all tenants in
+// turn. Several nodes may: each mail is claimed by one, and sent again only when
+// its node died between sending and noting so.
+func (s *Service) SendInvitations(ctx context.Context) error {
+	var errs []error
+	for {
+		list, err := s.dueInvitations(ctx)
+		if err != nil || len(list) == 0 {
+			return errors.Join(append(errs, err)...)
+		}
+		for _, m := range list {
+			if ctx.Err() != nil {
+				return errors.Join(errs...)
+			}
+			if err := s.sendInvitation(ctx, m); err != nil {
+				errs = append(errs, err)
+			}
+			if len(errs) >= inviteFaults {
+				return errors.Join(errs...)
+			}
+		}
+	}
+}
+
+func (s *Service) dueInvitations(ctx context.Context) (list []invitationMail, err error) {
+	err = s.db.Read(ctx, everywhere, func(tx *db.Tx) error {
+		list = nil
+		return tx.Query(`SELECT m.tenant_id, m.invitation_id, m.tries, i.email, i.role, i.expires_at
+			FROM (SELECT tenant_id, invitation_id, tries, ROW_NUMBER() OVER (PARTITION BY tenant_id ORDER BY next_at, invitation_id) AS turn
+				FROM invitation_mails WHERE status = 'pending' AND next_at <= $1) m
+			JOIN invitations i ON i.tenant_id = m.tenant_id AND i.id = m.invitation_id JOIN tenants t ON t.id = m.tenant_id
+			WHERE i.status = 'pending' AND i.expires_at > $1 AND t.status = 'active' ORDER BY m.turn, m.invitation_id LIMIT $2`, []any{s.now(), invitePage}, func(r *db.Row) error {
+			list = append(list, invitationMail{Invitation{TenantID: r.Text(0), ID: r.Text(1), Email: r.Text(3), Role: actor.Role(r.Text(4)), ExpiresAt: Time{Time: r.Time(5)}}, r.Int(2)})
+			return nil
+		})
+	})
+	return list, err
+}
+
+func (s *Service) sendInvitation(ctx context.Context, m invitationMail) error {
+	mine, err := s.claimInvitation(ctx, &m)
+	if err != nil || !mine {
+		return err
+	}
+	// What is begun is finished and noted, even while the server stops.
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), inviteTimeout)
+	defer cancel()
+	err = s.mailInvitation(ctx, m.Invitation)
+	status, next := "sent", s.now()
+	switch {
+	case fault.Is(err, fault.Invalid):
+		status = "failed"
+	case err != nil:
+		status, next = "pending", next.Add(inviteRetries[min(m.tries, int64(len(inviteRetries)))-1])
+	}
+	noted := s.db.Write(context.WithoutCancel(ctx), everywhere, func(tx *db.Tx) error {
+		_, err := tx.Exec("UPDATE invitation_mails SET status = $4, next_at = $5 WHERE tenant_id = $1 AND invitation_id = $2 AND tries = $3", m.TenantID, m.ID, m.tries, status, next)
+		return err
+	})
+	if err = errors.Join(err, noted); err != nil {
+		return fmt.Errorf("identity: mail of invitation %s: %w", m.ID, err)
+	}
+	return nil
+}
+
+// claimInvitation takes a mail that no other node has taken: the number of tries
+// tells.
+func (s *Service) claimInvitation(ctx context.Context, m *invitationMail) (mine bool, err error) {
+	err = s.db.Write(ctx, everywhere, func(tx *db.Tx) error {
+		n, err := tx.Exec("UPDATE invitation_mails SET tries = tries + 1, next_at = $4 WHERE tenant_id = $1 AND invitation_id = $2 AND tries = $3 AND status = 'pending'",
+			m.TenantID, m.ID, m.tries, s.now().Add(inviteClaim))
+		mine = n == 1
+		return err
+	})
+	m.tries++
+	return mine, err
+}
+
+// mailInvitation words the mail and hands it on. A stranger gets an account and a
+// link that opens it; an account holder is asked to sign in.
+func (s *Service) mailInvitation(ctx context.Context, inv Invitation) error {
+	l := letter.Letter{Kind: letter.TenantInvite, TenantID: inv.TenantID, To: inv.Email, Link: s.cfg.SiteURL, Role: string(inv.Role), Valid: inv.ExpiresAt.Sub(s.now())}
+	err := s.write(ctx, func(tx *db.Tx) error {
+		err := tx.One("SELECT name FROM tenants WHERE id = $1", []any{inv.TenantID}, func(r *db.Row) error {
+			l.Tenant = r.Text(0)
+			return nil
+		})
+		if err != nil {
+			return err
+		}
+		u, known, err := s.invitee(tx, inv.Email)
+		if err != nil {
+			return err
+		}
+		if known {
+			l.User = u.ID
+		}
+		if !u.EmailConfirmedAt.IsZero() {
+			return nil
+		}
+		c, err := s.makeCode(tx, u, codeOrder{kind: kindInvite, address: inv.Email, ttl: inv.ExpiresAt.Sub(s.now())})
+		l.Kind, l.Link = letter.Invite, c.link
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	return s.deliver(ctx, l)
+}

@@ -1,0 +1,158 @@
+package identity_test
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+
+	"holdfast/internal/actor"
+	"holdfast/internal/catalog"
+	"holdfast/internal/db"
+	"holdfast/internal/fault"
+	"holdfast/internal/identity"
+	"holdfast/internal/mail"
+	"holdfast/internal/store"
+)
+
+// serverIs sets what the mail server answers.
+func (k *kit) serverIs(away error) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.away = away
+}
+
+// tried waits until n mails of invitations have been handed to the server.
+func (k *kit) tried(n int) {
+	k.Helper()
+	for range 6000 {
+		if k.count("SELECT COUNT(*) FROM invitation_mails WHERE tries > 0") >= n {
+			return
+		}
+		time.Sleep(5 * time.Millisecond)
+	}
+	k.Fatalf("fewer than %d mails were tried", n)
+}
+
+func (k *kit) invite(a actor.Actor, email string) error {
+	_, err := k.svc.Invite(k.ctx, a, identity.Invite{Email: email, Role: actor.Viewer})
+	return err
+}
+
+// An invitation that was accepted for mailing is mailed in the end, once,
+// whatever became of the mail server, the process or other nodes meanwhile.
+func TestInvite_mailedInTheEnd(t *testing.T) {
+	onBoth(t, nil, func(k *kit) {
+		admin := k.actor(k.member(k.tenant("North"), "admin@x.example", actor.Admin))
+		k.serverIs(errors.New("away"))
+		k.ok(k.invite(admin, "new@x.example"))
+		k.ok(k.invite(admin, "revoked@x.example"))
+		k.tried(2)
+		k.ok(k.svc.Close(k.ctx))
+		k.start()
+		k.exec("UPDATE invitations SET status = 'revoked' WHERE email = 'revoked@x.example'")
+		k.serverIs(nil)
+		k.ok(k.svc.SendInvitations(k.ctx))
+		if n := k.mailsTo("new@x.example"); n != 0 {
+			k.Errorf("%d mails before the time to try again", n)
+		}
+		k.sleep(time.Minute)
+		var wg sync.WaitGroup
+		for range 4 { // nodes
+			wg.Go(func() {
+				if err := k.svc.SendInvitations(k.ctx); err != nil {
+					k.Error(err)
+				}
+			})
+		}
+		wg.Wait()
+		k.sleep(24 * time.Hour)
+		k.ok(k.svc.SendInvitations(k.ctx))
+		if n, none := k.mailsTo("new@x.example"), k.mailsTo("revoked@x.example"); n != 1 || none != 0 {
+			k.Errorf("%d mails, and %d of an invitation that was revoked", n, none)
+		}
+	})
+}
+
+// A tenant that invites a crowd holds up neither people who wait for a code nor
+// the invitations of others.
+func TestInvite_crowd(t *testing.T) {
+	onBoth(t, byMail, func(k *kit) {
+		crowd := k.actor(k.member(k.tenant("Crowd"), "crowd@x.example", actor.Admin))
+		few := k.actor(k.member(k.tenant("Few"), "few@x.example", actor.Admin))
+		on, off := make(chan bool), make(chan bool)
+		close(off)
+		k.slow = func(m mail.Message) <-chan bool {
+			if strings.HasPrefix(m.To, "crowd-") {
+				return on
+			}
+			return off
+		}
+		for i := range 30 {
+			k.ok(k.invite(crowd, fmt.Sprintf("crowd-%d@y.example", i)))
+		}
+		k.ok(k.invite(few, "one@y.example"))
+		k.tried(1) // and it hangs
+		k.ok(k.svc.Recover(k.ctx, identity.MailRequest{Email: "few@x.example"}, nobody))
+		k.mailTo("few@x.example", "recovery")
+		close(on)
+		for range 6000 {
+			if k.count("SELECT COUNT(*) FROM invitation_mails WHERE status <> 'sent'") == 0 {
+				break
+			}
+			time.Sleep(5 * time.Millisecond)
+		}
+		k.mu.Lock()
+		defer k.mu.Unlock()
+		at := 0
+		for i, m := range k.mails {
+			if m.To == "one@y.example" {
+				at = i + 1
+			}
+		}
+		// One page of the crowd's may have been taken before it came.
+		if at == 0 || at > 22 || len(k.mails) != 31 {
+			k.Errorf("of %d mails, that of the other tenant was number %d", len(k.mails), at)
+		}
+	})
+}
+
+// A tenant's invitations are mailed to so many a day; what is refused is not
+// stored, whichever way it came. A link to hand over is no mail.
+func TestInvite_limit(t *testing.T) {
+	onBoth(t, nil, func(k *kit) {
+		north := k.tenant("North")
+		admin := k.actor(k.member(north, "admin@x.example", actor.Admin))
+		k.ok(k.db.Write(k.ctx, all, func(tx *db.Tx) error {
+			for range 999 {
+				tx.Queue("INSERT INTO invitation_mails (tenant_id, invitation_id, status, tries, made_at, next_at) VALUES ($1, $2, 'sent', 1, $3, $3)", []any{north, uuid.NewString(), k.now()}, nil)
+			}
+			return tx.Flush()
+		}))
+		st, _ := k.guarded()
+		invitations, _ := catalog.Default().Get("invitations")
+		crowd := func() error {
+			return k.db.Write(k.ctx, db.Scope{Tenant: north}, func(tx *db.Tx) error {
+				_, err := st.InsertTx(tx, admin, invitations, []store.Row{{"email": "a@y.example", "role": "viewer"}, {"email": "b@y.example", "role": "viewer"}})
+				return err
+			})
+		}
+		if err := crowd(); !fault.Is(err, fault.Limited) || fault.As(err).RetryAfter <= 0 {
+			k.Errorf("two where one was left: %v", err)
+		}
+		k.ok(k.invite(admin, "last@y.example"))
+		k.code(k.invite(admin, "more@y.example"), "over_email_send_rate_limit")
+		if n := k.count("SELECT COUNT(*) FROM invitations"); n != 1 {
+			k.Errorf("%d invitations are stored", n)
+		}
+		_, err := k.svc.Invite(k.ctx, admin, identity.Invite{Email: "more@y.example", Role: actor.Viewer, Deliver: identity.DeliverLink})
+		k.ok(err)
+		k.sleep(25 * time.Hour)
+		k.ok(crowd())
+		k.mailTo("b@y.example", "invite")
+	})
+}
