@@ -12,6 +12,7 @@ import (
 
 	"holdfast/internal/actor"
 	"holdfast/internal/db"
+	"holdfast/internal/fault"
 	"holdfast/internal/imports/cell"
 	"holdfast/internal/store"
 )
@@ -41,8 +42,8 @@ func (m *Importer) Corrected(ctx context.Context, a actor.Actor, jobID, status s
 		status = ""
 	}
 	c := &Corrected{m: m, actor: a, job: job, filter: RowFilter{Status: status, Page: 1, PageSize: 1}}
-	if err := c.filter.check(); err != nil {
-		return nil, err
+	if status != "" && status != "valid" && status != "invalid" {
+		return nil, fault.New(fault.Invalid, "status", "status must be all, valid or invalid").At("status", "must be all, valid or invalid")
 	}
 	c.Name = strings.TrimSuffix(job.FileName, path.Ext(job.FileName)) + "-" + strings.Trim(status+"-rows", "-") + ".csv"
 	err = m.db.Read(ctx, store.Scope(a), func(tx *db.Tx) (err error) {

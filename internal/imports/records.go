@@ -140,7 +140,7 @@ func readRecords(tx *db.Tx, tenant, job string, seq int) (list []record, err err
 type StagedRow struct {
 	Row    int        `json:"row"`
 	Line   int        `json:"line"`
-	Status string     `json:"status"` // valid, invalid
+	Status string     `json:"status"` // valid, invalid; later applied, rolled_back, or skipped for an invalid one
 	Edited bool       `json:"edited"`
 	Cells  []string   `json:"cells"`
 	Errors []RowError `json:"errors"`
@@ -159,8 +159,9 @@ type RowPage struct {
 	veil veil
 }
 
-// RowFilter chooses rows: Status valid or invalid, Code and Column those with
-// such an error; empty = any.
+// RowFilter chooses rows: Status valid or invalid, whatever became of them, or
+// applied, rolled_back or skipped; Code and Column those with such an error; empty
+// = any.
 type RowFilter struct {
 	Status, Code, Column string
 	Page, PageSize       int
@@ -172,10 +173,52 @@ func (f RowFilter) check() error {
 	switch {
 	case f.Page < 1 || f.PageSize < 1 || f.Page > 10_000_000:
 		return fault.New(fault.Invalid, "page", "page and pageSize count from 1")
-	case f.Status != "" && f.Status != "valid" && f.Status != "invalid":
-		return fault.New(fault.Invalid, "status", "status must be valid or invalid").At("status", "must be valid or invalid")
+	case f.Status != "" && !slices.Contains([]string{"valid", "invalid", "applied", "skipped", "rolled_back"}, f.Status):
+		return fault.New(fault.Invalid, "status", "status must be valid, invalid, applied, skipped or rolled_back").At("status", "must be valid, invalid, applied, skipped or rolled_back")
 	}
 	return nil
+}
+
+// fate is what became of a chunk's rows: of those that are valid and those that
+// are not. Rows are applied by the chunk, and the job counts them.
+type fate struct{ good, bad string }
+
+// fates tells the fate of chunks one after the other.
+func (j *Job) fates() func(c chunkInfo) fate {
+	whole := j.Status == Completed
+	var valid int64
+	return func(c chunkInfo) fate {
+		valid += int64(c.rows - c.invalid)
+		switch {
+		case !whole && (j.ImportedCount == 0 || valid > j.ImportedCount):
+			return fate{"valid", "invalid"}
+		case j.Status == RolledBack:
+			return fate{"rolled_back", "skipped"}
+		}
+		return fate{"applied", "skipped"}
+	}
+}
+
+func (f fate) of(r *record) string {
+	if len(r.Errors) > 0 {
+		return f.bad
+	}
+	return f.good
+}
+
+// within is the filter for a chunk by its rows' errors alone; ok is false when
+// none of them has the status.
+func (f RowFilter) within(x fate) (_ RowFilter, ok bool) {
+	switch f.Status {
+	case "", "valid", "invalid":
+	case x.good:
+		f.Status = "valid"
+	case x.bad:
+		f.Status = "invalid"
+	default:
+		return f, false
+	}
+	return f, true
 }
 
 func (f RowFilter) takes(r *record) bool {
@@ -243,7 +286,13 @@ func (p *RowPage) fill(tx *db.Tx, job *Job, f RowFilter) error {
 		return err
 	}
 	from, to := int64(f.Page-1)*int64(f.PageSize), int64(f.Page)*int64(f.PageSize)
+	fates := job.fates()
 	for _, c := range chunks {
+		became := fates(c)
+		f, ok := f.within(became)
+		if !ok {
+			continue
+		}
 		n := f.count(c)
 		if n >= 0 && (p.Total+int64(n) <= from || p.Total >= to) {
 			p.Total += int64(n)
@@ -258,7 +307,9 @@ func (p *RowPage) fill(tx *db.Tx, job *Job, f RowFilter) error {
 				continue
 			}
 			if p.Total >= from && p.Total < to {
-				p.Rows = append(p.Rows, p.veil.over(&list[i]).staged((c.seq-1)*chunkRows+i+1))
+				row := p.veil.over(&list[i]).staged((c.seq-1)*chunkRows + i + 1)
+				row.Status = became.of(&list[i])
+				p.Rows = append(p.Rows, row)
 			}
 			p.Total++
 		}

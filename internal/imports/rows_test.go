@@ -76,6 +76,44 @@ func TestRowPages(t *testing.T) {
 	})
 }
 
+// What became of a row is told with it, also of a job that was applied in part.
+func TestFates(t *testing.T) {
+	each(t, func(k *kit) {
+		ctx := context.Background()
+		k.parted(1000)
+		file := strings.NewReplacer("Z-2,", "bad 2,", "Z-2400,", "bad 2400,").Replace(string(zonesFile(2500)))
+		job := k.upload("zones", `{"mode":"insert"}`, "", "z.csv", []byte(file))
+		k.process(job)
+		statuses := []string{"valid", "invalid", "applied", "skipped", "rolled_back"}
+		is := func(when string, third string, want ...int64) {
+			k.Helper()
+			got := []int64{}
+			for _, s := range statuses {
+				got = append(got, k.page(job, imports.RowFilter{Page: 1, PageSize: 1, Status: s}).Total)
+			}
+			if diff := cmp.Diff(want, got); diff != "" {
+				k.Errorf("%s: rows that are %v: %s", when, statuses, diff)
+			}
+			if p := k.page(job, imports.RowFilter{Page: 1, PageSize: 4}); p.Total != 2500 || p.Rows[2].Status != third || p.Rows[2].Errors[0].Code != "invalid" {
+				k.Errorf("%s: %+v", when, p.Rows[2])
+			}
+		}
+		is("checked", "invalid", 2498, 2, 0, 0, 0)
+		k.add("zones", store.Row{"code": "Z-2300", "name": "in the way"})
+		if _, err := k.m.Apply(ctx, k.as, job.ID); !fault.HasCode(err, "import_stale") {
+			k.Fatal(err)
+		}
+		is("broken off", "skipped", 2498, 2, 1999, 1, 0)
+		remove(k, "zones", k.find("zones", "name", "in the way")["id"].(string))
+		k.apply(job)
+		is("applied", "skipped", 2498, 2, 2498, 2, 0)
+		if _, err := k.m.Rollback(ctx, k.as, job.ID); err != nil {
+			k.Fatal(err)
+		}
+		is("rolled back", "skipped", 2498, 2, 0, 2, 2498)
+	})
+}
+
 // A corrected row is checked as if the file had held it; it can be applied at
 // once, and stays corrected when the job is processed again.
 func TestCorrectedRows(t *testing.T) {
