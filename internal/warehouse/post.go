@@ -58,6 +58,10 @@ func (w Watch) post(tx *db.Tx, a actor.Actor, s *store.Store, changes []store.Ch
 			return place(err, i, len(changes))
 		}
 	}
+	if k, twice := p.twice(); twice {
+		err := fault.New(fault.Conflict, CodeStock, "serial number %s of %s is in stock already", k.serial, p.itemByID[k.item].sku).At("serial", "is in stock already")
+		return place(err, k.latest(changes), len(changes))
+	}
 	fallen, err := p.settle(tx, a.TenantID, s)
 	if p.refused != nil {
 		return place(fault.As(err), p.refused.culprit(changes), len(changes))
@@ -143,9 +147,6 @@ func (p *posting) enterable(a actor.Actor, field, id string) *fault.Error {
 
 // settle checks that nothing goes below zero and queues every write.
 func (p *posting) settle(tx *db.Tx, tenant string, s *store.Store) (fallen []string, err error) {
-	if err := p.single(); err != nil {
-		return nil, err
-	}
 	counts := map[string]int64{}
 	loads := map[string]decimal.Dec{}
 	changed, low := map[string]*stocked{}, map[string]bool{}
@@ -227,14 +228,25 @@ func (p *posting) readPieces(tx *db.Tx, tenant string) {
 	})
 }
 
-// single refuses a serial number that would be in stock twice.
-func (p *posting) single() error {
+// twice finds a serial number that would be in stock twice.
+func (p *posting) twice() (piece, bool) {
 	for k, n := range p.pieces {
 		if n > decimal.One {
-			return fault.New(fault.Conflict, CodeStock, "serial number %s of %s is in stock already", k.serial, p.itemByID[k.item].sku).At("serial", "is in stock already")
+			return k, true
 		}
 	}
-	return nil
+	return piece{}, false
+}
+
+// latest is the place of the last movement that brings the piece in.
+func (k piece) latest(changes []store.Change) int {
+	at := 0
+	for i, c := range changes {
+		if from, to := spots(c.After); from.zone == "" && (piece{to.item, to.serial}) == k {
+			at = i
+		}
+	}
+	return at
 }
 
 func (p *posting) covered(v *level, it *stocked, after decimal.Dec) error {
