@@ -13,7 +13,7 @@ import (
 	"holdfast/internal/actor"
 	"holdfast/internal/fault"
 	"holdfast/internal/gate"
-	"holdfast/internal/imports/cell"
+	grammar "holdfast/internal/query"
 	"holdfast/internal/safety/osha"
 	"holdfast/internal/web"
 )
@@ -137,7 +137,7 @@ func sheet(name string, s *osha.Sheet, err error) (*file, error) {
 	rows := append([][]string{s.Header}, s.Rows...)
 	for _, row := range rows {
 		for i := range row {
-			row[i] = cell.Guard(row[i])
+			row[i] = grammar.Guard(row[i])
 		}
 		if err := out.Write(row); err != nil {
 			return nil, fmt.Errorf("api: write %s: %w", name, err)

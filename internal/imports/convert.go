@@ -120,7 +120,7 @@ func (v *survey) take(d *draft, c *mapped, text string) {
 	}
 	f := c.field
 	if f.Ref != "" {
-		d.refs = append(d.refs, reference{c, cell.Line(cell.Unguard(text))})
+		d.refs = append(d.refs, reference{c, cell.Line(query.Unguard(text))})
 		return
 	}
 	value, code, why := v.value(c, text)
@@ -181,7 +181,7 @@ func (v *survey) text(f *catalog.Field, text string) (value any, code, why strin
 		}
 		return s, "", ""
 	}
-	text = cell.Unguard(text)
+	text = query.Unguard(text)
 	if f.Format != catalog.Plain {
 		text = cell.Line(text)
 	}

@@ -13,7 +13,7 @@ import (
 	"holdfast/internal/actor"
 	"holdfast/internal/db"
 	"holdfast/internal/fault"
-	"holdfast/internal/imports/cell"
+	"holdfast/internal/query"
 	"holdfast/internal/store"
 )
 
@@ -135,7 +135,7 @@ func told(errs []RowError) string {
 
 func guardedCells(cells []string) []string {
 	for i, s := range cells {
-		cells[i] = cell.Guard(s)
+		cells[i] = query.Guard(query.Unguard(s)) // a cell of the file may come from an export
 	}
 	return cells
 }

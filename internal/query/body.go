@@ -254,7 +254,7 @@ func CSVBody(b []byte, columns []string) (*Body, error) {
 		}
 		row := make(Row, len(head))
 		for i, h := range head {
-			if row[h] = any(rec[i]); rec[i] == "NULL" {
+			if row[h] = any(Unguard(rec[i])); rec[i] == "NULL" {
 				row[h] = nil
 			}
 		}

@@ -186,7 +186,7 @@ func whole(d int64) int64 {
 }
 
 // csvRow writes one record, RFC 4180: null is an empty cell, the empty string
-// is "".
+// is "", and a text that a spreadsheet would run is guarded.
 func (b *batch) csvRow(r *db.Row) {
 	for i := range b.node.Out {
 		if i > 0 {
@@ -199,9 +199,12 @@ func (b *batch) csvRow(r *db.Row) {
 		case o.Form == query.AsNull || r.Null(o.At):
 		default:
 			start := len(b.buf)
-			if o.Form == query.AsText || o.Form == query.AsPlain || o.Form == query.AsRaw {
+			switch o.Form {
+			case query.AsText:
+				b.buf = append(b.buf, query.Guard(r.Text(o.At))...)
+			case query.AsPlain, query.AsRaw:
 				b.buf = r.AppendText(b.buf, o.At)
-			} else {
+			default:
 				b.buf = unquoted(appendValue(b.buf, o, r), start)
 			}
 			b.buf = csvQuote(b.buf, start)
@@ -245,7 +248,7 @@ func (b *batch) header(dst []byte) []byte {
 			dst = append(dst, ',')
 		}
 		start := len(dst)
-		dst = csvQuote(append(dst, o.Key...), start)
+		dst = csvQuote(append(dst, query.Guard(o.Key)...), start)
 	}
 	return dst
 }

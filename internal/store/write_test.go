@@ -2,6 +2,8 @@ package store_test
 
 import (
 	"context"
+	"encoding/csv"
+	"encoding/json"
 	"fmt"
 	"strings"
 	"sync"
@@ -531,5 +533,40 @@ func TestIfVersion(t *testing.T) {
 		if a.Version != 1 {
 			t.Errorf("version %d", a.Version)
 		}
+	})
+}
+
+// What a spreadsheet would run leaves as text, and comes back as it was.
+func TestCSVFormulas(t *testing.T) {
+	each(t, func(t *testing.T, k *kit) {
+		m := as(north, actor.Manager)
+		texts := []struct{ name, cell string }{
+			{`=HYPERLINK("http://x","y")`, `'=HYPERLINK("http://x","y")`}, {"+49 170 1", "'+49 170 1"}, {"-5", "-5"}, {"-5 °C", "'-5 °C"}, {"@SUM(A1)", "'@SUM(A1)"},
+			{"\t=1", "'\t=1"}, {"＝1", "'＝1"}, {"'=1", "''=1"}, {"''-1", "'''-1"}, {"'tis", "'tis"}, {"a=1", "a=1"},
+		}
+		var rows []map[string]any
+		for i, x := range texts {
+			rows = append(rows, map[string]any{"code": fmt.Sprintf("F%02d", i), "name": x.name, "x": -2.5})
+		}
+		b, err := json.Marshal(rows)
+		if err != nil {
+			t.Fatal(err)
+		}
+		k.must(m, "POST", "zones", "missing=default", string(b))
+		const path = "zones?select=code,name,x&code=like.F*&order=code"
+		was := k.get(m, path)
+		file := string(k.must(m, "GET", path, "csv", "").Body)
+		cells, err := csv.NewReader(strings.NewReader(file)).ReadAll()
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i, x := range texts {
+			if got := cells[i+1]; got[1] != x.cell || got[2] != "-2.5" {
+				t.Errorf("%q leaves as %q", x.name, got)
+			}
+		}
+		k.must(m, "PATCH", "zones?code=like.F*", "", `{"name":"changed"}`)
+		k.must(m, "POST", "zones?on_conflict=code", "resolution=merge-duplicates", "csv:"+file)
+		k.want(k.get(m, path), was)
 	})
 }

@@ -7,7 +7,6 @@ package cell
 import (
 	"strings"
 	"unicode"
-	"unicode/utf8"
 
 	"golang.org/x/text/unicode/norm"
 )
@@ -34,32 +33,6 @@ func Line(s string) string {
 		return strings.TrimSpace(s)
 	}
 	return strings.Join(strings.Fields(s), " ")
-}
-
-// guarded are the first characters that spreadsheet programs run as a formula,
-// with their full-width forms.
-const guarded = "=+-@\t\r\n＝＋－＠"
-
-// Guard puts an apostrophe before a text that a spreadsheet would run as a
-// formula. Numbers stay as they are.
-func Guard(s string) string {
-	first, _ := utf8.DecodeRuneInString(s)
-	if s == "" || !strings.ContainsRune(guarded, first) || (s[0] == '-' || s[0] == '+') && strings.Trim(s[1:], "0123456789.,") == "" && len(s) > 1 {
-		return s
-	}
-	return "'" + s
-}
-
-// Unguard takes off the apostrophe that a CSV export puts before a text that
-// a spreadsheet would run as a formula, so that an exported file reads back as
-// the data it came from.
-func Unguard(s string) string {
-	if rest, ok := strings.CutPrefix(s, "'"); ok && rest != "" {
-		if r := []rune(rest)[0]; strings.ContainsRune(guarded, r) {
-			return rest
-		}
-	}
-	return s
 }
 
 // Choice finds the member of a closed set that s names, in any case and with

@@ -139,11 +139,6 @@ func TestWords(t *testing.T) {
 			t.Errorf("Line(%q) = %q, want %q", in, got, want)
 		}
 	}
-	for in, want := range map[string]string{"'=1+1": "=1+1", "'-5": "-5", "'+x": "+x", "'@a": "@a", "=1+1": "=1+1", "'tis": "'tis", "'": "'", "'＝x": "＝x"} {
-		if got := cell.Unguard(in); got != want {
-			t.Errorf("Unguard(%q) = %q, want %q", in, got, want)
-		}
-	}
 	kinds := []string{"near_miss", "injury"}
 	for in, want := range map[string]string{"Near Miss": "near_miss", "near-miss": "near_miss", "INJURY": "injury", "fall": ""} {
 		if got, _ := cell.Choice(in, kinds); got != want {
