@@ -188,6 +188,7 @@ func audit() Resource {
 			{Name: "at", Type: Time, Required: true, ReadOnly: true},
 			{Name: "actor_user_id", Type: UUID, ReadOnly: true},
 			{Name: "key_id", Format: Name, ReadOnly: true},
+			{Name: "session_id", Type: UUID, ReadOnly: true, Doc: "Of the caller, where a user's token was shown."},
 			{Name: "action", Format: Name, Required: true, ReadOnly: true},
 			{Name: "entity_type", Format: Name, ReadOnly: true},
 			{Name: "entity_id", Type: UUID, ReadOnly: true},

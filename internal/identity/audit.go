@@ -30,13 +30,17 @@ func (s *Service) record(tx *db.Tx, e event) {
 	if e.outcome == "" {
 		e.outcome = "ok"
 	}
+	session := e.client.SessionID
+	if session == "" && e.entity == "session" {
+		session = e.entityID
+	}
 	var details any
 	if e.details != nil {
 		details = writeJSON(e.details)
 	}
-	tx.Queue(`INSERT INTO audit (tenant_id, id, at, actor_user_id, key_id, action, entity_type, entity_id, outcome, details, address, request_id)
-		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)`,
-		[]any{e.tenant, newID(), s.now(), null(e.user), null(e.key), e.action, null(e.entity), null(e.entityID), e.outcome, details, null(e.client.Address), null(e.client.RequestID)}, nil)
+	tx.Queue(`INSERT INTO audit (tenant_id, id, at, actor_user_id, key_id, action, entity_type, entity_id, outcome, details, address, request_id, session_id)
+		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)`,
+		[]any{e.tenant, newID(), s.now(), null(e.user), null(e.key), e.action, null(e.entity), null(e.entityID), e.outcome, details, null(e.client.Address), null(e.client.RequestID), null(session)}, nil)
 }
 
 // note writes an audit row of its own, for what was refused and so has no
@@ -49,4 +53,6 @@ func (s *Service) note(ctx context.Context, e event) error {
 }
 
 // clientOf is what an actor carries of its client.
-func clientOf(a actor.Actor) Client { return Client{Address: a.Address, RequestID: a.RequestID} }
+func clientOf(a actor.Actor) Client {
+	return Client{Address: a.Address, RequestID: a.RequestID, SessionID: a.SessionID}
+}

@@ -339,4 +339,5 @@ type Client struct {
 	Address   string
 	UserAgent string
 	RequestID string
+	SessionID string // of the token shown; "" = none
 }

@@ -73,6 +73,7 @@ func (s *Service) LinkIDToken(ctx context.Context, a actor.Actor, in IDToken, c 
 	if err != nil {
 		return nil, err
 	}
+	c.SessionID = a.SessionID
 	var g *grant
 	err = s.write(ctx, func(tx *db.Tx) error {
 		u, err := locked(tx, a.UserID)

@@ -1,6 +1,9 @@
 package identity_test
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
 	"strconv"
 	"strings"
 	"sync"
@@ -9,6 +12,7 @@ import (
 
 	"holdfast/internal/actor"
 	"holdfast/internal/db"
+	"holdfast/internal/identity"
 	"holdfast/internal/identity/chain"
 )
 
@@ -95,16 +99,77 @@ func TestAuditChain_tampering(t *testing.T) {
 func TestAuditChain_everyColumn(t *testing.T) {
 	onBoth(t, nil, func(k *kit) {
 		tenant := k.logged()
-		for range 8 {
+		for range 9 {
 			k.signIn("a@x.example")
 		}
 		k.ok(k.svc.SealAudit(k.ctx))
 		const other = "'0190ffff-0000-7000-8000-00000000ffff'"
 		for i, set := range []string{"id = " + other, "at = '2020-01-01T00:00:00.000000Z'", "actor_user_id = " + other, "key_id = 'x'", "action = 'x'", "entity_type = 'x'", "entity_id = " + other,
-			"outcome = 'x'", "before = '{}'", "after = '{}'", "details = '{}'", "address = '192.0.2.99'", "request_id = 'x'"} {
+			"outcome = 'x'", "before = '{}'", "after = '{}'", "details = '{}'", "address = '192.0.2.99'", "request_id = 'x'", "session_id = " + other} {
 			k.exec("UPDATE audit SET "+set+" WHERE tenant_id = $1 AND seal_no = $2", tenant, i+1)
 			if r := k.verifyLog(tenant); len(r.Breaks) != i+1 {
 				k.Fatalf("%s: %+v", set, r)
+			}
+		}
+	})
+}
+
+// The session is a last member of what is hashed, and none where there is none:
+// rows sealed before the log had sessions keep their hashes.
+func TestAuditChain_session(t *testing.T) {
+	onBoth(t, nil, func(k *kit) {
+		tenant := k.logged()
+		lengths := map[int]int{}
+		k.ok(k.db.Read(k.ctx, all, func(tx *db.Tx) error {
+			const columns = 14
+			return tx.Query(`SELECT id, at, actor_user_id, key_id, action, entity_type, entity_id, outcome, before, after, details, address, request_id, session_id, seal_no, prev_hash, hash
+				FROM audit WHERE tenant_id = $1`, []any{tenant}, func(r *db.Row) error {
+				parts := []any{tenant, r.Int(columns), r.Text(columns + 1)}
+				for i := range columns {
+					switch {
+					case !r.Null(i):
+						parts = append(parts, r.Text(i))
+					case i < columns-1:
+						parts = append(parts, nil)
+					}
+				}
+				text, err := json.Marshal(parts)
+				if sum := sha256.Sum256(text); hex.EncodeToString(sum[:]) != r.Text(columns+2) {
+					k.Errorf("%s is not what row %d was sealed as", text, r.Int(columns))
+				}
+				lengths[len(parts)]++
+				return err
+			})
+		}))
+		if lengths[16] == 0 || lengths[17] == 0 {
+			k.Errorf("rows by what is hashed of them: %v", lengths)
+		}
+	})
+}
+
+// What is done in a session says in which.
+func TestAudit_session(t *testing.T) {
+	onBoth(t, nil, func(k *kit) {
+		s := k.signUp("a@x.example", nil)
+		a := k.actor(s)
+		other := k.actor(k.signIn("a@x.example")).SessionID
+		_, err := k.svc.UpdateUser(k.ctx, a, identity.Update{Password: "the-next-password"})
+		k.ok(err)
+		_, err = k.svc.UpdateUser(k.ctx, a, identity.Update{Email: "b@x.example"})
+		k.ok(err)
+		k.ok(k.svc.Logout(k.ctx, a, ""))
+		ban := "1h"
+		_, err = k.svc.ChangeUser(k.ctx, k.service(), a.UserID, identity.AdminUser{BanDuration: &ban})
+		k.ok(err)
+		for action, want := range map[string]string{"user.password_changed": a.SessionID, "user.email_changed": a.SessionID, "session.ended": a.SessionID, "user.updated": ""} {
+			n := k.count("SELECT COUNT(*) FROM audit WHERE action = $1 AND COALESCE(CAST(session_id AS text), '') = $2", action, want)
+			if n != 1 {
+				k.Errorf("%s: %d rows with the session %q", action, n, want)
+			}
+		}
+		for _, id := range []string{a.SessionID, other} {
+			if n := k.count("SELECT COUNT(*) FROM audit WHERE action = 'session.started' AND session_id = $1", id); n != 1 {
+				k.Errorf("the session's beginning: %d rows", n)
 			}
 		}
 	})

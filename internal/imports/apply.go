@@ -452,9 +452,9 @@ func (m *Importer) audit(tx *db.Tx, a actor.Actor, job *Job, action string, deta
 	if err != nil {
 		return fmt.Errorf("imports: audit: %w", err)
 	}
-	tx.Queue("INSERT INTO audit (tenant_id, id, at, actor_user_id, key_id, action, entity_type, entity_id, outcome, details, address, request_id) "+
-		"VALUES ($1, $2, $3, $4, $5, $6, 'import_jobs', $7, 'ok', $8, $9, $10)",
-		[]any{a.TenantID, id.String(), m.store.Now(), orNull(a.UserID), orNull(a.KeyID), action, job.ID, string(text), orNull(a.Address), orNull(a.RequestID)}, nil)
+	tx.Queue("INSERT INTO audit (tenant_id, id, at, actor_user_id, key_id, action, entity_type, entity_id, outcome, details, address, request_id, session_id) "+
+		"VALUES ($1, $2, $3, $4, $5, $6, 'import_jobs', $7, 'ok', $8, $9, $10, $11)",
+		[]any{a.TenantID, id.String(), m.store.Now(), orNull(a.UserID), orNull(a.KeyID), action, job.ID, string(text), orNull(a.Address), orNull(a.RequestID), orNull(a.SessionID)}, nil)
 	return nil
 }
 

@@ -124,7 +124,7 @@ func null(s string) any {
 }
 
 func clientOf(a actor.Actor) identity.Client {
-	return identity.Client{Address: a.Address, RequestID: a.RequestID}
+	return identity.Client{Address: a.Address, RequestID: a.RequestID, SessionID: a.SessionID}
 }
 
 // note writes an audit row of a connection in the transaction of its change.

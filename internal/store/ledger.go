@@ -41,15 +41,15 @@ func (s *Store) record(tx *db.Tx, a actor.Actor, r *catalog.Resource, changes []
 		return
 	}
 	at := query.FormatTime(s.now())
-	cols := []string{"tenant_id", "id", "at", "actor_user_id", "key_id", "action", "entity_type", "entity_id", "outcome", "before", "after", "address", "request_id"}
+	cols := []string{"tenant_id", "id", "at", "actor_user_id", "key_id", "session_id", "action", "entity_type", "entity_id", "outcome", "before", "after", "address", "request_id"}
 	queueRows(tx, "audit", cols, len(changes), func(i int, args []any) []any {
 		c := changes[i]
 		before, after := images(r, c)
-		who, address, request := orNull(a.UserID), orNull(a.Address), orNull(a.RequestID)
+		who, session, address, request := orNull(a.UserID), orNull(a.SessionID), orNull(a.Address), orNull(a.RequestID)
 		if anonymous(c) {
-			who, address, request = nil, nil, nil
+			who, session, address, request = nil, nil, nil, nil
 		}
-		return append(args, tenantOf(r, c.row()), newID(), at, who, orNull(a.KeyID), r.Name+"."+c.Op.String(),
+		return append(args, tenantOf(r, c.row()), newID(), at, who, orNull(a.KeyID), session, r.Name+"."+c.Op.String(),
 			r.Name, idOf(c.row()), "ok", before, after, address, request)
 	})
 }

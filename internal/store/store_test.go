@@ -36,8 +36,10 @@ func user(tenant string, r actor.Role) string {
 	return fmt.Sprintf("0190b000-0000-7000-8000-0000000%s%04d", tenant[len(tenant)-1:], n)
 }
 
+const someSession = "0190c000-0000-7000-8000-000000000001"
+
 func as(tenant string, r actor.Role) actor.Actor {
-	return actor.Actor{UserID: user(tenant, r), TenantID: tenant, Role: r, RequestID: "test"}
+	return actor.Actor{UserID: user(tenant, r), TenantID: tenant, Role: r, RequestID: "test", SessionID: someSession}
 }
 
 var serviceKey = actor.Actor{Role: actor.Service, KeyID: "k1"}

@@ -353,9 +353,9 @@ func TestLedger(t *testing.T) {
 			t.Error(d, err)
 		}
 		adm := as(north, actor.Admin)
-		k.want(k.get(adm, "audit?select=action,before,after->>sku,actor_user_id,request_id&entity_type=eq.items&action=neq.items.insert&order=id"),
-			`[{"action":"items.update","before":{"name":"c","status":"active","version":1},"sku":null,"actor_user_id":"`+m.UserID+`","request_id":"test"},`+
-				`{"action":"items.delete","before":`+auditImage(k, adm, "items.delete")+`,"sku":null,"actor_user_id":"`+m.UserID+`","request_id":"test"}]`)
+		k.want(k.get(adm, "audit?select=action,before,after->>sku,actor_user_id,session_id,request_id&entity_type=eq.items&action=neq.items.insert&order=id"),
+			`[{"action":"items.update","before":{"name":"c","status":"active","version":1},"sku":null,"actor_user_id":"`+m.UserID+`","session_id":"`+someSession+`","request_id":"test"},`+
+				`{"action":"items.delete","before":`+auditImage(k, adm, "items.delete")+`,"sku":null,"actor_user_id":"`+m.UserID+`","session_id":"`+someSession+`","request_id":"test"}]`)
 		k.want(k.get(adm, "audit?select=count&action=eq.items.insert"), `[{"count":3}]`)
 		k.want(k.get(as(south, actor.Admin), "audit?select=count&entity_type=eq.items"), `[{"count":0}]`)
 	})

@@ -118,8 +118,8 @@ func (s *Service) audit(tx *db.Tx, a actor.Actor, id, action string, n int) {
 	if err != nil {
 		details = nil
 	}
-	tx.Queue("INSERT INTO audit (tenant_id, id, at, actor_user_id, key_id, action, entity_type, entity_id, outcome, details, address, request_id) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)",
-		[]any{a.TenantID, uuid.NewString(), query.FormatTime(s.now()), textOrNull(a.UserID), textOrNull(a.KeyID), action, "webhooks", id, "ok", string(details), textOrNull(a.Address), textOrNull(a.RequestID)}, nil)
+	tx.Queue("INSERT INTO audit (tenant_id, id, at, actor_user_id, key_id, action, entity_type, entity_id, outcome, details, address, request_id, session_id) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)",
+		[]any{a.TenantID, uuid.NewString(), query.FormatTime(s.now()), textOrNull(a.UserID), textOrNull(a.KeyID), action, "webhooks", id, "ok", string(details), textOrNull(a.Address), textOrNull(a.RequestID), textOrNull(a.SessionID)}, nil)
 }
 
 func textOrNull(s string) any {

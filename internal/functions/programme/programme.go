@@ -254,7 +254,7 @@ func (p *Programme) insert(tx *db.Tx, a actor.Actor, name string, rows []store.R
 // audit notes a verb that wrote in bulk.
 func (p *Programme) audit(tx *db.Tx, a actor.Actor, action string, details any) error {
 	row := store.Row{"at": query.FormatTime(p.now()), "action": action, "details": details}
-	for k, v := range map[string]string{"actor_user_id": a.UserID, "key_id": a.KeyID, "address": a.Address, "request_id": a.RequestID} {
+	for k, v := range map[string]string{"actor_user_id": a.UserID, "key_id": a.KeyID, "session_id": a.SessionID, "address": a.Address, "request_id": a.RequestID} {
 		if v != "" {
 			row[k] = v
 		}

@@ -7,7 +7,8 @@
 //
 //	hash = SHA-256 of the JSON array [tenant, seal_no, prev_hash, id, at,
 //	       actor_user_id, key_id, action, entity_type, entity_id, outcome,
-//	       before, after, details, address, request_id], absent values null
+//	       before, after, details, address, request_id], absent values null;
+//	       session_id is a last member where there is one
 //
 // A row that commits late, with an id below one already sealed, gets a later
 // number; nothing sealed ever changes. The newest number and hash of a tenant
@@ -53,10 +54,11 @@ var everywhere = db.Scope{All: true}
 // origin stands before the first row.
 var origin = strings.Repeat("0", 64)
 
-const columns = "id, at, actor_user_id, key_id, action, entity_type, entity_id, outcome, before, after, details, address, request_id"
+const columns = "id, at, actor_user_id, key_id, action, entity_type, entity_id, outcome, before, after, details, address, request_id, session_id"
 
-// width is how many columns there are in columns.
-const width = 13
+// width is how many columns there are in columns. The last one came later: a
+// row without it has the hash it always had.
+const width = 14
 
 // hash links a row whose columns start at index 0.
 func hash(tenant string, no int64, prev string, r *db.Row) (string, error) {
@@ -64,7 +66,9 @@ func hash(tenant string, no int64, prev string, r *db.Row) (string, error) {
 	parts = append(parts, tenant, no, prev)
 	for i := range width {
 		if r.Null(i) {
-			parts = append(parts, nil)
+			if i < width-1 {
+				parts = append(parts, nil)
+			}
 			continue
 		}
 		parts = append(parts, r.Text(i))

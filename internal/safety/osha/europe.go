@@ -85,7 +85,7 @@ func (b *Books) absences(ctx context.Context, a actor.Actor, p Pick) ([]absence,
 func (b *Books) Audit(ctx context.Context, a actor.Actor, what string, p Pick) error {
 	r, _ := b.store.Catalog().Get("audit")
 	row := store.Row{"at": query.FormatTime(b.store.Now()), "action": "export." + strings.TrimPrefix(what, "/v1/"), "details": map[string]any{"site_id": p.Site, "year": p.Year}}
-	for k, v := range map[string]string{"actor_user_id": a.UserID, "key_id": a.KeyID, "address": a.Address, "request_id": a.RequestID} {
+	for k, v := range map[string]string{"actor_user_id": a.UserID, "key_id": a.KeyID, "session_id": a.SessionID, "address": a.Address, "request_id": a.RequestID} {
 		if v != "" {
 			row[k] = v
 		}
