@@ -136,7 +136,7 @@ type application struct {
 	seq    int // snapshots written
 
 	details        *writer         // of the target's lines
-	own            map[string]bool // records with lines that this job made
+	own            map[string]bool // records with lines that were made here
 	makes, changes bool            // whether the role may
 }
 

@@ -186,7 +186,7 @@ func (u *undo) checkMention(m mention, g *group) error {
 	err = u.tx.Query("SELECT "+m.column+", "+count+" FROM "+m.in+" WHERE "+within(m.column)+m.also+last+" ORDER BY "+m.column, u.bounds(g), func(r *db.Row) error {
 		to, n := r.Text(0), int64(1)
 		switch {
-		case !g.has(to) || len(made) > 0 && made[r.Text(1)] && !u.kept[r.Text(1)]:
+		case !g.has(to) || len(made) > 0 && made.has(r.Text(1)) && !u.kept[r.Text(1)]:
 			return nil
 		case len(made) == 0:
 			n = r.Int(1)
@@ -211,9 +211,9 @@ func (u *undo) checkMention(m mention, g *group) error {
 }
 
 // madeOf are the records of a resource that the job made and that are not back.
-func (u *undo) madeOf(resource string) (map[string]bool, error) {
+func (u *undo) madeOf(resource string) (idSet, error) {
 	if u.made == nil {
-		u.made = map[string]map[string]bool{}
+		u.made = map[string]idSet{}
 	}
 	if m, ok := u.made[resource]; ok {
 		return m, nil
@@ -237,7 +237,7 @@ func (u *undo) keepLines() error {
 	}
 	sql := "SELECT id FROM " + u.target.lines.Name + " WHERE tenant_id = $1 AND " + u.tx.DB().InUUID(u.target.parent, 2) + " ORDER BY id"
 	return u.tx.Query(sql, []any{u.actor.TenantID, query.List(slices.Sorted(maps.Keys(u.kept)))}, func(r *db.Row) error {
-		if id := r.Text(0); made[id] {
+		if id := r.Text(0); made.has(id) {
 			u.conflict(id, id, "belongs to a record that stays")
 		}
 		return nil

@@ -1,11 +1,16 @@
 package imports
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"hash/maphash"
+	"math"
 	"slices"
 	"strings"
+	"time"
+
+	"github.com/google/uuid"
 
 	"holdfast/internal/db"
 	"holdfast/internal/store"
@@ -23,16 +28,17 @@ const lineNumber = "line_no"
 // row said of it, and how many lines it has so far.
 type ledgerOf struct {
 	seed maphash.Seed
-	docs map[uint64]*document
+	docs map[uint64]document
+	says []uint32 // hashes of the records' fields, 0 = blank: a row of them for each record
 }
 
+// document has no pointers: there may be a million of them.
 type document struct {
-	line  int // of the first row
-	lines int64
-	says  []uint64 // hashes of the fields' values, 0 = blank
+	line, lines int32 // of the first row; how many
+	says        int   // where its row of hashes begins
 }
 
-func newLedger() *ledgerOf { return &ledgerOf{seed: maphash.MakeSeed(), docs: map[uint64]*document{}} }
+func newLedger() *ledgerOf { return &ledgerOf{seed: maphash.MakeSeed(), docs: map[uint64]document{}} }
 
 // enter numbers a draft's line and holds it to what the record's first row
 // said.
@@ -45,10 +51,15 @@ func (l *ledgerOf) enter(v *survey, d *draft) {
 		}
 		return
 	}
-	doc, first := l.of(name, d.line)
+	k := maphash.String(l.seed, name)
+	doc, there := l.docs[k]
+	if !there {
+		doc = document{line: int32(d.line), says: len(l.says)}
+	}
 	doc.lines++
+	l.docs[k] = doc
 	if d.row[lineNumber] == nil && v.layout.column(lineNumber) == nil {
-		d.row[lineNumber] = doc.lines
+		d.row[lineNumber] = int64(doc.lines)
 	}
 	at := 0
 	for _, c := range v.layout.cols {
@@ -57,30 +68,20 @@ func (l *ledgerOf) enter(v *survey, d *draft) {
 		}
 		h := l.hash(d.row[c.name])
 		switch {
-		case first:
-			doc.says = append(doc.says, h)
-		case h != 0 && at < len(doc.says) && h != doc.says[at]:
+		case !there:
+			l.says = append(l.says, h)
+		case h != 0 && h != l.says[doc.says+at]:
 			d.fail(c.header, "differs", "line %d says something else of %s %s, or nothing", doc.line, codeOf(v.target.name), clip(name, 80))
 		}
 		at++
 	}
 }
 
-func (l *ledgerOf) of(name string, line int) (doc *document, first bool) {
-	k := maphash.String(l.seed, name)
-	if doc = l.docs[k]; doc != nil {
-		return doc, false
-	}
-	doc = &document{line: line}
-	l.docs[k] = doc
-	return doc, true
-}
-
-func (l *ledgerOf) hash(v any) uint64 {
+func (l *ledgerOf) hash(v any) uint32 {
 	if v == nil {
 		return 0
 	}
-	return maphash.String(l.seed, text(v)) | 1
+	return uint32(maphash.String(l.seed, text(v))) | 1
 }
 
 func text(v any) string {
@@ -128,7 +129,7 @@ func (ap *application) putHeads(rows []store.Row, lines []int) (ids map[string]s
 	if err != nil {
 		return nil, nil, err
 	}
-	made, err := ap.made()
+	made, err := ap.madeAmong(existing)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -154,34 +155,80 @@ func (ap *application) putHeads(rows []store.Row, lines []int) (ids map[string]s
 	ap.sum = sum
 	for _, row := range s.fresh {
 		ids[text(row[key])] = text(row["id"])
-		made[text(row["id"])] = true
+		ap.own[text(row["id"])] = true
 	}
 	return ids, kept, err
 }
 
-// made are the records that this job made, by id.
-func (ap *application) made() (map[string]bool, error) {
-	if ap.own != nil {
-		return ap.own, nil
+// madeAmong tells which of the records there are this job made: in this
+// transaction, or in one before, the newest of which are asked first. A record is
+// split by the end of a chunk and goes on in the next.
+func (ap *application) madeAmong(existing map[string]store.Row) (map[string]bool, error) {
+	if ap.own == nil {
+		ap.own = map[string]bool{}
 	}
-	var err error
-	ap.own, err = madeBy(ap.tx, ap.actor.TenantID, ap.step.job.ID, ap.target.name)
-	return ap.own, err
+	made, ask := map[string]bool{}, map[string]bool{}
+	for _, row := range existing {
+		switch id := text(row["id"]); {
+		case ap.own[id]:
+			made[id] = true
+		case !older(row, ap.step.job):
+			ask[id] = true
+		}
+	}
+	for before := int64(math.MaxInt64); len(ask) > 0 && before > 0; {
+		args := []any{ap.actor.TenantID, ap.step.job.ID, ap.target.name, before}
+		before = 0
+		err := ap.tx.Query("SELECT seq, data FROM import_snapshots WHERE tenant_id = $1 AND job_id = $2 AND entity_type = $3 AND op = 'insert' AND seq < $4 ORDER BY seq DESC LIMIT 1", args, func(r *db.Row) error {
+			before = r.Int(0)
+			ids, err := unpackIDs(r.Bytes(1))
+			for _, id := range ids {
+				if ask[id] {
+					made[id] = true
+					delete(ask, id)
+				}
+			}
+			return err
+		})
+		if err != nil {
+			return nil, fmt.Errorf("imports: read what the job made: %w", err)
+		}
+	}
+	return made, nil
+}
+
+// older reports a record made well before a job, whose maker's clock may differ.
+func older(row store.Row, job *Job) bool {
+	at, err := time.Parse(db.TimeLayout, text(row["created_at"]))
+	began, fail := time.Parse(db.TimeLayout, job.CreatedAt)
+	return err == nil && fail == nil && at.Before(began.Add(-time.Hour))
+}
+
+// idSet is a set of ids in sixteen bytes each, in order.
+type idSet [][16]byte
+
+func (s idSet) has(id string) bool {
+	u, err := uuid.Parse(id)
+	_, there := slices.BinarySearchFunc(s, u, func(x [16]byte, y uuid.UUID) int { return bytes.Compare(x[:], y[:]) })
+	return err == nil && there
 }
 
 // madeBy reads which records of a resource a job made.
-func madeBy(tx *db.Tx, tenant, job, resource string) (map[string]bool, error) {
-	out := map[string]bool{}
+func madeBy(tx *db.Tx, tenant, job, resource string) (idSet, error) {
+	var out idSet
 	err := tx.Query("SELECT data FROM import_snapshots WHERE tenant_id = $1 AND job_id = $2 AND entity_type = $3 AND op = 'insert'", []any{tenant, job, resource}, func(r *db.Row) error {
-		ids, err := unpackIDs(r.Bytes(0))
-		for _, id := range ids {
-			out[id] = true
+		for b := range slices.Chunk(r.Bytes(0), 16) {
+			if len(b) < 16 {
+				return errSnapshot
+			}
+			out = append(out, [16]byte(b))
 		}
-		return err
+		return nil
 	})
 	if err != nil {
 		return nil, fmt.Errorf("imports: read what the job made: %w", err)
 	}
+	slices.SortFunc(out, func(x, y [16]byte) int { return bytes.Compare(x[:], y[:]) })
 	return out, nil
 }
 

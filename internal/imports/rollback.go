@@ -81,11 +81,11 @@ type undo struct {
 	step      *step
 	target    *target
 	partial   bool
-	lined     bool                       // the job's rows were lines of records
-	looking   bool                       // only to see, before the first batch
-	writers   map[string]*writer         // of this transaction
-	made      map[string]map[string]bool // by resource, what the job made
-	kept      map[string]bool            // records left as they are, of stock the items
+	lined     bool               // the job's rows were lines of records
+	looking   bool               // only to see, before the first batch
+	writers   map[string]*writer // of this transaction
+	made      map[string]idSet   // by resource, what the job made
+	kept      map[string]bool    // records left as they are, of stock the items
 	conflicts []Conflict
 	count     int
 	undone    int64
