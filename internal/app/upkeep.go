@@ -50,7 +50,7 @@ func (a *App) upkeep(ctx context.Context) {
 	every(sweepEvery, "sweep single sign-on", a.SSO.Sweep)
 	every(programmeEvery, "run the safety programme", a.RunProgramme)
 	every(noticeEvery, "mail notices of the safety programme", a.SendNotices)
-	every(noticeEvery, "mail invitations", a.Identity.SendInvitations)
+	every(noticeEvery, "mail invitations", a.sendInvitations)
 	every(sealEvery, "seal the audit log", a.Identity.SealAudit)
 	every(sweepEvery, "sweep events", a.notifier.Sweep)
 	every(sweepEvery, "sweep webhooks", a.Webhooks.Sweep)
@@ -96,6 +96,15 @@ func (a *App) fold(ctx context.Context) error {
 		}
 	}
 	return nil
+}
+
+// sendInvitations works off the mails of invitations; without a mail server they
+// wait for one.
+func (a *App) sendInvitations(ctx context.Context) error {
+	if !a.mails() {
+		return nil
+	}
+	return a.Identity.SendInvitations(ctx)
 }
 
 // watchPeers forgets what is kept when another process, a command-line tool,
