@@ -118,16 +118,7 @@ func created(w http.ResponseWriter, job *imports.Job) error {
 	return web.JSON(w, http.StatusCreated, job)
 }
 
-// uploadTime is how long an upload may take: 200 MB at 2 Mbit/s.
-const uploadTime = 15 * time.Minute
-
-// unhurried gives an upload more time than other requests.
-func unhurried(w http.ResponseWriter) {
-	_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(uploadTime)) // without, it has the usual time
-}
-
 func readForm(w http.ResponseWriter, r *http.Request) (*multipart.Form, error) {
-	unhurried(w)
 	r.Body = http.MaxBytesReader(w, r.Body, uploadBody)
 	err := r.ParseMultipartForm(formMemory)
 	var big *http.MaxBytesError
@@ -203,7 +194,6 @@ func (i *Imports) file(w http.ResponseWriter, r *http.Request, a actor.Actor) er
 	if _, p, err := mime.ParseMediaType(r.Header.Get("Content-Disposition")); err == nil && name == "" {
 		name = p["filename"]
 	}
-	unhurried(w)
 	job, err := i.jobs.Attach(r.Context(), a, r.PathValue("id"), name, http.MaxBytesReader(w, r.Body, uploadBody))
 	if err != nil {
 		return err

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/http"
 	"reflect"
+	"slices"
 	"strings"
 	"sync"
 
@@ -57,8 +58,9 @@ func (d *Document) send(w http.ResponseWriter, r *http.Request, role actor.Role,
 	w.Write(b)
 }
 
-// For returns the document with the collections and functions that a role may
-// use; the service role may use all.
+// For returns the document with the collections, functions and routes that a
+// role may use; the service role may use all. What a route asks of its caller
+// besides a credential its summary says.
 func (d *Document) For(role actor.Role) ([]byte, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -93,6 +95,9 @@ func (d *Document) build(role actor.Role) object {
 	}
 	for i := range d.Functions {
 		fn := &d.Functions[i]
+		if !mayCall(fn, role) {
+			continue
+		}
 		ops := functionOperations(fn)
 		paths["/functions/v1/"+fn.Name] = ops
 		if fn.Alias != "" {
@@ -100,7 +105,9 @@ func (d *Document) build(role actor.Role) object {
 		}
 	}
 	for _, r := range d.Routes {
-		addRoute(paths, r)
+		if r.Public || role != actor.Anon {
+			addRoute(paths, r)
+		}
 	}
 	return object{
 		"openapi": "3.1.0",
@@ -118,6 +125,14 @@ func (d *Document) build(role actor.Role) object {
 		},
 		"security": []any{object{"bearer": []string{}}, object{"bearer": []string{}, "apikey": []string{}}},
 	}
+}
+
+// mayCall reports whether members with a role may call a function.
+func mayCall(fn *functions.Function, role actor.Role) bool {
+	if len(fn.Roles) == 0 {
+		return role != actor.Anon && role != ""
+	}
+	return role == actor.Service || slices.Contains(fn.Roles, role)
 }
 
 func addRoute(paths object, r Route) {

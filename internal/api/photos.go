@@ -150,7 +150,6 @@ func picture(w http.ResponseWriter, r *http.Request) (body io.ReadSeeker, captio
 	if mt, _, err := mime.ParseMediaType(r.Header.Get("Content-Type")); err != nil || mt != "multipart/form-data" {
 		return nil, "", nil, fault.New(fault.Unsupported, "22023", "send the photo as multipart/form-data with the part file")
 	}
-	unhurried(w)
 	r.Body = http.MaxBytesReader(w, r.Body, photo.MaxBytes+64<<10)
 	if err := r.ParseMultipartForm(formMemory); err != nil {
 		return nil, "", nil, tooMuch(err)

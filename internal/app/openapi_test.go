@@ -55,6 +55,12 @@ func TestOpenAPIForRole(t *testing.T) {
 		{"viewer@north.example", "/v1/zones", []string{"get"}},
 		{"manager@north.example", "/v1/zones", []string{"delete", "get", "patch", "post", "put"}},
 		{"operator@north.example", "/v1/audit", nil},
+		{"viewer@north.example", "/functions/v1/safety-kpis", []string{"get"}},
+		{"viewer@north.example", "/functions/v1/plan-routes", nil},
+		{"viewer@north.example", "/functions/v1/rollback-import-job", nil},
+		{"manager@north.example", "/functions/v1/rollback-import-job", nil},
+		{"admin@north.example", "/functions/v1/rollback-import-job", []string{"post"}},
+		{"viewer@north.example", "/v1/rate-limit/status", []string{"get"}},
 	} {
 		var doc struct {
 			Paths map[string]map[string]any `json:"paths"`
