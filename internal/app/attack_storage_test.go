@@ -7,6 +7,7 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -48,6 +49,38 @@ func TestAttackLostDatabase(t *testing.T) {
 			}
 		})
 	}
+}
+
+// A disk that takes no writes makes a server not ready, with the reason, while
+// reads go on; one that takes them again makes it ready.
+func TestReadyWithoutWrites(t *testing.T) {
+	testkit.Run(t, func(t *testing.T, k *testkit.Kit) {
+		write := func(sql string) error {
+			return k.App.DB.Write(t.Context(), db.Scope{All: true}, func(tx *db.Tx) error { _, err := tx.Exec(sql); return err })
+		}
+		zones := func() {
+			t.Helper()
+			if r := k.Get(who(actor.Viewer), "/v1/zones?limit=1"); r.Status != 200 {
+				t.Errorf("a read: %d %s", r.Status, r.Body)
+			}
+		}
+		zones()
+		// PostgreSQL's disk has room again at once.
+		sql, status, reason := "DO $$ BEGIN RAISE EXCEPTION 'full' USING ERRCODE = '53100'; END $$", 200, `"ready"`
+		if k.App.DB.Engine() == db.SQLite {
+			sql, status, reason = "INSERT INTO leases (name, beat) VALUES ('x', 1)", 503, "the database cannot be written"
+			if err := write("PRAGMA query_only = ON"); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := write(sql); err == nil {
+			t.Fatal("the write succeeded")
+		}
+		if r := k.Get("", "/readyz"); r.Status != status || !strings.Contains(string(r.Body), reason) {
+			t.Errorf("ready: %d %s", r.Status, r.Body)
+		}
+		zones()
+	})
 }
 
 // relay stands before a PostgreSQL cluster and can stop passing anything on,

@@ -21,6 +21,7 @@ import (
 	"time"
 
 	"holdfast/internal/config"
+	"holdfast/internal/fault"
 	"holdfast/internal/metrics"
 	"holdfast/internal/web"
 )
@@ -203,6 +204,11 @@ func (a *App) readyz(w http.ResponseWriter, r *http.Request) {
 	case err != nil:
 		slog.Warn("not ready", "error", err)
 		reason = "the database cannot be used"
+		if fault.HasCode(err, "53100") {
+			reason = "the disk is full"
+		} else if fault.HasCode(err, "58030") || fault.HasCode(err, "25006") {
+			reason = "the database cannot be written"
+		}
 	}
 	w.Header().Set("Cache-Control", "no-store")
 	if reason != "" {

@@ -69,6 +69,7 @@ type DB struct {
 	kind    Engine
 	version string
 	observe func(s Scope, write bool, statements int)
+	health  health
 }
 
 type engine interface {
@@ -106,8 +107,15 @@ func (d *DB) Engine() Engine { return d.kind }
 func (d *DB) Version() string { return d.version }
 
 // Ping reports whether a statement can run and, on SQLite, whether the
-// database file is still the one that was opened.
-func (d *DB) Ping(ctx context.Context) error { return d.eng.ping(ctx) }
+// database file is still the one that was opened. After a write that failed for
+// a full or read-only disk it is that failure until one succeeds, which Ping
+// tries.
+func (d *DB) Ping(ctx context.Context) error {
+	if err := d.eng.ping(ctx); err != nil {
+		return err
+	}
+	return d.heal(ctx)
+}
 
 // Close waits for running transactions and closes the database.
 func (d *DB) Close() error { return d.eng.close() }
@@ -156,6 +164,7 @@ func (d *DB) Write(ctx context.Context, s Scope, fn func(*Tx) error) error {
 			return nil
 		}
 		err = classify(err)
+		d.health.note(err)
 		if attempt > retries || !retryable(err) || ctx.Err() != nil {
 			return err
 		}

@@ -121,6 +121,9 @@ func migratePostgres(ctx context.Context, cfg *pgx.ConnConfig, apply bool) (stri
 	if err != nil {
 		return "", err
 	}
+	if err := byteOrder(ctx, c); err != nil {
+		return "", err
+	}
 	if err := ensureVersionTable(ctx, c); err != nil {
 		return "", err
 	}

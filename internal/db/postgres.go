@@ -377,6 +377,22 @@ func wireParams(args []any) (params [][]byte, formats []int16, err error) {
 	return params, formats, nil
 }
 
+// byteOrder refuses a database that sorts text by the rules of a language:
+// numbering relies on ':' standing behind the digits, and pages would come in
+// another order than on SQLite.
+func byteOrder(ctx context.Context, c *pgx.Conn) error {
+	var bytes bool
+	var collation string
+	if err := c.QueryRow(ctx, "SELECT '-' < '0' AND '9' < ':' AND 'B' < 'a' AND 'z' < 'é' AND 'a b' < 'aa', (SELECT datcollate FROM pg_database WHERE datname = current_database())").Scan(&bytes, &collation); err != nil {
+		return classify(err)
+	}
+	if !bytes {
+		return fault.New(fault.Unavailable, "", "the database sorts text by the rules of a language (LC_COLLATE %s), not by bytes; "+
+			"make one with CREATE DATABASE holdfast TEMPLATE template0 ENCODING 'UTF8' LOCALE 'C', and copy the old one's data with pg_dump and pg_restore", collation)
+	}
+	return nil
+}
+
 // serverVersion refuses a server older than the SQL we write.
 func serverVersion(ctx context.Context, c *pgx.Conn) (string, error) {
 	var text string

@@ -2,11 +2,15 @@ package db_test
 
 import (
 	"context"
+	"crypto/rand"
 	"fmt"
+	"net/url"
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
 
 	"holdfast/internal/db"
 	"holdfast/internal/fault"
@@ -31,6 +35,45 @@ func each(t *testing.T, f func(t *testing.T, d *db.DB)) {
 			}
 			defer d.Close()
 			f(t, d)
+		})
+	}
+}
+
+// Text sorts by bytes on both engines, or nothing is opened.
+func TestCollations(t *testing.T) {
+	ctx := t.Context()
+	dsn := pgtest.DSN(t)
+	conn, err := pgx.Connect(ctx, dsn)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close(context.WithoutCancel(ctx))
+	for name, c := range map[string]struct {
+		clause string
+		opens  bool
+	}{
+		"ascii":    {"locale 'C'", true},
+		"posix":    {"locale 'POSIX'", true},
+		"language": {"locale 'C' locale_provider icu icu_locale 'en-US'", false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			other := "collated_" + strings.ToLower(rand.Text())
+			if _, err := conn.Exec(ctx, "create database "+other+" template template0 encoding 'UTF8' "+c.clause); err != nil {
+				t.Fatal(err)
+			}
+			defer conn.Exec(context.WithoutCancel(ctx), "drop database "+other+" with (force)")
+			u, err := url.Parse(dsn)
+			if err != nil {
+				t.Fatal(err)
+			}
+			u.Path = "/" + other
+			d, err := db.Open(ctx, db.Options{URL: u.String(), Migrate: true})
+			if err == nil {
+				d.Close()
+			}
+			if (err == nil) != c.opens || err != nil && !strings.Contains(err.Error(), "LOCALE 'C'") {
+				t.Errorf("opened: %v", err)
+			}
 		})
 	}
 }

@@ -1,0 +1,37 @@
+package db
+
+import (
+	"context"
+	"sync/atomic"
+
+	"holdfast/internal/fault"
+)
+
+// health remembers that nothing can be written.
+type health struct{ failed atomic.Pointer[fault.Error] }
+
+// note takes in how a write ended. Only what is the matter with the disk, or
+// with a server that takes no writes, counts: a write that changes nothing
+// succeeds on a full disk, so that success proves nothing.
+func (h *health) note(err error) {
+	switch f := fault.As(err); f.Code {
+	case "53100", "58030", "25006": // disk full, I/O error, read-only transaction
+		h.failed.Store(f)
+	}
+}
+
+// probe changes a row of its own.
+const probe = "INSERT INTO leases (name, beat) VALUES ('writable', 1) ON CONFLICT (name) DO UPDATE SET beat = leases.beat + 1"
+
+// heal tries a write, when the last one failed for the disk.
+func (d *DB) heal(ctx context.Context) error {
+	failed := d.health.failed.Load()
+	if failed == nil {
+		return nil
+	}
+	if err := d.Write(ctx, Scope{All: true}, func(tx *Tx) error { _, err := tx.Exec(probe); return err }); err != nil {
+		return err
+	}
+	d.health.failed.CompareAndSwap(failed, nil)
+	return nil
+}

@@ -1,0 +1,45 @@
+package db
+
+import (
+	"testing"
+
+	"holdfast/internal/fault"
+)
+
+// A disk that takes no writes shows until one succeeds; reads go on.
+func TestUnwritable(t *testing.T) {
+	d := openTest(t)
+	w := d.eng.(*lite).writer
+	write := func(sql string) error {
+		return d.Write(t.Context(), Scope{All: true}, func(tx *Tx) error { _, err := tx.Exec(sql); return err })
+	}
+	if err := w.exec("PRAGMA query_only = ON"); err != nil {
+		t.Fatal(err)
+	}
+	if err := d.Ping(t.Context()); err != nil {
+		t.Errorf("before anything failed: %v", err)
+	}
+	if err := write("INSERT INTO leases (name, beat) VALUES ('x', 1)"); fault.As(err).Code != "58030" {
+		t.Fatalf("a write: %v", err)
+	}
+	for range 2 {
+		if err := d.Ping(t.Context()); fault.As(err).Code != "58030" {
+			t.Errorf("unwritable: %v", err)
+		}
+	}
+	if err := d.Read(t.Context(), Scope{}, func(tx *Tx) error { return tx.Query("SELECT 1", nil, func(*Row) error { return nil }) }); err != nil {
+		t.Errorf("a read: %v", err)
+	}
+	if err := w.exec("PRAGMA query_only = OFF"); err != nil {
+		t.Fatal(err)
+	}
+	if err := d.Ping(t.Context()); err != nil {
+		t.Errorf("writable again: %v", err)
+	}
+	for code, counts := range map[string]bool{"53100": true, "58030": true, "25006": true, "57014": false, "23505": false, "": false} {
+		var h health
+		if h.note(fault.New(fault.Unavailable, code, "x")); (h.failed.Load() != nil) != counts {
+			t.Errorf("code %q counts: %v", code, !counts)
+		}
+	}
+}
