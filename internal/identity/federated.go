@@ -208,6 +208,17 @@ func (s *Service) SuspendFederated(tx *db.Tx, a actor.Actor, tenantID, which str
 	return keepOwner(tx, tenantID)
 }
 
+// OnlyOwner reports that a tenant has no other active owner than this person,
+// and holds that until the transaction ends.
+func (s *Service) OnlyOwner(tx *db.Tx, tenantID, userID string) (bool, error) {
+	his, others := false, false
+	err := tx.Query("SELECT user_id FROM members WHERE tenant_id = $1 AND role = 'owner' AND status = 'active'"+tx.DB().ForUpdate(), []any{tenantID}, func(r *db.Row) error {
+		his, others = his || r.Text(0) == userID, others || r.Text(0) != userID
+		return nil
+	})
+	return his && !others, err
+}
+
 // RestoreFederated takes back a suspension by SuspendFederated: the role is the
 // one of before, and a membership that the tenant itself suspended stays so.
 func (s *Service) RestoreFederated(tx *db.Tx, tenantID, userID string, c Client) error {

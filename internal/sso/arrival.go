@@ -237,14 +237,17 @@ func (s *Service) arrive(ctx context.Context, c *Connection, q request, in arriv
 }
 
 // provisioned finds the account that SCIM made for a person before the first
-// sign-in, and adds the groups that SCIM put it in.
+// sign-in, and adds the groups that SCIM put it in. Whose account SCIM removed
+// leaves it for one that was made since.
 func (s *Service) provisioned(tx *db.Tx, c *Connection, f *identity.Federated) error {
-	known := ""
-	err := tx.One("SELECT user_id FROM identities WHERE provider = $1 AND issuer = $2 AND subject = $3", []any{identity.FederatedProvider(c.ID), c.Issuer, f.Subject}, func(r *db.Row) error {
-		known = r.Text(0)
+	const mine = " WHERE provider = $1 AND issuer = $2 AND subject = $3"
+	subject := []any{identity.FederatedProvider(c.ID), c.Issuer, f.Subject}
+	known, removed := "", false
+	err := tx.One("SELECT i.user_id, a.deleted_at FROM identities i LEFT JOIN sso_accounts a ON a.user_id = i.user_id"+mine, subject, func(r *db.Row) error {
+		known, removed = r.Text(0), !r.Null(1)
 		return nil
 	})
-	if fault.Is(err, fault.NotFound) {
+	if fault.Is(err, fault.NotFound) || err == nil && removed {
 		err = tx.One(`SELECT a.user_id FROM sso_accounts a WHERE a.connection_id = $1 AND a.deleted_at IS NULL AND a.provisioned = $2 AND (a.user_name = $3 OR a.user_name = $4)
 			AND NOT EXISTS (SELECT 1 FROM identities i WHERE i.user_id = a.user_id) ORDER BY a.created_at NULLS LAST LIMIT 1`,
 			[]any{c.ID, true, strings.ToLower(f.Subject), f.Email}, func(r *db.Row) error {
@@ -253,6 +256,7 @@ func (s *Service) provisioned(tx *db.Tx, c *Connection, f *identity.Federated) e
 			})
 		if err == nil {
 			f.Account = known
+			tx.Queue("DELETE FROM identities"+mine, subject, nil)
 		}
 	}
 	if fault.Is(err, fault.NotFound) {

@@ -209,6 +209,18 @@ func (c *Connection) mayBecome(was Person, p *Person) error {
 	return errForeign()
 }
 
+// lasting is the externalId where it says who a person is whatever the address:
+// one that repeats a name passes on with it. "" = there is none.
+func (p Person) lasting() string {
+	for _, name := range []string{p.UserName, p.Email} {
+		local, _, _ := strings.Cut(name, "@")
+		if strings.EqualFold(p.ExternalID, name) || strings.EqualFold(p.ExternalID, local) {
+			return ""
+		}
+	}
+	return p.ExternalID
+}
+
 func (p Person) profile() map[string]any {
 	out := map[string]any{}
 	for k, v := range map[string]string{"name": p.Display, "full_name": p.Display, "given_name": p.Given, "family_name": p.Family} {
@@ -225,7 +237,9 @@ func errTaken() error {
 }
 
 // CreatePerson provisions an account, or takes over one that a sign-in of the
-// same connection made: a second one would stay open when this one is closed.
+// same connection made: a second one would stay open when this one is closed. An
+// account that was removed comes back for the externalId it had, and never for
+// its name, which may be somebody else's by now.
 func (s *Service) CreatePerson(ctx context.Context, c *Connection, p Person, who identity.Client) (Person, error) {
 	if err := p.complete(); err != nil {
 		return p, err
@@ -234,11 +248,13 @@ func (s *Service) CreatePerson(ctx context.Context, c *Connection, p Person, who
 		return p, errForeign()
 	}
 	err := s.db.Write(ctx, everywhere, func(tx *db.Tx) error {
-		was := Person{}
+		was, removed := Person{}, false
 		err := tx.One(`SELECT a.user_id, a.provisioned, a.deleted_at, a.active FROM sso_accounts a JOIN users u ON u.id = a.user_id WHERE a.connection_id = $1
-			AND (a.user_name = $2 OR u.email = $3 AND a.provisioned = $4 AND a.user_name <> CAST(a.user_id AS text)) ORDER BY a.provisioned DESC NULLS LAST, a.created_at NULLS LAST LIMIT 1`, []any{c.ID, p.UserName, p.Email, false}, func(r *db.Row) error {
+			AND (a.deleted_at IS NULL AND (a.user_name = $2 OR u.email = $3 AND a.provisioned = $4 AND a.user_name <> CAST(a.user_id AS text)) OR a.deleted_at IS NOT NULL AND a.external_id = $5)
+			ORDER BY a.deleted_at DESC NULLS FIRST, a.provisioned DESC NULLS LAST, a.created_at NULLS LAST LIMIT 1`, []any{c.ID, p.UserName, p.Email, false, p.lasting()}, func(r *db.Row) error {
 			was.ID, was.Active = r.Text(0), r.Bool(3)
-			if r.Bool(1) && r.Null(2) {
+			removed = !r.Null(2)
+			if r.Bool(1) && !removed {
 				return errTaken()
 			}
 			return nil
@@ -250,6 +266,10 @@ func (s *Service) CreatePerson(ctx context.Context, c *Connection, p Person, who
 			return err
 		}
 		p.ID = was.ID
+		if removed {
+			// The sign-in that was the person's may be a new one now: the next one links.
+			tx.Queue("DELETE FROM identities WHERE user_id = $1 AND provider = $2", []any{p.ID, identity.FederatedProvider(c.ID)}, nil)
+		}
 		_, err = tx.Exec("UPDATE sso_accounts SET provisioned = $2, deleted_at = NULL WHERE user_id = $1", was.ID, true)
 		if err != nil {
 			return err
@@ -318,31 +338,38 @@ func (s *Service) store(tx *db.Tx, c *Connection, was, p Person, who identity.Cl
 		[]any{p.ID, p.UserName, null(p.ExternalID), null(p.Display), null(p.Given), null(p.Family), p.Active, now}, nil)
 	tx.Queue("UPDATE users SET email = $2, updated_at = $3 WHERE id = $1 AND email <> $2", []any{p.ID, p.Email, now}, nil)
 	tx.Queue("UPDATE members SET email = $3, updated_at = $4 WHERE tenant_id = $1 AND user_id = $2 AND email <> $3", []any{c.TenantID, p.ID, p.Email, now}, nil)
-	action := "scim.user_changed"
+	note := identity.Note{Tenant: c.TenantID, Key: "scim:" + c.ID, Action: "scim.user_changed", Entity: "user", EntityID: p.ID, Client: who}
 	switch {
 	case was.Active && !p.Active:
-		action = "scim.user_deactivated"
-		if err := s.shutOut(tx, c, p.ID); err != nil {
+		note.Action = "scim.user_deactivated"
+		kept, err := s.shutOut(tx, c, p.ID)
+		if err != nil {
 			return err
 		}
+		note.Details = stillOwner(kept)
 	case !was.Active && p.Active:
-		action = "scim.user_activated"
+		note.Action = "scim.user_activated"
 		if err := s.place(tx, c, p.ID, who); err != nil {
 			return err
 		}
 	}
-	s.ident.Record(tx, identity.Note{Tenant: c.TenantID, Key: "scim:" + c.ID, Action: action, Entity: "user", EntityID: p.ID, Client: who})
+	s.ident.Record(tx, note)
 	tx.After(func() { s.ident.Forget(p.ID) })
 	return tx.Flush()
 }
 
 // shutOut ends a person's membership and sessions. The directory speaks for the
-// whole organisation: nobody's role is above it, but an owner has to remain.
-func (s *Service) shutOut(tx *db.Tx, c *Connection, userID string) error {
-	if err := s.ident.SuspendFederated(tx, actor.Actor{Role: actor.Service}, c.TenantID, "tenant_id = $1 AND user_id = $2", c.TenantID, userID); err != nil {
-		return err
+// whole organisation: nobody's role is above it. The only owner stays one on
+// paper, who cannot sign in: kept says so.
+func (s *Service) shutOut(tx *db.Tx, c *Connection, userID string) (kept bool, err error) {
+	kept, err = s.ident.OnlyOwner(tx, c.TenantID, userID)
+	if err == nil && !kept {
+		err = s.ident.SuspendFederated(tx, actor.Actor{Role: actor.Service}, c.TenantID, "tenant_id = $1 AND user_id = $2", c.TenantID, userID)
 	}
-	return s.ident.EndSessions(tx, userID)
+	if err != nil {
+		return kept, err
+	}
+	return kept, s.ident.EndSessions(tx, userID)
 }
 
 // groupsOf are the groups of the last sign-in and those of SCIM.
@@ -358,18 +385,32 @@ func (s *Service) groupsOf(tx *db.Tx, userID string) (groups []string, err error
 }
 
 // DeletePerson closes an account for good: sessions end, the membership is
-// suspended, and SCIM no longer shows it. What the person did stays theirs.
+// suspended, and SCIM neither shows it nor counts its name as taken (RFC 7644
+// section 3.6). What the person did stays theirs, and who signed in so is out.
 func (s *Service) DeletePerson(ctx context.Context, c *Connection, id string, who identity.Client) error {
 	return s.db.Write(ctx, everywhere, func(tx *db.Tx) error {
 		p, err := s.personBy(tx, c, id)
 		if err != nil {
 			return err
 		}
-		tx.Queue("UPDATE sso_accounts SET active = $2, provisioned = $3, deleted_at = $4, updated_at = $4 WHERE user_id = $1", []any{p.ID, false, true, s.now()}, nil)
+		tx.Queue("UPDATE sso_accounts SET user_name = CAST(user_id AS text), active = $2, provisioned = $3, deleted_at = $4, updated_at = $4 WHERE user_id = $1", []any{p.ID, false, true, s.now()}, nil)
 		tx.Queue("DELETE FROM sso_group_members WHERE user_id = $1", []any{p.ID}, nil)
-		s.ident.Record(tx, identity.Note{Tenant: c.TenantID, Key: "scim:" + c.ID, Action: "scim.user_deleted", Entity: "user", EntityID: p.ID, Client: who})
-		return s.shutOut(tx, c, p.ID)
+		kept, err := s.shutOut(tx, c, p.ID)
+		if err != nil {
+			return err
+		}
+		s.ident.Record(tx, identity.Note{Tenant: c.TenantID, Key: "scim:" + c.ID, Action: "scim.user_deleted", Entity: "user", EntityID: p.ID, Details: stillOwner(kept), Client: who})
+		return tx.Flush()
 	})
+}
+
+// stillOwner are an audit row's details where a tenant is left with an owner who
+// is shut out.
+func stillOwner(kept bool) map[string]any {
+	if !kept {
+		return nil
+	}
+	return map[string]any{"membership": "kept: the only owner"}
 }
 
 // follow gives a person the role of their groups as they are now, where groups

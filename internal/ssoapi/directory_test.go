@@ -1,6 +1,7 @@
 package ssoapi_test
 
 import (
+	"fmt"
 	"net/url"
 	"testing"
 
@@ -90,8 +91,10 @@ func TestDirectoryGivesBackWhatItTook(t *testing.T) {
 		}{
 			{"a role given by hand", "manager", off, on, "manager suspended", "manager active"},
 			{"an owner beside another", "owner", off, on, "owner suspended", "owner active"},
-			{"removed, and made again", "safety", func() { d.scim("DELETE", path, nil, 204) },
-				func() { d.scim("POST", "/Users", map[string]any{"userName": "bob@corp.example"}, 201) }, "safety suspended", "safety active"},
+			{"removed, and made again", "safety", func() { d.scim("PATCH", path, patchOf("externalId", "4711"), 200); d.scim("DELETE", path, nil, 204) },
+				func() {
+					d.scim("POST", "/Users", map[string]any{"userName": "bob@corp.example", "externalId": "4711"}, 201)
+				}, "safety suspended", "safety active"},
 			{"suspended by the tenant before", "manager", func() { d.set("status", "suspended", user); off() }, on, "manager suspended", "manager suspended"},
 		} {
 			d.set("role", c.role, user)
@@ -147,40 +150,100 @@ func TestDirectoryGroupsAfterAbsence(t *testing.T) {
 // of their own: the one of before keeps what it did and is nobody else's, and the
 // directory finds whose the address is now.
 func TestRecycledAddress(t *testing.T) {
-	for _, c := range []struct {
-		name    string
-		renamed bool // the one before has another address by now, and has signed in with it
-	}{{"passed on", true}, {"of a leaver", false}} {
-		t.Run(c.name, func(t *testing.T) {
-			onBoth(t, func(k *kit) {
-				d := newDirectory(k, nil)
-				in := func(sub, email string) string {
-					user, access := d.enter(map[string]any{"sub": sub, "email": email})
-					if got := claims(k, access)["email"]; got != email {
-						k.Errorf("%s signed in as %v", email, got)
-					}
-					return user
+	onBoth(t, func(k *kit) {
+		d := newDirectory(k, nil)
+		for _, c := range []struct {
+			name    string
+			renamed bool // the one before has another address by now, and has signed in with it
+		}{{"ann", true}, {"eve", false}} {
+			in := func(sub, local string) string {
+				email := local + "@corp.example"
+				user, access := d.enter(map[string]any{"sub": sub + c.name, "email": email})
+				if got := claims(k, access)["email"]; got != email {
+					k.Errorf("%s signed in as %v", email, got)
 				}
-				old := in("old", "ann@corp.example")
-				if c.renamed && in("old", "anna@corp.example") != old {
-					k.Error("a new address makes another account")
+				return user
+			}
+			old := in("old", c.name)
+			if c.renamed && in("old", c.name+"a") != old {
+				k.Error("a new address makes another account")
+			}
+			fresh := in("new", c.name)
+			if fresh == old {
+				k.Fatal("two people share an account")
+			}
+			for _, now := range []struct{ local, user string }{{c.name, fresh}, {c.name + "a", old}} {
+				if now.user == old && in("old", now.local) != old {
+					k.Errorf("%s: the one before has another account", c.name)
 				}
-				fresh := in("new", "ann@corp.example")
-				if fresh == old {
-					k.Fatal("two people share an account")
+				if got := d.scim("POST", "/Users", map[string]any{"userName": now.local + "@corp.example"}, 201).text(k, "id"); got != now.user {
+					k.Errorf("the directory took over %s for %s, want %s", got, now.local, now.user)
 				}
-				if got := d.scim("POST", "/Users", map[string]any{"userName": "ann@corp.example"}, 201).text(k, "id"); got != fresh {
-					k.Errorf("the directory took over %s, want %s", got, fresh)
-				}
-				if got := in("old", "anna@corp.example"); got != old {
-					k.Errorf("the one before is %s, was %s", got, old)
-				}
-				if got := d.scim("POST", "/Users", map[string]any{"userName": "anna@corp.example"}, 201).text(k, "id"); got != old {
-					k.Errorf("the directory took over %s, want %s", got, old)
-				}
-			})
-		})
-	}
+			}
+		}
+	})
+}
+
+// Whom the directory removed leaves the address to whoever has it next, and
+// neither account nor role with it. The person comes back to the account of
+// before for the externalId of before; for a name alone to a new one, which the
+// sign-in of before opens then.
+func TestRemovedAndMadeAgain(t *testing.T) {
+	onBoth(t, func(k *kit) {
+		d := newDirectory(k, map[string]any{"role_map": map[string]string{}})
+		for i, c := range []struct {
+			name          string
+			before, after string // externalId
+			first         bool   // the next one signs in before the directory says anything
+			sub           string // signs in afterwards
+			same          bool   // account
+		}{
+			{"somebody else, who signs in first", "1", "2", true, "new", false},
+			{"somebody else", "3", "4", false, "new", false},
+			{"no external ids", "", "", false, "new", false},
+			{"an external id that repeats the name", "Ann3", "ann3", false, "new", false},
+			{"the same person", "5", "5", false, "old", true},
+			{"the same person with a new sign-in", "6", "6", false, "new", true},
+			{"the same person, by the sign-in alone", "", "", false, "old", false},
+		} {
+			email := fmt.Sprintf("ann%d@corp.example", i)
+			person := func(external string) map[string]any {
+				return map[string]any{"userName": email, "externalId": external}
+			}
+			in := func(sub string) map[string]any { return map[string]any{"sub": sub + email, "email": email} }
+			old := d.scim("POST", "/Users", person(c.before), 201).text(k, "id")
+			if user, _ := d.enter(in("old")); user != old {
+				k.Fatalf("%s: signed in as %s, want %s", c.name, user, old)
+			}
+			d.set("role", "manager", old)
+			d.scim("DELETE", "/Users/"+old, nil, 204)
+			if at := d.arrive(in("old")); at.Query().Get("error") != "access_denied" {
+				k.Errorf("%s: removed, landed at %s", c.name, at)
+			}
+			next, role := "", "viewer active"
+			if c.first {
+				next, _ = d.enter(in(c.sub))
+			}
+			made := d.scim("POST", "/Users", person(c.after), 201).text(k, "id")
+			if c.first && made != next || (made == old) != c.same {
+				k.Errorf("%s: made %s; %s was removed, %s signed in", c.name, made, old, next)
+			}
+			if user, _ := d.enter(in(c.sub)); user != made {
+				k.Errorf("%s: signed in as %s, want %s", c.name, user, made)
+			}
+			if c.same {
+				role = "manager active"
+			} else if got := d.membership(old); got != "manager suspended" {
+				k.Errorf("%s: who was removed is %s", c.name, got)
+			}
+			if got := d.membership(made); got != role {
+				k.Errorf("%s: who came is %s, want %s", c.name, got, role)
+			}
+			if at := d.arrive(in("third")); at.Query().Get("error_code") != "user_already_exists" {
+				k.Errorf("%s: a third person with the name landed at %s", c.name, at)
+			}
+		}
+	})
 }
 
 // What the directory named keeps its name when the provider gives another
@@ -208,7 +271,8 @@ func TestProvisionedNameStays(t *testing.T) {
 }
 
 // Neither a directory nor the end of a connection leaves a tenant without an
-// owner, and nobody below an owner suspends one by deleting the connection.
+// owner, and nobody below an owner suspends one by deleting the connection. Whom
+// the directory switched off or removed is out all the same.
 func TestConnectionKeepsAnOwner(t *testing.T) {
 	onBoth(t, func(k *kit) {
 		d := newDirectory(k, nil)
@@ -220,14 +284,32 @@ func TestConnectionKeepsAnOwner(t *testing.T) {
 			if got := d.membership(user); got != "owner active" {
 				k.Errorf("%s: the last owner is %s", what, got)
 			}
-			k.want(k.call("GET", "/user", access, nil), 200, "")
 		}
-		d.scim("PATCH", "/Users/"+user, patchOf("active", false), 409)
-		kept("switched off")
-		d.scim("DELETE", "/Users/"+user, nil, 409)
-		kept("removed")
+		out := func(what, action string) {
+			k.Helper()
+			kept(what)
+			k.want(k.call("GET", "/user", access, nil), 403, "session_not_found")
+			if at := d.arrive(nil); at.Query().Get("error") != "access_denied" {
+				k.Errorf("%s, landed at %s", what, at)
+			}
+			if n := k.count("SELECT COUNT(*) FROM audit WHERE action = $1 AND details LIKE '%the only owner%'", action); n != 1 {
+				k.Errorf("%s: the audit log does not say that the owner stayed one", what)
+			}
+		}
 		k.want(k.call("DELETE", "/sso/connections/"+d.id, k.serviceKey(), nil), 409, "conflict")
 		kept("connection deleted")
+		k.want(k.call("GET", "/user", access, nil), 200, "")
+		d.scim("PATCH", "/Users/"+user, patchOf("externalId", "4711"), 200)
+		d.scim("PATCH", "/Users/"+user, patchOf("active", false), 200)
+		out("switched off", "scim.user_deactivated")
+		d.scim("PATCH", "/Users/"+user, patchOf("active", true), 200)
+		_, access = d.enter(nil)
+		d.scim("DELETE", "/Users/"+user, nil, 204)
+		out("removed", "scim.user_deleted")
+		d.scim("POST", "/Users", map[string]any{"userName": "bob@corp.example", "externalId": "4711"}, 201)
+		if again, _ := d.enter(nil); again != user || d.membership(user) != "owner active" {
+			k.Errorf("made again: %s is %s, was %s", again, d.membership(user), user)
+		}
 
 		owner := k.member(d.tenant, "owner@x.example", actor.Owner)
 		k.want(k.call("DELETE", "/sso/connections/"+d.id, admin.AccessToken, nil), 403, "not_admin")

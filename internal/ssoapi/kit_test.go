@@ -63,6 +63,12 @@ func (k *kit) now() time.Time {
 	return time.Now().Add(k.skew)
 }
 
+func (k *kit) later(d time.Duration) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.skew += d
+}
+
 func (k *kit) LookupTXT(_ context.Context, name string) ([]string, error) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
