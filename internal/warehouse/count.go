@@ -2,6 +2,8 @@ package warehouse
 
 import (
 	"sort"
+	"strconv"
+	"strings"
 
 	"holdfast/internal/actor"
 	"holdfast/internal/db"
@@ -80,10 +82,11 @@ func spotOf(n store.Row) spot {
 // variance, a date for each level that was right.
 func bookCounts(tx *db.Tx, a actor.Actor, s *store.Store, changes []store.Change) error {
 	var moves []store.Row
+	var at []int // the count of each
 	var right []string
-	for _, c := range changes {
+	for i, c := range changes {
 		if m := countMove(c.After); m != nil {
-			moves = append(moves, m)
+			moves, at = append(moves, m), append(at, i)
 		} else {
 			right = append(right, spotOf(c.After).key())
 		}
@@ -96,7 +99,22 @@ func bookCounts(tx *db.Tx, a actor.Actor, s *store.Store, changes []store.Change
 	}
 	r, _ := s.Catalog().Get("stock_movements")
 	_, err := s.InsertTx(tx, a, r, moves)
+	if fault.HasCode(err, CodeStock) || fault.HasCode(err, CodeMovement) {
+		return atCount(fault.As(err), at, len(changes))
+	}
 	return err
+}
+
+// atCount makes the row of a movement that was refused that of its count.
+func atCount(err *fault.Error, at []int, n int) error {
+	if len(at) == 1 {
+		return place(err, at[0], n)
+	}
+	i, bad := strconv.Atoi(strings.TrimPrefix(err.Details, "row "))
+	if bad != nil || i < 1 || i > len(at) {
+		return err
+	}
+	return place(err, at[i-1], n)
 }
 
 // countMove is the movement that books a count, nil when it was right.

@@ -28,9 +28,9 @@ type posting struct {
 	itemByID map[string]*stocked
 	lotItem  map[string]string
 	at       places
-	pieces   map[piece]decimal.Dec // what comes in by serial number, and with the same number in stock
-	worth    decimal.Dec           // of the tenant's stock, as far as committed
-	refused  *level                // the one that would get to where it may not be
+	pieces   map[piece]*held
+	worth    decimal.Dec // of the tenant's stock, as far as committed
+	refused  *level      // the one that would get to where it may not be
 }
 
 // post books movements: stock levels, the items' totals and counters, the load
@@ -58,9 +58,8 @@ func (w Watch) post(tx *db.Tx, a actor.Actor, s *store.Store, changes []store.Ch
 			return place(err, i, len(changes))
 		}
 	}
-	if k, twice := p.twice(); twice {
-		err := fault.New(fault.Conflict, CodeStock, "serial number %s of %s is in stock already", k.serial, p.itemByID[k.item].sku).At("serial", "is in stock already")
-		return place(err, k.latest(changes), len(changes))
+	if k, twice := p.twice(changes); twice {
+		return place(p.refusal(k), k.latest(changes), len(changes))
 	}
 	fallen, err := p.settle(tx, a.TenantID, s)
 	if p.refused != nil {
@@ -194,59 +193,6 @@ func (p *posting) settle(tx *db.Tx, tenant string, s *store.Store) (fallen []str
 	}
 	slices.Sort(fallen)
 	return fallen, p.writeLoads(tx, tenant, now, loads)
-}
-
-// piece is one thing with a number of its own.
-type piece struct{ item, serial string }
-
-// readPieces asks where the serial numbers that come in are in stock already;
-// what is only moved is none of them.
-func (p *posting) readPieces(tx *db.Tx, tenant string) {
-	p.pieces = map[piece]decimal.Dec{}
-	for _, v := range p.order {
-		if v.serial != "" {
-			p.pieces[piece{v.item, v.serial}] += v.delta
-		}
-	}
-	var serials []string
-	for k, n := range p.pieces {
-		if n <= 0 {
-			delete(p.pieces, k)
-		} else {
-			serials = append(serials, k.serial)
-		}
-	}
-	if len(serials) == 0 {
-		return
-	}
-	tx.Queue("SELECT item_id, serial, CAST(SUM(quantity) AS bigint) FROM stock_levels WHERE tenant_id = $1 AND "+tx.DB().InUUID("item_id", 2)+" AND "+tx.DB().InText("serial", 3)+
-		" AND serial IS NOT NULL AND quantity > 0 GROUP BY item_id, serial", []any{tenant, jsonList(p.items.list), jsonList(serials)}, func(r *db.Row) error {
-		if k := (piece{r.Text(0), r.Text(1)}); p.pieces[k] > 0 {
-			p.pieces[k] += r.Dec(2)
-		}
-		return nil
-	})
-}
-
-// twice finds a serial number that would be in stock twice.
-func (p *posting) twice() (piece, bool) {
-	for k, n := range p.pieces {
-		if n > decimal.One {
-			return k, true
-		}
-	}
-	return piece{}, false
-}
-
-// latest is the place of the last movement that brings the piece in.
-func (k piece) latest(changes []store.Change) int {
-	at := 0
-	for i, c := range changes {
-		if from, to := spots(c.After); from.zone == "" && (piece{to.item, to.serial}) == k {
-			at = i
-		}
-	}
-	return at
 }
 
 func (p *posting) covered(v *level, it *stocked, after decimal.Dec) error {
