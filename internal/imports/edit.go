@@ -144,10 +144,10 @@ func (ed *editing) load(tx *db.Tx, a actor.Actor, jobID string, row int) error {
 // remember takes down the keys of the other chunks' rows, so that the row
 // cannot become the second with one key.
 func (ed *editing) remember(tx *db.Tx, tenant string) error {
-	if !ed.st.v.target.keyed() {
+	if !ed.st.v.target.keyed() && ed.st.serials == nil {
 		return nil
 	}
-	return tx.Query("SELECT rows, data FROM import_chunks WHERE tenant_id = $1 AND job_id = $2 AND seq <> $3 ORDER BY seq", []any{tenant, ed.job.ID, ed.seq}, func(r *db.Row) error {
+	return tx.Query("SELECT rows, data, seq FROM import_chunks WHERE tenant_id = $1 AND job_id = $2 AND seq <> $3 ORDER BY seq", []any{tenant, ed.job.ID, ed.seq}, func(r *db.Row) error {
 		rows, err := decodeStaged(r.Bytes(1), len(ed.plan.Fields), int(r.Int(0)))
 		if err != nil {
 			return err
@@ -161,6 +161,9 @@ func (ed *editing) remember(tx *db.Tx, tenant string) error {
 				if k := otherKey(ed.st.v.target.resource, at, row); k != "" && !slices.Equal(fields, ed.st.v.target.resource.Import.Key) {
 					ed.st.take(k, row, s.line)
 				}
+			}
+			if ed.st.serials != nil {
+				ed.st.recall(row, s.line, int(r.Int(2)) < ed.seq)
 			}
 			if ed.st.hours != nil {
 				ed.st.hours.enter(row, s.line)

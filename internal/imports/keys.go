@@ -60,6 +60,24 @@ func (k *keys) put(key string, line int) (earlier int, there bool) {
 	return 0, false
 }
 
+// set notes a key's line, in place of the one it may have.
+func (k *keys) set(key string, line int) {
+	hash := maphash.String(k.seed[0], key)
+	s := k.find(hash, maphash.String(k.seed[1], key))
+	switch {
+	case s.at() != 0:
+	case k.n == k.room:
+		if k.more == nil {
+			k.more = newKeys(2 * k.room)
+		}
+		k.more.set(key, line)
+		return
+	default:
+		k.n++
+	}
+	*s = slotOf(hash, line)
+}
+
 // line is where a key stands, 0 when it is not there.
 func (k *keys) line(key string) int {
 	s := k.find(maphash.String(k.seed[0], key), maphash.String(k.seed[1], key))

@@ -50,8 +50,13 @@ func (ap *application) count(rows []store.Row, lines []int) error {
 	if err != nil {
 		return err
 	}
-	var moves []store.Row
-	var at []int
+	// What leaves a place is booked first: undone in the other order, it is never
+	// in two places at a time.
+	out, err := ap.vacated(rows, lines)
+	if err != nil {
+		return err
+	}
+	in := &moves{}
 	for i, row := range rows {
 		was := levels[keyText(ap.target.resource, row)]
 		may := ap.mayMake
@@ -71,11 +76,28 @@ func (ap *application) count(rows []store.Row, lines []int) error {
 		default:
 			ap.sum.fresh++
 		}
-		m["import_job_id"] = ap.step.job.ID
-		moves, at = append(moves, m), append(at, lines[i])
+		if m["from_zone_id"] != nil {
+			out.add(m, lines[i])
+		} else {
+			in.add(m, lines[i])
+		}
 	}
-	_, err = ap.insert(moves, at)
+	rows, lines = append(out.rows, in.rows...), append(out.lines, in.lines...)
+	for _, m := range rows {
+		m["import_job_id"] = ap.step.job.ID
+	}
+	_, err = ap.insert(rows, lines)
 	return err
+}
+
+// moves are movements with the file's lines that they are of.
+type moves struct {
+	rows  []store.Row
+	lines []int
+}
+
+func (m *moves) add(row store.Row, line int) {
+	m.rows, m.lines = append(m.rows, row), append(m.lines, line)
 }
 
 // recount is a counted row beside the level it was counted at.

@@ -188,6 +188,11 @@ func TestStockCounts(t *testing.T) {
 			return out
 		}
 		before := levels()
+		// A row that says nothing of the quantity is not a count of none.
+		_, p, _ := k.imported("stock_levels", `{"mode":"update"}`, "", "u.csv", []byte("sku,zone,quantity\nP-1,A-1,\nP-1,A-2,5\n"))
+		if diff := cmp.Diff([]string{"2 quantity required"}, where(p.Errors)); diff != "" {
+			k.Error(diff)
+		}
 		job, p, a := k.imported("stock_levels", "", "", "c.csv", []byte(file))
 		if diff := cmp.Diff([]string{"6 Menge invalid", "7 Charge required", "8 Artikel duplicate"}, where(p.Errors)); diff != "" {
 			k.Errorf("%s %+v", diff, p.Errors)

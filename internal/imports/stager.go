@@ -34,6 +34,7 @@ type stager struct {
 	book    *ledgerOf       // of records with lines
 	torn    map[string]bool // records with lines, some of which have errors
 	hours   *hoursBook      // of shifts
+	serials *serials        // of stock
 	beat    time.Time
 
 	packer packer
@@ -49,6 +50,9 @@ func (m *Importer) stager(s *step, v *survey) *stager {
 	if v.target.name == "shifts" {
 		st.hours = newHours()
 	}
+	if v.target.posts != nil && slices.Contains(st.fields, "serial") {
+		st.serials = newSerials()
+	}
 	if v.settings.DryRun {
 		st.preview = &Counts{}
 	}
@@ -56,6 +60,17 @@ func (m *Importer) stager(s *step, v *survey) *stager {
 }
 
 func (st *stager) run(ctx context.Context, open sheet.Source) error {
+	st.beat = time.Now()
+	if st.serials != nil && st.v.target.name == "stock_levels" {
+		if err := st.read(open, func(list []record) error { return st.lookAhead(ctx, list) }); err != nil {
+			return err
+		}
+	}
+	return st.read(open, func(list []record) error { return st.stage(ctx, list) })
+}
+
+// read hands over the file's records, chunk by chunk.
+func (st *stager) read(open sheet.Source, take func([]record) error) error {
 	rows, err := sheet.Open(open, st.v.format)
 	if err != nil {
 		return err
@@ -66,12 +81,11 @@ func (st *stager) run(ctx context.Context, open sheet.Source) error {
 			return err
 		}
 	}
-	st.beat = time.Now()
 	var list []record
 	for no := 1; ; no++ {
 		rec, err := rows.Next()
 		if errors.Is(err, io.EOF) {
-			return st.stage(ctx, list)
+			return take(list)
 		}
 		if err != nil {
 			return err
@@ -81,7 +95,7 @@ func (st *stager) run(ctx context.Context, open sheet.Source) error {
 			r = recordOf(rec)
 		}
 		if list = append(list, r); len(list) == chunkRows {
-			if err := st.stage(ctx, list); err != nil {
+			if err := take(list); err != nil {
 				return err
 			}
 			list = list[:0]
@@ -141,6 +155,9 @@ func (st *stager) judge(ctx context.Context, batch []*draft) ([]store.Row, error
 		return nil, err
 	}
 	if err := st.promised(ctx, batch, good); err != nil {
+		return nil, err
+	}
+	if err := st.oneUnit(ctx, batch, good); err != nil {
 		return nil, err
 	}
 	return good, st.rehearse(ctx, batch, good)

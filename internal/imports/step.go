@@ -20,6 +20,7 @@ type step struct {
 	from    string // the stable state it began in
 	working string
 	rest    func() // ends the beat
+	empty   *keys  // places of serial numbers that a count finds empty, once it was asked
 
 	mu     sync.Mutex
 	last   time.Time   // end of the newest lease
