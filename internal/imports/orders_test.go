@@ -297,6 +297,27 @@ func TestRowsTheDomainRefuses(t *testing.T) {
 	})
 }
 
+// Nor can a correction give an order the reference that another chunk's has.
+func TestReferencesAcrossChunks(t *testing.T) {
+	each(t, func(k *kit) {
+		var b strings.Builder
+		b.WriteString("order_no,source,external_ref\n")
+		for i := range 1002 {
+			fmt.Fprintf(&b, "T-%d,shop,R-%d\n", i, i-i/1001) // the last two share one
+		}
+		job := k.upload("orders", "", "", "o.csv", []byte(b.String()))
+		if p := k.process(job); cmp.Diff([]string{"1003 external_ref duplicate"}, where(p.Errors)) != "" || !strings.HasPrefix(p.Errors[0].Message, "line 1002 ") {
+			k.Errorf("%+v", p.Errors)
+		}
+		for to, want := range map[string]string{"R-0": "invalid", "r-0": "valid", "R-1001": "valid"} {
+			r, err := k.m.EditRow(context.Background(), k.as, job.ID, 1002, imports.Edit{Cells: map[string]string{"external_ref": to}})
+			if err != nil || r.Status != want || want == "invalid" && (r.Errors[0].Code != "duplicate" || !strings.HasPrefix(r.Errors[0].Message, "line 2 ")) {
+				k.Errorf("%s: %+v %v", to, r, err)
+			}
+		}
+	})
+}
+
 // What a file leaves open is not taken over into records that say otherwise.
 func TestDefaultsAreForNewRecords(t *testing.T) {
 	each(t, func(k *kit) {

@@ -73,16 +73,16 @@ func (m *Importer) beat(s *step) {
 				return
 			case <-tick.C:
 			}
-			if err := m.again(ctx, s, id); err != nil && ctx.Err() == nil {
+			if err := m.extend(ctx, s, id); err != nil && ctx.Err() == nil {
 				slog.Warn("the lease of an import job could not be renewed", "job", id, "error", err)
 			}
 		}
 	})
 }
 
-// again renews the lease, unless the work holds the job's row at the moment,
+// extend renews the lease, unless the work holds the job's row at the moment,
 // which keeps others away as well.
-func (m *Importer) again(ctx context.Context, s *step, id string) error {
+func (m *Importer) extend(ctx context.Context, s *step, id string) error {
 	err := m.db.Write(ctx, store.Scope(s.actor), func(tx *db.Tx) error {
 		rows, err := m.store.RowsTx(tx, s.actor, m.jobs, "id = $2"+tx.DB().SkipLocked(), []any{id})
 		if err != nil || len(rows) == 0 {
