@@ -111,14 +111,16 @@ func (d *DB) Hour(expr string) string {
 }
 
 // JSONPath reads path (bound texts are not allowed: segs are quoted here) out
-// of a text column that holds JSON; asText unquotes strings.
+// of a text column that holds JSON; asText unquotes strings. What is an object
+// or an array comes as it stands there: jsonb would sort its members and put
+// blanks between them.
 func (d *DB) JSONPath(col string, segs []string, asText bool) string {
 	if d.kind == PostgreSQL {
 		op := "#>"
 		if asText {
 			op = "#>>"
 		}
-		return fmt.Sprintf("(CAST(%s AS jsonb) %s %s)", col, op, quoteText(pgPath(segs)))
+		return fmt.Sprintf("(CAST(%s AS json) %s %s)", col, op, quoteText(pgPath(segs)))
 	}
 	op := "->"
 	if asText {

@@ -110,6 +110,13 @@ func TestSelect(t *testing.T) {
 			{"items?select=barcodes->0->>value,barcodes->0->n,t:barcodes->0->>n&sku=eq.S-1", `[{"value":"123","n":7,"t":"7"}]`},
 			{"items?select=sku&barcodes->0->>on=eq.true", `[{"sku":"S-1"}]`},
 			{"items?select=sku&barcodes->0->>value=in.(9,8)", `[{"sku":"S-3"}]`},
+			// -> compares, sorts and shows JSON as it was sent, without blanks
+			{"items?select=sku,b:barcodes->0&sku=eq.S-1", `[{"sku":"S-1","b":{"value":"123","n":7,"on":true}}]`},
+			{`items?select=sku&barcodes->0=eq.{"value":"123","n":7,"on":true}`, `[{"sku":"S-1"}]`},
+			{`items?select=sku&barcodes->0=in.("{\"value\":\"9\"}")`, `[{"sku":"S-3"}]`},
+			{`items?select=sku&barcodes->0->value=eq."9"`, `[{"sku":"S-3"}]`},
+			{"items?select=sku&barcodes->0=like.*%22n%22:7*", `[{"sku":"S-1"}]`},
+			{"items?select=sku&barcodes->0=not.is.null&order=barcodes->0.desc", `[{"sku":"S-3"},{"sku":"S-1"}]`},
 			{"items?select=sku&barcodes->0->>value=is.null", `[{"sku":"S-2"}]`},
 			{"items?select=sku&order=barcodes->0->>value.desc.nullslast", `[{"sku":"S-3"},{"sku":"S-1"},{"sku":"S-2"}]`},
 			// count
