@@ -63,7 +63,7 @@ func (a *App) Verify(ctx context.Context) ([]string, error) {
 	var out []string
 	err = eachTenant(tenants, func(t identity.Tenant) error {
 		var found []warehouse.Difference
-		err := a.DB.Read(ctx, db.Scope{Tenant: t.ID}, func(tx *db.Tx) (err error) {
+		err := a.DB.Read(db.Patient(ctx), db.Scope{Tenant: t.ID}, func(tx *db.Tx) (err error) {
 			found, err = warehouse.Recount(tx, a.catalog, t.ID)
 			return err
 		})
@@ -112,7 +112,7 @@ func eachTenant(list []identity.Tenant, f func(identity.Tenant) error) error {
 // and what is written meanwhile is added to both sides, so that the result
 // stays right.
 func (a *App) miscounted(ctx context.Context, tenant string) (deltas map[string]int64, err error) {
-	err = a.DB.Read(ctx, db.Scope{Tenant: tenant}, func(tx *db.Tx) (err error) {
+	err = a.DB.Read(db.Patient(ctx), db.Scope{Tenant: tenant}, func(tx *db.Tx) (err error) {
 		deltas, err = warehouse.RecountCounters(tx, a.catalog, tenant)
 		return err
 	})

@@ -19,9 +19,6 @@ import (
 // row level security binds it.
 const appRole = "holdfast_app"
 
-// statementTimeout ends a runaway statement on the server.
-const statementTimeout = 15 * time.Second
-
 type postgres struct {
 	db     *DB
 	pool   *pgxpool.Pool
@@ -139,6 +136,9 @@ func (p *postgres) head(tx *Tx) []string {
 	if p.pooler {
 		h = append(h, "SET LOCAL ROLE "+appRole, fmt.Sprintf("SET LOCAL statement_timeout = %d", statementTimeout.Milliseconds()))
 	}
+	if longest(tx.ctx, statementTimeout) == endless {
+		h = append(h, "SET LOCAL statement_timeout = 0")
+	}
 	if s.Tenant != "" {
 		h = append(h, "SET LOCAL holdfast.tenant_id = '"+s.Tenant+"'")
 	}
@@ -154,8 +154,8 @@ func (p *postgres) head(tx *Tx) []string {
 // answerTime is how long a flush of n statements may take, past the server's
 // own limit: a server that has gone silent (a cut cable, a stopped process)
 // must not hold requests for ever.
-func answerTime(n int) time.Duration {
-	return statementTimeout + 2*time.Second + time.Duration(n)*20*time.Millisecond
+func answerTime(ctx context.Context, n int) time.Duration {
+	return longest(ctx, statementTimeout) + 2*time.Second + time.Duration(n)*20*time.Millisecond
 }
 
 // pgTx is one transaction on one connection, spoken as extended-protocol
@@ -214,7 +214,7 @@ func (x *pgTx) send(q []stmt, commit bool) error {
 	if commit && !x.begun && len(q) == 0 {
 		return nil
 	}
-	ctx, cancel := context.WithTimeout(x.ctx, answerTime(len(q)))
+	ctx, cancel := context.WithTimeout(x.ctx, answerTime(x.ctx, len(q)))
 	defer cancel()
 	pipe := x.conn.StartPipeline(ctx)
 	var wire []sent

@@ -78,6 +78,26 @@ func TestCollations(t *testing.T) {
 	}
 }
 
+// The server ends statements at their time, but for maintenance.
+func TestStatementTimeout(t *testing.T) {
+	for _, pooler := range []bool{false, true} {
+		d, err := db.Open(t.Context(), db.Options{URL: pgtest.DSN(t), Migrate: true, Pooler: pooler})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer d.Close()
+		for want, ctx := range map[string]context.Context{"15s": t.Context(), "0": db.Patient(t.Context())} {
+			got := ""
+			err := d.Read(ctx, db.Scope{}, func(tx *db.Tx) error {
+				return tx.One("SHOW statement_timeout", nil, func(r *db.Row) error { got = r.Text(0); return nil })
+			})
+			if err != nil || got != want {
+				t.Errorf("statements may take %s, want %s: %v", got, want, err)
+			}
+		}
+	}
+}
+
 const insertSite = "INSERT INTO sites (tenant_id, id, code, name, created_at, updated_at, version) VALUES ($1, $2, $3, $4, $5, $5, 1)"
 
 func TestTransaction(t *testing.T) {

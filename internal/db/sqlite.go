@@ -214,7 +214,7 @@ func (l *lite) read(ctx context.Context, s Scope, fn func(*Tx) error) error {
 			}
 			begun = true
 		}
-		return c.runAll(ctx, l.longest, q)
+		return c.runAll(ctx, longest(ctx, l.longest), q)
 	}
 	defer func() {
 		if begun {

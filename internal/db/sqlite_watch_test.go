@@ -9,8 +9,8 @@ import (
 	"holdfast/internal/fault"
 )
 
-// endless finds its first row at once and looks for the second for ever.
-const endless = "WITH RECURSIVE c(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM c) SELECT n FROM c WHERE n = 1 OR n < 0"
+// forever finds its first row at once and looks for the second for ever.
+const forever = "WITH RECURSIVE c(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM c) SELECT n FROM c WHERE n = 1 OR n < 0"
 
 // A statement that takes too long, or whose caller has gone, is ended; it frees
 // its connection for others.
@@ -19,14 +19,22 @@ func TestLongReads(t *testing.T) {
 	l := d.eng.(*lite)
 	l.longest = 100 * time.Millisecond
 	for range 2 * l.size {
-		err := d.Read(t.Context(), Scope{}, func(tx *Tx) error { return tx.Query(endless, nil, func(*Row) error { return nil }) })
+		err := d.Read(t.Context(), Scope{}, func(tx *Tx) error { return tx.Query(forever, nil, func(*Row) error { return nil }) })
 		if f := fault.As(err); f.Code != "57014" || f.Kind != fault.Unavailable || f.RetryAfter <= 0 {
 			t.Fatalf("a statement without end: %v", err)
 		}
 	}
+	// Maintenance has its time: it ends when its caller does.
+	waiting, leave := context.WithCancel(Patient(t.Context()))
+	start := time.Now()
+	time.AfterFunc(5*l.longest, leave)
+	err := d.Read(waiting, Scope{}, func(tx *Tx) error { return tx.Query(forever, nil, func(*Row) error { return nil }) })
+	if took := time.Since(start); fault.As(err).Code != "57014" || took < 5*l.longest {
+		t.Errorf("a patient statement: %v after %v", err, took)
+	}
 	l.longest = time.Hour
 	ctx, leave := context.WithCancel(t.Context())
-	err := d.Read(ctx, Scope{}, func(tx *Tx) error { return tx.Query(endless, nil, func(*Row) error { leave(); return nil }) })
+	err = d.Read(ctx, Scope{}, func(tx *Tx) error { return tx.Query(forever, nil, func(*Row) error { leave(); return nil }) })
 	if f := fault.As(err); f.Code != "57014" {
 		t.Errorf("its caller has gone: %v", err)
 	}
@@ -77,7 +85,7 @@ func TestLongWrites(t *testing.T) {
 			for n := 1; n < 4; n++ {
 				ask(n, func() error {
 					if n == 2 {
-						return write("INSERT INTO t " + endless + " LIMIT 2")
+						return write("INSERT INTO t " + forever + " LIMIT 2")
 					}
 					return write("INSERT INTO t VALUES ($1)", 10+n)
 				})

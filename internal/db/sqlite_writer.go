@@ -288,7 +288,7 @@ func (l *lite) runJob(j *writeJob) (wrote bool, err error) {
 			return err
 		}
 		wrote = wrote || slices.ContainsFunc(q, func(s stmt) bool { return !strings.HasPrefix(s.sql, "SELECT") })
-		err := l.writer.runAll(context.Background(), l.longest, q)
+		err := l.writer.runAll(context.Background(), longest(j.ctx, l.longest), q)
 		if interrupted(err) {
 			ended = err
 		}
