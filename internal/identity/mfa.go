@@ -7,16 +7,18 @@ import (
 	"holdfast/internal/db"
 	"holdfast/internal/fault"
 	"holdfast/internal/identity/factor"
+	"holdfast/internal/web"
 )
 
 // own is the caller's account with its session, both rows locked.
 type own struct {
 	*User
 	sess session
+	from string // the group of the caller's address
 }
 
 func (o own) owner() factor.Owner {
-	return factor.Owner{UserID: o.ID, SessionID: o.sess.id, Email: o.Email}
+	return factor.Owner{UserID: o.ID, SessionID: o.sess.id, Email: o.Email, From: o.from}
 }
 
 // ownAccount locks the account of the caller, who must not be anonymous: a
@@ -33,7 +35,7 @@ func ownAccount(tx *db.Tx, a actor.Actor) (own, error) {
 	if err != nil {
 		return own{}, sessionGone(err)
 	}
-	return own{u, sess}, nil
+	return own{u, sess, web.AddressKey(a.Address)}, nil
 }
 
 // asOwn runs f on the caller's account in one transaction.
@@ -120,7 +122,7 @@ func (s *Service) ChallengeFactor(ctx context.Context, a actor.Actor, id string,
 		if out, err = s.factors.Challenge(tx, me.owner(), f); err != nil || out.Digits == "" {
 			return err
 		}
-		return s.throttleFactor(tx, f, a.Address)
+		return s.throttleFactor(tx, f, me.from)
 	})
 	if err == nil && out.Digits != "" {
 		err = s.textFactor(u, f.Phone, o.Channel, out.Digits)

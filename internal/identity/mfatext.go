@@ -10,36 +10,44 @@ import (
 	"holdfast/internal/identity/factor"
 	"holdfast/internal/identity/letter"
 	"holdfast/internal/identity/sms"
-	"holdfast/internal/web"
 )
 
-// Texts to one verified factor within a day: asked for from one address, and in
-// all. Who knows the password may be a stranger.
+// Texts to one verified factor within a day: asked for from one address that the
+// factor was passed from before, from all of these, and from all others.
 const (
-	textsHere  = 20
-	textsInAll = 100
+	textsHere      = 20
+	textsKnown     = 100
+	textsElsewhere = 20
 )
 
 // throttleFactor refuses a second text message within the mail interval. The
 // number of a verified factor counts for its owner alone, so that nobody who
-// enrols it elsewhere keeps the owner out, and by address, so that a stranger
-// with the password does not take the owner's texts; any other number counts for
-// the account and for everybody, so that no stranger's telephone is flooded.
-func (s *Service) throttleFactor(tx *db.Tx, f factor.Factor, address string) error {
+// enrols it elsewhere keeps the owner out; any other number counts for the
+// account and for everybody, so that no stranger's telephone is flooded. Who asks
+// for the owner's texts may be a stranger with the password, who has as many
+// sessions and addresses as he likes: all that the factor was never passed from
+// share one interval and one ration, and take nothing of the others'.
+func (s *Service) throttleFactor(tx *db.Tx, f factor.Factor, from string) error {
 	if f.Status != factor.Verified {
 		if err := asText(s.throttleTx(tx, "factor", f.UserID)); err != nil {
 			return err
 		}
 		return asText(s.throttleTx(tx, "factor", f.Phone))
 	}
-	here := f.ID + "|" + web.AddressKey(address)
+	if !f.KnownFrom(from) {
+		if err := asText(s.throttleTx(tx, "factor", f.ID)); err != nil {
+			return err
+		}
+		return asText(s.ration(tx, "elsewhere|"+f.ID, textsElsewhere))
+	}
+	here := f.ID + "|" + from
 	if err := asText(s.throttleTx(tx, "factor", here)); err != nil {
 		return err
 	}
-	if err := asText(s.ration(tx, "factor|"+here, textsHere)); err != nil {
+	if err := asText(s.ration(tx, "here|"+here, textsHere)); err != nil {
 		return err
 	}
-	return asText(s.ration(tx, "factor|"+f.ID, textsInAll))
+	return asText(s.ration(tx, "known|"+f.ID, textsKnown))
 }
 
 // ration refuses more than n within a day. What is undone counts for nothing.
@@ -47,11 +55,11 @@ func (s *Service) ration(tx *db.Tx, key string, n int) error {
 	if s.cfg.MailInterval <= 0 {
 		return nil
 	}
-	taken, left := s.recent.Ration(key, s.now(), n, 24*time.Hour)
-	if left > 0 {
+	now := s.now()
+	if left := s.recent.Ration(key, now, n, 24*time.Hour); left > 0 {
 		return tooSoon(left)
 	}
-	tx.Undone(func() { s.recent.Forget(taken) })
+	tx.Undone(func() { s.recent.Return(key, now) })
 	return nil
 }
 

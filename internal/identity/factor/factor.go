@@ -50,12 +50,14 @@ type Factor struct {
 	sealed     []byte
 	lastStep   int64
 	credential string
+	passedFrom []string
 }
 
 // Owner is the account a factor belongs to, and the session at work.
 type Owner struct {
 	UserID, SessionID string
 	Email             string
+	From              string // the group of addresses that the session is in, as web.AddressKey names it
 }
 
 func (o Owner) person(known ...string) passkey.Person {
@@ -75,12 +77,14 @@ type Keeper struct {
 	Texts  Texts
 }
 
-const columns = "id, user_id, friendly_name, kind, status, phone, secret, last_step, credential, last_challenged_at, created_at, updated_at"
+const columns = "id, user_id, friendly_name, kind, status, phone, secret, last_step, credential, last_challenged_at, created_at, updated_at, passed_from"
 
 func scan(r *db.Row) Factor {
 	at := func(i int) stamp.Time { return stamp.Time{Time: r.Time(i)} }
-	return Factor{ID: r.Text(0), UserID: r.Text(1), FriendlyName: r.Text(2), Kind: r.Text(3), Status: r.Text(4), Phone: r.Text(5), sealed: r.Bytes(6), lastStep: r.Int(7),
+	f := Factor{ID: r.Text(0), UserID: r.Text(1), FriendlyName: r.Text(2), Kind: r.Text(3), Status: r.Text(4), Phone: r.Text(5), sealed: r.Bytes(6), lastStep: r.Int(7),
 		credential: r.Text(8), LastChallengedAt: at(9), CreatedAt: at(10), UpdatedAt: at(11)}
+	f.passedFrom = fromList(r.Text(12))
+	return f
 }
 
 // Queue reads the factors that where names, a text of the caller's own, in order

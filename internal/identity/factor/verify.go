@@ -197,7 +197,7 @@ func (k *Keeper) Answer(tx *db.Tx, o Owner, f Factor, in Answer) (refused, err e
 		return errNoFactor(), derr
 	}
 	if refused == nil {
-		err = k.passed(tx, f)
+		err = k.passed(tx, f, o.From)
 	}
 	return refused, err
 }
@@ -245,9 +245,12 @@ func (k *Keeper) answerKey(tx *db.Tx, o Owner, f Factor, q Question, in Answer) 
 	return nil, err
 }
 
-// passed marks a factor as verified; others of its kind that wait for their
-// first answer are given up.
-func (k *Keeper) passed(tx *db.Tx, f Factor) error {
+// passed marks a factor as verified and notes where from; others of its kind that
+// wait for their first answer are given up.
+func (k *Keeper) passed(tx *db.Tx, f Factor, from string) error {
+	if err := f.note(tx, from); err != nil {
+		return err
+	}
 	if f.Status == Unverified {
 		tx.Queue("UPDATE mfa_factors SET status = 'verified', updated_at = $2 WHERE id = $1", []any{f.ID, k.Now()}, nil)
 		tx.Queue("DELETE FROM challenges WHERE factor_id IN (SELECT id FROM mfa_factors WHERE user_id = $1 AND kind = $2 AND status = 'unverified' AND id <> $3)", []any{f.UserID, f.Kind, f.ID}, nil)

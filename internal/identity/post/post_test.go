@@ -3,6 +3,7 @@ package post
 import (
 	"context"
 	"log/slog"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -49,5 +50,36 @@ func TestRecent(t *testing.T) {
 	}
 	if len(r.seen) > recentRoom {
 		t.Errorf("%d keys kept", len(r.seen))
+	}
+}
+
+// A day's ration outlives a crowd that comes once a minute, and the other way
+// round; what is returned may be asked for again.
+func TestRation(t *testing.T) {
+	r, at := NewRecent(), time.Unix(1000, 0)
+	ask := func(key string, after time.Duration) time.Duration {
+		return r.Ration(key, at.Add(after), 2, 24*time.Hour)
+	}
+	if ask("a", 0) != 0 || ask("a", time.Hour) != 0 || ask("a", 2*time.Hour) != 22*time.Hour || ask("b", 2*time.Hour) != 0 {
+		t.Error("not two a day")
+	}
+	for i := range recentRoom + 10 {
+		r.Wait(strconv.Itoa(i), at.Add(2*time.Hour), time.Minute)
+	}
+	if ask("a", 3*time.Hour) != 21*time.Hour {
+		t.Error("a crowd's minutes end a day")
+	}
+	if r.Return("a", at); ask("a", 3*time.Hour) != 0 || ask("a", 3*time.Hour) != 22*time.Hour {
+		t.Error("what was returned is lost")
+	}
+	if ask("a", -time.Hour) != 0 {
+		t.Error("the clock went back")
+	}
+	r.Wait("w", at, time.Minute)
+	for i := range recentRoom + 10 {
+		ask(strconv.Itoa(i), 4*time.Hour)
+	}
+	if len(r.rations) > recentRoom || r.Wait("w", at, time.Minute) == 0 {
+		t.Errorf("%d rations kept", len(r.rations))
 	}
 }

@@ -1,7 +1,6 @@
 package post
 
 import (
-	"strconv"
 	"sync"
 	"time"
 )
@@ -9,14 +8,17 @@ import (
 // Recent remembers when something was last asked for, whoever it concerns: a
 // known and an unknown address are told to wait alike.
 type Recent struct {
-	mu   sync.Mutex
-	seen map[string]time.Time
+	mu      sync.Mutex
+	seen    map[string]time.Time
+	rations map[string][]time.Time // apart: a day's are not forgotten because a minute's are
 }
 
 const recentRoom = 20000
 
 // NewRecent returns an empty memory.
-func NewRecent() *Recent { return &Recent{seen: map[string]time.Time{}} }
+func NewRecent() *Recent {
+	return &Recent{seen: map[string]time.Time{}, rations: map[string][]time.Time{}}
+}
 
 // Wait returns how long the caller must wait, 0 when it may go ahead (which is
 // then noted).
@@ -53,16 +55,59 @@ func (r *Recent) Forget(key string) {
 }
 
 // Ration is Wait for something that may be asked for n times within an
-// interval. It returns the key that Forget takes back.
-func (r *Recent) Ration(key string, now time.Time, n int, interval time.Duration) (taken string, wait time.Duration) {
-	wait = interval
-	for i := range n {
-		taken = key + "#" + strconv.Itoa(i)
-		left := r.Wait(taken, now, interval)
-		if left <= 0 {
-			return taken, 0
-		}
-		wait = min(wait, left)
+// interval.
+func (r *Recent) Ration(key string, now time.Time, n int, interval time.Duration) time.Duration {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	had := within(r.rations[key], now, interval)
+	if len(had) >= n {
+		return had[0].Add(interval).Sub(now)
 	}
-	return "", wait
+	if len(had) == 0 && len(r.rations) >= recentRoom {
+		r.makeRoom(now, interval)
+	}
+	r.rations[key] = append(had, now)
+	return 0
+}
+
+// within leaves out what was asked for before the interval, and by a clock that
+// was set back since.
+func within(had []time.Time, now time.Time, interval time.Duration) []time.Time {
+	kept := had[:0]
+	for _, t := range had {
+		if left := t.Add(interval).Sub(now); left > 0 && left <= interval {
+			kept = append(kept, t)
+		}
+	}
+	return kept
+}
+
+// makeRoom drops what is over, or else one ration.
+func (r *Recent) makeRoom(now time.Time, interval time.Duration) {
+	for k, had := range r.rations {
+		if had = within(had, now, interval); len(had) == 0 {
+			delete(r.rations, k)
+		} else {
+			r.rations[k] = had
+		}
+	}
+	for k := range r.rations {
+		if len(r.rations) < recentRoom {
+			return
+		}
+		delete(r.rations, k)
+	}
+}
+
+// Return takes back what Ration noted at a time: nothing came of it.
+func (r *Recent) Return(key string, at time.Time) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	had := r.rations[key]
+	for i := len(had) - 1; i >= 0; i-- {
+		if had[i].Equal(at) {
+			r.rations[key] = append(had[:i], had[i+1:]...)
+			return
+		}
+	}
 }
