@@ -91,9 +91,10 @@ type code struct {
 // maxAttempts is how many wrong digits a code survives.
 const maxAttempts = 5
 
-// makeCode writes a code into the account's slot. Wrong guesses at the code
-// before it count for this one too, unless it is older than the mail interval:
-// asking for codes must not buy guesses.
+// makeCode writes a code into the account's slot. Wrong guesses at the codes
+// before it count for this one too, until the mail interval since the first of
+// them is over: asking for codes, at whichever door, must not buy guesses. The
+// row's created_at is that of the first.
 func (s *Service) makeCode(tx *db.Tx, u *User, o codeOrder) (code, error) {
 	slot, sent, linkType := kindFacts(o.kind)
 	if o.ttl == 0 {
@@ -128,7 +129,9 @@ func (s *Service) makeCode(tx *db.Tx, u *User, o codeOrder) (code, error) {
 	tx.Queue(`INSERT INTO one_time_tokens (id, user_id, slot, kind, address, link_hash, code_hash, attempts, flow_id, created_at, expires_at)
 		VALUES ($1, $2, $3, $4, $5, $6, $7, 0, $8, $9, $10)
 		ON CONFLICT (user_id, slot) DO UPDATE SET id = excluded.id, kind = excluded.kind, address = excluded.address, link_hash = excluded.link_hash, code_hash = excluded.code_hash,
-			attempts = CASE WHEN one_time_tokens.created_at > $11 THEN one_time_tokens.attempts ELSE 0 END, flow_id = excluded.flow_id, session_id = NULL, created_at = excluded.created_at, expires_at = excluded.expires_at`,
+			attempts = CASE WHEN one_time_tokens.created_at > $11 THEN one_time_tokens.attempts ELSE 0 END,
+			created_at = CASE WHEN one_time_tokens.created_at > $11 THEN one_time_tokens.created_at ELSE excluded.created_at END,
+			flow_id = excluded.flow_id, session_id = NULL, expires_at = excluded.expires_at`,
 		[]any{id, u.ID, slot, o.kind, o.address, seal.Digest(c.hash), s.digitsHash(id, digits), flow, now, now.Add(o.ttl), now.Add(-s.cfg.MailInterval)}, nil)
 	tx.Queue("UPDATE users SET "+sent+" = $2 WHERE id = $1", []any{u.ID, now}, nil)
 	v := url.Values{"token": {c.hash}, "type": {linkType}, "redirect_to": {o.redirect}}
@@ -171,7 +174,7 @@ func codeBy(tx *db.Tx, where string, args ...any) (oneTime, error) {
 // codeByLink finds a live code by the hash in its link.
 func (s *Service) codeByLink(tx *db.Tx, hash string) (oneTime, error) {
 	t, err := codeBy(tx, "link_hash = $1", seal.Digest(hash))
-	if fault.Is(err, fault.NotFound) || err == nil && !s.now().Before(t.expires) {
+	if fault.Is(err, fault.NotFound) || err == nil && (!s.now().Before(t.expires) || t.codeHash == "") {
 		return t, errLink()
 	}
 	return t, err
@@ -180,7 +183,7 @@ func (s *Service) codeByLink(tx *db.Tx, hash string) (oneTime, error) {
 // matchDigits compares typed digits. A wrong guess is counted, and the counted
 // guess must be committed: the refusal comes back apart from the error.
 func (s *Service) matchDigits(tx *db.Tx, t oneTime, digits string) (ok bool, err error) {
-	if !s.now().Before(t.expires) {
+	if !s.now().Before(t.expires) || t.attempts >= maxAttempts {
 		return false, nil
 	}
 	if subtle.ConstantTimeCompare([]byte(s.digitsHash(t.id, digits)), []byte(t.codeHash)) == 1 {
@@ -190,20 +193,15 @@ func (s *Service) matchDigits(tx *db.Tx, t oneTime, digits string) (ok bool, err
 		_, err = tx.Exec("UPDATE one_time_tokens SET attempts = attempts + 1 WHERE id = $1", t.id)
 		return false, err
 	}
-	// Both halves of an e-mail change go together: else burning the code of
-	// the old address would leave the new one alone to decide.
+	// The row stays and opens nothing, without a hash of digits, so that the guesses count for a code that
+	// is asked for next. Both halves of an e-mail change go together: else burning
+	// the code of the old address would leave the new one alone to decide.
+	where, arg := "id = $1", t.id
 	if t.kind == kindChangeCurrent || t.kind == kindChangeNew {
-		_, err = tx.Exec("DELETE FROM one_time_tokens WHERE user_id = $1 AND slot IN ('email_change_current', 'email_change_new')", t.user)
-		return false, err
+		where, arg = "user_id = $1 AND slot IN ('email_change_current', 'email_change_new')", t.user
 	}
-	return false, ignoreUsed(consume(tx, t))
-}
-
-func ignoreUsed(err error) error {
-	if fault.HasCode(err, "otp_expired") {
-		return nil
-	}
-	return err
+	_, err = tx.Exec("UPDATE one_time_tokens SET attempts = $2, code_hash = '' WHERE "+where, arg, maxAttempts)
+	return false, err
 }
 
 // consume deletes a code; only one caller gets true.

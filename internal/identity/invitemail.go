@@ -111,7 +111,7 @@ func (s *Service) sendInvitation(ctx context.Context, m invitationMail) error {
 	// What is begun is finished and noted, even while the server stops.
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), inviteTimeout)
 	defer cancel()
-	err = s.mailInvitation(ctx, m.Invitation)
+	err = s.mailInvitation(ctx, m)
 	status, next := "sent", s.now()
 	switch {
 	case fault.Is(err, fault.Invalid):
@@ -143,8 +143,10 @@ func (s *Service) claimInvitation(ctx context.Context, m *invitationMail) (mine 
 }
 
 // mailInvitation words the mail and hands it on. A stranger gets an account and a
-// link that opens it; an account holder is asked to sign in.
-func (s *Service) mailInvitation(ctx context.Context, inv Invitation) error {
+// link that opens it; an account holder is asked to sign in, and so is who was
+// mailed a code within the mail interval, which stays good.
+func (s *Service) mailInvitation(ctx context.Context, m invitationMail) error {
+	inv := m.Invitation
 	l := letter.Letter{Kind: letter.TenantInvite, TenantID: inv.TenantID, To: inv.Email, Link: s.cfg.SiteURL, Role: string(inv.Role), Valid: inv.ExpiresAt.Sub(s.now())}
 	err := s.write(ctx, func(tx *db.Tx) error {
 		err := tx.One("SELECT name FROM tenants WHERE id = $1", []any{inv.TenantID}, func(r *db.Row) error {
@@ -161,7 +163,7 @@ func (s *Service) mailInvitation(ctx context.Context, inv Invitation) error {
 		if known {
 			l.User = u.ID
 		}
-		if !u.EmailConfirmedAt.IsZero() {
+		if !u.EmailConfirmedAt.IsZero() || known && m.tries == 1 && s.sentLately(u.ConfirmationSentAt) {
 			return nil
 		}
 		c, err := s.makeCode(tx, u, codeOrder{kind: kindInvite, address: inv.Email, ttl: inv.ExpiresAt.Sub(s.now())})

@@ -156,3 +156,22 @@ func TestInvite_limit(t *testing.T) {
 		k.mailTo("b@y.example", "invite")
 	})
 }
+
+// However many tenants invite an address at once, it is mailed one code, which
+// stays good; the others ask to sign in, and all are accepted then.
+func TestInvite_oneCode(t *testing.T) {
+	onBoth(t, byMail, func(k *kit) {
+		for _, name := range []string{"North", "South", "West"} {
+			k.ok(k.invite(k.actor(k.member(k.tenant(name), name+"@x.example", actor.Admin)), "new@y.example"))
+		}
+		link := linkIn(k, k.mailTo("new@y.example", "invite")).Get("token")
+		for range 2 {
+			k.mailTo("new@y.example", "tenant_invite")
+		}
+		s, err := k.redeem(link)
+		k.ok(err)
+		if n := k.count("SELECT COUNT(*) FROM members WHERE user_id = $1", s.User.ID); n != 3 {
+			k.Errorf("a member of %d tenants", n)
+		}
+	})
+}
