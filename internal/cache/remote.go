@@ -10,11 +10,10 @@ import (
 // A Remote remembers one value that somebody else has to be asked for. It is
 // asked for once, however many want it: no lock is held meanwhile, and each of
 // them waits no longer than his context lasts. A failure is remembered too, for
-// a moment, so that not everyone in turn waits for who does not answer. Set Life
-// and Retry before its first use.
+// five seconds, so that not everyone in turn waits for who does not answer. Set
+// Life before its first use.
 type Remote[T any] struct {
-	Life  time.Duration // of a value
-	Retry time.Duration // of a failure
+	Life time.Duration // of a value
 
 	mu     sync.Mutex
 	last   *reply[T]
@@ -28,8 +27,9 @@ type reply[T any] struct {
 	until time.Time
 }
 
-// askFor bounds one asking, which outlives the caller who began it.
-const askFor = 15 * time.Second
+// askFor bounds one asking, which outlives the caller who began it; tryAgain is
+// how soon who did not answer is asked again.
+const askFor, tryAgain = 15 * time.Second, 5 * time.Second
 
 // Get returns the value, asking for it when none is remembered. It fails as ask
 // did, or with the context's error.
@@ -65,7 +65,7 @@ func (r *Remote[T]) run(ctx context.Context, a *reply[T], now func() time.Time, 
 		}
 		life := r.Life
 		if a.err != nil {
-			life = r.Retry
+			life = tryAgain
 		}
 		a.until = now().Add(life)
 		r.mu.Lock()

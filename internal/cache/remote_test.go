@@ -12,7 +12,7 @@ import (
 // at once and ends it for nobody else.
 func TestRemoteIsAskedOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := Remote[string]{Life: time.Hour, Retry: 5 * time.Second}
+		r := Remote[string]{Life: time.Hour}
 		asked := 0
 		answer := make(chan struct{})
 		ask := func(ctx context.Context) (string, error) {
@@ -66,7 +66,7 @@ func TestRemoteIsAskedOnce(t *testing.T) {
 // Who does not answer is asked once for all, and again a moment later.
 func TestRemoteRemembersFailures(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := Remote[string]{Life: time.Hour, Retry: 5 * time.Second}
+		r := Remote[string]{Life: time.Hour}
 		asked, down := 0, errors.New("down")
 		ask := func(ctx context.Context) (string, error) {
 			asked++

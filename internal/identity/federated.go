@@ -25,6 +25,7 @@ type Federated struct {
 	Issuer     string
 	Subject    string
 	Email      string         // canonical, in a domain of the connection
+	Doubted    bool           // the provider itself calls the address unverified
 	Profile    map[string]any // for the user's metadata
 	Role       actor.Role     // in the tenant; "" = not let in
 	Ruled      bool           // the role follows the provider's groups: a member's changes
@@ -35,6 +36,15 @@ type Federated struct {
 
 // FederatedProvider is the name of a connection in identities.
 func FederatedProvider(connection string) string { return "sso:" + connection }
+
+// MayLink refuses to find or make an account by an address that the provider
+// does not vouch for. Who is known by the subject needs none.
+func (f Federated) MayLink() error {
+	if f.Doubted {
+		return fault.New(fault.Forbidden, "access_denied", "The provider says that this person's email address is not verified; have it verified there")
+	}
+	return nil
+}
 
 // Arrival is the end of a sign-in at a tenant's provider. Person runs inside
 // the transaction: it claims the request, so that it works once, and says who.
@@ -95,7 +105,7 @@ func (s *Service) federatedCode(tx *db.Tx, u *User, f Federated, in Arrival) (st
 // the connection's tenant, and in no other: an organisation's
 // provider says who works there, and nothing of anybody else's tenant.
 func (s *Service) Admit(tx *db.Tx, f Federated, c Client) (*User, error) {
-	u, err := s.federatedUser(tx, f, c)
+	u, err := s.federatedUser(tx, &f, c)
 	if err != nil {
 		return nil, err
 	}
@@ -132,7 +142,7 @@ func (s *Service) keepAccount(tx *db.Tx, u *User, f Federated) error {
 	var connection string
 	active, named := true, false
 	err := tx.One("SELECT connection_id, active, provisioned, user_name FROM sso_accounts WHERE user_id = $1", []any{u.ID}, func(r *db.Row) error {
-		connection, active, named = r.Text(0), r.Bool(1), r.Bool(2) || r.Text(3) == f.Email
+		connection, active, named = r.Text(0), r.Bool(1), r.Bool(2) || f.Doubted || r.Text(3) == f.Email
 		return nil
 	})
 	if !named {
@@ -245,8 +255,9 @@ func notByDirectory(tx *db.Tx, tenantID, userID string) {
 }
 
 // federatedUser finds the account by the provider's subject, never by address:
-// a password account with the same one is somebody else's.
-func (s *Service) federatedUser(tx *db.Tx, f Federated, c Client) (*User, error) {
+// a password account with the same one is somebody else's. An address that the
+// provider doubts changes nothing: f has the account's own then.
+func (s *Service) federatedUser(tx *db.Tx, f *Federated, c Client) (*User, error) {
 	name, owner := FederatedProvider(f.Connection), ""
 	err := tx.One("SELECT user_id FROM identities WHERE provider = $1 AND issuer = $2 AND subject = $3", []any{name, f.Issuer, f.Subject}, func(r *db.Row) error {
 		owner = r.Text(0)
@@ -257,9 +268,15 @@ func (s *Service) federatedUser(tx *db.Tx, f Federated, c Client) (*User, error)
 		if err != nil {
 			return nil, err
 		}
-		return u, s.refreshFederated(tx, u, f)
+		if f.Doubted {
+			f.Email = u.Email
+		}
+		return u, s.refreshFederated(tx, u, *f)
 	}
 	if !fault.Is(err, fault.NotFound) {
+		return nil, err
+	}
+	if err := f.MayLink(); err != nil {
 		return nil, err
 	}
 	var u *User
@@ -272,7 +289,7 @@ func (s *Service) federatedUser(tx *db.Tx, f Federated, c Client) (*User, error)
 		return nil, err
 	}
 	now := s.now()
-	id := Identity{IdentityID: newID(), ID: f.Subject, UserID: u.ID, Provider: name, issuer: f.Issuer, Email: f.Email, Data: federatedData(f),
+	id := Identity{IdentityID: newID(), ID: f.Subject, UserID: u.ID, Provider: name, issuer: f.Issuer, Email: f.Email, Data: federatedData(*f),
 		LastSignInAt: Time{Time: now}, CreatedAt: Time{Time: now}, UpdatedAt: Time{Time: now}}
 	insertIdentity(tx, &id)
 	u.Identities = append(u.Identities, id)

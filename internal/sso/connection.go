@@ -194,8 +194,10 @@ func (s *Service) Create(ctx context.Context, a actor.Actor, d Draft) (*Connecti
 		return nil, invalid("sign-in through the provider can be enforced once a domain is proved and a test sign-in has succeeded")
 	}
 	err := s.db.Write(ctx, everywhere, func(tx *db.Tx) error {
-		if err := tx.One("SELECT id FROM tenants WHERE id = $1"+tx.DB().ForUpdate(), []any{c.TenantID}, func(*db.Row) error { return nil }); err != nil {
+		if err := tx.One("SELECT id FROM tenants WHERE id = $1"+tx.DB().ForUpdate(), []any{c.TenantID}, func(*db.Row) error { return nil }); fault.Is(err, fault.NotFound) {
 			return invalid("tenant_id names no tenant")
+		} else if err != nil {
+			return err
 		}
 		if err := fewConnections(tx, c.TenantID); err != nil {
 			return err

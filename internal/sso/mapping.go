@@ -51,11 +51,19 @@ func (m *Mapping) check() error {
 	return nil
 }
 
-func (a Attribute) from(attrs map[string][]string) []string {
+// source is the first name that is there; "" = none.
+func (a Attribute) source(attrs map[string][]string) string {
 	for _, n := range append([]string{a.Name}, a.Names...) {
-		if v := attrs[n]; n != "" && len(v) > 0 {
-			return v
+		if n != "" && len(attrs[n]) > 0 {
+			return n
 		}
+	}
+	return ""
+}
+
+func (a Attribute) from(attrs map[string][]string) []string {
+	if n := a.source(attrs); n != "" {
+		return attrs[n]
 	}
 	if s, ok := a.Default.(string); ok && s != "" {
 		return []string{s}
@@ -74,11 +82,15 @@ var usual = map[string]Attribute{
 	"family_name": {Names: []string{"family_name", "sn", "surname", "urn:oid:2.5.4.4", "http://schemas.xmlsoap.org/ws/2005/05/identity/claims/surname"}},
 }
 
-func (m Mapping) values(key string, attrs map[string][]string) []string {
+func (m Mapping) attribute(key string) Attribute {
 	if a, ok := m.Keys[key]; ok {
-		return a.from(attrs)
+		return a
 	}
-	return usual[key].from(attrs)
+	return usual[key]
+}
+
+func (m Mapping) values(key string, attrs map[string][]string) []string {
+	return m.attribute(key).from(attrs)
 }
 
 // arrival is what a provider said, in one form for both kinds.
@@ -151,9 +163,7 @@ func (c *Connection) person(in arrival) (identity.Federated, error) {
 		return f, fault.New(fault.Invalid, "saml_assertion_no_email", "The provider gave no usable email address; map one in attribute_mapping")
 	}
 	f.Email = email
-	if c.Kind == OIDC && doubted(in.attrs) {
-		return f, fault.New(fault.Forbidden, "access_denied", "The provider says that this person's email address is not verified; have it verified there")
-	}
+	f.Doubted = c.Kind == OIDC && c.Mapping.attribute("email").source(in.attrs) == "email" && doubted(in.attrs)
 	if !c.holds(email) {
 		return f, fault.New(fault.Forbidden, "access_denied", "The address is not in a domain that this organisation has proved")
 	}
@@ -167,9 +177,9 @@ func (c *Connection) person(in arrival) (identity.Federated, error) {
 	return f, nil
 }
 
-// doubted reports that the provider vouches for no address: email_verified is
-// there and not true (OpenID Connect Core section 5.1). Where it is not there, as
-// with many providers of organisations, the proved domain vouches.
+// doubted reports that the provider does not vouch for the claim email:
+// email_verified is there and not true (OpenID Connect Core section 5.1). Where it
+// is not there, as with many providers of organisations, the proved domain vouches.
 func doubted(attrs map[string][]string) bool {
 	v := attrs["email_verified"]
 	return len(v) > 0 && !strings.EqualFold(v[0], "true")
@@ -247,6 +257,9 @@ type testResult struct {
 func (c *Connection) test(in arrival, failed error) json.RawMessage {
 	t := testResult{Outcome: "ok", Subject: cut(in.subject, 255), Attributes: in.shown()}
 	f, err := c.person(in)
+	if err == nil {
+		err = f.MayLink()
+	}
 	if failed != nil {
 		err = failed
 	}

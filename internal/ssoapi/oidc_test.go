@@ -2,6 +2,7 @@ package ssoapi_test
 
 import (
 	"bytes"
+	"context"
 	"crypto/x509"
 	"fmt"
 	"net/http"
@@ -13,6 +14,8 @@ import (
 	"github.com/go-jose/go-jose/v4"
 
 	"holdfast/internal/actor"
+	"holdfast/internal/db"
+	"holdfast/internal/fault"
 	"holdfast/internal/identity"
 	"holdfast/internal/sso"
 )
@@ -116,22 +119,33 @@ func TestOIDCAttacks(t *testing.T) {
 }
 
 // An address that the provider itself calls unverified opens nothing: no new
-// account, none that the directory made, none of before. Many providers of
-// organisations do not say; theirs are the proved domains' addresses.
+// account, none that the directory made, none of somebody else. Who is known by
+// the subject comes in, and the address stays. Many providers of organisations do
+// not say; theirs are the proved domains' addresses.
 func TestUnverifiedAddress(t *testing.T) {
 	onBoth(t, func(k *kit) {
 		d := newDirectory(k, nil)
 		made := d.scim("POST", "/Users", map[string]any{"userName": "eve@corp.example"}, 201).text(k, "id")
 		old, _ := d.enter(map[string]any{"sub": "old", "email": "old@corp.example"})
-		for _, who := range []struct{ sub, email string }{{"new", "new@corp.example"}, {"eve", "eve@corp.example"}, {"old", "old@corp.example"}} {
-			for _, v := range []any{false, "false", "no", 0} {
+		ann, _ := d.enter(map[string]any{"sub": "ann", "email": "ann@corp.example"})
+		for _, v := range []any{false, "false", "no", 0} {
+			for _, who := range []struct{ sub, email string }{{"new", "new@corp.example"}, {"eve", "eve@corp.example"}, {"third", "old@corp.example"}} {
 				if at := d.arrive(map[string]any{"sub": who.sub, "email": who.email, "email_verified": v}); at.Query().Get("error") != "access_denied" || at.Query().Get("code") != "" {
 					k.Errorf("%s, verified %v: landed at %s", who.email, v, at)
 				}
 			}
+			for _, email := range []string{"old@corp.example", "eve@corp.example", "ann@corp.example"} {
+				user, access := d.enter(map[string]any{"sub": "old", "email": email, "email_verified": v})
+				if got := claims(k, access)["email"]; user != old || got != "old@corp.example" {
+					k.Errorf("known, %s verified %v: %s with %v", email, v, user, got)
+				}
+			}
 		}
-		if n := k.count("SELECT COUNT(*) FROM identities WHERE email <> 'old@corp.example'") + k.count("SELECT COUNT(*) FROM users"); n != 2 {
-			k.Errorf("accounts or identities were made: %d", n)
+		if n := k.count("SELECT COUNT(*) FROM users"); n != 3 {
+			k.Errorf("%d accounts, want 3", n)
+		}
+		if got := d.scim("POST", "/Users", map[string]any{"userName": "ann@corp.example"}, 201).text(k, "id"); got != ann {
+			k.Errorf("the directory finds %s, want %s", got, ann)
 		}
 		for i, v := range []any{true, "true", nil} {
 			user, _ := d.enter(map[string]any{"sub": "old", "email": "old@corp.example", "email_verified": v})
@@ -139,6 +153,13 @@ func TestUnverifiedAddress(t *testing.T) {
 			if user != old || linked != made {
 				k.Errorf("%d: verified %v leads to other accounts", i, v)
 			}
+		}
+		k.want(k.call("PUT", "/sso/connections/"+d.id, k.serviceKey(), map[string]any{"attribute_mapping": map[string]any{"keys": map[string]any{"email": map[string]any{"names": []string{"upn", "email"}}}}}), 200, "")
+		if _, access := d.enter(map[string]any{"sub": "upn", "upn": "bea@corp.example", "email": "bea@private.example", "email_verified": false}); claims(k, access)["email"] != "bea@corp.example" {
+			k.Errorf("an address of another claim: %v", claims(k, access))
+		}
+		if at := d.arrive(map[string]any{"sub": "no upn", "email": "cid@corp.example", "email_verified": false}); at.Query().Get("error") != "access_denied" {
+			k.Errorf("without the other claim, landed at %s", at)
 		}
 	})
 }
@@ -376,6 +397,33 @@ func TestAdministration(t *testing.T) {
 		if n := k.count("SELECT COUNT(*) FROM audit WHERE tenant_id = $1 AND action LIKE 'sso.%'", tenant); n < 2 {
 			k.Errorf("%d audit rows", n)
 		}
+	})
+}
+
+// Only a tenant that is not there is said not to be: what else keeps its row from
+// being read is no fault of the request, and is tried again where it can be.
+func TestTenantThatCannotBeRead(t *testing.T) {
+	onBoth(t, func(k *kit) {
+		tenant, nobody, kind, issuer, client := k.tenant("Corp"), "0198c6f0-0000-7000-8000-000000000000", sso.OIDC, "https://idp.example", "c"
+		create := func(ctx context.Context, tenant string) error {
+			_, err := k.svc.Create(ctx, actor.Actor{Role: actor.Service}, sso.Draft{TenantID: &tenant, Kind: &kind, Issuer: &issuer, ClientID: &client})
+			return err
+		}
+		if err := create(k.Context(), nobody); !fault.Is(err, fault.Invalid) {
+			k.Errorf("no tenant: %v", err)
+		}
+		k.ok(k.db.Write(k.Context(), db.Scope{All: true}, func(tx *db.Tx) error {
+			if _, err := tx.Exec("UPDATE tenants SET name = 'Held' WHERE id = $1", tenant); err != nil {
+				return err
+			}
+			ctx, cancel := context.WithTimeout(k.Context(), time.Second)
+			defer cancel()
+			if err := create(ctx, tenant); err == nil || fault.Is(err, fault.Invalid) {
+				k.Errorf("a tenant that is held: %v", err)
+			}
+			return nil
+		}))
+		k.ok(create(k.Context(), tenant))
 	})
 }
 

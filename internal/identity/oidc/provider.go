@@ -32,9 +32,6 @@ type Config struct {
 	Domains  []string // e-mail domains the provider is trusted for; empty = all
 }
 
-// tryAgain is how soon a provider that did not answer is asked again.
-const tryAgain = 5 * time.Second
-
 // Provider talks to one OpenID provider. Its discovery document is fetched at
 // first use and again after an hour.
 type Provider struct {
@@ -69,7 +66,7 @@ func New(cfg Config, redirect string, now func() time.Time) (*Provider, error) {
 	if cfg.audience() == "" {
 		return nil, fmt.Errorf("oidc: provider %s has no client id", cfg.Name)
 	}
-	p := &Provider{cfg: cfg, redirect: redirect, preset: pre, client: client(u), now: now, meta: cache.Remote[*metadata]{Life: time.Hour, Retry: tryAgain}}
+	p := &Provider{cfg: cfg, redirect: redirect, preset: pre, client: client(u), now: now, meta: cache.Remote[*metadata]{Life: time.Hour}}
 	if _, err := p.secret(); err != nil {
 		return nil, err
 	}

@@ -42,9 +42,6 @@ type Provider struct {
 	meta cache.Remote[*metadata]
 }
 
-// tryAgain is how soon a provider that did not answer is asked again.
-const tryAgain = 5 * time.Second
-
 type metadata struct {
 	endpoint oauth2.Endpoint
 	verifier *goidc.IDTokenVerifier
@@ -53,7 +50,7 @@ type metadata struct {
 
 // New makes a provider; it does not go to the network.
 func New(cfg Config) *Provider {
-	return &Provider{cfg: cfg, meta: cache.Remote[*metadata]{Life: time.Hour, Retry: tryAgain}}
+	return &Provider{cfg: cfg, meta: cache.Remote[*metadata]{Life: time.Hour}}
 }
 
 // ErrUnreachable says that the provider did not answer as one should.
