@@ -19,6 +19,7 @@ import (
 	"holdfast/internal/actor"
 	"holdfast/internal/cache"
 	"holdfast/internal/catalog"
+	"holdfast/internal/db"
 	"holdfast/internal/functions"
 	"holdfast/internal/gate"
 	"holdfast/internal/store"
@@ -263,21 +264,31 @@ func TestKeyIsTheParameters(t *testing.T) {
 }
 
 // A function that is given patience answers after the server's usual time, and
-// its work is not cut off meanwhile.
+// neither its work nor a statement of it is cut off meanwhile.
 func TestPatientFunction(t *testing.T) {
 	for _, patience := range []time.Duration{0, time.Minute} {
 		fn := table()[0]
 		fn.Name, fn.Methods, fn.TTL, fn.Patience = "test", []string{"POST"}, 0, patience
-		ended := make(chan error, 1)
+		d, err := db.Open(t.Context(), db.Options{Dir: t.TempDir(), Migrate: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer d.Close()
+		ended, read := make(chan error, 1), make(chan error, 1)
 		fn.Run = func(ctx context.Context, _ actor.Actor, _ any) ([]byte, error) {
 			time.Sleep(300 * time.Millisecond)
 			ended <- ctx.Err()
+			read <- d.Read(ctx, db.Scope{}, func(tx *db.Tx) error {
+				return tx.Query("WITH RECURSIVE c(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM c WHERE n < 100000) SELECT COUNT(*) FROM c", nil, func(*db.Row) error { return nil })
+			})
 			return []byte(`{"success":true}`), nil
 		}
 		who := actor.Actor{UserID: "u", TenantID: tenant, Role: actor.Manager}
 		f := NewFunctions(gate.New(func(*http.Request) (actor.Actor, error) { return who, nil }, nil), nil, []functions.Function{fn})
 		mux := http.NewServeMux()
-		mux.Handle("/functions/v1/{name}", f.Handler())
+		mux.HandleFunc("/functions/v1/{name}", func(w http.ResponseWriter, r *http.Request) {
+			f.Handler().ServeHTTP(w, r.WithContext(db.Patient(r.Context(), time.Millisecond)))
+		})
 		s := httptest.NewUnstartedServer(mux)
 		s.Config.ReadTimeout, s.Config.WriteTimeout = 100*time.Millisecond, 100*time.Millisecond
 		s.Start()
@@ -287,6 +298,9 @@ func TestPatientFunction(t *testing.T) {
 		}
 		if answered, cut := err == nil, <-ended; answered != (patience > 0) || patience > 0 && cut != nil {
 			t.Errorf("with %v: %v, the work saw %v", patience, err, cut)
+		}
+		if err := <-read; patience > 0 && err != nil {
+			t.Errorf("with %v a statement: %v", patience, err)
 		}
 		s.Close()
 	}

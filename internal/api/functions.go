@@ -14,6 +14,7 @@ import (
 
 	"holdfast/internal/actor"
 	"holdfast/internal/cache"
+	"holdfast/internal/db"
 	"holdfast/internal/fault"
 	"holdfast/internal/functions"
 	"holdfast/internal/gate"
@@ -181,6 +182,7 @@ func (f *Functions) call(w http.ResponseWriter, r *http.Request, fn *functions.F
 	}
 	if fn.Patience > 0 {
 		patient(w, time.Now().Add(fn.Patience))
+		r = r.WithContext(db.Patient(r.Context(), fn.Patience))
 	}
 	if fn.TTL == 0 {
 		return f.run(w, r, fn, a, in)

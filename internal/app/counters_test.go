@@ -140,11 +140,12 @@ func TestCountersAreRepaired(t *testing.T) {
 			}
 		}
 		sql("UPDATE counters SET delta = delta + 3 WHERE name LIKE 'actions:open%'", "DELETE FROM timed_counters WHERE name = 'reports' AND span = 'd'")
-		found, err := k.App.Verify(t.Context())
+		hurried := db.Patient(t.Context(), time.Millisecond) // a tenant of any size is counted
+		found, err := k.App.Verify(hurried)
 		if text := strings.Join(found, "\n"); err != nil || !strings.Contains(text, "counter actions:open") || !strings.Contains(text, "reports") {
 			t.Errorf("%v: %s", err, text)
 		}
-		n, err := k.App.Repair(t.Context())
+		n, err := k.App.Repair(hurried)
 		if err != nil || n < len(found) {
 			t.Errorf("%d of %d put right: %v", n, len(found), err)
 		}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"holdfast/internal/actor"
 	"holdfast/internal/db"
@@ -52,10 +53,14 @@ func (a *App) CreateAdmin(ctx context.Context, email, password, tenant string) (
 	return a.Identity.CreateAdmin(ctx, email, password, tenant)
 }
 
+// wholeTenant is how long a statement may take that reads all of a tenant.
+const wholeTenant = time.Hour
+
 // Verify recomputes what is kept beside the records, for every tenant, and
 // describes each difference. A tenant that cannot be recounted does not keep
 // the others from it; the errors come back together.
 func (a *App) Verify(ctx context.Context) ([]string, error) {
+	ctx = db.Patient(ctx, wholeTenant)
 	tenants, err := a.Identity.ListTenants(ctx)
 	if err != nil {
 		return nil, err
@@ -63,7 +68,7 @@ func (a *App) Verify(ctx context.Context) ([]string, error) {
 	var out []string
 	err = eachTenant(tenants, func(t identity.Tenant) error {
 		var found []warehouse.Difference
-		err := a.DB.Read(db.Patient(ctx), db.Scope{Tenant: t.ID}, func(tx *db.Tx) (err error) {
+		err := a.DB.Read(ctx, db.Scope{Tenant: t.ID}, func(tx *db.Tx) (err error) {
 			found, err = warehouse.Recount(tx, a.catalog, t.ID)
 			return err
 		})
@@ -78,6 +83,7 @@ func (a *App) Verify(ctx context.Context) ([]string, error) {
 // Repair puts every tenant's counters right and returns how many it changed.
 // Stock, orders and zones, whose rows tell of a fault, are left as they are.
 func (a *App) Repair(ctx context.Context) (int, error) {
+	ctx = db.Patient(ctx, wholeTenant)
 	tenants, err := a.Identity.ListTenants(ctx)
 	if err != nil {
 		return 0, err
@@ -112,7 +118,7 @@ func eachTenant(list []identity.Tenant, f func(identity.Tenant) error) error {
 // and what is written meanwhile is added to both sides, so that the result
 // stays right.
 func (a *App) miscounted(ctx context.Context, tenant string) (deltas map[string]int64, err error) {
-	err = a.DB.Read(db.Patient(ctx), db.Scope{Tenant: tenant}, func(tx *db.Tx) (err error) {
+	err = a.DB.Read(ctx, db.Scope{Tenant: tenant}, func(tx *db.Tx) (err error) {
 		deltas, err = warehouse.RecountCounters(tx, a.catalog, tenant)
 		return err
 	})
@@ -122,6 +128,7 @@ func (a *App) miscounted(ctx context.Context, tenant string) (deltas map[string]
 // countOnce enters the records from before timed counters existed. Where two
 // servers start at once, the one that takes the mark writes.
 func (a *App) countOnce(ctx context.Context) error {
+	ctx = db.Patient(ctx, wholeTenant)
 	due := false
 	err := a.DB.Read(ctx, db.Scope{All: true}, func(tx *db.Tx) error {
 		return tx.Query("SELECT one FROM timed_counters_due", nil, func(*db.Row) error { due = true; return nil })

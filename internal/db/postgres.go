@@ -134,10 +134,10 @@ func (p *postgres) head(tx *Tx) []string {
 		h[0] = "begin isolation level repeatable read read only"
 	}
 	if p.pooler {
-		h = append(h, "SET LOCAL ROLE "+appRole, fmt.Sprintf("SET LOCAL statement_timeout = %d", statementTimeout.Milliseconds()))
+		h = append(h, "SET LOCAL ROLE "+appRole)
 	}
-	if longest(tx.ctx, statementTimeout) == endless {
-		h = append(h, "SET LOCAL statement_timeout = 0")
+	if d := longest(tx.ctx, statementTimeout); p.pooler || d != statementTimeout {
+		h = append(h, fmt.Sprintf("SET LOCAL statement_timeout = %d", d.Milliseconds()))
 	}
 	if s.Tenant != "" {
 		h = append(h, "SET LOCAL holdfast.tenant_id = '"+s.Tenant+"'")

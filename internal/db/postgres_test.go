@@ -86,7 +86,7 @@ func TestStatementTimeout(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer d.Close()
-		for want, ctx := range map[string]context.Context{"15s": t.Context(), "0": db.Patient(t.Context())} {
+		for want, ctx := range map[string]context.Context{"15s": t.Context(), "2min": db.Patient(t.Context(), 2*time.Minute)} {
 			got := ""
 			err := d.Read(ctx, db.Scope{}, func(tx *db.Tx) error {
 				return tx.One("SHOW statement_timeout", nil, func(r *db.Row) error { got = r.Text(0); return nil })
@@ -273,6 +273,28 @@ func TestEnd(t *testing.T) {
 				return err
 			}); err != nil {
 				t.Fatalf("%s: a write after it: %v", name, err)
+			}
+		}
+	})
+}
+
+// A statement may run as long as its context's patience says, on every engine,
+// and no longer; the next on the same connection has the usual limit again.
+func TestPatient(t *testing.T) {
+	each(t, func(t *testing.T, d *db.DB) {
+		const long = "WITH RECURSIVE c(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM c WHERE n < 150000) SELECT COUNT(*) FROM c"
+		run := func(tx *db.Tx) error { return tx.Query(long, nil, func(*db.Row) error { return nil }) }
+		hurried := db.Patient(t.Context(), 2*time.Millisecond)
+		for name, do := range map[string]func(context.Context, db.Scope, func(*db.Tx) error) error{"read": d.Read, "write": d.Write} {
+			for _, c := range []struct {
+				ctx   context.Context
+				ended bool
+			}{{hurried, true}, {db.Patient(hurried, time.Minute), false}, {t.Context(), false}} {
+				for range 2 {
+					if err := do(c.ctx, db.Scope{}, run); fault.HasCode(err, "57014") != c.ended || !c.ended && err != nil {
+						t.Errorf("%s, to be ended %v: %v", name, c.ended, err)
+					}
+				}
 			}
 		}
 	})

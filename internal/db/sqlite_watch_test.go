@@ -25,7 +25,7 @@ func TestLongReads(t *testing.T) {
 		}
 	}
 	// Maintenance has its time: it ends when its caller does.
-	waiting, leave := context.WithCancel(Patient(t.Context()))
+	waiting, leave := context.WithCancel(Patient(t.Context(), time.Hour))
 	start := time.Now()
 	time.AfterFunc(5*l.longest, leave)
 	err := d.Read(waiting, Scope{}, func(tx *Tx) error { return tx.Query(forever, nil, func(*Row) error { return nil }) })

@@ -109,7 +109,7 @@ func TestStockInChunks(t *testing.T) {
 		if a.ImportedCount != 2500 || len(k.rows("stock_movements")) != 2500 {
 			k.Errorf("%+v", a)
 		}
-		if res, err := k.m.Rollback(context.Background(), k.as, job.ID); err != nil || res.RolledBack != 2500 {
+		if res, err := k.m.Rollback(hurried(), k.as, job.ID); err != nil || res.RolledBack != 2500 {
 			k.Errorf("%+v %v", res, err)
 		}
 		for _, r := range k.rows("items") {

@@ -32,6 +32,7 @@ var errStale = errors.New("imports: the job changed meanwhile")
 // its neighbours, and so stands beside the others as if the file had held it;
 // when the job is processed again the correction stays. row counts from 1.
 func (m *Importer) EditRow(ctx context.Context, a actor.Actor, jobID string, row int, e Edit) (*StagedRow, error) {
+	ctx = db.Patient(ctx, wholeJob)
 	job, err := m.loadFor(ctx, a, jobID)
 	if err != nil {
 		return nil, err

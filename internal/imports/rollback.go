@@ -7,6 +7,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"time"
 
 	"holdfast/internal/actor"
 	"holdfast/internal/db"
@@ -16,6 +17,9 @@ import (
 
 // listedConflicts is how many conflicts a refusal names; the count is exact.
 const listedConflicts = 100
+
+// wholeJob is how long a statement may take that looks at all rows of a job.
+const wholeJob = 30 * time.Minute
 
 // Rollback puts back what an import changed, completed or broken off, for
 // administrators: in one transaction as large as an apply's, above that batch
@@ -41,6 +45,7 @@ func (m *Importer) takeBack(ctx context.Context, a actor.Actor, jobID string, pa
 	if !a.Administrator() {
 		return nil, fault.New(fault.Forbidden, "42501", "only administrators roll imports back")
 	}
+	ctx = db.Patient(ctx, wholeJob)
 	s, err := m.begin(ctx, a, jobID, RollingBack, func(_ *db.Tx, job *Job) error {
 		if job.Status != Completed && !job.partly() {
 			return wrongState(job, "cannot be rolled back")

@@ -213,7 +213,7 @@ func TestCorrectionsAtOnce(t *testing.T) {
 		if p := k.page(job, imports.RowFilter{Page: 1, PageSize: 9, Status: "valid"}); p.Total != 4 {
 			k.Errorf("%d of 4 corrections are there", p.Total)
 		}
-		if r, err := k.m.EditRow(ctx, k.as, job.ID, 1500, imports.Edit{Cells: map[string]string{"code": "z-0"}}); err != nil || r.Status != "invalid" || r.Errors[0].Code != "duplicate" {
+		if r, err := k.m.EditRow(hurried(), k.as, job.ID, 1500, imports.Edit{Cells: map[string]string{"code": "z-0"}}); err != nil || r.Status != "invalid" || r.Errors[0].Code != "duplicate" {
 			k.Errorf("%+v %v", r, err)
 		}
 		if a := k.apply(job); a.ImportedCount != 4 {

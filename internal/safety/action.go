@@ -96,6 +96,9 @@ func followUp(tx *db.Tx, a actor.Actor, s *store.Store, changes []store.Change) 
 			for _, f := range [...]string{"title", "type", "source", "source_id", "incident_id", "priority", "assignee_user_id"} {
 				row[f] = c.After[f]
 			}
+			if row["source"] == "incident" && row["incident_id"] != nil {
+				row["source_id"] = row["incident_id"] // of actions from before the two were one
+			}
 			rows = append(rows, row)
 		}
 	}
@@ -116,10 +119,14 @@ func followUp(tx *db.Tx, a actor.Actor, s *store.Store, changes []store.Change) 
 var sourceTable = map[string]string{"incident": "incidents", "checklist_answer": "checklist_answers", "compliance_event": "compliance_events", "score": "predictive_scores", "talk": "toolbox_talks"}
 
 // ofIncident makes an action that comes from an incident one of that incident,
-// which does not close before it.
+// which does not close before it. Actions from before that was so stay as they
+// are until it is theirs that changes.
 func ofIncident(c store.Change, id, kind string) error {
-	if id == "" || kind != "incident" {
+	if id == "" || kind != "incident" || sameSource(c) && c.Before["incident_id"] == c.After["incident_id"] {
 		return nil
+	}
+	if was := c.Before["incident_id"]; was != nil && was == c.Before["source_id"] && was == c.After["incident_id"] {
+		c.After["incident_id"] = nil // it goes with its source
 	}
 	switch c.After["incident_id"] {
 	case nil:
@@ -131,6 +138,11 @@ func ofIncident(c store.Change, id, kind string) error {
 	return nil
 }
 
+// sameSource reports an update that leaves an action's source as it was.
+func sameSource(c store.Change) bool {
+	return c.Op == store.Update && c.Before["source_id"] == c.After["source_id"] && c.Before["source"] == c.After["source"]
+}
+
 // sources refuses an action whose source is no record of the tenant.
 func sources(tx *db.Tx, tenant string, changes []store.Change) error {
 	asked := map[string]map[string]bool{}
@@ -139,7 +151,7 @@ func sources(tx *db.Tx, tenant string, changes []store.Change) error {
 		if err := ofIncident(c, id, kind); err != nil {
 			return err
 		}
-		if id == "" || c.Op == store.Update && c.Before["source_id"] == c.After["source_id"] && c.Before["source"] == c.After["source"] {
+		if id == "" || sameSource(c) {
 			continue
 		}
 		if sourceTable[kind] == "" {

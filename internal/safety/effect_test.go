@@ -272,6 +272,27 @@ func TestIncidentStates(t *testing.T) {
 		k.refused(k.change("incidents", other, store.Row{"status": "closed"}), "HF006")
 		k.set("incidents", other, store.Row{"status": "action_pending"})
 
+		// Its incident goes with its source; one from before the two were one can
+		// be worked on, and followed.
+		third := k.add("incidents", hazard(nil))
+		k.set("actions", ac, store.Row{"source_id": third})
+		k.is("actions", ac, "incident_id", third)
+		if err := k.d.Write(context.Background(), db.Scope{All: true}, func(tx *db.Tx) error {
+			_, err := tx.Exec("UPDATE actions SET incident_id = $3 WHERE tenant_id = $1 AND id = $2", k.as.TenantID, ac, other)
+			return err
+		}); err != nil {
+			k.Fatal(err)
+		}
+		k.set("actions", ac, store.Row{"title": "Mop well", "assignee_user_id": ada})
+		k.is("actions", ac, "incident_id", other)
+		k.refused(k.change("actions", ac, store.Row{"incident_id": in}), "HF007")
+		k.set("actions", ac, store.Row{"status": "done"})
+		k.as.UserID = bo
+		k.set("actions", ac, store.Row{"status": "verified"})
+		k.set("actions", ac, store.Row{"effectiveness": "not_effective"})
+		k.is("actions", k.only("actions", "follows_id = $2", ac), "source_id", other)
+		k.as.UserID = ada
+
 		twin := k.add("incidents", hazard(nil))
 		k.refused(k.change("incidents", twin, store.Row{"duplicate_of": twin}), "HF007")
 		k.set("incidents", twin, store.Row{"status": "void", "duplicate_of": in})

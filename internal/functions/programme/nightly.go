@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
+	"strings"
 	"time"
 
 	"holdfast/internal/actor"
@@ -30,11 +32,13 @@ type Night struct {
 // and grouped, rules are checked, training assigned, the month's boards and
 // badges kept, and scores past their time removed. Each step is safe to repeat;
 // one that fails does not stop the others, the errors come back together, and
-// the round is due again sooner.
+// the round is due again sooner: then without the heavy ones that succeeded.
 func (p *Programme) Nightly(ctx context.Context, tenant string) (Night, error) {
 	a := keeper(tenant)
+	ctx = db.Patient(ctx, nightPatience)
 	var n Night
-	if err := p.nightBegins(ctx, a); err != nil {
+	done, err := p.nightBegins(ctx, a)
+	if err != nil {
 		return n, fmt.Errorf("programme: note that the night begins: %w", err)
 	}
 	began := p.now()
@@ -44,7 +48,6 @@ func (p *Programme) Nightly(ctx context.Context, tenant string) (Night, error) {
 			errs = append(errs, fmt.Errorf("programme: %s: %w", name, err))
 		}
 	}
-	var err error
 	n.Missed, err = p.MissChecklists(ctx, tenant)
 	step("missed inspections", err)
 	n.Expired, err = p.ExpireTraining(ctx, tenant)
@@ -55,13 +58,23 @@ func (p *Programme) Nightly(ctx context.Context, tenant string) (Night, error) {
 	step("deadlines", err)
 	// Requests of other tenants come in between.
 	heavy := func(name string, work func() error) {
+		if slices.Contains(done, name) {
+			return
+		}
 		step(name, func() error {
-			done, err := p.turn(ctx, a, true)
+			end, err := p.turn(ctx, a, true)
 			if err != nil {
 				return err
 			}
-			defer done()
-			return work()
+			defer end()
+			if err := work(); err != nil {
+				return err
+			}
+			if name == "scores" {
+				done = slices.DeleteFunc(done, onScores)
+			}
+			done = append(done, name)
+			return p.noteDone(ctx, a, done)
 		}())
 	}
 	heavy("train models", func() (err error) { n.Switched, err = p.Train(ctx, a); return err })
@@ -85,12 +98,22 @@ var again = [...]time.Duration{10 * time.Minute, time.Hour, 4 * time.Hour}
 // night is how long a tenant's round rests.
 const night = 24 * time.Hour
 
+// onScores reports a step whose result stands on the scores.
+func onScores(step string) bool { return step != "train models" && step != "scores" }
+
 // nightBegins puts off the tenant's next round, so that one that breaks off, or
-// takes the server down with it, is not begun over and over.
-func (p *Programme) nightBegins(ctx context.Context, a actor.Actor) error {
-	return p.write(ctx, a, func(tx *db.Tx) error {
+// takes the server down with it, is not begun over and over. It returns the
+// heavy steps that this night has behind it.
+func (p *Programme) nightBegins(ctx context.Context, a actor.Actor) (done []string, err error) {
+	return done, p.write(ctx, a, func(tx *db.Tx) error {
 		tries := 0
-		err := tx.Query("SELECT tries FROM nights WHERE tenant_id = $1", []any{a.TenantID}, func(r *db.Row) error { tries = int(r.Int(0)); return nil })
+		done = nil
+		err := tx.Query("SELECT tries, done FROM nights WHERE tenant_id = $1", []any{a.TenantID}, func(r *db.Row) error {
+			if tries = max(int(r.Int(0)), 0); tries > 0 && r.Text(1) != "" {
+				done = strings.Split(r.Text(1), ",")
+			}
+			return nil
+		})
 		if err != nil {
 			return err
 		}
@@ -101,24 +124,31 @@ func (p *Programme) nightBegins(ctx context.Context, a actor.Actor) error {
 		} else {
 			tries = 0
 		}
-		return nextNight(tx, a, p.now().Add(wait), tries)
+		return nextNight(tx, a, p.now().Add(wait), tries, done)
 	})
 }
 
 func (p *Programme) nightEnds(ctx context.Context, a actor.Actor, began time.Time) error {
-	return p.write(ctx, a, func(tx *db.Tx) error { return nextNight(tx, a, began.Add(night), 0) })
+	return p.write(ctx, a, func(tx *db.Tx) error { return nextNight(tx, a, began.Add(night), 0, nil) })
 }
 
-func nextNight(tx *db.Tx, a actor.Actor, due time.Time, tries int) error {
-	_, err := tx.Exec("INSERT INTO nights (tenant_id, due_at, tries) VALUES ($1, $2, $3) ON CONFLICT (tenant_id) DO UPDATE SET due_at = excluded.due_at, tries = excluded.tries",
-		a.TenantID, due.UTC(), tries)
+func nextNight(tx *db.Tx, a actor.Actor, due time.Time, tries int, done []string) error {
+	_, err := tx.Exec("INSERT INTO nights (tenant_id, due_at, tries, done) VALUES ($1, $2, $3, $4) "+
+		"ON CONFLICT (tenant_id) DO UPDATE SET due_at = excluded.due_at, tries = excluded.tries, done = excluded.done", a.TenantID, due.UTC(), tries, strings.Join(done, ","))
 	return err
+}
+
+func (p *Programme) noteDone(ctx context.Context, a actor.Actor, done []string) error {
+	return p.write(ctx, a, func(tx *db.Tx) error {
+		_, err := tx.Exec("UPDATE nights SET done = $2 WHERE tenant_id = $1", a.TenantID, strings.Join(done, ","))
+		return err
+	})
 }
 
 // Due lists the active tenants whose nightly round is due: 24 hours after the
 // last one began, sooner after one that failed.
 func (p *Programme) Due(ctx context.Context) ([]string, error) {
-	return p.tenants(ctx, "NOT EXISTS (SELECT 1 FROM nights n WHERE n.tenant_id = t.id AND n.due_at > $1)", p.now().UTC())
+	return p.tenants(ctx, "NOT EXISTS (SELECT 1 FROM nights n WHERE n.tenant_id = t.id AND (n.due_at > $1 OR n.tries < 0 AND n.due_at > $2))", p.now().UTC(), p.now().Add(-night).UTC())
 }
 
 // sweepStep is how many records one transaction of a sweep moves.

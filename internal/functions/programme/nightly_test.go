@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -125,7 +126,7 @@ func TestNightly(t *testing.T) {
 		k.add("training_assignments", store.Row{"course_id": course, "user_id": bo, "status": "completed", "completed_at": k.now.AddDate(-1, 0, 0), "expires_on": "2026-03-19"})
 		k.add("checklist_runs", store.Row{"title": "Dock", "zone_id": p.dock, "due_at": k.now.Add(-2 * time.Hour), "grace_minutes": 60},
 			store.Row{"title": "Dock", "zone_id": p.dock, "due_at": k.now.Add(-2 * time.Hour), "grace_minutes": 180})
-		night, err := k.p.Nightly(context.Background(), north)
+		night, err := k.p.Nightly(db.Patient(context.Background(), time.Millisecond), north) // it has more time than its caller
 		if err != nil {
 			k.Fatal(explain(err))
 		}
@@ -191,6 +192,64 @@ func TestNightsAreDue(t *testing.T) {
 		night(nil)
 		k.now = k.now.Add(24 * time.Hour)
 		night(nil)
+	})
+}
+
+// A night that is tried again does not do over what succeeded; the next one
+// does all.
+func TestNightIsTriedAgain(t *testing.T) {
+	each(t, func(k *kit) {
+		fill(k)
+		fail := errors.New("nobody listens")
+		p := programme.New(k.s, func() time.Time { return k.now }, programme.Hooks{Due: func(*db.Tx, string, []programme.Deadline) error { return fail }})
+		k.add("vehicles", store.Row{"plate": "B 1", "kind": "van", "inspection_due_on": k.now.Format(time.DateOnly)})
+		runs, rounds := int64(0), int64(0)
+		for _, c := range []struct {
+			wait   time.Duration
+			fail   error
+			rounds int64
+		}{{0, fail, 1}, {10 * time.Minute, fail, 1}, {time.Hour, fail, 1}, {4 * time.Hour, fail, 1}, {24 * time.Hour, fail, 2}, {10 * time.Minute, nil, 2}, {24 * time.Hour, nil, 3}} {
+			k.now, fail = k.now.Add(c.wait), c.fail
+			if _, err := p.Nightly(context.Background(), north); !errors.Is(err, c.fail) {
+				k.Errorf("%v, want %v", explain(err), c.fail)
+			}
+			if runs == 0 {
+				runs = k.count("score_runs", "1 = 1")
+			}
+			if rounds = k.count("score_runs", "1 = 1"); runs == 0 || rounds != c.rounds*runs {
+				k.Errorf("after %s more there are %d runs of scores, want %d times %d", c.wait, rounds, c.rounds, runs)
+			}
+		}
+	})
+}
+
+// Nights stay where they were when the database comes from a version without
+// marks.
+func TestNightsBeforeTheirMarks(t *testing.T) {
+	each(t, func(k *kit) {
+		fill(k)
+		k.call(scores, "")
+		k.purge("nights")
+		steps, err := db.Migrations()
+		if err != nil {
+			k.Fatal(err)
+		}
+		text := steps[slices.IndexFunc(steps, func(m db.Migration) bool { return m.Name == "night_steps" })].SQL
+		if err := k.d.Write(context.Background(), db.Scope{All: true}, func(tx *db.Tx) error {
+			_, err := tx.Exec(strings.TrimRight(text[strings.Index(text, "insert into"):], "; \n"))
+			return err
+		}); err != nil {
+			k.Fatal(err)
+		}
+		for wait, want := range map[time.Duration]bool{0: false, 24*time.Hour - time.Second: false, 24 * time.Hour: true} {
+			p := programme.New(k.s, func() time.Time { return k.now.Add(wait) }, programme.Hooks{})
+			if due, err := p.Due(context.Background()); err != nil || slices.Contains(due, north) != want || !slices.Contains(due, south) {
+				k.Errorf("%s after the last: due %v: %v", wait, due, explain(err))
+			}
+		}
+		if _, err := k.p.Nightly(context.Background(), north); err != nil {
+			k.Fatal(explain(err))
+		}
 	})
 }
 
