@@ -50,6 +50,7 @@ type kit struct {
 	db    *db.DB
 	h     http.Handler
 	base  string
+	pairs int // of keyPairs, taken
 
 	mu    sync.Mutex
 	txt   map[string][]string
@@ -86,6 +87,7 @@ var master = []byte("0123456789abcdef0123456789abcdef")
 
 func onBoth(t *testing.T, f func(k *kit)) {
 	t.Helper()
+	t.Parallel() // a test waits for its subtests: most of that is copying a database
 	for _, engine := range []db.Engine{db.SQLite, db.PostgreSQL} {
 		t.Run(string(engine), func(t *testing.T) {
 			t.Parallel()
@@ -257,7 +259,7 @@ func newIDP(k *kit) *idp {
 	p.srv = httptest.NewServer(mux)
 	k.Cleanup(p.srv.Close)
 	u, _ := url.Parse(p.srv.URL)
-	key, cert := keyPair(k.T)
+	key, cert := k.keyPair()
 	p.IdentityProvider = &saml.IdentityProvider{Key: key, Certificate: cert, Logger: quiet{}, MetadataURL: *u.JoinPath("metadata"), SSOURL: *u.JoinPath("sso"),
 		SessionProvider: p, ServiceProviderProvider: p, SignatureMethod: dsig.RSASHA256SignatureMethod}
 	mux.HandleFunc("/sso", p.ServeSSO)
@@ -278,20 +280,28 @@ func (quiet) Printf(string, ...any) {}
 func (quiet) Print(...any)          {}
 func (quiet) Println(...any)        {}
 
-func keyPair(t testing.TB) (*rsa.PrivateKey, *x509.Certificate) {
-	t.Helper()
+// keyPairs are made once for all tests: each takes as long as a test.
+var keyPairs = [...]func() (*rsa.PrivateKey, *x509.Certificate){sync.OnceValues(newKeyPair), sync.OnceValues(newKeyPair), sync.OnceValues(newKeyPair), sync.OnceValues(newKeyPair)}
+
+// keyPair returns one that this test has not got yet.
+func (k *kit) keyPair() (*rsa.PrivateKey, *x509.Certificate) {
+	k.pairs++
+	return keyPairs[k.pairs-1]()
+}
+
+func newKeyPair() (*rsa.PrivateKey, *x509.Certificate) {
 	key, err := rsa.GenerateKey(rand.Reader, 2048)
 	if err != nil {
-		t.Fatal(err)
+		panic(err)
 	}
 	tpl := &x509.Certificate{SerialNumber: big.NewInt(time.Now().UnixNano()), Subject: pkix.Name{CommonName: "idp"}, NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(240 * time.Hour)}
 	der, err := x509.CreateCertificate(rand.Reader, tpl, tpl, &key.PublicKey, key)
 	if err != nil {
-		t.Fatal(err)
+		panic(err)
 	}
 	cert, err := x509.ParseCertificate(der)
 	if err != nil {
-		t.Fatal(err)
+		panic(err)
 	}
 	return key, cert
 }
@@ -410,7 +420,7 @@ type op struct {
 
 func newOP(k *kit) *op {
 	k.Helper()
-	key, _ := keyPair(k.T)
+	key, _ := k.keyPair()
 	p := &op{k: k, key: key, claims: map[string]any{}, fetch: map[string]int{}}
 	p.srv = httptest.NewServer(p)
 	k.Cleanup(p.srv.Close)

@@ -52,7 +52,7 @@ func TestOIDCAttacks(t *testing.T) {
 		id, foreign := k.oidcConnection(p, k.tenant("Corp"), "corp.example"), k.oidcConnection(other, k.tenant("Evil"), "evil.example")
 		public, err := x509.MarshalPKIXPublicKey(&p.key.PublicKey)
 		k.ok(err)
-		stranger, _ := keyPair(k.T)
+		stranger, _ := k.keyPair()
 		for _, c := range []struct {
 			name   string
 			claims map[string]any

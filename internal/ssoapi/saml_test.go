@@ -219,7 +219,7 @@ func TestCertificateRotation(t *testing.T) {
 		p := newIDP(k)
 		body := map[string]any{"type": "saml", "tenant_id": k.tenant("Corp"), "metadata_url": p.srv.URL + "/metadata", "domains": []string{"corp.example"}, "default_role": "viewer"}
 		id := k.want(k.call("POST", "/admin/sso/providers", k.serviceKey(), body), 201, "").text(k, "id")
-		p.Key, p.Certificate = keyPair(k.T)
+		p.Key, p.Certificate = k.keyPair()
 		again := func() *url.URL {
 			return k.landed(k.call("POST", "/sso/saml/acs", "", p.answer(k.begin("provider_id", id))))
 		}
@@ -231,7 +231,7 @@ func TestCertificateRotation(t *testing.T) {
 			k.Errorf("after the rotation: %s", at)
 		}
 		before := p.hits
-		p.Key, p.Certificate = keyPair(k.T)
+		p.Key, p.Certificate = k.keyPair()
 		for range 5 {
 			again()
 		}
