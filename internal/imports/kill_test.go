@@ -52,7 +52,9 @@ func TestMain(m *testing.M) {
 	pgtest.Main(m)
 }
 
-const killRows = 5000
+// A file of killRows rows changes the first killBase of its records, a part of
+// them, and makes the others.
+const killRows, killBase = 3000, 1000
 
 // work is the child: it says that it starts, and takes the step.
 func (p place) work() {
@@ -118,12 +120,12 @@ type killing struct {
 	took map[string]time.Duration
 }
 
-// prepare makes the records that the import changes, a fifth of its rows.
+// prepare makes the records that the import changes.
 func (r *killing) prepare(o db.Options) {
 	open(r, o).close()
 	k := reopen(r, r.place)
 	defer k.close()
-	k.imported("items", "", "", "base.csv", bytes.ReplaceAll(benchFile(killRows/5), []byte("Item number"), []byte("Once number")))
+	k.imported("items", "", "", "base.csv", bytes.ReplaceAll(benchFile(killBase), []byte("Item number"), []byte("Once number")))
 	r.base, r.file, r.took = k.dump("items"), benchFile(killRows), map[string]time.Duration{}
 }
 
@@ -153,7 +155,7 @@ func (r *killing) round(step string, n int) string {
 	state := k.settled(job.ID)
 	j := k.find("import_jobs", "id", job.ID)
 	imported, back := j["imported_count"].(int64), j["rolled_back_count"].(int64)
-	fresh := int64(len(k.rows("items"))) - killRows/5
+	fresh := int64(len(k.rows("items"))) - killBase
 	what := fmt.Sprintf("%s %d: job %s, %d imported, %d back, %d new records", step, n, state, imported, back, fresh)
 	switch step {
 	case "process":
@@ -165,11 +167,11 @@ func (r *killing) round(step string, n int) string {
 		}
 	case "apply", "roll back":
 		full := state == "completed"
-		if !full && state != "ready" && state != "rolled_back" || full != (fresh == killRows*4/5) || !full && k.dump("items") != r.base {
+		if !full && state != "ready" && state != "rolled_back" || full != (fresh == killRows-killBase) || !full && k.dump("items") != r.base {
 			r.Fatal(what)
 		}
 	case "apply in parts":
-		if imported%1000 != 0 || state != "completed" && state != "ready" || imported != fresh+min(imported, killRows/5) {
+		if imported%1000 != 0 || state != "completed" && state != "ready" || imported != fresh+min(imported, killBase) {
 			r.Fatal(what)
 		}
 	case "roll back in parts":
@@ -202,7 +204,7 @@ func (k *kit) finish(job *imports.Job, what string) {
 			k.Fatalf("%s; rolled back again: %+v %v", what, res, err)
 		}
 	}
-	if c := k.counters(); c["items:active:true"]+c["items:active:false"] != killRows/5 {
+	if c := k.counters(); c["items:active:true"]+c["items:active:false"] != killBase {
 		k.Fatalf("%s: counters %v", what, c)
 	}
 }
