@@ -51,7 +51,13 @@ type Cluster struct {
 // Start makes a cluster in a temporary folder and waits until it answers. It
 // runs as the user postgres or nobody when the caller is root, which the
 // server refuses to run as.
-func Start(ctx context.Context) (*Cluster, error) {
+func Start(ctx context.Context) (*Cluster, error) { return startIn(ctx, "") }
+
+// StartFast is Start, with the folder in memory where there is room: each test
+// copies the thousand files of a database, which measured 20 times as fast.
+func StartFast(ctx context.Context) (*Cluster, error) { return startIn(ctx, memory()) }
+
+func startIn(ctx context.Context, parent string) (*Cluster, error) {
 	bin, err := binaries()
 	if err != nil {
 		return nil, err
@@ -62,7 +68,7 @@ func Start(ctx context.Context) (*Cluster, error) {
 	}
 	var last error
 	for range 3 { // another process may take the free port before the server does
-		c, err := start(ctx, bin, who)
+		c, err := start(ctx, parent, bin, who)
 		if err == nil {
 			return c, nil
 		}
@@ -71,8 +77,8 @@ func Start(ctx context.Context) (*Cluster, error) {
 	return nil, last
 }
 
-func start(ctx context.Context, bin string, who *syscall.Credential) (*Cluster, error) {
-	dir, err := folder(who)
+func start(ctx context.Context, parent, bin string, who *syscall.Credential) (*Cluster, error) {
+	dir, err := folder(parent, who)
 	if err != nil {
 		return nil, err
 	}
@@ -194,8 +200,8 @@ func credential() (*syscall.Credential, error) {
 	return nil, errors.New("pgtest: PostgreSQL does not run as root and there is no user postgres or nobody: create one of them")
 }
 
-func folder(who *syscall.Credential) (string, error) {
-	dir, err := os.MkdirTemp("", "holdfast-pg-")
+func folder(parent string, who *syscall.Credential) (string, error) {
+	dir, err := os.MkdirTemp(parent, "holdfast-pg-")
 	if err != nil {
 		return "", fmt.Errorf("pgtest: %w", err)
 	}

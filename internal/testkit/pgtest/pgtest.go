@@ -107,7 +107,7 @@ func clusterOf(t testing.TB) string {
 	defer shared.Unlock()
 	if shared.cluster == nil && shared.err == nil {
 		// Not the test's context: the cluster outlives the test.
-		shared.cluster, shared.err = Start(context.Background())
+		shared.cluster, shared.err = StartFast(context.Background())
 	}
 	if shared.err != nil {
 		t.Fatal(shared.err)

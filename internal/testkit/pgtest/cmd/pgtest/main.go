@@ -38,7 +38,7 @@ func main() {
 func run(args []string) (code int, err error) {
 	env := os.Environ()
 	if os.Getenv(pgtest.Variable) == "" {
-		c, err := pgtest.Start(context.Background())
+		c, err := pgtest.StartFast(context.Background())
 		if err != nil {
 			return 1, err
 		}
