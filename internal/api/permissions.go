@@ -26,7 +26,7 @@ type Permissions struct {
 // right is what a member may do to the rows of a collection in one way.
 type right struct {
 	Rows   string   `json:"rows"`             // all, own, zones, own or zones, none
-	Fields []string `json:"fields,omitempty"` // read: those that are not masked; update: the only ones, absent = all that can be written
+	Fields []string `json:"fields,omitempty"` // read: those that are not masked; create, update: the only ones, absent = all that can be written
 }
 
 type rights struct {
@@ -103,7 +103,7 @@ func collectionRights(a actor.Actor, r *catalog.Resource) *rights {
 		return out
 	}
 	if g, err := grammar.Access(a, r, r.Access.Create); err == nil {
-		out.Create = &right{Rows: grammar.Reach(a, r, g)}
+		out.Create = &right{Rows: grammar.Reach(a, r, g), Fields: settable(r, a.Role)}
 	}
 	if r.AppendOnly {
 		return out
@@ -114,6 +114,25 @@ func collectionRights(a actor.Actor, r *catalog.Resource) *rights {
 	}
 	if g, err := grammar.Access(a, r, r.Access.Delete); err == nil {
 		out.Delete = &right{Rows: grammar.Reach(a, r, g)}
+	}
+	return out
+}
+
+// settable names what a role may give new records, nil where that is all.
+func settable(r *catalog.Resource, role actor.Role) []string {
+	var out []string
+	some := false
+	for i := range r.Fields {
+		switch f := &r.Fields[i]; {
+		case f.ReadOnly:
+		case f.Settable(role):
+			out = append(out, f.Name)
+		default:
+			some = true
+		}
+	}
+	if !some {
+		return nil
 	}
 	return out
 }

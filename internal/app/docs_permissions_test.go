@@ -140,6 +140,9 @@ func bounds(r *catalog.Resource) (out []string) {
 		if len(f.Readers) > 0 {
 			add("show %s to %s", f.Name, roles(f.Readers))
 		}
+		if len(f.Setters) > 0 {
+			add("take %s from %s", f.Name, roles(f.Setters))
+		}
 	}
 	if kept != nil {
 		add("keep by the server %s", strings.Join(kept, ", "))

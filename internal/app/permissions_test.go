@@ -95,6 +95,49 @@ func agree(t *testing.T, k *testkit.Kit, p permissions, name string) {
 	}
 }
 
+// Whoever chooses a course's threshold learns a person's score from whether the
+// course is assigned: those who may not know it make courses without.
+func TestThresholds(t *testing.T) {
+	testkit.Run(t, func(t *testing.T, k *testkit.Kit) {
+		for _, role := range []actor.Role{actor.Owner, actor.Admin, actor.Safety, actor.Manager} {
+			as, may := who(role), role != actor.Manager
+			code := "T-" + string(role)
+			send := func(method, path, body string, want int) {
+				t.Helper()
+				r := k.Call(testkit.Request{Method: method, Path: path, As: as, Body: body, Header: map[string]string{"Prefer": "resolution=merge-duplicates"}})
+				if !may && strings.Contains(body, "risk_threshold") {
+					want = http.StatusForbidden
+				}
+				if r.Status != want {
+					t.Errorf("%s %s %s as %s: %d %s, want %d", method, path, body, role, r.Status, r.Body, want)
+				}
+			}
+			plain, bound := fmt.Sprintf(`{"code":%q,"title":"x"}`, code), fmt.Sprintf(`{"code":"%s-2","title":"x","risk_threshold":30,"entity_types":["worker"]}`, code)
+			for _, face := range []string{"/v1/courses", "/rest/v1/courses"} {
+				send("POST", face+"?on_conflict=code", bound, http.StatusCreated)
+				bound = strings.Replace(bound, "-2", "-3", 1)
+			}
+			send("POST", "/rest/v1/courses?columns=code,title,risk_threshold", strings.NewReplacer("-3", "-4", "30", "null").Replace(bound), http.StatusCreated)
+			k.Call(testkit.Request{Method: "POST", Path: "/v1/courses", As: as, Body: plain})
+			var made []map[string]any
+			k.Get(as, "/v1/courses?select=code,risk_threshold&code=like."+code+"*").JSON(t, &made)
+			if want := map[bool]int{true: 4, false: 1}[may]; len(made) != want {
+				t.Errorf("%s made %v", role, made)
+			}
+			send("PATCH", "/v1/courses?code=eq."+code, `{"risk_threshold":40}`, http.StatusNoContent)
+			var view struct {
+				Collections map[string]struct {
+					Create struct{ Fields []string }
+				}
+			}
+			k.Get(as, "/v1/permissions").JSON(t, &view)
+			if f := view.Collections["courses"].Create.Fields; (f == nil) != may || slices.Contains(f, "risk_threshold") || !may && !slices.Contains(f, "title") {
+				t.Errorf("%s may give %v", role, f)
+			}
+		}
+	})
+}
+
 // Administrators may ask for others, nobody else may; zones and ownership
 // bound the rows, and a suspended tenant's members may read only.
 func TestPermissions_ofOthers(t *testing.T) {

@@ -5,6 +5,7 @@ package catalog
 
 import (
 	"fmt"
+	"slices"
 	"sort"
 	"strings"
 
@@ -72,6 +73,7 @@ type Field struct {
 	ReadOnly bool         // kept by the server; refused in a body with 428C9
 	Fixed    bool         // settable at creation only
 	Readers  []actor.Role // who sees the value; empty = everyone who sees the row
+	Setters  []actor.Role // who sets the value; empty = everyone who may write the row
 	Prefix   string       // Number: prefix of the generated value, "SO" -> SO-2026-000001
 }
 
@@ -354,15 +356,17 @@ func (r *Resource) Relations() []Relation { return r.refs }
 
 // Visible reports whether role sees field f of a row it may read.
 func (f *Field) Visible(role actor.Role) bool {
-	if len(f.Readers) == 0 || role == actor.Service {
-		return true
-	}
-	for _, x := range f.Readers {
-		if x == role {
-			return true
-		}
-	}
-	return false
+	return among(f.Readers, role)
+}
+
+// Settable reports whether role may give field f a value in a row it may write.
+func (f *Field) Settable(role actor.Role) bool {
+	return among(f.Setters, role)
+}
+
+// among reports one of roles, or that they are not limited.
+func among(roles []actor.Role, role actor.Role) bool {
+	return len(roles) == 0 || role == actor.Service || slices.Contains(roles, role)
 }
 
 // withCommon adds the fields every record has.

@@ -89,7 +89,8 @@ func courses() Resource {
 			{Name: "kind", Required: true, Default: "classroom", OneOf: []string{"online", "classroom", "practical"}},
 			{Name: "minutes", Type: Int, Unit: "min", Min: "1", Max: "100000"},
 			{Name: "validity_months", Type: Int, Min: "1", Max: "600", Doc: "How long a certificate holds; null = for life."},
-			{Name: "risk_threshold", Type: Decimal, Min: "0", Max: "100", Doc: "Assigned where a score reaches it; null = never by score."},
+			// Whoever chooses it learns a person's score from whom the course goes to.
+			{Name: "risk_threshold", Type: Decimal, Min: "0", Max: "100", Setters: officers, Doc: "Assigned where a score reaches it; null = never by score. Set by those who may know people's scores."},
 			{Name: "entity_types", Type: Array, Required: true, Default: "[]", OneOf: entityTypes, Doc: "Scores that count for it; empty = all."},
 			{Name: "categories", Type: Array, Required: true, Default: "[]", MaxLen: 20},
 			{Name: "jurisdictions", Type: Array, Required: true, Default: "[]", OneOf: jurisdictions},

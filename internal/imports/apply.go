@@ -111,8 +111,8 @@ func (m *Importer) appliable(tx *db.Tx, a actor.Actor, job *Job) (*plan, error) 
 		return nil, err
 	}
 	for _, name := range p.Fields {
-		if t.hides(name, a.Role) {
-			return nil, fault.New(fault.Forbidden, "42501", "the file sets %s, which role %q may not see: process it again to leave that out, or have somebody apply it who may", name, a.Role)
+		if t.denies(name, a.Role) {
+			return nil, fault.New(fault.Forbidden, "42501", "the file sets %s, which role %q may not set: process it again to leave that out, or have somebody apply it who may", name, a.Role)
 		}
 	}
 	if settings.DryRun {

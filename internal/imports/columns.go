@@ -67,7 +67,7 @@ func (v *survey) explain() []Column {
 	}
 	for _, c := range v.layout.withheld {
 		read[c.index] = true
-		out = append(out, Column{Index: c.index, Header: c.header, How: "ignored", Why: fmt.Sprintf("It gives %s, which your role may not see.", c.name)})
+		out = append(out, Column{Index: c.index, Header: c.header, How: "ignored", Why: fmt.Sprintf("It gives %s, which your role may not set.", c.name)})
 	}
 	for i, h := range v.layout.headers {
 		if !read[i] {

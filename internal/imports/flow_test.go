@@ -317,6 +317,30 @@ func TestRoles(t *testing.T) {
 				k.Errorf("%s into %s by %s: %v", c.role, c.target, c.refused, err)
 			}
 		}
+		// What a role may see and not set stays out of its files.
+		const courses = "code,title,risk_threshold\nC-3,Three,30\n"
+		manager := *k
+		manager.as = as(actor.Manager, north)
+		bound := manager.upload("courses", "", "", "c.csv", []byte(courses))
+		if p := manager.process(bound); cmp.Diff([]string{"risk_threshold"}, p.Ignored) != "" || !strings.Contains(p.Message, "may not set the field risk_threshold") {
+			k.Errorf("%+v", p)
+		}
+		manager.apply(bound)
+		if c := k.find("courses", "code", "C-3"); c["risk_threshold"] != nil {
+			k.Errorf("a manager's threshold: %v", c)
+		}
+		bound = k.upload("courses", `{"force":true}`, "", "c.csv", []byte(courses))
+		k.process(bound)
+		if _, err := k.m.Apply(ctx, manager.as, bound.ID); !fault.Is(err, fault.Forbidden) {
+			k.Errorf("a threshold applied by a manager: %v", err)
+		}
+		k.apply(bound)
+		if c := k.find("courses", "code", "C-3"); c["risk_threshold"] == nil {
+			k.Errorf("an administrator's threshold: %v", c)
+		}
+		if _, err := k.m.Create(ctx, manager.as, imports.Request{Target: "courses", Mapping: json.RawMessage(`{"code":"code","title":"title","risk_threshold":"risk_threshold"}`)}); !fault.Is(err, fault.Forbidden) {
+			k.Errorf("a threshold mapped by a manager: %v", err)
+		}
 		// Nor does it help that somebody else had the file checked.
 		ready := k.upload("workers", "", "", "f.csv", []byte("employee_no,name\nE-7,Seven\n"))
 		k.process(ready)

@@ -5,13 +5,15 @@ import (
 	"slices"
 
 	"holdfast/internal/actor"
+	"holdfast/internal/catalog"
 	"holdfast/internal/db"
 	"holdfast/internal/fault"
 	"holdfast/internal/imports/cell"
 )
 
 // Some fields of a record are not for everybody who may import into it. Whoever
-// may not see one neither sets it by a file nor reads it in somebody else's.
+// may not see one neither sets it by a file nor reads it in somebody else's; some
+// can be seen and not set.
 
 // withheld is how a plan notes a column that was left out for whom it was made.
 const withheld = "withheld"
@@ -22,29 +24,48 @@ func (t *target) hides(field string, r actor.Role) bool {
 	return c != nil && !c.field.Visible(r)
 }
 
-// withhold leaves out the columns of fields that a role may not see.
+// denied is what a role may not do that keeps it from giving a field by a file,
+// or "".
+func denied(f *catalog.Field, r actor.Role) string {
+	switch {
+	case !f.Visible(r):
+		return "see"
+	case !f.Settable(r):
+		return "set"
+	}
+	return ""
+}
+
+// denies reports that a role may not give a field of the target.
+func (t *target) denies(field string, r actor.Role) bool {
+	c := t.column(field)
+	return c != nil && denied(c.field, r) != ""
+}
+
+// withhold leaves out the columns of fields that a role may not give.
 func (v *survey) withhold(r actor.Role) {
 	for _, c := range slices.Clone(v.layout.cols) {
-		if c.field.Visible(r) {
+		verb := denied(c.field, r)
+		if verb == "" {
 			continue
 		}
 		v.layout.drop(c.name)
 		v.layout.withheld = append(v.layout.withheld, c)
-		v.warnings = append(v.warnings, fmt.Sprintf("Column %q was left out: your role may not see the field %s.", c.header, c.name))
+		v.warnings = append(v.warnings, fmt.Sprintf("Column %q was left out: your role may not %s the field %s.", c.header, verb, c.name))
 	}
 }
 
-// sets refuses a role that names a field it may not see.
+// sets refuses a role that names a field it may not give.
 func (t *target) sets(field, at string, r actor.Role) error {
-	if !t.hides(field, r) {
+	if !t.denies(field, r) {
 		return nil
 	}
 	return fault.New(fault.Forbidden, "42501", "role %q may not set %s of %s", r, field, t.name).At(at, "is not yours to set")
 }
 
-// madeFor reports that a plan leaves out just what a role may not see.
+// madeFor reports that a plan leaves out just what a role may not give.
 func (p *plan) madeFor(t *target, r actor.Role) bool {
-	return !slices.ContainsFunc(p.Columns, func(c Column) bool { return t.hides(c.Field, r) != (c.How == withheld) })
+	return !slices.ContainsFunc(p.Columns, func(c Column) bool { return t.denies(c.Field, r) != (c.How == withheld) })
 }
 
 // veil is what of a file's cells a reader may not see.

@@ -188,8 +188,11 @@ func (s *Store) tenantsExist(tx *db.Tx, a actor.Actor, r *catalog.Resource, rows
 func (s *Store) incoming(a actor.Actor, w *query.Write) ([]Row, error) {
 	r := w.Resource
 	for _, c := range w.Body.Columns {
-		if f, _ := r.Field(c); f.ReadOnly {
+		switch f, _ := r.Field(c); {
+		case f.ReadOnly:
 			return nil, readOnly(f)
+		case !f.Settable(a.Role):
+			return nil, denied("permission denied for column %q of table %s", c, r.Name)
 		}
 	}
 	if r.Root && a.Role != actor.Service {
@@ -223,7 +226,7 @@ func (s *Store) patch(a actor.Actor, w *query.Write, g catalog.Grant) (Row, erro
 		switch {
 		case f.ReadOnly:
 			return nil, readOnly(f)
-		case !f.Fixed && (!f.Visible(a.Role) || len(g.Fields) > 0 && !oneOf(g.Fields, k)):
+		case !f.Fixed && (!f.Visible(a.Role) || !f.Settable(a.Role) || len(g.Fields) > 0 && !oneOf(g.Fields, k)):
 			return nil, denied("permission denied for column %q of table %s", k, w.Resource.Name)
 		}
 	}

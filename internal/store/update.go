@@ -61,7 +61,7 @@ func mayChange(a actor.Actor, r *catalog.Resource, f *catalog.Field, old, v any,
 		return fault.New(fault.Invalid, "428C9", "column %q can only be set when the record is made", f.Name).At(f.Name, "cannot be changed")
 	case f.Fixed:
 		return nil
-	case !f.Visible(a.Role), len(may.fields) > 0 && !oneOf(may.fields, f.Name):
+	case !f.Visible(a.Role), !f.Settable(a.Role), len(may.fields) > 0 && !oneOf(may.fields, f.Name):
 		return denied("permission denied for column %q of table %s", f.Name, r.Name)
 	}
 	return nil
