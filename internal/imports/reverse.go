@@ -94,15 +94,19 @@ func reversal(row store.Row) store.Row {
 	return out
 }
 
-// checkStock compares what undoing takes out of each place with what is free
-// there, in one statement.
-func (u *undo) checkStock() error {
-	const moved = `WITH net(zone_id, item_id, lot_id, serial, owner_id, lpn, status, quantity) AS (
+// net is what a job's movements that nobody has reversed did to each place.
+const net = `WITH net(zone_id, item_id, lot_id, serial, owner_id, lpn, status, quantity) AS (
   SELECT to_zone_id, item_id, lot_id, serial, owner_id, lpn, to_status, quantity FROM stock_movements
     WHERE tenant_id = $1 AND ` + unreversed + ` AND to_zone_id IS NOT NULL
   UNION ALL
   SELECT from_zone_id, item_id, lot_id, serial, owner_id, lpn, from_status, -quantity FROM stock_movements
-    WHERE tenant_id = $1 AND ` + unreversed + ` AND from_zone_id IS NOT NULL),
+    WHERE tenant_id = $1 AND ` + unreversed + ` AND from_zone_id IS NOT NULL)`
+
+// checkStock compares what undoing takes out of each place with what is free
+// there, and looks for serial numbers that it would bring back while they are in
+// stock again.
+func (u *undo) checkStock() error {
+	const moved = net + `,
 due AS (
   SELECT zone_id, item_id, lot_id, serial, owner_id, lpn, status, CAST(SUM(quantity) AS bigint) AS quantity FROM net
     GROUP BY zone_id, item_id, lot_id, serial, owner_id, lpn, status HAVING SUM(quantity) > 0)
@@ -119,6 +123,20 @@ SELECT d.item_id, i.sku, z.code, d.quantity, COALESCE(l.quantity - l.reserved, 0
 	})
 	if err != nil {
 		return fmt.Errorf("imports: compare stock: %w", err)
+	}
+	const again = net + `,
+gone AS (SELECT item_id, serial FROM net WHERE serial IS NOT NULL GROUP BY item_id, serial HAVING SUM(quantity) < 0)
+SELECT g.item_id, i.sku, g.serial, z.code FROM gone g
+  JOIN items i ON i.tenant_id = $1 AND i.id = g.item_id
+  JOIN stock_levels l ON l.tenant_id = $1 AND l.item_id = g.item_id AND l.serial = g.serial AND l.quantity > 0
+  JOIN zones z ON z.tenant_id = $1 AND z.id = l.zone_id
+  ORDER BY i.sku, g.serial, z.code`
+	err = u.tx.Query(again, []any{u.actor.TenantID, u.step.job.ID}, func(r *db.Row) error {
+		u.conflict(r.Text(0), r.Text(1)+" "+r.Text(2), "serial number %s was taken out of stock and is in %s again", r.Text(2), r.Text(3))
+		return nil
+	})
+	if err != nil {
+		return fmt.Errorf("imports: compare serial numbers: %w", err)
 	}
 	return nil
 }

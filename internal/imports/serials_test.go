@@ -176,3 +176,25 @@ func TestCorrectedSerialNumbers(t *testing.T) {
 		}
 	})
 }
+
+// What a file took out and came back since is a conflict of the rollback, which
+// a partial one spares.
+func TestRollbackOfSerialNumbers(t *testing.T) {
+	each(t, func(k *kit) {
+		ctx := context.Background()
+		serialStock(k)
+		job, _, _ := k.imported("stock_movements", "", "", "n.csv", []byte("type,sku,serial,from zone,to zone,quantity\nship,P-1,S-1,A-1,,1\nreceipt,P-2,,,A-2,4\n"))
+		k.imported("stock_movements", "", "", "o.csv", []byte("type,sku,serial,to zone,quantity\nreturn_in,P-1,S-1,A-3,1\n"))
+		_, err := k.m.Rollback(ctx, k.as, job.ID)
+		list := imports.Conflicts(err)
+		if len(list) != 1 || list[0].Label != "P-1 S-1" || !strings.Contains(list[0].Reason, "is in A-3 again") {
+			k.Fatalf("%v %+v", err, list)
+		}
+		if res, err := k.m.RollbackRest(ctx, k.as, job.ID); err != nil || res.RolledBack != 1 {
+			k.Errorf("%+v %v", res, err)
+		}
+		if diff := cmp.Diff([]string{"R-1 A-3 1", "S-1 A-3 1"}, k.units()); diff != "" {
+			k.Error(diff)
+		}
+	})
+}

@@ -314,3 +314,24 @@ func (t *trial) modes(lines int64) {
 		t.Errorf("a column called by its field's name is not known: %s", text)
 	}
 }
+
+// The keys beside the one that finds a record again, as far as files give them,
+// stay as the record got them: checking a file holds them against the records
+// that there are, as if no row took one away.
+func TestSecondKeysAreFixed(t *testing.T) {
+	for _, r := range catalog.Default().All() {
+		if r.Import == nil {
+			continue
+		}
+		for _, key := range r.Unique {
+			if slices.Equal(key, r.Import.Key) {
+				continue
+			}
+			for _, name := range key {
+				if f, _ := r.Field(name); slices.Contains(r.Import.Fields, name) && !f.Fixed && !f.ReadOnly {
+					t.Errorf("%s: a file may change %s, a part of the key %v: see clashes", r.Name, name, key)
+				}
+			}
+		}
+	}
+}
