@@ -1,6 +1,7 @@
 package identity
 
 import (
+	"cmp"
 	"context"
 	"strings"
 	"time"
@@ -287,8 +288,37 @@ func (s *Service) ChangeUser(ctx context.Context, a actor.Actor, id string, in A
 	return u, err
 }
 
+// proves reports whether the service key says with a change whose address or
+// number the account's is.
+func (in AdminUser) proves(u *User) bool {
+	email, phone := given(in.Email), given(in.Phone)
+	return email != "" && email != u.Email || phone != "" && phone != u.Phone || in.EmailConfirm && u.Email != "" || in.PhoneConfirm && u.Phone != ""
+}
+
+// firstProof takes off an account that nobody has proved yet what whoever made it
+// left in it, before the service key says that it is its owner's. The password of
+// an account that the service key made, or gave one, is its own.
+func (s *Service) firstProof(tx *db.Tx, a actor.Actor, u *User, in AdminUser) error {
+	if !u.ConfirmedAt.IsZero() || u.IsAnonymous || u.sso || !in.proves(u) {
+		return nil
+	}
+	own := int64(0)
+	err := tx.One("SELECT COUNT(*) FROM audit WHERE tenant_id IN ($1, $2) AND entity_id = $3 AND action IN ('user.created', 'user.password_changed')",
+		[]any{db.NoTenant, cmp.Or(a.TenantID, db.NoTenant), u.ID}, func(r *db.Row) error { own = r.Int(0); return nil })
+	if err != nil {
+		return err
+	}
+	if own > 0 {
+		return s.withoutProviders(tx, u, "")
+	}
+	return s.unowned(tx, u)
+}
+
 func (s *Service) change(tx *db.Tx, a actor.Actor, u *User, in AdminUser, hash string) (err error) {
 	now := s.now()
+	if err := s.firstProof(tx, a, u, in); err != nil {
+		return err
+	}
 	if u.UserMetadata, err = merge(u.UserMetadata, in.UserMetadata); err != nil {
 		return err
 	}
@@ -308,7 +338,7 @@ func (s *Service) change(tx *db.Tx, a actor.Actor, u *User, in AdminUser, hash s
 		if err := s.setAddress(tx, u, *in.Email, clientOf(a)); err != nil {
 			return err
 		}
-	} else if in.EmailConfirm && u.EmailConfirmedAt.IsZero() {
+	} else if in.EmailConfirm && u.Email != "" && u.EmailConfirmedAt.IsZero() {
 		u.EmailConfirmedAt, u.ConfirmedAt = Time{Time: now}, Time{Time: now}
 		tx.Queue("UPDATE users SET email_confirmed_at = $2 WHERE id = $1", []any{u.ID, now}, nil)
 		s.proveIdentity(tx, u)

@@ -103,7 +103,7 @@ func (s *Service) linkOrder(tx *db.Tx, in LinkRequest, email, hash string) (*Use
 		case !unknown && !u.EmailConfirmedAt.IsZero():
 			return nil, o, errTaken()
 		case !unknown:
-			return u, o, nil
+			return u, o, s.signUpAgain(tx, u, in, hash)
 		case hash == "":
 			return nil, o, fault.New(fault.Invalid, "validation_failed", "Signup requires a valid password")
 		}
@@ -119,6 +119,25 @@ func (s *Service) linkOrder(tx *db.Tx, in LinkRequest, email, hash string) (*Use
 		return s.changeOrder(tx, in, u)
 	}
 	return nil, o, fault.New(fault.Invalid, "validation_failed", "Invalid email action link type requested: %s", cut(in.Type, 40))
+}
+
+// signUpAgain gives an account that nobody has proved to whom the service key signs
+// up, with the password and the metadata it gives: what is there may be a
+// stranger's, and the proof of a sign-up leaves the password in the account.
+func (s *Service) signUpAgain(tx *db.Tx, u *User, in LinkRequest, hash string) error {
+	taken, err := s.disown(tx, u)
+	if err == nil && taken {
+		err = errTaken()
+	}
+	if err != nil {
+		return err
+	}
+	if u.UserMetadata, err = merge(u.UserMetadata, in.Data); err != nil {
+		return err
+	}
+	u.hash, u.UpdatedAt = hash, Time{Time: s.now()}
+	_, err = tx.Exec("UPDATE users SET password_hash = $2, user_metadata = $3, updated_at = $4 WHERE id = $1", u.ID, null(hash), writeJSON(u.UserMetadata), s.now())
+	return err
 }
 
 func (s *Service) inviteOrder(tx *db.Tx, in LinkRequest, email string, u *User, unknown bool) (*User, codeOrder, error) {

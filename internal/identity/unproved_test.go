@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"holdfast/internal/actor"
+	"holdfast/internal/db"
 	"holdfast/internal/identity"
 )
 
@@ -116,6 +117,113 @@ func TestUnproved_ownIdentity(t *testing.T) {
 		k.ok(err)
 		if to := k.stranger(p, identity.PKCE{}); strings.Contains(to, "access_token") {
 			k.Error(to)
+		}
+	})
+}
+
+// What a stranger left in an account is gone when the service key says whose it
+// is, however it says so; what the service key gave stays.
+func TestUnproved_serviceKey(t *testing.T) {
+	const other, number = "other@corp.example", "491712345678"
+	yes, phone, moved := other, number, "other-good-password"
+	signIn := func(k *kit, in identity.AdminUser, password string) error {
+		var err error
+		switch {
+		case in.Phone != nil:
+			_, err = k.svc.SignInPhone(k.ctx, number, password, nobody)
+		case in.Email != nil:
+			_, err = k.svc.SignIn(k.ctx, other, password, nobody)
+		default:
+			_, err = k.svc.SignIn(k.ctx, victim, password, nobody)
+		}
+		return err
+	}
+	for name, in := range map[string]identity.AdminUser{
+		"the address":     {EmailConfirm: true},
+		"another address": {Email: &yes},
+		"a number":        {Phone: &phone, PhoneConfirm: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			withIDP(t, func(c *identity.Config) { c.Phone, c.SMS = true, texts{make(chan [2]string, 10)} }, func(k *kit, p *idp) {
+				k.stranger(p, identity.PKCE{})
+				id := k.userID(victim)
+				u, err := k.svc.ChangeUser(k.ctx, k.service(), id, in)
+				k.ok(err)
+				if u.ConfirmedAt.IsZero() || k.count("SELECT COUNT(*) FROM identities WHERE user_id = $1 AND provider = 'corp'", id) != 0 {
+					k.Errorf("the stranger's identity: %+v", u)
+				}
+				if to := k.stranger(p, identity.PKCE{}); strings.Contains(to, "access_token") {
+					k.Errorf("the stranger: %s", to)
+				}
+			})
+			onBoth(t, func(c *identity.Config) { byMail(c); c.Phone, c.SMS = true, texts{make(chan [2]string, 10)} }, func(k *kit) {
+				_, _, err := k.svc.SignUp(k.ctx, identity.SignUp{Email: victim, Password: pw}, nobody)
+				k.ok(err)
+				id := k.userID(victim)
+				_, err = k.svc.ChangeUser(k.ctx, k.service(), id, in)
+				k.ok(err)
+				k.code(signIn(k, in, pw), "invalid_credentials")
+				k.ok(k.svc.DeleteUser(k.ctx, k.service(), id, false))
+
+				k.sleep(2 * time.Minute)
+				_, _, err = k.svc.SignUp(k.ctx, identity.SignUp{Email: victim, Password: pw}, nobody)
+				k.ok(err)
+				id = k.userID(victim)
+				given := in
+				given.Password = &moved
+				_, err = k.svc.ChangeUser(k.ctx, k.service(), id, given)
+				k.ok(err)
+				k.ok(signIn(k, in, moved))
+				k.ok(k.svc.DeleteUser(k.ctx, k.service(), id, false))
+
+				_, err = k.svc.ChangeUser(k.ctx, k.service(), k.made(victim, pw), in)
+				k.ok(err)
+				k.ok(signIn(k, in, pw))
+			})
+		})
+	}
+}
+
+// made makes an account by the service key that nobody has proved.
+func (k *kit) made(email, password string) string {
+	k.Helper()
+	u, err := k.svc.CreateUser(k.ctx, k.service(), identity.AdminUser{Email: &email, Password: &password})
+	k.ok(err)
+	return u.ID
+}
+
+func (k *kit) userID(email string) (id string) {
+	k.Helper()
+	k.ok(k.db.Read(k.ctx, all, func(tx *db.Tx) error {
+		return tx.One("SELECT id FROM users WHERE email = $1", []any{email}, func(r *db.Row) error { id = r.Text(0); return nil })
+	}))
+	return id
+}
+
+// The service key signs up whom a stranger had signed up before: with the password
+// it gives, and none of the stranger's.
+func TestUnproved_generatedSignUp(t *testing.T) {
+	onBoth(t, byMail, func(k *kit) {
+		south := k.tenant("South")
+		k.exec("UPDATE tenants SET join_policy = 'open' WHERE id = $1", south)
+		for _, own := range []string{"the-owner's-own-password", ""} {
+			k.sleep(2 * time.Minute)
+			_, _, err := k.svc.SignUp(k.ctx, identity.SignUp{Email: victim, Password: pw, Data: map[string]any{"tenant_id": south}}, nobody)
+			k.ok(err)
+			l, err := k.svc.GenerateLink(k.ctx, k.service(), identity.LinkRequest{Type: "signup", Email: victim, Password: own, Data: map[string]any{"name": "P"}})
+			k.ok(err)
+			s, err := k.svc.Verify(k.ctx, identity.Verify{Type: "signup", TokenHash: l.HashedToken}, nobody)
+			k.ok(err)
+			if tenantOf(k, s) != "" || s.User.UserMetadata["name"] != "P" {
+				k.Errorf("%+v", s.User)
+			}
+			_, err = k.svc.SignIn(k.ctx, victim, pw, nobody)
+			k.code(err, "invalid_credentials")
+			if own != "" {
+				_, err = k.svc.SignIn(k.ctx, victim, own, nobody)
+				k.ok(err)
+			}
+			k.ok(k.svc.DeleteUser(k.ctx, k.service(), s.User.ID, false))
 		}
 	})
 }
