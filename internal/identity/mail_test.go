@@ -308,8 +308,21 @@ func TestUpdateUser_password(t *testing.T) {
 		}
 		k.ok(k.svc.Reauthenticate(k.ctx, a))
 		nonce := digitsIn(k, k.mailTo("a@x.example", "reauthentication"))
+		// What is refused leaves the code, whatever the reason.
+		k.signUp("b@x.example", nil)
+		for code, in := range map[string]identity.Update{
+			"same_password":    {Password: "the-next-password"},
+			"email_exists":     {Password: "yet-another-password", Email: "b@x.example"},
+			"tenant_forbidden": {Password: "yet-another-password", Data: map[string]any{"tenant_id": someTenant}},
+		} {
+			in.Nonce = nonce
+			_, err = k.svc.UpdateUser(k.ctx, a, in)
+			k.code(err, code)
+		}
 		_, err = k.svc.UpdateUser(k.ctx, a, identity.Update{Password: "yet-another-password", Nonce: nonce})
 		k.ok(err)
+		_, err = k.svc.UpdateUser(k.ctx, a, identity.Update{Password: "and-one-more-password", Nonce: nonce})
+		k.code(err, "reauthentication_not_valid")
 	})
 }
 

@@ -32,7 +32,12 @@ func (s *Service) TransferOwnership(ctx context.Context, a actor.Actor, in Trans
 	if err := s.confirmed(ctx, a, in); err != nil {
 		return err
 	}
-	return s.write(ctx, func(tx *db.Tx) error { return s.transfer(tx, a, to) })
+	return s.write(ctx, func(tx *db.Tx) error {
+		if err := s.takeNonce(tx, a.UserID, in.proof()); err != nil {
+			return err
+		}
+		return s.transfer(tx, a, to)
+	})
 }
 
 // confirmed asks for the password or the mailed nonce, whatever the age of the
@@ -52,7 +57,11 @@ func (s *Service) confirmed(ctx context.Context, a actor.Actor, in Transfer) err
 	if in.CurrentPassword == "" && in.Nonce == "" {
 		return fault.New(fault.Invalid, "reauthentication_needed", "Handing on a tenant requires reauthentication").With("", "send current_password, or the code of GET /auth/v1/reauthenticate as nonce")
 	}
-	return s.entitled(ctx, u, session{}, Update{CurrentPassword: in.CurrentPassword, Nonce: in.Nonce})
+	return s.entitled(ctx, u, session{}, in.proof())
+}
+
+func (in Transfer) proof() Update {
+	return Update{CurrentPassword: in.CurrentPassword, Nonce: in.Nonce}
 }
 
 func (s *Service) transfer(tx *db.Tx, a actor.Actor, to string) error {

@@ -135,6 +135,7 @@ func TestTransferOwnership(t *testing.T) {
 		// Back by the mailed code, which is good once.
 		k.ok(k.svc.Reauthenticate(k.ctx, k.actor(heir)))
 		nonce := digitsIn(k, k.mailTo("heir@x.example", "reauthentication"))
+		k.code(give(heir, stranger.User.ID, "", nonce), "user_not_found")
 		k.ok(give(heir, owner.User.ID, "", nonce))
 		k.code(give(owner, heir.User.ID, "", nonce), "reauthentication_not_valid")
 

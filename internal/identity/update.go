@@ -96,6 +96,9 @@ func (s *Service) UpdateUser(ctx context.Context, a actor.Actor, in Update) (*Us
 			return err
 		}
 		if hash != "" {
+			if err := s.takeNonce(tx, u.ID, in); err != nil {
+				return err
+			}
 			if err := s.setPassword(tx, u, hash, a); err != nil {
 				return err
 			}
@@ -197,7 +200,8 @@ func (s *Service) newHash(ctx context.Context, a actor.Actor, in Update) (string
 	return s.hasher.Hash(ctx, in.Password)
 }
 
-// entitled asks for the old password, a mailed nonce, or a sign-in of today.
+// entitled asks for the old password, a mailed nonce, which takeNonce uses up with
+// the change, or a sign-in of today.
 func (s *Service) entitled(ctx context.Context, u *User, sess session, in Update) error {
 	switch {
 	case in.CurrentPassword != "":
@@ -214,26 +218,48 @@ func (s *Service) entitled(ctx context.Context, u *User, sess session, in Update
 	return nil
 }
 
+// checkNonce compares a nonce and commits the count of a wrong one.
 func (s *Service) checkNonce(ctx context.Context, u *User, nonce string) error {
 	ok := false
-	err := s.write(ctx, func(tx *db.Tx) error {
-		ok = false
-		t, err := codeBy(tx, "user_id = $1 AND slot = 'reauthentication'", u.ID)
-		if fault.Is(err, fault.NotFound) {
-			return nil
-		}
-		if err != nil {
-			return err
-		}
-		if ok, err = s.matchDigits(tx, t, nonce); err != nil || !ok {
-			return err
-		}
-		return consume(tx, t)
+	err := s.write(ctx, func(tx *db.Tx) (err error) {
+		_, ok, err = s.findNonce(tx, u.ID, nonce)
+		return err
 	})
 	if err == nil && !ok {
-		err = fault.New(fault.Unprocessable, "reauthentication_not_valid", "Nonce has expired or is invalid")
+		err = errNonce()
 	}
 	return err
+}
+
+// takeNonce uses up the nonce of a change, if that is what entitled to it, in the
+// change's own transaction: what is refused leaves it, and it serves one change.
+func (s *Service) takeNonce(tx *db.Tx, userID string, in Update) error {
+	if in.CurrentPassword != "" || in.Nonce == "" {
+		return nil
+	}
+	t, ok, err := s.findNonce(tx, userID, in.Nonce)
+	if err == nil && !ok {
+		err = errNonce()
+	}
+	if err != nil {
+		return err
+	}
+	return consume(tx, t)
+}
+
+func (s *Service) findNonce(tx *db.Tx, userID, nonce string) (t oneTime, ok bool, err error) {
+	t, err = codeBy(tx, "user_id = $1 AND slot = 'reauthentication'", userID)
+	if fault.Is(err, fault.NotFound) {
+		return t, false, nil
+	}
+	if err == nil {
+		ok, err = s.matchDigits(tx, t, nonce)
+	}
+	return t, ok, err
+}
+
+func errNonce() error {
+	return fault.New(fault.Unprocessable, "reauthentication_not_valid", "Nonce has expired or is invalid")
 }
 
 func (s *Service) applyData(tx *db.Tx, a actor.Actor, u *User, data map[string]any) error {
