@@ -22,6 +22,9 @@ func (a *App) identityFace() http.Handler {
 		Unknown: func(w http.ResponseWriter, r *http.Request, came bool) error {
 			return a.gate.TakeUnknown(w, web.ClientAddress(r), came)
 		},
+		Visit: func(w http.ResponseWriter, r *http.Request) error {
+			return a.gate.TakeVisit(w, web.ClientAddress(r))
+		},
 	}
 	return ssoapi.New(a.SSO, a.Identity, ssoapi.Options{Shape: authapi.Shape, Credential: authapi.Credential, Next: authapi.New(a.Identity, o), Limit: o.Limit, Session: o.Session})
 }

@@ -93,7 +93,7 @@ func onBoth(t *testing.T, change func(*identity.Config), f func(s *server)) {
 			if s.keys, err = s.svc.Keys(t.Context()); err != nil {
 				t.Fatal(err)
 			}
-			s.Server = httptest.NewServer(authapi.New(s.svc, authapi.Options{Limit: s.limit, Unknown: s.unknown}))
+			s.Server = httptest.NewServer(authapi.New(s.svc, authapi.Options{Limit: s.limit, Unknown: s.unknown, Visit: s.visit}))
 			t.Cleanup(func() {
 				s.Server.Close()
 				s.svc.Close(context.Background())
@@ -112,6 +112,10 @@ func (s *server) unknown(_ http.ResponseWriter, _ *http.Request, came bool) erro
 		return fault.New(fault.Limited, "rate_limit_exceeded", "Too many sign-in requests")
 	}
 	return nil
+}
+
+func (s *server) visit(w http.ResponseWriter, r *http.Request) error {
+	return s.limit(w, r, "a visit")
 }
 
 func (s *server) limit(_ http.ResponseWriter, _ *http.Request, account string) error {

@@ -107,6 +107,14 @@ func (a *API) count(w http.ResponseWriter, c *call, email string) error {
 	return a.opt.Limit(w, c.Request, account)
 }
 
+// visit charges a navigation to the address, apart from attempts.
+func (a *API) visit(w http.ResponseWriter, c *call) error {
+	if a.opt.Visit == nil {
+		return nil
+	}
+	return a.opt.Visit(w, c.Request)
+}
+
 // countOwn charges an attempt at the caller's own password to the address and
 // to the account: who has somebody's session must not guess on it.
 func (a *API) countOwn(w http.ResponseWriter, c *call) error {

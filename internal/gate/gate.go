@@ -345,10 +345,21 @@ func (g *Gate) TakeSession(w http.ResponseWriter, a actor.Actor, address string)
 // the API's and holds nothing else: who shares the address is not kept from
 // refreshing by sign-ins, nor by old tokens of his neighbours.
 func (g *Gate) TakeUnknown(w http.ResponseWriter, address string, came bool) error {
+	return g.takeApart(w, "unknown:"+web.AddressKey(address), came)
+}
+
+// TakeVisit counts a browser that goes to a provider or opens a mailed link, on
+// its address. Neither tries anything, so the window is as wide as the API's, and
+// an office behind one address keeps its sign-ins.
+func (g *Gate) TakeVisit(w http.ResponseWriter, address string) error {
+	return g.takeApart(w, "visit:"+web.AddressKey(address), true)
+}
+
+func (g *Gate) takeApart(w http.ResponseWriter, key string, came bool) error {
 	if g.Limits == nil {
 		return nil
 	}
-	key, plan := "unknown:"+web.AddressKey(address), g.plans["standard"]
+	plan := g.plans["standard"]
 	s := g.Limits.Peek(key, limit.API, plan)
 	if s.OK && came {
 		s = g.Limits.Take(key, limit.API, plan, 1)

@@ -212,6 +212,29 @@ func TestCategories(t *testing.T) {
 	}
 }
 
+// Going to a provider and opening links takes no sign-in of the address, and has
+// an end.
+func TestVisits(t *testing.T) {
+	d := open()
+	w := httptest.NewRecorder()
+	for i := range 200 {
+		if err := d.TakeVisit(w, "192.0.2.1"); err != nil {
+			t.Fatal(i, err)
+		}
+	}
+	if err := d.TakeVisit(w, "192.0.2.1"); !fault.Is(err, fault.Limited) {
+		t.Error(err)
+	}
+	if err := d.TakeVisit(w, "192.0.2.2"); err != nil {
+		t.Error(err)
+	}
+	for range 10 {
+		if err := d.TakeAuth(w, "192.0.2.1", ""); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
 // An address may send as many refresh tokens of no session as it may call the
 // API. To ask is free, and nobody else's window is touched.
 func TestUnknownTokens(t *testing.T) {
@@ -365,7 +388,7 @@ func TestWithoutLimits(t *testing.T) {
 	if _, err := g.Enter(w, httptest.NewRequest("GET", "/", nil), false); err != nil || w.Header().Get("X-RateLimit-Limit") != "" {
 		t.Error(err, w.Header())
 	}
-	if _, err := g.Look(w, httptest.NewRequest("GET", "/", nil)); err != nil || g.TakeAuth(w, "a", "") != nil || g.TakeSession(w, actor.Actor{}, "a") != nil || g.TakeUnknown(w, "a", true) != nil {
+	if _, err := g.Look(w, httptest.NewRequest("GET", "/", nil)); err != nil || g.TakeAuth(w, "a", "") != nil || g.TakeSession(w, actor.Actor{}, "a") != nil || g.TakeUnknown(w, "a", true) != nil || g.TakeVisit(w, "a") != nil {
 		t.Error(err)
 	}
 	g.Statements(db.Scope{Tenant: north}, false, 5)
