@@ -129,7 +129,9 @@ func (c *Cache) Fill(ctx context.Context, k Key, ttl time.Duration, build Build)
 }
 
 // Refresh is Fill for a caller who asks not to be given a kept answer (RFC 9111
-// section 5.2.1.4, no-cache): build always runs, and what it makes is kept.
+// section 5.2.1.4, no-cache): what it gets was begun after it asked, and is kept.
+// While a making is under way, all who ask so wait for one that follows it, so
+// that many at once cost no more than two.
 func (c *Cache) Refresh(ctx context.Context, k Key, ttl time.Duration, build Build) (*Body, error) {
 	b, _, err := c.fill(ctx, k, ttl, build, false)
 	return b, err
@@ -155,13 +157,25 @@ func (c *Cache) fill(ctx context.Context, k Key, ttl time.Duration, build Build,
 	}
 	c.misses.Add(1)
 	f := s.flights[k.spot()]
-	if f != nil && kept {
+	before := f
+	if f != nil && !kept {
+		f = f.next
+	}
+	if f != nil {
 		c.shared.Add(1)
 	} else {
-		f = &flight{done: make(chan struct{}), t: t, s: s, key: k, ttl: ttl, began: time.Now()}
-		s.flights[k.spot()] = f
+		f = &flight{done: make(chan struct{}), t: t, s: s, key: k, ttl: ttl}
+		f.start = func() {
+			f.began = time.Now()
+			go c.make(context.WithoutCancel(ctx), f, build)
+		}
 		t.flights++
-		go c.make(context.WithoutCancel(ctx), f, build)
+		if before != nil {
+			before.next = f
+		} else {
+			s.flights[k.spot()] = f
+			f.start()
+		}
 	}
 	t.mu.Unlock()
 	select {
@@ -180,6 +194,8 @@ type flight struct {
 	s     *shelf
 	key   Key
 	ttl   time.Duration
+	start func()
+	next  *flight // for those who want none that began before they asked
 	began time.Time
 	miss  Body
 	err   error
@@ -205,7 +221,10 @@ func (c *Cache) make(ctx context.Context, f *flight, build Build) {
 func (c *Cache) land(f *flight, a Answer) {
 	f.t.mu.Lock()
 	f.t.flights--
-	if f.s.flights[f.key.spot()] == f {
+	if f.next != nil {
+		f.s.flights[f.key.spot()] = f.next
+		f.next.start()
+	} else {
 		delete(f.s.flights, f.key.spot())
 	}
 	if f.err == nil && f.ttl > 0 && f.t.shelves[f.key.Function] == f.s {
@@ -223,7 +242,7 @@ const jitter = 800 * time.Millisecond
 func (c *Cache) keep(f *flight, a Answer) {
 	size := charge(f.key, a)
 	old := f.s.entries[f.key.spot()]
-	if size > c.o.TenantBytes || old != nil && old.body.made.After(f.began) {
+	if size > c.o.TenantBytes {
 		return
 	}
 	if old != nil {

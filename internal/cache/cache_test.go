@@ -285,6 +285,52 @@ func TestRefreshMakesAnewAndKeeps(t *testing.T) {
 	}
 }
 
+// Many refreshes at once are one making, which begins after they asked: when
+// the one under way ends.
+func TestRefreshesShareAMaking(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := New(Options{})
+		defer c.Close()
+		var made, busy atomic.Int32
+		slow := func(ctx context.Context) (Answer, error) {
+			if busy.Add(1) > 1 {
+				t.Error("two makings at once")
+			}
+			defer busy.Add(-1)
+			time.Sleep(10 * time.Second)
+			return says(fmt.Sprint(made.Load()+1), &made)(ctx)
+		}
+		var all sync.WaitGroup
+		ask := func(want string, left bool) {
+			all.Go(func() {
+				ctx, leave := context.WithCancel(t.Context())
+				defer leave()
+				if left {
+					time.AfterFunc(time.Second, leave)
+				}
+				b, err := c.Refresh(ctx, kpis, minute, slow)
+				if left != (err != nil) || err == nil && string(b.Plain()) != "miss "+want {
+					t.Errorf("%v %v, want the making %s", b, err, want)
+				}
+			})
+			synctest.Wait()
+		}
+		ask("1", false)
+		for i := range 50 {
+			ask("2", i%2 == 0)
+		}
+		time.Sleep(11 * time.Second) // the second is under way
+		ask("3", false)
+		if b, hit, err := c.Fill(t.Context(), kpis, minute, slow); err != nil || !hit || string(b.Plain()) != "hit 1" {
+			t.Errorf("meanwhile: %v %v %v", b, hit, err)
+		}
+		all.Wait()
+		if b, ok := c.Get(kpis); made.Load() != 3 || !ok || string(b.Plain()) != "hit 3" {
+			t.Errorf("%d makings, kept %v", made.Load(), b)
+		}
+	})
+}
+
 // A slow making that began before a refresh must not undo it.
 func TestOlderMakingDoesNotReplaceANewerOne(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

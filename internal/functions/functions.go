@@ -37,9 +37,10 @@ type Function struct {
 	// Stream is in place of Run where the answer grows with the tenant: it is made
 	// while it is sent. What it tells is durable before it begins.
 	Stream func(ctx context.Context, a actor.Actor, in any) (io.WriterTo, error)
-	// Forget drops what the function keeps of a tenant besides its answers; ""
-	// means of all tenants. nil where it keeps nothing.
-	Forget func(tenant string)
+	// Forget drops what the function keeps of a tenant besides its answers, where
+	// it is as old as that or older; "" means of all tenants. nil where it keeps
+	// nothing.
+	Forget func(tenant string, age time.Duration)
 
 	params []param
 	shared func(a actor.Actor) bool
@@ -90,7 +91,7 @@ func Table(d Deps) []Function {
 		},
 		{
 			Name: "admin-dashboard-summary", Methods: []string{"GET"},
-			TTL: summaryFor, Personal: true, shared: dash.summaryShared, In: SummaryIn{}, Run: call(dash.summary), Forget: dash.health.Forget,
+			TTL: summaryFor, Personal: true, shared: dash.summaryShared, In: SummaryIn{}, Run: call(dash.summary), Forget: dash.forgetHealth,
 			Reads: []string{"zones", "items", "stock_movements", "stock_levels", "orders", "order_lines", "pick_lists", "shipments", "settings", "tenants", "members"},
 			Doc:   "Zones, inventory with its health, pick lists, shipments and settings.",
 		},

@@ -96,6 +96,16 @@ func (d *dashboard) keepHealth(tenant string, now time.Time, as *assessment, h h
 	}
 }
 
+// forgetHealth drops what is remembered of a tenant, "" of all, and is as old as
+// age.
+func (d *dashboard) forgetHealth(tenant string, age time.Duration) {
+	now := d.now().UTC()
+	if h, known := d.health.Get(tenant, now); known && now.Sub(h.at) < age {
+		return
+	}
+	d.health.Forget(tenant)
+}
+
 func appendHealth(b []byte, h health) []byte {
 	b = h.Score.Append(append(b, `{"score":`...))
 	b = appendMember(append(b, ','), "fast_movers", h.Fast)
