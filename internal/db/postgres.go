@@ -388,7 +388,7 @@ func byteOrder(ctx context.Context, c *pgx.Conn) error {
 	}
 	if !bytes {
 		return fault.New(fault.Unavailable, "", "the database sorts text by the rules of a language (LC_COLLATE %s), not by bytes; "+
-			"make one with CREATE DATABASE holdfast TEMPLATE template0 ENCODING 'UTF8' LOCALE 'C', and copy the old one's data with pg_dump and pg_restore", collation)
+			"make one with CREATE DATABASE holdfast TEMPLATE template0 ENCODING 'UTF8' LOCALE_PROVIDER libc LOCALE 'C', and copy the old one's data with pg_dump and pg_restore", collation)
 	}
 	return nil
 }

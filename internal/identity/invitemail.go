@@ -35,8 +35,11 @@ const (
 // address within the mail interval, no more than invitesADay. They are sent
 // after the commit, and by upkeep.
 func (s *Service) announce(tx *db.Tx, tenantID string, list ...Invitation) error {
-	if len(list) == 0 {
+	switch {
+	case len(list) == 0:
 		return nil
+	case len(list) > invitesADay:
+		return fault.New(fault.Invalid, "validation_failed", "A tenant's invitations are mailed to %d addresses a day: no more at once", invitesADay)
 	}
 	now, n := s.now(), int64(0)
 	for _, inv := range list {
@@ -69,6 +72,7 @@ type invitationMail struct {
 // its node died between sending and noting so.
 func (s *Service) SendInvitations(ctx context.Context) error {
 	var errs []error
+	faults := 0
 	for {
 		list, err := s.dueInvitations(ctx)
 		if err != nil || len(list) == 0 {
@@ -78,10 +82,14 @@ func (s *Service) SendInvitations(ctx context.Context) error {
 			if ctx.Err() != nil {
 				return errors.Join(errs...)
 			}
-			if err := s.sendInvitation(ctx, m); err != nil {
+			err := s.sendInvitation(ctx, m)
+			if err != nil {
 				errs = append(errs, err)
 			}
-			if len(errs) >= inviteFaults {
+			if err != nil && !fault.Is(err, fault.Invalid) { // a refused message says nothing of the next
+				faults++
+			}
+			if faults >= inviteFaults {
 				return errors.Join(errs...)
 			}
 		}
@@ -114,7 +122,7 @@ func (s *Service) sendInvitation(ctx context.Context, m invitationMail) error {
 	err = s.mailInvitation(ctx, m)
 	status, next := "sent", s.now()
 	switch {
-	case fault.Is(err, fault.Invalid):
+	case hopeless(err):
 		status = "failed"
 	case err != nil:
 		status, next = "pending", next.Add(inviteRetries[min(m.tries, int64(len(inviteRetries)))-1])
@@ -127,6 +135,13 @@ func (s *Service) sendInvitation(ctx context.Context, m invitationMail) error {
 		return fmt.Errorf("identity: mail of invitation %s: %w", m.ID, err)
 	}
 	return nil
+}
+
+// hopeless reports a mail that no second try delivers: there is no such address.
+// What a mail server else refuses for good may be its own state, as a spent
+// quota.
+func hopeless(err error) bool {
+	return fault.HasCode(err, "mail_address") || fault.HasCode(err, "mail_text")
 }
 
 // claimInvitation takes a mail that no other node has taken: the number of tries

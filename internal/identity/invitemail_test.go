@@ -26,6 +26,34 @@ func (k *kit) serverIs(away error) {
 	k.away = away
 }
 
+// What a mail server refuses for good is tried again, for the reason may be its
+// own; an address that it does not know is not. Neither holds up the others.
+func TestInvite_refusedMail(t *testing.T) {
+	for code, want := range map[string]int{"mail_refused": 6, "mail_address": 0} {
+		onBoth(t, nil, func(k *kit) {
+			admin := k.actor(k.member(k.tenant("North"), "admin@x.example", actor.Admin))
+			k.serverIs(fault.New(fault.Invalid, code, "no"))
+			const list = 6 // more than end a round
+			for i := range list {
+				k.ok(k.invite(admin, fmt.Sprintf("p%d@x.example", i)))
+			}
+			k.tried(list)
+			k.ok(k.svc.Close(k.ctx))
+			k.start()
+			k.serverIs(nil)
+			k.sleep(time.Hour)
+			k.ok(k.svc.SendInvitations(k.ctx))
+			n := 0
+			for i := range list {
+				n += k.mailsTo(fmt.Sprintf("p%d@x.example", i))
+			}
+			if n != want {
+				k.Errorf("%s: %d of %d mails came later, want %d", code, n, list, want)
+			}
+		})
+	}
+}
+
 // tried waits until n mails of invitations have been handed to the server.
 func (k *kit) tried(n int) {
 	k.Helper()

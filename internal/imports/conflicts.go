@@ -6,6 +6,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"time"
 
 	"holdfast/internal/catalog"
 	"holdfast/internal/db"
@@ -80,6 +81,7 @@ type mention struct {
 	in         string // what follows FROM
 	column, id string // that names, and of the record that names
 	also       string // further conditions
+	fresh      bool   // only what was written since the job, whose time is $4, can name its records
 }
 
 // mentions are the fields that name the resource's records by id though no
@@ -92,7 +94,8 @@ func (u *undo) mentions() []mention {
 			switch {
 			case f.Names != u.resource.Name || catalog.NamedBy(f.Names) != "id":
 			case f.Type == catalog.Array:
-				out = append(out, mention{by: r.Name, in: r.Name + " n, " + u.tx.DB().Elements("n."+f.Name, "e"), column: "e.value", id: "n.id", also: " AND n." + f.Name + " <> '[]'"})
+				out = append(out, mention{by: r.Name, in: r.Name + " n, " + u.tx.DB().Elements("n."+f.Name, "e"), column: "e.value", id: "n.id",
+					also: " AND n." + f.Name + " <> '[]'", fresh: !r.Bare})
 			default:
 				out = append(out, mention{by: r.Name, in: r.Name, column: f.Name, id: "id"})
 			}
@@ -181,9 +184,13 @@ func (u *undo) checkMention(m mention, g *group) error {
 	if len(made) > 0 {
 		count, last = m.id, ""
 	}
+	args, also := u.bounds(g), m.also
+	if m.fresh {
+		args, also = append(args, u.since()), also+" AND n.updated_at >= $4"
+	}
 	uses := map[string]int64{}
 	var order []string
-	err = u.tx.Query("SELECT "+m.column+", "+count+" FROM "+m.in+" WHERE "+within(m.column)+m.also+last+" ORDER BY "+m.column, u.bounds(g), func(r *db.Row) error {
+	err = u.tx.Query("SELECT "+m.column+", "+count+" FROM "+m.in+" WHERE "+within(m.column)+also+last+" ORDER BY "+m.column, args, func(r *db.Row) error {
 		to, n := r.Text(0), int64(1)
 		switch {
 		case !g.has(to) || len(made) > 0 && made.has(r.Text(1)) && !u.kept[r.Text(1)]:
@@ -208,6 +215,12 @@ func (u *undo) checkMention(m mention, g *group) error {
 		u.conflict(id, names[id].label, "is used by %d %s", uses[id], strings.ReplaceAll(m.by, "_", " "))
 	}
 	return nil
+}
+
+// since is a moment before the job made anything, whatever a node's clock says.
+func (u *undo) since() string {
+	at, _ := time.Parse(time.RFC3339Nano, u.step.job.CreatedAt) // the zero time looks at everything
+	return query.FormatTime(at.Add(-time.Hour))
 }
 
 // madeOf are the records of a resource that the job made and that are not back.

@@ -36,10 +36,18 @@ func (s *keySlot) at() int { return int(binary.LittleEndian.Uint32(s.line[:])) }
 
 // newKeys makes room for the keys of n rows: a table that grew would need two
 // and a half times the memory while it does. Few places stay free; on its way in
-// a key passes sixteen others on average.
+// a key passes sixteen others on average. With n = 0 nobody knows how many keys
+// come: of a chain of tables each is asked, and has places free to say no soon.
 func newKeys(n int) *keys {
-	n = max(n, 1000)
-	return &keys{seed: [2]maphash.Seed{maphash.MakeSeed(), maphash.MakeSeed()}, slots: make([]keySlot, n+n/32+1), room: n}
+	if n == 0 {
+		return tableOf(1000, 3)
+	}
+	return tableOf(n, 32)
+}
+
+// tableOf has room for n keys and one place in so many more.
+func tableOf(n, spare int) *keys {
+	return &keys{seed: [2]maphash.Seed{maphash.MakeSeed(), maphash.MakeSeed()}, slots: make([]keySlot, n+n/spare+1), room: n}
 }
 
 // put notes a key's line unless the key is there; then it returns its line.
@@ -51,7 +59,7 @@ func (k *keys) put(key string, line int) (earlier int, there bool) {
 		return s.at(), true
 	case k.n == k.room:
 		if k.more == nil {
-			k.more = newKeys(2 * k.room)
+			k.more = tableOf(2*k.room, 3)
 		}
 		return k.more.put(key, line)
 	}
@@ -68,7 +76,7 @@ func (k *keys) set(key string, line int) {
 	case s.at() != 0:
 	case k.n == k.room:
 		if k.more == nil {
-			k.more = newKeys(2 * k.room)
+			k.more = tableOf(2*k.room, 3)
 		}
 		k.more.set(key, line)
 		return

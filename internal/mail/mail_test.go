@@ -182,14 +182,16 @@ func TestSMTPTellsRefusedFromUnreachable(t *testing.T) {
 	for name, row := range map[string]struct {
 		refuse error
 		want   fault.Kind
+		code   string
 	}{
-		"no such user": {&smtp.SMTPError{Code: 550, EnhancedCode: smtp.EnhancedCode{5, 1, 1}, Message: "no such user"}, fault.Invalid},
-		"greylisted":   {&smtp.SMTPError{Code: 451, EnhancedCode: smtp.EnhancedCode{4, 7, 1}, Message: "later"}, fault.Unavailable},
+		"no such user": {&smtp.SMTPError{Code: 550, EnhancedCode: smtp.EnhancedCode{5, 1, 1}, Message: "no such user"}, fault.Invalid, "mail_address"},
+		"greylisted":   {&smtp.SMTPError{Code: 451, EnhancedCode: smtp.EnhancedCode{4, 7, 1}, Message: "later"}, fault.Unavailable, "mail_unavailable"},
+		"quota spent":  {&smtp.SMTPError{Code: 550, EnhancedCode: smtp.EnhancedCode{5, 4, 5}, Message: "tomorrow"}, fault.Invalid, "mail_refused"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			b := backend{refuse: row.refuse}
 			err := sender(t, "smtp://"+listen(t, &b)).Send(t.Context(), letter)
-			if !fault.Is(err, row.want) {
+			if !fault.Is(err, row.want) || !fault.HasCode(err, row.code) {
 				t.Errorf("kind %v: %v", fault.As(err).Kind, err)
 			}
 		})

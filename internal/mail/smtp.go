@@ -146,6 +146,9 @@ func refused(err error) error {
 	}
 	var send *gomail.SendError
 	if errors.As(err, &send) && !send.IsTemp() && send.ErrorCode() >= 500 {
+		if strings.HasPrefix(send.EnhancedStatusCode(), "5.1.") { // RFC 3463, 3.2: of the address
+			return fault.Wrap(err, fault.Invalid, "mail_address", "the mail server knows no such address")
+		}
 		return fault.Wrap(err, fault.Invalid, "mail_refused", "the mail server refused the message")
 	}
 	return fault.Wrap(err, fault.Unavailable, "mail_unavailable", "the mail server cannot be reached")

@@ -79,28 +79,48 @@ func (s *Service) Groups(ctx context.Context, c *Connection, q Query, members bo
 		if err != nil || !members {
 			return err
 		}
-		return populated(tx, list)
+		list, err = populated(tx, list)
+		return err
 	})
 	return list, total, err
 }
 
-// populated reads the members of listed groups. Who gets too many at once asks
-// for fewer groups, or without.
-func populated(tx *db.Tx, list []Group) error {
-	at, ids := map[string]int{}, []string{}
+// populated reads the members of listed groups. It ends the list before the group
+// that would show too many; a page may be shorter than asked for (RFC 7644,
+// 3.4.2.4).
+func populated(tx *db.Tx, list []Group) ([]Group, error) {
+	at, ids, sizes := map[string]int{}, []string{}, make([]int64, len(list))
 	for i, g := range list {
 		at[g.ID], ids = i, append(ids, g.ID)
 	}
-	n := 0
-	return tx.Query("SELECT m.group_id, m.user_id, a.user_name FROM sso_group_members m JOIN sso_accounts a ON a.user_id = m.user_id WHERE "+tx.DB().InUUID("m.group_id", 1)+
-		" ORDER BY a.user_name NULLS LAST LIMIT $2", []any{asJSON(ids), maxListed + 1}, func(r *db.Row) error {
-		if n++; n > maxListed {
-			return fault.New(fault.Invalid, "tooMany", "These groups have more than %d members; ask for fewer groups, or with excludedAttributes=members", maxListed)
-		}
+	err := tx.Query("SELECT group_id, COUNT(*) FROM sso_group_members WHERE "+tx.DB().InUUID("group_id", 1)+" GROUP BY group_id", []any{asJSON(ids)}, func(r *db.Row) error {
+		sizes[at[r.Text(0)]] = r.Int(1)
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	shown := shownOf(sizes, maxListed)
+	list = list[:shown]
+	err = tx.Query("SELECT m.group_id, m.user_id, a.user_name FROM sso_group_members m JOIN sso_accounts a ON a.user_id = m.user_id WHERE "+tx.DB().InUUID("m.group_id", 1)+
+		" ORDER BY a.user_name NULLS LAST", []any{asJSON(ids[:shown])}, func(r *db.Row) error {
 		g := &list[at[r.Text(0)]]
 		g.Members = append(g.Members, Ref{r.Text(1), r.Text(2)})
 		return nil
 	})
+	return list, err
+}
+
+// shownOf is how many groups of these sizes a list shows: the first one, and those
+// after it as long as there are not too many members.
+func shownOf(sizes []int64, most int64) int {
+	var n int64
+	for i, size := range sizes {
+		if n += size; i > 0 && n > most {
+			return i
+		}
+	}
+	return len(sizes)
 }
 
 func (g *Group) check() error {

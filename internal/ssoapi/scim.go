@@ -25,7 +25,7 @@ const (
 const scimType = "application/scim+json; charset=utf-8"
 
 // scimKinds are the values of scimType (RFC 7644 section 3.12).
-var scimKinds = map[string]bool{"invalidFilter": true, "invalidValue": true, "invalidPath": true, "invalidSyntax": true, "noTarget": true, "tooMany": true, "uniqueness": true, "mutability": true}
+var scimKinds = map[string]bool{"invalidFilter": true, "invalidValue": true, "invalidPath": true, "invalidSyntax": true, "noTarget": true, "uniqueness": true, "mutability": true}
 
 // scimShape writes a fault as RFC 7644 section 3.12 says.
 func scimShape(r *http.Request, e *fault.Error) web.Reply {

@@ -337,7 +337,7 @@ func TestSlowReceiver(t *testing.T) {
 					if end.stop {
 						stop()
 					} else {
-						time.Sleep(time.Until(over))
+						time.Sleep(time.Until(over) + 500*time.Millisecond) // serve reads the clock after us
 					}
 				})
 				e := k.create(north, s.URL)
