@@ -64,45 +64,7 @@ type scan struct {
 	waived map[[2]string]bool  // regulation and entity
 	facts  map[string]float64
 	tables *metricTables
-	fresh  []finding
-}
-
-// finding is a verdict that is new. A scan of a large tenant's first day has
-// several for each entity.
-type finding struct {
-	id               uuid.UUID
-	reg              *regulation
-	kind             string
-	entity           uuid.UUID
-	value, threshold float64
-	status, previous uint8 // places in statusNames; unseen
-	known            bool  // value is meant
-	notes            uint8 // place in the regulation's notes
-}
-
-// personal reports a single person's score, which is for the safety officer and
-// the person.
-func (f *finding) personal() bool {
-	return personal(f.kind) && f.reg.rule.Metric == "predictive_score"
-}
-
-// details is what an event says of how it came about.
-type details struct {
-	Metric       string `json:"metric"`
-	Insufficient bool   `json:"insufficient_data,omitempty"`
-	Exempt       bool   `json:"not_applicable,omitempty"`
-	WindowDays   int    `json:"window_days"`
-}
-
-// notesOf numbers what details can say of a verdict under one rule.
-func notesOf(v *safety.Verdict) (n uint8) {
-	if v.Insufficient {
-		n |= 1
-	}
-	if v.Exempt {
-		n |= 2
-	}
-	return n
+	fresh  findings
 }
 
 // note writes the details of every kind of verdict of a rule.
@@ -134,7 +96,7 @@ func (p *Programme) compliance(ctx context.Context, a actor.Actor, in *Complianc
 	}
 	err = p.write(ctx, a, func(tx *db.Tx) error {
 		lock(tx, a.TenantID)
-		if err := s.judge(tx); err != nil || len(s.fresh) == 0 {
+		if err := s.judge(tx); err != nil || s.fresh.n == 0 {
 			return err
 		}
 		if err := s.keep(tx); err != nil {
@@ -144,7 +106,7 @@ func (p *Programme) compliance(ctx context.Context, a actor.Actor, in *Complianc
 		if err := s.tell(tx, p.hooks.Tell); err != nil {
 			return err
 		}
-		return p.audit(tx, a, "compliance.check", map[string]any{"events_created": len(s.fresh), "regulations": len(s.regs)})
+		return p.audit(tx, a, "compliance.check", map[string]any{"events_created": s.fresh.n, "regulations": len(s.regs)})
 	})
 	if err != nil {
 		return nil, err
@@ -300,7 +262,7 @@ func (s *scan) past(tx *db.Tx, r *regulation) (*past, error) {
 // judge evaluates, compares with the verdicts in force and gathers what
 // changed.
 func (s *scan) judge(tx *db.Tx) error {
-	s.fresh = nil
+	s.fresh = findings{}
 	for _, r := range s.regs {
 		before, err := s.past(tx, r)
 		if err != nil {
@@ -338,7 +300,7 @@ func (s *scan) verdict(r *regulation, kind string, id uuid.UUID, in safety.Readi
 	if before == status {
 		return
 	}
-	s.fresh = append(s.fresh, finding{id: uuid.Must(uuid.NewV7()), reg: r, kind: kind, entity: id, value: score.Round(v.Value, 2), threshold: v.Threshold,
+	s.fresh.add(finding{id: uuid.Must(uuid.NewV7()), reg: r, kind: kind, entity: id, value: score.Round(v.Value, 2), threshold: v.Threshold,
 		status: status, previous: before, known: v.Known, notes: notesOf(&v)})
 }
 
@@ -355,8 +317,7 @@ func (s *scan) keep(tx *db.Tx) error {
 	events := tx.Rows("compliance_events", eventColumns, "")
 	states := tx.Rows("compliance_states", stateColumns,
 		"ON CONFLICT (tenant_id, regulation_id, entity_type, entity_id) DO UPDATE SET status = excluded.status, event_id = excluded.event_id")
-	for i := range s.fresh {
-		f := &s.fresh[i]
+	for f := range s.fresh.all() {
 		from, _ := window(s.now, int64(f.reg.rule.WindowDays))
 		events.Text(s.tenant)
 		events.UUID(f.id)
@@ -403,8 +364,7 @@ const toldAtOnce = 1000
 // or a first one that is not compliant.
 func (s *scan) tell(tx *db.Tx, tell func(*db.Tx, string, []store.Row) error) error {
 	var rows []store.Row
-	for i := range s.fresh {
-		f := &s.fresh[i]
+	for f := range s.fresh.all() {
 		if f.previous == unseen && f.status == 0 {
 			continue
 		}
@@ -456,14 +416,15 @@ func (s *scan) answer(a actor.Actor) (io.WriterTo, error) {
 	tenant, fresh := s.tenant, s.fresh // the tables are not needed any more
 	return answer(func(o *output) {
 		b := append([]byte(`{"success":true,"tenant_id":"`), tenant...)
-		b = strconv.AppendInt(append(b, `","events_created":`...), int64(len(fresh)), 10)
+		b = strconv.AppendInt(append(b, `","events_created":`...), int64(fresh.n), 10)
 		b = append(append(b, `,"summary":`...), totals...)
 		o.buf = append(o.buf, append(b, `,"events":[`...)...)
-		for i := range fresh {
-			if i > 0 {
+		first := true
+		for f := range fresh.all() {
+			if !first {
 				o.buf = append(o.buf, ',')
 			}
-			f := &fresh[i]
+			first = false
 			o.buf = f.append(o.buf, codes[f.reg], sees(a.Role))
 			if !o.flush() {
 				return
@@ -471,29 +432,4 @@ func (s *scan) answer(a actor.Actor) (io.WriterTo, error) {
 		}
 		o.buf = append(o.buf, "]}"...)
 	}), nil
-}
-
-// append writes the event as the interface shows it; a person's score only to
-// those who may see it.
-func (f *finding) append(b, code []byte, seen bool) []byte {
-	b = db.AppendUUID(append(b, `{"id":"`...), f.id)
-	b = append(append(b, `","regulation_id":"`...), f.reg.id...)
-	b = append(append(b, `","regulation_code":`...), code...)
-	b = append(append(b, `,"entity_type":"`...), f.kind...)
-	b = db.AppendUUID(append(b, `","entity_id":"`...), f.entity)
-	b = append(append(b, `","status":"`...), statusNames[f.status]...)
-	b = append(b, `","previous_status":`...)
-	if f.previous == unseen {
-		b = append(b, "null"...)
-	} else {
-		b = append(append(append(b, '"'), statusNames[f.previous]...), '"')
-	}
-	b = append(b, `,"value":`...)
-	if f.known && (seen || !f.personal()) {
-		b = appendFloat(b, f.value)
-	} else {
-		b = append(b, "null"...)
-	}
-	b = appendFloat(append(b, `,"threshold":`...), f.threshold)
-	return append(append(append(b, `,"details":`...), f.reg.notes[f.notes]...), '}')
 }
