@@ -105,10 +105,10 @@ func moved(field string, to ...string) func(before, after map[string]any) bool {
 	}
 }
 
-// movedFrom: an existing record's field went from one value to another.
-func movedFrom(field, from, to string) func(before, after map[string]any) bool {
+// movedFrom: an existing record's field went to a value from one of others.
+func movedFrom(field, to string, from ...string) func(before, after map[string]any) bool {
 	return func(before, after map[string]any) bool {
-		return before != nil && after != nil && text(before, field) == from && text(after, field) == to
+		return before != nil && after != nil && slices.Contains(from, text(before, field)) && text(after, field) == to
 	}
 }
 

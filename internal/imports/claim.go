@@ -17,8 +17,11 @@ type claims struct {
 	keys map[int64]bool // that were ever ours
 }
 
-// of returns the key to work under, nil where there is none.
+// of returns the key to work under, nil where there is none. It takes its own
+// bounded time: a caller who hangs up would close the connection, and with it
+// end the claim on all jobs that this process works on.
 func (c *claims) of(ctx context.Context, d *db.DB) any {
+	ctx = context.WithoutCancel(ctx)
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.now != nil && !c.now.Held(ctx) {
