@@ -1,6 +1,8 @@
 package api
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"net/http"
 	"strings"
@@ -143,7 +145,7 @@ func (s *stream) send(text string) error {
 // run writes events until the reader, his right to read, or the server ends.
 func (s *stream) run() {
 	ctx := s.r.Context()
-	if s.r.Method == http.MethodHead || s.sub.Missed(ctx, s.tell) != nil {
+	if s.r.Method == http.MethodHead || s.catchUp(ctx) != nil {
 		return
 	}
 	beat, check := time.NewTicker(s.heartbeat), time.NewTicker(s.recheck)
@@ -167,6 +169,29 @@ func (s *stream) run() {
 			return
 		}
 	}
+}
+
+// errEnded says that the subscription has ended.
+var errEnded = errors.New("api: the event stream has ended")
+
+// catchUp writes the events the reader has missed. A slow reader may take hours
+// over them: he is asked for meanwhile as often as later.
+func (s *stream) catchUp(ctx context.Context) error {
+	checked := time.Now()
+	return s.sub.Missed(ctx, func(e *event.Event) error {
+		select {
+		case <-s.sub.Done():
+			return errEnded
+		default:
+		}
+		if time.Since(checked) >= s.recheck {
+			if err := s.renew(); err != nil {
+				return err
+			}
+			checked = time.Now()
+		}
+		return s.tell(e)
+	})
 }
 
 // tell writes an event that the reader chose and may see.

@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"slices"
@@ -26,12 +27,15 @@ import (
 
 const otherTenant = "0190a000-0000-7000-8000-000000000002"
 
+const testRecheck = 50 * time.Millisecond
+
 // streams is a server of /v1/events whose callers are known by their token.
 type streams struct {
 	*httptest.Server
 	t   *testing.T
 	d   *db.DB
 	out *event.Outbox
+	n   *event.Notifier
 
 	mu  sync.Mutex
 	who map[string]actor.Actor
@@ -55,11 +59,12 @@ func newStreams(t *testing.T, o db.Options) *streams {
 		"service":  {Role: actor.Service},
 	}}
 	n := event.NewNotifier(d, k.out)
+	k.n = n
 	ctx, cancel := context.WithCancel(context.Background())
 	var wg sync.WaitGroup
 	wg.Go(func() { n.Run(ctx) })
 	e := NewEvents(gate.New(k.authenticate, nil), n, catalog.Default())
-	e.recheck, e.heartbeat = 50*time.Millisecond, 100*time.Millisecond
+	e.recheck, e.heartbeat = testRecheck, 100*time.Millisecond
 	k.Server = httptest.NewUnstartedServer(e.Handler())
 	k.Config.ReadTimeout = 300 * time.Millisecond // as the product has one: it must not end a stream
 	k.Start()
@@ -317,6 +322,112 @@ func TestStreamEndsWithTheSession(t *testing.T) {
 	if !r.ended() {
 		t.Error("the stream outlived the session")
 	}
+}
+
+// What ends a stream, or narrows it, does so while missed events are sent to a
+// reader who takes them slowly.
+func TestStreamEndsWhileItCatchesUp(t *testing.T) {
+	eachStreams(t, func(t *testing.T, k *streams) {
+		first := k.open("admin", "", "")
+		k.emit(testTenant, "order.confirmed", 0, nil)
+		last := first.first("id").id
+		const large = 1200
+		k.flood(large)
+		k.emit(testTenant, "order.completed", 0, nil)
+		k.published()
+		a := k.who["admin"]
+		lesser, moved := a, a
+		lesser.Role, moved.TenantID = actor.Viewer, otherTenant
+		for _, c := range []struct {
+			name   string
+			happen func()
+			end    string // the last event
+		}{
+			{"nothing", func() {}, "order.completed"},
+			{"a lower role", func() { k.set("admin", &lesser) }, "order.completed"},
+			{"another tenant", func() { k.set("admin", &moved) }, "import.completed"},
+			{"the session is over", func() { k.set("admin", nil) }, "import.completed"},
+			{"the server stops", k.n.Close, "import.completed"},
+		} {
+			k.set("admin", &a)
+			ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+			lines := k.slowly(ctx, "admin", last)
+			heard, last := 0, ""
+			for last != "order.completed" && lines.Scan() {
+				typ, ok := strings.CutPrefix(lines.Text(), "event: ")
+				if !ok {
+					continue
+				}
+				if last = typ; typ == "import.completed" {
+					heard++
+				}
+				if heard == 1 { // the server waits for us from here on
+					c.happen()
+					time.Sleep(4 * testRecheck)
+				}
+			}
+			if ctx.Err() != nil || last != c.end || (heard == large) != (c.name == "nothing") {
+				t.Errorf("%s: heard %d large events and %s last, want %s", c.name, heard, last, c.end)
+			}
+			cancel()
+		}
+	})
+}
+
+// flood emits n large events that only administrators may see, more than
+// sockets hold.
+func (k *streams) flood(n int) {
+	k.t.Helper()
+	list := make([]event.Emitted, n)
+	for i := range list {
+		list[i] = event.Emitted{Tenant: testTenant, Type: "import.completed", Data: map[string]string{"pad": strings.Repeat("x", 15_000)}}
+	}
+	if err := k.d.Write(k.t.Context(), db.Scope{Tenant: testTenant}, func(tx *db.Tx) error { return k.out.EmitAll(tx, list) }); err != nil {
+		k.t.Fatal(err)
+	}
+}
+
+// published waits until every event has its place.
+func (k *streams) published() {
+	k.t.Helper()
+	for end := time.Now().Add(30 * time.Second); ; time.Sleep(10 * time.Millisecond) {
+		left := 0
+		if err := k.d.Read(k.t.Context(), db.Scope{All: true}, func(tx *db.Tx) error {
+			return tx.Query("SELECT COUNT(*) FROM outbox WHERE seq IS NULL", nil, func(r *db.Row) error { left = int(r.Int(0)); return nil })
+		}); err != nil {
+			k.t.Fatal(err)
+		}
+		if left == 0 {
+			return
+		}
+		if time.Now().After(end) {
+			k.t.Fatalf("%d events were not published within 30 s", left)
+		}
+	}
+}
+
+// slowly opens a stream whose lines arrive as they are taken.
+func (k *streams) slowly(ctx context.Context, token, last string) *bufio.Scanner {
+	k.t.Helper()
+	dial := func(ctx context.Context, network, addr string) (net.Conn, error) {
+		c, err := new(net.Dialer).DialContext(ctx, network, addr)
+		if err == nil {
+			err = c.(*net.TCPConn).SetReadBuffer(64 << 10)
+		}
+		return c, err
+	}
+	req, err := http.NewRequestWithContext(ctx, "GET", k.URL+"/v1/events", nil)
+	if err != nil {
+		k.t.Fatal(err)
+	}
+	req.Header.Set("Authorization", "Bearer "+token)
+	req.Header.Set("Last-Event-ID", last)
+	res, err := (&http.Client{Transport: &http.Transport{DialContext: dial, DisableKeepAlives: true}}).Do(req)
+	if err != nil || res.StatusCode != http.StatusOK {
+		k.t.Fatal(res, err)
+	}
+	k.t.Cleanup(func() { res.Body.Close() })
+	return bufio.NewScanner(res.Body)
 }
 
 // A client that does not read is dropped, and nobody waits for it.
