@@ -183,7 +183,8 @@ func (s *Service) find(tx *db.Tx, a actor.Actor, id string) (store.Row, error) {
 }
 
 // Check is the Before effect of webhooks: it refuses addresses and events that
-// cannot be, and clears what a webhook that is switched on again no longer has.
+// cannot be, and clears what a webhook that is switched on again, or has
+// another address, no longer has.
 func (s *Service) Check(_ *db.Tx, _ actor.Actor, _ *store.Store, changes []store.Change) error {
 	for _, c := range changes {
 		if c.Op == store.Delete {
@@ -202,7 +203,13 @@ func (s *Service) Check(_ *db.Tx, _ actor.Actor, _ *store.Store, changes []store
 				return err
 			}
 		}
-		if text(c.Before, "status") == "disabled" && text(c.After, "status") == "active" {
+		if c.Op != store.Update {
+			continue
+		}
+		if text(c.Before, "url") != text(c.After, "url") {
+			c.After["failing_since"] = nil
+		}
+		if text(c.Before, "status") != "active" && text(c.After, "status") == "active" {
 			c.After["disabled_reason"], c.After["failing_since"] = nil, nil
 		}
 	}

@@ -76,10 +76,11 @@ func (t *turn) batch(ctx context.Context) (more bool, err error) {
 	if t.failures >= tripAt {
 		limit = 1 // the breaker is half open: one delivery finds out
 	}
-	var due []*delivery
-	if t.ep, due, err = t.s.load(lasting, t.lane, limit); err != nil || t.ep == nil || len(due) == 0 {
+	ep, due, err := t.s.load(lasting, t.lane, limit)
+	if err != nil || ep == nil || len(due) == 0 || t.ep != nil && ep.url != t.ep.url { // what the turn knows is of another address
 		return false, err
 	}
+	t.ep = ep
 	work := make(chan *delivery)
 	var wg sync.WaitGroup
 	for range min(t.s.pace.perLane, len(due)) {
@@ -167,35 +168,41 @@ func pause(n int64) time.Duration {
 	return jitter(min(d, longestBreak))
 }
 
-// release gives the lane back with what the turn found out. The lane is locked
-// before what is due in it is read: a delivery that is queued meanwhile brings
-// the lane forward after us.
+// release gives the lane back with what the turn found out, unless that is of
+// an address the webhook no longer has, or of a webhook that was paused or
+// disabled meanwhile. The webhook is locked before the lane, as by those who
+// change it, and the lane before what is due in it is read: a delivery that is
+// queued meanwhile brings the lane forward after us.
 func (t *turn) release(ctx context.Context) error {
-	now := t.s.now()
 	return t.s.db.Write(ctx, db.Scope{All: true}, func(tx *db.Tx) error {
-		mine := false
+		same, since, mine := false, time.Time{}, false
+		tx.Queue("SELECT url, status, failing_since FROM webhooks WHERE tenant_id = $1 AND id = $2"+tx.DB().ForUpdate(), []any{t.lane.tenant, t.lane.id}, func(r *db.Row) error {
+			same, since = t.ep != nil && r.Text(0) == t.ep.url && r.Text(1) == "active", r.Time(2)
+			return nil
+		})
 		if err := tx.Query("SELECT 1 FROM webhook_lanes WHERE webhook_id = $1 AND owner = $2"+tx.DB().ForUpdate(), []any{t.lane.id, t.lane.owner},
 			func(*db.Row) error { mine = true; return nil }); err != nil || !mine {
 			return err
+		}
+		now := t.s.now()
+		tx.Queue("UPDATE webhook_lanes SET owner = NULL, lease_until = NULL, served_at = $2, "+
+			"next_at = (SELECT MIN(next_at) FROM webhook_deliveries WHERE webhook_id = $1 AND next_at IS NOT NULL) WHERE webhook_id = $1",
+			[]any{t.lane.id, now}, nil)
+		if !same {
+			return nil
 		}
 		var open any
 		if !t.openUntil.IsZero() {
 			open = t.openUntil
 		}
-		tx.Queue("UPDATE webhook_lanes SET owner = NULL, lease_until = NULL, served_at = $2, failures = $3, trips = $4, open_until = $5, "+
-			"next_at = (SELECT MIN(next_at) FROM webhook_deliveries WHERE webhook_id = $1 AND next_at IS NOT NULL) WHERE webhook_id = $1",
-			[]any{t.lane.id, now, t.failures, t.trips, open}, nil)
-		return t.health(tx, now)
+		tx.Queue("UPDATE webhook_lanes SET failures = $2, trips = $3, open_until = $4 WHERE webhook_id = $1", []any{t.lane.id, t.failures, t.trips, open}, nil)
+		return t.health(tx, since, now)
 	})
 }
 
 // health writes what the tenant sees of it: since when the receiver fails, and
-// that it is given up.
-func (t *turn) health(tx *db.Tx, now time.Time) error {
-	if t.ep == nil {
-		return nil
-	}
-	since := t.ep.failingSince
+// that it is given up. since is what the webhook says now.
+func (t *turn) health(tx *db.Tx, since, now time.Time) error {
 	switch {
 	case t.gone:
 		return t.s.disable(tx, t.ep, "the receiver answered 410 Gone", time.Time{})
@@ -257,7 +264,6 @@ func (s *Service) tell(n Notice) {
 type endpoint struct {
 	tenant, id, url string
 	secrets         [][]byte // that sign now, the current one first
-	failingSince    time.Time
 }
 
 // delivery is one that is due.
@@ -275,15 +281,15 @@ func (s *Service) load(ctx context.Context, l *lane, limit int) (ep *endpoint, d
 	now, found := s.now(), false
 	var sealed, old string
 	err = s.db.Read(ctx, db.Scope{All: true}, func(tx *db.Tx) error {
-		tx.Queue("SELECT url, status, failing_since, secret, old_secret, old_secret_until FROM webhooks WHERE tenant_id = $1 AND id = $2", []any{l.tenant, l.id}, func(r *db.Row) error {
+		tx.Queue("SELECT url, status, secret, old_secret, old_secret_until FROM webhooks WHERE tenant_id = $1 AND id = $2", []any{l.tenant, l.id}, func(r *db.Row) error {
 			found = true
 			if r.Text(1) != "active" {
 				return nil
 			}
-			ep = &endpoint{tenant: l.tenant, id: l.id, url: r.Text(0), failingSince: r.Time(2)}
-			sealed = r.Text(3)
-			if !r.Null(5) && r.Time(5).After(now) {
-				old = r.Text(4)
+			ep = &endpoint{tenant: l.tenant, id: l.id, url: r.Text(0)}
+			sealed = r.Text(2)
+			if !r.Null(4) && r.Time(4).After(now) {
+				old = r.Text(3)
 			}
 			return nil
 		})
