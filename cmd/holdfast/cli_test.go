@@ -163,7 +163,7 @@ func (w *transcript) String() string {
 	return w.text.String()
 }
 
-var bannerURL = regexp.MustCompile(`(?m)^ +API +(http://127\.0\.0\.1:\d+)$`)
+var bannerURL = regexp.MustCompile(`(?m)^ +API +(http://(?:127\.0\.0\.1|0\.0\.0\.0|\[::\]):\d+)$`)
 
 // serve starts a server without rate limits, which tests would only wait for,
 // and returns when it is ready. It is stopped when the test ends.

@@ -85,6 +85,26 @@ func TestServeRefuses(t *testing.T) {
 	}
 }
 
+// The password of the demonstration is public: a database with its users is
+// served to this machine only until each has another.
+func TestDemoUsersStayOnLoopback(t *testing.T) {
+	each(t, func(s *site) {
+		s.serve("--demo").stop()
+		o := s.refused(`password that everybody knows`, "serve", "--listen", "0.0.0.0:0")
+		for _, want := range []string{"owner@north.example, ", "admin@south.example", "holdfast admin reset-password"} {
+			if !strings.Contains(o.err, want) {
+				s.Errorf("the message lacks %q: %s", want, o)
+			}
+		}
+		s.runWith("eleven quiet herons\n", "admin", "reset-password", "owner@north.example")
+		if o := s.refused(`password that everybody knows`, "serve", "--listen", "0.0.0.0:0"); strings.Contains(o.err, "owner@north.example") {
+			s.Errorf("an account with a password of its own is named: %s", o)
+		}
+		s.write("UPDATE users SET password_hash = (SELECT password_hash FROM users WHERE email = $1)", "owner@north.example")
+		s.serve("--listen", "0.0.0.0:0").stop()
+	})
+}
+
 // One data directory, one server; the first one goes on.
 func TestSecondServer(t *testing.T) {
 	s := embedded(t)

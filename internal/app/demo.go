@@ -3,6 +3,7 @@ package app
 import (
 	"context"
 	"fmt"
+	"strings"
 
 	"holdfast/internal/actor"
 	"holdfast/internal/demo"
@@ -39,4 +40,25 @@ func (a *App) SeedDemo(ctx context.Context) error {
 		}
 	}
 	return nil
+}
+
+// refuseDemo keeps accounts with a password that everybody can read off a
+// listener that others reach: they were made while it was on loopback.
+func (a *App) refuseDemo(ctx context.Context) error {
+	if a.Config.Loopback() {
+		return nil
+	}
+	var ids []string
+	for _, u := range demo.Users() {
+		ids = append(ids, u.ID)
+	}
+	list, err := a.Identity.WithPassword(ctx, ids, demo.Password)
+	if err != nil {
+		return fmt.Errorf("app: demonstration users: %w", err)
+	}
+	if len(list) == 0 {
+		return nil
+	}
+	return fmt.Errorf("app: this is a demonstration's database, and its users still have the password that everybody knows: %s; "+
+		"listen on 127.0.0.1 instead of %s, use another --data or --database, or give each of them a password with `holdfast admin reset-password EMAIL`", strings.Join(list, ", "), a.Config.Listen)
 }

@@ -63,6 +63,9 @@ func Serve(ctx context.Context, c *config.Config, out io.Writer, load func() (*c
 	if err := a.Identity.HashApart(); err != nil {
 		return err
 	}
+	if err := a.refuseDemo(ctx); err != nil {
+		return err
+	}
 	if c.Demo {
 		if err := a.SeedDemo(ctx); err != nil {
 			return err

@@ -170,6 +170,37 @@ func (s *Service) ResetPassword(ctx context.Context, email, pw string) error {
 	})
 }
 
+// WithPassword returns the addresses of those of the accounts, named by id, that
+// can be signed in to with the password.
+func (s *Service) WithPassword(ctx context.Context, ids []string, pw string) (list []string, err error) {
+	var hashes, names []string
+	err = s.db.Read(ctx, everywhere, func(tx *db.Tx) error {
+		hashes, names = nil, nil
+		return tx.Query("SELECT password_hash, COALESCE(email, phone, CAST(id AS text)) FROM users WHERE "+tx.DB().InUUID("id", 1)+" AND password_hash <> '' AND deleted_at IS NULL ORDER BY id",
+			[]any{writeJSON(ids)}, func(r *db.Row) error {
+				hashes, names = append(hashes, r.Text(0)), append(names, r.Text(1))
+				return nil
+			})
+	})
+	if err != nil {
+		return nil, err
+	}
+	opens := map[string]bool{}
+	for i, h := range hashes {
+		ok, known := opens[h]
+		if !known {
+			if ok, err = s.hasher.Check(ctx, h, pw); err != nil {
+				return nil, err
+			}
+			opens[h] = ok
+		}
+		if ok {
+			list = append(list, names[i])
+		}
+	}
+	return list, nil
+}
+
 // ListAdmins returns the active owners and administrators of every tenant.
 func (s *Service) ListAdmins(ctx context.Context) (list []Admin, err error) {
 	err = s.db.Read(ctx, everywhere, func(tx *db.Tx) error {
