@@ -35,6 +35,27 @@ func TestWhoReadsScores(t *testing.T) {
 	})
 }
 
+// How many are in a cluster tells of people where the reader knows the places.
+func TestWhoCountsClusters(t *testing.T) {
+	testkit.Run(t, func(t *testing.T, k *testkit.Kit) {
+		verb[any](t, k, who(actor.Safety), "POST", "assign-risk-clusters")
+		for role, want := range map[actor.Role]bool{actor.Safety: true, actor.Admin: true, actor.Manager: false, actor.Viewer: false} {
+			rows := list[struct {
+				Name  string `json:"cluster_name"`
+				Count *int   `json:"entity_count"`
+			}](t, k, who(role), "risk_clusters?select=cluster_name,entity_count")
+			for _, x := range rows {
+				if (x.Count != nil) != want {
+					t.Errorf("%s reads the count of %s: %v", role, x.Name, x.Count)
+				}
+			}
+			if len(rows) == 0 {
+				t.Errorf("%s reads no clusters", role)
+			}
+		}
+	})
+}
+
 // A move from one cluster into another is an event with a schema, of which a
 // viewer hears where it is about a place.
 func TestClusterChangesAreEvents(t *testing.T) {

@@ -286,7 +286,7 @@ func riskClusters() Resource {
 			{Name: "cluster_name", Required: true, ReadOnly: true, OneOf: []string{"Critical", "High", "Medium", "Low"}},
 			{Name: "severity", Type: Int, Required: true, ReadOnly: true, Doc: "4 = worst."},
 			{Name: "description", Required: true, ReadOnly: true},
-			{Name: "entity_count", Type: Int, Required: true, ReadOnly: true},
+			{Name: "entity_count", Type: Int, Required: true, ReadOnly: true, Readers: seers, Doc: "People among them."},
 			{Name: "entity_type", ReadOnly: true, OneOf: entityTypes, Doc: "The type asked for; null = all."},
 			{Name: "min_score", Type: Decimal, Required: true, ReadOnly: true},
 			{Name: "max_score", Type: Decimal, Required: true, ReadOnly: true},

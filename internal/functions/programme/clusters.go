@@ -21,8 +21,13 @@ import (
 // ClustersIn asks for clusters.
 type ClustersIn struct {
 	EntityType string  `query:"entity_type" oneof:"zone driver worker equipment" doc:"Type of entity; all when absent."`
-	MinScore   float64 `query:"min_score" default:"0" min:"0" max:"100" doc:"Only entities with at least this score."`
-	MaxScore   float64 `query:"max_score" default:"100" min:"0" max:"100" doc:"Only entities with at most this score."`
+	MinScore   float64 `query:"min_score" default:"0" min:"0" max:"100" doc:"Only entities with at least this score. For managers, who may not know a person's score, a value above 0 leaves people out."`
+	MaxScore   float64 `query:"max_score" default:"100" min:"0" max:"100" doc:"Only entities with at most this score. For managers a value below 100 leaves people out."`
+}
+
+// kinds are the entity types that are grouped, as of TrainingIn.
+func (in *ClustersIn) kinds(a actor.Actor) []string {
+	return kindsWithin(a, in.EntityType, in.MinScore > 0 || in.MaxScore < 100)
 }
 
 type clusterOut struct {
@@ -33,6 +38,7 @@ type clusterOut struct {
 	Count       int     `json:"entity_count"`
 	Low         float64 `json:"low"`
 	High        float64 `json:"high"`
+	people      int     // of Count
 }
 
 type clustersOut struct {
@@ -63,7 +69,7 @@ func (p *Programme) clusters(ctx context.Context, a actor.Actor, in *ClustersIn)
 			return err
 		}
 		st.usable()
-		list, err := readLatest(tx, a.TenantID, st.only(types(in.EntityType)), "", in.MinScore)
+		list, err := readLatest(tx, a.TenantID, st.only(in.kinds(a)), "", in.MinScore)
 		if err != nil {
 			return err
 		}
@@ -76,8 +82,24 @@ func (p *Programme) clusters(ctx context.Context, a actor.Actor, in *ClustersIn)
 	if err != nil {
 		return nil, err
 	}
+	if !sees(a.Role) {
+		out.hidePeople()
+	}
 	out.Created = len(out.Clusters)
 	return json.Marshal(out)
+}
+
+// hidePeople leaves people out of the counts, and clusters of people only out of
+// the answer: how many there are tells a single person's score where who is
+// scored can be chosen.
+func (o *clustersOut) hidePeople() {
+	o.Assigned = 0
+	for i := range o.Clusters {
+		c := &o.Clusters[i]
+		c.Count -= c.people
+		o.Assigned += c.Count
+	}
+	o.Clusters = slices.DeleteFunc(o.Clusters, func(c clusterOut) bool { return c.Count == 0 })
 }
 
 // assign makes the records of the bands that hold an entity.
@@ -92,7 +114,12 @@ func (o *clustersOut) assign(list []latest, st *settings, in *ClustersIn, now st
 	}
 	var rows []store.Row
 	for _, c := range clusters {
-		x := clusterOut{newID(), c.Name, c.Severity, clusterText(c), len(c.Members), c.Low, c.High}
+		x := clusterOut{newID(), c.Name, c.Severity, clusterText(c), len(c.Members), c.Low, c.High, 0}
+		for _, i := range c.Members {
+			if personal(list[i].kind) {
+				x.people++
+			}
+		}
 		o.Clusters = append(o.Clusters, x)
 		o.Assigned += x.Count
 		row := store.Row{"id": x.ID, "cluster_name": x.Name, "severity": int64(x.Severity), "description": x.Description, "entity_count": int64(x.Count),

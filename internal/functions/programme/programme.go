@@ -95,6 +95,16 @@ func types(asked string) []string {
 	return safety.EntityTypes[:]
 }
 
+// kindsWithin are the entity types asked for. Held against a bound of the
+// caller's choice, what comes of a person's score would tell it.
+func kindsWithin(a actor.Actor, asked string, bound bool) []string {
+	list := types(asked)
+	if bound && !sees(a.Role) {
+		list = slices.DeleteFunc(slices.Clone(list), personal)
+	}
+	return list
+}
+
 // settings are the tenant's choices for the programme.
 type settings struct {
 	weights  score.Weights

@@ -556,6 +556,48 @@ func TestAssignmentsHideScores(t *testing.T) {
 	})
 }
 
+// A manager learns no person's score from clusters: neither by bounds of his
+// choice, nor by counting, nor by scoring one person and looking who moved.
+func TestClustersHideScores(t *testing.T) {
+	each(t, func(k *kit) {
+		p := fill(k)
+		for range 4 {
+			k.incident("injury", "high", 4, "", safety.Entity{Type: "worker", ID: p.worker})
+		}
+		k.call(scores, "").find("scores", "entity_id", p.worker).is("score", "42.2")
+		for _, c := range []struct {
+			role              actor.Role
+			in                string
+			created, assigned string
+			stored            int64 // clusters in the tenant's set
+		}{
+			{actor.Manager, `{"entity_type":"worker","min_score":42}`, "0", "0", 0},
+			{actor.Manager, `{"entity_type":"worker","max_score":42.1}`, "0", "0", 0},
+			{actor.Manager, `{"entity_type":"driver","max_score":99.9}`, "0", "0", 0},
+			{actor.Manager, `{"min_score":42}`, "0", "0", 0},
+			{actor.Manager, `{"max_score":99}`, "1", "3", 1},
+			{actor.Manager, `{"entity_type":"zone","max_score":99}`, "1", "2", 1},
+			{actor.Manager, `{"entity_type":"worker"}`, "0", "0", 2},
+			{actor.Manager, ``, "1", "3", 2},
+			{actor.Safety, `{"entity_type":"worker","min_score":42}`, "1", "1", 1},
+			{actor.Safety, ``, "2", "6", 2},
+		} {
+			k.as = actor.Actor{UserID: cy, TenantID: north, Role: c.role}
+			k.call(clusters, c.in).is("clusters_created", c.created, "entities_assigned", c.assigned)
+			if n := k.count("risk_clusters", "1 = 1"); n != c.stored {
+				k.Errorf("%s %s: %d clusters are kept, want %d", c.role, c.in, n, c.stored)
+			}
+		}
+		k.as = actor.Actor{UserID: cy, TenantID: north, Role: actor.Manager}
+		for _, in := range []string{`{"entity_type":"worker","entity_id":"` + p.worker + `"}`, `{"entity_id":"` + p.worker + `","period_days":1}`, `{"entity_id":"` + p.driver + `"}`} {
+			k.refused(scores, in, fault.Forbidden, "entity_id")
+		}
+		k.call(scores, `{"entity_id":"`+p.dock+`"}`).is("scores_computed", "1")
+		k.as.Role = actor.Safety
+		k.call(scores, `{"entity_type":"worker","entity_id":"`+p.worker+`"}`).is("scores_computed", "1")
+	})
+}
+
 // What earlier versions wrote is mended: assignments lose the score of a person,
 // and nothing else; actions that come from an incident become its own.
 func TestOldRowsAreMended(t *testing.T) {

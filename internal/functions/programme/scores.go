@@ -25,7 +25,7 @@ import (
 // ScoresIn asks for scores.
 type ScoresIn struct {
 	EntityType string `query:"entity_type" oneof:"zone driver worker equipment" doc:"Type of entity; all when absent."`
-	EntityID   string `query:"entity_id" format:"uuid" doc:"One entity; all when absent."`
+	EntityID   string `query:"entity_id" format:"uuid" doc:"One entity; all when absent. Not a person for managers, who may not know a person's score."`
 	PeriodDays int64  `query:"period_days" default:"30" min:"1" max:"365" doc:"Length of the window that ends now, in days of 24 hours."`
 }
 
@@ -88,6 +88,9 @@ func (p *Programme) compute(ctx context.Context, a actor.Actor, in *ScoresIn, no
 		st.usable()
 		if err := absent(in.EntityType, in.EntityID, groups); err != nil {
 			return err
+		}
+		if in.EntityID != "" && !sees(a.Role) && slices.ContainsFunc(groups, func(g *group) bool { return personal(g.kind) && len(g.list) > 0 }) {
+			return fault.New(fault.Forbidden, "42501", "role %q may not score a single person", a.Role).At("entity_id", "is a person")
 		}
 		list = nil
 		for _, g := range groups {

@@ -26,14 +26,9 @@ type TrainingIn struct {
 	MinScore   float64 `query:"min_risk_score" default:"0" min:"0" max:"100" doc:"Only scores of at least this. For managers, who may not know a person's score, a value above 0 leaves people's scores out."`
 }
 
-// kinds are the entity types that count. Held against a bound of the caller's
-// choice, what comes of a person's score would tell it.
+// kinds are the entity types that count.
 func (in *TrainingIn) kinds(a actor.Actor) []string {
-	list := types(in.EntityType)
-	if in.MinScore > 0 && !sees(a.Role) {
-		list = slices.DeleteFunc(slices.Clone(list), personal)
-	}
-	return list
+	return kindsWithin(a, in.EntityType, in.MinScore > 0)
 }
 
 type assignmentOut struct {
