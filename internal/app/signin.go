@@ -20,7 +20,7 @@ func (a *App) signInConfig(master []byte) (identity.Config, error) {
 		SiteURL: c.SiteURL, PublicURL: c.PublicURL, RedirectURLs: c.RedirectURLs, ImplicitFlow: c.ImplicitFlow,
 		Autoconfirm: c.Autoconfirm, EmailOff: !c.EmailSignin, SignupEnabled: c.Signup, SignupTenants: c.SignupTenants, SignupTellsTaken: c.SignupTaken == "tell", InviteLinksAny: c.InviteLinks == "any", PasswordMinLength: c.PasswordMinLength,
 		AccessTokenTTL: c.AccessTokenTTL, RefreshTokenTTL: c.RefreshTokenTTL, RefreshReuseInterval: none(c.RefreshReuse),
-		MailInterval: none(c.MailInterval), CodeTTL: c.OTPTTL, OTPLength: c.OTPLength,
+		MailInterval: none(c.MailInterval), CodeTTL: c.OTPTTL, OTPLength: c.OTPLength, FlowTTL: c.FlowStateTTL, ProviderTTL: c.ProviderTTL, ChallengeTTL: c.MFAChallengeTTL,
 		MasterKey: master, JWTSecret: c.JWTSecret, PublishableKey: c.PublishableKey, SecretKey: c.SecretKey,
 		Phone: c.PhoneSignin, MFAPhoneEnroll: c.MFAPhoneEnroll, MFAPhoneVerify: c.MFAPhoneVerify, PhoneConfirmed: c.PhoneAutoconfirm, AnonymousUsers: c.AnonymousSignin, ManualLinking: c.ManualLinking, SAML: c.SAML,
 		Passkeys: c.Passkeys, Name: c.ProductName, WebAuthnID: c.WebAuthnID, WebAuthnOrigins: c.WebAuthnOrigins,

@@ -63,6 +63,9 @@ type Config struct {
 	CaptchaSecret     string        `name:"captcha_secret" secret:"true" doc:"the site's secret at that address"`
 	OTPLength         int           `name:"otp_length" default:"6" doc:"digits of mailed and texted codes, 6 to 10"`
 	OTPTTL            time.Duration `name:"otp_ttl" default:"10m" doc:"life of mailed and texted codes and links"`
+	FlowStateTTL      time.Duration `name:"flow_state_ttl" default:"5m" doc:"life of an authorization code (PKCE), from its issue"`
+	ProviderTTL       time.Duration `name:"provider_ttl" default:"10m" doc:"how long somebody may take at a provider before the sign-in has to begin again"`
+	MFAChallengeTTL   time.Duration `name:"mfa_challenge_ttl" default:"5m" doc:"how long a question to a second factor or a passkey waits for its answer"`
 	ImplicitFlow      bool          `name:"implicit_flow" default:"true" doc:"tokens in the redirect fragment, which supabase-js asks for by default"`
 	OAuthProviders    []Provider    `name:"oauth" secret:"true" doc:"OAUTH_<PROVIDER>_CLIENT_ID, _SECRET, _ISSUER, _DOMAINS and, for Apple, _TEAM_ID, _KEY_ID and _PRIVATE_KEY_FILE configure one provider each"`
 	RateLimits        string        `name:"rate_limits" default:"on" oneof:"on off" doc:"off = no limits, for benchmarks"`

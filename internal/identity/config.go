@@ -65,6 +65,9 @@ type Config struct {
 	SessionTTL           time.Duration // in all (720h)
 	RefreshReuseInterval time.Duration // (10s); negative = none
 	CodeTTL              time.Duration // mailed codes and links (10m)
+	FlowTTL              time.Duration // authorization codes, from their issue (5m)
+	ProviderTTL          time.Duration // at a provider: a state unused by then was stolen or forgotten (10m)
+	ChallengeTTL         time.Duration // questions to second factors and passkeys (5m)
 	InviteTTL            time.Duration // invitations (168h)
 	MailInterval         time.Duration // between two mails of a kind to one account (60s); negative = none
 
@@ -152,7 +155,7 @@ func New(cfg Config, d *db.DB, m Mailer, now func() time.Time) (*Service, error)
 		return nil, err
 	}
 	texts := factor.Texts{Enrol: cfg.MFAPhoneEnroll, Verify: cfg.MFAPhoneVerify, Digits: cfg.OTPLength, Fixed: cfg.PhoneCodes}
-	s.factors = &factor.Keeper{Keys: s.secrets, Now: s.now, Web: s.passkeys, Issuer: cfg.Name, Texts: texts}
+	s.factors = &factor.Keeper{Keys: s.secrets, Now: s.now, Life: cfg.ChallengeTTL, Web: s.passkeys, Issuer: cfg.Name, Texts: texts}
 	if s.redirects, err = redirect.New(cfg.SiteURL, cfg.RedirectURLs); err != nil {
 		return nil, err
 	}
@@ -235,7 +238,7 @@ func (c *Config) complete() error {
 		def time.Duration
 	}{
 		{&c.AccessTokenTTL, time.Hour}, {&c.RefreshTokenTTL, 720 * time.Hour}, {&c.SessionTTL, 720 * time.Hour}, {&c.RefreshReuseInterval, 10 * time.Second},
-		{&c.CodeTTL, 10 * time.Minute}, {&c.InviteTTL, 168 * time.Hour}, {&c.MailInterval, time.Minute},
+		{&c.CodeTTL, 10 * time.Minute}, {&c.FlowTTL, 5 * time.Minute}, {&c.ProviderTTL, 10 * time.Minute}, {&c.ChallengeTTL, 5 * time.Minute}, {&c.InviteTTL, 168 * time.Hour}, {&c.MailInterval, time.Minute},
 	} {
 		if *d.at == 0 {
 			*d.at = d.def

@@ -96,7 +96,7 @@ func (s *Service) Arrive(ctx context.Context, in Arrival, c Client) (Landing, er
 func (s *Service) federatedCode(tx *db.Tx, u *User, f Federated, in Arrival) (string, error) {
 	fl, now := flow{id: newID(), method: f.Method}, s.now()
 	tx.Queue(`INSERT INTO flow_states (id, user_id, method, redirect_to, challenge, challenge_method, created_at, expires_at) VALUES ($1, $2, $3, $4, $5, 's256', $6, $7)`,
-		[]any{fl.id, u.ID, f.Method, in.Target, in.Challenge, now, now.Add(flowLife)}, nil)
+		[]any{fl.id, u.ID, f.Method, in.Target, in.Challenge, now, now.Add(s.cfg.FlowTTL)}, nil)
 	code, err := s.issueCode(tx, fl)
 	return redirect.WithQuery(in.Target, url.Values{"code": {code}}), err
 }

@@ -69,7 +69,7 @@ func (s *Service) textFactor(u *User, phone, channel, digits string) error {
 		return nil
 	}
 	tag, _ := u.UserMetadata["locale"].(string)
-	m := sms.Message{To: phone, Channel: channel, Text: letter.Text(letter.LocaleOf(tag), s.cfg.Name, digits, int(factor.Life.Minutes()))}
+	m := sms.Message{To: phone, Channel: channel, Text: letter.Text(letter.LocaleOf(tag), s.cfg.Name, digits, max(1, int(s.cfg.ChallengeTTL.Minutes())))}
 	return s.outbox.Add(func(ctx context.Context) error {
 		if err := s.cfg.SMS.Send(ctx, m); err != nil {
 			return fmt.Errorf("identity: text message: %w", err)

@@ -36,10 +36,6 @@ type AuthStart struct {
 	MaxAge              time.Duration
 }
 
-// authorizeLife is how long somebody may take at the provider: a state
-// that is not used by then is one that was stolen or forgotten.
-const authorizeLife = 10 * time.Minute
-
 // CookieName names the cookie of one flow, so that two in one browser do not
 // disturb each other.
 func cookieName(flowID string) string { return "hf-flow-" + flowID[len(flowID)-12:] }
@@ -65,10 +61,10 @@ func (s *Service) Authorize(ctx context.Context, in Authorize) (AuthStart, error
 	err = s.write(ctx, func(tx *db.Tx) error {
 		_, err := tx.Exec(`INSERT INTO flow_states (id, method, provider, redirect_to, challenge, challenge_method, secrets, browser_hash, created_at, expires_at, link_user_id)
 			VALUES ($1, 'oauth', $2, $3, $4, $5, $6, $7, $8, $9, $10)`,
-			id, in.Provider, in.Redirect, null(in.PKCE.Challenge), null(strings.ToLower(in.PKCE.Method)), s.sealFlow(id, sec), seal.Digest(browser), now, now.Add(authorizeLife), null(in.LinkTo))
+			id, in.Provider, in.Redirect, null(in.PKCE.Challenge), null(strings.ToLower(in.PKCE.Method)), s.sealFlow(id, sec), seal.Digest(browser), now, now.Add(s.cfg.ProviderTTL), null(in.LinkTo))
 		return err
 	})
-	return AuthStart{Location: loc, CookieName: cookieName(id), Browser: browser, MaxAge: authorizeLife}, err
+	return AuthStart{Location: loc, CookieName: cookieName(id), Browser: browser, MaxAge: s.cfg.ProviderTTL}, err
 }
 
 // state is the flow's id with a keyed hash behind it: it can neither be guessed

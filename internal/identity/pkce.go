@@ -58,9 +58,6 @@ type flow struct {
 	issued, expires                                                       time.Time
 }
 
-// flowLife is how long an authorization code holds, from its issue.
-const flowLife = 5 * time.Minute
-
 func flowBy(tx *db.Tx, where string, args ...any) (flow, error) {
 	var f flow
 	err := tx.One(`SELECT id, user_id, method, provider, redirect_to, challenge, browser_hash, token_id, secrets, used_at, issued_at, expires_at, link_user_id FROM flow_states WHERE `+where+tx.DB().ForUpdate(),
@@ -84,7 +81,7 @@ func (s *Service) issueCode(tx *db.Tx, f flow) (string, error) {
 		return c, nil
 	}
 	now := s.now()
-	_, err := tx.Exec("UPDATE flow_states SET code_hash = $2, issued_at = $3, expires_at = $4 WHERE id = $1", f.id, seal.Digest(c), now, now.Add(flowLife))
+	_, err := tx.Exec("UPDATE flow_states SET code_hash = $2, issued_at = $3, expires_at = $4 WHERE id = $1", f.id, seal.Digest(c), now, now.Add(s.cfg.FlowTTL))
 	return c, err
 }
 

@@ -3,6 +3,7 @@ package identity_test
 import (
 	"encoding/json"
 	"testing"
+	"time"
 
 	vw "github.com/descope/virtualwebauthn"
 
@@ -238,7 +239,7 @@ func TestPasskey_refused(t *testing.T) {
 		k.code(err, "webauthn_challenge_not_found")
 		c, err = k.svc.AskPasskey(k.ctx)
 		k.ok(err)
-		k.sleep(factor.Life)
+		k.sleep(5 * time.Minute)
 		_, err = k.svc.SignInPasskey(k.ctx, c.ChallengeID, k.get(d, site, c.Options), identity.Client{})
 		k.code(err, "webauthn_challenge_expired")
 		// A registration's challenge signs nobody in, and belongs to its session.

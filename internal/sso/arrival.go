@@ -98,7 +98,7 @@ func (s *Service) verify(ctx context.Context, c *Connection, raw []byte, request
 func (s *Service) once(tx *db.Tx, c *Connection, a *samlsp.Assertion) error {
 	end := a.Expires
 	if end.IsZero() {
-		end = s.now().Add(requestLife)
+		end = s.now().Add(s.cfg.RequestTTL)
 	}
 	n, err := tx.Exec("INSERT INTO sso_replays (assertion_hash, expires_at) VALUES ($1, $2) ON CONFLICT (assertion_hash) DO NOTHING", seal.Digest(c.ID+"\x00"+a.ID), end.Add(time.Hour))
 	if err == nil && n == 0 {

@@ -19,9 +19,6 @@ import (
 	"holdfast/internal/sso/samlsp"
 )
 
-// requestLife is how long somebody may take at the provider.
-const requestLife = 10 * time.Minute
-
 // Start is a request to sign in at an organisation's provider.
 type Start struct {
 	ProviderID, Domain, Identifier string // exactly one
@@ -140,7 +137,7 @@ func (s *Service) send(ctx context.Context, c *Connection, q request, login stri
 	return loc, s.db.Write(ctx, everywhere, func(tx *db.Tx) error {
 		_, err := tx.Exec(`INSERT INTO sso_requests (id, tenant_id, connection_id, request_id, redirect_to, challenge, secrets, tester_id, created_at, expires_at)
 			VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)`,
-			q.id, c.TenantID, c.ID, null(q.samlID), q.redirect, null(q.challenge), q.sealed, null(q.tester), now, now.Add(requestLife))
+			q.id, c.TenantID, c.ID, null(q.samlID), q.redirect, null(q.challenge), q.sealed, null(q.tester), now, now.Add(s.cfg.RequestTTL))
 		return err
 	})
 }

@@ -32,11 +32,12 @@ type Resolver interface {
 
 // Config is what the service needs to know.
 type Config struct {
-	PublicURL    string   // the server's own address
-	SAML         bool     // SAML connections may be made and used
-	AllowPrivate bool     // providers may be on private addresses and plain http
-	MasterKey    []byte   // 32 bytes; seals client secrets
-	Resolver     Resolver // nil = the system's
+	PublicURL    string        // the server's own address
+	SAML         bool          // SAML connections may be made and used
+	AllowPrivate bool          // providers may be on private addresses and plain http
+	MasterKey    []byte        // 32 bytes; seals client secrets
+	RequestTTL   time.Duration // how long somebody may take at a provider; 0 = 10m
+	Resolver     Resolver      // nil = the system's
 	Log          *slog.Logger
 }
 
@@ -66,6 +67,9 @@ func New(cfg Config, d *db.DB, ident *identity.Service, m identity.Mailer, now f
 	}
 	if now == nil {
 		now = time.Now
+	}
+	if cfg.RequestTTL == 0 {
+		cfg.RequestTTL = 10 * time.Minute
 	}
 	if cfg.Resolver == nil {
 		cfg.Resolver = net.DefaultResolver

@@ -445,7 +445,7 @@ func (p *op) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case "/token":
 		r.ParseForm()
 		p.form = r.PostForm
-		c := map[string]any{"iss": p.srv.URL, "sub": "bob-1", "aud": "client", "exp": time.Now().Add(time.Minute).Unix(), "iat": time.Now().Unix(), "nonce": p.nonce,
+		c := map[string]any{"iss": p.srv.URL, "sub": "bob-1", "aud": "client", "exp": p.k.now().Add(time.Minute).Unix(), "iat": p.k.now().Unix(), "nonce": p.nonce,
 			"email": "bob@corp.example", "groups": []string{"wms-drivers"}, "name": "Bob"}
 		for key, v := range p.claims {
 			if c[key] = v; v == nil {

@@ -260,7 +260,7 @@ func TestDomainProof(t *testing.T) {
 	onBoth(t, func(k *kit) {
 		p := newOP(k)
 		make := func(tenant string, who *identity.Session) string {
-			return k.want(k.call("POST", "/sso/connections", who.AccessToken, map[string]any{"kind": "oidc", "client_id": "client", "issuer": p.srv.URL, "domains": []string{"Corp.Example"}, "tenant_id": tenant}), 201, "").text(k, "id")
+			return k.want(k.call("POST", "/sso/connections", who.AccessToken, map[string]any{"kind": "oidc", "client_id": "client", "issuer": p.srv.URL, "domains": []string{"Corp.Example"}, "tenant_id": tenant, "default_role": "viewer"}), 201, "").text(k, "id")
 		}
 		t1, t2 := k.tenant("One"), k.tenant("Two")
 		a1, a2 := k.member(t1, "a@one.example", actor.Admin), k.member(t2, "a@two.example", actor.Admin)
@@ -280,14 +280,17 @@ func TestDomainProof(t *testing.T) {
 
 		k.want(k.call("POST", "/sso/connections/"+c2+"/domains/corp.example/mail", a2.AccessToken, nil), 200, "")
 		k.want(k.call("POST", "/sso/connections/"+c2+"/domains/corp.example/mail", a2.AccessToken, nil), 429, "over_email_send_rate_limit")
-		k.mu.Lock()
-		m := k.mails[len(k.mails)-1]
-		k.mu.Unlock()
-		_, code, _ := strings.Cut(m.Text, "Code: ")
-		code = strings.Fields(code)[0]
-		if m.To != "postmaster@corp.example" || len(code) != 32 {
-			k.Fatalf("mail %+v", m)
+		mailed := func() string {
+			k.mu.Lock()
+			defer k.mu.Unlock()
+			m := k.mails[len(k.mails)-1]
+			_, code, _ := strings.Cut(m.Text, "Code: ")
+			if code = strings.Fields(code)[0]; m.To != "postmaster@corp.example" || len(code) != 32 {
+				k.Fatalf("mail %+v", m)
+			}
+			return code
 		}
+		code := mailed()
 		verify := func(code string) answer {
 			return k.call("POST", "/sso/connections/"+c2+"/domains/corp.example/verify", a2.AccessToken, map[string]any{"code": code})
 		}
@@ -297,6 +300,18 @@ func TestDomainProof(t *testing.T) {
 			k.want(verify("wrong"), 403, "otp_expired")
 		}
 		k.want(verify(code), 403, "otp_expired") // five guesses spend it
+
+		k.later(61 * time.Second)
+		k.want(k.call("POST", "/sso/connections/"+c2+"/domains/corp.example/mail", a2.AccessToken, nil), 200, "")
+		k.want(verify(code), 403, "otp_expired") // the newer one counts
+		k.want(verify(mailed()), 200, "")
+		conn, q := p.answer(k.begin("domain", "corp.example"))
+		if conn != c2 {
+			k.Fatalf("the domain leads to the connection %s", conn)
+		}
+		if c := claims(k, k.want(k.redeem(k.callback(conn, q)), 200, "").text(k, "access_token")); c["tenant_id"] != t2 || c["email"] != "bob@corp.example" {
+			k.Errorf("claims %v", c)
+		}
 	})
 }
 

@@ -9,6 +9,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/crewjam/saml"
+
 	"holdfast/internal/actor"
 	"holdfast/internal/identity"
 )
@@ -133,6 +135,44 @@ func TestSAMLFlowAttacks(t *testing.T) {
 		k.skew = 11 * time.Minute
 		k.mu.Unlock()
 		refused("eleven minutes later", post(late), "saml_relay_state_expired")
+	})
+}
+
+// A response has to say who somebody is and at which address; the metadata of a
+// connection stay those of one provider, and hold while they say so.
+func TestSAMLNamesSomebody(t *testing.T) {
+	onBoth(t, func(k *kit) {
+		p, q := newIDP(k), newIDP(k)
+		id := k.samlConnection(p, k.tenant("Corp"), nil)
+		one := p.person
+		change := func(body map[string]any) answer {
+			return k.call("PUT", "/admin/sso/providers/"+id, k.serviceKey(), body)
+		}
+		for _, c := range []struct {
+			name, code string
+			change     func(*saml.Session)
+		}{
+			{"no address", "saml_assertion_no_email", func(s *saml.Session) { s.UserEmail = "" }},
+			{"an address that is none", "saml_assertion_no_email", func(s *saml.Session) { s.UserEmail = "ann" }},
+			{"no name", "saml_assertion_no_user_id", func(s *saml.Session) { s.NameID = "" }},
+			{"a name of one visit", "saml_assertion_no_user_id", func(s *saml.Session) { s.NameIDFormat = "urn:oasis:names:tc:SAML:2.0:nameid-format:transient" }},
+			{"a name without end", "saml_assertion_no_user_id", func(s *saml.Session) { s.NameID = strings.Repeat("a", 256) }},
+		} {
+			p.person = one
+			c.change(&p.person)
+			if at := k.landed(k.call("POST", "/sso/saml/acs", "", p.answer(k.begin("provider_id", id)))); at.Query().Get("error_code") != c.code || at.Query().Get("code") != "" {
+				k.Errorf("%s: landed at %s, want %s", c.name, at, c.code)
+			}
+		}
+		if n := k.count("SELECT COUNT(*) FROM users"); n != 0 {
+			k.Errorf("%d accounts were made", n)
+		}
+		k.want(change(map[string]any{"metadata_xml": string(q.xml())}), 422, "saml_entity_id_mismatch")
+		k.want(change(map[string]any{"metadata_url": q.srv.URL + "/metadata"}), 422, "saml_entity_id_mismatch")
+		p.person = one
+		k.want(k.redeem(k.landed(k.call("POST", "/sso/saml/acs", "", p.answer(k.begin("provider_id", id))))), 200, "")
+		k.later(365 * 24 * time.Hour) // past the certificate's end
+		k.want(k.call("POST", "/sso", "", map[string]any{"provider_id": id, "code_challenge": challenge(), "code_challenge_method": "s256"}), 404, "saml_idp_not_found")
 	})
 }
 

@@ -32,8 +32,8 @@ const (
 // Max is how many factors an account may have.
 const Max = 10
 
-// Life is how long a challenge waits, and a factor for its first answer.
-const Life = 5 * time.Minute
+// unprovedLife is how long a factor waits for its first answer.
+const unprovedLife = 5 * time.Minute
 
 // Factor is one second factor as supabase-js reads it.
 type Factor struct {
@@ -72,6 +72,7 @@ func (o Owner) person(known ...string) passkey.Person {
 type Keeper struct {
 	Keys   seal.Keys
 	Now    func() time.Time
+	Life   time.Duration    // of a question
 	Web    *passkey.Relying // nil = no security keys
 	Issuer string           // shown by authenticator apps when the client names none
 	Texts  Texts
@@ -133,7 +134,7 @@ func (k *Keeper) Find(tx *db.Tx, userID, id string) (Factor, error) {
 		f = scan(r)
 		return nil
 	})
-	if fault.Is(err, fault.NotFound) || err == nil && f.Status == Unverified && !k.Now().Before(f.CreatedAt.Add(Life)) {
+	if fault.Is(err, fault.NotFound) || err == nil && f.Status == Unverified && !k.Now().Before(f.CreatedAt.Add(unprovedLife)) {
 		return f, errNoFactor()
 	}
 	return f, err
@@ -194,7 +195,7 @@ func (k *Keeper) Enrol(tx *db.Tx, o Owner, e Enrol) (Enrolled, error) {
 		return Enrolled{}, err
 	}
 	now := k.Now()
-	tx.Queue("DELETE FROM mfa_factors WHERE user_id = $1 AND status = 'unverified' AND created_at <= $2", []any{o.UserID, now.Add(-Life)}, nil)
+	tx.Queue("DELETE FROM mfa_factors WHERE user_id = $1 AND status = 'unverified' AND created_at <= $2", []any{o.UserID, now.Add(-unprovedLife)}, nil)
 	list, err := List(tx, o.UserID)
 	if err != nil {
 		return Enrolled{}, err

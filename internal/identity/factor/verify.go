@@ -69,13 +69,13 @@ type Question struct {
 	Expires                                     time.Time
 }
 
-// Put stores a question for five minutes, under an id of its own if it has none.
+// Put stores a question for its life, under an id of its own if it has none.
 func (k *Keeper) Put(tx *db.Tx, q Question) (Question, error) {
 	now := k.Now()
 	if q.ID == "" {
 		q.ID = newID()
 	}
-	q.Expires = now.Add(Life)
+	q.Expires = now.Add(k.Life)
 	_, err := tx.Exec("INSERT INTO challenges (id, kind, user_id, factor_id, session_id, data, created_at, expires_at) VALUES ($1, $2, $3, $4, $5, $6, $7, $8)",
 		q.ID, q.Kind, null(q.UserID), null(q.FactorID), null(q.SessionID), null(q.Data), now, q.Expires)
 	return q, err
@@ -262,5 +262,5 @@ func (k *Keeper) passed(tx *db.Tx, f Factor, from string) error {
 // Sweep deletes what waited too long.
 func Sweep(tx *db.Tx, now time.Time) {
 	tx.Queue("DELETE FROM challenges WHERE expires_at < $1", []any{now}, nil)
-	tx.Queue("DELETE FROM mfa_factors WHERE status = 'unverified' AND created_at < $1", []any{now.Add(-Life)}, nil)
+	tx.Queue("DELETE FROM mfa_factors WHERE status = 'unverified' AND created_at < $1", []any{now.Add(-unprovedLife)}, nil)
 }

@@ -1,16 +1,20 @@
 // What an operator may choose otherwise. signUp tells that an address or number
 // is taken: the idiom of applications is `user.identities.length === 0`; the
 // default, which tells nothing, is in confirm.mjs. Administrators hand over
-// invitations as links that open accounts; the default is in admin.mjs.
+// invitations as links that open accounts; the default is in admin.mjs. Sign-ins may take a second.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { call, claims, client, ok, password } from '../client.mjs';
+import { call, claims, client, ok, password, serviceKey, sleep, unique, url } from '../client.mjs';
+import { authenticator } from './authenticator.mjs';
 import * as carrier from './carrier.mjs';
 import * as mailbox from './mailbox.mjs';
-import { confirmed, founder, newAddress } from './rig.mjs';
+import * as own from './own.mjs';
+import { confirmed, founder, newAddress, pkce, press } from './rig.mjs';
+import { site } from './site.mjs';
 
 await mailbox.open(process.env.PORT_SMTP);
 await carrier.open();
+await own.open();
 
 // decoy is what GoTrue answers for an account that somebody has.
 function decoy({ user, session }, id, want) {
@@ -80,4 +84,57 @@ test('an invitation to hand over: renewed, revoked, and no key to an account in 
   assert.equal(body.link, `http://localhost:${process.env.PORT_SITE}`, 'the site, where the holder signs in');
   const above = await invite((await confirmed('nobody')).c, { email, role: 'viewer', deliver: 'link' });
   assert.equal(above.status, 403);
+});
+
+// What came too late, each of which is in time by default: see confirm.mjs,
+// linking.mjs, sso.mjs, factors.mjs, browser.mjs.
+const past = () => sleep(1200);
+const refused = ({ error }) => [error?.status, error?.code];
+// back is where the browser stands that comes late from a provider.
+async function back(from, cookies = '') {
+  const asked = new URL(from).searchParams;
+  const answer = new URLSearchParams({ state: asked.get('state'), code: 'any' });
+  const response = await fetch(`${asked.get('redirect_uri')}?${answer}`, { redirect: 'manual', headers: { Cookie: cookies } });
+  return new URL(response.headers.get('location')).searchParams.get('error_code');
+}
+
+test('exchangeCodeForSession too late: flow_state_expired', async () => {
+  const c = client(undefined, pkce());
+  const email = newAddress('late');
+  ok(await c.auth.signUp({ email, password, options: { emailRedirectTo: `${site}/in` } }));
+  const at = await press((await mailbox.letter(email, /Confirm/)).link);
+  await past();
+  assert.deepEqual(refused(await c.auth.exchangeCodeForSession(at.searchParams.get('code'))), [422, 'flow_state_expired']);
+});
+
+test('back from a provider too late: bad_oauth_state, and saml_relay_state_expired from one of an organisation', async () => {
+  const c = client(undefined, pkce());
+  const { url: address } = ok(await c.auth.signInWithOAuth({ provider: 'own', options: { redirectTo: `${site}/in`, skipBrowserRedirect: true } }));
+  const first = await fetch(address, { redirect: 'manual' });
+  const { tenant } = await founder();
+  const identifier = `custom:${unique('late').toLowerCase()}`;
+  const made = await fetch(`${url}/auth/v1/admin/custom-providers`, {
+    method: 'POST', headers: { apikey: serviceKey, 'Content-Type': 'application/json' },
+    body: JSON.stringify({ tenant_id: tenant, identifier, name: 'Corp', client_id: own.clientId, client_secret: 'the-secret-of-holdfast', issuer: own.issuer }),
+  });
+  const { id } = await made.json();
+  const { url: theirs } = ok(await c.auth.signInWithSSO({ providerId: id, options: { redirectTo: `${site}/in`, skipBrowserRedirect: true } }));
+  await past();
+  assert.equal(await back(first.headers.get('location'), own.cookiesOf(first)), 'bad_oauth_state');
+  assert.equal(await back(theirs), 'saml_relay_state_expired');
+});
+
+test('mfa.verify and passkeys too late: mfa_challenge_expired, webauthn_challenge_expired', async () => {
+  const { email } = await confirmed('late');
+  const c = client(undefined, { auth: { persistSession: false, autoRefreshToken: false, experimental: { passkey: true } } });
+  ok(await c.auth.signInWithPassword({ email, password }));
+  const { id: factorId } = ok(await c.auth.mfa.enroll({ factorType: 'totp' }));
+  const { id: challengeId } = ok(await c.auth.mfa.challenge({ factorId }));
+  const registering = ok(await c.auth.passkey.startRegistration());
+  const device = authenticator();
+  const entering = ok(await c.auth.passkey.startAuthentication());
+  await past();
+  assert.deepEqual(refused(await c.auth.mfa.verify({ factorId, challengeId, code: '000000' })), [422, 'mfa_challenge_expired']);
+  assert.deepEqual(refused(await c.auth.passkey.verifyRegistration({ challengeId: registering.challenge_id, credential: device.create(registering.options) })), [400, 'webauthn_challenge_expired']);
+  assert.deepEqual(refused(await c.auth.passkey.verifyAuthentication({ challengeId: entering.challenge_id, credential: device.get(entering.options) })), [400, 'webauthn_challenge_expired']);
 });

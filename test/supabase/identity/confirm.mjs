@@ -3,16 +3,8 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { anonKey, client, ok, password, url } from '../client.mjs';
 import { letter, letters } from './mailbox.mjs';
-import { confirmed, newAddress, pkce } from './rig.mjs';
+import { confirmed, newAddress, pkce, press } from './rig.mjs';
 import { site } from './site.mjs';
-
-// press opens a mailed link as a person does: the page, then its button.
-async function press(link) {
-  const shown = await fetch(link, { redirect: 'manual', headers: { Accept: 'text/html' } });
-  if (shown.status !== 200) return new URL(shown.headers.get('location'));
-  const done = await fetch(link, { method: 'POST', redirect: 'manual', headers: { Accept: 'text/html', 'Content-Type': 'application/x-www-form-urlencoded' } });
-  return new URL(done.headers.get('location'));
-}
 
 const fragment = (address) => new URLSearchParams(address.hash.slice(1));
 

@@ -14,6 +14,7 @@ await import('./confirm.mjs');
 await import('./change.mjs');
 await import('./sessions.mjs');
 await import('./factors.mjs');
+await import('./passkeys.mjs');
 await import('./linking.mjs');
 await import('./phone.mjs');
 await import('./texts.mjs');
