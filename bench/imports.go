@@ -117,7 +117,8 @@ func (t *trials) results() []*result {
 		list = append(list, of("  against inserts by hand, CPU", t.engine, cpu(t.bare), ""))
 	}
 	return append(list,
-		of("  rollback / apply, CPU", t.engine, t.each(func(i int) float64 { return t.large[i].rollback.CPU / t.large[i].apply.CPU }), "rollback "+last.rollback.String()).atMost(1, ""),
+		of("  rollback / apply, on the clock", t.engine, t.each(func(i int) float64 { return t.large[i].rollback.Wall / t.large[i].apply.Wall }), "rollback "+last.rollback.String()).atMost(1, ""),
+		of("  rollback / apply, CPU", t.engine, t.each(func(i int) float64 { return t.large[i].rollback.CPU / t.large[i].apply.CPU }), ""),
 		of("  peak memory", t.engine, t.each(func(i int) float64 { return float64(t.large[i].peak) / (1 << 20) }), "MB of the server").atMost(250, " MB"),
 		of("  peak memory, ten times the rows", t.engine, t.each(func(i int) float64 { return float64(t.large[i].peak) / float64(t.small[i].peak) }),
 			"ratio").atMost(1.5, ""))

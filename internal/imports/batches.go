@@ -2,9 +2,14 @@ package imports
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"maps"
 	"slices"
+	"sync"
+	"sync/atomic"
 
+	"holdfast/internal/catalog"
 	"holdfast/internal/db"
 	"holdfast/internal/store"
 )
@@ -31,7 +36,7 @@ func (u *undo) inBatches(ctx context.Context) (job *Job, err error) {
 			if err := u.enter(tx); err != nil {
 				return err
 			}
-			job, err = u.finish(u.step.job.RolledBackCount)
+			job, err = u.finish(u.sofar())
 			return err
 		})
 	})
@@ -40,11 +45,9 @@ func (u *undo) inBatches(ctx context.Context) (job *Job, err error) {
 
 // survey looks for conflicts, in one snapshot of the database.
 func (u *undo) survey(ctx context.Context) error {
-	u.looking = true
-	defer func() { u.looking = false }()
 	return u.m.db.Read(ctx, store.Scope(u.step.actor), func(tx *db.Tx) error {
 		return guarded(func() error {
-			if err := u.enter(tx); err != nil {
+			if err := u.open(tx); err != nil {
 				return err
 			}
 			if u.target.posts != nil {
@@ -62,12 +65,14 @@ func (u *undo) survey(ctx context.Context) error {
 	})
 }
 
-// apart runs one batch in its transaction, and tells how far the job is.
+// apart runs one batch in its transaction, and tells how far the job is. The
+// job's row is locked last, so that two batches wait for each other only while
+// they count: whether the job is still this step's is known before anything lasts.
 func (u *undo) apart(ctx context.Context, do func() error) error {
 	return u.m.db.Write(ctx, store.Scope(u.step.actor), func(tx *db.Tx) error {
 		return guarded(func() error {
 			u.undone = 0
-			if err := u.enter(tx); err != nil {
+			if err := u.open(tx); err != nil {
 				return err
 			}
 			if err := do(); err != nil {
@@ -75,16 +80,21 @@ func (u *undo) apart(ctx context.Context, do func() error) error {
 			}
 			u.leave()
 			s := u.step
-			job, err := u.m.set(u.tx, s.actor, s.job.ID, store.Row{"rolled_back_count": s.job.RolledBackCount + u.undone, "lease_until": u.m.renew(s)})
+			job, err := u.m.held(tx, s)
 			if err != nil {
 				return err
 			}
-			tx.After(func() { s.job = job })
+			job, err = u.m.set(tx, s.actor, job.ID, store.Row{"rolled_back_count": job.RolledBackCount + u.undone, "lease_until": u.m.renew(s)})
+			if err != nil {
+				return err
+			}
+			tx.After(func() { u.job = job })
 			return nil
 		})
 	})
 }
 
+// eachBatch puts all batches back, some in each transaction, the newest first.
 func (u *undo) eachBatch(ctx context.Context) error {
 	last := 0
 	err := u.m.db.Read(ctx, store.Scope(u.step.actor), func(tx *db.Tx) (err error) {
@@ -97,12 +107,79 @@ func (u *undo) eachBatch(ctx context.Context) error {
 	}
 	seqs := sequence(1, last)
 	slices.Reverse(seqs)
-	for some := range slices.Chunk(seqs, u.m.some) {
-		if err := u.settled(func(attempt int) error { return u.undoSome(ctx, some, attempt > 0) }); err != nil {
-			return err
+	lanes := make([]*undo, u.lanes())
+	for i := range lanes {
+		lanes[i] = u.lane()
+	}
+	err = eachIn(lanes, slices.Collect(slices.Chunk(seqs, u.m.some)), func(l *undo, some []int) error {
+		return l.settled(func(attempt int) error { return l.undoSome(ctx, some, attempt > 0) })
+	})
+	for _, l := range lanes {
+		u.merge(l)
+	}
+	if refused := u.refusal(); refused != nil {
+		return refused
+	}
+	return err
+}
+
+// lanes is how many transactions of the rollback run at once. Deleting a row
+// costs PostgreSQL more than making it, as each table that may refer to it is
+// asked, and one connection keeps one processor busy. Records that refer to each
+// other go one after the other, so that those go first that refer.
+func (u *undo) lanes() int {
+	r := u.target.written()
+	among := slices.ContainsFunc(r.Relations(), func(rel catalog.Relation) bool { return rel.From == rel.To })
+	if u.m.db.Engine() == db.SQLite || u.target.lines != nil || among {
+		return 1
+	}
+	return 2
+}
+
+// lane is a rollback of the same job that knows what this one found so far.
+func (u *undo) lane() *undo {
+	return &undo{m: u.m, step: u.step, job: u.job, partial: u.partial, lined: u.lined,
+		made: maps.Clone(u.made), kept: maps.Clone(u.kept), conflicts: slices.Clone(u.conflicts), count: u.count}
+}
+
+// merge takes over what a lane found.
+func (u *undo) merge(l *undo) {
+	if l.job.RolledBackCount > u.job.RolledBackCount {
+		u.job = l.job
+	}
+	for _, c := range l.conflicts {
+		if !u.kept[c.EntityID] && len(u.conflicts) < listedConflicts {
+			u.conflicts = append(u.conflicts, c)
 		}
 	}
-	return nil
+	maps.Copy(u.kept, l.kept)
+	u.count = len(u.kept)
+}
+
+// eachIn has workers do the tasks, in their order and each once, until one fails.
+func eachIn[W, T any](workers []W, tasks []T, do func(W, T) error) error {
+	queue := make(chan T, len(tasks))
+	for _, t := range tasks {
+		queue <- t
+	}
+	close(queue)
+	var failed atomic.Bool
+	var wg sync.WaitGroup
+	errs := make([]error, len(workers))
+	for i, w := range workers {
+		wg.Go(func() {
+			for t := range queue {
+				if failed.Load() {
+					return
+				}
+				if errs[i] = do(w, t); errs[i] != nil {
+					failed.Store(true)
+				}
+			}
+		})
+	}
+	wg.Wait()
+	return errors.Join(errs...)
 }
 
 // undoSome puts some batches back, having looked again what stands against them

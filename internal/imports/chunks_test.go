@@ -358,3 +358,74 @@ func TestOthersWriteDuringApply(t *testing.T) {
 		}
 	}
 }
+
+// Where connections write side by side, a large import is rolled back by two:
+// somebody who holds a record of the newest batch holds up that batch alone, and
+// who changes it meanwhile keeps that record, and nothing else is lost count of.
+func TestRollbackSideBySide(t *testing.T) {
+	for _, c := range []struct {
+		name, meanwhile string
+		back, rest      int64 // records, by the first rollback and by that of the rest
+	}{
+		{"held and let go", "SELECT 1 FROM items WHERE id = $1", 5000, 0},
+		{"changed", "UPDATE items SET version = 2 WHERE id = $1", 4000, 999},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			k := open(t, dbtest.Options(t, db.PostgreSQL))
+			k.parted(1000)
+			job, _, _ := k.imported("items", "", "", "i.csv", benchFile(5000))
+			ctx := context.Background()
+			admin, err := pgx.Connect(ctx, k.again.URL)
+			if err != nil {
+				t.Fatal(err)
+			}
+			t.Cleanup(func() { admin.Close(ctx) })
+			var newest string
+			if err := admin.QueryRow(ctx, "SELECT id::text FROM items ORDER BY id DESC LIMIT 1").Scan(&newest); err != nil {
+				t.Fatal(err)
+			}
+			if _, err := admin.Exec(ctx, "BEGIN"); err != nil {
+				t.Fatal(err)
+			}
+			if _, err := admin.Exec(ctx, "SELECT 1 FROM items WHERE id = $1 FOR UPDATE", newest); err != nil {
+				t.Fatal(err)
+			}
+			var res *imports.RolledBackResult
+			ended := make(chan error)
+			go func() {
+				var err error
+				res, err = k.m.Rollback(hurried(), k.as, job.ID)
+				ended <- err
+			}()
+			for left, since := 5000, time.Now(); left > 1000; {
+				if time.Since(since) > 30*time.Second {
+					t.Fatalf("%d records are left while one of them is held", left)
+				}
+				if err := admin.QueryRow(ctx, "SELECT count(*) FROM items").Scan(&left); err != nil {
+					t.Fatal(err)
+				}
+				time.Sleep(20 * time.Millisecond)
+			}
+			if _, err := admin.Exec(ctx, c.meanwhile, newest); err != nil {
+				t.Fatal(err)
+			}
+			if _, err := admin.Exec(ctx, "COMMIT"); err != nil {
+				t.Fatal(err)
+			}
+			err = <-ended
+			if c.rest > 0 {
+				if !fault.HasCode(err, "import_conflict") || !strings.Contains(err.Error(), fmt.Sprint(c.back)) {
+					t.Fatalf("%+v %v", res, err)
+				}
+				if res, err = k.m.RollbackRest(hurried(), k.as, job.ID); err != nil || res.Kept != 1 || len(res.Conflicts) != 1 {
+					t.Fatalf("%+v %v", res, err)
+				}
+			} else if err != nil {
+				t.Fatal(err)
+			}
+			if res.RolledBack != c.back+c.rest || len(k.rows("items")) != int(5000-c.back-c.rest) {
+				t.Errorf("%+v, %d items left", res, len(k.rows("items")))
+			}
+		})
+	}
+}

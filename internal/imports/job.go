@@ -176,14 +176,20 @@ func (m *Importer) orphaned(tx *db.Tx, job *Job) (bool, error) {
 // hold locks the job inside a transaction of the step and makes sure that the
 // lease is still this step's: the fence against a worker that was given up.
 func (m *Importer) hold(tx *db.Tx, s *step) error {
+	_, err := m.held(tx, s)
+	return err
+}
+
+// held is hold that returns the job as it stands.
+func (m *Importer) held(tx *db.Tx, s *step) (*Job, error) {
 	job, err := m.locked(tx, s.actor, s.job.ID)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	if job.Status != s.working || !s.took(job.lease) {
-		return fault.New(fault.Conflict, "import_lost", "the import job was taken over by another worker")
+		return nil, fault.New(fault.Conflict, "import_lost", "the import job was taken over by another worker")
 	}
-	return nil
+	return job, nil
 }
 
 // guarded runs work on a file's content; a panic there is an error of the job,

@@ -57,7 +57,7 @@ func (m *Importer) takeBack(ctx context.Context, a actor.Actor, jobID string, pa
 	}
 	defer m.leave(s)
 	ctx = context.WithoutCancel(ctx)
-	u := &undo{m: m, step: s, partial: partial, kept: map[string]bool{}}
+	u := &undo{m: m, step: s, job: s.job, partial: partial, kept: map[string]bool{}}
 	var done *Job
 	err = guarded(func() (err error) {
 		done, err = u.run(ctx)
@@ -84,10 +84,10 @@ type undo struct {
 	*writer   // of the records at hand, in the transaction at hand
 	m         *Importer
 	step      *step
+	job       *Job // after the newest transaction
 	target    *target
 	partial   bool
 	lined     bool               // the job's rows were lines of records
-	looking   bool               // only to see, before the first batch
 	writers   map[string]*writer // of this transaction
 	made      map[string]idSet   // by resource, what the job made
 	kept      map[string]bool    // records left as they are, of stock the items
@@ -109,7 +109,7 @@ func (u *undo) conflict(id, label, format string, args ...any) {
 
 // run rolls back in one transaction or, a large import, in batches.
 func (u *undo) run(ctx context.Context) (done *Job, err error) {
-	if u.step.job.ImportedCount-u.step.job.RolledBackCount > u.m.whole {
+	if u.job.ImportedCount-u.job.RolledBackCount > u.m.whole {
 		return u.inBatches(ctx)
 	}
 	err = u.settled(func(int) (err error) {
@@ -138,25 +138,28 @@ func (u *undo) refusal() error {
 }
 
 // sofar is how many records are back, of all runs.
-func (u *undo) sofar() int64 { return u.step.job.RolledBackCount }
+func (u *undo) sofar() int64 { return u.job.RolledBackCount }
 
 // stopped tells what a rollback that failed leaves.
 func (u *undo) stopped(err error) string {
 	msg := "Rolling back was refused: " + fault.As(err).Msg
 	if n := u.sofar(); n > 0 {
-		msg += fmt.Sprintf(". %d of %d records are back; roll back again to go on.", n, u.step.job.ImportedCount)
+		msg += fmt.Sprintf(". %d of %d records are back; roll back again to go on.", n, u.job.ImportedCount)
 	}
 	return msg
 }
 
 // enter begins a transaction of the rollback.
 func (u *undo) enter(tx *db.Tx) error {
-	u.writers = map[string]*writer{}
-	if !u.looking {
-		if err := u.m.hold(tx, u.step); err != nil {
-			return err
-		}
+	if err := u.m.hold(tx, u.step); err != nil {
+		return err
 	}
+	return u.open(tx)
+}
+
+// open turns to the job's records in a transaction.
+func (u *undo) open(tx *db.Tx) error {
+	u.writers = map[string]*writer{}
 	var err error
 	if u.target, err = u.m.target(u.step.job.Target); err != nil {
 		return err
@@ -206,7 +209,7 @@ func (u *undo) atOnce(ctx context.Context) (job *Job, err error) {
 				return err
 			}
 			u.leave()
-			job, err = u.finish(u.step.job.RolledBackCount + u.undone)
+			job, err = u.finish(u.sofar() + u.undone)
 			return err
 		})
 	})
