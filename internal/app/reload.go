@@ -25,6 +25,8 @@ type serving struct {
 	logs  serverLog
 	front atomic.Pointer[http.Handler]
 	cert  atomic.Pointer[tls.Certificate]
+
+	answered atomic.Int64 // requests
 }
 
 // reloadable are the settings that a hangup applies; the others need a restart.
@@ -33,6 +35,7 @@ var reloadable = []string{"log_level", "log_format", "cors_origins", "trusted_pr
 
 // ServeHTTP implements http.Handler.
 func (s *serving) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	defer s.answered.Add(1)
 	(*s.front.Load()).ServeHTTP(w, r)
 }
 

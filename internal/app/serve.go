@@ -60,7 +60,8 @@ func Serve(ctx context.Context, c *config.Config, out io.Writer, load func() (*c
 		return err
 	}
 	defer a.Close()
-	if err := a.Identity.HashApart(); err != nil {
+	s := &serving{app: a, asked: asked, logs: logs}
+	if err := a.Identity.HashApart(s.answered.Load); err != nil {
 		return err
 	}
 	if err := a.refuseDemo(ctx); err != nil {
@@ -73,7 +74,6 @@ func Serve(ctx context.Context, c *config.Config, out io.Writer, load func() (*c
 	}
 	a.metrics.Watch(metrics.Value{Name: "holdfast_log_dropped_total", Help: "Log lines dropped because nobody read them.", Counter: true,
 		Read: func() float64 { return float64(logs.queue.lost.Load()) }})
-	s := &serving{app: a, asked: asked, logs: logs}
 	if l, err = s.listen(l); err != nil {
 		return err
 	}

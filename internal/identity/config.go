@@ -174,9 +174,10 @@ func New(cfg Config, d *db.DB, m Mailer, now func() time.Time) (*Service, error)
 	return s, nil
 }
 
-// HashApart makes passwords be hashed in a process of their own; see
-// password.Hasher.Apart. Call it before the service is used.
-func (s *Service) HashApart() error { return s.hasher.Apart() }
+// HashApart makes passwords be hashed in a process of their own, beside a server
+// that has answered so many requests; see password.Hasher.Apart. Call it before
+// the service is used.
+func (s *Service) HashApart(answered func() int64) error { return s.hasher.Apart(answered) }
 
 // Close sends the mails that wait in memory and stops. Mails of invitations
 // wait in the database for the next start.

@@ -45,7 +45,7 @@ func TestMain(m *testing.M) {
 // for it however slow the machine is.
 func apartHere() (*Hasher, error) {
 	h := New(8)
-	err := h.Apart()
+	err := h.Apart(nil)
 	h.apart[0].patience, h.apart[0].rest = time.Minute, 0
 	return h, err
 }

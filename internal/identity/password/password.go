@@ -44,7 +44,9 @@ const (
 
 // Hasher runs a bounded number of hashes at once.
 type Hasher struct {
-	slots   chan struct{}
+	slots   chan struct{} // for half of the processors
+	spare   chan struct{} // for the others, while nobody else is served
+	share   share
 	waiting atomic.Int64
 	made    atomic.Int64
 	queue   int64
@@ -58,7 +60,8 @@ const queueWait = 5 * time.Second
 // New returns a Hasher with one slot per processor and room for queue callers
 // who wait.
 func New(queue int) *Hasher {
-	h := &Hasher{slots: make(chan struct{}, atOnce()), queue: int64(queue)}
+	half := (atOnce() + 1) / 2
+	h := &Hasher{slots: make(chan struct{}, half), spare: make(chan struct{}, atOnce()-half), queue: int64(queue)}
 	// The decoy has the cost of a real hash and matches no password.
 	h.decoy = format(rand16(), make([]byte, keyLen))
 	return h
@@ -77,8 +80,11 @@ const (
 // Apart makes the Hasher work in a process of its own, which runs the
 // WorkerCommand of this program and gives way to everything else the machine
 // does. Where nothing is left to it, another hashes that does not give way.
+// While requests are answered that ask for no hash, half of the processors hash:
+// answered is how many requests were answered so far, of every kind.
 // Call it before the Hasher is used.
-func (h *Hasher) Apart() error {
+func (h *Hasher) Apart(answered func() int64) error {
+	h.share.answered = answered
 	path, err := itself()
 	if err != nil {
 		return fmt.Errorf("password: find this program: %w", err)
@@ -128,10 +134,15 @@ func (h *Hasher) Check(ctx context.Context, hash, pw string) (bool, error) {
 	return o.OK && hash != "", err
 }
 
+// acquire waits for a slot and returns what gives it back.
 func (h *Hasher) acquire(ctx context.Context) (func(), error) {
+	h.share.hashing.Add(1)
+	spare := h.allowed()
 	select {
 	case h.slots <- struct{}{}:
-		return h.release, nil
+		return release(h.slots), nil
+	case spare <- struct{}{}:
+		return release(spare), nil
 	default:
 	}
 	if h.waiting.Add(1) > h.queue {
@@ -141,17 +152,33 @@ func (h *Hasher) acquire(ctx context.Context) (func(), error) {
 	defer h.waiting.Add(-1)
 	t := time.NewTimer(queueWait)
 	defer t.Stop()
-	select {
-	case h.slots <- struct{}{}:
-		return h.release, nil
-	case <-t.C:
-		return nil, busy()
-	case <-ctx.Done():
-		return nil, fault.Wrap(ctx.Err(), fault.Unavailable, "request_timeout", "the request was cancelled")
+	again := time.NewTicker(lookAgain)
+	defer again.Stop()
+	for {
+		select {
+		case h.slots <- struct{}{}:
+			return release(h.slots), nil
+		case spare <- struct{}{}:
+			return release(spare), nil
+		case <-again.C:
+			spare = h.allowed()
+		case <-t.C:
+			return nil, busy()
+		case <-ctx.Done():
+			return nil, fault.Wrap(ctx.Err(), fault.Unavailable, "request_timeout", "the request was cancelled")
+		}
 	}
 }
 
-func (h *Hasher) release() { <-h.slots }
+// allowed are the spare slots, nil while others are served.
+func (h *Hasher) allowed() chan struct{} {
+	if h.share.crowded(time.Now()) {
+		return nil
+	}
+	return h.spare
+}
+
+func release(slots chan struct{}) func() { return func() { <-slots } }
 
 func busy() error {
 	f := fault.New(fault.Unavailable, "over_request_rate_limit", "Too many sign-ins at once; try again shortly")
