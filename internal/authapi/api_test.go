@@ -490,9 +490,11 @@ func TestMailedLink(t *testing.T) {
 				s.Error(r.status)
 			}
 		}
-		r = s.call("GET", link, nil)
-		if r.status != 303 || !strings.HasPrefix(r.header.Get("Location"), "https://app.example.com/reset#") || !strings.Contains(r.header.Get("Location"), "type=recovery") {
-			s.Error(r.status, r.header.Get("Location"))
+		for _, scanner := range []string{"Accept: */*", "User-Agent: curl/8.5.0"} {
+			r = s.call("GET", link, nil, scanner)
+			if r.status != 303 || !regexp.MustCompile(`^https://app\.example\.com/reset\?token_hash=[0-9a-f]+&type=recovery$`).MatchString(r.header.Get("Location")) {
+				s.Error(r.status, r.header.Get("Location"))
+			}
 		}
 		form := "Content-Type: application/x-www-form-urlencoded"
 		r = s.call("POST", link, "", form, browser)

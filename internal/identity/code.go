@@ -131,7 +131,7 @@ func (s *Service) makeCode(tx *db.Tx, u *User, o codeOrder) (code, error) {
 		ON CONFLICT (user_id, slot) DO UPDATE SET id = excluded.id, kind = excluded.kind, address = excluded.address, link_hash = excluded.link_hash, code_hash = excluded.code_hash,
 			attempts = CASE WHEN one_time_tokens.created_at > $11 THEN one_time_tokens.attempts ELSE 0 END,
 			created_at = CASE WHEN one_time_tokens.created_at > $11 THEN one_time_tokens.created_at ELSE excluded.created_at END,
-			flow_id = excluded.flow_id, session_id = NULL, expires_at = excluded.expires_at`,
+			flow_id = excluded.flow_id, expires_at = excluded.expires_at`,
 		[]any{id, u.ID, slot, o.kind, o.address, seal.Digest(c.hash), s.digitsHash(id, digits), flow, now, now.Add(o.ttl), now.Add(-s.cfg.MailInterval)}, nil)
 	tx.Queue("UPDATE users SET "+sent+" = $2 WHERE id = $1", []any{u.ID, now}, nil)
 	v := url.Values{"token": {c.hash}, "type": {linkType}, "redirect_to": {o.redirect}}
@@ -146,10 +146,10 @@ func (s *Service) digitsHash(tokenID, digits string) string {
 
 // oneTime is a stored code.
 type oneTime struct {
-	id, user, kind, address, codeHash, link, flow, session string
-	identity                                               string // what asked for the proof, once it is shown to be the same browser
-	attempts                                               int64
-	expires                                                time.Time
+	id, user, kind, address, codeHash, link, flow string
+	identity                                      string // what asked for the proof, once it is shown to be the same browser
+	attempts                                      int64
+	expires                                       time.Time
 }
 
 // errCode is one answer for unknown, used and expired codes.
@@ -163,9 +163,9 @@ func errLink() error {
 
 func codeBy(tx *db.Tx, where string, args ...any) (oneTime, error) {
 	var t oneTime
-	err := tx.One("SELECT id, user_id, kind, address, code_hash, link_hash, flow_id, session_id, attempts, expires_at FROM one_time_tokens WHERE "+where+tx.DB().ForUpdate(), args,
+	err := tx.One("SELECT id, user_id, kind, address, code_hash, link_hash, flow_id, attempts, expires_at FROM one_time_tokens WHERE "+where+tx.DB().ForUpdate(), args,
 		func(r *db.Row) error {
-			t = oneTime{id: r.Text(0), user: r.Text(1), kind: r.Text(2), address: r.Text(3), codeHash: r.Text(4), link: r.Text(5), flow: r.Text(6), session: r.Text(7), attempts: r.Int(8), expires: r.Time(9)}
+			t = oneTime{id: r.Text(0), user: r.Text(1), kind: r.Text(2), address: r.Text(3), codeHash: r.Text(4), link: r.Text(5), flow: r.Text(6), attempts: r.Int(7), expires: r.Time(8)}
 			return nil
 		})
 	return t, err

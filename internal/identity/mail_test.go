@@ -420,7 +420,7 @@ func TestEmailChange_scanner(t *testing.T) {
 			for _, link := range links {
 				to, err := k.svc.OpenLink(k.ctx, identity.Open{Token: link, Type: "email_change"}, nobody)
 				k.ok(err)
-				if !to.Ask {
+				if to.Ask || to.Location != "http://localhost:3000?token_hash="+link+"&type=email_change" {
 					k.Errorf("%+v", to)
 				}
 			}
@@ -558,7 +558,9 @@ func TestPKCE_expires(t *testing.T) {
 	})
 }
 
-// The implicit flow: a browser is asked, a script gets one session.
+// The implicit flow: a browser is asked, and its post redeems. Whatever shows no
+// page, a mail scanner as a rule, is led to the site with the link's hash, and
+// neither proves the address nor opens the account.
 func TestOpenLink_implicit(t *testing.T) {
 	onBoth(t, byMail, func(k *kit) {
 		_, _, err := k.svc.SignUp(k.ctx, identity.SignUp{Email: "a@x.example", Password: pw, Redirect: "https://app.example.com/in"}, nobody)
@@ -567,7 +569,7 @@ func TestOpenLink_implicit(t *testing.T) {
 		open := identity.Open{Token: q.Get("token"), Type: "signup", Redirect: q.Get("redirect_to")}
 		page, head := open, open
 		page.Page, head.Peek = true, true
-		for range 3 {
+		for _, typ := range []string{"signup", "", "signup"} {
 			to, err := k.svc.OpenLink(k.ctx, page, nobody)
 			k.ok(err)
 			if !to.Ask || to.Location != "" {
@@ -578,9 +580,15 @@ func TestOpenLink_implicit(t *testing.T) {
 			if to.Location != "https://app.example.com/in" {
 				k.Error(to)
 			}
+			open.Type = typ
+			to, err = k.svc.OpenLink(k.ctx, open, nobody)
+			k.ok(err)
+			if to.Ask || to.Location != "https://app.example.com/in?token_hash="+open.Token+"&type=signup" {
+				k.Error(to)
+			}
 		}
-		if n := k.count("SELECT COUNT(*) FROM users WHERE email_confirmed_at IS NOT NULL"); n != 0 {
-			k.Error("opening the page confirmed the address")
+		if n := k.count("SELECT (SELECT COUNT(*) FROM users WHERE email_confirmed_at IS NOT NULL) + (SELECT COUNT(*) FROM sessions)"); n != 0 {
+			k.Error("opening the link redeemed it")
 		}
 		fragment := func(loc string) url.Values {
 			k.Helper()
@@ -591,15 +599,6 @@ func TestOpenLink_implicit(t *testing.T) {
 				k.Fatal(loc)
 			}
 			return v
-		}
-		var sessions []any
-		for range 3 {
-			to, err := k.svc.OpenLink(k.ctx, open, nobody)
-			k.ok(err)
-			sessions = append(sessions, claims(k, fragment(to.Location).Get("access_token"))["session_id"])
-		}
-		if sessions[0] != sessions[1] || sessions[1] != sessions[2] {
-			k.Error("a link gave several sessions", sessions)
 		}
 		page.Post = true
 		to, err := k.svc.OpenLink(k.ctx, page, nobody)

@@ -321,13 +321,10 @@ type Open struct {
 //
 // Opening a link redeems nothing, because mail scanners open links. With PKCE it leads to the target with an authorization code that
 // only the browser holding the verifier can use; the code behind the link ends
-// at that exchange. Without PKCE a browser gets a page whose button posts. A
-// caller that shows no pages is sent on with a session: the same one however
-// often it opens the link, until the link is posted or expires; but what cannot
-// be taken back is posted by all: half a change of address, and the proof that a
-// sign-in at a provider waits for in one browser. With the
-// implicit flow off no tokens travel in addresses: the site gets the link's
-// hash and redeems it with POST /verify.
+// at that exchange. Without PKCE a browser gets a page whose button posts.
+// Whoever shows no pages, and everybody where the implicit flow is off and no
+// tokens travel in addresses, is sent to the site with the link's hash, which
+// POST /verify redeems.
 func (s *Service) OpenLink(ctx context.Context, in Open, c Client) (Landing, error) {
 	target := s.redirects.Target(in.Redirect)
 	if in.Peek {
@@ -341,7 +338,10 @@ func (s *Service) OpenLink(ctx context.Context, in Open, c Client) (Landing, err
 		if err != nil {
 			return err
 		}
-		if in.Type != "" && !accepts(in.Type, t.kind) {
+		switch {
+		case in.Type == "":
+			_, _, in.Type = kindFacts(t.kind)
+		case !accepts(in.Type, t.kind):
 			return errLink()
 		}
 		f, err := s.flowOfCode(tx, t)
@@ -353,24 +353,21 @@ func (s *Service) OpenLink(ctx context.Context, in Open, c Client) (Landing, err
 			authCode, err := s.issueCode(tx, f)
 			out.Location = redirect.WithQuery(target, url.Values{"code": {authCode}})
 			return err
-		case !s.cfg.ImplicitFlow:
+		case !s.cfg.ImplicitFlow || !in.Post && !in.Page:
 			out.Location = redirect.WithQuery(target, url.Values{"token_hash": {in.Token}, "type": {in.Type}})
 			return nil
-		case !in.Post && (in.Page || f.id != "" || t.kind == kindChangeCurrent || t.kind == kindChangeNew):
+		case !in.Post:
 			out.Ask = true
 			return nil
-		case in.Post:
-			if t.identity, err = s.sameBrowser(f, in); err != nil {
-				return err
-			}
-			var half bool
-			g, half, err = s.accept(tx, t, token.Method{Method: "otp"}, c)
-			if half {
-				out.Location = redirect.WithFragment(target, url.Values{"message": {Halfway}, "sb": {""}})
-			}
+		}
+		if t.identity, err = s.sameBrowser(f, in); err != nil {
 			return err
 		}
-		g, err = s.preview(tx, t, c)
+		var half bool
+		g, half, err = s.accept(tx, t, token.Method{Method: "otp"}, c)
+		if half {
+			out.Location = redirect.WithFragment(target, url.Values{"message": {Halfway}, "sb": {""}})
+		}
 		return err
 	})
 	if err != nil {
@@ -409,51 +406,4 @@ func (s *Service) sameBrowser(f flow, in Open) (string, error) {
 	}
 	sec, err := s.openFlow(f)
 	return sec.Identity, err
-}
-
-// preview opens the one session of a link that stays usable.
-func (s *Service) preview(tx *db.Tx, t oneTime, c Client) (*grant, error) {
-	if t.session != "" {
-		sess, err := sessionBy(tx, t.session)
-		if fault.Is(err, fault.NotFound) || err == nil && sess.counter > 0 {
-			return nil, errLink()
-		}
-		if err != nil {
-			return nil, err
-		}
-		u, err := userByID(tx, sess.user)
-		if err != nil {
-			return nil, err
-		}
-		return standingGrant(tx, u, sess)
-	}
-	kept, err := keepCode(tx, t)
-	if err != nil {
-		return nil, err
-	}
-	g, _, err := s.accept(tx, t, token.Method{Method: "otp"}, c)
-	if err != nil {
-		return nil, err
-	}
-	return g, kept.restore(tx, g.sess.id)
-}
-
-// keptCode is a code's row, put back after it was accepted.
-type keptCode struct {
-	args []any
-}
-
-func keepCode(tx *db.Tx, t oneTime) (keptCode, error) {
-	var k keptCode
-	err := tx.One("SELECT id, user_id, slot, kind, address, link_hash, code_hash, created_at, expires_at FROM one_time_tokens WHERE id = $1", []any{t.id}, func(r *db.Row) error {
-		k.args = []any{r.Text(0), r.Text(1), r.Text(2), r.Text(3), r.Text(4), r.Text(5), r.Text(6), r.Time(7), r.Time(8)}
-		return nil
-	})
-	return k, err
-}
-
-func (k keptCode) restore(tx *db.Tx, sessionID string) error {
-	_, err := tx.Exec(`INSERT INTO one_time_tokens (id, user_id, slot, kind, address, link_hash, code_hash, created_at, expires_at, attempts, session_id)
-		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, 0, $10)`, append(k.args, sessionID)...)
-	return err
 }

@@ -366,10 +366,10 @@ func (s *Service) endAll(tx *db.Tx, c *Connection) error {
 	return tx.Flush()
 }
 
-// endOthers ends the sessions that accounts of the proved domains began
-// elsewhere, save the break-glass owner's.
-func (s *Service) endOthers(tx *db.Tx, c *Connection) error {
-	for _, d := range c.Domains {
+// endOthers ends the sessions that accounts of those domains that are proved
+// began elsewhere, save the break-glass owner's.
+func (s *Service) endOthers(tx *db.Tx, c *Connection, domains ...Domain) error {
+	for _, d := range domains {
 		if d.VerifiedAt.IsZero() {
 			continue
 		}
@@ -393,7 +393,7 @@ func (s *Service) enforce(tx *db.Tx, id string, begins bool, d Draft) error {
 	if err := s.checkEnforced(tx, c, begins); err != nil || !begins {
 		return err
 	}
-	return s.endOthers(tx, c)
+	return s.endOthers(tx, c, c.Domains...)
 }
 
 // checkEnforced refuses to lock people out: the domain has to be proved, an

@@ -107,14 +107,23 @@ func (s *Service) setDomains(tx *db.Tx, c *Connection, a actor.Actor, want *[]st
 }
 
 // prove marks a domain as the connection's. Of two that claim it, the first to
-// prove it has it.
+// prove it has it. The connection is read again under its lock, or one that is
+// enforced at this moment would miss the domain.
 func (s *Service) prove(tx *db.Tx, c *Connection, a actor.Actor, d Domain, method string) error {
-	_, err := tx.Exec("UPDATE sso_domains SET verified_at = $2, method = $3, code_hash = NULL WHERE id = $1", d.id, s.now(), method)
+	c, err := s.one(tx, "WHERE c.id = $1"+tx.DB().ForUpdate(), c.ID)
+	if err != nil {
+		return err
+	}
+	d.VerifiedAt = stamp.Time{Time: s.now()}
+	_, err = tx.Exec("UPDATE sso_domains SET verified_at = $2, method = $3, code_hash = NULL WHERE id = $1", d.id, d.VerifiedAt.Time, method)
 	if fault.HasCode(err, "23505") {
 		return fault.Wrap(err, fault.Invalid, "sso_domain_already_exists", "Domain %s belongs to another provider", d.Domain)
 	}
 	s.note(tx, c, a, "sso.domain_proved", map[string]any{"domain": d.Domain, "method": method})
-	return err
+	if err != nil || !c.Enforced || c.Disabled {
+		return err
+	}
+	return s.endOthers(tx, c, d)
 }
 
 func (s *Service) claimed(ctx context.Context, a actor.Actor, id, domain string) (*Connection, Domain, error) {

@@ -396,6 +396,33 @@ func TestEnforced(t *testing.T) {
 	})
 }
 
+// A domain that is proved while sign-in is enforced is enforced at once: sessions
+// that began with a password end, save the break-glass owner's.
+func TestEnforced_laterDomain(t *testing.T) {
+	onBoth(t, func(k *kit) {
+		p, tenant := newIDP(k), k.tenant("Corp")
+		owner := k.member(tenant, "owner@corp.example", actor.Owner)
+		id := k.samlConnection(p, tenant, nil)
+		at := "/sso/connections/" + id
+		k.call("POST", "/sso/saml/acs", "", p.answer(k.want(k.call("POST", at+"/test", owner.AccessToken, nil), 200, "").text(k, "url")))
+		k.want(k.call("PUT", at, owner.AccessToken, map[string]any{"enforced": true, "break_glass_user_id": owner.User.ID}), 200, "")
+
+		byDNS, byKey := k.member(tenant, "dora@dns.example", actor.Operator), k.member(tenant, "olaf@key.example", actor.Operator)
+		domains := []string{"corp.example", "dns.example"}
+		claimed := k.want(k.call("PUT", at, owner.AccessToken, map[string]any{"domains": domains}), 200, "").json(k)["domains"].([]any)
+		k.want(k.call("GET", "/user", byDNS.AccessToken, nil), 200, "") // claimed is not proved
+		d := claimed[1].(map[string]any)
+		k.txt[d["dns_name"].(string)] = []string{d["dns_value"].(string)}
+		k.want(k.call("POST", at+"/domains/dns.example/verify", owner.AccessToken, nil), 200, "")
+		k.want(k.call("GET", "/user", byDNS.AccessToken, nil), 403, "session_not_found")
+
+		k.want(k.call("GET", "/user", byKey.AccessToken, nil), 200, "")
+		k.want(k.call("PUT", "/admin/sso/providers/"+id, k.serviceKey(), map[string]any{"domains": append(domains, "key.example")}), 200, "")
+		k.want(k.call("GET", "/user", byKey.AccessToken, nil), 403, "session_not_found")
+		k.want(k.call("GET", "/user", owner.AccessToken, nil), 200, "")
+	})
+}
+
 // An enforced connection whose provider broke can be repaired, handed to
 // another break-glass owner and disabled; it is enforced anew only when it works.
 func TestBrokenEnforcedConnection(t *testing.T) {
