@@ -155,8 +155,8 @@ func TestProviderProof(t *testing.T) {
 					held = "Cookie: none=x"
 				}
 				link := regexp.MustCompile(`http://127\.0\.0\.1:8080/auth/v1(/verify\S+)`).FindStringSubmatch(s.mail("confirmation").Text)[1]
-				for _, accept := range []string{"Accept: text/html", "Accept: */*"} { // a scanner, of either kind
-					if r = s.call("GET", link, nil, accept); r.status != 200 || !strings.Contains(r.text, "<form") {
+				for accept, want := range map[string]int{"Accept: text/html": 200, "Accept: */*": 303} { // a scanner, of either kind
+					if r = s.call("GET", link, nil, accept); r.status != want || strings.Contains(r.header.Get("Location"), "access_token") {
 						s.Errorf("%s: %d %s", accept, r.status, r.text)
 					}
 				}

@@ -90,7 +90,7 @@ func (s *Service) Arrive(ctx context.Context, in Arrival, c Client) (Landing, er
 	if err != nil {
 		return Landing{}, err
 	}
-	return Landing{Location: sess.fragment(in.Target, "")}, nil
+	return Landing{Location: s.fragment(sess, in.Target, "")}, nil
 }
 
 func (s *Service) federatedCode(tx *db.Tx, u *User, f Federated, in Arrival) (string, error) {

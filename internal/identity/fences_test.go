@@ -132,6 +132,38 @@ func TestFence_lateLink(t *testing.T) {
 	})
 }
 
+// Tokens in a fragment go where an entry is written out, and to the site
+// instead of what a wildcard lets in.
+func TestFence_wildcardTargets(t *testing.T) {
+	withIDP(t, func(c *identity.Config) {
+		linking(c)
+		c.RedirectURLs, c.OIDC["second"] = []string{"https://app.example.com/**"}, c.OIDC["corp"]
+	}, func(k *kit, p *idp) {
+		const wide, site = "https://app.example.com/in", "http://localhost:3000"
+		s := k.signUp("a@x.example", nil)
+		k.ok(k.svc.Recover(k.ctx, identity.MailRequest{Email: "a@x.example", Redirect: wide}, nobody))
+		link := linkIn(k, k.mailTo("a@x.example", "recovery")).Get("token")
+		mailed, err := k.svc.OpenLink(k.ctx, identity.Open{Token: link, Type: "recovery", Redirect: wide, Post: true, Page: true}, nobody)
+		k.ok(err)
+		cb, _ := k.begin(p, identity.PKCE{})
+		coded, _ := k.begin(p, challenge())
+		start, err := k.svc.AuthorizeLink(k.ctx, k.actor(s), identity.Authorize{Provider: "second", Redirect: wide})
+		k.ok(err)
+		code, state := p.grant(start.Location)
+		second := identity.Callback{Provider: "second", State: state, Code: code, Cookie: func(string) string { return start.Browser }}
+		for name, tt := range map[string]struct{ at, want string }{
+			"mail":     {mailed.Location, site + "#access_token="},
+			"provider": {k.svc.FinishOAuth(k.ctx, cb, nobody).Location, site + "#access_token="},
+			"link":     {k.svc.FinishOAuth(k.ctx, second, nobody).Location, site + "#access_token="},
+			"code":     {k.svc.FinishOAuth(k.ctx, coded, nobody).Location, wide + "?code="},
+		} {
+			if !strings.HasPrefix(tt.at, tt.want) {
+				k.Errorf("%s leads to %s", name, tt.at)
+			}
+		}
+	})
+}
+
 // What an account's row says of its role makes no API key of its tokens, and
 // the database alone makes no refresh token.
 func TestFence_rowsMintNothing(t *testing.T) {

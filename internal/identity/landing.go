@@ -8,13 +8,17 @@ import (
 	"holdfast/internal/identity/redirect"
 )
 
-// fragment is the implicit flow's success: the session behind the #.
-func (sess *Session) fragment(target, typ string) string {
+// fragment is the implicit flow's success: the session behind the #, at the
+// site where the target is allowed by a wildcard only.
+func (s *Service) fragment(sess *Session, target, typ string) string {
+	if !s.redirects.Exact(target) {
+		target = s.redirects.Site()
+	}
 	v := url.Values{"access_token": {sess.AccessToken}, "refresh_token": {sess.RefreshToken}, "expires_in": {strconv.FormatInt(sess.ExpiresIn, 10)},
 		"expires_at": {strconv.FormatInt(sess.ExpiresAt, 10)}, "token_type": {"bearer"}, "sb": {""}}
-	for k, s := range map[string]string{"type": typ, "provider_token": sess.ProviderToken, "provider_refresh_token": sess.ProviderRefreshToken} {
-		if s != "" {
-			v.Set(k, s)
+	for k, text := range map[string]string{"type": typ, "provider_token": sess.ProviderToken, "provider_refresh_token": sess.ProviderRefreshToken} {
+		if text != "" {
+			v.Set(k, text)
 		}
 	}
 	return redirect.WithFragment(target, v)

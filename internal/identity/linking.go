@@ -86,7 +86,7 @@ func (s *Service) arriveLink(ctx context.Context, f flow, who oidc.Person, c Cli
 	if err != nil {
 		return "", err
 	}
-	return sess.fragment(f.redirect, ""), nil
+	return s.fragment(sess, f.redirect, ""), nil
 }
 
 // attach links an identity to an account whose owner asked for it. An

@@ -232,7 +232,7 @@ func (s *Service) admit(ctx context.Context, f flow, p oidc.Config, who oidc.Per
 	if err != nil {
 		return Landing{}, err
 	}
-	return Landing{Location: sess.fragment(f.redirect, "")}, nil
+	return Landing{Location: s.fragment(sess, f.redirect, "")}, nil
 }
 
 // proof is what a sign-in with an address that nobody has proved waits for.

@@ -381,7 +381,7 @@ func (s *Service) OpenLink(ctx context.Context, in Open, c Client) (Landing, err
 	if err != nil {
 		return Landing{}, err
 	}
-	return Landing{Location: sess.fragment(target, in.Type)}, nil
+	return Landing{Location: s.fragment(sess, target, in.Type)}, nil
 }
 
 func (in Open) pkce() bool { return len(in.Token) > 5 && in.Token[:5] == "pkce_" }

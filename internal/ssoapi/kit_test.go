@@ -105,7 +105,7 @@ func open(t *testing.T, engine db.Engine) *kit {
 		t.Fatal(err)
 	}
 	k := &kit{T: t, db: d, base: "https://wms.example", txt: map[string][]string{}}
-	k.ident, err = identity.New(identity.Config{SiteURL: "https://app.example", PublicURL: k.base, RedirectURLs: []string{"https://app.example/**"}, SignupEnabled: true, Autoconfirm: true,
+	k.ident, err = identity.New(identity.Config{SiteURL: "https://app.example", PublicURL: k.base, RedirectURLs: []string{"https://app.example/**", "https://*.app.example/**"}, SignupEnabled: true, Autoconfirm: true,
 		ImplicitFlow: true, MasterKey: master, Version: "test"}, d, k, k.now)
 	k.ok(err)
 	k.svc, err = sso.New(sso.Config{PublicURL: k.base, SAML: true, AllowPrivate: true, MasterKey: master, Resolver: k}, d, k.ident, k, k.now)

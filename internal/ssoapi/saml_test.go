@@ -244,10 +244,13 @@ func TestUnsolicited(t *testing.T) {
 		if at := k.landed(k.call("POST", "/sso/saml/acs", "", one)); at.Query().Get("error_code") != "flow_state_already_used" {
 			k.Errorf("replay landed at %s", at)
 		}
-		evil := form()
-		evil.Set("RelayState", "https://evil.example/")
-		if at := k.landed(k.call("POST", "/sso/saml/acs", "", evil)); at.Host != "app.example" {
-			k.Errorf("RelayState led to %s", at)
+		// An address that a wildcard allows gets no tokens either.
+		for _, elsewhere := range []string{"https://evil.example/", "https://mallory.app.example/"} {
+			evil := form()
+			evil.Set("RelayState", elsewhere)
+			if at := k.landed(k.call("POST", "/sso/saml/acs", "", evil)); at.Host != "app.example" || !strings.Contains(at.Fragment, "access_token=") {
+				k.Errorf("RelayState %s led to %s", elsewhere, at)
+			}
 		}
 	})
 }

@@ -8,6 +8,7 @@ import (
 	"net"
 	"net/url"
 	"path"
+	"slices"
 	"strings"
 )
 
@@ -21,6 +22,7 @@ type Rules struct {
 type entry struct {
 	scheme, host string
 	segments     []string
+	glob         bool // holds a *
 }
 
 // New reads the site URL and the allow list. An entry is an absolute URL; "*"
@@ -54,7 +56,7 @@ func parseEntry(s string) (entry, error) {
 	if host == "" || strings.Contains(host, "**") {
 		return entry{}, fmt.Errorf("redirect: allow-list entry %q: the host may hold * for one label only", s)
 	}
-	e := entry{scheme: strings.ToLower(scheme), host: trimPort(strings.ToLower(scheme), strings.ToLower(host)), segments: segments("/" + p)}
+	e := entry{scheme: strings.ToLower(scheme), host: trimPort(strings.ToLower(scheme), strings.ToLower(host)), segments: segments("/" + p), glob: strings.Contains(rest, "*")}
 	for i, g := range e.segments {
 		if g == "**" && i != len(e.segments)-1 {
 			return entry{}, fmt.Errorf("redirect: allow-list entry %q: ** stands at the end only", s)
@@ -94,6 +96,15 @@ func (r *Rules) Allowed(raw string) bool {
 		}
 	}
 	return false
+}
+
+// Exact reports whether raw is allowed by a name that somebody wrote out: an
+// entry without "*", or the site, all of whose pages are one origin. Only there
+// may tokens travel in a fragment: what a "*" lets in is anybody's who gets a
+// name or a page below it.
+func (r *Rules) Exact(raw string) bool {
+	u, ok := parse(raw)
+	return ok && (r.sameSite(u) || slices.ContainsFunc(r.allow, func(e entry) bool { return !e.glob && e.matches(u) }))
 }
 
 // parse refuses what two readers may read in two ways: user-info, backslash,

@@ -70,6 +70,32 @@ func TestRules_Allowed(t *testing.T) {
 	}
 }
 
+// What a "*" lets in is allowed and not exact.
+func TestRules_Exact(t *testing.T) {
+	r, err := New("https://app.example.com", []string{"https://docs.example.com/cb", "https://*.preview.example.com/cb", "https://pages.example.com/*/cb", "https://docs.example.com/a/**", "com.example.app://callback"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for target, want := range map[string]bool{
+		"https://app.example.com":              true,
+		"https://app.example.com/any/page?a=b": true,
+		"https://docs.example.com/cb":          true,
+		"https://docs.example.com:443/cb/?x=1": true,
+		"com.example.app://callback":           true,
+		"https://docs.example.com/a/b":         false,
+		"https://docs.example.com/a/**":        false,
+		"https://b1.preview.example.com/cb":    false,
+		"https://pages.example.com/mallory/cb": false,
+		"http://localhost:3000/":               false,
+		"https://evil.example/":                false,
+		"":                                     false,
+	} {
+		if got := r.Exact(target); got != want {
+			t.Errorf("Exact(%q) = %v", target, got)
+		}
+	}
+}
+
 // The default of an unmodified supabase-js on a developer's machine.
 func TestRules_loopbackSite(t *testing.T) {
 	r, err := New("http://localhost:3000", nil)
@@ -88,6 +114,9 @@ func TestRules_loopbackSite(t *testing.T) {
 	} {
 		if got := r.Allowed(target); got != want {
 			t.Errorf("Allowed(%q) = %v", target, got)
+		}
+		if got := r.Exact(target); got != want {
+			t.Errorf("Exact(%q) = %v", target, got)
 		}
 	}
 	if got := r.Target("https://evil.example", "", "http://localhost:3000/x"); got != "http://localhost:3000/x" {
