@@ -288,10 +288,10 @@ func (v *server) token(email, password string) string {
 }
 
 // keys are the lines of `status -o env`.
-func (s *site) keys() map[string]string {
+func (s *site) keys(flags ...string) map[string]string {
 	s.Helper()
 	out := map[string]string{}
-	for line := range strings.Lines(s.run("status", "-o", "env")) {
+	for line := range strings.Lines(s.run(append([]string{"status", "-o", "env"}, flags...)...)) {
 		name, value, ok := strings.Cut(strings.TrimSpace(line), "=")
 		if !ok {
 			s.Fatalf("status: line %q", line)

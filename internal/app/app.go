@@ -331,11 +331,7 @@ func masterKey(c *config.Config) ([]byte, error) {
 	if err != nil {
 		return nil, fmt.Errorf("app: master key: %w", err)
 	}
-	key, err := base64.StdEncoding.DecodeString(strings.TrimSpace(string(text)))
-	if err != nil || len(key) != 32 {
-		return nil, fmt.Errorf("app: %s does not hold a key of 32 bytes in base64", path)
-	}
-	return key, nil
+	return keyOf(path, text)
 }
 
 func (a *App) authenticate(r *http.Request) (actor.Actor, error) {

@@ -12,11 +12,17 @@ import (
 func makeKey(path string) ([]byte, error) {
 	key := make([]byte, 32)
 	rand.Read(key)
-	text := base64.StdEncoding.EncodeToString(key) + "\n"
-	f, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
+	text, err := writeKey(path, key)
 	if os.IsExist(err) {
 		return os.ReadFile(path)
 	}
+	return text, err
+}
+
+// writeKey makes a file that only its owner reads; one that exists is an error.
+func writeKey(path string, key []byte) ([]byte, error) {
+	text := base64.StdEncoding.EncodeToString(key) + "\n"
+	f, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
 	if err != nil {
 		return nil, err
 	}

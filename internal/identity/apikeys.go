@@ -8,8 +8,8 @@ import (
 
 	"holdfast/internal/db"
 	"holdfast/internal/fault"
-	"holdfast/internal/identity/seal"
 	"holdfast/internal/identity/token"
+	"holdfast/internal/seal"
 )
 
 // Kinds of API keys.

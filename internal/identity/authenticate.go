@@ -9,8 +9,8 @@ import (
 	"holdfast/internal/actor"
 	"holdfast/internal/db"
 	"holdfast/internal/fault"
-	"holdfast/internal/identity/seal"
 	"holdfast/internal/identity/token"
+	"holdfast/internal/seal"
 )
 
 // Credential is what a request shows of itself.

@@ -8,7 +8,7 @@ import (
 
 	"holdfast/internal/db"
 	"holdfast/internal/fault"
-	"holdfast/internal/identity/seal"
+	"holdfast/internal/seal"
 )
 
 // Kinds of one-time codes. A kind belongs to a slot; an account has at most

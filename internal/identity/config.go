@@ -22,10 +22,10 @@ import (
 	"holdfast/internal/identity/password"
 	"holdfast/internal/identity/post"
 	"holdfast/internal/identity/redirect"
-	"holdfast/internal/identity/seal"
 	"holdfast/internal/identity/sms"
 	"holdfast/internal/identity/token"
 	"holdfast/internal/mail"
+	"holdfast/internal/seal"
 )
 
 // What a sign-up with an unknown tenant id does.

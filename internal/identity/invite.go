@@ -8,7 +8,7 @@ import (
 	"holdfast/internal/actor"
 	"holdfast/internal/db"
 	"holdfast/internal/fault"
-	"holdfast/internal/identity/seal"
+	"holdfast/internal/seal"
 )
 
 // Invitation is a standing offer of membership.

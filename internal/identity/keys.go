@@ -11,6 +11,7 @@ import (
 	"holdfast/internal/db"
 	"holdfast/internal/fault"
 	"holdfast/internal/identity/token"
+	"holdfast/internal/seal"
 )
 
 // keyring is a loaded set of signing keys.
@@ -94,7 +95,7 @@ func (s *Service) insertSigningKey(tx *db.Tx) error {
 	if err != nil {
 		return fmt.Errorf("identity: encode signing key: %w", err)
 	}
-	_, err = tx.Exec("INSERT INTO signing_keys (id, kid, state, sealed, created_at) VALUES ($1, $2, 'active', $3, $4) ON CONFLICT DO NOTHING", id, id, s.secrets.Close(plain, id), s.now())
+	_, err = tx.Exec("INSERT INTO signing_keys (id, kid, state, sealed, created_at) VALUES ($1, $2, 'active', $3, $4) ON CONFLICT DO NOTHING", id, id, s.secrets.Close(seal.SigningKey, plain, id), s.now())
 	return err
 }
 
@@ -108,7 +109,7 @@ func (s *Service) loadKeys(ctx context.Context) error {
 	err := s.db.Read(ctx, everywhere, func(tx *db.Tx) error {
 		keys = nil
 		return tx.Query("SELECT id, sealed FROM signing_keys ORDER BY CASE state WHEN 'active' THEN 0 ELSE 1 END, created_at DESC NULLS LAST", nil, func(r *db.Row) error {
-			plain, err := s.secrets.Open(r.Bytes(1), r.Text(0))
+			plain, err := s.secrets.Open(seal.SigningKey, r.Bytes(1), r.Text(0))
 			if err != nil {
 				return err
 			}

@@ -14,8 +14,8 @@ import (
 	"holdfast/internal/identity/letter"
 	"holdfast/internal/identity/oidc"
 	"holdfast/internal/identity/redirect"
-	"holdfast/internal/identity/seal"
 	"holdfast/internal/identity/token"
+	"holdfast/internal/seal"
 )
 
 // Authorize is a request to sign in at a provider.

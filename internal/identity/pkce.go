@@ -10,8 +10,8 @@ import (
 	"holdfast/internal/db"
 	"holdfast/internal/fault"
 	"holdfast/internal/identity/oidc"
-	"holdfast/internal/identity/seal"
 	"holdfast/internal/identity/token"
+	"holdfast/internal/seal"
 )
 
 // PKCE is the challenge a client sends ahead (RFC 7636).
@@ -184,7 +184,7 @@ type flowSecrets struct {
 }
 
 func (s *Service) sealFlow(id string, v flowSecrets) []byte {
-	return s.secrets.Close([]byte(writeJSON(v)), id)
+	return s.secrets.Close(seal.FlowSecrets, []byte(writeJSON(v)), id)
 }
 
 func (s *Service) openFlow(f flow) (flowSecrets, error) {
@@ -192,7 +192,7 @@ func (s *Service) openFlow(f flow) (flowSecrets, error) {
 	if len(f.secrets) == 0 {
 		return v, nil
 	}
-	plain, err := s.secrets.Open(f.secrets, f.id)
+	plain, err := s.secrets.Open(seal.FlowSecrets, f.secrets, f.id)
 	if err != nil {
 		return v, err
 	}

@@ -10,8 +10,8 @@ import (
 	"holdfast/internal/actor"
 	"holdfast/internal/db"
 	"holdfast/internal/fault"
-	"holdfast/internal/identity/seal"
 	"holdfast/internal/identity/token"
+	"holdfast/internal/seal"
 )
 
 // Session is the answer to a successful sign-in.

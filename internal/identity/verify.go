@@ -10,8 +10,8 @@ import (
 	"holdfast/internal/db"
 	"holdfast/internal/fault"
 	"holdfast/internal/identity/redirect"
-	"holdfast/internal/identity/seal"
 	"holdfast/internal/identity/token"
+	"holdfast/internal/seal"
 )
 
 // Halfway answers the first of the two confirmations of an e-mail change.

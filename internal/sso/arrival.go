@@ -15,7 +15,7 @@ import (
 	"holdfast/internal/fault"
 	"holdfast/internal/identity"
 	"holdfast/internal/identity/redirect"
-	"holdfast/internal/identity/seal"
+	"holdfast/internal/seal"
 	"holdfast/internal/sso/openid"
 	"holdfast/internal/sso/samlsp"
 )
@@ -170,7 +170,7 @@ func (s *Service) redeem(ctx context.Context, c *Connection, q request, in Answe
 	case in.Code == "" || len(in.Code) > 4096:
 		return nil, fault.New(fault.Invalid, "bad_oauth_callback", "OAuth callback with missing authorization code")
 	}
-	plain, err := s.keys.Open(q.sealed, q.id)
+	plain, err := s.keys.Open(seal.RequestSecrets, q.sealed, q.id)
 	if err != nil {
 		return nil, err
 	}

@@ -9,8 +9,8 @@ import (
 	"holdfast/internal/actor"
 	"holdfast/internal/db"
 	"holdfast/internal/fault"
-	"holdfast/internal/identity/seal"
 	"holdfast/internal/identity/stamp"
+	"holdfast/internal/seal"
 )
 
 // Kinds of connection.

@@ -11,9 +11,9 @@ import (
 	"holdfast/internal/db"
 	"holdfast/internal/fault"
 	"holdfast/internal/identity"
-	"holdfast/internal/identity/seal"
 	"holdfast/internal/identity/stamp"
 	"holdfast/internal/mail"
+	"holdfast/internal/seal"
 )
 
 // Domain is an e-mail domain a connection claims. It counts once it is proved.

@@ -2,7 +2,6 @@ package sso
 
 import (
 	"context"
-	"encoding/base64"
 	"errors"
 	"regexp"
 	"strings"
@@ -10,6 +9,7 @@ import (
 	"holdfast/internal/actor"
 	"holdfast/internal/fault"
 	"holdfast/internal/identity/stamp"
+	"holdfast/internal/seal"
 	"holdfast/internal/sso/outbound"
 	"holdfast/internal/sso/samlsp"
 )
@@ -153,7 +153,7 @@ func (s *Service) applyOIDC(c *Connection, d Draft) error {
 		if len(*d.ClientSecret) > 1000 {
 			return invalid("client_secret is longer than 1000 characters")
 		}
-		c.sealed = base64.StdEncoding.EncodeToString(s.keys.Close([]byte(*d.ClientSecret), c.ID))
+		c.sealed = string(s.keys.Close(seal.ConnectionSecret, []byte(*d.ClientSecret), c.ID))
 	}
 	return nil
 }
@@ -162,11 +162,7 @@ func (s *Service) secret(c *Connection) (string, error) {
 	if c.sealed == "" {
 		return "", nil
 	}
-	b, err := base64.StdEncoding.DecodeString(c.sealed)
-	if err != nil {
-		return "", err
-	}
-	plain, err := s.keys.Open(b, c.ID)
+	plain, err := s.keys.Open(seal.ConnectionSecret, []byte(c.sealed), c.ID)
 	return string(plain), err
 }
 

@@ -14,7 +14,7 @@ import (
 	"holdfast/internal/db"
 	"holdfast/internal/fault"
 	"holdfast/internal/identity"
-	"holdfast/internal/identity/seal"
+	"holdfast/internal/seal"
 	"holdfast/internal/sso/openid"
 	"holdfast/internal/sso/samlsp"
 )
@@ -202,7 +202,7 @@ func (s *Service) sendOIDC(ctx context.Context, c *Connection, q *request, login
 		return "", err
 	}
 	sec := openid.Secrets{Nonce: seal.RandomHex(16), Verifier: oauth2.GenerateVerifier()}
-	q.sealed = s.keys.Close([]byte(asJSON(sec)), q.id)
+	q.sealed = s.keys.Close(seal.RequestSecrets, []byte(asJSON(sec)), q.id)
 	loc, err := p.Location(ctx, s.state(q.id), sec, login)
 	return loc, s.answered(err)
 }

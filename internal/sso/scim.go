@@ -11,7 +11,7 @@ import (
 	"holdfast/internal/db"
 	"holdfast/internal/fault"
 	"holdfast/internal/identity"
-	"holdfast/internal/identity/seal"
+	"holdfast/internal/seal"
 )
 
 // Person is an account as SCIM sees it (RFC 7643 section 4.1).

@@ -20,7 +20,7 @@ import (
 	"holdfast/internal/db"
 	"holdfast/internal/fault"
 	"holdfast/internal/identity"
-	"holdfast/internal/identity/seal"
+	"holdfast/internal/seal"
 	"holdfast/internal/sso/openid"
 	"holdfast/internal/sso/outbound"
 )

@@ -9,7 +9,6 @@ package webhook
 
 import (
 	"context"
-	"crypto/cipher"
 	"fmt"
 	"net/http"
 	"net/netip"
@@ -23,6 +22,7 @@ import (
 	"holdfast/internal/catalog"
 	"holdfast/internal/db"
 	"holdfast/internal/fault"
+	"holdfast/internal/seal"
 	"holdfast/internal/store"
 )
 
@@ -55,8 +55,7 @@ type Service struct {
 	db         *db.DB
 	webhooks   *catalog.Resource
 	deliveries *catalog.Resource
-	seal       cipher.AEAD
-	keyID      string
+	keys       seal.Keys
 	private    bool
 	product    string
 	now        func() time.Time
@@ -96,7 +95,7 @@ func New(o Options) (*Service, error) {
 		*r = found
 	}
 	var err error
-	if s.seal, s.keyID, err = sealer(o.Key); err != nil {
+	if s.keys, err = seal.New(o.Key); err != nil {
 		return nil, err
 	}
 	if s.product = token(s.product); s.product == "" {

@@ -35,7 +35,7 @@ import (
 
 	"holdfast/internal/db"
 	"holdfast/internal/fault"
-	"holdfast/internal/identity/seal"
+	"holdfast/internal/seal"
 )
 
 // Chain seals and verifies; safe for concurrent use, also by several nodes.
@@ -169,6 +169,30 @@ func (c *Chain) sealSome(ctx context.Context, tenant string) (n int, err error) 
 
 func (c *Chain) genuine(tenant string, h head) bool {
 	return subtle.ConstantTimeCompare([]byte(c.mac(tenant, h.no, h.hash)), []byte(h.mac)) == 1
+}
+
+// Rekey puts the heads under the MAC of c's keys in place of old's. Where a
+// head is not genuine it stays, so that Verify goes on to say so; those tenants
+// are returned.
+func (c *Chain) Rekey(tx *db.Tx, old seal.Keys) (broken []string, err error) {
+	before := Chain{Keys: old}
+	heads := map[string]head{}
+	err = tx.Query("SELECT tenant_id, seal_no, hash, mac FROM audit_heads ORDER BY tenant_id", nil, func(r *db.Row) error {
+		tenant, h := r.Text(0), head{no: r.Int(1), hash: r.Text(2), mac: r.Text(3)}
+		if before.genuine(tenant, h) {
+			heads[tenant] = h
+		} else {
+			broken = append(broken, tenant)
+		}
+		return nil
+	})
+	for tenant, h := range heads {
+		tx.Queue("UPDATE audit_heads SET mac = $2 WHERE tenant_id = $1", []any{tenant, c.mac(tenant, h.no, h.hash)}, nil)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return broken, tx.Flush()
 }
 
 // Break is a place where the chain does not hold.

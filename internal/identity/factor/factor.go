@@ -15,9 +15,9 @@ import (
 	"holdfast/internal/db"
 	"holdfast/internal/fault"
 	"holdfast/internal/identity/passkey"
-	"holdfast/internal/identity/seal"
 	"holdfast/internal/identity/stamp"
 	"holdfast/internal/identity/totp"
+	"holdfast/internal/seal"
 )
 
 // Kinds and states of factors, as the wire names them.
@@ -221,7 +221,7 @@ func (k *Keeper) Enrol(tx *db.Tx, o Owner, e Enrol) (Enrolled, error) {
 		if out.TOTP, err = k.setup(secret, e.Issuer, o); err != nil {
 			return Enrolled{}, err
 		}
-		sealed = k.Keys.Close([]byte(secret), out.ID)
+		sealed = k.Keys.Close(seal.FactorSecret, []byte(secret), out.ID)
 	}
 	_, err = tx.Exec("INSERT INTO mfa_factors (id, user_id, friendly_name, kind, status, phone, secret, created_at, updated_at) VALUES ($1, $2, $3, $4, 'unverified', $5, $6, $7, $7)",
 		out.ID, o.UserID, null(e.FriendlyName), e.Kind, null(out.Phone), sealed, now)

@@ -6,8 +6,8 @@ import (
 
 	"holdfast/internal/db"
 	"holdfast/internal/fault"
-	"holdfast/internal/identity/seal"
 	"holdfast/internal/identity/stamp"
+	"holdfast/internal/seal"
 )
 
 // Texts says what is done with codes by text message. They are the weakest

@@ -10,6 +10,7 @@ import (
 	"github.com/google/uuid"
 
 	"holdfast/internal/db"
+	"holdfast/internal/seal"
 )
 
 // Codes is how many recovery codes a set has.
@@ -20,7 +21,8 @@ const Codes = 10
 var codeText = base32.NewEncoding("abcdefghjkmnpqrstuvwxyz023456789").WithPadding(base32.NoPadding)
 
 // NewCodes replaces an account's recovery codes and returns the new ones: they
-// are shown once, the database holds keyed hashes.
+// are shown once, the database holds hashes. 80 random bits need no key: a
+// change of the master key leaves them good.
 func (k *Keeper) NewCodes(tx *db.Tx, userID string) ([]string, error) {
 	tx.Queue("DELETE FROM recovery_codes WHERE user_id = $1", []any{userID}, nil)
 	out := make([]string, Codes)
@@ -30,27 +32,45 @@ func (k *Keeper) NewCodes(tx *db.Tx, userID string) ([]string, error) {
 		t := codeText.EncodeToString(b)
 		out[i] = fmt.Sprintf("%s-%s-%s-%s", t[:4], t[4:8], t[8:12], t[12:])
 		tx.Queue("INSERT INTO recovery_codes (id, user_id, hash, created_at) VALUES ($1, $2, $3, $4)",
-			[]any{uuid.Must(uuid.NewV7()).String(), userID, k.codeHash(userID, out[i]), k.Now()}, nil)
+			[]any{uuid.Must(uuid.NewV7()).String(), userID, codeHash(userID, out[i]), k.Now()}, nil)
 	}
 	return out, tx.Flush()
 }
 
-// codeHash reads a code as people type it: blanks, dashes and capitals do not
+// keyless begins the hashes that need no key.
+const keyless = "sha256:"
+
+func codeHash(userID, code string) string {
+	return keyless + seal.Digest(userID+"\x00"+typed(code))
+}
+
+// keyedHash is how older versions kept a code.
+func (k *Keeper) keyedHash(userID, code string) string {
+	return hex.EncodeToString(k.Keys.Sum("recovery-code", userID, typed(code)))
+}
+
+// DropKeyedCodes removes the recovery codes whose hashes need the master key
+// that goes, and returns how many that were.
+func DropKeyedCodes(tx *db.Tx) (int64, error) {
+	return tx.Exec("DELETE FROM recovery_codes WHERE hash NOT LIKE $1", keyless+"%")
+}
+
+// typed reads a code as people type it: blanks, dashes and capitals do not
 // matter.
-func (k *Keeper) codeHash(userID, code string) string {
+func typed(code string) string {
 	plain := strings.Map(func(r rune) rune {
 		if r == '-' || r == ' ' {
 			return -1
 		}
 		return r
 	}, strings.ToLower(code))
-	return hex.EncodeToString(k.Keys.Sum("recovery-code", userID, strings.ReplaceAll(plain, "\x00", "")))
+	return strings.ReplaceAll(plain, "\x00", "")
 }
 
 // UseCode spends a recovery code; of two callers with the same one, one gets
 // true.
 func (k *Keeper) UseCode(tx *db.Tx, userID, code string) (bool, error) {
-	n, err := tx.Exec("UPDATE recovery_codes SET used_at = $3 WHERE user_id = $1 AND hash = $2 AND used_at IS NULL", userID, k.codeHash(userID, code), k.Now())
+	n, err := tx.Exec("UPDATE recovery_codes SET used_at = $3 WHERE user_id = $1 AND hash IN ($2, $4) AND used_at IS NULL", userID, codeHash(userID, code), k.Now(), k.keyedHash(userID, code))
 	return n == 1, err
 }
 

@@ -9,6 +9,7 @@ import (
 	"holdfast/internal/fault"
 	"holdfast/internal/identity/passkey"
 	"holdfast/internal/identity/totp"
+	"holdfast/internal/seal"
 )
 
 // freeAttempts are the wrong answers that cost no wait; each further one
@@ -203,7 +204,7 @@ func (k *Keeper) Answer(tx *db.Tx, o Owner, f Factor, in Answer) (refused, err e
 }
 
 func (k *Keeper) answerApp(tx *db.Tx, f Factor, code string) (refused, err error) {
-	secret, err := k.Keys.Open(f.sealed, f.ID)
+	secret, err := k.Keys.Open(seal.FactorSecret, f.sealed, f.ID)
 	if err != nil {
 		return nil, err
 	}

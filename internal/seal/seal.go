@@ -22,51 +22,54 @@ import (
 type Keys struct {
 	API    []byte // derives opaque API keys
 	Shared string // HS256 secret of API keys when none is configured
-	seal   cipher.AEAD
+	rings  [uses]ring
 	mac    []byte // codes, states, decoys, refresh keys
 }
+
+// ring is a key that seals, and its name, which stands before what it sealed.
+type ring struct {
+	cipher.AEAD
+	name [nameSize]byte
+}
+
+const nameSize = 4
 
 // New derives the keys from a master key of 32 bytes.
 func New(master []byte) (Keys, error) {
 	var s Keys
+	if len(master) != MasterSize {
+		return s, fmt.Errorf("seal: the master key has %d bytes; it needs %d", len(master), MasterSize)
+	}
 	out := map[string][]byte{}
-	for _, use := range []string{"seal", "mac", "api", "hs256"} {
-		k, err := hkdf.Key(sha256.New, master, nil, "holdfast identity "+use, 32)
+	for _, label := range []string{forIdentity.label(), forWebhooks.label(), "holdfast identity mac", "holdfast identity api", "holdfast identity hs256"} {
+		k, err := hkdf.Key(sha256.New, master, nil, label, 32)
 		if err != nil {
 			return s, fmt.Errorf("seal: derive key: %w", err)
 		}
-		out[use] = k
+		out[label] = k
 	}
-	block, err := aes.NewCipher(out["seal"])
-	if err != nil {
-		return s, fmt.Errorf("seal: derive key: %w", err)
+	for u := range uses {
+		var err error
+		if s.rings[u], err = newRing(out[u.label()]); err != nil {
+			return s, fmt.Errorf("seal: derive key: %w", err)
+		}
 	}
-	if s.seal, err = cipher.NewGCM(block); err != nil {
-		return s, fmt.Errorf("seal: derive key: %w", err)
-	}
-	s.mac, s.API, s.Shared = out["mac"], out["api"], hex.EncodeToString(out["hs256"])
+	s.mac, s.API, s.Shared = out["holdfast identity mac"], out["holdfast identity api"], hex.EncodeToString(out["holdfast identity hs256"])
 	return s, nil
 }
 
-// Close encrypts with AES-256-GCM; id, the row's, is authenticated with it, so
-// that a sealed value cannot be moved to another row.
-func (k Keys) Close(plain []byte, id string) []byte {
-	nonce := make([]byte, k.seal.NonceSize())
-	rand.Read(nonce)
-	return k.seal.Seal(nonce, nonce, plain, []byte(id))
-}
+// MasterSize is the length of a master key in bytes.
+const MasterSize = 32
 
-// Open decrypts what Close made for the same row.
-func (k Keys) Open(sealed []byte, id string) ([]byte, error) {
-	n := k.seal.NonceSize()
-	if len(sealed) < n {
-		return nil, fmt.Errorf("seal: value of %s is cut short", id)
-	}
-	plain, err := k.seal.Open(nil, sealed[:n], sealed[n:], []byte(id))
+func newRing(key []byte) (r ring, err error) {
+	block, err := aes.NewCipher(key)
 	if err != nil {
-		return nil, fmt.Errorf("seal: value of %s does not open; is this the master key it was sealed with? %w", id, err)
+		return r, err
 	}
-	return plain, nil
+	name := sha256.Sum256(append([]byte("name of "), key...))
+	copy(r.name[:], name[:])
+	r.AEAD, err = cipher.NewGCM(block)
+	return r, err
 }
 
 // Sum is a keyed hash of parts, which may hold no NUL.
