@@ -2,13 +2,9 @@ package api
 
 import (
 	"context"
-	"crypto/sha256"
 	"encoding/json"
-	"errors"
 	"fmt"
-	"io"
 	"mime"
-	"mime/multipart"
 	"net/http"
 	"strconv"
 	"strings"
@@ -60,33 +56,37 @@ func (i *Imports) create(w http.ResponseWriter, r *http.Request, a actor.Actor) 
 	if mt, _, err := mime.ParseMediaType(r.Header.Get("Content-Type")); err != nil || mt != "multipart/form-data" {
 		return i.createEmpty(w, r, a)
 	}
-	form, err := readForm(w, r)
-	if err != nil {
+	if err := i.welcome(r, a); err != nil {
 		return err
 	}
-	defer form.RemoveAll()
-	req, err := formRequest(form)
-	if err != nil {
-		return err
-	}
-	files := form.File["file"]
-	if len(files) != 1 {
-		return fault.New(fault.Invalid, "22023", "the form needs exactly one part called file").At("file", "missing or repeated")
-	}
-	f, err := files[0].Open()
-	if err != nil {
-		return err
-	}
-	defer f.Close()
-	digest := ""
-	if r.Header.Get(keyHeader) != "" {
-		if digest, err = digestFile(f, req.Target, string(req.Mapping), string(req.Options), files[0].Filename); err != nil {
-			return err
+	f, err := i.receive(w, r, func(sofar imports.Request) error {
+		if sofar.Target == "" {
+			return nil // it may come after the file
 		}
-	}
-	return i.createOnce(w, request{r, a, digest}, func(ctx context.Context) (*imports.Job, error) {
-		return i.jobs.Upload(ctx, a, req, files[0].Filename, f)
+		return i.jobs.Admits(a, sofar)
 	})
+	if err != nil {
+		return err
+	}
+	defer i.jobs.Discard(r.Context(), f.file)
+	digest := once.Print(f.req.Target, string(f.req.Mapping), string(f.req.Options), f.file.Name, f.file.SHA256)
+	return i.createOnce(w, request{r, a, digest}, func(ctx context.Context) (*imports.Job, error) {
+		return i.jobs.UploadKept(ctx, a, f.req, f.file)
+	})
+}
+
+// welcome refuses an upload before it is read. To a request that is repeated
+// the first one may have taken the room; it is answered as the first was.
+func (i *Imports) welcome(r *http.Request, a actor.Actor) error {
+	err := i.jobs.MayUpload(r.Context(), a)
+	if !fault.HasCode(err, "file_quota") || r.Header.Get(keyHeader) == "" {
+		return err
+	}
+	before, lost := i.keys.Used(r.Context(), request{r: r, a: a}.key())
+	if lost != nil || before {
+		return lost
+	}
+	return err
 }
 
 // createOnce creates a job, once for an Idempotency-Key.
@@ -101,69 +101,9 @@ func (i *Imports) createOnce(w http.ResponseWriter, q request, create func(ctx c
 	})
 }
 
-// digestFile digests a form's file, which it winds back, and its other parts.
-func digestFile(file io.ReadSeeker, parts ...string) (string, error) {
-	h := sha256.New()
-	if _, err := io.Copy(h, file); err != nil {
-		return "", fmt.Errorf("api: digest an upload: %w", err)
-	}
-	if _, err := file.Seek(0, io.SeekStart); err != nil {
-		return "", fmt.Errorf("api: digest an upload: %w", err)
-	}
-	return once.Print(append(parts, string(h.Sum(nil)))...), nil
-}
-
 func created(w http.ResponseWriter, job *imports.Job) error {
 	w.Header().Set("Location", "/v1/import_jobs/"+job.ID)
 	return web.JSON(w, http.StatusCreated, job)
-}
-
-func readForm(w http.ResponseWriter, r *http.Request) (*multipart.Form, error) {
-	r.Body = http.MaxBytesReader(w, r.Body, uploadBody)
-	err := r.ParseMultipartForm(formMemory)
-	var big *http.MaxBytesError
-	switch {
-	case errors.As(err, &big):
-		return nil, fault.New(fault.TooLarge, "54000", "the file is larger than 200 MB; split it and import the parts")
-	case errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, multipart.ErrMessageTooLarge), err != nil:
-		return nil, fault.Wrap(err, fault.Invalid, "22023", "the multipart form cannot be read")
-	}
-	return r.MultipartForm, nil
-}
-
-// formRequest reads the small parts. A part is the text itself, or JSON for
-// mapping and options.
-func formRequest(form *multipart.Form) (imports.Request, error) {
-	req := imports.Request{}
-	for name, values := range form.Value {
-		if len(values) != 1 {
-			return req, fault.New(fault.Invalid, "22023", "part %s is given %d times", clipped(name), len(values)).At(clipped(name), "repeated")
-		}
-		switch name {
-		case "target":
-			req.Target = values[0]
-		case "mapping":
-			req.Mapping = json.RawMessage(values[0])
-		case "options":
-			req.Options = json.RawMessage(values[0])
-		default:
-			return req, fault.New(fault.Invalid, "22023", "part %q is not known; use file, target, mapping and options", clipped(name)).At(clipped(name), "unknown")
-		}
-	}
-	return req, validParts(req)
-}
-
-func validParts(req imports.Request) error {
-	for name, raw := range map[string]json.RawMessage{"mapping": req.Mapping, "options": req.Options} {
-		if len(raw) == 0 {
-			continue
-		}
-		if err := web.CheckJSON(raw); err != nil {
-			f := fault.As(err)
-			return fault.Wrap(err, fault.Invalid, "22023", "%s: %s", name, f.Msg).At(name, "%s", f.Msg)
-		}
-	}
-	return nil
 }
 
 func (i *Imports) createEmpty(w http.ResponseWriter, r *http.Request, a actor.Actor) error {
@@ -194,7 +134,7 @@ func (i *Imports) file(w http.ResponseWriter, r *http.Request, a actor.Actor) er
 	if _, p, err := mime.ParseMediaType(r.Header.Get("Content-Disposition")); err == nil && name == "" {
 		name = p["filename"]
 	}
-	job, err := i.jobs.Attach(r.Context(), a, r.PathValue("id"), name, http.MaxBytesReader(w, r.Body, uploadBody))
+	job, err := i.jobs.Attach(r.Context(), a, r.PathValue("id"), name, bounded(w, r))
 	if err != nil {
 		return err
 	}
@@ -202,21 +142,16 @@ func (i *Imports) file(w http.ResponseWriter, r *http.Request, a actor.Actor) er
 }
 
 func (i *Imports) formFile(w http.ResponseWriter, r *http.Request, a actor.Actor) error {
-	form, err := readForm(w, r)
+	id := r.PathValue("id")
+	if err := i.jobs.MayAttach(r.Context(), a, id); err != nil {
+		return err
+	}
+	f, err := i.receive(w, r, func(imports.Request) error { return nil })
 	if err != nil {
 		return err
 	}
-	defer form.RemoveAll()
-	files := form.File["file"]
-	if len(files) != 1 {
-		return fault.New(fault.Invalid, "22023", "the form needs exactly one part called file").At("file", "missing or repeated")
-	}
-	f, err := files[0].Open()
-	if err != nil {
-		return err
-	}
-	defer f.Close()
-	job, err := i.jobs.Attach(r.Context(), a, r.PathValue("id"), files[0].Filename, f)
+	defer i.jobs.Discard(r.Context(), f.file)
+	job, err := i.jobs.AttachKept(r.Context(), a, id, f.file)
 	if err != nil {
 		return err
 	}

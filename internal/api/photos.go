@@ -1,7 +1,9 @@
 package api
 
 import (
+	"crypto/sha256"
 	"errors"
+	"fmt"
 	"io"
 	"mime"
 	"net/http"
@@ -193,4 +195,16 @@ func (p *Photos) view(w http.ResponseWriter, c photoCall) error {
 	h.Set("Cache-Control", "private, no-cache")
 	http.ServeContent(w, c.r, "", time.Time{}, f)
 	return nil
+}
+
+// digestFile digests a form's file, which it winds back, and its other parts.
+func digestFile(file io.ReadSeeker, parts ...string) (string, error) {
+	h := sha256.New()
+	if _, err := io.Copy(h, file); err != nil {
+		return "", fmt.Errorf("api: digest an upload: %w", err)
+	}
+	if _, err := file.Seek(0, io.SeekStart); err != nil {
+		return "", fmt.Errorf("api: digest an upload: %w", err)
+	}
+	return once.Print(append(parts, string(h.Sum(nil)))...), nil
 }

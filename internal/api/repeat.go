@@ -37,10 +37,9 @@ func keyed(keys *once.Keys, w http.ResponseWriter, q request, run func(w http.Re
 		return err
 	}
 	ctx := q.r.Context()
-	claim, before, err := keys.Claim(ctx, once.Request{
-		Scope: store.Scope(q.a), Caller: cmp.Or(q.a.UserID, q.a.KeyID, string(q.a.Role)),
-		Route: q.r.Method + " " + q.r.URL.Path, Key: given[0], Print: q.digest(),
-	})
+	known := q.key()
+	known.Print = q.digest()
+	claim, before, err := keys.Claim(ctx, known)
 	switch {
 	case err != nil:
 		return err
@@ -62,6 +61,12 @@ type request struct {
 	r     *http.Request
 	a     actor.Actor
 	print string
+}
+
+// key is whose key the request carries, and what for.
+func (q request) key() once.Request {
+	return once.Request{Scope: store.Scope(q.a), Caller: cmp.Or(q.a.UserID, q.a.KeyID, string(q.a.Role)),
+		Route: q.r.Method + " " + q.r.URL.Path, Key: q.r.Header.Get(keyHeader)}
 }
 
 // digest covers what decides the effect and the form of the answer. A form's

@@ -113,25 +113,50 @@ func (m *Importer) target(name string) (*target, error) {
 	return nil, f.At("target", "must be one of %s", strings.Join(names, ", "))
 }
 
+// A File is an upload that is kept and that no job has yet. Who asked for it
+// ends with Discard.
+type File struct {
+	Name   string // its label
+	SHA256 string // of its bytes, in hexadecimal
+
+	set   store.Row // what the job remembers of it
+	taken bool      // by a job, or perhaps by one
+}
+
 // Attach gives a job its file, at most 200 MB (fault.TooLarge past that). The
 // job becomes uploaded; a file it had before is replaced while nothing was
 // applied.
 func (m *Importer) Attach(ctx context.Context, a actor.Actor, jobID, fileName string, body io.Reader) (*Job, error) {
+	if err := m.MayAttach(ctx, a, jobID); err != nil {
+		return nil, err
+	}
+	f, err := m.Keep(ctx, fileName, body)
+	if err != nil {
+		return nil, err
+	}
+	defer m.Discard(ctx, f)
+	return m.AttachKept(ctx, a, jobID, f)
+}
+
+// MayAttach refuses, before anything of a file is read, what Attach would.
+func (m *Importer) MayAttach(ctx context.Context, a actor.Actor, jobID string) error {
+	job, err := m.loadFor(ctx, a, jobID)
+	if err != nil {
+		return err
+	}
+	if err := attachable(job); err != nil {
+		return err
+	}
+	return m.fitsNow(ctx, a, job.ID)
+}
+
+// AttachKept is Attach for a file that is kept already.
+func (m *Importer) AttachKept(ctx context.Context, a actor.Actor, jobID string, f *File) (*Job, error) {
 	job, err := m.loadFor(ctx, a, jobID)
 	if err != nil {
 		return nil, err
 	}
-	if err := attachable(job); err != nil {
-		return nil, err
-	}
-	if err := m.fitsNow(ctx, a, job.ID); err != nil {
-		return nil, err
-	}
-	set, err := m.keep(ctx, fileName, body)
-	if err != nil {
-		return nil, err
-	}
-	fresh, err := m.attach(ctx, a, set, func(*db.Tx) (string, error) { return job.ID, nil })
+	fresh, err := m.attach(ctx, a, f, func(*db.Tx) (string, error) { return job.ID, nil })
 	if err != nil {
 		return nil, err
 	}
@@ -139,8 +164,8 @@ func (m *Importer) Attach(ctx context.Context, a actor.Actor, jobID, fileName st
 	return fresh, nil
 }
 
-// keep stores an upload and returns what the job remembers of it.
-func (m *Importer) keep(ctx context.Context, fileName string, body io.Reader) (store.Row, error) {
+// Keep stores an upload, which no job has yet.
+func (m *Importer) Keep(ctx context.Context, fileName string, body io.Reader) (*File, error) {
 	name, kind, err := named(fileName)
 	if err != nil {
 		return nil, err
@@ -168,8 +193,17 @@ func (m *Importer) keep(ctx context.Context, fileName string, body io.Reader) (s
 	if err != nil {
 		return nil, fmt.Errorf("imports: keep the file: %w", err)
 	}
-	return store.Row{"file_name": name, "file_type": kind, "size": ref.Size, "sha256": ref.SHA256, "blob_key": ref.Key, "status": Uploaded,
-		"total_rows": int64(0), "valid_rows": int64(0), "invalid_rows": int64(0), "encoding": nil, "delimiter": nil, "message": nil}, nil
+	return &File{Name: name, SHA256: ref.SHA256,
+		set: store.Row{"file_name": name, "file_type": kind, "size": ref.Size, "sha256": ref.SHA256, "blob_key": ref.Key, "status": Uploaded,
+			"total_rows": int64(0), "valid_rows": int64(0), "invalid_rows": int64(0), "encoding": nil, "delimiter": nil, "message": nil}}, nil
+}
+
+// Discard drops a kept file unless a job has it, or may have it. It takes nil
+// too.
+func (m *Importer) Discard(ctx context.Context, f *File) {
+	if f != nil && !f.taken {
+		m.drop(ctx, f.set["blob_key"].(string))
+	}
 }
 
 // sender remembers why a body could not be read, to tell the client's fault
@@ -194,24 +228,21 @@ func brokenOff(err error) error {
 	return fault.Wrap(err, fault.Invalid, "upload_incomplete", "the upload broke off before its end: send the file again").At("file", "is incomplete")
 }
 
-// attach makes a kept file the job's. The file goes when that fails, unless it
-// may have succeeded all the same.
-func (m *Importer) attach(ctx context.Context, a actor.Actor, set store.Row, jobOf func(tx *db.Tx) (string, error)) (*Job, error) {
+// attach makes a kept file the job's.
+func (m *Importer) attach(ctx context.Context, a actor.Actor, f *File, jobOf func(tx *db.Tx) (string, error)) (*Job, error) {
 	var fresh *Job
 	err := m.db.Write(ctx, store.Scope(a), func(tx *db.Tx) error {
 		id, err := jobOf(tx)
 		if err != nil {
 			return err
 		}
-		if fresh, err = m.attachTx(tx, a, id, set); err != nil {
+		if fresh, err = m.attachTx(tx, a, id, f.set); err != nil {
 			return err
 		}
 		return once.Tell(tx, fresh)
 	})
+	f.taken = err == nil || fault.Is(err, fault.Unavailable) // which may have been written all the same
 	if err != nil {
-		if !fault.Is(err, fault.Unavailable) {
-			m.drop(ctx, set["blob_key"].(string))
-		}
 		return nil, fmt.Errorf("imports: attach: %w", err)
 	}
 	return fresh, nil
@@ -248,18 +279,45 @@ func attachable(job *Job) error {
 
 // Upload makes a job with its file. A refused file leaves no job behind.
 func (m *Importer) Upload(ctx context.Context, a actor.Actor, r Request, fileName string, body io.Reader) (*Job, error) {
+	if err := m.Admits(a, r); err != nil {
+		return nil, err
+	}
+	if err := m.MayUpload(ctx, a); err != nil {
+		return nil, err
+	}
+	f, err := m.Keep(ctx, fileName, body)
+	if err != nil {
+		return nil, err
+	}
+	defer m.Discard(ctx, f)
+	return m.UploadKept(ctx, a, r, f)
+}
+
+// MayUpload refuses, before anything of a file is read, a caller who may import
+// nothing, and a tenant without room.
+func (m *Importer) MayUpload(ctx context.Context, a actor.Actor) error {
+	if err := writable(a); err != nil {
+		return err
+	}
+	if err := m.allowed(a, ""); err != nil {
+		return err
+	}
+	return m.fitsNow(ctx, a, db.NoTenant) // no job has this id
+}
+
+// Admits refuses a request that Create and Upload would.
+func (m *Importer) Admits(a actor.Actor, r Request) error {
+	_, err := m.admissible(a, r)
+	return err
+}
+
+// UploadKept is Upload for a file that is kept already.
+func (m *Importer) UploadKept(ctx context.Context, a actor.Actor, r Request, f *File) (*Job, error) {
 	t, err := m.admissible(a, r)
 	if err != nil {
 		return nil, err
 	}
-	if err := m.fitsNow(ctx, a, db.NoTenant); err != nil { // no job has this id
-		return nil, err
-	}
-	set, err := m.keep(ctx, fileName, body)
-	if err != nil {
-		return nil, err
-	}
-	return m.attach(ctx, a, set, func(tx *db.Tx) (string, error) {
+	return m.attach(ctx, a, f, func(tx *db.Tx) (string, error) {
 		job, err := m.create(tx, a, t, r)
 		if err != nil {
 			return "", err

@@ -54,6 +54,8 @@ func (r *Request) tenant() string {
 	return r.Scope.Tenant
 }
 
+func (r *Request) id() string { return Print(r.Caller, r.Route, r.Key) }
+
 // CheckKey refuses a key that is longer than MaxKey or holds anything but
 // visible ASCII.
 func CheckKey(key string) error {
@@ -108,7 +110,7 @@ type Claim struct {
 // The same key with another request is fault.Unprocessable; a request that
 // still runs is fault.Conflict.
 func (k *Keys) Claim(ctx context.Context, r Request) (*Claim, *Answer, error) {
-	c := &Claim{keys: k, r: r, id: Print(r.Caller, r.Route, r.Key), token: uuid.NewString()}
+	c := &Claim{keys: k, r: r, id: r.id(), token: uuid.NewString()}
 	var old *Answer
 	err := k.d.Write(ctx, r.Scope, func(tx *db.Tx) (err error) {
 		old, err = c.take(tx)
@@ -124,6 +126,21 @@ func (k *Keys) Claim(ctx context.Context, r Request) (*Claim, *Answer, error) {
 	c.end = end
 	c.ended.Go(func() { c.live(life) })
 	return c, nil, nil
+}
+
+// Used reports that the caller's key is known on its route, whatever for. It
+// claims nothing.
+func (k *Keys) Used(ctx context.Context, r Request) (used bool, err error) {
+	err = k.d.Read(ctx, r.Scope, func(tx *db.Tx) error {
+		return tx.Query("SELECT 1 FROM idempotency_keys WHERE tenant_id = $1 AND id = $2", []any{r.tenant(), r.id()}, func(*db.Row) error {
+			used = true
+			return nil
+		})
+	})
+	if err != nil {
+		return false, fmt.Errorf("once: look for a key: %w", err)
+	}
+	return used, nil
 }
 
 func (c *Claim) take(tx *db.Tx) (*Answer, error) {
