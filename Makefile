@@ -43,6 +43,7 @@ unit:
 supabase:
 	bin/e2e -server bin/holdfast -- $(NODE) --test --test-reporter=spec test/supabase/suite.test.mjs
 	for set in choices strict brief; do bin/e2e -server bin/holdfast -settings test/supabase/identity/$$set.env -- $(NODE) --test --test-reporter=spec --test-timeout=120000 test/supabase/identity/$$set.test.mjs || exit 1; done
+	bin/e2e -server bin/holdfast -settings test/supabase/identity/later.env,test/supabase/identity/later-off.env -- $(NODE) --test --test-reporter=spec --test-timeout=120000 test/supabase/identity/later.test.mjs
 	bin/e2e -server bin/holdfast -settings test/supabase/identity/server.env -- $(NODE) --test --test-reporter=spec --test-timeout=120000 test/supabase/identity/suite.test.mjs
 
 check: setup build ## test, and what takes longer or needs the network

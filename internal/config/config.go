@@ -58,6 +58,7 @@ type Config struct {
 	SMSURL            string        `name:"sms_url" secret:"true" doc:"address that text messages are posted to as {\"to\": \"+15550001111\", \"text\": ...}, https://user:password@host/path; log = into the log, with --dev only"`
 	MFAPhoneEnroll    bool          `name:"mfa_phone_enroll" doc:"telephone numbers may be enrolled as second factors"`
 	MFAPhoneVerify    bool          `name:"mfa_phone_verify" doc:"numbers that are enrolled as second factors are asked; mfa_phone_enroll switches it on"`
+	MFAWebAuthn       bool          `name:"mfa_webauthn" default:"true" doc:"security keys may be enrolled as second factors, and are asked"`
 	PhoneCodes        []string      `name:"phone_codes" secret:"true" doc:"fixed codes of test numbers, 15550001111=424242,...; nothing is sent to them"`
 	CaptchaURL        string        `name:"captcha_url" doc:"address that says whether a captcha was solved, for example https://api.hcaptcha.com/siteverify; empty = none is asked for"`
 	CaptchaSecret     string        `name:"captcha_secret" secret:"true" doc:"the site's secret at that address"`

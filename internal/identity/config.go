@@ -81,6 +81,7 @@ type Config struct {
 	Phone           bool              // sign-in by texted codes; needs SMS
 	MFAPhoneEnroll  bool              // numbers may be enrolled as second factors; needs MFAPhoneVerify
 	MFAPhoneVerify  bool              // numbers enrolled as second factors are asked; needs SMS
+	MFAKeysOff      bool              // security keys are neither enrolled as second factors nor asked
 	PhoneConfirmed  bool              // numbers need no proof
 	SMS             sms.Sender        // carries texts
 	PhoneCodes      map[string]string // fixed codes of test numbers (digits): nothing is sent
@@ -155,7 +156,10 @@ func New(cfg Config, d *db.DB, m Mailer, now func() time.Time) (*Service, error)
 		return nil, err
 	}
 	texts := factor.Texts{Enrol: cfg.MFAPhoneEnroll, Verify: cfg.MFAPhoneVerify, Digits: cfg.OTPLength, Fixed: cfg.PhoneCodes}
-	s.factors = &factor.Keeper{Keys: s.secrets, Now: s.now, Life: cfg.ChallengeTTL, Web: s.passkeys, Issuer: cfg.Name, Texts: texts}
+	s.factors = &factor.Keeper{Keys: s.secrets, Now: s.now, Life: cfg.ChallengeTTL, Issuer: cfg.Name, Texts: texts}
+	if !cfg.MFAKeysOff {
+		s.factors.Web = s.passkeys
+	}
 	if s.redirects, err = redirect.New(cfg.SiteURL, cfg.RedirectURLs); err != nil {
 		return nil, err
 	}

@@ -120,6 +120,18 @@ func TestMFA_webAuthn(t *testing.T) {
 		k.code(err, "webauthn_verification_failed")
 		_, err = k.svc.VerifyFactor(k.ctx, k.actor(low), e.ID, in)
 		k.code(err, "mfa_factor_not_found")
+		// Switched off: none is enrolled any more, and none is asked.
+		ch, err = k.svc.ChallengeFactor(k.ctx, k.actor(low), e.ID, identity.Offer{})
+		k.ok(err)
+		in = factor.Answer{ChallengeID: ch.ID, Type: "request", Credential: k.get(d, site, ch.WebAuthn.Options.PublicKey)}
+		k.cfg.MFAKeysOff = true
+		k.start()
+		_, err = k.svc.EnrolFactor(k.ctx, k.actor(up), factor.Enrol{Kind: "webauthn", FriendlyName: "another"})
+		k.code(err, "mfa_webauthn_enroll_not_enabled")
+		_, err = k.svc.ChallengeFactor(k.ctx, k.actor(low), e.ID, identity.Offer{})
+		k.code(err, "mfa_webauthn_verify_not_enabled")
+		_, err = k.svc.VerifyFactor(k.ctx, k.actor(low), e.ID, in)
+		k.code(err, "mfa_webauthn_verify_not_enabled")
 		k.ok(k.svc.UnenrolFactor(k.ctx, k.actor(up), e.ID))
 	})
 }

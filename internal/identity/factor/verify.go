@@ -130,7 +130,7 @@ func (k *Keeper) Challenge(tx *db.Tx, o Owner, f Factor) (Challenge, error) {
 
 func (k *Keeper) offer(tx *db.Tx, o Owner, f Factor) (*WebAuthnOffer, string, error) {
 	if k.Web == nil {
-		return nil, "", fault.New(fault.Unprocessable, "mfa_webauthn_verify_not_enabled", "MFA verification is disabled for WebAuthn")
+		return nil, "", errKeysOff()
 	}
 	offer := &WebAuthnOffer{Type: "request"}
 	var c passkey.Ceremony
@@ -148,6 +148,10 @@ func (k *Keeper) offer(tx *db.Tx, o Owner, f Factor) (*WebAuthnOffer, string, er
 	}
 	offer.Options.PublicKey = c.Options
 	return offer, c.State, err
+}
+
+func errKeysOff() error {
+	return fault.New(fault.Unprocessable, "mfa_webauthn_verify_not_enabled", "MFA verification is disabled for WebAuthn")
 }
 
 // credentials are the account's registered security keys, so that none is
@@ -223,7 +227,10 @@ func (k *Keeper) answerApp(tx *db.Tx, f Factor, code string) (refused, err error
 }
 
 func (k *Keeper) answerKey(tx *db.Tx, o Owner, f Factor, q Question, in Answer) (refused, err error) {
-	if k.Web == nil || q.Kind != WebAuthn+"."+in.Type {
+	if k.Web == nil {
+		return nil, errKeysOff()
+	}
+	if q.Kind != WebAuthn+"."+in.Type {
 		return fault.New(fault.Invalid, "validation_failed", "webauthn.type must be that of the challenge"), nil
 	}
 	var c passkey.Credential

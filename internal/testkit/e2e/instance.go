@@ -17,8 +17,10 @@ import (
 // An instance is one started server.
 type instance struct {
 	program, dir, database string
-	settings               []string // environment of a server without demo data; nil = the demo
-	ports                  []string // that the settings name, as NAME=NUMBER
+	file                   string            // of the settings, without its folder
+	settings               []string          // environment of a server without demo data; nil = the demo
+	known                  map[string]string // ports that the settings name
+	ports                  []string          // the same as NAME=NUMBER
 	url                    string
 	cmd                    *exec.Cmd
 	ended                  chan error
@@ -33,19 +35,22 @@ func (s *instance) settle(file string) error {
 	if err != nil {
 		return fmt.Errorf("e2e: settings: %w", err)
 	}
-	known := map[string]string{}
+	if s.known == nil {
+		s.known = map[string]string{}
+	}
+	s.file, s.settings = filepath.Base(file), nil
 	var failed error
 	port := func(name string) string {
-		if known[name] == "" {
+		if s.known[name] == "" {
 			address, err := freeAddress()
 			if err != nil || !strings.HasPrefix(name, "PORT_") {
 				failed = errors.Join(failed, fmt.Errorf("e2e: settings: $%s is no port: %w", name, err))
 				return ""
 			}
-			_, known[name], _ = net.SplitHostPort(address)
-			s.ports = append(s.ports, name+"="+known[name])
+			_, s.known[name], _ = net.SplitHostPort(address)
+			s.ports = append(s.ports, name+"="+s.known[name])
 		}
-		return known[name]
+		return s.known[name]
 	}
 	for line := range strings.Lines(string(text)) {
 		// A comment may name a port too, one that no setting needs.

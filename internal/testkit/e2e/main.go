@@ -1,11 +1,14 @@
 // Command e2e runs a command against a started Holdfast with its demo data,
 // once on SQLite and once on PostgreSQL:
 //
-//	e2e -server bin/holdfast [-engine sqlite,postgresql] [-settings FILE] -- COMMAND [ARGUMENT...]
+//	e2e -server bin/holdfast [-engine sqlite,postgresql] [-settings FILE[,FILE...]] -- COMMAND [ARGUMENT...]
 //
 // With -settings the server is an empty one, set up by the NAME=VALUE lines of
 // the file. $PORT_X in a value is a port that is free, for what the command
-// starts by itself: it finds the number under the same name.
+// starts by itself: it finds the number under the same name. With several files
+// the server is started and the command runs for each in turn, on the same data:
+// SETTINGS names the file, and what the command writes into KEPT_FILE is there
+// the next time.
 //
 // The command finds HOLDFAST_URL, HOLDFAST_ENGINE and what `holdfast status -o
 // env` prints in its environment. e2e fails when the command fails on either
@@ -33,16 +36,16 @@ import (
 func main() {
 	server := flag.String("server", "bin/holdfast", "the program to test")
 	engines := flag.String("engine", "sqlite,postgresql", "engines to test it on")
-	settings := flag.String("settings", "", "file of settings for a server without demo data")
+	settings := flag.String("settings", "", "files of settings for a server without demo data")
 	flag.Parse()
 	if flag.NArg() == 0 {
-		fmt.Fprintln(os.Stderr, "usage: e2e [-server FILE] [-engine sqlite,postgresql] [-settings FILE] -- COMMAND [ARGUMENT...]")
+		fmt.Fprintln(os.Stderr, "usage: e2e [-server FILE] [-engine sqlite,postgresql] [-settings FILE[,FILE...]] -- COMMAND [ARGUMENT...]")
 		os.Exit(2)
 	}
 	path, err := filepath.Abs(*server)
 	for _, engine := range strings.Split(*engines, ",") {
 		if err == nil {
-			err = run(plan{path, engine, *settings}, flag.Args())
+			err = run(plan{path, engine, strings.Split(*settings, ",")}, flag.Args())
 		}
 	}
 	if err != nil {
@@ -54,7 +57,7 @@ func main() {
 // A plan is what to start.
 type plan struct {
 	server, engine string
-	settings       string // file, "" = the demo
+	settings       []string // files; one that is "" = the demo
 }
 
 // run tests one engine from an empty directory and database to a clean end.
@@ -66,9 +69,6 @@ func run(p plan, command []string) (err error) {
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
 	s := &instance{program: p.server, dir: dir}
-	if err := s.settle(p.settings); err != nil {
-		return err
-	}
 	switch engine {
 	case "sqlite":
 	case "postgresql":
@@ -81,20 +81,31 @@ func run(p plan, command []string) (err error) {
 	default:
 		return fmt.Errorf("e2e: no engine %q", engine)
 	}
-	if err := s.start(); err != nil {
-		return fmt.Errorf("e2e: on %s: %w", engine, err)
-	}
 	begin := time.Now()
+	for _, file := range p.settings {
+		if err := s.serve(file, command, engine); err != nil {
+			return fmt.Errorf("e2e: on %s: %w\n--- the server's log\n%s", engine, err, s.log(60))
+		}
+	}
+	fmt.Printf("e2e: %s passed in %v\n", engine, time.Since(begin).Round(time.Millisecond))
+	return nil
+}
+
+// serve runs the command against a server with the settings of a file, from its
+// start to its end, and looks at its log.
+func (s *instance) serve(file string, command []string, engine string) error {
+	if err := s.settle(file); err != nil {
+		return err
+	}
+	if err := s.start(); err != nil {
+		return err
+	}
 	failed := s.against(command, engine)
 	stopped := s.stop()
 	if failed == nil {
 		failed = s.inspect()
 	}
-	if err := errors.Join(failed, stopped); err != nil {
-		return fmt.Errorf("e2e: on %s: %w\n--- the server's log\n%s", engine, err, s.log(60))
-	}
-	fmt.Printf("e2e: %s passed in %v\n", engine, time.Since(begin).Round(time.Millisecond))
-	return nil
+	return errors.Join(failed, stopped)
 }
 
 // against runs the command with what a client needs to know.
@@ -106,7 +117,7 @@ func (s *instance) against(command []string, engine string) error {
 	cmd := exec.Command(command[0], command[1:]...)
 	cmd.Env = append(outside(), keys...)
 	cmd.Env = append(cmd.Env, "HOLDFAST_URL="+s.url, "HOLDFAST_ENGINE="+engine)
-	cmd.Env = append(append(cmd.Env, s.ports...), "SECRETS_FILE="+s.secretsFile())
+	cmd.Env = append(append(cmd.Env, s.ports...), "SECRETS_FILE="+s.secretsFile(), "KEPT_FILE="+filepath.Join(s.dir, "kept"), "SETTINGS="+s.file)
 	cmd.Stdout, cmd.Stderr = os.Stdout, os.Stderr
 	if err := cmd.Run(); err != nil {
 		return fmt.Errorf("%s: %w", strings.Join(command, " "), err)

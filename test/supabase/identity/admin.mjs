@@ -14,16 +14,27 @@ async function made(more = {}) {
   return ok(await admin.createUser({ email, password, email_confirm: true, ...more })).user;
 }
 
-test('createUser: exactly what was given, confirmed or not, with an imported hash', async () => {
+test('createUser: exactly what was given, confirmed or not', async () => {
   const id = randomUUID();
   const user = await made({ id, user_metadata: { team: 'dock' }, app_metadata: { plan: 'gold' } });
   assert.deepEqual([user.id, user.user_metadata, user.app_metadata.plan, user.app_metadata.provider], [id, { team: 'dock' }, 'gold', 'email']);
   ok(await client().auth.signInWithPassword({ email: user.email, password }));
   const waiting = await made({ email_confirm: false });
   assert.equal((await client().auth.signInWithPassword({ email: waiting.email, password })).error.code, 'email_not_confirmed');
-  // "correct horse battery staple", bcrypt of cost 4
-  const imported = await made({ password: undefined, password_hash: '$2y$04$rF0Tu8oeVUqK4gQKcPRfye7vplCnxurs5aFU0ydv3z5H9hYm7seW6' });
-  ok(await client().auth.signInWithPassword({ email: imported.email, password: 'correct horse battery staple' }));
+});
+
+test('createUser: hashes of bcrypt, argon2 and Firebase open the account with their password', async () => {
+  const phrase = 'correct horse battery staple';
+  for (const [hash, secret] of [
+    ['$2y$04$rF0Tu8oeVUqK4gQKcPRfye7vplCnxurs5aFU0ydv3z5H9hYm7seW6', phrase],
+    ['$argon2id$v=19$m=64,t=3,p=2$YSBzYWx0IG9mIHNpeHRlZW4$LpR9CIhUPoe+gZW/ZI0FZ8YFayRkWRmVtCyeCRT45dU', phrase],
+    // Firebase's own sample (github.com/firebase/scrypt)
+    ['$fbscrypt$v=1,n=14,r=8,p=1,ss=Bw==,sk=ou9tdYTGyYm8kuR6Dt0Bp0kDuAYoXrK16mbZO4yGwAn3oLspjnN0/c41v8xZnO1n14J3MjKj1b2g6AUCAlFwMw==$C0sHCg9ek77hsg==$zKVTMvnWVw5BBOZNUdnsalx4c4c7y/w7IS5p6Ut2+CfEFFlz37J9huyQfov4iizN8dbjvEJlM5tQaJP84+hfTw==', 'mytestpassword'],
+  ]) {
+    const { email } = await made({ password: undefined, password_hash: hash });
+    assert.equal((await client().auth.signInWithPassword({ email, password: 'another-password' })).error.code, 'invalid_credentials', hash);
+    ok(await client().auth.signInWithPassword({ email, password: secret }));
+  }
 });
 
 test('createUser: what is taken or malformed', async () => {
@@ -53,6 +64,10 @@ test('listUsers: pages, total, the last page', async () => {
   for (const email of mine) assert.ok(all.includes(email));
   const filtered = await fetch(`${url}/auth/v1/admin/users?filter=${mine[0].split('@')[0]}`, { headers: { apikey: serviceKey } });
   assert.deepEqual((await filtered.json()).users.map((u) => u.email), [mine[0]]);
+  for (const [direction, want] of [['asc', mine.toSorted()], ['desc', mine.toSorted().reverse()]]) {
+    const sorted = await fetch(`${url}/auth/v1/admin/users?per_page=1000&sort=email+${direction}`, { headers: { apikey: serviceKey } });
+    assert.deepEqual((await sorted.json()).users.map((u) => u.email).filter((e) => mine.includes(e)), want, direction);
+  }
 });
 
 test('getUserById, and who is not there', async () => {

@@ -42,4 +42,14 @@ test('who guesses passwords is told to wait', async () => {
   }
   assert.deepEqual(answers[0], { status: 400, code: 'invalid_credentials' });
   assert.deepEqual(answers.at(-1), { status: 429, code: 'over_request_rate_limit' });
+  for (const [headers, want] of [
+    [{ 'X-Supabase-Api-Version': '2024-01-01' }, { code: 'over_request_rate_limit' }],
+    [{}, { code: 429, error_code: 'over_request_rate_limit' }],
+  ]) {
+    const response = await fetch(`${url}/auth/v1/token?grant_type=password`, { method: 'POST', headers: { 'Content-Type': 'application/json', ...headers }, body: JSON.stringify({ phone, password: 'one-guess-more' }) });
+    const { error, message, retry_after, limit, remaining, reset_at, msg, ...rest } = await response.json();
+    assert.deepEqual([response.status, error, remaining, rest], [429, 'rate_limit_exceeded', 0, want]);
+    assert.deepEqual([response.headers.get('retry-after'), typeof message, msg ?? message], [String(retry_after), 'string', message]);
+    assert.ok(retry_after > 0 && limit > 0 && Date.parse(reset_at) > Date.now(), JSON.stringify({ retry_after, limit, reset_at }));
+  }
 });

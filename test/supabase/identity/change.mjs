@@ -1,9 +1,11 @@
 // What people change about themselves: data, password, address.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { client, ok, password } from '../client.mjs';
+import { anonKey, client, ok, password, url } from '../client.mjs';
 import { letter } from './mailbox.mjs';
-import { confirmed, newAddress } from './rig.mjs';
+import { confirmed, newAddress, press } from './rig.mjs';
+
+const halfway = 'Confirmation link accepted. Please proceed to confirm link sent to the other email';
 
 test('updateUser: data is merged, null deletes, the application\'s own is out of reach', async () => {
   const { c } = await confirmed('data', { a: 1, b: { c: 2 } });
@@ -64,8 +66,19 @@ test('resend of an address change', async () => {
   await letter(next, /new address/);
   ok(await client().auth.resend({ type: 'email_change', email }));
   const fresh = await letter(next, /new address/, 2);
-  ok(await client().auth.verifyOtp({ email: next, token: fresh.code, type: 'email_change' }));
+  const half = await fetch(`${url}/auth/v1/verify`, { method: 'POST', headers: { apikey: anonKey, 'Content-Type': 'application/json' }, body: JSON.stringify({ email: next, token: fresh.code, type: 'email_change' }) });
+  assert.deepEqual([half.status, await half.json()], [200, { msg: halfway, code: '200' }]);
   assert.equal(ok(await c.auth.getUser()).user.email, email);
+});
+
+test('an address change by its two links: the first leads to the site with a message, the second with a session', async () => {
+  const { c, email } = await confirmed('by-link');
+  const next = newAddress('by-link-moved');
+  ok(await c.auth.updateUser({ email: next }));
+  const first = await press((await letter(next, /new address/)).link);
+  assert.deepEqual([new URLSearchParams(first.hash.slice(1)).get('message'), first.hash.includes('access_token')], [halfway, false]);
+  const second = await press((await letter(email, /change of your address/)).link);
+  assert.equal(ok(await client().auth.getUser(new URLSearchParams(second.hash.slice(1)).get('access_token'))).user.email, next);
 });
 
 test('reauthenticate: a mailed nonce entitles to a new password, once', async () => {

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { createHash, randomBytes } from 'node:crypto';
 import { test } from 'node:test';
-import { claims, client, ok, password, url } from '../client.mjs';
+import { claims, client, ok, password, service, url } from '../client.mjs';
 import { letter } from './mailbox.mjs';
 import * as own from './own.mjs';
 import { confirmed, newAddress, pkce } from './rig.mjs';
@@ -40,6 +40,34 @@ test('signInWithOAuth with PKCE: account, tokens of the provider, one account th
   assert.deepEqual([session.provider_token, session.provider_refresh_token], ['at-the-provider', 'rt-of-the-provider']);
   assert.deepEqual([claims(session.access_token).amr[0].method, claims(session.access_token).amr[0].provider], ['oauth', 'own']);
   assert.equal((await arrive({ ...who, email: newAddress('olga-moved') })).user.id, user.id, 'the subject counts, not the address');
+});
+
+test('signInWithOAuth: what else is asked of the provider is passed on, what controls the flow is not', async () => {
+  const foreign = { client_id: 'evil', redirect_uri: 'https://evil.example', state: 'evil', response_type: 'token', response_mode: 'fragment', nonce: 'evil' };
+  const queryParams = { ...foreign, login_hint: 'olga@people.example', prompt: 'consent' };
+  const { url: address } = ok(await client().auth.signInWithOAuth({ provider: 'own', options: { redirectTo: `${site}/in`, queryParams, skipBrowserRedirect: true } }));
+  const started = await fetch(address, { redirect: 'manual' });
+  assert.equal(started.status, 302, await started.text());
+  const asked = new URL(started.headers.get('location')).searchParams;
+  assert.deepEqual([asked.get('login_hint'), asked.get('prompt'), asked.get('client_id'), asked.get('response_type')], ['olga@people.example', 'consent', own.clientId, 'code']);
+  for (const [name, value] of Object.entries(foreign)) assert.ok(asked.getAll(name).length <= 1 && asked.get(name) !== value, name);
+});
+
+test('signInWithOAuth: an answer works once', async () => {
+  const c = client(undefined, pkce());
+  const { url: address } = ok(await c.auth.signInWithOAuth({ provider: 'own', options: { redirectTo: `${site}/in`, skipBrowserRedirect: true } }));
+  const at = [];
+  const twice = async (to, answer, cookies) => {
+    let response;
+    for (let i = 0; i < 2; i++) {
+      response = await fetch(`${to}?${answer}`, { redirect: 'manual', headers: { Cookie: cookies } });
+      at.push(new URL(response.headers.get('location')));
+    }
+    return response;
+  };
+  await own.go(address, own.person(newAddress('once')), twice);
+  assert.deepEqual(at.map((a) => a.searchParams.get('error_code')), [null, 'flow_state_already_used']);
+  ok(await c.auth.exchangeCodeForSession(at[0].searchParams.get('code')));
 });
 
 test('signInWithOAuth without PKCE: the session is in the fragment', async () => {
@@ -118,6 +146,17 @@ test('linkIdentity, getUserIdentities, unlinkIdentity', async () => {
   assert.deepEqual([strange.status, strange.code], [422, 'identity_not_found']);
 });
 
+test('unlinkIdentity: not where the other identity\'s address has become somebody else\'s', async () => {
+  const { c, email } = await confirmed('first');
+  const theirs = newAddress('second');
+  ok(await c.auth.linkIdentity({ provider: 'own', token: own.idToken(own.person(theirs)) }));
+  ok(await service().auth.admin.createUser({ email: theirs, password, email_confirm: true }));
+  const mine = ok(await c.auth.getUserIdentities()).identities.find((i) => i.provider === 'email');
+  const { error } = await c.auth.unlinkIdentity(mine);
+  assert.deepEqual([error.status, error.code], [422, 'email_conflict_identity_not_deletable']);
+  assert.equal(ok(await client().auth.signInWithPassword({ email, password })).user.identities.length, 2);
+});
+
 test('linkIdentity with an ID token', async () => {
   const { c, id } = await confirmed('tied');
   const who = own.person(newAddress('tied-to'));
@@ -152,5 +191,5 @@ test('signInWithIdToken: nonce, audience, signature', async () => {
     assert.equal(error?.status, 400, name);
   }
   const { error } = await client().auth.signInWithIdToken({ provider: 'nowhere', token: own.idToken(who) });
-  assert.equal(error.status, 400);
+  assert.deepEqual([error.status, error.code], [400, 'provider_disabled']);
 });

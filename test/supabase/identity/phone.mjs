@@ -10,7 +10,7 @@ export const newNumber = () => `4917${String(++serial).padStart(8, '0')}`;
 
 test('signInWithOtp by text message: signs up, then signs in', async () => {
   const phone = newNumber();
-  ok(await client().auth.signInWithOtp({ phone: `+${phone}` }));
+  assert.match(ok(await client().auth.signInWithOtp({ phone: `+${phone}` })).messageId, /^[0-9a-f-]{36}$/);
   const first = await code(phone);
   const wrong = (await client().auth.verifyOtp({ phone, token: first === '000000' ? '000001' : '000000', type: 'sms' })).error;
   assert.deepEqual([wrong.status, wrong.code], [403, 'otp_expired']);

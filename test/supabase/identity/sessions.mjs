@@ -17,7 +17,10 @@ test('refresh: the parent of the newest token is forgiven, an older one ends the
   for (const s of [second, lost]) assert.equal(claims(s.access_token).session_id, claims(first.access_token).session_id);
   const parallel = await Promise.all(Array.from({ length: 8 }, () => refreshed(second.refresh_token)));
   assert.equal(new Set(parallel.map((r) => ok(r).session.refresh_token)).size, 1, 'tabs that refresh at once end up with one token');
-  for (const forged of ['AAAAAAAAAAAAAAAAAAAAAAAA', `${second.refresh_token.slice(0, -2)}xx`]) assert.equal((await refreshed(forged)).error.status, 400);
+  for (const forged of ['AAAAAAAAAAAAAAAAAAAAAAAA', `${second.refresh_token.slice(0, -2)}xx`, 'short']) {
+    const { error } = await refreshed(forged);
+    assert.deepEqual([error.status, error.code], [400, 'validation_failed'], forged);
+  }
   const { email: kept } = ok(await client().auth.signInWithPassword({ email, password })).user;
   assert.equal(kept, email);
 });
@@ -46,8 +49,11 @@ test('signOut: this session, the others, all', async () => {
   assert.equal((await b.auth.signOut({ scope: 'others' })).error, null);
   assert.deepEqual(await alive(c, b), [false, true]);
   const e = await enter();
+  const ended = ok(await e.auth.getSession()).session.refresh_token;
   assert.equal((await e.auth.signOut({ scope: 'global' })).error, null);
   assert.deepEqual(await alive(b, e), [false, false]);
+  const { error } = await refreshed(ended);
+  assert.deepEqual([error.status, error.code, error.message], [400, 'refresh_token_not_found', 'Invalid Refresh Token: Refresh Token Not Found']);
   const f = await enter();
   const token = ok(await f.auth.getSession()).session.access_token;
   const { status } = await fetch(`${url}/auth/v1/logout?scope=sideways`, { method: 'POST', headers: { Authorization: `Bearer ${token}` } });

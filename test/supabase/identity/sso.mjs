@@ -37,12 +37,34 @@ test('signInWithSSO by domain and by id; who has no provider is told so', async 
       assert.deepEqual([error.status, error.code], [422, 'user_sso_managed']);
     }
   }
+  const form = { domain, code_challenge: 'a'.repeat(43), code_challenge_method: 's256' };
+  const led = await fetch(`${url}/auth/v1/sso`, { method: 'POST', redirect: 'manual', headers: { 'Content-Type': 'application/json' }, body: JSON.stringify(form) });
+  assert.deepEqual([led.status, new URL(led.headers.get('location')).origin], [303, own.issuer], 'without skip_http_redirect');
   const c = client(undefined, pkce());
   const none = (await c.auth.signInWithSSO({ domain: 'nowhere.example' })).error;
   assert.deepEqual([none.status, none.code], [404, 'sso_provider_not_found']);
   assert.equal((await c.auth.signInWithSSO({ providerId: randomUUID() })).error.code, 'sso_provider_not_found');
   await admin('PUT', `/admin/custom-providers/${made.identifier}`, { enabled: false });
   assert.equal((await c.auth.signInWithSSO({ domain })).error.code, 'sso_provider_disabled');
+});
+
+test('a domain leads to one provider; one whose people are the last owners stays', async () => {
+  const { c: owner, id: founded, tenant } = await founder();
+  const domain = newDomain();
+  const api = service().auth.admin.customProviders;
+  const provider = (of) => ({ provider_type: 'oidc', identifier: `custom:${unique('op').toLowerCase()}`, name: 'Op', client_id: own.clientId, client_secret: 'the-secret-of-holdfast', issuer: own.issuer, tenant_id: of, domains: [domain], default_role: 'viewer' });
+  const made = ok(await api.createProvider(provider(tenant)));
+  const taken = (await api.createProvider(provider((await founder()).tenant))).error;
+  assert.deepEqual([taken.status, taken.code], [400, 'sso_domain_already_exists']);
+  const c = client(undefined, pkce());
+  const { url: address } = ok(await c.auth.signInWithSSO({ domain, options: { redirectTo: `${site}/desk`, skipBrowserRedirect: true } }));
+  const at = await own.go(address, own.person(`ann@${domain}`));
+  const { user } = ok(await c.auth.exchangeCodeForSession(at.searchParams.get('code')));
+  ok(await owner.from('members').update({ role: 'owner' }).eq('user_id', user.id));
+  ok(await service().from('members').update({ role: 'viewer' }).eq('user_id', founded).eq('tenant_id', tenant));
+  const kept = (await api.deleteProvider(made.identifier)).error;
+  assert.deepEqual([kept.status, kept.code], [409, 'conflict']);
+  ok(await c.auth.getUser());
 });
 
 test('admin.customProviders: made, listed, read, changed, removed; the secret is never shown', async () => {

@@ -62,15 +62,19 @@ test('no sign-up: by password, by code, without an address', async () => {
   assert.deepEqual(ok(await service().auth.admin.listUsers({ perPage: 1000 })).users.filter((u) => u.email === unknown), []);
 });
 
-test('what is off by default says so', async () => {
+test('what is off says so', async () => {
   const { c } = await person({}, pkce());
   assert.deepEqual(refused(await c.auth.linkIdentity({ provider: 'google' })), [404, 'manual_linking_disabled']);
   assert.deepEqual(refused(await c.auth.mfa.enroll({ factorType: 'phone', phone: '+15550009999' })), [422, 'mfa_phone_enroll_not_enabled']);
   assert.deepEqual(refused(await c.auth.signInWithSSO({ domain: 'corp.example' })), [404, 'saml_provider_disabled']);
+  const keys = client(undefined, { auth: { persistSession: false, autoRefreshToken: false, experimental: { passkey: true } } });
+  assert.deepEqual(refused(await keys.auth.passkey.startAuthentication()), [404, 'passkey_disabled']);
+  ok(await keys.auth.setSession(ok(await c.auth.getSession()).session));
+  assert.deepEqual(refused(await keys.auth.passkey.startRegistration()), [404, 'passkey_disabled']);
   const web3 = await fetch(`${url}/auth/v1/token?grant_type=web3`, { method: 'POST', headers: { 'Content-Type': 'application/json' }, body: '{"chain":"ethereum","message":"m","signature":"0x"}' });
   assert.deepEqual([web3.status, (await web3.json()).error_code], [422, 'web3_provider_disabled']);
   const settings = await (await fetch(`${url}/auth/v1/settings`)).json();
-  assert.deepEqual([settings.disable_signup, settings.saml_enabled, settings.external.anonymous_users, settings.external.phone], [true, false, false, true]);
+  assert.deepEqual([settings.disable_signup, settings.saml_enabled, settings.passkeys_enabled, settings.external.anonymous_users, settings.external.phone], [true, false, false, false, true]);
 });
 
 test('one mail and one message a minute: the second is refused and says how long', async () => {
