@@ -10,6 +10,7 @@ import (
 	"holdfast/internal/db"
 	"holdfast/internal/fault"
 	"holdfast/internal/identity/letter"
+	"holdfast/internal/mail"
 )
 
 // Mails of invitations wait in the database: who was told that somebody is
@@ -122,7 +123,7 @@ func (s *Service) sendInvitation(ctx context.Context, m invitationMail) error {
 	err = s.mailInvitation(ctx, m)
 	status, next := "sent", s.now()
 	switch {
-	case hopeless(err):
+	case mail.Hopeless(err):
 		status = "failed"
 	case err != nil:
 		status, next = "pending", next.Add(inviteRetries[min(m.tries, int64(len(inviteRetries)))-1])
@@ -135,13 +136,6 @@ func (s *Service) sendInvitation(ctx context.Context, m invitationMail) error {
 		return fmt.Errorf("identity: mail of invitation %s: %w", m.ID, err)
 	}
 	return nil
-}
-
-// hopeless reports a mail that no second try delivers: there is no such address.
-// What a mail server else refuses for good may be its own state, as a spent
-// quota.
-func hopeless(err error) bool {
-	return fault.HasCode(err, "mail_address") || fault.HasCode(err, "mail_text")
 }
 
 // claimInvitation takes a mail that no other node has taken: the number of tries

@@ -27,9 +27,10 @@ func (k *kit) serverIs(away error) {
 }
 
 // What a mail server refuses for good is tried again, for the reason may be its
-// own; an address that it does not know is not. Neither holds up the others.
+// own; an address that it does not know, or what cannot be written, is not.
+// Neither holds up the others.
 func TestInvite_refusedMail(t *testing.T) {
-	for code, want := range map[string]int{"mail_refused": 6, "mail_address": 0} {
+	for code, want := range map[string]int{"mail_refused": 6, "mail_address": 0, "mail_subject": 0, "mail_message": 0} {
 		onBoth(t, nil, func(k *kit) {
 			admin := k.actor(k.member(k.tenant("North"), "admin@x.example", actor.Admin))
 			k.serverIs(fault.New(fault.Invalid, code, "no"))

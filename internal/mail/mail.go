@@ -4,6 +4,7 @@ package mail
 import (
 	"context"
 	"net/mail"
+	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -23,10 +24,18 @@ type Message struct {
 }
 
 // A Sender hands a message to the next hop. It fails with fault.Invalid when
-// the message cannot be sent, now or later, and with fault.Unavailable when a
-// later try may do.
+// the message was refused and with fault.Unavailable when nobody has judged it.
+// Either may pass: Hopeless tells what does not.
 type Sender interface {
 	Send(ctx context.Context, m Message) error
+}
+
+// Hopeless reports an error of Send that no later try changes: the message
+// cannot be written, or nobody has such an address. What else a server refuses
+// for good (mail_refused) may be its own state, as a spent quota or a blocked
+// sender.
+func Hopeless(err error) bool {
+	return err != nil && slices.Contains([]string{"mail_address", "mail_subject", "mail_text", "mail_message"}, fault.As(err).Code)
 }
 
 // check refuses what could be read as more than one recipient or as another

@@ -24,10 +24,10 @@ import (
 
 // backend is a server that keeps what it is given and refuses what it is told.
 type backend struct {
-	mu     sync.Mutex
-	got    []received
-	refuse error // what it says to RCPT
-	user   string
+	mu                         sync.Mutex
+	got                        []received
+	refuse, sender, afterwards error // what it says to RCPT, to MAIL and to the message
+	user                       string
 }
 
 type received struct {
@@ -48,7 +48,7 @@ func (s *session) Logout() error { return nil }
 
 func (s *session) Mail(from string, _ *smtp.MailOptions) error {
 	s.r.from = from
-	return nil
+	return s.b.sender
 }
 
 func (s *session) Rcpt(to string, _ *smtp.RcptOptions) error {
@@ -59,6 +59,9 @@ func (s *session) Rcpt(to string, _ *smtp.RcptOptions) error {
 func (s *session) Data(r io.Reader) error {
 	text, err := io.ReadAll(r)
 	s.r.data = string(text)
+	if s.b.afterwards != nil {
+		return s.b.afterwards
+	}
 	s.b.mu.Lock()
 	defer s.b.mu.Unlock()
 	s.b.got = append(s.b.got, s.r)
@@ -218,6 +221,47 @@ func TestSMTPTellsRefusedFromUnreachable(t *testing.T) {
 			t.Error(err)
 		}
 	})
+}
+
+// Only what a server says of a recipient, and of nothing else, ends the tries.
+func TestHopeless(t *testing.T) {
+	no := func(code, subject, detail int) error {
+		return &smtp.SMTPError{Code: code, EnhancedCode: smtp.EnhancedCode{code / 100, subject, detail}, Message: "no"}
+	}
+	for _, row := range []struct {
+		name string
+		b    *backend
+		want bool
+	}{
+		{"no such mailbox", &backend{refuse: no(550, 1, 1)}, true},
+		{"no such host", &backend{refuse: no(550, 1, 2)}, true},
+		{"bad syntax", &backend{refuse: no(553, 1, 3)}, true},
+		{"moved", &backend{refuse: no(551, 1, 6)}, true},
+		{"a host that takes no mail", &backend{refuse: no(556, 1, 10)}, true},
+		{"a sender's bad syntax", &backend{refuse: no(553, 1, 7)}, false},
+		{"a blocked sender", &backend{refuse: no(550, 1, 8)}, false},
+		{"a provider's spent quota", &backend{refuse: no(550, 1, 90)}, false},
+		{"policy", &backend{refuse: no(550, 7, 1)}, false},
+		{"not now", &backend{refuse: no(450, 1, 1)}, false},
+		{"no such sender", &backend{sender: no(550, 1, 1)}, false},
+		{"a sender's domain", &backend{sender: no(550, 1, 8)}, false},
+		{"refused when it was read", &backend{afterwards: no(550, 1, 1)}, false},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			err := sender(t, "smtp://"+listen(t, row.b)).Send(t.Context(), letter)
+			if err == nil || Hopeless(err) != row.want || fault.HasCode(err, "mail_address") != row.want {
+				t.Errorf("%v (%s), want hopeless = %v", err, fault.As(err).Code, row.want)
+			}
+		})
+	}
+	for _, m := range injections() {
+		if err := new(Sink).Send(t.Context(), m); !Hopeless(fmt.Errorf("wrapped: %w", err)) {
+			t.Errorf("%q %q would be tried again: %v", m.To, m.Subject, err)
+		}
+	}
+	if Hopeless(nil) || Hopeless(context.DeadlineExceeded) {
+		t.Error("what is not a refusal is hopeless")
+	}
 }
 
 func TestNewSMTPRefuses(t *testing.T) {

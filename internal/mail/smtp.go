@@ -8,6 +8,7 @@ import (
 	"net"
 	"net/mail"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -138,6 +139,12 @@ func (s *SMTP) compose(m Message) (*gomail.Msg, error) {
 	return msg, nil
 }
 
+// noSuchAddress are the codes that say so of a recipient: no such mailbox or
+// host, bad syntax, moved (RFC 3463 section 3.2), a host that takes no mail (RFC
+// 7505 section 4.2). Others of 5.1 are about the sender, and providers make up
+// their own for quotas.
+var noSuchAddress = [...]string{"5.1.1", "5.1.2", "5.1.3", "5.1.6", "5.1.10"}
+
 // refused tells a refusal for good (RFC 5321 section 4.2.1, 5yz) from one that
 // may pass.
 func refused(err error) error {
@@ -146,7 +153,7 @@ func refused(err error) error {
 	}
 	var send *gomail.SendError
 	if errors.As(err, &send) && !send.IsTemp() && send.ErrorCode() >= 500 {
-		if strings.HasPrefix(send.EnhancedStatusCode(), "5.1.") { // RFC 3463, 3.2: of the address
+		if send.Reason == gomail.ErrSMTPRcptTo && slices.Contains(noSuchAddress[:], send.EnhancedStatusCode()) {
 			return fault.Wrap(err, fault.Invalid, "mail_address", "the mail server knows no such address")
 		}
 		return fault.Wrap(err, fault.Invalid, "mail_refused", "the mail server refused the message")

@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"holdfast/internal/db"
-	"holdfast/internal/fault"
 	"holdfast/internal/mail"
 	"holdfast/internal/query"
 )
@@ -35,11 +34,13 @@ func (m mails) add(x queuedMail) error {
 	return m.Add(x.tenant, x.key, x.user, x.Kind, x.To, x.Subject, x.Text, x.HTML, x.about, "pending", 0, at, at)
 }
 
-// How mails are retried: after each of these, then given up. A node that dies
-// while it sends leaves the mail to the others after mailClaim.
+// How mails are retried: after each of these, then after the last one again until
+// the mail is mailLife old. A node that dies while it sends leaves the mail to the
+// others after mailClaim.
 var mailRetries = [...]time.Duration{time.Minute, 5 * time.Minute, 30 * time.Minute, 2 * time.Hour}
 
 const (
+	mailLife  = 24 * time.Hour // longer than a night's outage; then its news is old
 	mailClaim = 10 * time.Minute
 	mailPage  = 50
 	mailsKept = 30 * 24 * time.Hour
@@ -49,6 +50,7 @@ const (
 type waiting struct {
 	tenant, key string
 	tries       int64
+	made        time.Time
 	mail.Message
 }
 
@@ -80,9 +82,9 @@ func (p *Programme) SendMails(ctx context.Context, to mail.Sender) (sent int, er
 func (p *Programme) dueMails(ctx context.Context) (list []waiting, err error) {
 	err = p.store.DB().Read(ctx, db.Scope{All: true}, func(tx *db.Tx) error {
 		list = nil
-		return tx.Query(fmt.Sprintf("SELECT tenant_id, key, tries, kind, address, subject, body, html FROM safety_mails WHERE status = 'pending' AND next_at <= $1 ORDER BY next_at, key LIMIT %d", mailPage),
+		return tx.Query(fmt.Sprintf("SELECT tenant_id, key, tries, kind, address, subject, body, html, made_at FROM safety_mails WHERE status = 'pending' AND next_at <= $1 ORDER BY next_at, key LIMIT %d", mailPage),
 			[]any{p.now().UTC()}, func(r *db.Row) error {
-				list = append(list, waiting{r.Text(0), r.Text(1), r.Int(2), mail.Message{Kind: r.Text(3), To: r.Text(4), Subject: r.Text(5), Text: r.Text(6), HTML: r.Text(7)}})
+				list = append(list, waiting{r.Text(0), r.Text(1), r.Int(2), r.Time(8), mail.Message{Kind: r.Text(3), To: r.Text(4), Subject: r.Text(5), Text: r.Text(6), HTML: r.Text(7)}})
 				return nil
 			})
 	})
@@ -98,10 +100,10 @@ func (p *Programme) sendMail(ctx context.Context, to mail.Sender, m waiting) (bo
 	status, next := "sent", p.now()
 	switch {
 	case err == nil:
-	case fault.Is(err, fault.Invalid) || m.tries > int64(len(mailRetries)):
+	case mail.Hopeless(err) || next.Sub(m.made) >= mailLife:
 		status = "failed"
 	default:
-		status, next = "pending", next.Add(mailRetries[m.tries-1])
+		status, next = "pending", next.Add(mailRetries[min(m.tries, int64(len(mailRetries)))-1])
 	}
 	// The mail is out: what became of it is noted even while the server stops.
 	noted := p.noteMail(context.WithoutCancel(ctx), m, status, next)
