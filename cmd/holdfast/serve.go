@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"fmt"
-	"net/http"
 	"os"
 	"os/signal"
 	"syscall"
@@ -65,20 +64,11 @@ func healthCommand(o *options) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			base := app.RunningURL(cfg)
 			ctx, cancel := context.WithTimeout(cmd.Context(), 5*time.Second)
 			defer cancel()
-			req, err := http.NewRequestWithContext(ctx, http.MethodGet, base+"/readyz", nil)
+			base, err := app.AskReady(ctx, cfg)
 			if err != nil {
 				return err
-			}
-			res, err := http.DefaultClient.Do(req)
-			if err != nil {
-				return fmt.Errorf("%s does not answer: %w", base, err)
-			}
-			defer res.Body.Close()
-			if res.StatusCode != http.StatusOK {
-				return fmt.Errorf("%s is not ready: status %d", base, res.StatusCode)
 			}
 			fmt.Fprintln(cmd.OutOrStdout(), base, "is ready")
 			return nil

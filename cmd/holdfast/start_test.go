@@ -2,11 +2,19 @@ package main_test
 
 import (
 	"context"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/tls"
+	"crypto/x509"
+	"encoding/pem"
+	"math/big"
 	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -232,6 +240,66 @@ func TestHealthcheck(t *testing.T) {
 		v.stop()
 		s.refused("does not answer", "healthcheck", "--listen", "127.0.0.1:1")
 	})
+}
+
+// selfSigned writes a certificate that nobody knows, for other names than this
+// machine's, and its key.
+func (s *site) selfSigned(cert, key string) {
+	s.Helper()
+	k, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		s.Fatal(err)
+	}
+	tpl := &x509.Certificate{SerialNumber: big.NewInt(time.Now().UnixNano()), DNSNames: []string{"wms.example"}, NotAfter: time.Now().Add(time.Hour)}
+	der, err := x509.CreateCertificate(rand.Reader, tpl, tpl, &k.PublicKey, k)
+	if err != nil {
+		s.Fatal(err)
+	}
+	text, err := x509.MarshalECPrivateKey(k)
+	if err != nil {
+		s.Fatal(err)
+	}
+	s.file(cert, string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der})))
+	s.file(key, string(pem.EncodeToMemory(&pem.Block{Type: "EC PRIVATE KEY", Bytes: text})))
+}
+
+// The server with a certificate for its public name is asked where it listens,
+// also after the certificate was renewed; the others are told the public name.
+func TestHealthcheckTLS(t *testing.T) {
+	s := embedded(t)
+	cert, key := filepath.Join(t.TempDir(), "cert.pem"), filepath.Join(t.TempDir(), "key.pem")
+	s.selfSigned(cert, key)
+	v := s.serve("--listen", "0.0.0.0:0", "--tls-cert", cert, "--tls-key", key)
+	s.run("healthcheck")
+	if got := s.keys()["API_URL"]; got != v.url || !strings.HasPrefix(got, "https://localhost:") {
+		t.Errorf("status: %s, server at %s", got, v.url)
+	}
+	shown := func() string {
+		res, err := (&http.Client{Transport: &http.Transport{DisableKeepAlives: true, TLSClientConfig: &tls.Config{InsecureSkipVerify: true}}}).Get(v.url + "/healthz")
+		if err != nil {
+			t.Fatal(err)
+		}
+		res.Body.Close()
+		return res.TLS.PeerCertificates[0].SerialNumber.String()
+	}
+	first := shown()
+	s.selfSigned(cert, key)
+	s.run("healthcheck") // the new one is not shown yet
+	v.signal(syscall.SIGHUP)
+	s.eventually("the new certificate is shown", func() bool { return shown() != first })
+	s.eventually("the new certificate is believed", func() bool { return s.finish(s.command(nil, "healthcheck"), "").code == 0 })
+	v.stop()
+
+	_, port, _ := strings.Cut(strings.TrimPrefix(v.url, "https://"), ":")
+	named := s.command(nil, "serve", "--listen", "[::]:"+port, "--tls-cert", cert, "--tls-key", key, "--public-url", "https://wms.example")
+	if err := named.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { named.Process.Kill(); named.Wait() })
+	s.eventually("a server with a public name is healthy", func() bool { return s.finish(s.command(nil, "healthcheck"), "").code == 0 })
+	if got := s.keys()["API_URL"]; got != "https://wms.example" {
+		t.Errorf("status sends clients to %s", got)
+	}
 }
 
 // The dump hides secrets; without any it is a file to start from.

@@ -127,6 +127,7 @@ func (s *serving) reload(load func() (*config.Config, error)) error {
 	if err := s.apply(c); err != nil {
 		return fmt.Errorf("app: the configuration stays as it was: %w", err)
 	}
+	s.tell()
 	slog.Info("hangup: the configuration was read again, kept answers and sessions are forgotten")
 	if names := s.asked.Differs(c, reloadable); len(names) > 0 {
 		slog.Warn("some settings count after a restart only", "settings", strings.Join(names, ", "))

@@ -2,7 +2,6 @@ package app
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -53,7 +52,7 @@ func Serve(ctx context.Context, c *config.Config, out io.Writer, load func() (*c
 	defer l.Close()
 	c.Listen = l.Addr().String()
 	if c.PublicURL == "" {
-		c.PublicURL = scheme(c) + "://" + c.Listen
+		c.PublicURL = address(c)
 	}
 	a, err := Open(ctx, c, Server)
 	if err != nil {
@@ -83,7 +82,7 @@ func Serve(ctx context.Context, c *config.Config, out io.Writer, load func() (*c
 	if err := a.banner(ctx, out, time.Since(start)); err != nil {
 		slog.Warn("the banner was not read", "error", err)
 	}
-	defer a.announce()()
+	defer s.announce()()
 	if err := a.admin(ctx); err != nil {
 		return err
 	}
@@ -107,13 +106,6 @@ func (s *serving) run(ctx context.Context, l net.Listener) error {
 		a.notifier.Close() // open streams would hold the server up
 		slog.Info("stopping: no new requests, finishing those in flight")
 	})
-}
-
-func scheme(c *config.Config) string {
-	if c.TLSCert != "" {
-		return "https"
-	}
-	return "http"
 }
 
 func (a *App) banner(ctx context.Context, out io.Writer, took time.Duration) error {
@@ -156,39 +148,6 @@ func (a *App) mailLine() string {
 		return "sent by SMTP"
 	}
 	return "none configured: confirmation and recovery need HOLDFAST_SMTP_URL"
-}
-
-// server.json tells the tools of the same data directory where the server is.
-type serverFile struct {
-	URL string `json:"url"`
-	PID int    `json:"pid"`
-}
-
-func serverPath(c *config.Config) string { return filepath.Join(c.Data, "server.json") }
-
-func (a *App) announce() (remove func()) {
-	path := serverPath(a.Config)
-	b, err := json.Marshal(serverFile{URL: scheme(a.Config) + "://" + a.Config.Listen, PID: os.Getpid()})
-	if err == nil {
-		err = os.WriteFile(path, b, 0o600)
-	}
-	if err != nil {
-		slog.Warn("other commands will not find this server", "error", err)
-	}
-	return func() { os.Remove(path) }
-}
-
-// RunningURL is the address of the server on this data directory, or the one
-// it would have.
-func RunningURL(c *config.Config) string {
-	var s serverFile
-	if b, err := os.ReadFile(serverPath(c)); err == nil && json.Unmarshal(b, &s) == nil && s.URL != "" {
-		return s.URL
-	}
-	if c.PublicURL != "" {
-		return c.PublicURL
-	}
-	return scheme(c) + "://" + c.Listen
 }
 
 func (a *App) healthz(w http.ResponseWriter, _ *http.Request) {
