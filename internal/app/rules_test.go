@@ -17,7 +17,7 @@ var floors = []struct {
 	packages []string
 }{
 	{"words every package needs", []string{"fault", "actor", "decimal", "spell"}},
-	{"settings, memory and sealing, no feature; a connection that may be away", []string{"config", "cache", "seal", "redis"}},
+	{"settings, memory and sealing, no feature; a connection that may be away", []string{"config", "cache", "heap", "seal", "redis"}},
 	{"toolboxes for one outside thing each: database, HTTP, windows, files, mail", []string{"db", "web", "limit", "blob", "mail"}},
 	{"what the server has done, in numbers", []string{"metrics"}},
 	{"what the records are; who may pass; what nodes tell each other, who works, and what was answered before", []string{"catalog", "gate", "bus", "lease", "once"}},

@@ -12,6 +12,7 @@ import (
 	"holdfast/internal/actor"
 	"holdfast/internal/db"
 	"holdfast/internal/fault"
+	"holdfast/internal/heap"
 )
 
 // shownErrors is how many row errors the answer of Process lists.
@@ -99,6 +100,13 @@ func readPlan(tx *db.Tx, job *Job) (*plan, error) {
 	})
 }
 
+// A file of so many rows is checked with a heap that grows by fewer per cent of
+// what lives: its keys live until the end, and need no garbage beside them.
+const (
+	manyRows = 200_000
+	leaner   = 110
+)
+
 func (m *Importer) process(ctx context.Context, s *step) (*Processed, error) {
 	t, err := m.target(s.job.Target)
 	if err != nil {
@@ -152,6 +160,9 @@ func (m *Importer) process(ctx context.Context, s *step) (*Processed, error) {
 	}
 	if st.edits, err = m.edits(ctx, s.actor, s.job.ID); err != nil {
 		return nil, err
+	}
+	if v.rows > manyRows {
+		defer heap.Thrifty(leaner)()
 	}
 	if err := st.run(ctx, open); err != nil {
 		return nil, err

@@ -2,12 +2,12 @@ package programme
 
 import (
 	"context"
-	"runtime/debug"
 	"time"
 
 	"holdfast/internal/actor"
 	"holdfast/internal/db"
 	"holdfast/internal/fault"
+	"holdfast/internal/heap"
 )
 
 // large is how many entities make a tenant's work heavy: what it holds in memory
@@ -55,13 +55,9 @@ func (p *Programme) turn(ctx context.Context, a actor.Actor, night bool) (done f
 	defer late.Stop()
 	select {
 	case p.heavy <- struct{}{}:
-		usual := debug.SetGCPercent(thrift)
-		if usual < thrift { // the operator's choice, or off
-			debug.SetGCPercent(usual)
-		}
+		usual := heap.Thrifty(thrift)
 		return func() {
-			debug.SetGCPercent(usual)
-			debug.FreeOSMemory()
+			usual()
 			<-p.heavy
 			leave()
 		}, nil
