@@ -10,6 +10,7 @@ import (
 	"holdfast/internal/config"
 	"holdfast/internal/identity"
 	"holdfast/internal/identity/captcha"
+	"holdfast/internal/identity/password"
 	"holdfast/internal/identity/sms"
 )
 
@@ -18,13 +19,17 @@ func (a *App) signInConfig(master []byte) (identity.Config, error) {
 	c := a.Config
 	out := identity.Config{
 		SiteURL: c.SiteURL, PublicURL: c.PublicURL, RedirectURLs: c.RedirectURLs, ImplicitFlow: c.ImplicitFlow,
-		Autoconfirm: c.Autoconfirm, EmailOff: !c.EmailSignin, SignupEnabled: c.Signup, SignupTenants: c.SignupTenants, SignupTellsTaken: c.SignupTaken == "tell", InviteLinksAny: c.InviteLinks == "any", PasswordMinLength: c.PasswordMinLength,
+		Autoconfirm: c.Autoconfirm, EmailOff: !c.EmailSignin, SignupEnabled: c.Signup, SignupTenants: c.SignupTenants, SignupTellsTaken: c.SignupTaken == "tell", InviteLinksAny: c.InviteLinks == "any", PasswordMinLength: c.PasswordMinLength, PasswordCurrent: c.PasswordCurrent,
 		AccessTokenTTL: c.AccessTokenTTL, RefreshTokenTTL: c.RefreshTokenTTL, RefreshReuseInterval: none(c.RefreshReuse),
 		MailInterval: none(c.MailInterval), CodeTTL: c.OTPTTL, OTPLength: c.OTPLength, FlowTTL: c.FlowStateTTL, ProviderTTL: c.ProviderTTL, ChallengeTTL: c.MFAChallengeTTL,
 		MasterKey: master, JWTSecret: c.JWTSecret, PublishableKey: c.PublishableKey, SecretKey: c.SecretKey,
 		Phone: c.PhoneSignin, MFAPhoneEnroll: c.MFAPhoneEnroll, MFAPhoneVerify: c.MFAPhoneVerify, MFAKeysOff: !c.MFAWebAuthn, PhoneConfirmed: c.PhoneAutoconfirm, AnonymousUsers: c.AnonymousSignin, ManualLinking: c.ManualLinking, SAML: c.SAML,
 		Passkeys: c.Passkeys, Name: c.ProductName, WebAuthnID: c.WebAuthnID, WebAuthnOrigins: c.WebAuthnOrigins,
 		OIDC: providers(c.OAuthProviders), Version: Version, Log: slog.Default(), OnTenant: a.newTenant, OnMember: a.tellMembers,
+	}
+	var known bool
+	if out.PasswordClasses, known = password.ClassesOf(c.PasswordClasses); !known {
+		return out, fmt.Errorf("app: password_requirements: %q is unknown", c.PasswordClasses)
 	}
 	var err error
 	if c.SigningKeys != "" {

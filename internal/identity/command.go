@@ -41,6 +41,30 @@ func tenantBy(tx *db.Tx, name string) (Tenant, error) {
 	return t, err
 }
 
+// checkAccount is checkPassword for an address that may have an account, and
+// the tenant (id or slug) that it gets.
+func (s *Service) checkAccount(ctx context.Context, pw, addr, tenant string) error {
+	words, data := []string{addr}, map[string]any{}
+	err := s.db.Read(ctx, everywhere, func(tx *db.Tx) error {
+		names, err := tenantNames(tx, tenant)
+		if err != nil {
+			return err
+		}
+		words = append([]string{addr, tenant}, names...)
+		u, err := userByEmail(tx, addr)
+		if err == nil {
+			data = u.UserMetadata
+		} else if !fault.Is(err, fault.NotFound) {
+			return err
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	return s.checkPassword(pw, words, data)
+}
+
 // CreateAdmin makes a confirmed account, or gives an existing one a new
 // password, and makes it owner of the tenant (id or slug).
 func (s *Service) CreateAdmin(ctx context.Context, email, pw, tenant string) (*User, error) {
@@ -48,7 +72,7 @@ func (s *Service) CreateAdmin(ctx context.Context, email, pw, tenant string) (*U
 	if err != nil {
 		return nil, err
 	}
-	if err := s.policy.Check(pw, addr); err != nil {
+	if err := s.checkAccount(ctx, pw, addr, tenant); err != nil {
 		return nil, err
 	}
 	hash, err := s.hasher.Hash(ctx, pw)
@@ -154,7 +178,7 @@ func (s *Service) ResetPassword(ctx context.Context, email, pw string) error {
 	if err != nil {
 		return err
 	}
-	if err := s.policy.Check(pw, addr); err != nil {
+	if err := s.checkAccount(ctx, pw, addr, ""); err != nil {
 		return err
 	}
 	hash, err := s.hasher.Hash(ctx, pw)

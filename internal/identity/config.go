@@ -59,6 +59,9 @@ type Config struct {
 	InviteLinksAny    bool   // administrators of any tenant may vouch for any address by a link they hand over
 	ImplicitFlow      bool   // tokens in fragments, supabase-js's default
 	PasswordMinLength int    // characters (8)
+	PasswordCurrent   bool   // a change asks for the password so far also in the first 24 hours of a session
+
+	PasswordClasses password.Classes // of which a password has one character each; nil = any
 
 	AccessTokenTTL       time.Duration // (1h)
 	RefreshTokenTTL      time.Duration // without use (720h)
@@ -144,7 +147,7 @@ func New(cfg Config, d *db.DB, m Mailer, now func() time.Time) (*Service, error)
 	if now == nil {
 		now = time.Now
 	}
-	s := &Service{cfg: cfg, db: d, mailer: m, hasher: password.New(hashQueue), policy: password.Policy{MinLength: cfg.PasswordMinLength}}
+	s := &Service{cfg: cfg, db: d, mailer: m, hasher: password.New(hashQueue), policy: password.Policy{MinLength: cfg.PasswordMinLength, Classes: cfg.PasswordClasses}}
 	s.now = func() time.Time { return now().UTC().Truncate(time.Microsecond) }
 	s.issuer = strings.TrimRight(cfg.PublicURL, "/") + "/auth/v1"
 	s.tokens, s.recent = newTokenCache(), post.NewRecent()

@@ -53,7 +53,7 @@ func (s *Service) GenerateLink(ctx context.Context, a actor.Actor, in LinkReques
 	}
 	hash := ""
 	if in.Type == kindSignup && in.Password != "" {
-		if err := s.policy.Check(in.Password, email); err != nil {
+		if err := s.checkPassword(in.Password, []string{email}, in.Data); err != nil {
 			return Link{}, err
 		}
 		if hash, err = s.hasher.Hash(ctx, in.Password); err != nil {

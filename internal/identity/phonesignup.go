@@ -59,7 +59,7 @@ func (s *Service) checkPhoneSignUp(in *PhoneSignUp) (string, error) {
 	if in.Password == "" {
 		return "", fault.New(fault.Invalid, "validation_failed", "Signup requires a valid password")
 	}
-	if err := s.policy.Check(in.Password, phone); err != nil {
+	if err := s.checkPassword(in.Password, []string{phone}, in.Data); err != nil {
 		return "", err
 	}
 	in.Data, err = merge(nil, in.Data)

@@ -63,7 +63,7 @@ func (s *Service) checkSignUp(in *SignUp) (string, error) {
 	if in.Password == "" {
 		return "", fault.New(fault.Invalid, "validation_failed", "Signup requires a valid password")
 	}
-	if err := s.policy.Check(in.Password, email); err != nil {
+	if err := s.checkPassword(in.Password, []string{email}, in.Data); err != nil {
 		return "", err
 	}
 	in.Data, err = merge(nil, in.Data)

@@ -2,6 +2,8 @@ package identity
 
 import (
 	"context"
+	"encoding/json"
+	"slices"
 	"time"
 
 	"holdfast/internal/actor"
@@ -170,19 +172,23 @@ func (s *Service) newHash(ctx context.Context, a actor.Actor, in Update) (string
 	}
 	var u *User
 	var sess session
+	var words []string
 	err := s.db.Read(ctx, everywhere, func(tx *db.Tx) (err error) {
 		if u, err = userByID(tx, a.UserID); err != nil {
 			return err
 		}
-		return tx.One("SELECT created_at FROM sessions WHERE id = $1", []any{a.SessionID}, func(r *db.Row) error {
+		if words, err = tenantNames(tx, a.TenantID); err != nil {
+			return err
+		}
+		return tx.One("SELECT created_at, amr FROM sessions WHERE id = $1", []any{a.SessionID}, func(r *db.Row) error {
 			sess.created = r.Time(0)
-			return nil
+			return json.Unmarshal([]byte(r.Text(1)), &sess.amr)
 		})
 	})
 	if err != nil {
 		return "", sessionGone(err)
 	}
-	if err := s.policy.Check(in.Password, u.Email); err != nil {
+	if err := s.checkPassword(in.Password, append(words, u.Email, u.Phone), u.UserMetadata, in.Data); err != nil {
 		return "", err
 	}
 	// Before any hash is compared: an old session, or a stolen one, must not
@@ -214,8 +220,17 @@ func (s *Service) entitled(ctx context.Context, u *User, sess session, in Update
 		return s.checkNonce(ctx, u, in.Nonce)
 	case s.now().Sub(sess.created) > freshFor:
 		return fault.New(fault.Invalid, "reauthentication_needed", "Password update requires reauthentication")
+	case s.cfg.PasswordCurrent && u.hash != "" && !sess.mailed():
+		return fault.New(fault.Invalid, "current_password_required", "Current password required when setting new password.")
 	}
 	return nil
+}
+
+// mailed reports a session that began without a password, by a proof that was
+// mailed: its owner may have forgotten the password.
+func (sess session) mailed() bool {
+	first := sess.amr[max(0, len(sess.amr)-1):] // the newest stands first
+	return len(first) == 1 && slices.Contains([]string{"otp", "recovery", "magiclink", "invite"}, first[0].Method)
 }
 
 // checkNonce compares a nonce and commits the count of a wrong one.

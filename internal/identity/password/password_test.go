@@ -3,6 +3,7 @@ package password
 import (
 	"context"
 	"runtime"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -119,6 +120,19 @@ func TestPolicy_Check(t *testing.T) {
 		{"Sunshine99", "weak_password", "pwned"},
 		{"anna.berg@north.example", "weak_password", "pwned"},
 		{"anna.berg77", "weak_password", "pwned"},
+		{"Anna-Berg!", "weak_password", "pwned"},
+		{"bergAnna2026", "weak_password", "pwned"},
+		{"4nn4_B3rg", "weak_password", "pwned"},
+		{"Berg-2026", "weak_password", "pwned"},
+		{"Lindqvist1", "weak_password", "pwned"}, // the person's name, which the address lacks
+		{"AnnaLindqvist", "weak_password", "pwned"},
+		{"Northwind Hauliers", "weak_password", "pwned"}, // the tenant's
+		{"northwind#1", "weak_password", "pwned"},
+		{"+15550001111", "weak_password", "pwned"},
+		{"Anna saw a Berg", "", ""}, // a name within is no name
+		{"iloveyou2", "weak_password", "pwned"},
+		{"blink182", "weak_password", "pwned"}, // listed, no stem of ours
+		{"Ncc1701d!", "weak_password", "pwned"},
 		{strings.Repeat("x1", 37), "validation_failed", ""},
 		{"holdfast-demo", "", ""},
 		{"eight ch", "", ""},
@@ -126,7 +140,7 @@ func TestPolicy_Check(t *testing.T) {
 		{"Kx9#vTq2", "", ""},
 		{strings.Repeat("long ", 14) + "ab", "", ""},
 	} {
-		err := p.Check(tt.pw, "anna.berg@north.example")
+		err := p.Check(tt.pw, "anna.berg@north.example", "15550001111", "Anna Lindqvist", "Northwind Hauliers", "Holdfast")
 		if tt.code == "" {
 			if err != nil {
 				t.Errorf("%q: %v", tt.pw, err)
@@ -143,6 +157,63 @@ func TestPolicy_Check(t *testing.T) {
 			if got != tt.reason {
 				t.Errorf("%q: reason %s, want %s", tt.pw, got, tt.reason)
 			}
+		}
+	}
+}
+
+// Every reason is told at once; classes of characters are asked for only where
+// the operator wants it.
+func TestPolicy_Reasons(t *testing.T) {
+	for _, tt := range []struct {
+		requirements, pw string
+		want             []string
+	}{
+		{"", "kx vtq mn", nil},
+		{"letters_digits", "kx vtq mn", []string{"characters"}},
+		{"letters_digits", "kx vtq m7", nil},
+		{"lower_upper_letters_digits", "kx vtq m7", []string{"characters"}},
+		{"lower_upper_letters_digits", "Kx vtq m7", nil},
+		{"lower_upper_letters_digits_symbols", "Kx vtq m7", []string{"characters"}},
+		{"lower_upper_letters_digits_symbols", "Kx-vtq m7", nil},
+		{"lower_upper_letters_digits", "kx", []string{"length", "characters"}},
+		{"letters_digits", "secret", []string{"length", "characters", "pwned"}},
+	} {
+		classes, ok := ClassesOf(tt.requirements)
+		if !ok {
+			t.Fatalf("%q is unknown", tt.requirements)
+		}
+		var got []string
+		if f := fault.As(Policy{MinLength: 8, Classes: classes}.Check(tt.pw)); f != nil && f.Data != nil {
+			got = f.Data.(map[string]any)["weak_password"].(map[string]any)["reasons"].([]string)
+		}
+		if !slices.Equal(got, tt.want) {
+			t.Errorf("%s %q: %v, want %v", tt.requirements, tt.pw, got, tt.want)
+		}
+	}
+	if _, ok := ClassesOf("letters"); ok {
+		t.Error("an unknown requirement was taken")
+	}
+}
+
+// The list is sorted, which its look-up needs, holds the top 10,000 of the
+// length that is asked for, and every line of it is found.
+func TestListed(t *testing.T) {
+	lines := strings.Fields(listedText)
+	long := 0
+	for i, w := range lines {
+		if i > 0 && lines[i-1] >= w || w != strings.ToLower(w) || len(w) < 6 || !listed(w) {
+			t.Fatalf("line %d: %q", i+1, w)
+		}
+		if len(w) >= 8 {
+			long++
+		}
+	}
+	if long < 10000 {
+		t.Errorf("%d have 8 characters or more", long)
+	}
+	for _, w := range []string{"", "!", "zzzzzzzzzzzzzzzz", "kx9#vtq2", lines[0][:3], lines[0] + "x", lines[len(lines)-1] + "x"} {
+		if listed(w) {
+			t.Errorf("%q is no line", w)
 		}
 	}
 }

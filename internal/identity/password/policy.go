@@ -2,6 +2,7 @@ package password
 
 import (
 	_ "embed"
+	"fmt"
 	"strings"
 	"unicode/utf8"
 
@@ -15,10 +16,9 @@ const MaxBytes = 72
 //go:embed common.txt
 var commonText string
 
-// common holds the stems that are refused. The list is our own: a few hundred
-// words, names, keyboard walks and dates of the kind every published list of
-// breached passwords opens with. Digits and marks around a stem do not help,
-// see stem.
+// common holds stems that are refused beside the listed passwords: words,
+// names, keyboard walks and dates of some languages and of this trade. Digits
+// and marks around a stem do not help, see stem.
 var common = func() map[string]bool {
 	m := map[string]bool{}
 	for _, w := range strings.Fields(commonText) {
@@ -27,14 +27,38 @@ var common = func() map[string]bool {
 	return m
 }()
 
+//go:embed listed.txt
+var listedText string
+
+// listed reports one of the passwords met most often in breaches; see LISTED.md.
+func listed(low string) bool {
+	lo, hi := 0, len(listedText)
+	for lo < hi {
+		mid := lo + (hi-lo)/2
+		begin := lo + strings.LastIndexByte(listedText[lo:mid], '\n') + 1
+		end := mid + strings.IndexByte(listedText[mid:], '\n')
+		switch line := listedText[begin:end]; {
+		case line == low:
+			return true
+		case line < low:
+			lo = end + 1
+		default:
+			hi = begin
+		}
+	}
+	return false
+}
+
 // Policy is what a new password must satisfy.
 type Policy struct {
-	MinLength int // characters
+	MinLength int     // characters
+	Classes   Classes // of characters, each of which must occur
 }
 
 // Check refuses a password that is too long (validation_failed) or too weak
-// (weak_password with GoTrue's reasons). own are the words an attacker tries
-// first for this account: the address, its local part, a display name.
+// (weak_password with GoTrue's reasons: length, characters, pwned). own are the
+// words that an attacker tries first for this account: its address or number,
+// the names of the person, of the tenant and of the product.
 func (p Policy) Check(pw string, own ...string) error {
 	if err := TooLong(pw); err != nil {
 		return err
@@ -42,21 +66,36 @@ func (p Policy) Check(pw string, own ...string) error {
 	if !utf8.ValidString(pw) || strings.ContainsRune(pw, 0) {
 		return fault.New(fault.Invalid, "validation_failed", "Password is not valid text")
 	}
+	var w weakness
 	if n := utf8.RuneCountInString(pw); n < p.MinLength {
-		return weak("length", "Password should be at least %d characters.", p.MinLength)
+		w.add("length", fmt.Sprintf("Password should be at least %d characters.", p.MinLength))
 	}
-	if guessable(pw) {
-		return weak("pwned", "Password is known to be weak and easy to guess, please choose a different one.")
+	if !p.Classes.in(pw) {
+		w.add("characters", "Password should contain at least one character of each: "+p.Classes.String()+".")
 	}
-	low := strings.ToLower(strings.TrimSpace(pw))
-	for _, o := range own {
-		o = strings.ToLower(strings.TrimSpace(o))
-		local, _, _ := strings.Cut(o, "@")
-		if o != "" && (low == o || stem(low) == o || len(local) > 3 && stem(low) == stem(local)) {
-			return weak("pwned", "Password must not be your own name or address.")
-		}
+	switch {
+	case guessable(pw):
+		w.add("pwned", "Password is known to be weak and easy to guess, please choose a different one.")
+	case personal(pw, own):
+		w.add("pwned", "Password must not be your own name or address.")
 	}
-	return nil
+	return w.fault()
+}
+
+// weakness gathers all that is wrong with a password.
+type weakness struct{ reasons, texts []string }
+
+func (w *weakness) add(reason, text string) {
+	w.reasons, w.texts = append(w.reasons, reason), append(w.texts, text)
+}
+
+func (w weakness) fault() error {
+	if len(w.reasons) == 0 {
+		return nil
+	}
+	f := fault.New(fault.Unprocessable, "weak_password", "%s", strings.Join(w.texts, " "))
+	f.Data = map[string]any{"weak_password": map[string]any{"reasons": w.reasons}}
+	return f
 }
 
 // TooLong refuses a password over MaxBytes.
@@ -67,17 +106,12 @@ func TooLong(pw string) error {
 	return nil
 }
 
-func weak(reason, format string, args ...any) error {
-	f := fault.New(fault.Unprocessable, "weak_password", format, args...)
-	f.Data = map[string]any{"weak_password": map[string]any{"reasons": []string{reason}}}
-	return f
-}
-
-// guessable reports a password that is a common stem with decoration, one
-// character or a short group repeated, or a run of neighbours.
+// guessable reports a password that is listed or a common stem, with decoration
+// or without, one character or a short group repeated, or a run of neighbours.
 func guessable(pw string) bool {
 	low := strings.ToLower(pw)
-	return common[low] || common[stem(low)] || repeated(low) || run(low)
+	core := stem(low)
+	return listed(low) || listed(bare(low)) || listed(core) || common[low] || common[core] || repeated(low) || run(low)
 }
 
 // leet maps look-alikes back to the letter they stand for.
@@ -86,9 +120,10 @@ var leet = strings.NewReplacer("0", "o", "1", "i", "3", "e", "4", "a", "5", "s",
 // stem strips digits and marks from both ends and undoes look-alikes:
 // "P@ssw0rd2024!" -> "password".
 func stem(low string) string {
-	core := strings.Trim(low, "0123456789!?.,-_*#+@$%&/()=\"' ")
-	return leet.Replace(core)
+	return leet.Replace(bare(low))
 }
+
+func bare(low string) string { return strings.Trim(low, "0123456789!?.,-_*#+@$%&/()=\"' ") }
 
 func repeated(s string) bool {
 	for n := 1; n <= 4 && n*2 <= len(s); n++ {
