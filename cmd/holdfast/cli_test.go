@@ -201,9 +201,14 @@ func (s *site) serve(args ...string) *server {
 func (v *server) stop() time.Duration {
 	v.Helper()
 	begin := time.Now()
-	if err := v.cmd.Process.Signal(syscall.SIGTERM); err != nil {
-		v.Fatal(err)
-	}
+	v.signal(syscall.SIGTERM)
+	v.ended()
+	return time.Since(begin)
+}
+
+// ended waits for the server that was asked to end.
+func (v *server) ended() {
+	v.Helper()
 	select {
 	case err := <-v.gone:
 		if err != nil {
@@ -212,7 +217,6 @@ func (v *server) stop() time.Duration {
 	case <-time.After(30 * time.Second):
 		v.Fatalf("the server does not end:\n%s", v.out)
 	}
-	return time.Since(begin)
 }
 
 // A reply is what the server answered.

@@ -97,12 +97,17 @@ func (s *serving) run(ctx context.Context, l net.Listener) error {
 	defer func() { <-background }()
 	upkeep, end := context.WithCancel(context.Background())
 	defer end()
+	// An attempt of a webhook that began at the end of the drain would keep the
+	// server ten seconds longer; what is due is sent after the next start.
+	sending, endSending := context.WithCancel(upkeep)
+	defer endSending()
 	go func() {
 		defer close(background)
-		a.upkeep(upkeep)
+		a.upkeep(upkeep, sending)
 	}()
 	return web.Serve(ctx, l, s, func() {
 		a.ready.draining.Store(true)
+		endSending()
 		a.notifier.Close() // open streams would hold the server up
 		slog.Info("stopping: no new requests, finishing those in flight")
 	})

@@ -22,8 +22,9 @@ const (
 	noticeEvery    = 10 * time.Second
 )
 
-// upkeep runs the server's background work until ctx ends.
-func (a *App) upkeep(ctx context.Context) {
+// upkeep runs the server's background work until ctx ends; webhooks are sent
+// until sending does.
+func (a *App) upkeep(ctx, sending context.Context) {
 	var wg sync.WaitGroup
 	every := func(d time.Duration, name string, f func(context.Context) error) {
 		wg.Go(func() {
@@ -55,7 +56,8 @@ func (a *App) upkeep(ctx context.Context) {
 	every(sweepEvery, "sweep events", a.notifier.Sweep)
 	every(sweepEvery, "sweep webhooks", a.Webhooks.Sweep)
 	every(sweepEvery, "sweep idempotency keys", a.keys.Sweep)
-	wg.Go(func() { a.Events(ctx) })
+	wg.Go(func() { a.notifier.Run(ctx) })
+	wg.Go(func() { a.Webhooks.Run(sending) })
 	wg.Wait()
 }
 
