@@ -25,7 +25,7 @@ func FromChange(r *catalog.Resource, before, after map[string]any) []Emitted {
 			row = before
 		}
 		tenant, _ := row["tenant_id"].(string)
-		out = append(out, Emitted{Tenant: tenant, Type: t.Name, Data: subset(row, t.Fields), Audience: audience(r, row)})
+		out = append(out, Emitted{Tenant: tenant, Type: t.Name, Data: subset(row, t.Fields), Audience: audience(r, row)}.raisedBy(row))
 	}
 	return out
 }

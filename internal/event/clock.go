@@ -3,14 +3,19 @@ package event
 import (
 	"context"
 	"log/slog"
+	"slices"
 	"strings"
 	"time"
 
 	"holdfast/internal/db"
 )
 
-// clockEvery is how late an event that time itself raises may be.
-const clockEvery = 30 * time.Second
+// Bounds of what time itself raises.
+const (
+	clockEvery = 30 * time.Second // how late it may be
+	lookBack   = 5 * time.Minute  // a record may be committed so long after its due time
+	wrongBy    = 5 * time.Minute  // a clock that far ahead of this node's was set by one that went wrong
+)
 
 func (n *Notifier) watchClock(ctx context.Context) {
 	t := time.NewTicker(clockEvery)
@@ -64,31 +69,31 @@ func (n *Notifier) expire(ctx context.Context, now time.Time) error {
 					row[f] = r.Text(i + 1)
 				}
 			}
-			near = append(near, Emitted{Tenant: r.Text(0), Type: "lot.expiring", Data: subset(row, lotFields)})
+			near = append(near, Emitted{Tenant: r.Text(0), Type: "lot.expiring", Data: subset(row, lotFields)}.raisedBy(row))
 			return nil
 		})
 		if err != nil {
 			return err
 		}
-		return n.outbox.EmitAll(tx, near)
+		return n.emitNew(tx, "lots", near)
 	})
 }
 
-// Overdue announces actions whose due time has passed since it last looked.
-// Several nodes may call it: the clock's row lets one look at a time, and each
-// action is found once.
+// Overdue announces actions whose due time has passed since it last looked, or
+// a little before. Several nodes may call it: the clock's row lets one look at a
+// time, and each action is told of once.
 func (n *Notifier) Overdue(ctx context.Context) error {
 	now := n.outbox.now().UTC()
 	return n.db.Write(ctx, db.Scope{All: true}, func(tx *db.Tx) error {
 		since, err := tick(tx, "action.overdue", now)
-		if err != nil || !since.Before(now) {
+		if err != nil {
 			return err
 		}
 		var late []Emitted
 		err = tx.Query("SELECT a.tenant_id, a.id, a.action_no, a.title, a.type, a.priority, a.status, a.incident_id, a.assignee_user_id, a.due_at, a.verifier_user_id, a.created_by "+
 			"FROM tenants t JOIN actions a ON a.tenant_id = t.id AND a.status IN ('open', 'in_progress') AND a.due_at > $1 AND a.due_at <= $2 "+
 			"WHERE t.status = 'active' ORDER BY a.due_at, a.id",
-			[]any{since, now}, func(r *db.Row) error {
+			[]any{since.Add(-lookBack), now}, func(r *db.Row) error {
 				row := map[string]any{}
 				for i, f := range []string{"tenant_id", "id", "action_no", "title", "type", "priority", "status", "incident_id", "assignee_user_id", "due_at", "verifier_user_id", "created_by"} {
 					if !r.Null(i) {
@@ -101,7 +106,7 @@ func (n *Notifier) Overdue(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		return n.outbox.EmitAll(tx, late)
+		return n.emitNew(tx, "actions", late)
 	})
 }
 
@@ -112,11 +117,68 @@ func overdue(row map[string]any) Emitted {
 			who[c] = id
 		}
 	}
-	return Emitted{Tenant: text(row, "tenant_id"), Type: "action.overdue", Data: subset(row, actionFields), Audience: who}
+	return Emitted{Tenant: text(row, "tenant_id"), Type: "action.overdue", Data: subset(row, actionFields), Audience: who}.raisedBy(row)
 }
 
-// tick moves a clock to now and returns where it stood; a new clock starts
-// now. The row is locked until the transaction ends.
+// moment is the record and the day or moment, as a text, that an event is
+// raised by: once, though looks overlap and a clock that was ahead is set back.
+type moment struct{ collection, id, due string }
+
+// raisedBy adds to an event that time raises what it is raised by.
+func (e Emitted) raisedBy(row map[string]any) Emitted {
+	switch e.Type {
+	case "action.overdue":
+		e.moment = moment{"actions", text(row, "id"), text(row, "due_at")}
+	case "lot.expiring":
+		e.moment = moment{"lots", text(row, "id"), text(row, "expires_on")}
+	}
+	return e
+}
+
+// emitNew emits those events about a collection's records that were not told
+// of before.
+func (n *Notifier) emitNew(tx *db.Tx, collection string, list []Emitted) error {
+	if len(list) == 0 {
+		return nil
+	}
+	var tenants, ids []string
+	for _, e := range list {
+		tenants, ids = append(tenants, e.Tenant), append(ids, e.moment.id)
+	}
+	slices.Sort(tenants)
+	told := map[[3]string]bool{}
+	if err := tx.Query("SELECT tenant_id, record_id, due_on FROM deadline_notices WHERE "+tx.DB().InUUID("tenant_id", 1)+" AND collection = $2 AND "+tx.DB().InUUID("record_id", 3)+" AND days = 0",
+		[]any{jsonList(slices.Compact(tenants)), collection, jsonList(ids)}, func(r *db.Row) error {
+			told[[3]string{r.Text(0), r.Text(1), r.Text(2)}] = true
+			return nil
+		}); err != nil {
+		return err
+	}
+	return n.outbox.EmitAll(tx, slices.DeleteFunc(list, func(e Emitted) bool { return told[[3]string{e.Tenant, e.moment.id, e.moment.due}] }))
+}
+
+// note keeps what time has raised.
+func note(tx *db.Tx, list []Emitted, at time.Time) error {
+	if !slices.ContainsFunc(list, func(e Emitted) bool { return e.moment.due != "" }) {
+		return nil
+	}
+	notes := tx.Rows("deadline_notices", []db.Column{{Name: "tenant_id", Type: "uuid"}, {Name: "collection", Type: "text"}, {Name: "record_id", Type: "uuid"}, {Name: "due_on", Type: "text"},
+		{Name: "days", Type: "bigint"}, {Name: "told_at", Type: "timestamptz"}}, "ON CONFLICT DO NOTHING")
+	for _, e := range list {
+		if e.moment.due == "" {
+			continue
+		}
+		if err := notes.Add(e.Tenant, e.moment.collection, e.moment.id, e.moment.due, int64(0), at); err != nil {
+			return err
+		}
+	}
+	notes.Queue()
+	return nil
+}
+
+// tick moves a clock to now and returns where it stood; a new clock starts now,
+// and one that was ahead is set back. The row is locked until the transaction
+// ends.
 func tick(tx *db.Tx, kind string, now time.Time) (since time.Time, err error) {
 	if err := tx.Query("INSERT INTO outbox_clock (kind, until_at) VALUES ($1, $2) ON CONFLICT (kind) DO NOTHING", []any{kind, now}, nil); err != nil {
 		return since, err
@@ -127,6 +189,17 @@ func tick(tx *db.Tx, kind string, now time.Time) (since time.Time, err error) {
 	}); err != nil {
 		return since, err
 	}
-	tx.Queue("UPDATE outbox_clock SET until_at = $2 WHERE kind = $1 AND until_at < $2", []any{kind, now}, nil)
+	if since.After(now.Add(wrongBy)) {
+		ahead := since.Sub(now).Round(time.Second)
+		tx.After(func() {
+			slog.Warn("what falls due was announced ahead of its time: a server's clock is wrong, or was", "event", kind, "ahead", ahead)
+		})
+	} else if !since.Before(now) {
+		return since, nil
+	}
+	tx.Queue("UPDATE outbox_clock SET until_at = $2 WHERE kind = $1", []any{kind, now}, nil)
+	if since.After(now) {
+		since = now
+	}
 	return since, nil
 }

@@ -68,6 +68,8 @@ type Emitted struct {
 	Type     string
 	Data     any // an object in JSON
 	Audience map[string]string
+
+	moment moment // what time raised it by, if time did
 }
 
 // Outbox writes events. It is safe for concurrent use.
@@ -97,6 +99,9 @@ func (o *Outbox) EmitAll(tx *db.Tx, list []Emitted) error {
 		return nil
 	}
 	at := o.now().UTC()
+	if err := note(tx, list, at); err != nil {
+		return fmt.Errorf("event: note what time raised: %w", err)
+	}
 	for len(list) > 0 {
 		n := blockOf(len(list))
 		args := make([]any, 0, n*columns)
