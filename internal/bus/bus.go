@@ -26,6 +26,7 @@ const (
 	dead   = db.DeadAfter           // a node without one counts no more
 	keep   = 10 * time.Minute       // rows are kept this long
 	lost   = keep / 2               // who has not looked for so long has missed rows
+	forget = time.Hour              // a node that is silent for so long has no row any more
 )
 
 // Options of Open.
@@ -61,9 +62,11 @@ type Bus struct {
 	seen  time.Time
 	beats map[string]pulse // other nodes
 	beat  int64
+	marks []pulse // how far the rows were read at each beat of the last minutes
 }
 
-// pulse is when a node's beat was last seen to go on.
+// pulse is when a number that goes on was first seen: of a node's beats, or of
+// the rows.
 type pulse struct {
 	beat int64
 	at   time.Time

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/uuid"
 
 	"holdfast/internal/db"
 	"holdfast/internal/redis"
@@ -227,6 +228,63 @@ func TestAfterALongPauseEverythingIsStale(t *testing.T) {
 		t.Fatal(err)
 	}
 	one.awaits(t, Notice{Kind: All})
+}
+
+// Where rows are missing, whoever took them, everything is stale.
+func TestMissingRowsMakeEverythingStale(t *testing.T) {
+	d := fresh(t)
+	one, two := d.join(false), d.join(false)
+	one.Tell(items)
+	two.awaits(t, items)
+	x := d.database()
+	if err := x.Write(t.Context(), db.Scope{All: true}, func(tx *db.Tx) error {
+		tx.Queue("UPDATE notices_head SET seq = seq + 1 WHERE one = 1", nil, nil) // its row was swept
+		return nil
+	}); err != nil {
+		t.Fatal(err)
+	}
+	two.awaits(t, items, Notice{Kind: All})
+	one.Tell(zones)
+	two.awaits(t, items, Notice{Kind: All}, zones)
+}
+
+// A node whose clock runs ahead sweeps nothing that others have yet to read,
+// and forgets none of them. Rows that were there ten minutes ago are swept.
+func TestSweepTrustsNoClock(t *testing.T) {
+	d := fresh(t)
+	one := d.join(false)
+	one.Tell(items)
+	ahead := &Bus{o: Options{DB: d.database(), Now: func() time.Time { return time.Now().AddDate(0, 0, 2) }, Hear: func(Notice) {}}, id: uuid.NewString(), beats: map[string]pulse{}}
+	left := func() (oldest int64, nodes int) {
+		t.Helper()
+		if err := ahead.live(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if err := ahead.o.DB.Read(t.Context(), everywhere(), func(tx *db.Tx) error {
+			tx.Queue("SELECT coalesce(MIN(seq), 0) FROM notices", nil, func(r *db.Row) error { oldest = r.Int(0); return nil })
+			return tx.Query("SELECT COUNT(*) FROM nodes", nil, func(r *db.Row) error { nodes = int(r.Int(0)); return nil })
+		}); err != nil {
+			t.Fatal(err)
+		}
+		return oldest, nodes
+	}
+	for end := time.Now().Add(30 * time.Second); ahead.last == 0; time.Sleep(10 * time.Millisecond) {
+		ahead.seen = time.Now()
+		if err := ahead.look(t.Context()); err != nil || time.Now().After(end) {
+			t.Fatal("no row", err)
+		}
+	}
+	for range 2 {
+		if oldest, nodes := left(); oldest != 1 || nodes != 2 {
+			t.Errorf("the oldest notice is %d of %d nodes, want 1 of 2", oldest, nodes)
+		}
+	}
+	for i := range ahead.marks {
+		ahead.marks[i].at = time.Now().Add(-keep)
+	}
+	if oldest, _ := left(); oldest == 1 {
+		t.Error("a notice that was there ten minutes ago is left")
+	}
 }
 
 func TestEmbeddedDatabaseHasOneNode(t *testing.T) {

@@ -2,6 +2,7 @@ package bus
 
 import (
 	"context"
+	"encoding/json"
 	"time"
 
 	"holdfast/internal/db"
@@ -46,54 +47,73 @@ func (b *Bus) listening() {
 	}
 }
 
-// look reads what is new. After a pause in which rows were swept it says All.
+// look reads what is new. Where rows are missing between the last one read and
+// the newest, or it has not looked for long, it says All.
 func (b *Bus) look(ctx context.Context) error {
 	head, err := b.head(ctx)
 	if err != nil {
 		return err
 	}
-	if time.Since(b.seen) > lost {
-		b.last = head
-		b.hear("", `[{"kind":"all"}]`)
-	}
-	type row struct {
-		seq      int64
-		id, body string
-	}
-	for b.last < head {
-		var rows []row
-		err := b.o.DB.Read(ctx, everywhere(), func(tx *db.Tx) error {
-			rows = nil
-			return tx.Query("SELECT seq, id, body FROM notices WHERE seq > $1 AND seq <= $2 AND node <> $3 ORDER BY seq LIMIT 200", []any{b.last, head, b.id}, func(r *db.Row) error {
-				rows = append(rows, row{r.Int(0), r.Text(1), r.Text(2)})
-				return nil
-			})
-		})
-		if err != nil {
+	whole := time.Since(b.seen) <= lost
+	for whole && b.last < head {
+		if whole, err = b.next(ctx, head); err != nil {
 			return err
 		}
-		for _, r := range rows {
-			b.hear(r.id, r.body)
-			b.last = r.seq
-		}
-		if len(rows) < 200 {
-			b.last = head
-		}
+	}
+	if !whole {
+		b.last = head
+		b.hear("", `[{"kind":"all"}]`)
 	}
 	b.seen = time.Now()
 	return nil
 }
 
-// live beats, counts the nodes that do, and sweeps what nobody needs.
+// next reads the next rows up to head, this node's own without their text. It
+// reports false when one is missing: seq has no gaps but by sweeping.
+func (b *Bus) next(ctx context.Context, head int64) (whole bool, err error) {
+	type row struct {
+		seq      int64
+		id, body string
+	}
+	var rows []row
+	err = b.o.DB.Read(ctx, everywhere(), func(tx *db.Tx) error {
+		rows = nil
+		return tx.Query("SELECT seq, id, CASE WHEN node = $3 THEN '' ELSE body END FROM notices WHERE seq > $1 AND seq <= $2 ORDER BY seq LIMIT 200", []any{b.last, head, b.id}, func(r *db.Row) error {
+			rows = append(rows, row{r.Int(0), r.Text(1), r.Text(2)})
+			return nil
+		})
+	})
+	if err != nil {
+		return false, err
+	}
+	for _, r := range rows {
+		if r.seq != b.last+1 {
+			return false, nil
+		}
+		if r.body != "" {
+			b.hear(r.id, r.body)
+		}
+		b.last = r.seq
+	}
+	return len(rows) > 0, nil
+}
+
+// live beats, counts the nodes that do, and sweeps what nobody needs. Clocks of
+// nodes are not compared: what is old is so by this node's own watch.
 func (b *Bus) live(ctx context.Context) error {
 	b.beat++
-	now := b.o.Now()
+	at := time.Now()
 	beats := map[string]int64{}
-	err := b.o.DB.Write(ctx, everywhere(), func(tx *db.Tx) error {
+	swept := b.outlived(at)
+	silent, err := json.Marshal(b.silent(at))
+	if err != nil {
+		return err
+	}
+	err = b.o.DB.Write(ctx, everywhere(), func(tx *db.Tx) error {
 		clear(beats)
-		tx.Queue("INSERT INTO nodes (id, beat, seen_at) VALUES ($1, $2, $3) ON CONFLICT (id) DO UPDATE SET beat = excluded.beat, seen_at = excluded.seen_at", []any{b.id, b.beat, now}, nil)
-		tx.Queue("DELETE FROM nodes WHERE seen_at < $1", []any{now.Add(-24 * time.Hour)}, nil)
-		tx.Queue("DELETE FROM notices WHERE at < $1", []any{now.Add(-keep)}, nil)
+		tx.Queue("INSERT INTO nodes (id, beat, seen_at) VALUES ($1, $2, $3) ON CONFLICT (id) DO UPDATE SET beat = excluded.beat, seen_at = excluded.seen_at", []any{b.id, b.beat, b.o.Now()}, nil)
+		tx.Queue("DELETE FROM nodes WHERE "+tx.DB().InUUID("id", 1), []any{string(silent)}, nil)
+		tx.Queue("DELETE FROM notices WHERE seq <= $1", []any{swept}, nil)
 		return tx.Query("SELECT id, beat FROM nodes WHERE id <> $1", []any{b.id}, func(r *db.Row) error { beats[r.Text(0)] = r.Int(1); return nil })
 	})
 	if err != nil {
@@ -101,6 +121,28 @@ func (b *Bus) live(ctx context.Context) error {
 	}
 	b.count(beats, time.Now())
 	return nil
+}
+
+// outlived notes how far the rows were read at a time, and returns how far that
+// was a keep before: 0 while the node is younger.
+func (b *Bus) outlived(at time.Time) (seq int64) {
+	b.marks = append(b.marks, pulse{b.last, at})
+	for at.Sub(b.marks[0].at) >= keep {
+		seq, b.marks = b.marks[0].beat, b.marks[1:]
+	}
+	return seq
+}
+
+// silent are the nodes whose beat has stood still for so long that they ended
+// without a word.
+func (b *Bus) silent(at time.Time) []string {
+	ids := []string{}
+	for id, p := range b.beats {
+		if at.Sub(p.at) > forget {
+			ids = append(ids, id)
+		}
+	}
+	return ids
 }
 
 // count counts the nodes whose beat goes on. One that is seen for the first

@@ -86,29 +86,41 @@ func busy(running map[string]int, most int) []string {
 	return out
 }
 
-const dueLane = "active AND next_at <= $1 AND (open_until IS NULL OR open_until <= $1) AND (lease_until IS NULL OR lease_until <= $1)"
+const dueLane = "active AND next_at <= $1 AND (open_until IS NULL OR open_until <= $1)"
 
 // claim leases up to n lanes that have something due: one of each tenant
 // first, then the second of each, those served longest ago first. Lanes of
-// tenants in full are left alone.
+// tenants in full are left alone, and so are leased ones, unless this node has
+// seen the lease for longer than it lasts: no clocks are compared.
 func (s *Service) claim(ctx context.Context, n int, full []string) ([]*lane, error) {
 	if n <= 0 {
 		return nil, nil
 	}
 	now, out := s.now(), []*lane(nil)
-	due := false
+	due, dead := false, query.List(s.outlived(now))
+	leases := map[string]time.Time{}
 	if err := s.db.Read(ctx, db.Scope{All: true}, func(tx *db.Tx) error {
-		return tx.Query("SELECT 1 FROM webhook_lanes WHERE "+dueLane+" AND NOT ("+tx.DB().InUUID("tenant_id", 2)+") LIMIT 1", []any{now, query.List(full)},
+		clear(leases)
+		tx.Queue("SELECT owner FROM webhook_lanes WHERE active AND next_at <= $1 AND owner IS NOT NULL", []any{now}, func(r *db.Row) error {
+			leases[r.Text(0)] = now
+			return nil
+		})
+		return tx.Query("SELECT 1 FROM webhook_lanes WHERE "+dueLane+" AND NOT ("+tx.DB().InUUID("tenant_id", 2)+") AND (owner IS NULL OR "+tx.DB().InText("owner", 3)+") LIMIT 1", []any{now, query.List(full), dead},
 			func(*db.Row) error { due = true; return nil })
-	}); err != nil || !due {
+	}); err != nil {
 		return nil, err
+	}
+	s.see(leases)
+	if !due {
+		return nil, nil
 	}
 	err := s.db.Write(ctx, db.Scope{All: true}, func(tx *db.Tx) error {
 		out = nil
+		free := dueLane + " AND (owner IS NULL OR " + tx.DB().InText("owner", 5) + ")"
 		err := tx.Query("SELECT webhook_id, tenant_id, failures, trips FROM webhook_lanes WHERE webhook_id IN (SELECT webhook_id FROM ("+
 			"SELECT webhook_id, served_at, row_number() OVER (PARTITION BY tenant_id ORDER BY served_at NULLS FIRST, webhook_id) AS turn FROM webhook_lanes "+
-			"WHERE "+dueLane+" AND NOT ("+tx.DB().InUUID("tenant_id", 2)+")) AS d WHERE turn <= $4 ORDER BY turn, served_at NULLS FIRST LIMIT $3) AND "+dueLane+tx.DB().SkipLocked(),
-			[]any{now, query.List(full), n, s.pace.perTenant}, func(r *db.Row) error {
+			"WHERE "+free+" AND NOT ("+tx.DB().InUUID("tenant_id", 2)+")) AS d WHERE turn <= $4 ORDER BY turn, served_at NULLS FIRST LIMIT $3) AND "+free+tx.DB().SkipLocked(),
+			[]any{now, query.List(full), n, s.pace.perTenant, dead}, func(r *db.Row) error {
 				out = append(out, &lane{id: r.Text(0), tenant: r.Text(1), failures: r.Int(2), trips: r.Int(3), owner: uuid.NewString()})
 				return nil
 			})
@@ -116,6 +128,7 @@ func (s *Service) claim(ctx context.Context, n int, full []string) ([]*lane, err
 			return err
 		}
 		for _, l := range out {
+			// Nodes of earlier versions go by lease_until.
 			tx.Queue("UPDATE webhook_lanes SET owner = $2, lease_until = $3 WHERE webhook_id = $1", []any{l.id, l.owner, now.Add(s.pace.lease)}, nil)
 		}
 		return nil
@@ -124,6 +137,31 @@ func (s *Service) claim(ctx context.Context, n int, full []string) ([]*lane, err
 		return nil, err
 	}
 	return out, nil
+}
+
+// see notes the leases there are; each keeps the time it was first seen.
+func (s *Service) see(leases map[string]time.Time) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for owner := range leases {
+		if since, ok := s.leases[owner]; ok {
+			leases[owner] = since
+		}
+	}
+	s.leases = leases
+}
+
+// outlived are the leases seen for so long that their nodes must have ended.
+func (s *Service) outlived(now time.Time) []string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	out := []string{}
+	for owner, since := range s.leases {
+		if now.Sub(since) >= s.pace.lease {
+			out = append(out, owner)
+		}
+	}
+	return out
 }
 
 // serve sends what is due in a lane, for one turn, and gives the lane back.

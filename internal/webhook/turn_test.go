@@ -135,3 +135,27 @@ func (k *kit) health(id string) (status string, blamed bool) {
 	}
 	return status, blamed
 }
+
+// A node whose clock runs ahead leaves the lanes to those who serve them, until
+// it has watched them for as long as a lease lasts.
+func TestLeaseTrustsNoClock(t *testing.T) {
+	each(t, func(t *testing.T, k *kit) {
+		id := k.create(north, "http://127.0.0.1:9/").ID
+		k.write(north, func(tx *db.Tx) error {
+			return k.s.enqueue(tx, []queued{{tenant: north, webhook: id, event: uuid.NewString(), typ: "webhook.test", payload: "{}"}}, map[string]chooser{id: {tenant: north, id: id, active: true}}, k.now())
+		})
+		other := node(t, k.d)
+		other.ahead(24 * time.Hour)
+		for _, step := range []struct {
+			who   *kit
+			after time.Duration
+			want  int
+		}{{k, 0, 1}, {other, 0, 0}, {other, k.s.pace.lease - time.Second, 0}, {k, 0, 0}, {other, 2 * time.Second, 1}, {k, 0, 0}} {
+			step.who.ahead(step.after)
+			lanes, err := step.who.s.claim(t.Context(), 5, nil)
+			if err != nil || len(lanes) != step.want {
+				t.Errorf("after %v: claimed %d lanes, want %d; %v", step.after, len(lanes), step.want, err)
+			}
+		}
+	})
+}

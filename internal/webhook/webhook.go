@@ -13,6 +13,7 @@ import (
 	"net/http"
 	"net/netip"
 	"strings"
+	"sync"
 	"time"
 	"unicode"
 
@@ -65,6 +66,9 @@ type Service struct {
 	client     *http.Client
 	wake       chan struct{}
 	pace       pace
+
+	mu     sync.Mutex
+	leases map[string]time.Time // of lanes, by owner: when this node first saw them
 }
 
 // pace is how fast things go.
