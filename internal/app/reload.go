@@ -25,6 +25,7 @@ type serving struct {
 	logs  serverLog
 	front atomic.Pointer[http.Handler]
 	cert  atomic.Pointer[tls.Certificate]
+	crowd *web.Crowd
 
 	answered atomic.Int64 // requests
 }
@@ -40,32 +41,25 @@ func (s *serving) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 }
 
 // listen puts the bounds of a crowd, and TLS where it is configured, on l.
-func (s *serving) listen(l net.Listener) (net.Listener, error) {
-	crowd, err := s.app.crowd()
-	if err != nil {
-		return nil, err
-	}
-	l = crowd.Listen(l)
+func (s *serving) listen(l net.Listener) net.Listener {
+	s.crowd = crowd()
+	l = s.crowd.Listen(l)
 	if s.app.Config.TLSCert == "" {
-		return l, nil
+		return l
 	}
 	current := func(*tls.ClientHelloInfo) (*tls.Certificate, error) { return s.cert.Load(), nil }
-	return tls.NewListener(l, &tls.Config{GetCertificate: current, MinVersion: tls.VersionTLS12, NextProtos: []string{"http/1.1"}}), nil
+	return tls.NewListener(l, &tls.Config{GetCertificate: current, MinVersion: tls.VersionTLS12, NextProtos: []string{"http/1.1"}})
 }
 
 // crowd bounds connections: three quarters of the descriptors the process may
 // have, of which one address may take a quarter.
-func (a *App) crowd() (web.Crowd, error) {
-	proxies, err := a.Config.Proxies()
-	if err != nil {
-		return web.Crowd{}, err
-	}
+func crowd() *web.Crowd {
 	most := 16 << 10
 	var files syscall.Rlimit
 	if syscall.Getrlimit(syscall.RLIMIT_NOFILE, &files) == nil {
 		most = int(min(uint64(most), files.Cur*3/4))
 	}
-	return web.Crowd{Total: most, PerAddress: max(most/4, 8), Proxies: proxies}, nil
+	return &web.Crowd{Total: most, PerAddress: max(most/4, 8)}
 }
 
 // apply makes a configuration the one in effect, as far as it can change
@@ -78,6 +72,10 @@ func (s *serving) apply(c *config.Config) error {
 			return fmt.Errorf("app: certificate: %w", err)
 		}
 		cert = &pair
+	}
+	proxies, err := c.Proxies()
+	if err != nil {
+		return err
 	}
 	h, err := s.app.handler(c, slog.New(s.logs.to))
 	if err != nil {
@@ -96,6 +94,7 @@ func (s *serving) apply(c *config.Config) error {
 		s.cert.Store(cert)
 	}
 	s.logs.to.set(s.app.metrics.Log(logHandler(c, s.logs.queue)))
+	s.crowd.Trust(proxies)
 	s.front.Store(&h)
 	return nil
 }

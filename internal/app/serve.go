@@ -73,9 +73,7 @@ func Serve(ctx context.Context, c *config.Config, out io.Writer, load func() (*c
 	}
 	a.metrics.Watch(metrics.Value{Name: "holdfast_log_dropped_total", Help: "Log lines dropped because nobody read them.", Counter: true,
 		Read: func() float64 { return float64(logs.queue.lost.Load()) }})
-	if l, err = s.listen(l); err != nil {
-		return err
-	}
+	l = s.listen(l)
 	if err := s.apply(c); err != nil {
 		return err
 	}

@@ -14,7 +14,15 @@ import (
 // speak for many, have the total only.
 type Crowd struct {
 	Total, PerAddress int
-	Proxies           []netip.Prefix
+	proxies           atomic.Pointer[[]netip.Prefix]
+}
+
+// Trust says which proxies are trusted, from the next connection on.
+func (c *Crowd) Trust(proxies []netip.Prefix) { c.proxies.Store(&proxies) }
+
+func (c *Crowd) trusts(a netip.Addr) bool {
+	p := c.proxies.Load()
+	return p != nil && trusted(a, *p)
 }
 
 // farewell is what a connection too many is told. On TLS it is not understood;
@@ -22,13 +30,13 @@ type Crowd struct {
 const farewell = "HTTP/1.1 503 Service Unavailable\r\nConnection: close\r\nRetry-After: 5\r\nContent-Length: 0\r\n\r\n"
 
 // Listen returns l with the crowd's bounds.
-func (c Crowd) Listen(l net.Listener) net.Listener {
+func (c *Crowd) Listen(l net.Listener) net.Listener {
 	return &crowded{Listener: l, Crowd: c, by: map[string]int{}}
 }
 
 type crowded struct {
 	net.Listener
-	Crowd
+	*Crowd
 	closing atomic.Bool
 	looked  time.Time // the last look for connections after Close; of Accept alone
 	looks   int
@@ -93,7 +101,7 @@ func (l *crowded) key(a net.Addr) string {
 	if err != nil {
 		return a.String()
 	}
-	if ip, err := netip.ParseAddr(host); err == nil && trusted(ip, l.Proxies) {
+	if ip, err := netip.ParseAddr(host); err == nil && l.trusts(ip) {
 		return ""
 	}
 	return AddressKey(host)

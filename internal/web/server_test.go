@@ -28,7 +28,7 @@ func simpleShape(_ *http.Request, e *fault.Error) Reply {
 
 // stand starts a server with short limits and returns its address and what
 // stops it.
-func stand(t *testing.T, h http.Handler, c Crowd, set func(*http.Server)) (address string, stop func() error) {
+func stand(t *testing.T, h http.Handler, c *Crowd, set func(*http.Server)) (address string, stop func() error) {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -46,7 +46,7 @@ func stand(t *testing.T, h http.Handler, c Crowd, set func(*http.Server)) (addre
 	return l.Addr().String(), stop
 }
 
-var wide = Crowd{Total: 1000, PerAddress: 1000}
+var wide = &Crowd{Total: 1000, PerAddress: 1000}
 
 func dial(t *testing.T, address, send string) net.Conn {
 	t.Helper()
@@ -171,7 +171,7 @@ func TestSlowReader(t *testing.T) {
 func TestCrowd(t *testing.T) {
 	h := (&Front{}).Handler(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, "hello") }))
 	const get = "GET / HTTP/1.1\r\nHost: x\r\n\r\n"
-	address, _ := stand(t, h, Crowd{Total: 12, PerAddress: 8}, nil)
+	address, _ := stand(t, h, &Crowd{Total: 12, PerAddress: 8}, nil)
 	answered := func(c net.Conn) string {
 		line, err := bufio.NewReader(c).ReadString('\n')
 		if err != nil {
@@ -224,11 +224,20 @@ func TestCrowd(t *testing.T) {
 			t.Fatalf("places are not given back: %s", got)
 		}
 	}
-	address, _ = stand(t, h, Crowd{Total: 12, PerAddress: 1, Proxies: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}}, nil)
+	crowd := &Crowd{Total: 12, PerAddress: 1}
+	address, _ = stand(t, h, crowd, nil)
+	crowd.Trust([]netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")})
 	for i := range 5 {
 		if got := answered(dial(t, address, get)); got != "HTTP/1.1 200 OK" {
 			t.Errorf("a trusted proxy, connection %d: %s", i+1, got)
 		}
+	}
+	crowd.Trust(nil)
+	if got := answered(dial(t, address, get)); got != "HTTP/1.1 200 OK" {
+		t.Errorf("no proxy any more, the first connection: %s", got)
+	}
+	if got := closed(t, dial(t, address, "")); !strings.HasPrefix(got, "HTTP/1.1 503 ") {
+		t.Errorf("no proxy any more, the second connection: %q", got)
 	}
 }
 
