@@ -20,7 +20,7 @@ import (
 // per engine.
 var (
 	shared = []string{"hit", "miss", "list", "insert"}
-	alone  = []string{"start", "xlsx", "limiter", "flat", "kpis", "scores", "webhooks", "import", "killed", "neighbour"}
+	alone  = []string{"start", "xlsx", "limiter", "flat", "kpis", "scores", "webhooks", "greedy", "import", "killed", "neighbour"}
 )
 
 func caseNames() []string {
@@ -111,6 +111,11 @@ func (m *measurement) onEngine(ctx context.Context, engine string) error {
 	if m.wants("webhooks") {
 		if err := m.webhooks(ctx, engine); err != nil {
 			return fmt.Errorf("webhooks: %w", err)
+		}
+	}
+	if m.wants("greedy") {
+		if err := m.greedy(ctx, engine); err != nil {
+			return fmt.Errorf("greedy: %w", err)
 		}
 	}
 	if m.wants("xlsx") {
@@ -228,7 +233,7 @@ func (m *measurement) sharedCases(ctx context.Context, engine string) (err error
 		both          bool // also on PostgreSQL
 	}{
 		{"hit", fmt.Sprintf("cached function, hit, %d kB", len(body)/1000), 8, load.Request{Method: "GET", Path: fmt.Sprintf(snapshotPath, size), Header: []string{auth}, Status: 200},
-			load.Request{Method: "GET", Path: "/hit", Status: 200}, 0.5, false},
+			load.Request{Method: "GET", Path: "/hit", Status: 200}, 0.6, false},
 		{"miss", "snapshot-v2, miss, page of 50", 8, load.Request{Method: "GET", Path: fmt.Sprintf(snapshotPath, 50), Header: []string{auth, "Cache-Control: no-cache"}, Status: 200},
 			load.Request{Method: "GET", Path: "/snapshot", Status: 200}, 0.6, true},
 		{"list", "list of orders, 50 x 10", 8, load.Request{Method: "GET", Path: listPath, Header: []string{auth}, Status: 200},

@@ -8,10 +8,10 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
-	"slices"
 	"time"
 
 	"holdfast/bench/data"
+	"holdfast/bench/load"
 )
 
 // flood is how many events wait for a receiver that hangs.
@@ -52,9 +52,13 @@ func (m *measurement) webhooks(ctx context.Context, engine string) (err error) {
 			return err
 		}
 	}
-	calm, err := s.typical(ctx, tokens[1])
-	if err != nil {
-		return err
+	var calm, busy []load.Report
+	for i := range m.rounds {
+		r, err := m.reads(ctx, s, tokens[1], i)
+		if err != nil {
+			return err
+		}
+		calm = append(calm, r)
 	}
 	rows := make([]map[string]any, flood/2)
 	for i := range rows {
@@ -78,12 +82,16 @@ func (m *measurement) webhooks(ctx context.Context, engine string) (err error) {
 			return errors.New("the other tenant's event did not come within a minute")
 		}
 	}
-	busy, err := s.typical(ctx, tokens[1])
-	if err != nil {
-		return err
+	for range m.rounds {
+		r, err := m.reads(ctx, s, tokens[1], 1)
+		if err != nil {
+			return err
+		}
+		busy = append(busy, r)
 	}
-	note := fmt.Sprintf("%d events for a receiver that hangs; a list of the other tenant takes %.2f ms, before %.2f ms", flood, busy*1000, calm*1000)
-	return m.add(of("another tenant's event", engine, waits, note).atMost(5, " s"))
+	note := fmt.Sprintf("%d events for a receiver that hangs", flood)
+	return errors.Join(m.add(of("another tenant's event", engine, waits, note).atMost(5, " s")),
+		m.add(slower("  p99 of its reads", engine, calm, busy, note).atMost(1.5, "")))
 }
 
 // post sends JSON.
@@ -96,16 +104,20 @@ func (s *site) post(ctx context.Context, path, token string, v any) error {
 	return err
 }
 
-// typical is the median time of a list page, in seconds.
-func (s *site) typical(ctx context.Context, token string) (float64, error) {
-	var took []float64
-	for range 200 {
-		begun := time.Now()
-		if _, err := s.call(ctx, "GET", "/v1/zones?limit=10", token, "", nil); err != nil {
-			return 0, err
-		}
-		took = append(took, time.Since(begun).Seconds())
+// reads asks for a list of a tenant, again and again, from two connections.
+func (m *measurement) reads(ctx context.Context, s *site, token string, round int) (load.Report, error) {
+	return measure(ctx, m.plan(s, s.server, 2, load.Request{Method: "GET", Path: "/v1/zones?limit=10", Header: []string{"Authorization: Bearer " + token}, Status: 200}, round))
+}
+
+// slower makes the result of reads in peace and under something else: the median
+// of the rounds' ratios of p99.
+func slower(name, engine string, calm, busy []load.Report, note string) *result {
+	var ratios []float64
+	for i := range calm {
+		ratios = append(ratios, busy[i].P99/calm[i].P99)
 	}
-	slices.Sort(took)
-	return took[len(took)/2], nil
+	p99 := func(r load.Report) float64 { return r.P99 }
+	r := of(name, engine, ratios, fmt.Sprintf("%.2f ms against %.2f in peace; %s", median(each(busy, p99)), median(each(calm, p99)), note))
+	r.Server, r.Limit = busy, calm
+	return r
 }

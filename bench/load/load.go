@@ -27,8 +27,9 @@ type Plan struct {
 	Warm    time.Duration // before that, unmeasured
 	PIDs    []int         // roots of the process trees to charge
 	Request Request
-	Turns   []Request // that each connection sends in turn after Request, so that noise hits all alike
-	Seeds   []string  // first value of {carry}, one for each connection
+	Turns   []Request     // that each connection sends in turn after Request, so that noise hits all alike
+	Seeds   []string      // first value of {carry}, one for each connection
+	Every   time.Duration // from one request of a connection to the next, if the answer is there by then; 0 = at once
 }
 
 // Request is a template. {i} is a number that rises with every request,
@@ -163,6 +164,9 @@ func (w *worker) run(p Plan, parts [][][]part, end time.Time, seed uint64) error
 			if t.first == "" {
 				t.first = fmt.Sprintf("status %d: %s", status, head)
 			}
+		}
+		if p.Every > 0 {
+			time.Sleep(time.Until(begin.Add(p.Every)))
 		}
 	}
 }
