@@ -6,7 +6,9 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
+	"unicode/utf8"
 
 	"holdfast/internal/actor"
 	"holdfast/internal/db"
@@ -16,9 +18,12 @@ import (
 	"holdfast/internal/store"
 )
 
-// maxEdits bounds the corrected rows of a job: past it the file is corrected
-// where it was made.
-const maxEdits = 10_000
+// maxEdits bounds the corrected rows of a job, and maxEditText the characters
+// that they are kept in: past it the file is corrected where it was made.
+const (
+	maxEdits    = 10_000
+	maxEditText = 32 << 20
+)
 
 // Edit corrects a row: the text of cells by their column's header.
 type Edit struct {
@@ -123,12 +128,9 @@ func (ed *editing) load(tx *db.Tx, a actor.Actor, jobID string, row int) error {
 	if row < 1 || int64(row) > job.TotalRows {
 		return fault.New(fault.NotFound, "row_not_found", "the file has no row %d: it has %d rows", row, job.TotalRows)
 	}
-	ed.job, ed.plan, ed.seq, ed.at = job, p, (row-1)/chunkRows+1, (row-1)%chunkRows
-	if ed.list, err = readRecords(tx, a.TenantID, job.ID, ed.seq); err != nil {
+	ed.job, ed.plan = job, p
+	if err := ed.find(tx, row); err != nil {
 		return err
-	}
-	if ed.at >= len(ed.list) {
-		return errRecords
 	}
 	t, err := m.target(job.Target)
 	if err != nil {
@@ -140,6 +142,28 @@ func (ed *editing) load(tx *db.Tx, a actor.Actor, jobID string, row int) error {
 	ed.st = m.stager(&step{job: job, actor: a}, v)
 	ed.st.fields = p.Fields
 	return ed.remember(tx, a.TenantID)
+}
+
+// find reads the chunk that the row is in.
+func (ed *editing) find(tx *db.Tx, row int) error {
+	chunks, err := chunksOf(tx, ed.job)
+	if err != nil {
+		return err
+	}
+	ed.at = row - 1
+	for _, c := range chunks {
+		if ed.seq = c.seq; ed.at < c.rows {
+			break
+		}
+		ed.at -= c.rows
+	}
+	if ed.list, err = readRecords(tx, ed.job.TenantID, ed.job.ID, ed.seq); err != nil {
+		return err
+	}
+	if ed.at >= len(ed.list) {
+		return errRecords
+	}
+	return nil
 }
 
 // remember takes down the keys of the other chunks' rows, so that the row
@@ -202,9 +226,9 @@ func (ed *editing) reread(ctx context.Context) error {
 }
 
 // edit puts texts into a record. What was damaged about it is settled by
-// writing it anew.
+// writing the damaged cells anew.
 func (r *record) edit(v veil, e Edit) error {
-	headers := v.headers
+	headers, anew := v.headers, map[int]bool{}
 	for name, text := range e.Cells {
 		at := slices.Index(headers, name)
 		if at < 0 {
@@ -219,7 +243,7 @@ func (r *record) edit(v veil, e Edit) error {
 		for len(r.Cells) <= at {
 			r.Cells = append(r.Cells, "")
 		}
-		r.Cells[at] = text
+		r.Cells[at], anew[at] = text, true
 		if at < len(r.Kinds) {
 			r.Kinds[at] = sheet.Written
 		}
@@ -227,7 +251,27 @@ func (r *record) edit(v veil, e Edit) error {
 	for len(r.Cells) < len(headers) {
 		r.Cells = append(r.Cells, "")
 	}
-	r.Bad, r.Edited = nil, true
+	if r.size() > sheet.MaxRecord {
+		return fault.New(fault.Invalid, "cells", "the row would hold more than %d kB of text, which is more than a record can", sheet.MaxRecord>>10).At("cells", "are too long together")
+	}
+	r.Bad, r.Edited = r.unsettled(anew, len(headers)), true
+	return nil
+}
+
+// unsettled is what is still damaged about a record some cells of which were
+// written anew.
+func (r *record) unsettled(anew map[int]bool, columns int) *sheet.Damage {
+	if r.Bad == nil || r.Bad.Cell < 0 || r.Bad.Cell >= columns {
+		return nil
+	}
+	left := *r.Bad
+	for i, c := range r.Cells[:columns] {
+		garbled := r.Bad.Code == "encoding" && strings.ContainsRune(c, utf8.RuneError) // what was no text is kept as that
+		if !anew[i] && (i == r.Bad.Cell || garbled) {
+			left.Cell = i
+			return &left
+		}
+	}
 	return nil
 }
 
@@ -240,9 +284,15 @@ func (ed *editing) save(tx *db.Tx, a actor.Actor, row int, c *chunk) error {
 	if job.Version != ed.job.Version {
 		return errStale
 	}
-	var edits, was int64
-	tx.Queue("SELECT COUNT(*) FROM import_edits WHERE tenant_id = $1 AND job_id = $2 AND row_no <> $3", []any{a.TenantID, job.ID, row}, func(r *db.Row) error {
-		edits = r.Int(0)
+	kept := ed.list[ed.at]
+	kept.Errors = nil // they come anew when the job is processed again
+	text, err := json.Marshal(kept)
+	if err != nil {
+		return err
+	}
+	var edits, length, was int64
+	tx.Queue("SELECT COUNT(*), CAST(COALESCE(SUM(LENGTH(cells)), 0) AS bigint) FROM import_edits WHERE tenant_id = $1 AND job_id = $2 AND row_no <> $3", []any{a.TenantID, job.ID, row}, func(r *db.Row) error {
+		edits, length = r.Int(0), r.Int(1)
 		return nil
 	})
 	err = tx.One("SELECT invalid FROM import_records WHERE tenant_id = $1 AND job_id = $2 AND seq = $3", []any{a.TenantID, job.ID, ed.seq}, func(r *db.Row) error {
@@ -255,9 +305,8 @@ func (ed *editing) save(tx *db.Tx, a actor.Actor, row int, c *chunk) error {
 	if edits >= maxEdits {
 		return fault.New(fault.Invalid, "too_many_edits", "%d rows of the file were corrected already: correct the rest in the file itself", maxEdits)
 	}
-	text, err := json.Marshal(ed.list[ed.at])
-	if err != nil {
-		return err
+	if length+int64(utf8.RuneCount(text)) > maxEditText {
+		return fault.New(fault.Invalid, "too_many_edits", "the corrected rows of the file hold %d million characters already: correct the rest in the file itself", maxEditText>>20)
 	}
 	tx.Queue("UPDATE import_records SET rows = $4, invalid = $5, errors = $6, data = $7 WHERE tenant_id = $1 AND job_id = $2 AND seq = $3",
 		[]any{a.TenantID, job.ID, ed.seq, len(ed.list), c.invalid, c.errors, c.records}, nil)

@@ -1,7 +1,6 @@
 package imports_test
 
 import (
-	"archive/zip"
 	"bytes"
 	"context"
 	"encoding/json"
@@ -9,7 +8,6 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-	"runtime"
 	"strings"
 	"sync"
 	"testing"
@@ -24,8 +22,8 @@ import (
 	"holdfast/internal/testkit/dbtest"
 )
 
-// Hostile files and broken moments, each on both engines. Uploads past the quota
-// are TestQuota; ends of server and database are TestKilled, TestServerEnds and
+// Hostile files and broken moments, each on both engines. Hostile workbooks are
+// TestHostileImports; uploads past the quota are TestQuota; ends of server and database are TestKilled, TestServerEnds and
 // TestBackendsEndedBetweenChunks.
 func TestFaults(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, _ db.Options) {
@@ -34,7 +32,6 @@ func TestFaults(t *testing.T) {
 			try  func(k *kit)
 		}{
 			{"F1 formulas go out guarded and come back as they were", formulas},
-			{"F2 hostile workbooks", hostileWorkbooks},
 			{"F5 F6 files as they should not be", hostileFiles},
 			{"F5 too wide, too long, twice the same header", misshapenFiles},
 			{"F7 file names", fileNames},
@@ -98,76 +95,6 @@ func formulas(k *kit) {
 	for i, n := range names[:5] {
 		if first[fmt.Sprint("F-", i)] != n {
 			k.Errorf("%q became %q", n, first[fmt.Sprint("F-", i)])
-		}
-	}
-}
-
-// archive is a workbook of these parts around one sheet.
-func archive(k *kit, parts map[string]string) []byte {
-	k.Helper()
-	var b bytes.Buffer
-	z := zip.NewWriter(&b)
-	all := map[string]string{
-		"xl/workbook.xml":            `<workbook xmlns:r="r"><sheets><sheet name="One" sheetId="1" r:id="r1"/></sheets></workbook>`,
-		"xl/_rels/workbook.xml.rels": `<Relationships><Relationship Id="r1" Type="http://schemas.openxmlformats.org/officeDocument/2006/relationships/worksheet" Target="worksheets/sheet1.xml"/><Relationship Id="r3" Type="http://schemas.openxmlformats.org/officeDocument/2006/relationships/sharedStrings" Target="sharedStrings.xml"/></Relationships>`,
-		"xl/worksheets/sheet1.xml":   `<worksheet><sheetData><row><c t="s"><v>0</v></c></row></sheetData></worksheet>`,
-	}
-	for name, text := range parts {
-		all[name] = text
-	}
-	for name, text := range all {
-		w, err := z.Create(name)
-		if err == nil {
-			_, err = io.WriteString(w, text)
-		}
-		if err != nil {
-			k.Fatal(err)
-		}
-	}
-	if err := z.Close(); err != nil {
-		k.Fatal(err)
-	}
-	return b.Bytes()
-}
-
-// hostileWorkbooks end as failed jobs that say why, soon and without much
-// memory, and leave no staged rows.
-func hostileWorkbooks(k *kit) {
-	many := map[string]string{}
-	for i := range 3000 {
-		many[fmt.Sprintf("p%d.xml", i)] = "<a/>"
-	}
-	row := func(r string) map[string]string {
-		return map[string]string{"xl/worksheets/sheet1.xml": `<worksheet><sheetData><row r="` + r + `"><c><v>1</v></c></row></sheetData></worksheet>`}
-	}
-	lying := archive(k, map[string]string{"xl/sharedStrings.xml": "<sst><si><t>" + strings.Repeat("ab", 60<<20) + "</t></si></sst>"})
-	for i := 0; i+46 < len(lying); i++ {
-		if string(lying[i:i+4]) == "PK\x01\x02" {
-			copy(lying[i+24:], []byte{10, 0, 0, 0}) // unpacks to ten bytes, it says
-		}
-	}
-	for name, body := range map[string][]byte{
-		"a shared text of 200 MB": archive(k, map[string]string{"xl/sharedStrings.xml": "<sst><si><t>" + strings.Repeat("a", 200<<20) + "</t></si></sst>"}),
-		"a size that lies":        lying,
-		"3,000 parts":             archive(k, many),
-		"row 2^31":                archive(k, row("2147483648")),
-		"row -1":                  archive(k, row("-1")),
-		"entities":                archive(k, map[string]string{"xl/sharedStrings.xml": `<!DOCTYPE sst [<!ENTITY a "x"><!ENTITY b "&a;&a;">]><sst><si><t>&b;</t></si></sst>`}),
-	} {
-		var before, after runtime.MemStats
-		runtime.GC()
-		runtime.ReadMemStats(&before)
-		job := k.upload("items", "", "", "book.xlsx", body)
-		_, err := k.m.Process(context.Background(), k.as, job.ID)
-		runtime.ReadMemStats(&after)
-		if f := fault.As(err); err == nil || f.Kind == fault.Internal || f.Msg == "" || k.status(job) != "failed" {
-			k.Errorf("%s: %v, job %s", name, err, k.status(job))
-		}
-		if grown := int64(after.Sys) - int64(before.Sys); grown > 200<<20 {
-			k.Errorf("%s: %d MB", name, grown>>20)
-		}
-		if _, err := k.m.Rows(context.Background(), k.as, job.ID, imports.RowFilter{Page: 1, PageSize: 1}); !fault.HasCode(err, "import_state") {
-			k.Errorf("%s: staged rows are left: %v", name, err)
 		}
 	}
 }

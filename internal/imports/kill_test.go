@@ -59,6 +59,10 @@ const killRows, killBase = 3000, 1000
 // work is the child: it says that it starts, and takes the step.
 func (p place) work() {
 	k := reopen(&testing.T{}, p)
+	if p.Step == "judge" {
+		p.judged(k)
+		return
+	}
 	fmt.Println("started")
 	k.step(p.Step, p.Job)
 	fmt.Println("ended")

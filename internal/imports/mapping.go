@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 
 	"holdfast/internal/fault"
 	"holdfast/internal/imports/cell"
@@ -103,12 +104,19 @@ func question(field, format string, args ...any) *fault.Error {
 	return f.At(field, format, args...)
 }
 
+// maxHeader bounds a column's header, which stands in each of its errors.
+const maxHeader = 200 // characters
+
 // arrange finds the target's columns among the file's.
 func arrange(t *target, first []string, given map[string]place, headed bool) (*layout, error) {
 	l := &layout{width: len(first)}
 	for i, h := range first {
 		if !headed {
 			h = fmt.Sprintf("column %d", i+1)
+		}
+		if utf8.RuneCountInString(h) > maxHeader {
+			return nil, fault.New(fault.Invalid, "header_too_long", "the header of column %d has more than %d characters: shorten it in the file; it begins %q", i+1, maxHeader, clip(h, 80)).
+				At("file", "has a header of more than %d characters", maxHeader)
 		}
 		l.headers = append(l.headers, cell.Line(h))
 	}

@@ -13,6 +13,7 @@ import (
 	"holdfast/internal/db"
 	"holdfast/internal/fault"
 	"holdfast/internal/heap"
+	"holdfast/internal/imports/sheet"
 )
 
 // shownErrors is how many row errors the answer of Process lists.
@@ -64,7 +65,7 @@ func (m *Importer) Process(ctx context.Context, a actor.Actor, jobID string) (*P
 		return err
 	})
 	if err != nil {
-		return nil, errors.Join(fmt.Errorf("imports: process: %w", err), m.end(ctx, s, failedState(err, Uploaded), fault.As(err).Msg))
+		return nil, errors.Join(fmt.Errorf("imports: process: %w", err), m.end(ctx, s, failedState(err, Uploaded), sheet.Plain(fault.As(err).Msg)))
 	}
 	return res, nil
 }
@@ -131,7 +132,10 @@ func (m *Importer) process(ctx context.Context, s *step) (*Processed, error) {
 	if err != nil {
 		return nil, err
 	}
-	open := func() (io.ReadCloser, error) { return m.files.Open(ctx, s.job.blobKey) }
+	open := func() (io.ReadCloser, error) {
+		f, err := m.files.Open(ctx, s.job.blobKey)
+		return &heeding{f, ctx}, err
+	}
 	f := upload{open: open, kind: s.job.FileType, role: s.actor.Role}
 	f.others = func(headers []string) []string { return m.fitting(s.actor.Role, t, headers) }
 	if !settings.Guess {
@@ -168,6 +172,19 @@ func (m *Importer) process(ctx context.Context, s *step) (*Processed, error) {
 		return nil, err
 	}
 	return st.finish(ctx)
+}
+
+// heeding is a file that is read no further when ctx is done.
+type heeding struct {
+	io.ReadSeekCloser
+	ctx context.Context
+}
+
+func (h *heeding) Read(p []byte) (int, error) {
+	if err := h.ctx.Err(); err != nil {
+		return 0, err
+	}
+	return h.ReadSeekCloser.Read(p)
 }
 
 // say puts the numbers into a sentence, with the warnings after it.

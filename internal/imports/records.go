@@ -41,6 +41,14 @@ func (r record) sheet() *sheet.Record {
 	return &sheet.Record{Line: r.Line, Cells: r.Cells, Kinds: r.Kinds, Bad: r.Bad}
 }
 
+// size is how many bytes of text the cells hold.
+func (r *record) size() (n int) {
+	for _, c := range r.Cells {
+		n += len(c)
+	}
+	return n
+}
+
 var errRecords = errors.New("imports: a chunk of records is damaged")
 
 // packer compresses what is kept of a file. One serves chunk after chunk: what
@@ -101,7 +109,10 @@ func (r *record) appendJSON(b []byte) ([]byte, error) {
 }
 
 func unpackRecords(b []byte) (list []record, err error) {
-	text, err := io.ReadAll(flate.NewReader(bytes.NewReader(b)))
+	text, err := unpack(b)
+	if fault.HasCode(err, "import_state") {
+		return nil, err
+	}
 	if err == nil {
 		err = json.Unmarshal(text, &list)
 	}
@@ -109,6 +120,18 @@ func unpackRecords(b []byte) (list []record, err error) {
 		return nil, errors.Join(errRecords, err)
 	}
 	return list, nil
+}
+
+// maxUnpacked is more than a chunk of today unpacks to, with all its errors.
+const maxUnpacked = 128 << 20
+
+// unpack undoes pack. Chunks that former versions made may be too large.
+func unpack(b []byte) ([]byte, error) {
+	text, err := io.ReadAll(io.LimitReader(flate.NewReader(bytes.NewReader(b)), maxUnpacked+1))
+	if len(text) > maxUnpacked {
+		return nil, fault.New(fault.Conflict, "import_state", "the rows of the import job are too large to be read again: upload its file anew")
+	}
+	return text, err
 }
 
 // chunkInfo is what is known of a chunk without opening it.
@@ -287,8 +310,10 @@ func (p *RowPage) fill(tx *db.Tx, job *Job, f RowFilter) error {
 	}
 	from, to := int64(f.Page-1)*int64(f.PageSize), int64(f.Page)*int64(f.PageSize)
 	fates := job.fates()
+	next := 1 // the number of the next chunk's first row
 	for _, c := range chunks {
-		became := fates(c)
+		first, became := next, fates(c)
+		next += c.rows
 		f, ok := f.within(became)
 		if !ok {
 			continue
@@ -307,7 +332,7 @@ func (p *RowPage) fill(tx *db.Tx, job *Job, f RowFilter) error {
 				continue
 			}
 			if p.Total >= from && p.Total < to {
-				row := p.veil.over(&list[i]).staged((c.seq-1)*chunkRows + i + 1)
+				row := p.veil.over(&list[i]).staged(first + i)
 				row.Status = became.of(&list[i])
 				p.Rows = append(p.Rows, row)
 			}

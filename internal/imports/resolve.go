@@ -208,6 +208,7 @@ func (r *resolver) byColumn(tx *db.Tx, to string, n naming, texts []string, hits
 	}
 	return tx.Query("SELECT "+id+", "+expr+", "+state+" FROM "+table+" WHERE tenant_id = $1 AND "+id+" IS NOT NULL AND "+in, []any{r.actor.TenantID, query.List(keys)}, func(row *db.Row) error {
 		for _, t := range spelled[row.Text(1)] {
+			t = strings.Clone(t) // not the whole row of the file with it
 			hits[t] = found{id: row.Text(0), n: hits[t].n + 1, state: row.Text(2)}
 		}
 		return nil
@@ -292,8 +293,8 @@ func (r *resolver) putLot(v *survey, d *draft, ref reference, key lotKey) {
 			d.fail(ref.col.header, "invalid", "a lot number has at most 64 characters")
 			return
 		}
-		known = lot{expires: expires}
-		r.lots[key] = known
+		known = lot{expires: strings.Clone(expires)}
+		r.lots[lotKey{key.item, strings.Clone(key.no)}] = known
 	case given && known.expires != expires:
 		d.fail(v.header(lotExpiry), "lot_expiry", "lot %q expires on %s, not on %s", clip(ref.text, 80), orNever(known.expires), expires)
 		return

@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"holdfast/internal/actor"
+	"holdfast/internal/db"
 	"holdfast/internal/fault"
 	"holdfast/internal/imports"
 	"holdfast/internal/store"
@@ -178,6 +179,84 @@ func TestCorrectedRows(t *testing.T) {
 		}
 		if _, err := k.m.EditRow(ctx, k.as, job.ID, 1, imports.Edit{Cells: map[string]string{"sku": "x"}}); !fault.HasCode(err, "import_state") {
 			k.Error(err)
+		}
+	})
+}
+
+// Long rows lie in shorter chunks; each is known by its number all the same, and
+// no correction makes one, or all of them together, longer than they may be.
+func TestLongRows(t *testing.T) {
+	each(t, func(k *kit) {
+		ctx := context.Background()
+		pad := strings.Repeat(","+strings.Repeat("x", 30<<10), 4)
+		var b bytes.Buffer
+		b.WriteString("code,name,a,b,c,d\n")
+		for i := range 80 {
+			fmt.Fprintf(&b, "Z-%d,x%s\n", i+1, pad)
+		}
+		b.WriteString("Z-81,long" + pad + strings.Repeat("y", 1000) + strings.Repeat(","+strings.Repeat("x", 30<<10), 1) + "\nZ-82,x,,,,\n")
+		job := k.upload("zones", "", "", "z.csv", b.Bytes())
+		if p := k.process(job); p.Stats != (imports.Stats{TotalRows: 82, ValidRows: 81, InvalidRows: 1}) || p.Errors[0].Line != 82 || p.Errors[0].Code != "row_too_long" {
+			k.Fatalf("%+v %v", p.Stats, p.Errors)
+		}
+		for _, r := range k.page(job, imports.RowFilter{Page: 8, PageSize: 10}).Rows {
+			if r.Line != r.Row+1 || r.Row < 71 || r.Row > 80 || r.Cells[0] != fmt.Sprint("Z-", r.Row) {
+				k.Errorf("row %d, line %d: %s", r.Row, r.Line, r.Cells[0])
+			}
+		}
+		edit := func(row int, cells map[string]string) (*imports.StagedRow, error) {
+			return k.m.EditRow(ctx, k.as, job.ID, row, imports.Edit{Cells: cells})
+		}
+		if r, err := edit(77, map[string]string{"code": "y-77"}); err != nil || r.Line != 78 || r.Cells[0] != "y-77" {
+			k.Errorf("%+v %v", r, err)
+		}
+		if r, err := edit(81, map[string]string{"name": "All of it anew"}); err != nil || r.Status != "invalid" || r.Cells[0] != "" {
+			k.Errorf("%+v %v", r, err)
+		}
+		if r, err := edit(81, map[string]string{"code": "Z-81", "name": "All of it anew"}); err != nil || r.Status != "valid" {
+			k.Errorf("%+v %v", r, err)
+		}
+		if _, err := edit(5, map[string]string{"name": strings.Repeat("n", 20<<10)}); !fault.Is(err, fault.Invalid) || !strings.Contains(err.Error(), "128 kB") {
+			k.Errorf("a row of 140 kB: %v", err)
+		}
+		err := k.d.Write(ctx, db.Scope{Tenant: north}, func(tx *db.Tx) error {
+			_, err := tx.Exec("UPDATE import_edits SET cells = $3 WHERE tenant_id = $1 AND job_id = $2 AND row_no = 77", north, job.ID, `{"l":78,"c":["`+strings.Repeat("x", 32<<20)+`"]}`)
+			return err
+		})
+		if err != nil {
+			k.Fatal(err)
+		}
+		if _, err := edit(5, map[string]string{"name": "more"}); !fault.HasCode(err, "too_many_edits") {
+			k.Errorf("32 MB of corrections: %v", err)
+		}
+		if a := k.apply(job); a.ImportedCount != 82 {
+			k.Errorf("%+v", a)
+		}
+	})
+}
+
+// What is damaged in a row is mended by writing that anew, not something else.
+func TestDamagedCells(t *testing.T) {
+	each(t, func(k *kit) {
+		job := k.upload("zones", "", "", "z.csv", []byte("code,name,note\nÄ-1,ä\xff,ö\xff\nB-2,"+strings.Repeat("x", 40<<10)+",\n"))
+		if p := k.process(job); p.Stats.InvalidRows != 2 {
+			k.Fatalf("%+v", p)
+		}
+		for _, c := range []struct {
+			row          int
+			column, want string
+		}{{1, "code", "1 2 name encoding"}, {1, "name", "1 2 note encoding"}, {1, "note", "1 2 valid"}, {2, "note", "2 3 name cell_too_long"}, {2, "name", "2 3 valid"}} {
+			r, err := k.m.EditRow(context.Background(), k.as, job.ID, c.row, imports.Edit{Cells: map[string]string{c.column: fmt.Sprint("New-", c.row)}})
+			if err != nil {
+				k.Fatal(err)
+			}
+			got := fmt.Sprint(r.Row, " ", r.Line, " ", r.Status)
+			if len(r.Errors) > 0 {
+				got = fmt.Sprint(r.Row, " ", r.Line, " ", r.Errors[0].Column, " ", r.Errors[0].Code)
+			}
+			if got != c.want {
+				k.Errorf("%+v: %s", c, got)
+			}
 		}
 	})
 }

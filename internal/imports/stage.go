@@ -1,12 +1,9 @@
 package imports
 
 import (
-	"bytes"
-	"compress/flate"
 	"encoding/binary"
 	"encoding/json"
 	"errors"
-	"io"
 	"math"
 
 	"holdfast/internal/decimal"
@@ -16,8 +13,12 @@ import (
 // Staged rows are kept in chunks: for each row its line and one tagged value
 // per staged field. Applying reads one chunk, writes one batch.
 
-// chunkRows is the number of valid rows of a chunk.
-const chunkRows = 1000
+// chunkRows is the most rows of a chunk, and chunkBytes the text of their cells
+// past which no more are added.
+const (
+	chunkRows  = 1000
+	chunkBytes = 4 << 20
+)
 
 // Tags of a staged value.
 const (
@@ -84,7 +85,7 @@ func unpackStaged(b []byte) ([]byte, error) {
 	if len(b) == 0 || b[0] != packedMark {
 		return b, nil
 	}
-	return io.ReadAll(flate.NewReader(bytes.NewReader(b[1:])))
+	return unpack(b[1:])
 }
 
 var errStaged = errors.New("imports: a staged chunk is damaged")

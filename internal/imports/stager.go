@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"strings"
 	"time"
 
 	"holdfast/internal/db"
@@ -82,6 +83,7 @@ func (st *stager) read(open sheet.Source, take func([]record) error) error {
 		}
 	}
 	var list []record
+	size := 0
 	for no := 1; ; no++ {
 		rec, err := rows.Next()
 		if errors.Is(err, io.EOF) {
@@ -94,11 +96,12 @@ func (st *stager) read(open sheet.Source, take func([]record) error) error {
 		if !edited {
 			r = recordOf(rec)
 		}
-		if list = append(list, r); len(list) == chunkRows {
+		list, size = append(list, r), size+r.size()
+		if len(list) == chunkRows || size >= chunkBytes {
 			if err := take(list); err != nil {
 				return err
 			}
-			list = list[:0]
+			list, size = list[:0], 0
 		}
 	}
 }
@@ -186,7 +189,7 @@ func (st *stager) pack(batch []*draft, good []store.Row, list []record) (*chunk,
 		c.invalid++
 		c.errors += len(d.errs)
 		if st.torn != nil {
-			st.torn[text(d.row[st.v.keyFields()[0]])] = true
+			st.torn[strings.Clone(text(d.row[st.v.keyFields()[0]]))] = true // not the whole row with it
 		}
 	}
 	st.staged = staged

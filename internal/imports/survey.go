@@ -147,7 +147,7 @@ func (v *survey) columns(rows sheet.Records, first *sheet.Record) error {
 		}
 		for i, s := range texts {
 			if i < len(cells) && len(s) < refSample && rec.Kind(i) != sheet.Broken && strings.TrimSpace(cells[i]) != "" {
-				s[cell.Line(cells[i])] = true
+				s[strings.Clone(clip(cell.Line(cells[i]), maxHeader))] = true // not the whole row with it
 			}
 		}
 	}

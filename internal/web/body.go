@@ -119,7 +119,7 @@ func CheckJSON(b []byte) error {
 	if !utf8.Valid(b) {
 		return fault.New(fault.Invalid, "", "the body is not valid UTF-8")
 	}
-	if loneSurrogate(b) {
+	if LoneSurrogate(b) {
 		return fault.New(fault.Invalid, "22P02", "a text holds half of a surrogate pair, which is no character")
 	}
 	dec := json.NewDecoder(bytes.NewReader(b))
@@ -201,9 +201,10 @@ func badJSON(dec *json.Decoder, err error) error {
 	return fault.Wrap(err, fault.Invalid, "", "the body is not valid JSON: %s", err).With(fmt.Sprintf("at byte %d", dec.InputOffset()), "")
 }
 
-// loneSurrogate finds a \ud800-\udfff escape without its other half, which
+// LoneSurrogate reports that JSON has a \ud800-\udfff escape without its other
+// half (RFC 8259 section 8.2), which
 // encoding/json would silently turn into U+FFFD.
-func loneSurrogate(b []byte) bool {
+func LoneSurrogate(b []byte) bool {
 	for i := 0; i+1 < len(b); i++ {
 		if b[i] != '\\' {
 			continue

@@ -23,8 +23,9 @@ type grid struct {
 	m      *markup
 	part   io.Closer
 	row    int
-	width  int  // of the first row: later ones are filled up to it
-	inside bool // in sheetData
+	left   int64 // bytes of text that may still come
+	width  int   // of the first row: later ones are filled up to it
+	inside bool  // in sheetData
 	done   bool
 
 	rec   Record
@@ -40,7 +41,7 @@ func openGrid(open Source, index int) (*grid, error) {
 	if err != nil {
 		return nil, err
 	}
-	g := &grid{w: w}
+	g := &grid{w: w, left: MaxBytes}
 	if g.m, g.part, err = w.part(w.tabs[index].part); err == nil && g.m == nil {
 		err = broken("the sheet %q is missing", clipped(w.tabs[index].name))
 	}
@@ -111,6 +112,12 @@ func (g *grid) cells() error {
 				return err
 			}
 		}
+	}
+	if g.left -= int64(len(g.text)); g.left < 0 { // texts that cells share come again and again
+		return tooBig("the rows of the sheet hold more than %d MB of text", MaxBytes>>20)
+	}
+	if g.rec.Bad != nil && g.rec.Bad.Code == rowTooLong {
+		return nil
 	}
 	all := string(g.text)
 	from := 0
@@ -209,7 +216,7 @@ func (g *grid) content(kind string) (*content, error) {
 		case g.m.name == "f":
 			v.formula = true
 		case g.m.name == "v" && !g.m.closing && !g.m.empty:
-			g.m.want(6 * MaxCell)
+			g.m.want(max(0, 6*MaxCell-len(v.buf)))
 			v.valued = true
 		case g.m.name == "v" && g.m.closing:
 			v.over = v.over || g.m.over
@@ -323,6 +330,10 @@ func serial(f float64, from1904 bool) (string, bool) {
 func (g *grid) put(at int, text []byte, k Kind) {
 	if at >= MaxColumns {
 		g.damage(-1, "too_many_columns", fmt.Sprintf("more than %d columns; at most %d are read", MaxColumns, MaxColumns))
+		return
+	}
+	if len(g.text)+len(text) > MaxRecord {
+		g.rec.Bad = tooLong()
 		return
 	}
 	for len(g.ends) < at {

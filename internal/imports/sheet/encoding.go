@@ -2,13 +2,15 @@ package sheet
 
 import (
 	"bytes"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
+	"unicode/utf16"
 	"unicode/utf8"
 
 	"golang.org/x/text/encoding/charmap"
-	"golang.org/x/text/encoding/unicode"
+	"golang.org/x/text/transform"
 
 	"holdfast/internal/fault"
 )
@@ -120,21 +122,77 @@ func count(open Source) (*census, error) {
 	}
 }
 
-// decode gives the text as UTF-8 without byte order mark. Broken UTF-8 passes:
-// the record it stands in is refused by its line.
+// decode gives the text as UTF-8 without byte order mark. What is broken stays
+// broken: the record it stands in is refused by its line.
 func (f Format) decode(r io.Reader) io.Reader {
+	mark := int64(2)
+	if f.Encoding == "utf-8" {
+		mark = 3
+	}
+	if f.BOM {
+		r = &skipping{r: r, n: mark}
+	}
 	switch f.Encoding {
 	case "utf-16le":
-		return unicode.UTF16(unicode.LittleEndian, unicode.UseBOM).NewDecoder().Reader(r)
+		return transform.NewReader(r, utf16Text{order: binary.LittleEndian})
 	case "utf-16be":
-		return unicode.UTF16(unicode.BigEndian, unicode.UseBOM).NewDecoder().Reader(r)
+		return transform.NewReader(r, utf16Text{order: binary.BigEndian})
 	case "windows-1252":
 		return charmap.Windows1252.NewDecoder().Reader(r)
 	}
-	if f.BOM {
-		return &skipping{r: r, n: 3}
-	}
 	return r
+}
+
+// utf16Text turns UTF-16 (RFC 2781) into UTF-8. Half of a pair, and a last byte
+// that is half of a unit, become a byte that no UTF-8 has.
+type utf16Text struct {
+	transform.NopResetter
+	order binary.ByteOrder
+}
+
+const noText = 0xFF
+
+// Transform implements transform.Transformer.
+func (u utf16Text) Transform(dst, src []byte, atEOF bool) (nDst, nSrc int, err error) {
+	for nSrc < len(src) {
+		r, size := u.next(src[nSrc:], atEOF)
+		if size == 0 {
+			return nDst, nSrc, transform.ErrShortSrc
+		}
+		if nDst+max(1, utf8.RuneLen(r)) > len(dst) {
+			return nDst, nSrc, transform.ErrShortDst
+		}
+		if r < 0 {
+			dst[nDst] = noText
+			nDst++
+		} else {
+			nDst += utf8.EncodeRune(dst[nDst:], r)
+		}
+		nSrc += size
+	}
+	return nDst, nSrc, nil
+}
+
+// next decodes one character, -1 for what is none; size 0 asks for more bytes.
+func (u utf16Text) next(src []byte, atEOF bool) (r rune, size int) {
+	if len(src) < 2 {
+		if atEOF {
+			return -1, 1
+		}
+		return 0, 0
+	}
+	r = rune(u.order.Uint16(src))
+	switch {
+	case !utf16.IsSurrogate(r):
+		return r, 2
+	case len(src) < 4 && !atEOF:
+		return 0, 0
+	case len(src) >= 4:
+		if pair := utf16.DecodeRune(r, rune(u.order.Uint16(src[2:]))); pair != utf8.RuneError {
+			return pair, 4
+		}
+	}
+	return -1, 2
 }
 
 // skipping drops the first n bytes of r.

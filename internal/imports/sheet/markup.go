@@ -41,6 +41,14 @@ func newMarkup(r io.Reader) *markup {
 
 var errMarkup = errors.New("sheet: the XML inside the workbook is damaged")
 
+// damaged is the error of a part that ends where it may not, or cannot be read.
+func damaged(err error) error {
+	if errors.Is(err, io.EOF) {
+		return errMarkup
+	}
+	return err
+}
+
 // want starts keeping text, at most n bytes of it.
 func (m *markup) want(n int) { m.text, m.room, m.over = m.text[:0], n, false }
 
@@ -53,7 +61,7 @@ func (m *markup) next() error {
 		}
 		c, err := m.r.Peek(1)
 		if err != nil {
-			return errMarkup
+			return damaged(err)
 		}
 		switch c[0] {
 		case '!':
@@ -110,24 +118,31 @@ func (m *markup) bang() error {
 		_, _ = m.r.Discard(8) // it was just seen
 		return m.cdata()
 	case err != nil:
-		return errMarkup
+		return damaged(err)
 	}
 	return fault.New(fault.Invalid, "workbook", "the workbook holds a document type or entity declaration, which no spreadsheet program writes: it was refused")
 }
 
 // skipTo drops everything up to end and end itself.
-func (m *markup) skipTo(end string) error {
-	last := end[len(end)-1]
-	tail := make([]byte, 0, len(end))
+func (m *markup) skipTo(end string) error { return m.through(end, func([]byte) error { return nil }) }
+
+// through hands over what stands before end, piece by piece, and takes both.
+func (m *markup) through(end string, piece func([]byte) error) error {
 	for {
-		c, err := m.r.ReadByte()
-		if err != nil {
-			return errMarkup
+		if _, err := m.r.Peek(len(end)); err != nil {
+			return damaged(err)
 		}
-		if len(tail) == len(end) {
-			tail = append(tail[:0], tail[1:]...)
+		b, _ := m.r.Peek(m.r.Buffered()) // it is there
+		n, take := len(b)-len(end)+1, len(b)-len(end)+1
+		i := bytes.Index(b, []byte(end))
+		if i >= 0 {
+			n, take = i, i+len(end)
 		}
-		if tail = append(tail, c); c == last && string(tail) == end {
+		if err := piece(b[:n]); err != nil {
+			return err
+		}
+		_, _ = m.r.Discard(take)
+		if i >= 0 {
 			return nil
 		}
 	}
@@ -136,68 +151,56 @@ func (m *markup) skipTo(end string) error {
 // cdata keeps a literal section. What is special in text is escaped, so that
 // text is undone in one way only.
 func (m *markup) cdata() error {
-	hold := 0
-	for {
-		c, err := m.r.ReadByte()
-		if err != nil {
-			return errMarkup
-		}
-		switch {
-		case c == ']':
-			hold++
-			continue
-		case c == '>' && hold >= 2:
-			return m.keep(bytes.Repeat([]byte{']'}, hold-2))
-		}
-		for ; hold > 0; hold-- {
-			if err := m.keep([]byte{']'}); err != nil {
-				return err
-			}
-		}
-		piece := []byte{c}
-		if c == '&' {
-			piece = []byte("&amp;")
-		}
-		if err := m.keep(piece); err != nil {
-			return err
-		}
-	}
+	return m.through("]]>", func(b []byte) error { return m.keep(bytes.ReplaceAll(b, []byte("&"), []byte("&amp;"))) })
 }
 
 // tag reads a tag behind its '<'. A '>' inside quotes does not end it.
 func (m *markup) tag() error {
 	m.held = m.held[:0]
+	open := byte(0) // the quote that is open
 	for {
-		b, err := m.r.ReadSlice('>')
-		if err != nil && !errors.Is(err, bufio.ErrBufferFull) || len(m.held)+len(b) > maxTag {
+		if _, err := m.r.Peek(1); err != nil {
+			return damaged(err)
+		}
+		b, _ := m.r.Peek(m.r.Buffered()) // it is there
+		n, ends := tagEnd(b, &open)
+		if len(m.held)+n > maxTag {
 			return errMarkup
 		}
-		whole := b
-		if len(m.held) > 0 {
-			m.held = append(m.held, b...)
+		_, _ = m.r.Discard(n)
+		whole := b[:n]
+		if len(m.held) > 0 || !ends {
+			m.held = append(m.held, whole...)
 			whole = m.held
 		}
-		if err == nil && balanced(whole) {
+		if ends {
 			return m.cut(whole[:len(whole)-1])
-		}
-		if len(m.held) == 0 {
-			m.held = append(m.held, b...)
 		}
 	}
 }
 
-// balanced reports whether every quote of a tag is closed.
-func balanced(b []byte) bool {
-	open := byte(0)
-	for _, c := range b {
-		switch {
-		case open == 0 && (c == '"' || c == '\''):
-			open = c
-		case c == open:
-			open = 0
+// tagEnd is how much of b belongs to a tag, and whether it ends there. open is
+// the quote that is open before b and after it, 0 = none.
+func tagEnd(b []byte, open *byte) (n int, ends bool) {
+	for n < len(b) {
+		if *open != 0 {
+			i := bytes.IndexByte(b[n:], *open)
+			if i < 0 {
+				break
+			}
+			n += i + 1
+			*open = 0
+			continue
+		}
+		n++
+		switch c := b[n-1]; c {
+		case '>':
+			return n, true
+		case '"', '\'':
+			*open = c
 		}
 	}
-	return open == 0
+	return len(b), false
 }
 
 // cut takes a tag's text apart. The attributes are valid until the next tag.

@@ -8,8 +8,10 @@ import (
 	"fmt"
 	"io"
 	"strconv"
+	"unicode/utf8"
 
 	"holdfast/internal/fault"
+	"holdfast/internal/web"
 )
 
 // maxObject bounds one JSON record.
@@ -22,7 +24,8 @@ type splitter struct {
 	r    *bufio.Reader
 	line int
 	raw  []byte
-	at   int // line the record begins on
+	at   int  // line the record begins on
+	long bool // it did not fit
 }
 
 // next returns the next record's bytes, valid until the next call; bad says
@@ -67,7 +70,8 @@ func (s *splitter) rest() error {
 // object reads up to the brace that closes the record.
 func (s *splitter) object() (bad string, err error) {
 	s.raw = append(s.raw[:0], '{')
-	depth, quoted, escaped, long := 1, false, false, false
+	depth, quoted, escaped := 1, false, false
+	s.long = false
 	for depth > 0 {
 		c, err := s.r.ReadByte()
 		if errors.Is(err, io.EOF) {
@@ -97,11 +101,8 @@ func (s *splitter) object() (bad string, err error) {
 		if len(s.raw) < maxObject {
 			s.raw = append(s.raw, c)
 		} else {
-			long = true
+			s.long = true
 		}
-	}
-	if long {
-		return fmt.Sprintf("is longer than %d bytes", maxObject), nil
 	}
 	return "", nil
 }
@@ -150,7 +151,7 @@ func (o *objects) Next() (*Record, error) {
 			o.rec.Bad = &Damage{Code: "json", Cell: -1, Msg: "the record " + bad}
 			return &o.rec, nil
 		}
-		o.fill(raw)
+		o.fill(raw, o.s.long)
 		if o.rec.Bad != nil || !blank(o.rec.Cells) {
 			return &o.rec, nil
 		}
@@ -158,7 +159,16 @@ func (o *objects) Next() (*Record, error) {
 }
 
 // fill sets the cells from a record.
-func (o *objects) fill(raw []byte) {
+func (o *objects) fill(raw []byte, long bool) {
+	switch {
+	case long:
+		o.rec.Bad = tooLong()
+		return
+	case !utf8.Valid(raw) || web.LoneSurrogate(raw):
+		o.rec.Bad = &Damage{Code: "encoding", Cell: -1, Msg: "the record holds bytes, or an escape, that are no text"}
+		return
+	}
+	bytesOf := 0
 	seen := make([]bool, len(o.keys))
 	err := members(raw, func(key string, value json.RawMessage) error {
 		i, ok := o.index[key]
@@ -171,11 +181,18 @@ func (o *objects) fill(raw []byte) {
 		seen[i] = true
 		var err error
 		o.rec.Cells[i], o.rec.Kinds[i], err = scalar(value)
+		if bytesOf += len(o.rec.Cells[i]); bytesOf > MaxRecord {
+			return errTooLong
+		}
 		if err == nil && len(o.rec.Cells[i]) > MaxCell {
 			err = fmt.Errorf("has a value longer than %d bytes", MaxCell)
 		}
 		return err
 	})
+	if errors.Is(err, errTooLong) {
+		o.rec.Cells, o.rec.Bad = o.rec.Cells[:0], tooLong()
+		return
+	}
 	if err != nil {
 		o.rec.Bad = &Damage{Code: "json", Cell: -1, Msg: "the record " + err.Error()}
 		return
@@ -188,6 +205,8 @@ func (o *objects) fill(raw []byte) {
 		}
 	}
 }
+
+var errTooLong = errors.New("sheet: a record over the bound")
 
 // scalar is a value as a cell holds it: a text as it is, a number as an exact
 // one, lists and objects as JSON.
@@ -270,7 +289,7 @@ func (f *Format) detectObjects(open Source) error {
 		if err != nil {
 			return fmt.Errorf("sheet: %w", err)
 		}
-		if bad != "" {
+		if bad != "" || s.long {
 			continue
 		}
 		err = members(raw, func(key string, _ json.RawMessage) error {

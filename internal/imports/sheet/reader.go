@@ -229,6 +229,10 @@ func (r *Reader) keep(p []byte) {
 	if r.cells >= MaxColumns {
 		return
 	}
+	if len(r.text)+len(p) > MaxRecord {
+		r.rec.Bad = tooLong()
+		return
+	}
 	if len(r.text)-r.start+len(p) > MaxCell {
 		r.damage("cell_too_long", fmt.Sprintf("the cell is longer than %d bytes", MaxCell))
 		return
@@ -253,6 +257,9 @@ func (r *Reader) endCell() {
 
 // finish turns the bytes into cells: one string for the record, cut in pieces.
 func (r *Reader) finish() {
+	if r.rec.Bad != nil && r.rec.Bad.Code == rowTooLong {
+		return
+	}
 	all := string(r.text)
 	from := 0
 	for _, to := range r.ends {
@@ -267,18 +274,19 @@ func (r *Reader) finish() {
 	}
 }
 
-// unfit finds what no text column holds: broken UTF-8 and NUL.
+// unfit finds what no text column holds: broken UTF-8, which the other encodings
+// become where they are broken, and NUL.
 func unfit(all string, cells []string) *Damage {
 	if utf8.ValidString(all) && strings.IndexByte(all, 0) < 0 {
 		return nil
 	}
 	for i, c := range cells {
 		if !utf8.ValidString(c) {
-			return &Damage{Code: "encoding", Cell: i, Msg: "the cell holds bytes that are not UTF-8, unlike the rest of the file"}
+			return &Damage{Code: "encoding", Cell: i, Msg: "the cell holds bytes that are no text, unlike the rest of the file"}
 		}
 		if strings.IndexByte(c, 0) >= 0 {
 			return &Damage{Code: "control_character", Cell: i, Msg: "the cell holds a NUL character"}
 		}
 	}
-	return &Damage{Code: "encoding", Cell: -1, Msg: "the record holds bytes that are not UTF-8"}
+	return &Damage{Code: "encoding", Cell: -1, Msg: "the record holds bytes that are no text"}
 }

@@ -19,7 +19,8 @@ const (
 	MaxBytes   = 200 << 20
 	MaxRows    = 1_000_000
 	MaxColumns = 200
-	MaxCell    = 32 << 10 // bytes of one cell, as UTF-8
+	MaxCell    = 32 << 10  // bytes of one cell, as UTF-8
+	MaxRecord  = 128 << 10 // bytes of a record's cells together
 )
 
 // Record is one row of cells as they stand in the file, quotes removed. It is
@@ -51,9 +52,17 @@ func (r *Record) Kind(i int) Kind {
 
 // Damage is what is wrong with a record as a record, whatever it means.
 type Damage struct {
-	Code string // quote, unclosed_quote, cell_too_long, too_many_columns, encoding, control_character
+	Code string // quote, unclosed_quote, cell_too_long, row_too_long, too_many_columns, json, encoding, control_character
 	Cell int    // index of the cell, -1 = the whole record
 	Msg  string
+}
+
+// rowTooLong is the code of a record over MaxRecord. None of its cells is given:
+// half of a row could be taken for a whole one.
+const rowTooLong = "row_too_long"
+
+func tooLong() *Damage {
+	return &Damage{Code: rowTooLong, Cell: -1, Msg: fmt.Sprintf("the row holds more than %d kB of text, which is more than a record can: shorten it", MaxRecord>>10)}
 }
 
 // Records gives the rows of a file one after another; io.EOF ends them. A

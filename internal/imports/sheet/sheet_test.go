@@ -3,6 +3,7 @@ package sheet_test
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"io"
 	"strings"
 	"testing"
@@ -91,6 +92,11 @@ func TestLimits(t *testing.T) {
 	if len(got) != 2 || got[0].Bad != "cell_too_long" || len(got[0].Cells) != 3 || got[1].Line != 2 || got[1].Bad != "" {
 		t.Errorf("a cell of 2 MB: %d records, %s", len(got), got[0].Bad)
 	}
+	full := strings.Repeat(strings.Repeat("z", 30<<10)+",", 4)
+	got = rows(t, sheet.NewReader(strings.NewReader(full+"e\n"+full+strings.Repeat("y", 9<<10)+"\nd,e,f\n"), ','))
+	if len(got) != 3 || got[0].Bad != "" || got[1].Bad != "row_too_long" || len(got[1].Cells) != 0 || got[2].Line != 3 || got[2].Bad != "" {
+		t.Errorf("a record of 129 kB: %d records, %s %s", len(got), got[0].Bad, got[1].Bad)
+	}
 	start := time.Now()
 	rows(t, sheet.NewReader(strings.NewReader("a"+strings.Repeat(`"`, 4<<20)+"\n"), ','))
 	rows(t, sheet.NewReader(strings.NewReader(strings.Repeat(` "`, 4<<20)+"\n"), ','))
@@ -167,6 +173,40 @@ func TestDetect(t *testing.T) {
 				t.Errorf("rows = %+v", got)
 			}
 		})
+	}
+}
+
+// What no text is in the file's encoding is an error of its record.
+func TestHalfCharacters(t *testing.T) {
+	text := utf16le("a,b\nc,😀\nd,e\n", true)
+	lone := strings.Replace(text, utf16le("d", false), "\x3d\xd8", 1)
+	late := strings.Replace(text, utf16le("e", false), "\x00\xdc", 1)
+	for name, c := range map[string]struct{ body, want string }{
+		"whole":               {text, "1 2 3"},
+		"the first half":      {lone, "1 2 3!encoding"},
+		"the second half":     {late, "1 2 3!encoding"},
+		"two halves apart":    {strings.Replace(lone, utf16le("e", false), "\x00\xdc", 1), "1 2 3!encoding"},
+		"an odd byte":         {text + "x", "1 2 3 4!encoding"},
+		"a half at the end":   {text + "\x3d\xd8", "1 2 3 4!encoding"},
+		"the other way about": {swap(lone), "1 2 3!encoding"},
+	} {
+		for _, open := range []sheet.Source{source(c.body), func() (io.ReadCloser, error) { return io.NopCloser(slow{strings.NewReader(c.body)}), nil }} {
+			f, err := sheet.Detect(open, sheet.Wish{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			r, err := sheet.Open(open, f)
+			if err != nil {
+				t.Fatal(err)
+			}
+			var got []string
+			for _, x := range rows(t, r) {
+				got = append(got, strings.TrimSuffix(fmt.Sprint(x.Line, "!", x.Bad), "!"))
+			}
+			if s := strings.Join(got, " "); s != c.want {
+				t.Errorf("%s: %s, want %s", name, s, c.want)
+			}
+		}
 	}
 }
 

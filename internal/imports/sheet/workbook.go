@@ -11,6 +11,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"unicode"
 
 	"holdfast/internal/fault"
 )
@@ -30,6 +31,7 @@ const (
 // workbook is an open XLSX file (ECMA-376): a zip archive of XML parts.
 type workbook struct {
 	src   io.Closer
+	file  *place
 	parts map[string]*zip.File
 	left  int64 // bytes that may still be unpacked
 	tabs  []tab
@@ -72,7 +74,11 @@ func (w *workbook) load(src io.ReadCloser, shared bool) error {
 	if err != nil {
 		return err
 	}
-	if err := w.directory(at, size); err != nil {
+	w.file = &place{at: at}
+	if err := w.directory(w.file, size); err != nil {
+		if w.file.err != nil {
+			return w.file.err
+		}
 		return err
 	}
 	main := "xl/workbook.xml"
@@ -123,6 +129,21 @@ func random(src io.ReadCloser) (io.ReaderAt, int64, error) {
 	return &seeking{s: s}, size, nil
 }
 
+// place remembers that the file could not be read: then it is not its content
+// that is at fault.
+type place struct {
+	at  io.ReaderAt
+	err error
+}
+
+func (p *place) ReadAt(b []byte, off int64) (int, error) {
+	n, err := p.at.ReadAt(b, off)
+	if err != nil && !errors.Is(err, io.EOF) {
+		p.err = fmt.Errorf("sheet: %w", err)
+	}
+	return n, err
+}
+
 // seeking reads at an offset by going there.
 type seeking struct {
 	mu sync.Mutex
@@ -154,6 +175,9 @@ func (w *workbook) directory(at io.ReaderAt, size int64) error {
 		return broken("it is not complete")
 	}
 	end := tail[i:]
+	if i >= 20 && string(tail[i-20:i-16]) == "PK\x06\x07" {
+		return broken("it is packed as an archive of more than 4 GB") // then that record says where the directory is, and how large
+	}
 	entries, bytesOf, from := binary.LittleEndian.Uint16(end[10:]), binary.LittleEndian.Uint32(end[12:]), binary.LittleEndian.Uint32(end[16:])
 	begins := size - int64(len(end))
 	switch {
@@ -180,11 +204,22 @@ func (w *workbook) directory(at io.ReaderAt, size int64) error {
 	return nil
 }
 
+// clipped is the beginning of a text out of a file, fit for a sentence.
 func clipped(s string) string {
 	if len(s) > 80 {
-		return strings.ToValidUTF8(s[:80], "") + "..."
+		return Plain(s[:80]) + "..."
 	}
-	return s
+	return Plain(s)
+}
+
+// Plain is a text without what no text column holds and no line shows.
+func Plain(s string) string {
+	return strings.Map(func(r rune) rune {
+		if unicode.IsControl(r) {
+			return -1
+		}
+		return r
+	}, strings.ToValidUTF8(s, ""))
 }
 
 // part opens a part by its name; nil = there is none.
@@ -194,7 +229,10 @@ func (w *workbook) part(name string) (*markup, io.Closer, error) {
 		return nil, nil, nil
 	}
 	r, err := f.Open()
-	if err != nil {
+	switch {
+	case w.file.err != nil:
+		return nil, nil, w.file.err
+	case err != nil:
 		return nil, nil, broken("part %s is packed in a way that is not known", clipped(name))
 	}
 	u := &unpacking{r: r, w: w, packed: max(1, int64(f.CompressedSize64))}
@@ -214,6 +252,8 @@ func (u *unpacking) Read(p []byte) (int, error) {
 	u.size += int64(n)
 	u.w.left -= int64(n)
 	switch {
+	case u.w.file.err != nil:
+		return 0, u.w.file.err
 	case u.w.left < 0:
 		return 0, tooBig("the workbook unpacks to more than %d MB", MaxUnpacked>>20)
 	case u.size > ratioFrom && u.size/u.packed > MaxRatio:
@@ -275,17 +315,21 @@ func (w *workbook) relations(name, base string) ([]relation, error) {
 }
 
 func (w *workbook) book(name string, rels []relation) error {
+	sheets := 0
 	err := w.each(name, func(m *markup) error {
 		switch {
 		case m.closing:
 		case m.name == "workbookPr":
 			v := m.attr("date1904")
 			w.epoch = v == "1" || v == "true"
-		case m.name == "sheet" && len(w.tabs) < MaxParts:
-			state := m.attr("state")
+		case m.name == "sheet":
+			if sheets++; sheets > MaxParts {
+				return tooBig("the workbook has more than %d sheets", MaxParts)
+			}
+			state, id := m.attr("state"), m.attr("id")
 			for _, r := range rels {
-				if r.id == m.attr("id") && strings.HasSuffix(r.kind, "/worksheet") {
-					w.tabs = append(w.tabs, tab{m.attr("name"), r.target, state == "hidden" || state == "veryHidden"})
+				if r.id == id && strings.HasSuffix(r.kind, "/worksheet") {
+					w.tabs = append(w.tabs, tab{Plain(m.attr("name")), r.target, state == "hidden" || state == "veryHidden"})
 				}
 			}
 		}
