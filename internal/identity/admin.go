@@ -302,16 +302,22 @@ func (s *Service) firstProof(tx *db.Tx, a actor.Actor, u *User, in AdminUser) er
 	if !u.ConfirmedAt.IsZero() || u.IsAnonymous || u.sso || !in.proves(u) {
 		return nil
 	}
-	own := int64(0)
-	err := tx.One("SELECT COUNT(*) FROM audit WHERE tenant_id IN ($1, $2) AND entity_id = $3 AND action IN ('user.created', 'user.password_changed')",
-		[]any{db.NoTenant, cmp.Or(a.TenantID, db.NoTenant), u.ID}, func(r *db.Row) error { own = r.Int(0); return nil })
+	own, err := keyMade(tx, a, u)
 	if err != nil {
 		return err
 	}
-	if own > 0 {
+	if own {
 		return s.withoutProviders(tx, u, "")
 	}
 	return s.unowned(tx, u)
+}
+
+// keyMade reports whether the service key made an account that nobody has
+// proved yet, or gave it a password: the one in it is the key's.
+func keyMade(tx *db.Tx, a actor.Actor, u *User) (own bool, err error) {
+	err = tx.One("SELECT COUNT(*) FROM audit WHERE tenant_id IN ($1, $2) AND entity_id = $3 AND action IN ('user.created', 'user.password_changed')",
+		[]any{db.NoTenant, cmp.Or(a.TenantID, db.NoTenant), u.ID}, func(r *db.Row) error { own = r.Int(0) > 0; return nil })
+	return own, err
 }
 
 func (s *Service) change(tx *db.Tx, a actor.Actor, u *User, in AdminUser, hash string) (err error) {

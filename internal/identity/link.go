@@ -48,6 +48,7 @@ func (s *Service) GenerateLink(ctx context.Context, a actor.Actor, in LinkReques
 	if err != nil {
 		return Link{}, err
 	}
+	in.Email = email
 	if in.Data, err = merge(nil, in.Data); err != nil {
 		return Link{}, err
 	}
@@ -62,7 +63,7 @@ func (s *Service) GenerateLink(ctx context.Context, a actor.Actor, in LinkReques
 	}
 	var out Link
 	err = s.write(ctx, func(tx *db.Tx) error {
-		u, o, err := s.linkOrder(tx, in, email, hash)
+		u, o, err := s.linkOrder(tx, a, in, hash)
 		if err != nil {
 			return err
 		}
@@ -76,8 +77,8 @@ func (s *Service) GenerateLink(ctx context.Context, a actor.Actor, in LinkReques
 }
 
 // linkOrder finds or makes the account a link is for.
-func (s *Service) linkOrder(tx *db.Tx, in LinkRequest, email, hash string) (*User, codeOrder, error) {
-	o := codeOrder{kind: in.Type, address: email}
+func (s *Service) linkOrder(tx *db.Tx, a actor.Actor, in LinkRequest, hash string) (*User, codeOrder, error) {
+	email, o := in.Email, codeOrder{kind: in.Type, address: in.Email}
 	u, err := userByEmail(tx, email)
 	unknown := fault.Is(err, fault.NotFound)
 	if err != nil && !unknown {
@@ -93,7 +94,7 @@ func (s *Service) linkOrder(tx *db.Tx, in LinkRequest, email, hash string) (*Use
 			return u, o, insertUser(tx, u)
 		}
 		if u.EmailConfirmedAt.IsZero() {
-			_, err = s.disown(tx, u)
+			_, err = s.disownForeign(tx, a, u)
 		}
 		return u, o, err
 	case kindRecovery:
@@ -103,12 +104,13 @@ func (s *Service) linkOrder(tx *db.Tx, in LinkRequest, email, hash string) (*Use
 		case !unknown && !u.EmailConfirmedAt.IsZero():
 			return nil, o, errTaken()
 		case !unknown:
-			return u, o, s.signUpAgain(tx, u, in, hash)
+			return u, o, s.signUpAgain(tx, a, u, in, hash)
 		case hash == "":
 			return nil, o, fault.New(fault.Invalid, "validation_failed", "Signup requires a valid password")
 		}
 		u = s.draft(email, in.Data)
 		u.hash = hash
+		s.record(tx, event{key: a.KeyID, action: "user.created", entity: "user", entityID: u.ID, client: clientOf(a)})
 		return u.signedUp(), o, insertUser(tx, u)
 	case kindInvite:
 		return s.inviteOrder(tx, in, email, u, unknown)
@@ -122,10 +124,11 @@ func (s *Service) linkOrder(tx *db.Tx, in LinkRequest, email, hash string) (*Use
 }
 
 // signUpAgain gives an account that nobody has proved to whom the service key signs
-// up, with the password and the metadata it gives: what is there may be a
-// stranger's, and the proof of a sign-up leaves the password in the account.
-func (s *Service) signUpAgain(tx *db.Tx, u *User, in LinkRequest, hash string) error {
-	taken, err := s.disown(tx, u)
+// up, with the metadata it gives, and the password: this one, or the one it gave
+// before. Any other may be a stranger's, and the proof of a sign-up leaves the
+// password in the account.
+func (s *Service) signUpAgain(tx *db.Tx, a actor.Actor, u *User, in LinkRequest, hash string) error {
+	taken, err := s.disownForeign(tx, a, u)
 	if err == nil && taken {
 		err = errTaken()
 	}
@@ -135,9 +138,28 @@ func (s *Service) signUpAgain(tx *db.Tx, u *User, in LinkRequest, hash string) e
 	if u.UserMetadata, err = merge(u.UserMetadata, in.Data); err != nil {
 		return err
 	}
-	u.hash, u.UpdatedAt = hash, Time{Time: s.now()}
-	_, err = tx.Exec("UPDATE users SET password_hash = $2, user_metadata = $3, updated_at = $4 WHERE id = $1", u.ID, null(hash), writeJSON(u.UserMetadata), s.now())
+	if hash != "" {
+		u.hash = hash
+		s.record(tx, event{key: a.KeyID, action: "user.password_changed", entity: "user", entityID: u.ID, client: clientOf(a)})
+	}
+	u.UpdatedAt = Time{Time: s.now()}
+	_, err = tx.Exec("UPDATE users SET password_hash = $2, user_metadata = $3, updated_at = $4 WHERE id = $1", u.ID, null(u.hash), writeJSON(u.UserMetadata), s.now())
 	return err
+}
+
+// disownForeign is disown, but for an account that is the service key's own: of
+// that one providers' identities alone go.
+func (s *Service) disownForeign(tx *db.Tx, a actor.Actor, u *User) (taken bool, err error) {
+	own, err := keyMade(tx, a, u)
+	switch {
+	case err != nil:
+		return false, err
+	case !own:
+		return s.disown(tx, u)
+	case !u.ConfirmedAt.IsZero():
+		return true, nil
+	}
+	return false, s.withoutProviders(tx, u, "")
 }
 
 func (s *Service) inviteOrder(tx *db.Tx, in LinkRequest, email string, u *User, unknown bool) (*User, codeOrder, error) {
@@ -157,8 +179,8 @@ func (s *Service) inviteOrder(tx *db.Tx, in LinkRequest, email string, u *User, 
 	return u, o, err
 }
 
-// changeOrder makes both codes of an e-mail change outstanding, so that the
-// link asked for never decides alone.
+// changeOrder makes an e-mail change to another address than before a pending
+// one, by new codes for both halves: a proof of before was of another change.
 func (s *Service) changeOrder(tx *db.Tx, in LinkRequest, u *User) (*User, codeOrder, error) {
 	o := codeOrder{kind: in.Type}
 	next, err := Canonical(in.NewEmail)

@@ -97,6 +97,9 @@ func (s *Service) attach(tx *db.Tx, u *User, provider string, who oidc.Person, c
 	if p == nil {
 		return fault.New(fault.Invalid, "provider_disabled", "The provider is not enabled any more")
 	}
+	if u.sso {
+		return errManaged()
+	}
 	cfg := p.Config()
 	owner := ""
 	err := tx.Query("SELECT user_id FROM identities WHERE provider = $1 AND issuer = $2 AND subject = $3", []any{cfg.Name, cfg.Issuer, who.Subject}, func(r *db.Row) error {

@@ -192,6 +192,25 @@ func TestUnlink_untrustedAddress(t *testing.T) {
 	}
 }
 
+// An organisation's account gets no second door, by whichever way of linking,
+// begun before it was the organisation's or not.
+func TestLink_managed(t *testing.T) {
+	withIDP(t, linking, func(k *kit, p *idp) {
+		s := k.signUp("a@x.example", nil)
+		begun := k.svc.FinishOAuth(k.ctx, k.linkTo(p, s, challenge()), nobody)
+		k.exec("UPDATE users SET is_sso = $1", true)
+		_, err := k.svc.Exchange(k.ctx, queryOf(k, begun.Location, "code"), verifier, nobody)
+		k.code(err, "user_sso_managed")
+		_, err = k.svc.AuthorizeLink(k.ctx, k.actor(s), identity.Authorize{Provider: "corp"})
+		k.code(err, "user_sso_managed")
+		_, err = k.svc.LinkIDToken(k.ctx, k.actor(s), identity.IDToken{Provider: "corp", Token: p.idToken(k, nil)}, nobody)
+		k.code(err, "user_sso_managed")
+		if n := k.count("SELECT COUNT(*) FROM identities WHERE provider = 'corp'"); n != 0 {
+			k.Error("linked all the same")
+		}
+	})
+}
+
 func TestLink_anonymousAndGuarded(t *testing.T) {
 	withIDP(t, linking, func(k *kit, p *idp) {
 		s, err := k.svc.SignUpAnonymous(k.ctx, nil, identity.Client{})

@@ -407,6 +407,61 @@ func TestEmailChange_burntHalf(t *testing.T) {
 	})
 }
 
+// A half whose code ended, swept or not, leaves the other one no say of its own,
+// whoever asks for it: a half counts once it is proved, and for ten minutes.
+func TestEmailChange_endedHalf(t *testing.T) {
+	onBoth(t, byMail, func(k *kit) {
+		email, p := "old@x.example", pw
+		_, err := k.svc.CreateUser(k.ctx, k.service(), identity.AdminUser{Email: &email, Password: &p, EmailConfirm: true})
+		k.ok(err)
+		half := func(kind string, want bool) {
+			k.Helper()
+			l, err := k.svc.GenerateLink(k.ctx, k.service(), identity.LinkRequest{Type: kind, Email: email, NewEmail: "new@x.example"})
+			k.ok(err)
+			s, err := k.svc.Verify(k.ctx, identity.Verify{Type: kind, TokenHash: l.HashedToken}, nobody)
+			if err != nil || (s != nil) != want {
+				k.Fatalf("%s: changed %v, want %v: %v", kind, s != nil, want, err)
+			}
+		}
+		_, err = k.svc.GenerateLink(k.ctx, k.service(), identity.LinkRequest{Type: "email_change_new", Email: email, NewEmail: "new@x.example"})
+		k.ok(err)
+		k.sleep(11 * time.Minute)
+		k.ok(k.svc.Sweep(k.ctx))
+		half("email_change_current", false) // that of the new address was swept
+		k.sleep(11 * time.Minute)
+		half("email_change_new", false) // the proof of the old one is too old
+		k.sleep(9 * time.Minute)
+		k.ok(k.svc.Sweep(k.ctx))
+		half("email_change_current", true)
+		k.signIn("new@x.example")
+	})
+}
+
+// With PKCE each half is proved when its code is exchanged.
+func TestEmailChange_PKCE(t *testing.T) {
+	onBoth(t, byMail, func(k *kit) {
+		email, p := "old@x.example", pw
+		_, err := k.svc.CreateUser(k.ctx, k.service(), identity.AdminUser{Email: &email, Password: &p, EmailConfirm: true})
+		k.ok(err)
+		_, err = k.svc.UpdateUser(k.ctx, k.actor(k.signIn(email)), identity.Update{Email: "new@x.example", PKCE: challenge()})
+		k.ok(err)
+		exchange := func(to, kind string) (*identity.Session, error) {
+			at, err := k.svc.OpenLink(k.ctx, identity.Open{Token: linkIn(k, k.mailTo(to, kind)).Get("token"), Type: "email_change", Page: true}, nobody)
+			k.ok(err)
+			return k.svc.Exchange(k.ctx, codeOf(k, at.Location), verifier, nobody)
+		}
+		_, err = exchange("new@x.example", "email_change_new")
+		if err == nil || fault.As(err).Msg != identity.Halfway {
+			k.Fatal(err)
+		}
+		s, err := exchange(email, "email_change_current")
+		k.ok(err)
+		if s.User.Email != "new@x.example" {
+			k.Errorf("%+v", s.User)
+		}
+	})
+}
+
 // A scanner that shows no pages takes no half of an e-mail change.
 func TestEmailChange_scanner(t *testing.T) {
 	onBoth(t, byMail, func(k *kit) {
@@ -679,6 +734,45 @@ func TestRecover_unprovedAccount(t *testing.T) {
 		}
 		_, err = k.svc.SignIn(k.ctx, "victim@x.example", pw, nobody)
 		k.code(err, "invalid_credentials")
+	})
+}
+
+// The password that the service key gave is there after its owner opens a link
+// that was asked for without one; a stranger's is not.
+func TestGenerateLink_ownPassword(t *testing.T) {
+	onBoth(t, byMail, func(k *kit) {
+		link := func(in identity.LinkRequest) identity.Link {
+			k.Helper()
+			l, err := k.svc.GenerateLink(k.ctx, k.service(), in)
+			k.ok(err)
+			return l
+		}
+		for email, own := range map[string]bool{"made@x.example": true, "linked@x.example": true, "given@x.example": true, "stranger@x.example": false} {
+			p := pw
+			switch email {
+			case "made@x.example":
+				_, err := k.svc.CreateUser(k.ctx, k.service(), identity.AdminUser{Email: &email, Password: &p})
+				k.ok(err)
+			case "linked@x.example":
+				link(identity.LinkRequest{Type: "signup", Email: email, Password: pw})
+			case "given@x.example", "stranger@x.example":
+				_, _, err := k.svc.SignUp(k.ctx, identity.SignUp{Email: email, Password: pw}, nobody)
+				k.ok(err)
+			}
+			if email == "given@x.example" {
+				link(identity.LinkRequest{Type: "signup", Email: email, Password: pw})
+			}
+			for _, typ := range []string{"magiclink", "signup"} {
+				l := link(identity.LinkRequest{Type: typ, Email: email})
+				if typ == "signup" {
+					_, err := k.svc.Verify(k.ctx, identity.Verify{Type: l.VerificationType, TokenHash: l.HashedToken}, nobody)
+					k.ok(err)
+				}
+			}
+			if _, err := k.svc.SignIn(k.ctx, email, pw, nobody); (err == nil) != own {
+				k.Errorf("%s: %v", email, err)
+			}
+		}
 	})
 }
 

@@ -102,6 +102,9 @@ func (s *Service) Exchange(ctx context.Context, authCode, verifier string, c Cli
 	if err != nil {
 		return nil, err
 	}
+	if g == nil {
+		return nil, fault.New(fault.Forbidden, "otp_expired", Halfway)
+	}
 	return s.issue(g)
 }
 
@@ -109,6 +112,7 @@ func badVerifier() error {
 	return fault.New(fault.Invalid, "bad_code_verifier", "code challenge does not match previously saved code verifier")
 }
 
+// redeem ends a flow; no grant and no error is the first half of an e-mail change.
 func (s *Service) redeem(tx *db.Tx, authCode, verifier string, c Client) (*grant, error) {
 	f, err := flowBy(tx, "code_hash = $1", seal.Digest(authCode))
 	switch {
@@ -169,10 +173,7 @@ func (s *Service) redeemMail(tx *db.Tx, f flow, c Client) (*grant, error) {
 		return nil, err
 	}
 	t.identity = sec.Identity
-	g, half, err := s.accept(tx, t, token.Method{Method: f.method}, c)
-	if err == nil && half {
-		return nil, fault.New(fault.Forbidden, "otp_expired", Halfway)
-	}
+	g, _, err := s.accept(tx, t, token.Method{Method: f.method}, c)
 	return g, err
 }
 

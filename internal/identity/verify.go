@@ -246,18 +246,26 @@ func (s *Service) proveIdentity(tx *db.Tx, u *User) {
 	}
 }
 
-// changeAddress takes one half of an e-mail change; when no other half is
-// outstanding the address changes.
+// changeAddress takes one half of an e-mail change. The address changes with the
+// half that finds the other one proved: that of the new address always, that of
+// the old one where it was anybody's. A half that ended unproved counts for
+// nothing, or the other would decide alone.
 func (s *Service) changeAddress(tx *db.Tx, u *User, t oneTime, c Client) (half bool, err error) {
 	if u.NewEmail == "" || t.kind == kindChangeNew && t.address != u.NewEmail {
 		return false, errLink()
 	}
-	waiting := int64(0)
-	err = tx.One("SELECT COUNT(*) FROM one_time_tokens WHERE user_id = $1 AND slot IN ('email_change_current', 'email_change_new')", []any{u.ID}, func(r *db.Row) error {
-		waiting = r.Int(0)
-		return nil
-	})
-	if err != nil || waiting > 0 {
+	other, address := kindChangeNew, u.NewEmail
+	if t.kind == kindChangeNew {
+		other, address = kindChangeCurrent, u.Email
+	}
+	if other == kindChangeCurrent && (u.Email == "" || u.EmailConfirmedAt.IsZero()) {
+		return false, s.setAddress(tx, u, u.NewEmail, c)
+	}
+	_, err = codeBy(tx, "user_id = $1 AND slot = $2 AND address = $3 AND code_hash = $4 AND expires_at > $5", u.ID, other, address, proved, s.now())
+	if fault.Is(err, fault.NotFound) {
+		return true, s.keepProof(tx, t)
+	}
+	if err != nil {
 		return true, err
 	}
 	return false, s.setAddress(tx, u, u.NewEmail, c)
