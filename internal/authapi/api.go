@@ -104,6 +104,9 @@ func (a *API) serve(w http.ResponseWriter, r *http.Request) error {
 	if rt == nil {
 		return refuseMethod(w, r, methods)
 	}
+	if err := identity.CheckAudience(r.Header.Get("X-Jwt-Aud")); err != nil {
+		return err
+	}
 	who, err := a.admit(r, rt)
 	web.Note(w, prefix+rt.Pattern, who.TenantID, who.UserID, who.KeyID)
 	if err != nil {

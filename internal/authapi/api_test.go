@@ -324,6 +324,23 @@ func TestRoutes(t *testing.T) {
 	})
 }
 
+// There is one audience: another one in X-JWT-AUD is refused, by every route.
+func TestAudience(t *testing.T) {
+	onBoth(t, nil, func(s *server) {
+		sess := s.signUp("a@x.example")
+		for audience, refused := range map[string]bool{"": false, "authenticated": false, "Authenticated": true, "admins": true} {
+			for _, path := range []string{"/settings", "/user", "/user/"} {
+				r := s.call("GET", path, nil, bearer(sess), "X-JWT-AUD: "+audience)
+				if refused {
+					s.want(r, 403, "unexpected_audience")
+				} else if r.status != 200 {
+					s.Errorf("%q %s: %d %s", audience, path, r.status, r.text)
+				}
+			}
+		}
+	})
+}
+
 // The token endpoint of the interface names no grant; supabase-js does; forms
 // work; a stale bearer does not disturb.
 func TestToken(t *testing.T) {

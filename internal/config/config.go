@@ -39,6 +39,7 @@ type Config struct {
 	Signup            bool          `name:"signup" default:"true" doc:"let strangers sign up"`
 	SignupTenants     string        `name:"signup_tenants" default:"invite" oneof:"invite claim" doc:"claim = signing up with an unknown tenant id creates that tenant"`
 	SignupTaken       string        `name:"signup_taken" default:"hide" oneof:"hide tell" doc:"hide = a sign-up with a taken address is answered like a new one; tell = with a user that has no identities"`
+	OTPUnknown        string        `name:"otp_unknown" default:"hide" oneof:"hide tell" doc:"hide = a request for a code that is to make no account is answered alike whether there is one; tell = with otp_disabled where there is none"`
 	InviteLinks       string        `name:"invite_links" default:"proved" oneof:"proved any" doc:"proved = a link that an administrator hands over opens accounts in domains of his tenant only; any = for any address: administrators of all tenants are trusted"`
 	PasswordMinLength int           `name:"password_min_length" default:"8" doc:"shortest password, in characters"`
 	PasswordClasses   string        `name:"password_requirements" oneof:"letters_digits lower_upper_letters_digits lower_upper_letters_digits_symbols" doc:"kinds of characters that a new password must hold; empty = any"`

@@ -25,6 +25,15 @@ type Credential struct {
 	RequestID    string
 }
 
+// CheckAudience refuses what the header X-JWT-AUD asks for, unless it is nothing
+// or the one audience that accounts and tokens have here.
+func CheckAudience(asked string) error {
+	if asked == "" || asked == token.Audience {
+		return nil
+	}
+	return fault.New(fault.Forbidden, "unexpected_audience", "Request audience does not match the audience of this server's tokens")
+}
+
 // Authenticate says who is asking. No credential, or the publishable key, is
 // the anonymous actor; a bad one is fault.Unauthorized with GoTrue's code.
 // Role, tenant, plan and zones come from membership rows, never from metadata.

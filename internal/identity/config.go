@@ -56,6 +56,7 @@ type Config struct {
 	SignupEnabled     bool   // strangers may sign up
 	SignupTenants     string // TenantsClaim or TenantsInvite ("")
 	SignupTellsTaken  bool   // the answer to a sign-up shows that the address or number has an account
+	OTPTellsUnknown   bool   // a request for a code that makes no account says that there is none
 	InviteLinksAny    bool   // administrators of any tenant may vouch for any address by a link they hand over
 	ImplicitFlow      bool   // tokens in fragments, supabase-js's default
 	PasswordMinLength int    // characters (8)

@@ -259,6 +259,32 @@ func TestRecover_noOracle(t *testing.T) {
 	})
 }
 
+// Where the operator wants it told, a code that is to make no account is refused
+// to who has none, and to nobody else; what is sent again tells nothing.
+func TestOTP_tellsUnknown(t *testing.T) {
+	tells := func(c *identity.Config) {
+		c.OTPTellsUnknown, c.Phone, c.SMS = true, true, texts{make(chan [2]string, 10)}
+	}
+	onBoth(t, tells, func(k *kit) {
+		k.signUp("a@x.example", nil)
+		mail := func(email string, create bool) error {
+			return k.svc.OTP(k.ctx, identity.MailRequest{Email: email, Create: create}, nobody)
+		}
+		text := func(create bool) error {
+			_, err := k.svc.OTPPhone(k.ctx, identity.PhoneRequest{Phone: "491712345678", Create: create}, nobody)
+			return err
+		}
+		k.code(mail("no address", false), "validation_failed")
+		k.code(mail("b@x.example", false), "otp_disabled")
+		k.code(text(false), "otp_disabled")
+		k.ok(mail("A@x.example", false))
+		k.ok(mail("b@x.example", true))
+		k.ok(k.svc.Recover(k.ctx, identity.MailRequest{Email: "c@x.example"}, nobody))
+		_, err := k.svc.ResendPhone(k.ctx, "sms", "491712345678", nobody)
+		k.ok(err)
+	})
+}
+
 func TestOTP_createsUser(t *testing.T) {
 	onBoth(t, nil, func(k *kit) {
 		k.ok(k.svc.OTP(k.ctx, identity.MailRequest{Email: "new@x.example", Create: true, Data: map[string]any{"name": "N"}}, nobody))

@@ -84,13 +84,19 @@ func (s *Service) mailCode(ctx context.Context, email string, _ Client, choose f
 }
 
 // OTP mails a sign-in link and code; an unknown address gets an account first
-// when in.Create is set and sign-up is open. Strangers always see success.
-func (s *Service) OTP(_ context.Context, in MailRequest, c Client) error {
+// when in.Create is set and sign-up is open. Strangers see success, unless the
+// operator wants the unknown told.
+func (s *Service) OTP(ctx context.Context, in MailRequest, c Client) error {
 	if err := checkMetadata(in.Data); err != nil {
 		return err
 	}
 	if err := s.emailOn(fault.Unprocessable); err != nil {
 		return err
+	}
+	if !in.Create {
+		if err := s.tellUnknown(ctx, in.Email, Canonical, userByEmail); err != nil {
+			return err
+		}
 	}
 	return s.order("recovery", in, func(ctx context.Context, email string) error {
 		made := false
@@ -118,6 +124,26 @@ func (s *Service) OTP(_ context.Context, in MailRequest, c Client) error {
 			return letter.MagicLink, o, nil
 		})
 	})
+}
+
+// tellUnknown refuses an address or number without an account, where the operator
+// wants that told.
+func (s *Service) tellUnknown(ctx context.Context, given string, canonical func(string) (string, error), find func(*db.Tx, string) (*User, error)) error {
+	if !s.cfg.OTPTellsUnknown {
+		return nil
+	}
+	at, err := canonical(given)
+	if err != nil {
+		return err
+	}
+	err = s.db.Read(ctx, everywhere, func(tx *db.Tx) error {
+		_, err := find(tx, at)
+		return err
+	})
+	if fault.Is(err, fault.NotFound) {
+		return fault.New(fault.Unprocessable, "otp_disabled", "Signups not allowed for otp")
+	}
+	return err
 }
 
 // makeUnknown makes an account without a password for an address that has

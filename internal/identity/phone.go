@@ -62,8 +62,8 @@ func userByPhone(tx *db.Tx, phone string) (*User, error) {
 }
 
 // OTPPhone sends a sign-in code. The answer, an id for the message, is the
-// same whether the number is known or not.
-func (s *Service) OTPPhone(_ context.Context, in PhoneRequest, c Client) (string, error) {
+// same whether the number is known or not, unless the operator wants it told.
+func (s *Service) OTPPhone(ctx context.Context, in PhoneRequest, c Client) (string, error) {
 	if err := s.phonesOn(); err != nil {
 		return "", err
 	}
@@ -77,6 +77,11 @@ func (s *Service) OTPPhone(_ context.Context, in PhoneRequest, c Client) (string
 	data, err := merge(nil, in.Data)
 	if err != nil {
 		return "", err
+	}
+	if !in.Create && !in.Again {
+		if err := s.tellUnknown(ctx, phone, CanonicalPhone, userByPhone); err != nil {
+			return "", err
+		}
 	}
 	if err := s.throttleText("sms", phone); err != nil {
 		return "", err

@@ -24,6 +24,14 @@ type Session struct {
 	User                 *User  `json:"user"`
 	ProviderToken        string `json:"provider_token,omitempty"`
 	ProviderRefreshToken string `json:"provider_refresh_token,omitempty"`
+
+	WeakPassword *WeakPassword `json:"weak_password,omitempty"` // at a sign-in with a password that would be refused by now
+}
+
+// WeakPassword is what the policy has against a password that let its owner in.
+type WeakPassword struct {
+	Message string   `json:"message"`
+	Reasons []string `json:"reasons"` // length, characters, pwned
 }
 
 // session is one row of sessions. The tenant is where it works now; whether it

@@ -3,6 +3,7 @@ package identity_test
 import (
 	"encoding/base64"
 	"maps"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -412,3 +413,35 @@ func TestNew_refusesConfig(t *testing.T) {
 }
 
 func stdB64(s string) string { return base64.StdEncoding.EncodeToString([]byte(s)) }
+
+// A password that the policy would refuse by now lets its owner in, and the
+// session says what is wrong with it; a refresh, which shows none, does not.
+func TestSignIn_weakPassword(t *testing.T) {
+	onBoth(t, nil, func(k *kit) {
+		for email, tt := range map[string]struct {
+			pw      string
+			reasons []string
+		}{
+			"good@x.example":   {pw, nil},
+			"short@x.example":  {"qz7xv", []string{"length"}},
+			"common@x.example": {"password2024", []string{"pwned"}},
+			"own@x.example":    {"own@x.example", []string{"pwned"}},
+		} {
+			_, err := k.svc.CreateUser(k.ctx, k.service(), identity.AdminUser{Email: &email, Password: &tt.pw, EmailConfirm: true})
+			k.ok(err)
+			s, err := k.svc.SignIn(k.ctx, email, tt.pw, nobody)
+			k.ok(err)
+			switch w := s.WeakPassword; {
+			case tt.reasons == nil:
+				if w != nil {
+					k.Errorf("%s: %+v", email, w)
+				}
+			case w == nil || w.Message == "" || !slices.Equal(w.Reasons, tt.reasons):
+				k.Errorf("%s: %+v", email, w)
+			}
+			if again := k.refresh(s); again.WeakPassword != nil {
+				k.Errorf("%s, refreshed: %+v", email, again.WeakPassword)
+			}
+		}
+	})
+}

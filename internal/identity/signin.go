@@ -68,7 +68,20 @@ func (s *Service) byPassword(ctx context.Context, pw string, c Client, find func
 	if errors.Is(err, errHashChanged) {
 		err = errCredentials()
 	}
+	if err == nil {
+		sess.WeakPassword = s.weakness(pw, sess.User)
+	}
 	return sess, err
+}
+
+// weakness is what the policy of today has against a password that was taken
+// before, or that the service key chose; nil = nothing.
+func (s *Service) weakness(pw string, u *User) *WeakPassword {
+	f := fault.As(s.checkPassword(pw, []string{u.Email, u.Phone}, u.UserMetadata))
+	if f == nil || f.Code != "weak_password" {
+		return nil
+	}
+	return &WeakPassword{Message: f.Msg, Reasons: password.Reasons(f)}
 }
 
 var errHashChanged = errors.New("identity: the password changed since it was checked")

@@ -124,6 +124,9 @@ func (a *API) serve(w http.ResponseWriter, r *http.Request) error {
 			c.ids = append(c.ids, parts[i])
 		}
 	}
+	if err := identity.CheckAudience(r.Header.Get("X-Jwt-Aud")); err != nil {
+		return err
+	}
 	err := a.admit(w, c, rt)
 	web.Note(w, prefix+rt.Pattern, c.actor.TenantID, c.actor.UserID, c.actor.KeyID)
 	if err != nil {

@@ -98,6 +98,14 @@ func (w weakness) fault() error {
 	return f
 }
 
+// Reasons are those that a refusal of Check gives; none of another error.
+func Reasons(f *fault.Error) []string {
+	data, _ := f.Data.(map[string]any)
+	weak, _ := data["weak_password"].(map[string]any)
+	list, _ := weak["reasons"].([]string)
+	return list
+}
+
 // TooLong refuses a password over MaxBytes.
 func TooLong(pw string) error {
 	if len(pw) > MaxBytes {

@@ -37,6 +37,18 @@ test('createUser: hashes of bcrypt, argon2 and Firebase open the account with th
   }
 });
 
+test('createUser with a weak password: its owner is told at each sign-in', async () => {
+  for (const [weak, reason] of [['qz7xv', 'length'], ['password2024', 'pwned']]) {
+    const { email } = await made({ password: weak });
+    const { session, weakPassword } = ok(await client().auth.signInWithPassword({ email, password: weak }));
+    assert.ok(session.access_token);
+    assert.deepEqual(weakPassword.reasons, [reason]);
+    assert.match(weakPassword.message, /^Password /);
+  }
+  const { email } = await made();
+  assert.equal(ok(await client().auth.signInWithPassword({ email, password })).weakPassword, undefined);
+});
+
 test('createUser: what is taken or malformed', async () => {
   const { email } = await made();
   const taken = (await admin.createUser({ email: email.toUpperCase() })).error;

@@ -54,6 +54,17 @@ test('signUp with a taken number', async () => {
   assert.equal(carrier.textsTo(phone).length, 1);
 });
 
+test('signInWithOtp without shouldCreateUser: whoever has no account is told so', async () => {
+  const { email } = await confirmed('told-otp');
+  const options = { shouldCreateUser: false };
+  ok(await client().auth.signInWithOtp({ email, options }));
+  for (const who of [{ email: newAddress('unknown') }, { phone: `4918${String(Date.now()).slice(-8)}` }]) {
+    const { error } = await client().auth.signInWithOtp({ ...who, options });
+    assert.deepEqual([error.status, error.code, error.message], [422, 'otp_disabled', 'Signups not allowed for otp']);
+    ok(await client().auth.signInWithOtp(who));
+  }
+});
+
 const invite = async (c, body) => call(c, '/auth/v1/invitations', { method: 'POST', headers: { 'Content-Type': 'application/json' }, body: JSON.stringify(body) });
 const redeem = (link) => client().auth.verifyOtp({ token_hash: new URL(link).searchParams.get('token'), type: 'invite' });
 

@@ -121,7 +121,7 @@ test('signInWithOtp: a known address gets link and code, a new one signs up', as
 test('signInWithOtp without shouldCreateUser makes nobody', async () => {
   const stranger = newAddress('stranger');
   const { error } = await client().auth.signInWithOtp({ email: stranger, options: { shouldCreateUser: false } });
-  if (error) assert.deepEqual([error.status, error.code], [422, 'otp_disabled']);
+  assert.equal(error, null, 'a stranger is not told who has an account; choices.test.mjs has the other way');
   const { email } = await confirmed('last');
   ok(await client().auth.signInWithOtp({ email }));
   await letter(email, /sign-in link/); // what was asked for before would have come

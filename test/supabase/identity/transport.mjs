@@ -40,6 +40,15 @@ test('bodies: unknown and null members, none at all, one that is no JSON, one to
   assert.equal(user.user_metadata.text, undefined);
 });
 
+test('X-JWT-AUD: the one audience there is, and no other', async () => {
+  const { email } = await confirmed('audience');
+  for (const [audience, status, code] of [['authenticated', 200], ['', 200], ['somebody-else', 403, 'unexpected_audience']]) {
+    const response = await post('/token?grant_type=password', { email, password }, { 'X-JWT-AUD': audience });
+    assert.deepEqual([response.status, (await response.json()).error_code], [status, code], audience);
+    assert.equal((await ask('/sso/saml/metadata', { headers: { 'X-JWT-AUD': audience } })).status, status, audience);
+  }
+});
+
 test('paths: one that is not served, a method that is not, ids that are none', async () => {
   const nowhere = await ask('/nowhere');
   assert.deepEqual([nowhere.status, typeof (await nowhere.json()).error_code], [404, 'string']);
