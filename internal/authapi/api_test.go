@@ -467,6 +467,9 @@ func TestAdmin(t *testing.T) {
 		if r = s.call("DELETE", "/admin/users/"+ids[0], obj{"should_soft_delete": true}, key); r.status != 200 || r.text != "{}\n" {
 			s.Error(r.status, r.text)
 		}
+		if r = s.call("GET", "/admin/users/"+ids[0], nil, key); r.status != 200 || r.body["id"] != ids[0] || r.body["deleted_at"] == nil || r.body["email"] != "" || len(r.body["identities"].([]any)) != 0 {
+			s.Error(r.status, r.text)
+		}
 		s.want(s.call("DELETE", "/admin/users/"+ids[0], nil, key), 404, "user_not_found")
 		r = s.call("POST", "/admin/generate_link", obj{"type": "magiclink", "email": "b@x.example", "redirect_to": "https://evil.example"}, key)
 		if r.status != 200 || r.body["id"] != ids[1] || r.body["verification_type"] != "magiclink" || r.body["redirect_to"] != "http://localhost:3000" || r.body["hashed_token"] == nil || r.body["email"] != "b@x.example" {

@@ -78,13 +78,14 @@ func userOrder(sort string) (string, error) {
 	return "", fault.New(fault.Invalid, "validation_failed", "Bad Sort Direction: %s", cut(dir, 40))
 }
 
-// UserByID returns one account.
+// UserByID returns one account; one that was softly deleted too, whose row says
+// when and keeps its id from being anybody else's.
 func (s *Service) UserByID(ctx context.Context, a actor.Actor, id string) (u *User, err error) {
 	if err := requireService(a); err != nil {
 		return nil, err
 	}
 	err = s.db.Read(ctx, everywhere, func(tx *db.Tx) (err error) {
-		u, err = userByID(tx, id)
+		u, err = flushed(tx, queueUser(tx, "id = $1", "$1", id))
 		return err
 	})
 	return u, err

@@ -119,6 +119,10 @@ test('a ban: told after the right password only, ends what lives, and is lifted'
 test('deleteUser: wholly, or softly with the address free again', async () => {
   const user = await made();
   ok(await admin.deleteUser(user.id, true));
+  const gone = ok(await admin.getUserById(user.id)).user;
+  assert.deepEqual([gone.email, gone.phone, gone.user_metadata, gone.identities], ['', '', {}, []]);
+  assert.ok(Date.parse(gone.deleted_at));
+  assert.equal((await admin.updateUserById(user.id, { user_metadata: { back: true } })).error.status, 404);
   assert.equal((await client().auth.signInWithPassword({ email: user.email, password })).error.code, 'invalid_credentials');
   const next = ok(await admin.createUser({ email: user.email, password, email_confirm: true })).user;
   assert.notEqual(next.id, user.id);
