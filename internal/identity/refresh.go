@@ -134,5 +134,6 @@ func (s *Service) renew(tx *db.Tx, g *grant, t token.Refresh, c Client) (refused
 	g.sess.counter++
 	tx.Queue("UPDATE sessions SET counter = $2, refreshed_at = $3, updated_at = $3, tenant_id = $4 WHERE id = $1",
 		[]any{sess.id, g.sess.counter, s.now(), null(g.sess.tenant)}, nil)
+	s.seen(tx, g.sess.tenant, u.ID, false)
 	return nil, nil
 }

@@ -26,16 +26,23 @@ type OpenSession struct {
 
 // Sessions lists the caller's sessions, the latest first.
 func (s *Service) Sessions(ctx context.Context, a actor.Actor) (list []OpenSession, err error) {
-	err = s.db.Read(ctx, everywhere, func(tx *db.Tx) error {
-		list = []OpenSession{}
-		return tx.Query(`SELECT id, tenant_id, aal, amr, user_agent, address, created_at, refreshed_at, not_after FROM sessions
-			WHERE user_id = $1 AND not_after > $2 ORDER BY created_at DESC NULLS LAST, id`, []any{a.UserID, s.now()}, func(r *db.Row) error {
-			o := OpenSession{ID: r.Text(0), TenantID: r.Text(1), AAL: r.Text(2), UserAgent: r.Text(4), Address: r.Text(5),
-				CreatedAt: Time{Time: r.Time(6)}, RefreshedAt: Time{Time: r.Time(7)}, NotAfter: Time{Time: r.Time(8)}}
-			o.Current = o.ID == a.SessionID
-			list = append(list, o)
-			return json.Unmarshal([]byte(r.Text(3)), &list[len(list)-1].AMR)
-		})
+	err = s.db.Read(ctx, everywhere, func(tx *db.Tx) (err error) {
+		list, err = s.openSessions(tx, a, a.UserID, "")
+		return err
+	})
+	return list, err
+}
+
+// openSessions are a user's, those of one tenant alone unless tenant is "".
+func (s *Service) openSessions(tx *db.Tx, a actor.Actor, userID, tenant string) ([]OpenSession, error) {
+	list := []OpenSession{}
+	err := tx.Query(`SELECT id, tenant_id, aal, amr, user_agent, address, created_at, refreshed_at, not_after FROM sessions
+		WHERE user_id = $1 AND not_after > $2 AND (tenant_id = $3 OR $4 = 1) ORDER BY created_at DESC NULLS LAST, id`, []any{userID, s.now(), null(tenant), flag(tenant == "")}, func(r *db.Row) error {
+		o := OpenSession{ID: r.Text(0), TenantID: r.Text(1), AAL: r.Text(2), UserAgent: r.Text(4), Address: r.Text(5),
+			CreatedAt: Time{Time: r.Time(6)}, RefreshedAt: Time{Time: r.Time(7)}, NotAfter: Time{Time: r.Time(8)}}
+		o.Current = o.ID == a.SessionID
+		list = append(list, o)
+		return json.Unmarshal([]byte(r.Text(3)), &list[len(list)-1].AMR)
 	})
 	return list, err
 }

@@ -249,6 +249,7 @@ func (s *Service) switchTo(tx *db.Tx, a actor.Actor, tenantID string) (Member, e
 	now := s.now()
 	tx.Queue("UPDATE sessions SET tenant_id = $2, updated_at = $3 WHERE id = $1", []any{a.SessionID, tenantID, now}, nil)
 	tx.Queue("UPDATE users SET last_tenant_id = $2 WHERE id = $1", []any{a.UserID, tenantID}, nil)
+	s.seen(tx, tenantID, a.UserID, false)
 	s.record(tx, event{tenant: tenantID, user: a.UserID, action: "tenant.switched", entity: "session", entityID: a.SessionID, client: clientOf(a)})
 	tx.After(func() { s.Forget(a.UserID) })
 	return m, tx.Flush()

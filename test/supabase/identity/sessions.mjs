@@ -120,3 +120,26 @@ test('a tenant is not handed on by an open session alone', async () => {
   });
   assert.deepEqual([answer.status, (await answer.json()).error_code], [400, 'reauthentication_needed']);
 });
+
+test("administrators see and end a member's sessions, the service key anybody's", async () => {
+  const { c: boss } = await founder();
+  const { c: own, id: self } = await founder();
+  const bearer = async (c) => ok(await c.auth.getSession()).session.access_token;
+  const ask = async (path, token, method = 'GET') => {
+    const answer = await fetch(`${url}/auth/v1${path}`, { method, headers: { apikey: anonKey, Authorization: `Bearer ${token}` } });
+    const text = await answer.text();
+    return [answer.status, text === '' ? undefined : JSON.parse(text)];
+  };
+  const [mine, list] = await ask(`/tenant/members/${self}/sessions`, await bearer(own));
+  assert.equal(mine, 200);
+  assert.deepEqual(list.sessions.map((s) => s.current), [true]);
+  assert.equal((await ask(`/tenant/members/${self}/sessions`, await bearer(boss)))[0], 404, 'a stranger to the tenant is missing');
+  const [, all] = await ask(`/admin/users/${self}/sessions`, serviceKey);
+  assert.deepEqual(all.sessions.map((s) => s.id), list.sessions.map((s) => s.id));
+  assert.equal((await ask(`/admin/users/${self}/sessions`, await bearer(own)))[0], 403);
+  const { last_seen_at: seen } = ok(await own.from('members').select('last_seen_at').eq('user_id', self).single());
+  assert.ok(Date.parse(seen) > Date.now() - 3600_000);
+  const ended = await bearer(own);
+  assert.deepEqual(await ask(`/admin/users/${self}/sessions`, serviceKey, 'DELETE'), [204, undefined]);
+  assert.deepEqual((await ask('/user', ended))[1].error_code, 'session_not_found');
+});
