@@ -22,7 +22,8 @@ import (
 // chunks of a thousand. Rows with errors were counted by Process and are left
 // out. A job that broke off between chunks goes on where it was. A completed job is answered with its
 // first result. Of parallel calls one applies and the others get
-// fault.Conflict. It goes on when ctx ends: the caller may ask for the job.
+// fault.Conflict. It goes on when ctx ends: the caller may ask for the job; Close
+// ends it as if the process had died.
 func (m *Importer) Apply(ctx context.Context, a actor.Actor, jobID string) (*Applied, error) {
 	var before *Applied
 	var p *plan
@@ -42,7 +43,8 @@ func (m *Importer) Apply(ctx context.Context, a actor.Actor, jobID string) (*App
 		return nil, fmt.Errorf("imports: apply: %w", err)
 	}
 	defer m.leave(s)
-	ctx = context.WithoutCancel(ctx)
+	ctx, cease := m.untilClosed(context.WithoutCancel(ctx))
+	defer cease()
 	var done *Job
 	err = guarded(func() (err error) {
 		done, err = m.applyAll(ctx, s, p)

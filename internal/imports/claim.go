@@ -15,6 +15,7 @@ type claims struct {
 	mu   sync.Mutex
 	now  *db.Claim
 	keys map[int64]bool // that were ever ours
+	over bool           // no more are taken
 }
 
 // of returns the key to work under, nil where there is none. It takes its own
@@ -24,6 +25,9 @@ func (c *claims) of(ctx context.Context, d *db.DB) any {
 	ctx = context.WithoutCancel(ctx)
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	if c.over {
+		return nil
+	}
 	if c.now != nil && !c.now.Held(ctx) {
 		c.now.Close()
 		c.now = nil
@@ -42,20 +46,20 @@ func (c *claims) of(ctx context.Context, d *db.DB) any {
 	return c.now.Key
 }
 
+// end gives the claim back for good.
+func (c *claims) end() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.over = true
+	if c.now != nil {
+		c.now.Close()
+		c.now = nil
+	}
+}
+
 // ours reports a key that this process works or worked under.
 func (c *claims) ours(key int64) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.keys[key]
-}
-
-// Close ends the claim of this process on the jobs it works on, and waits for
-// none of them.
-func (m *Importer) Close() {
-	m.claims.mu.Lock()
-	defer m.claims.mu.Unlock()
-	if m.claims.now != nil {
-		m.claims.now.Close()
-		m.claims.now = nil
-	}
 }

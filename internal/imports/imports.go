@@ -70,6 +70,8 @@ type Importer struct {
 	targets map[string]*target
 	running sync.Map // job ids at work in this process
 	claims  claims
+	life    context.Context // of the steps, until Close
+	stop    context.CancelFunc
 }
 
 // New returns an importer.
@@ -87,6 +89,7 @@ func New(o Options) *Importer {
 	if m.changed == nil {
 		m.changed = func(string, []string) {}
 	}
+	m.life, m.stop = context.WithCancel(context.Background())
 	m.jobs, _ = m.cat.Get("import_jobs")
 	m.targets = targets(m.cat)
 	return m

@@ -204,9 +204,16 @@ func guarded(work func() error) (err error) {
 }
 
 // end leaves the job of a step that failed in state, with a message, unless
-// somebody else has it by now.
+// somebody else has it by now. Of a step that Close ended it says what Recover
+// would.
 func (m *Importer) end(ctx context.Context, s *step, state, message string) error {
 	ctx = context.WithoutCancel(ctx)
+	if m.life.Err() != nil {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, closeCare)
+		defer cancel()
+		state, message = s.job.rest(), interrupted(s.job)
+	}
 	return m.db.Write(ctx, store.Scope(s.actor), func(tx *db.Tx) error {
 		if err := m.hold(tx, s); err != nil {
 			if fault.HasCode(err, "import_lost") {

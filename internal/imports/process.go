@@ -59,6 +59,8 @@ func (m *Importer) Process(ctx context.Context, a actor.Actor, jobID string) (*P
 		return nil, fmt.Errorf("imports: process: %w", err)
 	}
 	defer m.leave(s)
+	ctx, cease := m.untilClosed(ctx)
+	defer cease()
 	var res *Processed
 	err = guarded(func() (err error) {
 		res, err = m.process(ctx, s)

@@ -56,7 +56,8 @@ func (m *Importer) takeBack(ctx context.Context, a actor.Actor, jobID string, pa
 		return nil, fmt.Errorf("imports: roll back: %w", err)
 	}
 	defer m.leave(s)
-	ctx = context.WithoutCancel(ctx)
+	ctx, cease := m.untilClosed(context.WithoutCancel(ctx))
+	defer cease()
 	u := &undo{m: m, step: s, job: s.job, partial: partial, kept: map[string]bool{}}
 	var done *Job
 	err = guarded(func() (err error) {

@@ -53,6 +53,39 @@ func (s *step) took(end time.Time) bool {
 	return slices.ContainsFunc(s.leases, end.Equal)
 }
 
+// closeCare bounds what a closing importer waits for its steps, and what one of
+// them takes to say where it leaves its job.
+const closeCare = 5 * time.Second
+
+// Close ends the steps that are under way, each after a statement, and leaves
+// their jobs as if the process had died, to go on where they can be asked to.
+// Those that do not end soon it leaves to their leases, and gives back the claim.
+func (m *Importer) Close() {
+	m.stop()
+	for end := time.Now().Add(closeCare); m.working() && time.Now().Before(end); {
+		time.Sleep(5 * time.Millisecond)
+	}
+	m.claims.end()
+}
+
+func (m *Importer) working() (some bool) {
+	m.running.Range(func(_, _ any) bool {
+		some = true
+		return false
+	})
+	return some
+}
+
+// untilClosed is ctx until Close ends it. The caller ends with cease.
+func (m *Importer) untilClosed(ctx context.Context) (_ context.Context, cease context.CancelFunc) {
+	ctx, stop := context.WithCancel(ctx)
+	unhook := context.AfterFunc(m.life, stop)
+	return ctx, func() {
+		unhook()
+		stop()
+	}
+}
+
 // beat renews the lease until the step is left: reading a large file from afar,
 // or looking through a large import, takes no transaction by which others could
 // see that somebody is at work.
