@@ -12,7 +12,7 @@ export CGO_ENABLED ?= 0
 # The Go that is installed is the Go that is used.
 export GOTOOLCHAIN ?= local
 
-.PHONY: build run test unit supabase check race fuzz bench setup clean
+.PHONY: build run test unit supabase check race kill fuzz bench setup clean
 
 build: ## bin/holdfast
 	$(GO) build -trimpath -o bin/holdfast ./cmd/holdfast
@@ -33,7 +33,7 @@ test: setup build ## everything that must pass
 	bin/pgtest -- $(MAKE) --no-print-directory unit supabase
 
 # How often each step of an import is killed at a random moment.
-unit: export HOLDFAST_KILL_ROUNDS ?= 10
+unit: export HOLDFAST_KILL_ROUNDS ?= 6
 unit:
 	$(GO) test -timeout 25m ./...
 
@@ -51,11 +51,16 @@ check: setup build ## test, and what takes longer or needs the network
 	$(MAKE) --no-print-directory test
 	$(GO) run honnef.co/go/tools/cmd/staticcheck@v0.8.2 ./...
 	$(GO) run golang.org/x/vuln/cmd/govulncheck@latest ./...
-	$(MAKE) --no-print-directory race fuzz
+	$(MAKE) --no-print-directory race kill fuzz
 
 race:
 	$(GO) build -o bin/pgtest ./internal/testkit/pgtest/cmd/pgtest
 	CGO_ENABLED=1 bin/pgtest -- $(GO) test -race -shuffle=on ./...
+
+kill: export HOLDFAST_KILL_ROUNDS = 50
+kill: ## each step of an import killed at 50 random moments, on both engines
+	$(GO) build -o bin/pgtest ./internal/testkit/pgtest/cmd/pgtest
+	bin/pgtest -- $(GO) test -timeout 60m -v -run '^TestKilled$$' ./internal/imports
 
 fuzz: ## each fuzz target for FUZZTIME
 	@for package in $$(grep -rl --include='*_test.go' '^func Fuzz' internal | xargs -r -n1 dirname | sort -u); do \

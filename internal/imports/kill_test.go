@@ -4,15 +4,19 @@ import (
 	"bufio"
 	"bytes"
 	"context"
+	"database/sql"
 	"encoding/json"
 	"fmt"
 	"io"
 	"math/rand/v2"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"strconv"
 	"testing"
 	"time"
+
+	"github.com/jackc/pgx/v5"
 
 	"holdfast/internal/actor"
 	"holdfast/internal/db"
@@ -54,7 +58,7 @@ func TestMain(m *testing.M) {
 
 // A file of killRows rows changes the first killBase of its records, a part of
 // them, and makes the others.
-const killRows, killBase = 3000, 1000
+const killRows, killBase = 5000, 1000
 
 // work is the child: it says that it starts, and takes the step.
 func (p place) work() {
@@ -93,18 +97,29 @@ func reopen(t testing.TB, p place) *kit {
 	return k
 }
 
+// victims are what dies, round by round: on PostgreSQL the process, it together
+// with the server's backends, or these alone.
+var victims = []string{"process", "both", "backends"}
+
 // Whenever the process dies, a step has happened or it has not, or, in parts,
 // has in whole parts; the job is by itself back in a state from which it goes
 // on, on PostgreSQL as soon as the server sees the connections end, not when
 // the lease is over; and it ends exact: each row once, or every byte as before.
 func TestKilled(t *testing.T) {
-	rounds := 2
+	rounds := len(victims)
 	if n, err := strconv.Atoi(os.Getenv(killRounds)); err == nil {
 		rounds = n
 	}
 	dbtest.Each(t, func(t *testing.T, o db.Options) {
 		r := &killing{T: t, place: place{Dir: o.Dir, URL: o.URL, Files: t.TempDir()}}
 		r.prepare(o)
+		if o.URL != "" {
+			var err error
+			if r.admin, err = pgx.Connect(t.Context(), o.URL); err != nil { // only a superuser may end others
+				t.Fatal(err)
+			}
+			defer r.admin.Close(context.Background())
+		}
 		for _, step := range []string{"process", "apply", "apply in parts", "roll back", "roll back in parts"} {
 			outcomes := map[string]int{}
 			for round := range rounds {
@@ -119,9 +134,10 @@ func TestKilled(t *testing.T) {
 type killing struct {
 	*testing.T
 	place
-	file []byte
-	base string // the records before the import
-	took map[string]time.Duration
+	admin *pgx.Conn // on PostgreSQL
+	file  []byte
+	base  string // the records before the import
+	took  map[string]time.Duration
 }
 
 // prepare makes the records that the import changes.
@@ -152,7 +168,8 @@ func (r *killing) round(step string, n int) string {
 		}
 	}
 	k.close()
-	r.kill(step, job.ID)
+	r.kill(step, job.ID, victims[n%len(victims)])
+	r.sound()
 
 	k = reopen(r, r.place)
 	defer k.close()
@@ -231,9 +248,34 @@ func (k *kit) settled(id string) string {
 	}
 }
 
-// kill runs a step in a process of its own and kills it at a random moment of
-// the time that the step took when it was let to end.
-func (r *killing) kill(step, job string) {
+// sound asks SQLite itself whether the file is whole.
+func (r *killing) sound() {
+	r.Helper()
+	if r.admin != nil {
+		return
+	}
+	d, err := sql.Open("sqlite", filepath.Join(r.Dir, db.FileName))
+	if err != nil {
+		r.Fatal(err)
+	}
+	defer d.Close()
+	said := ""
+	if err := d.QueryRow("PRAGMA integrity_check").Scan(&said); err != nil || said != "ok" {
+		r.Fatalf("integrity_check: %s %v", said, err)
+	}
+	rows, err := d.Query("PRAGMA foreign_key_check")
+	if err != nil {
+		r.Fatal(err)
+	}
+	defer rows.Close()
+	if rows.Next() || rows.Err() != nil {
+		r.Fatalf("foreign_key_check finds rows, or %v", rows.Err())
+	}
+}
+
+// kill runs a step in a process of its own and kills it, or what it works with,
+// at a random moment of the time that the step took when it was let to end.
+func (r *killing) kill(step, job, victim string) {
 	r.Helper()
 	self, err := os.Executable()
 	if err != nil {
@@ -275,7 +317,14 @@ func (r *killing) kill(step, job string) {
 		}
 	case <-time.After(rand.N(r.took[step])):
 		r.took[step] += r.took[step] / 10
-		if err := c.Process.Kill(); err != nil {
+		if r.admin != nil && victim != "process" {
+			if _, err := r.admin.Exec(context.Background(), "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE pid <> pg_backend_pid() AND datname = current_database()"); err != nil {
+				r.Error(err)
+			}
+		}
+		if r.admin != nil && victim == "backends" {
+			<-ended
+		} else if err := c.Process.Kill(); err != nil {
 			r.Error(err)
 		}
 	}
