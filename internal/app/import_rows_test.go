@@ -208,6 +208,36 @@ func away(w http.ResponseWriter, r *http.Request) {
 	w.WriteHeader(http.StatusServiceUnavailable)
 }
 
+// Texts that a spreadsheet would run leave the collection harmless, and the
+// exported file imported again changes nothing.
+func TestImportOfAnExport(t *testing.T) {
+	testkit.Run(t, func(t *testing.T, k *testkit.Kit) {
+		manager := who(actor.Manager)
+		imported := func(file string) string {
+			t.Helper()
+			body, kind := form(t, "zones", "zones.csv", file)
+			var job struct{ ID string }
+			k.Call(testkit.Request{Method: "POST", Path: "/v1/import-jobs", As: manager, Body: body, Header: map[string]string{"Content-Type": kind}}).JSON(t, &job)
+			k.Post(manager, "/functions/v1/process-import-job", map[string]any{"job_id": job.ID})
+			return string(k.Post(manager, "/functions/v1/apply-import-job", map[string]any{"job_id": job.ID}).Body)
+		}
+		const path = "/v1/zones?code=like.FML-*&order=code&select=code,name"
+		imported("code,name\nFML-1,=1+1\nFML-2,+4 x\nFML-3,-cmd|' /C calc'!A0\nFML-4,@sum(A1)\nFML-5,\uff1dSUM(A1)\nFML-6,''=quoted\nFML-7,-5\n")
+		was := k.Get(manager, path)
+		file := k.Call(testkit.Request{Method: "GET", Path: path, As: manager, Header: map[string]string{"Accept": "text/csv"}})
+		want := "code,name\nFML-1,'=1+1\nFML-2,'+4 x\nFML-3,'-cmd|' /C calc'!A0\nFML-4,'@sum(A1)\nFML-5,'\uff1dSUM(A1)\nFML-6,''=quoted\nFML-7,-5"
+		if got := strings.TrimSpace(string(file.Body)); got != want {
+			t.Errorf("exported: %s", got)
+		}
+		if said := imported(string(file.Body)); !strings.Contains(said, "0 new, 0 changed, 7 as they were") {
+			t.Error(said)
+		}
+		if now := k.Get(manager, path); !bytes.Equal(now.Body, was.Body) || !strings.Contains(string(was.Body), `"name":"=1+1"`) {
+			t.Errorf("%s became %s", was.Body, now.Body)
+		}
+	})
+}
+
 // Who may not import into a target makes no job for it as a record either, and
 // touches nobody's.
 func TestImportJobsAsRecords(t *testing.T) {

