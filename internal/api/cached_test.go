@@ -56,7 +56,7 @@ func cook(t *testing.T, ttl time.Duration) *kitchen {
 		}
 		return fmt.Appendf(nil, `{"tenant_id":"%s","timestamp":"2026-11-21T10:00:00.000000Z","cached":false,"run":%d,"text":"%s"}`, tenant, n, strings.Repeat("x", 3000)), nil
 	}
-	fn.Forget = func(tenant string, _ time.Duration) { k.kept = append(k.kept, tenant) }
+	fn.Forget = func(tenant string) { k.kept = append(k.kept, tenant) }
 	f := NewFunctions(gate.New(func(*http.Request) (actor.Actor, error) { return k.who, nil }, nil), c, []functions.Function{fn})
 	mux := http.NewServeMux()
 	mux.Handle("/functions/v1/{name}", f.Handler())

@@ -81,7 +81,7 @@ func (f *Functions) Changed(tenant string, collections []string) {
 func (f *Functions) Forget(tenant string) {
 	for _, fn := range f.list {
 		if fn.Forget != nil {
-			fn.Forget(tenant, 0)
+			fn.Forget(tenant)
 		}
 	}
 	if tenant == "" {
@@ -280,7 +280,7 @@ func (f *Functions) cached(w http.ResponseWriter, r *http.Request, fn *functions
 	if bypass(r) {
 		b, err := f.cache.Refresh(r.Context(), k, fn.TTL, func(ctx context.Context) (cache.Answer, error) {
 			if fn.Forget != nil {
-				fn.Forget(a.TenantID, freshEnough)
+				fn.Forget(a.TenantID)
 			}
 			return build(ctx)
 		})
@@ -298,10 +298,6 @@ func (f *Functions) cached(w http.ResponseWriter, r *http.Request, fn *functions
 	}
 	return writeKept(w, r, b, hit)
 }
-
-// freshEnough is how old the figures may be that an answer is made of which its
-// caller wants made anew: members who ask so at once share them.
-const freshEnough = 2 * time.Second
 
 // bypass reports that the caller wants no kept answer (RFC 9111 section
 // 5.2.1.4).

@@ -10,8 +10,10 @@ import (
 // which costs each key one more look. Its zero value is empty; it may be used
 // by many at once.
 type Memo[T any] struct {
-	mu   sync.RWMutex
-	kept map[string]memoRow[T]
+	mu     sync.RWMutex
+	kept   map[string]memoRow[T]
+	forgot map[string]time.Time // keys, and when they were forgotten last
+	all    time.Time            // when all were
 }
 
 type memoRow[T any] struct {
@@ -33,19 +35,38 @@ func (m *Memo[T]) Get(key string, now time.Time) (T, bool) {
 func (m *Memo[T]) Put(key string, v T, until time.Time) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
+	m.put(key, v, until)
+}
+
+func (m *Memo[T]) put(key string, v T, until time.Time) {
 	if m.kept == nil || len(m.kept) >= memoSize {
 		m.kept = map[string]memoRow[T]{}
 	}
 	m.kept[key] = memoRow[T]{v, until}
 }
 
+// PutSince is Put for a value that was looked for from a moment of time.Now on:
+// it is not remembered when the key was forgotten meanwhile.
+func (m *Memo[T]) PutSince(key string, v T, began, until time.Time) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if !began.Before(m.all) && !began.Before(m.forgot[key]) {
+		m.put(key, v, until)
+	}
+}
+
 // Forget drops one key's value, or with "" all of them.
 func (m *Memo[T]) Forget(key string) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
+	now := time.Now()
 	if key == "" {
-		m.kept = nil
+		m.kept, m.forgot, m.all = nil, nil, now
 		return
 	}
 	delete(m.kept, key)
+	if m.forgot == nil || len(m.forgot) >= memoSize {
+		m.forgot, m.all = map[string]time.Time{}, now // what is looked for now is not remembered
+	}
+	m.forgot[key] = now
 }

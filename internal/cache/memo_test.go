@@ -21,6 +21,16 @@ func TestMemo(t *testing.T) {
 	if _, ok := m.Get("b", now); ok {
 		t.Error("b was to be forgotten")
 	}
+	began := time.Now()
+	m.Forget("b")
+	m.PutSince("b", 3, began, now.Add(time.Hour))
+	if _, ok := m.Get("b", now); ok {
+		t.Error("b was forgotten while it was looked for")
+	}
+	m.PutSince("b", 3, time.Now(), now.Add(time.Hour))
+	if v, ok := m.Get("b", now); !ok || v != 3 {
+		t.Errorf("b = %d, %t", v, ok)
+	}
 	for n := range 3 * memoSize {
 		m.Put(strconv.Itoa(n), n, now.Add(time.Hour))
 	}

@@ -1,7 +1,6 @@
 package functions
 
 import (
-	"cmp"
 	"context"
 	"time"
 
@@ -28,7 +27,7 @@ type dashboard struct {
 var listed = [...]string{"zones", "items", "pick_lists", "shipments", "drivers", "incidents", "import_jobs", "settings"}
 
 func newDashboard(d Deps) *dashboard {
-	out := &dashboard{store: d.Store, now: d.Now, shapes: map[actor.Role]map[string]*shape{}, dear: cmp.Or(d.Dear, healthCheap),
+	out := &dashboard{store: d.Store, now: d.Now, shapes: map[actor.Role]map[string]*shape{}, dear: d.Dear,
 		reports: d.Store.Timed("reports"), due: d.Store.Timed("actions_due"), checklists: d.Store.Timed("checklists_due"), completed: d.Store.Timed("shipments_completed")}
 	for _, role := range append([]actor.Role{actor.Service, actor.Anon}, actor.Members...) {
 		out.shapes[role] = map[string]*shape{}

@@ -6,6 +6,7 @@
 package functions
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"io"
@@ -37,10 +38,10 @@ type Function struct {
 	// Stream is in place of Run where the answer grows with the tenant: it is made
 	// while it is sent. What it tells is durable before it begins.
 	Stream func(ctx context.Context, a actor.Actor, in any) (io.WriterTo, error)
-	// Forget drops what the function keeps of a tenant besides its answers, where
-	// it is as old as that or older; "" means of all tenants. nil where it keeps
-	// nothing.
-	Forget func(tenant string, age time.Duration)
+	// Forget drops what the function keeps of a tenant besides its answers, and
+	// what it is looking at now is not kept; "" means of all tenants. nil where it
+	// keeps nothing.
+	Forget func(tenant string)
 
 	params []param
 	shared func(a actor.Actor) bool
@@ -71,17 +72,18 @@ type Deps struct {
 	Now     func() time.Time
 	// Programme is the safety programme's verbs; nil = over Store, without hooks.
 	Programme *programme.Programme
-	Dear      time.Duration // an inventory's health that took longer is kept for a while; 50 ms when 0
+	Dear      time.Duration // figures of a whole inventory that took longer are kept for a while; 50 ms when 0
 }
 
 // Table lists the functions.
 func Table(d Deps) []Function {
+	d.Dear = cmp.Or(d.Dear, 50*time.Millisecond)
 	dash := newDashboard(d)
 	prog := d.Programme
 	if prog == nil {
 		prog = programme.New(d.Store, d.Now, programme.Hooks{})
 	}
-	plan := planning.New(d.Store, d.Now)
+	plan := planning.New(d.Store, d.Now, d.Dear)
 	list := []Function{
 		{
 			Name: "get-dashboard-snapshot-v2", Alias: "get-dashboard-snapshot", Methods: []string{"GET"},
@@ -91,7 +93,7 @@ func Table(d Deps) []Function {
 		},
 		{
 			Name: "admin-dashboard-summary", Methods: []string{"GET"},
-			TTL: summaryFor, Personal: true, shared: dash.summaryShared, In: SummaryIn{}, Run: call(dash.summary), Forget: dash.forgetHealth,
+			TTL: summaryFor, Personal: true, shared: dash.summaryShared, In: SummaryIn{}, Run: call(dash.summary), Forget: dash.health.Forget,
 			Reads: []string{"zones", "items", "stock_movements", "stock_levels", "orders", "order_lines", "pick_lists", "shipments", "settings", "tenants", "members"},
 			Doc:   "Zones, inventory with its health, pick lists, shipments and settings.",
 		},
@@ -128,7 +130,7 @@ func Table(d Deps) []Function {
 			Doc:   "TRIR, DART, LTIFR, severity rate and European incidence of a year, with exact Poisson 90 % intervals.",
 		},
 		{
-			Name: "inventory-plan", Methods: []string{"GET"}, TTL: time.Minute, In: planning.StockIn{}, Run: call(plan.Stock),
+			Name: "inventory-plan", Methods: []string{"GET"}, TTL: time.Minute, In: planning.StockIn{}, Run: call(plan.Stock), Forget: plan.Forget,
 			Reads: []string{"items", "stock_movements", "stock_levels", "orders", "order_lines"},
 			Doc:   "How items move, and the reorder point that their demand asks for: demand of the lead time and a safety stock for its spread.",
 		},

@@ -18,11 +18,10 @@ type health struct {
 
 // Inventory health looks at every active item and at 180 days of the ledger,
 // the one answer whose cost grows with the tenant. Where it takes longer than
-// healthCheap it outlives the writes that drop the answer: for healthShare times
+// Deps.Dear it outlives the writes that drop the answer: for healthShare times
 // as long as it took, but no longer than an answer is kept. Smaller tenants
 // always get fresh figures.
 const (
-	healthCheap = 50 * time.Millisecond
 	healthShare = 200
 	healthMost  = summaryFor
 )
@@ -92,18 +91,8 @@ func (as *assessment) result(now time.Time) health {
 func (d *dashboard) keepHealth(tenant string, now time.Time, as *assessment, h health) {
 	took := time.Since(as.begun)
 	if took > d.dear {
-		d.health.Put(tenant, h, now.Add(min(took*healthShare, healthMost)))
+		d.health.PutSince(tenant, h, as.begun, now.Add(min(took*healthShare, healthMost)))
 	}
-}
-
-// forgetHealth drops what is remembered of a tenant, "" of all, and is as old as
-// age.
-func (d *dashboard) forgetHealth(tenant string, age time.Duration) {
-	now := d.now().UTC()
-	if h, known := d.health.Get(tenant, now); known && now.Sub(h.at) < age {
-		return
-	}
-	d.health.Forget(tenant)
 }
 
 func appendHealth(b []byte, h health) []byte {

@@ -53,7 +53,7 @@ func open(t testing.TB, o db.Options) *kit {
 		effects.Before[name] = f
 	}
 	k.s = store.New(d, catalog.Default(), effects, clock)
-	k.table = functions.Table(functions.Deps{Store: k.s, Now: clock})
+	k.table = functions.Table(functions.Deps{Store: k.s, Now: clock, Dear: time.Hour})
 	for i, id := range []string{south, north} {
 		k.as.TenantID = id
 		k.add("tenants", store.Row{"id": id, "name": "T", "slug": fmt.Sprintf("t%d", i), "timezone": "America/Sao_Paulo"})

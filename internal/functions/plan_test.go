@@ -14,6 +14,7 @@ import (
 	"holdfast/internal/db"
 	"holdfast/internal/decimal"
 	"holdfast/internal/fault"
+	"holdfast/internal/functions"
 	"holdfast/internal/score"
 	"holdfast/internal/store"
 )
@@ -229,6 +230,40 @@ func TestInventoryPlan(t *testing.T) {
 		k.refused("inventory-plan", "lead_time_days=NaN", fault.Invalid)
 		k.as.TenantID = south
 		k.call("inventory-plan", "abc=true").is("items", "[]")
+	})
+}
+
+// Cuts between classes are figured with every answer, where that is dear for as
+// long as an answer is kept at most, and until they are forgotten.
+func TestCutsAreKeptUntilForgotten(t *testing.T) {
+	each(t, func(k *kit) {
+		bin := k.add("zones", store.Row{"code": "A", "name": "A"})
+		ship := func(item, qty string) {
+			k.add("stock_movements", store.Row{"type": "receipt", "item_id": item, "to_zone_id": bin, "quantity": qty})
+			k.add("stock_movements", store.Row{"type": "ship", "item_id": item, "from_zone_id": bin, "quantity": qty})
+		}
+		one, two := k.add("items", store.Row{"sku": "ONE", "name": "One", "unit_cost": "1"}), k.add("items", store.Row{"sku": "TWO", "name": "Two", "unit_cost": "1"})
+		ship(one, "100")
+		class := func(want string) {
+			t.Helper()
+			k.call("inventory-plan", "abc=true").is("items.0.suggested_abc_class", `"`+want+`"`)
+		}
+		class("A")
+		ship(two, "10000")
+		class("C")
+		k.table = functions.Table(functions.Deps{Store: k.s, Now: func() time.Time { return k.now }, Dear: 1})
+		class("C")
+		ship(one, "100000")
+		ship(two, "900000")
+		k.function("inventory-plan").Forget(south)
+		class("A") // by the cuts of before
+		k.function("inventory-plan").Forget(north)
+		class("C")
+		ship(one, "2000000")
+		ship(two, "40000000")
+		class("A")
+		k.now = k.now.Add(time.Minute)
+		class("C")
 	})
 }
 

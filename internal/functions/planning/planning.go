@@ -20,13 +20,18 @@ type Planner struct {
 	store  *store.Store
 	now    func() time.Time
 	cuts   cache.Memo[warehouse.ABCCuts] // by tenant
+	dear   time.Duration
 	counts *store.Timed
 }
 
-// New returns the functions over a store; now is the clock.
-func New(s *store.Store, now func() time.Time) *Planner {
-	return &Planner{store: s, now: now, counts: s.Timed("stock_counts")}
+// New returns the functions over a store; now is the clock. Figures of a whole
+// inventory that took longer than dear are kept for a while.
+func New(s *store.Store, now func() time.Time, dear time.Duration) *Planner {
+	return &Planner{store: s, now: now, dear: dear, counts: s.Timed("stock_counts")}
 }
+
+// Forget drops what is kept of a tenant, "" of all.
+func (p *Planner) Forget(tenant string) { p.cuts.Forget(tenant) }
 
 // Managers may plan.
 var Managers = []actor.Role{actor.Owner, actor.Admin, actor.Manager}

@@ -61,9 +61,13 @@ type stockItem struct {
 	year  float64 // issued in 365 days, in base units
 }
 
-// abcFor is how long the cuts between classes are kept: a year's value of all
-// items changes slowly, and is the one figure here that looks at all of them.
-const abcFor = 10 * time.Minute
+// The cuts between classes look at a year's value of all items. Where they took
+// longer than dear they serve the next pages as well: for abcShare times as long
+// as that took, but no longer than an answer is kept.
+const (
+	abcShare = 200
+	abcMost  = time.Minute
+)
 
 // Stock answers inventory-plan: how each item of a page moves, and the reorder
 // point that its demand asks for. It changes no item: the decision is the
@@ -75,6 +79,7 @@ func (p *Planner) Stock(ctx context.Context, a actor.Actor, in *StockIn) ([]byte
 	out := stockOut{TenantID: a.TenantID, Timestamp: query.FormatTime(now), Items: []stockItem{}}
 	out.Page.Page, out.Page.Size = in.Page, in.PageSize
 	cuts, known := p.cuts.Get(a.TenantID, now)
+	begun := time.Now()
 	var values []float64
 	err := p.store.DB().Read(ctx, db.Scope{Tenant: a.TenantID}, func(tx *db.Tx) error {
 		out.Items = out.Items[:0]
@@ -92,7 +97,9 @@ func (p *Planner) Stock(ctx context.Context, a actor.Actor, in *StockIn) ([]byte
 	}
 	if in.ABC && !known {
 		cuts = warehouse.CutABC(values)
-		p.cuts.Put(a.TenantID, cuts, now.Add(abcFor))
+		if took := time.Since(begun); took > p.dear {
+			p.cuts.PutSince(a.TenantID, cuts, begun, now.Add(min(took*abcShare, abcMost)))
+		}
 	}
 	for i := range out.Items {
 		it := &out.Items[i]
