@@ -240,6 +240,7 @@ func TestSetPlan(t *testing.T) {
 			`"api=x" is no limit`:   {"acme", "custom", "--limit", "api=x"},
 			`"api=5/0" is no limit`: {"acme", "custom", "--limit", "api=5/0"},
 			`zone`:                  {"acme", "custom", "--limit", "zone=5"},
+			`addresses and`:         {"acme", "custom", "--limit", "api=5", "--limit", "auth=600"},
 			`5 a minute`:            {"acme", "custom", "--limit", "api=5/6"},
 			`each category once`:    {"acme", "custom", "--limit", "api=5", "--limit", "api=6"},
 			`no tenant "nobody"`:    {"nobody", "standard"},

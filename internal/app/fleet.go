@@ -160,19 +160,22 @@ func (a *App) readLimits(ctx context.Context, tenant string) (limit.Plan, error)
 
 // checkLimits refuses limits that no gate could read.
 func checkLimits(_ *db.Tx, _ actor.Actor, _ *store.Store, changes []store.Change) error {
-	for _, c := range changes {
-		var text string
-		switch v := c.After["limits"].(type) {
+	own := func(row store.Row) string {
+		switch v := row["limits"].(type) {
 		case string:
-			text = v
+			return v
 		case json.RawMessage:
-			text = string(v)
+			return string(v)
 		}
-		if text == "" || text == "null" {
+		return ""
+	}
+	for _, c := range changes {
+		text := own(c.After)
+		if text == "" || text == "null" || text == own(c.Before) {
 			continue
 		}
-		if _, err := limit.Parse(text); err != nil {
-			return fault.Wrap(err, fault.Invalid, "22023", "limits must be an object of {minute, burst} by category: api, auth, webhook, read, write").At("limits", "%s", err)
+		if _, err := limit.Check(text); err != nil {
+			return fault.Wrap(err, fault.Invalid, "22023", "limits must be an object of {minute, burst} by category: api, webhook, read, write").At("limits", "%s", err)
 		}
 	}
 	return nil

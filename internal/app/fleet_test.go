@@ -368,7 +368,7 @@ func count(t *testing.T, k *testkit.Kit, event string) (n int) {
 // Limits of a tenant's own are the operator's to give, and must be readable.
 func TestOwnLimits(t *testing.T) {
 	testkit.Run(t, func(t *testing.T, k *testkit.Kit) {
-		for _, bad := range []string{`{"api": 5}`, `{"zone": {"minute": 5}}`, `{"api": {"minute": 0}}`, `[]`} {
+		for _, bad := range []string{`{"api": 5}`, `{"zone": {"minute": 5}}`, `{"api": {"minute": 0}}`, `{"auth": {"minute": 600}}`, `[]`} {
 			if r := setLimits(t, k, demo.North, bad); r.Status != 400 && r.Status != 422 {
 				t.Errorf("%s: %d %s", bad, r.Status, r.Body)
 			}

@@ -40,7 +40,7 @@ func (a *App) SetPlan(ctx context.Context, tenant, plan string, limits []string)
 		if err != nil {
 			return nil, err
 		}
-		if p, err = limit.Parse(text); err != nil {
+		if p, err = limit.Check(text); err != nil {
 			return nil, fault.Wrap(err, fault.Invalid, "", "%s", err)
 		}
 		row["limits"] = text
@@ -92,7 +92,7 @@ func (a *App) SetQuota(ctx context.Context, tenant string, sizes map[string]stri
 	return a.setTenant(ctx, t.ID, row)
 }
 
-// ownLimits writes a command line's limits as limit.Parse reads them.
+// ownLimits writes a command line's limits as limit.Check reads them.
 func ownLimits(list []string) (string, error) {
 	type rule struct {
 		Minute int `json:"minute"`

@@ -3,6 +3,7 @@ package limit
 import (
 	"fmt"
 	"math/rand/v2"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -396,6 +397,15 @@ func FuzzParse(f *testing.F) {
 func TestParse(t *testing.T) {
 	p, err := Parse(`{"api": {"minute": 3000, "burst": 700}, "write": {"minute": 10}}`)
 	if err != nil || p.Name() != "custom" || p.Rule(API) != (Rule{3000, 700}) || p.Rule(Write) != (Rule{10, 2}) || p.Rule(Read) != Standard().Rule(Read) {
+		t.Errorf("%+v %v", p, err)
+	}
+	if p, err := Parse(`{"api": {"minute": 9}, "auth": {"minute": 600}}`); err != nil || p.Rule(API).Minute != 9 || p.Rule(Auth) != Standard().Rule(Auth) {
+		t.Errorf("limits of an earlier version: %+v %v", p, err)
+	}
+	if _, err := Check(`{"auth": {"minute": 600}}`); err == nil || !strings.Contains(err.Error(), "addresses and accounts") {
+		t.Errorf("auth of a tenant: %v", err)
+	}
+	if p, err := Check(`{"api": {"minute": 9}}`); err != nil || p.Rule(API).Minute != 9 {
 		t.Errorf("%+v %v", p, err)
 	}
 	for _, bad := range []string{``, `[]`, `{"api": null}`, `{"api": 5}`, `{"API": {"minute": 5}}`, `{"api": {"minute": 0}}`, `{"api": {"minute": 5, "x": 1}}`, `{} {}`, `{"api": {"minute": 1e3}, "zone": {}}`} {

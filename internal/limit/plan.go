@@ -102,10 +102,32 @@ func Custom(rules map[Category]Rule) (Plan, error) {
 	return p, nil
 }
 
+// Check is Parse for limits that a tenant is about to be given: it refuses those
+// of attempts to sign in, which belong to addresses and accounts.
+func Check(text string) (Plan, error) {
+	rules, err := parse(text)
+	if err != nil {
+		return Plan{}, err
+	}
+	if _, named := rules[Auth]; named {
+		return Plan{}, errors.New(`limit: "auth" is no limit of a tenant: attempts to sign in belong to addresses and accounts`)
+	}
+	return Custom(rules)
+}
+
 // Parse reads a tenant's own limits: a JSON object of categories by name, each
 // with the minute's units and, if wanted, the burst's. What is not named is as
-// in Standard.
+// in Standard, and so is auth, which earlier versions let be named.
 func Parse(text string) (Plan, error) {
+	rules, err := parse(text)
+	if err != nil {
+		return Plan{}, err
+	}
+	delete(rules, Auth)
+	return Custom(rules)
+}
+
+func parse(text string) (map[Category]Rule, error) {
 	var named map[string]*struct {
 		Minute int `json:"minute"`
 		Burst  int `json:"burst"`
@@ -113,20 +135,20 @@ func Parse(text string) (Plan, error) {
 	dec := json.NewDecoder(strings.NewReader(text))
 	dec.DisallowUnknownFields()
 	if err := dec.Decode(&named); err != nil {
-		return Plan{}, fmt.Errorf("limit: not an object of {minute, burst} by category: %w", err)
+		return nil, fmt.Errorf("limit: not an object of {minute, burst} by category: %w", err)
 	}
 	if dec.More() {
-		return Plan{}, errors.New("limit: more than one JSON value")
+		return nil, errors.New("limit: more than one JSON value")
 	}
 	rules := map[Category]Rule{}
 	for name, r := range named {
 		c, ok := category(name)
 		if !ok || r == nil {
-			return Plan{}, fmt.Errorf("limit: %q is no category with {minute, burst}; api, auth, webhook, read and write are", name)
+			return nil, fmt.Errorf("limit: %q is no category with {minute, burst}; api, webhook, read and write are", name)
 		}
 		rules[c] = Rule{Minute: r.Minute, Burst: r.Burst}
 	}
-	return Custom(rules)
+	return rules, nil
 }
 
 func category(name string) (Category, bool) {
