@@ -1,6 +1,7 @@
 package api
 
 import (
+	"context"
 	"encoding/json"
 	"net/http"
 	"time"
@@ -65,14 +66,18 @@ func hooked(w http.ResponseWriter, e *webhook.Endpoint) error {
 	return secretly(w, http.StatusCreated, e)
 }
 
-// Rotate answers POST /v1/webhooks/{id}/rotate with a new secret.
+// Rotate answers POST /v1/webhooks/{id}/rotate with a new secret, which the
+// answer kept for an Idempotency-Key is without.
 func (h *Webhooks) Rotate() http.Handler {
 	return h.verb(func(w http.ResponseWriter, r *http.Request, a actor.Actor, _ map[string][]string) error {
-		e, err := h.hook.Rotate(r.Context(), a, r.PathValue("id"))
-		if err != nil {
-			return err
-		}
-		return secretly(w, http.StatusOK, e)
+		return keyed(h.keys, w, request{r: r, a: a}, func(w http.ResponseWriter, claim *once.Claim) error {
+			r := telling(r, claim, func(w http.ResponseWriter, done any) error { return secretly(w, http.StatusOK, done) })
+			e, err := h.hook.Rotate(r.Context(), a, r.PathValue("id"))
+			if err != nil {
+				return err
+			}
+			return secretly(w, http.StatusOK, e)
+		})
 	})
 }
 
@@ -84,22 +89,16 @@ func secretly(w http.ResponseWriter, status int, v any) error {
 // Test answers POST /v1/webhooks/{id}/test: 202 with the id of the test event,
 // by which its delivery can be found.
 func (h *Webhooks) Test() http.Handler {
-	return h.verb(func(w http.ResponseWriter, r *http.Request, a actor.Actor, _ map[string][]string) error {
-		id, err := h.hook.Test(r.Context(), a, r.PathValue("id"))
-		if err != nil {
-			return err
-		}
-		return web.JSON(w, http.StatusAccepted, map[string]any{"queued": 1, "event_id": id})
+	return h.queueing(func(ctx context.Context, r *http.Request, a actor.Actor, _ map[string][]string) (webhook.Queued, error) {
+		id, err := h.hook.Test(ctx, a, r.PathValue("id"))
+		return webhook.Queued{Queued: 1, EventID: id}, err
 	})
 }
 
 // Replay answers POST /v1/webhooks/{id}/deliveries/{delivery}/replay.
 func (h *Webhooks) Replay() http.Handler {
-	return h.verb(func(w http.ResponseWriter, r *http.Request, a actor.Actor, _ map[string][]string) error {
-		if err := h.hook.Replay(r.Context(), a, r.PathValue("id"), r.PathValue("delivery")); err != nil {
-			return err
-		}
-		return web.JSON(w, http.StatusAccepted, map[string]any{"queued": 1})
+	return h.queueing(func(ctx context.Context, r *http.Request, a actor.Actor, _ map[string][]string) (webhook.Queued, error) {
+		return webhook.Queued{Queued: 1}, h.hook.Replay(ctx, a, r.PathValue("id"), r.PathValue("delivery"))
 	})
 }
 
@@ -107,16 +106,27 @@ func (h *Webhooks) Replay() http.Handler {
 // was queued from (inclusive) to (exclusive) and failed, or with status=all
 // everything.
 func (h *Webhooks) ReplayRange() http.Handler {
-	return h.verb(func(w http.ResponseWriter, r *http.Request, a actor.Actor, q map[string][]string) error {
+	return h.queueing(func(ctx context.Context, r *http.Request, a actor.Actor, q map[string][]string) (webhook.Queued, error) {
 		in, err := replayRange(q)
 		if err != nil {
-			return err
+			return webhook.Queued{}, err
 		}
-		n, err := h.hook.ReplayRange(r.Context(), a, r.PathValue("id"), in)
-		if err != nil {
-			return err
-		}
-		return web.JSON(w, http.StatusAccepted, map[string]any{"queued": n})
+		n, err := h.hook.ReplayRange(ctx, a, r.PathValue("id"), in)
+		return webhook.Queued{Queued: n}, err
+	})
+}
+
+// queueing is a verb that queues deliveries: 202, once for an Idempotency-Key.
+func (h *Webhooks) queueing(do func(ctx context.Context, r *http.Request, a actor.Actor, q map[string][]string) (webhook.Queued, error)) http.Handler {
+	return h.verb(func(w http.ResponseWriter, r *http.Request, a actor.Actor, q map[string][]string) error {
+		return keyed(h.keys, w, request{r: r, a: a}, func(w http.ResponseWriter, claim *once.Claim) error {
+			ctx := telling(r, claim, func(w http.ResponseWriter, done any) error { return web.JSON(w, http.StatusAccepted, done) }).Context()
+			n, err := do(ctx, r, a, q)
+			if err != nil {
+				return err
+			}
+			return web.JSON(w, http.StatusAccepted, n)
+		})
 	})
 }
 

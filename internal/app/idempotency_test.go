@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"mime/multipart"
+	"regexp"
 	"sync"
 	"testing"
 
@@ -226,7 +227,7 @@ func TestRepeatedFunctionsAndImports(t *testing.T) {
 	})
 }
 
-// A webhook and a photo are made once. The webhook's secret is shown once too:
+// A webhook and a photo are made once, and a webhook's verbs done once. The webhook's secret is shown once too:
 // it is in no answer that was kept.
 func TestRepeatedWebhooksAndPhotos(t *testing.T) {
 	testkit.Run(t, func(t *testing.T, k *testkit.Kit) {
@@ -256,6 +257,37 @@ func TestRepeatedWebhooksAndPhotos(t *testing.T) {
 		if n := counted(t, k, "webhooks"); n != hooks+1 {
 			t.Errorf("%d webhooks were made", n-hooks)
 		}
+		id, _ := shown["id"].(string)
+		path := "/v1/webhooks/" + id
+		verb := func(name, path string, status int, effect string) testkit.Response {
+			t.Helper()
+			before := counted(t, k, effect)
+			q := testkit.Request{Method: "POST", Path: path, As: who(actor.Admin)}
+			first, was := withKey(k, name, q)
+			again, replayed := withKey(k, name, q)
+			if first.Status != status || again.Status != status || was || !replayed {
+				t.Errorf("%s: %d %s\nagain: %d, replayed %v %s", name, first.Status, first.Body, again.Status, replayed, again.Body)
+			}
+			if n := counted(t, k, effect); n != before+1 {
+				t.Errorf("%s: done %d times", name, n-before)
+			}
+			secret := regexp.MustCompile(`,"secret":"([^"]+)"`)
+			if m := secret.FindSubmatch(first.Body); m != nil && counted(t, k, "idempotency_keys WHERE body LIKE '%"+string(m[1])+"%'") != 0 {
+				t.Errorf("%s: the secret is kept", name)
+			}
+			if d := cmp.Diff(secret.ReplaceAllString(string(first.Body), ""), string(again.Body)); d != "" {
+				t.Errorf("%s: the repeat: %s", name, d)
+			}
+			return first
+		}
+		if r := verb("rotate", path+"/rotate", 200, "audit WHERE action = 'webhooks.update' AND entity_id = '"+id+"'"); !bytes.Contains(r.Body, []byte(`"secret":"whsec_`)) {
+			t.Errorf("rotated without a secret: %s", r.Body)
+		}
+		verb("test", path+"/test", 202, "webhook_deliveries WHERE type = 'webhook.test'")
+		var sent []struct{ ID string }
+		k.Get(who(actor.Admin), "/v1/webhook_deliveries?select=id&webhook_id=eq."+id).JSON(t, &sent)
+		verb("replay", path+"/deliveries/"+sent[0].ID+"/replay", 202, "webhook_deliveries WHERE replay_of IS NOT NULL")
+		verb("range", path+"/replay?from=2026-01-01T00:00:00Z&status=all", 202, "audit WHERE action = 'webhooks.replay' AND entity_id = '"+id+"'")
 		op := who(actor.Operator)
 		incident := insertID(t, k, op, "incidents", map[string]any{"kind": "hazard", "title": "Oil", "occurred_at": "2026-01-05T10:00:00Z"})
 		photo := func(side int, caption string) testkit.Request {

@@ -48,10 +48,10 @@ func (a *App) routes() []api.Route {
 		api.Route{Pattern: "/v1/events", Methods: get, Tag: "events", Doc: "What happens in the tenant, as server-sent events", Handler: api.NewEvents(a.gate, a.notifier, a.catalog).Handler()},
 		api.Route{Pattern: "/v1/webhooks", Methods: post, Tag: "webhooks", Doc: "Make a webhook; its secret is answered this once (administrators)", Handler: hooks.Create(), Keyed: true,
 			Body: map[string]string{"url": "string", "events": "array", "description": "string", "status": "string"}},
-		api.Route{Pattern: "/v1/webhooks/{id}/rotate", Methods: post, Tag: "webhooks", Doc: "Give a webhook a new secret; the old one signs too for a day", Handler: hooks.Rotate()},
-		api.Route{Pattern: "/v1/webhooks/{id}/test", Methods: post, Tag: "webhooks", Doc: "Send webhook.test", Handler: hooks.Test()},
-		api.Route{Pattern: "/v1/webhooks/{id}/replay", Methods: post, Tag: "webhooks", Doc: "Send again what was queued from, inclusive, to, exclusive, and failed; status=all: everything", Handler: hooks.ReplayRange()},
-		api.Route{Pattern: "/v1/webhooks/{id}/deliveries/{delivery}/replay", Methods: post, Tag: "webhooks", Doc: "Send one delivery again", Handler: hooks.Replay()},
+		api.Route{Pattern: "/v1/webhooks/{id}/rotate", Methods: post, Tag: "webhooks", Doc: "Give a webhook a new secret; the old one signs too for a day", Handler: hooks.Rotate(), Keyed: true},
+		api.Route{Pattern: "/v1/webhooks/{id}/test", Methods: post, Tag: "webhooks", Doc: "Send webhook.test", Handler: hooks.Test(), Keyed: true},
+		api.Route{Pattern: "/v1/webhooks/{id}/replay", Methods: post, Tag: "webhooks", Doc: "Send again what was queued from, inclusive, to, exclusive, and failed; status=all: everything", Handler: hooks.ReplayRange(), Keyed: true},
+		api.Route{Pattern: "/v1/webhooks/{id}/deliveries/{delivery}/replay", Methods: post, Tag: "webhooks", Doc: "Send one delivery again", Handler: hooks.Replay(), Keyed: true},
 	)
 	list = append(list, api.Route{Pattern: "/r/{token}", Methods: []string{"GET", "POST"}, Tag: "reports", Doc: "The public report page of a place: a form without account or script, and the report (multipart: kind, severity, what; when, name, photo)",
 		Public: true, Handler: a.reports, Body: map[string]string{"kind": "string", "severity": "string", "what": "string", "when": "string", "name": "string", "photo": "file"}})

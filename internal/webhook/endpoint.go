@@ -161,7 +161,7 @@ func (s *Service) Rotate(ctx context.Context, a actor.Actor, id string) (*Endpoi
 			return err
 		}
 		out = shown(changes[0].After, secret)
-		return nil
+		return once.Tell(tx, shown(changes[0].After, nil))
 	})
 	return out, err
 }

@@ -11,12 +11,19 @@ import (
 	"holdfast/internal/db"
 	"holdfast/internal/event"
 	"holdfast/internal/fault"
+	"holdfast/internal/once"
 	"holdfast/internal/query"
 	"holdfast/internal/store"
 )
 
 // most is how many deliveries one call replays.
 const most = 10_000
+
+// Queued is what a call queued: how many deliveries, and the event that Test made.
+type Queued struct {
+	Queued  int    `json:"queued"`
+	EventID string `json:"event_id,omitempty"`
+}
 
 // Test queues a webhook.test event for one webhook and returns the event's id;
 // the delivery shows how it went.
@@ -108,7 +115,14 @@ func (s *Service) again(ctx context.Context, a actor.Actor, id, action string, c
 		}
 		n = len(rows)
 		s.audit(tx, a, id, action, n)
-		return s.enqueue(tx, rows, map[string]chooser{id: {tenant: a.TenantID, id: id, active: true}}, s.now())
+		if err := s.enqueue(tx, rows, map[string]chooser{id: {tenant: a.TenantID, id: id, active: true}}, s.now()); err != nil {
+			return err
+		}
+		done := Queued{Queued: n}
+		if n == 1 && rows[0].replayOf == nil {
+			done.EventID = rows[0].event
+		}
+		return once.Tell(tx, done)
 	})
 	return n, err
 }
