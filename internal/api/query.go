@@ -6,10 +6,8 @@ import (
 	"unicode/utf8"
 
 	"holdfast/internal/fault"
+	"holdfast/internal/web"
 )
-
-// maxParameters bounds the pairs of a function's query string.
-const maxParameters = 100
 
 // queryValues splits a raw query string. url.ParseQuery drops pairs it cannot
 // read, so that a misspelt parameter would silently mean its default.
@@ -19,8 +17,8 @@ func queryValues(raw string) (map[string][]string, error) {
 	}
 	out := map[string][]string{}
 	for i, pair := range strings.Split(raw, "&") {
-		if i >= maxParameters {
-			return nil, fault.New(fault.Invalid, "", "more than %d parameters", maxParameters)
+		if i >= web.MaxParameters {
+			return nil, fault.New(fault.Invalid, "", "more than %d parameters", web.MaxParameters)
 		}
 		if pair == "" {
 			continue

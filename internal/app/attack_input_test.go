@@ -2,6 +2,7 @@ package app_test
 
 import (
 	"bytes"
+	"fmt"
 	"mime/multipart"
 	"strings"
 	"testing"
@@ -35,6 +36,31 @@ func TestAttackFileNames(t *testing.T) {
 			r := k.Call(testkit.Request{Method: "POST", Path: "/v1/import-jobs", As: who(actor.Manager), Body: b.Bytes(), Header: map[string]string{"Content-Type": form.FormDataContentType()}})
 			if r.Status >= 500 {
 				t.Errorf("%.20q of %d bytes: %d %s", name, len(name), r.Status, r.Body)
+			}
+		}
+	})
+}
+
+// A query string of thousands of parameters is refused before it is taken apart.
+func TestAttackParameters(t *testing.T) {
+	testkit.Run(t, func(t *testing.T, k *testkit.Kit) {
+		for _, c := range []struct {
+			path string
+			most int
+		}{
+			{"/v1/items", 1000}, {"/rest/v1/items", 1000}, {"/functions/v1/safety-kpis", 100}, {"/auth/v1/user", 100}, {"/auth/v1/settings", 100}, {"/auth/v1/authorize", 100},
+			{"/auth/v1/sso/connections", 100}, {"/auth/v1/scim/v2/Users", 100},
+		} {
+			many := func(n int) string {
+				r := k.Call(testkit.Request{Method: "GET", Path: c.path + "?" + strings.TrimSuffix(strings.Repeat("a=b&", n), "&"), As: who(actor.Admin)})
+				if r.Status >= 500 {
+					t.Errorf("%s with %d parameters: %d", c.path, n, r.Status)
+				}
+				return string(r.Body)
+			}
+			told := fmt.Sprintf("more than %d parameters", c.most)
+			if strings.Contains(many(c.most), told) || !strings.Contains(many(c.most+1), told) || !strings.Contains(many(20_000), told) {
+				t.Errorf("%s takes others than %d parameters: %.200s", c.path, c.most, many(c.most+1))
 			}
 		}
 	})

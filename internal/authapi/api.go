@@ -92,6 +92,9 @@ func (s *shape) match(parts []string) (ids []string, ok bool) {
 
 func (a *API) serve(w http.ResponseWriter, r *http.Request) error {
 	w.Header().Set("Cache-Control", "no-store")
+	if err := web.FewParameters(r); err != nil {
+		return err
+	}
 	methods, ids := a.find(r.URL.Path)
 	if methods == nil {
 		return fault.New(fault.NotFound, "not_found", "Nothing is served at this path")

@@ -26,6 +26,7 @@ import (
 	"holdfast/internal/mail"
 	"holdfast/internal/testkit/dbtest"
 	"holdfast/internal/testkit/pgtest"
+	"holdfast/internal/web"
 )
 
 func TestMain(m *testing.M) { pgtest.Main(m) }
@@ -241,6 +242,34 @@ func TestErrorShapes(t *testing.T) {
 			s.Errorf("counted %v", s.limits)
 		}
 	})
+}
+
+// What is no fault of the caller's says nothing but the id of its line in the
+// log.
+func TestErrorID(t *testing.T) {
+	const id = "told-to-the-operator"
+	for _, c := range []struct {
+		kind   fault.Kind
+		status int
+		date   string
+		body   string
+	}{
+		{fault.Internal, 500, "", `{"code":500,"error_code":"unexpected_failure","error_id":"` + id + `","msg":"Unexpected failure, please check server logs for more information"}`},
+		{fault.Unavailable, 503, "", `{"code":503,"error_code":"unexpected_failure","error_id":"` + id + `","msg":"gone"}`},
+		{fault.Invalid, 400, "", `{"code":400,"error_code":"validation_failed","msg":"gone"}`},
+		{fault.Internal, 500, "2024-01-01", `{"code":"unexpected_failure","message":"Unexpected failure, please check server logs for more information"}`},
+	} {
+		front := web.Front{}
+		h := front.Handler(web.Wrap(authapi.Shape, func(http.ResponseWriter, *http.Request) error { return fault.New(c.kind, "", "gone") }))
+		r := httptest.NewRequest("GET", "/auth/v1/user", nil)
+		r.Header.Set("X-Request-Id", id)
+		r.Header.Set("X-Supabase-Api-Version", c.date)
+		w := httptest.NewRecorder()
+		h.ServeHTTP(w, r)
+		if w.Code != c.status || strings.TrimSpace(w.Body.String()) != c.body {
+			t.Errorf("%d %q: %d %s", c.status, c.date, w.Code, w.Body)
+		}
+	}
 }
 
 func TestBadInput(t *testing.T) {

@@ -94,6 +94,9 @@ func (c *call) client() identity.Client {
 
 func (a *API) serve(w http.ResponseWriter, r *http.Request) error {
 	w.Header().Set("Cache-Control", "no-store")
+	if err := web.FewParameters(r); err != nil {
+		return err
+	}
 	parts := split(r.URL.Path)
 	routes := find(parts)
 	if parts[0] == "authorize" {

@@ -13,6 +13,7 @@ import (
 	"github.com/google/uuid"
 
 	"holdfast/internal/actor"
+	"holdfast/internal/fault"
 )
 
 // identityKey is the context key of an identity.
@@ -134,6 +135,18 @@ func AddressKey(address string) string {
 		return address
 	}
 	return p.String()
+}
+
+// MaxParameters bounds the pairs of a query string, where a face has no bound of
+// its own: net/url makes room for thousands.
+const MaxParameters = 100
+
+// FewParameters refuses a query string of more pairs than that.
+func FewParameters(r *http.Request) error {
+	if strings.Count(r.URL.RawQuery, "&") >= MaxParameters {
+		return fault.New(fault.Invalid, "", "more than %d parameters", MaxParameters)
+	}
+	return nil
 }
 
 type actorKey struct{}

@@ -241,6 +241,20 @@ func TestCrowd(t *testing.T) {
 	}
 }
 
+// HTTP/2 in the clear, whose frames no limit of a header's time holds, is not
+// spoken: neither by prior knowledge nor by upgrade.
+func TestNoClearHTTP2(t *testing.T) {
+	address, _ := stand(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { fmt.Fprint(w, r.Proto) }), wide, nil)
+	for name, c := range map[string]struct{ send, want string }{
+		"prior knowledge": {"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\x00\x00\x00\x04\x00\x00\x00\x00\x00", "HTTP/1.1 "},
+		"upgrade":         {"GET / HTTP/1.1\r\nHost: x\r\nConnection: close, Upgrade, HTTP2-Settings\r\nUpgrade: h2c\r\nHTTP2-Settings: AAMAAABkAAQAAP__\r\n\r\n", "HTTP/1.1 200"},
+	} {
+		if got := closed(t, dial(t, address, c.send)); !strings.HasPrefix(got, c.want) {
+			t.Errorf("%s: answered %q", name, got)
+		}
+	}
+}
+
 // A stopping server answers what it has taken, ends those connections and
 // closes idle ones; it does not wait for who says nothing.
 func TestServeStops(t *testing.T) {
