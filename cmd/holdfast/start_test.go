@@ -184,7 +184,10 @@ func TestServeAndStop(t *testing.T) {
 		if strings.Contains(v.out.String(), keys["SECRET_KEY"]) {
 			s.Error("the banner shows the secret key")
 		}
-		v.token("owner@north.example", "holdfast-demo") // and leaves an idle connection behind
+		bearer := v.token("owner@north.example", "holdfast-demo") // and leaves an idle connection behind
+		if r := v.call("GET", "/v1/import-jobs?select=file_name&status=eq.ready", bearer, nil); !strings.Contains(string(r.body), "supplier_prices.csv") {
+			s.Errorf("no file to try: %d %s", r.status, r.body)
+		}
 		if d := v.stop(); d > 5*time.Second {
 			s.Errorf("stopping took %v", d)
 		}

@@ -20,6 +20,7 @@ import (
 	"time"
 
 	"holdfast/internal/config"
+	"holdfast/internal/demo"
 	"holdfast/internal/fault"
 	"holdfast/internal/metrics"
 	"holdfast/internal/web"
@@ -68,6 +69,9 @@ func Serve(ctx context.Context, c *config.Config, out io.Writer, load func() (*c
 	}
 	if c.Demo {
 		if err := a.SeedDemo(ctx); err != nil {
+			return err
+		}
+		if err := demo.Upload(ctx, a.Store, a.Imports); err != nil {
 			return err
 		}
 	}
