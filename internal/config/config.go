@@ -59,6 +59,9 @@ type Config struct {
 	PhoneSignin       bool          `name:"phone_signin" doc:"sign in and up with telephone numbers; needs sms_url"`
 	PhoneAutoconfirm  bool          `name:"phone_autoconfirm" doc:"treat every telephone number as confirmed"`
 	SMSURL            string        `name:"sms_url" secret:"true" doc:"address that text messages are posted to as {\"to\": \"+15550001111\", \"text\": ...}, https://user:password@host/path; log = into the log, with --dev only"`
+	MFATOTPEnroll     bool          `name:"mfa_totp_enroll" default:"true" doc:"authenticator apps may be enrolled as second factors"`
+	MFATOTPVerify     bool          `name:"mfa_totp_verify" default:"true" doc:"authenticator apps that are enrolled are asked; off switches mfa_totp_enroll off"`
+	MFASameAddress    bool          `name:"mfa_same_address" doc:"a second factor is answered from the address that asked for it; telephones change theirs on the way"`
 	MFAPhoneEnroll    bool          `name:"mfa_phone_enroll" doc:"telephone numbers may be enrolled as second factors"`
 	MFAPhoneVerify    bool          `name:"mfa_phone_verify" doc:"numbers that are enrolled as second factors are asked; mfa_phone_enroll switches it on"`
 	MFAWebAuthn       bool          `name:"mfa_webauthn" default:"true" doc:"security keys may be enrolled as second factors, and are asked"`

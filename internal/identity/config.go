@@ -86,6 +86,8 @@ type Config struct {
 	MFAPhoneEnroll  bool              // numbers may be enrolled as second factors; needs MFAPhoneVerify
 	MFAPhoneVerify  bool              // numbers enrolled as second factors are asked; needs SMS
 	MFAKeysOff      bool              // security keys are neither enrolled as second factors nor asked
+	MFAAppsOff      factor.Apps       // what authenticator apps may not do; NoVerify goes with NoEnrol
+	MFASameAddress  bool              // a second factor is answered from the address that asked for it
 	PhoneConfirmed  bool              // numbers need no proof
 	SMS             sms.Sender        // carries texts
 	PhoneCodes      map[string]string // fixed codes of test numbers (digits): nothing is sent
@@ -160,7 +162,7 @@ func New(cfg Config, d *db.DB, m Mailer, now func() time.Time) (*Service, error)
 		return nil, err
 	}
 	texts := factor.Texts{Enrol: cfg.MFAPhoneEnroll, Verify: cfg.MFAPhoneVerify, Digits: cfg.OTPLength, Fixed: cfg.PhoneCodes}
-	s.factors = &factor.Keeper{Keys: s.secrets, Now: s.now, Life: cfg.ChallengeTTL, Issuer: cfg.Name, Texts: texts}
+	s.factors = &factor.Keeper{Keys: s.secrets, Now: s.now, Life: cfg.ChallengeTTL, Issuer: cfg.Name, Texts: texts, Apps: cfg.MFAAppsOff, SameAddress: cfg.MFASameAddress}
 	if !cfg.MFAKeysOff {
 		s.factors.Web = s.passkeys
 	}

@@ -481,3 +481,60 @@ func TestMFA_admin(t *testing.T) {
 		k.ok(k.svc.DeleteUser(k.ctx, k.service(), s.User.ID, false))
 	})
 }
+
+// Apps that are enrolled stay where no more may be, and are asked no more where
+// they are switched off.
+func TestMFA_appsOff(t *testing.T) {
+	onBoth(t, nil, func(k *kit) {
+		s := k.signUp("a@x.example", nil)
+		a := k.enrol(s, "App")
+		up, err := k.answer(s, a, k.codeOf(a))
+		k.ok(err)
+		k.sleep(time.Minute)
+		q := k.challenge(up, a.id)
+		k.cfg.MFAAppsOff.NoEnrol = true
+		k.start()
+		_, err = k.svc.EnrolFactor(k.ctx, k.actor(up), factor.Enrol{Kind: "totp", FriendlyName: "Another"})
+		k.code(err, "mfa_totp_enroll_not_enabled")
+		up, err = k.reply(up, a.id, q, k.codeOf(a))
+		k.ok(err)
+		k.sleep(time.Minute)
+		q = k.challenge(up, a.id)
+		k.cfg.MFAAppsOff.NoVerify = true
+		k.start()
+		_, err = k.svc.ChallengeFactor(k.ctx, k.actor(up), a.id, identity.Offer{})
+		k.code(err, "mfa_totp_verify_not_enabled")
+		_, err = k.reply(up, a.id, q, k.codeOf(a))
+		k.code(err, "mfa_totp_verify_not_enabled")
+	})
+}
+
+// Where the operator wants it, a question is answered from where it was asked;
+// addresses of one IPv6 network are one.
+func TestMFA_sameAddress(t *testing.T) {
+	for same, want := range map[bool]string{true: "mfa_ip_address_mismatch", false: ""} {
+		onBoth(t, func(c *identity.Config) { c.MFASameAddress = same }, func(k *kit) {
+			s := k.signUp("a@x.example", nil)
+			a := k.enrol(s, "App")
+			at := func(address string) actor.Actor {
+				who := k.actor(s)
+				who.Address = address
+				return who
+			}
+			try := func(asked, answered string) error {
+				k.sleep(time.Minute)
+				c, err := k.svc.ChallengeFactor(k.ctx, at(asked), a.id, identity.Offer{})
+				k.ok(err)
+				_, err = k.svc.VerifyFactor(k.ctx, at(answered), a.id, factor.Answer{ChallengeID: c.ID, Code: k.codeOf(a)})
+				return err
+			}
+			k.ok(try("192.0.2.1", "192.0.2.1"))
+			k.ok(try("2001:db8:1:2::3", "2001:db8:1:2::4"))
+			if err := try("192.0.2.1", "192.0.2.2"); want == "" {
+				k.ok(err)
+			} else {
+				k.code(err, want)
+			}
+		})
+	}
+}

@@ -76,7 +76,13 @@ type Keeper struct {
 	Web    *passkey.Relying // nil = no security keys
 	Issuer string           // shown by authenticator apps when the client names none
 	Texts  Texts
+	Apps   Apps
+
+	SameAddress bool // an answer comes from where the question was asked from
 }
+
+// Apps says what authenticator apps may not do any more.
+type Apps struct{ NoEnrol, NoVerify bool }
 
 const columns = "id, user_id, friendly_name, kind, status, phone, secret, last_step, credential, last_challenged_at, created_at, updated_at, passed_from"
 
@@ -166,6 +172,9 @@ type TOTPSetup struct {
 func (k *Keeper) check(e *Enrol) error {
 	switch e.Kind {
 	case TOTP:
+		if k.Apps.NoEnrol {
+			return fault.New(fault.Unprocessable, "mfa_totp_enroll_not_enabled", "MFA enroll is disabled for TOTP")
+		}
 	case WebAuthn:
 		if k.Web == nil {
 			return fault.New(fault.Unprocessable, "mfa_webauthn_enroll_not_enabled", "MFA enroll is disabled for WebAuthn")

@@ -67,6 +67,7 @@ func (k *Keeper) Passed(tx *db.Tx, userID string) error {
 // Question is a stored challenge.
 type Question struct {
 	ID, Kind, UserID, FactorID, SessionID, Data string
+	From                                        string // as Owner's
 	Expires                                     time.Time
 }
 
@@ -77,8 +78,8 @@ func (k *Keeper) Put(tx *db.Tx, q Question) (Question, error) {
 		q.ID = newID()
 	}
 	q.Expires = now.Add(k.Life)
-	_, err := tx.Exec("INSERT INTO challenges (id, kind, user_id, factor_id, session_id, data, created_at, expires_at) VALUES ($1, $2, $3, $4, $5, $6, $7, $8)",
-		q.ID, q.Kind, null(q.UserID), null(q.FactorID), null(q.SessionID), null(q.Data), now, q.Expires)
+	_, err := tx.Exec("INSERT INTO challenges (id, kind, user_id, factor_id, session_id, data, created_at, expires_at, address) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)",
+		q.ID, q.Kind, null(q.UserID), null(q.FactorID), null(q.SessionID), null(q.Data), now, q.Expires, null(q.From))
 	return q, err
 }
 
@@ -88,8 +89,8 @@ func (k *Keeper) Take(tx *db.Tx, id string) (Question, error) {
 	if !canonical(id) {
 		return q, fault.New(fault.NotFound, "", "no such challenge")
 	}
-	err := tx.One("SELECT kind, user_id, factor_id, session_id, data, expires_at FROM challenges WHERE id = $1"+tx.DB().ForUpdate(), []any{id}, func(r *db.Row) error {
-		q.Kind, q.UserID, q.FactorID, q.SessionID, q.Data, q.Expires = r.Text(0), r.Text(1), r.Text(2), r.Text(3), r.Text(4), r.Time(5)
+	err := tx.One("SELECT kind, user_id, factor_id, session_id, data, expires_at, address FROM challenges WHERE id = $1"+tx.DB().ForUpdate(), []any{id}, func(r *db.Row) error {
+		q.Kind, q.UserID, q.FactorID, q.SessionID, q.Data, q.Expires, q.From = r.Text(0), r.Text(1), r.Text(2), r.Text(3), r.Text(4), r.Time(5), r.Text(6)
 		return nil
 	})
 	return q, err
@@ -104,7 +105,7 @@ func Drop(tx *db.Tx, q Question) (bool, error) {
 // Challenge puts a question to a factor: a security key that is not verified
 // yet is asked to register; the code of a number is the caller's to send.
 func (k *Keeper) Challenge(tx *db.Tx, o Owner, f Factor) (Challenge, error) {
-	q := Question{Kind: f.Kind, UserID: o.UserID, FactorID: f.ID, SessionID: o.SessionID}
+	q := Question{Kind: f.Kind, UserID: o.UserID, FactorID: f.ID, SessionID: o.SessionID, From: o.From}
 	out := Challenge{Kind: f.Kind}
 	var err error
 	switch f.Kind {
@@ -115,6 +116,8 @@ func (k *Keeper) Challenge(tx *db.Tx, o Owner, f Factor) (Challenge, error) {
 		}
 	case Phone:
 		out.Digits, err = k.text(tx, f, &q)
+	case TOTP:
+		err = k.appsOn()
 	}
 	if err != nil {
 		return out, err
@@ -181,6 +184,8 @@ func (k *Keeper) Answer(tx *db.Tx, o Owner, f Factor, in Answer) (refused, err e
 		return fault.New(fault.NotFound, "mfa_factor_not_found", "MFA factor with the provided challenge ID not found"), nil
 	case err != nil:
 		return nil, err
+	case k.SameAddress && q.From != o.From:
+		return fault.New(fault.Unprocessable, "mfa_ip_address_mismatch", "Challenge and verify IP addresses mismatch."), nil
 	case !k.Now().Before(q.Expires):
 		_, err := Drop(tx, q)
 		return fault.New(fault.Unprocessable, "mfa_challenge_expired", "MFA challenge %s has expired, verify against another challenge or create a new challenge.", q.ID), err
@@ -207,7 +212,18 @@ func (k *Keeper) Answer(tx *db.Tx, o Owner, f Factor, in Answer) (refused, err e
 	return refused, err
 }
 
+// appsOn refuses where authenticator apps are not asked.
+func (k *Keeper) appsOn() error {
+	if k.Apps.NoVerify {
+		return fault.New(fault.Unprocessable, "mfa_totp_verify_not_enabled", "MFA verification is disabled for TOTP")
+	}
+	return nil
+}
+
 func (k *Keeper) answerApp(tx *db.Tx, f Factor, code string) (refused, err error) {
+	if refused := k.appsOn(); refused != nil {
+		return refused, nil
+	}
 	secret, err := k.Keys.Open(seal.FactorSecret, f.sealed, f.ID)
 	if err != nil {
 		return nil, err

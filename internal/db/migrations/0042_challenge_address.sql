@@ -1,0 +1,1 @@
+alter table challenges add column address text;
