@@ -196,7 +196,8 @@ func (r *killing) round(step string, n int) string {
 			r.Fatal(what)
 		}
 	case "roll back in parts":
-		if back%1000 != 0 || state != "completed" && state != "rolled_back" || (state == "rolled_back") != (back == killRows) {
+		// All may be back before the job says so: then that is what is left to do.
+		if back%1000 != 0 || state != "completed" && state != "rolled_back" || state == "rolled_back" && back != killRows {
 			r.Fatal(what)
 		}
 	}
