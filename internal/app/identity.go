@@ -25,6 +25,9 @@ func (a *App) identityFace() http.Handler {
 		Visit: func(w http.ResponseWriter, r *http.Request) error {
 			return a.gate.TakeVisit(w, web.ClientAddress(r))
 		},
+		Depart: func(w http.ResponseWriter, r *http.Request) error {
+			return a.gate.TakeDeparture(w, web.ClientAddress(r))
+		},
 	}
 	return ssoapi.New(a.SSO, a.Identity, ssoapi.Options{Shape: authapi.Shape, Credential: authapi.Credential, Next: authapi.New(a.Identity, o), Limit: o.Limit, Session: o.Session})
 }

@@ -25,9 +25,9 @@ type Options struct {
 	// Unknown counts a refresh token of no session on the client's address;
 	// with came false it only asks whether another may come. Nil counts nothing.
 	Unknown func(w http.ResponseWriter, r *http.Request, came bool) error
-	// Visit counts a browser that goes to a provider or opens a mailed link on
-	// its address, apart from attempts. Nil counts nothing.
-	Visit func(w http.ResponseWriter, r *http.Request) error
+	// Visit counts a browser that opens a mailed link on its address, and Depart
+	// one that goes to a provider, apart from attempts. Nil counts nothing.
+	Visit, Depart func(w http.ResponseWriter, r *http.Request) error
 }
 
 // API serves the routes of Routes.

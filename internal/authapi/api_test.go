@@ -94,7 +94,7 @@ func onBoth(t *testing.T, change func(*identity.Config), f func(s *server)) {
 			if s.keys, err = s.svc.Keys(t.Context()); err != nil {
 				t.Fatal(err)
 			}
-			s.Server = httptest.NewServer(authapi.New(s.svc, authapi.Options{Limit: s.limit, Unknown: s.unknown, Visit: s.visit}))
+			s.Server = httptest.NewServer(authapi.New(s.svc, authapi.Options{Limit: s.limit, Unknown: s.unknown, Visit: s.visit, Depart: s.depart}))
 			t.Cleanup(func() {
 				s.Server.Close()
 				s.svc.Close(context.Background())
@@ -117,6 +117,10 @@ func (s *server) unknown(_ http.ResponseWriter, _ *http.Request, came bool) erro
 
 func (s *server) visit(w http.ResponseWriter, r *http.Request) error {
 	return s.limit(w, r, "a visit")
+}
+
+func (s *server) depart(w http.ResponseWriter, r *http.Request) error {
+	return s.limit(w, r, "a departure")
 }
 
 func (s *server) limit(_ http.ResponseWriter, _ *http.Request, account string) error {

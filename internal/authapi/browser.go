@@ -18,7 +18,7 @@ var forwarded = map[string]bool{"provider": true, "redirect_to": true, "scopes":
 	"invite_token": true, "skip_http_redirect": true, "apikey": true}
 
 func (a *API) authorize(w http.ResponseWriter, c *call) error {
-	if err := a.visit(w, c); err != nil {
+	if err := visit(w, c, a.opt.Depart); err != nil {
 		return err
 	}
 	start, err := a.svc.Authorize(c.Context(), a.authorization(c))
@@ -53,7 +53,7 @@ func (a *API) authorization(c *call) identity.Authorize {
 			extra[k] = v
 		}
 	}
-	return identity.Authorize{Provider: q.Get("provider"), Redirect: a.target(c, ""), Scopes: q.Get("scopes"),
+	return identity.Authorize{Provider: q.Get("provider"), Redirect: a.target(c, ""), Scopes: q.Get("scopes"), Invite: q.Get("invite_token"),
 		PKCE: identity.PKCE{Challenge: q.Get("code_challenge"), Method: q.Get("code_challenge_method")}, Extra: extra}
 }
 
@@ -125,7 +125,7 @@ func (a *API) postedCallback(w http.ResponseWriter, c *call) error {
 
 // openLink answers GET and HEAD of a mailed link.
 func (a *API) openLink(w http.ResponseWriter, c *call) error {
-	if err := a.visit(w, c); err != nil {
+	if err := visit(w, c, a.opt.Visit); err != nil {
 		return err
 	}
 	return a.follow(w, c, identity.Open{Page: strings.Contains(c.Header.Get("Accept"), "text/html"), Peek: c.Method == http.MethodHead})

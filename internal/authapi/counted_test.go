@@ -38,7 +38,7 @@ func TestFences_counted(t *testing.T) {
 			counted      string
 			status       int
 		}{
-			{"GET", "/authorize?provider=github", nil, "", "a visit", 302},
+			{"GET", "/authorize?provider=github", nil, "", "a departure", 302},
 			{"GET", "/verify?token=none&type=signup", nil, "", "a visit", 303},
 			{"PUT", "/user", obj{"password": pw}, bearer(sess), "user:" + me, 422},
 			{"POST", "/tenant/transfer", obj{"user_id": me, "current_password": pw}, bearer(sess), "user:" + me, 403},

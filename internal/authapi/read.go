@@ -107,12 +107,13 @@ func (a *API) count(w http.ResponseWriter, c *call, email string) error {
 	return a.opt.Limit(w, c.Request, account)
 }
 
-// visit charges a navigation to the address, apart from attempts.
-func (a *API) visit(w http.ResponseWriter, c *call) error {
-	if a.opt.Visit == nil {
+// visit charges a navigation to the address, by one of the options Visit and
+// Depart.
+func visit(w http.ResponseWriter, c *call, take func(http.ResponseWriter, *http.Request) error) error {
+	if take == nil {
 		return nil
 	}
-	return a.opt.Visit(w, c.Request)
+	return take(w, c.Request)
 }
 
 // countOwn charges an attempt at the caller's own password to the address and

@@ -79,6 +79,8 @@ type grant struct {
 	Provider string `json:"provider"`
 	Access   string `json:"access_token"`
 	Nonce    string `json:"nonce"`
+	ClientID string `json:"client_id"`
+	Issuer   string `json:"issuer"`
 	Link     bool   `json:"link_identity"`
 	captcha
 }
@@ -93,7 +95,8 @@ func readGrant(w http.ResponseWriter, c *call) (grant, error) {
 			return in, err
 		}
 		in = grant{Type: v.Get("grant_type"), Email: v.Get("email"), Phone: v.Get("phone"), Password: v.Get("password"), Refresh: v.Get("refresh_token"),
-			Code: v.Get("auth_code"), Verifier: v.Get("code_verifier"), IDToken: v.Get("id_token"), Provider: v.Get("provider"), Access: v.Get("access_token"), Nonce: v.Get("nonce")}
+			Code: v.Get("auth_code"), Verifier: v.Get("code_verifier"), IDToken: v.Get("id_token"), Provider: v.Get("provider"), Access: v.Get("access_token"), Nonce: v.Get("nonce"),
+			ClientID: v.Get("client_id"), Issuer: v.Get("issuer")}
 		in.Meta.Answer = v.Get("captcha_token")
 		if in.Email == "" {
 			in.Email = v.Get("username")
@@ -175,7 +178,7 @@ func (a *API) byIDToken(w http.ResponseWriter, c *call, in grant) (*identity.Ses
 	if err := a.count(w, c, ""); err != nil {
 		return nil, err
 	}
-	t := identity.IDToken{Provider: in.Provider, Token: in.IDToken, AccessToken: in.Access, Nonce: in.Nonce}
+	t := identity.IDToken{Provider: in.Provider, Token: in.IDToken, AccessToken: in.Access, Nonce: in.Nonce, ClientID: in.ClientID, Issuer: in.Issuer}
 	if !in.Link {
 		return a.svc.SignInIDToken(c.Context(), t, c.client())
 	}

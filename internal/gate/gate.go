@@ -348,11 +348,29 @@ func (g *Gate) TakeUnknown(w http.ResponseWriter, address string, came bool) err
 	return g.takeApart(w, "unknown:"+web.AddressKey(address), came)
 }
 
-// TakeVisit counts a browser that goes to a provider or opens a mailed link, on
-// its address. Neither tries anything, so the window is as wide as the API's, and
-// an office behind one address keeps its sign-ins.
+// TakeVisit counts a browser that opens a mailed link, on its address. That tries
+// nothing, so the window is as wide as the API's, and an office behind one address
+// keeps its sign-ins.
 func (g *Gate) TakeVisit(w http.ResponseWriter, address string) error {
 	return g.takeApart(w, "visit:"+web.AddressKey(address), true)
+}
+
+// departures is how many windows of sign-ins one of departures holds.
+const departures = 4
+
+// TakeDeparture counts a browser that goes to a provider, on its address: apart
+// from sign-ins, and fewer than visits, because the database keeps a row of each
+// until it ends.
+func (g *Gate) TakeDeparture(w http.ResponseWriter, address string) error {
+	if g.Limits == nil {
+		return nil
+	}
+	s := g.Limits.Take("departure:"+web.AddressKey(address), limit.Auth, g.plans["standard"].Times(departures), 1)
+	Headers(w, s)
+	if s.OK {
+		return nil
+	}
+	return Refuse(s, called(limit.Auth))
 }
 
 func (g *Gate) takeApart(w http.ResponseWriter, key string, came bool) error {
@@ -364,9 +382,9 @@ func (g *Gate) takeApart(w http.ResponseWriter, key string, came bool) error {
 	if s.OK && came {
 		s = g.Limits.Take(key, limit.API, plan, 1)
 	}
+	Headers(w, s)
 	if s.OK {
 		return nil
 	}
-	Headers(w, s)
 	return Refuse(s, called(limit.Auth))
 }

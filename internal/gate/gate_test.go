@@ -212,24 +212,29 @@ func TestCategories(t *testing.T) {
 	}
 }
 
-// Going to a provider and opening links takes no sign-in of the address, and has
-// an end.
+// Going to a provider and opening links takes no sign-in of the address, says how
+// much is left, and has an end: sooner where each leaves a row.
 func TestVisits(t *testing.T) {
 	d := open()
-	w := httptest.NewRecorder()
-	for i := range 200 {
-		if err := d.TakeVisit(w, "192.0.2.1"); err != nil {
-			t.Fatal(i, err)
+	for name, tt := range map[string]struct {
+		take          func(http.ResponseWriter, string) error
+		burst, minute int
+	}{"visits": {d.TakeVisit, 200, 1000}, "departures": {d.TakeDeparture, 40, 240}} {
+		for i := range tt.burst + 1 {
+			w := httptest.NewRecorder()
+			if err := tt.take(w, "192.0.2.1"); (err == nil) != (i < tt.burst) || err != nil && !fault.Is(err, fault.Limited) {
+				t.Fatal(name, i, err)
+			}
+			if got := w.Header().Get("X-RateLimit-Limit"); i == 0 && got != strconv.Itoa(tt.minute) || w.Header().Get("X-RateLimit-Remaining") == "" || w.Header().Get("X-RateLimit-Used") == "" {
+				t.Fatalf("%s %d: %v", name, i, w.Header())
+			}
+		}
+		if err := tt.take(httptest.NewRecorder(), "192.0.2.2"); err != nil {
+			t.Error(name, err)
 		}
 	}
-	if err := d.TakeVisit(w, "192.0.2.1"); !fault.Is(err, fault.Limited) {
-		t.Error(err)
-	}
-	if err := d.TakeVisit(w, "192.0.2.2"); err != nil {
-		t.Error(err)
-	}
 	for range 10 {
-		if err := d.TakeAuth(w, "192.0.2.1", ""); err != nil {
+		if err := d.TakeAuth(httptest.NewRecorder(), "192.0.2.1", ""); err != nil {
 			t.Error(err)
 		}
 	}
@@ -388,7 +393,7 @@ func TestWithoutLimits(t *testing.T) {
 	if _, err := g.Enter(w, httptest.NewRequest("GET", "/", nil), false); err != nil || w.Header().Get("X-RateLimit-Limit") != "" {
 		t.Error(err, w.Header())
 	}
-	if _, err := g.Look(w, httptest.NewRequest("GET", "/", nil)); err != nil || g.TakeAuth(w, "a", "") != nil || g.TakeSession(w, actor.Actor{}, "a") != nil || g.TakeUnknown(w, "a", true) != nil || g.TakeVisit(w, "a") != nil {
+	if _, err := g.Look(w, httptest.NewRequest("GET", "/", nil)); err != nil || g.TakeAuth(w, "a", "") != nil || g.TakeSession(w, actor.Actor{}, "a") != nil || g.TakeUnknown(w, "a", true) != nil || g.TakeVisit(w, "a") != nil || g.TakeDeparture(w, "a") != nil {
 		t.Error(err)
 	}
 	g.Statements(db.Scope{Tenant: north}, false, 5)

@@ -1,6 +1,7 @@
 package identity
 
 import (
+	"cmp"
 	"context"
 
 	"holdfast/internal/actor"
@@ -16,6 +17,8 @@ type IDToken struct {
 	Token       string
 	AccessToken string // compared with the token's at_hash
 	Nonce       string // its SHA-256 in hex is the token's nonce; both or neither
+
+	ClientID, Issuer string // which provider, where Provider is empty; both, exactly
 }
 
 // OAuthStyle marks a fault that is written as RFC 6749 section 5.2 has it; its
@@ -51,7 +54,7 @@ func (s *Service) SignInIDToken(ctx context.Context, in IDToken, c Client) (*Ses
 				needs, err = s.askProof(tx, u, flow{}, "")
 				return err
 			}
-			g, err = s.begin(tx, u, token.Method{Method: "oauth", Provider: in.Provider}, c)
+			g, err = s.begin(tx, u, token.Method{Method: "oauth", Provider: p.Config().Name}, c)
 			return err
 		})
 	})
@@ -69,7 +72,7 @@ func (s *Service) LinkIDToken(ctx context.Context, a actor.Actor, in IDToken, c 
 	if err := s.linkingOn(); err != nil {
 		return nil, err
 	}
-	_, who, err := s.readIDToken(ctx, in)
+	p, who, err := s.readIDToken(ctx, in)
 	if err != nil {
 		return nil, err
 	}
@@ -83,7 +86,7 @@ func (s *Service) LinkIDToken(ctx context.Context, a actor.Actor, in IDToken, c 
 		if err := needAAL2(u, a, fault.Forbidden, "AAL2 required to link an identity"); err != nil {
 			return err
 		}
-		if err := s.attach(tx, u, in.Provider, who, c); err != nil {
+		if err := s.attach(tx, u, p.Config().Name, who, c); err != nil {
 			return err
 		}
 		sess, err := sessionBy(tx, a.SessionID)
@@ -99,15 +102,29 @@ func (s *Service) LinkIDToken(ctx context.Context, a actor.Actor, in IDToken, c 
 	return s.issue(g)
 }
 
+// providerOf is the provider that the request names, or that has exactly the
+// issuer and the client which older applications name instead; nil = none.
+func (s *Service) providerOf(in IDToken) *oidc.Provider {
+	if in.Provider != "" {
+		return s.provider(in.Provider)
+	}
+	for _, p := range s.providers {
+		if c := p.Config(); in.Issuer != "" && c.Issuer == in.Issuer && c.Has(in.ClientID) {
+			return p
+		}
+	}
+	return nil
+}
+
 func (s *Service) readIDToken(ctx context.Context, in IDToken) (*oidc.Provider, oidc.Person, error) {
-	p := s.providers[in.Provider]
+	p := s.providerOf(in)
 	switch {
-	case in.Token == "" || in.Provider == "":
+	case in.Token == "" || in.Provider == "" && (in.ClientID == "" || in.Issuer == ""):
 		f := fault.New(fault.Invalid, "invalid request", "id_token and provider required")
 		f.Data = OAuthStyle{}
 		return nil, oidc.Person{}, f
 	case p == nil:
-		return nil, oidc.Person{}, fault.New(fault.Invalid, "provider_disabled", "Provider (issuer %q) is not enabled", cut(in.Provider, 60))
+		return nil, oidc.Person{}, fault.New(fault.Invalid, "provider_disabled", "Provider (issuer %q) is not enabled", cut(cmp.Or(in.Provider, in.Issuer), 60))
 	}
 	who, err := p.Verify(ctx, in.Token, in.Nonce, in.AccessToken)
 	if fault.HasCode(err, "bad_oauth_callback") {

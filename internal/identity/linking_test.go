@@ -295,6 +295,32 @@ func TestIDToken(t *testing.T) {
 		}
 		_, err = k.svc.SignInIDToken(k.ctx, identity.IDToken{Provider: "none", Token: "x"}, identity.Client{})
 		k.code(err, "provider_disabled")
+		// Older applications name issuer and client; newer ones put custom: before
+		// the name of a provider that the client does not know.
+		for name, tt := range map[string]struct {
+			in   identity.IDToken
+			code string
+		}{
+			"issuer and client": {identity.IDToken{Issuer: p.URL, ClientID: "client"}, ""},
+			"custom":            {identity.IDToken{Provider: "custom:corp"}, ""},
+			"another client":    {identity.IDToken{Issuer: p.URL, ClientID: "other"}, "provider_disabled"},
+			"another issuer":    {identity.IDToken{Issuer: p.URL + "/", ClientID: "client"}, "provider_disabled"},
+			"no client":         {identity.IDToken{Issuer: p.URL}, "invalid request"},
+			"unknown custom":    {identity.IDToken{Provider: "custom:none"}, "provider_disabled"},
+		} {
+			tt.in.Token = p.idToken(k, nil)
+			got, err := k.svc.SignInIDToken(k.ctx, tt.in, identity.Client{})
+			switch {
+			case tt.code != "":
+				if !fault.HasCode(err, tt.code) {
+					k.Errorf("%s: %v", name, err)
+				}
+			case err != nil:
+				k.Errorf("%s: %v", name, err)
+			case got.User.ID != s.User.ID:
+				k.Errorf("%s: another account", name)
+			}
+		}
 		// An address the provider does not vouch for opens nothing.
 		_, err = k.svc.SignInIDToken(k.ctx, in(map[string]any{"sub": "person-2", "email": "v@corp.example", "email_verified": false}), identity.Client{})
 		k.code(err, "provider_email_needs_verification")

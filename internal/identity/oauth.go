@@ -24,6 +24,7 @@ type Authorize struct {
 	Redirect string // resolved by Target
 	Scopes   string // blank-separated, added to openid email profile
 	PKCE     PKCE
+	Invite   string     // the token of a mailed invitation that the sign-in takes up; "" = none
 	LinkTo   string     // the signed-in account to link to; "" = sign in
 	Extra    url.Values // forwarded to the provider, control parameters excepted
 }
@@ -40,12 +41,19 @@ type AuthStart struct {
 // disturb each other.
 func cookieName(flowID string) string { return "hf-flow-" + flowID[len(flowID)-12:] }
 
+// provider is one of the configuration, by its name or as custom:name, which is
+// what clients call a provider that they do not know; nil = none.
+func (s *Service) provider(name string) *oidc.Provider {
+	return s.providers[strings.TrimPrefix(name, "custom:")]
+}
+
 // Authorize starts a sign-in at a provider.
 func (s *Service) Authorize(ctx context.Context, in Authorize) (AuthStart, error) {
-	p := s.providers[in.Provider]
+	p := s.provider(in.Provider)
 	if p == nil {
 		return AuthStart{}, fault.New(fault.Invalid, "validation_failed", "Unsupported provider: provider is not enabled")
 	}
+	in.Provider = p.Config().Name
 	if err := in.PKCE.check(); err != nil {
 		return AuthStart{}, err
 	}
@@ -59,6 +67,13 @@ func (s *Service) Authorize(ctx context.Context, in Authorize) (AuthStart, error
 		return AuthStart{}, err
 	}
 	err = s.write(ctx, func(tx *db.Tx) error {
+		if in.Invite != "" {
+			t, err := s.codeByLink(tx, in.Invite)
+			if err = s.checkInvite(tx, t, err); err != nil {
+				return err
+			}
+			sec.Invite = t.id
+		}
 		_, err := tx.Exec(`INSERT INTO flow_states (id, method, provider, redirect_to, challenge, challenge_method, secrets, browser_hash, created_at, expires_at, link_user_id)
 			VALUES ($1, 'oauth', $2, $3, $4, $5, $6, $7, $8, $9, $10)`,
 			id, in.Provider, in.Redirect, null(in.PKCE.Challenge), null(strings.ToLower(in.PKCE.Method)), s.sealFlow(id, sec), seal.Digest(browser), now, now.Add(s.cfg.ProviderTTL), null(in.LinkTo))
@@ -174,6 +189,7 @@ func (s *Service) arrive(ctx context.Context, f flow, in Callback, c Client) (to
 		to.Location, err = s.arriveLink(ctx, f, who, c)
 		return to, err
 	}
+	f.invite = sec.Invite
 	return s.admit(ctx, f, p.Config(), who, c)
 }
 
@@ -193,9 +209,16 @@ func (s *Service) admit(ctx context.Context, f flow, p oidc.Config, who oidc.Per
 	err = s.onceMore(func() error {
 		return s.write(ctx, func(tx *db.Tx) (err error) {
 			g, to, needs = nil, Landing{}, nil
+			guest, err := s.guest(tx, f, who)
+			if err != nil {
+				return err
+			}
 			u, err := s.findPerson(tx, p, who, c)
 			if err != nil {
 				return err
+			}
+			if guest != "" && u.ID != guest {
+				return errOtherGuest()
 			}
 			if u.banned(s.now()) {
 				return errBanned()
@@ -233,6 +256,41 @@ func (s *Service) admit(ctx context.Context, f flow, p oidc.Config, who oidc.Per
 		return Landing{}, err
 	}
 	return Landing{Location: s.fragment(sess, f.redirect, "")}, nil
+}
+
+// guest is the account that was invited where a flow takes an invitation up, or
+// "". The provider's person has to have the invited address; whether the account
+// is theirs by it is decided as in any sign-in there.
+func (s *Service) guest(tx *db.Tx, f flow, who oidc.Person) (string, error) {
+	if f.invite == "" {
+		return "", nil
+	}
+	t, err := codeBy(tx, "id = $1", f.invite)
+	if err = s.checkInvite(tx, t, err); err != nil {
+		return "", err
+	}
+	if email, err := Canonical(who.Email); err != nil || email != t.address {
+		return "", errOtherGuest()
+	}
+	return t.user, nil
+}
+
+// checkInvite refuses a code, as a look-up found it, that is no invitation's or
+// whose invitation stands no more.
+func (s *Service) checkInvite(tx *db.Tx, t oneTime, found error) error {
+	if found == nil && t.kind == kindInvite && s.now().Before(t.expires) {
+		found = s.stillInvited(tx, t)
+	} else if found == nil {
+		found = errLink()
+	}
+	if fault.Is(found, fault.NotFound) || fault.HasCode(found, "otp_expired") {
+		return fault.New(fault.NotFound, "invite_not_found", "The invitation is unknown, used or expired")
+	}
+	return found
+}
+
+func errOtherGuest() error {
+	return fault.New(fault.Invalid, "validation_failed", "The invitation is for another address than the provider's account has")
 }
 
 // proof is what a sign-in with an address that nobody has proved waits for.

@@ -19,6 +19,7 @@ import (
 
 	"holdfast/internal/actor"
 	"holdfast/internal/db"
+	"holdfast/internal/fault"
 	"holdfast/internal/identity"
 	"holdfast/internal/identity/oidc"
 )
@@ -159,6 +160,68 @@ func (k *kit) begin(p *idp, pk identity.PKCE) (identity.Callback, identity.AuthS
 		}
 		return ""
 	}}, start
+}
+
+// An invitation that a sign-in at a provider takes up: by whom it is for, while
+// it stands, once; any other token is told at once.
+func TestOAuth_invite(t *testing.T) {
+	withIDP(t, nil, func(k *kit, p *idp) {
+		token := func(typ, email string) string {
+			l, err := k.svc.GenerateLink(k.ctx, k.service(), identity.LinkRequest{Type: typ, Email: email, Password: pw})
+			k.ok(err)
+			return l.HashedToken
+		}
+		start := func(invite string) (identity.Callback, error) {
+			at, err := k.svc.Authorize(k.ctx, identity.Authorize{Provider: "corp", Redirect: "https://app.example.com/in", PKCE: challenge(), Invite: invite})
+			if err != nil {
+				return identity.Callback{}, err
+			}
+			code, state := p.grant(at.Location)
+			return identity.Callback{Provider: "corp", State: state, Code: code, Cookie: func(string) string { return at.Browser }}, nil
+		}
+		lands := func(cb identity.Callback, want string) string {
+			k.Helper()
+			at := k.svc.FinishOAuth(k.ctx, cb, nobody).Location
+			if !strings.Contains(at, want) {
+				k.Errorf("landed at %s, want %s", at, want)
+			}
+			return at
+		}
+		for name, invite := range map[string]string{"unknown": "x", "a sign-up's": token("signup", "s@corp.example")} {
+			if _, err := start(invite); !fault.HasCode(err, "invite_not_found") || fault.As(err).Kind != fault.NotFound {
+				k.Errorf("%s: %v", name, err)
+			}
+		}
+		other, err := start(token("invite", "other@corp.example"))
+		k.ok(err)
+		lands(other, "error_code=validation_failed")
+		if n := k.count("SELECT COUNT(*) FROM users WHERE email = 'p@corp.example'"); n != 0 {
+			k.Error("an invitation for another address made an account")
+		}
+
+		invite := token("invite", "p@corp.example")
+		first, err := start(invite)
+		k.ok(err)
+		second, err := start(invite)
+		k.ok(err)
+		s, err := k.svc.Exchange(k.ctx, codeOf(k, lands(first, "code=")), verifier, nobody)
+		k.ok(err)
+		if s.User.InvitedAt.IsZero() || s.User.AppMetadata["provider"] != "corp" {
+			k.Errorf("%+v", s.User)
+		}
+		lands(second, "error_code=invite_not_found")
+		_, err = start(invite)
+		k.code(err, "invite_not_found")
+
+		p.change = map[string]any{"sub": "late", "email": "late@corp.example"}
+		late := token("invite", "late@corp.example")
+		cb, err := start(late)
+		k.ok(err)
+		k.exec("UPDATE one_time_tokens SET expires_at = $1", k.now())
+		lands(cb, "error_code=invite_not_found")
+		_, err = start(late)
+		k.code(err, "invite_not_found")
+	})
 }
 
 func TestOAuth_PKCE(t *testing.T) {

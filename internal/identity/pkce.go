@@ -51,6 +51,7 @@ func unreserved(s string) bool {
 
 // flow is a stored sign-in on its way through a browser.
 type flow struct {
+	invite                                                                string // of its secrets
 	id, user, method, provider, redirect, challenge, browserHash, tokenID string
 	linkUser                                                              string // the signed-in account that an identity is to be linked to
 	secrets                                                               []byte
@@ -182,6 +183,7 @@ type flowSecrets struct {
 	Nonce, Verifier, AccessToken, RefreshToken string
 	Person                                     *oidc.Person `json:",omitempty"` // who is linked when the code is redeemed
 	Identity                                   string       `json:",omitempty"` // what a mailed link's proof is of
+	Invite                                     string       `json:",omitempty"` // the invitation's code that a sign-in takes up
 }
 
 func (s *Service) sealFlow(id string, v flowSecrets) []byte {

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -171,6 +172,9 @@ func (c Config) audiences() []string {
 	}
 	return out
 }
+
+// Has reports one of the client ids.
+func (c Config) Has(clientID string) bool { return slices.Contains(c.audiences(), clientID) }
 
 func (c Config) audience() string {
 	if ids := c.audiences(); len(ids) > 0 {

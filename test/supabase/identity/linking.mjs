@@ -9,8 +9,8 @@ import { confirmed, newAddress, pkce } from './rig.mjs';
 import { site } from './site.mjs';
 
 // arrive signs a person in at our provider, as signInWithOAuth does.
-async function arrive(who, c = client(undefined, pkce())) {
-  const { url: address } = ok(await c.auth.signInWithOAuth({ provider: 'own', options: { redirectTo: `${site}/in`, skipBrowserRedirect: true } }));
+async function arrive(who, c = client(undefined, pkce()), provider = 'own', queryParams = {}) {
+  const { url: address } = ok(await c.auth.signInWithOAuth({ provider, options: { redirectTo: `${site}/in`, skipBrowserRedirect: true, queryParams } }));
   const at = await own.go(address, who);
   return { c, at, ...(at.searchParams.get('code') ? ok(await c.auth.exchangeCodeForSession(at.searchParams.get('code'))) : {}) };
 }
@@ -51,6 +51,19 @@ test('signInWithOAuth: what else is asked of the provider is passed on, what con
   const asked = new URL(started.headers.get('location')).searchParams;
   assert.deepEqual([asked.get('login_hint'), asked.get('prompt'), asked.get('client_id'), asked.get('response_type')], ['olga@people.example', 'consent', own.clientId, 'code']);
   for (const [name, value] of Object.entries(foreign)) assert.ok(asked.getAll(name).length <= 1 && asked.get(name) !== value, name);
+});
+
+test('signInWithOAuth: custom: in front of a name, and an invitation that is taken up', async () => {
+  const who = own.person(newAddress('guest'));
+  const { user: invited, properties } = ok(await service().auth.admin.generateLink({ type: 'invite', email: who.email }));
+  const elsewhere = await arrive(own.person(newAddress('no-guest')), undefined, 'own', { invite_token: properties.hashed_token });
+  assert.equal(elsewhere.at.searchParams.get('error_code'), 'validation_failed');
+  const { user } = await arrive(who, undefined, 'custom:own', { invite_token: properties.hashed_token });
+  assert.deepEqual([user.id, user.email, user.app_metadata.providers.includes('own')], [invited.id, who.email, true]);
+  for (const token of [properties.hashed_token, 'made-up']) {
+    const response = await fetch(`${url}/auth/v1/authorize?provider=own&invite_token=${token}`, { redirect: 'manual' });
+    assert.deepEqual([response.status, (await response.json()).error_code], [404, 'invite_not_found']);
+  }
 });
 
 test('signInWithOAuth: an answer works once', async () => {
@@ -192,4 +205,11 @@ test('signInWithIdToken: nonce, audience, signature', async () => {
   }
   const { error } = await client().auth.signInWithIdToken({ provider: 'nowhere', token: own.idToken(who) });
   assert.deepEqual([error.status, error.code], [400, 'provider_disabled']);
+  assert.equal(ok(await client().auth.signInWithIdToken({ provider: 'custom:own', token: own.idToken(who) })).user.id, user.id);
+  // What older clients send in the provider's place.
+  const issuer = claims(own.idToken(who)).iss;
+  for (const [client_id, status] of [[own.clientId, 200], ['another', 400]]) {
+    const response = await fetch(`${url}/auth/v1/token?grant_type=id_token`, { method: 'POST', headers: { 'Content-Type': 'application/json' }, body: JSON.stringify({ id_token: own.idToken(who), client_id, issuer }) });
+    assert.equal(response.status, status, client_id);
+  }
 });
