@@ -53,6 +53,7 @@ check: setup build ## test, and what takes longer or needs the network
 	$(GO) run golang.org/x/vuln/cmd/govulncheck@latest ./...
 	$(MAKE) --no-print-directory race kill fuzz
 
+race: export HOLDFAST_KILL_ROUNDS = 1
 race:
 	$(GO) build -o bin/pgtest ./internal/testkit/pgtest/cmd/pgtest
 	CGO_ENABLED=1 bin/pgtest -- $(GO) test -race -shuffle=on ./...
