@@ -163,6 +163,11 @@ describe('in Chromium', () => {
     await page.goto(saml.unsolicited(entity, `${site}/desk`));
     assert.equal((await session(page)).user.id, user.id);
     assert.equal(new URL(page.url()).pathname, '/desk');
+    const unmapped = await fetch(`${auth}/admin/sso/providers/${made.id}`, { method: 'PUT', headers: { apikey: serviceKey, 'Content-Type': 'application/json' }, body: '{"attribute_mapping":{"keys":{"email":{"name":"homePhone"}}}}' });
+    assert.equal(unmapped.status, 200, await unmapped.text());
+    await page.goto(saml.unsolicited(entity, `${site}/desk`));
+    await page.waitForURL((u) => u.searchParams.has('error_code'));
+    assert.equal(new URL(page.url()).searchParams.get('error_code'), 'saml_assertion_no_email');
   }));
 
   test('registerPasskey, signInWithPasskey, and what becomes of a passkey', () => visit(async (page) => {

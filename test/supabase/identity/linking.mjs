@@ -83,6 +83,14 @@ test('signInWithOAuth: an answer works once', async () => {
   ok(await c.auth.exchangeCodeForSession(at[0].searchParams.get('code')));
 });
 
+test('signInWithOAuth: a provider that refuses, or says nothing', async () => {
+  for (const [answer, code] of [[{ error: 'access_denied' }, 'access_denied'], [{}, 'bad_oauth_callback']]) {
+    const { url: address } = ok(await client().auth.signInWithOAuth({ provider: 'own', options: { redirectTo: `${site}/in`, skipBrowserRedirect: true } }));
+    const at = await own.go(address, own.person(newAddress('refused')), (to, given, cookies) => fetch(`${to}?${new URLSearchParams({ state: given.get('state'), ...answer })}`, { redirect: 'manual', headers: { Cookie: cookies } }));
+    assert.deepEqual([at.origin + at.pathname, at.searchParams.get('error_code')], [`${site}/in`, code], at.href);
+  }
+});
+
 test('signInWithOAuth without PKCE: the session is in the fragment', async () => {
   const { url: address } = ok(await client().auth.signInWithOAuth({ provider: 'own', options: { redirectTo: `${site}/in` } }));
   const at = await own.go(address, own.person(newAddress('implicit')));

@@ -94,6 +94,8 @@ test('/admin/sso/providers: made, listed, read, changed, removed', async () => {
   assert.equal(changed.disabled, true);
   const [twice, refused] = await admin('POST', '/admin/sso/providers', { type: 'saml', tenant_id: tenant, metadata_xml: descriptor(entity) });
   assert.deepEqual([twice, refused.error_code], [422, 'saml_idp_already_exists']);
+  const [moved, kept] = await admin('PUT', `/admin/sso/providers/${made.id}`, { metadata_xml: descriptor(`https://${newDomain()}/metadata`) });
+  assert.deepEqual([moved, kept.error_code], [422, 'saml_entity_id_mismatch']);
   assert.equal((await admin('DELETE', `/admin/sso/providers/${made.id}`))[0], 200);
   const [gone, body] = await admin('GET', `/admin/sso/providers/${made.id}`);
   assert.deepEqual([gone, body.error_code], [404, 'sso_provider_not_found']);

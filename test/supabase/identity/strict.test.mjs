@@ -77,6 +77,17 @@ test('what is off says so', async () => {
   assert.deepEqual([settings.disable_signup, settings.saml_enabled, settings.passkeys_enabled, settings.external.anonymous_users, settings.external.phone], [true, false, false, false, true]);
 });
 
+test('a new password: by who knows the one so far, with letters and digits, and none that everybody uses', async () => {
+  const { c, email } = await person();
+  assert.deepEqual(refused(await c.auth.updateUser({ password: 'a-new-password-1' })), [400, 'current_password_required']);
+  for (const [weak, reason] of [['only-letters-here', 'characters'], ['password123', 'pwned']]) {
+    const { error } = await c.auth.updateUser({ password: weak, current_password: password });
+    assert.deepEqual([error.status, error.code, error.reasons], [422, 'weak_password', [reason]]);
+  }
+  ok(await c.auth.updateUser({ password: 'a-new-password-1', current_password: password }));
+  ok(await client().auth.signInWithPassword({ email, password: 'a-new-password-1', options: { captchaToken } }));
+});
+
 test('one mail and one message a minute: the second is refused and says how long', async () => {
   const { email } = await person();
   const options = { captchaToken };
