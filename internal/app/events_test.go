@@ -126,6 +126,70 @@ func TestEventsArrive(t *testing.T) {
 	}, func(c *config.Config) { c.WebhookPrivate, c.ProductName = true, "Nord/Süd: Safety" })
 }
 
+// A receiver that is gone ends its webhook, and those who keep it are mailed.
+func TestDisabledWebhookIsMailed(t *testing.T) {
+	testkit.Run(t, func(t *testing.T, k *testkit.Kit) {
+		sink := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusGone) }))
+		defer sink.Close()
+		r := k.Post(who(actor.Admin), "/v1/webhooks", map[string]any{"url": sink.URL + "/gone", "events": []string{"incident.*"}})
+		if r.Status != http.StatusCreated {
+			t.Fatalf("%d %s", r.Status, r.Body)
+		}
+		k.Post(who(actor.Operator), "/v1/incidents", map[string]any{"kind": "near_miss", "title": "Loose rail", "occurred_at": time.Now().Add(-time.Hour)})
+		mails := func(to string) string { return string(k.Get("", "/dev/mail?to="+to).Body) }
+		for _, to := range []string{who(actor.Owner), who(actor.Admin)} {
+			within(t, "the mail to "+to, func() bool { return strings.Contains(mails(to), sink.URL+"/gone") })
+		}
+		for _, to := range []string{who(actor.Manager), "admin@south.example"} {
+			if strings.Contains(mails(to), sink.URL) {
+				t.Errorf("%s was mailed", to)
+			}
+		}
+		within(t, "webhook.disabled", func() bool { return count(t, k, "webhook.disabled") == 1 })
+	}, func(c *config.Config) { c.WebhookPrivate = true })
+}
+
+// Each first verdict but a good one, and each course that is assigned, is told
+// of, once.
+func TestProgrammeIsTold(t *testing.T) {
+	testkit.Run(t, func(t *testing.T, k *testkit.Kit) {
+		if err := k.App.DB.Write(t.Context(), db.Scope{All: true}, func(tx *db.Tx) error { // what the demonstration's own rounds have done
+			tx.Queue("DELETE FROM compliance_states WHERE tenant_id = $1", []any{demo.North}, nil)
+			tx.Queue("DELETE FROM training_assignments WHERE tenant_id = $1", []any{demo.North}, nil)
+			return nil
+		}); err != nil {
+			t.Fatal(err)
+		}
+		for _, c := range []struct {
+			fn, event string
+			again     bool
+		}{
+			{"check-compliance-rules", "compliance.changed", false}, {"check-compliance-rules", "compliance.changed", true},
+			{"auto-assign-training", "training.assigned", false}, {"auto-assign-training", "training.assigned", true},
+		} {
+			before := count(t, k, c.event)
+			r := k.Post(who(actor.Owner), "/functions/v1/"+c.fn, json.RawMessage(`{}`))
+			if r.Status != http.StatusOK {
+				t.Fatalf("%s: %d %s", c.fn, r.Status, r.Body)
+			}
+			var made struct {
+				Assigned int `json:"assignments_created"`
+				Events   []struct{ Status string }
+			}
+			r.JSON(t, &made)
+			want := made.Assigned
+			for _, e := range made.Events {
+				if e.Status != "compliant" {
+					want++
+				}
+			}
+			if n := count(t, k, c.event) - before; n != want || (want == 0) != c.again {
+				t.Errorf("%s, again: %v: told of %d, want %d", c.fn, c.again, n, want)
+			}
+		}
+	})
+}
+
 // Whoever becomes a member is told of, however that came: by signing up, by an
 // invitation, by the operator; so are a change of role and an end.
 func TestMembersAreTold(t *testing.T) {

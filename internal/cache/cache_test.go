@@ -331,26 +331,40 @@ func TestRefreshesShareAMaking(t *testing.T) {
 	})
 }
 
-// A slow making that began before a refresh must not undo it.
-func TestOlderMakingDoesNotReplaceANewerOne(t *testing.T) {
+// A refresh that waits for its turn when its answers are cleared is made and
+// given to its caller; what was made afterwards stays, and nothing else is kept.
+func TestClearedWhileARefreshWaits(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := New(Options{})
 		defer c.Close()
 		var made atomic.Int32
-		var slow sync.WaitGroup
-		slow.Go(func() {
-			fill(t, c, kpis, func(ctx context.Context) (Answer, error) {
-				time.Sleep(time.Second)
-				return says("old", &made)(ctx)
-			})
-		})
-		time.Sleep(time.Millisecond)
-		if _, err := c.Refresh(t.Context(), kpis, minute, says("new", &made)); err != nil {
-			t.Fatal(err)
+		slow := func(text string) Build {
+			return func(ctx context.Context) (Answer, error) {
+				time.Sleep(10 * time.Second)
+				return says(text, &made)(ctx)
+			}
 		}
-		slow.Wait()
-		if b, _ := c.Get(kpis); string(b.Plain()) != "hit new" {
-			t.Errorf("%q", b.Plain())
+		var all sync.WaitGroup
+		ask := func(want string, ask func() (*Body, error)) {
+			all.Go(func() {
+				if b, err := ask(); err != nil || string(b.Plain()) != "miss "+want {
+					t.Errorf("%v %v, want %s", b, err, want)
+				}
+			})
+			synctest.Wait()
+		}
+		ask("first", func() (*Body, error) { b, _, err := c.Fill(t.Context(), kpis, minute, slow("first")); return b, err })
+		ask("waits", func() (*Body, error) { return c.Refresh(t.Context(), kpis, minute, slow("waits")) })
+		c.Clear(kpis.Tenant, kpis.Function)
+		ask("after", func() (*Body, error) { b, _, err := c.Fill(t.Context(), kpis, minute, slow("after")); return b, err })
+		all.Wait()
+		b, ok := c.Get(kpis)
+		if s := c.Stats(); made.Load() != 3 || !ok || string(b.Plain()) != "hit after" || s.Entries != 1 {
+			t.Errorf("%d makings, kept %v, %+v", made.Load(), b, s)
+		}
+		time.Sleep(10 * time.Minute)
+		if s := c.Stats(); s.Entries != 0 || s.Bytes != 0 || len(c.tenants) != 0 {
+			t.Errorf("at the end %+v, %d tenants", s, len(c.tenants))
 		}
 	})
 }
