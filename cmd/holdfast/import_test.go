@@ -129,6 +129,7 @@ func TestImportRefuses(t *testing.T) {
 		s.refused(`nosuchcolumn`, "import", bins, "--target", "zones", "--tenant", "acme", "--map", "code=nosuchcolumn")
 		s.refused(`colour`, "import", bins, "--target", "zones", "--tenant", "acme", "--map", "colour=name")
 		s.refused(`speed`, "import", bins, "--target", "zones", "--tenant", "acme", "--set", "speed=fast")
+		s.refused(`line 99`, "import", bins, "--target", "zones", "--tenant", "acme", "--set", "header_row=99")
 		empty := filepath.Join(s.TempDir(), "empty.csv")
 		if err := os.WriteFile(empty, nil, 0o600); err != nil {
 			s.Fatal(err)

@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 
 	"holdfast/internal/imports"
@@ -74,6 +75,9 @@ func (f ImportFile) request() (imports.Request, error) {
 		options[k] = v
 		if v == "true" || v == "false" {
 			options[k] = v == "true"
+		}
+		if n, err := strconv.Atoi(v); err == nil && k == "header_row" {
+			options[k] = n
 		}
 	}
 	if f.DryRun {

@@ -342,17 +342,28 @@ func (ed *editing) retell(tx *db.Tx, a actor.Actor, job *Job, more int64) error 
 	return err
 }
 
-// edits are the corrections of a job by row.
-func (m *Importer) edits(ctx context.Context, a actor.Actor, jobID string) (map[int]record, error) {
-	out := map[int]record{}
+// correction is a corrected record, and the number of its row when that was
+// corrected.
+type correction struct {
+	record
+	row int
+}
+
+// edits are the corrections of a job: by line, or by row where the file is JSON.
+func (m *Importer) edits(ctx context.Context, a actor.Actor, jobID, fileType string) (map[int]correction, error) {
+	out := map[int]correction{}
 	err := m.db.Read(ctx, store.Scope(a), func(tx *db.Tx) error {
 		return tx.Query("SELECT row_no, cells FROM import_edits WHERE tenant_id = $1 AND job_id = $2", []any{a.TenantID, jobID}, func(r *db.Row) error {
-			var rec record
-			if err := json.Unmarshal(r.Bytes(1), &rec); err != nil {
+			rec := correction{row: int(r.Int(0))}
+			if err := json.Unmarshal(r.Bytes(1), &rec.record); err != nil {
 				return fmt.Errorf("%w: %w", errRecords, err)
 			}
 			rec.Errors = nil
-			out[int(r.Int(0))] = rec
+			if fileType == sheet.JSON {
+				out[rec.row] = rec
+			} else {
+				out[rec.Line] = rec
+			}
 			return nil
 		})
 	})
@@ -360,6 +371,21 @@ func (m *Importer) edits(ctx context.Context, a actor.Actor, jobID string) (map[
 		return nil, fmt.Errorf("imports: read corrections: %w", err)
 	}
 	return out, nil
+}
+
+// renumber gives the corrections the numbers that their rows have now. Those of
+// lines that are no rows any more get numbers below 1 and wait there.
+func (st *stager) renumber(tx *db.Tx) error {
+	if st.shift == 0 {
+		return nil
+	}
+	const away = 1 << 30 // where no row has its number: two of them never share one on the way
+	for _, by := range []int{away, -away - st.shift} {
+		if _, err := tx.Exec("UPDATE import_edits SET row_no = row_no + $3 WHERE tenant_id = $1 AND job_id = $2", st.step.actor.TenantID, st.step.job.ID, by); err != nil {
+			return fmt.Errorf("imports: number the corrections: %w", err)
+		}
+	}
+	return nil
 }
 
 // survey is what was found out about a file, as it was kept.

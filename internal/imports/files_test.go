@@ -133,7 +133,7 @@ func TestFilesThatDoNotFit(t *testing.T) {
 		}
 		// Two that were taken for the wrong kind of record are told the right one.
 		for _, c := range []struct{ file, target, says string }{
-			{"ihm_incidents.csv", "items", "none of the file's columns is known for items: choose another kind of record, or say in the mapping which column is which; if the first row is data and no header, set options.header to false and give column numbers; the columns would fit incidents"},
+			{"ihm_incidents.csv", "items", "none of the file's columns is known for items: choose another kind of record, or say in the mapping which column is which; if the first row is data and no header, set options.header to false and give column numbers; if the header is not where it was looked for, options.header_row says on which line it is; the columns would fit incidents"},
 			{"openboxes_inventoryLevels.csv", "zones", "the columns would fit items"},
 			{"openboxes_mainWarehouseInventory.csv", "lots", ""},
 		} {

@@ -121,7 +121,8 @@ const (
 // is, or to its default in a new record.
 type Settings struct {
 	Mode        string            `json:"mode,omitempty"`         // insert, upsert (default), update
-	Header      *bool             `json:"header,omitempty"`       // false: the first row is data; the mapping gives column numbers
+	Header      *bool             `json:"header,omitempty"`       // false: the first row is data and the mapping gives column numbers; true: one is the header; found by looking when absent
+	HeaderRow   int               `json:"header_row,omitempty"`   // the line that the header begins on, or its row of a sheet; found by looking when absent
 	Delimiter   string            `json:"delimiter,omitempty"`    // comma, semicolon, tab, pipe; found by looking when absent
 	DateOrder   string            `json:"date_order,omitempty"`   // dmy or mdy, where no value of a column proves it
 	DecimalMark string            `json:"decimal_mark,omitempty"` // "." or ",", likewise
@@ -154,6 +155,7 @@ type Job struct {
 	SHA256          string          `json:"sha256,omitempty"`
 	Encoding        string          `json:"encoding,omitempty"`
 	Delimiter       string          `json:"delimiter,omitempty"`
+	HeaderRow       *int64          `json:"header_row,omitempty"` // line of the file; 0 = it has none, nil = not known, or of JSON
 	Mapping         json.RawMessage `json:"mapping,omitempty"`
 	Options         json.RawMessage `json:"options"`
 	TotalRows       int64           `json:"total_rows"`
@@ -277,6 +279,8 @@ func (s *Settings) check() error {
 		return bad("mode", "must be insert, upsert or update")
 	case s.DateOrder != "" && s.DateOrder != "dmy" && s.DateOrder != "mdy":
 		return bad("date_order", "must be dmy or mdy")
+	case s.HeaderRow < 0 || s.HeaderRow > 0 && s.Header != nil && !*s.Header:
+		return bad("header_row", "must be a line from 1, of a file that has a header")
 	case s.DecimalMark != "" && s.DecimalMark != "." && s.DecimalMark != ",":
 		return bad("decimal_mark", `must be "." or ","`)
 	}

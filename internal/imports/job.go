@@ -26,6 +26,9 @@ func jobOf(r store.Row) *Job {
 		RolledBackCount: num("rolled_back_count"), Status: text("status"), Message: text("message"), CreatedAt: text("created_at"), Version: num("version"),
 		blobKey: text("blob_key"),
 	}
+	if n, ok := r["header_row"].(int64); ok {
+		j.HeaderRow = &n
+	}
 	j.lease, _ = time.Parse(db.TimeLayout, text("lease_until"))
 	j.applied = r["applied_at"] != nil
 	j.claim = num("lease_claim")

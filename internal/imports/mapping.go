@@ -226,7 +226,7 @@ func (l *layout) guess(t *target) error {
 		}
 	}
 	if len(best) == 0 {
-		f := question("mapping", "none of the file's columns is known for %s: choose another kind of record, or say in the mapping which column is which; if the first row is data and no header, set options.header to false and give column numbers", spoken(t.name))
+		f := question("mapping", "none of the file's columns is known for %s: choose another kind of record, or say in the mapping which column is which; if the first row is data and no header, set options.header to false and give column numbers; if the header is not where it was looked for, options.header_row says on which line it is", spoken(t.name))
 		f.Details = "columns of the file: " + strings.Join(l.headers, ", ")
 		return f
 	}

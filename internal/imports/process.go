@@ -164,7 +164,7 @@ func (m *Importer) process(ctx context.Context, s *step) (*Processed, error) {
 		}
 		st.fields, st.defaults = v.fields(), v.defaults()
 	}
-	if st.edits, err = m.edits(ctx, s.actor, s.job.ID); err != nil {
+	if st.edits, err = m.edits(ctx, s.actor, s.job.ID, v.format.Type); err != nil {
 		return nil, err
 	}
 	if v.rows > manyRows {

@@ -24,7 +24,8 @@ type stager struct {
 	refs     *resolver
 	fields   []string
 	defaults map[string]string
-	edits    map[int]record // corrections by row
+	edits    map[int]correction // by line, or row of JSON
+	shift    int                // rows by which the corrections' numbers are too high
 
 	stats   Stats
 	preview *Counts
@@ -92,10 +93,7 @@ func (st *stager) read(open sheet.Source, take func([]record) error) error {
 		if err != nil {
 			return err
 		}
-		r, edited := st.edits[no]
-		if !edited {
-			r = recordOf(rec)
-		}
+		r := st.corrected(no, rec)
 		list, size = append(list, r), size+r.size()
 		if len(list) == chunkRows || size >= chunkBytes {
 			if err := take(list); err != nil {
@@ -104,6 +102,22 @@ func (st *stager) read(open sheet.Source, take func([]record) error) error {
 			list, size = list[:0], 0
 		}
 	}
+}
+
+// corrected is a record as it stands in the file, or as somebody corrected it.
+// Several records of JSON may stand on one line, and rows of other files get
+// other numbers when another line is their header.
+func (st *stager) corrected(no int, rec *sheet.Record) record {
+	at := rec.Line
+	if st.v.format.Type == sheet.JSON {
+		at = no
+	}
+	c, ok := st.edits[at]
+	if !ok {
+		return recordOf(rec)
+	}
+	st.shift = c.row - no
+	return c.record
 }
 
 // stage checks a chunk of records and writes it away.
@@ -254,6 +268,9 @@ func (st *stager) finish(ctx context.Context) (*Processed, error) {
 		}
 		p := &plan{Fingerprint: settingsText(st.v.settings, job.Mapping), Mode: st.v.settings.Mode, Fields: st.fields, Chunks: st.chunks, Result: res}
 		st.v.keep(p)
+		if err := st.renumber(tx); err != nil {
+			return err
+		}
 		if err := st.m.saveMapping(tx, a, job, st.v); err != nil {
 			return err
 		}
@@ -269,7 +286,7 @@ func (st *stager) finish(ctx context.Context) (*Processed, error) {
 			return err
 		}
 		_, err = st.m.set(tx, a, job.ID, store.Row{"status": Ready, "lease_until": nil, "processed_at": st.m.store.Now(), "message": clip(res.Message, 2000),
-			"file_type": res.FileType, "encoding": st.v.format.Encoding, "delimiter": delimiterText(st.v.format),
+			"file_type": res.FileType, "encoding": st.v.format.Encoding, "delimiter": delimiterText(st.v.format), "header_row": st.v.headerLine(),
 			"total_rows": res.Stats.TotalRows, "valid_rows": res.Stats.ValidRows, "invalid_rows": res.Stats.InvalidRows})
 		return err
 	})
@@ -277,6 +294,14 @@ func (st *stager) finish(ctx context.Context) (*Processed, error) {
 		return nil, err
 	}
 	return res, nil
+}
+
+// headerLine is null where no line is asked for.
+func (v *survey) headerLine() any {
+	if v.format.Type == sheet.JSON {
+		return nil
+	}
+	return int64(v.headerRow)
 }
 
 // delimiterText is null where nothing delimits.

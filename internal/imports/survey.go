@@ -41,10 +41,12 @@ type survey struct {
 	layout   *layout
 	headed   bool
 	rows     int // of data
-	zone     *time.Location
-	warnings []string
-	saved    string                     // number of the job that the mapping was once given to
-	refs     map[string]map[string]bool // reference column -> some of its texts
+
+	headerRow int // line of the header, 0 = none
+	zone      *time.Location
+	warnings  []string
+	saved     string                     // number of the job that the mapping was once given to
+	refs      map[string]map[string]bool // reference column -> some of its texts
 }
 
 // refSample is how many different texts of a reference column are looked up to
@@ -69,28 +71,18 @@ func look(f upload, t *target, s Settings, given map[string]place) (*survey, err
 	if err != nil {
 		return nil, err
 	}
-	v := &survey{target: t, settings: s, headed: s.Header == nil || *s.Header || f.kind == sheet.JSON, refs: map[string]map[string]bool{}}
+	v := &survey{target: t, settings: s, refs: map[string]map[string]bool{}}
 	if v.format, err = sheet.Detect(f.open, sheet.Wish{Type: f.kind, Delimiter: delim, Sheet: s.Sheet}); err != nil {
 		return nil, err
 	}
 	if n := len(v.format.Sheets); n > 1 && s.Sheet == "" {
 		v.warnings = append(v.warnings, fmt.Sprintf("The workbook has %d sheets and the first was read; options.sheet chooses another.", n))
 	}
-	rows, err := sheet.Open(f.open, v.format)
+	rows, first, err := v.begin(f, given)
 	if err != nil {
 		return nil, err
 	}
 	defer rows.Close()
-	first, err := rows.Next()
-	if errors.Is(err, io.EOF) {
-		return nil, fault.New(fault.Invalid, "empty_file", "the file holds no rows")
-	}
-	if err != nil {
-		return nil, err
-	}
-	if first.Bad != nil {
-		return nil, fault.New(fault.Invalid, first.Bad.Code, "line %d: %s", first.Line, first.Bad.Msg).At(fmt.Sprintf("line %d", first.Line), "%s", first.Bad.Msg)
-	}
 	if given, err = v.recall(f, first.Cells, given); err != nil {
 		return nil, err
 	}

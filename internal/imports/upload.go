@@ -195,7 +195,7 @@ func (m *Importer) Keep(ctx context.Context, fileName string, body io.Reader) (*
 	}
 	return &File{Name: name, SHA256: ref.SHA256,
 		set: store.Row{"file_name": name, "file_type": kind, "size": ref.Size, "sha256": ref.SHA256, "blob_key": ref.Key, "status": Uploaded,
-			"total_rows": int64(0), "valid_rows": int64(0), "invalid_rows": int64(0), "encoding": nil, "delimiter": nil, "message": nil}}, nil
+			"total_rows": int64(0), "valid_rows": int64(0), "invalid_rows": int64(0), "encoding": nil, "delimiter": nil, "header_row": nil, "message": nil}}, nil
 }
 
 // Discard drops a kept file unless a job has it, or may have it. It takes nil

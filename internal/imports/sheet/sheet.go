@@ -90,6 +90,7 @@ type Format struct {
 	BOM       bool
 	Delimiter byte     // of CSV and TSV
 	SepLine   bool     // the first line is Excel's "sep=;"
+	Skip      int      // records above the first that counts
 	Keys      []string // columns of JSON
 	Sheet     int      // of a workbook, from 0
 	Sheets    []string // names of a workbook's visible sheets
@@ -179,8 +180,24 @@ func (f Format) head(open Source) (text []byte, whole bool, err error) {
 	return buf, false, nil
 }
 
-// Open starts reading the file's records from the first.
+// Open starts reading the file's records from the first that counts.
 func Open(open Source, f Format) (Records, error) {
+	r, err := f.open(open)
+	if err != nil {
+		return nil, err
+	}
+	for range f.Skip {
+		if _, err := r.Next(); err != nil && !errors.Is(err, io.EOF) {
+			return nil, errors.Join(err, r.Close())
+		}
+	}
+	if g, ok := r.(*grid); ok {
+		g.width = 0 // what stood above does not say how wide rows are
+	}
+	return r, nil
+}
+
+func (f Format) open(open Source) (Records, error) {
 	if f.Type == XLSX {
 		return openGrid(open, f.Sheet)
 	}

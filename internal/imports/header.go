@@ -1,0 +1,281 @@
+package imports
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"holdfast/internal/fault"
+	"holdfast/internal/imports/cell"
+	"holdfast/internal/imports/sheet"
+)
+
+// headRows is how many records of a file are looked at for its header: titles,
+// dates of a report and blank lines may stand above it.
+const headRows = 20
+
+// opening is a file from its first record: some of them are known before they
+// are read.
+type opening struct {
+	sheet.Records
+	head []sheet.Record
+	at   int
+}
+
+func openHead(open sheet.Source, f sheet.Format) (*opening, error) {
+	rows, err := sheet.Open(open, f)
+	if err != nil {
+		return nil, err
+	}
+	o := &opening{Records: rows}
+	for len(o.head) < headRows {
+		rec, err := rows.Next()
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err != nil {
+			return nil, errors.Join(err, rows.Close())
+		}
+		kept := *rec
+		kept.Cells, kept.Kinds = slices.Clone(rec.Cells), slices.Clone(rec.Kinds)
+		o.head = append(o.head, kept)
+	}
+	return o, nil
+}
+
+// Next implements sheet.Records.
+func (o *opening) Next() (*sheet.Record, error) {
+	if o.at < len(o.head) {
+		o.at++
+		return &o.head[o.at-1], nil
+	}
+	return o.Records.Next()
+}
+
+// begin opens the file behind what stands above its header, or above its data
+// where it has none, and returns the first record.
+func (v *survey) begin(f upload, given map[string]place) (rows sheet.Records, first *sheet.Record, err error) {
+	o, err := openHead(f.open, v.format)
+	if err != nil {
+		return nil, nil, err
+	}
+	at := sheet.Records(o)
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, at.Close())
+		}
+	}()
+	if len(o.head) == 0 {
+		return nil, nil, fault.New(fault.Invalid, "empty_file", "the file holds no rows")
+	}
+	if v.format.Skip, err = v.findHeader(f, o, given); err != nil {
+		return nil, nil, err
+	}
+	if v.format.Skip > 0 {
+		again, err := sheet.Open(f.open, v.format)
+		if err != nil {
+			return nil, nil, err
+		}
+		if err := o.Close(); err != nil {
+			return nil, nil, errors.Join(err, again.Close())
+		}
+		at = again
+	}
+	if first, err = at.Next(); err != nil {
+		return nil, nil, err
+	}
+	if first.Bad != nil {
+		return nil, nil, fault.New(fault.Invalid, first.Bad.Code, "line %d: %s", first.Line, first.Bad.Msg).At(fmt.Sprintf("line %d", first.Line), "%s", first.Bad.Msg)
+	}
+	if v.headed && f.kind != sheet.JSON {
+		v.headerRow = first.Line
+	}
+	return at, first, nil
+}
+
+// findHeader decides which record is the header, or that the first is data
+// already, and returns how many stand above it.
+func (v *survey) findHeader(f upload, o *opening, given map[string]place) (skip int, err error) {
+	v.headed = v.settings.Header == nil || *v.settings.Header || f.kind == sheet.JSON
+	switch {
+	case !v.headed || f.kind == sheet.JSON:
+		return 0, nil
+	case v.settings.HeaderRow > 0:
+		return v.chosen(o)
+	}
+	at := v.matching(o.head, given)
+	if at < 0 && given == nil && f.known != nil {
+		if at, err = remembered(f, o.head); err != nil {
+			return 0, err
+		}
+	}
+	if at > 0 {
+		v.warnings = append(v.warnings, fmt.Sprintf("The header was found in line %d; what stands above it was left out.", o.head[at].Line))
+	}
+	if at >= 0 || v.settings.Header != nil || given == nil || byHeader(given) {
+		return max(at, 0), nil
+	}
+	switch first := &o.head[0]; likeness(o.head) {
+	case likeData:
+		v.headed = false
+		v.warnings = append(v.warnings, fmt.Sprintf("The file has no header: line %d reads like those below it and was taken as a row.", first.Line))
+	case unsure:
+		return 0, question("options.header", "is line %d (%s) the header, or data already? Set options.header to true or false, or options.header_row to the line of the header", first.Line, clip(cell.Line(strings.Join(first.Cells, ", ")), 80))
+	}
+	return 0, nil
+}
+
+// byHeader reports that a mapping names headers.
+func byHeader(given map[string]place) bool {
+	for _, p := range given {
+		if p.header != "" {
+			return true
+		}
+	}
+	return false
+}
+
+// chosen finds the record on the line that the options name.
+func (v *survey) chosen(o *opening) (skip int, err error) {
+	want := v.settings.HeaderRow
+	defer func() { o.at = 0 }()
+	for ; ; skip++ {
+		rec, err := o.Next()
+		switch {
+		case errors.Is(err, io.EOF) || err == nil && rec.Line > want:
+			return 0, question("options.header_row", "line %d of the file is blank, or not there, or inside a row that begins above it: set options.header_row to the line that its header begins on", want)
+		case err != nil:
+			return 0, err
+		case rec.Line == want:
+			return skip, nil
+		}
+	}
+}
+
+// matching is the record whose cells are called most like the columns that are
+// looked for, -1 when none is. A later one has to be more than a row of data
+// with such a word in it: half of its cells, or two of them, and it is wider
+// than one that matched before it, or a header from end to end.
+func (v *survey) matching(head []sheet.Record, given map[string]place) int {
+	names := map[string]bool{}
+	for _, p := range given {
+		names[cell.Fold(p.header)] = p.header != ""
+	}
+	if !byHeader(given) {
+		for _, c := range v.target.columns {
+			for _, f := range c.fold {
+				names[f] = true
+			}
+		}
+	}
+	best, most, wide := -1, 0, 0
+	for i := range head {
+		n, filled := matches(head[i], names)
+		switch {
+		case n <= most || i > 0 && n < 2 && 2*n < filled:
+		case best < 0 || filled > wide || n == filled:
+			best, most, wide = i, n, filled
+		}
+	}
+	return best
+}
+
+// matches counts the cells that are called like one of names, each name once,
+// and those that are not blank.
+func matches(rec sheet.Record, names map[string]bool) (n, filled int) {
+	if rec.Bad != nil {
+		return 0, 0
+	}
+	seen := map[string]bool{}
+	for _, c := range rec.Cells {
+		if strings.TrimSpace(c) == "" {
+			continue
+		}
+		filled++
+		if len(c) > 4*maxHeader {
+			continue
+		}
+		if f := cell.Fold(c); names[f] && !seen[f] {
+			seen[f] = true
+			n++
+		}
+	}
+	return n, filled
+}
+
+// remembered is the record that has the headers of a file whose mapping is kept:
+// the first one, or the first of the widest.
+func remembered(f upload, head []sheet.Record) (at int, err error) {
+	widest, most := 0, 0
+	for i := range head {
+		if _, filled := matches(head[i], nil); filled > most {
+			widest, most = i, filled
+		}
+	}
+	for _, i := range slices.Compact([]int{0, widest}) {
+		cells := head[i].Cells
+		for i > 0 && len(cells) > 0 && cells[len(cells)-1] == "" && f.kind == sheet.XLSX {
+			cells = cells[:len(cells)-1] // filled up to the width of the first
+		}
+		raw, _, err := f.known(cells)
+		if err != nil {
+			return -1, err
+		}
+		if raw != nil {
+			return i, nil
+		}
+	}
+	return -1, nil
+}
+
+// What a first record that nothing is known of looks like beside those below.
+const (
+	unsure = iota
+	likeHeader
+	likeData
+)
+
+// likeness tells a header by words above numbers or dates, data by numbers or
+// dates above such.
+func likeness(head []sheet.Record) int {
+	words, values := 0, 0
+	for i := range head[0].Cells {
+		first := measured(&head[0], i)
+		below, all := 0, true
+		for j := range head[1:] {
+			if rec := &head[j+1]; i < len(rec.Cells) && strings.TrimSpace(rec.Cells[i]) != "" {
+				below++
+				all = all && measured(rec, i)
+			}
+		}
+		switch {
+		case below == 0 || !all || strings.TrimSpace(head[0].Cells[i]) == "":
+		case first:
+			values++
+		default:
+			words++
+		}
+	}
+	switch {
+	case words > 0 && values == 0:
+		return likeHeader
+	case values > 0 && words == 0:
+		return likeData
+	}
+	return unsure
+}
+
+// measured reports a number or a date, however it is written.
+func measured(rec *sheet.Record, i int) bool {
+	text := rec.Cells[i]
+	if rec.Kind(i) == sheet.Exact {
+		return true
+	}
+	_, dot := cell.Number(text, '.')
+	_, comma := cell.Number(text, ',')
+	_, date := cell.Date(text, cell.DMY)
+	_, turned := cell.Date(text, cell.MDY)
+	return dot == nil || comma == nil || date == nil || turned == nil
+}
