@@ -161,7 +161,8 @@ func TestPolicy_Check(t *testing.T) {
 	}
 }
 
-// Every reason is told at once; classes of characters are asked for only where
+// What is missing is told at once, and that it is known only of what could be
+// taken; classes of characters are asked for only where
 // the operator wants it.
 func TestPolicy_Reasons(t *testing.T) {
 	for _, tt := range []struct {
@@ -176,7 +177,9 @@ func TestPolicy_Reasons(t *testing.T) {
 		{"lower_upper_letters_digits_symbols", "Kx vtq m7", []string{"characters"}},
 		{"lower_upper_letters_digits_symbols", "Kx-vtq m7", nil},
 		{"lower_upper_letters_digits", "kx", []string{"length", "characters"}},
-		{"letters_digits", "secret", []string{"length", "characters", "pwned"}},
+		{"letters_digits", "secret", []string{"length", "characters"}},
+		{"", "secret", []string{"length"}},
+		{"letters_digits", "secret12", []string{"pwned"}},
 	} {
 		classes, ok := ClassesOf(tt.requirements)
 		if !ok {

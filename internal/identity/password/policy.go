@@ -74,6 +74,7 @@ func (p Policy) Check(pw string, own ...string) error {
 		w.add("characters", "Password should contain at least one character of each: "+p.Classes.String()+".")
 	}
 	switch {
+	case len(w.reasons) > 0: // that a password was guessable which may not be taken anyway is no news
 	case guessable(pw):
 		w.add("pwned", "Password is known to be weak and easy to guess, please choose a different one.")
 	case personal(pw, own):
