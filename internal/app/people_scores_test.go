@@ -35,7 +35,8 @@ func TestWhoReadsScores(t *testing.T) {
 	})
 }
 
-// How many are in a cluster tells of people where the reader knows the places.
+// How many are in a cluster tells of people where the reader knows the places,
+// and so does a cluster of people only.
 func TestWhoCountsClusters(t *testing.T) {
 	testkit.Run(t, func(t *testing.T, k *testkit.Kit) {
 		verb[any](t, k, who(actor.Safety), "POST", "assign-risk-clusters")
@@ -51,6 +52,15 @@ func TestWhoCountsClusters(t *testing.T) {
 			}
 			if len(rows) == 0 {
 				t.Errorf("%s reads no clusters", role)
+			}
+			if r := k.Get(who(role), "/v1/risk_clusters?about=eq.both"); (r.Status == 200) != want {
+				t.Errorf("%s asks what clusters are about: %d %s", role, r.Status, r.Body)
+			}
+		}
+		k.Call(testkit.Request{Method: "POST", Path: "/functions/v1/assign-risk-clusters", As: who(actor.Safety), Body: map[string]string{"entity_type": "worker"}})
+		for role, want := range map[actor.Role]bool{actor.Safety: true, actor.Manager: false, actor.Viewer: false} {
+			if rows := list[any](t, k, who(role), "risk_clusters"); (len(rows) > 0) != want {
+				t.Errorf("%s reads %d clusters of people only", role, len(rows))
 			}
 		}
 	})

@@ -288,11 +288,13 @@ func riskClusters() Resource {
 			{Name: "description", Required: true, ReadOnly: true},
 			{Name: "entity_count", Type: Int, Required: true, ReadOnly: true, Readers: seers, Doc: "People among them."},
 			{Name: "entity_type", ReadOnly: true, OneOf: entityTypes, Doc: "The type asked for; null = all."},
+			// That people are in a cluster tells a score where few are scored.
+			{Name: "about", ReadOnly: true, OneOf: []string{"places", "people", "both"}, Readers: seers, Doc: "Whether zones and equipment, people, or both are in it."},
 			{Name: "min_score", Type: Decimal, Required: true, ReadOnly: true},
 			{Name: "max_score", Type: Decimal, Required: true, ReadOnly: true},
 			{Name: "members", Type: JSON, Required: true, Default: "[]", ReadOnly: true, Readers: seers, Doc: "Array of {entity_type, entity_id, score}."},
 			{Name: "assigned_at", Type: Time, Required: true, ReadOnly: true},
 		},
-		Access: Access{Read: []Grant{to(plus(leaders, actor.Viewer))}},
+		Access: Access{Read: []Grant{to(seers), own(actor.Manager, actor.Viewer).or("about", "places", "both")}},
 	}
 }

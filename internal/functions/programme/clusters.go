@@ -123,13 +123,24 @@ func (o *clustersOut) assign(list []latest, st *settings, in *ClustersIn, now st
 		o.Clusters = append(o.Clusters, x)
 		o.Assigned += x.Count
 		row := store.Row{"id": x.ID, "cluster_name": x.Name, "severity": int64(x.Severity), "description": x.Description, "entity_count": int64(x.Count),
-			"min_score": decimal.FromFloat(in.MinScore), "max_score": decimal.FromFloat(in.MaxScore), "members": json.RawMessage(members(c, list)), "assigned_at": now}
+			"about": x.about(), "min_score": decimal.FromFloat(in.MinScore), "max_score": decimal.FromFloat(in.MaxScore), "members": json.RawMessage(members(c, list)), "assigned_at": now}
 		if in.EntityType != "" {
 			row["entity_type"] = in.EntityType
 		}
 		rows = append(rows, row)
 	}
 	return rows, nil
+}
+
+// about says what is in a cluster.
+func (x *clusterOut) about() string {
+	switch x.people {
+	case 0:
+		return "places"
+	case x.Count:
+		return "people"
+	}
+	return "both"
 }
 
 // within are the scores that were asked for.
