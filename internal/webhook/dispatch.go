@@ -16,6 +16,7 @@ import (
 // lane is one webhook's queue, leased to this node.
 type lane struct {
 	id, tenant, owner string
+	url               string // whose failures these are
 	failures, trips   int64
 }
 
@@ -117,11 +118,11 @@ func (s *Service) claim(ctx context.Context, n int, full []string) ([]*lane, err
 	err := s.db.Write(ctx, db.Scope{All: true}, func(tx *db.Tx) error {
 		out = nil
 		free := dueLane + " AND (owner IS NULL OR " + tx.DB().InText("owner", 5) + ")"
-		err := tx.Query("SELECT webhook_id, tenant_id, failures, trips FROM webhook_lanes WHERE webhook_id IN (SELECT webhook_id FROM ("+
+		err := tx.Query("SELECT webhook_id, tenant_id, failures, trips, (SELECT w.url FROM webhooks w WHERE w.tenant_id = webhook_lanes.tenant_id AND w.id = webhook_lanes.webhook_id) FROM webhook_lanes WHERE webhook_id IN (SELECT webhook_id FROM ("+
 			"SELECT webhook_id, served_at, row_number() OVER (PARTITION BY tenant_id ORDER BY served_at NULLS FIRST, webhook_id) AS turn FROM webhook_lanes "+
 			"WHERE "+free+" AND NOT ("+tx.DB().InUUID("tenant_id", 2)+")) AS d WHERE turn <= $4 ORDER BY turn, served_at NULLS FIRST LIMIT $3) AND "+free+tx.DB().SkipLocked(),
 			[]any{now, query.List(full), n, s.pace.perTenant, dead}, func(r *db.Row) error {
-				out = append(out, &lane{id: r.Text(0), tenant: r.Text(1), failures: r.Int(2), trips: r.Int(3), owner: uuid.NewString()})
+				out = append(out, &lane{id: r.Text(0), tenant: r.Text(1), failures: r.Int(2), trips: r.Int(3), url: r.Text(4), owner: uuid.NewString()})
 				return nil
 			})
 		if err != nil {
@@ -166,7 +167,7 @@ func (s *Service) outlived(now time.Time) []string {
 
 // serve sends what is due in a lane, for one turn, and gives the lane back.
 func (s *Service) serve(ctx context.Context, l *lane) {
-	t := &turn{s: s, lane: l, failures: l.failures, trips: l.trips, end: time.Now().Add(s.pace.turn)}
+	t := &turn{s: s, lane: l, ep: &endpoint{tenant: l.tenant, id: l.id, url: l.url}, failures: l.failures, trips: l.trips, end: time.Now().Add(s.pace.turn)}
 	defer func() {
 		if p := recover(); p != nil {
 			slog.Error("webhook delivery panicked", "webhook", l.id, "panic", p, "stack", string(debug.Stack()))

@@ -77,7 +77,7 @@ func (t *turn) batch(ctx context.Context) (more bool, err error) {
 		limit = 1 // the breaker is half open: one delivery finds out
 	}
 	ep, due, err := t.s.load(lasting, t.lane, limit)
-	if err != nil || ep == nil || len(due) == 0 || t.ep != nil && ep.url != t.ep.url { // what the turn knows is of another address
+	if err != nil || ep == nil || len(due) == 0 || ep.url != t.ep.url { // what the turn knows is of another address
 		return false, err
 	}
 	t.ep = ep

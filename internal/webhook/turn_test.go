@@ -108,6 +108,43 @@ func TestChangedDuringATurn(t *testing.T) {
 	})
 }
 
+// Nor are the failures that the lane had when the turn began.
+func TestChangedBeforeATurn(t *testing.T) {
+	each(t, func(t *testing.T, k *kit) {
+		s := newSink(t, func(w http.ResponseWriter, _ *http.Request, _ int) { w.WriteHeader(500) })
+		id := k.create(north, "http://127.0.0.1:9/").ID
+		k.write(north, func(tx *db.Tx) error {
+			return k.s.enqueue(tx, []queued{{tenant: north, webhook: id, event: uuid.NewString(), typ: "webhook.test", payload: "{}"}}, map[string]chooser{id: {tenant: north, id: id, active: true}}, k.now())
+		})
+		k.write(north, func(tx *db.Tx) error {
+			_, err := tx.Exec("UPDATE webhook_lanes SET failures = $1, trips = 7", tripAt-1)
+			return err
+		})
+		for turn := range 2 {
+			lanes, err := k.s.claim(t.Context(), 5, nil)
+			if err != nil || len(lanes) != 1 {
+				t.Fatalf("turn %d: claimed %d, %v", turn, len(lanes), err)
+			}
+			if turn == 0 {
+				if err := k.set(north, id, store.Row{"url": s.URL}); err != nil {
+					t.Fatal(err)
+				}
+			}
+			k.s.serve(t.Context(), lanes[0])
+		}
+		if err := k.d.Read(t.Context(), db.Scope{All: true}, func(tx *db.Tx) error {
+			return tx.One("SELECT failures, trips, open_until FROM webhook_lanes WHERE webhook_id = $1", []any{id}, func(r *db.Row) error {
+				if s.count() != 1 || r.Int(0) != 1 || r.Int(1) != 0 || !r.Null(2) {
+					t.Errorf("%d attempts, %d failures, tripped %d times, open until %v", s.count(), r.Int(0), r.Int(1), r.Time(2))
+				}
+				return nil
+			})
+		}); err != nil {
+			t.Fatal(err)
+		}
+	})
+}
+
 // disabling disables a webhook as the server does.
 func disabling(k *kit, id string) error {
 	return k.d.Write(context.Background(), db.Scope{All: true}, func(tx *db.Tx) error {
