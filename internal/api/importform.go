@@ -21,6 +21,9 @@ type importForm struct {
 	room  int // bytes left for the small parts
 }
 
+// formParts is how many parts a form may have, those without a name included.
+const formParts = 100
+
 // receive reads a form part by part, in whatever order they come (RFC 7578,
 // section 5.2: as the form has them), and keeps the file as it comes, without a
 // temporary copy. admit is asked before that, with the parts that came first.
@@ -37,13 +40,16 @@ func (i *Imports) receive(w http.ResponseWriter, r *http.Request, admit func(sof
 	if err != nil {
 		return nil, brokenForm(err)
 	}
-	for {
+	for n := 0; ; n++ {
 		p, err := parts.NextPart()
 		if err == io.EOF { // behind the last boundary; without that one it is wrapped
 			break
 		}
 		if err != nil {
 			return nil, brokenForm(err)
+		}
+		if n == formParts {
+			return nil, fault.New(fault.Invalid, "22023", "the form has more than %d parts; use file, target, mapping and options", formParts)
 		}
 		if err := f.note(p.FormName()); err != nil {
 			return nil, err

@@ -9,6 +9,7 @@ import (
 	"net"
 	"net/http"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -75,6 +76,7 @@ func TestImportFormParts(t *testing.T) {
 			{[]string{"file", "target=regulations"}, 403, ""},
 			{[]string{"file"}, 400, "target"},
 			{[]string{"target=zones"}, 400, "exactly one part called file"},
+			{append(slices.Repeat([]string{""}, 100), "target=zones", "file"), 400, "more than 100 parts"},
 			{[]string{"file", "target=zones", "mapping=" + strings.Repeat(" ", 2<<20) + "{}"}, 413, "besides the file"},
 		} {
 			for i, p := range c.parts {

@@ -96,10 +96,13 @@ func (u *undo) apart(ctx context.Context, do func() error) error {
 
 // eachBatch puts all batches back, some in each transaction, the newest first.
 func (u *undo) eachBatch(ctx context.Context) error {
-	last := 0
+	last, n := 0, 1
 	err := u.m.db.Read(ctx, store.Scope(u.step.actor), func(tx *db.Tx) (err error) {
 		u.tx = tx
-		last, err = u.batches()
+		if last, err = u.batches(); err != nil {
+			return err
+		}
+		n, err = u.lanes()
 		return err
 	})
 	if err != nil {
@@ -107,7 +110,7 @@ func (u *undo) eachBatch(ctx context.Context) error {
 	}
 	seqs := sequence(1, last)
 	slices.Reverse(seqs)
-	lanes := make([]*undo, u.lanes())
+	lanes := make([]*undo, n)
 	for i := range lanes {
 		lanes[i] = u.lane()
 	}
@@ -125,15 +128,28 @@ func (u *undo) eachBatch(ctx context.Context) error {
 
 // lanes is how many transactions of the rollback run at once. Deleting a row
 // costs PostgreSQL more than making it, as each table that may refer to it is
-// asked, and one connection keeps one processor busy. Records that refer to each
-// other go one after the other, so that those go first that refer.
-func (u *undo) lanes() int {
+// asked, and one connection keeps one processor busy. One after the other go
+// records that refer to each other, so that those go first that refer, and those
+// whose removal or change touches others: two transactions would wait for each
+// other's.
+func (u *undo) lanes() (int, error) {
 	r := u.target.written()
 	among := slices.ContainsFunc(r.Relations(), func(rel catalog.Relation) bool { return rel.From == rel.To })
-	if u.m.db.Engine() == db.SQLite || u.target.lines != nil || among {
-		return 1
+	if u.m.db.Engine() == db.SQLite || u.target.lines != nil || among || !u.m.quiet.Idle(r) {
+		return 1, nil
 	}
-	return 2
+	changed := int64(0)
+	err := u.tx.One("SELECT COUNT(*) FROM import_snapshots WHERE tenant_id = $1 AND job_id = $2 AND op = 'update'", []any{u.actor.TenantID, u.step.job.ID}, func(row *db.Row) error {
+		changed = row.Int(0)
+		return nil
+	})
+	if err != nil {
+		return 0, fmt.Errorf("read snapshots: %w", err)
+	}
+	if changed > 0 {
+		return 1, nil
+	}
+	return 2, nil
 }
 
 // lane is a rollback of the same job that knows what this one found so far.

@@ -4,13 +4,16 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/jackc/pgx/v5"
 
+	"holdfast/internal/actor"
 	"holdfast/internal/db"
 	"holdfast/internal/fault"
 	"holdfast/internal/imports"
@@ -365,10 +368,12 @@ func TestOthersWriteDuringApply(t *testing.T) {
 func TestRollbackSideBySide(t *testing.T) {
 	for _, c := range []struct {
 		name, meanwhile string
+		stop            bool
 		back, rest      int64 // records, by the first rollback and by that of the rest
 	}{
-		{"held and let go", "SELECT 1 FROM items WHERE id = $1", 5000, 0},
-		{"changed", "UPDATE items SET version = 2 WHERE id = $1", 4000, 999},
+		{"held and let go", "SELECT 1 FROM items WHERE id = $1", false, 5000, 0},
+		{"changed", "UPDATE items SET version = 2 WHERE id = $1", false, 4000, 999},
+		{"stopped", "SELECT 1 FROM items WHERE id = $1", true, 4000, 1000},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			k := open(t, dbtest.Options(t, db.PostgreSQL))
@@ -406,14 +411,27 @@ func TestRollbackSideBySide(t *testing.T) {
 				}
 				time.Sleep(20 * time.Millisecond)
 			}
+			if c.stop {
+				k.m.Close()
+				if err = <-ended; err == nil {
+					t.Fatal("a rollback that was stopped says nothing")
+				}
+				if j := k.find("import_jobs", "id", job.ID); j["status"] != "completed" || !strings.Contains(fmt.Sprint(j["message"]), "4000 of 5000") {
+					t.Fatalf("%v: %v", j["status"], j["message"])
+				}
+			}
 			if _, err := admin.Exec(ctx, c.meanwhile, newest); err != nil {
 				t.Fatal(err)
 			}
 			if _, err := admin.Exec(ctx, "COMMIT"); err != nil {
 				t.Fatal(err)
 			}
-			err = <-ended
-			if c.rest > 0 {
+			if c.stop {
+				k.parted(1000)
+				if res, err = k.m.Rollback(hurried(), k.as, job.ID); err != nil {
+					t.Fatal(err)
+				}
+			} else if err = <-ended; c.rest > 0 {
 				if !fault.HasCode(err, "import_conflict") || !strings.Contains(err.Error(), fmt.Sprint(c.back)) {
 					t.Fatalf("%+v %v", res, err)
 				}
@@ -428,4 +446,28 @@ func TestRollbackSideBySide(t *testing.T) {
 			}
 		})
 	}
+}
+
+// Records whose deletion touches others are rolled back one transaction after
+// the other: two would wait for what the other holds.
+func TestRollbackInTurn(t *testing.T) {
+	each(t, func(k *kit) {
+		k.parted(1000)
+		var inside, met atomic.Int32
+		k.rebuild(func(o *imports.Options) {
+			o.Effects.Before = maps.Clone(o.Effects.Before)
+			o.Effects.Before["items"] = func(*db.Tx, actor.Actor, *store.Store, []store.Change) error {
+				if inside.Add(1) > 1 {
+					met.Add(1)
+				}
+				time.Sleep(20 * time.Millisecond)
+				inside.Add(-1)
+				return nil
+			}
+		})
+		job, _, _ := k.imported("items", "", "", "i.csv", benchFile(5000))
+		if res, err := k.m.Rollback(hurried(), k.as, job.ID); err != nil || res.RolledBack != 5000 || met.Load() > 0 {
+			k.Errorf("%+v %v, %d met", res, err, met.Load())
+		}
+	})
 }

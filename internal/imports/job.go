@@ -215,16 +215,19 @@ func (m *Importer) end(ctx context.Context, s *step, state, message string) erro
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeout(ctx, closeCare)
 		defer cancel()
-		state, message = s.job.rest(), interrupted(s.job)
 	}
 	return m.db.Write(ctx, store.Scope(s.actor), func(tx *db.Tx) error {
-		if err := m.hold(tx, s); err != nil {
+		job, err := m.held(tx, s)
+		if err != nil {
 			if fault.HasCode(err, "import_lost") {
 				return nil // its new owner says what became of it
 			}
 			return err
 		}
-		_, err := m.set(tx, s.actor, s.job.ID, store.Row{"status": state, "lease_until": nil, "message": clip(message, 2000)})
+		if m.life.Err() != nil {
+			state, message = job.rest(), interrupted(job)
+		}
+		_, err = m.set(tx, s.actor, s.job.ID, store.Row{"status": state, "lease_until": nil, "message": clip(message, 2000)})
 		return err
 	})
 }

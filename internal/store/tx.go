@@ -88,7 +88,7 @@ func (s *Store) DeleteTx(tx *db.Tx, a actor.Actor, r *catalog.Resource, ids []st
 // DropTx deletes those of the rows that are still at a version, in one
 // statement where nothing else has to be read, and returns their ids.
 func (s *Store) DropTx(tx *db.Tx, a actor.Actor, r *catalog.Resource, ids []string, version int64) ([]string, error) {
-	if s.Audited() || !s.idle(r) {
+	if s.Audited() || !s.Idle(r) {
 		return s.dropRead(tx, a, r, ids, version)
 	}
 	cols := append([]string{"id"}, r.Counted()...)
@@ -118,8 +118,8 @@ func (s *Store) DropTx(tx *db.Tx, a actor.Actor, r *catalog.Resource, ids []stri
 	return gone, nil
 }
 
-// idle reports that deleting a record of r has no effects.
-func (s *Store) idle(r *catalog.Resource) bool {
+// Idle reports that deleting a record of r has no effects on others.
+func (s *Store) Idle(r *catalog.Resource) bool {
 	return s.eff.Unmoved[r.Name] || s.eff.Before[r.Name] == nil && s.eff.After[r.Name] == nil
 }
 

@@ -102,6 +102,7 @@ func (h *Hasher) Close() {
 
 // do runs a task once there is a slot for it.
 func (h *Hasher) do(ctx context.Context, t task) (outcome, error) {
+	defer h.share.hashing.Add(1) // as late as its request will be counted
 	release, err := h.acquire(ctx)
 	if err != nil {
 		return outcome{}, err
@@ -136,7 +137,6 @@ func (h *Hasher) Check(ctx context.Context, hash, pw string) (bool, error) {
 
 // acquire waits for a slot and returns what gives it back.
 func (h *Hasher) acquire(ctx context.Context) (func(), error) {
-	h.share.hashing.Add(1)
 	spare := h.allowed()
 	select {
 	case h.slots <- struct{}{}:

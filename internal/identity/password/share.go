@@ -12,7 +12,7 @@ import (
 // no cache, however low their priority.
 type share struct {
 	answered func() int64 // requests so far; nil where none are answered
-	hashing  atomic.Int64 // of these, those that asked for a hash
+	hashing  atomic.Int64 // of these, those that asked for a hash and have it, or never will
 
 	mu     sync.Mutex
 	looked time.Time

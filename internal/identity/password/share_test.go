@@ -24,7 +24,8 @@ func TestShare_crowded(t *testing.T) {
 		{"not looked again so soon", 350 * time.Millisecond, 0, 0, true},
 		{"gone again", 450 * time.Millisecond, 5, 5, false},
 		{"as many in a minute are few", time.Minute, 100, 0, false},
-		{"sign-ins that have not ended", time.Minute + time.Second, 0, 5, false},
+		{"hashes whose answers are on their way", time.Minute + time.Second, 0, 5, false},
+		{"the answers", time.Minute + 2*time.Second, 5, 0, false},
 	} {
 		answered += step.answered
 		s.hashing.Add(step.hashing)
