@@ -31,6 +31,8 @@ func ssoConnections() Resource {
 			{Name: "break_glass_user_id", Type: UUID, ReadOnly: true, Doc: "The owner who may always sign in with a password."},
 			{Name: "allow_unsolicited", Type: Bool, ReadOnly: true, Required: true, Default: "false", Doc: "Sign-ins that begin at the SAML provider are taken."},
 			{Name: "scim_token_hash", Format: Name, ReadOnly: true, Readers: nobody},
+			{Name: "resource_id", Format: Name, ReadOnly: true, Doc: "What the operator's own system calls the connection."},
+			{Name: "authorization_params", Type: JSON, ReadOnly: true, Required: true, Default: "{}", Doc: "{name: value}: what each request to the OpenID provider says besides."},
 			{Name: "last_test", Type: JSON, ReadOnly: true, Readers: admins, Doc: "What the last test sign-in brought: attributes, role, or the reason it failed."},
 			{Name: "last_test_at", Type: Time, ReadOnly: true},
 		},

@@ -3,13 +3,16 @@ package sso
 import (
 	"context"
 	"errors"
+	"maps"
 	"regexp"
 	"strings"
+	"unicode"
 
 	"holdfast/internal/actor"
 	"holdfast/internal/fault"
 	"holdfast/internal/identity/stamp"
 	"holdfast/internal/seal"
+	"holdfast/internal/sso/openid"
 	"holdfast/internal/sso/outbound"
 	"holdfast/internal/sso/samlsp"
 )
@@ -35,6 +38,8 @@ type Draft struct {
 	Unsolicited  *bool              `json:"allow_unsolicited"`
 	Disabled     *bool              `json:"disabled"`
 	Domains      *[]string          `json:"domains"`
+	ResourceID   *string            `json:"resource_id"`
+	Params       *map[string]string `json:"authorization_params"`
 }
 
 var identifierForm = regexp.MustCompile(`^custom:[a-z0-9][a-z0-9:_-]{0,56}$`)
@@ -52,7 +57,8 @@ func (s *Service) apply(ctx context.Context, c *Connection, d Draft) error {
 		name     string
 		from, to *string
 		max      int
-	}{{"name", d.Name, &c.Name, 200}, {"identifier", d.Identifier, &c.Identifier, 64}, {"client_id", d.ClientID, &c.ClientID, 200}, {"break_glass_user_id", d.BreakGlass, &c.BreakGlass, 36}} {
+	}{{"name", d.Name, &c.Name, 200}, {"identifier", d.Identifier, &c.Identifier, 64}, {"client_id", d.ClientID, &c.ClientID, 200}, {"break_glass_user_id", d.BreakGlass, &c.BreakGlass, 36},
+		{"resource_id", d.ResourceID, &c.ResourceID, 200}} {
 		if f.from == nil {
 			continue
 		}
@@ -149,12 +155,36 @@ func (s *Service) applyOIDC(c *Connection, d Draft) error {
 		}
 		c.Scopes = append([]string{}, *d.Scopes...)
 	}
+	if err := c.applyParams(d); err != nil {
+		return err
+	}
 	if d.ClientSecret != nil && *d.ClientSecret != "" {
 		if len(*d.ClientSecret) > 1000 {
 			return invalid("client_secret is longer than 1000 characters")
 		}
 		c.sealed = string(s.keys.Close(seal.ConnectionSecret, []byte(*d.ClientSecret), c.ID))
 	}
+	return nil
+}
+
+// applyParams takes what each request to the provider says besides: hints for its
+// sign-in page. What the flow itself says is not to be said otherwise.
+func (c *Connection) applyParams(d Draft) error {
+	if d.Params == nil {
+		return nil
+	}
+	if len(*d.Params) > 20 {
+		return invalid("authorization_params are more than 20")
+	}
+	for k, v := range *d.Params {
+		if openid.Controls(k) {
+			return invalid("authorization_params: %.64q is not to be set", k)
+		}
+		if k == "" || len(k) > 64 || len(v) > 300 || strings.ContainsFunc(k+v, unicode.IsControl) {
+			return invalid("authorization_params: %.64q is empty or too long, or holds a control character", k)
+		}
+	}
+	c.Params = maps.Clone(*d.Params)
 	return nil
 }
 
@@ -169,6 +199,9 @@ func (s *Service) secret(c *Connection) (string, error) {
 func (s *Service) applySAML(ctx context.Context, c *Connection, d Draft) error {
 	if !s.cfg.SAML {
 		return samlOff()
+	}
+	if d.Params != nil && len(*d.Params) > 0 {
+		return invalid("authorization_params are for OpenID providers")
 	}
 	if d.NameIDFormat != nil {
 		f := *d.NameIDFormat

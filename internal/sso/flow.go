@@ -235,7 +235,7 @@ func (s *Service) provider(c *Connection) (*openid.Provider, error) {
 	if len(s.providers) > 1000 {
 		s.providers = map[string]*openid.Provider{}
 	}
-	p := openid.New(openid.Config{Issuer: c.Issuer, ClientID: c.ClientID, Secret: secret, Scopes: c.Scopes, Redirect: s.Callback(c.ID), Client: s.client, Now: s.now})
+	p := openid.New(openid.Config{Issuer: c.Issuer, ClientID: c.ClientID, Secret: secret, Scopes: c.Scopes, Params: c.Params, Redirect: s.Callback(c.ID), Client: s.client, Now: s.now})
 	s.providers[key] = p
 	return p, nil
 }

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"reflect"
 	"strings"
 	"testing"
 	"time"
@@ -374,6 +375,42 @@ func TestPostmastersGetFewMails(t *testing.T) {
 	})
 }
 
+// authorization_params go with each request to the provider; what the flow
+// holds together by is not theirs to say.
+func TestAuthorizationParams(t *testing.T) {
+	onBoth(t, func(k *kit) {
+		k.oidcConnection(newOP(k), k.tenant("Corp"), "corp.example")
+		const at = "/admin/custom-providers/custom:corp-example"
+		set := func(params any) answer {
+			return k.call("PUT", at, k.serviceKey(), map[string]any{"authorization_params": params})
+		}
+		for _, name := range []string{"state", "nonce", "redirect_uri", "Redirect_URI", "client_id", "scope", "response_type", "response_mode", "code_challenge", "code_challenge_method", "request", "request_uri", ""} {
+			k.want(set(map[string]string{"prompt": "login", name: "x"}), 400, "validation_failed")
+		}
+		k.want(set(map[string]string{"x": strings.Repeat("y", 301)}), 400, "validation_failed")
+		asked := func() url.Values {
+			u, err := url.Parse(k.begin("domain", "corp.example"))
+			k.ok(err)
+			return u.Query()
+		}
+		if q := asked(); q.Has("prompt") {
+			k.Errorf("what was refused is said: %v", q)
+		}
+		want := map[string]any{"prompt": "select_account", "hd": "corp.example"}
+		k.want(set(want), 200, "")
+		if got := k.want(k.call("GET", at, k.serviceKey(), nil), 200, "").json(k)["authorization_params"]; !reflect.DeepEqual(got, want) {
+			k.Error(got)
+		}
+		if q := asked(); q.Get("prompt") != "select_account" || q.Get("hd") != "corp.example" || q.Get("code_challenge_method") != "S256" || q.Get("client_id") != "client" {
+			k.Error(q)
+		}
+		k.want(set(map[string]string{}), 200, "")
+		if q := asked(); q.Has("prompt") || q.Has("hd") {
+			k.Error(q)
+		}
+	})
+}
+
 // Who may administer connections, and that a tenant sees its own only.
 func TestAdministration(t *testing.T) {
 	onBoth(t, func(k *kit) {
@@ -400,7 +437,7 @@ func TestAdministration(t *testing.T) {
 				k.Errorf("%s: status %d %s", name, a.status, a.body)
 			}
 		}
-		for name, in := range map[string]map[string]any{"oauth2": {"provider_type": "oauth2"}, "no nonce": {"skip_nonce_check": true}, "no PKCE": {"pkce_enabled": false}, "no tenant": {}} {
+		for name, in := range map[string]map[string]any{"oauth2": {"provider_type": "oauth2"}, "no nonce": {"skip_nonce_check": true}, "no PKCE": {"pkce_enabled": false}, "no address": {"email_optional": true}, "no tenant": {}} {
 			in["identifier"], in["client_id"], in["issuer"] = "custom:y", "c", p.srv.URL
 			if name != "no tenant" {
 				in["tenant_id"] = tenant

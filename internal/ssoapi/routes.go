@@ -48,11 +48,11 @@ type fields = map[string]string
 var (
 	connectionFields = fields{"tenant_id": "string", "kind": "string", "name": "string", "identifier": "string", "issuer": "string", "metadata_url": "string", "metadata_xml": "string",
 		"client_id": "string", "client_secret": "string", "scopes": "array", "name_id_format": "string", "attribute_mapping": "object", "role_map": "object", "default_role": "string",
-		"enforced": "boolean", "break_glass_user_id": "string", "allow_unsolicited": "boolean", "disabled": "boolean", "domains": "array"}
+		"enforced": "boolean", "break_glass_user_id": "string", "allow_unsolicited": "boolean", "disabled": "boolean", "domains": "array", "authorization_params": "object", "resource_id": "string"}
 	samlFields = fields{"type": "string", "tenant_id": "string", "metadata_url": "string", "metadata_xml": "string", "domains": "array", "attribute_mapping": "object",
-		"name_id_format": "string", "disabled": "boolean"}
+		"name_id_format": "string", "resource_id": "string", "disabled": "boolean"}
 	customFields = fields{"provider_type": "string", "tenant_id": "string", "identifier": "string", "name": "string", "client_id": "string", "client_secret": "string", "issuer": "string",
-		"scopes": "array", "attribute_mapping": "object", "enabled": "boolean", "domains": "array"}
+		"scopes": "array", "attribute_mapping": "object", "authorization_params": "object", "enabled": "boolean", "domains": "array"}
 	personFields = fields{"schemas": "array", "userName": "string", "externalId": "string", "name": "object", "displayName": "string", "emails": "array", "active": "boolean"}
 	groupFields  = fields{"schemas": "array", "displayName": "string", "externalId": "string", "members": "array"}
 	patchFields  = fields{"schemas": "array", "Operations": "array"}

@@ -4,6 +4,7 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"net/url"
+	"reflect"
 	"regexp"
 	"strings"
 	"testing"
@@ -46,6 +47,49 @@ func TestSAMLSignIn(t *testing.T) {
 		if n := k.count("SELECT COUNT(*) FROM users WHERE email = 'ann@corp.example'"); n != 2 {
 			k.Errorf("%d accounts with the address, want the password one and one of the provider", n)
 		}
+	})
+}
+
+// What the mapping makes of the provider's attributes: one value or all of them,
+// the first name that is there, a default of any kind where none is.
+func TestSAMLAttributes(t *testing.T) {
+	onBoth(t, func(k *kit) {
+		p := newIDP(k)
+		p.person.Groups = []string{"wms-managers", "night shift"}
+		const groups = "eduPersonAffiliation"
+		type keys = map[string]any
+		id := k.samlConnection(p, k.tenant("Corp"), keys{"attribute_mapping": keys{"keys": map[string]keys{
+			"groups": {"name": groups}, "teams": {"name": groups, "array": true}, "team": {"name": groups}, "second": {"names": []string{"absent", groups}},
+			"site": {"name": "absent", "default": "north"}, "floor": {"name": "absent", "default": 2}, "remote": {"name": "absent", "default": false},
+			"sites": {"name": "absent", "default": "north", "array": true}, "there": {"name": groups, "default": "north"}, "none": {"name": "absent", "array": true},
+		}}})
+		sess := k.want(k.redeem(k.landed(k.call("POST", "/sso/saml/acs", "", p.answer(k.begin("provider_id", id))))), 200, "")
+		got := sess.json(k)["user"].(keys)["user_metadata"].(keys)
+		want := keys{"teams": []any{"wms-managers", "night shift"}, "team": "wms-managers", "second": "wms-managers", "site": "north", "floor": 2.0, "remote": false,
+			"sites": []any{"north"}, "there": "wms-managers", "none": nil}
+		for key, v := range want {
+			if !reflect.DeepEqual(got[key], v) {
+				k.Errorf("%s: %v, want %v", key, got[key], v)
+			}
+		}
+	})
+}
+
+// resource_id is the operator's own name for a provider: kept, changed, emptied.
+func TestResourceID(t *testing.T) {
+	onBoth(t, func(k *kit) {
+		at := "/admin/sso/providers/" + k.samlConnection(newIDP(k), k.tenant("Corp"), map[string]any{"resource_id": "crm-17"})
+		shown := func() any { return k.want(k.call("GET", at, k.serviceKey(), nil), 200, "").json(k)["resource_id"] }
+		if got := shown(); got != "crm-17" {
+			k.Error(got)
+		}
+		for _, change := range []struct{ to, want any }{{"crm-18", "crm-18"}, {nil, "crm-18"}, {"", nil}} {
+			k.want(k.call("PUT", at, k.serviceKey(), map[string]any{"resource_id": change.to}), 200, "")
+			if got := shown(); got != change.want {
+				k.Errorf("%v, want %v", got, change.want)
+			}
+		}
+		k.want(k.call("PUT", at, k.serviceKey(), map[string]any{"resource_id": strings.Repeat("x", 201)}), 400, "validation_failed")
 	})
 }
 

@@ -11,6 +11,7 @@ import (
 // samlProvider is a SAML connection in the form of the admin API.
 type samlProvider struct {
 	ID       string      `json:"id"`
+	Resource string      `json:"resource_id,omitempty"`
 	TenantID string      `json:"tenant_id"`
 	SAML     samlPart    `json:"saml"`
 	Domains  []domainRef `json:"domains"`
@@ -32,7 +33,7 @@ type domainRef struct {
 }
 
 func asSAML(c *sso.Connection) any {
-	return samlProvider{ID: c.ID, TenantID: c.TenantID, SAML: samlPart{c.Issuer, c.MetadataXML, c.MetadataURL, c.Mapping, c.NameIDFormat}, Domains: refs(c), Disabled: c.Disabled,
+	return samlProvider{ID: c.ID, Resource: c.ResourceID, TenantID: c.TenantID, SAML: samlPart{c.Issuer, c.MetadataXML, c.MetadataURL, c.Mapping, c.NameIDFormat}, Domains: refs(c), Disabled: c.Disabled,
 		Created: c.CreatedAt, Updated: c.UpdatedAt}
 }
 
@@ -68,27 +69,28 @@ func samlDraft(c *call, making bool) (sso.Draft, error) {
 
 // customProvider is an OpenID connection in the form of the admin API.
 type customProvider struct {
-	ID          string      `json:"id"`
-	TenantID    string      `json:"tenant_id"`
-	Type        string      `json:"provider_type"`
-	Identifier  string      `json:"identifier"`
-	Name        string      `json:"name"`
-	ClientID    string      `json:"client_id"`
-	Issuer      string      `json:"issuer"`
-	Discovery   string      `json:"discovery_url"`
-	Scopes      []string    `json:"scopes"`
-	PKCE        bool        `json:"pkce_enabled"`
-	Mapping     sso.Mapping `json:"attribute_mapping"`
-	Enabled     bool        `json:"enabled"`
-	Domains     []domainRef `json:"domains"`
-	CallbackURL string      `json:"callback_url"`
-	Created     stamp.Time  `json:"created_at"`
-	Updated     stamp.Time  `json:"updated_at"`
+	ID          string            `json:"id"`
+	TenantID    string            `json:"tenant_id"`
+	Type        string            `json:"provider_type"`
+	Identifier  string            `json:"identifier"`
+	Name        string            `json:"name"`
+	ClientID    string            `json:"client_id"`
+	Issuer      string            `json:"issuer"`
+	Discovery   string            `json:"discovery_url"`
+	Scopes      []string          `json:"scopes"`
+	PKCE        bool              `json:"pkce_enabled"`
+	Mapping     sso.Mapping       `json:"attribute_mapping"`
+	Params      map[string]string `json:"authorization_params"`
+	Enabled     bool              `json:"enabled"`
+	Domains     []domainRef       `json:"domains"`
+	CallbackURL string            `json:"callback_url"`
+	Created     stamp.Time        `json:"created_at"`
+	Updated     stamp.Time        `json:"updated_at"`
 }
 
 func asCustom(c *sso.Connection) any {
 	return customProvider{ID: c.ID, TenantID: c.TenantID, Type: "oidc", Identifier: c.Identifier, Name: c.Name, ClientID: c.ClientID, Issuer: c.Issuer, Discovery: discovery(c.Issuer),
-		Scopes: c.Scopes, PKCE: true, Mapping: c.Mapping, Enabled: !c.Disabled, Domains: refs(c), CallbackURL: c.ServiceAddress.Callback, Created: c.CreatedAt, Updated: c.UpdatedAt}
+		Scopes: c.Scopes, PKCE: true, Mapping: c.Mapping, Params: c.Params, Enabled: !c.Disabled, Domains: refs(c), CallbackURL: c.ServiceAddress.Callback, Created: c.CreatedAt, Updated: c.UpdatedAt}
 }
 
 func discovery(issuer string) string {
@@ -98,13 +100,12 @@ func discovery(issuer string) string {
 // customBody is the admin API's spelling of a draft. What would weaken a
 // sign-in is understood, and refused.
 type customBody struct {
-	Type          string         `json:"provider_type"`
-	Discovery     string         `json:"discovery_url"`
-	PKCE          *bool          `json:"pkce_enabled"`
-	Enabled       *bool          `json:"enabled"`
-	EmailOptional bool           `json:"email_optional"`
-	SkipNonce     bool           `json:"skip_nonce_check"`
-	Params        map[string]any `json:"authorization_params"`
+	Type          string `json:"provider_type"`
+	Discovery     string `json:"discovery_url"`
+	PKCE          *bool  `json:"pkce_enabled"`
+	Enabled       *bool  `json:"enabled"`
+	EmailOptional bool   `json:"email_optional"`
+	SkipNonce     bool   `json:"skip_nonce_check"`
 	sso.Draft
 }
 
@@ -129,8 +130,6 @@ func (b *customBody) draft() (sso.Draft, error) {
 		return refuse("provider_type must be oidc: plain OAuth 2 does not say verifiably who signed in")
 	case b.PKCE != nil && !*b.PKCE, b.SkipNonce, b.EmailOptional:
 		return refuse("pkce_enabled stays on; skip_nonce_check and email_optional stay off")
-	case len(b.Params) > 0:
-		return refuse("authorization_params are not taken")
 	case b.Discovery != "" && (b.Issuer == nil || b.Discovery != discovery(*b.Issuer)):
 		return refuse("discovery_url must be the issuer's own /.well-known/openid-configuration")
 	}

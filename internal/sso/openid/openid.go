@@ -11,6 +11,7 @@ import (
 	"fmt"
 	"net/http"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -26,8 +27,9 @@ type Config struct {
 	Issuer   string // exact; discovery must repeat it
 	ClientID string
 	Secret   string
-	Scopes   []string // added to openid email profile
-	Redirect string   // our callback, one to a provider
+	Scopes   []string          // added to openid email profile
+	Params   map[string]string // said in each request besides; none that Controls
+	Redirect string            // our callback, one to a provider
 	Client   *http.Client
 	Now      func() time.Time
 }
@@ -115,11 +117,28 @@ func (p *Provider) Location(ctx context.Context, state string, sec Secrets, logi
 	if err != nil {
 		return "", err
 	}
-	opts := []oauth2.AuthCodeOption{oauth2.S256ChallengeOption(sec.Verifier), goidc.Nonce(sec.Nonce)}
+	var opts []oauth2.AuthCodeOption
+	for k, v := range p.cfg.Params {
+		if !Controls(k) {
+			opts = append(opts, oauth2.SetAuthURLParam(k, v))
+		}
+	}
+	opts = append(opts, oauth2.S256ChallengeOption(sec.Verifier), goidc.Nonce(sec.Nonce))
 	if login != "" {
 		opts = append(opts, oauth2.SetAuthURLParam("login_hint", login))
 	}
 	return p.oauth(m).AuthCodeURL(state, opts...), nil
+}
+
+// Controls reports a parameter of an authorization request by which the flow holds
+// together (RFC 6749, 7636, 9101, OpenID Connect Core), in any spelling of its case.
+func Controls(name string) bool {
+	switch strings.ToLower(name) {
+	case "client_id", "client_secret", "redirect_uri", "response_type", "response_mode", "state", "scope", "nonce", "code_challenge", "code_challenge_method",
+		"request", "request_uri", "claims", "id_token_hint", "registration":
+		return true
+	}
+	return false
 }
 
 // Redeem exchanges a code and verifies the ID token: signature, issuer,
