@@ -75,6 +75,10 @@ test('admin.customProviders: made, listed, read, changed, removed; the secret is
   assert.deepEqual([made.identifier, made.provider_type, made.issuer, made.enabled], [identifier, 'oidc', own.issuer, true]);
   assert.ok(ok(await api.listProviders()).providers.some((p) => p.id === made.id));
   assert.equal(ok(await api.updateProvider(identifier, { name: 'Other' })).name, 'Other');
+  assert.deepEqual(ok(await api.updateProvider(identifier, { authorization_params: { prompt: 'login' } })).authorization_params, { prompt: 'login' });
+  for (const weaker of [{ pkce_enabled: false }, { skip_nonce_check: true }, { email_optional: true }, { provider_type: 'oauth2' }, { authorization_params: { state: 'mine' } }]) {
+    assert.deepEqual([(await api.updateProvider(identifier, weaker)).error?.status], [400], JSON.stringify(weaker));
+  }
   const read = ok(await api.getProvider(identifier));
   assert.deepEqual([read.name, JSON.stringify(read).includes('kept-to-ourselves')], ['Other', false]);
   assert.equal((await api.deleteProvider(identifier)).error, null);
@@ -90,8 +94,8 @@ test('/admin/sso/providers: made, listed, read, changed, removed', async () => {
   assert.deepEqual([made.saml.entity_id, made.domains, made.disabled], [entity, [{ domain }], false]);
   const [, list] = await admin('GET', '/admin/sso/providers');
   assert.ok(list.items.some((p) => p.id === made.id));
-  const [, changed] = await admin('PUT', `/admin/sso/providers/${made.id}`, { disabled: true });
-  assert.equal(changed.disabled, true);
+  const [, changed] = await admin('PUT', `/admin/sso/providers/${made.id}`, { disabled: true, resource_id: 'crm-17' });
+  assert.deepEqual([changed.disabled, changed.resource_id], [true, 'crm-17']);
   const [twice, refused] = await admin('POST', '/admin/sso/providers', { type: 'saml', tenant_id: tenant, metadata_xml: descriptor(entity) });
   assert.deepEqual([twice, refused.error_code], [422, 'saml_idp_already_exists']);
   const [moved, kept] = await admin('PUT', `/admin/sso/providers/${made.id}`, { metadata_xml: descriptor(`https://${newDomain()}/metadata`) });
