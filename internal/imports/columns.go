@@ -83,7 +83,7 @@ func (v *survey) explain() []Column {
 func signature(headers []string) string {
 	folds := make([]string, len(headers))
 	for i, h := range headers {
-		folds[i] = cell.Fold(h)
+		folds[i] = cell.Fold(heading(h))
 	}
 	sum := sha256.Sum256([]byte(strings.Join(folds, "\x1f")))
 	return hex.EncodeToString(sum[:])

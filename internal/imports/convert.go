@@ -120,7 +120,7 @@ func (v *survey) take(d *draft, c *mapped, text string) {
 	}
 	f := c.field
 	if f.Ref != "" {
-		d.refs = append(d.refs, reference{c, cell.Line(query.Unguard(text))})
+		d.refs = append(d.refs, reference{c, nameIn(text)})
 		return
 	}
 	value, code, why := v.value(c, text)
@@ -130,6 +130,9 @@ func (v *survey) take(d *draft, c *mapped, text string) {
 	}
 	d.row[f.Name] = value
 }
+
+// nameIn is the name of a record that a cell holds.
+func nameIn(text string) string { return cell.Line(query.Unguard(text)) }
 
 // value turns a cell into what the store reads, or says why not.
 func (v *survey) value(c *mapped, text string) (value any, code, why string) {

@@ -161,7 +161,7 @@ func (v *survey) chosen(o *opening) (skip int, err error) {
 func (v *survey) matching(head []sheet.Record, given map[string]place) int {
 	names := map[string]bool{}
 	for _, p := range given {
-		names[cell.Fold(p.header)] = p.header != ""
+		names[cell.Fold(heading(p.header))] = p.header != ""
 	}
 	if !byHeader(given) {
 		for _, c := range v.target.columns {
@@ -194,10 +194,7 @@ func matches(rec sheet.Record, names map[string]bool) (n, filled int) {
 			continue
 		}
 		filled++
-		if len(c) > 4*maxHeader {
-			continue
-		}
-		if f := cell.Fold(c); names[f] && !seen[f] {
+		if f := cell.Fold(heading(c)); names[f] && !seen[f] {
 			seen[f] = true
 			n++
 		}

@@ -113,6 +113,35 @@ func TestHeaderOfKeptMapping(t *testing.T) {
 	})
 }
 
+// A form's export asks in whole sentences: such a column is called by how its
+// header begins, in the mapping too, in full, cut or by its number.
+func TestLongHeaders(t *testing.T) {
+	ask := strings.Repeat("Где это было? ", 20)
+	cut := string([]rune(ask)[:199]) + "…"
+	each(t, func(k *kit) {
+		for i, c := range []struct{ mapping, columns, options, want, code, says string }{
+			{"", "code,name," + ask, "", "code=code name=name", "", ""},
+			{`{"code":1,"name":3}`, "Kennung,Rest," + ask, `{"header":true}`, "code=Kennung name=" + cut, "", ""},
+			{`{"code":"Kennung","name":"` + ask + `"}`, "Kennung,Rest," + ask, "", "code=Kennung name=" + cut, "", ""},
+			{`{"code":"Kennung","name":"` + cut + `"}`, "Kennung,Rest," + ask, "", "code=Kennung name=" + cut, "", ""},
+			{"", "Kennung,Rest," + ask, "", "code=Kennung name=" + cut, "", ""}, // as it was mapped before
+			{`{"code":"Kennung","name":"` + ask + `"}`, "Kennung," + ask + "," + ask + "?", "", "", "import_question", `columns 2 and 3 are both called "` + cut + `": say which with its number`},
+		} {
+			job := k.upload("zones", c.options, c.mapping, "z.csv", fmt.Appendf(nil, "%s\nZ-%d,One,Two\n", c.columns, i))
+			p, err := k.m.Process(context.Background(), k.as, job.ID)
+			if f := fault.As(err); err != nil && (f.Code != c.code || f.Msg != c.says) || err == nil && c.code != "" {
+				k.Errorf("%d: %v", i, err)
+			}
+			if err != nil {
+				continue
+			}
+			if got := fmt.Sprintf("code=%s name=%s", p.Mapping["code"], p.Mapping["name"]); got != c.want || p.Stats.ValidRows != 1 || p.Columns[2].Header != cut {
+				k.Errorf("%d: %s %+v", i, got, p)
+			}
+		}
+	})
+}
+
 // Corrections stay with their lines when another line is the header.
 func TestCorrectionsFollowTheirLines(t *testing.T) {
 	each(t, func(k *kit) {

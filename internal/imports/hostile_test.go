@@ -90,7 +90,7 @@ func TestHostileImports(t *testing.T) {
 		{"entities", "items", "e.xlsx", "workbook", "", archive(t, map[string]string{"xl/sharedStrings.xml": `<!DOCTYPE sst [<!ENTITY a "x"><!ENTITY b "&a;&a;">]><sst><si><t>&b;</t></si></sst>`})},
 		{"one long text in 100,000 cells", "items", "s.xlsx", "", "row_too_long", shared(t, 500, 200)},
 		{"one long text in three cells of each row", "items", "r.xlsx", "", "invalid", shared(t, 1000, 3)},
-		{"long headers", "items", "h.csv", "header_too_long", "", []byte("sku" + strings.Repeat("-", 32_000) + ",name\nA,B\n")},
+		{"long headers", "items", "h.csv", "", "", []byte("sku" + strings.Repeat("-", 32_000) + ",name\nA,B\n")},
 		{"headers in eight errors of each row", "items", "w.csv", "", "number", longHeaders(2000)},
 		{"rows of 200 kB", "items", "l.csv", "", "row_too_long", []byte("sku,name\n" + strings.Repeat("A,B,"+strings.Repeat(strings.Repeat("x", 20_000)+",", 10)+"\n", 200))},
 		{"rows of 120 kB", "items", "b.csv", "", "columns", []byte("sku,name\n" + strings.Repeat("A,B,"+strings.Repeat(strings.Repeat("x", 20_000)+",", 6)+"\n", 400))},

@@ -104,8 +104,18 @@ func question(field, format string, args ...any) *fault.Error {
 	return f.At(field, format, args...)
 }
 
-// maxHeader bounds a column's header, which stands in each of its errors.
+// maxHeader bounds a column's label, which stands in each of its errors.
 const maxHeader = 200 // characters
+
+// heading is what a column is called: its header in one line, the beginning of
+// one that is longer, as forms have that ask in whole sentences.
+func heading(header string) string {
+	h := cell.Line(header)
+	if utf8.RuneCountInString(h) <= maxHeader {
+		return h
+	}
+	return string([]rune(h)[:maxHeader-1]) + "…"
+}
 
 // arrange finds the target's columns among the file's.
 func arrange(t *target, first []string, given map[string]place, headed bool) (*layout, error) {
@@ -114,11 +124,7 @@ func arrange(t *target, first []string, given map[string]place, headed bool) (*l
 		if !headed {
 			h = fmt.Sprintf("column %d", i+1)
 		}
-		if utf8.RuneCountInString(h) > maxHeader {
-			return nil, fault.New(fault.Invalid, "header_too_long", "the header of column %d has more than %d characters: shorten it in the file; it begins %q", i+1, maxHeader, clip(h, 80)).
-				At("file", "has a header of more than %d characters", maxHeader)
-		}
-		l.headers = append(l.headers, cell.Line(h))
+		l.headers = append(l.headers, heading(h))
 	}
 	var err error
 	switch {
@@ -177,18 +183,18 @@ func (l *layout) find(name string, p place, headed bool) (int, error) {
 		}
 		return n - 1, nil
 	}
-	at := -1
+	at, want := -1, heading(p.header)
 	for i, h := range l.headers {
-		if h != cell.Line(p.header) && cell.Fold(h) != cell.Fold(p.header) {
+		if h != want && cell.Fold(h) != cell.Fold(want) {
 			continue
 		}
 		if at >= 0 {
-			return 0, question(field, "columns %d and %d are both called %q: say which with its number", at+1, i+1, p.header)
+			return 0, question(field, "columns %d and %d are both called %q: say which with its number", at+1, i+1, want)
 		}
 		at = i
 	}
 	if at < 0 {
-		f := question(field, "the file has no column %q", p.header)
+		f := question(field, "the file has no column %q", want)
 		f.Details = "columns: " + strings.Join(l.headers, ", ")
 		return 0, f
 	}

@@ -53,6 +53,10 @@ type survey struct {
 // see whether it refers to our records at all.
 const refSample = 500
 
+// longestName is more than any naming holds, in bytes: of a longer text this
+// much is looked up, and it is nobody's name.
+const longestName = 4 * 256
+
 // upload is a job's file and what its name says it is.
 type upload struct {
 	open sheet.Source
@@ -139,7 +143,7 @@ func (v *survey) columns(rows sheet.Records, first *sheet.Record) error {
 		}
 		for i, s := range texts {
 			if i < len(cells) && len(s) < refSample && rec.Kind(i) != sheet.Broken && strings.TrimSpace(cells[i]) != "" {
-				s[strings.Clone(clip(cell.Line(cells[i]), maxHeader))] = true // not the whole row with it
+				s[strings.Clone(clip(nameIn(cells[i]), longestName))] = true // not the whole row with it
 			}
 		}
 	}

@@ -335,3 +335,20 @@ func TestSecondKeysAreFixed(t *testing.T) {
 		}
 	}
 }
+
+// A column refers to our records though their names are as long as names can
+// be, in a script of two bytes a letter; one of longer texts means something else.
+func TestLongNamesOfRecords(t *testing.T) {
+	each(t, func(k *kit) {
+		name := func(n int) string { return strings.Repeat("Ж", 199) + strconv.Itoa(n) }
+		team := k.add("teams", store.Row{"code": "T-1", "name": name(1)})
+		_, p, a := k.imported("workers", "", "", "w.csv", []byte("employee_no,name,team,site\nE-1,Анна,"+name(1)+","+strings.Repeat("Я", 300)+"\n"))
+		if a.ImportedCount != 1 || k.find("workers", "employee_no", "E-1")["team_id"] != team || len(p.Mapping) != 3 || p.Mapping["team_id"] == "" {
+			k.Errorf("%+v %+v", p, a)
+		}
+		k.add("teams", store.Row{"code": "T-2", "name": "=Team"})
+		if _, p, _ := k.imported("workers", "", "", "g.csv", []byte("employee_no,name,team\nE-2,Bert,'=Team\n")); p.Mapping["team_id"] == "" {
+			k.Errorf("an exported name that begins as formulas do: %+v", p)
+		}
+	})
+}
