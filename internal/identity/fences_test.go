@@ -132,8 +132,8 @@ func TestFence_lateLink(t *testing.T) {
 	})
 }
 
-// Tokens in a fragment go where an entry is written out, and to the site
-// instead of what a wildcard lets in.
+// Tokens in a fragment, and the hash of a link, go where an entry is written out,
+// and to the site instead of what a wildcard lets in.
 func TestFence_wildcardTargets(t *testing.T) {
 	withIDP(t, func(c *identity.Config) {
 		linking(c)
@@ -143,6 +143,8 @@ func TestFence_wildcardTargets(t *testing.T) {
 		s := k.signUp("a@x.example", nil)
 		k.ok(k.svc.Recover(k.ctx, identity.MailRequest{Email: "a@x.example", Redirect: wide}, nobody))
 		link := linkIn(k, k.mailTo("a@x.example", "recovery")).Get("token")
+		hashed, err := k.svc.OpenLink(k.ctx, identity.Open{Token: link, Type: "recovery", Redirect: wide}, nobody)
+		k.ok(err)
 		mailed, err := k.svc.OpenLink(k.ctx, identity.Open{Token: link, Type: "recovery", Redirect: wide, Post: true, Page: true}, nobody)
 		k.ok(err)
 		cb, _ := k.begin(p, identity.PKCE{})
@@ -152,6 +154,7 @@ func TestFence_wildcardTargets(t *testing.T) {
 		code, state := p.grant(start.Location)
 		second := identity.Callback{Provider: "second", State: state, Code: code, Cookie: func(string) string { return start.Browser }}
 		for name, tt := range map[string]struct{ at, want string }{
+			"hash":     {hashed.Location, site + "?token_hash="},
 			"mail":     {mailed.Location, site + "#access_token="},
 			"provider": {k.svc.FinishOAuth(k.ctx, cb, nobody).Location, site + "#access_token="},
 			"link":     {k.svc.FinishOAuth(k.ctx, second, nobody).Location, site + "#access_token="},

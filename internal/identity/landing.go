@@ -8,12 +8,17 @@ import (
 	"holdfast/internal/identity/redirect"
 )
 
-// fragment is the implicit flow's success: the session behind the #, at the
-// site where the target is allowed by a wildcard only.
-func (s *Service) fragment(sess *Session, target, typ string) string {
-	if !s.redirects.Exact(target) {
-		target = s.redirects.Site()
+// exactly is where what opens an account may go: the target, or the site where
+// the target is allowed by a wildcard only.
+func (s *Service) exactly(target string) string {
+	if s.redirects.Exact(target) {
+		return target
 	}
+	return s.redirects.Site()
+}
+
+// fragment is the implicit flow's success: the session behind the #.
+func (s *Service) fragment(sess *Session, target, typ string) string {
 	v := url.Values{"access_token": {sess.AccessToken}, "refresh_token": {sess.RefreshToken}, "expires_in": {strconv.FormatInt(sess.ExpiresIn, 10)},
 		"expires_at": {strconv.FormatInt(sess.ExpiresAt, 10)}, "token_type": {"bearer"}, "sb": {""}}
 	for k, text := range map[string]string{"type": typ, "provider_token": sess.ProviderToken, "provider_refresh_token": sess.ProviderRefreshToken} {
@@ -21,7 +26,7 @@ func (s *Service) fragment(sess *Session, target, typ string) string {
 			v.Set(k, text)
 		}
 	}
-	return redirect.WithFragment(target, v)
+	return redirect.WithFragment(s.exactly(target), v)
 }
 
 // failure leads a browser to target with what went wrong: in the fragment, and

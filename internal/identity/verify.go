@@ -362,7 +362,7 @@ func (s *Service) OpenLink(ctx context.Context, in Open, c Client) (Landing, err
 			out.Location = redirect.WithQuery(target, url.Values{"code": {authCode}})
 			return err
 		case !s.cfg.ImplicitFlow || !in.Post && !in.Page:
-			out.Location = redirect.WithQuery(target, url.Values{"token_hash": {in.Token}, "type": {in.Type}})
+			out.Location = redirect.WithQuery(s.exactly(target), url.Values{"token_hash": {in.Token}, "type": {in.Type}})
 			return nil
 		case !in.Post:
 			out.Ask = true
