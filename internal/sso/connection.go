@@ -394,7 +394,7 @@ func (s *Service) enforce(tx *db.Tx, id string, begins bool, d Draft) error {
 	if err != nil {
 		return err
 	}
-	if err := s.checkEnforced(tx, c, begins); err != nil || !begins {
+	if err := s.checkEnforced(tx, c, begins); err != nil || !begins && d.BreakGlass == nil {
 		return err
 	}
 	return s.endOthers(tx, c, c.Domains...)

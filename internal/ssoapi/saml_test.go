@@ -415,6 +415,7 @@ func TestEnforced(t *testing.T) {
 	onBoth(t, func(k *kit) {
 		p, tenant := newIDP(k), k.tenant("Corp")
 		owner, worker := k.member(tenant, "owner@corp.example", actor.Owner), k.member(tenant, "will@corp.example", actor.Operator)
+		second := k.member(tenant, "second@corp.example", actor.Owner)
 		id := k.samlConnection(p, tenant, nil)
 		enforce := func(glass string) answer {
 			return k.call("PUT", "/sso/connections/"+id, owner.AccessToken, map[string]any{"enforced": true, "break_glass_user_id": glass})
@@ -438,7 +439,10 @@ func TestEnforced(t *testing.T) {
 		} else {
 			k.want(k.redeem(at), 200, "")
 		}
-		k.want(k.call("PUT", "/sso/connections/"+id, owner.AccessToken, map[string]any{"enforced": false}), 200, "")
+		k.want(k.call("PUT", "/sso/connections/"+id, owner.AccessToken, map[string]any{"break_glass_user_id": second.User.ID}), 200, "")
+		k.want(k.call("GET", "/user", owner.AccessToken, nil), 403, "session_not_found")
+		now := k.want(sign("second@corp.example", pw), 200, "").text(k, "access_token")
+		k.want(k.call("PUT", "/sso/connections/"+id, now, map[string]any{"enforced": false}), 200, "")
 		k.want(sign("will@corp.example", pw), 200, "")
 	})
 }
@@ -476,14 +480,15 @@ func TestBrokenEnforcedConnection(t *testing.T) {
 	onBoth(t, func(k *kit) {
 		p, tenant := newIDP(k), k.tenant("Corp")
 		owner, second := k.member(tenant, "owner@corp.example", actor.Owner), k.member(tenant, "second@x.example", actor.Owner)
+		third := k.member(tenant, "third@x.example", actor.Owner) // whose session nothing ends
 		id := k.samlConnection(p, tenant, nil)
 		try := func() {
-			loc := k.want(k.call("POST", "/sso/connections/"+id+"/test", owner.AccessToken, nil), 200, "").text(k, "url")
+			loc := k.want(k.call("POST", "/sso/connections/"+id+"/test", third.AccessToken, nil), 200, "").text(k, "url")
 			k.call("POST", "/sso/saml/acs", "", p.answer(loc))
 		}
 		change := func(status int, what map[string]any) {
 			k.Helper()
-			if a := k.call("PUT", "/sso/connections/"+id, owner.AccessToken, what); a.status != status {
+			if a := k.call("PUT", "/sso/connections/"+id, third.AccessToken, what); a.status != status {
 				k.Errorf("status %d, want %d: %.200s", a.status, status, a.body)
 			}
 		}
