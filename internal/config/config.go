@@ -25,7 +25,7 @@ type Config struct {
 	DatabasePooler    string        `name:"database_pooler" default:"session" oneof:"session transaction" doc:"transaction = a transaction pooler (PgBouncer) stands before PostgreSQL"`
 	PublicURL         string        `name:"public_url" doc:"address clients use; links and tokens are built from it (default http://<listen>)"`
 	SiteURL           string        `name:"site_url" doc:"where users land after mail links (default: public_url)"`
-	RedirectURLs      []string      `name:"redirect_urls" doc:"allowed redirect targets, comma separated globs; tokens in fragments go to entries without * only"`
+	RedirectURLs      []string      `name:"redirect_urls" doc:"allowed redirect targets, comma separated globs; tokens in fragments and mailed links go to entries without * only"`
 	SigningKeys       string        `name:"signing_keys" secret:"true" doc:"file with a private JWK set (ES256); made in the database when absent"`
 	JWTSecret         string        `name:"jwt_secret" secret:"true" doc:"HS256 secret of the anon and service keys in JWT form; at least 32 bytes; made when absent"`
 	PublishableKey    string        `name:"publishable_key" secret:"true" doc:"fixed key sb_publishable_..., taken beside the one that is made"`

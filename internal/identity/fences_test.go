@@ -132,21 +132,25 @@ func TestFence_lateLink(t *testing.T) {
 	})
 }
 
-// Tokens in a fragment, and the hash of a link, go where an entry is written out,
-// and to the site instead of what a wildcard lets in.
+// Tokens in a fragment, and everything that a mailed link hands over, go where an
+// entry is written out, and to the site instead of what a wildcard lets in.
 func TestFence_wildcardTargets(t *testing.T) {
 	withIDP(t, func(c *identity.Config) {
 		linking(c)
 		c.RedirectURLs, c.OIDC["second"] = []string{"https://app.example.com/**"}, c.OIDC["corp"]
 	}, func(k *kit, p *idp) {
 		const wide, site = "https://app.example.com/in", "http://localhost:3000"
+		mailed := func(email string, pk identity.PKCE, in identity.Open) string {
+			k.Helper()
+			k.ok(k.svc.Recover(k.ctx, identity.MailRequest{Email: email, Redirect: wide, PKCE: pk}, nobody))
+			in.Token, in.Type, in.Redirect = linkIn(k, k.mailTo(email, "recovery")).Get("token"), "recovery", wide
+			to, err := k.svc.OpenLink(k.ctx, in, nobody)
+			k.ok(err)
+			return to.Location
+		}
 		s := k.signUp("a@x.example", nil)
-		k.ok(k.svc.Recover(k.ctx, identity.MailRequest{Email: "a@x.example", Redirect: wide}, nobody))
-		link := linkIn(k, k.mailTo("a@x.example", "recovery")).Get("token")
-		hashed, err := k.svc.OpenLink(k.ctx, identity.Open{Token: link, Type: "recovery", Redirect: wide}, nobody)
-		k.ok(err)
-		mailed, err := k.svc.OpenLink(k.ctx, identity.Open{Token: link, Type: "recovery", Redirect: wide, Post: true, Page: true}, nobody)
-		k.ok(err)
+		k.signUp("b@x.example", nil)
+		k.signUp("c@x.example", nil)
 		cb, _ := k.begin(p, identity.PKCE{})
 		coded, _ := k.begin(p, challenge())
 		start, err := k.svc.AuthorizeLink(k.ctx, k.actor(s), identity.Authorize{Provider: "second", Redirect: wide})
@@ -154,8 +158,9 @@ func TestFence_wildcardTargets(t *testing.T) {
 		code, state := p.grant(start.Location)
 		second := identity.Callback{Provider: "second", State: state, Code: code, Cookie: func(string) string { return start.Browser }}
 		for name, tt := range map[string]struct{ at, want string }{
-			"hash":     {hashed.Location, site + "?token_hash="},
-			"mail":     {mailed.Location, site + "#access_token="},
+			"mail":     {mailed("a@x.example", identity.PKCE{}, identity.Open{Post: true, Page: true}), site + "#access_token="},
+			"no page":  {mailed("b@x.example", identity.PKCE{}, identity.Open{}), site + "?token_hash="},
+			"mailed":   {mailed("c@x.example", challenge(), identity.Open{Page: true}), site + "?code="},
 			"provider": {k.svc.FinishOAuth(k.ctx, cb, nobody).Location, site + "#access_token="},
 			"link":     {k.svc.FinishOAuth(k.ctx, second, nobody).Location, site + "#access_token="},
 			"code":     {k.svc.FinishOAuth(k.ctx, coded, nobody).Location, wide + "?code="},

@@ -8,8 +8,8 @@ import (
 	"holdfast/internal/identity/redirect"
 )
 
-// exactly is where what opens an account may go: the target, or the site where
-// the target is allowed by a wildcard only.
+// exactly is target, or the site where only a wildcard allows it: for what opens
+// an account to whoever reads it.
 func (s *Service) exactly(target string) string {
 	if s.redirects.Exact(target) {
 		return target
@@ -27,6 +27,17 @@ func (s *Service) fragment(sess *Session, target, typ string) string {
 		}
 	}
 	return redirect.WithFragment(s.exactly(target), v)
+}
+
+// halfway leads to target with the first of the two confirmations: in the query
+// too where the client reads it there.
+func halfway(target string, query bool) string {
+	v := url.Values{"message": {Halfway}}
+	if query {
+		target = redirect.WithQuery(target, v)
+	}
+	v.Set("sb", "")
+	return redirect.WithFragment(target, v)
 }
 
 // failure leads a browser to target with what went wrong: in the fragment, and

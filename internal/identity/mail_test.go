@@ -463,8 +463,60 @@ func TestEmailChange_endedHalf(t *testing.T) {
 	})
 }
 
-// With PKCE each half is proved when its code is exchanged.
+// With PKCE both halves are taken on their pages, in whichever order: the change
+// holds without the verifier, which opens a session with the second one's code.
 func TestEmailChange_PKCE(t *testing.T) {
+	for _, implicit := range []bool{true, false} {
+		onBoth(t, func(c *identity.Config) { byMail(c); c.ImplicitFlow = implicit }, func(k *kit) {
+			for i, kinds := range [][2]string{{"email_change_new", "email_change_current"}, {"email_change_current", "email_change_new"}} {
+				email, p := string('a'+rune(i))+"@x.example", pw
+				to := map[string]string{"email_change_new": "new-" + email, "email_change_current": email}
+				_, err := k.svc.CreateUser(k.ctx, k.service(), identity.AdminUser{Email: &email, Password: &p, EmailConfirm: true})
+				k.ok(err)
+				_, err = k.svc.UpdateUser(k.ctx, k.actor(k.signIn(email)), identity.Update{Email: to["email_change_new"], PKCE: challenge()})
+				k.ok(err)
+				open := func(in identity.Open) identity.Landing {
+					k.Helper()
+					in.Type = "email_change"
+					at, err := k.svc.OpenLink(k.ctx, in, nobody)
+					k.ok(err)
+					return at
+				}
+				first := identity.Open{Token: linkIn(k, k.mailTo(to[kinds[0]], kinds[0])).Get("token"), Page: true}
+				second := identity.Open{Token: linkIn(k, k.mailTo(to[kinds[1]], kinds[1])).Get("token"), Page: true}
+				for range 2 { // opened, not pressed
+					if at := open(first); !at.Ask || at.Location != "" {
+						k.Fatalf("%+v", at)
+					}
+				}
+				first.Post = true
+				if at, want := open(first).Location, url.QueryEscape(identity.Halfway); at != "http://localhost:3000?message="+want+"#message="+want+"&sb=" {
+					k.Fatal(at)
+				}
+				if at := open(first).Location; !strings.Contains(at, "otp_expired") {
+					k.Error("taken twice: " + at)
+				}
+				k.signIn(email)
+				if at := open(second); !at.Ask {
+					k.Fatalf("%+v", at)
+				}
+				second.Post = true
+				authCode := codeOf(k, open(second).Location)
+				k.signIn(to["email_change_new"])
+				_, err = k.svc.Exchange(k.ctx, authCode, strings.Repeat("v", 43), nobody)
+				k.code(err, "bad_code_verifier")
+				s, err := k.svc.Exchange(k.ctx, authCode, verifier, nobody)
+				k.ok(err)
+				if s.User.Email != to["email_change_new"] {
+					k.Errorf("%+v", s.User)
+				}
+			}
+		})
+	}
+}
+
+// Whoever is shown no page exchanges the codes of both links.
+func TestEmailChange_PKCEWithoutPage(t *testing.T) {
 	onBoth(t, byMail, func(k *kit) {
 		email, p := "old@x.example", pw
 		_, err := k.svc.CreateUser(k.ctx, k.service(), identity.AdminUser{Email: &email, Password: &p, EmailConfirm: true})
@@ -472,7 +524,7 @@ func TestEmailChange_PKCE(t *testing.T) {
 		_, err = k.svc.UpdateUser(k.ctx, k.actor(k.signIn(email)), identity.Update{Email: "new@x.example", PKCE: challenge()})
 		k.ok(err)
 		exchange := func(to, kind string) (*identity.Session, error) {
-			at, err := k.svc.OpenLink(k.ctx, identity.Open{Token: linkIn(k, k.mailTo(to, kind)).Get("token"), Type: "email_change", Page: true}, nobody)
+			at, err := k.svc.OpenLink(k.ctx, identity.Open{Token: linkIn(k, k.mailTo(to, kind)).Get("token"), Type: "email_change"}, nobody)
 			k.ok(err)
 			return k.svc.Exchange(k.ctx, codeOf(k, at.Location), verifier, nobody)
 		}
@@ -543,7 +595,7 @@ func TestPKCE_mail(t *testing.T) {
 			{Challenge: strings.Repeat("a", 129), Method: "s256"}, {Challenge: strings.Repeat("a", 42), Method: "s256"}, {Challenge: strings.Repeat("é", 30), Method: "S256"}} {
 			k.code(k.svc.Recover(k.ctx, identity.MailRequest{Email: "a@x.example", PKCE: p}, nobody), "validation_failed")
 		}
-		k.ok(k.svc.Recover(k.ctx, identity.MailRequest{Email: "a@x.example", PKCE: challenge(), Redirect: "https://app.example.com/reset?sb_flow_id=7"}, nobody))
+		k.ok(k.svc.Recover(k.ctx, identity.MailRequest{Email: "a@x.example", PKCE: challenge(), Redirect: "https://app.example.com/in?sb_flow_id=7"}, nobody))
 		q := linkIn(k, k.mailTo("a@x.example", "recovery"))
 		if !strings.HasPrefix(q.Get("token"), "pkce_") {
 			k.Error(q)
@@ -553,7 +605,7 @@ func TestPKCE_mail(t *testing.T) {
 		for range 3 {
 			to, err := k.svc.OpenLink(k.ctx, open, nobody)
 			k.ok(err)
-			if !strings.HasPrefix(to.Location, "https://app.example.com/reset?sb_flow_id=7&code=") {
+			if !strings.HasPrefix(to.Location, "https://app.example.com/in?sb_flow_id=7&code=") {
 				k.Fatal(to.Location)
 			}
 			if c := codeOf(k, to.Location); authCode != "" && c != authCode {

@@ -332,9 +332,11 @@ type Open struct {
 // at that exchange. Without PKCE a browser gets a page whose button posts.
 // Whoever shows no pages, and everybody where the implicit flow is off and no
 // tokens travel in addresses, is sent to the site with the link's hash, which
-// POST /verify redeems.
+// POST /verify redeems. An e-mail change is confirmed on the page with PKCE too,
+// because clients forget its verifier before anybody opens the links.
 func (s *Service) OpenLink(ctx context.Context, in Open, c Client) (Landing, error) {
-	target := s.redirects.Target(in.Redirect)
+	// Whoever asked for the mail chose target and challenge, and need not be its reader.
+	target := s.exactly(s.redirects.Target(in.Redirect))
 	if in.Peek {
 		return Landing{Location: target}, nil
 	}
@@ -356,17 +358,21 @@ func (s *Service) OpenLink(ctx context.Context, in Open, c Client) (Landing, err
 		if err != nil {
 			return err
 		}
+		onPage := f.challenge != "" && in.Page && (t.kind == kindChangeCurrent || t.kind == kindChangeNew)
 		switch {
-		case f.challenge != "":
+		case f.challenge != "" && !onPage:
 			authCode, err := s.issueCode(tx, f)
 			out.Location = redirect.WithQuery(target, url.Values{"code": {authCode}})
 			return err
-		case !s.cfg.ImplicitFlow || !in.Post && !in.Page:
-			out.Location = redirect.WithQuery(s.exactly(target), url.Values{"token_hash": {in.Token}, "type": {in.Type}})
+		case !onPage && (!s.cfg.ImplicitFlow || !in.Post && !in.Page):
+			out.Location = redirect.WithQuery(target, url.Values{"token_hash": {in.Token}, "type": {in.Type}})
 			return nil
 		case !in.Post:
 			out.Ask = true
 			return nil
+		case onPage:
+			out.Location, err = s.changeOnPage(tx, f, t, target, c)
+			return err
 		}
 		if t.identity, err = s.sameBrowser(f, in); err != nil {
 			return err
@@ -374,7 +380,7 @@ func (s *Service) OpenLink(ctx context.Context, in Open, c Client) (Landing, err
 		var half bool
 		g, half, err = s.accept(tx, t, token.Method{Method: "otp"}, c)
 		if half {
-			out.Location = redirect.WithFragment(target, url.Values{"message": {Halfway}, "sb": {""}})
+			out.Location = halfway(target, false)
 		}
 		return err
 	})
@@ -393,6 +399,27 @@ func (s *Service) OpenLink(ctx context.Context, in Open, c Client) (Landing, err
 }
 
 func (in Open) pkce() bool { return len(in.Token) > 5 && in.Token[:5] == "pkce_" }
+
+// changeOnPage takes a half of an e-mail change that began with a challenge. The
+// whole one leads to a code for whoever still has the verifier.
+func (s *Service) changeOnPage(tx *db.Tx, f flow, t oneTime, target string, c Client) (string, error) {
+	if err := consume(tx, t); err != nil {
+		return "", err
+	}
+	_, half, err := s.apply(tx, t, c)
+	if err != nil {
+		return "", err
+	}
+	if half {
+		return halfway(target, true), nil
+	}
+	authCode, err := s.issueCode(tx, f)
+	if err != nil {
+		return "", err
+	}
+	_, err = tx.Exec("UPDATE flow_states SET token_id = NULL WHERE id = $1", f.id)
+	return redirect.WithQuery(target, url.Values{"code": {authCode}}), err
+}
 
 // flowOfCode is the flow that asked for a code, or none.
 func (s *Service) flowOfCode(tx *db.Tx, t oneTime) (flow, error) {

@@ -100,8 +100,8 @@ func (r *Rules) Allowed(raw string) bool {
 
 // Exact reports whether raw is allowed by a name that somebody wrote out: an
 // entry without "*", or the site, all of whose pages are one origin. Only there
-// may tokens travel in a fragment: what a "*" lets in is anybody's who gets a
-// name or a page below it.
+// may tokens travel in a fragment, and mailed links lead: what a "*" lets in is
+// anybody's who gets a name or a page below it.
 func (r *Rules) Exact(raw string) bool {
 	u, ok := parse(raw)
 	return ok && (r.sameSite(u) || slices.ContainsFunc(r.allow, func(e entry) bool { return !e.glob && e.matches(u) }))

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { anonKey, client, ok, password, url } from '../client.mjs';
 import { letter } from './mailbox.mjs';
-import { confirmed, newAddress, press } from './rig.mjs';
+import { confirmed, newAddress, pkce, press } from './rig.mjs';
 
 const halfway = 'Confirmation link accepted. Please proceed to confirm link sent to the other email';
 
@@ -79,6 +79,21 @@ test('an address change by its two links: the first leads to the site with a mes
   assert.deepEqual([new URLSearchParams(first.hash.slice(1)).get('message'), first.hash.includes('access_token')], [halfway, false]);
   const second = await press((await letter(email, /change of your address/)).link);
   assert.equal(ok(await client().auth.getUser(new URLSearchParams(second.hash.slice(1)).get('access_token'))).user.email, next);
+});
+
+// updateUser of the client drops its verifier again, so no code of these links can
+// be exchanged: the change must not wait for that.
+test('an address change with PKCE, by its two links', async () => {
+  const { c, email } = await confirmed('by-pkce', {}, pkce());
+  const next = newAddress('by-pkce-moved');
+  ok(await c.auth.updateUser({ email: next }));
+  const first = await press((await letter(next, /new address/)).link);
+  assert.deepEqual([first.searchParams.get('message'), first.searchParams.get('code')], [halfway, null]);
+  assert.equal(ok(await c.auth.getUser()).user.email, email);
+  const second = await press((await letter(email, /change of your address/)).link);
+  assert.ok(second.searchParams.get('code'));
+  assert.equal(ok(await c.auth.refreshSession()).user.email, next);
+  ok(await client().auth.signInWithPassword({ email: next, password }));
 });
 
 test('reauthenticate: a mailed nonce entitles to a new password, once', async () => {
