@@ -47,11 +47,19 @@ func (s *Service) provider(name string) *oidc.Provider {
 	return s.providers[strings.TrimPrefix(name, "custom:")]
 }
 
+// Configured reports whether a name is a provider's of the configuration.
+func (s *Service) Configured(name string) bool { return s.provider(name) != nil }
+
+// UnknownProvider refuses a sign-in at a provider that there is not.
+func UnknownProvider() error {
+	return fault.New(fault.Invalid, "validation_failed", "Unsupported provider: provider is not enabled")
+}
+
 // Authorize starts a sign-in at a provider.
 func (s *Service) Authorize(ctx context.Context, in Authorize) (AuthStart, error) {
 	p := s.provider(in.Provider)
 	if p == nil {
-		return AuthStart{}, fault.New(fault.Invalid, "validation_failed", "Unsupported provider: provider is not enabled")
+		return AuthStart{}, UnknownProvider()
 	}
 	in.Provider = p.Config().Name
 	if err := in.PKCE.check(); err != nil {

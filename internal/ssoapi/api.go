@@ -20,6 +20,7 @@ type Options struct {
 	Credential func(r *http.Request) identity.Credential                          // what a request shows of itself
 	Next       http.Handler                                                       // serves every other path of /auth/v1
 	Limit      func(w http.ResponseWriter, r *http.Request, account string) error // counts an attempt; nil counts nothing
+	Depart     func(w http.ResponseWriter, r *http.Request) error                 // counts a browser that goes to a provider; nil counts nothing
 	Session    func(w http.ResponseWriter, r *http.Request, a actor.Actor) error  // counts a request under the API category; nil counts nothing
 }
 
@@ -44,12 +45,18 @@ func New(svc *sso.Service, ident *identity.Service, o Options) http.Handler {
 		switch {
 		case parts[0] == "scim":
 			scim.ServeHTTP(w, r)
-		case len(find(parts)) > 0, parts[0] == "authorize" && strings.HasPrefix(r.URL.Query().Get("provider"), "custom:"):
+		case len(find(parts)) > 0, parts[0] == "authorize" && a.custom(r.URL.Query().Get("provider")):
 			auth.ServeHTTP(w, r)
 		default:
 			o.Next.ServeHTTP(w, r)
 		}
 	})
+}
+
+// custom reports a name that only a connection may have: no tenant's takes the
+// place of a provider of the configuration.
+func (a *API) custom(provider string) bool {
+	return strings.HasPrefix(provider, "custom:") && !a.ident.Configured(provider)
 }
 
 func split(path string) []string {
@@ -153,6 +160,11 @@ func (a *API) admit(w http.ResponseWriter, c *call, rt *route) error {
 			return nil
 		}
 		return a.opt.Limit(w, c.Request, "")
+	case departure:
+		if a.opt.Depart == nil {
+			return nil
+		}
+		return a.opt.Depart(w, c.Request)
 	case public:
 		c.actor = actor.Actor{Role: actor.Anon, Address: web.ClientAddress(c.Request)}
 		return a.count(w, c)

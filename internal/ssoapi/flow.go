@@ -46,9 +46,7 @@ func (a *API) authorize(w http.ResponseWriter, c *call) error {
 	loc, err := a.svc.Begin(c.Context(), sso.Start{Identifier: q.Get("provider"), Redirect: a.ident.Target(q.Get("redirect_to"), c.Referer()),
 		PKCE: identity.PKCE{Challenge: q.Get("code_challenge"), Method: q.Get("code_challenge_method")}, Login: q.Get("login_hint")})
 	if fault.HasCode(err, "sso_provider_not_found") {
-		// The name may be a provider's of the configuration.
-		a.opt.Next.ServeHTTP(w, c.Request)
-		return nil
+		return identity.UnknownProvider()
 	}
 	if err != nil {
 		return err

@@ -105,12 +105,7 @@ func open(t *testing.T, engine db.Engine) *kit {
 		t.Fatal(err)
 	}
 	k := &kit{T: t, db: d, base: "https://wms.example", txt: map[string][]string{}}
-	k.ident, err = identity.New(identity.Config{SiteURL: "https://app.example", PublicURL: k.base, RedirectURLs: []string{"https://app.example/**", "https://*.app.example/**"}, SignupEnabled: true, Autoconfirm: true,
-		ImplicitFlow: true, MasterKey: master, Version: "test"}, d, k, k.now)
-	k.ok(err)
-	k.svc, err = sso.New(sso.Config{PublicURL: k.base, SAML: true, AllowPrivate: true, MasterKey: master, Resolver: k}, d, k.ident, k, k.now)
-	k.ok(err)
-	k.mount()
+	k.configure(nil)
 	t.Cleanup(func() {
 		ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
 		defer cancel()
@@ -118,6 +113,18 @@ func open(t *testing.T, engine db.Engine) *kit {
 		d.Close()
 	})
 	return k
+}
+
+// configure starts the server with providers in its configuration.
+func (k *kit) configure(providers map[string]identity.Provider) {
+	k.Helper()
+	var err error
+	k.ident, err = identity.New(identity.Config{SiteURL: "https://app.example", PublicURL: k.base, RedirectURLs: []string{"https://app.example/**", "https://*.app.example/**"}, SignupEnabled: true, Autoconfirm: true,
+		ImplicitFlow: true, MasterKey: master, Version: "test", OIDC: providers}, k.db, k, k.now)
+	k.ok(err)
+	k.svc, err = sso.New(sso.Config{PublicURL: k.base, SAML: true, AllowPrivate: true, MasterKey: master, Resolver: k}, k.db, k.ident, k, k.now)
+	k.ok(err)
+	k.mount()
 }
 
 func (k *kit) mount() {

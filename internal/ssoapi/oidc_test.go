@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"net/url"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -15,10 +16,12 @@ import (
 	"github.com/go-jose/go-jose/v4"
 
 	"holdfast/internal/actor"
+	"holdfast/internal/authapi"
 	"holdfast/internal/db"
 	"holdfast/internal/fault"
 	"holdfast/internal/identity"
 	"holdfast/internal/sso"
+	"holdfast/internal/ssoapi"
 )
 
 // A person arrives through an organisation's OpenID provider, by domain, by id
@@ -43,6 +46,54 @@ func TestOIDCSignIn(t *testing.T) {
 			k.Error("the secret is shown")
 		}
 		k.want(k.call("GET", "/authorize?provider=custom:unknown&code_challenge="+challenge()+"&code_challenge_method=s256", "", nil), 400, "validation_failed")
+	})
+}
+
+// A name of the configuration is the configuration's: no connection may take it,
+// and one that had it before is not asked.
+func TestConfiguredNames(t *testing.T) {
+	onBoth(t, func(k *kit) {
+		p, tenant := newOP(k), k.tenant("Corp")
+		k.want(k.call("POST", "/admin/custom-providers", k.serviceKey(), map[string]any{"tenant_id": tenant, "identifier": "custom:github", "client_id": "c", "issuer": p.srv.URL}), 201, "")
+		id := k.oidcConnection(p, tenant, "corp.example")
+		k.configure(map[string]identity.Provider{"github": {ClientID: "ours", Secret: "s"}})
+		at := k.landed(k.call("GET", "/authorize?provider=custom:github&code_challenge_method=s256&code_challenge="+challenge(), "", nil))
+		if at.Host != "github.com" || at.Query().Get("client_id") != "ours" {
+			k.Errorf("custom:github leads to %s", at)
+		}
+		admin := k.member(tenant, "admin@corp.example", actor.Admin).AccessToken
+		taken := map[string]any{"tenant_id": tenant, "kind": "oidc", "identifier": "custom:github", "client_id": "c", "issuer": p.srv.URL}
+		for _, c := range []answer{k.call("POST", "/sso/connections", admin, taken), k.call("PUT", "/sso/connections/"+id, admin, taken), k.call("POST", "/admin/custom-providers", k.serviceKey(), taken)} {
+			if k.want(c, 400, "validation_failed"); !bytes.Contains(c.body, []byte("identifier")) {
+				k.Errorf("%s", c.body)
+			}
+		}
+		k.want(k.call("PUT", "/admin/custom-providers/custom:github", k.serviceKey(), map[string]any{"enabled": false}), 200, "")
+	})
+}
+
+// A browser that goes to a provider is counted as such, once, and as no sign-in.
+func TestDepartures(t *testing.T) {
+	onBoth(t, func(k *kit) {
+		k.oidcConnection(newOP(k), k.tenant("Corp"), "corp.example")
+		k.configure(map[string]identity.Provider{"github": {ClientID: "ours", Secret: "s"}})
+		var counted []string
+		limit := func(http.ResponseWriter, *http.Request, string) error {
+			counted = append(counted, "an attempt")
+			return nil
+		}
+		depart := func(http.ResponseWriter, *http.Request) error {
+			counted = append(counted, "a departure")
+			return nil
+		}
+		k.h = ssoapi.New(k.svc, k.ident, ssoapi.Options{Shape: authapi.Shape, Credential: authapi.Credential, Limit: limit, Depart: depart, Next: authapi.New(k.ident, authapi.Options{Limit: limit, Depart: depart})})
+		for provider, status := range map[string]int{"custom:corp-example": 302, "custom:github": 302, "github": 302, "custom:unknown": 400} {
+			counted = nil
+			k.want(k.call("GET", "/authorize?provider="+provider+"&code_challenge_method=s256&code_challenge="+challenge(), "", nil), status, "")
+			if !slices.Equal(counted, []string{"a departure"}) {
+				k.Errorf("%s counted %q", provider, counted)
+			}
+		}
 	})
 }
 

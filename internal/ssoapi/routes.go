@@ -8,6 +8,7 @@ type caller uint8
 const (
 	public        caller = iota // anyone
 	attempt                     // anyone; counted as a sign-in
+	departure                   // anyone; counted as a browser that goes to a provider
 	administrator               // an administrator of a tenant, or a service key
 	service                     // a service key
 	provisioner                 // the bearer token of a connection
@@ -30,7 +31,7 @@ type route struct {
 }
 
 // Routes lists everything the handler serves. GET /authorize is the other
-// endpoints', which serve every provider but custom:....
+// endpoints', which serve every provider of the configuration.
 func Routes() []Route {
 	out := make([]Route, len(table))
 	for i := range table {
@@ -59,7 +60,7 @@ var (
 )
 
 // custom serves GET /authorize for the connections that are called custom:....
-var custom = route{Route{Method: "GET", Pattern: "/authorize", Doc: "Sign in at an organisation's OpenID provider"}, attempt, (*API).authorize}
+var custom = route{Route{Method: "GET", Pattern: "/authorize", Doc: "Sign in at an organisation's OpenID provider"}, departure, (*API).authorize}
 
 var table = []route{
 	{Route{Method: "POST", Pattern: "/sso", Doc: "Sign in at an organisation's provider, by domain or provider_id; PKCE is required", Status: http.StatusSeeOther,

@@ -118,7 +118,7 @@ describe('in Chromium', () => {
 
   test("signInWithSSO at a tenant's own foreign OpenID provider", () => visit(async (page) => {
     const made = await admin('/admin/custom-providers', {
-      tenant_id: tenant, identifier: 'custom:glewlwyd', name: 'Glewlwyd', client_id: openid.client.id, client_secret: openid.client.secret, issuer: openid.issuer,
+      tenant_id: tenant, identifier: 'custom:glewlwyd-corp', name: 'Glewlwyd', client_id: openid.client.id, client_secret: openid.client.secret, issuer: openid.issuer,
       domains: ['glewlwyd.example'], role_map: { 'wms-managers': 'manager' }, default_role: 'viewer',
     });
     await openid.add(made.callback_url);
@@ -131,7 +131,7 @@ describe('in Chromium', () => {
     assert.equal(claims(token).tenant_id, tenant);
     assert.equal(claims(token).tenant_role, 'manager', 'her group says so');
     await page.evaluate(() => sb.auth.signOut());
-    await page.evaluate((to) => sb.auth.signInWithOAuth({ provider: 'custom:glewlwyd', options: { redirectTo: to } }), `${site}/again`);
+    await page.evaluate((to) => sb.auth.signInWithOAuth({ provider: 'custom:glewlwyd-corp', options: { redirectTo: to } }), `${site}/again`);
     await page.getByTitle('Continue to client application').click();
     assert.equal((await session(page)).user.id, user.id, 'the same connection under its OAuth name');
   }));
