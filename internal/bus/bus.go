@@ -58,11 +58,12 @@ type Bus struct {
 	known   map[string]bool // batches heard of late, where Redis brings them too
 	order   []string        // the same, oldest first
 
-	last  int64 // newest row read
-	seen  time.Time
-	beats map[string]pulse // other nodes
-	beat  int64
-	marks []pulse // how far the rows were read at each beat of the last minutes
+	last   int64 // newest row read
+	lastID string
+	seen   time.Time
+	beats  map[string]pulse // other nodes
+	beat   int64
+	marks  []pulse // how far the rows were read at each beat of the last minutes
 }
 
 // pulse is when a number that goes on was first seen: of a node's beats, or of
@@ -91,7 +92,7 @@ func Open(ctx context.Context, o Options) (*Bus, error) {
 		return b, nil
 	}
 	if !o.Deaf {
-		if b.last, err = b.head(ctx); err != nil {
+		if b.last, b.lastID, err = b.head(ctx); err != nil {
 			return nil, err
 		}
 		b.seen = time.Now()

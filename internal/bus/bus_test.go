@@ -248,6 +248,44 @@ func TestMissingRowsMakeEverythingStale(t *testing.T) {
 	two.awaits(t, items, Notice{Kind: All}, zones)
 }
 
+// Where a standby took over that lacked the newest rows, everything is stale:
+// before other rows have their numbers, when one has, and when there are more.
+func TestNumbersThatGoBackMakeEverythingStale(t *testing.T) {
+	d := fresh(t)
+	x := d.database()
+	for _, after := range []int64{0, 2, 3} { // rows written before the node looks again
+		one := d.join(false)
+		if err := one.Close(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if err := one.look(t.Context()); err != nil { // until the row of its own leaving
+			t.Fatal(err)
+		}
+		last := one.last
+		if err := x.Write(t.Context(), everywhere(), func(tx *db.Tx) error {
+			tx.Queue("DELETE FROM notices WHERE seq > $1", []any{last - 2}, nil)
+			tx.Queue("UPDATE notices_head SET seq = $1 WHERE one = 1", []any{last - 2}, nil)
+			return nil
+		}); err != nil {
+			t.Fatal(err)
+		}
+		other := &Bus{o: Options{DB: x, Now: time.Now}, id: uuid.NewString()}
+		for range after {
+			if err := other.insert(t.Context(), uuid.NewString(), `[{"kind":"changed","tenant":"t1","names":["items"]}]`); err != nil {
+				t.Fatal(err)
+			}
+		}
+		for range 2 {
+			if err := one.look(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if one.awaits(t, Notice{Kind: All}); one.last != last-2+after {
+			t.Errorf("%d rows after: read up to %d of %d", after, one.last, last-2+after)
+		}
+	}
+}
+
 // A node whose clock runs ahead sweeps nothing that others have yet to read,
 // and forgets none of them. Rows that were there ten minutes ago are swept.
 func TestSweepTrustsNoClock(t *testing.T) {

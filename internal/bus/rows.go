@@ -11,11 +11,15 @@ import (
 // everywhere is the scope of rows that belong to no tenant.
 func everywhere() db.Scope { return db.Scope{All: true} }
 
-func (b *Bus) head(ctx context.Context) (seq int64, err error) {
+// head is the newest number, and the id of its row: "" when that was swept.
+func (b *Bus) head(ctx context.Context) (seq int64, id string, err error) {
 	err = b.o.DB.Read(ctx, everywhere(), func(tx *db.Tx) error {
-		return tx.One("SELECT seq FROM notices_head WHERE one = 1", nil, func(r *db.Row) error { seq = r.Int(0); return nil })
+		return tx.One("SELECT h.seq, n.id FROM notices_head h LEFT JOIN notices n ON n.seq = h.seq WHERE h.one = 1", nil, func(r *db.Row) error {
+			seq, id = r.Int(0), r.Text(1)
+			return nil
+		})
 	})
-	return seq, err
+	return seq, id, err
 }
 
 // insert writes a batch as a row. The head's row is locked from the update to
@@ -48,25 +52,31 @@ func (b *Bus) listening() {
 }
 
 // look reads what is new. Where rows are missing between the last one read and
-// the newest, or it has not looked for long, it says All.
+// the newest, or it has not looked for long, it says All; also where the numbers
+// went back: a standby that takes over may lack the newest rows, and gives their
+// numbers to others.
 func (b *Bus) look(ctx context.Context) error {
-	head, err := b.head(ctx)
+	head, id, err := b.head(ctx)
 	if err != nil {
 		return err
 	}
-	whole := time.Since(b.seen) <= lost
+	whole := time.Since(b.seen) <= lost && (b.last < head || b.last == head && b.same(id))
 	for whole && b.last < head {
 		if whole, err = b.next(ctx, head); err != nil {
 			return err
 		}
 	}
 	if !whole {
-		b.last = head
+		b.last, b.lastID, b.marks = head, id, nil
 		b.hear("", `[{"kind":"all"}]`)
 	}
 	b.seen = time.Now()
 	return nil
 }
+
+// same reports that a row with the number of the last one read is that row, as
+// far as either is known.
+func (b *Bus) same(id string) bool { return id == b.lastID || id == "" || b.lastID == "" }
 
 // next reads the next rows up to head, this node's own without their text. It
 // reports false when one is missing: seq has no gaps but by sweeping.
@@ -78,13 +88,19 @@ func (b *Bus) next(ctx context.Context, head int64) (whole bool, err error) {
 	var rows []row
 	err = b.o.DB.Read(ctx, everywhere(), func(tx *db.Tx) error {
 		rows = nil
-		return tx.Query("SELECT seq, id, CASE WHEN node = $3 THEN '' ELSE body END FROM notices WHERE seq > $1 AND seq <= $2 ORDER BY seq LIMIT 200", []any{b.last, head, b.id}, func(r *db.Row) error {
+		return tx.Query("SELECT seq, id, CASE WHEN node = $3 THEN '' ELSE body END FROM notices WHERE seq >= $1 AND seq <= $2 ORDER BY seq LIMIT 200", []any{b.last, head, b.id}, func(r *db.Row) error {
 			rows = append(rows, row{r.Int(0), r.Text(1), r.Text(2)})
 			return nil
 		})
 	})
 	if err != nil {
 		return false, err
+	}
+	if len(rows) > 0 && rows[0].seq == b.last {
+		if !b.same(rows[0].id) {
+			return false, nil
+		}
+		rows = rows[1:]
 	}
 	for _, r := range rows {
 		if r.seq != b.last+1 {
@@ -93,7 +109,7 @@ func (b *Bus) next(ctx context.Context, head int64) (whole bool, err error) {
 		if r.body != "" {
 			b.hear(r.id, r.body)
 		}
-		b.last = r.seq
+		b.last, b.lastID = r.seq, r.id
 	}
 	return len(rows) > 0, nil
 }
