@@ -20,6 +20,7 @@ import (
 	"holdfast/internal/db"
 	"holdfast/internal/identity/totp"
 	"holdfast/internal/seal"
+	"holdfast/internal/testkit/pgtest"
 )
 
 // outside stands for what a site's server talks to: a webhook's receiver and an
@@ -251,6 +252,78 @@ func TestRekey(t *testing.T) {
 		}
 		s.run("verify", "--audit", "--master-key-file", second)
 	})
+}
+
+// A server that starts with the old key while the change runs does not go on
+// with it: it waits, finds the new key, and ends. One that has come before the
+// change begins ends the change.
+func TestServersThatStartDuringRekey(t *testing.T) {
+	s := embedded(t)
+	s.dsn = pgtest.DSN(t)
+	first, _ := keyFile(t, "old.key")
+	second, _ := keyFile(t, "new.key")
+	s.serve("--master-key-file", first).stop()
+	began := func(args ...string) chan outcome {
+		ended := make(chan outcome, 1)
+		cmd := s.command(nil, args...)
+		t.Cleanup(func() {
+			if cmd.Process != nil {
+				cmd.Process.Kill()
+			}
+		})
+		go func() { ended <- s.finish(cmd, "") }()
+		return ended
+	}
+	rekey := []string{"keys", "rekey", "--master-key-file", first, "--new-key-file", second}
+	serve := []string{"serve", "--listen", "127.0.0.1:0", "--master-key-file", first}
+
+	// The node's row is not committed when the change looks for nodes.
+	var changed chan outcome
+	s.holding("INSERT INTO nodes (id, beat, seen_at) VALUES ('0190a000-0000-7000-8000-0000000000f1', 1, current_timestamp)", func() {
+		changed = began(rekey...)
+		s.eventually("the change waits for the node", func() bool { return s.waiting() == 1 })
+	})
+	if out := <-changed; out.code != 1 || !strings.Contains(out.err, "a server runs on this database") {
+		t.Errorf("a node has come: %s", out)
+	}
+	s.write("DELETE FROM nodes")
+
+	var started chan outcome
+	s.holding("UPDATE signing_keys SET id = id", func() {
+		changed = began(rekey...)
+		s.eventually("the change is under way", func() bool { return s.waiting() == 1 })
+		started = began(serve...)
+		s.eventually("the server waits for it", func() bool { return s.waiting() == 2 })
+	})
+	if out := <-changed; out.code != 0 {
+		t.Errorf("the change: %s", out)
+	}
+	if out := <-started; out.code != 1 || !strings.Contains(out.err, "master key") {
+		t.Errorf("a server that started meanwhile: %s", out)
+	}
+	if n := s.number("SELECT COUNT(*) FROM nodes"); n != 0 {
+		t.Errorf("%d nodes are left", n)
+	}
+}
+
+// holding runs do while a transaction is open that has changed something.
+func (s *site) holding(sql string, do func()) {
+	s.Helper()
+	s.open(func(ctx context.Context, d *db.DB) error {
+		return d.Write(db.Patient(ctx, time.Minute), db.Scope{All: true}, func(tx *db.Tx) error {
+			if _, err := tx.Exec(sql); err != nil {
+				return err
+			}
+			do()
+			return nil
+		})
+	})
+}
+
+// waiting is how many connections wait for another's lock.
+func (s *site) waiting() int64 {
+	s.Helper()
+	return s.number("SELECT COUNT(DISTINCT pid) FROM pg_locks WHERE NOT granted AND pid IN (SELECT pid FROM pg_stat_activity WHERE datname = current_database())")
 }
 
 // The key of the data directory is replaced, and a crash before that is made

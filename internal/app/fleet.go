@@ -69,6 +69,9 @@ func (a *App) openBus(ctx context.Context, mode Mode) error {
 	}
 	a.fleet.bus.Store(b)
 	a.Identity.OnForget(a.forgotten)
+	if mode == Server {
+		return a.Identity.ReadKeys(ctx) // Rekey, which may have held up the joining, sealed them anew
+	}
 	return nil
 }
 

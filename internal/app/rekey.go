@@ -43,9 +43,11 @@ func Rekey(ctx context.Context, c *config.Config, r Rekeying) (identity.Rekeyed,
 		return out, err
 	}
 	defer d.Close()
-	if err := idle(ctx, d); err != nil {
+	left, err := idle(ctx, d)
+	if err != nil {
 		return out, err
 	}
+	work.Alone = func(tx *db.Tx) error { return alone(tx, left) }
 	if out, err = identity.Rekey(db.Patient(ctx, wholeTenant), d, work); err != nil || c.MasterKey != "" {
 		return out, err
 	}
@@ -75,38 +77,66 @@ func keyOf(path string, text []byte) ([]byte, error) {
 	return key, nil
 }
 
-// idle refuses a database that servers work on. Each beats in a row of its own
-// as long as it lives; one that was killed has left its row and beats no more.
-func idle(ctx context.Context, d *db.DB) error {
+var errBusy = errors.New("app: a server runs on this database: stop all nodes first")
+
+// idle refuses a database that servers work on, and returns the rows of those
+// that were killed. Each server beats in a row of its own as long as it lives.
+func idle(ctx context.Context, d *db.DB) (left map[string]int64, err error) {
 	first, err := beats(ctx, d)
 	if err != nil || len(first) == 0 {
-		return err
+		return first, err
 	}
 	for end := time.Now().Add(db.BeatEvery + 5*time.Second); time.Now().Before(end); {
 		select {
 		case <-ctx.Done():
-			return ctx.Err()
+			return nil, ctx.Err()
 		case <-time.After(300 * time.Millisecond):
 		}
 		now, err := beats(ctx, d)
 		if err != nil {
-			return err
+			return nil, err
 		}
-		for id, beat := range now {
-			if was, known := first[id]; !known || was != beat {
-				return errors.New("app: a server runs on this database: stop all nodes first")
-			}
+		if came(first, now) {
+			return nil, errBusy
 		}
 	}
-	return nil
+	return first, nil
+}
+
+func came(left, now map[string]int64) bool {
+	for id, beat := range now {
+		if was, known := left[id]; !known || was != beat {
+			return true
+		}
+	}
+	return false
+}
+
+// alone refuses a server that has come since idle looked, and holds up those
+// that come until the transaction ends: a server joins the others before it
+// looks a last time whether its key opens what is sealed.
+func alone(tx *db.Tx, left map[string]int64) error {
+	if tx.DB().Engine() == db.PostgreSQL { // the embedded database has a lock
+		if _, err := tx.Exec("LOCK TABLE nodes IN EXCLUSIVE MODE"); err != nil {
+			return err
+		}
+	}
+	now, err := beatsIn(tx)
+	if err == nil && came(left, now) {
+		err = errBusy
+	}
+	return err
 }
 
 // beats are the nodes' counters.
 func beats(ctx context.Context, d *db.DB) (out map[string]int64, err error) {
-	err = d.Read(ctx, db.Scope{All: true}, func(tx *db.Tx) error {
-		out = map[string]int64{}
-		return tx.Query("SELECT id, beat FROM nodes", nil, func(r *db.Row) error { out[r.Text(0)] = r.Int(1); return nil })
-	})
+	err = d.Read(ctx, db.Scope{All: true}, func(tx *db.Tx) (err error) { out, err = beatsIn(tx); return err })
+	return out, err
+}
+
+func beatsIn(tx *db.Tx) (map[string]int64, error) {
+	out := map[string]int64{}
+	err := tx.Query("SELECT id, beat FROM nodes", nil, func(r *db.Row) error { out[r.Text(0)] = r.Int(1); return nil })
 	return out, err
 }
 
@@ -119,7 +149,7 @@ func keepKey(path string, key []byte) error {
 	if _, err := writeKey(next, key); err != nil {
 		return fmt.Errorf("app: master key: %w", err)
 	}
-	if err := os.Rename(next, path); err != nil {
+	if err := errors.Join(os.Rename(next, path), syncDir(path)); err != nil {
 		return fmt.Errorf("app: master key: %w", err)
 	}
 	return nil

@@ -3,8 +3,10 @@ package app
 import (
 	"crypto/rand"
 	"encoding/base64"
+	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 )
 
 // makeKey writes a new key for its owner's eyes. O_EXCL: of two processes that
@@ -19,7 +21,8 @@ func makeKey(path string) ([]byte, error) {
 	return text, err
 }
 
-// writeKey makes a file that only its owner reads; one that exists is an error.
+// writeKey makes a file that only its owner reads, durably; one that exists is
+// an error.
 func writeKey(path string, key []byte) ([]byte, error) {
 	text := base64.StdEncoding.EncodeToString(key) + "\n"
 	f, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
@@ -34,5 +37,15 @@ func writeKey(path string, key []byte) ([]byte, error) {
 		f.Close()
 		return nil, fmt.Errorf("write %s: %w", path, err)
 	}
-	return []byte(text), f.Close()
+	return []byte(text), errors.Join(f.Close(), syncDir(path))
+}
+
+// syncDir makes the entry of a file in its directory durable, without which a
+// rename or a new file may be forgotten.
+func syncDir(path string) error {
+	f, err := os.Open(filepath.Dir(path))
+	if err != nil {
+		return err
+	}
+	return errors.Join(f.Sync(), f.Close())
 }

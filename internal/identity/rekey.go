@@ -19,6 +19,9 @@ type Rekeying struct {
 	Old, New []byte        // 32 bytes each
 	Overlap  time.Duration // how long the old API keys are taken beside the new ones
 	Now      func() time.Time
+	// Alone keeps servers away while the transaction runs that it begins, and
+	// refuses one that is there; nil = nobody else can be.
+	Alone func(tx *db.Tx) error
 }
 
 // Rekeyed says what a change of the master key did.
@@ -53,6 +56,11 @@ func Rekey(ctx context.Context, d *db.DB, r Rekeying) (out Rekeyed, err error) {
 		return out, fault.New(fault.Invalid, "validation_failed", "the old master key and the new one are the same")
 	}
 	err = s.write(ctx, func(tx *db.Tx) (err error) {
+		if r.Alone != nil {
+			if err := r.Alone(tx); err != nil {
+				return err
+			}
+		}
 		out, err = s.rekey(tx, old, r.Overlap)
 		return err
 	})
