@@ -94,7 +94,7 @@ func (s *Service) linkOrder(tx *db.Tx, a actor.Actor, in LinkRequest, hash strin
 			return u, o, insertUser(tx, u)
 		}
 		if u.EmailConfirmedAt.IsZero() {
-			_, err = s.disownForeign(tx, a, u)
+			_, err = s.disown(tx, u)
 		}
 		return u, o, err
 	case kindRecovery:
@@ -128,7 +128,11 @@ func (s *Service) linkOrder(tx *db.Tx, a actor.Actor, in LinkRequest, hash strin
 // before. Any other may be a stranger's, and the proof of a sign-up leaves the
 // password in the account.
 func (s *Service) signUpAgain(tx *db.Tx, a actor.Actor, u *User, in LinkRequest, hash string) error {
-	taken, err := s.disownForeign(tx, a, u)
+	disown := s.disown
+	if hash == "" {
+		disown = func(tx *db.Tx, u *User) (bool, error) { return s.disownForeign(tx, a, u) }
+	}
+	taken, err := disown(tx, u)
 	if err == nil && taken {
 		err = errTaken()
 	}
