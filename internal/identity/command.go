@@ -9,7 +9,6 @@ import (
 	"holdfast/internal/actor"
 	"holdfast/internal/db"
 	"holdfast/internal/fault"
-	"holdfast/internal/identity/factor"
 )
 
 // The verbs of the command line. Whoever can run them holds the data
@@ -311,7 +310,7 @@ func (s *Service) Sweep(ctx context.Context) error {
 		for _, q := range []string{"DELETE FROM sessions WHERE not_after < $1", "DELETE FROM one_time_tokens WHERE expires_at < $1", "DELETE FROM flow_states WHERE expires_at < $1"} {
 			tx.Queue(q, []any{now}, nil)
 		}
-		factor.Sweep(tx, now)
+		s.factors.Sweep(tx)
 		tx.Queue("DELETE FROM invitation_mails WHERE made_at < $1", []any{now.Add(-s.cfg.InviteTTL - 24*time.Hour)}, nil)
 		tx.Queue("UPDATE invitations SET status = 'expired', updated_at = $1, version = version + 1 WHERE status = 'pending' AND expires_at < $1", []any{now}, nil)
 		tx.Queue("DELETE FROM signing_keys WHERE state = 'retired' AND retired_at < $1", []any{now.Add(-s.cfg.AccessTokenTTL - time.Minute)}, nil)

@@ -253,6 +253,24 @@ func TestMFA_challenges(t *testing.T) {
 	})
 }
 
+// A new factor waits for its first answer as long as the question to it does.
+func TestMFA_longChallenge(t *testing.T) {
+	onBoth(t, func(c *identity.Config) { c.ChallengeTTL = 20 * time.Minute }, func(k *kit) {
+		s, late := k.signUp("a@x.example", nil), k.signUp("b@x.example", nil)
+		a, never := k.enrol(s, "phone"), k.enrol(late, "phone")
+		c, err := k.svc.ChallengeFactor(k.ctx, k.actor(s), a.id, identity.Offer{})
+		k.ok(err)
+		k.sleep(19 * time.Minute)
+		k.ok(k.svc.Sweep(k.ctx))
+		k.enrol(s, "tablet") // makes room of those that waited too long
+		_, err = k.svc.VerifyFactor(k.ctx, k.actor(s), a.id, factor.Answer{ChallengeID: c.ID, Code: k.codeOf(a)})
+		k.ok(err)
+		k.sleep(time.Minute)
+		_, err = k.svc.ChallengeFactor(k.ctx, k.actor(late), never.id, identity.Offer{})
+		k.code(err, "mfa_factor_not_found")
+	})
+}
+
 func TestMFA_enrolRules(t *testing.T) {
 	onBoth(t, nil, func(k *kit) {
 		s := k.signUp("a@x.example", nil)

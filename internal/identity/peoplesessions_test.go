@@ -1,11 +1,41 @@
 package identity_test
 
 import (
+	"slices"
 	"testing"
 	"time"
 
+	"github.com/google/uuid"
+
 	"holdfast/internal/actor"
+	"holdfast/internal/db"
+	"holdfast/internal/identity"
 )
+
+// However many sessions an account has, its list ends: with the latest 1000.
+func TestSessions_bounded(t *testing.T) {
+	onBoth(t, nil, func(k *kit) {
+		s := k.signUp("a@x.example", nil)
+		me := k.actor(s)
+		k.ok(k.db.Write(k.ctx, all, func(tx *db.Tx) error {
+			for range 1000 {
+				tx.Queue(`INSERT INTO sessions (id, user_id, aal, amr, counter, refresh_key, not_after, created_at, updated_at)
+					SELECT $1, user_id, aal, amr, counter, refresh_key, not_after, $2, updated_at FROM sessions WHERE id = $3`, []any{uuid.NewString(), k.now().Add(time.Second), me.SessionID}, nil)
+			}
+			return tx.Flush()
+		}))
+		for who, ask := range map[string]func() ([]identity.OpenSession, error){
+			"owner":       func() ([]identity.OpenSession, error) { return k.svc.Sessions(k.ctx, me) },
+			"service key": func() ([]identity.OpenSession, error) { return k.svc.UserSessions(k.ctx, k.service(), me.UserID) },
+		} {
+			list, err := ask()
+			k.ok(err)
+			if len(list) != 1000 || slices.ContainsFunc(list, func(o identity.OpenSession) bool { return o.ID == me.SessionID }) {
+				k.Errorf("%s: %d sessions, the oldest among them", who, len(list))
+			}
+		}
+	})
+}
 
 // An administrator sees and ends what a member has open in his tenant, and
 // nothing of it elsewhere; the service key all of an account.

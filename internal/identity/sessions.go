@@ -24,7 +24,7 @@ type OpenSession struct {
 	NotAfter    Time           `json:"not_after"`
 }
 
-// Sessions lists the caller's sessions, the latest first.
+// Sessions lists the caller's sessions, the latest first, 1000 at most.
 func (s *Service) Sessions(ctx context.Context, a actor.Actor) (list []OpenSession, err error) {
 	err = s.db.Read(ctx, everywhere, func(tx *db.Tx) (err error) {
 		list, err = s.openSessions(tx, a, a.UserID, "")
@@ -33,11 +33,15 @@ func (s *Service) Sessions(ctx context.Context, a actor.Actor) (list []OpenSessi
 	return list, err
 }
 
-// openSessions are a user's, those of one tenant alone unless tenant is "".
+// maxListed is how many sessions a list shows: an account that a script signs in
+// may have any number.
+const maxListed = 1000
+
+// openSessions are a user's latest, those of one tenant alone unless tenant is "".
 func (s *Service) openSessions(tx *db.Tx, a actor.Actor, userID, tenant string) ([]OpenSession, error) {
 	list := []OpenSession{}
 	err := tx.Query(`SELECT id, tenant_id, aal, amr, user_agent, address, created_at, refreshed_at, not_after FROM sessions
-		WHERE user_id = $1 AND not_after > $2 AND (tenant_id = $3 OR $4 = 1) ORDER BY created_at DESC NULLS LAST, id`, []any{userID, s.now(), null(tenant), flag(tenant == "")}, func(r *db.Row) error {
+		WHERE user_id = $1 AND not_after > $2 AND (tenant_id = $3 OR $4 = 1) ORDER BY created_at DESC NULLS LAST, id LIMIT $5`, []any{userID, s.now(), null(tenant), flag(tenant == ""), maxListed}, func(r *db.Row) error {
 		o := OpenSession{ID: r.Text(0), TenantID: r.Text(1), AAL: r.Text(2), UserAgent: r.Text(4), Address: r.Text(5),
 			CreatedAt: Time{Time: r.Time(6)}, RefreshedAt: Time{Time: r.Time(7)}, NotAfter: Time{Time: r.Time(8)}}
 		o.Current = o.ID == a.SessionID

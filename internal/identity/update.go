@@ -227,7 +227,7 @@ func (s *Service) entitled(ctx context.Context, u *User, sess session, in Update
 }
 
 // mailed reports a session that began without a password, by a proof that was
-// mailed: its owner may have forgotten the password.
+// mailed or texted: its owner may have forgotten the password.
 func (sess session) mailed() bool {
 	first := sess.amr[max(0, len(sess.amr)-1):] // the newest stands first
 	return len(first) == 1 && slices.Contains([]string{"otp", "recovery", "magiclink", "invite"}, first[0].Method)

@@ -3,6 +3,7 @@ package ssoapi
 import (
 	"net/http"
 	"net/url"
+	"strings"
 
 	"holdfast/internal/fault"
 	"holdfast/internal/identity"
@@ -57,6 +58,15 @@ func (a *API) authorize(w http.ResponseWriter, c *call) error {
 	return lead(w, http.StatusFound, loc)
 }
 
+// back leads a browser on that comes from a provider: by 302 to where it began, by
+// 303 with what went wrong.
+func back(w http.ResponseWriter, to string) error {
+	if strings.Contains(to, "error_code=") {
+		return lead(w, http.StatusSeeOther, to)
+	}
+	return lead(w, http.StatusFound, to)
+}
+
 func lead(w http.ResponseWriter, status int, to string) error {
 	w.Header().Set("Referrer-Policy", "no-referrer")
 	w.Header().Set("Location", to)
@@ -102,7 +112,7 @@ func (a *API) acs(w http.ResponseWriter, c *call) error {
 		return fault.New(fault.Invalid, "validation_failed", "SAMLResponse is missing, or stands twice")
 	}
 	to := a.svc.FinishSAML(c.Context(), sso.Response{SAMLResponse: form.Get("SAMLResponse"), RelayState: form.Get("RelayState")}, c.client())
-	return lead(w, http.StatusFound, to.Location)
+	return back(w, to.Location)
 }
 
 func (a *API) callback(w http.ResponseWriter, c *call) error {
@@ -113,5 +123,5 @@ func (a *API) callback(w http.ResponseWriter, c *call) error {
 		}
 	}
 	to := a.svc.FinishOIDC(c.Context(), sso.Answer{Connection: c.ids[0], State: q.Get("state"), Code: q.Get("code"), Error: q.Get("error"), Description: q.Get("error_description"), Issuer: q.Get("iss")}, c.client())
-	return lead(w, http.StatusFound, to.Location)
+	return back(w, to.Location)
 }

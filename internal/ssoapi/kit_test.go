@@ -369,12 +369,15 @@ func (k *kit) begin(by, value string) string {
 	return a.text(k, "url")
 }
 
-// landed returns where an answer leads.
+// landed returns where an answer leads: 303 tells what went wrong, 302 leads on.
 func (k *kit) landed(a answer) *url.URL {
 	k.Helper()
 	u, err := url.Parse(a.header.Get("Location"))
 	if err != nil || a.header.Get("Location") == "" {
 		k.Fatalf("status %d leads nowhere: %s", a.status, a.body)
+	}
+	if want := map[bool]int{true: 303, false: 302}[u.Query().Has("error_code")]; a.status != want {
+		k.Errorf("status %d leads to %s, want %d", a.status, u, want)
 	}
 	return u
 }

@@ -32,8 +32,9 @@ const (
 // Max is how many factors an account may have.
 const Max = 10
 
-// unprovedLife is how long a factor waits for its first answer.
-const unprovedLife = 5 * time.Minute
+// unprovedLife is how long a factor waits for its first answer: no shorter than a
+// question to it does.
+func (k *Keeper) unprovedLife() time.Duration { return max(5*time.Minute, k.Life) }
 
 // Factor is one second factor as supabase-js reads it.
 type Factor struct {
@@ -129,8 +130,8 @@ func errNoFactor() error {
 	return fault.New(fault.NotFound, "mfa_factor_not_found", "Factor not found")
 }
 
-// Find returns a live factor of an account: one not yet verified lives five
-// minutes.
+// Find returns a live factor of an account: one not yet verified lives for
+// unprovedLife.
 func (k *Keeper) Find(tx *db.Tx, userID, id string) (Factor, error) {
 	var f Factor
 	if !canonical(id) {
@@ -140,7 +141,7 @@ func (k *Keeper) Find(tx *db.Tx, userID, id string) (Factor, error) {
 		f = scan(r)
 		return nil
 	})
-	if fault.Is(err, fault.NotFound) || err == nil && f.Status == Unverified && !k.Now().Before(f.CreatedAt.Add(unprovedLife)) {
+	if fault.Is(err, fault.NotFound) || err == nil && f.Status == Unverified && !k.Now().Before(f.CreatedAt.Add(k.unprovedLife())) {
 		return f, errNoFactor()
 	}
 	return f, err
@@ -204,7 +205,7 @@ func (k *Keeper) Enrol(tx *db.Tx, o Owner, e Enrol) (Enrolled, error) {
 		return Enrolled{}, err
 	}
 	now := k.Now()
-	tx.Queue("DELETE FROM mfa_factors WHERE user_id = $1 AND status = 'unverified' AND created_at <= $2", []any{o.UserID, now.Add(-unprovedLife)}, nil)
+	tx.Queue("DELETE FROM mfa_factors WHERE user_id = $1 AND status = 'unverified' AND created_at <= $2", []any{o.UserID, now.Add(-k.unprovedLife())}, nil)
 	list, err := List(tx, o.UserID)
 	if err != nil {
 		return Enrolled{}, err

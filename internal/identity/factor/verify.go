@@ -284,7 +284,8 @@ func (k *Keeper) passed(tx *db.Tx, f Factor, from string) error {
 }
 
 // Sweep deletes what waited too long.
-func Sweep(tx *db.Tx, now time.Time) {
+func (k *Keeper) Sweep(tx *db.Tx) {
+	now := k.Now()
 	tx.Queue("DELETE FROM challenges WHERE expires_at < $1", []any{now}, nil)
-	tx.Queue("DELETE FROM mfa_factors WHERE status = 'unverified' AND created_at < $1", []any{now.Add(-unprovedLife)}, nil)
+	tx.Queue("DELETE FROM mfa_factors WHERE status = 'unverified' AND created_at < $1", []any{now.Add(-k.unprovedLife())}, nil)
 }
