@@ -2,7 +2,6 @@ package api
 
 import (
 	"crypto/sha256"
-	"errors"
 	"fmt"
 	"io"
 	"mime"
@@ -119,20 +118,20 @@ func (p *Photos) photos(w http.ResponseWriter, c photoCall) error {
 }
 
 func (p *Photos) add(w http.ResponseWriter, c photoCall) error {
-	body, caption, done, err := picture(w, c.r)
+	form, err := p.picture(w, c.r)
 	if err != nil {
 		return err
 	}
-	defer done()
-	digest := ""
+	defer form.Close()
+	caption, digest := strings.TrimSpace(strings.Join(form.Texts["caption"], " ")), ""
 	if c.r.Header.Get(keyHeader) != "" {
-		if digest, err = digestFile(body, caption); err != nil {
+		if digest, err = digestFile(form.Photo, caption); err != nil {
 			return err
 		}
 	}
 	return keyed(p.keys, w, request{c.r, c.actor, digest}, func(w http.ResponseWriter, claim *once.Claim) error {
 		r := telling(c.r, claim, func(w http.ResponseWriter, done any) error { return c.added(w, done.(store.Row)) })
-		row, err := p.album.Add(r.Context(), c.actor, c.of, caption, body)
+		row, err := p.album.Add(r.Context(), c.actor, c.of, caption, form.Photo)
 		if err != nil {
 			return err
 		}
@@ -146,37 +145,21 @@ func (c photoCall) added(w http.ResponseWriter, row store.Row) error {
 	return web.JSON(w, http.StatusCreated, v)
 }
 
-// picture is the part file of a form, on its way through a temporary file. What
-// it is, its bytes decide.
-func picture(w http.ResponseWriter, r *http.Request) (body io.ReadSeeker, caption string, done func(), err error) {
+// picture is a form with exactly one file, the part file. What it is, its bytes
+// decide.
+func (p *Photos) picture(w http.ResponseWriter, r *http.Request) (*photo.Form, error) {
 	if mt, _, err := mime.ParseMediaType(r.Header.Get("Content-Type")); err != nil || mt != "multipart/form-data" {
-		return nil, "", nil, fault.New(fault.Unsupported, "22023", "send the photo as multipart/form-data with the part file")
+		return nil, fault.New(fault.Unsupported, "22023", "send the photo as multipart/form-data with the part file")
 	}
-	r.Body = http.MaxBytesReader(w, r.Body, photo.MaxBytes+64<<10)
-	if err := r.ParseMultipartForm(formMemory); err != nil {
-		return nil, "", nil, tooMuch(err)
-	}
-	form := r.MultipartForm
-	files := form.File["file"]
-	if len(files) != 1 || len(form.File) != 1 {
-		form.RemoveAll()
-		return nil, "", nil, fault.New(fault.Invalid, "22023", "the form needs exactly one part called file").At("file", "missing or repeated")
-	}
-	f, err := files[0].Open()
+	form, err := p.album.ReadForm(w, r, "file")
 	if err != nil {
-		form.RemoveAll()
-		return nil, "", nil, err
+		return nil, err
 	}
-	return f, strings.TrimSpace(strings.Join(form.Value["caption"], " ")), func() { f.Close(); form.RemoveAll() }, nil
-}
-
-// tooMuch tells a body over its limit from a broken one.
-func tooMuch(err error) error {
-	var big *http.MaxBytesError
-	if errors.As(err, &big) {
-		return fault.New(fault.TooLarge, "54000", "the photo is larger than %d MB", photo.MaxBytes>>20).At("file", "too large")
+	if form.Files != 1 || form.Photo == nil {
+		form.Close()
+		return nil, fault.New(fault.Invalid, "22023", "the form needs exactly one part called file").At("file", "missing or repeated")
 	}
-	return fault.Wrap(err, fault.Invalid, "22023", "the multipart form cannot be read")
+	return form, nil
 }
 
 // view answers with the picture. It never changes, so its hash is its tag.

@@ -171,7 +171,7 @@ func (a *App) services(ctx context.Context, mode Mode) error {
 		return err
 	}
 	a.Outbox = event.New(a.now)
-	a.album = photo.New(func() photo.Files { return a.blobs }, int64(a.Config.PhotoQuota)<<20)
+	a.album = photo.New(func() photo.Files { return a.blobs }, int64(a.Config.PhotoQuota)<<20, a.Config.Data)
 	effects := a.effects()
 	a.Store = store.New(a.DB, a.catalog, effects, a.now)
 	a.album.Open(a.Store)
@@ -225,7 +225,7 @@ func (a *App) faces() (err error) {
 	a.platform = api.NewPlatform(a.gate, a.clearTenant)
 	a.document = &api.Document{URL: a.Config.PublicURL, Version: Version, Catalog: a.catalog, Functions: a.table}
 	a.desk = report.New(a.Store, a.album)
-	if a.reports, err = page.NewReports(a.gate, a.desk); err != nil {
+	if a.reports, err = page.NewReports(a.gate, a.desk, a.album); err != nil {
 		return err
 	}
 	a.document.Routes = a.routes()

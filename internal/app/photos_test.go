@@ -67,6 +67,31 @@ func filesBecome(t *testing.T, k *testkit.Kit, n int) {
 	}
 }
 
+// heavy is a picture of more bytes than are held in memory.
+func heavy(t *testing.T) []byte { return append(pngPicture(t, 40, 30), make([]byte, 12<<20)...) }
+
+// A large photo on its way is in a file of the data directory that has no name:
+// the system's folder is not needed, and nothing is left.
+func TestPhotosNeedNoTemporaryFolder(t *testing.T) {
+	testkit.Run(t, func(t *testing.T, k *testkit.Kit) {
+		noTemporary(t)
+		incident := insertID(t, k, who(actor.Operator), "incidents", map[string]any{"kind": "hazard", "title": "Oil", "occurred_at": "2026-01-05T10:00:00Z"})
+		body, kind := pictureForm(t, "file", "x.png", heavy(t))
+		up := testkit.Request{Method: "POST", Path: "/v1/incidents/" + incident + "/photos", As: who(actor.Operator), Body: body, Header: map[string]string{"Content-Type": kind}}
+		if r := k.Call(up); r.Status != 201 {
+			t.Errorf("a member's: %d %s", r.Status, r.Body)
+		}
+		p, _ := newReportPage(t, k, map[string]any{"name": "Dock"})
+		if r := p.send(heavy(t), "once", p.once(), "kind", "hazard", "severity", "low", "what", "Oil on the floor"); r.Status != 200 || !numberShown.Match(r.Body) {
+			t.Errorf("anybody's: %d %s", r.Status, r.Body)
+		}
+		left, err := filepath.Glob(filepath.Join(k.App.Config.Data, "tmp-*"))
+		if err != nil || len(left) > 0 {
+			t.Errorf("left: %v %v", left, err)
+		}
+	})
+}
+
 // A photo goes with its incident: uploaded and seen by those who may read it,
 // refused when it is none, deleted with it.
 func TestPhotos(t *testing.T) {

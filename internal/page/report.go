@@ -1,11 +1,8 @@
 package page
 
 import (
-	"errors"
-	"io"
 	"log/slog"
 	"mime"
-	"mime/multipart"
 	"net/http"
 	"regexp"
 	"strconv"
@@ -23,24 +20,20 @@ import (
 // Reports serves the public report page: a form anybody may fill in who holds
 // its address.
 type Reports struct {
-	gate *gate.Gate
-	desk *report.Desk
-	look *look
+	gate  *gate.Gate
+	desk  *report.Desk
+	album *photo.Album
+	look  *look
 }
 
-// NewReports returns the page of a desk.
-func NewReports(g *gate.Gate, d *report.Desk) (*Reports, error) {
+// NewReports returns the page of a desk, whose photos go into an album.
+func NewReports(g *gate.Gate, d *report.Desk, al *photo.Album) (*Reports, error) {
 	l, err := newLook()
-	return &Reports{g, d, l}, err
+	return &Reports{g, d, al, l}, err
 }
 
-// sizes of a sent form: what it may weigh, what of it is held in memory, and how
-// long it may take on a slow line.
-const (
-	formBytes  = photo.MaxBytes + 64<<10
-	formMemory = 1 << 20
-	formTime   = 3 * time.Minute
-)
+// formTime is how long a sent form may take on a slow line.
+const formTime = 3 * time.Minute
 
 // ServeHTTP answers GET and POST of a link's page.
 func (p *Reports) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -95,25 +88,18 @@ func (p *Reports) take(w http.ResponseWriter, r *http.Request, place *report.Pla
 	v.State, v.Once = "form", report.NewOnce()
 	// Without it, a slow line has the time of any request.
 	_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(formTime))
-	r.Body = http.MaxBytesReader(w, r.Body, formBytes)
-	form, err := readForm(r)
+	form, err := p.readForm(w, r)
 	if err != nil {
-		v.Message = explain(v.T, fault.As(err))
-		return status(fault.As(err)), nil
+		return p.refuse(v, err)
 	}
-	defer form.RemoveAll()
+	defer form.Close()
 	f := fill(form, v)
 	if value(form, "website") != "" {
 		v.Message = v.T.Trapped
 		return http.StatusBadRequest, nil
 	}
-	file, err := pictureOf(form)
-	if err != nil {
-		return 0, err
-	}
-	if file != nil {
-		defer file.Close()
-		f.Photo = file
+	if form.Size > 0 { // a browser sends an empty part when none is chosen
+		f.Photo = form.Photo
 	}
 	no, err := p.desk.Submit(r.Context(), actor.Actor{RequestID: web.RequestID(r.Context()), Address: web.ClientAddress(r)}, place, f)
 	if err != nil {
@@ -141,26 +127,18 @@ func (p *Reports) refuse(v *view, err error) (int, error) {
 	return status(f), nil
 }
 
-func readForm(r *http.Request) (*multipart.Form, error) {
+func (p *Reports) readForm(w http.ResponseWriter, r *http.Request) (*photo.Form, error) {
 	mt, _, _ := mime.ParseMediaType(r.Header.Get("Content-Type")) // what is no type is refused here
 	if mt != "multipart/form-data" {
 		return nil, fault.New(fault.Unsupported, "22023", "the form is sent as multipart/form-data")
 	}
-	err := r.ParseMultipartForm(formMemory)
-	var big *http.MaxBytesError
-	switch {
-	case errors.As(err, &big):
-		return nil, fault.New(fault.TooLarge, "54000", "the photo is too large")
-	case err != nil:
-		return nil, fault.Wrap(err, fault.Invalid, "22023", "the form cannot be read")
-	}
-	return r.MultipartForm, nil
+	return p.album.ReadForm(w, r, "photo")
 }
 
 var onceShape = regexp.MustCompile(`^[0-9a-f]{32}$`)
 
 // fill reads what was typed into the form and back into the view.
-func fill(form *multipart.Form, v *view) *report.Form {
+func fill(form *photo.Form, v *view) *report.Form {
 	f := &report.Form{Once: value(form, "once"), Kind: value(form, "kind"), Severity: value(form, "severity"), What: value(form, "what"), When: value(form, "when"), Name: value(form, "name")}
 	if onceShape.MatchString(f.Once) {
 		v.Once = f.Once
@@ -169,19 +147,9 @@ func fill(form *multipart.Form, v *view) *report.Form {
 	return f
 }
 
-func value(form *multipart.Form, name string) string {
-	if len(form.Value[name]) == 0 {
+func value(form *photo.Form, name string) string {
+	if len(form.Texts[name]) == 0 {
 		return ""
 	}
-	return strings.TrimSpace(form.Value[name][0])
-}
-
-// pictureOf opens the photo; a browser sends an empty part when none is chosen.
-func pictureOf(form *multipart.Form) (io.ReadCloser, error) {
-	for _, f := range form.File["photo"] {
-		if f.Size > 0 {
-			return f.Open()
-		}
-	}
-	return nil, nil
+	return strings.TrimSpace(form.Texts[name][0])
 }

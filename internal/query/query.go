@@ -13,7 +13,7 @@ import (
 // Limits of one request. Without them a peer hung for half a minute on thirty
 // nested embeds.
 const (
-	MaxURL       = 128 << 10 // bytes of a query string
+	MaxURL       = 128 << 10 // bytes of a query string: clients put lists of ids in it (in), and warn from 8 KB
 	MaxBody      = 4 << 20   // bytes of a body
 	MaxRows      = 1000      // rows of one answer, and of one parent's embed
 	MaxWriteRows = 5000      // rows of one write

@@ -71,13 +71,16 @@ type Album struct {
 	files func() Files
 	room  *Darkroom
 	quota int64
+
+	scratch string // directory for photos that wait for their turn
 }
 
 // New returns an album in which the photos of one tenant may take quota bytes:
 // whoever finds a report link must not fill the disk that all share. files is
-// asked at each use, since effects are made before files are opened.
-func New(files func() Files, quota int64) *Album {
-	return &Album{files: files, room: NewDarkroom(), quota: quota}
+// asked at each use, since effects are made before files are opened. Uploads wait
+// in the directory scratch.
+func New(files func() Files, quota int64, scratch string) *Album {
+	return &Album{files: files, room: NewDarkroom(), quota: quota, scratch: scratch}
 }
 
 // Open gives the album its store.

@@ -1,0 +1,105 @@
+package photo
+
+import (
+	"errors"
+	"io"
+	"io/fs"
+	"mime/multipart"
+	"net/http"
+	"os"
+
+	"holdfast/internal/blob"
+	"holdfast/internal/fault"
+)
+
+// Bounds of a form beside its photo.
+const (
+	formRoom  = 64 << 10 // bytes beside a photo of the most bytes
+	formTexts = 1 << 20  // bytes of all texts
+	formParts = 100
+)
+
+// Form is a sent multipart form with a photo. Close it.
+type Form struct {
+	Texts map[string][]string
+	Files int      // parts that are files
+	Photo *os.File // the first of these with the photo's name; nil when none came
+	Size  int64    // of Photo, in bytes
+
+	texts int // bytes
+}
+
+// Close lets go of the photo.
+func (f *Form) Close() {
+	if f.Photo != nil {
+		f.Photo.Close() // it is gone in any case
+	}
+}
+
+// ReadForm reads a form whose photo is in a part of that name. The photo waits
+// in the data directory, in a file without a name, for its turn to be developed.
+// Errors are fault.TooLarge past a bound, fault.NoSpace for a full disk and
+// fault.Invalid for a form that cannot be read (RFC 7578).
+func (al *Album) ReadForm(w http.ResponseWriter, r *http.Request, name string) (_ *Form, err error) {
+	r.Body = http.MaxBytesReader(w, r.Body, MaxBytes+formRoom)
+	f := &Form{Texts: map[string][]string{}}
+	defer func() {
+		if err != nil {
+			f.Close()
+			err = unreadable(err)
+		}
+	}()
+	parts, err := r.MultipartReader()
+	if err != nil {
+		return nil, err
+	}
+	for n := 0; ; n++ {
+		p, err := parts.NextPart()
+		if err == io.EOF { // behind the last boundary; without that one it is wrapped
+			return f, nil
+		}
+		if err != nil {
+			return nil, err
+		}
+		if n == formParts {
+			return nil, fault.New(fault.Invalid, "22023", "the form has more than %d parts", formParts)
+		}
+		if err := f.take(p, name, al.scratch); err != nil {
+			return nil, err
+		}
+	}
+}
+
+// take reads a part. One without a name is nobody's.
+func (f *Form) take(p *multipart.Part, name, dir string) (err error) {
+	switch {
+	case p.FormName() == "":
+	case p.FileName() == "":
+		text, err := io.ReadAll(io.LimitReader(p, formTexts+1))
+		if err != nil {
+			return err
+		}
+		if f.texts += len(text); f.texts > formTexts {
+			return fault.New(fault.TooLarge, "54000", "the form's texts are larger than %d MB", formTexts>>20)
+		}
+		f.Texts[p.FormName()] = append(f.Texts[p.FormName()], string(text))
+	default:
+		if f.Files++; p.FormName() == name && f.Photo == nil {
+			f.Photo, f.Size, err = blob.Scratch(dir, p)
+		}
+	}
+	return err
+}
+
+// unreadable tells a body over its limit and a full disk from a broken form.
+func unreadable(err error) error {
+	var big *http.MaxBytesError
+	var ours *fs.PathError
+	switch {
+	case errors.As(err, &big):
+		return tooLarge("the photo is larger than %d MB", MaxBytes>>20)
+	case fault.As(err).Kind != fault.Internal || errors.As(err, &ours):
+		return err
+	}
+	return fault.Wrap(err, fault.Invalid, "22023", "the multipart form cannot be read")
+}
