@@ -151,7 +151,11 @@ func (p *Photos) picture(w http.ResponseWriter, r *http.Request) (*photo.Form, e
 	if mt, _, err := mime.ParseMediaType(r.Header.Get("Content-Type")); err != nil || mt != "multipart/form-data" {
 		return nil, fault.New(fault.Unsupported, "22023", "send the photo as multipart/form-data with the part file")
 	}
-	form, err := p.album.ReadForm(w, r, "file")
+	parts, err := web.Parts(w, r, photo.FormBytes)
+	if err != nil {
+		return nil, err
+	}
+	form, err := p.album.ReadForm(parts, "file")
 	if err != nil {
 		return nil, err
 	}

@@ -132,7 +132,11 @@ func (p *Reports) readForm(w http.ResponseWriter, r *http.Request) (*photo.Form,
 	if mt != "multipart/form-data" {
 		return nil, fault.New(fault.Unsupported, "22023", "the form is sent as multipart/form-data")
 	}
-	return p.album.ReadForm(w, r, "photo")
+	parts, err := web.Parts(w, r, photo.FormBytes)
+	if err != nil {
+		return nil, err
+	}
+	return p.album.ReadForm(parts, "photo")
 }
 
 var onceShape = regexp.MustCompile(`^[0-9a-f]{32}$`)

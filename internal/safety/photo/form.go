@@ -5,17 +5,17 @@ import (
 	"io"
 	"io/fs"
 	"mime/multipart"
-	"net/http"
 	"os"
 
 	"holdfast/internal/blob"
 	"holdfast/internal/fault"
 )
 
-// Bounds of a form beside its photo.
+// FormBytes is how large a form with a photo may be.
+const FormBytes = MaxBytes + 64<<10
+
 const (
-	formRoom  = 64 << 10 // bytes beside a photo of the most bytes
-	formTexts = 1 << 20  // bytes of all texts
+	formTexts = 1 << 20 // bytes of all texts
 	formParts = 100
 )
 
@@ -40,8 +40,7 @@ func (f *Form) Close() {
 // in the data directory, in a file without a name, for its turn to be developed.
 // Errors are fault.TooLarge past a bound, fault.NoSpace for a full disk and
 // fault.Invalid for a form that cannot be read (RFC 7578).
-func (al *Album) ReadForm(w http.ResponseWriter, r *http.Request, name string) (_ *Form, err error) {
-	r.Body = http.MaxBytesReader(w, r.Body, MaxBytes+formRoom)
+func (al *Album) ReadForm(parts *multipart.Reader, name string) (_ *Form, err error) {
 	f := &Form{Texts: map[string][]string{}}
 	defer func() {
 		if err != nil {
@@ -49,10 +48,6 @@ func (al *Album) ReadForm(w http.ResponseWriter, r *http.Request, name string) (
 			err = unreadable(err)
 		}
 	}()
-	parts, err := r.MultipartReader()
-	if err != nil {
-		return nil, err
-	}
 	for n := 0; ; n++ {
 		p, err := parts.NextPart()
 		if err == io.EOF { // behind the last boundary; without that one it is wrapped
@@ -91,14 +86,10 @@ func (f *Form) take(p *multipart.Part, name, dir string) (err error) {
 	return err
 }
 
-// unreadable tells a body over its limit and a full disk from a broken form.
+// unreadable tells what is wrong with our disk from a broken form.
 func unreadable(err error) error {
-	var big *http.MaxBytesError
 	var ours *fs.PathError
-	switch {
-	case errors.As(err, &big):
-		return tooLarge("the photo is larger than %d MB", MaxBytes>>20)
-	case fault.As(err).Kind != fault.Internal || errors.As(err, &ours):
+	if fault.As(err).Kind != fault.Internal || errors.As(err, &ours) {
 		return err
 	}
 	return fault.Wrap(err, fault.Invalid, "22023", "the multipart form cannot be read")
