@@ -47,7 +47,7 @@ func members() Resource {
 			{Name: "zone_ids", Type: Array, Names: "zones", Required: true, Default: "[]", MaxLen: 500, Doc: "Zones an operator or driver is limited to; empty = all."},
 			{Name: "joined_at", Type: Time, ReadOnly: true},
 			{Name: "last_sign_in_at", Type: Time, ReadOnly: true, Readers: admins, Doc: "The last sign-in that led to this tenant."},
-			{Name: "last_seen_at", Type: Time, ReadOnly: true, Readers: admins, Doc: "When a session last began, was refreshed or came over from another tenant."},
+			{Name: "last_seen_at", Type: Time, ReadOnly: true, Readers: admins, Doc: "When a session last began, was refreshed or came over from another tenant, to the hour."},
 		},
 		Unique: [][]string{{"user_id"}},
 		Own:    []string{"user_id"},

@@ -139,6 +139,9 @@ func TestMemberSeen(t *testing.T) {
 		k.sleep(time.Hour)
 		s = k.refresh(s)
 		seen(north, time.Hour, 0)
+		k.sleep(time.Second)
+		s = k.refresh(s) // in the same hour
+		seen(north, time.Hour+time.Second, time.Second)
 		_, err := k.svc.AddMember(k.ctx, south, "a@x.example", actor.Viewer)
 		k.ok(err)
 		k.sleep(time.Hour)
@@ -147,7 +150,7 @@ func TestMemberSeen(t *testing.T) {
 		}
 		_, err = k.svc.SwitchTenant(k.ctx, k.actor(s), south)
 		k.ok(err)
-		seen(north, 2*time.Hour, time.Hour)
+		seen(north, 2*time.Hour+time.Second, time.Hour+time.Second)
 		if n := k.count("SELECT COUNT(*) FROM members WHERE tenant_id = $1 AND last_seen_at = $2 AND last_sign_in_at IS NULL", south, k.now()); n != 1 {
 			k.Error("the change of tenant does not show")
 		}

@@ -2,6 +2,7 @@ package identity
 
 import (
 	"context"
+	"time"
 
 	"holdfast/internal/db"
 	"holdfast/internal/fault"
@@ -80,13 +81,18 @@ func (s *Service) advance(tx *db.Tx, t token.Refresh, c Client) (g *grant, refus
 	return g, refused, err
 }
 
+// last is when the session was begun or refreshed.
+func (s session) last() time.Time {
+	if s.refreshed.After(s.created) {
+		return s.refreshed
+	}
+	return s.created
+}
+
 // expired checks the session's end, its time without use, and that the
 // provider it began at is still configured.
 func (s *Service) expired(sess session) error {
-	last := sess.created
-	if sess.refreshed.After(last) {
-		last = sess.refreshed
-	}
+	last := sess.last()
 	for _, m := range sess.amr {
 		if m.Provider != "" && !federated(m) && s.providers[m.Provider] == nil {
 			return fault.New(fault.Invalid, "session_expired", "Invalid Refresh Token: Session Expired (Provider Disabled)")
@@ -134,6 +140,8 @@ func (s *Service) renew(tx *db.Tx, g *grant, t token.Refresh, c Client) (refused
 	g.sess.counter++
 	tx.Queue("UPDATE sessions SET counter = $2, refreshed_at = $3, updated_at = $3, tenant_id = $4 WHERE id = $1",
 		[]any{sess.id, g.sess.counter, s.now(), null(g.sess.tenant)}, nil)
-	s.seen(tx, g.sess.tenant, u.ID, false)
+	if last := sess.last(); !last.Truncate(time.Hour).Equal(s.now().Truncate(time.Hour)) {
+		s.seen(tx, g.sess.tenant, u.ID, false) // once an hour is enough
+	}
 	return nil, nil
 }
