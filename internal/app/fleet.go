@@ -63,7 +63,8 @@ func (a *App) nodes() int {
 
 // openBus joins the other nodes; a tool only tells them.
 func (a *App) openBus(ctx context.Context, mode Mode) error {
-	b, err := bus.Open(ctx, bus.Options{DB: a.DB, Redis: a.fleet.redis, Hear: a.hear, Deaf: mode != Server, Now: a.now})
+	// Joining waits for the end of a change of the master key.
+	b, err := bus.Open(db.Patient(ctx, wholeTenant), bus.Options{DB: a.DB, Redis: a.fleet.redis, Hear: a.hear, Deaf: mode != Server, Now: a.now})
 	if err != nil {
 		return err
 	}

@@ -307,7 +307,9 @@ func (s *Service) ListTenants(ctx context.Context) (list []Tenant, err error) {
 func (s *Service) Sweep(ctx context.Context) error {
 	err := s.write(ctx, func(tx *db.Tx) error {
 		now := s.now()
-		for _, q := range []string{"DELETE FROM sessions WHERE not_after < $1", "DELETE FROM one_time_tokens WHERE expires_at < $1", "DELETE FROM flow_states WHERE expires_at < $1"} {
+		for _, q := range []string{"DELETE FROM sessions WHERE not_after < $1", "DELETE FROM one_time_tokens WHERE expires_at < $1",
+			// A mailed link can be opened again until it ends itself.
+			"DELETE FROM flow_states WHERE expires_at < $1 AND NOT EXISTS (SELECT 1 FROM one_time_tokens t WHERE t.id = flow_states.token_id)"} {
 			tx.Queue(q, []any{now}, nil)
 		}
 		s.factors.Sweep(tx)

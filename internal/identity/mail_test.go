@@ -675,6 +675,7 @@ func TestPKCE_expires(t *testing.T) {
 			to, err = k.svc.OpenLink(k.ctx, identity.Open{Token: q.Get("token")}, nobody)
 			k.ok(err)
 			k.sleep(8 * time.Minute)
+			k.ok(k.svc.Sweep(k.ctx))
 		}
 		if to, err = k.svc.OpenLink(k.ctx, identity.Open{Token: q.Get("token")}, nobody); err != nil || !strings.Contains(to.Location, "otp_expired") {
 			k.Errorf("opened after its end: %s %v", to.Location, err)

@@ -126,6 +126,7 @@ func TestMemberSessions(t *testing.T) {
 // nothing of other tenants.
 func TestMemberSeen(t *testing.T) {
 	onBoth(t, nil, func(k *kit) {
+		k.sleep(k.now().Truncate(time.Hour).Add(90 * time.Minute).Sub(k.now())) // half past
 		north, south := k.tenant("North"), k.tenant("South")
 		seen := func(tenant string, entered, here time.Duration) {
 			k.Helper()

@@ -60,6 +60,10 @@ func (p *Programme) clusters(ctx context.Context, a actor.Actor, in *ClustersIn)
 	if in.MinScore > in.MaxScore {
 		return nil, fault.New(fault.Invalid, "", "parameter %q must not be above %q", "min_score", "max_score").At("min_score", "must not be above max_score")
 	}
+	kinds := in.kinds(a)
+	if len(kinds) == 0 {
+		return nil, fault.New(fault.Forbidden, "42501", "role %q may not group people by score", a.Role).At("entity_type", "is about people")
+	}
 	out := clustersOut{Success: true, Tenant: a.TenantID, Clusters: []clusterOut{}}
 	err := p.write(ctx, a, func(tx *db.Tx) error {
 		out.Clusters, out.Assigned = []clusterOut{}, 0
@@ -69,7 +73,7 @@ func (p *Programme) clusters(ctx context.Context, a actor.Actor, in *ClustersIn)
 			return err
 		}
 		st.usable()
-		list, err := readLatest(tx, a.TenantID, st.only(in.kinds(a)), "", in.MinScore)
+		list, err := readLatest(tx, a.TenantID, st.only(kinds), "", in.MinScore)
 		if err != nil {
 			return err
 		}

@@ -571,9 +571,6 @@ func TestClustersHideScores(t *testing.T) {
 			created, assigned string
 			stored            int64 // clusters in the tenant's set
 		}{
-			{actor.Manager, `{"entity_type":"worker","min_score":42}`, "0", "0", 0},
-			{actor.Manager, `{"entity_type":"worker","max_score":42.1}`, "0", "0", 0},
-			{actor.Manager, `{"entity_type":"driver","max_score":99.9}`, "0", "0", 0},
 			{actor.Manager, `{"min_score":42}`, "0", "0", 0},
 			{actor.Manager, `{"max_score":99}`, "1", "3", 1},
 			{actor.Manager, `{"entity_type":"zone","max_score":99}`, "1", "2", 1},
@@ -591,6 +588,12 @@ func TestClustersHideScores(t *testing.T) {
 		k.as = actor.Actor{UserID: cy, TenantID: north, Role: actor.Manager}
 		for _, in := range []string{`{"entity_type":"worker","entity_id":"` + p.worker + `"}`, `{"entity_id":"` + p.worker + `","period_days":1}`, `{"entity_id":"` + p.driver + `"}`} {
 			k.refused(scores, in, fault.Forbidden, "entity_id")
+		}
+		for _, in := range []string{`{"entity_type":"worker","min_score":42}`, `{"entity_type":"worker","max_score":42.1}`, `{"entity_type":"driver","max_score":99.9}`} {
+			k.refused(clusters, in, fault.Forbidden, "entity_type")
+		}
+		if n := k.count("risk_clusters", "1 = 1"); n != 2 {
+			k.Errorf("what was refused left %d clusters of 2", n)
 		}
 		k.call(scores, `{"entity_id":"`+p.dock+`"}`).is("scores_computed", "1")
 		k.as.Role = actor.Safety
