@@ -104,17 +104,25 @@ func (v *survey) findHeader(f upload, o *opening, given map[string]place) (skip 
 		return 0, nil
 	case v.settings.HeaderRow > 0:
 		return v.chosen(o)
+	case v.settings.Header != nil:
+		return 0, nil
 	}
-	at := v.matching(o.head, given)
-	if at < 0 && given == nil && f.known != nil {
+	at := -1
+	if given == nil && f.known != nil {
 		if at, err = remembered(f, o.head); err != nil {
 			return 0, err
 		}
 	}
+	if at < 0 {
+		at = v.matching(o.head, given)
+	}
 	if at > 0 {
+		if err := onlyTitles(o.head[:at], &o.head[at]); err != nil {
+			return 0, err
+		}
 		v.warnings = append(v.warnings, fmt.Sprintf("The header was found in line %d; what stands above it was left out.", o.head[at].Line))
 	}
-	if at >= 0 || v.settings.Header != nil || given == nil || byHeader(given) {
+	if at >= 0 || given == nil || byHeader(given) {
 		return max(at, 0), nil
 	}
 	switch first := &o.head[0]; likeness(o.head) {
@@ -122,9 +130,28 @@ func (v *survey) findHeader(f upload, o *opening, given map[string]place) (skip 
 		v.headed = false
 		v.warnings = append(v.warnings, fmt.Sprintf("The file has no header: line %d reads like those below it and was taken as a row.", first.Line))
 	case unsure:
-		return 0, question("options.header", "is line %d (%s) the header, or data already? Set options.header to true or false, or options.header_row to the line of the header", first.Line, clip(cell.Line(strings.Join(first.Cells, ", ")), 80))
+		return 0, question("options.header", "is line %d (%s) the header, or data already? Set options.header to true or false, or options.header_row to the line of the header", first.Line, excerpt(first))
 	}
 	return 0, nil
+}
+
+// onlyTitles asks about a record above header that may be data: one that has
+// as many cells, or cannot be read.
+func onlyTitles(above []sheet.Record, header *sheet.Record) error {
+	_, wide := matches(*header, nil)
+	for i := range above {
+		rec := &above[i]
+		if _, filled := matches(*rec, nil); filled < wide && rec.Bad == nil {
+			continue
+		}
+		return question("options.header_row", "line %d (%s) reads like the header, but line %d (%s) above it may be data: set options.header_row to the line of the header, or options.header to true if it is the first line, to false if there is none",
+			header.Line, excerpt(header), rec.Line, excerpt(rec))
+	}
+	return nil
+}
+
+func excerpt(rec *sheet.Record) string {
+	return clip(cell.Line(strings.TrimRight(strings.Join(rec.Cells, ", "), ", ")), 80)
 }
 
 // byHeader reports that a mapping names headers.
@@ -155,15 +182,16 @@ func (v *survey) chosen(o *opening) (skip int, err error) {
 }
 
 // matching is the record whose cells are called most like the columns that are
-// looked for, -1 when none is. A later one has to be more than a row of data
-// with such a word in it: half of its cells, or two of them, and it is wider
-// than one that matched before it, or a header from end to end.
+// looked for, -1 when none is. A later one has to be wider than one that
+// matched before it, or a header from end to end.
 func (v *survey) matching(head []sheet.Record, given map[string]place) int {
-	names := map[string]bool{}
+	names, named := map[string]bool{}, byHeader(given)
 	for _, p := range given {
-		names[cell.Fold(heading(p.header))] = p.header != ""
+		if p.header != "" {
+			names[cell.Fold(heading(p.header))] = true
+		}
 	}
-	if !byHeader(given) {
+	if !named {
 		for _, c := range v.target.columns {
 			for _, f := range c.fold {
 				names[f] = true
@@ -173,9 +201,11 @@ func (v *survey) matching(head []sheet.Record, given map[string]place) int {
 	best, most, wide := -1, 0, 0
 	for i := range head {
 		n, filled := matches(head[i], names)
-		switch {
-		case n <= most || i > 0 && n < 2 && 2*n < filled:
-		case best < 0 || filled > wide || n == filled:
+		enough := i == 0 || n > 1 || named && n == len(names)
+		if given != nil && !named { // the file may have no header: a row of data can hold such words
+			enough = n > 1 && (n == filled || i == 0 && 2*n > filled)
+		}
+		if enough && n > most && (best < 0 || filled > wide || n == filled) {
 			best, most, wide = i, n, filled
 		}
 	}
@@ -235,20 +265,20 @@ const (
 )
 
 // likeness tells a header by words above numbers or dates, data by numbers or
-// dates above such.
+// dates above such: in two columns, or wherever the first record is not blank,
+// as one column may well be called by its year.
 func likeness(head []sheet.Record) int {
-	words, values := 0, 0
-	for i := range head[0].Cells {
+	words, values, texts := 0, 0, 0
+	for i, c := range head[0].Cells {
+		if strings.TrimSpace(c) == "" {
+			continue
+		}
 		first := measured(&head[0], i)
-		below, all := 0, true
-		for j := range head[1:] {
-			if rec := &head[j+1]; i < len(rec.Cells) && strings.TrimSpace(rec.Cells[i]) != "" {
-				below++
-				all = all && measured(rec, i)
-			}
+		if !first {
+			texts++
 		}
 		switch {
-		case below == 0 || !all || strings.TrimSpace(head[0].Cells[i]) == "":
+		case !measuredBelow(head[1:], i):
 		case first:
 			values++
 		default:
@@ -258,10 +288,26 @@ func likeness(head []sheet.Record) int {
 	switch {
 	case words > 0 && values == 0:
 		return likeHeader
-	case values > 0 && words == 0:
+	case words == 0 && (values > 1 || values > 0 && texts == 0):
 		return likeData
 	}
 	return unsure
+}
+
+// measuredBelow reports a column of numbers and dates.
+func measuredBelow(rows []sheet.Record, i int) bool {
+	found := false
+	for j := range rows {
+		rec := &rows[j]
+		if i >= len(rec.Cells) || strings.TrimSpace(rec.Cells[i]) == "" {
+			continue
+		}
+		if !measured(rec, i) {
+			return false
+		}
+		found = true
+	}
+	return found
 }
 
 // measured reports a number or a date, however it is written.

@@ -38,6 +38,8 @@ func sheetRows(t testing.TB, rows ...[]string) []byte {
 // not certain is asked. Lines are those of the file in any case.
 func TestHeaderRow(t *testing.T) {
 	const numbers = `{"code":1,"name":2,"pick_sequence":3}`
+	ask := strings.Repeat("Где это было? ", 70) // more than 800 bytes
+	coordinates := []byte("Kennung,Wo\nW,Hall W\nX,Hall X\nY,Hall Y\n")
 	cases := []struct {
 		name, file, options, mapping string
 		body                         []byte
@@ -50,10 +52,22 @@ func TestHeaderRow(t *testing.T) {
 		{"below the fields of a report", "z.csv", "", "", []byte("Report;Shelves;\nName;All of them;\nPrinted;1.3.2026;\nCode;Name;Pick sequence\nZ-1;One;5\n"), "4: 5 Z-1", "The header was found in line 4"},
 		{"below a title with line breaks", "z.csv", "", "", []byte("\"Shelves\nof March\",\ncode,name\nZ-1,One\n"), "3: 4 Z-1", "The header was found in line 3"},
 		{"below a title in a sheet", "z.xlsx", "", "", sheetRows(t, []string{"Shelves"}, nil, []string{"", "", "as of March"}, []string{"code", "name", "pick sequence", "description"}, []string{"Z-1", "One"}, []string{"Z-2", "Two", "7"}), "4: 5 Z-1, 6 Z-2", "The header was found in line 4"},
-		{"below a wider line in a sheet", "z.xlsx", "", "", sheetRows(t, []string{"a", "b", "c", "d"}, []string{"code", "name"}, []string{"Z-1", "One"}), "2: 3 Z-1", "The header was found in line 2"},
+		{"below a wider line in a sheet", "z.xlsx", "", "", sheetRows(t, []string{"a", "b", "c", "d"}, []string{"code", "name"}, []string{"Z-1", "One"}), "import_question", "line 2 (code, name) reads like the header, but line 1 (a, b, c, d) above it may be data: set options.header_row"},
+		{"below a damaged line", "z.csv", "", "", []byte("Shelves \x00\ncode,name\nZ-1,One\n"), "import_question", "above it may be data"},
+		{"below a wider line in a sheet, said", "z.xlsx", `{"header_row":2}`, "", sheetRows(t, []string{"a", "b", "c", "d"}, []string{"code", "name"}, []string{"Z-1", "One"}), "2: 3 Z-1", "All 1 rows"},
 		{"by the headers of the mapping", "z.csv", "", `{"code":"Kennung","name":"Wo"}`, []byte("Liste\nKennung,Wo\nZ-1,One\n"), "2: 3 Z-1", "The header was found in line 2"},
-		{"none: numbers above numbers", "z.csv", "", numbers, []byte("Z-1,One,5\nZ-2,Two,6\n"), "0: 1 Z-1, 2 Z-2", "The file has no header: line 1 reads like those below it and was taken as a row."},
-		{"none, in a sheet", "z.xlsx", "", numbers, sheetRows(t, []string{"Z-1", "One", "5"}, []string{"Z-2", "Two", "6"}), "0: 1 Z-1, 2 Z-2", "The file has no header"},
+		{"below a title, by a long header of the mapping", "z.csv", "", `{"code":"Kennung","name":"` + ask + `"}`, []byte("Liste\nKennung," + ask + "\nZ-1,One\n"), "2: 3 Z-1", "The header was found in line 2"},
+		{"below a title, above columns by number", "z.csv", "", `{"code":1,"name":2}`, []byte("Shelves\nCode,Name\nZ-1,One\n"), "2: 3 Z-1", "The header was found in line 2"},
+		{"a record may be the header of columns by number", "z.csv", "", `{"code":1,"name":2}`, []byte("Kennung,Wo\nW,One\nCode,Name\n"), "import_question", "line 3 (Code, Name) reads like the header, but line 1 (Kennung, Wo) above it may be data"},
+		{"a record may be the header", "z.csv", "", "", []byte("code,Wo\nW,One\nCode,Name\n"), "import_question", "line 3 (Code, Name) reads like the header, but line 1 (code, Wo) above it may be data"},
+		{"records with a word of the target", "z.csv", "", `{"code":1,"name":2}`, coordinates, "import_question", "is line 1 (Kennung, Wo) the header, or data already?"},
+		{"records with a word of the target, the header said", "z.csv", `{"header":true}`, `{"code":1,"name":2}`, coordinates, "1: 2 W, 3 X, 4 Y", "All 3 rows"},
+		{"the first record with a word of the target", "z.csv", "", `{"code":1,"name":2}`, []byte("X,Hall X\nY,Hall Y\n"), "import_question", "is line 1 (X, Hall X) the header, or data already?"},
+		{"the first line, said", "z.csv", `{"header":true}`, "", []byte("\ncode,Wo,name\nZ-0,x,Null\nCode,Name,Pick sequence\n"), "2: 3 Z-0, 4 Code", "All 2 rows"},
+		{"none: numbers above numbers", "z.csv", "", numbers, []byte("Z-1,One,5,1.3.2026\nZ-2,Two,6,2.3.2026\n"), "0: 1 Z-1, 2 Z-2", "The file has no header: line 1 reads like those below it and was taken as a row."},
+		{"none: nothing but numbers", "z.csv", "", `{"code":1,"name":1}`, []byte("101,\n102,\n"), "0: 1 101, 2 102", "The file has no header"},
+		{"none, in a sheet", "z.xlsx", "", numbers, sheetRows(t, []string{"Z-1", "One", "5", "1.5"}, []string{"Z-2", "Two", "6", "2"}), "0: 1 Z-1, 2 Z-2", "The file has no header"},
+		{"a number above numbers", "z.csv", "", numbers, []byte("Kennung,Wo,2026\nZ-1,One,5\n"), "import_question", "is line 1 (Kennung, Wo, 2026) the header, or data already?"},
 		{"foreign, above numbers", "z.csv", "", numbers, []byte("Kennung,Wo,Folge\nZ-1,One,5\nZ-2,Two,6\n"), "1: 2 Z-1, 3 Z-2", "All 2 rows are ready to be applied."},
 		{"foreign or none", "z.csv", "", `{"code":1,"name":2}`, []byte("Kennung,Wo\nZ-1,One\n"), "import_question", "is line 1 (Kennung, Wo) the header, or data already? Set options.header to true or false"},
 		{"foreign or none, said", "z.csv", `{"header":true}`, `{"code":1,"name":2}`, []byte("Kennung,Wo\nZ-1,One\n"), "1: 2 Z-1", "All 1 rows"},
@@ -94,12 +108,14 @@ func TestHeaderRow(t *testing.T) {
 	})
 }
 
-// A mapping that is kept finds its header below a title.
+// A mapping that is kept finds its header below a title, whatever the records
+// are called.
 func TestHeaderOfKeptMapping(t *testing.T) {
 	each(t, func(k *kit) {
 		k.imported("zones", "", `{"code":"Kennung","name":"Wo"}`, "z.csv", []byte("Kennung,Wo,Rest\nZ-1,One,x\n"))
 		title := []string{"Liste", "", "", "", "fünf Spalten breit"}
 		for name, body := range map[string][]byte{
+			"x.csv":  []byte("Liste\nKennung,Wo,Rest\nCode,Name,Type\n"),
 			"y.csv":  []byte("Liste\nKennung,Wo,Rest\nZ-9,Nine,y\n"),
 			"y.xlsx": sheetRows(k, title[:1], []string{"Kennung", "Wo", "Rest"}, []string{"Z-9", "Nine"}),
 			"w.xlsx": sheetRows(k, title, []string{"Kennung", "Wo", "Rest"}, []string{"Z-9", "Nine"}),
@@ -109,6 +125,10 @@ func TestHeaderOfKeptMapping(t *testing.T) {
 			if p.Stats != (imports.Stats{TotalRows: 1, ValidRows: 1}) || k.find("import_jobs", "id", job.ID)["header_row"] != int64(2) || p.Columns[0].How != "saved" {
 				k.Errorf("%s: %+v", name, p)
 			}
+		}
+		job := k.upload("zones", "", "", "v.csv", []byte("Kennung,Wo,Rest\nZ-9,Nine,y\nCode,Name,Type\n"))
+		if p := k.process(job); p.Stats.ValidRows != 2 || p.Columns[0].How != "saved" {
+			k.Errorf("a record like a header: %+v", p)
 		}
 	})
 }

@@ -121,7 +121,7 @@ const (
 // is, or to its default in a new record.
 type Settings struct {
 	Mode        string            `json:"mode,omitempty"`         // insert, upsert (default), update
-	Header      *bool             `json:"header,omitempty"`       // false: the first row is data and the mapping gives column numbers; true: one is the header; found by looking when absent
+	Header      *bool             `json:"header,omitempty"`       // false: the first row is data and the mapping gives column numbers; true: the first row that is not blank is the header; found by looking when absent
 	HeaderRow   int               `json:"header_row,omitempty"`   // the line that the header begins on, or its row of a sheet; found by looking when absent
 	Delimiter   string            `json:"delimiter,omitempty"`    // comma, semicolon, tab, pipe; found by looking when absent
 	DateOrder   string            `json:"date_order,omitempty"`   // dmy or mdy, where no value of a column proves it
