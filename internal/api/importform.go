@@ -2,7 +2,6 @@ package api
 
 import (
 	"encoding/json"
-	"errors"
 	"io"
 	"mime/multipart"
 	"net/http"
@@ -131,16 +130,5 @@ func brokenForm(err error) error {
 // bounded is the body of an upload. Past what may be sent it fails with
 // fault.TooLarge.
 func bounded(w http.ResponseWriter, r *http.Request) io.ReadCloser {
-	return boundedBody{http.MaxBytesReader(w, r.Body, uploadBody)}
-}
-
-type boundedBody struct{ io.ReadCloser }
-
-func (b boundedBody) Read(p []byte) (int, error) {
-	n, err := b.ReadCloser.Read(p)
-	var big *http.MaxBytesError
-	if errors.As(err, &big) {
-		err = fault.Wrap(err, fault.TooLarge, "file_too_large", "the file is larger than 200 MB: split it and import the parts")
-	}
-	return n, err
+	return web.Bounded(w, r, uploadBody, fault.New(fault.TooLarge, "file_too_large", "the file is larger than 200 MB: split it and import the parts"))
 }

@@ -12,7 +12,7 @@ import (
 // Parts reads a multipart form part by part (RFC 7578). Past limit bytes, which
 // is a number of MB and a little, reading fails with fault.TooLarge.
 func Parts(w http.ResponseWriter, r *http.Request, limit int64) (*multipart.Reader, error) {
-	r.Body = capped{http.MaxBytesReader(w, r.Body, limit), limit}
+	r.Body = Bounded(w, r, limit, fault.New(fault.TooLarge, "54000", "the form is larger than %d MB", limit>>20))
 	parts, err := r.MultipartReader()
 	if err != nil {
 		return nil, fault.Wrap(err, fault.Invalid, "22023", "the multipart form cannot be read")
@@ -20,16 +20,21 @@ func Parts(w http.ResponseWriter, r *http.Request, limit int64) (*multipart.Read
 	return parts, nil
 }
 
-type capped struct {
-	io.ReadCloser
-	limit int64
+// Bounded is the body of a request that fails with over past limit bytes.
+func Bounded(w http.ResponseWriter, r *http.Request, limit int64, over *fault.Error) io.ReadCloser {
+	return bounded{http.MaxBytesReader(w, r.Body, limit), over}
 }
 
-func (c capped) Read(p []byte) (int, error) {
-	n, err := c.ReadCloser.Read(p)
+type bounded struct {
+	io.ReadCloser
+	over *fault.Error
+}
+
+func (b bounded) Read(p []byte) (int, error) {
+	n, err := b.ReadCloser.Read(p)
 	var big *http.MaxBytesError
 	if errors.As(err, &big) {
-		err = fault.Wrap(err, fault.TooLarge, "54000", "the form is larger than %d MB", c.limit>>20)
+		err = b.over
 	}
 	return n, err
 }
