@@ -42,11 +42,10 @@ type verdict struct {
 	CPU  float64 // seconds of a core that it took
 }
 
-// readApart reads a file as an import does, a thousand records at a time, and
-// prints the verdict.
+// readApart reads a file as an import does and prints the verdict.
 func readApart(path, kind string) int {
 	open := func() (io.ReadCloser, error) { return os.Open(path) }
-	code, err := readThousands(open, kind)
+	code, err := readChunks(open, kind)
 	v := verdict{Code: code, Peak: load.Peak(os.Getpid())}
 	if err != nil {
 		v.Code, v.Kind = fault.As(err).Code, fault.As(err).Kind
@@ -61,8 +60,9 @@ func readApart(path, kind string) int {
 	return 0
 }
 
-// readThousands returns the code of the first damaged record.
-func readThousands(open sheet.Source, kind string) (bad string, err error) {
+// readChunks holds a thousand records, or 4 MB of them, at a time, and returns
+// the code of the first damaged one.
+func readChunks(open sheet.Source, kind string) (bad string, err error) {
 	f, err := sheet.Detect(open, sheet.Wish{Type: kind})
 	if err != nil {
 		return "", err
@@ -73,6 +73,7 @@ func readThousands(open sheet.Source, kind string) (bad string, err error) {
 	}
 	defer rows.Close()
 	var held [][]string
+	size := 0
 	for {
 		rec, err := rows.Next()
 		if errors.Is(err, io.EOF) {
@@ -84,8 +85,12 @@ func readThousands(open sheet.Source, kind string) (bad string, err error) {
 		if rec.Bad != nil && bad == "" {
 			bad = rec.Bad.Code
 		}
-		if held = append(held, append([]string(nil), rec.Cells...)); len(held) == 1000 {
-			held = held[:0]
+		held = append(held, append([]string(nil), rec.Cells...))
+		for _, c := range rec.Cells {
+			size += len(c)
+		}
+		if len(held) == 1000 || size >= 4<<20 {
+			held, size = nil, 0
 		}
 	}
 }
