@@ -52,7 +52,7 @@ type Options struct {
 	Pooler    bool                                      // a transaction pooler stands between: no named statements
 	Migrate   bool                                      // bring the schema up to date
 	PoolSize  int                                       // PostgreSQL connections or SQLite readers; 0 = a default
-	Observe   func(s Scope, write bool, statements int) // called after each transaction; may be nil
+	Observe   func(s Scope, write bool, statements int) // called after each transaction that is not Counted; may be nil
 	Rehearse  bool                                      // for tests: SQLite runs each write twice, the first time undone (see Write)
 }
 
@@ -127,7 +127,7 @@ func (d *DB) Read(ctx context.Context, s Scope, fn func(*Tx) error) error {
 	}
 	n := 0
 	err := d.eng.read(ctx, s, counting(fn, &n))
-	d.observe(s, false, n)
+	d.told(ctx, s, false, n)
 	return classify(err)
 }
 
@@ -156,7 +156,7 @@ func (d *DB) Write(ctx context.Context, s Scope, fn func(*Tx) error) error {
 	for attempt := 1; ; attempt++ {
 		n := 0
 		tx, err := d.eng.write(ctx, s, counting(fn, &n))
-		d.observe(s, true, n)
+		d.told(ctx, s, true, n)
 		if err == nil {
 			for _, f := range tx.after {
 				f()

@@ -202,6 +202,7 @@ func (ed *editing) remember(tx *db.Tx, tenant string) error {
 // what a line is called depends on those before it.
 func (ed *editing) reread(ctx context.Context) error {
 	st := ed.st
+	ctx = db.Counted(ctx) // with the row's own chunk
 	for seq := 1; st.book != nil && seq < ed.seq; seq++ {
 		var list []record
 		err := ed.m.db.Read(ctx, store.Scope(st.step.actor), func(tx *db.Tx) (err error) {

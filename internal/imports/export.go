@@ -66,6 +66,7 @@ func (m *Importer) Corrected(ctx context.Context, a actor.Actor, jobID, status s
 // Write writes the file: CSV with commas, UTF-8 with a byte order mark, as
 // spreadsheet programs want it.
 func (c *Corrected) Write(ctx context.Context, w io.Writer) error {
+	ctx = db.Counted(ctx) // with the list of the chunks
 	b := bufio.NewWriterSize(w, 64<<10)
 	out := csv.NewWriter(b)
 	_, err := b.WriteString("\ufeff")

@@ -193,6 +193,36 @@ func TestSameFileAgain(t *testing.T) {
 	})
 }
 
+// A file that was applied in part, or is being applied, was applied before as
+// well, until all of it is rolled back.
+func TestSameFileHalfApplied(t *testing.T) {
+	each(t, func(k *kit) {
+		half := k.broken()
+		warned := func(when, no string) {
+			k.Helper()
+			again := k.upload("zones", "", "", "z.csv", zonesFile(3500))
+			for what, text := range map[string]string{"upload": again.Message, "process": k.process(again).Message} {
+				if no == "" == strings.Contains(text, "same file") || !strings.Contains(text, no) {
+					k.Errorf("%s, %s: %q", when, what, text)
+				}
+			}
+			_, err := k.m.Apply(context.Background(), k.as, again.ID)
+			if no != "" != fault.HasCode(err, "import_repeated") {
+				k.Errorf("%s: apply without force: %v", when, err)
+			}
+		}
+		warned("broken off", half.JobNo)
+		k.set("import_jobs", half.ID, store.Row{"status": imports.Applying, "imported_count": int64(0)})
+		warned("being applied", half.JobNo)
+		k.set("import_jobs", half.ID, store.Row{"status": imports.Failed, "imported_count": int64(2000)})
+		remove(k, "zones", k.find("zones", "name", "in the way")["id"].(string))
+		if _, err := k.m.Rollback(context.Background(), k.as, half.ID); err != nil {
+			k.Fatal(err)
+		}
+		warned("rolled back", "")
+	})
+}
+
 // An edit after the import survives; rolling back names it and changes nothing.
 func rollbackAfterEdit(k *kit) {
 	k.imported("items", "", "", "a.csv", []byte("sku,name\nP-1,One\nP-2,Two\n"))

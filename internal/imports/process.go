@@ -225,17 +225,25 @@ func (m *Importer) fitting(r actor.Role, but *target, headers []string) []string
 	return names
 }
 
-// repeated warns when the same file was applied to the same target before and
-// still stands. It returns nil or the warning.
+// repeated warns when the same file was applied to the same target before, or
+// a part of it, and still stands. It returns nil or the warning.
 func (m *Importer) repeated(tx *db.Tx, a actor.Actor, target, sha, except string) any {
-	var no string
-	err := tx.Query("SELECT job_no FROM import_jobs WHERE tenant_id = $1 AND sha256 = $2 AND target = $3 AND status = 'completed' AND id <> $4 ORDER BY id DESC LIMIT 1",
+	var warning any
+	err := tx.Query("SELECT job_no, status FROM import_jobs WHERE tenant_id = $1 AND sha256 = $2 AND target = $3 AND id <> $4 AND status <> 'rolled_back' "+
+		"AND (status IN ('applying', 'completed') OR imported_count > 0) ORDER BY id DESC LIMIT 1",
 		[]any{a.TenantID, sha, target, except}, func(r *db.Row) error {
-			no = r.Text(0)
+			switch no := r.Text(0); r.Text(1) {
+			case Completed:
+				warning = fmt.Sprintf("The same file was applied before by %s: to apply it again, it must be forced.", no)
+			case Applying:
+				warning = fmt.Sprintf("The same file is being applied by %s: to apply it again, it must be forced.", no)
+			default:
+				warning = fmt.Sprintf("A part of the same file was applied by %s: go on with that job, or roll it back; to apply all of the file beside it, it must be forced.", no)
+			}
 			return nil
 		})
-	if err != nil || no == "" {
+	if err != nil {
 		return nil
 	}
-	return fmt.Sprintf("The same file was applied before by %s: applying it again needs the option force.", no)
+	return warning
 }

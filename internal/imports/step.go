@@ -76,9 +76,10 @@ func (m *Importer) working() (some bool) {
 	return some
 }
 
-// untilClosed is ctx until Close ends it. The caller ends with cease.
+// untilClosed is ctx until Close ends it, for what follows on the beginning of a
+// step, which counted for all of it. The caller ends with cease.
 func (m *Importer) untilClosed(ctx context.Context) (_ context.Context, cease context.CancelFunc) {
-	ctx, stop := context.WithCancel(ctx)
+	ctx, stop := context.WithCancel(db.Counted(ctx))
 	unhook := context.AfterFunc(m.life, stop)
 	return ctx, func() {
 		unhook()
@@ -90,7 +91,7 @@ func (m *Importer) untilClosed(ctx context.Context) (_ context.Context, cease co
 // or looking through a large import, takes no transaction by which others could
 // see that somebody is at work.
 func (m *Importer) beat(s *step) {
-	ctx, stop := context.WithCancel(context.Background())
+	ctx, stop := context.WithCancel(db.Counted(context.Background()))
 	var ended sync.WaitGroup
 	s.rest = func() {
 		stop()
