@@ -13,10 +13,6 @@ import (
 	"holdfast/internal/web"
 )
 
-// forwarded are the query keys of /authorize that are ours.
-var forwarded = map[string]bool{"provider": true, "redirect_to": true, "scopes": true, "code_challenge": true, "code_challenge_method": true,
-	"invite_token": true, "skip_http_redirect": true, "apikey": true}
-
 func (a *API) authorize(w http.ResponseWriter, c *call) error {
 	if err := visit(w, c, a.opt.Depart); err != nil {
 		return err
@@ -47,14 +43,8 @@ func (a *API) unlink(w http.ResponseWriter, c *call) error {
 
 func (a *API) authorization(c *call) identity.Authorize {
 	q := c.URL.Query()
-	extra := url.Values{}
-	for k, v := range q {
-		if !forwarded[k] {
-			extra[k] = v
-		}
-	}
 	return identity.Authorize{Provider: q.Get("provider"), Redirect: a.target(c, ""), Scopes: q.Get("scopes"), Invite: q.Get("invite_token"),
-		PKCE: identity.PKCE{Challenge: q.Get("code_challenge"), Method: q.Get("code_challenge_method")}, Extra: extra}
+		PKCE: identity.PKCE{Challenge: q.Get("code_challenge"), Method: q.Get("code_challenge_method")}, Extra: identity.Forwarded(q)}
 }
 
 func (a *API) leave(w http.ResponseWriter, c *call, start identity.AuthStart) error {

@@ -3,6 +3,7 @@ package identity
 import (
 	"cmp"
 	"context"
+	"errors"
 
 	"holdfast/internal/actor"
 	"holdfast/internal/db"
@@ -25,8 +26,14 @@ type IDToken struct {
 // code is the error member.
 type OAuthStyle struct{}
 
+// badIDToken tells whoever configured an app that its client id is missing here;
+// of all else that is wrong with a token it tells nothing.
 func badIDToken(err error) error {
-	f := fault.Wrap(err, fault.Invalid, "invalid request", "Bad ID token")
+	msg := "Bad ID token"
+	if other := (oidc.OtherAudience{}); errors.As(err, &other) {
+		msg = cut(other.Error(), 300)
+	}
+	f := fault.Wrap(err, fault.Invalid, "invalid request", "%s", msg)
 	f.Data = OAuthStyle{}
 	return f
 }

@@ -289,7 +289,11 @@ func TestIDToken(t *testing.T) {
 		bad["a nonce the token lacks"] = n
 		for name, t := range bad {
 			_, err := k.svc.SignInIDToken(k.ctx, t, identity.Client{})
-			if _, oauth := fault.As(err).Data.(identity.OAuthStyle); err == nil || !oauth || fault.As(err).Msg != "Bad ID token" {
+			want := "Bad ID token"
+			if name == "another audience" {
+				want = "Unacceptable audience in id_token: [other]"
+			}
+			if _, oauth := fault.As(err).Data.(identity.OAuthStyle); err == nil || !oauth || fault.As(err).Code != "invalid request" || fault.As(err).Msg != want {
 				k.Errorf("%s: %v", name, err)
 			}
 		}
@@ -377,7 +381,7 @@ func TestGitHub(t *testing.T) {
 				if !strings.HasPrefix(start.Location, srv.URL+"/login/oauth/authorize?") || queryOf(k, start.Location, "scope") != "read:user user:email" || queryOf(k, start.Location, "code_challenge") == "" {
 					k.Error(start.Location)
 				}
-				to := k.svc.FinishOAuth(k.ctx, identity.Callback{State: queryOf(k, start.Location, "state"), Code: "c", Cookie: func(string) string { return start.Browser }}, identity.Client{})
+				to := k.svc.FinishOAuth(k.ctx, identity.Callback{State: queryOf(k, start.Location, "state"), Code: "c", Issuer: srv.URL + "/login/oauth", Cookie: func(string) string { return start.Browser }}, identity.Client{})
 				if got := queryOf(k, to.Location, "error_code"); got != c.code {
 					k.Fatalf("%s", to.Location)
 				}

@@ -15,6 +15,7 @@ func TestOAuth_mixUp(t *testing.T) {
 	withIDP(t, func(c *identity.Config) {
 		c.OIDC["evil"] = identity.Provider{ClientID: "client", Secret: "s", Issuer: evil.URL}
 	}, func(k *kit, honest *idp) {
+		honest.iss = true
 		start, err := k.svc.Authorize(k.ctx, identity.Authorize{Provider: "evil", Redirect: "https://app.example.com/in", PKCE: challenge()})
 		k.ok(err)
 		// The evil provider leads on to the honest one, with its own request.
@@ -31,6 +32,17 @@ func TestOAuth_mixUp(t *testing.T) {
 		}
 		if n := k.count("SELECT COUNT(*) FROM users"); n != 0 {
 			k.Errorf("%d accounts", n)
+		}
+		// One that says it always names itself has to (RFC 9207).
+		for iss, code := range map[string]string{"": "bad_oauth_callback", evil.URL: "bad_oauth_callback", honest.URL: ""} {
+			cb, _ := k.begin(honest, challenge())
+			cb.Issuer = iss
+			if to := k.svc.FinishOAuth(k.ctx, cb, nobody).Location; queryOf(k, to, "error_code") != code || (queryOf(k, to, "code") != "") != (code == "") {
+				k.Errorf("iss %q of a provider that always names itself: %s", iss, to)
+			}
+		}
+		if n := honest.shown.Load(); n != 1 {
+			k.Errorf("the honest provider was shown %d codes", n)
 		}
 	})
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/subtle"
 	"encoding/hex"
+	"maps"
 	"net/url"
 	"slices"
 	"strings"
@@ -27,6 +28,16 @@ type Authorize struct {
 	Invite   string     // the token of a mailed invitation that the sign-in takes up; "" = none
 	LinkTo   string     // the signed-in account to link to; "" = sign in
 	Extra    url.Values // forwarded to the provider, control parameters excepted
+}
+
+// Forwarded is what of the query of /authorize goes on to the provider: all that
+// is not ours. What the flow stands on is held back where the request is written.
+func Forwarded(q url.Values) url.Values {
+	out := maps.Clone(q)
+	for _, ours := range []string{"provider", "redirect_to", "scopes", "code_challenge", "code_challenge_method", "invite_token", "skip_http_redirect", "apikey"} {
+		out.Del(ours)
+	}
+	return out
 }
 
 // AuthStart is where to send the browser, and the cookie that binds the flow
@@ -174,12 +185,13 @@ func (s *Service) claimFlow(ctx context.Context, in Callback) (flow, error) {
 // arrive turns the provider's answer into a session or an authorization code.
 func (s *Service) arrive(ctx context.Context, f flow, in Callback, c Client) (to Landing, err error) {
 	p := s.providers[f.provider]
-	switch {
-	case p == nil:
+	if p == nil {
 		return to, fault.New(fault.Invalid, "provider_disabled", "The provider is not enabled any more")
-	case in.Issuer != "" && in.Issuer != p.Config().Issuer:
-		// RFC 9207: an answer of another provider than the one asked.
-		return to, fault.New(fault.Invalid, "bad_oauth_callback", "The answer comes from another provider")
+	}
+	if err := p.Sent(ctx, in.Issuer); err != nil {
+		return to, err
+	}
+	switch {
 	case in.Error != "":
 		return to, fault.New(fault.Forbidden, "access_denied", "%s", cut(in.Error+": "+in.Description, 200))
 	case in.Code == "":

@@ -40,6 +40,7 @@ type idp struct {
 	verifier map[string]string // challenge by code
 	fetches  int               // of the keys
 	shown    atomic.Int64      // codes that came to the token endpoint
+	iss      bool              // says that its answers carry iss (RFC 9207)
 }
 
 func newIDP(t *testing.T, now func() time.Time) *idp {
@@ -55,7 +56,8 @@ func newIDP(t *testing.T, now func() time.Time) *idp {
 			iss = p.issuer
 		}
 		answer(w, map[string]any{"issuer": iss, "authorization_endpoint": p.URL + "/authorize", "token_endpoint": p.URL + "/token", "jwks_uri": p.URL + "/keys",
-			"id_token_signing_alg_values_supported": []string{"ES256", "HS256", "none"}, "response_types_supported": []string{"code"}, "subject_types_supported": []string{"public"}})
+			"id_token_signing_alg_values_supported": []string{"ES256", "HS256", "none"}, "response_types_supported": []string{"code"}, "subject_types_supported": []string{"public"},
+			"authorization_response_iss_parameter_supported": p.iss})
 	})
 	mux.HandleFunc("/keys", func(w http.ResponseWriter, _ *http.Request) {
 		p.mu.Lock()

@@ -10,9 +10,9 @@ import (
 
 	"holdfast/internal/actor"
 	"holdfast/internal/fault"
+	"holdfast/internal/identity/oidc"
 	"holdfast/internal/identity/stamp"
 	"holdfast/internal/seal"
-	"holdfast/internal/sso/openid"
 	"holdfast/internal/sso/outbound"
 	"holdfast/internal/sso/samlsp"
 )
@@ -180,7 +180,7 @@ func (c *Connection) applyParams(d Draft) error {
 		return invalid("authorization_params are more than 20")
 	}
 	for k, v := range *d.Params {
-		if openid.Controls(k) {
+		if oidc.Controls(k) {
 			return invalid("authorization_params: %.64q is not to be set", k)
 		}
 		if k == "" || len(k) > 64 || len(v) > 300 || strings.ContainsFunc(k+v, unicode.IsControl) {

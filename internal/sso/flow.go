@@ -24,7 +24,7 @@ type Start struct {
 	ProviderID, Domain, Identifier string // exactly one
 	Redirect                       string // allowed already
 	PKCE                           identity.PKCE
-	Login                          string // login_hint, "" = none
+	Wish                           openid.Wish // of an OpenID provider
 }
 
 // request is a sign-in on its way.
@@ -52,7 +52,7 @@ func (s *Service) Begin(ctx context.Context, in Start) (string, error) {
 	if c.Disabled {
 		return "", disabled()
 	}
-	return s.send(ctx, c, request{redirect: in.Redirect, challenge: in.PKCE.Challenge}, in.Login)
+	return s.send(ctx, c, request{redirect: in.Redirect, challenge: in.PKCE.Challenge}, in.Wish)
 }
 
 func disabled() error {
@@ -119,16 +119,16 @@ func (s *Service) BeginTest(ctx context.Context, a actor.Actor, id string) (stri
 	if tester == "" {
 		tester = c.ID // a service key's test is the connection's own
 	}
-	return s.send(ctx, c, request{redirect: s.ident.Target(), tester: tester}, "")
+	return s.send(ctx, c, request{redirect: s.ident.Target(), tester: tester}, openid.Wish{})
 }
 
 // send stores the request and writes the provider's address.
-func (s *Service) send(ctx context.Context, c *Connection, q request, login string) (loc string, err error) {
+func (s *Service) send(ctx context.Context, c *Connection, q request, w openid.Wish) (loc string, err error) {
 	q.id = newID()
 	if c.Kind == SAML {
 		loc, err = s.sendSAML(ctx, c, &q)
 	} else {
-		loc, err = s.sendOIDC(ctx, c, &q, login)
+		loc, err = s.sendOIDC(ctx, c, &q, w)
 	}
 	if err != nil {
 		return "", err
@@ -196,14 +196,14 @@ func (s *Service) renewMetadata(ctx context.Context, c *Connection) error {
 	})
 }
 
-func (s *Service) sendOIDC(ctx context.Context, c *Connection, q *request, login string) (string, error) {
+func (s *Service) sendOIDC(ctx context.Context, c *Connection, q *request, w openid.Wish) (string, error) {
 	p, err := s.provider(c)
 	if err != nil {
 		return "", err
 	}
 	sec := openid.Secrets{Nonce: seal.RandomHex(16), Verifier: oauth2.GenerateVerifier()}
 	q.sealed = s.keys.Close(seal.RequestSecrets, []byte(asJSON(sec)), q.id)
-	loc, err := p.Location(ctx, s.state(q.id), sec, login)
+	loc, err := p.Location(ctx, s.state(q.id), sec, w)
 	return loc, s.answered(err)
 }
 

@@ -8,6 +8,7 @@ import (
 	"holdfast/internal/fault"
 	"holdfast/internal/identity"
 	"holdfast/internal/sso"
+	"holdfast/internal/sso/openid"
 	"holdfast/internal/sso/samlsp"
 	"holdfast/internal/web"
 )
@@ -45,7 +46,7 @@ func (a *API) authorize(w http.ResponseWriter, c *call) error {
 		}
 	}
 	loc, err := a.svc.Begin(c.Context(), sso.Start{Identifier: q.Get("provider"), Redirect: a.ident.Target(q.Get("redirect_to"), c.Referer()),
-		PKCE: identity.PKCE{Challenge: q.Get("code_challenge"), Method: q.Get("code_challenge_method")}, Login: q.Get("login_hint")})
+		PKCE: identity.PKCE{Challenge: q.Get("code_challenge"), Method: q.Get("code_challenge_method")}, Wish: openid.Wish{Scopes: strings.Fields(q.Get("scopes")), Extra: identity.Forwarded(q)}})
 	if fault.HasCode(err, "sso_provider_not_found") {
 		return identity.UnknownProvider()
 	}

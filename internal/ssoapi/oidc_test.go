@@ -72,6 +72,32 @@ func TestConfiguredNames(t *testing.T) {
 	})
 }
 
+// What who signs in asks of a provider goes on to it, a provider of the
+// configuration and an organisation's alike; what the flow stands on does not, nor
+// what the organisation has settled.
+func TestWishesAreForwarded(t *testing.T) {
+	onBoth(t, func(k *kit) {
+		p := newOP(k)
+		id := k.oidcConnection(p, k.tenant("Corp"), "corp.example")
+		k.configure(map[string]identity.Provider{"plant": {ClientID: "client", Secret: "s", Issuer: p.srv.URL}})
+		k.want(k.call("PUT", "/sso/connections/"+id, k.serviceKey(), map[string]any{"scopes": []string{"groups"}, "authorization_params": map[string]string{"hd": "corp.example"}}), 200, "")
+		for provider, want := range map[string]struct{ scope, hd string }{"custom:corp-example": {"openid email profile groups calendar tasks", "corp.example"},
+			"plant": {"openid email profile calendar tasks", "elsewhere.example"}, "custom:plant": {"openid email profile calendar tasks", "elsewhere.example"}} {
+			q := k.landed(k.call("GET", "/authorize?"+url.Values{"provider": {provider}, "redirect_to": {"https://app.example/in"}, "code_challenge": {challenge()}, "code_challenge_method": {"s256"},
+				"scopes": {"calendar email tasks"}, "prompt": {"select_account"}, "login_hint": {"ann@corp.example"}, "hd": {"elsewhere.example"}, "apikey": {"evil"},
+				"client_id": {"evil"}, "redirect_uri": {"https://evil.example"}, "state": {"evil"}, "Nonce": {"evil"}, "request": {"evil"}, "response_mode": {"evil"}, "scope": {"evil"}}.Encode(), "", nil)).Query()
+			for name, value := range map[string]string{"scope": want.scope, "prompt": "select_account", "login_hint": "ann@corp.example", "hd": want.hd, "client_id": "client", "code_challenge_method": "S256"} {
+				if q.Get(name) != value {
+					k.Errorf("%s: %s is %q, want %q", provider, name, q.Get(name), value)
+				}
+			}
+			if all := q.Encode(); strings.Contains(all, "evil") || strings.Contains(all, challenge()) {
+				k.Errorf("%s: went to %s", provider, all)
+			}
+		}
+	})
+}
+
 // A browser that goes to a provider is counted as such, once, and as no sign-in.
 func TestDepartures(t *testing.T) {
 	onBoth(t, func(k *kit) {

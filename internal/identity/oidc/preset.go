@@ -99,6 +99,12 @@ func (p *Provider) hubEndpoint() oauth2.Endpoint {
 	return oauth2.Endpoint{AuthURL: base + "/login/oauth/authorize", TokenURL: base + "/login/oauth/access_token", AuthStyle: oauth2.AuthStyleInParams}
 }
 
+// hubIssuer is what GitHub calls itself in its answers: the prefix of its
+// endpoints, which is not where its accounts are.
+func (p *Provider) hubIssuer() string {
+	return strings.TrimRight(p.cfg.Issuer, "/") + "/login/oauth"
+}
+
 func (p *Provider) hubAPI(path string) string {
 	if p.cfg.Issuer == presetOf("github").issuer {
 		return "https://api.github.com" + path

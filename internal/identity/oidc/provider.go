@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"net/url"
 	"slices"
+	"strings"
 	"time"
 
 	goidc "github.com/coreos/go-oidc/v3/oidc"
@@ -47,6 +48,7 @@ type Provider struct {
 type metadata struct {
 	endpoint oauth2.Endpoint
 	verifier *goidc.IDTokenVerifier
+	iss      bool // answers carry iss (RFC 9207)
 }
 
 // New checks the configuration; it does not go to the network. redirect is our
@@ -98,13 +100,14 @@ func (p *Provider) published(ctx context.Context) (*metadata, error) {
 	var extra struct {
 		JWKS string   `json:"jwks_uri"`
 		Algs []string `json:"id_token_signing_alg_values_supported"`
+		Iss  bool     `json:"authorization_response_iss_parameter_supported"`
 	}
 	if err := doc.Claims(&extra); err != nil {
 		return nil, fmt.Errorf("oidc: discovery: %w", err)
 	}
 	set := &keySet{url: extra.JWKS, client: p.client, now: p.now}
 	// The audience is compared by check, because there may be several.
-	return &metadata{endpoint: doc.Endpoint(), verifier: goidc.NewVerifier(p.cfg.Issuer, set, &goidc.Config{
+	return &metadata{endpoint: doc.Endpoint(), iss: extra.Iss, verifier: goidc.NewVerifier(p.cfg.Issuer, set, &goidc.Config{
 		SkipClientIDCheck: true, Now: p.now, SupportedSigningAlgs: asymmetric(extra.Algs),
 	})}, nil
 }
@@ -154,15 +157,23 @@ type Request struct {
 	Extra                  url.Values // forwarded to the provider
 }
 
-// controls are the parameters of the request that a caller may not set.
-var controls = map[string]bool{"client_id": true, "redirect_uri": true, "state": true, "response_type": true, "response_mode": true, "nonce": true,
-	"scope": true, "scopes": true, "code_challenge": true, "code_challenge_method": true, "request": true, "request_uri": true, "registration": true}
+// Controls reports a parameter of an authorization request by which the flow holds
+// together (RFC 6749, 7636, 9101, OpenID Connect Core), in any spelling of its case:
+// no caller may set it.
+func Controls(name string) bool {
+	switch strings.ToLower(name) {
+	case "client_id", "client_secret", "redirect_uri", "response_type", "response_mode", "state", "scope", "nonce", "code_challenge", "code_challenge_method",
+		"request", "request_uri", "claims", "id_token_hint", "registration":
+		return true
+	}
+	return false
+}
 
 // AuthURL returns where to send the browser.
 func (p *Provider) AuthURL(ctx context.Context, r Request) (string, error) {
 	opts := []oauth2.AuthCodeOption{oauth2.S256ChallengeOption(r.Verifier), goidc.Nonce(r.Nonce)}
 	for k, v := range r.Extra {
-		if !controls[k] && len(v) > 0 {
+		if !Controls(k) && len(v) > 0 {
 			opts = append(opts, oauth2.SetAuthURLParam(k, v[0]))
 		}
 	}
@@ -181,6 +192,26 @@ func (p *Provider) AuthURL(ctx context.Context, r Request) (string, error) {
 		return "", err
 	}
 	return p.formPost(c.AuthCodeURL(r.State, opts...)), nil
+}
+
+// Sent refuses an answer that another provider gave: by its iss, or without one of
+// a provider that always names itself (RFC 9207 section 2.4).
+func (p *Provider) Sent(ctx context.Context, iss string) error {
+	if p.preset.github {
+		return named(iss, p.hubIssuer(), false)
+	}
+	m, err := p.discover(ctx)
+	if err != nil {
+		return err
+	}
+	return named(iss, p.cfg.Issuer, m.iss)
+}
+
+func named(iss, want string, always bool) error {
+	if iss == want || iss == "" && !always {
+		return nil
+	}
+	return fault.New(fault.Invalid, "bad_oauth_callback", "The answer comes from another provider")
 }
 
 // Person is what the provider vouches for.
@@ -273,15 +304,22 @@ func rejected(err error) error {
 	return fault.Wrap(err, fault.Unauthorized, "bad_oauth_callback", "the sign-in provider's answer cannot be verified")
 }
 
+// OtherAudience refuses an ID token that is good and made for others: whom it names.
+type OtherAudience []string
+
+func (a OtherAudience) Error() string {
+	return fmt.Sprintf("Unacceptable audience in id_token: %v", []string(a))
+}
+
 func (p *Provider) check(id *goidc.IDToken, c idClaims, nonce string, audiences []string) error {
 	ours := func(a string) bool { return slices.Contains(audiences, a) }
 	switch {
+	case !slices.ContainsFunc(id.Audience, ours):
+		return OtherAudience(id.Audience)
 	case id.Subject == "" || len(id.Subject) > 255:
 		return fmt.Errorf("oidc: no subject")
 	case subtle.ConstantTimeCompare([]byte(id.Nonce), []byte(nonce)) != 1:
 		return fmt.Errorf("oidc: nonce differs")
-	case !slices.ContainsFunc(id.Audience, ours):
-		return fmt.Errorf("oidc: another audience")
 	case len(id.Audience) > 1 && c.AZP == "", c.AZP != "" && !slices.Contains(p.cfg.audiences(), c.AZP):
 		return fmt.Errorf("oidc: another authorised party")
 	case id.IssuedAt.After(p.now().Add(30 * time.Second)):

@@ -10,8 +10,8 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"net/url"
 	"slices"
-	"strings"
 	"sync"
 	"time"
 
@@ -20,6 +20,7 @@ import (
 	"golang.org/x/oauth2"
 
 	"holdfast/internal/cache"
+	"holdfast/internal/identity/oidc"
 )
 
 // Config is one provider.
@@ -28,7 +29,7 @@ type Config struct {
 	ClientID string
 	Secret   string
 	Scopes   []string          // added to openid email profile
-	Params   map[string]string // said in each request besides; none that Controls
+	Params   map[string]string // said in each request besides; none that oidc.Controls
 	Redirect string            // our callback, one to a provider
 	Client   *http.Client
 	Now      func() time.Time
@@ -98,9 +99,9 @@ func (p *Provider) published(ctx context.Context) (*metadata, error) {
 		verifier: goidc.NewVerifier(p.cfg.Issuer, keys, &goidc.Config{ClientID: p.cfg.ClientID, Now: p.cfg.Now, SupportedSigningAlgs: names})}, nil
 }
 
-func (p *Provider) oauth(m *metadata) *oauth2.Config {
+func (p *Provider) oauth(m *metadata, more []string) *oauth2.Config {
 	scopes := []string{goidc.ScopeOpenID, "email", "profile"}
-	for _, s := range p.cfg.Scopes {
+	for _, s := range slices.Concat(p.cfg.Scopes, more) {
 		if s != "" && !slices.Contains(scopes, s) {
 			scopes = append(scopes, s)
 		}
@@ -111,34 +112,31 @@ func (p *Provider) oauth(m *metadata) *oauth2.Config {
 // Secrets are what ties an answer to its request.
 type Secrets struct{ Nonce, Verifier string }
 
-// Location returns where to send the browser. login may name the account.
-func (p *Provider) Location(ctx context.Context, state string, sec Secrets, login string) (string, error) {
+// Wish is what who signs in asks of the provider besides.
+type Wish struct {
+	Scopes []string   // added to the provider's
+	Extra  url.Values // forwarded, except what the flow stands on and what Config.Params settles
+}
+
+// Location returns where to send the browser.
+func (p *Provider) Location(ctx context.Context, state string, sec Secrets, w Wish) (string, error) {
 	m, err := p.discover(ctx)
 	if err != nil {
 		return "", err
 	}
 	var opts []oauth2.AuthCodeOption
+	for k, v := range w.Extra {
+		if !oidc.Controls(k) && len(v) > 0 {
+			opts = append(opts, oauth2.SetAuthURLParam(k, v[0]))
+		}
+	}
 	for k, v := range p.cfg.Params {
-		if !Controls(k) {
+		if !oidc.Controls(k) {
 			opts = append(opts, oauth2.SetAuthURLParam(k, v))
 		}
 	}
 	opts = append(opts, oauth2.S256ChallengeOption(sec.Verifier), goidc.Nonce(sec.Nonce))
-	if login != "" {
-		opts = append(opts, oauth2.SetAuthURLParam("login_hint", login))
-	}
-	return p.oauth(m).AuthCodeURL(state, opts...), nil
-}
-
-// Controls reports a parameter of an authorization request by which the flow holds
-// together (RFC 6749, 7636, 9101, OpenID Connect Core), in any spelling of its case.
-func Controls(name string) bool {
-	switch strings.ToLower(name) {
-	case "client_id", "client_secret", "redirect_uri", "response_type", "response_mode", "state", "scope", "nonce", "code_challenge", "code_challenge_method",
-		"request", "request_uri", "claims", "id_token_hint", "registration":
-		return true
-	}
-	return false
+	return p.oauth(m, w.Scopes).AuthCodeURL(state, opts...), nil
 }
 
 // Redeem exchanges a code and verifies the ID token: signature, issuer,
@@ -153,7 +151,7 @@ func (p *Provider) Redeem(ctx context.Context, code, iss string, sec Secrets) (m
 		return nil, fmt.Errorf("%w: it comes from another provider", ErrAnswer)
 	}
 	ctx = goidc.ClientContext(ctx, p.cfg.Client)
-	tok, err := p.oauth(m).Exchange(ctx, code, oauth2.VerifierOption(sec.Verifier))
+	tok, err := p.oauth(m, nil).Exchange(ctx, code, oauth2.VerifierOption(sec.Verifier))
 	if err != nil {
 		var refused *oauth2.RetrieveError
 		if errors.As(err, &refused) && refused.Response != nil && refused.Response.StatusCode < 500 {

@@ -209,7 +209,10 @@ test('signInWithIdToken: nonce, audience, signature', async () => {
     ['no token', 'rubbish'],
   ]) {
     const { error } = await client().auth.signInWithIdToken({ provider: 'own', token, nonce: given });
-    assert.equal(error?.status, 400, name);
+    const why = name === 'another audience' ? 'Unacceptable audience in id_token: [somebody-else]' : 'Bad ID token';
+    assert.deepEqual([error?.status, error?.message], [400, why], name);
+    const response = await fetch(`${url}/auth/v1/token?grant_type=id_token`, { method: 'POST', headers: { 'Content-Type': 'application/json' }, body: JSON.stringify({ provider: 'own', id_token: token, nonce: given }) });
+    assert.deepEqual([response.status, await response.json()], [400, { error: 'invalid request', error_description: why }], name);
   }
   const { error } = await client().auth.signInWithIdToken({ provider: 'nowhere', token: own.idToken(who) });
   assert.deepEqual([error.status, error.code], [400, 'provider_disabled']);
