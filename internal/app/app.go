@@ -292,7 +292,7 @@ func (a *App) openIdentity() error {
 	if a.Identity, err = identity.New(settings, a.DB, mailer, a.now); err != nil {
 		return err
 	}
-	a.SSO, err = sso.New(sso.Config{PublicURL: c.PublicURL, SAML: c.SAML, AllowPrivate: c.SSOAllowPrivate, RequestTTL: c.ProviderTTL, MasterKey: key, Log: slog.Default()}, a.DB, a.Identity, mailer, a.now)
+	a.SSO, err = sso.New(sso.Config{PublicURL: c.PublicURL, SAML: c.SAML, AllowPrivate: c.SSOAllowPrivate, RequestTTL: c.ProviderTTL, MasterKey: key, Log: slog.Default()}, a.DB, a.Identity, a.now)
 	return err
 }
 

@@ -182,5 +182,5 @@ func (s *Service) mailInvitation(ctx context.Context, m invitationMail) error {
 	if err != nil {
 		return err
 	}
-	return s.deliver(ctx, l)
+	return s.Deliver(ctx, l)
 }

@@ -65,7 +65,7 @@ func (k *kit) Send(_ context.Context, m mail.Message) error {
 // mailTo waits for the n-th mail (from 1) of a kind to an address.
 func (k *kit) mailTo(addr, kind string) mail.Message {
 	k.Helper()
-	for range 400 {
+	for range 6000 {
 		k.mu.Lock()
 		for i := len(k.mails) - 1; i >= 0; i-- {
 			if m := k.mails[i]; m.To == addr && m.Kind == kind {

@@ -8,6 +8,7 @@ import (
 	"holdfast/internal/actor"
 	"holdfast/internal/db"
 	"holdfast/internal/fault"
+	"holdfast/internal/identity/letter"
 	"holdfast/internal/identity/oidc"
 	"holdfast/internal/identity/redirect"
 	"holdfast/internal/identity/token"
@@ -126,7 +127,7 @@ func (s *Service) attach(tx *db.Tx, u *User, provider string, who oidc.Person, c
 			return err
 		}
 	}
-	s.alert(tx, u, "sign-in with "+cfg.Name+" was linked")
+	s.alert(tx, u, letter.Linked, cfg.Name)
 	return s.link(tx, u, cfg, who, email, c)
 }
 
@@ -177,7 +178,7 @@ func (s *Service) Unlink(ctx context.Context, a actor.Actor, identityID string) 
 			return err
 		}
 		s.record(tx, event{tenant: a.TenantID, user: u.ID, action: "user.identity_unlinked", entity: "user", entityID: u.ID, details: map[string]any{"provider": gone.Provider}, client: clientOf(a)})
-		s.alert(tx, u, "sign-in with "+gone.Provider+" was removed")
+		s.alert(tx, u, letter.Unlinked, gone.Provider)
 		_, err = tx.Exec("DELETE FROM identities WHERE id = $1", gone.IdentityID)
 		return err
 	})

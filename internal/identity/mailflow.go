@@ -80,7 +80,7 @@ func (s *Service) mailCode(ctx context.Context, email string, _ Client, choose f
 	if err != nil || l.Kind == "" {
 		return err
 	}
-	return s.deliver(ctx, l)
+	return s.Deliver(ctx, l)
 }
 
 // OTP mails a sign-in link and code; an unknown address gets an account first
@@ -202,7 +202,7 @@ func (s *Service) resendChange(ctx context.Context, email string, in MailRequest
 	})
 	for _, l := range letters {
 		if err == nil {
-			err = s.deliver(ctx, l)
+			err = s.Deliver(ctx, l)
 		}
 	}
 	return err

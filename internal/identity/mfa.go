@@ -7,6 +7,7 @@ import (
 	"holdfast/internal/db"
 	"holdfast/internal/fault"
 	"holdfast/internal/identity/factor"
+	"holdfast/internal/identity/letter"
 	"holdfast/internal/web"
 )
 
@@ -205,7 +206,7 @@ func (s *Service) raising(ctx context.Context, a actor.Actor, prove func(tx *db.
 func (s *Service) raiseOwn(tx *db.Tx, me own, r raised, c Client) (*grant, error) {
 	if r.first {
 		s.record(tx, event{tenant: me.sess.tenant, user: me.ID, action: "mfa.enrolled", entity: "factor", entityID: r.factor, client: c})
-		s.alert(tx, me.User, "a second factor was added")
+		s.alert(tx, me.User, letter.FactorAdded, "")
 		if err := s.endSessions(tx, me.ID, " AND id <> $2 AND aal <> 'aal2'", me.sess.id); err != nil {
 			return nil, err
 		}
@@ -233,7 +234,7 @@ func (s *Service) UnenrolFactor(ctx context.Context, a actor.Actor, id string) e
 			return fault.New(fault.Unprocessable, "insufficient_aal", "AAL2 required to unenroll verified factor")
 		}
 		if f.Status == factor.Verified {
-			s.alert(tx, me.User, "a second factor was removed")
+			s.alert(tx, me.User, letter.FactorRemoved, "")
 		}
 		return s.dropFactor(tx, f, event{tenant: a.TenantID, user: me.ID, client: clientOf(a)})
 	})
@@ -268,7 +269,7 @@ func (s *Service) NewRecoveryCodes(ctx context.Context, a actor.Actor) (codes []
 			return err
 		}
 		s.record(tx, event{tenant: a.TenantID, user: me.ID, action: "mfa.recovery_codes_made", entity: "user", entityID: me.ID, client: clientOf(a)})
-		s.alert(tx, me.User, "recovery codes were made")
+		s.alert(tx, me.User, letter.CodesMade, "")
 		codes, err = s.factors.NewCodes(tx, me.ID)
 		return err
 	})
@@ -288,7 +289,7 @@ func (s *Service) RecoveryCodesLeft(ctx context.Context, a actor.Actor) (n int, 
 func (s *Service) UseRecoveryCode(ctx context.Context, a actor.Actor, code string) (*Session, error) {
 	return s.raising(ctx, a, func(tx *db.Tx, me own) (raised, error, error) {
 		r := raised{method: "recovery_code"}
-		s.alert(tx, me.User, "a recovery code was tried")
+		s.alert(tx, me.User, letter.CodeTried, "")
 		ok, err := s.factors.UseCode(tx, me.ID, code)
 		if err != nil {
 			return r, nil, err

@@ -6,6 +6,7 @@ import (
 	"holdfast/internal/actor"
 	"holdfast/internal/db"
 	"holdfast/internal/fault"
+	"holdfast/internal/identity/letter"
 )
 
 // Transfer hands the caller's tenant to another of its members.
@@ -101,8 +102,8 @@ func (s *Service) transfer(tx *db.Tx, a actor.Actor, to string) error {
 	if err != nil {
 		return err
 	}
-	s.alert(tx, from, "you handed the tenant on to "+heir.Email)
-	s.alert(tx, heir, from.Email+" made you the owner of the tenant")
+	s.alert(tx, from, letter.OwnershipGiven, heir.Email)
+	s.alert(tx, heir, letter.OwnershipTaken, from.Email)
 	return tx.Flush()
 }
 

@@ -11,6 +11,7 @@ import (
 	"holdfast/internal/db"
 	"holdfast/internal/fault"
 	"holdfast/internal/identity/factor"
+	"holdfast/internal/identity/letter"
 	"holdfast/internal/identity/passkey"
 	"holdfast/internal/identity/token"
 )
@@ -161,7 +162,7 @@ func (s *Service) RegisteredPasskey(ctx context.Context, a actor.Actor, challeng
 		}
 		out = Passkey{ID: newID(), FriendlyName: fmt.Sprintf("Passkey %d", len(list)+1), CreatedAt: Time{Time: s.now()}}
 		s.record(tx, event{tenant: a.TenantID, user: me.ID, action: "passkey.registered", entity: "passkey", entityID: out.ID, client: clientOf(a)})
-		s.alert(tx, me.User, "a passkey was added")
+		s.alert(tx, me.User, letter.PasskeyAdded, "")
 		_, err = tx.Exec("INSERT INTO passkeys (id, user_id, credential_id, friendly_name, credential, created_at, updated_at) VALUES ($1, $2, $3, $4, $5, $6, $6)",
 			out.ID, me.ID, cred.ID, out.FriendlyName, cred.Text, s.now())
 		return err
@@ -312,7 +313,7 @@ func (s *Service) RemovePasskey(ctx context.Context, a actor.Actor, id string) e
 
 func (s *Service) dropPasskey(tx *db.Tx, a actor.Actor, u *User, k Passkey) error {
 	s.record(tx, event{tenant: a.TenantID, user: a.UserID, key: a.KeyID, action: "passkey.removed", entity: "passkey", entityID: k.ID, details: map[string]any{"of": u.ID}, client: clientOf(a)})
-	s.alert(tx, u, "a passkey was removed")
+	s.alert(tx, u, letter.PasskeyRemoved, "")
 	if _, err := tx.Exec("DELETE FROM passkeys WHERE id = $1", k.ID); err != nil {
 		return err
 	}

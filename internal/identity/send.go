@@ -12,11 +12,12 @@ import (
 
 // send queues one letter.
 func (s *Service) send(l letter.Letter) error {
-	return s.outbox.Add(func(ctx context.Context) error { return s.deliver(ctx, l) })
+	return s.outbox.Add(func(ctx context.Context) error { return s.Deliver(ctx, l) })
 }
 
-// deliver words a letter and hands it on. It runs off the request path.
-func (s *Service) deliver(ctx context.Context, l letter.Letter) error {
+// Deliver words a letter and hands it on; what letters of accounts say is sent
+// off the request path, or its time would tell who has one.
+func (s *Service) Deliver(ctx context.Context, l letter.Letter) error {
 	m, err := s.word(ctx, l)
 	if err != nil {
 		return err
@@ -29,11 +30,11 @@ func (s *Service) deliver(ctx context.Context, l letter.Letter) error {
 
 // alert tells the owner of an account, after the commit, that what protects it
 // was changed.
-func (s *Service) alert(tx *db.Tx, u *User, what string) {
+func (s *Service) alert(tx *db.Tx, u *User, what letter.Change, about string) {
 	if u.Email == "" || u.EmailConfirmedAt.IsZero() {
 		return
 	}
-	l := letter.Letter{Kind: letter.ProtectionChanged, User: u.ID, To: u.Email, Other: what}
+	l := letter.Letter{Kind: letter.ProtectionChanged, User: u.ID, To: u.Email, Change: what, Other: about}
 	tx.After(func() { s.ours(s.send(l)) })
 }
 

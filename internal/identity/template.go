@@ -62,6 +62,9 @@ func (s *Service) style(tx *db.Tx, l *letter.Letter) (*letter.Template, error) {
 			return nil, err
 		}
 	}
+	if l.Kind.Ours() {
+		return nil, nil
+	}
 	var own *letter.Template
 	locale := l.Locale
 	if locale == "" {

@@ -11,8 +11,8 @@ import (
 	"holdfast/internal/db"
 	"holdfast/internal/fault"
 	"holdfast/internal/identity"
+	"holdfast/internal/identity/letter"
 	"holdfast/internal/identity/stamp"
-	"holdfast/internal/mail"
 	"holdfast/internal/seal"
 )
 
@@ -185,9 +185,7 @@ func (s *Service) MailCode(ctx context.Context, a actor.Actor, id, domain string
 	if err != nil {
 		return err
 	}
-	return s.mailer.Send(ctx, mail.Message{To: "postmaster@" + d.Domain, Kind: "sso_domain", Subject: "Confirm " + d.Domain + " for single sign-on",
-		Text: "Somebody set up single sign-on for the domain " + d.Domain + " at " + s.cfg.PublicURL + ".\n\nIf that is right, give them this code; it holds for ten minutes:\n\nCode: " + code +
-			"\n\nWhoever enters it can decide who signs in with an address of this domain. If you expected nothing of the kind, do nothing.\n"})
+	return s.ident.Deliver(ctx, letter.Letter{Kind: letter.SSODomain, TenantID: c.TenantID, To: "postmaster@" + d.Domain, Other: d.Domain, Code: code, Valid: codeLife})
 }
 
 // countCode counts a mail of key, and refuses it sooner than interval after the

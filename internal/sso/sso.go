@@ -46,7 +46,6 @@ type Service struct {
 	cfg    Config
 	db     *db.DB
 	ident  *identity.Service
-	mailer identity.Mailer
 	keys   seal.Keys
 	now    func() time.Time
 	client *http.Client
@@ -60,7 +59,7 @@ type Service struct {
 var everywhere = db.Scope{All: true}
 
 // New returns the service.
-func New(cfg Config, d *db.DB, ident *identity.Service, m identity.Mailer, now func() time.Time) (*Service, error) {
+func New(cfg Config, d *db.DB, ident *identity.Service, now func() time.Time) (*Service, error) {
 	keys, err := seal.New(cfg.MasterKey)
 	if err != nil {
 		return nil, fmt.Errorf("sso: %w", err)
@@ -77,7 +76,7 @@ func New(cfg Config, d *db.DB, ident *identity.Service, m identity.Mailer, now f
 	if cfg.Log == nil {
 		cfg.Log = slog.Default()
 	}
-	return &Service{cfg: cfg, db: d, ident: ident, mailer: m, keys: keys, client: outbound.Client(cfg.AllowPrivate),
+	return &Service{cfg: cfg, db: d, ident: ident, keys: keys, client: outbound.Client(cfg.AllowPrivate),
 		now:  func() time.Time { return now().UTC().Truncate(time.Microsecond) },
 		base: strings.TrimRight(cfg.PublicURL, "/") + "/auth/v1", providers: map[string]*openid.Provider{}}, nil
 }

@@ -122,7 +122,7 @@ func (k *kit) configure(providers map[string]identity.Provider) {
 	k.ident, err = identity.New(identity.Config{SiteURL: "https://app.example", PublicURL: k.base, RedirectURLs: []string{"https://app.example/**", "https://*.app.example/**"}, SignupEnabled: true, Autoconfirm: true,
 		ImplicitFlow: true, MasterKey: master, Version: "test", OIDC: providers}, k.db, k, k.now)
 	k.ok(err)
-	k.svc, err = sso.New(sso.Config{PublicURL: k.base, SAML: true, AllowPrivate: true, MasterKey: master, Resolver: k}, k.db, k.ident, k, k.now)
+	k.svc, err = sso.New(sso.Config{PublicURL: k.base, SAML: true, AllowPrivate: true, MasterKey: master, Resolver: k}, k.db, k.ident, k.now)
 	k.ok(err)
 	k.mount()
 }

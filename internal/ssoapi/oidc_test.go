@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/go-jose/go-jose/v4"
+	"github.com/google/uuid"
 
 	"holdfast/internal/actor"
 	"holdfast/internal/authapi"
@@ -283,7 +284,7 @@ func TestUnpleasantProviders(t *testing.T) {
 		k.later(6 * time.Second)
 		k.want(begin(), 200, "")
 
-		strict, err := sso.New(sso.Config{PublicURL: k.base, SAML: true, MasterKey: master, Resolver: k}, k.db, k.ident, k, k.now)
+		strict, err := sso.New(sso.Config{PublicURL: k.base, SAML: true, MasterKey: master, Resolver: k}, k.db, k.ident, k.now)
 		k.ok(err)
 		tenant := k.tenant("Strict")
 		for _, u := range []string{"http://idp.example/m", "https://127.0.0.1/m", "https://169.254.169.254/latest/meta-data", "https://[::1]/m", "https://[::ffff:10.0.0.1]/m", "https://10.0.0.8/m", "https://u:p@idp.example/m", "https://127.0.0.1:22/m", "file:///etc/passwd", p.srv.URL + "/m"} {
@@ -358,7 +359,7 @@ func TestDomainProof(t *testing.T) {
 
 		k.want(k.call("POST", "/sso/connections/"+c2+"/domains/corp.example/mail", a2.AccessToken, nil), 200, "")
 		k.want(k.call("POST", "/sso/connections/"+c2+"/domains/corp.example/mail", a2.AccessToken, nil), 429, "over_email_send_rate_limit")
-		mailed := func() string {
+		mailed := func(subject, locale, lead string) string {
 			k.mu.Lock()
 			defer k.mu.Unlock()
 			m := k.mails[len(k.mails)-1]
@@ -366,9 +367,15 @@ func TestDomainProof(t *testing.T) {
 			if code = strings.Fields(code)[0]; m.To != "postmaster@corp.example" || len(code) != 32 {
 				k.Fatalf("mail %+v", m)
 			}
+			if m.Kind != "sso_domain" || m.Subject != subject || !strings.Contains(m.Text, lead) || !strings.Contains(m.HTML, `lang="`+locale+`"`) || !strings.Contains(m.HTML, code) {
+				k.Errorf("mail %+v", m)
+			}
 			return code
 		}
-		code := mailed()
+		code := mailed("Confirm corp.example for single sign-on", "en", "give them this code")
+		// The tenant's language counts, its words do not.
+		k.exec("INSERT INTO settings (tenant_id, id, section, key, value, created_at, updated_at, version) VALUES ($1, $2, 'general', 'locale', '\"de-AT\"', $3, $3, 1)", t2, uuid.NewString(), k.now())
+		k.exec("INSERT INTO mail_templates (tenant_id, id, kind, locale, subject, text, created_at, updated_at, version) VALUES ($1, $2, 'sso_domain', 'de', 'Gewonnen', 'Code: {{.Code}}', $3, $3, 1)", t2, uuid.NewString(), k.now())
 		verify := func(code string) answer {
 			return k.call("POST", "/sso/connections/"+c2+"/domains/corp.example/verify", a2.AccessToken, map[string]any{"code": code})
 		}
@@ -382,7 +389,7 @@ func TestDomainProof(t *testing.T) {
 		k.later(61 * time.Second)
 		k.want(k.call("POST", "/sso/connections/"+c2+"/domains/corp.example/mail", a2.AccessToken, nil), 200, "")
 		k.want(verify(code), 403, "otp_expired") // the newer one counts
-		k.want(verify(mailed()), 200, "")
+		k.want(verify(mailed("Bitte bestätigen Sie corp.example für Single Sign-on", "de", "geben Sie ihm diesen Code")), 200, "")
 		conn, q := p.answer(k.begin("domain", "corp.example"))
 		if conn != c2 {
 			k.Fatalf("the domain leads to the connection %s", conn)
@@ -560,7 +567,7 @@ func TestTenantThatCannotBeRead(t *testing.T) {
 func TestSAMLSwitchedOff(t *testing.T) {
 	onBoth(t, func(k *kit) {
 		var err error
-		k.svc, err = sso.New(sso.Config{PublicURL: k.base, AllowPrivate: true, MasterKey: master, Resolver: k}, k.db, k.ident, k, k.now)
+		k.svc, err = sso.New(sso.Config{PublicURL: k.base, AllowPrivate: true, MasterKey: master, Resolver: k}, k.db, k.ident, k.now)
 		k.ok(err)
 		k.mount()
 		for _, c := range []struct {

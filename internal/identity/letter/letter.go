@@ -28,13 +28,18 @@ const (
 	EmailChangeNew     Kind = "email_change_new"     // to the new address
 	Reauthentication   Kind = "reauthentication"     // a code before a sensitive change
 	PasswordChanged    Kind = "password_changed"     // notice
-	ProtectionChanged  Kind = "protection_changed"   // notice: factor, passkey, recovery codes, identity
+	ProtectionChanged  Kind = "protection_changed"   // notice: a Change
+	SSODomain          Kind = "sso_domain"           // to the postmaster of a domain: a code for who claims it
 )
 
 // Kinds lists every kind of letter.
 func Kinds() []Kind {
-	return []Kind{Confirmation, Known, Recovery, MagicLink, Invite, TenantInvite, EmailChangeCurrent, EmailChangeNew, Reauthentication, PasswordChanged, ProtectionChanged}
+	return []Kind{Confirmation, Known, Recovery, MagicLink, Invite, TenantInvite, EmailChangeCurrent, EmailChangeNew, Reauthentication, PasswordChanged, ProtectionChanged, SSODomain}
 }
+
+// Ours reports a kind that no tenant words: it warns somebody outside of the
+// tenant that asks.
+func (k Kind) Ours() bool { return k == SSODomain }
 
 // Letter is what a mail says. Link and Code may be empty; Valid is how long
 // they work.
@@ -50,7 +55,8 @@ type Letter struct {
 	Valid    time.Duration
 	Tenant   string // name of the tenant, for invitations
 	Role     string
-	Other    string // the other address of an e-mail change; what was changed
+	Other    string // the other address of an e-mail change, or what a Change is about; a domain
+	Change   Change // of ProtectionChanged
 }
 
 // slots are what a template may say.
@@ -60,6 +66,9 @@ type slots struct {
 
 func (l Letter) slots() slots {
 	s := slots{Link: l.Link, Code: l.Code, Tenant: l.Tenant, Role: l.Role, Other: l.Other, Site: l.Site, Email: l.To}
+	if l.Kind == ProtectionChanged {
+		s.Other = languageOf(l.Locale).change(l.Change, l.Other)
+	}
 	if m := int(l.Valid.Minutes()); m > 0 {
 		s.Minutes = fmt.Sprint(m)
 	}

@@ -47,6 +47,26 @@ func TestLanguages(t *testing.T) {
 			t.Errorf("%s has no words", k)
 		}
 	}
+	for _, c := range Changes() {
+		said := map[string]string{}
+		for _, locale := range Locales() {
+			m, err := Letter{Kind: ProtectionChanged, Locale: locale, Change: c, Other: "X"}.Message()
+			if err != nil {
+				t.Fatal(err)
+			}
+			own, err := Template{Subject: "s", Text: "{{.Other}}"}.Message(Letter{Kind: ProtectionChanged, Locale: locale, Change: c, Other: "X"})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if len(own.Text) < 10 || !strings.Contains(m.Text, ": "+own.Text+".") {
+				t.Errorf("%s in %s: %q, in a tenant's words %q", c, locale, m.Text, own.Text)
+			}
+			if said[own.Text] != "" {
+				t.Errorf("%s is %q in %s and %s", c, own.Text, locale, said[own.Text])
+			}
+			said[own.Text] = locale
+		}
+	}
 	for tag, want := range map[string]string{"de": "de", "de-AT": "de", "DE_ch": "de", " en-GB": "en", "fr": "", "": "", "deutsch": ""} {
 		if got := LocaleOf(tag); got != want {
 			t.Errorf("%q: %q", tag, got)
@@ -75,6 +95,7 @@ func TestTemplate_Check(t *testing.T) {
 		{"a notice needs nothing", "", PasswordChanged, func(t *Template) { t.Text = "It was changed." }},
 		{"a code for a reauthentication", "", Reauthentication, func(t *Template) { t.Text = "{{.Code}}" }},
 
+		{"a warning of the tenant itself", "kind", SSODomain, func(t *Template) { t.Text = "{{.Code}}" }},
 		{"no subject", "subject", Confirmation, func(t *Template) { t.Subject = " " }},
 		{"a header in the subject", "subject", Confirmation, func(t *Template) { t.Subject = "a\nBcc: b@x.example" }},
 		{"no text", "text", Confirmation, func(t *Template) { t.Text = "" }},

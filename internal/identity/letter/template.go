@@ -133,6 +133,9 @@ func (c *compiled) render(s slots) (Template, error) {
 // every way its conditions can fall is rendered and looked at, so what is
 // checked is what is sent.
 func (t Template) Check(k Kind, allowed func(url string) bool) error {
+	if k.Ours() {
+		return invalid("kind", "a letter of kind %s is not worded by tenants", k)
+	}
 	c, err := t.compile()
 	if err != nil {
 		return err
@@ -291,8 +294,12 @@ func (t Template) Message(l Letter) (mail.Message, error) {
 func Sample(k Kind, locale string) Letter {
 	l := Letter{Kind: k, Locale: locale, To: "jo@example.com", Site: "https://site.example", Tenant: "Example Ltd", Role: "operator", Other: "new@example.com"}
 	switch k {
-	case PasswordChanged, ProtectionChanged:
-		l.Other = "a passkey was added"
+	case PasswordChanged:
+		l.Other = ""
+	case ProtectionChanged:
+		l.Change, l.Other = PasskeyAdded, ""
+	case SSODomain:
+		l.Other, l.Code, l.Valid = "example.com", "123456", 10*time.Minute
 	case Reauthentication:
 		l.Code, l.Valid = "123456", 10*time.Minute
 	default:

@@ -27,20 +27,21 @@ type wording struct{ Subject, Lead, Action, Tail string }
 type language struct {
 	locale, open string
 	wording      func(l Letter) wording
+	change       func(c Change, about string) string
 	valid        func(minutes int) string
 	text         string // of a text message: name, code, minutes
 }
 
 func languageOf(locale string) language {
 	if locale == "de" {
-		return language{"de", "Öffnen", german, func(m int) string {
+		return language{"de", "Öffnen", german, germanChange, func(m int) string {
 			if m > 180 {
 				return "Nur begrenzte Zeit gültig."
 			}
 			return fmt.Sprintf("%d Minuten gültig.", m)
 		}, "Ihr %s-Code ist %s. Er gilt %d Minuten."}
 	}
-	return language{"en", "Open", english, func(m int) string {
+	return language{"en", "Open", english, englishChange, func(m int) string {
 		if m > 180 {
 			return "Valid for a limited time."
 		}
@@ -81,13 +82,20 @@ func english(l Letter) wording {
 	case EmailChangeCurrent:
 		return wording{"Confirm the change of your address", "Your account is to use " + l.Other + " from now on. Confirm it from this address as well.", "Confirm change", change}
 	case EmailChangeNew:
-		return wording{"Confirm your new address", "An account is to use this address instead of " + l.Other + ".", "Confirm change", ignore}
+		lead := "An account is to use this address instead of " + l.Other + "."
+		if l.Other == "" {
+			lead = "An account that has no address yet is to use this one."
+		}
+		return wording{"Confirm your new address", lead, "Confirm change", ignore}
 	case Reauthentication:
 		return wording{"Your confirmation code", "Enter this code to confirm that it is you.", "", change}
 	case PasswordChanged:
 		return wording{"Your password was changed", "The password of your account was changed and other sessions were ended.", "", "If this was not you, ask for a new password at once."}
 	case ProtectionChanged:
-		return wording{"The protection of your account was changed", "This was changed in your account: " + l.Other + ".", "", "If this was not you, change your password at once and tell your administrator."}
+		return wording{"The protection of your account was changed", "This was changed in your account: " + englishChange(l.Change, l.Other) + ".", "", "If this was not you, change your password at once and tell your administrator."}
+	case SSODomain:
+		return wording{"Confirm " + l.Other + " for single sign-on", "Somebody set up single sign-on for the domain " + l.Other + " at " + l.Site + ". If that is right, give them this code.", "",
+			"Whoever enters it can decide who signs in with an address of this domain. If you expected nothing of the kind, do nothing."}
 	}
 	return wording{Subject: "Message from " + l.Site}
 }
@@ -120,13 +128,20 @@ func german(l Letter) wording {
 	case EmailChangeCurrent:
 		return wording{"Bitte bestätigen Sie die Änderung Ihrer Adresse", "Ihr Konto soll künftig " + l.Other + " verwenden. Bestätigen Sie das auch von dieser Adresse aus.", "Änderung bestätigen", change}
 	case EmailChangeNew:
-		return wording{"Bitte bestätigen Sie Ihre neue Adresse", "Ein Konto soll diese Adresse statt " + l.Other + " verwenden.", "Änderung bestätigen", ignore}
+		lead := "Ein Konto soll diese Adresse statt " + l.Other + " verwenden."
+		if l.Other == "" {
+			lead = "Ein Konto, das noch keine Adresse hat, soll diese verwenden."
+		}
+		return wording{"Bitte bestätigen Sie Ihre neue Adresse", lead, "Änderung bestätigen", ignore}
 	case Reauthentication:
 		return wording{"Ihr Bestätigungscode", "Geben Sie diesen Code ein, um zu bestätigen, dass Sie es sind.", "", change}
 	case PasswordChanged:
 		return wording{"Ihr Passwort wurde geändert", "Das Passwort Ihres Kontos wurde geändert, andere Sitzungen wurden beendet.", "", "Wenn Sie das nicht waren, fordern Sie sofort ein neues Passwort an."}
 	case ProtectionChanged:
-		return wording{"Der Schutz Ihres Kontos wurde geändert", "In Ihrem Konto wurde geändert: " + l.Other + ".", "", "Wenn Sie das nicht waren, ändern Sie sofort Ihr Passwort und sagen Sie Ihrer Verwaltung Bescheid."}
+		return wording{"Der Schutz Ihres Kontos wurde geändert", "In Ihrem Konto wurde geändert: " + germanChange(l.Change, l.Other) + ".", "", "Wenn Sie das nicht waren, ändern Sie sofort Ihr Passwort und sagen Sie Ihrer Verwaltung Bescheid."}
+	case SSODomain:
+		return wording{"Bitte bestätigen Sie " + l.Other + " für Single Sign-on", "Jemand hat Single Sign-on für die Domain " + l.Other + " bei " + l.Site + " eingerichtet. Wenn das stimmt, geben Sie ihm diesen Code.", "",
+			"Wer ihn eingibt, kann bestimmen, wer sich mit einer Adresse dieser Domain anmeldet. Wenn Sie nichts dergleichen erwarten, tun Sie nichts."}
 	}
 	return wording{Subject: "Nachricht von " + l.Site}
 }

@@ -24,7 +24,8 @@ test('signInAnonymously, and the way to an account of one\'s own', async () => {
   const email = newAddress('upgraded');
   ok(await c.auth.updateUser({ email }));
   assert.equal(ok(await c.auth.getUser()).user.is_anonymous, true, 'the address is not proved yet');
-  const { code } = await letter(email, /./);
+  const { code, text } = await letter(email, /Confirm your new address/);
+  assert.match(text, /An account that has no address yet is to use this one\./);
   ok(await c.auth.verifyOtp({ email, token: code, type: 'email_change' }));
   const now = ok(await c.auth.refreshSession());
   assert.deepEqual([now.user.id, now.user.email, now.user.is_anonymous, now.user.user_metadata.cart], [user.id, email, false, 3]);
