@@ -197,31 +197,32 @@ func (r *reader) ended() bool {
 }
 
 func TestStreamRefusals(t *testing.T) {
-	k := newStreams(t, db.Options{Dir: t.TempDir(), Migrate: true})
-	for _, c := range []struct {
-		token, query, last string
-		status             int
-		names              string // in the body
-	}{
-		{"", "", "", 401, "sign in"},
-		{"wrong", "", "", 401, "token"},
-		{"nobody", "", "", 403, "tenant"},
-		{"service", "", "", 400, "tenant_id"},
-		{"admin", "?types=order.*,orders.*", "", 400, `\"orders.*\"`},
-		{"admin", "?types=", "", 400, "event type"},
-		{"admin", "?type=order.*", "", 400, `\"type\"`},
-		{"admin", "?types=%zz", "", 400, "types=%zz"},
-		{"admin", "", "yesterday", 400, "Last-Event-ID"},
-	} {
-		r := k.open(c.token, c.query, c.last)
-		var body struct{ Message, Code string }
-		if err := json.NewDecoder(r.res.Body).Decode(&body); err != nil {
-			t.Errorf("%s%s: %v", c.token, c.query, err)
+	eachStreams(t, func(t *testing.T, k *streams) {
+		for _, c := range []struct {
+			token, query, last string
+			status             int
+			names              string // in the body
+		}{
+			{"", "", "", 401, "sign in"},
+			{"wrong", "", "", 401, "token"},
+			{"nobody", "", "", 403, "tenant"},
+			{"service", "", "", 400, "tenant_id"},
+			{"admin", "?types=order.*,orders.*", "", 400, `\"orders.*\"`},
+			{"admin", "?types=", "", 400, "event type"},
+			{"admin", "?type=order.*", "", 400, `\"type\"`},
+			{"admin", "?types=%zz", "", 400, "types=%zz"},
+			{"admin", "", "yesterday", 400, "Last-Event-ID"},
+		} {
+			r := k.open(c.token, c.query, c.last)
+			var body struct{ Message, Code string }
+			if err := json.NewDecoder(r.res.Body).Decode(&body); err != nil {
+				t.Errorf("%s%s: %v", c.token, c.query, err)
+			}
+			if r.res.StatusCode != c.status || !strings.Contains(fmt.Sprintf("%q", body.Message), c.names) {
+				t.Errorf("%s%s: %d %s, want %d and %s", c.token, c.query, r.res.StatusCode, body.Message, c.status, c.names)
+			}
 		}
-		if r.res.StatusCode != c.status || !strings.Contains(fmt.Sprintf("%q", body.Message), c.names) {
-			t.Errorf("%s%s: %d %s, want %d and %s", c.token, c.query, r.res.StatusCode, body.Message, c.status, c.names)
-		}
-	}
+	})
 }
 
 // A reader sees the topics he chose, of his tenant, that his role may see.
@@ -296,32 +297,33 @@ func TestStreamResumes(t *testing.T) {
 // The stream lives by heartbeats and ends soon after the session, or when it
 // moves to another tenant; a new role counts at once.
 func TestStreamEndsWithTheSession(t *testing.T) {
-	k := newStreams(t, db.Options{Dir: t.TempDir(), Migrate: true})
-	a := k.who["admin"]
-	r := k.open("admin", "", "")
-	for range 6 { // longer than the server's read timeout
-		r.first("comment")
-	}
-	lesser := a
-	lesser.Role = actor.Viewer
-	k.set("admin", &lesser)
-	time.Sleep(200 * time.Millisecond)
-	k.emit(testTenant, "import.completed", 1, nil)
-	k.emit(testTenant, "order.confirmed", 2, nil)
-	if m := r.first("id"); m.event != "order.confirmed" {
-		t.Errorf("a viewer was told of %s", m.event)
-	}
-	moved := a
-	moved.TenantID = otherTenant
-	k.set("admin", &moved)
-	if !r.ended() {
-		t.Error("the stream outlived the move to another tenant")
-	}
-	r = k.open("other", "", "")
-	k.set("other", nil)
-	if !r.ended() {
-		t.Error("the stream outlived the session")
-	}
+	eachStreams(t, func(t *testing.T, k *streams) {
+		a := k.who["admin"]
+		r := k.open("admin", "", "")
+		for range 6 { // longer than the server's read timeout
+			r.first("comment")
+		}
+		lesser := a
+		lesser.Role = actor.Viewer
+		k.set("admin", &lesser)
+		time.Sleep(200 * time.Millisecond)
+		k.emit(testTenant, "import.completed", 1, nil)
+		k.emit(testTenant, "order.confirmed", 2, nil)
+		if m := r.first("id"); m.event != "order.confirmed" {
+			t.Errorf("a viewer was told of %s", m.event)
+		}
+		moved := a
+		moved.TenantID = otherTenant
+		k.set("admin", &moved)
+		if !r.ended() {
+			t.Error("the stream outlived the move to another tenant")
+		}
+		r = k.open("other", "", "")
+		k.set("other", nil)
+		if !r.ended() {
+			t.Error("the stream outlived the session")
+		}
+	})
 }
 
 // What ends a stream, or narrows it, does so while missed events are sent to a
@@ -432,30 +434,30 @@ func (k *streams) slowly(ctx context.Context, token, last string) *bufio.Scanner
 
 // A client that does not read is dropped, and nobody waits for it.
 func TestStreamDropsASlowReader(t *testing.T) {
-	k := newStreams(t, db.Options{Dir: t.TempDir(), Migrate: true})
-	req, err := http.NewRequest("GET", k.URL+"/v1/events", nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	req.Header.Set("Authorization", "Bearer admin")
-	slow, err := http.DefaultClient.Do(req)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer slow.Body.Close()
-	quick := k.open("operator", "", "")
-	pad := strings.Repeat("x", 15_000)
-	for range 40 {
-		if err := k.d.Write(context.Background(), db.Scope{Tenant: testTenant}, func(tx *db.Tx) error {
-			list := make([]event.Emitted, 20)
-			for i := range list {
-				list[i] = event.Emitted{Tenant: testTenant, Type: "import.completed", Data: map[string]string{"pad": pad}}
+	eachStreams(t, func(t *testing.T, k *streams) {
+		ctx, cancel := context.WithCancel(t.Context())
+		defer cancel()
+		slow := k.slowly(ctx, "admin", "")
+		quick := k.open("operator", "", "")
+		pad := strings.Repeat("x", 15_000)
+		for range 45 { // more than sockets and the server hold for a reader
+			if err := k.d.Write(context.Background(), db.Scope{Tenant: testTenant}, func(tx *db.Tx) error {
+				list := make([]event.Emitted, 20)
+				for i := range list {
+					list[i] = event.Emitted{Tenant: testTenant, Type: "import.completed", Data: map[string]string{"pad": pad}}
+				}
+				list[19] = event.Emitted{Tenant: testTenant, Type: "order.confirmed", Data: map[string]int{"n": 1}}
+				return k.out.EmitAll(tx, list)
+			}); err != nil {
+				t.Fatal(err)
 			}
-			list[19] = event.Emitted{Tenant: testTenant, Type: "order.confirmed", Data: map[string]int{"n": 1}}
-			return k.out.EmitAll(tx, list)
-		}); err != nil {
-			t.Fatal(err)
+			quick.first("id")
 		}
-		quick.first("id")
-	}
+		time.AfterFunc(30*time.Second, cancel)
+		for slow.Scan() {
+		}
+		if ctx.Err() != nil {
+			t.Error("the stream of a client that does not read goes on")
+		}
+	})
 }

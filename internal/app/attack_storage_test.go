@@ -83,6 +83,33 @@ func TestReadyWithoutWrites(t *testing.T) {
 	})
 }
 
+// broken has each row fail that a statement writes, such as INSERT ON zones, and
+// for which when holds, and with it what its transaction did; mend ends that.
+func broken(t *testing.T, k *testkit.Kit, statement, when string) (mend func()) {
+	t.Helper()
+	table := statement[strings.LastIndex(statement, " ")+1:]
+	if k.Engine == db.PostgreSQL {
+		c := connect(t, k)
+		exec := func(sql string) {
+			t.Helper()
+			if _, err := c.Exec(t.Context(), sql); err != nil {
+				t.Fatal(err)
+			}
+		}
+		exec("CREATE OR REPLACE FUNCTION broken() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE EXCEPTION 'broken' USING ERRCODE = 'XX000'; END $$")
+		exec("CREATE TRIGGER broken AFTER " + statement + " FOR EACH ROW WHEN (" + when + ") EXECUTE FUNCTION broken()")
+		return func() { exec("DROP TRIGGER broken ON " + table) }
+	}
+	exec := func(sql string) {
+		t.Helper()
+		if err := k.App.DB.Write(t.Context(), db.Scope{All: true}, func(tx *db.Tx) error { _, err := tx.Exec(sql); return err }); err != nil {
+			t.Fatal(err)
+		}
+	}
+	exec("CREATE TRIGGER broken AFTER " + statement + " WHEN " + when + " BEGIN SELECT RAISE(ABORT, 'broken'); END")
+	return func() { exec("DROP TRIGGER broken") }
+}
+
 // relay stands before a PostgreSQL cluster and can stop passing anything on,
 // as a network that drops packets does.
 type relay struct {

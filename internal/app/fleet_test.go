@@ -46,7 +46,9 @@ func beside(t *testing.T, k *testkit.Kit, opts ...testkit.Option) (node *testkit
 	}
 	srv := httptest.NewServer(h)
 	t.Cleanup(srv.Close)
-	return k.At(srv.URL)
+	node = k.At(srv.URL)
+	node.App = a
+	return node
 }
 
 // twoNodes calls f with two nodes on one PostgreSQL database, without Redis
@@ -101,9 +103,20 @@ func within(t *testing.T, what string, ok func() bool) {
 	t.Logf("%s: %v", what, time.Since(began).Round(10*time.Millisecond))
 }
 
+// keepForLong has a node keep its answers so long that none ends while a test
+// waits: what is gone was told to go.
+func keepForLong(k *testkit.Kit) {
+	for i, fn := range k.App.Functions() {
+		if fn.TTL > 0 {
+			k.App.Functions()[i].TTL = 24 * time.Hour
+		}
+	}
+}
+
 // What is written on one node is seen on the other within a second.
 func TestCachesOfTwoNodes(t *testing.T) {
 	twoNodes(t, func(t *testing.T, one, two *testkit.Kit) {
+		keepForLong(two)
 		as := who(actor.Manager)
 		before := look(t, two, as)
 		if !look(t, two, as).Cached {

@@ -90,6 +90,40 @@ func TestRepeatedWrites(t *testing.T) {
 	})
 }
 
+// A write that ended in a server error, wherever it broke, did nothing: repeated
+// with its key it is done, and from then on answered as before.
+func TestRepeatedAfterAServerError(t *testing.T) {
+	testkit.Run(t, func(t *testing.T, k *testkit.Kit) {
+		for _, c := range []struct{ name, statement, when string }{
+			{"record", "INSERT ON zones", "NEW.code LIKE 'BROKE-%'"},
+			{"audit", "INSERT ON audit", "NEW.action LIKE 'zones.%'"},
+			{"answer", "UPDATE ON idempotency_keys", "NEW.status IS NOT NULL"},
+			{"claim", "INSERT ON idempotency_keys", "NEW.status IS NULL"},
+		} {
+			q := testkit.Request{Method: "POST", Path: "/v1/zones?select=id,code", As: who(actor.Manager), Body: map[string]any{"code": "BROKE-" + c.name, "name": "Broken"}, Header: whole}
+			zones, audited := counted(t, k, "zones"), counted(t, k, "audit WHERE action LIKE 'zones.%'")
+			done := func() int {
+				return counted(t, k, "zones") - zones + counted(t, k, "audit WHERE action LIKE 'zones.%'") - audited
+			}
+			mend := broken(t, k, c.statement, c.when)
+			if r, replayed := withKey(k, c.name, q); r.Status < 500 || replayed || done() != 0 {
+				t.Errorf("the %s broken: %d, replayed %v, %d rows: %s", c.name, r.Status, replayed, done(), r.Body)
+			}
+			mend()
+			first, replayed := withKey(k, c.name, q)
+			if first.Status != 201 || replayed || done() != 2 {
+				t.Errorf("the %s, repeated: %d, replayed %v, %d rows: %s", c.name, first.Status, replayed, done(), first.Body)
+			}
+			if r, replayed := withKey(k, c.name, q); r.Status != 201 || !replayed || !bytes.Equal(r.Body, first.Body) || done() != 2 {
+				t.Errorf("the %s, repeated again: %d, replayed %v, %d rows: %s", c.name, r.Status, replayed, done(), r.Body)
+			}
+			if r := k.Call(testkit.Request{Method: "POST", Path: "/v1/zones", As: q.As, Body: q.Body}); r.Status != 409 {
+				t.Errorf("the %s, without the key: %d %s", c.name, r.Status, r.Body)
+			}
+		}
+	})
+}
+
 // What a key does not cover, and what it cannot be.
 func TestKeysOfRequests(t *testing.T) {
 	testkit.Run(t, func(t *testing.T, k *testkit.Kit) {

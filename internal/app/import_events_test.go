@@ -44,6 +44,19 @@ func TestImportEvents(t *testing.T) {
 		}
 		job := upload("items", "sku,name\nEVT-1,One\nEVT-2,Two\n")
 		step("process", job, false, 200, "")
+		outbox, was := counted(t, k, "outbox"), counted(t, k, "items")
+		for _, c := range []struct{ statement, when string }{ // an apply that breaks tells nothing
+			{"INSERT ON items", "NEW.sku = 'EVT-2'"},
+			{"INSERT ON outbox", "NEW.type = 'import.completed'"},
+			{"INSERT ON audit", "NEW.action LIKE 'import%'"},
+		} {
+			mend := broken(t, k, c.statement, c.when)
+			step("apply", job, false, 500, "")
+			mend()
+			if o, n := counted(t, k, "outbox"), counted(t, k, "items"); o != outbox || n != was {
+				t.Errorf("an apply that broke at %s left %d events and %d items", c.statement, o-outbox, n-was)
+			}
+		}
 		step("apply", job, false, 200, "import.completed")
 		step("apply", job, false, 200, "") // answered with its first result
 		var items []struct{ ID string }

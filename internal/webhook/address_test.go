@@ -36,61 +36,63 @@ func resolver(_ context.Context, host string) ([]netip.Addr, error) {
 // with a 4xx at url; nothing tells a name that resolves inside from one that
 // does not resolve.
 func TestInternalTargets(t *testing.T) {
-	k := newKit(t, db.Options{Dir: t.TempDir(), Migrate: true})
-	k.s = service(t, k, Options{Lookup: resolver})
-	refused := []string{
-		"http://hooks.example.com/", "ftp://hooks.example.com/", "hooks.example.com", "", "https://", "https:///x", "//hooks.example.com/", "https:hooks.example.com",
-		"https://localhost/", "https://LOCALHOST./", "https://a.localhost/", "https://printer/", "https://nas.local/", "https://db.internal/", "https://router.lan/", "https://host.home.arpa/",
-		"https://127.0.0.1/", "https://127.1/", "https://2130706433/", "https://0x7f000001/", "https://0177.0.0.1/", "https://0x7f.0.0.1/", "https://127.0.0.1.:8443/", "https://0/", "https://0.0.0.0/",
-		"https://10.1.2.3/", "https://172.16.0.1/", "https://192.168.0.1/", "https://169.254.169.254/latest/", "https://100.64.0.1/", "https://224.0.0.1/", "https://255.255.255.255/", "https://198.18.0.1/", "https://203.0.113.5/",
-		"https://[::1]/", "https://[::]/", "https://[::ffff:127.0.0.1]/", "https://[::ffff:7f00:1]/", "https://[fe80::1]/", "https://[fe80::1%25eth0]/", "https://[fc00::1]/", "https://[64:ff9b::7f00:1]/", "https://[2002:7f00:1::]/", "https://[2001:db8::1]/", "https://[ff02::1]/",
-		"https://\uff11\uff12\uff17.0.0.1/", "https://①②⑦.⓪.⓪.①/", "https://%31%32%37.0.0.1/", "https://user:pw@hooks.example.com/", "https://hooks.example.com#@127.0.0.1/", "https://hooks.example.com\\@127.0.0.1/",
-		"https://hooks.example.com:22/", "https://hooks.example.com:0/", "https://hooks.example.com:65536/", "https://hooks.example.com:x/", "https://hooks.example.com/ x", "https://hooks.example.com/\n",
-		"https://rebind.example.com/", "https://inside.example.com/", "https://meta.example.com/", "https://loop6.example.com/", "https://mapped.example.com/", "https://unknown.example.com/",
-		"https://hooks.example.com/" + strings.Repeat("x", 2000),
-	}
-	for _, u := range refused {
-		_, err := k.s.Create(context.Background(), admin(north), In{URL: u})
-		if f := fault.As(err); !fault.Is(err, fault.Invalid) || len(f.Fields) != 1 || f.Fields[0].Name != "url" {
-			t.Errorf("%q: %v", u, err)
+	each(t, func(t *testing.T, k *kit) {
+		k.s = service(t, k, Options{Lookup: resolver})
+		refused := []string{
+			"http://hooks.example.com/", "ftp://hooks.example.com/", "hooks.example.com", "", "https://", "https:///x", "//hooks.example.com/", "https:hooks.example.com",
+			"https://localhost/", "https://LOCALHOST./", "https://a.localhost/", "https://printer/", "https://nas.local/", "https://db.internal/", "https://router.lan/", "https://host.home.arpa/",
+			"https://127.0.0.1/", "https://127.1/", "https://2130706433/", "https://0x7f000001/", "https://0177.0.0.1/", "https://0x7f.0.0.1/", "https://127.0.0.1.:8443/", "https://0/", "https://0.0.0.0/",
+			"https://10.1.2.3/", "https://172.16.0.1/", "https://192.168.0.1/", "https://169.254.169.254/latest/", "https://100.64.0.1/", "https://224.0.0.1/", "https://255.255.255.255/", "https://198.18.0.1/", "https://203.0.113.5/",
+			"https://[::1]/", "https://[::]/", "https://[::ffff:127.0.0.1]/", "https://[::ffff:7f00:1]/", "https://[fe80::1]/", "https://[fe80::1%25eth0]/", "https://[fc00::1]/", "https://[64:ff9b::7f00:1]/", "https://[2002:7f00:1::]/", "https://[2001:db8::1]/", "https://[ff02::1]/",
+			"https://\uff11\uff12\uff17.0.0.1/", "https://①②⑦.⓪.⓪.①/", "https://%31%32%37.0.0.1/", "https://user:pw@hooks.example.com/", "https://hooks.example.com#@127.0.0.1/", "https://hooks.example.com\\@127.0.0.1/",
+			"https://hooks.example.com:22/", "https://hooks.example.com:0/", "https://hooks.example.com:65536/", "https://hooks.example.com:x/", "https://hooks.example.com/ x", "https://hooks.example.com/\n",
+			"https://rebind.example.com/", "https://inside.example.com/", "https://meta.example.com/", "https://loop6.example.com/", "https://mapped.example.com/", "https://unknown.example.com/",
+			"https://hooks.example.com/" + strings.Repeat("x", 2000),
 		}
-	}
-	for _, u := range []string{"https://hooks.example.com/in?x=1", "https://hooks.example.com:8443/", "https://hooks.example.com:80/", "https://93.184.215.14/", "https://six.example.com/", "https://[2606:2800:21f:cb07:6820:80da:af6b:8b2c]:443/"} {
-		if _, err := k.s.Create(context.Background(), admin(north), In{URL: u}); err != nil {
-			t.Errorf("%q: %v", u, err)
+		for _, u := range refused {
+			_, err := k.s.Create(context.Background(), admin(north), In{URL: u})
+			if f := fault.As(err); !fault.Is(err, fault.Invalid) || len(f.Fields) != 1 || f.Fields[0].Name != "url" {
+				t.Errorf("%q: %v", u, err)
+			}
 		}
-	}
-	inside, unknown := k.s.resolve(context.Background(), "inside.example.com"), k.s.resolve(context.Background(), "nowhere.example.com")
-	if strings.ReplaceAll(inside.Error(), "inside", "nowhere") != unknown.Error() {
-		t.Errorf("told apart: %v / %v", inside, unknown)
-	}
+		for _, u := range []string{"https://hooks.example.com/in?x=1", "https://hooks.example.com:8443/", "https://hooks.example.com:80/", "https://93.184.215.14/", "https://six.example.com/", "https://[2606:2800:21f:cb07:6820:80da:af6b:8b2c]:443/"} {
+			if _, err := k.s.Create(context.Background(), admin(north), In{URL: u}); err != nil {
+				t.Errorf("%q: %v", u, err)
+			}
+		}
+		inside, unknown := k.s.resolve(context.Background(), "inside.example.com"), k.s.resolve(context.Background(), "nowhere.example.com")
+		if strings.ReplaceAll(inside.Error(), "inside", "nowhere") != unknown.Error() {
+			t.Errorf("told apart: %v / %v", inside, unknown)
+		}
+	})
 }
 
 // The dial is guarded by itself: what a name resolves to is checked at the
 // moment of connecting.
 func TestDialGuard(t *testing.T) {
-	k := newKit(t, db.Options{Dir: t.TempDir(), Migrate: true})
-	s := service(t, k, Options{})
-	for address, ok := range map[string]bool{
-		"127.0.0.1:443": false, "10.0.0.1:443": false, "169.254.169.254:80": false, "[::1]:443": false, "[::ffff:10.0.0.1]:443": false, "[64:ff9b::a00:1]:443": false,
-		"93.184.215.14:443": true, "93.184.215.14:22": false, "93.184.215.14:8443": true, "[2606:2800::1]:443": true, "nonsense": false,
-	} {
-		network := "tcp4"
-		if address[0] == '[' {
-			network = "tcp6"
+	each(t, func(t *testing.T, k *kit) {
+		s := service(t, k, Options{})
+		for address, ok := range map[string]bool{
+			"127.0.0.1:443": false, "10.0.0.1:443": false, "169.254.169.254:80": false, "[::1]:443": false, "[::ffff:10.0.0.1]:443": false, "[64:ff9b::a00:1]:443": false,
+			"93.184.215.14:443": true, "93.184.215.14:22": false, "93.184.215.14:8443": true, "[2606:2800::1]:443": true, "nonsense": false,
+		} {
+			network := "tcp4"
+			if address[0] == '[' {
+				network = "tcp6"
+			}
+			if err := s.dialable(network, address, nil); (err == nil) != ok {
+				t.Errorf("dial %s: %v", address, err)
+			}
 		}
-		if err := s.dialable(network, address, nil); (err == nil) != ok {
-			t.Errorf("dial %s: %v", address, err)
+		if s.client.Transport.(*http.Transport).Proxy != nil {
+			t.Error("a proxy would dial for us, past the guard")
 		}
-	}
-	if s.client.Transport.(*http.Transport).Proxy != nil {
-		t.Error("a proxy would dial for us, past the guard")
-	}
-	sink := newSink(t, nil)
-	o := s.send(context.Background(), &endpoint{url: strings.Replace(sink.URL, "http://127.0.0.1", "https://localhost", 1), secrets: [][]byte{newSecret()}}, &delivery{event: "e", payload: "{}"})
-	if o.status != 0 || sink.count() != 0 {
-		t.Errorf("a request got through to loopback: %+v", o)
-	}
+		sink := newSink(t, nil)
+		o := s.send(context.Background(), &endpoint{url: strings.Replace(sink.URL, "http://127.0.0.1", "https://localhost", 1), secrets: [][]byte{newSecret()}}, &delivery{event: "e", payload: "{}"})
+		if o.status != 0 || sink.count() != 0 {
+			t.Errorf("a request got through to loopback: %+v", o)
+		}
+	})
 }
 
 // What an administrator changes later is checked as well; secrets are sealed
