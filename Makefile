@@ -12,6 +12,9 @@ export CGO_ENABLED ?= 0
 # The Go that is installed is the Go that is used.
 export GOTOOLCHAIN ?= local
 
+# One test at a time has the machine, also under -j.
+.NOTPARALLEL:
+
 .PHONY: build run test unit supabase check race kill fuzz bench setup clean
 
 build: ## bin/holdfast
@@ -39,12 +42,12 @@ unit:
 
 # An unmodified supabase-js against the started binary, once on each engine:
 # with the demo's data, then everything of identity, with a browser and two
-# identity providers of the distribution.
+# identity providers of the distribution. The time-out is that of a whole file.
 supabase:
 	bin/e2e -server bin/holdfast -- $(NODE) --test --test-reporter=spec test/supabase/suite.test.mjs
-	for set in choices strict brief; do bin/e2e -server bin/holdfast -settings test/supabase/identity/$$set.env -- $(NODE) --test --test-reporter=spec --test-timeout=120000 test/supabase/identity/$$set.test.mjs || exit 1; done
-	bin/e2e -server bin/holdfast -settings test/supabase/identity/later.env,test/supabase/identity/later-off.env -- $(NODE) --test --test-reporter=spec --test-timeout=120000 test/supabase/identity/later.test.mjs
-	bin/e2e -server bin/holdfast -settings test/supabase/identity/server.env -- $(NODE) --test --test-reporter=spec --test-timeout=120000 test/supabase/identity/suite.test.mjs
+	for set in choices strict brief; do bin/e2e -server bin/holdfast -settings test/supabase/identity/$$set.env -- $(NODE) --test --test-reporter=spec --test-timeout=900000 test/supabase/identity/$$set.test.mjs || exit 1; done
+	bin/e2e -server bin/holdfast -settings test/supabase/identity/later.env,test/supabase/identity/later-off.env -- $(NODE) --test --test-reporter=spec --test-timeout=900000 test/supabase/identity/later.test.mjs
+	bin/e2e -server bin/holdfast -settings test/supabase/identity/server.env -- $(NODE) --test --test-reporter=spec --test-timeout=900000 test/supabase/identity/suite.test.mjs
 
 check: setup build ## test, and what takes longer or needs the network
 	@test -z "$$(gofmt -l cmd internal bench 2>/dev/null)" || { gofmt -l cmd internal bench 2>/dev/null; echo 'gofmt: the files above'; exit 1; }
@@ -56,7 +59,7 @@ check: setup build ## test, and what takes longer or needs the network
 race: export HOLDFAST_KILL_ROUNDS = 1
 race:
 	$(GO) build -o bin/pgtest ./internal/testkit/pgtest/cmd/pgtest
-	CGO_ENABLED=1 bin/pgtest -- $(GO) test -race -shuffle=on ./...
+	CGO_ENABLED=1 bin/pgtest -- $(GO) test -race -timeout 60m -shuffle=on ./...
 
 kill: export HOLDFAST_KILL_ROUNDS = 50
 kill: ## each step of an import killed at 50 random moments, on both engines

@@ -55,7 +55,7 @@ func (s *server) Send(_ context.Context, m mail.Message) error {
 
 func (s *server) mail(kind string) mail.Message {
 	s.Helper()
-	for range 400 {
+	for range 6000 {
 		s.mu.Lock()
 		for i, m := range s.mails {
 			if m.Kind == kind {

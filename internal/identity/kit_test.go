@@ -81,9 +81,21 @@ func (k *kit) mailTo(addr, kind string) mail.Message {
 	return mail.Message{}
 }
 
-// mailsTo lets queued mail work finish and counts an address's mails.
+// settle ends the work that is queued, as a restart would, and sends the
+// invitations that are due.
+func (k *kit) settle() {
+	k.Helper()
+	ctx, cancel := context.WithTimeout(k.ctx, 30*time.Second)
+	defer cancel()
+	k.ok(k.svc.Close(ctx))
+	k.start()
+	k.ok(k.svc.SendInvitations(ctx))
+}
+
+// mailsTo counts an address's mails once nothing is queued.
 func (k *kit) mailsTo(addr string) int {
-	time.Sleep(100 * time.Millisecond)
+	k.Helper()
+	k.settle()
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	n := 0
@@ -127,7 +139,7 @@ func open(t *testing.T, engine db.Engine, cfg identity.Config) *kit {
 	k := &kit{T: t, db: d, cfg: cfg, ctx: context.Background(), clock: time.Now().UTC()}
 	k.start()
 	t.Cleanup(func() {
-		ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
+		ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
 		defer cancel()
 		if err := k.svc.Close(ctx); err != nil {
 			t.Error(err)

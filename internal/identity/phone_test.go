@@ -71,13 +71,13 @@ func TestPhone(t *testing.T) {
 		}
 		// An unknown number: the same answer, and no message.
 		k.ok(send("491799999999", false))
-		time.Sleep(50 * time.Millisecond)
+		k.settle()
 		if len(sent.sent) != 0 {
 			k.Error("texted an unknown number")
 		}
 		// A test number's code is fixed, and nothing is sent.
 		k.ok(send("15550001111", true))
-		time.Sleep(100 * time.Millisecond)
+		k.settle()
 		s, err = verify("15550001111", "424242")
 		k.ok(err)
 		if len(sent.sent) != 0 {
