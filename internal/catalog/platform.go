@@ -134,7 +134,7 @@ func importJobs() Resource {
 			{Name: "delimiter", Format: Plain, MaxLen: 4, ReadOnly: true},
 			{Name: "header_row", Type: Int, ReadOnly: true, Min: "0", Doc: "Line that the file's header begins on, or its row of a sheet; 0 = it has none; null before the file is processed, and for JSON."},
 			{Name: "mapping", Type: JSON, Doc: "{field: header}, or {field: column number from 1}; guessed from the header when absent."},
-			{Name: "options", Type: JSON, Required: true, Default: "{}", Doc: "mode, header, header_row, delimiter, date_order, decimal_mark, timezone, defaults, sheet, guess, dry_run, force; what is not said is found by looking."},
+			{Name: "options", Type: JSON, Required: true, Default: "{}", Doc: "mode, header, header_row, delimiter, date_order (dmy, mdy or ymd: what stands first), decimal_mark, timezone, defaults, sheet, guess, dry_run, force; what is not said is found by looking."},
 			{Name: "total_rows", Type: Int, ReadOnly: true, Required: true, Default: "0"},
 			{Name: "valid_rows", Type: Int, ReadOnly: true, Required: true, Default: "0"},
 			{Name: "invalid_rows", Type: Int, ReadOnly: true, Required: true, Default: "0"},

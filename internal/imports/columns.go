@@ -47,6 +47,8 @@ func (c mapped) told() Column {
 		out.Why += " Its dates have the day first, where they are not year-month-day."
 	case cell.MDY:
 		out.Why += " Its dates have the month first, where they are not year-month-day."
+	case cell.YMD:
+		out.Why += " Its dates have the year first."
 	}
 	if c.mark == ',' {
 		out.Why += " Its numbers have a comma before the fraction."

@@ -2,8 +2,10 @@ package imports
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -11,6 +13,7 @@ import (
 	"holdfast/internal/catalog"
 	"holdfast/internal/db"
 	"holdfast/internal/decimal"
+	"holdfast/internal/fault"
 	"holdfast/internal/imports/cell"
 	"holdfast/internal/imports/sheet"
 	"holdfast/internal/query"
@@ -65,7 +68,7 @@ func (v *survey) draftOf(rec *sheet.Record, defaults map[string]string) *draft {
 	for name, text := range defaults {
 		if _, given := d.row[name]; !given && !d.pending(name) {
 			c := v.target.column(name)
-			v.take(d, &mapped{column: c, index: -1, header: name, order: cell.DMY, mark: '.'}, text)
+			v.take(d, &mapped{column: c, index: -1, header: name, order: v.settings.DateOrder, mark: v.settings.mark()}, text)
 		}
 	}
 	return d
@@ -104,7 +107,7 @@ func (v *survey) takeCell(d *draft, c *mapped, rec *sheet.Record) {
 		d.fail(c.header, "formula", "the cell %s", text)
 		return
 	case sheet.Exact:
-		if c.mark == ',' {
+		if c.mark != '.' {
 			exact := *c
 			exact.mark = '.'
 			c = &exact
@@ -189,6 +192,29 @@ func (v *survey) text(f *catalog.Field, text string) (value any, code, why strin
 		text = cell.Line(text)
 	}
 	return text, "", ""
+}
+
+// unclear refuses defaults that have several readings, where the settings do not
+// say which is meant.
+func (t *target) unclear(s Settings) error {
+	for _, name := range slices.Sorted(maps.Keys(s.Defaults)) {
+		c := t.column(name)
+		if c == nil {
+			continue
+		}
+		var err error
+		switch text := s.Defaults[name]; {
+		case number(c.field):
+			_, err = cell.Number(text, s.mark())
+		case c.field.Type == catalog.Date || c.field.Type == catalog.Time:
+			_, err = cell.Date(text, s.DateOrder)
+		}
+		if errors.Is(err, cell.ErrMark) || errors.Is(err, cell.ErrOrder) {
+			f := fault.Wrap(err, fault.Invalid, "options", "the default %q of %s %s", clip(s.Defaults[name], 80), c.called(), err)
+			return f.At("options.defaults."+name, "%s", err)
+		}
+	}
+	return nil
 }
 
 // choices brings the words of a closed set into its spelling.

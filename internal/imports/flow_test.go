@@ -268,6 +268,7 @@ func TestQuestions(t *testing.T) {
 		k.imported("items", "", "", "i.csv", []byte("sku,name\nP-1,One\n"))
 		for _, c := range []struct{ name, target, file, field, answer, want string }{
 			{"day or month", "lots", "item,lot,expiry\nP-1,L1,03/04/2025\nP-1,L2,05/06/2025\n", "options.date_order", `{"date_order":"mdy"}`, "2025-03-04"},
+			{"year in front", "lots", "item,lot,expiry\nP-1,L3,25-01-30\nP-1,L4,26-12-28\n", "options.date_order", `{"date_order":"ymd"}`, "2026-12-28"},
 			{"thousand or fraction", "items", "sku;name;unit cost\nP-9;Nine;1,234\n", "options.decimal_mark", `{"decimal_mark":","}`, "1.234"},
 			{"no name", "items", "sku,colour\nP-9,red\n", "mapping.name", `{"defaults":{"name":"Unnamed"}}`, "Unnamed"},
 		} {

@@ -318,7 +318,8 @@ func measured(rec *sheet.Record, i int) bool {
 	}
 	_, dot := cell.Number(text, '.')
 	_, comma := cell.Number(text, ',')
-	_, date := cell.Date(text, cell.DMY)
-	_, turned := cell.Date(text, cell.MDY)
-	return dot == nil || comma == nil || date == nil || turned == nil
+	return dot == nil || comma == nil || slices.ContainsFunc([]string{cell.DMY, cell.MDY, cell.YMD}, func(order string) bool {
+		_, err := cell.Date(text, order)
+		return err == nil
+	})
 }

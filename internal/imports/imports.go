@@ -11,6 +11,7 @@ import (
 	"errors"
 	"io"
 	"iter"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -20,6 +21,7 @@ import (
 	"holdfast/internal/catalog"
 	"holdfast/internal/db"
 	"holdfast/internal/fault"
+	"holdfast/internal/imports/cell"
 	"holdfast/internal/imports/sheet"
 	"holdfast/internal/store"
 )
@@ -124,7 +126,7 @@ type Settings struct {
 	Header      *bool             `json:"header,omitempty"`       // false: the first row is data and the mapping gives column numbers; true: the first row that is not blank is the header; found by looking when absent
 	HeaderRow   int               `json:"header_row,omitempty"`   // the line that the header begins on, or its row of a sheet; found by looking when absent
 	Delimiter   string            `json:"delimiter,omitempty"`    // comma, semicolon, tab, pipe; found by looking when absent
-	DateOrder   string            `json:"date_order,omitempty"`   // dmy or mdy, where no value of a column proves it
+	DateOrder   string            `json:"date_order,omitempty"`   // dmy, mdy or ymd, where no value of a column proves it, and of defaults
 	DecimalMark string            `json:"decimal_mark,omitempty"` // "." or ",", likewise
 	Timezone    string            `json:"timezone,omitempty"`     // of times without zone; the tenant's when absent
 	Defaults    map[string]string `json:"defaults,omitempty"`     // field -> value for blank cells and absent columns
@@ -269,6 +271,14 @@ func parseSettings(raw json.RawMessage) (Settings, error) {
 	return s, s.check()
 }
 
+// mark is the given decimal mark, 0 for none.
+func (s *Settings) mark() byte {
+	if s.DecimalMark == "" {
+		return 0
+	}
+	return s.DecimalMark[0]
+}
+
 func (s *Settings) check() error {
 	bad := func(field, format string, args ...any) error {
 		f := fault.New(fault.Invalid, "options", "options."+field+" "+format, args...)
@@ -277,8 +287,8 @@ func (s *Settings) check() error {
 	switch {
 	case s.Mode != ModeInsert && s.Mode != ModeUpsert && s.Mode != ModeUpdate:
 		return bad("mode", "must be insert, upsert or update")
-	case s.DateOrder != "" && s.DateOrder != "dmy" && s.DateOrder != "mdy":
-		return bad("date_order", "must be dmy or mdy")
+	case s.DateOrder != "" && !slices.Contains([]string{cell.DMY, cell.MDY, cell.YMD}, s.DateOrder):
+		return bad("date_order", "must be dmy, mdy or ymd")
 	case s.HeaderRow < 0 || s.HeaderRow > 0 && s.Header != nil && !*s.Header:
 		return bad("header_row", "must be a line from 1, of a file that has a header")
 	case s.DecimalMark != "" && s.DecimalMark != "." && s.DecimalMark != ",":

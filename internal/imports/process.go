@@ -127,6 +127,9 @@ func (m *Importer) process(ctx context.Context, s *step) (*Processed, error) {
 			return nil, err
 		}
 	}
+	if err := t.unclear(settings); err != nil {
+		return nil, err
+	}
 	if err := t.permit(s.actor.Role, settings.Mode); err != nil {
 		return nil, err
 	}

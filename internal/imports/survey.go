@@ -184,23 +184,35 @@ func (v *survey) settleDates(dates map[int]*cell.Dates) error {
 		if d == nil || c.field.Type != catalog.Date && c.field.Type != catalog.Time {
 			continue
 		}
-		c.order = v.settings.DateOrder
-		if c.order == "" {
-			c.order = d.Order()
+		if c.order = v.settings.DateOrder; c.order != "" {
+			continue
 		}
+		c.order = d.Order()
+		example, in, asks := d.Unclear()
 		switch {
-		case c.order != "":
-		case d.DMY > 0:
-			return question("options.date_order", "column %q has dates with the day first and dates with the month first: say which is meant with options.date_order, dmy or mdy; the others become row errors", c.header)
+		case !asks:
+		case len(in) == 0:
+			return question("options.date_order", "column %q has dates in different orders of day, month and year: say which is meant (date order: %s); the others become row errors", c.header, spokenOrders([]string{cell.DMY, cell.MDY, cell.YMD}))
 		default:
-			return question("options.date_order", "column %q: is %s day/month or month/day? Set options.date_order to dmy or mdy", c.header, d.Example)
+			return question("options.date_order", "column %q: is %s %s? Say which is meant (date order: %s)", c.header, example, listed(cell.Readings(example, in), "or"), spokenOrders(in))
 		}
 	}
 	return nil
 }
 
+// spokenOrders are the answers to a question for the order of dates.
+func spokenOrders(in []string) string {
+	says := map[string]string{cell.DMY: "dmy, the day first", cell.MDY: "mdy, the month first", cell.YMD: "ymd, the year first"}
+	words := make([]string, len(in))
+	for i, order := range in {
+		words[i] = says[order]
+	}
+	return strings.Join(words, "; ")
+}
+
 // settleMarks gives each number column its decimal mark. A column that does
-// not prove its own takes the mark that the file's other columns prove.
+// not prove its own takes the mark that the file's other columns prove; without
+// such a mark it has none.
 func (v *survey) settleMarks(marks map[int]*cell.Marks) error {
 	var file cell.Marks
 	for _, m := range marks {
@@ -215,13 +227,15 @@ func (v *survey) settleMarks(marks map[int]*cell.Marks) error {
 		}
 		switch {
 		case v.settings.DecimalMark != "":
-			c.mark = v.settings.DecimalMark[0]
+			c.mark = v.settings.mark()
 		case m.Mark() != 0:
 			c.mark = m.Mark()
 		case file.Dot != file.Comma:
 			c.mark = file.Mark()
-		default:
-			return question("options.decimal_mark", "column %q: is %s a thousand or a fraction? Set options.decimal_mark to \".\" or \",\"", c.header, m.Example)
+		case m.Asks() && m.Example != "":
+			return question("options.decimal_mark", "column %q: is %s a thousand or a fraction? Say which mark stands before a fraction (decimal mark: \".\" or \",\")", c.header, m.Example)
+		case m.Asks():
+			return question("options.decimal_mark", "column %q has fractions behind a point and fractions behind a comma: say which is meant (decimal mark: \".\" or \",\"); the others become row errors", c.header)
 		}
 	}
 	return nil

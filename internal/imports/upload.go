@@ -83,7 +83,11 @@ func (m *Importer) admissible(a actor.Actor, r Request) (*target, error) {
 	if err := m.allowed(a, t.name); err != nil {
 		return nil, err
 	}
-	if _, err := parseSettings(r.Options); err != nil {
+	s, err := parseSettings(r.Options)
+	if err != nil {
+		return nil, err
+	}
+	if err := t.unclear(s); err != nil {
 		return nil, err
 	}
 	given, err := parseMapping(t, r.Mapping)

@@ -1,6 +1,7 @@
 package cell_test
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -26,6 +27,13 @@ func TestDate(t *testing.T) {
 		{"Jan 31, 2025 10:00", cell.DMY, "2025-01-31T10:00:00Z"},
 		{"5 September 24", cell.MDY, "2024-09-05T00:00:00Z"},
 		{"29/02/2024", cell.DMY, "2024-02-29T00:00:00Z"},
+		{"25-01-31", cell.DMY, "2031-01-25T00:00:00Z"},
+		{"25-01-31", cell.YMD, "2025-01-31T00:00:00Z"},
+		{"99.1.31 8:30", cell.YMD, "1999-01-31T08:30:00Z"},
+		{"2025-01-31", cell.YMD, "2025-01-31T00:00:00Z"},
+		{"31/01/2025", "", "2025-01-31T00:00:00Z"},
+		{"05/05/2025", "", "2025-05-05T00:00:00Z"},
+		{"45-01-31", "", "2045-01-31T00:00:00Z"},
 	} {
 		m, err := cell.Date(c.text, c.order)
 		if err != nil {
@@ -39,6 +47,14 @@ func TestDate(t *testing.T) {
 	for _, text := range []string{"", "soon", "2025-13-01", "2025-02-30", "31/31/2025", "29.02.2023", "1/2", "1/2/3/4", "2025-01-31 25:00", "2025-01-31 10", "12345678", "99999999", "2025-01-01 10:00 xx", "31-Foo-2025", "0000-01-01"} {
 		if m, err := cell.Date(text, cell.DMY); err == nil {
 			t.Errorf("%q read as %v", text, m.Date)
+		}
+	}
+	for _, c := range []struct{ text, order, why string }{
+		{"03/04/2025", "", "date order"}, {"25-01-31", "", "date order"}, {"31/01/2025", cell.YMD, "with the year first"},
+		{"5-01-31", cell.YMD, "with the year first"}, {"31/01/2025", cell.MDY, "with the month first"}, {"31/31/2025", "", "does not exist"},
+	} {
+		if m, err := cell.Date(c.text, c.order); err == nil || !strings.Contains(err.Error(), c.why) {
+			t.Errorf("%q (%s): %v %v", c.text, c.order, m.Date, err)
 		}
 	}
 }
@@ -58,27 +74,45 @@ func TestDateInZone(t *testing.T) {
 	}
 }
 
-// The order of day and month is what some value of the column proves, never a
-// guess.
+// The order of day, month and year is what the values of the column prove
+// together, never a guess. Where they have several readings there is something to
+// ask; where none has, there is nothing, and no order either.
 func TestOrder(t *testing.T) {
 	for _, c := range []struct {
-		values []string
-		want   string
+		values     []string
+		want, asks string
 	}{
-		{[]string{"01/02/2025", "01/31/2025"}, cell.MDY},
-		{[]string{"01/02/2025", "31/01/2025"}, cell.DMY},
-		{[]string{"01/02/2025", "03/04/2025"}, ""},
-		{[]string{"13/01/2025", "01/13/2025"}, ""},
-		{[]string{"2025-01-02", ""}, cell.DMY},
-		{[]string{"05/05/2025"}, cell.DMY},
-		{[]string{"31-Jan-2025"}, cell.DMY},
+		{[]string{"01/02/2025", "01/31/2025"}, cell.MDY, ""},
+		{[]string{"01/02/2025", "31/01/2025"}, cell.DMY, ""},
+		{[]string{"01/02/2025", "03/04/2025"}, "", "01/02/2025 dmy mdy"},
+		{[]string{"05/05/2025", "03/04/2025"}, "", "03/04/2025 dmy mdy"},
+		{[]string{"13/01/2025", "01/13/2025"}, "", "?"},
+		{[]string{"2025-01-02", ""}, "", ""},
+		{[]string{"05/05/2025"}, "", ""},
+		{[]string{"31-Jan-2025"}, "", ""},
+		{[]string{"25-01-31", "26-02-28"}, "", "25-01-31 dmy ymd"},
+		{[]string{"05/05/10", "12/11/10"}, "", "05/05/10 dmy mdy ymd"},
+		{[]string{"25-01-31", "45-01-31"}, cell.YMD, ""},
+		{[]string{"25-01-31", "5-01-31"}, cell.DMY, ""},
+		{[]string{"31/01/25", "03/04/2025"}, cell.DMY, ""},
+		{[]string{"12/1/10", "12/13/10"}, cell.MDY, ""},
+		{[]string{"05/05/10", "03/04/2025"}, "", "03/04/2025 dmy mdy"},
+		{[]string{"45-01-31", "03/04/2025"}, "", "?"},
 	} {
 		var d cell.Dates
 		for _, v := range c.values {
 			d.Add(v)
 		}
-		if got := d.Order(); got != c.want {
-			t.Errorf("%v: %q, want %q", c.values, got, c.want)
+		example, in, asks := d.Unclear()
+		got := strings.Join(append([]string{example}, in...), " ")
+		switch {
+		case !asks:
+			got = ""
+		case len(in) == 0:
+			got = "?"
+		}
+		if order := d.Order(); order != c.want || got != c.asks {
+			t.Errorf("%v: %q, asks %q, want %q, %q", c.values, order, got, c.want, c.asks)
 		}
 	}
 }
@@ -91,6 +125,7 @@ func TestNumber(t *testing.T) {
 	}{
 		{"12", '.', "12"}, {"12.5", '.', "12.5"}, {"1,234.5", '.', "1234.5"}, {"12,5", ',', "12.5"}, {"1.234,5", ',', "1234.5"},
 		{"1 234,5", ',', "1234.5"}, {"1'234.5", '.', "1234.5"}, {"1\u202f234,5", ',', "1234.5"}, {"-1,234", '.', "-1234"}, {".5", '.', ".5"}, {"1,234,567", '.', "1234567"},
+		{"12", 0, "12"}, {"1.5", 0, "1.5"}, {"1,5", 0, "1.5"}, {"1.234,5", 0, "1234.5"}, {"0.125", 0, "0.125"},
 	} {
 		if got, err := cell.Number(c.text, c.mark); err != nil || got != c.want {
 			t.Errorf("%q with %c = %q %v, want %q", c.text, c.mark, got, err, c.want)
@@ -99,7 +134,7 @@ func TestNumber(t *testing.T) {
 	for _, c := range []struct {
 		text string
 		mark byte
-	}{{"1,23", '.'}, {"1.23", ','}, {"12,3456", '.'}, {"1234,567", '.'}, {",123", '.'}, {"1.5,000", '.'}, {"", '.'}} {
+	}{{"1,23", '.'}, {"1.23", ','}, {"12,3456", '.'}, {"1234,567", '.'}, {",123", '.'}, {"1.5,000", '.'}, {"", '.'}, {"1,234", 0}, {"1.234", 0}, {"x", 0}} {
 		if got, err := cell.Number(c.text, c.mark); err == nil {
 			t.Errorf("%q with %c read as %q", c.text, c.mark, got)
 		}
@@ -112,7 +147,7 @@ func TestMark(t *testing.T) {
 		values []string
 		want   byte
 	}{
-		{[]string{"1", "2"}, '.'}, {[]string{"1.5", "1,234"}, '.'}, {[]string{"1,5", "1.234"}, ','}, {[]string{"1,234"}, 0}, {[]string{"1.234"}, 0},
+		{[]string{"1", "2"}, 0}, {[]string{"1.5", "1,234"}, '.'}, {[]string{"1,5", "1.234"}, ','}, {[]string{"1,234"}, 0}, {[]string{"1.234"}, 0},
 		{[]string{"1,234.50"}, '.'}, {[]string{"1.234,50"}, ','}, {[]string{"1.234.567"}, ','}, {[]string{"0.125"}, '.'}, {[]string{"0,125"}, ','}, {[]string{"1234.567"}, '.'},
 	} {
 		var m cell.Marks
@@ -121,6 +156,9 @@ func TestMark(t *testing.T) {
 		}
 		if got := m.Mark(); got != c.want {
 			t.Errorf("%v: %q, want %q", c.values, got, c.want)
+		}
+		if asks := c.want == 0 && c.values[0] != "1"; m.Asks() != asks {
+			t.Errorf("%v: asks %t", c.values, !asks)
 		}
 	}
 }
@@ -159,13 +197,10 @@ func TestSeverity(t *testing.T) {
 // A date that reads is a day that exists, and reads the same again as ISO.
 func FuzzDate(f *testing.F) {
 	for _, s := range []string{"2025-01-31", "31/01/2025 8:26 PM", "Jan 31, 2025", "20250131", "1.2.99", "2016-01-01T13:05:09.25+02:00"} {
-		f.Add(s, true)
+		f.Add(s, uint8(0))
 	}
-	f.Fuzz(func(t *testing.T, s string, dmy bool) {
-		order := cell.MDY
-		if dmy {
-			order = cell.DMY
-		}
+	f.Fuzz(func(t *testing.T, s string, which uint8) {
+		order := []string{cell.DMY, cell.MDY, cell.YMD, ""}[which%4]
 		var d cell.Dates
 		d.Add(s)
 		m, err := cell.Date(s, order)

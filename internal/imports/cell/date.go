@@ -3,65 +3,149 @@ package cell
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
 )
 
-// Orders of day and month in a date of three numbers.
+// Orders of day, month and year in a date of three numbers. A year in front has
+// two digits: one of four tells itself.
 const (
 	DMY = "dmy"
 	MDY = "mdy"
+	YMD = "ymd"
 )
+
+var orders = [...]string{DMY, MDY, YMD}
 
 // ErrDate says that a text is no date.
 var ErrDate = errors.New("is not a date")
 
-// Dates collects, over a column, what tells the order of day and month.
+// Dates collects, over a column, what tells the order of day, month and year.
 type Dates struct {
-	DMY, MDY int // values that read only in this order
-	Unclear  int // values with two readings
-	Example  string
+	against  [len(orders)]int    // values that do not read in an order
+	examples [len(orders)]string // the first that the two orders but this one read differently
 }
 
 // Add looks at one value.
 func (d *Dates) Add(s string) {
 	p, _, ok := parts(s)
-	if !ok || p.iso || p.named || p.a == p.b {
+	if !ok || p.certain() {
 		return
 	}
-	switch {
-	case p.a > 12 && p.b <= 12:
-		d.DMY++
-	case p.b > 12 && p.a <= 12:
-		d.MDY++
-	case p.a <= 12 && p.b <= 12:
-		if d.Unclear++; d.Example == "" {
-			d.Example = strings.TrimSpace(s)
+	var read [len(orders)]date
+	some := false
+	for i, order := range orders {
+		read[i], _ = p.in(order)
+		some = some || read[i] != date{}
+	}
+	if !some {
+		return
+	}
+	for i := range orders {
+		if read[i] == (date{}) {
+			d.against[i]++
+		}
+		x, y := read[(i+1)%len(orders)], read[(i+2)%len(orders)]
+		if x != (date{}) && y != (date{}) && x != y && d.examples[i] == "" {
+			d.examples[i] = strings.Clone(strings.TrimSpace(s)) // not the whole row with it
 		}
 	}
 }
 
-// Order is the order that some value proves; "" where values have two
-// readings and none proves one, or where some prove each. Without any such
-// value it is DMY, which then decides nothing.
+// left are the orders that all values read in.
+func (d *Dates) left() []string {
+	var out []string
+	for i, n := range d.against {
+		if n == 0 {
+			out = append(out, orders[i])
+		}
+	}
+	return out
+}
+
+// Order is the only order that all values read in; "" where there is none, or
+// several.
 func (d *Dates) Order() string {
-	switch {
-	case d.DMY > 0 && d.MDY > 0:
-		return ""
-	case d.MDY > 0:
-		return MDY
-	case d.DMY > 0 || d.Unclear == 0:
-		return DMY
+	if left := d.left(); len(left) == 1 {
+		return left[0]
 	}
 	return ""
 }
 
+// Unclear reports values with several readings of which none is proven: the
+// first of them, and the orders it may be in. Without orders some values prove
+// one and some another.
+func (d *Dates) Unclear() (example string, in []string, asks bool) {
+	in = d.left()
+	switch len(in) {
+	case 0:
+		return "", nil, true
+	case 1:
+		return "", nil, false
+	}
+	for i, e := range d.examples {
+		if e != "" && (len(in) == len(orders) || d.against[i] > 0) {
+			return e, in, true
+		}
+	}
+	return "", nil, false
+}
+
 // day is a date as written: a and b are day and month in either order unless
-// iso or named says which is which (then a is the month).
+// iso or named says which is which (then a is the month); or, in front of last,
+// year and month.
 type day struct {
 	year, a, b int
+	last       int
+	front      bool // the year may stand in front
 	iso, named bool
+}
+
+func (d day) certain() bool { return d.iso || d.named }
+
+// date is a year, month and day of the calendar.
+type date struct{ year, month, day int }
+
+// in reads the date in an order; the zero date where it cannot be read so.
+func (d day) in(order string) (x date, ok bool) {
+	switch {
+	case d.certain() || order == MDY:
+		x = date{d.year, d.a, d.b}
+	case order == DMY:
+		x = date{d.year, d.b, d.a}
+	case order == YMD && d.front:
+		x = date{century(d.a), d.b, d.last}
+	}
+	if x.month < 1 || x.month > 12 || x.day < 1 || x.day > 31 {
+		return date{}, false
+	}
+	return x, true
+}
+
+// readings are the different dates that a text may be, in some orders.
+func (d day) readings(in []string) []date {
+	var out []date
+	for _, order := range in {
+		if x, ok := d.in(order); ok && !slices.Contains(out, x) {
+			out = append(out, x)
+		}
+	}
+	return out
+}
+
+// Readings are the dates that a text may be in some orders, as people say them.
+func Readings(s string, in []string) []string {
+	p, _, ok := parts(s)
+	if !ok {
+		return nil
+	}
+	var out []string
+	for _, x := range p.readings(in) {
+		out = append(out, fmt.Sprintf("%d %s %d", x.day, time.Month(x.month), x.year))
+	}
+	return out
 }
 
 // Moment is a date with or without time of day.
@@ -84,31 +168,54 @@ func (m Moment) In(loc *time.Location) time.Time {
 
 // Date reads a date with an optional time of day: ISO 8601, three numbers in
 // the given order separated by / - or ., and English or abbreviated month
-// names. Years of two digits mean 1970 to 2069.
+// names. Years of two digits mean 1970 to 2069. Without an order a text of
+// several readings is none.
 func Date(s, order string) (Moment, error) {
 	p, rest, ok := parts(s)
 	if !ok {
 		return Moment{}, ErrDate
 	}
-	month, dayOf := p.a, p.b
-	if !p.iso && !p.named && order == DMY {
-		month, dayOf = p.b, p.a
+	x, err := p.read(order)
+	if err != nil {
+		return Moment{}, err
 	}
-	date := time.Date(p.year, time.Month(month), dayOf, 0, 0, 0, 0, time.UTC)
-	if month < 1 || month > 12 || date.Day() != dayOf || date.Month() != time.Month(month) || p.year < 1 {
-		if !p.iso && !p.named && month > 12 {
-			return Moment{}, fmt.Errorf("is not a date in the column's order of day and month (%s)", order)
-		}
-		return Moment{}, errors.New("is a day that does not exist")
+	m := Moment{Date: time.Date(x.year, time.Month(x.month), x.day, 0, 0, 0, 0, time.UTC)}
+	if m.Date.Day() != x.day || x.year < 1 {
+		return Moment{}, errNoDay
 	}
-	m := Moment{Date: date}
 	if rest == "" {
 		return m, nil
 	}
 	m.HasTime = true
-	var err error
 	m.Clock, m.Zone, err = clock(rest)
 	return m, err
+}
+
+// ErrOrder says that a text is several dates, and nothing tells which.
+var ErrOrder = errors.New("may be more than one date: write the year first, with four digits, or say for the whole file which comes first, the day, the month or the year (date order)")
+
+var errNoDay = errors.New("is a day that does not exist")
+
+// firsts is what stands first in each order.
+var firsts = map[string]string{DMY: "day", MDY: "month", YMD: "year"}
+
+// read is the date in the given order, or its only reading where none is given.
+func (d day) read(order string) (date, error) {
+	all := d.readings(orders[:])
+	if order == "" && len(all) > 1 {
+		return date{}, ErrOrder
+	}
+	if len(all) == 0 {
+		return date{}, errNoDay
+	}
+	if order == "" {
+		return all[0], nil
+	}
+	x, ok := d.in(order)
+	if !ok {
+		return date{}, fmt.Errorf("is not a date with the %s first, as the column's other dates are", firsts[order])
+	}
+	return x, nil
 }
 
 // parts cuts a text into its date and what follows it.
@@ -148,7 +255,7 @@ func parts(s string) (d day, rest string, ok bool) {
 	case len(f[2]) == 4:
 		return day{year: n[2], a: n[0], b: n[1]}, rest, len(f[0]) <= 2 && len(f[1]) <= 2
 	case len(f[2]) == 2:
-		return day{year: century(n[2]), a: n[0], b: n[1]}, rest, len(f[0]) <= 2 && len(f[1]) <= 2
+		return day{year: century(n[2]), a: n[0], b: n[1], last: n[2], front: len(f[0]) == 2}, rest, len(f[0]) <= 2 && len(f[1]) <= 2
 	}
 	return d, "", false
 }

@@ -8,6 +8,9 @@ import (
 // ErrNumber says that a text is no number.
 var ErrNumber = errors.New("is not a number")
 
+// ErrMark says that a text is two numbers, and nothing tells which.
+var ErrMark = errors.New("may have a mark for thousands or one for the fraction: write it without the first or with another digit behind the second, or say for the whole file which mark stands before a fraction (decimal mark)")
+
 // Marks collects, over a column or a file, what tells the decimal mark.
 type Marks struct {
 	Dot, Comma int    // values that read only with this decimal mark
@@ -51,7 +54,7 @@ func thousands(s string) bool {
 }
 
 // Mark decides: '.' or ',' where some value proves it, and 0 where values have
-// two readings and none proves one. Without any mark it is '.'. Proof on both
+// two readings and none proves one, and where none has a mark. Proof on both
 // sides goes to the majority: the others are errors of their rows.
 func (m *Marks) Mark() byte {
 	switch {
@@ -59,8 +62,6 @@ func (m *Marks) Mark() byte {
 		return '.'
 	case m.Comma > m.Dot:
 		return ','
-	case m.Unclear == 0 && m.Dot == 0:
-		return '.'
 	}
 	return 0
 }
@@ -75,10 +76,24 @@ func bare(s string) string {
 	return strings.NewReplacer(" ", "", "'", "", "’", "", "\u00a0", "", "\u202f", "").Replace(s)
 }
 
+// Asks reports values with two readings, or of two kinds, of which no more are
+// of one kind than of the other.
+func (m *Marks) Asks() bool { return m.Mark() == 0 && m.Unclear+m.Dot > 0 }
+
 // Number reads a number whose decimal mark is known and returns it as JSON
-// writes it. Groups of digits must be groups of three.
+// writes it. Groups of digits must be groups of three. Where the mark is 0, not
+// known, a text with two readings is none.
 func Number(s string, mark byte) (string, error) {
 	s = bare(s)
+	if mark == 0 {
+		var m Marks
+		if m.Add(s); m.Unclear > 0 {
+			return "", ErrMark
+		}
+		if mark = m.Mark(); mark == 0 {
+			mark = '.'
+		}
+	}
 	if s == "" || len(s) > 64 {
 		return "", ErrNumber
 	}

@@ -1,0 +1,98 @@
+package imports_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+
+	"holdfast/internal/fault"
+	"holdfast/internal/imports"
+	"holdfast/internal/store"
+)
+
+// A correction of two readings is as unclear as a cell of the file, when it is
+// made and when the file is processed again, until somebody says which is meant.
+func TestCorrectionsAreNotGuessed(t *testing.T) {
+	each(t, func(k *kit) {
+		ctx := context.Background()
+		k.add("items", store.Row{"sku": "P-1", "name": "One"})
+		for _, c := range []struct {
+			target, file, column, clear, unclear, says, answer, field, want string
+		}{
+			{"lots", "item,lot,expiry\nP-1,L1,2025-01-31\n", "expiry", "31/03/2025", "03/04/2025", "date order", `{"date_order":"mdy"}`, "expires_on", "2025-03-04"},
+			{"items", "sku,name,unit cost\nP-2,Two,12\n", "unit cost", "1234,5", "1,234", "decimal mark", `{"decimal_mark":","}`, "unit_cost", "1.234"},
+			{"items", "sku,name,unit cost,price\nP-3,Three,12,\"1,5\"\n", "unit cost", "1234,5", "1,234", "", "", "unit_cost", "1.234"}, // the other column tells
+		} {
+			job := k.upload(c.target, "", "", "f.csv", []byte(c.file))
+			k.process(job)
+			edit := func(text string) *imports.StagedRow {
+				k.Helper()
+				r, err := k.m.EditRow(ctx, k.as, job.ID, 1, imports.Edit{Cells: map[string]string{c.column: text}})
+				if err != nil {
+					k.Fatalf("%s: %v", text, err)
+				}
+				return r
+			}
+			if r := edit(c.clear); r.Status != "valid" {
+				k.Errorf("%s: %+v", c.clear, r)
+			}
+			if r := edit(c.unclear); c.says != "" {
+				if r.Status != "invalid" || len(r.Errors) != 1 || !strings.Contains(r.Errors[0].Message, c.says) {
+					k.Errorf("%s: %+v", c.unclear, r)
+				}
+				k.set("import_jobs", job.ID, store.Row{"options": json.RawMessage(`{"mode":"insert"}`)})
+				if p := k.process(job); p.Stats.InvalidRows != 1 || !strings.Contains(p.Errors[0].Message, c.says) {
+					k.Errorf("%s processed again: %+v", c.unclear, p)
+				}
+				k.set("import_jobs", job.ID, store.Row{"options": json.RawMessage(c.answer)})
+				k.process(job)
+			}
+			k.apply(job)
+			all := k.rows(c.target)
+			if got := fmt.Sprint(all[len(all)-1][c.field]); got != c.want {
+				k.Errorf("%s: %s, want %s", c.unclear, got, c.want)
+			}
+		}
+	})
+}
+
+// Defaults follow the order of dates and the decimal mark of the options beside
+// them; without these one of two readings is refused before anything is kept.
+func TestDefaultsAreNotGuessed(t *testing.T) {
+	each(t, func(k *kit) {
+		ctx := context.Background()
+		k.add("items", store.Row{"sku": "P-1", "name": "One"})
+		for i, c := range []struct{ target, options, refused, field, want string }{
+			{"lots", `{"defaults":{"expires_on":"03/04/2025"}}`, "options.defaults.expires_on", "", ""},
+			{"lots", `{"defaults":{"expires_on":"25-01-31"}}`, "options.defaults.expires_on", "", ""},
+			{"lots", `{"defaults":{"expires_on":"31/03/2025"}}`, "", "expires_on", "2025-03-31"},
+			{"lots", `{"date_order":"mdy","defaults":{"expires_on":"03/04/2025"}}`, "", "expires_on", "2025-03-04"},
+			{"lots", `{"date_order":"ymd","defaults":{"expires_on":"25-01-31"}}`, "", "expires_on", "2025-01-31"},
+			{"items", `{"defaults":{"unit_cost":"1,234"}}`, "options.defaults.unit_cost", "", ""},
+			{"items", `{"decimal_mark":",","defaults":{"unit_cost":"1,234"}}`, "", "unit_cost", "1.234"},
+			{"items", `{"defaults":{"unit_cost":"12,5"}}`, "", "unit_cost", "12.5"},
+		} {
+			file := map[string]string{"lots": fmt.Sprintf("item,lot\nP-1,L%d\n", i), "items": fmt.Sprintf("sku,name\nP-%d,New\n", i+2)}[c.target]
+			if c.refused == "" {
+				k.imported(c.target, c.options, "", "f.csv", []byte(file))
+				all := k.rows(c.target)
+				if got := fmt.Sprint(all[len(all)-1][c.field]); got != c.want {
+					k.Errorf("%s: %s, want %s", c.options, got, c.want)
+				}
+				continue
+			}
+			_, err := k.m.Upload(ctx, k.as, imports.Request{Target: c.target, Options: json.RawMessage(c.options)}, "f.csv", strings.NewReader(file))
+			if f := fault.As(err); err == nil || f.Kind != fault.Invalid || len(f.Fields) != 1 || f.Fields[0].Name != c.refused {
+				k.Errorf("upload %s: %v", c.options, err)
+			}
+			job := k.upload(c.target, "", "", "f.csv", []byte(file))
+			k.set("import_jobs", job.ID, store.Row{"options": json.RawMessage(c.options)})
+			_, err = k.m.Process(ctx, k.as, job.ID)
+			if f := fault.As(err); err == nil || f.Kind != fault.Invalid || len(f.Fields) != 1 || f.Fields[0].Name != c.refused {
+				k.Errorf("process %s: %v", c.options, err)
+			}
+		}
+	})
+}
