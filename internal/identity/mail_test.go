@@ -507,8 +507,8 @@ func TestEmailChange_PKCE(t *testing.T) {
 				k.code(err, "bad_code_verifier")
 				s, err := k.svc.Exchange(k.ctx, authCode, verifier, nobody)
 				k.ok(err)
-				if s.User.Email != to["email_change_new"] {
-					k.Errorf("%+v", s.User)
+				if s.User.Email != to["email_change_new"] || methodOf(k, s) != "email_change" {
+					k.Errorf("by %v: %+v", methodOf(k, s), s.User)
 				}
 			}
 		})
@@ -642,13 +642,67 @@ func TestPKCE_mail(t *testing.T) {
 		if len(won) != 1 {
 			k.Fatalf("%d sessions from one code", len(won))
 		}
-		if amr := claims(k, won[0].AccessToken)["amr"].([]any)[0].(map[string]any); amr["method"] != "recovery" {
-			k.Error(amr)
+		if m := methodOf(k, won[0]); m != "recovery" {
+			k.Error(m)
 		}
 		to, err := k.svc.OpenLink(k.ctx, open, nobody)
 		k.ok(err)
 		if !strings.Contains(to.Location, "error_code=otp_expired") || strings.Contains(to.Location, "code=1") {
 			k.Error(to.Location)
+		}
+	})
+}
+
+// methodOf is how a session says it began.
+func methodOf(t testing.TB, s *identity.Session) any {
+	t.Helper()
+	return claims(t, s.AccessToken)["amr"].([]any)[0].(map[string]any)["method"]
+}
+
+// A session says by which mail it began, where the mail's code was exchanged
+// with its verifier; who types the code in has shown a one-time password.
+func TestPKCE_method(t *testing.T) {
+	onBoth(t, byMail, func(k *kit) {
+		const email = "a@x.example"
+		in := identity.MailRequest{Email: email, PKCE: challenge()}
+		for _, c := range []struct {
+			kind, want string
+			ask        func() error
+		}{
+			{"confirmation", "email/signup", func() error {
+				_, _, err := k.svc.SignUp(k.ctx, identity.SignUp{Email: email, Password: pw, PKCE: challenge()}, nobody)
+				return err
+			}},
+			{"magic_link", "magiclink", func() error { return k.svc.OTP(k.ctx, in, nobody) }},
+			{"recovery", "recovery", func() error { return k.svc.Recover(k.ctx, in, nobody) }},
+		} {
+			exchange := func() *identity.Session {
+				q := linkIn(k, k.mailTo(email, c.kind))
+				at, err := k.svc.OpenLink(k.ctx, identity.Open{Token: q.Get("token"), Type: q.Get("type"), Page: true}, nobody)
+				k.ok(err)
+				s, err := k.svc.Exchange(k.ctx, codeOf(k, at.Location), verifier, nobody)
+				k.ok(err)
+				return s
+			}
+			k.sleep(2 * time.Minute)
+			k.ok(c.ask())
+			s := exchange()
+			if m := methodOf(k, s); m != c.want {
+				k.Errorf("%s: %v, want %s", c.kind, m, c.want)
+			}
+			if m := methodOf(k, k.refresh(s)); m != c.want {
+				k.Errorf("%s, refreshed: %v, want %s", c.kind, m, c.want)
+			}
+			if c.kind == "confirmation" {
+				continue // the account is proved
+			}
+			k.sleep(2 * time.Minute)
+			k.ok(c.ask())
+			s, err := k.svc.Verify(k.ctx, identity.Verify{Type: "email", Email: email, Token: digitsIn(k, k.mailTo(email, c.kind))}, nobody)
+			k.ok(err)
+			if m := methodOf(k, s); m != "otp" {
+				k.Errorf("%s, typed in: %v", c.kind, m)
+			}
 		}
 	})
 }

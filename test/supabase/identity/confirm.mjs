@@ -1,7 +1,7 @@
 // What goes by mail: confirming, codes, links, recovery.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { anonKey, client, ok, password, url } from '../client.mjs';
+import { anonKey, claims, client, ok, password, url } from '../client.mjs';
 import { letter, letters } from './mailbox.mjs';
 import { confirmed, newAddress, pkce, press } from './rig.mjs';
 import { site } from './site.mjs';
@@ -95,7 +95,7 @@ test('PKCE: the link brings a code that only the asking client can redeem', asyn
   const thief = await fetch(`${url}/auth/v1/token?grant_type=pkce`, guess);
   assert.deepEqual([thief.status, (await thief.json()).error_code], [400, 'bad_code_verifier']);
   const { session } = ok(await asking.auth.exchangeCodeForSession(code));
-  assert.equal(session.user.email, email);
+  assert.deepEqual([session.user.email, claims(session.access_token).amr[0].method], [email, 'email/signup']);
   const second = await fetch(`${url}/auth/v1/token?grant_type=pkce`, guess);
   assert.deepEqual([second.status, (await second.json()).error_code], [404, 'flow_state_not_found']);
 });
@@ -110,6 +110,11 @@ test('signInWithOtp: a known address gets link and code, a new one signs up', as
   ok(await client().auth.signInWithOtp({ email }));
   const at = await press((await letter(email, /sign-in link/, 2)).link);
   assert.equal(fragment(at).get('type'), 'magiclink');
+  const asking = client(undefined, pkce());
+  ok(await asking.auth.signInWithOtp({ email, options: { emailRedirectTo: `${site}/in` } }));
+  const by = await press((await letter(email, /sign-in link/, 3)).link);
+  const exchanged = ok(await asking.auth.exchangeCodeForSession(by.searchParams.get('code'))).session;
+  assert.deepEqual([session, exchanged].map((s) => claims(s.access_token).amr[0].method), ['otp', 'magiclink']);
 
   const fresh = newAddress('otp-new');
   ok(await client().auth.signInWithOtp({ email: fresh, options: { data: { shift: 'early' } } }));
@@ -137,7 +142,7 @@ test('resetPasswordForEmail: by code and by link with PKCE; strangers get the sa
   const at = await press((await letter(email, /new password/)).link);
   assert.equal(at.pathname, '/reset');
   const { session } = ok(await asking.auth.exchangeCodeForSession(at.searchParams.get('code')));
-  assert.equal(session.user.email, email);
+  assert.deepEqual([session.user.email, claims(session.access_token).amr[0].method], [email, 'recovery']);
   ok(await asking.auth.updateUser({ password: 'a-third-password' }));
   ok(await client().auth.signInWithPassword({ email, password: 'a-third-password' }));
   assert.equal((await client().auth.signInWithPassword({ email, password })).error.code, 'invalid_credentials');

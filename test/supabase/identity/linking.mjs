@@ -5,7 +5,7 @@ import { test } from 'node:test';
 import { claims, client, ok, password, service, url } from '../client.mjs';
 import { letter } from './mailbox.mjs';
 import * as own from './own.mjs';
-import { confirmed, newAddress, pkce } from './rig.mjs';
+import { confirmed, newAddress, pkce, withPasskeys } from './rig.mjs';
 import { site } from './site.mjs';
 
 // arrive signs a person in at our provider, as signInWithOAuth does.
@@ -16,11 +16,16 @@ async function arrive(who, c = client(undefined, pkce()), provider = 'own', quer
 }
 
 test('signInAnonymously, and the way to an account of one\'s own', async () => {
-  const c = client();
+  const c = withPasskeys();
   const { user, session } = ok(await c.auth.signInAnonymously({ options: { data: { cart: 3 } } }));
   assert.deepEqual([user.is_anonymous, user.identities ?? [], user.app_metadata, user.user_metadata], [true, [], {}, { cart: 3 }]);
   assert.deepEqual([claims(session.access_token).is_anonymous, claims(session.access_token).amr[0].method], [true, 'anonymous']);
   assert.ok((await c.auth.updateUser({ password: 'a-password-alone' })).error, 'a password without an address');
+  const protections = { 'mfa.enroll': c.auth.mfa.enroll({ factorType: 'totp' }), 'passkey.startRegistration': c.auth.passkey.startRegistration() };
+  for (const [name, ask] of Object.entries(protections)) {
+    const { error } = await ask;
+    assert.deepEqual([error?.status, error?.code], [403, 'no_authorization'], name);
+  }
   const email = newAddress('upgraded');
   ok(await c.auth.updateUser({ email }));
   assert.equal(ok(await c.auth.getUser()).user.is_anonymous, true, 'the address is not proved yet');

@@ -3,11 +3,10 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { test } from 'node:test';
-import { claims, client, ok, password } from '../client.mjs';
+import { claims, ok, password, serviceKey } from '../client.mjs';
 import { authenticator } from './authenticator.mjs';
-import { confirmed } from './rig.mjs';
+import { confirmed, withPasskeys } from './rig.mjs';
 
-const withPasskeys = () => client(undefined, { auth: { persistSession: false, autoRefreshToken: false, experimental: { passkey: true } } });
 const refused = ({ error }) => [error?.status, error?.code];
 
 // holder is signed in to a new account.
@@ -50,4 +49,25 @@ test('registerPasskey: no more than ten', async () => {
   const c = await holder();
   for (let i = 0; i < 10; i++) ok(await register(c));
   assert.deepEqual(refused(await c.auth.passkey.startRegistration()), [422, 'too_many_passkeys']);
+});
+
+test('admin.passkey: the service key sees and removes an account\'s passkeys', async () => {
+  const c = await holder();
+  const device = authenticator();
+  const made = ok(await register(c, device));
+  const userId = ok(await c.auth.getUser()).user.id;
+  const { passkey } = withPasskeys(serviceKey).auth.admin;
+  const [listed, ...more] = ok(await passkey.listPasskeys({ userId }));
+  assert.deepEqual([listed.id, listed.friendly_name, more], [made.id, made.friendly_name, []]);
+  for (const stranger of [c, withPasskeys()]) {
+    const { error } = await stranger.auth.admin.passkey.listPasskeys({ userId });
+    assert.ok([401, 403].includes(error?.status), JSON.stringify(error));
+  }
+  assert.deepEqual(refused(await passkey.deletePasskey({ userId: randomUUID(), passkeyId: made.id })), [404, 'user_not_found']);
+  assert.deepEqual(refused(await passkey.deletePasskey({ userId, passkeyId: randomUUID() })), [404, 'webauthn_credential_not_found']);
+  ok(await passkey.deletePasskey({ userId, passkeyId: made.id }));
+  assert.deepEqual(ok(await passkey.listPasskeys({ userId })), []);
+  const { challenge_id: challengeId, options } = ok(await withPasskeys().auth.passkey.startAuthentication());
+  assert.deepEqual(refused(await withPasskeys().auth.passkey.verifyAuthentication({ challengeId, credential: device.get(options) })), [400, 'webauthn_verification_failed']);
+  ok(await register(c, device)); // the key is free again
 });

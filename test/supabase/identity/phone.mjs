@@ -60,6 +60,25 @@ test('updateUser: a number is added when its code is given', async () => {
   assert.deepEqual([error.status, error.code], [422, 'phone_exists']);
 });
 
+test("channel: 'whatsapp' of signUp, signInWithOtp and updateUser reaches who carries the message", async () => {
+  const { c } = await confirmed('channel');
+  const asks = {
+    signUp: (phone, channel) => client().auth.signUp({ phone, password, options: { channel } }),
+    signInWithOtp: (phone, channel) => client().auth.signInWithOtp({ phone, options: { channel } }),
+    updateUser: (phone, channel) => c.auth.updateUser({ phone, channel }),
+  };
+  for (const [name, ask] of Object.entries(asks)) {
+    for (const channel of ['whatsapp', 'sms', undefined]) {
+      const phone = newNumber();
+      ok(await ask(phone, channel));
+      await code(phone);
+      assert.deepEqual(textsTo(phone).map((t) => t.channel), [channel ?? 'sms'], name);
+    }
+    const { error } = await ask(newNumber(), 'pigeon');
+    assert.deepEqual([error?.status, error?.code], [400, 'validation_failed'], name);
+  }
+});
+
 test('an administrator makes an account with a number', async () => {
   const phone = newNumber();
   const { user } = ok(await service().auth.admin.createUser({ phone, password, phone_confirm: true }));

@@ -41,3 +41,6 @@ export async function press(link) {
   const done = await fetch(link, { method: 'POST', redirect: 'manual', headers: { Accept: 'text/html', 'Content-Type': 'application/x-www-form-urlencoded' } });
   return new URL(done.headers.get('location'));
 }
+
+// withPasskeys is a client that may use passkeys.
+export const withPasskeys = (key) => client(key, { auth: { persistSession: false, autoRefreshToken: false, experimental: { passkey: true } } });
