@@ -32,7 +32,10 @@ func Shape(r *http.Request, e *fault.Error) web.Reply {
 	if e.Kind == fault.Unauthorized && refusedTokens[e.Code] {
 		status = http.StatusForbidden
 	}
-	code, msg := codeOf(e), e.Msg
+	code, msg := identity.WireCode(e), e.Msg
+	if code == identity.TimedOut {
+		status = http.StatusGatewayTimeout
+	}
 	if e.Kind == fault.Internal {
 		msg = "Unexpected failure, please check server logs for more information"
 	}
@@ -65,34 +68,4 @@ func extra(e *fault.Error) map[string]any {
 		return out
 	}
 	return map[string]any{}
-}
-
-// codeOf keeps GoTrue's codes and gives one to faults of other packages, which
-// carry an SQLSTATE or nothing.
-func codeOf(e *fault.Error) string {
-	if e.Code == "rate_limit_exceeded" {
-		return "over_request_rate_limit"
-	}
-	if e.Code != "" && e.Code[0] >= 'a' && e.Code[0] <= 'z' {
-		return e.Code
-	}
-	switch e.Kind {
-	case fault.Invalid, fault.Unprocessable, fault.Unsupported:
-		return "validation_failed"
-	case fault.Unauthorized:
-		return "no_authorization"
-	case fault.Forbidden:
-		return "not_admin"
-	case fault.NotFound:
-		return "not_found"
-	case fault.BadMethod:
-		return "method_not_allowed"
-	case fault.Conflict:
-		return "conflict"
-	case fault.TooLarge:
-		return "request_entity_too_large"
-	case fault.Limited:
-		return "over_request_rate_limit"
-	}
-	return "unexpected_failure"
 }

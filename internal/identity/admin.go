@@ -180,10 +180,10 @@ func (s *Service) CreateUser(ctx context.Context, a actor.Actor, in AdminUser) (
 		}
 		return s.joinAsWished(tx, u, clientOf(a))
 	})
-	if fault.HasCode(err, "23505") {
-		return nil, errTaken()
+	if err != nil {
+		return nil, taken(err)
 	}
-	return u, err
+	return u, nil
 }
 
 func (s *Service) build(in AdminUser, hash string) (*User, error) {
@@ -231,6 +231,23 @@ func given(s *string) string {
 		return ""
 	}
 	return *s
+}
+
+// taken says which of an account's unique values another one has, where only the
+// index saw it: an id that was given, or what came in the same moment.
+func taken(err error) error {
+	f := fault.As(err)
+	v, ok := f.Data.(*db.Violation)
+	if !ok || f.Code != "23505" || v.Table != "users" {
+		return err
+	}
+	switch name := cmp.Or(v.Constraint, "users_"+strings.Join(v.Columns, "_")); {
+	case strings.Contains(name, "phone"):
+		return errPhoneTaken()
+	case strings.Contains(name, "email"):
+		return errTaken()
+	}
+	return fault.Wrap(err, fault.Unprocessable, "user_already_exists", "A user with this id already exists").At("id", "taken")
 }
 
 // free refuses an address or a number that another account has.
@@ -283,10 +300,10 @@ func (s *Service) ChangeUser(ctx context.Context, a actor.Actor, id string, in A
 		}
 		return s.change(tx, a, u, in, hash)
 	})
-	if fault.HasCode(err, "23505") {
-		return nil, errTaken()
+	if err != nil {
+		return nil, taken(err)
 	}
-	return u, err
+	return u, nil
 }
 
 // proves reports whether the service key says with a change whose address or

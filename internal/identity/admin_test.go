@@ -72,3 +72,40 @@ func TestDeleteUser_lastOwner(t *testing.T) {
 		})
 	}
 }
+
+// What a new account cannot have is named, also where only the index of the
+// table sees it.
+func TestCreateUser_taken(t *testing.T) {
+	onBoth(t, nil, func(k *kit) {
+		email, phone, other, id := "a@x.example", "491711111111", "b@x.example", "01a1fdd3-49a8-71f7-afb0-243f4650b256"
+		first, err := k.svc.CreateUser(k.ctx, k.service(), identity.AdminUser{ID: id, Email: &email, Phone: &phone})
+		k.ok(err)
+		for code, in := range map[string]identity.AdminUser{
+			"email_exists":        {Email: &email},
+			"phone_exists":        {Phone: &phone},
+			"user_already_exists": {ID: id, Email: &other},
+		} {
+			_, err := k.svc.CreateUser(k.ctx, k.service(), in)
+			k.code(err, code)
+			if !fault.Is(err, fault.Unprocessable) {
+				k.Error(err)
+			}
+		}
+		// As a second transaction meets it that looked before the first was done.
+		insert := func(id, email, phone any) error {
+			return k.db.Write(k.ctx, all, func(tx *db.Tx) error {
+				_, err := tx.Exec(`INSERT INTO users (id, email, phone, role, app_metadata, user_metadata, is_sso, is_anonymous, created_at, updated_at)
+					VALUES ($1, $2, $3, 'authenticated', '{}', '{}', $4, $4, $5, $5)`, id, email, phone, false, k.now())
+				return err
+			})
+		}
+		fresh := "01a1fdd3-49a8-71f7-afb0-243f4650b257"
+		k.code(identity.Taken(insert(fresh, email, nil)), "email_exists")
+		k.code(identity.Taken(insert(fresh, nil, phone)), "phone_exists")
+		k.code(identity.Taken(insert(first.ID, other, nil)), "user_already_exists")
+		k.code(identity.Taken(k.db.Write(k.ctx, all, func(tx *db.Tx) error {
+			_, err := tx.Exec("INSERT INTO identities (id, user_id, provider, issuer, subject, data, created_at, updated_at) SELECT $1, user_id, provider, issuer, subject, data, created_at, updated_at FROM identities WHERE user_id = $2 AND provider = 'email'", fresh, first.ID)
+			return err
+		})), "23505")
+	})
+}

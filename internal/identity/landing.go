@@ -44,9 +44,8 @@ func halfway(target string, query bool) string {
 // in the query too where the client reads it there (providers, PKCE).
 func (s *Service) failure(target string, err error, query bool) string {
 	f := fault.As(err)
-	v := url.Values{"error": {oauthError(f)}, "error_code": {f.Code}, "error_description": {f.Msg}}
+	v := url.Values{"error": {oauthError(f)}, "error_code": {WireCode(f)}, "error_description": {f.Msg}}
 	if f.Kind == fault.Internal {
-		v.Set("error_code", "unexpected_failure")
 		v.Set("error_description", "Unexpected failure, please check server logs for more information")
 	}
 	if query {
@@ -81,4 +80,40 @@ func (s *Service) ours(err error) {
 	if fault.Is(err, fault.Internal) || fault.Is(err, fault.Unavailable) {
 		s.cfg.Log.Error("sign-in through a browser failed", "error", err)
 	}
+}
+
+// TimedOut is the code of what was given up before it was done: try again.
+const TimedOut = "request_timeout"
+
+// WireCode keeps GoTrue's codes and gives one to faults of other packages, which
+// carry an SQLSTATE or nothing.
+func WireCode(e *fault.Error) string {
+	switch e.Code {
+	case "rate_limit_exceeded":
+		return "over_request_rate_limit"
+	case "57014":
+		return TimedOut
+	}
+	if e.Code != "" && e.Code[0] >= 'a' && e.Code[0] <= 'z' {
+		return e.Code
+	}
+	switch e.Kind {
+	case fault.Invalid, fault.Unprocessable, fault.Unsupported:
+		return "validation_failed"
+	case fault.Unauthorized:
+		return "no_authorization"
+	case fault.Forbidden:
+		return "not_admin"
+	case fault.NotFound:
+		return "not_found"
+	case fault.BadMethod:
+		return "method_not_allowed"
+	case fault.Conflict:
+		return "conflict"
+	case fault.TooLarge:
+		return "request_entity_too_large"
+	case fault.Limited:
+		return "over_request_rate_limit"
+	}
+	return "unexpected_failure"
 }

@@ -132,7 +132,7 @@ func (s *Service) FinishOAuth(ctx context.Context, in Callback, c Client) Landin
 	if err != nil {
 		s.ours(err)
 		fa := fault.As(err)
-		v := url.Values{"error": {oauthError(fa)}, "error_code": {fa.Code}, "error_description": {fa.Msg}}
+		v := url.Values{"error": {oauthError(fa)}, "error_code": {WireCode(fa)}, "error_description": {fa.Msg}}
 		return Landing{Location: redirect.WithQuery(s.redirects.Site(), v)}
 	}
 	to, err := s.arrive(ctx, f, in, c)

@@ -245,11 +245,8 @@ func (s *Service) provePhone(tx *db.Tx, u *User, t oneTime, c Client) error {
 	}
 	s.becomeNamed(tx, u, c)
 	_, err := tx.Exec("UPDATE users SET phone = $2, new_phone = NULL, phone_confirmed_at = $3, updated_at = $3 WHERE id = $1", u.ID, u.Phone, now.Time)
-	if fault.HasCode(err, "23505") {
-		return errPhoneTaken()
-	}
 	if err != nil {
-		return err
+		return taken(err)
 	}
 	s.record(tx, event{user: u.ID, action: "user.phone_confirmed", entity: "user", entityID: u.ID, client: c})
 	if err := s.proveNumber(tx, u); err != nil || !first {

@@ -264,3 +264,18 @@ func TestHasher_firebase(t *testing.T) {
 		}
 	}
 }
+
+// Who leaves while waiting for a slot is let go, with the code of a timeout.
+func TestHasher_cancelled(t *testing.T) {
+	h := New(1)
+	for _, slots := range []chan struct{}{h.slots, h.spare} {
+		for len(slots) < cap(slots) {
+			slots <- struct{}{}
+		}
+	}
+	ctx, leave := context.WithCancel(context.Background())
+	leave()
+	if _, err := h.Hash(ctx, "a password"); !fault.HasCode(err, "request_timeout") {
+		t.Error(err)
+	}
+}
