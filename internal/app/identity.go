@@ -13,9 +13,7 @@ import (
 // address and by canonical account, before any password is hashed.
 func (a *App) identityFace() http.Handler {
 	o := authapi.Options{
-		Limit: func(w http.ResponseWriter, r *http.Request, account string) error {
-			return a.gate.TakeAuth(w, web.ClientAddress(r), account)
-		},
+		Limit: a.gate.TakeAuth,
 		Session: func(w http.ResponseWriter, r *http.Request, who actor.Actor) error {
 			return a.gate.TakeSession(w, who, web.ClientAddress(r))
 		},

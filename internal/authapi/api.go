@@ -9,6 +9,7 @@ import (
 
 	"holdfast/internal/actor"
 	"holdfast/internal/fault"
+	"holdfast/internal/gate"
 	"holdfast/internal/identity"
 	"holdfast/internal/web"
 )
@@ -16,9 +17,8 @@ import (
 // Options are what stands around the handler.
 type Options struct {
 	// Limit counts an attempt of the authentication category before any
-	// password is hashed; account is the canonical address, or "" where the
-	// request names none. It may write headers. Nil counts nothing.
-	Limit func(w http.ResponseWriter, r *http.Request, account string) error
+	// password is hashed. It may write headers. Nil counts nothing.
+	Limit func(w http.ResponseWriter, a gate.Attempt) error
 	// Session counts a request of a signed-in user, or a refresh, under the
 	// API category. Nil counts nothing.
 	Session func(w http.ResponseWriter, r *http.Request, a actor.Actor) error

@@ -2,6 +2,7 @@ package authapi_test
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 
 	"holdfast/internal/db"
@@ -82,6 +83,24 @@ func TestFences_counted(t *testing.T) {
 		s.want(refresh(made), 429, "over_request_rate_limit")
 		if fmt.Sprint(s.made) != "[false]" {
 			s.Errorf("looked for what was refused: %v", s.made)
+		}
+	})
+}
+
+// An account that signs in by an address and by a telephone number is one account
+// for whoever guesses: both ways take of one window, before anything is hashed.
+func TestFences_oneAccount(t *testing.T) {
+	onBoth(t, func(c *identity.Config) { c.Phone, c.SMS = true, silent{} }, func(s *server) {
+		me := s.call("POST", "/admin/users", obj{"email": "a@x.example", "phone": "491712345678", "email_confirm": true, "phone_confirm": true, "password": pw}, "apikey: "+s.keys.ServiceRoleKey)
+		s.want(me, 200, "")
+		id := me.body["id"].(string)
+		s.limits = nil
+		for _, way := range []obj{{"email": "A@x.example"}, {"phone": "+49 171 2345678"}, {"email": "nobody@x.example"}} {
+			way["password"] = "not the password"
+			s.want(s.call("POST", "/token?grant_type=password", way), 400, "invalid_credentials")
+		}
+		if got := strings.Join(s.limits, " "); got != "a@x.example user:"+id+" phone:491712345678 user:"+id+" nobody@x.example" {
+			s.Errorf("counted %q", got)
 		}
 	})
 }

@@ -97,7 +97,7 @@ func (a *API) verifyFactor(w http.ResponseWriter, c *call) error {
 	if err := body(c, &in); err != nil {
 		return err
 	}
-	if err := a.count(w, c, ""); err != nil {
+	if err := a.countOwn(w, c); err != nil {
 		return err
 	}
 	sess, err := a.svc.VerifyFactor(c.Context(), c.actor, id, factor.Answer{ChallengeID: in.Challenge, Code: in.Code, Type: in.WebAuthn.Type, Credential: in.WebAuthn.Credential})
@@ -130,7 +130,7 @@ func (a *API) useRecoveryCode(w http.ResponseWriter, c *call) error {
 	if err := body(c, &in); err != nil {
 		return err
 	}
-	if err := a.count(w, c, ""); err != nil {
+	if err := a.countOwn(w, c); err != nil {
 		return err
 	}
 	sess, err := a.svc.UseRecoveryCode(c.Context(), c.actor, in.Code)

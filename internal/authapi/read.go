@@ -9,6 +9,7 @@ import (
 	"reflect"
 
 	"holdfast/internal/fault"
+	"holdfast/internal/gate"
 	"holdfast/internal/identity"
 	"holdfast/internal/web"
 )
@@ -91,21 +92,36 @@ func (a *API) target(c *call, inBody string) string {
 	return a.svc.Target(c.URL.Query().Get("redirect_to"), inBody, c.Header.Get("Redirect_to"), c.Header.Get("Redirect-To"), c.Referer())
 }
 
-// count charges an attempt to the address and, when it names one, the account: an address or a telephone number.
-func (a *API) count(w http.ResponseWriter, c *call, email string) error {
+// count charges an attempt to the address and, when it names one, the account:
+// an address or a telephone number.
+func (a *API) count(w http.ResponseWriter, c *call, named string) error {
 	if a.opt.Limit == nil {
 		return nil
 	}
-	account := ""
-	if phone, err := identity.CanonicalPhone(email); err == nil {
-		account = "phone:" + phone
-	} else if email != "" {
-		if canonical, err := identity.Canonical(email); err == nil {
-			account = canonical
-		}
+	t := gate.Attempt{Address: web.ClientAddress(c.Request), Account: identity.Counted(named)}
+	t.Known = func() bool {
+		known, err := a.svc.Known(c.Context(), t.Account, t.Address)
+		return err == nil && known
 	}
-	return a.opt.Limit(w, c.Request, account)
+	return a.opt.Limit(w, t)
 }
+
+// found counts an attempt at the account that it turned out to be: one that is
+// named in two ways has no room for twice as many.
+func (a *API) found(w http.ResponseWriter, c *call) identity.Client {
+	client := c.client()
+	if a.opt.Limit == nil {
+		return client
+	}
+	client.Found = func(userID string, known bool) error {
+		return a.opt.Limit(w, gate.Attempt{Address: client.Address, Account: accountID + userID, Known: func() bool { return known }, Found: true})
+	}
+	return client
+}
+
+// accountID begins the name under which attempts at an account are counted that was
+// looked up.
+const accountID = "user:"
 
 // visit charges a navigation to the address, by one of the options Visit and
 // Depart.
@@ -116,13 +132,13 @@ func visit(w http.ResponseWriter, c *call, take func(http.ResponseWriter, *http.
 	return take(w, c.Request)
 }
 
-// countOwn charges an attempt at the caller's own password to the address and
-// to the account: who has somebody's session must not guess on it.
+// countOwn charges an attempt at the caller's own password or second factor to the
+// address and to the account: who has somebody's session must not guess on it.
 func (a *API) countOwn(w http.ResponseWriter, c *call) error {
 	if a.opt.Limit == nil {
 		return nil
 	}
-	return a.opt.Limit(w, c.Request, "user:"+c.actor.UserID)
+	return a.opt.Limit(w, gate.Attempt{Address: web.ClientAddress(c.Request), Account: accountID + c.actor.UserID, Session: true})
 }
 
 // captcha is the answer to a captcha as supabase-js sends it.

@@ -161,7 +161,7 @@ func (a *API) byPassword(w http.ResponseWriter, c *call, in grant) (*identity.Se
 		if err := a.attempt(w, c, in.Phone, in.captcha); err != nil {
 			return nil, err
 		}
-		return a.svc.SignInPhone(c.Context(), in.Phone, in.Password, c.client())
+		return a.svc.SignInPhone(c.Context(), in.Phone, in.Password, a.found(w, c))
 	}
 	if in.Email == "" {
 		return nil, fault.New(fault.Invalid, "validation_failed", "missing email or phone")
@@ -169,7 +169,7 @@ func (a *API) byPassword(w http.ResponseWriter, c *call, in grant) (*identity.Se
 	if err := a.attempt(w, c, in.Email, in.captcha); err != nil {
 		return nil, err
 	}
-	return a.svc.SignIn(c.Context(), in.Email, in.Password, c.client())
+	return a.svc.SignIn(c.Context(), in.Email, in.Password, a.found(w, c))
 }
 
 // byIDToken signs in with a provider's token, or links it to the account of

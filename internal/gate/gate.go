@@ -36,7 +36,7 @@ type Gate struct {
 	Known func(ctx context.Context, tenant string) error
 
 	plans   map[string]limit.Plan
-	account limit.Plan
+	attempt limit.Plan // of it, one address' attempts to authenticate
 	custom  cache.Memo[limit.Plan]
 	told    cache.Memo[bool]
 }
@@ -54,7 +54,7 @@ func New(auth func(*http.Request) (actor.Actor, error), l limit.Counter) *Gate {
 	if m, ok := l.(*limit.Limiter); ok && m == nil {
 		l = nil
 	}
-	return &Gate{Authenticate: auth, Limits: l, account: limit.Standard().Times(2), plans: map[string]limit.Plan{
+	return &Gate{Authenticate: auth, Limits: l, attempt: limit.Standard(), plans: map[string]limit.Plan{
 		"standard": limit.Standard(), "enterprise": limit.Enterprise(),
 	}}
 }
@@ -238,28 +238,6 @@ func (g *Gate) Look(w http.ResponseWriter, r *http.Request) (actor.Actor, error)
 	return a, nil
 }
 
-// TakeAuth counts an attempt to authenticate from a client's address and, when
-// it names one, on a canonical account, and refuses it when either has none
-// left. An account has room for the attempts of two addresses: one stranger who
-// guesses until he is refused does not keep the owner out.
-func (g *Gate) TakeAuth(w http.ResponseWriter, address, account string) error {
-	if g.Limits == nil {
-		return nil
-	}
-	one := g.plans["standard"]
-	s := g.Limits.Take("address:"+web.AddressKey(address), limit.Auth, one, 1)
-	Headers(w, s)
-	if s.OK && account != "" {
-		if s = g.Limits.Take("account:"+account, limit.Auth, g.account, 1); !s.OK {
-			Headers(w, s)
-		}
-	}
-	if !s.OK {
-		return Refuse(s, called(limit.Auth))
-	}
-	return nil
-}
-
 // maxStatements is the most one transaction counts: a bulk write is one wish,
 // and must not lock its tenant out of the next minute.
 const maxStatements = 10
@@ -317,74 +295,4 @@ func (g *Gate) Guard(shape web.Shape, next http.Handler) http.Handler {
 		}
 		next.ServeHTTP(w, web.WithActor(r, a))
 	})
-}
-
-// TakeSession counts a request of a session, or of a key that belongs to a
-// tenant, under the API category.
-func (g *Gate) TakeSession(w http.ResponseWriter, a actor.Actor, address string) error {
-	if g.Limits == nil {
-		return nil
-	}
-	key := web.AddressKey(address)
-	switch {
-	case a.SessionID != "":
-		key = "session:" + a.SessionID
-	case a.KeyID != "" && a.TenantID != "":
-		key = "key:" + a.KeyID
-	}
-	s := g.Limits.Take(key, limit.API, g.Plan(a), 1)
-	Headers(w, s)
-	if !s.OK {
-		return Refuse(s, called(limit.API))
-	}
-	return nil
-}
-
-// TakeUnknown counts a refresh token of no session on a client's address; with
-// came false it only asks whether another may come. The window is as wide as
-// the API's and holds nothing else: who shares the address is not kept from
-// refreshing by sign-ins, nor by old tokens of his neighbours.
-func (g *Gate) TakeUnknown(w http.ResponseWriter, address string, came bool) error {
-	return g.takeApart(w, "unknown:"+web.AddressKey(address), came)
-}
-
-// TakeVisit counts a browser that opens a mailed link, on its address. That tries
-// nothing, so the window is as wide as the API's, and an office behind one address
-// keeps its sign-ins.
-func (g *Gate) TakeVisit(w http.ResponseWriter, address string) error {
-	return g.takeApart(w, "visit:"+web.AddressKey(address), true)
-}
-
-// departures is how many windows of sign-ins one of departures holds.
-const departures = 4
-
-// TakeDeparture counts a browser that goes to a provider, on its address: apart
-// from sign-ins, and fewer than visits, because the database keeps a row of each
-// until it ends.
-func (g *Gate) TakeDeparture(w http.ResponseWriter, address string) error {
-	if g.Limits == nil {
-		return nil
-	}
-	s := g.Limits.Take("departure:"+web.AddressKey(address), limit.Auth, g.plans["standard"].Times(departures), 1)
-	Headers(w, s)
-	if s.OK {
-		return nil
-	}
-	return Refuse(s, called(limit.Auth))
-}
-
-func (g *Gate) takeApart(w http.ResponseWriter, key string, came bool) error {
-	if g.Limits == nil {
-		return nil
-	}
-	plan := g.plans["standard"]
-	s := g.Limits.Peek(key, limit.API, plan)
-	if s.OK && came {
-		s = g.Limits.Take(key, limit.API, plan, 1)
-	}
-	Headers(w, s)
-	if s.OK {
-		return nil
-	}
-	return Refuse(s, called(limit.Auth))
 }

@@ -412,7 +412,7 @@ func (s *Service) DeleteUser(ctx context.Context, a actor.Actor, id string, soft
 		}
 		if soft {
 			tx.Queue(`UPDATE users SET email = NULL, phone = NULL, new_email = NULL, new_phone = NULL, password_hash = NULL, user_metadata = '{}', app_metadata = '{}',
-				deleted_at = $2, updated_at = $2 WHERE id = $1`, []any{u.ID, s.now()}, nil)
+				signed_in_from = NULL, deleted_at = $2, updated_at = $2 WHERE id = $1`, []any{u.ID, s.now()}, nil)
 		} else {
 			tx.Queue("DELETE FROM users WHERE id = $1", []any{u.ID}, nil)
 		}

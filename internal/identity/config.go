@@ -354,4 +354,9 @@ type Client struct {
 	UserAgent string
 	RequestID string
 	SessionID string // of the token shown; "" = none
+
+	// Found counts an attempt at the account that was looked up, before its
+	// password is hashed; known says that somebody signed in to it from Address
+	// before. nil counts nothing.
+	Found func(userID string, known bool) error
 }

@@ -92,7 +92,9 @@ func (s *Service) beginWith(tx *db.Tx, u *User, how token.Method, passkeyID stri
 	tx.Queue(`INSERT INTO sessions (id, user_id, tenant_id, aal, amr, counter, refresh_key, not_after, user_agent, address, created_at, updated_at, factor_id)
 		VALUES ($1, $2, $3, $4, $5, 0, $6, $7, $8, $9, $10, $10, $11)`,
 		[]any{sess.id, u.ID, null(sess.tenant), sess.aal, writeJSON(sess.amr), sess.key, sess.notAfter, clip(c.UserAgent), null(c.Address), now, null(sess.factor)}, nil)
-	tx.Queue("UPDATE users SET last_sign_in_at = $2 WHERE id = $1", []any{u.ID, now}, nil)
+	if err := u.arrived(tx, now, c); err != nil {
+		return nil, err
+	}
 	s.seen(tx, sess.tenant, u.ID, true)
 	s.record(tx, event{tenant: m.TenantID, user: u.ID, action: "session.started", entity: "session", entityID: sess.id, details: map[string]any{"method": how.Method}, client: c})
 	g.sess = sess

@@ -8,6 +8,7 @@ import (
 	"holdfast/internal/fault"
 	"holdfast/internal/identity/password"
 	"holdfast/internal/identity/token"
+	"holdfast/internal/web"
 )
 
 func errCredentials() error {
@@ -90,6 +91,11 @@ func (s *Service) tryPassword(ctx context.Context, pw string, c Client, find fun
 	u, err := s.candidate(ctx, find)
 	if err != nil {
 		return nil, err
+	}
+	if u.ID != "" && c.Found != nil {
+		if err := c.Found(u.ID, u.from.Has(web.AddressKey(c.Address))); err != nil {
+			return nil, err
+		}
 	}
 	if len(pw) > password.MaxBytes {
 		pw = ""

@@ -47,6 +47,7 @@ type User struct {
 	hash       string
 	sso        bool
 	lastTenant string
+	from       factor.Places  // addresses it was signed in to from
 	app        map[string]any // app metadata as stored, without derived keys
 }
 
@@ -70,7 +71,7 @@ func errNoUser() error { return fault.New(fault.NotFound, "user_not_found", "Use
 
 const userColumns = `id, email, phone, role, password_hash, email_confirmed_at, phone_confirmed_at, confirmation_sent_at, recovery_sent_at,
 	email_change_sent_at, reauthentication_sent_at, new_email, invited_at, last_sign_in_at, banned_until, deleted_at, app_metadata, user_metadata,
-	is_sso, is_anonymous, last_tenant_id, created_at, updated_at, new_phone, phone_change_sent_at`
+	is_sso, is_anonymous, last_tenant_id, created_at, updated_at, new_phone, phone_change_sent_at, signed_in_from`
 
 func scanUser(r *db.Row) *User {
 	at := func(i int) Time { return Time{Time: r.Time(i)} }
@@ -78,7 +79,7 @@ func scanUser(r *db.Row) *User {
 		ID: r.Text(0), Aud: token.Audience, Email: r.Text(1), Phone: r.Text(2), Role: r.Text(3), hash: r.Text(4), EmailConfirmedAt: at(5), PhoneConfirmedAt: at(6),
 		ConfirmationSentAt: at(7), RecoverySentAt: at(8), EmailChangeSentAt: at(9), ReauthSentAt: at(10), NewEmail: r.Text(11), InvitedAt: at(12),
 		LastSignInAt: at(13), BannedUntil: at(14), DeletedAt: at(15), app: readMap(r.Text(16)), UserMetadata: readMap(r.Text(17)), sso: r.Bool(18),
-		IsAnonymous: r.Bool(19), lastTenant: r.Text(20), CreatedAt: at(21), UpdatedAt: at(22), NewPhone: r.Text(23), PhoneChangeSentAt: at(24), Identities: []Identity{},
+		IsAnonymous: r.Bool(19), lastTenant: r.Text(20), CreatedAt: at(21), UpdatedAt: at(22), NewPhone: r.Text(23), PhoneChangeSentAt: at(24), from: factor.ReadPlaces(r.Text(25)), Identities: []Identity{},
 	}
 	u.ConfirmedAt = u.EmailConfirmedAt
 	if c := u.PhoneConfirmedAt; !c.IsZero() && (u.ConfirmedAt.IsZero() || c.Before(u.ConfirmedAt.Time)) {

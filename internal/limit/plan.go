@@ -181,6 +181,12 @@ func (p Plan) Rule(c Category) Rule {
 	return p.rules[c]
 }
 
+// With is the plan with another rule for c.
+func (p Plan) With(c Category, r Rule) Plan {
+	p.rules[c] = r
+	return p
+}
+
 // Times is the plan with n times the room in every rule.
 func (p Plan) Times(n int) Plan {
 	for c, r := range p.rules {

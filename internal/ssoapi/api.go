@@ -9,6 +9,7 @@ import (
 
 	"holdfast/internal/actor"
 	"holdfast/internal/fault"
+	"holdfast/internal/gate"
 	"holdfast/internal/identity"
 	"holdfast/internal/sso"
 	"holdfast/internal/web"
@@ -16,12 +17,12 @@ import (
 
 // Options are what stands around the handler.
 type Options struct {
-	Shape      web.Shape                                                          // error bodies of /auth/v1
-	Credential func(r *http.Request) identity.Credential                          // what a request shows of itself
-	Next       http.Handler                                                       // serves every other path of /auth/v1
-	Limit      func(w http.ResponseWriter, r *http.Request, account string) error // counts an attempt; nil counts nothing
-	Depart     func(w http.ResponseWriter, r *http.Request) error                 // counts a browser that goes to a provider; nil counts nothing
-	Session    func(w http.ResponseWriter, r *http.Request, a actor.Actor) error  // counts a request under the API category; nil counts nothing
+	Shape      web.Shape                                                         // error bodies of /auth/v1
+	Credential func(r *http.Request) identity.Credential                         // what a request shows of itself
+	Next       http.Handler                                                      // serves every other path of /auth/v1
+	Limit      func(w http.ResponseWriter, a gate.Attempt) error                 // counts an attempt; nil counts nothing
+	Depart     func(w http.ResponseWriter, r *http.Request) error                // counts a browser that goes to a provider; nil counts nothing
+	Session    func(w http.ResponseWriter, r *http.Request, a actor.Actor) error // counts a request under the API category; nil counts nothing
 }
 
 // API serves the routes of Routes.
@@ -159,7 +160,7 @@ func (a *API) admit(w http.ResponseWriter, c *call, rt *route) error {
 		if a.opt.Limit == nil {
 			return nil
 		}
-		return a.opt.Limit(w, c.Request, "")
+		return a.opt.Limit(w, gate.Attempt{Address: web.ClientAddress(c.Request)})
 	case departure:
 		if a.opt.Depart == nil {
 			return nil
@@ -208,7 +209,7 @@ func (a *API) admitSCIM(w http.ResponseWriter, c *call) error {
 	conn, plan, err := a.svc.BySCIMToken(c.Context(), strings.TrimSpace(h[7:]))
 	if err != nil {
 		if a.opt.Limit != nil && fault.Is(err, fault.Unauthorized) {
-			if over := a.opt.Limit(w, c.Request, ""); over != nil {
+			if over := a.opt.Limit(w, gate.Attempt{Address: web.ClientAddress(c.Request)}); over != nil {
 				return over
 			}
 		}

@@ -20,6 +20,7 @@ import (
 	"holdfast/internal/authapi"
 	"holdfast/internal/db"
 	"holdfast/internal/fault"
+	"holdfast/internal/gate"
 	"holdfast/internal/identity"
 	"holdfast/internal/sso"
 	"holdfast/internal/ssoapi"
@@ -105,7 +106,7 @@ func TestDepartures(t *testing.T) {
 		k.oidcConnection(newOP(k), k.tenant("Corp"), "corp.example")
 		k.configure(map[string]identity.Provider{"github": {ClientID: "ours", Secret: "s"}})
 		var counted []string
-		limit := func(http.ResponseWriter, *http.Request, string) error {
+		limit := func(http.ResponseWriter, gate.Attempt) error {
 			counted = append(counted, "an attempt")
 			return nil
 		}

@@ -51,7 +51,7 @@ type Factor struct {
 	sealed     []byte
 	lastStep   int64
 	credential string
-	passedFrom []string
+	passedFrom Places
 }
 
 // Owner is the account a factor belongs to, and the session at work.
@@ -91,7 +91,7 @@ func scan(r *db.Row) Factor {
 	at := func(i int) stamp.Time { return stamp.Time{Time: r.Time(i)} }
 	f := Factor{ID: r.Text(0), UserID: r.Text(1), FriendlyName: r.Text(2), Kind: r.Text(3), Status: r.Text(4), Phone: r.Text(5), sealed: r.Bytes(6), lastStep: r.Int(7),
 		credential: r.Text(8), LastChallengedAt: at(9), CreatedAt: at(10), UpdatedAt: at(11)}
-	f.passedFrom = fromList(r.Text(12))
+	f.passedFrom = ReadPlaces(r.Text(12))
 	return f
 }
 

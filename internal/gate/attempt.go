@@ -1,0 +1,187 @@
+package gate
+
+import (
+	"net/http"
+
+	"holdfast/internal/actor"
+	"holdfast/internal/limit"
+	"holdfast/internal/web"
+)
+
+// An Attempt is one try to authenticate.
+type Attempt struct {
+	Address string // the client's
+	Account string // the one name of the account that is tried; "" where none is named
+	// Known reports whether somebody signed in to the account from the address
+	// before; it is asked only when others have left no room. nil = nobody did.
+	Known   func() bool
+	Session bool // a session of the account makes it
+	Found   bool // an account that was looked up for an attempt which is counted already
+}
+
+// Windows of sign-in attempts, as multiples of the one that an address has.
+const (
+	ofAccount   = 2   // one account, whichever addresses name it
+	ofNeighbour = 4   // one address, in attempts that pass because its people are known
+	ofOverall   = 100 // everybody together
+)
+
+// reserve is what an address has left for secrets that nobody can guess (links,
+// passkeys, tokens of providers) while everybody together has no room.
+var reserve = limit.Rule{Minute: 6, Burst: 2}
+
+// A shared window is taken by whoever comes.
+type shared struct {
+	key  string
+	plan limit.Plan
+}
+
+const overall = "overall"
+
+func (g *Gate) attempts(times int) limit.Plan { return g.attempt.Times(times) }
+
+// shared are the windows an attempt is counted in, together with others': its
+// address', its account's, and the one that all have together.
+func (g *Gate) shared(a Attempt) []shared {
+	account := shared{"account:" + a.Account, g.attempts(ofAccount)}
+	if a.Found {
+		return []shared{account}
+	}
+	list := append(make([]shared, 0, 3), shared{"address:" + web.AddressKey(a.Address), g.attempt})
+	if a.Account != "" {
+		list = append(list, account)
+	}
+	return append(list, shared{overall, g.attempts(ofOverall)})
+}
+
+// TakeAuth counts an attempt before anything is looked at. Strangers who use up
+// what an account, an address or everybody together has do not keep out who
+// signed in to the account from the same address before: each such pair has a
+// share of its own, as wide as an address' and used up by its own attempts alone.
+func (g *Gate) TakeAuth(w http.ResponseWriter, a Attempt) error {
+	if g.Limits == nil {
+		return nil
+	}
+	for i, x := range g.shared(a) {
+		s := g.Limits.Take(x.key, limit.Auth, x.plan, 1)
+		if !s.OK {
+			own, ok := g.takeShare(a, x)
+			if !ok {
+				Headers(w, s)
+				return Refuse(s, called(limit.Auth))
+			}
+			Headers(w, own)
+			return nil
+		}
+		if i == 0 && !a.Found {
+			Headers(w, s)
+		}
+	}
+	if a.Account != "" {
+		g.Limits.Add(a.share(), limit.Auth, 1)
+	}
+	return nil
+}
+
+// share is the window of an attempt's own. Sessions of an account have one
+// together: a stolen one must not buy guesses by changing its address.
+func (a Attempt) share() string {
+	if a.Session {
+		return "session:" + a.Account
+	}
+	return "share:" + web.AddressKey(a.Address) + " " + a.Account
+}
+
+// takeShare takes an attempt's own share when a window it shares is full. What is
+// asked of the database for that has a bound: the address' neighbours.
+func (g *Gate) takeShare(a Attempt, full shared) (limit.State, bool) {
+	address := web.AddressKey(a.Address)
+	if a.Account == "" {
+		s := limit.State{}
+		if full.key == overall {
+			s = g.Limits.Take("reserve:"+address, limit.Auth, g.attempt.With(limit.Auth, reserve), 1)
+		}
+		return s, s.OK
+	}
+	if !a.Session && a.Known == nil || !g.Limits.Peek(a.share(), limit.Auth, g.attempt).OK {
+		return limit.State{}, false
+	}
+	if !a.Found && !g.Limits.Take("neighbours:"+address, limit.Auth, g.attempts(ofNeighbour), 1).OK {
+		return limit.State{}, false
+	}
+	if !a.Session && !a.Known() {
+		return limit.State{}, false
+	}
+	s := g.Limits.Take(a.share(), limit.Auth, g.attempt, 1)
+	return s, s.OK
+}
+
+// TakeSession counts a request of a session, or of a key that belongs to a
+// tenant, under the API category.
+func (g *Gate) TakeSession(w http.ResponseWriter, a actor.Actor, address string) error {
+	if g.Limits == nil {
+		return nil
+	}
+	key := web.AddressKey(address)
+	switch {
+	case a.SessionID != "":
+		key = "session:" + a.SessionID
+	case a.KeyID != "" && a.TenantID != "":
+		key = "key:" + a.KeyID
+	}
+	s := g.Limits.Take(key, limit.API, g.Plan(a), 1)
+	Headers(w, s)
+	if !s.OK {
+		return Refuse(s, called(limit.API))
+	}
+	return nil
+}
+
+// TakeUnknown counts a refresh token of no session on a client's address; with
+// came false it only asks whether another may come. The window is as wide as
+// the API's and holds nothing else: who shares the address is not kept from
+// refreshing by sign-ins, nor by old tokens of his neighbours.
+func (g *Gate) TakeUnknown(w http.ResponseWriter, address string, came bool) error {
+	return g.takeApart(w, "unknown:"+web.AddressKey(address), came)
+}
+
+// TakeVisit counts a browser that opens a mailed link, on its address. That tries
+// nothing, so the window is as wide as the API's, and an office behind one address
+// keeps its sign-ins.
+func (g *Gate) TakeVisit(w http.ResponseWriter, address string) error {
+	return g.takeApart(w, "visit:"+web.AddressKey(address), true)
+}
+
+// departures is how many windows of sign-ins one of departures holds.
+const departures = 4
+
+// TakeDeparture counts a browser that goes to a provider, on its address: apart
+// from sign-ins, and fewer than visits, because the database keeps a row of each
+// until it ends.
+func (g *Gate) TakeDeparture(w http.ResponseWriter, address string) error {
+	if g.Limits == nil {
+		return nil
+	}
+	s := g.Limits.Take("departure:"+web.AddressKey(address), limit.Auth, g.attempts(departures), 1)
+	Headers(w, s)
+	if s.OK {
+		return nil
+	}
+	return Refuse(s, called(limit.Auth))
+}
+
+func (g *Gate) takeApart(w http.ResponseWriter, key string, came bool) error {
+	if g.Limits == nil {
+		return nil
+	}
+	plan := g.plans["standard"]
+	s := g.Limits.Peek(key, limit.API, plan)
+	if s.OK && came {
+		s = g.Limits.Take(key, limit.API, plan, 1)
+	}
+	Headers(w, s)
+	if s.OK {
+		return nil
+	}
+	return Refuse(s, called(limit.Auth))
+}

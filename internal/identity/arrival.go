@@ -1,0 +1,58 @@
+package identity
+
+import (
+	"context"
+	"strings"
+	"time"
+
+	"holdfast/internal/db"
+	"holdfast/internal/identity/factor"
+	"holdfast/internal/web"
+)
+
+// arrived notes a sign-in and where it came from.
+func (u *User) arrived(tx *db.Tx, now time.Time, c Client) error {
+	list, changed := u.from.With(web.AddressKey(c.Address))
+	if !changed {
+		tx.Queue("UPDATE users SET last_sign_in_at = $2 WHERE id = $1", []any{u.ID, now}, nil)
+		return nil
+	}
+	text, err := list.Text()
+	if err != nil {
+		return err
+	}
+	tx.Queue("UPDATE users SET last_sign_in_at = $2, signed_in_from = $3 WHERE id = $1", []any{u.ID, now, text}, nil)
+	return nil
+}
+
+// Known reports whether somebody signed in to an account from a client's address
+// before. The account is named as Counted names it; one that nobody has is known
+// from nowhere.
+func (s *Service) Known(ctx context.Context, account, address string) (known bool, err error) {
+	column, value := "email", account
+	if number, texted := strings.CutPrefix(account, phoneAccount); texted {
+		column, value = "phone", number
+	}
+	err = s.db.Read(ctx, everywhere, func(tx *db.Tx) error {
+		return tx.Query("SELECT signed_in_from FROM users WHERE "+column+" = $1 AND is_sso = $2 AND deleted_at IS NULL", []any{value, false}, func(r *db.Row) error {
+			known = factor.ReadPlaces(r.Text(0)).Has(web.AddressKey(address))
+			return nil
+		})
+	})
+	return known, err
+}
+
+const phoneAccount = "phone:"
+
+// Counted is the one name by which attempts at an account are counted, whichever
+// way its address or telephone number is spelled; "" where it is neither.
+func Counted(named string) string {
+	if phone, err := CanonicalPhone(named); err == nil {
+		return phoneAccount + phone
+	}
+	email, err := Canonical(named)
+	if err != nil {
+		return ""
+	}
+	return email
+}
