@@ -31,13 +31,16 @@ type verdict struct {
 	CPU       float64 // seconds of a core that it took
 }
 
-// judged processes a job, reads its rows once, and prints the verdict.
+// judged processes a job, reads its rows once, and prints the verdict; without a
+// job it sends a file of 220 MB.
 func (p place) judged(k *kit) {
-	v := verdict{}
-	res, err := k.m.Process(context.Background(), k.as, p.Job)
-	if err == nil {
+	v, ctx := verdict{}, context.Background()
+	res, err := &imports.Processed{}, error(nil)
+	if p.Job == "" {
+		_, err = k.m.Upload(ctx, k.as, imports.Request{Target: "items"}, "u.csv", &endless{left: imports.MaxFile + 20<<20})
+	} else if res, err = k.m.Process(ctx, k.as, p.Job); err == nil {
 		v.Stats, v.First = res.Stats, append(res.Errors, imports.RowError{})[0].Code
-		_, err = k.m.Rows(context.Background(), k.as, p.Job, imports.RowFilter{Page: 1, PageSize: 200, Code: "nothing"})
+		_, err = k.m.Rows(ctx, k.as, p.Job, imports.RowFilter{Page: 1, PageSize: 200, Code: "nothing"})
 	}
 	if err != nil {
 		f := fault.As(err)
@@ -80,7 +83,7 @@ func (p place) judge(t *testing.T, job string) (v verdict) {
 
 // Hostile files end as failed jobs that say why, with no staged rows left, or
 // as row errors; soon, and with 200 MB more memory than an innocent file needs.
-// What hides in a workbook is TestHostileFiles of package sheet.
+// What else hides in a workbook is TestHostileFiles of package sheet.
 func TestHostileImports(t *testing.T) {
 	files := []struct {
 		name, target, file, code, first string
@@ -94,6 +97,14 @@ func TestHostileImports(t *testing.T) {
 		{"headers in eight errors of each row", "items", "w.csv", "", "number", longHeaders(2000)},
 		{"rows of 200 kB", "items", "l.csv", "", "row_too_long", []byte("sku,name\n" + strings.Repeat("A,B,"+strings.Repeat(strings.Repeat("x", 20_000)+",", 10)+"\n", 200))},
 		{"rows of 120 kB", "items", "b.csv", "", "columns", []byte("sku,name\n" + strings.Repeat("A,B,"+strings.Repeat(strings.Repeat("x", 20_000)+",", 6)+"\n", 400))},
+		{"a million columns", "items", "c.csv", "too_many_columns", "", []byte("sku,name" + strings.Repeat(",a", 1_000_000) + "\nA,B\n")},
+		{"a cell of 2 MB", "items", "t.csv", "", "cell_too_long", []byte("sku,name\nA,\"" + strings.Repeat("x", 2<<20) + "\"\n")},
+		{"10,000 rows with errors", "items", "n.csv", "", "required", []byte("sku,name\n" + strings.Repeat(",B\n", 10_000))},
+		{"3,000 parts", "items", "p.xlsx", "workbook_too_large", "", archive(t, manyParts(3000))},
+		{"a shared text of 200 MB", "items", "g.xlsx", "workbook_too_large", "", archive(t, map[string]string{"xl/sharedStrings.xml": "<sst><si><t>" + strings.Repeat("a", 200<<20) + "</t></si></sst>"})},
+		{"a size that lies", "items", "f.xlsx", "workbook", "", lying(archive(t, map[string]string{"xl/sharedStrings.xml": "<sst><si><t>" + strings.Repeat("ab", 20<<20) + "</t></si></sst>"}))},
+		{"row 2^31 behind 3,000 good ones", "items", "o.xlsx", "workbook", "", numbered(t, "2147483648")},
+		{"row -1 behind 3,000 good ones", "items", "m.xlsx", "workbook", "", numbered(t, "-1")},
 	}
 	dbtest.Each(t, func(t *testing.T, o db.Options) {
 		p := place{Dir: o.Dir, URL: o.URL, Files: t.TempDir()}
@@ -113,13 +124,23 @@ func TestHostileImports(t *testing.T) {
 			if v.Code != f.code || v.First != f.first || f.code != "" && v.Kind != fault.Invalid {
 				t.Errorf("%s: %+v", f.name, v)
 			}
-			if more := v.Peak - innocent; more > 200<<20 || f.code != "" && v.CPU > 60 {
+			if more := v.Peak - innocent; more > 200<<20 || v.CPU > 60 {
 				t.Errorf("%s: took %.1f s of a core and %d MB more than an innocent file", f.name, v.CPU, more>>20)
 			}
 			t.Logf("%s: %.1f s, %d MB more, %+v", f.name, v.CPU, (v.Peak-innocent)>>20, v.Stats)
 		}
+		if v := p.judge(t, ""); v.Code != "file_too_large" || v.Peak-innocent > 200<<20 || v.CPU > 60 {
+			t.Errorf("a file of 220 MB: took %d MB more than an innocent file, %+v", (v.Peak-innocent)>>20, v)
+		}
 		k = reopen(t, p)
+		if j, n := len(k.rows("import_jobs")), k.files(); j != len(files) || n != len(files) {
+			t.Errorf("%d jobs and %d files, want %d", j, n, len(files))
+		}
 		for i, f := range files {
+			job := k.find("import_jobs", "id", jobs[i].ID)
+			if n := k.staged(jobs[i].ID); f.code != "" && (n != 0 || job["message"] == "" || job["message"] == nil) {
+				t.Errorf("%s: %d chunks of rows are left, the job says %v", f.name, n, job["message"])
+			}
 			if s := k.status(jobs[i]); s != map[bool]string{true: "ready", false: "failed"}[f.code == ""] {
 				t.Errorf("%s: the job is %s", f.name, s)
 			}
@@ -128,6 +149,17 @@ func TestHostileImports(t *testing.T) {
 			}
 		}
 	})
+}
+
+// staged counts the chunks of rows that a job has.
+func (k *kit) staged(job string) (n int64) {
+	k.Helper()
+	if err := k.d.Read(context.Background(), db.Scope{Tenant: k.as.TenantID}, func(tx *db.Tx) error {
+		return tx.One("SELECT COUNT(*) FROM import_chunks WHERE job_id = $1", []any{job}, func(r *db.Row) error { n = r.Int(0); return nil })
+	}); err != nil {
+		k.Fatal(err)
+	}
+	return n
 }
 
 // A name that no text column holds does not keep a job from ending.
@@ -212,6 +244,37 @@ func longHeaders(rows int) []byte {
 		names[i] = n + strings.Repeat("-", 200-len(n))
 	}
 	return []byte("sku,name," + strings.Join(names, ",") + "\n" + strings.Repeat("A,B"+strings.Repeat(",not a number", len(names))+"\n", rows))
+}
+
+// numbered is a workbook whose last row has this number.
+func numbered(t *testing.T, number string) []byte {
+	t.Helper()
+	row := `<row%s><c t="str"><v>%s</v></c><c t="str"><v>%[2]s</v></c></row>`
+	b := strings.Builder{}
+	b.WriteString(`<worksheet><sheetData><row><c t="str"><v>sku</v></c><c t="str"><v>name</v></c></row>`)
+	for i := range 3000 {
+		fmt.Fprintf(&b, row, "", fmt.Sprint("A", i))
+	}
+	fmt.Fprintf(&b, row+"</sheetData></worksheet>", ` r="`+number+`"`, "B")
+	return archive(t, map[string]string{"xl/worksheets/sheet1.xml": b.String()})
+}
+
+func manyParts(n int) map[string]string {
+	all := map[string]string{}
+	for i := range n {
+		all[fmt.Sprintf("p%d.xml", i)] = "<a/>"
+	}
+	return all
+}
+
+// lying makes every part claim to unpack to ten bytes.
+func lying(body []byte) []byte {
+	for i := 0; i+46 < len(body); i++ {
+		if string(body[i:i+4]) == "PK\x01\x02" {
+			copy(body[i+24:], []byte{10, 0, 0, 0})
+		}
+	}
+	return body
 }
 
 // archive is a workbook of these parts around one sheet.
