@@ -229,7 +229,7 @@ func TestRolledBackChangeSendsNothing(t *testing.T) {
 	})
 }
 
-// One receiver hangs under 1,000 events of its tenant;
+// One receiver hangs under 10,000 events of its tenant;
 // another tenant's event, and the same tenant's other webhook, do not wait.
 func TestHangingReceiverDelaysNobody(t *testing.T) {
 	each(t, func(t *testing.T, k *kit) {
@@ -242,7 +242,7 @@ func TestHangingReceiverDelaysNobody(t *testing.T) {
 		}
 		k.create(south, other.URL)
 		k.run()
-		k.emit(north, 1000)
+		k.emit(north, 10_000)
 		k.until("the hanging receiver to be busy", func() bool {
 			n := 0
 			k.d.Read(context.Background(), db.Scope{All: true}, func(tx *db.Tx) error {
