@@ -59,18 +59,7 @@ func Run(t *testing.T, f func(t *testing.T, k *Kit), opts ...Option) {
 // New starts a server with the demonstration tenants on one engine.
 func New(t *testing.T, e db.Engine, opts ...Option) *Kit {
 	t.Helper()
-	c := settings(t)
-	switch e {
-	case db.SQLite:
-		copyDir(t, liteTemplate(t), c.Data)
-	case db.PostgreSQL:
-		c.DatabaseURL = pgtest.Template(t, templateKey(t), func(dsn string) error {
-			return build(func(c *config.Config) { c.DatabaseURL = dsn })
-		})
-	}
-	for _, o := range opts {
-		o(c)
-	}
+	c := Settings(t, e, opts...)
 	srv := httptest.NewUnstartedServer(nil)
 	c.PublicURL = "http://" + srv.Listener.Addr().String()
 	a, err := app.Open(context.Background(), c, app.Server)
@@ -90,6 +79,25 @@ func New(t *testing.T, e db.Engine, opts ...Option) *Kit {
 	srv.Start()
 	t.Cleanup(srv.Close)
 	return &Kit{App: a, Engine: e, URL: srv.URL, t: t, tokens: map[string]string{}}
+}
+
+// Settings are those of a server that is not started yet, with the demonstration
+// tenants in its database.
+func Settings(t *testing.T, e db.Engine, opts ...Option) *config.Config {
+	t.Helper()
+	c := settings(t)
+	switch e {
+	case db.SQLite:
+		copyDir(t, liteTemplate(t), c.Data)
+	case db.PostgreSQL:
+		c.DatabaseURL = pgtest.Template(t, templateKey(t), func(dsn string) error {
+			return build(func(c *config.Config) { c.DatabaseURL = dsn })
+		})
+	}
+	for _, o := range opts {
+		o(c)
+	}
+	return c
 }
 
 func settings(t testing.TB) *config.Config {
