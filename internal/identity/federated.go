@@ -353,9 +353,9 @@ func (s *Service) EndSessions(tx *db.Tx, userID string) error {
 // begins at one that is disabled, nothing outlives the assertion, and an
 // address whose domain is enforced signs in at its provider only. begin calls
 // it for every sign-in there is.
-func (s *Service) federate(tx *db.Tx, u *User, sess *session) error {
+func (s *Service) federate(tx *db.Tx, u *User, st *belonging, sess *session) error {
 	if !u.sso {
-		return s.elsewhere(tx, u)
+		return st.elsewhere(u)
 	}
 	// A passkey or a linked provider would outlive what the organisation ends.
 	if how := sess.amr[0]; how.Method != MethodSAML && (how.Method != "oauth" || how.Provider != "") {
@@ -387,27 +387,6 @@ func (s *Service) federate(tx *db.Tx, u *User, sess *session) error {
 		}
 	}
 	return nil
-}
-
-// elsewhere refuses an address of an enforced domain. The break-glass owner of
-// the connection is let through: somebody has to repair a broken provider.
-func (s *Service) elsewhere(tx *db.Tx, u *User) error {
-	if u.Email == "" {
-		return nil
-	}
-	var glass string
-	err := tx.One(`SELECT c.break_glass_user_id FROM sso_domains d JOIN sso_connections c ON c.tenant_id = d.tenant_id AND c.id = d.connection_id
-		WHERE d.domain = $1 AND d.verified_at IS NOT NULL AND c.enforced = $2 AND c.status = 'active'`, []any{domainOf(u.Email), true}, func(r *db.Row) error {
-		glass = r.Text(0)
-		return nil
-	})
-	switch {
-	case fault.Is(err, fault.NotFound), err == nil && glass == u.ID:
-		return nil
-	case err != nil:
-		return err
-	}
-	return ssoRequired()
 }
 
 func ssoRequired() error {

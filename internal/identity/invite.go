@@ -189,41 +189,6 @@ func (s *Service) makeInvited(tx *db.Tx, email string, data map[string]any) (*Us
 	return u, insertUser(tx, u)
 }
 
-// acceptInvitations turns the pending invitations of a proved address into
-// memberships. Suspended and closed tenants' invitations stay where they are.
-func (s *Service) acceptInvitations(tx *db.Tx, u *User, c Client) error {
-	if u.Email == "" || u.sso {
-		return nil
-	}
-	type offer struct {
-		tenant, id string
-		role       actor.Role
-	}
-	var offers []offer
-	now := s.now()
-	err := tx.Query(`SELECT i.tenant_id, i.id, i.role FROM invitations i JOIN tenants t ON t.id = i.tenant_id
-		WHERE i.email = $1 AND i.status = 'pending' AND i.expires_at > $2 AND t.status = 'active'`, []any{u.Email, now}, func(r *db.Row) error {
-		offers = append(offers, offer{r.Text(0), r.Text(1), actor.Role(r.Text(2))})
-		return nil
-	})
-	if err != nil {
-		return err
-	}
-	for _, o := range offers {
-		n, err := tx.Exec("UPDATE invitations SET status = 'accepted', accepted_at = $3, updated_at = $3, version = version + 1 WHERE tenant_id = $1 AND id = $2 AND status = 'pending'", o.tenant, o.id, now)
-		if err != nil {
-			return err
-		}
-		if n == 0 {
-			continue
-		}
-		if err := s.addMember(tx, o.tenant, u, o.role, c); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
 // inviteLife is how long an invitation of the service key's POST /invite and
 // a set-up link of the command line hold.
 const inviteLife = 24 * time.Hour

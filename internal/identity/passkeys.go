@@ -266,7 +266,7 @@ func (s *Service) byPasskey(tx *db.Tx, q factor.Question, credID, userID string,
 		return nil, errBanned()
 	}
 	tx.Queue("UPDATE passkeys SET credential = $2, last_used_at = $3 WHERE id = $1", []any{k.ID, cred.Text, s.now()}, nil)
-	return s.beginWith(tx, u, token.Method{Method: "passkey"}, k.ID, c)
+	return s.beginBy(tx, u, entrance{how: token.Method{Method: "passkey"}, passkey: k.ID}, c)
 }
 
 // Passkeys lists the caller's passkeys.

@@ -58,7 +58,7 @@ type PhoneRequest struct {
 }
 
 func userByPhone(tx *db.Tx, phone string) (*User, error) {
-	return userBy(tx, "phone = $1 AND is_sso = $2 AND deleted_at IS NULL", phone, false)
+	return userBy(tx, byNumber, phone, false)
 }
 
 // OTPPhone sends a sign-in code. The answer, an id for the message, is the

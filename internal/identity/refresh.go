@@ -121,12 +121,17 @@ func (s *Service) renew(tx *db.Tx, g *grant, t token.Refresh, c Client) (refused
 	// A membership that ended leaves the session without a tenant; it never
 	// falls back to another one.
 	if sess.tenant == "" {
-		if g.member, err = s.enter(tx, u, c); err != nil {
+		st, err := s.belongingOf(tx, u)
+		if err != nil {
 			return nil, err
 		}
+		if g.member, err = s.enter(tx, u, st, c); err != nil {
+			return nil, err
+		}
+		g.rules = st.rules[g.member.TenantID]
 		g.sess.tenant = g.member.TenantID
 		tx.After(func() { s.tokens.changes.Add(1) }) // the account shows the tenant
-		if g.rules, err = s.settle(tx, sess, g.member); err != nil {
+		if err := s.alone(tx, sess, g.member, g.rules); err != nil {
 			return nil, err
 		}
 	}

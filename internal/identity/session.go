@@ -62,30 +62,41 @@ type grant struct {
 // begin opens a session: standing invitations are accepted, the tenant is
 // chosen, the row written.
 func (s *Service) begin(tx *db.Tx, u *User, how token.Method, c Client) (*grant, error) {
-	return s.beginWith(tx, u, how, "", c)
+	return s.beginBy(tx, u, entrance{how: how}, c)
 }
 
-// beginWith is begin for a sign-in that is two factors at once: a passkey,
-// held by somebody its authenticator has recognised.
-func (s *Service) beginWith(tx *db.Tx, u *User, how token.Method, passkeyID string, c Client) (*grant, error) {
-	now := s.now()
+// entrance is how an account comes in.
+type entrance struct {
+	how     token.Method
+	passkey string     // id of one held by somebody its authenticator has recognised: two factors at once
+	belongs *belonging // nil = to be asked
+}
+
+func (s *Service) beginBy(tx *db.Tx, u *User, in entrance, c Client) (*grant, error) {
+	now, how, st := s.now(), in.how, in.belongs
 	how.Timestamp = now.Unix()
 	if u.banned(now) {
 		return nil, errBanned() // since the account was looked at
 	}
-	m, err := s.enter(tx, u, c)
+	if st == nil || st.email != u.Email {
+		var err error
+		if st, err = s.belongingOf(tx, u); err != nil {
+			return nil, err
+		}
+	}
+	m, err := s.enter(tx, u, st, c)
 	if err != nil {
 		return nil, err
 	}
 	sess := session{id: newID(), user: u.ID, tenant: m.TenantID, aal: aal1, amr: []token.Method{how}, key: []byte(seal.RandomHex(16)), created: now, notAfter: now.Add(s.cfg.SessionTTL)}
-	if passkeyID != "" {
-		sess.aal, sess.factor = aal2, passkeyID
+	if in.passkey != "" {
+		sess.aal, sess.factor = aal2, in.passkey
 	}
-	if err := s.federate(tx, u, &sess); err != nil {
+	if err := s.federate(tx, u, st, &sess); err != nil {
 		return nil, err
 	}
-	g := &grant{user: u, member: m}
-	if g.rules, err = s.settle(tx, sess, m); err != nil {
+	g := &grant{user: u, member: m, rules: st.rules[m.TenantID]}
+	if err := s.alone(tx, sess, m, g.rules); err != nil {
 		return nil, err
 	}
 	u.LastSignInAt = Time{Time: now}
@@ -111,10 +122,18 @@ const (
 // the user's others there when it may be the only one.
 func (s *Service) settle(tx *db.Tx, sess session, m Member) (rules, error) {
 	ru, err := rulesOf(tx, m.TenantID)
-	if err == nil && ru.single {
-		err = s.endSessions(tx, sess.user, " AND id <> $2 AND tenant_id = $3", sess.id, m.TenantID)
+	if err != nil {
+		return ru, err
 	}
-	return ru, err
+	return ru, s.alone(tx, sess, m, ru)
+}
+
+// alone ends the user's other sessions in a tenant that allows one.
+func (s *Service) alone(tx *db.Tx, sess session, m Member, ru rules) error {
+	if !ru.single {
+		return nil
+	}
+	return s.endSessions(tx, sess.user, " AND id <> $2 AND tenant_id = $3", sess.id, m.TenantID)
 }
 
 // standingGrant is a grant for a session as it is: its membership may have
@@ -186,16 +205,6 @@ func (s *Service) lower(tx *db.Tx, userID, factorID, method string) error {
 	}
 	tx.After(func() { s.Forget(userID) })
 	return tx.Flush()
-}
-
-// enter accepts what the account is invited to and chooses its tenant.
-func (s *Service) enter(tx *db.Tx, u *User, c Client) (Member, error) {
-	if !u.EmailConfirmedAt.IsZero() {
-		if err := s.acceptInvitations(tx, u, c); err != nil {
-			return Member{}, err
-		}
-	}
-	return s.homeTenant(tx, u)
 }
 
 // clip makes of what a client calls itself a text that both engines take: a

@@ -25,13 +25,7 @@ func (s *Service) SignIn(ctx context.Context, email, pw string, c Client) (*Sess
 	if err := s.emailOn(fault.Unprocessable); err != nil {
 		return nil, err
 	}
-	return s.byPassword(ctx, pw, c, func(tx *db.Tx) (*User, error) {
-		addr, err := Canonical(email)
-		if err != nil {
-			return nil, errNoUser()
-		}
-		return userByEmail(tx, addr)
-	}, func(u *User) error {
+	return s.byPassword(ctx, pw, c, queueNamed(byAddress, email, Canonical), func(u *User) error {
 		if u.EmailConfirmedAt.IsZero() {
 			return fault.New(fault.Invalid, "email_not_confirmed", "Email not confirmed")
 		}
@@ -44,13 +38,7 @@ func (s *Service) SignInPhone(ctx context.Context, phone, pw string, c Client) (
 	if err := s.phonesOn(); err != nil {
 		return nil, err
 	}
-	return s.byPassword(ctx, pw, c, func(tx *db.Tx) (*User, error) {
-		number, err := CanonicalPhone(phone)
-		if err != nil {
-			return nil, errNoUser()
-		}
-		return userByPhone(tx, number)
-	}, func(u *User) error {
+	return s.byPassword(ctx, pw, c, queueNamed(byNumber, phone, CanonicalPhone), func(u *User) error {
 		if u.PhoneConfirmedAt.IsZero() {
 			return fault.New(fault.Invalid, "phone_not_confirmed", "Phone not confirmed")
 		}
@@ -61,7 +49,7 @@ func (s *Service) SignInPhone(ctx context.Context, phone, pw string, c Client) (
 // byPassword signs in the account that find finds, if proved lets it. A hash that
 // changed between its check and the session is checked once more: another right
 // sign-in may have made it anew.
-func (s *Service) byPassword(ctx context.Context, pw string, c Client, find func(*db.Tx) (*User, error), proved func(*User) error) (*Session, error) {
+func (s *Service) byPassword(ctx context.Context, pw string, c Client, find func(*db.Tx, *User), proved func(*User) error) (*Session, error) {
 	sess, err := s.tryPassword(ctx, pw, c, find, proved)
 	if errors.Is(err, errHashChanged) {
 		sess, err = s.tryPassword(ctx, pw, c, find, proved)
@@ -87,7 +75,7 @@ func (s *Service) weakness(pw string, u *User) *WeakPassword {
 
 var errHashChanged = errors.New("identity: the password changed since it was checked")
 
-func (s *Service) tryPassword(ctx context.Context, pw string, c Client, find func(*db.Tx) (*User, error), proved func(*User) error) (*Session, error) {
+func (s *Service) tryPassword(ctx context.Context, pw string, c Client, find func(*db.Tx, *User), proved func(*User) error) (*Session, error) {
 	u, err := s.candidate(ctx, find)
 	if err != nil {
 		return nil, err
@@ -152,28 +140,34 @@ func (s *Service) refused(ctx context.Context, u *User, why string, c Client) er
 	})
 }
 
-// candidate returns the account that find finds, or an empty one where it
-// finds none.
-func (s *Service) candidate(ctx context.Context, find func(*db.Tx) (*User, error)) (*User, error) {
+// candidate returns the account that find finds, without its identities and
+// factors, or an empty one where it finds none.
+func (s *Service) candidate(ctx context.Context, find func(*db.Tx, *User)) (*User, error) {
 	u := &User{}
 	err := s.db.Read(ctx, everywhere, func(tx *db.Tx) error {
-		found, err := find(tx)
-		if err == nil {
-			u = found
-		}
-		if fault.Is(err, fault.NotFound) {
-			return nil
-		}
-		return err
+		find(tx, u)
+		return tx.End()
 	})
 	return u, err
+}
+
+// queueNamed reads an account by a name that someone typed; one that is no name
+// finds nobody.
+func queueNamed(where, name string, canonical func(string) (string, error)) func(*db.Tx, *User) {
+	return func(tx *db.Tx, u *User) {
+		if key, err := canonical(name); err == nil {
+			queueRow(tx, u, where, key, false)
+		}
+	}
 }
 
 // signIn opens the session, or returns errHashChanged.
 func (s *Service) signIn(ctx context.Context, checked *User, rehashed string, c Client) (*Session, error) {
 	var g *grant
 	err := s.write(ctx, func(tx *db.Tx) error {
-		u, err := locked(tx, checked.ID)
+		found := queueLocked(tx, checked.ID)
+		in := entrance{how: token.Method{Method: "password"}, belongs: s.queueBelonging(tx, checked.ID, checked.Email)}
+		u, err := flushed(tx, found)
 		if fault.Is(err, fault.NotFound) {
 			return errCredentials()
 		}
@@ -186,7 +180,7 @@ func (s *Service) signIn(ctx context.Context, checked *User, rehashed string, c 
 		if rehashed != "" {
 			tx.Queue("UPDATE users SET password_hash = $2 WHERE id = $1", []any{u.ID, rehashed}, nil)
 		}
-		g, err = s.begin(tx, u, token.Method{Method: "password"}, c)
+		g, err = s.beginBy(tx, u, in, c)
 		return err
 	})
 	if err != nil {

@@ -46,12 +46,17 @@ func memberOf(tx *db.Tx, userID, tenantID string) (Member, error) {
 // memberships returns every active membership of a user, oldest first.
 func memberships(tx *db.Tx, userID string) ([]Member, error) {
 	var list []Member
-	err := tx.Query(memberQuery+"m.user_id = $1 ORDER BY m.joined_at NULLS LAST, m.tenant_id", []any{userID}, func(r *db.Row) error {
+	queueMemberships(tx, userID, func(m Member) { list = append(list, m) })
+	return list, tx.Flush()
+}
+
+// queueMemberships is memberships at the next flush.
+func queueMemberships(tx *db.Tx, userID string, each func(Member)) {
+	tx.Queue(memberQuery+"m.user_id = $1 ORDER BY m.joined_at NULLS LAST, m.tenant_id", []any{userID}, func(r *db.Row) error {
 		m, err := scanMember(r)
-		list = append(list, m)
+		each(m)
 		return err
 	})
-	return list, err
 }
 
 // Memberships lists where the caller belongs, for a tenant picker.
@@ -61,27 +66,6 @@ func (s *Service) Memberships(ctx context.Context, a actor.Actor) (list []Member
 		return err
 	})
 	return list, err
-}
-
-// homeTenant chooses where a new session works: the tenant used last, else the
-// one the user's metadata wishes for, else the only one there is. A choice
-// among several is never made for the user.
-func (s *Service) homeTenant(tx *db.Tx, u *User) (Member, error) {
-	list, err := memberships(tx, u.ID)
-	if err != nil {
-		return Member{}, err
-	}
-	for _, want := range []string{u.lastTenant, wish(u.UserMetadata)} {
-		for _, m := range list {
-			if want != "" && m.TenantID == want {
-				return m, nil
-			}
-		}
-	}
-	if len(list) == 1 {
-		return list[0], nil
-	}
-	return Member{}, nil
 }
 
 // wish reads data.tenant_id: one canonical UUID, or "".
@@ -275,10 +259,12 @@ func (s *Service) SwitchTenant(ctx context.Context, a actor.Actor, tenantID stri
 		if err != nil {
 			return err
 		}
-		if !u.EmailConfirmedAt.IsZero() {
-			if err := s.acceptInvitations(tx, u, clientOf(a)); err != nil {
-				return err
-			}
+		st, err := s.belongingOf(tx, u)
+		if err != nil {
+			return err
+		}
+		if _, err := s.enter(tx, u, st, clientOf(a)); err != nil {
+			return err
 		}
 		m, err := s.switchTo(tx, a, id)
 		if err != nil {

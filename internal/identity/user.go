@@ -93,12 +93,7 @@ func scanUser(r *db.Row) *User {
 // id; both are our own texts. found completes what was read.
 func queueUser(tx *db.Tx, where, id string, args ...any) *User {
 	u := &User{}
-	tx.Queue("SELECT "+userColumns+" FROM users WHERE "+where, args, func(r *db.Row) error {
-		if u.ID == "" {
-			*u = *scanUser(r)
-		}
-		return nil
-	})
+	queueRow(tx, u, where, args...)
 	factor.Queue(tx, "user_id IN ("+id+")", args, func(f factor.Factor) {
 		if f.UserID == u.ID {
 			u.Factors = append(u.Factors, f)
@@ -110,6 +105,17 @@ func queueUser(tx *db.Tx, where, id string, args ...any) *User {
 		}
 	})
 	return u
+}
+
+// queueRow reads into u, at the next flush, the account that where names; u
+// stays empty where there is none.
+func queueRow(tx *db.Tx, u *User, where string, args ...any) {
+	tx.Queue("SELECT "+userColumns+" FROM users WHERE "+where, args, func(r *db.Row) error {
+		if u.ID == "" {
+			*u = *scanUser(r)
+		}
+		return nil
+	})
 }
 
 // found returns an account that queueUser has read, or errNoUser.
@@ -132,7 +138,13 @@ func flushed(tx *db.Tx, u *User) (*User, error) {
 	return u.found()
 }
 
-const liveUser = "id = $1 AND deleted_at IS NULL"
+// Whom an id, an address or a number names; is_sso ($2) is false for those who
+// sign in by the latter two.
+const (
+	liveUser  = "id = $1 AND deleted_at IS NULL"
+	byAddress = "email = $1 AND is_sso = $2 AND deleted_at IS NULL"
+	byNumber  = "phone = $1 AND is_sso = $2 AND deleted_at IS NULL"
+)
 
 func userByID(tx *db.Tx, id string) (*User, error) {
 	return flushed(tx, queueUser(tx, liveUser, "$1", id))
@@ -141,12 +153,16 @@ func userByID(tx *db.Tx, id string) (*User, error) {
 // userByEmail finds the account that signs in with an address; SSO accounts
 // are never found by address.
 func userByEmail(tx *db.Tx, email string) (*User, error) {
-	return userBy(tx, "email = $1 AND is_sso = $2 AND deleted_at IS NULL", email, false)
+	return userBy(tx, byAddress, email, false)
 }
 
 // locked is userByID with the row locked until the transaction ends.
 func locked(tx *db.Tx, id string) (*User, error) {
-	return flushed(tx, queueUser(tx, liveUser+tx.DB().ForUpdate(), "$1", id))
+	return flushed(tx, queueLocked(tx, id))
+}
+
+func queueLocked(tx *db.Tx, id string) *User {
+	return queueUser(tx, liveUser+tx.DB().ForUpdate(), "$1", id)
 }
 
 // withIdentities completes a list of accounts.
