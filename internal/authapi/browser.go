@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"holdfast/internal/identity"
+	"holdfast/internal/identity/oidc"
 	"holdfast/internal/web"
 )
 
@@ -71,7 +72,7 @@ func (a *API) cookie(w http.ResponseWriter, at, name, value string, maxAge int) 
 func (a *API) callback(w http.ResponseWriter, c *call) error {
 	q := c.URL.Query()
 	to := a.svc.FinishOAuth(c.Context(), identity.Callback{Provider: c.id, State: q.Get("state"), Code: q.Get("code"), Error: q.Get("error"), Description: q.Get("error_description"),
-		Issuer: q.Get("iss"), Cookie: func(name string) string {
+		Issuer: q.Get("iss"), Given: q.Get("given_name"), Family: q.Get("family_name"), Cookie: func(name string) string {
 			ck, err := c.Cookie(name)
 			if err != nil {
 				return ""
@@ -103,6 +104,10 @@ func (a *API) postedCallback(w http.ResponseWriter, c *call) error {
 		if v.Get(k) != "" {
 			q.Set(k, v.Get(k))
 		}
+	}
+	if given, family := oidc.FormName(v.Get("user")); given+family != "" {
+		q.Set("given_name", given)
+		q.Set("family_name", family)
 	}
 	path := "/callback"
 	if c.id != "" {

@@ -120,6 +120,7 @@ func (s *Service) flowOf(state string) (string, bool) {
 type Callback struct {
 	Provider                                string
 	State, Code, Error, Description, Issuer string
+	Given, Family                           string // the name a posted answer had, "" = none
 	Cookie                                  func(name string) string
 }
 
@@ -205,6 +206,7 @@ func (s *Service) arrive(ctx context.Context, f flow, in Callback, c Client) (to
 	if err != nil {
 		return to, err
 	}
+	p.Introduce(&who, in.Given, in.Family)
 	if f.linkUser != "" {
 		to.Location, err = s.arriveLink(ctx, f, who, c)
 		return to, err

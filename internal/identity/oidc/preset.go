@@ -13,6 +13,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/go-jose/go-jose/v4"
 	"github.com/go-jose/go-jose/v4/jwt"
@@ -97,6 +99,47 @@ func (p *Provider) secret() (string, error) {
 func (p *Provider) hubEndpoint() oauth2.Endpoint {
 	base := strings.TrimRight(p.cfg.Issuer, "/")
 	return oauth2.Endpoint{AuthURL: base + "/login/oauth/authorize", TokenURL: base + "/login/oauth/access_token", AuthStyle: oauth2.AuthStyleInParams}
+}
+
+// maxName bounds each half of a name, in bytes.
+const maxName = 200
+
+// FormName reads the name out of the user member of a posted answer, which is how
+// Apple tells it, once (Sign in with Apple, "Configuring your webpage"). The address
+// beside it is what the browser says, and is not read. Nothing usable is no name.
+func FormName(user string) (given, family string) {
+	if len(user) > 2048 {
+		return "", ""
+	}
+	var in struct {
+		Name struct {
+			First string `json:"firstName"`
+			Last  string `json:"lastName"`
+		} `json:"name"`
+	}
+	if json.Unmarshal([]byte(user), &in) != nil {
+		return "", ""
+	}
+	return cleanName(in.Name.First), cleanName(in.Name.Last)
+}
+
+func cleanName(s string) string {
+	if s = strings.TrimSpace(s); len(s) > maxName || !utf8.ValidString(s) || strings.ContainsFunc(s, unicode.IsControl) {
+		return ""
+	}
+	return s
+}
+
+// Introduce adds to a person the name that came with the answer, where the provider
+// tells it there and not in its tokens. Nobody vouches for it.
+func (p *Provider) Introduce(who *Person, given, family string) {
+	given, family = cleanName(given), cleanName(family)
+	if !p.preset.form || given+family == "" {
+		return
+	}
+	for k, v := range (idClaims{Name: strings.TrimSpace(given + " " + family), GivenName: given, FamilyName: family}).profile() {
+		who.Claims[k] = v
+	}
 }
 
 // hubIssuer is what GitHub calls itself in its answers: the prefix of its

@@ -4,12 +4,39 @@ import (
 	"context"
 	"net/http"
 	"net/http/httptest"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
 
 	"holdfast/internal/fault"
 )
+
+// The name in a posted answer: what is not one is none, and the address beside it
+// is not read.
+func TestFormName(t *testing.T) {
+	for user, want := range map[string][2]string{
+		`{"name":{"firstName":"Zoë","lastName":" van Dyk "},"email":"z@x.example"}`:       {"Zoë", "van Dyk"},
+		`{"name":{"firstName":"Zoë"}}`:                                                    {"Zoë", ""},
+		`{"name":{"firstName":"a\u0000b","lastName":"` + strings.Repeat("x", 201) + `"}}`: {},
+		`{"name":{"firstName":7}}`:                                                        {}, `{"name":"Zoë"}`: {}, `{"email":"z@x.example"}`: {}, `[]`: {}, `{`: {}, "": {},
+		`{"name":{"firstName":"Zoë"},"x":"` + strings.Repeat("x", 2048) + `"}`: {},
+	} {
+		if given, family := FormName(user); [2]string{given, family} != want {
+			t.Errorf("%.60s: %q %q, want %q", user, given, family, want)
+		}
+	}
+}
+
+func FuzzFormName(f *testing.F) {
+	f.Add(`{"name":{"firstName":"Zoë","lastName":"van Dyk"},"email":"z@x.example"}`)
+	f.Fuzz(func(t *testing.T, user string) {
+		given, family := FormName(user)
+		if again := cleanName(given) + cleanName(family); again != given+family || len(again) > 2*maxName {
+			t.Errorf("%q: %q %q", user, given, family)
+		}
+	})
+}
 
 // A provider that hangs is asked once for all who want to sign in; each of them waits
 // as long as he likes, and who comes just after it has failed is told at once.
