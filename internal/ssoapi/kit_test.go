@@ -254,6 +254,7 @@ type idp struct {
 	k      *kit
 	srv    *httptest.Server
 	person saml.Session
+	ends   time.Time // SessionNotOnOrAfter of its assertions; zero = it says none
 	meta   []byte // served at its metadata address instead of its own
 	hits   int
 }
@@ -268,7 +269,7 @@ func newIDP(k *kit) *idp {
 	u, _ := url.Parse(p.srv.URL)
 	key, cert := k.keyPair()
 	p.IdentityProvider = &saml.IdentityProvider{Key: key, Certificate: cert, Logger: quiet{}, MetadataURL: *u.JoinPath("metadata"), SSOURL: *u.JoinPath("sso"),
-		SessionProvider: p, ServiceProviderProvider: p, SignatureMethod: dsig.RSASHA256SignatureMethod}
+		SessionProvider: p, ServiceProviderProvider: p, AssertionMaker: p, SignatureMethod: dsig.RSASHA256SignatureMethod}
 	mux.HandleFunc("/sso", p.ServeSSO)
 	mux.HandleFunc("/metadata", func(w http.ResponseWriter, r *http.Request) {
 		p.hits++
@@ -323,6 +324,15 @@ func (p *idp) xml() []byte {
 func (p *idp) GetSession(http.ResponseWriter, *http.Request, *saml.IdpAuthnRequest) *saml.Session {
 	s := p.person
 	return &s
+}
+
+// MakeAssertion implements saml.AssertionMaker.
+func (p *idp) MakeAssertion(req *saml.IdpAuthnRequest, s *saml.Session) error {
+	err := saml.DefaultAssertionMaker{}.MakeAssertion(req, s)
+	if err == nil && !p.ends.IsZero() {
+		req.Assertion.AuthnStatements[0].SessionNotOnOrAfter = &p.ends
+	}
+	return err
 }
 
 // GetServiceProvider implements saml.ServiceProviderProvider with the metadata
@@ -512,7 +522,7 @@ func (p *idp) unsolicited() string {
 	req := &saml.IdpAuthnRequest{IDP: p.IdentityProvider, HTTPRequest: r, ServiceProviderMetadata: sp, SPSSODescriptor: &sp.SPSSODescriptors[0],
 		ACSEndpoint: &sp.SPSSODescriptors[0].AssertionConsumerServices[0], Now: saml.TimeNow()}
 	s := p.person
-	p.k.ok(saml.DefaultAssertionMaker{}.MakeAssertion(req, &s))
+	p.k.ok(p.MakeAssertion(req, &s))
 	req.Assertion.Subject.SubjectConfirmations[0].SubjectConfirmationData.InResponseTo = ""
 	f, err := req.PostBinding()
 	p.k.ok(err)

@@ -6,6 +6,7 @@ import (
 	"net/url"
 	"reflect"
 	"regexp"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -244,22 +245,48 @@ func TestDisabledConnectionEndsItsSessions(t *testing.T) {
 	})
 }
 
-// The provider's SessionNotOnOrAfter is the session's hard end. crewjam's
-// provider does not say one, so the row is set as its assertion would.
+// The SessionNotOnOrAfter of an assertion is the hard end of its session, of one
+// that was asked for and of one that was not; where it says none, the session
+// outlives it.
 func TestHardEnd(t *testing.T) {
 	onBoth(t, func(k *kit) {
 		p := newIDP(k)
 		id := k.samlConnection(p, k.tenant("Corp"), nil)
-		at := k.landed(k.call("POST", "/sso/saml/acs", "", p.answer(k.begin("provider_id", id))))
-		k.exec("UPDATE sso_accounts SET not_after = $1", k.now().UTC().Add(5*time.Minute))
-		sess := k.want(k.redeem(at), 200, "")
-		if exp := sess.json(k)["expires_in"].(float64); exp > 300 {
-			k.Errorf("the token outlives the assertion: %v s", exp)
+		k.want(k.call("PUT", "/admin/sso/providers/"+id, k.serviceKey(), map[string]any{"allow_unsolicited": true}), 200, "")
+		asked := func() (int, string) {
+			s := k.want(k.redeem(k.landed(k.call("POST", "/sso/saml/acs", "", p.answer(k.begin("provider_id", id))))), 200, "")
+			return int(s.json(k)["expires_in"].(float64)), s.text(k, "refresh_token")
 		}
-		k.mu.Lock()
-		k.skew = 6 * time.Minute
-		k.mu.Unlock()
-		k.want(k.call("POST", "/token?grant_type=refresh_token", "", map[string]any{"refresh_token": sess.text(k, "refresh_token")}), 400, "session_expired")
+		unasked := func() (int, string) {
+			f, err := url.ParseQuery(k.landed(k.call("POST", "/sso/saml/acs", "", url.Values{"SAMLResponse": {p.unsolicited()}})).Fragment)
+			k.ok(err)
+			n, err := strconv.Atoi(f.Get("expires_in"))
+			k.ok(err)
+			return n, f.Get("refresh_token")
+		}
+		var open, bounded []string
+		for _, arrive := range []func() (int, string){asked, unasked} {
+			p.ends = time.Time{}
+			_, token := arrive()
+			open = append(open, token)
+			p.ends = k.now().UTC().Add(5 * time.Minute)
+			exp, token := arrive()
+			if exp > 300 {
+				k.Errorf("the token outlives the assertion: %v s", exp)
+			}
+			bounded = append(bounded, token)
+		}
+		again := func(token string) answer {
+			return k.call("POST", "/token?grant_type=refresh_token", "", map[string]any{"refresh_token": token})
+		}
+		for i := range bounded {
+			bounded[i] = k.want(again(bounded[i]), 200, "").text(k, "refresh_token")
+		}
+		k.later(6 * time.Minute)
+		for i := range bounded {
+			k.want(again(bounded[i]), 400, "session_expired")
+			k.want(again(open[i]), 200, "")
+		}
 	})
 }
 
