@@ -571,6 +571,13 @@ func TestMailedLink(t *testing.T) {
 				s.Errorf("%q: %d %q", evil, r.status, r.header.Get("Location"))
 			}
 		}
+		// What a provider posted and cannot be read is told there as well.
+		for _, posted := range []string{"%zz", "state=" + strings.Repeat("x", 2<<20)} {
+			r = s.call("POST", "/callback?redirect_to=https%3A%2F%2Fevil.example", posted, form)
+			if r.status != 303 || !strings.HasPrefix(r.header.Get("Location"), "http://localhost:3000?error=invalid_request&error_code=bad_oauth_callback&") {
+				s.Errorf("%.10q posted: %d %q", posted, r.status, r.header.Get("Location"))
+			}
+		}
 		// A page never carries markup from its address.
 		if r = s.call("GET", `/verify?type="><script>alert(1)</script>&token=%22%3E%3Cscript%3E`, nil, browser); strings.Contains(r.text, "<script>") {
 			s.Error(r.text)

@@ -9,6 +9,7 @@ import (
 	"net/url"
 	"strings"
 
+	"holdfast/internal/fault"
 	"holdfast/internal/identity"
 	"holdfast/internal/identity/oidc"
 	"holdfast/internal/web"
@@ -96,8 +97,11 @@ func (a *API) callback(w http.ResponseWriter, c *call) error {
 // which carries the flow's cookie; a cross-site post does not.
 func (a *API) postedCallback(w http.ResponseWriter, c *call) error {
 	v, err := readForm(w, c)
-	if err != nil {
-		return err
+	if err != nil { // a person is looking at this
+		err = fault.Wrap(err, fault.Invalid, "bad_oauth_callback", "The provider's form cannot be read")
+		w.Header().Set("Location", a.svc.Misled(a.svc.Target(), err))
+		w.WriteHeader(http.StatusSeeOther)
+		return nil
 	}
 	q := url.Values{}
 	for _, k := range []string{"state", "code", "error", "error_description", "iss"} {

@@ -11,6 +11,7 @@ import (
 
 	"holdfast/internal/db"
 	"holdfast/internal/identity"
+	"holdfast/internal/sso"
 )
 
 // foreign is one address elsewhere, in spellings that naive comparisons let
@@ -49,6 +50,38 @@ func TestOpenRedirects(t *testing.T) {
 		if n := k.count("SELECT COUNT(*) FROM sso_requests WHERE redirect_to <> 'https://app.example'"); n != 0 {
 			k.Errorf("%d sign-ins would lead elsewhere", n)
 		}
+	})
+}
+
+// What cannot be read, and comes in a person's browser, leads to the site, with the
+// reason in the query, and never to where it names itself.
+func TestUnreadableAnswers(t *testing.T) {
+	onBoth(t, func(k *kit) {
+		relay := url.Values{"RelayState": {"https://app.example/in"}}
+		twice := url.Values{"SAMLResponse": {"eA==", "eA=="}}
+		big := url.Values{"SAMLResponse": {strings.Repeat("A", 2<<20)}}
+		callback := "/sso/oidc/" + k.oidcConnection(newOP(k), k.tenant("Corp"), "corp.example") + "/callback?code=x&state=y&"
+		check := func(name string, a answer, code string) {
+			k.Helper()
+			at := k.landed(a)
+			if q := at.Query(); at.Scheme+"://"+at.Host+at.Path != "https://app.example" || q.Get("error_code") != code || q.Get("error") == "" || q.Get("error_description") == "" {
+				k.Errorf("%s: %d leads to %s, want %s", name, a.status, at, code)
+			}
+		}
+		acs := func(body any) answer { return k.call("POST", "/sso/saml/acs?redirect_to=https://evil.example", "", body) }
+		check("no response", acs(relay), "validation_failed")
+		check("two responses", acs(twice), "validation_failed")
+		check("two relay states", acs(url.Values{"SAMLResponse": {"eA=="}, "RelayState": {"https://evil.example", "x"}}), "validation_failed")
+		check("no form", acs(raw("%zz")), "validation_failed")
+		check("a large one", acs(big), "request_entity_too_large")
+		for _, name := range []string{"state", "code", "iss", "error"} {
+			check("two of "+name, k.call("GET", callback+name+"=https://evil.example&"+name+"=x", "", nil), "bad_oauth_callback")
+		}
+		var err error
+		k.svc, err = sso.New(sso.Config{PublicURL: k.base, AllowPrivate: true, MasterKey: master, Resolver: k}, k.db, k.ident, k.now)
+		k.ok(err)
+		k.mount()
+		check("SAML is off", acs(url.Values{"SAMLResponse": {"eA=="}}), "saml_provider_disabled")
 	})
 }
 

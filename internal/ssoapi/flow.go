@@ -98,29 +98,43 @@ func (a *API) metadata(w http.ResponseWriter, c *call) error {
 }
 
 func (a *API) acs(w http.ResponseWriter, c *call) error {
+	in, err := a.posted(w, c)
+	if err != nil {
+		return a.astray(w, err)
+	}
+	return back(w, a.svc.FinishSAML(c.Context(), in, c.client()).Location)
+}
+
+// posted reads the form that a SAML provider had the browser post.
+func (a *API) posted(w http.ResponseWriter, c *call) (in sso.Response, err error) {
 	if !a.svc.SAML() {
-		return samlOff()
+		return in, samlOff()
 	}
 	b, err := web.ReadBody(w, c.Request, maxBody)
 	if err != nil {
-		return err
+		return in, err
 	}
 	form, err := url.ParseQuery(string(b))
 	if err != nil {
-		return fault.Wrap(err, fault.Invalid, "validation_failed", "The form cannot be read")
+		return in, fault.Wrap(err, fault.Invalid, "validation_failed", "The form cannot be read")
 	}
 	if len(form["SAMLResponse"]) != 1 || len(form["RelayState"]) > 1 {
-		return fault.New(fault.Invalid, "validation_failed", "SAMLResponse is missing, or stands twice")
+		return in, fault.New(fault.Invalid, "validation_failed", "SAMLResponse is missing, or stands twice")
 	}
-	to := a.svc.FinishSAML(c.Context(), sso.Response{SAMLResponse: form.Get("SAMLResponse"), RelayState: form.Get("RelayState")}, c.client())
-	return back(w, to.Location)
+	return sso.Response{SAMLResponse: form.Get("SAMLResponse"), RelayState: form.Get("RelayState")}, nil
+}
+
+// astray leads a person whose provider's answer cannot be read to the site, and
+// nowhere that the answer names.
+func (a *API) astray(w http.ResponseWriter, err error) error {
+	return back(w, a.ident.Misled(a.ident.Target(), err))
 }
 
 func (a *API) callback(w http.ResponseWriter, c *call) error {
 	q := c.URL.Query()
 	for _, k := range []string{"state", "code", "error", "iss"} {
 		if len(q[k]) > 1 {
-			return fault.New(fault.Invalid, "bad_oauth_callback", "%s stands twice", k)
+			return a.astray(w, fault.New(fault.Invalid, "bad_oauth_callback", "%s stands twice", k))
 		}
 	}
 	to := a.svc.FinishOIDC(c.Context(), sso.Answer{Connection: c.ids[0], State: q.Get("state"), Code: q.Get("code"), Error: q.Get("error"), Description: q.Get("error_description"), Issuer: q.Get("iss")}, c.client())

@@ -165,6 +165,9 @@ func (a answer) text(k *kit, path ...string) string {
 	return s
 }
 
+// raw is a body as it is.
+type raw string
+
 // call sends JSON, or a form when body is url.Values.
 func (k *kit) call(method, path, bearer string, body any) answer {
 	k.Helper()
@@ -172,6 +175,8 @@ func (k *kit) call(method, path, bearer string, body any) answer {
 	ct := "application/json"
 	switch b := body.(type) {
 	case nil:
+	case raw:
+		r = strings.NewReader(string(b))
 	case url.Values:
 		r, ct = strings.NewReader(b.Encode()), "application/x-www-form-urlencoded"
 	default:

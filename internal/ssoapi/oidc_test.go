@@ -576,7 +576,7 @@ func TestSAMLSwitchedOff(t *testing.T) {
 			body         any
 		}{
 			{"POST", "/sso", map[string]any{}}, {"POST", "/sso", map[string]any{"domain": "unknown.example", "code_challenge": nil}}, {"GET", "/sso/saml/metadata", nil},
-			{"POST", "/sso/saml/acs", url.Values{"SAMLResponse": {"x"}}}, {"GET", "/admin/sso/providers", nil}, {"POST", "/admin/sso/providers", map[string]any{"type": "saml"}},
+			{"GET", "/admin/sso/providers", nil}, {"POST", "/admin/sso/providers", map[string]any{"type": "saml"}},
 		} {
 			k.want(k.call(c.method, c.path, k.serviceKey(), c.body), 404, "saml_provider_disabled")
 		}
