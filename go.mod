@@ -1,6 +1,6 @@
 module holdfast
 
-go 1.26.0
+go 1.26.6
 
 replace github.com/google/pprof => github.com/google/pprof v0.0.0-20260906184651-6331bc6350fe
 
