@@ -68,7 +68,9 @@ func TestUnreadableAnswers(t *testing.T) {
 				k.Errorf("%s: %d leads to %s, want %s", name, a.status, at, code)
 			}
 		}
-		acs := func(body any) answer { return k.call("POST", "/sso/saml/acs?redirect_to=https://evil.example", "", body) }
+		acs := func(body any) answer {
+			return k.call("POST", "/sso/saml/acs?redirect_to=https://evil.example", "", body)
+		}
 		check("no response", acs(relay), "validation_failed")
 		check("two responses", acs(twice), "validation_failed")
 		check("two relay states", acs(url.Values{"SAMLResponse": {"eA=="}, "RelayState": {"https://evil.example", "x"}}), "validation_failed")

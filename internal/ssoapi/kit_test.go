@@ -260,7 +260,7 @@ type idp struct {
 	srv    *httptest.Server
 	person saml.Session
 	ends   time.Time // SessionNotOnOrAfter of its assertions; zero = it says none
-	meta   []byte // served at its metadata address instead of its own
+	meta   []byte    // served at its metadata address instead of its own
 	hits   int
 }
 
