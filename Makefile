@@ -62,9 +62,10 @@ race:
 	CGO_ENABLED=1 bin/pgtest -- $(GO) test -race -timeout 60m -shuffle=on ./...
 
 kill: export HOLDFAST_KILL_ROUNDS = 50
-kill: ## each step of an import killed at 50 random moments, on both engines
+kill: build ## each step of an import killed at 50 random moments, and a server amid 100,000 rows, on both engines
 	$(GO) build -o bin/pgtest ./internal/testkit/pgtest/cmd/pgtest
 	bin/pgtest -- $(GO) test -timeout 60m -v -run '^TestKilled$$' ./internal/imports
+	$(GO) run ./bench -case killed -rows 100000
 
 fuzz: ## each fuzz target for FUZZTIME
 	@for package in $$(grep -rl --include='*_test.go' '^func Fuzz' internal | xargs -r -n1 dirname | sort -u); do \

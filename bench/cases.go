@@ -20,7 +20,7 @@ import (
 // per engine.
 var (
 	shared = []string{"hit", "miss", "list", "insert"}
-	alone  = []string{"start", "xlsx", "limiter", "flat", "kpis", "scores", "webhooks", "greedy", "import", "killed", "neighbour"}
+	alone  = []string{"start", "xlsx", "limiter", "flat", "kpis", "scores", "webhooks", "greedy", "fleet", "import", "killed", "neighbour"}
 )
 
 func caseNames() []string {
@@ -116,6 +116,11 @@ func (m *measurement) onEngine(ctx context.Context, engine string) error {
 	if m.wants("greedy") {
 		if err := m.greedy(ctx, engine); err != nil {
 			return fmt.Errorf("greedy: %w", err)
+		}
+	}
+	if m.wants("fleet") && engine == "postgresql" { // nodes have no other database in common
+		if err := m.fleet(ctx, engine); err != nil {
+			return fmt.Errorf("fleet: %w", err)
 		}
 	}
 	if m.wants("xlsx") {

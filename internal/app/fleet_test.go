@@ -469,6 +469,16 @@ func TestHitsAndCrowdsCostNothing(t *testing.T) {
 // request that filled the cache carried.
 func TestKeptAnswersAreTheirTenants(t *testing.T) {
 	testkit.Run(t, func(t *testing.T, k *testkit.Kit) {
+		var ended struct {
+			AccessToken string `json:"access_token"`
+		}
+		k.Post("", "/auth/v1/token?grant_type=password", map[string]string{"email": who(actor.Admin), "password": demo.Password}).JSON(t, &ended)
+		if r := k.Call(testkit.Request{Method: "GET", Path: snapshot, Bearer: ended.AccessToken}); r.Status != 200 {
+			t.Fatalf("before signing out: %d", r.Status)
+		}
+		if r := k.Call(testkit.Request{Method: "POST", Path: "/auth/v1/logout?scope=local", Bearer: ended.AccessToken}); r.Status != 204 {
+			t.Fatalf("sign out: %d %s", r.Status, r.Body)
+		}
 		for _, fn := range k.App.Functions() {
 			if fn.TTL == 0 {
 				continue
@@ -497,7 +507,7 @@ func TestKeptAnswersAreTheirTenants(t *testing.T) {
 					t.Errorf("%s, round %d: %v", fn.Name, round, r.Header)
 				}
 			}
-			for _, q := range []testkit.Request{{Method: "GET", Path: path}, {Method: "GET", Path: path, Bearer: "garbage"}} {
+			for _, q := range []testkit.Request{{Method: "GET", Path: path}, {Method: "GET", Path: path, Bearer: "garbage"}, {Method: "GET", Path: path, Bearer: ended.AccessToken}} {
 				if r := k.Call(q); r.Status != 401 || r.Header.Get("X-Cache") != "" {
 					t.Errorf("%s warm, %q: %d", fn.Name, q.Bearer, r.Status)
 				}
