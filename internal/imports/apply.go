@@ -114,11 +114,11 @@ func (m *Importer) appliable(tx *db.Tx, a actor.Actor, job *Job) (*plan, error) 
 	}
 	for _, name := range p.Fields {
 		if t.denies(name, a.Role) {
-			return nil, fault.New(fault.Forbidden, "42501", "the file sets %s, which role %q may not set: process it again to leave that out, or have somebody apply it who may", name, a.Role)
+			return nil, fault.New(fault.Forbidden, "42501", "the file sets %s, which your role (%s) may not set: process it again to leave that out, or have somebody apply it who may", t.words(name), a.Role)
 		}
 	}
 	if settings.DryRun {
-		return nil, wrongState(job, "was made to check a file only (options.dry_run)")
+		return nil, wrongState(job, "was made to check a file only").With("status: "+job.Status, "options.dry_run")
 	}
 	if w := m.repeated(tx, a, job.Target, job.SHA256, job.ID); w != nil && !settings.Force {
 		f := fault.New(fault.Conflict, "import_repeated", "%s", w)
@@ -302,7 +302,7 @@ func (ap *application) mayMake(line int) error {
 	case ap.plan.Mode == ModeUpdate:
 		return stale(line, "the record it updates is gone by now")
 	case !ap.makes:
-		return fault.New(fault.Forbidden, "42501", "line %d: your role may not make %s", line, ap.target.name)
+		return fault.New(fault.Forbidden, "42501", "line %d: your role may not make %s", line, spoken(ap.target.name))
 	}
 	return nil
 }
@@ -312,7 +312,7 @@ func (ap *application) mayChange(line int) error {
 	case ap.plan.Mode == ModeInsert:
 		return stale(line, "a record with the same key exists by now")
 	case !ap.changes:
-		return fault.New(fault.Forbidden, "42501", "line %d: your role may not change %s", line, ap.target.name)
+		return fault.New(fault.Forbidden, "42501", "line %d: your role may not change %s", line, spoken(ap.target.name))
 	}
 	return nil
 }
@@ -376,7 +376,7 @@ func (ap *application) change(old, row store.Row, line int) (store.Change, error
 		return c, nil
 	}
 	if legal, permitted := st.Allows(from, to, ap.step.actor.Role); !legal || !permitted {
-		return c, fault.New(fault.Conflict, "HF001", "line %d: a record of %s cannot move from %q to %q", line, ap.resource.Name, from, to).
+		return c, fault.New(fault.Conflict, "HF001", "line %d: a record of %s cannot move from %q to %q", line, spoken(ap.resource.Name), from, to).
 			With(fmt.Sprintf("line %d", line), "").At(st.Field, "cannot become %s", to)
 	}
 	return c, nil

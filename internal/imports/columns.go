@@ -73,7 +73,7 @@ func (v *survey) explain() []Column {
 	}
 	for i, h := range v.layout.headers {
 		if !read[i] {
-			out = append(out, Column{Index: i, Header: h, How: "ignored", Why: fmt.Sprintf("No field of %s is called that; a mapping can use it.", v.target.name)})
+			out = append(out, Column{Index: i, Header: h, How: "ignored", Why: fmt.Sprintf("No field of %s is called that; a mapping can use it.", spoken(v.target.name))})
 		}
 	}
 	slices.SortStableFunc(out, func(a, b Column) int { return a.Index - b.Index })

@@ -309,7 +309,7 @@ func (v *survey) wantKey(d *draft) {
 	for _, k := range r.Import.Key {
 		f, _ := r.Field(k)
 		if _, ok := d.row[k]; !ok && (f.Required && f.Default == "" || len(r.Import.Key) == 1) && !d.refused(v, k) {
-			d.fail(v.header(k), "required", "%s is required to find the record", k)
+			d.fail(v.header(k), "required", "%s is required to find the record", v.target.words(k))
 		}
 	}
 }
@@ -340,7 +340,7 @@ func (m *Importer) validate(v *survey, d *draft, r *catalog.Resource, op store.O
 		if f.Msg == "is required" {
 			code = "required"
 		}
-		d.fail(v.header(f.Name), code, "%s %s", f.Name, f.Msg)
+		d.fail(v.header(f.Name), code, "%s %s", v.target.words(f.Name), f.Msg)
 	}
 	return checked
 }
@@ -381,10 +381,10 @@ func (m *Importer) movementRules(v *survey, d *draft, row store.Row) {
 	}
 	to, from := row["to_zone_id"] != nil, row["from_zone_id"] != nil
 	needsTo, needsFrom := !losses[kind], !gains[kind]
-	rule(needsTo && !to, "to_zone_id", "required", "a movement of type %s needs to_zone_id", kind)
-	rule(needsFrom && !from, "from_zone_id", "required", "a movement of type %s needs from_zone_id", kind)
-	rule(!needsTo && to, "to_zone_id", "invalid", "a movement of type %s has no to_zone_id", kind)
-	rule(!needsFrom && from, "from_zone_id", "invalid", "a movement of type %s has no from_zone_id", kind)
+	rule(needsTo && !to, "to_zone_id", "required", "a movement of type %s needs the zone it goes to", kind)
+	rule(needsFrom && !from, "from_zone_id", "required", "a movement of type %s needs the zone it comes from", kind)
+	rule(!needsTo && to, "to_zone_id", "invalid", "a movement of type %s goes to no zone", kind)
+	rule(!needsFrom && from, "from_zone_id", "invalid", "a movement of type %s comes from no zone", kind)
 	rule(to && from && row["to_zone_id"] == row["from_zone_id"] && kind != "pack" && kind != "status_change", "to_zone_id", "invalid", "both zones are the same")
 	for _, f := range []string{"to_zone_id", "from_zone_id"} {
 		rule(d.also[f] == "archived", f, "archived", "the zone is archived")

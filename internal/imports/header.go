@@ -130,7 +130,8 @@ func (v *survey) findHeader(f upload, o *opening, given map[string]place) (skip 
 		v.headed = false
 		v.warnings = append(v.warnings, fmt.Sprintf("The file has no header: line %d reads like those below it and was taken as a row.", first.Line))
 	case unsure:
-		return 0, question("options.header", "is line %d (%s) the header, or data already? Set options.header to true or false, or options.header_row to the line of the header", first.Line, excerpt(first))
+		return 0, question("options.header", "is line %d (%s) the header, or data already? Say which, or on which line the header is", first.Line, excerpt(first)).
+			With("", "options.header: true or false; or options.header_row")
 	}
 	return 0, nil
 }
@@ -144,8 +145,8 @@ func onlyTitles(above []sheet.Record, header *sheet.Record) error {
 		if _, filled := matches(*rec, nil); filled < wide && rec.Bad == nil {
 			continue
 		}
-		return question("options.header_row", "line %d (%s) reads like the header, but line %d (%s) above it may be data: set options.header_row to the line of the header, or options.header to true if it is the first line, to false if there is none",
-			header.Line, excerpt(header), rec.Line, excerpt(rec))
+		return question("options.header_row", "line %d (%s) reads like the header, but line %d (%s) above it may be data: say on which line the header is, or that there is none",
+			header.Line, excerpt(header), rec.Line, excerpt(rec)).With("", "options.header_row; or options.header: true for the first line, false for none")
 	}
 	return nil
 }
@@ -172,7 +173,7 @@ func (v *survey) chosen(o *opening) (skip int, err error) {
 		rec, err := o.Next()
 		switch {
 		case errors.Is(err, io.EOF) || err == nil && rec.Line > want:
-			return 0, question("options.header_row", "line %d of the file is blank, or not there, or inside a row that begins above it: set options.header_row to the line that its header begins on", want)
+			return 0, question("options.header_row", "line %d of the file is blank, or not there, or inside a row that begins above it: say on which line its header begins", want)
 		case err != nil:
 			return 0, err
 		case rec.Line == want:

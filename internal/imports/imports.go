@@ -263,7 +263,7 @@ func parseSettings(raw json.RawMessage) (Settings, error) {
 		case strings.Contains(err.Error(), "unknown field"):
 			why = strings.TrimPrefix(err.Error(), "json: ")
 		}
-		return s, fault.Wrap(err, fault.Invalid, "options", "options: %s", why).At("options", "%s", why)
+		return s, fault.Wrap(err, fault.Invalid, "options", "the options cannot be used: %s", why).At("options", "%s", why)
 	}
 	if s.Mode == "" {
 		s.Mode = ModeUpsert
@@ -281,7 +281,7 @@ func (s *Settings) mark() byte {
 
 func (s *Settings) check() error {
 	bad := func(field, format string, args ...any) error {
-		f := fault.New(fault.Invalid, "options", "options."+field+" "+format, args...)
+		f := fault.New(fault.Invalid, "options", "the "+spoken(field)+" "+format, args...)
 		return f.At("options."+field, format, args...)
 	}
 	switch {

@@ -47,7 +47,7 @@ func (l *ledgerOf) enter(v *survey, d *draft) {
 	name, _ := d.row[key].(string)
 	if name == "" {
 		if !d.refused(v, key) {
-			d.fail(v.header(key), "required", "%s is required: it says which rows belong together", key)
+			d.fail(v.header(key), "required", "%s is required: it says which rows belong together", v.target.words(key))
 		}
 		return
 	}
@@ -71,7 +71,7 @@ func (l *ledgerOf) enter(v *survey, d *draft) {
 		case !there:
 			l.says = append(l.says, h)
 		case h != 0 && h != l.says[doc.says+at]:
-			d.fail(c.header, "differs", "line %d says something else of %s %s, or nothing", doc.line, codeOf(v.target.name), clip(name, 80))
+			d.fail(c.header, "differs", "line %d says something else of %s %s, or nothing", doc.line, spoken(codeOf(v.target.name)), clip(name, 80))
 		}
 		at++
 	}

@@ -31,7 +31,7 @@ func parseMapping(t *target, raw json.RawMessage) (map[string]place, error) {
 	d := json.NewDecoder(bytes.NewReader(raw))
 	d.UseNumber()
 	if err := d.Decode(&given); err != nil {
-		return nil, fault.Wrap(err, fault.Invalid, "mapping", "the mapping is not a JSON object of field to header or column number").At("mapping", "must be an object")
+		return nil, fault.Wrap(err, fault.Invalid, "mapping", "the mapping does not name a header or a column number for each field").At("mapping", "must be an object")
 	}
 	out := map[string]place{}
 	for name, v := range given {
@@ -54,7 +54,7 @@ func unknownField(t *target, name string) error {
 	for _, c := range t.columns {
 		names = append(names, c.name)
 	}
-	f := fault.New(fault.Invalid, "mapping", "an import of %s cannot set %q", t.name, name).At("mapping."+name, "must be one of %s", strings.Join(names, ", "))
+	f := fault.New(fault.Invalid, "mapping", "an import of %s cannot set %q", spoken(t.name), name).At("mapping."+name, "must be one of %s", strings.Join(names, ", "))
 	if near := spell.Nearest(name, names); near != "" {
 		f.Hint = fmt.Sprintf("did you mean %q?", near)
 	}
@@ -73,7 +73,7 @@ func placeOf(name string, v any) (place, error) {
 			return place{number: n}, nil
 		}
 	}
-	return place{}, fault.New(fault.Invalid, "mapping", "mapping.%s must be a header or a column number from 1 to %d", name, sheet.MaxColumns).
+	return place{}, fault.New(fault.Invalid, "mapping", "the mapping of %s must be a header or a column number from 1 to %d", spoken(name), sheet.MaxColumns).
 		At("mapping."+name, "must be a header or a column number")
 }
 
@@ -131,7 +131,7 @@ func arrange(t *target, first []string, given map[string]place, headed bool) (*l
 	case given != nil:
 		err = l.follow(t, given, headed)
 	case !headed:
-		err = question("mapping", "a file without header needs a mapping of fields to column numbers")
+		err = question("mapping", "the file has no header: say by its number which column is which")
 	default:
 		err = l.guess(t)
 	}
@@ -174,12 +174,12 @@ func (l *layout) find(name string, p place, headed bool) (int, error) {
 	if n == 0 && !headed {
 		var err error
 		if n, err = strconv.Atoi(p.header); err != nil || n < 1 {
-			return 0, question(field, "the file has no header: %s must be a column number, not %q", field, p.header)
+			return 0, question(field, "the file has no header: the column of the %s is told by its number, not as %q", spoken(name), p.header)
 		}
 	}
 	if n > 0 {
 		if n > l.width {
-			return 0, question(field, "%s is column %d, but the file has %d columns", field, n, l.width)
+			return 0, question(field, "the %s is said to be in column %d, but the file has %d columns", spoken(name), n, l.width)
 		}
 		return n - 1, nil
 	}
@@ -225,15 +225,15 @@ func (l *layout) guess(t *target) error {
 					continue
 				}
 				if m, twice := best[ci]; twice {
-					return question("mapping."+c.name, "columns %d and %d both read as %s: say which in the mapping, with its number", m.index+1, i+1, c.name)
+					return question("mapping."+c.name, "columns %d and %d both read as %s: say by its number which is meant", m.index+1, i+1, c.words())
 				}
 				best[ci], taken[i] = match{i, rank}, ci
 			}
 		}
 	}
 	if len(best) == 0 {
-		f := question("mapping", "none of the file's columns is known for %s: choose another kind of record, or say in the mapping which column is which; if the first row is data and no header, set options.header to false and give column numbers; if the header is not where it was looked for, options.header_row says on which line it is", spoken(t.name))
-		f.Details = "columns of the file: " + strings.Join(l.headers, ", ")
+		f := question("mapping", "none of the file's columns is known for %s: choose another kind of record, or say in the mapping which column is which; if the first row is data and no header, say so and tell the columns by their numbers; if the header is not where it was looked for, say on which line it is", spoken(t.name))
+		f.Details, f.Hint = "columns of the file: "+strings.Join(l.headers, ", "), "mapping; options.header: false; options.header_row"
 		return f
 	}
 	for ci := range t.columns {
@@ -286,7 +286,7 @@ func (l *layout) needs(t *target, mode string) map[string]bool {
 // complete checks that the columns a record cannot do without are there.
 func (l *layout) complete(t *target, s Settings) error {
 	if s.Mode == ModeUpdate && !t.keyed() {
-		return question("options.mode", "records of %s are never changed, only added: use mode insert", t.name)
+		return question("options.mode", "%s are never changed, only added: use the mode insert", spoken(t.name))
 	}
 	need := l.needs(t, s.Mode)
 	var missing []string
@@ -303,29 +303,44 @@ func (l *layout) complete(t *target, s Settings) error {
 	for i, name := range missing {
 		words[i] = t.column(name).called()
 	}
-	f := fault.New(fault.Invalid, "import_question", "the file has no column for %s, which %s need: if one of its columns is meant, say so in the mapping, or give one value for all rows in options.defaults",
-		listed(words, "and"), spoken(t.name)).With("columns of the file: "+strings.Join(l.headers, ", "), "")
+	f := fault.New(fault.Invalid, "import_question", "the file has no column for %s, which %s need: if one of its columns is meant, say so in the mapping, or give one value for all rows",
+		listed(words, "and"), spoken(t.name)).With("columns of the file: "+strings.Join(l.headers, ", "), "mapping, or options.defaults")
 	for _, name := range missing {
 		f.At("mapping."+name, "no column gives it")
 	}
 	return f
 }
 
-// called is a column in a sentence: its label, and the field's name where that
-// is another word.
+// called is a column in a sentence to somebody who maps it: its label, and the
+// field's name where that is another word.
 func (c *column) called() string {
+	if cell.Fold(c.field.Label) == cell.Fold(c.name) {
+		return c.words()
+	}
+	return fmt.Sprintf("%s (%s)", c.words(), c.name)
+}
+
+// words are a column in a sentence.
+func (c *column) words() string {
 	label := strings.ToLower(c.field.Label[:1]) + c.field.Label[1:]
 	if len(c.field.Label) > 1 && strings.ToUpper(c.field.Label[:2]) == c.field.Label[:2] {
 		label = c.field.Label // an abbreviation
 	}
-	if cell.Fold(label) == cell.Fold(c.name) {
-		return "the " + label
-	}
-	return fmt.Sprintf("the %s (%s)", label, c.name)
+	return "the " + label
 }
 
-// spoken is a resource's name as people say it.
-func spoken(resource string) string { return strings.ReplaceAll(resource, "_", " ") }
+// words are a field in a sentence.
+func (t *target) words(field string) string {
+	if c := t.column(field); c != nil {
+		return c.words()
+	}
+	return "the " + spoken(field)
+}
+
+// spoken is a resource's or field's name as people say it.
+func spoken(name string) string {
+	return strings.ReplaceAll(strings.TrimSuffix(name, "_id"), "_", " ")
+}
 
 // listed puts words into a sentence.
 func listed(words []string, last string) string {

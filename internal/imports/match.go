@@ -19,14 +19,20 @@ func (st *stager) unique(d *draft, row store.Row) {
 		return
 	}
 	if line, ok := st.seen.put(key, d.line); ok {
-		var cols []string
-		for _, k := range st.v.keyFields() {
-			if row[k] != nil {
-				cols = append(cols, st.v.header(k))
-			}
-		}
-		d.fail(cols[len(cols)-1], "duplicate", "line %d has the same %s", line, strings.Join(cols, " and "))
+		given := slices.DeleteFunc(slices.Clone(st.v.keyFields()), func(k string) bool { return row[k] == nil })
+		d.fail(st.v.header(given[len(given)-1]), "duplicate", "line %d has the same %s", line, strings.Join(st.v.titles(given), " and "))
 	}
+}
+
+// titles are the columns that fields come from, or what these are called.
+func (v *survey) titles(fields []string) []string {
+	out := make([]string, len(fields))
+	for i, name := range fields {
+		if out[i] = spoken(name); v.layout.column(name) != nil {
+			out[i] = v.header(name)
+		}
+	}
+	return out
 }
 
 // keyFields are the fields that tell the file's rows apart.

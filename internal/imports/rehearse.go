@@ -126,9 +126,9 @@ func (r *rehearsal) clashes() error {
 			k, d := otherKey(r.resource, at, r.changes[i].After), r.drafts[i]
 			last := r.st.v.header(key[len(key)-1])
 			if line, taken := r.st.take(k, r.changes[i].After, d.line); taken {
-				d.fail(last, "duplicate", "line %d has the same %s", line, strings.Join(key, " and "))
+				d.fail(last, "duplicate", "line %d has the same %s", line, strings.Join(r.st.v.titles(key), " and "))
 			} else if name := there[k]; name != "" {
-				d.fail(last, "exists", "%s has the same %s", name, strings.Join(key, " and "))
+				d.fail(last, "exists", "%s has the same %s", name, strings.Join(r.st.v.titles(key), " and "))
 			}
 		}
 	}

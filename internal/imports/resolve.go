@@ -78,7 +78,7 @@ func singular(resource string) string {
 	if s := singulars[resource]; s != "" {
 		return s
 	}
-	return strings.TrimSuffix(resource, "s")
+	return strings.TrimSuffix(spoken(resource), "s")
 }
 
 func codeOf(resource string) string {
@@ -232,7 +232,7 @@ func (r *resolver) put(v *survey, d *draft) {
 		case 0:
 			d.fail(ref.col.header, "unknown_"+codeOf(to), "there is no %s %q", one, clip(ref.text, 80))
 		default:
-			d.fail(ref.col.header, "ambiguous_"+codeOf(to), "%d %s are called %q: use the code", hit.n, to, clip(ref.text, 80))
+			d.fail(ref.col.header, "ambiguous_"+codeOf(to), "%d %s are called %q: use the code", hit.n, spoken(to), clip(ref.text, 80))
 		}
 	}
 }

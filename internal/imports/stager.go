@@ -320,12 +320,12 @@ func (st *stager) result() *Processed {
 	}
 	for name, text := range st.v.target.defaults {
 		if st.v.layout.column(name) == nil && st.v.settings.Defaults[name] == "" && st.v.settings.Mode != ModeUpdate {
-			res.Warnings = append(res.Warnings, fmt.Sprintf("No column gives the %s: every row is taken as %s.", name, text))
+			res.Warnings = append(res.Warnings, fmt.Sprintf("No column gives %s: every row is taken as %s.", st.v.target.words(name), text))
 		}
 	}
 	delete(st.torn, text(nil))
 	if n := len(st.torn); n > 0 {
-		res.Warnings = append(res.Warnings, fmt.Sprintf("The rows with errors are lines of %d %s, which would come without them.", n, st.v.target.name))
+		res.Warnings = append(res.Warnings, fmt.Sprintf("The rows with errors are lines of %d %s, which would come without them.", n, spoken(st.v.target.name)))
 	}
 	res.say()
 	return res

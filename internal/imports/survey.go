@@ -80,7 +80,7 @@ func look(f upload, t *target, s Settings, given map[string]place) (*survey, err
 		return nil, err
 	}
 	if n := len(v.format.Sheets); n > 1 && s.Sheet == "" {
-		v.warnings = append(v.warnings, fmt.Sprintf("The workbook has %d sheets and the first was read; options.sheet chooses another.", n))
+		v.warnings = append(v.warnings, fmt.Sprintf("The workbook has %d sheets and the first was read; another one can be named.", n))
 	}
 	rows, first, err := v.begin(f, given)
 	if err != nil {
@@ -107,8 +107,7 @@ func (v *survey) elsewhere(err error, f upload, first []string) error {
 		return err
 	}
 	if names := f.others(first); len(names) > 0 {
-		q.Hint = "the columns would fit " + listed(names, "or")
-		q.Msg += "; " + q.Hint
+		q.Msg += "; the columns would fit " + listed(names, "or")
 	}
 	return q
 }
@@ -256,7 +255,7 @@ func (v *survey) recall(f upload, first []string, given map[string]place) (map[s
 		return nil, nil // fields have gone since: look anew
 	}
 	v.saved = job
-	v.warnings = append(v.warnings, fmt.Sprintf("The columns are read as they were mapped for %s; options.guess recognises them anew.", job))
+	v.warnings = append(v.warnings, fmt.Sprintf("The columns are read as they were mapped for %s; they can be recognised anew instead.", job))
 	return given, nil
 }
 

@@ -158,9 +158,9 @@ func (t *target) permit(r actor.Role, mode string) error {
 	create, update := t.rights(r)
 	switch {
 	case mode == ModeInsert && !create:
-		return fault.New(fault.Forbidden, "42501", "role %q may not make %s: use mode update", r, t.name)
+		return fault.New(fault.Forbidden, "42501", "role %q may not make %s: use the mode update", r, spoken(t.name))
 	case mode == ModeUpdate && !update:
-		return fault.New(fault.Forbidden, "42501", "role %q may not change %s: use mode insert", r, t.name)
+		return fault.New(fault.Forbidden, "42501", "role %q may not change %s: use the mode insert", r, spoken(t.name))
 	}
 	return nil
 }

@@ -88,7 +88,7 @@ func (w *writer) insert(rows []store.Row, lines []int) ([]string, error) {
 			return nil, err
 		}
 		if m := w.resource.States; m != nil && !slices.Contains(m.Initial, fmt.Sprint(row[m.Field])) {
-			return nil, atLine(fault.New(fault.Conflict, "HF001", "a new record of %s cannot start as %v", w.resource.Name, row[m.Field]), lines[min(i, len(lines)):min(i+1, len(lines))])
+			return nil, atLine(fault.New(fault.Conflict, "HF001", "a new record of %s cannot start as %v", spoken(w.resource.Name), row[m.Field]), lines[min(i, len(lines)):min(i+1, len(lines))])
 		}
 		ids[i] = row["id"].(string)
 		changes[i] = store.Change{Resource: w.resource, Op: store.Insert, After: row}
