@@ -7,8 +7,6 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/google/uuid"
-
 	"holdfast/internal/fault"
 	"holdfast/internal/identity"
 	"holdfast/internal/web"
@@ -107,21 +105,8 @@ func (a *API) createUser(w http.ResponseWriter, c *call) error {
 	return web.JSON(w, http.StatusOK, u)
 }
 
-// userID reads the {id} of an admin path.
-func userID(c *call) (string, error) {
-	id, err := uuid.Parse(c.id)
-	if err != nil || len(c.id) != 36 {
-		return "", fault.New(fault.NotFound, "validation_failed", "user_id must be an UUID")
-	}
-	return id.String(), nil
-}
-
 func (a *API) adminUser(w http.ResponseWriter, c *call) error {
-	id, err := userID(c)
-	if err != nil {
-		return err
-	}
-	u, err := a.svc.UserByID(c.Context(), c.actor, id)
+	u, err := a.svc.UserByID(c.Context(), c.actor, c.id)
 	if err != nil {
 		return err
 	}
@@ -129,15 +114,11 @@ func (a *API) adminUser(w http.ResponseWriter, c *call) error {
 }
 
 func (a *API) changeUser(w http.ResponseWriter, c *call) error {
-	id, err := userID(c)
-	if err != nil {
-		return err
-	}
 	var in adminBody
 	if err := body(c, &in); err != nil {
 		return err
 	}
-	u, err := a.svc.ChangeUser(c.Context(), c.actor, id, in.input())
+	u, err := a.svc.ChangeUser(c.Context(), c.actor, c.id, in.input())
 	if err != nil {
 		return err
 	}
@@ -145,17 +126,13 @@ func (a *API) changeUser(w http.ResponseWriter, c *call) error {
 }
 
 func (a *API) deleteUser(w http.ResponseWriter, c *call) error {
-	id, err := userID(c)
-	if err != nil {
-		return err
-	}
 	var in struct {
 		Soft bool `json:"should_soft_delete"`
 	}
 	if err := body(c, &in); err != nil {
 		return err
 	}
-	if err := a.svc.DeleteUser(c.Context(), c.actor, id, in.Soft); err != nil {
+	if err := a.svc.DeleteUser(c.Context(), c.actor, c.id, in.Soft); err != nil {
 		return err
 	}
 	return web.JSON(w, http.StatusOK, struct{}{})

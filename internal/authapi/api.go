@@ -122,6 +122,9 @@ func (a *API) serve(w http.ResponseWriter, r *http.Request) error {
 	}
 	c := &call{Request: web.WithActor(r, who), actor: who}
 	if len(ids) > 0 {
+		if err := identity.PathIDs(rt.Pattern, ids); err != nil {
+			return err
+		}
 		c.id, c.sub = ids[0], ids[len(ids)-1]
 	}
 	return rt.handle(a, w, c)

@@ -320,7 +320,7 @@ func TestBadInput(t *testing.T) {
 				s.Errorf("%s %s %.60v: %d %s", tt.method, tt.path, tt.body, r.status, r.text)
 			}
 		}
-		for _, tt := range []struct{ method, path, code string }{{"DELETE", "/user/identities/x", "manual_linking_disabled"}, {"GET", "/user/identities/authorize?provider=x", "manual_linking_disabled"},
+		for _, tt := range []struct{ method, path, code string }{{"DELETE", "/user/identities/01a1fdd3-49a8-71f7-afb0-243f4650b256", "manual_linking_disabled"}, {"GET", "/user/identities/authorize?provider=x", "manual_linking_disabled"},
 			{"GET", "/passkeys", "passkey_disabled"}, {"POST", "/passkeys/registration/options", "passkey_disabled"}, {"POST", "/passkeys/authentication/options", "passkey_disabled"}} {
 			s.want(s.call(tt.method, tt.path, nil, bearer(sess)), 404, tt.code)
 		}

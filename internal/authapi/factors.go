@@ -4,9 +4,6 @@ import (
 	"encoding/json"
 	"net/http"
 
-	"github.com/google/uuid"
-
-	"holdfast/internal/fault"
 	"holdfast/internal/identity"
 	"holdfast/internal/identity/factor"
 	"holdfast/internal/web"
@@ -37,24 +34,11 @@ func (a *API) enrolFactor(w http.ResponseWriter, c *call) error {
 	return web.JSON(w, http.StatusOK, out)
 }
 
-// factorID reads the last id of a path.
-func factorID(c *call) (string, error) {
-	id, err := uuid.Parse(c.sub)
-	if err != nil || len(c.sub) != 36 {
-		return "", fault.New(fault.NotFound, "validation_failed", "factor_id must be an UUID")
-	}
-	return id.String(), nil
-}
-
 func (a *API) unenrolFactor(w http.ResponseWriter, c *call) error {
-	id, err := factorID(c)
-	if err != nil {
+	if err := a.svc.UnenrolFactor(c.Context(), c.actor, c.id); err != nil {
 		return err
 	}
-	if err := a.svc.UnenrolFactor(c.Context(), c.actor, id); err != nil {
-		return err
-	}
-	return web.JSON(w, http.StatusOK, map[string]string{"id": id})
+	return web.JSON(w, http.StatusOK, map[string]string{"id": c.id})
 }
 
 // webauthnBody are the members of webauthn in challenge and verify.
@@ -66,10 +50,6 @@ type webauthnBody struct {
 }
 
 func (a *API) challengeFactor(w http.ResponseWriter, c *call) error {
-	id, err := factorID(c)
-	if err != nil {
-		return err
-	}
 	var in struct {
 		Channel  string       `json:"channel"`
 		WebAuthn webauthnBody `json:"webauthn"`
@@ -77,7 +57,7 @@ func (a *API) challengeFactor(w http.ResponseWriter, c *call) error {
 	if err := body(c, &in); err != nil {
 		return err
 	}
-	out, err := a.svc.ChallengeFactor(c.Context(), c.actor, id, identity.Offer{RPID: in.WebAuthn.RPID, Origins: in.WebAuthn.Origins, Channel: in.Channel})
+	out, err := a.svc.ChallengeFactor(c.Context(), c.actor, c.id, identity.Offer{RPID: in.WebAuthn.RPID, Origins: in.WebAuthn.Origins, Channel: in.Channel})
 	if err != nil {
 		return err
 	}
@@ -85,10 +65,6 @@ func (a *API) challengeFactor(w http.ResponseWriter, c *call) error {
 }
 
 func (a *API) verifyFactor(w http.ResponseWriter, c *call) error {
-	id, err := factorID(c)
-	if err != nil {
-		return err
-	}
 	var in struct {
 		Challenge string       `json:"challenge_id"`
 		Code      string       `json:"code"`
@@ -100,7 +76,7 @@ func (a *API) verifyFactor(w http.ResponseWriter, c *call) error {
 	if err := a.countOwn(w, c); err != nil {
 		return err
 	}
-	sess, err := a.svc.VerifyFactor(c.Context(), c.actor, id, factor.Answer{ChallengeID: in.Challenge, Code: in.Code, Type: in.WebAuthn.Type, Credential: in.WebAuthn.Credential})
+	sess, err := a.svc.VerifyFactor(c.Context(), c.actor, c.id, factor.Answer{ChallengeID: in.Challenge, Code: in.Code, Type: in.WebAuthn.Type, Credential: in.WebAuthn.Credential})
 	if err != nil {
 		return err
 	}
@@ -141,11 +117,7 @@ func (a *API) useRecoveryCode(w http.ResponseWriter, c *call) error {
 }
 
 func (a *API) userFactors(w http.ResponseWriter, c *call) error {
-	id, err := userID(c)
-	if err != nil {
-		return err
-	}
-	list, err := a.svc.UserFactors(c.Context(), c.actor, id)
+	list, err := a.svc.UserFactors(c.Context(), c.actor, c.id)
 	if err != nil {
 		return err
 	}
@@ -172,15 +144,7 @@ func (a *API) removeUserFactor(w http.ResponseWriter, c *call) error {
 }
 
 func (a *API) onUserFactor(w http.ResponseWriter, c *call, do func(user, id string) (factor.Factor, error)) error {
-	user, err := userID(c)
-	if err != nil {
-		return err
-	}
-	id, err := factorID(c)
-	if err != nil {
-		return err
-	}
-	f, err := do(user, id)
+	f, err := do(c.id, c.sub)
 	if err != nil {
 		return err
 	}

@@ -90,11 +90,7 @@ func (a *API) signInPasskey(w http.ResponseWriter, c *call) error {
 }
 
 func (a *API) userPasskeys(w http.ResponseWriter, c *call) error {
-	id, err := userID(c)
-	if err != nil {
-		return err
-	}
-	list, err := a.svc.UserPasskeys(c.Context(), c.actor, id)
+	list, err := a.svc.UserPasskeys(c.Context(), c.actor, c.id)
 	if err != nil {
 		return err
 	}
@@ -102,11 +98,7 @@ func (a *API) userPasskeys(w http.ResponseWriter, c *call) error {
 }
 
 func (a *API) removeUserPasskey(w http.ResponseWriter, c *call) error {
-	id, err := userID(c)
-	if err != nil {
-		return err
-	}
-	if err := a.svc.RemoveUserPasskey(c.Context(), c.actor, id, c.sub); err != nil {
+	if err := a.svc.RemoveUserPasskey(c.Context(), c.actor, c.id, c.sub); err != nil {
 		return err
 	}
 	w.WriteHeader(http.StatusNoContent)

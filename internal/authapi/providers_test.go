@@ -79,7 +79,7 @@ func TestIDTokenErrors(t *testing.T) {
 		}
 		s.want(s.call("POST", "/token?grant_type=id_token", obj{"provider": "google", "id_token": "x", "link_identity": true}), 401, "no_authorization")
 		sess := s.signUp("a@x.example")
-		s.want(s.call("DELETE", "/user/identities/x", nil, bearer(sess)), 422, "identity_not_found")
+		s.want(s.call("DELETE", "/user/identities/01a1fdd3-49a8-71f7-afb0-243f4650b256", nil, bearer(sess)), 422, "identity_not_found")
 		s.want(s.call("GET", "/user/identities/authorize?provider=none&skip_http_redirect=true", nil, bearer(sess)), 400, "validation_failed")
 	})
 }

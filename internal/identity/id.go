@@ -1,6 +1,12 @@
 package identity
 
-import "github.com/google/uuid"
+import (
+	"strings"
+
+	"github.com/google/uuid"
+
+	"holdfast/internal/fault"
+)
 
 // newID returns a UUIDv7.
 func newID() string { return uuid.Must(uuid.NewV7()).String() }
@@ -16,4 +22,24 @@ func canonicalID(s string) (string, bool) {
 		return "", false
 	}
 	return id.String(), true
+}
+
+// PathIDs brings values, what stands in a path for the placeholders of pattern,
+// into the one spelling of a UUID where the placeholder is an id, and refuses
+// what is none as GoTrue does.
+func PathIDs(pattern string, values []string) error {
+	at := 0
+	for part := range strings.SplitSeq(pattern, "/") {
+		name, ok := strings.CutPrefix(part, "{")
+		if !ok {
+			continue
+		}
+		if name = strings.TrimSuffix(name, "}"); name == "id" || strings.HasSuffix(name, "_id") {
+			if values[at], ok = canonicalID(values[at]); !ok {
+				return fault.New(fault.NotFound, "validation_failed", "%s must be an UUID", name)
+			}
+		}
+		at++
+	}
+	return nil
 }

@@ -146,6 +146,12 @@ func (a *API) serve(w http.ResponseWriter, r *http.Request) error {
 	if !a.svc.SAML() && strings.HasPrefix(rt.Pattern, "/admin/sso/") {
 		return samlOff()
 	}
+	// What browsers are led to answers with a redirect, directories by RFC 7644.
+	if rt.who == administrator || rt.who == service {
+		if err := identity.PathIDs(rt.Pattern, c.ids); err != nil {
+			return err
+		}
+	}
 	return rt.handle(a, w, c)
 }
 

@@ -107,6 +107,9 @@ func (s *Keys) Verify(raw, issuer string, now time.Time) (Claims, error) {
 		return c, err
 	}
 	h := jws.Signatures[0].Header
+	if !typed(h) {
+		return c, bad("token is of another type")
+	}
 	var payload []byte
 	if h.Algorithm == string(jose.HS256) {
 		payload, err = s.verifyShared(jws)
@@ -123,6 +126,14 @@ func (s *Keys) Verify(raw, issuer string, now time.Time) (Claims, error) {
 		return Claims{}, bad("signing method HS256 is not allowed for user tokens")
 	}
 	return c, c.check(issuer, now)
+}
+
+// typed refuses what was signed for another purpose and says so (RFC 8725
+// section 3.11): ours say JWT, an API key from elsewhere may say nothing.
+func typed(h jose.Header) bool {
+	said, given := h.ExtraHeaders[jose.HeaderType]
+	name, _ := said.(string)
+	return strings.EqualFold(name, "JWT") || !given && h.Algorithm == string(jose.HS256)
 }
 
 func (s *Keys) verifyOwn(jws *jose.JSONWebSignature, h jose.Header) ([]byte, error) {

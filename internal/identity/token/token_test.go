@@ -199,6 +199,60 @@ func TestKeys_Verify_attacks(t *testing.T) {
 	}
 }
 
+// A token says what it was signed for, and no other is taken for it (RFC 8725
+// section 3.11).
+func TestKeys_Verify_type(t *testing.T) {
+	ks, own := newKeys(t, secret)
+	signed := func(typ any, with jose.SigningKey, c Claims) string {
+		t.Helper()
+		o := &jose.SignerOptions{}
+		if typ != nil {
+			o.WithHeader(jose.HeaderType, typ)
+		}
+		s, err := jose.NewSigner(with, o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		body, err := json.Marshal(c)
+		if err != nil {
+			t.Fatal(err)
+		}
+		jws, err := s.Sign(body)
+		if err != nil {
+			t.Fatal(err)
+		}
+		raw, err := jws.CompactSerialize()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return raw
+	}
+	key := Claims{Role: RoleService, IssuedAt: now.Unix(), Expires: now.Add(time.Hour).Unix()}
+	for _, c := range []struct {
+		typ          any
+		access, apis bool
+	}{
+		{"JWT", true, true},
+		{"jwt", true, true},
+		{nil, false, true},
+		{"", false, false},
+		{"at+jwt", false, false},
+		{"secevent+jwt", false, false},
+		{"JWT ", false, false},
+		{7, false, false},
+		{[]string{"JWT"}, false, false},
+	} {
+		_, err := ks.Verify(signed(c.typ, jose.SigningKey{Algorithm: jose.ES256, Key: own}, claims()), issuer, now)
+		if ok := err == nil; ok != c.access || !ok && !fault.HasCode(err, "bad_jwt") {
+			t.Errorf("access token of typ %v: %v", c.typ, err)
+		}
+		_, err = ks.Verify(signed(c.typ, jose.SigningKey{Algorithm: jose.HS256, Key: []byte(secret)}, key), issuer, now)
+		if ok := err == nil; ok != c.apis || !ok && !fault.HasCode(err, "bad_jwt") {
+			t.Errorf("API key of typ %v: %v", c.typ, err)
+		}
+	}
+}
+
 func TestKeys_Verify_claims(t *testing.T) {
 	ks, _ := newKeys(t, "")
 	for name, change := range map[string]func(*Claims){
