@@ -1,7 +1,6 @@
 package api
 
 import (
-	"context"
 	"encoding/json"
 	"net/http"
 	"strings"
@@ -15,18 +14,15 @@ import (
 	"holdfast/internal/limit"
 	"holdfast/internal/once"
 	"holdfast/internal/store"
+	"holdfast/internal/testkit/dbtest"
 	"holdfast/internal/webhook"
 )
 
 // verbs serves the webhooks' verbs; who is the caller of every request.
-func verbs(t *testing.T, who *actor.Actor, limits *limit.Limiter) http.Handler {
+func verbs(t *testing.T, o db.Options, who *actor.Actor, limits *limit.Limiter) http.Handler {
 	t.Helper()
-	d, err := db.Open(context.Background(), db.Options{Dir: t.TempDir(), Migrate: true})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { d.Close() })
-	c := catalog.Default()
+	d, c := dbtest.Open(t, o), catalog.Default()
+	var err error
 	if _, ok := c.Get("webhooks"); !ok {
 		if c, err = catalog.New(append(catalog.Resources(), catalog.EventResources()...)...); err != nil {
 			t.Fatal(err)
@@ -53,60 +49,62 @@ func verbs(t *testing.T, who *actor.Actor, limits *limit.Limiter) http.Handler {
 }
 
 func TestWebhookVerbs(t *testing.T) {
-	who := boss
-	h := verbs(t, &who, nil)
-	made := ask(h, "POST", "/v1/webhooks", `{"url":"http://127.0.0.1:9/in","events":["order.*"],"description":"ERP"}`)
-	var e webhook.Endpoint
-	if err := json.Unmarshal(made.Body.Bytes(), &e); err != nil || made.Code != 201 || !strings.HasPrefix(e.Secret, "whsec_") || made.Header().Get("Location") != "/v1/webhooks/"+e.ID || made.Header().Get("Cache-Control") != "no-store" {
-		t.Fatalf("%d %s %v", made.Code, made.Body, err)
-	}
-	manager := actor.Actor{UserID: testUser, TenantID: testTenant, Role: actor.Manager}
-	suspended := boss
-	suspended.Suspended = true
-	other := actor.Actor{UserID: testUser, TenantID: otherTenant, Role: actor.Owner}
-	for _, c := range []struct {
-		who    actor.Actor
-		path   string
-		body   string
-		status int
-		says   string
-	}{
-		{boss, "", `{"url":"http://127.0.0.1:9/","events":["order.eaten"]}`, 400, "order.eaten"},
-		{boss, "", `{"url":"gopher://x.example"}`, 400, "url"},
-		{boss, "", `{"url":"http://127.0.0.1:9/","status":"disabled"}`, 409, "starts as"},
-		{boss, "", `{"url":7}`, 400, "url"},
-		{boss, "", ``, 400, "url"},
-		{boss, "", `{"url":`, 400, "JSON"},
-		{manager, "", `{"url":"http://127.0.0.1:9/"}`, 403, "administrator"},
-		{suspended, "", `{"url":"http://127.0.0.1:9/"}`, 403, "suspended"},
-		{actor.Actor{}, "", `{"url":"http://127.0.0.1:9/"}`, 401, "sign in"},
-		{actor.Actor{UserID: testUser}, "", `{}`, 403, "member"},
-		{actor.Actor{Role: actor.Service}, "", `{}`, 400, "tenant_id"},
-		{actor.Actor{Role: actor.Service}, "?tenant_id=" + otherTenant, `{"url":"http://127.0.0.1:9/"}`, 201, "whsec_"},
-		{boss, "/" + e.ID + "/test", ``, 202, "event_id"},
-		{boss, "/" + e.ID + "/rotate", ``, 200, "old_secret_until"},
-		{other, "/" + e.ID + "/rotate", ``, 404, "webhook"},
-		{other, "/" + e.ID + "/test", ``, 404, "webhook"},
-		{boss, "/x/test", ``, 404, "webhook"},
-		{boss, "/" + e.ID + "/deliveries/" + testUser + "/replay", ``, 404, "delivery"},
-		{boss, "/" + e.ID + "/replay?from=2026-01-01T00:00:00Z", ``, 202, `"queued":0`},
-		{boss, "/" + e.ID + "/replay", ``, 400, "from"},
-		{boss, "/" + e.ID + "/replay?from=yesterday", ``, 400, "from"},
-		{boss, "/" + e.ID + "/replay?from=2026-01-01T00:00:00Z&status=some", ``, 400, "status"},
-	} {
-		who = c.who
-		got := ask(h, "POST", "/v1/webhooks"+c.path, c.body)
-		if got.Code != c.status || !strings.Contains(got.Body.String(), c.says) {
-			t.Errorf("%s %s: %d %s, want %d and %s", c.path, c.body, got.Code, got.Body, c.status, c.says)
+	dbtest.Each(t, func(t *testing.T, o db.Options) {
+		who := boss
+		h := verbs(t, o, &who, nil)
+		made := ask(h, "POST", "/v1/webhooks", `{"url":"http://127.0.0.1:9/in","events":["order.*"],"description":"ERP"}`)
+		var e webhook.Endpoint
+		if err := json.Unmarshal(made.Body.Bytes(), &e); err != nil || made.Code != 201 || !strings.HasPrefix(e.Secret, "whsec_") || made.Header().Get("Location") != "/v1/webhooks/"+e.ID || made.Header().Get("Cache-Control") != "no-store" {
+			t.Fatalf("%d %s %v", made.Code, made.Body, err)
 		}
-	}
+		manager := actor.Actor{UserID: testUser, TenantID: testTenant, Role: actor.Manager}
+		suspended := boss
+		suspended.Suspended = true
+		other := actor.Actor{UserID: testUser, TenantID: otherTenant, Role: actor.Owner}
+		for _, c := range []struct {
+			who    actor.Actor
+			path   string
+			body   string
+			status int
+			says   string
+		}{
+			{boss, "", `{"url":"http://127.0.0.1:9/","events":["order.eaten"]}`, 400, "order.eaten"},
+			{boss, "", `{"url":"gopher://x.example"}`, 400, "url"},
+			{boss, "", `{"url":"http://127.0.0.1:9/","status":"disabled"}`, 409, "starts as"},
+			{boss, "", `{"url":7}`, 400, "url"},
+			{boss, "", ``, 400, "url"},
+			{boss, "", `{"url":`, 400, "JSON"},
+			{manager, "", `{"url":"http://127.0.0.1:9/"}`, 403, "administrator"},
+			{suspended, "", `{"url":"http://127.0.0.1:9/"}`, 403, "suspended"},
+			{actor.Actor{}, "", `{"url":"http://127.0.0.1:9/"}`, 401, "sign in"},
+			{actor.Actor{UserID: testUser}, "", `{}`, 403, "member"},
+			{actor.Actor{Role: actor.Service}, "", `{}`, 400, "tenant_id"},
+			{actor.Actor{Role: actor.Service}, "?tenant_id=" + otherTenant, `{"url":"http://127.0.0.1:9/"}`, 201, "whsec_"},
+			{boss, "/" + e.ID + "/test", ``, 202, "event_id"},
+			{boss, "/" + e.ID + "/rotate", ``, 200, "old_secret_until"},
+			{other, "/" + e.ID + "/rotate", ``, 404, "webhook"},
+			{other, "/" + e.ID + "/test", ``, 404, "webhook"},
+			{boss, "/x/test", ``, 404, "webhook"},
+			{boss, "/" + e.ID + "/deliveries/" + testUser + "/replay", ``, 404, "delivery"},
+			{boss, "/" + e.ID + "/replay?from=2026-01-01T00:00:00Z", ``, 202, `"queued":0`},
+			{boss, "/" + e.ID + "/replay", ``, 400, "from"},
+			{boss, "/" + e.ID + "/replay?from=yesterday", ``, 400, "from"},
+			{boss, "/" + e.ID + "/replay?from=2026-01-01T00:00:00Z&status=some", ``, 400, "status"},
+		} {
+			who = c.who
+			got := ask(h, "POST", "/v1/webhooks"+c.path, c.body)
+			if got.Code != c.status || !strings.Contains(got.Body.String(), c.says) {
+				t.Errorf("%s %s: %d %s, want %d and %s", c.path, c.body, got.Code, got.Body, c.status, c.says)
+			}
+		}
+	})
 }
 
 // The interface's own limit of webhook endpoints: a burst of 100 in 10 s.
 func TestWebhookLimit(t *testing.T) {
 	who := boss
 	who.Plan = "standard"
-	h := verbs(t, &who, limit.New(limit.Options{}))
+	h := verbs(t, db.Options{Dir: t.TempDir(), Migrate: true}, &who, limit.New(limit.Options{}))
 	last := 0
 	for range 101 {
 		last = ask(h, "POST", "/v1/webhooks/x/test", "").Code

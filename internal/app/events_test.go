@@ -126,6 +126,32 @@ func TestEventsArrive(t *testing.T) {
 	}, func(c *config.Config) { c.WebhookPrivate, c.ProductName = true, "Nord/Süd: Safety" })
 }
 
+// A webhook leads to the internet, in whatever spelling its address is given.
+func TestWebhooksLeadOutside(t *testing.T) {
+	testkit.Run(t, func(t *testing.T, k *testkit.Kit) {
+		admin := who(actor.Admin)
+		r := k.Post(admin, "/v1/webhooks", map[string]any{"url": "https://93.184.215.14/in"})
+		if r.Status != http.StatusCreated {
+			t.Fatalf("%d %s", r.Status, r.Body)
+		}
+		var made struct{ ID string }
+		r.JSON(t, &made)
+		hooks := counted(t, k, "webhooks")
+		for _, u := range []string{"https://localhost/", "https://127.0.0.1/", "https://127.1/", "https://2130706433/", "https://0x7f000001/", "https://0177.0.0.1/", "https://[::1]/", "https://[::ffff:10.0.0.1]/",
+			"https://10.1.2.3/", "https://169.254.169.254/latest/", "https://%31%32%37.0.0.1/", "https://①②⑦.0.0.1/", "http://93.184.215.14/", "https://93.184.215.14:22/"} {
+			for _, q := range []testkit.Request{{Method: "POST", Path: "/v1/webhooks"}, {Method: "PATCH", Path: "/v1/webhooks?id=eq." + made.ID}} {
+				q.As, q.Body = admin, map[string]any{"url": u}
+				if r := k.Call(q); r.Status != 400 && r.Status != 422 || !strings.Contains(string(r.Body), "url") {
+					t.Errorf("%s %s: %d %s", q.Method, u, r.Status, r.Body)
+				}
+			}
+		}
+		if n := counted(t, k, "webhooks WHERE url = 'https://93.184.215.14/in'"); n != 1 || counted(t, k, "webhooks") != hooks {
+			t.Errorf("%d webhooks as they were", n)
+		}
+	}, func(c *config.Config) { c.WebhookPrivate = false })
+}
+
 // A receiver that is gone ends its webhook, and those who keep it are mailed.
 func TestDisabledWebhookIsMailed(t *testing.T) {
 	testkit.Run(t, func(t *testing.T, k *testkit.Kit) {

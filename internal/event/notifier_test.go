@@ -16,7 +16,6 @@ import (
 	"holdfast/internal/db"
 	"holdfast/internal/event"
 	"holdfast/internal/fault"
-	"holdfast/internal/testkit/dbtest"
 )
 
 // An event is told if, and only if, its change was committed.
@@ -159,44 +158,41 @@ func TestResumeAfterUnknown(t *testing.T) {
 
 // A reader that does not read is dropped, and holds up nobody.
 func TestSlowReaderIsDropped(t *testing.T) {
-	d := dbtest.Open(t, dbtest.Options(t, db.SQLite))
-	k := start(t, d, &ledger{})
-	slow, quick := subscribe(t, k.n, north, ""), subscribe(t, k.n, north, "")
-	const n = 300
-	if err := d.Write(context.Background(), db.Scope{Tenant: north}, func(tx *db.Tx) error {
-		var list []event.Emitted
-		for i := range n / 2 {
-			list = append(list, event.Emitted{Tenant: north, Type: "rate_limit.exceeded", Data: map[string]int{"n": i}})
+	each(t, func(t *testing.T, d *db.DB) {
+		k := start(t, d, &ledger{})
+		slow, quick := subscribe(t, k.n, north, ""), subscribe(t, k.n, north, "")
+		list := make([]event.Emitted, 150) // twice as many are more than wait for a reader
+		for i := range list {
+			list[i] = event.Emitted{Tenant: north, Type: "rate_limit.exceeded", Data: map[string]int{"n": i}}
 		}
-		return k.out.EmitAll(tx, list)
-	}); err != nil {
-		t.Fatal(err)
-	}
-	for range n / 2 {
-		next(t, quick)
-	}
-	for i := range n / 2 {
-		k.emit(t, d, north, i)
-		next(t, quick)
-	}
-	select {
-	case <-slow.Done():
-	case <-time.After(30 * time.Second):
-		t.Error("the slow reader is still subscribed")
-	}
+		for range 2 {
+			if err := d.Write(context.Background(), db.Scope{Tenant: north}, func(tx *db.Tx) error { return k.out.EmitAll(tx, list) }); err != nil {
+				t.Fatal(err)
+			}
+			for range list {
+				next(t, quick)
+			}
+		}
+		select {
+		case <-slow.Done():
+		case <-time.After(30 * time.Second):
+			t.Error("the slow reader is still subscribed")
+		}
+	})
 }
 
 // Closing ends every subscription and refuses new ones: the server is
 // stopping.
 func TestClose(t *testing.T) {
-	d := dbtest.Open(t, dbtest.Options(t, db.SQLite))
-	k := start(t, d, &ledger{})
-	s := subscribe(t, k.n, north, "")
-	k.n.Close()
-	<-s.Done()
-	if _, err := k.n.Subscribe(context.Background(), north, ""); !fault.Is(err, fault.Unavailable) {
-		t.Errorf("subscribed to a stopping node: %v", err)
-	}
+	each(t, func(t *testing.T, d *db.DB) {
+		k := start(t, d, &ledger{})
+		s := subscribe(t, k.n, north, "")
+		k.n.Close()
+		<-s.Done()
+		if _, err := k.n.Subscribe(context.Background(), north, ""); !fault.Is(err, fault.Unavailable) {
+			t.Errorf("subscribed to a stopping node: %v", err)
+		}
+	})
 }
 
 // Events are kept for seven days.

@@ -12,7 +12,6 @@ import (
 	"holdfast/internal/db"
 	"holdfast/internal/event"
 	"holdfast/internal/fault"
-	"holdfast/internal/testkit/dbtest"
 )
 
 // Every type is about a record that exists, carries only what every reader of
@@ -268,16 +267,17 @@ func TestVisible(t *testing.T) {
 
 // What is no event, or too large for one, is refused and vetoes its change.
 func TestEmitRefuses(t *testing.T) {
-	d := dbtest.Open(t, dbtest.Options(t, db.SQLite))
-	k := start(t, d, &ledger{})
-	for name, e := range map[string]event.Emitted{
-		"unknown type": {Type: "order.eaten", Data: map[string]int{}},
-		"no object":    {Type: "order.completed", Data: []int{1}},
-		"too large":    {Type: "order.completed", Data: map[string]string{"x": strings.Repeat("x", event.MaxPayload)}},
-	} {
-		err := d.Write(context.Background(), db.Scope{Tenant: north}, func(tx *db.Tx) error { return k.out.Emit(tx, north, e.Type, e.Data) })
-		if err == nil {
-			t.Errorf("%s was accepted", name)
+	each(t, func(t *testing.T, d *db.DB) {
+		k := start(t, d, &ledger{})
+		for name, e := range map[string]event.Emitted{
+			"unknown type": {Type: "order.eaten", Data: map[string]int{}},
+			"no object":    {Type: "order.completed", Data: []int{1}},
+			"too large":    {Type: "order.completed", Data: map[string]string{"x": strings.Repeat("x", event.MaxPayload)}},
+		} {
+			err := d.Write(context.Background(), db.Scope{Tenant: north}, func(tx *db.Tx) error { return k.out.Emit(tx, north, e.Type, e.Data) })
+			if err == nil {
+				t.Errorf("%s was accepted", name)
+			}
 		}
-	}
+	})
 }

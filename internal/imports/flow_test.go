@@ -451,55 +451,56 @@ func hostileFiles(k *kit) {
 }
 
 func TestRefusedUploads(t *testing.T) {
-	k := open(t, db.Options{Dir: t.TempDir(), Migrate: true})
-	ctx := context.Background()
-	for _, c := range []struct {
-		name, file string
-		kind       fault.Kind
-		says       string
-	}{
-		{"stock.xls", "\xD0\xCF\x11\xE0\xA1\xB1\x1A\xE1", fault.Unsupported, "old Excel workbook"},
-		{"stock.xlsx", "sku,name\n", fault.Unsupported, "no Excel workbook"},
-		{"stock.xlsx", "\xD0\xCF\x11\xE0\xA1\xB1\x1A\xE1", fault.Unsupported, "with a password"},
-		{"stock.xlsm", "PK\x03\x04", fault.Unsupported, "macros"},
-		{"stock.json", "PK\x03\x04", fault.Unsupported, "under another name"},
-		{"stock.csv", "PK\x03\x04rest", fault.Unsupported, "under another name"},
-		{"stock.csv", "\xD0\xCF\x11\xE0\xA1\xB1\x1A\xE1rest", fault.Unsupported, "Save as"},
-		{"stock.exe", "MZ", fault.Unsupported, "no file of rows"},
-		{"stock.csv", "", fault.Invalid, "empty"},
-	} {
-		_, err := k.m.Upload(ctx, k.as, imports.Request{Target: "items"}, c.name, strings.NewReader(c.file))
-		if !fault.Is(err, c.kind) || !strings.Contains(err.Error(), c.says) {
-			t.Errorf("%s: %v", c.name, err)
+	each(t, func(k *kit) {
+		ctx := context.Background()
+		for _, c := range []struct {
+			name, file string
+			kind       fault.Kind
+			says       string
+		}{
+			{"stock.xls", "\xD0\xCF\x11\xE0\xA1\xB1\x1A\xE1", fault.Unsupported, "old Excel workbook"},
+			{"stock.xlsx", "sku,name\n", fault.Unsupported, "no Excel workbook"},
+			{"stock.xlsx", "\xD0\xCF\x11\xE0\xA1\xB1\x1A\xE1", fault.Unsupported, "with a password"},
+			{"stock.xlsm", "PK\x03\x04", fault.Unsupported, "macros"},
+			{"stock.json", "PK\x03\x04", fault.Unsupported, "under another name"},
+			{"stock.csv", "PK\x03\x04rest", fault.Unsupported, "under another name"},
+			{"stock.csv", "\xD0\xCF\x11\xE0\xA1\xB1\x1A\xE1rest", fault.Unsupported, "Save as"},
+			{"stock.exe", "MZ", fault.Unsupported, "no file of rows"},
+			{"stock.csv", "", fault.Invalid, "empty"},
+		} {
+			_, err := k.m.Upload(ctx, k.as, imports.Request{Target: "items"}, c.name, strings.NewReader(c.file))
+			if !fault.Is(err, c.kind) || !strings.Contains(err.Error(), c.says) {
+				k.Errorf("%s: %v", c.name, err)
+			}
 		}
-	}
-	huge := &endless{left: sheet.MaxBytes + 1}
-	if _, err := k.m.Upload(ctx, k.as, imports.Request{Target: "items"}, "big.csv", huge); !fault.Is(err, fault.TooLarge) {
-		t.Errorf("a file over the limit: %v", err)
-	}
-	cut := &endless{left: 1 << 20, end: errors.New("connection reset")}
-	if _, err := k.m.Upload(ctx, k.as, imports.Request{Target: "items"}, "cut.csv", cut); !fault.Is(err, fault.Invalid) {
-		t.Errorf("an upload that broke off: %v", err)
-	}
-	for _, r := range []imports.Request{
-		{Target: "item"}, {Target: "tenants"}, {Target: "items", Options: json.RawMessage(`{"mode":"replace"}`)}, {Target: "items", Options: json.RawMessage(`{"modus":"insert"}`)},
-		{Target: "items", Mapping: json.RawMessage(`{"skuu":"a"}`)}, {Target: "items", Mapping: json.RawMessage(`[1]`)}, {Target: "items", Mapping: json.RawMessage(`{"sku":0}`)},
-		{Target: "items", Mapping: json.RawMessage(`{"on_hand":"a"}`)}, {Target: "items", Options: json.RawMessage(`{"timezone":"Mars"}`)},
-	} {
-		if _, err := k.m.Upload(ctx, k.as, r, "a.csv", strings.NewReader("a")); !fault.Is(err, fault.Invalid) || len(fault.As(err).Fields) == 0 {
-			t.Errorf("%+v: %v", r, err)
+		huge := &endless{left: sheet.MaxBytes + 1}
+		if _, err := k.m.Upload(ctx, k.as, imports.Request{Target: "items"}, "big.csv", huge); !fault.Is(err, fault.TooLarge) {
+			k.Errorf("a file over the limit: %v", err)
 		}
-	}
-	if n := len(k.rows("import_jobs")); n != 0 {
-		t.Errorf("refused uploads left %d jobs", n)
-	}
-	job := k.upload("items", "", "", "../../etc/"+strings.Repeat("n", 3000)+"\x00\r\n.csv", []byte("sku,name\na,b\n"))
-	if len([]rune(job.FileName)) > 200 || strings.ContainsAny(job.FileName, "/\\\x00\r\n") || !strings.HasSuffix(job.FileName, ".csv") {
-		t.Errorf("file name %q", job.FileName)
-	}
-	if job = k.upload("items", "", "", "a\r\nX: y\x00.csv", []byte("sku,name\nc,d\n")); job.FileName != "aX: y.csv" {
-		t.Errorf("file name %q", job.FileName)
-	}
+		cut := &endless{left: 1 << 20, end: errors.New("connection reset")}
+		if _, err := k.m.Upload(ctx, k.as, imports.Request{Target: "items"}, "cut.csv", cut); !fault.Is(err, fault.Invalid) {
+			k.Errorf("an upload that broke off: %v", err)
+		}
+		for _, r := range []imports.Request{
+			{Target: "item"}, {Target: "tenants"}, {Target: "items", Options: json.RawMessage(`{"mode":"replace"}`)}, {Target: "items", Options: json.RawMessage(`{"modus":"insert"}`)},
+			{Target: "items", Mapping: json.RawMessage(`{"skuu":"a"}`)}, {Target: "items", Mapping: json.RawMessage(`[1]`)}, {Target: "items", Mapping: json.RawMessage(`{"sku":0}`)},
+			{Target: "items", Mapping: json.RawMessage(`{"on_hand":"a"}`)}, {Target: "items", Options: json.RawMessage(`{"timezone":"Mars"}`)},
+		} {
+			if _, err := k.m.Upload(ctx, k.as, r, "a.csv", strings.NewReader("a")); !fault.Is(err, fault.Invalid) || len(fault.As(err).Fields) == 0 {
+				k.Errorf("%+v: %v", r, err)
+			}
+		}
+		if n := len(k.rows("import_jobs")); n != 0 {
+			k.Errorf("refused uploads left %d jobs", n)
+		}
+		job := k.upload("items", "", "", "../../etc/"+strings.Repeat("n", 3000)+"\x00\r\n.csv", []byte("sku,name\na,b\n"))
+		if len([]rune(job.FileName)) > 200 || strings.ContainsAny(job.FileName, "/\\\x00\r\n") || !strings.HasSuffix(job.FileName, ".csv") {
+			k.Errorf("file name %q", job.FileName)
+		}
+		if job = k.upload("items", "", "", "a\r\nX: y\x00.csv", []byte("sku,name\nc,d\n")); job.FileName != "aX: y.csv" {
+			k.Errorf("file name %q", job.FileName)
+		}
+	})
 }
 
 type endless struct {
