@@ -28,7 +28,7 @@ func TestRunCountsAnswers(t *testing.T) {
 		fmt.Fprint(w, "hello")
 	}))
 	defer s.Close()
-	r, err := Run(Plan{Address: s.Listener.Addr().String(), Conns: 3, Time: 50 * time.Millisecond, PIDs: []int{os.Getpid()},
+	r, err := Run(Plan{Address: s.Listener.Addr().String(), Conns: 3, Time: time.Second, PIDs: []int{os.Getpid()},
 		Request: Request{Method: "POST", Path: "/{i}", Header: []string{"X-A: b"}, Body: "n={rand:5-7}", Status: 200}})
 	if err != nil {
 		t.Fatal(err)
@@ -41,7 +41,7 @@ func TestRunCountsAnswers(t *testing.T) {
 func TestOtherStatusIsAFailure(t *testing.T) {
 	s := httptest.NewServer(http.NotFoundHandler())
 	defer s.Close()
-	r, err := Run(Plan{Address: s.Listener.Addr().String(), Conns: 1, Time: 20 * time.Millisecond, Request: Request{Method: "GET", Path: "/", Status: 200}})
+	r, err := Run(Plan{Address: s.Listener.Addr().String(), Conns: 1, Time: time.Second, Request: Request{Method: "GET", Path: "/", Status: 200}})
 	if err != nil || r.Requests != 0 || r.Failed == 0 || !strings.Contains(r.FirstFail, "404") {
 		t.Errorf("%+v %v", r, err)
 	}
@@ -89,7 +89,7 @@ func TestCarry(t *testing.T) {
 		fmt.Fprintf(w, `{"next":"%s%d"}`, seed, n+1)
 	}))
 	defer s.Close()
-	r, err := Run(Plan{Address: s.Listener.Addr().String(), Conns: 2, Time: 30 * time.Millisecond, Seeds: []string{"a0", "b0"},
+	r, err := Run(Plan{Address: s.Listener.Addr().String(), Conns: 2, Time: time.Second, Seeds: []string{"a0", "b0"},
 		Request: Request{Method: "POST", Path: "/", Body: "{carry}", Status: 200, Carry: "next"}})
 	if err != nil || r.Failed != 0 || r.Requests < 2 {
 		t.Errorf("%+v, %v", r, err)

@@ -238,7 +238,7 @@ func (r reply) into(t testing.TB, v any) {
 // is sent as JSON.
 func (v *server) call(method, path, bearer string, body any) reply {
 	v.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
 	var in io.Reader
 	if body != nil {

@@ -189,7 +189,7 @@ func (s *site) applying(tenant string) {
 	s.Helper()
 	s.open(func(ctx context.Context, d *db.DB) error {
 		var read error
-		there := within(20*time.Second, func() bool {
+		there := within(time.Minute, func() bool {
 			n := int64(0)
 			read = d.Read(ctx, db.Scope{All: true}, func(tx *db.Tx) error {
 				return tx.One("SELECT COUNT(*) FROM import_jobs WHERE tenant_id = $1 AND status IN ('applying', 'completed')", []any{tenant}, func(r *db.Row) error {
@@ -244,7 +244,7 @@ func (s *site) settled() {
 	alone := func() bool {
 		return s.number("SELECT COUNT(*) FROM pg_stat_activity WHERE datname = current_database() AND backend_type = 'client backend' AND state <> 'idle' AND pid <> pg_backend_pid()") == 0
 	}
-	if !within(10*time.Second, alone) {
+	if !within(time.Minute, alone) {
 		s.Error("the killed import's session goes on")
 	}
 }

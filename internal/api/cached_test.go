@@ -285,7 +285,7 @@ func TestPatientFunction(t *testing.T) {
 		defer d.Close()
 		ended, read := make(chan error, 1), make(chan error, 1)
 		fn.Run = func(ctx context.Context, _ actor.Actor, _ any) ([]byte, error) {
-			time.Sleep(300 * time.Millisecond)
+			time.Sleep(2 * time.Second)
 			ended <- ctx.Err()
 			read <- d.Read(ctx, db.Scope{}, func(tx *db.Tx) error {
 				return tx.Query("WITH RECURSIVE c(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM c WHERE n < 100000) SELECT COUNT(*) FROM c", nil, func(*db.Row) error { return nil })
@@ -299,16 +299,25 @@ func TestPatientFunction(t *testing.T) {
 			f.Handler().ServeHTTP(w, r.WithContext(db.Patient(r.Context(), time.Millisecond)))
 		})
 		s := httptest.NewUnstartedServer(mux)
-		s.Config.ReadTimeout, s.Config.WriteTimeout = 100*time.Millisecond, 100*time.Millisecond
+		s.Config.ReadTimeout, s.Config.WriteTimeout = time.Second, time.Second
 		s.Start()
 		res, err := http.Post(s.URL+"/functions/v1/test", "application/json", strings.NewReader(`{}`))
 		if err == nil {
 			res.Body.Close()
 		}
-		if answered, cut := err == nil, <-ended; answered != (patience > 0) || patience > 0 && cut != nil {
+		soon := time.After(30 * time.Second)
+		await := func(c chan error) error {
+			select {
+			case err := <-c:
+				return err
+			case <-soon:
+				return errors.New("the work has not come so far")
+			}
+		}
+		if answered, cut := err == nil, await(ended); answered != (patience > 0) || patience > 0 && cut != nil {
 			t.Errorf("with %v: %v, the work saw %v", patience, err, cut)
 		}
-		if err := <-read; patience > 0 && err != nil {
+		if err := await(read); patience > 0 && err != nil {
 			t.Errorf("with %v a statement: %v", patience, err)
 		}
 		s.Close()

@@ -37,8 +37,9 @@ type streams struct {
 	out *event.Outbox
 	n   *event.Notifier
 
-	mu  sync.Mutex
-	who map[string]actor.Actor
+	mu    sync.Mutex
+	who   map[string]actor.Actor
+	asked int // how often, who a caller is
 }
 
 func eachStreams(t *testing.T, f func(t *testing.T, k *streams)) {
@@ -75,6 +76,7 @@ func newStreams(t *testing.T, o db.Options) *streams {
 func (k *streams) authenticate(r *http.Request) (actor.Actor, error) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
+	k.asked++
 	if r.Header.Get("Authorization") == "" {
 		return actor.Actor{}, nil
 	}
@@ -90,6 +92,19 @@ func (k *streams) set(token string, a *actor.Actor) {
 	defer k.mu.Unlock()
 	if delete(k.who, token); a != nil {
 		k.who[token] = *a
+	}
+}
+
+// rechecked waits until the one stream that is open knows who its caller is now:
+// when it asks again it has taken the answer before.
+func (k *streams) rechecked() {
+	k.t.Helper()
+	asked := func() int { k.mu.Lock(); defer k.mu.Unlock(); return k.asked }
+	from := asked()
+	for end := time.Now().Add(30 * time.Second); asked() < from+2; time.Sleep(5 * time.Millisecond) {
+		if time.Now().After(end) {
+			k.t.Fatal("the stream does not ask who its caller is")
+		}
 	}
 }
 
@@ -306,7 +321,7 @@ func TestStreamEndsWithTheSession(t *testing.T) {
 		lesser := a
 		lesser.Role = actor.Viewer
 		k.set("admin", &lesser)
-		time.Sleep(200 * time.Millisecond)
+		k.rechecked()
 		k.emit(testTenant, "import.completed", 1, nil)
 		k.emit(testTenant, "order.confirmed", 2, nil)
 		if m := r.first("id"); m.event != "order.confirmed" {

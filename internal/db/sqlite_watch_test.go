@@ -93,7 +93,7 @@ func TestLongWrites(t *testing.T) {
 					time.Sleep(time.Millisecond)
 				}
 			}
-			l.careful, l.longest = careful, 100*time.Millisecond // nothing runs now
+			l.careful, l.longest = careful, 2*time.Second // nothing runs now
 			close(release)
 			for n, answer := range answers {
 				if err := <-answer; (err != nil) != (n == 2) || n == 2 && fault.As(err).Code != "57014" {

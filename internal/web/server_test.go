@@ -83,9 +83,9 @@ func TestSlowSenders(t *testing.T) {
 		}
 		return err
 	})
-	front := &Front{Pace: &Pace{Grace: 200 * time.Millisecond, Rate: 100, Most: time.Hour}}
+	front := &Front{Pace: &Pace{Grace: 2 * time.Second, Rate: 100, Most: time.Hour}}
 	address, _ := stand(t, front.Handler(read), wide, func(s *http.Server) {
-		s.ReadHeaderTimeout, s.ReadTimeout = 300*time.Millisecond, 300*time.Millisecond
+		s.ReadHeaderTimeout, s.ReadTimeout = 2*time.Second, 2*time.Second
 	})
 	const head = "POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 60\r\n\r\n"
 	for name, c := range map[string]struct{ send, want string }{
@@ -118,7 +118,7 @@ func TestSlowSenders(t *testing.T) {
 			if _, err := io.WriteString(c, strings.Repeat("x", 1000)); err != nil {
 				t.Fatal(err)
 			}
-			time.Sleep(10 * time.Millisecond) // half a second in all, past header, read and grace limits
+			time.Sleep(60 * time.Millisecond) // three seconds in all, past header, read and grace limits
 		}
 		if got := closed(t, c); !strings.HasPrefix(got, "HTTP/1.1 200 ") || !strings.HasSuffix(got, "50000") {
 			t.Errorf("answered %q", got)
@@ -135,12 +135,12 @@ func TestSlowAnswerAfterBody(t *testing.T) {
 		select {
 		case <-r.Context().Done():
 			return r.Context().Err()
-		case <-time.After(300 * time.Millisecond):
+		case <-time.After(3 * time.Second):
 			fmt.Fprint(w, "done")
 			return nil
 		}
 	})
-	address, _ := stand(t, (&Front{Pace: &Pace{Grace: 100 * time.Millisecond, Rate: 1 << 20, Most: time.Hour}}).Handler(h), wide, func(s *http.Server) { s.ReadTimeout = 100 * time.Millisecond })
+	address, _ := stand(t, (&Front{Pace: &Pace{Grace: 2 * time.Second, Rate: 1 << 20, Most: time.Hour}}).Handler(h), wide, func(s *http.Server) { s.ReadTimeout = 2 * time.Second })
 	if got := closed(t, dial(t, address, "POST / HTTP/1.1\r\nHost: x\r\nConnection: close\r\nContent-Length: 1\r\n\r\nx")); !strings.HasSuffix(got, "done") {
 		t.Errorf("answered %q", got)
 	}

@@ -485,14 +485,14 @@ func TestBreaker(t *testing.T) {
 		k.run()
 		k.emit(north, 40)
 		k.until("the breaker", func() bool { return s.count() >= tripAt })
-		time.Sleep(300 * time.Millisecond)
+		k.tripped(e.ID)
 		if n := s.count(); n > tripAt+k.s.pace.perLane {
 			t.Errorf("%d attempts before the breaker opened", n)
 		}
 		before := s.count()
 		k.ahead(40 * time.Second)
 		k.until("the probe", func() bool { return s.count() > before })
-		time.Sleep(300 * time.Millisecond)
+		k.tripped(e.ID)
 		if n := s.count(); n != before+1 {
 			t.Errorf("%d probes, want 1", n-before)
 		}
@@ -508,6 +508,22 @@ func TestBreaker(t *testing.T) {
 		})
 		k.until("the webhook to be well", func() bool { return k.webhook(north, e.ID)["failing_since"] == nil })
 	})
+}
+
+// tripped waits until a webhook's lane is given back with its breaker open, and
+// leaves time to do what an open breaker forbids.
+func (k *kit) tripped(webhook string) {
+	k.t.Helper()
+	k.until("the breaker to be kept", func() bool {
+		kept := false
+		if err := k.d.Read(context.Background(), db.Scope{All: true}, func(tx *db.Tx) error {
+			return tx.Query("SELECT 1 FROM webhook_lanes WHERE webhook_id = $1 AND owner IS NULL AND open_until > $2", []any{webhook, k.now()}, func(*db.Row) error { kept = true; return nil })
+		}); err != nil {
+			k.t.Fatal(err)
+		}
+		return kept
+	})
+	time.Sleep(300 * time.Millisecond)
 }
 
 // Five days of failure disable a webhook and tell its administrators, once;

@@ -87,7 +87,7 @@ test('recovery mails a link to those who are known, and answers all alike', asyn
 // recoveryLink waits for the mail, which is sent after the request that asked
 // for it was answered.
 async function recoveryLink(email) {
-  for (let tries = 0; tries < 100; tries++) {
+  for (let tries = 0; tries < 1200; tries++) {
     const response = await fetch(`${url}/dev/mail`, { headers: { Accept: 'application/json' } });
     assert.equal(response.status, 200);
     const list = await response.json();

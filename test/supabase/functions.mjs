@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { before, describe, test } from 'node:test';
-import { as, call, ok, service, tenantOf, unique } from './client.mjs';
+import { as, call, claims, ok, service, sleep, tenantOf, token, unique, url } from './client.mjs';
 
 const numbers = (object, ...names) => {
   for (const name of names) assert.equal(typeof object[name], 'number', name);
@@ -153,25 +153,26 @@ describe('functions', () => {
     }
   });
 
-  test('more than a burst is refused, and the wait is true', async () => {
+  test('more than a burst is refused, and the wait is true', async (t) => {
     const both = await as('both@both.example'); // on south by now, whose limit nobody else here needs
-    const answers = await Promise.all(Array.from({ length: 230 }, async () => {
-      const jwt = ok(await both.auth.getSession()).session.access_token;
-      return fetch(`${process.env.HOLDFAST_URL}/v1/rate-limit/status`, { headers: { Authorization: `Bearer ${jwt}` } });
-    }));
+    const jwt = await token(both);
+    const ask = () => fetch(`${url}/v1/rate-limit/status`, { headers: { Authorization: `Bearer ${jwt}` } });
+    const limits = (set) => service().from('tenants').update(set).eq('id', claims(jwt).tenant_id);
+    ok(await limits({ plan: 'custom', limits: { api: { minute: 1000, burst: 20 } } }));
+    t.after(async () => ok(await limits({ plan: 'standard', limits: null })));
+    const answers = await Promise.all(Array.from({ length: 230 }, ask));
     const refused = answers.filter((a) => a.status === 429);
-    assert.ok(refused.length >= 30, `${refused.length} refused`);
+    assert.ok(refused.length > 0);
     assert.ok(answers.filter((a) => a.status === 200).length > 0);
     const body = await refused[0].json();
     assert.equal(body.error, 'rate_limit_exceeded');
-    assert.equal(body.limit, 200);
+    assert.equal(body.limit, 20);
     assert.equal(body.remaining, 0);
     assert.equal(body.retry_after, Number(refused[0].headers.get('retry-after')));
     assert.match(body.reset_at, /^\d{4}-\d\d-\d\dT/);
     assert.ok(body.message);
-    const wait = 1000 * body.retry_after;
-    const begin = Date.now();
-    assert.equal((await call(both, '/v1/rate-limit/status')).status, 200); // call waits as told
-    assert.ok(Date.now() - begin < wait + 5000, 'one wait was enough');
+    const last = await ask();
+    if (last.status === 429) await sleep(1000 * Number(last.headers.get('retry-after')));
+    assert.equal((await ask()).status, 200, 'one wait was enough');
   });
 });

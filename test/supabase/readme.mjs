@@ -17,7 +17,7 @@ async function example(name) {
 
 function run(program, args, input) {
   return new Promise((done, fail) => {
-    const options = { cwd: fileURLToPath(new URL('.', import.meta.url)), timeout: 20_000 };
+    const options = { cwd: fileURLToPath(new URL('.', import.meta.url)), timeout: 120_000 };
     const child = execFile(program, args, options, (error, stdout, stderr) => {
       if (error) return fail(new Error(`${error.message}\n${stdout}${stderr}`));
       return done(stdout);

@@ -201,6 +201,9 @@ func credential() (*syscall.Credential, error) {
 }
 
 func folder(parent string, who *syscall.Credential) (string, error) {
+	if parent == "" {
+		parent = temporary(who)
+	}
 	dir, err := os.MkdirTemp(parent, "holdfast-pg-")
 	if err != nil {
 		return "", fmt.Errorf("pgtest: %w", err)
@@ -212,6 +215,21 @@ func folder(parent string, who *syscall.Credential) (string, error) {
 		return "", errors.Join(fmt.Errorf("pgtest: %w", err), os.RemoveAll(dir))
 	}
 	return dir, nil
+}
+
+// temporary is the folder for temporary files, or /tmp where the server's user
+// cannot come there or the name of its socket would not fit (unix(7)).
+func temporary(who *syscall.Credential) string {
+	dir := os.TempDir()
+	if !filepath.IsAbs(dir) || len(dir) > 60 {
+		return "/tmp"
+	}
+	for at := dir; who != nil && at != "/"; at = filepath.Dir(at) {
+		if info, err := os.Stat(at); err != nil || info.Mode()&0o001 == 0 {
+			return "/tmp"
+		}
+	}
+	return dir
 }
 
 func freePort() (int, error) {
@@ -258,8 +276,9 @@ func settings(dir string, port int) []byte {
 		"full_page_writes = off",
 		"wal_level = minimal",
 		"max_wal_senders = 0",
-		"max_connections = 200",
+		"max_connections = 1000", // of all packages that are tested at once
 		"shared_buffers = 128MB",
+		"max_wal_size = 256MB",
 		"jit = off",
 		"timezone = 'UTC'",
 		"log_timezone = 'UTC'",

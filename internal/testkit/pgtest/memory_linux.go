@@ -3,6 +3,7 @@ package pgtest
 import (
 	"fmt"
 	"os"
+	"path/filepath"
 	"strings"
 
 	"golang.org/x/sys/unix"
@@ -25,17 +26,37 @@ func memory() string {
 	return dir
 }
 
-// available is the memory in bytes that the system could give (proc(5)), 0 when
-// it does not say.
+// available is the memory in bytes that the system could give (proc(5)) and that
+// the process's control groups allow (version 2, cgroups(7)), 0 when the system
+// does not say.
 func available() uint64 {
-	text, err := os.ReadFile("/proc/meminfo")
+	kib, ok := figure("/proc/meminfo", "MemAvailable:")
+	if !ok {
+		return 0
+	}
+	least := kib << 10
+	groups, _ := os.ReadFile("/proc/self/cgroup")
+	_, path, _ := strings.Cut(string(groups), "0::")
+	path, _, _ = strings.Cut(path, "\n")
+	const root = "/sys/fs/cgroup"
+	for dir := filepath.Join(root, path); strings.HasPrefix(dir, root); dir = filepath.Dir(dir) {
+		most, limited := figure(dir+"/memory.max", "")
+		used, _ := figure(dir+"/memory.current", "")
+		cached, _ := figure(dir+"/memory.stat", "inactive_file ")
+		if limited {
+			least = min(least, most-min(most, used-min(used, cached)))
+		}
+	}
+	return least
+}
+
+// figure reads the number after a name in a file; false means that there is none.
+func figure(path, name string) (n uint64, ok bool) {
+	text, err := os.ReadFile(path)
 	if err != nil {
-		return 0
+		return 0, false
 	}
-	_, rest, _ := strings.Cut(string(text), "MemAvailable:")
-	var kib uint64
-	if _, err := fmt.Sscan(rest, &kib); err != nil {
-		return 0
-	}
-	return kib << 10
+	_, rest, _ := strings.Cut(string(text), name)
+	_, err = fmt.Sscan(rest, &n)
+	return n, err == nil
 }

@@ -32,7 +32,7 @@ func TestDSNIsEmptyBytewiseAndUnsafe(t *testing.T) {
 		"select datcollate from pg_database where datname = current_database()":                    "C",
 		"select pg_encoding_to_char(encoding) from pg_database where datname = current_database()": "UTF8",
 		"show fsync":           "off",
-		"show max_connections": "200",
+		"show max_connections": "1000",
 		"show jit":             "off",
 		"show timezone":        "UTC",
 	} {
@@ -91,5 +91,28 @@ func TestStopRemovesTheFolder(t *testing.T) {
 	}
 	if _, err := pgx.Connect(t.Context(), c.DSN()); err == nil {
 		t.Error("the server still answers")
+	}
+}
+
+// A cluster starts whatever the folder for temporary files is: one whose path is
+// too long for a socket, or that is closed to the server's user.
+func TestStartAnywhere(t *testing.T) {
+	closed := filepath.Join(t.TempDir(), "closed")
+	long := filepath.Join(t.TempDir(), strings.Repeat("long", 30))
+	for dir, mode := range map[string]os.FileMode{closed: 0o700, long: 0o755} {
+		if err := os.Mkdir(dir, mode); err != nil {
+			t.Fatal(err)
+		}
+		t.Setenv("TMPDIR", dir)
+		c, err := Start(t.Context())
+		if err != nil {
+			t.Fatalf("%s: %v", dir, err)
+		}
+		if got := one(t, c.DSN(), "show max_connections"); got != "1000" {
+			t.Errorf("%s connections", got)
+		}
+		if err := c.Stop(); err != nil {
+			t.Error(err)
+		}
 	}
 }

@@ -4,24 +4,31 @@ package redistest
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"net"
+	"os"
 	"os/exec"
 	"strconv"
+	"strings"
 	"syscall"
 	"testing"
 	"time"
 )
 
+// patience is how long a server may take to start.
+const patience = 30 * time.Second
+
 // Server is a Redis server that a test may stop, start, hang and wake.
 type Server struct {
 	URL string // of the server's first database
 
-	t    testing.TB
-	port int
-	dir  string
-	cmd  *exec.Cmd
-	log  bytes.Buffer
+	t     testing.TB
+	port  int
+	dir   string
+	cmd   *exec.Cmd
+	ended chan struct{} // closed when cmd has ended
+	log   *bytes.Buffer // of cmd
 }
 
 // Start starts a server, which ends with the test. It fails the test when
@@ -29,44 +36,79 @@ type Server struct {
 func Start(t testing.TB) *Server {
 	t.Helper()
 	s := Away(t)
-	s.Start()
+	for end := time.Now().Add(patience); !s.launch(); s.choose() { // the free port was taken meanwhile
+		if time.Now().After(end) {
+			t.Fatalf("redistest: the server does not start:\n%s", s.log)
+		}
+	}
 	return s
 }
 
 // Away is a server that has not been started yet.
 func Away(t testing.TB) *Server {
 	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	port := l.Addr().(*net.TCPAddr).Port
-	if err := l.Close(); err != nil {
-		t.Fatal(err)
-	}
-	s := &Server{URL: fmt.Sprintf("redis://127.0.0.1:%d", port), t: t, port: port, dir: t.TempDir()}
+	s := &Server{t: t, dir: t.TempDir()}
+	s.choose()
 	t.Cleanup(s.Stop)
 	return s
 }
 
-// Start starts the server and waits until it answers.
-func (s *Server) Start() {
+// choose gives the server a port that is free now.
+func (s *Server) choose() {
 	s.t.Helper()
-	s.cmd = exec.Command("redis-server", "--port", strconv.Itoa(s.port), "--bind", "127.0.0.1", "--dir", s.dir, "--save", "", "--appendonly", "no")
-	s.cmd.Stdout, s.cmd.Stderr = &s.log, &s.log
-	if err := s.cmd.Start(); err != nil {
-		s.t.Fatalf("redistest: %v; scripts/setup installs it", err)
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		s.t.Fatal(err)
 	}
-	for range 400 {
-		if s.answers() {
-			return
-		}
-		time.Sleep(25 * time.Millisecond)
+	s.port = l.Addr().(*net.TCPAddr).Port
+	if err := l.Close(); err != nil {
+		s.t.Fatal(err)
 	}
-	s.Stop()
-	s.t.Fatalf("redistest: the server does not answer:\n%s", s.log.String())
+	s.URL = fmt.Sprintf("redis://127.0.0.1:%d", s.port)
 }
 
+// Start starts the server where it was and waits until it answers.
+func (s *Server) Start() {
+	s.t.Helper()
+	for end := time.Now().Add(patience); !s.launch(); time.Sleep(100 * time.Millisecond) { // somebody has the port for a moment
+		if time.Now().After(end) {
+			s.t.Fatalf("redistest: the server does not start:\n%s", s.log)
+		}
+	}
+}
+
+// launch starts the server and waits until it answers; false says that it ended
+// instead, as it does without its port.
+func (s *Server) launch() bool {
+	s.t.Helper()
+	s.log, s.ended = &bytes.Buffer{}, make(chan struct{})
+	s.cmd = exec.Command("redis-server", "--port", strconv.Itoa(s.port), "--bind", "127.0.0.1", "--dir", s.dir, "--save", "", "--appendonly", "no")
+	s.cmd.Stdout, s.cmd.Stderr = s.log, s.log
+	if err := s.cmd.Start(); err != nil {
+		s.cmd = nil
+		s.t.Fatalf("redistest: %v; scripts/setup installs it", err)
+	}
+	go func(cmd *exec.Cmd, ended chan struct{}) {
+		_ = cmd.Wait() // says that it was killed
+		close(ended)
+	}(s.cmd, s.ended)
+	for end := time.Now().Add(patience); time.Now().Before(end); {
+		select {
+		case <-s.ended:
+			s.cmd = nil
+			return false
+		case <-time.After(25 * time.Millisecond):
+			if s.answers() {
+				return true
+			}
+		}
+	}
+	s.Stop()
+	s.t.Fatalf("redistest: the server does not answer:\n%s", s.log)
+	return false
+}
+
+// answers says whether it is this server that answers at the port.
 func (s *Server) answers() bool {
 	c, err := net.DialTimeout("tcp", fmt.Sprintf("127.0.0.1:%d", s.port), time.Second)
 	if err != nil {
@@ -76,12 +118,21 @@ func (s *Server) answers() bool {
 	if err := c.SetDeadline(time.Now().Add(time.Second)); err != nil {
 		return false
 	}
-	if _, err := c.Write([]byte("PING\r\n")); err != nil {
+	if _, err := c.Write([]byte("INFO server\r\n")); err != nil {
 		return false
 	}
-	answer := make([]byte, 5)
-	_, err = c.Read(answer)
-	return err == nil && string(answer) == "+PONG"
+	answer, at := make([]byte, 4096), 0
+	for at < len(answer) {
+		n, err := c.Read(answer[at:])
+		at += n
+		if strings.Contains(string(answer[:at]), fmt.Sprintf("process_id:%d\r\n", s.cmd.Process.Pid)) {
+			return true
+		}
+		if err != nil {
+			return false
+		}
+	}
+	return false
 }
 
 // Stop kills the server; what it held is lost.
@@ -89,10 +140,10 @@ func (s *Server) Stop() {
 	if s.cmd == nil {
 		return
 	}
-	if err := s.cmd.Process.Kill(); err != nil {
+	if err := s.cmd.Process.Kill(); err != nil && !errors.Is(err, os.ErrProcessDone) {
 		s.t.Errorf("redistest: kill: %v", err)
 	}
-	_ = s.cmd.Wait() // says that it was killed
+	<-s.ended
 	s.cmd = nil
 }
 
