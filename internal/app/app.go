@@ -357,7 +357,7 @@ func (a *App) Close() {
 		ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
 		defer cancel()
 		if err := a.Identity.Close(ctx); err != nil {
-			slog.Warn("mails were not sent before stopping", "error", err)
+			slog.Warn("not all that waited in memory was sent or written before stopping", "error", err)
 		}
 	}
 	if a.Imports != nil {

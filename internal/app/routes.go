@@ -11,6 +11,7 @@ import (
 	"holdfast/internal/authapi"
 	"holdfast/internal/config"
 	"holdfast/internal/fault"
+	"holdfast/internal/identity"
 	"holdfast/internal/safety/osha"
 	"holdfast/internal/ssoapi"
 	"holdfast/internal/web"
@@ -91,7 +92,10 @@ func (a *App) handler(c *config.Config, log *slog.Logger) (http.Handler, error) 
 	if err != nil {
 		return nil, err
 	}
-	front := &web.Front{Proxies: proxies, Origins: c.CORSOrigins, Log: log, HTTPS: strings.HasPrefix(a.Config.PublicURL, "https://"), Observe: a.metrics, Leaving: &a.ready.draining, Witness: a.witness}
+	front := &web.Front{Proxies: proxies, Origins: c.CORSOrigins, Log: log, HTTPS: strings.HasPrefix(a.Config.PublicURL, "https://"), Observe: a.metrics, Leaving: &a.ready.draining, Witness: a.witness,
+		Used: func(w web.Witnessed) {
+			a.Identity.KeyUsed(identity.KeyUse{Key: w.Key, Address: w.Address, Method: w.Method, Route: w.Route}, w.RequestID)
+		}}
 	return front.Handler(a.mux()), nil
 }
 

@@ -38,6 +38,9 @@ func (a *App) signInConfig(master []byte) (identity.Config, error) {
 			return out, fmt.Errorf("app: signing_keys: %w", err)
 		}
 	}
+	if out.ServiceAddresses, err = c.ServicePrefixes(); err != nil {
+		return out, err
+	}
 	if out.PhoneCodes, err = c.TestNumbers(); err != nil {
 		return out, err
 	}

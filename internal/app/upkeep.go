@@ -17,6 +17,7 @@ const (
 	peerEvery    = time.Second
 	sweepEvery   = time.Hour
 	sealEvery    = 5 * time.Second
+	keyUseEvery  = time.Minute
 
 	programmeEvery = 5 * time.Minute
 	noticeEvery    = 10 * time.Second
@@ -52,6 +53,7 @@ func (a *App) upkeep(ctx, sending context.Context) {
 	every(programmeEvery, "run the safety programme", a.RunProgramme)
 	every(noticeEvery, "mail notices of the safety programme", a.SendNotices)
 	every(noticeEvery, "mail invitations", a.sendInvitations)
+	every(keyUseEvery, "write uses of service keys", a.Identity.WriteKeyUses)
 	every(sealEvery, "seal the audit log", a.Identity.SealAudit)
 	every(sweepEvery, "sweep events", a.notifier.Sweep)
 	every(sweepEvery, "sweep webhooks", a.Webhooks.Sweep)

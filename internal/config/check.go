@@ -41,6 +41,9 @@ func (c *Config) check() error {
 		}
 	}
 	_, err := c.Proxies()
+	if err == nil {
+		_, err = c.ServicePrefixes()
+	}
 	return err
 }
 
@@ -196,13 +199,22 @@ func loopback(address string) bool {
 
 // Proxies returns the trusted proxies as prefixes.
 func (c *Config) Proxies() ([]netip.Prefix, error) {
+	return prefixes("trusted_proxies", c.TrustedProxies)
+}
+
+// ServicePrefixes returns the addresses of service keys as prefixes.
+func (c *Config) ServicePrefixes() ([]netip.Prefix, error) {
+	return prefixes("service_addresses", c.ServiceAddresses)
+}
+
+func prefixes(setting string, list []string) ([]netip.Prefix, error) {
 	var out []netip.Prefix
-	for _, s := range c.TrustedProxies {
+	for _, s := range list {
 		p, err := netip.ParsePrefix(s)
 		if err != nil {
 			a, aerr := netip.ParseAddr(s)
 			if aerr != nil {
-				return nil, fmt.Errorf("config: trusted_proxies: %q is neither an address nor a prefix", s)
+				return nil, fmt.Errorf("config: %s: %q is neither an address nor a prefix", setting, s)
 			}
 			p = netip.PrefixFrom(a, a.BitLen())
 		}

@@ -77,6 +77,7 @@ type Config struct {
 	OAuthProviders    []Provider    `name:"oauth" secret:"true" doc:"OAUTH_<PROVIDER>_CLIENT_ID, _SECRET, _ISSUER, _DOMAINS and, for Apple, _TEAM_ID, _KEY_ID and _PRIVATE_KEY_FILE configure one provider each"`
 	RateLimits        string        `name:"rate_limits" default:"on" oneof:"on off" doc:"off = no limits, for benchmarks"`
 	TrustedProxies    []string      `name:"trusted_proxies" doc:"addresses or prefixes whose X-Forwarded-For and -Proto count"`
+	ServiceAddresses  []string      `name:"service_addresses" doc:"addresses or prefixes that service keys are taken from; empty = any"`
 	CORSOrigins       []string      `name:"cors_origins" default:"*" doc:"browser origins that may call the API"`
 	TLSCert           string        `name:"tls_cert" doc:"certificate file (PEM)"`
 	TLSKey            string        `name:"tls_key" secret:"true" doc:"private key file (PEM)"`

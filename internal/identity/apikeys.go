@@ -18,6 +18,13 @@ const (
 	kindSecret      = "secret"
 )
 
+// Ids of keys that have no row: the secret one of the configuration, and those in
+// JWT form that the operator made himself, by their role.
+const (
+	configuredKey = "configured"
+	jwtKey        = "jwt:"
+)
+
 // apiKeys are the valid opaque keys by hash, and the ids of valid keys.
 type apiKeys struct {
 	byHash map[string]apiKey
@@ -53,9 +60,9 @@ func (s *Service) ensureAPIKeys(tx *db.Tx) error {
 
 func (s *Service) loadAPIKeys(ctx context.Context) error {
 	k := &apiKeys{byHash: map[string]apiKey{}, byID: map[string]apiKey{}, at: s.now()}
-	for _, fixed := range []struct{ kind, key string }{{kindPublishable, s.cfg.PublishableKey}, {kindSecret, s.cfg.SecretKey}} {
+	for _, fixed := range []struct{ id, kind, key string }{{configuredKey + ":publishable", kindPublishable, s.cfg.PublishableKey}, {configuredKey, kindSecret, s.cfg.SecretKey}} {
 		if fixed.key != "" {
-			k.byHash[seal.Digest(fixed.key)] = apiKey{id: "configured", kind: fixed.kind}
+			k.byHash[seal.Digest(fixed.key)] = apiKey{id: fixed.id, kind: fixed.kind}
 		}
 	}
 	err := s.db.Read(ctx, everywhere, func(tx *db.Tx) error {

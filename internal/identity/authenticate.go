@@ -146,7 +146,7 @@ func (s *Service) byAPIKey(ctx context.Context, key string, c Credential) (actor
 	ok := k.live(s.now())
 	switch {
 	case ok && k.kind == kindSecret:
-		return serviceActor(k.id, c)
+		return s.serviceActor(k.id, c)
 	case strings.HasPrefix(key, token.SecretPrefix):
 		return actor.Actor{}, fault.New(fault.Unauthorized, "no_authorization", "Invalid API key")
 	case !ok:
@@ -177,20 +177,23 @@ func (s *Service) keyActor(ctx context.Context, v *verified, c Credential) (acto
 	}
 	id := v.key
 	if id == "" {
-		id = "jwt:" + v.role
+		id = jwtKey + v.role
 	}
 	if v.role == token.RoleService || v.role == token.RoleSupabaseAdmin {
-		return serviceActor(id, c)
+		return s.serviceActor(id, c)
 	}
 	return actor.Actor{Role: actor.Anon, KeyID: id}, nil
 }
 
 // serviceActor refuses the service key wherever a browser is at work: it was
 // shipped to one by mistake. Sec-Fetch-Mode is not looked at, because Node's
-// own fetch sends it.
-func serviceActor(id string, c Credential) (actor.Actor, error) {
+// own fetch sends it. It is refused as well from where the operator has none.
+func (s *Service) serviceActor(id string, c Credential) (actor.Actor, error) {
 	if c.Origin != "" || c.SecFetchSite != "" || c.Cookie || browser(c.UserAgent) {
 		return actor.Actor{}, fault.New(fault.Unauthorized, "no_authorization", "The service key must not be used in a browser")
+	}
+	if !s.fromHome(c.Address) {
+		return actor.Actor{}, s.elsewhere(id, c)
 	}
 	return actor.Actor{Role: actor.Service, KeyID: id}, nil
 }

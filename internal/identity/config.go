@@ -75,10 +75,11 @@ type Config struct {
 	InviteTTL            time.Duration // invitations (168h)
 	MailInterval         time.Duration // between two mails of a kind to one account (60s); negative = none
 
-	MasterKey                 []byte // 32 bytes: seals keys, derives API keys
-	JWTSecret                 string // HS256 secret of API keys in JWT form; empty = derived from MasterKey
-	PublishableKey, SecretKey string // fixed API keys, taken beside those that are made; may be empty
-	SigningKeys               []byte // JWK set with private keys; empty = made and kept in the database
+	MasterKey                 []byte         // 32 bytes: seals keys, derives API keys
+	JWTSecret                 string         // HS256 secret of API keys in JWT form; empty = derived from MasterKey
+	PublishableKey, SecretKey string         // fixed API keys, taken beside those that are made; may be empty
+	ServiceAddresses          []netip.Prefix // service keys are taken from; none = from anywhere
+	SigningKeys               []byte         // JWK set with private keys; empty = made and kept in the database
 
 	Captcha         *captcha.Verifier // asked before accounts are made, passwords tried and mails sent; nil = not
 	OTPLength       int               // digits of codes, 6 to 10 (6)
@@ -129,6 +130,7 @@ type Service struct {
 	issuer    string
 	keys      atomic.Pointer[keyring]
 	apiKeys   atomic.Pointer[apiKeys]
+	keyUses   keyUses
 	tokens    *tokenCache
 	profiles  profiles
 	outbox    *post.Queue
@@ -189,11 +191,11 @@ func New(cfg Config, d *db.DB, m Mailer, now func() time.Time) (*Service, error)
 // the service is used.
 func (s *Service) HashApart(answered func() int64) error { return s.hasher.Apart(answered) }
 
-// Close sends the mails that wait in memory and stops. Mails of invitations
-// wait in the database for the next start.
+// Close sends the mails and writes the audit rows that wait in memory, and stops.
+// Mails of invitations wait in the database for the next start.
 func (s *Service) Close(ctx context.Context) error {
 	s.hasher.Close()
-	return errors.Join(s.invites.Close(ctx), s.outbox.Close(ctx))
+	return errors.Join(s.WriteKeyUses(ctx), s.invites.Close(ctx), s.outbox.Close(ctx))
 }
 
 func (c *Config) complete() error {

@@ -23,6 +23,8 @@ type Front struct {
 	// Witness is told, before the answer leaves, of what an audit log keeps: a
 	// known caller was refused (403), or was given records as a file. May be nil.
 	Witness func(context.Context, Witnessed)
+	// Used is told of every request that was made with an API key. May be nil.
+	Used func(Witnessed)
 }
 
 func (f *Front) pace() Pace {

@@ -18,6 +18,9 @@ type Witnessed struct {
 
 // witness tells of a request that an audit log keeps.
 func (f *Front) witness(w *recorder, r *http.Request) {
+	if f.Used != nil && w.key != "" {
+		f.Used(w.witnessed(r))
+	}
 	if f.Witness == nil || w.tenant == "" && w.user == "" && w.key == "" {
 		return
 	}
@@ -25,6 +28,10 @@ func (f *Front) witness(w *recorder, r *http.Request) {
 	if w.status != http.StatusForbidden && !file {
 		return
 	}
-	f.Witness(context.WithoutCancel(r.Context()), Witnessed{Method: r.Method, Route: w.route, Path: r.URL.Path, Status: w.status, Code: w.cause,
-		Tenant: w.tenant, User: w.user, Key: w.key, Address: ClientAddress(r), RequestID: RequestID(r.Context()), Bytes: w.bytes})
+	f.Witness(context.WithoutCancel(r.Context()), w.witnessed(r))
+}
+
+func (w *recorder) witnessed(r *http.Request) Witnessed {
+	return Witnessed{Method: r.Method, Route: w.route, Path: r.URL.Path, Status: w.status, Code: w.cause,
+		Tenant: w.tenant, User: w.user, Key: w.key, Address: ClientAddress(r), RequestID: RequestID(r.Context()), Bytes: w.bytes}
 }

@@ -1,0 +1,134 @@
+package identity
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"net/netip"
+	"slices"
+	"sync"
+	"time"
+
+	"holdfast/internal/db"
+	"holdfast/internal/fault"
+	"holdfast/internal/identity/token"
+)
+
+// KeyUse is what a service key was used for.
+type KeyUse struct {
+	Key, Address  string
+	Method, Route string // "" of a use that was refused before it got to one
+	refused       bool
+}
+
+// maxKeyUses bounds the kinds of use that are told apart between two writes; what
+// comes on top is told by its key alone.
+const maxKeyUses = 4096
+
+// keyUses gathers the uses of service keys, so that the audit log has them all and
+// no request waits for its row.
+type keyUses struct {
+	mu   sync.Mutex
+	seen map[KeyUse]keyUsed
+}
+
+type keyUsed struct {
+	times   int
+	since   time.Time
+	request string // the first one's id
+}
+
+func (k *keyUses) add(u KeyUse, more keyUsed) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if k.seen == nil {
+		k.seen = map[KeyUse]keyUsed{}
+	}
+	had, known := k.seen[u]
+	if !known && len(k.seen) >= maxKeyUses {
+		u = KeyUse{Key: u.Key, refused: u.refused}
+		had, known = k.seen[u]
+	}
+	if known {
+		had.times += more.times
+		more = had
+	}
+	k.seen[u] = more
+}
+
+func (k *keyUses) take() map[KeyUse]keyUsed {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	out := k.seen
+	k.seen = nil
+	return out
+}
+
+// KeyUsed keeps the use of a service key for WriteKeyUses. Other keys identify a
+// project and nobody in it: theirs are not kept.
+func (s *Service) KeyUsed(u KeyUse, requestID string) {
+	if s.serviceKey(u.Key) {
+		u.Method = cut(u.Method, 10)
+		s.keyUses.add(u, keyUsed{1, s.now(), requestID})
+	}
+}
+
+func (s *Service) serviceKey(id string) bool {
+	switch id {
+	case configuredKey, jwtKey + token.RoleService, jwtKey + token.RoleSupabaseAdmin:
+		return true
+	}
+	return s.apiKeys.Load().byID[id].kind == kindSecret
+}
+
+// WriteKeyUses writes the uses since it was called last to the audit log: one row
+// to a key, client address and route. Run it every minute. Uses that could not be
+// written wait for the next time.
+func (s *Service) WriteKeyUses(ctx context.Context) error {
+	seen := s.keyUses.take()
+	if len(seen) == 0 {
+		return nil
+	}
+	err := s.write(ctx, func(tx *db.Tx) error {
+		for u, n := range seen {
+			s.record(tx, u.event(n))
+		}
+		return tx.Flush()
+	})
+	if err != nil {
+		for u, n := range seen {
+			s.keyUses.add(u, n)
+		}
+		return fmt.Errorf("identity: write uses of keys: %w", err)
+	}
+	return nil
+}
+
+func (u KeyUse) event(n keyUsed) event {
+	e := event{key: u.Key, action: "api_key.used", details: map[string]any{"requests": n.times, "since": n.since.Format(time.RFC3339)}, client: Client{Address: u.Address, RequestID: n.request}}
+	for name, v := range map[string]string{"method": u.Method, "route": u.Route} {
+		if v != "" {
+			e.details[name] = v
+		}
+	}
+	if u.refused {
+		e.outcome, e.details["code"] = "refused", "no_authorization"
+	}
+	return e
+}
+
+// fromHome reports an address that service keys are taken from.
+func (s *Service) fromHome(address string) bool {
+	if len(s.cfg.ServiceAddresses) == 0 {
+		return true
+	}
+	a, err := netip.ParseAddr(address)
+	a = a.Unmap().WithZone("")
+	return err == nil && slices.ContainsFunc(s.cfg.ServiceAddresses, func(p netip.Prefix) bool { return p.Contains(a) })
+}
+
+// elsewhere refuses a service key that comes from an address it is not taken from.
+func (s *Service) elsewhere(id string, c Credential) error {
+	s.keyUses.add(KeyUse{Key: id, Address: c.Address, refused: true}, keyUsed{1, s.now(), c.RequestID})
+	return fault.New(fault.Forbidden, "no_authorization", "The service key is not accepted from the address %s", cmp.Or(c.Address, "of this request"))
+}
