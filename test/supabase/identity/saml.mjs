@@ -11,6 +11,7 @@ const port = process.env.PORT_SAML;
 const base = `http://127.0.0.1:${port}`;
 const program = '/usr/share/simplesamlphp';
 const persistent = 'urn:oasis:names:tc:SAML:2.0:nameid-format:persistent';
+export const transient = 'urn:oasis:names:tc:SAML:2.0:nameid-format:transient';
 
 export const metadata = `${base}/saml2/idp/metadata.php`;
 export const sam = { name: 'sam', password: 'a-password-of-his', email: 'sam@samlphp.example' };
@@ -47,11 +48,11 @@ export async function open(serviceProvider) {
 }
 
 // trust makes a service provider known by its metadata, as an administrator
-// does who pastes them.
-function trust(xml) {
+// does who pastes them; it is told persons by names of a format.
+export function trust(xml, format = persistent) {
   const entity = /entityID="([^"]+)"/.exec(xml)[1];
   const consumer = /<(?:\w+:)?AssertionConsumerService[^>]*Location="([^"]+)"/.exec(xml)[1];
-  write('metadata/saml20-sp-remote.php', 'metadata', { [entity]: { AssertionConsumerService: consumer, NameIDFormat: persistent } });
+  write('metadata/saml20-sp-remote.php', 'metadata', { [entity]: { AssertionConsumerService: consumer, NameIDFormat: format } });
 }
 
 function write(path, variable, value) {

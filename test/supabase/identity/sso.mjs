@@ -105,11 +105,25 @@ test('/admin/sso/providers: made, listed, read, changed, removed', async () => {
   assert.deepEqual([gone, body.error_code], [404, 'sso_provider_not_found']);
 });
 
+test('signInWithSSO at a provider whose metadata have run out', async () => {
+  const { tenant } = await founder();
+  const domain = newDomain();
+  const [status, made] = await admin('POST', '/admin/sso/providers', { type: 'saml', tenant_id: tenant, metadata_xml: descriptor(`https://${domain}/metadata`, new Date(Date.now() + 5000)), domains: [domain] });
+  assert.equal(status, 201, JSON.stringify(made));
+  const c = client(undefined, pkce());
+  let error;
+  for (const end = Date.now() + 30000; !error && Date.now() < end;) {
+    ({ error } = await c.auth.signInWithSSO({ domain, options: { skipBrowserRedirect: true } }));
+    await new Promise((done) => { setTimeout(done, 500); });
+  }
+  assert.deepEqual([error?.status, error?.code], [404, 'saml_idp_not_found']);
+});
+
 // A certificate that nobody has the key of; valid until 2046.
 const certificate = 'MIIDDTCCAfWgAwIBAgIULfgv4U2ChwTJvRRxNuLETRcLj40wDQYJKoZIhvcNAQELBQAwFjEUMBIGA1UEAwwLaWRwLmV4YW1wbGUwHhcNMjYxMTIxMTEyMzU5WhcNNDYxMTE2MTEyMzU5WjAWMRQwEgYDVQQDDAtpZHAuZXhhbXBsZTCCASIwDQYJKoZIhvcNAQEBBQADggEPADCCAQoCggEBAJ62V53sSSmVo/gg3IeAI6R99UFru8tScTM1enwkGTRnH2DJCDth6Jo4Kl6kfPyWGmoVMqpbj/pyoBDs8epF593jJ+xbAe/NktS3TCBw0VrCsqROvuO5JdRBka0Og8iD8fbnPt2Z3vVUGhyLlzzpuorwEALaSemBsNLLHt4UG1agINlWfqruLTrlyfLuLZ9uFRcEu3kxLXxSy9FU3L+8byag1qIUT0PwEztvsXX7gQlaxG8hVrD2oEFJCbJS6SAft5BMu/RSdGdA6qxsty2M8m665ffO6+Ve6tw5ilDbz3jYZiut+HzV4/7AmgElXh5iUsjJFUGAZjMIxiLIMIsDV8MCAwEAAaNTMFEwHQYDVR0OBBYEFM5U/X9JzE8DCzrXOhUFTi7fhnmhMB8GA1UdIwQYMBaAFM5U/X9JzE8DCzrXOhUFTi7fhnmhMA8GA1UdEwEB/wQFMAMBAf8wDQYJKoZIhvcNAQELBQADggEBAH8QVyF5rYP7h78S/VAx/xyMEAW9xLMoORPSjUdctDBWdP5Qa0Tg2YmHQ072tFrDDsrPd+o3tUL+z/3TK2uiDX/VjwQcElK9WvxYqUTmUXg0A5ke+g/oxLg73rtvMnLUQg2hChfbBAJbTi7b8OYhAi0+K7NbaSs5tbaPLlwXH2azNeZNv7PesmGDC2L6SUC4RAqzFgGtKBjKeESW5oUcz43O3nTAo6fVzs4zqXwoT7+lk4ol9OYbPRg/T5PeLTDN28uJ7GIjguQVFjhy5FhCQFeEbdBNQlSPuEZxx6J0OLK0gOTI41873J9NeSdtDccZ0t2D2Dc4a371VychrVBk2nU=';
 
-function descriptor(entity) {
-  return `<md:EntityDescriptor xmlns:md="urn:oasis:names:tc:SAML:2.0:metadata" entityID="${entity}"><md:IDPSSODescriptor protocolSupportEnumeration="urn:oasis:names:tc:SAML:2.0:protocol">
+function descriptor(entity, until = new Date(Date.now() + 86400000)) {
+  return `<md:EntityDescriptor xmlns:md="urn:oasis:names:tc:SAML:2.0:metadata" validUntil="${until.toISOString()}" entityID="${entity}"><md:IDPSSODescriptor protocolSupportEnumeration="urn:oasis:names:tc:SAML:2.0:protocol">
 <md:KeyDescriptor use="signing"><ds:KeyInfo xmlns:ds="http://www.w3.org/2000/09/xmldsig#"><ds:X509Data><ds:X509Certificate>${certificate}</ds:X509Certificate></ds:X509Data></ds:KeyInfo></md:KeyDescriptor>
 <md:SingleSignOnService Binding="urn:oasis:names:tc:SAML:2.0:bindings:HTTP-Redirect" Location="${entity.replace('metadata', 'sso')}"/></md:IDPSSODescriptor></md:EntityDescriptor>`;
 }
