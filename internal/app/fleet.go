@@ -49,6 +49,11 @@ func (a *App) openLimits(mode Mode) error {
 		counter = a.metrics.Counting(counter)
 	}
 	a.gate = gate.New(a.authenticate, counter)
+	minute, burst, err := a.Config.SigninRule()
+	if err != nil {
+		return err
+	}
+	a.gate.Allow(limit.Rule{Minute: minute, Burst: burst})
 	a.gate.Custom, a.gate.Exceeded = a.readLimits, a.tellLimited
 	return nil
 }

@@ -20,6 +20,9 @@ func (a *App) identityFace() http.Handler {
 		Unknown: func(w http.ResponseWriter, r *http.Request, came bool) error {
 			return a.gate.TakeUnknown(w, web.ClientAddress(r), came)
 		},
+		Code: func(w http.ResponseWriter, r *http.Request, came bool) error {
+			return a.gate.TakeCode(w, web.ClientAddress(r), came)
+		},
 		Visit: func(w http.ResponseWriter, r *http.Request) error {
 			return a.gate.TakeVisit(w, web.ClientAddress(r))
 		},

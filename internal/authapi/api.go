@@ -25,6 +25,9 @@ type Options struct {
 	// Unknown counts a refresh token of no session on the client's address;
 	// with came false it only asks whether another may come. Nil counts nothing.
 	Unknown func(w http.ResponseWriter, r *http.Request, came bool) error
+	// Code is Unknown for authorization codes that nobody has: who brings a good
+	// one was counted when he set out for it.
+	Code func(w http.ResponseWriter, r *http.Request, came bool) error
 	// Visit counts a browser that opens a mailed link on its address, and Depart
 	// one that goes to a provider, apart from attempts. Nil counts nothing.
 	Visit, Depart func(w http.ResponseWriter, r *http.Request) error
@@ -90,7 +93,20 @@ func (s *shape) match(parts []string) (ids []string, ok bool) {
 	return ids, true
 }
 
+// serve answers, and counts on the address what was refused before anything
+// counted it: every answer says what is left.
 func (a *API) serve(w http.ResponseWriter, r *http.Request) error {
+	err := a.answer(w, r)
+	if err == nil || a.opt.Session == nil || gate.Counted(w) {
+		return err
+	}
+	if over := a.opt.Session(w, r, actor.Actor{Role: actor.Anon}); over != nil {
+		return over
+	}
+	return err
+}
+
+func (a *API) answer(w http.ResponseWriter, r *http.Request) error {
 	w.Header().Set("Cache-Control", "no-store")
 	if err := web.FewParameters(r); err != nil {
 		return err
@@ -115,12 +131,12 @@ func (a *API) serve(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	if (rt.who == user || rt.who == member) && a.opt.Session != nil {
+	if rt.who != public && a.opt.Session != nil {
 		if err := a.opt.Session(w, r, who); err != nil {
 			return err
 		}
 	}
-	c := &call{Request: web.WithActor(r, who), actor: who}
+	c := &call{Request: web.WithActor(r, who), actor: who, exempt: rt.who == public && rt.Auth && a.svc.ServiceKey(r.Context(), Credential(r))}
 	if len(ids) > 0 {
 		if err := identity.PathIDs(rt.Pattern, ids); err != nil {
 			return err
@@ -136,6 +152,7 @@ type call struct {
 	*http.Request
 	actor   actor.Actor
 	id, sub string
+	exempt  bool // shows the service key, whose attempts are not counted
 }
 
 // client is what sessions and the audit log keep of the caller.
@@ -176,7 +193,7 @@ func refuseMethod(w http.ResponseWriter, r *http.Request, methods map[string]*ro
 // admit checks the credential a route asks for. Public routes look at none:
 // signed-out clients send the anonymous key, or an expired token, as bearer.
 func (a *API) admit(r *http.Request, rt *route) (actor.Actor, error) {
-	if rt.who == public {
+	if rt.who == public || rt.who == open {
 		return actor.Actor{Role: actor.Anon, Address: web.ClientAddress(r), RequestID: web.RequestID(r.Context())}, nil
 	}
 	c := Credential(r)

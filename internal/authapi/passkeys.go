@@ -64,7 +64,7 @@ func (a *API) removePasskey(w http.ResponseWriter, c *call) error {
 }
 
 func (a *API) askPasskey(w http.ResponseWriter, c *call) error {
-	if err := a.count(w, c, ""); err != nil {
+	if err := visit(w, c, a.opt.Depart); err != nil {
 		return err
 	}
 	out, err := a.svc.AskPasskey(c.Context())

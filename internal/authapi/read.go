@@ -8,6 +8,7 @@ import (
 	"net/url"
 	"reflect"
 
+	"holdfast/internal/actor"
 	"holdfast/internal/fault"
 	"holdfast/internal/gate"
 	"holdfast/internal/identity"
@@ -98,6 +99,9 @@ func (a *API) count(w http.ResponseWriter, c *call, named string) error {
 	if a.opt.Limit == nil {
 		return nil
 	}
+	if c.exempt {
+		return a.uncounted(w, c)
+	}
 	t := gate.Attempt{Address: web.ClientAddress(c.Request), Account: identity.Counted(named)}
 	t.Known = func() bool {
 		known, err := a.svc.Known(c.Context(), t.Account, t.Address)
@@ -106,11 +110,19 @@ func (a *API) count(w http.ResponseWriter, c *call, named string) error {
 	return a.opt.Limit(w, t)
 }
 
+// uncounted says what a service key has left, which is all.
+func (a *API) uncounted(w http.ResponseWriter, c *call) error {
+	if a.opt.Session == nil {
+		return nil
+	}
+	return a.opt.Session(w, c.Request, actor.Actor{Role: actor.Service})
+}
+
 // found counts an attempt at the account that it turned out to be: one that is
 // named in two ways has no room for twice as many.
 func (a *API) found(w http.ResponseWriter, c *call) identity.Client {
 	client := c.client()
-	if a.opt.Limit == nil {
+	if a.opt.Limit == nil || c.exempt {
 		return client
 	}
 	client.Found = func(userID string, known bool) error {

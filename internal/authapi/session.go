@@ -144,10 +144,7 @@ func (a *API) exchange(w http.ResponseWriter, c *call, in grant) (*identity.Sess
 	case "refresh_token":
 		return a.refresh(w, c, in.Refresh)
 	case "pkce":
-		if err := a.count(w, c, ""); err != nil {
-			return nil, err
-		}
-		return a.svc.Exchange(c.Context(), in.Code, in.Verifier, c.client())
+		return a.byCode(w, c, in)
 	case "id_token":
 		return a.byIDToken(w, c, in)
 	case "web3":
@@ -170,6 +167,31 @@ func (a *API) byPassword(w http.ResponseWriter, c *call, in grant) (*identity.Se
 		return nil, err
 	}
 	return a.svc.SignIn(c.Context(), in.Email, in.Password, a.found(w, c))
+}
+
+// byCode redeems an authorization code. Its owner was counted when he asked for it,
+// so that a sign-in at a provider is one attempt; only codes that are wrong count.
+func (a *API) byCode(w http.ResponseWriter, c *call, in grant) (*identity.Session, error) {
+	if err := a.countCode(w, c, false); err != nil {
+		return nil, err
+	}
+	sess, err := a.svc.Exchange(c.Context(), in.Code, in.Verifier, c.client())
+	if err != nil && web.Status(fault.As(err).Kind) < http.StatusInternalServerError {
+		if over := a.countCode(w, c, true); over != nil {
+			return nil, over
+		}
+	}
+	return sess, err
+}
+
+func (a *API) countCode(w http.ResponseWriter, c *call, came bool) error {
+	switch {
+	case a.opt.Code == nil:
+		return nil
+	case c.exempt:
+		return a.uncounted(w, c)
+	}
+	return a.opt.Code(w, c.Request, came)
 }
 
 // byIDToken signs in with a provider's token, or links it to the account of

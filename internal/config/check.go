@@ -10,6 +10,7 @@ import (
 	"os"
 	"reflect"
 	"slices"
+	"strconv"
 	"strings"
 )
 
@@ -35,7 +36,7 @@ func (c *Config) check() error {
 	if c.OTPLength < 6 || c.OTPLength > 10 {
 		return errors.New("config: otp_length must be between 6 and 10")
 	}
-	for _, f := range []func() error{c.checkSecret, c.checkMaster, c.checkURLs, c.checkProviders, c.checkPhone, c.checkKeys, c.checkTLS} {
+	for _, f := range []func() error{c.checkSecret, c.checkMaster, c.checkURLs, c.checkProviders, c.checkPhone, c.checkKeys, c.checkTLS, c.checkLimits} {
 		if err := f(); err != nil {
 			return err
 		}
@@ -159,6 +160,25 @@ func (c *Config) checkTLS() error {
 		return errors.New("config: tls_cert and tls_key go together")
 	}
 	return nil
+}
+
+func (c *Config) checkLimits() error {
+	_, _, err := c.SigninRule()
+	return err
+}
+
+// mostSignins keeps what a hundred addresses may try within what a window counts.
+const mostSignins = 100_000
+
+// SigninRule is signin_limit: attempts in a minute, and in 10 seconds.
+func (c *Config) SigninRule() (minute, burst int, err error) {
+	m, b, _ := strings.Cut(c.SigninLimit, "/")
+	minute, merr := strconv.Atoi(m)
+	burst, berr := strconv.Atoi(b)
+	if merr != nil || berr != nil || burst < 1 || burst > minute || minute > mostSignins {
+		return 0, 0, fmt.Errorf("config: signin_limit must be MINUTE/BURST such as 60/10, at most %d, not %q", mostSignins, c.SigninLimit)
+	}
+	return minute, burst, nil
 }
 
 // Differs names the settings that another configuration has other values of,

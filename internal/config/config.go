@@ -76,6 +76,7 @@ type Config struct {
 	ImplicitFlow      bool          `name:"implicit_flow" default:"true" doc:"tokens in the redirect fragment, which supabase-js asks for by default"`
 	OAuthProviders    []Provider    `name:"oauth" secret:"true" doc:"OAUTH_<PROVIDER>_CLIENT_ID, _SECRET, _ISSUER, _DOMAINS and, for Apple, _TEAM_ID, _KEY_ID and _PRIVATE_KEY_FILE configure one provider each"`
 	RateLimits        string        `name:"rate_limits" default:"on" oneof:"on off" doc:"off = no limits, for benchmarks"`
+	SigninLimit       string        `name:"signin_limit" default:"60/10" doc:"attempts to sign in that one client address has in a minute, and within it in 10 seconds; an account has twice as many, everybody together a hundred times"`
 	TrustedProxies    []string      `name:"trusted_proxies" doc:"addresses or prefixes whose X-Forwarded-For and -Proto count"`
 	ServiceAddresses  []string      `name:"service_addresses" doc:"addresses or prefixes that service keys are taken from; empty = any"`
 	CORSOrigins       []string      `name:"cors_origins" default:"*" doc:"browser origins that may call the API"`

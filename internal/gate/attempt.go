@@ -2,6 +2,7 @@ package gate
 
 import (
 	"net/http"
+	"time"
 
 	"holdfast/internal/actor"
 	"holdfast/internal/limit"
@@ -116,10 +117,19 @@ func (g *Gate) takeShare(a Attempt, full shared) (limit.State, bool) {
 	return s, s.OK
 }
 
+// Allow sets how often one address may try, in place of the interface's figures;
+// the other windows of attempts are multiples of it.
+func (g *Gate) Allow(r limit.Rule) { g.attempt = g.attempt.With(limit.Auth, r) }
+
 // TakeSession counts a request of a session, or of a key that belongs to a
-// tenant, under the API category.
+// tenant, under the API category. The service key's are not counted.
 func (g *Gate) TakeSession(w http.ResponseWriter, a actor.Actor, address string) error {
 	if g.Limits == nil {
+		return nil
+	}
+	if a.Role == actor.Service {
+		most := g.Plan(a).Rule(limit.API).Minute
+		Headers(w, limit.State{Limit: most, Remaining: most, Reset: time.Now()})
 		return nil
 	}
 	key := web.AddressKey(address)
@@ -142,14 +152,14 @@ func (g *Gate) TakeSession(w http.ResponseWriter, a actor.Actor, address string)
 // the API's and holds nothing else: who shares the address is not kept from
 // refreshing by sign-ins, nor by old tokens of his neighbours.
 func (g *Gate) TakeUnknown(w http.ResponseWriter, address string, came bool) error {
-	return g.takeApart(w, "unknown:"+web.AddressKey(address), came)
+	return g.takeApart(w, shared{"unknown:" + web.AddressKey(address), g.plans["standard"]}, limit.API, came)
 }
 
 // TakeVisit counts a browser that opens a mailed link, on its address. That tries
 // nothing, so the window is as wide as the API's, and an office behind one address
 // keeps its sign-ins.
 func (g *Gate) TakeVisit(w http.ResponseWriter, address string) error {
-	return g.takeApart(w, "visit:"+web.AddressKey(address), true)
+	return g.takeApart(w, shared{"visit:" + web.AddressKey(address), g.plans["standard"]}, limit.API, true)
 }
 
 // departures is how many windows of sign-ins one of departures holds.
@@ -170,14 +180,19 @@ func (g *Gate) TakeDeparture(w http.ResponseWriter, address string) error {
 	return Refuse(s, called(limit.Auth))
 }
 
-func (g *Gate) takeApart(w http.ResponseWriter, key string, came bool) error {
+// TakeCode counts an authorization code that nobody has on a client's address;
+// with came false it only asks whether another may come.
+func (g *Gate) TakeCode(w http.ResponseWriter, address string, came bool) error {
+	return g.takeApart(w, shared{"code:" + web.AddressKey(address), g.attempt}, limit.Auth, came)
+}
+
+func (g *Gate) takeApart(w http.ResponseWriter, x shared, c limit.Category, came bool) error {
 	if g.Limits == nil {
 		return nil
 	}
-	plan := g.plans["standard"]
-	s := g.Limits.Peek(key, limit.API, plan)
+	s := g.Limits.Peek(x.key, c, x.plan)
 	if s.OK && came {
-		s = g.Limits.Take(key, limit.API, plan, 1)
+		s = g.Limits.Take(x.key, c, x.plan, 1)
 	}
 	Headers(w, s)
 	if s.OK {

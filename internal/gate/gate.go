@@ -264,6 +264,9 @@ func Headers(w http.ResponseWriter, s limit.State) {
 	h["X-Ratelimit-Used"] = []string{strconv.Itoa(s.Used)}
 }
 
+// Counted reports an answer that has the headers.
+func Counted(w http.ResponseWriter) bool { return len(w.Header()["X-Ratelimit-Limit"]) > 0 }
+
 // Refuse is the fault of a caller who has to wait. Its Data is a Refusal.
 func Refuse(s limit.State, what string) error {
 	wait := s.RetryAfter
@@ -273,11 +276,14 @@ func Refuse(s limit.State, what string) error {
 	seconds := int(wait / time.Second)
 	f := fault.New(fault.Limited, "rate_limit_exceeded", "Too many %s: wait %d seconds, then try again", what, seconds)
 	f.RetryAfter = wait
-	f.Data = Refusal{
-		Error: "rate_limit_exceeded", Message: f.Msg, RetryAfter: seconds,
-		Limit: s.Limit, Remaining: 0, ResetAt: s.Reset.UTC().Format(time.RFC3339),
-	}
+	Explain(f, s.Limit, s.Reset)
 	return f
+}
+
+// Explain gives a refusal the interface's members: how much was allowed, and from
+// when the refused call passes. Its RetryAfter is set.
+func Explain(f *fault.Error, most int, reset time.Time) {
+	f.Data = Refusal{Error: "rate_limit_exceeded", Message: f.Msg, RetryAfter: int(f.RetryAfter / time.Second), Limit: most, ResetAt: reset.UTC().Format(time.RFC3339)}
 }
 
 // Guard lets callers through to next with their actor attached (web.Actor).

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"time"
 
+	"holdfast/internal/actor"
 	"holdfast/internal/db"
 	"holdfast/internal/identity/factor"
 	"holdfast/internal/web"
@@ -40,6 +41,19 @@ func (s *Service) Known(ctx context.Context, account, address string) (known boo
 		})
 	})
 	return known, err
+}
+
+// ServiceKey reports a request that shows the service key: alone, or as bearer.
+func (s *Service) ServiceKey(ctx context.Context, c Credential) bool {
+	key := c.Bearer
+	if key == "" {
+		key = c.APIKey
+	}
+	if key == "" {
+		return false
+	}
+	a, err := s.byAPIKey(ctx, key, c)
+	return err == nil && a.Role == actor.Service
 }
 
 const phoneAccount = "phone:"

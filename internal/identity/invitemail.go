@@ -9,6 +9,7 @@ import (
 	"holdfast/internal/actor"
 	"holdfast/internal/db"
 	"holdfast/internal/fault"
+	"holdfast/internal/gate"
 	"holdfast/internal/identity/letter"
 	"holdfast/internal/mail"
 )
@@ -56,6 +57,7 @@ func (s *Service) announce(tx *db.Tx, tenantID string, list ...Invitation) error
 	if err == nil && n > invitesADay {
 		f := fault.New(fault.Limited, "over_email_send_rate_limit", "A tenant's invitations are mailed to %d addresses a day; invite the others tomorrow, or with deliver=link", invitesADay)
 		f.RetryAfter = time.Hour
+		gate.Explain(f, invitesADay, now.Add(f.RetryAfter))
 		return f
 	}
 	tx.After(s.invites.Ring)

@@ -11,6 +11,7 @@ import (
 	"holdfast/internal/actor"
 	"holdfast/internal/db"
 	"holdfast/internal/fault"
+	"holdfast/internal/gate"
 	"holdfast/internal/identity"
 	"holdfast/internal/identity/factor"
 	"holdfast/internal/identity/totp"
@@ -168,6 +169,9 @@ func TestMFA_attempts(t *testing.T) {
 		k.code(err, "over_request_rate_limit")
 		if w := fault.As(err).RetryAfter; w < 29*time.Second || w > 31*time.Second {
 			k.Errorf("wait %s", w)
+		}
+		if d, ok := fault.As(err).Data.(gate.Refusal); !ok || d.Error != "rate_limit_exceeded" || d.Message == "" || d.RetryAfter != int(fault.As(err).RetryAfter/time.Second) || d.Limit != 5 || d.ResetAt == "" {
+			k.Errorf("the interface's members: %+v", fault.As(err).Data)
 		}
 		k.sleep(31 * time.Second)
 		_, err = k.answer(s, a, "000000")

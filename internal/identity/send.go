@@ -7,6 +7,7 @@ import (
 
 	"holdfast/internal/db"
 	"holdfast/internal/fault"
+	"holdfast/internal/gate"
 	"holdfast/internal/identity/letter"
 )
 
@@ -52,6 +53,7 @@ func tooSoon(left time.Duration) error {
 	secs := int((left + time.Second - 1) / time.Second)
 	f := fault.New(fault.Limited, "over_email_send_rate_limit", "For security purposes, you can only request this after %d seconds.", secs)
 	f.RetryAfter = time.Duration(secs) * time.Second
+	gate.Explain(f, 1, time.Now().Add(f.RetryAfter))
 	return f
 }
 

@@ -10,6 +10,7 @@ import (
 	"holdfast/internal/actor"
 	"holdfast/internal/db"
 	"holdfast/internal/fault"
+	"holdfast/internal/gate"
 	"holdfast/internal/identity"
 	"holdfast/internal/identity/letter"
 	"holdfast/internal/identity/stamp"
@@ -196,7 +197,10 @@ func (s *Service) countCode(tx *db.Tx, key string, interval time.Duration, most 
 		sent = CASE WHEN sso_code_mails.since <= $3 THEN 1 ELSE sso_code_mails.sent + 1 END, since = CASE WHEN sso_code_mails.since <= $3 THEN excluded.since ELSE sso_code_mails.since END,
 		sent_at = excluded.sent_at WHERE sso_code_mails.sent_at <= $4 AND (sso_code_mails.since <= $3 OR sso_code_mails.sent < $5)`, key, now, now.Add(-codeDay), now.Add(-interval), most)
 	if err == nil && n == 0 {
-		err = fault.New(fault.Limited, "over_email_send_rate_limit", "For security purposes, you can only request this once a minute and a few times a day; a TXT record proves the domain too")
+		f := fault.New(fault.Limited, "over_email_send_rate_limit", "For security purposes, you can only request this once a minute and a few times a day; a TXT record proves the domain too")
+		f.RetryAfter = interval
+		gate.Explain(f, most, now.Add(interval))
+		return f
 	}
 	return err
 }

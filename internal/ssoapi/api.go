@@ -100,7 +100,20 @@ func (c *call) client() identity.Client {
 	return identity.Client{Address: web.ClientAddress(c.Request), UserAgent: c.UserAgent(), RequestID: web.RequestID(c.Context())}
 }
 
+// serve answers, and counts on the address what was refused before anything
+// counted it: every answer says what is left.
 func (a *API) serve(w http.ResponseWriter, r *http.Request) error {
+	err := a.answer(w, r)
+	if err == nil || a.opt.Session == nil || gate.Counted(w) {
+		return err
+	}
+	if over := a.opt.Session(w, r, actor.Actor{Role: actor.Anon}); over != nil {
+		return over
+	}
+	return err
+}
+
+func (a *API) answer(w http.ResponseWriter, r *http.Request) error {
 	w.Header().Set("Cache-Control", "no-store")
 	if err := web.FewParameters(r); err != nil {
 		return err
@@ -163,6 +176,9 @@ func samlOff() error {
 func (a *API) admit(w http.ResponseWriter, c *call, rt *route) error {
 	switch rt.who {
 	case attempt:
+		if a.opt.Session != nil && a.ident.ServiceKey(c.Context(), a.opt.Credential(c.Request)) {
+			return a.opt.Session(w, c.Request, actor.Actor{Role: actor.Service})
+		}
 		if a.opt.Limit == nil {
 			return nil
 		}
@@ -188,7 +204,6 @@ func (a *API) admit(w http.ResponseWriter, c *call, rt *route) error {
 	case who.Anonymous():
 		return fault.New(fault.Unauthorized, "no_authorization", "This endpoint requires a valid Bearer token")
 	case who.Role == actor.Service:
-		return nil
 	case rt.who == service, !who.Administrator(), who.TenantID == "":
 		return fault.New(fault.Forbidden, "not_admin", "User not allowed")
 	case who.Suspended && rt.Method != http.MethodGet:

@@ -125,6 +125,36 @@ func TestDepartures(t *testing.T) {
 	})
 }
 
+// A sign-in at an organisation's provider is one attempt, counted when it begins; a
+// code that nobody has counts as that.
+func TestSignInIsOneAttempt(t *testing.T) {
+	onBoth(t, func(k *kit) {
+		p := newOP(k)
+		id := k.oidcConnection(p, k.tenant("Corp"), "corp.example")
+		var counted []string
+		note := func(what string) error {
+			counted = append(counted, what)
+			return nil
+		}
+		limit := func(http.ResponseWriter, gate.Attempt) error { return note("an attempt") }
+		code := func(_ http.ResponseWriter, _ *http.Request, came bool) error {
+			return note(map[bool]string{true: "a wrong code", false: "asked"}[came])
+		}
+		k.h = ssoapi.New(k.svc, k.ident, ssoapi.Options{Shape: authapi.Shape, Credential: authapi.Credential, Limit: limit, Next: authapi.New(k.ident, authapi.Options{Limit: limit, Code: code})})
+		conn, q := p.answer(k.begin("provider_id", id))
+		landed := k.callback(conn, q)
+		k.want(k.redeem(landed), 200, "")
+		if want := []string{"an attempt", "asked"}; !slices.Equal(counted, want) {
+			k.Errorf("a sign-in counted %q, want %q", counted, want)
+		}
+		counted = nil
+		k.want(k.redeem(landed), 404, "flow_state_not_found")
+		if want := []string{"asked", "a wrong code"}; !slices.Equal(counted, want) {
+			k.Errorf("its code, again, counted %q, want %q", counted, want)
+		}
+	})
+}
+
 // Whatever does not fit is refused, and no account is made.
 func TestOIDCAttacks(t *testing.T) {
 	onBoth(t, func(k *kit) {

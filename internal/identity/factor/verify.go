@@ -7,6 +7,7 @@ import (
 
 	"holdfast/internal/db"
 	"holdfast/internal/fault"
+	"holdfast/internal/gate"
 	"holdfast/internal/identity/passkey"
 	"holdfast/internal/identity/totp"
 	"holdfast/internal/seal"
@@ -51,6 +52,7 @@ func (k *Keeper) Attempt(tx *db.Tx, userID string) (refused, err error) {
 	if left := last.Add(wait(failures)).Sub(now); left > 0 {
 		f := fault.New(fault.Limited, "over_request_rate_limit", "Too many wrong codes: wait %d seconds, then try again", int(left/time.Second)+1)
 		f.RetryAfter = left.Truncate(time.Second) + time.Second
+		gate.Explain(f, freeAttempts, now.Add(f.RetryAfter))
 		return f, nil
 	}
 	_, err = tx.Exec(`INSERT INTO mfa_attempts (user_id, failures, last_at) VALUES ($1, 1, $2)

@@ -74,6 +74,27 @@ test('a second sign-in is aal1 until the factor answers; a code works once', asy
   assert.equal(claims(again.access_token).aal, 'aal2');
 });
 
+test('who guesses codes is told to wait, as by every limit', async () => {
+  const { c } = await confirmed('guess');
+  const factor = ok(await c.auth.mfa.enroll({ factorType: 'totp', friendlyName: 'App' }));
+  const { id } = ok(await c.auth.mfa.challenge({ factorId: factor.id }));
+  const { access_token } = ok(await c.auth.getSession()).session;
+  const guess = (headers) => fetch(`${url}/auth/v1/factors/${factor.id}/verify`, {
+    method: 'POST', headers: { Authorization: `Bearer ${access_token}`, 'Content-Type': 'application/json', ...headers }, body: JSON.stringify({ challenge_id: id, code: '000000' }),
+  });
+  for (let n = 0; n < 5; n++) await guess({});
+  for (const [headers, want] of [
+    [{ 'X-Supabase-Api-Version': '2024-01-01' }, { code: 'over_request_rate_limit' }],
+    [{}, { code: 429, error_code: 'over_request_rate_limit' }],
+  ]) {
+    const response = await guess(headers);
+    const { error, message, retry_after, limit, remaining, reset_at, msg, ...rest } = await response.json();
+    assert.deepEqual([response.status, error, limit, remaining, rest], [429, 'rate_limit_exceeded', 5, 0, want]);
+    assert.deepEqual([response.headers.get('retry-after'), typeof message, msg ?? message], [String(retry_after), 'string', message]);
+    assert.ok(retry_after > 0 && Date.parse(reset_at) > Date.now(), JSON.stringify({ retry_after, reset_at }));
+  }
+});
+
 test('mfa.enroll: no more than ten', async () => {
   const { c } = await confirmed('many');
   for (let i = 0; i < 10; i++) ok(await c.auth.mfa.enroll({ factorType: 'totp', friendlyName: `App ${i}` }));

@@ -69,5 +69,5 @@ test("preflight: a page may send supabase-js's headers and read what it needs", 
     for (const name of wanted.split(',')) assert.ok(headers.get('access-control-allow-headers').includes(name), name);
   }
   const shown = (await fetch(`${url}/auth/v1/settings`, { headers: { Origin: 'https://app.example' } })).headers.get('access-control-expose-headers').toLowerCase();
-  for (const name of ['x-total-count', 'link', 'x-supabase-api-version', 'x-cache', 'retry-after', 'content-range']) assert.ok(shown.includes(name), name);
+  for (const name of ['x-total-count', 'link', 'x-supabase-api-version', 'x-cache', 'retry-after', 'content-range', 'x-ratelimit-limit', 'x-ratelimit-remaining', 'x-ratelimit-reset', 'x-ratelimit-used']) assert.ok(shown.includes(name), name);
 });
