@@ -102,30 +102,30 @@ func (k *clocked) passed(n, limit int) (passed int, wait time.Duration) {
 }
 
 // The limits of an API, request by request: what is refused is let in when the
-// refusal said, and not before.
+// refusal said, and not before. A window counts to a second.
 func TestLimitsByTheClock(t *testing.T) {
 	onClock(t, who(actor.Viewer), func(k *clocked) {
-		want := func(what string, n, limit, most int) time.Duration {
+		want := func(what string, n, limit, most int, seconds time.Duration) time.Duration {
 			k.Helper()
 			got, wait := k.passed(n, limit)
-			if got != most {
-				k.Errorf("%s: %d of %d passed, want %d", what, got, n, most)
+			if got != most || (wait-seconds*time.Second).Abs() > time.Second {
+				k.Errorf("%s: %d of %d passed, want %d; come back in %v, want %d s", what, got, n, most, wait, seconds)
 			}
 			return wait
 		}
-		wait := want("201 in ten seconds", 201, 200, 200)
+		wait := want("201 in ten seconds", 201, 200, 200, 10)
 		time.Sleep(wait - 2*time.Second)
-		want("too soon", 1, 200, 0)
+		want("too soon", 1, 200, 0, 2)
 		time.Sleep(2 * time.Second)
-		want("after the wait", 1, 200, 1)
+		want("after the wait", 1, 200, 1, 0)
 
 		time.Sleep(2 * time.Minute) // a window rolls: it does not begin anew with a ten of seconds
 		time.Sleep(time.Until(time.Now().Truncate(10 * time.Second).Add(19 * time.Second)))
-		want("at second 9", 200, 200, 200)
+		want("at second 9", 200, 200, 200, 0)
 		time.Sleep(2 * time.Second)
-		wait = want("at second 11", 200, 200, 0)
+		wait = want("at second 11", 200, 200, 0, 8)
 		time.Sleep(wait)
-		want("after that wait", 200, 200, 200)
+		want("after that wait", 200, 200, 200, 0)
 
 		time.Sleep(2 * time.Minute)
 		for i := range 1000 {
@@ -134,9 +134,9 @@ func TestLimitsByTheClock(t *testing.T) {
 			}
 			time.Sleep(59 * time.Millisecond)
 		}
-		wait = want("request 1,001 of a minute", 1, 1000, 0)
+		wait = want("request 1,001 of a minute", 1, 1000, 0, 1)
 		time.Sleep(wait)
-		want("after its wait", 1, 1000, 1)
+		want("after its wait", 1, 1000, 1, 0)
 	}, testkit.Limited)
 }
 
