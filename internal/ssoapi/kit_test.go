@@ -440,6 +440,7 @@ type op struct {
 	fetch  map[string]int     // how often each path was asked
 	hook   func(w http.ResponseWriter, r *http.Request) bool
 	iss    bool // says that its answers carry iss (RFC 9207)
+	post   bool // takes the client's secret in the body alone, and says so
 	mu     sync.Mutex
 }
 
@@ -464,12 +465,17 @@ func (p *op) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	switch r.URL.Path {
 	case "/.well-known/openid-configuration":
 		json.NewEncoder(w).Encode(map[string]any{"issuer": p.srv.URL, "authorization_endpoint": p.srv.URL + "/authorize", "token_endpoint": p.srv.URL + "/token", "jwks_uri": p.srv.URL + "/jwks",
-			"authorization_response_iss_parameter_supported": p.iss, "response_types_supported": []string{"code"}, "subject_types_supported": []string{"public"}, "id_token_signing_alg_values_supported": []string{"RS256"}})
+			"authorization_response_iss_parameter_supported": p.iss, "token_endpoint_auth_methods_supported": map[bool][]string{true: {"client_secret_post"}, false: nil}[p.post], "response_types_supported": []string{"code"}, "subject_types_supported": []string{"public"}, "id_token_signing_alg_values_supported": []string{"RS256"}})
 	case "/jwks":
 		json.NewEncoder(w).Encode(jose.JSONWebKeySet{Keys: []jose.JSONWebKey{{Key: &p.key.PublicKey, KeyID: "1", Algorithm: "RS256", Use: "sig"}}})
 	case "/token":
 		r.ParseForm()
 		p.form = r.PostForm
+		if p.post != (r.PostForm.Get("client_secret") == "secret-of-the-client") {
+			p.k.Errorf("the client named itself in another way than the provider takes")
+			w.WriteHeader(401)
+			return
+		}
 		c := map[string]any{"iss": p.srv.URL, "sub": "bob-1", "aud": "client", "exp": p.k.now().Add(time.Minute).Unix(), "iat": p.k.now().Unix(), "nonce": p.nonce,
 			"email": "bob@corp.example", "groups": []string{"wms-drivers"}, "name": "Bob"}
 		for key, v := range p.claims {

@@ -44,6 +44,11 @@ func TestOIDCSignIn(t *testing.T) {
 				k.Error("the code was redeemed without a verifier")
 			}
 		}
+		strict := newOP(k)
+		strict.post, strict.claims = true, map[string]any{"email": "bob@strict.example"}
+		id = k.oidcConnection(strict, tenant, "strict.example")
+		conn, q := strict.answer(k.begin("provider_id", id))
+		k.want(k.redeem(k.callback(conn, q)), 200, "")
 		if b := k.call("GET", "/admin/custom-providers/custom:corp-example", k.serviceKey(), nil).body; bytes.Contains(b, []byte("secret-of-the-client")) {
 			k.Error("the secret is shown")
 		}

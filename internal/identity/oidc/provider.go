@@ -101,15 +101,29 @@ func (p *Provider) published(ctx context.Context) (*metadata, error) {
 		JWKS string   `json:"jwks_uri"`
 		Algs []string `json:"id_token_signing_alg_values_supported"`
 		Iss  bool     `json:"authorization_response_iss_parameter_supported"`
+		Auth []string `json:"token_endpoint_auth_methods_supported"`
 	}
 	if err := doc.Claims(&extra); err != nil {
 		return nil, fmt.Errorf("oidc: discovery: %w", err)
 	}
 	set := &keySet{url: extra.JWKS, client: p.client, now: p.now}
 	// The audience is compared by check, because there may be several.
-	return &metadata{endpoint: doc.Endpoint(), iss: extra.Iss, verifier: goidc.NewVerifier(p.cfg.Issuer, set, &goidc.Config{
+	at := doc.Endpoint()
+	at.AuthStyle = AuthStyle(extra.Auth)
+	return &metadata{endpoint: at, iss: extra.Iss, verifier: goidc.NewVerifier(p.cfg.Issuer, set, &goidc.Config{
 		SkipClientIDCheck: true, Now: p.now, SupportedSigningAlgs: asymmetric(extra.Algs),
 	})}, nil
+}
+
+// AuthStyle is how a client names itself where a provider publishes these methods:
+// in the body, if that is all it takes, so that no code is shown to it in vain; else
+// as a client finds out, beginning with the header, which is what a provider takes
+// that publishes none (OpenID Connect Discovery 1.0 section 3).
+func AuthStyle(methods []string) oauth2.AuthStyle {
+	if slices.Contains(methods, "client_secret_post") && !slices.Contains(methods, "client_secret_basic") {
+		return oauth2.AuthStyleInParams
+	}
+	return oauth2.AuthStyleAutoDetect
 }
 
 // signedWith are the algorithms an ID token may be signed with at all.

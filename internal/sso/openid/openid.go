@@ -84,8 +84,9 @@ func (p *Provider) published(ctx context.Context) (*metadata, error) {
 		return nil, fmt.Errorf("openid: discovery: %w", err)
 	}
 	var more struct {
-		JWKS string `json:"jwks_uri"`
-		Iss  bool   `json:"authorization_response_iss_parameter_supported"`
+		JWKS string   `json:"jwks_uri"`
+		Iss  bool     `json:"authorization_response_iss_parameter_supported"`
+		Auth []string `json:"token_endpoint_auth_methods_supported"`
 	}
 	if err := doc.Claims(&more); err != nil {
 		return nil, fmt.Errorf("openid: discovery: %w", err)
@@ -95,7 +96,9 @@ func (p *Provider) published(ctx context.Context) (*metadata, error) {
 		names = append(names, string(a))
 	}
 	keys := &keySet{url: more.JWKS, client: p.cfg.Client, now: p.cfg.Now}
-	return &metadata{endpoint: doc.Endpoint(), iss: more.Iss,
+	at := doc.Endpoint()
+	at.AuthStyle = oidc.AuthStyle(more.Auth)
+	return &metadata{endpoint: at, iss: more.Iss,
 		verifier: goidc.NewVerifier(p.cfg.Issuer, keys, &goidc.Config{ClientID: p.cfg.ClientID, Now: p.cfg.Now, SupportedSigningAlgs: names})}, nil
 }
 
