@@ -177,7 +177,7 @@ func setPlan(o *options) *cobra.Command {
 			return w.Flush()
 		}),
 	}
-	c.Flags().StringArrayVar(&limits, "limit", nil, "category=MINUTE or category=MINUTE/BURST for the plan custom; categories: api, auth, webhook, read, write")
+	c.Flags().StringArrayVar(&limits, "limit", nil, "category=MINUTE or category=MINUTE/BURST for the plan custom; categories: api, webhook, read, write")
 	return c
 }
 

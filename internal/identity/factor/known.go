@@ -16,7 +16,7 @@ const maxPlaces = 20
 
 // ReadPlaces reads what Places.Text wrote; what nobody wrote knows no address.
 func ReadPlaces(stored string) (p Places) {
-	if json.Unmarshal([]byte(stored), &p) != nil {
+	if stored == "" || json.Unmarshal([]byte(stored), &p) != nil {
 		return nil
 	}
 	return p
