@@ -38,7 +38,7 @@ func (a *App) routes() []api.Route {
 		{Pattern: "/v1/import-jobs/{id}/file", Methods: put, Tag: "imports", Doc: "Upload the file of an import job", Handler: imp.File()},
 		{Pattern: "/v1/import-jobs/{id}/cancel", Methods: post, Tag: "imports", Doc: "End a job nothing of which was applied, and forget its file", Handler: imp.Cancel()},
 		{Pattern: "/v1/import-jobs/{id}/errors", Methods: get, Tag: "imports", Doc: "Rows that were refused, by line and column", Handler: imp.Errors()},
-		{Pattern: "/v1/import-jobs/{id}/rows", Methods: get, Tag: "imports", Doc: "Rows of the file with what is wrong with them and what became of them; status (valid, invalid, applied, skipped, rolled_back), code and column filter", Handler: imp.Rows()},
+		{Pattern: "/v1/import-jobs/{id}/rows", Methods: get, Tag: "imports", Doc: "Rows of the file with what is wrong with them, what they would write (parsed, until they are applied) and what became of them (action: insert, update or unchanged; entity_type, entity_id); status (valid, invalid, applied, skipped, rolled_back), code and column filter", Handler: imp.Rows()},
 		{Pattern: "/v1/import-jobs/{id}/rows/{row}", Methods: []string{"PATCH"}, Tag: "imports", Doc: "Correct a row: {cells: {header: text}}; it is checked anew", Handler: imp.Row(),
 			Body: map[string]string{"cells": "object"}},
 		{Pattern: "/v1/import-jobs/{id}/progress", Methods: get, Tag: "imports", Doc: "How far the job is; with Accept: text/event-stream again whenever it is further", Handler: imp.Progress()},

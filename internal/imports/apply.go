@@ -137,6 +137,8 @@ type application struct {
 	lots   *writer
 	seq    int // snapshots written
 
+	outcomes []outcome // of the rows at hand
+
 	details        *writer         // of the target's lines
 	own            map[string]bool // records with lines that were made here
 	makes, changes bool            // whether the role may
@@ -167,19 +169,21 @@ func (m *Importer) apply(tx *db.Tx, s *step, p *plan) (*Job, error) {
 	}
 	t := ap.target
 	var rows []staged
+	var chunks []span
 	for seq := 1; seq <= p.Chunks; seq++ {
 		more, err := ap.chunk(seq)
 		if err != nil {
 			return nil, err
 		}
-		rows = append(rows, more...)
+		rows, chunks = append(rows, more...), append(chunks, span{seq, len(more)})
 		if t.posts != nil && len(rows) < postRows && seq < p.Chunks {
 			continue
 		}
 		if err := ap.put(t, rows); err != nil {
 			return nil, err
 		}
-		rows = rows[:0]
+		ap.tellOutcomes(chunks)
+		rows, chunks = rows[:0], chunks[:0]
 	}
 	return ap.finish()
 }
@@ -232,7 +236,9 @@ func (ap *application) put(t *target, list []staged) error {
 	case t.keyed():
 		return ap.merge(rows, lines)
 	}
-	return ap.add(rows, lines)
+	err := ap.add(rows, lines)
+	ap.became(inserts(rows))
+	return err
 }
 
 // add inserts rows and keeps their ids.
@@ -255,7 +261,9 @@ func (ap *application) merge(rows []store.Row, lines []int) error {
 	if err != nil {
 		return err
 	}
-	return ap.write(s)
+	err = ap.write(s)
+	ap.became(s.all)
+	return err
 }
 
 // sorted are rows as records to make and records to change, with their lines.
@@ -263,6 +271,7 @@ type sorted struct {
 	fresh                    []store.Row
 	changes                  []store.Change
 	freshLines, changedLines []int
+	all                      []store.Change // both, in the order of the rows
 }
 
 func (ap *application) sortOut(rows []store.Row, lines []int, existing map[string]store.Row) (*sorted, error) {
@@ -274,6 +283,7 @@ func (ap *application) sortOut(rows []store.Row, lines []int, existing map[strin
 				return nil, err
 			}
 			s.fresh, s.freshLines = append(s.fresh, row), append(s.freshLines, lines[i])
+			s.all = append(s.all, store.Change{After: row})
 			continue
 		}
 		if err := ap.mayChange(lines[i]); err != nil {
@@ -284,6 +294,7 @@ func (ap *application) sortOut(rows []store.Row, lines []int, existing map[strin
 			return nil, err
 		}
 		s.changes, s.changedLines = append(s.changes, c), append(s.changedLines, lines[i])
+		s.all = append(s.all, c)
 	}
 	return s, nil
 }

@@ -138,6 +138,7 @@ func (ap *application) journaled(seq int) error {
 	if err := ap.put(ap.target, rows); err != nil {
 		return err
 	}
+	ap.tellOutcomes([]span{{seq, len(rows)}})
 	ap.tx.Queue("INSERT INTO import_journal (tenant_id, job_id, seq, inserted, updated, unchanged, applied_at) VALUES ($1, $2, $3, $4, $5, $6, $7)",
 		[]any{ap.actor.TenantID, ap.step.job.ID, seq, ap.sum.fresh - before.fresh, ap.sum.again - before.again, ap.sum.same - before.same, ap.m.store.Now()}, nil)
 	return nil

@@ -102,6 +102,9 @@ func (m *Importer) editRow(ctx context.Context, a actor.Actor, jobID string, row
 		return nil, err
 	}
 	out := ed.veil.over(&ed.list[ed.at]).staged(row)
+	if len(out.Errors) == 0 {
+		out.Parsed = (&sequel{target: ed.st.v.target, plan: ed.plan, role: a.Role}).seen(good[ed.at])
+	}
 	return &out, nil
 }
 

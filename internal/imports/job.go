@@ -287,7 +287,7 @@ func (m *Importer) forget(tx *db.Tx, tenant, jobID string) error {
 
 // clear drops what a job has staged.
 func (m *Importer) clear(tx *db.Tx, tenant, jobID string) error {
-	for _, table := range []string{"import_chunks", "import_records", "import_plans"} {
+	for _, table := range []string{"import_chunks", "import_records", "import_outcomes", "import_plans"} {
 		tx.Queue("DELETE FROM "+table+" WHERE tenant_id = $1 AND job_id = $2", []any{tenant, jobID}, nil)
 	}
 	if err := tx.Flush(); err != nil {

@@ -234,7 +234,7 @@ func (m *Importer) shed(ctx context.Context, a actor.Actor, id string) error {
 	for _, part := range []struct {
 		table, key string
 		n          int
-	}{{"import_edits", "row_no", shedEdits}, {"import_records", "seq", shedChunks}} {
+	}{{"import_edits", "row_no", shedEdits}, {"import_records", "seq", shedChunks}, {"import_outcomes", "seq", shedChunks}} {
 		text := fmt.Sprintf("DELETE FROM %[1]s WHERE tenant_id = $1 AND job_id = $2 AND %[2]s IN (SELECT %[2]s FROM %[1]s WHERE tenant_id = $1 AND job_id = $2 ORDER BY %[2]s LIMIT %[3]d)",
 			part.table, part.key, part.n)
 		for gone := int64(part.n); gone == int64(part.n); {

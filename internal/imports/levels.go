@@ -57,6 +57,7 @@ func (ap *application) count(rows []store.Row, lines []int) error {
 		return err
 	}
 	in := &moves{}
+	booked := make([]store.Change, len(rows)) // by movements, of places
 	for i, row := range rows {
 		was := levels[keyText(ap.target.resource, row)]
 		may := ap.mayMake
@@ -67,6 +68,7 @@ func (ap *application) count(rows []store.Row, lines []int) error {
 			return err
 		}
 		m := recount{row, was}.movement()
+		booked[i] = store.Change{Before: store.Row{}, After: m}
 		switch {
 		case m == nil:
 			ap.sum.same++
@@ -75,6 +77,7 @@ func (ap *application) count(rows []store.Row, lines []int) error {
 			ap.sum.again++
 		default:
 			ap.sum.fresh++
+			booked[i].Before = nil
 		}
 		if m["from_zone_id"] != nil {
 			out.add(m, lines[i])
@@ -87,6 +90,7 @@ func (ap *application) count(rows []store.Row, lines []int) error {
 		m["import_job_id"] = ap.step.job.ID
 	}
 	_, err = ap.insert(rows, lines)
+	ap.became(booked)
 	return err
 }
 

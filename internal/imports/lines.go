@@ -266,7 +266,9 @@ func (ap *application) putLines(details []store.Row, lines []int, kept map[strin
 	if err := ap.touch(touched, kept); err != nil {
 		return err
 	}
-	return ap.write(s)
+	err = ap.write(s)
+	ap.became(s.all)
+	return err
 }
 
 // touch keeps when records were last changed that only their lines change.

@@ -26,6 +26,7 @@ func (ap *application) move(rows []store.Row, lines []int) error {
 	}
 	ids, err := ap.insert(rows, lines)
 	ap.sum.fresh += int64(len(ids))
+	ap.became(inserts(rows))
 	return err
 }
 

@@ -159,14 +159,22 @@ func readRecords(tx *db.Tx, tenant, job string, seq int) (list []record, err err
 }
 
 // StagedRow is a row of a job's file. Row counts the records from 1; Line is
-// where it stands in the file. Cells are in the order of the page's Columns.
+// where it stands in the file. Cells are in the order of the page's Columns. Of a
+// valid row Parsed holds what would be written, by field, and once it is applied
+// the others what was done (insert, update, unchanged) and to which record; a
+// counted place that was as the file says has none.
 type StagedRow struct {
-	Row    int        `json:"row"`
-	Line   int        `json:"line"`
-	Status string     `json:"status"` // valid, invalid; later applied, rolled_back, or skipped for an invalid one
-	Edited bool       `json:"edited"`
-	Cells  []string   `json:"cells"`
-	Errors []RowError `json:"errors"`
+	Row    int            `json:"row"`
+	Line   int            `json:"line"`
+	Status string         `json:"status"` // valid, invalid; later applied, rolled_back, or skipped for an invalid one
+	Edited bool           `json:"edited"`
+	Cells  []string       `json:"cells"`
+	Errors []RowError     `json:"errors"`
+	Parsed map[string]any `json:"parsed,omitempty"`
+
+	Action     string `json:"action,omitempty"`
+	EntityType string `json:"entity_type,omitempty"`
+	EntityID   string `json:"entity_id,omitempty"`
 }
 
 // RowPage is one page of a job's rows. Total counts the rows that the filter
@@ -179,7 +187,8 @@ type RowPage struct {
 	Total    int64       `json:"total"`
 	HasMore  bool        `json:"hasMore"`
 
-	veil veil
+	veil   veil
+	sequel sequel
 }
 
 // RowFilter chooses rows: Status valid or invalid, whatever became of them, or
@@ -294,6 +303,9 @@ func (m *Importer) Rows(ctx context.Context, a actor.Actor, jobID string, f RowF
 			return wrongState(job, "must be processed first")
 		}
 		p.veil, p.Columns = veil, veil.header()
+		if p.sequel, err = m.sequelFor(tx, a, job); err != nil {
+			return err
+		}
 		return p.fill(tx, job, f)
 	})
 	if err != nil {
@@ -327,16 +339,29 @@ func (p *RowPage) fill(tx *db.Tx, job *Job, f RowFilter) error {
 		if err != nil {
 			return err
 		}
+		var after *sequel
+		good := 0 // rows before this one
 		for i := range list {
-			if !f.takes(&list[i]) {
-				continue
+			valid := len(list[i].Errors) == 0
+			if f.takes(&list[i]) {
+				if p.Total >= from && p.Total < to {
+					row := p.veil.over(&list[i]).staged(first + i)
+					row.Status = became.of(&list[i])
+					if valid && after == nil {
+						if after, err = p.sequelOf(tx, job, c.seq, became.good != "valid"); err != nil {
+							return err
+						}
+					}
+					if valid {
+						after.tell(&row, good)
+					}
+					p.Rows = append(p.Rows, row)
+				}
+				p.Total++
 			}
-			if p.Total >= from && p.Total < to {
-				row := p.veil.over(&list[i]).staged(first + i)
-				row.Status = became.of(&list[i])
-				p.Rows = append(p.Rows, row)
+			if valid {
+				good++
 			}
-			p.Total++
 		}
 	}
 	return nil

@@ -263,7 +263,7 @@ func (u *undo) finish(total int64) (*Job, error) {
 		msg += fmt.Sprintf(" %d were changed or used since and stay as they are; roll back again when that is settled.", n)
 		return u.m.set(u.tx, a, job.ID, store.Row{"status": u.step.from, "lease_until": nil, "rolled_back_count": total, "message": msg})
 	}
-	for _, table := range []string{"import_snapshots", "import_journal", "import_chunks"} {
+	for _, table := range []string{"import_snapshots", "import_journal", "import_chunks", "import_outcomes"} {
 		u.tx.Queue("DELETE FROM "+table+" WHERE tenant_id = $1 AND job_id = $2", []any{a.TenantID, job.ID}, nil)
 	}
 	return u.m.set(u.tx, a, job.ID, store.Row{"status": RolledBack, "lease_until": nil, "rolled_back_count": total, "rolled_back_at": u.m.store.Now(), "message": msg})
