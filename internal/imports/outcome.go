@@ -86,11 +86,11 @@ func (m *Importer) sequelFor(tx *db.Tx, a actor.Actor, job *Job) (s sequel, err 
 	return s, err
 }
 
-// sequelOf reads it; applied says which of the two.
-func (p *RowPage) sequelOf(tx *db.Tx, job *Job, seq int, applied bool) (*sequel, error) {
+// sequelOf reads whichever of the two there is.
+func (p *RowPage) sequelOf(tx *db.Tx, job *Job, c portion) (*sequel, error) {
 	s := p.sequel
-	args := []any{job.TenantID, job.ID, seq}
-	if applied {
+	args := []any{job.TenantID, job.ID, c.seq}
+	if c.became.good != "valid" {
 		err := tx.Query("SELECT data FROM import_outcomes WHERE tenant_id = $1 AND job_id = $2 AND seq = $3", args, func(r *db.Row) error {
 			s.became = slices.Clone(r.Bytes(0))
 			return nil

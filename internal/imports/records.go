@@ -335,34 +335,54 @@ func (p *RowPage) fill(tx *db.Tx, job *Job, f RowFilter) error {
 			p.Total += int64(n)
 			continue
 		}
-		list, err := readRecords(tx, job.TenantID, job.ID, c.seq)
-		if err != nil {
+		if err := p.take(tx, job, portion{c, became, first}, f); err != nil {
 			return err
 		}
-		var after *sequel
-		good := 0 // rows before this one
-		for i := range list {
-			valid := len(list[i].Errors) == 0
-			if f.takes(&list[i]) {
-				if p.Total >= from && p.Total < to {
-					row := p.veil.over(&list[i]).staged(first + i)
-					row.Status = became.of(&list[i])
-					if valid && after == nil {
-						if after, err = p.sequelOf(tx, job, c.seq, became.good != "valid"); err != nil {
-							return err
-						}
-					}
-					if valid {
-						after.tell(&row, good)
-					}
-					p.Rows = append(p.Rows, row)
-				}
-				p.Total++
-			}
-			if valid {
-				good++
+	}
+	return nil
+}
+
+// portion is a chunk that is opened: what became of its rows, and the number of
+// the first.
+type portion struct {
+	chunkInfo
+	became fate
+	first  int
+}
+
+// take counts the rows of a chunk that the filter lets through, and adds those
+// of the page.
+func (p *RowPage) take(tx *db.Tx, job *Job, c portion, f RowFilter) error {
+	list, err := readRecords(tx, job.TenantID, job.ID, c.seq)
+	if err != nil {
+		return err
+	}
+	from, to := int64(p.Page-1)*int64(p.PageSize), int64(p.Page)*int64(p.PageSize)
+	var after *sequel
+	good := -1 // index of the newest valid row
+	for i := range list {
+		r := &list[i]
+		if len(r.Errors) == 0 {
+			good++
+		}
+		if !f.takes(r) {
+			continue
+		}
+		p.Total++
+		if p.Total <= from || p.Total > to {
+			continue
+		}
+		row := p.veil.over(r).staged(c.first + i)
+		row.Status = c.became.of(r)
+		if after == nil {
+			if after, err = p.sequelOf(tx, job, c); err != nil {
+				return err
 			}
 		}
+		if len(r.Errors) == 0 {
+			after.tell(&row, good)
+		}
+		p.Rows = append(p.Rows, row)
 	}
 	return nil
 }
