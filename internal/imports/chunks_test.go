@@ -7,6 +7,7 @@ import (
 	"maps"
 	"math/rand/v2"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -173,12 +174,33 @@ func TestProgress(t *testing.T) {
 		ctx := context.Background()
 		job := k.upload("zones", "", "", "z.csv", zonesFile(6000))
 		k.process(job)
+		var rows atomic.Int64
+		looked := make(chan bool)
+		k.rebuild(func(o *imports.Options) {
+			o.Effects.Before = maps.Clone(o.Effects.Before)
+			zones := o.Effects.Before["zones"]
+			o.Effects.Before["zones"] = func(tx *db.Tx, a actor.Actor, s *store.Store, c []store.Change) error {
+				if rows.Add(int64(len(c))) > 3000 { // the first chunk can be seen, even if it was begun twice
+					select {
+					case <-looked:
+					case <-time.After(30 * time.Second):
+					}
+				}
+				if zones == nil {
+					return nil
+				}
+				return zones(tx, a, s, c)
+			}
+		})
+		look := sync.OnceFunc(func() { close(looked) })
 		stop, seen := make(chan bool), make(chan []int64)
 		go func() {
 			var list []int64
 			for {
 				if p, err := k.m.Progress(ctx, k.as, job.ID); err == nil && p.Total == 6000 {
-					list = append(list, p.Done)
+					if list = append(list, p.Done); p.Done > 0 {
+						look()
+					}
 				}
 				select {
 				case <-stop:

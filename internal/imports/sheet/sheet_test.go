@@ -100,7 +100,7 @@ func TestLimits(t *testing.T) {
 	start := time.Now()
 	rows(t, sheet.NewReader(strings.NewReader("a"+strings.Repeat(`"`, 4<<20)+"\n"), ','))
 	rows(t, sheet.NewReader(strings.NewReader(strings.Repeat(` "`, 4<<20)+"\n"), ','))
-	if d := time.Since(start); d > 5*time.Second {
+	if d := time.Since(start); d > time.Minute { // were each looked for to the end, it were hours
 		t.Errorf("quotes without end took %v", d)
 	}
 	exact := strings.Repeat("z", sheet.MaxCell)
