@@ -297,9 +297,12 @@ func TestChangedAmidRollback(t *testing.T) {
 	each(t, func(k *kit) {
 		ctx := context.Background()
 		var once func()
+		var turns sync.Mutex // of the connections: none goes on while somebody meddles
 		k.rebuild(func(o *imports.Options) {
 			o.Whole, o.Together = 1000, 1
 			o.OnChange = func(string, []string) {
+				turns.Lock()
+				defer turns.Unlock()
 				if f := once; f != nil {
 					once = nil
 					f()

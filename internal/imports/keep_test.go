@@ -61,7 +61,7 @@ func TestRetention(t *testing.T) {
 		rows := func(job *imports.Job) (n int64) { // kept of a file's content
 			err := k.d.Read(context.Background(), db.Scope{Tenant: k.as.TenantID}, func(tx *db.Tx) error {
 				return tx.One("SELECT (SELECT COUNT(*) FROM import_records WHERE tenant_id = $1 AND job_id = $2) + (SELECT COUNT(*) FROM import_edits WHERE tenant_id = $1 AND job_id = $2) "+
-					"+ (SELECT COUNT(*) FROM import_chunks WHERE tenant_id = $1 AND job_id = $2) + (SELECT COUNT(*) FROM import_plans WHERE tenant_id = $1 AND job_id = $2 AND plan LIKE '%secret%')",
+					"+ (SELECT COUNT(*) FROM import_chunks WHERE tenant_id = $1 AND job_id = $2) + (SELECT COUNT(*) FROM import_outcomes WHERE tenant_id = $1 AND job_id = $2) + (SELECT COUNT(*) FROM import_plans WHERE tenant_id = $1 AND job_id = $2 AND plan LIKE '%secret%')",
 					[]any{k.as.TenantID, job.ID}, func(r *db.Row) error { n = r.Int(0); return nil })
 			})
 			if err != nil {

@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"holdfast/internal/imports"
+	"holdfast/internal/store"
 )
 
 // outcomes lists a job's rows as "line action what-the-record-says".
@@ -79,8 +80,12 @@ func TestRecordsOfChunks(t *testing.T) {
 			k.Helper()
 			return k.page(job, imports.RowFilter{Page: page, PageSize: 100}).Rows
 		}
+		zones := map[string]store.Row{}
+		for _, z := range k.rows("zones") {
+			zones[z["id"].(string)] = z
+		}
 		for _, r := range deep(16) {
-			if z := k.find("zones", "id", r.EntityID); r.Action != "insert" || z["code"] != r.Cells[0] || r.Parsed != nil {
+			if z := zones[r.EntityID]; r.Action != "insert" || z["code"] != r.Cells[0] || r.Parsed != nil {
 				k.Fatalf("%+v is %v", r, z)
 			}
 		}
