@@ -99,7 +99,7 @@ func TestFences_oneAccount(t *testing.T) {
 			way["password"] = "not the password"
 			s.want(s.call("POST", "/token?grant_type=password", way), 400, "invalid_credentials")
 		}
-		if got := strings.Join(s.limits, " "); got != "a@x.example user:"+id+" phone:491712345678 user:"+id+" nobody@x.example" {
+		if got := strings.Join(s.limits, " "); got != "a@x.example user:"+id+" phone:491712345678 user:"+id+" nobody@x.example user:nobody@x.example" {
 			s.Errorf("counted %q", got)
 		}
 	})

@@ -120,12 +120,18 @@ func (a *API) uncounted(w http.ResponseWriter, c *call) error {
 
 // found counts an attempt at the account that it turned out to be: one that is
 // named in two ways has no room for twice as many.
-func (a *API) found(w http.ResponseWriter, c *call) identity.Client {
+func (a *API) found(w http.ResponseWriter, c *call, named string) identity.Client {
 	client := c.client()
 	if a.opt.Limit == nil || c.exempt {
 		return client
 	}
 	client.Found = func(userID string, known bool) error {
+		if userID == "" {
+			userID = identity.Counted(named)
+		}
+		if userID == "" {
+			return nil // what can be nobody's name
+		}
 		return a.opt.Limit(w, gate.Attempt{Address: client.Address, Account: accountID + userID, Known: func() bool { return known }, Found: true})
 	}
 	return client

@@ -158,7 +158,7 @@ func (a *API) byPassword(w http.ResponseWriter, c *call, in grant) (*identity.Se
 		if err := a.attempt(w, c, in.Phone, in.captcha); err != nil {
 			return nil, err
 		}
-		return a.svc.SignInPhone(c.Context(), in.Phone, in.Password, a.found(w, c))
+		return a.svc.SignInPhone(c.Context(), in.Phone, in.Password, a.found(w, c, in.Phone))
 	}
 	if in.Email == "" {
 		return nil, fault.New(fault.Invalid, "validation_failed", "missing email or phone")
@@ -166,7 +166,7 @@ func (a *API) byPassword(w http.ResponseWriter, c *call, in grant) (*identity.Se
 	if err := a.attempt(w, c, in.Email, in.captcha); err != nil {
 		return nil, err
 	}
-	return a.svc.SignIn(c.Context(), in.Email, in.Password, a.found(w, c))
+	return a.svc.SignIn(c.Context(), in.Email, in.Password, a.found(w, c, in.Email))
 }
 
 // byCode redeems an authorization code. Its owner was counted when he asked for it,

@@ -52,6 +52,10 @@ func TestLoadRefuses(t *testing.T) {
 		{"HOLDFAST_PUBLISHABLE_KEY=sb_secret_0123456789abcdef0123456789abcdef", "must be sb_publishable_"},
 		{"HOLDFAST_CAPTCHA_URL=https://x", "go together"},
 		{"HOLDFAST_OTP_LENGTH=4", "between 6 and 10"},
+		{"HOLDFAST_SIGNIN_LIMIT=60", "MINUTE/BURST"},
+		{"HOLDFAST_SIGNIN_LIMIT=10/60", "MINUTE/BURST"},
+		{"HOLDFAST_SIGNIN_LIMIT=0/0", "MINUTE/BURST"},
+		{"HOLDFAST_SIGNIN_LIMIT=100001/10", "at most 100000"},
 	} {
 		_, err := Load("", strings.Fields(c.env), nil)
 		if err == nil || !strings.Contains(err.Error(), c.want) {

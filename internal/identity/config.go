@@ -359,6 +359,7 @@ type Client struct {
 
 	// Found counts an attempt at the account that was looked up, before its
 	// password is hashed; known says that somebody signed in to it from Address
-	// before. nil counts nothing.
+	// before. Where nobody has the account userID is "", and counting takes as
+	// long. nil counts nothing.
 	Found func(userID string, known bool) error
 }

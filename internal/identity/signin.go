@@ -80,7 +80,7 @@ func (s *Service) tryPassword(ctx context.Context, pw string, c Client, find fun
 	if err != nil {
 		return nil, err
 	}
-	if u.ID != "" && c.Found != nil {
+	if c.Found != nil {
 		if err := c.Found(u.ID, u.from.Has(web.AddressKey(c.Address))); err != nil {
 			return nil, err
 		}
