@@ -54,10 +54,8 @@ var numberShown = regexp.MustCompile(`IN-\d{4}-\d{6}`)
 // Who holds a link reports without an account: the report is an incident at the
 // link's place, with its photo, its event and its entry in the audit log.
 func TestReportPage(t *testing.T) {
-	berlin, err := time.LoadLocation("Europe/Berlin")
-	must(t, err)
-	now := time.Now().In(berlin)
-	at := time.Date(now.Year(), now.Month(), now.Day()-200, 23, 30, 0, 0, berlin)
+	now := time.Now().In(berlin(t))
+	at := time.Date(now.Year(), now.Month(), now.Day()-200, 23, 30, 0, 0, now.Location())
 	testkit.Run(t, func(t *testing.T, k *testkit.Kit) {
 		safety := who(actor.Safety)
 		zone := first(t, k, "/v1/zones?select=id&code=eq.DOCK-3&tenant_id=eq."+demo.North, "id")

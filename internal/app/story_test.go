@@ -36,6 +36,26 @@ func since(days int) string {
 	return url.QueryEscape(time.Now().UTC().AddDate(0, 0, -days).Format(time.RFC3339Nano))
 }
 
+// berlin is where the demonstration tenant's days and months begin.
+func berlin(t *testing.T) *time.Location {
+	t.Helper()
+	loc, err := time.LoadLocation("Europe/Berlin")
+	must(t, err)
+	return loc
+}
+
+// sameDay waits while a day ends: what the server counted on one, the test would
+// look for on the next.
+func sameDay(t *testing.T) {
+	t.Helper()
+	for _, loc := range []*time.Location{time.UTC, berlin(t)} {
+		now := time.Now().In(loc)
+		if left := time.Date(now.Year(), now.Month(), now.Day()+1, 0, 0, 1, 0, loc).Sub(now); left < time.Minute {
+			time.Sleep(left)
+		}
+	}
+}
+
 // The demonstration tenant tells one story: aisle A of the pick hall is where
 // it goes wrong. Its score counts the incidents that are on record, the worst
 // cluster holds it, the rules name what the records show, training is asked of
@@ -43,6 +63,7 @@ func since(days int) string {
 // risk.
 func TestDemoTellsOneStory(t *testing.T) {
 	testkit.Run(t, func(t *testing.T, k *testkit.Kit) {
+		sameDay(t)
 		officer := who(actor.Safety)
 		ids, bands := map[string]float64{}, map[string]int{}
 		var full struct {
@@ -207,7 +228,7 @@ func lapsedCertificates(t *testing.T, k *testkit.Kit) map[string]float64 {
 	}](t, k, who(actor.Safety), "workers?select=id,user_id&user_id=not.is.null&status=neq.left&archived_at=is.null") {
 		users[w.User] = w.ID
 	}
-	today := time.Now().UTC().Format(time.DateOnly)
+	today := time.Now().In(berlin(t)).Format(time.DateOnly)
 	lapsed, valid := map[[2]string]bool{}, map[[2]string]bool{}
 	for _, c := range list[certificate](t, k, who(actor.Safety), "training_assignments?select=user_id,course_id,status,expires_on&status=in.(completed,expired)&limit=1000") {
 		key := [2]string{users[c.User], c.Course}
@@ -301,12 +322,9 @@ func theBoardAgrees(t *testing.T, k *testkit.Kit, worst string) {
 		t.Fatalf("the zone at most risk on the board is %+v, the highest score is that of %s", top, worst)
 	}
 	var sum float64
-	start, err := time.Parse(time.DateOnly, top.Start)
-	if err != nil {
-		t.Fatal(err)
-	}
-	// The month begins at the tenant's midnight; the day before it nothing was scored.
-	from := start.AddDate(0, 0, -1).Format(time.DateOnly)
+	start, err := time.ParseInLocation(time.DateOnly, top.Start, berlin(t))
+	must(t, err)
+	from := start.UTC().Format(time.RFC3339)
 	month := list[struct{ Score float64 }](t, k, who(actor.Safety), "predictive_scores?select=score&limit=1000&entity_id=eq."+worst+"&computed_at=gte."+from)
 	for _, s := range month {
 		sum += s.Score

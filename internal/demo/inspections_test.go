@@ -122,3 +122,25 @@ func TestSafetyRulesHold(t *testing.T) {
 		}
 	})
 }
+
+// Whatever the day of the week, what inspections found is there to be shown: a
+// critical action that is late, and one that was done and verified.
+func TestInspectionsTellTheirStory(t *testing.T) {
+	for day := range 7 {
+		now := time.Date(2026, 11, 16+day, 0, 30, 0, 0, safety.Location("Europe/Berlin"))
+		late, verified := 0, 0
+		for _, a := range made(t, north(), now)["actions"] {
+			if a["source"] != "checklist_answer" || a["priority"] != "critical" {
+				continue
+			}
+			if a["status"] == "verified" {
+				verified++
+			} else if a["due_at"].(string) < stamp(now.UTC()) {
+				late++
+			}
+		}
+		if late == 0 || verified == 0 {
+			t.Errorf("%s: %d late, %d verified", now.Weekday(), late, verified)
+		}
+	}
+}
