@@ -67,7 +67,13 @@ func newStreams(t *testing.T, o db.Options) *streams {
 	e := NewEvents(gate.New(k.authenticate, nil), n, catalog.Default())
 	e.recheck, e.heartbeat = testRecheck, 100*time.Millisecond
 	k.Server = httptest.NewUnstartedServer(e.Handler())
-	k.Config.ReadTimeout = 300 * time.Millisecond // as the product has one: it must not end a stream
+	k.Config.ReadTimeout = time.Second // as the product has one: it must not end a stream
+	k.Config.ConnContext = func(ctx context.Context, c net.Conn) context.Context {
+		if err := c.(*net.TCPConn).SetWriteBuffer(64 << 10); err != nil { // or the system lets it grow to what it likes
+			t.Error(err)
+		}
+		return ctx
+	}
 	k.Start()
 	t.Cleanup(func() { cancel(); wg.Wait(); k.Close() })
 	return k
@@ -192,7 +198,7 @@ func (r *reader) first(field string) message {
 				return m
 			}
 		case <-time.After(30 * time.Second):
-			r.t.Fatalf("no message with %s within 5 s", field)
+			r.t.Fatalf("no message with %s within 30 s", field)
 		}
 	}
 }
@@ -315,7 +321,7 @@ func TestStreamEndsWithTheSession(t *testing.T) {
 	eachStreams(t, func(t *testing.T, k *streams) {
 		a := k.who["admin"]
 		r := k.open("admin", "", "")
-		for range 6 { // longer than the server's read timeout
+		for range 15 { // longer than the server's read timeout
 			r.first("comment")
 		}
 		lesser := a
