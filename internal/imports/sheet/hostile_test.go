@@ -138,12 +138,12 @@ func TestHostileFiles(t *testing.T) {
 			return pack(t, many...)
 		}},
 		{"a directory that another record puts elsewhere", "workbook", elsewhere},
-		{"a shared text of 200 MB", "workbook_too_large", oneText(strings.Repeat("a", 200<<20))},
-		{"20 MB of one letter", "workbook_too_large", oneText(strings.Repeat("a", 20<<20))},
-		{"105 MB that pack to a fiftieth", "workbook_too_large", sheetOf(strings.Repeat(unlike(600)+strings.Repeat(" ", 40<<10), 105<<20/(40<<10)))},
-		{"a size that lies", "workbook", func(t *testing.T) []byte { return lying(oneText(strings.Repeat("ab", 60<<20))(t)) }},
+		{"a shared text of 200 MB", "workbook_too_large", oneText(strings.Repeat("a", 1<<20), 200)},
+		{"20 MB of one letter", "workbook_too_large", oneText(strings.Repeat("a", 1<<20), 20)},
+		{"105 MB that pack to a fiftieth", "workbook_too_large", longSheet("", unlike(600)+strings.Repeat(" ", 40<<10), 105<<20/(40<<10), "")},
+		{"a size that lies", "workbook", func(t *testing.T) []byte { return lying(oneText(strings.Repeat("ab", 1<<20), 60)(t)) }},
 		{"19 million shared texts", "workbook_too_large", func(t *testing.T) []byte {
-			return shell(t, part{"xl/worksheets/sheet1.xml", oneCell}, part{"xl/sharedStrings.xml", "<sst>" + strings.Repeat("<si/>", 19_000_000) + "</sst>"})
+			return shell(t, part{"xl/worksheets/sheet1.xml", oneCell}, part{"xl/sharedStrings.xml", long{"<sst>", strings.Repeat("<si/>", 10_000), 1900, "</sst>"}})
 		}},
 		{"one long text in 200,000 cells", "row_too_long", func(t *testing.T) []byte {
 			var rows strings.Builder
@@ -165,9 +165,9 @@ func TestHostileFiles(t *testing.T) {
 			return shell(t, part{"xl/worksheets/sheet1.xml", "<worksheet><sheetData>" + rows.String() + "</sheetData></worksheet>"},
 				part{"xl/sharedStrings.xml", "<sst><si><t>" + unlike(31<<10) + "</t></si></sst>"})
 		}},
-		{"a cell with many values", "cell_too_long", sheetOf(`<row><c t="str">` + strings.Repeat("<v>"+strings.Repeat("x", 31_000)+unlike(1800)+"</v>", 3000) + `</c></row>`)},
+		{"a cell with many values", "cell_too_long", longSheet(`<row><c t="str">`, "<v>"+strings.Repeat("x", 31_000)+unlike(1800)+"</v>", 3000, `</c></row>`)},
 		{"'>' inside attributes", "", func(t *testing.T) []byte {
-			return shell(t, part{"xl/worksheets/sheet1.xml", oneCell}, part{"_rels/.rels", "<r>" + strings.Repeat(`<a b="`+strings.Repeat(">", 31_900)+`"/>`+unlike(900), 2900) + "</r>"})
+			return shell(t, part{"xl/worksheets/sheet1.xml", oneCell}, part{"_rels/.rels", long{"<r>", `<a b="` + strings.Repeat(">", 31_900) + `"/>` + unlike(900), 2900, "</r>"}})
 		}},
 		{"sheets without end", "workbook_too_large", func(t *testing.T) []byte {
 			rel := `<Relationship Id="r%d" Type="http://schemas.openxmlformats.org/officeDocument/2006/relationships/worksheet" Target="worksheets/sheet1.xml"/>`
@@ -176,10 +176,10 @@ func TestHostileFiles(t *testing.T) {
 				rels += fmt.Sprintf(rel, i+1)
 			}
 			tag := "<sheet " + strings.Repeat(`a="" `, 6000) + `id="x"/>` + unlike(3000)
-			return pack(t, part{"xl/workbook.xml", "<workbook>" + strings.Repeat(tag, 2800) + "</workbook>"}, part{"xl/_rels/workbook.xml.rels", rels + "</Relationships>"}, part{"xl/worksheets/sheet1.xml", oneCell})
+			return pack(t, part{"xl/workbook.xml", long{"<workbook>", tag, 2800, "</workbook>"}}, part{"xl/_rels/workbook.xml.rels", rels + "</Relationships>"}, part{"xl/worksheets/sheet1.xml", oneCell})
 		}},
 		{"90 MB of a comment", "", func(t *testing.T) []byte {
-			return shell(t, part{"xl/worksheets/sheet1.xml", oneCell}, part{"_rels/.rels", "<r><!--" + strings.Repeat(strings.Repeat("->", 16_000)+unlike(1000), 2800) + "--></r>"})
+			return shell(t, part{"xl/worksheets/sheet1.xml", oneCell}, part{"_rels/.rels", long{"<r><!--", strings.Repeat("->", 16_000) + unlike(1000), 2800, "--></r>"}})
 		}},
 		{"row 2^31", "workbook", sheetOf(`<row r="2147483648"><c><v>1</v></c></row>`)},
 		{"row -1", "workbook", sheetOf(`<row r="-1"><c><v>1</v></c></row>`)},
@@ -281,15 +281,18 @@ func shell(t *testing.T, parts ...part) []byte {
 	return pack(t, append([]part{{"xl/workbook.xml", fmt.Sprintf(bookPart, "")}, {"xl/_rels/workbook.xml.rels", relsPart}}, parts...)...)
 }
 
-func oneText(text string) func(t *testing.T) []byte {
+// oneText is a workbook with one shared text: a piece, n times.
+func oneText(piece string, n int) func(t *testing.T) []byte {
 	return func(t *testing.T) []byte {
-		return shell(t, part{"xl/worksheets/sheet1.xml", oneCell}, part{"xl/sharedStrings.xml", "<sst><si><t>" + text + "</t></si></sst>"})
+		return shell(t, part{"xl/worksheets/sheet1.xml", oneCell}, part{"xl/sharedStrings.xml", long{"<sst><si><t>", piece, n, "</t></si></sst>"}})
 	}
 }
 
-func sheetOf(rows string) func(t *testing.T) []byte {
+func sheetOf(rows string) func(t *testing.T) []byte { return longSheet(rows, "", 0, "") }
+
+func longSheet(before, piece string, n int, after string) func(t *testing.T) []byte {
 	return func(t *testing.T) []byte {
-		return shell(t, part{"xl/worksheets/sheet1.xml", "<worksheet><sheetData>" + rows + "</sheetData></worksheet>"})
+		return shell(t, part{"xl/worksheets/sheet1.xml", long{"<worksheet><sheetData>" + before, piece, n, after + "</sheetData></worksheet>"}})
 	}
 }
 

@@ -30,7 +30,29 @@ func bytesOf(b []byte) sheet.Source {
 }
 
 // part is one part of a workbook made by hand.
-type part struct{ name, text string }
+// part is one of a workbook; its text is a string, or a long.
+type part struct {
+	name string
+	text any
+}
+
+// long is a text that is never whole in memory: a piece, n times, between two others.
+type long struct {
+	before, piece string
+	n             int
+	after         string
+}
+
+func (l long) writeTo(w io.Writer) error {
+	_, err := io.WriteString(w, l.before)
+	for i := 0; i < l.n && err == nil; i++ {
+		_, err = io.WriteString(w, l.piece)
+	}
+	if err == nil {
+		_, err = io.WriteString(w, l.after)
+	}
+	return err
+}
 
 func pack(t testing.TB, parts ...part) []byte {
 	t.Helper()
@@ -41,7 +63,11 @@ func pack(t testing.TB, parts ...part) []byte {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := io.WriteString(w, p.text); err != nil {
+		text, ok := p.text.(long)
+		if !ok {
+			text.before = p.text.(string)
+		}
+		if err := text.writeTo(w); err != nil {
 			t.Fatal(err)
 		}
 	}
