@@ -25,13 +25,22 @@ type Column struct {
 	Field  string `json:"field,omitempty"`
 	How    string `json:"how"`
 	Order  string `json:"date_order,omitempty"`
-	Mark   string `json:"decimal_mark,omitempty"`
-	Why    string `json:"why"`
+	// Orders are those that the column's dates do not rule out, and read the same in.
+	Orders []string `json:"date_orders,omitempty"`
+	Mark   string   `json:"decimal_mark,omitempty"`
+	Why    string   `json:"why"`
 }
 
 // told is a column that is read.
 func (c mapped) told() Column {
-	out := Column{Index: c.index, Header: c.header, Field: c.name, How: c.how, Order: c.order}
+	out := Column{Index: c.index, Header: c.header, Field: c.name, How: c.how}
+	switch len(c.orders) {
+	case 0:
+	case 1:
+		out.Order = c.orders[0]
+	default:
+		out.Orders = c.orders
+	}
 	if c.mark != 0 {
 		out.Mark = string(c.mark)
 	}
@@ -42,7 +51,7 @@ func (c mapped) told() Column {
 		"synonym": fmt.Sprintf("The header is a usual word for %s.", c.name),
 	}
 	out.Why = why[c.how]
-	switch c.order {
+	switch out.Order {
 	case cell.DMY:
 		out.Why += " Its dates have the day first, where they are not year-month-day."
 	case cell.MDY:

@@ -2,7 +2,6 @@ package imports
 
 import (
 	"encoding/json"
-	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -68,7 +67,7 @@ func (v *survey) draftOf(rec *sheet.Record, defaults map[string]string) *draft {
 	for name, text := range defaults {
 		if _, given := d.row[name]; !given && !d.pending(name) {
 			c := v.target.column(name)
-			v.take(d, &mapped{column: c, index: -1, header: name, order: v.settings.DateOrder, mark: v.settings.mark()}, text)
+			v.take(d, &mapped{column: c, index: -1, header: name, orders: v.settings.orders(), mark: v.settings.mark()}, text)
 		}
 	}
 	return d
@@ -148,13 +147,13 @@ func (v *survey) value(c *mapped, text string) (value any, code, why string) {
 		}
 		return s, "", ""
 	case catalog.Date:
-		m, err := cell.Date(text, c.order)
+		m, err := cell.Date(text, c.orders...)
 		if err != nil {
 			return nil, "date", err.Error()
 		}
 		return m.Date.Format(time.DateOnly), "", ""
 	case catalog.Time:
-		m, err := cell.Date(text, c.order)
+		m, err := cell.Date(text, c.orders...)
 		if err != nil {
 			return nil, "date", err.Error()
 		}
@@ -194,8 +193,8 @@ func (v *survey) text(f *catalog.Field, text string) (value any, code, why strin
 	return text, "", ""
 }
 
-// unclear refuses defaults that have several readings, where the settings do not
-// say which is meant.
+// unclear refuses defaults that are no number or date as the settings have them
+// written, or have several readings where these do not say.
 func (t *target) unclear(s Settings) error {
 	for _, name := range slices.Sorted(maps.Keys(s.Defaults)) {
 		c := t.column(name)
@@ -204,12 +203,13 @@ func (t *target) unclear(s Settings) error {
 		}
 		var err error
 		switch text := s.Defaults[name]; {
+		case strings.TrimSpace(text) == "": // no default
 		case number(c.field):
 			_, err = cell.Number(text, s.mark())
 		case c.field.Type == catalog.Date || c.field.Type == catalog.Time:
-			_, err = cell.Date(text, s.DateOrder)
+			_, err = cell.Date(text, s.orders()...)
 		}
-		if errors.Is(err, cell.ErrMark) || errors.Is(err, cell.ErrOrder) {
+		if err != nil {
 			f := fault.Wrap(err, fault.Invalid, "options", "the default %q of %s %s", clip(s.Defaults[name], 80), c.called(), err)
 			return f.At("options.defaults."+name, "%s", err)
 		}

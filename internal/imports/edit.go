@@ -400,7 +400,10 @@ func (p *plan) survey(t *target, s Settings) *survey {
 		if col == nil || c.How == withheld {
 			continue
 		}
-		x := mapped{column: col, index: c.Index, header: c.Header, order: c.Order, how: c.How}
+		x := mapped{column: col, index: c.Index, header: c.Header, orders: c.Orders, how: c.How}
+		if c.Order != "" {
+			x.orders = []string{c.Order}
+		}
 		if c.Mark != "" {
 			x.mark = c.Mark[0]
 		}

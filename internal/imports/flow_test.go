@@ -214,6 +214,8 @@ func TestSameFileHalfApplied(t *testing.T) {
 		warned("broken off", half.JobNo)
 		k.set("import_jobs", half.ID, store.Row{"status": imports.Applying, "imported_count": int64(0)})
 		warned("being applied", half.JobNo)
+		k.set("import_jobs", half.ID, store.Row{"status": imports.RollingBack, "imported_count": int64(2000)})
+		warned("being rolled back", half.JobNo+": wait")
 		k.set("import_jobs", half.ID, store.Row{"status": imports.Failed, "imported_count": int64(2000)})
 		remove(k, "zones", k.find("zones", "name", "in the way")["id"].(string))
 		if _, err := k.m.Rollback(context.Background(), k.as, half.ID); err != nil {

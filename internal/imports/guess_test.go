@@ -59,7 +59,7 @@ func TestCorrectionsAreNotGuessed(t *testing.T) {
 }
 
 // Defaults follow the order of dates and the decimal mark of the options beside
-// them; without these one of two readings is refused before anything is kept.
+// them; one that is none so, or has two readings, is refused before anything is kept.
 func TestDefaultsAreNotGuessed(t *testing.T) {
 	each(t, func(k *kit) {
 		ctx := context.Background()
@@ -70,6 +70,13 @@ func TestDefaultsAreNotGuessed(t *testing.T) {
 			{"lots", `{"defaults":{"expires_on":"31/03/2025"}}`, "", "expires_on", "2025-03-31"},
 			{"lots", `{"date_order":"mdy","defaults":{"expires_on":"03/04/2025"}}`, "", "expires_on", "2025-03-04"},
 			{"lots", `{"date_order":"ymd","defaults":{"expires_on":"25-01-31"}}`, "", "expires_on", "2025-01-31"},
+			{"lots", `{"defaults":{"expires_on":"soon"}}`, "options.defaults.expires_on", "", ""},
+			{"lots", `{"defaults":{"expires_on":"31/31/2025"}}`, "options.defaults.expires_on", "", ""},
+			{"lots", `{"date_order":"ymd","defaults":{"expires_on":"31/01/2025"}}`, "options.defaults.expires_on", "", ""},
+			{"lots", `{"date_order":"mdy","defaults":{"expires_on":"31/01/2025"}}`, "options.defaults.expires_on", "", ""},
+			{"lots", `{"defaults":{"expires_on":" "}}`, "", "expires_on", "<nil>"},
+			{"items", `{"defaults":{"unit_cost":"cheap"}}`, "options.defaults.unit_cost", "", ""},
+			{"items", `{"decimal_mark":".","defaults":{"unit_cost":"12,5"}}`, "options.defaults.unit_cost", "", ""},
 			{"items", `{"defaults":{"unit_cost":"1,234"}}`, "options.defaults.unit_cost", "", ""},
 			{"items", `{"decimal_mark":",","defaults":{"unit_cost":"1,234"}}`, "", "unit_cost", "1.234"},
 			{"items", `{"defaults":{"unit_cost":"12,5"}}`, "", "unit_cost", "12.5"},
@@ -92,6 +99,58 @@ func TestDefaultsAreNotGuessed(t *testing.T) {
 			_, err = k.m.Process(ctx, k.as, job.ID)
 			if f := fault.As(err); err == nil || f.Kind != fault.Invalid || len(f.Fields) != 1 || f.Fields[0].Name != c.refused {
 				k.Errorf("process %s: %v", c.options, err)
+			}
+		}
+	})
+}
+
+// A date order is the answer for columns that prove none; one that does keeps its
+// own. Of years of two digits those before a dash alone raise a question, and a
+// column that reads the same in all orders it does not rule out raises none; its
+// corrections are read in these.
+func TestDateOrdersOfColumns(t *testing.T) {
+	each(t, func(k *kit) {
+		ctx := context.Background()
+		for i, c := range []struct{ name, hired, left, answer, want string }{
+			{"one asks, one proves", "14/11/2024 03/04/2024", "25-01-31 26-02-28", "ymd", "2024-11-14 2025-01-31 2024-04-03 2026-02-28"},
+			{"as asked, the day", "14/11/2024 03/04/2024", "25-01-31 26-02-28", "dmy", "2024-11-14 2031-01-25 2024-04-03 2028-02-26"},
+			{"slashes", "14/11/10 25/12/10", "25/01/31 26/02/28", "", "2010-11-14 2031-01-25 2010-12-25 2028-02-26"},
+			{"points", "14.11.10 03.04.10", "25.01.31 26.02.28", "", "2010-11-14 2031-01-25 2010-04-03 2028-02-26"},
+			{"the same either way", "05-05-10 05/05/2011", "05/05/21 06-06-2022", "", "2010-05-05 2021-05-05 2011-05-05 2022-06-06"},
+		} {
+			hired, left := strings.Fields(c.hired), strings.Fields(c.left)
+			file := fmt.Sprintf("employee_no,name,hired_on,left_on\nE-%da,One,%s,%s\nE-%db,Two,%s,%s\n", i, hired[0], left[0], i, hired[1], left[1])
+			job := k.upload("workers", "", "", "f.csv", []byte(file))
+			if _, err := k.m.Process(ctx, k.as, job.ID); (c.answer != "") != fault.HasCode(err, "import_question") {
+				k.Errorf("%s: %v", c.name, err)
+				continue
+			}
+			if c.answer != "" {
+				k.set("import_jobs", job.ID, store.Row{"options": json.RawMessage(`{"date_order":"` + c.answer + `"}`)})
+			}
+			if p := k.process(job); p.Stats.ValidRows != 2 {
+				k.Errorf("%s: %+v", c.name, p)
+				continue
+			}
+			if c.name == "the same either way" {
+				for text, says := range map[string]string{"03-04-2025": "date order", "06-06-10": ""} {
+					r, err := k.m.EditRow(ctx, k.as, job.ID, 2, imports.Edit{Cells: map[string]string{"left_on": text}})
+					if err != nil || (says == "") != (r.Status == "valid") {
+						k.Errorf("corrected to %s: %+v %v", text, r, err)
+					}
+				}
+				if _, err := k.m.EditRow(ctx, k.as, job.ID, 2, imports.Edit{Cells: map[string]string{"left_on": left[1]}}); err != nil {
+					k.Error(err)
+				}
+			}
+			k.apply(job)
+			got := []string{}
+			for _, side := range []string{"a", "b"} {
+				w := k.find("workers", "employee_no", fmt.Sprintf("E-%d%s", i, side))
+				got = append(got, fmt.Sprint(w["hired_on"]), fmt.Sprint(w["left_on"]))
+			}
+			if all := strings.Join(got, " "); all != c.want {
+				k.Errorf("%s: %s, want %s", c.name, all, c.want)
 			}
 		}
 	})

@@ -126,7 +126,7 @@ type Settings struct {
 	Header      *bool             `json:"header,omitempty"`       // false: the first row is data and the mapping gives column numbers; true: the first row that is not blank is the header; found by looking when absent
 	HeaderRow   int               `json:"header_row,omitempty"`   // the line that the header begins on, or its row of a sheet; found by looking when absent
 	Delimiter   string            `json:"delimiter,omitempty"`    // comma, semicolon, tab, pipe; found by looking when absent
-	DateOrder   string            `json:"date_order,omitempty"`   // dmy, mdy or ymd, where no value of a column proves it, and of defaults
+	DateOrder   string            `json:"date_order,omitempty"`   // dmy, mdy or ymd, of columns that do not prove another, and of defaults
 	DecimalMark string            `json:"decimal_mark,omitempty"` // "." or ",", likewise
 	Timezone    string            `json:"timezone,omitempty"`     // of times without zone; the tenant's when absent
 	Defaults    map[string]string `json:"defaults,omitempty"`     // field -> value for blank cells and absent columns
@@ -269,6 +269,14 @@ func parseSettings(raw json.RawMessage) (Settings, error) {
 		s.Mode = ModeUpsert
 	}
 	return s, s.check()
+}
+
+// orders are the given order of dates, if any.
+func (s *Settings) orders() []string {
+	if s.DateOrder == "" {
+		return nil
+	}
+	return []string{s.DateOrder}
 }
 
 // mark is the given decimal mark, 0 for none.

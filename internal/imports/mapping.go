@@ -82,9 +82,9 @@ type mapped struct {
 	*column
 	index  int
 	header string
-	order  string // of day and month, of a date column
-	mark   byte   // decimal mark, of a number column
-	how    string // why it is this one: given, saved, name, synonym
+	orders []string // of day, month and year, that a date column may have; none is any
+	mark   byte     // decimal mark, of a number column
+	how    string   // why it is this one: given, saved, name, synonym
 }
 
 // layout is where everything is in the file.

@@ -238,6 +238,8 @@ func (m *Importer) repeated(tx *db.Tx, a actor.Actor, target, sha, except string
 			switch no := r.Text(0); r.Text(1) {
 			case Completed:
 				warning = fmt.Sprintf("The same file was applied before by %s: to apply it again, it must be forced.", no)
+			case RollingBack:
+				warning = fmt.Sprintf("The same file is being rolled back by %s: wait for that; to apply it meanwhile, it must be forced.", no)
 			case Applying:
 				warning = fmt.Sprintf("The same file is being applied by %s: to apply it again, it must be forced.", no)
 			default:

@@ -175,7 +175,8 @@ func number(f *catalog.Field) bool {
 	return f.Type == catalog.Int || f.Type == catalog.Decimal || f.Type == catalog.Float
 }
 
-// settleDates gives each date column its order of day and month, or asks.
+// settleDates gives each date column its orders of day, month and year, or asks.
+// An answer is for the columns that do not prove another order.
 func (v *survey) settleDates(dates map[int]*cell.Dates) error {
 	for i := range v.layout.cols {
 		c := &v.layout.cols[i]
@@ -183,10 +184,9 @@ func (v *survey) settleDates(dates map[int]*cell.Dates) error {
 		if d == nil || c.field.Type != catalog.Date && c.field.Type != catalog.Time {
 			continue
 		}
-		if c.order = v.settings.DateOrder; c.order != "" {
+		if c.orders = d.Orders(v.settings.DateOrder); v.settings.DateOrder != "" {
 			continue
 		}
-		c.order = d.Order()
 		example, in, asks := d.Unclear()
 		switch {
 		case !asks:

@@ -8,6 +8,9 @@ import (
 	"holdfast/internal/imports/cell"
 )
 
+// given are the orders in a text.
+func given(s string) []string { return strings.Fields(s) }
+
 func TestDate(t *testing.T) {
 	for _, c := range []struct{ text, order, want string }{
 		{"2025-01-31", "", "2025-01-31T00:00:00Z"},
@@ -34,8 +37,12 @@ func TestDate(t *testing.T) {
 		{"31/01/2025", "", "2025-01-31T00:00:00Z"},
 		{"05/05/2025", "", "2025-05-05T00:00:00Z"},
 		{"45-01-31", "", "2045-01-31T00:00:00Z"},
+		{"25/01/31", "", "2031-01-25T00:00:00Z"},
+		{"05.05.10", "", "2010-05-05T00:00:00Z"},
+		{"25/01/31", cell.YMD, "2025-01-31T00:00:00Z"},
+		{"05-05-10", "dmy mdy", "2010-05-05T00:00:00Z"},
 	} {
-		m, err := cell.Date(c.text, c.order)
+		m, err := cell.Date(c.text, given(c.order)...)
 		if err != nil {
 			t.Errorf("%q: %v", c.text, err)
 			continue
@@ -52,8 +59,9 @@ func TestDate(t *testing.T) {
 	for _, c := range []struct{ text, order, why string }{
 		{"03/04/2025", "", "date order"}, {"25-01-31", "", "date order"}, {"31/01/2025", cell.YMD, "with the year first"},
 		{"5-01-31", cell.YMD, "with the year first"}, {"31/01/2025", cell.MDY, "with the month first"}, {"31/31/2025", "", "does not exist"},
+		{"45/01/31", "", "with the day or the month first"}, {"03/04/2025", "dmy mdy", "date order"},
 	} {
-		if m, err := cell.Date(c.text, c.order); err == nil || !strings.Contains(err.Error(), c.why) {
+		if m, err := cell.Date(c.text, given(c.order)...); err == nil || !strings.Contains(err.Error(), c.why) {
 			t.Errorf("%q (%s): %v %v", c.text, c.order, m.Date, err)
 		}
 	}
@@ -65,7 +73,7 @@ func TestDateInZone(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	m, err := cell.Date("2025-07-01 08:30", "")
+	m, err := cell.Date("2025-07-01 08:30")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -76,7 +84,8 @@ func TestDateInZone(t *testing.T) {
 
 // The order of day, month and year is what the values of the column prove
 // together, never a guess. Where they have several readings there is something to
-// ask; where none has, there is nothing, and no order either.
+// ask; where none has, there is nothing, and any order that they do not rule out.
+// A year of two digits stands in front of dashes, unless somebody says so.
 func TestOrder(t *testing.T) {
 	for _, c := range []struct {
 		values     []string
@@ -84,19 +93,28 @@ func TestOrder(t *testing.T) {
 	}{
 		{[]string{"01/02/2025", "01/31/2025"}, cell.MDY, ""},
 		{[]string{"01/02/2025", "31/01/2025"}, cell.DMY, ""},
-		{[]string{"01/02/2025", "03/04/2025"}, "", "01/02/2025 dmy mdy"},
-		{[]string{"05/05/2025", "03/04/2025"}, "", "03/04/2025 dmy mdy"},
+		{[]string{"01/02/2025", "03/04/2025"}, "dmy mdy", "01/02/2025 dmy mdy"},
+		{[]string{"05/05/2025", "03/04/2025"}, "dmy mdy", "03/04/2025 dmy mdy"},
 		{[]string{"13/01/2025", "01/13/2025"}, "", "?"},
 		{[]string{"2025-01-02", ""}, "", ""},
-		{[]string{"05/05/2025"}, "", ""},
+		{[]string{"05/05/2025"}, "dmy mdy", ""},
 		{[]string{"31-Jan-2025"}, "", ""},
-		{[]string{"25-01-31", "26-02-28"}, "", "25-01-31 dmy ymd"},
-		{[]string{"05/05/10", "12/11/10"}, "", "05/05/10 dmy mdy ymd"},
+		{[]string{"25-01-31", "26-02-28"}, "dmy ymd", "25-01-31 dmy ymd"},
+		{[]string{"05-05-10", "12-11-10"}, "", "05-05-10 dmy mdy ymd"},
+		{[]string{"05/05/10", "12/11/10"}, "dmy mdy", "12/11/10 dmy mdy"},
+		{[]string{"25.01.31", "26.02.28"}, cell.DMY, ""},
+		{[]string{"05/13/10", "01/31/31"}, cell.MDY, ""},
+		{[]string{"05/05/10"}, "dmy mdy", ""},
+		{[]string{"05-05-10", "05/05/2025"}, "dmy mdy", ""},
+		{[]string{"10-05-10", "20-05-20"}, "dmy ymd", ""},
+		{[]string{"25/01/31", "25-01-31"}, "dmy ymd", "25-01-31 dmy ymd"},
+		{[]string{"45/01/31", "25/01/31"}, "", "?"},
+		{[]string{"45-01-31", "25/01/31"}, cell.YMD, ""},
 		{[]string{"25-01-31", "45-01-31"}, cell.YMD, ""},
 		{[]string{"25-01-31", "5-01-31"}, cell.DMY, ""},
 		{[]string{"31/01/25", "03/04/2025"}, cell.DMY, ""},
 		{[]string{"12/1/10", "12/13/10"}, cell.MDY, ""},
-		{[]string{"05/05/10", "03/04/2025"}, "", "03/04/2025 dmy mdy"},
+		{[]string{"05/05/10", "03/04/2025"}, "dmy mdy", "03/04/2025 dmy mdy"},
 		{[]string{"45-01-31", "03/04/2025"}, "", "?"},
 	} {
 		var d cell.Dates
@@ -111,8 +129,35 @@ func TestOrder(t *testing.T) {
 		case len(in) == 0:
 			got = "?"
 		}
-		if order := d.Order(); order != c.want || got != c.asks {
+		if order := strings.Join(d.Orders(""), " "); order != c.want || got != c.asks {
 			t.Errorf("%v: %q, asks %q, want %q, %q", c.values, order, got, c.want, c.asks)
+		}
+	}
+}
+
+// A given order is that of all columns but those that prove another.
+func TestGivenOrder(t *testing.T) {
+	for _, c := range []struct {
+		values      []string
+		given, want string
+	}{
+		{[]string{"25-01-31", "26-02-28"}, cell.YMD, cell.YMD},
+		{[]string{"25-01-31", "26-02-28"}, cell.DMY, cell.DMY},
+		{[]string{"14/11/2025", "03/04/2025"}, cell.YMD, cell.DMY},
+		{[]string{"11/14/2025", "03/04/2025"}, cell.YMD, cell.MDY},
+		{[]string{"03/04/2025"}, cell.YMD, "dmy mdy"},
+		{[]string{"45-01-31", "25-01-31"}, cell.DMY, cell.YMD},
+		{[]string{"11/14/2025", "03/04/2025"}, cell.DMY, cell.DMY},
+		{[]string{"14/11/2025", "11/14/2025"}, cell.YMD, cell.YMD},
+		{[]string{"25/01/31", "26/02/28"}, cell.YMD, cell.YMD},
+		{[]string{"2025-01-31"}, cell.MDY, cell.MDY},
+	} {
+		var d cell.Dates
+		for _, v := range c.values {
+			d.Add(v)
+		}
+		if got := strings.Join(d.Orders(c.given), " "); got != c.want {
+			t.Errorf("%v, given %s: %q, want %q", c.values, c.given, got, c.want)
 		}
 	}
 }
@@ -200,15 +245,15 @@ func FuzzDate(f *testing.F) {
 		f.Add(s, uint8(0))
 	}
 	f.Fuzz(func(t *testing.T, s string, which uint8) {
-		order := []string{cell.DMY, cell.MDY, cell.YMD, ""}[which%4]
+		order := []string{cell.DMY, cell.MDY, cell.YMD, "", "dmy mdy"}[which%5]
 		var d cell.Dates
 		d.Add(s)
-		m, err := cell.Date(s, order)
+		m, err := cell.Date(s, given(order)...)
 		if err != nil {
 			return
 		}
 		iso := m.Date.Format(time.DateOnly)
-		again, err := cell.Date(iso, order)
+		again, err := cell.Date(iso, given(order)...)
 		if err != nil || !again.Date.Equal(m.Date) {
 			t.Fatalf("%q is %s, which reads as %v %v", s, iso, again.Date, err)
 		}

@@ -26,6 +26,8 @@ var ErrDate = errors.New("is not a date")
 type Dates struct {
 	against  [len(orders)]int    // values that do not read in an order
 	examples [len(orders)]string // the first that the two orders but this one read differently
+	dashed   bool                // the year may stand in front, before a dash
+	other    bool                // or before another mark
 }
 
 // Add looks at one value.
@@ -43,35 +45,47 @@ func (d *Dates) Add(s string) {
 	if !some {
 		return
 	}
-	for i := range orders {
+	d.dashed = d.dashed || p.front && p.dashed
+	d.other = d.other || p.front && !p.dashed
+	for i, order := range orders {
 		if read[i] == (date{}) {
 			d.against[i]++
 		}
 		x, y := read[(i+1)%len(orders)], read[(i+2)%len(orders)]
-		if x != (date{}) && y != (date{}) && x != y && d.examples[i] == "" {
+		if x != (date{}) && y != (date{}) && x != y && d.examples[i] == "" && (p.dashed || order == YMD) {
 			d.examples[i] = strings.Clone(strings.TrimSpace(s)) // not the whole row with it
 		}
 	}
 }
 
-// left are the orders that all values read in.
+// left are the orders that all values read in. The year in front is one where
+// some value has dashes, as ISO 8601 wants them before it: 31/01/25 and 31.01.25
+// are written with the day in front.
 func (d *Dates) left() []string {
 	var out []string
 	for i, n := range d.against {
-		if n == 0 {
+		if n == 0 && (orders[i] != YMD || d.dashed || !d.other) {
 			out = append(out, orders[i])
 		}
 	}
 	return out
 }
 
-// Order is the only order that all values read in; "" where there is none, or
-// several.
-func (d *Dates) Order() string {
-	if left := d.left(); len(left) == 1 {
-		return left[0]
+// Orders are those to read the column's values in, where an order may be given:
+// that one, unless it is no order of theirs; otherwise what they prove, or do not
+// rule out. None is any.
+func (d *Dates) Orders(given string) []string {
+	left := d.left()
+	at := slices.Index(orders[:], given)
+	switch {
+	case at >= 0 && (d.against[at] == 0 || len(left) == 0):
+		return orders[at : at+1]
+	case at >= 0 && given != YMD && !slices.Equal(left, []string{YMD}):
+		return orders[at : at+1] // what has the other of day and month in front is an error
+	case len(left) == len(orders):
+		return nil
 	}
-	return ""
+	return left
 }
 
 // Unclear reports values with several readings of which none is proven: the
@@ -86,7 +100,7 @@ func (d *Dates) Unclear() (example string, in []string, asks bool) {
 		return "", nil, false
 	}
 	for i, e := range d.examples {
-		if e != "" && (len(in) == len(orders) || d.against[i] > 0) {
+		if e != "" && (len(in) == len(orders) || !slices.Contains(in, orders[i])) {
 			return e, in, true
 		}
 	}
@@ -100,6 +114,7 @@ type day struct {
 	year, a, b int
 	last       int
 	front      bool // the year may stand in front
+	dashed     bool // with dashes between the three
 	iso, named bool
 }
 
@@ -124,6 +139,18 @@ func (d day) in(order string) (x date, ok bool) {
 	return x, true
 }
 
+// among are the orders that a text may be in, of some. Where several are
+// possible the year stands in front of dashes alone.
+func (d day) among(in []string) []string {
+	if len(in) == 0 {
+		in = orders[:]
+	}
+	if n := len(in) - 1; n > 0 && in[n] == YMD && !d.dashed {
+		in = in[:n]
+	}
+	return in
+}
+
 // readings are the different dates that a text may be, in some orders.
 func (d day) readings(in []string) []date {
 	var out []date
@@ -142,7 +169,7 @@ func Readings(s string, in []string) []string {
 		return nil
 	}
 	var out []string
-	for _, x := range p.readings(in) {
+	for _, x := range p.readings(p.among(in)) {
 		out = append(out, fmt.Sprintf("%d %s %d", x.day, time.Month(x.month), x.year))
 	}
 	return out
@@ -167,15 +194,15 @@ func (m Moment) In(loc *time.Location) time.Time {
 }
 
 // Date reads a date with an optional time of day: ISO 8601, three numbers in
-// the given order separated by / - or ., and English or abbreviated month
-// names. Years of two digits mean 1970 to 2069. Without an order a text of
-// several readings is none.
-func Date(s, order string) (Moment, error) {
+// one of the given orders separated by / - or ., and English or abbreviated month
+// names. Years of two digits mean 1970 to 2069. A text that the orders read
+// differently is none; no order given is any.
+func Date(s string, in ...string) (Moment, error) {
 	p, rest, ok := parts(s)
 	if !ok {
 		return Moment{}, ErrDate
 	}
-	x, err := p.read(order)
+	x, err := p.read(in)
 	if err != nil {
 		return Moment{}, err
 	}
@@ -199,23 +226,22 @@ var errNoDay = errors.New("is a day that does not exist")
 // firsts is what stands first in each order.
 var firsts = map[string]string{DMY: "day", MDY: "month", YMD: "year"}
 
-// read is the date in the given order, or its only reading where none is given.
-func (d day) read(order string) (date, error) {
-	all := d.readings(orders[:])
-	if order == "" && len(all) > 1 {
+// read is the only date that the text is in some orders.
+func (d day) read(in []string) (date, error) {
+	in = d.among(in)
+	switch all := d.readings(in); {
+	case len(all) == 1:
+		return all[0], nil
+	case len(all) > 1:
 		return date{}, ErrOrder
-	}
-	if len(all) == 0 {
+	case len(d.readings(orders[:])) == 0:
 		return date{}, errNoDay
 	}
-	if order == "" {
-		return all[0], nil
+	first := make([]string, len(in))
+	for i, order := range in {
+		first[i] = firsts[order]
 	}
-	x, ok := d.in(order)
-	if !ok {
-		return date{}, fmt.Errorf("is not a date with the %s first, as the column's other dates are", firsts[order])
-	}
-	return x, nil
+	return date{}, fmt.Errorf("is not a date with the %s first", strings.Join(first, " or the "))
 }
 
 // parts cuts a text into its date and what follows it.
@@ -255,7 +281,7 @@ func parts(s string) (d day, rest string, ok bool) {
 	case len(f[2]) == 4:
 		return day{year: n[2], a: n[0], b: n[1]}, rest, len(f[0]) <= 2 && len(f[1]) <= 2
 	case len(f[2]) == 2:
-		return day{year: century(n[2]), a: n[0], b: n[1], last: n[2], front: len(f[0]) == 2}, rest, len(f[0]) <= 2 && len(f[1]) <= 2
+		return day{year: century(n[2]), a: n[0], b: n[1], last: n[2], front: len(f[0]) == 2, dashed: date[sep] == '-'}, rest, len(f[0]) <= 2 && len(f[1]) <= 2
 	}
 	return d, "", false
 }
