@@ -152,7 +152,7 @@ type call struct {
 	*http.Request
 	actor   actor.Actor
 	id, sub string
-	exempt  bool // shows the service key, whose attempts are not counted
+	exempt  bool // shows the service key, whose attempts are not counted on its address
 }
 
 // client is what sessions and the audit log keep of the caller.

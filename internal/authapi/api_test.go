@@ -127,7 +127,14 @@ func (s *server) depart(w http.ResponseWriter, r *http.Request) error {
 func (s *server) limit(_ http.ResponseWriter, a gate.Attempt) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.limits = append(s.limits, a.Account)
+	name := a.Account
+	if a.Secret {
+		name = "a secret"
+	}
+	if a.Many {
+		name += " by a server"
+	}
+	s.limits = append(s.limits, name)
 	if !s.refuse {
 		return nil
 	}

@@ -132,7 +132,7 @@ func (a *API) openLink(w http.ResponseWriter, c *call) error {
 
 // postLink is the page's button.
 func (a *API) postLink(w http.ResponseWriter, c *call) error {
-	if err := a.count(w, c, ""); err != nil {
+	if err := a.countSecret(w, c); err != nil {
 		return err
 	}
 	return a.follow(w, c, identity.Open{Post: true, Page: true, Cookie: func(name string) string {

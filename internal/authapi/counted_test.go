@@ -2,6 +2,7 @@ package authapi_test
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -83,6 +84,45 @@ func TestFences_counted(t *testing.T) {
 		s.want(refresh(made), 429, "over_request_rate_limit")
 		if fmt.Sprint(s.made) != "[false]" {
 			s.Errorf("looked for what was refused: %v", s.made)
+		}
+	})
+}
+
+// Only what nobody can guess is said to be that. An attempt that names no account
+// otherwise, by an address that is none or without a name, is not; the service key
+// takes off what counts on the address, and nothing else.
+func TestFences_secrets(t *testing.T) {
+	onBoth(t, nil, func(s *server) {
+		for _, tt := range []struct {
+			path    string
+			body    obj
+			counted string
+		}{
+			{"/token?grant_type=id_token", obj{"provider": "google", "id_token": "x"}, "a secret"},
+			{"/verify", obj{"type": "magiclink", "token_hash": "x"}, "a secret"},
+			{"/verify", obj{"type": "magiclink", "token_hash": "x", "email": "a@x.example"}, "a@x.example"},
+			{"/verify", obj{"type": "email", "token": "000000", "email": "no address"}, ""},
+			{"/verify", obj{"type": "email", "token": "000000", "email": "a@x.example"}, "a@x.example"},
+			{"/passkeys/authentication/verify", obj{}, "a secret"},
+			{"/token?grant_type=password", obj{"email": "no address", "password": pw}, ""},
+			{"/token?grant_type=password", obj{"email": "a@x.example", "password": pw}, "a@x.example|user:a@x.example"},
+			{"/token?grant_type=refresh_token", obj{"refresh_token": "x"}, ""},
+			{"/recover", obj{"email": "no address"}, ""},
+			{"/signup", obj{}, ""},
+		} {
+			for _, key := range []string{"", s.keys.ServiceRoleKey} {
+				s.limits = nil
+				s.call("POST", tt.path, tt.body, "apikey: "+key)
+				want := strings.Split(tt.counted, "|")
+				for i := range want {
+					if key != "" {
+						want[i] += " by a server"
+					}
+				}
+				if !slices.Equal(s.limits, want) {
+					s.Errorf("%s %v: counted %q, want %q", tt.path, tt.body, s.limits, want)
+				}
+			}
 		}
 	})
 }

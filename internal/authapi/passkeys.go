@@ -79,7 +79,7 @@ func (a *API) signInPasskey(w http.ResponseWriter, c *call) error {
 	if err := body(c, &in); err != nil {
 		return err
 	}
-	if err := a.count(w, c, ""); err != nil {
+	if err := a.countSecret(w, c); err != nil {
 		return err
 	}
 	sess, err := a.svc.SignInPasskey(c.Context(), in.Challenge, in.Credential, c.client())

@@ -99,15 +99,20 @@ func (a *API) count(w http.ResponseWriter, c *call, named string) error {
 	if a.opt.Limit == nil {
 		return nil
 	}
-	if c.exempt {
-		return a.uncounted(w, c)
-	}
-	t := gate.Attempt{Address: web.ClientAddress(c.Request), Account: identity.Counted(named)}
+	t := gate.Attempt{Address: web.ClientAddress(c.Request), Account: identity.Counted(named), Many: c.exempt}
 	t.Known = func() bool {
 		known, err := a.svc.Known(c.Context(), t.Account, t.Address)
 		return err == nil && known
 	}
 	return a.opt.Limit(w, t)
+}
+
+// countSecret charges an attempt with something that nobody can guess.
+func (a *API) countSecret(w http.ResponseWriter, c *call) error {
+	if a.opt.Limit == nil {
+		return nil
+	}
+	return a.opt.Limit(w, gate.Attempt{Address: web.ClientAddress(c.Request), Many: c.exempt, Secret: true})
 }
 
 // uncounted says what a service key has left, which is all.
@@ -122,7 +127,7 @@ func (a *API) uncounted(w http.ResponseWriter, c *call) error {
 // named in two ways has no room for twice as many.
 func (a *API) found(w http.ResponseWriter, c *call, named string) identity.Client {
 	client := c.client()
-	if a.opt.Limit == nil || c.exempt {
+	if a.opt.Limit == nil {
 		return client
 	}
 	client.Found = func(userID string, known bool) error {
@@ -132,7 +137,7 @@ func (a *API) found(w http.ResponseWriter, c *call, named string) identity.Clien
 		if userID == "" {
 			return nil // what can be nobody's name
 		}
-		return a.opt.Limit(w, gate.Attempt{Address: client.Address, Account: accountID + userID, Known: func() bool { return known }, Found: true})
+		return a.opt.Limit(w, gate.Attempt{Address: client.Address, Account: accountID + userID, Known: func() bool { return known }, Found: true, Many: c.exempt})
 	}
 	return client
 }

@@ -197,7 +197,7 @@ func (a *API) countCode(w http.ResponseWriter, c *call, came bool) error {
 // byIDToken signs in with a provider's token, or links it to the account of
 // the bearer token that link_identity then needs.
 func (a *API) byIDToken(w http.ResponseWriter, c *call, in grant) (*identity.Session, error) {
-	if err := a.count(w, c, ""); err != nil {
+	if err := a.countSecret(w, c); err != nil {
 		return nil, err
 	}
 	t := identity.IDToken{Provider: in.Provider, Token: in.IDToken, AccessToken: in.Access, Nonce: in.Nonce, ClientID: in.ClientID, Issuer: in.Issuer}

@@ -137,7 +137,7 @@ func (a *API) verify(w http.ResponseWriter, c *call) error {
 		return err
 	}
 	v := identity.Verify{Type: in.Type, Token: in.Token, Email: in.Email, Phone: in.Phone, TokenHash: in.TokenHash}
-	if err := a.count(w, c, v.Account()); err != nil {
+	if err := a.countCodeOf(w, c, v); err != nil {
 		return err
 	}
 	sess, err := a.svc.Verify(c.Context(), v, c.client())
@@ -148,6 +148,15 @@ func (a *API) verify(w http.ResponseWriter, c *call) error {
 		return web.JSON(w, http.StatusOK, map[string]string{"msg": identity.Halfway, "code": "200"})
 	}
 	return web.JSON(w, http.StatusOK, sess)
+}
+
+// countCodeOf charges the digits of a code to whose they are; nobody guesses what is
+// behind a link.
+func (a *API) countCodeOf(w http.ResponseWriter, c *call, v identity.Verify) error {
+	if v.TokenHash != "" && v.Account() == "" {
+		return a.countSecret(w, c)
+	}
+	return a.count(w, c, v.Account())
 }
 
 func (a *API) settings(w http.ResponseWriter, _ *call) error {

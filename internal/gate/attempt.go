@@ -18,17 +18,19 @@ type Attempt struct {
 	Known   func() bool
 	Session bool // a session of the account makes it
 	Found   bool // an account that was looked up for an attempt which is counted already
+	Many    bool // a server that stands for many people makes it: its address says nothing
+	Secret  bool // what it shows nobody can guess: a link, a passkey, a token of a provider
 }
 
 // Windows of sign-in attempts, as multiples of the one that an address has.
 const (
-	ofAccount   = 2   // one account, whichever addresses name it
-	ofNeighbour = 4   // one address, in attempts that pass because its people are known
-	ofOverall   = 100 // everybody together
+	ofAccount = 2   // one account, whichever addresses name it
+	ofSite    = 10  // one site's networks: 65,536 of those that an IPv6 address is counted by
+	ofOverall = 100 // everybody together
 )
 
-// reserve is what an address has left for secrets that nobody can guess (links,
-// passkeys, tokens of providers) while everybody together has no room.
+// reserve is what an address has left for secrets that nobody can guess while its
+// site or everybody together has no room.
 var reserve = limit.Rule{Minute: 6, Burst: 2}
 
 // A shared window is taken by whoever comes.
@@ -42,13 +44,19 @@ const overall = "overall"
 func (g *Gate) attempts(times int) limit.Plan { return g.attempt.Times(times) }
 
 // shared are the windows an attempt is counted in, together with others': its
-// address', its account's, and the one that all have together.
+// address' and its site's, its account's, and the one that all have together.
 func (g *Gate) shared(a Attempt) []shared {
 	account := shared{"account:" + a.Account, g.attempts(ofAccount)}
 	if a.Found {
 		return []shared{account}
 	}
-	list := append(make([]shared, 0, 3), shared{"address:" + web.AddressKey(a.Address), g.attempt})
+	list := make([]shared, 0, 4)
+	if !a.Many {
+		list = append(list, shared{"address:" + web.AddressKey(a.Address), g.attempt})
+		if site := web.SiteKey(a.Address); site != "" {
+			list = append(list, shared{"site:" + site, g.attempts(ofSite)})
+		}
+	}
 	if a.Account != "" {
 		list = append(list, account)
 	}
@@ -74,11 +82,15 @@ func (g *Gate) TakeAuth(w http.ResponseWriter, a Attempt) error {
 			Headers(w, own)
 			return nil
 		}
-		if i == 0 && !a.Found {
+		switch {
+		case a.Found || i > 0:
+		case a.Many:
+			Headers(w, unused(g.attempt.Rule(limit.Auth)))
+		default:
 			Headers(w, s)
 		}
 	}
-	if a.Account != "" {
+	if a.Account != "" && !a.Many {
 		g.Limits.Add(a.share(), limit.Auth, 1)
 	}
 	return nil
@@ -93,21 +105,26 @@ func (a Attempt) share() string {
 	return "share:" + web.AddressKey(a.Address) + " " + a.Account
 }
 
+// unused is what is told of a rule to whom it does not bind.
+func unused(r limit.Rule) limit.State {
+	return limit.State{Limit: r.Minute, Remaining: r.Minute, Reset: time.Now()}
+}
+
 // takeShare takes an attempt's own share when a window it shares is full. What is
-// asked of the database for that has a bound: the address' neighbours.
+// asked of the database for that has a bound, an address' requests.
 func (g *Gate) takeShare(a Attempt, full shared) (limit.State, bool) {
 	address := web.AddressKey(a.Address)
 	if a.Account == "" {
 		s := limit.State{}
-		if full.key == overall {
+		if a.Secret && full.key != "address:"+address {
 			s = g.Limits.Take("reserve:"+address, limit.Auth, g.attempt.With(limit.Auth, reserve), 1)
 		}
 		return s, s.OK
 	}
-	if !a.Session && a.Known == nil || !g.Limits.Peek(a.share(), limit.Auth, g.attempt).OK {
+	if a.Many || !a.Session && a.Known == nil || !g.Limits.Peek(a.share(), limit.Auth, g.attempt).OK {
 		return limit.State{}, false
 	}
-	if !a.Found && !g.Limits.Take("neighbours:"+address, limit.Auth, g.attempts(ofNeighbour), 1).OK {
+	if !a.Found && !a.Session && !g.Limits.Take("neighbours:"+address, limit.API, g.plans["standard"], 1).OK {
 		return limit.State{}, false
 	}
 	if !a.Session && !a.Known() {
@@ -128,8 +145,7 @@ func (g *Gate) TakeSession(w http.ResponseWriter, a actor.Actor, address string)
 		return nil
 	}
 	if a.Role == actor.Service {
-		most := g.Plan(a).Rule(limit.API).Minute
-		Headers(w, limit.State{Limit: most, Remaining: most, Reset: time.Now()})
+		Headers(w, unused(g.Plan(a).Rule(limit.API)))
 		return nil
 	}
 	key := web.AddressKey(address)

@@ -108,14 +108,76 @@ func TestKnownHasNoMore(t *testing.T) {
 	}
 }
 
-// What the database is asked for has a bound: an address' forty a burst.
+// What the database is asked for has a bound: an address' requests.
 func TestKnownIsAskedFor(t *testing.T) {
 	d, asked := open(), 0
-	for i := range 200 {
+	for i := range 500 {
 		d.pass(t, 1, Attempt{Address: "192.0.2.1", Account: fmt.Sprint(i), Known: func() bool { asked++; return false }})
 	}
-	if asked != 40 {
+	if asked != 200 {
 		t.Errorf("asked %d times", asked)
+	}
+	if n := d.pass(t, 1, Attempt{Address: "192.0.2.1", Account: "user:1", Session: true}); n != 1 {
+		t.Error("a session, of which nothing is asked, waits for those who are asked about")
+	}
+}
+
+// Junk from an address, a hundred attempts in a burst, keeps nobody out who is
+// known there.
+func TestJunkBesideTheKnown(t *testing.T) {
+	d := open()
+	for i := range 100 {
+		d.pass(t, 1, Attempt{Address: "192.0.2.1", Account: fmt.Sprint(i), Known: func() bool { return false }})
+	}
+	if n := d.pass(t, 1, Attempt{Address: "192.0.2.1", Account: "ann", Known: yes}); n != 1 {
+		t.Error("who is known there was refused")
+	}
+}
+
+// A server that signs many people in is not counted on its address: what it tries
+// is, on the account and together with all others.
+func TestServerOfMany(t *testing.T) {
+	d, server := open(), Attempt{Address: "192.0.2.1", Many: true, Known: yes}
+	for name, a := range map[string]Attempt{"ann": {Account: "ann"}, "ann, looked up": {Account: "user:1", Found: true}} {
+		a.Address, a.Many, a.Known = server.Address, true, yes
+		if n := d.pass(t, 60, a); n != 20 {
+			t.Errorf("%s: %d attempts, want the account's 20", name, n)
+		}
+	}
+	passed := 0
+	for i := range 1200 {
+		a := server
+		a.Account = fmt.Sprint(i)
+		passed += d.pass(t, 1, a)
+	}
+	if passed != 980 {
+		t.Errorf("%d attempts at many accounts, want what everybody together has left", passed)
+	}
+	w := httptest.NewRecorder()
+	if err := open().TakeAuth(w, server); err != nil || w.Header().Get("X-RateLimit-Used") != "0" || w.Header().Get("X-RateLimit-Remaining") != "60" {
+		t.Errorf("%v %v", err, w.Header())
+	}
+}
+
+// Whoever has a whole site's IPv6 addresses does not use up what everybody
+// together has.
+func TestSite(t *testing.T) {
+	d, passed := open(), 0
+	for i := range 256 {
+		passed += d.pass(t, 10, Attempt{Address: fmt.Sprintf("2001:db8:0:%x::1", i), Account: fmt.Sprint(i)})
+	}
+	if passed != 100 {
+		t.Errorf("%d attempts from one /56, want 100", passed)
+	}
+	for name, a := range map[string]Attempt{
+		"a stranger elsewhere":       {Address: "2001:db8:1::1", Account: "bob"},
+		"who is known there":         {Address: "2001:db8:0:1::1", Account: "ann", Known: yes},
+		"a mailed link there":        {Address: "2001:db8:0:ffff::1", Secret: true},
+		"an IPv4 address with a map": {Address: "::ffff:192.0.2.1", Account: "cid"},
+	} {
+		if n := d.pass(t, 1, a); n != 1 {
+			t.Errorf("%s was refused", name)
+		}
 	}
 }
 
@@ -147,7 +209,10 @@ func TestOverall(t *testing.T) {
 	if passed != 1000 {
 		t.Errorf("%d attempts passed in a burst", passed)
 	}
-	if n := d.pass(t, 10, Attempt{Address: "192.0.2.1"}); n != 2 {
+	if n := d.pass(t, 10, Attempt{Address: "192.0.2.2"}); n != 0 {
+		t.Errorf("%d attempts that name no account passed", n)
+	}
+	if n := d.pass(t, 10, Attempt{Address: "192.0.2.1", Secret: true}); n != 2 {
 		t.Errorf("%d links and passkeys from one address during a flood, want 2", n)
 	}
 }

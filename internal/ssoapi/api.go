@@ -176,13 +176,11 @@ func samlOff() error {
 func (a *API) admit(w http.ResponseWriter, c *call, rt *route) error {
 	switch rt.who {
 	case attempt:
-		if a.opt.Session != nil && a.ident.ServiceKey(c.Context(), a.opt.Credential(c.Request)) {
-			return a.opt.Session(w, c.Request, actor.Actor{Role: actor.Service})
-		}
 		if a.opt.Limit == nil {
 			return nil
 		}
-		return a.opt.Limit(w, gate.Attempt{Address: web.ClientAddress(c.Request)})
+		many := a.ident.ServiceKey(c.Context(), a.opt.Credential(c.Request))
+		return a.opt.Limit(w, gate.Attempt{Address: web.ClientAddress(c.Request), Many: many, Secret: true})
 	case departure:
 		if a.opt.Depart == nil {
 			return nil

@@ -137,6 +137,20 @@ func AddressKey(address string) string {
 	return p.String()
 }
 
+// SiteKey groups the IPv6 addresses of one site, which is given a /48 at most
+// (RFC 6177 section 2); "" for an IPv4 address.
+func SiteKey(address string) string {
+	a, err := netip.ParseAddr(address)
+	if err != nil || a.Unmap().Is4() {
+		return ""
+	}
+	p, err := a.Prefix(48)
+	if err != nil {
+		return ""
+	}
+	return p.String()
+}
+
 // MaxParameters bounds the pairs of a query string, where a face has no bound of
 // its own: net/url makes room for thousands.
 const MaxParameters = 100
