@@ -212,8 +212,19 @@ func TestSameFileHalfApplied(t *testing.T) {
 			}
 		}
 		warned("broken off", half.JobNo)
-		k.set("import_jobs", half.ID, store.Row{"status": imports.Applying, "imported_count": int64(0)})
-		warned("being applied", half.JobNo)
+		k.set("import_jobs", half.ID, store.Row{"status": imports.Applying, "lease_claim": nil, "lease_until": k.now.Add(-time.Second)})
+		warned("died after a part", half.JobNo+": go on")
+		k.set("import_jobs", half.ID, store.Row{"imported_count": int64(0)})
+		if again := k.upload("zones", "", "", "z.csv", zonesFile(3500)); strings.Contains(again.Message, "same file") {
+			k.Errorf("died before any of it: %q", again.Message)
+		}
+		if c, err := k.d.Claim(context.Background()); err != nil {
+			k.Fatal(err)
+		} else if c != nil { // nil on the embedded engine
+			k.set("import_jobs", half.ID, store.Row{"lease_claim": c.Key})
+			warned("being applied", half.JobNo+": to apply it again")
+			c.Close()
+		}
 		k.set("import_jobs", half.ID, store.Row{"status": imports.RollingBack, "imported_count": int64(2000)})
 		warned("being rolled back", half.JobNo+": wait")
 		k.set("import_jobs", half.ID, store.Row{"status": imports.Failed, "imported_count": int64(2000)})

@@ -231,24 +231,50 @@ func (m *Importer) fitting(r actor.Role, but *target, headers []string) []string
 // repeated warns when the same file was applied to the same target before, or
 // a part of it, and still stands. It returns nil or the warning.
 func (m *Importer) repeated(tx *db.Tx, a actor.Actor, target, sha, except string) any {
-	var warning any
-	err := tx.Query("SELECT job_no, status FROM import_jobs WHERE tenant_id = $1 AND sha256 = $2 AND target = $3 AND id <> $4 AND status <> 'rolled_back' "+
-		"AND (status IN ('applying', 'completed') OR imported_count > 0) ORDER BY id DESC LIMIT 1",
+	var others []*Job
+	err := tx.Query("SELECT id, job_no, status, imported_count, lease_claim FROM import_jobs WHERE tenant_id = $1 AND sha256 = $2 AND target = $3 AND id <> $4 AND status <> 'rolled_back' "+
+		"AND (status IN ('applying', 'completed') OR imported_count > 0) ORDER BY id DESC LIMIT 20",
 		[]any{a.TenantID, sha, target, except}, func(r *db.Row) error {
-			switch no := r.Text(0); r.Text(1) {
-			case Completed:
-				warning = fmt.Sprintf("The same file was applied before by %s: to apply it again, it must be forced.", no)
-			case RollingBack:
-				warning = fmt.Sprintf("The same file is being rolled back by %s: wait for that; to apply it meanwhile, it must be forced.", no)
-			case Applying:
-				warning = fmt.Sprintf("The same file is being applied by %s: to apply it again, it must be forced.", no)
-			default:
-				warning = fmt.Sprintf("A part of the same file was applied by %s: go on with that job, or roll it back; to apply all of the file beside it, it must be forced.", no)
-			}
+			others = append(others, &Job{ID: r.Text(0), JobNo: r.Text(1), Status: r.Text(2), ImportedCount: r.Int(3), claim: r.Int(4)})
 			return nil
 		})
 	if err != nil {
 		return nil
 	}
-	return warning
+	for _, job := range others {
+		if w := m.standing(tx, job); w != "" {
+			return w
+		}
+	}
+	return nil
+}
+
+// standing says what stands of another job's file; "" = nothing: it died before
+// it had applied any of it.
+func (m *Importer) standing(tx *db.Tx, job *Job) string {
+	switch job.Status {
+	case Completed:
+		return fmt.Sprintf("The same file was applied before by %s: to apply it again, it must be forced.", job.JobNo)
+	case RollingBack:
+		return fmt.Sprintf("The same file is being rolled back by %s: wait for that; to apply it meanwhile, it must be forced.", job.JobNo)
+	case Applying:
+		if m.applies(tx, job) {
+			return fmt.Sprintf("The same file is being applied by %s: to apply it again, it must be forced.", job.JobNo)
+		}
+		if job.ImportedCount == 0 {
+			return ""
+		}
+	}
+	return fmt.Sprintf("A part of the same file was applied by %s: go on with that job, or roll it back; to apply all of the file beside it, it must be forced.", job.JobNo)
+}
+
+// applies reports that a job which is applying is surely alive: in this process,
+// or under a claim. Of others the lease outlives a death by a minute, in which
+// the file must be free to be imported again.
+func (m *Importer) applies(tx *db.Tx, job *Job) bool {
+	if _, here := m.running.Load(job.ID); here || job.claim == 0 {
+		return here
+	}
+	free, err := tx.Unclaimed(job.claim)
+	return err == nil && !free
 }
