@@ -98,7 +98,8 @@ func TestAdminCreate(t *testing.T) {
 
 // A new password ends what was signed in with the old one, on the running
 // server too: soon on the embedded engine, and on PostgreSQL when what the
-// server has read of a session is five seconds old.
+// server has read of a session is five seconds old (which TestAuthenticate_otherNode
+// of package identity holds by a clock).
 func TestResetPassword(t *testing.T) {
 	each(t, func(s *site) {
 		v := s.serve()
@@ -111,7 +112,9 @@ func TestResetPassword(t *testing.T) {
 		}
 		s.runWith("a wholly new passphrase\n", "admin", "reset-password", "jo@acme.example")
 		refused := func() bool { return user()/100 == 4 && read() == http.StatusUnauthorized }
+		began := time.Now()
 		s.eventually("the old session is refused", refused)
+		s.Logf("the old session was refused after %v", time.Since(began).Round(10*time.Millisecond))
 		if r := v.call("POST", "/auth/v1/token?grant_type=refresh_token", "", map[string]string{"refresh_token": before.RefreshToken}); r.status != http.StatusBadRequest {
 			s.Errorf("the old refresh token: %d %s", r.status, r.body)
 		}
