@@ -105,6 +105,9 @@ func (m *Importer) appliable(tx *db.Tx, a actor.Actor, job *Job) (*plan, error) 
 	if err != nil {
 		return nil, err
 	}
+	if err := p.anew(job); err != nil {
+		return nil, err
+	}
 	if p.Fingerprint != settingsText(settings, job.Mapping) {
 		return nil, wrongState(job, "was changed after it was processed: process it again")
 	}

@@ -125,6 +125,9 @@ func (ed *editing) load(tx *db.Tx, a actor.Actor, jobID string, row int) error {
 	if err != nil {
 		return err
 	}
+	if err := p.anew(job); err != nil {
+		return err
+	}
 	if p.Fingerprint != settingsText(settings, job.Mapping) {
 		return wrongState(job, "was changed after it was processed: process it again")
 	}
@@ -205,8 +208,10 @@ func (ed *editing) remember(tx *db.Tx, tenant string) error {
 // what a line is called depends on those before it.
 func (ed *editing) reread(ctx context.Context) error {
 	st := ed.st
-	ctx = db.Counted(ctx) // with the row's own chunk
 	for seq := 1; st.book != nil && seq < ed.seq; seq++ {
+		if seq > countedChunks {
+			ctx = db.Counted(ctx)
+		}
 		var list []record
 		err := ed.m.db.Read(ctx, store.Scope(st.step.actor), func(tx *db.Tx) (err error) {
 			list, err = readRecords(tx, ed.job.TenantID, ed.job.ID, seq)

@@ -3,10 +3,12 @@ package imports_test
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"strings"
 	"testing"
 
+	"holdfast/internal/db"
 	"holdfast/internal/fault"
 	"holdfast/internal/imports"
 	"holdfast/internal/store"
@@ -153,5 +155,60 @@ func TestDateOrdersOfColumns(t *testing.T) {
 				k.Errorf("%s: %s, want %s", c.name, all, c.want)
 			}
 		}
+	})
+}
+
+// earlier makes a job's plan one of before dates were asked about, when a column
+// that proves nothing had the day in front.
+func (k *kit) earlier(job *imports.Job) {
+	k.Helper()
+	err := k.d.Write(context.Background(), store.Scope(k.as), func(tx *db.Tx) error {
+		where := []any{job.TenantID, job.ID}
+		plan := map[string]any{}
+		err := tx.One("SELECT plan FROM import_plans WHERE tenant_id = $1 AND job_id = $2", where, func(r *db.Row) error {
+			return json.Unmarshal(r.Bytes(0), &plan)
+		})
+		delete(plan, "reading")
+		for _, c := range plan["columns"].([]any) {
+			if c := c.(map[string]any); c["field"] == "expires_on" {
+				c["date_order"] = "dmy"
+			}
+		}
+		text, bad := json.Marshal(plan)
+		tx.Queue("UPDATE import_plans SET plan = $3 WHERE tenant_id = $1 AND job_id = $2", append(where, string(text)), nil)
+		return errors.Join(err, bad, tx.Flush())
+	})
+	if err != nil {
+		k.Fatal(err)
+	}
+}
+
+// A job that was ready before files were read as they are now is processed again
+// before its rows are corrected or applied; one that was applied in part goes on.
+func TestEarlierPlans(t *testing.T) {
+	each(t, func(k *kit) {
+		ctx := context.Background()
+		half := k.broken()
+		k.add("items", store.Row{"sku": "P-1", "name": "One"})
+		job := k.upload("lots", "", "", "f.csv", []byte("item,lot,expiry\nP-1,L1,2025-01-31\n"))
+		k.process(job)
+		k.earlier(job)
+		edit := func() (*imports.StagedRow, error) {
+			return k.m.EditRow(ctx, k.as, job.ID, 1, imports.Edit{Cells: map[string]string{"expiry": "03/04/2025"}})
+		}
+		_, edited := edit()
+		_, applied := k.m.Apply(ctx, k.as, job.ID)
+		for what, err := range map[string]error{"edit": edited, "apply": applied} {
+			if !fault.HasCode(err, "import_state") || !strings.Contains(err.Error(), "process it again") {
+				k.Errorf("%s: %v", what, err)
+			}
+		}
+		k.process(job)
+		if r, err := edit(); err != nil || r.Status != "invalid" {
+			k.Errorf("%+v %v", r, err)
+		}
+		k.earlier(half)
+		remove(k, "zones", k.find("zones", "name", "in the way")["id"].(string))
+		k.apply(half)
 	})
 }

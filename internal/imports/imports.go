@@ -71,6 +71,7 @@ type Importer struct {
 	changed func(tenant string, resources []string)
 	targets map[string]*target
 	running sync.Map // job ids at work in this process
+	places  places
 	claims  claims
 	life    context.Context // of the steps, until Close
 	stop    context.CancelFunc

@@ -110,8 +110,13 @@ func (m *Importer) begin(ctx context.Context, a actor.Actor, jobID, working stri
 	if _, busy := m.running.LoadOrStore(jobID, true); busy {
 		return nil, busyJob(job)
 	}
+	if !m.places.take(job.TenantID) {
+		m.running.Delete(jobID)
+		return nil, crowded()
+	}
 	defer func() {
 		if begun == nil { // refused, or it panicked
+			m.places.give(job.TenantID)
 			m.running.Delete(jobID)
 		}
 	}()
@@ -153,7 +158,14 @@ func (m *Importer) leave(s *step) {
 	if s.rest != nil {
 		s.rest()
 	}
+	m.places.give(s.job.TenantID)
 	m.running.Delete(s.job.ID)
+}
+
+func crowded() error {
+	f := fault.New(fault.Conflict, "import_busy", "%d import jobs are being worked on, and more at once are not: try again when one of them has finished", stepsAtOnce)
+	f.RetryAfter = time.Second
+	return f
 }
 
 func busyJob(job *Job) error {

@@ -45,7 +45,7 @@ func (m *Importer) Process(ctx context.Context, a actor.Actor, jobID string) (*P
 				return err
 			}
 			p, settings, err := m.planOf(tx, a, job)
-			if err == nil && p.madeFor(t, a.Role) && p.Fingerprint == settingsText(settings, job.Mapping) && settings.DryRun == (p.Result.Preview != nil) {
+			if err == nil && p.anew(job) == nil && p.madeFor(t, a.Role) && p.Fingerprint == settingsText(settings, job.Mapping) && settings.DryRun == (p.Result.Preview != nil) {
 				before = p.Result
 				return errAnswered
 			}

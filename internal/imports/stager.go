@@ -266,7 +266,7 @@ func (st *stager) finish(ctx context.Context) (*Processed, error) {
 			res.Warnings = append(res.Warnings, w)
 			res.say()
 		}
-		p := &plan{Fingerprint: settingsText(st.v.settings, job.Mapping), Mode: st.v.settings.Mode, Fields: st.fields, Chunks: st.chunks, Result: res}
+		p := &plan{Reading: reading, Fingerprint: settingsText(st.v.settings, job.Mapping), Mode: st.v.settings.Mode, Fields: st.fields, Chunks: st.chunks, Result: res}
 		st.v.keep(p)
 		if err := st.renumber(tx); err != nil {
 			return err

@@ -27,6 +27,38 @@ type step struct {
 	leases []time.Time // ends of the newest leases of this step
 }
 
+// stepsAtOnce is how many steps of one tenant a process takes at once: each counts
+// as one wish, and has the database write for as long as it takes.
+const stepsAtOnce = 4
+
+// places counts the steps under way of each tenant.
+type places struct {
+	mu    sync.Mutex
+	taken map[string]int
+}
+
+// take reports whether a tenant had a place left, and takes it.
+func (p *places) take(tenant string) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.taken[tenant] >= stepsAtOnce {
+		return false
+	}
+	if p.taken == nil {
+		p.taken = map[string]int{}
+	}
+	p.taken[tenant]++
+	return true
+}
+
+func (p *places) give(tenant string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.taken[tenant]--; p.taken[tenant] <= 0 {
+		delete(p.taken, tenant)
+	}
+}
+
 // inFlight is how many leases of a step may be on their way at once: those of its
 // work and of its beat, each of a transaction that may have run a few times.
 const inFlight = 16

@@ -19,6 +19,7 @@ import (
 // plan is what was decided about a file; applying goes by it. It is kept as
 // JSON beside the job.
 type plan struct {
+	Reading     int        `json:"reading"`     // the way of reading it was decided by
 	Fingerprint string     `json:"fingerprint"` // of mapping and options
 	Mode        string     `json:"mode"`
 	Fields      []string   `json:"fields"` // of the staged rows, in their order
@@ -30,6 +31,20 @@ type plan struct {
 	Zone        string     `json:"zone"`    // of times that name none
 	Lined       bool       `json:"lined,omitempty"`
 	Soft        []string   `json:"soft,omitempty"` // fields that a record there is does not take
+}
+
+// reading counts the ways in which files were read: where the same file may give
+// other rows than before, it goes up, and jobs that are ready are processed again.
+// 0 guessed dates and decimal marks.
+const reading = 1
+
+// anew refuses a plan of another way of reading, for a job nothing of which is
+// applied yet.
+func (p *plan) anew(job *Job) error {
+	if p.Reading == reading || job.ImportedCount > 0 {
+		return nil
+	}
+	return wrongState(job, "was processed by another version of the server, which may have read its file differently: process it again")
 }
 
 // survey is the first reading of a file: where things are and how they are
