@@ -12,7 +12,7 @@ import (
 
 // room is what must be free, in bytes, before a cluster goes into memory: the
 // journal, and for each processor some databases of 12 MB that tests hold at a
-// time. Two processors were seen to take 200 MB in all.
+// time. Two processors were seen to take 640 MB in all.
 func room() uint64 { return 1<<30 + uint64(runtime.NumCPU())<<27 }
 
 // memory is a folder in memory, "" when there is none with room.

@@ -13,12 +13,15 @@ func TestPortIsTaken(t *testing.T) {
 	other := Start(t)
 	s := Away(t)
 	s.port = other.port
+	stopped := make(chan bool)
 	go func() {
 		time.Sleep(300 * time.Millisecond)
 		other.Stop()
+		close(stopped)
 	}()
-	if s.Start(); !s.answers() {
-		t.Error("another server answers")
+	s.Start()
+	if <-stopped; !s.answers() {
+		t.Error("another server was taken for this one")
 	}
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
