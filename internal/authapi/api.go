@@ -133,6 +133,9 @@ func (a *API) answer(w http.ResponseWriter, r *http.Request) error {
 	}
 	if rt.who != public && a.opt.Session != nil {
 		if err := a.opt.Session(w, r, who); err != nil {
+			if rt.who == returning {
+				return a.astray(w, err)
+			}
 			return err
 		}
 	}
@@ -193,7 +196,7 @@ func refuseMethod(w http.ResponseWriter, r *http.Request, methods map[string]*ro
 // admit checks the credential a route asks for. Public routes look at none:
 // signed-out clients send the anonymous key, or an expired token, as bearer.
 func (a *API) admit(r *http.Request, rt *route) (actor.Actor, error) {
-	if rt.who == public || rt.who == open {
+	if rt.who.anyone() {
 		return actor.Actor{Role: actor.Anon, Address: web.ClientAddress(r), RequestID: web.RequestID(r.Context())}, nil
 	}
 	c := Credential(r)

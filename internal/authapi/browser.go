@@ -93,15 +93,19 @@ func (a *API) callback(w http.ResponseWriter, c *call) error {
 	return nil
 }
 
+// astray leads a person who came from a provider for nothing to the site.
+func (a *API) astray(w http.ResponseWriter, err error) error {
+	w.Header().Set("Location", a.svc.Misled(a.svc.Target(), err))
+	w.WriteHeader(http.StatusSeeOther)
+	return nil
+}
+
 // postedCallback turns a provider's form post into a navigation of our own,
 // which carries the flow's cookie; a cross-site post does not.
 func (a *API) postedCallback(w http.ResponseWriter, c *call) error {
 	v, err := readForm(w, c)
 	if err != nil { // a person is looking at this
-		err = fault.Wrap(err, fault.Invalid, "bad_oauth_callback", "The provider's form cannot be read")
-		w.Header().Set("Location", a.svc.Misled(a.svc.Target(), err))
-		w.WriteHeader(http.StatusSeeOther)
-		return nil
+		return a.astray(w, fault.Wrap(err, fault.Invalid, "bad_oauth_callback", "The provider's form cannot be read"))
 	}
 	q := url.Values{}
 	for _, k := range []string{"state", "code", "error", "error_description", "iss"} {

@@ -115,7 +115,7 @@ func (a *API) countSecret(w http.ResponseWriter, c *call) error {
 	return a.opt.Limit(w, gate.Attempt{Address: web.ClientAddress(c.Request), Many: c.exempt, Secret: true})
 }
 
-// uncounted says what a service key has left, which is all.
+// uncounted says what is left of nothing that counts: all.
 func (a *API) uncounted(w http.ResponseWriter, c *call) error {
 	if a.opt.Session == nil {
 		return nil

@@ -6,12 +6,16 @@ import "net/http"
 type caller uint8
 
 const (
-	public  caller = iota // anyone; the credential is not looked at, and what is tried is counted by what it is
-	open                  // anyone; counted as a request of the address
-	user                  // a signed-in user
-	member                // a signed-in user, with the second factor his tenant may ask for
-	service               // a service key
+	public    caller = iota // anyone; the credential is not looked at, and what is tried is counted by what it is
+	open                    // anyone; counted as a request of the address
+	returning               // open, for a browser that a provider sends back: what is refused leads it to the site
+	user                    // a signed-in user
+	member                  // a signed-in user, with the second factor his tenant may ask for
+	service                 // a service key
 )
+
+// anyone reports a route that looks at no credential.
+func (c caller) anyone() bool { return c == public || c == open || c == returning }
 
 // Route describes one served route, for rate limits and the OpenAPI document.
 // Pattern is below /auth/v1.
@@ -40,7 +44,7 @@ func Routes() []Route {
 	out := make([]Route, len(table))
 	for i := range table {
 		out[i] = table[i].Route
-		out[i].Public, out[i].Service = table[i].who == public || table[i].who == open, table[i].who == service
+		out[i].Public, out[i].Service = table[i].who.anyone(), table[i].who == service
 		if out[i].Status == 0 {
 			out[i].Status = http.StatusOK
 		}
@@ -92,13 +96,13 @@ var table = []route{
 		Query: fields{"token": "string", "type": "string", "redirect_to": "string"}}, public, (*API).openLink},
 	{Route{Method: "GET", Pattern: "/authorize", Doc: "Sign in at a provider", Status: http.StatusFound,
 		Query: withPKCE(fields{"provider": "string", "redirect_to": "string", "scopes": "string"})}, public, (*API).authorize},
-	{Route{Method: "GET", Pattern: "/callback/{provider}", Doc: "Where a provider sends the browser back to", Status: http.StatusFound, Query: answerFields}, open, (*API).callback},
-	{Route{Method: "POST", Pattern: "/callback/{provider}", Doc: "The same for providers that post a form", Status: http.StatusSeeOther}, open, (*API).postedCallback},
-	{Route{Method: "GET", Pattern: "/callback", Doc: "The same on a server with one provider", Status: http.StatusFound, Query: answerFields}, open, (*API).callback},
-	{Route{Method: "POST", Pattern: "/callback", Doc: "The same for a provider that posts a form", Status: http.StatusSeeOther}, open, (*API).postedCallback},
+	{Route{Method: "GET", Pattern: "/callback/{provider}", Doc: "Where a provider sends the browser back to", Status: http.StatusFound, Query: answerFields}, returning, (*API).callback},
+	{Route{Method: "POST", Pattern: "/callback/{provider}", Doc: "The same for providers that post a form", Status: http.StatusSeeOther}, returning, (*API).postedCallback},
+	{Route{Method: "GET", Pattern: "/callback", Doc: "The same on a server with one provider", Status: http.StatusFound, Query: answerFields}, returning, (*API).callback},
+	{Route{Method: "POST", Pattern: "/callback", Doc: "The same for a provider that posts a form", Status: http.StatusSeeOther}, returning, (*API).postedCallback},
 	{Route{Method: "GET", Pattern: "/settings", Doc: "What the server offers", Response: fields{"external": "object", "disable_signup": "boolean", "mailer_autoconfirm": "boolean",
 		"phone_autoconfirm": "boolean", "sms_provider": "string", "saml_enabled": "boolean", "passkeys_enabled": "boolean"}}, open, (*API).settings},
-	{Route{Method: "GET", Pattern: "/health", Doc: "Version of the service", Response: fields{"version": "string", "name": "string", "description": "string"}}, open, (*API).health},
+	{Route{Method: "GET", Pattern: "/health", Doc: "Version of the service", Response: fields{"version": "string", "name": "string", "description": "string"}}, public, (*API).health},
 	{Route{Method: "GET", Pattern: "/.well-known/jwks.json", Doc: "Public keys that access tokens are signed with", Response: fields{"keys": "array"}}, open, (*API).jwks},
 	{Route{Method: "GET", Pattern: "/.well-known/openid-configuration", Doc: "Where the keys are, for who knows the issuer", Response: discoveryFields}, open, (*API).discovery},
 	{Route{Method: "GET", Pattern: "/.well-known/oauth-authorization-server", Doc: "The same by its OAuth name", Response: discoveryFields}, open, (*API).discovery},

@@ -163,7 +163,11 @@ func (a *API) settings(w http.ResponseWriter, _ *call) error {
 	return web.JSON(w, http.StatusOK, a.svc.Settings())
 }
 
-func (a *API) health(w http.ResponseWriter, _ *call) error {
+// health is not counted: whoever probes it asks often.
+func (a *API) health(w http.ResponseWriter, c *call) error {
+	if err := a.uncounted(w, c); err != nil {
+		return err
+	}
 	return web.JSON(w, http.StatusOK, map[string]string{"version": a.svc.Version(), "name": "Holdfast", "description": "Holdfast identity: accounts, sessions and memberships"})
 }
 

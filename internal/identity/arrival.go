@@ -11,18 +11,28 @@ import (
 	"holdfast/internal/web"
 )
 
-// arrived notes a sign-in and where it came from.
-func (u *User) arrived(tx *db.Tx, now time.Time, c Client) error {
+// arrived notes a sign-in and where it came from: the latter once both factors are
+// shown where there are two, or who has the password alone would be known, and put
+// his addresses in place of the owner's.
+func (u *User) arrived(tx *db.Tx, now time.Time, aal string, c Client) error {
+	tx.Queue("UPDATE users SET last_sign_in_at = $2 WHERE id = $1", []any{u.ID, now}, nil)
+	if aal != aal2 && factor.On(u.Factors) {
+		return nil
+	}
+	return u.knownFrom(tx, c)
+}
+
+// knownFrom notes where an account's owner is.
+func (u *User) knownFrom(tx *db.Tx, c Client) error {
 	list, changed := u.from.With(web.AddressKey(c.Address))
 	if !changed {
-		tx.Queue("UPDATE users SET last_sign_in_at = $2 WHERE id = $1", []any{u.ID, now}, nil)
 		return nil
 	}
 	text, err := list.Text()
 	if err != nil {
 		return err
 	}
-	tx.Queue("UPDATE users SET last_sign_in_at = $2, signed_in_from = $3 WHERE id = $1", []any{u.ID, now, text}, nil)
+	tx.Queue("UPDATE users SET signed_in_from = $2 WHERE id = $1", []any{u.ID, text}, nil)
 	return nil
 }
 

@@ -214,6 +214,9 @@ func (s *Service) raiseOwn(tx *db.Tx, me own, r raised, c Client) (*grant, error
 	if err := s.raise(tx, &me.sess, r.method, r.factor); err != nil {
 		return nil, err
 	}
+	if err := me.knownFrom(tx, c); err != nil {
+		return nil, err
+	}
 	list, err := factor.List(tx, me.ID)
 	if err != nil {
 		return nil, err

@@ -1,6 +1,7 @@
 package identity_test
 
 import (
+	"fmt"
 	"strings"
 	"sync"
 	"testing"
@@ -101,6 +102,54 @@ func TestMFA_totp(t *testing.T) {
 		if aalOf(k, next) != "aal1" || len(next.User.Factors) != 1 {
 			k.Error("a new session starts with one factor and shows the factors")
 		}
+	})
+}
+
+// An account is known from where both its factors were shown: who has its password
+// alone is known from nowhere, however often he comes, and pushes nobody out.
+func TestMFA_knownFrom(t *testing.T) {
+	onBoth(t, nil, func(k *kit) {
+		const home, stranger, travel = "192.0.2.1", "198.51.100.7", "203.0.113.4"
+		known := func(from string, want bool) {
+			k.Helper()
+			got, err := k.svc.Known(k.ctx, "a@x.example", from)
+			k.ok(err)
+			if got != want {
+				k.Errorf("known from %s: %v", from, got)
+			}
+		}
+		in := func(from string) *identity.Session {
+			k.Helper()
+			s, err := k.svc.SignIn(k.ctx, "a@x.example", pw, identity.Client{Address: from})
+			k.ok(err)
+			return s
+		}
+		s := k.signUp("a@x.example", nil)
+		known(home, true)
+		in(travel)
+		known(travel, true) // one factor is all there is
+		a, _ := k.protect(s)
+		for i := range 25 {
+			in(fmt.Sprintf("198.51.100.%d", i))
+		}
+		known(home, true)
+		known(stranger, false)
+
+		k.sleep(time.Minute)
+		there := in(stranger)
+		at, err := k.svc.Authenticate(k.ctx, identity.Credential{Bearer: there.AccessToken, Address: stranger})
+		k.ok(err)
+		c, err := k.svc.ChallengeFactor(k.ctx, at, a.id, identity.Offer{})
+		k.ok(err)
+		_, err = k.svc.VerifyFactor(k.ctx, at, a.id, factor.Answer{ChallengeID: c.ID, Code: "000000"})
+		k.code(err, "mfa_verification_failed")
+		known(stranger, false)
+		c, err = k.svc.ChallengeFactor(k.ctx, at, a.id, identity.Offer{})
+		k.ok(err)
+		_, err = k.svc.VerifyFactor(k.ctx, at, a.id, factor.Answer{ChallengeID: c.ID, Code: k.codeOf(a)})
+		k.ok(err)
+		known(stranger, true)
+		known(home, true)
 	})
 }
 

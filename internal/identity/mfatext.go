@@ -57,7 +57,7 @@ func (s *Service) ration(tx *db.Tx, key string, n int) error {
 	}
 	now := s.now()
 	if left := s.recent.Ration(key, now, n, 24*time.Hour); left > 0 {
-		return tooSoon(left)
+		return tooSoon(left, n)
 	}
 	tx.Undone(func() { s.recent.Return(key, now) })
 	return nil

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"holdfast/internal/fault"
+	"holdfast/internal/gate"
 	"holdfast/internal/identity"
 	"holdfast/internal/identity/factor"
 )
@@ -172,7 +173,7 @@ func TestMFA_phoneStranger(t *testing.T) {
 		}
 		k.ok(ask(home))
 		k.ok(ask("2001:db8::2")) // the office's network
-		k.code(ask(home), "over_sms_send_rate_limit")
+		k.refused(ask(home), "over_sms_send_rate_limit", 1)
 		heard := 0
 		for range 20 {
 			k.sleep(time.Minute)
@@ -187,12 +188,21 @@ func TestMFA_phoneStranger(t *testing.T) {
 			k.ok(ask(home))
 		}
 		k.sleep(time.Minute)
-		k.code(ask(home), "over_sms_send_rate_limit")
+		k.refused(ask(home), "over_sms_send_rate_limit", 20)
 		k.ok(ask(office))
 		k.sleep(24 * time.Hour)
 		k.ok(ask("198.51.100.1"))
 		k.ok(ask(home))
 	})
+}
+
+// refused requires an error that says how many may come.
+func (k *kit) refused(err error, code string, most int) {
+	k.Helper()
+	k.code(err, code)
+	if d, ok := fault.As(err).Data.(gate.Refusal); !ok || d.Limit != most {
+		k.Errorf("told %+v, want the limit %d", fault.As(err).Data, most)
+	}
 }
 
 // Guesses are counted for the account, so that a new code is no new set of

@@ -46,14 +46,15 @@ func (s *Service) throttle(purpose, email string) error {
 	if left <= 0 {
 		return nil
 	}
-	return tooSoon(left)
+	return tooSoon(left, 1)
 }
 
-func tooSoon(left time.Duration) error {
+// tooSoon refuses what comes before the time that is left, where most may come.
+func tooSoon(left time.Duration, most int) error {
 	secs := int((left + time.Second - 1) / time.Second)
 	f := fault.New(fault.Limited, "over_email_send_rate_limit", "For security purposes, you can only request this after %d seconds.", secs)
 	f.RetryAfter = time.Duration(secs) * time.Second
-	gate.Explain(f, 1, time.Now().Add(f.RetryAfter))
+	gate.Explain(f, most, time.Now().Add(f.RetryAfter))
 	return f
 }
 

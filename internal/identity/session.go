@@ -103,7 +103,7 @@ func (s *Service) beginBy(tx *db.Tx, u *User, in entrance, c Client) (*grant, er
 	tx.Queue(`INSERT INTO sessions (id, user_id, tenant_id, aal, amr, counter, refresh_key, not_after, user_agent, address, created_at, updated_at, factor_id)
 		VALUES ($1, $2, $3, $4, $5, 0, $6, $7, $8, $9, $10, $10, $11)`,
 		[]any{sess.id, u.ID, null(sess.tenant), sess.aal, writeJSON(sess.amr), sess.key, sess.notAfter, clip(c.UserAgent), null(c.Address), now, null(sess.factor)}, nil)
-	if err := u.arrived(tx, now, c); err != nil {
+	if err := u.arrived(tx, now, sess.aal, c); err != nil {
 		return nil, err
 	}
 	s.seen(tx, sess.tenant, u.ID, true)

@@ -196,13 +196,29 @@ func (s *Service) countCode(tx *db.Tx, key string, interval time.Duration, most 
 	n, err := tx.Exec(`INSERT INTO sso_code_mails (counted_for, sent, since, sent_at) VALUES ($1, 1, $2, $2) ON CONFLICT (counted_for) DO UPDATE SET
 		sent = CASE WHEN sso_code_mails.since <= $3 THEN 1 ELSE sso_code_mails.sent + 1 END, since = CASE WHEN sso_code_mails.since <= $3 THEN excluded.since ELSE sso_code_mails.since END,
 		sent_at = excluded.sent_at WHERE sso_code_mails.sent_at <= $4 AND (sso_code_mails.since <= $3 OR sso_code_mails.sent < $5)`, key, now, now.Add(-codeDay), now.Add(-interval), most)
-	if err == nil && n == 0 {
-		f := fault.New(fault.Limited, "over_email_send_rate_limit", "For security purposes, you can only request this once a minute and a few times a day; a TXT record proves the domain too")
-		f.RetryAfter = interval
-		gate.Explain(f, most, now.Add(interval))
-		return f
+	if err != nil || n > 0 {
+		return err
 	}
-	return err
+	return s.overCode(tx, key, interval, most)
+}
+
+// overCode refuses a mail of key, and says when it may come.
+func (s *Service) overCode(tx *db.Tx, key string, interval time.Duration, most int) error {
+	now, opens, allowed := s.now(), time.Time{}, 1
+	err := tx.One("SELECT sent, since, sent_at FROM sso_code_mails WHERE counted_for = $1", []any{key}, func(r *db.Row) error {
+		opens = r.Time(2).Add(interval)
+		if day := r.Time(1).Add(codeDay); r.Int(0) >= int64(most) && day.After(opens) {
+			opens, allowed = day, most
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	f := fault.New(fault.Limited, "over_email_send_rate_limit", "For security purposes, you can only request this once a minute and a few times a day; a TXT record proves the domain too")
+	f.RetryAfter = max(opens.Sub(now)+time.Second-1, time.Second).Truncate(time.Second)
+	gate.Explain(f, allowed, now.Add(f.RetryAfter))
+	return f
 }
 
 // ProveByCode takes the code that was mailed.

@@ -153,14 +153,18 @@ func (a *API) answer(w http.ResponseWriter, r *http.Request) error {
 	}
 	err := a.admit(w, c, rt)
 	web.Note(w, prefix+rt.Pattern, c.actor.TenantID, c.actor.UserID, c.actor.KeyID)
+	if err != nil && rt.who == returning {
+		return a.astray(w, err)
+	}
 	if err != nil {
 		return err
 	}
 	if !a.svc.SAML() && strings.HasPrefix(rt.Pattern, "/admin/sso/") {
 		return samlOff()
 	}
-	// What browsers are led to answers with a redirect, directories by RFC 7644.
-	if rt.who == administrator || rt.who == service {
+	// What browsers are led to answers with a redirect, directories by RFC 7644, and
+	// where providers are found, which GoTrue names by resource ids too, none is.
+	if rt.who == administrator || rt.who == service && !strings.HasPrefix(rt.Pattern, "/admin/sso/") {
 		if err := identity.PathIDs(rt.Pattern, c.ids); err != nil {
 			return err
 		}
@@ -186,7 +190,7 @@ func (a *API) admit(w http.ResponseWriter, c *call, rt *route) error {
 			return nil
 		}
 		return a.opt.Depart(w, c.Request)
-	case public:
+	case public, returning:
 		c.actor = actor.Actor{Role: actor.Anon, Address: web.ClientAddress(c.Request)}
 		return a.count(w, c)
 	case provisioner:

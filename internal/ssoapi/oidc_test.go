@@ -459,7 +459,14 @@ func TestPostmastersGetFewMails(t *testing.T) {
 		for _, domains := range [][]string{{}, {victim}} {
 			k.want(k.call("PUT", "/sso/connections/"+c1, a1, map[string]any{"domains": domains}), 200, "")
 		}
-		mail(a1, c1, victim, 429)
+		told := func(who, connection, domain string, most int, wait time.Duration) {
+			k.Helper()
+			a := k.want(k.call("POST", "/sso/connections/"+connection+"/domains/"+domain+"/mail", who, nil), 429, "over_email_send_rate_limit")
+			if m := a.json(k); m["limit"] != float64(most) || m["retry_after"] != wait.Seconds() || a.header.Get("Retry-After") != fmt.Sprint(wait.Seconds()) {
+				k.Errorf("%s: told %s, want one of %d in %s", domain, a.body, most, wait)
+			}
+		}
+		told(a1, c1, victim, 1, time.Minute)
 		mail(a1, make(a1, 201, victim), victim, 429)
 		mail(a2, c2, victim, 429)
 		for range 4 {
@@ -468,7 +475,7 @@ func TestPostmastersGetFewMails(t *testing.T) {
 			mail(a1, c1, victim, 429)
 		}
 		k.later(61 * time.Second)
-		mail(a2, c2, victim, 429)
+		told(a2, c2, victim, 5, 24*time.Hour-5*61*time.Second)
 
 		var many []string
 		for i := range 21 {
@@ -478,7 +485,7 @@ func TestPostmastersGetFewMails(t *testing.T) {
 		for _, d := range many[:19] {
 			mail(a1, c1, d, 200)
 		}
-		mail(a1, c1, many[19], 429)
+		told(a1, c1, many[19], 20, 24*time.Hour-5*61*time.Second)
 		if len(k.mails) != 5+19 {
 			k.Errorf("%d mails", len(k.mails))
 		}
@@ -492,6 +499,32 @@ func TestPostmastersGetFewMails(t *testing.T) {
 			make(s.AccessToken, 201)
 		}
 		make(s.AccessToken, 422)
+	})
+}
+
+// Where an address has no requests left, a person whom a provider sends back is led
+// to the site with the reason, a probe of health is answered, and a client is refused.
+func TestReturningFromACrowd(t *testing.T) {
+	onBoth(t, func(k *kit) {
+		full := func(_ http.ResponseWriter, _ *http.Request, a actor.Actor) error {
+			if a.Role == actor.Service {
+				return nil
+			}
+			return fault.New(fault.Limited, "rate_limit_exceeded", "Too many requests")
+		}
+		k.h = ssoapi.New(k.svc, k.ident, ssoapi.Options{Shape: authapi.Shape, Credential: authapi.Credential, Session: full, Next: authapi.New(k.ident, authapi.Options{Session: full})})
+		for _, place := range []string{"GET /callback", "POST /callback", "GET /callback/github", "POST /callback/github", "GET /sso/oidc/" + uuid.NewString() + "/callback", "POST /sso/saml/acs"} {
+			method, path, _ := strings.Cut(place, " ")
+			a := k.call(method, path, "", nil)
+			to, err := url.Parse(a.header.Get("Location"))
+			k.ok(err)
+			if a.status != http.StatusSeeOther || to.Host != "app.example" || to.Query().Get("error_code") != "over_request_rate_limit" {
+				k.Errorf("%s: %d to %s", place, a.status, to)
+			}
+		}
+		k.want(k.call("GET", "/health", "", nil), 200, "")
+		k.want(k.call("GET", "/settings", "", nil), 429, "over_request_rate_limit")
+		k.want(k.call("GET", "/sso/saml/metadata", "", nil), 429, "over_request_rate_limit")
 	})
 }
 

@@ -7,6 +7,7 @@ type caller uint8
 
 const (
 	public        caller = iota // anyone
+	returning                   // a browser that a provider sends back: what is refused leads it to the site
 	attempt                     // anyone; counted as a sign-in
 	departure                   // anyone; counted as a browser that goes to a provider
 	administrator               // an administrator of a tenant, or a service key
@@ -36,7 +37,7 @@ func Routes() []Route {
 	out := make([]Route, len(table))
 	for i := range table {
 		out[i] = table[i].Route
-		out[i].Public, out[i].Service = table[i].who == public || table[i].who == attempt, table[i].who == service
+		out[i].Public, out[i].Service = table[i].who == public || table[i].who == returning || table[i].who == attempt, table[i].who == service
 		if out[i].Status == 0 {
 			out[i].Status = http.StatusOK
 		}
@@ -66,8 +67,8 @@ var table = []route{
 	{Route{Method: "POST", Pattern: "/sso", Doc: "Sign in at an organisation's provider, by domain or provider_id; PKCE is required", Status: http.StatusSeeOther,
 		Body: fields{"provider_id": "string", "domain": "string", "redirect_to": "string", "skip_http_redirect": "boolean", "code_challenge": "string", "code_challenge_method": "string"}}, attempt, (*API).start},
 	{Route{Method: "GET", Pattern: "/sso/saml/metadata", Doc: "SAML metadata of this service provider"}, public, (*API).metadata},
-	{Route{Method: "POST", Pattern: "/sso/saml/acs", Doc: "Where SAML providers post their response (form: SAMLResponse, RelayState)", Status: http.StatusFound}, public, (*API).acs},
-	{Route{Method: "GET", Pattern: "/sso/oidc/{id}/callback", Doc: "Where an organisation's OpenID provider sends the browser back to", Status: http.StatusFound}, public, (*API).callback},
+	{Route{Method: "POST", Pattern: "/sso/saml/acs", Doc: "Where SAML providers post their response (form: SAMLResponse, RelayState)", Status: http.StatusFound}, returning, (*API).acs},
+	{Route{Method: "GET", Pattern: "/sso/oidc/{id}/callback", Doc: "Where an organisation's OpenID provider sends the browser back to", Status: http.StatusFound}, returning, (*API).callback},
 
 	{Route{Method: "GET", Pattern: "/sso/connections", Doc: "The tenant's connections (administrators)"}, administrator, plain.list},
 	{Route{Method: "POST", Pattern: "/sso/connections", Doc: "Make a connection (administrators)", Body: connectionFields, Status: http.StatusCreated}, administrator, plain.create},
