@@ -71,7 +71,7 @@ compliance_events     ru     ru     r       ru     -        -      r
 score_models          r      r      r       r      -        -      r
 score_runs            r      r      r       r      -        -      r
 predictive_scores     r      r      r~      r      r~       r~     r~
-risk_clusters         r      r      r       r      -        -      r
+risk_clusters         r      r      r~      r      -        -      r~
 courses               rcud   rcud   rc      rcud   r        r      r
 training_assignments  rcud   rcud   rcu     rcud   r~u~     r~u~   r
 
@@ -108,7 +108,7 @@ apply-import-job                    x     x     x       x      -        -      -
 rollback-import-job                 x     x     -       -      -        -      -
 `
 
-// owned says which rows are a caller's own: SQL over his user id $1, his
+// owned says which rows are a caller's own, or shown to him: SQL over his user id $1, his
 // worker's id $2 and his role $3.
 var owned = map[string]string{
 	"members":              "user_id = $1",
@@ -129,6 +129,7 @@ var owned = map[string]string{
 	"checklist_answers":    "answered_by = $1 OR created_by = $1",
 	"talk_attendances":     "worker_id = $2",
 	"predictive_scores":    "user_id = $1 OR $3 IN ('manager', 'viewer') AND entity_type IN ('zone', 'equipment')",
+	"risk_clusters":        "about IN ('places', 'both')",
 	"training_assignments": "user_id = $1",
 	"point_events":         "user_id = $1",
 	"user_badges":          "user_id = $1",
