@@ -224,6 +224,8 @@ func TestSameFileHalfApplied(t *testing.T) {
 			k.set("import_jobs", half.ID, store.Row{"lease_claim": c.Key})
 			warned("being applied", half.JobNo+": to apply it again")
 			c.Close()
+			k.set("import_jobs", half.ID, store.Row{"lease_claim": nil, "lease_until": k.now.Add(time.Hour)})
+			warned("being applied by who had no connection for a claim", half.JobNo+": to apply it again")
 		}
 		k.set("import_jobs", half.ID, store.Row{"status": imports.RollingBack, "imported_count": int64(2000)})
 		warned("being rolled back", half.JobNo+": wait")

@@ -232,10 +232,10 @@ func (m *Importer) fitting(r actor.Role, but *target, headers []string) []string
 // a part of it, and still stands. It returns nil or the warning.
 func (m *Importer) repeated(tx *db.Tx, a actor.Actor, target, sha, except string) any {
 	var others []*Job
-	err := tx.Query("SELECT id, job_no, status, imported_count, lease_claim FROM import_jobs WHERE tenant_id = $1 AND sha256 = $2 AND target = $3 AND id <> $4 AND status <> 'rolled_back' "+
+	err := tx.Query("SELECT id, job_no, status, imported_count, lease_until, lease_claim FROM import_jobs WHERE tenant_id = $1 AND sha256 = $2 AND target = $3 AND id <> $4 AND status <> 'rolled_back' "+
 		"AND (status IN ('applying', 'completed') OR imported_count > 0) ORDER BY id DESC LIMIT 20",
 		[]any{a.TenantID, sha, target, except}, func(r *db.Row) error {
-			others = append(others, &Job{ID: r.Text(0), JobNo: r.Text(1), Status: r.Text(2), ImportedCount: r.Int(3), claim: r.Int(4)})
+			others = append(others, &Job{ID: r.Text(0), JobNo: r.Text(1), Status: r.Text(2), ImportedCount: r.Int(3), lease: r.Time(4), claim: r.Int(5)})
 			return nil
 		})
 	if err != nil {
@@ -268,13 +268,13 @@ func (m *Importer) standing(tx *db.Tx, job *Job) string {
 	return fmt.Sprintf("A part of the same file was applied by %s: go on with that job, or roll it back; to apply all of the file beside it, it must be forced.", job.JobNo)
 }
 
-// applies reports that a job which is applying is surely alive: in this process,
-// or under a claim. Of others the lease outlives a death by a minute, in which
-// the file must be free to be imported again.
+// applies reports that a job which is applying may be alive. On the embedded
+// engine only this process is asked: there the lease outlives a death by a
+// minute, in which the file must be free to be imported again.
 func (m *Importer) applies(tx *db.Tx, job *Job) bool {
-	if _, here := m.running.Load(job.ID); here || job.claim == 0 {
+	if _, here := m.running.Load(job.ID); here || m.db.Engine() != db.PostgreSQL {
 		return here
 	}
-	free, err := tx.Unclaimed(job.claim)
-	return err == nil && !free
+	orphan, err := m.orphaned(tx, job)
+	return err == nil && !orphan
 }
