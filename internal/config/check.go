@@ -238,6 +238,13 @@ func prefixes(setting string, list []string) ([]netip.Prefix, error) {
 			}
 			p = netip.PrefixFrom(a, a.BitLen())
 		}
+		// What they are compared with is unmapped (RFC 4291 section 2.5.5.2).
+		if p.Addr().Is4In6() {
+			if p.Bits() < 96 {
+				return nil, fmt.Errorf("config: %s: %q has IPv4 addresses and others: give it a length of at least /96, or write it as an IPv4 prefix", setting, s)
+			}
+			p = netip.PrefixFrom(p.Addr().Unmap(), p.Bits()-96)
+		}
 		out = append(out, p)
 	}
 	return out, nil

@@ -1,6 +1,7 @@
 package config
 
 import (
+	"net/netip"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -38,6 +39,7 @@ func TestLoadRefuses(t *testing.T) {
 		{"HOLDFAST_MAIL_INTERVAL=soon", "duration"},
 		{"HOLDFAST_PUBLIC_URL=ftp://x", "http or https"},
 		{"HOLDFAST_TRUSTED_PROXIES=proxy", "neither an address"},
+		{"HOLDFAST_SERVICE_ADDRESSES=::ffff:0.0.0.0/95", "at least /96"},
 		{"HOLDFAST_OAUTH_X_SECRET=y", "needs HOLDFAST_OAUTH_X_CLIENT_ID"},
 		{"HOLDFAST_TLS_CERT=a.pem", "go together"},
 		{"HOLDFAST_OAUTH_APPLE_TEAM_ID=t HOLDFAST_OAUTH_APPLE_CLIENT_ID=c", "go together"},
@@ -64,6 +66,34 @@ func TestLoadRefuses(t *testing.T) {
 	}
 	if _, err := Load("", nil, map[string]string{"dev": "true", "listen": "0.0.0.0:80"}); err == nil {
 		t.Error("--dev on a public listener was accepted")
+	}
+}
+
+// An IPv4 address is the same in its IPv6 form, of which a dual-stack system may
+// speak; the addresses compared with these are in the short one.
+func TestPrefixes(t *testing.T) {
+	for in, want := range map[string]string{
+		"10.0.0.5":              "10.0.0.5/32",
+		"10.0.0.0/8":            "10.0.0.0/8",
+		"::ffff:10.0.0.5":       "10.0.0.5/32",
+		"::ffff:10.0.0.5/128":   "10.0.0.5/32",
+		"::ffff:10.0.0.0/104":   "10.0.0.0/8",
+		"::ffff:0.0.0.0/96":     "0.0.0.0/0",
+		"2001:db8::/32":         "2001:db8::/32",
+		"2001:db8::1":           "2001:db8::1/128",
+		"::/0":                  "::/0",
+		"::ffff:0:10.0.0.5/128": "::ffff:0:a00:5/128", // not the mapped form
+	} {
+		c, err := Load("", nil, map[string]string{"trusted_proxies": in, "service_addresses": in})
+		if err != nil {
+			t.Errorf("%s: %v", in, err)
+			continue
+		}
+		for _, read := range []func() ([]netip.Prefix, error){c.Proxies, c.ServicePrefixes} {
+			if got, err := read(); err != nil || len(got) != 1 || got[0].String() != want {
+				t.Errorf("%s: %v %v, want %s", in, got, err, want)
+			}
+		}
 	}
 }
 

@@ -67,7 +67,8 @@ func ClientAddress(r *http.Request) string {
 }
 
 // clientAddress walks X-Forwarded-For from its right end, past the proxies we
-// trust: entries further left are claims of strangers.
+// trust: entries further left are claims of strangers. Where all are trusted the
+// client is the leftmost, a machine among the proxies.
 func clientAddress(r *http.Request, proxies []netip.Prefix) string {
 	host, _, err := net.SplitHostPort(r.RemoteAddr)
 	if err != nil {
@@ -79,16 +80,26 @@ func clientAddress(r *http.Request, proxies []netip.Prefix) string {
 	}
 	hops := strings.Split(strings.Join(r.Header.Values("X-Forwarded-For"), ","), ",")
 	for i := len(hops) - 1; i >= 0; i-- {
-		a, err := netip.ParseAddr(strings.TrimSpace(hops[i]))
+		a, err := hop(strings.TrimSpace(hops[i]))
 		if err != nil {
 			return host
 		}
+		// A zone is any text, and means nothing on another machine.
+		host = a.Unmap().WithZone("").String()
 		if !trusted(a, proxies) {
-			// A zone is any text, and means nothing on another machine.
-			return a.Unmap().WithZone("").String()
+			return host
 		}
 	}
 	return host
+}
+
+// hop reads an address, and one with a port, which some proxies add.
+func hop(s string) (netip.Addr, error) {
+	if a, err := netip.ParseAddr(s); err == nil {
+		return a, nil
+	}
+	p, err := netip.ParseAddrPort(s)
+	return p.Addr(), err
 }
 
 // Encrypted reports that the request came over TLS: to this server, or to a
