@@ -116,6 +116,10 @@ func TestOrder(t *testing.T) {
 		{[]string{"12/1/10", "12/13/10"}, cell.MDY, ""},
 		{[]string{"05/05/10", "03/04/2025"}, "dmy mdy", "03/04/2025 dmy mdy"},
 		{[]string{"45-01-31", "03/04/2025"}, "", "?"},
+		{[]string{"85/03/14", "90/12/01"}, cell.YMD, ""},
+		{[]string{"85.03.14", "2025-01-31"}, cell.YMD, ""},
+		{[]string{"31/01/25", "32/01/25"}, "", "?"},
+		{[]string{"85/03/14", "03/04/2025"}, "", "?"},
 	} {
 		var d cell.Dates
 		for _, v := range c.values {
@@ -151,6 +155,8 @@ func TestGivenOrder(t *testing.T) {
 		{[]string{"14/11/2025", "11/14/2025"}, cell.YMD, cell.YMD},
 		{[]string{"25/01/31", "26/02/28"}, cell.YMD, cell.YMD},
 		{[]string{"2025-01-31"}, cell.MDY, cell.MDY},
+		{[]string{"85/03/14", "90/12/01"}, cell.DMY, cell.YMD},
+		{[]string{"31/01/25", "32/01/25"}, cell.DMY, cell.DMY},
 	} {
 		var d cell.Dates
 		for _, v := range c.values {

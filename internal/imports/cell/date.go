@@ -27,7 +27,7 @@ type Dates struct {
 	against  [len(orders)]int    // values that do not read in an order
 	examples [len(orders)]string // the first that the two orders but this one read differently
 	dashed   bool                // the year may stand in front, before a dash
-	other    bool                // or before another mark
+	other    bool                // it may before another mark, and the day or the month as well
 }
 
 // Add looks at one value.
@@ -46,7 +46,7 @@ func (d *Dates) Add(s string) {
 		return
 	}
 	d.dashed = d.dashed || p.front && p.dashed
-	d.other = d.other || p.front && !p.dashed
+	d.other = d.other || p.front && !p.dashed && (read[0] != date{} || read[1] != date{})
 	for i, order := range orders {
 		if read[i] == (date{}) {
 			d.against[i]++
@@ -59,8 +59,9 @@ func (d *Dates) Add(s string) {
 }
 
 // left are the orders that all values read in. The year in front is one where
-// some value has dashes, as ISO 8601 wants them before it: 31/01/25 and 31.01.25
-// are written with the day in front.
+// some value has dashes, as ISO 8601 wants them before it, or where none reads
+// otherwise, as 85/03/14: 31/01/25 and 31.01.25 are written with the day in front,
+// and 32/01/25 among them is a slip.
 func (d *Dates) left() []string {
 	var out []string
 	for i, n := range d.against {
