@@ -45,6 +45,20 @@ func (k *kit) crowd(job *imports.Job, n int) {
 	}
 }
 
+// content counts the rows that are kept of a file's content.
+func (k *kit) content(job *imports.Job) (n int64) {
+	k.Helper()
+	err := k.d.Read(context.Background(), db.Scope{Tenant: k.as.TenantID}, func(tx *db.Tx) error {
+		return tx.One("SELECT (SELECT COUNT(*) FROM import_records WHERE tenant_id = $1 AND job_id = $2) + (SELECT COUNT(*) FROM import_edits WHERE tenant_id = $1 AND job_id = $2) "+
+			"+ (SELECT COUNT(*) FROM import_chunks WHERE tenant_id = $1 AND job_id = $2) + (SELECT COUNT(*) FROM import_outcomes WHERE tenant_id = $1 AND job_id = $2) + (SELECT COUNT(*) FROM import_plans WHERE tenant_id = $1 AND job_id = $2 AND plan LIKE '%secret%')",
+			[]any{k.as.TenantID, job.ID}, func(r *db.Row) error { n = r.Int(0); return nil })
+	})
+	if err != nil {
+		k.Fatal(err)
+	}
+	return n
+}
+
 func (k *kit) sweep() imports.Swept {
 	k.Helper()
 	s, err := k.m.Sweep(context.Background())
@@ -58,17 +72,6 @@ func (k *kit) sweep() imports.Swept {
 // went on with are cancelled; what was applied can still be rolled back.
 func TestRetention(t *testing.T) {
 	each(t, func(k *kit) {
-		rows := func(job *imports.Job) (n int64) { // kept of a file's content
-			err := k.d.Read(context.Background(), db.Scope{Tenant: k.as.TenantID}, func(tx *db.Tx) error {
-				return tx.One("SELECT (SELECT COUNT(*) FROM import_records WHERE tenant_id = $1 AND job_id = $2) + (SELECT COUNT(*) FROM import_edits WHERE tenant_id = $1 AND job_id = $2) "+
-					"+ (SELECT COUNT(*) FROM import_chunks WHERE tenant_id = $1 AND job_id = $2) + (SELECT COUNT(*) FROM import_outcomes WHERE tenant_id = $1 AND job_id = $2) + (SELECT COUNT(*) FROM import_plans WHERE tenant_id = $1 AND job_id = $2 AND plan LIKE '%secret%')",
-					[]any{k.as.TenantID, job.ID}, func(r *db.Row) error { n = r.Int(0); return nil })
-			})
-			if err != nil {
-				k.Fatal(err)
-			}
-			return n
-		}
 		applied := k.upload("zones", "", "", "a.csv", []byte(shelves+"secret 1,x\nA 3,x\n"))
 		k.process(applied)
 		if _, err := k.m.EditRow(context.Background(), k.as, applied.ID, 4, imports.Edit{Cells: map[string]string{"code": "A-3"}}); err != nil {
@@ -111,7 +114,7 @@ func TestRetention(t *testing.T) {
 			k.Errorf("the applied job is %s", got)
 		}
 		for _, job := range []*imports.Job{applied, gone, lined, idle} {
-			if n := rows(job); n != 0 {
+			if n := k.content(job); n != 0 {
 				k.Errorf("%s: %d rows of its file's content are kept", job.FileName, n)
 			}
 		}
@@ -129,6 +132,25 @@ func TestRetention(t *testing.T) {
 		k.as.TenantID = south
 		if got := k.status(short); got != "cancelled" {
 			k.Errorf("the short job is %s", got)
+		}
+	})
+}
+
+// A job that broke off keeps what going on needs when its time is over, and once
+// it went on nothing is left of its file.
+func TestRetentionOfAPart(t *testing.T) {
+	each(t, func(k *kit) {
+		job := k.broken()
+		k.now = k.now.AddDate(0, 0, 91)
+		if diff := cmp.Diff(imports.Swept{Expired: 1}, k.sweep()); diff != "" || k.files() != 0 {
+			k.Errorf("%d files %s", k.files(), diff)
+		}
+		remove(k, "zones", k.find("zones", "name", "in the way")["id"].(string))
+		if a := k.apply(job); a.ImportedCount != 3500 {
+			k.Errorf("%+v", a)
+		}
+		if n := k.content(job); n != 0 {
+			k.Errorf("%d rows of its file's content are kept", n)
 		}
 	})
 }

@@ -1,12 +1,14 @@
 package imports
 
 import (
+	"fmt"
 	"slices"
 
 	"github.com/google/uuid"
 
 	"holdfast/internal/actor"
 	"holdfast/internal/db"
+	"holdfast/internal/query"
 	"holdfast/internal/store"
 )
 
@@ -53,8 +55,12 @@ func inserts(rows []store.Row) []store.Change {
 // span is a chunk of rows that were put together with others.
 type span struct{ seq, rows int }
 
-// tellOutcomes keeps what the rows of some chunks became.
+// tellOutcomes keeps what the rows of some chunks became, as long as the rows
+// are kept themselves.
 func (ap *application) tellOutcomes(chunks []span) {
+	if ap.step.job.blobKey == "" {
+		chunks = nil
+	}
 	for _, c := range chunks {
 		n := min(c.rows, len(ap.outcomes))
 		data := make([]byte, 0, n*outcomeBytes)
@@ -116,6 +122,35 @@ func (s *sequel) tell(row *StagedRow, at int) {
 			row.EntityID = id.String()
 		}
 	}
+}
+
+// withoutGone takes from rows what they tell of records that are there no more:
+// a rollback that left some, or that is not through, took them back.
+func (p *RowPage) withoutGone(tx *db.Tx, tenant string) error {
+	var ids []string
+	for _, r := range p.Rows {
+		if r.EntityID != "" {
+			ids = append(ids, r.EntityID)
+		}
+	}
+	if len(ids) == 0 {
+		return nil
+	}
+	there := map[string]bool{}
+	resource := p.sequel.target.becomes(p.sequel.plan.Lined)
+	err := tx.Query("SELECT id FROM "+resource+" WHERE tenant_id = $1 AND "+tx.DB().InUUID("id", 2), []any{tenant, query.List(ids)}, func(r *db.Row) error {
+		there[r.Text(0)] = true
+		return nil
+	})
+	if err != nil {
+		return fmt.Errorf("look for %s: %w", resource, err)
+	}
+	for i := range p.Rows {
+		if r := &p.Rows[i]; r.EntityID != "" && !there[r.EntityID] {
+			r.Action, r.EntityType, r.EntityID = "", "", ""
+		}
+	}
+	return nil
 }
 
 // seen is a staged row without what the reader may not see.

@@ -110,6 +110,37 @@ func TestRecordsOfChunks(t *testing.T) {
 	})
 }
 
+// A rollback of a part leaves rows whose records are gone; they name none.
+func TestRecordsOfAPartialRollback(t *testing.T) {
+	const file = "sku,name\nP-1,Uno\nP-2,Two\nP-3,Three\nP-4,Four\n"
+	each(t, func(k *kit) {
+		for _, whole := range []int64{0, 1} { // at once, and in batches
+			k.parted(whole)
+			one := k.add("items", store.Row{"sku": "P-1", "name": "One"})
+			job, _, _ := k.imported("items", `{"force":true}`, "", "i.csv", []byte(file))
+			k.set("items", k.find("items", "sku", "P-3")["id"].(string), store.Row{"name": "Mine"})
+			if res, err := k.m.RollbackRest(context.Background(), k.as, job.ID); err != nil || res.RolledBack != 3 {
+				k.Fatalf("%+v %v", res, err)
+			}
+			if diff := cmp.Diff([]string{"2 update P-1", "3  -", "4 insert P-3", "5  -"}, k.outcomes(job, "items", "sku")); diff != "" {
+				k.Errorf("whole %d: %s", whole, diff)
+			}
+			for _, id := range []string{one, k.find("items", "sku", "P-3")["id"].(string)} {
+				remove(k, "items", id)
+			}
+		}
+		k.add("items", store.Row{"sku": "P-5", "name": "Five"})
+		job, _, _ := k.imported("orders", "", "", "o.csv", []byte("order no,sku,quantity\nA-1,P-5,3\nA-2,P-5,4\n"))
+		k.set("orders", k.find("orders", "order_no", "A-2")["id"].(string), store.Row{"notes": "mine"})
+		if res, err := k.m.RollbackRest(context.Background(), k.as, job.ID); err != nil || res.RolledBack != 1 {
+			k.Fatalf("%+v %v", res, err)
+		}
+		if diff := cmp.Diff([]string{"2  -", "3 insert 4"}, k.outcomes(job, "order_lines", "qty_ordered")); diff != "" {
+			k.Error(diff)
+		}
+	})
+}
+
 // ready is another job, of one row.
 func (k *kit) ready() *imports.Job {
 	k.Helper()

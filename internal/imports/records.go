@@ -162,7 +162,8 @@ func readRecords(tx *db.Tx, tenant, job string, seq int) (list []record, err err
 // where it stands in the file. Cells are in the order of the page's Columns. Of a
 // valid row Parsed holds what would be written, by field, and once it is applied
 // the others what was done (insert, update, unchanged) and to which record; a
-// counted place that was as the file says has none.
+// counted place that was as the file says has none, and of a job that is rolled
+// back in part they are empty where the record is gone.
 type StagedRow struct {
 	Row    int            `json:"row"`
 	Line   int            `json:"line"`
@@ -306,7 +307,10 @@ func (m *Importer) Rows(ctx context.Context, a actor.Actor, jobID string, f RowF
 		if p.sequel, err = m.sequelFor(tx, a, job); err != nil {
 			return err
 		}
-		return p.fill(tx, job, f)
+		if err := p.fill(tx, job, f); err != nil || job.RolledBackCount == 0 && job.Status != RollingBack {
+			return err
+		}
+		return p.withoutGone(tx, job.TenantID)
 	})
 	if err != nil {
 		return nil, fmt.Errorf("imports: rows: %w", err)
