@@ -93,17 +93,8 @@ func (s *shape) match(parts []string) (ids []string, ok bool) {
 	return ids, true
 }
 
-// serve answers, and counts on the address what was refused before anything
-// counted it: every answer says what is left.
 func (a *API) serve(w http.ResponseWriter, r *http.Request) error {
-	err := a.answer(w, r)
-	if err == nil || a.opt.Session == nil || gate.Counted(w) {
-		return err
-	}
-	if over := a.opt.Session(w, r, actor.Actor{Role: actor.Anon}); over != nil {
-		return over
-	}
-	return err
+	return gate.Late(w, r, a.answer(w, r), a.opt.Session)
 }
 
 func (a *API) answer(w http.ResponseWriter, r *http.Request) error {

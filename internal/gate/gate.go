@@ -264,8 +264,17 @@ func Headers(w http.ResponseWriter, s limit.State) {
 	h["X-Ratelimit-Used"] = []string{strconv.Itoa(s.Used)}
 }
 
-// Counted reports an answer that has the headers.
-func Counted(w http.ResponseWriter) bool { return len(w.Header()["X-Ratelimit-Limit"]) > 0 }
+// Late counts on the address, by take, what was refused with err before anything
+// counted it: every answer says what is left. It returns what to answer.
+func Late(w http.ResponseWriter, r *http.Request, err error, take func(http.ResponseWriter, *http.Request, actor.Actor) error) error {
+	if err == nil || take == nil || len(w.Header()["X-Ratelimit-Limit"]) > 0 {
+		return err
+	}
+	if over := take(w, r, actor.Actor{Role: actor.Anon}); over != nil {
+		return over
+	}
+	return err
+}
 
 // Refuse is the fault of a caller who has to wait. Its Data is a Refusal.
 func Refuse(s limit.State, what string) error {

@@ -100,17 +100,8 @@ func (c *call) client() identity.Client {
 	return identity.Client{Address: web.ClientAddress(c.Request), UserAgent: c.UserAgent(), RequestID: web.RequestID(c.Context())}
 }
 
-// serve answers, and counts on the address what was refused before anything
-// counted it: every answer says what is left.
 func (a *API) serve(w http.ResponseWriter, r *http.Request) error {
-	err := a.answer(w, r)
-	if err == nil || a.opt.Session == nil || gate.Counted(w) {
-		return err
-	}
-	if over := a.opt.Session(w, r, actor.Actor{Role: actor.Anon}); over != nil {
-		return over
-	}
-	return err
+	return gate.Late(w, r, a.answer(w, r), a.opt.Session)
 }
 
 func (a *API) answer(w http.ResponseWriter, r *http.Request) error {
