@@ -192,10 +192,14 @@ func New(cfg Config, d *db.DB, m Mailer, now func() time.Time) (*Service, error)
 func (s *Service) HashApart(answered func() int64) error { return s.hasher.Apart(answered) }
 
 // Close sends the mails and writes the audit rows that wait in memory, and stops.
-// Mails of invitations wait in the database for the next start.
+// Mails of invitations wait in the database for the next start. The rows come last
+// and have two seconds, whatever the mails took of ctx.
 func (s *Service) Close(ctx context.Context) error {
 	s.hasher.Close()
-	return errors.Join(s.WriteKeyUses(ctx), s.invites.Close(ctx), s.outbox.Close(ctx))
+	mails := errors.Join(s.invites.Close(ctx), s.outbox.Close(ctx))
+	rows, cancel := context.WithTimeout(context.WithoutCancel(ctx), 2*time.Second)
+	defer cancel()
+	return errors.Join(mails, s.WriteKeyUses(rows))
 }
 
 func (c *Config) complete() error {

@@ -12,6 +12,7 @@ import (
 	"holdfast/internal/db"
 	"holdfast/internal/fault"
 	"holdfast/internal/identity/token"
+	"holdfast/internal/web"
 )
 
 // KeyUse is what a service key was used for.
@@ -21,33 +22,41 @@ type KeyUse struct {
 	refused       bool
 }
 
-// maxKeyUses bounds the kinds of use that are told apart between two writes; what
-// comes on top is told by its key alone.
-const maxKeyUses = 4096
+// maxKeyUses bounds the kinds of use of one key that are told apart between two
+// writes, so that who has stolen it cannot fill the audit log; what comes on top is
+// told by the key alone.
+const maxKeyUses = 256
 
 // keyUses gathers the uses of service keys, so that the audit log has them all and
 // no request waits for its row.
 type keyUses struct {
-	mu   sync.Mutex
-	seen map[KeyUse]keyUsed
+	mu    sync.Mutex
+	seen  map[KeyUse]keyUsed // by web.AddressKey in place of the address
+	kinds map[KeyUse]int     // how many of them, by the use that sums up the rest
 }
 
 type keyUsed struct {
-	times   int
-	since   time.Time
-	request string // the first one's id
+	times            int
+	since            time.Time
+	request, address string // the first one's
 }
 
 func (k *keyUses) add(u KeyUse, more keyUsed) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	if k.seen == nil {
-		k.seen = map[KeyUse]keyUsed{}
+		k.seen, k.kinds = map[KeyUse]keyUsed{}, map[KeyUse]int{}
 	}
+	rest := KeyUse{Key: u.Key, refused: u.refused}
+	u.Address = web.AddressKey(u.Address)
 	had, known := k.seen[u]
-	if !known && len(k.seen) >= maxKeyUses {
-		u = KeyUse{Key: u.Key, refused: u.refused}
-		had, known = k.seen[u]
+	if !known && u != rest {
+		if k.kinds[rest] < maxKeyUses {
+			k.kinds[rest]++
+		} else {
+			u, more.address = rest, ""
+			had, known = k.seen[u]
+		}
 	}
 	if known {
 		had.times += more.times
@@ -60,7 +69,7 @@ func (k *keyUses) take() map[KeyUse]keyUsed {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	out := k.seen
-	k.seen = nil
+	k.seen, k.kinds = nil, nil
 	return out
 }
 
@@ -69,7 +78,7 @@ func (k *keyUses) take() map[KeyUse]keyUsed {
 func (s *Service) KeyUsed(u KeyUse, requestID string) {
 	if s.serviceKey(u.Key) {
 		u.Method = cut(u.Method, 10)
-		s.keyUses.add(u, keyUsed{1, s.now(), requestID})
+		s.keyUses.add(u, keyUsed{1, s.now(), requestID, u.Address})
 	}
 }
 
@@ -82,7 +91,7 @@ func (s *Service) serviceKey(id string) bool {
 }
 
 // WriteKeyUses writes the uses since it was called last to the audit log: one row
-// to a key, client address and route. Run it every minute. Uses that could not be
+// to a key, client address (of IPv6 its /64) and route. Run it every minute. Uses that could not be
 // written wait for the next time.
 func (s *Service) WriteKeyUses(ctx context.Context) error {
 	seen := s.keyUses.take()
@@ -105,8 +114,12 @@ func (s *Service) WriteKeyUses(ctx context.Context) error {
 }
 
 func (u KeyUse) event(n keyUsed) event {
-	e := event{key: u.Key, action: "api_key.used", details: map[string]any{"requests": n.times, "since": n.since.Format(time.RFC3339)}, client: Client{Address: u.Address, RequestID: n.request}}
-	for name, v := range map[string]string{"method": u.Method, "route": u.Route} {
+	e := event{key: u.Key, action: "api_key.used", details: map[string]any{"requests": n.times, "since": n.since.Format(time.RFC3339)}, client: Client{Address: n.address, RequestID: n.request}}
+	network := u.Address
+	if network == n.address {
+		network = ""
+	}
+	for name, v := range map[string]string{"method": u.Method, "route": u.Route, "network": network} {
 		if v != "" {
 			e.details[name] = v
 		}
@@ -129,6 +142,6 @@ func (s *Service) fromHome(address string) bool {
 
 // elsewhere refuses a service key that comes from an address it is not taken from.
 func (s *Service) elsewhere(id string, c Credential) error {
-	s.keyUses.add(KeyUse{Key: id, Address: c.Address, refused: true}, keyUsed{1, s.now(), c.RequestID})
+	s.keyUses.add(KeyUse{Key: id, Address: c.Address, refused: true}, keyUsed{1, s.now(), c.RequestID, c.Address})
 	return fault.New(fault.Forbidden, "no_authorization", "The service key is not accepted from the address %s", cmp.Or(c.Address, "of this request"))
 }

@@ -6,9 +6,11 @@ import (
 	"net/netip"
 	"strings"
 	"testing"
+	"time"
 
 	"holdfast/internal/fault"
 	"holdfast/internal/identity"
+	"holdfast/internal/mail"
 )
 
 // From elsewhere a service key is refused in all its forms, with a sentence, and the
@@ -49,22 +51,78 @@ func TestKeyUse_elsewhere(t *testing.T) {
 	})
 }
 
-// However many addresses and routes there are, what waits in memory is bounded, and
-// no use is lost.
+// However many addresses and routes there are, a key fills the audit log with some
+// hundred rows at once, an IPv6 network counts as one address, one key takes nothing
+// of another's, and no use is lost.
 func TestKeyUse_bounded(t *testing.T) {
 	onBoth(t, func(c *identity.Config) { c.SecretKey = "sb_secret_configured-by-the-operator-0123456789" }, func(k *kit) {
-		for i := range 5000 {
-			k.svc.KeyUsed(identity.KeyUse{Key: "configured", Address: fmt.Sprint("10.0.", i/250, ".", i%250), Method: "GET", Route: "/rest/v1/{name}"}, "")
+		use := func(key, address string) {
+			k.svc.KeyUsed(identity.KeyUse{Key: key, Address: address, Method: "GET", Route: "/rest/v1/{name}"}, "")
 		}
+		for i := range 5000 {
+			use("jwt:service_role", fmt.Sprintf("2001:db8::%x", i+1))
+		}
+		for i := range 5000 {
+			use("configured", fmt.Sprint("10.0.", i/250, ".", i%250))
+		}
+		use("jwt:service_role", "10.0.0.1")
 		for _, other := range []string{"configured:publishable", "jwt:anon", "scim:x", ""} {
 			k.svc.KeyUsed(identity.KeyUse{Key: other, Method: "GET", Route: "/"}, "")
 		}
+		gone, cancel := context.WithCancel(k.ctx)
+		cancel()
+		if k.svc.WriteKeyUses(gone) == nil {
+			k.Error("written to a database that was not there")
+		}
 		k.ok(k.svc.WriteKeyUses(k.ctx))
-		if n := k.count("SELECT COUNT(*) FROM audit WHERE action = 'api_key.used'"); n != 4097 {
-			k.Errorf("%d rows", n)
+		for of, want := range map[string]int{
+			"": 259,
+			" AND key_id = 'configured' AND address IS NULL AND details LIKE '%\"requests\":4744%'":                                  1,
+			" AND key_id = 'configured' AND details LIKE '%\"requests\":1,%' AND details NOT LIKE '%network%'":                       256,
+			" AND address = '2001:db8::1' AND details LIKE '%\"network\":\"2001:db8::/64\"%' AND details LIKE '%\"requests\":5000%'": 1,
+			" AND key_id = 'jwt:service_role' AND address = '10.0.0.1'":                                                              1,
+		} {
+			if n := k.count("SELECT COUNT(*) FROM audit WHERE action = 'api_key.used'" + of); n != want {
+				k.Errorf("%d rows%s, want %d", n, of, want)
+			}
 		}
-		if n := k.count("SELECT COUNT(*) FROM audit WHERE action = 'api_key.used' AND address IS NULL AND details LIKE '%\"requests\":904%'"); n != 1 {
-			k.Errorf("%d rows of all others", n)
+	})
+}
+
+// A stop leaves its time to the mails: they are waited for before the rows are
+// written, which have a time of their own, so that neither is lost for the other.
+func TestKeyUse_stop(t *testing.T) {
+	const rows = "SELECT COUNT(*) FROM audit WHERE action = 'api_key.used'"
+	onBoth(t, func(c *identity.Config) { c.SecretKey = "sb_secret_configured-by-the-operator-0123456789" }, func(k *kit) {
+		k.signUp("a@x.example", nil)
+		k.svc.KeyUsed(identity.KeyUse{Key: "configured", Method: "GET", Route: "/"}, "")
+		sent, ready := make(chan int, 1), make(chan bool)
+		close(ready)
+		k.slow = func(mail.Message) <-chan bool {
+			for i := range 600 { // until the stop waits for this mail
+				if fault.Is(k.svc.Recover(k.ctx, identity.MailRequest{Email: fmt.Sprintf("nobody-%d@x.example", i)}, identity.Client{}), fault.Unavailable) {
+					sent <- k.count(rows)
+					break
+				}
+				time.Sleep(50 * time.Millisecond)
+			}
+			return ready
 		}
+		k.ok(k.svc.Recover(k.ctx, identity.MailRequest{Email: "a@x.example"}, identity.Client{}))
+		k.ok(k.svc.Close(k.ctx))
+		if before, after := <-sent, k.count(rows); before != 0 || after != 1 {
+			k.Errorf("%d rows while the mail was waited for, %d after it", before, after)
+		}
+		k.start()
+		k.svc.KeyUsed(identity.KeyUse{Key: "configured", Method: "GET", Route: "/"}, "")
+		spent, cancel := context.WithCancel(k.ctx)
+		cancel()
+		for i := 0; i < 15 && k.count(rows) != 2; i++ { // a slow database may need longer than it is given
+			_ = k.svc.Close(spent) // which may say so of mails
+		}
+		if n := k.count(rows); n != 2 {
+			k.Errorf("%d rows after mails took all the time, want 2", n)
+		}
+		k.start()
 	})
 }
