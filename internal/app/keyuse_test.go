@@ -13,7 +13,8 @@ import (
 )
 
 // Every use of a service key is in the audit log, reading as well: one row to a key,
-// client address and route in a minute, with how often. What is done with other
+// client address and route in a minute, with how often; those that only count it as
+// the operator's server, and those it was refused for, too. What is done with other
 // credentials is not in those rows.
 func TestServiceKeyUses(t *testing.T) {
 	testkit.Run(t, func(t *testing.T, k *testkit.Kit) {
@@ -40,6 +41,18 @@ func TestServiceKeyUses(t *testing.T) {
 		get("/rest/v1/tenants", keys.SecretKey)
 		get("/auth/v1/settings", keys.PublishableKey)
 		get("/rest/v1/items", keys.SecretKey, "Authorization", "Bearer "+k.Token(who("manager"))) // it raises nothing there
+		get("/auth/v1/settings", keys.SecretKey)                                                  // nor here, where no key is looked at
+		refused := func(method, path, key, origin string, body any) {
+			t.Helper()
+			if r := k.Call(testkit.Request{Method: method, Path: path, Header: map[string]string{"Apikey": key, "Origin": origin}, Body: body}); r.Status < 400 || r.Status >= 500 {
+				t.Fatalf("%s: %d %s", path, r.Status, r.Body)
+			}
+		}
+		code := map[string]string{"type": "email", "email": "nobody@x.example", "token": "000000"}
+		refused("POST", "/auth/v1/verify", keys.SecretKey, "", code) // it signs in many
+		refused("POST", "/auth/v1/verify", keys.PublishableKey, "", code)
+		refused("POST", "/auth/v1/sso", keys.SecretKey, "", map[string]string{"domain": "nobody.example"})
+		refused("GET", "/auth/v1/admin/users", keys.SecretKey, "https://app.example", nil) // it was shipped to a browser
 		if n := len(keyUses(t, k)); n != 0 {
 			t.Errorf("%d rows were written by requests", n)
 		}
@@ -57,6 +70,7 @@ func TestServiceKeyUses(t *testing.T) {
 		}
 		want := []string{
 			id + " 127.0.0.1 ok GET /auth/v1/admin/custom-providers 1", id + " 127.0.0.1 ok GET /auth/v1/admin/users 4", id + " 127.0.0.1 ok GET /rest/v1/{name} 1",
+			id + " 127.0.0.1 ok POST /auth/v1/sso 1", id + " 127.0.0.1 ok POST /auth/v1/verify 1", id + " 127.0.0.1 refused   1",
 			id + " 203.0.113.9 ok GET /auth/v1/admin/users 1",
 		}
 		if got := keyUses(t, k); !slices.Equal(got, want) {

@@ -53,8 +53,9 @@ func (s *Service) Known(ctx context.Context, account, address string) (known boo
 	return known, err
 }
 
-// ServiceKey reports a request that shows the service key: alone, or as bearer.
-func (s *Service) ServiceKey(ctx context.Context, c Credential) bool {
+// ServiceKey reports a request that shows the service key, alone or as bearer, to
+// a route that asks for no credential, and keeps that as a use of it.
+func (s *Service) ServiceKey(ctx context.Context, c Credential, method, route string) bool {
 	key := c.Bearer
 	if key == "" {
 		key = c.APIKey
@@ -63,7 +64,11 @@ func (s *Service) ServiceKey(ctx context.Context, c Credential) bool {
 		return false
 	}
 	a, err := s.byAPIKey(ctx, key, c)
-	return err == nil && a.Role == actor.Service
+	if err != nil || a.Role != actor.Service {
+		return false
+	}
+	s.KeyUsed(KeyUse{Key: a.KeyID, Address: c.Address, Method: method, Route: route}, c.RequestID)
+	return true
 }
 
 const phoneAccount = "phone:"

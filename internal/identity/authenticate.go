@@ -1,6 +1,7 @@
 package identity
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"strings"
@@ -190,10 +191,10 @@ func (s *Service) keyActor(ctx context.Context, v *verified, c Credential) (acto
 // own fetch sends it. It is refused as well from where the operator has none.
 func (s *Service) serviceActor(id string, c Credential) (actor.Actor, error) {
 	if c.Origin != "" || c.SecFetchSite != "" || c.Cookie || browser(c.UserAgent) {
-		return actor.Actor{}, fault.New(fault.Unauthorized, "no_authorization", "The service key must not be used in a browser")
+		return actor.Actor{}, s.refuseKey(id, "browser", c, fault.New(fault.Unauthorized, "no_authorization", "The service key must not be used in a browser"))
 	}
 	if !s.fromHome(c.Address) {
-		return actor.Actor{}, s.elsewhere(id, c)
+		return actor.Actor{}, s.refuseKey(id, "address", c, fault.New(fault.Forbidden, "no_authorization", "The service key is not accepted from the address %s", cmp.Or(c.Address, "of this request")))
 	}
 	return actor.Actor{Role: actor.Service, KeyID: id}, nil
 }

@@ -1,7 +1,6 @@
 package identity
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"net/netip"
@@ -10,7 +9,6 @@ import (
 	"time"
 
 	"holdfast/internal/db"
-	"holdfast/internal/fault"
 	"holdfast/internal/identity/token"
 	"holdfast/internal/web"
 )
@@ -19,7 +17,7 @@ import (
 type KeyUse struct {
 	Key, Address  string
 	Method, Route string // "" of a use that was refused before it got to one
-	refused       bool
+	refused       string // why; "" of one that was not
 }
 
 // maxKeyUses bounds the kinds of use of one key that are told apart between two
@@ -124,8 +122,8 @@ func (u KeyUse) event(n keyUsed) event {
 			e.details[name] = v
 		}
 	}
-	if u.refused {
-		e.outcome, e.details["code"] = "refused", "no_authorization"
+	if u.refused != "" {
+		e.outcome, e.details["code"], e.details["reason"] = "refused", "no_authorization", u.refused
 	}
 	return e
 }
@@ -140,8 +138,8 @@ func (s *Service) fromHome(address string) bool {
 	return err == nil && slices.ContainsFunc(s.cfg.ServiceAddresses, func(p netip.Prefix) bool { return p.Contains(a) })
 }
 
-// elsewhere refuses a service key that comes from an address it is not taken from.
-func (s *Service) elsewhere(id string, c Credential) error {
-	s.keyUses.add(KeyUse{Key: id, Address: c.Address, refused: true}, keyUsed{1, s.now(), c.RequestID, c.Address})
-	return fault.New(fault.Forbidden, "no_authorization", "The service key is not accepted from the address %s", cmp.Or(c.Address, "of this request"))
+// refuseKey refuses a service key and keeps for WriteKeyUses that it was shown.
+func (s *Service) refuseKey(id, reason string, c Credential, err error) error {
+	s.keyUses.add(KeyUse{Key: id, Address: c.Address, refused: reason}, keyUsed{1, s.now(), c.RequestID, c.Address})
+	return err
 }

@@ -33,6 +33,9 @@ func TestKeyUse_elsewhere(t *testing.T) {
 				}
 			}
 		}
+		if _, err := k.svc.Authenticate(k.ctx, identity.Credential{Bearer: fixed, Address: "198.51.100.7", Origin: "https://app.example"}); !fault.Is(err, fault.Unauthorized) {
+			k.Errorf("in a browser: %v", err)
+		}
 		gone, cancel := context.WithCancel(k.ctx)
 		cancel()
 		if k.svc.WriteKeyUses(gone) == nil {
@@ -42,11 +45,14 @@ func TestKeyUse_elsewhere(t *testing.T) {
 			k.ok(k.svc.WriteKeyUses(k.ctx))
 		}
 		const refused = "SELECT COUNT(*) FROM audit WHERE action = 'api_key.used' AND outcome = 'refused'"
-		if n := k.count(refused); n != 8 { // two keys from four addresses
-			k.Errorf("%d rows, want 8", n)
+		if n := k.count(refused); n != 9 { // two keys from four addresses, and one in a browser
+			k.Errorf("%d rows, want 9", n)
 		}
-		if n := k.count(refused+" AND key_id = 'configured' AND address = $1 AND details LIKE '%\"requests\":2%'", "198.51.100.7"); n != 1 {
-			k.Errorf("%d rows of the configured key", n)
+		for reason, times := range map[string]string{"address": "2", "browser": "1"} {
+			of := " AND key_id = 'configured' AND address = $1 AND details LIKE '%\"reason\":\"" + reason + "\"%' AND details LIKE '%\"requests\":" + times + ",%'"
+			if n := k.count(refused+of, "198.51.100.7"); n != 1 {
+				k.Errorf("%d rows of the configured key%s", n, of)
+			}
 		}
 	})
 }

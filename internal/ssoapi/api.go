@@ -171,10 +171,10 @@ func samlOff() error {
 func (a *API) admit(w http.ResponseWriter, c *call, rt *route) error {
 	switch rt.who {
 	case attempt:
+		many := a.ident.ServiceKey(c.Context(), a.opt.Credential(c.Request), c.Method, prefix+rt.Pattern)
 		if a.opt.Limit == nil {
 			return nil
 		}
-		many := a.ident.ServiceKey(c.Context(), a.opt.Credential(c.Request))
 		return a.opt.Limit(w, gate.Attempt{Address: web.ClientAddress(c.Request), Many: many, Secret: true})
 	case departure:
 		if a.opt.Depart == nil {
