@@ -13,21 +13,36 @@ import * as saml from './saml.mjs';
 import { site } from './site.mjs';
 
 const flags = ['--no-sandbox', '--disable-gpu', '--disable-quic', '--no-first-run', '--disable-background-networking', '--disable-component-update', '--disable-sync'];
-const patience = 30_000;
+const patience = 60_000;
 const auth = `${url}/auth/v1`;
 
 let tenant;
 
+// launch starts a browser with a fresh profile. One that hangs while it starts is
+// ended and started again: that says nothing of the pages it would have opened.
+async function launch(profiles) {
+  for (let tries = 3; ; tries--) {
+    profiles.push(mkdtempSync(join(tmpdir(), 'holdfast-chromium-')));
+    try {
+      return await chromium.launchPersistentContext(profiles.at(-1), { executablePath: '/usr/bin/chromium', headless: true, args: flags, timeout: patience });
+    } catch (err) {
+      if (tries === 1) throw err;
+      console.error(`chromium did not start: ${String(err).split('\n')[0]}`);
+    }
+  }
+}
+
 // visit runs a script with a page of a fresh browser.
 async function visit(script) {
-  const profile = mkdtempSync(join(tmpdir(), 'holdfast-chromium-'));
-  const browser = await chromium.launchPersistentContext(profile, { executablePath: '/usr/bin/chromium', headless: true, args: flags, timeout: patience });
-  browser.setDefaultTimeout(patience);
+  const profiles = [];
+  let browser;
   try {
+    browser = await launch(profiles);
+    browser.setDefaultTimeout(patience);
     await script(browser.pages()[0] ?? await browser.newPage());
   } finally {
-    await browser.close();
-    rmSync(profile, { recursive: true });
+    await browser?.close();
+    for (const dir of profiles) rmSync(dir, { recursive: true, force: true, maxRetries: 5 });
   }
 }
 
