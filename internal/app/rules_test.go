@@ -17,6 +17,7 @@ var floors = []struct {
 	packages []string
 }{
 	{"words every package needs", []string{"fault", "actor", "decimal", "spell"}},
+	{"keys and element strings of GS1, which formats of fields and the scanner share", []string{"gs1"}},
 	{"settings, memory and sealing, no feature; a connection that may be away", []string{"config", "cache", "heap", "seal", "redis"}},
 	{"toolboxes for one outside thing each: database, HTTP, windows, files, mail", []string{"db", "web", "limit", "blob", "mail"}},
 	{"what the server has done, in numbers", []string{"metrics"}},

@@ -50,6 +50,7 @@ const (
 	Number                // business number, up to 40 characters; made by the server when absent
 	Email                 // address
 	GTIN                  // 14 digits with GS1 check digit, zero padded
+	GLN                   // 13 digits with GS1 check digit
 	IANA                  // time zone name
 	Country               // ISO 3166-1 alpha-2
 	Money                 // ISO 4217

@@ -18,7 +18,7 @@ func orders() Resource {
 			{Name: "priority", Type: Int, Required: true, Default: "3", Min: "1", Max: "5", Doc: "1 is most urgent."},
 			{Name: "party_name", Format: Name},
 			{Name: "party_code", Format: Name, MaxLen: 64},
-			{Name: "party_gln", Format: Code, MaxLen: 13, Label: "Party GLN"},
+			{Name: "party_gln", Format: GLN, Label: "Party GLN"},
 			{Name: "owner_id", Type: UUID},
 			{Name: "site_id", Type: UUID, Ref: "sites"},
 			{Name: "ship_to", Type: JSON, Doc: "{name, lines, city, region, postal_code, country, phone}"},

@@ -12,7 +12,7 @@ func sites() Resource {
 		Fields: []Field{
 			{Name: "code", Format: Code, Required: true},
 			{Name: "name", Format: Name, Required: true},
-			{Name: "gln", Format: Code, MaxLen: 13, Label: "GLN"},
+			{Name: "gln", Format: GLN, Label: "GLN"},
 			{Name: "address"},
 			{Name: "city", Format: Name},
 			{Name: "state", Format: Name, MaxLen: 40},

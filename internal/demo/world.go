@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"holdfast/internal/decimal"
+	"holdfast/internal/gs1"
 	"holdfast/internal/store"
 )
 
@@ -130,16 +131,8 @@ func units(n int64) decimal.Dec { return decimal.FromInt(n) }
 // money is an amount in hundredths.
 func money(cents int64) decimal.Dec { return decimal.Dec(cents * decimal.Scale / 100) }
 
-// checkDigit completes a GS1 number (General Specifications 7.9): weights 3
-// and 1 alternating from the right.
+// checkDigit completes the digits of a GS1 number.
 func checkDigit(digits string) string {
-	sum := 0
-	for i := range len(digits) {
-		d := int(digits[len(digits)-1-i] - '0')
-		if i%2 == 0 {
-			d *= 3
-		}
-		sum += d
-	}
-	return digits + string(rune('0'+(10-sum%10)%10))
+	d, _ := gs1.CheckDigit(digits)
+	return digits + string(d)
 }

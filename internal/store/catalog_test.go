@@ -140,6 +140,8 @@ func sample(f *catalog.Field, n int) any {
 		return "DE"
 	case f.Format == catalog.Money:
 		return "EUR"
+	case f.Format == catalog.GLN:
+		return "9506000134352"
 	case f.Format == catalog.GTIN:
 		return "4006381333931"
 	}

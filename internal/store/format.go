@@ -11,6 +11,7 @@ import (
 
 	"holdfast/internal/catalog"
 	"holdfast/internal/decimal"
+	"holdfast/internal/gs1"
 )
 
 // countries are the officially assigned codes of ISO 3166-1 alpha-2.
@@ -68,8 +69,8 @@ func text(f *catalog.Field, s string) (string, string) {
 func spell(f *catalog.Field, s string) string {
 	switch f.Format {
 	case catalog.GTIN:
-		if n := len(s); n >= 8 && n < 14 && strings.Trim(s, "0123456789") == "" {
-			return strings.Repeat("0", 14-n) + s
+		if padded, ok := gs1.GTIN(s); ok {
+			return padded
 		}
 	case catalog.Country, catalog.Money:
 		return strings.ToUpper(s)
@@ -95,8 +96,12 @@ func malformed(f *catalog.Field, s string) string {
 			return "is not an e-mail address"
 		}
 	case catalog.GTIN:
-		if !gtin(s) {
+		if _, ok := gs1.GTIN(s); !ok {
 			return "is not a GTIN with a valid check digit"
+		}
+	case catalog.GLN:
+		if !gs1.IsGLN(s) {
+			return "is not a GLN of 13 digits with a valid check digit"
 		}
 	case catalog.IANA:
 		if _, err := time.LoadLocation(s); err != nil || s == "" || s == "Local" {
@@ -115,23 +120,6 @@ func malformed(f *catalog.Field, s string) string {
 }
 
 const codeChars = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._-"
-
-// gtin checks the digit of GS1 General Specifications section 7.9: weights 3
-// and 1 alternating from the right.
-func gtin(s string) bool {
-	if len(s) != 14 || strings.Trim(s, "0123456789") != "" {
-		return false
-	}
-	sum := 0
-	for i := 0; i < 13; i++ {
-		d := int(s[i] - '0')
-		if i%2 == 0 {
-			d *= 3
-		}
-		sum += d
-	}
-	return (10-sum%10)%10 == int(s[13]-'0')
-}
 
 func tooLong(f *catalog.Field, s string) bool {
 	limit := maxLength(f)
