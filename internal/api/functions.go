@@ -386,9 +386,14 @@ func write(w http.ResponseWriter, r *http.Request, body []byte, zipped func() []
 type params struct {
 	query map[string][]string
 	body  map[string]json.RawMessage
+	sent  []byte // the body as it came
 }
 
 func parameters(w http.ResponseWriter, r *http.Request) (params, error) {
+	return readParams(w, r, functionBody)
+}
+
+func readParams(w http.ResponseWriter, r *http.Request, limit int64) (params, error) {
 	p := params{}
 	var err error
 	if p.query, err = queryValues(r.URL.RawQuery); err != nil {
@@ -397,7 +402,8 @@ func parameters(w http.ResponseWriter, r *http.Request) (params, error) {
 	if r.Method == http.MethodGet || r.Method == http.MethodHead {
 		return p, nil
 	}
-	b, err := web.ReadBody(w, r, functionBody)
+	b, err := web.ReadBody(w, r, limit)
+	p.sent = b
 	if err != nil || len(strings.TrimSpace(string(b))) == 0 {
 		return p, err
 	}

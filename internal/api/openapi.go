@@ -13,6 +13,7 @@ import (
 	"holdfast/internal/catalog"
 	"holdfast/internal/event"
 	"holdfast/internal/functions"
+	"holdfast/internal/rpc"
 	"holdfast/internal/web"
 )
 
@@ -35,6 +36,7 @@ type Document struct {
 	Version   string
 	Catalog   *catalog.Catalog
 	Functions []functions.Function
+	Verbs     []rpc.Verb
 	Routes    []Route
 
 	mu    sync.Mutex

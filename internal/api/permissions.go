@@ -10,6 +10,7 @@ import (
 	"holdfast/internal/functions"
 	"holdfast/internal/gate"
 	grammar "holdfast/internal/query"
+	"holdfast/internal/rpc"
 	"holdfast/internal/web"
 )
 
@@ -19,6 +20,7 @@ type Permissions struct {
 	Gate      *gate.Gate
 	Catalog   *catalog.Catalog
 	Functions []functions.Function
+	Verbs     []rpc.Verb
 	// Member returns an active member of a tenant as an actor.
 	Member func(ctx context.Context, tenantID, userID string) (actor.Actor, error)
 }
@@ -50,6 +52,7 @@ type permissions struct {
 	ZoneIDs     []string           `json:"zone_ids"`  // an operator or driver is limited to them; empty = all
 	Collections map[string]*rights `json:"collections"`
 	Functions   map[string]bool    `json:"functions"`
+	Verbs       map[string]bool    `json:"verbs"`
 }
 
 // Handler answers GET /v1/permissions: of the caller, or of the member
@@ -76,7 +79,7 @@ func (p *Permissions) serve(w http.ResponseWriter, r *http.Request) error {
 }
 
 func (p *Permissions) of(a actor.Actor) permissions {
-	out := permissions{UserID: a.UserID, TenantID: a.TenantID, Role: a.Role, ReadOnly: a.Suspended, ZoneIDs: []string{}, Collections: map[string]*rights{}, Functions: map[string]bool{}}
+	out := permissions{UserID: a.UserID, TenantID: a.TenantID, Role: a.Role, ReadOnly: a.Suspended, ZoneIDs: []string{}, Collections: map[string]*rights{}, Functions: map[string]bool{}, Verbs: map[string]bool{}}
 	if a.Role == actor.Operator || a.Role == actor.Driver {
 		out.ZoneIDs = append(out.ZoneIDs, a.ZoneIDs...)
 	}
@@ -85,6 +88,9 @@ func (p *Permissions) of(a actor.Actor) permissions {
 	}
 	for i := range p.Functions {
 		out.Functions[p.Functions[i].Name] = permit(&p.Functions[i], a) == nil
+	}
+	for i := range p.Verbs {
+		out.Verbs[p.Verbs[i].Name] = speaks(&p.Verbs[i], a) == nil
 	}
 	return out
 }

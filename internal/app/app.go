@@ -34,11 +34,13 @@ import (
 	"holdfast/internal/metrics"
 	"holdfast/internal/once"
 	"holdfast/internal/page"
+	"holdfast/internal/rpc"
 	"holdfast/internal/safety"
 	"holdfast/internal/safety/photo"
 	"holdfast/internal/safety/report"
 	"holdfast/internal/sso"
 	"holdfast/internal/store"
+	"holdfast/internal/warehouse"
 	"holdfast/internal/web"
 	"holdfast/internal/webhook"
 )
@@ -84,6 +86,7 @@ type App struct {
 	gate        *gate.Gate
 	functions   *api.Functions
 	collections *api.Collections
+	verbs       *rpc.Table
 	keys        *once.Keys // of repeated requests
 	table       []functions.Function
 	programme   *programme.Programme
@@ -222,8 +225,9 @@ func (a *App) faces() (err error) {
 	a.functions.Keys = a.keys
 	a.lease = lease.New(a.DB, "safety programme")
 	a.collections = api.NewCollections(a.Store, a.keys)
+	a.verbs = rpc.NewTable(a.Store, warehouse.Verbs())
 	a.platform = api.NewPlatform(a.gate, a.clearTenant)
-	a.document = &api.Document{URL: a.Config.PublicURL, Version: Version, Catalog: a.catalog, Functions: a.table}
+	a.document = &api.Document{URL: a.Config.PublicURL, Version: Version, Catalog: a.catalog, Functions: a.table, Verbs: a.verbs.All()}
 	a.desk = report.New(a.Store, a.album)
 	if a.reports, err = page.NewReports(a.gate, a.desk, a.album); err != nil {
 		return err
@@ -371,6 +375,9 @@ func (a *App) Close() {
 		slog.Error("close database", "error", err)
 	}
 }
+
+// Verbs returns the table of verbs.
+func (a *App) Verbs() []rpc.Verb { return a.verbs.All() }
 
 // Functions returns the function table.
 func (a *App) Functions() []functions.Function { return a.table }

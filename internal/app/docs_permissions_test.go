@@ -13,6 +13,7 @@ import (
 	"holdfast/internal/catalog"
 	"holdfast/internal/db"
 	"holdfast/internal/functions"
+	"holdfast/internal/rpc"
 	"holdfast/internal/testkit"
 )
 
@@ -22,7 +23,8 @@ import (
 // HOLDFAST_WRITE_PERMISSIONS=1 writes the page anew.
 func TestDocsPermissions(t *testing.T) {
 	const path = "../../docs/permissions.md"
-	want := permissionsPage(testkit.New(t, db.SQLite).App.Functions())
+	a := testkit.New(t, db.SQLite).App
+	want := permissionsPage(a.Functions(), a.Verbs())
 	if os.Getenv("HOLDFAST_WRITE_PERMISSIONS") != "" {
 		if err := os.WriteFile(path, []byte(want), 0o644); err != nil {
 			t.Fatal(err)
@@ -37,7 +39,7 @@ func TestDocsPermissions(t *testing.T) {
 	}
 }
 
-func permissionsPage(list []functions.Function) string {
+func permissionsPage(list []functions.Function, verbs []rpc.Verb) string {
 	var b strings.Builder
 	b.WriteString("# Who may do what\n\nWritten by `HOLDFAST_WRITE_PERMISSIONS=1 go test ./internal/app -run TestDocsPermissions` and compared with the code by every run of the tests: look at each changed line.\n\n" +
 		"## Collections\n\nR read, C create, U update, D delete; a small letter: only rows that name the caller, his zones, or as noted. The service key may do all. Without membership: nothing.\n\n" +
@@ -58,6 +60,10 @@ func permissionsPage(list []functions.Function) string {
 	b.WriteString("\n## Functions\n\n| function | methods | roles |\n|---|---|---|\n")
 	for _, f := range list {
 		fmt.Fprintf(&b, "| %s | %s | %s |\n", f.Name, strings.Join(f.Methods, " "), roles(f.Roles))
+	}
+	b.WriteString("\n## Verbs\n\nPOST /v1/rpc/{verb}.\n\n| verb | roles |\n|---|---|\n")
+	for _, v := range verbs {
+		b.WriteString("| " + v.Name + " | " + strings.Join(roleNames(v.Roles), " ") + " |\n")
 	}
 	b.WriteString("\n## Accounts\n\nUnder /auth/v1; the others need a signed-in user.\n\n")
 	for _, r := range authapi.Routes() {

@@ -66,7 +66,7 @@ func (a *App) routes() []api.Route {
 }
 
 func (a *App) permissions() *api.Permissions {
-	return &api.Permissions{Gate: a.gate, Catalog: a.catalog, Functions: a.table, Member: a.Identity.MemberActor}
+	return &api.Permissions{Gate: a.gate, Catalog: a.catalog, Functions: a.table, Verbs: a.verbs.All(), Member: a.Identity.MemberActor}
 }
 
 // identityRoutes lists /auth/v1 for the document; one handler serves them all.
@@ -113,9 +113,10 @@ func (a *App) mux() http.Handler {
 		}
 	}
 	records := a.gate.Guard(api.CollectionShape, a.collections.Handler())
+	verbs := api.NewVerbs(a.gate, a.verbs, a.keys).Handler()
 	for _, prefix := range []string{"/v1/", "/rest/v1/"} {
 		mux.Handle(prefix+"{name}", records)
-		mux.Handle(prefix+"rpc/{name}", web.Wrap(api.CollectionShape, noProcedure))
+		mux.Handle(prefix+"rpc/{name}", verbs)
 		mux.Handle(prefix+"{name}/{id}", records)
 	}
 	mux.Handle("/functions/v1/{name}", a.functions.Handler())
@@ -198,10 +199,6 @@ func mount(mux *http.ServeMux, r api.Route) {
 
 func notHere(_ http.ResponseWriter, r *http.Request) error {
 	return fault.New(fault.NotFound, "PGRST125", "nothing is served at this path").With("", "the API is under /v1, /rest/v1, /functions/v1 and /auth/v1; /openapi.json lists it")
-}
-
-func noProcedure(_ http.ResponseWriter, r *http.Request) error {
-	return fault.New(fault.NotFound, "PGRST202", "there is no procedure %q", r.PathValue("name")).With("", "functions are at /functions/v1/{name}")
 }
 
 func (a *App) index(w http.ResponseWriter, r *http.Request) {

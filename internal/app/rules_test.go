@@ -24,6 +24,7 @@ var floors = []struct {
 	{"what the records are; who may pass; what nodes tell each other, who works, and what was answered before", []string{"catalog", "gate", "bus", "lease", "once"}},
 	{"the request grammar, checked against the catalog", []string{"query"}},
 	{"rows of any resource; what happened to them", []string{"store", "event"}},
+	{"what a verb is: its roles, its input and answer, the transaction it runs in", []string{"rpc"}},
 	{"the domains; they meet in rows, never in calls", []string{"warehouse", "safety", "score", "identity", "webhook"}},
 	{"what stands on two domains: files into rows, sign-in by an organisation's own provider", []string{"imports", "sso"}},
 	{"the interface's functions, and data to show them with", []string{"functions", "demo"}},

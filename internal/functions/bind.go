@@ -30,7 +30,11 @@ type param struct {
 	min, max int64
 	clamp    int64
 	uuid     bool
+	date     bool // format:"date", in a body
+	instant  bool // format:"date-time", in a body
 	oneof    []string
+	least    string // min and max as they stand, for decimals
+	most     string
 }
 
 func parameters(in any) []param {
@@ -41,14 +45,23 @@ func parameters(in any) []param {
 	var out []param
 	for i := range t.NumField() {
 		f := t.Field(i)
-		p := param{index: i, name: f.Tag.Get("query"), kind: f.Type.Kind(), def: f.Tag.Get("default"), required: f.Tag.Get("required") == "true",
-			min: bound(f.Tag.Get("min"), math.MinInt64), max: bound(f.Tag.Get("max"), math.MaxInt64), clamp: bound(f.Tag.Get("clamp"), math.MaxInt64),
-			uuid: f.Tag.Get("format") == "uuid", oneof: strings.Fields(f.Tag.Get("oneof"))}
-		if p.name != "" {
+		if name := f.Tag.Get("query"); name != "" {
+			p := paramOf(f, name)
+			p.index = i
 			out = append(out, p)
 		}
 	}
 	return out
+}
+
+// paramOf reads the tags of a field.
+func paramOf(f reflect.StructField, name string) param {
+	tag := f.Tag.Get
+	p := param{name: name, kind: f.Type.Kind(), def: tag("default"), required: tag("required") == "true", least: tag("min"), most: tag("max"),
+		clamp: bound(tag("clamp"), math.MaxInt64), oneof: strings.Fields(tag("oneof"))}
+	p.min, p.max = bound(p.least, math.MinInt64), bound(p.most, math.MaxInt64)
+	p.uuid, p.date, p.instant = tag("format") == "uuid", tag("format") == "date", tag("format") == "date-time"
+	return p
 }
 
 func bound(tag string, otherwise int64) int64 {

@@ -255,6 +255,12 @@ func (g *Gate) Statements(s db.Scope, write bool, n int) {
 	g.Limits.Add(s.Tenant, category, min(n, maxStatements))
 }
 
+// Wish counts one unit of the caller's database window for a wish whose
+// transactions are not counted (db.Counted).
+func (g *Gate) Wish(a actor.Actor, write bool) {
+	g.Statements(db.Scope{Tenant: a.TenantID}, write, 1)
+}
+
 // Headers writes the interface's four headers.
 func Headers(w http.ResponseWriter, s limit.State) {
 	h := w.Header()

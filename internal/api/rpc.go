@@ -1,0 +1,175 @@
+package api
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"reflect"
+
+	"holdfast/internal/actor"
+	"holdfast/internal/db"
+	"holdfast/internal/fault"
+	"holdfast/internal/functions"
+	"holdfast/internal/gate"
+	"holdfast/internal/once"
+	"holdfast/internal/rpc"
+	"holdfast/internal/web"
+)
+
+// verbBody bounds a verb's request body.
+const verbBody = 4 << 20
+
+// Verbs serves POST {name}: what a person says they did. Errors are the
+// collections'.
+type Verbs struct {
+	gate  *gate.Gate
+	table *rpc.Table
+	keys  *once.Keys
+}
+
+// NewVerbs serves a table; keys keep the answers of verbs that change something.
+func NewVerbs(g *gate.Gate, t *rpc.Table, keys *once.Keys) *Verbs {
+	return &Verbs{gate: g, table: t, keys: keys}
+}
+
+// Handler serves {name} of the request's path.
+func (v *Verbs) Handler() http.Handler { return web.Wrap(CollectionShape, v.serve) }
+
+// serve answers in the order 404, 405, 401, 403, body.
+func (v *Verbs) serve(w http.ResponseWriter, r *http.Request) error {
+	verb := v.table.Find(r.PathValue("name"))
+	if verb == nil {
+		return fault.New(fault.NotFound, "PGRST202", "there is no verb %q", r.PathValue("name")).With("", "/openapi.json lists the verbs; functions are at /functions/v1/{name}")
+	}
+	if r.Method != http.MethodPost {
+		w.Header().Set("Allow", "POST, OPTIONS")
+		if r.Method == http.MethodOptions {
+			w.WriteHeader(http.StatusNoContent)
+			return nil
+		}
+		return fault.New(fault.BadMethod, "PGRST101", "%s is not served by a verb; use POST", r.Method)
+	}
+	a, err := v.gate.Enter(w, r, !verb.Reads)
+	web.Note(w, "/v1/rpc/"+verb.Name, a.TenantID, a.UserID, a.KeyID)
+	if err != nil {
+		return err
+	}
+	if err := speaks(verb, a); err != nil {
+		return err
+	}
+	return v.say(w, r, verb, a)
+}
+
+// speaks refuses callers who may not say the verb.
+func speaks(verb *rpc.Verb, a actor.Actor) error {
+	switch {
+	case a.Anonymous():
+		return fault.New(fault.Unauthorized, "PGRST302", "sign in first: this needs an access token")
+	case a.Role == actor.Service:
+		return nil
+	case a.TenantID == "":
+		return fault.New(fault.Forbidden, "42501", "you are not a member of a tenant; ask an administrator for an invitation")
+	case a.Suspended && !verb.Reads:
+		return fault.New(fault.Forbidden, "42501", "the tenant is suspended: nothing can be changed")
+	case !verb.Permits(a.Role):
+		return fault.New(fault.Forbidden, "42501", "the role %s may not %s", a.Role, verb.Name)
+	}
+	return nil
+}
+
+// said is a verb as far as its request has been read.
+type said struct {
+	verb *rpc.Verb
+	a    actor.Actor
+	in   any
+	dry  bool
+}
+
+// say reads the body and runs the verb. Whatever it writes, it counts as one
+// write of the tenant's budget.
+func (v *Verbs) say(w http.ResponseWriter, r *http.Request, verb *rpc.Verb, a actor.Actor) error {
+	p, err := readParams(w, r, verbBody)
+	if err != nil {
+		return err
+	}
+	if a.Role == actor.Service && a.TenantID == "" {
+		if a.TenantID, err = p.tenant(r.Context(), v.gate); err != nil {
+			return err
+		}
+	}
+	q := said{verb: verb, a: a}
+	if err := q.read(r, p); err != nil {
+		return err
+	}
+	v.gate.Wish(a, !verb.Reads)
+	r = r.WithContext(db.Counted(r.Context()))
+	if q.dry || verb.Reads {
+		return v.done(w, r, q)
+	}
+	return keyed(v.keys, w, request{r, a, string(p.sent)}, func(w http.ResponseWriter, claim *once.Claim) error {
+		return v.done(w, telling(r, claim, spoken), q)
+	})
+}
+
+// read takes the members that every verb has from the body and binds the rest.
+func (q *said) read(r *http.Request, p params) error {
+	var key string
+	for name, into := range map[string]any{"tenant_id": new(string), "idempotency_key": &key, "dry_run": &q.dry} {
+		raw, given := p.body[name]
+		if !given || name == "tenant_id" && q.a.Role != actor.Service {
+			continue
+		}
+		if err := json.Unmarshal(raw, into); err != nil {
+			return fault.New(fault.Invalid, "22023", "parameter %q has the wrong type", name).At(name, "has the wrong type")
+		}
+		delete(p.body, name)
+	}
+	if key != "" {
+		if given := r.Header.Get(keyHeader); given != "" && given != key {
+			return fault.New(fault.Invalid, "HF013", "idempotency_key and the header %s differ", keyHeader).At("idempotency_key", "differs from the header")
+		}
+		r.Header.Set(keyHeader, key)
+	}
+	in := reflect.New(reflect.TypeOf(q.verb.In))
+	q.in = in.Interface()
+	if err := functions.BindObject(q.in, p.body); err != nil {
+		e := fault.As(err)
+		e.Code = "22023"
+		return e
+	}
+	return nil
+}
+
+func (v *Verbs) done(w http.ResponseWriter, r *http.Request, q said) error {
+	out, err := v.table.Do(r.Context(), q.a, q.verb, q.in, q.dry)
+	if err != nil {
+		return named(err)
+	}
+	return spoken(w, out)
+}
+
+// spoken writes a verb's answer.
+func spoken(w http.ResponseWriter, out any) error {
+	b, err := json.Marshal(out)
+	if err != nil {
+		return fmt.Errorf("api: write a verb's answer: %w", err)
+	}
+	h := w.Header()
+	h["Content-Type"] = jsonType
+	h.Set("Cache-Control", "no-store")
+	w.WriteHeader(http.StatusOK)
+	_, _ = w.Write(b) // a client that went away is no fault of ours
+	return nil
+}
+
+// named puts a single refused member, which the collections' body has no place
+// for, into the details where they say nothing else.
+func named(err error) error {
+	e := fault.As(err)
+	if e.Kind == fault.Internal || e.Details != "" || len(e.Fields) != 1 {
+		return err
+	}
+	shown := *e
+	shown.Details = e.Fields[0].Name + ": " + e.Fields[0].Msg
+	return &shown
+}

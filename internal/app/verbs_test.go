@@ -1,0 +1,330 @@
+package app_test
+
+import (
+	"encoding/json"
+	"net/http"
+	"reflect"
+	"strings"
+	"testing"
+
+	"github.com/google/uuid"
+
+	"holdfast/internal/actor"
+	"holdfast/internal/demo"
+	"holdfast/internal/rpc"
+	"holdfast/internal/testkit"
+)
+
+// says is who may say which verb, written without a look at the table.
+const says = `
+verb           owner admin manager safety operator driver viewer
+
+hold_order     x     x     x       -      -        -      -
+`
+
+// Every verb refuses in the order 404, 405, 401, 403, then the body, in the
+// collections' error body, at both prefixes.
+func TestVerbsRefuse(t *testing.T) {
+	testkit.Run(t, func(t *testing.T, k *testkit.Kit) {
+		for _, v := range k.App.Verbs() {
+			for _, prefix := range []string{"/v1/rpc/", "/rest/v1/rpc/"} {
+				for name, c := range map[string]struct {
+					q      testkit.Request
+					status int
+				}{
+					"unknown":      {testkit.Request{Method: "POST", Path: prefix + v.Name + "s", As: who(actor.Admin), Body: "{}"}, http.StatusNotFound},
+					"read":         {testkit.Request{Method: "GET", Path: prefix + v.Name}, http.StatusMethodNotAllowed},
+					"stranger":     {testkit.Request{Method: "POST", Path: prefix + v.Name, Body: "["}, http.StatusUnauthorized},
+					"of no tenant": {testkit.Request{Method: "POST", Path: prefix + v.Name, As: "nobody@none.example", Body: "["}, http.StatusForbidden},
+					"no JSON":      {testkit.Request{Method: "POST", Path: prefix + v.Name, As: who(actor.Admin), Body: "["}, http.StatusBadRequest},
+					"no object":    {testkit.Request{Method: "POST", Path: prefix + v.Name, As: who(actor.Admin), Body: "[]"}, http.StatusBadRequest},
+					"a member's tenant_id": {testkit.Request{Method: "POST", Path: prefix + v.Name, As: who(actor.Admin), Body: map[string]any{"tenant_id": demo.South}},
+						http.StatusBadRequest},
+					"key without tenant": {testkit.Request{Method: "POST", Path: prefix + v.Name, Bearer: k.Service(), Body: "{}"}, http.StatusBadRequest},
+				} {
+					if r := k.Call(c.q); r.Status != c.status || !strings.HasPrefix(string(r.Body), `{"code":"`) {
+						t.Errorf("%s, %s: %d %s, want %d", v.Name, name, r.Status, r.Body, c.status)
+					}
+				}
+			}
+		}
+	})
+}
+
+// Every role meets every verb as the table says, and as /v1/permissions says.
+func TestVerbRoles(t *testing.T) {
+	testkit.Run(t, func(t *testing.T, k *testkit.Kit) {
+		stated, shown := map[string]bool{}, map[actor.Role]map[string]bool{}
+		for _, role := range actor.Members {
+			var p struct{ Verbs map[string]bool }
+			k.Get(who(role), "/v1/permissions").JSON(t, &p)
+			shown[role] = p.Verbs
+		}
+		cells(says, func(name string, role actor.Role, cell string) {
+			stated[name] = true
+			r := k.Post(who(role), "/v1/rpc/"+name, "[")
+			if admitted := r.Status != http.StatusForbidden; admitted != (cell == "x") || admitted != shown[role][name] {
+				t.Errorf("%s as %s: %d %s, the table says %s, /v1/permissions %v", name, role, r.Status, r.Body, cell, shown[role][name])
+			}
+		})
+		for _, v := range k.App.Verbs() {
+			if !stated[v.Name] {
+				t.Errorf("the table does not say who may %s", v.Name)
+			}
+		}
+	})
+}
+
+// members calls f with each member of a verb's input, nested ones by their path.
+func members(t reflect.Type, path string, f func(path string, field reflect.StructField)) {
+	for i := range t.NumField() {
+		field := t.Field(i)
+		name, _, _ := strings.Cut(field.Tag.Get("json"), ",")
+		f(path+name, field)
+		switch of := field.Type; {
+		case of.Kind() == reflect.Slice && of.Elem().Kind() == reflect.Struct:
+			members(of.Elem(), path+name+"[0].", f)
+		case of.Kind() == reflect.Struct:
+			members(of, path+name+".", f)
+		}
+	}
+}
+
+// specimen is a value that a member takes.
+func specimen(field reflect.StructField) any {
+	tag := field.Tag.Get
+	of := field.Type
+	if of.Kind() == reflect.Pointer {
+		of = of.Elem()
+	}
+	switch {
+	case tag("format") == "uuid" && of.Kind() == reflect.Slice:
+		return []any{uuid.NewString()}
+	case tag("format") == "uuid":
+		return uuid.NewString()
+	case tag("format") == "date":
+		return "2030-01-01"
+	case tag("format") == "date-time":
+		return "2026-01-01T00:00:00Z"
+	case tag("enum") != "":
+		return strings.Fields(tag("enum"))[0]
+	case of.Kind() == reflect.String:
+		return "X"
+	case of.Kind() == reflect.Bool:
+		return false
+	case of.Kind() == reflect.Int64:
+		return 1
+	case of == reflect.TypeFor[json.RawMessage]():
+		return map[string]any{}
+	case of.Kind() == reflect.Slice && of.Elem().Kind() == reflect.Struct:
+		return []any{body(of.Elem(), "")}
+	case of.Kind() == reflect.Slice:
+		return []any{"X"}
+	case of.Kind() == reflect.Struct:
+		return body(of, "")
+	}
+	return 1
+}
+
+// body is an input with every member, but the ones that a verb takes in place of
+// others (either).
+func body(of reflect.Type, without string) map[string]any {
+	out := map[string]any{}
+	for i := range of.NumField() {
+		name, _, _ := strings.Cut(of.Field(i).Tag.Get("json"), ",")
+		if name != without && of.Field(i).Tag.Get("required") == "true" {
+			out[name] = specimen(of.Field(i))
+		}
+	}
+	return out
+}
+
+// put sets a member by its path.
+func put(of reflect.Type, b map[string]any, path string, v any) {
+	name, rest, nested := strings.Cut(path, ".")
+	list := strings.HasSuffix(name, "[0]")
+	name = strings.TrimSuffix(name, "[0]")
+	if !nested {
+		b[name] = v
+		return
+	}
+	if b[name] == nil {
+		for i := range of.NumField() {
+			if n, _, _ := strings.Cut(of.Field(i).Tag.Get("json"), ","); n == name {
+				b[name] = specimen(of.Field(i))
+			}
+		}
+	}
+	inner, _ := b[name].(map[string]any)
+	if list {
+		inner = b[name].([]any)[0].(map[string]any)
+	}
+	put(of, inner, rest, v)
+}
+
+// Every member of every verb: the wrong type is refused by its name, and so is a
+// missing one, an unknown one, a text too long and a number that is no quantity.
+func TestVerbInputs(t *testing.T) {
+	testkit.Run(t, func(t *testing.T, k *testkit.Kit) {
+		for _, v := range k.App.Verbs() {
+			of := reflect.TypeOf(v.In)
+			refused := func(why, path string, b any) {
+				t.Helper()
+				r := k.Post(who(actor.Admin), "/v1/rpc/"+v.Name, b)
+				if r.Status != http.StatusBadRequest || !strings.Contains(string(r.Body), `\"`+path+`\"`) {
+					t.Errorf("%s, %s of %s: %d %s", v.Name, why, path, r.Status, r.Body)
+				}
+			}
+			b := body(of, "")
+			b["nonsense"] = 1
+			refused("an unknown member", "nonsense", b)
+			members(of, "", func(path string, field reflect.StructField) {
+				wrong := func(why string, value any) {
+					b := body(of, "")
+					put(of, b, path, value)
+					refused(why, path, b)
+				}
+				if field.Tag.Get("doc") == "" {
+					t.Errorf("%s: %s has no doc tag", v.Name, path)
+				}
+				kind := field.Type
+				if kind.Kind() == reflect.Pointer {
+					kind = kind.Elem()
+				}
+				if field.Tag.Get("required") == "true" && !strings.Contains(path, ".") {
+					refused("the absence", path, body(of, path))
+				}
+				switch {
+				case kind == reflect.TypeFor[json.RawMessage]():
+				case kind.Kind() == reflect.String:
+					wrong("a number in place", 1)
+					wrong("a text too long", strings.Repeat("x", 10_001))
+				case kind.Kind() == reflect.Int64, kind.Kind() == reflect.Bool, kind.Kind() == reflect.Struct, kind.Kind() == reflect.Slice:
+					wrong("a text in place", "x")
+				}
+				if kind.Name() == "Dec" {
+					wrong("five places", json.RawMessage("0.00001"))
+					wrong("a number past all bounds", json.RawMessage("1e30"))
+				}
+			})
+		}
+	})
+}
+
+// What another tenant has is missing: its id is answered as one that nobody has.
+func TestVerbsOfOthers(t *testing.T) {
+	testkit.Run(t, func(t *testing.T, k *testkit.Kit) {
+		for _, v := range k.App.Verbs() {
+			of := reflect.TypeOf(v.In)
+			members(of, "", func(path string, field reflect.StructField) {
+				if field.Tag.Get("format") != "uuid" {
+					return
+				}
+				if field.Tag.Get("names") == "" {
+					t.Errorf("%s: %s has no names tag", v.Name, path)
+					return
+				}
+				var answers [2]testkit.Response
+				for i, id := range []string{uuid.NewString(), foreign(t, k, field.Tag.Get("names"))} {
+					b := body(of, "")
+					var value any = id
+					if field.Type.Kind() == reflect.Slice {
+						value = []any{id}
+					}
+					put(of, b, path, value)
+					answers[i] = k.Post(who(actor.Admin), "/v1/rpc/"+v.Name, b)
+				}
+				if a, b := answers[0], answers[1]; a.Status != b.Status || string(a.Body) != string(b.Body) || a.Status/100 != 4 {
+					t.Errorf("%s: %s of nobody: %d %s; of another tenant: %d %s", v.Name, path, a.Status, a.Body, b.Status, b.Body)
+				}
+			})
+		}
+	})
+}
+
+// Every verb is documented and answers with what can be done next.
+func TestVerbTable(t *testing.T) {
+	testkit.Run(t, func(t *testing.T, k *testkit.Kit) {
+		for _, v := range k.App.Verbs() {
+			out := reflect.TypeOf(v.Out)
+			f, ok := out.FieldByName("Answer")
+			if v.Doc == "" || len(v.Roles) == 0 || !ok || f.Type != reflect.TypeFor[rpc.Answer]() {
+				t.Errorf("%s: doc %q, roles %v, answer %v", v.Name, v.Doc, v.Roles, ok)
+			}
+			for i := range out.NumField() {
+				f := out.Field(i)
+				of := f.Type
+				if of.Kind() == reflect.Slice {
+					of = of.Elem()
+				}
+				if of == reflect.TypeFor[rpc.Record]() && f.Tag.Get("record") == "" {
+					t.Errorf("%s: %s does not say whose records it holds", v.Name, f.Name)
+				}
+			}
+		}
+	})
+}
+
+// say says a verb and reads its answer into out, nil = none; it fails the test
+// unless the status is want.
+func say(t *testing.T, k *testkit.Kit, as, name string, in map[string]any, want int, out any) testkit.Response {
+	t.Helper()
+	r := k.Post(as, "/v1/rpc/"+name, in)
+	if r.Status != want {
+		t.Fatalf("%s %v: %d %s, want %d", name, in, r.Status, r.Body, want)
+	}
+	if out != nil {
+		r.JSON(t, out)
+	}
+	return r
+}
+
+// A repeat with its key, in the header or the body, is answered as before and
+// done once; the same key with other content is refused; a dry run answers what
+// would happen and writes nothing; a verb is one write of the tenant's budget.
+func TestVerbOnce(t *testing.T) {
+	testkit.Run(t, func(t *testing.T, k *testkit.Kit) {
+		as := who(actor.Manager)
+		order := begin(t, k, "orders", "confirmed")
+		in := map[string]any{"order_id": order, "reason": "wait", "dry_run": true}
+		var out struct {
+			DryRun bool `json:"dry_run"`
+			Order  struct {
+				Status  string
+				Reason  string `json:"hold_reason"`
+				Version int
+			}
+		}
+		audited := counted(t, k, "audit WHERE action LIKE 'orders.%'")
+		say(t, k, as, "hold_order", in, 200, &out)
+		if !out.DryRun || out.Order.Status != "on_hold" || counted(t, k, "audit WHERE action LIKE 'orders.%'") != audited {
+			t.Errorf("dry run: %+v", out)
+		}
+		if n := counted(t, k, "orders WHERE id = '"+order+"' AND status = 'confirmed'"); n != 1 {
+			t.Error("a dry run changed the order")
+		}
+		delete(in, "dry_run")
+		in["idempotency_key"] = "hold-1"
+		left := func() int {
+			var s struct {
+				Window struct{ Remaining int } `json:"database_write"`
+			}
+			k.Get(as, "/v1/rate-limit/status").JSON(t, &s)
+			return s.Window.Remaining
+		}
+		had := left()
+		first := say(t, k, as, "hold_order", in, 200, nil)
+		if n := left(); had-n != 1 {
+			t.Errorf("a verb used %d of the database writes, want one", had-n)
+		}
+		second := say(t, k, as, "hold_order", in, 200, nil)
+		if string(first.Body) != string(second.Body) || second.Header.Get("Idempotent-Replayed") != "true" {
+			t.Errorf("repeat: %s\nfirst: %s", second.Body, first.Body)
+		}
+		if n := counted(t, k, "audit WHERE action LIKE 'orders.%'"); n != audited+1 {
+			t.Errorf("%d audit rows of orders, want one more than %d", n, audited)
+		}
+		in["reason"] = "another"
+		say(t, k, as, "hold_order", in, 422, nil)
+	}, testkit.Limited)
+}

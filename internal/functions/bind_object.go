@@ -1,0 +1,190 @@
+package functions
+
+import (
+	"encoding/json"
+	"maps"
+	"reflect"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"holdfast/internal/decimal"
+	"holdfast/internal/fault"
+)
+
+// Bounds of what a body without a length or max tag of its own may hold.
+const (
+	maxText = 10_000 // characters of a string
+	maxList = 2_000  // entries of an array
+)
+
+// BindObject reads a whole JSON object into a struct, given by pointer, whose
+// members are named by their json tag; the other tags are Bind's, enum stands
+// for oneof, and max bounds the characters of a string and the entries of an
+// array. Members may be strings, booleans, integers, decimals (of at most four
+// places), objects, arrays, and pointers to those, which stay nil when absent. A
+// name that the struct does not have is refused. Faults are fault.Invalid and
+// name the place, such as lines[2].quantity.
+func BindObject(in any, body map[string]json.RawMessage) error {
+	return bindObject(reflect.ValueOf(in).Elem(), body)
+}
+
+func bindObject(v reflect.Value, body map[string]json.RawMessage) error {
+	known := map[string]bool{}
+	for i := range v.NumField() {
+		f := v.Type().Field(i)
+		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
+		if name == "" || name == "-" {
+			continue
+		}
+		known[name] = true
+		raw, given := body[name]
+		if err := bindMember(v.Field(i), member(f, name), raw, given && string(raw) != "null"); err != nil {
+			return err
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(body)) {
+		if !known[name] {
+			return (&param{name: name}).refuse("is unknown here")
+		}
+	}
+	return nil
+}
+
+// member reads the tags of a struct's field.
+func member(f reflect.StructField, name string) *param {
+	p := paramOf(f, name)
+	if p.oneof == nil {
+		p.oneof = strings.Fields(f.Tag.Get("enum"))
+	}
+	return &p
+}
+
+func bindMember(v reflect.Value, p *param, raw json.RawMessage, given bool) error {
+	switch {
+	case !given && p.required:
+		return p.refuse("is required")
+	case !given && p.def == "":
+		return nil
+	case !given:
+		return p.set(v, p.def)
+	case v.Kind() == reflect.Pointer:
+		v.Set(reflect.New(v.Type().Elem()))
+		q := *p
+		q.kind = v.Type().Elem().Kind()
+		return bindMember(v.Elem(), &q, raw, true)
+	case v.Type() == reflect.TypeFor[decimal.Dec]():
+		return p.decimal(v, raw)
+	case v.Type() == reflect.TypeFor[json.RawMessage]():
+		v.SetBytes(raw)
+		return nil
+	case v.Kind() == reflect.Struct:
+		return p.object(v, raw)
+	case v.Kind() == reflect.Slice:
+		return p.array(v, raw)
+	}
+	text, err := p.fromJSON(raw)
+	if err != nil {
+		return err
+	}
+	if p.kind == reflect.String {
+		if err := p.plain(text); err != nil {
+			return err
+		}
+	}
+	return p.set(v, text)
+}
+
+// plain holds a text to its length and its format.
+func (p *param) plain(text string) error {
+	most := int64(maxText)
+	if p.max < most {
+		most = p.max
+	}
+	switch n := int64(utf8.RuneCountInString(text)); {
+	case p.required && strings.TrimSpace(text) == "":
+		return p.refuse("is required")
+	case n > most:
+		return p.refuse("has more than " + strconv.FormatInt(most, 10) + " characters")
+	case p.date && !isDate(text):
+		return p.refuse("must be a date, YYYY-MM-DD")
+	case p.instant && !isInstant(text):
+		return p.refuse("must be an instant, such as 2026-03-01T12:00:00Z")
+	}
+	return nil
+}
+
+func isDate(text string) bool {
+	_, err := time.Parse(time.DateOnly, text)
+	return err == nil
+}
+
+func isInstant(text string) bool {
+	_, err := time.Parse(time.RFC3339Nano, text)
+	return err == nil
+}
+
+// decimal reads a number of at most four places.
+func (p *param) decimal(v reflect.Value, raw json.RawMessage) error {
+	if raw[0] != '-' && (raw[0] < '0' || raw[0] > '9') {
+		return p.refuse("must be a number")
+	}
+	d, err := decimal.Parse(string(raw))
+	if err != nil {
+		return p.refuse("must be a number of at most four decimal places")
+	}
+	if least, err := decimal.Parse(p.least); err == nil && d < least {
+		return p.refuse("must be at least " + p.least)
+	}
+	if most, err := decimal.Parse(p.most); err == nil && d > most {
+		return p.refuse("must be at most " + p.most)
+	}
+	v.SetInt(int64(d))
+	return nil
+}
+
+func (p *param) object(v reflect.Value, raw json.RawMessage) error {
+	var body map[string]json.RawMessage
+	if json.Unmarshal(raw, &body) != nil || body == nil {
+		return p.refuse("must be an object")
+	}
+	return p.within(bindObject(v, body), ".")
+}
+
+func (p *param) array(v reflect.Value, raw json.RawMessage) error {
+	var parts []json.RawMessage
+	if json.Unmarshal(raw, &parts) != nil || parts == nil {
+		return p.refuse("must be an array")
+	}
+	switch n := int64(len(parts)); {
+	case n == 0 && p.required:
+		return p.refuse("must not be empty")
+	case n > min(p.max, maxList):
+		return p.refuse("has more than " + strconv.FormatInt(min(p.max, maxList), 10) + " entries")
+	}
+	list := reflect.MakeSlice(v.Type(), len(parts), len(parts))
+	for i, part := range parts {
+		q := *p
+		q.name, q.kind, q.max = p.name+"["+strconv.Itoa(i)+"]", v.Type().Elem().Kind(), maxText
+		if err := bindMember(list.Index(i), &q, part, string(part) != "null"); err != nil {
+			return err
+		}
+	}
+	v.Set(list)
+	return nil
+}
+
+// within makes the place of a refused member that of the whole body.
+func (p *param) within(err error, by string) error {
+	if err == nil {
+		return nil
+	}
+	e := fault.As(err)
+	if len(e.Fields) == 0 {
+		return err
+	}
+	q := &param{name: p.name + by + e.Fields[0].Name}
+	return q.refuse(e.Fields[0].Msg)
+}
