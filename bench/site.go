@@ -129,16 +129,6 @@ func (s *site) fill(ctx context.Context, tenants ...data.Tenant) error {
 		}
 		rows += t.Rows()
 	}
-	// The generator keeps the counters, and nothing measured here looks at
-	// incidents by entity: nothing is left to do at the start.
-	err = d.Write(ctx, db.Scope{All: true}, func(tx *db.Tx) error {
-		tx.Queue("DELETE FROM timed_counters_due", nil, nil)
-		tx.Queue("DELETE FROM incident_entities_due", nil, nil)
-		return nil
-	})
-	if err != nil {
-		return errors.Join(err, d.Close())
-	}
 	if err := d.Close(); err != nil {
 		return err
 	}

@@ -35,7 +35,6 @@ import (
 	"holdfast/internal/once"
 	"holdfast/internal/page"
 	"holdfast/internal/rpc"
-	"holdfast/internal/safety"
 	"holdfast/internal/safety/photo"
 	"holdfast/internal/safety/report"
 	"holdfast/internal/sso"
@@ -196,12 +195,6 @@ func (a *App) services(ctx context.Context, mode Mode) error {
 	}
 	if err := a.recoverImports(ctx); err != nil {
 		return err
-	}
-	if err := safety.IndexIncidents(ctx, a.DB); err != nil {
-		return err
-	}
-	if err := a.countOnce(ctx); err != nil {
-		return fmt.Errorf("app: count records: %w", err)
 	}
 	// From here on, what other processes write is noticed.
 	if _, err := a.DB.WrittenByOthers(ctx); err != nil {

@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"holdfast/internal/actor"
-	"holdfast/internal/app"
 	"holdfast/internal/db"
 	"holdfast/internal/demo"
 	"holdfast/internal/testkit"
@@ -150,16 +149,5 @@ func TestCountersAreRepaired(t *testing.T) {
 			t.Errorf("%d of %d put right: %v", n, len(found), err)
 		}
 		verified(t, k)
-
-		sql("DELETE FROM timed_counters WHERE 1 = 1", "INSERT INTO timed_counters_due VALUES (1)")
-		k.App.Close()
-		a, err := app.Open(t.Context(), k.App.Config, app.Server)
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer a.Close()
-		if found, err := a.Verify(t.Context()); err != nil || len(found) > 0 {
-			t.Errorf("after the next start: %v %v", err, found)
-		}
 	})
 }

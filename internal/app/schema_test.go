@@ -2,6 +2,7 @@ package app_test
 
 import (
 	"context"
+	"os"
 	"testing"
 
 	"holdfast/internal/app"
@@ -31,5 +32,20 @@ func TestSchemaIsTheCatalog(t *testing.T) {
 				t.Errorf("run `holdfast migrate new`: %s", m)
 			}
 		})
+	}
+}
+
+// Until a version is released the records' schema is one file, made from the
+// catalog with all its indexes.
+func TestRecordsMigration(t *testing.T) {
+	const file = "../db/migrations/0001_records.sql"
+	want := app.RecordsDDL(catalog.Default())
+	if os.Getenv("HOLDFAST_WRITE_RECORDS") != "" {
+		if err := os.WriteFile(file, []byte(want), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if have, err := os.ReadFile(file); err != nil || string(have) != want {
+		t.Errorf("the records' migration is not the catalog's (%v); write it with: HOLDFAST_WRITE_RECORDS=1 go test ./internal/app -run TestRecordsMigration", err)
 	}
 }

@@ -125,39 +125,6 @@ func (a *App) miscounted(ctx context.Context, tenant string) (deltas map[string]
 	return deltas, err
 }
 
-// countOnce enters the records from before timed counters existed. Where two
-// servers start at once, the one that takes the mark writes.
-func (a *App) countOnce(ctx context.Context) error {
-	ctx = db.Patient(ctx, wholeTenant)
-	due := false
-	err := a.DB.Read(ctx, db.Scope{All: true}, func(tx *db.Tx) error {
-		return tx.Query("SELECT one FROM timed_counters_due", nil, func(*db.Row) error { due = true; return nil })
-	})
-	if err != nil || !due {
-		return err
-	}
-	tenants, err := a.Identity.ListTenants(ctx)
-	if err != nil {
-		return err
-	}
-	all := map[string]map[string]int64{}
-	for _, t := range tenants {
-		if all[t.ID], err = a.miscounted(ctx, t.ID); err != nil {
-			return err
-		}
-	}
-	return a.DB.Write(ctx, db.Scope{All: true}, func(tx *db.Tx) error {
-		taken, err := tx.Exec("DELETE FROM timed_counters_due")
-		if err != nil || taken == 0 {
-			return err
-		}
-		for tenant, deltas := range all {
-			a.Store.Count(tx, tenant, deltas)
-		}
-		return nil
-	})
-}
-
 // operator is who the command line acts as in a tenant.
 func operator(tenant string) actor.Actor {
 	return actor.Actor{Role: actor.Service, TenantID: tenant, KeyID: "cli"}

@@ -176,6 +176,7 @@ type Resource struct {
 	Archives   bool     // has archived_at
 	Bare       bool     // has no created_at, updated_at, created_by, version
 	AppendOnly bool     // rows are never updated or deleted
+	Queue      bool     // its table is read across tenants by workers: keyed by id alone, in the platform's migration
 	Root       bool     // the tenants table: its id is the tenant
 	Zoned      string   // column holding a zone id, for operators' and drivers' zone scope
 	Checks     []string // row conditions of the table, in SQL both engines know

@@ -40,7 +40,7 @@ func webhooks() Resource {
 
 func webhookDeliveries() Resource {
 	return Resource{
-		Name: "webhook_deliveries", Family: "platform", Bare: true,
+		Name: "webhook_deliveries", Family: "platform", Bare: true, Queue: true,
 		Doc: "One event on its way to one webhook: what was sent, what came back, when it is tried again. Kept for 30 days.",
 		Fields: []Field{
 			{Name: "webhook_id", Type: UUID, Ref: "webhooks", Required: true, ReadOnly: true},

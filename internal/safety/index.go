@@ -1,7 +1,6 @@
 package safety
 
 import (
-	"context"
 	"encoding/json"
 	"fmt"
 
@@ -109,55 +108,4 @@ func moved(c store.Change) bool {
 	was, _ := c.Before["entities"].(json.RawMessage)
 	is, _ := c.After["entities"].(json.RawMessage)
 	return string(was) != string(is) || (c.Before["status"] == "void") != (c.After["status"] == "void")
-}
-
-// IndexIncidents enters the incidents from before EntityTable existed. It does
-// nothing when that is done, and goes on where it stopped.
-func IndexIncidents(ctx context.Context, d *db.DB) error {
-	due := false
-	err := d.Read(ctx, db.Scope{All: true}, func(tx *db.Tx) error {
-		return tx.Query("SELECT one FROM incident_entities_due", nil, func(*db.Row) error { due = true; return nil })
-	})
-	last := [2]string{db.NoTenant, db.NoTenant}
-	for err == nil && due {
-		n, next := 0, last
-		err = d.Write(ctx, db.Scope{All: true}, func(tx *db.Tx) (err error) {
-			if n, next, err = indexPage(tx, last); err == nil && n == 0 {
-				_, err = tx.Exec("DELETE FROM incident_entities_due")
-			}
-			return err
-		})
-		last, due = next, n > 0
-	}
-	if err != nil {
-		return fmt.Errorf("safety: index incidents: %w", err)
-	}
-	return nil
-}
-
-const indexStep = 2000
-
-// indexPage enters the next incidents behind a tenant and id.
-func indexPage(tx *db.Tx, last [2]string) (n int, next [2]string, err error) {
-	next = last
-	var all [][]any
-	err = tx.Query(fmt.Sprintf("SELECT tenant_id, id, status, entities, zone_id, occurred_at, kind, severity FROM incidents WHERE (tenant_id, id) > ($1, $2) ORDER BY tenant_id, id LIMIT %d", indexStep),
-		[]any{last[0], last[1]}, func(r *db.Row) error {
-			n++
-			next = [2]string{r.Text(0), r.Text(1)}
-			list, err := EntityRows(store.Row{"tenant_id": r.Text(0), "id": r.Text(1), "status": r.Text(2), "entities": json.RawMessage(r.Text(3)),
-				"zone_id": r.Text(4), "occurred_at": r.Text(5), "kind": r.Text(6), "severity": r.Text(7)})
-			all = append(all, list...)
-			return err
-		})
-	if err != nil {
-		return n, next, err
-	}
-	rows := tx.Rows(EntityTable, entityColumns, "ON CONFLICT DO NOTHING")
-	for _, r := range all {
-		if err := rows.Add(r...); err != nil {
-			return n, next, err
-		}
-	}
-	return n, next, rows.Send()
 }

@@ -1,6 +1,6 @@
--- Every record of the catalog, then the totals and numbers kept beside them.
--- One text for both engines: on PostgreSQL the migrator moves foreign keys
--- behind the creation of all tables and fences each table with row policies.
+-- The catalog's records, as TestRecordsMigration writes them. One text for both
+-- engines: on PostgreSQL the migrator moves foreign keys behind the creation of
+-- all tables and fences each table with row policies.
 
 create table actions (
   tenant_id uuid not null,
@@ -20,9 +20,12 @@ create table actions (
   due_on text,
   due_at timestamptz,
   completed_at timestamptz,
+  completed_by uuid,
   verified_at timestamptz,
   effectiveness text,
   review_on text,
+  reviewed_at timestamptz,
+  suggested_by uuid,
   evidence text not null,
   follows_id uuid,
   cancel_reason text,
@@ -45,6 +48,7 @@ create table audit (
   at timestamptz not null,
   actor_user_id uuid,
   key_id text,
+  session_id uuid,
   action text not null,
   entity_type text,
   entity_id uuid,
@@ -54,16 +58,80 @@ create table audit (
   details text,
   address text,
   request_id text,
+  seal_no bigint,
+  prev_hash text,
+  hash text,
   primary key (tenant_id, id)
 );
 create index audit_at_idx on audit (tenant_id, at);
 create index audit_entity_id_idx on audit (tenant_id, entity_id);
 
+create table badges (
+  tenant_id uuid not null,
+  id uuid not null,
+  code text not null,
+  name text not null,
+  description text,
+  rule text not null,
+  created_at timestamptz not null,
+  updated_at timestamptz not null,
+  created_by uuid,
+  version bigint not null,
+  primary key (tenant_id, id)
+);
+create unique index badges_code_key on badges (tenant_id, lower(code));
+
+create table checklist_answers (
+  tenant_id uuid not null,
+  id uuid not null,
+  run_id uuid not null,
+  item_key text not null,
+  value text not null,
+  result text,
+  critical boolean not null,
+  note text,
+  photos text not null,
+  answered_by uuid,
+  answered_at timestamptz,
+  created_at timestamptz not null,
+  updated_at timestamptz not null,
+  created_by uuid,
+  version bigint not null,
+  primary key (tenant_id, id),
+  constraint checklist_answers_run_id_fkey foreign key (tenant_id, run_id) references checklist_runs (tenant_id, id)
+);
+create unique index checklist_answers_run_id_item_key_key on checklist_answers (tenant_id, run_id, lower(item_key));
+
+create table checklist_photos (
+  tenant_id uuid not null,
+  id uuid not null,
+  run_id uuid not null,
+  caption text,
+  width bigint not null,
+  height bigint not null,
+  size bigint not null,
+  sha256 text not null,
+  blob_key text not null,
+  created_at timestamptz not null,
+  updated_at timestamptz not null,
+  created_by uuid,
+  version bigint not null,
+  primary key (tenant_id, id),
+  constraint checklist_photos_run_id_fkey foreign key (tenant_id, run_id) references checklist_runs (tenant_id, id)
+);
+create index checklist_photos_run_id_idx on checklist_photos (tenant_id, run_id);
+
 create table checklist_runs (
   tenant_id uuid not null,
   id uuid not null,
   title text not null,
+  template_id uuid,
+  schedule_id uuid,
+  site_id uuid,
   zone_id uuid,
+  equipment_id uuid,
+  vehicle_id uuid,
+  worker_id uuid,
   assignee_user_id uuid,
   due_at timestamptz not null,
   grace_minutes bigint not null,
@@ -72,16 +140,149 @@ create table checklist_runs (
   completed_by uuid,
   on_time boolean,
   score bigint,
+  passed bigint,
+  failed bigint,
+  failed_critical bigint,
+  passed_weight bigint,
+  failed_weight bigint,
+  cancel_reason text,
   status text not null,
   created_at timestamptz not null,
   updated_at timestamptz not null,
   created_by uuid,
   version bigint not null,
   primary key (tenant_id, id),
-  constraint checklist_runs_zone_id_fkey foreign key (tenant_id, zone_id) references zones (tenant_id, id)
+  constraint checklist_runs_template_id_fkey foreign key (tenant_id, template_id) references checklist_templates (tenant_id, id),
+  constraint checklist_runs_schedule_id_fkey foreign key (tenant_id, schedule_id) references checklist_schedules (tenant_id, id),
+  constraint checklist_runs_site_id_fkey foreign key (tenant_id, site_id) references sites (tenant_id, id),
+  constraint checklist_runs_zone_id_fkey foreign key (tenant_id, zone_id) references zones (tenant_id, id),
+  constraint checklist_runs_equipment_id_fkey foreign key (tenant_id, equipment_id) references equipment (tenant_id, id),
+  constraint checklist_runs_vehicle_id_fkey foreign key (tenant_id, vehicle_id) references vehicles (tenant_id, id),
+  constraint checklist_runs_worker_id_fkey foreign key (tenant_id, worker_id) references workers (tenant_id, id)
 );
 create index checklist_runs_due_at_status_on_time_idx on checklist_runs (tenant_id, due_at, status, on_time);
+create index checklist_runs_equipment_id_completed_at_idx on checklist_runs (tenant_id, equipment_id, completed_at);
+create index checklist_runs_site_id_idx on checklist_runs (tenant_id, site_id);
+create index checklist_runs_status_due_at_idx on checklist_runs (tenant_id, status, due_at);
+create index checklist_runs_template_id_idx on checklist_runs (tenant_id, template_id);
+create index checklist_runs_vehicle_id_idx on checklist_runs (tenant_id, vehicle_id);
+create index checklist_runs_worker_id_idx on checklist_runs (tenant_id, worker_id);
 create index checklist_runs_zone_id_idx on checklist_runs (tenant_id, zone_id);
+create unique index checklist_runs_schedule_id_due_at_key on checklist_runs (tenant_id, schedule_id, due_at);
+
+create table checklist_schedules (
+  tenant_id uuid not null,
+  id uuid not null,
+  template_id uuid not null,
+  title text,
+  site_id uuid,
+  zone_id uuid,
+  equipment_id uuid,
+  vehicle_id uuid,
+  worker_id uuid,
+  assignee_user_id uuid,
+  rrule text not null,
+  starts_on text not null,
+  due_time text not null,
+  grace_minutes bigint not null,
+  timezone text,
+  planned_until timestamptz,
+  next_due_at timestamptz,
+  status text not null,
+  created_at timestamptz not null,
+  updated_at timestamptz not null,
+  created_by uuid,
+  version bigint not null,
+  primary key (tenant_id, id),
+  constraint checklist_schedules_template_id_fkey foreign key (tenant_id, template_id) references checklist_templates (tenant_id, id),
+  constraint checklist_schedules_site_id_fkey foreign key (tenant_id, site_id) references sites (tenant_id, id),
+  constraint checklist_schedules_zone_id_fkey foreign key (tenant_id, zone_id) references zones (tenant_id, id),
+  constraint checklist_schedules_equipment_id_fkey foreign key (tenant_id, equipment_id) references equipment (tenant_id, id),
+  constraint checklist_schedules_vehicle_id_fkey foreign key (tenant_id, vehicle_id) references vehicles (tenant_id, id),
+  constraint checklist_schedules_worker_id_fkey foreign key (tenant_id, worker_id) references workers (tenant_id, id)
+);
+create index checklist_schedules_equipment_id_idx on checklist_schedules (tenant_id, equipment_id);
+create index checklist_schedules_site_id_idx on checklist_schedules (tenant_id, site_id);
+create index checklist_schedules_status_next_due_at_idx on checklist_schedules (tenant_id, status, next_due_at);
+create index checklist_schedules_template_id_idx on checklist_schedules (tenant_id, template_id);
+create index checklist_schedules_vehicle_id_idx on checklist_schedules (tenant_id, vehicle_id);
+create index checklist_schedules_worker_id_idx on checklist_schedules (tenant_id, worker_id);
+create index checklist_schedules_zone_id_idx on checklist_schedules (tenant_id, zone_id);
+
+create table checklist_templates (
+  tenant_id uuid not null,
+  id uuid not null,
+  code text not null,
+  revision bigint not null,
+  title text not null,
+  description text,
+  applies_to text not null,
+  kinds text not null,
+  sections text not null,
+  published_at timestamptz,
+  supersedes_id uuid,
+  status text not null,
+  created_at timestamptz not null,
+  updated_at timestamptz not null,
+  created_by uuid,
+  version bigint not null,
+  primary key (tenant_id, id),
+  constraint checklist_templates_supersedes_id_fkey foreign key (tenant_id, supersedes_id) references checklist_templates (tenant_id, id)
+);
+create index checklist_templates_supersedes_id_idx on checklist_templates (tenant_id, supersedes_id);
+create unique index checklist_templates_code_revision_key on checklist_templates (tenant_id, lower(code), revision);
+
+create table compliance_events (
+  tenant_id uuid not null,
+  id uuid not null,
+  regulation_id uuid not null,
+  entity_type text not null,
+  entity_id uuid not null,
+  status text not null,
+  value bigint,
+  threshold bigint,
+  window_start timestamptz,
+  window_end timestamptz,
+  details text not null,
+  evaluated_at timestamptz not null,
+  acknowledged_by uuid,
+  acknowledged_at timestamptz,
+  waived_until timestamptz,
+  waive_reason text,
+  created_at timestamptz not null,
+  updated_at timestamptz not null,
+  created_by uuid,
+  version bigint not null,
+  primary key (tenant_id, id),
+  constraint compliance_events_regulation_id_fkey foreign key (tenant_id, regulation_id) references regulations (tenant_id, id)
+);
+create index compliance_events_entity_type_entity_id_idx on compliance_events (tenant_id, entity_type, entity_id);
+create index compliance_events_regulation_id_entity_type_entity_id_idx on compliance_events (tenant_id, regulation_id, entity_type, entity_id);
+create index compliance_events_waived_until_idx on compliance_events (tenant_id, waived_until);
+
+create table courses (
+  tenant_id uuid not null,
+  id uuid not null,
+  code text not null,
+  title text not null,
+  kind text not null,
+  minutes bigint,
+  validity_months bigint,
+  risk_threshold bigint,
+  entity_types text not null,
+  categories text not null,
+  jurisdictions text not null,
+  pass_mark bigint,
+  required_for text not null,
+  status text not null,
+  archived_at timestamptz,
+  created_at timestamptz not null,
+  updated_at timestamptz not null,
+  created_by uuid,
+  version bigint not null,
+  primary key (tenant_id, id)
+);
+create unique index courses_code_key on courses (tenant_id, lower(code));
 
 create table drivers (
   tenant_id uuid not null,
@@ -109,6 +310,31 @@ create index drivers_status_id_idx on drivers (tenant_id, status, id);
 create index drivers_vehicle_id_idx on drivers (tenant_id, vehicle_id);
 create unique index drivers_worker_id_key on drivers (tenant_id, worker_id);
 
+create table equipment (
+  tenant_id uuid not null,
+  id uuid not null,
+  asset_no text not null,
+  name text,
+  kind text not null,
+  serial_no text,
+  zone_id uuid,
+  hours_meter bigint,
+  service_due_on text,
+  required_course_id uuid,
+  status text not null,
+  archived_at timestamptz,
+  created_at timestamptz not null,
+  updated_at timestamptz not null,
+  created_by uuid,
+  version bigint not null,
+  primary key (tenant_id, id),
+  constraint equipment_zone_id_fkey foreign key (tenant_id, zone_id) references zones (tenant_id, id),
+  constraint equipment_required_course_id_fkey foreign key (tenant_id, required_course_id) references courses (tenant_id, id)
+);
+create index equipment_required_course_id_idx on equipment (tenant_id, required_course_id);
+create index equipment_zone_id_idx on equipment (tenant_id, zone_id);
+create unique index equipment_asset_no_key on equipment (tenant_id, lower(asset_no));
+
 create table import_jobs (
   tenant_id uuid not null,
   id uuid not null,
@@ -120,6 +346,7 @@ create table import_jobs (
   sha256 text,
   encoding text,
   delimiter text,
+  header_row bigint,
   mapping text,
   options text not null,
   total_rows bigint not null,
@@ -130,6 +357,7 @@ create table import_jobs (
   message text,
   blob_key text,
   lease_until timestamptz,
+  lease_claim bigint,
   status text not null,
   processed_at timestamptz,
   applied_at timestamptz,
@@ -140,8 +368,28 @@ create table import_jobs (
   version bigint not null,
   primary key (tenant_id, id)
 );
+create index import_jobs_blob_key_idx on import_jobs (tenant_id, blob_key);
 create index import_jobs_sha256_idx on import_jobs (tenant_id, sha256);
 create unique index import_jobs_job_no_key on import_jobs (tenant_id, job_no);
+
+create table incident_photos (
+  tenant_id uuid not null,
+  id uuid not null,
+  incident_id uuid not null,
+  caption text,
+  width bigint not null,
+  height bigint not null,
+  size bigint not null,
+  sha256 text not null,
+  blob_key text not null,
+  created_at timestamptz not null,
+  updated_at timestamptz not null,
+  created_by uuid,
+  version bigint not null,
+  primary key (tenant_id, id),
+  constraint incident_photos_incident_id_fkey foreign key (tenant_id, incident_id) references incidents (tenant_id, id)
+);
+create index incident_photos_incident_id_idx on incident_photos (tenant_id, incident_id);
 
 create table incidents (
   tenant_id uuid not null,
@@ -158,6 +406,7 @@ create table incidents (
   occurred_tz text,
   reported_at timestamptz,
   reported_by uuid,
+  reporter_name text,
   anonymous boolean not null,
   site_id uuid,
   zone_id uuid,
@@ -174,7 +423,9 @@ create table incidents (
   lessons text,
   lead_user_id uuid,
   due_on text,
+  investigated_at timestamptz,
   closed_at timestamptz,
+  reopen_reason text,
   external_ref text,
   created_at timestamptz not null,
   updated_at timestamptz not null,
@@ -185,6 +436,7 @@ create table incidents (
   constraint incidents_zone_id_fkey foreign key (tenant_id, zone_id) references zones (tenant_id, id),
   constraint incidents_duplicate_of_fkey foreign key (tenant_id, duplicate_of) references incidents (tenant_id, id)
 );
+create index incidents_closed_at_idx on incidents (tenant_id, closed_at);
 create index incidents_duplicate_of_idx on incidents (tenant_id, duplicate_of);
 create index incidents_occurred_at_idx on incidents (tenant_id, occurred_at);
 create index incidents_reported_at_kind_severity_status_idx on incidents (tenant_id, reported_at, kind, severity, status);
@@ -279,6 +531,22 @@ create table lots (
 create index lots_expires_on_idx on lots (tenant_id, expires_on);
 create unique index lots_item_id_lot_no_key on lots (tenant_id, item_id, lot_no);
 
+create table mail_templates (
+  tenant_id uuid not null,
+  id uuid not null,
+  kind text not null,
+  locale text not null,
+  subject text not null,
+  text text not null,
+  html text,
+  created_at timestamptz not null,
+  updated_at timestamptz not null,
+  created_by uuid,
+  version bigint not null,
+  primary key (tenant_id, id)
+);
+create unique index mail_templates_kind_locale_key on mail_templates (tenant_id, kind, locale);
+
 create table members ( -- rls: tenant_id, user user_id
   tenant_id uuid not null,
   id uuid not null,
@@ -289,6 +557,8 @@ create table members ( -- rls: tenant_id, user user_id
   worker_id uuid,
   zone_ids text not null,
   joined_at timestamptz,
+  last_sign_in_at timestamptz,
+  last_seen_at timestamptz,
   created_at timestamptz not null,
   updated_at timestamptz not null,
   created_by uuid,
@@ -378,6 +648,113 @@ create index orders_status_id_idx on orders (tenant_id, status, id desc);
 create unique index orders_order_no_key on orders (tenant_id, order_no);
 create unique index orders_source_external_ref_key on orders (tenant_id, source, external_ref);
 
+create table osha_cases (
+  tenant_id uuid not null,
+  id uuid not null,
+  incident_id uuid not null,
+  site_id uuid not null,
+  year bigint not null,
+  case_no bigint,
+  recordable text not null,
+  basis text,
+  entered_at timestamptz,
+  entered_late boolean,
+  worker_id uuid,
+  employee_name text,
+  job_title text,
+  privacy_case boolean not null,
+  privacy_reason text,
+  where_occurred text,
+  description text,
+  discreet_description text,
+  outcome text,
+  days_away bigint not null,
+  days_restricted bigint not null,
+  away_from text,
+  away_until text,
+  restricted_from text,
+  restricted_until text,
+  illness_type text,
+  birth_date text,
+  hire_date text,
+  sex text,
+  employee_address text,
+  physician text,
+  facility text,
+  emergency_room boolean not null,
+  in_patient boolean not null,
+  amputation boolean not null,
+  eye_loss boolean not null,
+  work_began text,
+  event_time text,
+  time_unknown boolean not null,
+  activity_before text,
+  what_happened text,
+  injury_detail text,
+  object_substance text,
+  death_date text,
+  completed_by text,
+  completed_title text,
+  completed_phone text,
+  osha_due_at timestamptz,
+  osha_told_at timestamptz,
+  created_at timestamptz not null,
+  updated_at timestamptz not null,
+  created_by uuid,
+  version bigint not null,
+  primary key (tenant_id, id),
+  constraint osha_cases_incident_id_fkey foreign key (tenant_id, incident_id) references incidents (tenant_id, id),
+  constraint osha_cases_site_id_fkey foreign key (tenant_id, site_id) references sites (tenant_id, id),
+  constraint osha_cases_worker_id_fkey foreign key (tenant_id, worker_id) references workers (tenant_id, id)
+);
+create index osha_cases_site_id_year_idx on osha_cases (tenant_id, site_id, year);
+create index osha_cases_worker_id_idx on osha_cases (tenant_id, worker_id);
+create index osha_cases_year_recordable_idx on osha_cases (tenant_id, year, recordable);
+create unique index osha_cases_incident_id_key on osha_cases (tenant_id, incident_id);
+create unique index osha_cases_site_id_year_case_no_key on osha_cases (tenant_id, site_id, year, case_no);
+
+create table osha_summaries (
+  tenant_id uuid not null,
+  id uuid not null,
+  site_id uuid not null,
+  year bigint not null,
+  avg_employees bigint not null,
+  peak_employees bigint,
+  additional_hours bigint not null,
+  hours_worked bigint not null,
+  total_deaths bigint not null,
+  total_dafw_cases bigint not null,
+  total_djtr_cases bigint not null,
+  total_other_cases bigint not null,
+  total_dafw_days bigint not null,
+  total_djtr_days bigint not null,
+  total_injuries bigint not null,
+  total_skin_disorders bigint not null,
+  total_respiratory_conditions bigint not null,
+  total_poisonings bigint not null,
+  total_hearing_loss bigint not null,
+  total_other_illnesses bigint not null,
+  certified_name text,
+  certified_title text,
+  certified_phone text,
+  certified_by uuid,
+  certified_at timestamptz,
+  posted_from text,
+  posted_to text,
+  submitted_at timestamptz,
+  submission_ref text,
+  change_reason text,
+  status text not null,
+  created_at timestamptz not null,
+  updated_at timestamptz not null,
+  created_by uuid,
+  version bigint not null,
+  primary key (tenant_id, id),
+  constraint osha_summaries_site_id_fkey foreign key (tenant_id, site_id) references sites (tenant_id, id)
+);
+create index osha_summaries_year_status_idx on osha_summaries (tenant_id, year, status);
+create unique index osha_summaries_site_id_year_key on osha_summaries (tenant_id, site_id, year);
+
 create table pick_lines (
   tenant_id uuid not null,
   id uuid not null,
@@ -413,6 +790,7 @@ create index pick_lines_assigned_worker_id_idx on pick_lines (tenant_id, assigne
 create index pick_lines_item_id_idx on pick_lines (tenant_id, item_id);
 create index pick_lines_lot_id_idx on pick_lines (tenant_id, lot_id);
 create index pick_lines_order_line_id_idx on pick_lines (tenant_id, order_line_id);
+create index pick_lines_picked_at_idx on pick_lines (tenant_id, picked_at);
 create index pick_lines_zone_id_idx on pick_lines (tenant_id, zone_id);
 create unique index pick_lines_pick_list_id_seq_key on pick_lines (tenant_id, pick_list_id, seq);
 
@@ -440,6 +818,150 @@ create index pick_lists_assigned_worker_id_idx on pick_lists (tenant_id, assigne
 create index pick_lists_status_id_idx on pick_lists (tenant_id, status, id);
 create unique index pick_lists_pick_no_key on pick_lists (tenant_id, pick_no);
 
+create table point_events (
+  tenant_id uuid not null,
+  id uuid not null,
+  user_id uuid not null,
+  kind text not null,
+  points bigint not null,
+  source_type text not null,
+  source_id uuid not null,
+  occurred_at timestamptz not null,
+  reversed_at timestamptz,
+  reversed_by uuid,
+  created_at timestamptz not null,
+  updated_at timestamptz not null,
+  created_by uuid,
+  version bigint not null,
+  primary key (tenant_id, id)
+);
+create index point_events_occurred_at_idx on point_events (tenant_id, occurred_at);
+create index point_events_user_id_occurred_at_idx on point_events (tenant_id, user_id, occurred_at);
+create unique index point_events_source_id_kind_user_id_key on point_events (tenant_id, source_id, kind, user_id);
+
+create table predictive_scores (
+  tenant_id uuid not null,
+  id uuid not null,
+  run_id uuid not null,
+  entity_type text not null,
+  entity_id uuid not null,
+  score bigint not null,
+  confidence bigint not null,
+  inputs text not null,
+  cluster text not null,
+  model_kind text not null,
+  rate_per_200k bigint,
+  interval_low bigint,
+  interval_high bigint,
+  probability bigint,
+  user_id uuid,
+  computed_at timestamptz not null,
+  primary key (tenant_id, id)
+);
+create unique index predictive_scores_run_id_entity_id_key on predictive_scores (tenant_id, run_id, entity_id);
+
+create table regulations (
+  tenant_id uuid not null,
+  id uuid not null,
+  code text not null,
+  title text not null,
+  jurisdiction text not null,
+  citation text,
+  url text,
+  category text,
+  rule text not null,
+  severity text not null,
+  owner_user_id uuid,
+  review_on text,
+  status text not null,
+  archived_at timestamptz,
+  created_at timestamptz not null,
+  updated_at timestamptz not null,
+  created_by uuid,
+  version bigint not null,
+  primary key (tenant_id, id)
+);
+create unique index regulations_code_key on regulations (tenant_id, lower(code));
+
+create table report_links (
+  tenant_id uuid not null,
+  id uuid not null,
+  name text not null,
+  site_id uuid,
+  zone_id uuid,
+  token text not null,
+  rotated_at timestamptz,
+  status text not null,
+  created_at timestamptz not null,
+  updated_at timestamptz not null,
+  created_by uuid,
+  version bigint not null,
+  primary key (tenant_id, id),
+  constraint report_links_site_id_fkey foreign key (tenant_id, site_id) references sites (tenant_id, id),
+  constraint report_links_zone_id_fkey foreign key (tenant_id, zone_id) references zones (tenant_id, id)
+);
+create index report_links_site_id_idx on report_links (tenant_id, site_id);
+create index report_links_zone_id_idx on report_links (tenant_id, zone_id);
+create unique index report_links_token_key on report_links (tenant_id, token);
+
+create table risk_clusters (
+  tenant_id uuid not null,
+  id uuid not null,
+  cluster_name text not null,
+  severity bigint not null,
+  description text not null,
+  entity_count bigint not null,
+  entity_type text,
+  about text,
+  min_score bigint not null,
+  max_score bigint not null,
+  members text not null,
+  assigned_at timestamptz not null,
+  primary key (tenant_id, id)
+);
+
+create table score_models (
+  tenant_id uuid not null,
+  id uuid not null,
+  kind text not null,
+  entity_type text,
+  weight_incident bigint not null,
+  weight_near_miss bigint not null,
+  weight_shift_hours bigint not null,
+  weight_load bigint not null,
+  params text not null,
+  trained_from timestamptz,
+  trained_to timestamptz,
+  metrics text not null,
+  status text not null,
+  created_at timestamptz not null,
+  updated_at timestamptz not null,
+  created_by uuid,
+  version bigint not null,
+  primary key (tenant_id, id)
+);
+create index score_models_status_entity_type_idx on score_models (tenant_id, status, entity_type);
+
+create table score_runs (
+  tenant_id uuid not null,
+  id uuid not null,
+  entity_type text not null,
+  entity_id uuid,
+  model_id uuid,
+  model_kind text not null,
+  period_days bigint not null,
+  scores_computed bigint not null,
+  computed_at timestamptz not null,
+  created_at timestamptz not null,
+  updated_at timestamptz not null,
+  created_by uuid,
+  version bigint not null,
+  primary key (tenant_id, id),
+  constraint score_runs_model_id_fkey foreign key (tenant_id, model_id) references score_models (tenant_id, id)
+);
+create index score_runs_entity_type_id_idx on score_runs (tenant_id, entity_type, id desc);
+create index score_runs_model_id_idx on score_runs (tenant_id, model_id);
+
 create table settings (
   tenant_id uuid not null,
   id uuid not null,
@@ -453,6 +975,38 @@ create table settings (
   primary key (tenant_id, id)
 );
 create unique index settings_key_key on settings (tenant_id, lower(key));
+
+create table shifts (
+  tenant_id uuid not null,
+  id uuid not null,
+  worker_id uuid not null,
+  zone_id uuid,
+  team_id uuid,
+  vehicle_id uuid,
+  equipment_id uuid,
+  started_at timestamptz not null,
+  ended_at timestamptz,
+  break_minutes bigint not null,
+  hours bigint,
+  units_done bigint,
+  source text not null,
+  status text not null,
+  created_at timestamptz not null,
+  updated_at timestamptz not null,
+  created_by uuid,
+  version bigint not null,
+  primary key (tenant_id, id),
+  constraint shifts_worker_id_fkey foreign key (tenant_id, worker_id) references workers (tenant_id, id),
+  constraint shifts_zone_id_fkey foreign key (tenant_id, zone_id) references zones (tenant_id, id),
+  constraint shifts_team_id_fkey foreign key (tenant_id, team_id) references teams (tenant_id, id),
+  constraint shifts_vehicle_id_fkey foreign key (tenant_id, vehicle_id) references vehicles (tenant_id, id),
+  constraint shifts_equipment_id_fkey foreign key (tenant_id, equipment_id) references equipment (tenant_id, id)
+);
+create index shifts_equipment_id_ended_at_hours_units_done_idx on shifts (tenant_id, equipment_id, ended_at, hours, units_done);
+create index shifts_team_id_idx on shifts (tenant_id, team_id);
+create index shifts_vehicle_id_idx on shifts (tenant_id, vehicle_id);
+create index shifts_worker_id_ended_at_hours_units_done_idx on shifts (tenant_id, worker_id, ended_at, hours, units_done);
+create index shifts_zone_id_ended_at_hours_units_done_idx on shifts (tenant_id, zone_id, ended_at, hours, units_done);
 
 create table shipments (
   tenant_id uuid not null,
@@ -511,6 +1065,8 @@ create table sites (
   ein text,
   naics text,
   industry_description text,
+  nace text,
+  nuts text,
   establishment_type bigint,
   archived_at timestamptz,
   created_at timestamptz not null,
@@ -520,6 +1076,73 @@ create table sites (
   primary key (tenant_id, id)
 );
 create unique index sites_code_key on sites (tenant_id, lower(code));
+
+create table sso_connections (
+  tenant_id uuid not null,
+  id uuid not null,
+  kind text not null,
+  name text,
+  identifier text,
+  status text not null,
+  issuer text not null,
+  metadata_url text,
+  metadata_xml text,
+  metadata_at timestamptz,
+  metadata_tried_at timestamptz,
+  client_id text,
+  secret text,
+  scopes text not null,
+  name_id_format text,
+  attribute_mapping text not null,
+  role_map text not null,
+  default_role text,
+  enforced boolean not null,
+  break_glass_user_id uuid,
+  allow_unsolicited boolean not null,
+  scim_token_hash text,
+  resource_id text,
+  authorization_params text not null,
+  last_test text,
+  last_test_at timestamptz,
+  created_at timestamptz not null,
+  updated_at timestamptz not null,
+  created_by uuid,
+  version bigint not null,
+  primary key (tenant_id, id)
+);
+
+create table stock_counts (
+  tenant_id uuid not null,
+  id uuid not null,
+  zone_id uuid not null,
+  item_id uuid not null,
+  lot_id uuid,
+  serial text,
+  owner_id uuid,
+  lpn text,
+  stock_status text not null,
+  counted bigint not null,
+  expected bigint,
+  variance bigint,
+  exact boolean,
+  counted_at timestamptz,
+  reason_code text,
+  worker_id uuid,
+  created_at timestamptz not null,
+  updated_at timestamptz not null,
+  created_by uuid,
+  version bigint not null,
+  primary key (tenant_id, id),
+  constraint stock_counts_zone_id_fkey foreign key (tenant_id, zone_id) references zones (tenant_id, id),
+  constraint stock_counts_item_id_fkey foreign key (tenant_id, item_id) references items (tenant_id, id),
+  constraint stock_counts_lot_id_fkey foreign key (tenant_id, lot_id) references lots (tenant_id, id),
+  constraint stock_counts_worker_id_fkey foreign key (tenant_id, worker_id) references workers (tenant_id, id)
+);
+create index stock_counts_counted_at_exact_idx on stock_counts (tenant_id, counted_at, exact);
+create index stock_counts_item_id_counted_at_idx on stock_counts (tenant_id, item_id, counted_at);
+create index stock_counts_lot_id_idx on stock_counts (tenant_id, lot_id);
+create index stock_counts_worker_id_idx on stock_counts (tenant_id, worker_id);
+create index stock_counts_zone_id_idx on stock_counts (tenant_id, zone_id);
 
 create table stock_levels (
   tenant_id uuid not null,
@@ -599,6 +1222,44 @@ create index stock_movements_to_zone_id_idx on stock_movements (tenant_id, to_zo
 create index stock_movements_worker_id_idx on stock_movements (tenant_id, worker_id);
 create unique index stock_movements_idempotency_key_key on stock_movements (tenant_id, idempotency_key);
 
+create table talk_attendances (
+  tenant_id uuid not null,
+  id uuid not null,
+  talk_id uuid not null,
+  worker_id uuid not null,
+  signed_at timestamptz,
+  signature text,
+  signed_by uuid,
+  created_at timestamptz not null,
+  updated_at timestamptz not null,
+  created_by uuid,
+  version bigint not null,
+  primary key (tenant_id, id),
+  constraint talk_attendances_talk_id_fkey foreign key (tenant_id, talk_id) references toolbox_talks (tenant_id, id),
+  constraint talk_attendances_worker_id_fkey foreign key (tenant_id, worker_id) references workers (tenant_id, id)
+);
+create index talk_attendances_worker_id_idx on talk_attendances (tenant_id, worker_id);
+create unique index talk_attendances_talk_id_worker_id_key on talk_attendances (tenant_id, talk_id, worker_id);
+
+create table team_scores (
+  tenant_id uuid not null,
+  id uuid not null,
+  team_id uuid not null,
+  period text not null,
+  period_start text not null,
+  period_end text not null,
+  score bigint not null,
+  n bigint not null,
+  parts text not null,
+  created_at timestamptz not null,
+  updated_at timestamptz not null,
+  created_by uuid,
+  version bigint not null,
+  primary key (tenant_id, id),
+  constraint team_scores_team_id_fkey foreign key (tenant_id, team_id) references teams (tenant_id, id)
+);
+create unique index team_scores_team_id_period_key on team_scores (tenant_id, team_id, period);
+
 create table teams (
   tenant_id uuid not null,
   id uuid not null,
@@ -630,6 +1291,9 @@ create table tenants ( -- rls: id
   join_policy text not null,
   email_domains text not null,
   gs1_company_prefix text,
+  limits text,
+  import_quota bigint,
+  photo_quota bigint,
   created_at timestamptz not null,
   updated_at timestamptz not null,
   created_by uuid,
@@ -637,6 +1301,75 @@ create table tenants ( -- rls: id
   primary key (id)
 );
 create unique index tenants_slug_key on tenants (lower(slug));
+
+create table toolbox_talks (
+  tenant_id uuid not null,
+  id uuid not null,
+  topic text not null,
+  notes text,
+  site_id uuid,
+  team_id uuid,
+  held_at timestamptz not null,
+  leader_user_id uuid not null,
+  minutes bigint,
+  incident_id uuid,
+  created_at timestamptz not null,
+  updated_at timestamptz not null,
+  created_by uuid,
+  version bigint not null,
+  primary key (tenant_id, id),
+  constraint toolbox_talks_site_id_fkey foreign key (tenant_id, site_id) references sites (tenant_id, id),
+  constraint toolbox_talks_team_id_fkey foreign key (tenant_id, team_id) references teams (tenant_id, id),
+  constraint toolbox_talks_incident_id_fkey foreign key (tenant_id, incident_id) references incidents (tenant_id, id)
+);
+create index toolbox_talks_held_at_idx on toolbox_talks (tenant_id, held_at);
+create index toolbox_talks_incident_id_idx on toolbox_talks (tenant_id, incident_id);
+create index toolbox_talks_site_id_idx on toolbox_talks (tenant_id, site_id);
+create index toolbox_talks_team_id_idx on toolbox_talks (tenant_id, team_id);
+
+create table training_assignments (
+  tenant_id uuid not null,
+  id uuid not null,
+  course_id uuid not null,
+  user_id uuid not null,
+  assignment_type text not null,
+  assignment_reason text,
+  due_on text,
+  started_at timestamptz,
+  completed_at timestamptz,
+  result bigint,
+  expires_on text,
+  certificate_no text,
+  close_reason text,
+  source_score_id uuid,
+  reminded_at timestamptz,
+  status text not null,
+  created_at timestamptz not null,
+  updated_at timestamptz not null,
+  created_by uuid,
+  version bigint not null,
+  primary key (tenant_id, id),
+  constraint training_assignments_course_id_fkey foreign key (tenant_id, course_id) references courses (tenant_id, id)
+);
+create index training_assignments_course_id_idx on training_assignments (tenant_id, course_id);
+create index training_assignments_status_expires_on_idx on training_assignments (tenant_id, status, expires_on);
+create index training_assignments_user_id_course_id_idx on training_assignments (tenant_id, user_id, course_id);
+
+create table user_badges (
+  tenant_id uuid not null,
+  id uuid not null,
+  user_id uuid not null,
+  badge_id uuid not null,
+  awarded_at timestamptz not null,
+  created_at timestamptz not null,
+  updated_at timestamptz not null,
+  created_by uuid,
+  version bigint not null,
+  primary key (tenant_id, id),
+  constraint user_badges_badge_id_fkey foreign key (tenant_id, badge_id) references badges (tenant_id, id)
+);
+create index user_badges_badge_id_idx on user_badges (tenant_id, badge_id);
+create unique index user_badges_user_id_badge_id_key on user_badges (tenant_id, user_id, badge_id);
 
 create table vehicles (
   tenant_id uuid not null,
@@ -661,12 +1394,33 @@ create table vehicles (
 create index vehicles_site_id_idx on vehicles (tenant_id, site_id);
 create unique index vehicles_plate_key on vehicles (tenant_id, plate);
 
+create table webhooks (
+  tenant_id uuid not null,
+  id uuid not null,
+  url text not null,
+  description text,
+  events text not null,
+  status text not null,
+  disabled_reason text,
+  failing_since timestamptz,
+  api_version text not null,
+  secret text not null,
+  old_secret text,
+  old_secret_until timestamptz,
+  created_at timestamptz not null,
+  updated_at timestamptz not null,
+  created_by uuid,
+  version bigint not null,
+  primary key (tenant_id, id)
+);
+
 create table workers (
   tenant_id uuid not null,
   id uuid not null,
   employee_no text not null,
   name text not null,
   job_title text,
+  isco text,
   team_id uuid,
   site_id uuid,
   employment text not null,
@@ -688,6 +1442,25 @@ create index workers_site_id_idx on workers (tenant_id, site_id);
 create index workers_team_id_idx on workers (tenant_id, team_id);
 create index workers_user_id_idx on workers (tenant_id, user_id);
 create unique index workers_employee_no_key on workers (tenant_id, employee_no);
+
+create table zone_scores (
+  tenant_id uuid not null,
+  id uuid not null,
+  zone_id uuid not null,
+  period text not null,
+  period_start text not null,
+  period_end text not null,
+  score bigint not null,
+  n bigint not null,
+  parts text not null,
+  created_at timestamptz not null,
+  updated_at timestamptz not null,
+  created_by uuid,
+  version bigint not null,
+  primary key (tenant_id, id),
+  constraint zone_scores_zone_id_fkey foreign key (tenant_id, zone_id) references zones (tenant_id, id)
+);
+create unique index zone_scores_zone_id_period_key on zone_scores (tenant_id, zone_id, period);
 
 create table zones (
   tenant_id uuid not null,
@@ -721,21 +1494,3 @@ create table zones (
 create index zones_parent_id_idx on zones (tenant_id, parent_id);
 create index zones_site_id_idx on zones (tenant_id, site_id);
 create unique index zones_code_key on zones (tenant_id, lower(code));
-
--- Totals per tenant: the value of a counter is the sum of its deltas.
-create table counters (
-  tenant_id uuid not null,
-  name text not null,
-  slot uuid not null,
-  delta bigint not null,
-  primary key (tenant_id, name, slot)
-);
-
--- Last number given out per series and year.
-create table sequences (
-  tenant_id uuid not null,
-  name text not null,
-  year bigint not null,
-  value bigint not null,
-  primary key (tenant_id, name, year)
-);

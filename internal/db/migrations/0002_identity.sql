@@ -1,5 +1,6 @@
--- Accounts, sessions and keys. They belong to people and to the platform, not
--- to a tenant: no table here starts with tenant_id. Memberships are in members.
+-- Accounts, sessions, keys, second factors and organisations' providers. They
+-- belong to people and to the platform: only audit_heads and invitation_mails are
+-- of a tenant. Memberships are in members.
 
 create table users (
   id uuid not null,
@@ -25,11 +26,17 @@ create table users (
   last_tenant_id uuid,
   created_at timestamptz not null,
   updated_at timestamptz not null,
+  new_phone text,
+  phone_change_sent_at timestamptz,
+  -- The addresses that somebody signed in to the account from last, newest first,
+  -- as a JSON list: strangers who guess elsewhere do not keep those out.
+  signed_in_from text,
   primary key (id)
 );
 
 -- One account to an address; an SSO account never meets a password account.
 create unique index users_email_key on users (email) where is_sso = false and deleted_at is null;
+create unique index users_phone_key on users (phone) where phone is not null and is_sso = false and deleted_at is null;
 
 create table identities (
   id uuid not null,
@@ -47,7 +54,6 @@ create table identities (
 );
 
 create unique index identities_subject_key on identities (provider, issuer, subject);
-
 create index identities_user_idx on identities (user_id);
 
 create table sessions (
@@ -64,12 +70,16 @@ create table sessions (
   address text,
   created_at timestamptz not null,
   updated_at timestamptz not null,
+  -- The factor that raised a session, and the counter below which its refresh
+  -- tokens are of the lower level.
+  factor_id uuid,
+  floor_counter bigint,
+  raised_at timestamptz,
   primary key (id),
   foreign key (user_id) references users (id)
 );
 
 create index sessions_user_idx on sessions (user_id);
-
 create index sessions_not_after_idx on sessions (not_after);
 
 -- One row for each purpose an account has a code outstanding for.
@@ -83,7 +93,6 @@ create table one_time_tokens (
   code_hash text not null,
   attempts bigint not null,
   flow_id uuid,
-  session_id uuid,
   created_at timestamptz not null,
   expires_at timestamptz not null,
   primary key (id),
@@ -91,11 +100,8 @@ create table one_time_tokens (
 );
 
 create unique index one_time_tokens_slot_key on one_time_tokens (user_id, slot);
-
 create unique index one_time_tokens_link_key on one_time_tokens (link_hash);
-
 create index one_time_tokens_expires_idx on one_time_tokens (expires_at);
-
 create index one_time_tokens_address_idx on one_time_tokens (address);
 
 -- A sign-in that goes through a browser: to a provider, or through a mailed
@@ -116,11 +122,12 @@ create table flow_states (
   used_at timestamptz,
   issued_at timestamptz,
   expires_at timestamptz not null,
+  -- A flow that links a further identity to a signed-in account.
+  link_user_id uuid,
   primary key (id)
 );
 
 create unique index flow_states_code_key on flow_states (code_hash);
-
 create index flow_states_expires_idx on flow_states (expires_at);
 
 create table signing_keys (
@@ -134,7 +141,6 @@ create table signing_keys (
 );
 
 create unique index signing_keys_kid_key on signing_keys (kid);
-
 create unique index signing_keys_active_key on signing_keys (state) where state = 'active';
 
 create table api_keys (
@@ -148,9 +154,229 @@ create table api_keys (
 );
 
 create unique index api_keys_hash_key on api_keys (hash);
-
 create unique index api_keys_name_key on api_keys (kind, name) where revoked_at is null;
 
-create index members_user_idx on members (user_id);
+create table mfa_factors (
+  id uuid not null,
+  user_id uuid not null,
+  friendly_name text,
+  kind text not null,
+  status text not null,
+  phone text,
+  secret bytea,
+  last_step bigint,
+  credential text,
+  last_challenged_at timestamptz,
+  created_at timestamptz not null,
+  updated_at timestamptz not null,
+  -- The addresses from which a factor was passed last, newest first, as a JSON
+  -- list: whoever asks for a text from one of them is its owner, or sits beside.
+  passed_from text,
+  primary key (id),
+  foreign key (user_id) references users (id)
+);
 
+create unique index mfa_factors_name_key on mfa_factors (user_id, friendly_name) where friendly_name is not null;
+create index mfa_factors_user_idx on mfa_factors (user_id);
+
+-- A question that waits for its answer: a factor's, or a passkey ceremony's,
+-- which begins with nobody.
+create table challenges (
+  id uuid not null,
+  kind text not null,
+  user_id uuid,
+  factor_id uuid,
+  session_id uuid,
+  data text,
+  created_at timestamptz not null,
+  expires_at timestamptz not null,
+  address text,
+  primary key (id)
+);
+
+create index challenges_user_idx on challenges (user_id);
+create index challenges_expires_idx on challenges (expires_at);
+
+create table recovery_codes (
+  id uuid not null,
+  user_id uuid not null,
+  hash text not null,
+  created_at timestamptz not null,
+  used_at timestamptz,
+  primary key (id),
+  foreign key (user_id) references users (id)
+);
+
+create unique index recovery_codes_hash_key on recovery_codes (user_id, hash);
+
+-- Wrong answers since the last right one, for the wait before the next.
+create table mfa_attempts (
+  user_id uuid not null,
+  failures bigint not null,
+  last_at timestamptz not null,
+  primary key (user_id),
+  foreign key (user_id) references users (id)
+);
+
+create table passkeys (
+  id uuid not null,
+  user_id uuid not null,
+  credential_id text not null,
+  friendly_name text,
+  credential text not null,
+  created_at timestamptz not null,
+  updated_at timestamptz not null,
+  last_used_at timestamptz,
+  primary key (id),
+  foreign key (user_id) references users (id)
+);
+
+create unique index passkeys_credential_key on passkeys (credential_id);
+create index passkeys_user_idx on passkeys (user_id);
+
+-- The last seal of a tenant's audit log.
+create table audit_heads (
+  tenant_id uuid not null,
+  seal_no bigint not null,
+  hash text not null,
+  mac text not null,
+  sealed_at timestamptz not null,
+  primary key (tenant_id)
+);
+
+-- Names that only one connection of the server may have.
+create table sso_names (
+  name text not null,
+  tenant_id uuid not null,
+  connection_id uuid not null,
+  primary key (name)
+);
+
+-- Domains claimed by connections. Several may claim one; only one has proved it.
+create table sso_domains (
+  id uuid not null,
+  domain text not null,
+  tenant_id uuid not null,
+  connection_id uuid not null,
+  token text not null,
+  code_hash text,
+  code_expires_at timestamptz,
+  code_attempts bigint not null,
+  method text,
+  verified_at timestamptz,
+  created_at timestamptz not null,
+  primary key (id)
+);
+
+create unique index sso_domains_claim_key on sso_domains (connection_id, domain);
+create unique index sso_domains_proved_key on sso_domains (domain) where verified_at is not null;
+
+-- A sign-in on its way: RelayState or state is its id with a keyed hash.
+create table sso_requests (
+  id uuid not null,
+  tenant_id uuid not null,
+  connection_id uuid not null,
+  request_id text,
+  redirect_to text not null,
+  challenge text,
+  secrets bytea,
+  tester_id uuid,
+  created_at timestamptz not null,
+  expires_at timestamptz not null,
+  used_at timestamptz,
+  primary key (id)
+);
+
+create index sso_requests_expires_idx on sso_requests (expires_at);
+
+-- Assertions taken, until they would be refused as expired anyway.
+create table sso_replays (
+  assertion_hash text not null,
+  expires_at timestamptz not null,
+  primary key (assertion_hash)
+);
+
+create index sso_replays_expires_idx on sso_replays (expires_at);
+
+-- One row to an account that a connection made: by a sign-in or by SCIM.
+-- not_after is the hard end that the last assertion set.
+create table sso_accounts (
+  user_id uuid not null,
+  tenant_id uuid not null,
+  connection_id uuid not null,
+  user_name text not null,
+  external_id text,
+  display_name text,
+  given_name text,
+  family_name text,
+  active boolean not null,
+  provisioned boolean not null,
+  groups text not null,
+  not_after timestamptz,
+  deleted_at timestamptz,
+  created_at timestamptz not null,
+  updated_at timestamptz not null,
+  -- When a directory suspended the membership: what it took it may give back.
+  -- null: it is not suspended, or not by a directory.
+  suspended_at timestamptz,
+  primary key (user_id),
+  foreign key (user_id) references users (id)
+);
+
+create unique index sso_accounts_name_key on sso_accounts (connection_id, user_name);
+
+create table sso_groups (
+  id uuid not null,
+  tenant_id uuid not null,
+  connection_id uuid not null,
+  display_name text not null,
+  external_id text,
+  created_at timestamptz not null,
+  updated_at timestamptz not null,
+  primary key (id)
+);
+
+create unique index sso_groups_name_key on sso_groups (connection_id, display_name);
+
+create table sso_group_members (
+  group_id uuid not null,
+  user_id uuid not null,
+  primary key (group_id, user_id)
+);
+
+create index sso_group_members_user_idx on sso_group_members (user_id);
+
+-- How many codes were mailed to the postmaster of a domain, or for a tenant,
+-- since when: beside sso_domains, whose rows whoever claims a domain removes.
+create table sso_code_mails (
+  counted_for text not null,
+  sent bigint not null,
+  since timestamptz not null,
+  sent_at timestamptz not null,
+  primary key (counted_for)
+);
+
+create index sso_code_mails_sent_idx on sso_code_mails (sent_at);
+
+-- Mails of invitations on their way.
+create table invitation_mails (
+  tenant_id uuid not null,
+  invitation_id uuid not null,
+  status text not null,
+  tries bigint not null,
+  made_at timestamptz not null,
+  next_at timestamptz not null,
+  primary key (tenant_id, invitation_id)
+);
+
+create index invitation_mails_status_next_at_idx on invitation_mails (status, next_at);
+create index invitation_mails_made_at_idx on invitation_mails (tenant_id, made_at);
+
+-- Indexes of records that identity reads by what no tenant leads.
+
+create index members_user_idx on members (user_id);
 create index invitations_address_idx on invitations (email);
+create index audit_unsealed_idx on audit (tenant_id, id) where seal_no is null;
+create index sso_connections_issuer_idx on sso_connections (issuer);
+create index sso_connections_scim_idx on sso_connections (scim_token_hash);
+create index audit_seal_no_idx on audit (tenant_id, seal_no) where seal_no is not null;

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"math"
 	"slices"
-	"strings"
 	"testing"
 	"time"
 
@@ -219,36 +218,6 @@ func TestNightIsTriedAgain(t *testing.T) {
 			if rounds = k.count("score_runs", "1 = 1"); runs == 0 || rounds != c.rounds*runs {
 				k.Errorf("after %s more there are %d runs of scores, want %d times %d", c.wait, rounds, c.rounds, runs)
 			}
-		}
-	})
-}
-
-// Nights stay where they were when the database comes from a version without
-// marks.
-func TestNightsBeforeTheirMarks(t *testing.T) {
-	each(t, func(k *kit) {
-		fill(k)
-		k.call(scores, "")
-		k.purge("nights")
-		steps, err := db.Migrations()
-		if err != nil {
-			k.Fatal(err)
-		}
-		text := steps[slices.IndexFunc(steps, func(m db.Migration) bool { return m.Name == "night_steps" })].SQL
-		if err := k.d.Write(context.Background(), db.Scope{All: true}, func(tx *db.Tx) error {
-			_, err := tx.Exec(strings.TrimRight(text[strings.Index(text, "insert into"):], "; \n"))
-			return err
-		}); err != nil {
-			k.Fatal(err)
-		}
-		for wait, want := range map[time.Duration]bool{0: false, 24*time.Hour - time.Second: false, 24 * time.Hour: true} {
-			p := programme.New(k.s, func() time.Time { return k.now.Add(wait) }, programme.Hooks{})
-			if due, err := p.Due(context.Background()); err != nil || slices.Contains(due, north) != want || !slices.Contains(due, south) {
-				k.Errorf("%s after the last: due %v: %v", wait, due, explain(err))
-			}
-		}
-		if _, err := k.p.Nightly(context.Background(), north); err != nil {
-			k.Fatal(explain(err))
 		}
 	})
 }

@@ -601,56 +601,6 @@ func TestClustersHideScores(t *testing.T) {
 	})
 }
 
-// What earlier versions wrote is mended: assignments lose the score of a person,
-// and nothing else; actions that come from an incident become its own.
-func TestOldRowsAreMended(t *testing.T) {
-	each(t, func(k *kit) {
-		p := fill(k)
-		in := k.incident("hazard", "low", 2, p.dock)
-		k.add("actions", store.Row{"title": "x", "source": "incident", "source_id": in})
-		course := k.add("courses", store.Row{"code": "CARE", "title": "Care"})
-		const masked = "the person's risk score reached the course's threshold"
-		want := map[string]string{}
-		for reason, kind := range map[string]string{"worker 1 scored 42.2; CARE is due from 30": "risk_based", "driver 2 scored 80; CARE is due from 30": "risk_based",
-			"zone DOCK scored 80; CARE is due from 30": "risk_based", "worker 1 scored badly at it": "manual"} {
-			id := k.add("training_assignments", store.Row{"course_id": course, "user_id": ada, "assignment_type": kind, "assignment_reason": reason})
-			if want[id] = reason; kind == "risk_based" && !strings.HasPrefix(reason, "zone") {
-				want[id] = masked
-			}
-		}
-		steps, err := db.Migrations()
-		if err != nil {
-			k.Fatal(err)
-		}
-		err = k.d.Write(context.Background(), db.Scope{All: true}, func(tx *db.Tx) error {
-			if _, err := tx.Exec("UPDATE actions SET incident_id = NULL"); err != nil {
-				return err
-			}
-			for _, m := range steps {
-				at := strings.Index(m.SQL, "update ")
-				if m.Name != "nights" && m.Name != "actions_of_incidents" {
-					continue
-				}
-				if _, err := tx.Exec(strings.TrimSuffix(strings.TrimSpace(m.SQL[at:]), ";")); err != nil {
-					return err
-				}
-			}
-			return nil
-		})
-		if err != nil {
-			k.Fatal(explain(err))
-		}
-		if k.count("actions", "incident_id = source_id") != 1 {
-			k.Error("the action is not the incident's")
-		}
-		for id, reason := range want {
-			if k.count("training_assignments", "id = '"+id+"' AND assignment_reason = '"+strings.ReplaceAll(reason, "'", "''")+"'") != 1 {
-				k.Errorf("%s does not say %q", id, reason)
-			}
-		}
-	})
-}
-
 // A check of some entities has no verdict on what it did not read, and takes
 // none back.
 func TestPartOfACheck(t *testing.T) {
@@ -792,34 +742,5 @@ func TestShifts(t *testing.T) {
 			k.Errorf("a second open shift: %v", err)
 		}
 		k.set("shifts", open, store.Row{"ended_at": k.now})
-	})
-}
-
-// Incidents from before the index are entered once, page by page.
-func TestIndexIncidents(t *testing.T) {
-	each(t, func(k *kit) {
-		p := fill(k)
-		k.incident("injury", "low", 2, p.dock, safety.Entity{Type: "zone", ID: p.dock}, safety.Entity{Type: "worker", ID: p.worker})
-		gone := k.incident("hazard", "low", 2, p.dock)
-		k.set("incidents", gone, store.Row{"status": "void", "void_reason": "x"})
-		want := k.count("incident_entities", "1 = 1")
-		if want != 2 {
-			k.Fatalf("%d rows, want 2", want)
-		}
-		err := k.d.Write(context.Background(), db.Scope{All: true}, func(tx *db.Tx) error {
-			_, err := tx.Exec("DELETE FROM incident_entities WHERE 1 = 1")
-			return err
-		})
-		if err != nil {
-			k.Fatal(err)
-		}
-		for range 2 {
-			if err := safety.IndexIncidents(context.Background(), k.d); err != nil {
-				k.Fatal(err)
-			}
-			if n := k.count("incident_entities", "1 = 1"); n != want {
-				k.Errorf("%d rows after indexing, want %d", n, want)
-			}
-		}
 	})
 }

@@ -1,1 +1,0 @@
-alter table import_jobs add column lease_claim bigint;

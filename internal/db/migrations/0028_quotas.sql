@@ -1,3 +1,0 @@
-alter table tenants add column import_quota bigint;
-
-alter table tenants add column photo_quota bigint;

@@ -1,1 +1,0 @@
-alter table sso_connections add column metadata_tried_at timestamptz;

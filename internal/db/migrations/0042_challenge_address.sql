@@ -1,1 +1,0 @@
-alter table challenges add column address text;
