@@ -154,33 +154,38 @@ func updateText(table string, columns []string) string {
 // queueInsert queues new records. Columns that no row sets are left out; which
 // these are hardly differs between batches, so the statement stays prepared.
 func (b *Bulk) queueInsert(changes []Change) error {
-	fields := set(b.resource, changes)
-	columns := make([]db.Column, len(fields))
-	for i, f := range fields {
-		columns[i] = db.Column{Name: f.Name, Type: f.Type.Column()}
-	}
-	values := make([]any, 0, len(changes)*len(fields))
-	rows := make([][]any, len(changes))
-	for i, c := range changes {
-		from := len(values)
-		for _, f := range fields {
-			values = append(values, c.After[f.Name])
+	all := b.resource.Fields
+	used := make([]bool, len(all))
+	values := make([]any, 0, len(changes)*len(all))
+	for _, c := range changes {
+		for i := range all {
+			v := c.After[all[i].Name]
+			values = append(values, v)
+			used[i] = used[i] || v != nil
 		}
-		rows[i] = values[from:len(values):len(values)]
+	}
+	var columns []db.Column
+	for i := range all {
+		if used[i] {
+			columns = append(columns, db.Column{Name: all[i].Name, Type: all[i].Type.Column()})
+		}
+	}
+	rows := make([][]any, len(changes))
+	for i := range rows {
+		rows[i] = pick(values[i*len(all):(i+1)*len(all)], used)
 	}
 	return b.tx.Insert(b.resource.Name, columns, rows)
 }
 
-// set lists the fields that at least one new record has, in catalog order.
-func set(r *catalog.Resource, changes []Change) []*catalog.Field {
-	var out []*catalog.Field
-	for i := range r.Fields {
-		f := &r.Fields[i]
-		if slices.ContainsFunc(changes, func(c Change) bool { return c.After[f.Name] != nil }) {
-			out = append(out, f)
+// pick keeps the values in use, in place.
+func pick(values []any, used []bool) []any {
+	kept := values[:0]
+	for i, v := range values {
+		if used[i] {
+			kept = append(kept, v)
 		}
 	}
-	return out
+	return kept
 }
 
 func (b *Bulk) after(changes []Change) error {

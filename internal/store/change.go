@@ -149,7 +149,9 @@ func (s *Store) before(tx *db.Tx, a actor.Actor, r *catalog.Resource, changes []
 			if err != nil {
 				return err
 			}
-			row[k] = tv
+			if !Same(v, tv) {
+				row[k] = tv
+			}
 		}
 	}
 	return nil
