@@ -47,7 +47,8 @@ func TestBulk_asByOne(t *testing.T) {
 	eachWith(t, catalog.Default(), judged(), func(t *testing.T, k *kit) {
 		orders, _ := k.cat.Get("orders")
 		made := func() []store.Row {
-			return []store.Row{{"type": "outbound", "source": "shop"}, {"type": "inbound", "notes": "n", "external_ref": "R"}, {"type": "outbound", "status": "draft", "priority": int64(2)}}
+			return []store.Row{{"type": "outbound", "source": "shop"}, {"type": "inbound", "notes": "n", "external_ref": "R"},
+				{"type": "outbound", "status": "draft", "priority": int64(2)}}
 		}
 		north, south := as(north, actor.Service), as(south, actor.Service)
 		k.write(north, func(tx *db.Tx) error {
