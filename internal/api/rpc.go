@@ -13,6 +13,7 @@ import (
 	"holdfast/internal/gate"
 	"holdfast/internal/once"
 	"holdfast/internal/rpc"
+	"holdfast/internal/shape"
 	"holdfast/internal/web"
 )
 
@@ -109,6 +110,23 @@ func (v *Verbs) say(w http.ResponseWriter, r *http.Request, verb *rpc.Verb, a ac
 	return keyed(v.keys, w, request{r, a, string(p.sent)}, func(w http.ResponseWriter, claim *once.Claim) error {
 		return v.done(w, telling(r, claim, spoken), q)
 	})
+}
+
+// common are the members that every verb takes beside its own.
+type common struct {
+	TenantID       string `json:"tenant_id" format:"uuid" doc:"The tenant, for the service key alone."`
+	IdempotencyKey string `json:"idempotency_key" max:"255" doc:"As the header Idempotency-Key: a repeat is answered as before."`
+	DryRun         bool   `json:"dry_run" doc:"Answer what would happen and write nothing."`
+}
+
+// VerbInput describes the body of a verb.
+func VerbInput(v *rpc.Verb) *shape.Shape {
+	in, all := shape.Input(v.In), shape.Input(common{})
+	if v.Reads {
+		all.Members = all.Members[:1]
+	}
+	in.Members = append(in.Members, all.Members...)
+	return in
 }
 
 // read takes the members that every verb has from the body and binds the rest.

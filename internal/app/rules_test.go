@@ -18,11 +18,11 @@ var floors = []struct {
 }{
 	{"words every package needs", []string{"fault", "actor", "decimal", "spell"}},
 	{"keys and element strings of GS1, which formats of fields and the scanner share", []string{"gs1"}},
-	{"settings, memory and sealing, no feature; a connection that may be away", []string{"config", "cache", "heap", "seal", "redis"}},
+	{"settings, memory and sealing, the structure of JSON, no feature; a connection that may be away", []string{"config", "cache", "heap", "seal", "shape", "redis"}},
 	{"toolboxes for one outside thing each: database, HTTP, windows, files, mail", []string{"db", "web", "limit", "blob", "mail"}},
 	{"what the server has done, in numbers", []string{"metrics"}},
 	{"what the records are; who may pass; what nodes tell each other, who works, and what was answered before", []string{"catalog", "gate", "bus", "lease", "once"}},
-	{"the request grammar, checked against the catalog", []string{"query"}},
+	{"the request grammar, checked against the catalog; types of it for clients", []string{"query", "typegen"}},
 	{"rows of any resource; what happened to them", []string{"store", "event"}},
 	{"what a verb is: its roles, its input and answer, the transaction it runs in", []string{"rpc"}},
 	{"the domains; they meet in rows, never in calls", []string{"warehouse", "safety", "score", "identity", "webhook"}},

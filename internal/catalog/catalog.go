@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"holdfast/internal/actor"
+	"holdfast/internal/shape"
 	"holdfast/internal/spell"
 )
 
@@ -76,6 +77,9 @@ type Field struct {
 	Readers  []actor.Role // who sees the value; empty = everyone who sees the row
 	Setters  []actor.Role // who sets the value; empty = everyone who may write the row
 	Prefix   string       // Number: prefix of the generated value, "SO" -> SO-2026-000001
+	Filled   bool         // Required, and found by the server when a new record does not say it
+	Shape    *shape.Shape // JSON: what the value is made of
+	Ruled    bool         // JSON: a rule of its domain checks it, more closely than Shape
 }
 
 // Scope is how far a grant reaches.

@@ -1,6 +1,9 @@
 package catalog
 
-import "holdfast/internal/actor"
+import (
+	"holdfast/internal/actor"
+	"holdfast/internal/shape"
+)
 
 // inspections are what is looked at, when, and what was found; and the talks
 // that keep people in the picture.
@@ -22,7 +25,7 @@ func checklistTemplates() Resource {
 			{Name: "description"},
 			{Name: "applies_to", Type: Array, Required: true, Default: "[]", OneOf: inspected, Doc: "What it can be about; empty = anything, or nothing in particular."},
 			{Name: "kinds", Type: Array, Required: true, Default: "[]", MaxLen: 50, Doc: "Kinds of equipment or vehicle it is for; empty = all."},
-			{Name: "sections", Type: JSON, Required: true, Default: "[]",
+			{Name: "sections", Type: JSON, Shape: shape.Of([]checklistSection{}), Ruled: true, Required: true, Default: "[]",
 				Doc: "Array of {title, items: [{key, prompt, type: yes_no_na|number|choice|text|photo|signature, required, critical, weight, options, unit, fail_when, show_when, on_fail}]}. " +
 					"A condition is {op, value} on the own answer (fail_when), {item, op, value} on another's (show_when), or {all: [...]} / {any: [...]}; op is ==, !=, <, <=, >, >=, in or answered."},
 			{Name: "published_at", Type: Time, ReadOnly: true},
@@ -60,7 +63,7 @@ func checklistSchedules() Resource {
 			Field{Name: "assignee_user_id", Type: UUID, Names: "members"},
 			Field{Name: "rrule", MaxLen: 500, Required: true, Label: "Recurrence",
 				Doc: "RFC 5545 recurrence rule by day, week, month or year, such as FREQ=WEEKLY;BYDAY=MO,TH;BYHOUR=6,14; at most 24 times a day. Times are local to the site, across changes of the clock."},
-			Field{Name: "starts_on", Type: Date, Required: true, Doc: "First local day; today when absent."},
+			Field{Name: "starts_on", Type: Date, Required: true, Filled: true, Doc: "First local day; today when absent."},
 			Field{Name: "due_time", Format: Name, MaxLen: 5, Required: true, Default: "08:00", Doc: "Local time of day, HH:MM, where the rule names none."},
 			Field{Name: "grace_minutes", Type: Int, Unit: "min", Required: true, Default: "0", Min: "0", Max: "10080"},
 			Field{Name: "timezone", Format: IANA, ReadOnly: true, Label: "Time zone", Doc: "The site's, or the tenant's where it has none."},
@@ -83,12 +86,12 @@ func checklistRuns() Resource {
 		Name: "checklist_runs", Family: "safety",
 		Doc: "One inspection: due, done or missed.",
 		Fields: append(append([]Field{
-			{Name: "title", Format: Name, Required: true, Doc: "The template's when absent."},
+			{Name: "title", Format: Name, Required: true, Filled: true, Doc: "The template's when absent."},
 			{Name: "template_id", Type: UUID, Ref: "checklist_templates", Fixed: true, Doc: "The revision that is asked; null for an inspection without questions."},
 			{Name: "schedule_id", Type: UUID, Ref: "checklist_schedules", ReadOnly: true},
 		}, target(false)...),
 			Field{Name: "assignee_user_id", Type: UUID, Names: "members"},
-			Field{Name: "due_at", Type: Time, Required: true, Doc: "Now when absent."},
+			Field{Name: "due_at", Type: Time, Required: true, Filled: true, Doc: "Now when absent."},
 			Field{Name: "grace_minutes", Type: Int, Unit: "min", Required: true, Default: "0", Min: "0", Max: "10080"},
 			Field{Name: "started_at", Type: Time, ReadOnly: true},
 			Field{Name: "completed_at", Type: Time, ReadOnly: true},
@@ -128,7 +131,7 @@ func checklistAnswers() Resource {
 		Fields: []Field{
 			{Name: "run_id", Type: UUID, Ref: "checklist_runs", Required: true, Fixed: true},
 			{Name: "item_key", Format: Code, Required: true, Fixed: true},
-			{Name: "value", Type: JSON, Required: true, Doc: "yes, no or na; a number; one of the options; a text; ids of the inspection's photos (checklist_photos); a signature as the name typed."},
+			{Name: "value", Type: JSON, Shape: anything, Required: true, Doc: "yes, no or na; a number; one of the options; a text; ids of the inspection's photos (checklist_photos); a signature as the name typed."},
 			{Name: "result", ReadOnly: true, OneOf: []string{"pass", "fail", "na"}},
 			{Name: "critical", Type: Bool, Required: true, Default: "false", ReadOnly: true},
 			{Name: "note", MaxLen: 2000},
@@ -156,7 +159,7 @@ func toolboxTalks() Resource {
 			{Name: "site_id", Type: UUID, Ref: "sites"},
 			{Name: "team_id", Type: UUID, Ref: "teams"},
 			{Name: "held_at", Type: Time, Required: true, Doc: "May lie ahead: who is to come can be entered, and signs afterwards."},
-			{Name: "leader_user_id", Type: UUID, Names: "members", Required: true, Doc: "Who gives it; the maker when absent."},
+			{Name: "leader_user_id", Type: UUID, Names: "members", Required: true, Filled: true, Doc: "Who gives it; the maker when absent."},
 			{Name: "minutes", Type: Int, Unit: "min", Min: "1", Max: "1440"},
 			{Name: "incident_id", Type: UUID, Ref: "incidents", Doc: "What gave rise to it."},
 		},

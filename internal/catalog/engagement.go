@@ -1,6 +1,9 @@
 package catalog
 
-import "holdfast/internal/actor"
+import (
+	"holdfast/internal/actor"
+	"holdfast/internal/shape"
+)
 
 // personal is the access of what belongs to one person: administrators see
 // all, everybody else his own, and only the server writes.
@@ -38,7 +41,7 @@ func badges() Resource {
 			{Name: "code", Format: Code, Required: true},
 			{Name: "name", Format: Name, Required: true},
 			{Name: "description"},
-			{Name: "rule", Type: JSON, Required: true, Doc: "{metric: reports | near_misses | verifications | checklist_weeks | training_valid, at_least: n}."},
+			{Name: "rule", Type: JSON, Shape: shape.Of(badgeRule{}), Required: true, Doc: "{metric: reports | near_misses | verifications | checklist_weeks | training_valid, at_least: n}."},
 		},
 		Unique: [][]string{{"code"}},
 		Access: Access{Read: []Grant{to(everyone)}, Create: m, Update: m, Delete: m},
@@ -68,7 +71,7 @@ func periodScores(subject Field) []Field {
 		{Name: "period_end", Type: Date, Required: true, ReadOnly: true},
 		{Name: "score", Type: Decimal, Required: true, ReadOnly: true},
 		{Name: "n", Type: Int, Required: true, ReadOnly: true, Doc: "People or figures it is made of."},
-		{Name: "parts", Type: JSON, Required: true, Default: "{}", ReadOnly: true},
+		{Name: "parts", Type: JSON, Shape: freeObject, Required: true, Default: "{}", ReadOnly: true},
 	}
 }
 

@@ -14,7 +14,7 @@ func oshaCases() Resource {
 		Doc: "The case behind an injury or illness: the decision whether it is recordable, the line of the log (OSHA 300), the report (OSHA 301) and the days lost that the European lists count. One for each incident. Kept five years after its year (29 CFR 1904.33).",
 		Fields: []Field{
 			{Name: "incident_id", Type: UUID, Ref: "incidents", Required: true, Fixed: true},
-			{Name: "site_id", Type: UUID, Ref: "sites", Required: true, Label: "Establishment", Doc: "From the incident when absent."},
+			{Name: "site_id", Type: UUID, Ref: "sites", Required: true, Filled: true, Label: "Establishment", Doc: "From the incident when absent."},
 			{Name: "year", Type: Int, Required: true, ReadOnly: true, Doc: "Year of the log: that of the injury, in the establishment's time zone."},
 			{Name: "case_no", Type: Int, ReadOnly: true, Label: "Case number", Doc: "Column A: counts from 1 for each establishment and year; given when the case is recordable."},
 			{Name: "recordable", Required: true, Default: "undecided", OneOf: []string{"yes", "no", "undecided"}},

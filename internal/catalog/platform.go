@@ -1,6 +1,9 @@
 package catalog
 
-import "holdfast/internal/actor"
+import (
+	"holdfast/internal/actor"
+	"holdfast/internal/shape"
+)
 
 func platform() []Resource {
 	return []Resource{tenants(), members(), invitations(), settings(), mailTemplates(), importJobs(), audit()}
@@ -22,7 +25,7 @@ func tenants() Resource {
 			{Name: "join_policy", Required: true, Default: "invite", OneOf: []string{"invite", "domain", "open"}},
 			{Name: "email_domains", Type: Array, Required: true, Default: "[]", MaxLen: 50},
 			{Name: "gs1_company_prefix", Format: Code, MaxLen: 12, Label: "GS1 company prefix"},
-			{Name: "limits", Type: JSON, Doc: "Rate limits of the plan custom, by category: {\"api\": {\"minute\": 3000, \"burst\": 600}}. Set with a service key."},
+			{Name: "limits", Type: JSON, Shape: shape.Of(map[string]rateLimit{}), Ruled: true, Doc: "Rate limits of the plan custom, by category: {\"api\": {\"minute\": 3000, \"burst\": 600}}. Set with a service key."},
 			{Name: "import_quota", Type: Int, Min: "0", Max: "1000000000", Unit: "MB", Doc: "Import files that are kept; empty = the server's. Set with a service key."},
 			{Name: "photo_quota", Type: Int, Min: "0", Max: "1000000000", Unit: "MB", Doc: "Photos of incidents and inspections; empty = the server's. Set with a service key."},
 		},
@@ -94,7 +97,7 @@ func settings() Resource {
 		Fields: []Field{
 			{Name: "section", Required: true, Default: "general", OneOf: []string{"general", "stock", "picking", "scoring", "safety", "engagement", "import", "security", "webhooks"}},
 			{Name: "key", Format: Code, Required: true},
-			{Name: "value", Type: JSON, Required: true},
+			{Name: "value", Type: JSON, Shape: anything, Required: true},
 		},
 		Unique: [][]string{{"key"}},
 		Access: Access{Read: []Grant{to(leaders)}, Create: m, Update: m, Delete: m},
@@ -133,8 +136,8 @@ func importJobs() Resource {
 			{Name: "encoding", Format: Name, MaxLen: 40, ReadOnly: true},
 			{Name: "delimiter", Format: Plain, MaxLen: 4, ReadOnly: true},
 			{Name: "header_row", Type: Int, ReadOnly: true, Min: "0", Doc: "Line that the file's header begins on, or its row of a sheet; 0 = it has none; null before the file is processed, and for JSON."},
-			{Name: "mapping", Type: JSON, Doc: "{field: header}, or {field: column number from 1}; guessed from the header when absent."},
-			{Name: "options", Type: JSON, Required: true, Default: "{}", Doc: "mode, header, header_row, delimiter, date_order (dmy, mdy or ymd: what stands first), decimal_mark, timezone, defaults, sheet, guess, dry_run, force; what is not said is found by looking."},
+			{Name: "mapping", Type: JSON, Shape: freeObject, Ruled: true, Doc: "{field: header}, or {field: column number from 1}; guessed from the header when absent."},
+			{Name: "options", Type: JSON, Shape: shape.Of(importOptions{}), Ruled: true, Required: true, Default: "{}", Doc: "mode, header, header_row, delimiter, date_order (dmy, mdy or ymd: what stands first), decimal_mark, timezone, defaults, sheet, guess, dry_run, force; what is not said is found by looking."},
 			{Name: "total_rows", Type: Int, ReadOnly: true, Required: true, Default: "0"},
 			{Name: "valid_rows", Type: Int, ReadOnly: true, Required: true, Default: "0"},
 			{Name: "invalid_rows", Type: Int, ReadOnly: true, Required: true, Default: "0"},
@@ -196,9 +199,9 @@ func audit() Resource {
 			{Name: "entity_type", Format: Name, ReadOnly: true},
 			{Name: "entity_id", Type: UUID, ReadOnly: true},
 			{Name: "outcome", Format: Name, ReadOnly: true, Required: true, Default: "ok"},
-			{Name: "before", Type: JSON, ReadOnly: true},
-			{Name: "after", Type: JSON, ReadOnly: true},
-			{Name: "details", Type: JSON, ReadOnly: true},
+			{Name: "before", Type: JSON, Shape: freeObject, ReadOnly: true},
+			{Name: "after", Type: JSON, Shape: freeObject, ReadOnly: true},
+			{Name: "details", Type: JSON, Shape: freeObject, ReadOnly: true},
 			{Name: "address", Format: Name, ReadOnly: true},
 			{Name: "request_id", Format: Name, ReadOnly: true},
 			{Name: "seal_no", Type: Int, ReadOnly: true, Doc: "Place in the tenant's hash chain; empty until the row is sealed, seconds after."},

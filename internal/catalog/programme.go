@@ -1,6 +1,9 @@
 package catalog
 
-import "holdfast/internal/actor"
+import (
+	"holdfast/internal/actor"
+	"holdfast/internal/shape"
+)
 
 // programme are the records of a safety programme: exposure, training, rules,
 // scores and what is given back to those who report.
@@ -162,7 +165,7 @@ func regulations() Resource {
 			{Name: "citation", Format: Name},
 			{Name: "url", MaxLen: 500, Label: "URL"},
 			{Name: "category", Format: Name, MaxLen: 60},
-			{Name: "rule", Type: JSON, Required: true, Doc: "{scope:{entity_types,filter}, metric, window_days, per, normalize, min_exposure_hours, warn, breach, applies_if}."},
+			{Name: "rule", Type: JSON, Shape: shape.Of(regulationRule{}), Ruled: true, Required: true, Doc: "{scope:{entity_types,filter}, metric, window_days, per, normalize, min_exposure_hours, warn, breach, applies_if}."},
 			{Name: "severity", Required: true, Default: "medium", OneOf: severities},
 			{Name: "owner_user_id", Type: UUID, Names: "members"},
 			{Name: "review_on", Type: Date},
@@ -192,7 +195,7 @@ func complianceEvents() Resource {
 			{Name: "threshold", Type: Decimal, ReadOnly: true, Doc: "The bound it was held against."},
 			{Name: "window_start", Type: Time, ReadOnly: true},
 			{Name: "window_end", Type: Time, ReadOnly: true},
-			{Name: "details", Type: JSON, Required: true, Default: "{}", ReadOnly: true},
+			{Name: "details", Type: JSON, Shape: freeObject, Required: true, Default: "{}", ReadOnly: true},
 			{Name: "evaluated_at", Type: Time, Required: true, ReadOnly: true},
 			{Name: "acknowledged_by", Type: UUID, ReadOnly: true},
 			{Name: "acknowledged_at", Type: Time, Doc: "Set to acknowledge the event."},
@@ -218,10 +221,10 @@ func scoreModels() Resource {
 			{Name: "weight_near_miss", Type: Decimal, Required: true, ReadOnly: true},
 			{Name: "weight_shift_hours", Type: Decimal, Required: true, ReadOnly: true},
 			{Name: "weight_load", Type: Decimal, Required: true, ReadOnly: true},
-			{Name: "params", Type: JSON, Required: true, Default: "{}", ReadOnly: true},
+			{Name: "params", Type: JSON, Shape: freeObject, Required: true, Default: "{}", ReadOnly: true},
 			{Name: "trained_from", Type: Time, ReadOnly: true},
 			{Name: "trained_to", Type: Time, ReadOnly: true},
-			{Name: "metrics", Type: JSON, Required: true, Default: "{}", ReadOnly: true, Doc: "The backtest: deviance, Brier, log loss, AUC, calibration."},
+			{Name: "metrics", Type: JSON, Shape: freeObject, Required: true, Default: "{}", ReadOnly: true, Doc: "The backtest: deviance, Brier, log loss, AUC, calibration."},
 			{Name: "status", Required: true, ReadOnly: true, Default: "shadow", OneOf: []string{"shadow", "active", "retired"}},
 		},
 		Indexes: [][]string{{"status", "entity_type"}},
@@ -262,7 +265,7 @@ func predictiveScores() Resource {
 			{Name: "entity_id", Type: UUID, Required: true, ReadOnly: true},
 			{Name: "score", Type: Decimal, Required: true, ReadOnly: true, Doc: "0-100, one decimal."},
 			{Name: "confidence", Type: Decimal, Required: true, ReadOnly: true, Doc: "0-1, two decimals."},
-			{Name: "inputs", Type: JSON, Required: true, ReadOnly: true, Doc: "incident_count, near_miss_count, shift_hours, workload, period_days."},
+			{Name: "inputs", Type: JSON, Shape: shape.Of(scoreInputs{}), Required: true, ReadOnly: true, Doc: "incident_count, near_miss_count, shift_hours, workload, period_days."},
 			{Name: "cluster", Required: true, ReadOnly: true, OneOf: []string{"Critical", "High", "Medium", "Low"}},
 			{Name: "model_kind", Required: true, ReadOnly: true, OneOf: []string{"weighted", "eb", "poisson"}},
 			{Name: "rate_per_200k", Type: Decimal, ReadOnly: true, Doc: "Incidents per 200,000 hours; null under the weighted model."},
@@ -292,7 +295,7 @@ func riskClusters() Resource {
 			{Name: "about", ReadOnly: true, OneOf: []string{"places", "people", "both"}, Readers: seers, Doc: "Whether zones and equipment, people, or both are in it."},
 			{Name: "min_score", Type: Decimal, Required: true, ReadOnly: true},
 			{Name: "max_score", Type: Decimal, Required: true, ReadOnly: true},
-			{Name: "members", Type: JSON, Required: true, Default: "[]", ReadOnly: true, Readers: seers, Doc: "Array of {entity_type, entity_id, score}."},
+			{Name: "members", Type: JSON, Shape: shape.Of([]clusterMember{}), Required: true, Default: "[]", ReadOnly: true, Readers: seers, Doc: "Array of {entity_type, entity_id, score}."},
 			{Name: "assigned_at", Type: Time, Required: true, ReadOnly: true},
 		},
 		Access: Access{Read: []Grant{to(seers), own(actor.Manager, actor.Viewer).or("about", "places", "both")}},

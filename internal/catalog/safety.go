@@ -1,6 +1,9 @@
 package catalog
 
-import "holdfast/internal/actor"
+import (
+	"holdfast/internal/actor"
+	"holdfast/internal/shape"
+)
 
 func safety() []Resource { return []Resource{incidents(), actions()} }
 
@@ -32,16 +35,16 @@ func incidents() Resource {
 			{Name: "anonymous", Type: Bool, Required: true, Default: "false", Fixed: true},
 			{Name: "site_id", Type: UUID, Ref: "sites"},
 			{Name: "zone_id", Type: UUID, Ref: "zones"},
-			{Name: "entities", Type: JSON, Required: true, Default: "[]", Readers: leaders, Doc: "Array of {entity_type, entity_id, role}."},
+			{Name: "entities", Type: JSON, Shape: shape.Of([]incidentEntity{}), Ruled: true, Required: true, Default: "[]", Readers: leaders, Doc: "Array of {entity_type, entity_id, role}."},
 			{Name: "category_tags", Type: Array, Required: true, Default: "[]", MaxLen: 20, OneOf: hazards, Label: "Categories", Doc: "What kind of hazard it was, one or several."},
 			{Name: "likelihood", Type: Int, Min: "1", Max: "5"},
 			{Name: "risk_rating", Type: Int, ReadOnly: true, Doc: "Severity (1-4) x likelihood (1-5)."},
 			{Name: "lat", Type: Float, Min: "-90", Max: "90"},
 			{Name: "lon", Type: Float, Min: "-180", Max: "180"},
-			{Name: "attachments", Type: JSON, Required: true, Default: "[]"},
+			{Name: "attachments", Type: JSON, Shape: shape.Of([]any{}), Required: true, Default: "[]"},
 			{Name: "duplicate_of", Type: UUID, Ref: "incidents"},
 			{Name: "void_reason", Format: Name},
-			{Name: "root_causes", Type: JSON, Required: true, Default: "[]", Readers: leaders, Doc: "Array of {method: 5whys|fishbone|tree, layer: immediate|underlying|organisational, text, whys}."},
+			{Name: "root_causes", Type: JSON, Shape: shape.Of([]rootCause{}), Ruled: true, Required: true, Default: "[]", Readers: leaders, Doc: "Array of {method: 5whys|fishbone|tree, layer: immediate|underlying|organisational, text, whys}."},
 			{Name: "lessons"},
 			{Name: "lead_user_id", Type: UUID, Names: "members", Doc: "Who leads the investigation."},
 			{Name: "due_on", Type: Date, Doc: "When the investigation is to be done."},
@@ -119,7 +122,7 @@ func actions() Resource {
 			{Name: "review_on", Type: Date, Doc: "When to look whether it has helped."},
 			{Name: "reviewed_at", Type: Time, ReadOnly: true, Doc: "When its effectiveness was judged."},
 			{Name: "suggested_by", Type: UUID, ReadOnly: true, Doc: "The picker or driver whose suggestion it is."},
-			{Name: "evidence", Type: JSON, Required: true, Default: "[]"},
+			{Name: "evidence", Type: JSON, Shape: shape.Of([]any{}), Required: true, Default: "[]"},
 			{Name: "follows_id", Type: UUID, Ref: "actions"},
 			{Name: "cancel_reason", Format: Name},
 		},

@@ -1,6 +1,9 @@
 package catalog
 
-import "holdfast/internal/actor"
+import (
+	"holdfast/internal/actor"
+	"holdfast/internal/shape"
+)
 
 func warehouse() []Resource {
 	return []Resource{zones(), items(), lots(), stockLevels(), stockMovements(), stockCounts()}
@@ -63,7 +66,7 @@ func items() Resource {
 			{Name: "description"},
 			{Name: "category", Format: Name},
 			{Name: "base_uom", Format: Code, Required: true, Default: "EA", Label: "Base unit", Doc: "UN/CEFACT Recommendation 20 code."},
-			{Name: "barcodes", Type: JSON, Required: true, Default: "[]", Doc: "Array of {value, type, uom}."},
+			{Name: "barcodes", Type: JSON, Shape: shape.Of([]barcode{}), Required: true, Default: "[]", Doc: "Array of {value, type, uom}."},
 			{Name: "gtin", Format: GTIN, Label: "GTIN"},
 			{Name: "tracking", Required: true, Default: "none", OneOf: []string{"none", "lot", "serial"}},
 			{Name: "has_expiry", Type: Bool, Required: true, Default: "false"},

@@ -156,7 +156,11 @@ func (m *Importer) application(tx *db.Tx, s *step, p *plan) (*application, error
 	if err != nil {
 		return nil, err
 	}
-	ap := &application{writer: m.writer(tx, s.actor, t.written()), step: s, plan: p, target: t}
+	w, err := m.writer(tx, s.actor, t.written())
+	if err != nil {
+		return nil, err
+	}
+	ap := &application{writer: w, step: s, plan: p, target: t}
 	ap.makes, ap.changes = t.rights(s.actor.Role)
 	return ap, nil
 }
@@ -397,7 +401,10 @@ func (ap *application) revise(changes []store.Change, lines []int) error {
 	if len(changes) == 0 {
 		return nil
 	}
-	changed, err := ap.update(changes, lines)
+	changed, err := ap.update(changes, lines, func(c store.Change) (int64, string) {
+		v, _ := c.Before["version"].(int64)
+		return v + 1, ap.now
+	})
 	if err != nil {
 		return err
 	}

@@ -3,6 +3,7 @@ package imports_test
 import (
 	"context"
 	"io"
+	"maps"
 	"testing"
 	"time"
 
@@ -34,7 +35,8 @@ func TestCloseEndsSteps(t *testing.T) {
 			began := make(chan bool, 1)
 			endless := k.o
 			endless.Files = never{k.o.Files, began}
-			k.effects.Before["items"] = func(tx *db.Tx, _ actor.Actor, _ *store.Store, _ []store.Change) error {
+			endless.Effects.Before = maps.Clone(k.o.Effects.Before)
+			endless.Effects.Before["items"] = func(tx *db.Tx, _ actor.Actor, _ *store.Store, _ []store.Change) error {
 				return endure(tx, began)
 			}
 			k.m.Close()

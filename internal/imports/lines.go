@@ -105,7 +105,9 @@ func (ap *application) documents(rows []store.Row, lines []int) error {
 	}
 	head := ap.writer
 	defer func() { ap.writer = head }()
-	ap.writer = ap.lineWriter()
+	if ap.writer, err = ap.lineWriter(); err != nil {
+		return err
+	}
 	return ap.putLines(details, lines, kept)
 }
 
@@ -144,7 +146,7 @@ func (ap *application) putHeads(rows []store.Row, lines []int) (ids map[string]s
 		return nil, nil, err
 	}
 	for _, c := range s.changes {
-		if len(store.Differing(c)) == 0 {
+		if len(differing(ap.resource, c.Before, c.After)) == 0 {
 			kept[text(c.Before["id"])] = c.Before
 		}
 	}
@@ -230,11 +232,14 @@ func madeBy(tx *db.Tx, tenant, job, resource string) (idSet, error) {
 	return out, nil
 }
 
-func (ap *application) lineWriter() *writer {
+func (ap *application) lineWriter() (*writer, error) {
 	if ap.details == nil {
-		ap.details = ap.m.writer(ap.tx, ap.step.actor, ap.target.lines)
+		var err error
+		if ap.details, err = ap.m.writer(ap.tx, ap.step.actor, ap.target.lines); err != nil {
+			return nil, err
+		}
 	}
-	return ap.details
+	return ap.details, nil
 }
 
 // putLines makes and changes lines. A record that was there and is not changed
@@ -254,7 +259,7 @@ func (ap *application) putLines(details []store.Row, lines []int, kept map[strin
 		touched[text(row[ap.target.parent])] = true
 	}
 	for _, c := range s.changes {
-		if len(store.Differing(c)) > 0 {
+		if len(differing(ap.resource, c.Before, c.After)) > 0 {
 			touched[text(c.After[ap.target.parent])] = true
 		}
 	}

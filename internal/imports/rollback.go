@@ -12,7 +12,6 @@ import (
 	"holdfast/internal/actor"
 	"holdfast/internal/db"
 	"holdfast/internal/fault"
-	"holdfast/internal/query"
 	"holdfast/internal/store"
 )
 
@@ -184,8 +183,11 @@ func (u *undo) use(tx *db.Tx, resource string) error {
 	if !ok {
 		return fmt.Errorf("%w: no resource %s", errSnapshot, resource)
 	}
-	u.writer = u.m.writer(tx, u.step.actor, r)
-	u.writers[resource] = u.writer
+	w, err := u.m.writer(tx, u.step.actor, r)
+	if err != nil {
+		return err
+	}
+	u.writer, u.writers[resource] = w, w
 	return nil
 }
 
@@ -420,7 +422,7 @@ func (u *undo) restore(data []byte) (left []byte, n int, err error) {
 	if err != nil {
 		return nil, 0, err
 	}
-	back := map[string]store.Row{}
+	back := map[string]restoration{}
 	var stay []image
 	var changes []store.Change
 	for _, im := range images {
@@ -430,43 +432,57 @@ func (u *undo) restore(data []byte) (left []byte, n int, err error) {
 			stay = append(stay, im)
 			continue
 		}
-		was, err := u.was(im)
+		r, err := u.restoration(im)
 		if err != nil {
 			return nil, 0, err
 		}
-		if im.Version == im.Was { // only its lines had changed it
-			u.bulk.Touch(im.ID, text(was["updated_at"]))
+		if im.Version == im.Was {
+			u.retouch(r)
 			continue
 		}
-		back[im.ID] = was
+		back[im.ID] = r
 		after := maps.Clone(row)
-		maps.Copy(after, was)
+		maps.Copy(after, r.fields)
 		changes = append(changes, store.Change{Resource: u.resource, Op: store.Update, Before: row, After: after})
 	}
-	done, err := u.bulk.Restore(changes, func(id string) store.Row { return back[id] })
+	done, err := u.update(changes, nil, func(c store.Change) (int64, string) {
+		r := back[text(c.After["id"])]
+		maps.Copy(c.After, r.fields) // whatever the effects made of it
+		return r.version, r.at
+	})
 	if err != nil {
 		return nil, 0, err
 	}
 	u.undone += int64(len(done))
-	if err := u.tx.Flush(); err != nil {
-		return nil, 0, err
-	}
 	left, err = packList(stay)
 	return left, len(stay), err
 }
 
-// was is what a record gets back.
-func (u *undo) was(im image) (store.Row, error) {
-	row, err := im.restored(u.resource)
+// restoration is what a record gets back.
+type restoration struct {
+	id      string
+	fields  store.Row
+	version int64
+	at      string // updated_at
+}
+
+func (u *undo) restoration(im image) (restoration, error) {
+	before, err := im.restored(u.resource)
 	if err != nil {
-		return nil, err
+		return restoration{}, err
 	}
-	for _, f := range following[u.resource.Name] {
-		delete(row, f)
+	r := restoration{id: im.ID, fields: before, version: im.Was, at: u.now}
+	if at, ok := before["updated_at"].(string); ok {
+		r.at = at
 	}
-	row["version"] = im.Was
-	if row["updated_at"] == nil {
-		row["updated_at"] = query.FormatTime(u.m.store.Now())
+	for _, f := range append([]string{"updated_at"}, following[u.resource.Name]...) {
+		delete(before, f)
 	}
-	return row, nil
+	return r, nil
+}
+
+// retouch gives a record back when it was last changed: only its lines had
+// changed it.
+func (u *undo) retouch(r restoration) {
+	u.tx.Queue("UPDATE "+u.resource.Name+" SET updated_at = $3 WHERE tenant_id = $1 AND id = $2", []any{u.actor.TenantID, r.id, r.at}, nil)
 }

@@ -125,7 +125,8 @@ func sample(f *catalog.Field, n int) any {
 	case catalog.Date:
 		return "2026-02-01"
 	case catalog.JSON:
-		return "{}"
+		raw, _ := json.Marshal(f.Shape.Example())
+		return json.RawMessage(raw)
 	case catalog.Array:
 		return "[]"
 	}

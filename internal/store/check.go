@@ -109,6 +109,8 @@ func value(f *catalog.Field, v any) (any, *fault.Error) {
 	case json.RawMessage:
 		if f.Type == catalog.Array {
 			why = array(f, x)
+		} else if f.Shape != nil && !f.Ruled && !f.ReadOnly {
+			why = misshapen(f, x)
 		}
 	default:
 		if tv != nil {
@@ -119,6 +121,15 @@ func value(f *catalog.Field, v any) (any, *fault.Error) {
 		return nil, fault.New(fault.Invalid, "23514", "column %q %s", f.Name, why).At(f.Name, "%s", why)
 	}
 	return tv, nil
+}
+
+// misshapen says what a document's member is that its shape does not allow.
+func misshapen(f *catalog.Field, raw json.RawMessage) string {
+	path, reason := f.Shape.Check(raw)
+	if reason == "" || path == "" {
+		return reason
+	}
+	return "cannot hold this document: " + path + " " + reason
 }
 
 // missing lists required fields without a value.
@@ -157,20 +168,13 @@ func refused(errs []*fault.Error, n int) error {
 	for _, x := range errs[1:] {
 		e.Fields = append(e.Fields, x.Fields...)
 	}
-	return atRow(&e, n)
-}
-
-// atRow names the row that a refusal is about, counted from 1; 0 = the only one.
-func atRow(e *fault.Error, n int) error {
-	if n == 0 {
-		return e
+	if n > 0 {
+		e.Details = "row " + strconv.Itoa(n)
+		if errs[0].Details != "" {
+			e.Details += ", " + errs[0].Details
+		}
 	}
-	c := *e
-	c.Details = "row " + strconv.Itoa(n)
-	if e.Details != "" {
-		c.Details += ", " + e.Details
-	}
-	return &c
+	return &e
 }
 
 // newID returns a fresh id; their order is the order of creation.
@@ -206,8 +210,8 @@ func appendJSON(b []byte, v any) []byte {
 	return append(b, "null"...)
 }
 
-// Same compares two values in stored form.
-func Same(a, b any) bool {
+// same compares two stored values.
+func same(a, b any) bool {
 	ra, ok := a.(json.RawMessage)
 	rb, too := b.(json.RawMessage)
 	if ok || too {

@@ -3,6 +3,7 @@
 // first and alone, because they sign a user out everywhere; the others stand so
 // that the limits are waited for seldom.
 await import('./readme.mjs');
+await import('./types.mjs');
 await import('./auth.mjs');
 await import('./functions.mjs');
 await import('./accounts.mjs');

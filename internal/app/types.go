@@ -1,0 +1,46 @@
+package app
+
+import (
+	"net/http"
+	"time"
+
+	"holdfast/internal/api"
+	"holdfast/internal/catalog"
+	"holdfast/internal/functions"
+	"holdfast/internal/shape"
+	"holdfast/internal/store"
+	"holdfast/internal/typegen"
+	"holdfast/internal/warehouse"
+)
+
+// TypeScript is the module of types that GET /types.ts serves; it needs no
+// database.
+func TypeScript() []byte { return typegen.TypeScript(typeSource()) }
+
+// typeSource is everything that clients can be typed by. The functions stand
+// over a store without a database: they are described, not called.
+func typeSource() typegen.Source {
+	src := typegen.Source{Catalog: catalog.Default()}
+	described := store.New(nil, src.Catalog, store.Effects{}, time.Now)
+	for _, fn := range functions.Table(functions.Deps{Store: described, Now: time.Now}) {
+		call := typegen.Call{Name: fn.Name, Doc: fn.Doc, In: shape.Input(fn.In)}
+		src.Functions = append(src.Functions, call)
+		if fn.Alias != "" {
+			call.Name = fn.Alias
+			src.Functions = append(src.Functions, call)
+		}
+	}
+	for _, v := range warehouse.Verbs() {
+		src.Verbs = append(src.Verbs, typegen.Call{Name: v.Name, Doc: v.Doc, In: api.VerbInput(&v), Out: shape.Of(v.Out)})
+	}
+	return src
+}
+
+// types serves the module of types, made once.
+func (a *App) types() http.Handler {
+	module := TypeScript()
+	return http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "text/plain; charset=utf-8")
+		w.Write(module)
+	})
+}
