@@ -83,6 +83,8 @@ type Config struct {
 	TLSCert           string        `name:"tls_cert" doc:"certificate file (PEM)"`
 	TLSKey            string        `name:"tls_key" secret:"true" doc:"private key file (PEM)"`
 	WebhookPrivate    bool          `name:"webhook_allow_private" doc:"let webhooks call http and private addresses: for tests and closed networks"`
+	BackupPassphrase  string        `name:"backup_passphrase" secret:"true" doc:"passphrase that backups are encrypted to; at least 12 characters"`
+	BackupRecipient   string        `name:"backup_recipient" doc:"age public key (age1...) that backups are encrypted to, instead of a passphrase"`
 	LogLevel          string        `name:"log_level" default:"info" oneof:"debug info warn error" doc:"least level that is logged"`
 	LogFormat         string        `name:"log_format" default:"json" oneof:"json text" doc:"format of log lines"`
 	AdminListen       string        `name:"admin_listen" doc:"loopback address of a second listener with /metrics and profiles at /debug/pprof/; empty = none"`

@@ -9,10 +9,13 @@ import (
 	"syscall"
 )
 
+// LockName is the file in the data directory that its server has locked.
+const LockName = "holdfast.lock"
+
 // lockDir takes the data directory for this process alone. The lock ends with
 // the process, however it ends.
 func lockDir(dir string) (*os.File, error) {
-	f, err := os.OpenFile(filepath.Join(dir, "holdfast.lock"), os.O_CREATE|os.O_RDWR, 0o600)
+	f, err := os.OpenFile(filepath.Join(dir, LockName), os.O_CREATE|os.O_RDWR, 0o600)
 	if err != nil {
 		return nil, fmt.Errorf("db: lock file: %w", err)
 	}

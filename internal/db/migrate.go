@@ -186,14 +186,10 @@ func migrateIn(ctx context.Context, tx pgx.Tx, apply bool) error {
 // preparePostgres makes what row policies lean on. hf_place distributes a
 // table where the Citus extension is present and does nothing elsewhere.
 func preparePostgres(ctx context.Context, tx pgx.Tx) error {
+	if err := makeRole(ctx, tx); err != nil {
+		return err
+	}
 	for _, s := range []string{
-		`DO $$ BEGIN
-			IF NOT EXISTS (SELECT FROM pg_roles WHERE rolname = '` + appRole + `') THEN CREATE ROLE ` + appRole + ` NOLOGIN; END IF;
-		EXCEPTION WHEN duplicate_object OR unique_violation THEN NULL; END $$`,
-		`DO $$ BEGIN
-			IF NOT pg_has_role(current_user, '` + appRole + `', 'MEMBER') THEN GRANT ` + appRole + ` TO CURRENT_USER; END IF;
-		END $$`,
-		`GRANT USAGE ON SCHEMA public TO ` + appRole,
 		`CREATE OR REPLACE FUNCTION hf_tenant() RETURNS uuid LANGUAGE sql STABLE AS
 			$$ SELECT CAST(nullif(current_setting('holdfast.tenant_id', true), '') AS uuid) $$`,
 		`CREATE OR REPLACE FUNCTION hf_user() RETURNS uuid LANGUAGE sql STABLE AS
@@ -207,10 +203,34 @@ func preparePostgres(ctx context.Context, tx pgx.Tx) error {
 			END IF; END $$`,
 	} {
 		if _, err := tx.Exec(ctx, s); err != nil {
-			return fmt.Errorf("db: prepare PostgreSQL (the migrating user must own the database and be able to create the role %s, or an administrator creates it and grants it): %w", appRole, err)
+			return prepareError(err)
 		}
 	}
 	return nil
+}
+
+// makeRole makes the role of requests where there is none, and lets the
+// connected user take it on.
+func makeRole(ctx context.Context, tx pgx.Tx) error {
+	for _, s := range []string{
+		`DO $$ BEGIN
+			IF NOT EXISTS (SELECT FROM pg_roles WHERE rolname = '` + appRole + `') THEN CREATE ROLE ` + appRole + ` NOLOGIN; END IF;
+		EXCEPTION WHEN duplicate_object OR unique_violation THEN NULL; END $$`,
+		`DO $$ BEGIN
+			IF NOT pg_has_role(current_user, '` + appRole + `', 'MEMBER') THEN GRANT ` + appRole + ` TO CURRENT_USER; END IF;
+		END $$`,
+		`GRANT USAGE ON SCHEMA public TO ` + appRole,
+	} {
+		if _, err := tx.Exec(ctx, s); err != nil {
+			return prepareError(err)
+		}
+	}
+	return nil
+}
+
+func prepareError(err error) error {
+	return fmt.Errorf("db: prepare PostgreSQL (the migrating user must own the database and be able to create the role %s, "+
+		"or an administrator creates it and grants it): %w", appRole, err)
 }
 
 // statements splits a migration at semicolons that end a line.

@@ -1,0 +1,532 @@
+package main_test
+
+import (
+	"bytes"
+	"context"
+	"crypto/rand"
+	"database/sql"
+	"fmt"
+	"net/http"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"holdfast/internal/db"
+	"holdfast/internal/testkit/pgtest"
+	"holdfast/internal/testkit/s3test"
+)
+
+const backupPassphrase = "five quiet herons fish"
+
+var withPassphrase = []string{"HOLDFAST_BACKUP_PASSPHRASE=" + backupPassphrase}
+
+// backup makes a backup that must succeed and returns the path of its file.
+func (s *site) backup(to string, args ...string) string {
+	s.Helper()
+	o := s.finish(s.command(withPassphrase, append([]string{"backup", to}, args...)...), "")
+	if o.code != 0 {
+		s.Fatalf("backup: %s", o)
+	}
+	path, _, _ := strings.Cut(o.out, "\n")
+	return path
+}
+
+// another is an empty place on the same engine.
+func (s *site) another() *site {
+	n := embedded(s.T)
+	if s.dsn != "" {
+		n.dsn = pgtest.DSN(s.T)
+	}
+	return n
+}
+
+func (s *site) restore(from string, args ...string) outcome {
+	s.Helper()
+	return s.finish(s.command(withPassphrase, append([]string{"restore", from}, args...)...), "")
+}
+
+// ledger is the test's own list of what was acknowledged, by zone code.
+type ledger struct {
+	sync.Mutex
+	acked map[string]time.Time
+	begun map[string]time.Time
+}
+
+// write adds zones until stop says so, and notes when each began and was
+// acknowledged.
+func (l *ledger) write(v *server, bearer string, worker int, stop *atomic.Bool) {
+	for i := 0; !stop.Load(); i++ {
+		code := fmt.Sprintf("LOAD-%d-%d", worker, i)
+		l.Lock()
+		l.begun[code] = time.Now()
+		l.Unlock()
+		r := v.call("POST", "/v1/zones", bearer, map[string]any{"code": code, "name": code, "max_capacity": 5})
+		if r.status != http.StatusCreated {
+			v.Errorf("a write beside the backup: %d %s", r.status, r.body)
+			return
+		}
+		l.Lock()
+		l.acked[code] = time.Now()
+		l.Unlock()
+	}
+}
+
+// A backup made while clients write is a state of a moment of it: all that was
+// acknowledged before, nothing that began after. Restored, it serves; sessions
+// of before are ended and webhooks paused; the file shows nothing.
+func TestBackupBesideServer(t *testing.T) {
+	each(t, func(s *site) {
+		v := s.serve("--demo", "--webhook-allow-private")
+		bearer := v.token("admin@north.example", "holdfast-demo")
+		session, _ := v.signIn("viewer@north.example", "holdfast-demo")
+		hook := map[string]any{"url": "http://127.0.0.1:9/hook", "events": []string{"order.*"}}
+		if r := v.call("POST", "/v1/webhooks", bearer, hook); r.status != http.StatusCreated {
+			s.Fatalf("a webhook: %d %s", r.status, r.body)
+		}
+		l := &ledger{acked: map[string]time.Time{}, begun: map[string]time.Time{}}
+		var stop atomic.Bool
+		var load sync.WaitGroup
+		for w := range 4 {
+			load.Go(func() { l.write(v, bearer, w, &stop) })
+		}
+		time.Sleep(300 * time.Millisecond)
+		begin := time.Now()
+		path := s.backup(s.TempDir() + "/")
+		end := time.Now()
+		time.Sleep(100 * time.Millisecond)
+		stop.Store(true)
+		load.Wait()
+		v.stop()
+		s.hidden(path, "admin@north.example", "PRAGMA", "master")
+
+		n := s.another()
+		if o := n.restore(path); o.code != 0 || !strings.Contains(o.out, "audit log agree") {
+			s.Fatalf("restore: %s", o)
+		}
+		have := n.codes("LOAD-")
+		for code, at := range l.acked {
+			if at.Before(begin) && !have[code] {
+				s.Errorf("%s was acknowledged before the backup began and is lost", code)
+			}
+		}
+		for code := range have {
+			if at, ok := l.begun[code]; !ok || at.After(end) {
+				s.Errorf("%s is in the backup and began after it", code)
+			}
+		}
+		w := n.serve("--dev")
+		if r := w.call("GET", "/v1/zones?limit=1", session.AccessToken, nil); r.status != http.StatusUnauthorized {
+			s.Errorf("a token of before the backup: %d %s", r.status, r.body)
+		}
+		old := map[string]string{"refresh_token": session.RefreshToken}
+		if r := w.call("POST", "/auth/v1/token?grant_type=refresh_token", "", old); r.status != http.StatusBadRequest {
+			s.Errorf("a refresh token of before the backup: %d %s", r.status, r.body)
+		}
+		fresh := w.token("admin@north.example", "holdfast-demo")
+		var hooks []struct{ Status string }
+		w.call("GET", "/v1/webhooks?select=status", fresh, nil).into(s, &hooks)
+		if len(hooks) != 1 || hooks[0].Status != "paused" {
+			s.Errorf("webhooks after the restore: %+v", hooks)
+		}
+		w.stop()
+		n.run("verify")
+	})
+}
+
+// codes are the zone codes with a prefix.
+func (s *site) codes(prefix string) map[string]bool {
+	s.Helper()
+	out := map[string]bool{}
+	for _, code := range s.texts("SELECT code FROM zones WHERE code LIKE $1", prefix+"%") {
+		out[code] = true
+	}
+	return out
+}
+
+// hidden fails when a file holds one of the words.
+func (s *site) hidden(path string, words ...string) {
+	s.Helper()
+	text, err := os.ReadFile(path)
+	if err != nil {
+		s.Fatal(err)
+	}
+	key, err := os.ReadFile(filepath.Join(s.data, "master.key"))
+	if err != nil {
+		s.Fatal(err)
+	}
+	for _, w := range append(words, strings.TrimSpace(string(key))) {
+		if bytes.Contains(text, []byte(w)) {
+			s.Errorf("%s is legible in the backup", w)
+		}
+	}
+}
+
+// What is no whole backup, or would go over something, is refused in words, and
+// the place it was meant for stays as it was.
+func TestRestoreRefuses(t *testing.T) {
+	each(t, func(s *site) {
+		s.run("migrate")
+		s.run("tenant", "create", "Acme")
+		path := s.backup(filepath.Join(s.TempDir(), "one.backup"))
+		text, err := os.ReadFile(path)
+		if err != nil {
+			s.Fatal(err)
+		}
+		altered := func(at int) []byte {
+			out := bytes.Clone(text)
+			out[at] ^= 1
+			return out
+		}
+		for name, r := range map[string]struct {
+			file []byte
+			want string
+		}{
+			"empty":               {nil, "cut short or was altered"},
+			"something else":      {bytes.Repeat([]byte("hello"), 1000), "cut short or was altered"},
+			"cut in the head":     {text[:100], "cut short or was altered"},
+			"cut in the middle":   {text[:len(text)/2], "cut short or was altered"},
+			"last byte missing":   {text[:len(text)-1], "cut short or was altered"},
+			"altered at the end":  {altered(len(text) - 1), "cut short or was altered"},
+			"altered in the data": {altered(len(text) / 2), "cut short or was altered"},
+			"something after it":  {append(bytes.Clone(text), "more"...), "cut short or was altered"},
+		} {
+			n := s.another()
+			n.refusedRestore(name, s.file("", string(r.file)), withPassphrase, r.want)
+			n.untouched(name)
+		}
+		n := s.another()
+		n.refusedRestore("wrong passphrase", path, []string{"HOLDFAST_BACKUP_PASSPHRASE=not the one it was"}, "does not open the backup")
+		n.refusedRestore("no passphrase", path, nil, "passphrase")
+		n.refusedRestore("no such file", path+"x", withPassphrase, "no such file")
+		n.untouched("after refusals")
+		if o := n.restore(path); o.code != 0 {
+			s.Fatalf("the same place takes the right one: %s", o)
+		}
+		n.refusedRestore("over an installation", path, withPassphrase, "in use|not empty")
+	})
+}
+
+func (s *site) refusedRestore(name, path string, env []string, want string) {
+	s.Helper()
+	o := s.finish(s.command(env, "restore", path), "")
+	matched := false
+	for w := range strings.SplitSeq(want, "|") {
+		matched = matched || strings.Contains(o.err, w)
+	}
+	if o.code != 1 || !matched {
+		s.Errorf("%s: want a refusal with %q: %s", name, want, o)
+	}
+}
+
+// untouched fails when a restore left anything.
+func (s *site) untouched(name string) {
+	s.Helper()
+	if _, err := os.Stat(s.data); err == nil {
+		s.Errorf("%s: the data directory was made", name)
+	}
+	left, _ := filepath.Glob(filepath.Join(filepath.Dir(s.data), ".*"))
+	if len(left) > 0 {
+		s.Errorf("%s: %v is left", name, left)
+	}
+	if s.dsn != "" {
+		if n := s.tables(); n != 0 {
+			s.Errorf("%s: %d tables are left in the database", name, n)
+		}
+	}
+}
+
+// A newer schema is refused before anything is written.
+func TestRestoreNewerSchema(t *testing.T) {
+	each(t, func(s *site) {
+		s.run("migrate")
+		s.run("tenant", "create", "Acme")
+		s.write("INSERT INTO schema_migrations VALUES (9999, 'future', $1)", time.Now())
+		path := s.backup(filepath.Join(s.TempDir(), "one.backup"))
+		n := s.another()
+		n.refusedRestore("newer schema", path, withPassphrase, "newer Holdfast")
+		n.untouched("newer schema")
+	})
+}
+
+// Over a running server nothing is restored; over one that is stopped only when
+// asked to, and what was there is kept.
+func TestRestoreReplaces(t *testing.T) {
+	s := embedded(t)
+	v := s.serve("--demo")
+	path := s.backup(filepath.Join(t.TempDir(), "one.backup"))
+	for _, args := range [][]string{nil, {"--replace"}} {
+		if o := s.restore(path, args...); o.code != 1 || !strings.Contains(o.err, s.data) {
+			t.Errorf("over a running server, %v: %s", args, o)
+		}
+	}
+	bearer := v.token("admin@north.example", "holdfast-demo")
+	if r := v.call("POST", "/v1/zones", bearer, map[string]any{"code": "LATER", "name": "x", "max_capacity": 1}); r.status != http.StatusCreated {
+		t.Fatalf("a zone: %d %s", r.status, r.body)
+	}
+	v.stop()
+	if o := s.restore(path, "--replace"); o.code != 0 || !strings.Contains(o.out, "what was there before is in") {
+		t.Fatalf("replace: %s", o)
+	}
+	if n := s.number("SELECT COUNT(*) FROM zones WHERE code = 'LATER'"); n != 0 {
+		t.Error("the restored database has what came after the backup")
+	}
+	aside, _ := filepath.Glob(s.data + ".before-*")
+	if len(aside) != 1 {
+		t.Fatalf("put aside: %v", aside)
+	}
+	before := &site{T: t, data: aside[0]}
+	if n := before.number("SELECT COUNT(*) FROM zones WHERE code = 'LATER'"); n != 1 {
+		t.Error("what was put aside is not what was there")
+	}
+	s.serve("--dev").stop()
+}
+
+// Of two restores into one place one wins, and what it made is whole.
+func TestRestoreTwiceAtOnce(t *testing.T) {
+	s := embedded(t)
+	s.serve("--demo").stop()
+	path := s.backup(filepath.Join(t.TempDir(), "one.backup"))
+	n := s.another()
+	var done sync.WaitGroup
+	results := make(chan outcome, 4)
+	for range 4 {
+		done.Go(func() { results <- n.restore(path) })
+	}
+	done.Wait()
+	close(results)
+	won := 0
+	for o := range results {
+		switch {
+		case o.code == 0:
+			won++
+		case !strings.Contains(o.err, "another restore") && !strings.Contains(o.err, "in use"):
+			t.Errorf("the one that lost: %s", o)
+		}
+	}
+	if won != 1 {
+		t.Errorf("%d of 4 restores won", won)
+	}
+	n.run("verify")
+}
+
+// A restore that was killed is repeated without further ado.
+func TestRestoreKilled(t *testing.T) {
+	s := embedded(t)
+	s.serve("--demo").stop()
+	path := s.backup(filepath.Join(t.TempDir(), "one.backup"))
+	n := s.another()
+	for i := range 8 {
+		cmd := n.command(withPassphrase, "restore", path)
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(time.Duration(40+i*40) * time.Millisecond)
+		cmd.Process.Kill()
+		cmd.Wait()
+		if _, err := os.Stat(n.data); err == nil {
+			break // it was through
+		}
+	}
+	if _, err := os.Stat(n.data); err != nil {
+		if o := n.restore(path); o.code != 0 {
+			t.Fatalf("after the kills: %s", o)
+		}
+	}
+	n.run("verify")
+}
+
+// A drill says whether the backup would do and leaves nothing.
+func TestRestoreDrill(t *testing.T) {
+	each(t, func(s *site) {
+		s.run("migrate")
+		s.run("tenant", "create", "Acme")
+		path := s.backup(filepath.Join(s.TempDir(), "one.backup"))
+		n := s.another()
+		if o := n.restore(path, "--dry-run"); o.code != 0 || !strings.Contains(o.out, "nothing was kept") {
+			s.Errorf("drill: %s", o)
+		}
+		n.untouched("drill")
+	})
+}
+
+// Without something to encrypt to, with a weak passphrase, over a file, or
+// without room there is no backup, and nothing is left of it.
+func TestBackupRefuses(t *testing.T) {
+	s := embedded(t)
+	s.run("tenant", "create", "Acme")
+	dir := t.TempDir()
+	taken := s.file(filepath.Join(dir, "taken.backup"), "precious")
+	for name, r := range map[string]struct {
+		env  []string
+		args []string
+		want string
+	}{
+		"no passphrase":    {nil, []string{filepath.Join(dir, "a.backup")}, "backup_passphrase"},
+		"short passphrase": {[]string{"HOLDFAST_BACKUP_PASSPHRASE=hunter2"}, []string{filepath.Join(dir, "a.backup")}, "too short"},
+		"no recipient":     {nil, []string{filepath.Join(dir, "a.backup"), "--recipient", "nobody"}, "age public key"},
+		"file is there":    {withPassphrase, []string{taken}, "exists already"},
+		"no such base":     {withPassphrase, []string{filepath.Join(dir, "a.backup"), "--base", dir + "/none"}, "no such file"},
+		"bucket away":      {withPassphrase, []string{"s3://key:secret@127.0.0.1:1/files?tls=off&region=x"}, "cannot be reached"},
+	} {
+		o := s.finish(s.command(r.env, append([]string{"backup"}, r.args...)...), "")
+		if o.code != 1 || !strings.Contains(o.err, r.want) || strings.Contains(o.err, "hunter2") {
+			t.Errorf("%s: want a refusal with %q: %s", name, r.want, o)
+		}
+	}
+	if text, _ := os.ReadFile(taken); string(text) != "precious" {
+		t.Error("the file that was there was written to")
+	}
+	s.nothingIn(dir, "taken.backup")
+	empty := embedded(t)
+	if o := empty.finish(empty.command(withPassphrase, "backup", filepath.Join(dir, "a.backup")), ""); o.code != 1 {
+		t.Errorf("of nothing: %s", o)
+	}
+}
+
+// nothingIn fails when a directory holds more than these names, or the data
+// directory a copy that was begun.
+func (s *site) nothingIn(dir string, but ...string) {
+	s.Helper()
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		s.Fatal(err)
+	}
+	if len(entries) != len(but) {
+		s.Errorf("left: %v", entries)
+	}
+	if left, _ := filepath.Glob(filepath.Join(s.data, "tmp-backup-*")); len(left) > 0 {
+		s.Errorf("left in the data directory: %v", left)
+	}
+}
+
+// A disk that is full in the middle ends the backup in words, with nothing left.
+func TestBackupDiskFull(t *testing.T) {
+	s := embedded(t)
+	s.serve("--demo").stop()
+	dir := t.TempDir()
+	for _, blocks := range []string{"1000", "20000"} { // of 512 or 1024 bytes: in the snapshot, in the file
+		cmd := s.command(withPassphrase, "backup", filepath.Join(dir, "a.backup"))
+		cmd.Path, cmd.Args = "/bin/sh", append([]string{"sh", "-c", "trap '' XFSZ; ulimit -f " + blocks + `; exec "$0" "$@"`}, cmd.Args...)
+		words := regexp.MustCompile("full|large|cannot be read or written")
+		if o := s.finish(cmd, ""); o.code != 1 || !words.MatchString(o.err) {
+			t.Errorf("%s blocks: %s", blocks, o)
+		}
+		s.nothingIn(dir)
+	}
+}
+
+// Files of an earlier backup are not stored again, and both together restore.
+func TestBackupIncremental(t *testing.T) {
+	s := embedded(t)
+	s.run("tenant", "create", "Acme")
+	one := s.upload("one", 1<<20)
+	dir := t.TempDir() + "/"
+	base := s.backup(dir)
+	two := s.upload("two", 1<<10)
+	next := s.backup(dir, "--base", base)
+	large, small := size(t, base), size(t, next)
+	if small > large-(1<<19) {
+		t.Errorf("the second backup has %d bytes beside %d of the first: the file is in it again", small, large)
+	}
+	n := s.another()
+	if o := n.restore(next); o.code != 0 {
+		t.Fatalf("restore: %s", o)
+	}
+	for key, want := range map[string][]byte{one: s.kept(one), two: s.kept(two)} {
+		if got := n.kept(key); !bytes.Equal(got, want) {
+			t.Errorf("%s came back with %d of %d bytes", key, len(got), len(want))
+		}
+	}
+	if err := os.Remove(base); err != nil {
+		t.Fatal(err)
+	}
+	m := s.another()
+	m.refusedRestore("base is gone", next, withPassphrase, "earlier backup")
+	m.untouched("base is gone")
+}
+
+// upload imports a file of some size and returns the key it is kept by.
+func (s *site) upload(name string, size int) string {
+	s.Helper()
+	known := map[string]bool{}
+	entries, _ := os.ReadDir(filepath.Join(s.data, "files"))
+	for _, e := range entries {
+		known[e.Name()] = true
+	}
+	noise := make([]byte, size/2)
+	rand.Read(noise)
+	text := fmt.Sprintf("code,name\n%s,x\n", name) + strings.Repeat(fmt.Sprintf("W%s,%x\n", name, noise[:50]), size/120)
+	path := s.file(filepath.Join(s.TempDir(), name+".csv"), text)
+	s.finish(s.command(nil, "import", path, "--target", "zones", "--tenant", "acme", "--dry-run"), "")
+	entries, _ = os.ReadDir(filepath.Join(s.data, "files"))
+	for _, e := range entries {
+		if !known[e.Name()] {
+			return e.Name()
+		}
+	}
+	s.Fatal("the file was not kept")
+	return ""
+}
+
+func (s *site) kept(key string) []byte {
+	s.Helper()
+	text, err := os.ReadFile(filepath.Join(s.data, "files", key))
+	if err != nil {
+		s.Error(err)
+	}
+	return text
+}
+
+func size(t *testing.T, path string) int64 {
+	t.Helper()
+	st, err := os.Stat(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return st.Size()
+}
+
+// A bucket takes backups and gives them back.
+func TestBackupInBucket(t *testing.T) {
+	s := embedded(t)
+	s.run("tenant", "create", "Acme")
+	address := s3test.Start(t).Address("safe/one.backup")
+	s.backup(address)
+	n := s.another()
+	if o := n.restore(address); o.code != 0 {
+		t.Fatalf("restore: %s", o)
+	}
+	if o := s.finish(s.command(withPassphrase, "backup", address), ""); o.code != 1 || !strings.Contains(o.err, "exists already") {
+		t.Errorf("over one that is there: %s", o)
+	}
+}
+
+// texts reads one column of texts from the database.
+func (s *site) texts(sql string, args ...any) (out []string) {
+	s.Helper()
+	s.open(func(ctx context.Context, d *db.DB) error {
+		return d.Read(ctx, db.Scope{All: true}, func(tx *db.Tx) error {
+			return tx.Query(sql, args, func(r *db.Row) error { out = append(out, r.Text(0)); return nil })
+		})
+	})
+	return out
+}
+
+// tables counts what a PostgreSQL database has.
+func (s *site) tables() (n int) {
+	s.Helper()
+	d, err := sql.Open("pgx", s.dsn)
+	if err != nil {
+		s.Fatal(err)
+	}
+	defer d.Close()
+	if err := d.QueryRow("SELECT COUNT(*) FROM pg_tables WHERE schemaname = 'public'").Scan(&n); err != nil {
+		s.Fatal(err)
+	}
+	return n
+}

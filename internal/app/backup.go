@@ -1,0 +1,314 @@
+package app
+
+import (
+	"context"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+
+	"holdfast/internal/backup"
+	"holdfast/internal/blob"
+	"holdfast/internal/config"
+	"holdfast/internal/db"
+	"holdfast/internal/fault"
+)
+
+// BackingUp says where a backup goes and how.
+type BackingUp struct {
+	To       string // a file, a directory, s3://KEY:SECRET@host/bucket/prefix
+	Secret   backup.Secret
+	Base     string                  // an earlier backup whose files are not stored again; "" = none
+	Opener   backup.Opener           // of the base
+	Progress func(done, total int64) // may be nil
+}
+
+// BackedUp is a backup that was made.
+type BackedUp struct {
+	backup.Manifest
+	Where string // without secrets
+	Name  string
+	Size  int64
+	Took  time.Duration
+}
+
+// Backup writes the database, the uploaded files, the master key and the
+// settings of an installation to one file, beside a running server.
+func Backup(ctx context.Context, c *config.Config, b BackingUp) (out BackedUp, err error) {
+	begin := time.Now()
+	m := &making{ctx: ctx, c: c, b: b, head: backup.Head{ID: uuid.NewString(), Product: Version, Made: begin.UTC().Truncate(time.Second)}}
+	if err := b.Secret.Check(); err != nil {
+		return out, fmt.Errorf("%w; settings backup_passphrase and backup_recipient, or --passphrase-file and --recipient", err)
+	}
+	shelf, err := m.target()
+	if err != nil {
+		return out, err
+	}
+	if err := m.prepare(); err != nil {
+		return out, err
+	}
+	defer os.RemoveAll(m.scratch)
+	if err := shelf.Create(ctx, m.name, m.write); err != nil {
+		return out, err
+	}
+	out = BackedUp{Manifest: m.manifest, Where: m.where, Name: m.name, Took: time.Since(begin)}
+	out.Size, err = shelf.Size(ctx, m.name)
+	return out, err
+}
+
+// making is one backup under way.
+type making struct {
+	ctx         context.Context
+	c           *config.Config
+	b           BackingUp
+	head        backup.Head
+	where, name string
+	scratch     string // directory that goes afterwards
+	snap        db.Snapshot
+	key         []byte
+	files       blob.Store
+	list        []blob.Info
+	base        *backup.Manifest
+	done        int64
+	manifest    backup.Manifest
+}
+
+// target takes the address apart into a place and a name in it.
+func (m *making) target() (blob.Shelf, error) {
+	place, name := Target(m.b.To)
+	if m.name = name; name == "" {
+		m.name = backup.Name(m.head.Made, m.head.ID)
+	}
+	m.where = withoutUser(place)
+	shelf, err := blob.OpenShelf(place)
+	if err != nil {
+		return nil, err
+	}
+	switch _, err := shelf.Size(m.ctx, m.name); {
+	case err == nil:
+		return nil, fmt.Errorf("app: %s/%s exists already; a backup is written to a name that is free", m.where, m.name)
+	case !fault.Is(err, fault.NotFound):
+		return nil, err
+	}
+	return shelf, nil
+}
+
+// Target splits the address of a backup into a directory or bucket and the name
+// in it, "" where it names none.
+func Target(to string) (place, name string) {
+	if strings.HasPrefix(to, "s3://") {
+		address, query, _ := strings.Cut(to, "?")
+		if strings.HasSuffix(address, backup.Extension) {
+			i := strings.LastIndexByte(address, '/')
+			address, name = address[:i], address[i+1:]
+		}
+		if query != "" {
+			address += "?" + query
+		}
+		return address, name
+	}
+	to = strings.TrimPrefix(to, "file://")
+	if st, err := os.Stat(to); strings.HasSuffix(to, "/") || err == nil && st.IsDir() {
+		return to, ""
+	}
+	return filepath.Dir(to), filepath.Base(to)
+}
+
+// withoutUser leaves key and secret out of an address.
+func withoutUser(address string) string {
+	scheme, rest, ok := strings.Cut(address, "://")
+	if !ok {
+		return address
+	}
+	rest, _, _ = strings.Cut(rest, "?")
+	if i := strings.LastIndexByte(rest, '@'); i >= 0 {
+		rest = rest[i+1:]
+	}
+	return scheme + "://" + rest
+}
+
+// prepare takes the snapshot and looks at what else there is.
+func (m *making) prepare() (err error) {
+	if m.key, err = givenKey(m.c, ""); errors.Is(err, os.ErrNotExist) {
+		return fmt.Errorf("%w; --data names the directory of an installation that was started once, or master_key_file its key", err)
+	}
+	if err != nil {
+		return err
+	}
+	if m.b.Base != "" {
+		if m.base, err = backup.ReadManifest(m.b.Base, m.b.Opener); err != nil {
+			return fmt.Errorf("app: the base %s: %w", m.b.Base, err)
+		}
+	}
+	if m.scratch, err = scratchDir(m.c.Data); err != nil {
+		return err
+	}
+	defer func() {
+		if err != nil {
+			os.RemoveAll(m.scratch)
+		}
+	}()
+	if err := m.room(); err != nil {
+		return err
+	}
+	o := db.Options{URL: m.c.DatabaseURL, Dir: m.c.Data}
+	if m.snap, err = db.Copy(m.ctx, o, m.database()); err != nil {
+		return err
+	}
+	m.head.Engine, m.head.Version, m.head.Schema = string(m.snap.Engine), m.snap.Version, m.snap.Schema
+	return m.look()
+}
+
+func (m *making) database() string { return filepath.Join(m.scratch, backup.Database) }
+
+const scratchPrefix = "tmp-backup-"
+
+// scratchDir makes a directory for the snapshot, and removes those of commands
+// that were killed.
+func scratchDir(data string) (string, error) {
+	old, _ := filepath.Glob(filepath.Join(data, scratchPrefix+"*"))
+	for _, dir := range old {
+		if st, err := os.Stat(dir); err == nil && time.Since(st.ModTime()) > 24*time.Hour {
+			os.RemoveAll(dir)
+		}
+	}
+	dir, err := os.MkdirTemp(data, scratchPrefix)
+	if err != nil {
+		return "", fmt.Errorf("app: backup: %w", err)
+	}
+	return dir, nil
+}
+
+// spare is left on a disk beside what a backup or a restore takes.
+const spare = 128 << 20
+
+// room refuses a snapshot that would fill the disk of the running server.
+func (m *making) room() error {
+	need := int64(0)
+	for _, name := range []string{db.FileName, db.FileName + "-wal"} {
+		if st, err := os.Stat(filepath.Join(m.c.Data, name)); err == nil {
+			need += st.Size()
+		}
+	}
+	return enough(m.c.Data, need)
+}
+
+// enough refuses when a disk has no room for so many bytes more.
+func enough(dir string, need int64) error {
+	left, err := blob.Room(dir)
+	if err != nil {
+		return fmt.Errorf("app: free space of %s: %w", dir, err)
+	}
+	if int64(left) < need+spare {
+		return fault.New(fault.NoSpace, "no_space", "the disk of %s has %d MB left; %d MB are needed", dir, left>>20, (need+spare)>>20)
+	}
+	return nil
+}
+
+// look lists the uploaded files, after the snapshot: all that it names are
+// there, but for those that are deleted meanwhile.
+func (m *making) look() (err error) {
+	if m.files, err = blob.Open(m.ctx, m.c.BlobURL, filepath.Join(m.c.Data, "files")); err != nil {
+		return err
+	}
+	st, err := os.Stat(m.database())
+	if err != nil {
+		return fmt.Errorf("app: backup: %w", err)
+	}
+	m.head.Bytes = st.Size()
+	for f, err := range m.files.List(m.ctx) {
+		if err != nil {
+			return err
+		}
+		m.list = append(m.list, f)
+		m.head.Bytes += f.Size
+	}
+	return nil
+}
+
+func (m *making) write(to io.Writer) error {
+	defer m.files.Close()
+	w, err := backup.NewWriter(to, m.b.Secret, m.head, m.progress)
+	if err != nil {
+		return err
+	}
+	for _, text := range []struct{ name, text string }{
+		{backup.MasterKey, base64.StdEncoding.EncodeToString(m.key) + "\n"}, {backup.Configuration, m.c.Export()},
+	} {
+		if err := w.Add(text.name, int64(len(text.text)), strings.NewReader(text.text)); err != nil {
+			return err
+		}
+	}
+	if err := m.addDatabase(w); err != nil {
+		return err
+	}
+	for _, f := range m.list {
+		if err := m.addFile(w, f); err != nil {
+			return err
+		}
+	}
+	w.Counts(m.snap.Counts)
+	m.manifest, err = w.Close()
+	return err
+}
+
+func (m *making) progress(n int64) {
+	if m.done += n; m.b.Progress != nil {
+		m.b.Progress(m.done, m.head.Bytes)
+	}
+}
+
+func (m *making) addDatabase(w *backup.Writer) error {
+	f, err := os.Open(m.database())
+	if err != nil {
+		return fmt.Errorf("app: backup: %w", err)
+	}
+	defer f.Close()
+	st, err := f.Stat()
+	if err != nil {
+		return fmt.Errorf("app: backup: %w", err)
+	}
+	return w.Add(backup.Database, st.Size(), f)
+}
+
+func (m *making) addFile(w *backup.Writer, f blob.Info) error {
+	if err := m.ctx.Err(); err != nil {
+		return err
+	}
+	name := backup.Files + f.Key
+	if p, id, ok := m.held(name, f.Size); ok {
+		w.Refer(p, id)
+		return nil
+	}
+	r, err := m.files.Open(m.ctx, f.Key)
+	if fault.Is(err, fault.NotFound) {
+		w.Missed(f.Key)
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	defer r.Close()
+	return w.Add(name, f.Size, r)
+}
+
+// held finds a file in the base: a key is never given twice.
+func (m *making) held(name string, size int64) (p backup.Part, id string, ok bool) {
+	if m.base == nil {
+		return p, "", false
+	}
+	p, ok = m.base.Part(name)
+	if !ok || p.Size != size {
+		return p, "", false
+	}
+	if id = m.base.Bases[p.Held]; p.Held == "" {
+		p.Held, id = filepath.Base(m.b.Base), m.base.ID
+	}
+	return p, id, true
+}

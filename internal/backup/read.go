@@ -1,0 +1,165 @@
+package backup
+
+import (
+	"archive/tar"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+
+	"filippo.io/age"
+)
+
+// Reader reads one backup from its beginning.
+type Reader struct {
+	tar  *tar.Reader
+	Head Head
+}
+
+// NewReader opens a backup and reads what it is of. It fails with ErrSecret,
+// ErrDamaged or ErrNewer.
+func NewReader(r io.Reader, o Opener) (*Reader, error) {
+	ids, err := o.identities()
+	if err != nil {
+		return nil, err
+	}
+	plain, err := age.Decrypt(r, ids...)
+	if err != nil {
+		return nil, opened(err)
+	}
+	return begin(plain)
+}
+
+func begin(plain io.Reader) (*Reader, error) {
+	out := &Reader{tar: tar.NewReader(plain)}
+	h, err := out.tar.Next()
+	if err != nil || h.Name != headName {
+		return nil, damaged(fmt.Errorf("no %s: %w", headName, err))
+	}
+	if err := out.json(&out.Head); err != nil {
+		return nil, err
+	}
+	return out, out.Head.check()
+}
+
+// longest is the most that an entry about the backup may have.
+const longest = 1 << 30
+
+func (r *Reader) json(v any) error {
+	if err := json.NewDecoder(io.LimitReader(r.tar, longest)).Decode(v); err != nil {
+		return damaged(err)
+	}
+	return nil
+}
+
+// Each calls f for every part that the file itself holds and then compares all
+// with the manifest, which it returns. f need not read all of a part.
+func (r *Reader) Each(f func(name string, size int64, part io.Reader) error) (*Manifest, error) {
+	found := map[string]Part{}
+	for {
+		h, err := r.tar.Next()
+		switch {
+		case err == io.EOF:
+			return nil, damaged(errors.New("it ends without a manifest"))
+		case err != nil:
+			return nil, damaged(err)
+		case h.Name == manifestName:
+			return r.compare(found)
+		case !safe(h):
+			return nil, damaged(fmt.Errorf("entry %q", h.Name))
+		}
+		sum := sha256.New()
+		part := io.TeeReader(telling{r.tar}, sum)
+		if err := f(h.Name, h.Size, part); err != nil {
+			return nil, err
+		}
+		if _, err := io.Copy(io.Discard, part); err != nil {
+			return nil, err
+		}
+		found[h.Name] = Part{Name: h.Name, Size: h.Size, SHA256: hex.EncodeToString(sum.Sum(nil))}
+	}
+}
+
+// telling says that it is the backup which cannot be read, not what is written.
+type telling struct{ io.Reader }
+
+func (t telling) Read(p []byte) (int, error) {
+	n, err := t.Reader.Read(p)
+	if err != nil && err != io.EOF {
+		err = damaged(err)
+	}
+	return n, err
+}
+
+// safe lets only entries through that Writer makes: none that leads elsewhere.
+func safe(h *tar.Header) bool {
+	name := strings.TrimPrefix(h.Name, Files)
+	return h.Typeflag == tar.TypeReg && name != "" && !strings.ContainsAny(name, `/\`) && !strings.HasPrefix(name, ".")
+}
+
+func (r *Reader) compare(found map[string]Part) (*Manifest, error) {
+	m := &Manifest{}
+	if err := r.json(m); err != nil {
+		return nil, err
+	}
+	if m.ID != r.Head.ID {
+		return nil, damaged(errors.New("its two ends are of different backups"))
+	}
+	// The last bytes are sealed too: a file cut after the manifest is noticed.
+	if _, err := r.tar.Next(); err != io.EOF {
+		return nil, damaged(err)
+	}
+	for _, p := range m.Parts {
+		if p.Held != "" {
+			continue
+		}
+		if got := found[p.Name]; got != p {
+			return nil, damaged(fmt.Errorf("%s has SHA-256 %s, not %s", p.Name, got.SHA256, p.SHA256))
+		}
+		delete(found, p.Name)
+	}
+	for name := range found {
+		return nil, damaged(fmt.Errorf("%s is not in the manifest", name))
+	}
+	return m, nil
+}
+
+// ReadManifest reads the manifest of a backup on this machine without the parts
+// before it.
+func ReadManifest(path string, o Opener) (*Manifest, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, fmt.Errorf("backup: %w", err)
+	}
+	defer f.Close()
+	st, err := f.Stat()
+	if err != nil {
+		return nil, fmt.Errorf("backup: %w", err)
+	}
+	ids, err := o.identities()
+	if err != nil {
+		return nil, err
+	}
+	plain, size, err := age.DecryptReaderAt(f, st.Size(), ids...)
+	if err != nil {
+		return nil, opened(err)
+	}
+	r, err := begin(io.NewSectionReader(plain, 0, size))
+	if err != nil {
+		return nil, err
+	}
+	for {
+		h, err := r.tar.Next()
+		if err != nil {
+			return nil, damaged(err)
+		}
+		if h.Name == manifestName {
+			m := &Manifest{}
+			return m, r.json(m)
+		}
+	}
+}

@@ -1,0 +1,172 @@
+package blob
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/minio/minio-go/v7"
+)
+
+// A Shelf is a directory or a bucket whose files have names that the caller
+// gives. A file is there whole or not at all.
+type Shelf interface {
+	// Create keeps what write has to say under a name that is free.
+	Create(ctx context.Context, name string, write func(io.Writer) error) error
+	// Open opens a file for reading.
+	Open(ctx context.Context, name string) (io.ReadCloser, error)
+	// Remove removes a file. One that is not there is removed already.
+	Remove(ctx context.Context, name string) error
+	// Size tells the bytes of a file; it fails with fault.NotFound.
+	Size(ctx context.Context, name string) (int64, error)
+}
+
+// OpenShelf opens the directory or bucket that an address names: a path,
+// file:///path, or s3://KEY:SECRET@host/bucket/prefix.
+func OpenShelf(address string) (Shelf, error) {
+	if !strings.HasPrefix(address, "s3://") {
+		dir := strings.TrimPrefix(address, "file://")
+		if err := os.MkdirAll(dir, 0o700); err != nil {
+			return nil, fmt.Errorf("blob: %w", err)
+		}
+		return dirShelf(dir), nil
+	}
+	a, err := ParseAddress(address)
+	if err != nil {
+		return nil, err
+	}
+	o := a.options()
+	o.MaxRetries, o.Transport = attempts, transport()
+	c, err := minio.New(a.Host, o)
+	if err != nil {
+		return nil, fmt.Errorf("blob: %w", err)
+	}
+	return &bucketShelf{c, a.Bucket, a.Prefix}, nil
+}
+
+type dirShelf string
+
+func (d dirShelf) path(name string) string { return filepath.Join(string(d), name) }
+
+func (d dirShelf) Create(_ context.Context, name string, write func(io.Writer) error) (err error) {
+	path := d.path(name)
+	if _, err := os.Lstat(path); err == nil {
+		return fmt.Errorf("blob: %s exists already", path)
+	}
+	f, err := os.CreateTemp(string(d), "."+temporary+"*")
+	if err != nil {
+		return full(fmt.Errorf("blob: %w", err))
+	}
+	defer func() {
+		if err != nil {
+			err = full(errors.Join(err, f.Close(), os.Remove(f.Name())))
+		}
+	}()
+	if err := write(f); err != nil {
+		return err
+	}
+	if err := f.Sync(); err != nil {
+		return fmt.Errorf("blob: %w", err)
+	}
+	// A link, not a rename: of two that choose one name, the second fails.
+	if err := os.Link(f.Name(), path); err != nil {
+		return fmt.Errorf("blob: %w", err)
+	}
+	return errors.Join(os.Remove(f.Name()), f.Close(), syncPath(string(d)))
+}
+
+func syncPath(dir string) error {
+	f, err := os.Open(dir)
+	if err != nil {
+		return fmt.Errorf("blob: %w", err)
+	}
+	return errors.Join(f.Sync(), f.Close())
+}
+
+func (d dirShelf) Open(_ context.Context, name string) (io.ReadCloser, error) {
+	f, err := os.Open(d.path(name))
+	if err != nil {
+		return nil, missing(err)
+	}
+	return f, nil
+}
+
+func (d dirShelf) Remove(_ context.Context, name string) error {
+	if err := os.Remove(d.path(name)); err != nil && !errors.Is(err, os.ErrNotExist) {
+		return fmt.Errorf("blob: %w", err)
+	}
+	return nil
+}
+
+func (d dirShelf) Size(_ context.Context, name string) (int64, error) {
+	st, err := os.Stat(d.path(name))
+	if err != nil {
+		return 0, missing(err)
+	}
+	return st.Size(), nil
+}
+
+type bucketShelf struct {
+	client         *minio.Client
+	bucket, prefix string
+}
+
+// partSize times the 10,000 parts that S3 allows is 320 GB.
+const partSize = 32 << 20
+
+func (b *bucketShelf) Create(ctx context.Context, name string, write func(io.Writer) error) error {
+	if _, err := b.Size(ctx, name); err == nil {
+		return fmt.Errorf("blob: %s exists already in the bucket", name)
+	}
+	r, w := io.Pipe()
+	wrote := make(chan error, 1)
+	go func() {
+		err := write(w)
+		w.CloseWithError(err)
+		wrote <- err
+	}()
+	_, err := b.client.PutObject(ctx, b.bucket, b.prefix+name, r, -1, minio.PutObjectOptions{
+		ContentType: "application/octet-stream", PartSize: partSize, NumThreads: 1, SendContentMd5: true, DisableContentSha256: true,
+	})
+	r.CloseWithError(err)
+	if werr := <-wrote; werr != nil {
+		return werr
+	}
+	if err != nil {
+		return away(ctx, err)
+	}
+	return nil
+}
+
+func (b *bucketShelf) Open(ctx context.Context, name string) (io.ReadCloser, error) {
+	o, err := b.client.GetObject(ctx, b.bucket, b.prefix+name, minio.GetObjectOptions{})
+	if err == nil {
+		_, err = o.Stat()
+	}
+	if err != nil {
+		return nil, away(ctx, err)
+	}
+	return o, nil
+}
+
+func (b *bucketShelf) Remove(ctx context.Context, name string) error {
+	if err := b.client.RemoveObject(ctx, b.bucket, b.prefix+name, minio.RemoveObjectOptions{}); err != nil {
+		return away(ctx, err)
+	}
+	return nil
+}
+
+func (b *bucketShelf) Size(ctx context.Context, name string) (int64, error) {
+	st, err := b.client.StatObject(ctx, b.bucket, b.prefix+name, minio.StatObjectOptions{})
+	if err != nil {
+		return 0, away(ctx, err)
+	}
+	return st.Size, nil
+}
+
+// Room is how many bytes may still be written on the disk of a directory.
+func Room(dir string) (uint64, error) { return available(dir) }

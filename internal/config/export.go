@@ -1,0 +1,46 @@
+package config
+
+import (
+	"fmt"
+	"reflect"
+	"strings"
+)
+
+// Export lists the settings that have another value than the default as lines of
+// a configuration file, with their secrets: for a backup, which is encrypted.
+// The passphrase of that is left out.
+func (c *Config) Export() string {
+	var b strings.Builder
+	usual, err := Load("", nil, nil)
+	if err != nil { // the defaults are acceptable, a test holds it
+		usual = &Config{}
+	}
+	d := reflect.ValueOf(*usual)
+	v := reflect.ValueOf(*c)
+	for i, s := range Settings() {
+		if s.Hidden {
+			for _, p := range c.OAuthProviders {
+				p.export(&b)
+			}
+			continue
+		}
+		text := fmt.Sprint(v.Field(i).Interface())
+		if list, ok := v.Field(i).Interface().([]string); ok {
+			text = strings.Join(list, ",")
+		}
+		if s.Name != "backup_passphrase" && !reflect.DeepEqual(v.Field(i).Interface(), d.Field(i).Interface()) {
+			fmt.Fprintf(&b, "%s = %s\n", s.Name, text)
+		}
+	}
+	return b.String()
+}
+
+func (p Provider) export(b *strings.Builder) {
+	for _, part := range providerParts {
+		v := *part.of(&p)
+		if v == "" || part.secret && p.PrivateKeyFile != "" {
+			continue
+		}
+		fmt.Fprintf(b, "oauth_%s_%s = %s\n", p.Name, part.name, v)
+	}
+}
