@@ -162,7 +162,7 @@ func TestAuditOfEveryEvent(t *testing.T) {
 				call("POST", "/v1/invitations", admin, map[string]any{"email": "guest@else.example", "role": "viewer"}, 201)
 			}},
 			{"a membership", demo.North, "member.joined", "ok", func() {
-				call("POST", "/auth/v1/signup", "", map[string]any{"email": "guest@else.example", "password": pass}, 200)
+				call("POST", "/auth/v1/signup", "", map[string]any{"email": "guest@else.example", "password": pass, "data": map[string]any{"tenant_id": demo.North}}, 200)
 			}},
 			{"a role", demo.North, "members.update", "ok", func() {
 				call("PATCH", "/v1/members?email=eq.guest@else.example", admin, map[string]any{"role": "operator"}, 204)

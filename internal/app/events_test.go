@@ -230,7 +230,8 @@ func TestMembersAreTold(t *testing.T) {
 		k.Post("", "/auth/v1/signup", map[string]any{"email": "joins@new.example", "password": "a long enough one", "data": map[string]any{"tenant_id": own}}) // its policy is open
 		told("member.added", 2)
 		k.Post(who(actor.Admin), "/v1/invitations", map[string]any{"email": "invited@new.example", "role": "viewer"})
-		k.Post("", "/auth/v1/signup", map[string]any{"email": "invited@new.example", "password": "a long enough one"})
+		k.Post("", "/auth/v1/signup", map[string]any{"email": "invited@new.example", "password": "a long enough one",
+			"data": map[string]any{"tenant_id": demo.North}})
 		told("member.added", 3)
 		ctx := context.Background()
 		if _, err := k.App.Identity.AddMember(ctx, demo.South, "hand@new.example", actor.Viewer); err != nil {

@@ -157,6 +157,7 @@ report_links.token           operator driver viewer
 webhooks.secret              owner admin manager safety operator driver viewer
 webhooks.old_secret          owner admin manager safety operator driver viewer
 invitations.token_hash       owner admin manager safety operator driver viewer
+invitations.declined_at      owner admin manager safety operator driver viewer
 sso_connections.secret       owner admin manager safety operator driver viewer
 import_jobs.blob_key         owner admin manager safety operator driver viewer
 checklist_photos.blob_key    owner admin manager safety operator driver viewer

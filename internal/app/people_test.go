@@ -6,11 +6,12 @@ import (
 	"time"
 
 	"holdfast/internal/actor"
+	"holdfast/internal/demo"
 	"holdfast/internal/testkit"
 )
 
 // An administrator invites by inserting a row; the mail goes out, and whoever
-// proves the address joins with the role that was offered.
+// signs up with the address for the tenant joins with the role that was offered.
 func TestInvitation(t *testing.T) {
 	testkit.Run(t, func(t *testing.T, k *testkit.Kit) {
 		invite := map[string]any{"email": "New.Hand@Else.example", "role": "operator"}
@@ -27,7 +28,8 @@ func TestInvitation(t *testing.T) {
 		var s struct {
 			AccessToken string `json:"access_token"`
 		}
-		k.Post("", "/auth/v1/signup", map[string]any{"email": "new.hand@else.example", "password": "a long enough one"}).JSON(t, &s)
+		signUp := map[string]any{"email": "new.hand@else.example", "password": "a long enough one", "data": map[string]any{"tenant_id": demo.North}}
+		k.Post("", "/auth/v1/signup", signUp).JSON(t, &s)
 		r := k.Call(testkit.Request{Method: "GET", Path: "/v1/members?select=role,email", Bearer: s.AccessToken})
 		if got := string(r.Body); got != `[{"role":"operator","email":"new.hand@else.example"}]` {
 			t.Errorf("membership after sign-up: %d %s", r.Status, got)

@@ -45,6 +45,20 @@ type server struct {
 	limits []string // accounts counted
 	made   []bool   // questions and counts of refresh tokens of no session
 	refuse bool     // the limit refuses
+	shift  time.Duration
+}
+
+// now is the server's clock, and sleep moves it on.
+func (s *server) now() time.Time {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return time.Now().UTC().Add(s.shift)
+}
+
+func (s *server) sleep(d time.Duration) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.shift += d
 }
 
 func (s *server) Send(_ context.Context, m mail.Message) error {
@@ -89,7 +103,7 @@ func onBoth(t *testing.T, change func(*identity.Config), f func(s *server)) {
 			if change != nil {
 				change(&cfg)
 			}
-			if s.svc, err = identity.New(cfg, d, s, nil); err != nil {
+			if s.svc, err = identity.New(cfg, d, s, s.now); err != nil {
 				t.Fatal(err)
 			}
 			if s.keys, err = s.svc.Keys(t.Context()); err != nil {

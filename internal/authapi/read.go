@@ -36,6 +36,17 @@ func (o *object) UnmarshalJSON(b []byte) error {
 	return nil
 }
 
+// with is the object with one more member.
+func (o object) with(name, value string) object {
+	out := object{name: value}
+	for k, v := range o {
+		if k != name {
+			out[k] = v
+		}
+	}
+	return out
+}
+
 // pkce are the challenge's members of a body.
 type pkce struct {
 	Challenge string `json:"code_challenge"`
@@ -124,9 +135,11 @@ func (a *API) uncounted(w http.ResponseWriter, c *call) error {
 }
 
 // found counts an attempt at the account that it turned out to be: one that is
-// named in two ways has no room for twice as many.
-func (a *API) found(w http.ResponseWriter, c *call, named string) identity.Client {
+// named in two ways has no room for twice as many. invite is the token of an
+// invitation that the sign-in takes up.
+func (a *API) found(w http.ResponseWriter, c *call, named, invite string) identity.Client {
 	client := c.client()
+	client.Invite = invite
 	if a.opt.Limit == nil {
 		return client
 	}

@@ -60,13 +60,14 @@ var (
 		"identities": "array", "created_at": "string", "updated_at": "string", "is_anonymous": "boolean"}
 	adminFields = fields{"id": "string", "email": "string", "phone": "string", "phone_confirm": "boolean", "password": "string", "password_hash": "string", "email_confirm": "boolean", "user_metadata": "object",
 		"app_metadata": "object", "role": "string", "ban_duration": "string"}
-	factorFields    = fields{"id": "string", "factor_type": "string", "friendly_name": "string", "status": "string", "created_at": "string", "updated_at": "string"}
-	ceremonyFields  = fields{"challenge_id": "string", "options": "object", "expires_at": "integer"}
-	passkeyFields   = fields{"id": "string", "friendly_name": "string", "created_at": "string", "last_used_at": "string"}
-	empty           = fields{}
-	redirectTo      = fields{"redirect_to": "string"}
-	discoveryFields = fields{"issuer": "string", "jwks_uri": "string", "token_endpoint": "string", "grant_types_supported": "array", "response_types_supported": "array"}
-	answerFields    = fields{"state": "string", "code": "string", "error": "string", "error_description": "string", "iss": "string"}
+	invitationFields = fields{"id": "string", "tenant_id": "string", "tenant_name": "string", "role": "string", "created_at": "string", "expires_at": "string"}
+	factorFields     = fields{"id": "string", "factor_type": "string", "friendly_name": "string", "status": "string", "created_at": "string", "updated_at": "string"}
+	ceremonyFields   = fields{"challenge_id": "string", "options": "object", "expires_at": "integer"}
+	passkeyFields    = fields{"id": "string", "friendly_name": "string", "created_at": "string", "last_used_at": "string"}
+	empty            = fields{}
+	redirectTo       = fields{"redirect_to": "string"}
+	discoveryFields  = fields{"issuer": "string", "jwks_uri": "string", "token_endpoint": "string", "grant_types_supported": "array", "response_types_supported": "array"}
+	answerFields     = fields{"state": "string", "code": "string", "error": "string", "error_description": "string", "iss": "string"}
 )
 
 func withPKCE(f fields) fields {
@@ -79,10 +80,12 @@ func withPKCE(f fields) fields {
 
 var table = []route{
 	{Route{Method: "POST", Pattern: "/signup", Doc: "Make an account", Auth: true, Query: redirectTo, Response: sessionFields,
-		Body: withPKCE(fields{"email": "string", "phone": "string", "channel": "string", "password": "string", "data": "object"})}, public, (*API).signUp},
+		Body: withPKCE(fields{"email": "string", "phone": "string", "channel": "string", "password": "string", "data": "object",
+			"invite_token": "string"})}, public, (*API).signUp},
 	{Route{Method: "POST", Pattern: "/token", Doc: "Sign in with a password, refresh a session, or redeem an authorization code or a provider's ID token", Auth: true, Query: fields{"grant_type": "string"}, Response: sessionFields,
 		Body: fields{"grant_type": "string", "email": "string", "phone": "string", "password": "string", "refresh_token": "string", "auth_code": "string", "code_verifier": "string",
-			"provider": "string", "id_token": "string", "access_token": "string", "nonce": "string", "link_identity": "boolean"}}, public, (*API).token},
+			"provider": "string", "id_token": "string", "access_token": "string", "nonce": "string", "link_identity": "boolean",
+			"invite_token": "string"}}, public, (*API).token},
 	{Route{Method: "POST", Pattern: "/recover", Doc: "Mail a link to choose a new password", Auth: true, Query: redirectTo, Response: empty, Body: withPKCE(fields{"email": "string"})}, public, (*API).recover},
 	{Route{Method: "POST", Pattern: "/otp", Doc: "Mail a sign-in link and code, or text a code", Auth: true, Query: redirectTo, Response: empty,
 		Body: withPKCE(fields{"email": "string", "phone": "string", "channel": "string", "create_user": "boolean", "data": "object"})}, public, (*API).otp},
@@ -95,7 +98,7 @@ var table = []route{
 	{Route{Method: "GET", Pattern: "/verify", Doc: "Open a mailed link; redeems nothing by itself", Status: http.StatusSeeOther,
 		Query: fields{"token": "string", "type": "string", "redirect_to": "string"}}, public, (*API).openLink},
 	{Route{Method: "GET", Pattern: "/authorize", Doc: "Sign in at a provider", Status: http.StatusFound,
-		Query: withPKCE(fields{"provider": "string", "redirect_to": "string", "scopes": "string"})}, public, (*API).authorize},
+		Query: withPKCE(fields{"provider": "string", "redirect_to": "string", "scopes": "string", "invite_token": "string"})}, public, (*API).authorize},
 	{Route{Method: "GET", Pattern: "/callback/{provider}", Doc: "Where a provider sends the browser back to", Status: http.StatusFound, Query: answerFields}, returning, (*API).callback},
 	{Route{Method: "POST", Pattern: "/callback/{provider}", Doc: "The same for providers that post a form", Status: http.StatusSeeOther}, returning, (*API).postedCallback},
 	{Route{Method: "GET", Pattern: "/callback", Doc: "The same on a server with one provider", Status: http.StatusFound, Query: answerFields}, returning, (*API).callback},
@@ -117,6 +120,14 @@ var table = []route{
 	{Route{Method: "GET", Pattern: "/tenant/members/{id}/sessions", Doc: "Sessions that a member has in the tenant; {id} is the member's user_id (administrators)", Response: fields{"sessions": "array"}}, member, (*API).memberSessions},
 	{Route{Method: "DELETE", Pattern: "/tenant/members/{id}/sessions", Doc: "End all sessions that a member has in the tenant (administrators, not of a role above their own)", Status: http.StatusNoContent}, member, (*API).endMemberSessions},
 	{Route{Method: "DELETE", Pattern: "/tenant/members/{id}/sessions/{session_id}", Doc: "End one of them (administrators, not of a role above their own)", Status: http.StatusNoContent}, member, (*API).endMemberSession},
+	{Route{Method: "DELETE", Pattern: "/tenants/{id}", Doc: "Leave a tenant; its last owner may not", Status: http.StatusNoContent},
+		user, leaveTenant},
+	{Route{Method: "GET", Pattern: "/invitations", Doc: "Invitations that wait for the signed-in user's answer",
+		Response: fields{"invitations": "array"}}, user, invitations},
+	{Route{Method: "POST", Pattern: "/invitations/{id}/accept", Doc: "Become a member where the signed-in user is invited",
+		Response: invitationFields}, user, acceptInvitation},
+	{Route{Method: "POST", Pattern: "/invitations/{id}/decline", Doc: "Turn an invitation down; its tenant is not told",
+		Status: http.StatusNoContent}, user, declineInvitation},
 	{Route{Method: "POST", Pattern: "/invitations", Doc: "Invite somebody to the tenant, in place of an invitation of the same address that is pending; with deliver=link nothing is mailed and the answer has a link to hand over, once (administrators)", Status: http.StatusCreated,
 		Body: fields{"email": "string", "role": "string", "deliver": "string"}, Response: fields{"id": "string", "tenant_id": "string", "email": "string", "role": "string", "expires_at": "string", "link": "string"}}, member, (*API).inviteMember},
 	{Route{Method: "POST", Pattern: "/mail-templates/preview", Doc: "A mail of the tenant with sample values: in the given words, else in those that would be sent (administrators)",

@@ -17,11 +17,15 @@ func (a *API) signUp(w http.ResponseWriter, c *call) error {
 		Channel  string `json:"channel"`
 		Password string `json:"password"`
 		Data     object `json:"data"`
+		Invite   string `json:"invite_token"`
 		pkce
 		captcha
 	}
 	if err := body(c, &in); err != nil {
 		return err
+	}
+	if in.Invite != "" {
+		in.Data = in.Data.with("invite_token", in.Invite)
 	}
 	if in.Email == "" && in.Phone != "" {
 		return a.signUpPhone(w, c, in.captcha, identity.PhoneSignUp{Phone: in.Phone, Channel: in.Channel, Password: in.Password, Data: in.Data})
@@ -82,6 +86,7 @@ type grant struct {
 	ClientID string `json:"client_id"`
 	Issuer   string `json:"issuer"`
 	Link     bool   `json:"link_identity"`
+	Invite   string `json:"invite_token"`
 	captcha
 }
 
@@ -96,7 +101,7 @@ func readGrant(w http.ResponseWriter, c *call) (grant, error) {
 		}
 		in = grant{Type: v.Get("grant_type"), Email: v.Get("email"), Phone: v.Get("phone"), Password: v.Get("password"), Refresh: v.Get("refresh_token"),
 			Code: v.Get("auth_code"), Verifier: v.Get("code_verifier"), IDToken: v.Get("id_token"), Provider: v.Get("provider"), Access: v.Get("access_token"), Nonce: v.Get("nonce"),
-			ClientID: v.Get("client_id"), Issuer: v.Get("issuer")}
+			ClientID: v.Get("client_id"), Issuer: v.Get("issuer"), Invite: v.Get("invite_token")}
 		in.Meta.Answer = v.Get("captcha_token")
 		if in.Email == "" {
 			in.Email = v.Get("username")
@@ -158,7 +163,7 @@ func (a *API) byPassword(w http.ResponseWriter, c *call, in grant) (*identity.Se
 		if err := a.attempt(w, c, in.Phone, in.captcha); err != nil {
 			return nil, err
 		}
-		return a.svc.SignInPhone(c.Context(), in.Phone, in.Password, a.found(w, c, in.Phone))
+		return a.svc.SignInPhone(c.Context(), in.Phone, in.Password, a.found(w, c, in.Phone, in.Invite))
 	}
 	if in.Email == "" {
 		return nil, fault.New(fault.Invalid, "validation_failed", "missing email or phone")
@@ -166,7 +171,7 @@ func (a *API) byPassword(w http.ResponseWriter, c *call, in grant) (*identity.Se
 	if err := a.attempt(w, c, in.Email, in.captcha); err != nil {
 		return nil, err
 	}
-	return a.svc.SignIn(c.Context(), in.Email, in.Password, a.found(w, c, in.Email))
+	return a.svc.SignIn(c.Context(), in.Email, in.Password, a.found(w, c, in.Email, in.Invite))
 }
 
 // byCode redeems an authorization code. Its owner was counted when he asked for it,
@@ -175,7 +180,9 @@ func (a *API) byCode(w http.ResponseWriter, c *call, in grant) (*identity.Sessio
 	if err := a.countCode(w, c, false); err != nil {
 		return nil, err
 	}
-	sess, err := a.svc.Exchange(c.Context(), in.Code, in.Verifier, c.client())
+	client := c.client()
+	client.Invite = in.Invite
+	sess, err := a.svc.Exchange(c.Context(), in.Code, in.Verifier, client)
 	if err != nil && web.Status(fault.As(err).Kind) < http.StatusInternalServerError {
 		if over := a.countCode(w, c, true); over != nil {
 			return nil, over
@@ -202,7 +209,9 @@ func (a *API) byIDToken(w http.ResponseWriter, c *call, in grant) (*identity.Ses
 	}
 	t := identity.IDToken{Provider: in.Provider, Token: in.IDToken, AccessToken: in.Access, Nonce: in.Nonce, ClientID: in.ClientID, Issuer: in.Issuer}
 	if !in.Link {
-		return a.svc.SignInIDToken(c.Context(), t, c.client())
+		client := c.client()
+		client.Invite = in.Invite
+		return a.svc.SignInIDToken(c.Context(), t, client)
 	}
 	who, err := a.admit(c.Request, &route{who: user})
 	if err != nil {

@@ -43,6 +43,30 @@ func (a *API) inviteMember(w http.ResponseWriter, c *call) error {
 	return web.JSON(w, http.StatusCreated, inv)
 }
 
+func invitations(a *API, w http.ResponseWriter, c *call) error {
+	list, err := a.svc.Invitations.List(c.Context(), c.actor)
+	if err != nil {
+		return err
+	}
+	return web.JSON(w, http.StatusOK, map[string]any{"invitations": list})
+}
+
+func acceptInvitation(a *API, w http.ResponseWriter, c *call) error {
+	inv, err := a.svc.Invitations.Accept(c.Context(), c.actor, c.id)
+	if err != nil {
+		return err
+	}
+	return web.JSON(w, http.StatusOK, inv)
+}
+
+func declineInvitation(a *API, w http.ResponseWriter, c *call) error {
+	return gone(w, a.svc.Invitations.Decline(c.Context(), c.actor, c.id))
+}
+
+func leaveTenant(a *API, w http.ResponseWriter, c *call) error {
+	return gone(w, a.svc.Invitations.Leave(c.Context(), c.actor, c.id))
+}
+
 func (a *API) transferTenant(w http.ResponseWriter, c *call) error {
 	var in struct {
 		UserID   string `json:"user_id"`

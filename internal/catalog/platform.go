@@ -74,6 +74,7 @@ func invitations() Resource {
 			{Name: "invited_by", Type: UUID, ReadOnly: true},
 			{Name: "expires_at", Type: Time, ReadOnly: true},
 			{Name: "accepted_at", Type: Time, ReadOnly: true},
+			{Name: "declined_at", Type: Time, ReadOnly: true, Readers: nobody, Doc: "When the invited turned it down; the tenant is not told."},
 		},
 		Indexes: [][]string{{"email"}},
 		Access: Access{

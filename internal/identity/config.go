@@ -118,6 +118,8 @@ type Mailer interface {
 
 // Service is the identity service; safe for concurrent use.
 type Service struct {
+	Invitations *Invitations // as those see them whom they are for
+
 	cfg       Config
 	db        *db.DB
 	mailer    Mailer
@@ -153,6 +155,7 @@ func New(cfg Config, d *db.DB, m Mailer, now func() time.Time) (*Service, error)
 		now = time.Now
 	}
 	s := &Service{cfg: cfg, db: d, mailer: m, hasher: password.New(hashQueue), policy: password.Policy{MinLength: cfg.PasswordMinLength, Classes: cfg.PasswordClasses}}
+	s.Invitations = &Invitations{s}
 	s.now = func() time.Time { return now().UTC().Truncate(time.Microsecond) }
 	s.issuer = strings.TrimRight(cfg.PublicURL, "/") + "/auth/v1"
 	s.tokens, s.recent = newTokenCache(), post.NewRecent()
@@ -360,6 +363,7 @@ type Client struct {
 	UserAgent string
 	RequestID string
 	SessionID string // of the token shown; "" = none
+	Invite    string // token of an invitation that the call takes up; "" = none
 
 	// Found counts an attempt at the account that was looked up, before its
 	// password is hashed; known says that somebody signed in to it from Address

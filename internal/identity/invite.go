@@ -2,12 +2,14 @@ package identity
 
 import (
 	"context"
+	"net/url"
 	"slices"
 	"time"
 
 	"holdfast/internal/actor"
 	"holdfast/internal/db"
 	"holdfast/internal/fault"
+	"holdfast/internal/identity/redirect"
 	"holdfast/internal/seal"
 )
 
@@ -58,8 +60,9 @@ func mayGrant(by, role actor.Role) error {
 }
 
 // Invite offers membership in the caller's tenant to an address and mails it,
-// or answers with a link that the caller hands over. Whoever proves the address
-// joins at the next sign-up or sign-in. A pending invitation of the same
+// or answers with a link that the caller hands over. Whoever has the address
+// joins by accepting: by the link, by naming the invitation at a sign-in or
+// sign-up, or signed in. A pending invitation of the same
 // address is replaced, and a link of it is dead. A second mail of the tenant to
 // the address within the mail interval is refused with over_email_send_rate_limit.
 func (s *Service) Invite(ctx context.Context, a actor.Actor, in Invite) (Invitation, error) {
@@ -114,21 +117,25 @@ func (s *Service) Invite(ctx context.Context, a actor.Actor, in Invite) (Invitat
 func (s *Service) handedOver(tx *db.Tx, inv Invitation) (string, error) {
 	vouched, err := s.vouches(tx, inv.TenantID, inv.Email)
 	if err != nil || !vouched {
-		return s.cfg.SiteURL, err
+		return s.Invitations.link(inv), err
 	}
 	u, _, err := s.invitee(tx, inv.Email)
 	if err != nil {
 		return "", err
 	}
 	if !u.EmailConfirmedAt.IsZero() {
-		return s.cfg.SiteURL, nil
+		return s.Invitations.link(inv), nil
 	}
 	c, err := s.makeCode(tx, u, codeOrder{kind: kindInvite, address: inv.Email, ttl: inv.ExpiresAt.Sub(s.now())})
 	if err != nil {
 		return "", err
 	}
-	_, err = tx.Exec("UPDATE invitations SET token_hash = $3 WHERE tenant_id = $1 AND id = $2", inv.TenantID, inv.ID, seal.Digest(c.hash))
-	return c.link, err
+	return c.link, named(tx, inv, seal.Digest(c.hash))
+}
+
+// link leads to the site, which shows the invitation to who signs in there.
+func (in *Invitations) link(inv Invitation) string {
+	return redirect.WithQuery(in.s.cfg.SiteURL, url.Values{"invite_token": {in.token(inv.TenantID, inv.ID)}})
 }
 
 func (s *Service) vouches(tx *db.Tx, tenantID, email string) (bool, error) {
@@ -144,20 +151,6 @@ func (s *Service) vouches(tx *db.Tx, tenantID, email string) (bool, error) {
 		return false, err
 	}
 	return trusts(tx, tenantID, noted, domainOf(email))
-}
-
-// stillInvited refuses a link that was handed over for an invitation that does
-// not stand any more: it was all that vouched for the address.
-func (s *Service) stillInvited(tx *db.Tx, t oneTime) error {
-	stands := true
-	err := tx.Query("SELECT i.status, i.expires_at, t.status FROM invitations i JOIN tenants t ON t.id = i.tenant_id WHERE i.email = $1 AND i.token_hash = $2", []any{t.address, t.link}, func(r *db.Row) error {
-		stands = r.Text(0) == "pending" && s.now().Before(r.Time(1)) && r.Text(2) == "active"
-		return nil
-	})
-	if err == nil && !stands {
-		err = errLink()
-	}
-	return err
 }
 
 // invitee finds the account of an invited address or makes it. What a stranger

@@ -12,6 +12,7 @@ import (
 	"holdfast/internal/gate"
 	"holdfast/internal/identity/letter"
 	"holdfast/internal/mail"
+	"holdfast/internal/seal"
 )
 
 // Mails of invitations wait in the database: who was told that somebody is
@@ -106,7 +107,7 @@ func (s *Service) dueInvitations(ctx context.Context) (list []invitationMail, er
 			FROM (SELECT tenant_id, invitation_id, tries, ROW_NUMBER() OVER (PARTITION BY tenant_id ORDER BY next_at, invitation_id) AS turn
 				FROM invitation_mails WHERE status = 'pending' AND next_at <= $1) m
 			JOIN invitations i ON i.tenant_id = m.tenant_id AND i.id = m.invitation_id JOIN tenants t ON t.id = m.tenant_id
-			WHERE i.status = 'pending' AND i.expires_at > $1 AND t.status = 'active' ORDER BY m.turn, m.invitation_id LIMIT $2`, []any{s.now(), invitePage}, func(r *db.Row) error {
+			WHERE i.status = 'pending' AND i.expires_at > $1 AND i.declined_at IS NULL AND t.status = 'active' ORDER BY m.turn, m.invitation_id LIMIT $2`, []any{s.now(), invitePage}, func(r *db.Row) error {
 			list = append(list, invitationMail{Invitation{TenantID: r.Text(0), ID: r.Text(1), Email: r.Text(3), Role: actor.Role(r.Text(4)), ExpiresAt: Time{Time: r.Time(5)}}, r.Int(2)})
 			return nil
 		})
@@ -158,7 +159,7 @@ func (s *Service) claimInvitation(ctx context.Context, m *invitationMail) (mine 
 // mailed a code within the mail interval, which stays good.
 func (s *Service) mailInvitation(ctx context.Context, m invitationMail) error {
 	inv := m.Invitation
-	l := letter.Letter{Kind: letter.TenantInvite, TenantID: inv.TenantID, To: inv.Email, Link: s.cfg.SiteURL, Role: string(inv.Role), Valid: inv.ExpiresAt.Sub(s.now())}
+	l := letter.Letter{Kind: letter.TenantInvite, TenantID: inv.TenantID, To: inv.Email, Link: s.Invitations.link(inv), Role: string(inv.Role), Valid: inv.ExpiresAt.Sub(s.now())}
 	err := s.write(ctx, func(tx *db.Tx) error {
 		err := tx.One("SELECT name FROM tenants WHERE id = $1", []any{inv.TenantID}, func(r *db.Row) error {
 			l.Tenant = r.Text(0)
@@ -178,8 +179,11 @@ func (s *Service) mailInvitation(ctx context.Context, m invitationMail) error {
 			return nil
 		}
 		c, err := s.makeCode(tx, u, codeOrder{kind: kindInvite, address: inv.Email, ttl: inv.ExpiresAt.Sub(s.now())})
+		if err != nil {
+			return err
+		}
 		l.Kind, l.Link = letter.Invite, c.link
-		return err
+		return named(tx, inv, seal.Digest(c.hash))
 	})
 	if err != nil {
 		return err

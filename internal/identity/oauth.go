@@ -25,7 +25,7 @@ type Authorize struct {
 	Redirect string // resolved by Target
 	Scopes   string // blank-separated, added to openid email profile
 	PKCE     PKCE
-	Invite   string     // the token of a mailed invitation that the sign-in takes up; "" = none
+	Invite   string     // the token of an invitation that the sign-in takes up; "" = none
 	LinkTo   string     // the signed-in account to link to; "" = sign in
 	Extra    url.Values // forwarded to the provider, control parameters excepted
 }
@@ -87,11 +87,9 @@ func (s *Service) Authorize(ctx context.Context, in Authorize) (AuthStart, error
 	}
 	err = s.write(ctx, func(tx *db.Tx) error {
 		if in.Invite != "" {
-			t, err := s.codeByLink(tx, in.Invite)
-			if err = s.checkInvite(tx, t, err); err != nil {
+			if sec.Invite, sec.Offer, err = s.Invitations.shown(tx, in.Invite); err != nil {
 				return err
 			}
-			sec.Invite = t.id
 		}
 		_, err := tx.Exec(`INSERT INTO flow_states (id, method, provider, redirect_to, challenge, challenge_method, secrets, browser_hash, created_at, expires_at, link_user_id)
 			VALUES ($1, 'oauth', $2, $3, $4, $5, $6, $7, $8, $9, $10)`,
@@ -211,7 +209,7 @@ func (s *Service) arrive(ctx context.Context, f flow, in Callback, c Client) (to
 		to.Location, err = s.arriveLink(ctx, f, who, c)
 		return to, err
 	}
-	f.invite = sec.Invite
+	f.invite, c.Invite = sec.Invite, sec.Offer
 	return s.admit(ctx, f, p.Config(), who, c)
 }
 
@@ -257,7 +255,7 @@ func (s *Service) admit(ctx context.Context, f flow, p oidc.Config, who oidc.Per
 				_, err = tx.Exec("DELETE FROM flow_states WHERE id = $1", f.id)
 				return err
 			}
-			sealed := s.sealFlow(f.id, flowSecrets{AccessToken: who.AccessToken, RefreshToken: who.RefreshToken})
+			sealed := s.sealFlow(f.id, flowSecrets{AccessToken: who.AccessToken, RefreshToken: who.RefreshToken, Offer: c.Invite})
 			tx.Queue("UPDATE flow_states SET user_id = $2, secrets = $3 WHERE id = $1", []any{f.id, u.ID, sealed}, nil)
 			authCode, err := s.issueCode(tx, f)
 			to.Location = redirect.WithQuery(f.redirect, url.Values{"code": {authCode}})
@@ -288,27 +286,13 @@ func (s *Service) guest(tx *db.Tx, f flow, who oidc.Person) (string, error) {
 		return "", nil
 	}
 	t, err := codeBy(tx, "id = $1", f.invite)
-	if err = s.checkInvite(tx, t, err); err != nil {
+	if _, err = s.Invitations.check(tx, t, err); err != nil {
 		return "", err
 	}
 	if email, err := Canonical(who.Email); err != nil || email != t.address {
 		return "", errOtherGuest()
 	}
 	return t.user, nil
-}
-
-// checkInvite refuses a code, as a look-up found it, that is no invitation's or
-// whose invitation stands no more.
-func (s *Service) checkInvite(tx *db.Tx, t oneTime, found error) error {
-	if found == nil && t.kind == kindInvite && s.now().Before(t.expires) {
-		found = s.stillInvited(tx, t)
-	} else if found == nil {
-		found = errLink()
-	}
-	if fault.Is(found, fault.NotFound) || fault.HasCode(found, "otp_expired") {
-		return fault.New(fault.NotFound, "invite_not_found", "The invitation is unknown, used or expired")
-	}
-	return found
 }
 
 func errOtherGuest() error {

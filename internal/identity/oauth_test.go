@@ -155,13 +155,18 @@ func (k *kit) begin(p *idp, pk identity.PKCE) (identity.Callback, identity.AuthS
 	start, err := k.svc.Authorize(k.ctx, identity.Authorize{Provider: "corp", Redirect: "https://app.example.com/in", PKCE: pk,
 		Extra: url.Values{"prompt": {"login"}, "client_id": {"evil"}, "redirect_uri": {"https://evil.example"}, "state": {"evil"}}})
 	k.ok(err)
+	return p.answer(start), start
+}
+
+// answer is the provider's callback to a flow, in the browser that began it.
+func (p *idp) answer(start identity.AuthStart) identity.Callback {
 	code, state := p.grant(start.Location)
 	return identity.Callback{Provider: "corp", State: state, Code: code, Cookie: func(name string) string {
 		if name == start.CookieName {
 			return start.Browser
 		}
 		return ""
-	}}, start
+	}}
 }
 
 // An invitation that a sign-in at a provider takes up: by whom it is for, while
@@ -467,7 +472,8 @@ func TestOAuth_signupDisabled(t *testing.T) {
 	})
 }
 
-// A provider's account joins where its proved address was invited.
+// A sign-in at a provider joins nothing by itself, and where its proved address
+// was invited once it names the invitation.
 func TestOAuth_invited(t *testing.T) {
 	withIDP(t, nil, func(k *kit, p *idp) {
 		ten := k.tenant("North")
@@ -477,6 +483,19 @@ func TestOAuth_invited(t *testing.T) {
 		k.mailTo("p@corp.example", "invite")
 		cb, _ := k.begin(p, challenge())
 		s, err := k.svc.Exchange(k.ctx, codeOf(k, k.svc.FinishOAuth(k.ctx, cb, nobody).Location), verifier, nobody)
+		k.ok(err)
+		if tenantOf(k, s) != "" {
+			k.Error("joined without being asked")
+		}
+		inv, err := k.svc.Invite(k.ctx, admin, identity.Invite{Email: "p@corp.example", Role: actor.Safety, Deliver: identity.DeliverLink})
+		k.ok(err)
+		offered, err := url.Parse(inv.Link)
+		k.ok(err)
+		at, err := k.svc.Authorize(k.ctx, identity.Authorize{Provider: "corp", Redirect: "https://app.example.com/in", PKCE: challenge(),
+			Invite: offered.Query().Get("invite_token")})
+		k.ok(err)
+		cb = p.answer(at)
+		s, err = k.svc.Exchange(k.ctx, codeOf(k, k.svc.FinishOAuth(k.ctx, cb, nobody).Location), verifier, nobody)
 		k.ok(err)
 		if claims(k, s.AccessToken)["tenant_role"] != "safety" {
 			k.Error(claims(k, s.AccessToken))

@@ -152,6 +152,9 @@ func (s *Service) redeem(tx *db.Tx, authCode, verifier string, c Client) (*grant
 			return nil, err
 		}
 	}
+	if sec.Offer != "" {
+		c.Invite = sec.Offer
+	}
 	g, err := s.begin(tx, u, token.Method{Method: f.method, Provider: f.provider}, c)
 	if err != nil {
 		return nil, err
@@ -184,6 +187,7 @@ type flowSecrets struct {
 	Person                                     *oidc.Person `json:",omitempty"` // who is linked when the code is redeemed
 	Identity                                   string       `json:",omitempty"` // what a mailed link's proof is of
 	Invite                                     string       `json:",omitempty"` // the invitation's code that a sign-in takes up
+	Offer                                      string       `json:",omitempty"` // the tenant's invitation that it accepts, by its token
 }
 
 func (s *Service) sealFlow(id string, v flowSecrets) []byte {

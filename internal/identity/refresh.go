@@ -118,18 +118,16 @@ func (s *Service) replayed(sess session, t token.Refresh) bool {
 // renew moves the session of a grant on, unless it was only to be told again.
 func (s *Service) renew(tx *db.Tx, g *grant, t token.Refresh, c Client) (refused, err error) {
 	u, sess := g.user, g.sess
-	// A membership that ended leaves the session without a tenant; it never
-	// falls back to another one.
-	if sess.tenant == "" {
-		st, err := s.belongingOf(tx, u)
+	// A session whose membership has ended works where a new one would.
+	if g.member.TenantID == "" {
+		st, err := belongingOf(tx, u)
 		if err != nil {
 			return nil, err
 		}
-		if g.member, err = s.enter(tx, u, st, c); err != nil {
-			return nil, err
-		}
+		g.member = st.home(u)
 		g.rules = st.rules[g.member.TenantID]
 		g.sess.tenant = g.member.TenantID
+		u.settledIn(tx, g.sess.tenant)
 		tx.After(func() { s.tokens.changes.Add(1) }) // the account shows the tenant
 		if err := s.alone(tx, sess, g.member, g.rules); err != nil {
 			return nil, err

@@ -59,8 +59,8 @@ type grant struct {
 	providerToken, providerRefresh string
 }
 
-// begin opens a session: standing invitations are accepted, the tenant is
-// chosen, the row written.
+// begin opens a session: the invitation that the call names is accepted, the
+// tenant is chosen, the row written.
 func (s *Service) begin(tx *db.Tx, u *User, how token.Method, c Client) (*grant, error) {
 	return s.beginBy(tx, u, entrance{how: how}, c)
 }
@@ -78,16 +78,19 @@ func (s *Service) beginBy(tx *db.Tx, u *User, in entrance, c Client) (*grant, er
 	if u.banned(now) {
 		return nil, errBanned() // since the account was looked at
 	}
+	if c.Invite != "" {
+		if err := s.Invitations.takeUp(tx, u, c.Invite, c); err != nil {
+			return nil, err
+		}
+		st = nil
+	}
 	if st == nil || st.email != u.Email {
 		var err error
-		if st, err = s.belongingOf(tx, u); err != nil {
+		if st, err = belongingOf(tx, u); err != nil {
 			return nil, err
 		}
 	}
-	m, err := s.enter(tx, u, st, c)
-	if err != nil {
-		return nil, err
-	}
+	m := st.home(u)
 	sess := session{id: newID(), user: u.ID, tenant: m.TenantID, aal: aal1, amr: []token.Method{how}, key: []byte(seal.RandomHex(16)), created: now, notAfter: now.Add(s.cfg.SessionTTL)}
 	if in.passkey != "" {
 		sess.aal, sess.factor = aal2, in.passkey
@@ -103,6 +106,7 @@ func (s *Service) beginBy(tx *db.Tx, u *User, in entrance, c Client) (*grant, er
 	tx.Queue(`INSERT INTO sessions (id, user_id, tenant_id, aal, amr, counter, refresh_key, not_after, user_agent, address, created_at, updated_at, factor_id)
 		VALUES ($1, $2, $3, $4, $5, 0, $6, $7, $8, $9, $10, $10, $11)`,
 		[]any{sess.id, u.ID, null(sess.tenant), sess.aal, writeJSON(sess.amr), sess.key, sess.notAfter, clip(c.UserAgent), null(c.Address), now, null(sess.factor)}, nil)
+	u.settledIn(tx, sess.tenant)
 	if err := u.arrived(tx, now, sess.aal, c); err != nil {
 		return nil, err
 	}

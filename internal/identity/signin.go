@@ -166,7 +166,7 @@ func (s *Service) signIn(ctx context.Context, checked *User, rehashed string, c 
 	var g *grant
 	err := s.write(ctx, func(tx *db.Tx) error {
 		found := queueLocked(tx, checked.ID)
-		in := entrance{how: token.Method{Method: "password"}, belongs: s.queueBelonging(tx, checked.ID, checked.Email)}
+		in := entrance{how: token.Method{Method: "password"}, belongs: queueBelonging(tx, checked.ID, checked.Email)}
 		u, err := flushed(tx, found)
 		if fault.Is(err, fault.NotFound) {
 			return errCredentials()

@@ -115,7 +115,7 @@ func (s *Service) signUpNow(ctx context.Context, in SignUp, email, hash string, 
 			case err == nil && (u.hash != "" || !u.ConfirmedAt.IsZero()):
 				return fault.New(fault.Unprocessable, "user_already_exists", "User already registered")
 			case err == nil:
-				// Invited, and never opened: signing up accepts.
+				// Made for an invitation, and never opened.
 				err = s.adopt(tx, u, hash, in.Data)
 			case fault.Is(err, fault.NotFound):
 				u = s.draft(email, in.Data)
@@ -217,7 +217,7 @@ func (u *User) tell(provider string) {
 // is taken and stays as it is.
 func (s *Service) disown(tx *db.Tx, u *User) (taken bool, err error) {
 	bare := maps.Clone(u.UserMetadata)
-	delete(bare, "tenant_id")
+	unwished(bare)
 	n, err := tx.Exec("UPDATE users SET password_hash = NULL, user_metadata = $2 WHERE id = $1 AND email_confirmed_at IS NULL AND phone_confirmed_at IS NULL", u.ID, writeJSON(bare))
 	if err != nil || n == 0 {
 		return err == nil, err

@@ -70,7 +70,7 @@ func (s *Service) Memberships(ctx context.Context, a actor.Actor) (list []Member
 
 // wish reads data.tenant_id: one canonical UUID, or "".
 func wish(data map[string]any) string {
-	text, _ := data["tenant_id"].(string)
+	text, _ := data[wishedTenant].(string)
 	id, ok := canonicalID(text)
 	if !ok || id == db.NoTenant {
 		return ""
@@ -78,13 +78,45 @@ func wish(data map[string]any) string {
 	return id
 }
 
-// joinAsWished acts on data.tenant_id once, when the address or the number is
-// first proved. Nobody is told whether the tenant exists.
+// Members of a sign-up's data that say where the account is to belong.
+const (
+	wishedTenant = "tenant_id"
+	wishedInvite = "invite_token"
+)
+
+// unwished takes out of metadata what they wish for.
+func unwished(data map[string]any) {
+	delete(data, wishedTenant)
+	delete(data, wishedInvite)
+}
+
+// joinAsWished acts on data.invite_token and data.tenant_id once, when the
+// address or the number is first proved. Nobody is told whether the tenant
+// exists; an invitation that does not stand is passed over.
 func (s *Service) joinAsWished(tx *db.Tx, u *User, c Client) error {
+	if token, ok := u.UserMetadata[wishedInvite].(string); ok {
+		if err := s.Invitations.takeUp(tx, u, token, c); err != nil && !fault.HasCode(err, "invite_not_found") {
+			return err
+		}
+		delete(u.UserMetadata, wishedInvite)
+		tx.Queue("UPDATE users SET user_metadata = $2 WHERE id = $1", []any{u.ID, writeJSON(u.UserMetadata)}, nil)
+	}
 	id := wish(u.UserMetadata)
 	if id == "" {
-		return nil
+		return tx.Flush()
 	}
+	if list, err := s.Invitations.received(tx, u, " AND i.tenant_id = $4", id); err != nil || len(list) > 0 {
+		if err != nil {
+			return err
+		}
+		return s.Invitations.accepted(tx, u, list[0], c)
+	}
+	return s.joinOpen(tx, u, id, c)
+}
+
+// joinOpen makes an account a member of a tenant that it names, where the
+// tenant's join policy lets it; an unknown one is made where sign-ups claim.
+func (s *Service) joinOpen(tx *db.Tx, u *User, id string, c Client) error {
 	var policy, domains, status string
 	look := func() error {
 		return tx.One("SELECT join_policy, email_domains, status FROM tenants WHERE id = $1", []any{id}, func(r *db.Row) error {
@@ -257,13 +289,6 @@ func (s *Service) SwitchTenant(ctx context.Context, a actor.Actor, tenantID stri
 	err := s.write(ctx, func(tx *db.Tx) error {
 		u, err := locked(tx, a.UserID)
 		if err != nil {
-			return err
-		}
-		st, err := s.belongingOf(tx, u)
-		if err != nil {
-			return err
-		}
-		if _, err := s.enter(tx, u, st, clientOf(a)); err != nil {
 			return err
 		}
 		m, err := s.switchTo(tx, a, id)

@@ -138,6 +138,11 @@ func (s *Service) accept(tx *db.Tx, t oneTime, how token.Method, c Client) (g *g
 	if err := consume(tx, t); err != nil {
 		return nil, false, err
 	}
+	if t.kind == kindInvite {
+		if c.Invite, err = s.Invitations.invitedBy(tx, t); err != nil {
+			return nil, false, err
+		}
+	}
 	u, half, err := s.apply(tx, t, c)
 	if err != nil || half {
 		return nil, half, err
@@ -167,11 +172,6 @@ func (s *Service) apply(tx *db.Tx, t oneTime, c Client) (*User, bool, error) {
 	if t.address != u.Email {
 		return nil, false, errLink()
 	}
-	if t.kind == kindInvite {
-		if err := s.stillInvited(tx, t); err != nil {
-			return nil, false, err
-		}
-	}
 	return u, false, s.confirm(tx, u, t, c)
 }
 
@@ -196,7 +196,7 @@ func (s *Service) confirm(tx *db.Tx, u *User, t oneTime, c Client) error {
 	if unowned && t.kind != kindSignup {
 		// So does a wish for a tenant, unless it came with an invitation.
 		if t.kind != kindInvite {
-			delete(u.UserMetadata, "tenant_id")
+			unwished(u.UserMetadata)
 		}
 		u.hash = ""
 		if err := s.endSessions(tx, u.ID, ""); err != nil {

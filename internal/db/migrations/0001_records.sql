@@ -456,6 +456,7 @@ create table invitations (
   invited_by uuid,
   expires_at timestamptz,
   accepted_at timestamptz,
+  declined_at timestamptz,
   created_at timestamptz not null,
   updated_at timestamptz not null,
   created_by uuid,

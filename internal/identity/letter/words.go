@@ -78,7 +78,7 @@ func english(l Letter) wording {
 	case Invite:
 		return wording{"You have been invited", "An account was made for you" + place + ". Accept the invitation to set it up.", "Accept invitation", ignore}
 	case TenantInvite:
-		return wording{"You have been invited", "You have been invited" + place + ". Sign in with this address to join.", "Sign in", ignore}
+		return wording{"You have been invited", "You have been invited" + place + ". Sign in with this address to accept or decline.", "See the invitation", ignore}
 	case EmailChangeCurrent:
 		return wording{"Confirm the change of your address", "Your account is to use " + l.Other + " from now on. Confirm it from this address as well.", "Confirm change", change}
 	case EmailChangeNew:
@@ -124,7 +124,7 @@ func german(l Letter) wording {
 	case Invite:
 		return wording{"Sie sind eingeladen", "Für Sie wurde ein Konto" + place + " angelegt. Nehmen Sie die Einladung an, um es einzurichten.", "Einladung annehmen", ignore}
 	case TenantInvite:
-		return wording{"Sie sind eingeladen", "Sie sind zur Mitarbeit" + place + " eingeladen. Melden Sie sich mit dieser Adresse an, um beizutreten.", "Anmelden", ignore}
+		return wording{"Sie sind eingeladen", "Sie sind zur Mitarbeit" + place + " eingeladen. Melden Sie sich mit dieser Adresse an, um anzunehmen oder abzulehnen.", "Einladung ansehen", ignore}
 	case EmailChangeCurrent:
 		return wording{"Bitte bestätigen Sie die Änderung Ihrer Adresse", "Ihr Konto soll künftig " + l.Other + " verwenden. Bestätigen Sie das auch von dieser Adresse aus.", "Änderung bestätigen", change}
 	case EmailChangeNew:
