@@ -184,7 +184,7 @@ func (a *App) services(ctx context.Context, mode Mode) error {
 	if a.blobs, err = blob.Open(ctx, a.Config.BlobURL, filepath.Join(a.Config.Data, "files")); err != nil {
 		return err
 	}
-	a.Imports = imports.New(imports.Options{Store: a.Store, Effects: effects, Files: a.blobs,
+	a.Imports = imports.New(imports.Options{Store: a.Store, Files: a.blobs,
 		Quota: imports.Quota{Bytes: int64(a.Config.ImportQuota) << 20}, OnChange: a.imported})
 	a.Store.OnChange(a.changed)
 	if mode != Server {

@@ -156,11 +156,7 @@ func (m *Importer) application(tx *db.Tx, s *step, p *plan) (*application, error
 	if err != nil {
 		return nil, err
 	}
-	w, err := m.writer(tx, s.actor, t.written())
-	if err != nil {
-		return nil, err
-	}
-	ap := &application{writer: w, step: s, plan: p, target: t}
+	ap := &application{writer: m.writer(tx, s.actor, t.written()), step: s, plan: p, target: t}
 	ap.makes, ap.changes = t.rights(s.actor.Role)
 	return ap, nil
 }
@@ -401,10 +397,7 @@ func (ap *application) revise(changes []store.Change, lines []int) error {
 	if len(changes) == 0 {
 		return nil
 	}
-	changed, err := ap.update(changes, lines, func(c store.Change) (int64, string) {
-		v, _ := c.Before["version"].(int64)
-		return v + 1, ap.now
-	})
+	changed, err := ap.update(changes, lines)
 	if err != nil {
 		return err
 	}

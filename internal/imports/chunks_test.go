@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"fmt"
-	"maps"
 	"math/rand/v2"
 	"strings"
 	"sync"
@@ -176,22 +175,19 @@ func TestProgress(t *testing.T) {
 		k.process(job)
 		var rows atomic.Int64
 		looked := make(chan bool)
-		k.rebuild(func(o *imports.Options) {
-			o.Effects.Before = maps.Clone(o.Effects.Before)
-			zones := o.Effects.Before["zones"]
-			o.Effects.Before["zones"] = func(tx *db.Tx, a actor.Actor, s *store.Store, c []store.Change) error {
-				if rows.Add(int64(len(c))) > 3000 { // the first chunk can be seen, even if it was begun twice
-					select {
-					case <-looked:
-					case <-time.After(30 * time.Second):
-					}
+		zones := k.effects.Before["zones"]
+		k.effects.Before["zones"] = func(tx *db.Tx, a actor.Actor, s *store.Store, c []store.Change) error {
+			if rows.Add(int64(len(c))) > 3000 { // the first chunk can be seen, even if it was begun twice
+				select {
+				case <-looked:
+				case <-time.After(30 * time.Second):
 				}
-				if zones == nil {
-					return nil
-				}
-				return zones(tx, a, s, c)
 			}
-		})
+			if zones == nil {
+				return nil
+			}
+			return zones(tx, a, s, c)
+		}
 		look := sync.OnceFunc(func() { close(looked) })
 		stop, seen := make(chan bool), make(chan []int64)
 		go func() {
@@ -479,17 +475,14 @@ func TestRollbackInTurn(t *testing.T) {
 	each(t, func(k *kit) {
 		k.parted(1000)
 		var inside, met atomic.Int32
-		k.rebuild(func(o *imports.Options) {
-			o.Effects.Before = maps.Clone(o.Effects.Before)
-			o.Effects.Before["items"] = func(*db.Tx, actor.Actor, *store.Store, []store.Change) error {
-				if inside.Add(1) > 1 {
-					met.Add(1)
-				}
-				time.Sleep(20 * time.Millisecond)
-				inside.Add(-1)
-				return nil
+		k.effects.Before["items"] = func(*db.Tx, actor.Actor, *store.Store, []store.Change) error {
+			if inside.Add(1) > 1 {
+				met.Add(1)
 			}
-		})
+			time.Sleep(20 * time.Millisecond)
+			inside.Add(-1)
+			return nil
+		}
 		job, _, _ := k.imported("items", "", "", "i.csv", benchFile(5000))
 		if res, err := k.m.Rollback(hurried(), k.as, job.ID); err != nil || res.RolledBack != 5000 || met.Load() > 0 {
 			k.Errorf("%+v %v, %d met", res, err, met.Load())

@@ -3,7 +3,6 @@ package imports_test
 import (
 	"context"
 	"io"
-	"maps"
 	"testing"
 	"time"
 
@@ -35,8 +34,7 @@ func TestCloseEndsSteps(t *testing.T) {
 			began := make(chan bool, 1)
 			endless := k.o
 			endless.Files = never{k.o.Files, began}
-			endless.Effects.Before = maps.Clone(k.o.Effects.Before)
-			endless.Effects.Before["items"] = func(tx *db.Tx, _ actor.Actor, _ *store.Store, _ []store.Change) error {
+			k.effects.Before["items"] = func(tx *db.Tx, _ actor.Actor, _ *store.Store, _ []store.Change) error {
 				return endure(tx, began)
 			}
 			k.m.Close()

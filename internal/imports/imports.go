@@ -37,15 +37,11 @@ type Files interface {
 // MaxFile is the largest file taken, in bytes.
 const MaxFile = sheet.MaxBytes
 
-// Options are what an Importer works with. Effects are those the store runs:
-// bulk writes go under the store's verbs and run them too. Lease 0 = one
-// minute. OnChange is
-// told, after a commit that wrote rows under the store, which resources of
-// which tenant changed; nil = nobody listens. Its usual value drops cached
-// answers, as the store's own listener does.
+// Options are what an Importer works with. Lease 0 = one minute. OnChange is
+// told, beside the store's own listeners, after a commit that wrote many rows,
+// which resources of which tenant these were; nil = nobody listens.
 type Options struct {
 	Store    *store.Store
-	Effects  store.Effects
 	Files    Files
 	Lease    time.Duration
 	Whole    int64 // rows applied in one transaction; 0 = 20,000
@@ -62,7 +58,6 @@ type Importer struct {
 	db      *db.DB
 	cat     *catalog.Catalog
 	jobs    *catalog.Resource
-	effects store.Effects
 	files   Files
 	lease   time.Duration
 	whole   int64
@@ -79,7 +74,8 @@ type Importer struct {
 
 // New returns an importer.
 func New(o Options) *Importer {
-	m := &Importer{store: o.Store, quiet: o.Store.Unaudited(), db: o.Store.DB(), cat: o.Store.Catalog(), effects: o.Effects, files: o.Files, lease: o.Lease, quota: o.Quota.filled(), changed: o.OnChange}
+	m := &Importer{store: o.Store, quiet: o.Store.Unaudited(), db: o.Store.DB(), cat: o.Store.Catalog(),
+		files: o.Files, lease: o.Lease, quota: o.Quota.filled(), changed: o.OnChange}
 	if m.whole = o.Whole; m.whole == 0 {
 		m.whole = wholeRows
 	}

@@ -36,6 +36,7 @@ type kit struct {
 	s       *store.Store
 	m       *imports.Importer
 	o       imports.Options
+	effects store.Effects // of the store; a test may hang another one on a resource
 	now     time.Time
 	as      actor.Actor
 	changed []string
@@ -70,11 +71,11 @@ func (k *kit) connect(o db.Options, files string) {
 	}
 	k.Cleanup(func() { f.Close() })
 	k.d = d
-	effects := warehouse.Effects()
-	maps.Copy(effects.Before, safety.Effects().Before)
-	maps.Copy(effects.After, safety.Effects().After)
-	k.s = store.New(d, catalog.Default(), effects, func() time.Time { return k.now })
-	k.o = imports.Options{Store: k.s, Effects: effects, Files: f,
+	k.effects = warehouse.Effects()
+	maps.Copy(k.effects.Before, safety.Effects().Before)
+	maps.Copy(k.effects.After, safety.Effects().After)
+	k.s = store.New(d, catalog.Default(), k.effects, func() time.Time { return k.now })
+	k.o = imports.Options{Store: k.s, Files: f,
 		OnChange: func(tenant string, names []string) { k.changed = append(k.changed, names...) }}
 	k.m = imports.New(k.o)
 	k.Cleanup(func() { k.m.Close() })

@@ -105,9 +105,7 @@ func (ap *application) documents(rows []store.Row, lines []int) error {
 	}
 	head := ap.writer
 	defer func() { ap.writer = head }()
-	if ap.writer, err = ap.lineWriter(); err != nil {
-		return err
-	}
+	ap.writer = ap.lineWriter()
 	return ap.putLines(details, lines, kept)
 }
 
@@ -146,7 +144,7 @@ func (ap *application) putHeads(rows []store.Row, lines []int) (ids map[string]s
 		return nil, nil, err
 	}
 	for _, c := range s.changes {
-		if len(differing(ap.resource, c.Before, c.After)) == 0 {
+		if len(store.Differing(c)) == 0 {
 			kept[text(c.Before["id"])] = c.Before
 		}
 	}
@@ -232,14 +230,11 @@ func madeBy(tx *db.Tx, tenant, job, resource string) (idSet, error) {
 	return out, nil
 }
 
-func (ap *application) lineWriter() (*writer, error) {
+func (ap *application) lineWriter() *writer {
 	if ap.details == nil {
-		var err error
-		if ap.details, err = ap.m.writer(ap.tx, ap.step.actor, ap.target.lines); err != nil {
-			return nil, err
-		}
+		ap.details = ap.m.writer(ap.tx, ap.step.actor, ap.target.lines)
 	}
-	return ap.details, nil
+	return ap.details
 }
 
 // putLines makes and changes lines. A record that was there and is not changed
@@ -259,7 +254,7 @@ func (ap *application) putLines(details []store.Row, lines []int, kept map[strin
 		touched[text(row[ap.target.parent])] = true
 	}
 	for _, c := range s.changes {
-		if len(differing(ap.resource, c.Before, c.After)) > 0 {
+		if len(store.Differing(c)) > 0 {
 			touched[text(c.After[ap.target.parent])] = true
 		}
 	}

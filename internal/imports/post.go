@@ -44,10 +44,7 @@ func (ap *application) makeLots(rows []store.Row, lines []int) error {
 	}
 	if ap.lots == nil {
 		r, _ := ap.m.cat.Get("lots")
-		var err error
-		if ap.lots, err = ap.m.writer(ap.tx, ap.step.actor, r); err != nil {
-			return err
-		}
+		ap.lots = ap.m.writer(ap.tx, ap.step.actor, r)
 	}
 	ids := map[lotKey]string{}
 	err := ap.tx.Query("SELECT id, item_id, lot_no FROM lots WHERE tenant_id = $1 AND "+ap.tx.DB().InUUID("item_id", 2)+" AND "+ap.tx.DB().InText("lot_no", 3),

@@ -136,7 +136,7 @@ func (c comparison) difference(old, row store.Row) Difference {
 			continue
 		}
 		fixed := col.field.Fixed || col.field.ReadOnly && c.target.posts == nil || slices.Contains(c.soft, name)
-		if !fixed && !same(old[name], after) {
+		if !fixed && !store.Same(old[name], after) {
 			d.Action = "update"
 			d.Fields[name] = Values{Before: old[name], After: after}
 		}

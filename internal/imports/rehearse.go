@@ -36,11 +36,10 @@ func (st *stager) rehearse(ctx context.Context, batch []*draft, good []store.Row
 		parts = append(parts, t.lines)
 	}
 	for i, r := range parts {
-		effect := st.m.effects.Before[r.Name]
-		if effect == nil {
+		if !st.m.store.Judged(r) {
 			continue
 		}
-		reh := &rehearsal{st: st, resource: r, effect: effect, line: i > 0}
+		reh := &rehearsal{st: st, resource: r, line: i > 0}
 		err := st.m.db.Write(ctx, store.Scope(st.step.actor), func(tx *db.Tx) error {
 			if err := reh.run(tx, batch, good); err != nil {
 				return err
@@ -54,11 +53,10 @@ func (st *stager) rehearse(ctx context.Context, batch []*draft, good []store.Row
 	return nil
 }
 
-// rehearsal is one effect on one batch.
+// rehearsal is what the domains say of one batch.
 type rehearsal struct {
 	st       *stager
 	resource *catalog.Resource
-	effect   store.Effect
 	line     bool
 
 	tx      *db.Tx
@@ -68,11 +66,7 @@ type rehearsal struct {
 
 func (r *rehearsal) run(tx *db.Tx, batch []*draft, good []store.Row) error {
 	st := r.st
-	w, err := st.m.writer(tx, st.step.actor, r.resource)
-	if err != nil {
-		return err
-	}
-	ap := &application{writer: w, step: st.step, plan: &plan{Soft: st.v.soft()}, target: st.v.target}
+	ap := &application{writer: st.m.writer(tx, st.step.actor, r.resource), step: st.step, plan: &plan{Soft: st.v.soft()}, target: st.v.target}
 	r.tx, r.drafts, r.changes = tx, nil, nil
 	var rows []store.Row
 	for i, d := range batch {
@@ -83,16 +77,18 @@ func (r *rehearsal) run(tx *db.Tx, batch []*draft, good []store.Row) error {
 	}
 	existing := map[string]store.Row{}
 	if !r.line {
+		var err error
 		if existing, err = ap.existing(rows); err != nil {
 			return err
 		}
 	}
 	for i, row := range rows {
 		c := store.Change{Resource: r.resource, Op: store.Insert}
+		var err error
 		if old := existing[keyText(r.resource, row)]; old != nil {
 			c, err = ap.change(old, row, r.drafts[i].line)
 		} else {
-			c.After, err = w.fresh(row)
+			c.After, err = row, ap.bulk.Fill(row)
 		}
 		if err != nil {
 			return err
@@ -199,8 +195,8 @@ func (st *stager) take(other string, row store.Row, line int) (earlier int, take
 	return earlier, st.others.line(own) == 0
 }
 
-// admit runs the effect on changes from..to; where it refuses, on each half,
-// down to the row that is refused.
+// admit has changes from..to judged; where they are refused, each half, down to
+// the row that is refused.
 func (r *rehearsal) admit(from, to int) error {
 	if from == to {
 		return nil
@@ -210,7 +206,7 @@ func (r *rehearsal) admit(from, to int) error {
 		c.After = maps.Clone(c.After)
 		list = append(list, c)
 	}
-	err := r.effect(r.tx, server(r.st.step.actor), r.st.m.quiet, list)
+	err := r.st.m.quiet.Judge(r.tx, server(r.st.step.actor), r.resource, list)
 	switch {
 	case err == nil:
 		return nil

@@ -12,6 +12,7 @@ import (
 	"holdfast/internal/actor"
 	"holdfast/internal/db"
 	"holdfast/internal/fault"
+	"holdfast/internal/query"
 	"holdfast/internal/store"
 )
 
@@ -183,11 +184,8 @@ func (u *undo) use(tx *db.Tx, resource string) error {
 	if !ok {
 		return fmt.Errorf("%w: no resource %s", errSnapshot, resource)
 	}
-	w, err := u.m.writer(tx, u.step.actor, r)
-	if err != nil {
-		return err
-	}
-	u.writer, u.writers[resource] = w, w
+	u.writer = u.m.writer(tx, u.step.actor, r)
+	u.writers[resource] = u.writer
 	return nil
 }
 
@@ -422,7 +420,7 @@ func (u *undo) restore(data []byte) (left []byte, n int, err error) {
 	if err != nil {
 		return nil, 0, err
 	}
-	back := map[string]restoration{}
+	back := map[string]store.Row{}
 	var stay []image
 	var changes []store.Change
 	for _, im := range images {
@@ -432,57 +430,43 @@ func (u *undo) restore(data []byte) (left []byte, n int, err error) {
 			stay = append(stay, im)
 			continue
 		}
-		r, err := u.restoration(im)
+		was, err := u.was(im)
 		if err != nil {
 			return nil, 0, err
 		}
-		if im.Version == im.Was {
-			u.retouch(r)
+		if im.Version == im.Was { // only its lines had changed it
+			u.bulk.Touch(im.ID, text(was["updated_at"]))
 			continue
 		}
-		back[im.ID] = r
+		back[im.ID] = was
 		after := maps.Clone(row)
-		maps.Copy(after, r.fields)
+		maps.Copy(after, was)
 		changes = append(changes, store.Change{Resource: u.resource, Op: store.Update, Before: row, After: after})
 	}
-	done, err := u.update(changes, nil, func(c store.Change) (int64, string) {
-		r := back[text(c.After["id"])]
-		maps.Copy(c.After, r.fields) // whatever the effects made of it
-		return r.version, r.at
-	})
+	done, err := u.bulk.Restore(changes, func(id string) store.Row { return back[id] })
 	if err != nil {
 		return nil, 0, err
 	}
 	u.undone += int64(len(done))
+	if err := u.tx.Flush(); err != nil {
+		return nil, 0, err
+	}
 	left, err = packList(stay)
 	return left, len(stay), err
 }
 
-// restoration is what a record gets back.
-type restoration struct {
-	id      string
-	fields  store.Row
-	version int64
-	at      string // updated_at
-}
-
-func (u *undo) restoration(im image) (restoration, error) {
-	before, err := im.restored(u.resource)
+// was is what a record gets back.
+func (u *undo) was(im image) (store.Row, error) {
+	row, err := im.restored(u.resource)
 	if err != nil {
-		return restoration{}, err
+		return nil, err
 	}
-	r := restoration{id: im.ID, fields: before, version: im.Was, at: u.now}
-	if at, ok := before["updated_at"].(string); ok {
-		r.at = at
+	for _, f := range following[u.resource.Name] {
+		delete(row, f)
 	}
-	for _, f := range append([]string{"updated_at"}, following[u.resource.Name]...) {
-		delete(before, f)
+	row["version"] = im.Was
+	if row["updated_at"] == nil {
+		row["updated_at"] = query.FormatTime(u.m.store.Now())
 	}
-	return r, nil
-}
-
-// retouch gives a record back when it was last changed: only its lines had
-// changed it.
-func (u *undo) retouch(r restoration) {
-	u.tx.Queue("UPDATE "+u.resource.Name+" SET updated_at = $3 WHERE tenant_id = $1 AND id = $2", []any{u.actor.TenantID, r.id, r.at}, nil)
+	return row, nil
 }

@@ -59,7 +59,7 @@ func packImages(r *catalog.Resource, changes []store.Change) ([]byte, error) {
 		im.ID, _ = c.After["id"].(string)
 		im.Version, _ = c.After["version"].(int64)
 		im.Was, _ = c.Before["version"].(int64)
-		for _, n := range append(differing(r, c.Before, c.After), "updated_at") {
+		for _, n := range append(store.Differing(c), "updated_at") {
 			v, err := json.Marshal(c.Before[n])
 			if err != nil {
 				return nil, fmt.Errorf("imports: snapshot: %w", err)

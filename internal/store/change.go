@@ -19,12 +19,25 @@ import (
 // written in the order of key, or as they come when it is nil; everything else
 // keeps the order of rows.
 func (s *Store) insert(tx *db.Tx, a actor.Actor, r *catalog.Resource, rows []Row, key []string) ([]Change, error) {
-	changes := make([]Change, len(rows))
 	now := query.FormatTime(s.now())
-	for i, row := range rows {
+	for _, row := range rows {
 		if err := s.fill(a, r, row, now); err != nil {
 			return nil, err
 		}
+	}
+	changes, err := s.prepare(tx, a, r, rows)
+	if err != nil {
+		return nil, err
+	}
+	s.queueInsert(tx, r, inOrder(r, key, changes))
+	return changes, s.after(tx, a, r, changes)
+}
+
+// prepare numbers filled rows, holds them to the states a record begins in,
+// runs the Before effect and looks for required fields that are still missing.
+func (s *Store) prepare(tx *db.Tx, a actor.Actor, r *catalog.Resource, rows []Row) ([]Change, error) {
+	changes := make([]Change, len(rows))
+	for i, row := range rows {
 		changes[i] = Change{Resource: r, Op: Insert, After: row}
 	}
 	if err := s.number(tx, r, changes); err != nil {
@@ -41,8 +54,7 @@ func (s *Store) insert(tx *db.Tx, a actor.Actor, r *catalog.Resource, rows []Row
 			return nil, err
 		}
 	}
-	s.queueInsert(tx, r, inOrder(r, key, changes))
-	return changes, s.after(tx, a, r, changes)
+	return changes, nil
 }
 
 func rowNumber(i, n int) int {
@@ -103,16 +115,16 @@ func initial(r *catalog.Resource, changes []Change, defaults map[*catalog.Field]
 		}
 		st, _ := row[f.Name].(string)
 		if !oneOf(r.States.Initial, st) {
-			return illegal(r, "", st)
+			return atRow(illegal(r, "", st), rowNumber(i, len(changes)))
 		}
 	}
 	return nil
 }
 
-func illegal(r *catalog.Resource, from, to string) error {
+func illegal(r *catalog.Resource, from, to string) *fault.Error {
 	e := fault.New(fault.Conflict, "HF001", "%s cannot move to %q", r.Name, to)
 	if from == "" {
-		return e.With(fmt.Sprintf("a new record starts as %s", strings.Join(r.States.Initial, " or ")), "")
+		return e.With("a new record starts as "+strings.Join(r.States.Initial, " or "), "")
 	}
 	return e.With(fmt.Sprintf("from %q to %q", from, to), "")
 }
@@ -137,7 +149,9 @@ func (s *Store) before(tx *db.Tx, a actor.Actor, r *catalog.Resource, changes []
 			if err != nil {
 				return err
 			}
-			row[k] = tv
+			if !Same(v, tv) {
+				row[k] = tv
+			}
 		}
 	}
 	return nil
@@ -151,6 +165,11 @@ func (s *Store) after(tx *db.Tx, a actor.Actor, r *catalog.Resource, changes []C
 	s.tally(tx, r, changes)
 	s.record(tx, a, r, changes)
 	s.announce(tx, r, changes)
+	return s.follow(tx, a, r, changes)
+}
+
+// follow runs the After effect.
+func (s *Store) follow(tx *db.Tx, a actor.Actor, r *catalog.Resource, changes []Change) error {
 	if eff := s.eff.After[r.Name]; eff != nil {
 		return eff(tx, a, s, changes)
 	}

@@ -168,13 +168,20 @@ func refused(errs []*fault.Error, n int) error {
 	for _, x := range errs[1:] {
 		e.Fields = append(e.Fields, x.Fields...)
 	}
-	if n > 0 {
-		e.Details = "row " + strconv.Itoa(n)
-		if errs[0].Details != "" {
-			e.Details += ", " + errs[0].Details
-		}
+	return atRow(&e, n)
+}
+
+// atRow names the row that a refusal is about, counted from 1; 0 = the only one.
+func atRow(e *fault.Error, n int) error {
+	if n == 0 {
+		return e
 	}
-	return &e
+	c := *e
+	c.Details = "row " + strconv.Itoa(n)
+	if e.Details != "" {
+		c.Details += ", " + e.Details
+	}
+	return &c
 }
 
 // newID returns a fresh id; their order is the order of creation.
@@ -210,8 +217,8 @@ func appendJSON(b []byte, v any) []byte {
 	return append(b, "null"...)
 }
 
-// same compares two stored values.
-func same(a, b any) bool {
+// Same compares two values in stored form.
+func Same(a, b any) bool {
 	ra, ok := a.(json.RawMessage)
 	rb, too := b.(json.RawMessage)
 	if ok || too {

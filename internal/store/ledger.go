@@ -18,17 +18,23 @@ func (s *Store) tally(tx *db.Tx, r *catalog.Resource, changes []Change) {
 		if byTenant[t] == nil {
 			byTenant[t] = map[string]int64{}
 		}
-		for i := range r.Counters {
-			if c.Before != nil {
-				r.Counters[i].Add(byTenant[t], r, c.Before, -1)
-			}
-			if c.After != nil {
-				r.Counters[i].Add(byTenant[t], r, c.After, 1)
-			}
-		}
+		c.count(byTenant[t])
 	}
 	for t, deltas := range byTenant {
 		s.Count(tx, t, deltas)
+	}
+}
+
+// count adds what a change does to its resource's counters.
+func (c Change) count(deltas map[string]int64) {
+	for i := range c.Resource.Counters {
+		n := &c.Resource.Counters[i]
+		if c.Before != nil {
+			n.Add(deltas, c.Resource, c.Before, -1)
+		}
+		if c.After != nil {
+			n.Add(deltas, c.Resource, c.After, 1)
+		}
 	}
 }
 
@@ -86,7 +92,7 @@ func image(r *catalog.Resource, row, other Row) string {
 	for i := range r.Fields {
 		f := &r.Fields[i]
 		v := row[f.Name]
-		if other != nil && same(v, other[f.Name]) || other == nil && v == nil || f.Name == "tenant_id" || f.Name == "updated_at" {
+		if other != nil && Same(v, other[f.Name]) || other == nil && v == nil || f.Name == "tenant_id" || f.Name == "updated_at" {
 			continue
 		}
 		if len(b) > 1 {

@@ -38,7 +38,7 @@ func (s *Store) named(tx *db.Tx, a actor.Actor, r *catalog.Resource, changes []C
 			if a.TenantID != "" && tenant == "" {
 				tenant = a.TenantID
 			}
-			if v := c.After[f.Name]; v != nil && !same(v, c.Before[f.Name]) && (a.TenantID == "" || tenant == a.TenantID) {
+			if v := c.After[f.Name]; v != nil && !Same(v, c.Before[f.Name]) && (a.TenantID == "" || tenant == a.TenantID) {
 				ids, err := idsIn(f, v)
 				if err != nil {
 					return err

@@ -53,11 +53,11 @@ func (s *Store) apply(a actor.Actor, r *catalog.Resource, row, set Row, may righ
 // mayChange refuses a field the caller may not set.
 func mayChange(a actor.Actor, r *catalog.Resource, f *catalog.Field, old, v any, may rights) error {
 	switch {
-	case f.Name == "tenant_id" && !same(old, v):
+	case f.Name == "tenant_id" && !Same(old, v):
 		return rowPolicy(r)
 	case f.ReadOnly:
 		return readOnly(f)
-	case f.Fixed && !same(old, v):
+	case f.Fixed && !Same(old, v):
 		return fault.New(fault.Invalid, "428C9", "column %q can only be set when the record is made", f.Name).At(f.Name, "cannot be changed")
 	case f.Fixed:
 		return nil
@@ -102,7 +102,7 @@ func (s *Store) rewrite(tx *db.Tx, a actor.Actor, r *catalog.Resource, changes [
 	var groups []*group
 	alike := map[string]*group{}
 	for _, c := range changes {
-		set := differing(r, c)
+		set := Differing(c)
 		if len(set) == 0 {
 			continue
 		}
@@ -136,12 +136,13 @@ type group struct {
 	ids    []string
 }
 
-// differing lists the fields a change alters, in catalog order.
-func differing(r *catalog.Resource, c Change) []string {
+// Differing lists the fields a change alters, in catalog order, apart from
+// those every change alters.
+func Differing(c Change) []string {
 	var out []string
-	for i := range r.Fields {
-		n := r.Fields[i].Name
-		if n != "updated_at" && n != "version" && !same(c.Before[n], c.After[n]) {
+	for i := range c.Resource.Fields {
+		n := c.Resource.Fields[i].Name
+		if n != "updated_at" && n != "version" && !Same(c.Before[n], c.After[n]) {
 			out = append(out, n)
 		}
 	}

@@ -1,0 +1,171 @@
+package app
+
+import (
+	"bufio"
+	"bytes"
+	"cmp"
+	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"maps"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+const (
+	longestLine = 160
+	mostMethods = 80
+)
+
+// crowded are the receivers over mostMethods, with their number: it may fall,
+// never rise.
+var crowded = map[string]int{
+	"internal/identity.Service": 331,
+	"internal/demo.world":       124,
+	"internal/authapi.API":      91,
+	"internal/imports.Importer": 89,
+	"internal/sso.Service":      85,
+	"internal/app.App":          84,
+}
+
+// A receiver with more methods than one can keep in mind hides several nouns.
+func TestFenceReceivers(t *testing.T) {
+	methods := map[string]int{}
+	goFiles(t, func(path string) {
+		if strings.HasSuffix(path, "_test.go") {
+			return
+		}
+		file, err := parser.ParseFile(token.NewFileSet(), path, nil, parser.SkipObjectResolution)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, d := range file.Decls {
+			if f, ok := d.(*ast.FuncDecl); ok && f.Recv != nil {
+				methods[within(filepath.Dir(path))+"."+receiver(f.Recv.List[0].Type)]++
+			}
+		}
+	})
+	for name, n := range methods {
+		if n > max(mostMethods, crowded[name]) {
+			t.Errorf("%s has %d methods; at most %d", name, n, max(mostMethods, crowded[name]))
+		}
+	}
+	for name := range crowded {
+		if methods[name] <= mostMethods {
+			t.Errorf("%s has %d methods and needs no exception any more", name, methods[name])
+		}
+	}
+}
+
+func receiver(x ast.Expr) string {
+	switch x := x.(type) {
+	case *ast.StarExpr:
+		return receiver(x.X)
+	case *ast.IndexExpr:
+		return receiver(x.X)
+	case *ast.Ident:
+		return x.Name
+	}
+	return ""
+}
+
+// longLines names the files with lines over longestLine, and how many each has.
+const longLines = "testdata/long_lines.txt"
+
+// A line is read on one screen. Write the list of exceptions anew, when it
+// became shorter, with HOLDFAST_WRITE_FENCES=1.
+func TestFenceLines(t *testing.T) {
+	have := map[string]int{}
+	goFiles(t, func(path string) {
+		text, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for line := range bytes.Lines(text) {
+			if len(bytes.TrimRight(line, "\n")) > longestLine {
+				have[within(path)]++
+			}
+		}
+	})
+	if os.Getenv("HOLDFAST_WRITE_FENCES") != "" {
+		writeCounts(t, longLines, have)
+	}
+	known := readCounts(t, longLines)
+	for path, n := range have {
+		if n > known[path] {
+			t.Errorf("%s has %d lines of more than %d bytes; at most %d", path, n, longestLine, known[path])
+		}
+	}
+}
+
+// dependencies is the page that gives each direct dependency its reason.
+const dependencies = "../../docs/dependencies.md"
+
+func TestFenceDependencies(t *testing.T) {
+	page, err := os.ReadFile(dependencies)
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, err := exec.Command("go", "list", "-m", "-f", "{{if not (or .Main .Indirect)}}{{.Path}}{{end}}", "all").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for path := range strings.FieldsSeq(string(out)) {
+		if !bytes.Contains(page, []byte(path)) {
+			t.Errorf("%s has no line in docs/dependencies.md that says what it is for", path)
+		}
+	}
+}
+
+// goFiles calls f for every Go file of the project.
+func goFiles(t *testing.T, f func(path string)) {
+	t.Helper()
+	for _, root := range []string{"../../cmd", "../../internal", "../../bench"} {
+		err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
+			if err == nil && !d.IsDir() && strings.HasSuffix(path, ".go") {
+				f(path)
+			}
+			return err
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// within is a path as seen from the project's root.
+func within(path string) string { return filepath.ToSlash(strings.TrimPrefix(path, "../../")) }
+
+func readCounts(t *testing.T, name string) map[string]int {
+	t.Helper()
+	text, err := os.ReadFile(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	counts := map[string]int{}
+	for s := bufio.NewScanner(bytes.NewReader(text)); s.Scan(); {
+		path, number, _ := strings.Cut(s.Text(), " ")
+		if counts[path], err = strconv.Atoi(number); err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+	}
+	return counts
+}
+
+func writeCounts(t *testing.T, name string, counts map[string]int) {
+	t.Helper()
+	var b strings.Builder
+	for _, path := range slices.SortedFunc(maps.Keys(counts), cmp.Compare[string]) {
+		fmt.Fprintf(&b, "%s %d\n", path, counts[path])
+	}
+	if err := os.WriteFile(name, []byte(b.String()), 0o644); err != nil {
+		t.Fatal(err)
+	}
+}
