@@ -48,7 +48,8 @@ func master() Access {
 // Resources returns the literals of every resource.
 func Resources() []Resource {
 	var all []Resource
-	for _, family := range [][]Resource{warehouse(), logistics(), people(), safety(), inspections(), platform(), EventResources(), programme(), SSOResources(), statutory(), reporting()} {
+	for _, family := range [][]Resource{warehouse(), logistics(), people(), safety(), inspections(), platform(), EventResources(), programme(), SSOResources(),
+		statutory(), reporting()} {
 		all = append(all, family...)
 	}
 	nameTargets(all)

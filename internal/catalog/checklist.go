@@ -26,8 +26,10 @@ func checklistTemplates() Resource {
 			{Name: "applies_to", Type: Array, Required: true, Default: "[]", OneOf: inspected, Doc: "What it can be about; empty = anything, or nothing in particular."},
 			{Name: "kinds", Type: Array, Required: true, Default: "[]", MaxLen: 50, Doc: "Kinds of equipment or vehicle it is for; empty = all."},
 			{Name: "sections", Type: JSON, Shape: shape.Of([]checklistSection{}), Ruled: true, Required: true, Default: "[]",
-				Doc: "Array of {title, items: [{key, prompt, type: yes_no_na|number|choice|text|photo|signature, required, critical, weight, options, unit, fail_when, show_when, on_fail}]}. " +
-					"A condition is {op, value} on the own answer (fail_when), {item, op, value} on another's (show_when), or {all: [...]} / {any: [...]}; op is ==, !=, <, <=, >, >=, in or answered."},
+				Doc: "Array of {title, items: [{key, prompt, type: yes_no_na|number|choice|text|photo|signature, required, critical, weight, options, unit, fail_when, " +
+					"show_when, on_fail}]}. " +
+					"A condition is {op, value} on the own answer (fail_when), {item, op, value} on another's (show_when), or {all: [...]} / {any: [...]}; " +
+					"op is ==, !=, <, <=, >, >=, in or answered."},
 			{Name: "published_at", Type: Time, ReadOnly: true},
 			{Name: "supersedes_id", Type: UUID, Ref: "checklist_templates", ReadOnly: true, Doc: "The revision whose place it took."},
 			{Name: "status", Required: true, Default: "draft", OneOf: []string{"draft", "published", "retired"}},
@@ -62,7 +64,8 @@ func checklistSchedules() Resource {
 		}, target(false)...),
 			Field{Name: "assignee_user_id", Type: UUID, Names: "members"},
 			Field{Name: "rrule", MaxLen: 500, Required: true, Label: "Recurrence",
-				Doc: "RFC 5545 recurrence rule by day, week, month or year, such as FREQ=WEEKLY;BYDAY=MO,TH;BYHOUR=6,14; at most 24 times a day. Times are local to the site, across changes of the clock."},
+				Doc: "RFC 5545 recurrence rule by day, week, month or year, such as FREQ=WEEKLY;BYDAY=MO,TH;BYHOUR=6,14; at most 24 times a day. Times are local to the " +
+					"site, across changes of the clock."},
 			Field{Name: "starts_on", Type: Date, Required: true, Filled: true, Doc: "First local day; today when absent."},
 			Field{Name: "due_time", Format: Name, MaxLen: 5, Required: true, Default: "08:00", Doc: "Local time of day, HH:MM, where the rule names none."},
 			Field{Name: "grace_minutes", Type: Int, Unit: "min", Required: true, Default: "0", Min: "0", Max: "10080"},
@@ -97,7 +100,8 @@ func checklistRuns() Resource {
 			Field{Name: "completed_at", Type: Time, ReadOnly: true},
 			Field{Name: "completed_by", Type: UUID, ReadOnly: true},
 			Field{Name: "on_time", Type: Bool, ReadOnly: true, Doc: "Completed by due_at + grace_minutes; null until completed."},
-			Field{Name: "score", Type: Decimal, Unit: "percent", Min: "0", Max: "100", Doc: "100 x passed / (passed + failed) answers by weight; the server's where there is a template."},
+			Field{Name: "score", Type: Decimal, Unit: "percent", Min: "0", Max: "100",
+				Doc: "100 x passed / (passed + failed) answers by weight; the server's where there is a template."},
 			Field{Name: "passed", Type: Int, ReadOnly: true, Doc: "Answers that passed; null until completed."},
 			Field{Name: "failed", Type: Int, ReadOnly: true},
 			Field{Name: "failed_critical", Type: Int, ReadOnly: true},
@@ -127,11 +131,13 @@ func checklistRuns() Resource {
 func checklistAnswers() Resource {
 	return Resource{
 		Name: "checklist_answers", Family: "safety",
-		Doc: "One answer of an inspection. The first one begins it. A critical one that fails opens an action, or a hazard, and takes the equipment or vehicle out of service at once.",
+		Doc: "One answer of an inspection. The first one begins it. A critical one that fails opens an action, or a hazard, and takes the equipment or vehicle out " +
+			"of service at once.",
 		Fields: []Field{
 			{Name: "run_id", Type: UUID, Ref: "checklist_runs", Required: true, Fixed: true},
 			{Name: "item_key", Format: Code, Required: true, Fixed: true},
-			{Name: "value", Type: JSON, Shape: anything, Required: true, Doc: "yes, no or na; a number; one of the options; a text; ids of the inspection's photos (checklist_photos); a signature as the name typed."},
+			{Name: "value", Type: JSON, Shape: anything, Required: true,
+				Doc: "yes, no or na; a number; one of the options; a text; ids of the inspection's photos (checklist_photos); a signature as the name typed."},
 			{Name: "result", ReadOnly: true, OneOf: []string{"pass", "fail", "na"}},
 			{Name: "critical", Type: Bool, Required: true, Default: "false", ReadOnly: true},
 			{Name: "note", MaxLen: 2000},

@@ -22,7 +22,8 @@ func incidentPhotos() Resource {
 func checklistPhotos() Resource {
 	return Resource{
 		Name: "checklist_photos", Family: "safety",
-		Doc:    "Photos that inspections are answered with, without metadata. Uploaded to and seen at /v1/checklist-runs/{id}/photos by those who may read the inspection, while it is open; deleted with it.",
+		Doc: "Photos that inspections are answered with, without metadata. Uploaded to and seen at /v1/checklist-runs/{id}/photos by those who may read the " +
+			"inspection, while it is open; deleted with it.",
 		Fields: photoFields(Field{Name: "run_id", Type: UUID, Ref: "checklist_runs", Required: true, Fixed: true}),
 		Own:    []string{"created_by"},
 		Access: Access{
@@ -49,12 +50,14 @@ func photoFields(of Field) []Field {
 func reportLinks() Resource {
 	return Resource{
 		Name: "report_links", Family: "safety",
-		Doc: "Addresses of the public report page: who holds one can report a near miss or hazard at its place without an account. Printed as QR codes (/v1/report-links/{id}/qr.svg); a new token makes the old code useless. They work while the tenant's setting public_reports is true.",
+		Doc: "Addresses of the public report page: who holds one can report a near miss or hazard at its place without an account. Printed as QR codes " +
+			"(/v1/report-links/{id}/qr.svg); a new token makes the old code useless. They work while the tenant's setting public_reports is true.",
 		Fields: []Field{
 			{Name: "name", Format: Name, Required: true, Doc: "What the page calls the place."},
 			{Name: "site_id", Type: UUID, Ref: "sites"},
 			{Name: "zone_id", Type: UUID, Ref: "zones"},
-			{Name: "token", Format: Name, MaxLen: 64, Required: true, ReadOnly: true, Readers: leaders, Doc: "The last part of the page's address: 128 random bits behind the tenant."},
+			{Name: "token", Format: Name, MaxLen: 64, Required: true, ReadOnly: true, Readers: leaders,
+				Doc: "The last part of the page's address: 128 random bits behind the tenant."},
 			{Name: "rotated_at", Type: Time, ReadOnly: true},
 			{Name: "status", Required: true, Default: "active", OneOf: []string{"active", "disabled"}},
 		},

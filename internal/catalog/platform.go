@@ -25,9 +25,11 @@ func tenants() Resource {
 			{Name: "join_policy", Required: true, Default: "invite", OneOf: []string{"invite", "domain", "open"}},
 			{Name: "email_domains", Type: Array, Required: true, Default: "[]", MaxLen: 50},
 			{Name: "gs1_company_prefix", Format: Code, MaxLen: 12, Label: "GS1 company prefix"},
-			{Name: "limits", Type: JSON, Shape: shape.Of(map[string]rateLimit{}), Ruled: true, Doc: "Rate limits of the plan custom, by category: {\"api\": {\"minute\": 3000, \"burst\": 600}}. Set with a service key."},
+			{Name: "limits", Type: JSON, Shape: shape.Of(map[string]rateLimit{}), Ruled: true,
+				Doc: "Rate limits of the plan custom, by category: {\"api\": {\"minute\": 3000, \"burst\": 600}}. Set with a service key."},
 			{Name: "import_quota", Type: Int, Min: "0", Max: "1000000000", Unit: "MB", Doc: "Import files that are kept; empty = the server's. Set with a service key."},
-			{Name: "photo_quota", Type: Int, Min: "0", Max: "1000000000", Unit: "MB", Doc: "Photos of incidents and inspections; empty = the server's. Set with a service key."},
+			{Name: "photo_quota", Type: Int, Min: "0", Max: "1000000000", Unit: "MB",
+				Doc: "Photos of incidents and inspections; empty = the server's. Set with a service key."},
 		},
 		Unique: [][]string{{"slug"}},
 		Access: Access{
@@ -50,7 +52,8 @@ func members() Resource {
 			{Name: "zone_ids", Type: Array, Names: "zones", Required: true, Default: "[]", MaxLen: 500, Doc: "Zones an operator or driver is limited to; empty = all."},
 			{Name: "joined_at", Type: Time, ReadOnly: true},
 			{Name: "last_sign_in_at", Type: Time, ReadOnly: true, Readers: admins, Doc: "The last sign-in that led to this tenant."},
-			{Name: "last_seen_at", Type: Time, ReadOnly: true, Readers: admins, Doc: "When a session last began, was refreshed or came over from another tenant, to the hour."},
+			{Name: "last_seen_at", Type: Time, ReadOnly: true, Readers: admins,
+				Doc: "When a session last began, was refreshed or came over from another tenant, to the hour."},
 		},
 		Unique: [][]string{{"user_id"}},
 		Own:    []string{"user_id"},
@@ -96,7 +99,8 @@ func settings() Resource {
 		Name: "settings", Family: "platform",
 		Doc: "Tenant settings: one JSON value per key.",
 		Fields: []Field{
-			{Name: "section", Required: true, Default: "general", OneOf: []string{"general", "stock", "picking", "scoring", "safety", "engagement", "import", "security", "webhooks"}},
+			{Name: "section", Required: true, Default: "general", OneOf: []string{"general", "stock", "picking", "scoring", "safety", "engagement", "import",
+				"security", "webhooks"}},
 			{Name: "key", Format: Code, Required: true},
 			{Name: "value", Type: JSON, Shape: anything, Required: true},
 		},
@@ -114,9 +118,11 @@ func mailTemplates() Resource {
 			{Name: "kind", Required: true, Fixed: true, OneOf: []string{"confirmation", "known", "recovery", "magic_link", "invite", "tenant_invite",
 				"email_change_current", "email_change_new", "reauthentication", "password_changed", "protection_changed"}},
 			{Name: "locale", Required: true, Fixed: true, Default: "en", OneOf: []string{"en", "de"}},
-			{Name: "subject", Format: Name, Required: true, Doc: "Placeholders: {{.Link}} {{.Code}} {{.Minutes}} {{.Tenant}} {{.Role}} {{.Other}} {{.Site}} {{.Email}}, and {{if .Name}} {{else}} {{end}}."},
+			{Name: "subject", Format: Name, Required: true,
+				Doc: "Placeholders: {{.Link}} {{.Code}} {{.Minutes}} {{.Tenant}} {{.Role}} {{.Other}} {{.Site}} {{.Email}}, and {{if .Name}} {{else}} {{end}}."},
 			{Name: "text", Required: true},
-			{Name: "html", MaxLen: 30000, Doc: "Empty: the mail is text alone. What placeholders hold is escaped; links lead to {{.Link}}, {{.Site}} or an allowed address."},
+			{Name: "html", MaxLen: 30000,
+				Doc: "Empty: the mail is text alone. What placeholders hold is escaped; links lead to {{.Link}}, {{.Site}} or an allowed address."},
 		},
 		Unique: [][]string{{"kind", "locale"}},
 		Access: Access{Read: []Grant{to(admins)}, Create: m, Update: m, Delete: m},
@@ -136,9 +142,13 @@ func importJobs() Resource {
 			{Name: "sha256", Format: Name, MaxLen: 64, ReadOnly: true},
 			{Name: "encoding", Format: Name, MaxLen: 40, ReadOnly: true},
 			{Name: "delimiter", Format: Plain, MaxLen: 4, ReadOnly: true},
-			{Name: "header_row", Type: Int, ReadOnly: true, Min: "0", Doc: "Line that the file's header begins on, or its row of a sheet; 0 = it has none; null before the file is processed, and for JSON."},
-			{Name: "mapping", Type: JSON, Shape: freeObject, Ruled: true, Doc: "{field: header}, or {field: column number from 1}; guessed from the header when absent."},
-			{Name: "options", Type: JSON, Shape: shape.Of(importOptions{}), Ruled: true, Required: true, Default: "{}", Doc: "mode, header, header_row, delimiter, date_order (dmy, mdy or ymd: what stands first), decimal_mark, timezone, defaults, sheet, guess, dry_run, force; what is not said is found by looking."},
+			{Name: "header_row", Type: Int, ReadOnly: true, Min: "0",
+				Doc: "Line that the file's header begins on, or its row of a sheet; 0 = it has none; null before the file is processed, and for JSON."},
+			{Name: "mapping", Type: JSON, Shape: freeObject, Ruled: true,
+				Doc: "{field: header}, or {field: column number from 1}; guessed from the header when absent."},
+			{Name: "options", Type: JSON, Shape: shape.Of(importOptions{}), Ruled: true, Required: true, Default: "{}",
+				Doc: "mode, header, header_row, delimiter, date_order (dmy, mdy or ymd: what stands first), decimal_mark, timezone, defaults, sheet, guess, dry_run, " +
+					"force; what is not said is found by looking."},
 			{Name: "total_rows", Type: Int, ReadOnly: true, Required: true, Default: "0"},
 			{Name: "valid_rows", Type: Int, ReadOnly: true, Required: true, Default: "0"},
 			{Name: "invalid_rows", Type: Int, ReadOnly: true, Required: true, Default: "0"},
@@ -217,7 +227,8 @@ func audit() Resource {
 
 // safetyRecords are the collections whose changes the safety officer sees.
 var safetyRecords = []string{"incidents", "incident_photos", "actions", "osha_cases", "osha_summaries", "checklist_templates", "checklist_schedules",
-	"checklist_runs", "checklist_answers", "toolbox_talks", "talk_attendances", "regulations", "compliance_events", "courses", "training_assignments", "report_links"}
+	"checklist_runs", "checklist_answers", "toolbox_talks", "talk_attendances", "regulations", "compliance_events", "courses", "training_assignments",
+	"report_links"}
 
 func roleNames() []string {
 	out := make([]string, len(actor.Members))

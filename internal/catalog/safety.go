@@ -12,7 +12,8 @@ var severities = []string{"low", "medium", "high", "critical"}
 // hazards are the kinds of hazard that incidents are told apart by. The list is
 // closed so that figures of several sites and years can be compared; what is not
 // on it is "other", and in words in the description.
-var hazards = []string{"slip_trip", "fall_height", "struck_by", "caught_in", "manual_handling", "powered_truck", "traffic", "chemical", "electrical", "ergonomics", "violence", "other"}
+var hazards = []string{"slip_trip", "fall_height", "struck_by", "caught_in", "manual_handling", "powered_truck", "traffic", "chemical", "electrical",
+	"ergonomics", "violence", "other"}
 
 func incidents() Resource {
 	return Resource{
@@ -35,8 +36,10 @@ func incidents() Resource {
 			{Name: "anonymous", Type: Bool, Required: true, Default: "false", Fixed: true},
 			{Name: "site_id", Type: UUID, Ref: "sites"},
 			{Name: "zone_id", Type: UUID, Ref: "zones"},
-			{Name: "entities", Type: JSON, Shape: shape.Of([]incidentEntity{}), Ruled: true, Required: true, Default: "[]", Readers: leaders, Doc: "Array of {entity_type, entity_id, role}."},
-			{Name: "category_tags", Type: Array, Required: true, Default: "[]", MaxLen: 20, OneOf: hazards, Label: "Categories", Doc: "What kind of hazard it was, one or several."},
+			{Name: "entities", Type: JSON, Shape: shape.Of([]incidentEntity{}), Ruled: true, Required: true, Default: "[]", Readers: leaders,
+				Doc: "Array of {entity_type, entity_id, role}."},
+			{Name: "category_tags", Type: Array, Required: true, Default: "[]", MaxLen: 20, OneOf: hazards, Label: "Categories",
+				Doc: "What kind of hazard it was, one or several."},
 			{Name: "likelihood", Type: Int, Min: "1", Max: "5"},
 			{Name: "risk_rating", Type: Int, ReadOnly: true, Doc: "Severity (1-4) x likelihood (1-5)."},
 			{Name: "lat", Type: Float, Min: "-90", Max: "90"},
@@ -44,7 +47,8 @@ func incidents() Resource {
 			{Name: "attachments", Type: JSON, Shape: shape.Of([]any{}), Required: true, Default: "[]"},
 			{Name: "duplicate_of", Type: UUID, Ref: "incidents"},
 			{Name: "void_reason", Format: Name},
-			{Name: "root_causes", Type: JSON, Shape: shape.Of([]rootCause{}), Ruled: true, Required: true, Default: "[]", Readers: leaders, Doc: "Array of {method: 5whys|fishbone|tree, layer: immediate|underlying|organisational, text, whys}."},
+			{Name: "root_causes", Type: JSON, Shape: shape.Of([]rootCause{}), Ruled: true, Required: true, Default: "[]", Readers: leaders,
+				Doc: "Array of {method: 5whys|fishbone|tree, layer: immediate|underlying|organisational, text, whys}."},
 			{Name: "lessons"},
 			{Name: "lead_user_id", Type: UUID, Names: "members", Doc: "Who leads the investigation."},
 			{Name: "due_on", Type: Date, Doc: "When the investigation is to be done."},
