@@ -27,7 +27,7 @@ func (a *App) routes() []api.Route {
 		{Pattern: "/healthz", Methods: get, Tag: "operation", Doc: "The process lives", Public: true, Handler: http.HandlerFunc(a.healthz)},
 		{Pattern: "/readyz", Methods: get, Tag: "operation", Doc: "Requests can be served: database usable, not stopping", Public: true, Handler: http.HandlerFunc(a.readyz)},
 		{Pattern: "/openapi.json", Methods: get, Tag: "operation", Doc: "This document", Public: true, Handler: a.document.Handler()},
-		{Pattern: "/types.ts", Methods: get, Tag: "operation", Public: true, Handler: a.types(),
+		{Pattern: "/types.ts", Methods: get, Tag: "operation", Public: true, Handler: serveTypes(),
 			Doc: "Types of records, verbs and functions for supabase-js: createClient<Database>()"},
 		{Pattern: "/{$}", Methods: get, Tag: "operation", Doc: "Where things are", Public: true, Handler: http.HandlerFunc(a.index)},
 		{Pattern: "/v1/{$}", Methods: get, Tag: "operation", Doc: "The OpenAPI document of what the caller may use", Handler: a.platform.Root(a.document)},

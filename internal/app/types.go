@@ -36,8 +36,8 @@ func typeSource() typegen.Source {
 	return src
 }
 
-// types serves the module of types, made once.
-func (a *App) types() http.Handler {
+// serveTypes serves the module of types, made once.
+func serveTypes() http.Handler {
 	module := TypeScript()
 	return http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "text/plain; charset=utf-8")
