@@ -18,7 +18,7 @@ export GOTOOLCHAIN ?= local
 .PHONY: build run test unit supabase check race kill fuzz bench setup clean
 
 build: ## bin/holdfast
-	$(GO) build -trimpath -o bin/holdfast ./cmd/holdfast
+	$(GO) build -trimpath -ldflags "-s -w" -o bin/holdfast ./cmd/holdfast
 
 run: ## a server with two demo tenants
 	$(GO) run ./cmd/holdfast serve --demo

@@ -65,6 +65,9 @@ func backupCommand(o *options) *cobra.Command {
 				return err
 			}
 			reportBackup(cmd.OutOrStdout(), made)
+			if err := app.NoteBackup(cmd.Context(), cfg, made); err != nil {
+				fmt.Fprintf(cmd.ErrOrStderr(), "the backup is good, but the database does not know of it: %v\n", err)
+			}
 			return nil
 		},
 	}

@@ -98,6 +98,7 @@ type App struct {
 	fleet       fleet
 	metrics     *metrics.Metrics // nil in a tool
 	analyst     analyst
+	backups     *schedule
 	now         func() time.Time
 }
 
@@ -120,8 +121,15 @@ func Open(ctx context.Context, c *config.Config, mode Mode) (*App, error) {
 	if err != nil {
 		return nil, err
 	}
+	migrate := mode != Tool || !exists(c)
+	if migrate && mode == Server {
+		if migrate, err = migrating(ctx, c); err != nil {
+			a.closeFleet()
+			return nil, err
+		}
+	}
 	a.DB, err = db.Open(ctx, db.Options{
-		URL: c.DatabaseURL, Dir: c.Data, Exclusive: mode == Server, Migrate: mode != Tool || !exists(c),
+		URL: c.DatabaseURL, Dir: c.Data, Exclusive: mode == Server, Migrate: migrate,
 		Pooler: c.DatabasePooler == "transaction", Observe: a.gate.Statements,
 	})
 	if err != nil {
@@ -210,6 +218,7 @@ func (a *App) services(ctx context.Context, mode Mode) error {
 // faces makes what stands between the services and HTTP.
 func (a *App) faces() (err error) {
 	a.cache = cache.New(cache.Options{})
+	a.backups = newSchedule(a.DB, a.Config, a.now)
 	a.programme = programme.New(a.Store, a.now, a.hooks())
 	a.table = functions.Table(functions.Deps{Store: a.Store, Imports: a.Imports, Now: a.now, Programme: a.programme})
 	a.functions = api.NewFunctions(a.gate, a.cache, a.table)

@@ -25,6 +25,7 @@ func (a *App) watch() {
 		return metrics.Value{Name: "holdfast_" + name, Help: help, Read: read, Counter: true}
 	}
 	queue := a.lately(a.queues)
+	a.metrics.Watch(a.backups.values()...)
 	a.metrics.Watch(
 		counter("cache_hits_total", "Kept answers given.", func() float64 { return float64(a.cache.Stats().Hits) }),
 		counter("cache_misses_total", "Answers that were made.", func() float64 { return float64(a.cache.Stats().Misses) }),

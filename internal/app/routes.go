@@ -34,6 +34,8 @@ func (a *App) routes() []api.Route {
 		{Pattern: "/rest/v1/{$}", Methods: get, Tag: "operation", Doc: "The OpenAPI document of what the caller may use", Handler: a.platform.Root(a.document)},
 		{Pattern: "/v1/rate-limit/status", Methods: get, Tag: "limits", Doc: "What the caller has left in each window", Handler: a.platform.RateLimits()},
 		{Pattern: "/v1/permissions", Methods: get, Tag: "people", Doc: "What the caller may do to each collection and function; user_id: what that member may (administrators)", Handler: a.permissions().Handler()},
+		{Pattern: "/v1/backup-status", Methods: get, Tag: "operation", Doc: "How old the last good backup of the server is (administrators)",
+			Handler: api.Backups(a.gate, a.backups.status)},
 		{Pattern: "/v1/cache", Methods: del, Tag: "limits", Doc: "Forget the tenant's kept answers (administrators)", Handler: a.platform.ClearCache()},
 		{Pattern: "/v1/import-jobs", Methods: post, Tag: "imports", Doc: "Create an import job, with its file (multipart) or without (JSON)", Handler: imp.Create(), Keyed: true,
 			Body: map[string]string{"file": "file", "target": "string", "mapping": "object", "options": "object"}},

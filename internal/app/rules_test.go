@@ -20,7 +20,7 @@ var floors = []struct {
 	{"keys and element strings of GS1, which formats of fields and the scanner share", []string{"gs1"}},
 	{"settings, memory and sealing, the structure of JSON, no feature; a connection that may be away", []string{"config", "cache", "heap", "seal", "shape", "redis"}},
 	{"toolboxes for one outside thing each: database, HTTP, windows, files, mail", []string{"db", "web", "limit", "blob", "mail"}},
-	{"what the server has done, in numbers; the form of a backup", []string{"metrics", "backup"}},
+	{"what the server has done, in numbers; the form of a backup; what may be wrong with an installation", []string{"metrics", "backup", "doctor"}},
 	{"what the records are; who may pass; what nodes tell each other, who works, and what was answered before", []string{"catalog", "gate", "bus", "lease", "once"}},
 	{"the request grammar, checked against the catalog; types of it for clients", []string{"query", "typegen"}},
 	{"rows of any resource; what happened to them", []string{"store", "event"}},

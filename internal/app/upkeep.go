@@ -55,6 +55,7 @@ func (a *App) upkeep(ctx, sending context.Context) {
 	every(noticeEvery, "mail invitations", a.sendInvitations)
 	every(keyUseEvery, "write uses of service keys", a.Identity.WriteKeyUses)
 	every(sealEvery, "seal the audit log", a.Identity.SealAudit)
+	every(backupEvery, "back up", a.backups.due)
 	every(sweepEvery, "sweep events", a.notifier.Sweep)
 	every(sweepEvery, "sweep webhooks", a.Webhooks.Sweep)
 	every(sweepEvery, "sweep idempotency keys", a.keys.Sweep)

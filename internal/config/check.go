@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 )
 
 // weakSecrets are secrets printed in public documentation.
@@ -36,7 +37,9 @@ func (c *Config) check() error {
 	if c.OTPLength < 6 || c.OTPLength > 10 {
 		return errors.New("config: otp_length must be between 6 and 10")
 	}
-	for _, f := range []func() error{c.checkSecret, c.checkMaster, c.checkURLs, c.checkProviders, c.checkPhone, c.checkKeys, c.checkTLS, c.checkLimits} {
+	for _, f := range []func() error{
+		c.checkSecret, c.checkMaster, c.checkURLs, c.checkProviders, c.checkPhone, c.checkKeys, c.checkTLS, c.checkBackups, c.checkLimits,
+	} {
 		if err := f(); err != nil {
 			return err
 		}
@@ -158,6 +161,36 @@ func (c *Config) checkKeys() error {
 func (c *Config) checkTLS() error {
 	if (c.TLSCert == "") != (c.TLSKey == "") {
 		return errors.New("config: tls_cert and tls_key go together")
+	}
+	if len(c.TLSDomains) == 0 {
+		return nil
+	}
+	if c.TLSCert != "" {
+		return errors.New("config: tls_domains and tls_cert are two ways to one thing: give one")
+	}
+	for _, d := range c.TLSDomains {
+		if net.ParseIP(d) != nil || !strings.Contains(d, ".") || strings.ContainsAny(d, "*/: ") {
+			return fmt.Errorf("config: tls_domains: %q is no public name such as wms.example.com", d)
+		}
+	}
+	if c.PublicURL == "" {
+		c.PublicURL = "https://" + c.TLSDomains[0]
+	}
+	return nil
+}
+
+// checkBackups refuses a schedule that could not be kept.
+func (c *Config) checkBackups() error {
+	if c.BackupTo == "" {
+		return nil
+	}
+	switch {
+	case c.BackupPassphrase == "" && c.BackupRecipient == "":
+		return errors.New("config: backup_to needs backup_passphrase or backup_recipient: backups hold the master key and everybody's data")
+	case c.BackupEvery < time.Minute:
+		return errors.New("config: backup_every must be at least 1m")
+	case c.BackupKeep < 1:
+		return errors.New("config: backup_keep must be at least 1")
 	}
 	return nil
 }

@@ -22,6 +22,7 @@ type Config struct {
 	ImportQuota       int           `name:"import_quota" default:"5120" doc:"megabytes of import files one tenant may keep"`
 	PhotoQuota        int           `name:"photo_quota" default:"10240" doc:"megabytes of photos one tenant may keep"`
 	RedisTimeout      time.Duration `name:"redis_timeout" default:"250ms" doc:"how long a request waits for Redis before the node counts by itself"`
+	Migrate           string        `name:"migrate" default:"auto" oneof:"auto wait never" doc:"a schema that is behind is migrated, waited for, or refused"`
 	DatabasePooler    string        `name:"database_pooler" default:"session" oneof:"session transaction" doc:"transaction = a transaction pooler (PgBouncer) stands before PostgreSQL"`
 	PublicURL         string        `name:"public_url" doc:"address clients use; links and tokens are built from it (default http://<listen>)"`
 	SiteURL           string        `name:"site_url" doc:"where users land after mail links (default: public_url)"`
@@ -82,7 +83,14 @@ type Config struct {
 	CORSOrigins       []string      `name:"cors_origins" default:"*" doc:"browser origins that may call the API"`
 	TLSCert           string        `name:"tls_cert" doc:"certificate file (PEM)"`
 	TLSKey            string        `name:"tls_key" secret:"true" doc:"private key file (PEM)"`
+	TLSDomains        []string      `name:"tls_domains" doc:"public names to fetch certificates for (ACME)"`
+	ACMEURL           string        `name:"acme_url" default:"https://acme-v02.api.letsencrypt.org/directory" doc:"directory of the certificate authority"`
+	ACMEEmail         string        `name:"acme_email" doc:"address that the certificate authority writes to"`
+	ACMEListen        string        `name:"acme_listen" doc:"second listener, usually :80, for HTTP-01; it sends the rest to https"`
 	WebhookPrivate    bool          `name:"webhook_allow_private" doc:"let webhooks call http and private addresses: for tests and closed networks"`
+	BackupTo          string        `name:"backup_to" secret:"true" doc:"where the server makes backups by itself: a directory or s3:// address"`
+	BackupEvery       time.Duration `name:"backup_every" default:"24h" doc:"how old the last backup may be before the next is made"`
+	BackupKeep        int           `name:"backup_keep" default:"7" doc:"how many of the backups that the server made are kept"`
 	BackupPassphrase  string        `name:"backup_passphrase" secret:"true" doc:"passphrase that backups are encrypted to; at least 12 characters"`
 	BackupRecipient   string        `name:"backup_recipient" doc:"age public key (age1...) that backups are encrypted to, instead of a passphrase"`
 	LogLevel          string        `name:"log_level" default:"info" oneof:"debug info warn error" doc:"least level that is logged"`
@@ -148,6 +156,9 @@ func Load(file string, environ []string, flags map[string]string) (*Config, erro
 		if err := src.readFile(file); err != nil {
 			return nil, err
 		}
+	}
+	if err := src.readCredentials(environ); err != nil {
+		return nil, err
 	}
 	if err := src.readEnv(environ); err != nil {
 		return nil, err

@@ -57,12 +57,20 @@ func (s *source) readEnv(environ []string) error {
 		if !strings.HasPrefix(key, prefix) || key == FileVariable || strings.HasPrefix(key, testPrefix) {
 			continue
 		}
-		if !s.put(strings.ToLower(strings.TrimPrefix(key, prefix)), val) {
-			var known []string
-			for _, k := range Settings() {
-				known = append(known, k.Env)
+		name := strings.ToLower(strings.TrimPrefix(key, prefix))
+		known := s.put(name, val)
+		if !known {
+			var err error
+			if known, err = s.putFile(name, val); err != nil {
+				return err
 			}
-			return unknown(key, known)
+		}
+		if !known {
+			var names []string
+			for _, k := range Settings() {
+				names = append(names, k.Env)
+			}
+			return unknown(key, names)
 		}
 	}
 	return nil

@@ -30,3 +30,20 @@ func (d *DB) Columns(ctx context.Context) (map[string]map[string]string, error) 
 func SameType(reported, asked string) bool {
 	return strings.EqualFold(reported, asked) || asked == "timestamptz" && reported == "timestamp with time zone"
 }
+
+// Unfenced names the tables of tenants that row level security does not bind,
+// in its forced form, with a policy. On SQLite, which has none, there are none.
+func (d *DB) Unfenced(ctx context.Context) (out []string, err error) {
+	if d.kind != PostgreSQL {
+		return nil, nil
+	}
+	const sql = `SELECT c.relname FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
+		JOIN pg_attribute a ON a.attrelid = c.oid AND a.attnum = 1 AND a.attname = 'tenant_id'
+		WHERE n.nspname = 'public' AND c.relkind IN ('r', 'p') AND NOT c.relispartition
+		AND (NOT c.relrowsecurity OR NOT c.relforcerowsecurity OR NOT EXISTS (SELECT FROM pg_policy p WHERE p.polrelid = c.oid))
+		ORDER BY c.relname`
+	err = d.Read(ctx, Scope{}, func(tx *Tx) error {
+		return tx.Query(sql, nil, func(r *Row) error { out = append(out, r.Text(0)); return nil })
+	})
+	return out, err
+}

@@ -277,6 +277,18 @@ create table leases (
   primary key (name)
 );
 
+-- Backups that were made, and where: not where the key is. The scheduled ones
+-- are removed when there are more than are kept.
+create table backups (
+  id uuid not null,
+  made_at timestamptz not null,
+  place text not null,
+  name text not null,
+  bytes bigint not null,
+  scheduled boolean not null,
+  primary key (id)
+);
+
 -- What was answered to requests that carry an Idempotency-Key, for a day.
 -- id is a digest of caller, method, path and key; print one of the request.
 create table idempotency_keys (

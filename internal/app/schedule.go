@@ -1,0 +1,184 @@
+package app
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"sync"
+	"time"
+
+	"github.com/google/uuid"
+
+	"holdfast/internal/api"
+	"holdfast/internal/backup"
+	"holdfast/internal/blob"
+	"holdfast/internal/config"
+	"holdfast/internal/db"
+	"holdfast/internal/lease"
+	"holdfast/internal/metrics"
+)
+
+// schedule makes the backups that backup_to asks for, one node of a fleet at a
+// time, removes old ones of its own and knows how old the last good one is.
+type schedule struct {
+	db    *db.DB
+	c     *config.Config
+	lease *lease.Lease
+	now   func() time.Time
+
+	mu     sync.Mutex
+	tried  time.Time // the last attempt that failed
+	asked  time.Time // when kept was read
+	kept   api.BackupStatus
+	failed float64 // attempts since the start
+}
+
+func newSchedule(d *db.DB, c *config.Config, now func() time.Time) *schedule {
+	return &schedule{db: d, c: c, lease: lease.New(d, "backup"), now: now}
+}
+
+// Pauses of the schedule.
+const (
+	backupEvery = time.Minute      // is one due?
+	backupRetry = 10 * time.Minute // after one that failed
+	statusTTL   = 15 * time.Second
+)
+
+// due makes a backup when the last good one is old enough.
+func (s *schedule) due(ctx context.Context) error {
+	if s.c.BackupTo == "" {
+		return nil
+	}
+	_, err := s.lease.Do(ctx, func(ctx context.Context) error {
+		last, err := s.read(ctx)
+		if err != nil {
+			return err
+		}
+		if last.LastGoodAt != nil && s.now().Sub(*last.LastGoodAt) < s.c.BackupEvery || s.now().Sub(s.tried) < backupRetry {
+			return nil
+		}
+		return s.make(ctx)
+	})
+	return err
+}
+
+func (s *schedule) make(ctx context.Context) error {
+	secret := backup.Secret{Passphrase: s.c.BackupPassphrase, Recipient: s.c.BackupRecipient}
+	made, err := Backup(ctx, s.c, BackingUp{To: s.c.BackupTo, Secret: secret})
+	if err != nil {
+		s.mu.Lock()
+		s.tried, s.failed = s.now(), s.failed+1
+		s.mu.Unlock()
+		return fmt.Errorf("app: scheduled backup: %w", err)
+	}
+	if err := noteBackup(ctx, s.db, made, true); err != nil {
+		return err
+	}
+	slog.Info("backup made", "where", made.Where, "name", made.Name, "bytes", made.Size, "milliseconds", made.Took.Milliseconds())
+	return s.prune(ctx, made.Where)
+}
+
+// noteBackup remembers a good backup.
+func noteBackup(ctx context.Context, d *db.DB, b BackedUp, scheduled bool) error {
+	return d.Write(ctx, db.Scope{All: true}, func(tx *db.Tx) error {
+		_, err := tx.Exec("INSERT INTO backups (id, made_at, place, name, bytes, scheduled) VALUES ($1, $2, $3, $4, $5, $6)",
+			b.ID, b.Made, b.Where, b.Name, b.Size, scheduled)
+		return err
+	})
+}
+
+// prune removes the scheduled backups in a place past those that are kept. It
+// touches no file that this installation did not make.
+func (s *schedule) prune(ctx context.Context, place string) error {
+	type old struct{ id, name string }
+	var list []old
+	err := s.db.Read(ctx, db.Scope{All: true}, func(tx *db.Tx) error {
+		return tx.Query("SELECT id, name FROM backups WHERE place = $1 AND scheduled = $2 ORDER BY made_at DESC, id DESC LIMIT 1000 OFFSET $3",
+			[]any{place, true, s.c.BackupKeep}, func(r *db.Row) error { list = append(list, old{r.Text(0), r.Text(1)}); return nil })
+	})
+	if err != nil || len(list) == 0 {
+		return err
+	}
+	address, _ := Target(s.c.BackupTo)
+	shelf, err := blob.OpenShelf(address)
+	if err != nil {
+		return err
+	}
+	for _, b := range list {
+		if err := shelf.Remove(ctx, b.name); err != nil {
+			return err
+		}
+		err := s.db.Write(ctx, db.Scope{All: true}, func(tx *db.Tx) error { _, err := tx.Exec("DELETE FROM backups WHERE id = $1", b.id); return err })
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// read says what the database knows of backups.
+func (s *schedule) read(ctx context.Context) (out api.BackupStatus, err error) {
+	out = api.BackupStatus{Scheduled: s.c.BackupTo != "", EverySeconds: int64(s.c.BackupEvery.Seconds())}
+	if !out.Scheduled {
+		out.EverySeconds = 0
+	}
+	err = s.db.Read(ctx, db.Scope{All: true}, func(tx *db.Tx) error {
+		return tx.Query("SELECT made_at, bytes FROM backups ORDER BY made_at DESC, id DESC LIMIT 1", nil, func(r *db.Row) error {
+			at, n := r.Time(0), r.Int(1)
+			age := int64(s.now().Sub(at).Seconds())
+			out.LastGoodAt, out.AgeSeconds, out.Bytes = &at, &age, &n
+			return nil
+		})
+	})
+	return out, err
+}
+
+// status is read, kept for some seconds.
+func (s *schedule) status(ctx context.Context) (api.BackupStatus, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.now().Sub(s.asked) < statusTTL {
+		return s.kept, nil
+	}
+	out, err := s.read(ctx)
+	if err == nil {
+		s.kept, s.asked = out, s.now()
+	}
+	return out, err
+}
+
+// values are the numbers that an alarm is set on.
+func (s *schedule) values() []metrics.Value {
+	return []metrics.Value{
+		{Name: "holdfast_backup_age_seconds", Help: "Age of the last good backup; -1 = there is none, or the database does not answer.", Read: s.age},
+		{Name: "holdfast_backup_failures_total", Help: "Scheduled backups that failed.", Counter: true, Read: func() float64 {
+			s.mu.Lock()
+			defer s.mu.Unlock()
+			return s.failed
+		}},
+	}
+}
+
+func (s *schedule) age() float64 {
+	ctx, cancel := context.WithTimeout(context.Background(), 3*time.Second)
+	defer cancel()
+	got, err := s.status(ctx)
+	if err != nil || got.AgeSeconds == nil {
+		return -1
+	}
+	return float64(*got.AgeSeconds)
+}
+
+// NoteBackup remembers a backup that a command made, when the database is one
+// of this program's schema.
+func NoteBackup(ctx context.Context, c *config.Config, b BackedUp) error {
+	if _, err := uuid.Parse(b.ID); err != nil {
+		return fmt.Errorf("app: %w", err)
+	}
+	d, err := db.Open(ctx, db.Options{URL: c.DatabaseURL, Dir: c.Data, Pooler: c.DatabasePooler == "transaction"})
+	if err != nil {
+		return err
+	}
+	defer d.Close()
+	return noteBackup(ctx, d, b, false)
+}

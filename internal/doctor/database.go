@@ -1,0 +1,305 @@
+package doctor
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/url"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"holdfast/internal/blob"
+	"holdfast/internal/db"
+)
+
+func median(list []time.Duration) time.Duration {
+	slices.Sort(list)
+	return list[len(list)/2]
+}
+
+// opened is the database of the patient, or why there is none.
+type opened struct {
+	db  *db.DB
+	err error
+}
+
+var errNone = errors.New("there is no database yet")
+
+// open opens the database once, when its schema lets it.
+func (p *Patient) open(ctx context.Context) (*db.DB, error) {
+	if p.database == nil {
+		p.database = &opened{}
+		o := db.Options{URL: p.Config.DatabaseURL, Dir: p.Config.Data, Pooler: p.Config.DatabasePooler == "transaction", PoolSize: 2}
+		if s, err := db.State(ctx, o); err != nil {
+			p.database.err = err
+		} else if s.Fresh {
+			p.database.err = errNone
+		} else {
+			p.database.db, p.database.err = db.Open(context.WithoutCancel(ctx), o)
+		}
+	}
+	return p.database.db, p.database.err
+}
+
+func (p *Patient) close() {
+	if p.database != nil && p.database.db != nil {
+		p.database.db.Close()
+	}
+}
+
+// onDatabase runs a look that needs the database; without one it says nothing,
+// because the look at the schema has said it.
+func (p *Patient) onDatabase(ctx context.Context, only db.Engine, f func(*db.DB) ([]Finding, error)) []Finding {
+	if only != "" && (only == db.PostgreSQL) != (p.Config.DatabaseURL != "") {
+		return nil
+	}
+	d, err := p.open(ctx)
+	if err != nil {
+		return nil
+	}
+	found, err := f(d)
+	if err != nil {
+		return append(found, failure("holdfast doctor", "", "this could not be looked at: %v", err)...)
+	}
+	return found
+}
+
+func lookSchema(ctx context.Context, p *Patient) []Finding {
+	s, err := db.State(ctx, db.Options{URL: p.Config.DatabaseURL, Dir: p.Config.Data})
+	switch {
+	case err != nil:
+		return failure("holdfast status", "nothing works without it", "the database cannot be read: %v", err)
+	case s.Fresh:
+		return warning("holdfast serve", "it is made at the first start", "there is no schema yet")
+	case s.Have > s.Want:
+		return failure("install the newer Holdfast, or restore a backup of this one", "this program refuses it",
+			"the schema %d is newer than this program, which knows %d", s.Have, s.Want)
+	case s.Have < s.Want:
+		return failure("holdfast upgrade check && holdfast migrate", "servers do not start or migrate at the start",
+			"the schema is %d, this program needs %d", s.Have, s.Want)
+	}
+	if _, err := p.open(ctx); err != nil {
+		return failure("holdfast status", "nothing works without it", "the database cannot be opened: %v", err)
+	}
+	return nil
+}
+
+// skew is how far clocks may differ: tokens are held to their times.
+const skew = 5 * time.Second
+
+func lookClock(ctx context.Context, p *Patient) []Finding {
+	return p.onDatabase(ctx, "", func(d *db.DB) (out []Finding, err error) {
+		var server, newest time.Time
+		err = d.Read(ctx, db.Scope{All: true}, func(tx *db.Tx) error {
+			if d.Engine() == db.PostgreSQL {
+				tx.Queue("SELECT clock_timestamp()", nil, func(r *db.Row) error { server = r.Time(0); return nil })
+			}
+			tx.Queue("SELECT MAX(at) FROM audit", nil, func(r *db.Row) error {
+				if !r.Null(0) {
+					newest = r.Time(0)
+				}
+				return nil
+			})
+			return tx.Flush()
+		})
+		if err != nil {
+			return nil, err
+		}
+		const command, why = "timedatectl set-ntp true", "tokens, limits and deadlines go by it"
+		now := p.Now()
+		if off := now.Sub(server).Abs(); !server.IsZero() && off > skew {
+			out = failure(command, why, "the clock differs from the database server's by %s", off.Round(time.Second))
+		}
+		if ahead := newest.Sub(now); ahead > skew {
+			out = append(out, failure(command, why,
+				"the clock is behind: the newest record is of %s, in %s", newest.UTC().Format(time.RFC3339), ahead.Round(time.Second))...)
+		}
+		return out, nil
+	})
+}
+
+func lookKeys(ctx context.Context, p *Patient) []Finding {
+	return p.onDatabase(ctx, "", func(*db.DB) ([]Finding, error) {
+		if err := p.Open(ctx); err != nil {
+			return failure("put back the master.key that belongs to this database, or name it by master_key_file",
+				"sealed secrets cannot be read", "the services do not open: %v", err), nil
+		}
+		return nil, nil
+	})
+}
+
+func lookRowSecurity(ctx context.Context, p *Patient) []Finding {
+	return p.onDatabase(ctx, db.PostgreSQL, func(d *db.DB) (out []Finding, err error) {
+		open, err := d.Unfenced(ctx)
+		for _, t := range open {
+			out = append(out, failure("ALTER TABLE "+t+" ENABLE ROW LEVEL SECURITY, FORCE ROW LEVEL SECURITY",
+				"a query that forgets its tenant would show others' rows", "row level security is off or not forced on %s", t)...)
+		}
+		return out, err
+	})
+}
+
+// orphanAge is how old a file must be to count: a younger one may be on its way.
+const orphanAge = 26 * time.Hour
+
+func lookFiles(ctx context.Context, p *Patient) []Finding {
+	return p.onDatabase(ctx, "", func(d *db.DB) ([]Finding, error) {
+		named, err := fileKeys(ctx, d)
+		if err != nil {
+			return nil, err
+		}
+		files, err := blob.Open(ctx, p.Config.BlobURL, filepath.Join(p.Config.Data, "files"))
+		if err != nil {
+			return failure("holdfast config dump", "uploads and photos cannot be read", "the file store cannot be opened: %v", err), nil
+		}
+		defer files.Close()
+		orphans := 0
+		for f, err := range files.List(ctx) {
+			if err != nil {
+				return nil, err
+			}
+			if !named[f.Key] && p.Now().Sub(f.Kept) > orphanAge {
+				orphans++
+			}
+			delete(named, f.Key)
+		}
+		var out []Finding
+		if orphans > 0 {
+			out = warning("a running server removes them within the hour", "they take room", "%d files have no record", orphans)
+		}
+		if len(named) > 0 {
+			out = append(out, failure("holdfast restore the files from a backup", "uploads and photos are lost", "%d records have no file", len(named))...)
+		}
+		return out, nil
+	})
+}
+
+// fileKeys are the keys that records name.
+func fileKeys(ctx context.Context, d *db.DB) (map[string]bool, error) {
+	columns, err := d.Columns(ctx)
+	if err != nil {
+		return nil, err
+	}
+	out := map[string]bool{}
+	err = d.Read(ctx, db.Scope{All: true}, func(tx *db.Tx) error {
+		for table, c := range columns {
+			if _, ok := c["blob_key"]; !ok {
+				continue
+			}
+			tx.Queue("SELECT blob_key FROM "+table+" WHERE blob_key IS NOT NULL", nil, func(r *db.Row) error { out[r.Text(0)] = true; return nil })
+		}
+		return tx.Flush()
+	})
+	return out, err
+}
+
+// oldBackup is the age past which a backup made by hand is old.
+const oldBackup = 8 * 24 * time.Hour
+
+func lookBackup(ctx context.Context, p *Patient) []Finding {
+	return p.onDatabase(ctx, "", func(d *db.DB) ([]Finding, error) {
+		var last time.Time
+		err := d.Read(ctx, db.Scope{All: true}, func(tx *db.Tx) error {
+			return tx.Query("SELECT MAX(made_at) FROM backups", nil, func(r *db.Row) error {
+				if !r.Null(0) {
+					last = r.Time(0)
+				}
+				return nil
+			})
+		})
+		const command, why = "holdfast backup /srv/backups/, or backup_to for one a day", "a broken disk would take everything"
+		limit := oldBackup
+		if p.Config.BackupTo != "" {
+			limit = 2 * p.Config.BackupEvery
+		}
+		switch age := p.Now().Sub(last); {
+		case err != nil:
+			return nil, err
+		case last.IsZero():
+			return warning(command, why, "no backup is known"), nil
+		case age > limit:
+			return warning(command, why, "the last backup is %s old", age.Round(time.Minute)), nil
+		}
+		return nil, nil
+	})
+}
+
+// lookPooler finds something that stands between and hands one connection to
+// many clients, while statements are prepared by name.
+func lookPooler(ctx context.Context, p *Patient) []Finding {
+	return p.onDatabase(ctx, db.PostgreSQL, func(d *db.DB) ([]Finding, error) {
+		if p.Config.DatabasePooler == "transaction" {
+			return nil, nil
+		}
+		u, err := url.Parse(p.Config.DatabaseURL)
+		if err != nil || u.Port() == "" {
+			return nil, nil
+		}
+		port := ""
+		err = d.Read(ctx, db.Scope{}, func(tx *db.Tx) error {
+			return tx.Query("SELECT coalesce(CAST(inet_server_port() AS text), '')", nil, func(r *db.Row) error { port = r.Text(0); return nil })
+		})
+		if err != nil || port == "" || port == u.Port() {
+			return nil, err
+		}
+		return warning("database_pooler = transaction, when it is PgBouncer in that mode", "prepared statements fail through a transaction pooler",
+			"something stands between: port %s is asked, port %s answers", u.Port(), port), nil
+	})
+}
+
+// lateReplica is how far behind a replica may be.
+const lateReplica = 30 * time.Second
+
+func lookReplicas(ctx context.Context, p *Patient) []Finding {
+	return p.onDatabase(ctx, db.PostgreSQL, func(d *db.DB) (out []Finding, err error) {
+		err = d.Read(ctx, db.Scope{}, func(tx *db.Tx) error {
+			const sql = "SELECT coalesce(application_name, ''), coalesce(CAST(extract(epoch FROM replay_lag) AS bigint), 0) FROM pg_stat_replication"
+			return tx.Query(sql, nil, func(r *db.Row) error {
+				if lag := time.Duration(r.Int(1)) * time.Second; lag > lateReplica {
+					out = append(out, warning("SELECT * FROM pg_stat_replication", "a failover now would lose so much", "the replica %s is %s behind", r.Text(0), lag)...)
+				}
+				return nil
+			})
+		})
+		return out, err
+	})
+}
+
+// mostReceivers bounds the hosts that are dialled.
+const mostReceivers = 20
+
+func lookWebhooks(ctx context.Context, p *Patient) []Finding {
+	return p.onDatabase(ctx, "", func(d *db.DB) (out []Finding, err error) {
+		hosts := map[string]bool{}
+		err = d.Read(ctx, db.Scope{All: true}, func(tx *db.Tx) error {
+			return tx.Query("SELECT url FROM webhooks WHERE status = 'active' ORDER BY id LIMIT 500", nil, func(r *db.Row) error {
+				if u, err := url.Parse(r.Text(0)); err == nil && len(hosts) < mostReceivers {
+					hosts[receiver(u)] = true
+				}
+				return nil
+			})
+		})
+		for host := range hosts {
+			if err := dial(ctx, host); err != nil {
+				name, _, _ := strings.Cut(host, ":")
+				command := fmt.Sprintf("curl -v https://%s/", name)
+				out = append(out, warning(command, "events wait and are given up after five days", "the receiver %s cannot be reached: %v", host, err)...)
+			}
+		}
+		return out, err
+	})
+}
+
+func receiver(u *url.URL) string {
+	port := u.Port()
+	if port == "" {
+		port = map[string]string{"http": "80"}[u.Scheme]
+	}
+	if port == "" {
+		port = "443"
+	}
+	return net.JoinHostPort(u.Hostname(), port)
+}

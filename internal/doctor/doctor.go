@@ -1,0 +1,109 @@
+// Package doctor looks an installation over: what is wrong, why that matters
+// and which command puts it right. Each look stands alone, so that one broken
+// part hides no other.
+package doctor
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"holdfast/internal/config"
+)
+
+// Level is how bad a finding is.
+type Level string
+
+// Levels.
+const (
+	Fine    Level = "ok"
+	Warning Level = "warning"
+	Failure Level = "failure"
+)
+
+// Finding is what one look found.
+type Finding struct {
+	Check   string `json:"check"`
+	Level   Level  `json:"level"`
+	What    string `json:"what"`
+	Why     string `json:"why,omitempty"`
+	Command string `json:"command,omitempty"` // what to do, to be typed where possible
+	Fixed   bool   `json:"fixed,omitempty"`
+}
+
+// A Patient is what is looked over.
+type Patient struct {
+	Config *config.Config
+	Fix    bool                            // put right what needs no decision
+	Now    func() time.Time                // the machine's clock
+	Open   func(ctx context.Context) error // opens the services, with the keys
+
+	database *opened
+}
+
+// check is one look: none of its findings is Fine.
+type check struct {
+	name string
+	fine string // said when nothing is found
+	look func(ctx context.Context, p *Patient) []Finding
+}
+
+// patience bounds one look.
+const patience = 20 * time.Second
+
+// checks in the order they are told in.
+var checks = []check{
+	{"configuration", "the settings are sound", lookConfiguration},
+	{"data directory", "its files are its owner's alone", lookDirectory},
+	{"disk", "there is room, and it writes fast enough", lookDisk},
+	{"schema", "the schema is the one this program needs", lookSchema},
+	{"clock", "the clock agrees with the database", lookClock},
+	{"keys", "the master key opens what is sealed", lookKeys},
+	{"row security", "every tenant table is fenced", lookRowSecurity},
+	{"files", "every file has a record, every record its file", lookFiles},
+	{"backup", "the last backup is recent", lookBackup},
+	{"pooler", "the pooler's mode is the one that is set", lookPooler},
+	{"replicas", "no replica is behind", lookReplicas},
+	{"redis", "Redis answers", lookRedis},
+	{"mail", "the mail server answers", lookMail},
+	{"webhooks", "receivers can be reached", lookWebhooks},
+	{"tls", "clients can come encrypted", lookTLS},
+}
+
+// Examine runs all looks and returns what they found, one Fine line for each
+// that found nothing.
+func Examine(ctx context.Context, p *Patient) []Finding {
+	defer p.close()
+	var out []Finding
+	for _, c := range checks {
+		found := run(ctx, p, c)
+		for i := range found {
+			found[i].Check = c.name
+		}
+		if len(found) == 0 {
+			found = []Finding{{Check: c.name, Level: Fine, What: c.fine}}
+		}
+		out = append(out, found...)
+	}
+	return out
+}
+
+// run is one look; one that panics or cannot be made is a finding itself.
+func run(ctx context.Context, p *Patient, c check) (found []Finding) {
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	defer func() {
+		if r := recover(); r != nil {
+			found = []Finding{{Level: Failure, What: fmt.Sprintf("this could not be looked at: %v", r)}}
+		}
+	}()
+	return c.look(ctx, p)
+}
+
+func failure(command, why, what string, args ...any) []Finding {
+	return []Finding{{Level: Failure, What: fmt.Sprintf(what, args...), Why: why, Command: command}}
+}
+
+func warning(command, why, what string, args ...any) []Finding {
+	return []Finding{{Level: Warning, What: fmt.Sprintf(what, args...), Why: why, Command: command}}
+}
