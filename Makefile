@@ -15,7 +15,7 @@ export GOTOOLCHAIN ?= local
 # One test at a time has the machine, also under -j.
 .NOTPARALLEL:
 
-.PHONY: build run test unit supabase check race kill fuzz bench setup clean
+.PHONY: build run test unit supabase console console-test check race kill fuzz bench setup clean
 
 build: ## bin/holdfast
 	$(GO) build -trimpath -ldflags "-s -w" -o bin/holdfast ./cmd/holdfast
@@ -33,7 +33,16 @@ test: setup build ## everything that must pass
 	$(GO) build ./...
 	$(GO) build -o bin/pgtest ./internal/testkit/pgtest/cmd/pgtest
 	$(GO) build -o bin/e2e ./internal/testkit/e2e
-	bin/pgtest -- $(MAKE) --no-print-directory unit supabase
+	bin/pgtest -- $(MAKE) --no-print-directory unit supabase console-test
+
+console: setup ## console/dist from console/src
+	cd console && node_modules/.bin/tsc --noEmit && node_modules/.bin/vite build
+
+# What is committed is what the sources make; then people's tasks in a browser
+# at the started binary, once on each engine.
+console-test:
+	$(NODE) --test --test-reporter=spec test/console/build.test.mjs
+	bin/e2e -server bin/holdfast -- $(NODE) --test --test-reporter=spec --test-timeout=600000 test/console/suite.test.mjs
 
 # How often each step of an import is killed at a random moment.
 unit: export HOLDFAST_KILL_ROUNDS ?= 6
@@ -80,4 +89,4 @@ bench: build ## benchmarks of packages, then the load driver
 	@if [ -d bench ]; then $(GO) run ./bench $(ARGS); fi
 
 clean:
-	rm -rf bin test/supabase/node_modules
+	rm -rf bin test/supabase/node_modules test/console/node_modules console/node_modules

@@ -164,7 +164,7 @@ func (c *Collections) read(w http.ResponseWriter, r *http.Request, k *call) erro
 		res.ContentType = "application/json; charset=utf-8"
 		if tag := etag(res); tag != "" {
 			h.Set("ETag", tag)
-			if has(r.Header["If-None-Match"], tag) {
+			if web.HasTag(r.Header["If-None-Match"], tag) {
 				w.WriteHeader(http.StatusNotModified)
 				return nil
 			}

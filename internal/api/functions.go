@@ -333,7 +333,7 @@ func writeKept(w http.ResponseWriter, r *http.Request, b *cache.Body, hit bool) 
 		zipped = b.Gzip
 	}
 	h["Etag"] = b.Tag()
-	if has(r.Header["If-None-Match"], b.Tag()[0]) && (r.Method == http.MethodGet || r.Method == http.MethodHead) {
+	if web.HasTag(r.Header["If-None-Match"], b.Tag()[0]) && (r.Method == http.MethodGet || r.Method == http.MethodHead) {
 		h["Cache-Control"] = private
 		h["Vary"] = append(h["Vary"], vary...)
 		w.WriteHeader(http.StatusNotModified)
@@ -364,7 +364,7 @@ func write(w http.ResponseWriter, r *http.Request, body []byte, zipped func() []
 	h["Content-Type"] = jsonType
 	h["Cache-Control"] = private
 	h["Vary"] = append(h["Vary"], vary...)
-	if zipped != nil && takesGzip(r) {
+	if zipped != nil && web.TakesGzip(r) {
 		if z := zipped(); z != nil {
 			h["Content-Encoding"] = gzipCoding
 			body = z

@@ -15,12 +15,14 @@ import (
 	"strings"
 	"time"
 
+	built "holdfast/console"
 	"holdfast/internal/actor"
 	"holdfast/internal/api"
 	"holdfast/internal/blob"
 	"holdfast/internal/cache"
 	"holdfast/internal/catalog"
 	"holdfast/internal/config"
+	"holdfast/internal/console"
 	"holdfast/internal/db"
 	"holdfast/internal/event"
 	"holdfast/internal/fault"
@@ -80,7 +82,9 @@ type App struct {
 	album       *photo.Album
 	desk        *report.Desk
 	reports     *page.Reports
-	sink        *mail.Sink // nil unless mails are kept for a developer
+	console     *console.Console
+	description http.Handler // of the catalog
+	sink        *mail.Sink   // nil unless mails are kept for a developer
 	cache       *cache.Cache
 	gate        *gate.Gate
 	functions   *api.Functions
@@ -232,6 +236,12 @@ func (a *App) faces() (err error) {
 	a.document = &api.Document{URL: a.Config.PublicURL, Version: Version, Catalog: a.catalog, Functions: a.table, Verbs: a.verbs.All()}
 	a.desk = report.New(a.Store, a.album)
 	if a.reports, err = page.NewReports(a.gate, a.desk, a.album); err != nil {
+		return err
+	}
+	if a.console, err = console.New(built.Dist(), consoleSettings(a.Config)); err != nil {
+		return err
+	}
+	if a.description, err = api.Description(a.catalog); err != nil {
 		return err
 	}
 	a.document.Routes = a.routes()

@@ -6,6 +6,8 @@ import (
 	"strings"
 
 	"holdfast/internal/actor"
+	"holdfast/internal/config"
+	"holdfast/internal/console"
 	"holdfast/internal/demo"
 	"holdfast/internal/fault"
 	"holdfast/internal/identity"
@@ -40,6 +42,26 @@ func (a *App) SeedDemo(ctx context.Context) error {
 		}
 	}
 	return nil
+}
+
+// consoleSettings is what the console shows before anybody signed in. Only a
+// demonstration tells who its people are.
+func consoleSettings(c *config.Config) console.Settings {
+	s := console.Settings{Product: c.ProductName, Version: Version}
+	if !c.Demo {
+		return s
+	}
+	s.Demo = &console.Demo{Password: demo.Password}
+	for _, u := range demo.Users() {
+		p := console.Person{Email: u.Email, Name: u.Name}
+		for _, tenant := range []string{demo.South, demo.North} {
+			if role, ok := u.Memberships[tenant]; ok {
+				p.Role, p.Tenant = string(role), demo.TenantName(tenant)
+			}
+		}
+		s.Demo.People = append(s.Demo.People, p)
+	}
+	return s
 }
 
 // refuseDemo keeps accounts with a password that everybody can read off a

@@ -10,6 +10,7 @@ import (
 	"holdfast/internal/api"
 	"holdfast/internal/authapi"
 	"holdfast/internal/config"
+	"holdfast/internal/console"
 	"holdfast/internal/fault"
 	"holdfast/internal/identity"
 	"holdfast/internal/safety/osha"
@@ -29,6 +30,8 @@ func (a *App) routes() []api.Route {
 		{Pattern: "/openapi.json", Methods: get, Tag: "operation", Doc: "This document", Public: true, Handler: a.document.Handler()},
 		{Pattern: "/types.ts", Methods: get, Tag: "operation", Public: true, Handler: serveTypes(),
 			Doc: "Types of records, verbs and functions for supabase-js: createClient<Database>()"},
+		{Pattern: "/catalog.json", Methods: get, Tag: "operation", Public: true, Handler: a.description,
+			Doc: "What the collections are: fields, types, units, states, references; for clients that make lists and forms of them"},
 		{Pattern: "/{$}", Methods: get, Tag: "operation", Doc: "Where things are", Public: true, Handler: http.HandlerFunc(a.index)},
 		{Pattern: "/v1/{$}", Methods: get, Tag: "operation", Doc: "The OpenAPI document of what the caller may use", Handler: a.platform.Root(a.document)},
 		{Pattern: "/rest/v1/{$}", Methods: get, Tag: "operation", Doc: "The OpenAPI document of what the caller may use", Handler: a.platform.Root(a.document)},
@@ -128,6 +131,8 @@ func (a *App) mux() http.Handler {
 	mux.Handle("/functions/v1", web.Wrap(api.FunctionShape, notHere)) // or the mux would redirect
 	mux.Handle("/auth/v1", web.Wrap(authapi.Shape, notHere))
 	mux.Handle("/auth/v1/", a.secureOnly(http.StripPrefix("/auth/v1", a.identityFace())))
+	mux.Handle(console.Prefix, a.console)
+	mux.Handle(strings.TrimSuffix(console.Prefix, "/"), http.RedirectHandler(console.Prefix, http.StatusPermanentRedirect))
 	mux.Handle("/", web.Wrap(api.CollectionShape, notHere))
 	return straight(mux)
 }
@@ -205,11 +210,17 @@ func notHere(_ http.ResponseWriter, r *http.Request) error {
 	return fault.New(fault.NotFound, "PGRST125", "nothing is served at this path").With("", "the API is under /v1, /rest/v1, /functions/v1 and /auth/v1; /openapi.json lists it")
 }
 
+// index leads a browser to the console and tells a program where things are.
 func (a *App) index(w http.ResponseWriter, r *http.Request) {
+	w.Header().Add("Vary", "Accept")
+	if console.Wanted(r) {
+		http.Redirect(w, r, console.Prefix, http.StatusSeeOther)
+		return
+	}
 	u := a.Config.PublicURL
 	web.JSON(w, http.StatusOK, map[string]string{
 		"name": "Holdfast", "version": Version, "openapi": u + "/openapi.json", "collections": u + "/v1/", "rest": u + "/rest/v1/",
-		"functions": u + "/functions/v1/", "auth": u + "/auth/v1/", "health": u + "/healthz", "ready": u + "/readyz",
+		"functions": u + "/functions/v1/", "auth": u + "/auth/v1/", "health": u + "/healthz", "ready": u + "/readyz", "console": u + console.Prefix,
 	})
 }
 

@@ -28,7 +28,7 @@ var floors = []struct {
 	{"the domains; they meet in rows, never in calls", []string{"warehouse", "safety", "score", "identity", "webhook"}},
 	{"what stands on two domains: files into rows, sign-in by an organisation's own provider", []string{"imports", "sso"}},
 	{"the interface's functions, and data to show them with", []string{"functions", "demo"}},
-	{"faces on the wire", []string{"api", "authapi", "ssoapi", "page"}},
+	{"faces on the wire", []string{"api", "authapi", "ssoapi", "page", "console"}},
 	{"the only wiring", []string{"app"}},
 	{"a whole server for tests", []string{"testkit"}},
 }
@@ -43,7 +43,8 @@ var only = map[string][]string{
 	"github.com/jackc/pgx/v5/pgconn":  {"db"},
 	"github.com/minio/minio-go/v7":    {"blob"},
 	"filippo.io/age":                  {"backup"},
-	"net/http":                        {"web", "blob", "gate", "api", "authapi", "app", "identity", "webhook", "sso", "ssoapi", "page", "testkit", "metrics"},
+	"net/http": {"web", "blob", "gate", "api", "authapi", "app", "identity", "webhook", "sso", "ssoapi", "page", "console",
+		"testkit", "metrics"},
 }
 
 func floorOf(pkg string) (int, bool) {

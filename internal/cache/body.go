@@ -21,6 +21,9 @@ type Body struct {
 	tag    []string
 }
 
+// NewBody makes the body of an answer that is kept outside a Cache.
+func NewBody(plain []byte, made time.Time) *Body { return &Body{plain: plain, made: made, hit: plain} }
+
 // Plain is the body as it was made.
 func (b *Body) Plain() []byte { return b.plain }
 

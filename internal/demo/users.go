@@ -45,3 +45,13 @@ func Users() []User {
 func userID(n int) string {
 	return "00000000-0000-4000-8000-0000000000" + string([]byte{"0123456789abcdef"[n>>4&15], "0123456789abcdef"[n&15]})
 }
+
+// TenantName is how a tenant of the demo is called, "" for any other.
+func TenantName(id string) string {
+	for _, p := range []profile{north(), south()} {
+		if p.id == id {
+			return p.name
+		}
+	}
+	return ""
+}

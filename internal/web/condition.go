@@ -1,13 +1,13 @@
-package api
+package web
 
 import (
 	"net/http"
 	"strings"
 )
 
-// has reports that an If-None-Match header names the answer with the weak tag
+// HasTag reports that an If-None-Match header names the answer with the weak tag
 // tag (RFC 9110 section 13.1.2, weak comparison).
-func has(ifNoneMatch []string, tag string) bool {
+func HasTag(ifNoneMatch []string, tag string) bool {
 	opaque := strings.TrimPrefix(tag, "W/")
 	for _, v := range ifNoneMatch {
 		for t := range strings.SplitSeq(v, ",") {
@@ -19,9 +19,9 @@ func has(ifNoneMatch []string, tag string) bool {
 	return false
 }
 
-// takesGzip reports that the caller accepts the gzip coding: it is named, or
+// TakesGzip reports that the caller accepts the gzip coding: it is named, or
 // "*" is, and not with a weight of zero (RFC 9110 section 12.5.3).
-func takesGzip(r *http.Request) bool {
+func TakesGzip(r *http.Request) bool {
 	all, gzip := false, false
 	for _, v := range r.Header["Accept-Encoding"] {
 		for c := range strings.SplitSeq(v, ",") {

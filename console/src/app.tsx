@@ -1,0 +1,91 @@
+import { ErrorBoundary, lazy, Route, Router, useLocation } from 'preact-iso';
+import { useEffect } from 'preact/hooks';
+import { claimsOf, recovering, session, supabase } from './lib/client';
+import { _, useLanguage } from './lib/i18n';
+import { queryClient, useQuery } from './lib/query';
+import { useStore } from './lib/store';
+import { Frame } from './frame';
+import { Empty, Skeleton } from './ui/basic';
+import { Toasts } from './ui/overlay';
+
+const Gate = lazy(() => import('./pages/gate').then((m) => m.Gate));
+const Second = lazy(() => import('./pages/inside').then((m) => m.Second));
+const NewPassword = lazy(() => import('./pages/inside').then((m) => m.NewPassword));
+const Nowhere = lazy(() => import('./pages/inside').then((m) => m.Nowhere));
+const Home = lazy(() => import('./pages/home').then((m) => m.Home));
+const List = lazy(() => import('./pages/list').then((m) => m.ListPage));
+const Record = lazy(() => import('./pages/record').then((m) => m.RecordPage));
+const Everything = lazy(() => import('./pages/everything').then((m) => m.Everything));
+const Components = lazy(() => import('./pages/components').then((m) => m.Components));
+
+// App decides who stands at the door: nobody, somebody who still has to show a
+// second factor, somebody without a tenant, or a member.
+export function App() {
+  useLanguage();
+  const s = useStore(session);
+  const recover = useStore(recovering);
+  const { path } = useLocation();
+  const who = s ? claimsOf(s) : undefined;
+  const member = `${who?.sub ?? ''} ${who?.tenant_id ?? ''} ${who?.tenant_role ?? ''}`;
+  useEffect(() => {
+    // Nothing that one person or tenant was shown is kept for another.
+    queryClient.removeQueries({ predicate: (q) => !['settings', 'catalog'].includes(String(q.queryKey[0])) });
+  }, [member]);
+  const factor = useQuery({
+    queryKey: ['assurance', who?.session_id, who?.aal],
+    queryFn: async () => (await supabase.auth.mfa.getAuthenticatorAssuranceLevel()).data?.nextLevel ?? 'aal1',
+    enabled: !!s && who?.aal === 'aal1',
+    staleTime: Infinity,
+  });
+  return (
+    <ErrorBoundary>
+      <Toasts />
+      {path.startsWith('/console/components') ? (
+        <Components />
+      ) : s === undefined ? (
+        <div class="page">
+          <Skeleton />
+        </div>
+      ) : s === null ? (
+        <Gate />
+      ) : recover ? (
+        <NewPassword />
+      ) : factor.data === 'aal2' && who?.aal === 'aal1' ? (
+        <Second />
+      ) : !who?.tenant_id ? (
+        <Nowhere />
+      ) : (
+        <Frame key={member}>
+          <Router onRouteChange={arrived}>
+            <Route path="/console/" component={Home} />
+            <Route path="/console/all" component={Everything} />
+            <Route path="/console/c/:collection" component={List} />
+            <Route path="/console/c/:collection/:id" component={Record} />
+            <Route default component={Lost} />
+          </Router>
+        </Frame>
+      )}
+    </ErrorBoundary>
+  );
+}
+
+// A new page begins at its top, for the eye and for a screen reader.
+let first = true;
+function arrived(): void {
+  if (!first) {
+    scrollTo(0, 0);
+    requestAnimationFrame(() => document.querySelector<HTMLElement>('main h1')?.focus({ preventScroll: true }));
+  }
+  first = false;
+}
+
+function Lost() {
+  return (
+    <div class="page">
+      <Empty title={_('There is no such page')} action={<a class="btn" href="/console/">{_('Go to the start')}</a>}>
+        {_('The address may be mistyped, or the page is for another role.')}
+      </Empty>
+    </div>
+  );
+}
+

@@ -1,0 +1,341 @@
+import type { ComponentChildren } from 'preact';
+import { lazy, useLocation } from 'preact-iso';
+import { useEffect, useState } from 'preact/hooks';
+import { useQuery } from './lib/query';
+import { api, away, claimsOf, session, supabase } from './lib/client';
+import { familyTitle, titleOf, useCatalog, usePermissions, words, type Permissions } from './lib/catalog';
+import { _, language, languages, type Language } from './lib/i18n';
+import { follow, live } from './lib/live';
+import { leave, useSettings } from './lib/settings';
+import { kept, store, useStore } from './lib/store';
+import { theme, type Theme } from './lib/theme';
+import { Button, Note } from './ui/basic';
+import { Icon, Mark } from './ui/icon';
+import { fail, Menu } from './ui/overlay';
+
+const Palette = lazy(() => import('./pages/palette').then((m) => m.Palette));
+const Shortcuts = lazy(() => import('./pages/palette').then((m) => m.Shortcuts));
+
+export interface Place {
+  href: string;
+  text: string;
+  icon: string;
+  may: (p: Permissions) => boolean;
+  key?: string;
+}
+
+const reads = (name: string) => (p: Permissions) => p.collections[name]?.read != null;
+const admin = (p: Permissions) => p.role === 'owner' || p.role === 'admin';
+
+// The hand-made part of the navigation; every other collection is under All records.
+export const places: { title: string; list: Place[] }[] = [
+  {
+    title: '',
+    list: [{ href: '/console/', text: 'Overview', icon: 'home', may: () => true, key: 'h' }],
+  },
+  {
+    title: 'Warehouse',
+    list: [
+      { href: '/console/c/items', text: 'Items', icon: 'box', may: reads('items'), key: 'i' },
+      { href: '/console/c/orders', text: 'Orders', icon: 'cart', may: reads('orders'), key: 'o' },
+      { href: '/console/c/pick_lists', text: 'Pick lists', icon: 'pick', may: reads('pick_lists'), key: 'p' },
+      { href: '/console/c/shipments', text: 'Shipments', icon: 'truck', may: reads('shipments'), key: 's' },
+    ],
+  },
+  {
+    title: 'Safety',
+    list: [
+      { href: '/console/c/incidents', text: 'Incidents', icon: 'alert', may: reads('incidents'), key: 'n' },
+      { href: '/console/c/actions', text: 'Actions', icon: 'check', may: reads('actions'), key: 'a' },
+      { href: '/console/c/checklist_runs', text: 'Inspections', icon: 'shield', may: reads('checklist_runs') },
+      { href: '/console/c/training_assignments', text: 'Training', icon: 'star', may: reads('training_assignments') },
+    ],
+  },
+  {
+    title: 'Organisation',
+    list: [
+      { href: '/console/c/workers', text: 'People', icon: 'people', may: reads('workers') },
+      { href: '/console/all', text: 'All records', icon: 'list', may: () => true, key: 'r' },
+    ],
+  },
+];
+
+export { admin, reads };
+
+export const paletteOpen = store(false);
+const helpOpen = store(false);
+const singleKeys = kept('keys', true);
+
+// Frame is what stands around every page: navigation, search, who is asking.
+export function Frame({ children }: { children: ComponentChildren }) {
+  const s = useStore(session);
+  const who = s ? claimsOf(s) : undefined;
+  const tenant = who?.tenant_id ?? '';
+  const [open, setOpen] = useState(false);
+  const { path } = useLocation();
+  useEffect(() => setOpen(false), [path]);
+  useEffect(() => follow(tenant), [tenant]);
+  useKeys();
+  const searching = useStore(paletteOpen);
+  const helping = useStore(helpOpen);
+  return (
+    <div class="frame">
+      <a class="skip" href="#content" onClick={() => document.querySelector<HTMLElement>('main h1')?.focus()}>
+        {_('Skip to the content')}
+      </a>
+      <Side open={open} path={path} />
+      <button type="button" class={`veil ${open ? 'open' : ''}`} aria-label={_('Close the navigation')} onClick={() => setOpen(false)} />
+      <div class="main">
+        <Strip />
+        <header class="top">
+          <span class="burger">
+            <Button kind="quiet" icon="menu" label={_('Navigation')} aria-expanded={open} onClick={() => setOpen(!open)} />
+          </span>
+          <button type="button" class="find" onClick={() => paletteOpen.set(true)}>
+            <Icon name="search" size={16} />
+            <span class="grow clip">{_('Search or scan')}</span>
+            <kbd>Ctrl K</kbd>
+          </button>
+          <span class="push" />
+          <Live />
+          <Button kind="quiet" icon="help" label={_('Keyboard shortcuts')} onClick={() => helpOpen.set(true)} />
+        </header>
+        <main id="content" class="page">
+          {children}
+        </main>
+      </div>
+      {searching ? <Palette close={() => paletteOpen.set(false)} /> : null}
+      {helping ? <Shortcuts close={() => helpOpen.set(false)} keys={singleKeys} /> : null}
+    </div>
+  );
+}
+
+function Live() {
+  const on = useStore(live);
+  return (
+    <span class={`live ${on ? 'on' : ''}`} title={on ? _('Changes appear by themselves') : _('Connecting; what you see may be old')}>
+      <i />
+      <span>{on ? _('Live') : _('Connecting')}</span>
+    </span>
+  );
+}
+
+// Strip says what is true of the whole page: a demonstration, a server that is away, a tenant that is only read.
+function Strip() {
+  const settings = useSettings();
+  const gone = useStore(away);
+  const p = usePermissions();
+  return (
+    <section aria-label={_('Notices')}>
+      {gone ? (
+        <div class="demo" role="alert">
+          <Icon name="alert" size={16} />
+          {_('The server does not answer. It is tried again by itself; nothing you typed is lost.')}
+        </div>
+      ) : null}
+      {p?.read_only ? <Note kind="warn">{_('This organisation is suspended: records can be read, not changed.')}</Note> : null}
+      {settings?.demo ? (
+        <div class="demo">
+          <Icon name="bolt" size={16} />
+          <span>{_('Demonstration with made-up data.')}</span>
+        </div>
+      ) : null}
+    </section>
+  );
+}
+
+function Side({ open, path }: { open: boolean; path: string }) {
+  const p = usePermissions();
+  const catalog = useCatalog();
+  const settings = useSettings();
+  const families = new Map<string, string[]>();
+  for (const c of catalog?.values() ?? []) {
+    if (p?.collections[c.name]?.read) families.set(c.family, [...(families.get(c.family) ?? []), c.name]);
+  }
+  const here = (href: string) => (href === '/console/' ? path === href || path === '/console' : path === href || path.startsWith(`${href}/`)) || undefined;
+  return (
+    <aside class={`side ${open ? 'open' : ''}`}>
+      <a class="brand" href="/console/">
+        <Mark />
+        {settings?.product ?? 'Holdfast'}
+      </a>
+      <nav aria-label={_('Main')}>
+        {places.map(({ title, list }) => {
+          const may = p ? list.filter((x) => x.may(p)) : [];
+          return may.length ? (
+            <div key={title}>
+              {title ? <div class="group">{_(title)}</div> : null}
+              {may.map((x) => (
+                <a key={x.href} href={x.href} aria-current={here(x.href) ? 'page' : undefined}>
+                  <Icon name={x.icon} />
+                  {_(x.text)}
+                </a>
+              ))}
+            </div>
+          ) : null;
+        })}
+        {families.size ? (
+          <details>
+            <summary>
+              <Icon name="columns" />
+              {_('By family')}
+              <span class="chev">
+                <Icon name="chevron" size={14} />
+              </span>
+            </summary>
+            {[...families].map(([family, names]) => (
+              <div key={family}>
+                <div class="group">{familyTitle(family)}</div>
+                {names.map((n) => (
+                  <a key={n} href={`/console/c/${n}`} aria-current={here(`/console/c/${n}`) ? 'page' : undefined}>
+                    {titleOf(n)}
+                  </a>
+                ))}
+              </div>
+            ))}
+          </details>
+        ) : null}
+      </nav>
+      <Who />
+    </aside>
+  );
+}
+
+export interface Tenant {
+  id: string;
+  name: string;
+  slug: string;
+  role: string;
+  current: boolean;
+}
+
+export function useTenants(): Tenant[] {
+  return useQuery({ queryKey: ['tenants'], queryFn: () => api<{ tenants: Tenant[] }>('/auth/v1/tenants'), staleTime: 60_000 }).data?.tenants ?? [];
+}
+
+export async function switchTenant(id: string): Promise<void> {
+  const { error } = await supabase.auth.updateUser({ data: { tenant_id: id } });
+  if (error) throw error;
+  const { error: again } = await supabase.auth.refreshSession();
+  if (again) throw again;
+}
+
+function Who() {
+  const s = useStore(session);
+  const tenants = useTenants();
+  const lang = useStore(language);
+  const look = useStore(theme);
+  const { route } = useLocation();
+  if (!s) return null;
+  const who = claimsOf(s);
+  const name = String(s.user.user_metadata['name'] ?? s.user.email ?? s.user.phone ?? '');
+  const here = tenants.find((t) => t.id === who.tenant_id);
+  const initials = name
+    .split(/[ .@]/)
+    .slice(0, 2)
+    .map((w) => w.charAt(0).toUpperCase())
+    .join('');
+  return (
+    <div class="foot">
+      <Menu
+        label={_('Your account')}
+        text={
+          <>
+            <span class="avatar" aria-hidden="true">
+              {initials}
+            </span>
+            <span class="who">
+              <b class="clip">{name}</b>
+              <span class="clip">
+                {words(who.tenant_role ?? '')}
+                {here ? ` · ${here.name}` : ''}
+              </span>
+            </span>
+          </>
+        }
+      >
+        {(close) => (
+          <>
+            <div class="cap">{s.user.email}</div>
+            {tenants.length > 1 ? (
+              <>
+                <div class="cap">{_('Organisation')}</div>
+                {tenants.map((t) => (
+                  <button
+                    key={t.id}
+                    type="button"
+                    onClick={() => {
+                      close();
+                      route('/console/');
+                      switchTenant(t.id).catch(fail);
+                    }}
+                  >
+                    <Icon name={t.id === who.tenant_id ? 'check' : 'box'} size={16} />
+                    {t.name}
+                  </button>
+                ))}
+                <hr />
+              </>
+            ) : null}
+            <div class="item">
+              <Icon name="sun" size={16} />
+              <select class="input" aria-label={_('Theme')} value={look} onChange={(e) => theme.set(e.currentTarget.value as Theme)}>
+                <option value="system">{_('As the system')}</option>
+                <option value="light">{_('Light')}</option>
+                <option value="dark">{_('Dark')}</option>
+              </select>
+            </div>
+            <div class="item">
+              <Icon name="user" size={16} />
+              <select class="input" aria-label={_('Language')} value={lang} onChange={(e) => language.set(e.currentTarget.value as Language)}>
+                {Object.entries(languages).map(([v, text]) => (
+                  <option key={v} value={v}>
+                    {text}
+                  </option>
+                ))}
+              </select>
+            </div>
+            <hr />
+            <button type="button" onClick={() => void leave('local')}>
+              <Icon name="out" size={16} />
+              {_('Sign out')}
+            </button>
+            <button type="button" onClick={() => void leave('global')}>
+              <Icon name="out" size={16} />
+              {_('Sign out everywhere')}
+            </button>
+          </>
+        )}
+      </Menu>
+    </div>
+  );
+}
+
+// useKeys reads the shortcuts that work on every page.
+function useKeys(): void {
+  const { route } = useLocation();
+  useEffect(() => {
+    let went = 0;
+    const press = (e: KeyboardEvent) => {
+      if ((e.ctrlKey || e.metaKey) && e.key.toLowerCase() === 'k') {
+        e.preventDefault();
+        paletteOpen.set(!paletteOpen.get());
+        return;
+      }
+      const at = e.target as HTMLElement;
+      if (e.ctrlKey || e.metaKey || e.altKey || !singleKeys.get() || at.closest('input, textarea, select, dialog, [contenteditable]')) return;
+      if (e.key === '?') helpOpen.set(true);
+      else if (e.key === '/') {
+        e.preventDefault();
+        paletteOpen.set(true);
+      } else if (e.key === 'g') went = Date.now();
+      else if (Date.now() - went < 1200) {
+        const to = places.flatMap((g) => g.list).find((p) => p.key === e.key);
+        went = 0;
+        if (to) route(to.href);
+      }
+    };
+    addEventListener('keydown', press);
+    return () => removeEventListener('keydown', press);
+  }, [route]);
+}

@@ -1,0 +1,155 @@
+import { useQuery } from './query';
+import { api } from './client';
+import { _, language } from './i18n';
+
+// What the collections are (GET /catalog.json) and what the caller may do with them (GET /v1/permissions).
+
+export interface Field {
+  name: string;
+  type: 'text' | 'integer' | 'decimal' | 'float' | 'boolean' | 'uuid' | 'timestamp' | 'date' | 'json' | 'array';
+  format?: string;
+  label: string;
+  doc?: string;
+  unit?: string;
+  default?: string;
+  one_of?: string[];
+  min?: string;
+  max?: string;
+  max_len?: number;
+  ref?: string;
+  names?: string;
+  required?: boolean;
+  read_only?: boolean;
+  fixed?: boolean;
+}
+
+export interface Move {
+  from: string[];
+  to: string;
+}
+
+export interface Collection {
+  name: string;
+  doc: string;
+  family: string;
+  fields: Field[];
+  unique?: string[][];
+  states?: { field: string; initial: string[]; moves: Move[] };
+  children?: { collection: string; column: string }[];
+  import?: { key: string[]; fields: string[] };
+  archives?: boolean;
+  append_only?: boolean;
+}
+
+interface Right {
+  rows: string;
+  fields?: string[];
+}
+
+export interface Rights {
+  read: Right | null;
+  create: Right | null;
+  update: Right | null;
+  delete: Right | null;
+  moves?: Move[];
+}
+
+export interface Permissions {
+  user_id: string;
+  tenant_id: string;
+  role: string;
+  read_only: boolean;
+  collections: Record<string, Rights>;
+  functions: Record<string, boolean>;
+}
+
+export type Catalog = Map<string, Collection>;
+
+export function useCatalog(): Catalog | undefined {
+  return useQuery({
+    queryKey: ['catalog'],
+    queryFn: async () => new Map((await api<{ collections: Collection[] }>('/catalog.json')).collections.map((c) => [c.name, c])),
+    staleTime: Infinity,
+    gcTime: Infinity,
+  }).data;
+}
+
+export function usePermissions(): Permissions | undefined {
+  return useQuery({ queryKey: ['permissions'], queryFn: () => api<Permissions>('/v1/permissions'), staleTime: 5 * 60_000 }).data;
+}
+
+const acronyms: Record<string, string> = { sku: 'SKU', id: 'ID', eta: 'ETA', gtin: 'GTIN', sscc: 'SSCC', osha: 'OSHA', sso: 'SSO', url: 'URL', uom: 'Unit', abc: 'ABC', lpn: 'Plate', ip: 'IP' };
+
+// words turns a name of the interface into words: in_progress -> In progress.
+export function words(name: string): string {
+  const text = name
+    .split(/[_.]/)
+    .map((w) => acronyms[w] ?? w)
+    .join(' ')
+    .trim();
+  return _(text.charAt(0).toUpperCase() + text.slice(1));
+}
+
+export function titleOf(c: Collection | string): string {
+  return words(typeof c === 'string' ? c : c.name);
+}
+
+const singulars: Record<string, string> = { equipment: 'equipment', settings: 'setting', audit: 'audit entry', talk_attendances: 'attendance', stock_levels: 'stock level' };
+
+export function singular(name: string): string {
+  return words(singulars[name] ?? name.replace(/ies$/, 'y').replace(/(ss|sh|ch|x)es$/, '$1').replace(/s$/, ''));
+}
+
+// newOf is the name of the button that makes a record.
+export function newOf(name: string): string {
+  const what = singular(name);
+  return language.get() === 'en' ? `New ${/^[A-Z][a-z]/.test(what) ? what.charAt(0).toLowerCase() + what.slice(1) : what}` : _('New: {what}', { what });
+}
+
+const names = ['name', 'title', 'order_no', 'shipment_no', 'pick_no', 'incident_no', 'action_no', 'sku', 'code', 'lot_no', 'plate', 'asset_no', 'display_name', 'email', 'cluster_name', 'file_name', 'url', 'description', 'key', 'type', 'kind'];
+const codes = ['sku', 'code', 'order_no', 'shipment_no', 'pick_no', 'incident_no', 'action_no', 'employee_no', 'lot_no', 'asset_no', 'plate'];
+
+// nameFields are the fields by which people know a record: its code or number, and its name.
+export function nameFields(c: Collection): string[] {
+  const has = (n: string) => c.fields.some((f) => f.name === n);
+  const code = codes.find(has);
+  const name = names.find((n) => n !== code && has(n) && !codes.includes(n));
+  return [code, name].filter((x): x is string => !!x);
+}
+
+export function nameOf(c: Collection | undefined, row: Record<string, unknown>): string {
+  const parts = (c ? nameFields(c) : names.filter((n) => n in row).slice(0, 1)).map((n) => row[n]).filter((v) => v != null && v !== '');
+  return parts.slice(0, 2).join(' · ') || String(row['id'] ?? '').slice(0, 8);
+}
+
+const hidden = new Set(['tenant_id', 'id', 'version', 'created_by', 'created_at', 'updated_at', 'archived_at']);
+
+// columnsOf are the columns a list begins with: what names a record, its state, then what there is.
+export function columnsOf(c: Collection, rights?: Rights): string[] {
+  const seen = visible(c, rights).filter((f) => !hidden.has(f.name) && f.type !== 'json' && f.type !== 'array');
+  const first = [...nameFields(c), c.states?.field].filter((x): x is string => !!x);
+  const rest = seen.map((f) => f.name).filter((n) => !first.includes(n));
+  const dates = rest.filter((n) => /_(at|on)$/.test(n));
+  const others = rest.filter((n) => !dates.includes(n));
+  return [...first, ...others.slice(0, Math.max(2, 6 - first.length)), ...dates.slice(0, 1)].filter((n) => seen.some((f) => f.name === n));
+}
+
+export function visible(c: Collection, rights?: Rights): Field[] {
+  const shown = rights?.read?.fields;
+  return shown ? c.fields.filter((f) => shown.includes(f.name)) : c.fields;
+}
+
+// writable are the fields a form offers.
+export function writable(c: Collection, rights: Rights | undefined, creating: boolean): Field[] {
+  const right = creating ? rights?.create : rights?.update;
+  if (!right) return [];
+  return c.fields.filter(
+    (f) => !f.read_only && !['tenant_id', 'id', 'archived_at'].includes(f.name) && (creating || !f.fixed) && (!right.fields || right.fields.includes(f.name)) && (creating || f.name !== c.states?.field),
+  );
+}
+
+const families: Record<string, string> = { warehouse: 'Warehouse', logistics: 'Orders and transport', people: 'People', safety: 'Safety', engagement: 'Engagement', platform: 'Administration' };
+
+export function familyTitle(f: string): string {
+  return _(families[f] ?? words(f));
+}

@@ -1,0 +1,122 @@
+import { createClient, type Session } from '@supabase/supabase-js';
+import type { Database, Row } from '../database';
+import { Fault, fromResponse, remember, toFault } from './fault';
+import { store } from './store';
+
+// The server takes browsers without a key of their own; supabase-js wants one.
+const key = 'sb_publishable_console';
+
+// away is true while the server does not answer.
+export const away = store(false);
+
+async function watched(input: RequestInfo | URL, init?: RequestInit): Promise<Response> {
+  let r: Response;
+  try {
+    r = await fetch(input, init);
+  } catch (e) {
+    if ((e as Error).name !== 'AbortError') away.set(true);
+    throw e;
+  }
+  away.set(r.status === 502 || r.status === 503 || r.status === 504);
+  if (!r.ok) {
+    const f = await fromResponse(r);
+    remember(f.message, { status: f.status, requestId: f.requestId, retryAfter: f.retryAfter, code: f.code });
+  }
+  return r;
+}
+
+export const supabase = createClient<Database>(location.origin, key, {
+  auth: { flowType: 'pkce', storageKey: 'holdfast.session', detectSessionInUrl: true, experimental: { passkey: true } } as object,
+  global: { fetch: watched },
+});
+
+export interface Claims {
+  sub: string;
+  email?: string;
+  tenant_id?: string;
+  tenant_role?: string;
+  aal?: string;
+  session_id?: string;
+}
+
+export function claimsOf(s: Session): Claims {
+  const part = s.access_token.split('.')[1] ?? '';
+  const bytes = Uint8Array.from(atob(part.replace(/-/g, '+').replace(/_/g, '/')), (c) => c.charCodeAt(0));
+  return JSON.parse(new TextDecoder().decode(bytes)) as Claims;
+}
+
+// session is undefined until it is known whether there is one.
+export const session = store<Session | null | undefined>(undefined);
+// recovering is true when a mailed link asks for a new password.
+export const recovering = store(false);
+
+supabase.auth.onAuthStateChange((event, s) => {
+  if (event === 'PASSWORD_RECOVERY') recovering.set(true);
+  const old = session.get();
+  if (old?.access_token !== s?.access_token || old === undefined) session.set(s);
+});
+
+export async function token(): Promise<string> {
+  const { data } = await supabase.auth.getSession();
+  return data.session?.access_token ?? '';
+}
+
+// api calls a route that is no collection; its answer is the body.
+export async function api<T>(path: string, init: RequestInit & { json?: unknown } = {}): Promise<T> {
+  const r = await call(path, init);
+  const text = await r.text();
+  return (text ? JSON.parse(text) : undefined) as T;
+}
+
+export async function call(path: string, init: RequestInit & { json?: unknown } = {}): Promise<Response> {
+  const headers = new Headers(init.headers);
+  const t = await token();
+  if (t) headers.set('Authorization', `Bearer ${t}`);
+  if (init.json !== undefined) headers.set('Content-Type', 'application/json');
+  let r: Response;
+  try {
+    r = await watched(path, { ...init, headers, body: init.json !== undefined ? JSON.stringify(init.json) : init.body });
+  } catch (e) {
+    throw toFault(e);
+  }
+  if (!r.ok) throw await fromResponse(r);
+  return r;
+}
+
+// rpc says what a person did: POST /v1/rpc/{verb}. Asked again it does nothing twice.
+export function rpc<T>(verb: string, body: object): Promise<T> {
+  return api<T>(`/v1/rpc/${verb}`, { method: 'POST', json: body, headers: { 'Idempotency-Key': crypto.randomUUID() } });
+}
+
+interface Answer<T> {
+  data: T | null;
+  error: unknown;
+  count?: number | null;
+}
+
+// want awaits a request of supabase-js and throws what went wrong.
+export async function want<T = Row[]>(request: PromiseLike<Answer<unknown>>): Promise<T> {
+  const { data, error } = await request;
+  if (error) throw toFault(error);
+  return data as T;
+}
+
+// invoke calls a function of /functions/v1.
+export async function invoke<T>(name: string, body?: object): Promise<T> {
+  const { data, error } = await supabase.functions.invoke<T>(name, body ? { method: 'POST', body: body as Record<string, unknown> } : { method: 'GET' });
+  if (!error) return data as T;
+  const context = (error as { context?: unknown }).context;
+  throw context instanceof Response ? await fromResponse(context) : toFault(error);
+}
+
+// download saves an answer as a file.
+export async function download(path: string, name: string, headers: Record<string, string> = {}): Promise<void> {
+  const r = await call(path, { headers });
+  const a = document.createElement('a');
+  a.href = URL.createObjectURL(await r.blob());
+  a.download = name;
+  a.click();
+  setTimeout(() => URL.revokeObjectURL(a.href), 10_000);
+}
+
+export { Fault };

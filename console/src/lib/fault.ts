@@ -1,0 +1,70 @@
+// What went wrong, in the server's words, with what a person needs to ask about it.
+
+export class Fault extends Error {
+  status = 0;
+  code = '';
+  details = '';
+  hint = '';
+  requestId = '';
+  retryAfter = 0;
+
+  constructor(message: string, more: Partial<Fault> = {}) {
+    super(message);
+    Object.assign(this, more);
+  }
+
+  get away(): boolean {
+    return this.status === 0;
+  }
+
+  // stale: somebody else changed the record first.
+  get stale(): boolean {
+    return this.code === 'HF008' || this.status === 412;
+  }
+
+  // The fields of a form that the sentence names, by their quotes or their place in front of a colon.
+  fields(names: string[]): string[] {
+    const text = `${this.message} ${this.details}`;
+    return names.filter((n) => text.includes(`"${n}"`) || new RegExp(`(^|[ ;(,])${n}:`).test(text) || text.startsWith(`${n} `));
+  }
+}
+
+// supabase-js hands on a failure's words and drops its head: the last failures are kept here by their words.
+const recent = new Map<string, Partial<Fault>>();
+
+export function remember(message: string, more: Partial<Fault>): void {
+  recent.delete(message);
+  recent.set(message, more);
+  if (recent.size > 20) recent.delete(recent.keys().next().value as string);
+}
+
+type Words = { code?: unknown; error_code?: unknown; message?: unknown; msg?: unknown; error?: unknown; error_description?: unknown; details?: unknown; hint?: unknown; retry_after?: unknown };
+
+// fromResponse reads a failed answer of any of the server's surfaces.
+export async function fromResponse(r: Response): Promise<Fault> {
+  const body: Words = await r
+    .clone()
+    .json()
+    .catch(() => ({}));
+  const text = (v: unknown) => (typeof v === 'string' ? v : v == null ? '' : JSON.stringify(v));
+  const message = text(body.message || body.msg || body.error_description || body.error) || `HTTP ${r.status}`;
+  return new Fault(message, {
+    status: r.status,
+    code: text(body.error_code || (typeof body.code === 'string' ? body.code : '')),
+    details: text(body.details),
+    hint: text(body.hint),
+    requestId: r.headers.get('X-Request-Id') ?? '',
+    retryAfter: Number(r.headers.get('Retry-After') ?? body.retry_after ?? 0),
+  });
+}
+
+// toFault makes a Fault of whatever was thrown or returned as an error.
+export function toFault(e: unknown): Fault {
+  if (e instanceof Fault) return e;
+  const w = (e ?? {}) as { message?: string; status?: number; code?: string; details?: string; hint?: string; name?: string };
+  const message = w.message ?? String(e);
+  const known = recent.get(message);
+  if (known) return new Fault(message, { code: w.code ?? '', details: w.details ?? '', hint: w.hint ?? '', ...known });
+  if (e instanceof TypeError || /fetch|network/i.test(message)) return new Fault('The server cannot be reached.', { status: 0, hint: 'Nothing you typed is lost. It is tried again by itself.' });
+  return new Fault(message, { status: w.status ?? 400, code: w.code ?? '', details: w.details ?? '', hint: w.hint ?? '' });
+}

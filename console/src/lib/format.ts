@@ -1,0 +1,92 @@
+import type { Field } from './catalog';
+import { words } from './catalog';
+import { _, language } from './i18n';
+
+const cache = new Map<string, Intl.NumberFormat | Intl.DateTimeFormat | Intl.RelativeTimeFormat>();
+
+function made<T extends Intl.NumberFormat | Intl.DateTimeFormat | Intl.RelativeTimeFormat>(name: string, make: (l: string) => T): T {
+  const key = `${language.get()} ${name}`;
+  let f = cache.get(key);
+  if (!f) cache.set(key, (f = make(language.get() === 'en' ? 'en-GB' : language.get())));
+  return f as T;
+}
+
+export function number(n: number, digits = 2): string {
+  return made(`n${digits}`, (l) => new Intl.NumberFormat(l, { maximumFractionDigits: digits })).format(n);
+}
+
+// brief is a number for a tile: 97.9K.
+export function brief(n: number): string {
+  return Math.abs(n) < 10_000 ? number(n, 1) : made('brief', (l) => new Intl.NumberFormat(l, { notation: 'compact', maximumFractionDigits: 1 })).format(n);
+}
+
+export function percent(n: number, digits = 1): string {
+  return made(`p${digits}`, (l) => new Intl.NumberFormat(l, { style: 'percent', maximumFractionDigits: digits })).format(n / 100);
+}
+
+export function dateTime(v: unknown): string {
+  const d = new Date(String(v));
+  return Number.isNaN(d.getTime()) ? String(v) : made('dt', (l) => new Intl.DateTimeFormat(l, { dateStyle: 'medium', timeStyle: 'short' })).format(d);
+}
+
+export function date(v: unknown): string {
+  const d = new Date(`${String(v).slice(0, 10)}T12:00:00Z`);
+  return Number.isNaN(d.getTime()) ? String(v) : made('d', (l) => new Intl.DateTimeFormat(l, { dateStyle: 'medium', timeZone: 'UTC' })).format(d);
+}
+
+const steps: [number, Intl.RelativeTimeFormatUnit][] = [[60, 'second'], [60, 'minute'], [24, 'hour'], [30, 'day'], [12, 'month'], [Infinity, 'year']];
+
+// ago is how long before or after this moment something is.
+export function ago(v: unknown): string {
+  let n = (new Date(String(v)).getTime() - Date.now()) / 1000;
+  if (Number.isNaN(n)) return '';
+  if (Math.abs(n) < 5) return _('just now');
+  for (const [size, unit] of steps) {
+    if (Math.abs(n) < size) return made('rel', (l) => new Intl.RelativeTimeFormat(l, { numeric: 'auto', style: 'short' })).format(Math.round(n), unit);
+    n /= size;
+  }
+  return '';
+}
+
+const units: Record<string, string> = { percent: '%', m3: 'm³', C: '°C' };
+
+export function unitOf(f: Field): string {
+  return f.unit ? (units[f.unit] ?? f.unit) : '';
+}
+
+// value is a field's value as text.
+export function value(f: Field, v: unknown): string {
+  if (v == null || v === '') return '';
+  switch (f.type) {
+    case 'boolean':
+      return v ? _('Yes') : _('No');
+    case 'integer':
+    case 'decimal':
+    case 'float': {
+      const u = unitOf(f);
+      return number(Number(v), f.type === 'float' ? 4 : 2) + (u ? ` ${u}` : '');
+    }
+    case 'timestamp':
+      return dateTime(v);
+    case 'date':
+      return date(v);
+    case 'array':
+      return Array.isArray(v) ? v.map((x) => (typeof x === 'string' ? x : JSON.stringify(x))).join(', ') : String(v);
+    case 'json':
+      return typeof v === 'string' ? v : JSON.stringify(v);
+    default:
+      return f.one_of ? words(String(v)) : String(v);
+  }
+}
+
+const tones: Record<string, string[]> = {
+  good: ['active', 'completed', 'delivered', 'received', 'verified', 'closed', 'released', 'compliant', 'available', 'in_service', 'approved', 'published', 'accepted', 'applied', 'succeeded', 'ready', 'passed', 'certified', 'effective', 'on_time', 'low'],
+  warn: ['on_hold', 'quarantine', 'warning', 'maintenance', 'exception', 'short', 'paused', 'expiring', 'suspended', 'medium', 'triaged', 'invited', 'retrying', 'question', 'high', 'part_allocated', 'unallocated', 'on_leave', 'damaged'],
+  bad: ['failed', 'breach', 'critical', 'recalled', 'blocked', 'expired', 'out_of_service', 'overdue', 'invalid', 'disabled', 'dead', 'rejected', 'fatal', 'lost'],
+  info: ['in_progress', 'confirmed', 'picking', 'picked', 'packed', 'allocated', 'in_transit', 'assigned', 'on_trip', 'open', 'reported', 'investigating', 'pending', 'processing', 'applying', 'arrived', 'scheduled', 'part_received', 'part_shipped', 'shipped', 'queued', 'done', 'expected'],
+};
+const toneOf = new Map(Object.entries(tones).flatMap(([tone, list]) => list.map((s) => [s, tone] as const)));
+
+export function tone(state: unknown): string {
+  return toneOf.get(String(state)) ?? '';
+}

@@ -1,0 +1,104 @@
+import { supabase } from './client';
+import { nameFields, visible, type Catalog, type Collection, type Field, type Permissions } from './catalog';
+
+// A condition of a list: field, operator, value, as the API has them.
+export type Condition = [field: string, op: string, value: string];
+
+export interface View {
+  conditions: Condition[];
+  order: [string, 'asc' | 'desc'] | null;
+  columns: string[] | null;
+  search: string;
+  after: string; // where the page begins: the last row's [value, id] before it
+  row: number; // how many rows are in front of it
+}
+
+export const pageSize = 50;
+
+export function parseView(query: string): View {
+  const q = new URLSearchParams(query);
+  const [field, way] = (q.get('order') ?? '').split('.');
+  return {
+    conditions: q.getAll('f').flatMap((text): Condition[] => {
+      const m = /^([a-z0-9_]+)\.((?:not\.)?[a-z]+)\.(.*)$/s.exec(text);
+      return m ? [[m[1] as string, m[2] as string, m[3] as string]] : [];
+    }),
+    order: field ? [field, way === 'desc' ? 'desc' : 'asc'] : null,
+    columns: q.get('cols')?.split(',').filter(Boolean) ?? null,
+    search: q.get('q') ?? '',
+    after: q.get('after') ?? '',
+    row: Number(q.get('row') ?? 0),
+  };
+}
+
+export function formatView(v: Partial<View>): string {
+  const q = new URLSearchParams();
+  for (const c of v.conditions ?? []) q.append('f', c.join('.'));
+  if (v.order) q.set('order', v.order.join('.'));
+  if (v.columns) q.set('cols', v.columns.join(','));
+  if (v.search) q.set('q', v.search);
+  if (v.after) {
+    q.set('after', v.after);
+    q.set('row', String(v.row ?? 0));
+  }
+  const text = q.toString();
+  return text ? `?${text}` : '';
+}
+
+// refKey is where the record that a reference points to is found in a row.
+export const refKey = (field: string) => `${field}__ref`;
+
+// selection asks for columns, and for the names of what they refer to in the same request.
+export function selection(c: Collection, columns: string[], catalog: Catalog, p: Permissions): string {
+  const refs = columns.flatMap((n) => {
+    const f = c.fields.find((x) => x.name === n);
+    const to = f?.ref ? catalog.get(f.ref) : undefined;
+    const seen = to && p.collections[to.name]?.read;
+    if (!f?.ref || !to || !seen) return [];
+    const names = nameFields(to).filter((x) => !seen.fields || seen.fields.includes(x));
+    const nested = !names.length && to.fields.some((x) => x.name === 'worker_id') ? `,${refKey('worker_id')}:worker_id(id,name)` : '';
+    return [`${refKey(n)}:${n}(${['id', ...names].join(',')}${nested})`];
+  });
+  return [...new Set(['id', ...columns, ...refs])].join(',');
+}
+
+// textOf is the search over what names a record.
+function searchFilter(c: Collection, text: string): string {
+  const safe = text.replace(/[\\"%*]/g, ' ').trim();
+  return c.fields
+    .filter((f) => f.type === 'text' && !f.one_of && (nameFields(c).includes(f.name) || ['party_name', 'external_ref', 'tracking_no', 'gtin', 'email', 'description', 'city'].includes(f.name)))
+    .map((f) => `${f.name}.ilike."%${safe}%"`)
+    .join(',');
+}
+
+// narrowed applies conditions and search; its parameter is a request of supabase-js.
+export function narrowed<Q extends { filter(f: string, op: string, v: string): Q; or(text: string): Q }>(q: Q, c: Collection, v: Pick<View, 'conditions' | 'search'>): Q {
+  for (const [f, op, value] of v.conditions) q = q.filter(f, op, value);
+  const search = v.search ? searchFilter(c, v.search) : '';
+  return search ? q.or(search) : q;
+}
+
+const quoted = (v: unknown) => `"${String(v).replace(/[\\"]/g, (x) => `\\${x}`)}"`;
+
+// page asks for one page and one row more, which says whether there is another.
+// It begins after a row instead of passing over rows, so the millionth page costs what the first does.
+export function page(c: Collection, v: View, columns: string[], catalog: Catalog, p: Permissions) {
+  const [field, way] = v.order ?? ['id', 'desc'];
+  const wanted = field === 'id' || columns.includes(field) ? columns : [...columns, field];
+  let q = narrowed(supabase.from(c.name).select(selection(c, wanted, catalog, p)), c, v);
+  if (v.after) {
+    const [value, id] = JSON.parse(v.after) as [unknown, string];
+    const past = way === 'asc' ? 'gt' : 'lt';
+    if (field === 'id') q = q.filter('id', past, id);
+    else if (value === null) q = q.is(field, null).filter('id', past, id);
+    else q = q.or(`${field}.${past}.${quoted(value)},and(${field}.eq.${quoted(value)},id.${past}.${id}),${field}.is.null`);
+  }
+  const ascending = way === 'asc';
+  if (field !== 'id') q = q.order(field, { ascending, nullsFirst: false });
+  return q.order('id', { ascending }).limit(pageSize + 1);
+}
+
+// searchable are the fields that a filter can be made of.
+export function filterable(c: Collection, p: Permissions): Field[] {
+  return visible(c, p.collections[c.name]).filter((f) => f.type !== 'json' && f.name !== 'tenant_id');
+}

@@ -1,0 +1,33 @@
+import { useQuery } from './query';
+import { supabase } from './client';
+
+export interface Person {
+  email: string;
+  name: string;
+  role: string;
+  tenant: string;
+}
+
+export interface Settings {
+  product: string;
+  version: string;
+  demo: { password: string; people: Person[] } | null;
+}
+
+// useSettings is what the server says of itself before anybody signed in.
+export function useSettings(): Settings | undefined {
+  return useQuery({
+    queryKey: ['settings'],
+    queryFn: async () => {
+      const r = await fetch('/console/settings.json');
+      if (!r.ok) throw new Error(`HTTP ${r.status}`);
+      return (await r.json()) as Settings;
+    },
+    staleTime: Infinity,
+  }).data;
+}
+
+// leave ends the session here, or everywhere.
+export async function leave(scope: 'local' | 'global'): Promise<void> {
+  await supabase.auth.signOut({ scope });
+}

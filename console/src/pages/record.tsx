@@ -1,0 +1,456 @@
+import { useLocation, useRoute } from 'preact-iso';
+import { useEffect, useState } from 'preact/hooks';
+import { supabase, want } from '../lib/client';
+import { columnsOf, nameOf, newOf, titleOf, useCatalog, usePermissions, visible, words, writable, type Catalog, type Collection, type Field, type Permissions } from '../lib/catalog';
+import { ago, dateTime, value } from '../lib/format';
+import { _ } from '../lib/i18n';
+import { queryClient, useQuery } from '../lib/query';
+import { refKey, selection } from '../lib/records';
+import type { Row } from '../database';
+import { Badge, Button, Card, Empty, Head, Problem, Skeleton } from '../ui/basic';
+import { Icon } from '../ui/icon';
+import { Ask, Dialog } from '../ui/dialog';
+import { fail, Menu, toast } from '../ui/overlay';
+import { RecordForm, write } from '../ui/record-form';
+import { hrefOf, numeric, Value } from '../ui/value';
+
+export function RecordPage() {
+  const { params } = useRoute();
+  const catalog = useCatalog();
+  const p = usePermissions();
+  const c = catalog?.get(params['collection'] ?? '');
+  if (!catalog || !p) return <Skeleton lines={8} />;
+  if (!c || !p.collections[c.name]?.read) return <Empty title={_('There are no such records')} action={<a class="btn" href="/console/all">{_('All records')}</a>} />;
+  if (params['id'] === 'new') return <NewRecord key={c.name} c={c} p={p} />;
+  return <RecordView key={`${c.name} ${params['id']}`} c={c} id={params['id'] as string} catalog={catalog} p={p} />;
+}
+
+export function crumbsOf(c: Collection): [string, string][] {
+  return [[titleOf(c), `/console/c/${c.name}`]];
+}
+
+function NewRecord({ c, p }: { c: Collection; p: Permissions }) {
+  const { route, query } = useLocation();
+  const fields = writable(c, p.collections[c.name], true);
+  if (!p.collections[c.name]?.create) return <Empty title={_('Your role does not make these records')} icon="shield" />;
+  const first = fields.filter((f) => (f.required && !f.default) || f.name in query);
+  const rest = fields.filter((f) => !first.includes(f));
+  return (
+    <>
+      <Head title={newOf(c.name)} sub={_(c.doc)} crumbs={crumbsOf(c)} />
+      <Card>
+        <RecordForm
+          c={c}
+          fields={[...first, ...rest]}
+          base={null}
+          preset={query}
+          cancel={() => history.back()}
+          done={(r) => {
+            toast(_('{what} was made', { what: nameOf(c, r) }));
+            void queryClient.invalidateQueries({ queryKey: ['c', c.name] });
+            route(hrefOf(c.name, r.id), true);
+          }}
+        />
+      </Card>
+    </>
+  );
+}
+
+// useRecord reads one record with the names of what it refers to.
+export function useRecord(c: Collection, id: string, catalog: Catalog, p: Permissions) {
+  return useQuery({
+    queryKey: ['c', c.name, 'one', id],
+    queryFn: () => want<Row | null>(supabase.from(c.name).select(selection(c, visible(c, p.collections[c.name]).map((f) => f.name), catalog, p)).eq('id', id).maybeSingle()),
+    meta: { live: true },
+  });
+}
+
+function RecordView({ c, id, catalog, p }: { c: Collection; id: string; catalog: Catalog; p: Permissions }) {
+  const q = useRecord(c, id, catalog, p);
+  const { route } = useLocation();
+  const [editing, setEditing] = useState(false);
+  const [deleting, setDeleting] = useState(false);
+  const r = q.data;
+  const rights = p.collections[c.name];
+  const again = () => {
+    void queryClient.invalidateQueries({ queryKey: ['c'] });
+  };
+  const editable = writable(c, rights, false);
+  useEffect(() => {
+    const press = (e: KeyboardEvent) => {
+      if (e.key === 'e' && !e.ctrlKey && !e.metaKey && !(e.target as HTMLElement).closest('input, textarea, select, dialog') && editable.length) setEditing(true);
+    };
+    addEventListener('keydown', press);
+    return () => removeEventListener('keydown', press);
+  });
+  if (q.isPending) return <Skeleton lines={9} />;
+  if (q.error) return <Problem error={q.error} retry={() => void q.refetch()} />;
+  if (!r)
+    return (
+      <Empty title={_('This record is not there')} action={<a class="btn" href={`/console/c/${c.name}`}>{titleOf(c)}</a>}>
+        {_('It may have been deleted, or your role does not see it.')}
+      </Empty>
+    );
+  return (
+    <>
+      <Head
+        crumbs={crumbsOf(c)}
+        title={
+          <span class="row">
+            {nameOf(c, r)} {c.states ? <Badge state={r[c.states.field]} /> : null}
+          </span>
+        }
+        sub={c.name === 'items' || !r['updated_at'] ? undefined : _('Changed {when}', { when: ago(r['updated_at']) })}
+      >
+        <Moves c={c} r={r} p={p} done={again} />
+        {editable.length ? (
+          <Button icon="edit" onClick={() => setEditing(true)}>
+            {_('Edit')}
+          </Button>
+        ) : null}
+        <Menu icon="more" label={_('More')}>
+          {(close) => (
+            <>
+              <button
+                type="button"
+                onClick={() => {
+                  close();
+                  void navigator.clipboard.writeText(r.id).then(() => toast(_('Copied')));
+                }}
+              >
+                <Icon name="copy" size={16} />
+                {_('Copy the id')}
+              </button>
+              {c.archives && rights?.update ? (
+                <button
+                  type="button"
+                  onClick={() => {
+                    close();
+                    write(c, r, { archived_at: r['archived_at'] ? null : new Date().toISOString() }).then(again, fail);
+                  }}
+                >
+                  <Icon name="box" size={16} />
+                  {r['archived_at'] ? _('Take out of the archive') : _('Archive')}
+                </button>
+              ) : null}
+              {rights?.delete ? (
+                <button
+                  type="button"
+                  onClick={() => {
+                    close();
+                    setDeleting(true);
+                  }}
+                >
+                  <Icon name="trash" size={16} />
+                  {_('Delete')}
+                </button>
+              ) : null}
+            </>
+          )}
+        </Menu>
+      </Head>
+      <div class="split">
+        <div class="stack">
+          <Facts c={c} r={r} p={p} />
+          <Related c={c} r={r} catalog={catalog} p={p} />
+        </div>
+        <History c={c} id={id} p={p} r={r} />
+      </div>
+      {editing ? (
+        <Dialog kind="wide" title={_('Edit {what}', { what: nameOf(c, r) })} close={() => setEditing(false)}>
+          <RecordForm
+            c={c}
+            fields={editable}
+            base={r}
+            starts={starts(c, r, catalog)}
+            cancel={() => setEditing(false)}
+            done={() => {
+              setEditing(false);
+              toast(_('Saved'));
+              again();
+            }}
+          />
+        </Dialog>
+      ) : null}
+      {deleting ? (
+        <Ask
+          danger
+          title={_('Delete {what}?', { what: nameOf(c, r) })}
+          text={_('This cannot be taken back. What refers to it keeps it from being deleted.')}
+          yes={_('Delete')}
+          close={() => setDeleting(false)}
+          act={async () => {
+            await want(supabase.from(c.name).delete().eq('id', r.id));
+            toast(_('{what} was deleted', { what: nameOf(c, r) }));
+            again();
+            route(`/console/c/${c.name}`, true);
+          }}
+        />
+      ) : null}
+    </>
+  );
+}
+
+// starts are the names of referred records, for the form to begin with.
+function starts(c: Collection, r: Row, catalog: Catalog): Record<string, string> {
+  return Object.fromEntries(c.fields.flatMap((f) => (f.ref && r[refKey(f.name)] ? [[f.name, nameOf(catalog.get(f.ref), r[refKey(f.name)] as Row)]] : [])));
+}
+
+// Moves are the states that this person may lead the record to, as buttons.
+export function Moves({ c, r, p, done }: { c: Collection; r: Row; p: Permissions; done: () => void }) {
+  const [to, setTo] = useState('');
+  const field = c.states?.field;
+  if (!field) return null;
+  const now = String(r[field]);
+  const all = (p.collections[c.name]?.moves ?? []).filter((m) => m.from.includes(now)).map((m) => m.to);
+  const hard = new Set(['cancelled', 'archived', 'discontinued', 'recalled', 'retired', 'left', 'suspended', 'blocked', 'void']);
+  const soft = all.filter((s) => !hard.has(s));
+  const act = async (s: string) => {
+    await write(c, r, { [field]: s });
+    toast(_('{what}: {state}', { what: nameOf(c, r), state: words(s) }));
+    done();
+  };
+  return (
+    <>
+      {soft.slice(0, 3).map((s, i) => (
+        <Button key={s} kind={i === 0 ? 'primary' : undefined} onClick={() => act(s).catch(fail)}>
+          {verbs(s)}
+        </Button>
+      ))}
+      {all.filter((s) => hard.has(s)).map((s) => (
+        <Button key={s} kind="danger" onClick={() => setTo(s)}>
+          {verbs(s)}
+        </Button>
+      ))}
+      {to ? <Ask danger title={_('{verb}: {what}?', { verb: verbs(to), what: nameOf(c, r) })} yes={verbs(to)} close={() => setTo('')} act={() => act(to)} /> : null}
+    </>
+  );
+}
+
+const verbOf: Record<string, string> = {
+  confirmed: 'Confirm', in_progress: 'Start', on_hold: 'Put on hold', cancelled: 'Cancel', completed: 'Complete', released: 'Release', active: 'Activate', blocked: 'Block', archived: 'Archive', discontinued: 'Discontinue',
+  done: 'Mark as done', verified: 'Verify', triaged: 'Triage', investigating: 'Investigate', closed: 'Close', packed: 'Mark as packed', ready: 'Mark as ready', in_transit: 'Dispatch', delivered: 'Mark as delivered',
+  exception: 'Report an exception', returned: 'Mark as returned', arrived: 'Mark as arrived', received: 'Mark as received', quarantine: 'Put in quarantine', recalled: 'Recall', approved: 'Approve', paused: 'Pause', ended: 'End',
+  published: 'Publish', in_service: 'Put in service', maintenance: 'Send to maintenance', out_of_service: 'Take out of service', retired: 'Retire', picked: 'Mark as picked', short: 'Mark as short', assigned: 'Assign', available: 'Make available',
+  on_trip: 'Send on a trip', off_duty: 'End duty', suspended: 'Suspend', on_leave: 'Send on leave', left: 'Mark as left', failed: 'Mark as failed', void: 'Void',
+};
+
+function verbs(state: string): string {
+  return _(verbOf[state] ?? words(state));
+}
+
+const aside = new Set(['tenant_id', 'id', 'version', 'created_at', 'updated_at', 'created_by', 'archived_at']);
+
+// Facts are the record's fields, what is empty folded away.
+export function Facts({ c, r, p, without = [] }: { c: Collection; r: Row; p: Permissions; without?: string[] }) {
+  const [all, setAll] = useState(false);
+  const fields = visible(c, p.collections[c.name]).filter((f) => !aside.has(f.name) && !without.includes(f.name));
+  const full = (f: Field) => r[f.name] != null && r[f.name] !== '' && !(Array.isArray(r[f.name]) && !(r[f.name] as unknown[]).length);
+  const empty = fields.filter((f) => !full(f));
+  const shown = all ? fields : fields.filter(full);
+  const whole = (f: Field) => f.type === 'json' || (f.type === 'text' && String(r[f.name] ?? '').length > 60);
+  return (
+    <Card
+      title={_('Details')}
+      actions={
+        empty.length ? (
+          <button type="button" class="link small" onClick={() => setAll(!all)}>
+            {all ? _('Hide what is empty') : _('Show {n} empty fields', { n: empty.length })}
+          </button>
+        ) : null
+      }
+    >
+      <dl class="facts">
+        {[...shown.filter((f) => !whole(f)), ...shown.filter(whole)].map((f) => (
+          <div key={f.name} class={whole(f) ? 'whole' : ''}>
+            <dt title={f.doc ? _(f.doc) : undefined}>{_(f.label)}</dt>
+            <dd>
+              <Value c={c} f={f} row={r} full />
+            </dd>
+          </div>
+        ))}
+      </dl>
+    </Card>
+  );
+}
+
+// Related are the records that point here, a few of each kind.
+function Related({ c, r, catalog, p }: { c: Collection; r: Row; catalog: Catalog; p: Permissions }) {
+  const kinds = (c.children ?? []).filter((k) => p.collections[k.collection]?.read && !['incident_photos', 'checklist_photos'].includes(k.collection));
+  const [at, setAt] = useState(0);
+  const kind = kinds[at];
+  if (!kind) return null;
+  return (
+    <Card
+      flush
+      title={
+        <div class="tabs" role="tablist" style={{ borderBlockEnd: 0, margin: '-8px 0' }}>
+          {kinds.map((k, i) => (
+            <button key={k.collection + k.column} type="button" role="tab" aria-selected={i === at} onClick={() => setAt(i)}>
+              {titleOf(k.collection)}
+              {kinds.filter((x) => x.collection === k.collection).length > 1 ? ` (${words(k.column.replace(/_id$/, ''))})` : ''}
+            </button>
+          ))}
+        </div>
+      }
+    >
+      <Children key={kind.collection + kind.column} c={catalog.get(kind.collection) as Collection} column={kind.column} id={r.id} catalog={catalog} p={p} />
+    </Card>
+  );
+}
+
+// Children is a short table of the records of a collection that point to one.
+export function Children({ c, column, id, catalog, p, columns, limit = 8 }: { c: Collection; column: string; id: string; catalog: Catalog; p: Permissions; columns?: string[]; limit?: number }) {
+  const shown = (columns ?? columnsOf(c, p.collections[c.name]).filter((n) => n !== column)).slice(0, 6);
+  const q = useQuery({
+    queryKey: ['c', c.name, 'of', column, id, shown.join()],
+    queryFn: () => want(supabase.from(c.name).select(selection(c, shown, catalog, p)).eq(column, id).order('id', { ascending: false }).limit(limit + 1)),
+    meta: { live: true },
+  });
+  const { route } = useLocation();
+  if (q.isPending)
+    return (
+      <div class="body">
+        <Skeleton lines={3} />
+      </div>
+    );
+  if (q.error) return <Problem error={q.error} />;
+  const rows = q.data.slice(0, limit);
+  const may = p.collections[c.name]?.create;
+  return (
+    <>
+      {rows.length ? (
+        <div class="table" tabIndex={0} role="region" aria-label={titleOf(c)}>
+          <table>
+            <thead>
+              <tr>
+                {shown.map((n) => {
+                  const f = c.fields.find((x) => x.name === n);
+                  return (
+                    <th key={n} scope="col" class={f && numeric(f) ? 'num' : ''}>
+                      {_(f?.label ?? n)}
+                    </th>
+                  );
+                })}
+              </tr>
+            </thead>
+            <tbody>
+              {rows.map((r) => (
+                <tr key={r.id} class="go" onClick={(e) => !(e.target as HTMLElement).closest('a') && route(hrefOf(c.name, r.id))}>
+                  {shown.map((n, j) => {
+                    const f = c.fields.find((x) => x.name === n) as Field;
+                    return (
+                      <td key={n} class={numeric(f) ? 'num' : ''}>
+                        {j === 0 && !f.ref ? (
+                          <a href={hrefOf(c.name, r.id)}>
+                            <Value c={c} f={f} row={r} />
+                          </a>
+                        ) : (
+                          <Value c={c} f={f} row={r} />
+                        )}
+                      </td>
+                    );
+                  })}
+                </tr>
+              ))}
+            </tbody>
+          </table>
+        </div>
+      ) : (
+        <Empty title={_('None')} />
+      )}
+      {rows.length || may ? (
+        <footer>
+          {q.data.length > limit ? <a href={`/console/c/${c.name}?f=${column}.eq.${id}`}>{_('Show all')}</a> : null}
+          <span class="push" />
+          {may ? <a href={`/console/c/${c.name}/new?${column}=${id}`}>{newOf(c.name)}</a> : null}
+        </footer>
+      ) : null}
+    </>
+  );
+}
+
+interface Entry {
+  id: string;
+  at: string;
+  action: string;
+  actor_user_id: string | null;
+  key_id: string | null;
+  before: Record<string, unknown> | null;
+  after: Record<string, unknown> | null;
+}
+
+export function useNames(p: Permissions): Map<string, string> {
+  const q = useQuery({
+    queryKey: ['c', 'members', 'names'],
+    queryFn: () => want(supabase.from('members').select('user_id,email,role').limit(500)),
+    enabled: !!p.collections['members']?.read,
+    staleTime: 5 * 60_000,
+  });
+  return new Map((q.data ?? []).map((m) => [String(m['user_id']), String(m['email'] ?? words(String(m['role'])))]));
+}
+
+// History says who changed what and when, from the audit log.
+function History({ c, id, p, r }: { c: Collection; id: string; p: Permissions; r: Row }) {
+  const may = !!p.collections['audit']?.read;
+  const names = useNames(p);
+  const q = useQuery({
+    queryKey: ['c', 'audit', 'of', id],
+    queryFn: () => want<Entry[]>(supabase.from('audit').select('id,at,action,actor_user_id,key_id,before,after').eq('entity_id', id).order('id', { ascending: false }).limit(30)),
+    enabled: may,
+    meta: { live: true },
+  });
+  const list = q.data ?? [];
+  return (
+    <Card flush title={_('History')}>
+      <ul class="lines">
+        {list.map((e) => (
+          <li key={e.id} style={{ alignItems: 'flex-start' }}>
+            <span class="grow">
+              <span class="row tight">
+                <b>{e.actor_user_id ? (names.get(e.actor_user_id) ?? _('Somebody')) : e.key_id ? _('A key') : _('The server')}</b>
+                <span class="muted small push" title={dateTime(e.at)}>
+                  {ago(e.at)}
+                </span>
+              </span>
+              <Diff c={c} e={e} />
+            </span>
+          </li>
+        ))}
+        {r['updated_at'] && !list.length ? (
+          <li>
+            <span class="grow">{_('Changed')}</span>
+            <span class="muted small">{dateTime(r['updated_at'])}</span>
+          </li>
+        ) : null}
+        {r['created_at'] ? (
+          <li>
+            <span class="grow">
+              {_('Made')} {r['created_by'] && names.get(String(r['created_by'])) ? _('by {who}', { who: names.get(String(r['created_by'])) as string }) : ''}
+            </span>
+            <span class="muted small">{dateTime(r['created_at'])}</span>
+          </li>
+        ) : null}
+      </ul>
+    </Card>
+  );
+}
+
+export function Diff({ c, e }: { c?: Collection; e: Pick<Entry, 'action' | 'before' | 'after'> }) {
+  if (!e.before || !e.after) return <span class="small muted">{words(e.action.split('.').pop() ?? e.action)}</span>;
+  const skip = new Set(['updated_at', 'version']);
+  const changed = [...new Set([...Object.keys(e.before), ...Object.keys(e.after)])].filter((k) => !skip.has(k) && JSON.stringify(e.before?.[k]) !== JSON.stringify(e.after?.[k]));
+  const text = (k: string, v: unknown) => {
+    const f = c?.fields.find((x) => x.name === k);
+    return v == null || v === '' ? _('empty') : f ? value(f, v) : typeof v === 'object' ? JSON.stringify(v) : String(v);
+  };
+  return (
+    <ul class="small">
+      {changed.map((k) => (
+        <li key={k}>
+          <span class="muted">{_(c?.fields.find((x) => x.name === k)?.label ?? words(k))}:</span> {text(k, e.before?.[k])} → <b>{text(k, e.after?.[k])}</b>
+        </li>
+      ))}
+    </ul>
+  );
+}

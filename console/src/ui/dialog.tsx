@@ -1,0 +1,91 @@
+import type { ComponentChildren } from 'preact';
+import { useEffect, useId, useRef, useState } from 'preact/hooks';
+import { _ } from '../lib/i18n';
+import { Button, Problem } from './basic';
+import '../dialog.css';
+
+// Dialog is the browser's own: it keeps the focus, closes with Escape and gives the focus back.
+export function Dialog({ title, close, children, footer, kind, submit }: { title: string; close: () => void; children: ComponentChildren; footer?: ComponentChildren; kind?: 'wide' | 'side-panel'; submit?: () => void }) {
+  const ref = useRef<HTMLDialogElement>(null);
+  const id = useId();
+  useEffect(() => {
+    const d = ref.current;
+    d?.showModal();
+    return () => d?.close();
+  }, []);
+  const inner = (
+    <>
+      <header>
+        <h2 id={id}>{title}</h2>
+        <span class="push" />
+        <Button kind="quiet" size="small" icon="close" label={_('Close')} onClick={close} />
+      </header>
+      <div class="body">{children}</div>
+      {footer ? <footer>{footer}</footer> : null}
+    </>
+  );
+  return (
+    <dialog
+      ref={ref}
+      class={kind}
+      aria-labelledby={id}
+      onCancel={(e) => {
+        e.preventDefault();
+        close();
+      }}
+      onClick={(e) => {
+        if (e.target === ref.current) close();
+      }}
+    >
+      {submit ? (
+        <form
+          onSubmit={(e) => {
+            e.preventDefault();
+            submit();
+          }}
+        >
+          {inner}
+        </form>
+      ) : (
+        <div class="sheet">{inner}</div>
+      )}
+    </dialog>
+  );
+}
+
+// Ask is a question before something that cannot be taken back, or that takes words.
+export function Ask({ title, text, yes, danger, close, act, children }: { title: string; text?: ComponentChildren; yes: string; danger?: boolean; close: () => void; act: () => Promise<unknown>; children?: ComponentChildren }) {
+  const [busy, setBusy] = useState(false);
+  const [error, setError] = useState<unknown>(null);
+  const go = async () => {
+    setBusy(true);
+    setError(null);
+    try {
+      await act();
+      close();
+    } catch (e) {
+      setError(e);
+    } finally {
+      setBusy(false);
+    }
+  };
+  return (
+    <Dialog
+      title={title}
+      close={close}
+      submit={() => void go()}
+      footer={
+        <>
+          <Button onClick={close}>{_('Cancel')}</Button>
+          <Button type="submit" kind={danger ? 'danger solid' : 'primary'} busy={busy}>
+            {yes}
+          </Button>
+        </>
+      }
+    >
+      {text ? <p>{text}</p> : null}
+      {children}
+      <Problem error={error} />
+    </Dialog>
+  );
+}

@@ -1,0 +1,232 @@
+import { useQuery } from '../lib/query';
+import { useState } from 'preact/hooks';
+import { supabase, want } from '../lib/client';
+import { nameFields, nameOf, singular, useCatalog, usePermissions, words, type Collection, type Field } from '../lib/catalog';
+import { toFault, type Fault } from '../lib/fault';
+import { unitOf, value as shown } from '../lib/format';
+import { _ } from '../lib/i18n';
+import type { Row } from '../database';
+import { Button, Note, Problem } from './basic';
+import { Area, Check, Field as Around, Input, Select } from './form';
+
+export type Draft = Record<string, string>;
+
+const local = (iso: string) => {
+  const d = new Date(iso);
+  return new Date(d.getTime() - d.getTimezoneOffset() * 60_000).toISOString().slice(0, 16);
+};
+
+// textOf is a value as a control holds it.
+export function textOf(f: Field, v: unknown): string {
+  if (v == null) return '';
+  if (f.type === 'timestamp') return local(String(v));
+  if (f.type === 'json') return typeof v === 'string' ? v : JSON.stringify(v, null, 2);
+  if (f.type === 'array') return Array.isArray(v) ? v.map((x) => (typeof x === 'string' ? x : JSON.stringify(x))).join(', ') : String(v);
+  return String(v);
+}
+
+// valueOf is a control's text as the server takes it.
+export function valueOf(f: Field, text: string): unknown {
+  if (text === '') return f.type === 'array' ? [] : null;
+  switch (f.type) {
+    case 'integer':
+    case 'decimal':
+    case 'float':
+      return Number.isFinite(Number(text)) ? Number(text) : text;
+    case 'boolean':
+      return text === 'true';
+    case 'timestamp':
+      return new Date(text).toISOString();
+    case 'array':
+      return text.split(',').map((x) => x.trim()).filter(Boolean);
+    case 'json':
+      try {
+        return JSON.parse(text);
+      } catch {
+        return text;
+      }
+    default:
+      return text;
+  }
+}
+
+// changes is what a form says that differs from the record it began with.
+export function changes(fields: Field[], base: Row | null, draft: Draft): Record<string, unknown> {
+  const out: Record<string, unknown> = {};
+  for (const f of fields) {
+    const text = draft[f.name];
+    if (text !== undefined && text !== textOf(f, base?.[f.name])) out[f.name] = valueOf(f, text);
+  }
+  return out;
+}
+
+// Control is one field of a form, by its type.
+export function Control({ f, text, put, wrong, start, c }: { c: Collection; f: Field; text: string; put: (v: string) => void; wrong?: string; start?: string }) {
+  const label = _(f.label);
+  const help = f.doc ? _(f.doc) : undefined;
+  const required = f.required && !f.default && f.type !== 'boolean';
+  const same = { label, help, wrong, required, value: text, put };
+  if (f.ref) return <Reference c={c} f={f} text={text} put={put} wrong={wrong} start={start} />;
+  if (f.one_of) return <Select {...same} options={[...(required || (f.required && text) ? [] : [['', '–'] as [string, string]]), ...f.one_of.filter(Boolean).map((v) => [v, words(v)] as [string, string])]} />;
+  if (f.type === 'boolean') return <Check label={label} on={text === 'true'} put={(v) => put(String(v))} />;
+  if (f.type === 'json') return <Area {...same} whole rows={4} />;
+  if (f.type === 'text' && !f.format) return ['notes', 'description', 'immediate_action', 'lessons', 'note'].includes(f.name) ? <Area {...same} whole rows={3} /> : <Input {...same} />;
+  if (f.type === 'timestamp') return <Input {...same} type="datetime-local" />;
+  if (f.type === 'date') return <Input {...same} type="date" />;
+  if (f.type === 'array') return <Input {...same} help={help ?? _('Several with commas between')} />;
+  if (['integer', 'decimal', 'float'].includes(f.type)) return <Input {...same} inputMode="decimal" type="number" step={f.type === 'integer' ? 1 : 'any'} unit={unitOf(f) || undefined} />;
+  return <Input {...same} maxLength={f.max_len || undefined} />;
+}
+
+// Reference is chosen by what names the record: its code or its name.
+function Reference({ c, f, text, put, wrong, start }: { c: Collection; f: Field; text: string; put: (v: string) => void; wrong?: string; start?: string }) {
+  const catalog = useCatalog();
+  const p = usePermissions();
+  const to = catalog?.get(f.ref ?? '');
+  const readable = !!to && !!p?.collections[to.name]?.read;
+  const [typed, setTyped] = useState(start ?? text);
+  const [sought, setSought] = useState('');
+  const names = to ? nameFields(to) : [];
+  const found = useQuery({
+    queryKey: ['c', f.ref, 'names', sought],
+    queryFn: async () => {
+      const safe = sought.replace(/[\\"%*]/g, ' ').trim();
+      let q = supabase.from(f.ref as string).select(['id', ...names].join(',')).limit(20);
+      if (safe && names.length) q = q.or(names.map((n) => `${n}.ilike."%${safe}%"`).join(','));
+      return want(q);
+    },
+    enabled: readable && names.length > 0,
+    staleTime: 30_000,
+  });
+  const list = `${c.name}-${f.name}-list`;
+  const options = (found.data ?? []).map((r) => [r.id, nameOf(to, r)] as const);
+  const input = (v: string) => {
+    setTyped(v);
+    const hit = options.find(([, name]) => name === v);
+    if (hit) put(hit[0]);
+    else {
+      put(/^[0-9a-f-]{36}$/.test(v) ? v : v === '' ? '' : v);
+      setSought(v);
+    }
+  };
+  return (
+    <Around label={_(f.label)} help={f.doc ? _(f.doc) : _('Type to find: {what}', { what: singular(f.ref ?? '') })} wrong={wrong} required={f.required}>
+      {(ids) => (
+        <>
+          <input {...ids} class="input" list={list} value={typed} autocomplete="off" onInput={(e) => input(e.currentTarget.value)} />
+          <datalist id={list}>
+            {options.map(([id, name]) => (
+              <option key={id} value={name} />
+            ))}
+          </datalist>
+        </>
+      )}
+    </Around>
+  );
+}
+
+// wrongs puts the server's sentence at the field that it names.
+export function wrongs(f: Fault | null, fields: Field[]): Record<string, string> {
+  if (!f) return {};
+  return Object.fromEntries(f.fields(fields.map((x) => x.name)).map((n) => [n, f.message]));
+}
+
+interface Conflict {
+  theirs: Row;
+  fields: Field[];
+}
+
+// RecordForm makes or changes a record. When somebody else was faster it asks, field by field, whose value holds.
+export function RecordForm({ c, fields, base, starts, done, cancel, preset }: { c: Collection; fields: Field[]; base: Row | null; starts?: Record<string, string>; preset?: Draft; done: (r: Row) => void; cancel: () => void }) {
+  const [from, setFrom] = useState(base);
+  const [draft, setDraft] = useState<Draft>(() => (base ? {} : { ...Object.fromEntries(fields.filter((f) => f.default !== undefined && f.default !== '').map((f) => [f.name, f.default as string])), ...preset }));
+  const [fault, setFault] = useState<Fault | null>(null);
+  const [busy, setBusy] = useState(false);
+  const [conflict, setConflict] = useState<Conflict | null>(null);
+  const text = (f: Field) => draft[f.name] ?? textOf(f, from?.[f.name]);
+  const at = wrongs(fault, fields);
+  const save = async () => {
+    setBusy(true);
+    setFault(null);
+    const body = changes(fields, from, draft);
+    try {
+      if (from && !Object.keys(body).length) return done(from);
+      done(await write(c, from, body));
+    } catch (e) {
+      const f = toFault(e);
+      if (!f.stale || !from) return setFault(f);
+      const theirs = await want<Row>(supabase.from(c.name).select('*').eq('id', from.id).single());
+      const both = fields.filter((x) => x.name in body && textOf(x, theirs[x.name]) !== textOf(x, from[x.name]) && textOf(x, theirs[x.name]) !== draft[x.name]);
+      setFrom(theirs);
+      if (both.length) setConflict({ theirs, fields: both });
+      else setFault(toFault({ message: _('Somebody else saved other fields meanwhile. Yours are kept: save again.') }));
+    } finally {
+      setBusy(false);
+    }
+  };
+  return (
+    <form
+      class="stack"
+      noValidate
+      onSubmit={(e) => {
+        e.preventDefault();
+        void save();
+      }}
+    >
+      {conflict ? (
+        <Note kind="warn">
+          <b>{_('Somebody else changed this record while you were editing.')}</b>
+          <table>
+            <thead>
+              <tr>
+                <th>{_('Field')}</th>
+                <th>{_('Theirs')}</th>
+                <th>{_('Yours')}</th>
+              </tr>
+            </thead>
+            <tbody>
+              {conflict.fields.map((f) => (
+                <tr key={f.name}>
+                  <td>{_(f.label)}</td>
+                  <td>
+                    <Check
+                      label={shown(f, conflict.theirs[f.name]) || _('empty')}
+                      on={draft[f.name] === undefined}
+                      put={(v) => {
+                        const next = { ...draft };
+                        if (v) delete next[f.name];
+                        setDraft(next);
+                      }}
+                    />
+                  </td>
+                  <td>{draft[f.name] ?? <span class="muted">{_('given up')}</span>}</td>
+                </tr>
+              ))}
+            </tbody>
+          </table>
+          <p class="small">{_('Tick what of theirs shall hold, then save.')}</p>
+        </Note>
+      ) : null}
+      {fault ? <Problem error={fault} /> : null}
+      <div class="form">
+        {fields.map((f) => (
+          <Control key={f.name} c={c} f={f} text={text(f)} start={starts?.[f.name]} put={(v) => setDraft({ ...draft, [f.name]: v })} wrong={at[f.name]} />
+        ))}
+      </div>
+      <div class="row">
+        <Button type="submit" kind="primary" busy={busy}>
+          {base ? _('Save') : _('Create')}
+        </Button>
+        <Button onClick={cancel}>{_('Cancel')}</Button>
+      </div>
+    </form>
+  );
+}
+
+// write makes a record, or changes it as long as nobody else has.
+export async function write(c: Collection, from: Row | null, body: Record<string, unknown>): Promise<Row> {
+  if (!from) return want<Row>(supabase.from(c.name).insert(body).select().single());
+  let q = supabase.from(c.name).update(body).eq('id', from.id);
+  if (from.version !== undefined) q = q.setHeader('If-Match', `"${from.version}"`);
+  return want<Row>(q.select().single());
+}

@@ -1,0 +1,89 @@
+import { nameOf, useCatalog, words, type Collection, type Field } from '../lib/catalog';
+import { ago, number, unitOf, value } from '../lib/format';
+import { _ } from '../lib/i18n';
+import { refKey } from '../lib/records';
+import type { Row } from '../database';
+import { Badge, Meter } from './basic';
+import '../records.css';
+
+const badged = new Set(['severity', 'potential_severity', 'stage', 'status', 'stock_status', 'outcome', 'cluster', 'result']);
+
+export const numeric = (f: Field) => ['integer', 'decimal', 'float'].includes(f.type);
+
+// hrefOf is where a record is looked at.
+export function hrefOf(collection: string, id: string): string {
+  return `/console/c/${collection}/${id}`;
+}
+
+// Value shows a field of a record as people read it.
+export function Value({ c, f, row, full }: { c: Collection; f: Field; row: Record<string, unknown>; full?: boolean }) {
+  const catalog = useCatalog();
+  const v = row[f.name];
+  if (v == null || v === '' || (Array.isArray(v) && !v.length)) return <span class="muted">–</span>;
+  if (f.ref) {
+    const to = row[refKey(f.name)] as Record<string, unknown> | null | undefined;
+    const worker = to?.['worker_id__ref'] as Record<string, unknown> | undefined;
+    return <a href={hrefOf(f.ref, String(v))}>{to ? nameOf(worker ? catalog?.get('workers') : catalog?.get(f.ref), worker ?? to) : String(v).slice(0, 8)}</a>;
+  }
+  if (f.name === c.states?.field || badged.has(f.name)) return <Badge state={v} />;
+  if (f.name === 'utilization')
+    return (
+      <span class="row nowrap">
+        <span class="grow">
+          <Meter value={Number(v)} label={_('Filled')} />
+        </span>
+        <span class="nobreak">{value(f, v)}</span>
+      </span>
+    );
+  if (f.type === 'timestamp')
+    return (
+      <time dateTime={String(v)} title={value(f, v)}>
+        {full ? `${value(f, v)} (${ago(v)})` : ago(v)}
+      </time>
+    );
+  if (f.type === 'array' && Array.isArray(v)) {
+    if (f.names) return <>{v.slice(0, full ? 50 : 2).map((id, i) => <span key={String(id)}>{i ? ', ' : ''}<a href={hrefOf(f.names as string, String(id))}>{String(id).slice(0, 8)}</a></span>)}</>;
+    return (
+      <span class="row tight">
+        {v.slice(0, full ? 50 : 3).map((x) => (
+          <Badge key={String(x)} tone="plain">
+            {typeof x === 'string' ? words(x) : JSON.stringify(x)}
+          </Badge>
+        ))}
+      </span>
+    );
+  }
+  if (f.type === 'json') return full ? <Json v={v} /> : <span class="muted clip">{JSON.stringify(v)}</span>;
+  if (f.type === 'uuid') return <code title={String(v)}>{String(v).slice(0, 8)}</code>;
+  if (numeric(f) && !full) return <>{number(Number(v), f.type === 'float' ? 4 : 2)}{unitOf(f) === '%' ? ' %' : ''}</>;
+  return <>{value(f, v)}</>;
+}
+
+// Json shows an object as names and values, as far as it is flat.
+export function Json({ v }: { v: unknown }) {
+  if (Array.isArray(v)) {
+    if (v.every((x) => typeof x !== 'object' || x === null)) return <>{v.map(String).join(', ')}</>;
+    return (
+      <ul class="stack tight">
+        {v.map((x, i) => (
+          <li key={i}>
+            <Json v={x} />
+          </li>
+        ))}
+      </ul>
+    );
+  }
+  if (v && typeof v === 'object') {
+    return (
+      <span>
+        {Object.entries(v as Row).map(([k, x], i) => (
+          <span key={k}>
+            {i ? '; ' : ''}
+            <span class="muted">{words(k)}:</span> <Json v={x} />
+          </span>
+        ))}
+      </span>
+    );
+  }
+  return <>{v === null ? '–' : typeof v === 'boolean' ? (v ? _('Yes') : _('No')) : String(v)}</>;
+}

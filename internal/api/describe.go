@@ -1,0 +1,119 @@
+package api
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"time"
+
+	"holdfast/internal/cache"
+	"holdfast/internal/catalog"
+	"holdfast/internal/web"
+)
+
+// described is a collection as GET /v1/catalog tells it.
+type described struct {
+	Name       string           `json:"name"`
+	Doc        string           `json:"doc"`
+	Family     string           `json:"family"`
+	Fields     []describedField `json:"fields"`
+	Unique     [][]string       `json:"unique,omitempty"` // each per tenant
+	States     *describedStates `json:"states,omitempty"`
+	Children   []describedChild `json:"children,omitempty"` // collections whose records point here
+	Import     *describedImport `json:"import,omitempty"`
+	Archives   bool             `json:"archives,omitempty"`
+	AppendOnly bool             `json:"append_only,omitempty"`
+}
+
+type describedField struct {
+	Name     string   `json:"name"`
+	Type     string   `json:"type"`
+	Format   string   `json:"format,omitempty"`
+	Label    string   `json:"label"`
+	Doc      string   `json:"doc,omitempty"`
+	Unit     string   `json:"unit,omitempty"`
+	Default  string   `json:"default,omitempty"`
+	OneOf    []string `json:"one_of,omitempty"`
+	Min      string   `json:"min,omitempty"`
+	Max      string   `json:"max,omitempty"`
+	MaxLen   int      `json:"max_len,omitempty"`
+	Ref      string   `json:"ref,omitempty"`
+	Names    string   `json:"names,omitempty"`
+	Required bool     `json:"required,omitempty"`
+	ReadOnly bool     `json:"read_only,omitempty"`
+	Fixed    bool     `json:"fixed,omitempty"`
+}
+
+type describedStates struct {
+	Field   string          `json:"field"`
+	Initial []string        `json:"initial"`
+	Moves   []describedMove `json:"moves"`
+}
+
+type describedMove struct {
+	From []string `json:"from"`
+	To   string   `json:"to"`
+}
+
+type describedChild struct {
+	Collection string `json:"collection"`
+	Column     string `json:"column"`
+}
+
+type describedImport struct {
+	Key    []string `json:"key"`
+	Fields []string `json:"fields"`
+}
+
+var formatNames = map[catalog.Format]string{catalog.Name: "name", catalog.Code: "code", catalog.Number: "number", catalog.Email: "email", catalog.GTIN: "gtin",
+	catalog.IANA: "timezone", catalog.Country: "country", catalog.Money: "currency"}
+
+// Description serves GET /v1/catalog: every collection with its fields, types,
+// units, states and references, for clients that make lists and forms of them.
+// It says the same to everybody; what a member may do is in /v1/permissions.
+func Description(c *catalog.Catalog) (http.Handler, error) {
+	list := make([]described, 0, len(c.All()))
+	for _, r := range c.All() {
+		list = append(list, describe(r))
+	}
+	b, err := json.Marshal(map[string]any{"collections": list})
+	if err != nil {
+		return nil, fmt.Errorf("api: describe the catalog: %w", err)
+	}
+	body := cache.NewBody(b, time.Now())
+	return web.Wrap(CollectionShape, func(w http.ResponseWriter, r *http.Request) error {
+		w.Header()["Etag"] = body.Tag()
+		if web.HasTag(r.Header["If-None-Match"], body.Tag()[0]) {
+			w.WriteHeader(http.StatusNotModified)
+			return nil
+		}
+		return write(w, r, body.Plain(), body.Gzip)
+	}), nil
+}
+
+func describe(r *catalog.Resource) described {
+	out := described{Name: r.Name, Doc: r.Doc, Family: r.Family, Unique: r.Unique, Archives: r.Archives, AppendOnly: r.AppendOnly}
+	for i := range r.Fields {
+		out.Fields = append(out.Fields, viewField(&r.Fields[i]))
+	}
+	for _, rel := range r.Relations() {
+		if rel.To == r.Name {
+			out.Children = append(out.Children, describedChild{rel.From, rel.Column})
+		}
+	}
+	if s := r.States; s != nil {
+		out.States = &describedStates{Field: s.Field, Initial: s.Initial, Moves: []describedMove{}}
+		for _, m := range s.Moves {
+			out.States.Moves = append(out.States.Moves, describedMove{m.From, m.To})
+		}
+	}
+	if r.Import != nil {
+		out.Import = &describedImport{Key: r.Import.Key, Fields: r.Import.Fields}
+	}
+	return out
+}
+
+func viewField(f *catalog.Field) describedField {
+	return describedField{Name: f.Name, Type: f.Type.String(), Format: formatNames[f.Format], Label: f.Label, Doc: f.Doc, Unit: f.Unit, Default: f.Default,
+		OneOf: f.OneOf, Min: f.Min, Max: f.Max, MaxLen: f.MaxLen, Ref: f.Ref, Names: f.Names, Required: f.Required, ReadOnly: f.ReadOnly, Fixed: f.Fixed}
+}

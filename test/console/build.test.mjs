@@ -1,0 +1,74 @@
+// What is committed as console/dist is what the sources make, byte for byte,
+// and it is as small as promised.
+import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join, relative } from 'node:path';
+import { test } from 'node:test';
+import { gzipSync } from 'node:zlib';
+
+const root = new URL('../../console', import.meta.url).pathname;
+
+function files(dir) {
+  return readdirSync(dir, { recursive: true, withFileTypes: true })
+    .filter((f) => f.isFile())
+    .map((f) => relative(dir, join(f.parentPath, f.name)))
+    .sort();
+}
+
+test('the types of the sources hold', () => {
+  execFileSync('node_modules/.bin/tsc', ['--noEmit'], { cwd: root, stdio: 'inherit' });
+});
+
+test('dist rebuilt gives the same bytes: after a change of console/src run make console', () => {
+  const out = mkdtempSync(join(tmpdir(), 'holdfast-dist-'));
+  try {
+    execFileSync('node_modules/.bin/vite', ['build', '--logLevel', 'error', '--outDir', out, '--emptyOutDir'], { cwd: root, stdio: 'inherit' });
+    assert.deepEqual(files(join(root, 'dist')), files(out));
+    for (const f of files(out)) assert.ok(readFileSync(join(root, 'dist', f)).equals(readFileSync(join(out, f))), `${f} differs`);
+  } finally {
+    rmSync(out, { recursive: true, force: true });
+  }
+});
+
+const dist = join(root, 'dist');
+const packed = (f) => gzipSync(readFileSync(join(dist, f))).length;
+const sum = (list) => list.map(packed).reduce((a, b) => a + b, 0);
+
+// The files that a page loads before it shows something: those that the one
+// page names, and the page's own with what it imports that is no page.
+function first(name) {
+  const need = new Set(['index.html', 'icon.svg']);
+  for (const [, f] of readFileSync(join(dist, 'index.html'), 'utf8').matchAll(/(?:src|href)="\.\/([^"]+)"/g)) need.add(f);
+  const add = (f) => {
+    if (need.has(f)) return;
+    need.add(f);
+    for (const [, other] of readFileSync(join(dist, f), 'utf8').matchAll(/from"\.\/([^"]+)"/g)) add(`assets/${other}`);
+  };
+  add(`assets/${name}.js`);
+  if (files(dist).includes(`assets/${name}.css`)) need.add(`assets/${name}.css`);
+  return [...need];
+}
+
+for (const page of ['gate', 'home']) {
+  test(`the first load of ${page} is at most 90 kB gz`, () => {
+    const size = sum(first(page));
+    console.log(`${page}: ${size} bytes`);
+    assert.ok(size <= 90_000, `${size} bytes: ${first(page).map((f) => `${f} ${packed(f)}`).join(', ')}`);
+  });
+}
+
+test('the whole of dist is at most 300 kB gz', () => {
+  const size = sum(files(dist));
+  console.log(`dist: ${size} bytes`);
+  assert.ok(size <= 300_000, `${size} bytes`);
+});
+
+test('dist names no other host', () => {
+  // Namespaces are names, no addresses; the others are in texts of libraries that nobody fetches.
+  const known = /^(www\.w3\.org|localhost|127\.0\.0\.1|supabase\.(com|io)|[a-z.]*github\.com|openid\.net|datatracker\.ietf\.org|example\.com)/;
+  for (const f of files(dist)) {
+    for (const [, host] of readFileSync(join(dist, f), 'utf8').matchAll(/https?:\/\/([a-z0-9.-]+\.[a-z]+|localhost|127\.0\.0\.1)/g)) assert.match(host, known, `${f} names ${host}`);
+  }
+});

@@ -1,0 +1,38 @@
+// The overview: figures that lead to what they count, and change by themselves.
+import assert from 'node:assert/strict';
+import { api, as, open, settled, test } from './page.mjs';
+
+const manager = 'manager@north.example';
+
+test('a tile says what the server counts and leads to the list of the same records', async () => {
+  const snapshot = await api(manager, '/functions/v1/get-dashboard-snapshot-v2?lightweight=true');
+  await as(manager, async (page) => {
+    await open(page, '/console/');
+    await settled(page);
+    const tile = page.getByRole('link', { name: /^Low stock/ });
+    assert.match(await tile.innerText(), new RegExp(`\\b${snapshot.inventory.metrics.low_stock_count}\\b`));
+    await tile.click();
+    await page.getByRole('heading', { name: 'Items' }).waitFor();
+    await page.getByText(new RegExp(`of ${snapshot.inventory.metrics.low_stock_count} record`)).waitFor();
+  });
+});
+
+test('what somebody else changes appears by itself', async () => {
+  await as(manager, async (page) => {
+    await open(page, '/console/');
+    await settled(page);
+    await page.getByText('Live', { exact: true }).waitFor();
+    const title = `Oil on the floor ${Date.now()}`;
+    await api('safety@north.example', '/v1/incidents', { method: 'POST', body: { kind: 'hazard', severity: 'low', title, occurred_at: new Date().toISOString() } });
+    await page.getByText(title).waitFor();
+  });
+});
+
+test('a worker finds own work and the report of something unsafe first', async () => {
+  await as('operator@north.example', async (page) => {
+    await open(page, '/console/');
+    await page.getByRole('heading', { name: 'To pick', exact: true }).waitFor();
+    await page.getByRole('link', { name: 'Report something unsafe' }).click();
+    await page.getByRole('heading', { name: 'New incident' }).waitFor();
+  });
+});

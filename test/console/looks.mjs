@@ -1,0 +1,53 @@
+// Every page in both themes and both widths: nothing that axe finds, nothing
+// that hangs over the edge; pictures for the documentation.
+import assert from 'node:assert/strict';
+import { api, as, narrow, open, picture, settled, test, violations, visit, wide } from './page.mjs';
+
+const manager = 'manager@north.example';
+const looks = [
+  { colorScheme: 'light', viewport: wide },
+  { colorScheme: 'dark', viewport: narrow },
+  { colorScheme: 'dark', viewport: wide },
+  { colorScheme: 'light', viewport: narrow },
+];
+
+// found is what is wrong with a page as it looks.
+async function found(page, name) {
+  const over = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
+  return [...(await violations(page, name)), ...(over > 0 ? [`${name} is ${over} pixels too wide`] : [])];
+}
+
+const [order] = await api(manager, '/v1/orders?select=id&status=eq.in_progress&limit=1');
+
+const pages = [
+  ['home', '/console/'],
+  ['orders', '/console/c/orders'],
+  ['order', `/console/c/orders/${order.id}`],
+  ['new item', '/console/c/items/new'],
+  ['everything', '/console/all'],
+];
+
+for (const look of looks) {
+  const said = `${look.colorScheme}, ${look.viewport.width} px`;
+  test(`every page is accessible: ${said}`, async () => {
+    const wrong = [];
+    await visit(async (page) => {
+      await open(page, '/console/');
+      await settled(page);
+      wrong.push(...(await found(page, 'sign-in')));
+      if (look === looks[0]) await picture(page, 'sign-in');
+      await open(page, '/console/components');
+      wrong.push(...(await found(page, 'components')));
+    }, look);
+    await as(manager, async (page) => {
+      for (const [name, path] of pages) {
+        await open(page, path);
+        await settled(page);
+        wrong.push(...(await found(page, name)));
+        if (name === 'home' && look.viewport === wide) await picture(page, `overview-${look.colorScheme}`);
+        if (name === 'home' && look === looks[3]) await picture(page, 'overview-phone');
+      }
+    }, look);
+    assert.deepEqual(wrong, []);
+  });
+}

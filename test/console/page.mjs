@@ -1,0 +1,131 @@
+// A browser at the started server, with people of the demonstration.
+import assert from 'node:assert/strict';
+import { appendFileSync, mkdirSync } from 'node:fs';
+import { test as run } from 'node:test';
+import { AxeBuilder } from '@axe-core/playwright';
+import { chromium } from 'playwright-core';
+
+export const url = required('HOLDFAST_URL');
+export const engine = process.env.HOLDFAST_ENGINE ?? '';
+const password = 'holdfast-demo';
+const patience = 30_000;
+const flags = ['--no-sandbox', '--disable-gpu', '--disable-quic', '--no-first-run', '--disable-background-networking', '--disable-component-update', '--disable-sync'];
+
+function required(name) {
+  const value = process.env[name];
+  if (!value) throw new Error(`${name} is not set: run make console-test`);
+  return value;
+}
+
+let browser;
+
+async function launch() {
+  for (let tries = 3; ; tries--) {
+    try {
+      return await chromium.launch({ executablePath: '/usr/bin/chromium', args: flags, timeout: patience });
+    } catch (err) {
+      if (tries === 1) throw err;
+      console.error(`chromium did not start: ${String(err).split('\n')[0]}`);
+    }
+  }
+}
+
+export const wide = { width: 1440, height: 900 };
+export const narrow = { width: 390, height: 844 };
+
+// visit opens a page of a fresh browser context and watches it: no error of a
+// script, nothing that the policy refused, no request to another host.
+export async function visit(script, { viewport = wide, colorScheme = 'light', locale = 'en-GB', ...more } = {}) {
+  browser ??= await launch();
+  const context = await browser.newContext({ viewport, colorScheme, locale, timezoneId: 'Europe/Berlin', acceptDownloads: true, ...more });
+  context.setDefaultTimeout(patience);
+  const wrong = [];
+  const page = await context.newPage();
+  page.on('pageerror', (e) => wrong.push(`script: ${e.message}`));
+  page.on('console', (m) => {
+    if (/Content Security Policy|Refused to/.test(m.text())) wrong.push(m.text());
+  });
+  page.on('request', (r) => {
+    if (!r.url().startsWith(url) && !/^(blob|data):/.test(r.url())) wrong.push(`request to ${r.url()}`);
+  });
+  try {
+    await script(page, context);
+    assert.deepEqual(wrong, []);
+  } catch (e) {
+    mkdirSync('tmp', { recursive: true });
+    await page.screenshot({ path: 'tmp/console-failed.png' }).catch(() => undefined);
+    throw new Error(`${e.message}\nat ${page.url()}\n${(await page.locator('body').innerText().catch(() => '')).slice(0, 1200)}`, { cause: e });
+  } finally {
+    await context.close();
+  }
+}
+
+export async function close() {
+  await browser?.close();
+}
+
+// test is one task of a person.
+export const test = (name, f) => run(name, { timeout: 120_000 }, f);
+
+// Sessions are made beside the page where a test is not about signing in:
+// signing in is limited to ten in ten seconds for one address.
+const sessions = new Map();
+
+export async function session(email) {
+  for (let tries = 5; !sessions.has(email); tries--) {
+    const r = await fetch(`${url}/auth/v1/token?grant_type=password`, { method: 'POST', headers: { 'Content-Type': 'application/json' }, body: JSON.stringify({ email, password }) });
+    const body = await r.json();
+    if (r.ok) {
+      appendFileSync(process.env.SECRETS_FILE ?? '/dev/null', `${body.access_token}\n${body.refresh_token}\n`);
+      sessions.set(email, body);
+    } else if (r.status === 429 && tries) await new Promise((done) => setTimeout(done, 1000 * Number(r.headers.get('Retry-After') ?? 2)));
+    else throw new Error(`${email}: ${r.status} ${JSON.stringify(body)}`);
+  }
+  return sessions.get(email);
+}
+
+// as is visit with somebody who is signed in.
+export function as(email, script, options = {}) {
+  return visit(async (page, context) => {
+    const s = await session(email);
+    await context.addInitScript((text) => {
+      if (location.pathname.startsWith('/console') && !localStorage.getItem('seeded')) {
+        localStorage.setItem('seeded', '1');
+        localStorage.setItem('holdfast.session', text);
+      }
+    }, JSON.stringify(s));
+    await script(page, context);
+  }, options);
+}
+
+export async function open(page, path) {
+  await page.goto(`${url}${path}`);
+  await page.locator('main h1').first().waitFor();
+}
+
+// api asks the server as somebody, beside the page.
+export async function api(email, path, { method = 'GET', body, headers } = {}) {
+  const { access_token: token } = await session(email);
+  const r = await fetch(url + path, { method, headers: { Authorization: `Bearer ${token}`, ...(body ? { 'Content-Type': 'application/json' } : {}), Prefer: 'return=representation', ...headers }, body: body ? JSON.stringify(body) : undefined });
+  const text = await r.text();
+  assert.ok(r.ok, `${method} ${path}: ${r.status} ${text}`);
+  return text ? JSON.parse(text) : undefined;
+}
+
+// violations are what axe finds wrong, short.
+export async function violations(page, name) {
+  const { violations: list } = await new AxeBuilder({ page }).withTags(['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice']).analyze();
+  return list.map((v) => `${name}: ${v.id}: ${v.nodes.slice(0, 2).map((n) => `${n.html.slice(0, 140)} | ${n.failureSummary?.split('\n')[1]?.slice(0, 160)}`).join(' ;; ')}`);
+}
+
+// settled waits until nothing is loading.
+export async function settled(page) {
+  await page.locator('[aria-busy=true]').first().waitFor({ state: 'detached' });
+  await page.waitForFunction(() => !document.querySelector('.skeleton, .spin'));
+}
+
+// picture keeps a screenshot for the documentation, when it is asked for.
+export async function picture(page, name) {
+  if (!process.env.CONSOLE_PICTURES) return;
+  await page.screenshot({ path: `${process.env.CONSOLE_PICTURES}/console-${name}.png` });
+}

@@ -1,0 +1,114 @@
+// Lists, records and forms of any collection.
+import assert from 'node:assert/strict';
+import { api, as, open, settled, test } from './page.mjs';
+
+const manager = 'manager@north.example';
+
+test('a list is searched, filtered, sorted and paged, and its address says so', async () => {
+  await as(manager, async (page) => {
+    await open(page, '/console/c/orders');
+    await settled(page);
+    await page.getByRole('combobox', { name: 'Status' }).selectOption('completed');
+    await page.waitForURL(/f=status\.eq\.completed/);
+    await page.getByRole('button', { name: 'Order no' }).click();
+    await page.waitForURL(/order=order_no\.asc/);
+    await settled(page);
+    const first = await page.locator('tbody tr a').first().innerText();
+    await page.getByRole('button', { name: 'Next' }).click();
+    await page.waitForURL(/after=/);
+    await page.getByText(/^51–/).waitFor();
+    await settled(page);
+    const second = await page.locator('tbody tr a').first().innerText();
+    assert.ok(second > first, `${second} after ${first}`);
+    await page.goBack();
+    await page.getByText(/^1–50/).waitFor();
+    await page.getByRole('button', { name: /Remove the filter/ }).click();
+    await page.waitForURL((u) => !u.search.includes('f='));
+  });
+});
+
+test('a record is made, refused at the field, opened and changed with the keyboard alone', async () => {
+  const sku = `KEY-${Date.now()}`;
+  await as(manager, async (page) => {
+    await open(page, '/console/c/items');
+    await settled(page);
+    await page.keyboard.press('n');
+    await page.getByRole('heading', { name: 'New item' }).waitFor();
+    await page.getByLabel('Name', { exact: false }).first().focus();
+    await page.keyboard.type('Made by keys');
+    await page.keyboard.press('Enter');
+    await page.locator('.wrong', { hasText: 'sku' }).waitFor();
+    await page.locator('input[aria-invalid=true]').focus();
+    await page.keyboard.type(sku);
+    await page.keyboard.press('Enter');
+    await page.getByRole('heading', { name: new RegExp(sku) }).waitFor();
+    await page.keyboard.press('e');
+    await page.getByRole('dialog').getByLabel('Name', { exact: false }).first().focus();
+    await page.keyboard.press('Control+A');
+    await page.keyboard.type('Changed by keys');
+    await page.keyboard.press('Enter');
+    await page.getByRole('heading', { name: /Changed by keys/ }).waitFor();
+  });
+});
+
+test('when somebody else was faster the form asks field by field', async () => {
+  const [item] = await api(manager, '/v1/items', { method: 'POST', body: { sku: `RACE-${Date.now()}`, name: 'At first', description: 'old' } });
+  await as(manager, async (page) => {
+    await open(page, `/console/c/items/${item.id}`);
+    await page.getByRole('button', { name: 'Edit' }).click();
+    const form = page.getByRole('dialog');
+    await form.getByLabel('Name *').fill('Mine');
+    await api(manager, `/v1/items/${item.id}`, { method: 'PATCH', body: { name: 'Theirs' } });
+    await form.getByRole('button', { name: 'Save' }).click();
+    await form.getByText('Somebody else changed this record while you were editing.').waitFor();
+    await form.getByRole('cell', { name: 'Mine' }).waitFor();
+    await form.getByRole('button', { name: 'Save' }).click();
+    await page.getByRole('heading', { name: /Mine/ }).waitFor();
+  });
+});
+
+test('the history says who changed what', async () => {
+  const [item] = await api(manager, '/v1/items', { method: 'POST', body: { sku: `WHO-${Date.now()}`, name: 'Before' } });
+  await api(manager, `/v1/items/${item.id}`, { method: 'PATCH', body: { name: 'After' } });
+  await as('admin@north.example', async (page) => {
+    await open(page, `/console/c/items/${item.id}`);
+    const history = page.locator('.card', { has: page.getByRole('heading', { name: 'History' }) });
+    await history.getByText('manager@north.example').first().waitFor();
+    await history.getByText('After').waitFor();
+  });
+});
+
+test('hostile text is shown, never run', async () => {
+  const hostile = '"><img src=x onerror=alert(1)><script>alert(2)</script>';
+  const [item] = await api(manager, '/v1/items', { method: 'POST', body: { sku: `BAD-${Date.now()}`, name: hostile.slice(0, 190) } });
+  await as(manager, async (page) => {
+    page.on('dialog', () => assert.fail('a script ran'));
+    await open(page, `/console/c/items/${item.id}`);
+    await page.getByRole('heading', { name: /onerror/ }).waitFor();
+    assert.equal(await page.locator('main img').count(), 0);
+  });
+});
+
+test('a viewer is offered nothing that the role may not do', async () => {
+  await as('viewer@north.example', async (page) => {
+    await open(page, '/console/c/orders');
+    await settled(page);
+    assert.equal(await page.getByRole('link', { name: /New order|Import/ }).count(), 0);
+    await page.locator('tbody tr a').first().click();
+    await page.getByRole('heading', { name: 'Details' }).waitFor();
+    assert.equal(await page.getByRole('button', { name: /Edit|Confirm|Put on hold/ }).count(), 0);
+  });
+});
+
+test('the palette finds a record by its number and goes there', async () => {
+  const [order] = await api(manager, '/v1/orders?select=id,order_no&limit=1');
+  await as(manager, async (page) => {
+    await open(page, '/console/');
+    await page.keyboard.press('Control+k');
+    await page.getByRole('combobox').fill('');
+    await page.keyboard.type(order.order_no);
+    await page.getByRole('option', { name: new RegExp(order.order_no) }).waitFor();
+    await page.keyboard.press('Enter');
+    await page.getByRole('heading', { name: new RegExp(order.order_no) }).waitFor();
+  });
+});

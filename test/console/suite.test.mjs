@@ -1,0 +1,9 @@
+// One process and one browser for all parts.
+import { after } from 'node:test';
+import { close } from './page.mjs';
+
+await import('./gate.mjs');
+await import('./home.mjs');
+await import('./records.mjs');
+await import('./looks.mjs');
+after(close);
