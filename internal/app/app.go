@@ -231,7 +231,7 @@ func (a *App) faces() (err error) {
 	a.functions.Keys = a.keys
 	a.lease = lease.New(a.DB, "safety programme")
 	a.collections = api.NewCollections(a.Store, a.keys)
-	a.verbs = rpc.NewTable(a.Store, warehouse.Verbs())
+	a.verbs = rpc.NewTable(a.Store, warehouse.Watch{LowStock: a.tellLowStock}.Verbs())
 	a.platform = api.NewPlatform(a.gate, a.clearTenant)
 	a.document = &api.Document{URL: a.Config.PublicURL, Version: Version, Catalog: a.catalog, Functions: a.table, Verbs: a.verbs.All()}
 	a.desk = report.New(a.Store, a.album)

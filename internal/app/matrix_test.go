@@ -41,6 +41,10 @@ stock_movements       rc     rc     rc      r      rc       r      r
 stock_counts          rc     rc     rc      r      rc       r      r
 orders                rcud   rcud   rcud    r      rcu      r~     r
 order_lines           rcud   rcud   rcud    r      rcu      r~     r
+reservations          r      r      r       r      r        -      r
+packages              r      r      r       r      r        -      r
+package_lines         r      r      r       r      r        -      r
+shipment_lines        r      r      r       r      r        -      r
 pick_lists            rcud   rcud   rcud    r      r~u~     -      r
 pick_lines            rcud   rcud   rcud    r      r~u~     -      r
 shipments             rcud   rcud   rcud    r      rcu      r~u~   r

@@ -19,7 +19,12 @@ import (
 const says = `
 verb           owner admin manager safety operator driver viewer
 
-hold_order     x     x     x       -      -        -      -
+confirm_order     x     x     x       -      -        -      -
+allocate_order    x     x     x       -      -        -      -
+deallocate_order  x     x     x       -      -        -      -
+hold_order        x     x     x       -      -        -      -
+resume_order      x     x     x       -      -        -      -
+cancel_order      x     x     x       -      -        -      -
 `
 
 // Every verb refuses in the order 404, 405, 401, 403, then the body, in the

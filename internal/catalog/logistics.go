@@ -6,7 +6,8 @@ import (
 )
 
 func logistics() []Resource {
-	return []Resource{orders(), orderLines(), pickLists(), pickLines(), shipments(), vehicles(), drivers()}
+	return []Resource{orders(), orderLines(), reservations(), pickLists(), pickLines(), shipments(), shipmentLines(), packages(), packageLines(),
+		vehicles(), drivers()}
 }
 
 func orders() Resource {
@@ -17,8 +18,7 @@ func orders() Resource {
 			{Name: "order_no", Format: Number, Prefix: "SO", Fixed: true},
 			{Name: "type", Required: true, Default: "outbound", Fixed: true, OneOf: []string{"outbound", "inbound", "transfer", "return"}},
 			{Name: "status", Required: true, Default: "draft", OneOf: []string{"draft", "confirmed", "in_progress", "on_hold", "completed", "cancelled"}},
-			{Name: "stage", ReadOnly: true, OneOf: []string{"unallocated", "part_allocated", "allocated", "picking", "picked", "packed", "shipped", "delivered"},
-				Doc: "Derived from the lines of an outbound order."},
+			{Name: "stage", ReadOnly: true, OneOf: stages, Doc: "Derived from the lines: how far an outbound order has gone out, or an inbound one come in."},
 			{Name: "priority", Type: Int, Required: true, Default: "3", Min: "1", Max: "5", Doc: "1 is most urgent."},
 			{Name: "party_name", Format: Name},
 			{Name: "party_code", Format: Name, MaxLen: 64},
@@ -33,6 +33,7 @@ func orders() Resource {
 			{Name: "source", Format: Name, MaxLen: 64, Fixed: true},
 			{Name: "external_ref", Format: Name, MaxLen: 100, Fixed: true},
 			{Name: "hold_reason", Format: Name},
+			{Name: "held_from", ReadOnly: true, OneOf: []string{"confirmed", "in_progress"}, Doc: "The state that an order on hold came from and goes back to."},
 			{Name: "notes"},
 			{Name: "tags", Type: Array, Required: true, Default: "[]", MaxLen: 50},
 			{Name: "line_count", Type: Int, ReadOnly: true, Required: true, Default: "0"},
@@ -66,6 +67,9 @@ func orders() Resource {
 		}},
 	}
 }
+
+var stages = []string{"unallocated", "part_allocated", "allocated", "picking", "picked", "packed", "part_shipped", "shipped", "delivered",
+	"expected", "part_received", "received"}
 
 func orderLines() Resource {
 	qty := func(name string) Field {
@@ -148,6 +152,9 @@ func pickLines() Resource {
 			{Name: "serial", Format: Name, MaxLen: 64},
 			{Name: "qty", Type: Decimal, Required: true, Min: "0.0001"},
 			{Name: "qty_picked", Type: Decimal, Required: true, Default: "0", Min: "0"},
+			{Name: "reservation_id", Type: UUID, Ref: "reservations", ReadOnly: true, Doc: "The promise that is picked; it moves with the goods."},
+			{Name: "lpn", Format: Name, MaxLen: 64, Label: "License plate"},
+			{Name: "to_zone_id", Type: UUID, Ref: "zones", Doc: "Where the goods are put: a staging zone; the tenant's first when absent."},
 			{Name: "target_container", Format: Name, MaxLen: 64},
 			{Name: "status", Required: true, Default: "pending", OneOf: []string{"pending", "picked", "short", "cancelled"}},
 			{Name: "short_reason", Format: Name},
@@ -162,7 +169,7 @@ func pickLines() Resource {
 		Access: Access{
 			Read:   []Grant{to(plus(leaders, actor.Viewer)), own(actor.Operator)},
 			Create: []Grant{to(managers)},
-			Update: []Grant{to(managers), own(actor.Operator).only("status", "qty_picked", "short_reason", "target_container")},
+			Update: []Grant{to(managers), own(actor.Operator).only("status", "qty_picked", "short_reason", "target_container", "to_zone_id")},
 			Delete: []Grant{to(managers)},
 		},
 		States: &States{Field: "status", Initial: []string{"pending"}, Moves: []Move{

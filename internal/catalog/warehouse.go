@@ -220,6 +220,7 @@ func stockMovements() Resource {
 			{Name: "worker_id", Type: UUID, Ref: "workers"},
 			{Name: "idempotency_key", Format: Name, MaxLen: 200},
 			{Name: "reversal_of", Type: UUID, Ref: "stock_movements"},
+			{Name: "reservation_id", Type: UUID, ReadOnly: true, Doc: "The promise that moved along, all of it."},
 			{Name: "import_job_id", Type: UUID, ReadOnly: true},
 		},
 		Unique:  [][]string{{"idempotency_key"}},

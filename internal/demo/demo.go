@@ -35,8 +35,10 @@ func Seed(ctx context.Context, st *store.Store, now time.Time) error {
 type records map[string][]store.Row
 
 // resources are in the order in which references point backwards.
-var resources = [...]string{"tenants", "sites", "teams", "workers", "vehicles", "drivers", "zones", "items", "lots", "stock_levels", "stock_movements", "stock_counts",
-	"orders", "order_lines", "pick_lists", "pick_lines", "shipments", "incidents", "actions", "import_jobs", "settings", "members", "audit"}
+var resources = [...]string{"tenants", "sites", "teams", "workers", "vehicles", "drivers", "zones", "items", "lots", "stock_levels",
+	"stock_movements", "stock_counts",
+	"orders", "order_lines", "reservations", "pick_lists", "pick_lines", "shipments", "shipment_lines", "incidents", "actions", "import_jobs",
+	"settings", "members", "audit"}
 
 // write queues everything: it travels with the commit.
 func write(tx *db.Tx, st *store.Store, tenant string, rows records) error {

@@ -96,6 +96,7 @@ func (w *world) planLists() {
 func (w *world) emitLists() {
 	w.planLists()
 	sortStable(w.lists, func(a, b *pickList) bool { return a.at.Before(b.at) })
+	handOut(w)
 	for i, l := range w.lists {
 		id := w.cal.id(l.day, l.at)
 		started, done, picked := l.times()
@@ -116,6 +117,22 @@ func (w *world) emitLists() {
 		w.add("pick_lists", l.day, l.at, r)
 		for n, t := range l.takes {
 			w.emitPickLine(l, id, n, t)
+		}
+	}
+}
+
+// handOut gives today's longest open list to the picker who signs in to the
+// demonstration.
+func handOut(w *world) {
+	var longest *pickList
+	for _, l := range w.lists {
+		if l.day == 0 && l.status == "released" && (longest == nil || len(l.takes) > len(longest.takes)) {
+			longest = l
+		}
+	}
+	for _, p := range w.people {
+		if longest != nil && p.user == w.user("operator") && p.user != "" {
+			longest.by = p
 		}
 	}
 }
@@ -150,6 +167,9 @@ func (l *pickList) walk() float64 {
 func (w *world) emitPickLine(l *pickList, list string, n int, t *take) {
 	r := store.Row{"pick_list_id": list, "seq": int64(n + 1), "order_line_id": t.line.id, "zone_id": t.level.zone.id, "item_id": t.line.item.id,
 		"qty": units(t.qty), "qty_picked": units(0), "status": "pending", "created_by": w.user("manager")}
+	if t.id != "" {
+		r["reservation_id"] = t.id
+	}
 	if t.level.lot != nil {
 		r["lot_id"] = t.level.lot.id
 	}
@@ -332,7 +352,8 @@ func (w *world) emitShipment(s *shipment, n int) {
 		pieces += o.sums().ordered
 	}
 	sscc := []string{checkDigit(fmt.Sprintf("3%s%09d", w.gs1, n+1))}
-	r := store.Row{"shipment_no": w.number("SH", s.at), "direction": "outbound", "status": s.status, "order_ids": raw(ids), "carrier": s.carrier, "sscc": raw(sscc),
+	r := store.Row{"shipment_no": w.number("SH", s.at), "direction": "outbound", "status": s.status, "order_ids": raw(ids), "carrier": s.carrier,
+		"sscc":     raw(sscc),
 		"packages": raw([]any{map[string]any{"sscc": sscc[0], "pieces": pieces, "weight_kg": 8 + n%40}}), "planned_at": stamp(s.at.Add(2 * time.Hour)),
 		"freight_cost": money(int64(1900 + 370*(n%23))), "created_by": w.user("manager"), "version": int64(1)}
 	first := s.orders[0]
@@ -362,7 +383,26 @@ func (w *world) emitShipment(s *shipment, n int) {
 		r["exception_code"] = s.exception
 	}
 	w.haul(r, s, n)
+	r["id"] = w.cal.id(s.made, s.at)
 	w.add("shipments", s.made, s.at, r)
+	emitShipmentLines(w, r, s)
+}
+
+// emitShipmentLines writes what travels with the outbound shipments of the last
+// weeks.
+func emitShipmentLines(w *world, r store.Row, s *shipment) {
+	if s.inbound || s.made < -w.listDays || s.status == "cancelled" {
+		return
+	}
+	for _, o := range s.orders {
+		for _, l := range o.lines {
+			if l.allocated > 0 {
+				w.add("shipment_lines", s.made, s.at, store.Row{"id": derived(l.id, "shipment "+r["id"].(string)), "shipment_id": r["id"], "order_id": o.id,
+					"order_line_id": l.id, "item_id": l.item.id,
+					"quantity": units(l.allocated), "qty_shipped": units(l.shipped), "qty_short": units(0), "qty_damaged": units(0)})
+			}
+		}
+	}
 }
 
 // locate adds where a place's town lies.

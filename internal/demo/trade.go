@@ -3,6 +3,8 @@ package demo
 import (
 	"time"
 
+	"github.com/google/uuid"
+
 	"holdfast/internal/store"
 )
 
@@ -49,6 +51,7 @@ type line struct {
 
 // take is stock set aside for a line at one place.
 type take struct {
+	id     string // of its reservation
 	line   *line
 	level  *level
 	qty    int64
@@ -271,7 +274,8 @@ func (w *world) fetch(o *order, day int, to stage) {
 // stage moves one reservation with its goods.
 func (w *world) stage(o *order, t *take, lane *zone, day int) {
 	t.level.reserved -= t.qty
-	w.move(movement{day: day, at: t.picked, kind: "pick", item: t.line.item, lot: t.level.lot, from: t.level.zone, to: lane, qty: t.qty, refType: "order", ref: o.id, worker: t.by.id})
+	w.move(movement{day: day, at: t.picked, kind: "pick", item: t.line.item, lot: t.level.lot, from: t.level.zone, to: lane, qty: t.qty,
+		refType: "order", ref: o.id, worker: t.by.id})
 	t.staged = w.byKey[levelKey{lane, t.line.item, t.level.lot, "available"}]
 	t.staged.reserved += t.qty
 	t.line.picked += t.qty
@@ -289,7 +293,8 @@ func (w *world) leave(o *order, day int, at time.Time) {
 	for _, l := range o.lines {
 		for _, t := range l.takes {
 			t.staged.reserved -= t.qty
-			w.move(movement{day: day, at: at, kind: "ship", item: l.item, lot: t.level.lot, from: t.staged.zone, qty: t.qty, refType: "order", ref: o.id, worker: w.hand()})
+			w.move(movement{day: day, at: at, kind: "ship", item: l.item, lot: t.level.lot, from: t.staged.zone, qty: t.qty, refType: "order", ref: o.id,
+				worker: w.hand()})
 			l.shipped += t.qty
 		}
 	}
@@ -318,8 +323,10 @@ func (o *order) sums() sums {
 func (o *order) stageName(s sums) any {
 	net := s.ordered - s.cancelled
 	switch {
-	case o.kind != "outbound":
+	case o.kind == "transfer":
 		return nil
+	case o.kind != "outbound":
+		return o.inStage(s)
 	case net > 0 && s.shipped >= net && o.delivered:
 		return "delivered"
 	case net > 0 && s.shipped >= net:
@@ -338,6 +345,17 @@ func (o *order) stageName(s sums) any {
 	return "unallocated"
 }
 
+// inStage is the derived stage of an order whose goods come in.
+func (o *order) inStage(s sums) string {
+	switch {
+	case s.ordered > s.cancelled && s.received >= s.ordered-s.cancelled:
+		return "received"
+	case s.received > 0:
+		return "part_received"
+	}
+	return "expected"
+}
+
 func (w *world) emitOrders() {
 	w.arrivals()
 	sortStable(w.orders, func(a, b *order) bool { return a.at.Before(b.at) })
@@ -351,6 +369,9 @@ func (w *world) emitOrders() {
 				r["disposition"] = l.disposition
 			}
 			w.add("order_lines", o.day, o.at, r)
+			for _, t := range l.takes {
+				emitReservation(w, o, t)
+			}
 		}
 	}
 	w.emitLists()
@@ -362,9 +383,11 @@ func (w *world) emitOrder(o *order, n int) {
 	if o.done.IsZero() {
 		o.done = o.at
 	}
-	r := store.Row{"id": o.id, "order_no": w.number("SO", o.at), "type": o.kind, "status": o.status, "stage": o.stageName(s), "priority": o.priority, "party_name": o.party,
-		"site_id": w.sites[0], "requested_at": stamp(o.at), "promised_at": stamp(o.promised), "tags": raw([]string{}), "line_count": int64(len(o.lines)),
-		"qty_ordered": units(s.ordered), "qty_allocated": units(s.allocated), "qty_picked": units(s.picked), "qty_packed": units(s.packed), "qty_shipped": units(s.shipped),
+	r := store.Row{"id": o.id, "order_no": w.number("SO", o.at), "type": o.kind, "status": o.status, "stage": o.stageName(s), "priority": o.priority,
+		"party_name": o.party,
+		"site_id":    w.sites[0], "requested_at": stamp(o.at), "promised_at": stamp(o.promised), "tags": raw([]string{}), "line_count": int64(len(o.lines)),
+		"qty_ordered": units(s.ordered), "qty_allocated": units(s.allocated), "qty_picked": units(s.picked), "qty_packed": units(s.packed),
+		"qty_shipped":  units(s.shipped),
 		"qty_received": units(s.received), "total_value": money(s.cents), "created_by": w.clerk(n), "updated_at": stamp(o.done), "version": 1 + o.steps}
 	if o.city != "" {
 		r["ship_to"] = raw(map[string]any{"name": o.party, "city": o.city, "postal_code": o.zip, "country": w.country})
@@ -382,6 +405,38 @@ func (w *world) emitOrder(o *order, n int) {
 		r["tags"] = raw([]string{"express"})
 	}
 	w.add("orders", o.day, o.at, r)
+}
+
+// emitReservation writes what an order is still promised, where it lies.
+func emitReservation(w *world, o *order, t *take) {
+	if o.stage == gone {
+		return
+	}
+	at, picked := t.level, t.staged != nil
+	if picked {
+		at = t.staged
+	}
+	t.id = derived(t.line.id, "reservation "+t.level.zone.id+" "+lotNo(t.level.lot))
+	lotID := ""
+	r := store.Row{"id": t.id, "order_line_id": t.line.id, "item_id": t.line.item.id, "zone_id": at.zone.id, "stock_status": at.status, "quantity": units(t.qty),
+		"state": "active", "picked": picked}
+	if at.lot != nil {
+		lotID = at.lot.id
+		r["lot_id"] = lotID
+	}
+	r["stock_key"] = stockKey(at.zone.id, t.line.item.id, lotID, at.status)
+	w.add("reservations", o.day, o.at, r)
+}
+
+// derived is an id that follows from another one and a word, so that it draws
+// nothing from the world's chance.
+func derived(id, word string) string { return uuid.NewSHA1(uuid.MustParse(id), []byte(word)).String() }
+
+func lotNo(l *lot) string {
+	if l == nil {
+		return ""
+	}
+	return l.id
 }
 
 // clerk is who keyed in the nth order.

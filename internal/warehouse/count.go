@@ -49,7 +49,8 @@ func expectCounts(tx *db.Tx, a actor.Actor, s *store.Store, changes []store.Chan
 		}
 		at := spotOf(n)
 		if l.levels[at.key()] != nil {
-			return place(fault.New(fault.Invalid, CodeMovement, "one place is counted twice").At("counted", "the same stock is counted above already"), i, len(changes))
+			return place(fault.New(fault.Invalid, CodeMovement, "one place is counted twice").At("counted", "the same stock is counted above already"), i,
+				len(changes))
 		}
 		if err := l.book(at, 0, nil); err != nil {
 			return err
@@ -58,7 +59,8 @@ func expectCounts(tx *db.Tx, a actor.Actor, s *store.Store, changes []store.Chan
 	}
 	sort.Strings(l.items.list)
 	if lock := tx.DB().ForUpdate(); lock != "" {
-		tx.Queue("SELECT id FROM items WHERE tenant_id = $1 AND "+tx.DB().InUUID("id", 2)+" ORDER BY id"+lock, []any{a.TenantID, jsonList(l.items.list)}, func(*db.Row) error { return nil })
+		tx.Queue("SELECT id FROM items WHERE tenant_id = $1 AND "+tx.DB().InUUID("id", 2)+" ORDER BY id"+lock, []any{a.TenantID, jsonList(l.items.list)},
+			func(*db.Row) error { return nil })
 	}
 	l.read(tx, a.TenantID)
 	if err := tx.Flush(); err != nil {
@@ -92,7 +94,8 @@ func bookCounts(tx *db.Tx, a actor.Actor, s *store.Store, changes []store.Change
 		}
 	}
 	if len(right) > 0 {
-		tx.Queue("UPDATE stock_levels SET last_counted_at = $3 WHERE tenant_id = $1 AND "+tx.DB().InText("stock_key", 2), []any{a.TenantID, jsonList(right), query.FormatTime(s.Now())}, nil)
+		tx.Queue("UPDATE stock_levels SET last_counted_at = $3 WHERE tenant_id = $1 AND "+tx.DB().InText("stock_key", 2), []any{a.TenantID,
+			jsonList(right), query.FormatTime(s.Now())}, nil)
 	}
 	if len(moves) == 0 {
 		return nil
@@ -120,7 +123,8 @@ func atCount(err *fault.Error, at []int, n int) error {
 // countMove is the movement that books a count, nil when it was right.
 func countMove(n store.Row) store.Row {
 	diff := dec(n, "variance")
-	m := store.Row{"item_id": n["item_id"], "quantity": max(diff, -diff), "from_status": n["stock_status"], "to_status": n["stock_status"], "ref_type": "stock_counts", "ref_id": n["id"]}
+	m := store.Row{"item_id": n["item_id"], "quantity": max(diff, -diff), "from_status": n["stock_status"], "to_status": n["stock_status"],
+		"ref_type": "stock_counts", "ref_id": n["id"]}
 	for _, f := range [...]string{"lot_id", "serial", "owner_id", "lpn", "reason_code", "worker_id"} {
 		if n[f] != nil {
 			m[f] = n[f]

@@ -29,7 +29,9 @@ const (
 
 // utilizationSQL is Utilization over SQL expressions, null when unlimited.
 func utilizationSQL(load, capacity string) string {
-	return "CASE WHEN " + capacity + " <= 0 THEN NULL WHEN (" + load + ") / " + capacity + " >= " + strconv.Itoa(crammed) + " THEN " + strconv.FormatInt(int64(fullest), 10) + " ELSE ((" + load + ") / " + capacity + " * 1000 + ((" + load + ") % " + capacity + " * 2000 + " + capacity + ") / (2 * " + capacity + ")) * 1000 END"
+	return "CASE WHEN " + capacity + " <= 0 THEN NULL WHEN (" + load + ") / " + capacity + " >= " + strconv.Itoa(crammed) + " THEN " +
+		strconv.FormatInt(int64(fullest), 10) + " ELSE ((" + load + ") / " + capacity + " * 1000 + ((" + load + ") % " + capacity + " * 2000 + " +
+		capacity + ") / (2 * " + capacity + ")) * 1000 END"
 }
 
 // LowStock reports stock at or below its reorder point, in base units (an (s, Q)

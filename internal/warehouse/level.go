@@ -28,9 +28,10 @@ type level struct {
 	spot
 	key      string
 	delta    decimal.Dec
+	promised decimal.Dec // change of reserved
 	quantity decimal.Dec // before, then after
-	reserved decimal.Dec
-	counted  any // occurred_at of the last count, or nil
+	reserved decimal.Dec // before, then after
+	counted  any         // occurred_at of the last count, or nil
 }
 
 // ledger adds up what movements do, by stock key.
@@ -64,13 +65,21 @@ func (l *ledger) enter(m store.Row) error {
 	if t := text(m, "type"); t == "count_gain" || t == "count_loss" {
 		counted = m["occurred_at"]
 	}
+	along := decimal.Dec(0) // what is reserved of the goods goes with them
+	if m["reservation_id"] != nil {
+		along = q
+	}
 	if from.zone != "" {
 		if err := l.book(from, -q, counted); err != nil {
 			return err
 		}
+		l.levels[from.key()].promised -= along
 	}
 	if to.zone != "" {
-		return l.book(to, q, counted)
+		if err := l.book(to, q, counted); err != nil {
+			return err
+		}
+		l.levels[to.key()].promised += along
 	}
 	return nil
 }
@@ -129,7 +138,8 @@ func (l *ledger) read(tx *db.Tx, tenant string) {
 	for i, v := range l.order {
 		keys[i] = v.key
 	}
-	tx.Queue("SELECT stock_key, quantity, reserved FROM stock_levels WHERE tenant_id = $1 AND "+tx.DB().InText("stock_key", 2)+" ORDER BY stock_key"+tx.DB().ForUpdate(),
+	tx.Queue("SELECT stock_key, quantity, reserved FROM stock_levels WHERE tenant_id = $1 AND "+tx.DB().InText("stock_key",
+		2)+" ORDER BY stock_key"+tx.DB().ForUpdate(),
 		[]any{tenant, jsonList(keys)}, func(r *db.Row) error {
 			if v := l.levels[r.Text(0)]; v != nil {
 				v.quantity, v.reserved = r.Dec(1), r.Dec(2)
@@ -143,14 +153,17 @@ func (l *ledger) read(tx *db.Tx, tenant string) {
 // a list of values measured twice as slow before the table's first ANALYZE.
 func (l *ledger) write(tx *db.Tx, tenant, now string) {
 	b := block{
-		head: "INSERT INTO stock_levels (tenant_id, created_at, updated_at, version, reserved, id, zone_id, item_id, lot_id, serial, owner_id, lpn, stock_status, stock_key, quantity, last_counted_at) VALUES ",
-		tail: " ON CONFLICT (tenant_id, stock_key) DO UPDATE SET quantity = excluded.quantity, updated_at = excluded.updated_at, version = stock_levels.version + 1, " +
+		head: "INSERT INTO stock_levels (tenant_id, created_at, updated_at, version, reserved, id, zone_id, item_id, lot_id, serial, owner_id, lpn, " +
+			"stock_status, stock_key, quantity, last_counted_at) VALUES ",
+		tail: " ON CONFLICT (tenant_id, stock_key) DO UPDATE SET quantity = excluded.quantity, reserved = excluded.reserved, updated_at = " +
+			"excluded.updated_at, version = stock_levels.version + 1, " +
 			"last_counted_at = COALESCE(excluded.last_counted_at, stock_levels.last_counted_at)",
 		width: 16,
 	}
 	b.queue(tx, len(l.order), func(i int, args []any) []any {
 		v := l.order[i]
-		return append(args, tenant, now, now, 1, 0, newID(), v.zone, v.item, null(v.lot), null(v.serial), null(v.owner), null(v.lpn), v.status, v.key, v.quantity, v.counted)
+		return append(args, tenant, now, now, 1, v.reserved, newID(), v.zone, v.item, null(v.lot), null(v.serial), null(v.owner), null(v.lpn), v.status,
+			v.key, v.quantity, v.counted)
 	})
 }
 

@@ -41,14 +41,16 @@ func (p places) add(r *db.Row) error {
 func queuePlaces(tx *db.Tx, tenant string, ids []string, into places) {
 	tx.Queue("WITH RECURSIVE up(id, parent_id, code, status, load_units, depth) AS ("+
 		"SELECT id, parent_id, code, status, load_units, 1 FROM zones WHERE tenant_id = $1 AND "+tx.DB().InUUID("id", 2)+
-		" UNION ALL SELECT z.id, z.parent_id, z.code, z.status, z.load_units, up.depth + 1 FROM up JOIN zones z ON z.tenant_id = $1 AND z.id = up.parent_id WHERE up.depth < 8) "+
+		" UNION ALL SELECT z.id, z.parent_id, z.code, z.status, z.load_units, up.depth + 1 FROM up JOIN zones z ON z.tenant_id = $1 AND z.id = "+
+		"up.parent_id WHERE up.depth < 8) "+
 		"SELECT id, parent_id, code, status, load_units FROM up", []any{tenant, jsonList(ids)}, into.add)
 }
 
 // readPlaces reads many zones with their ancestors, level by level.
 func readPlaces(tx *db.Tx, tenant string, ids []string, into places) error {
 	for len(ids) > 0 {
-		err := tx.Query("SELECT id, parent_id, code, status, load_units FROM zones WHERE tenant_id = $1 AND "+tx.DB().InUUID("id", 2), []any{tenant, jsonList(ids)}, into.add)
+		err := tx.Query("SELECT id, parent_id, code, status, load_units FROM zones WHERE tenant_id = $1 AND "+tx.DB().InUUID("id", 2), []any{tenant,
+			jsonList(ids)}, into.add)
 		if err != nil {
 			return err
 		}
@@ -69,7 +71,8 @@ func lockZones(tx *db.Tx, tenant string, ids []string, seen func(id, parent stri
 	if tx.DB().ForUpdate() == "" || len(ids) == 0 {
 		return
 	}
-	tx.Queue("SELECT id, parent_id FROM zones WHERE tenant_id = $1 AND "+tx.DB().InUUID("id", 2)+" ORDER BY id"+tx.DB().ForUpdate(), []any{tenant, jsonList(ids)}, func(r *db.Row) error {
+	tx.Queue("SELECT id, parent_id FROM zones WHERE tenant_id = $1 AND "+tx.DB().InUUID("id", 2)+" ORDER BY id"+tx.DB().ForUpdate(), []any{tenant,
+		jsonList(ids)}, func(r *db.Row) error {
 		if seen == nil {
 			return nil
 		}
@@ -156,7 +159,8 @@ func (h haul) climb(zones []string, loads map[string]decimal.Dec) {
 		tail: "), up(id, parent_id, delta, depth) AS (" +
 			"SELECT z.id, z.parent_id, v.delta, 1 FROM v JOIN zones z ON z.tenant_id = $1 AND z.id = v.id " +
 			"UNION ALL SELECT z.id, z.parent_id, up.delta, up.depth + 1 FROM up JOIN zones z ON z.tenant_id = $1 AND z.id = up.parent_id WHERE up.depth < 8), " +
-			"s(id, delta) AS (SELECT id, CAST(SUM(delta) AS bigint) FROM up GROUP BY id) " + setLoads() + " FROM s WHERE zones.tenant_id = $1 AND zones.id = s.id AND s.delta <> 0",
+			"s(id, delta) AS (SELECT id, CAST(SUM(delta) AS bigint) FROM up GROUP BY id) " + setLoads() +
+			" FROM s WHERE zones.tenant_id = $1 AND zones.id = s.id AND s.delta <> 0",
 		fixed: []any{h.tenant, h.now}, width: 2,
 	}
 	b.queue(h.tx, len(zones), func(i int, args []any) []any { return append(args, zones[i], loads[zones[i]]) })
@@ -164,7 +168,8 @@ func (h haul) climb(zones []string, loads map[string]decimal.Dec) {
 
 // setLoads adds s.delta to the load of zones.
 func setLoads() string {
-	return "UPDATE zones SET load_units = zones.load_units + s.delta, updated_at = $2, utilization = " + utilizationSQL("zones.load_units + s.delta", "zones.max_capacity")
+	return "UPDATE zones SET load_units = zones.load_units + s.delta, updated_at = $2, utilization = " + utilizationSQL("zones.load_units + s.delta",
+		"zones.max_capacity")
 }
 
 // add queues the change of many zones, ancestors counted in. A zone that

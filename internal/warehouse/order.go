@@ -1,6 +1,8 @@
 package warehouse
 
 import (
+	"encoding/json"
+	"slices"
 	"strconv"
 
 	"holdfast/internal/actor"
@@ -11,15 +13,25 @@ import (
 	"holdfast/internal/store"
 )
 
-// guardOrders gives a new outbound order its stage and holds an order to the
-// conditions of its next state.
+// guardOrders gives a new order its stage and holds an order to the conditions
+// of its next state. One on hold goes back to the state it came from alone.
 func guardOrders(tx *db.Tx, a actor.Actor, _ *store.Store, changes []store.Change) error {
 	var confirming set
 	for _, c := range changes {
 		switch {
-		case c.Op == store.Insert && c.After["type"] == "outbound":
-			c.After["stage"] = "unallocated"
+		case c.Op == store.Insert:
+			c.After["stage"] = firstStage[text(c.After, "type")]
+			continue
 		case c.Op != store.Update:
+			continue
+		}
+		if err := frozen(c, "status", "completed", "notes", "tags"); err != nil {
+			return err
+		}
+		if err := resumed(c); err != nil {
+			return err
+		}
+		switch {
 		case turned(c, "status", "confirmed") && c.Before["status"] == "draft":
 			if n, _ := c.After["line_count"].(int64); n == 0 {
 				return notReady("order %s has no lines", text(c.After, "order_no"))
@@ -46,21 +58,74 @@ func itemsActive(tx *db.Tx, tenant string, orders []string) error {
 	})
 }
 
-// cancelPicks closes the open pick lines of cancelled orders.
-func cancelPicks(tx *db.Tx, a actor.Actor, s *store.Store, changes []store.Change) error {
-	var gone set
-	for _, c := range changes {
-		if c.Op == store.Update && turned(c, "status", "cancelled") {
-			gone.add(text(c.After, "id"))
-		}
-	}
-	if len(gone.list) == 0 {
+// firstStage is the stage of a new order by its type; transfers have none.
+var firstStage = map[string]any{"outbound": "unallocated", "inbound": "expected", "return": "expected"}
+
+// frozen refuses changes of a record whose field has reached the value final,
+// but for the fields named open. What the server keeps may change.
+func frozen(c store.Change, field, final string, open ...string) *fault.Error {
+	if c.Before[field] != any(final) {
 		return nil
 	}
-	tx.Queue("UPDATE pick_lines SET status = 'cancelled', updated_at = $3, version = version + 1 WHERE tenant_id = $1 AND status = 'pending' AND "+
-		"order_line_id IN (SELECT l.id FROM order_lines l WHERE l.tenant_id = $1 AND "+tx.DB().InUUID("l.order_id", 2)+")",
-		[]any{a.TenantID, jsonList(gone.list), query.FormatTime(s.Now())}, nil)
+	for i := range c.Resource.Fields {
+		f := &c.Resource.Fields[i]
+		if f.ReadOnly || slices.Contains(open, f.Name) || same(c.Before[f.Name], c.After[f.Name]) {
+			continue
+		}
+		return fault.New(fault.Conflict, CodeInUse, "it is %s: %s no longer changes", final, f.Name).At(f.Name, "is kept as it is")
+	}
 	return nil
+}
+
+// same compares stored values, of which JSON comes as bytes.
+func same(a, b any) bool {
+	x, raw := a.(json.RawMessage)
+	y, too := b.(json.RawMessage)
+	if raw || too {
+		return raw && too && string(x) == string(y)
+	}
+	return a == b
+}
+
+// resumed notes where an order on hold came from, and lets it go back there
+// alone.
+func resumed(c store.Change) *fault.Error {
+	from, to := text(c.Before, "status"), text(c.After, "status")
+	switch {
+	case turned(c, "status", "on_hold"):
+		c.After["held_from"] = from
+	case from == "on_hold" && (to == "confirmed" || to == "in_progress"):
+		if was := text(c.Before, "held_from"); was != "" && was != to {
+			return fault.New(fault.Conflict, "HF001", "orders cannot move to %q", to).With("it was "+was+" when it was held, and goes back to that", "")
+		}
+		c.After["held_from"] = nil
+		if same(c.Before["hold_reason"], c.After["hold_reason"]) {
+			c.After["hold_reason"] = nil
+		}
+	case from == "on_hold" && to == "cancelled":
+		c.After["held_from"] = nil
+	}
+	return nil
+}
+
+// followOrders allocates stock to outbound orders that are confirmed, and takes
+// it from those that are cancelled.
+func (w Watch) followOrders(tx *db.Tx, a actor.Actor, s *store.Store, changes []store.Change) error {
+	var gone, confirmed set
+	for _, c := range changes {
+		switch {
+		case c.Op != store.Update || c.After["type"] != "outbound":
+		case turned(c, "status", "cancelled"):
+			gone.add(text(c.After, "id"))
+		case turned(c, "status", "confirmed") && c.Before["status"] == "draft":
+			confirmed.add(text(c.After, "id"))
+		}
+	}
+	k := work{w: w, tx: tx, a: a, s: s}
+	if err := k.cancelled(gone.list); err != nil {
+		return err
+	}
+	return k.confirmed(confirmed.list)
 }
 
 // guardLines keeps lines that goods have moved for, and values in range.
@@ -77,6 +142,9 @@ func guardLines(_ *db.Tx, _ actor.Actor, _ *store.Store, changes []store.Change)
 		}
 		if _, err := times(dec(c.After, "qty_ordered"), dec(c.After, "unit_price"), "unit_price"); err != nil {
 			return err
+		}
+		if dec(c.Before, "qty_allocated") != 0 && (altered(c, "item_id") || altered(c, "lot_id")) {
+			return fault.New(fault.Conflict, CodeInUse, "goods are allocated to this line: take them back first").At("item_id", "goods are allocated")
 		}
 		if dec(c.After, "qty_cancelled") > dec(c.After, "qty_ordered")-dec(c.After, "qty_allocated") {
 			return fault.New(fault.Invalid, "23514", "more is cancelled than ordered and not yet allocated").At("qty_cancelled", "is too large")
@@ -105,18 +173,37 @@ func sumOrders(tx *db.Tx, a actor.Actor, s *store.Store, changes []store.Change)
 		wanted[id] = wanted[id] || change
 	}
 	list := jsonList(orders.list)
-	tx.Queue("SELECT id, order_no, status FROM orders WHERE tenant_id = $1 AND "+tx.DB().InUUID("id", 2)+" ORDER BY id"+tx.DB().ForUpdate(), []any{a.TenantID, list}, func(r *db.Row) error {
-		if st := r.Text(2); (st == "completed" || st == "cancelled") && wanted[r.Text(0)] {
-			return fault.New(fault.Conflict, CodeInUse, "order %s is %s; its lines no longer change", r.Text(1), st)
-		}
-		return nil
-	})
+	tx.Queue("SELECT id, order_no, status FROM orders WHERE tenant_id = $1 AND "+tx.DB().InUUID("id", 2)+" ORDER BY id"+tx.DB().ForUpdate(),
+		[]any{a.TenantID, list}, func(r *db.Row) error {
+			if st := r.Text(2); (st == "completed" || st == "cancelled") && wanted[r.Text(0)] {
+				return fault.New(fault.Conflict, CodeInUse, "order %s is %s; its lines no longer change", r.Text(1), st)
+			}
+			return nil
+		})
 	queueSumsFit(tx, a.TenantID, list)
 	if err := tx.Flush(); err != nil {
 		return err
 	}
 	tx.Queue(sumText(tx.DB()), []any{a.TenantID, list, query.FormatTime(s.Now())}, nil)
-	return nil
+	return completeOrders(tx, a, s, list)
+}
+
+// completeOrders ends the orders in progress whose lines are all shipped,
+// received or cancelled.
+func completeOrders(tx *db.Tx, a actor.Actor, s *store.Store, orders string) error {
+	var done []string
+	err := tx.Query("SELECT id FROM orders WHERE tenant_id = $1 AND "+tx.DB().InUUID("id", 2)+" AND status = 'in_progress' AND "+
+		"(type = 'outbound' AND stage IN ('shipped', 'delivered') OR type <> 'outbound' AND stage = 'received') ORDER BY id", []any{a.TenantID, orders},
+		func(r *db.Row) error {
+			done = append(done, r.Text(0))
+			return nil
+		})
+	if err != nil || len(done) == 0 {
+		return err
+	}
+	r, _ := s.Catalog().Get("orders")
+	_, err = s.UpdateTx(tx, a, r, done, store.Row{"status": "completed"})
+	return err
 }
 
 // part is the unit in which queueSumsFit adds: 100 of a quantity or of money.
@@ -139,15 +226,18 @@ func queueSumsFit(tx *db.Tx, tenant, orders string) {
 	})
 }
 
-// sumText sums lines into their orders and derives the stage of outbound ones.
+// sumText sums lines into their orders and derives their stage.
 func sumText(d *db.DB) string {
 	return "WITH s AS (SELECT o.id AS id, COUNT(l.id) AS n, " + sums("ordered", "allocated", "picked", "packed", "shipped", "received", "cancelled") +
 		", CAST(COALESCE(SUM(" + lineValueSQL + "), 0) AS bigint) AS worth " +
 		"FROM orders o LEFT JOIN order_lines l ON l.tenant_id = $1 AND l.order_id = o.id WHERE o.tenant_id = $1 AND " + d.InUUID("o.id", 2) + " GROUP BY o.id) " +
 		"UPDATE orders SET line_count = s.n, qty_ordered = s.ordered, qty_allocated = s.allocated, qty_picked = s.picked, qty_packed = s.packed, " +
 		"qty_shipped = s.shipped, qty_received = s.received, total_value = s.worth, updated_at = $3, stage = CASE " +
-		"WHEN orders.type <> 'outbound' THEN NULL " +
+		"WHEN orders.type = 'transfer' THEN NULL " +
+		"WHEN orders.type <> 'outbound' THEN CASE WHEN s.ordered > s.cancelled AND s.received >= s.ordered - s.cancelled THEN 'received' WHEN s.received > " +
+		"0 THEN 'part_received' ELSE 'expected' END " +
 		"WHEN s.ordered > s.cancelled AND s.shipped >= s.ordered - s.cancelled THEN CASE WHEN orders.stage = 'delivered' THEN 'delivered' ELSE 'shipped' END " +
+		"WHEN s.shipped > 0 THEN 'part_shipped' " +
 		"WHEN s.ordered > s.cancelled AND s.packed >= s.ordered - s.cancelled THEN 'packed' " +
 		"WHEN s.ordered > s.cancelled AND s.picked >= s.ordered - s.cancelled THEN 'picked' " +
 		"WHEN s.picked > 0 THEN 'picking' " +
@@ -169,7 +259,8 @@ func sums(names ...string) string {
 
 // lineValueSQL is LineValue: the whole and the broken part of the quantity times
 // those of the price, so that no step passes 64 bits.
-const lineValueSQL = "(l.qty_ordered - l.qty_cancelled) / 10000 * COALESCE(l.unit_price, 0) + (l.qty_ordered - l.qty_cancelled) % 10000 * (COALESCE(l.unit_price, 0) / 10000)" +
+const lineValueSQL = "(l.qty_ordered - l.qty_cancelled) / 10000 * COALESCE(l.unit_price, 0) + (l.qty_ordered - l.qty_cancelled) % 10000 * " +
+	"(COALESCE(l.unit_price, 0) / 10000)" +
 	" + ((l.qty_ordered - l.qty_cancelled) % 10000 * (COALESCE(l.unit_price, 0) % 10000) + 5000) / 10000"
 
 // LineValue is what a line is worth: (ordered - cancelled) x unit price.

@@ -51,11 +51,13 @@ func followPickList(tx *db.Tx, a actor.Actor, s *store.Store, changes []store.Ch
 		}
 	}
 	if len(gone.list) > 0 {
-		tx.Queue("UPDATE pick_lines SET status = 'cancelled', updated_at = $3, version = version + 1 WHERE tenant_id = $1 AND "+tx.DB().InUUID("pick_list_id", 2)+" AND status = 'pending'",
+		tx.Queue("UPDATE pick_lines SET status = 'cancelled', updated_at = $3, version = version + 1 WHERE tenant_id = $1 AND "+
+			""+tx.DB().InUUID("pick_list_id", 2)+" AND status = 'pending'",
 			[]any{a.TenantID, jsonList(gone.list), now}, nil)
 	}
 	if len(handed.list) > 0 {
-		tx.Queue("UPDATE pick_lines SET assigned_worker_id = (SELECT p.assigned_worker_id FROM pick_lists p WHERE p.tenant_id = $1 AND p.id = pick_lines.pick_list_id), updated_at = $3 "+
+		tx.Queue("UPDATE pick_lines SET assigned_worker_id = (SELECT p.assigned_worker_id FROM pick_lists p WHERE p.tenant_id = $1 AND p.id = "+
+			"pick_lines.pick_list_id), updated_at = $3 "+
 			"WHERE tenant_id = $1 AND "+tx.DB().InUUID("pick_list_id", 2), []any{a.TenantID, jsonList(handed.list), now}, nil)
 	}
 	return nil
@@ -75,7 +77,8 @@ func pickListsOf(tx *db.Tx, tenant string, changes []store.Change) (map[string]p
 	if len(ids.list) == 0 {
 		return lists, nil
 	}
-	err := tx.Query("SELECT id, pick_no, status, assigned_worker_id FROM pick_lists WHERE tenant_id = $1 AND "+tx.DB().InUUID("id", 2), []any{tenant, jsonList(ids.list)}, func(r *db.Row) error {
+	err := tx.Query("SELECT id, pick_no, status, assigned_worker_id FROM pick_lists WHERE tenant_id = $1 AND "+tx.DB().InUUID("id", 2), []any{tenant,
+		jsonList(ids.list)}, func(r *db.Row) error {
 		lists[r.Text(0)] = pickList{number: r.Text(1), status: r.Text(2), worker: r.Text(3)}
 		return nil
 	})
@@ -137,10 +140,11 @@ func startPickLists(tx *db.Tx, a actor.Actor, s *store.Store, changes []store.Ch
 		return nil
 	}
 	var waiting []string
-	err := tx.Query("SELECT id FROM pick_lists WHERE tenant_id = $1 AND "+tx.DB().InUUID("id", 2)+" AND status = 'released' ORDER BY id", []any{a.TenantID, jsonList(ids.list)}, func(r *db.Row) error {
-		waiting = append(waiting, r.Text(0))
-		return nil
-	})
+	err := tx.Query("SELECT id FROM pick_lists WHERE tenant_id = $1 AND "+tx.DB().InUUID("id", 2)+" AND status = 'released' ORDER BY id",
+		[]any{a.TenantID, jsonList(ids.list)}, func(r *db.Row) error {
+			waiting = append(waiting, r.Text(0))
+			return nil
+		})
 	if err != nil || len(waiting) == 0 {
 		return err
 	}

@@ -75,7 +75,8 @@ func (w Watch) post(tx *db.Tx, a actor.Actor, s *store.Store, changes []store.Ch
 func (p *posting) load(tx *db.Tx, tenant string) error {
 	p.itemByID, p.lotItem, p.at = map[string]*stocked{}, map[string]string{}, places{}
 	slices.Sort(p.items.list)
-	tx.Queue("SELECT id, sku, tracking, status, unit_cost, capacity_units, reorder_point, on_hand, available, stock_value, low_stock FROM items WHERE tenant_id = $1 AND "+
+	tx.Queue("SELECT id, sku, tracking, status, unit_cost, capacity_units, reorder_point, on_hand, available, stock_value, low_stock FROM items WHERE "+
+		"tenant_id = $1 AND "+
 		tx.DB().InUUID("id", 2)+" ORDER BY id"+tx.DB().ForUpdate(), []any{tenant, jsonList(p.items.list)}, func(r *db.Row) error {
 		p.itemByID[r.Text(0)] = &stocked{id: r.Text(0), sku: r.Text(1), tracking: r.Text(2), status: r.Text(3), unitCost: r.Dec(4), capacityUnits: r.Dec(5),
 			reorderPoint: r.Dec(6), onHand: r.Dec(7), available: r.Dec(8), value: r.Dec(9), low: r.Bool(10)}
@@ -156,12 +157,13 @@ func (p *posting) settle(tx *db.Tx, tenant string, s *store.Store) (fallen []str
 		if err != nil {
 			return nil, err
 		}
+		v.reserved += v.promised
 		if err := p.covered(v, it, after); err != nil {
 			p.refused = v
 			return nil, err
 		}
 		v.quantity = after
-		if v.delta == 0 {
+		if v.delta == 0 && v.promised == 0 {
 			continue
 		}
 		was := *it
@@ -199,9 +201,9 @@ func (p *posting) covered(v *level, it *stocked, after decimal.Dec) error {
 	zone := p.at[v.zone].code
 	switch {
 	case v.short(after):
-		have := v.quantity - v.reserved
+		have := v.quantity - v.reserved + v.promised
 		return fault.New(fault.Conflict, CodeStock, "not enough stock of %s in zone %s: %s available", it.sku, zone, have).
-			With("the movements take "+(-v.delta).String()+" of status "+v.status, "").At("quantity", "only %s available", have)
+			With((v.promised-v.delta).String()+" of status "+v.status+" is asked for", "").At("quantity", "only %s available", have)
 	case v.twice(after):
 		return fault.New(fault.Conflict, CodeStock, "serial number %s of %s is in zone %s already", v.serial, it.sku, zone).At("serial", "is in stock already")
 	}
@@ -215,7 +217,7 @@ func (it *stocked) take(v *level) error {
 		return err
 	}
 	if v.status == "available" {
-		if it.available, err = raised(it.available, v.delta, maxStock, "quantity"); err != nil {
+		if it.available, err = raised(it.available, v.delta-v.promised, maxStock, "quantity"); err != nil {
 			return err
 		}
 	}
@@ -264,7 +266,8 @@ func writeItems(tx *db.Tx, tenant, now string, changed map[string]*stocked) {
 	b := block{
 		// The first row of values has no meaning but its types, which the
 		// parameters below it take on.
-		head: "WITH v(id, on_hand, available, stock_value, low_stock) AS (VALUES ((SELECT id FROM items WHERE 1 = 0), CAST(0 AS bigint), CAST(0 AS bigint), CAST(0 AS bigint), CAST(NULL AS boolean)), ",
+		head: "WITH v(id, on_hand, available, stock_value, low_stock) AS (VALUES ((SELECT id FROM items WHERE 1 = 0), CAST(0 AS bigint), CAST(0 AS " +
+			"bigint), CAST(0 AS bigint), CAST(NULL AS boolean)), ",
 		tail: ") UPDATE items SET on_hand = v.on_hand, available = v.available, stock_value = v.stock_value, low_stock = v.low_stock, updated_at = $2 " +
 			"FROM v WHERE items.tenant_id = $1 AND items.id = v.id",
 		fixed: []any{tenant, now}, width: 5,

@@ -37,6 +37,7 @@ func Recount(tx *db.Tx, c *catalog.Catalog, tenant string) ([]Difference, error)
 	r.items()
 	r.zones()
 	r.orders()
+	r.reservations()
 	if err := tx.Flush(); err != nil {
 		return nil, fmt.Errorf("warehouse: recount: %w", err)
 	}
@@ -121,12 +122,13 @@ func (r *recount) counters(c *catalog.Catalog) {
 			r.kept[counterPrefix+row.Text(0)] = r.sum(counterPrefix+row.Text(0), row, 1)
 		}
 	})
-	r.query("SELECT name, span, start_at, part, "+wide("delta")+" FROM timed_counters WHERE tenant_id = $1 GROUP BY name, span, start_at, part", func(row *db.Row) {
-		if name := row.Text(0); mine[name] {
-			key := counterPrefix + catalog.TimedKey(catalog.Span(row.Text(1)[0]), row.Text(2), name, row.Text(3))
-			r.kept[key] = r.sum(key, row, 4)
-		}
-	})
+	r.query("SELECT name, span, start_at, part, "+wide("delta")+" FROM timed_counters WHERE tenant_id = $1 GROUP BY name, span, start_at, part",
+		func(row *db.Row) {
+			if name := row.Text(0); mine[name] {
+				key := counterPrefix + catalog.TimedKey(catalog.Span(row.Text(1)[0]), row.Text(2), name, row.Text(3))
+				r.kept[key] = r.sum(key, row, 4)
+			}
+		})
 }
 
 const counterPrefix = "counter "
@@ -197,7 +199,8 @@ func (r *recount) levels() {
 	r.query("SELECT stock_key, quantity FROM stock_levels WHERE tenant_id = $1", func(row *db.Row) {
 		r.kept["level "+row.Text(0)] = row.Int(1)
 	})
-	r.query("SELECT item_id, lot_id, serial, owner_id, lpn, from_zone_id, from_status, to_zone_id, to_status, quantity FROM stock_movements WHERE tenant_id = $1", func(row *db.Row) {
+	r.query("SELECT item_id, lot_id, serial, owner_id, lpn, from_zone_id, from_status, to_zone_id, to_status, quantity FROM stock_movements WHERE "+
+		"tenant_id = $1", func(row *db.Row) {
 		at := spot{item: row.Text(0), lot: row.Text(1), serial: row.Text(2), owner: row.Text(3), lpn: row.Text(4)}
 		if !row.Null(5) {
 			at.zone, at.status = row.Text(5), row.Text(6)
@@ -247,7 +250,8 @@ func (r *recount) zones() {
 			r.kept["zone "+id+" utilization"] = row.Int(3)
 		}
 	})
-	r.query("SELECT l.zone_id, l.quantity, i.capacity_units FROM stock_levels l JOIN items i ON i.tenant_id = $1 AND i.id = l.item_id WHERE l.tenant_id = $1", func(row *db.Row) {
+	r.query("SELECT l.zone_id, l.quantity, i.capacity_units FROM stock_levels l JOIN items i ON i.tenant_id = $1 AND i.id = l.item_id WHERE l.tenant_id "+
+		"= $1", func(row *db.Row) {
 		if units, err := times(row.Dec(1), row.Dec(2), "capacity_units"); err == nil {
 			r.load[row.Text(0)] += int64(units)
 		}
@@ -272,13 +276,15 @@ func (r *recount) capacities() {
 }
 
 func (r *recount) orders() {
-	r.query("SELECT id, line_count, qty_ordered, qty_allocated, qty_picked, qty_packed, qty_shipped, qty_received, total_value FROM orders WHERE tenant_id = $1", func(row *db.Row) {
+	r.query("SELECT id, line_count, qty_ordered, qty_allocated, qty_picked, qty_packed, qty_shipped, qty_received, total_value FROM orders WHERE "+
+		"tenant_id = $1", func(row *db.Row) {
 		for i, f := range orderSums {
 			r.kept["order "+row.Text(0)+" "+f] = row.Int(i + 1)
 			r.real["order "+row.Text(0)+" "+f] += 0
 		}
 	})
-	r.query("SELECT order_id, qty_ordered, qty_allocated, qty_picked, qty_packed, qty_shipped, qty_received, qty_cancelled, unit_price FROM order_lines WHERE tenant_id = $1", func(row *db.Row) {
+	r.query("SELECT order_id, qty_ordered, qty_allocated, qty_picked, qty_packed, qty_shipped, qty_received, qty_cancelled, unit_price FROM order_lines "+
+		"WHERE tenant_id = $1", func(row *db.Row) {
 		id := "order " + row.Text(0) + " "
 		r.real[id+"line_count"]++
 		for i, f := range orderSums[1:7] {
@@ -286,6 +292,27 @@ func (r *recount) orders() {
 		}
 		if v, err := LineValue(row.Dec(1), row.Dec(7), row.Dec(8)); err == nil {
 			r.real[id+"total_value"] += int64(v)
+		}
+	})
+}
+
+// reservations holds what stock levels have reserved, and what is allocated and
+// picked of order lines, to the active reservations.
+func (r *recount) reservations() {
+	r.query("SELECT stock_key, reserved FROM stock_levels WHERE tenant_id = $1 AND reserved <> 0", func(row *db.Row) {
+		r.kept["reserved of level "+row.Text(0)] = row.Int(1)
+	})
+	r.query("SELECT l.id, l.qty_allocated - l.qty_shipped, l.qty_picked - l.qty_shipped FROM order_lines l JOIN orders o ON o.tenant_id = $1 AND o.id = "+
+		"l.order_id "+
+		"WHERE l.tenant_id = $1 AND o.type = 'outbound'", func(row *db.Row) {
+		r.pair("order line "+row.Text(0)+" allocated, not shipped", row.Int(1), 0)
+		r.pair("order line "+row.Text(0)+" picked, not shipped", row.Int(2), 0)
+	})
+	r.query("SELECT stock_key, order_line_id, quantity, picked FROM reservations WHERE tenant_id = $1 AND state = 'active'", func(row *db.Row) {
+		r.real["reserved of level "+row.Text(0)] += row.Int(2)
+		r.real["order line "+row.Text(1)+" allocated, not shipped"] += row.Int(2)
+		if row.Bool(3) {
+			r.real["order line "+row.Text(1)+" picked, not shipped"] += row.Int(2)
 		}
 	})
 }

@@ -71,10 +71,11 @@ func readCrew(tx *db.Tx, tenant string, changes []store.Change) (*crew, error) {
 	}
 	in := tx.DB().InUUID("id", 2)
 	if len(drivers.list) > 0 {
-		tx.Queue("SELECT id, worker_id, licence_expires_on FROM drivers WHERE tenant_id = $1 AND "+in, []any{tenant, jsonList(drivers.list)}, func(r *db.Row) error {
-			cr.worker[r.Text(0)], cr.licence[r.Text(0)] = r.Text(1), r.Text(2)
-			return nil
-		})
+		tx.Queue("SELECT id, worker_id, licence_expires_on FROM drivers WHERE tenant_id = $1 AND "+in, []any{tenant, jsonList(drivers.list)},
+			func(r *db.Row) error {
+				cr.worker[r.Text(0)], cr.licence[r.Text(0)] = r.Text(1), r.Text(2)
+				return nil
+			})
 	}
 	if len(vehicles.list) > 0 {
 		tx.Queue("SELECT id, status FROM vehicles WHERE tenant_id = $1 AND "+in, []any{tenant, jsonList(vehicles.list)}, func(r *db.Row) error {

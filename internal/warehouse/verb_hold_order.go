@@ -17,17 +17,85 @@ type OrderOut struct {
 	Order rpc.Record `json:"order" record:"orders"`
 }
 
+// OrderLinesOut is an order with its lines as they are afterwards.
+type OrderLinesOut struct {
+	OrderOut
+	Lines []rpc.Record `json:"lines" record:"order_lines"`
+}
+
 func holdOrder(c *rpc.Call, in *HoldOrderIn) (*OrderOut, error) {
-	if _, err := c.One("orders", "order_id", in.OrderID); err != nil {
+	return turnOrder(c, in.OrderID, store.Row{"status": "on_hold", "hold_reason": in.Reason})
+}
+
+// turnOrder changes an order and answers it.
+func turnOrder(c *rpc.Call, id string, set store.Row) (*OrderOut, error) {
+	if _, err := c.One("orders", "order_id", id); err != nil {
 		return nil, err
 	}
-	_, err := c.Store.UpdateTx(c.Tx, c.Actor, c.Resource("orders"), []string{in.OrderID}, store.Row{"status": "on_hold", "hold_reason": in.Reason})
+	if _, err := c.Store.UpdateTx(c.Tx, c.Actor, c.Resource("orders"), []string{id}, set); err != nil {
+		return nil, err
+	}
+	return orderOut(c, id)
+}
+
+// orderOut reads an order back, with what can be done with it.
+func orderOut(c *rpc.Call, id string) (*OrderOut, error) {
+	rec, err := c.Again("orders", id)
 	if err != nil {
 		return nil, err
 	}
-	out := &OrderOut{}
-	out.Then("resume_order", "Resume the order")
-	out.Then("cancel_order", "Cancel the order")
-	out.Order, err = c.Again("orders", in.OrderID)
-	return out, err
+	out := &OrderOut{Order: rec}
+	out.Next = orderSteps(rec.Row())
+	return out, nil
+}
+
+// orderSteps are the verbs that an order takes in its state and stage.
+func orderSteps(o store.Row) (steps []rpc.Step) {
+	then := func(verb, label string) { steps = append(steps, rpc.Step{Verb: verb, Label: label}) }
+	outbound := o["type"] == "outbound"
+	switch text(o, "status") {
+	case "draft":
+		then("confirm_order", "Confirm the order")
+		then("cancel_order", "Cancel the order")
+	case "on_hold":
+		then("resume_order", "Resume the order")
+		then("cancel_order", "Cancel the order")
+	case "confirmed", "in_progress":
+		if outbound {
+			outboundSteps(o, then)
+		} else {
+			then("receive", "Receive goods")
+		}
+		then("hold_order", "Put the order on hold")
+		if o["status"] == "confirmed" {
+			then("cancel_order", "Cancel the order")
+		}
+	}
+	return steps
+}
+
+func outboundSteps(o store.Row, then func(verb, label string)) {
+	if dec(o, "qty_allocated") > dec(o, "qty_picked") {
+		then("release_picks", "Release its picks")
+		then("deallocate_order", "Give its stock back")
+	}
+	if s := text(o, "stage"); s == "unallocated" || s == "part_allocated" {
+		then("allocate_order", "Look for stock again")
+	}
+	if dec(o, "qty_picked") > dec(o, "qty_packed") {
+		then("pack", "Pack what is picked")
+	}
+	if dec(o, "qty_allocated") > dec(o, "qty_shipped") {
+		then("create_shipment", "Make a shipment")
+	}
+}
+
+// orderLinesOut reads an order and its lines back.
+func orderLinesOut(c *rpc.Call, id string) (*OrderLinesOut, error) {
+	o, err := orderOut(c, id)
+	if err != nil {
+		return nil, err
+	}
+	rows, err := c.Rows("order_lines", "order_id = $2 ORDER BY line_no", id)
+	return &OrderLinesOut{OrderOut: *o, Lines: c.Records("order_lines", rows)}, err
 }

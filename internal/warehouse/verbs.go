@@ -13,8 +13,19 @@ var (
 
 // Verbs is the table of what people of a warehouse say they did: one line and
 // one file each.
-func Verbs() []rpc.Verb {
+func Verbs() []rpc.Verb { return Watch{}.Verbs() }
+
+// Verbs is the package's Verbs with somebody watching.
+func (w Watch) Verbs() []rpc.Verb {
 	return []rpc.Verb{
+		rpc.New("confirm_order", "Confirms a draft order; an outbound one is promised the stock that is free for it.", managers, w.confirmOrder),
+		rpc.New("allocate_order", "Promises free stock to what an outbound order still lacks.", managers, w.allocateOrder),
+		rpc.New("deallocate_order", "Gives back what an order, or one line of it, was promised and is not picked.", managers, w.deallocateOrder),
 		rpc.New("hold_order", "Stops new picks of an order; what is reserved for it stays.", managers, holdOrder),
+		rpc.New("resume_order", "Lets an order on hold go on where it was.", managers, resumeOrder),
+		rpc.New("cancel_order", "Cancels an order of which nothing has left; what it was promised is free again.", managers, cancelOrder),
 	}
 }
+
+// on is the work of a verb.
+func (w Watch) on(c *rpc.Call) work { return work{w: w, tx: c.Tx, a: c.Actor, s: c.Store} }

@@ -56,7 +56,7 @@ func (w Watch) Effects() store.Effects {
 			"stock_counts":    perTenant(bookCounts),
 			"items":           perTenant(reweigh),
 			"zones":           perTenant(rehang),
-			"orders":          perTenant(cancelPicks),
+			"orders":          perTenant(w.followOrders),
 			"order_lines":     perTenant(sumOrders),
 			"pick_lists":      perTenant(followPickList),
 			"pick_lines":      perTenant(startPickLists),

@@ -65,7 +65,8 @@ func empty(tx *db.Tx, tenant string, ids []string) error {
 	in := tx.DB().InUUID
 	return tx.Query("SELECT z.code FROM zones z WHERE z.tenant_id = $1 AND "+in("z.id", 2)+
 		" AND (EXISTS (SELECT 1 FROM stock_levels l WHERE l.tenant_id = $1 AND l.zone_id = z.id AND l.quantity > 0)"+
-		" OR EXISTS (SELECT 1 FROM zones c WHERE c.tenant_id = $1 AND c.parent_id = z.id AND c.status <> 'archived' AND NOT ("+in("c.id", 2)+"))) ORDER BY z.code LIMIT 1",
+		" OR EXISTS (SELECT 1 FROM zones c WHERE c.tenant_id = $1 AND c.parent_id = z.id AND c.status <> 'archived' AND NOT ("+in("c.id",
+		2)+"))) ORDER BY z.code LIMIT 1",
 		[]any{tenant, jsonList(ids)}, func(r *db.Row) error {
 			return fault.New(fault.Conflict, CodeInUse, "zone %s is not empty: move its stock and archive the zones in it first", r.Text(0)).
 				At("status", "the zone is not empty")

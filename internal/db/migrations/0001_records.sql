@@ -626,6 +626,7 @@ create table orders (
   source text,
   external_ref text,
   hold_reason text,
+  held_from text,
   notes text,
   tags text not null,
   line_count bigint not null,
@@ -756,6 +757,52 @@ create table osha_summaries (
 create index osha_summaries_year_status_idx on osha_summaries (tenant_id, year, status);
 create unique index osha_summaries_site_id_year_key on osha_summaries (tenant_id, site_id, year);
 
+create table package_lines (
+  tenant_id uuid not null,
+  id uuid not null,
+  package_id uuid not null,
+  order_line_id uuid not null,
+  item_id uuid not null,
+  quantity bigint not null,
+  created_at timestamptz not null,
+  updated_at timestamptz not null,
+  created_by uuid,
+  version bigint not null,
+  primary key (tenant_id, id),
+  constraint package_lines_package_id_fkey foreign key (tenant_id, package_id) references packages (tenant_id, id),
+  constraint package_lines_order_line_id_fkey foreign key (tenant_id, order_line_id) references order_lines (tenant_id, id),
+  constraint package_lines_item_id_fkey foreign key (tenant_id, item_id) references items (tenant_id, id)
+);
+create index package_lines_item_id_idx on package_lines (tenant_id, item_id);
+create index package_lines_order_line_id_idx on package_lines (tenant_id, order_line_id);
+create index package_lines_package_id_idx on package_lines (tenant_id, package_id);
+
+create table packages (
+  tenant_id uuid not null,
+  id uuid not null,
+  order_id uuid,
+  shipment_id uuid,
+  sscc text,
+  lpn text,
+  length_mm bigint,
+  width_mm bigint,
+  height_mm bigint,
+  weight_kg bigint,
+  status text not null,
+  closed_at timestamptz,
+  created_at timestamptz not null,
+  updated_at timestamptz not null,
+  created_by uuid,
+  version bigint not null,
+  primary key (tenant_id, id),
+  constraint packages_order_id_fkey foreign key (tenant_id, order_id) references orders (tenant_id, id),
+  constraint packages_shipment_id_fkey foreign key (tenant_id, shipment_id) references shipments (tenant_id, id)
+);
+create index packages_lpn_idx on packages (tenant_id, lpn);
+create index packages_order_id_idx on packages (tenant_id, order_id);
+create index packages_shipment_id_idx on packages (tenant_id, shipment_id);
+create unique index packages_sscc_key on packages (tenant_id, lower(sscc));
+
 create table pick_lines (
   tenant_id uuid not null,
   id uuid not null,
@@ -768,6 +815,9 @@ create table pick_lines (
   serial text,
   qty bigint not null,
   qty_picked bigint not null,
+  reservation_id uuid,
+  lpn text,
+  to_zone_id uuid,
   target_container text,
   status text not null,
   short_reason text,
@@ -785,6 +835,8 @@ create table pick_lines (
   constraint pick_lines_zone_id_fkey foreign key (tenant_id, zone_id) references zones (tenant_id, id),
   constraint pick_lines_item_id_fkey foreign key (tenant_id, item_id) references items (tenant_id, id),
   constraint pick_lines_lot_id_fkey foreign key (tenant_id, lot_id) references lots (tenant_id, id),
+  constraint pick_lines_reservation_id_fkey foreign key (tenant_id, reservation_id) references reservations (tenant_id, id),
+  constraint pick_lines_to_zone_id_fkey foreign key (tenant_id, to_zone_id) references zones (tenant_id, id),
   constraint pick_lines_assigned_worker_id_fkey foreign key (tenant_id, assigned_worker_id) references workers (tenant_id, id)
 );
 create index pick_lines_assigned_worker_id_idx on pick_lines (tenant_id, assigned_worker_id);
@@ -792,6 +844,8 @@ create index pick_lines_item_id_idx on pick_lines (tenant_id, item_id);
 create index pick_lines_lot_id_idx on pick_lines (tenant_id, lot_id);
 create index pick_lines_order_line_id_idx on pick_lines (tenant_id, order_line_id);
 create index pick_lines_picked_at_idx on pick_lines (tenant_id, picked_at);
+create index pick_lines_reservation_id_idx on pick_lines (tenant_id, reservation_id);
+create index pick_lines_to_zone_id_idx on pick_lines (tenant_id, to_zone_id);
 create index pick_lines_zone_id_idx on pick_lines (tenant_id, zone_id);
 create unique index pick_lines_pick_list_id_seq_key on pick_lines (tenant_id, pick_list_id, seq);
 
@@ -905,6 +959,39 @@ create index report_links_site_id_idx on report_links (tenant_id, site_id);
 create index report_links_zone_id_idx on report_links (tenant_id, zone_id);
 create unique index report_links_token_key on report_links (tenant_id, token);
 
+create table reservations (
+  tenant_id uuid not null,
+  id uuid not null,
+  order_line_id uuid not null,
+  item_id uuid not null,
+  zone_id uuid not null,
+  lot_id uuid,
+  serial text,
+  owner_id uuid,
+  lpn text,
+  stock_status text not null,
+  stock_key text not null,
+  quantity bigint not null,
+  state text not null,
+  picked boolean not null,
+  expires_at timestamptz,
+  created_at timestamptz not null,
+  updated_at timestamptz not null,
+  created_by uuid,
+  version bigint not null,
+  primary key (tenant_id, id),
+  constraint reservations_order_line_id_fkey foreign key (tenant_id, order_line_id) references order_lines (tenant_id, id),
+  constraint reservations_item_id_fkey foreign key (tenant_id, item_id) references items (tenant_id, id),
+  constraint reservations_zone_id_fkey foreign key (tenant_id, zone_id) references zones (tenant_id, id),
+  constraint reservations_lot_id_fkey foreign key (tenant_id, lot_id) references lots (tenant_id, id)
+);
+create index reservations_item_id_idx on reservations (tenant_id, item_id);
+create index reservations_lot_id_idx on reservations (tenant_id, lot_id);
+create index reservations_order_line_id_idx on reservations (tenant_id, order_line_id);
+create index reservations_state_expires_at_idx on reservations (tenant_id, state, expires_at);
+create index reservations_stock_key_state_idx on reservations (tenant_id, stock_key, state);
+create index reservations_zone_id_idx on reservations (tenant_id, zone_id);
+
 create table risk_clusters (
   tenant_id uuid not null,
   id uuid not null,
@@ -1008,6 +1095,32 @@ create index shifts_team_id_idx on shifts (tenant_id, team_id);
 create index shifts_vehicle_id_idx on shifts (tenant_id, vehicle_id);
 create index shifts_worker_id_ended_at_hours_units_done_idx on shifts (tenant_id, worker_id, ended_at, hours, units_done);
 create index shifts_zone_id_ended_at_hours_units_done_idx on shifts (tenant_id, zone_id, ended_at, hours, units_done);
+
+create table shipment_lines (
+  tenant_id uuid not null,
+  id uuid not null,
+  shipment_id uuid not null,
+  order_id uuid not null,
+  order_line_id uuid not null,
+  item_id uuid not null,
+  quantity bigint not null,
+  qty_shipped bigint not null,
+  qty_short bigint not null,
+  qty_damaged bigint not null,
+  created_at timestamptz not null,
+  updated_at timestamptz not null,
+  created_by uuid,
+  version bigint not null,
+  primary key (tenant_id, id),
+  constraint shipment_lines_shipment_id_fkey foreign key (tenant_id, shipment_id) references shipments (tenant_id, id),
+  constraint shipment_lines_order_id_fkey foreign key (tenant_id, order_id) references orders (tenant_id, id),
+  constraint shipment_lines_order_line_id_fkey foreign key (tenant_id, order_line_id) references order_lines (tenant_id, id),
+  constraint shipment_lines_item_id_fkey foreign key (tenant_id, item_id) references items (tenant_id, id)
+);
+create index shipment_lines_item_id_idx on shipment_lines (tenant_id, item_id);
+create index shipment_lines_order_id_idx on shipment_lines (tenant_id, order_id);
+create index shipment_lines_order_line_id_idx on shipment_lines (tenant_id, order_line_id);
+create unique index shipment_lines_shipment_id_order_line_id_key on shipment_lines (tenant_id, shipment_id, order_line_id);
 
 create table shipments (
   tenant_id uuid not null,
@@ -1200,6 +1313,7 @@ create table stock_movements (
   worker_id uuid,
   idempotency_key text,
   reversal_of uuid,
+  reservation_id uuid,
   import_job_id uuid,
   created_at timestamptz not null,
   updated_at timestamptz not null,

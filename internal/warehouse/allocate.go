@@ -1,0 +1,322 @@
+package warehouse
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+	"time"
+
+	"holdfast/internal/db"
+	"holdfast/internal/decimal"
+	"holdfast/internal/fault"
+	"holdfast/internal/store"
+)
+
+// wish is an order line that stock is looked for.
+type wish struct {
+	order, line, item, owner, lot, sku string
+	need                               decimal.Dec
+	minExpiry, ship                    string // dates; ship is the day it leaves
+	keep                               int64  // days that goods must last after ship
+}
+
+// candidate is free stock at one place.
+type candidate struct {
+	spot
+	id, expires, received string
+	free                  decimal.Dec
+	rank                  int64 // pick_sequence
+	floor                 bool  // in a dock or staging zone: taken after bins
+}
+
+// Short is what of an order line found no stock.
+type Short struct {
+	LineID   string      `json:"order_line_id"`
+	ItemID   string      `json:"item_id"`
+	Quantity decimal.Dec `json:"quantity" doc:"Base units that are still to be had."`
+	Why      string      `json:"why"`
+}
+
+// plan says how stock is chosen.
+type plan struct {
+	strategy string            // fefo, fifo, pick_sequence
+	whole    bool              // an order gets all of its lines or nothing
+	expires  string            // when the reservations end, "" = never
+	lines    map[string]bool   // of the orders, these lines alone; nil = all
+	avoid    map[string]string // item -> zone whose stock is not to be trusted
+}
+
+// allocated is what an allocation has done.
+type allocated struct {
+	rows  []store.Row // new reservations
+	short []Short
+}
+
+// allocate promises free stock to the lines of orders, whose locks are held.
+// Stock is free when its status is available, its lot released and good for long
+// enough, its zone active and its owner the order's. First expiring goes first
+// (FEFO), then first in (FIFO), then what makes a whole plate, then the bin that
+// is walked past first. The items are locked, so nobody else promises the same.
+func (k work) allocate(orders []string, p plan) (*allocated, error) {
+	wishes, err := k.wishes(orders, p)
+	if err != nil || len(wishes) == 0 {
+		return &allocated{}, err
+	}
+	stock, err := k.candidates(wishes)
+	if err != nil {
+		return nil, err
+	}
+	out := &allocated{}
+	var lines []string
+	for _, group := range byOrder(wishes) {
+		rows, short := p.choose(group, stock)
+		out.short = append(out.short, short...)
+		if p.whole && len(short) > 0 {
+			giveBack(rows, stock)
+			continue
+		}
+		out.rows = append(out.rows, rows...)
+	}
+	for _, r := range out.rows {
+		r["expires_at"] = null(p.expires)
+		lines = append(lines, text(r, "order_line_id"))
+	}
+	if out.rows, err = k.reserve(out.rows); err != nil {
+		return nil, err
+	}
+	return out, k.progress(lines, nil)
+}
+
+// wishes are the lines of outbound orders that want more than they have.
+func (k work) wishes(orders []string, p plan) ([]wish, error) {
+	var out []wish
+	today := k.s.Now().Format(time.DateOnly)
+	err := k.tx.Query("SELECT o.id, l.id, l.item_id, o.owner_id, l.lot_id, i.sku, l.qty_ordered - l.qty_cancelled - l.qty_allocated, l.min_expiry, "+
+		"o.promised_at, COALESCE(i.min_remaining_days, 0) "+
+		"FROM orders o JOIN order_lines l ON l.tenant_id = $1 AND l.order_id = o.id JOIN items i ON i.tenant_id = $1 AND i.id = l.item_id "+
+		"WHERE o.tenant_id = $1 AND "+k.tx.DB().InUUID("o.id", 2)+" AND o.type = 'outbound' AND l.qty_ordered - l.qty_cancelled > l.qty_allocated "+
+		"ORDER BY o.priority, o.id, l.line_no", []any{k.a.TenantID, jsonList(orders)}, func(r *db.Row) error {
+		w := wish{order: r.Text(0), line: r.Text(1), item: r.Text(2), owner: r.Text(3), lot: r.Text(4), sku: r.Text(5), need: r.Dec(6),
+			minExpiry: r.Text(7), keep: r.Int(9)}
+		if w.ship = today; !r.Null(8) {
+			w.ship = max(today, r.Text(8)[:len(time.DateOnly)])
+		}
+		if p.lines == nil || p.lines[w.line] {
+			out = append(out, w)
+		}
+		return nil
+	})
+	return out, err
+}
+
+// candidates locks the items that are wanted and reads their free stock.
+func (k work) candidates(wishes []wish) (map[string][]*candidate, error) {
+	var items set
+	for _, w := range wishes {
+		items.add(w.item)
+	}
+	slices.Sort(items.list)
+	d, list := k.tx.DB(), jsonList(items.list)
+	if lock := d.ForUpdate(); lock != "" {
+		k.tx.Queue("SELECT id FROM items WHERE tenant_id = $1 AND "+d.InUUID("id", 2)+" ORDER BY id"+lock, []any{k.a.TenantID, list},
+			func(*db.Row) error { return nil })
+	}
+	out := map[string][]*candidate{}
+	err := k.tx.Query("SELECT v.item_id, v.zone_id, v.lot_id, v.serial, v.owner_id, v.lpn, v.quantity - v.reserved, b.expires_on, v.created_at, "+
+		"z.pick_sequence, z.kind, v.id "+
+		"FROM stock_levels v JOIN zones z ON z.tenant_id = $1 AND z.id = v.zone_id LEFT JOIN lots b ON b.tenant_id = $1 AND b.id = v.lot_id "+
+		"WHERE v.tenant_id = $1 AND "+d.InUUID("v.item_id", 2)+" AND v.stock_status = 'available' AND v.quantity > v.reserved AND z.status = 'active' AND "+
+		"z.kind <> 'quarantine' "+
+		"AND (v.lot_id IS NULL OR b.status = 'released')", []any{k.a.TenantID, list}, func(r *db.Row) error {
+		c := &candidate{id: r.Text(11), expires: r.Text(7), received: r.Text(8), free: r.Dec(6), rank: r.Int(9), floor: r.Text(10) == "dock" ||
+			r.Text(10) == "staging"}
+		c.spot = spot{zone: r.Text(1), item: r.Text(0), lot: r.Text(2), serial: r.Text(3), owner: r.Text(4), lpn: r.Text(5), status: "available"}
+		out[c.item] = append(out[c.item], c)
+		return nil
+	})
+	return out, err
+}
+
+// byOrder groups wishes, which come order by order.
+func byOrder(list []wish) (groups [][]wish) {
+	for i, w := range list {
+		if i == 0 || list[i-1].order != w.order {
+			groups = append(groups, nil)
+		}
+		groups[len(groups)-1] = append(groups[len(groups)-1], w)
+	}
+	return groups
+}
+
+// choose takes stock for one order's lines.
+func (p plan) choose(wishes []wish, stock map[string][]*candidate) (rows []store.Row, short []Short) {
+	for _, w := range wishes {
+		list := stock[w.item]
+		slices.SortFunc(list, p.order(w.need))
+		need, unfit := w.need, decimal.Dec(0)
+		for _, c := range list {
+			switch {
+			case c.free == 0 || need == 0 || p.avoid[c.item] == c.zone || c.owner != w.owner || w.lot != "" && w.lot != c.lot:
+				continue
+			case !w.lasts(c.expires):
+				unfit += c.free
+				continue
+			}
+			q := min(need, c.free)
+			c.free -= q
+			need -= q
+			rows = append(rows, reservation(w.line, c.spot, q))
+		}
+		if need > 0 {
+			short = append(short, Short{LineID: w.line, ItemID: w.item, Quantity: need, Why: w.why(unfit)})
+		}
+	}
+	return rows, short
+}
+
+func (w wish) why(unfit decimal.Dec) string {
+	if unfit > 0 {
+		return "not enough free stock of " + w.sku + ": " + unfit.String() + " more are in lots that expire too soon"
+	}
+	return "not enough free stock of " + w.sku
+}
+
+// lasts reports goods that are good for long enough after they leave; those
+// without a date are.
+func (w wish) lasts(expires string) bool {
+	if expires == "" {
+		return w.minExpiry == ""
+	}
+	day, err := time.Parse(time.DateOnly, w.ship)
+	if err != nil {
+		return false
+	}
+	return expires >= day.AddDate(0, 0, int(w.keep)).Format(time.DateOnly) && expires >= w.minExpiry
+}
+
+// order compares free stock by the plan's strategy.
+func (p plan) order(need decimal.Dec) func(a, b *candidate) int {
+	return func(a, b *candidate) int {
+		walk := cmp.Compare(a.rank, b.rank)
+		switch p.strategy {
+		case "fifo":
+			return cmp.Or(late(a, b), strings.Compare(a.received, b.received), plate(a, b, need), walk, strings.Compare(a.id, b.id))
+		case "pick_sequence":
+			return cmp.Or(late(a, b), walk, expiry(a, b), strings.Compare(a.received, b.received), strings.Compare(a.id, b.id))
+		}
+		return cmp.Or(expiry(a, b), late(a, b), strings.Compare(a.received, b.received), plate(a, b, need), walk, strings.Compare(a.id, b.id))
+	}
+}
+
+// expiry puts what has no date last.
+func expiry(a, b *candidate) int {
+	if (a.expires == "") != (b.expires == "") {
+		return strings.Compare(b.expires, a.expires)
+	}
+	return strings.Compare(a.expires, b.expires)
+}
+
+func late(a, b *candidate) int { return int(bit(a.floor) - bit(b.floor)) }
+
+// plate puts license plates that are needed whole before loose goods, and those
+// that would have to be broken last.
+func plate(a, b *candidate, need decimal.Dec) int {
+	rank := func(c *candidate) int {
+		switch {
+		case c.lpn == "":
+			return 1
+		case c.free <= need:
+			return 0
+		}
+		return 2
+	}
+	return rank(a) - rank(b)
+}
+
+// giveBack undoes a choice.
+func giveBack(rows []store.Row, stock map[string][]*candidate) {
+	for _, r := range rows {
+		at := spotOf(r)
+		for _, c := range stock[at.item] {
+			if c.spot == at {
+				c.free += dec(r, "quantity")
+			}
+		}
+	}
+}
+
+// setting reads one of the tenant's settings as JSON text, "" where it is not
+// set.
+func (k work) setting(key string) (value string, err error) {
+	err = k.tx.Query("SELECT value FROM settings WHERE tenant_id = $1 AND lower(key) = $2", []any{k.a.TenantID, key}, func(r *db.Row) error {
+		value = r.Text(0)
+		return nil
+	})
+	return value, err
+}
+
+// settingPartial lets orders be allocated in part; true when it is not set.
+const settingPartial = "allow_partial_allocation"
+
+// usual is the plan of orders that are confirmed.
+func (k work) usual() (plan, error) {
+	v, err := k.setting(settingPartial)
+	return plan{strategy: "fefo", whole: v == "false"}, err
+}
+
+// confirmed allocates stock to outbound orders that have just been confirmed.
+func (k work) confirmed(orders []string) error {
+	if len(orders) == 0 {
+		return nil
+	}
+	p, err := k.usual()
+	if err != nil {
+		return err
+	}
+	_, err = k.allocate(orders, p)
+	return err
+}
+
+// linesOf are the ids of the lines of orders.
+func (k work) linesOf(orders []string) ([]string, error) {
+	rows, err := k.rows("order_lines", k.tx.DB().InUUID("order_id", 2)+" ORDER BY id", jsonList(orders))
+	return column(rows, "id"), err
+}
+
+// cancelled gives back what cancelled orders were promised. Goods that are
+// picked already stay where they are, free for others.
+func (k work) cancelled(orders []string) error {
+	if len(orders) == 0 {
+		return nil
+	}
+	lines, err := k.linesOf(orders)
+	if err != nil {
+		return err
+	}
+	rows, err := k.active(lines)
+	if err != nil {
+		return err
+	}
+	if err := k.free(rows); err != nil {
+		return err
+	}
+	waiting, err := k.rows("pick_lines", k.tx.DB().InUUID("order_line_id", 2)+" AND status = 'pending' ORDER BY id", jsonList(lines))
+	if err != nil {
+		return err
+	}
+	if err := k.update("pick_lines", column(waiting, "id"), store.Row{"status": "cancelled"}); err != nil {
+		return err
+	}
+	return k.progress(column(rows, "order_line_id"), nil)
+}
+
+// enough refuses an allocation that left something short where all was asked
+// for.
+func enough(out *allocated) error {
+	if len(out.short) == 0 {
+		return nil
+	}
+	s := out.short[0]
+	return fault.New(fault.Conflict, CodeStock, "%s: %s short", s.Why, s.Quantity).With("order line "+s.LineID,
+		"allow a part, or allocate again when goods have come")
+}

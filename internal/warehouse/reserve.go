@@ -1,0 +1,184 @@
+package warehouse
+
+import (
+	"slices"
+
+	"holdfast/internal/actor"
+	"holdfast/internal/db"
+	"holdfast/internal/decimal"
+	"holdfast/internal/store"
+)
+
+// Reservations are written here alone, together with what their stock levels
+// have reserved, so that the one is the sum of the other after each transaction.
+// Writers of one order's reservations hold the lock of its order; writers of one
+// item's stock that of the item, taken in the order of ids, levels after them in
+// the order of keys.
+
+// work is what a change of reservations runs in.
+type work struct {
+	w  Watch
+	tx *db.Tx
+	a  actor.Actor
+	s  *store.Store
+}
+
+func (k work) rows(resource, where string, args ...any) ([]store.Row, error) {
+	r, _ := k.s.Catalog().Get(resource)
+	return k.s.RowsTx(k.tx, k.a, r, where, args)
+}
+
+func (k work) insert(resource string, rows []store.Row) ([]store.Row, error) {
+	if len(rows) == 0 {
+		return nil, nil
+	}
+	r, _ := k.s.Catalog().Get(resource)
+	return k.s.InsertTx(k.tx, k.a, r, rows)
+}
+
+func (k work) update(resource string, ids []string, set store.Row) error {
+	if len(ids) == 0 {
+		return nil
+	}
+	r, _ := k.s.Catalog().Get(resource)
+	_, err := k.s.UpdateTx(k.tx, k.a, r, ids, set)
+	return err
+}
+
+func (k work) updateEach(resource string, sets []store.Row) error {
+	if len(sets) == 0 {
+		return nil
+	}
+	r, _ := k.s.Catalog().Get(resource)
+	_, err := k.s.UpdateEachTx(k.tx, k.a, r, sets)
+	return err
+}
+
+// pledge is a change of what is reserved at a place.
+type pledge struct {
+	at spot
+	by decimal.Dec
+}
+
+// promise changes what stock levels have reserved, and what is available of
+// their items. A level that has less free than asked for is fault.Conflict.
+func (k work) promise(list []pledge) error {
+	if len(list) == 0 {
+		return nil
+	}
+	p := posting{ledger: ledger{levels: map[string]*level{}}}
+	for _, h := range list {
+		p.items.add(h.at.item)
+		if err := p.book(h.at, 0, nil); err != nil {
+			return err
+		}
+		p.levels[h.at.key()].promised += h.by
+	}
+	if err := p.load(k.tx, k.a.TenantID); err != nil {
+		return err
+	}
+	fallen, err := p.settle(k.tx, k.a.TenantID, k.s)
+	if err != nil || len(fallen) == 0 || k.w.LowStock == nil {
+		return err
+	}
+	return k.w.LowStock(k.tx, k.s, k.a.TenantID, fallen)
+}
+
+// reservation is a new row of quantity q of a line at a place.
+func reservation(line string, at spot, q decimal.Dec) store.Row {
+	return store.Row{"order_line_id": line, "item_id": at.item, "zone_id": at.zone, "lot_id": null(at.lot), "serial": null(at.serial),
+		"owner_id": null(at.owner),
+		"lpn":      null(at.lpn), "stock_status": at.status, "stock_key": at.key(), "quantity": q}
+}
+
+// reserve promises stock to order lines.
+func (k work) reserve(rows []store.Row) ([]store.Row, error) {
+	list := make([]pledge, len(rows))
+	for i, r := range rows {
+		list[i] = pledge{spotOf(r), dec(r, "quantity")}
+	}
+	if err := k.promise(list); err != nil {
+		return nil, err
+	}
+	return k.insert("reservations", rows)
+}
+
+// free gives active reservations back; pick lines that wait for them are
+// cancelled.
+func (k work) free(rows []store.Row) error {
+	if len(rows) == 0 {
+		return nil
+	}
+	list := make([]pledge, len(rows))
+	for i, r := range rows {
+		list[i] = pledge{spotOf(r), -dec(r, "quantity")}
+	}
+	if err := k.promise(list); err != nil {
+		return err
+	}
+	ids := column(rows, "id")
+	waiting, err := k.rows("pick_lines", k.tx.DB().InUUID("reservation_id", 2)+" AND status = 'pending' ORDER BY id", jsonList(ids))
+	if err != nil {
+		return err
+	}
+	if err := k.update("pick_lines", column(waiting, "id"), store.Row{"status": "cancelled"}); err != nil {
+		return err
+	}
+	return k.update("reservations", ids, store.Row{"state": "released"})
+}
+
+// part takes quantity q off an active reservation, for goods at the same place,
+// and returns the values of a new one for it, which the caller inserts. What the
+// level has reserved stays.
+func (k work) part(row store.Row, q decimal.Dec) (store.Row, error) {
+	id, left := text(row, "id"), dec(row, "quantity")-q
+	if err := k.update("reservations", []string{id}, store.Row{"quantity": left}); err != nil {
+		return nil, err
+	}
+	row["quantity"] = left
+	n := reservation(text(row, "order_line_id"), spotOf(row), q)
+	n["id"], n["picked"] = newID(), row["picked"]
+	return n, nil
+}
+
+// active are the active reservations of order lines, oldest first.
+func (k work) active(lines []string) ([]store.Row, error) {
+	if len(lines) == 0 {
+		return nil, nil
+	}
+	return k.rows("reservations", k.tx.DB().InUUID("order_line_id", 2)+" AND state = 'active' ORDER BY id"+k.tx.DB().ForUpdate(), jsonList(lines))
+}
+
+// progress brings the quantities of order lines up to date with their
+// reservations. shipped is what has just left, by line. Orders follow by the
+// effects of their lines.
+func (k work) progress(lines []string, shipped map[string]decimal.Dec) error {
+	if len(lines) == 0 {
+		return nil
+	}
+	lines = slices.Compact(slices.Sorted(slices.Values(lines)))
+	var sets []store.Row
+	err := k.tx.Query("SELECT l.id, l.qty_shipped, l.qty_packed, CAST(COALESCE(SUM(r.quantity), 0) AS bigint), CAST(COALESCE(SUM(CASE WHEN r.picked "+
+		"THEN r.quantity END), 0) AS bigint) "+
+		"FROM order_lines l LEFT JOIN reservations r ON r.tenant_id = $1 AND r.order_line_id = l.id AND r.state = 'active' WHERE l.tenant_id = $1 AND "+
+		""+k.tx.DB().InUUID("l.id", 2)+
+		" GROUP BY l.id, l.qty_shipped, l.qty_packed", []any{k.a.TenantID, jsonList(lines)}, func(r *db.Row) error {
+		gone := r.Dec(1) + shipped[r.Text(0)]
+		sets = append(sets, store.Row{"id": r.Text(0), "qty_shipped": gone, "qty_allocated": gone + r.Dec(3), "qty_picked": gone + r.Dec(4),
+			"qty_packed": min(max(r.Dec(2), gone), gone+r.Dec(4))})
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	return k.updateEach("order_lines", sets)
+}
+
+// column lists a text column of rows.
+func column(rows []store.Row, name string) []string {
+	out := make([]string, len(rows))
+	for i, r := range rows {
+		out[i] = text(r, name)
+	}
+	return out
+}

@@ -1,0 +1,94 @@
+package warehouse
+
+import (
+	"cmp"
+	"time"
+
+	"holdfast/internal/fault"
+	"holdfast/internal/query"
+	"holdfast/internal/rpc"
+	"holdfast/internal/store"
+)
+
+// AllocateOrderIn names an outbound order and says how stock is chosen.
+type AllocateOrderIn struct {
+	OrderID   string `json:"order_id" required:"true" format:"uuid" names:"orders" doc:"The order: outbound, confirmed or in progress."`
+	Strategy  string `json:"strategy" enum:"fefo fifo pick_sequence" doc:"fefo when absent; fifo; or the bins as they are walked past."`
+	Partial   *bool  `json:"partial" doc:"Take what there is; the setting allow_partial_allocation when absent."`
+	ExpiresAt string `json:"expires_at" format:"date-time" doc:"When the promise ends unless it is picked; never when absent."`
+}
+
+// AllocateOrderOut is the order with what it was promised now.
+type AllocateOrderOut struct {
+	OrderLinesOut
+	Reservations []rpc.Record `json:"reservations" record:"reservations" doc:"Those that are new."`
+	Short        []Short      `json:"short" doc:"What found no stock."`
+}
+
+func (w Watch) allocateOrder(c *rpc.Call, in *AllocateOrderIn) (*AllocateOrderOut, error) {
+	k := w.on(c)
+	if _, err := k.open(c, in.OrderID); err != nil {
+		return nil, err
+	}
+	p, err := k.usual()
+	if err != nil {
+		return nil, err
+	}
+	p.strategy = cmp.Or(in.Strategy, p.strategy)
+	if in.Partial != nil {
+		p.whole = !*in.Partial
+	}
+	if p.expires, err = later(k, in.ExpiresAt); err != nil {
+		return nil, err
+	}
+	done, err := k.allocate([]string{in.OrderID}, p)
+	if err != nil {
+		return nil, err
+	}
+	if p.whole {
+		if err := enough(done); err != nil {
+			return nil, err
+		}
+	}
+	o, err := orderLinesOut(c, in.OrderID)
+	if err != nil {
+		return nil, err
+	}
+	return &AllocateOrderOut{OrderLinesOut: *o, Reservations: c.Records("reservations", done.rows), Short: append([]Short{}, done.short...)}, nil
+}
+
+// open locks an outbound order that work may go on with.
+func (k work) open(c *rpc.Call, id string) (store.Row, error) {
+	o, err := c.One("orders", "order_id", id)
+	if err != nil {
+		return nil, err
+	}
+	if err := working(o); err != nil {
+		return nil, err
+	}
+	return o, nil
+}
+
+// working refuses work on an order that is not outbound, confirmed or in
+// progress.
+func working(o store.Row) error {
+	switch st := text(o, "status"); {
+	case o["type"] != "outbound":
+		return notReady("order %s is %s; stock is promised to outbound orders", text(o, "order_no"), text(o, "type")).At("order_id", "is not outbound")
+	case st != "confirmed" && st != "in_progress":
+		return notReady("order %s is %s", text(o, "order_no"), st).At("order_id", "is %s", st)
+	}
+	return nil
+}
+
+// later reads an instant that lies ahead, as it is stored.
+func later(k work, at string) (string, error) {
+	if at == "" {
+		return "", nil
+	}
+	t, err := time.Parse(time.RFC3339Nano, at)
+	if err != nil || !t.After(k.s.Now()) {
+		return "", fault.New(fault.Invalid, "22008", "expires_at must lie ahead").At("expires_at", "must lie ahead")
+	}
+	return query.FormatTime(t), nil
+}

@@ -1,0 +1,27 @@
+package warehouse
+
+import (
+	"holdfast/internal/fault"
+	"holdfast/internal/rpc"
+	"holdfast/internal/store"
+)
+
+// ConfirmOrderIn names a draft order.
+type ConfirmOrderIn struct {
+	OrderID string `json:"order_id" required:"true" format:"uuid" names:"orders" doc:"The order: a draft with lines of active items."`
+}
+
+// confirmOrder moves the order; the effect of that move allocates.
+func (w Watch) confirmOrder(c *rpc.Call, in *ConfirmOrderIn) (*OrderLinesOut, error) {
+	o, err := c.One("orders", "order_id", in.OrderID)
+	if err != nil {
+		return nil, err
+	}
+	if o["status"] != "draft" {
+		return nil, fault.New(fault.Conflict, "HF001", "order %s is %s, not a draft", text(o, "order_no"), text(o, "status")).At("order_id", "is no draft")
+	}
+	if err := w.on(c).update("orders", []string{in.OrderID}, store.Row{"status": "confirmed"}); err != nil {
+		return nil, err
+	}
+	return orderLinesOut(c, in.OrderID)
+}

@@ -1,0 +1,43 @@
+package warehouse
+
+import (
+	"slices"
+
+	"holdfast/internal/rpc"
+	"holdfast/internal/store"
+)
+
+// DeallocateOrderIn names an order, or one of its lines.
+type DeallocateOrderIn struct {
+	OrderID string `json:"order_id" required:"true" format:"uuid" names:"orders" doc:"The order."`
+	LineID  string `json:"order_line_id" format:"uuid" names:"order_lines" doc:"Only this line of it."`
+}
+
+func (w Watch) deallocateOrder(c *rpc.Call, in *DeallocateOrderIn) (*OrderLinesOut, error) {
+	k := w.on(c)
+	if _, err := c.One("orders", "order_id", in.OrderID); err != nil {
+		return nil, err
+	}
+	lines, err := k.linesOf([]string{in.OrderID})
+	if err != nil {
+		return nil, err
+	}
+	if in.LineID != "" {
+		if !slices.Contains(lines, in.LineID) {
+			return nil, rpc.Missing("order_lines", "order_line_id")
+		}
+		lines = []string{in.LineID}
+	}
+	rows, err := k.active(lines)
+	if err != nil {
+		return nil, err
+	}
+	rows = slices.DeleteFunc(rows, func(r store.Row) bool { return r["picked"] == true })
+	if err := k.free(rows); err != nil {
+		return nil, err
+	}
+	if err := k.progress(column(rows, "order_line_id"), nil); err != nil {
+		return nil, err
+	}
+	return orderLinesOut(c, in.OrderID)
+}

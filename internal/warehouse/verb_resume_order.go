@@ -1,0 +1,28 @@
+package warehouse
+
+import (
+	"holdfast/internal/fault"
+	"holdfast/internal/rpc"
+	"holdfast/internal/store"
+)
+
+// ResumeOrderIn names an order on hold.
+type ResumeOrderIn struct {
+	OrderID string `json:"order_id" required:"true" format:"uuid" names:"orders" doc:"The order on hold."`
+	Reason  string `json:"reason" max:"200" doc:"Why it goes on; kept in the audit log with the request."`
+}
+
+func resumeOrder(c *rpc.Call, in *ResumeOrderIn) (*OrderOut, error) {
+	o, err := c.One("orders", "order_id", in.OrderID)
+	if err != nil {
+		return nil, err
+	}
+	if o["status"] != "on_hold" {
+		return nil, fault.New(fault.Conflict, "HF001", "order %s is %s, not on hold", text(o, "order_no"), text(o, "status")).At("order_id", "is not on hold")
+	}
+	to := text(o, "held_from")
+	if to == "" { // held before its origin was kept
+		to = "confirmed"
+	}
+	return turnOrder(c, in.OrderID, store.Row{"status": to})
+}
