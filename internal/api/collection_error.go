@@ -28,10 +28,7 @@ type limitError struct {
 
 // CollectionShape writes a fault as the collections do.
 func CollectionShape(r *http.Request, e *fault.Error) web.Reply {
-	body := collectionError{Code: e.Code, Message: e.Msg}
-	if body.Code == "" {
-		body.Code = fallbackCode(e.Kind)
-	}
+	body := collectionError{Code: collectionCode(e), Message: e.Msg}
 	if e.Kind == fault.Internal {
 		body.Code, body.Message = "XX000", "internal error"
 		body.Details = "request " + web.RequestID(r.Context())
@@ -54,12 +51,42 @@ func CollectionShape(r *http.Request, e *fault.Error) web.Reply {
 		return web.Reply{Status: web.Status(e.Kind), Body: limitError{Code: body.Code, Refusal: ref}, Header: h}
 	}
 	if e.Kind == fault.Unauthorized {
-		h.Set("WWW-Authenticate", "Bearer")
+		h.Set("WWW-Authenticate", challenge(body.Code, e))
 	}
 	if total, ok := e.Data.(int64); ok && e.Kind == fault.BadRange {
 		h.Set("Content-Range", contentRange(0, 0, total))
 	}
 	return web.Reply{Status: web.Status(e.Kind), Body: body, Header: h}
+}
+
+// collectionCode is the code by which clients of PostgREST know a fault. Of a
+// token, PGRST303 says that it expired or that its claims do not hold, PGRST301
+// that it is none.
+func collectionCode(e *fault.Error) string {
+	switch {
+	case e.Code == "bad_jwt" && strings.Contains(e.Msg, "claim"):
+		return "PGRST303"
+	case e.Code == "bad_jwt":
+		return "PGRST301"
+	case e.Code == "":
+		return fallbackCode(e.Kind)
+	}
+	return e.Code
+}
+
+// challenge tells a client without a token to send one, and why the one it sent
+// is not taken (RFC 6750, section 3).
+func challenge(code string, e *fault.Error) string {
+	if code != "PGRST301" && code != "PGRST303" {
+		return "Bearer"
+	}
+	plain := strings.Map(func(r rune) rune {
+		if r < ' ' || r > '~' || r == '"' || r == '\\' {
+			return '\''
+		}
+		return r
+	}, e.Msg)
+	return `Bearer error="invalid_token", error_description="` + plain + `"`
 }
 
 // proxyStatus lets a HEAD request learn the code.

@@ -110,31 +110,31 @@ func (d *DB) Hour(expr string) string {
 	return "substr(" + expr + ", 1, 13)"
 }
 
-// JSONPath reads path (bound texts are not allowed: segs are quoted here) out
-// of a text column that holds JSON; asText unquotes strings. What is an object
-// or an array comes as it stands there: jsonb would sort its members and put
-// blanks between them.
-func (d *DB) JSONPath(col string, segs []string, asText bool) string {
-	if d.kind == PostgreSQL {
-		op := "#>"
-		if asText {
-			op = "#>>"
-		}
-		return fmt.Sprintf("(CAST(%s AS json) %s %s)", col, op, quoteText(pgPath(segs)))
-	}
-	op := "->"
-	if asText {
-		op = "->>"
-	}
+// JSONPath reads path out of a text column that holds JSON; asText unquotes
+// strings. An index reads an array alone and a key an object alone. What is an
+// object or an array comes as it stands there: jsonb would sort its members and
+// put blanks between them.
+func (d *DB) JSONPath(col string, path []Step, asText bool) string {
 	e := col
-	for i, s := range segs {
-		o := "->"
-		if i == len(segs)-1 {
-			o = op
+	if d.kind == PostgreSQL {
+		e = "CAST(" + col + " AS json)"
+	}
+	for i, s := range path {
+		op := "->"
+		if asText && i == len(path)-1 {
+			op = "->>"
 		}
-		e = fmt.Sprintf("(%s %s %s)", e, o, liteStep(s))
+		e = "(" + e + " " + op + " " + d.step(s) + ")"
 	}
 	return e
+}
+
+// JSONNumber is what a JSON value is worth that is a number, else null.
+func (d *DB) JSONNumber(json string) string {
+	if d.kind == PostgreSQL {
+		return "CASE WHEN json_typeof(" + json + ") = 'number' THEN CAST(CAST(" + json + " AS text) AS double precision) END"
+	}
+	return "CASE WHEN json_type(" + json + ") IN ('integer', 'real') THEN CAST(" + json + " AS REAL) END"
 }
 
 // CounterSlot is the slot a counter delta is written to. On SQLite deltas add

@@ -5,25 +5,27 @@ import (
 	"strings"
 )
 
+// Step is one arrow of a path into JSON: a place of an array, counted from its
+// end where it is negative, or a key of an object.
+type Step struct {
+	Key     string
+	Index   int
+	IsIndex bool
+}
+
+// step writes the right side of an arrow. PostgreSQL takes a key as it is.
+// SQLite reads a path, whose quoted labels have the escapes of JSON
+// (sqlite.org/json1.html, "PATH arguments").
+func (d *DB) step(s Step) string {
+	switch {
+	case s.IsIndex && d.kind == SQLite && s.Index < 0:
+		return quoteText("$[#" + strconv.Itoa(s.Index) + "]")
+	case s.IsIndex:
+		return strconv.Itoa(s.Index)
+	case d.kind == SQLite:
+		return quoteText("$." + string(AppendString(nil, s.Key)))
+	}
+	return quoteText(s.Key)
+}
+
 func quoteText(s string) string { return "'" + strings.ReplaceAll(s, "'", "''") + "'" }
-
-// pgPath writes segments as a PostgreSQL text[] literal.
-func pgPath(segs []string) string {
-	q := make([]string, len(segs))
-	for i, s := range segs {
-		q[i] = `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`).Replace(s) + `"`
-	}
-	return "{" + strings.Join(q, ",") + "}"
-}
-
-// liteStep writes one segment for SQLite: an integer indexes an array (a
-// negative one from its end), anything else is an object label.
-func liteStep(s string) string {
-	if n, err := strconv.Atoi(s); err == nil {
-		if n < 0 {
-			return quoteText("$[#" + strconv.Itoa(n) + "]")
-		}
-		return strconv.Itoa(n)
-	}
-	return quoteText(`$."` + strings.ReplaceAll(s, `"`, ``) + `"`)
-}

@@ -2,6 +2,7 @@ package query
 
 import (
 	"fmt"
+	"slices"
 
 	"holdfast/internal/actor"
 	"holdfast/internal/catalog"
@@ -195,6 +196,9 @@ func (b *binder) column(n *Node, it Item) error {
 		}
 	}
 	if it.Cast != "" {
+		if len(it.Column.Steps) > 0 && !slices.Contains([]string{"text", "varchar", "json", "jsonb"}, it.Cast) {
+			return unserved("a cast of a member of a document to " + clip(it.Cast))
+		}
 		if err := cast(&o, f.Type, it.Cast); err != nil {
 			return err
 		}

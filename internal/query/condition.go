@@ -66,6 +66,11 @@ func (b *binder) values(p *pred, c Cond) error {
 	if pattern && f.Type != catalog.Text {
 		return noOperator(f)
 	}
+	if len(p.steps) > 0 && !p.text && !pattern {
+		if done, err := p.numbers(c.Op, texts); done || err != nil {
+			return err
+		}
+	}
 	p.args = make([]any, len(texts))
 	for i, t := range texts {
 		var err error
@@ -79,6 +84,24 @@ func (b *binder) values(p *pred, c Cond) error {
 		}
 	}
 	return nil
+}
+
+// numbers compares a JSON value with numbers by what they are worth. What is
+// no number is compared as JSON text, for which greater and less mean nothing.
+func (p *pred) numbers(op Op, texts []string) (done bool, err error) {
+	args := make([]any, len(texts))
+	for i, t := range texts {
+		n, ok := jsonNumber(t)
+		if !ok {
+			if op == Gt || op == Gte || op == Lt || op == Lte {
+				return false, unserved("greater or less than a JSON value that is no number")
+			}
+			return false, nil
+		}
+		args[i] = n
+	}
+	p.exact, p.args = len(texts) > 0, args
+	return true, nil
 }
 
 func noOperator(f *catalog.Field) error {

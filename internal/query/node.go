@@ -118,6 +118,7 @@ type orderBy struct {
 	field      *catalog.Field
 	steps      []Step
 	text       bool
+	number     bool // the number a path leads to
 	embed      *Embed
 	desc       bool
 	nullsFirst bool
@@ -134,6 +135,7 @@ type pred struct {
 	op    Op
 	all   bool
 	quant bool
+	exact bool // a JSON value compared with numbers
 	args  []any
 	word  string // of is: null, true, false
 	embed *Embed

@@ -7,6 +7,7 @@
 package query
 
 import (
+	"holdfast/internal/db"
 	"holdfast/internal/fault"
 )
 
@@ -96,11 +97,7 @@ type Column struct {
 }
 
 // Step is one arrow of a JSON path.
-type Step struct {
-	Key     string
-	Index   int
-	IsIndex bool
-}
+type Step = db.Step
 
 // Term is one member of an order list.
 type Term struct {

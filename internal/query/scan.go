@@ -159,8 +159,8 @@ func (s *scanner) step() (Step, error) {
 	if key == "" {
 		return Step{}, s.fail("expected a key behind the arrow")
 	}
-	if n, err := strconv.Atoi(key); err == nil && key[0] != '+' {
-		return Step{Index: n, IsIndex: true}, nil
+	if n, err := strconv.ParseInt(key, 10, 32); err == nil && key[0] != '+' {
+		return Step{Index: int(n), IsIndex: true}, nil
 	}
 	return Step{Key: key}, nil
 }

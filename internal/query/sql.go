@@ -18,7 +18,8 @@ type Dialect interface {
 	InTime(col string, n int) string
 	Elements(expr, alias string) string
 	MatchRegex(col string, n int, ignoreCase bool) string
-	JSONPath(col string, segs []string, asText bool) string
+	JSONPath(col string, path []db.Step, asText bool) string
+	JSONNumber(json string) string
 }
 
 // Statement is SQL text with its bound values. The text depends on the shape
@@ -170,24 +171,23 @@ func (w *writer) value(t string, f *catalog.Field, steps []Step, text bool) {
 		w.s(col)
 		return
 	}
-	segs := make([]string, len(steps))
-	for i, s := range steps {
-		if segs[i] = s.Key; s.IsIndex {
-			segs[i] = strconv.Itoa(s.Index)
-		}
-	}
-	raw := w.d.JSONPath(col, segs, false)
+	raw := w.d.JSONPath(col, steps, false)
 	if !text {
 		w.s("CAST(", raw, " AS text)")
 		return
 	}
-	str := w.d.JSONPath(col, segs, true)
+	str := w.d.JSONPath(col, steps, true)
 	if w.d.Engine() == db.PostgreSQL {
 		w.s(str)
 		return
 	}
 	// SQLite's ->> makes numbers of numbers and 1 of true; PostgreSQL's makes texts.
 	w.s("CASE WHEN substr(", raw, ", 1, 1) = '\"' THEN CAST(", str, " AS text) WHEN ", raw, " = 'null' THEN NULL ELSE ", raw, " END")
+}
+
+// number writes what a path leads to where that is a number, else null.
+func (w *writer) number(t string, f *catalog.Field, steps []Step) {
+	w.s(w.d.JSONNumber(w.d.JSONPath(t+"."+f.Name, steps, false)))
 }
 
 func (w *writer) where(n *Node, t string) {
@@ -293,12 +293,15 @@ func (w *writer) orderBy(n *Node, t string) {
 func (w *writer) terms(n *Node, t string) {
 	desc, byID := false, false
 	for _, o := range n.order {
-		if o.embed != nil {
-			w.related(o, t)
-		} else {
-			w.value(t, o.field, o.steps, o.text)
-			byID = byID || o.field.Name == "id"
+		if len(o.steps) > 0 && !o.text { // numbers by their value, before everything else
+			n := o
+			n.number = true
+			w.term(n, t)
+			w.direction(o)
+			w.s(", ")
 		}
+		w.term(o, t)
+		byID = byID || o.embed == nil && o.field.Name == "id"
 		w.direction(o)
 		w.s(", ")
 		desc = o.desc
@@ -310,6 +313,18 @@ func (w *writer) terms(n *Node, t string) {
 	w.s(t, ".id")
 	if desc {
 		w.s(" DESC")
+	}
+}
+
+// term writes what one member of the order compares.
+func (w *writer) term(o orderBy, t string) {
+	switch {
+	case o.embed != nil:
+		w.related(o, t)
+	case o.number:
+		w.number(t, o.field, o.steps)
+	default:
+		w.value(t, o.field, o.steps, o.text)
 	}
 }
 
@@ -332,7 +347,9 @@ func (w *writer) related(o orderBy, parent string) {
 	t := w.table()
 	pc, cc := o.embed.keyed()
 	w.s("(SELECT ")
-	w.value(t, o.field, o.steps, o.text)
+	own := o
+	own.embed = nil
+	w.term(own, t)
 	w.s(" FROM ", o.embed.Resource.Name, " ", t, " WHERE ", t, ".", cc, " = ", parent, ".", pc, " AND ")
 	w.policy(&o.embed.guard, t, parent, true)
 	w.s(")")

@@ -115,20 +115,41 @@ func unquote(raw []byte) (string, error) {
 	if bytes.IndexByte(raw, '\\') < 0 && len(raw) >= 2 && raw[len(raw)-1] == '"' {
 		return string(raw[1 : len(raw)-1]), nil
 	}
+	if halfPair(raw) {
+		return "", errors.New("query: half of a surrogate pair stands alone")
+	}
 	var s string
 	err := json.Unmarshal(raw, &s)
 	return s, err
 }
 
 func jsonText(f *catalog.Field, raw []byte) (any, error) {
-	var b bytes.Buffer
-	if err := json.Compact(&b, raw); err != nil {
+	if !json.Valid(raw) {
 		return nil, syntax(f, string(raw))
 	}
-	if bytes.Contains(b.Bytes(), []byte(`\u0000`)) {
+	text, reason := tidy(raw)
+	if reason != "" {
+		return nil, refuse(f, "22P02", "column %q cannot hold this JSON: %s", f.Name, reason)
+	}
+	if holdsNUL(text) {
 		return nil, nul(f)
 	}
-	return json.RawMessage(b.Bytes()), nil
+	return json.RawMessage(text), nil
+}
+
+// holdsNUL reports the escape of the character NUL, which no text of PostgreSQL
+// holds; an escaped backslash before u0000 is none.
+func holdsNUL(text []byte) bool {
+	for i := 0; i+1 < len(text); i++ {
+		if text[i] != '\\' {
+			continue
+		}
+		if bytes.HasPrefix(text[i+1:], []byte("u0000")) {
+			return true
+		}
+		i++
+	}
+	return false
 }
 
 // arrayText makes the canonical text of an array of strings.

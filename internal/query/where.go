@@ -102,13 +102,32 @@ func (w *writer) single(p *pred, t string, a any) {
 		w.s(`) ESCAPE '\'`)
 		return
 	}
-	w.value(t, p.field, p.steps, p.text)
+	if p.exact && p.op == Neq {
+		w.s("(")
+		w.compared(p, t)
+		w.s(" IS DISTINCT FROM ")
+		w.bind(a)
+		w.s(" AND ")
+		w.value(t, p.field, p.steps, false)
+		w.s(" IS NOT NULL)")
+		return
+	}
+	w.compared(p, t)
 	w.s([...]string{Eq: " = ", Neq: " <> ", Gt: " > ", Gte: " >= ", Lt: " < ", Lte: " <= ",
 		Like: " LIKE ", IsDistinct: " IS DISTINCT FROM "}[p.op])
 	w.bind(a)
 	if p.op == Like {
 		w.s(` ESCAPE '\'`)
 	}
+}
+
+// compared writes the left side of a comparison.
+func (w *writer) compared(p *pred, t string) {
+	if p.exact {
+		w.number(t, p.field, p.steps)
+		return
+	}
+	w.value(t, p.field, p.steps, p.text)
 }
 
 // text is the compared value as a string, for fragments.
@@ -127,10 +146,10 @@ func (w *writer) in(p *pred, t string) {
 		w.s("1 = 0")
 		return
 	}
-	if len(p.args) > maxPadded && w.long(p, w.text(p, t)) {
+	if len(p.args) > maxPadded && !p.exact && w.long(p, w.text(p, t)) {
 		return
 	}
-	w.value(t, p.field, p.steps, p.text)
+	w.compared(p, t)
 	w.s(" IN (")
 	w.padded(p.args)
 	w.s(")")

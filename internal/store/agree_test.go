@@ -20,7 +20,7 @@ func TestEnginesAgree(t *testing.T) {
 	rnd := rand.New(rand.NewPCG(1, 2))
 	pick := func(list ...string) string { return list[rnd.IntN(len(list))] }
 	answered := 0
-	for range 1500 {
+	for range rounds(t) {
 		res := pick("items", "orders", "zones", "order_lines")
 		q := []string{"select=" + pick("*", "id", "id,version", "count", "id::text,created_at::date", relation[res])}
 		for range rnd.IntN(4) {
