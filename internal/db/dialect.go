@@ -114,7 +114,7 @@ func (d *DB) Hour(expr string) string {
 // strings. An index reads an array alone and a key an object alone. What is an
 // object or an array comes as it stands there: jsonb would sort its members and
 // put blanks between them.
-func (d *DB) JSONPath(col string, path []Step, asText bool) string {
+func (d *DB) JSONPath(col string, path []Arrow, asText bool) string {
 	e := col
 	if d.kind == PostgreSQL {
 		e = "CAST(" + col + " AS json)"

@@ -5,9 +5,9 @@ import (
 	"strings"
 )
 
-// Step is one arrow of a path into JSON: a place of an array, counted from its
+// Arrow is one step of a path into JSON: a place of an array, counted from its
 // end where it is negative, or a key of an object.
-type Step struct {
+type Arrow struct {
 	Key     string
 	Index   int
 	IsIndex bool
@@ -16,7 +16,7 @@ type Step struct {
 // step writes the right side of an arrow. PostgreSQL takes a key as it is.
 // SQLite reads a path, whose quoted labels have the escapes of JSON
 // (sqlite.org/json1.html, "PATH arguments").
-func (d *DB) step(s Step) string {
+func (d *DB) step(s Arrow) string {
 	switch {
 	case s.IsIndex && d.kind == SQLite && s.Index < 0:
 		return quoteText("$[#" + strconv.Itoa(s.Index) + "]")

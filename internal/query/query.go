@@ -97,7 +97,7 @@ type Column struct {
 }
 
 // Step is one arrow of a JSON path.
-type Step = db.Step
+type Step = db.Arrow
 
 // Term is one member of an order list.
 type Term struct {

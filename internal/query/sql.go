@@ -18,7 +18,7 @@ type Dialect interface {
 	InTime(col string, n int) string
 	Elements(expr, alias string) string
 	MatchRegex(col string, n int, ignoreCase bool) string
-	JSONPath(col string, path []db.Step, asText bool) string
+	JSONPath(col string, path []db.Arrow, asText bool) string
 	JSONNumber(json string) string
 }
 
