@@ -52,7 +52,7 @@ func command() *cobra.Command {
 	root.InitDefaultHelpFlag()
 	root.InitDefaultVersionFlag()
 	root.AddCommand(serveCommand(o), hashCommand(), statusCommand(o), adminCommand(o), tenantCommand(o), migrateCommand(o), importCommand(o),
-		keysCommand(o), verifyCommand(o), healthCommand(o), configCommand(o), genCommand())
+		keysCommand(o), jobsCommand(o), verifyCommand(o), healthCommand(o), configCommand(o), genCommand())
 	root.AddCommand(backupCommand(o), restoreCommand(o), upgradeCommand(o), doctorCommand(o))
 	return root
 }

@@ -31,7 +31,7 @@ import (
 	"holdfast/internal/gate"
 	"holdfast/internal/identity"
 	"holdfast/internal/imports"
-	"holdfast/internal/lease"
+	"holdfast/internal/job"
 	"holdfast/internal/mail"
 	"holdfast/internal/metrics"
 	"holdfast/internal/once"
@@ -93,7 +93,7 @@ type App struct {
 	keys        *once.Keys // of repeated requests
 	table       []functions.Function
 	programme   *programme.Programme
-	lease       *lease.Lease // of the safety programme's rounds
+	jobs        *job.Runner
 	platform    *api.Platform
 	notifier    *event.Notifier
 	mail        mail.Sender
@@ -199,6 +199,8 @@ func (a *App) services(ctx context.Context, mode Mode) error {
 	a.Imports = imports.New(imports.Options{Store: a.Store, Files: a.blobs,
 		Quota: imports.Quota{Bytes: int64(a.Config.ImportQuota) << 20}, OnChange: a.imported})
 	a.Store.OnChange(a.changed)
+	a.programme, a.keys = programme.New(a.Store, a.now, a.hooks()), once.New(a.DB, a.now)
+	a.jobs = job.NewRunner(a.DB, a.now, slog.Default(), a.jobKinds()...)
 	if mode != Server {
 		return a.openBus(ctx, mode)
 	}
@@ -223,13 +225,10 @@ func (a *App) services(ctx context.Context, mode Mode) error {
 func (a *App) faces() (err error) {
 	a.cache = cache.New(cache.Options{})
 	a.backups = newSchedule(a.DB, a.Config, a.now)
-	a.programme = programme.New(a.Store, a.now, a.hooks())
 	a.table = functions.Table(functions.Deps{Store: a.Store, Imports: a.Imports, Now: a.now, Programme: a.programme})
 	a.functions = api.NewFunctions(a.gate, a.cache, a.table)
 	a.gate.Known = a.knownTenant
-	a.keys = once.New(a.DB, a.now)
 	a.functions.Keys = a.keys
-	a.lease = lease.New(a.DB, "safety programme")
 	a.collections = api.NewCollections(a.Store, a.keys)
 	a.verbs = rpc.NewTable(a.Store, warehouse.Watch{LowStock: a.tellLowStock}.Verbs())
 	a.platform = api.NewPlatform(a.gate, a.clearTenant)

@@ -10,6 +10,9 @@ import (
 	"holdfast/internal/metrics"
 )
 
+// scrapeTime bounds what a scrape reads from the database.
+const scrapeTime = 3 * time.Second
+
 // queues is what waits in the database to be told or sent.
 type queues struct {
 	unpublished, due int64
@@ -24,6 +27,7 @@ func (a *App) watch() {
 	counter := func(name, help string, read func() float64) metrics.Value {
 		return metrics.Value{Name: "holdfast_" + name, Help: help, Read: read, Counter: true}
 	}
+	a.metrics.WatchVectors(a.jobMetrics()...)
 	queue := a.lately(a.queues)
 	a.metrics.Watch(a.backups.values()...)
 	a.metrics.Watch(
@@ -65,7 +69,7 @@ func (a *App) lately(read func(context.Context) (queues, error)) func() queues {
 		if time.Since(at) < time.Second {
 			return kept
 		}
-		ctx, cancel := context.WithTimeout(context.Background(), 3*time.Second)
+		ctx, cancel := context.WithTimeout(context.Background(), scrapeTime)
 		defer cancel()
 		var err error
 		if kept, err = read(ctx); err != nil {

@@ -89,14 +89,11 @@ func (a *App) letterhead() programme.Letterhead {
 	return programme.Letterhead{Product: a.Config.ProductName, Site: a.site()}
 }
 
-// RunProgramme does, on one node of the fleet at a time, what is due in each
-// tenant: its inspections, its nightly work when its night has come, and its
-// morning's mails. A tenant that fails does not stop the others.
-func (a *App) RunProgramme(ctx context.Context) error {
-	_, err := a.lease.Do(ctx, func(ctx context.Context) error {
-		return errors.Join(a.keepUp(ctx), a.mornings(ctx), a.programme.SweepMails(ctx))
-	})
-	return err
+// runProgramme does what is due in each tenant: its inspections, its nightly work
+// when its night has come, and its morning's mails. A tenant that fails does not
+// stop the others.
+func (a *App) runProgramme(ctx context.Context) error {
+	return errors.Join(a.keepUp(ctx), a.mornings(ctx))
 }
 
 // keepUp brings the records up to date.
@@ -140,15 +137,6 @@ func (a *App) eachTenant(ctx context.Context, due func(context.Context) ([]strin
 func (a *App) mails() bool {
 	_, none := a.mail.(noMail)
 	return !none
-}
-
-// SendNotices hands the safety programme's mails to the mail server.
-func (a *App) SendNotices(ctx context.Context) error {
-	if !a.mails() {
-		return nil
-	}
-	_, err := a.programme.SendMails(ctx, a.mail)
-	return err
 }
 
 // pageCritical writes mails about incidents that have become critical, for

@@ -21,7 +21,7 @@ var floors = []struct {
 	{"settings, memory and sealing, the structure of JSON, no feature; a connection that may be away", []string{"config", "cache", "heap", "seal", "shape", "redis"}},
 	{"toolboxes for one outside thing each: database, HTTP, windows, files, mail", []string{"db", "web", "limit", "blob", "mail"}},
 	{"what the server has done, in numbers; the form of a backup; what may be wrong with an installation", []string{"metrics", "backup", "doctor"}},
-	{"what the records are; who may pass; what nodes tell each other, who works, and what was answered before", []string{"catalog", "gate", "bus", "lease", "once"}},
+	{"what the records are; who may pass; what nodes tell each other, who works at what, and what was answered before", []string{"catalog", "gate", "bus", "job", "once"}},
 	{"the request grammar, checked against the catalog; types of it for clients", []string{"query", "typegen"}},
 	{"rows of any resource; what happened to them", []string{"store", "event"}},
 	{"what a verb is: its roles, its input and answer, the transaction it runs in", []string{"rpc"}},

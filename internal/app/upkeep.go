@@ -19,8 +19,7 @@ const (
 	sealEvery    = 5 * time.Second
 	keyUseEvery  = time.Minute
 
-	programmeEvery = 5 * time.Minute
-	noticeEvery    = 10 * time.Second
+	noticeEvery = 10 * time.Second
 )
 
 // upkeep runs the server's background work until ctx ends; webhooks are sent
@@ -47,18 +46,12 @@ func (a *App) upkeep(ctx, sending context.Context) {
 		every(peerEvery, "watch other processes", a.watchPeers)
 	}
 	every(recoverEvery, "recover imports", a.recoverImports)
-	every(sweepEvery, "sweep import files", a.sweepFiles)
-	every(sweepEvery, "sweep sessions", a.Identity.Sweep)
-	every(sweepEvery, "sweep single sign-on", a.SSO.Sweep)
-	every(programmeEvery, "run the safety programme", a.RunProgramme)
-	every(noticeEvery, "mail notices of the safety programme", a.SendNotices)
+	every(sweepEvery, "sweep unfinished uploads", a.sweepUploads)
 	every(noticeEvery, "mail invitations", a.sendInvitations)
 	every(keyUseEvery, "write uses of service keys", a.Identity.WriteKeyUses)
 	every(sealEvery, "seal the audit log", a.Identity.SealAudit)
 	every(backupEvery, "back up", a.backups.due)
-	every(sweepEvery, "sweep events", a.notifier.Sweep)
-	every(sweepEvery, "sweep webhooks", a.Webhooks.Sweep)
-	every(sweepEvery, "sweep idempotency keys", a.keys.Sweep)
+	wg.Go(func() { a.jobs.Work(ctx) })
 	wg.Go(func() { a.notifier.Run(ctx) })
 	wg.Go(func() { a.Webhooks.Run(sending) })
 	wg.Wait()
@@ -138,9 +131,11 @@ func (a *App) sweepFiles(ctx context.Context) error {
 	if s.Expired+s.Orphans > 0 {
 		slog.Info("import files removed", "expired", s.Expired, "orphans", s.Orphans)
 	}
-	if err != nil {
-		return err
-	}
-	_, err = a.blobs.SweepTemporary(time.Hour)
+	return err
+}
+
+// sweepUploads removes what uploads to this node left unfinished.
+func (a *App) sweepUploads(context.Context) error {
+	_, err := a.blobs.SweepTemporary(time.Hour)
 	return err
 }

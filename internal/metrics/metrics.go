@@ -138,6 +138,34 @@ func (m *Metrics) Watch(values ...Value) {
 	}
 }
 
+// Vector is a gauge with one label, whose values are read when they are asked for.
+type Vector struct {
+	Name, Help, Label string
+	Read              func() map[string]float64
+}
+
+// WatchVectors adds vectors to what a scrape shows.
+func (m *Metrics) WatchVectors(list ...Vector) {
+	for _, v := range list {
+		m.registry.MustRegister(vector{v, prometheus.NewDesc(v.Name, v.Help, []string{v.Label}, nil)})
+	}
+}
+
+type vector struct {
+	Vector
+	desc *prometheus.Desc
+}
+
+// Describe implements prometheus.Collector.
+func (v vector) Describe(to chan<- *prometheus.Desc) { to <- v.desc }
+
+// Collect implements prometheus.Collector.
+func (v vector) Collect(to chan<- prometheus.Metric) {
+	for label, value := range v.Read() {
+		to <- prometheus.MustNewConstMetric(v.desc, prometheus.GaugeValue, value, label)
+	}
+}
+
 // Counting wraps a limiter so that its refusals are counted.
 func (m *Metrics) Counting(c limit.Counter) limit.Counter { return counting{c, m} }
 

@@ -244,38 +244,25 @@ create table timed_counters (
 
 create index timed_counters_unfolded_idx on timed_counters (tenant_id) where slot <> '00000000-0000-0000-0000-000000000000';
 
--- Mails of the safety programme on their way: one for each key, whoever makes
--- it again. A row of kind day marks a tenant's day as done.
-create table safety_mails (
+-- Work that is done outside requests. claim grows with each node that takes a
+-- job: what an earlier one notes is passed over.
+create table jobs (
   tenant_id uuid not null,
-  key text not null,
-  user_id uuid not null,
   kind text not null,
-  address text not null,
-  subject text not null,
-  body text not null,
-  html text not null,
+  key text not null,
+  payload text not null,
   status text not null,
   tries bigint not null,
+  claim bigint not null,
   made_at timestamptz not null,
-  next_at timestamptz not null,
-  -- What a mail about critical incidents tells of, so that more can come to it
-  -- before it goes out.
-  about text,
-  primary key (tenant_id, key)
+  due_at timestamptz not null,
+  done_at timestamptz,
+  error text,
+  primary key (tenant_id, kind, key)
 );
 
-create index safety_mails_status_next_at_idx on safety_mails (status, next_at);
-create index safety_mails_kind_key_idx on safety_mails (tenant_id, kind, key);
-
--- Work that one node at a time does. Others see that a beat goes on; no clock
--- is compared.
-create table leases (
-  name text not null,
-  holder uuid,
-  beat bigint not null,
-  primary key (name)
-);
+create index jobs_due_idx on jobs (kind, due_at) where status in ('pending', 'running');
+create index jobs_made_idx on jobs (kind, made_at);
 
 -- Backups that were made, and where: not where the key is. The scheduled ones
 -- are removed when there are more than are kept.

@@ -8,6 +8,7 @@ import (
 
 	"holdfast/internal/actor"
 	"holdfast/internal/db"
+	"holdfast/internal/job"
 	"holdfast/internal/query"
 	"holdfast/internal/safety"
 )
@@ -30,19 +31,22 @@ func (p *Programme) Mornings(ctx context.Context) (out []string, err error) {
 	now := p.now().UTC()
 	err = p.store.DB().Read(ctx, db.Scope{All: true}, func(tx *db.Tx) error {
 		out = nil
-		return tx.Query("SELECT t.id, t.timezone, (SELECT MAX(m.key) FROM safety_mails m WHERE m.tenant_id = t.id AND m.kind = 'day') FROM tenants t WHERE t.status = 'active' ORDER BY t.id", nil,
-			func(r *db.Row) error {
-				local := now.In(safety.Location(r.Text(1)))
-				if local.Hour() >= digestHour && r.Text(2) < dayKey(local) {
-					out = append(out, r.Text(0))
-				}
-				return nil
-			})
+		made, err := job.LastKeys(tx, digestMark)
+		if err != nil {
+			return err
+		}
+		return tx.Query("SELECT id, timezone FROM tenants WHERE status = 'active' ORDER BY id", nil, func(r *db.Row) error {
+			local := now.In(safety.Location(r.Text(1)))
+			if local.Hour() >= digestHour && made[r.Text(0)] < dayKey(local) {
+				out = append(out, r.Text(0))
+			}
+			return nil
+		})
 	})
 	return out, err
 }
 
-func dayKey(local time.Time) string { return "day:" + local.Format(time.DateOnly) }
+func dayKey(local time.Time) string { return local.Format(time.DateOnly) }
 
 // Digest writes, once a local day, one mail to each member for whom something
 // is overdue or soon will be, and returns how many it wrote. A tenant's setting
@@ -56,9 +60,8 @@ func (p *Programme) Digest(ctx context.Context, tenant string) (n int, err error
 			return err
 		}
 		local := p.now().In(safety.Location(st.place))
-		first, err := tx.Exec("INSERT INTO safety_mails (tenant_id, key, user_id, kind, address, subject, body, html, status, tries, made_at, next_at) "+
-			"VALUES ($1, $2, $3, 'day', '', '', '', '', 'sent', 0, $4, $4) ON CONFLICT (tenant_id, key) DO NOTHING", tenant, dayKey(local), db.NoTenant, p.now().UTC())
-		if err != nil || first == 0 || st.noDigest {
+		first, err := job.Mark(tx, job.Job{Tenant: tenant, Kind: digestMark, Key: dayKey(local), Made: p.now()})
+		if err != nil || !first || st.noDigest {
 			return err
 		}
 		d := &digest{tenant: tenant, now: p.now().UTC(), local: local, lines: map[string]map[topic][]line{}}
@@ -261,7 +264,7 @@ func (d *digest) queueService(tx *db.Tx) {
 
 // queueDigests writes the mails of a digest.
 func (p *Programme) queueDigests(tx *db.Tx, d *digest, w wording) (int, error) {
-	rows := newMails(tx)
+	var mails []queuedMail
 	users := make([]string, 0, len(d.lines))
 	for user := range d.lines {
 		users = append(users, user)
@@ -273,10 +276,10 @@ func (p *Programme) queueDigests(tx *db.Tx, d *digest, w wording) (int, error) {
 			return 0, err
 		}
 		m.To, m.Kind = d.people[user].email, "digest"
-		if err := rows.add(queuedMail{tenant: d.tenant, key: "digest:" + d.day(0) + ":" + user, user: user, Message: m, at: d.now}); err != nil {
-			return 0, err
-		}
+		mails = append(mails, queuedMail{tenant: d.tenant, key: "digest:" + d.day(0) + ":" + user, at: d.now, mailPayload: mailPayload{Message: m, User: user}})
 	}
-	rows.Queue()
+	if err := queueMails(tx, mails); err != nil {
+		return 0, err
+	}
 	return len(users), tx.Flush()
 }

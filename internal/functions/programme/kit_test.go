@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"log/slog"
 	"strings"
 	"testing"
 	"time"
@@ -16,6 +17,8 @@ import (
 	"holdfast/internal/fault"
 	"holdfast/internal/functions"
 	"holdfast/internal/functions/programme"
+	"holdfast/internal/job"
+	"holdfast/internal/mail"
 	"holdfast/internal/safety"
 	"holdfast/internal/store"
 	"holdfast/internal/testkit/dbtest"
@@ -45,6 +48,16 @@ type kit struct {
 	told       []string
 	moves      []programme.Move
 	due        []string // event, record and days
+}
+
+// mails are the jobs that hand the programme's mails to a server.
+func (k *kit) mails(to mail.Sender) *job.Runner {
+	return job.NewRunner(k.d, func() time.Time { return k.now }, slog.New(slog.DiscardHandler), programme.Mails(to, nil))
+}
+
+// send hands on the mails that are due.
+func (k *kit) send(to mail.Sender) (int, error) {
+	return k.mails(to).Round(context.Background(), programme.MailJob)
 }
 
 func each(t *testing.T, f func(k *kit)) {

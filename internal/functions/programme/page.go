@@ -1,13 +1,13 @@
 package programme
 
 import (
-	"encoding/json"
 	"fmt"
 	"slices"
 	"time"
 
 	"holdfast/internal/actor"
 	"holdfast/internal/db"
+	"holdfast/internal/job"
 	"holdfast/internal/query"
 	"holdfast/internal/store"
 )
@@ -43,10 +43,8 @@ func (l *alarms) add(x alarm) {
 
 // paged is the latest mail to a person.
 type paged struct {
-	key     string
-	at      time.Time // when it goes out, or went
-	waiting bool      // nobody has taken it to the mail server, and it says what it tells of
-	about   string
+	job.Latter
+	about alarms
 }
 
 // Page writes a mail about incidents that are critical to those who keep the
@@ -58,9 +56,7 @@ func (l Letterhead) Page(tx *db.Tx, tenant string, incidents []store.Row, now ti
 	}
 	d := &digest{tenant: tenant, now: now.UTC(), lines: map[string]map[topic][]line{}, people: queueMembers(tx, tenant)}
 	w := queueWords(tx, tenant)
-	// Two reports at once must not both find that no mail has gone.
-	tx.Queue("INSERT INTO safety_mails (tenant_id, key, user_id, kind, address, subject, body, html, status, tries, made_at, next_at) VALUES ($1, 'turn', $2, 'turn', '', '', '', '', 'sent', 0, $3, $3) "+
-		"ON CONFLICT (tenant_id, key) DO UPDATE SET made_at = excluded.made_at", []any{tenant, db.NoTenant, d.now}, nil)
+	job.Turn(tx, tenant, pageTurn, d.now)
 	if err := tx.Flush(); err != nil {
 		return fmt.Errorf("programme: page: %w", err)
 	}
@@ -69,57 +65,42 @@ func (l Letterhead) Page(tx *db.Tx, tenant string, incidents []store.Row, now ti
 	if err != nil {
 		return err
 	}
-	rows := newMails(tx)
+	var fresh []queuedMail
 	for user := range d.lines {
-		m, err := last[user].more(incidents, d.now)
-		if err != nil {
+		m, waits := last[user].next(tenant, user, d.now)
+		for _, in := range incidents {
+			m.About.add(alarmOf(in))
+		}
+		if m.Message, err = w.page(*m.About, l); err != nil {
 			return err
 		}
-		told, err := w.page(m.list, l)
-		if err != nil {
-			return err
-		}
-		about, err := json.Marshal(m.list)
-		if err != nil {
-			return err
-		}
-		if m.key != "" {
-			tx.Queue("UPDATE safety_mails SET subject = $3, body = $4, html = $5, about = $6 WHERE tenant_id = $1 AND key = $2", []any{tenant, m.key, told.Subject, told.Text, told.HTML, string(about)}, nil)
+		m.Message.Kind, m.Message.To = "critical", d.people[user].email
+		if !waits {
+			fresh = append(fresh, m)
 			continue
 		}
-		told.Kind, told.To = "critical", d.people[user].email
-		if err := rows.add(queuedMail{tenant: tenant, key: "critical:" + user + ":" + query.FormatTime(m.at), user: user, Message: told, at: m.at, about: string(about)}); err != nil {
+		j, err := m.job()
+		if err != nil {
 			return err
 		}
+		job.Replace(tx, j)
 	}
-	rows.Queue()
-	return nil
+	return queueMails(tx, fresh)
 }
 
-// nextMail is what a person is told next: in the mail of that key, or in a new
-// one that goes out at a moment.
-type nextMail struct {
-	key  string
-	at   time.Time
-	list alarms
-}
-
-// more adds incidents to the latest mail where it has not gone, else to a new
-// one, pageEvery behind it.
-func (p paged) more(incidents []store.Row, now time.Time) (m nextMail, err error) {
-	m.at = now
-	if p.waiting {
-		m.key = p.key
-		if err := json.Unmarshal([]byte(p.about), &m.list); err != nil {
-			return m, fmt.Errorf("programme: what a mail tells: %w", err)
-		}
-	} else if next := p.at.Add(pageEvery); next.After(now) {
-		m.at = next
+// next is what a person is told next: in the latest mail where it has not gone,
+// which waits is then true for, else in a new one, pageEvery behind it.
+func (p *paged) next(tenant, user string, now time.Time) (m queuedMail, waits bool) {
+	m = queuedMail{tenant: tenant, at: now, mailPayload: mailPayload{User: user, About: &alarms{}}}
+	if p != nil && p.Untouched {
+		m.key, m.About = p.Key, &p.about
+		return m, true
 	}
-	for _, in := range incidents {
-		m.list.add(alarmOf(in))
+	if p != nil && p.Made.Add(pageEvery).After(now) {
+		m.at = p.Made.Add(pageEvery)
 	}
-	return m, nil
+	m.key = "critical:" + user + ":" + query.FormatTime(m.at)
+	return m, false
 }
 
 func alarmOf(in store.Row) alarm {
@@ -130,15 +111,20 @@ func alarmOf(in store.Row) alarm {
 
 // lastPaged is the latest mail about critical incidents of each person, locked:
 // who sends one meanwhile waits, and sends what it says then.
-func lastPaged(tx *db.Tx, tenant string, now time.Time) (map[string]paged, error) {
-	last := map[string]paged{}
-	err := tx.Query("SELECT user_id, key, made_at, status, tries, about FROM safety_mails WHERE tenant_id = $1 AND kind = 'critical' AND made_at > $2 ORDER BY made_at, key"+tx.DB().ForUpdate(),
-		[]any{tenant, now.Add(-pageEvery)}, func(r *db.Row) error {
-			last[r.Text(0)] = paged{key: r.Text(1), at: r.Time(2), waiting: r.Text(3) == "pending" && r.Int(4) == 0 && !r.Null(5), about: r.Text(5)}
-			return nil
-		})
+func lastPaged(tx *db.Tx, tenant string, now time.Time) (map[string]*paged, error) {
+	list, err := job.Latest(tx, tenant, MailJob, now.Add(-pageEvery))
 	if err != nil {
-		return nil, fmt.Errorf("programme: the latest mails: %w", err)
+		return nil, err
+	}
+	last := map[string]*paged{}
+	for _, j := range list {
+		var m mailPayload
+		if err := j.Decode(&m); err != nil {
+			return nil, err
+		}
+		if m.About != nil {
+			last[m.User] = &paged{j, *m.About}
+		}
 	}
 	return last, nil
 }

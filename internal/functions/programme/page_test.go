@@ -29,7 +29,6 @@ func (k *kit) page(no int) {
 // hour come together in one mail to each officer, and so on. Each is told once.
 func TestPagesAreGathered(t *testing.T) {
 	each(t, func(k *kit) {
-		ctx := context.Background()
 		k.member(ada, "ada", "safety")
 		k.member(bo, "bo", "safety")
 		k.member(cy, "cy", "manager")
@@ -49,7 +48,7 @@ func TestPagesAreGathered(t *testing.T) {
 				k.page(no)
 			}
 			before := len(box.List(""))
-			if _, err := k.p.SendMails(ctx, &box); err != nil {
+			if _, err := k.send(&box); err != nil {
 				t.Fatal(explain(err))
 			}
 			sent := box.List("")[:len(box.List(""))-before] // newest first
@@ -80,35 +79,13 @@ func TestPageBehindAFailure(t *testing.T) {
 		k.member(ada, "ada", "safety")
 		s := &stubborn{refuse: errors.New("closed")}
 		k.page(1)
-		if _, err := k.p.SendMails(context.Background(), s); err == nil {
+		if _, err := k.send(s); err == nil {
 			t.Fatal("the mail went")
 		}
 		k.page(2)
 		s.refuse = nil
 		k.now = k.now.Add(20 * time.Minute)
-		if n, err := k.p.SendMails(context.Background(), s); n != 2 || err != nil {
-			t.Errorf("%d mails, %v, want both", n, err)
-		}
-	})
-}
-
-// A mail that an older version left waiting says not what it tells of: it goes
-// as it is, and what comes after it in the next.
-func TestPageBehindAnOldMail(t *testing.T) {
-	each(t, func(k *kit) {
-		k.member(ada, "ada", "safety")
-		k.page(1)
-		err := k.d.Write(context.Background(), db.Scope{Tenant: north}, func(tx *db.Tx) error {
-			_, err := tx.Exec("UPDATE safety_mails SET about = NULL WHERE tenant_id = $1", north)
-			return err
-		})
-		if err != nil {
-			t.Fatal(err)
-		}
-		k.page(2)
-		var box mail.Sink
-		k.now = k.now.Add(20 * time.Minute)
-		if n, err := k.p.SendMails(context.Background(), &box); n != 2 || err != nil {
+		if n, err := k.send(s); n != 2 || err != nil {
 			t.Errorf("%d mails, %v, want both", n, err)
 		}
 	})
@@ -124,7 +101,7 @@ func TestPagesAtOnce(t *testing.T) {
 		}
 		wg.Wait()
 		var box mail.Sink
-		if n, err := k.p.SendMails(context.Background(), &box); n != 1 || err != nil || box.List("")[0].Subject != "8 critical incidents" {
+		if n, err := k.send(&box); n != 1 || err != nil || box.List("")[0].Subject != "8 critical incidents" {
 			t.Errorf("%d mails, %v: %v", n, err, box.List(""))
 		}
 	})

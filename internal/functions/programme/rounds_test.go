@@ -294,7 +294,7 @@ func TestDigest(t *testing.T) {
 			t.Errorf("after: %v %v", due, err)
 		}
 		var box mail.Sink
-		if n, err := k.p.SendMails(ctx, &box); err != nil || n != 3 {
+		if n, err := k.send(&box); err != nil || n != 3 {
 			t.Fatalf("sent %d: %v", n, explain(err))
 		}
 		text := map[string]string{}
@@ -330,7 +330,7 @@ func TestDigest(t *testing.T) {
 		if n, err := k.p.Digest(ctx, north); err != nil || n != 3 {
 			t.Fatalf("next day: %d %v", n, err)
 		}
-		if _, err := k.p.SendMails(ctx, &box); err != nil {
+		if _, err := k.send(&box); err != nil {
 			t.Fatal(err)
 		}
 		if m := box.List("ada@north.example")[0]; m.Subject != "Arbeitssicherheit: 4 Punkte warten auf Sie" || !strings.Contains(m.Text, "Überfällige Maßnahmen") {
@@ -355,11 +355,11 @@ func TestSendMails(t *testing.T) {
 		}
 		box := &stubborn{refuse: fault.New(fault.Unavailable, "", "away")}
 		for try, wait := range []time.Duration{time.Minute, 5 * time.Minute, 30 * time.Minute} {
-			if n, err := k.p.SendMails(ctx, box); err == nil || n != 0 || box.asked != 3*(try+1) {
+			if n, err := k.send(box); err == nil || n != 0 || box.asked != 3*(try+1) {
 				t.Errorf("try %d: %d sent, %d asked, %v", try, n, box.asked, err)
 			}
 			k.now = k.now.Add(wait - time.Second)
-			if n, err := k.p.SendMails(ctx, box); err != nil || n != 0 || box.asked != 3*(try+1) {
+			if n, err := k.send(box); err != nil || n != 0 || box.asked != 3*(try+1) {
 				t.Errorf("too soon after try %d: %d sent, %d asked, %v", try, n, box.asked, err)
 			}
 			k.now = k.now.Add(2 * time.Second)
@@ -368,7 +368,7 @@ func TestSendMails(t *testing.T) {
 		var wg sync.WaitGroup
 		for range 4 {
 			wg.Go(func() {
-				if _, err := k.p.SendMails(ctx, box); err != nil {
+				if _, err := k.send(box); err != nil {
 					t.Error(err)
 				}
 			})
@@ -377,7 +377,7 @@ func TestSendMails(t *testing.T) {
 		if n := len(box.List("")); n != 3 {
 			t.Errorf("%d mails, want 3", n)
 		}
-		if k.count("safety_mails", "status = 'sent' AND kind = 'digest'") != 3 {
+		if k.count("jobs", "status = 'done' AND kind = 'safety-mail'") != 3 {
 			t.Error("not noted as sent")
 		}
 
@@ -386,10 +386,10 @@ func TestSendMails(t *testing.T) {
 			t.Fatal(explain(err))
 		}
 		box.refuse = fault.New(fault.Invalid, "mail_address", "no such address")
-		if _, err := k.p.SendMails(ctx, box); err == nil {
+		if _, err := k.send(box); err == nil {
 			t.Error("a mail that cannot be sent is an error")
 		}
-		if k.count("safety_mails", "status = 'failed'") != 3 {
+		if k.count("jobs", "status = 'failed'") != 3 {
 			t.Error("what never can be sent is not given up")
 		}
 
@@ -404,17 +404,17 @@ func TestSendMails(t *testing.T) {
 			if hour%2 == 1 {
 				box.refuse = fault.New(fault.Invalid, "mail_refused", "quota spent")
 			}
-			_, _ = k.p.SendMails(ctx, box) // each try fails; what counts is when they end
-			if pending := k.count("safety_mails", "status = 'pending'"); hour <= 22 && pending != 3 || hour > 26 && pending != 0 {
+			_, _ = k.send(box) // each try fails; what counts is when they end
+			if pending := k.count("jobs", "status = 'pending'"); hour <= 22 && pending != 3 || hour > 26 && pending != 0 {
 				k.Fatalf("after %d hours %d mails wait", hour, pending)
 			}
 			k.now = k.now.Add(time.Hour)
 		}
-		if k.count("safety_mails", "status = 'failed'") != 6 {
+		if k.count("jobs", "status = 'failed'") != 6 {
 			t.Error("mails are lost otherwise than by being given up")
 		}
 		k.now = k.now.AddDate(0, 1, 1)
-		if err := k.p.SweepMails(ctx); err != nil || k.count("safety_mails", "1 = 1") != 0 {
+		if err := k.mails(box).Sweep(ctx); err != nil || k.count("jobs", "1 = 1") != 0 {
 			t.Errorf("old mails are kept: %v", err)
 		}
 	})

@@ -1,0 +1,80 @@
+package app
+
+import (
+	"context"
+	"log/slog"
+	"time"
+
+	"holdfast/internal/functions/programme"
+	"holdfast/internal/job"
+	"holdfast/internal/metrics"
+)
+
+// jobKinds are the jobs of a server: what is done outside requests, by one node
+// of a fleet at a time. What each node does for itself is upkeep.
+func (a *App) jobKinds() []job.Kind {
+	noMail := func() bool { return !a.mails() }
+	hourly := func(name, doc string, sweep func(context.Context) error) job.Kind {
+		return job.Kind{Name: name, Doc: doc, Every: time.Hour, Run: func(ctx context.Context, _ job.Job) error { return sweep(ctx) }}
+	}
+	return []job.Kind{
+		{Name: "safety-programme", Doc: "inspections that are owed, nightly work and morning digests of every tenant", Every: 5 * time.Minute, Claim: 10 * time.Minute,
+			Run: func(ctx context.Context, _ job.Job) error { return a.runProgramme(ctx) }},
+		programme.Mails(a.mail, noMail),
+		hourly("sweep-import-files", "remove files of imports past their time, and those nobody owns", a.sweepFiles),
+		hourly("sweep-sessions", "forget sessions and codes that have run out", a.Identity.Sweep),
+		hourly("sweep-sso", "forget single sign-ons that have run out", a.SSO.Sweep),
+		hourly("sweep-events", "forget events past their time", a.notifier.Sweep),
+		hourly("sweep-webhooks", "forget deliveries past their time", a.Webhooks.Sweep),
+		hourly("sweep-idempotency-keys", "forget answers kept for repeats", a.keys.Sweep),
+		hourly("sweep-jobs", "forget jobs that were done or given up a month ago", func(ctx context.Context) error { return a.jobs.Sweep(ctx) }),
+	}
+}
+
+// JobDocs says what each kind of job does.
+func (a *App) JobDocs() map[string]string {
+	docs := map[string]string{}
+	for _, k := range a.jobKinds() {
+		docs[k.Name] = k.Doc
+	}
+	return docs
+}
+
+// jobMetrics are how many jobs of each kind wait or were given up, and for how
+// long the oldest of those that wait has been due.
+func (a *App) jobMetrics() []metrics.Vector {
+	read := func(value func(job.Counts) float64) func() map[string]float64 {
+		return func() map[string]float64 {
+			ctx, cancel := context.WithTimeout(context.Background(), scrapeTime)
+			defer cancel()
+			counts, err := job.Count(ctx, a.DB, a.now())
+			if err != nil {
+				slog.Warn("metrics: the jobs cannot be read", "error", err)
+				return nil
+			}
+			out := map[string]float64{}
+			for name := range a.jobs.Kinds() {
+				out[name] = value(counts[name])
+			}
+			return out
+		}
+	}
+	return []metrics.Vector{
+		{Name: "holdfast_jobs_pending", Help: "Jobs that wait, by kind.", Label: "kind", Read: read(func(c job.Counts) float64 { return float64(c.Pending) })},
+		{Name: "holdfast_jobs_failed", Help: "Jobs that were given up, by kind.", Label: "kind", Read: read(func(c job.Counts) float64 { return float64(c.Failed) })},
+		{Name: "holdfast_jobs_late_seconds", Help: "How long the oldest waiting job has been due, by kind.", Label: "kind", Read: read(func(c job.Counts) float64 {
+			if c.DueSince == nil {
+				return 0
+			}
+			return a.now().Sub(*c.DueSince).Seconds()
+		})},
+	}
+}
+
+// RunJobs makes the jobs of a kind due and does them.
+func (a *App) RunJobs(ctx context.Context, kind string) (done int, err error) {
+	if _, err := job.Hurry(ctx, a.DB, a.now(), job.Filter{Kind: kind}); err != nil {
+		return 0, err
+	}
+	return a.jobs.Round(ctx, kind)
+}

@@ -1,0 +1,245 @@
+package job
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"holdfast/internal/db"
+)
+
+// States of a job.
+const (
+	Pending = "pending" // is done when it is due
+	Running = "running" // a node does it; due says until when it need not be heard of
+	Done    = "done"
+	Failed  = "failed" // given up
+)
+
+// Job is one piece of work. Tenant, Kind and Key name it: what is added under the
+// name of a job that is there, done or not, is not added again.
+type Job struct {
+	Tenant  string // db.NoTenant: the server's own
+	Kind    string
+	Key     string
+	Payload []byte // JSON, what Run needs to know
+	Made    time.Time
+	Due     time.Time // not done before; the time it was made when zero
+	Tries   int64     // begun so often, this time included
+	claim   int64
+}
+
+// Decode reads the payload.
+func (j Job) Decode(v any) error {
+	if err := json.Unmarshal(j.Payload, v); err != nil {
+		return Stop(fmt.Errorf("job: payload of %s %s: %w", j.Kind, j.Key, err))
+	}
+	return nil
+}
+
+// Stopped is an error that no further try mends.
+type Stopped struct{ Err error }
+
+// Error implements error.
+func (s Stopped) Error() string { return s.Err.Error() }
+
+// Unwrap returns what went wrong.
+func (s Stopped) Unwrap() error { return s.Err }
+
+// Stop marks an error that no further try mends: the job is given up.
+func Stop(err error) error { return Stopped{err} }
+
+var columns = []db.Column{
+	{Name: "tenant_id", Type: "uuid"}, {Name: "kind", Type: "text"}, {Name: "key", Type: "text"}, {Name: "payload", Type: "text"},
+	{Name: "status", Type: "text"}, {Name: "tries", Type: "bigint"}, {Name: "claim", Type: "bigint"},
+	{Name: "made_at", Type: "timestamptz"}, {Name: "due_at", Type: "timestamptz"},
+}
+
+// Add queues the writing of jobs with the transaction.
+func Add(tx *db.Tx, list ...Job) error {
+	rows := tx.Rows("jobs", columns, "ON CONFLICT (tenant_id, kind, key) DO NOTHING")
+	for _, j := range list {
+		if j.Due.IsZero() {
+			j.Due = j.Made
+		}
+		payload := string(j.Payload)
+		if payload == "" {
+			payload = "null"
+		}
+		if err := rows.Add(j.Tenant, j.Kind, j.Key, payload, Pending, int64(0), int64(0), j.Made.UTC(), j.Due.UTC()); err != nil {
+			return fmt.Errorf("job: add %s: %w", j.Kind, err)
+		}
+	}
+	rows.Queue()
+	return nil
+}
+
+// Latest returns a tenant's jobs of a kind made since a moment, oldest first, and
+// locks them: who works on one meanwhile waits for the transaction. Untouched
+// tells which nobody has begun; Replace still changes those.
+func Latest(tx *db.Tx, tenant, kind string, since time.Time) (list []Latter, err error) {
+	err = tx.Query("SELECT key, payload, made_at, due_at, status, tries FROM jobs "+
+		"WHERE tenant_id = $1 AND kind = $2 AND made_at > $3 ORDER BY made_at, key"+tx.DB().ForUpdate(),
+		[]any{tenant, kind, since.UTC()}, func(r *db.Row) error {
+			list = append(list, Latter{
+				Job:       Job{Tenant: tenant, Kind: kind, Key: r.Text(0), Payload: []byte(r.Text(1)), Made: r.Time(2), Due: r.Time(3), Tries: r.Int(5)},
+				Untouched: r.Text(4) == Pending && r.Int(5) == 0,
+			})
+			return nil
+		})
+	if err != nil {
+		return nil, fmt.Errorf("job: latest of %s: %w", kind, err)
+	}
+	return list, nil
+}
+
+// Latter is a job that was made lately.
+type Latter struct {
+	Job
+	Untouched bool // nobody has begun it
+}
+
+// Replace queues a new payload for a job that nobody has begun.
+func Replace(tx *db.Tx, j Job) {
+	tx.Queue("UPDATE jobs SET payload = $4 WHERE tenant_id = $1 AND kind = $2 AND key = $3 AND status = 'pending' AND tries = 0",
+		[]any{j.Tenant, j.Kind, j.Key, string(j.Payload)}, nil)
+}
+
+// Turn queues taking a tenant's turn at something: whoever else takes it waits for
+// the end of the transaction.
+func Turn(tx *db.Tx, tenant, kind string, now time.Time) {
+	tx.Queue("INSERT INTO jobs (tenant_id, kind, key, payload, status, tries, claim, made_at, due_at) VALUES ($1, $2, 'turn', 'null', 'done', 0, 0, $3, $3) "+
+		"ON CONFLICT (tenant_id, kind, key) DO UPDATE SET made_at = excluded.made_at", []any{tenant, kind, now.UTC()}, nil)
+}
+
+// LastKeys returns the last key of a kind in the order of bytes, by tenant.
+func LastKeys(tx *db.Tx, kind string) (map[string]string, error) {
+	last := map[string]string{}
+	err := tx.Query("SELECT tenant_id, MAX(key) FROM jobs WHERE kind = $1 GROUP BY tenant_id", []any{kind}, func(r *db.Row) error {
+		last[r.Text(0)] = r.Text(1)
+		return nil
+	})
+	if err != nil {
+		return nil, fmt.Errorf("job: last keys of %s: %w", kind, err)
+	}
+	return last, nil
+}
+
+// Mark notes that something was done, under a name that Add then passes over, and
+// says whether this transaction is the first to note it.
+func Mark(tx *db.Tx, j Job) (first bool, err error) {
+	n, err := tx.Exec("INSERT INTO jobs (tenant_id, kind, key, payload, status, tries, claim, made_at, due_at) VALUES ($1, $2, $3, 'null', 'done', 0, 0, $4, $4) "+
+		"ON CONFLICT (tenant_id, kind, key) DO NOTHING", j.Tenant, j.Kind, j.Key, j.Made.UTC())
+	if err != nil {
+		return false, fmt.Errorf("job: mark %s: %w", j.Kind, err)
+	}
+	return n == 1, nil
+}
+
+// Status is a job as an operator sees it.
+type Status struct {
+	Tenant string     `json:"tenant_id,omitempty"`
+	Kind   string     `json:"kind"`
+	Key    string     `json:"key"`
+	Status string     `json:"status"`
+	Tries  int64      `json:"tries"`
+	Made   time.Time  `json:"made_at"`
+	Due    time.Time  `json:"due_at"`
+	Done   *time.Time `json:"done_at,omitempty"`
+	Error  string     `json:"error,omitempty"`
+}
+
+// Filter says which jobs are meant; an empty member means all.
+type Filter struct{ Tenant, Kind, Key, Status string }
+
+func (f Filter) where() (string, []any) {
+	text, args := "1 = 1", []any(nil)
+	for _, c := range [...]struct{ column, value string }{{"tenant_id", f.Tenant}, {"kind", f.Kind}, {"key", f.Key}, {"status", f.Status}} {
+		if c.value != "" {
+			args = append(args, c.value)
+			text += fmt.Sprintf(" AND %s = $%d", c.column, len(args))
+		}
+	}
+	return text, args
+}
+
+// List returns at most limit jobs, those due first in front.
+func List(ctx context.Context, d *db.DB, f Filter, limit int) (list []Status, err error) {
+	where, args := f.where()
+	err = d.Read(ctx, everywhere(), func(tx *db.Tx) error {
+		list = nil
+		return tx.Query(fmt.Sprintf("SELECT tenant_id, kind, key, status, tries, made_at, due_at, done_at, error FROM jobs "+
+			"WHERE %s ORDER BY due_at, kind, key LIMIT %d", where, limit), args, func(r *db.Row) error {
+				s := Status{Tenant: r.Text(0), Kind: r.Text(1), Key: r.Text(2), Status: r.Text(3), Tries: r.Int(4),
+					Made: r.Time(5), Due: r.Time(6), Error: r.Text(8)}
+				if s.Tenant == db.NoTenant {
+					s.Tenant = ""
+				}
+				if !r.Null(7) {
+					at := r.Time(7)
+					s.Done = &at
+				}
+				list = append(list, s)
+				return nil
+			})
+	})
+	if err != nil {
+		return nil, fmt.Errorf("job: list: %w", err)
+	}
+	return list, nil
+}
+
+// Hurry makes jobs due at once: those that wait and those that were given up. It
+// returns how many.
+func Hurry(ctx context.Context, d *db.DB, now time.Time, f Filter) (n int64, err error) {
+	where, args := f.where()
+	args = append(args, now.UTC())
+	err = d.Write(ctx, everywhere(), func(tx *db.Tx) (err error) {
+		n, err = tx.Exec(fmt.Sprintf("UPDATE jobs SET status = 'pending', due_at = $%d, made_at = CASE WHEN status = 'failed' THEN $%d ELSE made_at END, "+
+			"tries = CASE WHEN status = 'failed' THEN 0 ELSE tries END WHERE %s AND status IN ('pending', 'failed')", len(args), len(args), where), args...)
+		return err
+	})
+	if err != nil {
+		return 0, fmt.Errorf("job: hurry: %w", err)
+	}
+	return n, nil
+}
+
+// Counts is how many jobs of a kind wait or were given up, and since when the
+// oldest of those that wait is due; nil when none is.
+type Counts struct {
+	Pending, Failed int64
+	DueSince        *time.Time
+}
+
+// Count counts by kind what is not done.
+func Count(ctx context.Context, d *db.DB, now time.Time) (map[string]Counts, error) {
+	out := map[string]Counts{}
+	err := d.Read(ctx, everywhere(), func(tx *db.Tx) error {
+		clear(out)
+		return tx.Query("SELECT kind, status, COUNT(*), MIN(due_at) FROM jobs WHERE status IN ('pending', 'failed') GROUP BY kind, status", nil, func(r *db.Row) error {
+			c := out[r.Text(0)]
+			if r.Text(1) == Failed {
+				c.Failed = r.Int(2)
+			} else if c.Pending = r.Int(2); r.Time(3).Before(now) {
+				at := r.Time(3)
+				c.DueSince = &at
+			}
+			out[r.Text(0)] = c
+			return nil
+		})
+	})
+	if err != nil {
+		return nil, fmt.Errorf("job: count: %w", err)
+	}
+	return out, nil
+}
+
+func everywhere() db.Scope { return db.Scope{All: true} }
+
+func stopped(err error) bool {
+	var s Stopped
+	return errors.As(err, &s)
+}

@@ -1,0 +1,342 @@
+package job
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"runtime/debug"
+	"sync"
+	"time"
+
+	"holdfast/internal/db"
+)
+
+// Kind is a sort of job: what is done for one, and how it is tried again.
+type Kind struct {
+	Name string
+	Doc  string
+	Run  func(ctx context.Context, j Job) error
+	// Every makes a schedule: the server's one job of the kind is due again so
+	// long after it was done. 0 = a queue of what Add brings.
+	Every time.Duration
+	// Claim is how long the node that does a job may be silent before another
+	// takes it; it is renewed while Run goes on.
+	Claim time.Duration
+	// Timeout lets a job that is begun go on while the server stops, for at most
+	// so long. 0 = its context ends with the server.
+	Timeout time.Duration
+	// Retries are the waits before the second and further tries, the last one
+	// again and again. Empty = a minute.
+	Retries []time.Duration
+	Life    time.Duration // a job so old is given up when it fails; 0 = never
+	Keep    time.Duration // what is done or given up is forgotten so long after it was made; 0 = a month
+	// Faults is how many failures in a row end a round, because what is behind
+	// them is away; 0 = no bound. A job that is given up does not count.
+	Faults int
+	Idle   func() bool // true = nothing of the kind can be done for now; nil = never
+}
+
+const (
+	look      = 10 * time.Second // how often each kind looks for what is due
+	page      = 20
+	usualWait = time.Minute
+	usualKeep = 30 * 24 * time.Hour
+	usualHold = 5 * time.Minute
+	careful   = 10 * time.Second // that noting an outcome may take
+)
+
+// ErrLost ends the context of a job that another node has taken, because this one
+// was not heard of for too long.
+var ErrLost = errors.New("job: taken by another node")
+
+// key of the one job of a schedule.
+const scheduled = "every"
+
+// Runner does the jobs of its kinds on this node.
+type Runner struct {
+	db    *db.DB
+	now   func() time.Time
+	log   *slog.Logger
+	kinds map[string]Kind
+	rings map[string]chan struct{}
+}
+
+// NewRunner returns a runner of kinds whose names differ.
+func NewRunner(d *db.DB, now func() time.Time, log *slog.Logger, kinds ...Kind) *Runner {
+	r := &Runner{db: d, now: now, log: log, kinds: map[string]Kind{}, rings: map[string]chan struct{}{}}
+	for _, k := range kinds {
+		if k.Claim == 0 {
+			k.Claim = usualHold
+		}
+		if len(k.Retries) == 0 {
+			k.Retries = []time.Duration{usualWait}
+		}
+		if k.Keep == 0 {
+			k.Keep = usualKeep
+		}
+		r.kinds[k.Name], r.rings[k.Name] = k, make(chan struct{}, 1)
+	}
+	return r
+}
+
+// Kinds lists the runner's kinds by name.
+func (r *Runner) Kinds() map[string]Kind { return r.kinds }
+
+// Ring lets a kind look at once for what is due.
+func (r *Runner) Ring(kind string) {
+	select {
+	case r.rings[kind] <- struct{}{}:
+	default:
+	}
+}
+
+// Work does what becomes due until ctx ends, then waits for what is begun.
+func (r *Runner) Work(ctx context.Context) {
+	var all sync.WaitGroup
+	for name := range r.kinds {
+		all.Go(func() { r.follow(ctx, name) })
+	}
+	all.Wait()
+}
+
+func (r *Runner) follow(ctx context.Context, kind string) {
+	t := time.NewTicker(look)
+	defer t.Stop()
+	for ctx.Err() == nil {
+		if _, err := r.Round(ctx, kind); err != nil && ctx.Err() == nil {
+			r.log.Warn("a job failed; it will be tried again", "kind", kind, "error", err)
+		}
+		select {
+		case <-ctx.Done():
+		case <-t.C:
+		case <-r.rings[kind]:
+		}
+	}
+}
+
+// Round does the jobs of a kind that are due, those of all tenants in turn, and
+// returns how many it did. Several nodes may: each job is claimed by one.
+func (r *Runner) Round(ctx context.Context, kind string) (done int, err error) {
+	k, ok := r.kinds[kind]
+	if !ok {
+		return 0, fmt.Errorf("job: there is no kind %q", kind)
+	}
+	if k.Idle != nil && k.Idle() {
+		return 0, nil
+	}
+	var errs []error
+	for faults := 0; ; {
+		list, err := r.due(ctx, k)
+		if err != nil || len(list) == 0 {
+			return done, errors.Join(append(errs, err)...)
+		}
+		for _, j := range list {
+			mine, err := r.do(ctx, k, j)
+			switch {
+			case err != nil:
+				errs = append(errs, err)
+				if !stopped(err) {
+					faults++
+				}
+			case mine:
+				done++
+				faults = 0
+			}
+			if ctx.Err() != nil || k.Faults > 0 && faults >= k.Faults {
+				return done, errors.Join(errs...)
+			}
+		}
+	}
+}
+
+func (r *Runner) due(ctx context.Context, k Kind) (list []Job, err error) {
+	if k.Every > 0 {
+		if err := r.schedule(ctx, k); err != nil {
+			return nil, err
+		}
+	}
+	err = r.db.Read(ctx, everywhere(), func(tx *db.Tx) error {
+		list = nil
+		return tx.Query(fmt.Sprintf("SELECT tenant_id, key, payload, made_at, due_at, tries, claim FROM "+
+			"(SELECT tenant_id, key, payload, made_at, due_at, tries, claim, ROW_NUMBER() OVER (PARTITION BY tenant_id ORDER BY due_at, key) AS turn "+
+			"FROM jobs WHERE kind = $1 AND status IN ('pending', 'running') AND due_at <= $2) j ORDER BY turn, due_at, key LIMIT %d", page),
+			[]any{k.Name, r.now().UTC()}, func(row *db.Row) error {
+				list = append(list, Job{Tenant: row.Text(0), Kind: k.Name, Key: row.Text(1), Payload: []byte(row.Text(2)),
+					Made: row.Time(3), Due: row.Time(4), Tries: row.Int(5), claim: row.Int(6)})
+				return nil
+			})
+	})
+	if err != nil {
+		return nil, fmt.Errorf("job: due of %s: %w", k.Name, err)
+	}
+	return list, nil
+}
+
+// schedule sees to it that the one job of a schedule is there.
+func (r *Runner) schedule(ctx context.Context, k Kind) error {
+	there := false
+	err := r.db.Read(ctx, everywhere(), func(tx *db.Tx) error {
+		there = false
+		return tx.Query("SELECT key FROM jobs WHERE tenant_id = $1 AND kind = $2 AND key = $3", []any{db.NoTenant, k.Name, scheduled}, func(*db.Row) error {
+			there = true
+			return nil
+		})
+	})
+	if err == nil && !there {
+		err = r.db.Write(ctx, everywhere(), func(tx *db.Tx) error {
+			return Add(tx, Job{Tenant: db.NoTenant, Kind: k.Name, Key: scheduled, Made: r.now(), Due: r.now().Add(k.Every)})
+		})
+	}
+	if err != nil {
+		return fmt.Errorf("job: schedule %s: %w", k.Name, err)
+	}
+	return nil
+}
+
+// do claims a job, does it and notes what became of it. It returns false where
+// another node has it.
+func (r *Runner) do(ctx context.Context, k Kind, j Job) (mine bool, err error) {
+	if mine, err = r.claim(ctx, k, &j); err != nil || !mine {
+		return false, err
+	}
+	err = r.run(ctx, k, j)
+	switch {
+	case errors.Is(err, ErrLost):
+		return true, err // it is another's to note
+	case err != nil && ctx.Err() != nil && k.Timeout == 0:
+		return true, r.note(ctx, k, j, outcome{Pending, r.now(), nil}) // told to stop: the next node begins at once
+	}
+	noted := r.note(ctx, k, j, r.outcome(k, j, err))
+	if err = errors.Join(err, noted); err != nil {
+		return true, fmt.Errorf("job: %s %s: %w", j.Kind, j.Key, err)
+	}
+	return true, nil
+}
+
+// claim takes a job that no other node has taken: the number of claims tells. It
+// reads the payload again, which may have been replaced since.
+func (r *Runner) claim(ctx context.Context, k Kind, j *Job) (mine bool, err error) {
+	err = r.db.Write(ctx, everywhere(), func(tx *db.Tx) error {
+		mine = false
+		return tx.Query("UPDATE jobs SET status = 'running', tries = tries + 1, claim = claim + 1, due_at = $5 "+
+			"WHERE tenant_id = $1 AND kind = $2 AND key = $3 AND claim = $4 AND status IN ('pending', 'running') RETURNING payload",
+			[]any{j.Tenant, j.Kind, j.Key, j.claim, r.now().Add(k.Claim).UTC()}, func(row *db.Row) error {
+				mine, j.Payload = true, []byte(row.Text(0))
+				return nil
+			})
+	})
+	j.Tries++
+	j.claim++
+	return mine, err
+}
+
+func (r *Runner) run(ctx context.Context, k Kind, j Job) (err error) {
+	if k.Timeout > 0 {
+		var end context.CancelFunc
+		ctx, end = context.WithTimeout(context.WithoutCancel(ctx), k.Timeout)
+		defer end()
+	}
+	work, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	var beats sync.WaitGroup
+	beats.Go(func() { r.hold(work, k, j, cancel) })
+	defer func() {
+		if p := recover(); p != nil {
+			r.log.Error("a job panicked", "kind", k.Name, "key", j.Key, "panic", p, "stack", string(debug.Stack()))
+			err = fmt.Errorf("panic: %v", p)
+		}
+		if errors.Is(context.Cause(work), ErrLost) {
+			err = ErrLost
+		}
+		cancel(nil)
+		beats.Wait()
+	}()
+	return k.Run(work, j)
+}
+
+// hold renews a claim while its job goes on, and ends it when it is another's.
+func (r *Runner) hold(ctx context.Context, k Kind, j Job, lost context.CancelCauseFunc) {
+	t := time.NewTicker(k.Claim / 4)
+	defer t.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-t.C:
+		}
+		still := true
+		err := r.db.Write(ctx, everywhere(), func(tx *db.Tx) error {
+			n, err := tx.Exec("UPDATE jobs SET due_at = $5 WHERE tenant_id = $1 AND kind = $2 AND key = $3 AND claim = $4 AND status = 'running'",
+				j.Tenant, j.Kind, j.Key, j.claim, r.now().Add(k.Claim).UTC())
+			still = err != nil || n == 1
+			return err
+		})
+		if err == nil && !still {
+			lost(ErrLost)
+			return
+		}
+	}
+}
+
+// outcome is what becomes of a job that was begun.
+type outcome struct {
+	status string
+	due    time.Time
+	err    error
+}
+
+func (r *Runner) outcome(k Kind, j Job, err error) outcome {
+	now := r.now()
+	wait := k.Retries[min(int(j.Tries), len(k.Retries))-1]
+	switch {
+	case k.Every > 0 && err == nil:
+		return outcome{Pending, now.Add(k.Every), nil}
+	case k.Every > 0:
+		return outcome{Pending, now.Add(min(wait, k.Every)), err}
+	case err == nil:
+		return outcome{Done, now, nil}
+	case stopped(err), k.Life > 0 && now.Sub(j.Made) >= k.Life:
+		return outcome{Failed, now, err}
+	}
+	return outcome{Pending, now.Add(wait), err}
+}
+
+// note writes what became of a claimed job, also while the server stops.
+func (r *Runner) note(ctx context.Context, k Kind, j Job, o outcome) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), careful)
+	defer cancel()
+	text, tries, done := any(nil), j.Tries, any(nil)
+	if o.err != nil {
+		text = o.err.Error()
+	} else if k.Every > 0 {
+		tries = 0
+	}
+	if o.err == nil && (o.status == Done || k.Every > 0) {
+		done = r.now().UTC()
+	}
+	err := r.db.Write(ctx, everywhere(), func(tx *db.Tx) error {
+		_, err := tx.Exec("UPDATE jobs SET status = $5, due_at = $6, error = $7, tries = $8, done_at = COALESCE($9, done_at) "+
+			"WHERE tenant_id = $1 AND kind = $2 AND key = $3 AND claim = $4", j.Tenant, j.Kind, j.Key, j.claim, o.status, o.due.UTC(), text, tries, done)
+		return err
+	})
+	if err != nil {
+		return fmt.Errorf("job: note %s %s: %w", j.Kind, j.Key, err)
+	}
+	return nil
+}
+
+// Sweep forgets jobs that were done or given up, and marks, when their time is
+// over.
+func (r *Runner) Sweep(ctx context.Context) error {
+	return r.db.Write(ctx, everywhere(), func(tx *db.Tx) error {
+		own, args := "''", []any{r.now().Add(-usualKeep).UTC()}
+		for name, k := range r.kinds {
+			tx.Queue("DELETE FROM jobs WHERE kind = $1 AND status IN ('done', 'failed') AND made_at < $2", []any{name, r.now().Add(-k.Keep).UTC()}, nil)
+			args = append(args, name)
+			own += fmt.Sprintf(", $%d", len(args))
+		}
+		tx.Queue("DELETE FROM jobs WHERE status IN ('done', 'failed') AND made_at < $1 AND kind NOT IN ("+own+")", args, nil)
+		return nil
+	})
+}
