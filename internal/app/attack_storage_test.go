@@ -68,7 +68,7 @@ func TestReadyWithoutWrites(t *testing.T) {
 		// PostgreSQL's disk has room again at once.
 		sql, status, reason := "DO $$ BEGIN RAISE EXCEPTION 'full' USING ERRCODE = '53100'; END $$", 200, `"ready"`
 		if k.App.DB.Engine() == db.SQLite {
-			sql, status, reason = "INSERT INTO nodes (id, beat, seen_at) VALUES ('00000000-0000-0000-0000-000000000001', 1, '2026-01-01T00:00:00.000000Z')", 503, "the database cannot be written"
+			sql, status, reason = "INSERT INTO probes (name, beat) VALUES ('x', 1)", 503, "the database cannot be written"
 			if err := write("PRAGMA query_only = ON"); err != nil {
 				t.Fatal(err)
 			}

@@ -2,7 +2,6 @@ package app
 
 import (
 	"context"
-	"log/slog"
 	"time"
 
 	"holdfast/internal/functions/programme"
@@ -42,32 +41,26 @@ func (a *App) JobDocs() map[string]string {
 
 // jobMetrics are how many jobs of each kind wait or were given up, and for how
 // long the oldest of those that wait has been due.
-func (a *App) jobMetrics() []metrics.Vector {
+func (a *App) jobMetrics(counts func() map[string]job.Counts) []metrics.Vector {
 	read := func(value func(job.Counts) float64) func() map[string]float64 {
 		return func() map[string]float64 {
-			ctx, cancel := context.WithTimeout(context.Background(), scrapeTime)
-			defer cancel()
-			counts, err := job.Count(ctx, a.DB, a.now())
-			if err != nil {
-				slog.Warn("metrics: the jobs cannot be read", "error", err)
-				return nil
-			}
-			out := map[string]float64{}
+			now, out := counts(), map[string]float64{}
 			for name := range a.jobs.Kinds() {
-				out[name] = value(counts[name])
+				out[name] = value(now[name])
 			}
 			return out
 		}
 	}
+	late := func(c job.Counts) float64 {
+		if c.DueSince == nil {
+			return 0
+		}
+		return a.now().Sub(*c.DueSince).Seconds()
+	}
 	return []metrics.Vector{
 		{Name: "holdfast_jobs_pending", Help: "Jobs that wait, by kind.", Label: "kind", Read: read(func(c job.Counts) float64 { return float64(c.Pending) })},
 		{Name: "holdfast_jobs_failed", Help: "Jobs that were given up, by kind.", Label: "kind", Read: read(func(c job.Counts) float64 { return float64(c.Failed) })},
-		{Name: "holdfast_jobs_late_seconds", Help: "How long the oldest waiting job has been due, by kind.", Label: "kind", Read: read(func(c job.Counts) float64 {
-			if c.DueSince == nil {
-				return 0
-			}
-			return a.now().Sub(*c.DueSince).Seconds()
-		})},
+		{Name: "holdfast_jobs_late_seconds", Help: "How long the oldest waiting job has been due, by kind.", Label: "kind", Read: read(late)},
 	}
 }
 

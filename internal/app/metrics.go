@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"holdfast/internal/db"
+	"holdfast/internal/job"
 	"holdfast/internal/metrics"
 )
 
@@ -17,6 +18,7 @@ const scrapeTime = 3 * time.Second
 type queues struct {
 	unpublished, due int64
 	oldest, overdue  time.Duration
+	jobs             map[string]job.Counts
 }
 
 // watch adds what the services know of themselves to the metrics.
@@ -27,9 +29,12 @@ func (a *App) watch() {
 	counter := func(name, help string, read func() float64) metrics.Value {
 		return metrics.Value{Name: "holdfast_" + name, Help: help, Read: read, Counter: true}
 	}
-	a.metrics.WatchVectors(a.jobMetrics()...)
 	queue := a.lately(a.queues)
+<<<<<<< HEAD
 	a.metrics.Watch(a.backups.values()...)
+=======
+	a.metrics.WatchVectors(a.jobMetrics(func() map[string]job.Counts { return queue().jobs })...)
+>>>>>>> f08750d (The look whether a database can be written has a table of its own; a scrape counts jobs once)
 	a.metrics.Watch(
 		counter("cache_hits_total", "Kept answers given.", func() float64 { return float64(a.cache.Stats().Hits) }),
 		counter("cache_misses_total", "Answers that were made.", func() float64 { return float64(a.cache.Stats().Misses) }),
@@ -99,5 +104,8 @@ func (a *App) queues(ctx context.Context) (q queues, err error) {
 		})
 		return tx.Flush()
 	})
+	if err == nil {
+		q.jobs, err = job.Count(ctx, a.DB, now)
+	}
 	return q, err
 }

@@ -133,7 +133,7 @@ func TestRehearsal(t *testing.T) {
 			runs++
 			tx.Undone(func() { undone++ })
 			tx.After(func() { after++ })
-			if _, err := tx.Exec("INSERT INTO leases (name, beat) VALUES ($1, 0)", string(rune('a'+i))); err != nil {
+			if _, err := tx.Exec("INSERT INTO probes (name, beat) VALUES ($1, 0)", string(rune('a'+i))); err != nil {
 				return err
 			}
 			if i == 1 {
@@ -147,7 +147,7 @@ func TestRehearsal(t *testing.T) {
 	}
 	rows := 0
 	err = d.Read(ctx, Scope{All: true}, func(tx *Tx) error {
-		return tx.Query("SELECT name FROM leases", nil, func(*Row) error { rows++; return nil })
+		return tx.Query("SELECT name FROM probes", nil, func(*Row) error { rows++; return nil })
 	})
 	if err != nil || rows != 2 || runs != 6 || undone != 4 || after != 2 {
 		t.Errorf("%d rows of %d runs, %d undone, %d followed: %v", rows, runs, undone, after, err)

@@ -21,7 +21,7 @@ func (h *health) note(err error) {
 }
 
 // probe changes a row of its own.
-const probe = "INSERT INTO leases (name, beat) VALUES ('writable', 1) ON CONFLICT (name) DO UPDATE SET beat = leases.beat + 1"
+const probe = "INSERT INTO probes (name, beat) VALUES ('writable', 1) ON CONFLICT (name) DO UPDATE SET beat = probes.beat + 1"
 
 // heal tries a write, when the last one failed for the disk.
 func (d *DB) heal(ctx context.Context) error {

@@ -19,7 +19,7 @@ func TestUnwritable(t *testing.T) {
 	if err := d.Ping(t.Context()); err != nil {
 		t.Errorf("before anything failed: %v", err)
 	}
-	if err := write("INSERT INTO leases (name, beat) VALUES ('x', 1)"); fault.As(err).Code != "58030" {
+	if err := write("INSERT INTO probes (name, beat) VALUES ('x', 1)"); fault.As(err).Code != "58030" {
 		t.Fatalf("a write: %v", err)
 	}
 	for range 2 {
