@@ -30,11 +30,8 @@ func (a *App) watch() {
 		return metrics.Value{Name: "holdfast_" + name, Help: help, Read: read, Counter: true}
 	}
 	queue := a.lately(a.queues)
-<<<<<<< HEAD
 	a.metrics.Watch(a.backups.values()...)
-=======
 	a.metrics.WatchVectors(a.jobMetrics(func() map[string]job.Counts { return queue().jobs })...)
->>>>>>> f08750d (The look whether a database can be written has a table of its own; a scrape counts jobs once)
 	a.metrics.Watch(
 		counter("cache_hits_total", "Kept answers given.", func() float64 { return float64(a.cache.Stats().Hits) }),
 		counter("cache_misses_total", "Answers that were made.", func() float64 { return float64(a.cache.Stats().Misses) }),

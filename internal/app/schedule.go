@@ -14,7 +14,6 @@ import (
 	"holdfast/internal/blob"
 	"holdfast/internal/config"
 	"holdfast/internal/db"
-	"holdfast/internal/lease"
 	"holdfast/internal/metrics"
 )
 
@@ -23,18 +22,16 @@ import (
 type schedule struct {
 	db    *db.DB
 	c     *config.Config
-	lease *lease.Lease
 	now   func() time.Time
 
 	mu     sync.Mutex
-	tried  time.Time // the last attempt that failed
 	asked  time.Time // when kept was read
 	kept   api.BackupStatus
 	failed float64 // attempts since the start
 }
 
 func newSchedule(d *db.DB, c *config.Config, now func() time.Time) *schedule {
-	return &schedule{db: d, c: c, lease: lease.New(d, "backup"), now: now}
+	return &schedule{db: d, c: c, now: now}
 }
 
 // Pauses of the schedule.
@@ -49,17 +46,11 @@ func (s *schedule) due(ctx context.Context) error {
 	if s.c.BackupTo == "" {
 		return nil
 	}
-	_, err := s.lease.Do(ctx, func(ctx context.Context) error {
-		last, err := s.read(ctx)
-		if err != nil {
-			return err
-		}
-		if last.LastGoodAt != nil && s.now().Sub(*last.LastGoodAt) < s.c.BackupEvery || s.now().Sub(s.tried) < backupRetry {
-			return nil
-		}
-		return s.make(ctx)
-	})
-	return err
+	last, err := s.read(ctx)
+	if err != nil || last.LastGoodAt != nil && s.now().Sub(*last.LastGoodAt) < s.c.BackupEvery {
+		return err
+	}
+	return s.make(ctx)
 }
 
 func (s *schedule) make(ctx context.Context) error {
@@ -67,7 +58,7 @@ func (s *schedule) make(ctx context.Context) error {
 	made, err := Backup(ctx, s.c, BackingUp{To: s.c.BackupTo, Secret: secret})
 	if err != nil {
 		s.mu.Lock()
-		s.tried, s.failed = s.now(), s.failed+1
+		s.failed++
 		s.mu.Unlock()
 		return fmt.Errorf("app: scheduled backup: %w", err)
 	}

@@ -293,7 +293,7 @@ func (r *Runner) outcome(k Kind, j Job, err error) outcome {
 	case k.Every > 0 && err == nil:
 		return outcome{Pending, now.Add(k.Every), nil}
 	case k.Every > 0:
-		return outcome{Pending, now.Add(min(wait, k.Every)), err}
+		return outcome{Pending, now.Add(wait), err}
 	case err == nil:
 		return outcome{Done, now, nil}
 	case stopped(err), k.Life > 0 && now.Sub(j.Made) >= k.Life:

@@ -264,7 +264,6 @@ create table jobs (
 create index jobs_due_idx on jobs (kind, due_at) where status in ('pending', 'running');
 create index jobs_made_idx on jobs (kind, made_at);
 
-<<<<<<< HEAD
 -- Backups that were made, and where: not where the key is. The scheduled ones
 -- are removed when there are more than are kept.
 create table backups (
@@ -275,13 +274,13 @@ create table backups (
   bytes bigint not null,
   scheduled boolean not null,
   primary key (id)
-=======
+);
+
 -- What is written to see whether the database can be.
 create table probes (
   name text not null,
   beat bigint not null,
   primary key (name)
->>>>>>> f08750d (The look whether a database can be written has a table of its own; a scrape counts jobs once)
 );
 
 -- What was answered to requests that carry an Idempotency-Key, for a day.
