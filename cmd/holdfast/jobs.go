@@ -96,7 +96,7 @@ func runJobs(o *options) *cobra.Command {
 			if err := knownKind(a, args[0]); err != nil {
 				return err
 			}
-			n, err := a.RunJobs(cmd.Context(), args[0])
+			n, err := app.RunJobs(cmd.Context(), a, args[0])
 			fmt.Fprintf(cmd.OutOrStdout(), "%d jobs done\n", n)
 			return err
 		}),
@@ -104,7 +104,7 @@ func runJobs(o *options) *cobra.Command {
 }
 
 func knownKind(a *app.App, kind string) error {
-	docs := a.JobDocs()
+	docs := app.JobDocs(a)
 	if _, ok := docs[kind]; ok || kind == "" {
 		return nil
 	}

@@ -200,7 +200,7 @@ func (a *App) services(ctx context.Context, mode Mode) error {
 		Quota: imports.Quota{Bytes: int64(a.Config.ImportQuota) << 20}, OnChange: a.imported})
 	a.Store.OnChange(a.changed)
 	a.programme, a.keys = programme.New(a.Store, a.now, a.hooks()), once.New(a.DB, a.now)
-	a.jobs = job.NewRunner(a.DB, a.now, slog.Default(), a.jobKinds()...)
+	a.jobs = job.NewRunner(a.DB, a.now, slog.Default(), jobKinds(a)...)
 	if mode != Server {
 		return a.openBus(ctx, mode)
 	}

@@ -11,13 +11,14 @@ import (
 
 // jobKinds are the jobs of a server: what is done outside requests, by one node
 // of a fleet at a time. What each node does for itself is upkeep.
-func (a *App) jobKinds() []job.Kind {
+func jobKinds(a *App) []job.Kind {
 	noMail := func() bool { return !a.mails() }
 	hourly := func(name, doc string, sweep func(context.Context) error) job.Kind {
 		return job.Kind{Name: name, Doc: doc, Every: time.Hour, Run: func(ctx context.Context, _ job.Job) error { return sweep(ctx) }}
 	}
 	return []job.Kind{
-		{Name: "safety-programme", Doc: "inspections that are owed, nightly work and morning digests of every tenant", Every: 5 * time.Minute, Claim: 10 * time.Minute,
+		{Name: "safety-programme", Doc: "inspections that are owed, nightly work and morning digests of every tenant",
+			Every: 5 * time.Minute, Claim: 10 * time.Minute,
 			Run: func(ctx context.Context, _ job.Job) error { return a.runProgramme(ctx) }},
 		programme.Mails(a.mail, noMail),
 		hourly("sweep-import-files", "remove files of imports past their time, and those nobody owns", a.sweepFiles),
@@ -31,9 +32,9 @@ func (a *App) jobKinds() []job.Kind {
 }
 
 // JobDocs says what each kind of job does.
-func (a *App) JobDocs() map[string]string {
+func JobDocs(a *App) map[string]string {
 	docs := map[string]string{}
-	for _, k := range a.jobKinds() {
+	for _, k := range jobKinds(a) {
 		docs[k.Name] = k.Doc
 	}
 	return docs
@@ -41,7 +42,7 @@ func (a *App) JobDocs() map[string]string {
 
 // jobMetrics are how many jobs of each kind wait or were given up, and for how
 // long the oldest of those that wait has been due.
-func (a *App) jobMetrics(counts func() map[string]job.Counts) []metrics.Vector {
+func jobMetrics(a *App, counts func() map[string]job.Counts) []metrics.Vector {
 	read := func(value func(job.Counts) float64) func() map[string]float64 {
 		return func() map[string]float64 {
 			now, out := counts(), map[string]float64{}
@@ -58,14 +59,16 @@ func (a *App) jobMetrics(counts func() map[string]job.Counts) []metrics.Vector {
 		return a.now().Sub(*c.DueSince).Seconds()
 	}
 	return []metrics.Vector{
-		{Name: "holdfast_jobs_pending", Help: "Jobs that wait, by kind.", Label: "kind", Read: read(func(c job.Counts) float64 { return float64(c.Pending) })},
-		{Name: "holdfast_jobs_failed", Help: "Jobs that were given up, by kind.", Label: "kind", Read: read(func(c job.Counts) float64 { return float64(c.Failed) })},
+		{Name: "holdfast_jobs_pending", Help: "Jobs that wait, by kind.", Label: "kind",
+			Read: read(func(c job.Counts) float64 { return float64(c.Pending) })},
+		{Name: "holdfast_jobs_failed", Help: "Jobs that were given up, by kind.", Label: "kind",
+			Read: read(func(c job.Counts) float64 { return float64(c.Failed) })},
 		{Name: "holdfast_jobs_late_seconds", Help: "How long the oldest waiting job has been due, by kind.", Label: "kind", Read: read(late)},
 	}
 }
 
 // RunJobs makes the jobs of a kind due and does them.
-func (a *App) RunJobs(ctx context.Context, kind string) (done int, err error) {
+func RunJobs(ctx context.Context, a *App, kind string) (done int, err error) {
 	if _, err := job.Hurry(ctx, a.DB, a.now(), job.Filter{Kind: kind}); err != nil {
 		return 0, err
 	}

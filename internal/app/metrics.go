@@ -31,7 +31,7 @@ func (a *App) watch() {
 	}
 	queue := a.lately(a.queues)
 	a.metrics.Watch(a.backups.values()...)
-	a.metrics.WatchVectors(a.jobMetrics(func() map[string]job.Counts { return queue().jobs })...)
+	a.metrics.WatchVectors(jobMetrics(a, func() map[string]job.Counts { return queue().jobs })...)
 	a.metrics.Watch(
 		counter("cache_hits_total", "Kept answers given.", func() float64 { return float64(a.cache.Stats().Hits) }),
 		counter("cache_misses_total", "Answers that were made.", func() float64 { return float64(a.cache.Stats().Misses) }),

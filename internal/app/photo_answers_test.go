@@ -157,7 +157,10 @@ func TestPublicReportPagesNobody(t *testing.T) {
 	testkit.Run(t, func(t *testing.T, k *testkit.Kit) {
 		waiting := func() (n int64) {
 			must(t, k.App.DB.Read(context.Background(), db.Scope{All: true}, func(tx *db.Tx) error {
-				return tx.One("SELECT COUNT(*) FROM jobs WHERE kind = 'safety-mail' AND tenant_id = $1", []any{demo.North}, func(r *db.Row) error { n = r.Int(0); return nil })
+				return tx.One("SELECT COUNT(*) FROM jobs WHERE kind = 'safety-mail' AND tenant_id = $1", []any{demo.North}, func(r *db.Row) error {
+					n = r.Int(0)
+					return nil
+				})
 			}))
 			return n
 		}

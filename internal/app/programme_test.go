@@ -32,7 +32,7 @@ func again(t *testing.T, k *testkit.Kit) *app.App {
 
 // run does the jobs of a kind, due or not.
 func run(a *app.App, kind string) error {
-	_, err := a.RunJobs(context.Background(), kind)
+	_, err := app.RunJobs(context.Background(), a, kind)
 	return err
 }
 

@@ -219,7 +219,8 @@ func Count(ctx context.Context, d *db.DB, now time.Time) (map[string]Counts, err
 	out := map[string]Counts{}
 	err := d.Read(ctx, everywhere(), func(tx *db.Tx) error {
 		clear(out)
-		return tx.Query("SELECT kind, status, COUNT(*), MIN(due_at) FROM jobs WHERE status IN ('pending', 'failed') GROUP BY kind, status", nil, func(r *db.Row) error {
+		return tx.Query("SELECT kind, status, COUNT(*), MIN(due_at) FROM jobs "+
+			"WHERE status IN ('pending', 'failed') GROUP BY kind, status", nil, func(r *db.Row) error {
 			c := out[r.Text(0)]
 			if r.Text(1) == Failed {
 				c.Failed = r.Int(2)
