@@ -200,6 +200,7 @@ func (a *App) services(ctx context.Context, mode Mode) error {
 		Quota: imports.Quota{Bytes: int64(a.Config.ImportQuota) << 20}, OnChange: a.imported})
 	a.Store.OnChange(a.changed)
 	a.programme, a.keys = programme.New(a.Store, a.now, a.hooks()), once.New(a.DB, a.now)
+	a.backups = newSchedule(a.DB, a.Config, a.now)
 	a.jobs = job.NewRunner(a.DB, a.now, slog.Default(), jobKinds(a)...)
 	if mode != Server {
 		return a.openBus(ctx, mode)
@@ -224,7 +225,6 @@ func (a *App) services(ctx context.Context, mode Mode) error {
 // faces makes what stands between the services and HTTP.
 func (a *App) faces() (err error) {
 	a.cache = cache.New(cache.Options{})
-	a.backups = newSchedule(a.DB, a.Config, a.now)
 	a.table = functions.Table(functions.Deps{Store: a.Store, Imports: a.Imports, Now: a.now, Programme: a.programme})
 	a.functions = api.NewFunctions(a.gate, a.cache, a.table)
 	a.gate.Known = a.knownTenant

@@ -21,6 +21,8 @@ func jobKinds(a *App) []job.Kind {
 			Every: 5 * time.Minute, Claim: 10 * time.Minute,
 			Run: func(ctx context.Context, _ job.Job) error { return a.runProgramme(ctx) }},
 		programme.Mails(a.mail, noMail),
+		{Name: "backup", Doc: "make the backup that backup_to asks for, when the last is old enough", Every: backupEvery, Claim: 10 * time.Minute,
+			Retries: []time.Duration{backupRetry}, Run: func(ctx context.Context, _ job.Job) error { return a.backups.due(ctx) }},
 		hourly("sweep-import-files", "remove files of imports past their time, and those nobody owns", a.sweepFiles),
 		hourly("sweep-sessions", "forget sessions and codes that have run out", a.Identity.Sweep),
 		hourly("sweep-sso", "forget single sign-ons that have run out", a.SSO.Sweep),

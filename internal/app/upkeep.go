@@ -50,7 +50,6 @@ func (a *App) upkeep(ctx, sending context.Context) {
 	every(noticeEvery, "mail invitations", a.sendInvitations)
 	every(keyUseEvery, "write uses of service keys", a.Identity.WriteKeyUses)
 	every(sealEvery, "seal the audit log", a.Identity.SealAudit)
-	every(backupEvery, "back up", a.backups.due)
 	wg.Go(func() { a.jobs.Work(ctx) })
 	wg.Go(func() { a.notifier.Run(ctx) })
 	wg.Go(func() { a.Webhooks.Run(sending) })
