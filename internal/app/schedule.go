@@ -20,9 +20,9 @@ import (
 // schedule makes the backups that backup_to asks for, one node of a fleet at a
 // time, removes old ones of its own and knows how old the last good one is.
 type schedule struct {
-	db    *db.DB
-	c     *config.Config
-	now   func() time.Time
+	db  *db.DB
+	c   *config.Config
+	now func() time.Time
 
 	mu     sync.Mutex
 	asked  time.Time // when kept was read

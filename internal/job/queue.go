@@ -172,18 +172,18 @@ func List(ctx context.Context, d *db.DB, f Filter, limit int) (list []Status, er
 		list = nil
 		return tx.Query(fmt.Sprintf("SELECT tenant_id, kind, key, status, tries, made_at, due_at, done_at, error FROM jobs "+
 			"WHERE %s ORDER BY due_at, kind, key LIMIT %d", where, limit), args, func(r *db.Row) error {
-				s := Status{Tenant: r.Text(0), Kind: r.Text(1), Key: r.Text(2), Status: r.Text(3), Tries: r.Int(4),
-					Made: r.Time(5), Due: r.Time(6), Error: r.Text(8)}
-				if s.Tenant == db.NoTenant {
-					s.Tenant = ""
-				}
-				if !r.Null(7) {
-					at := r.Time(7)
-					s.Done = &at
-				}
-				list = append(list, s)
-				return nil
-			})
+			s := Status{Tenant: r.Text(0), Kind: r.Text(1), Key: r.Text(2), Status: r.Text(3), Tries: r.Int(4),
+				Made: r.Time(5), Due: r.Time(6), Error: r.Text(8)}
+			if s.Tenant == db.NoTenant {
+				s.Tenant = ""
+			}
+			if !r.Null(7) {
+				at := r.Time(7)
+				s.Done = &at
+			}
+			list = append(list, s)
+			return nil
+		})
 	})
 	if err != nil {
 		return nil, fmt.Errorf("job: list: %w", err)
