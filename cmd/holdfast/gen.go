@@ -8,9 +8,10 @@ import (
 	"holdfast/internal/app"
 )
 
-// genCommand writes what clients are built with; it opens no database.
+// genCommand writes what clients are built with, and manual pages; it opens no
+// database.
 func genCommand() *cobra.Command {
-	c := &cobra.Command{Use: "gen", Short: "Write types for clients"}
+	c := &cobra.Command{Use: "gen", Short: "Write types for clients and manual pages"}
 	c.AddCommand(&cobra.Command{
 		Use: "types LANGUAGE", Short: "Write the types of records, verbs and functions to standard output",
 		Long: "Writes the types of records, verbs and functions to standard output.\n\n" +
@@ -24,5 +25,6 @@ func genCommand() *cobra.Command {
 			return err
 		},
 	})
+	c.AddCommand(manCommand())
 	return c
 }

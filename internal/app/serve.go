@@ -89,6 +89,7 @@ func Serve(ctx context.Context, c *config.Config, out io.Writer, load func() (*c
 		return err
 	}
 	defer s.onHangup(load)()
+	defer supervised(ctx)()
 	return s.run(ctx, l)
 }
 

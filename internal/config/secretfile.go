@@ -56,7 +56,10 @@ func (s *source) readCredentials(environ []string) error {
 			if err != nil {
 				return fmt.Errorf("config: credential %s: %w", e.Name(), err)
 			}
-			s.put(e.Name(), text) // others are other programs'
+			// systemd puts the name of a directory before those of its files.
+			if !s.put(e.Name(), text) {
+				s.put(strings.TrimPrefix(e.Name(), "holdfast_"), text) // others are other programs'
+			}
 		}
 	}
 	return nil

@@ -19,7 +19,7 @@ func TestSecretFiles(t *testing.T) {
 	}
 	dsn := write(filepath.Join(dir, "dsn"), "postgres://user:from-file@db/holdfast\n")
 	write(filepath.Join(creds, "database_url"), "postgres://user:from-credential@db/holdfast\n")
-	write(filepath.Join(creds, "smtp_url"), "smtp://user:pw@mail:587")
+	write(filepath.Join(creds, "holdfast_smtp_url"), "smtp://user:pw@mail:587")
 	write(filepath.Join(creds, "somebody-elses"), "x")
 	in := "CREDENTIALS_DIRECTORY=" + creds
 	for name, r := range map[string]struct {
@@ -37,6 +37,9 @@ func TestSecretFiles(t *testing.T) {
 		if err != nil || c.DatabaseURL != r.want {
 			t.Errorf("%s: %v, %v", name, c, err)
 		}
+	}
+	if c, err := Load("", []string{in}, nil); err != nil || c.SMTPURL != "smtp://user:pw@mail:587" {
+		t.Errorf("a credential of a directory: %v, %v", c, err)
 	}
 	for _, environ := range [][]string{{"HOLDFAST_SMTP_URL_FILE=" + dir + "/none"}, {"HOLDFAST_NO_SUCH_FILE=" + dsn}} {
 		if _, err := Load("", environ, nil); err == nil || !strings.Contains(err.Error(), "HOLDFAST_") || strings.Contains(err.Error(), "from-file") {
