@@ -2,6 +2,7 @@ package app
 
 import (
 	"errors"
+	"os"
 	"os/exec"
 	"strings"
 	"testing"
@@ -91,6 +92,22 @@ func TestImportsGoDown(t *testing.T) {
 		}
 		for _, imp := range fields[1:] {
 			checkImport(t, from, at, imp)
+		}
+	}
+}
+
+// The page that shows the floors to a newcomer names every package, floor by
+// floor.
+func TestDocsFloors(t *testing.T) {
+	page, err := os.ReadFile("../../docs/architecture.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, table, _ := strings.Cut(string(page), "<!-- floors: TestDocsFloors -->")
+	table, _, _ = strings.Cut(table, "\n## ")
+	for _, f := range floors {
+		if row := "| `" + strings.Join(f.packages, "` `") + "` |"; !strings.Contains(table, row) {
+			t.Errorf("docs/architecture.md has no floor %s", row)
 		}
 	}
 }
