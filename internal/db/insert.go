@@ -5,16 +5,25 @@ import (
 	"strconv"
 )
 
-// Insert queues many rows of one table; each row has its values in the order of
-// the columns, nil = null. PostgreSQL gets them as Rows sends them, which costs
-// it half of what a parameter for each value costs. SQLite gets a row at a time
-// by one prepared statement, which costs it least.
+// fewRows is up to how many rows of an insert PostgreSQL gets one by one: so
+// few are not worth a statement of their own to prepare.
+const fewRows = 8
+
+// Insert queues rows of one table; each row has its values in the order of the
+// columns, nil = null. PostgreSQL gets many of them as Rows sends them, which
+// costs it half of what a parameter for each value costs. SQLite gets a row at a
+// time by one prepared statement, which costs it least. It counts as one
+// statement.
 func (t *Tx) Insert(table string, cols []Column, rows [][]any) error {
-	if t.DB().Engine() == SQLite {
+	if len(rows) == 0 {
+		return nil
+	}
+	if t.DB().Engine() == SQLite || len(rows) <= fewRows {
 		text := insertRow(table, cols)
 		for _, row := range rows {
-			t.Queue(text, row, nil)
+			t.queue = append(t.queue, stmt{sql: text, args: row})
 		}
+		t.asked++
 		return nil
 	}
 	list := t.Rows(table, cols, "")

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"holdfast/internal/actor"
+	"holdfast/internal/audit"
 	"holdfast/internal/db"
 )
 
@@ -24,23 +25,16 @@ type event struct {
 func (s *Service) record(tx *db.Tx, e event) {
 	// Packages above record the changes of accounts that they make.
 	tx.After(func() { s.tokens.changes.Add(1) })
-	if e.tenant == "" {
-		e.tenant = db.NoTenant
-	}
-	if e.outcome == "" {
-		e.outcome = "ok"
-	}
 	session := e.client.SessionID
 	if session == "" && e.entity == "session" {
 		session = e.entityID
 	}
-	var details any
+	entry := audit.Entry{Tenant: e.tenant, At: s.now(), By: actor.Actor{UserID: e.user, KeyID: e.key, SessionID: session, Address: e.client.Address, RequestID: e.client.RequestID},
+		Action: e.action, EntityType: e.entity, EntityID: e.entityID, Outcome: e.outcome}
 	if e.details != nil {
-		details = writeJSON(e.details)
+		entry.Details = e.details
 	}
-	tx.Queue(`INSERT INTO audit (tenant_id, id, at, actor_user_id, key_id, action, entity_type, entity_id, outcome, details, address, request_id, session_id)
-		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)`,
-		[]any{e.tenant, newID(), s.now(), null(e.user), null(e.key), e.action, null(e.entity), null(e.entityID), e.outcome, details, null(e.client.Address), null(e.client.RequestID), null(session)}, nil)
+	audit.Write(tx, entry)
 }
 
 // note writes an audit row of its own, for what was refused and so has no

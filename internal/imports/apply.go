@@ -2,15 +2,12 @@ package imports
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
-
-	"github.com/google/uuid"
 
 	"holdfast/internal/actor"
+	"holdfast/internal/audit"
 	"holdfast/internal/db"
 	"holdfast/internal/fault"
 	"holdfast/internal/query"
@@ -443,33 +440,13 @@ func (m *Importer) completed(tx *db.Tx, s *step, t tally) (*Job, error) {
 	if job.InvalidRows > 0 {
 		msg += fmt.Sprintf(" %d rows with errors were left out.", job.InvalidRows)
 	}
-	if err := m.audit(tx, a, job, "import_jobs.apply", map[string]any{"target": job.Target, "file": job.FileName, "sha256": job.SHA256,
-		"inserted": t.fresh, "updated": t.again, "unchanged": t.same, "left_out": job.InvalidRows}); err != nil {
-		return nil, err
-	}
+	m.audit(tx, a, job, "import_jobs.apply", map[string]any{"target": job.Target, "file": job.FileName, "sha256": job.SHA256,
+		"inserted": t.fresh, "updated": t.again, "unchanged": t.same, "left_out": job.InvalidRows})
 	tx.Queue("DELETE FROM import_chunks WHERE tenant_id = $1 AND job_id = $2", []any{a.TenantID, job.ID}, nil)
 	return m.set(tx, a, job.ID, store.Row{"status": Completed, "lease_until": nil, "imported_count": t.total(), "applied_at": m.store.Now(), "message": msg})
 }
 
 // audit writes the one row that tells of a whole import.
-func (m *Importer) audit(tx *db.Tx, a actor.Actor, job *Job, action string, details map[string]any) error {
-	text, err := json.Marshal(details)
-	if err != nil {
-		return fmt.Errorf("imports: audit: %w", err)
-	}
-	id, err := uuid.NewV7()
-	if err != nil {
-		return fmt.Errorf("imports: audit: %w", err)
-	}
-	tx.Queue("INSERT INTO audit (tenant_id, id, at, actor_user_id, key_id, action, entity_type, entity_id, outcome, details, address, request_id, session_id) "+
-		"VALUES ($1, $2, $3, $4, $5, $6, 'import_jobs', $7, 'ok', $8, $9, $10, $11)",
-		[]any{a.TenantID, id.String(), m.store.Now(), orNull(a.UserID), orNull(a.KeyID), action, job.ID, string(text), orNull(a.Address), orNull(a.RequestID), orNull(a.SessionID)}, nil)
-	return nil
-}
-
-func orNull(s string) any {
-	if strings.TrimSpace(s) == "" {
-		return nil
-	}
-	return s
+func (m *Importer) audit(tx *db.Tx, a actor.Actor, job *Job, action string, details map[string]any) {
+	audit.Write(tx, audit.Entry{Tenant: a.TenantID, At: m.store.Now(), By: a, Action: action, EntityType: "import_jobs", EntityID: job.ID, Details: details})
 }

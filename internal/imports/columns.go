@@ -126,3 +126,10 @@ func (m *Importer) savedMapping(ctx context.Context, a actor.Actor, target strin
 	}
 	return mapping, job, nil
 }
+
+func orNull(s string) any {
+	if s == "" {
+		return nil
+	}
+	return s
+}

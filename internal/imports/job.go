@@ -275,9 +275,7 @@ func (m *Importer) Cancel(ctx context.Context, a actor.Actor, jobID string) (*Jo
 		if err := m.forget(tx, a.TenantID, job.ID); err != nil {
 			return err
 		}
-		if err := m.audit(tx, a, old, "import_jobs.cancel", map[string]any{"target": old.Target, "file": old.FileName, "sha256": old.SHA256}); err != nil {
-			return err
-		}
+		m.audit(tx, a, old, "import_jobs.cancel", map[string]any{"target": old.Target, "file": old.FileName, "sha256": old.SHA256})
 		done, err = m.set(tx, a, job.ID, store.Row{"status": Cancelled, "blob_key": nil})
 		if err == nil {
 			done.blobKey = old.blobKey

@@ -253,9 +253,7 @@ func (u *undo) all() error {
 
 func (u *undo) finish(total int64) (*Job, error) {
 	a, job := u.step.actor, u.step.job
-	if err := u.m.audit(u.tx, a, job, "import_jobs.rollback", map[string]any{"target": job.Target, "file": job.FileName, "rolled_back": total, "kept": len(u.kept)}); err != nil {
-		return nil, err
-	}
+	u.m.audit(u.tx, a, job, "import_jobs.rollback", map[string]any{"target": job.Target, "file": job.FileName, "rolled_back": total, "kept": len(u.kept)})
 	msg := fmt.Sprintf("%d records were rolled back.", total)
 	if n := len(u.kept); n > 0 {
 		msg += fmt.Sprintf(" %d were changed or used since and stay as they are; roll back again when that is settled.", n)

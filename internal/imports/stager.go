@@ -281,10 +281,8 @@ func (st *stager) finish(ctx context.Context) (*Processed, error) {
 		if _, err := tx.Exec("INSERT INTO import_plans (tenant_id, job_id, plan) VALUES ($1, $2, $3)", a.TenantID, job.ID, string(text)); err != nil {
 			return err
 		}
-		if err := st.m.audit(tx, a, job, "import_jobs.process", map[string]any{"target": job.Target, "file": job.FileName, "sha256": job.SHA256,
-			"valid": res.Stats.ValidRows, "invalid": res.Stats.InvalidRows}); err != nil {
-			return err
-		}
+		st.m.audit(tx, a, job, "import_jobs.process", map[string]any{"target": job.Target, "file": job.FileName, "sha256": job.SHA256,
+			"valid": res.Stats.ValidRows, "invalid": res.Stats.InvalidRows})
 		_, err = st.m.set(tx, a, job.ID, store.Row{"status": Ready, "lease_until": nil, "processed_at": st.m.store.Now(), "message": clip(res.Message, 2000),
 			"file_type": res.FileType, "encoding": st.v.format.Encoding, "delimiter": delimiterText(st.v.format), "header_row": st.v.headerLine(),
 			"total_rows": res.Stats.TotalRows, "valid_rows": res.Stats.ValidRows, "invalid_rows": res.Stats.InvalidRows})

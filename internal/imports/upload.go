@@ -266,9 +266,7 @@ func (m *Importer) attachTx(tx *db.Tx, a actor.Actor, jobID string, set store.Ro
 	if err := m.forget(tx, a.TenantID, jobID); err != nil {
 		return nil, err
 	}
-	if err := m.audit(tx, a, job, "import_jobs.upload", map[string]any{"target": job.Target, "file": set["file_name"], "sha256": set["sha256"], "size": set["size"]}); err != nil {
-		return nil, err
-	}
+	m.audit(tx, a, job, "import_jobs.upload", map[string]any{"target": job.Target, "file": set["file_name"], "sha256": set["sha256"], "size": set["size"]})
 	set["message"] = m.repeated(tx, a, job.Target, set["sha256"].(string), jobID)
 	return m.set(tx, a, jobID, set)
 }

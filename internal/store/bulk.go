@@ -61,7 +61,7 @@ func (b *Bulk) Insert(rows []Row) error {
 	if err != nil {
 		return err
 	}
-	if err := b.queueInsert(changes); err != nil {
+	if err := queueInsert(b.tx, b.resource, changes); err != nil {
 		return err
 	}
 	return b.after(changes)
@@ -153,8 +153,8 @@ func updateText(table string, columns []string) string {
 
 // queueInsert queues new records. Columns that no row sets are left out; which
 // these are hardly differs between batches, so the statement stays prepared.
-func (b *Bulk) queueInsert(changes []Change) error {
-	all := b.resource.Fields
+func queueInsert(tx *db.Tx, r *catalog.Resource, changes []Change) error {
+	all := r.Fields
 	used := make([]bool, len(all))
 	values := make([]any, 0, len(changes)*len(all))
 	for _, c := range changes {
@@ -174,7 +174,7 @@ func (b *Bulk) queueInsert(changes []Change) error {
 	for i := range rows {
 		rows[i] = pick(values[i*len(all):(i+1)*len(all)], used)
 	}
-	return b.tx.Insert(b.resource.Name, columns, rows)
+	return tx.Insert(r.Name, columns, rows)
 }
 
 // pick keeps the values in use, in place.
@@ -196,7 +196,9 @@ func (b *Bulk) after(changes []Change) error {
 	for _, c := range changes {
 		c.count(b.deltas)
 	}
-	b.store.record(b.tx, b.actor, b.resource, changes)
+	if err := b.store.record(b.tx, b.actor, b.resource, changes); err != nil {
+		return err
+	}
 	return b.store.follow(b.tx, b.actor, b.resource, changes)
 }
 

@@ -29,7 +29,9 @@ func (s *Store) insert(tx *db.Tx, a actor.Actor, r *catalog.Resource, rows []Row
 	if err != nil {
 		return nil, err
 	}
-	s.queueInsert(tx, r, inOrder(r, key, changes))
+	if err := queueInsert(tx, r, inOrder(r, key, changes)); err != nil {
+		return nil, err
+	}
 	return changes, s.after(tx, a, r, changes)
 }
 
@@ -163,7 +165,9 @@ func (s *Store) after(tx *db.Tx, a actor.Actor, r *catalog.Resource, changes []C
 		return nil
 	}
 	s.tally(tx, r, changes)
-	s.record(tx, a, r, changes)
+	if err := s.record(tx, a, r, changes); err != nil {
+		return err
+	}
 	s.announce(tx, r, changes)
 	return s.follow(tx, a, r, changes)
 }
@@ -215,47 +219,11 @@ func batchRows(d *db.DB, n int) int {
 	return rows
 }
 
-// queueInsert writes the rows in statements whose sizes are powers of two, so
-// that any number of rows uses a few prepared texts.
-func (s *Store) queueInsert(tx *db.Tx, r *catalog.Resource, changes []Change) {
-	var cols []string
-	for i := range r.Fields {
-		name := r.Fields[i].Name
-		for _, c := range changes {
-			if c.After[name] != nil {
-				cols = append(cols, name)
-				break
-			}
-		}
-	}
-	queueRows(tx, r.Name, cols, len(changes), func(i int, args []any) []any {
-		for _, c := range cols {
-			args = append(args, bindable(changes[i].After[c]))
-		}
-		return args
-	})
-}
-
 func bindable(v any) any {
 	if raw, ok := v.(json.RawMessage); ok {
 		return string(raw)
 	}
 	return v
-}
-
-func queueRows(tx *db.Tx, table string, cols []string, n int, row func(i int, args []any) []any) {
-	step := batchRows(tx.DB(), len(cols))
-	for i := 0; i < n; {
-		for step > n-i {
-			step /= 2
-		}
-		args := make([]any, 0, step*len(cols))
-		for k := 0; k < step; k++ {
-			args = row(i+k, args)
-		}
-		tx.Queue(insertText(table, cols, step), args, nil)
-		i += step
-	}
 }
 
 func insertText(table string, cols []string, rows int) string {

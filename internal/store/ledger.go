@@ -2,9 +2,9 @@ package store
 
 import (
 	"holdfast/internal/actor"
+	"holdfast/internal/audit"
 	"holdfast/internal/catalog"
 	"holdfast/internal/db"
-	"holdfast/internal/query"
 )
 
 // tally queues what changes do to the resource's counters.
@@ -38,26 +38,26 @@ func (c Change) count(deltas map[string]int64) {
 	}
 }
 
-// record queues one audit row per change.
-func (s *Store) record(tx *db.Tx, a actor.Actor, r *catalog.Resource, changes []Change) {
+// record queues one row of the audit log per change.
+func (s *Store) record(tx *db.Tx, a actor.Actor, r *catalog.Resource, changes []Change) error {
 	if s.quiet || r.Name == "audit" {
-		return
+		return nil
 	}
 	if _, ok := s.cat.Get("audit"); !ok {
-		return
+		return nil
 	}
-	at := query.FormatTime(s.now())
-	cols := []string{"tenant_id", "id", "at", "actor_user_id", "key_id", "session_id", "action", "entity_type", "entity_id", "outcome", "before", "after", "address", "request_id"}
-	queueRows(tx, "audit", cols, len(changes), func(i int, args []any) []any {
-		c := changes[i]
+	at := s.Now()
+	entries := make([]audit.Entry, len(changes))
+	for i, c := range changes {
 		before, after := images(r, c)
-		who, session, address, request := orNull(a.UserID), orNull(a.SessionID), orNull(a.Address), orNull(a.RequestID)
-		if anonymous(c) {
-			who, session, address, request = nil, nil, nil, nil
-		}
-		return append(args, tenantOf(r, c.row()), newID(), at, who, orNull(a.KeyID), session, r.Name+"."+c.Op.String(),
-			r.Name, idOf(c.row()), "ok", before, after, address, request)
-	})
+		entries[i] = audit.Entry{Tenant: tenantOf(r, c.row()), At: at, By: a, Anonymous: anonymous(c), Action: r.Name + "." + c.Op.String(),
+			EntityType: r.Name, EntityID: idOf(c.row()), Before: before, After: after}
+	}
+	if len(entries) == 1 {
+		audit.Write(tx, entries[0])
+		return nil
+	}
+	return audit.WriteAll(tx, entries)
 }
 
 // anonymous reports a new record that an effect left without its maker, as an
@@ -67,16 +67,9 @@ func anonymous(c Change) bool {
 	return c.Op == Insert && signed && c.After["created_by"] == nil
 }
 
-func orNull(s string) any {
-	if s == "" {
-		return nil
-	}
-	return s
-}
-
 // images are the changed fields before and after, as JSON; values that not
 // every reader of the row may see are masked.
-func images(r *catalog.Resource, c Change) (before, after any) {
+func images(r *catalog.Resource, c Change) (before, after string) {
 	if c.Before != nil {
 		before = image(r, c.Before, c.After)
 	}

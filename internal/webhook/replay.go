@@ -8,11 +8,11 @@ import (
 	"github.com/google/uuid"
 
 	"holdfast/internal/actor"
+	"holdfast/internal/audit"
 	"holdfast/internal/db"
 	"holdfast/internal/event"
 	"holdfast/internal/fault"
 	"holdfast/internal/once"
-	"holdfast/internal/query"
 	"holdfast/internal/store"
 )
 
@@ -128,12 +128,7 @@ func (s *Service) again(ctx context.Context, a actor.Actor, id, action string, c
 }
 
 func (s *Service) audit(tx *db.Tx, a actor.Actor, id, action string, n int) {
-	details, err := json.Marshal(map[string]int{"deliveries": n})
-	if err != nil {
-		details = nil
-	}
-	tx.Queue("INSERT INTO audit (tenant_id, id, at, actor_user_id, key_id, action, entity_type, entity_id, outcome, details, address, request_id, session_id) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)",
-		[]any{a.TenantID, uuid.NewString(), query.FormatTime(s.now()), textOrNull(a.UserID), textOrNull(a.KeyID), action, "webhooks", id, "ok", string(details), textOrNull(a.Address), textOrNull(a.RequestID), textOrNull(a.SessionID)}, nil)
+	audit.Write(tx, audit.Entry{Tenant: a.TenantID, At: s.now(), By: a, Action: action, EntityType: "webhooks", EntityID: id, Details: map[string]int{"deliveries": n}})
 }
 
 func textOrNull(s string) any {

@@ -106,7 +106,8 @@ func (p *Programme) compliance(ctx context.Context, a actor.Actor, in *Complianc
 		if err := s.tell(tx, p.hooks.Tell); err != nil {
 			return err
 		}
-		return p.audit(tx, a, "compliance.check", map[string]any{"events_created": s.fresh.n, "regulations": len(s.regs)})
+		p.audit(tx, a, "compliance.check", map[string]any{"events_created": s.fresh.n, "regulations": len(s.regs)})
+		return nil
 	})
 	if err != nil {
 		return nil, err

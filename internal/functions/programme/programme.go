@@ -13,10 +13,10 @@ import (
 	"time"
 
 	"holdfast/internal/actor"
+	"holdfast/internal/audit"
 	"holdfast/internal/catalog"
 	"holdfast/internal/db"
 	"holdfast/internal/fault"
-	"holdfast/internal/query"
 	"holdfast/internal/safety"
 	"holdfast/internal/score"
 	"holdfast/internal/store"
@@ -262,15 +262,8 @@ func (p *Programme) insert(tx *db.Tx, a actor.Actor, name string, rows []store.R
 }
 
 // audit notes a verb that wrote in bulk.
-func (p *Programme) audit(tx *db.Tx, a actor.Actor, action string, details any) error {
-	row := store.Row{"at": query.FormatTime(p.now()), "action": action, "details": details}
-	for k, v := range map[string]string{"actor_user_id": a.UserID, "key_id": a.KeyID, "session_id": a.SessionID, "address": a.Address, "request_id": a.RequestID} {
-		if v != "" {
-			row[k] = v
-		}
-	}
-	_, err := p.insert(tx, a, "audit", []store.Row{row})
-	return err
+func (p *Programme) audit(tx *db.Tx, a actor.Actor, action string, details any) {
+	audit.Write(tx, audit.Entry{Tenant: a.TenantID, At: p.now(), By: a, Action: action, Details: details})
 }
 
 // notFound is the answer for an entity that the tenant does not have.

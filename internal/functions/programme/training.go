@@ -103,7 +103,8 @@ func (p *Programme) training(ctx context.Context, a actor.Actor, in *TrainingIn)
 		if err := p.keepAssignments(tx, a, out.Assignments, now); err != nil {
 			return err
 		}
-		return p.audit(tx, a, "training.auto_assign", map[string]any{"assignments_created": len(out.Assignments)})
+		p.audit(tx, a, "training.auto_assign", map[string]any{"assignments_created": len(out.Assignments)})
+		return nil
 	})
 	if err != nil {
 		return nil, err

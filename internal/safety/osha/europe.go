@@ -6,8 +6,8 @@ import (
 	"strings"
 
 	"holdfast/internal/actor"
+	"holdfast/internal/audit"
 	"holdfast/internal/db"
-	"holdfast/internal/query"
 	"holdfast/internal/safety"
 	"holdfast/internal/store"
 )
@@ -83,16 +83,10 @@ func (b *Books) absences(ctx context.Context, a actor.Actor, p Pick) ([]absence,
 
 // Audit notes that somebody took a form or file out of the log.
 func (b *Books) Audit(ctx context.Context, a actor.Actor, what string, p Pick) error {
-	r, _ := b.store.Catalog().Get("audit")
-	row := store.Row{"at": query.FormatTime(b.store.Now()), "action": "export." + strings.TrimPrefix(what, "/v1/"), "details": map[string]any{"site_id": p.Site, "year": p.Year}}
-	for k, v := range map[string]string{"actor_user_id": a.UserID, "key_id": a.KeyID, "session_id": a.SessionID, "address": a.Address, "request_id": a.RequestID} {
-		if v != "" {
-			row[k] = v
-		}
-	}
+	note := audit.Entry{Tenant: a.TenantID, At: b.store.Now(), By: a, Action: "export." + strings.TrimPrefix(what, "/v1/"), Details: map[string]any{"site_id": p.Site, "year": p.Year}}
 	err := b.store.DB().Write(ctx, store.Scope(a), func(tx *db.Tx) error {
-		_, err := b.store.InsertTx(tx, a, r, []store.Row{row})
-		return err
+		audit.Write(tx, note)
+		return nil
 	})
 	if err != nil {
 		return fmt.Errorf("osha: note the export: %w", err)
