@@ -82,6 +82,37 @@ func TestDateInZone(t *testing.T) {
 	}
 }
 
+// A zone is told by its offset, its abbreviation, the word for its region, which
+// has summer time, or its name.
+func TestZoneWords(t *testing.T) {
+	for text, want := range map[string]string{
+		"2020-09-25 00:18:59 EDT":                "2020-09-25T04:18:59Z",
+		"2018-11-09 20:56:02 EST":                "2018-11-10T01:56:02Z",
+		"2020-07-01 3:15 PM Mountain":            "2020-07-01T21:15:00Z",
+		"2020-01-01 3:15 pm mountain":            "2020-01-01T22:15:00Z",
+		"2020-07-01 3:15pm Pacific Time":         "2020-07-01T22:15:00Z",
+		"2020-07-01 15:15 Central (standard)":    "",
+		"2020-07-01 15:15 Eastern Standard Time": "2020-07-01T20:15:00Z",
+		"2020-07-01 15:15 (CEST)":                "2020-07-01T13:15:00Z",
+		"2020-07-01 15:15 Europe/Berlin":         "2020-07-01T13:15:00Z",
+		"2020-07-01T15:15:00z":                   "2020-07-01T15:15:00Z",
+		"2020-07-01 15:15 GMT":                   "2020-07-01T15:15:00Z",
+		"Jul 1, 2020 9:05 AM PST":                "2020-07-01T17:05:00Z",
+		"2020-07-01 15:15 IST":                   "",
+		"2020-07-01 15:15 Mars/Base":             "",
+		"2020-07-01 15:15 ../etc":                "",
+	} {
+		m, err := cell.Date(text)
+		got := ""
+		if err == nil {
+			got = m.In(time.UTC).Format(time.RFC3339)
+		}
+		if got != want {
+			t.Errorf("%s is %q (%v), want %q", text, got, err, want)
+		}
+	}
+}
+
 // The order of day, month and year is what the values of the column prove
 // together, never a guess. Where they have several readings there is something to
 // ask; where none has, there is nothing, and any order that they do not rule out.
@@ -176,6 +207,7 @@ func TestNumber(t *testing.T) {
 	}{
 		{"12", '.', "12"}, {"12.5", '.', "12.5"}, {"1,234.5", '.', "1234.5"}, {"12,5", ',', "12.5"}, {"1.234,5", ',', "1234.5"},
 		{"1 234,5", ',', "1234.5"}, {"1'234.5", '.', "1234.5"}, {"1\u202f234,5", ',', "1234.5"}, {"-1,234", '.', "-1234"}, {".5", '.', ".5"}, {"1,234,567", '.', "1234567"},
+		{"(12)", '.', "-12"}, {"(1,234.50)", '.', "-1234.50"}, {" ( 1.234,5 ) ", ',', "-1234.5"},
 		{"12", 0, "12"}, {"1.5", 0, "1.5"}, {"1,5", 0, "1.5"}, {"1.234,5", 0, "1234.5"}, {"0.125", 0, "0.125"},
 	} {
 		if got, err := cell.Number(c.text, c.mark); err != nil || got != c.want {
@@ -185,7 +217,7 @@ func TestNumber(t *testing.T) {
 	for _, c := range []struct {
 		text string
 		mark byte
-	}{{"1,23", '.'}, {"1.23", ','}, {"12,3456", '.'}, {"1234,567", '.'}, {",123", '.'}, {"1.5,000", '.'}, {"", '.'}, {"1,234", 0}, {"1.234", 0}, {"x", 0}} {
+	}{{"1,23", '.'}, {"1.23", ','}, {"12,3456", '.'}, {"1234,567", '.'}, {",123", '.'}, {"1.5,000", '.'}, {"", '.'}, {"1,234", 0}, {"1.234", 0}, {"x", 0}, {"(-5)", '.'}, {"()", '.'}, {"((5))", '.'}} {
 		if got, err := cell.Number(c.text, c.mark); err == nil {
 			t.Errorf("%q with %c read as %q", c.text, c.mark, got)
 		}

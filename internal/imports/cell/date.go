@@ -369,13 +369,14 @@ func monthOf(s string) int {
 }
 
 // clock reads a time of day: h:mm, with seconds, fractions, am or pm, and a
-// zone Z or +hh:mm.
+// zone: Z, +hh:mm, an abbreviation, a region's word or a name (see named).
 func clock(s string) (time.Duration, *time.Location, error) {
 	bad := errors.New("has a time of day that cannot be read")
-	body, zone, err := zoned(strings.ToLower(strings.TrimSpace(s)))
+	body, zone, err := zoned(strings.TrimSpace(s))
 	if err != nil {
 		return 0, nil, bad
 	}
+	body = strings.ToLower(body)
 	half := ""
 	for _, suffix := range []string{"am", "pm"} {
 		if b, ok := strings.CutSuffix(body, suffix); ok {
@@ -410,10 +411,12 @@ func clock(s string) (time.Duration, *time.Location, error) {
 
 // zoned takes the zone off the end of a time.
 func zoned(s string) (string, *time.Location, error) {
-	for _, z := range []string{"z", "utc", "gmt"} {
-		if b, ok := strings.CutSuffix(s, z); ok {
-			return strings.TrimSpace(b), time.UTC, nil
+	if body, word := worded(s); word != "" {
+		zone := named(word)
+		if zone == nil {
+			return "", nil, ErrDate
 		}
+		return body, zone, nil
 	}
 	i := strings.LastIndexAny(s, "+-")
 	if i < 0 {
@@ -436,6 +439,22 @@ func zoned(s string) (string, *time.Location, error) {
 		sec = -sec
 	}
 	return strings.TrimSpace(s[:i]), time.FixedZone("", sec), nil
+}
+
+// worded cuts a time at the word of its zone, which begins with a letter that
+// does not say which half of the day it is.
+func worded(s string) (body, word string) {
+	for i := 0; i < len(s); i++ {
+		switch c := s[i] | 0x20; {
+		case c < 'a' || c > 'z':
+			continue
+		case (c == 'a' || c == 'p') && i+1 < len(s) && s[i+1]|0x20 == 'm' && (i+2 == len(s) || s[i+2] == ' ' || s[i+2] == '('):
+			i++
+			continue
+		}
+		return strings.TrimRight(s[:i], " ("), s[i:]
+	}
+	return s, ""
 }
 
 func digits(s string, most int) (int, error) {

@@ -68,8 +68,12 @@ func (m *Marks) Mark() byte {
 
 // bare drops what groups digits besides dot and comma: blanks, the narrow and
 // the fixed one, and the Swiss apostrophe.
+// A number in parentheses is negative, as bookkeepers write it.
 func bare(s string) string {
 	s = strings.TrimSpace(s)
+	if n := len(s); n > 2 && s[0] == '(' && s[n-1] == ')' && !strings.ContainsAny(s[1:n-1], "()+-") {
+		s = "-" + strings.TrimSpace(s[1:n-1])
+	}
 	if !strings.ContainsAny(s, " '’\u00a0\u202f") {
 		return s
 	}
