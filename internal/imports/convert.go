@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -105,6 +106,12 @@ func (v *survey) takeCell(d *draft, c *mapped, rec *sheet.Record) {
 	case sheet.Broken:
 		d.fail(c.header, "formula", "the cell %s", text)
 		return
+	case sheet.Rounded:
+		if !number(c.field) {
+			d.fail(c.header, "rounded", "%s is a number of more than 15 digits, of which a spreadsheet keeps 15: format the column as text and enter it again", clip(text, 80))
+			return
+		}
+		fallthrough
 	case sheet.Exact:
 		if c.mark != '.' {
 			exact := *c
@@ -121,6 +128,10 @@ func (v *survey) take(d *draft, c *mapped, text string) {
 		return
 	}
 	f := c.field
+	if names(f) && exponent.MatchString(strings.TrimSpace(text)) {
+		d.fail(c.header, "rounded", "%s is what a spreadsheet made of a longer number: format the column as text and enter it again", clip(strings.TrimSpace(text), 80))
+		return
+	}
 	if f.Ref != "" {
 		d.refs = append(d.refs, reference{c, nameIn(text)})
 		return
@@ -131,6 +142,16 @@ func (v *survey) take(d *draft, c *mapped, text string) {
 		return
 	}
 	d.row[f.Name] = value
+}
+
+// exponent is how spreadsheet programs show a number that is too long for them:
+// 3.76104E+17.
+var exponent = regexp.MustCompile(`^-?[0-9]([.,][0-9]+[eE]\+?|[eE]\+)[0-9]{2,}$`)
+
+// names reports a field whose texts are names of something, in whose place a
+// rounded number would be another name.
+func names(f *catalog.Field) bool {
+	return f.Ref != "" || f.Type == catalog.Array || f.Type == catalog.Text && f.Format != catalog.Plain && len(f.OneOf) == 0
 }
 
 // nameIn is the name of a record that a cell holds.

@@ -314,7 +314,7 @@ func measuredBelow(rows []sheet.Record, i int) bool {
 // measured reports a number or a date, however it is written.
 func measured(rec *sheet.Record, i int) bool {
 	text := rec.Cells[i]
-	if rec.Kind(i) == sheet.Exact {
+	if rec.Kind(i) == sheet.Exact || rec.Kind(i) == sheet.Rounded {
 		return true
 	}
 	_, dot := cell.Number(text, '.')

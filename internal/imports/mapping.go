@@ -42,9 +42,7 @@ func parseMapping(t *target, raw json.RawMessage) (map[string]place, error) {
 		if err != nil {
 			return nil, err
 		}
-		if p != (place{}) {
-			out[name] = p
-		}
+		out[name] = p // the zero place leaves the field out
 	}
 	return out, nil
 }
@@ -133,30 +131,52 @@ func arrange(t *target, first []string, given map[string]place, headed bool) (*l
 	case !headed:
 		err = question("mapping", "the file has no header: say by its number which column is which")
 	default:
-		err = l.guess(t)
+		if err = l.guess(t, nil); err == nil && len(l.cols) == 0 {
+			err = l.strange(t)
+		}
 	}
 	if err != nil {
 		return nil, err
 	}
+	l.settle()
+	return l, nil
+}
+
+// settle puts the columns in the order of the file and lists those that give
+// nothing.
+func (l *layout) settle() {
 	slices.SortFunc(l.cols, func(a, b mapped) int { return a.index - b.index })
 	used := map[int]bool{}
 	for _, c := range l.cols {
 		used[c.index] = true
 	}
+	l.ignored = nil
 	for i, h := range l.headers {
 		if !used[i] && h != "" {
 			l.ignored = append(l.ignored, h)
 		}
 	}
-	return l, nil
+}
+
+// supplement recognises the other columns of a file whose mapping answers a
+// question about some: a mapping is complete if it has what records need.
+func (l *layout) supplement(t *target, s Settings, given map[string]place) error {
+	if len(l.missing(t, s)) == 0 {
+		return nil
+	}
+	if err := l.guess(t, given); err != nil {
+		return err
+	}
+	l.settle()
+	return nil
 }
 
 // follow places columns as the caller said.
 func (l *layout) follow(t *target, given map[string]place, headed bool) error {
 	for i := range t.columns {
 		c := &t.columns[i]
-		p, ok := given[c.name]
-		if !ok {
+		p := given[c.name]
+		if p == (place{}) {
 			continue
 		}
 		at, err := l.find(c.name, p, headed)
@@ -202,11 +222,15 @@ func (l *layout) find(name string, p place, headed bool) (int, error) {
 }
 
 // guess matches headers to columns by name, label and synonyms, the closest
-// first; two headers that match equally well are a question.
-func (l *layout) guess(t *target) error {
+// first; two headers that match equally well are a question. What was given
+// stays as it is.
+func (l *layout) guess(t *target, given map[string]place) error {
 	type match struct{ index, rank int }
 	best := map[int]match{} // target column -> file column
 	taken := map[int]int{}  // file column -> target column
+	for _, c := range l.cols {
+		taken[c.index] = -1
+	}
 	folds := make([]string, len(l.headers))
 	for i, h := range l.headers {
 		folds[i] = cell.Fold(h)
@@ -214,7 +238,8 @@ func (l *layout) guess(t *target) error {
 	for rank := 0; rank < maxRank(t); rank++ {
 		for ci := range t.columns {
 			c := &t.columns[ci]
-			if _, done := best[ci]; done || rank >= len(c.fold) {
+			_, told := given[c.name]
+			if _, done := best[ci]; done || told || rank >= len(c.fold) {
 				continue
 			}
 			for i, f := range folds {
@@ -231,11 +256,6 @@ func (l *layout) guess(t *target) error {
 			}
 		}
 	}
-	if len(best) == 0 {
-		f := question("mapping", "none of the file's columns is known for %s: choose another kind of record, or say in the mapping which column is which; if the first row is data and no header, say so and tell the columns by their numbers; if the header is not where it was looked for, say on which line it is", spoken(t.name))
-		f.Details, f.Hint = "columns of the file: "+strings.Join(l.headers, ", "), "mapping; options.header: false; options.header_row"
-		return f
-	}
 	for ci := range t.columns {
 		if b, ok := best[ci]; ok {
 			how := "name"
@@ -246,6 +266,15 @@ func (l *layout) guess(t *target) error {
 		}
 	}
 	return nil
+}
+
+// strange asks about a file none of whose columns is known.
+func (l *layout) strange(t *target) error {
+	f := question("mapping", "none of the file's columns is known for %s: choose another kind of record, or say in the mapping which column is which; "+
+		"if the first row is data and no header, say so and tell the columns by their numbers; "+
+		"if the header is not where it was looked for, say on which line it is", spoken(t.name))
+	f.Details, f.Hint = "columns of the file: "+strings.Join(l.headers, ", "), "mapping; options.header: false; options.header_row"
+	return f
 }
 
 func maxRank(t *target) int {
@@ -288,14 +317,7 @@ func (l *layout) complete(t *target, s Settings) error {
 	if s.Mode == ModeUpdate && !t.keyed() {
 		return question("options.mode", "%s are never changed, only added: use the mode insert", spoken(t.name))
 	}
-	need := l.needs(t, s.Mode)
-	var missing []string
-	for i := range t.columns {
-		name := t.columns[i].name
-		if need[name] && l.column(name) == nil && s.Defaults[name] == "" {
-			missing = append(missing, name)
-		}
-	}
+	missing := l.missing(t, s)
 	if len(missing) == 0 {
 		return nil
 	}
@@ -309,6 +331,19 @@ func (l *layout) complete(t *target, s Settings) error {
 		f.At("mapping."+name, "no column gives it")
 	}
 	return f
+}
+
+// missing lists what records cannot do without and no column or default gives.
+func (l *layout) missing(t *target, s Settings) []string {
+	need := l.needs(t, s.Mode)
+	var out []string
+	for i := range t.columns {
+		name := t.columns[i].name
+		if need[name] && l.column(name) == nil && s.Defaults[name] == "" {
+			out = append(out, name)
+		}
+	}
+	return out
 }
 
 // called is a column in a sentence to somebody who maps it: its label, and the

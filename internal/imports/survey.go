@@ -105,7 +105,10 @@ func look(f upload, t *target, s Settings, given map[string]place) (*survey, err
 	if given, err = v.recall(f, first.Cells, given); err != nil {
 		return nil, err
 	}
-	if v.layout, err = arrange(t, first.Cells, given, v.headed); err == nil {
+	if v.layout, err = arrange(t, first.Cells, given, v.headed); err == nil && given != nil && v.headed {
+		err = v.layout.supplement(t, s, given)
+	}
+	if err == nil {
 		v.withhold(f.role)
 		err = v.layout.complete(t, s)
 	}

@@ -55,6 +55,9 @@ func (p *parser) param(key, value string) (err error) {
 		if err = p.once(key); err == nil {
 			p.req.Columns, err = s.names()
 		}
+		if len(p.req.Columns) == 0 {
+			p.req.Columns = nil // those of the body
+		}
 		return err
 	case "on_conflict":
 		if err = p.once(key); err == nil {

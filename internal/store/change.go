@@ -1,8 +1,10 @@
 package store
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -49,14 +51,25 @@ func (s *Store) prepare(tx *db.Tx, a actor.Actor, r *catalog.Resource, rows []Ro
 		return nil, err
 	}
 	if err := s.before(tx, a, r, changes); err != nil {
-		return nil, err
+		// A rule says little of a record that lacks what it cannot do without.
+		return nil, cmp.Or(lacking(r, changes, false), err)
 	}
+	return changes, lacking(r, changes, true)
+}
+
+// lacking refuses the first new record without a value in a required field, or
+// only in one that a caller sets.
+func lacking(r *catalog.Resource, changes []Change, kept bool) error {
 	for i := range changes {
-		if err := refused(missing(r, changes[i].After), rowNumber(i, len(changes))); err != nil {
-			return nil, err
+		errs := slices.DeleteFunc(missing(r, changes[i].After), func(e *fault.Error) bool {
+			f, _ := r.Field(e.Fields[0].Name)
+			return f.ReadOnly && !kept
+		})
+		if err := refused(errs, rowNumber(i, len(changes))); err != nil {
+			return err
 		}
 	}
-	return changes, nil
+	return nil
 }
 
 func rowNumber(i, n int) int {

@@ -2,6 +2,8 @@ package store
 
 import (
 	"encoding/json"
+	"maps"
+	"slices"
 	"strconv"
 
 	"github.com/google/uuid"
@@ -80,7 +82,7 @@ func (s *Store) check(r *catalog.Resource, row Row, op Op) (Row, []*fault.Error)
 
 // strangers refuses the names that are no fields.
 func strangers(r *catalog.Resource, row Row) (errs []*fault.Error) {
-	for k := range row {
+	for _, k := range slices.Sorted(maps.Keys(row)) {
 		if _, ok := r.Field(k); !ok {
 			errs = append(errs, fault.New(fault.Invalid, "PGRST204", "%q has no column %q", r.Name, k).At(k, "unknown column"))
 		}

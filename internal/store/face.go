@@ -78,6 +78,9 @@ func (s *Store) Update(ctx context.Context, a actor.Actor, w *query.Write) (*Res
 		if err != nil {
 			return nil, err
 		}
+		if len(set) == 0 { // nothing to change: no row is changed, as PostgREST has it
+			return s.represent(tx, a, w, &Result{Status: Done}, nil)
+		}
 		rows, err := s.matching(tx, w)
 		if err != nil {
 			return nil, err
@@ -221,7 +224,7 @@ func (s *Store) patch(a actor.Actor, w *query.Write, g catalog.Grant) (Row, erro
 	if len(w.Body.Rows) == 0 {
 		return Row{}, nil
 	}
-	for k := range w.Body.Rows[0] {
+	for _, k := range w.Body.Columns {
 		f, _ := w.Resource.Field(k)
 		switch {
 		case f.ReadOnly:
@@ -258,7 +261,22 @@ func (s *Store) matching(tx *db.Tx, w *query.Write) ([]Row, error) {
 		return nil, fault.New(fault.Conflict, "HF008", "the record was changed by somebody else").
 			With(fmt.Sprintf("version %d was expected, it is %v", w.IfVersion, rows[0]["version"]), "read it again")
 	}
-	return rows, nil
+	return rows, oneTenant(w.Resource, rows)
+}
+
+// oneTenant refuses a change by a service key that meets two tenants' records of
+// one id: only one of them can be meant.
+func oneTenant(r *catalog.Resource, rows []Row) error {
+	tenants := make(map[string]string, len(rows))
+	for _, row := range rows {
+		id, tenant := idOf(row), tenantOf(r, row)
+		if other, met := tenants[id]; met && other != tenant {
+			return fault.New(fault.Conflict, "21000", "id %s is that of a record of %s in two tenants", id, r.Name).
+				With("tenants "+other+" and "+tenant, "say which is meant: tenant_id=eq.<id>").At("tenant_id", "is needed beside the id")
+		}
+		tenants[id] = tenant
+	}
+	return nil
 }
 
 func rowsOf(changes []Change) []Row {

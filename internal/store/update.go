@@ -32,9 +32,10 @@ func (s *Store) apply(a actor.Actor, r *catalog.Resource, row, set Row, may righ
 	for k, v := range row {
 		c.After[k] = v
 	}
-	for k, v := range set {
-		f, ok := r.Field(k)
-		if !ok {
+	for i := range r.Fields { // in one order: of several refusals it is always the same
+		f, k := &r.Fields[i], r.Fields[i].Name
+		v, given := set[k]
+		if !given {
 			continue
 		}
 		if !may.server {

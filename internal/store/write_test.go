@@ -570,3 +570,88 @@ func TestCSVFormulas(t *testing.T) {
 		k.want(k.get(m, path), was)
 	})
 }
+
+// What is missing is told before any rule says what is wrong with the rest, in
+// one order, and the same on both engines.
+func TestMissingIsToldFirst(t *testing.T) {
+	rule := func(*db.Tx, actor.Actor, *store.Store, []store.Change) error {
+		return fault.New(fault.Invalid, "HF999", "a rule")
+	}
+	rules := store.Effects{Before: map[string]store.Effect{}}
+	for _, r := range catalog.Default().All() {
+		if !r.Root {
+			rules.Before[r.Name] = rule
+		}
+	}
+	answers := map[string]map[string]bool{}
+	eachWith(t, catalog.Default(), rules, func(t *testing.T, k *kit) {
+		for _, r := range k.cat.All() {
+			if _, ok := catalog.Find(r.Access.Create, actor.Owner); !ok || r.Root {
+				continue
+			}
+			a := k.do(as(north, actor.Owner), "POST", r.Name, "", "{}")
+			if a.err == nil {
+				continue
+			}
+			if answers[r.Name] == nil {
+				answers[r.Name] = map[string]bool{}
+			}
+			answers[r.Name][fmt.Sprint(a.err.Code, a.err.Msg, a.err.Fields)] = true
+			if required := given(r); (a.err.Code == "23502") != (len(required) > 0) {
+				t.Errorf("%s needs %v and answers %s %s", r.Name, required, a.err.Code, a.err.Msg)
+			}
+		}
+	})
+	for name, all := range answers {
+		if len(all) > 1 {
+			t.Errorf("%s answers differently: %v", name, all)
+		}
+	}
+}
+
+// given lists the fields that a caller has to give.
+func given(r *catalog.Resource) (out []string) {
+	for _, f := range r.Fields {
+		common := f.Name == "id" || f.Name == "tenant_id"
+		if f.Required && f.Default == "" && !f.ReadOnly && !common && f.Format != catalog.Number && (r.States == nil || r.States.Field != f.Name) {
+			out = append(out, f.Name)
+		}
+	}
+	return out
+}
+
+// A change of nothing changes no row.
+func TestPatchOfNothing(t *testing.T) {
+	each(t, func(t *testing.T, k *kit) {
+		fixture(k)
+		m := as(north, actor.Manager)
+		before := k.get(m, "zones")
+		k.want(string(k.must(m, "PATCH", "zones?code=not.is.null", "return=representation", `{}`).Body), "[]")
+		k.want(k.get(m, "zones"), before)
+		// columns= without a name means those of the body
+		k.must(m, "POST", "zones?columns=", "", `{"code":"COL","name":"n"}`)
+		for range 20 {
+			a := k.do(m, "PATCH", "zones?code=eq.COL", "", `{"version":9,"utilization":3,"load_units":2,"created_by":null}`)
+			if a.err == nil || a.err.Code != "428C9" || !strings.Contains(a.err.Msg, `"created_by"`) {
+				t.Fatalf("%+v", a.err)
+			}
+		}
+	})
+}
+
+// A service key without a tenant says which tenant's record it means.
+func TestIdOfTwoTenants(t *testing.T) {
+	each(t, func(t *testing.T, k *kit) {
+		for _, tenant := range []string{north, south} {
+			k.must(as(tenant, actor.Manager), "POST", "zones", "", `{"id":"`+id(7)+`","code":"TWO","name":"n"}`)
+		}
+		for _, method := range []string{"PATCH", "DELETE"} {
+			a := k.do(serviceKey, method, "zones?id=eq."+id(7), "", `{"name":"m"}`)
+			if a.err == nil || a.err.Code != "21000" || !strings.Contains(a.err.Msg, id(7)) {
+				t.Errorf("%s: %v", method, a)
+			}
+		}
+		k.must(serviceKey, "PATCH", "zones?id=eq."+id(7)+"&tenant_id=eq."+south, "", `{"name":"m"}`)
+		k.want(k.get(serviceKey, "zones?select=name&order=tenant_id"), `[{"name":"n"},{"name":"m"}]`)
+	})
+}

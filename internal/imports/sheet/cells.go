@@ -278,6 +278,9 @@ func (g *grid) numeric(style, s string) ([]byte, Kind) {
 			return []byte(text), Written
 		}
 	}
+	if math.Abs(f) >= 1e15 {
+		return long(s)
+	}
 	// A workbook's numbers have 15 digits; what a double has more is noise.
 	f, err = strconv.ParseFloat(strconv.FormatFloat(f, 'g', 15, 64), 64)
 	if err != nil {
@@ -287,6 +290,16 @@ func (g *grid) numeric(style, s string) ([]byte, Kind) {
 		return strconv.AppendFloat(nil, f, 'e', -1, 64), Exact
 	}
 	return strconv.AppendFloat(nil, f, 'f', -1, 64), Exact
+}
+
+// long is a number of more than 15 digits. One that is written out digit by
+// digit is as the program meant it; what a spreadsheet program has written with
+// an exponent it has rounded.
+func long(s string) ([]byte, Kind) {
+	if digits := strings.TrimPrefix(s, "-"); strings.Trim(digits, "0123456789") == "" {
+		return []byte(s), Exact
+	}
+	return []byte(s), Rounded
 }
 
 // serial writes the date of a serial number as ISO 8601. Day 60 of the 1900

@@ -40,6 +40,7 @@ const (
 	Written Kind = iota // as a person wrote it: numbers and dates in the manner of a country
 	Exact               // as a program wrote it: a number with a point, true, false
 	Broken              // there is no value; the text says why
+	Rounded             // a number of more digits than the program that wrote it keeps
 )
 
 // Kind returns the kind of cell i.
