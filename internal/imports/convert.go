@@ -108,7 +108,7 @@ func (v *survey) takeCell(d *draft, c *mapped, rec *sheet.Record) {
 		return
 	case sheet.Rounded:
 		if !number(c.field) {
-			d.fail(c.header, "rounded", "%s is a number of more than 15 digits, of which a spreadsheet keeps 15: format the column as text and enter it again", clip(text, 80))
+			d.fail(c.header, "rounded", "%s is a number of more than 15 digits, of which a spreadsheet keeps 15: %s", clip(text, 80), enterAsText)
 			return
 		}
 		fallthrough
@@ -129,7 +129,7 @@ func (v *survey) take(d *draft, c *mapped, text string) {
 	}
 	f := c.field
 	if names(f) && exponent.MatchString(strings.TrimSpace(text)) {
-		d.fail(c.header, "rounded", "%s is what a spreadsheet made of a longer number: format the column as text and enter it again", clip(strings.TrimSpace(text), 80))
+		d.fail(c.header, "rounded", "%s is what a spreadsheet made of a longer number: %s", clip(strings.TrimSpace(text), 80), enterAsText)
 		return
 	}
 	if f.Ref != "" {
@@ -147,6 +147,8 @@ func (v *survey) take(d *draft, c *mapped, text string) {
 // exponent is how spreadsheet programs show a number that is too long for them:
 // 3.76104E+17.
 var exponent = regexp.MustCompile(`^-?[0-9]([.,][0-9]+[eE]\+?|[eE]\+)[0-9]{2,}$`)
+
+const enterAsText = "format the column as text and enter it again"
 
 // names reports a field whose texts are names of something, in whose place a
 // rounded number would be another name.
