@@ -2,6 +2,7 @@ package app_test
 
 import (
 	"net/http"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -193,5 +194,130 @@ func TestFiftyConfirmTen(t *testing.T) {
 		if err != nil || len(found) == 0 {
 			t.Errorf("verify finds nothing where reserved was changed: %v %v", found, err)
 		}
+	})
+}
+
+// released confirms an order and releases its picks as one list.
+func (g *goods) released(order string) (list string, lines []string) {
+	g.t.Helper()
+	g.say("confirm_order", map[string]any{"order_id": order}, 200, nil)
+	var out struct {
+		Lists []struct{ ID string } `json:"pick_lists"`
+		Lines []struct{ ID string }
+	}
+	g.say("release_picks", map[string]any{"order_ids": []string{order}}, 200, &out)
+	for _, l := range out.Lines {
+		lines = append(lines, l.ID)
+	}
+	return out.Lists[0].ID, lines
+}
+
+// Nothing is picked from an empty dock; one's own reserved goods are, and the
+// promise moves to the staging lane with them, by a verb or a change of state.
+func TestPicksMoveGoods(t *testing.T) {
+	testkit.Run(t, func(t *testing.T, k *testkit.Kit) {
+		g := newGoods(t, k, map[string]any{})
+		dock := insertID(t, k, g.as, "zones", map[string]any{"code": "G-DOCK", "name": "Dock", "kind": "dock"})
+		bare := insertID(t, k, g.as, "pick_lists", map[string]any{})
+		line := insertID(t, k, g.as, "pick_lines", map[string]any{"pick_list_id": bare, "seq": 1, "zone_id": dock, "item_id": g.item, "qty": 99999,
+			"to_zone_id": g.lane})
+		patch := func(path string, set map[string]any, want int) {
+			t.Helper()
+			if r := k.Call(testkit.Request{Method: "PATCH", Path: "/v1/" + path, As: g.as, Body: set}); r.Status != want {
+				t.Errorf("%s %v: %d %s, want %d", path, set, r.Status, r.Body, want)
+			}
+		}
+		patch("pick_lists/"+bare, map[string]any{"status": "released"}, 200)
+		g.say("pick_line", map[string]any{"pick_line_id": line, "quantity": 99999}, 409, nil)
+		patch("pick_lines/"+line, map[string]any{"status": "picked"}, 409)
+
+		bin := g.bin("G-A", 10, "")
+		order, ol := g.order(6)
+		list, lines := g.released(order)
+		g.is("orders?select=status,stage&id=eq."+order, `[{"status":"confirmed","stage":"allocated"}]`)
+		in := map[string]any{"pick_line_id": lines[0], "quantity": 4, "zone_scan": "G-B", "to_zone_id": g.lane}
+		for name, bad := range map[string]map[string]any{"HF025": {"zone_scan": "G-B"}, "HF022": {"zone_scan": "G-A", "quantity": 7}} {
+			for m, v := range bad {
+				in[m] = v
+			}
+			if r := g.say("pick_line", in, 409, nil); !strings.Contains(string(r.Body), name) {
+				t.Errorf("want %s: %s", name, r.Body)
+			}
+		}
+		in["zone_scan"], in["quantity"], in["item_scan"] = "G-A", 4, "G-1"
+		g.say("pick_line", in, 200, nil)
+		g.is("reservations?select=zone_id,quantity,picked&state=eq.active&order=quantity&order_line_id=eq."+ol,
+			`[{"zone_id":"`+bin+`","quantity":2,"picked":false},{"zone_id":"`+g.lane+`","quantity":4,"picked":true}]`)
+		g.is("stock_levels?select=zone_id,quantity,reserved&quantity=gt.0&order=quantity&item_id=eq."+g.item,
+			`[{"zone_id":"`+g.lane+`","quantity":4,"reserved":4},{"zone_id":"`+bin+`","quantity":6,"reserved":2}]`)
+		g.is("orders?select=status,stage,qty_picked&id=eq."+order, `[{"status":"in_progress","stage":"picking","qty_picked":4}]`)
+		patch("pick_lines/"+lines[0], map[string]any{"status": "picked", "qty_picked": 6}, 200)
+		g.is("orders?select=stage,qty_allocated,qty_picked&id=eq."+order, `[{"stage":"picked","qty_allocated":6,"qty_picked":6}]`)
+		g.is("pick_lists?select=status&id=eq."+list, `[{"status":"completed"}]`)
+		g.is("items?select=on_hand,available&id=eq."+g.item, `[{"on_hand":10,"available":4}]`)
+		g.say("unpick", map[string]any{"pick_line_id": lines[0], "quantity": 1, "to_zone_id": bin}, 200, nil)
+		g.is("orders?select=stage,qty_allocated,qty_picked&id=eq."+order, `[{"stage":"picking","qty_allocated":5,"qty_picked":5}]`)
+		g.is("items?select=on_hand,available&id=eq."+g.item, `[{"on_hand":10,"available":5}]`)
+		verified(t, k)
+	})
+}
+
+// A bin that holds 8 of 10 gives back 2, is to be counted, and another bin is
+// promised in its place, with a line on the same list.
+func TestShortPick(t *testing.T) {
+	testkit.Run(t, func(t *testing.T, k *testkit.Kit) {
+		g := newGoods(t, k, map[string]any{})
+		first := g.bin("G-A", 10, "")
+		second := g.bin("G-B", 10, "")
+		order, line := g.order(10)
+		list, lines := g.released(order)
+		var out struct {
+			Released    float64
+			Reallocated []struct {
+				Zone     string `json:"zone_id"`
+				Quantity float64
+			}
+			Next struct{ ID string } `json:"next_line"`
+		}
+		g.say("short_pick", map[string]any{"pick_line_id": lines[0], "found": 10, "reason": "torn"}, 409, nil)
+		g.say("short_pick", map[string]any{"pick_line_id": lines[0], "found": 8, "reason": "torn", "to_zone_id": g.lane}, 200, &out)
+		if out.Released != 2 || len(out.Reallocated) != 1 || out.Reallocated[0].Zone != second || out.Reallocated[0].Quantity != 2 {
+			t.Errorf("short: %+v", out)
+		}
+		if _, ok := k.App.Store.Catalog().Get("count_tasks"); ok {
+			g.is("count_tasks?select=status,blind&zone_id=eq."+first, `[{"status":"open","blind":true}]`)
+		}
+		g.is("pick_lists?select=status&id=eq."+list, `[{"status":"in_progress"}]`)
+		g.is("orders?select=stage,qty_allocated,qty_picked&id=eq."+order, `[{"stage":"picking","qty_allocated":10,"qty_picked":8}]`)
+		g.say("pick_line", map[string]any{"pick_line_id": out.Next.ID, "quantity": 2, "to_zone_id": g.lane}, 200, nil)
+		g.is("order_lines?select=qty_allocated,qty_picked&id=eq."+line, `[{"qty_allocated":10,"qty_picked":10}]`)
+		g.is("pick_lists?select=status&id=eq."+list, `[{"status":"completed"}]`)
+		verified(t, k)
+	})
+}
+
+// The picker of the demonstration has a list to work off.
+func TestDemoPickList(t *testing.T) {
+	testkit.Run(t, func(t *testing.T, k *testkit.Kit) {
+		op := who(actor.Operator)
+		var lists []struct{ ID string }
+		k.Get(op, "/v1/pick_lists?select=id&status=eq.released").JSON(t, &lists)
+		if len(lists) == 0 {
+			t.Fatal("the operator has no open list")
+		}
+		var out struct {
+			Lines []struct {
+				ID  string
+				Qty float64
+			}
+		}
+		say(t, k, op, "claim_pick_list", map[string]any{"pick_list_id": lists[0].ID}, 200, &out)
+		for _, l := range out.Lines {
+			say(t, k, op, "pick_line", map[string]any{"pick_line_id": l.ID, "quantity": l.Qty}, 200, nil)
+		}
+		if len(out.Lines) == 0 || counted(t, k, "pick_lists WHERE id = '"+lists[0].ID+"' AND status = 'completed'") != 1 {
+			t.Errorf("the list of %d lines is not completed", len(out.Lines))
+		}
+		verified(t, k)
 	})
 }

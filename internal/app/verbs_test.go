@@ -25,6 +25,11 @@ deallocate_order  x     x     x       -      -        -      -
 hold_order        x     x     x       -      -        -      -
 resume_order      x     x     x       -      -        -      -
 cancel_order      x     x     x       -      -        -      -
+release_picks     x     x     x       -      -        -      -
+claim_pick_list   x     x     x       -      x        -      -
+pick_line         x     x     x       -      x        -      -
+short_pick        x     x     x       -      x        -      -
+unpick            x     x     x       -      x        -      -
 `
 
 // Every verb refuses in the order 404, 405, 401, 403, then the body, in the

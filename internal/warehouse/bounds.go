@@ -59,10 +59,11 @@ const stockValue = "items.stock_value"
 
 // queueWorth queues reading the value of a tenant's stock.
 func queueWorth(tx *db.Tx, tenant string, into *decimal.Dec) {
-	tx.Queue("SELECT CAST(COALESCE(SUM(delta), 0) AS bigint) FROM counters WHERE tenant_id = $1 AND name = $2", []any{tenant, stockValue}, func(r *db.Row) error {
-		*into = r.Dec(0)
-		return nil
-	})
+	tx.Queue("SELECT CAST(COALESCE(SUM(delta), 0) AS bigint) FROM counters WHERE tenant_id = $1 AND name = $2", []any{tenant, stockValue},
+		func(r *db.Row) error {
+			*into = r.Dec(0)
+			return nil
+		})
 }
 
 // affordable refuses a rise of the value of a tenant's stock past maxTotal.

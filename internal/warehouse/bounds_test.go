@@ -160,7 +160,8 @@ func TestRecountOutlivesBrokenTotals(t *testing.T) {
 		for _, d := range diffs {
 			told[d.What] = true
 		}
-		for _, want := range []string{"counter items.stock_value passes the number range: it", "item " + f.bolt + " stock_value", "zone " + f.area + " load_units"} {
+		for _, want := range []string{"counter items.stock_value passes the number range: it", "item " + f.bolt + " stock_value", "zone " + f.area +
+			" load_units"} {
 			if !told[want] {
 				t.Errorf("%q is not among %v, %v", want, diffs, err)
 			}

@@ -73,7 +73,8 @@ func history(k *kit, f floor, lots, zones []string, rnd *rand.Rand) {
 		case 0:
 			err = k.change("zones", any1(f.bin, f.other), store.Row{"parent_id": any1(f.area, f.aisle), "max_capacity": decimal.FromInt(rnd.Int64N(20))})
 		case 1:
-			err = k.change("items", any1(f.bolt, f.drum), store.Row{"capacity_units": decimal.Dec(rnd.Int64N(40000)), "unit_cost": decimal.Dec(rnd.Int64N(90000)), "reorder_point": decimal.FromInt(rnd.Int64N(9))})
+			err = k.change("items", any1(f.bolt, f.drum), store.Row{"capacity_units": decimal.Dec(rnd.Int64N(40000)),
+				"unit_cost": decimal.Dec(rnd.Int64N(90000)), "reorder_point": decimal.FromInt(rnd.Int64N(9))})
 		default:
 			rows := make([]store.Row, 1+rnd.IntN(5))
 			for i := range rows {

@@ -67,6 +67,8 @@ func TestPickLists(t *testing.T) {
 	each(t, func(k *kit) {
 		f := build(k)
 		w := k.add("workers", store.Row{"employee_no": "1", "name": "Ada"})
+		k.add("zones", store.Row{"code": "LANE", "name": "Lane", "kind": "staging"})
+		k.add("stock_movements", store.Row{"type": "receipt", "item_id": f.bolt, "to_zone_id": f.bin, "quantity": "5"})
 		p := k.add("pick_lists", store.Row{"assigned_worker_id": w})
 		line := func(seq int) string {
 			return k.add("pick_lines", store.Row{"pick_list_id": p, "seq": seq, "zone_id": f.bin, "item_id": f.bolt, "qty": "3"})
@@ -85,11 +87,12 @@ func TestPickLists(t *testing.T) {
 
 		k.refused(k.change("pick_lists", p, store.Row{"status": "completed"}), "HF006")
 		k.refused(k.change("pick_lines", b, store.Row{"status": "picked", "qty_picked": "2"}), "23514")
-		k.set("pick_lines", b, store.Row{"status": "short", "qty_picked": "2"})
+		k.refused(k.change("pick_lines", b, store.Row{"status": "picked"}), "HF002")
 		other := k.add("workers", store.Row{"employee_no": "2", "name": "Bo"})
 		k.set("pick_lists", p, store.Row{"assigned_worker_id": other})
 		k.is("pick_lines", b, "assigned_worker_id", other)
-		k.set("pick_lists", p, store.Row{"status": "completed"})
+		k.set("pick_lines", b, store.Row{"status": "short", "qty_picked": "2"})
+		k.is("pick_lists", p, "status", "completed")
 		k.is("pick_lists", p, "completed_at", "2026-03-01T12:00:00.000000Z")
 
 		gone := k.add("pick_lists", store.Row{})

@@ -69,7 +69,7 @@ type pickList struct{ number, status, worker string }
 func pickListsOf(tx *db.Tx, tenant string, changes []store.Change) (map[string]pickList, error) {
 	var ids set
 	for _, c := range changes {
-		if c.Op == store.Insert || altered(c, "status") {
+		if c.Op == store.Insert || altered(c, "status") || altered(c, "qty_picked") {
 			ids.add(text(c.After, "pick_list_id"))
 		}
 	}
@@ -101,7 +101,36 @@ func derivePickLines(tx *db.Tx, a actor.Actor, s *store.Store, changes []store.C
 				return err
 			}
 			l["picked_at"], l["picked_by"] = query.FormatTime(s.Now()), null(a.UserID)
+		case altered(c, "qty_picked"):
+			if err := partly(c, lists[text(l, "pick_list_id")]); err != nil {
+				return err
+			}
 		}
+	}
+	return nil
+}
+
+// partly holds a change of what was picked, without a change of state, to what
+// can be: a part more of an open line.
+func partly(c store.Change, list pickList) error {
+	had, has, qty := dec(c.Before, "qty_picked"), dec(c.After, "qty_picked"), dec(c.After, "qty")
+	switch {
+	case has < had && dec(c.Before, "qty")-qty == had-has: // put back
+		return nil
+	case has < had:
+		return fault.New(fault.Conflict, CodeOrder, "goods that were picked are put back with the verb unpick").At("qty_picked", "cannot fall")
+	case has > qty:
+		return fault.New(fault.Conflict, CodeOver, "line %v asks for %s", c.After["seq"], qty).At("qty_picked", "is more than the line asks for")
+	case c.After["status"] != "pending":
+		return notReady("line %v is %s", c.After["seq"], text(c.After, "status")).At("qty_picked", "the line is closed")
+	}
+	return open(list)
+}
+
+// open refuses a list that is not released.
+func open(list pickList) error {
+	if list.status != "released" && list.status != "in_progress" {
+		return notReady("pick list %s is %s; only a released one is picked", list.number, list.status)
 	}
 	return nil
 }
@@ -109,8 +138,8 @@ func derivePickLines(tx *db.Tx, a actor.Actor, s *store.Store, changes []store.C
 // picked holds a line's quantity to its state: all of it when picked, less
 // when short.
 func picked(l store.Row, list pickList) error {
-	if list.status != "released" && list.status != "in_progress" {
-		return notReady("pick list %s is %s; only a released one is picked", list.number, list.status)
+	if err := open(list); err != nil {
+		return err
 	}
 	if l["status"] == "short" {
 		if dec(l, "qty_picked") >= dec(l, "qty") {
@@ -132,7 +161,7 @@ func picked(l store.Row, list pickList) error {
 func startPickLists(tx *db.Tx, a actor.Actor, s *store.Store, changes []store.Change) error {
 	var ids set
 	for _, c := range changes {
-		if c.Op == store.Update && (turned(c, "status", "picked") || turned(c, "status", "short")) {
+		if c.Op == store.Update && (altered(c, "qty_picked") || turned(c, "status", "picked") || turned(c, "status", "short")) {
 			ids.add(text(c.After, "pick_list_id"))
 		}
 	}

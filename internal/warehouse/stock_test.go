@@ -58,7 +58,8 @@ func TestMovementsKeepStock(t *testing.T) {
 		k.is("zones", f.other, "load_units", "3.5")
 		k.is("zones", f.area, "load_units", "8")
 
-		k.add("stock_movements", store.Row{"type": "status_change", "item_id": f.bolt, "from_zone_id": f.bin, "to_zone_id": f.bin, "to_status": "damaged", "quantity": "4"})
+		k.add("stock_movements", store.Row{"type": "status_change", "item_id": f.bolt, "from_zone_id": f.bin, "to_zone_id": f.bin, "to_status": "damaged",
+			"quantity": "4"})
 		k.is("items", f.bolt, "on_hand", "8")
 		k.is("items", f.bolt, "available", "4")
 		k.is("items", f.bolt, "low_stock", "true")
@@ -102,7 +103,8 @@ func TestMovementsAreBookedTogether(t *testing.T) {
 		rows = nil
 		for i := range 3 * 40 {
 			if i < 40 {
-				rows = append(rows, in("receipt", f.bolt, k.add("zones", store.Row{"code": fmt.Sprint("many", i), "name": "z", "parent_id": f.aisle, "max_capacity": "4"}), "1"))
+				rows = append(rows, in("receipt", f.bolt, k.add("zones", store.Row{"code": fmt.Sprint("many", i), "name": "z", "parent_id": f.aisle,
+					"max_capacity": "4"}), "1"))
 			} else {
 				rows = append(rows, in("receipt", f.bolt, rows[i%40]["to_zone_id"].(string), "1"))
 			}

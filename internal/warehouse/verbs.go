@@ -24,6 +24,11 @@ func (w Watch) Verbs() []rpc.Verb {
 		rpc.New("hold_order", "Stops new picks of an order; what is reserved for it stays.", managers, holdOrder),
 		rpc.New("resume_order", "Lets an order on hold go on where it was.", managers, resumeOrder),
 		rpc.New("cancel_order", "Cancels an order of which nothing has left; what it was promised is free again.", managers, cancelOrder),
+		rpc.New("release_picks", "Makes pick lists of what is reserved for orders, in walking order.", managers, w.releasePicks),
+		rpc.New("claim_pick_list", "Takes a released list to pick it.", operators, w.claimPickList),
+		rpc.New("pick_line", "Takes goods from their bin to the staging lane; what is promised of them goes along.", operators, w.pickLine),
+		rpc.New("short_pick", "Says that a bin held less: the rest is looked for in other bins, and the bin is counted.", operators, w.shortPick),
+		rpc.New("unpick", "Puts picked goods back, where they are free.", operators, w.unpick),
 	}
 }
 

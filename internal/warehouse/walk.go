@@ -87,11 +87,12 @@ func (d *walkData) load(tx *db.Tx, tenant, start string) error {
 		d.walk.Number, d.status = r.Text(0), r.Text(1)
 		return nil
 	})
-	tx.Queue("SELECT id, zone_id, item_id, seq, qty FROM pick_lines WHERE tenant_id = $1 AND pick_list_id = $2 AND status = 'pending' ORDER BY seq", []any{tenant, d.walk.ListID}, func(r *db.Row) error {
-		d.walk.Lines = append(d.walk.Lines, WalkLine{ID: r.Text(0), ZoneID: r.Text(1), ItemID: r.Text(2), Seq: r.Int(3), Qty: r.Dec(4)})
-		zones.add(r.Text(1))
-		return nil
-	})
+	tx.Queue("SELECT id, zone_id, item_id, seq, qty FROM pick_lines WHERE tenant_id = $1 AND pick_list_id = $2 AND status = 'pending' ORDER BY seq",
+		[]any{tenant, d.walk.ListID}, func(r *db.Row) error {
+			d.walk.Lines = append(d.walk.Lines, WalkLine{ID: r.Text(0), ZoneID: r.Text(1), ItemID: r.Text(2), Seq: r.Int(3), Qty: r.Dec(4)})
+			zones.add(r.Text(1))
+			return nil
+		})
 	if err := tx.Flush(); err != nil {
 		return err
 	}
@@ -113,8 +114,10 @@ func (d *walkData) load(tx *db.Tx, tenant, start string) error {
 func (d *walkData) readZones(tx *db.Tx, tenant string, ids []string) error {
 	return tx.Query("WITH RECURSIVE up(zone_id, id, parent_id, kind, depth) AS ("+
 		"SELECT id, id, parent_id, kind, 1 FROM zones WHERE tenant_id = $1 AND "+tx.DB().InUUID("id", 2)+
-		" UNION ALL SELECT up.zone_id, z.id, z.parent_id, z.kind, up.depth + 1 FROM up JOIN zones z ON z.tenant_id = $1 AND z.id = up.parent_id WHERE up.depth < 8 AND up.kind <> 'aisle') "+
-		"SELECT z.id, z.code, z.x, z.y, z.z, z.pick_sequence, a.id FROM zones z LEFT JOIN up a ON a.zone_id = z.id AND a.kind = 'aisle' WHERE z.tenant_id = $1 AND "+tx.DB().InUUID("z.id", 2),
+		" UNION ALL SELECT up.zone_id, z.id, z.parent_id, z.kind, up.depth + 1 FROM up JOIN zones z ON z.tenant_id = $1 AND z.id = up.parent_id WHERE "+
+		"up.depth < 8 AND up.kind <> 'aisle') "+
+		"SELECT z.id, z.code, z.x, z.y, z.z, z.pick_sequence, a.id FROM zones z LEFT JOIN up a ON a.zone_id = z.id AND a.kind = 'aisle' WHERE z.tenant_id "+
+		"= $1 AND "+tx.DB().InUUID("z.id", 2),
 		[]any{tenant, jsonList(ids)}, func(r *db.Row) error {
 			d.zones[r.Text(0)] = &walkZone{r.Text(0), r.Text(1), r.Dec(2), r.Dec(3), r.Dec(4), r.Int(5), r.Text(6)}
 			return nil
@@ -132,7 +135,8 @@ func (d *walkData) readAisles(tx *db.Tx, tenant string) error {
 	}
 	return tx.Query("WITH RECURSIVE down(aisle, id, y, depth) AS ("+
 		"SELECT id, id, y, 1 FROM zones WHERE tenant_id = $1 AND "+tx.DB().InUUID("id", 2)+
-		" UNION ALL SELECT d.aisle, z.id, z.y, d.depth + 1 FROM down d JOIN zones z ON z.tenant_id = $1 AND z.parent_id = d.id WHERE d.depth < 8 AND z.status <> 'archived') "+
+		" UNION ALL SELECT d.aisle, z.id, z.y, d.depth + 1 FROM down d JOIN zones z ON z.tenant_id = $1 AND z.parent_id = d.id WHERE d.depth < 8 AND "+
+		"z.status <> 'archived') "+
 		"SELECT aisle, MIN(y), MAX(y) FROM down GROUP BY aisle", []any{tenant, jsonList(aisles.list)}, func(r *db.Row) error {
 		d.floor[r.Text(0)] = tour.Ends{Front: r.Dec(1).Float(), Back: r.Dec(2).Float()}
 		return nil
@@ -226,10 +230,11 @@ func (w *PickWalk) Take(tx *db.Tx, a actor.Actor, s *store.Store) error {
 		return err
 	}
 	there, same := map[string]int64{}, true
-	err = tx.Query("SELECT id, seq FROM pick_lines WHERE tenant_id = $1 AND pick_list_id = $2 AND status = 'pending' ORDER BY id"+tx.DB().ForUpdate(), []any{a.TenantID, w.ListID}, func(r *db.Row) error {
-		there[r.Text(0)] = r.Int(1)
-		return nil
-	})
+	err = tx.Query("SELECT id, seq FROM pick_lines WHERE tenant_id = $1 AND pick_list_id = $2 AND status = 'pending' ORDER BY id"+tx.DB().ForUpdate(),
+		[]any{a.TenantID, w.ListID}, func(r *db.Row) error {
+			there[r.Text(0)] = r.Int(1)
+			return nil
+		})
 	if err != nil {
 		return err
 	}

@@ -59,7 +59,7 @@ func (w Watch) Effects() store.Effects {
 			"orders":          perTenant(w.followOrders),
 			"order_lines":     perTenant(sumOrders),
 			"pick_lists":      perTenant(followPickList),
-			"pick_lines":      perTenant(startPickLists),
+			"pick_lines":      perTenant(w.followPickLines),
 		},
 		Unmoved: map[string]bool{"items": true, "zones": true, "orders": true, "drivers": true},
 	}

@@ -1,0 +1,286 @@
+package warehouse
+
+import (
+	"holdfast/internal/actor"
+	"holdfast/internal/db"
+	"holdfast/internal/decimal"
+	"holdfast/internal/fault"
+	"holdfast/internal/store"
+)
+
+// CodeOver is an attempt to do more than was asked for.
+const CodeOver = "HF022"
+
+// fetch is a pick line of which more has been picked.
+type fetch struct {
+	line store.Row
+	more decimal.Dec
+	lane string    // where the goods are put
+	from store.Row // the reservation that is picked, nil = free stock
+}
+
+// picks are the movements of a change of pick lines, with the reservations that
+// go along.
+type picks struct {
+	work
+	moves  []store.Row // movements
+	moved  []store.Row // reservations that changed their place
+	parted []store.Row // new reservations, of goods that moved
+	fresh  []store.Row // reservations of stock that nobody was promised
+	lines  []string    // order lines
+}
+
+// followPickLines moves the goods of what was picked, gives back what was short,
+// and brings pick lists along.
+func (w Watch) followPickLines(tx *db.Tx, a actor.Actor, s *store.Store, changes []store.Change) error {
+	k := work{w: w, tx: tx, a: a, s: s}
+	if err := k.pick(changes); err != nil {
+		return err
+	}
+	if err := k.shortened(changes); err != nil {
+		return err
+	}
+	if err := startPickLists(tx, a, s, changes); err != nil {
+		return err
+	}
+	return k.finishLists(changes)
+}
+
+// pick moves goods from their bins to the staging lane, with their reservations.
+func (k work) pick(changes []store.Change) error {
+	var list []*fetch
+	for _, c := range changes {
+		if c.Op != store.Update {
+			continue
+		}
+		if more := dec(c.After, "qty_picked") - dec(c.Before, "qty_picked"); more > 0 {
+			list = append(list, &fetch{line: c.After, more: more, lane: text(c.After, "to_zone_id")})
+		}
+	}
+	if len(list) == 0 {
+		return nil
+	}
+	if err := k.lanes(list); err != nil {
+		return err
+	}
+	if err := k.begin(list); err != nil {
+		return err
+	}
+	if err := k.promised(list); err != nil {
+		return err
+	}
+	p := &picks{work: k}
+	for _, f := range list {
+		if err := p.take(f); err != nil {
+			return err
+		}
+	}
+	return p.book()
+}
+
+// lanes gives the picks without a place to put the goods the tenant's first
+// staging zone.
+func (k work) lanes(list []*fetch) error {
+	first := ""
+	for _, f := range list {
+		if f.lane != "" {
+			continue
+		}
+		if first == "" {
+			rows, err := k.rows("zones", "kind = 'staging' AND status = 'active' ORDER BY code LIMIT 1")
+			if err != nil {
+				return err
+			}
+			if len(rows) == 0 {
+				return notReady("there is no staging zone to put the goods into").At("to_zone_id", "name a zone, or make one of kind staging")
+			}
+			first = text(rows[0], "id")
+		}
+		f.lane = first
+	}
+	return nil
+}
+
+// begin locks the orders that are picked for and puts confirmed ones in
+// progress.
+func (k work) begin(list []*fetch) error {
+	var lines, ids set
+	for _, f := range list {
+		lines.add(text(f.line, "order_line_id"))
+	}
+	if len(lines.list) == 0 {
+		return nil
+	}
+	found, err := k.rows("order_lines", k.tx.DB().InUUID("id", 2), jsonList(lines.list))
+	if err != nil {
+		return err
+	}
+	for _, l := range found {
+		ids.add(text(l, "order_id"))
+	}
+	orders, err := k.rows("orders", k.tx.DB().InUUID("id", 2)+" ORDER BY id"+k.tx.DB().ForUpdate(), jsonList(ids.list))
+	if err != nil {
+		return err
+	}
+	var started []string
+	for _, o := range orders {
+		if err := working(o); err != nil {
+			return err
+		}
+		if o["status"] == "confirmed" {
+			started = append(started, text(o, "id"))
+		}
+	}
+	return k.update("orders", started, store.Row{"status": "in_progress"})
+}
+
+// promised finds the reservation behind each pick: the one that the line names,
+// or another of its order line at that place.
+func (k work) promised(list []*fetch) error {
+	var lines []string
+	for _, f := range list {
+		if id := text(f.line, "order_line_id"); id != "" {
+			lines = append(lines, id)
+		}
+	}
+	rows, err := k.active(lines)
+	if err != nil {
+		return err
+	}
+	for _, f := range list {
+		for _, r := range rows {
+			same := r["item_id"] == f.line["item_id"] && r["zone_id"] == f.line["zone_id"] && r["lot_id"] == f.line["lot_id"] && r["serial"] == f.line["serial"]
+			mine := r["id"] == f.line["reservation_id"] || f.line["reservation_id"] == nil && same && dec(r, "quantity") >= f.more
+			if mine && r["picked"] == false && r["order_line_id"] == f.line["order_line_id"] {
+				f.from = r
+				break
+			}
+		}
+		if f.from == nil && f.line["reservation_id"] != nil || f.from != nil && dec(f.from, "quantity") < f.more {
+			return fault.New(fault.Conflict, CodeOver, "line %v picks more than is reserved for it", f.line["seq"]).At("qty_picked", "is more than reserved")
+		}
+	}
+	return nil
+}
+
+// take plans one pick.
+func (p *picks) take(f *fetch) error {
+	at := spot{zone: text(f.line, "zone_id"), item: text(f.line, "item_id"), lot: text(f.line, "lot_id"), serial: text(f.line, "serial"),
+		lpn: text(f.line, "lpn"), status: "available"}
+	if f.from != nil {
+		at = spotOf(f.from)
+	}
+	to := at
+	to.zone = f.lane
+	m := store.Row{"type": "pick", "item_id": at.item, "lot_id": null(at.lot), "serial": null(at.serial), "owner_id": null(at.owner), "lpn": null(at.lpn),
+		"from_zone_id": at.zone, "to_zone_id": to.zone, "quantity": f.more, "ref_type": "pick_lines", "ref_id": f.line["id"],
+		"worker_id": f.line["assigned_worker_id"]}
+	if line := text(f.line, "order_line_id"); line != "" {
+		p.lines = append(p.lines, line)
+	}
+	switch {
+	case f.from == nil:
+		if line := text(f.line, "order_line_id"); line != "" {
+			r := reservation(line, to, f.more)
+			r["picked"] = true
+			p.fresh = append(p.fresh, r)
+		}
+	case dec(f.from, "quantity") == f.more:
+		p.moved = append(p.moved, store.Row{"id": f.from["id"], "zone_id": to.zone, "stock_key": to.key(), "picked": true})
+		m["reservation_id"] = f.from["id"]
+	default:
+		r, err := p.part(f.from, f.more)
+		if err != nil {
+			return err
+		}
+		r["zone_id"], r["stock_key"], r["picked"] = to.zone, to.key(), true
+		p.parted = append(p.parted, r)
+		m["reservation_id"] = r["id"]
+	}
+	if at.zone != to.zone {
+		p.moves = append(p.moves, m)
+	}
+	return nil
+}
+
+// book writes what was planned: goods first, then the promises that lie on them.
+func (p *picks) book() error {
+	if err := p.room(); err != nil {
+		return err
+	}
+	if _, err := p.insert("stock_movements", p.moves); err != nil {
+		return err
+	}
+	if err := p.updateEach("reservations", p.moved); err != nil {
+		return err
+	}
+	if _, err := p.insert("reservations", p.parted); err != nil {
+		return err
+	}
+	if _, err := p.reserve(p.fresh); err != nil {
+		return err
+	}
+	return p.progress(p.lines, nil)
+}
+
+// room refuses free stock for order lines that want no more.
+func (p *picks) room() error {
+	if len(p.fresh) == 0 {
+		return nil
+	}
+	lines, err := p.rows("order_lines", p.tx.DB().InUUID("id", 2), jsonList(column(p.fresh, "order_line_id")))
+	if err != nil {
+		return err
+	}
+	left := map[string]decimal.Dec{}
+	for _, l := range lines {
+		left[text(l, "id")] = dec(l, "qty_ordered") - dec(l, "qty_cancelled") - dec(l, "qty_allocated")
+	}
+	for _, r := range p.fresh {
+		id := text(r, "order_line_id")
+		if left[id] -= dec(r, "quantity"); left[id] < 0 {
+			return fault.New(fault.Conflict, CodeOver, "more is picked than the order line asks for").At("qty_picked", "is more than ordered")
+		}
+	}
+	return nil
+}
+
+// shortened gives back what is reserved for lines that turned out short.
+func (k work) shortened(changes []store.Change) error {
+	var ids []string
+	for _, c := range changes {
+		if c.Op == store.Update && turned(c, "status", "short") && c.After["reservation_id"] != nil {
+			ids = append(ids, text(c.After, "reservation_id"))
+		}
+	}
+	if len(ids) == 0 {
+		return nil
+	}
+	rows, err := k.rows("reservations", k.tx.DB().InUUID("id", 2)+" AND state = 'active' AND NOT picked ORDER BY id"+k.tx.DB().ForUpdate(), jsonList(ids))
+	if err != nil {
+		return err
+	}
+	if err := k.free(rows); err != nil {
+		return err
+	}
+	return k.progress(column(rows, "order_line_id"), nil)
+}
+
+// finishLists completes the lists of which nothing is left to pick.
+func (k work) finishLists(changes []store.Change) error {
+	var ids set
+	for _, c := range changes {
+		if c.Op == store.Update && c.Before["status"] == "pending" && c.After["status"] != "pending" {
+			ids.add(text(c.After, "pick_list_id"))
+		}
+	}
+	if len(ids.list) == 0 {
+		return nil
+	}
+	done, err := k.rows("pick_lists", k.tx.DB().InUUID("id", 2)+" AND status = 'in_progress' AND NOT EXISTS (SELECT 1 FROM pick_lines l "+
+		"WHERE l.tenant_id = $1 AND l.pick_list_id = pick_lists.id AND l.status = 'pending') ORDER BY id", jsonList(ids.list))
+	if err != nil {
+		return err
+	}
+	return k.update("pick_lists", column(done, "id"), store.Row{"status": "completed"})
+}

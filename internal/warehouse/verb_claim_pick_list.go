@@ -1,0 +1,74 @@
+package warehouse
+
+import (
+	"holdfast/internal/actor"
+	"holdfast/internal/fault"
+	"holdfast/internal/rpc"
+	"holdfast/internal/store"
+)
+
+// ClaimPickListIn names a released list.
+type ClaimPickListIn struct {
+	PickListID string `json:"pick_list_id" required:"true" format:"uuid" names:"pick_lists" doc:"The list: released, and nobody else's."`
+}
+
+// ClaimPickListOut is the list and what is to be fetched.
+type ClaimPickListOut struct {
+	rpc.Answer
+	PickList rpc.Record   `json:"pick_list" record:"pick_lists"`
+	Lines    []rpc.Record `json:"lines" record:"pick_lines" doc:"Those that are still to be picked, in walking order."`
+}
+
+func (w Watch) claimPickList(c *rpc.Call, in *ClaimPickListIn) (*ClaimPickListOut, error) {
+	l, err := c.One("pick_lists", "pick_list_id", in.PickListID)
+	if err != nil {
+		return nil, err
+	}
+	switch mine := text(l, "assigned_worker_id") == c.Actor.WorkerID; {
+	case c.Actor.WorkerID == "":
+		return nil, notReady("your account is linked to no worker, and a list is picked by one")
+	case l["assigned_worker_id"] != nil && !mine:
+		return nil, fault.New(fault.Conflict, CodeOrder, "pick list %s is somebody else's", text(l, "pick_no")).At("pick_list_id", "is taken")
+	case l["status"] != "released" && l["status"] != "in_progress":
+		return nil, notReady("pick list %s is %s", text(l, "pick_no"), text(l, "status")).At("pick_list_id", "is %s", text(l, "status"))
+	case !mine:
+		if err := w.on(c).update("pick_lists", []string{in.PickListID}, store.Row{"assigned_worker_id": c.Actor.WorkerID}); err != nil {
+			return nil, err
+		}
+	}
+	out := &ClaimPickListOut{}
+	if out.PickList, err = c.Again("pick_lists", in.PickListID); err != nil {
+		return nil, err
+	}
+	rows, err := c.Rows("pick_lines", "pick_list_id = $2 AND status = 'pending' ORDER BY seq", in.PickListID)
+	out.Lines = c.Records("pick_lines", rows)
+	out.Then("pick_line", "Pick the first line")
+	return out, err
+}
+
+// pickable locks a pick line and its list for the caller. An operator's own
+// lists and those of nobody are his; others are not there for him.
+func (w Watch) pickable(c *rpc.Call, id string) (line, list store.Row, err error) {
+	if line, err = c.One("pick_lines", "pick_line_id", id); err != nil {
+		return nil, nil, err
+	}
+	if list, err = c.One("pick_lists", "pick_line_id", text(line, "pick_list_id")); err != nil {
+		return nil, nil, err
+	}
+	picker := text(list, "assigned_worker_id")
+	if c.Actor.Role == actor.Operator && picker != "" && picker != c.Actor.WorkerID {
+		return nil, nil, rpc.Missing("pick_lines", "pick_line_id")
+	}
+	if picker == "" && c.Actor.WorkerID != "" {
+		err = w.on(c).update("pick_lists", []string{text(list, "id")}, store.Row{"assigned_worker_id": c.Actor.WorkerID})
+	}
+	return line, list, err
+}
+
+// pending refuses a line that is closed.
+func pending(line store.Row) error {
+	if st := text(line, "status"); st != "pending" {
+		return notReady("line %v is %s", line["seq"], st).At("pick_line_id", "is %s", st)
+	}
+	return nil
+}

@@ -1,0 +1,141 @@
+package warehouse
+
+import (
+	"encoding/json"
+
+	"holdfast/internal/decimal"
+	"holdfast/internal/fault"
+	"holdfast/internal/rpc"
+	"holdfast/internal/store"
+)
+
+// PickLineIn says what was taken from a bin, and what was scanned there.
+type PickLineIn struct {
+	LineID   string      `json:"pick_line_id" required:"true" format:"uuid" names:"pick_lines" doc:"The line."`
+	Quantity decimal.Dec `json:"quantity" required:"true" min:"0.0001" doc:"What was taken now, in base units; a part leaves the line open."`
+	Zone     string      `json:"zone_scan" max:"200" doc:"Code read at the bin; 409 when it is another's."`
+	Item     string      `json:"item_scan" max:"200" doc:"SKU, GTIN or barcode read on the goods; 409 when it is another item's."`
+	Lot      string      `json:"lot_no" max:"64" doc:"Lot read on the goods."`
+	Serials  []string    `json:"serials" max:"500" doc:"Serial numbers read on the goods."`
+	To       string      `json:"to_zone_id" format:"uuid" names:"zones" doc:"Where the goods are put; the tenant's first staging zone when absent."`
+}
+
+// PickLineOut is the line with what moved and where to go next.
+type PickLineOut struct {
+	rpc.Answer
+	Line      rpc.Record `json:"pick_line" record:"pick_lines"`
+	Movement  rpc.Record `json:"movement" record:"stock_movements"`
+	OrderLine rpc.Record `json:"order_line" record:"order_lines"`
+	NextLine  rpc.Record `json:"next_line" record:"pick_lines" doc:"Null when the list is done."`
+}
+
+func (w Watch) pickLine(c *rpc.Call, in *PickLineIn) (*PickLineOut, error) {
+	if in.To != "" {
+		if _, err := c.Lock("zones", "to_zone_id", in.To); err != nil {
+			return nil, err
+		}
+	}
+	line, _, err := w.pickable(c, in.LineID)
+	if err != nil {
+		return nil, err
+	}
+	if err := pending(line); err != nil {
+		return nil, err
+	}
+	if err := w.on(c).matches(line, in); err != nil {
+		return nil, err
+	}
+	has := dec(line, "qty_picked") + in.Quantity
+	if has > dec(line, "qty") {
+		return nil, above("quantity", in.Quantity, dec(line, "qty")-dec(line, "qty_picked"), "the line still asks for")
+	}
+	set := store.Row{"qty_picked": has}
+	if in.To != "" {
+		set["to_zone_id"] = in.To
+	}
+	if has == dec(line, "qty") {
+		set["status"] = "picked"
+	}
+	if err := w.on(c).update("pick_lines", []string{in.LineID}, set); err != nil {
+		return nil, err
+	}
+	return pickLineOut(c, in.LineID)
+}
+
+// matches holds what was scanned to what the line asks for.
+func (k work) matches(line store.Row, in *PickLineIn) error {
+	zones, err := k.rows("zones", "id = $2", line["zone_id"])
+	if err != nil {
+		return err
+	}
+	items, err := k.rows("items", "id = $2", line["item_id"])
+	if err != nil || len(zones) != 1 || len(items) != 1 {
+		return err
+	}
+	if err := scanned("zone_scan", in.Zone, text(zones[0], "code"), text(zones[0], "id")); err != nil {
+		return err
+	}
+	if err := scanned("item_scan", in.Item, codesOf(items[0])...); err != nil {
+		return err
+	}
+	for _, s := range in.Serials {
+		if line["serial"] != nil && s != text(line, "serial") {
+			return fault.New(fault.Conflict, CodeScan, "serial number %q is not the one reserved", s).At("serials", "does not match")
+		}
+	}
+	if in.Lot == "" {
+		return nil
+	}
+	lots, err := k.rows("lots", "item_id = $2 AND lower(lot_no) = lower($3)", line["item_id"], in.Lot)
+	if err == nil && (len(lots) != 1 || lots[0]["id"] != line["lot_id"]) {
+		err = fault.New(fault.Conflict, CodeScan, "lot %q is not the one reserved", in.Lot).At("lot_no", "does not match")
+	}
+	return err
+}
+
+// codesOf are what may be read on goods of an item.
+func codesOf(item store.Row) []string {
+	out := []string{text(item, "sku"), text(item, "gtin"), text(item, "id")}
+	raw, _ := item["barcodes"].(json.RawMessage)
+	var list []struct{ Value string }
+	if json.Unmarshal(raw, &list) == nil {
+		for _, b := range list {
+			out = append(out, b.Value)
+		}
+	}
+	return out
+}
+
+// pickLineOut reads back what a pick changed.
+func pickLineOut(c *rpc.Call, id string) (*PickLineOut, error) {
+	out := &PickLineOut{}
+	var err error
+	if out.Line, err = c.Again("pick_lines", id); err != nil {
+		return nil, err
+	}
+	line := out.Line.Row()
+	for _, f := range []struct {
+		resource, where string
+		args            []any
+		into            *rpc.Record
+	}{
+		{"stock_movements", "ref_type = 'pick_lines' AND ref_id = $2 ORDER BY id DESC LIMIT 1", []any{id}, &out.Movement},
+		{"order_lines", "id = $2", []any{line["order_line_id"]}, &out.OrderLine},
+		{"pick_lines", "pick_list_id = $2 AND status = 'pending' ORDER BY seq LIMIT 1", []any{line["pick_list_id"]}, &out.NextLine},
+	} {
+		rows, err := c.Rows(f.resource, f.where, f.args...)
+		if err != nil {
+			return nil, err
+		}
+		if len(rows) == 1 {
+			*f.into = c.Record(f.resource, rows[0])
+		}
+	}
+	if line["status"] == "pending" || out.NextLine.Row() != nil {
+		out.Then("pick_line", "Pick the next line")
+		out.Then("short_pick", "Report a short bin")
+	} else {
+		out.Then("pack", "Pack the goods")
+	}
+	return out, nil
+}

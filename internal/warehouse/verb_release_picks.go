@@ -1,0 +1,210 @@
+package warehouse
+
+import (
+	"slices"
+	"strconv"
+
+	"holdfast/internal/decimal"
+	"holdfast/internal/fault"
+	"holdfast/internal/rpc"
+	"holdfast/internal/store"
+	"holdfast/internal/warehouse/tour"
+)
+
+// ReleasePicksIn names the orders whose reserved goods are to be fetched.
+type ReleasePicksIn struct {
+	OrderIDs []string `json:"order_ids" required:"true" max:"200" format:"uuid" names:"orders" doc:"Outbound orders, confirmed or in progress."`
+	Method   string   `json:"method" enum:"single batch wave" default:"single" doc:"A list for each order, for all together, or a wave of lists."`
+	MaxLines int64    `json:"max_lines" min:"1" max:"500" doc:"Lines of a list at most; 60 in a wave when absent."`
+}
+
+// ReleasePicksOut is the lists that were made.
+type ReleasePicksOut struct {
+	rpc.Answer
+	PickLists []rpc.Record `json:"pick_lists" record:"pick_lists"`
+	Lines     []rpc.Record `json:"lines" record:"pick_lines" doc:"In walking order, list by list."`
+}
+
+// waveLines is how many lines a list of a wave has when nobody says.
+const waveLines = 60
+
+func (w Watch) releasePicks(c *rpc.Call, in *ReleasePicksIn) (*ReleasePicksOut, error) {
+	k := w.on(c)
+	ids := slices.Compact(slices.Sorted(slices.Values(in.OrderIDs)))
+	orders, err := c.Lock("orders", "order_ids", ids...)
+	if err != nil {
+		return nil, err
+	}
+	for _, o := range orders {
+		if err := working(o); err != nil {
+			return nil, err
+		}
+	}
+	open, err := k.unlisted(ids)
+	if err != nil {
+		return nil, err
+	}
+	if len(open) == 0 {
+		return nil, notReady("nothing that is reserved for these orders waits to be picked").At("order_ids", "have no reservation that no list has")
+	}
+	if err := k.walk(open); err != nil {
+		return nil, err
+	}
+	lists, err := k.list(in, batches(in, open))
+	if err != nil {
+		return nil, err
+	}
+	return pickListsOut(c, lists)
+}
+
+// stop is a reservation with its order and place on a walk.
+type stop struct {
+	store.Row
+	order string
+	place int
+}
+
+// unlisted are the reservations of orders that no open pick line fetches.
+func (k work) unlisted(orders []string) ([]stop, error) {
+	lines, err := k.rows("order_lines", k.tx.DB().InUUID("order_id", 2)+" ORDER BY order_id, line_no", jsonList(orders))
+	if err != nil {
+		return nil, err
+	}
+	of := map[string]string{}
+	for _, l := range lines {
+		of[text(l, "id")] = text(l, "order_id")
+	}
+	rows, err := k.rows("reservations", k.tx.DB().InUUID("order_line_id", 2)+" AND state = 'active' AND NOT picked AND NOT EXISTS "+
+		"(SELECT 1 FROM pick_lines p JOIN pick_lists g ON g.tenant_id = $1 AND g.id = p.pick_list_id WHERE p.tenant_id = $1 AND p.reservation_id = "+
+		"reservations.id "+
+		"AND p.status = 'pending' AND g.status <> 'cancelled') ORDER BY id", jsonList(column(lines, "id")))
+	out := make([]stop, len(rows))
+	for i, r := range rows {
+		out[i] = stop{Row: r, order: of[text(r, "order_line_id")]}
+	}
+	return out, err
+}
+
+// walk gives stops their place on one walk through the warehouse.
+func (k work) walk(list []stop) error {
+	d := &walkData{zones: map[string]*walkZone{}, floor: tour.Floor{}}
+	var zones set
+	for i, s := range list {
+		zones.add(text(s.Row, "zone_id"))
+		d.walk.Lines = append(d.walk.Lines, WalkLine{ID: text(s.Row, "id"), ZoneID: text(s.Row, "zone_id"), Seq: int64(i + 1)})
+	}
+	if err := d.readZones(k.tx, k.a.TenantID, zones.list); err != nil {
+		return err
+	}
+	if err := d.readAisles(k.tx, k.a.TenantID); err != nil {
+		return err
+	}
+	if len(zones.list) <= tour.MaxStops {
+		if err := d.order(""); err != nil {
+			return err
+		}
+	}
+	place := map[string]int{}
+	for i, l := range d.walk.Lines {
+		place[l.ID] = i
+	}
+	for i := range list {
+		list[i].place = place[text(list[i].Row, "id")]
+	}
+	slices.SortFunc(list, func(a, b stop) int { return a.place - b.place })
+	return nil
+}
+
+// batches cuts stops, which are in walking order, into lists.
+func batches(in *ReleasePicksIn, open []stop) (out [][]stop) {
+	groups := [][]stop{open}
+	if in.Method == "single" {
+		groups = nil
+		var orders set
+		for _, s := range open {
+			orders.add(s.order)
+		}
+		for _, o := range orders.list {
+			groups = append(groups, slices.DeleteFunc(slices.Clone(open), func(s stop) bool { return s.order != o }))
+		}
+	}
+	most := int(in.MaxLines)
+	if most == 0 && in.Method == "wave" {
+		most = waveLines
+	}
+	for _, g := range groups {
+		if most == 0 {
+			most = len(g)
+		}
+		out = slices.AppendSeq(out, slices.Chunk(g, max(1, most)))
+		if in.MaxLines == 0 && in.Method != "wave" {
+			most = 0
+		}
+	}
+	return out
+}
+
+// list writes released pick lists.
+func (k work) list(in *ReleasePicksIn, groups [][]stop) ([]store.Row, error) {
+	rows := make([]store.Row, len(groups))
+	for i := range groups {
+		rows[i] = store.Row{"id": newID(), "strategy": in.Method}
+		if in.Method == "wave" {
+			rows[i]["wave_no"] = "W-" + k.s.Now().Format("20060102-150405")
+		}
+	}
+	lists, err := k.insert("pick_lists", rows)
+	if err != nil {
+		return nil, err
+	}
+	var lines []store.Row
+	for i, g := range groups {
+		for n, s := range g {
+			lines = append(lines, pickLine(text(rows[i], "id"), int64(n+1), s.Row))
+		}
+	}
+	if _, err := k.insert("pick_lines", lines); err != nil {
+		return nil, err
+	}
+	return lists, k.update("pick_lists", column(lists, "id"), store.Row{"status": "released"})
+}
+
+// pickLine is a line that fetches a reservation.
+func pickLine(list string, seq int64, r store.Row) store.Row {
+	return store.Row{"pick_list_id": list, "seq": seq, "order_line_id": r["order_line_id"], "reservation_id": r["id"], "zone_id": r["zone_id"],
+		"item_id": r["item_id"],
+		"lot_id":  r["lot_id"], "serial": r["serial"], "lpn": r["lpn"], "qty": r["quantity"]}
+}
+
+// pickListsOut reads lists and their lines back.
+func pickListsOut(c *rpc.Call, lists []store.Row) (*ReleasePicksOut, error) {
+	in := c.Tx.DB().InUUID
+	ids := jsonList(column(lists, "id"))
+	rows, err := c.Rows("pick_lists", in("id", 2)+" ORDER BY pick_no", ids)
+	if err != nil {
+		return nil, err
+	}
+	lines, err := c.Rows("pick_lines", in("pick_list_id", 2)+" ORDER BY pick_list_id, seq", ids)
+	if err != nil {
+		return nil, err
+	}
+	out := &ReleasePicksOut{PickLists: c.Records("pick_lists", rows), Lines: c.Records("pick_lines", lines)}
+	out.Then("claim_pick_list", "Take a list")
+	return out, nil
+}
+
+// scanned refuses a scan that is none of the codes expected.
+func scanned(field, scan string, codes ...string) error {
+	if scan == "" || slices.Contains(codes, scan) {
+		return nil
+	}
+	return fault.New(fault.Conflict, CodeScan, "%s is not what is to be picked here", strconv.Quote(scan)).At(field, "does not match")
+}
+
+// CodeScan is a scan that does not match.
+const CodeScan = "HF025"
+
+// short of what a quantity may be.
+func above(field string, q, most decimal.Dec, what string) error {
+	return fault.New(fault.Conflict, CodeOver, "%s is more than %s: %s", q, what, most).At(field, "is more than %s", most)
+}

@@ -1,0 +1,133 @@
+package warehouse
+
+import (
+	"holdfast/internal/decimal"
+	"holdfast/internal/rpc"
+	"holdfast/internal/store"
+)
+
+// ShortPickIn says how much of a line was found.
+type ShortPickIn struct {
+	LineID string      `json:"pick_line_id" required:"true" format:"uuid" names:"pick_lines" doc:"The line."`
+	Found  decimal.Dec `json:"found" required:"true" min:"0" doc:"All that there was, in base units; less than asked for."`
+	Reason string      `json:"reason" required:"true" max:"200" doc:"What was the matter with the bin."`
+	To     string      `json:"to_zone_id" format:"uuid" names:"zones" doc:"Where the goods are put; the tenant's first staging zone when absent."`
+}
+
+// ShortPickOut is the line with what was given back and found elsewhere.
+type ShortPickOut struct {
+	PickLineOut
+	Released    decimal.Dec  `json:"released" doc:"Base units that are no longer promised from this bin."`
+	CountTask   rpc.Record   `json:"count_task" record:"count_tasks" doc:"The bin is to be counted."`
+	Reallocated []rpc.Record `json:"reallocated" record:"reservations" doc:"What another bin gives; the list has lines for it."`
+	Short       []Short      `json:"short" doc:"What no bin has."`
+}
+
+// shortPick moves what was found, gives the rest back, and looks for it in other
+// bins, for which the list gets lines of its own.
+func (w Watch) shortPick(c *rpc.Call, in *ShortPickIn) (*ShortPickOut, error) {
+	k := w.on(c)
+	if in.To != "" {
+		if _, err := c.Lock("zones", "to_zone_id", in.To); err != nil {
+			return nil, err
+		}
+	}
+	line, list, err := w.pickable(c, in.LineID)
+	if err != nil {
+		return nil, err
+	}
+	if err := pending(line); err != nil {
+		return nil, err
+	}
+	if in.Found >= dec(line, "qty") || in.Found < dec(line, "qty_picked") {
+		return nil, above("found", in.Found, dec(line, "qty"), "a short line has")
+	}
+	if err := k.update("pick_lines", []string{in.LineID}, store.Row{"qty_picked": in.Found, "to_zone_id": null(in.To)}); err != nil {
+		return nil, err
+	}
+	out := &ShortPickOut{Reallocated: []rpc.Record{}, Short: []Short{}}
+	done, err := k.elsewhere(line, out)
+	if err != nil {
+		return nil, err
+	}
+	if err := k.append(text(list, "id"), done.rows); err != nil {
+		return nil, err
+	}
+	if err := k.update("pick_lines", []string{in.LineID}, store.Row{"status": "short", "short_reason": in.Reason}); err != nil {
+		return nil, err
+	}
+	if err := k.recount(c, line, in.Reason, out); err != nil {
+		return nil, err
+	}
+	out.Reallocated = c.Records("reservations", done.rows)
+	out.Short = append(out.Short, done.short...)
+	line2, err := pickLineOut(c, in.LineID)
+	if err == nil {
+		out.PickLineOut = *line2
+	}
+	return out, err
+}
+
+// elsewhere gives back what is left of a line's promise and looks for as much in
+// other bins.
+func (k work) elsewhere(line store.Row, out *ShortPickOut) (*allocated, error) {
+	if line["reservation_id"] == nil {
+		return &allocated{}, nil
+	}
+	rest, err := k.rows("reservations", "id = $2 AND state = 'active' AND NOT picked"+k.tx.DB().ForUpdate(), line["reservation_id"])
+	if err != nil || len(rest) == 0 {
+		return &allocated{}, err
+	}
+	if err := k.update("pick_lines", []string{text(line, "id")}, store.Row{"reservation_id": nil}); err != nil {
+		return nil, err
+	}
+	out.Released = dec(rest[0], "quantity")
+	if err := k.free(rest); err != nil {
+		return nil, err
+	}
+	if err := k.progress(column(rest, "order_line_id"), nil); err != nil {
+		return nil, err
+	}
+	lines, err := k.rows("order_lines", "id = $2", line["order_line_id"])
+	if err != nil || len(lines) != 1 {
+		return &allocated{}, err
+	}
+	return k.allocate([]string{text(lines[0], "order_id")}, plan{strategy: "fefo", lines: map[string]bool{text(lines[0], "id"): true},
+		avoid: map[string]string{text(line, "item_id"): text(line, "zone_id")}})
+}
+
+// append puts reservations at the end of a list.
+func (k work) append(list string, rows []store.Row) error {
+	last, err := k.rows("pick_lines", "pick_list_id = $2 ORDER BY seq DESC LIMIT 1", list)
+	if err != nil || len(last) == 0 {
+		return err
+	}
+	n, _ := last[0]["seq"].(int64)
+	var lines []store.Row
+	for _, r := range rows {
+		n++
+		lines = append(lines, pickLine(list, n, r))
+	}
+	_, err = k.insert("pick_lines", lines)
+	return err
+}
+
+// recount opens a blind count of the item at the bin, unless one is open.
+func (k work) recount(c *rpc.Call, line store.Row, reason string, out *ShortPickOut) error {
+	if _, ok := k.s.Catalog().Get("count_tasks"); !ok {
+		return nil
+	}
+	open, err := k.rows("count_tasks", "zone_id = $2 AND item_id = $3 AND status IN ('open', 'counting') ORDER BY id LIMIT 1", line["zone_id"], line["item_id"])
+	if err != nil {
+		return err
+	}
+	if len(open) == 0 {
+		row := store.Row{"zone_id": line["zone_id"], "item_id": line["item_id"], "method": "cycle", "blind": true, "reason": "short pick: " + reason}
+		row["open_key"] = text(line, "zone_id") + "|" + text(line, "item_id")
+		if open, err = k.insert("count_tasks", []store.Row{row}); err != nil {
+			return err
+		}
+	}
+	out.CountTask = c.Record("count_tasks", open[0])
+	return nil
+}

@@ -1,0 +1,104 @@
+package warehouse
+
+import (
+	"holdfast/internal/decimal"
+	"holdfast/internal/rpc"
+	"holdfast/internal/store"
+)
+
+// UnpickIn says what was put back.
+type UnpickIn struct {
+	LineID   string      `json:"pick_line_id" required:"true" format:"uuid" names:"pick_lines" doc:"The line that it was picked for."`
+	Quantity decimal.Dec `json:"quantity" required:"true" min:"0.0001" doc:"Base units put back; not yet packed."`
+	To       string      `json:"to_zone_id" required:"true" format:"uuid" names:"zones" doc:"Where they are put."`
+}
+
+// UnpickOut is the movement and the order line as it is afterwards.
+type UnpickOut struct {
+	rpc.Answer
+	Line      rpc.Record   `json:"pick_line" record:"pick_lines"`
+	Movements []rpc.Record `json:"movements" record:"stock_movements"`
+	OrderLine rpc.Record   `json:"order_line" record:"order_lines"`
+}
+
+// unpick takes picked goods back to a bin, where they are free.
+func (w Watch) unpick(c *rpc.Call, in *UnpickIn) (*UnpickOut, error) {
+	k := w.on(c)
+	if _, err := c.Lock("zones", "to_zone_id", in.To); err != nil {
+		return nil, err
+	}
+	line, _, err := w.pickable(c, in.LineID)
+	if err != nil {
+		return nil, err
+	}
+	if has := dec(line, "qty_picked"); in.Quantity > has {
+		return nil, above("quantity", in.Quantity, has, "was picked on the line")
+	}
+	ol, err := c.One("order_lines", "pick_line_id", text(line, "order_line_id"))
+	if err != nil {
+		return nil, err
+	}
+	if loose := dec(ol, "qty_picked") - dec(ol, "qty_packed"); in.Quantity > loose {
+		return nil, above("quantity", in.Quantity, loose, "is picked and not packed")
+	}
+	moves, err := k.putBack(line, in)
+	if err != nil {
+		return nil, err
+	}
+	set := store.Row{"qty_picked": dec(line, "qty_picked") - in.Quantity, "qty": dec(line, "qty") - in.Quantity}
+	if set["qty"] == decimal.Dec(0) || set["qty_picked"] == decimal.Dec(0) && line["status"] != "pending" {
+		set = store.Row{"status": "cancelled"}
+	}
+	if err := k.update("pick_lines", []string{in.LineID}, set); err != nil {
+		return nil, err
+	}
+	if err := k.progress([]string{text(ol, "id")}, nil); err != nil {
+		return nil, err
+	}
+	out := &UnpickOut{Movements: c.Records("stock_movements", moves)}
+	if out.Line, err = c.Again("pick_lines", in.LineID); err != nil {
+		return nil, err
+	}
+	out.OrderLine, err = c.Again("order_lines", text(ol, "id"))
+	out.Then("allocate_order", "Look for stock again")
+	return out, err
+}
+
+// putBack frees picked reservations of the line's goods and moves them.
+func (k work) putBack(line store.Row, in *UnpickIn) ([]store.Row, error) {
+	rows, err := k.rows("reservations", "order_line_id = $2 AND item_id = $3 AND state = 'active' AND picked ORDER BY id DESC"+k.tx.DB().ForUpdate(),
+		line["order_line_id"], line["item_id"])
+	if err != nil {
+		return nil, err
+	}
+	left := in.Quantity
+	var freed, moves []store.Row
+	for _, r := range rows {
+		if r["lot_id"] != line["lot_id"] || left == 0 {
+			continue
+		}
+		q := min(left, dec(r, "quantity"))
+		left -= q
+		if q < dec(r, "quantity") {
+			n, err := k.part(r, q)
+			if err != nil {
+				return nil, err
+			}
+			made, err := k.insert("reservations", []store.Row{n})
+			if err != nil {
+				return nil, err
+			}
+			r = made[0]
+		}
+		freed = append(freed, r)
+		moves = append(moves, store.Row{"type": "unpick", "item_id": r["item_id"], "lot_id": r["lot_id"], "serial": r["serial"], "owner_id": r["owner_id"],
+			"lpn": r["lpn"], "from_zone_id": r["zone_id"], "to_zone_id": in.To, "quantity": q, "ref_type": "pick_lines", "ref_id": line["id"]})
+	}
+	if left > 0 {
+		return nil, above("quantity", in.Quantity, in.Quantity-left, "is still picked for the line")
+	}
+	if err := k.free(freed); err != nil {
+		return nil, err
+	}
+	return k.insert("stock_movements", moves)
+}
