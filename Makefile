@@ -47,7 +47,10 @@ console-test:
 # How often each step of an import is killed at a random moment.
 unit: export HOLDFAST_KILL_ROUNDS ?= 6
 unit:
-	$(GO) test -timeout 25m ./...
+	@mkdir -p bin
+	$(GO) test -timeout 25m ./... | tee bin/unit.log
+	@echo 'the ten slowest packages, in seconds:'
+	@awk '$$1 == "ok" && $$3 ~ /s$$/ {print substr($$3, 1, length($$3) - 1) + 0, $$2}' bin/unit.log | sort -rn | head -10
 
 # An unmodified supabase-js against the started binary, once on each engine:
 # with the demo's data, then everything of identity, with a browser and two
