@@ -51,6 +51,30 @@ func (e *ear) awaits(t *testing.T, want ...Notice) time.Time {
 	return time.Time{}
 }
 
+// hears waits until the ear has heard each of want at least once, and nothing
+// else: a row whose writing was not answered in time is written again.
+func (e *ear) hears(t *testing.T, want ...Notice) {
+	t.Helper()
+	missing := want
+	for range 3000 {
+		e.mu.Lock()
+		heard := slices.Clone(e.heard)
+		e.mu.Unlock()
+		missing = slices.Clone(want)
+		for _, n := range heard {
+			if !slices.ContainsFunc(want, func(w Notice) bool { return cmp.Equal(w, n) }) {
+				t.Fatalf("heard %+v", n)
+			}
+			missing = slices.DeleteFunc(missing, func(w Notice) bool { return cmp.Equal(w, n) })
+		}
+		if len(missing) == 0 {
+			return
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+	t.Fatalf("not heard: %+v", missing)
+}
+
 // deployment is a fresh database that several nodes join.
 type deployment struct {
 	t     *testing.T
@@ -133,7 +157,7 @@ func TestByRedisAndOnce(t *testing.T) {
 	two.awaits(t, items, zones, items, zones)
 }
 
-func TestManyNoticesAreOneRow(t *testing.T) {
+func TestManyNoticesAreFewRows(t *testing.T) {
 	d := fresh(t)
 	one, two := d.join(false), d.join(false)
 	one.mu.Lock() // as many as come while a batch is being written
@@ -144,13 +168,13 @@ func TestManyNoticesAreOneRow(t *testing.T) {
 	}
 	one.mu.Unlock()
 	one.Tell(items)
-	two.awaits(t, Notice{Kind: User, Names: []string{"u1"}}, Notice{Kind: Changed, Tenant: "t1", Names: []string{"items", "zones"}})
+	two.hears(t, Notice{Kind: User, Names: []string{"u1"}}, Notice{Kind: Changed, Tenant: "t1", Names: []string{"items", "zones"}})
 	var rows int64
 	err := one.o.DB.Read(context.Background(), everywhere(), func(tx *db.Tx) error {
 		return tx.One("SELECT COUNT(*) FROM notices WHERE body LIKE '%changed%'", nil, func(r *db.Row) error { rows = r.Int(0); return nil })
 	})
-	if err != nil || rows != 1 {
-		t.Errorf("%d rows, %v", rows, err)
+	if err != nil || rows == 0 || rows > 5 {
+		t.Errorf("3,000 notices are %d rows, %v", rows, err)
 	}
 }
 

@@ -5,7 +5,8 @@
 // and many at once; every node looks for new rows a few times a second. Redis,
 // where there is one, carries the same notices at once by its channels; the
 // rows remain, so that nothing depends on a Redis that may be away. The
-// embedded database has one node, which tells nobody.
+// embedded database has one node, which tells nobody. A notice is heard at least
+// once: a row whose writing was not answered in time is written again.
 package bus
 
 import (
