@@ -2,6 +2,8 @@
 // identity service and handed down as an argument.
 package actor
 
+import "time"
+
 // Role is a membership's role in a tenant, or one of the two key roles.
 type Role string
 
@@ -40,8 +42,10 @@ func (r Role) Valid() bool {
 type Actor struct {
 	UserID    string
 	SessionID string
-	AAL       string // authenticator assurance level of a user's session: aal1 or aal2
-	TenantID  string // "" = no membership (functions answer 403), or a service key without a tenant
+	AAL       string    // authenticator assurance level of a user's session: aal1 or aal2
+	Guarded   bool      // the account has a second factor
+	Proved    time.Time // when the session last showed a credential
+	TenantID  string    // "" = no membership (functions answer 403), or a service key without a tenant
 	Role      Role
 	WorkerID  string   // the worker record linked to the membership
 	ZoneIDs   []string // row scope of operators and drivers; empty = every zone

@@ -124,7 +124,7 @@ func TestAuditOfEveryEvent(t *testing.T) {
 			{"a password changed", demo.North, "user.password_changed", "ok", func() {
 				call("PUT", "/auth/v1/user", viewer.AccessToken, map[string]any{"password": pass}, 200)
 			}},
-			{"an address changed", "", "user.email_changed", "ok", func() {
+			{"a change of address", "", "user.email_change_started", "ok", func() {
 				call("PUT", "/auth/v1/user", viewer.AccessToken, map[string]any{"email": "renamed@north.example"}, 200)
 			}},
 			{"a second factor", "", "mfa.enrolment_started", "ok", func() {

@@ -112,7 +112,8 @@ var table = []route{
 
 	{Route{Method: "GET", Pattern: "/user", Doc: "The signed-in user", Response: userFields}, user, (*API).getUser},
 	{Route{Method: "PUT", Pattern: "/user", Doc: "Change the signed-in user; data.tenant_id switches the session's tenant", Query: redirectTo, Response: userFields,
-		Body: withPKCE(fields{"data": "object", "password": "string", "current_password": "string", "nonce": "string", "email": "string", "phone": "string", "channel": "string"})}, user, (*API).putUser},
+		Body: withPKCE(fields{"data": "object", "password": "string", "current_password": "string", "nonce": "string", "email": "string", "phone": "string", "channel": "string",
+			"remove": "array"})}, user, (*API).putUser},
 	{Route{Method: "POST", Pattern: "/tenant", Doc: "Switch the session to a tenant and get tokens that say so", Response: sessionFields, Body: fields{"tenant_id": "string"}}, user, (*API).switchTenant},
 	{Route{Method: "GET", Pattern: "/tenants", Doc: "Where the signed-in user is a member", Response: fields{"tenants": "array"}}, user, (*API).tenants},
 	{Route{Method: "POST", Pattern: "/tenant/transfer", Doc: "Make another member owner of the tenant and the caller, an owner, its administrator; takes the password or the nonce of /reauthenticate", Status: http.StatusNoContent, Auth: true,
@@ -134,6 +135,9 @@ var table = []route{
 		Body: fields{"kind": "string", "locale": "string", "subject": "string", "text": "string", "html": "string"}, Response: fields{"subject": "string", "text": "string", "html": "string"}}, member, (*API).previewMail},
 	{Route{Method: "POST", Pattern: "/logout", Doc: "End sessions: global, local or others", Query: fields{"scope": "string"}, Status: http.StatusNoContent}, user, (*API).logout},
 	{Route{Method: "GET", Pattern: "/reauthenticate", Doc: "Mail a code for a sensitive change", Response: empty}, user, (*API).reauthenticate},
+	{Route{Method: "POST", Pattern: "/reauthenticate", Auth: true,
+		Doc:  "Show a credential again, the password, the mailed code as nonce, or a passkey: the session is fresh for 10 minutes",
+		Body: fields{"password": "string", "nonce": "string", "challenge_id": "string", "credential": "object"}, Response: empty}, user, renewProof},
 
 	{Route{Method: "GET", Pattern: "/sessions", Doc: "Sessions of the signed-in user", Response: fields{"sessions": "array"}}, user, (*API).sessions},
 	{Route{Method: "DELETE", Pattern: "/sessions/{id}", Doc: "End one of the signed-in user's sessions", Status: http.StatusNoContent}, user, (*API).endSession},

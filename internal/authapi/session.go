@@ -286,10 +286,17 @@ func (a *API) tenants(w http.ResponseWriter, c *call) error {
 		Status  string     `json:"status"`
 		Role    actor.Role `json:"role"`
 		Current bool       `json:"current"`
+
+		MFARequired bool           `json:"mfa_required"`
+		GraceUntil  *identity.Time `json:"mfa_grace_until,omitempty"`
 	}
 	out := make([]entry, len(list))
 	for i, m := range list {
-		out[i] = entry{m.TenantID, m.Name, m.Slug, m.Status, m.Role, m.TenantID == c.actor.TenantID}
+		out[i] = entry{ID: m.TenantID, Name: m.Name, Slug: m.Slug, Status: m.Status, Role: m.Role, MFARequired: m.NeedsFactor}
+		out[i].Current = m.TenantID == c.actor.TenantID
+		if !m.Grace.IsZero() {
+			out[i].GraceUntil = &identity.Time{Time: m.Grace}
+		}
 	}
 	return web.JSON(w, http.StatusOK, map[string]any{"tenants": out})
 }

@@ -1,6 +1,7 @@
 package authapi
 
 import (
+	"cmp"
 	"net/http"
 	"strconv"
 
@@ -31,18 +32,20 @@ func (a *API) putUser(w http.ResponseWriter, c *call) error {
 		Phone       string `json:"phone"`
 		Channel     string `json:"channel"`
 		AppMetadata object `json:"app_metadata"`
+
+		Remove []string `json:"remove"`
 		pkce
 	}
 	if err := body(c, &in); err != nil {
 		return err
 	}
-	if in.Password != "" {
+	if in.Password != "" || in.Current != "" || in.Nonce != "" {
 		if err := a.countOwn(w, c); err != nil {
 			return err
 		}
 	}
 	u, err := a.svc.UpdateUser(c.Context(), c.actor, identity.Update{Data: in.Data, Password: in.Password, CurrentPassword: in.Current, Nonce: in.Nonce,
-		Email: in.Email, Phone: in.Phone, Channel: in.Channel, AppMetadata: in.AppMetadata, PKCE: in.pair(), Redirect: a.target(c, "")})
+		Email: in.Email, Phone: in.Phone, Channel: in.Channel, AppMetadata: in.AppMetadata, PKCE: in.pair(), Redirect: a.target(c, ""), Remove: in.Remove})
 	if err != nil {
 		return err
 	}
@@ -51,6 +54,27 @@ func (a *API) putUser(w http.ResponseWriter, c *call) error {
 
 func (a *API) reauthenticate(w http.ResponseWriter, c *call) error {
 	if err := a.svc.Reauthenticate(c.Context(), c.actor); err != nil {
+		return err
+	}
+	return web.JSON(w, http.StatusOK, struct{}{})
+}
+
+// renewProof makes the session a fresh one.
+func renewProof(a *API, w http.ResponseWriter, c *call) error {
+	var in struct {
+		Password string `json:"password"`
+		Current  string `json:"current_password"`
+		Nonce    string `json:"nonce"`
+		ceremonyBody
+	}
+	if err := body(c, &in); err != nil {
+		return err
+	}
+	if err := a.countOwn(w, c); err != nil {
+		return err
+	}
+	proof := identity.Proof{Password: cmp.Or(in.Password, in.Current), Nonce: in.Nonce, ChallengeID: in.Challenge, Credential: in.Credential}
+	if err := a.svc.Proofs.Renew(c.Context(), c.actor, proof); err != nil {
 		return err
 	}
 	return web.JSON(w, http.StatusOK, struct{}{})

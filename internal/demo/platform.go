@@ -32,7 +32,7 @@ func (w *world) settings() {
 		{"scoring", "weight_incident", 0.45}, {"scoring", "weight_near_miss", 0.2}, {"scoring", "weight_shift_hours", 0.2}, {"scoring", "weight_load", 0.15},
 		{"safety", "anonymous_reports", true}, {"safety", report.Setting, true}, {"safety", "critical_recipients", []string{"safety"}}, {"engagement", "points_near_miss", 10}, {"engagement", "points_hazard", 8},
 		{"engagement", "daily_cap", 40}, {"import", "date_order", map[string]string{North: "dmy", South: "mdy"}[w.profile.id]}, {"import", "delimiter", "auto"},
-		{"security", "session_hours", 720}, {"webhooks", "enabled", false},
+		{"security", "session_hours", 720}, {"security", "mfa_required", "none"}, {"webhooks", "enabled", false},
 	} {
 		w.add("settings", -goLive-5, made, store.Row{"section": s.section, "key": s.key, "value": raw(s.value), "created_by": w.user("admin")})
 	}

@@ -10,6 +10,7 @@ import (
 	"holdfast/internal/actor"
 	"holdfast/internal/db"
 	"holdfast/internal/fault"
+	"holdfast/internal/identity/factor"
 	"holdfast/internal/identity/token"
 	"holdfast/internal/seal"
 )
@@ -232,24 +233,31 @@ func (s *Service) readStanding(ctx context.Context, v *verified) (*standing, err
 		bannedUntil, until time.Time
 		created, refreshed time.Time
 		aal                string
+		managed            bool
 	}
 	var ru rules
+	var m Member
 	scope := db.Scope{Tenant: v.tenant, User: v.user}
 	err := s.db.Read(ctx, scope, func(tx *db.Tx) error {
 		st.actor = actor.Actor{UserID: v.user, SessionID: v.session}
-		tx.Queue("SELECT banned_until FROM users WHERE id = $1 AND deleted_at IS NULL", []any{v.user}, func(r *db.Row) error {
-			found.user, found.bannedUntil = true, r.Time(0)
+		tx.Queue("SELECT banned_until, is_sso FROM users WHERE id = $1 AND deleted_at IS NULL", []any{v.user}, func(r *db.Row) error {
+			found.user, found.bannedUntil, found.managed = true, r.Time(0), r.Bool(1)
 			return nil
 		})
-		tx.Queue("SELECT not_after, created_at, refreshed_at, aal FROM sessions WHERE id = $1 AND user_id = $2", []any{v.session, v.user}, func(r *db.Row) error {
-			found.session, found.until, found.created, found.refreshed, found.aal = true, r.Time(0), r.Time(1), r.Time(2), r.Text(3)
+		tx.Queue("SELECT not_after, refreshed_at, aal, "+sessionTimes+" FROM sessions WHERE id = $1 AND user_id = $2", []any{v.session, v.user}, func(r *db.Row) error {
+			found.session, found.until, found.refreshed, found.aal, found.created = true, r.Time(0), r.Time(1), r.Text(2), r.Time(3)
+			st.actor.Proved = lastProof(r, 3)
+			return nil
+		})
+		tx.Queue("SELECT 1 FROM mfa_factors WHERE user_id = $1 AND status = $2 LIMIT 1", []any{v.user, factor.Verified}, func(*db.Row) error {
+			st.actor.Guarded = true
 			return nil
 		})
 		if v.tenant != "" {
 			ru = rules{}
 			tx.Queue(rulesQuery, []any{v.tenant}, ru.add)
-			tx.Queue(memberQuery+"m.tenant_id = $1 AND m.user_id = $2", []any{v.tenant, v.user}, func(r *db.Row) error {
-				m, err := scanMember(r)
+			tx.Queue(memberQuery+"m.tenant_id = $1 AND m.user_id = $2", []any{v.tenant, v.user}, func(r *db.Row) (err error) {
+				m, err = scanMember(r)
 				st.actor.TenantID, st.actor.Role, st.actor.WorkerID, st.actor.ZoneIDs = m.TenantID, m.Role, m.WorkerID, m.ZoneIDs
 				st.actor.Plan, st.actor.Suspended = m.Plan, m.Status == "suspended"
 				return err
@@ -263,8 +271,8 @@ func (s *Service) readStanding(ctx context.Context, v *verified) (*standing, err
 	// The lower of the token's and the session's level: a token from before
 	// the second factor stays what it was, and one from after falls with it.
 	st.actor.AAL = min(v.aal, found.aal)
-	if st.actor.AAL != aal2 && ru.demands(st.actor.Role) {
-		st.mfa = fault.New(fault.Forbidden, "insufficient_aal", "Your organisation requires a second factor: enrol one at /auth/v1/factors, or verify the one you have, then try again")
+	if st.actor.AAL != aal2 {
+		st.mfa = s.Proofs.lacks(ru, m, st.actor.Guarded, found.managed)
 	}
 	switch now := s.now(); {
 	case !found.user:

@@ -119,6 +119,7 @@ type Mailer interface {
 // Service is the identity service; safe for concurrent use.
 type Service struct {
 	Invitations *Invitations // as those see them whom they are for
+	Proofs      *Proofs
 
 	cfg       Config
 	db        *db.DB
@@ -155,7 +156,7 @@ func New(cfg Config, d *db.DB, m Mailer, now func() time.Time) (*Service, error)
 		now = time.Now
 	}
 	s := &Service{cfg: cfg, db: d, mailer: m, hasher: password.New(hashQueue), policy: password.Policy{MinLength: cfg.PasswordMinLength, Classes: cfg.PasswordClasses}}
-	s.Invitations = &Invitations{s}
+	s.Invitations, s.Proofs = &Invitations{s}, &Proofs{s}
 	s.now = func() time.Time { return now().UTC().Truncate(time.Microsecond) }
 	s.issuer = strings.TrimRight(cfg.PublicURL, "/") + "/auth/v1"
 	s.tokens, s.recent = newTokenCache(), post.NewRecent()

@@ -16,7 +16,7 @@ import (
 func (s *Service) GuardMembers(tx *db.Tx, a actor.Actor, _ *store.Store, changes []store.Change) error {
 	demoted := map[string]bool{}
 	for _, c := range changes {
-		if err := mayChange(a, c); err != nil {
+		if err := s.Proofs.mayChange(a, c); err != nil {
 			return err
 		}
 		tenant, user := text(c, "tenant_id"), text(c, "user_id")
@@ -42,12 +42,18 @@ func (s *Service) GuardMembers(tx *db.Tx, a actor.Actor, _ *store.Store, changes
 	return tx.Flush()
 }
 
-// mayChange compares the caller's rank with the roles before and after.
-func mayChange(a actor.Actor, c store.Change) error {
+// mayChange compares the caller's rank with the roles before and after, and
+// asks anew who it is that makes or unmakes an administrator.
+func (p *Proofs) mayChange(a actor.Actor, c store.Change) error {
 	if a.Role == actor.Service {
 		return nil
 	}
 	before, after := field(c.Before, "role"), field(c.After, "role")
+	if administrates(actor.Role(before)) || administrates(actor.Role(after)) {
+		if err := p.Admit(a); err != nil {
+			return err
+		}
+	}
 	if before != "" && rank(a.Role) > rank(actor.Role(before)) {
 		return errAbove()
 	}
@@ -99,7 +105,7 @@ func (s *Service) PrepareInvitations(_ *db.Tx, a actor.Actor, _ *store.Store, ch
 			return err
 		}
 		if a.Role != actor.Service {
-			if err := mayGrant(a.Role, actor.Role(field(c.After, "role"))); err != nil {
+			if err := s.Proofs.mayInvite(a, actor.Role(field(c.After, "role"))); err != nil {
 				return err
 			}
 		}

@@ -93,6 +93,9 @@ func (s *Service) LinkIDToken(ctx context.Context, a actor.Actor, in IDToken, c 
 		if err := needAAL2(u, a, fault.Forbidden, "AAL2 required to link an identity"); err != nil {
 			return err
 		}
+		if err := s.Proofs.own(tx, u, a, "Linking an identity"); err != nil {
+			return err
+		}
 		if err := s.attach(tx, u, p.Config().Name, who, c); err != nil {
 			return err
 		}

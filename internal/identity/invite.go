@@ -59,6 +59,14 @@ func mayGrant(by, role actor.Role) error {
 	return nil
 }
 
+// mayInvite is mayGrant, and a fresh proof of who invites an administrator.
+func (p *Proofs) mayInvite(a actor.Actor, role actor.Role) error {
+	if err := mayGrant(a.Role, role); err != nil || !administrates(role) {
+		return err
+	}
+	return p.Admit(a)
+}
+
 // Invite offers membership in the caller's tenant to an address and mails it,
 // or answers with a link that the caller hands over. Whoever has the address
 // joins by accepting: by the link, by naming the invitation at a sign-in or
@@ -82,7 +90,7 @@ func (s *Service) Invite(ctx context.Context, a actor.Actor, in Invite) (Invitat
 	if err != nil {
 		return Invitation{}, err
 	}
-	if err := mayGrant(a.Role, in.Role); err != nil {
+	if err := s.Proofs.mayInvite(a, in.Role); err != nil {
 		return Invitation{}, err
 	}
 	inv := Invitation{ID: newID(), TenantID: a.TenantID, Email: addr, Role: in.Role, ExpiresAt: Time{Time: s.now().Add(s.cfg.InviteTTL)}}

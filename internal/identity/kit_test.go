@@ -205,9 +205,11 @@ func (k *kit) who(access string) (actor.Actor, error) {
 	return k.svc.Authenticate(k.ctx, identity.Credential{Bearer: access})
 }
 
+// actor is whose session it is, as the account's own endpoints see him: with or
+// without a second factor.
 func (k *kit) actor(s *identity.Session) actor.Actor {
 	k.Helper()
-	a, err := k.who(s.AccessToken)
+	a, err := k.svc.Identify(k.ctx, identity.Credential{Bearer: s.AccessToken})
 	k.ok(err)
 	return a
 }

@@ -37,7 +37,10 @@ func (s *Service) AuthorizeLink(ctx context.Context, a actor.Actor, in Authorize
 		if u.sso {
 			return errManaged()
 		}
-		return needAAL2(u, a, fault.Forbidden, "AAL2 required to link an identity")
+		if err := needAAL2(u, a, fault.Forbidden, "AAL2 required to link an identity"); err != nil {
+			return err
+		}
+		return s.Proofs.own(tx, u, a, "Linking an identity")
 	})
 	if err != nil {
 		return AuthStart{}, err

@@ -70,6 +70,9 @@ func (s *Service) EnrolFactor(ctx context.Context, a actor.Actor, in factor.Enro
 		if err := needAAL2(me.User, a, fault.Forbidden, "AAL2 required to enroll a new factor"); err != nil {
 			return err
 		}
+		if err := s.Proofs.own(tx, me.User, a, "Enrolling a second factor"); err != nil {
+			return err
+		}
 		if out, err = s.factors.Enrol(tx, me.owner(), in); err != nil {
 			return err
 		}
@@ -269,6 +272,9 @@ func (s *Service) NewRecoveryCodes(ctx context.Context, a actor.Actor) (codes []
 			return fault.New(fault.Unprocessable, "mfa_factor_not_found", "Enroll a factor before making recovery codes")
 		}
 		if err := needAAL2(me.User, a, fault.Forbidden, "AAL2 required to make recovery codes"); err != nil {
+			return err
+		}
+		if err := s.Proofs.own(tx, me.User, a, "Making recovery codes"); err != nil {
 			return err
 		}
 		s.record(tx, event{tenant: a.TenantID, user: me.ID, action: "mfa.recovery_codes_made", entity: "user", entityID: me.ID, client: clientOf(a)})

@@ -137,7 +137,7 @@ func TestMFA_knownFrom(t *testing.T) {
 
 		k.sleep(time.Minute)
 		there := in(stranger)
-		at, err := k.svc.Authenticate(k.ctx, identity.Credential{Bearer: there.AccessToken, Address: stranger})
+		at, err := k.svc.Identify(k.ctx, identity.Credential{Bearer: there.AccessToken, Address: stranger})
 		k.ok(err)
 		c, err := k.svc.ChallengeFactor(k.ctx, at, a.id, identity.Offer{})
 		k.ok(err)
@@ -315,6 +315,7 @@ func TestMFA_longChallenge(t *testing.T) {
 		k.ok(err)
 		k.sleep(19 * time.Minute)
 		k.ok(k.svc.Sweep(k.ctx))
+		k.ok(k.svc.Proofs.Renew(k.ctx, k.actor(s), identity.Proof{Password: pw}))
 		k.enrol(s, "tablet") // makes room of those that waited too long
 		_, err = k.svc.VerifyFactor(k.ctx, k.actor(s), a.id, factor.Answer{ChallengeID: c.ID, Code: k.codeOf(a)})
 		k.ok(err)

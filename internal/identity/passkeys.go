@@ -120,6 +120,9 @@ func (s *Service) RegisterPasskey(ctx context.Context, a actor.Actor) (out Cerem
 		if err := needAAL2(me.User, a, fault.Forbidden, "AAL2 required to manage passkeys"); err != nil {
 			return err
 		}
+		if err := s.Proofs.own(tx, me.User, a, "Registering a passkey"); err != nil {
+			return err
+		}
 		list, err := passkeysOf(tx, me.ID)
 		if err != nil {
 			return err
@@ -242,31 +245,43 @@ func (s *Service) SignInPasskey(ctx context.Context, challengeID string, respons
 }
 
 func (s *Service) byPasskey(tx *db.Tx, q factor.Question, credID, userID string, response []byte, c Client) (*grant, error) {
-	unknown := fault.New(fault.Invalid, "webauthn_verification_failed", "WebAuthn verification failed")
+	u, k, err := s.asserted(tx, q, credID, userID, response)
+	if err != nil {
+		return nil, err
+	}
+	return s.beginBy(tx, u, entrance{how: token.Method{Method: "passkey"}, passkey: k.ID}, c)
+}
+
+func errPasskey() error {
+	return fault.New(fault.Invalid, "webauthn_verification_failed", "WebAuthn verification failed")
+}
+
+// asserted is the account whose passkey answers a question, and the passkey.
+func (s *Service) asserted(tx *db.Tx, q factor.Question, credID, userID string, response []byte) (*User, Passkey, error) {
 	var k Passkey
 	err := tx.One("SELECT "+passkeyColumns+" FROM passkeys WHERE credential_id = $1"+tx.DB().ForUpdate(), []any{credID}, func(r *db.Row) error {
 		k = scanPasskey(r)
 		return nil
 	})
 	if fault.Is(err, fault.NotFound) || err == nil && k.user != userID {
-		return nil, unknown
+		return nil, k, errPasskey()
 	}
 	if err != nil {
-		return nil, err
+		return nil, k, err
 	}
 	u, err := locked(tx, k.user)
 	if err != nil {
-		return nil, err
+		return nil, k, err
 	}
 	cred, err := s.passkeys.Asserted(holder(u, []Passkey{k}), q.Data, response)
 	if err != nil {
-		return nil, err
+		return nil, k, err
 	}
 	if u.banned(s.now()) {
-		return nil, errBanned()
+		return nil, k, errBanned()
 	}
-	tx.Queue("UPDATE passkeys SET credential = $2, last_used_at = $3 WHERE id = $1", []any{k.ID, cred.Text, s.now()}, nil)
-	return s.beginBy(tx, u, entrance{how: token.Method{Method: "passkey"}, passkey: k.ID}, c)
+	_, err = tx.Exec("UPDATE passkeys SET credential = $2, last_used_at = $3 WHERE id = $1", k.ID, cred.Text, s.now())
+	return u, k, err
 }
 
 // Passkeys lists the caller's passkeys.

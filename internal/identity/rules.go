@@ -17,7 +17,8 @@ import (
 
 // Keys of a tenant's settings in section "security" that this package obeys.
 const (
-	settingMFA      = "mfa_required"         // none, administrators, everyone
+	settingMFA      = "mfa_required"         // none, administrators, everyone; absent: administrators, after mfaGrace
+	settingSelf     = "mfa_self"             // require (absent), ignore: a factor that a member enrolled himself
 	settingIdle     = "session_idle_minutes" // 5 ... 43200: without a refresh
 	settingAbsolute = "session_max_hours"    // 1 ... 8760: since the sign-in
 	settingSingle   = "single_session"       // true: a new sign-in ends the others
@@ -32,10 +33,21 @@ const (
 	mfaEveryone       = "everyone"
 )
 
-// rules are what a tenant asks of its members' sessions. The zero value asks
-// nothing.
+// Values of mfa_self.
+const (
+	selfRequire = "require"
+	selfIgnore  = "ignore"
+)
+
+// mfaGrace is how long an administrator of a tenant that does not say
+// mfa_required works without a second factor: from the beginning of the tenant,
+// or of the membership where that is later.
+const mfaGrace = 7 * 24 * time.Hour
+
+// rules are what a tenant asks of its members' sessions.
 type rules struct {
-	mfa            string
+	mfa            string // "" = the tenant does not say
+	selfIgnored    bool
 	idle, absolute time.Duration
 	single         bool
 }
@@ -60,6 +72,12 @@ func (ru *rules) set(key, value string) bool {
 			return false
 		}
 		ru.mfa = v
+	case settingSelf:
+		var v string
+		if json.Unmarshal([]byte(value), &v) != nil || v != selfRequire && v != selfIgnore {
+			return false
+		}
+		ru.selfIgnored = v == selfIgnore
 	case settingIdle:
 		n, ok := whole(value, 5, 43200)
 		ru.idle = time.Duration(n) * time.Minute
@@ -91,10 +109,21 @@ func rulesOf(tx *db.Tx, tenantID string) (rules, error) {
 	return ru, tx.Query(rulesQuery, []any{tenantID}, ru.add)
 }
 
-// demands reports whether a role needs a second factor.
+// demands reports whether a role needs a second factor by what the tenant says.
 func (ru rules) demands(role actor.Role) bool {
-	return ru.mfa == mfaEveryone || ru.mfa == mfaAdministrators && (role == actor.Owner || role == actor.Admin)
+	return ru.mfa == mfaEveryone || ru.mfa == mfaAdministrators && administrates(role)
 }
+
+// grace is when a member needs a second factor because the tenant does not say
+// that he does not: zero for who never does.
+func (ru rules) grace(m Member) time.Time {
+	if ru.mfa != "" || !administrates(m.Role) || m.Since.IsZero() {
+		return time.Time{}
+	}
+	return m.Since.Add(mfaGrace)
+}
+
+func administrates(role actor.Role) bool { return role == actor.Owner || role == actor.Admin }
 
 // over reports a session that the rules have ended: too old, or too long
 // without a refresh.
@@ -118,6 +147,7 @@ func (ru rules) tokenLife(ttl time.Duration) time.Duration {
 // settingHelp says what a security setting may be.
 var settingHelp = map[string]string{
 	settingMFA:      `"none", "administrators" or "everyone"`,
+	settingSelf:     `"require" or "ignore"`,
 	settingIdle:     "a whole number of minutes from 5 to 43200",
 	settingAbsolute: "a whole number of hours from 1 to 8760",
 	settingSingle:   "true or false",
@@ -127,8 +157,13 @@ var settingHelp = map[string]string{
 // CheckSettings refuses a security setting that could not be obeyed, and makes
 // a changed one hold at once. It runs before settings are stored; keys it does
 // not know are none of its business.
-func (s *Service) CheckSettings(tx *db.Tx, _ actor.Actor, _ *store.Store, changes []store.Change) error {
+func (s *Service) CheckSettings(tx *db.Tx, a actor.Actor, _ *store.Store, changes []store.Change) error {
 	for _, c := range changes {
+		if text(c, "section") == "security" || field(c.Before, "section") == "security" {
+			if err := s.Proofs.Admit(a); err != nil {
+				return err
+			}
+		}
 		key := strings.ToLower(text(c, "key"))
 		help, known := settingHelp[key]
 		if !known {

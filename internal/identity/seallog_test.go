@@ -161,7 +161,7 @@ func TestAudit_session(t *testing.T) {
 		ban := "1h"
 		_, err = k.svc.ChangeUser(k.ctx, k.service(), a.UserID, identity.AdminUser{BanDuration: &ban})
 		k.ok(err)
-		for action, want := range map[string]string{"user.password_changed": a.SessionID, "user.email_changed": a.SessionID, "session.ended": a.SessionID, "user.updated": ""} {
+		for action, want := range map[string]string{"user.password_changed": a.SessionID, "user.email_change_started": a.SessionID, "session.ended": a.SessionID, "user.updated": ""} {
 			n := k.count("SELECT COUNT(*) FROM audit WHERE action = $1 AND COALESCE(CAST(session_id AS text), '') = $2", action, want)
 			if n != 1 {
 				k.Errorf("%s: %d rows with the session %q", action, n, want)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"strings"
+	"time"
 
 	"holdfast/internal/actor"
 	"holdfast/internal/db"
@@ -22,13 +23,23 @@ type Member struct {
 	Role     actor.Role
 	WorkerID string
 	ZoneIDs  []string
+	Since    time.Time // of the tenant or the membership, whichever is younger
+
+	// Of Memberships alone: whether the tenant asks the member for a second
+	// factor, and from when on where it does not do so yet.
+	NeedsFactor bool
+	Grace       time.Time
 }
 
-const memberQuery = `SELECT m.tenant_id, t.name, t.slug, t.plan, t.status, m.role, m.worker_id, m.zone_ids
+const memberQuery = `SELECT m.tenant_id, t.name, t.slug, t.plan, t.status, m.role, m.worker_id, m.zone_ids, t.created_at, m.joined_at
 	FROM members m JOIN tenants t ON t.id = m.tenant_id WHERE m.status = 'active' AND t.status <> 'closed' AND `
 
 func scanMember(r *db.Row) (Member, error) {
-	m := Member{TenantID: r.Text(0), Name: r.Text(1), Slug: r.Text(2), Plan: r.Text(3), Status: r.Text(4), Role: actor.Role(r.Text(5)), WorkerID: r.Text(6)}
+	m := Member{TenantID: r.Text(0), Name: r.Text(1), Slug: r.Text(2), Plan: r.Text(3), Status: r.Text(4), Role: actor.Role(r.Text(5))}
+	m.WorkerID, m.Since = r.Text(6), r.Time(8)
+	if joined := r.Time(9); joined.After(m.Since) {
+		m.Since = joined
+	}
 	err := json.Unmarshal([]byte(r.Text(7)), &m.ZoneIDs)
 	return m, err
 }
@@ -61,9 +72,18 @@ func queueMemberships(tx *db.Tx, userID string, each func(Member)) {
 
 // Memberships lists where the caller belongs, for a tenant picker.
 func (s *Service) Memberships(ctx context.Context, a actor.Actor) (list []Member, err error) {
-	err = s.db.Read(ctx, everywhere, func(tx *db.Tx) (err error) {
-		list, err = memberships(tx, a.UserID)
-		return err
+	err = s.db.Read(ctx, everywhere, func(tx *db.Tx) error {
+		st := queueBelonging(tx, a.UserID, "")
+		if err := tx.Flush(); err != nil {
+			return err
+		}
+		list = st.members
+		for i, m := range list {
+			ru := st.rules[m.TenantID]
+			list[i].Grace = ru.grace(m)
+			list[i].NeedsFactor = ru.demands(m.Role) || !list[i].Grace.IsZero()
+		}
+		return nil
 	})
 	return list, err
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"slices"
+	"strings"
 	"time"
 
 	"holdfast/internal/actor"
@@ -58,8 +59,13 @@ type Update struct {
 	Channel         string         // of the message to Phone: sms ("") or whatsapp
 	AppMetadata     map[string]any // refused: not the user's to write
 	PKCE            PKCE
-	Redirect        string // resolved by Target
+	Redirect        string   // resolved by Target
+	Remove          []string // of what else opens the account: passkeys, factors, identities
 }
+
+// needsProof reports a change of where the account's mails and texts go, or of
+// what else opens it.
+func (in Update) needsProof() bool { return in.Email != "" || in.Phone != "" || len(in.Remove) > 0 }
 
 // freshFor is how long after its sign-in a session may change the password
 // without further proof.
@@ -72,6 +78,11 @@ func (s *Service) UpdateUser(ctx context.Context, a actor.Actor, in Update) (*Us
 	if err := s.checkUpdate(&in); err != nil {
 		return nil, err
 	}
+	if in.needsProof() {
+		if err := s.Proofs.entitled(ctx, a, in, "A change of address, or of what opens the account,"); err != nil {
+			return nil, err
+		}
+	}
 	hash, err := s.newHash(ctx, a, in)
 	if err != nil {
 		return nil, err
@@ -83,7 +94,7 @@ func (s *Service) UpdateUser(ctx context.Context, a actor.Actor, in Update) (*Us
 		if u, err = locked(tx, a.UserID); err != nil {
 			return err
 		}
-		if in.Email != "" || in.Phone != "" || hash != "" {
+		if in.needsProof() || hash != "" {
 			if err := needAAL2(u, a, fault.Unauthorized, "AAL2 session is required to update email, phone or password when MFA is enabled."); err != nil {
 				return err
 			}
@@ -97,14 +108,23 @@ func (s *Service) UpdateUser(ctx context.Context, a actor.Actor, in Update) (*Us
 		if err := s.applyData(tx, a, u, in.Data); err != nil {
 			return err
 		}
-		if hash != "" {
+		if in.needsProof() || hash != "" {
 			if err := s.takeNonce(tx, u.ID, in); err != nil {
 				return err
 			}
+		}
+		if err := s.Proofs.remove(tx, a, u, in.Remove); err != nil {
+			return err
+		}
+		if hash != "" {
 			if err := s.setPassword(tx, u, hash, a); err != nil {
 				return err
 			}
-			mails = append(mails, letter.Letter{Kind: letter.PasswordChanged, User: u.ID, To: u.Email})
+			ways, err := s.Proofs.ways(tx, u)
+			if err != nil {
+				return err
+			}
+			mails = append(mails, letter.Letter{Kind: letter.PasswordChanged, User: u.ID, To: u.Email, Other: strings.Join(ways, ", ")})
 		}
 		if in.Phone != "" && in.Phone != u.Phone {
 			if err := s.startPhoneChange(tx, u, in, a); err != nil {
@@ -159,6 +179,9 @@ func (s *Service) checkUpdate(in *Update) (err error) {
 		if in.Email, err = Canonical(in.Email); err != nil {
 			return err
 		}
+	}
+	if err := checkRemove(in.Remove); err != nil {
+		return err
 	}
 	return in.PKCE.check()
 }
@@ -313,8 +336,9 @@ func (s *Service) setPassword(tx *db.Tx, u *User, hash string, a actor.Actor) er
 	return s.endSessions(tx, u.ID, "")
 }
 
-// startChange begins an e-mail change: at once with autoconfirm, else pending
-// until both addresses agree.
+// startChange begins an e-mail change, which is pending until both addresses
+// agree. With autoconfirm an anonymous account takes its address at once, as a
+// sign-up does.
 func (s *Service) startChange(tx *db.Tx, u *User, in Update, c Client) ([]letter.Letter, error) {
 	if _, err := userByEmail(tx, in.Email); !fault.Is(err, fault.NotFound) {
 		if err == nil {
@@ -322,7 +346,7 @@ func (s *Service) startChange(tx *db.Tx, u *User, in Update, c Client) ([]letter
 		}
 		return nil, err
 	}
-	if s.cfg.Autoconfirm {
+	if s.cfg.Autoconfirm && u.IsAnonymous {
 		return nil, s.setAddress(tx, u, in.Email, c)
 	}
 	if err := s.throttleTx(tx, "email_change", u.ID); err != nil {

@@ -38,6 +38,7 @@ type User struct {
 	UserMetadata       map[string]any  `json:"user_metadata"`
 	Identities         []Identity      `json:"identities"`
 	Factors            []factor.Factor `json:"factors,omitempty"`
+	Passkeys           []Passkey       `json:"passkeys,omitempty"` // after a change of password alone
 	CreatedAt          Time            `json:"created_at"`
 	UpdatedAt          Time            `json:"updated_at"`
 	BannedUntil        Time            `json:"banned_until,omitzero"`

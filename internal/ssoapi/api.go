@@ -201,6 +201,10 @@ func (a *API) admit(w http.ResponseWriter, c *call, rt *route) error {
 		return fault.New(fault.Forbidden, "not_admin", "User not allowed")
 	case who.Suspended && rt.Method != http.MethodGet:
 		return fault.New(fault.Forbidden, "not_admin", "The tenant is suspended")
+	case rt.Method != http.MethodGet:
+		if err := a.ident.Proofs.Admit(who); err != nil {
+			return err
+		}
 	}
 	return a.count(w, c)
 }

@@ -75,6 +75,8 @@ create table sessions (
   factor_id uuid,
   floor_counter bigint,
   raised_at timestamptz,
+  -- When the session last showed a credential again.
+  proved_at timestamptz,
   primary key (id),
   foreign key (user_id) references users (id)
 );

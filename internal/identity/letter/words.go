@@ -90,7 +90,7 @@ func english(l Letter) wording {
 	case Reauthentication:
 		return wording{"Your confirmation code", "Enter this code to confirm that it is you.", "", change}
 	case PasswordChanged:
-		return wording{"Your password was changed", "The password of your account was changed and other sessions were ended.", "", "If this was not you, ask for a new password at once."}
+		return wording{"Your password was changed", "The password of your account was changed and other sessions were ended." + also(l.Other, " These still open it, too: %s."), "", "If this was not you, ask for a new password at once."}
 	case ProtectionChanged:
 		return wording{"The protection of your account was changed", "This was changed in your account: " + englishChange(l.Change, l.Other) + ".", "", "If this was not you, change your password at once and tell your administrator."}
 	case SSODomain:
@@ -98,6 +98,14 @@ func english(l Letter) wording {
 			"Whoever enters it can decide who signs in with an address of this domain. If you expected nothing of the kind, do nothing."}
 	}
 	return wording{Subject: "Message from " + l.Site}
+}
+
+// also says what else there is to say, if anything is.
+func also(what, sentence string) string {
+	if what == "" {
+		return ""
+	}
+	return fmt.Sprintf(sentence, what)
 }
 
 func german(l Letter) wording {
@@ -136,7 +144,7 @@ func german(l Letter) wording {
 	case Reauthentication:
 		return wording{"Ihr Bestätigungscode", "Geben Sie diesen Code ein, um zu bestätigen, dass Sie es sind.", "", change}
 	case PasswordChanged:
-		return wording{"Ihr Passwort wurde geändert", "Das Passwort Ihres Kontos wurde geändert, andere Sitzungen wurden beendet.", "", "Wenn Sie das nicht waren, fordern Sie sofort ein neues Passwort an."}
+		return wording{"Ihr Passwort wurde geändert", "Das Passwort Ihres Kontos wurde geändert, andere Sitzungen wurden beendet." + also(l.Other, " Diese öffnen es ebenfalls noch: %s."), "", "Wenn Sie das nicht waren, fordern Sie sofort ein neues Passwort an."}
 	case ProtectionChanged:
 		return wording{"Der Schutz Ihres Kontos wurde geändert", "In Ihrem Konto wurde geändert: " + germanChange(l.Change, l.Other) + ".", "", "Wenn Sie das nicht waren, ändern Sie sofort Ihr Passwort und sagen Sie Ihrer Verwaltung Bescheid."}
 	case SSODomain:
