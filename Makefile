@@ -64,9 +64,20 @@ supabase:
 check: setup build ## test, and what takes longer or needs the network
 	@test -z "$$(gofmt -l cmd internal bench 2>/dev/null)" || { gofmt -l cmd internal bench 2>/dev/null; echo 'gofmt: the files above'; exit 1; }
 	$(MAKE) --no-print-directory test
+	$(MAKE) --no-print-directory contract agree
 	$(GO) run honnef.co/go/tools/cmd/staticcheck@v0.8.2 ./...
 	$(GO) run golang.org/x/vuln/cmd/govulncheck@latest ./...
 	$(MAKE) --no-print-directory race kill fuzz
+
+contract: build ## the OpenAPI document under the recommended rules of two linters
+	$(GO) build -o bin/e2e ./internal/testkit/e2e
+	$(GO) build -o bin/pgtest ./internal/testkit/pgtest/cmd/pgtest
+	bin/pgtest -- bin/e2e -server bin/holdfast -- test/lint/run
+
+agree: export HOLDFAST_AGREE_ROUNDS = 20000
+agree: ## 20,000 random requests over the catalog, and as many over odd documents, answered alike by both engines
+	$(GO) build -o bin/pgtest ./internal/testkit/pgtest/cmd/pgtest
+	bin/pgtest -- $(GO) test -timeout 60m -run '^TestEnginesAgree' ./internal/store
 
 race: export HOLDFAST_KILL_ROUNDS = 1
 race:

@@ -22,6 +22,9 @@ func TestOpenAPI(t *testing.T) {
 	if r.Status != http.StatusOK {
 		t.Fatalf("status %d: %s", r.Status, r.Body)
 	}
+	if len(r.Body) > 600_000 {
+		t.Errorf("the document has %d bytes", len(r.Body))
+	}
 	doc, err := openapi3.NewLoader().LoadFromData(r.Body)
 	if err != nil {
 		t.Fatal(err)
@@ -31,14 +34,17 @@ func TestOpenAPI(t *testing.T) {
 	}
 	var want []string
 	for _, r := range catalog.Default().All() {
-		want = append(want, "/v1/"+r.Name, "/rest/v1/"+r.Name, "/v1/"+r.Name+"/{id}")
+		want = append(want, "/v1/"+r.Name, "/v1/"+r.Name+"/{id}")
 	}
 	for _, r := range authapi.Routes() {
 		want = append(want, "/auth/v1"+r.Pattern)
 	}
 	want = append(want, k.App.Paths()...)
 	for _, p := range want {
-		if doc.Paths.Value(strings.TrimSuffix(p, "{$}")) == nil {
+		if p = strings.TrimSuffix(p, "{$}"); len(p) > 1 {
+			p = strings.TrimSuffix(p, "/")
+		}
+		if doc.Paths.Value(p) == nil {
 			t.Errorf("%s is served and not in the document", p)
 		}
 	}
@@ -68,7 +74,9 @@ func TestOpenAPIForRole(t *testing.T) {
 		k.Get(c.as, "/rest/v1/").JSON(t, &doc)
 		var got []string
 		for m := range doc.Paths[c.path] {
-			got = append(got, m)
+			if m != "servers" && m != "parameters" {
+				got = append(got, m)
+			}
 		}
 		slices.Sort(got)
 		if !slices.Equal(got, c.ops) {

@@ -80,10 +80,11 @@ func (a *App) permissions() *api.Permissions {
 func (a *App) identityRoutes() []api.Route {
 	var out []api.Route
 	for _, r := range authapi.Routes() {
-		out = append(out, api.Route{Pattern: "/auth/v1" + r.Pattern, Methods: []string{r.Method}, Tag: "identity", Doc: r.Doc, Public: r.Public, Body: r.Body})
+		out = append(out, api.Route{Pattern: "/auth/v1" + r.Pattern, Methods: []string{r.Method}, Tag: "identity", Doc: r.Doc, Public: r.Public,
+			Body: r.Body, Query: r.Query, Response: r.Response, Status: r.Status})
 	}
 	for _, r := range ssoapi.Routes() {
-		out = append(out, api.Route{Pattern: "/auth/v1" + r.Pattern, Methods: []string{r.Method}, Tag: "identity", Doc: r.Doc, Public: r.Public, Body: r.Body})
+		out = append(out, api.Route{Pattern: "/auth/v1" + r.Pattern, Methods: []string{r.Method}, Tag: "identity", Doc: r.Doc, Public: r.Public, Body: r.Body, Status: r.Status})
 	}
 	return out
 }

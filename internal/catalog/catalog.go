@@ -215,7 +215,7 @@ func New(rs ...Resource) (*Catalog, error) {
 		for j := range r.Fields {
 			f := &r.Fields[j]
 			if f.Label == "" {
-				f.Label = label(f.Name)
+				f.Label = Label(f.Name)
 			}
 			if r.byName[f.Name] != nil {
 				return nil, fmt.Errorf("catalog: %s.%s is declared twice", r.Name, f.Name)
@@ -396,7 +396,8 @@ func withCommon(r *Resource) []Field {
 	)
 }
 
-func label(name string) string {
+// Label is what a field is called by its name alone.
+func Label(name string) string {
 	s := strings.ReplaceAll(strings.TrimSuffix(name, "_id"), "_", " ")
 	if s == "" {
 		return name

@@ -1,6 +1,10 @@
 package event
 
-import "holdfast/internal/catalog"
+import (
+	"strings"
+
+	"holdfast/internal/catalog"
+)
 
 type object = map[string]any
 
@@ -8,13 +12,21 @@ type object = map[string]any
 // this type as it is sent.
 func (t *Type) Schema(c *catalog.Catalog) map[string]any {
 	return object{
-		"type": "object", "description": t.Doc, "required": []string{"type", "timestamp", "id", "tenant_id", "data"},
+		"description": t.Doc, "type": "object", "allOf": []any{object{"$ref": "#/components/schemas/Event"}},
+		"properties": object{"type": object{"const": t.Name, "description": "Type of the event."}, "data": t.data(c)},
+	}
+}
+
+// Head is the schema of what every event has.
+func Head() map[string]any {
+	return object{
+		"type": "object", "description": "What every event has.", "required": []string{"type", "timestamp", "id", "tenant_id", "data"},
 		"properties": object{
-			"type":      object{"const": t.Name},
+			"type":      object{"type": "string", "description": "Type of the event."},
 			"timestamp": object{"type": "string", "format": "date-time", "description": "When it happened."},
 			"id":        object{"type": "string", "format": "uuid", "description": "The same in every delivery; use it to notice repeats."},
-			"tenant_id": object{"type": "string", "format": "uuid"},
-			"data":      t.data(c),
+			"tenant_id": object{"type": "string", "format": "uuid", "description": "The tenant it happened in."},
+			"data":      object{"type": "object", "description": "What happened."},
 		},
 	}
 }
@@ -61,21 +73,28 @@ func Webhooks(c *catalog.Catalog) map[string]any {
 	for _, t := range Types() {
 		out[t.Name] = object{"post": object{
 			"summary": t.Doc, "tags": []string{"events"},
-			"parameters": []any{
-				signed("webhook-id", "string", "Id of the event."),
-				signed("webhook-timestamp", "string", "Unix seconds of this attempt."),
-				signed("webhook-signature", "string", "v1,<base64 HMAC-SHA256 of id.timestamp.body>; two, with a space between, while a secret is being rotated."),
-			},
+			"operationId": "event_" + strings.ReplaceAll(t.Name, ".", "_"),
+			"parameters":  []any{headerOf("webhook-id"), headerOf("webhook-timestamp"), headerOf("webhook-signature")},
 			"requestBody": object{"required": true, "content": object{"application/json": object{"schema": t.Schema(c)}}},
-			"responses": object{
-				"2XX": object{"description": "Taken."},
-				"410": object{"description": "Never send here again: the webhook is disabled."},
-				"429": object{"description": "Later: Retry-After is obeyed."},
-			},
+			"responses":   object{"2XX": reply("Taken"), "410": reply("Gone"), "429": reply("Later")},
 		}}
 	}
 	return out
 }
+
+// WebhookParameters are the headers that events are sent with, by name.
+func WebhookParameters() map[string]any {
+	return object{
+		"webhook-id":        signed("webhook-id", "string", "Id of the event."),
+		"webhook-timestamp": signed("webhook-timestamp", "string", "Unix seconds of this attempt."),
+		"webhook-signature": signed("webhook-signature", "string",
+			"v1,<base64 HMAC-SHA256 of id.timestamp.body>; two, with a space between, while a secret is being rotated."),
+	}
+}
+
+func headerOf(name string) object { return object{"$ref": "#/components/parameters/" + name} }
+
+func reply(name string) object { return object{"$ref": "#/components/responses/" + name} }
 
 func signed(name, kind, doc string) object {
 	return object{"name": name, "in": "header", "required": true, "description": doc, "schema": object{"type": kind}}

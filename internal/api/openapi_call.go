@@ -1,0 +1,253 @@
+package api
+
+import (
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+
+	"holdfast/internal/actor"
+	"holdfast/internal/functions"
+	"holdfast/internal/rpc"
+	"holdfast/internal/shape"
+)
+
+// mayCall reports whether members with a role may call a function.
+func mayCall(fn *functions.Function, role actor.Role) bool {
+	if len(fn.Roles) == 0 {
+		return role != actor.Anon && role != ""
+	}
+	return role == actor.Service || slices.Contains(fn.Roles, role)
+}
+
+// function describes a function and its alias.
+func (w *writing) function(fn *functions.Function) {
+	if !mayCall(fn, w.role) {
+		return
+	}
+	w.tags["functions"] = "Several reads or a whole calculation in one answer."
+	for _, name := range []string{fn.Name, fn.Alias} {
+		if name == "" {
+			continue
+		}
+		ops := object{}
+		for _, m := range fn.Methods {
+			ops[strings.ToLower(m)] = functionOperation(fn, name, m, len(fn.Methods) > 1)
+		}
+		w.paths["/functions/v1/"+name] = w.elsewhere(ops)
+	}
+}
+
+func functionOperation(fn *functions.Function, name, method string, several bool) object {
+	id := strings.ReplaceAll(name, "-", "_")
+	if several {
+		id += "_" + strings.ToLower(method)
+	}
+	in := shape.Input(fn.In)
+	op := object{"operationId": id, "summary": fn.Doc, "tags": []string{"functions"}, "responses": object{
+		"200": answer("The answer.", outSchema(nil)), "4XX": refused("FunctionRefused"),
+	}}
+	params := []any{}
+	if method == http.MethodGet {
+		params = queryParameters(in)
+	} else if len(in.Members) > 0 {
+		op["requestBody"] = object{"content": object{"application/json": object{"schema": in.Schema(), "example": in.Example()}}}
+	}
+	if fn.Writes {
+		params = append(params, parameter("key"))
+	}
+	op["parameters"] = params
+	return op
+}
+
+// outSchema describes an answer; an undescribed one is an object.
+func outSchema(out any) object {
+	if out == nil {
+		return object{"type": "object", "description": "The answer."}
+	}
+	return shape.Of(out).Schema()
+}
+
+func queryParameters(in *shape.Shape) []any {
+	out := []any{}
+	for i := range in.Members {
+		m := &in.Members[i]
+		p := object{"name": m.Name, "in": "query", "schema": m.Schema(), "example": m.Example(), "description": m.Description()}
+		if m.Required {
+			p["required"] = true
+		}
+		if m.Default != "" {
+			delete(p, "example")
+		}
+		out = append(out, p)
+	}
+	return out
+}
+
+// verb describes a verb.
+func (w *writing) verb(v *rpc.Verb) {
+	if !v.Permits(w.role) {
+		return
+	}
+	w.tags["verbs"] = "What a person says they did, done in one transaction."
+	in := VerbInput(v)
+	params := []any{}
+	if !v.Reads {
+		params = append(params, parameter("key"))
+	}
+	w.paths["/v1/rpc/"+v.Name] = object{"post": object{
+		"operationId": "rpc_" + v.Name, "summary": v.Doc, "tags": []string{"verbs"}, "parameters": params,
+		"requestBody": bodyOf(in.Schema(), in.Example().(object)),
+		"responses":   object{"200": answer("What it changed, and what can be done next.", outSchema(v.Out)), "4XX": refused("Refused")},
+	}}
+}
+
+// route describes what is neither collection, function nor verb.
+func (w *writing) route(r Route) {
+	switch {
+	case r.Response["access_token"] != "":
+		w.schemas["Session"] = membersSchema(r.Response, true)
+	case r.Response["identities"] != "":
+		w.schemas["Account"] = membersSchema(r.Response, true)
+	}
+	path := strings.TrimSuffix(r.Pattern, "{$}")
+	if len(path) > 1 {
+		path = strings.TrimSuffix(path, "/")
+	}
+	w.tags[r.Tag] = tagDocs[r.Tag]
+	ops, ok := w.paths[path].(object)
+	if !ok {
+		ops = w.elsewhere(object{})
+	}
+	for _, m := range r.Methods {
+		ops[strings.ToLower(m)] = routeOperation(r, path, m)
+	}
+	w.paths[path] = ops
+}
+
+// tagDocs say what the tags of routes gather.
+var tagDocs = map[string]string{
+	"operation": "What the server says of itself.", "limits": "Rate limits and kept answers.", "people": "Who may do what.",
+	"imports": "Files on their way into the records.", "events": "What happens in a tenant.", "webhooks": "Addresses that are told of events.",
+	"reports": "The public report page and its links.", "photos": "Photos of incidents and inspections.", "forms": "Statutory forms and data.",
+	"identity": "Accounts, sessions, factors and organisations' providers.",
+}
+
+func routeOperation(r Route, path, method string) object {
+	op := object{"operationId": routeID(method, path), "summary": r.Doc, "tags": []string{r.Tag}, "responses": r.responses(method)}
+	ps := append(pathParameters(path), routeQuery(r)...)
+	if r.Keyed && method == http.MethodPost {
+		ps = append(ps, parameter("key"))
+	}
+	if len(ps) > 0 {
+		op["parameters"] = ps
+	}
+	if r.Public {
+		op["security"] = []any{object{}}
+	}
+	if len(r.Body) > 0 && method != http.MethodGet && method != http.MethodDelete {
+		op["requestBody"] = routeBody(r)
+	}
+	return op
+}
+
+// routeID is the method and the words of the path: post_auth_v1_token.
+func routeID(method, path string) string {
+	id := strings.ToLower(method)
+	for _, part := range strings.FieldsFunc(path, func(c rune) bool { return strings.ContainsRune("/{}-._", c) }) {
+		id += "_" + part
+	}
+	return id
+}
+
+func (r *Route) responses(method string) object {
+	refusal := "Refused"
+	if r.Tag == "identity" {
+		refusal = "IdentityRefused"
+	}
+	status := r.Status
+	if status == 0 {
+		status = http.StatusOK
+	}
+	out := object{"4XX": refused(refusal)}
+	switch {
+	case r.Out != nil:
+		out[strconv.Itoa(status)] = answer("The answer.", outSchema(r.Out))
+	case len(r.Response) > 0:
+		out[strconv.Itoa(status)] = answer("The answer.", shared(r.Response))
+	case status == http.StatusNoContent:
+		out["204"] = refused("Done")
+	case method == http.MethodGet && status == http.StatusOK:
+		out["200"] = object{"description": "The answer."}
+	default:
+		out[strconv.Itoa(status)] = object{"description": "Done."}
+	}
+	return out
+}
+
+// shared refers to the two answers that many routes of identity give.
+func shared(members map[string]string) object {
+	switch {
+	case members["access_token"] != "":
+		return ref("Session")
+	case members["identities"] != "":
+		return ref("Account")
+	}
+	return membersSchema(members, true)
+}
+
+func pathParameters(path string) []any {
+	var out []any
+	for _, seg := range strings.Split(path, "/") {
+		if strings.HasPrefix(seg, "{") && strings.HasSuffix(seg, "}") {
+			name := strings.Trim(seg, "{}")
+			out = append(out, object{"name": name, "in": "path", "required": true, "description": memberDoc(name), "schema": object{"type": "string"}, "example": exampleID})
+		}
+	}
+	return out
+}
+
+func routeQuery(r Route) []any {
+	var out []any
+	for _, name := range sortedKeys(r.Query) {
+		out = append(out, object{"name": name, "in": "query", "description": memberDoc(name), "schema": object{"type": r.Query[name]}, "example": memberExample(name, r.Query[name])})
+	}
+	return out
+}
+
+func sortedKeys(m map[string]string) []string {
+	names := make([]string, 0, len(m))
+	for name := range m {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	return names
+}
+
+func routeBody(r Route) object {
+	media, example := "application/json", object{}
+	for name, t := range r.Body {
+		if t == "file" {
+			media = "multipart/form-data"
+		}
+		example[name] = memberExample(name, t)
+	}
+	return object{"content": object{media: object{"schema": membersSchema(r.Body, false), "example": example}}}
+}
+
+func membersSchema(members map[string]string, answer bool) object {
+	props := object{}
+	for name, t := range members {
+		s := object{"type": t, "description": memberDoc(name)}
+		switch {
+		case t == "file":
+			s = object{"type": "string", "contentMediaType": "application/octet-stream", "description": memberDoc(name)}
+		case t == "array":
+			s["items"] = object{}
+		case answer && t == "string":
+			s["type"] = []string{"string", "null"}
+		}
+		props[name] = s
+	}
+	return object{"type": "object", "properties": props}
+}

@@ -1,0 +1,244 @@
+package api
+
+import (
+	"slices"
+	"strings"
+
+	"holdfast/internal/actor"
+	"holdfast/internal/catalog"
+	"holdfast/internal/shape"
+)
+
+// collection describes one resource: its rows, what a write takes, and the
+// operations that the role has. What operations share is written once: the
+// columns, the filters, the answer with rows.
+func (w *writing) collection(r *catalog.Resource) {
+	ops, one := w.listOperations(r), w.recordOperations(r)
+	if len(ops) == 0 {
+		return
+	}
+	w.tags[r.Name] = r.Doc
+	columns, required := columnsSchema(r, w.role)
+	w.schemas[r.Name+".columns"] = columns
+	w.schemas[r.Name] = object{"allOf": []any{ref(r.Name + ".columns"), object{"required": required}}}
+	w.responses[r.Name] = answer("Rows.", object{"type": "array", "items": ref(r.Name)})
+	w.params[r.Name] = filters(r, w.role)
+	if ops["post"] != nil {
+		w.schemas[r.Name+".insert"] = object{"allOf": []any{ref(r.Name + ".columns"), object{"required": given(r)}}}
+	}
+	if ops["patch"] != nil {
+		w.bodies[r.Name] = bodyOf(ref(r.Name+".columns"), updateExample(r, w.role))
+	}
+	ops["parameters"] = []any{parameter(r.Name), parameter("select"), parameter("prefer")}
+	w.paths["/v1/"+r.Name] = ops
+	if len(one) > 0 {
+		one["parameters"] = []any{parameter("id"), parameter("select"), parameter("prefer")}
+		w.paths["/v1/"+r.Name+"/{id}"] = one
+	}
+}
+
+// given are the columns that a new record must give.
+func given(r *catalog.Resource) []string {
+	out := []string{}
+	for i := range r.Fields {
+		if r.Fields[i].Made() == catalog.ByCaller {
+			out = append(out, r.Fields[i].Name)
+		}
+	}
+	slices.Sort(out)
+	return out
+}
+
+// columnsSchema describes the columns of a resource that the role sees, and
+// lists them all: a row has each. A write gives some of those that are not
+// readOnly. Members named x- tell what a generic client needs besides: family,
+// unique keys, states, and for a column what it refers to, that it is set at
+// creation only (x-fixed), and who sees it where that is not everybody.
+func columnsSchema(r *catalog.Resource, role actor.Role) (schema object, required []string) {
+	props := object{}
+	for i := range r.Fields {
+		f := &r.Fields[i]
+		if !f.Visible(role) {
+			continue
+		}
+		props[f.Name] = columnSchema(f)
+		required = append(required, f.Name)
+	}
+	slices.Sort(required)
+	s := object{"type": "object", "properties": props, "x-family": r.Family}
+	if len(r.Unique) > 0 {
+		s["x-unique"] = r.Unique
+	}
+	if len(r.Own) > 0 {
+		s["x-own"] = r.Own
+	}
+	if r.States != nil {
+		s["x-transitions"] = transitions(r.States)
+	}
+	return s, required
+}
+
+// columnSchema refers to the columns that every record has.
+func columnSchema(f *catalog.Field) object {
+	if _, ok := recordColumns[f.Name]; ok {
+		return object{"$ref": "#/components/schemas/Record/properties/" + f.Name}
+	}
+	return fieldSchema(f)
+}
+
+// recordColumns are the columns that records have in common.
+var recordColumns = commonColumns()
+
+func commonColumns() object {
+	r, _ := catalog.Default().Get("zones")
+	props := object{}
+	for _, name := range []string{"id", "tenant_id", "archived_at", "created_at", "updated_at", "created_by", "version"} {
+		if f, ok := r.Field(name); ok {
+			props[name] = fieldSchema(f)
+		}
+	}
+	return props
+}
+
+// transitions are the moves of a state machine; a move without roles is the
+// server's own.
+func transitions(st *catalog.States) object {
+	moves := make([]any, len(st.Moves))
+	for i, m := range st.Moves {
+		moves[i] = object{"from": m.From, "to": m.To, "roles": append([]actor.Role{}, m.Roles...)}
+	}
+	return object{"field": st.Field, "initial": st.Initial, "moves": moves}
+}
+
+func fieldSchema(f *catalog.Field) object {
+	s := f.Describe()
+	if f.Names != "" && !f.ReadOnly {
+		s.Doc = strings.TrimSuffix(s.Doc, ".") + ". Names " + words(f.Names) + " by " + catalog.NamedBy(f.Names) + "."
+	}
+	s.Null = s.Null || len(f.Readers) > 0
+	if s.Title == catalog.Label(f.Name) {
+		s.Title = "" // what the name says
+	}
+	schema := s.Schema()
+	for name, v := range map[string]string{"x-ref": f.Ref, "x-names": f.Names} {
+		if v != "" {
+			schema[name] = v
+		}
+	}
+	if len(f.Readers) > 0 {
+		schema["x-readers"] = f.Readers
+	}
+	if f.ReadOnly {
+		schema["readOnly"] = true
+	}
+	if f.Fixed {
+		schema["x-fixed"] = true
+	}
+	return schema
+}
+
+// insertExample has what a new record must give.
+func insertExample(r *catalog.Resource) object {
+	o := object{}
+	for i := range r.Fields {
+		f := &r.Fields[i]
+		found := f.Filled && f.Type == catalog.Text // where something else in the record says it
+		if f.Made() != catalog.ByCaller && !found {
+			continue
+		}
+		s := f.Describe()
+		o[f.Name] = s.Example()
+		if s.Kind == shape.Text && len(s.OneOf) == 0 && s.Format == "" {
+			o[f.Name] = "example"
+		}
+	}
+	return o
+}
+
+// updateExample changes one column that may be changed.
+func updateExample(r *catalog.Resource, role actor.Role) object {
+	for i := range r.Fields {
+		f := &r.Fields[i]
+		if f.Made() == catalog.ByServer || f.Fixed || f.Type != catalog.Text || len(f.OneOf) > 0 || f.Ref != "" || !f.Settable(role) {
+			continue
+		}
+		return object{f.Name: "example"}
+	}
+	return object{}
+}
+
+// filters is a parameter whose members are the columns: ?status=eq.open.
+func filters(r *catalog.Resource, role actor.Role) object {
+	names := []string{"or", "and"}
+	for i := range r.Fields {
+		if f := &r.Fields[i]; f.Visible(role) {
+			names = append(names, f.Name)
+		}
+	}
+	return object{"name": "columns", "in": "query", "style": "form", "explode": true, "description": "Conditions by column; or and and take (condition,condition).",
+		"schema":  object{"type": "object", "propertyNames": object{"enum": names}, "additionalProperties": ref("Filter")},
+		"example": object{"id": "eq." + exampleID}}
+}
+
+func (w *writing) may(grants []catalog.Grant) bool {
+	_, ok := catalog.Find(grants, w.role)
+	return ok
+}
+
+func (w *writing) listOperations(r *catalog.Resource) object {
+	ops := object{}
+	rows := object{"$ref": "#/components/responses/" + r.Name}
+	insert, key := ref(r.Name+".insert"), []any{parameter("key")}
+	if w.may(r.Access.Read) {
+		ps := []any{parameter("order"), parameter("limit"), parameter("offset")}
+		ops["get"] = operation(r, "list", "List "+words(r.Name), ps, nil, object{"200": rows, "206": rows})
+	}
+	if w.may(r.Access.Create) {
+		body := bodyOf(object{"oneOf": []any{insert, object{"type": "array", "items": insert}}}, insertExample(r))
+		ops["post"] = operation(r, "insert", "Create "+words(r.Name), []any{parameter("columns"), parameter("on_conflict"), key[0]}, body, object{"2XX": rows})
+		ops["put"] = operation(r, "put", "Create or replace one of "+words(r.Name), key, bodyOf(insert, insertExample(r)), object{"2XX": rows})
+	}
+	if w.may(r.Access.Update) && !r.AppendOnly {
+		ops["patch"] = operation(r, "update", "Change "+words(r.Name), key, change(r), object{"2XX": rows})
+	}
+	if w.may(r.Access.Delete) && !r.AppendOnly {
+		ops["delete"] = operation(r, "delete", "Delete "+words(r.Name), key, nil, object{"2XX": rows})
+	}
+	return ops
+}
+
+func (w *writing) recordOperations(r *catalog.Resource) object {
+	ops := object{}
+	one, key := answer("The record.", ref(r.Name)), []any{parameter("key")}
+	if w.may(r.Access.Read) {
+		ops["get"] = operation(r, "get_one", "Read one of "+words(r.Name), nil, nil, object{"200": one})
+	}
+	if w.may(r.Access.Update) && !r.AppendOnly {
+		ops["patch"] = operation(r, "update_one", "Change one of "+words(r.Name), key, change(r), object{"2XX": one})
+	}
+	if w.may(r.Access.Delete) && !r.AppendOnly {
+		ops["delete"] = operation(r, "delete_one", "Delete one of "+words(r.Name), key, nil, object{"2XX": one})
+	}
+	return ops
+}
+
+// change is the body of a change.
+func change(r *catalog.Resource) object {
+	return object{"$ref": "#/components/requestBodies/" + r.Name}
+}
+
+func bodyOf(schema, example object) object {
+	return object{"required": true, "content": object{"application/json": object{"schema": schema, "example": example}}}
+}
+
+func operation(r *catalog.Resource, verb, summary string, params []any, body, responses object) object {
+	responses["4XX"] = refused("Refused")
+	op := object{"operationId": verb + "_" + r.Name, "summary": summary, "tags": []string{r.Name}, "responses": responses}
+	if len(params) > 0 {
+		op["parameters"] = params
+	}
+	if body != nil {
+		op["requestBody"] = body
+	}
+	return op
+}

@@ -1,0 +1,89 @@
+package api
+
+import (
+	"strings"
+
+	"holdfast/internal/event"
+)
+
+// memberDocs describe members of requests and answers by their names, which
+// mean the same wherever they stand.
+var memberDocs = map[string]string{
+	"access_token": "Bearer token for requests, a JWT.", "refresh_token": "Redeemed once for the next session.", "expires_in": "Seconds until the access token expires.",
+	"expires_at": "When it expires: Unix seconds of a token, else a time.", "token_type": "bearer.", "user": "The account.", "email": "Address of the account.",
+	"phone": "Telephone number in E.164 form.", "password": "The password; never shown again.", "current_password": "The password until now.",
+	"data": "The account's own metadata; tenant_id asks for a tenant.", "user_metadata": "The account's own metadata.",
+	"app_metadata": "Metadata that the server keeps.", "role": "Role.", "aud": "Audience of the account's tokens.", "identities": "How the account can sign in.",
+	"grant_type": "password, refresh_token, pkce or id_token; found from the body when absent.", "auth_code": "Code of a redirect, for pkce.",
+	"code_verifier": "What code_challenge was made from (RFC 7636).", "code_challenge": "Hash of the code verifier (RFC 7636).",
+	"code_challenge_method": "s256 or plain.", "redirect_to": "Where the browser is led afterwards; an allowed address.", "provider": "Name of an identity provider.",
+	"scopes": "Scopes to ask the provider for.", "nonce": "One-time word of the flow, or the code of a reauthentication.", "id_token": "ID token of a provider.",
+	"channel": "sms or whatsapp.", "create_user": "Whether an unknown address makes an account.", "type": "Kind.", "token": "Mailed or texted code.",
+	"token_hash": "Token of a mailed link.", "factor_type": "totp, phone or webauthn.", "friendly_name": "Name that tells it from others.",
+	"challenge_id": "The challenge that is answered.", "code": "One-time code.", "webauthn": "Options or answer of a WebAuthn ceremony.",
+	"credential": "Answer of the authenticator.", "page": "Page, from 1.", "per_page": "Records per page.", "filter": "Part of what is looked for.",
+	"sort": "Column and direction.", "sessions": "The sessions.", "tenants": "The tenants.", "users": "The accounts.", "factors": "The factors.",
+	"keys": "The public keys, as JWKs.", "codes": "The codes, shown once.", "file": "The file.", "target": "Collection that the rows of the file are of.",
+	"mapping": "Column of the file by field.", "options": "How the file is read, or options of a ceremony.", "cells": "New text of cells, by header.",
+	"url": "Address.", "events": "Types of event, each exact, a family (order.*) or everything (*).", "description": "What it is for.", "status": "State.",
+	"tenant_id": "The tenant.", "user_id": "The account.", "session_id": "The session.", "id": "Its id.", "name": "Name.", "kind": "Kind.", "severity": "Severity.",
+	"what": "What happened.", "when": "When it happened.", "photo": "A photo.", "locale": "Language.", "subject": "Subject of the mail.", "text": "Text of the mail.",
+	"html": "The mail in HTML.", "scope": "global, local or others.", "is_anonymous": "Whether nobody has claimed the account yet.",
+}
+
+// memberDoc describes a member by its name.
+func memberDoc(name string) string {
+	if doc := memberDocs[name]; doc != "" {
+		return doc
+	}
+	if name == "" {
+		return ""
+	}
+	return strings.ToUpper(name[:1]) + words(name[1:]) + "."
+}
+
+// memberExamples stand for what a client would send.
+var memberExamples = map[string]any{
+	"email": "somebody@north.example", "password": "correct horse battery", "grant_type": "password", "phone": "+4930123456",
+	"target": "zones", "provider": "google", "url": "https://hooks.example.com/holdfast", "kind": "near_miss", "scope": "local", "status": "active",
+}
+
+func memberExample(name, kind string) any {
+	if v := memberExamples[name]; v != nil && kind == "string" {
+		return v
+	}
+	switch kind {
+	case "integer":
+		return 1
+	case "boolean":
+		return false
+	case "object":
+		return object{}
+	case "array":
+		return []any{}
+	}
+	return "example"
+}
+
+// errorSchemas are the error bodies of the three surfaces, and what a filter is.
+func errorSchemas() object {
+	text := func(doc string) object { return object{"type": []string{"string", "null"}, "description": doc} }
+	return object{
+		"Record": object{"type": "object", "description": "Columns that records have in common.", "properties": recordColumns},
+		"Event":  event.Head(),
+		"Filter": object{"type": "string", "description": "operator.value: eq.x, not.in.(a,b), gte.5, ilike.*x*, is.null."},
+		"CollectionError": object{"type": "object", "description": "Error body of collections and verbs, as PostgREST has it.", "required": []string{"code", "message"},
+			"properties": object{"code": text("Code for programs: of PostgreSQL, PGRST or HF."), "message": text("What is wrong."),
+				"details": object{"description": "Where and why; a list where relations are ambiguous."}, "hint": text("What would help.")}},
+		"FunctionError": object{"type": "object", "description": "Error body of functions.", "required": []string{"error"},
+			"properties": object{"error": text("What is wrong."), "details": text("Where and why.")}},
+		"IdentityError": object{"type": "object", "description": "Error body of identity.",
+			"properties": object{"code": object{"type": []string{"integer", "string", "null"}, "description": "HTTP status."}, "error_code": text("Code for programs."),
+				"msg": text("What is wrong."), "error": text("Code of OAuth."), "error_description": text("What is wrong, for OAuth.")}},
+		"RateLimitError": object{"type": "object", "description": "Too many requests: the error body of every surface.",
+			"properties": object{"error": text("Too many requests."), "message": text("What is limited."), "code": text("429."),
+				"retry_after": object{"type": "integer", "description": "Wait this long. Unit: s.", "x-unit": "s"},
+				"limit":       object{"type": "integer", "description": "Requests in the window."}, "remaining": object{"type": "integer", "description": "Requests left in the window."},
+				"reset_at": text("When the window ends.")}},
+	}
+}
