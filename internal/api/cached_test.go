@@ -21,6 +21,7 @@ import (
 	"holdfast/internal/catalog"
 	"holdfast/internal/db"
 	"holdfast/internal/functions"
+	"holdfast/internal/functions/output"
 	"holdfast/internal/gate"
 	"holdfast/internal/store"
 )
@@ -37,6 +38,13 @@ type kitchen struct {
 	kept []string // tenants whose own figures were forgotten
 }
 
+// dish is what the function answers.
+type dish struct {
+	output.Kept
+	Run  int64  `json:"run"`
+	Text string `json:"text"`
+}
+
 // table is the interface's, over no database.
 func table() []functions.Function {
 	return functions.Table(functions.Deps{Store: store.New(nil, catalog.Default(), store.Effects{}, time.Now), Now: time.Now})
@@ -48,13 +56,13 @@ func cook(t *testing.T, ttl time.Duration) *kitchen {
 	t.Cleanup(c.Close)
 	fn := table()[0]
 	fn.Name, fn.TTL, fn.Personal = "test", ttl, false
-	fn.Run = func(context.Context, actor.Actor, any) ([]byte, error) {
+	fn.Run = func(context.Context, actor.Actor, any) (any, error) {
 		n := k.runs.Add(1)
 		time.Sleep(k.took)
 		if k.fail.Load() {
 			return nil, errors.New("no")
 		}
-		return fmt.Appendf(nil, `{"tenant_id":"%s","timestamp":"2026-11-21T10:00:00.000000Z","cached":false,"run":%d,"text":"%s"}`, tenant, n, strings.Repeat("x", 3000)), nil
+		return &dish{Kept: output.Kept{Head: output.Head{TenantID: tenant, Timestamp: "2026-11-21T10:00:00.000000Z"}}, Run: n, Text: strings.Repeat("x", 3000)}, nil
 	}
 	fn.Forget = func(tenant string) { k.kept = append(k.kept, tenant) }
 	f := NewFunctions(gate.New(func(*http.Request) (actor.Actor, error) { return k.who, nil }, nil), c, []functions.Function{fn})
@@ -284,13 +292,15 @@ func TestPatientFunction(t *testing.T) {
 		}
 		defer d.Close()
 		ended, read := make(chan error, 1), make(chan error, 1)
-		fn.Run = func(ctx context.Context, _ actor.Actor, _ any) ([]byte, error) {
+		fn.Run = func(ctx context.Context, _ actor.Actor, _ any) (any, error) {
 			time.Sleep(2 * time.Second)
 			ended <- ctx.Err()
 			read <- d.Read(ctx, db.Scope{}, func(tx *db.Tx) error {
 				return tx.Query("WITH RECURSIVE c(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM c WHERE n < 100000) SELECT COUNT(*) FROM c", nil, func(*db.Row) error { return nil })
 			})
-			return []byte(`{"success":true}`), nil
+			return &struct {
+				Success bool `json:"success"`
+			}{true}, nil
 		}
 		who := actor.Actor{UserID: "u", TenantID: tenant, Role: actor.Manager}
 		f := NewFunctions(gate.New(func(*http.Request) (actor.Actor, error) { return who, nil }, nil), nil, []functions.Function{fn})

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"net/http"
 	"slices"
 	"strconv"
@@ -17,6 +16,7 @@ import (
 	"holdfast/internal/db"
 	"holdfast/internal/fault"
 	"holdfast/internal/functions"
+	"holdfast/internal/functions/output"
 	"holdfast/internal/gate"
 	"holdfast/internal/once"
 	"holdfast/internal/web"
@@ -193,6 +193,16 @@ func (f *Functions) call(w http.ResponseWriter, r *http.Request, fn *functions.F
 	return f.cached(w, r, fn, a, in)
 }
 
+// bodies are an answer as it was made and as it is sent when it is kept.
+func bodies(out any) (cache.Answer, error) {
+	miss, err := output.Encode(out)
+	if err != nil || !output.Keep(out) {
+		return cache.Answer{Miss: miss, Hit: miss}, err
+	}
+	hit, err := output.Encode(out)
+	return cache.Answer{Miss: miss, Hit: hit}, err
+}
+
 // inputKept is how long the reading of a query is remembered.
 const inputKept = time.Minute
 
@@ -227,18 +237,18 @@ func keyOf(fn *functions.Function, a actor.Actor, params string) cache.Key {
 // answers are kept after their effects.
 func (f *Functions) run(w http.ResponseWriter, r *http.Request, fn *functions.Function, a actor.Actor, in any) error {
 	do := func(w http.ResponseWriter, _ *once.Claim) error {
-		if fn.Stream != nil {
-			out, err := fn.Stream(r.Context(), a, in)
-			if err != nil {
-				return err
-			}
-			return deliver(w, r, out)
-		}
 		out, err := fn.Run(r.Context(), a, in)
 		if err != nil {
 			return err
 		}
-		return write(w, r, out, nil)
+		if fn.Streamed {
+			return deliver(w, r, out)
+		}
+		body, err := output.Encode(out)
+		if err != nil {
+			return err
+		}
+		return write(w, r, body, nil)
 	}
 	if !fn.Writes {
 		return do(w, nil)
@@ -275,7 +285,7 @@ func (f *Functions) cached(w http.ResponseWriter, r *http.Request, fn *functions
 		if err != nil {
 			return cache.Answer{}, err
 		}
-		return cache.Answer{Miss: out, Hit: functions.AsHit(out)}, nil
+		return bodies(out)
 	}
 	if bypass(r) {
 		b, err := f.cache.Refresh(r.Context(), k, fn.TTL, func(ctx context.Context) (cache.Answer, error) {
@@ -343,7 +353,7 @@ func writeKept(w http.ResponseWriter, r *http.Request, b *cache.Body, hit bool) 
 }
 
 // deliver sends an answer while it is made.
-func deliver(w http.ResponseWriter, r *http.Request, answer io.WriterTo) error {
+func deliver(w http.ResponseWriter, r *http.Request, out any) error {
 	h := w.Header()
 	h["Content-Type"] = jsonType
 	h["Cache-Control"] = private
@@ -352,7 +362,7 @@ func deliver(w http.ResponseWriter, r *http.Request, answer io.WriterTo) error {
 	if r.Method == http.MethodHead {
 		return nil
 	}
-	if _, err := answer.WriteTo(w); err != nil {
+	if err := output.Write(w, out); err != nil {
 		return fmt.Errorf("api: write answer: %w", err)
 	}
 	return nil

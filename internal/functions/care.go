@@ -44,19 +44,24 @@ func queueCare(tx *db.Tx, tenant string, from, to time.Time) *care {
 	return c
 }
 
-// append writes the figures, null where there is nothing to measure.
-func (c *care) append(b []byte) []byte {
-	number := func(b []byte, name string, d decimal.Dec, ok bool) []byte {
-		b = append(append(append(b, '"'), name...), `":`...)
+// CareOut is how well a tenant looks after what it is told, over a window; null
+// where there is nothing to measure.
+type CareOut struct {
+	PassRate *decimal.Dec `json:"pass_rate" unit:"percent" doc:"Answers of inspections that passed, by weight."`
+	Close    *decimal.Dec `json:"mean_close_days" unit:"days" doc:"Mean time from report to closing."`
+	Delay    *decimal.Dec `json:"median_report_delay_hours" unit:"hours" doc:"Median time from an incident to its report."`
+}
+
+func (c *care) out() *CareOut {
+	measured := func(d decimal.Dec, ok bool) *decimal.Dec {
 		if !ok {
-			return append(b, "null"...)
+			return nil
 		}
-		return d.Append(b)
+		return &d
 	}
-	rate, ok := safety.PassRate(c.passed, c.failed)
-	b = number(append(b, '{'), "pass_rate", rate, ok)
-	days, ok := safety.MeanDays(c.closings)
-	b = number(append(b, ','), "mean_close_days", days, ok)
-	hours, ok := safety.MedianHours(c.delays)
-	return append(number(append(b, ','), "median_report_delay_hours", hours, ok), '}')
+	return &CareOut{
+		PassRate: measured(safety.PassRate(c.passed, c.failed)),
+		Close:    measured(safety.MeanDays(c.closings)),
+		Delay:    measured(safety.MedianHours(c.delays)),
+	}
 }

@@ -12,6 +12,7 @@ import (
 
 	"holdfast/internal/actor"
 	"holdfast/internal/functions"
+	"holdfast/internal/functions/output"
 	"holdfast/internal/query"
 	"holdfast/internal/store"
 )
@@ -138,9 +139,13 @@ func TestSnapshotLightweight(t *testing.T) {
 		if d := cmp.Diff(want, got); d != "" {
 			t.Error(d)
 		}
-		hit := string(functions.AsHit([]byte(got)))
-		if hit != strings.Replace(want, `"cached":false`, `"cached":true`, 1) {
-			t.Errorf("hit = %s", hit)
+		kept := k.answer("get-dashboard-snapshot-v2", "lightweight=true")
+		if !output.Keep(kept) {
+			t.Error("the answer does not tell whether it was kept")
+		}
+		hit, err := output.Encode(kept)
+		if d := cmp.Diff(strings.Replace(want, `"cached":false`, `"cached":true`, 1), string(hit)); err != nil || d != "" {
+			t.Errorf("hit: %v %s", err, d)
 		}
 	})
 }

@@ -95,11 +95,6 @@ func (d *dashboard) keepHealth(tenant string, now time.Time, as *assessment, h h
 	}
 }
 
-func appendHealth(b []byte, h health) []byte {
-	b = h.Score.Append(append(b, `{"score":`...))
-	b = appendMember(append(b, ','), "fast_movers", h.Fast)
-	b = appendMember(append(b, ','), "slow_stock", h.Slow)
-	b = appendMember(append(b, ','), "dead_stock", h.Dead)
-	b = appendMember(append(b, ','), "critical_items", h.Critical)
-	return append(append(append(b, `,"as_of":"`...), query.FormatTime(h.at)...), `"}`...)
+func (h *health) out() HealthOut {
+	return HealthOut{Score: h.Score, Fast: h.Fast, Slow: h.Slow, Dead: h.Dead, Critical: h.Critical, AsOf: query.FormatTime(h.at)}
 }

@@ -27,32 +27,32 @@ type RollbackIn struct {
 	Partial bool   `query:"partial" doc:"Leave records in conflict as they are and roll the others back; without it nothing changes."`
 }
 
-func (d Deps) processJob(ctx context.Context, a actor.Actor, in *JobIn) ([]byte, error) {
-	return job(d.Imports.Process(ctx, a, in.JobID))
+func (d Deps) processJob(ctx context.Context, a actor.Actor, in *JobIn) (*imports.Processed, error) {
+	return inTheWay(d.Imports.Process(ctx, a, in.JobID))
 }
 
-func (d Deps) applyJob(ctx context.Context, a actor.Actor, in *JobIn) ([]byte, error) {
-	return job(d.Imports.Apply(ctx, a, in.JobID))
+func (d Deps) applyJob(ctx context.Context, a actor.Actor, in *JobIn) (*imports.Applied, error) {
+	return inTheWay(d.Imports.Apply(ctx, a, in.JobID))
 }
 
-func (d Deps) rollbackJob(ctx context.Context, a actor.Actor, in *RollbackIn) ([]byte, error) {
+func (d Deps) rollbackJob(ctx context.Context, a actor.Actor, in *RollbackIn) (*imports.RolledBackResult, error) {
 	if in.Partial {
-		return job(d.Imports.RollbackRest(ctx, a, in.JobID))
+		return inTheWay(d.Imports.RollbackRest(ctx, a, in.JobID))
 	}
-	return job(d.Imports.Rollback(ctx, a, in.JobID))
+	return inTheWay(d.Imports.Rollback(ctx, a, in.JobID))
 }
 
-// job writes an import's answer; records that stand in the way of a rollback
-// are listed beside the error.
-func job[Out any](out *Out, err error) ([]byte, error) {
-	if err != nil {
-		if f := fault.As(err); f.Kind != fault.Internal {
-			if list, ok := f.Data.([]imports.Conflict); ok {
-				f.Data = Extra{"conflicts": list}
-			}
-			return nil, f
-		}
+// inTheWay lists records that stand in the way of a rollback beside the error.
+func inTheWay[Out any](out *Out, err error) (*Out, error) {
+	if err == nil {
+		return out, nil
+	}
+	f := fault.As(err)
+	if f.Kind == fault.Internal {
 		return nil, err
 	}
-	return encode(out)
+	if list, ok := f.Data.([]imports.Conflict); ok {
+		f.Data = Extra{"conflicts": list}
+	}
+	return nil, f
 }

@@ -12,6 +12,7 @@ import (
 	"holdfast/internal/catalog"
 	"holdfast/internal/db"
 	"holdfast/internal/functions"
+	"holdfast/internal/functions/output"
 	"holdfast/internal/safety"
 	"holdfast/internal/store"
 	"holdfast/internal/testkit/dbtest"
@@ -105,8 +106,18 @@ func (k *kit) function(name string) *functions.Function {
 	return nil
 }
 
-// bytes calls a function with parameters written a=b&c=d.
+// bytes are the answer of a function as JSON.
 func (k *kit) bytes(name, params string) []byte {
+	k.Helper()
+	b, err := output.Encode(k.answer(name, params))
+	if err != nil {
+		k.Fatal(err)
+	}
+	return b
+}
+
+// answer calls a function with parameters written a=b&c=d.
+func (k *kit) answer(name, params string) any {
 	k.Helper()
 	f := k.function(name)
 	in, err := f.Bind(func(p string) []string {
@@ -121,11 +132,11 @@ func (k *kit) bytes(name, params string) []byte {
 	if err != nil {
 		k.Fatal(err)
 	}
-	b, err := f.Run(context.Background(), k.as, in)
+	out, err := f.Run(context.Background(), k.as, in)
 	if err != nil {
 		k.Fatal(err)
 	}
-	return b
+	return out
 }
 
 func (k *kit) call(name, params string) node {

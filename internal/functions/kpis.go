@@ -2,12 +2,16 @@ package functions
 
 import (
 	"context"
+	"encoding/json"
 	"strings"
 	"time"
 
 	"holdfast/internal/actor"
 	"holdfast/internal/db"
+	"holdfast/internal/decimal"
+	"holdfast/internal/functions/output"
 	"holdfast/internal/safety"
+	"holdfast/internal/store"
 )
 
 // KPIsIn asks for safety KPIs.
@@ -16,22 +20,49 @@ type KPIsIn struct {
 	Detail bool  `query:"detail" default:"false" doc:"Also how well inspections went, and how long reports took to come and to close."`
 }
 
-type kpis struct {
-	totals                           totals
-	kinds, severities                map[string]int64
-	reports, overdue, runsIn, runsOK int64
-	last                             *list
-	care                             *care
+// KPIsOut is the answer of safety-kpis.
+type KPIsOut struct {
+	output.Head
+	Days         int64           `json:"date_range_days" unit:"days" doc:"Length of the window that ends now."`
+	KPIs         SafetyKPIs      `json:"kpis" doc:"The window in figures."`
+	Detail       *CareOut        `json:"detail,omitempty" doc:"How well the tenant looks after what it is told; only when asked for."`
+	Distribution DistributionOut `json:"distribution" doc:"What the reports of the window were about."`
+	Recent       json.RawMessage `json:"recent_incidents" records:"incidents" doc:"The ten of the window that were reported last."`
 }
 
-func (d *dashboard) kpisShared(a actor.Actor) bool { return d.shared(a, "incidents") }
+// SafetyKPIs are a window in figures.
+type SafetyKPIs struct {
+	Reports    int64       `json:"tsr" doc:"Total safety reports: incidents reported in the window that are not void."`
+	Critical   int64       `json:"critical_incidents" doc:"Those of critical severity."`
+	Open       int64       `json:"open_actions" doc:"Actions that are open now."`
+	Overdue    int64       `json:"overdue_actions" doc:"Those whose due moment has passed."`
+	Compliance decimal.Dec `json:"checklist_compliance" unit:"percent" doc:"Inspections of the window that were completed in time; 100 when none was due."`
+}
+
+// DistributionOut counts the reports of a window.
+type DistributionOut struct {
+	Kinds      map[string]int64 `json:"by_category" doc:"Reports by kind; injury, near_miss and hazard always."`
+	Severities map[string]int64 `json:"by_severity" doc:"Reports by severity; low, medium and high always."`
+}
+
+// kpis is what an answer's figures are read from.
+type kpis struct {
+	out          *KPIsOut
+	totals       totals
+	runsIn, runs int64 // inspections in time, of all that were due
+	last         *store.List
+	care         *care
+}
+
+func (d *dashboard) kpisShared(a actor.Actor) bool { return d.lists.Shared(a, "incidents") }
 
 // kpis answers safety-kpis: the window is (now - days x
 // 24 h, now], void reports never count, and an action is overdue when it is
 // open and its due moment has passed.
-func (d *dashboard) kpis(ctx context.Context, a actor.Actor, in *KPIsIn) ([]byte, error) {
+func (d *dashboard) kpis(ctx context.Context, a actor.Actor, in *KPIsIn) (*KPIsOut, error) {
 	now := d.now().UTC()
-	k := kpis{totals: totals{}, kinds: map[string]int64{}, severities: map[string]int64{}, last: d.list(a, "incidents")}
+	k := kpis{totals: totals{}, last: d.lists.Of(a, "incidents"), out: &KPIsOut{Head: output.HeadOf(a.TenantID, now), Days: in.Days,
+		Distribution: DistributionOut{map[string]int64{"injury": 0, "near_miss": 0, "hazard": 0}, map[string]int64{"low": 0, "medium": 0, "high": 0}}}}
 	err := d.read(ctx, a, func(tx *db.Tx) {
 		d.store.Counts(tx, a.TenantID, k.totals)
 		from := now.Add(-time.Duration(in.Days) * 24 * time.Hour)
@@ -43,39 +74,36 @@ func (d *dashboard) kpis(ctx context.Context, a actor.Actor, in *KPIsIn) ([]byte
 	if err != nil {
 		return nil, err
 	}
-	b := head(make([]byte, 0, 1024+len(k.last.buf)), a, now)
-	b = appendMember(append(b, `",`...), "date_range_days", in.Days)
-	return k.append(b), nil
+	k.finish()
+	return k.out, nil
 }
 
 func (k *kpis) queue(d *dashboard, tx *db.Tx, a actor.Actor, from, to time.Time) {
 	d.reports.Queue(tx, a.TenantID, from, to, func(part string, n int64) {
 		kind, severity, _ := strings.Cut(part, ":")
-		k.reports += n
-		k.kinds[kind] += n
-		k.severities[severity] += n
+		if n == 0 {
+			return
+		}
+		k.out.KPIs.Reports += n
+		k.out.Distribution.Kinds[kind] += n
+		k.out.Distribution.Severities[severity] += n
 	})
-	d.due.Queue(tx, a.TenantID, time.Time{}, to.Add(-time.Microsecond), func(_ string, n int64) { k.overdue += n })
+	d.due.Queue(tx, a.TenantID, time.Time{}, to.Add(-time.Microsecond), func(_ string, n int64) { k.out.KPIs.Overdue += n })
 	d.checklists.Queue(tx, a.TenantID, from, to, func(onTime string, n int64) {
-		k.runsIn += n
+		k.runs += n
 		if onTime == "true" {
-			k.runsOK += n
+			k.runsIn += n
 		}
 	})
-	k.last.queue(tx, a, page{size: recent}, " AND r.reported_at > $2 AND r.reported_at <= $3 AND r.status <> 'void'", "r.reported_at DESC", from, to)
+	k.last.Queue(tx, a, store.Page{Size: recent}, " AND r.reported_at > $2 AND r.reported_at <= $3 AND r.status <> 'void'", "r.reported_at DESC", from, to)
 }
 
-func (k *kpis) append(b []byte) []byte {
-	b = appendMember(append(b, `,"kpis":{`...), "tsr", k.reports)
-	b = appendMember(append(b, ','), "critical_incidents", k.severities["critical"])
-	b = appendMember(append(b, ','), "open_actions", k.totals.of("actions", safety.OpenActions[:]...))
-	b = appendMember(append(b, ','), "overdue_actions", k.overdue)
-	b = safety.ChecklistCompliance(k.runsOK, k.runsIn).Append(append(b, `,"checklist_compliance":`...))
-	b = append(b, '}')
+func (k *kpis) finish() {
+	k.out.KPIs.Critical = k.out.Distribution.Severities["critical"]
+	k.out.KPIs.Open = k.totals.of("actions", safety.OpenActions[:]...)
+	k.out.KPIs.Compliance = safety.ChecklistCompliance(k.runsIn, k.runs)
+	k.out.Recent = k.last.JSON()
 	if k.care != nil {
-		b = k.care.append(append(b, `,"detail":`...))
+		k.out.Detail = k.care.out()
 	}
-	b = appendCounts(append(b, `,"distribution":{"by_category":`...), k.kinds, "injury", "near_miss", "hazard")
-	b = appendCounts(append(b, `,"by_severity":`...), k.severities, "low", "medium", "high")
-	return append(k.last.appendTo(append(b, `},"recent_incidents":`...)), '}')
 }

@@ -2,13 +2,12 @@ package functions
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 
 	"holdfast/internal/actor"
 	"holdfast/internal/db"
 	"holdfast/internal/fault"
-	"holdfast/internal/query"
+	"holdfast/internal/functions/output"
 	"holdfast/internal/safety"
 	"holdfast/internal/safety/osha"
 	"holdfast/internal/score"
@@ -20,29 +19,39 @@ type RatesIn struct {
 	SiteID string `query:"site_id" format:"uuid" doc:"One establishment; all when absent."`
 }
 
-type ratesOut struct {
-	TenantID  string           `json:"tenant_id"`
-	Timestamp string           `json:"timestamp"`
-	Cached    bool             `json:"cached"`
-	Year      int64            `json:"year"`
-	SiteID    *string          `json:"site_id"`
-	Hours     float64          `json:"hours_worked"`
-	Employees float64          `json:"avg_employees"`
-	Counts    map[string]int64 `json:"cases"`
-	TRIR      score.Rate       `json:"trir"`
-	DART      score.Rate       `json:"dart"`
-	LTIFR     score.Rate       `json:"ltifr"`
-	Severity  score.Rate       `json:"severity_rate"`
-	ESAW      score.Rate       `json:"esaw_incidence"`
+// RatesOut is the answer of safety-rates.
+type RatesOut struct {
+	output.Kept
+	Year      int64      `json:"year" doc:"Local calendar year."`
+	SiteID    *string    `json:"site_id" format:"uuid" doc:"The establishment, null for all."`
+	Hours     float64    `json:"hours_worked" unit:"hours" doc:"Hours worked."`
+	Employees float64    `json:"avg_employees" doc:"People employed on average."`
+	Counts    CasesOut   `json:"cases" doc:"Recordable cases of the year."`
+	TRIR      score.Rate `json:"trir" unit:"cases per 200,000 hours" doc:"Total recordable incident rate."`
+	DART      score.Rate `json:"dart" unit:"cases per 200,000 hours" doc:"Days away, restricted or transferred."`
+	LTIFR     score.Rate `json:"ltifr" unit:"injuries per 1,000,000 hours" doc:"Lost time injury frequency rate."`
+	Severity  score.Rate `json:"severity_rate" unit:"days per 1,000,000 hours" doc:"Days lost."`
+	ESAW      score.Rate `json:"esaw_incidence" unit:"accidents per 100,000 employed" doc:"Accidents with more than three days of absence."`
+}
+
+// CasesOut counts the recordable cases of a year.
+type CasesOut struct {
+	DaysAway   int64 `json:"days_away" doc:"Cases with days away from work."`
+	DaysLost   int64 `json:"days_lost" unit:"days" doc:"Days lost."`
+	Deaths     int64 `json:"deaths" doc:"Deaths."`
+	FourDays   int64 `json:"four_days" doc:"Accidents with more than three days of absence."`
+	LostTime   int64 `json:"lost_time_injuries" doc:"Injuries with lost time."`
+	Other      int64 `json:"other" doc:"Other recordable cases."`
+	Restricted int64 `json:"restricted" doc:"Cases with job transfer or restriction."`
 }
 
 // rates answers safety-rates: TRIR and DART per 200,000 hours, LTIFR and the
 // severity rate per 1,000,000, the European incidence per 100,000 employed,
 // counts with their exact Poisson 90 % interval (Garwood 1936).
 // No hours is unknown, not 0.
-func (d *dashboard) rates(ctx context.Context, a actor.Actor, in *RatesIn) ([]byte, error) {
+func (d *dashboard) rates(ctx context.Context, a actor.Actor, in *RatesIn) (*RatesOut, error) {
 	now := d.now().UTC()
-	out := ratesOut{TenantID: a.TenantID, Timestamp: query.FormatTime(now), Year: in.Year}
+	out := &RatesOut{Kept: output.KeptOf(a.TenantID, now), Year: in.Year}
 	var f *osha.Figures
 	found := in.SiteID == ""
 	if !found {
@@ -80,14 +89,14 @@ func (d *dashboard) rates(ctx context.Context, a actor.Actor, in *RatesIn) ([]by
 	if err := out.fill(f); err != nil {
 		return nil, fmt.Errorf("functions: rates: %w", err)
 	}
-	return json.Marshal(out)
+	return out, nil
 }
 
-func (o *ratesOut) fill(f *osha.Figures) (err error) {
+func (o *RatesOut) fill(f *osha.Figures) (err error) {
 	r := score.Recordables{Deaths: f.Deaths, DaysAway: f.DaysAway, Restricted: f.Restricted, Other: f.Other}
 	o.Hours, o.Employees = score.Round(f.Hours, 2), score.Round(f.Employees, 1)
-	o.Counts = map[string]int64{"deaths": int64(f.Deaths), "days_away": int64(f.DaysAway), "restricted": int64(f.Restricted), "other": int64(f.Other),
-		"lost_time_injuries": int64(f.LostTime), "four_days": int64(f.FourDays), "days_lost": f.DaysLost}
+	o.Counts = CasesOut{Deaths: int64(f.Deaths), DaysAway: int64(f.DaysAway), Restricted: int64(f.Restricted), Other: int64(f.Other),
+		LostTime: int64(f.LostTime), FourDays: int64(f.FourDays), DaysLost: f.DaysLost}
 	if o.TRIR, err = score.TRIR(r, f.Hours); err != nil {
 		return err
 	}

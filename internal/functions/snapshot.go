@@ -2,10 +2,13 @@ package functions
 
 import (
 	"context"
-	"strconv"
+	"encoding/json"
 
 	"holdfast/internal/actor"
 	"holdfast/internal/db"
+	"holdfast/internal/decimal"
+	"holdfast/internal/functions/output"
+	"holdfast/internal/store"
 )
 
 // SnapshotIn asks for a dashboard snapshot. The bound of page keeps its offset
@@ -16,131 +19,150 @@ type SnapshotIn struct {
 	PageSize    int64 `query:"pageSize" default:"50" min:"1" clamp:"200" doc:"Records per list; more than 200 counts as 200."`
 }
 
+// SnapshotOut is the answer of get-dashboard-snapshot-v2. Lists are absent in
+// the lightweight form.
+type SnapshotOut struct {
+	output.Kept
+	Zones      ZonesOut      `json:"zones" doc:"Zones that are not archived."`
+	Inventory  InventoryOut  `json:"inventory" doc:"Active items by SKU."`
+	PickLists  PickListsOut  `json:"pick_lists" doc:"Pick lists that are released or in progress."`
+	Shipments  ShipmentsOut  `json:"shipments" doc:"Shipments that are not completed."`
+	Drivers    DriversOut    `json:"drivers" doc:"Drivers on duty."`
+	Safety     SafetyOut     `json:"safety" doc:"Incidents that are not void."`
+	Import     ImportOut     `json:"import" doc:"Import jobs."`
+	Pagination PaginationOut `json:"pagination" doc:"Which page the lists are."`
+}
+
+// ZonesOut is the part of a snapshot about zones.
+type ZonesOut struct {
+	Total int64           `json:"total" doc:"Zones that are not archived."`
+	Items json.RawMessage `json:"items,omitempty" records:"zones" doc:"A page of them, by code."`
+}
+
+// InventoryOut is the part of a snapshot about items and their stock.
+type InventoryOut struct {
+	Items   json.RawMessage  `json:"items,omitempty" records:"items" doc:"A page of the active items, by SKU."`
+	Metrics InventoryMetrics `json:"metrics" doc:"All active items in figures."`
+	Levels  *[]StockLevelOut `json:"stock_levels,omitempty" doc:"What is on hand of each item of the page, over all zones."`
+}
+
+// StockLevelOut is what is on hand of an item, over all zones.
+type StockLevelOut struct {
+	ItemID   string      `json:"item_id" format:"uuid" doc:"The item."`
+	Quantity decimal.Dec `json:"quantity" unit:"base units of the item" doc:"On hand, in all zones."`
+}
+
+// PickListsOut is the part of a snapshot about pick lists.
+type PickListsOut struct {
+	Active int64           `json:"active" doc:"Pick lists that are released or in progress."`
+	Items  json.RawMessage `json:"items,omitempty" records:"pick_lists" doc:"A page of them, newest first."`
+}
+
+// ShipmentsOut is the part of a snapshot about shipments.
+type ShipmentsOut struct {
+	Active int64           `json:"active" doc:"Shipments that are planned, packed, ready, in transit, arrived or in exception."`
+	Items  json.RawMessage `json:"items,omitempty" records:"shipments" doc:"A page of them, newest first."`
+}
+
+// DriversOut is the part of a snapshot about drivers.
+type DriversOut struct {
+	Active int64           `json:"active" doc:"Drivers that are available, assigned or on a trip."`
+	Items  json.RawMessage `json:"items,omitempty" records:"drivers" doc:"A page of them, newest first."`
+}
+
+// SafetyOut is the part of a snapshot about incidents.
+type SafetyOut struct {
+	Metrics SafetyMetrics   `json:"metrics" doc:"All incidents in figures."`
+	Recent  json.RawMessage `json:"recent_incidents,omitempty" records:"incidents" doc:"The ten that were reported last."`
+}
+
+// ImportOut is the part of a snapshot about import jobs.
+type ImportOut struct {
+	Metrics ImportMetrics   `json:"metrics" doc:"All import jobs in figures."`
+	Recent  json.RawMessage `json:"recent_jobs,omitempty" records:"import_jobs" doc:"The ten newest."`
+}
+
+// PaginationOut says which page the lists of an answer are.
+type PaginationOut struct {
+	Page int64 `json:"page" doc:"The page, from 1."`
+	Size int64 `json:"pageSize" doc:"Records per list and page."`
+	More bool  `json:"hasMore" doc:"Whether any of the lists goes on."`
+}
+
 // recent is how many of the last incidents and jobs an answer shows.
 const recent = 10
 
+// snapshot is what a snapshot's answer is made of.
 type snapshot struct {
 	totals                                              totals
-	zones, items, picks, shipments, drivers, last, jobs *list
-	levels                                              []byte // one stock level per item of the page
+	zones, items, picks, shipments, drivers, last, jobs *store.List
+	levels                                              []StockLevelOut // one for each item of the page
 }
 
 func (d *dashboard) snapshotShared(a actor.Actor) bool {
-	return d.shared(a, "zones", "items", "pick_lists", "shipments", "drivers", "incidents", "import_jobs")
+	return d.lists.Shared(a, "zones", "items", "pick_lists", "shipments", "drivers", "incidents", "import_jobs")
 }
 
 // snapshot answers get-dashboard-snapshot-v2.
-func (d *dashboard) snapshot(ctx context.Context, a actor.Actor, in *SnapshotIn) ([]byte, error) {
-	s := snapshot{totals: totals{}}
-	now := d.now()
+func (d *dashboard) snapshot(ctx context.Context, a actor.Actor, in *SnapshotIn) (*SnapshotOut, error) {
+	s := snapshot{totals: totals{}, levels: []StockLevelOut{}}
+	out := &SnapshotOut{Kept: output.KeptOf(a.TenantID, d.now()), Pagination: PaginationOut{Page: in.Page, Size: in.PageSize}}
 	err := d.read(ctx, a, func(tx *db.Tx) {
 		d.store.Counts(tx, a.TenantID, s.totals)
 		if !in.Lightweight {
-			s.queue(d, tx, a, page{size: int(in.PageSize), offset: (in.Page - 1) * in.PageSize})
+			s.queue(d, tx, a, store.Page{Size: int(in.PageSize), Offset: (in.Page - 1) * in.PageSize})
 		}
 	})
 	if err != nil {
 		return nil, err
 	}
-	b := append(head(s.buffer(), a, now), headCached...)
+	s.figures(out)
 	if in.Lightweight {
-		return s.light(b, in), nil
+		clear(out.Safety.Metrics.Kinds)
+		return out, nil
 	}
-	return s.full(b, in), nil
+	s.lists(out)
+	return out, nil
 }
 
-func (s *snapshot) queue(d *dashboard, tx *db.Tx, a actor.Actor, p page) {
-	s.zones, s.items, s.picks, s.shipments = d.list(a, "zones"), d.list(a, "items"), d.list(a, "pick_lists"), d.list(a, "shipments")
-	s.drivers, s.last, s.jobs = d.list(a, "drivers"), d.list(a, "incidents"), d.list(a, "import_jobs")
-	s.zones.queue(tx, a, p, " AND r.status <> 'archived'", "lower(r.code)")
-	s.items.each = s.level(s.items.shape)
-	s.items.queue(tx, a, p, " AND r.status = 'active'", "r.sku")
-	s.picks.queueStates(tx, a, p, activePicks)
-	s.shipments.queueStates(tx, a, p, activeShipments)
-	s.drivers.queueStates(tx, a, p, activeDrivers)
+func (s *snapshot) queue(d *dashboard, tx *db.Tx, a actor.Actor, p store.Page) {
+	s.zones, s.items, s.picks = d.lists.Of(a, "zones"), d.lists.Of(a, "items"), d.lists.Of(a, "pick_lists")
+	s.shipments, s.drivers = d.lists.Of(a, "shipments"), d.lists.Of(a, "drivers")
+	s.last, s.jobs = d.lists.Of(a, "incidents"), d.lists.Of(a, "import_jobs")
+	s.zones.Queue(tx, a, p, " AND r.status <> 'archived'", "lower(r.code)")
+	s.items.Each = s.level(s.items)
+	s.items.Queue(tx, a, p, " AND r.status = 'active'", "r.sku")
+	s.picks.QueueStates(tx, a, p, activePicks)
+	s.shipments.QueueStates(tx, a, p, activeShipments)
+	s.drivers.QueueStates(tx, a, p, activeDrivers)
 	// reported_at is never null; comparing it lets the index be walked backwards
 	// without a word about nulls, which the engines order differently.
-	s.last.queue(tx, a, page{size: recent}, " AND r.reported_at IS NOT NULL AND r.status <> 'void'", "r.reported_at DESC")
-	s.jobs.queue(tx, a, page{size: recent}, "", "r.id DESC")
+	s.last.Queue(tx, a, store.Page{Size: recent}, " AND r.reported_at IS NOT NULL AND r.status <> 'void'", "r.reported_at DESC")
+	s.jobs.Queue(tx, a, store.Page{Size: recent}, "", "r.id DESC")
 }
 
 // level notes an item's stock level: the sum of its levels, which on_hand is.
-func (s *snapshot) level(items *shape) func(*db.Row) {
-	id, hand := items.column("id"), items.column("on_hand")
-	return func(r *db.Row) {
-		if len(s.levels) > 0 {
-			s.levels = append(s.levels, ',')
-		}
-		s.levels = append(r.AppendText(append(s.levels, `{"item_id":"`...), id), `","quantity":`...)
-		s.levels = append(r.Dec(hand).Append(s.levels), '}')
-	}
+func (s *snapshot) level(items *store.List) func(*db.Row) {
+	id, hand := items.Column("id"), items.Column("on_hand")
+	return func(r *db.Row) { s.levels = append(s.levels, StockLevelOut{r.Text(id), r.Dec(hand)}) }
 }
 
-// column is a field's place in the shape's rows.
-func (s *shape) column(name string) int {
-	for i, c := range s.cells {
-		if string(c.prefix[2:len(c.prefix)-2]) == name {
-			return i
-		}
-	}
-	return -1
-}
-
-// buffer is room for the whole answer.
-func (s *snapshot) buffer() []byte {
-	size := 1024 + len(s.levels)
-	for _, l := range []*list{s.zones, s.items, s.picks, s.shipments, s.drivers, s.last, s.jobs} {
-		if l != nil {
-			size += len(l.buf)
-		}
-	}
-	return make([]byte, 0, size)
-}
-
-func (s *snapshot) zoneCount() int64 { return s.totals.of("zones", "active", "blocked") }
-
-func (s *snapshot) light(b []byte, in *SnapshotIn) []byte {
+// figures fills what both forms tell.
+func (s *snapshot) figures(out *SnapshotOut) {
 	t := s.totals
-	b = append(appendMember(append(b, `,"zones":{`...), "total", s.zoneCount()), '}')
-	b = append(t.inventory().append(append(b, `,"inventory":{"metrics":`...)), '}')
-	b = append(appendMember(append(b, `,"pick_lists":{`...), "active", t.of("pick_lists", activePicks...)), '}')
-	b = append(appendMember(append(b, `,"shipments":{`...), "active", t.of("shipments", activeShipments...)), '}')
-	b = append(appendMember(append(b, `,"drivers":{`...), "active", t.of("drivers", activeDrivers...)), '}')
-	b = append(t.incidents().append(append(b, `,"safety":{"metrics":`...), false), '}')
-	b = append(t.jobs(append(b, `,"import":{"metrics":`...)), '}')
-	return s.pagination(b, in, false)
+	out.Zones.Total = t.of("zones", "active", "blocked")
+	out.Inventory.Metrics = t.inventory()
+	out.PickLists.Active = t.of("pick_lists", activePicks...)
+	out.Shipments.Active = t.of("shipments", activeShipments...)
+	out.Drivers.Active = t.of("drivers", activeDrivers...)
+	out.Safety.Metrics = t.incidents()
+	out.Import.Metrics = t.jobs()
 }
 
-func (s *snapshot) full(b []byte, in *SnapshotIn) []byte {
-	t := s.totals
-	b = appendMember(append(b, `,"zones":{`...), "total", s.zoneCount())
-	b = append(s.zones.appendTo(append(b, `,"items":`...)), '}')
-	b = s.items.appendTo(append(b, `,"inventory":{"items":`...))
-	b = t.inventory().append(append(b, `,"metrics":`...))
-	b = append(append(append(b, `,"stock_levels":[`...), s.levels...), "]}"...)
-	for _, l := range []struct {
-		open, name string
-		active     []string
-		list       *list
-	}{
-		{`,"pick_lists":{`, "pick_lists", activePicks, s.picks},
-		{`,"shipments":{`, "shipments", activeShipments, s.shipments},
-		{`,"drivers":{`, "drivers", activeDrivers, s.drivers},
-	} {
-		b = appendMember(append(b, l.open...), "active", t.of(l.name, l.active...))
-		b = append(l.list.appendTo(append(b, `,"items":`...)), '}')
-	}
-	b = t.incidents().append(append(b, `,"safety":{"metrics":`...), true)
-	b = append(s.last.appendTo(append(b, `,"recent_incidents":`...)), '}')
-	b = t.jobs(append(b, `,"import":{"metrics":`...))
-	b = append(s.jobs.appendTo(append(b, `,"recent_jobs":`...)), '}')
-	more := s.zones.more || s.items.more || s.picks.more || s.shipments.more || s.drivers.more
-	return s.pagination(b, in, more)
-}
-
-func (s *snapshot) pagination(b []byte, in *SnapshotIn, more bool) []byte {
-	b = appendMember(append(b, `,"pagination":{`...), "page", in.Page)
-	b = appendMember(append(b, ','), "pageSize", in.PageSize)
-	b = strconv.AppendBool(append(b, `,"hasMore":`...), more)
-	return append(b, "}}"...)
+// lists fills what the full form tells besides.
+func (s *snapshot) lists(out *SnapshotOut) {
+	out.Zones.Items, out.Inventory.Items, out.Inventory.Levels = s.zones.JSON(), s.items.JSON(), &s.levels
+	out.PickLists.Items, out.Shipments.Items, out.Drivers.Items = s.picks.JSON(), s.shipments.JSON(), s.drivers.JSON()
+	out.Safety.Recent, out.Import.Recent = s.last.JSON(), s.jobs.JSON()
+	out.Pagination.More = s.zones.More || s.items.More || s.picks.More || s.shipments.More || s.drivers.More
 }

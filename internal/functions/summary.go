@@ -2,11 +2,15 @@ package functions
 
 import (
 	"context"
+	"encoding/json"
 	"time"
 
 	"holdfast/internal/actor"
 	"holdfast/internal/db"
+	"holdfast/internal/decimal"
+	"holdfast/internal/functions/output"
 	"holdfast/internal/safety"
+	"holdfast/internal/store"
 )
 
 // SummaryIn is empty: admin-dashboard-summary takes no parameters.
@@ -24,28 +28,79 @@ const (
 // summaryFor is how long the summary is kept.
 const summaryFor = 30 * time.Second
 
+// SummaryOut is the answer of admin-dashboard-summary.
+type SummaryOut struct {
+	output.Head
+	Zones     json.RawMessage  `json:"zones" records:"zones" doc:"Zones that are not archived, by code, up to 500."`
+	Inventory SummaryInventory `json:"inventory" doc:"Items and how healthy the stock is."`
+	PickLists SummaryPickLists `json:"pick_lists" doc:"Pick lists at work."`
+	Shipments SummaryShipments `json:"shipments" doc:"Shipments and their figures."`
+	Settings  Settings         `json:"settings" doc:"The tenant's settings by section and key; empty for roles that may not read them."`
+}
+
+// Settings are settings by section and key.
+type Settings map[string]map[string]json.RawMessage
+
+// SummaryInventory is the part of the summary about items.
+type SummaryInventory struct {
+	Items  json.RawMessage `json:"items" records:"items" doc:"Active items by SKU, up to 200."`
+	Total  int64           `json:"total_items" doc:"Active items."`
+	Health HealthOut       `json:"health" doc:"How the stock moves."`
+}
+
+// HealthOut is how healthy a stock is.
+type HealthOut struct {
+	Score    decimal.Dec `json:"score" unit:"0 to 100" doc:"Share of the stock value in what moves, less what is short."`
+	Fast     int64       `json:"fast_movers" doc:"Items that turn over quickly."`
+	Slow     int64       `json:"slow_stock" doc:"Items that turn over slowly."`
+	Dead     int64       `json:"dead_stock" doc:"Items on hand of which none was shipped for long."`
+	Critical int64       `json:"critical_items" doc:"Items that are out while somebody waits for them, or far below their reorder point."`
+	AsOf     string      `json:"as_of" format:"date-time" doc:"When this was worked out."`
+}
+
+// SummaryPickLists is the part of the summary about pick lists.
+type SummaryPickLists struct {
+	Active json.RawMessage `json:"active" records:"pick_lists" doc:"Pick lists that are released or in progress, newest first, up to 200."`
+	Count  int64           `json:"active_count" doc:"How many there are."`
+}
+
+// SummaryShipments is the part of the summary about shipments.
+type SummaryShipments struct {
+	Recent json.RawMessage `json:"recent" records:"shipments" doc:"The twenty newest."`
+	Stats  ShipmentStats   `json:"stats" doc:"All shipments in figures."`
+}
+
+// ShipmentStats are a tenant's shipments in figures.
+type ShipmentStats struct {
+	Total     int64 `json:"total" doc:"Shipments."`
+	Active    int64 `json:"active" doc:"Those that are planned, packed, ready, in transit, arrived or in exception."`
+	InTransit int64 `json:"in_transit" doc:"Those on their way."`
+	Today     int64 `json:"completed_today" doc:"Those completed in the tenant's local day."`
+}
+
+// summary is what a summary's answer is made of.
 type summary struct {
 	totals                         totals
-	zones, items, picks, shipments *list
-	settings                       []byte
-	section                        string
+	zones, items, picks, shipments *store.List
+	settings                       Settings
 	place                          string // the tenant's time zone
 	today                          int64
 	health                         health
 }
 
 func (d *dashboard) summaryShared(a actor.Actor) bool {
-	return d.shared(a, "zones", "items", "pick_lists", "shipments", "settings")
+	return d.lists.Shared(a, "zones", "items", "pick_lists", "shipments", "settings")
 }
 
 // summary answers admin-dashboard-summary. The bounds of the local day depend
 // on the tenant's time zone, which is guessed from last time and read along: a
 // wrong guess costs a second round trip.
-func (d *dashboard) summary(ctx context.Context, a actor.Actor, _ *SummaryIn) ([]byte, error) {
+func (d *dashboard) summary(ctx context.Context, a actor.Actor, _ *SummaryIn) (*SummaryOut, error) {
 	now := d.now().UTC()
 	guess, _ := d.places.Get(a.TenantID, now)
 	kept, known := d.health.Get(a.TenantID, now)
-	s := summary{totals: totals{}, zones: d.list(a, "zones"), items: d.list(a, "items"), picks: d.list(a, "pick_lists"), shipments: d.list(a, "shipments"), place: "UTC"}
+	s := summary{totals: totals{}, settings: Settings{}, place: "UTC",
+		zones: d.lists.Of(a, "zones"), items: d.lists.Of(a, "items"), picks: d.lists.Of(a, "pick_lists"), shipments: d.lists.Of(a, "shipments")}
 	var as *assessment
 	err := d.store.DB().Read(ctx, db.Scope{Tenant: a.TenantID}, func(tx *db.Tx) error {
 		d.store.Counts(tx, a.TenantID, s.totals)
@@ -70,40 +125,32 @@ func (d *dashboard) summary(ctx context.Context, a actor.Actor, _ *SummaryIn) ([
 		s.health = as.result(now)
 		d.keepHealth(a.TenantID, now, as, s.health)
 	}
-	return s.append(head(s.buffer(), a, now)), nil
+	return s.out(output.HeadOf(a.TenantID, now)), nil
 }
 
 func (s *summary) queue(d *dashboard, tx *db.Tx, a actor.Actor) {
-	s.zones.queue(tx, a, page{size: summaryZones}, " AND r.status <> 'archived'", "lower(r.code)")
-	s.items.queue(tx, a, page{size: summaryItems}, " AND r.status = 'active'", "r.sku")
-	s.picks.queueStates(tx, a, page{size: summaryPicks}, activePicks)
-	s.shipments.queue(tx, a, page{size: summaryShipments}, "", "r.id DESC")
+	s.zones.Queue(tx, a, store.Page{Size: summaryZones}, " AND r.status <> 'archived'", "lower(r.code)")
+	s.items.Queue(tx, a, store.Page{Size: summaryItems}, " AND r.status = 'active'", "r.sku")
+	s.picks.QueueStates(tx, a, store.Page{Size: summaryPicks}, activePicks)
+	s.shipments.Queue(tx, a, store.Page{Size: summaryShipments}, "", "r.id DESC")
 	tx.Queue("SELECT timezone FROM tenants WHERE id = $1", []any{a.TenantID}, func(r *db.Row) error {
 		s.place = r.Text(0)
 		return nil
 	})
-	if !d.list(a, "settings").sees {
+	if !d.lists.Of(a, "settings").Visible() {
 		return
 	}
 	tx.Queue("SELECT section, key, value FROM settings WHERE tenant_id = $1 ORDER BY section, key", []any{a.TenantID}, func(r *db.Row) error {
-		s.setting(r.Text(0), r.Text(1), r.Text(2))
+		s.settings.set(r.Text(0), r.Text(1), r.Text(2))
 		return nil
 	})
 }
 
-// setting adds one setting to the object {section: {key: value}}; they come
-// ordered by section.
-func (s *summary) setting(section, key, value string) {
-	switch {
-	case s.settings == nil:
-		s.settings = append(db.AppendString(s.settings, section), ":{"...)
-	case section != s.section:
-		s.settings = append(db.AppendString(append(s.settings, "},"...), section), ":{"...)
-	default:
-		s.settings = append(s.settings, ',')
+func (s Settings) set(section, key, value string) {
+	if s[section] == nil {
+		s[section] = map[string]json.RawMessage{}
 	}
-	s.section = section
-	s.settings = append(append(db.AppendString(s.settings, key), ':'), value...)
+	s[section][key] = json.RawMessage(value)
 }
 
 // queueToday counts what was completed in the current local day, the bounds of
@@ -114,26 +161,15 @@ func (s *summary) queueToday(d *dashboard, tx *db.Tx, a actor.Actor, now time.Ti
 	d.completed.Queue(tx, a.TenantID, from.Add(-time.Microsecond), to.Add(-time.Microsecond), func(_ string, n int64) { s.today += n })
 }
 
-func (s *summary) buffer() []byte {
-	return make([]byte, 0, 2048+len(s.zones.buf)+len(s.items.buf)+len(s.picks.buf)+len(s.shipments.buf)+len(s.settings))
-}
-
-func (s *summary) append(b []byte) []byte {
+func (s *summary) out(head output.Head) *SummaryOut {
 	t := s.totals
-	b = s.zones.appendTo(append(b, `","zones":`...))
-	b = s.items.appendTo(append(b, `,"inventory":{"items":`...))
-	b = appendMember(append(b, ','), "total_items", t.inventory().items)
-	b = append(appendHealth(append(b, `,"health":`...), s.health), '}')
-	b = s.picks.appendTo(append(b, `,"pick_lists":{"active":`...))
-	b = append(appendMember(append(b, ','), "active_count", t.of("pick_lists", activePicks...)), '}')
-	b = s.shipments.appendTo(append(b, `,"shipments":{"recent":`...))
-	b = appendMember(append(b, `,"stats":{`...), "total", t.all("shipments"))
-	b = appendMember(append(b, ','), "active", t.of("shipments", activeShipments...))
-	b = appendMember(append(b, ','), "in_transit", t["shipments:in_transit"])
-	b = appendMember(append(b, ','), "completed_today", s.today)
-	b = append(append(b, `}},"settings":{`...), s.settings...)
-	if s.settings != nil {
-		b = append(b, '}')
+	return &SummaryOut{
+		Head:      head,
+		Zones:     s.zones.JSON(),
+		Inventory: SummaryInventory{Items: s.items.JSON(), Total: t.inventory().Items, Health: s.health.out()},
+		PickLists: SummaryPickLists{Active: s.picks.JSON(), Count: t.of("pick_lists", activePicks...)},
+		Shipments: SummaryShipments{Recent: s.shipments.JSON(), Stats: ShipmentStats{Total: t.all("shipments"),
+			Active: t.of("shipments", activeShipments...), InTransit: t["shipments:in_transit"], Today: s.today}},
+		Settings: s.settings,
 	}
-	return append(b, "}}"...)
 }

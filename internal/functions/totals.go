@@ -1,7 +1,6 @@
 package functions
 
 import (
-	"sort"
 	"strings"
 
 	"holdfast/internal/decimal"
@@ -38,101 +37,62 @@ func (t totals) all(name string) int64 {
 	return n
 }
 
-// inventory are the interface's inventory metrics.
-type inventory struct {
-	items, low int64
-	value      decimal.Dec
+// InventoryMetrics are a tenant's stock in figures, over active items.
+type InventoryMetrics struct {
+	Items int64       `json:"total_items" doc:"Active items."`
+	Low   int64       `json:"low_stock_count" doc:"Active items whose available quantity is at or below their reorder point."`
+	Value decimal.Dec `json:"total_stock_value" doc:"Quantity on hand times unit cost." unit:"the tenant's currency"`
 }
 
-func (t totals) inventory() inventory {
-	return inventory{
-		items: t.of("items", "active:true", "active:false"),
-		low:   t["items:active:true"],
-		value: decimal.Dec(t["items.stock_value"]),
+func (t totals) inventory() InventoryMetrics {
+	return InventoryMetrics{
+		Items: t.of("items", "active:true", "active:false"),
+		Low:   t["items:active:true"],
+		Value: decimal.Dec(t["items.stock_value"]),
 	}
 }
 
-func (v inventory) append(b []byte) []byte {
-	b = appendMember(append(b, '{'), "total_items", v.items)
-	b = appendMember(append(b, ','), "low_stock_count", v.low)
-	b = v.value.Append(append(b, `,"total_stock_value":`...))
-	return append(b, '}')
+// SafetyMetrics are a tenant's incidents in figures: all that are not void,
+// without a window.
+type SafetyMetrics struct {
+	Total    int64            `json:"total_incidents" doc:"Incidents that are not void."`
+	Critical int64            `json:"critical_incidents" doc:"Those of critical severity."`
+	Open     int64            `json:"open_incidents" doc:"Those that are not closed."`
+	Kinds    map[string]int64 `json:"incidents_by_category" doc:"Incidents by kind; empty in the lightweight form."`
 }
 
-// incidents are the interface's safety metrics: over all incidents that are
-// not void, without a window.
-type incidents struct {
-	total, critical, open int64
-	kinds                 map[string]int64
-}
-
-func (t totals) incidents() incidents {
-	in := incidents{kinds: map[string]int64{}}
+func (t totals) incidents() SafetyMetrics {
+	in := SafetyMetrics{Kinds: map[string]int64{"injury": 0, "near_miss": 0, "hazard": 0}}
 	for name, n := range t {
 		parts := strings.Split(name, ":")
 		if parts[0] != "incidents" || len(parts) != 4 || parts[1] == "void" || n == 0 {
 			continue
 		}
-		in.total += n
-		in.kinds[parts[3]] += n
+		in.Total += n
+		in.Kinds[parts[3]] += n
 		if parts[2] == "critical" {
-			in.critical += n
+			in.Critical += n
 		}
 		if safety.OpenIncident(parts[1]) {
-			in.open += n
+			in.Open += n
 		}
 	}
 	return in
 }
 
-func (in incidents) append(b []byte, kinds bool) []byte {
-	b = appendMember(append(b, '{'), "total_incidents", in.total)
-	b = appendMember(append(b, ','), "critical_incidents", in.critical)
-	b = appendMember(append(b, ','), "open_incidents", in.open)
-	b = append(b, `,"incidents_by_category":`...)
-	if kinds {
-		b = appendCounts(b, in.kinds, "injury", "near_miss", "hazard")
-	} else {
-		b = append(b, "{}"...)
-	}
-	return append(b, '}')
+// ImportMetrics are a tenant's import jobs in figures.
+type ImportMetrics struct {
+	Jobs      int64 `json:"total_jobs" doc:"Import jobs."`
+	Completed int64 `json:"completed_jobs" doc:"Those that were applied."`
+	Failed    int64 `json:"failed_jobs" doc:"Those that failed."`
+	Imported  int64 `json:"total_imported" doc:"Records imported, without what was rolled back."`
 }
 
-// appendCounts writes an object of counts: the named keys always, others when
-// they count something, in alphabetical order behind them.
-func appendCounts(b []byte, counts map[string]int64, always ...string) []byte {
-	rest := make([]string, 0, len(counts))
-	for k, n := range counts {
-		if n != 0 && !contains(always, k) {
-			rest = append(rest, k)
-		}
+func (t totals) jobs() ImportMetrics {
+	return ImportMetrics{
+		Jobs:      t.all("import_jobs"),
+		Completed: t["import_jobs:completed"],
+		Failed:    t["import_jobs:failed"],
+		Imported:  t.all("import_jobs.imported") - t["import_jobs.imported:rolled_back"],
 	}
-	sort.Strings(rest)
-	b = append(b, '{')
-	for i, k := range append(append([]string{}, always...), rest...) {
-		if i > 0 {
-			b = append(b, ',')
-		}
-		b = appendMember(b, k, counts[k])
-	}
-	return append(b, '}')
-}
-
-func contains(list []string, s string) bool {
-	for _, x := range list {
-		if x == s {
-			return true
-		}
-	}
-	return false
-}
-
-// jobs writes the interface's import metrics: total_imported leaves out what
-// was rolled back.
-func (t totals) jobs(b []byte) []byte {
-	b = appendMember(append(b, '{'), "total_jobs", t.all("import_jobs"))
-	b = appendMember(append(b, ','), "completed_jobs", t["import_jobs:completed"])
-	b = appendMember(append(b, ','), "failed_jobs", t["import_jobs:failed"])
-	b = appendMember(append(b, ','), "total_imported", t.all("import_jobs.imported")-t["import_jobs.imported:rolled_back"])
-	return append(b, '}')
 }

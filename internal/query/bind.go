@@ -47,7 +47,7 @@ func bindNode(c *catalog.Catalog, a actor.Actor, r *catalog.Resource, gs []catal
 		return nil, err
 	}
 	b := &binder{cat: c, a: a}
-	n := &Node{Resource: r, Limit: -1, guard: newGuard(a, r, g)}
+	n := &Node{Resource: r, Limit: -1, policy: newPolicy(a, r, g)}
 	items := req.Select
 	if len(items) == 0 {
 		items = []Item{{Star: true}}
@@ -173,6 +173,18 @@ func (b *binder) out(n *Node, f *catalog.Field, key string) Out {
 		return Out{Key: key, Form: AsNull, At: -1}
 	}
 	return Out{Key: key, At: n.need(f, nil, false), Form: form(f.Type)}
+}
+
+// Members are the columns of a list that shows a role every field it may read,
+// in catalog order; each is at its own place.
+func Members(r *catalog.Resource, role actor.Role) []Out {
+	var out []Out
+	for i := range r.Fields {
+		if f := &r.Fields[i]; f.Visible(role) {
+			out = append(out, Out{Key: f.Name, At: len(out), Form: form(f.Type)})
+		}
+	}
+	return out
 }
 
 func form(t catalog.Type) Form {
@@ -306,7 +318,7 @@ func (b *binder) embed(n *Node, it Item) error {
 		return err
 	}
 	e := &Embed{
-		Node: Node{Resource: target, Limit: -1, guard: newGuard(b.a, target, g)},
+		Node: Node{Resource: target, Limit: -1, policy: newPolicy(b.a, target, g)},
 		Rel:  l.rel, Many: l.many(), forward: l.forward,
 		Inner: it.Embed.Inner, Spread: it.Embed.Spread,
 		Hidden: len(it.Embed.Items) == 0, alias: it.Alias, written: it.Column.Name,

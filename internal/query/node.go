@@ -1,11 +1,7 @@
 package query
 
 import (
-	"strings"
-
-	"holdfast/internal/actor"
 	"holdfast/internal/catalog"
-	"holdfast/internal/fault"
 )
 
 // Select is a read, checked against the catalog and the caller's rights.
@@ -42,7 +38,7 @@ type Node struct {
 	Counted  string   // key of the count that is the only output, or ""
 	Only     []string // ids of the rows to return, whatever the filters say
 
-	guard   guard
+	policy  Policy
 	where   []pred
 	order   []orderBy
 	fetch   []fetched
@@ -141,103 +137,6 @@ type pred struct {
 	embed *Embed
 }
 
-// guard is the row policy of one caller on one resource.
-type guard struct {
-	tenant string // "" = the service key without a tenant
-	root   bool
-	limit  bool // only rows that match one of own and zones
-	user   []string
-	userID string
-	hands  []string // columns that name the caller's worker record
-	worker string
-	zone   string
-	zones  []string
-	also   string // column by which more rows are reached,
-	words  []string
-}
-
-// Access finds the caller's grant among gs. A caller without identity, tenant
-// or grant is refused.
-func Access(a actor.Actor, r *catalog.Resource, gs []catalog.Grant) (catalog.Grant, error) {
-	if a.Anonymous() {
-		return catalog.Grant{}, fault.New(fault.Unauthorized, "PGRST302", "anonymous access is disabled: sign in")
-	}
-	if a.Role != actor.Service && a.TenantID == "" {
-		return catalog.Grant{}, fault.New(fault.Forbidden, "42501", "the user is not associated with a tenant")
-	}
-	g, ok := catalog.Find(gs, a.Role)
-	if !ok || g.Scope == catalog.None {
-		return g, fault.New(fault.Forbidden, "42501", "permission denied for table %s", r.Name)
-	}
-	return g, nil
-}
-
-func newGuard(a actor.Actor, r *catalog.Resource, g catalog.Grant) guard {
-	p := guard{tenant: a.TenantID, root: r.Root}
-	zoned := r.Zoned != "" && len(a.ZoneIDs) > 0 && (a.Role == actor.Operator || a.Role == actor.Driver)
-	if g.Scope != catalog.Own && !zoned {
-		return p
-	}
-	p.limit = true
-	if g.Scope == catalog.Own {
-		p.also, p.words = g.Also, g.In
-	}
-	for _, c := range r.Own {
-		switch worker := strings.HasSuffix(c, "worker_id"); {
-		case worker && a.WorkerID != "":
-			p.hands, p.worker = append(p.hands, c), a.WorkerID
-		case !worker && a.UserID != "":
-			p.user, p.userID = append(p.user, c), a.UserID
-		}
-	}
-	if g.Scope != catalog.Own {
-		p.zone, p.zones = r.Zoned, a.ZoneIDs
-	}
-	return p
-}
-
-// Reach says in a word which rows of the tenant the caller's row policy under
-// grant g leaves: all, own, zones, own or zones, none.
-func Reach(a actor.Actor, r *catalog.Resource, g catalog.Grant) string {
-	p := newGuard(a, r, g)
-	own, zone := len(p.user)+len(p.hands) > 0, p.zone != ""
-	switch {
-	case !p.limit:
-		return "all"
-	case own && zone:
-		return "own or zones"
-	case own:
-		return "own"
-	case zone:
-		return "zones"
-	}
-	return "none"
-}
-
-// Admits reports whether the caller's row policy under grant g reaches a row
-// (for rows that are not found by a statement: inserts and upserts).
-func Admits(a actor.Actor, r *catalog.Resource, g catalog.Grant, row Row) bool {
-	p := newGuard(a, r, g)
-	if !p.limit {
-		return true
-	}
-	for _, c := range p.user {
-		if row[c] == any(p.userID) {
-			return true
-		}
-	}
-	for _, c := range p.hands {
-		if row[c] == any(p.worker) {
-			return true
-		}
-	}
-	if word, _ := row[p.also].(string); word != "" && has(p.words, word) {
-		return true
-	}
-	zone, _ := row[p.zone].(string)
-	return zone != "" && has(p.zones, zone)
-}
-
 // need adds a column to the node's statement and returns its place.
 func (n *Node) need(f *catalog.Field, steps []Step, text bool) int {
 	for i, c := range n.fetch {
@@ -254,7 +153,7 @@ func (n *Node) Width() int { return len(n.fetch) }
 
 // Global reports a read across tenants, whose keys are only unique together
 // with the tenant.
-func (n *Node) Global() bool { return n.guard.tenant == "" && !n.guard.root }
+func (n *Node) Global() bool { return n.policy.global() }
 
 // TenantAt is the place of tenant_id in the statement's rows, or -1 when one
 // tenant is read.

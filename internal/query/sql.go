@@ -198,7 +198,7 @@ func (w *writer) where(n *Node, t string) {
 // conditions writes the row policy, the filters and what inner embeds demand.
 // parent is the table of the enclosing statement of a correlated one.
 func (w *writer) conditions(n *Node, t, parent string) {
-	w.policy(&n.guard, t, parent, n.Only == nil)
+	w.policy(&n.policy, t, parent, n.Only == nil)
 	if n.Only != nil {
 		w.s(" AND ", w.d.InUUID(t+".id", w.param(List(n.Only))))
 	} else {
@@ -225,51 +225,6 @@ func List(list []string) string {
 		b = db.AppendString(b, s)
 	}
 	return string(append(b, ']'))
-}
-
-func (w *writer) policy(g *guard, t, parent string, narrow bool) {
-	switch {
-	case g.tenant != "":
-		col := ".tenant_id = $"
-		if g.root {
-			col = ".id = $"
-		}
-		if w.tenant == 0 {
-			w.tenant = w.param(g.tenant)
-		}
-		w.s(t, col, strconv.Itoa(w.tenant))
-	case parent != "" && !g.root:
-		w.s(t, ".tenant_id = ", parent, ".tenant_id")
-	default:
-		w.s("1 = 1")
-	}
-	if !g.limit || !narrow {
-		return
-	}
-	w.s(" AND (")
-	sep := ""
-	for _, c := range g.user {
-		w.s(sep, t, ".", c, " = ")
-		w.bind(g.userID)
-		sep = " OR "
-	}
-	for _, c := range g.hands {
-		w.s(sep, t, ".", c, " = ")
-		w.bind(g.worker)
-		sep = " OR "
-	}
-	if g.zone != "" {
-		w.s(sep, w.d.InUUID(t+"."+g.zone, w.param(List(g.zones))))
-		sep = " OR "
-	}
-	if g.also != "" {
-		w.s(sep, w.d.InText(t+"."+g.also, w.param(List(g.words))))
-		sep = " OR "
-	}
-	if sep == "" {
-		w.s("1 = 0")
-	}
-	w.s(")")
 }
 
 func (w *writer) exists(e *Embed, parent string) {
@@ -351,7 +306,7 @@ func (w *writer) related(o orderBy, parent string) {
 	own.embed = nil
 	w.term(own, t)
 	w.s(" FROM ", o.embed.Resource.Name, " ", t, " WHERE ", t, ".", cc, " = ", parent, ".", pc, " AND ")
-	w.policy(&o.embed.guard, t, parent, true)
+	w.policy(&o.embed.policy, t, parent, true)
 	w.s(")")
 }
 

@@ -26,42 +26,47 @@ type DriveIn struct {
 	Apply     bool    `query:"apply" default:"false" doc:"Write stop_seq to the driver's shipments; needs driver_id."`
 }
 
-type driveOut struct {
-	Success  bool       `json:"success"`
-	TenantID string     `json:"tenant_id"`
-	Applied  bool       `json:"applied"`
-	Depot    point      `json:"depot"`
-	Routes   []routeOut `json:"routes"`
-	Km       float64    `json:"distance_km"`
-	Before   float64    `json:"distance_before_km"`
-	Saved    float64    `json:"saved_km"`
-	Unplaced []lostStop `json:"unplaced"`
+// DriveOut is the answer of plan-routes.
+type DriveOut struct {
+	Success  bool       `json:"success" doc:"true."`
+	TenantID string     `json:"tenant_id" format:"uuid" doc:"The tenant."`
+	Applied  bool       `json:"applied" doc:"Whether stop numbers were written."`
+	Depot    Point      `json:"depot" doc:"Where routes begin and end."`
+	Routes   []RouteOut `json:"routes" doc:"The routes."`
+	Km       float64    `json:"distance_km" unit:"km" doc:"Length of all routes."`
+	Before   float64    `json:"distance_before_km" unit:"km" doc:"Length as it was: a driver's stops in their order, or a trip for each stop."`
+	Saved    float64    `json:"saved_km" unit:"km" doc:"What the routes save."`
+	Unplaced []LostStop `json:"unplaced" doc:"Shipments that could not be placed."`
 }
 
-type point struct {
-	Lat float64 `json:"lat"`
-	Lon float64 `json:"lon"`
+// Point is a place on earth.
+type Point struct {
+	Lat float64 `json:"lat" unit:"degrees" doc:"Latitude, WGS 84."`
+	Lon float64 `json:"lon" unit:"degrees" doc:"Longitude, WGS 84."`
 }
 
-type routeOut struct {
-	Km    float64   `json:"distance_km"`
-	Load  float64   `json:"load_kg"`
-	Stops []stopOut `json:"stops"`
+// RouteOut is one route.
+type RouteOut struct {
+	Km    float64   `json:"distance_km" unit:"km" doc:"Length of the route."`
+	Load  float64   `json:"load_kg" unit:"kg" doc:"What it carries."`
+	Stops []StopOut `json:"stops" doc:"Its stops in order."`
 }
 
-type stopOut struct {
-	ID     string  `json:"shipment_id"`
-	Number string  `json:"shipment_no"`
-	Seq    int64   `json:"stop_seq"`
-	Lat    float64 `json:"lat"`
-	Lon    float64 `json:"lon"`
-	Load   float64 `json:"load_kg"`
+// StopOut is a stop of a route.
+type StopOut struct {
+	ID     string  `json:"shipment_id" format:"uuid" doc:"The shipment."`
+	Number string  `json:"shipment_no" doc:"Its number."`
+	Seq    int64   `json:"stop_seq" doc:"The stop's number."`
+	Lat    float64 `json:"lat" unit:"degrees" doc:"Latitude, WGS 84."`
+	Lon    float64 `json:"lon" unit:"degrees" doc:"Longitude, WGS 84."`
+	Load   float64 `json:"load_kg" unit:"kg" doc:"Weight of the shipment."`
 }
 
-type lostStop struct {
-	ID     string `json:"shipment_id"`
-	Number string `json:"shipment_no"`
-	Reason string `json:"reason"`
+// LostStop is a shipment that could not be placed.
+type LostStop struct {
+	ID     string `json:"shipment_id" format:"uuid" doc:"The shipment."`
+	Number string `json:"shipment_no" doc:"Its number."`
+	Reason string `json:"reason" doc:"What is in the way."`
 }
 
 // Shipments that can still be put in order: of nobody yet, or of a driver, who
@@ -82,20 +87,20 @@ type drop struct {
 type round struct {
 	in      *DriveIn
 	drops   []drop
-	lost    []lostStop
-	depot   *point
+	lost    []LostStop
+	depot   *Point
 	payload float64
 	vehicle bool // there is such a vehicle
 }
 
 // Drive answers plan-routes.
-func (p *Planner) Drive(ctx context.Context, a actor.Actor, in *DriveIn) ([]byte, error) {
+func (p *Planner) Drive(ctx context.Context, a actor.Actor, in *DriveIn) (*DriveOut, error) {
 	if in.Apply && in.DriverID == "" {
 		return nil, fault.New(fault.Invalid, "", "parameter %q needs %q: stop numbers belong to somebody's round", "apply", "driver_id").At("driver_id", "is required with apply")
 	}
 	r := &round{in: in, payload: in.Payload}
 	if in.Lat != 0 || in.Lon != 0 {
-		r.depot = &point{in.Lat, in.Lon}
+		r.depot = &Point{in.Lat, in.Lon}
 	}
 	if err := p.store.DB().Read(ctx, db.Scope{Tenant: a.TenantID}, func(tx *db.Tx) error { return r.load(tx, a.TenantID) }); err != nil {
 		return nil, err
@@ -108,7 +113,7 @@ func (p *Planner) Drive(ctx context.Context, a actor.Actor, in *DriveIn) ([]byte
 	if err := p.write(ctx, a, in.Apply, func(tx *db.Tx) error { return out.number(tx, a, p.store, in.DriverID) }); err != nil {
 		return nil, err
 	}
-	return json.Marshal(out)
+	return out, nil
 }
 
 // load reads the shipments and the vehicle in one round trip.
@@ -151,7 +156,7 @@ func (r *round) add(row *db.Row) {
 	}
 	at, ok := where(row.Text(4))
 	if !ok {
-		r.lost = append(r.lost, lostStop{d.id, d.number, "destination has no lat and lon within their range"})
+		r.lost = append(r.lost, LostStop{d.id, d.number, "destination has no lat and lon within their range"})
 		return
 	}
 	d.stop = tour.Stop{Lat: at.Lat, Lon: at.Lon, Load: weight(row.Text(5))}
@@ -159,12 +164,12 @@ func (r *round) add(row *db.Row) {
 }
 
 // where reads lat and lon of a place.
-func where(text string) (at point, ok bool) {
+func where(text string) (at Point, ok bool) {
 	var v struct{ Lat, Lon *float64 }
 	if json.Unmarshal([]byte(text), &v) != nil || v.Lat == nil || v.Lon == nil || math.Abs(*v.Lat) > 90 || math.Abs(*v.Lon) > 180 {
-		return point{}, false
+		return Point{}, false
 	}
-	return point{*v.Lat, *v.Lon}, true
+	return Point{*v.Lat, *v.Lon}, true
 }
 
 // weight adds up weight_kg of packages; what is no weight counts nothing.
@@ -185,8 +190,8 @@ func weight(text string) (kg float64) {
 
 // plan finds the routes. What is driven now is a driver's stops in their
 // order, or one trip for each stop that nobody drives.
-func (r *round) plan() (*driveOut, error) {
-	out := &driveOut{Success: true, Routes: []routeOut{}, Unplaced: append([]lostStop{}, r.lost...)}
+func (r *round) plan() (*DriveOut, error) {
+	out := &DriveOut{Success: true, Routes: []RouteOut{}, Unplaced: append([]LostStop{}, r.lost...)}
 	if len(r.drops) == 0 {
 		return out, nil
 	}
@@ -220,15 +225,15 @@ func (r *round) plan() (*driveOut, error) {
 	return out, nil
 }
 
-func (o *driveOut) fill(drops []drop, routes []tour.Route) {
+func (o *DriveOut) fill(drops []drop, routes []tour.Route) {
 	km, seq := 0.0, int64(0)
 	for _, t := range routes {
 		km += t.Km
-		ro := routeOut{Km: score.Round(t.Km, 1), Load: score.Round(t.Load, 1)}
+		ro := RouteOut{Km: score.Round(t.Km, 1), Load: score.Round(t.Load, 1)}
 		for _, i := range t.Order {
 			seq++
 			d := drops[i]
-			ro.Stops = append(ro.Stops, stopOut{d.id, d.number, seq, d.stop.Lat, d.stop.Lon, score.Round(d.stop.Load, 1)})
+			ro.Stops = append(ro.Stops, StopOut{d.id, d.number, seq, d.stop.Lat, d.stop.Lon, score.Round(d.stop.Load, 1)})
 		}
 		o.Routes = append(o.Routes, ro)
 	}
@@ -237,7 +242,7 @@ func (o *driveOut) fill(drops []drop, routes []tour.Route) {
 
 // number writes the stop numbers of a driver's round, if it is still the one
 // that was planned.
-func (o *driveOut) number(tx *db.Tx, a actor.Actor, s *store.Store, driver string) error {
+func (o *DriveOut) number(tx *db.Tx, a actor.Actor, s *store.Store, driver string) error {
 	r, _ := s.Catalog().Get("shipments")
 	var sets []store.Row
 	planned := map[string]bool{}

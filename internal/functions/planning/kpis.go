@@ -2,13 +2,12 @@ package planning
 
 import (
 	"context"
-	"encoding/json"
 	"time"
 
 	"holdfast/internal/actor"
 	"holdfast/internal/db"
 	"holdfast/internal/decimal"
-	"holdfast/internal/query"
+	"holdfast/internal/functions/output"
 	"holdfast/internal/warehouse"
 )
 
@@ -17,23 +16,23 @@ type KPIsIn struct {
 	Days int64 `query:"days" default:"30" min:"1" max:"365" doc:"Length of the window that ends now, in days of 24 hours."`
 }
 
-type kpisOut struct {
-	TenantID  string `json:"tenant_id"`
-	Timestamp string `json:"timestamp"`
-	Cached    bool   `json:"cached"`
-	Days      int64  `json:"date_range_days"`
-	KPIs      kpis   `json:"kpis"`
+// KPIsOut is the answer of warehouse-kpis.
+type KPIsOut struct {
+	output.Kept
+	Days int64 `json:"date_range_days" unit:"days" doc:"Length of the window that ends now."`
+	KPIs KPIs  `json:"kpis" doc:"The window in figures."`
 }
 
-type kpis struct {
-	Accuracy  *decimal.Dec `json:"count_accuracy"`
-	Counts    int64        `json:"counts"`
-	Wrong     int64        `json:"counts_with_variance"`
-	Rate      *decimal.Dec `json:"lines_per_hour"`
-	Lines     int64        `json:"lines_picked"`
-	Sampled   int64        `json:"lines_sampled"`
-	Hours     decimal.Dec  `json:"pick_hours"`
-	Shiftless int64        `json:"lines_without_shift"`
+// KPIs are a window of warehouse work in figures.
+type KPIs struct {
+	Accuracy  *decimal.Dec `json:"count_accuracy" unit:"percent" doc:"Counts that found what the books say; null without counts."`
+	Counts    int64        `json:"counts" doc:"Counts of the window."`
+	Wrong     int64        `json:"counts_with_variance" doc:"Those that found something else."`
+	Rate      *decimal.Dec `json:"lines_per_hour" unit:"lines per hour" doc:"Lines picked in an hour of the pickers' shifts; null where nobody had a closed shift."`
+	Lines     int64        `json:"lines_picked" doc:"Lines picked in the window."`
+	Sampled   int64        `json:"lines_sampled" doc:"The newest of them, whose shifts were looked for."`
+	Hours     decimal.Dec  `json:"pick_hours" unit:"hours" doc:"Hours of the shifts in which they were picked."`
+	Shiftless int64        `json:"lines_without_shift" doc:"Those for whose picker no closed shift was found."`
 }
 
 // pickMost bounds the picked lines whose shifts are looked for, the newest
@@ -44,12 +43,12 @@ const pickMost = "20000"
 // how many lines are picked in an hour of the shifts in which they were picked.
 // Shifts are looked for of the newest lines only, as many as are told; lines of
 // them that nobody had a closed shift for are told too, and count in neither.
-func (p *Planner) KPIs(ctx context.Context, a actor.Actor, in *KPIsIn) ([]byte, error) {
+func (p *Planner) KPIs(ctx context.Context, a actor.Actor, in *KPIsIn) (*KPIsOut, error) {
 	now := p.now().UTC()
 	from := now.Add(-time.Duration(in.Days) * 24 * time.Hour)
-	out := kpisOut{TenantID: a.TenantID, Timestamp: query.FormatTime(now), Days: in.Days}
+	out := &KPIsOut{Kept: output.KeptOf(a.TenantID, now), Days: in.Days}
 	err := p.store.DB().Read(ctx, db.Scope{Tenant: a.TenantID}, func(tx *db.Tx) error {
-		out.KPIs = kpis{}
+		out.KPIs = KPIs{}
 		p.counts.Queue(tx, a.TenantID, from, now, func(exact string, n int64) {
 			out.KPIs.Counts += n
 			if exact == "false" {
@@ -69,12 +68,12 @@ func (p *Planner) KPIs(ctx context.Context, a actor.Actor, in *KPIsIn) ([]byte, 
 	if v, ok := warehouse.LinesPerHour(k.Sampled-k.Shiftless, k.Hours); ok {
 		k.Rate = &v
 	}
-	return json.Marshal(out)
+	return out, nil
 }
 
 // queuePicks asks for the lines picked in (from, to] and the shifts of the
 // pickers of the newest of them that were on then.
-func (k *kpis) queuePicks(tx *db.Tx, tenant string, from, to time.Time) {
+func (k *KPIs) queuePicks(tx *db.Tx, tenant string, from, to time.Time) {
 	const picked = " FROM pick_lines WHERE tenant_id = $1 AND picked_at > $2 AND picked_at <= $3 AND status IN ('picked', 'short')"
 	tx.Queue("WITH p AS (SELECT assigned_worker_id, picked_at"+picked+" ORDER BY picked_at DESC LIMIT "+pickMost+"), "+
 		"q AS (SELECT s.id, s.hours, COUNT(*) AS n FROM p JOIN shifts s ON s.tenant_id = $1 AND s.worker_id = p.assigned_worker_id "+

@@ -2,13 +2,13 @@ package planning
 
 import (
 	"context"
-	"encoding/json"
 	"math"
 	"time"
 
 	"holdfast/internal/actor"
 	"holdfast/internal/db"
 	"holdfast/internal/decimal"
+	"holdfast/internal/functions/output"
 	"holdfast/internal/query"
 	"holdfast/internal/score"
 	"holdfast/internal/warehouse"
@@ -24,37 +24,41 @@ type StockIn struct {
 	ABC      bool    `query:"abc" default:"false" doc:"Also the class by yearly issue value, which looks at every item."`
 }
 
-type stockOut struct {
-	TenantID  string      `json:"tenant_id"`
-	Timestamp string      `json:"timestamp"`
-	Cached    bool        `json:"cached"`
-	Items     []stockItem `json:"items"`
-	Page      struct {
-		Page int64 `json:"page"`
-		Size int64 `json:"pageSize"`
-		More bool  `json:"hasMore"`
-	} `json:"pagination"`
+// StockOut is the answer of inventory-plan.
+type StockOut struct {
+	output.Kept
+	Items []StockItem   `json:"items" doc:"The items of the page, by SKU."`
+	Page  PaginationOut `json:"pagination" doc:"Which page this is."`
 }
 
-type stockItem struct {
-	ID        string      `json:"item_id"`
-	SKU       string      `json:"sku"`
-	Name      string      `json:"name"`
-	OnHand    decimal.Dec `json:"on_hand"`
-	Available decimal.Dec `json:"available"`
-	Point     decimal.Dec `json:"reorder_point"`
-	Suggested *float64    `json:"suggested_reorder_point"`
-	Below     *bool       `json:"below_suggestion"`
-	Lead      float64     `json:"lead_time_days"`
-	Demand    float64     `json:"demand_per_day"`
-	SD        float64     `json:"demand_sd"`
-	Days      int         `json:"observed_days"`
-	Turns     *float64    `json:"turns"`
-	Movement  string      `json:"movement"`
-	Low       bool        `json:"low_stock"`
-	Critical  bool        `json:"critical"`
-	ABC       *string     `json:"abc_class"`
-	BestABC   *string     `json:"suggested_abc_class,omitempty"`
+// PaginationOut says which page a list is.
+type PaginationOut struct {
+	Page int64 `json:"page" doc:"The page, from 1."`
+	Size int64 `json:"pageSize" doc:"Items of a page."`
+	More bool  `json:"hasMore" doc:"Whether the list goes on."`
+}
+
+// StockItem is how an item moves, and the reorder point that its demand asks
+// for.
+type StockItem struct {
+	ID        string      `json:"item_id" format:"uuid" doc:"The item."`
+	SKU       string      `json:"sku" doc:"Its SKU."`
+	Name      string      `json:"name" doc:"Its name."`
+	OnHand    decimal.Dec `json:"on_hand" unit:"base units of the item" doc:"On hand, in all zones."`
+	Available decimal.Dec `json:"available" unit:"base units of the item" doc:"On hand and free to promise."`
+	Point     decimal.Dec `json:"reorder_point" unit:"base units of the item" doc:"The reorder point that is set."`
+	Suggested *float64    `json:"suggested_reorder_point" unit:"base units of the item" doc:"Demand of the lead time and a safety stock; null where too little was seen."`
+	Below     *bool       `json:"below_suggestion" doc:"Whether available is at or below the suggestion; null without one."`
+	Lead      float64     `json:"lead_time_days" unit:"days" doc:"Time from an order to its arrival."`
+	Demand    float64     `json:"demand_per_day" unit:"base units per day" doc:"Mean of what was shipped in a day."`
+	SD        float64     `json:"demand_sd" unit:"base units per day" doc:"Standard deviation of a day's demand."`
+	Days      int         `json:"observed_days" unit:"days" doc:"Days that the demand was observed."`
+	Turns     *float64    `json:"turns" unit:"per year" doc:"How often the stock turns over; null where it never ran on stock."`
+	Movement  string      `json:"movement" enum:"dead,fast,slow,normal" doc:"How the item moves."`
+	Low       bool        `json:"low_stock" doc:"Available is at or below the reorder point."`
+	Critical  bool        `json:"critical" doc:"It is out while somebody waits for it, or far below its reorder point."`
+	ABC       *string     `json:"abc_class" enum:"A,B,C" doc:"The class that is set."`
+	BestABC   *string     `json:"suggested_abc_class,omitempty" enum:"A,B,C" doc:"The class by yearly issue value; only when asked for."`
 
 	stock warehouse.Stock
 	cost  decimal.Dec
@@ -74,9 +78,9 @@ const (
 // manager's. Demand is what was shipped in the last 90 days, or since the
 // item's first movement; items that came less than four weeks ago get no
 // suggestion.
-func (p *Planner) Stock(ctx context.Context, a actor.Actor, in *StockIn) ([]byte, error) {
+func (p *Planner) Stock(ctx context.Context, a actor.Actor, in *StockIn) (*StockOut, error) {
 	now := p.now().UTC()
-	out := stockOut{TenantID: a.TenantID, Timestamp: query.FormatTime(now), Items: []stockItem{}}
+	out := &StockOut{Kept: output.KeptOf(a.TenantID, now), Items: []StockItem{}}
 	out.Page.Page, out.Page.Size = in.Page, in.PageSize
 	cuts, known := p.cuts.Get(a.TenantID, now)
 	begun := time.Now()
@@ -109,11 +113,11 @@ func (p *Planner) Stock(ctx context.Context, a actor.Actor, in *StockIn) ([]byte
 			it.BestABC = &class
 		}
 	}
-	return json.Marshal(out)
+	return out, nil
 }
 
 // load reads the items of the page.
-func (o *stockOut) load(tx *db.Tx, tenant string, in *StockIn) error {
+func (o *StockOut) load(tx *db.Tx, tenant string, in *StockIn) error {
 	where, args := "", []any{tenant, in.PageSize + 1, (in.Page - 1) * in.PageSize}
 	if in.ItemID != "" {
 		where, args = " AND i.id = $4", append(args, in.ItemID)
@@ -127,7 +131,7 @@ func (o *stockOut) load(tx *db.Tx, tenant string, in *StockIn) error {
 			o.Page.More = true
 			return nil
 		}
-		it := stockItem{ID: r.Text(0), SKU: r.Text(1), Name: r.Text(2), OnHand: r.Dec(3), Available: r.Dec(4), Point: r.Dec(5), Lead: in.Lead, cost: r.Dec(8)}
+		it := StockItem{ID: r.Text(0), SKU: r.Text(1), Name: r.Text(2), OnHand: r.Dec(3), Available: r.Dec(4), Point: r.Dec(5), Lead: in.Lead, cost: r.Dec(8)}
 		if !r.Null(6) {
 			it.Lead = float64(r.Int(6))
 		}
@@ -142,8 +146,8 @@ func (o *stockOut) load(tx *db.Tx, tenant string, in *StockIn) error {
 }
 
 // moves books a year of the page's movements, day by day.
-func (o *stockOut) moves(tx *db.Tx, tenant string, now time.Time) error {
-	byID, ids := map[string]*stockItem{}, make([]string, len(o.Items))
+func (o *StockOut) moves(tx *db.Tx, tenant string, now time.Time) error {
+	byID, ids := map[string]*StockItem{}, make([]string, len(o.Items))
 	for i := range o.Items {
 		byID[o.Items[i].ID], ids[i] = &o.Items[i], o.Items[i].ID
 	}
@@ -171,7 +175,7 @@ func queueYear(tx *db.Tx, tenant string, now time.Time, into *[]float64) {
 }
 
 // judge fills what follows from the movements.
-func (it *stockItem) judge(in *StockIn, now time.Time) {
+func (it *StockItem) judge(in *StockIn, now time.Time) {
 	c := it.stock.Classify(now)
 	it.Low, it.Critical, it.Movement = c.Low, c.Critical, "normal"
 	switch {

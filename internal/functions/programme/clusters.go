@@ -13,6 +13,7 @@ import (
 	"holdfast/internal/db"
 	"holdfast/internal/decimal"
 	"holdfast/internal/fault"
+	"holdfast/internal/functions/output"
 	"holdfast/internal/query"
 	"holdfast/internal/score"
 	"holdfast/internal/store"
@@ -30,33 +31,35 @@ func (in *ClustersIn) kinds(a actor.Actor) []string {
 	return kindsWithin(a, in.EntityType, in.MinScore > 0 || in.MaxScore < 100)
 }
 
-type clusterOut struct {
-	ID          string  `json:"id"`
-	Name        string  `json:"cluster_name"`
-	Severity    int     `json:"severity"`
-	Description string  `json:"description"`
-	Count       int     `json:"entity_count"`
-	Low         float64 `json:"low"`
-	High        float64 `json:"high"`
+// ClusterOut is a cluster of entities with like scores.
+type ClusterOut struct {
+	ID          string  `json:"id" format:"uuid" doc:"The cluster."`
+	Name        string  `json:"cluster_name" enum:"Critical,High,Medium,Low" doc:"Its name."`
+	Severity    int     `json:"severity" doc:"4 for Critical to 1 for Low."`
+	Description string  `json:"description" doc:"Its bounds and what to do."`
+	Count       int     `json:"entity_count" doc:"Entities in it; for managers without people."`
+	Low         float64 `json:"low" unit:"score, 0 to 100" doc:"Scores from here on."`
+	High        float64 `json:"high" unit:"score, 0 to 100" doc:"Scores below this; of Critical up to 100."`
 	people      int     // of Count
 }
 
-type clustersOut struct {
-	Success  bool         `json:"success"`
-	Tenant   string       `json:"tenant_id"`
-	Created  int          `json:"clusters_created"`
-	Assigned int          `json:"entities_assigned"`
-	Clusters []clusterOut `json:"clusters"`
+// ClustersOut is the answer of assign-risk-clusters.
+type ClustersOut struct {
+	Success  bool         `json:"success" doc:"true."`
+	Tenant   string       `json:"tenant_id" format:"uuid" doc:"The tenant."`
+	Created  int          `json:"clusters_created" doc:"Clusters that hold an entity."`
+	Assigned int          `json:"entities_assigned" doc:"Entities in them."`
+	Clusters []ClusterOut `json:"clusters" doc:"The clusters, worst first."`
 }
 
 // Clusters groups entities into bands by their newest scores and answers
 // assign-risk-clusters: the tenant's set is replaced as a whole, so that the
 // same scores give the same set again.
-func (p *Programme) Clusters(ctx context.Context, a actor.Actor, in *ClustersIn) ([]byte, error) {
-	return inTurn(ctx, p, a, "", func() ([]byte, error) { return p.clusters(ctx, a, in) })
+func (p *Programme) Clusters(ctx context.Context, a actor.Actor, in *ClustersIn) (*ClustersOut, error) {
+	return inTurn(ctx, p, a, "", func() (*ClustersOut, error) { return p.clusters(ctx, a, in) })
 }
 
-func (p *Programme) clusters(ctx context.Context, a actor.Actor, in *ClustersIn) ([]byte, error) {
+func (p *Programme) clusters(ctx context.Context, a actor.Actor, in *ClustersIn) (*ClustersOut, error) {
 	if in.MinScore > in.MaxScore {
 		return nil, fault.New(fault.Invalid, "", "parameter %q must not be above %q", "min_score", "max_score").At("min_score", "must not be above max_score")
 	}
@@ -64,9 +67,9 @@ func (p *Programme) clusters(ctx context.Context, a actor.Actor, in *ClustersIn)
 	if len(kinds) == 0 {
 		return nil, fault.New(fault.Forbidden, "42501", "role %q may not group people by score", a.Role).At("entity_type", "is about people")
 	}
-	out := clustersOut{Success: true, Tenant: a.TenantID, Clusters: []clusterOut{}}
+	out := &ClustersOut{Success: true, Tenant: a.TenantID, Clusters: []ClusterOut{}}
 	err := p.write(ctx, a, func(tx *db.Tx) error {
-		out.Clusters, out.Assigned = []clusterOut{}, 0
+		out.Clusters, out.Assigned = []ClusterOut{}, 0
 		lock(tx, a.TenantID)
 		st := queueSettings(tx, a.TenantID)
 		if err := tx.Flush(); err != nil {
@@ -90,24 +93,24 @@ func (p *Programme) clusters(ctx context.Context, a actor.Actor, in *ClustersIn)
 		out.hidePeople()
 	}
 	out.Created = len(out.Clusters)
-	return json.Marshal(out)
+	return out, nil
 }
 
 // hidePeople leaves people out of the counts, and clusters of people only out of
 // the answer: how many there are tells a single person's score where who is
 // scored can be chosen.
-func (o *clustersOut) hidePeople() {
+func (o *ClustersOut) hidePeople() {
 	o.Assigned = 0
 	for i := range o.Clusters {
 		c := &o.Clusters[i]
 		c.Count -= c.people
 		o.Assigned += c.Count
 	}
-	o.Clusters = slices.DeleteFunc(o.Clusters, func(c clusterOut) bool { return c.Count == 0 })
+	o.Clusters = slices.DeleteFunc(o.Clusters, func(c ClusterOut) bool { return c.Count == 0 })
 }
 
 // assign makes the records of the bands that hold an entity.
-func (o *clustersOut) assign(list []latest, st *settings, in *ClustersIn, now string) ([]store.Row, error) {
+func (o *ClustersOut) assign(list []latest, st *settings, in *ClustersIn, now string) ([]store.Row, error) {
 	scores := make([]float64, len(list))
 	for i := range list {
 		scores[i] = list[i].score
@@ -118,7 +121,7 @@ func (o *clustersOut) assign(list []latest, st *settings, in *ClustersIn, now st
 	}
 	var rows []store.Row
 	for _, c := range clusters {
-		x := clusterOut{newID(), c.Name, c.Severity, clusterText(c), len(c.Members), c.Low, c.High, 0}
+		x := ClusterOut{newID(), c.Name, c.Severity, clusterText(c), len(c.Members), c.Low, c.High, 0}
 		for _, i := range c.Members {
 			if personal(list[i].kind) {
 				x.people++
@@ -126,8 +129,12 @@ func (o *clustersOut) assign(list []latest, st *settings, in *ClustersIn, now st
 		}
 		o.Clusters = append(o.Clusters, x)
 		o.Assigned += x.Count
+		inside, err := members(c, list)
+		if err != nil {
+			return nil, err
+		}
 		row := store.Row{"id": x.ID, "cluster_name": x.Name, "severity": int64(x.Severity), "description": x.Description, "entity_count": int64(x.Count),
-			"about": x.about(), "min_score": decimal.FromFloat(in.MinScore), "max_score": decimal.FromFloat(in.MaxScore), "members": json.RawMessage(members(c, list)), "assigned_at": now}
+			"about": x.about(), "min_score": decimal.FromFloat(in.MinScore), "max_score": decimal.FromFloat(in.MaxScore), "members": inside, "assigned_at": now}
 		if in.EntityType != "" {
 			row["entity_type"] = in.EntityType
 		}
@@ -137,7 +144,7 @@ func (o *clustersOut) assign(list []latest, st *settings, in *ClustersIn, now st
 }
 
 // about says what is in a cluster.
-func (x *clusterOut) about() string {
+func (x *ClusterOut) about() string {
 	switch x.people {
 	case 0:
 		return "places"
@@ -167,17 +174,19 @@ func clusterText(c score.Cluster) string {
 	return fmt.Sprintf("%s risk: score %s %s; %s.", c.Name, strconv.FormatFloat(c.Low, 'f', -1, 64), high, clusterAdvice[c.Name])
 }
 
-func members(c score.Cluster, list []latest) []byte {
-	b := []byte{'['}
+// clusterMember is an entity in a cluster, as the cluster's record keeps it.
+type clusterMember struct {
+	Type  string    `json:"entity_type"`
+	ID    uuid.UUID `json:"entity_id"`
+	Score float64   `json:"score"`
+}
+
+func members(c score.Cluster, list []latest) (json.RawMessage, error) {
+	out := make([]clusterMember, len(c.Members))
 	for k, i := range c.Members {
-		if k > 0 {
-			b = append(b, ',')
-		}
-		b = append(append(b, `{"entity_type":"`...), list[i].kind...)
-		b = db.AppendUUID(append(b, `","entity_id":"`...), list[i].entity)
-		b = append(appendFloat(append(b, `","score":`...), list[i].score), '}')
+		out[k] = clusterMember{list[i].kind, list[i].entity, list[i].score}
 	}
-	return append(b, ']')
+	return output.Encode(out)
 }
 
 // replaceClusters puts a new set in place of the tenant's and tells which
@@ -191,9 +200,7 @@ func (p *Programme) replaceClusters(tx *db.Tx, a actor.Actor, rows []store.Row, 
 	was := map[uuid.UUID]string{}
 	err = tx.Query("SELECT id, cluster_name, members FROM risk_clusters WHERE tenant_id = $1 ORDER BY id", []any{a.TenantID}, func(r *db.Row) error {
 		old = append(old, r.Text(0))
-		var members []struct {
-			ID uuid.UUID `json:"entity_id"`
-		}
+		var members []clusterMember
 		err := json.Unmarshal([]byte(r.Text(2)), &members)
 		for _, m := range members {
 			was[m.ID] = r.Text(1)

@@ -3,16 +3,15 @@ package programme
 import (
 	"context"
 	"encoding/json"
-	"io"
 	"math"
 	"slices"
-	"strconv"
 	"time"
 
 	"github.com/google/uuid"
 
 	"holdfast/internal/actor"
 	"holdfast/internal/db"
+	"holdfast/internal/functions/output"
 	"holdfast/internal/query"
 	"holdfast/internal/safety"
 	"holdfast/internal/score"
@@ -26,12 +25,37 @@ type ComplianceIn struct {
 	Jurisdiction string `query:"jurisdiction" oneof:"US EU Global" doc:"Only regulations of this jurisdiction; all when absent."`
 }
 
-type summaryOut struct {
-	Regulations int    `json:"total_regulations"`
-	Compliant   int    `json:"compliant_count"`
-	Warning     int    `json:"warning_count"`
-	Breach      int    `json:"breach_count"`
-	LastCheck   string `json:"last_check"`
+// ComplianceOut is the answer of check-compliance-rules.
+type ComplianceOut struct {
+	Success bool                  `json:"success" doc:"true."`
+	Tenant  string                `json:"tenant_id" format:"uuid" doc:"The tenant."`
+	Created int                   `json:"events_created" doc:"Verdicts that are new or have changed."`
+	Summary ComplianceSummary     `json:"summary" doc:"The regulations in force by their worst verdict."`
+	Events  output.Rows[EventOut] `json:"events" doc:"The verdicts that are new or have changed."`
+}
+
+// ComplianceSummary counts regulations by their worst verdict.
+type ComplianceSummary struct {
+	Regulations int    `json:"total_regulations" doc:"Regulations in force that were looked at."`
+	Compliant   int    `json:"compliant_count" doc:"Those kept by everybody."`
+	Warning     int    `json:"warning_count" doc:"Those that somebody is near to breaking."`
+	Breach      int    `json:"breach_count" doc:"Those that somebody breaks."`
+	LastCheck   string `json:"last_check" format:"date-time" doc:"When this was looked at."`
+}
+
+// EventOut is a verdict that is new or has changed.
+type EventOut struct {
+	ID         uuid.UUID `json:"id" format:"uuid" doc:"The event."`
+	Regulation string    `json:"regulation_id" format:"uuid" doc:"The regulation."`
+	Code       string    `json:"regulation_code" doc:"Its code."`
+	EntityType string    `json:"entity_type" enum:"zone,driver,worker,equipment" doc:"Type of the entity."`
+	Entity     uuid.UUID `json:"entity_id" format:"uuid" doc:"Whom or what the verdict is about."`
+	Status     string    `json:"status" enum:"compliant,warning,breach" doc:"The verdict."`
+	Previous   *string   `json:"previous_status" enum:"compliant,warning,breach" doc:"The verdict before; null for the first."`
+	Value      *float64  `json:"value" unit:"as the regulation's metric" doc:"What was measured; null where it is unknown, or a person's score that the caller may not see."`
+	Threshold  float64   `json:"threshold" unit:"as the regulation's metric" doc:"What it was held against."`
+
+	Details json.RawMessage `json:"details" doc:"How the verdict came about: metric, window_days, insufficient_data, not_applicable."`
 }
 
 // regulation is one that is in force, with its rule.
@@ -79,11 +103,11 @@ func (r *regulation) note() {
 // Compliance holds every entity in scope to every regulation in force, writes
 // an event at the first check and at each change of status, and answers
 // check-compliance-rules. Nothing changed means nothing written.
-func (p *Programme) Compliance(ctx context.Context, a actor.Actor, in *ComplianceIn) (io.WriterTo, error) {
-	return inTurn(ctx, p, a, in.EntityID, func() (io.WriterTo, error) { return p.compliance(ctx, a, in) })
+func (p *Programme) Compliance(ctx context.Context, a actor.Actor, in *ComplianceIn) (*ComplianceOut, error) {
+	return inTurn(ctx, p, a, in.EntityID, func() (*ComplianceOut, error) { return p.compliance(ctx, a, in) })
 }
 
-func (p *Programme) compliance(ctx context.Context, a actor.Actor, in *ComplianceIn) (io.WriterTo, error) {
+func (p *Programme) compliance(ctx context.Context, a actor.Actor, in *ComplianceIn) (*ComplianceOut, error) {
 	s := &scan{tenant: a.TenantID, in: in, now: p.now().UTC().Truncate(time.Microsecond)}
 	err := p.read(ctx, a, func(tx *db.Tx) error {
 		if err := s.prepare(tx); err != nil {
@@ -112,7 +136,7 @@ func (p *Programme) compliance(ctx context.Context, a actor.Actor, in *Complianc
 	if err != nil {
 		return nil, err
 	}
-	return s.answer(a)
+	return s.out(a), nil
 }
 
 // prepare reads what is in force and whom it is about.
@@ -388,8 +412,21 @@ func (s *scan) tell(tx *db.Tx, tell func(*db.Tx, string, []store.Row) error) err
 // signed is a figure of either sign as a decimal column holds it.
 func signed(f float64) int64 { return int64(math.Copysign(float64(scaled(math.Abs(f))), f)) }
 
-func (s *scan) answer(a actor.Actor) (io.WriterTo, error) {
-	sum := summaryOut{LastCheck: query.FormatTime(s.now)}
+// out is the answer; its events are read while they are sent.
+func (s *scan) out(a actor.Actor) *ComplianceOut {
+	seen, fresh := sees(a.Role), s.fresh // the tables are not needed any more
+	return &ComplianceOut{Success: true, Tenant: s.tenant, Created: fresh.n, Summary: s.summary(), Events: func(yield func(*EventOut) bool) {
+		var x eventRow
+		for f := range fresh.all() {
+			if x.take(f, seen); !yield(&x.EventOut) {
+				return
+			}
+		}
+	}}
+}
+
+func (s *scan) summary() ComplianceSummary {
+	sum := ComplianceSummary{LastCheck: query.FormatTime(s.now)}
 	for _, r := range s.regs {
 		if s.in.EntityID != "" && !r.judged {
 			continue // it is not about this one
@@ -404,33 +441,5 @@ func (s *scan) answer(a actor.Actor) (io.WriterTo, error) {
 			sum.Breach++
 		}
 	}
-	totals, err := json.Marshal(sum)
-	if err != nil {
-		return nil, err
-	}
-	codes := map[*regulation][]byte{}
-	for _, r := range s.regs {
-		if codes[r], err = json.Marshal(r.code); err != nil {
-			return nil, err
-		}
-	}
-	tenant, fresh := s.tenant, s.fresh // the tables are not needed any more
-	return answer(func(o *output) {
-		b := append([]byte(`{"success":true,"tenant_id":"`), tenant...)
-		b = strconv.AppendInt(append(b, `","events_created":`...), int64(fresh.n), 10)
-		b = append(append(b, `,"summary":`...), totals...)
-		o.buf = append(o.buf, append(b, `,"events":[`...)...)
-		first := true
-		for f := range fresh.all() {
-			if !first {
-				o.buf = append(o.buf, ',')
-			}
-			first = false
-			o.buf = f.append(o.buf, codes[f.reg], sees(a.Role))
-			if !o.flush() {
-				return
-			}
-		}
-		o.buf = append(o.buf, "]}"...)
-	}), nil
+	return sum
 }

@@ -2,7 +2,6 @@ package programme
 
 import (
 	"context"
-	"encoding/json"
 	"sort"
 	"time"
 
@@ -60,49 +59,54 @@ func ZoneScore(risk *float64, checklists, actions float64) float64 {
 	return score.Round(0.5*(100-*risk)+0.3*checklists+0.2*actions, 1)
 }
 
-type pointOut struct {
-	ID         string `json:"id"`
-	Kind       string `json:"kind"`
-	Points     int64  `json:"points"`
-	SourceType string `json:"source_type"`
-	SourceID   string `json:"source_id"`
-	OccurredAt string `json:"occurred_at"`
+// PointOut is a deed that brought points.
+type PointOut struct {
+	ID         string `json:"id" format:"uuid" doc:"The record of the points."`
+	Kind       string `json:"kind" doc:"What they are for."`
+	Points     int64  `json:"points" doc:"How many."`
+	SourceType string `json:"source_type" doc:"Kind of record that they are for."`
+	SourceID   string `json:"source_id" format:"uuid" doc:"That record."`
+	OccurredAt string `json:"occurred_at" format:"date-time" doc:"When."`
 }
 
-type badgeOut struct {
-	ID          string `json:"id"`
-	Code        string `json:"code"`
-	Name        string `json:"name"`
-	Description string `json:"description"`
-	AwardedAt   string `json:"awarded_at"`
+// BadgeOut is a badge that was awarded.
+type BadgeOut struct {
+	ID          string `json:"id" format:"uuid" doc:"The badge."`
+	Code        string `json:"code" doc:"Its code."`
+	Name        string `json:"name" doc:"Its name."`
+	Description string `json:"description" doc:"What it is for."`
+	AwardedAt   string `json:"awarded_at" format:"date-time" doc:"When it was awarded."`
 }
 
-type userScoreOut struct {
-	Score float64 `json:"score"`
-	Start string  `json:"period_start"`
-	End   string  `json:"period_end"`
+// UserScoreOut is a person's engagement in a month.
+type UserScoreOut struct {
+	Score float64 `json:"score" unit:"0 to 100" doc:"Points of the month in per cent of the target, at most 100."`
+	Start string  `json:"period_start" format:"date" doc:"First day of the month."`
+	End   string  `json:"period_end" format:"date" doc:"Last day of the month."`
 }
 
-type teamOut struct {
-	TeamID string  `json:"team_id"`
-	Code   string  `json:"code"`
-	Name   string  `json:"name"`
-	Score  float64 `json:"score"`
-	N      int     `json:"n"`
-	Start  string  `json:"period_start"`
-	End    string  `json:"period_end"`
+// TeamOut is a team's engagement in a month.
+type TeamOut struct {
+	TeamID string  `json:"team_id" format:"uuid" doc:"The team."`
+	Code   string  `json:"code" doc:"Its code."`
+	Name   string  `json:"name" doc:"Its name."`
+	Score  float64 `json:"score" unit:"0 to 100" doc:"Mean of its members, drawn to the tenant's mean where they are few."`
+	N      int     `json:"n" doc:"Members who sign in."`
+	Start  string  `json:"period_start" format:"date" doc:"First day of the month."`
+	End    string  `json:"period_end" format:"date" doc:"Last day of the month."`
 	sum    float64
 }
 
-type zoneOut struct {
-	ZoneID string    `json:"zone_id"`
-	Code   string    `json:"code"`
-	Name   string    `json:"name"`
-	Score  float64   `json:"score"`
-	N      int64     `json:"n"`
-	Parts  zoneParts `json:"parts"`
-	Start  string    `json:"period_start"`
-	End    string    `json:"period_end"`
+// ZoneOut is how safe a zone is kept in a month.
+type ZoneOut struct {
+	ZoneID string    `json:"zone_id" format:"uuid" doc:"The zone."`
+	Code   string    `json:"code" doc:"Its code."`
+	Name   string    `json:"name" doc:"Its name."`
+	Score  float64   `json:"score" unit:"0 to 100" doc:"Predictive score, inspections and actions together; higher is better."`
+	N      int64     `json:"n" doc:"Figures that it rests on."`
+	Parts  ZoneParts `json:"parts" doc:"What it is made of."`
+	Start  string    `json:"period_start" format:"date" doc:"First day of the month."`
+	End    string    `json:"period_end" format:"date" doc:"Last day of the month."`
 	risk   float64
 	runs   int64
 	ok     int64
@@ -111,29 +115,31 @@ type zoneOut struct {
 	asked  int64
 }
 
-type zoneParts struct {
-	Risk       *float64 `json:"predictive_score"`
-	Checklists float64  `json:"checklist_compliance"`
-	Actions    float64  `json:"actions_on_time"`
+// ZoneParts are what a zone's score is made of.
+type ZoneParts struct {
+	Risk       *float64 `json:"predictive_score" unit:"0 to 100" doc:"Mean predictive score of the month; null without one."`
+	Checklists float64  `json:"checklist_compliance" unit:"percent" doc:"Inspections completed in time."`
+	Actions    float64  `json:"actions_on_time" unit:"percent" doc:"Actions completed in time."`
 }
 
-type engagementOut struct {
-	Tenant    string       `json:"tenant_id"`
-	User      *string      `json:"user_id"`
-	Timestamp string       `json:"timestamp"`
-	Score     userScoreOut `json:"user_score"`
-	Total     int64        `json:"total_points"`
-	Recent    []pointOut   `json:"recent_points"`
-	Badges    []badgeOut   `json:"badges"`
-	Teams     *[]*teamOut  `json:"team_scores,omitempty"`
-	Zones     *[]*zoneOut  `json:"zone_scores,omitempty"`
+// EngagementOut is the answer of safety-engagement.
+type EngagementOut struct {
+	Tenant    string       `json:"tenant_id" format:"uuid" doc:"The tenant."`
+	User      *string      `json:"user_id" format:"uuid" doc:"Whom the points are of; null for a service key."`
+	Timestamp string       `json:"timestamp" format:"date-time" doc:"When the answer was made."`
+	Score     UserScoreOut `json:"user_score" doc:"The caller's month."`
+	Total     int64        `json:"total_points" doc:"The caller's points of all time."`
+	Recent    []PointOut   `json:"recent_points" doc:"The caller's last ten."`
+	Badges    []BadgeOut   `json:"badges" doc:"The caller's badges, newest first."`
+	Teams     *[]*TeamOut  `json:"team_scores,omitempty" doc:"Teams, best first; for administrators."`
+	Zones     *[]*ZoneOut  `json:"zone_scores,omitempty" doc:"Zones, worst first; for administrators."`
 }
 
 // Engagement answers safety-engagement: the caller's points and badges, and to
 // administrators the teams and zones of the current month.
-func (p *Programme) Engagement(ctx context.Context, a actor.Actor, _ *EngagementIn) ([]byte, error) {
+func (p *Programme) Engagement(ctx context.Context, a actor.Actor, _ *EngagementIn) (*EngagementOut, error) {
 	now := p.now().UTC()
-	out := engagementOut{Tenant: a.TenantID, Timestamp: query.FormatTime(now), Recent: []pointOut{}, Badges: []badgeOut{}}
+	out := &EngagementOut{Tenant: a.TenantID, Timestamp: query.FormatTime(now), Recent: []PointOut{}, Badges: []BadgeOut{}}
 	err := p.read(ctx, a, func(tx *db.Tx) error {
 		st := queueSettings(tx, a.TenantID)
 		if err := tx.Flush(); err != nil {
@@ -159,11 +165,11 @@ func (p *Programme) Engagement(ctx context.Context, a actor.Actor, _ *Engagement
 	if err != nil {
 		return nil, err
 	}
-	return json.Marshal(out)
+	return out, nil
 }
 
 // queueOwn asks for the caller's own points and badges.
-func (o *engagementOut) queueOwn(tx *db.Tx, a actor.Actor, pd Period, month *int64) {
+func (o *EngagementOut) queueOwn(tx *db.Tx, a actor.Actor, pd Period, month *int64) {
 	args := []any{a.TenantID, a.UserID}
 	tx.Queue("SELECT CAST(coalesce(SUM(points), 0) AS bigint), CAST(coalesce(SUM(points) FILTER (WHERE occurred_at >= $3 AND occurred_at < $4), 0) AS bigint) FROM point_events "+
 		"WHERE tenant_id = $1 AND user_id = $2 AND reversed_at IS NULL", append(args, pd.From, pd.To), func(r *db.Row) error {
@@ -172,20 +178,20 @@ func (o *engagementOut) queueOwn(tx *db.Tx, a actor.Actor, pd Period, month *int
 	})
 	tx.Queue("SELECT id, kind, points, source_type, source_id, occurred_at FROM point_events WHERE tenant_id = $1 AND user_id = $2 AND reversed_at IS NULL "+
 		"ORDER BY occurred_at DESC, id DESC LIMIT 10", args, func(r *db.Row) error {
-		o.Recent = append(o.Recent, pointOut{r.Text(0), r.Text(1), r.Int(2), r.Text(3), r.Text(4), r.Text(5)})
+		o.Recent = append(o.Recent, PointOut{r.Text(0), r.Text(1), r.Int(2), r.Text(3), r.Text(4), r.Text(5)})
 		return nil
 	})
 	tx.Queue("SELECT b.id, b.code, b.name, b.description, u.awarded_at FROM user_badges u JOIN badges b ON b.tenant_id = u.tenant_id AND b.id = u.badge_id "+
 		"WHERE u.tenant_id = $1 AND u.user_id = $2 ORDER BY u.awarded_at DESC, lower(b.code)", args, func(r *db.Row) error {
-		o.Badges = append(o.Badges, badgeOut{r.Text(0), r.Text(1), r.Text(2), r.Text(3), r.Text(4)})
+		o.Badges = append(o.Badges, BadgeOut{r.Text(0), r.Text(1), r.Text(2), r.Text(3), r.Text(4)})
 		return nil
 	})
 }
 
 // scoreboards works out the teams and zones of a month.
-func scoreboards(tx *db.Tx, tenant string, st *settings, pd Period, now time.Time) ([]*teamOut, []*zoneOut, error) {
+func scoreboards(tx *db.Tx, tenant string, st *settings, pd Period, now time.Time) ([]*TeamOut, []*ZoneOut, error) {
 	points, people := map[string]int64{}, map[string]string{}
-	var teams []*teamOut
+	var teams []*TeamOut
 	tx.Queue("SELECT user_id, CAST(SUM(points) AS bigint) FROM point_events WHERE tenant_id = $1 AND occurred_at >= $2 AND occurred_at < $3 AND reversed_at IS NULL GROUP BY user_id",
 		[]any{tenant, pd.From, pd.To}, func(r *db.Row) error {
 			points[r.Text(0)] = r.Int(1)
@@ -196,7 +202,7 @@ func scoreboards(tx *db.Tx, tenant string, st *settings, pd Period, now time.Tim
 		return nil
 	})
 	tx.Queue("SELECT id, code, name FROM teams WHERE tenant_id = $1 AND archived_at IS NULL", []any{tenant}, func(r *db.Row) error {
-		teams = append(teams, &teamOut{TeamID: r.Text(0), Code: r.Text(1), Name: r.Text(2), Start: pd.Start, End: pd.End})
+		teams = append(teams, &TeamOut{TeamID: r.Text(0), Code: r.Text(1), Name: r.Text(2), Start: pd.Start, End: pd.End})
 		return nil
 	})
 	zones := queueZones(tx, tenant, pd, now)
@@ -207,8 +213,8 @@ func scoreboards(tx *db.Tx, tenant string, st *settings, pd Period, now time.Tim
 }
 
 // rankTeams scores the teams that have somebody who signs in.
-func rankTeams(teams []*teamOut, people map[string]string, points map[string]int64, target int64) []*teamOut {
-	byID := map[string]*teamOut{}
+func rankTeams(teams []*TeamOut, people map[string]string, points map[string]int64, target int64) []*TeamOut {
+	byID := map[string]*TeamOut{}
 	for _, t := range teams {
 		byID[t.TeamID] = t
 	}
@@ -221,7 +227,7 @@ func rankTeams(teams []*teamOut, people map[string]string, points map[string]int
 			t.sum += s
 		}
 	}
-	out := []*teamOut{}
+	out := []*TeamOut{}
 	for _, t := range teams {
 		if t.N > 0 {
 			t.Score = TeamScore(t.sum, t.N, sum/float64(len(people)))
@@ -241,8 +247,8 @@ const boardZones = "(z.kind IN ('area', 'dock', 'staging', 'quarantine') OR z.id
 	"WHERE e.tenant_id = $1 AND e.entity_type = 'zone' AND e.at > $2 AND e.at <= $3))"
 
 // queueZones asks what zone scores are made of.
-func queueZones(tx *db.Tx, tenant string, pd Period, now time.Time) map[string]*zoneOut {
-	zones := map[string]*zoneOut{}
+func queueZones(tx *db.Tx, tenant string, pd Period, now time.Time) map[string]*ZoneOut {
+	zones := map[string]*ZoneOut{}
 	to := pd.To
 	if now.Before(to) {
 		to = now
@@ -250,10 +256,10 @@ func queueZones(tx *db.Tx, tenant string, pd Period, now time.Time) map[string]*
 	args := []any{tenant, pd.From, to}
 	board := []any{tenant, pd.From.AddDate(0, 0, -30), to, pd.From}
 	tx.Queue("SELECT z.id, z.code, z.name FROM zones z WHERE z.tenant_id = $1 AND z.status <> 'archived' AND "+boardZones, board[:3], func(r *db.Row) error {
-		zones[r.Text(0)] = &zoneOut{ZoneID: r.Text(0), Code: r.Text(1), Name: r.Text(2), Start: pd.Start, End: pd.End}
+		zones[r.Text(0)] = &ZoneOut{ZoneID: r.Text(0), Code: r.Text(1), Name: r.Text(2), Start: pd.Start, End: pd.End}
 		return nil
 	})
-	at := func(f func(z *zoneOut, r *db.Row)) func(*db.Row) error {
+	at := func(f func(z *ZoneOut, r *db.Row)) func(*db.Row) error {
 		return func(r *db.Row) error {
 			if z := zones[r.Text(0)]; z != nil {
 				f(z, r)
@@ -264,19 +270,19 @@ func queueZones(tx *db.Tx, tenant string, pd Period, now time.Time) map[string]*
 	tx.Queue("SELECT s.entity_id, CAST(SUM(s.score) AS bigint), COUNT(*) FROM score_runs r JOIN predictive_scores s ON s.tenant_id = r.tenant_id AND s.run_id = r.id "+
 		"JOIN zones z ON z.tenant_id = s.tenant_id AND z.id = s.entity_id AND "+boardZones+
 		" WHERE r.tenant_id = $1 AND s.tenant_id = $1 AND z.tenant_id = $1 AND r.entity_type = 'zone' AND r.computed_at >= $4 AND r.computed_at <= $3 GROUP BY s.entity_id", board,
-		at(func(z *zoneOut, r *db.Row) { z.risk, z.runs = r.Dec(1).Float(), r.Int(2) }))
+		at(func(z *ZoneOut, r *db.Row) { z.risk, z.runs = r.Dec(1).Float(), r.Int(2) }))
 	tx.Queue("SELECT zone_id, COUNT(*) FILTER (WHERE on_time), COUNT(*) FROM checklist_runs WHERE tenant_id = $1 AND due_at >= $2 AND due_at <= $3 AND status <> 'cancelled' "+
-		"AND zone_id IS NOT NULL GROUP BY zone_id", args, at(func(z *zoneOut, r *db.Row) { z.ok, z.due = r.Int(1), r.Int(2) }))
+		"AND zone_id IS NOT NULL GROUP BY zone_id", args, at(func(z *ZoneOut, r *db.Row) { z.ok, z.due = r.Int(1), r.Int(2) }))
 	tx.Queue("SELECT i.zone_id, COUNT(*) FILTER (WHERE a.completed_at <= a.due_at), COUNT(*) FROM actions a JOIN incidents i ON i.tenant_id = a.tenant_id AND i.id = a.incident_id "+
 		"WHERE a.tenant_id = $1 AND i.tenant_id = $1 AND a.due_at >= $2 AND a.due_at <= $3 AND a.status <> 'cancelled' AND i.zone_id IS NOT NULL GROUP BY i.zone_id", args,
-		at(func(z *zoneOut, r *db.Row) { z.acted, z.asked = r.Int(1), r.Int(2) }))
+		at(func(z *ZoneOut, r *db.Row) { z.acted, z.asked = r.Int(1), r.Int(2) }))
 	return zones
 }
 
-func rankZones(zones map[string]*zoneOut) []*zoneOut {
-	out := []*zoneOut{}
+func rankZones(zones map[string]*ZoneOut) []*ZoneOut {
+	out := []*ZoneOut{}
 	for _, z := range zones {
-		z.Parts = zoneParts{Checklists: safety.Percent(z.ok, z.due).Float(), Actions: safety.Percent(z.acted, z.asked).Float()}
+		z.Parts = ZoneParts{Checklists: safety.Percent(z.ok, z.due).Float(), Actions: safety.Percent(z.acted, z.asked).Float()}
 		if z.runs > 0 {
 			mean := score.Round(z.risk/float64(z.runs), 1)
 			z.Parts.Risk = &mean

@@ -181,15 +181,3 @@ func absent(kind, id string, groups []*group) error {
 	}
 	return notFound(kind, id)
 }
-
-func appendFloat(b []byte, f float64) []byte { return strconv.AppendFloat(b, f, 'f', -1, 64) }
-
-// inputsJSON writes the inputs as the interface names them.
-func inputsJSON(b []byte, in *score.Inputs) []byte {
-	b = strconv.AppendInt(append(b, `{"incident_count":`...), int64(in.IncidentCount), 10)
-	b = strconv.AppendInt(append(b, `,"near_miss_count":`...), int64(in.NearMissCount), 10)
-	b = appendFloat(append(b, `,"shift_hours":`...), in.ShiftHours)
-	b = appendFloat(append(b, `,"workload":`...), in.Workload)
-	b = strconv.AppendInt(append(b, `,"period_days":`...), int64(in.PeriodDays), 10)
-	return append(b, '}')
-}

@@ -1,11 +1,11 @@
 package programme
 
 import (
+	"encoding/json"
 	"iter"
 
 	"github.com/google/uuid"
 
-	"holdfast/internal/db"
 	"holdfast/internal/safety"
 )
 
@@ -79,27 +79,22 @@ func notesOf(v *safety.Verdict) (n uint8) {
 	return n
 }
 
-// append writes the event as the interface shows it; a person's score only to
-// those who may see it.
-func (f *finding) append(b, code []byte, seen bool) []byte {
-	b = db.AppendUUID(append(b, `{"id":"`...), f.id)
-	b = append(append(b, `","regulation_id":"`...), f.reg.id...)
-	b = append(append(b, `","regulation_code":`...), code...)
-	b = append(append(b, `,"entity_type":"`...), f.kind...)
-	b = db.AppendUUID(append(b, `","entity_id":"`...), f.entity)
-	b = append(append(b, `","status":"`...), statusNames[f.status]...)
-	b = append(b, `","previous_status":`...)
-	if f.previous == unseen {
-		b = append(b, "null"...)
-	} else {
-		b = append(append(append(b, '"'), statusNames[f.previous]...), '"')
+// eventRow is an event as the interface shows it, used for one finding after
+// another.
+type eventRow struct {
+	EventOut
+	value float64
+}
+
+// take fills in a finding; a person's score only for those who may see it.
+func (x *eventRow) take(f *finding, seen bool) {
+	x.value = f.value
+	x.EventOut = EventOut{ID: f.id, Regulation: f.reg.id, Code: f.reg.code, EntityType: f.kind, Entity: f.entity,
+		Status: statusNames[f.status], Threshold: f.threshold, Details: json.RawMessage(f.reg.notes[f.notes])}
+	if f.previous != unseen {
+		x.Previous = &statusNames[f.previous]
 	}
-	b = append(b, `,"value":`...)
 	if f.known && (seen || !f.personal()) {
-		b = appendFloat(b, f.value)
-	} else {
-		b = append(b, "null"...)
+		x.Value = &x.value
 	}
-	b = appendFloat(append(b, `,"threshold":`...), f.threshold)
-	return append(append(append(b, `,"details":`...), f.reg.notes[f.notes]...), '}')
 }

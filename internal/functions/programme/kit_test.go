@@ -16,6 +16,7 @@ import (
 	"holdfast/internal/db"
 	"holdfast/internal/fault"
 	"holdfast/internal/functions"
+	"holdfast/internal/functions/output"
 	"holdfast/internal/functions/programme"
 	"holdfast/internal/job"
 	"holdfast/internal/mail"
@@ -159,15 +160,12 @@ func (k *kit) ask(name, body string) ([]byte, error) {
 		if err != nil {
 			return nil, err
 		}
-		if f.Stream == nil {
-			return f.Run(context.Background(), k.as, in)
-		}
-		out, err := f.Stream(context.Background(), k.as, in)
+		out, err := f.Run(context.Background(), k.as, in)
 		if err != nil {
 			return nil, err
 		}
 		var b bytes.Buffer
-		_, err = out.WriteTo(&b)
+		err = output.Write(&b, out)
 		return b.Bytes(), err
 	}
 	k.Fatalf("no function %s", name)

@@ -14,6 +14,7 @@ import (
 	"holdfast/internal/actor"
 	"holdfast/internal/db"
 	"holdfast/internal/fault"
+	"holdfast/internal/functions/output"
 	"holdfast/internal/functions/programme"
 	"holdfast/internal/store"
 )
@@ -105,7 +106,7 @@ func TestLargeTenants(t *testing.T) {
 				return "", err
 			}
 			var s sheets
-			if _, err := out.WriteTo(&s); err != nil {
+			if err := output.Write(&s, out); err != nil {
 				return "", err
 			}
 			if tenant == north && (s.n < 10 || s.most > 100_000) {

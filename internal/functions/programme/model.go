@@ -136,28 +136,30 @@ func (p *Programme) moveModels(tx *db.Tx, a actor.Actor, ids []string, status st
 	return err
 }
 
-// modelOut is a model as the answer shows it.
-type modelOut struct {
+// ModelOut is a model of scores.
+type ModelOut struct {
 	score.Weights
-	Kind       string          `json:"kind"`
-	ID         string          `json:"id,omitempty"`
-	EntityType string          `json:"entity_type,omitempty"`
-	Params     json.RawMessage `json:"params"`
+	Kind       string          `json:"kind" doc:"Kind of the model."`
+	ID         string          `json:"id,omitempty" format:"uuid" doc:"Its record; absent for the one shipped."`
+	EntityType string          `json:"entity_type,omitempty" enum:"zone,driver,worker,equipment" doc:"Whose scores it makes; absent for all."`
+	Params     json.RawMessage `json:"params" doc:"Its parameters, by kind."`
 }
 
-// modelJSON writes the interface's score model, and the model of each type
-// where they differ.
-func modelJSON(st *settings, groups []*scored) []byte {
-	out := struct {
-		modelOut
-		ByType []modelOut `json:"by_type,omitempty"`
-	}{modelOut: modelOut{Weights: st.weights, Kind: kindWeighted}}
+// ModelsOut is the model of an answer's scores, and that of each type where they
+// differ.
+type ModelsOut struct {
+	ModelOut
+	ByType []ModelOut `json:"by_type,omitempty" doc:"The models by type of entity, where they differ."`
+}
+
+func modelsOut(st *settings, groups []*scored) ModelsOut {
+	out := ModelsOut{ModelOut: ModelOut{Weights: st.weights, Kind: kindWeighted}}
 	// Plain structs always marshal.
 	out.Params, _ = st.params()
 	for i, s := range groups {
-		m := modelOut{s.model.Weights, s.model.Kind, s.model.ID, s.kind, s.model.Params}
+		m := ModelOut{s.model.Weights, s.model.Kind, s.model.ID, s.kind, s.model.Params}
 		if i == 0 {
-			out.modelOut = m
+			out.ModelOut = m
 			out.EntityType = ""
 		}
 		out.ByType = append(out.ByType, m)
@@ -165,11 +167,10 @@ func modelJSON(st *settings, groups []*scored) []byte {
 	if len(out.ByType) > 0 && same(out.ByType) {
 		out.ByType = nil
 	}
-	b, _ := json.Marshal(out)
-	return b
+	return out
 }
 
-func same(list []modelOut) bool {
+func same(list []ModelOut) bool {
 	for _, m := range list {
 		if m.ID != list[0].ID {
 			return false

@@ -270,7 +270,7 @@ func boardColumns(subject string) []db.Column {
 		{Name: "updated_at", Type: "timestamptz"}, {Name: "version", Type: "bigint"}}
 }
 
-func keepBoards(tx *db.Tx, tenant string, pd Period, teams []*teamOut, zones []*zoneOut, now time.Time) error {
+func keepBoards(tx *db.Tx, tenant string, pd Period, teams []*TeamOut, zones []*ZoneOut, now time.Time) error {
 	put := func(table, subject string) *db.Rows {
 		return tx.Rows(table, boardColumns(subject), "ON CONFLICT (tenant_id, "+subject+", period) DO UPDATE SET score = excluded.score, n = excluded.n, "+
 			"parts = excluded.parts, updated_at = excluded.updated_at, version = "+table+".version + 1")

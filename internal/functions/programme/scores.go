@@ -4,11 +4,8 @@ import (
 	"bytes"
 	"cmp"
 	"context"
-	"encoding/json"
-	"io"
 	"math"
 	"slices"
-	"strconv"
 	"time"
 
 	"github.com/google/uuid"
@@ -17,6 +14,7 @@ import (
 	"holdfast/internal/db"
 	"holdfast/internal/decimal"
 	"holdfast/internal/fault"
+	"holdfast/internal/functions/output"
 	"holdfast/internal/query"
 	"holdfast/internal/score"
 	"holdfast/internal/store"
@@ -27,6 +25,48 @@ type ScoresIn struct {
 	EntityType string `query:"entity_type" oneof:"zone driver worker equipment" doc:"Type of entity; all when absent."`
 	EntityID   string `query:"entity_id" format:"uuid" doc:"One entity; all when absent. Not a person for managers, who may not know a person's score."`
 	PeriodDays int64  `query:"period_days" default:"30" min:"1" max:"365" doc:"Length of the window that ends now, in days of 24 hours."`
+}
+
+// ScoresOut is the answer of calculate-predictive-safety-scores.
+type ScoresOut struct {
+	Success  bool                  `json:"success" doc:"true."`
+	Tenant   string                `json:"tenant_id" format:"uuid" doc:"The tenant."`
+	Computed int                   `json:"scores_computed" doc:"Entities that were scored."`
+	Scores   output.Rows[ScoreOut] `json:"scores" doc:"The scores, highest first; for managers without single people."`
+	Model    ModelsOut             `json:"model" doc:"The model that the scores come from."`
+	Teams    *[]TeamMean           `json:"team_means,omitempty" doc:"For those who may not see single people: means of teams with enough of them."`
+}
+
+// ScoreOut is an entity's score with what it can be recomputed from.
+type ScoreOut struct {
+	EntityType  string       `json:"entity_type" enum:"zone,driver,worker,equipment" doc:"Type of the entity."`
+	Entity      uuid.UUID    `json:"entity_id" format:"uuid" doc:"The entity."`
+	Score       float64      `json:"score" unit:"0 to 100" doc:"Its risk; higher is worse."`
+	Confidence  float64      `json:"confidence" unit:"0 to 1" doc:"How much the score rests on."`
+	Inputs      score.Inputs `json:"inputs" doc:"What was counted in the period."`
+	Cluster     string       `json:"cluster" enum:"Critical,High,Medium,Low" doc:"The cluster of the score."`
+	Model       string       `json:"model_kind" doc:"Kind of the model."`
+	Rate        *float64     `json:"rate_per_200k,omitempty" unit:"incidents per 200,000 hours" doc:"Expected rate; of statistical models."`
+	Low         *float64     `json:"interval_low,omitempty" unit:"incidents per 200,000 hours" doc:"Lower bound of the rate; of statistical models."`
+	High        *float64     `json:"interval_high,omitempty" unit:"incidents per 200,000 hours" doc:"Upper bound of the rate; of statistical models."`
+	Probability *float64     `json:"probability,omitempty" unit:"0 to 1" doc:"Of an incident in the period ahead; of statistical models."`
+	History     *HistoryOut  `json:"history,omitempty" doc:"What a statistical score is made of beside the inputs."`
+	Terms       []score.Term `json:"terms" doc:"What each input adds; the points add up to the score."`
+}
+
+// HistoryOut is what a statistical score is made of beside the inputs.
+type HistoryOut struct {
+	Events   *float64  `json:"events,omitempty" doc:"Incidents of the past, older ones counting less."`
+	Units    *float64  `json:"units,omitempty" unit:"200,000 hours" doc:"Exposure of the past, older hours counting less."`
+	Features []float64 `json:"features,omitempty" doc:"Features of the regression, in the order of its coefficients."`
+}
+
+// TeamMean is the mean score of a team's people.
+type TeamMean struct {
+	EntityType string  `json:"entity_type" enum:"driver,worker" doc:"Type of the people."`
+	TeamID     string  `json:"team_id" format:"uuid" doc:"The team."`
+	N          int64   `json:"n" doc:"People scored in it."`
+	Score      float64 `json:"score" unit:"0 to 100" doc:"Their mean."`
 }
 
 // scored is the entities of one type with their scores.
@@ -44,11 +84,11 @@ type scored struct {
 // Scores computes scores, keeps them as a run for each type, and answers
 // calculate-predictive-safety-scores. Every score can be recomputed from the
 // answer: inputs, weights and bounds are in it, and terms add up to the score.
-func (p *Programme) Scores(ctx context.Context, a actor.Actor, in *ScoresIn) (io.WriterTo, error) {
-	return inTurn(ctx, p, a, in.EntityID, func() (io.WriterTo, error) { return p.scores(ctx, a, in) })
+func (p *Programme) Scores(ctx context.Context, a actor.Actor, in *ScoresIn) (*ScoresOut, error) {
+	return inTurn(ctx, p, a, in.EntityID, func() (*ScoresOut, error) { return p.scores(ctx, a, in) })
 }
 
-func (p *Programme) scores(ctx context.Context, a actor.Actor, in *ScoresIn) (io.WriterTo, error) {
+func (p *Programme) scores(ctx context.Context, a actor.Actor, in *ScoresIn) (*ScoresOut, error) {
 	now := p.now().UTC().Truncate(time.Microsecond)
 	st, groups, err := p.compute(ctx, a, in, now)
 	if err != nil {
@@ -67,7 +107,7 @@ func (p *Programme) scores(ctx context.Context, a actor.Actor, in *ScoresIn) (io
 	if err != nil {
 		return nil, err
 	}
-	return answer(func(o *output) { writeScores(o, a, st, groups) }), nil
+	return scoresOut(a, st, groups), nil
 }
 
 // compute reads on one snapshot and scores every group that is not switched
@@ -170,7 +210,6 @@ var scoreColumns = []db.Column{{Name: "tenant_id", Type: "uuid"}, {Name: "id", T
 // which the index of a run takes them in at its end.
 func keepScores(tx *db.Tx, a actor.Actor, st *settings, groups []*scored, now time.Time) error {
 	rows := tx.Rows("predictive_scores", scoreColumns, "")
-	var inputs []byte
 	for _, s := range groups {
 		order := make([]int32, len(s.list))
 		for i := range order {
@@ -178,7 +217,10 @@ func keepScores(tx *db.Tx, a actor.Actor, st *settings, groups []*scored, now ti
 		}
 		slices.SortFunc(order, func(i, j int32) int { return bytes.Compare(s.list[i].id[:], s.list[j].id[:]) })
 		for _, i := range order {
-			inputs = s.appendHistory(inputsJSON(inputs[:0], &s.list[i].in), int(i))
+			inputs, err := s.keptInputs(int(i))
+			if err != nil {
+				return err
+			}
 			s.appendRow(rows, a.TenantID, int(i), inputs, band(st.cuts, s.est[i].Score), now)
 			if err := rows.End(); err != nil {
 				return err
@@ -217,29 +259,28 @@ func (s *scored) appendRow(rows *db.Rows, tenant string, i int, inputs []byte, c
 	rows.Time(now)
 }
 
-// appendHistory adds to the object that b ends with what a statistical score is
-// recomputed from.
-func (s *scored) appendHistory(b []byte, i int) []byte {
+// historyOf is what the ith score is made of beside its inputs, nil for the
+// weighted model.
+func (s *scored) historyOf(i int) *HistoryOut {
 	if s.history == nil {
-		return b
+		return nil
 	}
 	x, features := s.history(i)
-	if b = b[:len(b)-1]; b[len(b)-1] != '{' {
-		b = append(b, ',')
+	return &HistoryOut{&x.Events, &x.Units, features}
+}
+
+// keptInputs are the inputs as the record of a score keeps them.
+type keptInputs struct {
+	score.Inputs
+	HistoryOut
+}
+
+func (s *scored) keptInputs(i int) ([]byte, error) {
+	kept := keptInputs{Inputs: s.list[i].in}
+	if h := s.historyOf(i); h != nil {
+		kept.HistoryOut = *h
 	}
-	b = appendFloat(append(b, `"events":`...), x.Events)
-	b = appendFloat(append(b, `,"units":`...), x.Units)
-	if features != nil {
-		b = append(b, `,"features":[`...)
-		for k, f := range features {
-			if k > 0 {
-				b = append(b, ',')
-			}
-			b = appendFloat(b, f)
-		}
-		b = append(b, ']')
-	}
-	return append(b, '}')
+	return output.Encode(&kept)
 }
 
 // scaled is a figure as a decimal column holds it; what exceeds it is capped.
@@ -264,35 +305,30 @@ func newID() string { return newUUID().String() }
 // id.
 func newUUID() uuid.UUID { return uuid.Must(uuid.NewV7()) }
 
-// writeScores writes the interface's answer, worst first, with what explains
-// each score. A manager sees the means of teams instead of single people.
-func writeScores(o *output, a actor.Actor, st *settings, groups []*scored) {
-	n := 0
+// scoresOut is the interface's answer, worst first, with what explains each
+// score. A manager sees the means of teams instead of single people.
+func scoresOut(a actor.Actor, st *settings, groups []*scored) *ScoresOut {
+	seen := sees(a.Role)
+	out := &ScoresOut{Success: true, Tenant: a.TenantID, Model: modelsOut(st, groups), Scores: func(yield func(*ScoreOut) bool) {
+		var row scoreRow
+		for _, x := range ranked(groups) {
+			s := groups[x.group]
+			if personal(s.kind) && !seen {
+				continue
+			}
+			if row.take(s, st, int(x.i)); !yield(&row.ScoreOut) {
+				return
+			}
+		}
+	}}
 	for _, s := range groups {
-		n += len(s.list)
+		out.Computed += len(s.list)
 	}
-	o.buf = append(append(o.buf, `{"success":true,"tenant_id":"`...), a.TenantID...)
-	o.buf = append(strconv.AppendInt(append(o.buf, `","scores_computed":`...), int64(n), 10), `,"scores":[`...)
-	first := true
-	for _, x := range ranked(groups) {
-		s := groups[x.group]
-		if personal(s.kind) && !sees(a.Role) {
-			continue
-		}
-		if !first {
-			o.buf = append(o.buf, ',')
-		}
-		first = false
-		o.buf = s.appendScore(o.buf, st, int(x.i))
-		if !o.flush() {
-			return
-		}
+	if !seen {
+		means := teamMeans(st, groups)
+		out.Teams = &means
 	}
-	o.buf = append(append(o.buf, `],"model":`...), modelJSON(st, groups)...)
-	if !sees(a.Role) {
-		o.buf = append(append(o.buf, `,"team_means":`...), teamMeans(st, groups)...)
-	}
-	o.buf = append(o.buf, '}')
+	return out
 }
 
 type place struct{ group, i int32 }
@@ -316,49 +352,37 @@ func ranked(groups []*scored) []place {
 	return out
 }
 
-func (s *scored) appendScore(b []byte, st *settings, i int) []byte {
-	x, e := &s.list[i], &s.est[i]
-	b = append(append(b, `{"entity_type":"`...), s.kind...)
-	b = db.AppendUUID(append(b, `","entity_id":"`...), x.id)
-	b = appendFloat(append(b, `","score":`...), e.Score)
-	b = appendFloat(append(b, `,"confidence":`...), e.Confidence)
-	b = inputsJSON(append(b, `,"inputs":`...), &x.in)
-	b = append(append(append(b, `,"cluster":"`...), band(st.cuts, e.Score)...), '"')
-	b = append(append(append(b, `,"model_kind":"`...), s.model.Kind...), '"')
+// scoreRow is a score as the interface shows it, used for one after another.
+type scoreRow struct {
+	ScoreOut
+	estimate score.Estimate
+}
+
+// take fills in the ith score of a group.
+func (row *scoreRow) take(s *scored, st *settings, i int) {
+	x, e := &s.list[i], s.est[i]
+	row.estimate = e
+	row.ScoreOut = ScoreOut{EntityType: s.kind, Entity: x.id, Score: e.Score, Confidence: e.Confidence, Inputs: x.in,
+		Cluster: band(st.cuts, e.Score), Model: s.model.Kind, Terms: row.Terms[:0]}
 	if s.model.Kind != kindWeighted {
-		b = appendFloat(append(b, `,"rate_per_200k":`...), e.Rate)
-		b = appendFloat(append(b, `,"interval_low":`...), e.Low)
-		b = appendFloat(append(b, `,"interval_high":`...), e.High)
-		b = appendFloat(append(b, `,"probability":`...), e.Probability)
-		b = s.appendHistory(append(b, `,"history":{}`...), i)
-	}
-	b = append(b, `,"terms":[`...)
-	for k, t := range s.explain(i) {
-		if k > 0 {
-			b = append(b, ',')
+		row.Rate, row.Low, row.High, row.Probability = &row.estimate.Rate, &row.estimate.Low, &row.estimate.High, &row.estimate.Probability
+		if row.History = s.historyOf(i); row.History == nil {
+			row.History = &HistoryOut{}
 		}
-		b = append(append(b, `{"name":"`...), t.Name...)
-		b = appendFloat(append(b, `","value":`...), score.Round(t.Value, 4))
-		b = appendFloat(append(b, `,"weight":`...), score.Round(t.Weight, 4))
-		b = append(appendFloat(append(b, `,"points":`...), score.Round(t.Points, 2)), '}')
 	}
-	return append(b, "]}"...)
+	for _, t := range s.explain(i) {
+		row.Terms = append(row.Terms, score.Term{Name: t.Name, Value: score.Round(t.Value, 4), Weight: score.Round(t.Weight, 4), Points: score.Round(t.Points, 2)})
+	}
 }
 
 // teamMeans are the mean scores of people by team, for teams with enough of
 // them that no single score can be told from the mean.
-func teamMeans(st *settings, groups []*scored) []byte {
+func teamMeans(st *settings, groups []*scored) []TeamMean {
 	type sum struct {
 		n     int64
 		total float64
 	}
-	type mean struct {
-		EntityType string  `json:"entity_type"`
-		TeamID     string  `json:"team_id"`
-		N          int64   `json:"n"`
-		Score      float64 `json:"score"`
-	}
-	out := []mean{}
+	out := []TeamMean{}
 	for _, s := range groups {
 		if !personal(s.kind) {
 			continue
@@ -375,17 +399,12 @@ func teamMeans(st *settings, groups []*scored) []byte {
 		}
 		for id, t := range teams {
 			if t.n >= st.minGroup {
-				out = append(out, mean{s.kind, id.String(), t.n, score.Round(t.total/float64(t.n), 1)})
+				out = append(out, TeamMean{s.kind, id.String(), t.n, score.Round(t.total/float64(t.n), 1)})
 			}
 		}
 	}
-	slices.SortFunc(out, func(x, y mean) int {
-		if x.Score != y.Score {
-			return int(math.Copysign(1, y.Score-x.Score))
-		}
-		return slices.Compare([]byte(x.TeamID), []byte(y.TeamID))
+	slices.SortFunc(out, func(x, y TeamMean) int {
+		return cmp.Or(cmp.Compare(y.Score, x.Score), cmp.Compare(x.TeamID, y.TeamID))
 	})
-	// Plain structs of this function always marshal.
-	b, _ := json.Marshal(out)
-	return b
+	return out
 }

@@ -31,25 +31,27 @@ func (in *TrainingIn) kinds(a actor.Actor) []string {
 	return kindsWithin(a, in.EntityType, in.MinScore > 0)
 }
 
-type assignmentOut struct {
-	ID     string `json:"id"`
-	Tenant string `json:"tenant_id"`
-	Course string `json:"course_id"`
-	User   string `json:"user_id"`
-	Type   string `json:"assignment_type"`
-	Reason string `json:"assignment_reason"`
-	Status string `json:"status"`
-	DueOn  string `json:"due_on"`
+// AssignmentOut is a course that somebody was told to take.
+type AssignmentOut struct {
+	ID     string `json:"id" format:"uuid" doc:"The assignment."`
+	Tenant string `json:"tenant_id" format:"uuid" doc:"The tenant."`
+	Course string `json:"course_id" format:"uuid" doc:"The course."`
+	User   string `json:"user_id" format:"uuid" doc:"Who takes it."`
+	Type   string `json:"assignment_type" enum:"risk_based" doc:"Why: a risk score."`
+	Reason string `json:"assignment_reason" doc:"Which score reached the course's threshold."`
+	Status string `json:"status" enum:"assigned" doc:"Its state."`
+	DueOn  string `json:"due_on" format:"date" doc:"The last day to complete it."`
 	score  string
 }
 
-type trainingOut struct {
-	Success     bool            `json:"success"`
-	Tenant      string          `json:"tenant_id"`
-	Created     int             `json:"assignments_created"`
-	Courses     int             `json:"courses_checked"`
-	Scores      int             `json:"scores_checked"`
-	Assignments []assignmentOut `json:"assignments"`
+// TrainingOut is the answer of auto-assign-training.
+type TrainingOut struct {
+	Success     bool            `json:"success" doc:"true."`
+	Tenant      string          `json:"tenant_id" format:"uuid" doc:"The tenant."`
+	Created     int             `json:"assignments_created" doc:"Assignments made."`
+	Courses     int             `json:"courses_checked" doc:"Active courses with a threshold."`
+	Scores      int             `json:"scores_checked" doc:"Scores held against them."`
+	Assignments []AssignmentOut `json:"assignments" doc:"The assignments made."`
 }
 
 // course is what assigning needs to know of one.
@@ -81,15 +83,15 @@ const stillValid = 30
 // Training assigns courses where scores reach their thresholds, and answers
 // auto-assign-training. Nobody gets a course that he still has open or that is
 // valid for more than 30 days, so a second call assigns nothing.
-func (p *Programme) Training(ctx context.Context, a actor.Actor, in *TrainingIn) ([]byte, error) {
-	return inTurn(ctx, p, a, in.EntityID, func() ([]byte, error) { return p.training(ctx, a, in) })
+func (p *Programme) Training(ctx context.Context, a actor.Actor, in *TrainingIn) (*TrainingOut, error) {
+	return inTurn(ctx, p, a, in.EntityID, func() (*TrainingOut, error) { return p.training(ctx, a, in) })
 }
 
-func (p *Programme) training(ctx context.Context, a actor.Actor, in *TrainingIn) ([]byte, error) {
-	out := trainingOut{Success: true, Tenant: a.TenantID}
+func (p *Programme) training(ctx context.Context, a actor.Actor, in *TrainingIn) (*TrainingOut, error) {
+	out := &TrainingOut{Success: true, Tenant: a.TenantID}
 	now := p.now().UTC()
 	err := p.write(ctx, a, func(tx *db.Tx) error {
-		out.Assignments = []assignmentOut{}
+		out.Assignments = []AssignmentOut{}
 		lock(tx, a.TenantID)
 		r, err := readRoll(tx, a, in, now)
 		if err != nil {
@@ -113,11 +115,11 @@ func (p *Programme) training(ctx context.Context, a actor.Actor, in *TrainingIn)
 	if !sees(a.Role) {
 		out.hidePeople()
 	}
-	return json.Marshal(out)
+	return out, nil
 }
 
 // hidePeople keeps the scores of single people out of reasons.
-func (o *trainingOut) hidePeople() {
+func (o *TrainingOut) hidePeople() {
 	for i := range o.Assignments {
 		o.Assignments[i].Reason = hidden(o.Assignments[i].Reason)
 	}
@@ -230,8 +232,8 @@ func (r *roll) readPeople(tx *db.Tx, tenant string, now time.Time) error {
 
 // assign makes the assignments: for each course the highest score that asks
 // for it gives the reason.
-func (r *roll) assign(tenant string, now time.Time) []assignmentOut {
-	out := []assignmentOut{}
+func (r *roll) assign(tenant string, now time.Time) []AssignmentOut {
+	out := []AssignmentOut{}
 	due := now.In(safety.Location(r.st.place)).AddDate(0, 0, int(r.st.dueDays)).Format(time.DateOnly)
 	sort.SliceStable(r.scores, func(i, j int) bool { return r.scores[i].score > r.scores[j].score })
 	for k := range r.courses {
@@ -247,7 +249,7 @@ func (r *roll) assign(tenant string, now time.Time) []assignmentOut {
 			for _, user := range r.people[x.entity] {
 				if key := [2]string{c.id, user}; r.members[user] && !r.busy[key] {
 					r.busy[key] = true
-					out = append(out, assignmentOut{newID(), tenant, c.id, user, "risk_based", c.reason(x, r.names[x.entity]), "assigned", due, x.id.String()})
+					out = append(out, AssignmentOut{newID(), tenant, c.id, user, "risk_based", c.reason(x, r.names[x.entity]), "assigned", due, x.id.String()})
 				}
 			}
 		}
@@ -266,7 +268,7 @@ var assignmentColumns = []db.Column{{Name: "tenant_id", Type: "uuid"}, {Name: "i
 // keepAssignments writes in bulk, with the counter and the note that the store
 // would keep. Assignments are read by more people than single persons' scores
 // are.
-func (p *Programme) keepAssignments(tx *db.Tx, a actor.Actor, list []assignmentOut, now time.Time) error {
+func (p *Programme) keepAssignments(tx *db.Tx, a actor.Actor, list []AssignmentOut, now time.Time) error {
 	rows := tx.Rows("training_assignments", assignmentColumns, "")
 	var by any
 	if a.UserID != "" {

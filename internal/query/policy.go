@@ -1,0 +1,197 @@
+package query
+
+import (
+	"strconv"
+	"strings"
+
+	"holdfast/internal/actor"
+	"holdfast/internal/catalog"
+	"holdfast/internal/fault"
+)
+
+// Policy is the row policy of one caller on one resource: which of the records
+// a statement may reach. Everything that reads or changes records takes it from
+// here; there is no second place that reads grants.
+type Policy struct {
+	tenant string // "" = the service key without a tenant
+	root   bool   // the resource is the tenants themselves
+	limit  bool   // only rows that match one of the following
+	user   []string
+	userID string
+	hands  []string // columns that name the caller's worker record
+	worker string
+	zone   string
+	zones  []string
+	also   string // column by which more rows are reached,
+	words  []string
+}
+
+// Access finds the caller's grant among gs. A caller without identity, tenant
+// or grant is refused.
+func Access(a actor.Actor, r *catalog.Resource, gs []catalog.Grant) (catalog.Grant, error) {
+	if a.Anonymous() {
+		return catalog.Grant{}, fault.New(fault.Unauthorized, "PGRST302", "anonymous access is disabled: sign in")
+	}
+	if a.Role != actor.Service && a.TenantID == "" {
+		return catalog.Grant{}, fault.New(fault.Forbidden, "42501", "the user is not associated with a tenant")
+	}
+	g, ok := catalog.Find(gs, a.Role)
+	if !ok || g.Scope == catalog.None {
+		return g, fault.New(fault.Forbidden, "42501", "permission denied for table %s", r.Name)
+	}
+	return g, nil
+}
+
+// ReadPolicy is the policy by which the caller reads a resource's records; false
+// when the caller may read none.
+func ReadPolicy(a actor.Actor, r *catalog.Resource) (Policy, bool) {
+	g, err := Access(a, r, r.Access.Read)
+	if err != nil {
+		return Policy{}, false
+	}
+	return newPolicy(a, r, g), true
+}
+
+func newPolicy(a actor.Actor, r *catalog.Resource, g catalog.Grant) Policy {
+	p := Policy{tenant: a.TenantID, root: r.Root}
+	zoned := r.Zoned != "" && len(a.ZoneIDs) > 0 && (a.Role == actor.Operator || a.Role == actor.Driver)
+	if g.Scope != catalog.Own && !zoned {
+		return p
+	}
+	p.limit = true
+	if g.Scope == catalog.Own {
+		p.also, p.words = g.Also, g.In
+	}
+	for _, c := range r.Own {
+		switch worker := strings.HasSuffix(c, "worker_id"); {
+		case worker && a.WorkerID != "":
+			p.hands, p.worker = append(p.hands, c), a.WorkerID
+		case !worker && a.UserID != "":
+			p.user, p.userID = append(p.user, c), a.UserID
+		}
+	}
+	if g.Scope != catalog.Own {
+		p.zone, p.zones = r.Zoned, a.ZoneIDs
+	}
+	return p
+}
+
+// global reports a policy across tenants.
+func (p *Policy) global() bool { return p.tenant == "" && !p.root }
+
+// Shared reports that the policy reaches the same rows for everybody of the
+// caller's role in the tenant.
+func (p *Policy) Shared() bool { return !p.limit }
+
+// Where is the policy as a condition on the table or alias t of a statement,
+// its values appended to args. The tenant that stands first among them is not
+// bound again.
+func (p *Policy) Where(d Dialect, t string, args *[]any) string {
+	w := &writer{d: d, args: *args}
+	if len(w.args) > 0 && w.args[0] == any(p.tenant) {
+		w.tenant = 1
+	}
+	w.policy(p, t, "", true)
+	*args = w.args
+	return string(w.b)
+}
+
+// Reach says in a word which rows of the tenant the caller's row policy under
+// grant g leaves: all, own, zones, own or zones, none.
+func Reach(a actor.Actor, r *catalog.Resource, g catalog.Grant) string {
+	p := newPolicy(a, r, g)
+	own, zone := len(p.user)+len(p.hands) > 0, p.zone != ""
+	switch {
+	case !p.limit:
+		return "all"
+	case own && zone:
+		return "own or zones"
+	case own:
+		return "own"
+	case zone:
+		return "zones"
+	}
+	return "none"
+}
+
+// Admits reports whether the caller's row policy under grant g reaches a row
+// (for rows that are not found by a statement: inserts and upserts).
+func Admits(a actor.Actor, r *catalog.Resource, g catalog.Grant, row Row) bool {
+	p := newPolicy(a, r, g)
+	return p.Admits(row)
+}
+
+// Admits reports whether the policy reaches a row of the policy's tenant.
+func (p *Policy) Admits(row Row) bool {
+	if !p.limit {
+		return true
+	}
+	for _, c := range p.user {
+		if row[c] == any(p.userID) {
+			return true
+		}
+	}
+	for _, c := range p.hands {
+		if row[c] == any(p.worker) {
+			return true
+		}
+	}
+	if word, _ := row[p.also].(string); word != "" && has(p.words, word) {
+		return true
+	}
+	zone, _ := row[p.zone].(string)
+	return zone != "" && has(p.zones, zone)
+}
+
+// policy writes the tenant's condition and, unless the rows are named one by
+// one, what narrows the caller's rows. parent is the table of the enclosing
+// statement of a correlated one.
+func (w *writer) policy(p *Policy, t, parent string, narrow bool) {
+	switch {
+	case p.tenant != "":
+		col := ".tenant_id = $"
+		if p.root {
+			col = ".id = $"
+		}
+		if w.tenant == 0 {
+			w.tenant = w.param(p.tenant)
+		}
+		w.s(t, col, strconv.Itoa(w.tenant))
+	case parent != "" && !p.root:
+		w.s(t, ".tenant_id = ", parent, ".tenant_id")
+	default:
+		w.s("1 = 1")
+	}
+	if p.limit && narrow {
+		w.s(" AND ")
+		w.narrow(p, t)
+	}
+}
+
+// narrow writes the condition that keeps the caller to some rows of the tenant.
+func (w *writer) narrow(p *Policy, t string) {
+	w.s("(")
+	sep := ""
+	for _, c := range p.user {
+		w.s(sep, t, ".", c, " = ")
+		w.bind(p.userID)
+		sep = " OR "
+	}
+	for _, c := range p.hands {
+		w.s(sep, t, ".", c, " = ")
+		w.bind(p.worker)
+		sep = " OR "
+	}
+	if p.zone != "" {
+		w.s(sep, w.d.InUUID(t+"."+p.zone, w.param(List(p.zones))))
+		sep = " OR "
+	}
+	if p.also != "" {
+		w.s(sep, w.d.InText(t+"."+p.also, w.param(List(p.words))))
+		sep = " OR "
+	}
+	if sep == "" {
+		w.s("1 = 0")
+	}
+	w.s(")")
+}
