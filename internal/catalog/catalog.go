@@ -171,7 +171,7 @@ type Resource struct {
 	Family     string
 	Fields     []Field
 	Unique     [][]string // each per tenant
-	Indexes    [][]string // after tenant_id; a leading "-" on a column = descending
+	Indexes    [][]string // after tenant_id; a leading "-" on a column = descending; those of Orders are not among them
 	Own        []string   // columns that name the caller: his worker record where the name ends in worker_id, else his user
 	States     *States
 	Access     Access
@@ -297,6 +297,29 @@ func (c *Catalog) link(r *Resource) error {
 		}
 	}
 	return check("own", r.Own...)
+}
+
+// Orders are the required columns by which clients ask for a resource's records
+// one page after another, beside the id. Each has an index that ends with the id,
+// for all records and for those in one state, so that a page costs the same
+// however many records a tenant has.
+func (r *Resource) Orders() []string {
+	if r.Bare || r.Queue || r.Root {
+		return nil
+	}
+	return []string{"created_at"}
+}
+
+// orderIndexes are the indexes that Orders ride.
+func (r *Resource) orderIndexes() [][]string {
+	var out [][]string
+	for _, column := range r.Orders() {
+		out = append(out, []string{column, "id"})
+		if r.States != nil {
+			out = append(out, []string{r.States.Field, column, "id"})
+		}
+	}
+	return out
 }
 
 // NamedBy is the column by which a resource's records are named in a field with

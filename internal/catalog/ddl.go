@@ -85,7 +85,7 @@ func (r *Resource) indexDDL() []string {
 		led[u[0]] = true
 		out = append(out, fmt.Sprintf("create unique index %s on %s (%s)", r.UniqueName(u), r.Name, r.keyColumns(u)))
 	}
-	all := append([][]string{}, r.Indexes...)
+	all := append(r.orderIndexes(), r.Indexes...)
 	for _, ix := range r.Indexes {
 		led[strings.TrimPrefix(ix[0], "-")] = true
 	}

@@ -10,6 +10,9 @@ func logistics() []Resource {
 		vehicles(), drivers()}
 }
 
+// notOpenOrders are the states in which nobody waits for an order.
+var notOpenOrders = []string{"draft", "completed", "cancelled"}
+
 func orders() Resource {
 	return Resource{
 		Name: "orders", Family: "logistics",
@@ -55,7 +58,11 @@ func orders() Resource {
 			Update: []Grant{to(managers), Grant{Roles: []actor.Role{actor.Operator}, Scope: All}.only("status", "hold_reason", "notes")},
 			Delete: []Grant{to(managers)},
 		},
-		Counters: []Counter{{Name: "orders", By: []string{"status"}}},
+		Counters: []Counter{
+			{Name: "orders", By: []string{"status"}},
+			{Name: "order_stages", By: []string{"stage"}, Except: notOpenOrders},
+			{Name: "orders_due", At: "promised_at", Except: notOpenOrders},
+		},
 		States: &States{Field: "status", Initial: []string{"draft"}, Moves: []Move{
 			{From: []string{"draft"}, To: "confirmed", Roles: plus(managers, actor.Operator)},
 			{From: []string{"confirmed"}, To: "in_progress"},

@@ -9,6 +9,7 @@ import (
 
 	"holdfast/internal/catalog"
 	"holdfast/internal/db"
+	"holdfast/internal/query"
 )
 
 // FromChange returns the events that a change to a record of r makes. before
@@ -25,7 +26,7 @@ func FromChange(r *catalog.Resource, before, after map[string]any) []Emitted {
 			row = before
 		}
 		tenant, _ := row["tenant_id"].(string)
-		out = append(out, Emitted{Tenant: tenant, Type: t.Name, Data: subset(row, t.Fields), Audience: audience(r, row)}.raisedBy(row))
+		out = append(out, Emitted{Tenant: tenant, Type: t.Name, Data: subset(row, t.Fields), Audience: query.Audience(r, row)}.raisedBy(row))
 	}
 	return out
 }
@@ -39,7 +40,7 @@ func (t *Type) About(r *catalog.Resource, row, members map[string]any) Emitted {
 		all[m.Name] = members[m.Name]
 		names = append(names, m.Name)
 	}
-	return Emitted{Tenant: text(row, "tenant_id"), Type: t.Name, Data: subset(all, names), Audience: audience(r, row)}
+	return Emitted{Tenant: text(row, "tenant_id"), Type: t.Name, Data: subset(all, names), Audience: query.Audience(r, row)}
 }
 
 // Watched returns the collections whose changes may make events, sorted.
@@ -77,20 +78,6 @@ func subset(row map[string]any, fields []string) json.RawMessage {
 		b = append(append(append(append(b, '"'), f...), `":`...), v...)
 	}
 	return append(b, '}')
-}
-
-// audience is the ids by which a record names people.
-func audience(r *catalog.Resource, row map[string]any) map[string]string {
-	var m map[string]string
-	for _, c := range r.Own {
-		if id, _ := row[c].(string); id != "" {
-			if m == nil {
-				m = map[string]string{}
-			}
-			m[c] = id
-		}
-	}
-	return m
 }
 
 func text(row map[string]any, field string) string {

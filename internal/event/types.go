@@ -179,13 +179,13 @@ func Visible(c *catalog.Catalog, a actor.Actor, e *Event) bool {
 	if !ok {
 		return a.Administrator()
 	}
-	g, ok := catalog.Find(r.Access.Read, a.Role)
-	if !ok || g.Scope == catalog.None {
+	p, ok := query.ReadPolicy(a, r)
+	if !ok {
 		return false
 	}
 	row := query.Row{}
 	for k, v := range e.Audience {
 		row[k] = v
 	}
-	return query.Admits(a, r, g, row)
+	return p.Admits(row)
 }

@@ -63,7 +63,10 @@ func TestBind(t *testing.T) {
 		{"entity_type=zone", "", with(func(s *sample) { s.Kind = "zone" }), ""}, {"entity_type=tenant", "", nil, "entity_type"},
 		{"entity_id=0190A000-0000-7000-8000-000000000001", "", with(func(s *sample) { s.ID = north }), ""},
 		{"entity_id=1", "", nil, "entity_id"}, {"entity_id={" + north + "}", "", nil, "entity_id"},
-		{"", `{"days":7,"lightweight":true,"entity_type":"driver","min_score":12.5}`, with(func(s *sample) { s.Days, s.Light, s.Kind, s.Score = 7, true, "driver", 12.5 }), ""},
+		{"", `{"days":7,"lightweight":true,"entity_type":"driver","min_score":12.5}`, with(func(s *sample) {
+			s.Days, s.Light, s.Kind, s.Score = 7, true,
+				"driver", 12.5
+		}), ""},
 		{"days=9", `{"days":7}`, with(func(s *sample) { s.Days = 7 }), ""},
 		{"", `{"days":null}`, &def, ""},
 		{"", `{"days":"7"}`, nil, "days"}, {"", `{"days":7.5}`, nil, "days"}, {"", `{"days":[7]}`, nil, "days"}, {"", `{"entity_type":1}`, nil, "entity_type"},

@@ -19,14 +19,14 @@ type dashboard struct {
 	health cache.Memo[health]
 	dear   time.Duration
 
-	reports, due, checklists, completed *store.Timed
+	reports, due, checklists, completed, promised *store.Timed
 }
 
 func newDashboard(d Deps) *dashboard {
 	return &dashboard{store: d.Store, now: d.Now, dear: d.Dear,
 		lists:   d.Store.Lists("zones", "items", "pick_lists", "shipments", "drivers", "incidents", "import_jobs", "settings"),
 		reports: d.Store.Timed("reports"), due: d.Store.Timed("actions_due"),
-		checklists: d.Store.Timed("checklists_due"), completed: d.Store.Timed("shipments_completed"),
+		checklists: d.Store.Timed("checklists_due"), completed: d.Store.Timed("shipments_completed"), promised: d.Store.Timed("orders_due"),
 	}
 }
 
@@ -37,4 +37,9 @@ func (d *dashboard) read(ctx context.Context, a actor.Actor, fn func(*db.Tx)) er
 		fn(tx)
 		return tx.Flush()
 	})
+}
+
+// queueLate counts the open orders that were promised for before now.
+func (d *dashboard) queueLate(tx *db.Tx, a actor.Actor, now time.Time, late *int64) {
+	d.promised.Queue(tx, a.TenantID, time.Time{}, now.Add(-time.Microsecond), func(_ string, n int64) { *late += n })
 }

@@ -111,7 +111,8 @@ func TestSnapshotFigures(t *testing.T) {
 		k.as = manager()
 		n := k.call("get-dashboard-snapshot-v2", "")
 		n.is("tenant_id", `"`+north+`"`, "timestamp", `"2026-03-01T12:00:00.000000Z"`, "cached", "false",
-			"zones.total", "3", "zones.items.#", "3", "zones.items.0.code", `"A"`, "zones.items.0.utilization", "7", "zones.items.1.utilization", "35", "zones.items.2.utilization", "null",
+			"zones.total", "3", "zones.items.#", "3", "zones.items.0.code", `"A"`, "zones.items.0.utilization", "7", "zones.items.1.utilization", "35",
+			"zones.items.2.utilization", "null",
 			"zones.items.0.x", "0", "zones.items.0.max_capacity", "200",
 			"inventory.metrics", `{"low_stock_count":1,"total_items":2,"total_stock_value":102}`, "inventory.items.#", "2",
 			"inventory.items.0.sku", `"BOLT"`, "inventory.items.0.low_stock", "true", "inventory.stock_levels.0.quantity", "4", "inventory.stock_levels.1.quantity", "5",
@@ -119,7 +120,8 @@ func TestSnapshotFigures(t *testing.T) {
 			"drivers.active", "1", "drivers.items.#", "1", "drivers.items.0.licence_no", `"SECRET-1"`,
 			"safety.metrics", `{"critical_incidents":2,"incidents_by_category":{"fire":1,"hazard":1,"injury":1,"near_miss":1},"open_incidents":3,"total_incidents":4}`,
 			"safety.recent_incidents.#", "4", "safety.recent_incidents.0.kind", `"injury"`, "safety.recent_incidents.3.kind", `"fire"`,
-			"import.metrics", `{"completed_jobs":0,"failed_jobs":0,"total_imported":0,"total_jobs":2}`, "import.recent_jobs.#", "2", "import.recent_jobs.0.target", `"zones"`,
+			"import.metrics", `{"completed_jobs":0,"failed_jobs":0,"total_imported":0,"total_jobs":2}`, "import.recent_jobs.#", "2", "import.recent_jobs.0.target",
+			`"zones"`,
 			"pagination", `{"hasMore":false,"page":1,"pageSize":50}`)
 		if n.at("inventory.stock_levels.0.item_id") != n.at("inventory.items.0.id") {
 			t.Error("stock levels are not in step with items")
@@ -133,7 +135,9 @@ func TestSnapshotLightweight(t *testing.T) {
 		k.as = manager()
 		got := string(k.bytes("get-dashboard-snapshot-v2", "lightweight=true"))
 		want := `{"tenant_id":"` + north + `","timestamp":"2026-03-01T12:00:00.000000Z","cached":false,"zones":{"total":3},` +
-			`"inventory":{"metrics":{"total_items":2,"low_stock_count":1,"total_stock_value":102}},"pick_lists":{"active":2},"shipments":{"active":2},"drivers":{"active":1},` +
+			`"inventory":{"metrics":{"total_items":2,"low_stock_count":1,"total_stock_value":102}},"orders":{"open":0,"late":0,"by_stage":{}},` +
+			`"pick_lists":{"active":2},` +
+			`"shipments":{"active":2},"drivers":{"active":1},` +
 			`"safety":{"metrics":{"total_incidents":4,"critical_incidents":2,"open_incidents":3,"incidents_by_category":{}}},` +
 			`"import":{"metrics":{"total_jobs":2,"completed_jobs":0,"failed_jobs":0,"total_imported":0}},"pagination":{"page":1,"pageSize":50,"hasMore":false}}`
 		if d := cmp.Diff(want, got); d != "" {
@@ -215,7 +219,8 @@ func TestKPIFigures(t *testing.T) {
 			"distribution", `{"by_category":{"hazard":1,"injury":1,"near_miss":1},"by_severity":{"critical":1,"high":1,"low":1,"medium":0}}`,
 			"recent_incidents.#", "3", "recent_incidents.0.kind", `"injury"`)
 		k.call("safety-kpis", "days=365").is("kpis.tsr", "4", "kpis.critical_incidents", "2", "kpis.checklist_compliance", "25")
-		k.call("safety-kpis", "days=1").is("kpis.tsr", "0", "kpis.checklist_compliance", "50", "recent_incidents.#", "0", "distribution.by_severity", `{"high":0,"low":0,"medium":0}`)
+		k.call("safety-kpis", "days=1").is("kpis.tsr", "0", "kpis.checklist_compliance", "50", "recent_incidents.#", "0", "distribution.by_severity",
+			`{"high":0,"low":0,"medium":0}`)
 	})
 }
 
@@ -267,7 +272,8 @@ func TestFunctionsStayInTheTenant(t *testing.T) {
 				t.Errorf("%s shows another tenant: %s", name, b)
 			}
 		}
-		k.call("get-dashboard-snapshot-v2", "").is("zones", `{"items":[],"total":0}`, "inventory.metrics", `{"low_stock_count":0,"total_items":0,"total_stock_value":0}`,
+		k.call("get-dashboard-snapshot-v2", "").is("zones", `{"items":[],"total":0}`, "inventory.metrics",
+			`{"low_stock_count":0,"total_items":0,"total_stock_value":0}`,
 			"safety.metrics.incidents_by_category", `{"hazard":0,"injury":0,"near_miss":0}`, "pagination.hasMore", "false")
 		k.call("admin-dashboard-summary", "").is("inventory.health.score", "100", "settings", "{}")
 	})
@@ -300,7 +306,8 @@ func TestFunctionsFollowRoles(t *testing.T) {
 
 		k.as.Role, k.as.ZoneIDs = actor.Operator, []string{bin}
 		n = k.call("get-dashboard-snapshot-v2", "")
-		n.is("zones.items.#", "1", "zones.total", "3", "pick_lists.items", "[]", "pick_lists.active", "2", "safety.recent_incidents.#", "1", "safety.metrics.total_incidents", "5")
+		n.is("zones.items.#", "1", "zones.total", "3", "pick_lists.items", "[]", "pick_lists.active", "2", "safety.recent_incidents.#", "1",
+			"safety.metrics.total_incidents", "5")
 		if got := snap.User(k.as); got != ada {
 			t.Errorf("an operator's answer is kept for %q", got)
 		}
@@ -314,7 +321,8 @@ func TestListsCarryAllFields(t *testing.T) {
 		fill(k)
 		k.as = manager()
 		n := k.call("get-dashboard-snapshot-v2", "")
-		for path, name := range map[string]string{"zones.items.0": "zones", "inventory.items.0": "items", "shipments.items.0": "shipments", "safety.recent_incidents.0": "incidents"} {
+		for path, name := range map[string]string{"zones.items.0": "zones", "inventory.items.0": "items", "shipments.items.0": "shipments",
+			"safety.recent_incidents.0": "incidents"} {
 			r, _ := k.s.Catalog().Get(name)
 			var want, got []string
 			for i := range r.Fields {
@@ -368,5 +376,44 @@ func TestHealthIsKeptUntilForgotten(t *testing.T) {
 		k.add("stock_movements", store.Row{"type": "receipt", "item_id": item, "to_zone_id": zone, "quantity": "99"})
 		k.now = k.now.Add(30 * time.Second)
 		k.call("admin-dashboard-summary", "").is("inventory.health.critical_items", "0", "inventory.health.as_of", `"`+query.FormatTime(k.now)+`"`)
+	})
+}
+
+// Open orders are those that somebody waits for; they are late from the moment
+// on that they were promised for, and no more once they are done.
+func TestOrderFigures(t *testing.T) {
+	each(t, func(k *kit) {
+		item := k.add("items", store.Row{"sku": "A", "name": "A"})
+		order := func(promised any, status string) string {
+			id := k.add("orders", store.Row{"type": "outbound", "promised_at": promised})
+			k.add("order_lines", store.Row{"order_id": id, "line_no": int64(1), "item_id": item, "qty_ordered": "5"})
+			if status != "draft" {
+				k.set("orders", id, store.Row{"status": status})
+			}
+			return id
+		}
+		before, now, after := "2026-03-01T11:59:59.999999Z", "2026-03-01T12:00:00Z", "2026-04-01T12:00:00Z"
+		late := order(before, "confirmed")
+		order("2025-01-01T00:00:00Z", "confirmed")
+		order(now, "confirmed")
+		order(after, "confirmed")
+		order(nil, "confirmed")
+		order(before, "draft")
+		order(before, "cancelled")
+		k.set("orders", late, store.Row{"stage": "picking"})
+		k.as = manager()
+		tells := func(want string) {
+			t.Helper()
+			k.call("get-dashboard-snapshot-v2", "lightweight=true").is("orders", want)
+			k.call("get-dashboard-snapshot-v2", "").is("orders", want)
+			k.call("admin-dashboard-summary", "").is("orders", want)
+		}
+		tells(`{"by_stage":{"picking":1,"unallocated":4},"late":2,"open":5}`)
+		k.now = k.now.Add(time.Second)
+		tells(`{"by_stage":{"picking":1,"unallocated":4},"late":3,"open":5}`)
+		k.set("orders", late, store.Row{"status": "cancelled"})
+		tells(`{"by_stage":{"unallocated":4},"late":2,"open":4}`)
+		k.as.TenantID = south
+		tells(`{"by_stage":{},"late":0,"open":0}`)
 	})
 }

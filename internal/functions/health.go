@@ -47,7 +47,8 @@ func (d *dashboard) queueHealth(tx *db.Tx, a actor.Actor, now time.Time) *assess
 	tx.Queue("SELECT i.id, i.on_hand, i.available, i.reorder_point, i.stock_value, "+
 		"CASE WHEN i.on_hand > 0 THEN (SELECT MIN(m.occurred_at) FROM stock_movements m WHERE m.tenant_id = $1 AND m.item_id = i.id) END, "+
 		"CASE WHEN i.available <= 0 THEN EXISTS (SELECT 1 FROM order_lines l JOIN orders o ON o.tenant_id = $1 AND o.id = l.order_id "+
-		"WHERE l.tenant_id = $1 AND l.item_id = i.id AND o.type = 'outbound' AND o.status IN ('confirmed', 'in_progress', 'on_hold') AND l.qty_shipped < l.qty_ordered - l.qty_cancelled) END "+
+		"WHERE l.tenant_id = $1 AND l.item_id = i.id AND o.type = 'outbound' AND o.status IN ('confirmed', 'in_progress', 'on_hold') AND l.qty_shipped < "+
+		"l.qty_ordered - l.qty_cancelled) END "+
 		"FROM items i WHERE i.tenant_id = $1 AND i.status = 'active'", []any{a.TenantID}, func(r *db.Row) error {
 		*at(r.Text(0)) = warehouse.Stock{OnHand: r.Dec(1), Available: r.Dec(2), ReorderPoint: r.Dec(3), Value: r.Dec(4), FirstIn: r.Time(5), OnOrder: r.Bool(6)}
 		return nil
@@ -59,7 +60,8 @@ func (d *dashboard) queueHealth(tx *db.Tx, a actor.Actor, now time.Time) *assess
 		[]any{a.TenantID, now.AddDate(0, 0, -warehouse.HealthWindow)}, func(r *db.Row) error {
 			return book(as.stock[r.Text(0)], now, r.Text(1), r.Dec(2), r.Dec(3))
 		})
-	tx.Queue("SELECT item_id, MAX("+day+") FROM stock_movements WHERE tenant_id = $1 AND occurred_at > $2 AND occurred_at <= $3 AND type = 'ship' GROUP BY item_id",
+	tx.Queue("SELECT item_id, MAX("+day+") FROM stock_movements WHERE tenant_id = $1 AND occurred_at > $2 AND occurred_at <= $3 AND type = 'ship' "+
+		"GROUP BY item_id",
 		[]any{a.TenantID, now.AddDate(0, 0, -warehouse.DeadAfter-1), now.AddDate(0, 0, -warehouse.HealthWindow)}, func(r *db.Row) error {
 			return book(as.stock[r.Text(0)], now, r.Text(1), 0, decimal.One)
 		})

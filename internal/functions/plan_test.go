@@ -214,17 +214,21 @@ func TestInventoryPlan(t *testing.T) {
 		n := k.call("inventory-plan", "")
 		n.is("items.#", "5", "pagination", `{"hasMore":false,"page":1,"pageSize":50}`, "cached", "false",
 			"items.0.sku", `"BOLT"`, "items.0.available", "10", "items.0.demand_per_day", "1", "items.0.demand_sd", "3.02", "items.0.observed_days", "90",
-			"items.0.suggested_reorder_point", "14", "items.0.below_suggestion", "true", "items.0.lead_time_days", "4", "items.0.reorder_point", "0", "items.0.abc_class", `"B"`,
+			"items.0.suggested_reorder_point", "14", "items.0.below_suggestion", "true", "items.0.lead_time_days", "4", "items.0.reorder_point", "0",
+			"items.0.abc_class", `"B"`,
 			// Mean stock: 100 less 10 on each day from 1 to 9 January.
-			"items.0.movement", `"normal"`, "items.1.movement", `"dead"`, "items.2.movement", `"dead"`, "items.2.suggested_reorder_point", "0", "items.2.below_suggestion", "false",
-			"items.2.lead_time_days", "7", "items.2.turns", "0", "items.3.movement", `"normal"`, "items.3.observed_days", "10", "items.3.suggested_reorder_point", "null",
+			"items.0.movement", `"normal"`, "items.1.movement", `"dead"`, "items.2.movement", `"dead"`, "items.2.suggested_reorder_point", "0",
+			"items.2.below_suggestion", "false",
+			"items.2.lead_time_days", "7", "items.2.turns", "0", "items.3.movement", `"normal"`, "items.3.observed_days", "10", "items.3.suggested_reorder_point",
+			"null",
 			"items.4.observed_days", "0", "items.4.low_stock", "true", "items.4.critical", "true", "items.4.suggested_reorder_point", "null")
 		k.call("inventory-plan", "z=0").is("items.0.suggested_reorder_point", "4", "items.0.below_suggestion", "false")
 		k.call("inventory-plan", "z=2.326").is("items.0.suggested_reorder_point", "19") // 4 + 14.03
 		k.call("inventory-plan", "item_id="+bolt).is("items.#", "1")
 		k.call("inventory-plan", "pageSize=2&page=2").is("items.0.sku", `"IDLE"`, "pagination", `{"hasMore":true,"page":2,"pageSize":2}`)
 		// 200 of gold and 90 of bolts left in a year: 69 % and 100 %.
-		k.call("inventory-plan", "abc=true").is("items.1.suggested_abc_class", `"A"`, "items.0.suggested_abc_class", `"C"`, "items.2.suggested_abc_class", `"C"`, "items.0.abc_class", `"B"`)
+		k.call("inventory-plan", "abc=true").is("items.1.suggested_abc_class", `"A"`, "items.0.suggested_abc_class", `"C"`, "items.2.suggested_abc_class",
+			`"C"`, "items.0.abc_class", `"B"`)
 		k.call("get-dashboard-snapshot-v2", "").is("inventory.items.0.reorder_point", "0") // nothing was written
 		k.refused("inventory-plan", "z=-1", fault.Invalid)
 		k.refused("inventory-plan", "lead_time_days=NaN", fault.Invalid)
@@ -274,7 +278,8 @@ func TestWarehouseKPIs(t *testing.T) {
 		bin := k.add("zones", store.Row{"code": "A", "name": "A"})
 		item := k.add("items", store.Row{"sku": "A", "name": "A"})
 		k.add("stock_movements", store.Row{"type": "receipt", "item_id": item, "to_zone_id": bin, "quantity": "10"})
-		k.call("warehouse-kpis", "").is("kpis", `{"count_accuracy":null,"counts":0,"counts_with_variance":0,"lines_per_hour":null,"lines_picked":0,"lines_sampled":0,"lines_without_shift":0,"pick_hours":0}`)
+		k.call("warehouse-kpis", "").is("kpis", `{"count_accuracy":null,"counts":0,"counts_with_variance":0,"lines_per_hour":null,`+
+			`"lines_picked":0,"lines_sampled":0,"lines_without_shift":0,"pick_hours":0}`)
 		for _, n := range []string{"10", "9", "9"} {
 			k.add("stock_counts", store.Row{"zone_id": bin, "item_id": item, "counted": n})
 		}
@@ -298,10 +303,12 @@ func TestWarehouseKPIs(t *testing.T) {
 		}
 		k.now = moment("2026-03-01T12:00:00Z")
 		n := k.call("warehouse-kpis", "")
-		n.is("date_range_days", "30", "kpis", `{"count_accuracy":66.7,"counts":3,"counts_with_variance":1,"lines_per_hour":1.5,"lines_picked":7,"lines_sampled":7,"lines_without_shift":1,"pick_hours":4}`)
+		n.is("date_range_days", "30", "kpis", `{"count_accuracy":66.7,"counts":3,"counts_with_variance":1,"lines_per_hour":1.5,`+
+			`"lines_picked":7,"lines_sampled":7,"lines_without_shift":1,"pick_hours":4}`)
 		// Older lines than are looked at for the rate are counted all the same.
 		k.bulkPicks(list, bin, item, 20_000, moment("2026-03-01T07:00:00Z"))
-		k.call("warehouse-kpis", "days=29").is("kpis.lines_picked", "20007", "kpis.lines_sampled", "20000", "kpis.lines_without_shift", "19994", "kpis.lines_per_hour", "1.5")
+		k.call("warehouse-kpis", "days=29").is("kpis.lines_picked", "20007", "kpis.lines_sampled", "20000", "kpis.lines_without_shift", "19994",
+			"kpis.lines_per_hour", "1.5")
 		k.now = k.now.AddDate(0, 0, 2)
 		k.call("warehouse-kpis", "days=1").is("kpis.counts", "0", "kpis.lines_picked", "0")
 		k.as.TenantID = south
@@ -314,8 +321,10 @@ func (k *kit) bulkPicks(list, zone, item string, n int, at time.Time) {
 	k.Helper()
 	column := func(name, kind string) db.Column { return db.Column{Name: name, Type: kind} }
 	err := k.d.Write(context.Background(), db.Scope{Tenant: k.as.TenantID}, func(tx *db.Tx) error {
-		rows := tx.Rows("pick_lines", []db.Column{column("tenant_id", "uuid"), column("id", "uuid"), column("pick_list_id", "uuid"), column("zone_id", "uuid"), column("item_id", "uuid"), column("seq", "bigint"),
-			column("qty", "bigint"), column("qty_picked", "bigint"), column("status", "text"), column("picked_at", "timestamptz"), column("created_at", "timestamptz"), column("updated_at", "timestamptz"), column("version", "bigint")}, "")
+		rows := tx.Rows("pick_lines", []db.Column{column("tenant_id", "uuid"), column("id", "uuid"), column("pick_list_id", "uuid"), column("zone_id", "uuid"),
+			column("item_id", "uuid"), column("seq", "bigint"),
+			column("qty", "bigint"), column("qty_picked", "bigint"), column("status", "text"), column("picked_at", "timestamptz"),
+			column("created_at", "timestamptz"), column("updated_at", "timestamptz"), column("version", "bigint")}, "")
 		for i := range n {
 			if err := rows.Add(k.as.TenantID, uuid.NewString(), list, zone, item, 1000+i, decimal.One, decimal.One, "picked", at, at, at, 1); err != nil {
 				return err

@@ -25,6 +25,7 @@ type SnapshotOut struct {
 	output.Kept
 	Zones      ZonesOut      `json:"zones" doc:"Zones that are not archived."`
 	Inventory  InventoryOut  `json:"inventory" doc:"Active items by SKU."`
+	Orders     OrdersOut     `json:"orders" doc:"Open orders."`
 	PickLists  PickListsOut  `json:"pick_lists" doc:"Pick lists that are released or in progress."`
 	Shipments  ShipmentsOut  `json:"shipments" doc:"Shipments that are not completed."`
 	Drivers    DriversOut    `json:"drivers" doc:"Drivers on duty."`
@@ -95,6 +96,7 @@ const recent = 10
 // snapshot is what a snapshot's answer is made of.
 type snapshot struct {
 	totals                                              totals
+	late                                                int64 // open orders past their promise
 	zones, items, picks, shipments, drivers, last, jobs *store.List
 	levels                                              []StockLevelOut // one for each item of the page
 }
@@ -106,9 +108,11 @@ func (d *dashboard) snapshotShared(a actor.Actor) bool {
 // snapshot answers get-dashboard-snapshot-v2.
 func (d *dashboard) snapshot(ctx context.Context, a actor.Actor, in *SnapshotIn) (*SnapshotOut, error) {
 	s := snapshot{totals: totals{}, levels: []StockLevelOut{}}
-	out := &SnapshotOut{Kept: output.KeptOf(a.TenantID, d.now()), Pagination: PaginationOut{Page: in.Page, Size: in.PageSize}}
+	now := d.now().UTC()
+	out := &SnapshotOut{Kept: output.KeptOf(a.TenantID, now), Pagination: PaginationOut{Page: in.Page, Size: in.PageSize}}
 	err := d.read(ctx, a, func(tx *db.Tx) {
 		d.store.Counts(tx, a.TenantID, s.totals)
+		d.queueLate(tx, a, now, &s.late)
 		if !in.Lightweight {
 			s.queue(d, tx, a, store.Page{Size: int(in.PageSize), Offset: (in.Page - 1) * in.PageSize})
 		}
@@ -152,6 +156,7 @@ func (s *snapshot) figures(out *SnapshotOut) {
 	t := s.totals
 	out.Zones.Total = t.of("zones", "active", "blocked")
 	out.Inventory.Metrics = t.inventory()
+	out.Orders = t.orders(s.late)
 	out.PickLists.Active = t.of("pick_lists", activePicks...)
 	out.Shipments.Active = t.of("shipments", activeShipments...)
 	out.Drivers.Active = t.of("drivers", activeDrivers...)

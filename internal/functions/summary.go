@@ -33,6 +33,7 @@ type SummaryOut struct {
 	output.Head
 	Zones     json.RawMessage  `json:"zones" records:"zones" doc:"Zones that are not archived, by code, up to 500."`
 	Inventory SummaryInventory `json:"inventory" doc:"Items and how healthy the stock is."`
+	Orders    OrdersOut        `json:"orders" doc:"Open orders."`
 	PickLists SummaryPickLists `json:"pick_lists" doc:"Pick lists at work."`
 	Shipments SummaryShipments `json:"shipments" doc:"Shipments and their figures."`
 	Settings  Settings         `json:"settings" doc:"The tenant's settings by section and key; empty for roles that may not read them."`
@@ -84,7 +85,7 @@ type summary struct {
 	zones, items, picks, shipments *store.List
 	settings                       Settings
 	place                          string // the tenant's time zone
-	today                          int64
+	today, late                    int64
 	health                         health
 }
 
@@ -106,6 +107,7 @@ func (d *dashboard) summary(ctx context.Context, a actor.Actor, _ *SummaryIn) (*
 		d.store.Counts(tx, a.TenantID, s.totals)
 		s.queue(d, tx, a)
 		s.queueToday(d, tx, a, now, guess)
+		d.queueLate(tx, a, now, &s.late)
 		if !known {
 			as = d.queueHealth(tx, a, now)
 		}
@@ -167,6 +169,7 @@ func (s *summary) out(head output.Head) *SummaryOut {
 		Head:      head,
 		Zones:     s.zones.JSON(),
 		Inventory: SummaryInventory{Items: s.items.JSON(), Total: t.inventory().Items, Health: s.health.out()},
+		Orders:    t.orders(s.late),
 		PickLists: SummaryPickLists{Active: s.picks.JSON(), Count: t.of("pick_lists", activePicks...)},
 		Shipments: SummaryShipments{Recent: s.shipments.JSON(), Stats: ShipmentStats{Total: t.all("shipments"),
 			Active: t.of("shipments", activeShipments...), InTransit: t["shipments:in_transit"], Today: s.today}},

@@ -12,6 +12,7 @@ var (
 	activePicks     = []string{"released", "in_progress"}
 	activeShipments = []string{"planned", "packed", "ready", "in_transit", "arrived", "exception"}
 	activeDrivers   = []string{"available", "assigned", "on_trip"}
+	openOrders      = []string{"confirmed", "in_progress", "on_hold"}
 )
 
 // totals are a tenant's counters by name (see catalog.Counter).
@@ -35,6 +36,24 @@ func (t totals) all(name string) int64 {
 		}
 	}
 	return n
+}
+
+// OrdersOut are a tenant's open orders in figures: confirmed, in progress or on
+// hold.
+type OrdersOut struct {
+	Open   int64            `json:"open" doc:"Orders that are confirmed, in progress or on hold."`
+	Late   int64            `json:"late" doc:"Those whose promised moment has passed."`
+	Stages map[string]int64 `json:"by_stage" doc:"Open outbound orders by stage."`
+}
+
+func (t totals) orders(late int64) OrdersOut {
+	out := OrdersOut{Open: t.of("orders", openOrders...), Late: late, Stages: map[string]int64{}}
+	for name, n := range t {
+		if stage, ok := strings.CutPrefix(name, "order_stages:"); ok && stage != "" && n != 0 {
+			out.Stages[stage] += n
+		}
+	}
+	return out
 }
 
 // InventoryMetrics are a tenant's stock in figures, over active items.

@@ -9,6 +9,7 @@ import (
 	"holdfast/internal/db"
 	"holdfast/internal/fault"
 	"holdfast/internal/imports/cell"
+	"holdfast/internal/query"
 	"holdfast/internal/store"
 )
 
@@ -144,12 +145,9 @@ func (t *target) part(row store.Row, line bool) store.Row {
 // rights say what a role may do with a target's records: what the catalog lets
 // it do one by one. Movements are only ever made.
 func (t *target) rights(r actor.Role) (create, update bool) {
-	full := func(gs []catalog.Grant) bool {
-		g, ok := catalog.Find(gs, r)
-		return ok && g.Scope == catalog.All && len(g.Fields) == 0
-	}
-	create = full(t.written().Access.Create)
-	return create, full(t.written().Access.Update) || t.written().AppendOnly && create
+	access := &t.written().Access
+	create = query.MayAll(access.Create, r)
+	return create, query.MayAll(access.Update, r) || t.written().AppendOnly && create
 }
 
 // permit refuses a mode that needs a right the role lacks. An upsert needs
@@ -172,7 +170,7 @@ func (m *Importer) allowed(a actor.Actor, name string) error {
 	if a.TenantID == "" {
 		return fault.New(fault.Forbidden, "no_tenant", "no tenant is chosen")
 	}
-	if _, ok := catalog.Find(m.jobs.Access.Create, a.Role); !ok {
+	if !query.May(m.jobs.Access.Create, a.Role) {
 		return fault.New(fault.Forbidden, "42501", "role %q may not run imports", a.Role)
 	}
 	return mayImport(m.targets, a.Role, name)

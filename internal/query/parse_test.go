@@ -83,7 +83,8 @@ func TestParse_select(t *testing.T) {
 }
 
 func TestParse_rest(t *testing.T) {
-	req, err := Parse("order=a.desc,b.asc.nullsfirst,r(c),d-%3Ek.desc.nullslast&r.order=x&r.limit=3&offset=-4&limit=7&columns=\"a\",\"b\"&on_conflict=a,b&r.s.a=eq.1&r.not.or=(a.eq.1)")
+	req, err := Parse("order=a.desc,b.asc.nullsfirst,r(c),d-%3Ek.desc.nullslast&r.order=x" +
+		"&r.limit=3&offset=-4&limit=7&columns=\"a\",\"b\"&on_conflict=a,b&r.s.a=eq.1&r.not.or=(a.eq.1)")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -181,7 +182,8 @@ func TestPrefer(t *testing.T) {
 	if got := strings.Join(p.Applied("POST"), ", "); got != "resolution=merge-duplicates, return=representation, count=exact" {
 		t.Error(got)
 	}
-	if _, err := ParsePrefer([]string{"handling=strict, foo=bar, max-affected=2"}); !fault.HasCode(err, "PGRST122") || !strings.Contains(fault.As(err).Details, "foo=bar") {
+	if _, err := ParsePrefer([]string{"handling=strict, foo=bar, max-affected=2"}); !fault.HasCode(err, "PGRST122") ||
+		!strings.Contains(fault.As(err).Details, "foo=bar") {
 		t.Error(err)
 	}
 }
@@ -227,7 +229,8 @@ func TestCSVBody(t *testing.T) {
 // FuzzParse holds that no query string panics, and that a parsed one has lost
 // no filter.
 func FuzzParse(f *testing.F) {
-	for _, s := range []string{"a=eq.1&or=(a.eq.1,b.in.(1,\"2\"))", "select=a:b->c::text,r!inner(*)&order=a.desc.nullsfirst", "a=eq(any).{1,2}&limit=3", "%61=not.is.null&r.not.and=(a.cs.{1})"} {
+	for _, s := range []string{"a=eq.1&or=(a.eq.1,b.in.(1,\"2\"))", "select=a:b->c::text,r!inner(*)&order=a.desc.nullsfirst", "a=eq(any).{1,2}&limit=3",
+		"%61=not.is.null&r.not.and=(a.cs.{1})"} {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, raw string) {

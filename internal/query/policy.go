@@ -42,6 +42,34 @@ func Access(a actor.Actor, r *catalog.Resource, gs []catalog.Grant) (catalog.Gra
 	return g, nil
 }
 
+// May reports whether a role has a grant among gs.
+func May(gs []catalog.Grant, role actor.Role) bool {
+	g, ok := catalog.Find(gs, role)
+	return ok && g.Scope != catalog.None
+}
+
+// MayAll reports whether a role's grant among gs reaches every row and every
+// field of it.
+func MayAll(gs []catalog.Grant, role actor.Role) bool {
+	g, ok := catalog.Find(gs, role)
+	return ok && g.Scope == catalog.All && len(g.Fields) == 0
+}
+
+// Audience is the ids by which a record names people, by column: what a policy
+// of own rows looks at. nil where it names nobody.
+func Audience(r *catalog.Resource, row map[string]any) map[string]string {
+	var m map[string]string
+	for _, c := range r.Own {
+		if id, _ := row[c].(string); id != "" {
+			if m == nil {
+				m = map[string]string{}
+			}
+			m[c] = id
+		}
+	}
+	return m
+}
+
 // ReadPolicy is the policy by which the caller reads a resource's records; false
 // when the caller may read none.
 func ReadPolicy(a actor.Actor, r *catalog.Resource) (Policy, bool) {

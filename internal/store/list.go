@@ -204,7 +204,8 @@ func (l *List) QueueStates(tx *db.Tx, a actor.Actor, p Page, states []string) {
 			b.WriteString(" UNION ALL ")
 		}
 		// A limit inside a member of UNION needs a SELECT of its own around it.
-		b.WriteString("SELECT id FROM (SELECT r.id FROM " + l.res.Name + " r WHERE " + may + " AND r.status = '" + st + "' ORDER BY r.id DESC" + most + ") s" + strconv.Itoa(i))
+		b.WriteString("SELECT id FROM (SELECT r.id FROM " + l.res.Name + " r WHERE " + may +
+			" AND r.status = '" + st + "' ORDER BY r.id DESC" + most + ") s" + strconv.Itoa(i))
 	}
 	b.WriteString(") u ORDER BY id DESC" + p.tail(&args) + ") p CROSS JOIN " + l.res.Name + " r WHERE r.tenant_id = $1 AND r.id = p.id ORDER BY r.id DESC")
 	tx.Queue(b.String(), args, l.add)

@@ -37,8 +37,10 @@ create table actions (
   constraint actions_incident_id_fkey foreign key (tenant_id, incident_id) references incidents (tenant_id, id),
   constraint actions_follows_id_fkey foreign key (tenant_id, follows_id) references actions (tenant_id, id)
 );
+create index actions_created_at_id_idx on actions (tenant_id, created_at, id);
 create index actions_follows_id_idx on actions (tenant_id, follows_id);
 create index actions_incident_id_idx on actions (tenant_id, incident_id);
+create index actions_status_created_at_id_idx on actions (tenant_id, status, created_at, id);
 create index actions_status_due_at_idx on actions (tenant_id, status, due_at);
 create unique index actions_action_no_key on actions (tenant_id, action_no);
 
@@ -79,6 +81,7 @@ create table badges (
   version bigint not null,
   primary key (tenant_id, id)
 );
+create index badges_created_at_id_idx on badges (tenant_id, created_at, id);
 create unique index badges_code_key on badges (tenant_id, lower(code));
 
 create table checklist_answers (
@@ -100,6 +103,7 @@ create table checklist_answers (
   primary key (tenant_id, id),
   constraint checklist_answers_run_id_fkey foreign key (tenant_id, run_id) references checklist_runs (tenant_id, id)
 );
+create index checklist_answers_created_at_id_idx on checklist_answers (tenant_id, created_at, id);
 create unique index checklist_answers_run_id_item_key_key on checklist_answers (tenant_id, run_id, lower(item_key));
 
 create table checklist_photos (
@@ -119,6 +123,7 @@ create table checklist_photos (
   primary key (tenant_id, id),
   constraint checklist_photos_run_id_fkey foreign key (tenant_id, run_id) references checklist_runs (tenant_id, id)
 );
+create index checklist_photos_created_at_id_idx on checklist_photos (tenant_id, created_at, id);
 create index checklist_photos_run_id_idx on checklist_photos (tenant_id, run_id);
 
 create table checklist_runs (
@@ -160,9 +165,11 @@ create table checklist_runs (
   constraint checklist_runs_vehicle_id_fkey foreign key (tenant_id, vehicle_id) references vehicles (tenant_id, id),
   constraint checklist_runs_worker_id_fkey foreign key (tenant_id, worker_id) references workers (tenant_id, id)
 );
+create index checklist_runs_created_at_id_idx on checklist_runs (tenant_id, created_at, id);
 create index checklist_runs_due_at_status_on_time_idx on checklist_runs (tenant_id, due_at, status, on_time);
 create index checklist_runs_equipment_id_completed_at_idx on checklist_runs (tenant_id, equipment_id, completed_at);
 create index checklist_runs_site_id_idx on checklist_runs (tenant_id, site_id);
+create index checklist_runs_status_created_at_id_idx on checklist_runs (tenant_id, status, created_at, id);
 create index checklist_runs_status_due_at_idx on checklist_runs (tenant_id, status, due_at);
 create index checklist_runs_template_id_idx on checklist_runs (tenant_id, template_id);
 create index checklist_runs_vehicle_id_idx on checklist_runs (tenant_id, vehicle_id);
@@ -201,8 +208,10 @@ create table checklist_schedules (
   constraint checklist_schedules_vehicle_id_fkey foreign key (tenant_id, vehicle_id) references vehicles (tenant_id, id),
   constraint checklist_schedules_worker_id_fkey foreign key (tenant_id, worker_id) references workers (tenant_id, id)
 );
+create index checklist_schedules_created_at_id_idx on checklist_schedules (tenant_id, created_at, id);
 create index checklist_schedules_equipment_id_idx on checklist_schedules (tenant_id, equipment_id);
 create index checklist_schedules_site_id_idx on checklist_schedules (tenant_id, site_id);
+create index checklist_schedules_status_created_at_id_idx on checklist_schedules (tenant_id, status, created_at, id);
 create index checklist_schedules_status_next_due_at_idx on checklist_schedules (tenant_id, status, next_due_at);
 create index checklist_schedules_template_id_idx on checklist_schedules (tenant_id, template_id);
 create index checklist_schedules_vehicle_id_idx on checklist_schedules (tenant_id, vehicle_id);
@@ -229,6 +238,8 @@ create table checklist_templates (
   primary key (tenant_id, id),
   constraint checklist_templates_supersedes_id_fkey foreign key (tenant_id, supersedes_id) references checklist_templates (tenant_id, id)
 );
+create index checklist_templates_created_at_id_idx on checklist_templates (tenant_id, created_at, id);
+create index checklist_templates_status_created_at_id_idx on checklist_templates (tenant_id, status, created_at, id);
 create index checklist_templates_supersedes_id_idx on checklist_templates (tenant_id, supersedes_id);
 create unique index checklist_templates_code_revision_key on checklist_templates (tenant_id, lower(code), revision);
 
@@ -256,6 +267,7 @@ create table compliance_events (
   primary key (tenant_id, id),
   constraint compliance_events_regulation_id_fkey foreign key (tenant_id, regulation_id) references regulations (tenant_id, id)
 );
+create index compliance_events_created_at_id_idx on compliance_events (tenant_id, created_at, id);
 create index compliance_events_entity_type_entity_id_idx on compliance_events (tenant_id, entity_type, entity_id);
 create index compliance_events_regulation_id_entity_type_entity_id_idx on compliance_events (tenant_id, regulation_id, entity_type, entity_id);
 create index compliance_events_waived_until_idx on compliance_events (tenant_id, waived_until);
@@ -282,6 +294,8 @@ create table courses (
   version bigint not null,
   primary key (tenant_id, id)
 );
+create index courses_created_at_id_idx on courses (tenant_id, created_at, id);
+create index courses_status_created_at_id_idx on courses (tenant_id, status, created_at, id);
 create unique index courses_code_key on courses (tenant_id, lower(code));
 
 create table drivers (
@@ -306,6 +320,8 @@ create table drivers (
   constraint drivers_worker_id_fkey foreign key (tenant_id, worker_id) references workers (tenant_id, id),
   constraint drivers_vehicle_id_fkey foreign key (tenant_id, vehicle_id) references vehicles (tenant_id, id)
 );
+create index drivers_created_at_id_idx on drivers (tenant_id, created_at, id);
+create index drivers_status_created_at_id_idx on drivers (tenant_id, status, created_at, id);
 create index drivers_status_id_idx on drivers (tenant_id, status, id);
 create index drivers_vehicle_id_idx on drivers (tenant_id, vehicle_id);
 create unique index drivers_worker_id_key on drivers (tenant_id, worker_id);
@@ -331,7 +347,9 @@ create table equipment (
   constraint equipment_zone_id_fkey foreign key (tenant_id, zone_id) references zones (tenant_id, id),
   constraint equipment_required_course_id_fkey foreign key (tenant_id, required_course_id) references courses (tenant_id, id)
 );
+create index equipment_created_at_id_idx on equipment (tenant_id, created_at, id);
 create index equipment_required_course_id_idx on equipment (tenant_id, required_course_id);
+create index equipment_status_created_at_id_idx on equipment (tenant_id, status, created_at, id);
 create index equipment_zone_id_idx on equipment (tenant_id, zone_id);
 create unique index equipment_asset_no_key on equipment (tenant_id, lower(asset_no));
 
@@ -369,7 +387,9 @@ create table import_jobs (
   primary key (tenant_id, id)
 );
 create index import_jobs_blob_key_idx on import_jobs (tenant_id, blob_key);
+create index import_jobs_created_at_id_idx on import_jobs (tenant_id, created_at, id);
 create index import_jobs_sha256_idx on import_jobs (tenant_id, sha256);
+create index import_jobs_status_created_at_id_idx on import_jobs (tenant_id, status, created_at, id);
 create unique index import_jobs_job_no_key on import_jobs (tenant_id, job_no);
 
 create table incident_photos (
@@ -389,6 +409,7 @@ create table incident_photos (
   primary key (tenant_id, id),
   constraint incident_photos_incident_id_fkey foreign key (tenant_id, incident_id) references incidents (tenant_id, id)
 );
+create index incident_photos_created_at_id_idx on incident_photos (tenant_id, created_at, id);
 create index incident_photos_incident_id_idx on incident_photos (tenant_id, incident_id);
 
 create table incidents (
@@ -437,10 +458,12 @@ create table incidents (
   constraint incidents_duplicate_of_fkey foreign key (tenant_id, duplicate_of) references incidents (tenant_id, id)
 );
 create index incidents_closed_at_idx on incidents (tenant_id, closed_at);
+create index incidents_created_at_id_idx on incidents (tenant_id, created_at, id);
 create index incidents_duplicate_of_idx on incidents (tenant_id, duplicate_of);
 create index incidents_occurred_at_idx on incidents (tenant_id, occurred_at);
 create index incidents_reported_at_kind_severity_status_idx on incidents (tenant_id, reported_at, kind, severity, status);
 create index incidents_site_id_idx on incidents (tenant_id, site_id);
+create index incidents_status_created_at_id_idx on incidents (tenant_id, status, created_at, id);
 create index incidents_status_id_idx on incidents (tenant_id, status, id);
 create index incidents_zone_id_idx on incidents (tenant_id, zone_id);
 create unique index incidents_external_ref_key on incidents (tenant_id, external_ref);
@@ -463,7 +486,9 @@ create table invitations (
   version bigint not null,
   primary key (tenant_id, id)
 );
+create index invitations_created_at_id_idx on invitations (tenant_id, created_at, id);
 create index invitations_email_idx on invitations (tenant_id, email);
+create index invitations_status_created_at_id_idx on invitations (tenant_id, status, created_at, id);
 
 create table items (
   tenant_id uuid not null,
@@ -507,8 +532,10 @@ create table items (
   primary key (tenant_id, id)
 );
 create index items_category_sku_idx on items (tenant_id, category, sku);
+create index items_created_at_id_idx on items (tenant_id, created_at, id);
 create index items_gtin_idx on items (tenant_id, gtin);
 create index items_name_idx on items (tenant_id, name);
+create index items_status_created_at_id_idx on items (tenant_id, status, created_at, id);
 create unique index items_sku_key on items (tenant_id, sku);
 
 create table lots (
@@ -529,7 +556,9 @@ create table lots (
   primary key (tenant_id, id),
   constraint lots_item_id_fkey foreign key (tenant_id, item_id) references items (tenant_id, id)
 );
+create index lots_created_at_id_idx on lots (tenant_id, created_at, id);
 create index lots_expires_on_idx on lots (tenant_id, expires_on);
+create index lots_status_created_at_id_idx on lots (tenant_id, status, created_at, id);
 create unique index lots_item_id_lot_no_key on lots (tenant_id, item_id, lot_no);
 
 create table mail_templates (
@@ -546,6 +575,7 @@ create table mail_templates (
   version bigint not null,
   primary key (tenant_id, id)
 );
+create index mail_templates_created_at_id_idx on mail_templates (tenant_id, created_at, id);
 create unique index mail_templates_kind_locale_key on mail_templates (tenant_id, kind, locale);
 
 create table members ( -- rls: tenant_id, user user_id
@@ -567,6 +597,7 @@ create table members ( -- rls: tenant_id, user user_id
   primary key (tenant_id, id),
   constraint members_worker_id_fkey foreign key (tenant_id, worker_id) references workers (tenant_id, id)
 );
+create index members_created_at_id_idx on members (tenant_id, created_at, id);
 create index members_worker_id_idx on members (tenant_id, worker_id);
 create unique index members_user_id_key on members (tenant_id, user_id);
 
@@ -601,6 +632,7 @@ create table order_lines (
   constraint order_lines_item_id_fkey foreign key (tenant_id, item_id) references items (tenant_id, id),
   constraint order_lines_lot_id_fkey foreign key (tenant_id, lot_id) references lots (tenant_id, id)
 );
+create index order_lines_created_at_id_idx on order_lines (tenant_id, created_at, id);
 create index order_lines_item_id_idx on order_lines (tenant_id, item_id);
 create index order_lines_lot_id_idx on order_lines (tenant_id, lot_id);
 create unique index order_lines_order_id_line_no_key on order_lines (tenant_id, order_id, line_no);
@@ -644,8 +676,10 @@ create table orders (
   primary key (tenant_id, id),
   constraint orders_site_id_fkey foreign key (tenant_id, site_id) references sites (tenant_id, id)
 );
+create index orders_created_at_id_idx on orders (tenant_id, created_at, id);
 create index orders_promised_at_idx on orders (tenant_id, promised_at);
 create index orders_site_id_idx on orders (tenant_id, site_id);
+create index orders_status_created_at_id_idx on orders (tenant_id, status, created_at, id);
 create index orders_status_id_idx on orders (tenant_id, status, id desc);
 create unique index orders_order_no_key on orders (tenant_id, order_no);
 create unique index orders_source_external_ref_key on orders (tenant_id, source, external_ref);
@@ -709,6 +743,7 @@ create table osha_cases (
   constraint osha_cases_site_id_fkey foreign key (tenant_id, site_id) references sites (tenant_id, id),
   constraint osha_cases_worker_id_fkey foreign key (tenant_id, worker_id) references workers (tenant_id, id)
 );
+create index osha_cases_created_at_id_idx on osha_cases (tenant_id, created_at, id);
 create index osha_cases_site_id_year_idx on osha_cases (tenant_id, site_id, year);
 create index osha_cases_worker_id_idx on osha_cases (tenant_id, worker_id);
 create index osha_cases_year_recordable_idx on osha_cases (tenant_id, year, recordable);
@@ -754,6 +789,8 @@ create table osha_summaries (
   primary key (tenant_id, id),
   constraint osha_summaries_site_id_fkey foreign key (tenant_id, site_id) references sites (tenant_id, id)
 );
+create index osha_summaries_created_at_id_idx on osha_summaries (tenant_id, created_at, id);
+create index osha_summaries_status_created_at_id_idx on osha_summaries (tenant_id, status, created_at, id);
 create index osha_summaries_year_status_idx on osha_summaries (tenant_id, year, status);
 create unique index osha_summaries_site_id_year_key on osha_summaries (tenant_id, site_id, year);
 
@@ -773,6 +810,7 @@ create table package_lines (
   constraint package_lines_order_line_id_fkey foreign key (tenant_id, order_line_id) references order_lines (tenant_id, id),
   constraint package_lines_item_id_fkey foreign key (tenant_id, item_id) references items (tenant_id, id)
 );
+create index package_lines_created_at_id_idx on package_lines (tenant_id, created_at, id);
 create index package_lines_item_id_idx on package_lines (tenant_id, item_id);
 create index package_lines_order_line_id_idx on package_lines (tenant_id, order_line_id);
 create index package_lines_package_id_idx on package_lines (tenant_id, package_id);
@@ -798,9 +836,11 @@ create table packages (
   constraint packages_order_id_fkey foreign key (tenant_id, order_id) references orders (tenant_id, id),
   constraint packages_shipment_id_fkey foreign key (tenant_id, shipment_id) references shipments (tenant_id, id)
 );
+create index packages_created_at_id_idx on packages (tenant_id, created_at, id);
 create index packages_lpn_idx on packages (tenant_id, lpn);
 create index packages_order_id_idx on packages (tenant_id, order_id);
 create index packages_shipment_id_idx on packages (tenant_id, shipment_id);
+create index packages_status_created_at_id_idx on packages (tenant_id, status, created_at, id);
 create unique index packages_sscc_key on packages (tenant_id, lower(sscc));
 
 create table pick_lines (
@@ -840,11 +880,13 @@ create table pick_lines (
   constraint pick_lines_assigned_worker_id_fkey foreign key (tenant_id, assigned_worker_id) references workers (tenant_id, id)
 );
 create index pick_lines_assigned_worker_id_idx on pick_lines (tenant_id, assigned_worker_id);
+create index pick_lines_created_at_id_idx on pick_lines (tenant_id, created_at, id);
 create index pick_lines_item_id_idx on pick_lines (tenant_id, item_id);
 create index pick_lines_lot_id_idx on pick_lines (tenant_id, lot_id);
 create index pick_lines_order_line_id_idx on pick_lines (tenant_id, order_line_id);
 create index pick_lines_picked_at_idx on pick_lines (tenant_id, picked_at);
 create index pick_lines_reservation_id_idx on pick_lines (tenant_id, reservation_id);
+create index pick_lines_status_created_at_id_idx on pick_lines (tenant_id, status, created_at, id);
 create index pick_lines_to_zone_id_idx on pick_lines (tenant_id, to_zone_id);
 create index pick_lines_zone_id_idx on pick_lines (tenant_id, zone_id);
 create unique index pick_lines_pick_list_id_seq_key on pick_lines (tenant_id, pick_list_id, seq);
@@ -870,6 +912,8 @@ create table pick_lists (
   constraint pick_lists_assigned_worker_id_fkey foreign key (tenant_id, assigned_worker_id) references workers (tenant_id, id)
 );
 create index pick_lists_assigned_worker_id_idx on pick_lists (tenant_id, assigned_worker_id);
+create index pick_lists_created_at_id_idx on pick_lists (tenant_id, created_at, id);
+create index pick_lists_status_created_at_id_idx on pick_lists (tenant_id, status, created_at, id);
 create index pick_lists_status_id_idx on pick_lists (tenant_id, status, id);
 create unique index pick_lists_pick_no_key on pick_lists (tenant_id, pick_no);
 
@@ -890,6 +934,7 @@ create table point_events (
   version bigint not null,
   primary key (tenant_id, id)
 );
+create index point_events_created_at_id_idx on point_events (tenant_id, created_at, id);
 create index point_events_occurred_at_idx on point_events (tenant_id, occurred_at);
 create index point_events_user_id_occurred_at_idx on point_events (tenant_id, user_id, occurred_at);
 create unique index point_events_source_id_kind_user_id_key on point_events (tenant_id, source_id, kind, user_id);
@@ -936,6 +981,8 @@ create table regulations (
   version bigint not null,
   primary key (tenant_id, id)
 );
+create index regulations_created_at_id_idx on regulations (tenant_id, created_at, id);
+create index regulations_status_created_at_id_idx on regulations (tenant_id, status, created_at, id);
 create unique index regulations_code_key on regulations (tenant_id, lower(code));
 
 create table report_links (
@@ -955,6 +1002,7 @@ create table report_links (
   constraint report_links_site_id_fkey foreign key (tenant_id, site_id) references sites (tenant_id, id),
   constraint report_links_zone_id_fkey foreign key (tenant_id, zone_id) references zones (tenant_id, id)
 );
+create index report_links_created_at_id_idx on report_links (tenant_id, created_at, id);
 create index report_links_site_id_idx on report_links (tenant_id, site_id);
 create index report_links_zone_id_idx on report_links (tenant_id, zone_id);
 create unique index report_links_token_key on report_links (tenant_id, token);
@@ -985,9 +1033,11 @@ create table reservations (
   constraint reservations_zone_id_fkey foreign key (tenant_id, zone_id) references zones (tenant_id, id),
   constraint reservations_lot_id_fkey foreign key (tenant_id, lot_id) references lots (tenant_id, id)
 );
+create index reservations_created_at_id_idx on reservations (tenant_id, created_at, id);
 create index reservations_item_id_idx on reservations (tenant_id, item_id);
 create index reservations_lot_id_idx on reservations (tenant_id, lot_id);
 create index reservations_order_line_id_idx on reservations (tenant_id, order_line_id);
+create index reservations_state_created_at_id_idx on reservations (tenant_id, state, created_at, id);
 create index reservations_state_expires_at_idx on reservations (tenant_id, state, expires_at);
 create index reservations_stock_key_state_idx on reservations (tenant_id, stock_key, state);
 create index reservations_zone_id_idx on reservations (tenant_id, zone_id);
@@ -1028,6 +1078,8 @@ create table score_models (
   version bigint not null,
   primary key (tenant_id, id)
 );
+create index score_models_created_at_id_idx on score_models (tenant_id, created_at, id);
+create index score_models_status_created_at_id_idx on score_models (tenant_id, status, created_at, id);
 create index score_models_status_entity_type_idx on score_models (tenant_id, status, entity_type);
 
 create table score_runs (
@@ -1047,6 +1099,7 @@ create table score_runs (
   primary key (tenant_id, id),
   constraint score_runs_model_id_fkey foreign key (tenant_id, model_id) references score_models (tenant_id, id)
 );
+create index score_runs_created_at_id_idx on score_runs (tenant_id, created_at, id);
 create index score_runs_entity_type_id_idx on score_runs (tenant_id, entity_type, id desc);
 create index score_runs_model_id_idx on score_runs (tenant_id, model_id);
 
@@ -1062,6 +1115,7 @@ create table settings (
   version bigint not null,
   primary key (tenant_id, id)
 );
+create index settings_created_at_id_idx on settings (tenant_id, created_at, id);
 create unique index settings_key_key on settings (tenant_id, lower(key));
 
 create table shifts (
@@ -1090,7 +1144,9 @@ create table shifts (
   constraint shifts_vehicle_id_fkey foreign key (tenant_id, vehicle_id) references vehicles (tenant_id, id),
   constraint shifts_equipment_id_fkey foreign key (tenant_id, equipment_id) references equipment (tenant_id, id)
 );
+create index shifts_created_at_id_idx on shifts (tenant_id, created_at, id);
 create index shifts_equipment_id_ended_at_hours_units_done_idx on shifts (tenant_id, equipment_id, ended_at, hours, units_done);
+create index shifts_status_created_at_id_idx on shifts (tenant_id, status, created_at, id);
 create index shifts_team_id_idx on shifts (tenant_id, team_id);
 create index shifts_vehicle_id_idx on shifts (tenant_id, vehicle_id);
 create index shifts_worker_id_ended_at_hours_units_done_idx on shifts (tenant_id, worker_id, ended_at, hours, units_done);
@@ -1117,6 +1173,7 @@ create table shipment_lines (
   constraint shipment_lines_order_line_id_fkey foreign key (tenant_id, order_line_id) references order_lines (tenant_id, id),
   constraint shipment_lines_item_id_fkey foreign key (tenant_id, item_id) references items (tenant_id, id)
 );
+create index shipment_lines_created_at_id_idx on shipment_lines (tenant_id, created_at, id);
 create index shipment_lines_item_id_idx on shipment_lines (tenant_id, item_id);
 create index shipment_lines_order_id_idx on shipment_lines (tenant_id, order_id);
 create index shipment_lines_order_line_id_idx on shipment_lines (tenant_id, order_line_id);
@@ -1158,7 +1215,9 @@ create table shipments (
 );
 create index shipments_assigned_worker_id_idx on shipments (tenant_id, assigned_worker_id);
 create index shipments_completed_at_idx on shipments (tenant_id, completed_at);
+create index shipments_created_at_id_idx on shipments (tenant_id, created_at, id);
 create index shipments_driver_id_idx on shipments (tenant_id, driver_id);
+create index shipments_status_created_at_id_idx on shipments (tenant_id, status, created_at, id);
 create index shipments_status_id_idx on shipments (tenant_id, status, id);
 create index shipments_vehicle_id_idx on shipments (tenant_id, vehicle_id);
 create unique index shipments_shipment_no_key on shipments (tenant_id, shipment_no);
@@ -1189,6 +1248,7 @@ create table sites (
   version bigint not null,
   primary key (tenant_id, id)
 );
+create index sites_created_at_id_idx on sites (tenant_id, created_at, id);
 create unique index sites_code_key on sites (tenant_id, lower(code));
 
 create table sso_connections (
@@ -1224,6 +1284,7 @@ create table sso_connections (
   version bigint not null,
   primary key (tenant_id, id)
 );
+create index sso_connections_created_at_id_idx on sso_connections (tenant_id, created_at, id);
 
 create table stock_counts (
   tenant_id uuid not null,
@@ -1253,6 +1314,7 @@ create table stock_counts (
   constraint stock_counts_worker_id_fkey foreign key (tenant_id, worker_id) references workers (tenant_id, id)
 );
 create index stock_counts_counted_at_exact_idx on stock_counts (tenant_id, counted_at, exact);
+create index stock_counts_created_at_id_idx on stock_counts (tenant_id, created_at, id);
 create index stock_counts_item_id_counted_at_idx on stock_counts (tenant_id, item_id, counted_at);
 create index stock_counts_lot_id_idx on stock_counts (tenant_id, lot_id);
 create index stock_counts_worker_id_idx on stock_counts (tenant_id, worker_id);
@@ -1284,6 +1346,7 @@ create table stock_levels (
   constraint stock_levels_item_id_fkey foreign key (tenant_id, item_id) references items (tenant_id, id),
   constraint stock_levels_lot_id_fkey foreign key (tenant_id, lot_id) references lots (tenant_id, id)
 );
+create index stock_levels_created_at_id_idx on stock_levels (tenant_id, created_at, id);
 create index stock_levels_item_id_idx on stock_levels (tenant_id, item_id);
 create index stock_levels_lot_id_idx on stock_levels (tenant_id, lot_id);
 create index stock_levels_zone_id_idx on stock_levels (tenant_id, zone_id);
@@ -1327,6 +1390,7 @@ create table stock_movements (
   constraint stock_movements_worker_id_fkey foreign key (tenant_id, worker_id) references workers (tenant_id, id),
   constraint stock_movements_reversal_of_fkey foreign key (tenant_id, reversal_of) references stock_movements (tenant_id, id)
 );
+create index stock_movements_created_at_id_idx on stock_movements (tenant_id, created_at, id);
 create index stock_movements_from_zone_id_idx on stock_movements (tenant_id, from_zone_id);
 create index stock_movements_import_job_id_idx on stock_movements (tenant_id, import_job_id);
 create index stock_movements_item_id_occurred_at_idx on stock_movements (tenant_id, item_id, occurred_at desc);
@@ -1353,6 +1417,7 @@ create table talk_attendances (
   constraint talk_attendances_talk_id_fkey foreign key (tenant_id, talk_id) references toolbox_talks (tenant_id, id),
   constraint talk_attendances_worker_id_fkey foreign key (tenant_id, worker_id) references workers (tenant_id, id)
 );
+create index talk_attendances_created_at_id_idx on talk_attendances (tenant_id, created_at, id);
 create index talk_attendances_worker_id_idx on talk_attendances (tenant_id, worker_id);
 create unique index talk_attendances_talk_id_worker_id_key on talk_attendances (tenant_id, talk_id, worker_id);
 
@@ -1373,6 +1438,7 @@ create table team_scores (
   primary key (tenant_id, id),
   constraint team_scores_team_id_fkey foreign key (tenant_id, team_id) references teams (tenant_id, id)
 );
+create index team_scores_created_at_id_idx on team_scores (tenant_id, created_at, id);
 create unique index team_scores_team_id_period_key on team_scores (tenant_id, team_id, period);
 
 create table teams (
@@ -1390,6 +1456,7 @@ create table teams (
   primary key (tenant_id, id),
   constraint teams_site_id_fkey foreign key (tenant_id, site_id) references sites (tenant_id, id)
 );
+create index teams_created_at_id_idx on teams (tenant_id, created_at, id);
 create index teams_site_id_idx on teams (tenant_id, site_id);
 create unique index teams_code_key on teams (tenant_id, lower(code));
 
@@ -1437,6 +1504,7 @@ create table toolbox_talks (
   constraint toolbox_talks_team_id_fkey foreign key (tenant_id, team_id) references teams (tenant_id, id),
   constraint toolbox_talks_incident_id_fkey foreign key (tenant_id, incident_id) references incidents (tenant_id, id)
 );
+create index toolbox_talks_created_at_id_idx on toolbox_talks (tenant_id, created_at, id);
 create index toolbox_talks_held_at_idx on toolbox_talks (tenant_id, held_at);
 create index toolbox_talks_incident_id_idx on toolbox_talks (tenant_id, incident_id);
 create index toolbox_talks_site_id_idx on toolbox_talks (tenant_id, site_id);
@@ -1467,6 +1535,8 @@ create table training_assignments (
   constraint training_assignments_course_id_fkey foreign key (tenant_id, course_id) references courses (tenant_id, id)
 );
 create index training_assignments_course_id_idx on training_assignments (tenant_id, course_id);
+create index training_assignments_created_at_id_idx on training_assignments (tenant_id, created_at, id);
+create index training_assignments_status_created_at_id_idx on training_assignments (tenant_id, status, created_at, id);
 create index training_assignments_status_expires_on_idx on training_assignments (tenant_id, status, expires_on);
 create index training_assignments_user_id_course_id_idx on training_assignments (tenant_id, user_id, course_id);
 
@@ -1484,6 +1554,7 @@ create table user_badges (
   constraint user_badges_badge_id_fkey foreign key (tenant_id, badge_id) references badges (tenant_id, id)
 );
 create index user_badges_badge_id_idx on user_badges (tenant_id, badge_id);
+create index user_badges_created_at_id_idx on user_badges (tenant_id, created_at, id);
 create unique index user_badges_user_id_badge_id_key on user_badges (tenant_id, user_id, badge_id);
 
 create table vehicles (
@@ -1506,7 +1577,9 @@ create table vehicles (
   primary key (tenant_id, id),
   constraint vehicles_site_id_fkey foreign key (tenant_id, site_id) references sites (tenant_id, id)
 );
+create index vehicles_created_at_id_idx on vehicles (tenant_id, created_at, id);
 create index vehicles_site_id_idx on vehicles (tenant_id, site_id);
+create index vehicles_status_created_at_id_idx on vehicles (tenant_id, status, created_at, id);
 create unique index vehicles_plate_key on vehicles (tenant_id, plate);
 
 create table webhooks (
@@ -1528,6 +1601,8 @@ create table webhooks (
   version bigint not null,
   primary key (tenant_id, id)
 );
+create index webhooks_created_at_id_idx on webhooks (tenant_id, created_at, id);
+create index webhooks_status_created_at_id_idx on webhooks (tenant_id, status, created_at, id);
 
 create table workers (
   tenant_id uuid not null,
@@ -1553,7 +1628,9 @@ create table workers (
   constraint workers_team_id_fkey foreign key (tenant_id, team_id) references teams (tenant_id, id),
   constraint workers_site_id_fkey foreign key (tenant_id, site_id) references sites (tenant_id, id)
 );
+create index workers_created_at_id_idx on workers (tenant_id, created_at, id);
 create index workers_site_id_idx on workers (tenant_id, site_id);
+create index workers_status_created_at_id_idx on workers (tenant_id, status, created_at, id);
 create index workers_team_id_idx on workers (tenant_id, team_id);
 create index workers_user_id_idx on workers (tenant_id, user_id);
 create unique index workers_employee_no_key on workers (tenant_id, employee_no);
@@ -1575,6 +1652,7 @@ create table zone_scores (
   primary key (tenant_id, id),
   constraint zone_scores_zone_id_fkey foreign key (tenant_id, zone_id) references zones (tenant_id, id)
 );
+create index zone_scores_created_at_id_idx on zone_scores (tenant_id, created_at, id);
 create unique index zone_scores_zone_id_period_key on zone_scores (tenant_id, zone_id, period);
 
 create table zones (
@@ -1606,6 +1684,8 @@ create table zones (
   constraint zones_site_id_fkey foreign key (tenant_id, site_id) references sites (tenant_id, id),
   constraint zones_parent_id_fkey foreign key (tenant_id, parent_id) references zones (tenant_id, id)
 );
+create index zones_created_at_id_idx on zones (tenant_id, created_at, id);
 create index zones_parent_id_idx on zones (tenant_id, parent_id);
 create index zones_site_id_idx on zones (tenant_id, site_id);
+create index zones_status_created_at_id_idx on zones (tenant_id, status, created_at, id);
 create unique index zones_code_key on zones (tenant_id, lower(code));

@@ -96,7 +96,8 @@ type round struct {
 // Drive answers plan-routes.
 func (p *Planner) Drive(ctx context.Context, a actor.Actor, in *DriveIn) (*DriveOut, error) {
 	if in.Apply && in.DriverID == "" {
-		return nil, fault.New(fault.Invalid, "", "parameter %q needs %q: stop numbers belong to somebody's round", "apply", "driver_id").At("driver_id", "is required with apply")
+		return nil, fault.New(fault.Invalid, "", "parameter %q needs %q: stop numbers belong to somebody's round", "apply", "driver_id").At("driver_id",
+			"is required with apply")
 	}
 	r := &round{in: in, payload: in.Payload}
 	if in.Lat != 0 || in.Lon != 0 {
@@ -122,10 +123,11 @@ func (r *round) load(tx *db.Tx, tenant string) error {
 	if r.in.DriverID != "" {
 		where, args = driven, append(args, r.in.DriverID)
 	}
-	tx.Queue("SELECT id, shipment_no, stop_seq, origin, destination, packages FROM shipments WHERE tenant_id = $1 AND "+where+" ORDER BY id LIMIT 501", args, func(row *db.Row) error {
-		r.add(row)
-		return nil
-	})
+	tx.Queue("SELECT id, shipment_no, stop_seq, origin, destination, packages FROM shipments WHERE tenant_id = $1 AND "+where+" ORDER BY id LIMIT 501", args,
+		func(row *db.Row) error {
+			r.add(row)
+			return nil
+		})
 	if r.in.VehicleID != "" {
 		tx.Queue("SELECT payload_kg FROM vehicles WHERE tenant_id = $1 AND id = $2", []any{tenant, r.in.VehicleID}, func(row *db.Row) error {
 			r.vehicle = true
@@ -256,11 +258,12 @@ func (o *DriveOut) number(tx *db.Tx, a actor.Actor, s *store.Store, driver strin
 		planned[l.ID] = true
 	}
 	n, same := 0, true
-	err := tx.Query("SELECT id FROM shipments WHERE tenant_id = $1 AND "+driven+" ORDER BY id"+tx.DB().ForUpdate(), []any{a.TenantID, driver}, func(row *db.Row) error {
-		n++
-		same = same && planned[row.Text(0)]
-		return nil
-	})
+	err := tx.Query("SELECT id FROM shipments WHERE tenant_id = $1 AND "+driven+" ORDER BY id"+tx.DB().ForUpdate(), []any{a.TenantID, driver},
+		func(row *db.Row) error {
+			n++
+			same = same && planned[row.Text(0)]
+			return nil
+		})
 	if err != nil {
 		return err
 	}

@@ -28,7 +28,7 @@ type KPIs struct {
 	Accuracy  *decimal.Dec `json:"count_accuracy" unit:"percent" doc:"Counts that found what the books say; null without counts."`
 	Counts    int64        `json:"counts" doc:"Counts of the window."`
 	Wrong     int64        `json:"counts_with_variance" doc:"Those that found something else."`
-	Rate      *decimal.Dec `json:"lines_per_hour" unit:"lines per hour" doc:"Lines picked in an hour of the pickers' shifts; null where nobody had a closed shift."`
+	Rate      *decimal.Dec `json:"lines_per_hour" unit:"lines per hour" doc:"Lines picked in an hour of the pickers' shifts; null without closed shifts."`
 	Lines     int64        `json:"lines_picked" doc:"Lines picked in the window."`
 	Sampled   int64        `json:"lines_sampled" doc:"The newest of them, whose shifts were looked for."`
 	Hours     decimal.Dec  `json:"pick_hours" unit:"hours" doc:"Hours of the shifts in which they were picked."`

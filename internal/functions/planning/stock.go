@@ -47,7 +47,7 @@ type StockItem struct {
 	OnHand    decimal.Dec `json:"on_hand" unit:"base units of the item" doc:"On hand, in all zones."`
 	Available decimal.Dec `json:"available" unit:"base units of the item" doc:"On hand and free to promise."`
 	Point     decimal.Dec `json:"reorder_point" unit:"base units of the item" doc:"The reorder point that is set."`
-	Suggested *float64    `json:"suggested_reorder_point" unit:"base units of the item" doc:"Demand of the lead time and a safety stock; null where too little was seen."`
+	Suggested *float64    `json:"suggested_reorder_point" unit:"base units of the item" doc:"Demand of the lead time and a safety stock, if enough was seen."`
 	Below     *bool       `json:"below_suggestion" doc:"Whether available is at or below the suggestion; null without one."`
 	Lead      float64     `json:"lead_time_days" unit:"days" doc:"Time from an order to its arrival."`
 	Demand    float64     `json:"demand_per_day" unit:"base units per day" doc:"Mean of what was shipped in a day."`
@@ -125,7 +125,8 @@ func (o *StockOut) load(tx *db.Tx, tenant string, in *StockIn) error {
 	tx.Queue("SELECT i.id, i.sku, i.name, i.on_hand, i.available, i.reorder_point, i.lead_time_days, i.abc_class, i.unit_cost, "+
 		"(SELECT MIN(m.occurred_at) FROM stock_movements m WHERE m.tenant_id = $1 AND m.item_id = i.id), "+
 		"EXISTS (SELECT 1 FROM order_lines l JOIN orders o ON o.tenant_id = $1 AND o.id = l.order_id "+
-		"WHERE l.tenant_id = $1 AND l.item_id = i.id AND o.type = 'outbound' AND o.status IN ('confirmed', 'in_progress', 'on_hold') AND l.qty_shipped < l.qty_ordered - l.qty_cancelled) "+
+		"WHERE l.tenant_id = $1 AND l.item_id = i.id AND o.type = 'outbound' AND o.status IN ('confirmed', 'in_progress', 'on_hold') AND l.qty_shipped < "+
+		"l.qty_ordered - l.qty_cancelled) "+
 		"FROM items i WHERE i.tenant_id = $1 AND i.status = 'active'"+where+" ORDER BY i.sku LIMIT $2 OFFSET $3", args, func(r *db.Row) error {
 		if int64(len(o.Items)) == in.PageSize {
 			o.Page.More = true
@@ -167,7 +168,8 @@ func (o *StockOut) moves(tx *db.Tx, tenant string, now time.Time) error {
 
 // queueYear asks for the yearly issue value of every item that had one.
 func queueYear(tx *db.Tx, tenant string, now time.Time, into *[]float64) {
-	tx.Queue("SELECT i.unit_cost, m.quantity FROM (SELECT item_id, CAST(SUM(quantity) AS bigint) AS quantity FROM stock_movements WHERE tenant_id = $1 AND occurred_at > $2 AND type = 'ship' GROUP BY item_id) m "+
+	tx.Queue("SELECT i.unit_cost, m.quantity FROM (SELECT item_id, CAST(SUM(quantity) AS bigint) AS quantity FROM stock_movements WHERE tenant_id = $1 AND "+
+		"occurred_at > $2 AND type = 'ship' GROUP BY item_id) m "+
 		"JOIN items i ON i.tenant_id = $1 AND i.id = m.item_id AND i.status = 'active'", []any{tenant, now.AddDate(0, 0, -365)}, func(r *db.Row) error {
 		*into = append(*into, r.Dec(0).Float()*r.Dec(1).Float())
 		return nil

@@ -22,8 +22,8 @@ import (
 // ClustersIn asks for clusters.
 type ClustersIn struct {
 	EntityType string  `query:"entity_type" oneof:"zone driver worker equipment" doc:"Type of entity; all when absent."`
-	MinScore   float64 `query:"min_score" default:"0" min:"0" max:"100" doc:"Only entities with at least this score. For managers, who may not know a person's score, a value above 0 leaves people out."`
-	MaxScore   float64 `query:"max_score" default:"100" min:"0" max:"100" doc:"Only entities with at most this score. For managers a value below 100 leaves people out."`
+	MinScore   float64 `query:"min_score" default:"0" min:"0" max:"100" doc:"Least score. Above 0 leaves people out for managers, who may not know their scores."`
+	MaxScore   float64 `query:"max_score" default:"100" min:"0" max:"100" doc:"Greatest score. Below 100 leaves people out for managers."`
 }
 
 // kinds are the entity types that are grouped, as of TrainingIn.

@@ -52,8 +52,8 @@ type EventOut struct {
 	Entity     uuid.UUID `json:"entity_id" format:"uuid" doc:"Whom or what the verdict is about."`
 	Status     string    `json:"status" enum:"compliant,warning,breach" doc:"The verdict."`
 	Previous   *string   `json:"previous_status" enum:"compliant,warning,breach" doc:"The verdict before; null for the first."`
-	Value      *float64  `json:"value" unit:"as the regulation's metric" doc:"What was measured; null where it is unknown, or a person's score that the caller may not see."`
-	Threshold  float64   `json:"threshold" unit:"as the regulation's metric" doc:"What it was held against."`
+	Value      *float64  `json:"value" unit:"as the metric" doc:"What was measured; null where unknown, or a score that the caller may not see."`
+	Threshold  float64   `json:"threshold" unit:"as the metric" doc:"What it was held against."`
 
 	Details json.RawMessage `json:"details" doc:"How the verdict came about: metric, window_days, insufficient_data, not_applicable."`
 }
@@ -149,18 +149,19 @@ func (s *scan) prepare(tx *db.Tx) error {
 		args = append(args, s.in.Jurisdiction)
 		only = " AND jurisdiction = $2"
 	}
-	tx.Queue("SELECT id, code, rule FROM regulations WHERE tenant_id = $1 AND status = 'active' AND archived_at IS NULL"+only+" ORDER BY lower(code)", args, func(r *db.Row) error {
-		rule, err := safety.ParseRule([]byte(r.Text(2)))
-		if err != nil {
-			return nil // written before rules were checked: it has no verdict
-		}
-		if s.in.EntityType == "" || slices.Contains(rule.Scope.EntityTypes, s.in.EntityType) {
-			g := &regulation{id: r.Text(0), code: r.Text(1), rule: rule}
-			g.note()
-			s.regs = append(s.regs, g)
-		}
-		return nil
-	})
+	tx.Queue("SELECT id, code, rule FROM regulations WHERE tenant_id = $1 AND status = 'active' AND archived_at IS NULL"+only+" ORDER BY lower(code)", args,
+		func(r *db.Row) error {
+			rule, err := safety.ParseRule([]byte(r.Text(2)))
+			if err != nil {
+				return nil // written before rules were checked: it has no verdict
+			}
+			if s.in.EntityType == "" || slices.Contains(rule.Scope.EntityTypes, s.in.EntityType) {
+				g := &regulation{id: r.Text(0), code: r.Text(1), rule: rule}
+				g.note()
+				s.regs = append(s.regs, g)
+			}
+			return nil
+		})
 	for _, t := range types(s.in.EntityType) {
 		s.groups[t] = queueEntities(tx, selector{s.tenant, t, s.in.EntityID})
 	}
@@ -170,7 +171,8 @@ func (s *scan) prepare(tx *db.Tx) error {
 		s.waived[[2]string{r.Text(0), r.Text(1)}] = true
 		return nil
 	})
-	tx.Queue("SELECT coalesce(MAX(n), 0), CAST(coalesce(SUM(n), 0) AS bigint) FROM (SELECT COUNT(*) AS n FROM workers WHERE tenant_id = $1 AND status = 'active' GROUP BY site_id) x",
+	tx.Queue("SELECT coalesce(MAX(n), 0), CAST(coalesce(SUM(n), 0) AS bigint) FROM (SELECT COUNT(*) AS n FROM workers WHERE tenant_id = $1 AND status = "+
+		"'active' GROUP BY site_id) x",
 		[]any{s.tenant}, func(r *db.Row) error {
 			s.facts["site.avg_employees"], s.facts["tenant.workers"] = float64(r.Int(0)), float64(r.Int(1))
 			return nil
@@ -267,21 +269,22 @@ func (s *scan) past(tx *db.Tx, r *regulation) (*past, error) {
 		p.by[kind] = slices.Repeat([]uint8{unseen}, len(g.list))
 	}
 	var buf []byte
-	return p, tx.Query("SELECT entity_type, entity_id, status FROM compliance_states WHERE tenant_id = $1 AND regulation_id = $2", []any{s.tenant, r.id}, func(row *db.Row) error {
-		buf = row.AppendText(buf[:0], 0)
-		g := s.groups[string(buf)]
-		buf = row.AppendText(buf[:0], 2)
-		status := rank(string(buf))
-		if g != nil {
-			if at := g.find(row, 1); at >= 0 {
-				p.by[g.kind][at] = status
+	return p, tx.Query("SELECT entity_type, entity_id, status FROM compliance_states WHERE tenant_id = $1 AND regulation_id = $2", []any{s.tenant, r.id},
+		func(row *db.Row) error {
+			buf = row.AppendText(buf[:0], 0)
+			g := s.groups[string(buf)]
+			buf = row.AppendText(buf[:0], 2)
+			status := rank(string(buf))
+			if g != nil {
+				if at := g.find(row, 1); at >= 0 {
+					p.by[g.kind][at] = status
+				}
 			}
-		}
-		if row.UUID(1) == s.root {
-			p.root = status
-		}
-		return nil
-	})
+			if row.UUID(1) == s.root {
+				p.root = status
+			}
+			return nil
+		})
 }
 
 // judge evaluates, compares with the verdicts in force and gathers what
@@ -329,12 +332,16 @@ func (s *scan) verdict(r *regulation, kind string, id uuid.UUID, in safety.Readi
 		status: status, previous: before, known: v.Known, notes: notesOf(&v)})
 }
 
-var eventColumns = []db.Column{{Name: "tenant_id", Type: "uuid"}, {Name: "id", Type: "uuid"}, {Name: "regulation_id", Type: "uuid"}, {Name: "entity_type", Type: "text"},
-	{Name: "entity_id", Type: "uuid"}, {Name: "status", Type: "text"}, {Name: "value", Type: "bigint"}, {Name: "threshold", Type: "bigint"}, {Name: "window_start", Type: "timestamptz"},
-	{Name: "window_end", Type: "timestamptz"}, {Name: "details", Type: "text"}, {Name: "evaluated_at", Type: "timestamptz"}, {Name: "created_at", Type: "timestamptz"},
+var eventColumns = []db.Column{{Name: "tenant_id", Type: "uuid"}, {Name: "id", Type: "uuid"}, {Name: "regulation_id", Type: "uuid"},
+	{Name: "entity_type", Type: "text"},
+	{Name: "entity_id", Type: "uuid"}, {Name: "status", Type: "text"}, {Name: "value", Type: "bigint"}, {Name: "threshold", Type: "bigint"},
+	{Name: "window_start", Type: "timestamptz"},
+	{Name: "window_end", Type: "timestamptz"}, {Name: "details", Type: "text"}, {Name: "evaluated_at", Type: "timestamptz"},
+	{Name: "created_at", Type: "timestamptz"},
 	{Name: "updated_at", Type: "timestamptz"}, {Name: "version", Type: "bigint"}}
 
-var stateColumns = []db.Column{{Name: "tenant_id", Type: "uuid"}, {Name: "regulation_id", Type: "uuid"}, {Name: "entity_type", Type: "text"}, {Name: "entity_id", Type: "uuid"},
+var stateColumns = []db.Column{{Name: "tenant_id", Type: "uuid"}, {Name: "regulation_id", Type: "uuid"}, {Name: "entity_type", Type: "text"},
+	{Name: "entity_id", Type: "uuid"},
 	{Name: "status", Type: "text"}, {Name: "event_id", Type: "uuid"}}
 
 // keep writes the events and the verdicts now in force.

@@ -77,8 +77,10 @@ func (p *Programme) near(tx *db.Tx, tenant string, d dated, today time.Time) (ou
 		args = append(args, today.AddDate(0, 0, n).Format(time.DateOnly))
 		fmt.Fprintf(&notice, "WHEN %s <= $%d THEN %d ", d.day, len(args)+1, n)
 	}
-	where := fmt.Sprintf("%[1]s <= $%[2]d AND archived_at IS NULL AND %[3]s AND NOT EXISTS (SELECT 1 FROM deadline_notices n WHERE n.tenant_id = %[4]s.tenant_id AND n.collection = $2 "+
-		"AND n.record_id = %[4]s.id AND n.due_on = %[4]s.%[1]s AND n.days = CASE %[5]sEND) ORDER BY %[1]s, id LIMIT %[6]d", d.day, len(args)+1, d.used, d.table, notice.String(), deadlineRows)
+	where := fmt.Sprintf("%[1]s <= $%[2]d AND archived_at IS NULL AND %[3]s AND NOT EXISTS (SELECT 1 FROM deadline_notices n WHERE n.tenant_id = "+
+		"%[4]s.tenant_id AND n.collection = $2 "+
+		"AND n.record_id = %[4]s.id AND n.due_on = %[4]s.%[1]s AND n.days = CASE %[5]sEND) ORDER BY %[1]s, id LIMIT %[6]d", d.day, len(args)+1, d.used, d.table,
+		notice.String(), deadlineRows)
 	rows, err := p.store.RowsTx(tx, keeper(tenant), r, where, args)
 	for _, row := range rows {
 		on, perr := time.Parse(time.DateOnly, fmt.Sprint(row[d.day]))
@@ -92,7 +94,8 @@ func (p *Programme) near(tx *db.Tx, tenant string, d dated, today time.Time) (ou
 
 // tellDeadlines notes what is told and tells it.
 func (p *Programme) tellDeadlines(tx *db.Tx, tenant string, d dated, list []Deadline) error {
-	notes := tx.Rows("deadline_notices", []db.Column{{Name: "tenant_id", Type: "uuid"}, {Name: "collection", Type: "text"}, {Name: "record_id", Type: "uuid"}, {Name: "due_on", Type: "text"},
+	notes := tx.Rows("deadline_notices", []db.Column{{Name: "tenant_id", Type: "uuid"}, {Name: "collection", Type: "text"},
+		{Name: "record_id", Type: "uuid"}, {Name: "due_on", Type: "text"},
 		{Name: "days", Type: "bigint"}, {Name: "told_at", Type: "timestamptz"}}, "")
 	for _, l := range list {
 		if err := notes.Add(tenant, d.table, l.Row["id"], l.Row[d.day], noticeOf(l.Days), query.FormatTime(p.now())); err != nil {

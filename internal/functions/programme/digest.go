@@ -180,7 +180,8 @@ func (d *digest) soon() string {
 func (d *digest) queueActions(tx *db.Tx) {
 	midnight := time.Date(d.local.Year(), d.local.Month(), d.local.Day(), 0, 0, 0, 0, time.UTC)
 	tonight := safety.EndOfDay(midnight, d.local.Location())
-	tx.Queue(fmt.Sprintf("SELECT action_no, title, due_at, assignee_user_id FROM actions WHERE tenant_id = $1 AND status IN ('open', 'in_progress') AND due_at <= $2 ORDER BY due_at, id LIMIT %d", digestRows),
+	tx.Queue(fmt.Sprintf("SELECT action_no, title, due_at, assignee_user_id FROM actions WHERE tenant_id = $1 AND status IN ('open', 'in_progress') AND "+
+		"due_at <= $2 ORDER BY due_at, id LIMIT %d", digestRows),
 		[]any{d.tenant, tonight}, func(r *db.Row) error {
 			at, t := r.Time(2), actionsToday
 			if at.Before(d.now) {
@@ -189,7 +190,8 @@ func (d *digest) queueActions(tx *db.Tx) {
 			d.tell(r.Text(3), t, line{r.Text(0) + " " + r.Text(1), at.In(d.local.Location()).Format(time.DateOnly)})
 			return nil
 		})
-	tx.Queue(fmt.Sprintf("SELECT action_no, title, completed_at, verifier_user_id, completed_by, assignee_user_id FROM actions WHERE tenant_id = $1 AND status = 'done' ORDER BY completed_at, id LIMIT %d", digestRows),
+	tx.Queue(fmt.Sprintf("SELECT action_no, title, completed_at, verifier_user_id, completed_by, assignee_user_id FROM actions WHERE tenant_id = $1 AND "+
+		"status = 'done' ORDER BY completed_at, id LIMIT %d", digestRows),
 		[]any{d.tenant}, func(r *db.Row) error {
 			verifier := r.Text(3)
 			if verifier == r.Text(4) || verifier == r.Text(5) {
@@ -198,7 +200,8 @@ func (d *digest) queueActions(tx *db.Tx) {
 			d.tell(verifier, toVerify, line{r.Text(0) + " " + r.Text(1), r.Time(2).In(d.local.Location()).Format(time.DateOnly)})
 			return nil
 		})
-	tx.Queue(fmt.Sprintf("SELECT action_no, title, review_on, verifier_user_id FROM actions WHERE tenant_id = $1 AND status = 'verified' AND effectiveness IS NULL AND review_on <= $2 ORDER BY review_on, id LIMIT %d", digestRows),
+	tx.Queue(fmt.Sprintf("SELECT action_no, title, review_on, verifier_user_id FROM actions WHERE tenant_id = $1 AND status = 'verified' AND effectiveness "+
+		"IS NULL AND review_on <= $2 ORDER BY review_on, id LIMIT %d", digestRows),
 		[]any{d.tenant, d.day(0)}, func(r *db.Row) error {
 			d.tell(r.Text(3), toReview, line{r.Text(0) + " " + r.Text(1), r.Text(2)})
 			return nil
@@ -207,7 +210,8 @@ func (d *digest) queueActions(tx *db.Tx) {
 
 // queueRuns asks for what was missed since the day before.
 func (d *digest) queueRuns(tx *db.Tx) {
-	tx.Queue(fmt.Sprintf("SELECT title, due_at, assignee_user_id FROM checklist_runs WHERE tenant_id = $1 AND status = 'missed' AND due_at > $2 AND updated_at > $3 ORDER BY due_at, id LIMIT %d", digestRows),
+	tx.Queue(fmt.Sprintf("SELECT title, due_at, assignee_user_id FROM checklist_runs WHERE tenant_id = $1 AND status = 'missed' AND due_at > $2 AND "+
+		"updated_at > $3 ORDER BY due_at, id LIMIT %d", digestRows),
 		[]any{d.tenant, d.now.AddDate(0, 0, -9), d.now.Add(-24 * time.Hour)}, func(r *db.Row) error {
 			l := line{r.Text(0), r.Time(1).In(d.local.Location()).Format("2006-01-02 15:04")}
 			d.tell(r.Text(2), missedRuns, l)
@@ -217,18 +221,24 @@ func (d *digest) queueRuns(tx *db.Tx) {
 }
 
 func (d *digest) queueTraining(tx *db.Tx) {
-	const from = "SELECT c.title, %s, a.user_id FROM training_assignments a JOIN courses c ON c.tenant_id = a.tenant_id AND c.id = a.course_id WHERE a.tenant_id = $1 AND "
-	tx.Queue(fmt.Sprintf(from+"a.status IN ('assigned', 'in_progress', 'failed') AND a.due_on < $2 ORDER BY a.due_on, a.id LIMIT %d", "a.due_on", digestRows), []any{d.tenant, d.day(0)}, func(r *db.Row) error {
+	const from = "SELECT c.title, %s, a.user_id FROM training_assignments a JOIN courses c ON c.tenant_id = a.tenant_id AND c.id = a.course_id WHERE " +
+		"a.tenant_id = $1 AND "
+	tx.Queue(fmt.Sprintf(from+"a.status IN ('assigned', 'in_progress', 'failed') AND a.due_on < $2 ORDER BY a.due_on, a.id LIMIT %d", "a.due_on",
+		digestRows), []any{d.tenant, d.day(0)}, func(r *db.Row) error {
 		d.own(r.Text(2), overdueTraining, line{r.Text(0), r.Text(1)})
 		return nil
 	})
-	tx.Queue(fmt.Sprintf(from+"a.status = 'completed' AND "+tx.DB().InText("a.expires_on", 2)+" AND NOT EXISTS (SELECT 1 FROM training_assignments n WHERE n.tenant_id = $1 "+
-		"AND n.user_id = a.user_id AND n.course_id = a.course_id AND n.status = 'completed' AND (n.expires_on IS NULL OR n.expires_on > a.expires_on)) ORDER BY a.expires_on, a.id LIMIT %d", "a.expires_on", digestRows), []any{d.tenant, d.soon()}, func(r *db.Row) error {
+	tx.Queue(fmt.Sprintf(from+"a.status = 'completed' AND "+tx.DB().InText("a.expires_on", 2)+" AND NOT EXISTS (SELECT 1 FROM training_assignments n WHERE "+
+		"n.tenant_id = $1 "+
+		"AND n.user_id = a.user_id AND n.course_id = a.course_id AND n.status = 'completed' AND (n.expires_on IS NULL OR n.expires_on > a.expires_on)) ORDER "+
+		"BY a.expires_on, a.id LIMIT %d", "a.expires_on", digestRows), []any{d.tenant, d.soon()}, func(r *db.Row) error {
 		d.own(r.Text(2), expiring, line{r.Text(0), r.Text(1)})
 		return nil
 	})
-	tx.Queue(fmt.Sprintf("SELECT w.user_id, w.name, e.licence_class, e.licence_expires_on FROM drivers e JOIN workers w ON w.tenant_id = e.tenant_id AND w.id = e.worker_id "+
-		"WHERE e.tenant_id = $1 AND e.archived_at IS NULL AND (e.licence_expires_on < $3 OR "+tx.DB().InText("e.licence_expires_on", 2)+") ORDER BY e.licence_expires_on, e.id LIMIT %d", digestRows),
+	tx.Queue(fmt.Sprintf("SELECT w.user_id, w.name, e.licence_class, e.licence_expires_on FROM drivers e JOIN workers w ON w.tenant_id = e.tenant_id AND "+
+		"w.id = e.worker_id "+
+		"WHERE e.tenant_id = $1 AND e.archived_at IS NULL AND (e.licence_expires_on < $3 OR "+tx.DB().InText("e.licence_expires_on",
+		2)+") ORDER BY e.licence_expires_on, e.id LIMIT %d", digestRows),
 		[]any{d.tenant, d.soon(), d.day(0)}, func(r *db.Row) error {
 			l := line{"Licence " + r.Text(2), r.Text(3)}
 			d.own(r.Text(0), expiring, l)
@@ -248,8 +258,10 @@ func (d *digest) own(user string, t topic, l line) {
 // due or soon will be.
 func (d *digest) queueService(tx *db.Tx) {
 	for _, sql := range [...]string{
-		"SELECT asset_no, name, service_due_on FROM equipment WHERE tenant_id = $1 AND archived_at IS NULL AND status <> 'retired' AND (service_due_on < $3 OR " + tx.DB().InText("service_due_on", 2) + ") ORDER BY service_due_on, id",
-		"SELECT plate, kind, inspection_due_on FROM vehicles WHERE tenant_id = $1 AND archived_at IS NULL AND status <> 'retired' AND (inspection_due_on < $3 OR " + tx.DB().InText("inspection_due_on", 2) + ") ORDER BY inspection_due_on, id",
+		"SELECT asset_no, name, service_due_on FROM equipment WHERE tenant_id = $1 AND archived_at IS NULL AND status <> 'retired' AND " +
+			"(service_due_on < $3 OR " + tx.DB().InText("service_due_on", 2) + ") ORDER BY service_due_on, id",
+		"SELECT plate, kind, inspection_due_on FROM vehicles WHERE tenant_id = $1 AND archived_at IS NULL AND status <> 'retired' AND " +
+			"(inspection_due_on < $3 OR " + tx.DB().InText("inspection_due_on", 2) + ") ORDER BY inspection_due_on, id",
 	} {
 		tx.Queue(fmt.Sprintf("%s LIMIT %d", sql, digestRows), []any{d.tenant, d.soon(), d.day(0)}, func(r *db.Row) error {
 			what := r.Text(0)

@@ -171,7 +171,8 @@ func (p *Programme) Engagement(ctx context.Context, a actor.Actor, _ *Engagement
 // queueOwn asks for the caller's own points and badges.
 func (o *EngagementOut) queueOwn(tx *db.Tx, a actor.Actor, pd Period, month *int64) {
 	args := []any{a.TenantID, a.UserID}
-	tx.Queue("SELECT CAST(coalesce(SUM(points), 0) AS bigint), CAST(coalesce(SUM(points) FILTER (WHERE occurred_at >= $3 AND occurred_at < $4), 0) AS bigint) FROM point_events "+
+	tx.Queue("SELECT CAST(coalesce(SUM(points), 0) AS bigint), CAST(coalesce(SUM(points) FILTER (WHERE occurred_at >= $3 AND occurred_at < $4), 0) AS "+
+		"bigint) FROM point_events "+
 		"WHERE tenant_id = $1 AND user_id = $2 AND reversed_at IS NULL", append(args, pd.From, pd.To), func(r *db.Row) error {
 		o.Total, *month = r.Int(0), r.Int(1)
 		return nil
@@ -192,15 +193,17 @@ func (o *EngagementOut) queueOwn(tx *db.Tx, a actor.Actor, pd Period, month *int
 func scoreboards(tx *db.Tx, tenant string, st *settings, pd Period, now time.Time) ([]*TeamOut, []*ZoneOut, error) {
 	points, people := map[string]int64{}, map[string]string{}
 	var teams []*TeamOut
-	tx.Queue("SELECT user_id, CAST(SUM(points) AS bigint) FROM point_events WHERE tenant_id = $1 AND occurred_at >= $2 AND occurred_at < $3 AND reversed_at IS NULL GROUP BY user_id",
+	tx.Queue("SELECT user_id, CAST(SUM(points) AS bigint) FROM point_events WHERE tenant_id = $1 AND occurred_at >= $2 AND occurred_at < $3 AND reversed_at "+
+		"IS NULL GROUP BY user_id",
 		[]any{tenant, pd.From, pd.To}, func(r *db.Row) error {
 			points[r.Text(0)] = r.Int(1)
 			return nil
 		})
-	tx.Queue("SELECT user_id, team_id FROM workers WHERE tenant_id = $1 AND user_id IS NOT NULL AND status <> 'left' AND archived_at IS NULL", []any{tenant}, func(r *db.Row) error {
-		people[r.Text(0)] = r.Text(1)
-		return nil
-	})
+	tx.Queue("SELECT user_id, team_id FROM workers WHERE tenant_id = $1 AND user_id IS NOT NULL AND status <> 'left' AND archived_at IS NULL", []any{tenant},
+		func(r *db.Row) error {
+			people[r.Text(0)] = r.Text(1)
+			return nil
+		})
 	tx.Queue("SELECT id, code, name FROM teams WHERE tenant_id = $1 AND archived_at IS NULL", []any{tenant}, func(r *db.Row) error {
 		teams = append(teams, &TeamOut{TeamID: r.Text(0), Code: r.Text(1), Name: r.Text(2), Start: pd.Start, End: pd.End})
 		return nil
@@ -267,14 +270,19 @@ func queueZones(tx *db.Tx, tenant string, pd Period, now time.Time) map[string]*
 			return nil
 		}
 	}
-	tx.Queue("SELECT s.entity_id, CAST(SUM(s.score) AS bigint), COUNT(*) FROM score_runs r JOIN predictive_scores s ON s.tenant_id = r.tenant_id AND s.run_id = r.id "+
+	tx.Queue("SELECT s.entity_id, CAST(SUM(s.score) AS bigint), COUNT(*) FROM score_runs r JOIN predictive_scores s ON s.tenant_id = r.tenant_id AND "+
+		"s.run_id = r.id "+
 		"JOIN zones z ON z.tenant_id = s.tenant_id AND z.id = s.entity_id AND "+boardZones+
-		" WHERE r.tenant_id = $1 AND s.tenant_id = $1 AND z.tenant_id = $1 AND r.entity_type = 'zone' AND r.computed_at >= $4 AND r.computed_at <= $3 GROUP BY s.entity_id", board,
+		" WHERE r.tenant_id = $1 AND s.tenant_id = $1 AND z.tenant_id = $1 AND r.entity_type = 'zone' AND r.computed_at >= $4 AND r.computed_at <= $3 GROUP "+
+		"BY s.entity_id", board,
 		at(func(z *ZoneOut, r *db.Row) { z.risk, z.runs = r.Dec(1).Float(), r.Int(2) }))
-	tx.Queue("SELECT zone_id, COUNT(*) FILTER (WHERE on_time), COUNT(*) FROM checklist_runs WHERE tenant_id = $1 AND due_at >= $2 AND due_at <= $3 AND status <> 'cancelled' "+
+	tx.Queue("SELECT zone_id, COUNT(*) FILTER (WHERE on_time), COUNT(*) FROM checklist_runs WHERE tenant_id = $1 AND due_at >= $2 AND due_at <= $3 AND "+
+		"status <> 'cancelled' "+
 		"AND zone_id IS NOT NULL GROUP BY zone_id", args, at(func(z *ZoneOut, r *db.Row) { z.ok, z.due = r.Int(1), r.Int(2) }))
-	tx.Queue("SELECT i.zone_id, COUNT(*) FILTER (WHERE a.completed_at <= a.due_at), COUNT(*) FROM actions a JOIN incidents i ON i.tenant_id = a.tenant_id AND i.id = a.incident_id "+
-		"WHERE a.tenant_id = $1 AND i.tenant_id = $1 AND a.due_at >= $2 AND a.due_at <= $3 AND a.status <> 'cancelled' AND i.zone_id IS NOT NULL GROUP BY i.zone_id", args,
+	tx.Queue("SELECT i.zone_id, COUNT(*) FILTER (WHERE a.completed_at <= a.due_at), COUNT(*) FROM actions a JOIN incidents i ON i.tenant_id = a.tenant_id "+
+		"AND i.id = a.incident_id "+
+		"WHERE a.tenant_id = $1 AND i.tenant_id = $1 AND a.due_at >= $2 AND a.due_at <= $3 AND a.status <> 'cancelled' AND i.zone_id IS NOT NULL GROUP "+
+		"BY i.zone_id", args,
 		at(func(z *ZoneOut, r *db.Row) { z.acted, z.asked = r.Int(1), r.Int(2) }))
 	return zones
 }

@@ -134,12 +134,13 @@ func queueCounts(tx *db.Tx, s selector, from, to time.Time, g *group) {
 func queueHours(tx *db.Tx, s selector, from, to time.Time, add func(i int, hours, units float64), g *group) {
 	args := []any{s.tenant, from, to}
 	source, entity := shiftSource(tx, s, &args)
-	tx.Queue("SELECT "+entity+", CAST(SUM(s.hours) AS bigint), CAST(coalesce(SUM(s.units_done), 0) AS bigint) FROM "+source+" GROUP BY "+entity, args, func(r *db.Row) error {
-		if i := g.find(r, 0); i >= 0 {
-			add(i, r.Dec(1).Float(), r.Dec(2).Float())
-		}
-		return nil
-	})
+	tx.Queue("SELECT "+entity+", CAST(SUM(s.hours) AS bigint), CAST(coalesce(SUM(s.units_done), 0) AS bigint) FROM "+source+" GROUP BY "+entity, args,
+		func(r *db.Row) error {
+			if i := g.find(r, 0); i >= 0 {
+				add(i, r.Dec(1).Float(), r.Dec(2).Float())
+			}
+			return nil
+		})
 }
 
 // queueGroup asks for the entities of a type and everything the weighted score

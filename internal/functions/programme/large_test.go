@@ -24,8 +24,10 @@ const little = "0190a000-0000-7000-8000-000000000003"
 // crowd gives a tenant so many workers, past the store.
 func (k *kit) crowd(tenant string, n int) {
 	k.Helper()
-	cols := []db.Column{{Name: "tenant_id", Type: "uuid"}, {Name: "id", Type: "uuid"}, {Name: "created_at", Type: "timestamptz"}, {Name: "updated_at", Type: "timestamptz"},
-		{Name: "version", Type: "bigint"}, {Name: "employee_no", Type: "text"}, {Name: "name", Type: "text"}, {Name: "employment", Type: "text"}, {Name: "status", Type: "text"}}
+	cols := []db.Column{{Name: "tenant_id", Type: "uuid"}, {Name: "id", Type: "uuid"}, {Name: "created_at", Type: "timestamptz"},
+		{Name: "updated_at", Type: "timestamptz"},
+		{Name: "version", Type: "bigint"}, {Name: "employee_no", Type: "text"}, {Name: "name", Type: "text"}, {Name: "employment", Type: "text"},
+		{Name: "status", Type: "text"}}
 	err := k.d.Write(context.Background(), db.Scope{Tenant: tenant}, func(tx *db.Tx) error {
 		rows := tx.Rows("workers", cols, "")
 		for i := range n {

@@ -24,7 +24,8 @@ type latest struct {
 // one over all entities and those over single ones after it, oldest first.
 func queueRuns(tx *db.Tx, tenant, kind string) *[]string {
 	runs := &[]string{}
-	tx.Queue("SELECT r.id FROM score_runs r WHERE r.tenant_id = $1 AND r.entity_type = $2 AND r.id >= coalesce((SELECT f.id FROM score_runs f WHERE f.tenant_id = $1 "+
+	tx.Queue("SELECT r.id FROM score_runs r WHERE r.tenant_id = $1 AND r.entity_type = $2 AND r.id >= coalesce((SELECT f.id FROM score_runs f WHERE "+
+		"f.tenant_id = $1 "+
 		"AND f.entity_type = $2 AND f.entity_id IS NULL ORDER BY f.id DESC LIMIT 1), $3) ORDER BY r.id", []any{tenant, kind, db.NoTenant}, func(r *db.Row) error {
 		*runs = append(*runs, r.Text(0))
 		return nil
@@ -53,7 +54,8 @@ func readLatest(tx *db.Tx, tenant string, kinds []string, entity string, least f
 	only := selector{id: entity}.where("s.entity_id", &args)
 	out, at := []latest{}, map[uuid.UUID]int{}
 	var kind []byte
-	err := tx.Query("SELECT s.entity_type, s.entity_id, s.id, s.user_id, s.score, r.period_days FROM predictive_scores s JOIN score_runs r ON r.tenant_id = s.tenant_id AND r.id = s.run_id "+
+	err := tx.Query("SELECT s.entity_type, s.entity_id, s.id, s.user_id, s.score, r.period_days FROM predictive_scores s JOIN score_runs r ON r.tenant_id = "+
+		"s.tenant_id AND r.id = s.run_id "+
 		"WHERE s.tenant_id = $1 AND r.tenant_id = $1 AND "+tx.DB().InUUID("s.run_id", 2)+only+" ORDER BY s.run_id", args, func(r *db.Row) error {
 		kind = r.AppendText(kind[:0], 0)
 		k := slices.IndexFunc(kinds, func(k string) bool { return k == string(kind) })
@@ -105,7 +107,8 @@ func (p *Programme) purgeSome(ctx context.Context, tenant, after string) (n int,
 		st.usable()
 		var runs []string
 		err := tx.Query(fmt.Sprintf("SELECT r.id FROM score_runs r WHERE r.tenant_id = $1 AND r.id > $2 AND r.computed_at < $3 AND r.id < "+
-			"(SELECT f.id FROM score_runs f WHERE f.tenant_id = $1 AND f.entity_type = r.entity_type AND f.entity_id IS NULL ORDER BY f.id DESC LIMIT 1) ORDER BY r.id LIMIT %d", purgeRuns),
+			"(SELECT f.id FROM score_runs f WHERE f.tenant_id = $1 AND f.entity_type = r.entity_type AND f.entity_id IS NULL ORDER BY f.id DESC LIMIT 1) ORDER BY "+
+			"r.id LIMIT %d", purgeRuns),
 			[]any{tenant, after, p.now().UTC().AddDate(0, 0, -int(st.keepDays))}, func(r *db.Row) error {
 				runs = append(runs, r.Text(0))
 				return nil

@@ -105,7 +105,8 @@ func (s *scan) fill(tx *db.Tx, r *safety.Rule, kind string, t *table) error {
 	case "incident_count", "near_miss_count", "near_miss_ratio":
 		s.fillCounts(tx, r, kind, t)
 	case "open_critical_hazards":
-		s.fillIncidents(tx, r, kind, t, "i.kind = 'hazard' AND i.severity = 'critical' AND i.status IN ('reported', 'triaged', 'investigating', 'action_pending')", count)
+		s.fillIncidents(tx, r, kind, t, "i.kind = 'hazard' AND i.severity = 'critical' AND i.status IN ('reported', 'triaged', 'investigating', "+
+			"'action_pending')", count)
 	case "report_delay_hours":
 		s.fillIncidents(tx, r, kind, t, "i.occurred_at > $4", delay)
 	case "log_delay_days":
@@ -236,7 +237,8 @@ func (s *scan) fillIncidents(tx *db.Tx, r *safety.Rule, kind string, t *table, w
 	if r.Metric == "log_delay_days" { // until it was decided whether the case goes into the log: 29 CFR 1904.29(b)(3)
 		from, join = "i.reported_at, coalesce(c.entered_at, $3)", " LEFT JOIN osha_cases c ON c.tenant_id = i.tenant_id AND c.incident_id = i.id"
 	}
-	sql := "SELECT e.entity_id, " + from + " FROM incidents i" + join + " JOIN incident_entities e ON e.tenant_id = i.tenant_id AND e.incident_id = i.id AND e.entity_type = $2 WHERE i.tenant_id = $1 AND " + where
+	sql := "SELECT e.entity_id, " + from + " FROM incidents i" + join + " JOIN incident_entities e ON e.tenant_id = i.tenant_id AND e.incident_id = i.id " +
+		"AND e.entity_type = $2 WHERE i.tenant_id = $1 AND " + where
 	if r.Per == "tenant" {
 		sql = "SELECT NULL, " + from + " FROM incidents i" + join + " WHERE i.tenant_id = $1 AND $2 <> '' AND " + where
 	}
@@ -271,11 +273,13 @@ func (s *scan) fillActions(tx *db.Tx, r *safety.Rule, kind string, t *table) {
 	t.zero = true
 	late := "a.status IN ('open', 'in_progress', 'done') AND a.due_at < $2 AND a.priority IN (" + quoted(r.Scope.Filter.Severities()) + ")"
 	if r.Per == "tenant" {
-		tx.Queue("SELECT COUNT(*) FROM actions a WHERE a.tenant_id = $1 AND "+late, []any{s.tenant, s.now}, func(row *db.Row) error { t.total = float64(row.Int(0)); return nil })
+		tx.Queue("SELECT COUNT(*) FROM actions a WHERE a.tenant_id = $1 AND "+late, []any{s.tenant, s.now},
+			func(row *db.Row) error { t.total = float64(row.Int(0)); return nil })
 		return
 	}
 	g := s.groups[kind]
-	tx.Queue("SELECT e.entity_id, COUNT(*) FROM actions a JOIN incident_entities e ON e.tenant_id = a.tenant_id AND e.incident_id = a.incident_id AND e.entity_type = $3 "+
+	tx.Queue("SELECT e.entity_id, COUNT(*) FROM actions a JOIN incident_entities e ON e.tenant_id = a.tenant_id AND e.incident_id = a.incident_id AND "+
+		"e.entity_type = $3 "+
 		"WHERE a.tenant_id = $1 AND "+late+" GROUP BY e.entity_id", []any{s.tenant, s.now, kind}, func(row *db.Row) error {
 		if i := g.find(row, 0); i >= 0 {
 			t.put(i, float64(row.Int(1)))
@@ -303,10 +307,12 @@ func (s *scan) fillChecklists(tx *db.Tx, r *safety.Rule, kind string, t *table) 
 		args = append(args, "%"+escapeLike(strings.ToLower(c))+"%")
 		title = ` AND lower(title) LIKE $4 ESCAPE '\'`
 	}
-	sql := "SELECT " + by + ", MAX(completed_at), 0, COUNT(*) FROM checklist_runs WHERE tenant_id = $1 AND status = 'completed' AND completed_at > $2 AND completed_at <= $3" + title + group
+	sql := "SELECT " + by + ", MAX(completed_at), 0, COUNT(*) FROM checklist_runs WHERE tenant_id = $1 AND status = 'completed' AND completed_at > $2 AND " +
+		"completed_at <= $3" + title + group
 	share := r.Metric == "checklist_compliance"
 	if share {
-		sql = "SELECT " + by + ", NULL, COUNT(*) FILTER (WHERE on_time), COUNT(*) FROM checklist_runs WHERE tenant_id = $1 AND status <> 'cancelled' AND due_at > $2 AND due_at <= $3" + title + group
+		sql = "SELECT " + by + ", NULL, COUNT(*) FILTER (WHERE on_time), COUNT(*) FROM checklist_runs WHERE tenant_id = $1 AND status <> 'cancelled' AND " +
+			"due_at > $2 AND due_at <= $3" + title + group
 	}
 	g := s.groups[kind]
 	tx.Queue(sql, args, func(row *db.Row) error {
@@ -417,12 +423,15 @@ func (s *scan) fillExpired(tx *db.Tx, kind string, t *table) {
 			t.put(i, v+t.values[i])
 		}
 	}
-	tx.Queue("SELECT e.id, COUNT(DISTINCT a.course_id) FROM "+p.from+" JOIN training_assignments a ON a.tenant_id = e.tenant_id AND a.user_id = "+p.user+" WHERE e.tenant_id = $1 "+
-		"AND a.tenant_id = $1 AND a.status IN ('completed', 'expired') AND a.expires_on < $2 AND NOT EXISTS (SELECT 1 FROM training_assignments n WHERE n.tenant_id = $1 AND n.user_id = a.user_id "+
+	tx.Queue("SELECT e.id, COUNT(DISTINCT a.course_id) FROM "+p.from+" JOIN training_assignments a ON a.tenant_id = e.tenant_id AND a.user_id = "+
+		p.user+" WHERE e.tenant_id = $1 "+
+		"AND a.tenant_id = $1 AND a.status IN ('completed', 'expired') AND a.expires_on < $2 AND NOT EXISTS (SELECT 1 FROM training_assignments n WHERE "+
+		"n.tenant_id = $1 AND n.user_id = a.user_id "+
 		"AND n.course_id = a.course_id AND n.status = 'completed' AND (n.expires_on IS NULL OR n.expires_on >= $2)) GROUP BY e.id", []any{s.tenant, s.today()},
 		func(row *db.Row) error { enter(row, float64(row.Int(1))); return nil })
 	if kind == score.Driver {
-		tx.Queue("SELECT e.id FROM drivers e WHERE e.tenant_id = $1 AND e.licence_expires_on < $2", []any{s.tenant, s.today()}, func(row *db.Row) error { enter(row, 1); return nil })
+		tx.Queue("SELECT e.id FROM drivers e WHERE e.tenant_id = $1 AND e.licence_expires_on < $2", []any{s.tenant, s.today()},
+			func(row *db.Row) error { enter(row, 1); return nil })
 	}
 }
 
@@ -440,11 +449,15 @@ func wordIn(array, word string) string {
 func (s *scan) fillCoverage(tx *db.Tx, r *safety.Rule, kind string, t *table) {
 	p := workforce(kind)
 	g := s.groups[kind]
-	tx.Queue("WITH x(id, user_id, word, course_id) AS (SELECT e.id, "+p.user+", "+p.title+", CAST(NULL AS uuid) FROM "+p.from+" WHERE e.tenant_id = $1 AND "+p.user+" IS NOT NULL "+
-		"UNION SELECT e.id, "+p.user+", q.kind, q.required_course_id FROM "+p.from+" JOIN shifts s ON s.tenant_id = e.tenant_id AND s.worker_id = "+p.worker+" AND s.ended_at > $3 AND s.ended_at <= $4 "+
+	tx.Queue("WITH x(id, user_id, word, course_id) AS (SELECT e.id, "+p.user+", "+p.title+", CAST(NULL AS uuid) FROM "+p.from+" WHERE e.tenant_id = $1 AND "+
+		p.user+" IS NOT NULL "+
+		"UNION SELECT e.id, "+p.user+", q.kind, q.required_course_id FROM "+p.from+" JOIN shifts s ON s.tenant_id = e.tenant_id AND s.worker_id = "+
+		p.worker+" AND s.ended_at > $3 AND s.ended_at <= $4 "+
 		"JOIN equipment q ON q.tenant_id = s.tenant_id AND q.id = s.equipment_id WHERE e.tenant_id = $1 AND "+p.user+" IS NOT NULL), "+
-		"need AS (SELECT DISTINCT x.id, x.user_id, c.id AS course_id FROM x JOIN courses c ON c.tenant_id = $1 AND c.status = 'active' AND c.archived_at IS NULL AND (c.id = x.course_id OR "+wordIn("c.required_for", "x.word")+")) "+
-		"SELECT n.id, COUNT(*), COUNT(*) FILTER (WHERE EXISTS (SELECT 1 FROM training_assignments a WHERE a.tenant_id = $1 AND a.user_id = n.user_id AND a.course_id = n.course_id "+
+		"need AS (SELECT DISTINCT x.id, x.user_id, c.id AS course_id FROM x JOIN courses c ON c.tenant_id = $1 AND c.status = 'active' AND c.archived_at IS "+
+		"NULL AND (c.id = x.course_id OR "+wordIn("c.required_for", "x.word")+")) "+
+		"SELECT n.id, COUNT(*), COUNT(*) FILTER (WHERE EXISTS (SELECT 1 FROM training_assignments a WHERE a.tenant_id = $1 AND a.user_id = n.user_id AND "+
+		"a.course_id = n.course_id "+
 		"AND a.status = 'completed' AND (a.expires_on IS NULL OR a.expires_on >= $2))) FROM need n GROUP BY n.id",
 		[]any{s.tenant, s.today(), s.from(r.WindowDays), s.now}, func(row *db.Row) error {
 			if i := g.find(row, 0); i >= 0 {

@@ -212,13 +212,14 @@ func readDays(tx *db.Tx, sel selector, g *group, from, now time.Time, events fun
 	counts := &days{i: -1, add: events}
 	args := []any{sel.tenant, g.kind, from, now}
 	source, entity := incidentSource(tx, sel, &args)
-	tx.Queue("SELECT "+entity+", i.at, CASE WHEN i.kind IN ('near_miss', 'hazard') THEN 1 ELSE 0 END FROM "+source+" ORDER BY "+entity+", i.at", args, func(r *db.Row) error {
-		if i := g.find(r, 0); i >= 0 {
-			near := r.Int(2)
-			counts.row(i, dayOf(now, r.Time(1)), 1-near, near)
-		}
-		return nil
-	})
+	tx.Queue("SELECT "+entity+", i.at, CASE WHEN i.kind IN ('near_miss', 'hazard') THEN 1 ELSE 0 END FROM "+source+" ORDER BY "+entity+", i.at", args,
+		func(r *db.Row) error {
+			if i := g.find(r, 0); i >= 0 {
+				near := r.Int(2)
+				counts.row(i, dayOf(now, r.Time(1)), 1-near, near)
+			}
+			return nil
+		})
 	work := &days{i: -1, add: func(i, age int, h, units int64) { hours(i, age, decimal.Dec(h).Float(), decimal.Dec(units).Float()) }}
 	args = []any{sel.tenant, from, now}
 	source, entity = shiftSource(tx, sel, &args)
@@ -329,8 +330,10 @@ func queueLate(tx *db.Tx, tenant string, g *group, panel *score.Panel, now time.
 	for t := range ends {
 		ends[t] = query.FormatTime(panel.Start.Add(time.Duration(t+1) * score.PanelDays * 24 * time.Hour))
 	}
-	tx.Queue("SELECT e.entity_id, a.due_at, a.completed_at FROM actions a JOIN incident_entities e ON e.tenant_id = a.tenant_id AND e.incident_id = a.incident_id "+
-		"WHERE a.tenant_id = $1 AND e.tenant_id = $1 AND e.entity_type = $2 AND a.due_at <= $3 AND a.status <> 'cancelled' AND (a.completed_at IS NULL OR a.completed_at > $4)",
+	tx.Queue("SELECT e.entity_id, a.due_at, a.completed_at FROM actions a JOIN incident_entities e ON e.tenant_id = a.tenant_id AND e.incident_id = "+
+		"a.incident_id "+
+		"WHERE a.tenant_id = $1 AND e.tenant_id = $1 AND e.entity_type = $2 AND a.due_at <= $3 AND a.status <> 'cancelled' AND (a.completed_at IS NULL OR "+
+		"a.completed_at > $4)",
 		[]any{tenant, g.kind, now, panel.Start}, func(r *db.Row) error {
 			i := g.find(r, 0)
 			if i < 0 {
@@ -350,7 +353,8 @@ func queueLate(tx *db.Tx, tenant string, g *group, panel *score.Panel, now time.
 	type tally struct{ ok, due float32 }
 	runs := map[[2]int]*tally{}
 	day := tx.DB().Day("due_at")
-	tx.Queue("SELECT zone_id, "+day+", COUNT(*) FILTER (WHERE on_time), COUNT(*) FROM checklist_runs WHERE tenant_id = $1 AND due_at > $2 AND due_at <= $3 AND status <> 'cancelled' "+
+	tx.Queue("SELECT zone_id, "+day+", COUNT(*) FILTER (WHERE on_time), COUNT(*) FROM checklist_runs WHERE tenant_id = $1 AND due_at > $2 AND due_at <= $3 "+
+		"AND status <> 'cancelled' "+
 		"AND zone_id IS NOT NULL GROUP BY zone_id, "+day, []any{tenant, panel.Start, now}, func(r *db.Row) error {
 		due, err := time.Parse(time.DateOnly, r.Text(1))
 		if i := g.find(r, 0); i >= 0 && err == nil {

@@ -134,7 +134,8 @@ func (p *Programme) nightEnds(ctx context.Context, a actor.Actor, began time.Tim
 
 func nextNight(tx *db.Tx, a actor.Actor, due time.Time, tries int, done []string) error {
 	_, err := tx.Exec("INSERT INTO nights (tenant_id, due_at, tries, done) VALUES ($1, $2, $3, $4) "+
-		"ON CONFLICT (tenant_id) DO UPDATE SET due_at = excluded.due_at, tries = excluded.tries, done = excluded.done", a.TenantID, due.UTC(), tries, strings.Join(done, ","))
+		"ON CONFLICT (tenant_id) DO UPDATE SET due_at = excluded.due_at, tries = excluded.tries, done = excluded.done", a.TenantID, due.UTC(), tries,
+		strings.Join(done, ","))
 	return err
 }
 
@@ -148,7 +149,8 @@ func (p *Programme) noteDone(ctx context.Context, a actor.Actor, done []string) 
 // Due lists the active tenants whose nightly round is due: 24 hours after the
 // last one began, sooner after one that failed.
 func (p *Programme) Due(ctx context.Context) ([]string, error) {
-	return p.tenants(ctx, "NOT EXISTS (SELECT 1 FROM nights n WHERE n.tenant_id = t.id AND (n.due_at > $1 OR n.tries < 0 AND n.due_at > $2))", p.now().UTC(), p.now().Add(-night).UTC())
+	return p.tenants(ctx, "NOT EXISTS (SELECT 1 FROM nights n WHERE n.tenant_id = t.id AND (n.due_at > $1 OR n.tries < 0 AND n.due_at > $2))", p.now().UTC(),
+		p.now().Add(-night).UTC())
 }
 
 // sweepStep is how many records one transaction of a sweep moves.
@@ -169,7 +171,8 @@ func (p *Programme) MissChecklists(ctx context.Context, tenant string) (int, err
 		seen, missed := 0, []string(nil)
 		err := p.write(ctx, a, func(tx *db.Tx) error {
 			seen, missed = 0, nil
-			err := tx.Query(fmt.Sprintf("SELECT id, due_at, grace_minutes FROM checklist_runs WHERE tenant_id = $1 AND status IN ('scheduled', 'in_progress') AND due_at < $2 "+
+			err := tx.Query(fmt.Sprintf("SELECT id, due_at, grace_minutes FROM checklist_runs WHERE tenant_id = $1 AND status IN ('scheduled', 'in_progress') AND "+
+				"due_at < $2 "+
 				"AND (due_at, id) > ($3, $4) ORDER BY due_at, id LIMIT %d", sweepStep), append([]any{tenant, now}, after...), func(r *db.Row) error {
 				seen++
 				last = []any{r.Time(1), r.Text(0)}
@@ -201,7 +204,8 @@ func (p *Programme) ExpireTraining(ctx context.Context, tenant string) (int, err
 		if err != nil {
 			return err
 		}
-		return tx.Query("SELECT id FROM training_assignments WHERE tenant_id = $1 AND status = 'completed' AND expires_on < $2 ORDER BY expires_on, id LIMIT 500", []any{tenant, today.Format(time.DateOnly)},
+		return tx.Query("SELECT id FROM training_assignments WHERE tenant_id = $1 AND status = 'completed' AND expires_on < $2 ORDER BY expires_on, "+
+			"id LIMIT 500", []any{tenant, today.Format(time.DateOnly)},
 			func(r *db.Row) error { each(r.Text(0)); return nil })
 	})
 }
@@ -265,8 +269,10 @@ func (p *Programme) KeepBoards(ctx context.Context, tenant string) error {
 }
 
 func boardColumns(subject string) []db.Column {
-	return []db.Column{{Name: "tenant_id", Type: "uuid"}, {Name: "id", Type: "uuid"}, {Name: subject, Type: "uuid"}, {Name: "period", Type: "text"}, {Name: "period_start", Type: "text"},
-		{Name: "period_end", Type: "text"}, {Name: "score", Type: "bigint"}, {Name: "n", Type: "bigint"}, {Name: "parts", Type: "text"}, {Name: "created_at", Type: "timestamptz"},
+	return []db.Column{{Name: "tenant_id", Type: "uuid"}, {Name: "id", Type: "uuid"}, {Name: subject, Type: "uuid"}, {Name: "period", Type: "text"},
+		{Name: "period_start", Type: "text"},
+		{Name: "period_end", Type: "text"}, {Name: "score", Type: "bigint"}, {Name: "n", Type: "bigint"}, {Name: "parts", Type: "text"},
+		{Name: "created_at", Type: "timestamptz"},
 		{Name: "updated_at", Type: "timestamptz"}, {Name: "version", Type: "bigint"}}
 }
 

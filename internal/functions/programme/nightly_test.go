@@ -52,11 +52,13 @@ func uneven(k *kit) []string {
 		ids = append(ids, k.add("workers", store.Row{"employee_no": fmt.Sprintf("U%d", i), "name": "U"}))
 	}
 	const periods = 13
-	k.bulk("shifts", []db.Column{uuidCol("tenant_id"), uuidCol("id"), uuidCol("worker_id"), timeCol("started_at"), timeCol("ended_at"), intCol("break_minutes"), intCol("hours"),
-		intCol("units_done"), textCol("source"), textCol("status"), timeCol("created_at"), timeCol("updated_at"), intCol("version")}, len(ids)*periods, func(n int) []any {
-		end := k.now.AddDate(0, 0, -28*(n/len(ids))-7)
-		return []any{north, rowID("0009", n), ids[n%len(ids)], end.Add(-8 * time.Hour), end, 0, 1_600_000, 96_000_000, "import", "approved", k.now, k.now, 1}
-	})
+	k.bulk("shifts", []db.Column{uuidCol("tenant_id"), uuidCol("id"), uuidCol("worker_id"), timeCol("started_at"), timeCol("ended_at"),
+		intCol("break_minutes"), intCol("hours"),
+		intCol("units_done"), textCol("source"), textCol("status"), timeCol("created_at"), timeCol("updated_at"), intCol("version")}, len(ids)*periods,
+		func(n int) []any {
+			end := k.now.AddDate(0, 0, -28*(n/len(ids))-7)
+			return []any{north, rowID("0009", n), ids[n%len(ids)], end.Add(-8 * time.Hour), end, 0, 1_600_000, 96_000_000, "import", "approved", k.now, k.now, 1}
+		})
 	for i, id := range ids {
 		for t := range periods {
 			if i%5 == 0 && (i+t)%4 != 0 || i%5 == 1 && t%9 == i%9 {
@@ -122,7 +124,8 @@ func TestNightly(t *testing.T) {
 		}
 		k.shift(p.worker, 3, 8, store.Row{"zone_id": p.dock})
 		course := k.add("courses", store.Row{"code": "LIFT", "title": "Lifting", "risk_threshold": "25"})
-		k.add("training_assignments", store.Row{"course_id": course, "user_id": bo, "status": "completed", "completed_at": k.now.AddDate(-1, 0, 0), "expires_on": "2026-03-19"})
+		k.add("training_assignments", store.Row{"course_id": course, "user_id": bo, "status": "completed", "completed_at": k.now.AddDate(-1, 0, 0),
+			"expires_on": "2026-03-19"})
 		k.add("checklist_runs", store.Row{"title": "Dock", "zone_id": p.dock, "due_at": k.now.Add(-2 * time.Hour), "grace_minutes": 60},
 			store.Row{"title": "Dock", "zone_id": p.dock, "due_at": k.now.Add(-2 * time.Hour), "grace_minutes": 180})
 		night, err := k.p.Nightly(db.Patient(context.Background(), time.Millisecond), north) // it has more time than its caller
@@ -207,7 +210,8 @@ func TestNightIsTriedAgain(t *testing.T) {
 			wait   time.Duration
 			fail   error
 			rounds int64
-		}{{0, fail, 1}, {10 * time.Minute, fail, 1}, {time.Hour, fail, 1}, {4 * time.Hour, fail, 1}, {24 * time.Hour, fail, 2}, {10 * time.Minute, nil, 2}, {24 * time.Hour, nil, 3}} {
+		}{{0, fail, 1}, {10 * time.Minute, fail, 1}, {time.Hour, fail, 1}, {4 * time.Hour, fail, 1}, {24 * time.Hour, fail, 2}, {10 * time.Minute, nil, 2},
+			{24 * time.Hour, nil, 3}} {
 			k.now, fail = k.now.Add(c.wait), c.fail
 			if _, err := p.Nightly(context.Background(), north); !errors.Is(err, c.fail) {
 				k.Errorf("%v, want %v", explain(err), c.fail)

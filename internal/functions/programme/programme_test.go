@@ -52,7 +52,8 @@ func (k *kit) incident(kind, severity string, daysAgo int, zone string, entities
 		k.Fatal(err)
 	}
 	at := k.now.AddDate(0, 0, -daysAgo).Add(-time.Hour)
-	row := store.Row{"kind": kind, "severity": severity, "title": kind, "occurred_at": at, "reported_at": at.Add(10 * time.Minute), "entities": json.RawMessage(raw), "reported_by": ada}
+	row := store.Row{"kind": kind, "severity": severity, "title": kind, "occurred_at": at, "reported_at": at.Add(10 * time.Minute),
+		"entities": json.RawMessage(raw), "reported_by": ada}
 	if zone != "" {
 		row["zone_id"] = zone
 	}
@@ -80,7 +81,8 @@ func TestScores(t *testing.T) {
 			k.shift(p.worker, 2*d+1, 17.142857, store.Row{"hours": "17.1429", "units_done": "1028.574", "zone_id": p.dock, "equipment_id": p.truck})
 			k.shift(p.colleague, 2*d+1, 17.142857, store.Row{"hours": "17.1429", "units_done": "1028.574"})
 		}
-		k.incident("injury", "high", 3, p.dock, safety.Entity{Type: "worker", ID: p.worker, Role: "injured"}, safety.Entity{Type: "worker", ID: p.worker, Role: "witness"})
+		k.incident("injury", "high", 3, p.dock, safety.Entity{Type: "worker", ID: p.worker, Role: "injured"}, safety.Entity{Type: "worker", ID: p.worker,
+			Role: "witness"})
 		k.incident("near_miss", "low", 40, p.dock) // outside the window
 		gone := k.incident("injury", "low", 2, p.dock)
 		k.set("incidents", gone, store.Row{"status": "void", "void_reason": "twice"})
@@ -188,7 +190,8 @@ func TestClusters(t *testing.T) {
 		k.call(clusters, "").is("clusters_created", "0", "entities_assigned", "0", "clusters", "[]")
 		k.call(scores, "")
 		n := k.call(clusters, "")
-		n.is("success", "true", "clusters_created", "2", "entities_assigned", "6", "clusters.0.cluster_name", `"Medium"`, "clusters.0.severity", "2", "clusters.0.entity_count", "1",
+		n.is("success", "true", "clusters_created", "2", "entities_assigned", "6", "clusters.0.cluster_name", `"Medium"`, "clusters.0.severity", "2",
+			"clusters.0.entity_count", "1",
 			"clusters.1.cluster_name", `"Low"`, "clusters.1.severity", "1", "clusters.1.entity_count", "5")
 		if !strings.Contains(n.at("clusters.0.description").(string), "25") {
 			k.Errorf("description %v", n.at("clusters.0.description"))
@@ -197,7 +200,8 @@ func TestClusters(t *testing.T) {
 		if k.count("risk_clusters", "1 = 1") != 1 {
 			k.Error("the set was not replaced")
 		}
-		k.add("settings", store.Row{"section": "scoring", "key": "cut_medium", "value": json.RawMessage("60")}, store.Row{"section": "scoring", "key": "cut_high", "value": json.RawMessage("70")})
+		k.add("settings", store.Row{"section": "scoring", "key": "cut_medium", "value": json.RawMessage("60")}, store.Row{"section": "scoring",
+			"key": "cut_high", "value": json.RawMessage("70")})
 		k.call(clusters, `{"entity_type":"zone"}`).is("clusters_created", "1", "clusters.0.cluster_name", `"Low"`)
 	})
 }
@@ -241,10 +245,12 @@ func TestCompliance(t *testing.T) {
 		rule := func(code, jurisdiction, rule string) string {
 			return k.add("regulations", store.Row{"code": code, "title": code, "jurisdiction": jurisdiction, "rule": json.RawMessage(rule)})
 		}
-		dock := rule("INJ", "US", `{"scope":{"entity_types":["zone"],"filter":{"kind":["injury"]}},"metric":"incident_count","window_days":90,"warn":{"op":">=","value":1},"breach":{"op":">=","value":3}}`)
+		dock := rule("INJ", "US", `{"scope":{"entity_types":["zone"],"filter":{"kind":["injury"]}},"metric":"incident_count","window_days":90,`+
+			`"warn":{"op":">=","value":1},"breach":{"op":">=","value":3}}`)
 		rule("WEEK", "EU", `{"scope":{"entity_types":["worker"]},"metric":"weekly_hours_max","window_days":30,"breach":{"op":">","value":48}}`)
 		rule("REST", "EU", `{"scope":{"entity_types":["worker"]},"metric":"rest_hours_min","window_days":14,"breach":{"op":"<","value":11}}`)
-		rule("LATE", "Global", `{"scope":{"entity_types":["zone"],"filter":{"severity_min":"critical"}},"metric":"overdue_actions","per":"tenant","breach":{"op":">=","value":1}}`)
+		rule("LATE", "Global", `{"scope":{"entity_types":["zone"],"filter":{"severity_min":"critical"}},`+
+			`"metric":"overdue_actions","per":"tenant","breach":{"op":">=","value":1}}`)
 		k.incident("injury", "high", 10, p.dock)
 		k.shift(p.worker, 3, 10, nil)
 		late := k.add("actions", store.Row{"title": "x", "priority": "critical", "due_at": k.now.Add(-time.Hour)})
@@ -273,7 +279,8 @@ func TestCompliance(t *testing.T) {
 
 		k.call(compliance, `{"jurisdiction":"EU"}`).is("summary.total_regulations", "2")
 		k.call(compliance, `{"entity_type":"zone"}`).is("summary.total_regulations", "2")
-		k.call(compliance, `{"entity_type":"worker","entity_id":"`+p.worker+`"}`).is("summary.total_regulations", "2", "summary.compliant_count", "2", "events_created", "0")
+		k.call(compliance, `{"entity_type":"worker","entity_id":"`+p.worker+`"}`).is("summary.total_regulations", "2", "summary.compliant_count", "2",
+			"events_created", "0")
 	})
 }
 
@@ -318,11 +325,13 @@ func TestRulesAreChecked(t *testing.T) {
 			"value cannot be number 1e999":  `{"scope":{"entity_types":["zone"]},"metric":"incident_count","breach":{"op":">","value":1e999}}`,
 			"operator":                      `{"scope":{"entity_types":["zone"]},"metric":"incident_count","breach":{"op":"=>","value":1}}`,
 			"warn or breach":                `{"scope":{"entity_types":["zone"]},"metric":"incident_count"}`,
-			"unknown fact":                  `{"scope":{"entity_types":["zone"]},"metric":"incident_count","breach":{"op":">","value":1},"applies_if":[{"fact":"moon","op":">","value":1}]}`,
-			"unknown incident kind":         `{"scope":{"entity_types":["zone"],"filter":{"kind":["oops"]}},"metric":"incident_count","breach":{"op":">","value":1}}`,
-			"cannot be read":                `{"metrics":"incident_count"}`,
-			"due (MM-DD)":                   `{"scope":{"entity_types":["zone"]},"metric":"calendar_deadline","breach":{"op":">","value":1}}`,
-			"for incident_count and":        `{"scope":{"entity_types":["zone"]},"metric":"predictive_score","normalize":"per_200k_hours","breach":{"op":">","value":1}}`,
+			"unknown fact": `{"scope":{"entity_types":["zone"]},"metric":"incident_count",` +
+				`"breach":{"op":">","value":1},"applies_if":[{"fact":"moon","op":">","value":1}]}`,
+			"unknown incident kind": `{"scope":{"entity_types":["zone"],"filter":{"kind":["oops"]}},"metric":"incident_count","breach":{"op":">","value":1}}`,
+			"cannot be read":        `{"metrics":"incident_count"}`,
+			"due (MM-DD)":           `{"scope":{"entity_types":["zone"]},"metric":"calendar_deadline","breach":{"op":">","value":1}}`,
+			"for incident_count and": `{"scope":{"entity_types":["zone"]},"metric":"predictive_score","normalize":"per_200k_hours",` +
+				`"breach":{"op":">","value":1}}`,
 		} {
 			_, err := k.try("regulations", store.Row{"code": "X", "title": "X", "rule": json.RawMessage(rule)})
 			if !fault.Is(err, fault.Invalid) || !strings.Contains(fmt.Sprint(err), words) {
@@ -340,7 +349,8 @@ func TestRulesAreChecked(t *testing.T) {
 func TestTraining(t *testing.T) {
 	each(t, func(k *kit) {
 		p := fill(k)
-		zone := k.add("courses", store.Row{"code": "LIFT", "title": "Lifting", "risk_threshold": "25", "entity_types": json.RawMessage(`["zone"]`), "validity_months": 12})
+		zone := k.add("courses", store.Row{"code": "LIFT", "title": "Lifting", "risk_threshold": "25", "entity_types": json.RawMessage(`["zone"]`),
+			"validity_months": 12})
 		k.add("courses", store.Row{"code": "HIGH", "title": "High", "risk_threshold": "90"})
 		k.add("courses", store.Row{"code": "FREE", "title": "Never by score"})
 		for range 4 {
@@ -351,8 +361,10 @@ func TestTraining(t *testing.T) {
 		k.call(training, "").is("assignments_created", "0", "courses_checked", "2", "scores_checked", "0")
 		k.call(scores, "")
 		n := k.call(training, "")
-		n.is("success", "true", "assignments_created", "1", "courses_checked", "2", "scores_checked", "6", "assignments.0.course_id", `"`+zone+`"`, "assignments.0.user_id", `"`+ada+`"`,
-			"assignments.0.tenant_id", `"`+north+`"`, "assignments.0.assignment_type", `"risk_based"`, "assignments.0.status", `"assigned"`, "assignments.0.due_on", `"2026-04-19"`)
+		n.is("success", "true", "assignments_created", "1", "courses_checked", "2", "scores_checked", "6", "assignments.0.course_id", `"`+zone+`"`,
+			"assignments.0.user_id", `"`+ada+`"`,
+			"assignments.0.tenant_id", `"`+north+`"`, "assignments.0.assignment_type", `"risk_based"`, "assignments.0.status", `"assigned"`,
+			"assignments.0.due_on", `"2026-04-19"`)
 		if r := n.at("assignments.0.assignment_reason").(string); !strings.HasPrefix(r, "zone DOCK scored ") {
 			k.Errorf("reason %q", r)
 		}
@@ -433,10 +445,11 @@ func TestPointsByKind(t *testing.T) {
 		k.add("settings", store.Row{"section": "engagement", "key": "daily_cap", "value": json.RawMessage("1000")})
 		earned := func(source string) (out string) {
 			err := k.d.Read(context.Background(), db.Scope{Tenant: north}, func(tx *db.Tx) error {
-				return tx.Query("SELECT kind, points, user_id FROM point_events WHERE tenant_id = $1 AND source_id = $2 ORDER BY kind", []any{north, source}, func(r *db.Row) error {
-					out += fmt.Sprintf("%s %d %s ", r.Text(0), r.Int(1), map[string]string{ada: "ada", bo: "bo"}[r.Text(2)])
-					return nil
-				})
+				return tx.Query("SELECT kind, points, user_id FROM point_events WHERE tenant_id = $1 AND source_id = $2 ORDER BY kind", []any{north, source},
+					func(r *db.Row) error {
+						out += fmt.Sprintf("%s %d %s ", r.Text(0), r.Int(1), map[string]string{ada: "ada", bo: "bo"}[r.Text(2)])
+						return nil
+					})
 			})
 			if err != nil {
 				k.Fatal(err)
@@ -445,7 +458,8 @@ func TestPointsByKind(t *testing.T) {
 		}
 		report := func(kind string, more store.Row) string {
 			at := k.now.AddDate(0, 0, -3)
-			row := store.Row{"kind": kind, "severity": "low", "title": kind, "occurred_at": at, "reported_at": at.Add(24 * time.Hour), "zone_id": p.dock, "reported_by": ada}
+			row := store.Row{"kind": kind, "severity": "low", "title": kind, "occurred_at": at, "reported_at": at.Add(24 * time.Hour), "zone_id": p.dock,
+				"reported_by": ada}
 			for f, v := range more {
 				row[f] = v
 			}
@@ -502,7 +516,8 @@ func TestPeopleAreProtected(t *testing.T) {
 		n.is("scores_computed", "6", "scores.#", "3", "team_means", "[]")
 		k.add("settings", store.Row{"section": "scoring", "key": "min_group", "value": json.RawMessage("2")})
 		k.call(scores, "").is("team_means", `[{"entity_type":"worker","n":2,"score":0,"team_id":"`+p.team+`"}]`)
-		k.add("regulations", store.Row{"code": "SEEN", "title": "Seen", "rule": json.RawMessage(`{"scope":{"entity_types":["zone","worker"]},"metric":"predictive_score","warn":{"op":">=","value":0}}`)})
+		k.add("regulations", store.Row{"code": "SEEN", "title": "Seen",
+			"rule": json.RawMessage(`{"scope":{"entity_types":["zone","worker"]},"metric":"predictive_score","warn":{"op":">=","value":0}}`)})
 		verdicts := k.call(compliance, "")
 		verdicts.find("events", "entity_id", p.dock).is("value", "0")
 		verdicts.find("events", "entity_id", p.worker).is("value", "null")
@@ -586,10 +601,12 @@ func TestClustersHideScores(t *testing.T) {
 			}
 		}
 		k.as = actor.Actor{UserID: cy, TenantID: north, Role: actor.Manager}
-		for _, in := range []string{`{"entity_type":"worker","entity_id":"` + p.worker + `"}`, `{"entity_id":"` + p.worker + `","period_days":1}`, `{"entity_id":"` + p.driver + `"}`} {
+		for _, in := range []string{`{"entity_type":"worker","entity_id":"` + p.worker + `"}`, `{"entity_id":"` + p.worker + `","period_days":1}`,
+			`{"entity_id":"` + p.driver + `"}`} {
 			k.refused(scores, in, fault.Forbidden, "entity_id")
 		}
-		for _, in := range []string{`{"entity_type":"worker","min_score":42}`, `{"entity_type":"worker","max_score":42.1}`, `{"entity_type":"driver","max_score":99.9}`} {
+		for _, in := range []string{`{"entity_type":"worker","min_score":42}`, `{"entity_type":"worker","max_score":42.1}`,
+			`{"entity_type":"driver","max_score":99.9}`} {
 			k.refused(clusters, in, fault.Forbidden, "entity_type")
 		}
 		if n := k.count("risk_clusters", "1 = 1"); n != 2 {
@@ -729,7 +746,8 @@ func TestShifts(t *testing.T) {
 				k.Errorf("%v: %v, want %q", row, err, words)
 			}
 		}
-		k.add("shifts", store.Row{"worker_id": p.worker, "started_at": at(14), "ended_at": at(22)}, store.Row{"worker_id": p.colleague, "started_at": at(6), "ended_at": at(14)})
+		k.add("shifts", store.Row{"worker_id": p.worker, "started_at": at(14), "ended_at": at(22)}, store.Row{"worker_id": p.colleague, "started_at": at(6),
+			"ended_at": at(14)})
 		if err := k.change("shifts", one, store.Row{"ended_at": at(15)}); !fault.Is(err, fault.Conflict) {
 			k.Errorf("stretching into the next shift: %v", err)
 		}

@@ -21,7 +21,8 @@ func keeper(tenant string) actor.Actor {
 func (p *Programme) Owing(ctx context.Context) ([]string, error) {
 	now := p.now().UTC()
 	return p.tenants(ctx, "EXISTS (SELECT 1 FROM checklist_schedules s WHERE s.tenant_id = t.id AND s.status = 'active' AND s.next_due_at <= $1) "+
-		"OR EXISTS (SELECT 1 FROM checklist_runs r WHERE r.tenant_id = t.id AND r.status IN ('scheduled', 'in_progress') AND r.due_at < $2)", now.Add(safety.PlanAhead), now)
+		"OR EXISTS (SELECT 1 FROM checklist_runs r WHERE r.tenant_id = t.id AND r.status IN ('scheduled', 'in_progress') AND r.due_at < $2)",
+		now.Add(safety.PlanAhead), now)
 }
 
 // tenants lists the active tenants that a condition on t names.
@@ -71,11 +72,14 @@ func (p *Programme) RemindTraining(ctx context.Context, tenant string) (int, err
 		last := today.AddDate(0, 0, renewAhead).Format(time.DateOnly)
 		var renewals []store.Row
 		err = tx.Query("SELECT a.id, a.course_id, a.user_id, a.expires_on, c.title, "+
-			"EXISTS (SELECT 1 FROM training_assignments n WHERE n.tenant_id = a.tenant_id AND n.user_id = a.user_id AND n.course_id = a.course_id AND n.status IN ('assigned', 'in_progress', 'failed')), c.status "+
+			"EXISTS (SELECT 1 FROM training_assignments n WHERE n.tenant_id = a.tenant_id AND n.user_id = a.user_id AND n.course_id = a.course_id AND n.status IN "+
+			"('assigned', 'in_progress', 'failed')), c.status "+
 			"FROM training_assignments a JOIN courses c ON c.tenant_id = a.tenant_id AND c.id = a.course_id "+
 			"WHERE a.tenant_id = $1 AND a.status = 'completed' AND a.expires_on >= $2 AND a.expires_on <= $3 AND a.reminded_at IS NULL "+
-			"AND NOT EXISTS (SELECT 1 FROM training_assignments n WHERE n.tenant_id = a.tenant_id AND n.user_id = a.user_id AND n.course_id = a.course_id AND n.status = 'completed' "+
-			"AND (n.expires_on IS NULL OR n.expires_on > a.expires_on)) AND EXISTS (SELECT 1 FROM members m WHERE m.tenant_id = a.tenant_id AND m.user_id = a.user_id AND m.status = 'active') ORDER BY a.expires_on, a.id LIMIT 500",
+			"AND NOT EXISTS (SELECT 1 FROM training_assignments n WHERE n.tenant_id = a.tenant_id AND n.user_id = a.user_id AND n.course_id = a.course_id AND "+
+			"n.status = 'completed' "+
+			"AND (n.expires_on IS NULL OR n.expires_on > a.expires_on)) AND EXISTS (SELECT 1 FROM members m WHERE m.tenant_id = a.tenant_id AND m.user_id = "+
+			"a.user_id AND m.status = 'active') ORDER BY a.expires_on, a.id LIMIT 500",
 			[]any{tenant, today.Format(time.DateOnly), last}, func(r *db.Row) error {
 				each(r.Text(0))
 				if !r.Bool(5) && r.Text(6) == "active" {

@@ -26,7 +26,8 @@ func (k *kit) member(user, name, role string) {
 func TestInspections(t *testing.T) {
 	each(t, func(k *kit) {
 		ctx := context.Background()
-		tpl := k.add("checklist_templates", store.Row{"code": "W", "title": "Walk", "sections": json.RawMessage(`[{"title":"","items":[{"key":"a","prompt":"A","type":"text"}]}]`)})
+		tpl := k.add("checklist_templates", store.Row{"code": "W", "title": "Walk",
+			"sections": json.RawMessage(`[{"title":"","items":[{"key":"a","prompt":"A","type":"text"}]}]`)})
 		k.set("checklist_templates", tpl, store.Row{"status": "published"})
 		plan := k.add("checklist_schedules", store.Row{"template_id": tpl, "rrule": "FREQ=DAILY", "grace_minutes": 60})
 		if n := k.count("checklist_runs", "status = 'scheduled'"); n != 7 {
@@ -40,7 +41,8 @@ func TestInspections(t *testing.T) {
 			at     time.Time
 			missed int64
 			runs   int64
-		}{{time.Date(2026, 3, 21, 8, 0, 0, 0, time.UTC), 0, 8}, {time.Date(2026, 3, 21, 8, 0, 1, 0, time.UTC), 1, 8}, {time.Date(2026, 3, 23, 12, 0, 0, 0, time.UTC), 3, 10}} {
+		}{{time.Date(2026, 3, 21, 8, 0, 0, 0, time.UTC), 0, 8}, {time.Date(2026, 3, 21, 8, 0, 1, 0, time.UTC), 1, 8},
+			{time.Date(2026, 3, 23, 12, 0, 0, 0, time.UTC), 3, 10}} {
 			k.now = c.at
 			if due, err := k.p.Owing(ctx); err != nil || len(due) != 1 || due[0] != north {
 				t.Errorf("%s: owing %v %v", c.at, due, err)
@@ -66,7 +68,8 @@ func TestInspections(t *testing.T) {
 func TestMissedBehindGrace(t *testing.T) {
 	each(t, func(k *kit) {
 		at := k.now.Add(-10 * time.Hour)
-		k.bulk("checklist_runs", []db.Column{uuidCol("tenant_id"), uuidCol("id"), textCol("title"), timeCol("due_at"), intCol("grace_minutes"), textCol("status"), timeCol("created_at"), timeCol("updated_at"), intCol("version")},
+		k.bulk("checklist_runs", []db.Column{uuidCol("tenant_id"), uuidCol("id"), textCol("title"), timeCol("due_at"), intCol("grace_minutes"),
+			textCol("status"), timeCol("created_at"), timeCol("updated_at"), intCol("version")},
 			1800, func(i int) []any {
 				grace := 0
 				if i < 600 || i%3 == 0 {
@@ -88,7 +91,8 @@ func TestMissedBehindGrace(t *testing.T) {
 // Two nodes that plan the same schedules at the same time make each run once.
 func TestInspectionsAtOnce(t *testing.T) {
 	each(t, func(k *kit) {
-		tpl := k.add("checklist_templates", store.Row{"code": "W", "title": "Walk", "sections": json.RawMessage(`[{"title":"","items":[{"key":"a","prompt":"A","type":"text"}]}]`)})
+		tpl := k.add("checklist_templates", store.Row{"code": "W", "title": "Walk",
+			"sections": json.RawMessage(`[{"title":"","items":[{"key":"a","prompt":"A","type":"text"}]}]`)})
 		k.set("checklist_templates", tpl, store.Row{"status": "published"})
 		for range 20 {
 			k.add("checklist_schedules", store.Row{"template_id": tpl, "rrule": "FREQ=DAILY"})
@@ -118,7 +122,8 @@ func TestRemindTraining(t *testing.T) {
 		}
 		course := k.add("courses", store.Row{"code": "LIFT", "title": "Lifting"})
 		cert := func(user, expires string) string {
-			return k.add("training_assignments", store.Row{"course_id": course, "user_id": user, "status": "completed", "completed_at": k.now.AddDate(-1, 0, 0), "expires_on": expires})
+			return k.add("training_assignments", store.Row{"course_id": course, "user_id": user, "status": "completed", "completed_at": k.now.AddDate(-1, 0, 0),
+				"expires_on": expires})
 		}
 		soon := cert(ada, "2026-04-19") // 30 days ahead in Berlin
 		cert(bo, "2026-04-10")
@@ -133,7 +138,8 @@ func TestRemindTraining(t *testing.T) {
 			if want := []int{2, 0}[night]; n != want {
 				t.Errorf("night %d told of %d, want %d", night, n, want)
 			}
-			if n := k.count("training_assignments", "assignment_type = 'renewal' AND due_on = '2026-04-19' AND user_id = '"+ada+"'"); n != 1 || k.count("training_assignments", "assignment_type = 'renewal'") != 1 {
+			if n := k.count("training_assignments", "assignment_type = 'renewal' AND due_on = '2026-04-19' AND user_id = '"+ada+"'"); n != 1 ||
+				k.count("training_assignments", "assignment_type = 'renewal'") != 1 {
 				t.Errorf("night %d: %d renewals", night, n)
 			}
 		}
@@ -308,9 +314,11 @@ func TestDigest(t *testing.T) {
 			}
 		}
 		for to, c := range map[string]struct{ has, lacks []string }{
-			"ada@north.example": {[]string{"4 things", "Overdue actions", "Fix <b>rail</b> (2026-03-18)", "Actions due today", "Today (2026-03-20)", "Missed inspections", "Dock (2026-03-20 07:00)", "Overdue training", "Lifting (2026-03-19)"},
+			"ada@north.example": {[]string{"4 things", "Overdue actions", "Fix <b>rail</b> (2026-03-18)", "Actions due today", "Today (2026-03-20)",
+				"Missed inspections", "Dock (2026-03-20 07:00)", "Overdue training", "Lifting (2026-03-19)"},
 				[]string{"Tomorrow", "Nobody's", "Old", "verified", "F1"}},
-			"bo@north.example": {[]string{"Nobody's", "Dock", "Service and inspection due", "F1 Truck (2026-03-27)", "HH-X 1 (2026-03-01)", "Ending (2026-03-27)"}, []string{"Renewed", "Life", "Fix", "F2", "Old", "To verify", "Lifting"}},
+			"bo@north.example": {[]string{"Nobody's", "Dock", "Service and inspection due", "F1 Truck (2026-03-27)", "HH-X 1 (2026-03-01)", "Ending (2026-03-27)"},
+				[]string{"Renewed", "Life", "Fix", "F2", "Old", "To verify", "Lifting"}},
 			"cy@north.example": {[]string{"15 things", "Old 0", "Old 9", "and 2 more", "To verify", "F1 Truck"}, []string{"Old 10", "Dock", "Fix"}},
 		} {
 			for _, s := range c.has {
@@ -427,7 +435,8 @@ func TestDaysSinceChecklist(t *testing.T) {
 		zone := k.add("zones", store.Row{"code": "A", "name": "A", "kind": "area"})
 		truck := k.add("equipment", store.Row{"asset_no": "F1", "kind": "forklift", "zone_id": zone})
 		for kind, code := range map[string]string{"equipment": "T", "zone": "Z"} {
-			k.add("regulations", store.Row{"code": code, "title": code, "rule": json.RawMessage(`{"scope":{"entity_types":["` + kind + `"],"filter":{}},"metric":"days_since_checklist","window_days":90,"warn":{"op":">","value":1},"breach":{"op":">","value":3}}`)})
+			k.add("regulations", store.Row{"code": code, "title": code, "rule": json.RawMessage(`{"scope":{"entity_types":["` + kind +
+				`"],"filter":{}},"metric":"days_since_checklist","window_days":90,"warn":{"op":">","value":1},"breach":{"op":">","value":3}}`)})
 		}
 		look := func(days int, row store.Row) {
 			now := k.now

@@ -201,8 +201,10 @@ func (p *Programme) keepRuns(tx *db.Tx, a actor.Actor, in *ScoresIn, groups []*s
 	return err
 }
 
-var scoreColumns = []db.Column{{Name: "tenant_id", Type: "uuid"}, {Name: "id", Type: "uuid"}, {Name: "run_id", Type: "uuid"}, {Name: "entity_type", Type: "text"},
-	{Name: "entity_id", Type: "uuid"}, {Name: "score", Type: "bigint"}, {Name: "confidence", Type: "bigint"}, {Name: "inputs", Type: "text"}, {Name: "cluster", Type: "text"},
+var scoreColumns = []db.Column{{Name: "tenant_id", Type: "uuid"}, {Name: "id", Type: "uuid"}, {Name: "run_id", Type: "uuid"},
+	{Name: "entity_type", Type: "text"},
+	{Name: "entity_id", Type: "uuid"}, {Name: "score", Type: "bigint"}, {Name: "confidence", Type: "bigint"}, {Name: "inputs", Type: "text"},
+	{Name: "cluster", Type: "text"},
 	{Name: "model_kind", Type: "text"}, {Name: "rate_per_200k", Type: "bigint"}, {Name: "interval_low", Type: "bigint"}, {Name: "interval_high", Type: "bigint"},
 	{Name: "probability", Type: "bigint"}, {Name: "user_id", Type: "uuid"}, {Name: "computed_at", Type: "timestamptz"}}
 

@@ -49,7 +49,8 @@ func (s *scan) fillRates(tx *db.Tx, r *safety.Rule, kind string, t *table) {
 		group = " AND i.zone_id IS NOT NULL" + selector{id: s.in.EntityID}.where("i.zone_id", &args) + " GROUP BY i.zone_id"
 	}
 	g := s.groups[kind]
-	tx.Queue("SELECT "+by+", COUNT(*) FILTER (WHERE c.outcome = 'death'), COUNT(*) FILTER (WHERE c.outcome = 'days_away'), COUNT(*) FILTER (WHERE c.outcome = 'restricted'), "+
+	tx.Queue("SELECT "+by+", COUNT(*) FILTER (WHERE c.outcome = 'death'), COUNT(*) FILTER (WHERE c.outcome = 'days_away'), COUNT(*) FILTER (WHERE c.outcome "+
+		"= 'restricted'), "+
 		"COUNT(*) FILTER (WHERE c.outcome = 'other') FROM osha_cases c JOIN incidents i ON i.tenant_id = c.tenant_id AND i.id = c.incident_id "+
 		"WHERE c.tenant_id = $1 AND c.recordable = 'yes' AND i.status <> 'void' AND i.occurred_at > $2 AND i.occurred_at <= $3"+group, args, func(row *db.Row) error {
 		i := -1
@@ -85,15 +86,16 @@ func (s *scan) fillDeadline(tx *db.Tx, r *safety.Rule, t *table) {
 	due := day.AddDate(0, 0, -int(past))
 	tx.Queue(fmt.Sprintf("SELECT (SELECT COUNT(*) FROM osha_summaries WHERE tenant_id = $1) + (SELECT COUNT(*) FROM osha_cases WHERE tenant_id = $1), COUNT(*), "+
 		"COUNT(*) FILTER (WHERE EXISTS (SELECT 1 FROM osha_summaries x WHERE x.tenant_id = $1 AND x.site_id = s.id AND x.year = $2 AND x.%s)) "+
-		"FROM sites s WHERE s.tenant_id = $1 AND s.country = 'US' AND s.archived_at IS NULL", state), []any{s.tenant, int64(due.Year() - 1)}, func(row *db.Row) error {
-		kept, sites, met := row.Int(0), row.Int(1), row.Int(2)
-		if kept == 0 || sites == 0 {
+		"FROM sites s WHERE s.tenant_id = $1 AND s.country = 'US' AND s.archived_at IS NULL", state), []any{s.tenant, int64(due.Year() - 1)},
+		func(row *db.Row) error {
+			kept, sites, met := row.Int(0), row.Int(1), row.Int(2)
+			if kept == 0 || sites == 0 {
+				return nil
+			}
+			t.any, t.total = true, past
+			if met == sites {
+				t.total = day.Sub(due.AddDate(1, 0, 0)).Hours() / 24
+			}
 			return nil
-		}
-		t.any, t.total = true, past
-		if met == sites {
-			t.total = day.Sub(due.AddDate(1, 0, 0)).Hours() / 24
-		}
-		return nil
-	})
+		})
 }

@@ -14,7 +14,8 @@ func TestRatesOfRules(t *testing.T) {
 	each(t, func(k *kit) {
 		p := fill(k)
 		rule := func(code, metric, per string) {
-			k.add("regulations", store.Row{"code": code, "title": code, "rule": json.RawMessage(`{"scope":{"entity_types":["zone"]},"metric":"` + metric + `","per":"` + per + `","window_days":90,"warn":{"op":">=","value":1},"breach":{"op":">=","value":30000}}`)})
+			k.add("regulations", store.Row{"code": code, "title": code, "rule": json.RawMessage(`{"scope":{"entity_types":["zone"]},"metric":"` + metric +
+				`","per":"` + per + `","window_days":90,"warn":{"op":">=","value":1},"breach":{"op":">=","value":30000}}`)})
 		}
 		rule("TRIR", "trir", "entity")
 		rule("TRIR-ALL", "trir", "tenant")
@@ -60,7 +61,8 @@ func TestTrainingCoverage(t *testing.T) {
 		course("CRANE", "crane")
 		own := course("OWN")
 		k.set("equipment", p.truck, store.Row{"required_course_id": own})
-		k.add("regulations", store.Row{"code": "COVER", "title": "Cover", "rule": json.RawMessage(`{"scope":{"entity_types":["worker","driver"]},"metric":"training_coverage","window_days":30,"breach":{"op":"<","value":100}}`)})
+		k.add("regulations", store.Row{"code": "COVER", "title": "Cover",
+			"rule": json.RawMessage(`{"scope":{"entity_types":["worker","driver"]},"metric":"training_coverage","window_days":30,"breach":{"op":"<","value":100}}`)})
 		certify(title, ada)
 		check := func(want map[string]string) {
 			k.Helper()
@@ -88,8 +90,10 @@ func TestDeadlines(t *testing.T) {
 		k.now = time.Date(2026, 2, 20, 12, 0, 0, 0, time.UTC)
 		for code, state := range map[string]string{"POST": "posted", "SUBMIT": "submitted"} {
 			due := map[string]string{"posted": "02-01", "submitted": "03-02"}[state]
-			k.add("regulations", store.Row{"code": code, "title": code, "rule": json.RawMessage(`{"scope":{"entity_types":["zone"]},"metric":"calendar_deadline","per":"tenant","due":"` + due + `","state":"osha_summary.` + state +
-				`","warn":{"op":">=","value":-30},"breach":{"op":">","value":0}}`)})
+			k.add("regulations", store.Row{"code": code, "title": code,
+				"rule": json.RawMessage(`{"scope":{"entity_types":["zone"]},"metric":"calendar_deadline","per":"tenant","due":"` + due + `","state":"osha_summary.` +
+					state +
+					`","warn":{"op":">=","value":-30},"breach":{"op":">","value":0}}`)})
 		}
 		k.add("zones", store.Row{"code": "Z", "name": "Z"})
 		site := k.add("sites", store.Row{"code": "US", "name": "US", "country": "US"})
@@ -118,7 +122,9 @@ func TestLogDelay(t *testing.T) {
 	each(t, func(k *kit) {
 		dock := k.add("zones", store.Row{"code": "DOCK", "name": "Dock"})
 		site := k.add("sites", store.Row{"code": "US", "name": "US", "country": "US"})
-		k.add("regulations", store.Row{"code": "LOG", "title": "Log", "rule": json.RawMessage(`{"scope":{"entity_types":["zone"]},"metric":"log_delay_days","window_days":365,"per":"tenant","warn":{"op":">","value":4},"breach":{"op":">","value":7}}`)})
+		k.add("regulations", store.Row{"code": "LOG", "title": "Log",
+			"rule": json.RawMessage(`{"scope":{"entity_types":["zone"]},"metric":"log_delay_days","window_days":365,"per":"tenant",` +
+				`"warn":{"op":">","value":4},"breach":{"op":">","value":7}}`)})
 		report := func(kind, at string) string {
 			return k.add("incidents", store.Row{"kind": kind, "title": "Cut", "occurred_at": at, "reported_at": at, "zone_id": dock, "reported_by": ada})
 		}

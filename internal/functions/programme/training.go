@@ -23,7 +23,7 @@ import (
 type TrainingIn struct {
 	EntityType string  `query:"entity_type" oneof:"zone driver worker equipment" doc:"Type of entity; all when absent."`
 	EntityID   string  `query:"entity_id" format:"uuid" doc:"One entity; all when absent."`
-	MinScore   float64 `query:"min_risk_score" default:"0" min:"0" max:"100" doc:"Only scores of at least this. For managers, who may not know a person's score, a value above 0 leaves people's scores out."`
+	MinScore   float64 `query:"min_risk_score" default:"0" min:"0" max:"100" doc:"Least score. Above 0 leaves people out for managers."`
 }
 
 // kinds are the entity types that count.
@@ -143,7 +143,8 @@ func readRoll(tx *db.Tx, a actor.Actor, in *TrainingIn, now time.Time) (*roll, e
 			groups = append(groups, queueEntities(tx, selector{a.TenantID, t, in.EntityID}))
 		}
 	}
-	tx.Queue("SELECT id, code, risk_threshold, entity_types FROM courses WHERE tenant_id = $1 AND status = 'active' AND archived_at IS NULL AND risk_threshold IS NOT NULL ORDER BY lower(code)",
+	tx.Queue("SELECT id, code, risk_threshold, entity_types FROM courses WHERE tenant_id = $1 AND status = 'active' AND archived_at IS NULL AND "+
+		"risk_threshold IS NOT NULL ORDER BY lower(code)",
 		[]any{a.TenantID}, func(row *db.Row) error {
 			c := course{id: row.Text(0), code: row.Text(1), threshold: row.Dec(2).Float()}
 			err := json.Unmarshal([]byte(row.Text(3)), &c.types)
@@ -212,10 +213,13 @@ func (r *roll) readPeople(tx *db.Tx, tenant string, now time.Time) error {
 		windowed  bool
 	}{
 		{score.Worker, "SELECT e.id, e.employee_no, e.user_id FROM workers e WHERE e.tenant_id = $1 AND " + in("e.id"), false},
-		{score.Driver, "SELECT e.id, w.employee_no, w.user_id FROM drivers e JOIN workers w ON w.tenant_id = e.tenant_id AND w.id = e.worker_id WHERE e.tenant_id = $1 AND " + in("e.id"), false},
-		{score.Zone, "SELECT DISTINCT e.id, e.code, w.user_id FROM zones e LEFT JOIN shifts s ON s.tenant_id = e.tenant_id AND s.zone_id = e.id AND s.ended_at > $3 AND s.ended_at <= $4 " +
+		{score.Driver, "SELECT e.id, w.employee_no, w.user_id FROM drivers e JOIN workers w ON w.tenant_id = e.tenant_id AND w.id = e.worker_id WHERE " +
+			"e.tenant_id = $1 AND " + in("e.id"), false},
+		{score.Zone, "SELECT DISTINCT e.id, e.code, w.user_id FROM zones e LEFT JOIN shifts s ON s.tenant_id = e.tenant_id AND s.zone_id = e.id AND s.ended_at " +
+			"> $3 AND s.ended_at <= $4 " +
 			"LEFT JOIN workers w ON w.tenant_id = s.tenant_id AND w.id = s.worker_id WHERE e.tenant_id = $1 AND " + in("e.id"), true},
-		{score.Equipment, "SELECT DISTINCT e.id, e.asset_no, w.user_id FROM equipment e LEFT JOIN shifts s ON s.tenant_id = e.tenant_id AND s.equipment_id = e.id AND s.ended_at > $3 AND s.ended_at <= $4 " +
+		{score.Equipment, "SELECT DISTINCT e.id, e.asset_no, w.user_id FROM equipment e LEFT JOIN shifts s ON s.tenant_id = e.tenant_id AND s.equipment_id = " +
+			"e.id AND s.ended_at > $3 AND s.ended_at <= $4 " +
 			"LEFT JOIN workers w ON w.tenant_id = s.tenant_id AND w.id = s.worker_id WHERE e.tenant_id = $1 AND " + in("e.id"), true},
 	} {
 		if len(due[q.kind]) == 0 {
@@ -258,12 +262,15 @@ func (r *roll) assign(tenant string, now time.Time) []AssignmentOut {
 }
 
 func (c *course) reason(x *latest, name string) string {
-	return fmt.Sprintf("%s %s scored %s; %s is due from %s", x.kind, name, strconv.FormatFloat(x.score, 'f', -1, 64), c.code, strconv.FormatFloat(c.threshold, 'f', -1, 64))
+	return fmt.Sprintf("%s %s scored %s; %s is due from %s", x.kind, name, strconv.FormatFloat(x.score, 'f', -1, 64), c.code,
+		strconv.FormatFloat(c.threshold, 'f', -1, 64))
 }
 
-var assignmentColumns = []db.Column{{Name: "tenant_id", Type: "uuid"}, {Name: "id", Type: "uuid"}, {Name: "course_id", Type: "uuid"}, {Name: "user_id", Type: "uuid"},
+var assignmentColumns = []db.Column{{Name: "tenant_id", Type: "uuid"}, {Name: "id", Type: "uuid"}, {Name: "course_id", Type: "uuid"},
+	{Name: "user_id", Type: "uuid"},
 	{Name: "assignment_type", Type: "text"}, {Name: "assignment_reason", Type: "text"}, {Name: "due_on", Type: "text"}, {Name: "source_score_id", Type: "uuid"},
-	{Name: "status", Type: "text"}, {Name: "created_at", Type: "timestamptz"}, {Name: "updated_at", Type: "timestamptz"}, {Name: "created_by", Type: "uuid"}, {Name: "version", Type: "bigint"}}
+	{Name: "status", Type: "text"}, {Name: "created_at", Type: "timestamptz"}, {Name: "updated_at", Type: "timestamptz"}, {Name: "created_by", Type: "uuid"},
+	{Name: "version", Type: "bigint"}}
 
 // keepAssignments writes in bulk, with the counter and the note that the store
 // would keep. Assignments are read by more people than single persons' scores
@@ -284,7 +291,8 @@ func (p *Programme) keepAssignments(tx *db.Tx, a actor.Actor, list []AssignmentO
 	tx.After(func() { p.hooks.Changed(a.TenantID, []string{"training_assignments"}) })
 	told := make([]store.Row, len(list))
 	for i, x := range list {
-		told[i] = store.Row{"tenant_id": x.Tenant, "id": x.ID, "course_id": x.Course, "user_id": x.User, "assignment_type": x.Type, "assignment_reason": hidden(x.Reason), "due_on": x.DueOn, "status": x.Status}
+		told[i] = store.Row{"tenant_id": x.Tenant, "id": x.ID, "course_id": x.Course, "user_id": x.User, "assignment_type": x.Type,
+			"assignment_reason": hidden(x.Reason), "due_on": x.DueOn, "status": x.Status}
 	}
 	return p.hooks.Tell(tx, "training_assignments", told)
 }

@@ -27,7 +27,8 @@ const (
 const thrift = 40
 
 // sizeSQL counts a tenant's entities, to no more than is large.
-const sizeSQL = "SELECT (SELECT COUNT(*) FROM (SELECT 1 FROM workers WHERE tenant_id = $1 LIMIT $2) a) + (SELECT COUNT(*) FROM (SELECT 1 FROM zones WHERE tenant_id = $1 LIMIT $2) b) + " +
+const sizeSQL = "SELECT (SELECT COUNT(*) FROM (SELECT 1 FROM workers WHERE tenant_id = $1 LIMIT $2) a) + (SELECT COUNT(*) FROM (SELECT 1 FROM zones " +
+	"WHERE tenant_id = $1 LIMIT $2) b) + " +
 	"(SELECT COUNT(*) FROM (SELECT 1 FROM equipment WHERE tenant_id = $1 LIMIT $2) c)"
 
 // turn waits until no other large tenant is worked for on this node, so that

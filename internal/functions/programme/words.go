@@ -47,7 +47,8 @@ var english = wording{
 	},
 	lead: "This is overdue, or soon will be.",
 	more: func(n int) string { return fmt.Sprintf("and %d more", n) },
-	topics: [topics]string{overdueActions: "Overdue actions", actionsToday: "Actions due today", toVerify: "Actions waiting to be verified", toReview: "Actions whose effect is to be judged",
+	topics: [topics]string{overdueActions: "Overdue actions", actionsToday: "Actions due today", toVerify: "Actions waiting to be verified",
+		toReview:   "Actions whose effect is to be judged",
 		missedRuns: "Missed inspections", overdueTraining: "Overdue training", expiring: "Certificates running out", service: "Service and inspection due"},
 	open: "Open %s", tail: "You get this because you are a member of the tenant. An administrator can switch these mails off.",
 	urgent: "Critical incident %s", told: "A critical incident was reported. Act now; the clock for reports to the authority may be running.",
@@ -64,10 +65,13 @@ var german = wording{
 	},
 	lead: "Dies ist überfällig oder wird es bald.",
 	more: func(n int) string { return fmt.Sprintf("und %d weitere", n) },
-	topics: [topics]string{overdueActions: "Überfällige Maßnahmen", actionsToday: "Heute fällige Maßnahmen", toVerify: "Maßnahmen, die zu prüfen sind", toReview: "Maßnahmen, deren Wirkung zu beurteilen ist",
-		missedRuns: "Versäumte Prüfungen", overdueTraining: "Überfällige Schulungen", expiring: "Ablaufende Nachweise", service: "Fällige Wartungen und Untersuchungen"},
+	topics: [topics]string{overdueActions: "Überfällige Maßnahmen", actionsToday: "Heute fällige Maßnahmen", toVerify: "Maßnahmen, die zu prüfen sind",
+		toReview:   "Maßnahmen, deren Wirkung zu beurteilen ist",
+		missedRuns: "Versäumte Prüfungen", overdueTraining: "Überfällige Schulungen", expiring: "Ablaufende Nachweise",
+		service: "Fällige Wartungen und Untersuchungen"},
 	open: "%s öffnen", tail: "Sie erhalten dies als Mitglied des Mandanten. Ein Administrator kann diese Mails abschalten.",
-	urgent: "Kritisches Ereignis %s", told: "Ein kritisches Ereignis wurde gemeldet. Handeln Sie jetzt; die Frist für Meldungen an die Behörde läuft womöglich.",
+	urgent: "Kritisches Ereignis %s", told: "Ein kritisches Ereignis wurde gemeldet. Handeln Sie jetzt; die Frist für Meldungen an die Behörde " +
+		"läuft womöglich.",
 	urgents: func(n int) string { return fmt.Sprintf("%d kritische Ereignisse", n) }, since: "Seit der letzten Mail gemeldet",
 }
 

@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"holdfast/internal/actor"
-	"holdfast/internal/catalog"
 	"holdfast/internal/db"
 	"holdfast/internal/fault"
 	"holdfast/internal/query"
@@ -48,7 +47,7 @@ type Pick struct {
 // may refuses a role that has no read grant on a resource.
 func (b *Books) may(a actor.Actor, resource string) error {
 	r, _ := b.store.Catalog().Get(resource)
-	if _, ok := catalog.Find(r.Access.Read, a.Role); !ok {
+	if !query.May(r.Access.Read, a.Role) {
 		return fault.New(fault.Forbidden, "42501", "permission denied for table %s", resource)
 	}
 	return nil

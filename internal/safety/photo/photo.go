@@ -11,7 +11,6 @@ import (
 
 	"holdfast/internal/actor"
 	"holdfast/internal/blob"
-	"holdfast/internal/catalog"
 	"holdfast/internal/db"
 	"holdfast/internal/fault"
 	"holdfast/internal/once"
@@ -245,7 +244,7 @@ func null(s string) any {
 // mayAdd refuses those who may not add photos, and hides what they may not read.
 func (al *Album) mayAdd(ctx context.Context, a actor.Actor, o Owner) error {
 	r, _ := al.store.Catalog().Get(o.adds)
-	if _, ok := catalog.Find(r.Access.Create, a.Role); !ok {
+	if !query.May(r.Access.Create, a.Role) {
 		return fault.New(fault.Forbidden, "42501", "permission denied for table %s", o.photos)
 	}
 	return al.store.DB().Read(ctx, store.Scope(a), func(tx *db.Tx) error { return al.visible(tx, a, o) })
