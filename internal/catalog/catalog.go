@@ -436,6 +436,3 @@ func contains(list []string, s string) bool {
 	}
 	return false
 }
-
-// Nearest is spell.Nearest.
-func Nearest(name string, candidates []string) string { return spell.Nearest(name, candidates) }
