@@ -26,6 +26,7 @@ type serving struct {
 	front atomic.Pointer[http.Handler]
 	cert  atomic.Pointer[tls.Certificate]
 	crowd *web.Crowd
+	acme  *acmeClient // nil unless certificates are fetched
 
 	answered atomic.Int64 // requests
 }
@@ -44,6 +45,10 @@ func (s *serving) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 func (s *serving) listen(l net.Listener) net.Listener {
 	s.crowd = crowd()
 	l = s.crowd.Listen(l)
+	if len(s.app.Config.TLSDomains) > 0 {
+		s.acme = newACME(s.app.Config)
+		return tls.NewListener(l, s.acme.config())
+	}
 	if s.app.Config.TLSCert == "" {
 		return l
 	}

@@ -228,7 +228,7 @@ func (a *App) index(w http.ResponseWriter, r *http.Request) {
 // secureOnly refuses credentials that crossed a network in the clear: on a
 // listener that others can reach, without TLS here or at a trusted proxy.
 func (a *App) secureOnly(next http.Handler) http.Handler {
-	if a.Config.Loopback() || a.Config.TLSCert != "" {
+	if a.Config.Loopback() || a.Config.TLS() {
 		return next
 	}
 	return web.Wrap(authapi.Shape, func(w http.ResponseWriter, r *http.Request) error {

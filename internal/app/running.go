@@ -70,7 +70,7 @@ func RunningURL(c *config.Config) string {
 }
 
 func scheme(c *config.Config) string {
-	if c.TLSCert != "" {
+	if c.TLS() {
 		return "https"
 	}
 	return "http"

@@ -74,7 +74,11 @@ func Serve(ctx context.Context, c *config.Config, out io.Writer, load func() (*c
 		if err := demo.Upload(ctx, a.Store, a.Imports); err != nil {
 			return err
 		}
+		if err := a.DB.Shrink(ctx); err != nil {
+			return err
+		}
 	}
+	debug.FreeOSMemory() // what migrations and the generator used
 	a.metrics.Watch(metrics.Value{Name: "holdfast_log_dropped_total", Help: "Log lines dropped because nobody read them.", Counter: true,
 		Read: func() float64 { return float64(logs.queue.lost.Load()) }})
 	l = s.listen(l)
@@ -89,6 +93,11 @@ func Serve(ctx context.Context, c *config.Config, out io.Writer, load func() (*c
 		return err
 	}
 	defer s.onHangup(load)()
+	challenges, err := s.acme.challenges(c.ACMEListen)
+	if err != nil {
+		return err
+	}
+	defer challenges()
 	defer supervised(ctx)()
 	return s.run(ctx, l)
 }

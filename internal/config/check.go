@@ -158,6 +158,9 @@ func (c *Config) checkKeys() error {
 	return nil
 }
 
+// TLS reports whether the listener speaks TLS.
+func (c *Config) TLS() bool { return c.TLSCert != "" || len(c.TLSDomains) > 0 }
+
 func (c *Config) checkTLS() error {
 	if (c.TLSCert == "") != (c.TLSKey == "") {
 		return errors.New("config: tls_cert and tls_key go together")

@@ -69,6 +69,9 @@ func New(version, engine string) *Metrics {
 	for _, where := range []string{"request", "background"} {
 		m.panics.WithLabelValues(where)
 	}
+	for _, level := range []string{"warn", "error"} { // an alarm on the increase sees the first one too
+		m.logged.WithLabelValues(level)
+	}
 	return m
 }
 
