@@ -1,0 +1,90 @@
+package main_test
+
+import (
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+)
+
+const operating = "../../docs/operating/"
+
+// The commands of the page for the first node run one after the other, with
+// paths and ports of the test in the place of the machine's.
+func TestFirstNode(t *testing.T) {
+	page, err := os.ReadFile(operating + "first-node.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var script strings.Builder
+	script.WriteString("set -eu\ntrap 'kill $(jobs -p) 2>/dev/null || true; wait' EXIT\n")
+	for _, m := range regexp.MustCompile("(?s)```sh\n(.*?)```").FindAllStringSubmatch(string(page), -1) {
+		script.WriteString(m[1])
+	}
+	root := t.TempDir()
+	bin := filepath.Join(root, "bin")
+	for _, dir := range []string{"bin", "var/lib", "var/log", "etc", "srv"} {
+		if err := os.MkdirAll(filepath.Join(root, dir), 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.Symlink(program, filepath.Join(bin, "holdfast")); err != nil {
+		t.Fatal(err)
+	}
+	port := func() string { _, p, _ := net.SplitHostPort(closedPort(t)); return p }
+	text := strings.NewReplacer("8443", port(), "9090", port(), " /etc/", " "+root+"/etc/", "=/etc/", "="+root+"/etc/", "= /etc/", "= "+root+"/etc/",
+		" /srv/", " "+root+"/srv/", "/var/", root+"/var/").Replace(script.String())
+	cmd := exec.Command("bash", "-c", text)
+	cmd.Dir = root
+	for _, pair := range os.Environ() {
+		if !strings.HasPrefix(pair, "HOLDFAST_") {
+			cmd.Env = append(cmd.Env, pair)
+		}
+	}
+	cmd.Env = append(cmd.Env, "PATH="+bin+":"+os.Getenv("PATH"))
+	late := time.AfterFunc(2*time.Minute, func() { cmd.Process.Kill() })
+	defer late.Stop()
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	for _, want := range []string{"is ready", `"status":"ready"`, "audit log agree", "holdfast_backup_age_seconds", "ok       schema", "ok       backup"} {
+		if !strings.Contains(string(out), want) {
+			t.Errorf("the commands do not print %q:\n%s", want, out)
+		}
+	}
+}
+
+// Every promise names tests that there are.
+func TestPromisesAreTested(t *testing.T) {
+	page, err := os.ReadFile(operating + "promises.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	known := map[string]bool{}
+	for _, dir := range []string{".", "../../internal/*"} {
+		files, _ := filepath.Glob(filepath.Join(dir, "*_test.go"))
+		for _, f := range files {
+			text, err := os.ReadFile(f)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, m := range regexp.MustCompile(`(?m)^func (Test\w+)\(`).FindAllStringSubmatch(string(text), -1) {
+				known[m[1]] = true
+			}
+		}
+	}
+	named := regexp.MustCompile("`(Test\\w+)`").FindAllStringSubmatch(string(page), -1)
+	for _, m := range named {
+		if !known[m[1]] {
+			t.Errorf("%s is named and is no test", m[1])
+		}
+	}
+	if len(named) < 20 {
+		t.Errorf("only %d tests are named", len(named))
+	}
+}
