@@ -15,6 +15,12 @@ const Nowhere = lazy(() => import('./pages/inside').then((m) => m.Nowhere));
 const Home = lazy(() => import('./pages/home').then((m) => m.Home));
 const List = lazy(() => import('./pages/list').then((m) => m.ListPage));
 const Record = lazy(() => import('./pages/record').then((m) => m.RecordPage));
+const MapPage = lazy(() => import('./pages/map').then((m) => m.MapPage));
+const Imports = lazy(() => import('./pages/imports').then((m) => m.ImportsPage));
+const NewImport = lazy(() => import('./pages/imports').then((m) => m.NewImport));
+const Import = lazy(() => import('./pages/imports').then((m) => m.ImportPage));
+const AdminPage = lazy(() => import('./pages/admin').then((m) => m.AdminPage));
+const AccountPage = lazy(() => import('./pages/account').then((m) => m.AccountPage));
 const Everything = lazy(() => import('./pages/everything').then((m) => m.Everything));
 const Components = lazy(() => import('./pages/components').then((m) => m.Components));
 
@@ -58,6 +64,12 @@ export function App() {
         <Frame key={member}>
           <Router onRouteChange={arrived}>
             <Route path="/console/" component={Home} />
+            <Route path="/console/map" component={MapPage} />
+            <Route path="/console/imports" component={Imports} />
+            <Route path="/console/imports/new" component={NewImport} />
+            <Route path="/console/imports/:id" component={Import} />
+            <Route path="/console/admin/:tab?" component={AdminPage} />
+            <Route path="/console/account" component={AccountPage} />
             <Route path="/console/all" component={Everything} />
             <Route path="/console/c/:collection" component={List} />
             <Route path="/console/c/:collection/:id" component={Record} />

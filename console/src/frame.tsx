@@ -36,6 +36,7 @@ export const places: { title: string; list: Place[] }[] = [
   {
     title: 'Warehouse',
     list: [
+      { href: '/console/map', text: 'Warehouse map', icon: 'map', may: reads('zones'), key: 'm' },
       { href: '/console/c/items', text: 'Items', icon: 'box', may: reads('items'), key: 'i' },
       { href: '/console/c/orders', text: 'Orders', icon: 'cart', may: reads('orders'), key: 'o' },
       { href: '/console/c/pick_lists', text: 'Pick lists', icon: 'pick', may: reads('pick_lists'), key: 'p' },
@@ -55,7 +56,9 @@ export const places: { title: string; list: Place[] }[] = [
     title: 'Organisation',
     list: [
       { href: '/console/c/workers', text: 'People', icon: 'people', may: reads('workers') },
+      { href: '/console/imports', text: 'Imports', icon: 'upload', may: reads('import_jobs'), key: 'u' },
       { href: '/console/all', text: 'All records', icon: 'list', may: () => true, key: 'r' },
+      { href: '/console/admin', text: 'Administration', icon: 'gear', may: admin },
     ],
   },
 ];
@@ -296,6 +299,10 @@ function Who() {
               </select>
             </div>
             <hr />
+            <a href="/console/account" onClick={close}>
+              <Icon name="key" size={16} />
+              {_('Your account')}
+            </a>
             <button type="button" onClick={() => void leave('local')}>
               <Icon name="out" size={16} />
               {_('Sign out')}

@@ -1,6 +1,6 @@
 // Getting in and out.
 import assert from 'node:assert/strict';
-import { as, open, test, url, visit } from './page.mjs';
+import { as, open, settled, test, url, visit } from './page.mjs';
 
 test('a browser at the address of the server comes to the console, a program to JSON', async () => {
   const program = await fetch(`${url}/`);
@@ -38,8 +38,10 @@ test('one click on a person of the demonstration signs in, a deep link leads the
 test('a member of two organisations switches, and sees the other\'s records alone', async () => {
   await as('both@both.example', async (page) => {
     await open(page, '/console/');
-    await page.getByRole('button', { name: /North Distribution/ }).click();
+    await page.getByText('Live', { exact: true }).waitFor();
+    await settled(page);
     await page.locator('.foot button').first().click();
+    await page.locator('.menu button').first().waitFor();
     const names = await page.locator('.menu button').allInnerTexts();
     const here = await page.locator('.who').innerText();
     const other = names.find((n) => /North|South/.test(n) && !here.includes(n.trim()));

@@ -65,7 +65,7 @@ export async function close() {
 }
 
 // test is one task of a person.
-export const test = (name, f) => run(name, { timeout: 120_000 }, f);
+export const test = (name, f) => run(name, { timeout: 300_000 }, f);
 
 // Sessions are made beside the page where a test is not about signing in:
 // signing in is limited to ten in ten seconds for one address.

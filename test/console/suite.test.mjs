@@ -5,5 +5,6 @@ import { close } from './page.mjs';
 await import('./gate.mjs');
 await import('./home.mjs');
 await import('./records.mjs');
+await import('./work.mjs');
 await import('./looks.mjs');
 after(close);

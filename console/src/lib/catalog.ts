@@ -61,6 +61,7 @@ export interface Permissions {
   read_only: boolean;
   collections: Record<string, Rights>;
   functions: Record<string, boolean>;
+  verbs?: Record<string, boolean>;
 }
 
 export type Catalog = Map<string, Collection>;
@@ -106,14 +107,14 @@ export function newOf(name: string): string {
   return language.get() === 'en' ? `New ${/^[A-Z][a-z]/.test(what) ? what.charAt(0).toLowerCase() + what.slice(1) : what}` : _('New: {what}', { what });
 }
 
-const names = ['name', 'title', 'order_no', 'shipment_no', 'pick_no', 'incident_no', 'action_no', 'sku', 'code', 'lot_no', 'plate', 'asset_no', 'display_name', 'email', 'cluster_name', 'file_name', 'url', 'description', 'key', 'type', 'kind'];
+const names = ['name', 'title', 'party_name', 'order_no', 'shipment_no', 'pick_no', 'incident_no', 'action_no', 'sku', 'code', 'lot_no', 'plate', 'asset_no', 'display_name', 'email', 'cluster_name', 'file_name', 'url', 'description', 'key', 'type', 'kind'];
 const codes = ['sku', 'code', 'order_no', 'shipment_no', 'pick_no', 'incident_no', 'action_no', 'employee_no', 'lot_no', 'asset_no', 'plate'];
 
 // nameFields are the fields by which people know a record: its code or number, and its name.
 export function nameFields(c: Collection): string[] {
   const has = (n: string) => c.fields.some((f) => f.name === n);
   const code = codes.find(has);
-  const name = names.find((n) => n !== code && has(n) && !codes.includes(n));
+  const name = names.find((n) => n !== code && has(n) && !codes.includes(n) && !(code && ['type', 'kind', 'key', 'url', 'description', 'email'].includes(n)));
   return [code, name].filter((x): x is string => !!x);
 }
 

@@ -1,8 +1,8 @@
 import { useLocation, useRoute } from 'preact-iso';
 import { useEffect, useState } from 'preact/hooks';
 import { supabase, want } from '../lib/client';
-import { columnsOf, nameOf, newOf, titleOf, useCatalog, usePermissions, visible, words, writable, type Catalog, type Collection, type Field, type Permissions } from '../lib/catalog';
-import { ago, dateTime, value } from '../lib/format';
+import { nameOf, newOf, titleOf, useCatalog, usePermissions, visible, words, writable, type Catalog, type Collection, type Field, type Permissions } from '../lib/catalog';
+import { ago, dateTime } from '../lib/format';
 import { _ } from '../lib/i18n';
 import { queryClient, useQuery } from '../lib/query';
 import { refKey, selection } from '../lib/records';
@@ -12,7 +12,9 @@ import { Icon } from '../ui/icon';
 import { Ask, Dialog } from '../ui/dialog';
 import { fail, Menu, toast } from '../ui/overlay';
 import { RecordForm, write } from '../ui/record-form';
-import { hrefOf, numeric, Value } from '../ui/value';
+import { Children, Diff, useNames, type Entry } from '../ui/related';
+import { OrderLines, OrderProgress, OrderVerbs } from '../ui/order';
+import { hrefOf, Value } from '../ui/value';
 
 export function RecordPage() {
   const { params } = useRoute();
@@ -102,7 +104,7 @@ function RecordView({ c, id, catalog, p }: { c: Collection; id: string; catalog:
         }
         sub={c.name === 'items' || !r['updated_at'] ? undefined : _('Changed {when}', { when: ago(r['updated_at']) })}
       >
-        <Moves c={c} r={r} p={p} done={again} />
+        {c.name === 'orders' && p.verbs ? <OrderVerbs o={r} p={p} done={again} /> : <Moves c={c} r={r} p={p} done={again} />}
         {editable.length ? (
           <Button icon="edit" onClick={() => setEditing(true)}>
             {_('Edit')}
@@ -151,8 +153,14 @@ function RecordView({ c, id, catalog, p }: { c: Collection; id: string; catalog:
       </Head>
       <div class="split">
         <div class="stack">
-          <Facts c={c} r={r} p={p} />
-          <Related c={c} r={r} catalog={catalog} p={p} />
+          {c.name === 'orders' ? (
+            <>
+              <OrderProgress o={r} />
+              <OrderLines o={r} catalog={catalog} p={p} />
+            </>
+          ) : null}
+          <Facts c={c} r={r} p={p} without={c.name === 'orders' ? quantities : []} />
+          <Related c={c} r={r} catalog={catalog} p={p} without={c.name === 'orders' ? ['order_lines'] : []} />
         </div>
         <History c={c} id={id} p={p} r={r} />
       </div>
@@ -213,7 +221,7 @@ export function Moves({ c, r, p, done }: { c: Collection; r: Row; p: Permissions
   return (
     <>
       {soft.slice(0, 3).map((s, i) => (
-        <Button key={s} kind={i === 0 ? 'primary' : undefined} onClick={() => act(s).catch(fail)}>
+        <Button key={s} kind={i === 0 && s !== 'on_hold' ? 'primary' : undefined} onClick={() => act(s).catch(fail)}>
           {verbs(s)}
         </Button>
       ))}
@@ -239,6 +247,7 @@ function verbs(state: string): string {
   return _(verbOf[state] ?? words(state));
 }
 
+const quantities = ['order_no', 'status', 'stage', 'promised_at', 'line_count', 'qty_ordered', 'qty_allocated', 'qty_picked', 'qty_packed', 'qty_shipped', 'qty_received'];
 const aside = new Set(['tenant_id', 'id', 'version', 'created_at', 'updated_at', 'created_by', 'archived_at']);
 
 // Facts are the record's fields, what is empty folded away.
@@ -275,8 +284,8 @@ export function Facts({ c, r, p, without = [] }: { c: Collection; r: Row; p: Per
 }
 
 // Related are the records that point here, a few of each kind.
-function Related({ c, r, catalog, p }: { c: Collection; r: Row; catalog: Catalog; p: Permissions }) {
-  const kinds = (c.children ?? []).filter((k) => p.collections[k.collection]?.read && !['incident_photos', 'checklist_photos'].includes(k.collection));
+function Related({ c, r, catalog, p, without }: { c: Collection; r: Row; catalog: Catalog; p: Permissions; without: string[] }) {
+  const kinds = (c.children ?? []).filter((k) => !without.includes(k.collection) && p.collections[k.collection]?.read && !['incident_photos', 'checklist_photos'].includes(k.collection));
   const [at, setAt] = useState(0);
   const kind = kinds[at];
   if (!kind) return null;
@@ -297,97 +306,6 @@ function Related({ c, r, catalog, p }: { c: Collection; r: Row; catalog: Catalog
       <Children key={kind.collection + kind.column} c={catalog.get(kind.collection) as Collection} column={kind.column} id={r.id} catalog={catalog} p={p} />
     </Card>
   );
-}
-
-// Children is a short table of the records of a collection that point to one.
-export function Children({ c, column, id, catalog, p, columns, limit = 8 }: { c: Collection; column: string; id: string; catalog: Catalog; p: Permissions; columns?: string[]; limit?: number }) {
-  const shown = (columns ?? columnsOf(c, p.collections[c.name]).filter((n) => n !== column)).slice(0, 6);
-  const q = useQuery({
-    queryKey: ['c', c.name, 'of', column, id, shown.join()],
-    queryFn: () => want(supabase.from(c.name).select(selection(c, shown, catalog, p)).eq(column, id).order('id', { ascending: false }).limit(limit + 1)),
-    meta: { live: true },
-  });
-  const { route } = useLocation();
-  if (q.isPending)
-    return (
-      <div class="body">
-        <Skeleton lines={3} />
-      </div>
-    );
-  if (q.error) return <Problem error={q.error} />;
-  const rows = q.data.slice(0, limit);
-  const may = p.collections[c.name]?.create;
-  return (
-    <>
-      {rows.length ? (
-        <div class="table" tabIndex={0} role="region" aria-label={titleOf(c)}>
-          <table>
-            <thead>
-              <tr>
-                {shown.map((n) => {
-                  const f = c.fields.find((x) => x.name === n);
-                  return (
-                    <th key={n} scope="col" class={f && numeric(f) ? 'num' : ''}>
-                      {_(f?.label ?? n)}
-                    </th>
-                  );
-                })}
-              </tr>
-            </thead>
-            <tbody>
-              {rows.map((r) => (
-                <tr key={r.id} class="go" onClick={(e) => !(e.target as HTMLElement).closest('a') && route(hrefOf(c.name, r.id))}>
-                  {shown.map((n, j) => {
-                    const f = c.fields.find((x) => x.name === n) as Field;
-                    return (
-                      <td key={n} class={numeric(f) ? 'num' : ''}>
-                        {j === 0 && !f.ref ? (
-                          <a href={hrefOf(c.name, r.id)}>
-                            <Value c={c} f={f} row={r} />
-                          </a>
-                        ) : (
-                          <Value c={c} f={f} row={r} />
-                        )}
-                      </td>
-                    );
-                  })}
-                </tr>
-              ))}
-            </tbody>
-          </table>
-        </div>
-      ) : (
-        <Empty title={_('None')} />
-      )}
-      {rows.length || may ? (
-        <footer>
-          {q.data.length > limit ? <a href={`/console/c/${c.name}?f=${column}.eq.${id}`}>{_('Show all')}</a> : null}
-          <span class="push" />
-          {may ? <a href={`/console/c/${c.name}/new?${column}=${id}`}>{newOf(c.name)}</a> : null}
-        </footer>
-      ) : null}
-    </>
-  );
-}
-
-interface Entry {
-  id: string;
-  at: string;
-  action: string;
-  actor_user_id: string | null;
-  key_id: string | null;
-  before: Record<string, unknown> | null;
-  after: Record<string, unknown> | null;
-}
-
-export function useNames(p: Permissions): Map<string, string> {
-  const q = useQuery({
-    queryKey: ['c', 'members', 'names'],
-    queryFn: () => want(supabase.from('members').select('user_id,email,role').limit(500)),
-    enabled: !!p.collections['members']?.read,
-    staleTime: 5 * 60_000,
-  });
-  return new Map((q.data ?? []).map((m) => [String(m['user_id']), String(m['email'] ?? words(String(m['role'])))]));
 }
 
 // History says who changed what and when, from the audit log.
@@ -433,24 +351,5 @@ function History({ c, id, p, r }: { c: Collection; id: string; p: Permissions; r
         ) : null}
       </ul>
     </Card>
-  );
-}
-
-export function Diff({ c, e }: { c?: Collection; e: Pick<Entry, 'action' | 'before' | 'after'> }) {
-  if (!e.before || !e.after) return <span class="small muted">{words(e.action.split('.').pop() ?? e.action)}</span>;
-  const skip = new Set(['updated_at', 'version']);
-  const changed = [...new Set([...Object.keys(e.before), ...Object.keys(e.after)])].filter((k) => !skip.has(k) && JSON.stringify(e.before?.[k]) !== JSON.stringify(e.after?.[k]));
-  const text = (k: string, v: unknown) => {
-    const f = c?.fields.find((x) => x.name === k);
-    return v == null || v === '' ? _('empty') : f ? value(f, v) : typeof v === 'object' ? JSON.stringify(v) : String(v);
-  };
-  return (
-    <ul class="small">
-      {changed.map((k) => (
-        <li key={k}>
-          <span class="muted">{_(c?.fields.find((x) => x.name === k)?.label ?? words(k))}:</span> {text(k, e.before?.[k])} → <b>{text(k, e.after?.[k])}</b>
-        </li>
-      ))}
-    </ul>
   );
 }

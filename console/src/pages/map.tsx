@@ -1,0 +1,359 @@
+import { useLocation } from 'preact-iso';
+import { useState } from 'preact/hooks';
+import { supabase, want } from '../lib/client';
+import { useCatalog, usePermissions, words } from '../lib/catalog';
+import { number, percent } from '../lib/format';
+import { _ } from '../lib/i18n';
+import { useQuery } from '../lib/query';
+import type { Row } from '../database';
+import { Badge, Button, Card, Empty, Head, LinkButton, Meter, Problem, Segments, Skeleton } from '../ui/basic';
+import { Dialog } from '../ui/dialog';
+import '../records.css';
+import '../work.css';
+import { Children } from '../ui/related';
+
+type Colour = 'use' | 'risk';
+
+interface Zone extends Row {
+  code: string;
+  name: string;
+  kind: string;
+  x: number;
+  y: number;
+  z: number;
+  utilization: number | null;
+  max_capacity: number;
+  load_units: number;
+  status: string;
+  site_id: string | null;
+  parent_id: string | null;
+}
+
+const columns = 'id,code,name,kind,x,y,z,utilization,max_capacity,load_units,status,site_id,parent_id';
+
+// all reads every zone, a thousand at a time.
+async function all(): Promise<Zone[]> {
+  const out: Zone[] = [];
+  for (;;) {
+    let q = supabase.from('zones').select(columns).neq('status', 'archived').order('id').limit(1000);
+    const last = out[out.length - 1];
+    if (last) q = q.gt('id', last.id);
+    const rows = await want<Zone[]>(q);
+    out.push(...rows);
+    if (rows.length < 1000) return out;
+  }
+}
+
+const step = (colour: Colour, v: number | null | undefined): string => {
+  if (v == null) return 'un';
+  if (colour === 'use') return v > 100 ? 'u4' : v >= 85 ? 'u3' : v >= 50 ? 'u2' : v > 0 ? 'u1' : 'u0';
+  return v >= 75 ? 'u4' : v >= 50 ? 'u3' : v >= 25 ? 'u2' : v > 0 ? 'u1' : 'u0';
+};
+
+const keys: Record<Colour, [string, string][]> = {
+  use: [['u0', 'empty'], ['u1', 'below 50 %'], ['u2', '50 to 85 %'], ['u3', '85 to 100 %'], ['u4', 'overfull'], ['un', 'without limit']],
+  risk: [['u0', 'none'], ['u1', 'low'], ['u2', 'medium'], ['u3', 'high'], ['u4', 'critical'], ['un', 'no score']],
+};
+
+const holds = new Set(['bin', 'dock', 'staging', 'quarantine']);
+
+// columns and rows of the plan: coordinates in their order, wide gaps drawn
+// short, so that every place is large enough to be seen and hit.
+function drawn(values: number[], size: number, most: number): Map<number, number> {
+  const sorted = [...new Set(values)].sort((a, b) => a - b);
+  const out = new Map<number, number>();
+  let at = 0;
+  sorted.forEach((v, i) => {
+    const gap = i ? v - (sorted[i - 1] as number) : 0;
+    if (i && gap >= 0.3) at += Math.min(size * most, Math.max(size * 1.08, gap * size * 0.8));
+    out.set(v, at);
+  });
+  return out;
+}
+
+// areaOf is the area that a place lies in: what carries a name on the plan.
+function areaOf(z: Zone, by: Map<string, Zone>): Zone | undefined {
+  for (let up: Zone | undefined = z; up; up = up.parent_id ? by.get(up.parent_id) : undefined) if (up.kind === 'area' || up.kind === 'aisle') return up;
+  return undefined;
+}
+
+// MapPage is the plan of a site, by the places' coordinates.
+export function MapPage() {
+  const p = usePermissions();
+  const catalog = useCatalog();
+  const { query, route } = useLocation();
+  const zones = useQuery({ queryKey: ['c', 'zones', 'all'], queryFn: all, meta: { live: true } });
+  const sites = useQuery({ queryKey: ['c', 'sites', 'all'], queryFn: () => want(supabase.from('sites').select('id,name').order('name').limit(200)), enabled: !!p?.collections['sites']?.read });
+  const colour: Colour = query['by'] === 'risk' ? 'risk' : 'use';
+  const scores = useQuery({
+    queryKey: ['c', 'predictive_scores', 'zones'],
+    queryFn: () => want(supabase.from('predictive_scores').select('entity_id,score,cluster,computed_at').eq('entity_type', 'zone').order('computed_at', { ascending: false }).limit(1000)),
+    enabled: colour === 'risk' && !!p?.collections['predictive_scores']?.read,
+  });
+  const [find, setFind] = useState('');
+  const [table, setTable] = useState(false);
+  if (!p || !catalog || zones.isPending) return <Skeleton lines={8} />;
+  if (zones.error) return <Problem error={zones.error} retry={() => void zones.refetch()} />;
+  const risk = new Map<string, number>();
+  for (const s of scores.data ?? []) if (!risk.has(String(s['entity_id']))) risk.set(String(s['entity_id']), Number(s['score']));
+  const counts = new Map<string, number>();
+  for (const z of zones.data) counts.set(z.site_id ?? '', (counts.get(z.site_id ?? '') ?? 0) + 1);
+  const biggest = [...counts].sort((a, b) => b[1] - a[1])[0]?.[0] ?? '';
+  const site = query['site'] ?? biggest;
+  const here = zones.data.filter((z) => (z.site_id ?? '') === site);
+  const levels = [...new Set(here.filter((z) => holds.has(z.kind)).map((z) => z.z))].sort((a, b) => a - b);
+  const level = query['z'] ?? 'all';
+  const shown = here.filter((z) => holds.has(z.kind) && (level === 'all' || String(z.z) === level));
+  const value = (z: Zone) => (colour === 'use' ? z.utilization : (risk.get(z.id) ?? (z.parent_id ? risk.get(z.parent_id) : undefined) ?? null));
+  const ranked = [...shown].sort((a, b) => (value(b) ?? -1) - (value(a) ?? -1));
+  const at = here.find((z) => z.id === query['at']);
+  const go = (next: Record<string, string>) => {
+    const q = new URLSearchParams({ ...query, ...next });
+    for (const [k, v] of [...q]) if (!v) q.delete(k);
+    route(`/console/map?${q}`, true);
+  };
+  const text = (z: Zone) => {
+    const v = value(z);
+    return v == null ? '–' : colour === 'use' ? percent(v, 0) : number(v, 0);
+  };
+  const seek = (v: string) => {
+    setFind(v);
+    const hit = here.find((z) => z.code.toLowerCase() === v.trim().toLowerCase());
+    if (hit) go({ at: hit.id, z: level !== 'all' && String(hit.z) !== level ? 'all' : level === 'all' ? '' : level });
+  };
+  const zoneCollection = catalog.get('zones');
+  return (
+    <>
+      <Head title={_('Warehouse map')} sub={_('Every place where it stands, wide gaps drawn short. Choose one to see what is in it.')}>
+        <Button onClick={() => print()}>{_('Print')}</Button>
+        <LinkButton href="/console/c/zones">{_('All places')}</LinkButton>
+      </Head>
+      <div class="split">
+        <Card
+          flush
+          title={
+            <div class="row">
+              <Segments<Colour> label={_('Colour')} options={[['use', _('Utilisation')], ['risk', _('Risk')]]} at={colour} go={(v) => go({ by: v === 'risk' ? v : '' })} />
+              {counts.size > 1 ? (
+                <select class="input" style={{ inlineSize: 'auto' }} aria-label={_('Site')} value={site} onChange={(e) => go({ site: e.currentTarget.value, at: '', z: '' })}>
+                  {[...counts.keys()].map((id) => (
+                    <option key={id} value={id}>
+                      {String(sites.data?.find((s) => s.id === id)?.['name'] ?? _('Without a site'))}
+                    </option>
+                  ))}
+                </select>
+              ) : null}
+              <select class="input" style={{ inlineSize: 'auto' }} aria-label={_('Level')} value={level} onChange={(e) => go({ z: e.currentTarget.value === 'all' ? '' : e.currentTarget.value })}>
+                <option value="all">{_('All levels')}</option>
+                {levels.map((z) => (
+                  <option key={z} value={String(z)}>
+                    {_('Height {z} m', { z: number(z, 1) })}
+                  </option>
+                ))}
+              </select>
+            </div>
+          }
+          actions={
+            <>
+              <input class="input" type="search" style={{ inlineSize: '150px' }} list="places" aria-label={_('Go to a place')} placeholder={_('Go to a place')} value={find} onInput={(e) => seek(e.currentTarget.value)} />
+              <datalist id="places">
+                {here.slice(0, 500).map((z) => (
+                  <option key={z.id} value={z.code}>
+                    {z.name}
+                  </option>
+                ))}
+              </datalist>
+              <Button size="small" kind="quiet" onClick={() => setTable(!table)}>
+                {table ? _('As a plan') : _('As a table')}
+              </Button>
+            </>
+          }
+        >
+          {!shown.length ? (
+            <Empty title={_('No places here yet')} icon="map" action={<LinkButton href="/console/c/zones">{_('All places')}</LinkButton>}>
+              {_('A place appears when it has coordinates, in metres from a corner of the site.')}
+            </Empty>
+          ) : table ? (
+            <Ranked list={ranked} text={text} pick={(z) => go({ at: z.id })} />
+          ) : (
+            <Floor zones={shown} all={here} colour={colour} value={value} text={text} at={at?.id} pick={(z) => go({ at: z.id })} />
+          )}
+          <footer>
+            <div class={`scale ${colour}`} aria-label={_('Meaning of the colours')} role="group">
+              {keys[colour].map(([c, meaning]) => (
+                <span key={c}>
+                  <i class={c} />
+                  {_(meaning)}
+                </span>
+              ))}
+            </div>
+          </footer>
+        </Card>
+        <Card flush title={colour === 'use' ? _('Fullest') : _('Riskiest')} actions={<span class="small muted">{_('{n} places', { n: number(shown.length) })}</span>}>
+          <ul class="lines">
+            {ranked.slice(0, 10).map((z) => (
+              <li key={z.id}>
+                <button type="button" class="link strong nobreak" onClick={() => go({ at: z.id })}>
+                  {z.code}
+                </button>
+                <span class="grow">{value(z) == null ? null : <Meter value={value(z) as number} label={z.code} />}</span>
+                <span class="num nobreak" style={{ minInlineSize: '52px' }}>
+                  {text(z)}
+                </span>
+              </li>
+            ))}
+          </ul>
+        </Card>
+      </div>
+      {at ? (
+        <Dialog kind="side-panel" title={at.code} close={() => go({ at: '' })} footer={<LinkButton kind="primary" href={`/console/c/zones/${at.id}`}>{_('Open the record')}</LinkButton>}>
+          <div class="row">
+            <Badge state={at.status} /> <span class="muted">{words(at.kind)}</span>
+          </div>
+          <p>{at.name}</p>
+          {at.utilization != null ? (
+            <div class="stack tight">
+              <div class="row">
+                <b>{percent(at.utilization)}</b>
+                <span class="muted small push">{_('{n} of {m} units', { n: number(at.load_units), m: number(at.max_capacity) })}</span>
+              </div>
+              <Meter value={at.utilization} label={_('Filled')} />
+            </div>
+          ) : null}
+          {risk.has(at.id) ? <p>{_('Risk score {n} of 100', { n: number(risk.get(at.id) as number, 0) })}</p> : null}
+          <h3>{_('What is in it')}</h3>
+          {zoneCollection && catalog.get('stock_levels') && p.collections['stock_levels']?.read ? (
+            <Children c={catalog.get('stock_levels') as never} column="zone_id" id={at.id} catalog={catalog} p={p} columns={['item_id', 'quantity', 'stock_status']} />
+          ) : null}
+          {catalog.get('incidents') && p.collections['incidents']?.read ? (
+            <>
+              <h3>{_('Incidents here')}</h3>
+              <Children c={catalog.get('incidents') as never} column="zone_id" id={at.id} catalog={catalog} p={p} columns={['incident_no', 'severity', 'status']} limit={4} />
+            </>
+          ) : null}
+        </Dialog>
+      ) : null}
+    </>
+  );
+}
+
+const cell = { w: 1.5, h: 2.2 };
+
+interface FloorProps {
+  zones: Zone[];
+  all: Zone[];
+  colour: Colour;
+  value: (z: Zone) => number | null;
+  text: (z: Zone) => string;
+  at?: string;
+  pick: (z: Zone) => void;
+}
+
+// Floor draws the places from above, area by area; those that stand over each other share the width.
+function Floor({ zones, all: here, colour, value, text, at, pick }: FloorProps) {
+  const by = new Map(here.map((z) => [z.id, z]));
+  const xs = drawn(zones.map((z) => z.x), cell.w, 1.7);
+  const ys = drawn(zones.map((z) => z.y), cell.h, 1.35);
+  const X = (z: Zone) => xs.get(z.x) as number;
+  const Y = (z: Zone) => (ys.get(z.y) as number) * 1.25;
+  const stacks = new Map<string, Zone[]>();
+  for (const z of zones) stacks.set(`${X(z)} ${Y(z)}`, [...(stacks.get(`${X(z)} ${Y(z)}`) ?? []), z]);
+  const areas = new Map<Zone, Zone[]>();
+  for (const z of zones) {
+    const a = areaOf(z, by);
+    if (a) areas.set(a, [...(areas.get(a) ?? []), z]);
+  }
+  const width = Math.max(...xs.values()) + cell.w;
+  const height = Math.max(...ys.values()) * 1.25 + cell.h;
+  const keys = (e: KeyboardEvent, z: Zone) => {
+    const way = { ArrowRight: [1, 0], ArrowLeft: [-1, 0], ArrowDown: [0, 1], ArrowUp: [0, -1] }[e.key] as [number, number] | undefined;
+    if (e.key === 'Enter' || e.key === ' ') pick(z);
+    else if (!way) return;
+    else {
+      const near = (o: Zone) => {
+        const dx = X(o) - X(z);
+        const dy = Y(o) - Y(z);
+        const ahead = dx * way[0] + dy * way[1];
+        return ahead > 0.01 ? ahead + 2 * (Math.abs(dx * way[1]) + Math.abs(dy * way[0])) : Infinity;
+      };
+      const next = zones.reduce((best, o) => (near(o) < near(best) ? o : best), z);
+      document.getElementById(`cell-${next.id}`)?.focus();
+    }
+    e.preventDefault();
+  };
+  const focus = at && zones.some((z) => z.id === at) ? at : zones[0]?.id;
+  return (
+    <div class={`plan ${colour}`}>
+      <svg viewBox={`-1.5 -2.6 ${width + 3} ${height + 4}`} role="group" aria-label={_('Plan of the floor; the arrow keys move from place to place')}>
+        <defs>
+          <pattern id="stripes" width="0.5" height="0.5" patternUnits="userSpaceOnUse" patternTransform="rotate(45)">
+            <path d="M0 0V0.500" stroke="var(--text)" stroke-width="0.22" />
+          </pattern>
+        </defs>
+        {[...areas].map(([a, list]) => {
+          const left = Math.min(...list.map(X));
+          const top = Math.min(...list.map(Y));
+          return (
+            <text key={a.id} x={left} y={top - 0.5}>
+              {a.code}
+            </text>
+          );
+        })}
+        {[...stacks.values()].flatMap((stack) =>
+          stack.map((z, i) => {
+            const part = cell.w / stack.length;
+            const v = value(z);
+            const box = { x: X(z) + i * part, y: Y(z), width: part, height: cell.h, rx: 0.16 };
+            const name = `${z.code}, ${colour === 'use' ? _('Utilisation') : _('Risk')} ${text(z)}`;
+            return (
+              <g key={z.id}>
+                <rect {...box} id={`cell-${z.id}`} class={`cell ${step(colour, v)} ${z.id === at ? 'at' : ''}`} role="button" tabindex={z.id === focus ? 0 : -1} aria-label={name} onClick={() => pick(z)} onKeyDown={(e) => keys(e, z)}>
+                  <title>{name}</title>
+                </rect>
+                {step(colour, v) === 'u4' || z.status === 'blocked' ? <rect {...box} fill="url(#stripes)" pointer-events="none" /> : null}
+              </g>
+            );
+          }),
+        )}
+      </svg>
+    </div>
+  );
+}
+
+// Ranked is the same as a table, for those who do not see the plan.
+function Ranked({ list, text, pick }: { list: Zone[]; text: (z: Zone) => string; pick: (z: Zone) => void }) {
+  return (
+    <div class="table" tabIndex={0} role="region" aria-label={_('Places')} style={{ maxBlockSize: '66vh' }}>
+      <table>
+        <thead>
+          <tr>
+            <th scope="col">{_('Place')}</th>
+            <th scope="col">{_('Name')}</th>
+            <th scope="col">{_('Kind')}</th>
+            <th scope="col" class="num">
+              X · Y · Z (m)
+            </th>
+            <th scope="col" class="num">
+              {_('Value')}
+            </th>
+          </tr>
+        </thead>
+        <tbody>
+          {list.map((z) => (
+            <tr key={z.id}>
+              <td>
+                <button type="button" class="link" onClick={() => pick(z)}>
+                  {z.code}
+                </button>
+              </td>
+              <td>{z.name}</td>
+              <td>{words(z.kind)}</td>
+              <td class="num">{[z.x, z.y, z.z].map((n) => number(n, 1)).join(' · ')}</td>
+              <td class="num">{text(z)}</td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </div>
+  );
+}

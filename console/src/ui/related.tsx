@@ -1,0 +1,120 @@
+import { useLocation } from 'preact-iso';
+import { supabase, want } from '../lib/client';
+import { columnsOf, newOf, titleOf, words, type Catalog, type Collection, type Field, type Permissions } from '../lib/catalog';
+import { value } from '../lib/format';
+import { _ } from '../lib/i18n';
+import { useQuery } from '../lib/query';
+import { selection } from '../lib/records';
+import { Empty, Problem, Skeleton } from './basic';
+import { hrefOf, numeric, Value } from './value';
+
+// Children is a short table of the records of a collection that point to one.
+export function Children({ c, column, id, catalog, p, columns, limit = 8 }: { c: Collection; column: string; id: string; catalog: Catalog; p: Permissions; columns?: string[]; limit?: number }) {
+  const shown = (columns ?? columnsOf(c, p.collections[c.name]).filter((n) => n !== column)).slice(0, 6);
+  const q = useQuery({
+    queryKey: ['c', c.name, 'of', column, id, shown.join()],
+    queryFn: () => want(supabase.from(c.name).select(selection(c, shown, catalog, p)).eq(column, id).order(c.fields.some((f) => f.name === 'line_no') ? 'line_no' : 'id', { ascending: c.fields.some((f) => f.name === 'line_no') }).limit(limit + 1)),
+    meta: { live: true },
+  });
+  const { route } = useLocation();
+  if (q.isPending)
+    return (
+      <div class="body">
+        <Skeleton lines={3} />
+      </div>
+    );
+  if (q.error) return <Problem error={q.error} />;
+  const rows = q.data.slice(0, limit);
+  const may = p.collections[c.name]?.create;
+  return (
+    <>
+      {rows.length ? (
+        <div class="table" tabIndex={0} role="region" aria-label={titleOf(c)}>
+          <table>
+            <thead>
+              <tr>
+                {shown.map((n) => {
+                  const f = c.fields.find((x) => x.name === n);
+                  return (
+                    <th key={n} scope="col" class={f && numeric(f) ? 'num' : ''}>
+                      {_(f?.label ?? n)}
+                    </th>
+                  );
+                })}
+              </tr>
+            </thead>
+            <tbody>
+              {rows.map((r) => (
+                <tr key={r.id} class="go" onClick={(e) => !(e.target as HTMLElement).closest('a') && route(hrefOf(c.name, r.id))}>
+                  {shown.map((n, j) => {
+                    const f = c.fields.find((x) => x.name === n) as Field;
+                    return (
+                      <td key={n} class={numeric(f) ? 'num' : ''}>
+                        {j === 0 && !f.ref ? (
+                          <a href={hrefOf(c.name, r.id)}>
+                            <Value c={c} f={f} row={r} />
+                          </a>
+                        ) : (
+                          <Value c={c} f={f} row={r} />
+                        )}
+                      </td>
+                    );
+                  })}
+                </tr>
+              ))}
+            </tbody>
+          </table>
+        </div>
+      ) : (
+        <Empty title={_('None')} />
+      )}
+      {rows.length || may ? (
+        <footer>
+          {q.data.length > limit ? <a href={`/console/c/${c.name}?f=${column}.eq.${id}`}>{_('Show all')}</a> : null}
+          <span class="push" />
+          {may ? <a href={`/console/c/${c.name}/new?${column}=${id}`}>{newOf(c.name)}</a> : null}
+        </footer>
+      ) : null}
+    </>
+  );
+}
+
+export interface Entry {
+  id: string;
+  at: string;
+  action: string;
+  actor_user_id: string | null;
+  key_id: string | null;
+  before: Record<string, unknown> | null;
+  after: Record<string, unknown> | null;
+}
+
+export function useNames(p: Permissions): Map<string, string> {
+  const q = useQuery({
+    queryKey: ['c', 'members', 'names'],
+    queryFn: () => want(supabase.from('members').select('user_id,email,role').limit(500)),
+    enabled: !!p.collections['members']?.read,
+    staleTime: 5 * 60_000,
+  });
+  return new Map((q.data ?? []).map((m) => [String(m['user_id']), String(m['email'] ?? words(String(m['role'])))]));
+}
+
+// Diff says what a change did, field by field.
+export function Diff({ c, e }: { c?: Collection; e: Pick<Entry, 'action' | 'before' | 'after'> }) {
+  if (!e.before || !e.after) return <span class="small muted">{words(e.action.split('.').pop() ?? e.action)}</span>;
+  const skip = new Set(['updated_at', 'version']);
+  const changed = [...new Set([...Object.keys(e.before), ...Object.keys(e.after)])].filter((k) => !skip.has(k) && JSON.stringify(e.before?.[k]) !== JSON.stringify(e.after?.[k]));
+  const text = (k: string, v: unknown) => {
+    const f = c?.fields.find((x) => x.name === k);
+    return v == null || v === '' ? _('empty') : f ? value(f, v) : typeof v === 'object' ? JSON.stringify(v) : String(v);
+  };
+  return (
+    <ul class="small">
+      {changed.map((k) => (
+        <li key={k}>
+          <span class="muted">{_(c?.fields.find((x) => x.name === k)?.label ?? words(k))}:</span> {text(k, e.before?.[k])} → <b>{text(k, e.after?.[k])}</b>
+        </li>
+      ))}
+    </ul>
+  );
+}
