@@ -20,6 +20,7 @@ import (
 	"time"
 
 	"holdfast/internal/config"
+	"holdfast/internal/console"
 	"holdfast/internal/demo"
 	"holdfast/internal/fault"
 	"holdfast/internal/metrics"
@@ -138,6 +139,7 @@ func (a *App) banner(ctx context.Context, out io.Writer, took time.Duration) err
 	var b strings.Builder
 	line := func(name, value string) { fmt.Fprintf(&b, "  %-14s %s\n", name, value) }
 	fmt.Fprintf(&b, "\nHoldfast %s is ready after %d ms\n\n", Version, took.Milliseconds())
+	line("Console", u+console.Prefix)
 	line("API", u)
 	line("Collections", u+"/v1/  and  "+u+"/rest/v1/")
 	line("Functions", u+"/functions/v1/")

@@ -57,3 +57,12 @@ test('somebody of no organisation is told what to do', async () => {
     await page.getByText('Ask an administrator for an invitation').waitFor();
   });
 });
+
+test('the console speaks German to who asks for it', async () => {
+  await as('manager@north.example', async (page) => {
+    await open(page, '/console/c/orders');
+    await page.getByRole('heading', { name: 'Aufträge' }).waitFor();
+    await page.getByRole('columnheader', { name: 'Auftragsnr.' }).waitFor();
+    assert.equal(await page.evaluate(() => document.documentElement.lang), 'de');
+  }, { locale: 'de-DE' });
+});

@@ -155,7 +155,7 @@ export function MapPage() {
           }
           actions={
             <>
-              <input class="input" type="search" style={{ inlineSize: '150px' }} list="places" aria-label={_('Go to a place')} placeholder={_('Go to a place')} value={find} onInput={(e) => seek(e.currentTarget.value)} />
+              <input class="input" type="search" style={{ inlineSize: '118px' }} list="places" aria-label={_('Go to a place')} placeholder={_('Go to')} value={find} onInput={(e) => seek(e.currentTarget.value)} />
               <datalist id="places">
                 {here.slice(0, 500).map((z) => (
                   <option key={z.id} value={z.code}>
