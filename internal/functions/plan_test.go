@@ -85,6 +85,8 @@ func TestPlanPickPath(t *testing.T) {
 
 		// A line that is picked keeps its place.
 		first := n.at("lines.0.id").(string)
+		k.add("zones", store.Row{"code": "STAGE", "name": "Staging", "kind": "staging"})
+		k.add("stock_movements", store.Row{"type": "receipt", "item_id": item, "to_zone_id": zone["A2"], "quantity": "10"})
 		k.set("pick_lists", list, store.Row{"status": "released"})
 		k.set("pick_lines", first, store.Row{"status": "picked"})
 		k.call("plan-pick-path", "apply=true&pick_list_id="+list+"&start_zone_id="+zone["B"]).is("lines.#", "5", "lines.0.seq", "20")
@@ -283,6 +285,8 @@ func TestWarehouseKPIs(t *testing.T) {
 		for _, n := range []string{"10", "9", "9"} {
 			k.add("stock_counts", store.Row{"zone_id": bin, "item_id": item, "counted": n})
 		}
+		k.add("zones", store.Row{"code": "STAGE", "name": "Staging", "kind": "staging"})
+		k.add("stock_movements", store.Row{"type": "receipt", "item_id": item, "to_zone_id": bin, "quantity": "90"})
 		picker := k.add("workers", store.Row{"employee_no": "1", "name": "Ada"})
 		k.add("shifts", store.Row{"worker_id": picker, "started_at": "2026-03-01T08:00:00Z", "ended_at": "2026-03-01T12:00:00Z"},
 			store.Row{"worker_id": picker, "started_at": "2026-02-28T08:00:00Z", "ended_at": "2026-02-28T12:00:00Z"}) // without picking
@@ -290,9 +294,12 @@ func TestWarehouseKPIs(t *testing.T) {
 		var list string
 		for _, who := range []any{picker, nil} {
 			list = k.add("pick_lists", store.Row{"assigned_worker_id": who})
-			k.set("pick_lists", list, store.Row{"status": "released"})
+			var lines []string
 			for i := range 6 {
-				line := k.add("pick_lines", store.Row{"pick_list_id": list, "seq": int64(i + 1), "zone_id": bin, "item_id": item, "qty": "2"})
+				lines = append(lines, k.add("pick_lines", store.Row{"pick_list_id": list, "seq": int64(i + 1), "zone_id": bin, "item_id": item, "qty": "2"}))
+			}
+			k.set("pick_lists", list, store.Row{"status": "released"})
+			for i, line := range lines {
 				switch {
 				case who != nil && i == 5:
 					k.set("pick_lines", line, store.Row{"status": "short", "qty_picked": "1"})

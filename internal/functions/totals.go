@@ -43,7 +43,7 @@ func (t totals) all(name string) int64 {
 type OrdersOut struct {
 	Open   int64            `json:"open" doc:"Orders that are confirmed, in progress or on hold."`
 	Late   int64            `json:"late" doc:"Those whose promised moment has passed."`
-	Stages map[string]int64 `json:"by_stage" doc:"Open outbound orders by stage."`
+	Stages map[string]int64 `json:"by_stage" doc:"Open orders by stage."`
 }
 
 func (t totals) orders(late int64) OrdersOut {

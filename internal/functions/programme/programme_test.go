@@ -322,7 +322,7 @@ func TestRulesAreChecked(t *testing.T) {
 			"for entity type":               `{"scope":{"entity_types":["zone"]},"metric":"rest_hours_min","breach":{"op":"<","value":1}}`,
 			"window_days":                   `{"scope":{"entity_types":["zone"]},"metric":"incident_count","window_days":-1,"breach":{"op":">","value":1}}`,
 			"breach.value cannot be string": `{"scope":{"entity_types":["zone"]},"metric":"incident_count","breach":{"op":">","value":"NaN"}}`,
-			"value cannot be number 1e999":  `{"scope":{"entity_types":["zone"]},"metric":"incident_count","breach":{"op":">","value":1e999}}`,
+			"a number is out of range":      `{"scope":{"entity_types":["zone"]},"metric":"incident_count","breach":{"op":">","value":1e999}}`,
 			"operator":                      `{"scope":{"entity_types":["zone"]},"metric":"incident_count","breach":{"op":"=>","value":1}}`,
 			"warn or breach":                `{"scope":{"entity_types":["zone"]},"metric":"incident_count"}`,
 			"unknown fact": `{"scope":{"entity_types":["zone"]},"metric":"incident_count",` +
