@@ -39,6 +39,17 @@ lots                  rcud   rcud   rcud    r      r        r      r
 stock_levels          r      r      r       r      r        r      r
 stock_movements       rc     rc     rc      r      rc       r      r
 stock_counts          rc     rc     rc      r      rc       r      r
+uoms                  rcud   rcud   rcud    r      r        r      r
+item_uoms             rcud   rcud   rcud    r      r        r      r
+item_barcodes         r      r      r       r      r        r      r
+receipts              r      r      r       r      r        -      r
+receipt_lines         r      r      r       r      r        -      r
+putaway_tasks         ru     ru     ru      r      r        -      r
+count_tasks           ru     ru     ru      r      r        -      r
+count_lines           r      r      r       r      r        -      r
+stock_adjustments     r      r      r       r      r        -      r
+replenish_rules       rcud   rcud   rcud    r      r        r      r
+replenish_tasks       ru     ru     ru      r      r        -      r
 orders                rcud   rcud   rcud    r      rcu      r~     r
 order_lines           rcud   rcud   rcud    r      rcu      r~     r
 reservations          r      r      r       r      r        -      r

@@ -6,7 +6,8 @@ import (
 )
 
 func warehouse() []Resource {
-	return []Resource{zones(), items(), lots(), stockLevels(), stockMovements(), stockCounts()}
+	return []Resource{zones(), items(), lots(), stockLevels(), stockMovements(), stockCounts(), uoms(), itemUoms(), itemBarcodes(),
+		receipts(), receiptLines(), putawayTasks(), countTasks(), countLines(), stockAdjustments(), replenishRules(), replenishTasks()}
 }
 
 func zones() Resource {
@@ -142,6 +143,7 @@ func lots() Resource {
 			{Name: "best_before", Type: Date},
 			{Name: "supplier", Format: Name},
 			{Name: "status", Required: true, Default: "released", OneOf: []string{"released", "quarantine", "recalled", "expired"}},
+			{Name: "status_reason", Format: Name, MaxLen: 500, Doc: "Why it is not released."},
 		},
 		Unique:  [][]string{{"item_id", "lot_no"}},
 		Indexes: [][]string{{"expires_on"}},
@@ -221,6 +223,8 @@ func stockMovements() Resource {
 			{Name: "idempotency_key", Format: Name, MaxLen: 200},
 			{Name: "reversal_of", Type: UUID, Ref: "stock_movements"},
 			{Name: "reservation_id", Type: UUID, ReadOnly: true, Doc: "The promise that moved along, all of it."},
+			{Name: "override_reason", Format: Name, Setters: managers, Doc: "Why a manager puts goods where the zone's class, mix, weight or capacity refuses them."},
+			{Name: "approved_by", Type: UUID, ReadOnly: true, Doc: "Second person who let a difference above the limit through."},
 			{Name: "import_job_id", Type: UUID, ReadOnly: true},
 		},
 		Unique:  [][]string{{"idempotency_key"}},
@@ -266,6 +270,7 @@ func stockCounts() Resource {
 			{Name: "counted_at", Type: Time, ReadOnly: true, Doc: "When it was entered."},
 			{Name: "reason_code", Format: Name, MaxLen: 64},
 			{Name: "worker_id", Type: UUID, Ref: "workers"},
+			{Name: "approved_by", Type: UUID, ReadOnly: true, Doc: "Second person who let a variance above the limit through."},
 		},
 		Indexes:  [][]string{{"counted_at", "exact"}, {"item_id", "counted_at"}},
 		Counters: []Counter{{Name: "stock_counts", By: []string{"exact"}, At: "counted_at"}},

@@ -176,3 +176,24 @@ func (d Dec) Mul(e Dec) (Dec, error) {
 	}
 	return Dec(p.Int64()), nil
 }
+
+// MulExact multiplies; exact is false when the product has more than four places
+// or is out of range.
+func (d Dec) MulExact(e Dec) (product Dec, exact bool) {
+	return ratio(big.NewInt(int64(d)), big.NewInt(int64(e)), big.NewInt(Scale))
+}
+
+// DivExact divides; exact is false when the quotient has more than four places,
+// is out of range, or e is 0.
+func (d Dec) DivExact(e Dec) (quotient Dec, exact bool) {
+	if e == 0 {
+		return 0, false
+	}
+	return ratio(big.NewInt(int64(d)), big.NewInt(Scale), big.NewInt(int64(e)))
+}
+
+// ratio is a x b / c where that is a Dec.
+func ratio(a, b, c *big.Int) (Dec, bool) {
+	q, rest := new(big.Int).QuoRem(a.Mul(a, b), c, new(big.Int))
+	return Dec(q.Int64()), rest.Sign() == 0 && q.IsInt64()
+}

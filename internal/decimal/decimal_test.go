@@ -30,3 +30,33 @@ func FuzzParse(f *testing.F) {
 		}
 	})
 }
+
+func TestExact(t *testing.T) {
+	dec := func(s string) Dec {
+		d, err := Parse(s)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return d
+	}
+	for _, c := range []struct{ a, b, product, quotient string }{
+		{"3", "12", "36", "0.25"},
+		{"2.5", "0.4", "1", "6.25"},
+		{"-7", "2", "-14", "-3.5"},
+		{"1", "3", "3", ""},
+		{"0.0001", "0.5", "", "0.0002"},
+		{"5", "0", "0", ""},
+		{"900000000000000", "10", "", "90000000000000"},
+		{"900000000000000", "0.1", "90000000000000", ""},
+	} {
+		for _, op := range []struct {
+			f    func(Dec) (Dec, bool)
+			want string
+		}{{dec(c.a).MulExact, c.product}, {dec(c.a).DivExact, c.quotient}} {
+			got, ok := op.f(dec(c.b))
+			if ok != (op.want != "") || ok && got != dec(op.want) {
+				t.Errorf("%s and %s: %s, %v, want %q", c.a, c.b, got, ok, op.want)
+			}
+		}
+	}
+}

@@ -230,18 +230,21 @@ func (w *world) emitItems() {
 	onHand, available := map[*item]int64{}, map[*item]int64{}
 	for _, l := range w.levels {
 		onHand[l.item] += l.qty
-		if l.status == "available" {
+		if l.status == "available" && (l.lot == nil || l.lot.status == "released") {
 			available[l.item] += l.qty - l.reserved
 		}
 	}
 	for i, it := range w.items {
 		low := warehouse.LowStock(units(available[it]), units(it.reorderAt))
-		r := store.Row{"id": it.id, "sku": it.sku, "name": it.name, "category": it.cat.name, "base_uom": it.cat.uom, "gtin": "0" + checkDigit(fmt.Sprintf("%s%05d", w.gs1, i+1)),
-			"barcodes": raw([]any{}), "tracking": "none", "has_expiry": it.cat.shelfLife > 0, "unit_cost": money(it.cents), "price": money(it.price),
+		gtin := "0" + checkDigit(fmt.Sprintf("%s%05d", w.gs1, i+1))
+		r := store.Row{
+			"id": it.id, "sku": it.sku, "name": it.name, "category": it.cat.name, "base_uom": it.cat.uom, "gtin": gtin, "barcodes": raw([]any{}),
+			"tracking": "none", "has_expiry": it.cat.shelfLife > 0, "unit_cost": money(it.cents), "price": money(it.price),
 			"weight_kg": decimal.FromFloat(math.Round(it.weight*1000) / 1000), "capacity_units": it.capacity, "reorder_point": units(it.reorderAt),
-			"safety_stock": units(it.reorderAt / 3), "reorder_qty": units(it.maxStock - it.reorderAt), "lead_time_days": int64(it.cat.lead), "abc_class": classes[it],
-			"storage_class": it.cat.class, "status": "active", "on_hand": units(onHand[it]), "available": units(available[it]),
-			"stock_value": money(onHand[it] * it.cents), "low_stock": low, "updated_at": stamp(w.cal.at(0, 20)), "version": int64(3)}
+			"safety_stock": units(it.reorderAt / 3), "reorder_qty": units(it.maxStock - it.reorderAt), "lead_time_days": int64(it.cat.lead),
+			"abc_class": classes[it], "storage_class": it.cat.class, "status": "active", "on_hand": units(onHand[it]), "available": units(available[it]),
+			"stock_value": money(onHand[it] * it.cents), "low_stock": low, "updated_at": stamp(w.cal.at(0, 20)), "version": int64(3),
+		}
 		if it.maxStock > 0 {
 			r["max_stock"] = units(it.maxStock)
 		}
@@ -252,6 +255,7 @@ func (w *world) emitItems() {
 			r["hazmat_un"] = it.cat.hazmat
 		}
 		w.add("items", it.born, w.cal.at(it.born, 9), r)
+		w.add("item_barcodes", it.born, w.cal.at(it.born, 9), store.Row{"value": gtin, "item_id": it.id, "uom": it.cat.uom})
 		w.emitLots(it)
 	}
 }

@@ -66,6 +66,7 @@ func Types() []Type {
 		{Name: "incident.closed", Doc: "An incident was closed.", Collection: "incidents", Fields: incidentFields, when: moved("status", "closed")},
 		{Name: "incident.reported", Doc: "An incident, near miss or hazard was reported.", Collection: "incidents", Fields: incidentFields, when: created("status", "reported")},
 		{Name: "lot.expiring", Doc: "A lot that may be used expires within 30 days.", Collection: "lots", Fields: lotFields, when: madeExpiring("released", "quarantine")},
+		{Name: "lot.recalled", Doc: "A lot was recalled: its stock may not leave.", Collection: "lots", Fields: lotFields, when: moved("status", "recalled")},
 		{Name: "member.added", Doc: "A person became a member of the tenant.", Collection: "members", Fields: memberFields, when: created("status", "active")},
 		{Name: "member.removed", Doc: "A membership ended.", Collection: "members", Fields: memberFields, when: deleted},
 		{Name: "member.role_changed", Doc: "A member's role changed.", Collection: "members", Fields: memberFields, when: altered("role")},

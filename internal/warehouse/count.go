@@ -125,7 +125,7 @@ func countMove(n store.Row) store.Row {
 	diff := dec(n, "variance")
 	m := store.Row{"item_id": n["item_id"], "quantity": max(diff, -diff), "from_status": n["stock_status"], "to_status": n["stock_status"],
 		"ref_type": "stock_counts", "ref_id": n["id"]}
-	for _, f := range [...]string{"lot_id", "serial", "owner_id", "lpn", "reason_code", "worker_id"} {
+	for _, f := range [...]string{"lot_id", "serial", "owner_id", "lpn", "reason_code", "worker_id", "approved_by"} {
 		if n[f] != nil {
 			m[f] = n[f]
 		}

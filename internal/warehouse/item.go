@@ -11,7 +11,10 @@ import (
 
 // deriveItems keeps an item's derived columns in step with its own fields;
 // those that follow stock are kept by post.
-func deriveItems(tx *db.Tx, a actor.Actor, _ *store.Store, changes []store.Change) error {
+func deriveItems(tx *db.Tx, a actor.Actor, s *store.Store, changes []store.Change) error {
+	if err := unlabel(tx, a, s, changes); err != nil {
+		return err
+	}
 	var rise decimal.Dec
 	for _, c := range changes {
 		it := c.After
@@ -24,6 +27,10 @@ func deriveItems(tx *db.Tx, a actor.Actor, _ *store.Store, changes []store.Chang
 		if altered(c, "tracking") && dec(it, "on_hand") != 0 {
 			return fault.New(fault.Conflict, CodeInUse, "the tracking of %s cannot change while there is stock of it", text(it, "sku")).
 				At("tracking", "cannot change while there is stock")
+		}
+		if altered(c, "base_uom") && dec(it, "on_hand") != 0 {
+			return fault.New(fault.Conflict, CodeInUse, "the base unit of %s cannot change while there is stock of it", text(it, "sku")).
+				At("base_uom", "cannot change while there is stock")
 		}
 		// An archived item is none of the active ones that totals count.
 		if it["archived_at"] != nil && it["status"] == "active" {
@@ -50,8 +57,12 @@ func deriveItems(tx *db.Tx, a actor.Actor, _ *store.Store, changes []store.Chang
 	return affordable(tx, a.TenantID, kept, rise, "unit_cost")
 }
 
-// reweigh moves the load of zones when the capacity an item takes changes.
+// reweigh moves the load of zones when the capacity an item takes changes, and
+// keeps the item's barcodes.
 func reweigh(tx *db.Tx, a actor.Actor, s *store.Store, changes []store.Change) error {
+	if err := labelItems(tx, a, s, changes); err != nil {
+		return err
+	}
 	units := map[string][2]decimal.Dec{}
 	var ids set
 	for _, c := range changes {

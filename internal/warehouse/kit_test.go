@@ -3,6 +3,7 @@ package warehouse_test
 import (
 	"context"
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -160,4 +161,41 @@ func d(s string) decimal.Dec {
 		panic(err)
 	}
 	return v
+}
+
+// remove deletes one record.
+func (k *kit) remove(name, id string) {
+	k.Helper()
+	err := k.tx(func(tx *db.Tx) error {
+		_, err := k.s.DeleteTx(tx, k.as, k.resource(name), []string{id})
+		return err
+	})
+	if err != nil {
+		k.Fatalf("delete %s: %v", name, err)
+	}
+}
+
+// same compares two texts.
+func (k *kit) same(want, got string) {
+	k.Helper()
+	if got != want {
+		k.Errorf("got %s, want %s", got, want)
+	}
+}
+
+// barcodes lists what stands for an item, by value.
+func (k *kit) barcodes(item string) string {
+	k.Helper()
+	var list []string
+	err := k.d.Read(context.Background(), db.Scope{Tenant: k.as.TenantID}, func(tx *db.Tx) error {
+		rows, err := k.s.RowsTx(tx, k.as, k.resource("item_barcodes"), "item_id = $2 ORDER BY value", []any{item})
+		for _, r := range rows {
+			list = append(list, r["value"].(string)+" "+r["uom"].(string))
+		}
+		return err
+	})
+	if err != nil {
+		k.Fatal(err)
+	}
+	return strings.Join(list, ", ")
 }

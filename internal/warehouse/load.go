@@ -17,6 +17,7 @@ const few = 32
 type placed struct {
 	id, parent, code, status string
 	load                     decimal.Dec
+	kind, class              string
 }
 
 // places are zones by id, with all their ancestors.
@@ -33,24 +34,24 @@ func (p places) up(id string) []string {
 }
 
 func (p places) add(r *db.Row) error {
-	p[r.Text(0)] = placed{id: r.Text(0), parent: r.Text(1), code: r.Text(2), status: r.Text(3), load: r.Dec(4)}
+	p[r.Text(0)] = placed{id: r.Text(0), parent: r.Text(1), code: r.Text(2), status: r.Text(3), load: r.Dec(4), kind: r.Text(5), class: r.Text(6)}
 	return nil
 }
 
 // queuePlaces queues reading a few zones with their ancestors.
 func queuePlaces(tx *db.Tx, tenant string, ids []string, into places) {
-	tx.Queue("WITH RECURSIVE up(id, parent_id, code, status, load_units, depth) AS ("+
-		"SELECT id, parent_id, code, status, load_units, 1 FROM zones WHERE tenant_id = $1 AND "+tx.DB().InUUID("id", 2)+
-		" UNION ALL SELECT z.id, z.parent_id, z.code, z.status, z.load_units, up.depth + 1 FROM up JOIN zones z ON z.tenant_id = $1 AND z.id = "+
-		"up.parent_id WHERE up.depth < 8) "+
-		"SELECT id, parent_id, code, status, load_units FROM up", []any{tenant, jsonList(ids)}, into.add)
+	tx.Queue("WITH RECURSIVE up(id, parent_id, code, status, load_units, kind, storage_class, depth) AS ("+
+		"SELECT id, parent_id, code, status, load_units, kind, storage_class, 1 FROM zones WHERE tenant_id = $1 AND "+tx.DB().InUUID("id", 2)+
+		" UNION ALL SELECT z.id, z.parent_id, z.code, z.status, z.load_units, z.kind, z.storage_class, up.depth + 1 "+
+		"FROM up JOIN zones z ON z.tenant_id = $1 AND z.id = up.parent_id WHERE up.depth < 8) "+
+		"SELECT id, parent_id, code, status, load_units, kind, storage_class FROM up", []any{tenant, jsonList(ids)}, into.add)
 }
 
 // readPlaces reads many zones with their ancestors, level by level.
 func readPlaces(tx *db.Tx, tenant string, ids []string, into places) error {
 	for len(ids) > 0 {
-		err := tx.Query("SELECT id, parent_id, code, status, load_units FROM zones WHERE tenant_id = $1 AND "+tx.DB().InUUID("id", 2), []any{tenant,
-			jsonList(ids)}, into.add)
+		err := tx.Query("SELECT id, parent_id, code, status, load_units, kind, storage_class FROM zones WHERE tenant_id = $1 AND "+tx.DB().InUUID("id", 2),
+			[]any{tenant, jsonList(ids)}, into.add)
 		if err != nil {
 			return err
 		}

@@ -41,7 +41,10 @@ const (
 )
 
 // checkMovements fills and checks what needs no other record.
-func checkMovements(_ *db.Tx, _ actor.Actor, s *store.Store, changes []store.Change) error {
+func checkMovements(tx *db.Tx, a actor.Actor, s *store.Store, changes []store.Change) error {
+	if err := convertMovements(tx, a.TenantID, changes); err != nil {
+		return err
+	}
 	now := s.Now()
 	for i, c := range changes {
 		m := c.After
@@ -66,6 +69,57 @@ func checkMovements(_ *db.Tx, _ actor.Actor, s *store.Store, changes []store.Cha
 			return place(misfit("quantity", "a serial number moves one unit at a time"), i, len(changes))
 		}
 	}
+	return nil
+}
+
+// convertMovements turns movements given in another unit into base units. A
+// quantity given beside has to say the same.
+func convertMovements(tx *db.Tx, tenant string, changes []store.Change) error {
+	var items set
+	for _, c := range changes {
+		if c.Op == store.Insert && c.After["uom"] != nil {
+			items.add(text(c.After, "item_id"))
+		}
+	}
+	if len(items.list) == 0 {
+		return nil
+	}
+	u := queueUnits(tx, tenant, items.list)
+	if err := tx.Flush(); err != nil {
+		return err
+	}
+	for i, c := range changes {
+		if c.Op != store.Insert || c.After["uom"] == nil || u.base[text(c.After, "item_id")] == "" {
+			continue // no such item: the reference refuses it
+		}
+		if err := u.convert(c.After); err != nil {
+			return place(err, i, len(changes))
+		}
+	}
+	return nil
+}
+
+// convert fills quantity from uom_quantity, or the other way round.
+func (u *units) convert(m store.Row) *fault.Error {
+	item, unit := text(m, "item_id"), text(m, "uom")
+	if m["uom_quantity"] == nil {
+		q, ok := u.fromBase(item, unit, dec(m, "quantity"))
+		if _, err := u.of(item, unit); err != nil {
+			return err
+		}
+		if ok {
+			m["uom_quantity"] = q
+		}
+		return nil
+	}
+	base, err := u.toBase(item, unit, dec(m, "uom_quantity"))
+	switch {
+	case err != nil:
+		return err
+	case m["quantity"] != nil && dec(m, "quantity") != base:
+		return misfit("quantity", dec(m, "uom_quantity").String()+" "+unit+" is "+base.String()+" "+u.base[item]+", not "+dec(m, "quantity").String())
+	}
+	m["quantity"] = base
 	return nil
 }
 

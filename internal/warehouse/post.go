@@ -20,13 +20,20 @@ type stocked struct {
 	unitCost, capacityUnits, reorderPoint decimal.Dec
 	onHand, available, value              decimal.Dec
 	low                                   bool
+	class                                 string
+	minRemaining                          int64 // days
 }
+
+// lotted is a lot as far as stock is concerned.
+type lotted struct{ item, no, status, expires string }
 
 // posting is one call of post: what the movements do and what they touch.
 type posting struct {
 	ledger
 	itemByID map[string]*stocked
-	lotItem  map[string]string
+	lots     map[string]lotted
+	rules    *rules                 // nil unless a movement asks for them
+	arrived  map[string]decimal.Dec // zones that goods come into and that may refuse them -> what comes, net
 	at       places
 	pieces   map[piece]*held
 	worth    decimal.Dec // of the tenant's stock, as far as committed
@@ -38,7 +45,7 @@ type posting struct {
 // movements, what it writes with the commit: two round trips however many rows.
 // The item's row lock serialises all movements of an item.
 func (w Watch) post(tx *db.Tx, a actor.Actor, s *store.Store, changes []store.Change) error {
-	p := posting{ledger: ledger{levels: map[string]*level{}}}
+	p := posting{ledger: ledger{levels: map[string]*level{}}, arrived: map[string]decimal.Dec{}}
 	for _, c := range changes {
 		if c.Op != store.Insert {
 			continue
@@ -50,11 +57,17 @@ func (w Watch) post(tx *db.Tx, a actor.Actor, s *store.Store, changes []store.Ch
 	if len(p.order) == 0 {
 		return nil
 	}
+	if slices.ContainsFunc(changes, ruled) {
+		p.rules = queueRules(tx, a.TenantID, s.Now())
+	}
 	if err := p.load(tx, a.TenantID); err != nil {
 		return err
 	}
 	for i, c := range changes {
 		if err := p.admit(a, c.After); err != nil {
+			return place(err, i, len(changes))
+		}
+		if err := p.bounded(a, c.After, s.Audited()); err != nil {
 			return place(err, i, len(changes))
 		}
 	}
@@ -73,22 +86,23 @@ func (w Watch) post(tx *db.Tx, a actor.Actor, s *store.Store, changes []store.Ch
 
 // load reads what the movements touch.
 func (p *posting) load(tx *db.Tx, tenant string) error {
-	p.itemByID, p.lotItem, p.at = map[string]*stocked{}, map[string]string{}, places{}
+	p.itemByID, p.lots, p.at = map[string]*stocked{}, map[string]lotted{}, places{}
 	slices.Sort(p.items.list)
-	tx.Queue("SELECT id, sku, tracking, status, unit_cost, capacity_units, reorder_point, on_hand, available, stock_value, low_stock FROM items WHERE "+
-		"tenant_id = $1 AND "+
+	tx.Queue("SELECT id, sku, tracking, status, unit_cost, capacity_units, reorder_point, on_hand, available, stock_value, low_stock, storage_class, "+
+		"COALESCE(min_remaining_days, 0) FROM items WHERE tenant_id = $1 AND "+
 		tx.DB().InUUID("id", 2)+" ORDER BY id"+tx.DB().ForUpdate(), []any{tenant, jsonList(p.items.list)}, func(r *db.Row) error {
 		p.itemByID[r.Text(0)] = &stocked{id: r.Text(0), sku: r.Text(1), tracking: r.Text(2), status: r.Text(3), unitCost: r.Dec(4), capacityUnits: r.Dec(5),
-			reorderPoint: r.Dec(6), onHand: r.Dec(7), available: r.Dec(8), value: r.Dec(9), low: r.Bool(10)}
+			reorderPoint: r.Dec(6), onHand: r.Dec(7), available: r.Dec(8), value: r.Dec(9), low: r.Bool(10), class: r.Text(11), minRemaining: r.Int(12)}
 		return nil
 	})
 	p.read(tx, tenant)
 	p.readPieces(tx, tenant)
-	if len(p.lots.list) > 0 {
-		tx.Queue("SELECT id, item_id FROM lots WHERE tenant_id = $1 AND "+tx.DB().InUUID("id", 2), []any{tenant, jsonList(p.lots.list)}, func(r *db.Row) error {
-			p.lotItem[r.Text(0)] = r.Text(1)
-			return nil
-		})
+	if len(p.ledger.lots.list) > 0 {
+		tx.Queue("SELECT id, item_id, lot_no, status, expires_on FROM lots WHERE tenant_id = $1 AND "+tx.DB().InUUID("id", 2),
+			[]any{tenant, jsonList(p.ledger.lots.list)}, func(r *db.Row) error {
+				p.lots[r.Text(0)] = lotted{item: r.Text(1), no: r.Text(2), status: r.Text(3), expires: r.Text(4)}
+				return nil
+			})
 	}
 	if p.gains {
 		queueWorth(tx, tenant, &p.worth)
@@ -107,7 +121,7 @@ func (p *posting) admit(a actor.Actor, m store.Row) *fault.Error {
 		return misfit("item_id", "no such item")
 	}
 	switch lot := text(m, "lot_id"); {
-	case lot != "" && p.lotItem[lot] != it.id:
+	case lot != "" && p.lots[lot].item != it.id:
 		return misfit("lot_id", "the lot belongs to another item")
 	case it.tracking == "lot" && lot == "":
 		return misfit("lot_id", "item "+it.sku+" is tracked by lot: name the lot")
@@ -166,6 +180,7 @@ func (p *posting) settle(tx *db.Tx, tenant string, s *store.Store) (fallen []str
 		if v.delta == 0 && v.promised == 0 {
 			continue
 		}
+		v.barred = v.lot != "" && p.lots[v.lot].status != "released"
 		was := *it
 		if changed[it.id] == nil {
 			low[it.id] = it.low
@@ -194,7 +209,11 @@ func (p *posting) settle(tx *db.Tx, tenant string, s *store.Store) (fallen []str
 		}
 	}
 	slices.Sort(fallen)
-	return fallen, p.writeLoads(tx, tenant, now, loads)
+	if err := p.writeLoads(tx, tenant, now, loads); err != nil {
+		return nil, err
+	}
+	p.queueRoom(tx, tenant, loads)
+	return fallen, nil
 }
 
 func (p *posting) covered(v *level, it *stocked, after decimal.Dec) error {
@@ -216,7 +235,7 @@ func (it *stocked) take(v *level) error {
 	if it.onHand, err = raised(it.onHand, v.delta, maxStock, "quantity"); err != nil {
 		return err
 	}
-	if v.status == "available" {
+	if v.status == "available" && !v.barred {
 		if it.available, err = raised(it.available, v.delta-v.promised, maxStock, "quantity"); err != nil {
 			return err
 		}

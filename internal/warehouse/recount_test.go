@@ -26,7 +26,7 @@ func TestAvailable(t *testing.T) {
 			{"available", "0.5", "10.5", "0"},
 		} {
 			in := in("receipt", f.bolt, f.bin, c.quantity)
-			in["to_status"] = c.status
+			in["to_status"], in["override_reason"] = c.status, "tested"
 			k.add("stock_movements", in)
 			var diffs []warehouse.Difference
 			err := k.tx(func(tx *db.Tx) error {

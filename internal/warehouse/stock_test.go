@@ -153,10 +153,10 @@ func TestMovementShapes(t *testing.T) {
 		k.add("stock_movements", with(between("transfer", saw, f.other, f.bin, "1"), "serial", "S1"))
 		k.add("stock_movements", with(store.Row{"type": "ship", "item_id": saw, "from_zone_id": f.bin, "quantity": "1"}, "serial", "S1"))
 		k.add("stock_movements", with(in("return_in", saw, f.bin, "1"), "serial", "S1"))
-		k.add("stock_movements", with(in("receipt", f.drum, f.bin, "4"), "lot_id", lot))
+		k.add("stock_movements", with(with(in("receipt", f.drum, f.bin, "4"), "lot_id", lot), "override_reason", "no other bin"))
 		k.is("zones", f.bin, "load_units", "11")
 		k.is("zones", f.bin, "utilization", "110")
-		k.is("stock_movements", k.add("stock_movements", in("receipt", f.bolt, f.bin, "1")), "occurred_at", "2026-03-01T12:00:00.000000Z")
+		k.is("stock_movements", k.add("stock_movements", in("receipt", f.bolt, f.other, "1")), "occurred_at", "2026-03-01T12:00:00.000000Z")
 	})
 }
 

@@ -8,6 +8,7 @@ import (
 // Who does what in a warehouse.
 var (
 	managers  = []actor.Role{actor.Owner, actor.Admin, actor.Manager}
+	recallers = append([]actor.Role{actor.Safety}, managers...)
 	operators = append([]actor.Role{actor.Operator}, managers...)
 )
 
@@ -29,6 +30,20 @@ func (w Watch) Verbs() []rpc.Verb {
 		rpc.New("pick_line", "Takes goods from their bin to the staging lane; what is promised of them goes along.", operators, w.pickLine),
 		rpc.New("short_pick", "Says that a bin held less: the rest is looked for in other bins, and the bin is counted.", operators, w.shortPick),
 		rpc.New("unpick", "Puts picked goods back, where they are free.", operators, w.unpick),
+		rpc.New("receive", "Takes goods in at a dock: against an order, an advance shipping notice, or unannounced; opens put-away tasks.", operators, receive),
+		rpc.Asks("suggest_putaway", "Names the places that would take goods, best first.", operators, suggestPutaway),
+		rpc.New("put_away", "Puts goods in their place: those of a task, or others.", operators, putAway),
+		rpc.New("move_stock", "Moves goods from one place to another.", operators, moveStock),
+		rpc.New("adjust_stock", "Corrects the stock of a place; what is worth more than adjust_limit_value waits for a second person.", operators, adjustStock),
+		rpc.New("approve_adjustment", "A second person lets an adjustment through.", managers, approveAdjustment),
+		rpc.New("reject_adjustment", "A second person refuses an adjustment.", managers, rejectAdjustment),
+		rpc.New("start_count", "Opens a count of a place, or of one item there.", operators, startCount),
+		rpc.New("enter_count", "Enters what was found; a variance worth more than count_auto_approve waits for a second person.", operators, enterCount),
+		rpc.New("approve_count", "A second person lets the variance of a count through.", managers, approveCount),
+		rpc.New("recount", "Has a place counted again instead of booking its variance.", managers, recountStock),
+		rpc.New("recall_lot", "Recalls a lot: its free stock goes on hold, and the answer says where it is and who was sent it.", recallers, recallLot),
+		rpc.New("receive_return", "Takes back what a customer returned, each piece with its disposition.", operators, receiveReturn),
+		rpc.Asks("scan", "Says what a scanned code is and what can be done with it.", actor.Members, scan),
 	}
 }
 

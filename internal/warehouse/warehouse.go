@@ -55,13 +55,15 @@ func (w Watch) Effects() store.Effects {
 			"stock_movements": perTenant(w.post),
 			"stock_counts":    perTenant(bookCounts),
 			"items":           perTenant(reweigh),
+			"item_uoms":       perTenant(labelUnits),
+			"lots":            perTenant(w.freeLots),
 			"zones":           perTenant(rehang),
 			"orders":          perTenant(w.followOrders),
 			"order_lines":     perTenant(sumOrders),
 			"pick_lists":      perTenant(followPickList),
 			"pick_lines":      perTenant(w.followPickLines),
 		},
-		Unmoved: map[string]bool{"items": true, "zones": true, "orders": true, "drivers": true},
+		Unmoved: map[string]bool{"zones": true, "orders": true, "drivers": true},
 	}
 }
 

@@ -272,6 +272,70 @@ create index compliance_events_entity_type_entity_id_idx on compliance_events (t
 create index compliance_events_regulation_id_entity_type_entity_id_idx on compliance_events (tenant_id, regulation_id, entity_type, entity_id);
 create index compliance_events_waived_until_idx on compliance_events (tenant_id, waived_until);
 
+create table count_lines (
+  tenant_id uuid not null,
+  id uuid not null,
+  count_task_id uuid not null,
+  item_id uuid not null,
+  lot_id uuid,
+  serial text,
+  owner_id uuid,
+  lpn text,
+  stock_status text not null,
+  counted bigint not null,
+  expected bigint not null,
+  variance bigint not null,
+  reason_code text,
+  created_at timestamptz not null,
+  updated_at timestamptz not null,
+  created_by uuid,
+  version bigint not null,
+  primary key (tenant_id, id),
+  constraint count_lines_count_task_id_fkey foreign key (tenant_id, count_task_id) references count_tasks (tenant_id, id),
+  constraint count_lines_item_id_fkey foreign key (tenant_id, item_id) references items (tenant_id, id),
+  constraint count_lines_lot_id_fkey foreign key (tenant_id, lot_id) references lots (tenant_id, id)
+);
+create index count_lines_count_task_id_idx on count_lines (tenant_id, count_task_id);
+create index count_lines_item_id_idx on count_lines (tenant_id, item_id);
+create index count_lines_lot_id_idx on count_lines (tenant_id, lot_id);
+
+create table count_tasks (
+  tenant_id uuid not null,
+  id uuid not null,
+  count_no text,
+  zone_id uuid not null,
+  item_id uuid,
+  method text not null,
+  blind boolean not null,
+  status text not null,
+  open_key text,
+  assigned_worker_id uuid,
+  due_on text,
+  reason text,
+  recount_of uuid,
+  variance_value bigint,
+  counted_by uuid,
+  counted_at timestamptz,
+  approved_by uuid,
+  approved_at timestamptz,
+  created_at timestamptz not null,
+  updated_at timestamptz not null,
+  created_by uuid,
+  version bigint not null,
+  primary key (tenant_id, id),
+  constraint count_tasks_zone_id_fkey foreign key (tenant_id, zone_id) references zones (tenant_id, id),
+  constraint count_tasks_item_id_fkey foreign key (tenant_id, item_id) references items (tenant_id, id),
+  constraint count_tasks_assigned_worker_id_fkey foreign key (tenant_id, assigned_worker_id) references workers (tenant_id, id),
+  constraint count_tasks_recount_of_fkey foreign key (tenant_id, recount_of) references count_tasks (tenant_id, id)
+);
+create index count_tasks_assigned_worker_id_idx on count_tasks (tenant_id, assigned_worker_id);
+create index count_tasks_item_id_idx on count_tasks (tenant_id, item_id);
+create index count_tasks_recount_of_idx on count_tasks (tenant_id, recount_of);
+create index count_tasks_status_id_idx on count_tasks (tenant_id, status, id);
+create index count_tasks_zone_id_idx on count_tasks (tenant_id, zone_id);
+create unique index count_tasks_count_no_key on count_tasks (tenant_id, count_no);
+create unique index count_tasks_open_key_key on count_tasks (tenant_id, open_key);
+
 create table courses (
   tenant_id uuid not null,
   id uuid not null,
@@ -490,6 +554,39 @@ create index invitations_created_at_id_idx on invitations (tenant_id, created_at
 create index invitations_email_idx on invitations (tenant_id, email);
 create index invitations_status_created_at_id_idx on invitations (tenant_id, status, created_at, id);
 
+create table item_barcodes (
+  tenant_id uuid not null,
+  id uuid not null,
+  value text not null,
+  item_id uuid not null,
+  uom text not null,
+  created_at timestamptz not null,
+  updated_at timestamptz not null,
+  created_by uuid,
+  version bigint not null,
+  primary key (tenant_id, id),
+  constraint item_barcodes_item_id_fkey foreign key (tenant_id, item_id) references items (tenant_id, id)
+);
+create index item_barcodes_item_id_idx on item_barcodes (tenant_id, item_id);
+create unique index item_barcodes_value_key on item_barcodes (tenant_id, value);
+
+create table item_uoms (
+  tenant_id uuid not null,
+  id uuid not null,
+  item_id uuid not null,
+  uom text not null,
+  factor bigint not null,
+  gtin text,
+  barcode text,
+  created_at timestamptz not null,
+  updated_at timestamptz not null,
+  created_by uuid,
+  version bigint not null,
+  primary key (tenant_id, id),
+  constraint item_uoms_item_id_fkey foreign key (tenant_id, item_id) references items (tenant_id, id)
+);
+create unique index item_uoms_item_id_uom_key on item_uoms (tenant_id, item_id, lower(uom));
+
 create table items (
   tenant_id uuid not null,
   id uuid not null,
@@ -548,6 +645,7 @@ create table lots (
   best_before text,
   supplier text,
   status text not null,
+  status_reason text,
   archived_at timestamptz,
   created_at timestamptz not null,
   updated_at timestamptz not null,
@@ -960,6 +1058,102 @@ create table predictive_scores (
 );
 create unique index predictive_scores_run_id_entity_id_key on predictive_scores (tenant_id, run_id, entity_id);
 
+create table putaway_tasks (
+  tenant_id uuid not null,
+  id uuid not null,
+  task_no text,
+  status text not null,
+  receipt_id uuid,
+  item_id uuid not null,
+  lot_id uuid,
+  serial text,
+  owner_id uuid,
+  lpn text,
+  stock_status text not null,
+  from_zone_id uuid not null,
+  to_zone_id uuid,
+  quantity bigint not null,
+  quantity_done bigint not null,
+  assigned_worker_id uuid,
+  completed_at timestamptz,
+  created_at timestamptz not null,
+  updated_at timestamptz not null,
+  created_by uuid,
+  version bigint not null,
+  check (quantity_done <= quantity),
+  primary key (tenant_id, id),
+  constraint putaway_tasks_receipt_id_fkey foreign key (tenant_id, receipt_id) references receipts (tenant_id, id),
+  constraint putaway_tasks_item_id_fkey foreign key (tenant_id, item_id) references items (tenant_id, id),
+  constraint putaway_tasks_lot_id_fkey foreign key (tenant_id, lot_id) references lots (tenant_id, id),
+  constraint putaway_tasks_from_zone_id_fkey foreign key (tenant_id, from_zone_id) references zones (tenant_id, id),
+  constraint putaway_tasks_to_zone_id_fkey foreign key (tenant_id, to_zone_id) references zones (tenant_id, id),
+  constraint putaway_tasks_assigned_worker_id_fkey foreign key (tenant_id, assigned_worker_id) references workers (tenant_id, id)
+);
+create index putaway_tasks_assigned_worker_id_idx on putaway_tasks (tenant_id, assigned_worker_id);
+create index putaway_tasks_from_zone_id_idx on putaway_tasks (tenant_id, from_zone_id);
+create index putaway_tasks_item_id_idx on putaway_tasks (tenant_id, item_id);
+create index putaway_tasks_lot_id_idx on putaway_tasks (tenant_id, lot_id);
+create index putaway_tasks_receipt_id_idx on putaway_tasks (tenant_id, receipt_id);
+create index putaway_tasks_status_id_idx on putaway_tasks (tenant_id, status, id);
+create index putaway_tasks_to_zone_id_idx on putaway_tasks (tenant_id, to_zone_id);
+create unique index putaway_tasks_task_no_key on putaway_tasks (tenant_id, task_no);
+
+create table receipt_lines (
+  tenant_id uuid not null,
+  id uuid not null,
+  receipt_id uuid not null,
+  line_no bigint not null,
+  order_line_id uuid,
+  item_id uuid not null,
+  lot_id uuid,
+  serials text not null,
+  lpn text,
+  stock_status text not null,
+  quantity bigint not null,
+  uom text,
+  uom_quantity bigint,
+  discrepancy text,
+  note text,
+  created_at timestamptz not null,
+  updated_at timestamptz not null,
+  created_by uuid,
+  version bigint not null,
+  primary key (tenant_id, id),
+  constraint receipt_lines_receipt_id_fkey foreign key (tenant_id, receipt_id) references receipts (tenant_id, id),
+  constraint receipt_lines_order_line_id_fkey foreign key (tenant_id, order_line_id) references order_lines (tenant_id, id),
+  constraint receipt_lines_item_id_fkey foreign key (tenant_id, item_id) references items (tenant_id, id),
+  constraint receipt_lines_lot_id_fkey foreign key (tenant_id, lot_id) references lots (tenant_id, id)
+);
+create index receipt_lines_item_id_idx on receipt_lines (tenant_id, item_id);
+create index receipt_lines_lot_id_idx on receipt_lines (tenant_id, lot_id);
+create index receipt_lines_order_line_id_idx on receipt_lines (tenant_id, order_line_id);
+create unique index receipt_lines_receipt_id_line_no_key on receipt_lines (tenant_id, receipt_id, line_no);
+
+create table receipts (
+  tenant_id uuid not null,
+  id uuid not null,
+  receipt_no text,
+  order_id uuid,
+  shipment_id uuid,
+  asn text,
+  zone_id uuid not null,
+  received_at timestamptz not null,
+  line_count bigint not null,
+  discrepancies bigint not null,
+  created_at timestamptz not null,
+  updated_at timestamptz not null,
+  created_by uuid,
+  version bigint not null,
+  primary key (tenant_id, id),
+  constraint receipts_order_id_fkey foreign key (tenant_id, order_id) references orders (tenant_id, id),
+  constraint receipts_shipment_id_fkey foreign key (tenant_id, shipment_id) references shipments (tenant_id, id),
+  constraint receipts_zone_id_fkey foreign key (tenant_id, zone_id) references zones (tenant_id, id)
+);
+create index receipts_order_id_idx on receipts (tenant_id, order_id);
+create index receipts_shipment_id_idx on receipts (tenant_id, shipment_id);
+create index receipts_zone_id_idx on receipts (tenant_id, zone_id);
+create unique index receipts_receipt_no_key on receipts (tenant_id, receipt_no);
+
 create table regulations (
   tenant_id uuid not null,
   id uuid not null,
@@ -984,6 +1178,59 @@ create table regulations (
 create index regulations_created_at_id_idx on regulations (tenant_id, created_at, id);
 create index regulations_status_created_at_id_idx on regulations (tenant_id, status, created_at, id);
 create unique index regulations_code_key on regulations (tenant_id, lower(code));
+
+create table replenish_rules (
+  tenant_id uuid not null,
+  id uuid not null,
+  item_id uuid not null,
+  pick_zone_id uuid not null,
+  min_qty bigint not null,
+  max_qty bigint not null,
+  source_zone_id uuid,
+  archived_at timestamptz,
+  created_at timestamptz not null,
+  updated_at timestamptz not null,
+  created_by uuid,
+  version bigint not null,
+  check (max_qty >= min_qty),
+  primary key (tenant_id, id),
+  constraint replenish_rules_item_id_fkey foreign key (tenant_id, item_id) references items (tenant_id, id),
+  constraint replenish_rules_pick_zone_id_fkey foreign key (tenant_id, pick_zone_id) references zones (tenant_id, id),
+  constraint replenish_rules_source_zone_id_fkey foreign key (tenant_id, source_zone_id) references zones (tenant_id, id)
+);
+create index replenish_rules_pick_zone_id_idx on replenish_rules (tenant_id, pick_zone_id);
+create index replenish_rules_source_zone_id_idx on replenish_rules (tenant_id, source_zone_id);
+create unique index replenish_rules_item_id_pick_zone_id_key on replenish_rules (tenant_id, item_id, pick_zone_id);
+
+create table replenish_tasks (
+  tenant_id uuid not null,
+  id uuid not null,
+  task_no text,
+  status text not null,
+  rule_id uuid not null,
+  item_id uuid not null,
+  to_zone_id uuid not null,
+  quantity bigint not null,
+  quantity_done bigint not null,
+  assigned_worker_id uuid,
+  completed_at timestamptz,
+  created_at timestamptz not null,
+  updated_at timestamptz not null,
+  created_by uuid,
+  version bigint not null,
+  check (quantity_done <= quantity),
+  primary key (tenant_id, id),
+  constraint replenish_tasks_rule_id_fkey foreign key (tenant_id, rule_id) references replenish_rules (tenant_id, id),
+  constraint replenish_tasks_item_id_fkey foreign key (tenant_id, item_id) references items (tenant_id, id),
+  constraint replenish_tasks_to_zone_id_fkey foreign key (tenant_id, to_zone_id) references zones (tenant_id, id),
+  constraint replenish_tasks_assigned_worker_id_fkey foreign key (tenant_id, assigned_worker_id) references workers (tenant_id, id)
+);
+create index replenish_tasks_assigned_worker_id_idx on replenish_tasks (tenant_id, assigned_worker_id);
+create index replenish_tasks_item_id_idx on replenish_tasks (tenant_id, item_id);
+create index replenish_tasks_rule_id_idx on replenish_tasks (tenant_id, rule_id);
+create index replenish_tasks_status_id_idx on replenish_tasks (tenant_id, status, id);
+create index replenish_tasks_to_zone_id_idx on replenish_tasks (tenant_id, to_zone_id);
+create unique index replenish_tasks_task_no_key on replenish_tasks (tenant_id, task_no);
 
 create table report_links (
   tenant_id uuid not null,
@@ -1286,6 +1533,41 @@ create table sso_connections (
 );
 create index sso_connections_created_at_id_idx on sso_connections (tenant_id, created_at, id);
 
+create table stock_adjustments (
+  tenant_id uuid not null,
+  id uuid not null,
+  adjustment_no text,
+  status text not null,
+  zone_id uuid not null,
+  item_id uuid not null,
+  lot_id uuid,
+  serial text,
+  owner_id uuid,
+  lpn text,
+  stock_status text not null,
+  quantity bigint not null,
+  value bigint not null,
+  reason_code text not null,
+  note text,
+  decided_by uuid,
+  decided_at timestamptz,
+  decision_note text,
+  movement_id uuid,
+  created_at timestamptz not null,
+  updated_at timestamptz not null,
+  created_by uuid,
+  version bigint not null,
+  primary key (tenant_id, id),
+  constraint stock_adjustments_zone_id_fkey foreign key (tenant_id, zone_id) references zones (tenant_id, id),
+  constraint stock_adjustments_item_id_fkey foreign key (tenant_id, item_id) references items (tenant_id, id),
+  constraint stock_adjustments_lot_id_fkey foreign key (tenant_id, lot_id) references lots (tenant_id, id)
+);
+create index stock_adjustments_item_id_idx on stock_adjustments (tenant_id, item_id);
+create index stock_adjustments_lot_id_idx on stock_adjustments (tenant_id, lot_id);
+create index stock_adjustments_status_id_idx on stock_adjustments (tenant_id, status, id);
+create index stock_adjustments_zone_id_idx on stock_adjustments (tenant_id, zone_id);
+create unique index stock_adjustments_adjustment_no_key on stock_adjustments (tenant_id, adjustment_no);
+
 create table stock_counts (
   tenant_id uuid not null,
   id uuid not null,
@@ -1303,6 +1585,7 @@ create table stock_counts (
   counted_at timestamptz,
   reason_code text,
   worker_id uuid,
+  approved_by uuid,
   created_at timestamptz not null,
   updated_at timestamptz not null,
   created_by uuid,
@@ -1377,6 +1660,8 @@ create table stock_movements (
   idempotency_key text,
   reversal_of uuid,
   reservation_id uuid,
+  override_reason text,
+  approved_by uuid,
   import_job_id uuid,
   created_at timestamptz not null,
   updated_at timestamptz not null,
@@ -1539,6 +1824,22 @@ create index training_assignments_created_at_id_idx on training_assignments (ten
 create index training_assignments_status_created_at_id_idx on training_assignments (tenant_id, status, created_at, id);
 create index training_assignments_status_expires_on_idx on training_assignments (tenant_id, status, expires_on);
 create index training_assignments_user_id_course_id_idx on training_assignments (tenant_id, user_id, course_id);
+
+create table uoms (
+  tenant_id uuid not null,
+  id uuid not null,
+  code text not null,
+  name text not null,
+  kind text not null,
+  decimals bigint not null,
+  archived_at timestamptz,
+  created_at timestamptz not null,
+  updated_at timestamptz not null,
+  created_by uuid,
+  version bigint not null,
+  primary key (tenant_id, id)
+);
+create unique index uoms_code_key on uoms (tenant_id, lower(code));
 
 create table user_badges (
   tenant_id uuid not null,

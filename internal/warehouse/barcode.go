@@ -1,0 +1,188 @@
+package warehouse
+
+import (
+	"encoding/json"
+	"slices"
+	"strings"
+
+	"holdfast/internal/actor"
+	"holdfast/internal/db"
+	"holdfast/internal/fault"
+	"holdfast/internal/gs1"
+	"holdfast/internal/store"
+)
+
+// barcode is what a code stands for: one item in one unit.
+type barcode struct{ value, item, unit string }
+
+// canonical is a code as item_barcodes keeps it: a GTIN has 14 digits however
+// many the scanner sent.
+func canonical(code string) string {
+	if gtin, ok := gs1.GTIN(code); ok {
+		return gtin
+	}
+	return code
+}
+
+// printed is an entry of an item's barcodes.
+type printed struct {
+	Value string `json:"value"`
+	UoM   string `json:"uom"`
+}
+
+func document(r store.Row, name string) json.RawMessage {
+	raw, _ := r[name].(json.RawMessage)
+	return raw
+}
+
+// labelItems keeps item_barcodes in step with the items themselves.
+func labelItems(tx *db.Tx, a actor.Actor, s *store.Store, changes []store.Change) error {
+	var ids set
+	for _, c := range changes {
+		switch {
+		case c.Op == store.Insert && (c.After["gtin"] != nil || len(document(c.After, "barcodes")) > len("[]")):
+			ids.add(text(c.After, "id"))
+		case c.Op == store.Update && (altered(c, "gtin") || altered(c, "base_uom") ||
+			string(document(c.Before, "barcodes")) != string(document(c.After, "barcodes"))):
+			ids.add(text(c.After, "id"))
+		}
+	}
+	return syncBarcodes(tx, a, s, ids.list)
+}
+
+// labelUnits keeps item_barcodes in step with the items' other units.
+func labelUnits(tx *db.Tx, a actor.Actor, s *store.Store, changes []store.Change) error {
+	var ids set
+	for _, c := range changes {
+		if c.Op != store.Insert || c.After["gtin"] != nil || c.After["barcode"] != nil {
+			ids.add(text(current(c), "item_id"))
+		}
+	}
+	return syncBarcodes(tx, a, s, ids.list)
+}
+
+// unlabel takes the barcodes of items away before the items go.
+func unlabel(tx *db.Tx, a actor.Actor, s *store.Store, changes []store.Change) error {
+	var gone set
+	for _, c := range changes {
+		if c.Op == store.Delete {
+			gone.add(text(c.Before, "id"))
+		}
+	}
+	if len(gone.list) == 0 {
+		return nil
+	}
+	var ids []string
+	err := tx.Query("SELECT id FROM item_barcodes WHERE tenant_id = $1 AND "+tx.DB().InUUID("item_id", 2), []any{a.TenantID, jsonList(gone.list)},
+		func(r *db.Row) error {
+			ids = append(ids, r.Text(0))
+			return nil
+		})
+	if err != nil {
+		return err
+	}
+	return dropBarcodes(tx, a, s, ids)
+}
+
+func dropBarcodes(tx *db.Tx, a actor.Actor, s *store.Store, ids []string) error {
+	if len(ids) == 0 {
+		return nil
+	}
+	r, _ := s.Catalog().Get("item_barcodes")
+	_, err := s.Unaudited().DeleteTx(tx, a, r, ids)
+	return err
+}
+
+// syncBarcodes writes what items and their units say into item_barcodes, where
+// one code stands for one item in one unit.
+func syncBarcodes(tx *db.Tx, a actor.Actor, s *store.Store, items []string) error {
+	if len(items) == 0 {
+		return nil
+	}
+	wanted, err := saidBarcodes(tx, a.TenantID, items)
+	if err != nil {
+		return err
+	}
+	kept := map[barcode]string{}
+	err = tx.Query("SELECT id, value, item_id, uom FROM item_barcodes WHERE tenant_id = $1 AND "+tx.DB().InUUID("item_id", 2),
+		[]any{a.TenantID, jsonList(items)}, func(r *db.Row) error {
+			kept[barcode{r.Text(1), r.Text(2), r.Text(3)}] = r.Text(0)
+			return nil
+		})
+	if err != nil {
+		return err
+	}
+	var extra []string
+	for b, id := range kept {
+		if !slices.Contains(wanted, b) {
+			extra = append(extra, id)
+		}
+	}
+	if err := dropBarcodes(tx, a, s, extra); err != nil {
+		return err
+	}
+	wanted = slices.DeleteFunc(wanted, func(b barcode) bool { return kept[b] != "" })
+	return addBarcodes(tx, a, s, wanted)
+}
+
+// saidBarcodes collects what items and their units say.
+func saidBarcodes(tx *db.Tx, tenant string, items []string) ([]barcode, error) {
+	in := tx.DB().InUUID
+	var list []barcode
+	add := func(value, item, unit string) {
+		if b := (barcode{canonical(value), item, strings.ToUpper(unit)}); value != "" && !slices.Contains(list, b) {
+			list = append(list, b)
+		}
+	}
+	tx.Queue("SELECT id, base_uom, gtin, barcodes FROM items WHERE tenant_id = $1 AND "+in("id", 2)+" ORDER BY id", []any{tenant, jsonList(items)},
+		func(r *db.Row) error {
+			add(r.Text(2), r.Text(0), r.Text(1))
+			var codes []printed
+			err := json.Unmarshal([]byte(r.Text(3)), &codes)
+			for _, c := range codes {
+				if c.UoM == "" {
+					c.UoM = r.Text(1)
+				}
+				add(c.Value, r.Text(0), c.UoM)
+			}
+			return err
+		})
+	tx.Queue("SELECT item_id, uom, gtin, barcode FROM item_uoms WHERE tenant_id = $1 AND "+in("item_id", 2)+" ORDER BY id",
+		[]any{tenant, jsonList(items)}, func(r *db.Row) error {
+			add(r.Text(2), r.Text(0), r.Text(1))
+			add(r.Text(3), r.Text(0), r.Text(1))
+			return nil
+		})
+	return list, tx.Flush()
+}
+
+func addBarcodes(tx *db.Tx, a actor.Actor, s *store.Store, list []barcode) error {
+	if len(list) == 0 {
+		return nil
+	}
+	values := make([]string, len(list))
+	rows := make([]store.Row, len(list))
+	for i, b := range list {
+		if slices.Contains(values[:i], b.value) {
+			return taken(b.value, "another unit or item of this change")
+		}
+		values[i] = b.value
+		rows[i] = store.Row{"value": b.value, "item_id": b.item, "uom": b.unit}
+	}
+	err := tx.Query("SELECT b.value, i.sku, b.uom FROM item_barcodes b JOIN items i ON i.tenant_id = $1 AND i.id = b.item_id WHERE b.tenant_id = $1 AND "+
+		tx.DB().InText("b.value", 2)+" ORDER BY b.value LIMIT 1", []any{a.TenantID, jsonList(values)}, func(r *db.Row) error {
+		return taken(r.Text(0), "item "+r.Text(1)+" in unit "+r.Text(2))
+	})
+	if err != nil {
+		return err
+	}
+	r, _ := s.Catalog().Get("item_barcodes")
+	_, err = s.Unaudited().InsertTx(tx, a, r, rows)
+	return err
+}
+
+// taken says whose a barcode is already.
+func taken(value, by string) error {
+	return fault.New(fault.Conflict, "23505", "barcode %s belongs to %s already", value, by).
+		With("Key (value)=("+value+") already exists.", "a barcode or GTIN stands for one item in one unit").At("gtin", "belongs to %s", by)
+}

@@ -1,0 +1,148 @@
+package warehouse
+
+import (
+	"maps"
+	"slices"
+
+	"holdfast/internal/actor"
+	"holdfast/internal/db"
+	"holdfast/internal/decimal"
+	"holdfast/internal/fault"
+	"holdfast/internal/store"
+)
+
+// Movements that are held to more than the books.
+var (
+	leaves  = []string{"pick", "pack", "ship"}                                               // towards a customer: the lot must be fit
+	stored  = []string{"receipt", "return_in", "putaway", "transfer", "replenish", "unpick"} // to a place that may refuse
+	decided = []string{"adjust_gain", "adjust_loss", "count_gain", "count_loss"}             // at somebody's word: a second person above a limit
+	shelves = []string{"area", "aisle", "rack", "bin"}                                       // zones that class and mix policy are about
+)
+
+// ruled reports a movement that the tenant's settings or day decide on.
+func ruled(c store.Change) bool {
+	t := text(c.After, "type")
+	return c.Op == store.Insert && (slices.Contains(leaves, t) || slices.Contains(decided, t))
+}
+
+// bounded refuses a movement of a lot that may not leave, one into a place of
+// another class, and one that needs a second person. Bulk work, which tells what
+// was before the server was there, is held to the books alone.
+func (p *posting) bounded(a actor.Actor, m store.Row, live bool) *fault.Error {
+	if !live {
+		return nil
+	}
+	t := text(m, "type")
+	switch {
+	case slices.Contains(leaves, t):
+		return p.fit(m)
+	case slices.Contains(stored, t):
+		return p.suited(a, m)
+	case slices.Contains(decided, t):
+		return p.agreed(m)
+	}
+	return nil
+}
+
+// fit refuses a lot that may not go to a customer.
+func (p *posting) fit(m store.Row) *fault.Error {
+	lot := text(m, "lot_id")
+	if lot == "" {
+		return nil
+	}
+	l, it := p.lots[lot], p.itemByID[text(m, "item_id")]
+	why := barred(l.status, l.expires, p.rules.today, it.minRemaining)
+	if why == "" {
+		return nil
+	}
+	return fault.New(fault.Conflict, CodeLot, "lot %s of item %s %s", l.no, it.sku, why).At("lot_id", "%s", why)
+}
+
+// suited refuses goods of another class than the zone's, and notes zones whose
+// room has to be looked at. A manager puts goods anywhere who says why.
+func (p *posting) suited(a actor.Actor, m store.Row) *fault.Error {
+	z, it := p.at[text(m, "to_zone_id")], p.itemByID[text(m, "item_id")]
+	if m["override_reason"] != nil {
+		if !manages(a.Role) {
+			return fault.New(fault.Forbidden, "42501", "only a manager puts goods where the zone refuses them").At("override_reason", "is for managers")
+		}
+		return nil
+	}
+	if slices.Contains(shelves, z.kind) && z.class != it.class {
+		return refuses(z.code, "is for "+z.class+" goods, item "+it.sku+" is "+it.class)
+	}
+	p.arrived[z.id] = 0
+	return nil
+}
+
+func refuses(zone, why string) *fault.Error {
+	return fault.New(fault.Conflict, CodePlace, "zone %s %s", zone, why).
+		With("", "choose another zone, or let a manager give an override_reason").At("to_zone_id", "%s", why)
+}
+
+// agreed refuses an adjustment or count above the tenant's limit that no second
+// person let through.
+func (p *posting) agreed(m store.Row) *fault.Error {
+	limit, verb := p.rules.adjustLimit, "adjust_stock"
+	if t := text(m, "type"); t == "count_gain" || t == "count_loss" {
+		limit, verb = p.rules.countLimit, "start_count"
+	}
+	if limit == nil || m["approved_by"] != nil {
+		return nil
+	}
+	value, err := times(dec(m, "quantity"), p.itemByID[text(m, "item_id")].unitCost, "quantity")
+	if err != nil {
+		return fault.As(err)
+	}
+	if value <= *limit {
+		return nil
+	}
+	return fault.New(fault.Conflict, CodeApproval, "a difference worth %s is above the limit of %s: it needs a second person", value, *limit).
+		With("", "say "+verb+", which waits for one").At("quantity", "is worth more than %s", *limit)
+}
+
+// queueRoom queues the look whether the zones that goods came into still hold
+// what is allowed. It comes after the writes, whose locks keep others from
+// filling the same zone meanwhile.
+func (p *posting) queueRoom(tx *db.Tx, tenant string, loads map[string]decimal.Dec) {
+	if len(p.arrived) == 0 {
+		return
+	}
+	for _, v := range p.order {
+		if _, ok := p.arrived[v.zone]; ok {
+			p.arrived[v.zone] += v.delta
+		}
+	}
+	here := "FROM stock_levels l WHERE l.tenant_id = $1 AND l.zone_id = z.id AND l.quantity > 0"
+	tx.Queue("SELECT z.id, z.code, z.max_capacity, z.load_units, z.mix_policy, "+
+		"CASE z.mix_policy WHEN 'same_item' THEN (SELECT COUNT(DISTINCT l.item_id) "+here+") "+
+		"WHEN 'same_lot' THEN (SELECT COUNT(*) FROM (SELECT DISTINCT l.item_id, l.lot_id "+here+") d) ELSE 0 END, "+
+		"CASE WHEN z.mix_policy = 'empty_only' THEN (SELECT CAST(SUM(l.quantity) AS bigint) "+here+") ELSE 0 END, "+
+		"CASE WHEN z.max_weight_kg IS NULL THEN FALSE ELSE (SELECT SUM(CAST(l.quantity AS double precision) * COALESCE(i.weight_kg, 0)) "+
+		"FROM stock_levels l JOIN items i ON i.tenant_id = $1 AND i.id = l.item_id WHERE l.tenant_id = $1 AND l.zone_id = z.id AND l.quantity > 0) "+
+		"> CAST(z.max_weight_kg AS double precision) * 10000 END, z.kind "+
+		"FROM zones z WHERE z.tenant_id = $1 AND "+tx.DB().InUUID("z.id",
+		2)+" AND (z.max_capacity > 0 OR z.max_weight_kg IS NOT NULL OR z.mix_policy <> 'any') ORDER BY z.code",
+		[]any{tenant, jsonList(slices.Sorted(maps.Keys(p.arrived)))}, func(r *db.Row) error {
+			if why := p.overfull(r, loads[r.Text(0)]); why != "" {
+				return refuses(r.Text(1), why)
+			}
+			return nil
+		})
+}
+
+// overfull says what a zone is too full of, "" when it is not.
+func (p *posting) overfull(r *db.Row, risen decimal.Dec) string {
+	shelf := slices.Contains(shelves, r.Text(8))
+	switch {
+	case r.Dec(2) > 0 && risen > 0 && r.Dec(3) > r.Dec(2):
+		return "holds " + r.Dec(2).String() + " capacity units, with these goods it would be " + r.Dec(3).String()
+	case shelf && r.Int(5) > 1:
+		return "takes one " + map[string]string{"same_item": "item", "same_lot": "lot"}[r.Text(4)] + " alone"
+	case shelf && r.Text(4) == "empty_only" && r.Dec(6) > p.arrived[r.Text(0)]:
+		return "takes goods only when it is empty"
+	case r.Bool(7):
+		return "would carry more than its weight"
+	}
+	return ""
+}

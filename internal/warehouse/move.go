@@ -1,0 +1,61 @@
+package warehouse
+
+import (
+	"holdfast/internal/decimal"
+	"holdfast/internal/query"
+	"holdfast/internal/rpc"
+	"holdfast/internal/store"
+)
+
+// seen reads a record without locking it; nil for no id.
+func seen(c *rpc.Call, resource, field, id string) (store.Row, error) {
+	if id == "" {
+		return nil, nil
+	}
+	rows, err := c.Rows(resource, "id = $2", id)
+	if err == nil && len(rows) == 0 {
+		err = rpc.Missing(resource, field)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return rows[0], nil
+}
+
+// byID reads records by their ids.
+func byID(c *rpc.Call, resource string, ids []string) (map[string]store.Row, error) {
+	out := map[string]store.Row{}
+	if len(ids) == 0 {
+		return out, nil
+	}
+	rows, err := c.Rows(resource, c.Tx.DB().InUUID("id", 2), query.List(ids))
+	for _, row := range rows {
+		out[text(row, "id")] = row
+	}
+	return out, err
+}
+
+// post1 books one movement.
+func post1(c *rpc.Call, m store.Row) (rpc.Record, error) {
+	rows, err := c.Store.InsertTx(c.Tx, c.Actor, c.Resource("stock_movements"), []store.Row{m})
+	if err != nil {
+		return rpc.Record{}, err
+	}
+	return c.Record("stock_movements", rows[0]), nil
+}
+
+// inBase turns a quantity in a unit into base units of an item.
+func inBase(c *rpc.Call, item, unit string, quantity decimal.Dec) (decimal.Dec, error) {
+	u := queueUnits(c.Tx, c.Actor.TenantID, []string{item})
+	if err := c.Tx.Flush(); err != nil {
+		return 0, err
+	}
+	if u.base[item] == "" {
+		return 0, rpc.Missing("items", "item_id")
+	}
+	base, err := u.toBase(item, unit, quantity)
+	if err != nil {
+		return 0, err
+	}
+	return base, nil
+}

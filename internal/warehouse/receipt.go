@@ -1,0 +1,329 @@
+package warehouse
+
+import (
+	"holdfast/internal/decimal"
+	"holdfast/internal/fault"
+	"holdfast/internal/query"
+	"holdfast/internal/rpc"
+	"holdfast/internal/store"
+)
+
+// admit settles the lot and the status of what came in.
+func (r *receiving) admit() error {
+	if err := r.readLots(); err != nil {
+		return err
+	}
+	for _, a := range r.goods {
+		if a.StockStatus == "" {
+			a.StockStatus = r.usual(a)
+		}
+		if a.LotNo == "" || a.base == 0 {
+			continue
+		}
+		if err := r.lotOf(a); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// usual is the status of goods that nobody gave one.
+func (r *receiving) usual(a *arrival) string {
+	switch {
+	case a.Discrepancy == "damaged":
+		return "damaged"
+	case a.Discrepancy == "quality", a.Discrepancy == "wrong_item", r.zone["kind"] == "quarantine":
+		return "quarantine"
+	case a.line != nil && r.orderOf(a)["type"] == "return":
+		return "quarantine"
+	}
+	return "available"
+}
+
+func (r *receiving) orderOf(a *arrival) store.Row {
+	for _, o := range r.orders {
+		if a.line != nil && o["id"] == a.line["order_id"] {
+			return o
+		}
+	}
+	return nil
+}
+
+// readLots reads the lots that are named and known.
+func (r *receiving) readLots() error {
+	var items, numbers set
+	for _, a := range r.goods {
+		if a.LotNo != "" {
+			items.add(a.item)
+			numbers.add(a.LotNo)
+		}
+	}
+	r.lots = map[lotName]store.Row{}
+	if len(numbers.list) == 0 {
+		return nil
+	}
+	in := r.c.Tx.DB()
+	rows, err := r.c.Rows("lots", in.InUUID("item_id", 2)+" AND "+in.InText("lot_no", 3), query.List(items.list), query.List(numbers.list))
+	for _, l := range rows {
+		r.lots[lotName{text(l, "item_id"), text(l, "lot_no")}] = l
+	}
+	return err
+}
+
+// lotOf finds or makes the lot of a line.
+func (r *receiving) lotOf(a *arrival) error {
+	it := r.items[a.item]
+	lot := r.lots[lotName{a.item, a.LotNo}]
+	if lot == nil {
+		if it.expires && a.ExpiresOn == "" {
+			return misfit(a.at+"expires_on", "lot "+a.LotNo+" of item "+it.sku+" is new: say when it expires")
+		}
+		row := store.Row{"item_id": a.item, "lot_no": a.LotNo}
+		if a.ExpiresOn != "" {
+			row["expires_on"] = a.ExpiresOn
+		}
+		made, err := r.c.Store.InsertTx(r.c.Tx, r.c.Actor, r.c.Resource("lots"), []store.Row{row})
+		if err != nil {
+			return err
+		}
+		lot = made[0]
+		r.lots[lotName{a.item, a.LotNo}] = lot
+	}
+	a.lot = text(lot, "id")
+	if a.ExpiresOn != "" && lot["expires_on"] != nil && lot["expires_on"] != any(a.ExpiresOn) {
+		return fault.New(fault.Conflict, CodeMovement, "lot %s of item %s expires on %s, not %s", a.LotNo, it.sku, text(lot, "expires_on"), a.ExpiresOn).
+			At(a.at+"expires_on", "the lot expires on %s", text(lot, "expires_on"))
+	}
+	if a.StockStatus != "available" {
+		return nil
+	}
+	if why := lotBars(lot, r.rules.today, 0); why != "" {
+		return fault.New(fault.Conflict, CodeLot, "lot %s of item %s %s", a.LotNo, it.sku, why).
+			With("", "take it in with stock_status quarantine, hold or damaged").At(a.at+"lot_no", "%s", why)
+	}
+	return nil
+}
+
+// register writes the receipt and its lines.
+func (r *receiving) register() error {
+	head := store.Row{"zone_id": r.in.ZoneID, "received_at": query.FormatTime(r.c.Store.Now()), "line_count": int64(len(r.goods))}
+	if len(r.orders) > 0 {
+		head["order_id"] = r.orders[0]["id"]
+	}
+	if r.in.ASN != "" {
+		head["asn"] = r.in.ASN
+	}
+	odd := int64(0)
+	for _, a := range r.goods {
+		if a.Discrepancy != "" {
+			odd++
+		}
+	}
+	head["discrepancies"] = odd
+	made, err := r.c.Store.InsertTx(r.c.Tx, r.c.Actor, r.c.Resource("receipts"), []store.Row{head})
+	if err != nil {
+		return err
+	}
+	r.receipt = made[0]
+	rows := make([]store.Row, len(r.goods))
+	for i, a := range r.goods {
+		rows[i] = a.row(text(r.receipt, "id"), i+1)
+	}
+	r.rows, err = r.c.Store.InsertTx(r.c.Tx, r.c.Actor, r.c.Resource("receipt_lines"), rows)
+	return err
+}
+
+// row is the receipt's line.
+func (a *arrival) row(receipt string, n int) store.Row {
+	row := store.Row{"receipt_id": receipt, "line_no": int64(n), "item_id": a.item, "serials": a.serials(), "stock_status": a.StockStatus, "quantity": a.base}
+	if a.line != nil {
+		row["order_line_id"] = a.line["id"]
+	}
+	if a.UoM != "" {
+		row["uom_quantity"] = a.Quantity
+	}
+	given(row, "lot_id", a.lot, "lpn", a.LPN, "uom", a.UoM, "discrepancy", a.Discrepancy, "note", a.Note)
+	return row
+}
+
+func (a *arrival) serials() []string {
+	if a.Serials == nil {
+		return []string{}
+	}
+	return a.Serials
+}
+
+// given sets those of the pairs of name and text that are not empty.
+func given(row store.Row, pairs ...string) {
+	for i := 0; i < len(pairs); i += 2 {
+		if pairs[i+1] != "" {
+			row[pairs[i]] = pairs[i+1]
+		}
+	}
+}
+
+// book posts the movements.
+func (r *receiving) book() error {
+	for _, a := range r.goods {
+		if a.base == 0 {
+			continue
+		}
+		if len(a.Serials) == 0 {
+			m := r.movement(a, a.base)
+			if a.UoM != "" {
+				m["uom"], m["uom_quantity"] = a.UoM, a.Quantity
+			}
+			r.moves = append(r.moves, m)
+		}
+		for _, s := range a.Serials {
+			m := r.movement(a, decimal.One)
+			m["serial"] = s
+			r.moves = append(r.moves, m)
+		}
+	}
+	if len(r.moves) == 0 {
+		return nil
+	}
+	var err error
+	r.moves, err = r.c.Store.InsertTx(r.c.Tx, r.c.Actor, r.c.Resource("stock_movements"), r.moves)
+	return err
+}
+
+func (r *receiving) movement(a *arrival, quantity decimal.Dec) store.Row {
+	m := store.Row{"type": "receipt", "item_id": a.item, "to_zone_id": r.in.ZoneID, "to_status": a.StockStatus, "quantity": quantity,
+		"ref_type": "receipts", "ref_id": r.receipt["id"]}
+	given(m, "lot_id", a.lot, "lpn", a.LPN, "reason_code", a.Discrepancy)
+	if o := r.orderOf(a); o != nil {
+		if o["type"] == "return" {
+			m["type"] = "return_in"
+		}
+		if o["owner_id"] != nil {
+			m["owner_id"] = o["owner_id"]
+		}
+	}
+	return m
+}
+
+// progress brings the orders and their lines up to what has come in. An order
+// of which all has come is completed.
+func (r *receiving) progress() error {
+	var sets []store.Row
+	for _, l := range r.lines {
+		base := r.claimed[text(l, "id")]
+		if base == 0 {
+			continue
+		}
+		q, exact := base.DivExact(r.lineUnit(l))
+		if !exact {
+			return misfit("lines", base.String()+" base units are no whole number of the order line's unit "+text(l, "uom"))
+		}
+		l["qty_received"] = dec(l, "qty_received") + q
+		sets = append(sets, store.Row{"id": l["id"], "qty_received": l["qty_received"]})
+	}
+	if len(sets) == 0 {
+		return nil
+	}
+	if err := r.turn("confirmed", "in_progress", func(store.Row) bool { return true }); err != nil {
+		return err
+	}
+	if _, err := r.c.Store.UpdateEachTx(r.c.Tx, r.c.Actor, r.c.Resource("order_lines"), sets); err != nil {
+		return err
+	}
+	return r.turn("in_progress", "completed", r.full)
+}
+
+// turn moves the orders that are in one state and ready for the next.
+func (r *receiving) turn(from, to string, ready func(store.Row) bool) error {
+	var ids []string
+	for _, o := range r.orders {
+		ids = append(ids, text(o, "id"))
+	}
+	in := r.c.Tx.DB().InUUID("id", 2)
+	orders, err := r.c.Rows("orders", in+" ORDER BY id", query.List(ids))
+	if err != nil {
+		return err
+	}
+	ids = ids[:0]
+	for _, o := range orders {
+		if o["status"] == any(from) && ready(o) {
+			ids = append(ids, text(o, "id"))
+		}
+	}
+	if len(ids) == 0 {
+		return nil
+	}
+	_, err = r.c.Store.UpdateTx(r.c.Tx, r.c.Actor, r.c.Resource("orders"), ids, store.Row{"status": to})
+	return err
+}
+
+// full reports an order of which nothing is open.
+func (r *receiving) full(o store.Row) bool {
+	for _, l := range r.lines {
+		if l["order_id"] == o["id"] && dec(l, "qty_received") < dec(l, "qty_ordered")-dec(l, "qty_cancelled") {
+			return false
+		}
+	}
+	return true
+}
+
+// stow opens a task for what has to leave the dock, with the place that suits
+// it best.
+func (r *receiving) stow() error {
+	if k := text(r.zone, "kind"); k != "dock" && k != "staging" {
+		return nil
+	}
+	var tasks []store.Row
+	var asks []*ask
+	for _, m := range r.moves {
+		if m["to_status"] != "available" {
+			continue
+		}
+		t := store.Row{"receipt_id": r.receipt["id"], "from_zone_id": r.in.ZoneID, "quantity": m["quantity"], "stock_status": m["to_status"]}
+		for _, f := range [...]string{"item_id", "lot_id", "serial", "owner_id", "lpn"} {
+			if m[f] != nil {
+				t[f] = m[f]
+			}
+		}
+		tasks = append(tasks, t)
+		asks = append(asks, &ask{item: r.items[text(m, "item_id")], lot: text(m, "lot_id"), quantity: dec(m, "quantity"), from: r.zone})
+	}
+	if len(tasks) == 0 {
+		return nil
+	}
+	if err := suggest(r.c.Tx, r.c.Actor.TenantID, asks); err != nil {
+		return err
+	}
+	for i, q := range asks {
+		if len(q.found) > 0 {
+			tasks[i]["to_zone_id"] = q.found[0].id
+		}
+	}
+	var err error
+	r.tasks, err = r.c.Store.InsertTx(r.c.Tx, r.c.Actor, r.c.Resource("putaway_tasks"), tasks)
+	return err
+}
+
+func (r *receiving) answer() (*ReceiveOut, error) {
+	c := r.c
+	out := &ReceiveOut{
+		Receipt: c.Record("receipts", r.receipt), ReceiptLines: c.Records("receipt_lines", r.rows), Movements: c.Records("stock_movements", r.moves),
+		PutawayTasks: c.Records("putaway_tasks", r.tasks), Lines: []rpc.Record{},
+	}
+	if len(r.tasks) > 0 {
+		out.Then("put_away", "Put the goods away")
+	}
+	if len(r.orders) == 0 {
+		return out, nil
+	}
+	order, err := c.Again("orders", text(r.orders[0], "id"))
+	if err != nil {
+		return nil, err
+	}
+	out.Order = &order
+	if order.Row()["status"] == "in_progress" {
+		out.Then("receive", "Receive more")
+	}
+	lines, err := c.Rows("order_lines", "order_id = $2 ORDER BY line_no", r.orders[0]["id"])
+	out.Lines = c.Records("order_lines", lines)
+	return out, err
+}

@@ -1,0 +1,353 @@
+package warehouse
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	"holdfast/internal/db"
+	"holdfast/internal/decimal"
+	"holdfast/internal/fault"
+	"holdfast/internal/query"
+	"holdfast/internal/rpc"
+	"holdfast/internal/store"
+)
+
+// Codes of the faults of work on the floor.
+const (
+	CodeLot       = "HF020" // the lot may not leave: expired, recalled, in quarantine, too short
+	CodePlace     = "HF021" // the place refuses: class, mix, weight, capacity
+	CodeOver      = "HF022" // over the ordered quantity
+	CodeApproval  = "HF023" // needs a second person
+	CodeScanOther = "HF025" // what was scanned is not what was asked for
+)
+
+// receiving is one receipt on its way into the books.
+type receiving struct {
+	c       *rpc.Call
+	in      *ReceiveIn
+	orders  []store.Row
+	lines   []store.Row // of the orders
+	zone    store.Row
+	goods   []*arrival
+	items   map[string]*article
+	units   *units
+	rules   *rules
+	lots    map[lotName]store.Row
+	claimed map[string]decimal.Dec // order line -> base units of this receipt
+	receipt store.Row
+	rows    []store.Row // of the receipt
+	moves   []store.Row
+	tasks   []store.Row
+}
+
+// arrival is a line of a receipt, or the part of it that goes to one line of the
+// order.
+type arrival struct {
+	ReceiveLine
+	at   string // place in the request: "lines[2]."
+	item string
+	base decimal.Dec
+	line store.Row // of the order, nil without one
+	lot  string    // id
+}
+
+type lotName struct{ item, no string }
+
+// announced finds the orders that the goods belong to and holds them against
+// other receipts.
+func (r *receiving) announced() error {
+	var ids []string
+	switch {
+	case r.in.OrderID != "":
+		ids = []string{r.in.OrderID}
+	case r.in.ASN != "":
+		var err error
+		if ids, err = r.noticed(); err != nil {
+			return err
+		}
+	default:
+		return nil
+	}
+	orders, err := r.c.Lock("orders", "order_id", ids...)
+	if err != nil {
+		return err
+	}
+	for _, o := range orders {
+		if err := receivable(o); err != nil {
+			return err
+		}
+	}
+	r.orders = orders
+	r.lines, err = r.c.Rows("order_lines", r.c.Tx.DB().InUUID("order_id", 2)+" ORDER BY order_id, line_no"+r.c.Tx.DB().ForUpdate(), query.List(ids))
+	return err
+}
+
+// noticed lists the orders of an inbound shipment.
+func (r *receiving) noticed() (ids []string, err error) {
+	found := false
+	err = r.c.Tx.Query("SELECT order_ids FROM shipments WHERE tenant_id = $1 AND direction = 'inbound' AND status <> 'cancelled' "+
+		"AND (shipment_no = $2 OR tracking_no = $2) ORDER BY id LIMIT 1",
+		[]any{r.c.Actor.TenantID, r.in.ASN}, func(row *db.Row) error {
+			found = true
+			return json.Unmarshal([]byte(row.Text(0)), &ids)
+		})
+	if err == nil && !found {
+		return nil, fault.New(fault.NotFound, "PGRST116", "no inbound shipment has the number %s", r.in.ASN).At("asn", "no such shipment")
+	}
+	slices.Sort(ids)
+	return slices.Compact(ids), err
+}
+
+// receivable refuses orders that nothing is received for.
+func receivable(o store.Row) error {
+	no := text(o, "order_no")
+	switch status := text(o, "status"); {
+	case o["type"] == "outbound":
+		return notReady("order %s is outbound: goods do not come in for it", no).At("order_id", "is an outbound order")
+	case status == "completed":
+		return fault.New(fault.Conflict, CodeOver, "order %s is received in full", no).At("order_id", "is completed")
+	case status == "draft":
+		return notReady("order %s is a draft: confirm it first", no).At("order_id", "is not confirmed")
+	case status != "confirmed" && status != "in_progress":
+		return notReady("order %s is %s", no, strings.ReplaceAll(status, "_", " ")).At("order_id", "is %s", status)
+	}
+	return nil
+}
+
+// dock reads the zone. It is not locked: whoever moves stock locks items first
+// and zones last.
+func (r *receiving) dock() error {
+	rows, err := r.c.Rows("zones", "id = $2", r.in.ZoneID)
+	if err == nil && len(rows) == 0 {
+		err = rpc.Missing("zones", "zone_id")
+	}
+	if err != nil {
+		return err
+	}
+	r.zone = rows[0]
+	return nil
+}
+
+// identify finds out which item each line is.
+func (r *receiving) identify() error {
+	var scans []string
+	for _, l := range r.in.Lines {
+		if l.Barcode != "" {
+			scans = append(scans, l.Barcode)
+		}
+	}
+	known, err := readCodes(r.c.Tx, r.c.Actor.TenantID, scans, r.c.Store.Now())
+	if err != nil {
+		return err
+	}
+	for i, l := range r.in.Lines {
+		a := &arrival{ReceiveLine: l, at: fmt.Sprintf("lines[%d].", i), item: l.ItemID}
+		if err := r.recognise(a, known[l.Barcode]); err != nil {
+			return err
+		}
+		r.goods = append(r.goods, a)
+	}
+	return nil
+}
+
+// recognise holds the order line, the item and the barcode of a line to one
+// item.
+func (r *receiving) recognise(a *arrival, scan *coded) error {
+	if a.OrderLineID != "" {
+		at := slices.IndexFunc(r.lines, func(l store.Row) bool { return l["id"] == any(a.OrderLineID) })
+		if at < 0 {
+			return rpc.Missing("order_lines", a.at+"order_line_id")
+		}
+		a.line = r.lines[at]
+		if a.item == "" {
+			a.item = text(a.line, "item_id")
+		}
+	}
+	if scan != nil {
+		if scan.item == "" {
+			return fault.New(fault.NotFound, "PGRST116", "no item has the barcode %s", a.Barcode).At(a.at+"barcode", "is unknown")
+		}
+		if a.item == "" {
+			a.item = scan.item
+		}
+		if a.item != scan.item {
+			return fault.New(fault.Conflict, CodeScanOther, "the barcode %s belongs to another item", a.Barcode).At(a.at+"barcode", "belongs to another item")
+		}
+		a.scanned(scan)
+	}
+	switch {
+	case a.item == "":
+		return fault.New(fault.Invalid, "23502", "a line names an order line, an item or a barcode").At(a.at+"item_id", "is required")
+	case a.line != nil && a.item != text(a.line, "item_id"):
+		return fault.New(fault.Conflict, CodeScanOther, "the order line is of another item").At(a.at+"item_id", "is not the order line's")
+	}
+	return nil
+}
+
+// scanned takes what a label says where the request is silent.
+func (a *arrival) scanned(scan *coded) {
+	for _, p := range [...]struct {
+		into *string
+		from string
+	}{{&a.UoM, scan.unit}, {&a.LotNo, scan.lot}, {&a.ExpiresOn, scan.expires}, {&a.LPN, scan.lpn}} {
+		if *p.into == "" {
+			*p.into = p.from
+		}
+	}
+	if len(a.Serials) == 0 && scan.serial != "" {
+		a.Serials = []string{scan.serial}
+	}
+	if a.Quantity == 0 && a.Discrepancy != "short" {
+		a.Quantity = scan.count
+	}
+}
+
+// measure reads items and units and turns quantities into base units.
+func (r *receiving) measure() error {
+	var ids set
+	for _, a := range r.goods {
+		ids.add(a.item)
+	}
+	tx, tenant := r.c.Tx, r.c.Actor.TenantID
+	r.items, r.units = queueArticles(tx, tenant, ids.list), queueUnits(tx, tenant, ids.list)
+	r.rules = queueRules(tx, tenant, r.c.Store.Now())
+	if err := tx.Flush(); err != nil {
+		return err
+	}
+	for _, a := range r.goods {
+		it := r.items[a.item]
+		if it == nil {
+			return rpc.Missing("items", a.at+"item_id")
+		}
+		if a.Quantity == 0 && len(a.Serials) > 0 {
+			a.Quantity, a.UoM = decimal.FromInt(int64(len(a.Serials))), ""
+		}
+		var err *fault.Error
+		if a.base, err = r.units.toBase(a.item, a.UoM, a.Quantity); err != nil {
+			return inside(a.at, err)
+		}
+		if err := a.whole(it); err != nil {
+			return inside(a.at, err)
+		}
+	}
+	return nil
+}
+
+// whole refuses a line that does not say what its item asks for.
+func (a *arrival) whole(it *article) *fault.Error {
+	switch {
+	case it.status == "draft":
+		return notReady("item %s is a draft: activate it first", it.sku).At("item_id", "is not active")
+	case a.base == 0 && a.Discrepancy != "short":
+		return misfit("quantity", "say how much came in; nothing at all is a short")
+	case a.base > maxMove:
+		return fault.As(tooMuch("quantity", maxMove))
+	case a.base == 0:
+		return nil
+	case it.tracking == "lot" && a.LotNo == "":
+		return misfit("lot_no", "item "+it.sku+" is tracked by lot: name the lot")
+	case it.tracking != "serial" && len(a.Serials) > 0:
+		return misfit("serials", "item "+it.sku+" has no serial numbers")
+	case it.tracking == "serial" && decimal.FromInt(int64(len(a.Serials))) != a.base:
+		return misfit("serials", fmt.Sprintf("item %s is tracked by serial number: %s units need as many numbers, %d are given", it.sku, a.base, len(a.Serials)))
+	}
+	seen := map[string]bool{}
+	for _, s := range a.Serials {
+		if s == "" || len(s) > 64 || seen[s] {
+			return misfit("serials", "serial numbers have 1-64 characters and are given once")
+		}
+		seen[s] = true
+	}
+	return nil
+}
+
+// match gives each line to the lines of the orders, in their order, and refuses
+// what was not ordered.
+func (r *receiving) match() error {
+	if len(r.orders) == 0 {
+		return nil
+	}
+	var goods []*arrival
+	for _, a := range r.goods {
+		parts, err := r.share(a)
+		if err != nil {
+			return err
+		}
+		goods = append(goods, parts...)
+	}
+	r.goods = goods
+	return nil
+}
+
+// share splits goods over the open lines of their item.
+func (r *receiving) share(a *arrival) ([]*arrival, error) {
+	lines := r.lines
+	if a.line != nil {
+		lines = []store.Row{a.line}
+	}
+	var parts []*arrival
+	rest, last, open := a.base, store.Row(nil), decimal.Dec(0)
+	for _, l := range lines {
+		if text(l, "item_id") != a.item {
+			continue
+		}
+		room, err := r.open(l)
+		if err != nil {
+			return nil, err
+		}
+		last, open = l, open+max(0, room)
+		take := min(rest, room)
+		if len(a.Serials) > 0 && take < rest {
+			continue // numbered pieces stay together
+		}
+		if take > 0 || a.base == 0 && len(parts) == 0 {
+			parts = append(parts, r.part(a, l, take))
+			rest -= take
+		}
+	}
+	switch {
+	case last == nil && (a.Discrepancy == "unannounced" || a.Discrepancy == "wrong_item"):
+		return []*arrival{a}, nil
+	case last == nil:
+		return nil, fault.New(fault.Conflict, CodeOver, "item %s was not ordered", r.items[a.item].sku).
+			With("", "take it in with discrepancy unannounced or wrong_item").At(a.at+"item_id", "was not ordered")
+	case rest > 0:
+		return nil, fault.New(fault.Conflict, CodeOver, "%s of item %s is more than what is open of the order: %s", a.base, r.items[a.item].sku, open).
+			At(a.at+"quantity", "only %s may still come in", open)
+	}
+	return parts, nil
+}
+
+// part is the share of goods that a line of an order takes.
+func (r *receiving) part(a *arrival, line store.Row, take decimal.Dec) *arrival {
+	p := *a
+	p.line, p.base = line, take
+	if take != a.base {
+		p.UoM, p.Quantity = "", take
+	}
+	r.claimed[text(line, "id")] += take
+	return &p
+}
+
+// open is how much of a line may still come in, in base units, tolerance
+// included.
+func (r *receiving) open(l store.Row) (decimal.Dec, error) {
+	wanted, err := times(dec(l, "qty_ordered")-dec(l, "qty_cancelled"), decimal.One+r.rules.overReceipt, "quantity")
+	if err != nil {
+		return 0, err
+	}
+	f := r.lineUnit(l)
+	base, err := times(wanted-dec(l, "qty_received"), f, "quantity")
+	return base - r.claimed[text(l, "id")], err
+}
+
+// lineUnit is how many base units one unit of an order line holds. A line whose
+// unit the item does not know counts in base units.
+func (r *receiving) lineUnit(l store.Row) decimal.Dec {
+	if f, err := r.units.of(text(l, "item_id"), text(l, "uom")); err == nil {
+		return f
+	}
+	return decimal.One
+}

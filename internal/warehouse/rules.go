@@ -1,0 +1,49 @@
+package warehouse
+
+import (
+	"encoding/json"
+	"time"
+
+	"holdfast/internal/db"
+	"holdfast/internal/decimal"
+)
+
+// rules are what a tenant's settings say about the work on the floor, and the
+// day it is there.
+type rules struct {
+	today       string       // YYYY-MM-DD in the tenant's time zone
+	overReceipt decimal.Dec  // share of an ordered quantity that may come in above it
+	adjustLimit *decimal.Dec // value above which an adjustment waits for a second person; nil = never
+	countLimit  *decimal.Dec // value up to which a count approves itself; nil = always
+}
+
+// queueRules queues reading them.
+func queueRules(tx *db.Tx, tenant string, now time.Time) *rules {
+	ru := &rules{today: now.UTC().Format(time.DateOnly)}
+	tx.Queue("SELECT timezone FROM tenants WHERE id = $1", []any{tenant}, func(r *db.Row) error {
+		if loc, err := time.LoadLocation(r.Text(0)); err == nil {
+			ru.today = now.In(loc).Format(time.DateOnly)
+		}
+		return nil
+	})
+	tx.Queue("SELECT lower(key), value FROM settings WHERE tenant_id = $1 AND section = 'stock'", []any{tenant}, func(r *db.Row) error {
+		ru.set(r.Text(0), r.Text(1))
+		return nil
+	})
+	return ru
+}
+
+func (ru *rules) set(key, value string) {
+	var n decimal.Dec
+	if json.Unmarshal([]byte(value), &n) != nil || n < 0 {
+		return
+	}
+	switch key {
+	case "over_receipt_tolerance":
+		ru.overReceipt = n
+	case "adjust_limit_value":
+		ru.adjustLimit = &n
+	case "count_auto_approve":
+		ru.countLimit = &n
+	}
+}

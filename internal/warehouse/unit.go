@@ -1,0 +1,94 @@
+package warehouse
+
+import (
+	"strings"
+
+	"holdfast/internal/db"
+	"holdfast/internal/decimal"
+	"holdfast/internal/fault"
+)
+
+// units convert quantities of items between their units. A conversion is exact
+// or refused, never rounded: a rounded one would leave a rest nobody can count.
+type units struct {
+	base   map[string]string                 // item -> base unit
+	factor map[string]map[string]decimal.Dec // item -> unit in lower case -> base units in one
+	places map[string]int64                  // unit in lower case -> decimals it takes
+}
+
+// queueUnits queues reading the units of items.
+func queueUnits(tx *db.Tx, tenant string, items []string) *units {
+	u := &units{base: map[string]string{}, factor: map[string]map[string]decimal.Dec{}, places: map[string]int64{}}
+	tx.Queue("SELECT i.id, i.base_uom, u.uom, u.factor FROM items i LEFT JOIN item_uoms u ON u.tenant_id = $1 AND u.item_id = i.id "+
+		"WHERE i.tenant_id = $1 AND "+tx.DB().InUUID("i.id", 2), []any{tenant, jsonList(items)}, func(r *db.Row) error {
+		id := r.Text(0)
+		if u.factor[id] == nil {
+			u.base[id], u.factor[id] = r.Text(1), map[string]decimal.Dec{}
+		}
+		if !r.Null(2) {
+			u.factor[id][strings.ToLower(r.Text(2))] = r.Dec(3)
+		}
+		return nil
+	})
+	tx.Queue("SELECT lower(code), decimals FROM uoms WHERE tenant_id = $1", []any{tenant}, func(r *db.Row) error {
+		u.places[r.Text(0)] = r.Int(1)
+		return nil
+	})
+	return u
+}
+
+// of is how many base units one unit of an item holds; "" is the base unit.
+func (u *units) of(item, unit string) (decimal.Dec, *fault.Error) {
+	if unit == "" || strings.EqualFold(unit, u.base[item]) {
+		return decimal.One, nil
+	}
+	if f := u.factor[item][strings.ToLower(unit)]; f != 0 {
+		return f, nil
+	}
+	return 0, misfit("uom", "the item has no unit "+unit+"; its base unit is "+u.base[item])
+}
+
+// toBase turns a quantity in a unit into base units.
+func (u *units) toBase(item, unit string, quantity decimal.Dec) (decimal.Dec, *fault.Error) {
+	f, err := u.of(item, unit)
+	if err != nil {
+		return 0, err
+	}
+	if unit == "" {
+		unit = u.base[item]
+	}
+	if err := u.fine(unit, quantity); err != nil {
+		return 0, err
+	}
+	base, exact := quantity.MulExact(f)
+	if !exact {
+		return 0, misfit("quantity", quantity.String()+" "+unit+" is no quantity of four decimals in "+u.base[item])
+	}
+	return base, u.fine(u.base[item], base)
+}
+
+// fromBase turns base units into a unit; ok is false when that does not come out
+// even.
+func (u *units) fromBase(item, unit string, base decimal.Dec) (quantity decimal.Dec, ok bool) {
+	f, err := u.of(item, unit)
+	if err != nil {
+		return 0, false
+	}
+	return base.DivExact(f)
+}
+
+// fine holds a quantity to the decimals of its unit.
+func (u *units) fine(unit string, quantity decimal.Dec) *fault.Error {
+	places, known := u.places[strings.ToLower(unit)]
+	if !known {
+		return nil
+	}
+	step := decimal.Dec(decimal.Scale)
+	for range places {
+		step /= 10
+	}
+	if step > 1 && quantity%step != 0 {
+		return misfit("quantity", quantity.String()+" is finer than unit "+unit+" takes")
+	}
+	return nil
+}

@@ -1,0 +1,155 @@
+package warehouse
+
+import (
+	"holdfast/internal/decimal"
+	"holdfast/internal/fault"
+	"holdfast/internal/query"
+	"holdfast/internal/rpc"
+	"holdfast/internal/store"
+)
+
+// AdjustStockIn corrects the stock of one place without a count.
+type AdjustStockIn struct {
+	ItemID      string      `json:"item_id" required:"true" format:"uuid" names:"items" doc:"The item."`
+	LotID       string      `json:"lot_id" format:"uuid" names:"lots" doc:"Its lot."`
+	Serial      string      `json:"serial" max:"64" doc:"Its serial number."`
+	LPN         string      `json:"lpn" max:"64" doc:"The license plate it is on."`
+	ZoneID      string      `json:"zone_id" required:"true" format:"uuid" names:"zones" doc:"The place."`
+	Quantity    decimal.Dec `json:"quantity" required:"true" doc:"What is added, negative for what is taken away, in uom."`
+	UoM         string      `json:"uom" max:"64" doc:"Unit of the quantity; the item's base unit when absent."`
+	StockStatus string      `json:"stock_status" enum:"available quarantine damaged hold" default:"available" doc:"Status of the goods."`
+	ReasonCode  string      `json:"reason_code" required:"true" max:"64" doc:"Why, in the tenant's own codes: damage, theft, found."`
+	Note        string      `json:"note" max:"500" doc:"Anything a second person should know."`
+}
+
+// AdjustStockOut is the movement, or the record that waits for a second person
+// because the value is above setting adjust_limit_value.
+type AdjustStockOut struct {
+	rpc.Answer
+	Movement *rpc.Record `json:"movement" record:"stock_movements"`
+	Approval *rpc.Record `json:"approval" record:"stock_adjustments"`
+}
+
+func adjustStock(c *rpc.Call, in *AdjustStockIn) (*AdjustStockOut, error) {
+	if _, err := seen(c, "zones", "zone_id", in.ZoneID); err != nil {
+		return nil, err
+	}
+	if _, err := seen(c, "lots", "lot_id", in.LotID); err != nil {
+		return nil, err
+	}
+	base, err := inBase(c, in.ItemID, in.UoM, in.Quantity)
+	if err != nil {
+		return nil, err
+	}
+	if base == 0 {
+		return nil, misfit("quantity", "an adjustment adds or takes something")
+	}
+	ru := queueRules(c.Tx, c.Actor.TenantID, c.Store.Now())
+	items := queueArticles(c.Tx, c.Actor.TenantID, []string{in.ItemID})
+	if err := c.Tx.Flush(); err != nil {
+		return nil, err
+	}
+	value, err := items[in.ItemID].value(base)
+	if err != nil {
+		return nil, err
+	}
+	row := store.Row{"item_id": in.ItemID, "zone_id": in.ZoneID, "stock_status": in.StockStatus, "quantity": base, "value": value, "reason_code": in.ReasonCode}
+	given(row, "lot_id", in.LotID, "serial", in.Serial, "lpn", in.LPN, "note", in.Note)
+	out := &AdjustStockOut{}
+	if ru.adjustLimit != nil && value > *ru.adjustLimit {
+		made, err := c.Store.InsertTx(c.Tx, c.Actor, c.Resource("stock_adjustments"), []store.Row{row})
+		if err != nil {
+			return nil, err
+		}
+		rec := c.Record("stock_adjustments", made[0])
+		out.Approval = &rec
+		out.Then("approve_adjustment", "A second person approves it")
+		return out, nil
+	}
+	rec, err := post1(c, adjustment(row, ""))
+	out.Movement = &rec
+	return out, err
+}
+
+// adjustment is the movement that books one; approval is the record a second
+// person approved, "" for one within the limit.
+func adjustment(row store.Row, approval string) store.Row {
+	q := dec(row, "quantity")
+	m := store.Row{"item_id": row["item_id"], "quantity": max(q, -q), "from_status": row["stock_status"], "to_status": row["stock_status"],
+		"reason_code": row["reason_code"]}
+	for _, f := range [...]string{"lot_id", "serial", "owner_id", "lpn"} {
+		if row[f] != nil {
+			m[f] = row[f]
+		}
+	}
+	if approval != "" {
+		m["ref_type"], m["ref_id"], m["approved_by"] = "stock_adjustments", approval, row["decided_by"]
+	}
+	if m["type"], m["to_zone_id"] = "adjust_gain", row["zone_id"]; q < 0 {
+		m["type"], m["from_zone_id"] = "adjust_loss", row["zone_id"]
+		delete(m, "to_zone_id")
+	}
+	return m
+}
+
+// DecideAdjustmentIn names what waits and says why it is decided so.
+type DecideAdjustmentIn struct {
+	AdjustmentID string `json:"adjustment_id" required:"true" format:"uuid" names:"stock_adjustments" doc:"What waits for a second person."`
+	Reason       string `json:"reason" required:"true" max:"500" doc:"Why."`
+}
+
+func approveAdjustment(c *rpc.Call, in *DecideAdjustmentIn) (*AdjustStockOut, error) {
+	row, err := undecided(c, in)
+	if err != nil {
+		return nil, err
+	}
+	row["decided_by"] = c.Actor.UserID
+	rec, err := post1(c, adjustment(row, in.AdjustmentID))
+	if err != nil {
+		return nil, err
+	}
+	out, err := decide(c, in, store.Row{"status": "approved", "movement_id": rec.Row()["id"]})
+	if err != nil {
+		return nil, err
+	}
+	out.Movement = &rec
+	return out, nil
+}
+
+func rejectAdjustment(c *rpc.Call, in *DecideAdjustmentIn) (*AdjustStockOut, error) {
+	if _, err := undecided(c, in); err != nil {
+		return nil, err
+	}
+	return decide(c, in, store.Row{"status": "rejected"})
+}
+
+// undecided holds an adjustment that somebody else asked for.
+func undecided(c *rpc.Call, in *DecideAdjustmentIn) (store.Row, error) {
+	row, err := c.One("stock_adjustments", "adjustment_id", in.AdjustmentID)
+	switch {
+	case err != nil:
+		return nil, err
+	case row["status"] != "waiting":
+		return nil, fault.New(fault.Conflict, "HF001", "adjustment %s is %s already", text(row, "adjustment_no"), text(row, "status")).At("adjustment_id",
+			"is decided")
+	}
+	return row, second(c, row["created_by"], "adjustment "+text(row, "adjustment_no"))
+}
+
+// second refuses the person who did the work: a second one decides on it. A
+// service key is nobody's second person.
+func second(c *rpc.Call, first any, what string) error {
+	if c.Actor.UserID != "" && first != any(c.Actor.UserID) {
+		return nil
+	}
+	return fault.New(fault.Conflict, CodeApproval, "%s needs a second person: not the one who entered it, and no key", what)
+}
+
+func decide(c *rpc.Call, in *DecideAdjustmentIn, set store.Row) (*AdjustStockOut, error) {
+	set["decided_by"], set["decided_at"], set["decision_note"] = c.Actor.UserID, query.FormatTime(c.Store.Now()), in.Reason
+	if _, err := c.Store.UpdateTx(c.Tx, c.Actor, c.Resource("stock_adjustments"), []string{in.AdjustmentID}, set); err != nil {
+		return nil, err
+	}
+	rec, err := c.Again("stock_adjustments", in.AdjustmentID)
+	return &AdjustStockOut{Approval: &rec}, err
+}

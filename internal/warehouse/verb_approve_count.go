@@ -1,0 +1,78 @@
+package warehouse
+
+import (
+	"holdfast/internal/fault"
+	"holdfast/internal/rpc"
+	"holdfast/internal/store"
+)
+
+// DecideCountIn names a count whose variance waits, and says why it is decided
+// so.
+type DecideCountIn struct {
+	CountTaskID string `json:"count_task_id" required:"true" format:"uuid" names:"count_tasks" doc:"The count."`
+	Reason      string `json:"reason" required:"true" max:"500" doc:"Why."`
+}
+
+// waitingCount holds a count whose variance waits for a decision.
+func waitingCount(c *rpc.Call, in *DecideCountIn) (store.Row, error) {
+	task, err := c.One("count_tasks", "count_task_id", in.CountTaskID)
+	if err != nil {
+		return nil, err
+	}
+	if s := text(task, "status"); s != "counted" {
+		return nil, fault.New(fault.Conflict, "HF001", "count %s is %s", text(task, "count_no"), s).At("count_task_id", "is %s", s)
+	}
+	return task, nil
+}
+
+// approveCount books a variance, unless stock has moved since it was entered.
+func approveCount(c *rpc.Call, in *DecideCountIn) (*CountOut, error) {
+	task, err := waitingCount(c, in)
+	if err != nil {
+		return nil, err
+	}
+	if err := second(c, task["counted_by"], "count "+text(task, "count_no")); err != nil {
+		return nil, err
+	}
+	lines, err := c.Rows("count_lines", "count_task_id = $2 ORDER BY id", in.CountTaskID)
+	if err != nil {
+		return nil, err
+	}
+	levels, err := countable(c, task)
+	if err != nil {
+		return nil, err
+	}
+	now := map[string]store.Row{}
+	for _, l := range levels {
+		now[text(l, "stock_key")] = l
+	}
+	for _, l := range lines {
+		at := spot{zone: text(task, "zone_id"), item: text(l, "item_id"), lot: text(l, "lot_id"), serial: text(l, "serial"), owner: text(l, "owner_id"),
+			lpn: text(l, "lpn"), status: text(l, "stock_status")}
+		if dec(now[at.key()], "quantity") != dec(l, "expected") {
+			return nil, fault.New(fault.Conflict, CodeInUse, "stock moved since count %s was entered: count again", text(task, "count_no")).At("count_task_id",
+				"is out of date")
+		}
+	}
+	return finishCount(c, in.CountTaskID, lines, store.Row{"status": "approved", "approved_by": c.Actor.UserID, "reason": in.Reason})
+}
+
+// recountStock closes a count without booking it and opens it anew.
+func recountStock(c *rpc.Call, in *DecideCountIn) (*CountOut, error) {
+	task, err := waitingCount(c, in)
+	if err != nil {
+		return nil, err
+	}
+	set := store.Row{"status": "recount", "reason": in.Reason, "open_key": nil}
+	if _, err := c.Store.UpdateTx(c.Tx, c.Actor, c.Resource("count_tasks"), []string{in.CountTaskID}, set); err != nil {
+		return nil, err
+	}
+	row := store.Row{"zone_id": task["zone_id"], "item_id": task["item_id"], "method": task["method"], "blind": true, "recount_of": in.CountTaskID}
+	again, err := openCount(c, row)
+	if err != nil {
+		return nil, err
+	}
+	out := &CountOut{CountTask: c.Record("count_tasks", again), Lines: []rpc.Record{}, Expected: []Expected{}, Movements: []rpc.Record{}}
+	out.Then("enter_count", "Enter what was found")
+	return out, nil
+}

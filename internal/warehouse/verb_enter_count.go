@@ -1,0 +1,192 @@
+package warehouse
+
+import (
+	"fmt"
+
+	"holdfast/internal/decimal"
+	"holdfast/internal/fault"
+	"holdfast/internal/query"
+	"holdfast/internal/rpc"
+	"holdfast/internal/store"
+)
+
+// EnterCountIn is what was found. Stock of the count that no line names was not
+// found: it counts as 0.
+type EnterCountIn struct {
+	CountTaskID string      `json:"count_task_id" required:"true" format:"uuid" names:"count_tasks" doc:"The count."`
+	Lines       []CountLine `json:"lines" doc:"What was found; none for an empty place."`
+}
+
+// CountLine is what was found of one stock key.
+type CountLine struct {
+	ItemID      string      `json:"item_id" format:"uuid" names:"items" doc:"The item; the task's when absent."`
+	LotID       string      `json:"lot_id" format:"uuid" names:"lots" doc:"Its lot."`
+	Serial      string      `json:"serial" max:"64" doc:"Its serial number."`
+	LPN         string      `json:"lpn" max:"64" doc:"The license plate it is on."`
+	StockStatus string      `json:"stock_status" enum:"available quarantine damaged hold" default:"available" doc:"Status of the goods."`
+	Counted     decimal.Dec `json:"counted" required:"true" min:"0" doc:"How much was found, in base units."`
+	ReasonCode  string      `json:"reason_code" max:"64" doc:"Why it differs, where that is known."`
+}
+
+func enterCount(c *rpc.Call, in *EnterCountIn) (*CountOut, error) {
+	task, err := c.One("count_tasks", "count_task_id", in.CountTaskID)
+	if err != nil {
+		return nil, err
+	}
+	if s := text(task, "status"); s != "open" && s != "counting" {
+		return nil, fault.New(fault.Conflict, "HF001", "count %s is %s", text(task, "count_no"), s).At("count_task_id", "is %s", s)
+	}
+	rows, err := foundRows(c, task, in.Lines)
+	if err != nil {
+		return nil, err
+	}
+	value, err := varianceValue(c, rows)
+	if err != nil {
+		return nil, err
+	}
+	ru := queueRules(c.Tx, c.Actor.TenantID, c.Store.Now())
+	if len(rows) > 0 {
+		if rows, err = c.Store.InsertTx(c.Tx, c.Actor, c.Resource("count_lines"), rows); err != nil {
+			return nil, err
+		}
+	}
+	set := store.Row{"status": "counted", "counted_by": null(c.Actor.UserID), "counted_at": query.FormatTime(c.Store.Now()), "variance_value": value}
+	if _, err := c.Store.UpdateTx(c.Tx, c.Actor, c.Resource("count_tasks"), []string{in.CountTaskID}, set); err != nil {
+		return nil, err
+	}
+	if ru.countLimit == nil || value <= *ru.countLimit {
+		return finishCount(c, in.CountTaskID, rows, store.Row{"status": "approved"})
+	}
+	out := &CountOut{Lines: c.Records("count_lines", rows), Movements: []rpc.Record{}, Expected: []Expected{}}
+	out.Then("approve_count", "A second person approves the variance")
+	out.Then("recount", "Count again")
+	out.CountTask, err = c.Again("count_tasks", in.CountTaskID)
+	return out, err
+}
+
+// foundRows puts what was found beside what the books say.
+func foundRows(c *rpc.Call, task store.Row, lines []CountLine) ([]store.Row, error) {
+	levels, err := countable(c, task)
+	if err != nil {
+		return nil, err
+	}
+	zone := text(task, "zone_id")
+	books := map[string]store.Row{}
+	for _, l := range levels {
+		books[text(l, "stock_key")] = l
+	}
+	var rows []store.Row
+	seenKeys := map[string]bool{}
+	for i, l := range lines {
+		at := spot{zone: zone, item: l.ItemID, lot: l.LotID, serial: l.Serial, lpn: l.LPN, status: l.StockStatus}
+		if at.item == "" {
+			at.item = text(task, "item_id")
+		}
+		if at.item == "" || task["item_id"] != nil && at.item != text(task, "item_id") {
+			return nil, misfit(fmt.Sprintf("lines[%d].item_id", i), "name the item, one that the count is about")
+		}
+		key := at.key()
+		if seenKeys[key] {
+			return nil, misfit(fmt.Sprintf("lines[%d].counted", i), "the same stock is counted above already")
+		}
+		seenKeys[key] = true
+		row := store.Row{"count_task_id": task["id"], "item_id": at.item, "stock_status": l.StockStatus, "counted": l.Counted,
+			"expected": dec(books[key], "quantity")}
+		given(row, "lot_id", l.LotID, "serial", l.Serial, "lpn", l.LPN, "reason_code", l.ReasonCode)
+		rows = append(rows, row)
+	}
+	for _, l := range levels {
+		if seenKeys[text(l, "stock_key")] {
+			continue
+		}
+		row := store.Row{"count_task_id": task["id"], "item_id": l["item_id"], "stock_status": l["stock_status"], "counted": decimal.Dec(0),
+			"expected": l["quantity"]}
+		for _, f := range [...]string{"lot_id", "serial", "owner_id", "lpn"} {
+			if l[f] != nil {
+				row[f] = l[f]
+			}
+		}
+		rows = append(rows, row)
+	}
+	for _, row := range rows {
+		row["variance"] = dec(row, "counted") - dec(row, "expected")
+	}
+	return rows, nil
+}
+
+// varianceValue adds up what the variances cost, each without its sign: a gain
+// here does not make up for a loss there.
+func varianceValue(c *rpc.Call, rows []store.Row) (total decimal.Dec, err error) {
+	var ids, lots set
+	for _, row := range rows {
+		ids.add(text(row, "item_id"))
+		lots.add(text(row, "lot_id"))
+	}
+	items := queueArticles(c.Tx, c.Actor.TenantID, ids.list)
+	if err := c.Tx.Flush(); err != nil {
+		return 0, err
+	}
+	known, err := byID(c, "lots", lots.list)
+	if err != nil {
+		return 0, err
+	}
+	for _, row := range rows {
+		it := items[text(row, "item_id")]
+		if it == nil {
+			return 0, rpc.Missing("items", "lines.item_id")
+		}
+		if lot := text(row, "lot_id"); lot != "" && known[lot] == nil {
+			return 0, rpc.Missing("lots", "lines.lot_id")
+		}
+		v, err := it.value(dec(row, "variance"))
+		if err != nil {
+			return 0, err
+		}
+		if total, err = raised(total, v, maxTotal, "counted"); err != nil {
+			return 0, err
+		}
+	}
+	return total, nil
+}
+
+// finishCount books the variances and closes the task.
+func finishCount(c *rpc.Call, id string, lines []store.Row, set store.Row) (*CountOut, error) {
+	task, err := c.Rows("count_tasks", "id = $2", id)
+	if err != nil {
+		return nil, err
+	}
+	var counts []store.Row
+	for _, l := range lines {
+		n := store.Row{"zone_id": task[0]["zone_id"], "item_id": l["item_id"], "stock_status": l["stock_status"], "counted": l["counted"]}
+		for _, f := range [...]string{"lot_id", "serial", "owner_id", "lpn", "reason_code"} {
+			if l[f] != nil {
+				n[f] = l[f]
+			}
+		}
+		if set["approved_by"] != nil {
+			n["approved_by"] = set["approved_by"]
+		}
+		counts = append(counts, n)
+	}
+	out := &CountOut{Lines: c.Records("count_lines", lines), Expected: []Expected{}, Movements: []rpc.Record{}}
+	if len(counts) > 0 {
+		if counts, err = c.Store.InsertTx(c.Tx, c.Actor, c.Resource("stock_counts"), counts); err != nil {
+			return nil, err
+		}
+		var ids []string
+		for _, n := range counts {
+			ids = append(ids, text(n, "id"))
+		}
+		moves, err := c.Rows("stock_movements", "ref_type = 'stock_counts' AND "+c.Tx.DB().InUUID("ref_id", 2)+" ORDER BY id", query.List(ids))
+		if err != nil {
+			return nil, err
+		}
+		out.Movements = c.Records("stock_movements", moves)
+	}
+	set["approved_at"], set["open_key"] = query.FormatTime(c.Store.Now()), nil
+	if _, err := c.Store.UpdateTx(c.Tx, c.Actor, c.Resource("count_tasks"), []string{id}, set); err != nil {
+		return nil, err
+	}
+	out.CountTask, err = c.Again("count_tasks", id)
+	return out, err
+}

@@ -1,0 +1,48 @@
+package warehouse
+
+import (
+	"holdfast/internal/decimal"
+	"holdfast/internal/rpc"
+	"holdfast/internal/store"
+)
+
+// MoveStockIn is goods that were carried from one place to another.
+type MoveStockIn struct {
+	ItemID         string      `json:"item_id" required:"true" format:"uuid" names:"items" doc:"The item."`
+	LotID          string      `json:"lot_id" format:"uuid" names:"lots" doc:"Its lot."`
+	Serial         string      `json:"serial" max:"64" doc:"Its serial number."`
+	LPN            string      `json:"lpn" max:"64" doc:"The license plate it is on."`
+	FromZoneID     string      `json:"from_zone_id" required:"true" format:"uuid" names:"zones" doc:"Where it was."`
+	ToZoneID       string      `json:"to_zone_id" required:"true" format:"uuid" names:"zones" doc:"Where it is."`
+	Quantity       decimal.Dec `json:"quantity" required:"true" min:"0.0001" doc:"How much, in uom."`
+	UoM            string      `json:"uom" max:"64" doc:"Unit of the quantity; the item's base unit when absent."`
+	StockStatus    string      `json:"stock_status" enum:"available quarantine damaged hold" default:"available" doc:"Status the goods are in; they keep it."`
+	OverrideReason string      `json:"override_reason" max:"200" doc:"Why a manager puts it where the zone refuses it."`
+}
+
+// MovedOut is the movement that was booked.
+type MovedOut struct {
+	rpc.Answer
+	Movement rpc.Record `json:"movement" record:"stock_movements"`
+}
+
+func moveStock(c *rpc.Call, in *MoveStockIn) (*MovedOut, error) {
+	for _, z := range [...][2]string{{"from_zone_id", in.FromZoneID}, {"to_zone_id", in.ToZoneID}} {
+		if _, err := seen(c, "zones", z[0], z[1]); err != nil {
+			return nil, err
+		}
+	}
+	if _, err := seen(c, "lots", "lot_id", in.LotID); err != nil {
+		return nil, err
+	}
+	base, err := inBase(c, in.ItemID, in.UoM, in.Quantity)
+	if err != nil {
+		return nil, err
+	}
+	m := store.Row{"type": "transfer", "item_id": in.ItemID, "from_zone_id": in.FromZoneID, "to_zone_id": in.ToZoneID, "quantity": base,
+		"from_status": in.StockStatus, "to_status": in.StockStatus}
+	given(m, "lot_id", in.LotID, "serial", in.Serial, "lpn", in.LPN, "override_reason", in.OverrideReason)
+	out := &MovedOut{}
+	out.Movement, err = post1(c, m)
+	return out, err
+}

@@ -1,0 +1,110 @@
+package warehouse
+
+import (
+	"holdfast/internal/decimal"
+	"holdfast/internal/fault"
+	"holdfast/internal/query"
+	"holdfast/internal/rpc"
+	"holdfast/internal/store"
+)
+
+// PutAwayIn is goods that were put in their place: those of a task, or others.
+type PutAwayIn struct {
+	TaskID         string       `json:"task_id" format:"uuid" names:"putaway_tasks" doc:"The task; it says what the goods are."`
+	ItemID         string       `json:"item_id" format:"uuid" names:"items" doc:"The item, without a task."`
+	LotID          string       `json:"lot_id" format:"uuid" names:"lots" doc:"Its lot, without a task."`
+	FromZoneID     string       `json:"from_zone_id" format:"uuid" names:"zones" doc:"Where it was, without a task."`
+	Quantity       *decimal.Dec `json:"quantity" min:"0.0001" doc:"How much, in base units; all of the task when absent."`
+	ToZoneID       string       `json:"to_zone_id" required:"true" format:"uuid" names:"zones" doc:"Where it is."`
+	OverrideReason string       `json:"override_reason" max:"200" doc:"Why a manager puts it where the zone refuses it."`
+}
+
+// PutAwayOut is the movement and the task it worked off.
+type PutAwayOut struct {
+	rpc.Answer
+	Movement rpc.Record  `json:"movement" record:"stock_movements"`
+	Task     *rpc.Record `json:"task" record:"putaway_tasks"`
+}
+
+func putAway(c *rpc.Call, in *PutAwayIn) (*PutAwayOut, error) {
+	if _, err := seen(c, "zones", "to_zone_id", in.ToZoneID); err != nil {
+		return nil, err
+	}
+	if in.TaskID == "" {
+		return putAwayLoose(c, in)
+	}
+	task, err := c.One("putaway_tasks", "task_id", in.TaskID)
+	if err != nil {
+		return nil, err
+	}
+	if s := text(task, "status"); s != "open" && s != "in_progress" {
+		return nil, fault.New(fault.Conflict, "HF001", "task %s is %s", text(task, "task_no"), s).At("task_id", "is %s", s)
+	}
+	open := dec(task, "quantity") - dec(task, "quantity_done")
+	quantity := open
+	if in.Quantity != nil {
+		quantity = *in.Quantity
+	}
+	if quantity > open {
+		return nil, fault.New(fault.Conflict, CodeStock, "task %s has %s left to put away", text(task, "task_no"), open).At("quantity", "only %s are left", open)
+	}
+	m := store.Row{"type": "putaway", "from_zone_id": task["from_zone_id"], "to_zone_id": in.ToZoneID, "quantity": quantity,
+		"from_status": task["stock_status"], "to_status": task["stock_status"], "ref_type": "putaway_tasks", "ref_id": in.TaskID}
+	for _, f := range [...]string{"item_id", "lot_id", "serial", "owner_id", "lpn"} {
+		if task[f] != nil {
+			m[f] = task[f]
+		}
+	}
+	given(m, "override_reason", in.OverrideReason)
+	out := &PutAwayOut{}
+	if out.Movement, err = post1(c, m); err != nil {
+		return nil, err
+	}
+	rec, err := worked(c, "putaway_tasks", task, quantity)
+	out.Task = &rec
+	if rec.Row()["status"] != "done" {
+		out.Then("put_away", "Put the rest away")
+	}
+	return out, err
+}
+
+// putAwayLoose puts goods away that no task names.
+func putAwayLoose(c *rpc.Call, in *PutAwayIn) (*PutAwayOut, error) {
+	switch {
+	case in.ItemID == "":
+		return nil, misfit("task_id", "name a task, or the item, where it was and how much")
+	case in.FromZoneID == "":
+		return nil, misfit("from_zone_id", "say where the goods were")
+	case in.Quantity == nil:
+		return nil, misfit("quantity", "say how much")
+	}
+	if _, err := seen(c, "zones", "from_zone_id", in.FromZoneID); err != nil {
+		return nil, err
+	}
+	if _, err := seen(c, "items", "item_id", in.ItemID); err != nil {
+		return nil, err
+	}
+	if _, err := seen(c, "lots", "lot_id", in.LotID); err != nil {
+		return nil, err
+	}
+	m := store.Row{"type": "putaway", "item_id": in.ItemID, "from_zone_id": in.FromZoneID, "to_zone_id": in.ToZoneID, "quantity": *in.Quantity}
+	given(m, "lot_id", in.LotID, "override_reason", in.OverrideReason)
+	out := &PutAwayOut{}
+	var err error
+	out.Movement, err = post1(c, m)
+	return out, err
+}
+
+// worked notes on a task what has been done of it.
+func worked(c *rpc.Call, resource string, task store.Row, quantity decimal.Dec) (rpc.Record, error) {
+	done := dec(task, "quantity_done") + quantity
+	set := store.Row{"quantity_done": done, "status": "in_progress"}
+	if done >= dec(task, "quantity") {
+		set["status"], set["completed_at"] = "done", query.FormatTime(c.Store.Now())
+	}
+	id := text(task, "id")
+	if _, err := c.Store.UpdateTx(c.Tx, c.Actor, c.Resource(resource), []string{id}, set); err != nil {
+		return rpc.Record{}, err
+	}
+	return c.Again(resource, id)
+}

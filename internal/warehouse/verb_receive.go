@@ -1,0 +1,52 @@
+package warehouse
+
+import (
+	"holdfast/internal/decimal"
+	"holdfast/internal/rpc"
+)
+
+// ReceiveIn is what came in at a dock: against an order, against an advance
+// shipping notice, or without either.
+type ReceiveIn struct {
+	OrderID string        `json:"order_id" format:"uuid" names:"orders" doc:"Purchase, transfer or return order the goods belong to."`
+	ASN     string        `json:"asn" max:"100" doc:"Number or tracking number of an inbound shipment; its orders are received."`
+	ZoneID  string        `json:"zone_id" required:"true" format:"uuid" names:"zones" doc:"Dock the goods stand on."`
+	Lines   []ReceiveLine `json:"lines" required:"true" doc:"What came in."`
+}
+
+// ReceiveLine is goods of one item that came in.
+type ReceiveLine struct {
+	OrderLineID string      `json:"order_line_id" format:"uuid" names:"order_lines" doc:"Line of the order; found by the item when absent."`
+	ItemID      string      `json:"item_id" format:"uuid" names:"items" doc:"The item, where neither a line nor a barcode says it."`
+	Barcode     string      `json:"barcode" max:"500" doc:"What was scanned: a barcode, GTIN, SKU or GS1 label, of which lot, expiry, serial and SSCC are taken."`
+	Quantity    decimal.Dec `json:"quantity" min:"0" doc:"How much, in uom. One for each serial number when absent; 0 only with discrepancy short."`
+	UoM         string      `json:"uom" max:"64" doc:"Unit of the quantity; the barcode's, else the item's base unit, when absent."`
+	LotNo       string      `json:"lot_no" max:"64" doc:"Lot number; a new one is made a lot."`
+	ExpiresOn   string      `json:"expires_on" format:"date" doc:"Expiry of the lot; required for a new lot of an item that expires."`
+	Serials     []string    `json:"serials" doc:"Serial numbers, one for each base unit."`
+	LPN         string      `json:"lpn" max:"64" doc:"License plate of the pallet or carton."`
+	StockStatus string      `json:"stock_status" enum:"available quarantine damaged hold" doc:"Status to book it in; by the discrepancy and the zone when absent."`
+	Discrepancy string      `json:"discrepancy" enum:"short over damaged wrong_item unannounced quality other" doc:"How it differs from what was announced."`
+	Note        string      `json:"note" max:"500" doc:"Anything to remember about the line."`
+}
+
+// ReceiveOut is what a receipt brought about.
+type ReceiveOut struct {
+	rpc.Answer
+	Receipt      rpc.Record   `json:"receipt" record:"receipts"`
+	ReceiptLines []rpc.Record `json:"receipt_lines" record:"receipt_lines"`
+	Order        *rpc.Record  `json:"order" record:"orders"`
+	Lines        []rpc.Record `json:"lines" record:"order_lines"`
+	Movements    []rpc.Record `json:"movements" record:"stock_movements"`
+	PutawayTasks []rpc.Record `json:"putaway_tasks" record:"putaway_tasks"`
+}
+
+func receive(c *rpc.Call, in *ReceiveIn) (*ReceiveOut, error) {
+	r := &receiving{c: c, in: in, claimed: map[string]decimal.Dec{}}
+	for _, step := range [...]func() error{r.announced, r.dock, r.identify, r.measure, r.match, r.admit, r.register, r.book, r.progress, r.stow} {
+		if err := step(); err != nil {
+			return nil, err
+		}
+	}
+	return r.answer()
+}

@@ -1,0 +1,166 @@
+package warehouse
+
+import (
+	"fmt"
+
+	"holdfast/internal/decimal"
+	"holdfast/internal/fault"
+	"holdfast/internal/query"
+	"holdfast/internal/rpc"
+	"holdfast/internal/store"
+)
+
+// ReceiveReturnIn is goods that a customer sent back, judged piece by piece.
+type ReceiveReturnIn struct {
+	OrderID string       `json:"order_id" required:"true" format:"uuid" names:"orders" doc:"The return order."`
+	Lines   []ReturnLine `json:"lines" required:"true" doc:"What came back."`
+}
+
+// ReturnLine is goods of one order line with one fate.
+type ReturnLine struct {
+	OrderLineID string      `json:"order_line_id" required:"true" format:"uuid" names:"order_lines" doc:"Line of the return order."`
+	Quantity    decimal.Dec `json:"quantity" required:"true" min:"0.0001" doc:"How much, in uom."`
+	UoM         string      `json:"uom" max:"64" doc:"Unit of the quantity; the item's base unit when absent."`
+	Disposition string      `json:"disposition" required:"true" enum:"restock quarantine scrap refund_only" doc:"What becomes of it."`
+	ZoneID      string      `json:"zone_id" format:"uuid" names:"zones" doc:"Where it is put; needed unless refund_only."`
+	LotID       string      `json:"lot_id" format:"uuid" names:"lots" doc:"Its lot; the order line's when absent."`
+	Serial      string      `json:"serial" max:"64" doc:"Its serial number."`
+}
+
+// ReceiveReturnOut is what came back and the order as it is afterwards.
+type ReceiveReturnOut struct {
+	rpc.Answer
+	Movements []rpc.Record `json:"movements" record:"stock_movements"`
+	Order     rpc.Record   `json:"order" record:"orders"`
+	Lines     []rpc.Record `json:"lines" record:"order_lines"`
+}
+
+func receiveReturn(c *rpc.Call, in *ReceiveReturnIn) (*ReceiveReturnOut, error) {
+	r := &receiving{c: c, in: &ReceiveIn{OrderID: in.OrderID}, claimed: map[string]decimal.Dec{}}
+	if err := r.announced(); err != nil {
+		return nil, err
+	}
+	if r.orders[0]["type"] != "return" {
+		return nil, notReady("order %s is no return order", text(r.orders[0], "order_no")).At("order_id", "is no return order")
+	}
+	if err := r.judge(in.Lines); err != nil {
+		return nil, err
+	}
+	var err error
+	if len(r.moves) > 0 {
+		if r.moves, err = c.Store.InsertTx(c.Tx, c.Actor, c.Resource("stock_movements"), r.moves); err != nil {
+			return nil, err
+		}
+	}
+	if err := r.progress(); err != nil {
+		return nil, err
+	}
+	out := &ReceiveReturnOut{Movements: c.Records("stock_movements", r.moves)}
+	if out.Order, err = c.Again("orders", in.OrderID); err != nil {
+		return nil, err
+	}
+	lines, err := c.Rows("order_lines", "order_id = $2 ORDER BY line_no", in.OrderID)
+	out.Lines = c.Records("order_lines", lines)
+	if out.Order.Row()["status"] == "in_progress" {
+		out.Then("receive_return", "Receive more of the return")
+	}
+	return out, err
+}
+
+// judge turns what came back into movements: restocked goods are available, the
+// others wait or are scrapped at once.
+func (r *receiving) judge(lines []ReturnLine) error {
+	if err := r.knowReturns(lines); err != nil {
+		return err
+	}
+	for i, l := range lines {
+		at := fmt.Sprintf("lines[%d].", i)
+		line := r.lineOf(l.OrderLineID)
+		if line == nil {
+			return rpc.Missing("order_lines", at+"order_line_id")
+		}
+		base, bad := r.units.toBase(text(line, "item_id"), l.UoM, l.Quantity)
+		if bad != nil {
+			return inside(at, bad)
+		}
+		open, err := r.open(line)
+		if err != nil {
+			return err
+		}
+		if base > open {
+			return fault.New(fault.Conflict, CodeOver, "more comes back than the return order says: %s is open", open).At(at+"quantity", "only %s is open", open)
+		}
+		r.claimed[l.OrderLineID] += base
+		if l.Disposition == "refund_only" {
+			continue
+		}
+		if l.ZoneID == "" {
+			return misfit(at+"zone_id", "say where the goods are put")
+		}
+		r.moves = append(r.moves, r.back(line, &l, base)...)
+	}
+	return nil
+}
+
+// knowReturns reads the units and places that the lines name.
+func (r *receiving) knowReturns(lines []ReturnLine) error {
+	var items, zones, lots set
+	for _, l := range r.lines {
+		items.add(text(l, "item_id"))
+	}
+	for _, l := range lines {
+		zones.add(l.ZoneID)
+		lots.add(l.LotID)
+	}
+	r.units = queueUnits(r.c.Tx, r.c.Actor.TenantID, items.list)
+	r.rules = queueRules(r.c.Tx, r.c.Actor.TenantID, r.c.Store.Now())
+	if err := r.c.Tx.Flush(); err != nil {
+		return err
+	}
+	for _, k := range [...]struct {
+		resource, field string
+		ids             []string
+	}{{"zones", "zone_id", zones.list}, {"lots", "lot_id", lots.list}} {
+		known, err := byID(r.c, k.resource, k.ids)
+		if err != nil {
+			return err
+		}
+		if len(known) != len(k.ids) {
+			return rpc.Missing(k.resource, "lines."+k.field)
+		}
+	}
+	return nil
+}
+
+func (r *receiving) lineOf(id string) store.Row {
+	for _, l := range r.lines {
+		if l["id"] == any(id) {
+			return l
+		}
+	}
+	return nil
+}
+
+// back is the movements of goods that came back.
+func (r *receiving) back(line store.Row, l *ReturnLine, base decimal.Dec) []store.Row {
+	status := map[string]string{"restock": "available", "quarantine": "quarantine", "scrap": "damaged"}[l.Disposition]
+	m := store.Row{"type": "return_in", "item_id": line["item_id"], "to_zone_id": l.ZoneID, "to_status": status, "quantity": base,
+		"reason_code": l.Disposition, "ref_type": "order_lines", "ref_id": line["id"], "occurred_at": query.FormatTime(r.c.Store.Now())}
+	if line["lot_id"] != nil {
+		m["lot_id"] = line["lot_id"]
+	}
+	if owner := r.orders[0]["owner_id"]; owner != nil {
+		m["owner_id"] = owner
+	}
+	given(m, "lot_id", l.LotID, "serial", l.Serial)
+	if l.Disposition != "scrap" {
+		return []store.Row{m}
+	}
+	gone := store.Row{}
+	for name, v := range m {
+		gone[name] = v
+	}
+	delete(gone, "to_zone_id")
+	gone["type"], gone["from_zone_id"], gone["from_status"], gone["to_status"] = "scrap", l.ZoneID, status, status
+	return []store.Row{m, gone}
+}

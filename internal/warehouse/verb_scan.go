@@ -1,0 +1,313 @@
+package warehouse
+
+import (
+	"errors"
+	"slices"
+	"strings"
+
+	"holdfast/internal/fault"
+	"holdfast/internal/gs1"
+	"holdfast/internal/query"
+	"holdfast/internal/rpc"
+	"holdfast/internal/store"
+)
+
+// ScanIn is what a scanner read.
+type ScanIn struct {
+	Code    string       `json:"code" required:"true" max:"500" doc:"The code as the scanner sends it, FNC1 as ASCII 29."`
+	Context *ScanContext `json:"context" doc:"What the person is at: the scan is held against it."`
+}
+
+// ScanContext is work that a scan belongs to.
+type ScanContext struct {
+	PickLineID    string `json:"pick_line_id" format:"uuid" names:"pick_lines" doc:"A line that is being picked."`
+	CountTaskID   string `json:"count_task_id" format:"uuid" names:"count_tasks" doc:"A count that is being made."`
+	PutawayTaskID string `json:"putaway_task_id" format:"uuid" names:"putaway_tasks" doc:"Goods that are being put away."`
+}
+
+// ScanOut is what the code is.
+type ScanOut struct {
+	rpc.Answer
+	Kind   string      `json:"kind" enum:"item lot serial zone order shipment package equipment worker" doc:"What it is."`
+	Record *rpc.Record `json:"record" doc:"The record it stands for, of the collection of its kind."`
+	Item   *rpc.Record `json:"item" record:"items" doc:"The item of a lot or serial number."`
+	UoM    string      `json:"uom,omitempty" doc:"Unit that the barcode is on."`
+	Parsed *ScanParsed `json:"parsed" doc:"Elements of a GS1 code; null for any other."`
+}
+
+// ScanParsed is what a GS1 code says.
+type ScanParsed struct {
+	Form      gs1.Form      `json:"form" doc:"How it was written."`
+	Elements  []gs1.Element `json:"elements" doc:"Application identifiers in their order."`
+	GTIN      string        `json:"gtin,omitempty"`
+	SSCC      string        `json:"sscc,omitempty"`
+	GLN       string        `json:"gln,omitempty"`
+	LotNo     string        `json:"lot_no,omitempty"`
+	Serial    string        `json:"serial,omitempty"`
+	ExpiresOn string        `json:"expires_on,omitempty" doc:"YYYY-MM-DD"`
+	Count     string        `json:"count,omitempty"`
+	NetWeight string        `json:"net_weight_kg,omitempty"`
+}
+
+// scanning is one code on its way to what it is.
+type scanning struct {
+	c   *rpc.Call
+	in  *ScanIn
+	out *ScanOut
+}
+
+func scan(c *rpc.Call, in *ScanIn) (*ScanOut, error) {
+	s := &scanning{c: c, in: in, out: &ScanOut{}}
+	if err := s.find(); err != nil {
+		return nil, err
+	}
+	if s.out.Kind == "" {
+		return nil, fault.New(fault.NotFound, "PGRST116", "nothing here has the code %s", strings.ReplaceAll(in.Code, gs1.FNC1, "|")).At("code", "is unknown")
+	}
+	if err := s.matches(); err != nil {
+		return nil, err
+	}
+	s.steps()
+	return s.out, nil
+}
+
+// find looks the raw code up first; only a code that claims to be GS1 is cut
+// into elements.
+func (s *scanning) find() error {
+	if found, err := s.raw(); found || err != nil {
+		return err
+	}
+	label, err := gs1.Read(s.in.Code)
+	if errors.Is(err, gs1.ErrNotGS1) {
+		return nil
+	}
+	if err != nil {
+		return fault.New(fault.Invalid, CodeMovement, "the label is damaged: %s", strings.TrimPrefix(err.Error(), "gs1: ")).At("code", "is a damaged GS1 label")
+	}
+	s.out.Parsed = s.parsed(label)
+	return s.label(s.out.Parsed)
+}
+
+// scanned are the columns by which a code is looked up, in this order, and the
+// kind of what is found there.
+var scanned = [...]struct{ kind, resource, column string }{
+	{"item", "items", "sku"}, {"lot", "lots", "lot_no"}, {"zone", "zones", "code"}, {"order", "orders", "order_no"},
+	{"shipment", "shipments", "shipment_no"}, {"shipment", "shipments", "tracking_no"}, {"equipment", "equipment", "asset_no"}, {"worker", "workers",
+		"employee_no"},
+}
+
+// raw looks a code up as it stands.
+func (s *scanning) raw() (bool, error) {
+	if found, err := s.barcode(canonical(s.in.Code)); found || err != nil {
+		return found, err
+	}
+	for _, p := range scanned {
+		rows, err := s.rows(p.resource, p.column+" = $2", s.in.Code)
+		if err != nil {
+			return false, err
+		}
+		if len(rows) == 0 && p.column == "code" {
+			rows, err = s.rows(p.resource, "lower(code) = lower($2)", s.in.Code)
+		}
+		if len(rows) > 0 || err != nil {
+			return s.take(p.kind, p.resource, rows, err)
+		}
+	}
+	return s.serial("", s.in.Code)
+}
+
+// rows reads what the caller may read; archived records are not scanned.
+func (s *scanning) rows(resource, where string, args ...any) ([]store.Row, error) {
+	r := s.c.Resource(resource)
+	grant, err := query.Access(s.c.Actor, r, r.Access.Read)
+	if err != nil {
+		return nil, nil // what the role cannot read is not there for it
+	}
+	if r.Archives {
+		where += " AND archived_at IS NULL"
+	}
+	rows, err := s.c.Rows(resource, where+" ORDER BY id LIMIT 2", args...)
+	return slices.DeleteFunc(rows, func(row store.Row) bool { return !query.Admits(s.c.Actor, r, grant, row) }), err
+}
+
+func (s *scanning) take(kind, resource string, rows []store.Row, err error) (bool, error) {
+	if err != nil || len(rows) == 0 {
+		return false, err
+	}
+	if len(rows) > 1 {
+		return false, fault.New(fault.Conflict, CodeScanOther, "several %s have the code %s: scan the item first", resource, s.in.Code).At("code",
+			"stands for several %s", resource)
+	}
+	rec := s.c.Record(resource, rows[0])
+	s.out.Kind, s.out.Record = kind, &rec
+	if kind == "lot" {
+		return true, s.itemOf(text(rows[0], "item_id"))
+	}
+	return true, nil
+}
+
+func (s *scanning) itemOf(id string) error {
+	rows, err := s.c.Rows("items", "id = $2", id)
+	if err == nil && len(rows) == 1 {
+		rec := s.c.Record("items", rows[0])
+		s.out.Item = &rec
+	}
+	return err
+}
+
+// barcode finds the item and unit a barcode or GTIN is on.
+func (s *scanning) barcode(value string) (bool, error) {
+	rows, err := s.c.Rows("item_barcodes", "value = $2", value)
+	if err != nil || len(rows) == 0 {
+		return false, err
+	}
+	s.out.UoM = text(rows[0], "uom")
+	items, err := s.c.Rows("items", "id = $2", rows[0]["item_id"])
+	return s.take("item", "items", items, err)
+}
+
+// serial finds a piece in stock by its number; item "" = of any item.
+func (s *scanning) serial(item, number string) (bool, error) {
+	where, args := "serial = $2 AND quantity > 0", []any{number}
+	if item != "" {
+		where, args = where+" AND item_id = $3", append(args, item)
+	}
+	rows, err := s.rows("stock_levels", where, args...)
+	found, err := s.take("serial", "stock_levels", rows, err)
+	if found && err == nil {
+		err = s.itemOf(text(rows[0], "item_id"))
+	}
+	return found, err
+}
+
+func (s *scanning) parsed(l gs1.Label) *ScanParsed {
+	year := s.c.Store.Now().Year()
+	p := &ScanParsed{Form: l.Form, Elements: l.Elements, GTIN: gtinOf(l), SSCC: l.Value("00"), LotNo: l.Value("10"), Serial: l.Value("21"),
+		ExpiresOn: l.Date("17", year), Count: l.Value("37"), NetWeight: l.Weight("310"), GLN: l.Value("414")}
+	if p.GLN == "" {
+		p.GLN = l.Value("410")
+	}
+	if p.ExpiresOn == "" {
+		p.ExpiresOn = l.Date("15", year)
+	}
+	if p.Count == "" {
+		p.Count = l.Value("30")
+	}
+	return p
+}
+
+// label finds what a GS1 label is about: the piece, else the lot, else the item;
+// a shipment by SSCC.
+func (s *scanning) label(p *ScanParsed) error {
+	found, err := false, error(nil)
+	if p.GTIN != "" {
+		found, err = s.barcode(p.GTIN)
+	}
+	if err != nil {
+		return err
+	}
+	if !found {
+		return s.unit(p)
+	}
+	item := s.out.Record
+	id := text(item.Row(), "id")
+	if p.Serial != "" {
+		if found, err = s.serial(id, p.Serial); found || err != nil {
+			return err
+		}
+	}
+	if p.LotNo == "" {
+		return nil
+	}
+	rows, err := s.rows("lots", "item_id = $2 AND lot_no = $3", id, p.LotNo)
+	_, err = s.take("lot", "lots", rows, err)
+	return err
+}
+
+// unit finds a logistic unit by its SSCC.
+func (s *scanning) unit(p *ScanParsed) error {
+	if p.SSCC == "" {
+		return nil
+	}
+	rows, err := s.rows("shipments", `sscc LIKE '%"' || $2 || '"%'`, p.SSCC)
+	if found, err := s.take("shipment", "shipments", rows, err); found || err != nil {
+		return err
+	}
+	rows, err = s.rows("stock_levels", "lpn = $2 AND quantity > 0", p.SSCC)
+	if len(rows) > 1 {
+		rows = rows[:1] // one pallet, several lots
+	}
+	_, err = s.take("package", "stock_levels", rows, err)
+	return err
+}
+
+// matches holds the scan to the work it belongs to.
+func (s *scanning) matches() error {
+	x := s.in.Context
+	if x == nil {
+		return nil
+	}
+	for _, w := range [...]struct{ resource, field, id, zone string }{
+		{"pick_lines", "pick_line_id", x.PickLineID, "zone_id"}, {"count_tasks", "count_task_id", x.CountTaskID, "zone_id"},
+		{"putaway_tasks", "putaway_task_id", x.PutawayTaskID, "from_zone_id"},
+	} {
+		if w.id == "" {
+			continue
+		}
+		task, err := seen(s.c, w.resource, "context."+w.field, w.id)
+		if err != nil {
+			return err
+		}
+		if err := s.belongs(task, w.zone); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// belongs refuses a scan of something else than the task is about.
+func (s *scanning) belongs(task store.Row, zone string) error {
+	rec := s.out.Record.Row()
+	wrong := func(what string) error {
+		return fault.New(fault.Conflict, CodeScanOther, "that is another %s than the task's", what).At("code", "is another %s", what)
+	}
+	item := text(rec, "item_id")
+	if s.out.Kind == "item" {
+		item = text(rec, "id")
+	}
+	switch {
+	case s.out.Kind == "zone" && rec["id"] != task[zone] && (task["to_zone_id"] == nil || rec["id"] != task["to_zone_id"]):
+		return wrong("zone")
+	case item != "" && task["item_id"] != nil && task["item_id"] != any(item):
+		return wrong("item")
+	case s.out.Kind == "lot" && task["lot_id"] != nil && task["lot_id"] != rec["id"]:
+		return wrong("lot")
+	}
+	return nil
+}
+
+// steps are what can be done with what was scanned.
+func (s *scanning) steps() {
+	list := map[string][][2]string{
+		"item": {{"receive", "Receive it"}, {"suggest_putaway", "Find a place for it"}, {"move_stock", "Move it"}, {"start_count", "Count it"},
+			{"adjust_stock", "Correct its stock"}},
+		"lot":    {{"move_stock", "Move it"}, {"start_count", "Count it"}, {"recall_lot", "Recall the lot"}},
+		"serial": {{"move_stock", "Move it"}, {"adjust_stock", "Correct its stock"}}, "package": {{"put_away", "Put it away"}, {"move_stock", "Move it"}},
+		"zone":     {{"start_count", "Count what is here"}, {"put_away", "Put something away here"}, {"move_stock", "Move something from here"}},
+		"shipment": {{"receive", "Receive it"}, {"dispatch", "Dispatch it"}, {"deliver", "Hand it over"}},
+	}[s.out.Kind]
+	for _, step := range list {
+		s.out.Then(step[0], step[1])
+	}
+	if s.out.Kind == "order" {
+		kind := text(s.out.Record.Row(), "type")
+		switch kind {
+		case "return":
+			s.out.Then("receive_return", "Receive what came back")
+		case "outbound":
+			s.out.Then("pack", "Pack it")
+		default:
+			s.out.Then("receive", "Receive goods")
+		}
+	}
+}
