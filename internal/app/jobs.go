@@ -7,6 +7,7 @@ import (
 	"holdfast/internal/functions/programme"
 	"holdfast/internal/job"
 	"holdfast/internal/metrics"
+	"holdfast/internal/warehouse"
 )
 
 // jobKinds are the jobs of a server: what is done outside requests, by one node
@@ -23,6 +24,7 @@ func jobKinds(a *App) []job.Kind {
 		programme.Mails(a.mail, noMail),
 		{Name: "backup", Doc: "make the backup that backup_to asks for, when the last is old enough", Every: backupEvery, Claim: 10 * time.Minute,
 			Retries: []time.Duration{backupRetry}, Run: func(ctx context.Context, _ job.Job) error { return a.backups.due(ctx) }},
+		hourly("expire-lots", "mark lots expired after the last day of their use", func(ctx context.Context) error { return warehouse.ExpireLots(ctx, a.Store) }),
 		hourly("sweep-import-files", "remove files of imports past their time, and those nobody owns", a.sweepFiles),
 		hourly("sweep-sessions", "forget sessions and codes that have run out", a.Identity.Sweep),
 		hourly("sweep-sso", "forget single sign-ons that have run out", a.SSO.Sweep),

@@ -113,6 +113,7 @@ func (v *level) culprit(changes []store.Change) int {
 
 func (l *ledger) book(at spot, q decimal.Dec, counted any) error {
 	l.zones.add(at.zone)
+	l.lots.add(at.lot)
 	k := at.key()
 	v := l.levels[k]
 	if v == nil {
