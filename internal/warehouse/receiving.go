@@ -16,11 +16,9 @@ import (
 
 // Codes of the faults of work on the floor.
 const (
-	CodeLot       = "HF020" // the lot may not leave: expired, recalled, in quarantine, too short
-	CodePlace     = "HF021" // the place refuses: class, mix, weight, capacity
-	CodeOver      = "HF022" // over the ordered quantity
-	CodeApproval  = "HF023" // needs a second person
-	CodeScanOther = "HF025" // what was scanned is not what was asked for
+	CodeLot      = "HF020" // the lot may not leave: expired, recalled, in quarantine, too short
+	CodePlace    = "HF021" // the place refuses: class, mix, weight, capacity
+	CodeApproval = "HF023" // needs a second person
 )
 
 // receiving is one receipt on its way into the books.
@@ -173,7 +171,7 @@ func (r *receiving) recognise(a *arrival, scan *coded) error {
 			a.item = scan.item
 		}
 		if a.item != scan.item {
-			return fault.New(fault.Conflict, CodeScanOther, "the barcode %s belongs to another item", a.Barcode).At(a.at+"barcode", "belongs to another item")
+			return fault.New(fault.Conflict, CodeScan, "the barcode %s belongs to another item", a.Barcode).At(a.at+"barcode", "belongs to another item")
 		}
 		a.scanned(scan)
 	}
@@ -181,7 +179,7 @@ func (r *receiving) recognise(a *arrival, scan *coded) error {
 	case a.item == "":
 		return fault.New(fault.Invalid, "23502", "a line names an order line, an item or a barcode").At(a.at+"item_id", "is required")
 	case a.line != nil && a.item != text(a.line, "item_id"):
-		return fault.New(fault.Conflict, CodeScanOther, "the order line is of another item").At(a.at+"item_id", "is not the order line's")
+		return fault.New(fault.Conflict, CodeScan, "the order line is of another item").At(a.at+"item_id", "is not the order line's")
 	}
 	return nil
 }

@@ -63,7 +63,7 @@ func recountStock(c *rpc.Call, in *DecideCountIn) (*CountOut, error) {
 	if err != nil {
 		return nil, err
 	}
-	set := store.Row{"status": "recount", "reason": in.Reason, "open_key": nil}
+	set := store.Row{"status": "recount", "reason": in.Reason}
 	if _, err := c.Store.UpdateTx(c.Tx, c.Actor, c.Resource("count_tasks"), []string{in.CountTaskID}, set); err != nil {
 		return nil, err
 	}

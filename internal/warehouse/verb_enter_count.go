@@ -183,7 +183,7 @@ func finishCount(c *rpc.Call, id string, lines []store.Row, set store.Row) (*Cou
 		}
 		out.Movements = c.Records("stock_movements", moves)
 	}
-	set["approved_at"], set["open_key"] = query.FormatTime(c.Store.Now()), nil
+	set["approved_at"] = query.FormatTime(c.Store.Now())
 	if _, err := c.Store.UpdateTx(c.Tx, c.Actor, c.Resource("count_tasks"), []string{id}, set); err != nil {
 		return nil, err
 	}

@@ -88,9 +88,9 @@ func (s *scanning) find() error {
 	return s.label(s.out.Parsed)
 }
 
-// scanned are the columns by which a code is looked up, in this order, and the
+// lookups are the columns by which a code is looked up, in this order, and the
 // kind of what is found there.
-var scanned = [...]struct{ kind, resource, column string }{
+var lookups = [...]struct{ kind, resource, column string }{
 	{"item", "items", "sku"}, {"lot", "lots", "lot_no"}, {"zone", "zones", "code"}, {"order", "orders", "order_no"},
 	{"shipment", "shipments", "shipment_no"}, {"shipment", "shipments", "tracking_no"}, {"equipment", "equipment", "asset_no"}, {"worker", "workers",
 		"employee_no"},
@@ -101,7 +101,7 @@ func (s *scanning) raw() (bool, error) {
 	if found, err := s.barcode(canonical(s.in.Code)); found || err != nil {
 		return found, err
 	}
-	for _, p := range scanned {
+	for _, p := range lookups {
 		rows, err := s.rows(p.resource, p.column+" = $2", s.in.Code)
 		if err != nil {
 			return false, err
@@ -135,7 +135,7 @@ func (s *scanning) take(kind, resource string, rows []store.Row, err error) (boo
 		return false, err
 	}
 	if len(rows) > 1 {
-		return false, fault.New(fault.Conflict, CodeScanOther, "several %s have the code %s: scan the item first", resource, s.in.Code).At("code",
+		return false, fault.New(fault.Conflict, CodeScan, "several %s have the code %s: scan the item first", resource, s.in.Code).At("code",
 			"stands for several %s", resource)
 	}
 	rec := s.c.Record(resource, rows[0])
@@ -269,7 +269,7 @@ func (s *scanning) matches() error {
 func (s *scanning) belongs(task store.Row, zone string) error {
 	rec := s.out.Record.Row()
 	wrong := func(what string) error {
-		return fault.New(fault.Conflict, CodeScanOther, "that is another %s than the task's", what).At("code", "is another %s", what)
+		return fault.New(fault.Conflict, CodeScan, "that is another %s than the task's", what).At("code", "is another %s", what)
 	}
 	item := text(rec, "item_id")
 	if s.out.Kind == "item" {

@@ -114,10 +114,8 @@ func (k work) append(list string, rows []store.Row) error {
 
 // recount opens a blind count of the item at the bin, unless one is open.
 func (k work) recount(c *rpc.Call, line store.Row, reason string, out *ShortPickOut) error {
-	if _, ok := k.s.Catalog().Get("count_tasks"); !ok {
-		return nil
-	}
-	open, err := k.rows("count_tasks", "zone_id = $2 AND item_id = $3 AND status IN ('open', 'counting') ORDER BY id LIMIT 1", line["zone_id"], line["item_id"])
+	open, err := k.rows("count_tasks", "zone_id = $2 AND item_id = $3 AND status IN ('open', 'counting', 'counted') ORDER BY id LIMIT 1",
+		line["zone_id"], line["item_id"])
 	if err != nil {
 		return err
 	}

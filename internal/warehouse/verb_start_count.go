@@ -1,6 +1,7 @@
 package warehouse
 
 import (
+	"holdfast/internal/actor"
 	"holdfast/internal/db"
 	"holdfast/internal/decimal"
 	"holdfast/internal/fault"
@@ -86,12 +87,26 @@ func openCount(c *rpc.Call, row store.Row) (store.Row, error) {
 	if err != nil {
 		return nil, err
 	}
-	row["open_key"] = key
 	made, err := c.Store.InsertTx(c.Tx, c.Actor, c.Resource("count_tasks"), []store.Row{row})
 	if err != nil {
 		return nil, err
 	}
 	return made[0], nil
+}
+
+// keyCounts keeps the key by which a place is counted once at a time: a task has
+// it until it is closed, however that comes about.
+func keyCounts(_ *db.Tx, _ actor.Actor, _ *store.Store, changes []store.Change) error {
+	for _, c := range changes {
+		switch row := c.After; {
+		case row == nil:
+		case row["status"] == "open" || row["status"] == "counting" || row["status"] == "counted":
+			row["open_key"] = text(row, "zone_id") + "|" + text(row, "item_id")
+		default:
+			row["open_key"] = nil
+		}
+	}
+	return nil
 }
 
 // countable reads the stock that a count is about.

@@ -42,6 +42,7 @@ func (w Watch) Effects() store.Effects {
 		Before: map[string]store.Effect{
 			"stock_movements": perTenant(checkMovements),
 			"stock_counts":    perTenant(expectCounts),
+			"count_tasks":     keyCounts,
 			"items":           perTenant(deriveItems),
 			"zones":           perTenant(deriveZones),
 			"orders":          perTenant(guardOrders),
