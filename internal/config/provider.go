@@ -37,6 +37,9 @@ func providerSetting(name string) (provider, part string, ok bool) {
 	if !ok {
 		return "", "", false
 	}
+	if p, found := strings.CutSuffix(rest, "_client_secret"); found && p != "" {
+		return p, "secret", true // as its fellow, _client_id, makes one write it
+	}
 	for _, part := range providerParts {
 		if p, found := strings.CutSuffix(rest, "_"+part.name); found && p != "" {
 			return p, part.name, true

@@ -1,9 +1,12 @@
 package identity
 
 import (
+	"maps"
+	"slices"
 	"strings"
 	"unicode"
 
+	"golang.org/x/net/idna"
 	"golang.org/x/text/unicode/norm"
 
 	"holdfast/internal/fault"
@@ -26,10 +29,87 @@ func Canonical(raw string) (string, error) {
 			return "", badAddress()
 		}
 	}
-	if strings.HasPrefix(local, ".") || strings.HasSuffix(local, ".") || strings.Contains(local, "..") || !goodDomain(domain) {
+	if strings.HasPrefix(local, ".") || strings.HasSuffix(local, ".") || strings.Contains(local, "..") {
 		return "", badAddress()
 	}
-	return s, nil
+	domain, err := canonicalDomain(domain)
+	if err != nil {
+		return "", err
+	}
+	return local + "@" + domain, nil
+}
+
+// canonicalDomain is the Unicode form of a domain by IDNA's profile for
+// look-ups (RFC 5891 section 5, UTS 46): full stops of other scripts are dots,
+// and xn-- is what it stands for.
+func canonicalDomain(domain string) (string, error) {
+	ascii, err := idna.Lookup.ToASCII(domain)
+	if err != nil || !goodDomain(ascii) || len(ascii) > 253 {
+		return "", badAddress()
+	}
+	domain, err = idna.Lookup.ToUnicode(ascii)
+	if err != nil {
+		return "", badAddress()
+	}
+	return domain, nil
+}
+
+// sameSpelling reports an address that differs from its canonical form in the
+// case of ASCII letters alone. Any other form names the same mailbox here and
+// may name another one elsewhere.
+func sameSpelling(given, canonical string) bool {
+	lower := func(r rune) rune {
+		if r >= 'A' && r <= 'Z' {
+			return r + 'a' - 'A'
+		}
+		return r
+	}
+	return strings.Map(lower, given) == canonical
+}
+
+// blank are characters that show nothing and are neither spaces nor of
+// Unicode's class Cf.
+var blank = []rune{0x034f, 0x115f, 0x1160, 0x17b4, 0x17b5, 0x2800, 0x3164, 0xffa0}
+
+// written are the scripts that are written together (UTS 39, highly
+// restrictive).
+var written = [][]string{{"Latin", "Han", "Hiragana", "Katakana"}, {"Latin", "Han", "Bopomofo"}, {"Latin", "Han", "Hangul"}}
+
+// legible refuses a new address whose local part people cannot tell from
+// another: with characters that do not show, or letters of scripts that are not
+// written together.
+func legible(email string) error {
+	local, _, _ := strings.Cut(email, "@")
+	scripts := map[string]bool{}
+	for _, r := range local {
+		if slices.Contains(blank, r) || unicode.Is(unicode.Variation_Selector, r) {
+			return badAddress()
+		}
+		if unicode.IsLetter(r) {
+			scripts[scriptOf(r)] = true
+		}
+	}
+	if len(scripts) < 2 {
+		return nil
+	}
+	for _, set := range written {
+		if !slices.ContainsFunc(slices.Collect(maps.Keys(scripts)), func(s string) bool { return !slices.Contains(set, s) }) {
+			return nil
+		}
+	}
+	return badAddress()
+}
+
+func scriptOf(r rune) string {
+	if r < 0x80 {
+		return "Latin"
+	}
+	for name, table := range unicode.Scripts {
+		if name != "Common" && name != "Inherited" && unicode.Is(table, r) {
+			return name
+		}
+	}
+	return "Latin"
 }
 
 func badAddress() error {

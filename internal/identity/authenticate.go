@@ -114,7 +114,7 @@ func (s *Service) verify(ctx context.Context, raw string) (*verified, error) {
 	if err != nil {
 		return nil, err
 	}
-	v := &verified{user: claims.Subject, session: claims.SessionID, tenant: claims.TenantID, expires: claims.Expires, role: claims.Role, aal: claims.AAL, key: claims.ID}
+	v := &verified{user: claims.Subject, session: claims.SessionID, tenant: claims.TenantID, expires: claims.Expires, issued: claims.IssuedAt, role: claims.Role, aal: claims.AAL, key: claims.ID}
 	s.tokens.put(h, v)
 	return v, nil
 }
@@ -234,6 +234,7 @@ func (s *Service) readStanding(ctx context.Context, v *verified) (*standing, err
 		created, refreshed time.Time
 		aal                string
 		managed            bool
+		waits              bool // the last refresh, for a use of what it issued
 	}
 	var ru rules
 	var m Member
@@ -244,7 +245,8 @@ func (s *Service) readStanding(ctx context.Context, v *verified) (*standing, err
 			found.user, found.bannedUntil, found.managed = true, r.Time(0), r.Bool(1)
 			return nil
 		})
-		tx.Queue("SELECT not_after, refreshed_at, aal, "+sessionTimes+" FROM sessions WHERE id = $1 AND user_id = $2", []any{v.session, v.user}, func(r *db.Row) error {
+		tx.Queue("SELECT not_after, refreshed_at, aal, "+sessionTimes+", arrived_at FROM sessions WHERE id = $1 AND user_id = $2", []any{v.session, v.user}, func(r *db.Row) error {
+			found.waits = !r.Null(1) && r.Null(6) && v.issued >= r.Time(1).Unix()
 			found.session, found.until, found.refreshed, found.aal, found.created = true, r.Time(0), r.Time(1), r.Text(2), r.Time(3)
 			st.actor.Proved = lastProof(r, 3)
 			return nil
@@ -267,6 +269,11 @@ func (s *Service) readStanding(ctx context.Context, v *verified) (*standing, err
 	})
 	if err != nil {
 		return nil, err
+	}
+	if found.session && found.waits {
+		if err := s.Proofs.answered(ctx, v.session); err != nil {
+			s.cfg.Log.Warn("the use of a refreshed session is not noted; a copy of its refresh token is not told apart", "error", err)
+		}
 	}
 	// The lower of the token's and the session's level: a token from before
 	// the second factor stays what it was, and one from after falls with it.

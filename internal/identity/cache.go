@@ -23,6 +23,7 @@ type tokenHash = [sha256.Size]byte
 type verified struct {
 	user, session, tenant string
 	expires               int64 // Unix seconds
+	issued                int64 // Unix seconds
 	role, aal             string
 	key                   string // API key in JWT form: its id
 	standing              atomic.Pointer[standing]

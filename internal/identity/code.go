@@ -134,8 +134,8 @@ func (s *Service) makeCode(tx *db.Tx, u *User, o codeOrder) (code, error) {
 			flow_id = excluded.flow_id, expires_at = excluded.expires_at`,
 		[]any{id, u.ID, slot, o.kind, o.address, seal.Digest(c.hash), s.digitsHash(id, digits), flow, now, now.Add(o.ttl), now.Add(-s.cfg.MailInterval)}, nil)
 	tx.Queue("UPDATE users SET "+sent+" = $2 WHERE id = $1", []any{u.ID, now}, nil)
-	v := url.Values{"token": {c.hash}, "type": {linkType}, "redirect_to": {o.redirect}}
-	c.link = s.issuer + "/verify?" + v.Encode()
+	// The token first, where applications look for it.
+	c.link = s.issuer + "/verify?token=" + c.hash + "&type=" + linkType + "&redirect_to=" + url.QueryEscape(o.redirect)
 	return c, tx.Flush()
 }
 

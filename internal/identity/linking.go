@@ -123,7 +123,7 @@ func (s *Service) attach(tx *db.Tx, u *User, provider string, who oidc.Person, c
 		email = addr
 	}
 	if u.IsAnonymous {
-		if email == "" || !who.EmailVerified || !answersFor(cfg, email) {
+		if email == "" || !who.EmailVerified || !answersFor(cfg, email) || !sameSpelling(who.Email, email) {
 			return fault.New(fault.Unprocessable, "provider_email_needs_verification", "The provider does not vouch for an email address; add one to the account first")
 		}
 		if err := s.adoptAddress(tx, u, email, c); err != nil {

@@ -100,7 +100,7 @@ func (s *Service) OTP(ctx context.Context, in MailRequest, c Client) error {
 	}
 	return s.order("recovery", in, func(ctx context.Context, email string) error {
 		made := false
-		if in.Create && s.cfg.SignupEnabled {
+		if in.Create && s.cfg.SignupEnabled && legible(email) == nil {
 			var err error
 			if made, err = s.makeUnknown(ctx, email, in.Data, c); err != nil {
 				return err
@@ -231,7 +231,10 @@ func (s *Service) Reauthenticate(ctx context.Context, a actor.Actor) error {
 		if err != nil {
 			return err
 		}
-		if u.Email == "" || u.EmailConfirmedAt.IsZero() {
+		switch {
+		case u.Email == "" && u.Phone == "":
+			return fault.New(fault.Invalid, "validation_failed", "Reauthentication requires the user to have an email or a phone number")
+		case u.Email == "" || u.EmailConfirmedAt.IsZero():
 			return fault.New(fault.Invalid, "email_not_confirmed", "Reauthentication requires a confirmed email address")
 		}
 		if err := s.throttleTx(tx, "reauthentication", u.Email); err != nil {

@@ -355,7 +355,7 @@ func (s *Service) findPerson(tx *db.Tx, p oidc.Config, who oidc.Person, c Client
 	if err != nil {
 		return nil, fault.New(fault.Invalid, "bad_oauth_callback", "The provider gave no usable email address")
 	}
-	trusted := who.EmailVerified && answersFor(p, email)
+	trusted := who.EmailVerified && answersFor(p, email) && sameSpelling(who.Email, email)
 	u, err := userByEmail(tx, email)
 	switch {
 	case fault.Is(err, fault.NotFound):

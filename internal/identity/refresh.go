@@ -10,9 +10,11 @@ import (
 )
 
 // Refresh exchanges a refresh token for a new pair. The session row holds one
-// counter: an equal token moves it on; the one before is forgiven, because its
-// answer may have been lost; any older one is forgiven within the reuse
-// interval, for parallel tabs; after that it ends the session.
+// counter: an equal token moves it on. The one before is forgiven within the
+// reuse interval, for parallel tabs, and later as long as its answer may have
+// been lost: nothing issued with the current one was used. Any older one gets
+// nothing within the interval; after it, and where the parent's answer came, the
+// token is a copy, and ends the session.
 func (s *Service) Refresh(ctx context.Context, raw string, c Client) (*Session, error) {
 	t, err := token.ParseRefresh(raw)
 	if err != nil {
@@ -71,6 +73,9 @@ func (s *Service) advance(tx *db.Tx, t token.Refresh, c Client) (g *grant, refus
 			return nil, refused, nil
 		}
 	}
+	if s.parallel(sess) && t.Counter+1 < uint64(sess.counter) && t.Counter >= uint64(sess.floor) {
+		return nil, fault.New(fault.Invalid, "refresh_token_already_used", "Invalid Refresh Token: Already Used"), nil
+	}
 	if t.Counter < uint64(sess.floor) || s.replayed(sess, t) {
 		s.record(tx, event{tenant: sess.tenant, user: u.ID, action: "session.refresh_replayed", outcome: "refused", entity: "session", entityID: sess.id, client: c})
 		refused = fault.New(fault.Invalid, "refresh_token_already_used", "Invalid Refresh Token: Already Used")
@@ -107,12 +112,29 @@ func (s *Service) expired(sess session) error {
 	return nil
 }
 
-func (s *Service) replayed(sess session, t token.Refresh) bool {
-	if t.Counter+1 >= uint64(sess.counter) {
-		return false
-	}
+// parallel reports a session that was refreshed within the reuse interval.
+func (s *Service) parallel(sess session) bool {
 	since := s.now().Sub(sess.refreshed)
-	return since < 0 || since > s.cfg.RefreshReuseInterval
+	return since >= 0 && since <= s.cfg.RefreshReuseInterval
+}
+
+func (s *Service) replayed(sess session, t token.Refresh) bool {
+	switch n := t.Counter; {
+	case n == uint64(sess.counter) || s.parallel(sess):
+		return false
+	case n+1 == uint64(sess.counter):
+		return !sess.arrived.IsZero()
+	}
+	return true
+}
+
+// answered notes that an access token of a session's last refresh is in use, so
+// that the refresh token before it is good for nothing any more.
+func (p *Proofs) answered(ctx context.Context, session string) error {
+	return p.s.db.Write(ctx, everywhere, func(tx *db.Tx) error {
+		_, err := tx.Exec("UPDATE sessions SET arrived_at = $2 WHERE id = $1 AND arrived_at IS NULL", session, p.s.now())
+		return err
+	})
 }
 
 // renew moves the session of a grant on, unless it was only to be told again.
@@ -141,7 +163,7 @@ func (s *Service) renew(tx *db.Tx, g *grant, t token.Refresh, c Client) (refused
 		return nil, nil
 	}
 	g.sess.counter++
-	tx.Queue("UPDATE sessions SET counter = $2, refreshed_at = $3, updated_at = $3, tenant_id = $4 WHERE id = $1",
+	tx.Queue("UPDATE sessions SET counter = $2, refreshed_at = $3, updated_at = $3, tenant_id = $4, arrived_at = NULL WHERE id = $1",
 		[]any{sess.id, g.sess.counter, s.now(), null(g.sess.tenant)}, nil)
 	if last := sess.last(); !last.Truncate(time.Hour).Equal(s.now().Truncate(time.Hour)) {
 		s.seen(tx, g.sess.tenant, u.ID, false) // once an hour is enough

@@ -46,6 +46,7 @@ type session struct {
 	factor                string    // what raised it to aal2: a factor, a passkey; "" = a recovery code
 	floor                 int64     // refresh tokens below this counter are of aal1
 	raised                time.Time // when it was raised
+	arrived               time.Time // when an access token of the last refresh was first used
 }
 
 // grant is what a sign-in or refresh decided inside its transaction; issue
@@ -259,11 +260,11 @@ func (s *Service) refreshKey(sess session) []byte {
 
 func sessionBy(tx *db.Tx, id string) (session, error) {
 	var out session
-	err := tx.One(`SELECT id, user_id, tenant_id, aal, amr, counter, refresh_key, refreshed_at, not_after, created_at, factor_id, floor_counter, raised_at
-		FROM sessions WHERE id = $1`+tx.DB().ForUpdate(),
+	err := tx.One(`SELECT id, user_id, tenant_id, aal, amr, counter, refresh_key, refreshed_at, not_after, created_at, factor_id, floor_counter, raised_at,
+		arrived_at FROM sessions WHERE id = $1`+tx.DB().ForUpdate(),
 		[]any{id}, func(r *db.Row) error {
 			out = session{id: r.Text(0), user: r.Text(1), tenant: r.Text(2), aal: r.Text(3), counter: r.Int(5), key: r.Bytes(6), refreshed: r.Time(7), notAfter: r.Time(8), created: r.Time(9),
-				factor: r.Text(10), floor: r.Int(11), raised: r.Time(12)}
+				factor: r.Text(10), floor: r.Int(11), raised: r.Time(12), arrived: r.Time(13)}
 			return json.Unmarshal([]byte(r.Text(4)), &out.amr)
 		})
 	return out, err

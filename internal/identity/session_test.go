@@ -88,13 +88,16 @@ func TestRefresh(t *testing.T) {
 			k.Error("the lost answer is not repeated")
 		}
 		s2 := k.refresh(s1)
-		// Parallel tabs: two behind, but within the reuse interval.
+		// Parallel tabs: one behind, within the reuse interval; one that is two
+		// behind gets nothing, and ends nothing.
 		k.sleep(9 * time.Second)
-		if tab := k.refresh(s0); tab.RefreshToken != s2.RefreshToken {
+		if tab := k.refresh(s1); tab.RefreshToken != s2.RefreshToken {
 			k.Error("a parallel tab did not get the current token")
 		}
-		k.sleep(3 * time.Second)
 		_, err := k.svc.Refresh(k.ctx, s0.RefreshToken, identity.Client{})
+		k.code(err, "refresh_token_already_used")
+		k.sleep(3 * time.Second)
+		_, err = k.svc.Refresh(k.ctx, s0.RefreshToken, identity.Client{})
 		k.code(err, "refresh_token_already_used")
 		_, err = k.svc.Refresh(k.ctx, s2.RefreshToken, identity.Client{})
 		k.code(err, "refresh_token_not_found")

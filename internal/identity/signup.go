@@ -57,6 +57,9 @@ func (s *Service) checkSignUp(in *SignUp) (string, error) {
 	if err != nil {
 		return "", err
 	}
+	if err := legible(email); err != nil {
+		return "", err
+	}
 	if err := in.PKCE.check(); err != nil {
 		return "", err
 	}

@@ -28,6 +28,8 @@ func TestCanonical(t *testing.T) {
 		"a..b@x.example":                       "",
 		"a@x_y.example":                        "",
 		"a\u200b@x.example":                    "",
+		"Anna@bücher。example":                  "anna@bücher.example", // an ideographic full stop is a dot
+		"anna@XN--BCHER-KVA.example":           "anna@bücher.example",
 		strings.Repeat("a", 65) + "@x.example": "",
 	} {
 		got, err := Canonical(in)
@@ -96,5 +98,25 @@ func TestTokenCache_bounded(t *testing.T) {
 	c.drop(func(v *verified) bool { return v.user == "u" })
 	if v.standing.Load() != nil || c.gen.Load() == gen {
 		t.Error("nothing was dropped")
+	}
+}
+
+// What a new address may look like beside what is an address at all.
+func TestLegible(t *testing.T) {
+	for email, ok := range map[string]bool{
+		"anna@x.example": true, "jürgen.o'neil+1@x.example": true, "анна@x.example": true, "山田taro@x.example": true, "たろう山田@x.example": true,
+		"\u0430nna@x.example": false, "ορ.admin@x.example": false, "anna\u3164@x.example": false, "an\ufe0fna@x.example": false, "a\u034fb@x.example": false,
+	} {
+		if got := legible(email) == nil; got != ok {
+			t.Errorf("legible(%q) = %v", email, got)
+		}
+	}
+}
+
+func TestSameSpelling(t *testing.T) {
+	for given, same := range map[string]bool{"Anna@North.Example": true, "anna@north.example": true, "ａnna@north.example": false, " anna@north.example": false} {
+		if got := sameSpelling(given, "anna@north.example"); got != same {
+			t.Errorf("sameSpelling(%q) = %v", given, got)
+		}
 	}
 }

@@ -77,6 +77,8 @@ create table sessions (
   raised_at timestamptz,
   -- When the session last showed a credential again.
   proved_at timestamptz,
+  -- When an access token of the last refresh was first used: its answer came.
+  arrived_at timestamptz,
   primary key (id),
   foreign key (user_id) references users (id)
 );
