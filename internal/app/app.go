@@ -133,7 +133,7 @@ func Open(ctx context.Context, c *config.Config, mode Mode) (*App, error) {
 		}
 	}
 	a.DB, err = db.Open(ctx, db.Options{
-		URL: c.DatabaseURL, Dir: c.Data, Exclusive: mode == Server, Migrate: migrate,
+		URL: c.DatabaseURL, Dir: c.Data, Exclusive: mode == Server, Migrate: migrate, Slow: slowLog(c, mode),
 		Pooler: c.DatabasePooler == "transaction", Observe: a.gate.Statements,
 	})
 	if err != nil {

@@ -11,7 +11,19 @@ import (
 	"time"
 
 	"holdfast/internal/config"
+	"holdfast/internal/db"
+	"holdfast/internal/web"
 )
+
+// slowLog names statements that take long, with the request they are of.
+func slowLog(c *config.Config, mode Mode) db.Slow {
+	if mode != Server || c.SlowStatement == 0 {
+		return db.Slow{}
+	}
+	return db.Slow{After: c.SlowStatement, Tell: func(ctx context.Context, took time.Duration, statements []string) {
+		slog.Warn("slow statements", "request_id", web.RequestID(ctx), "milliseconds", took.Milliseconds(), "statements", statements)
+	}}
+}
 
 // flushEvery is how late a line may reach the log; backlog is how many bytes
 // wait for a reader that does not take them, before lines are dropped.

@@ -54,6 +54,7 @@ type Options struct {
 	PoolSize  int                                       // PostgreSQL connections or SQLite readers; 0 = a default
 	Observe   func(s Scope, write bool, statements int) // called after each transaction that is not Counted; may be nil
 	Rehearse  bool                                      // for tests: SQLite runs each write twice, the first time undone (see Write)
+	Slow      Slow                                      // what is told of statements that take long
 }
 
 // Scope is whose rows a transaction may touch.
@@ -70,6 +71,7 @@ type DB struct {
 	version string
 	observe func(s Scope, write bool, statements int)
 	health  health
+	slow    Slow
 }
 
 type engine interface {
@@ -82,7 +84,7 @@ type engine interface {
 
 // Open opens, checks and (with o.Migrate) migrates the database.
 func Open(ctx context.Context, o Options) (*DB, error) {
-	d := &DB{observe: o.Observe}
+	d := &DB{observe: o.Observe, slow: o.Slow}
 	if d.observe == nil {
 		d.observe = func(Scope, bool, int) {}
 	}
@@ -258,7 +260,10 @@ func (t *Tx) Flush() error {
 	t.queue = nil
 	t.busy = true
 	defer func() { t.busy = t.last }()
-	return t.run(q)
+	begin := time.Now()
+	err := t.run(q)
+	t.db.slowly(t.ctx, q, time.Since(begin))
+	return err
 }
 
 // ended is the error of a statement that comes too late.
