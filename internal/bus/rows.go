@@ -22,10 +22,12 @@ func (b *Bus) head(ctx context.Context) (seq int64, id string, err error) {
 	return seq, id, err
 }
 
-// insert writes a batch as a row. The head's row is locked from the update to
+// insert writes a batch as a row. A notice that is lost with the database server
+// is noticed by the number it had, which another gets then. The head's row is locked from the update to
 // the commit, so rows become visible in the order of seq.
 func (b *Bus) insert(ctx context.Context, id, body string) error {
 	return b.o.DB.Write(ctx, everywhere(), func(tx *db.Tx) error {
+		tx.Relaxed()
 		tx.Queue("UPDATE notices_head SET seq = seq + 1 WHERE one = 1", nil, nil)
 		tx.Queue("INSERT INTO notices (seq, id, node, at, body) SELECT seq, $1, $2, $3, $4 FROM notices_head WHERE one = 1",
 			[]any{id, b.id, b.o.Now(), body}, nil)

@@ -228,6 +228,14 @@ func (t *Tx) Scope() Scope { return t.scope }
 // After calls f once the transaction has committed.
 func (t *Tx) After(f func()) { t.after = append(t.after, f) }
 
+// Relaxed lets the commit return before it is durable, for what may be lost when
+// the database server breaks down. SQLite shares its commits anyway.
+func (t *Tx) Relaxed() {
+	if t.db.Engine() == PostgreSQL {
+		t.queue = append(t.queue, stmt{sql: "SET LOCAL synchronous_commit = off"})
+	}
+}
+
 // Undone calls f if what the transaction did is undone: because it failed, or
 // because it has to run once more. f is for what the transaction's function
 // noted outside the database.

@@ -55,6 +55,14 @@ func (d *DB) InUUID(col string, n int) string {
 	return fmt.Sprintf("%s IN (SELECT value FROM json_each($%d))", col, n)
 }
 
+// UUID reads an id out of a text expression.
+func (d *DB) UUID(expr string) string {
+	if d.kind == PostgreSQL {
+		return "CAST(" + expr + " AS uuid)"
+	}
+	return expr
+}
+
 // InInt is InText for a bigint column and a JSON array of integers.
 func (d *DB) InInt(col string, n int) string {
 	if d.kind == PostgreSQL {

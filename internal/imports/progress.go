@@ -7,8 +7,8 @@ import (
 )
 
 // Progress is how far a job is. While it is processed Done counts the rows
-// read, and nobody knows the Total, which is 0; while it is applied they count
-// rows applied and to apply, and while it is rolled back those that are back and
+// checked of all the Total, which is 0 until the file was read once; while it is
+// applied they count rows applied and to apply, and while it is rolled back those that are back and
 // all. Percent is 0 to 100.
 type Progress struct {
 	JobID   string  `json:"job_id"`
@@ -36,7 +36,7 @@ func (m *Importer) Progress(ctx context.Context, a actor.Actor, jobID string) (*
 	p := &Progress{JobID: job.ID, Status: job.Status, Message: job.Message}
 	switch job.Status {
 	case Processing:
-		p.Done = job.TotalRows
+		p.Done, p.Total = job.ValidRows+job.InvalidRows, job.TotalRows
 	case Created, Uploaded, Cancelled:
 	case RollingBack:
 		p.Done, p.Total = job.RolledBackCount, job.ImportedCount

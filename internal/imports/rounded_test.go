@@ -2,10 +2,15 @@ package imports_test
 
 import (
 	"errors"
+	"slices"
 	"strings"
 	"testing"
+	"time"
 
+	"holdfast/internal/actor"
+	"holdfast/internal/db"
 	"holdfast/internal/fault"
+	"holdfast/internal/store"
 )
 
 // A name in digits is imported digit by digit or refused; it never becomes
@@ -57,6 +62,33 @@ func TestQuestionAnsweredInItsWords(t *testing.T) {
 		job = k.upload("items", "", `{"name":3,"unit_cost":null}`, "i.csv", []byte("sku,name,name,unit cost\nA-3,old,Three,2.5\n"))
 		if p := k.process(job); p.Mapping["unit_cost"] != "" {
 			k.Errorf("%+v", p.Mapping)
+		}
+	})
+}
+
+// How far the checking of a file is can be told from its first rows on.
+func TestProgressOfProcessing(t *testing.T) {
+	each(t, func(k *kit) {
+		job := k.upload("zones", "", "", "z.csv", zonesFile(6000))
+		var seen []float64
+		zones := k.effects.Before["zones"]
+		k.effects.Before["zones"] = func(tx *db.Tx, a actor.Actor, s *store.Store, c []store.Change) error {
+			p, err := k.m.Progress(t.Context(), k.as, job.ID)
+			if err == nil && p.Total > 0 {
+				if p.Total != 6000 || p.Done > p.Total {
+					k.Errorf("%+v", p)
+				}
+				seen = append(seen, p.Percent)
+			}
+			time.Sleep(600 * time.Millisecond)
+			if zones == nil {
+				return nil
+			}
+			return zones(tx, a, s, c)
+		}
+		k.process(job)
+		if len(seen) < 3 || !slices.IsSorted(seen) || seen[len(seen)-1] < 50 {
+			k.Errorf("seen %v", seen)
 		}
 	})
 }

@@ -62,7 +62,6 @@ func (m *Importer) stager(s *step, v *survey) *stager {
 }
 
 func (st *stager) run(ctx context.Context, open sheet.Source) error {
-	st.beat = time.Now()
 	if st.serials != nil && st.v.target.name == "stock_levels" {
 		if err := st.read(open, func(list []record) error { return st.lookAhead(ctx, list) }); err != nil {
 			return err
@@ -241,16 +240,15 @@ func (st *stager) hold(tx *db.Tx) error {
 	if err := st.m.hold(tx, st.step); err != nil {
 		return err
 	}
-	if time.Since(st.beat) < min(st.m.lease/3, time.Second) {
+	if time.Since(st.beat) < min(st.m.lease/3, time.Second/2) {
 		return nil
 	}
 	job, err := st.m.set(tx, st.step.actor, st.step.job.ID, store.Row{"lease_until": st.m.renew(st.step),
-		"total_rows": st.stats.TotalRows, "valid_rows": st.stats.ValidRows, "invalid_rows": st.stats.InvalidRows})
+		"total_rows": int64(st.v.rows), "valid_rows": st.stats.ValidRows, "invalid_rows": st.stats.InvalidRows})
 	if err != nil {
 		return err
 	}
-	st.beat = time.Now()
-	tx.After(func() { st.step.job = job })
+	tx.After(func() { st.step.job, st.beat = job, time.Now() })
 	return nil
 }
 
