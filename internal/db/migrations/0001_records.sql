@@ -296,6 +296,7 @@ create table count_lines (
   constraint count_lines_lot_id_fkey foreign key (tenant_id, lot_id) references lots (tenant_id, id)
 );
 create index count_lines_count_task_id_idx on count_lines (tenant_id, count_task_id);
+create index count_lines_created_at_id_idx on count_lines (tenant_id, created_at, id);
 create index count_lines_item_id_idx on count_lines (tenant_id, item_id);
 create index count_lines_lot_id_idx on count_lines (tenant_id, lot_id);
 
@@ -329,8 +330,10 @@ create table count_tasks (
   constraint count_tasks_recount_of_fkey foreign key (tenant_id, recount_of) references count_tasks (tenant_id, id)
 );
 create index count_tasks_assigned_worker_id_idx on count_tasks (tenant_id, assigned_worker_id);
+create index count_tasks_created_at_id_idx on count_tasks (tenant_id, created_at, id);
 create index count_tasks_item_id_idx on count_tasks (tenant_id, item_id);
 create index count_tasks_recount_of_idx on count_tasks (tenant_id, recount_of);
+create index count_tasks_status_created_at_id_idx on count_tasks (tenant_id, status, created_at, id);
 create index count_tasks_status_id_idx on count_tasks (tenant_id, status, id);
 create index count_tasks_zone_id_idx on count_tasks (tenant_id, zone_id);
 create unique index count_tasks_count_no_key on count_tasks (tenant_id, count_no);
@@ -567,6 +570,7 @@ create table item_barcodes (
   primary key (tenant_id, id),
   constraint item_barcodes_item_id_fkey foreign key (tenant_id, item_id) references items (tenant_id, id)
 );
+create index item_barcodes_created_at_id_idx on item_barcodes (tenant_id, created_at, id);
 create index item_barcodes_item_id_idx on item_barcodes (tenant_id, item_id);
 create unique index item_barcodes_value_key on item_barcodes (tenant_id, value);
 
@@ -585,6 +589,7 @@ create table item_uoms (
   primary key (tenant_id, id),
   constraint item_uoms_item_id_fkey foreign key (tenant_id, item_id) references items (tenant_id, id)
 );
+create index item_uoms_created_at_id_idx on item_uoms (tenant_id, created_at, id);
 create unique index item_uoms_item_id_uom_key on item_uoms (tenant_id, item_id, lower(uom));
 
 create table items (
@@ -1090,10 +1095,12 @@ create table putaway_tasks (
   constraint putaway_tasks_assigned_worker_id_fkey foreign key (tenant_id, assigned_worker_id) references workers (tenant_id, id)
 );
 create index putaway_tasks_assigned_worker_id_idx on putaway_tasks (tenant_id, assigned_worker_id);
+create index putaway_tasks_created_at_id_idx on putaway_tasks (tenant_id, created_at, id);
 create index putaway_tasks_from_zone_id_idx on putaway_tasks (tenant_id, from_zone_id);
 create index putaway_tasks_item_id_idx on putaway_tasks (tenant_id, item_id);
 create index putaway_tasks_lot_id_idx on putaway_tasks (tenant_id, lot_id);
 create index putaway_tasks_receipt_id_idx on putaway_tasks (tenant_id, receipt_id);
+create index putaway_tasks_status_created_at_id_idx on putaway_tasks (tenant_id, status, created_at, id);
 create index putaway_tasks_status_id_idx on putaway_tasks (tenant_id, status, id);
 create index putaway_tasks_to_zone_id_idx on putaway_tasks (tenant_id, to_zone_id);
 create unique index putaway_tasks_task_no_key on putaway_tasks (tenant_id, task_no);
@@ -1124,6 +1131,7 @@ create table receipt_lines (
   constraint receipt_lines_item_id_fkey foreign key (tenant_id, item_id) references items (tenant_id, id),
   constraint receipt_lines_lot_id_fkey foreign key (tenant_id, lot_id) references lots (tenant_id, id)
 );
+create index receipt_lines_created_at_id_idx on receipt_lines (tenant_id, created_at, id);
 create index receipt_lines_item_id_idx on receipt_lines (tenant_id, item_id);
 create index receipt_lines_lot_id_idx on receipt_lines (tenant_id, lot_id);
 create index receipt_lines_order_line_id_idx on receipt_lines (tenant_id, order_line_id);
@@ -1149,6 +1157,7 @@ create table receipts (
   constraint receipts_shipment_id_fkey foreign key (tenant_id, shipment_id) references shipments (tenant_id, id),
   constraint receipts_zone_id_fkey foreign key (tenant_id, zone_id) references zones (tenant_id, id)
 );
+create index receipts_created_at_id_idx on receipts (tenant_id, created_at, id);
 create index receipts_order_id_idx on receipts (tenant_id, order_id);
 create index receipts_shipment_id_idx on receipts (tenant_id, shipment_id);
 create index receipts_zone_id_idx on receipts (tenant_id, zone_id);
@@ -1198,6 +1207,7 @@ create table replenish_rules (
   constraint replenish_rules_pick_zone_id_fkey foreign key (tenant_id, pick_zone_id) references zones (tenant_id, id),
   constraint replenish_rules_source_zone_id_fkey foreign key (tenant_id, source_zone_id) references zones (tenant_id, id)
 );
+create index replenish_rules_created_at_id_idx on replenish_rules (tenant_id, created_at, id);
 create index replenish_rules_pick_zone_id_idx on replenish_rules (tenant_id, pick_zone_id);
 create index replenish_rules_source_zone_id_idx on replenish_rules (tenant_id, source_zone_id);
 create unique index replenish_rules_item_id_pick_zone_id_key on replenish_rules (tenant_id, item_id, pick_zone_id);
@@ -1226,8 +1236,10 @@ create table replenish_tasks (
   constraint replenish_tasks_assigned_worker_id_fkey foreign key (tenant_id, assigned_worker_id) references workers (tenant_id, id)
 );
 create index replenish_tasks_assigned_worker_id_idx on replenish_tasks (tenant_id, assigned_worker_id);
+create index replenish_tasks_created_at_id_idx on replenish_tasks (tenant_id, created_at, id);
 create index replenish_tasks_item_id_idx on replenish_tasks (tenant_id, item_id);
 create index replenish_tasks_rule_id_idx on replenish_tasks (tenant_id, rule_id);
+create index replenish_tasks_status_created_at_id_idx on replenish_tasks (tenant_id, status, created_at, id);
 create index replenish_tasks_status_id_idx on replenish_tasks (tenant_id, status, id);
 create index replenish_tasks_to_zone_id_idx on replenish_tasks (tenant_id, to_zone_id);
 create unique index replenish_tasks_task_no_key on replenish_tasks (tenant_id, task_no);
@@ -1562,8 +1574,10 @@ create table stock_adjustments (
   constraint stock_adjustments_item_id_fkey foreign key (tenant_id, item_id) references items (tenant_id, id),
   constraint stock_adjustments_lot_id_fkey foreign key (tenant_id, lot_id) references lots (tenant_id, id)
 );
+create index stock_adjustments_created_at_id_idx on stock_adjustments (tenant_id, created_at, id);
 create index stock_adjustments_item_id_idx on stock_adjustments (tenant_id, item_id);
 create index stock_adjustments_lot_id_idx on stock_adjustments (tenant_id, lot_id);
+create index stock_adjustments_status_created_at_id_idx on stock_adjustments (tenant_id, status, created_at, id);
 create index stock_adjustments_status_id_idx on stock_adjustments (tenant_id, status, id);
 create index stock_adjustments_zone_id_idx on stock_adjustments (tenant_id, zone_id);
 create unique index stock_adjustments_adjustment_no_key on stock_adjustments (tenant_id, adjustment_no);
@@ -1839,6 +1853,7 @@ create table uoms (
   version bigint not null,
   primary key (tenant_id, id)
 );
+create index uoms_created_at_id_idx on uoms (tenant_id, created_at, id);
 create unique index uoms_code_key on uoms (tenant_id, lower(code));
 
 create table user_badges (
