@@ -36,6 +36,7 @@ import (
 	"holdfast/internal/metrics"
 	"holdfast/internal/once"
 	"holdfast/internal/page"
+	"holdfast/internal/reference"
 	"holdfast/internal/rpc"
 	"holdfast/internal/safety/photo"
 	"holdfast/internal/safety/report"
@@ -83,6 +84,7 @@ type App struct {
 	desk        *report.Desk
 	reports     *page.Reports
 	console     *console.Console
+	reference   http.Handler
 	description http.Handler // of the catalog
 	sink        *mail.Sink   // nil unless mails are kept for a developer
 	cache       *cache.Cache
@@ -235,6 +237,9 @@ func (a *App) faces() (err error) {
 	a.document = &api.Document{URL: a.Config.PublicURL, Version: Version, Catalog: a.catalog, Functions: a.table, Verbs: a.verbs.All()}
 	a.desk = report.New(a.Store, a.album)
 	if a.reports, err = page.NewReports(a.gate, a.desk, a.album); err != nil {
+		return err
+	}
+	if a.reference, err = reference.Handler(); err != nil {
 		return err
 	}
 	if a.console, err = console.New(built.Dist(), consoleSettings(a.Config)); err != nil {

@@ -30,7 +30,7 @@ var floors = []struct {
 	{"the domains; they meet in rows, never in calls", []string{"warehouse", "safety", "score", "identity", "webhook"}},
 	{"what stands on two domains: files into rows, sign-in by an organisation's own provider", []string{"imports", "sso"}},
 	{"the interface's functions, and data to show them with", []string{"functions", "demo"}},
-	{"faces on the wire", []string{"api", "authapi", "ssoapi", "page", "console"}},
+	{"faces on the wire", []string{"api", "authapi", "ssoapi", "page", "console", "reference", "reference"}},
 	{"the only wiring", []string{"app"}},
 	{"a whole server for tests", []string{"testkit"}},
 }

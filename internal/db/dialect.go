@@ -145,6 +145,15 @@ func (d *DB) JSONNumber(json string) string {
 	return "CASE WHEN json_type(" + json + ") IN ('integer', 'real') THEN CAST(" + json + " AS REAL) END"
 }
 
+// JSONContains is a condition: the JSON text left holds right, as jsonb's @>
+// has it.
+func (d *DB) JSONContains(left, right string) string {
+	if d.kind == PostgreSQL {
+		return "CAST(" + left + " AS jsonb) @> CAST(" + right + " AS jsonb)"
+	}
+	return "json_contains(" + left + ", " + right + ")"
+}
+
 // CounterSlot is the slot a counter delta is written to. On SQLite deltas add
 // up in one row; on PostgreSQL each is a row of its own, so that writers of
 // one tenant do not queue on a row lock (Fold adds them up later).

@@ -49,6 +49,9 @@ type lite struct {
 
 var liteDriver = sync.OnceValues(func() (*sqlite.Driver, error) {
 	d, p := new(sqlite.Driver), &patterns{compiled: map[string]*regexp.Regexp{}}
+	if err := d.RegisterDeterministicScalarFunction("json_contains", 2, contains); err != nil {
+		return nil, err
+	}
 	return d, d.RegisterDeterministicScalarFunction("regexp", 2, p.match)
 })
 

@@ -1,6 +1,7 @@
 package query
 
 import (
+	"encoding/json"
 	rx "regexp/syntax"
 	"strings"
 
@@ -156,10 +157,26 @@ func (p *pred) is(word string, f *catalog.Field) error {
 	return nil
 }
 
+// document reads the JSON value that a document contains, or is contained in.
+func (p *pred) document(f *catalog.Field, value string) error {
+	if p.op == Overlap {
+		return noOperator(f)
+	}
+	if !json.Valid([]byte(value)) || len(value) > maxDocument || nesting([]byte(value)) != nil {
+		return syntax(f, value)
+	}
+	text, reason := tidy([]byte(value))
+	if reason != "" || holdsNUL(text) {
+		return syntax(f, value)
+	}
+	p.args = []any{string(text)}
+	return nil
+}
+
 // members reads the elements of cs, cd and ov.
 func (p *pred) members(f *catalog.Field, value string) error {
 	if f.Type == catalog.JSON {
-		return unserved("containment of JSON values")
+		return p.document(f, value)
 	}
 	if f.Type != catalog.Array {
 		return noOperator(f)

@@ -28,6 +28,7 @@ const (
 	maxEmbedDepth = 5
 	maxArrows     = 16
 	maxTerms      = 16
+	maxDocument   = 10_000 // bytes of a JSON value in a filter
 	maxColumns    = 200
 	maxLike       = 1000 // bytes of a pattern of like
 	maxPattern    = 200  // characters of a regular expression

@@ -20,6 +20,7 @@ type Dialect interface {
 	MatchRegex(col string, n int, ignoreCase bool) string
 	JSONPath(col string, path []db.Arrow, asText bool) string
 	JSONNumber(json string) string
+	JSONContains(left, right string) string
 }
 
 // Statement is SQL text with its bound values. The text depends on the shape

@@ -208,6 +208,15 @@ func (w *writer) padded(args []any) {
 // other. The list is bound as one JSON array.
 func (w *writer) elements(p *pred, t string) {
 	col := t + "." + p.field.Name
+	if p.field.Type == catalog.JSON {
+		doc := "CAST($" + strconv.Itoa(w.param(p.args[0])) + " AS text)"
+		if p.op == Contains {
+			w.s("(", w.d.JSONContains(col, doc), ")")
+		} else {
+			w.s("(", w.d.JSONContains(doc, col), ")")
+		}
+		return
+	}
 	list := make([]string, len(p.args))
 	for i, a := range p.args {
 		list[i], _ = a.(string)

@@ -1,0 +1,102 @@
+// Package reference serves the API's reference at /docs: Swagger UI over
+// /openapi.json, from the server's own files, with a form to try each operation.
+package reference
+
+import (
+	"bytes"
+	"compress/gzip"
+	"embed"
+	"fmt"
+	"io"
+	"mime"
+	"net/http"
+	"path"
+	"strings"
+)
+
+// dist is Swagger UI 5.35.0 as published (Apache-2.0, see dist/LICENSE.txt), its
+// two large files compressed, and our page around it.
+//
+//go:embed dist
+var dist embed.FS
+
+// policy admits the page's own files and nothing else. Swagger UI sets styles
+// on elements, so inline styles are let through; scripts are not.
+const policy = "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; connect-src 'self'; " +
+	"form-action 'none'; base-uri 'none'; frame-ancestors 'none'"
+
+// Handler serves /docs and the files below it.
+func Handler() (http.Handler, error) {
+	files, err := load()
+	if err != nil {
+		return nil, err
+	}
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		name := strings.TrimPrefix(strings.TrimPrefix(r.URL.Path, "/docs"), "/")
+		if name == "" {
+			name = "index.html"
+		}
+		f, ok := files[name]
+		if !ok {
+			http.NotFound(w, r)
+			return
+		}
+		f.serve(w, r)
+	}), nil
+}
+
+// file is one answer, as it is and compressed where that is kept.
+type file struct {
+	kind        string
+	plain, gzip []byte
+}
+
+func load() (map[string]file, error) {
+	entries, err := dist.ReadDir("dist")
+	if err != nil {
+		return nil, fmt.Errorf("reference: %w", err)
+	}
+	out := map[string]file{}
+	for _, e := range entries {
+		raw, err := dist.ReadFile("dist/" + e.Name())
+		if err != nil {
+			return nil, fmt.Errorf("reference: %w", err)
+		}
+		name, packed := strings.CutSuffix(e.Name(), ".gz")
+		f := file{kind: mime.TypeByExtension(path.Ext(name)), plain: raw}
+		if packed {
+			if f.plain, err = unpack(raw); err != nil {
+				return nil, fmt.Errorf("reference: %s: %w", e.Name(), err)
+			}
+			f.gzip = raw
+		}
+		out[name] = f
+	}
+	return out, nil
+}
+
+func unpack(raw []byte) ([]byte, error) {
+	z, err := gzip.NewReader(bytes.NewReader(raw))
+	if err != nil {
+		return nil, err
+	}
+	return io.ReadAll(z)
+}
+
+func (f *file) serve(w http.ResponseWriter, r *http.Request) {
+	h := w.Header()
+	h.Set("Content-Type", f.kind)
+	h.Set("Content-Security-Policy", policy)
+	h.Set("X-Content-Type-Options", "nosniff")
+	h.Set("Referrer-Policy", "same-origin")
+	h.Set("Cache-Control", "public, max-age=3600")
+	body := f.plain
+	if f.gzip != nil {
+		h.Set("Vary", "Accept-Encoding")
+		if strings.Contains(r.Header.Get("Accept-Encoding"), "gzip") {
+			h.Set("Content-Encoding", "gzip")
+			body = f.gzip
+		}
+	}
+	w.Write(body)
+}
