@@ -1,6 +1,7 @@
 package api
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -73,7 +74,11 @@ func (d *Document) For(role actor.Role) ([]byte, error) {
 	if b := d.ready[role]; b != nil {
 		return b, nil
 	}
-	b, err := json.Marshal(d.build(role))
+	var text bytes.Buffer
+	enc := json.NewEncoder(&text)
+	enc.SetEscapeHTML(false)
+	err := enc.Encode(d.build(role))
+	b := text.Bytes()
 	if err != nil {
 		return nil, fmt.Errorf("api: write openapi: %w", err)
 	}
@@ -159,9 +164,7 @@ func commonResponses() object {
 		"FunctionRefused": refusal("FunctionError"),
 		"IdentityRefused": refusal("IdentityError"),
 		"Done":            object{"description": "Done; there is no body."},
-		"Taken":           object{"description": "Taken."},
-		"Gone":            object{"description": "Never send here again: the webhook is disabled."},
-		"Later":           object{"description": "Later: Retry-After is obeyed."},
+		"Taken":           object{"description": "Taken. 410 asks never to send here again, 429 to come back after Retry-After."},
 	}
 }
 
@@ -213,6 +216,9 @@ func header(name, doc string, example any) object {
 func commonParameters() object {
 	out := event.WebhookParameters()
 	maps.Copy(out, object{
+		"where": object{"name": "where", "in": "query", "style": "form", "explode": true,
+			"description": "Conditions by column of the collection; or and and take (condition,condition).",
+			"schema":      object{"type": "object", "additionalProperties": ref("Filter")}, "example": object{"id": "eq." + exampleID}},
 		"select":      query("select", "Columns and embedded relations, comma separated; everything when absent.", "id"),
 		"columns":     query("columns", "Columns to read from the body; other members are ignored.", "id"),
 		"order":       query("order", "column.asc|desc.nullsfirst|nullslast, comma separated; id comes last.", "id.desc"),

@@ -26,6 +26,7 @@ func (w *writing) function(fn *functions.Function) {
 		return
 	}
 	w.tags["functions"] = "Several reads or a whole calculation in one answer."
+	w.schemas["functions."+fn.Name] = w.outSchema(fn.Out)
 	for _, name := range []string{fn.Name, fn.Alias} {
 		if name == "" {
 			continue
@@ -45,7 +46,7 @@ func functionOperation(fn *functions.Function, name, method string, several bool
 	}
 	in := shape.Input(fn.In)
 	op := object{"operationId": id, "summary": fn.Doc, "tags": []string{"functions"}, "responses": object{
-		"200": answer("The answer.", outSchema(nil)), "4XX": refused("FunctionRefused"),
+		"200": answer("The answer.", ref("functions."+fn.Name)), "4XX": refused("FunctionRefused"),
 	}}
 	params := []any{}
 	if method == http.MethodGet {
@@ -60,12 +61,19 @@ func functionOperation(fn *functions.Function, name, method string, several bool
 	return op
 }
 
-// outSchema describes an answer; an undescribed one is an object.
-func outSchema(out any) object {
+// outSchema describes an answer; an undescribed one is an object. Records in it
+// that the role has no collection of are objects.
+func (w *writing) outSchema(out any) object {
 	if out == nil {
 		return object{"type": "object", "description": "The answer."}
 	}
-	return shape.Of(out).Schema()
+	s := shape.Of(out)
+	s.Records(func(collection string) {
+		if w.schemas[collection] == nil {
+			w.schemas[collection] = object{"type": "object", "description": "A record of " + words(collection) + "."}
+		}
+	})
+	return s.Schema()
 }
 
 func queryParameters(in *shape.Shape) []any {
@@ -98,7 +106,7 @@ func (w *writing) verb(v *rpc.Verb) {
 	w.paths["/v1/rpc/"+v.Name] = object{"post": object{
 		"operationId": "rpc_" + v.Name, "summary": v.Doc, "tags": []string{"verbs"}, "parameters": params,
 		"requestBody": bodyOf(in.Schema(), in.Example().(object)),
-		"responses":   object{"200": answer("What it changed, and what can be done next.", outSchema(v.Out)), "4XX": refused("Refused")},
+		"responses":   object{"200": answer("What it changed, and what can be done next.", w.outSchema(v.Out)), "4XX": refused("Refused")},
 	}}
 }
 
@@ -172,7 +180,7 @@ func (r *Route) responses(method string) object {
 	out := object{"4XX": refused(refusal)}
 	switch {
 	case r.Out != nil:
-		out[strconv.Itoa(status)] = answer("The answer.", outSchema(r.Out))
+		out[strconv.Itoa(status)] = answer("The answer.", shape.Of(r.Out).Schema())
 	case len(r.Response) > 0:
 		out[strconv.Itoa(status)] = answer("The answer.", shared(r.Response))
 	case status == http.StatusNoContent:
@@ -201,6 +209,10 @@ func pathParameters(path string) []any {
 	for _, seg := range strings.Split(path, "/") {
 		if strings.HasPrefix(seg, "{") && strings.HasSuffix(seg, "}") {
 			name := strings.Trim(seg, "{}")
+			if name == "id" {
+				out = append(out, parameter(name))
+				continue
+			}
 			out = append(out, object{"name": name, "in": "path", "required": true, "description": memberDoc(name), "schema": object{"type": "string"}, "example": exampleID})
 		}
 	}

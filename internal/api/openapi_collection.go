@@ -22,14 +22,13 @@ func (w *writing) collection(r *catalog.Resource) {
 	w.schemas[r.Name+".columns"] = columns
 	w.schemas[r.Name] = object{"allOf": []any{ref(r.Name + ".columns"), object{"required": required}}}
 	w.responses[r.Name] = answer("Rows.", object{"type": "array", "items": ref(r.Name)})
-	w.params[r.Name] = filters(r, w.role)
 	if ops["post"] != nil {
 		w.schemas[r.Name+".insert"] = object{"allOf": []any{ref(r.Name + ".columns"), object{"required": given(r)}}}
 	}
 	if ops["patch"] != nil {
 		w.bodies[r.Name] = bodyOf(ref(r.Name+".columns"), updateExample(r, w.role))
 	}
-	ops["parameters"] = []any{parameter(r.Name), parameter("select"), parameter("prefer")}
+	ops["parameters"] = []any{parameter("where"), parameter("select"), parameter("prefer")}
 	w.paths["/v1/"+r.Name] = ops
 	if len(one) > 0 {
 		one["parameters"] = []any{parameter("id"), parameter("select"), parameter("prefer")}
@@ -167,19 +166,6 @@ func updateExample(r *catalog.Resource, role actor.Role) object {
 	return object{}
 }
 
-// filters is a parameter whose members are the columns: ?status=eq.open.
-func filters(r *catalog.Resource, role actor.Role) object {
-	names := []string{"or", "and"}
-	for i := range r.Fields {
-		if f := &r.Fields[i]; f.Visible(role) {
-			names = append(names, f.Name)
-		}
-	}
-	return object{"name": "columns", "in": "query", "style": "form", "explode": true, "description": "Conditions by column; or and and take (condition,condition).",
-		"schema":  object{"type": "object", "propertyNames": object{"enum": names}, "additionalProperties": ref("Filter")},
-		"example": object{"id": "eq." + exampleID}}
-}
-
 func (w *writing) may(grants []catalog.Grant) bool {
 	_, ok := catalog.Find(grants, w.role)
 	return ok
@@ -191,7 +177,7 @@ func (w *writing) listOperations(r *catalog.Resource) object {
 	insert, key := ref(r.Name+".insert"), []any{parameter("key")}
 	if w.may(r.Access.Read) {
 		ps := []any{parameter("order"), parameter("limit"), parameter("offset")}
-		ops["get"] = operation(r, "list", "List "+words(r.Name), ps, nil, object{"200": rows, "206": rows})
+		ops["get"] = operation(r, "list", "List "+words(r.Name), ps, nil, object{"200": rows})
 	}
 	if w.may(r.Access.Create) {
 		body := bodyOf(object{"oneOf": []any{insert, object{"type": "array", "items": insert}}}, insertExample(r))

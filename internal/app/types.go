@@ -23,7 +23,7 @@ func typeSource() typegen.Source {
 	src := typegen.Source{Catalog: catalog.Default()}
 	described := store.New(nil, src.Catalog, store.Effects{}, time.Now)
 	for _, fn := range functions.Table(functions.Deps{Store: described, Now: time.Now}) {
-		call := typegen.Call{Name: fn.Name, Doc: fn.Doc, In: shape.Input(fn.In)}
+		call := typegen.Call{Name: fn.Name, Doc: fn.Doc, In: shape.Input(fn.In), Out: shape.Of(fn.Out)}
 		src.Functions = append(src.Functions, call)
 		if fn.Alias != "" {
 			call.Name = fn.Alias

@@ -50,7 +50,7 @@ func (f *Field) sentence() string {
 	case f.Doc != "":
 		return f.Doc
 	case f.Ref != "":
-		return f.Label + ": one of " + spoken(f.Ref) + "."
+		return "One of " + spoken(f.Ref) + "."
 	case f.Names != "":
 		return f.Label + ": " + spoken(f.Names) + " by " + NamedBy(f.Names) + "."
 	}

@@ -76,7 +76,7 @@ func Webhooks(c *catalog.Catalog) map[string]any {
 			"operationId": "event_" + strings.ReplaceAll(t.Name, ".", "_"),
 			"parameters":  []any{headerOf("webhook-id"), headerOf("webhook-timestamp"), headerOf("webhook-signature")},
 			"requestBody": object{"required": true, "content": object{"application/json": object{"schema": t.Schema(c)}}},
-			"responses":   object{"2XX": reply("Taken"), "410": reply("Gone"), "429": reply("Later")},
+			"responses":   object{"2XX": reply("Taken")},
 		}}
 	}
 	return out

@@ -169,3 +169,16 @@ func (s *Shape) literal(text string) any {
 	}
 	return json.RawMessage(text)
 }
+
+// Records calls each with the collections whose rows the shape holds.
+func (s *Shape) Records(each func(collection string)) {
+	if s.Kind == Record {
+		each(s.Rows)
+	}
+	if s.Of != nil {
+		s.Of.Records(each)
+	}
+	for i := range s.Members {
+		s.Members[i].Records(each)
+	}
+}

@@ -16,7 +16,7 @@ import (
 // relations of each collection, arguments and answers of the verbs; and beside
 // it EdgeFunctions, arguments and answers of the functions by name.
 func TypeScript(src Source) []byte {
-	w := &tsWriter{}
+	w := &tsWriter{catalog: src.Catalog}
 	w.line("// Types of this Holdfast's records, verbs and functions, written by: holdfast gen types ts")
 	w.line("")
 	w.line("export type Json = string | number | boolean | null | { [key: string]: Json | undefined } | Json[]")
@@ -61,8 +61,9 @@ export type FunctionAnswer<Name extends keyof EdgeFunctions> = EdgeFunctions[Nam
 `
 
 type tsWriter struct {
-	b     bytes.Buffer
-	depth int
+	catalog *catalog.Catalog
+	b       bytes.Buffer
+	depth   int
 }
 
 func (w *tsWriter) line(format string, args ...any) {
@@ -197,13 +198,23 @@ func (w *tsWriter) call(c *Call) {
 	if c.In != nil && len(c.In.Members) > 0 {
 		args = tsType(c.In, w.depth+1, inRequest)
 	}
-	if c.Out != nil {
+	if c.Out != nil && w.knows(c.Out) {
 		out = tsType(c.Out, w.depth+1, inAnswer)
 	}
 	w.line("%s%s: {", tsDoc(c.Doc), tsName(c.Name))
 	w.line("  Args: %s", args)
 	w.line("  Returns: %s", out)
 	w.line("}")
+}
+
+// knows reports that all records of an answer are rows of the catalog.
+func (w *tsWriter) knows(s *shape.Shape) bool {
+	known := true
+	s.Records(func(collection string) {
+		_, ok := w.catalog.Get(collection)
+		known = known && ok
+	})
+	return known
 }
 
 // direction is which way a value goes; what a request takes is documented
