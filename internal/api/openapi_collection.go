@@ -68,9 +68,6 @@ func columnsSchema(r *catalog.Resource, role actor.Role) (schema object, require
 	if len(r.Unique) > 0 {
 		s["x-unique"] = r.Unique
 	}
-	if len(r.Own) > 0 {
-		s["x-own"] = r.Own
-	}
 	if r.States != nil {
 		s["x-transitions"] = transitions(r.States)
 	}

@@ -45,7 +45,7 @@ var only = map[string][]string{
 	"github.com/jackc/pgx/v5/pgconn":  {"db"},
 	"github.com/minio/minio-go/v7":    {"blob"},
 	"filippo.io/age":                  {"backup"},
-	"net/http": {"web", "blob", "gate", "api", "authapi", "app", "identity", "webhook", "sso", "ssoapi", "page", "console",
+	"net/http": {"web", "blob", "gate", "api", "authapi", "app", "identity", "webhook", "sso", "ssoapi", "page", "console", "reference",
 		"testkit", "metrics"},
 }
 
