@@ -10,6 +10,7 @@ import (
 	"holdfast/internal/actor"
 	"holdfast/internal/db"
 	"holdfast/internal/demo"
+	"holdfast/internal/gs1"
 	"holdfast/internal/testkit"
 )
 
@@ -317,6 +318,148 @@ func TestDemoPickList(t *testing.T) {
 		}
 		if len(out.Lines) == 0 || counted(t, k, "pick_lists WHERE id = '"+lists[0].ID+"' AND status = 'completed'") != 1 {
 			t.Errorf("the list of %d lines is not completed", len(out.Lines))
+		}
+		verified(t, k)
+	})
+}
+
+// consigned makes a shipment of some of a line and packs it when it is picked.
+func (g *goods) consigned(line string, q float64, more map[string]any) (shipment string) {
+	g.t.Helper()
+	in := map[string]any{"lines": []any{map[string]any{"order_line_id": line, "quantity": q}}}
+	for n, v := range more {
+		in[n] = v
+	}
+	var out struct{ Shipment struct{ ID string } }
+	g.say("create_shipment", in, 200, &out)
+	return out.Shipment.ID
+}
+
+func (g *goods) packed(shipment, line string, q float64) {
+	g.t.Helper()
+	var out struct {
+		Package  struct{ ID, SSCC, Status string }
+		Shipment struct{ Status string }
+	}
+	g.say("pack", map[string]any{"shipment_id": shipment, "package": map[string]any{"lpn": "BOX"},
+		"lines": []any{map[string]any{"order_line_id": line, "quantity": q}}}, 200, &out)
+	if out.Shipment.Status != "packed" {
+		g.t.Errorf("packed: %+v", out)
+	}
+	g.say("close_package", map[string]any{"package_id": out.Package.ID, "weight_kg": 3.5}, 200, &out)
+	if !gs1.IsSSCC(out.Package.SSCC) || out.Shipment.Status != "ready" {
+		g.t.Errorf("closed: %+v", out)
+	}
+	g.say("close_package", map[string]any{"package_id": out.Package.ID}, 409, nil)
+}
+
+// An order of 10 goes out in shipments of 6 and 4: it is completed with the
+// second, delivered with both, and kept as it is from then on.
+func TestOrderInTwoShipments(t *testing.T) {
+	testkit.Run(t, func(t *testing.T, k *testkit.Kit) {
+		g := newGoods(t, k, map[string]any{})
+		g.bin("G-A", 10, "")
+		order, line := g.order(10)
+		_, picks := g.released(order)
+		first := g.consigned(line, 6, nil)
+		g.say("create_shipment", map[string]any{"lines": []any{map[string]any{"order_line_id": line, "quantity": 5}}}, 409, nil)
+		if r := g.say("dispatch", map[string]any{"shipment_id": first}, 409, nil); !strings.Contains(string(r.Body), "HF024") ||
+			!strings.Contains(string(r.Body), "0 of 6 are picked") {
+			t.Errorf("unpicked: %s", r.Body)
+		}
+		g.say("pick_line", map[string]any{"pick_line_id": picks[0], "quantity": 10, "to_zone_id": g.lane}, 200, nil)
+		if r := g.say("dispatch", map[string]any{"shipment_id": first}, 409, nil); !strings.Contains(string(r.Body), "0 of 6 are packed") {
+			t.Errorf("unpacked: %s", r.Body)
+		}
+		g.packed(first, line, 6)
+		g.say("dispatch", map[string]any{"shipment_id": first}, 200, nil)
+		g.is("orders?select=status,stage,qty_shipped&id=eq."+order, `[{"status":"in_progress","stage":"part_shipped","qty_shipped":6}]`)
+		g.is("items?select=on_hand,available&id=eq."+g.item, `[{"on_hand":4,"available":0}]`)
+		second := g.consigned(line, 4, nil)
+		g.packed(second, line, 4)
+		var out struct{ Shipments []struct{ OK bool } }
+		g.say("dispatch", map[string]any{"shipment_ids": []string{second, first}}, 200, &out)
+		if len(out.Shipments) != 2 || out.Shipments[0].OK == out.Shipments[1].OK {
+			t.Errorf("of two, one has left already: %+v", out)
+		}
+		g.is("orders?select=status,stage,qty_shipped&id=eq."+order, `[{"status":"completed","stage":"shipped","qty_shipped":10}]`)
+		if n := told(t, k, "order.completed"); n != 1 {
+			t.Errorf("order.completed was told %d times", n)
+		}
+		proof := map[string]any{"name": "Receiver", "lat": 52.5, "lon": 13.4}
+		g.say("deliver", map[string]any{"shipment_id": first, "proof": proof}, 200, nil)
+		g.is("orders?select=stage&id=eq."+order, `[{"stage":"shipped"}]`)
+		g.say("deliver", map[string]any{"shipment_id": second, "proof": proof, "lines": []any{map[string]any{"order_line_id": line, "damaged": 1}}}, 200, nil)
+		g.is("orders?select=stage&id=eq."+order, `[{"stage":"delivered"}]`)
+		for _, path := range []string{"orders/" + order, "shipments/" + first} {
+			if r := k.Call(testkit.Request{Method: "PATCH", Path: "/v1/" + path, As: g.as, Body: map[string]any{"carrier": "DHL"}}); r.Status != 409 {
+				t.Errorf("%s, delivered, changes: %d %s", path, r.Status, r.Body)
+			}
+		}
+		verified(t, k)
+	})
+}
+
+// A shipment does not leave with a suspended driver, a licence or certificate
+// that has run out, or a vehicle whose inspection is overdue; its driver's state
+// follows it.
+func TestDispatchChecks(t *testing.T) {
+	testkit.Run(t, func(t *testing.T, k *testkit.Kit) {
+		g := newGoods(t, k, map[string]any{})
+		g.bin("G-A", 10, "")
+		order, line := g.order(4)
+		_, picks := g.released(order)
+		g.say("pick_line", map[string]any{"pick_line_id": picks[0], "quantity": 4, "to_zone_id": g.lane}, 200, nil)
+		var member []struct {
+			User string `json:"user_id"`
+		}
+		k.Get(who(actor.Admin), "/v1/members?select=user_id&role=eq.viewer").JSON(t, &member)
+		worker := insertID(t, k, g.as, "workers", map[string]any{"employee_no": "G-1", "name": "Ada", "job_title": "Hauler", "user_id": member[0].User})
+		driver := insertID(t, k, g.as, "drivers", map[string]any{"worker_id": worker})
+		vehicle := insertID(t, k, g.as, "vehicles", map[string]any{"plate": "G-1"})
+		course := insertID(t, k, who(actor.Admin), "courses", map[string]any{"code": "G-HAUL", "title": "Hauling", "required_for": []string{"Hauler"}})
+		sh := g.consigned(line, 4, map[string]any{"driver_id": driver, "vehicle_id": vehicle})
+		g.packed(sh, line, 4)
+		g.is("drivers?select=status&id=eq."+driver, `[{"status":"assigned"}]`)
+		day := func(n int) string { return time.Now().UTC().AddDate(0, 0, n).Format(time.DateOnly) }
+		cert := insertID(t, k, who(actor.Admin), "training_assignments", map[string]any{"course_id": course, "user_id": member[0].User, "status": "completed",
+			"completed_at": time.Now().UTC().AddDate(-2, 0, 0).Format(time.RFC3339), "expires_on": day(-1)})
+		set := func(path string, set map[string]any) {
+			t.Helper()
+			if r := k.Call(testkit.Request{Method: "PATCH", Path: "/v1/" + path, As: who(actor.Admin), Body: set}); r.Status != 200 {
+				t.Fatalf("%s %v: %d %s", path, set, r.Status, r.Body)
+			}
+		}
+		for _, c := range []struct {
+			why, path string
+			bad, good map[string]any
+		}{
+			{"certificate", "training_assignments/" + cert, nil, map[string]any{"expires_on": day(30)}},
+			{"suspended", "drivers/" + driver, map[string]any{"status": "suspended"}, map[string]any{"status": "available"}},
+			{"licence", "drivers/" + driver, map[string]any{"licence_expires_on": day(-1)}, map[string]any{"licence_expires_on": day(1)}},
+			{"inspection", "vehicles/" + vehicle, map[string]any{"inspection_due_on": day(-1)}, map[string]any{"inspection_due_on": day(1)}},
+			{"maintenance", "vehicles/" + vehicle, map[string]any{"status": "maintenance"}, map[string]any{"status": "in_service"}},
+		} {
+			if c.bad != nil {
+				set(c.path, c.bad)
+			}
+			r := g.say("dispatch", map[string]any{"shipment_id": sh}, 409, nil)
+			if !strings.Contains(string(r.Body), "HF024") || !strings.Contains(string(r.Body), c.why) {
+				t.Errorf("%s: %s", c.why, r.Body)
+			}
+			set(c.path, c.good)
+		}
+		g.say("dispatch", map[string]any{"shipment_id": sh}, 200, nil)
+		g.is("drivers?select=status&id=eq."+driver, `[{"status":"on_trip"}]`)
+		g.say("report_exception", map[string]any{"shipment_id": sh, "code": "REFUSED"}, 200, nil)
+		var back struct {
+			Order struct{ ID, Type, Status string } `json:"return_order"`
+		}
+		g.say("return_shipment", map[string]any{"shipment_id": sh, "note": "refused"}, 200, &back)
+		g.is("drivers?select=status&id=eq."+driver, `[{"status":"available"}]`)
+		g.is("order_lines?select=qty_ordered,item_id&order_id=eq."+back.Order.ID, `[{"qty_ordered":4,"item_id":"`+g.item+`"}]`)
+		if back.Order.Type != "return" || back.Order.Status != "confirmed" {
+			t.Errorf("return order: %+v", back)
 		}
 		verified(t, k)
 	})

@@ -10,8 +10,10 @@ import (
 	"github.com/google/uuid"
 
 	"holdfast/internal/actor"
+	"holdfast/internal/db"
 	"holdfast/internal/demo"
 	"holdfast/internal/rpc"
+	"holdfast/internal/store"
 	"holdfast/internal/testkit"
 )
 
@@ -44,6 +46,13 @@ recount            x     x     x       -      -        -      -
 recall_lot         x     x     x       x      -        -      -
 receive_return     x     x     x       -      x        -      -
 scan               x     x     x       x      x        x      x
+pack              x     x     x       -      x        -      -
+close_package     x     x     x       -      x        -      -
+create_shipment   x     x     x       -      -        -      -
+dispatch          x     x     x       -      -        -      -
+deliver           x     x     x       -      -        x      -
+report_exception  x     x     x       -      -        x      -
+return_shipment   x     x     x       -      -        x      -
 `
 
 // Every verb refuses in the order 404, 405, 401, 403, then the body, in the
@@ -239,6 +248,12 @@ func TestVerbInputs(t *testing.T) {
 func TestVerbsOfOthers(t *testing.T) {
 	testkit.Run(t, func(t *testing.T, k *testkit.Kit) {
 		furnish(t, k)
+		south := actor.Actor{Role: actor.Service, TenantID: demo.South}
+		must(t, k.App.DB.Write(t.Context(), db.Scope{Tenant: demo.South}, func(tx *db.Tx) error {
+			packages, _ := k.App.Store.Catalog().Get("packages")
+			_, err := k.App.Store.InsertTx(tx, south, packages, []store.Row{{}})
+			return err
+		}))
 		for _, v := range k.App.Verbs() {
 			of := reflect.TypeOf(v.In)
 			members(of, "", func(path string, field reflect.StructField) {

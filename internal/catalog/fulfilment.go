@@ -52,6 +52,7 @@ func packages() Resource {
 		Name: "packages", Family: "logistics",
 		Doc: "A carton or pallet that goods are packed into; closed, it has an SSCC and its content no longer changes.",
 		Fields: kept(
+			Field{Name: "package_no", Format: Number, Prefix: "PK"},
 			Field{Name: "order_id", Type: UUID, Ref: "orders"},
 			Field{Name: "shipment_id", Type: UUID, Ref: "shipments"},
 			Field{Name: "sscc", Format: Code, MaxLen: 18, Label: "SSCC", Doc: "Serial shipping container code with its check digit."},
@@ -63,7 +64,7 @@ func packages() Resource {
 			Field{Name: "status", Required: true, Default: "open", OneOf: []string{"open", "closed"}},
 			Field{Name: "closed_at", Type: Time},
 		),
-		Unique:  [][]string{{"sscc"}},
+		Unique:  [][]string{{"package_no"}, {"sscc"}},
 		Indexes: [][]string{{"shipment_id"}, {"order_id"}, {"lpn"}},
 		Access:  fulfilled(),
 		States:  &States{Field: "status", Initial: []string{"open"}, Moves: []Move{{From: []string{"open"}, To: "closed"}}},

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"slices"
 	"strconv"
+	"time"
 
 	"holdfast/internal/actor"
 	"holdfast/internal/db"
@@ -204,6 +205,14 @@ func completeOrders(tx *db.Tx, a actor.Actor, s *store.Store, orders string) err
 	r, _ := s.Catalog().Get("orders")
 	_, err = s.UpdateTx(tx, a, r, done, store.Row{"status": "completed"})
 	return err
+}
+
+// queueDelivered queues the last stage of orders that are shipped and of which
+// nothing is on the road.
+func queueDelivered(tx *db.Tx, tenant, orders string, now time.Time) {
+	tx.Queue("UPDATE orders SET stage = 'delivered', updated_at = $3 WHERE tenant_id = $1 AND "+tx.DB().InUUID("id", 2)+" AND stage = 'shipped' AND NOT EXISTS "+
+		"(SELECT 1 FROM shipment_lines l JOIN shipments s ON s.tenant_id = $1 AND s.id = l.shipment_id WHERE l.tenant_id = $1 AND l.order_id = orders.id "+
+		"AND s.status NOT IN ('delivered', 'cancelled'))", []any{tenant, orders, query.FormatTime(now)}, nil)
 }
 
 // part is the unit in which queueSumsFit adds: 100 of a quantity or of money.

@@ -1,6 +1,7 @@
 package warehouse
 
 import (
+	"encoding/json"
 	"slices"
 
 	"holdfast/internal/actor"
@@ -172,6 +173,13 @@ func (k work) progress(lines []string, shipped map[string]decimal.Dec) error {
 		return err
 	}
 	return k.updateEach("order_lines", sets)
+}
+
+// idsOf reads an array of texts, as it is stored.
+func idsOf(v any) (list []string) {
+	raw, _ := v.(json.RawMessage)
+	_ = json.Unmarshal(raw, &list) // the store has checked it; null is none
+	return list
 }
 
 // column lists a text column of rows.

@@ -63,6 +63,7 @@ func (w Watch) Effects() store.Effects {
 			"order_lines":     perTenant(sumOrders),
 			"pick_lists":      perTenant(followPickList),
 			"pick_lines":      perTenant(w.followPickLines),
+			"shipments":       perTenant(w.followShipments),
 		},
 		Unmoved: map[string]bool{"zones": true, "orders": true, "drivers": true},
 	}

@@ -921,6 +921,7 @@ create index package_lines_package_id_idx on package_lines (tenant_id, package_i
 create table packages (
   tenant_id uuid not null,
   id uuid not null,
+  package_no text,
   order_id uuid,
   shipment_id uuid,
   sscc text,
@@ -944,6 +945,7 @@ create index packages_lpn_idx on packages (tenant_id, lpn);
 create index packages_order_id_idx on packages (tenant_id, order_id);
 create index packages_shipment_id_idx on packages (tenant_id, shipment_id);
 create index packages_status_created_at_id_idx on packages (tenant_id, status, created_at, id);
+create unique index packages_package_no_key on packages (tenant_id, package_no);
 create unique index packages_sscc_key on packages (tenant_id, lower(sscc));
 
 create table pick_lines (

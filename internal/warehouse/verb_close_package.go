@@ -1,0 +1,120 @@
+package warehouse
+
+import (
+	"strconv"
+	"strings"
+
+	"holdfast/internal/db"
+	"holdfast/internal/decimal"
+	"holdfast/internal/fault"
+	"holdfast/internal/gs1"
+	"holdfast/internal/query"
+	"holdfast/internal/rpc"
+	"holdfast/internal/store"
+)
+
+// ClosePackageIn names an open package.
+type ClosePackageIn struct {
+	PackageID string       `json:"package_id" required:"true" format:"uuid" names:"packages" doc:"The package, with something in it."`
+	Weight    *decimal.Dec `json:"weight_kg" min:"0" unit:"kg" doc:"Weighed, with its content."`
+}
+
+// ClosePackageOut is the package with its SSCC.
+type ClosePackageOut struct {
+	rpc.Answer
+	Package  rpc.Record `json:"package" record:"packages"`
+	Shipment rpc.Record `json:"shipment" record:"shipments" doc:"Null where it is packed for an order."`
+}
+
+// inHouse is the company prefix of SSCCs of a tenant without one of its own: GS1
+// keeps 20 to 29 for numbers that are used inside a company (GS1 General
+// Specifications, restricted circulation numbers).
+const inHouse = "2000000"
+
+func (w Watch) closePackage(c *rpc.Call, in *ClosePackageIn) (*ClosePackageOut, error) {
+	k := w.on(c)
+	p, err := c.One("packages", "package_id", in.PackageID)
+	if err != nil {
+		return nil, err
+	}
+	if p["status"] != "open" {
+		return nil, shut(p)
+	}
+	inside, err := k.rows("package_lines", "package_id = $2 LIMIT 1", in.PackageID)
+	if err != nil {
+		return nil, err
+	}
+	if len(inside) == 0 {
+		return nil, notReady("package %s is empty", text(p, "package_no")).At("package_id", "is empty")
+	}
+	set := store.Row{"status": "closed", "closed_at": query.FormatTime(c.Store.Now())}
+	if in.Weight != nil {
+		set["weight_kg"] = *in.Weight
+	}
+	sscc := text(p, "sscc")
+	if sscc == "" {
+		if sscc, err = k.sscc(text(p, "package_no")); err != nil {
+			return nil, err
+		}
+		set["sscc"] = sscc
+	}
+	if err := k.update("packages", []string{in.PackageID}, set); err != nil {
+		return nil, err
+	}
+	out := &ClosePackageOut{}
+	if id := text(p, "shipment_id"); id != "" {
+		if err := k.label(id, sscc); err != nil {
+			return nil, err
+		}
+		if out.Shipment, err = c.Again("shipments", id); err != nil {
+			return nil, err
+		}
+		out.Then("dispatch", "Send the shipment off")
+	} else {
+		out.Then("create_shipment", "Make a shipment")
+	}
+	out.Package, err = c.Again("packages", in.PackageID)
+	return out, err
+}
+
+// sscc makes a package's SSCC of the tenant's company prefix and the package's
+// number.
+func (k work) sscc(number string) (string, error) {
+	prefix := inHouse
+	err := k.tx.Query("SELECT gs1_company_prefix FROM tenants WHERE id = $1", []any{k.a.TenantID}, func(r *db.Row) error {
+		if p := r.Text(0); p != "" {
+			prefix = p
+		}
+		return nil
+	})
+	if err != nil {
+		return "", err
+	}
+	serial, err := strconv.ParseInt(strings.ReplaceAll(strings.TrimPrefix(number, "PK-20"), "-", ""), 10, 64)
+	if err != nil {
+		return "", fault.Wrap(err, fault.Internal, "", "package number %s", number)
+	}
+	room := int64(1)
+	for range max(0, 16-len(prefix)) {
+		room *= 10
+	}
+	return gs1.SSCC(0, prefix, serial%room)
+}
+
+// label adds an SSCC to a shipment, which is ready once it is packed and all its
+// packages are closed.
+func (k work) label(id, sscc string) error {
+	rows, err := k.rows("shipments", "id = $2"+k.tx.DB().ForUpdate(), id)
+	if err != nil || len(rows) != 1 {
+		return err
+	}
+	set := store.Row{"sscc": append(idsOf(rows[0]["sscc"]), sscc)}
+	open, err := k.rows("packages", "shipment_id = $2 AND status = 'open' LIMIT 1", id)
+	if err != nil {
+		return err
+	}
+	if len(open) == 0 && rows[0]["status"] == "packed" {
+		set["status"] = "ready"
+	}
+	return k.update("shipments", []string{id}, set)
+}

@@ -1,0 +1,180 @@
+package warehouse
+
+import (
+	"holdfast/internal/decimal"
+	"holdfast/internal/fault"
+	"holdfast/internal/rpc"
+	"holdfast/internal/store"
+)
+
+// ShipmentLineIn is how much of an order line travels.
+type ShipmentLineIn struct {
+	LineID   string      `json:"order_line_id" required:"true" format:"uuid" names:"order_lines" doc:"A line of an outbound order."`
+	Quantity decimal.Dec `json:"quantity" required:"true" min:"0.0001" doc:"Base units."`
+}
+
+// CreateShipmentIn says what travels together; an order may travel in several
+// shipments.
+type CreateShipmentIn struct {
+	Lines    []ShipmentLineIn `json:"lines" max:"500" doc:"What travels; or"`
+	OrderIDs []string         `json:"order_ids" max:"200" format:"uuid" names:"orders" doc:"all of these orders that is reserved and on no other shipment."`
+	Carrier  string           `json:"carrier" max:"64" doc:"Code of the carrier; absent for the own fleet."`
+	Service  string           `json:"service" max:"64" doc:"Of the carrier."`
+	DriverID string           `json:"driver_id" format:"uuid" names:"drivers" doc:"Who drives."`
+	Vehicle  string           `json:"vehicle_id" format:"uuid" names:"vehicles" doc:"What with."`
+	Planned  string           `json:"planned_at" format:"date-time" doc:"When it is to leave."`
+}
+
+// ShipmentOut is a shipment with its lines.
+type ShipmentOut struct {
+	rpc.Answer
+	Shipment rpc.Record   `json:"shipment" record:"shipments"`
+	Lines    []rpc.Record `json:"lines" record:"shipment_lines"`
+}
+
+func (w Watch) createShipment(c *rpc.Call, in *CreateShipmentIn) (*ShipmentOut, error) {
+	k := w.on(c)
+	if err := known(c, "drivers", "driver_id", in.DriverID); err != nil {
+		return nil, err
+	}
+	if err := known(c, "vehicles", "vehicle_id", in.Vehicle); err != nil {
+		return nil, err
+	}
+	asked := map[string]decimal.Dec{}
+	var ids []string
+	for _, l := range in.Lines {
+		asked[l.LineID] += l.Quantity
+		ids = append(ids, l.LineID)
+	}
+	lines, err := k.shippable(c, in.OrderIDs, ids)
+	if err != nil {
+		return nil, err
+	}
+	rows, orders, err := k.consign(lines, asked)
+	if err != nil {
+		return nil, err
+	}
+	set := store.Row{"order_ids": orders}
+	for name, v := range map[string]string{"carrier": in.Carrier, "service": in.Service, "driver_id": in.DriverID, "vehicle_id": in.Vehicle,
+		"planned_at": in.Planned} {
+		if v != "" {
+			set[name] = v
+		}
+	}
+	made, err := k.insert("shipments", []store.Row{set})
+	if err != nil {
+		return nil, err
+	}
+	for _, r := range rows {
+		r["shipment_id"] = made[0]["id"]
+	}
+	if _, err := k.insert("shipment_lines", rows); err != nil {
+		return nil, err
+	}
+	return shipmentOut(c, text(made[0], "id"))
+}
+
+// known refuses an id that the tenant does not have, "" is none.
+func known(c *rpc.Call, resource, field, id string) error {
+	if id == "" {
+		return nil
+	}
+	_, err := c.Lock(resource, field, id)
+	return err
+}
+
+// shippable locks the orders, and returns the lines of them or those named.
+func (k work) shippable(c *rpc.Call, orders, ids []string) ([]store.Row, error) {
+	switch {
+	case len(ids) == 0 && len(orders) == 0:
+		return nil, fault.New(fault.Invalid, "22023", "name lines or order_ids").At("lines", "is required")
+	case len(ids) > 0 && len(orders) > 0:
+		return nil, fault.New(fault.Invalid, "22023", "name lines or order_ids, not both").At("order_ids", "stands beside lines")
+	}
+	field := "order_ids"
+	var lines []store.Row
+	var err error
+	if len(ids) > 0 {
+		field = "lines[0].order_line_id"
+		if lines, err = c.Lock("order_lines", field, ids...); err != nil {
+			return nil, err
+		}
+		var of set
+		for _, l := range lines {
+			of.add(text(l, "order_id"))
+		}
+		orders = of.list
+	}
+	found, err := c.Lock("orders", field, orders...)
+	if err != nil {
+		return nil, err
+	}
+	for _, o := range found {
+		if err := working(o); err != nil {
+			return nil, err
+		}
+	}
+	if len(ids) > 0 {
+		return lines, nil
+	}
+	return k.rows("order_lines", k.tx.DB().InUUID("order_id", 2)+" ORDER BY order_id, line_no", jsonList(orders))
+}
+
+// consign makes the lines of a shipment: what is asked of each order line, or
+// what is reserved of it and on no other shipment.
+func (k work) consign(lines []store.Row, asked map[string]decimal.Dec) (rows []store.Row, orders []string, err error) {
+	other := map[string]decimal.Dec{}
+	on, err := k.rows("shipment_lines", k.tx.DB().InUUID("order_line_id", 2)+" AND EXISTS (SELECT 1 FROM shipments s WHERE s.tenant_id = $1 "+
+		"AND s.id = shipment_lines.shipment_id AND s.status NOT IN ('cancelled', 'returned'))", jsonList(column(lines, "id")))
+	if err != nil {
+		return nil, nil, err
+	}
+	for _, r := range on {
+		other[text(r, "order_line_id")] += dec(r, "quantity")
+	}
+	var of set
+	for _, l := range lines {
+		id := text(l, "id")
+		most := dec(l, "qty_ordered") - dec(l, "qty_cancelled") - other[id]
+		q := dec(l, "qty_allocated") - other[id]
+		if len(asked) > 0 {
+			if q = asked[id]; q > most {
+				return nil, nil, above("lines[0].quantity", q, max(most, 0), "is ordered and on no other shipment")
+			}
+		}
+		if q <= 0 {
+			continue
+		}
+		of.add(text(l, "order_id"))
+		rows = append(rows, store.Row{"order_id": l["order_id"], "order_line_id": id, "item_id": l["item_id"], "quantity": q})
+	}
+	if len(rows) == 0 {
+		return nil, nil, notReady("nothing is reserved for these orders that is on no other shipment").At("order_ids", "have nothing to ship")
+	}
+	return rows, of.list, nil
+}
+
+// shipmentOut reads a shipment back, with what can be done with it.
+func shipmentOut(c *rpc.Call, id string) (*ShipmentOut, error) {
+	rec, err := c.Again("shipments", id)
+	if err != nil {
+		return nil, err
+	}
+	rows, err := c.Rows("shipment_lines", "shipment_id = $2 ORDER BY id", id)
+	out := &ShipmentOut{Shipment: rec, Lines: c.Records("shipment_lines", rows)}
+	switch text(rec.Row(), "status") {
+	case "planned":
+		out.Then("pack", "Pack its goods")
+	case "packed":
+		out.Then("close_package", "Close its packages")
+		out.Then("dispatch", "Send it off")
+	case "ready":
+		out.Then("dispatch", "Send it off")
+	case "in_transit":
+		out.Then("deliver", "Deliver it")
+		out.Then("report_exception", "Report a problem")
+	case "exception":
+		out.Then("return_shipment", "Take it back")
+	}
+	return out, err
+}

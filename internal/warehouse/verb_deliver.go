@@ -1,0 +1,113 @@
+package warehouse
+
+import (
+	"holdfast/internal/actor"
+	"holdfast/internal/decimal"
+	"holdfast/internal/rpc"
+	"holdfast/internal/store"
+)
+
+// drivers may say what happens on the road, of their own shipments.
+var drivers = append([]actor.Role{actor.Driver}, managers...)
+
+// ProofIn is who took the goods.
+type ProofIn struct {
+	Name      string   `json:"name" required:"true" max:"200" doc:"Who took them."`
+	Signature string   `json:"signature" doc:"Drawn, as a data URL or a reference to a file."`
+	Photo     string   `json:"photo" doc:"As a data URL or a reference to a file."`
+	Lat       *float64 `json:"lat" doc:"Where, degrees of WGS 84."`
+	Lon       *float64 `json:"lon" doc:"Where, degrees of WGS 84."`
+}
+
+// DeliveredIn is what was wrong with a line.
+type DeliveredIn struct {
+	LineID  string      `json:"order_line_id" required:"true" format:"uuid" names:"order_lines" doc:"A line of the shipment."`
+	Short   decimal.Dec `json:"short" min:"0" doc:"Base units that were missing."`
+	Damaged decimal.Dec `json:"damaged" min:"0" doc:"Base units that were damaged."`
+}
+
+// DeliverIn says that a shipment reached its receiver.
+type DeliverIn struct {
+	ShipmentID string        `json:"shipment_id" required:"true" format:"uuid" names:"shipments" doc:"The shipment, in transit."`
+	Proof      *ProofIn      `json:"proof" doc:"Who took the goods."`
+	Lines      []DeliveredIn `json:"lines" max:"500" doc:"Only lines that were short or damaged."`
+}
+
+// DeliverOut is the shipment with its orders.
+type DeliverOut struct {
+	ShipmentOut
+	Orders []rpc.Record `json:"orders" record:"orders"`
+}
+
+func (w Watch) deliver(c *rpc.Call, in *DeliverIn) (*DeliverOut, error) {
+	k := w.on(c)
+	sh, err := driven(c, in.ShipmentID)
+	if err != nil {
+		return nil, err
+	}
+	if st := text(sh, "status"); st != "in_transit" {
+		return nil, notReady("shipment %s is %s, not in transit", text(sh, "shipment_no"), st).At("shipment_id", "is %s", st)
+	}
+	if err := k.complaints(in); err != nil {
+		return nil, err
+	}
+	set := store.Row{"status": "delivered"}
+	if p := in.Proof; p != nil {
+		set["proof"] = proofOf(p)
+	}
+	if err := k.update("shipments", []string{in.ShipmentID}, set); err != nil {
+		return nil, err
+	}
+	s, err := shipmentOut(c, in.ShipmentID)
+	if err != nil {
+		return nil, err
+	}
+	rows, err := c.Rows("orders", c.Tx.DB().InUUID("id", 2)+" ORDER BY id", jsonList(idsOf(sh["order_ids"])))
+	return &DeliverOut{ShipmentOut: *s, Orders: c.Records("orders", rows)}, err
+}
+
+// driven locks a shipment for the caller; a driver's own are there for him.
+func driven(c *rpc.Call, id string) (store.Row, error) {
+	sh, err := c.One("shipments", "shipment_id", id)
+	if err != nil {
+		return nil, err
+	}
+	if c.Actor.Role == actor.Driver && (c.Actor.WorkerID == "" || sh["assigned_worker_id"] != any(c.Actor.WorkerID)) {
+		return nil, rpc.Missing("shipments", "shipment_id")
+	}
+	return sh, nil
+}
+
+func proofOf(p *ProofIn) map[string]any {
+	out := map[string]any{"name": p.Name}
+	for name, v := range map[string]string{"signature": p.Signature, "photo": p.Photo} {
+		if v != "" {
+			out[name] = v
+		}
+	}
+	for name, v := range map[string]*float64{"lat": p.Lat, "lon": p.Lon} {
+		if v != nil {
+			out[name] = *v
+		}
+	}
+	return out
+}
+
+// complaints notes what was short or damaged.
+func (k work) complaints(in *DeliverIn) error {
+	var sets []store.Row
+	for _, l := range in.Lines {
+		rows, err := k.rows("shipment_lines", "shipment_id = $2 AND order_line_id = $3", in.ShipmentID, l.LineID)
+		if err != nil {
+			return err
+		}
+		if len(rows) != 1 {
+			return rpc.Missing("order_lines", "lines[0].order_line_id")
+		}
+		if most := dec(rows[0], "quantity"); l.Short+l.Damaged > most {
+			return above("lines[0].short", l.Short+l.Damaged, most, "was shipped")
+		}
+		sets = append(sets, store.Row{"id": rows[0]["id"], "qty_short": l.Short, "qty_damaged": l.Damaged})
+	}
+	return k.updateEach("shipment_lines", sets)
+}

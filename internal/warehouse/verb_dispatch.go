@@ -1,0 +1,110 @@
+package warehouse
+
+import (
+	"slices"
+
+	"holdfast/internal/fault"
+	"holdfast/internal/rpc"
+	"holdfast/internal/store"
+)
+
+// DispatchIn names one shipment or several.
+type DispatchIn struct {
+	ShipmentID  string   `json:"shipment_id" format:"uuid" names:"shipments" doc:"An outbound shipment; 409 says why it may not leave. Or"`
+	ShipmentIDs []string `json:"shipment_ids" max:"100" format:"uuid" names:"shipments" doc:"several: those that may not leave stay, with the reasons."`
+}
+
+// Dispatched is what became of one shipment.
+type Dispatched struct {
+	ShipmentID string     `json:"shipment_id"`
+	OK         bool       `json:"ok"`
+	Reasons    []string   `json:"reasons" doc:"Why it may not leave."`
+	Shipment   rpc.Record `json:"shipment" record:"shipments"`
+}
+
+// DispatchOut is what became of each shipment.
+type DispatchOut struct {
+	rpc.Answer
+	Shipment  rpc.Record   `json:"shipment" record:"shipments" doc:"The one, where one was named."`
+	Shipments []Dispatched `json:"shipments"`
+}
+
+// road is the way of an outbound shipment to its departure.
+var road = []string{"planned", "packed", "ready", "in_transit"}
+
+func (w Watch) dispatch(c *rpc.Call, in *DispatchIn) (*DispatchOut, error) {
+	ids := in.ShipmentIDs
+	if in.ShipmentID != "" {
+		ids = []string{in.ShipmentID}
+	}
+	if len(ids) == 0 || in.ShipmentID != "" && len(in.ShipmentIDs) > 0 {
+		return nil, fault.New(fault.Invalid, "22023", "name a shipment_id or shipment_ids").At("shipment_id", "or shipment_ids is required, not both")
+	}
+	ids = slices.Compact(slices.Sorted(slices.Values(ids)))
+	rows, err := c.Lock("shipments", "shipment_id", ids...)
+	if err != nil {
+		return nil, err
+	}
+	why, err := w.on(c).staying(rows)
+	if err != nil {
+		return nil, err
+	}
+	if r := why[in.ShipmentID]; len(r) > 0 {
+		return nil, notLeaving(r)
+	}
+	out := &DispatchOut{}
+	for _, r := range rows {
+		id := text(r, "id")
+		if err := w.on(c).send(r, why[id]); err != nil {
+			return nil, err
+		}
+		rec, err := c.Again("shipments", id)
+		if err != nil {
+			return nil, err
+		}
+		out.Shipments = append(out.Shipments, Dispatched{ShipmentID: id, OK: len(why[id]) == 0, Reasons: append([]string{}, why[id]...), Shipment: rec})
+		if in.ShipmentID != "" {
+			out.Shipment = rec
+		}
+	}
+	out.Then("deliver", "Deliver the shipment")
+	return out, nil
+}
+
+// staying says why shipments may not leave.
+func (k work) staying(rows []store.Row) (map[string][]string, error) {
+	why := map[string][]string{}
+	var changes []store.Change
+	for _, r := range rows {
+		id := text(r, "id")
+		if r["direction"] != "outbound" || !slices.Contains(road[:3], text(r, "status")) {
+			why[id] = append(why[id], "the shipment is "+text(r, "direction")+" and "+text(r, "status"))
+			continue
+		}
+		before, after := store.Row{"status": "ready"}, store.Row{}
+		for n, v := range r {
+			after[n] = v
+		}
+		after["status"] = "in_transit"
+		changes = append(changes, store.Change{Op: store.Update, Before: before, After: after})
+	}
+	more, err := k.unready(changes)
+	for id, list := range more {
+		why[id] = append(why[id], list...)
+	}
+	return why, err
+}
+
+// send takes a shipment through its states to its departure.
+func (k work) send(r store.Row, why []string) error {
+	at := slices.Index(road, text(r, "status"))
+	if len(why) > 0 || at < 0 {
+		return nil
+	}
+	for _, st := range road[at+1:] {
+		if err := k.update("shipments", []string{text(r, "id")}, store.Row{"status": st}); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,179 @@
+package warehouse
+
+import (
+	"slices"
+
+	"holdfast/internal/decimal"
+	"holdfast/internal/fault"
+	"holdfast/internal/gs1"
+	"holdfast/internal/rpc"
+	"holdfast/internal/store"
+)
+
+// PackageIn is the carton or pallet.
+type PackageIn struct {
+	LPN    string       `json:"lpn" max:"64" doc:"Its license plate."`
+	SSCC   string       `json:"sscc" max:"18" doc:"Its SSCC, when it has one already; else closing it gives one."`
+	Length *decimal.Dec `json:"length_mm" min:"0" unit:"mm" doc:"Outside."`
+	Width  *decimal.Dec `json:"width_mm" min:"0" unit:"mm" doc:"Outside."`
+	Height *decimal.Dec `json:"height_mm" min:"0" unit:"mm" doc:"Outside."`
+	Weight *decimal.Dec `json:"weight_kg" min:"0" unit:"kg" doc:"With its content."`
+}
+
+// PackIn says what was packed.
+type PackIn struct {
+	ShipmentID string           `json:"shipment_id" format:"uuid" names:"shipments" doc:"The shipment that it travels with; or"`
+	OrderID    string           `json:"order_id" format:"uuid" names:"orders" doc:"the order that it is for."`
+	PackageID  string           `json:"package_id" format:"uuid" names:"packages" doc:"An open package that the goods go into; a new one when absent."`
+	Package    *PackageIn       `json:"package" doc:"The new package."`
+	Lines      []ShipmentLineIn `json:"lines" required:"true" max:"500" doc:"What went into it: picked, and not packed yet."`
+}
+
+// PackOut is the package with what is in it.
+type PackOut struct {
+	rpc.Answer
+	Package    rpc.Record   `json:"package" record:"packages"`
+	Shipment   rpc.Record   `json:"shipment" record:"shipments" doc:"Null where it is packed for an order."`
+	Lines      []rpc.Record `json:"lines" record:"package_lines"`
+	OrderLines []rpc.Record `json:"order_lines" record:"order_lines"`
+}
+
+func (w Watch) pack(c *rpc.Call, in *PackIn) (*PackOut, error) {
+	k := w.on(c)
+	orders, err := k.packedFor(c, in)
+	if err != nil {
+		return nil, err
+	}
+	id, err := k.packageOf(c, in)
+	if err != nil {
+		return nil, err
+	}
+	lines, err := k.fill(c, in, id, orders)
+	if err != nil {
+		return nil, err
+	}
+	if in.ShipmentID != "" {
+		if err := k.allPacked(in.ShipmentID); err != nil {
+			return nil, err
+		}
+	}
+	out := &PackOut{}
+	if out.Package, err = c.Again("packages", id); err != nil {
+		return nil, err
+	}
+	rows, err := c.Rows("package_lines", "package_id = $2 ORDER BY id", id)
+	if err != nil {
+		return nil, err
+	}
+	out.Lines = c.Records("package_lines", rows)
+	if in.ShipmentID != "" {
+		if out.Shipment, err = c.Again("shipments", in.ShipmentID); err != nil {
+			return nil, err
+		}
+	}
+	rows, err = c.Rows("order_lines", c.Tx.DB().InUUID("id", 2)+" ORDER BY id", jsonList(lines))
+	out.OrderLines = c.Records("order_lines", rows)
+	out.Then("close_package", "Close the package")
+	out.Then("pack", "Pack more")
+	return out, err
+}
+
+// packedFor locks the shipment or order, and returns the orders whose goods may
+// go into the package.
+func (k work) packedFor(c *rpc.Call, in *PackIn) ([]string, error) {
+	if (in.ShipmentID == "") == (in.OrderID == "") {
+		return nil, fault.New(fault.Invalid, "22023", "name a shipment_id or an order_id").At("shipment_id", "or order_id is required, not both")
+	}
+	orders := []string{in.OrderID}
+	if in.ShipmentID != "" {
+		sh, err := c.One("shipments", "shipment_id", in.ShipmentID)
+		if err != nil {
+			return nil, err
+		}
+		if st := text(sh, "status"); sh["direction"] != "outbound" || st != "planned" && st != "packed" {
+			return nil, notReady("shipment %s is %s", text(sh, "shipment_no"), st).At("shipment_id", "is %s", st)
+		}
+		orders = idsOf(sh["order_ids"])
+	}
+	found, err := c.Lock("orders", "order_id", orders...)
+	for _, o := range found {
+		if err := working(o); err != nil {
+			return nil, err
+		}
+	}
+	return orders, err
+}
+
+// packageOf is the open package named, or a new one.
+func (k work) packageOf(c *rpc.Call, in *PackIn) (string, error) {
+	if in.PackageID != "" {
+		p, err := c.One("packages", "package_id", in.PackageID)
+		if err == nil && p["status"] != "open" {
+			err = shut(p)
+		}
+		return in.PackageID, err
+	}
+	row := store.Row{"order_id": null(in.OrderID), "shipment_id": null(in.ShipmentID)}
+	if p := in.Package; p != nil {
+		if p.SSCC != "" && !gs1.IsSSCC(p.SSCC) {
+			return "", fault.New(fault.Invalid, "22023", "%q is no SSCC", p.SSCC).At("package.sscc", "has a wrong length or check digit")
+		}
+		row["lpn"], row["sscc"] = null(p.LPN), null(p.SSCC)
+		for name, v := range map[string]*decimal.Dec{"length_mm": p.Length, "width_mm": p.Width, "height_mm": p.Height, "weight_kg": p.Weight} {
+			if v != nil {
+				row[name] = *v
+			}
+		}
+	}
+	made, err := k.insert("packages", []store.Row{row})
+	if err != nil {
+		return "", err
+	}
+	return text(made[0], "id"), nil
+}
+
+func shut(p store.Row) error {
+	return fault.New(fault.Conflict, CodeInUse, "package %s is closed; its content no longer changes", text(p, "package_no")).At("package_id", "is closed")
+}
+
+// fill puts picked goods into a package.
+func (k work) fill(c *rpc.Call, in *PackIn, id string, orders []string) (ids []string, err error) {
+	more := map[string]decimal.Dec{}
+	for _, l := range in.Lines {
+		more[l.LineID] += l.Quantity
+		ids = append(ids, l.LineID)
+	}
+	lines, err := c.Lock("order_lines", "lines[0].order_line_id", ids...)
+	if err != nil {
+		return nil, err
+	}
+	var rows, sets []store.Row
+	for _, l := range lines {
+		q, loose := more[text(l, "id")], dec(l, "qty_picked")-dec(l, "qty_packed")
+		switch {
+		case !slices.Contains(orders, text(l, "order_id")):
+			return nil, notReady("line %v is of another order", l["line_no"]).At("lines[0].order_line_id", "is of another order")
+		case q > loose:
+			return nil, above("lines[0].quantity", q, loose, "is picked and not packed")
+		}
+		rows = append(rows, store.Row{"package_id": id, "order_line_id": l["id"], "item_id": l["item_id"], "quantity": q})
+		sets = append(sets, store.Row{"id": l["id"], "qty_packed": dec(l, "qty_packed") + q})
+	}
+	if _, err := k.insert("package_lines", rows); err != nil {
+		return nil, err
+	}
+	return ids, k.updateEach("order_lines", sets)
+}
+
+// allPacked calls a planned shipment packed once nothing of it is loose.
+func (k work) allPacked(id string) error {
+	why := map[string][]string{}
+	if err := k.unpacked([]string{id}, why); err != nil || len(why[id]) > 0 {
+		return err
+	}
+	rows, err := k.rows("shipments", "id = $2 AND status = 'planned'", id)
+	if err != nil {
+		return err
+	}
+	return k.update("shipments", column(rows, "id"), store.Row{"status": "packed"})
+}

@@ -1,0 +1,85 @@
+package warehouse
+
+import (
+	"holdfast/internal/rpc"
+	"holdfast/internal/store"
+)
+
+// ReturnShipmentIn names a shipment that comes back.
+type ReturnShipmentIn struct {
+	ShipmentID string `json:"shipment_id" required:"true" format:"uuid" names:"shipments" doc:"The shipment, in transit or with an exception."`
+	Code       string `json:"code" max:"64" doc:"Why; kept as exception_code."`
+	Note       string `json:"note" max:"1000" doc:"In words; kept as notes of the return order."`
+}
+
+// ReturnShipmentOut is the shipment with the order under which its goods come
+// back.
+type ReturnShipmentOut struct {
+	ShipmentOut
+	ReturnOrder rpc.Record `json:"return_order" record:"orders" doc:"Null when nothing had left."`
+}
+
+func (w Watch) returnShipment(c *rpc.Call, in *ReturnShipmentIn) (*ReturnShipmentOut, error) {
+	k := w.on(c)
+	sh, err := driven(c, in.ShipmentID)
+	if err != nil {
+		return nil, err
+	}
+	set := store.Row{"status": "exception"}
+	if in.Code != "" {
+		set["exception_code"] = in.Code
+	}
+	if sh["status"] == "in_transit" {
+		if err := k.update("shipments", []string{in.ShipmentID}, set); err != nil {
+			return nil, err
+		}
+		delete(set, "exception_code")
+	}
+	set["status"] = "returned"
+	if err := k.update("shipments", []string{in.ShipmentID}, set); err != nil {
+		return nil, err
+	}
+	order, err := k.comeBack(in)
+	if err != nil {
+		return nil, err
+	}
+	s, err := shipmentOut(c, in.ShipmentID)
+	if err != nil {
+		return nil, err
+	}
+	out := &ReturnShipmentOut{ShipmentOut: *s}
+	if order != "" {
+		out.ReturnOrder, err = c.Again("orders", order)
+		out.Then("receive_return", "Take the goods back in")
+	}
+	return out, err
+}
+
+// comeBack opens a confirmed return order over what had left.
+func (k work) comeBack(in *ReturnShipmentIn) (string, error) {
+	sent, err := k.rows("shipment_lines", "shipment_id = $2 AND qty_shipped > 0 ORDER BY id", in.ShipmentID)
+	if err != nil || len(sent) == 0 {
+		return "", err
+	}
+	from, err := k.rows("orders", "id = $2", sent[0]["order_id"])
+	if err != nil || len(from) != 1 {
+		return "", err
+	}
+	row := store.Row{"type": "return", "notes": null(in.Note)}
+	for _, f := range [...]string{"party_name", "party_code", "party_gln", "owner_id", "site_id"} {
+		row[f] = from[0][f]
+	}
+	made, err := k.insert("orders", []store.Row{row})
+	if err != nil {
+		return "", err
+	}
+	id := text(made[0], "id")
+	var lines []store.Row
+	for i, l := range sent {
+		lines = append(lines, store.Row{"order_id": id, "line_no": int64(i + 1), "item_id": l["item_id"], "qty_ordered": l["qty_shipped"]})
+	}
+	if _, err := k.insert("order_lines", lines); err != nil {
+		return "", err
+	}
+	return id, k.update("orders", []string{id}, store.Row{"status": "confirmed"})
+}
