@@ -237,15 +237,19 @@ func (m *measurement) sharedCases(ctx context.Context, engine string) (err error
 		goal          float64
 		both          bool // also on PostgreSQL
 	}{
-		{"hit", fmt.Sprintf("cached function, hit, %d kB", len(body)/1000), 8, load.Request{Method: "GET", Path: fmt.Sprintf(snapshotPath, size), Header: []string{auth}, Status: 200},
+		{"hit", fmt.Sprintf("cached function, hit, %d kB", len(body)/1000), 8,
+			load.Request{Method: "GET", Path: fmt.Sprintf(snapshotPath, size), Header: []string{auth}, Status: 200},
 			load.Request{Method: "GET", Path: "/hit", Status: 200}, 0.6, false},
-		{"miss", "snapshot-v2, miss, page of 50", 8, load.Request{Method: "GET", Path: fmt.Sprintf(snapshotPath, 50), Header: []string{auth, "Cache-Control: no-cache"}, Status: 200},
+		{"miss", "snapshot-v2, miss, page of 50", 8,
+			load.Request{Method: "GET", Path: fmt.Sprintf(snapshotPath, 50), Header: []string{auth, "Cache-Control: no-cache"}, Status: 200},
 			load.Request{Method: "GET", Path: "/snapshot", Status: 200}, 0.6, true},
 		{"list", "list of orders, 50 x 10", 8, load.Request{Method: "GET", Path: listPath, Header: []string{auth}, Status: 200},
 			load.Request{Method: "GET", Path: "/orders", Status: 200}, 0.6, true},
-		{"insert", "insert of one order, 32 clients", 32, load.Request{Method: "POST", Path: "/rest/v1/orders", Header: []string{auth, "Content-Type: application/json"}, Body: insertBody, Status: 201},
+		{"insert", "insert of one order, 32 clients", 32,
+			load.Request{Method: "POST", Path: "/rest/v1/orders", Header: []string{auth, "Content-Type: application/json"}, Body: insertBody, Status: 201},
 			load.Request{Method: "POST", Path: "/orders", Header: []string{"Content-Type: application/json"}, Body: insertBody, Status: 201}, 0.6, true},
-		{"insert", "  the same with its records by hand", 32, load.Request{Method: "POST", Path: "/rest/v1/orders", Header: []string{auth, "Content-Type: application/json"}, Body: insertBody, Status: 201},
+		{"insert", "  the same with its records by hand", 32,
+			load.Request{Method: "POST", Path: "/rest/v1/orders", Header: []string{auth, "Content-Type: application/json"}, Body: insertBody, Status: 201},
 			load.Request{Method: "POST", Path: "/same", Header: []string{"Content-Type: application/json"}, Body: insertBody, Status: 201}, 0.6, true},
 	} {
 		if !m.wants(c.name) || engine != "sqlite" && !c.both && m.engine == "both" {
@@ -327,7 +331,8 @@ func (m *measurement) plan(s *site, p *process, conns int, r load.Request, round
 	if round == 0 {
 		warm = time.Second
 	}
-	return load.Plan{Address: p.address, Conns: conns, Time: time.Duration(m.seconds * float64(time.Second)), Warm: warm, PIDs: append([]int{p.pid()}, s.pids...), Request: r}
+	return load.Plan{Address: p.address, Conns: conns, Time: time.Duration(m.seconds * float64(time.Second)), Warm: warm,
+		PIDs: append([]int{p.pid()}, s.pids...), Request: r}
 }
 
 // flat compares a miss in a tenant of 10^4 records with one in a tenant of
@@ -356,7 +361,8 @@ func (m *measurement) flat(ctx context.Context, engine string) (err error) {
 		if err != nil {
 			return err
 		}
-		requests = append(requests, load.Request{Method: "GET", Path: fmt.Sprintf(snapshotPath, 50), Header: []string{"Authorization: Bearer " + token, "Cache-Control: no-cache"}, Status: 200})
+		requests = append(requests,
+			load.Request{Method: "GET", Path: fmt.Sprintf(snapshotPath, 50), Header: []string{"Authorization: Bearer " + token, "Cache-Control: no-cache"}, Status: 200})
 	}
 	var ratios []float64
 	var a, b []load.Report

@@ -42,7 +42,8 @@ func (m *measurement) fleet(ctx context.Context, engine string) (err error) {
 	}
 	for _, t := range tenants {
 		limit := fmt.Sprintf("api=%d/%d", fleetLimit, fleetLimit)
-		if err := errors.Join(s.owner(ctx, t.ID), s.o.tool(ctx, s.dir, s.url, "tenant", "set-plan", t.ID, "custom", "--limit", limit, "--limit", "read=100000/100000")); err != nil {
+		if err := errors.Join(s.owner(ctx, t.ID),
+			s.o.tool(ctx, s.dir, s.url, "tenant", "set-plan", t.ID, "custom", "--limit", limit, "--limit", "read=100000/100000")); err != nil {
 			return err
 		}
 	}
@@ -75,7 +76,8 @@ func (m *measurement) fleet(ctx context.Context, engine string) (err error) {
 		passed, off = append(passed, n), append(off, math.Abs(float64(n-fleetLimit))/fleetLimit*100)
 	}
 	return m.add(of("requests let through by two nodes", engine, off,
-		fmt.Sprintf("%% beside %d; %v of %d asked, a round took %.1f s", fleetLimit, passed, fleetAsks, time.Since(begin).Seconds()/float64(m.rounds))).atMost(1, " %"))
+		fmt.Sprintf("%% beside %d; %v of %d asked, a round took %.1f s", fleetLimit, passed, fleetAsks,
+			time.Since(begin).Seconds()/float64(m.rounds))).atMost(1, " %"))
 }
 
 // nodeBeside starts a second server on the database, with the first one's key.

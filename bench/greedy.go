@@ -73,7 +73,8 @@ func (m *measurement) greedy(ctx context.Context, engine string) (err error) {
 // readsBeside measures the second tenant's reads while the first floods, and how
 // much of the flood was refused.
 func (m *measurement) readsBeside(ctx context.Context, s *site, tokens [2]string, every time.Duration) (loud, flood load.Report, err error) {
-	plan := m.plan(s, s.server, 8, load.Request{Method: "GET", Path: "/v1/zones?limit=10", Header: []string{"Authorization: Bearer " + tokens[0]}, Status: http.StatusTooManyRequests}, 0)
+	plan := m.plan(s, s.server, 8,
+		load.Request{Method: "GET", Path: "/v1/zones?limit=10", Header: []string{"Authorization: Bearer " + tokens[0]}, Status: http.StatusTooManyRequests}, 0)
 	plan.Every = every
 	plan.Time += time.Second // it ends after what is measured beside it
 	done := make(chan error, 1)

@@ -65,7 +65,8 @@ var asJSON = []string{"Content-Type: application/json"}
 // signIns compares password sign-ins with the hash alone.
 func (m *measurement) signIns(ctx context.Context, s *site, tenant, _ string) error {
 	body := fmt.Sprintf(`{"email":%q,"password":%q}`, address(tenant), password)
-	r, err := m.abab(ctx, s, "sign-in with a password", 4, load.Request{Method: "POST", Path: "/auth/v1/token?grant_type=password", Header: asJSON, Body: body, Status: 200},
+	r, err := m.abab(ctx, s, "sign-in with a password", 4,
+		load.Request{Method: "POST", Path: "/auth/v1/token?grant_type=password", Header: asJSON, Body: body, Status: 200},
 		load.Request{Method: "POST", Path: "/argon2", Header: asJSON, Body: body, Status: 200})
 	if err != nil {
 		return err

@@ -117,7 +117,9 @@ func (t *trials) results() []*result {
 		list = append(list, of("  against inserts by hand, CPU", t.engine, cpu(t.bare), ""))
 	}
 	return append(list,
-		of("  rollback / apply, on the clock", t.engine, t.each(func(i int) float64 { return t.large[i].rollback.Wall / t.large[i].apply.Wall }), "rollback "+last.rollback.String()).atMost(1, ""),
+		of("  rollback / apply, on the clock", t.engine, t.each(func(i int) float64 {
+			return t.large[i].rollback.Wall / t.large[i].apply.Wall
+		}), "rollback "+last.rollback.String()).atMost(1, ""),
 		of("  rollback / apply, CPU", t.engine, t.each(func(i int) float64 { return t.large[i].rollback.CPU / t.large[i].apply.CPU }), ""),
 		of("  peak memory", t.engine, t.each(func(i int) float64 { return float64(t.large[i].peak) / (1 << 20) }), "MB of the server").atMost(250, " MB"),
 		of("  peak memory, ten times the rows", t.engine, t.each(func(i int) float64 { return float64(t.large[i].peak) / float64(t.small[i].peak) }),
@@ -310,7 +312,9 @@ func writeItems(path string, rows int) error {
 // itemCells is row i of a file of items, ready for CSV.
 func itemCells(i int) []string {
 	return []string{
-		fmt.Sprintf("SKU-%07d", i), fmt.Sprintf(`"Item number %d, grade %d"`, i, i%7), fmt.Sprintf("Carton of %d for shelf %d", 6+i%18, i%900), fmt.Sprintf("Category %d", i%40), "EA",
-		fmt.Sprintf("%d.%02d", 1+i%900, i%100), fmt.Sprintf("%d.5", 2+i%1800), fmt.Sprintf("0.%03d", 1+i%900), fmt.Sprint(i % 50), fmt.Sprint(1 + i%30), "ABC"[i%3 : i%3+1], "active",
+		fmt.Sprintf("SKU-%07d", i), fmt.Sprintf(`"Item number %d, grade %d"`, i, i%7), fmt.Sprintf("Carton of %d for shelf %d", 6+i%18,
+			i%900), fmt.Sprintf("Category %d", i%40), "EA",
+		fmt.Sprintf("%d.%02d", 1+i%900, i%100), fmt.Sprintf("%d.5", 2+i%1800), fmt.Sprintf("0.%03d", 1+i%900), fmt.Sprint(i % 50), fmt.Sprint(1 +
+			i%30), "ABC"[i%3 : i%3+1], "active",
 	}
 }

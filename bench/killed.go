@@ -158,7 +158,8 @@ func (k *killing) kill(ctx context.Context, verb, job string) error {
 		return fmt.Errorf("%s of %d rows killed after %d: %d are kept", verb, before.Total, before.Done, kept)
 	}
 	return k.add(of(fmt.Sprintf("%s of %d rows killed, kept", verb, k.rows), k.s.engine, []float64{float64(kept) / float64(before.Total)},
-		fmt.Sprintf("of the rows; %d were told when it was killed; %s %.1f s after the start", before.Done, after.Status, time.Since(begin).Seconds())).atLeast(killedAt, ""))
+		fmt.Sprintf("of the rows; %d were told when it was killed; %s %.1f s after the start", before.Done, after.Status,
+			time.Since(begin).Seconds())).atLeast(killedAt, ""))
 }
 
 // sofar is how many rows the job's own record says are applied or back.
@@ -218,7 +219,8 @@ func (k *killing) count(ctx context.Context) (records, counted int64, err error)
 	defer d.Close()
 	err = d.Read(ctx, db.Scope{Tenant: importer}, func(tx *db.Tx) error {
 		tx.Queue("SELECT COUNT(DISTINCT sku) FROM items WHERE tenant_id = $1", []any{importer}, func(r *db.Row) error { records = r.Int(0); return nil })
-		return tx.Query("SELECT COALESCE(CAST(SUM(delta) AS bigint), 0) FROM counters WHERE tenant_id = $1 AND name LIKE 'items:%'", []any{importer}, func(r *db.Row) error { counted = r.Int(0); return nil })
+		return tx.Query("SELECT COALESCE(CAST(SUM(delta) AS bigint), 0) FROM counters WHERE tenant_id = $1 AND name LIKE 'items:%'", []any{importer},
+			func(r *db.Row) error { counted = r.Int(0); return nil })
 	})
 	return records, counted, err
 }

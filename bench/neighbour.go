@@ -60,7 +60,8 @@ func (m *measurement) xlsx(ctx context.Context) error {
 		}
 		ratios, speed = append(ratios, theirs/ours), append(speed, 1/ours)
 	}
-	return m.add(of(fmt.Sprintf("workbook of %d rows, reading", bookRows), "", ratios, fmt.Sprintf("%.0f rows/CPU-s; against excelize's streaming reader", median(speed))).atLeast(0.6, ""))
+	return m.add(of(fmt.Sprintf("workbook of %d rows, reading", bookRows), "", ratios,
+		fmt.Sprintf("%.0f rows/CPU-s; against excelize's streaming reader", median(speed))).atLeast(0.6, ""))
 }
 
 // staged measures an import of a workbook from the upload to its staged rows,

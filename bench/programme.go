@@ -132,13 +132,14 @@ func (m *measurement) scores(ctx context.Context, engine string) (err error) {
 	}
 	idle := load.Resident(s.server.pid())
 	for _, v := range []verb{
-		{fmt.Sprintf("scores of %d workers / one statement", c.Workers), "calculate-predictive-safety-scores", `{"entity_type":"worker"}`, func(ctx context.Context) error {
-			n, err := limit.Scores(ctx, d, c.Tenant.ID, 30, time.Now())
-			if err == nil && n != c.Workers {
-				err = fmt.Errorf("%d rows by hand", n)
-			}
-			return err
-		}},
+		{fmt.Sprintf("scores of %d workers / one statement", c.Workers), "calculate-predictive-safety-scores", `{"entity_type":"worker"}`,
+			func(ctx context.Context) error {
+				n, err := limit.Scores(ctx, d, c.Tenant.ID, 30, time.Now())
+				if err == nil && n != c.Workers {
+					err = fmt.Errorf("%d rows by hand", n)
+				}
+				return err
+			}},
 		{fmt.Sprintf("15 rules over %d workers / their SQL", c.Workers), "check-compliance-rules", `{}`, func(ctx context.Context) error {
 			_, err := limit.Compliance(ctx, d, c.Tenant.ID, time.Now())
 			return err
@@ -224,8 +225,9 @@ func (m *measurement) oneScore(ctx context.Context, s *site, token string, c dat
 	body := `{"entity_type":"worker","entity_id":"` + id[:len(id)-6] + fmt.Sprintf(`{rand:100000-%d}"}`, 100_000+min(c.Workers, 890_000)-1)
 	var p99, p50 []float64
 	for i := range m.rounds {
-		r, err := m.product(ctx, s, "one score", m.plan(s, s.server, 1, load.Request{Method: "POST", Path: "/functions/v1/calculate-predictive-safety-scores", Body: body,
-			Header: []string{"Authorization: Bearer " + token, "Content-Type: application/json"}, Status: 200}, i))
+		r, err := m.product(ctx, s, "one score",
+			m.plan(s, s.server, 1, load.Request{Method: "POST", Path: "/functions/v1/calculate-predictive-safety-scores", Body: body,
+				Header: []string{"Authorization: Bearer " + token, "Content-Type: application/json"}, Status: 200}, i))
 		if err != nil {
 			return err
 		}

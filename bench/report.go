@@ -105,7 +105,8 @@ func (t *table) add(r *result) error {
 			t.failed++
 		}
 	}
-	fmt.Printf("%-34s %-11s %10.3g (%.3g - %.3g)%*s %-10s %-6s %s\n", r.Case, r.Engine, r.Value, r.Low, r.High, max(0, 15-len(fmt.Sprintf("%.3g - %.3g", r.Low, r.High))), "", r.Goal, word, r.Note)
+	fmt.Printf("%-34s %-11s %10.3g (%.3g - %.3g)%*s %-10s %-6s %s\n", r.Case, r.Engine, r.Value, r.Low, r.High,
+		max(0, 15-len(fmt.Sprintf("%.3g - %.3g", r.Low, r.High))), "", r.Goal, word, r.Note)
 	if t.file == nil {
 		return nil
 	}

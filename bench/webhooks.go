@@ -106,7 +106,8 @@ func (s *site) post(ctx context.Context, path, token string, v any) error {
 
 // reads asks for a list of a tenant, again and again, from two connections.
 func (m *measurement) reads(ctx context.Context, s *site, token string, round int) (load.Report, error) {
-	return measure(ctx, m.plan(s, s.server, 2, load.Request{Method: "GET", Path: "/v1/zones?limit=10", Header: []string{"Authorization: Bearer " + token}, Status: 200}, round))
+	return measure(ctx, m.plan(s, s.server, 2, load.Request{Method: "GET", Path: "/v1/zones?limit=10",
+		Header: []string{"Authorization: Bearer " + token}, Status: 200}, round))
 }
 
 // slower makes the result of reads in peace and under something else: the median

@@ -19,10 +19,12 @@ import (
 )
 
 // ItemHeader is the header line of the import case's file.
-var ItemHeader = []string{"sku", "name", "description", "category", "base_uom", "unit_cost", "price", "weight_kg", "reorder_point", "lead_time_days", "abc_class", "status"}
+var ItemHeader = []string{"sku", "name", "description", "category", "base_uom", "unit_cost", "price", "weight_kg", "reorder_point",
+	"lead_time_days", "abc_class", "status"}
 
 // itemColumns is what a row of items needs to exist.
-var itemColumns = []string{"tenant_id", "id", "sku", "name", "description", "category", "base_uom", "unit_cost", "price", "weight_kg", "reorder_point", "lead_time_days", "abc_class", "status",
+var itemColumns = []string{"tenant_id", "id", "sku", "name", "description", "category", "base_uom", "unit_cost", "price", "weight_kg",
+	"reorder_point", "lead_time_days", "abc_class", "status",
 	"barcodes", "tracking", "has_expiry", "capacity_units", "storage_class", "on_hand", "available", "stock_value", "low_stock", "created_at", "updated_at", "version"}
 
 // items reads a file's rows as values for itemColumns.

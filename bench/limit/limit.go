@@ -146,7 +146,8 @@ var sections = [...]struct {
 	{`,"zones":{"total":`, []string{"zones:active", "zones:blocked"}},
 	{`,"inventory":{"total":`, []string{"items:active:true", "items:active:false"}},
 	{`,"pick_lists":{"active":`, []string{"pick_lists:released", "pick_lists:in_progress"}},
-	{`,"shipments":{"active":`, []string{"shipments:planned", "shipments:packed", "shipments:ready", "shipments:in_transit", "shipments:arrived", "shipments:exception"}},
+	{`,"shipments":{"active":`,
+		[]string{"shipments:planned", "shipments:packed", "shipments:ready", "shipments:in_transit", "shipments:arrived", "shipments:exception"}},
 	{`,"drivers":{"active":`, []string{"drivers:available", "drivers:assigned", "drivers:on_trip"}},
 	{`,"safety":{"total":`, nil},
 	{`,"import":{"total":`, []string{"import_jobs:completed", "import_jobs:failed"}},
@@ -268,7 +269,8 @@ func snapshotStatements() []statement {
 		for i, st := range states {
 			parts = append(parts, fmt.Sprintf("SELECT id FROM (SELECT id FROM %s WHERE tenant_id = $1 AND status = '%s' ORDER BY id DESC LIMIT 51) s%d", name, st, i))
 		}
-		list = append(list, statement{"SELECT " + sql + " FROM (SELECT id FROM (" + strings.Join(parts, " UNION ALL ") + ") u ORDER BY id DESC LIMIT 51) p CROSS JOIN " + name +
+		list = append(list, statement{"SELECT " + sql + " FROM (SELECT id FROM (" + strings.Join(parts, " UNION ALL ") +
+			") u ORDER BY id DESC LIMIT 51) p CROSS JOIN " + name +
 			" r WHERE r.tenant_id = $1 AND r.id = p.id ORDER BY r.id DESC", cols})
 	}
 	plain("zones", " AND r.status <> 'archived' ORDER BY lower(r.code) LIMIT 51")

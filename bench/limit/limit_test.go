@@ -85,7 +85,8 @@ func checkSnapshot(t *testing.T, raw []byte) {
 	if err := json.Unmarshal(raw, &answer); err != nil {
 		t.Fatalf("%v in %.200s", err, raw)
 	}
-	for name, n := range map[string]int{"zones": len(answer.Zones.Items), "items": len(answer.Inventory.Items), "shipments": len(answer.Shipments.Items), "drivers": len(answer.Drivers.Items)} {
+	for name, n := range map[string]int{"zones": len(answer.Zones.Items), "items": len(answer.Inventory.Items),
+		"shipments": len(answer.Shipments.Items), "drivers": len(answer.Drivers.Items)} {
 		if n != 51 {
 			t.Errorf("%d %s", n, name)
 		}
@@ -121,12 +122,13 @@ func TestReadItems(t *testing.T) {
 				t.Fatalf("%d rows, %v", rows, err)
 			}
 			err = d.Read(ctx, db.Scope{Tenant: c.o.Tenant}, func(tx *db.Tx) error {
-				return tx.One("SELECT name, unit_cost, weight_kg, lead_time_days, low_stock FROM items WHERE tenant_id = $1 AND sku = 'A-1'", []any{c.o.Tenant}, func(r *db.Row) error {
-					if r.Text(0) != "Item, one" || r.Dec(1).String() != "1.25" || r.Dec(2).String() != "0.125" || r.Int(3) != 3 || !r.Bool(4) {
-						t.Errorf("%s %s %s %d %v", r.Text(0), r.Dec(1), r.Dec(2), r.Int(3), r.Bool(4))
-					}
-					return nil
-				})
+				return tx.One("SELECT name, unit_cost, weight_kg, lead_time_days, low_stock FROM items WHERE tenant_id = $1 AND sku = 'A-1'", []any{c.o.Tenant},
+					func(r *db.Row) error {
+						if r.Text(0) != "Item, one" || r.Dec(1).String() != "1.25" || r.Dec(2).String() != "0.125" || r.Int(3) != 3 || !r.Bool(4) {
+							t.Errorf("%s %s %s %d %v", r.Text(0), r.Dec(1), r.Dec(2), r.Int(3), r.Bool(4))
+						}
+						return nil
+					})
 			})
 			if err != nil {
 				t.Fatal(err)

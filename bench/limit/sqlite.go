@@ -39,7 +39,8 @@ type write struct {
 }
 
 // Pragmas are the settings the product opens its file with.
-var Pragmas = []string{"busy_timeout(5000)", "journal_mode(WAL)", "synchronous(FULL)", "foreign_keys(ON)", "case_sensitive_like(ON)", "cache_size(-16000)", "temp_store(MEMORY)",
+var Pragmas = []string{"busy_timeout(5000)", "journal_mode(WAL)", "synchronous(FULL)", "foreign_keys(ON)", "case_sensitive_like(ON)",
+	"cache_size(-16000)", "temp_store(MEMORY)",
 	"wal_autocheckpoint(2000)"}
 
 func openConn(dir string) (*conn, error) {

@@ -242,7 +242,8 @@ func (s *site) killedImport(path, tenant string, moment func(tenant string)) {
 func (s *site) settled() {
 	s.Helper()
 	alone := func() bool {
-		return s.number("SELECT COUNT(*) FROM pg_stat_activity WHERE datname = current_database() AND backend_type = 'client backend' AND state <> 'idle' AND pid <> pg_backend_pid()") == 0
+		return s.number("SELECT COUNT(*) FROM pg_stat_activity WHERE datname = current_database() AND backend_type = 'client backend' AND state <> 'idle' "+
+			"AND pid <> pg_backend_pid()") == 0
 	}
 	if !within(time.Minute, alone) {
 		s.Error("the killed import's session goes on")

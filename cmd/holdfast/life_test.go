@@ -179,7 +179,8 @@ func kidOf(s *site, raw string) string {
 // banner from and then treats as it likes.
 func (s *site) unread(args ...string) (v *server, out, log *os.File) {
 	s.Helper()
-	v = &server{site: s, cmd: s.command(nil, append([]string{"serve", "--listen", "127.0.0.1:0", "--rate-limits", "off"}, args...)...), out: &transcript{}, gone: make(chan error, 1)}
+	v = &server{site: s, cmd: s.command(nil, append([]string{"serve", "--listen", "127.0.0.1:0", "--rate-limits", "off"}, args...)...),
+		out: &transcript{}, gone: make(chan error, 1)}
 	var err error
 	ends := make([]*os.File, 4)
 	for i := range 2 {
@@ -411,12 +412,14 @@ func stopHung(s *site, signals int) {
 	v := s.serve("--demo", "--webhook-allow-private")
 	bearer := v.token("admin@north.example", "holdfast-demo")
 	for status, url := range map[string]string{"active": sink.URL, "paused": well.URL} {
-		if r := v.call("POST", "/v1/webhooks", bearer, map[string]any{"url": url, "events": []string{"incident.*"}, "status": status}); r.status != http.StatusCreated {
+		if r := v.call("POST", "/v1/webhooks", bearer,
+			map[string]any{"url": url, "events": []string{"incident.*"}, "status": status}); r.status != http.StatusCreated {
 			s.Fatalf("webhook: %d %s", r.status, r.body)
 		}
 	}
 	v.call("POST", "/v1/incidents", bearer, map[string]any{"kind": "near_miss", "title": "Loose rail", "occurred_at": time.Now().Add(-time.Hour)})
-	for _, head := range []string{"GET / HTTP/1.1\r\nHo", "POST /auth/v1/signup HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 900\r\n\r\n{"} {
+	for _, head := range []string{"GET / HTTP/1.1\r\nHo",
+		"POST /auth/v1/signup HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 900\r\n\r\n{"} {
 		c, err := net.Dial("tcp", strings.TrimPrefix(v.url, "http://"))
 		if err != nil {
 			s.Fatal(err)

@@ -115,7 +115,8 @@ func TestResetPassword(t *testing.T) {
 		began := time.Now()
 		s.eventually("the old session is refused", refused)
 		s.Logf("the old session was refused after %v", time.Since(began).Round(10*time.Millisecond))
-		if r := v.call("POST", "/auth/v1/token?grant_type=refresh_token", "", map[string]string{"refresh_token": before.RefreshToken}); r.status != http.StatusBadRequest {
+		if r := v.call("POST", "/auth/v1/token?grant_type=refresh_token", "",
+			map[string]string{"refresh_token": before.RefreshToken}); r.status != http.StatusBadRequest {
 			s.Errorf("the old refresh token: %d %s", r.status, r.body)
 		}
 		if _, status := v.signIn("jo@acme.example", passphrase); status != http.StatusBadRequest {

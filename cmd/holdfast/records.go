@@ -109,7 +109,8 @@ func importCommand(o *options) *cobra.Command {
 	var f app.ImportFile
 	c := &cobra.Command{
 		Use: "import FILE", Short: "Import a CSV, TSV, XLSX or JSON file", Args: cobra.ExactArgs(1),
-		Example: "  holdfast import stock.csv --target items --tenant acme\n  holdfast import bins.csv --target zones --tenant acme --map code=locationNumber --dry-run",
+		Example: "  holdfast import stock.csv --target items --tenant acme\n  holdfast import bins.csv --target zones --tenant acme --map " +
+			"code=locationNumber --dry-run",
 		RunE: o.with(func(cmd *cobra.Command, args []string, a *app.App) error {
 			f.Path = args[0]
 			return runImport(cmd, a, f)

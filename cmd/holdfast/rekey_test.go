@@ -50,7 +50,8 @@ func (o *outside) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		}
 		o.events <- signed
 	case "/.well-known/openid-configuration":
-		json.NewEncoder(w).Encode(map[string]any{"issuer": o.URL, "authorization_endpoint": o.URL + "/authorize", "token_endpoint": o.URL + "/token", "jwks_uri": o.URL + "/jwks",
+		json.NewEncoder(w).Encode(map[string]any{"issuer": o.URL, "authorization_endpoint": o.URL + "/authorize", "token_endpoint": o.URL + "/token",
+			"jwks_uri":                 o.URL + "/jwks",
 			"response_types_supported": []string{"code"}, "subject_types_supported": []string{"public"}, "id_token_signing_alg_values_supported": []string{"RS256"}})
 	case "/token":
 		form, _ := url.ParseQuery(string(body))
@@ -152,7 +153,9 @@ func (k *rekeying) fill(v *server) {
 	k.hook = made["id"].(string)
 	made = v.post("/v1/webhooks/"+k.hook+"/rotate", who, nil)
 	k.key, _ = base64.StdEncoding.DecodeString(strings.TrimPrefix(made["secret"].(string), "whsec_"))
-	made = v.post("/auth/v1/sso/connections", who, map[string]any{"kind": "oidc", "name": "Corp", "client_id": "client", "client_secret": "secret-of-the-client", "issuer": k.URL, "domains": []string{"corp.example"}})
+	made = v.post("/auth/v1/sso/connections", who,
+		map[string]any{"kind": "oidc", "name": "Corp", "client_id": "client", "client_secret": "secret-of-the-client", "issuer": k.URL,
+			"domains": []string{"corp.example"}})
 	k.provider = made["id"].(string)
 	v.post("/auth/v1/recover", "", map[string]string{"email": k.email, "code_challenge": strings.Repeat("a", 43), "code_challenge_method": "s256"})
 	k.works(v, who, "before")
@@ -226,7 +229,8 @@ func TestRekey(t *testing.T) {
 		if out := s.run("keys", "rekey", "--master-key-file", second, "--old-key-file", first); !strings.Contains(out, "already") {
 			s.Errorf("once more: %s", out)
 		}
-		if out := s.finish(s.command(nil, "serve", "--listen", "127.0.0.1:0", "--master-key-file", first), ""); out.code != 1 || !strings.Contains(out.err, "master key") {
+		if out := s.finish(s.command(nil, "serve", "--listen", "127.0.0.1:0", "--master-key-file", first), ""); out.code != 1 ||
+			!strings.Contains(out.err, "master key") {
 			s.Errorf("a server with the old key: %s", out)
 		}
 
@@ -238,7 +242,8 @@ func TestRekey(t *testing.T) {
 		if got := v.call("GET", "/auth/v1/user", before, nil).status; got != http.StatusForbidden {
 			s.Errorf("a session from before: %d", got)
 		}
-		if got := v.call("POST", "/auth/v1/token?grant_type=refresh_token", "", map[string]string{"refresh_token": signed.RefreshToken}).status; got != http.StatusBadRequest {
+		if got := v.call("POST", "/auth/v1/token?grant_type=refresh_token", "",
+			map[string]string{"refresh_token": signed.RefreshToken}).status; got != http.StatusBadRequest {
 			s.Errorf("a refresh token from before: %d", got)
 		}
 		now := s.keys("--master-key-file", second)

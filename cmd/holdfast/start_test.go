@@ -27,7 +27,8 @@ import (
 func TestHelp(t *testing.T) {
 	s := embedded(t)
 	root := s.run("--help")
-	for _, word := range []string{"admin", "config", "healthcheck", "import", "migrate", "serve", "status", "tenant", "verify", "--data", "--database", "serve --demo"} {
+	for _, word := range []string{"admin", "config", "healthcheck", "import", "migrate", "serve", "status", "tenant", "verify", "--data", "--database",
+		"serve --demo"} {
 		if !strings.Contains(root, word) {
 			t.Errorf("--help does not mention %s", word)
 		}
@@ -63,11 +64,12 @@ func TestServeRefuses(t *testing.T) {
 		secret string
 	}
 	for name, r := range map[string]row{
-		"unknown variable":     {env: []string{"HOLDFAST_LISTN=127.0.0.1:0"}, want: []string{"HOLDFAST_LISTN", "did you mean HOLDFAST_LISTEN?"}},
-		"unknown flag":         {args: []string{"--listn", "x"}, want: []string{"--listn"}},
-		"short secret":         {env: []string{"HOLDFAST_JWT_SECRET=hunter2hunter2"}, want: []string{"jwt_secret", "too weak", "openssl"}, secret: "hunter2"},
-		"repeated secret":      {env: []string{"HOLDFAST_JWT_SECRET=" + strings.Repeat("k", 40)}, want: []string{"too weak"}, secret: "kkkk"},
-		"published secret":     {env: []string{"HOLDFAST_JWT_SECRET=super-secret-jwt-token-with-at-least-32-characters-long"}, want: []string{"too weak"}, secret: "super-secret"},
+		"unknown variable": {env: []string{"HOLDFAST_LISTN=127.0.0.1:0"}, want: []string{"HOLDFAST_LISTN", "did you mean HOLDFAST_LISTEN?"}},
+		"unknown flag":     {args: []string{"--listn", "x"}, want: []string{"--listn"}},
+		"short secret":     {env: []string{"HOLDFAST_JWT_SECRET=hunter2hunter2"}, want: []string{"jwt_secret", "too weak", "openssl"}, secret: "hunter2"},
+		"repeated secret":  {env: []string{"HOLDFAST_JWT_SECRET=" + strings.Repeat("k", 40)}, want: []string{"too weak"}, secret: "kkkk"},
+		"published secret": {env: []string{"HOLDFAST_JWT_SECRET=super-secret-jwt-token-with-at-least-32-characters-long"}, want: []string{"too weak"},
+			secret: "super-secret"},
 		"bad master key":       {env: []string{"HOLDFAST_MASTER_KEY=hunter2hunter2"}, want: []string{"master_key", "openssl"}, secret: "hunter2"},
 		"demo for everyone":    {args: []string{"--demo", "--listen", "0.0.0.0:0"}, want: []string{"loopback", "127.0.0.1"}},
 		"dev for everyone":     {args: []string{"--dev", "--listen", ":0"}, want: []string{"loopback"}},
@@ -178,7 +180,8 @@ func TestServeAndStop(t *testing.T) {
 			engine = "PostgreSQL"
 		}
 		keys := s.keys()
-		for _, want := range []string{v.url + "/v1/", v.url + "/functions/v1/", v.url + "/dev/mail", s.data, engine, keys["PUBLISHABLE_KEY"], "owner@north.example", "holdfast-demo", "Ctrl-C"} {
+		for _, want := range []string{v.url + "/v1/", v.url + "/functions/v1/", v.url + "/dev/mail", s.data, engine, keys["PUBLISHABLE_KEY"],
+			"owner@north.example", "holdfast-demo", "Ctrl-C"} {
 			if !strings.Contains(v.out.String(), want) {
 				s.Errorf("the banner lacks %q:\n%s", want, v.out)
 			}
@@ -278,7 +281,8 @@ func TestHealthcheckTLS(t *testing.T) {
 		t.Errorf("status: %s, server at %s", got, v.url)
 	}
 	shown := func() string {
-		res, err := (&http.Client{Transport: &http.Transport{DisableKeepAlives: true, TLSClientConfig: &tls.Config{InsecureSkipVerify: true}}}).Get(v.url + "/healthz")
+		res, err := (&http.Client{Transport: &http.Transport{DisableKeepAlives: true,
+			TLSClientConfig: &tls.Config{InsecureSkipVerify: true}}}).Get(v.url + "/healthz")
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -87,7 +87,8 @@ func (k *kitchen) ask(query string, header ...string) *httptest.ResponseRecorder
 // time to live, gone one second after. What the interface says of it comes
 // first; safety-rates and what follows it are not in the interface.
 func TestTimeToLive(t *testing.T) {
-	want := map[string]time.Duration{"get-dashboard-snapshot-v2": time.Minute, "admin-dashboard-summary": 30 * time.Second, "safety-kpis": time.Minute, "safety-engagement": time.Minute, "safety-rates": time.Minute,
+	want := map[string]time.Duration{"get-dashboard-snapshot-v2": time.Minute, "admin-dashboard-summary": 30 * time.Second, "safety-kpis": time.Minute,
+		"safety-engagement": time.Minute, "safety-rates": time.Minute,
 		"inventory-plan": time.Minute, "warehouse-kpis": time.Minute}
 	for _, fn := range table() {
 		if fn.TTL != want[fn.Name] {
@@ -104,7 +105,8 @@ func TestTimeToLive(t *testing.T) {
 					}
 					time.Sleep(ttl - time.Second)
 					w := k.ask("")
-					if age := w.Header().Get("Age"); w.Header().Get("X-Cache") != "HIT" || age != fmt.Sprint(int(ttl/time.Second)-1) || !strings.Contains(w.Body.String(), `"cached":true`) {
+					if age := w.Header().Get("Age"); w.Header().Get("X-Cache") != "HIT" || age != fmt.Sprint(int(ttl/time.Second)-1) ||
+						!strings.Contains(w.Body.String(), `"cached":true`) {
 						t.Fatalf("after %v: %v", ttl-time.Second, w.Header())
 					}
 					time.Sleep(2 * time.Second)
@@ -184,7 +186,8 @@ func TestUnchangedAnswerIs304(t *testing.T) {
 	} {
 		w := k.ask("", c.header...)
 		h := w.Header()
-		if w.Code != c.status || (w.Body.Len() == 0) != (c.status == 304) || h.Get("Etag") == "" || h.Get("Cache-Control") != "private, no-cache" || h.Get("Vary") == "" {
+		if w.Code != c.status || (w.Body.Len() == 0) != (c.status == 304) || h.Get("Etag") == "" || h.Get("Cache-Control") != "private, no-cache" ||
+			h.Get("Vary") == "" {
 			t.Errorf("%s: %d, %d bytes, %v", c.name, w.Code, w.Body.Len(), h)
 		}
 		if c.status == 304 && (h.Get("X-Cache") != "HIT" || h.Get("Age") == "" || h.Get("Etag") != tag) {
@@ -260,7 +263,8 @@ func TestKeyIsTheParameters(t *testing.T) {
 		query string
 		runs  int64
 	}{
-		{"", 1}, {"?page=1", 1}, {"?pageSize=50", 1}, {"?utm_source=x", 1}, {"?page=2", 2}, {"?pageSize=50&page=2", 2}, {"?pageSize=200", 3}, {"?pageSize=5000", 3}, {"?lightweight=true", 4},
+		{"", 1}, {"?page=1", 1}, {"?pageSize=50", 1}, {"?utm_source=x", 1}, {"?page=2", 2}, {"?pageSize=50&page=2", 2}, {"?pageSize=200",
+			3}, {"?pageSize=5000", 3}, {"?lightweight=true", 4},
 	} {
 		if w := k.ask(c.query); w.Code != 200 || k.runs.Load() != c.runs {
 			t.Errorf("%s: %d, %d computations, want %d: %s", c.query, w.Code, k.runs.Load(), c.runs, w.Body)
@@ -296,7 +300,9 @@ func TestPatientFunction(t *testing.T) {
 			time.Sleep(2 * time.Second)
 			ended <- ctx.Err()
 			read <- d.Read(ctx, db.Scope{}, func(tx *db.Tx) error {
-				return tx.Query("WITH RECURSIVE c(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM c WHERE n < 100000) SELECT COUNT(*) FROM c", nil, func(*db.Row) error { return nil })
+				return tx.Query("WITH RECURSIVE c(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM c WHERE n < 100000) SELECT COUNT(*) FROM c", nil, func(*db.Row) error {
+					return nil
+				})
 			})
 			return &struct {
 				Success bool `json:"success"`

@@ -88,7 +88,8 @@ func streamInput(r *http.Request, q map[string][]string) (in streamRequest, err 
 			}
 		case "tenant_id", "apikey":
 		default:
-			return in, fault.New(fault.Invalid, "22023", "no parameter is called %q here; types, last_event_id and tenant_id are", clipped(name)).At(clipped(name), "unknown")
+			return in, fault.New(fault.Invalid, "22023", "no parameter is called %q here; types, last_event_id and tenant_id are", clipped(name)).
+				At(clipped(name), "unknown")
 		}
 	}
 	in.topics, err = event.ParseTopics(list, "types")

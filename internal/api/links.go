@@ -39,7 +39,8 @@ func NewReportLinks(g *gate.Gate, d *report.Desk, url string) *ReportLinks {
 func (l *ReportLinks) Routes() []Route {
 	get, post := []string{http.MethodGet}, []string{http.MethodPost}
 	return []Route{
-		{Pattern: "/v1/report-links/{id}/rotate", Methods: post, Tag: "reports", Doc: "Give a report link a new token: codes printed before no longer work", Handler: l.member(true, l.rotate)},
+		{Pattern: "/v1/report-links/{id}/rotate", Methods: post, Tag: "reports",
+			Doc: "Give a report link a new token: codes printed before no longer work", Handler: l.member(true, l.rotate)},
 		{Pattern: "/v1/report-links/{id}/qr.svg", Methods: get, Tag: "reports", Doc: "The link's QR code, to print", Handler: l.member(false, l.svg)},
 		{Pattern: "/v1/report-links/{id}/qr.png", Methods: get, Tag: "reports", Doc: "The link's QR code, to print", Handler: l.member(false, l.png)},
 	}

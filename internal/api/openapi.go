@@ -102,7 +102,8 @@ type writing struct {
 }
 
 func (d *Document) build(role actor.Role) object {
-	w := &writing{role: role, url: d.URL, paths: object{}, schemas: errorSchemas(), params: commonParameters(), responses: commonResponses(), bodies: object{}, tags: map[string]string{}}
+	w := &writing{role: role, url: d.URL, paths: object{}, schemas: errorSchemas(), params: commonParameters(), responses: commonResponses(),
+		bodies: object{}, tags: map[string]string{}}
 	for _, r := range d.Catalog.All() {
 		w.collection(r)
 	}

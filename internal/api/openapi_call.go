@@ -213,7 +213,8 @@ func pathParameters(path string) []any {
 				out = append(out, parameter(name))
 				continue
 			}
-			out = append(out, object{"name": name, "in": "path", "required": true, "description": memberDoc(name), "schema": object{"type": "string"}, "example": exampleID})
+			out = append(out, object{"name": name, "in": "path", "required": true, "description": memberDoc(name), "schema": object{"type": "string"},
+				"example": exampleID})
 		}
 	}
 	return out
@@ -222,7 +223,8 @@ func pathParameters(path string) []any {
 func routeQuery(r Route) []any {
 	var out []any
 	for _, name := range sortedKeys(r.Query) {
-		out = append(out, object{"name": name, "in": "query", "description": memberDoc(name), "schema": object{"type": r.Query[name]}, "example": memberExample(name, r.Query[name])})
+		out = append(out, object{"name": name, "in": "query", "description": memberDoc(name), "schema": object{"type": r.Query[name]},
+			"example": memberExample(name, r.Query[name])})
 	}
 	return out
 }

@@ -72,7 +72,8 @@ func errorSchemas() object {
 		"Record": object{"type": "object", "description": "Columns that records have in common.", "properties": recordColumns},
 		"Event":  event.Head(),
 		"Filter": object{"type": "string", "description": "operator.value: eq.x, not.in.(a,b), gte.5, ilike.*x*, is.null."},
-		"CollectionError": object{"type": "object", "description": "Error body of collections and verbs, as PostgREST has it.", "required": []string{"code", "message"},
+		"CollectionError": object{"type": "object", "description": "Error body of collections and verbs, as PostgREST has it.",
+			"required": []string{"code", "message"},
 			"properties": object{"code": text("Code for programs: of PostgreSQL, PGRST or HF."), "message": text("What is wrong."),
 				"details": object{"description": "Where and why; a list where relations are ambiguous."}, "hint": text("What would help.")}},
 		"FunctionError": object{"type": "object", "description": "Error body of functions.", "required": []string{"error"},
@@ -83,7 +84,8 @@ func errorSchemas() object {
 		"RateLimitError": object{"type": "object", "description": "Too many requests: the error body of every surface.",
 			"properties": object{"error": text("Too many requests."), "message": text("What is limited."), "code": text("429."),
 				"retry_after": object{"type": "integer", "description": "Wait this long. Unit: s.", "x-unit": "s"},
-				"limit":       object{"type": "integer", "description": "Requests in the window."}, "remaining": object{"type": "integer", "description": "Requests left in the window."},
+				"limit":       object{"type": "integer", "description": "Requests in the window."}, "remaining": object{"type": "integer",
+					"description": "Requests left in the window."},
 				"reset_at": text("When the window ends.")}},
 	}
 }

@@ -79,7 +79,8 @@ func (p *Permissions) serve(w http.ResponseWriter, r *http.Request) error {
 }
 
 func (p *Permissions) of(a actor.Actor) permissions {
-	out := permissions{UserID: a.UserID, TenantID: a.TenantID, Role: a.Role, ReadOnly: a.Suspended, ZoneIDs: []string{}, Collections: map[string]*rights{}, Functions: map[string]bool{}, Verbs: map[string]bool{}}
+	out := permissions{UserID: a.UserID, TenantID: a.TenantID, Role: a.Role, ReadOnly: a.Suspended, ZoneIDs: []string{},
+		Collections: map[string]*rights{}, Functions: map[string]bool{}, Verbs: map[string]bool{}}
 	if a.Role == actor.Operator || a.Role == actor.Driver {
 		out.ZoneIDs = append(out.ZoneIDs, a.ZoneIDs...)
 	}

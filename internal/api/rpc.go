@@ -40,7 +40,8 @@ func (v *Verbs) Handler() http.Handler { return web.Wrap(CollectionShape, v.serv
 func (v *Verbs) serve(w http.ResponseWriter, r *http.Request) error {
 	verb := v.table.Find(r.PathValue("name"))
 	if verb == nil {
-		return fault.New(fault.NotFound, "PGRST202", "there is no verb %q", r.PathValue("name")).With("", "/openapi.json lists the verbs; functions are at /functions/v1/{name}")
+		return fault.New(fault.NotFound, "PGRST202", "there is no verb %q", r.PathValue("name")).
+			With("", "/openapi.json lists the verbs; functions are at /functions/v1/{name}")
 	}
 	if r.Method != http.MethodPost {
 		w.Header().Set("Allow", "POST, OPTIONS")

@@ -54,7 +54,8 @@ func TestWebhookVerbs(t *testing.T) {
 		h := verbs(t, o, &who, nil)
 		made := ask(h, "POST", "/v1/webhooks", `{"url":"http://127.0.0.1:9/in","events":["order.*"],"description":"ERP"}`)
 		var e webhook.Endpoint
-		if err := json.Unmarshal(made.Body.Bytes(), &e); err != nil || made.Code != 201 || !strings.HasPrefix(e.Secret, "whsec_") || made.Header().Get("Location") != "/v1/webhooks/"+e.ID || made.Header().Get("Cache-Control") != "no-store" {
+		if err := json.Unmarshal(made.Body.Bytes(), &e); err != nil || made.Code != 201 || !strings.HasPrefix(e.Secret, "whsec_") ||
+			made.Header().Get("Location") != "/v1/webhooks/"+e.ID || made.Header().Get("Cache-Control") != "no-store" {
 			t.Fatalf("%d %s %v", made.Code, made.Body, err)
 		}
 		manager := actor.Actor{UserID: testUser, TenantID: testTenant, Role: actor.Manager}

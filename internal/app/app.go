@@ -166,7 +166,8 @@ func lostDatabase(c *config.Config) error {
 	if st, err := os.Stat(path); err == nil && st.Size() > 0 {
 		return nil
 	}
-	return fmt.Errorf("app: %s is missing or empty, but the data directory has been used: put the database back from where it was moved or from a backup, or choose another --data to begin anew", path)
+	return fmt.Errorf("app: %s is missing or empty, but the data directory has been used: put the database back from where it was moved or from a "+
+		"backup, or choose another --data to begin anew", path)
 }
 
 // exists reports whether a tool finds a database to work on; on a fresh
@@ -269,7 +270,8 @@ func (a *App) openWebhooks() error {
 	if err != nil {
 		return err
 	}
-	a.Webhooks, err = webhook.New(webhook.Options{Store: a.Store, Key: key, AllowPrivate: a.Config.WebhookPrivate, Now: a.now, Product: a.Config.ProductName, Notify: a.mailDisabledWebhook})
+	a.Webhooks, err = webhook.New(webhook.Options{Store: a.Store, Key: key, AllowPrivate: a.Config.WebhookPrivate, Now: a.now,
+		Product: a.Config.ProductName, Notify: a.mailDisabledWebhook})
 	if err != nil {
 		return err
 	}
@@ -279,7 +281,8 @@ func (a *App) openWebhooks() error {
 
 // mailDisabledWebhook tells a tenant's administrators.
 func (a *App) mailDisabledWebhook(ctx context.Context, n webhook.Notice) error {
-	text := a.Config.ProductName + " no longer sends events to\n\n  " + n.URL + "\n\nbecause " + n.Reason + ". Put the receiver right, then make the webhook active again: what was missed can be replayed for 30 days.\n"
+	text := a.Config.ProductName + " no longer sends events to\n\n  " + n.URL + "\n\nbecause " + n.Reason +
+		". Put the receiver right, then make the webhook active again: what was missed can be replayed for 30 days.\n"
 	var errs []error
 	for _, to := range n.Emails {
 		errs = append(errs, a.mail.Send(ctx, mail.Message{To: to, Subject: "A webhook was disabled", Text: text, Kind: "webhook_disabled"}))
@@ -312,7 +315,8 @@ func (a *App) openIdentity() error {
 	if a.Identity, err = identity.New(settings, a.DB, mailer, a.now); err != nil {
 		return err
 	}
-	a.SSO, err = sso.New(sso.Config{PublicURL: c.PublicURL, SAML: c.SAML, AllowPrivate: c.SSOAllowPrivate, RequestTTL: c.ProviderTTL, MasterKey: key, Log: slog.Default()}, a.DB, a.Identity, a.now)
+	a.SSO, err = sso.New(sso.Config{PublicURL: c.PublicURL, SAML: c.SAML, AllowPrivate: c.SSOAllowPrivate, RequestTTL: c.ProviderTTL, MasterKey: key,
+		Log: slog.Default()}, a.DB, a.Identity, a.now)
 	return err
 }
 

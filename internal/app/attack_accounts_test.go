@@ -69,7 +69,8 @@ func TestAttackOracle(t *testing.T) {
 	testkit.Run(t, func(t *testing.T, k *testkit.Kit) {
 		var victim struct{ ID string }
 		k.Get(who(actor.Viewer), "/auth/v1/user").JSON(t, &victim)
-		if r := k.Call(testkit.Request{Method: "PUT", Path: "/auth/v1/admin/users/" + victim.ID, Bearer: k.Service(), Body: map[string]any{"ban_duration": "24h"}}); r.Status != 200 {
+		if r := k.Call(testkit.Request{Method: "PUT", Path: "/auth/v1/admin/users/" + victim.ID, Bearer: k.Service(),
+			Body: map[string]any{"ban_duration": "24h"}}); r.Status != 200 {
 			t.Fatalf("ban: %d %s", r.Status, r.Body)
 		}
 		addresses := []string{who(actor.Manager), who(actor.Viewer), "nobody@nowhere.example"} // known, banned, unknown
@@ -179,7 +180,8 @@ func TestAttackReset(t *testing.T) {
 			}
 		}
 		press := func() string { // the page's button
-			r := k.Call(testkit.Request{Method: "POST", Path: link, Body: "", Header: map[string]string{"Accept": browser["Accept"], "Content-Type": "application/x-www-form-urlencoded"}})
+			r := k.Call(testkit.Request{Method: "POST", Path: link, Body: "",
+				Header: map[string]string{"Accept": browser["Accept"], "Content-Type": "application/x-www-form-urlencoded"}})
 			u, err := url.Parse(r.Header.Get("Location"))
 			if err != nil {
 				t.Fatal(err)

@@ -49,7 +49,8 @@ func clientGone(t *testing.T, k *testkit.Kit) {
 	token := k.Token(who(actor.Manager))
 	watch := connect(t, k)
 	waiting := func() (n int) {
-		if err := watch.QueryRow(context.Background(), "SELECT COUNT(*) FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'").Scan(&n); err != nil {
+		if err := watch.QueryRow(context.Background(),
+			"SELECT COUNT(*) FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'").Scan(&n); err != nil {
 			t.Fatal(err)
 		}
 		return n
@@ -136,7 +137,8 @@ func TestAttackBackendsEndDuringApply(t *testing.T) {
 			t.Errorf("round %d: %d %s", round, r.Status, r.Body)
 		}
 		// When the last write was cut off too, the job's lease runs out first.
-		if _, err := side.Exec(context.Background(), "UPDATE import_jobs SET lease_until = now() - interval '1 hour' WHERE id = $1 AND lease_until IS NOT NULL", job.ID); err != nil {
+		if _, err := side.Exec(context.Background(),
+			"UPDATE import_jobs SET lease_until = now() - interval '1 hour' WHERE id = $1 AND lease_until IS NOT NULL", job.ID); err != nil {
 			t.Fatal(err)
 		}
 		within(t, "a stable state", func() bool {
@@ -176,7 +178,8 @@ func TestAttackRowSecurity(t *testing.T) {
 			continue
 		}
 		var forced bool
-		if err := side.QueryRow(context.Background(), "SELECT relrowsecurity AND relforcerowsecurity FROM pg_class WHERE oid = to_regclass($1)", res.Name).Scan(&forced); err != nil || !forced {
+		if err := side.QueryRow(context.Background(), "SELECT relrowsecurity AND relforcerowsecurity FROM pg_class WHERE oid = to_regclass($1)",
+			res.Name).Scan(&forced); err != nil || !forced {
 			t.Errorf("%s: row level security is not forced (%v)", res.Name, err)
 		}
 		err := k.App.DB.Read(context.Background(), db.Scope{Tenant: demo.North}, func(tx *db.Tx) error {

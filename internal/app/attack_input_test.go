@@ -33,7 +33,8 @@ func TestAttackFileNames(t *testing.T) {
 			if err := form.Close(); err != nil {
 				t.Fatal(err)
 			}
-			r := k.Call(testkit.Request{Method: "POST", Path: "/v1/import-jobs", As: who(actor.Manager), Body: b.Bytes(), Header: map[string]string{"Content-Type": form.FormDataContentType()}})
+			r := k.Call(testkit.Request{Method: "POST", Path: "/v1/import-jobs", As: who(actor.Manager), Body: b.Bytes(),
+				Header: map[string]string{"Content-Type": form.FormDataContentType()}})
 			if r.Status >= 500 {
 				t.Errorf("%.20q of %d bytes: %d %s", name, len(name), r.Status, r.Body)
 			}
@@ -48,7 +49,8 @@ func TestAttackParameters(t *testing.T) {
 			path string
 			most int
 		}{
-			{"/v1/items", 1000}, {"/rest/v1/items", 1000}, {"/functions/v1/safety-kpis", 100}, {"/auth/v1/user", 100}, {"/auth/v1/settings", 100}, {"/auth/v1/authorize", 100},
+			{"/v1/items", 1000}, {"/rest/v1/items", 1000}, {"/functions/v1/safety-kpis", 100}, {"/auth/v1/user", 100}, {"/auth/v1/settings",
+				100}, {"/auth/v1/authorize", 100},
 			{"/auth/v1/sso/connections", 100}, {"/auth/v1/scim/v2/Users", 100},
 		} {
 			many := func(n int) string {
@@ -94,11 +96,13 @@ func TestAttackMessagesNameNoCode(t *testing.T) {
 func TestAttackServiceKeyUnknownTenant(t *testing.T) {
 	testkit.Run(t, func(t *testing.T, k *testkit.Kit) {
 		const nobody = "0190a000-0000-7000-8000-00000000dead"
-		r := k.Call(testkit.Request{Method: "POST", Path: "/v1/zones", Bearer: k.Service(), Body: map[string]any{"tenant_id": nobody, "code": "LOST", "name": "Lost"}})
+		r := k.Call(testkit.Request{Method: "POST", Path: "/v1/zones", Bearer: k.Service(),
+			Body: map[string]any{"tenant_id": nobody, "code": "LOST", "name": "Lost"}})
 		if r.Status != 409 || !strings.Contains(string(r.Body), "23503") {
 			t.Errorf("a row of no tenant: %d %s, want 409 23503", r.Status, r.Body)
 		}
-		if r := k.Call(testkit.Request{Method: "GET", Path: "/functions/v1/safety-kpis?tenant_id=" + nobody, Bearer: k.Service()}); r.Status != 404 && r.Status != 400 {
+		if r := k.Call(testkit.Request{Method: "GET", Path: "/functions/v1/safety-kpis?tenant_id=" + nobody, Bearer: k.Service()}); r.Status != 404 &&
+			r.Status != 400 {
 			t.Errorf("figures of no tenant: %d %.120s", r.Status, r.Body)
 		}
 		const some = "0190a000-0000-7000-8000-00000000beef"

@@ -63,7 +63,8 @@ func TestAttackUpsertsInOppositeOrders(t *testing.T) {
 					}
 					rows[at] = map[string]any{"sku": fmt.Sprintf("OPP-%d", i), "name": fmt.Sprint(n)}
 				}
-				status[n] = k.Call(testkit.Request{Method: "POST", Path: "/v1/items?on_conflict=sku", As: m, Body: rows, Header: map[string]string{"Prefer": "resolution=merge-duplicates"}}).Status
+				status[n] = k.Call(testkit.Request{Method: "POST", Path: "/v1/items?on_conflict=sku", As: m, Body: rows,
+					Header: map[string]string{"Prefer": "resolution=merge-duplicates"}}).Status
 			})
 		}
 		wg.Wait()

@@ -139,7 +139,8 @@ func TestAuditOfEveryEvent(t *testing.T) {
 						}
 					}
 				}
-				call("POST", "/auth/v1/token?grant_type=id_token", viewer.AccessToken, map[string]any{"provider": "own", "id_token": p.token(t, "person-1"), "link_identity": true}, 200).JSON(t, &s)
+				call("POST", "/auth/v1/token?grant_type=id_token", viewer.AccessToken,
+					map[string]any{"provider": "own", "id_token": p.token(t, "person-1"), "link_identity": true}, 200).JSON(t, &s)
 				for _, i := range s.User.Identities {
 					if i.Provider == "own" {
 						linked.ID = i.Row
@@ -176,7 +177,8 @@ func TestAuditOfEveryEvent(t *testing.T) {
 			{"a signing key", db.NoTenant, "keys.rotated", "ok", func() { must(t, k.App.Identity.RotateKeys(t.Context())) }},
 			{"an API key", db.NoTenant, "api_key.renewed", "ok", func() { must(t, k.App.Identity.RenewAPIKey(t.Context(), "publishable", 0)) }},
 			{"a tie to a provider", demo.North, "sso.connection_created", "ok", func() {
-				call("POST", "/auth/v1/sso/connections", admin, map[string]any{"kind": "oidc", "name": "n", "identifier": "custom:audit", "issuer": "https://issuer.example", "client_id": "c", "client_secret": "s"}, 201)
+				call("POST", "/auth/v1/sso/connections", admin,
+					map[string]any{"kind": "oidc", "name": "n", "identifier": "custom:audit", "issuer": "https://issuer.example", "client_id": "c", "client_secret": "s"}, 201)
 			}},
 			{"an upload", demo.North, "import_jobs.upload", "ok", job("")},
 			{"a file processed", demo.North, "import_jobs.process", "ok", job("process-import-job")},
@@ -198,13 +200,17 @@ func TestAuditOfEveryEvent(t *testing.T) {
 				call("POST", "/v1/mail_templates", admin, map[string]any{"kind": "invite", "subject": "Hi", "text": "{{.Link}}"}, 201)
 			}},
 			{"a record refused", demo.North, "access.denied", "refused", func() { call("POST", "/v1/settings", manager, map[string]any{"key": "x", "value": 1}, 403) }},
-			{"a path of records refused", demo.North, "access.denied", "refused", func() { call("GET", "/v1/permissions?user_id="+uuid.NewString(), manager, nil, 403) }},
+			{"a path of records refused", demo.North, "access.denied", "refused", func() {
+				call("GET", "/v1/permissions?user_id="+uuid.NewString(), manager, nil, 403)
+			}},
 			{"a function refused", demo.North, "access.denied", "refused", func() {
 				call("POST", "/functions/v1/rollback-import-job", manager, map[string]any{"job_id": jobID}, 403)
 			}},
 			{"an identity endpoint refused", demo.North, "access.denied", "refused", func() { call("GET", "/auth/v1/admin/users", admin, nil, 403) }},
 			{"a provider's endpoint refused", demo.North, "access.denied", "refused", func() { call("GET", "/auth/v1/sso/connections", manager, nil, 403) }},
-			{"a member of nothing refused", db.NoTenant, "access.denied", "refused", func() { call("GET", "/functions/v1/safety-kpis", k.Token("nobody@none.example"), nil, 403) }},
+			{"a member of nothing refused", db.NoTenant, "access.denied", "refused", func() {
+				call("GET", "/functions/v1/safety-kpis", k.Token("nobody@none.example"), nil, 403)
+			}},
 			{"an account deleted", "", "user.deleted", "ok", func() {
 				call("DELETE", "/auth/v1/admin/users/"+viewer.User.ID, k.Service(), map[string]any{"should_soft_delete": true}, 200)
 			}},
@@ -252,7 +258,8 @@ func newProvider(t *testing.T) *provider {
 	p := &provider{key: key}
 	mux := http.NewServeMux()
 	mux.HandleFunc("/.well-known/openid-configuration", func(w http.ResponseWriter, _ *http.Request) {
-		json.NewEncoder(w).Encode(map[string]any{"issuer": p.URL, "authorization_endpoint": p.URL + "/authorize", "token_endpoint": p.URL + "/token", "jwks_uri": p.URL + "/keys", "id_token_signing_alg_values_supported": []string{"ES256"}})
+		json.NewEncoder(w).Encode(map[string]any{"issuer": p.URL, "authorization_endpoint": p.URL + "/authorize", "token_endpoint": p.URL + "/token",
+			"jwks_uri": p.URL + "/keys", "id_token_signing_alg_values_supported": []string{"ES256"}})
 	})
 	mux.HandleFunc("/keys", func(w http.ResponseWriter, _ *http.Request) {
 		json.NewEncoder(w).Encode(jose.JSONWebKeySet{Keys: []jose.JSONWebKey{{Key: &key.PublicKey, KeyID: "k1", Algorithm: "ES256", Use: "sig"}}})
@@ -266,7 +273,8 @@ func (p *provider) token(t *testing.T, subject string) string {
 	t.Helper()
 	signer, err := jose.NewSigner(jose.SigningKey{Algorithm: jose.ES256, Key: jose.JSONWebKey{Key: p.key, KeyID: "k1"}}, nil)
 	must(t, err)
-	raw, err := jwt.Signed(signer).Claims(jwt.Claims{Issuer: p.URL, Subject: subject, Audience: jwt.Audience{"client"}, IssuedAt: jwt.NewNumericDate(time.Now()), Expiry: jwt.NewNumericDate(time.Now().Add(time.Hour))}).
+	raw, err := jwt.Signed(signer).Claims(jwt.Claims{Issuer: p.URL, Subject: subject, Audience: jwt.Audience{"client"},
+		IssuedAt: jwt.NewNumericDate(time.Now()), Expiry: jwt.NewNumericDate(time.Now().Add(time.Hour))}).
 		Claims(map[string]any{"email": subject + "@elsewhere.example", "email_verified": true}).Serialize()
 	must(t, err)
 	return raw
@@ -283,7 +291,8 @@ func refusalsSay(t *testing.T, k *testkit.Kit) {
 		Details struct{ Method, Path, Code string }
 	}
 	k.Get(who(actor.Admin), "/v1/audit?action=eq.access.denied&order=id&limit=1").JSON(t, &rows)
-	if len(rows) != 1 || rows[0].Actor == "" || rows[0].Address == "" || rows[0].Request == "" || rows[0].Details.Method != "POST" || rows[0].Details.Path != "/auth/v1/tenant" || rows[0].Details.Code != "tenant_forbidden" {
+	if len(rows) != 1 || rows[0].Actor == "" || rows[0].Address == "" || rows[0].Request == "" || rows[0].Details.Method != "POST" ||
+		rows[0].Details.Path != "/auth/v1/tenant" || rows[0].Details.Code != "tenant_forbidden" {
 		t.Errorf("%+v", rows)
 	}
 	var others []struct {

@@ -31,7 +31,8 @@ func TestCountersStayTrue(t *testing.T) {
 		}
 		var ids []string
 		for range 25 {
-			ids = append(ids, insertID(t, k, safety, "incidents", map[string]any{"kind": pick("injury", "near_miss", "fire"), "severity": pick("low", "critical"), "title": "x",
+			ids = append(ids, insertID(t, k, safety, "incidents", map[string]any{"kind": pick("injury", "near_miss", "fire"),
+				"severity": pick("low", "critical"), "title": "x",
 				"occurred_at": back(500), "reported_at": back(400)}))
 			send("POST", "/v1/checklist_runs", map[string]any{"title": "x", "due_at": back(90)})
 			send("POST", "/v1/actions", map[string]any{"title": "x", "due_at": back(800)})
@@ -96,7 +97,8 @@ func sameAsCounted(t *testing.T, k *testkit.Kit, days int) {
 			Kinds map[string]int64 `json:"by_category"`
 		}
 	}
-	k.Call(testkit.Request{Method: "GET", Path: fmt.Sprintf("/functions/v1/safety-kpis?days=%d", days), As: who(actor.Safety), Header: map[string]string{"Cache-Control": "no-cache"}}).JSON(t, &got)
+	k.Call(testkit.Request{Method: "GET", Path: fmt.Sprintf("/functions/v1/safety-kpis?days=%d", days), As: who(actor.Safety),
+		Header: map[string]string{"Cache-Control": "no-cache"}}).JSON(t, &got)
 	from := got.Timestamp.Add(-time.Duration(days) * 24 * time.Hour)
 	one := func(sql string, args ...any) (n int64) {
 		err := k.App.DB.Read(t.Context(), db.Scope{Tenant: demo.North}, func(tx *db.Tx) error {
@@ -112,7 +114,8 @@ func sameAsCounted(t *testing.T, k *testkit.Kit, days int) {
 		"tsr":                {got.KPIs.TSR, one(reports, from, got.Timestamp)},
 		"critical_incidents": {got.KPIs.Critical, one(reports+" AND severity = 'critical'", from, got.Timestamp)},
 		"near misses":        {got.Distribution.Kinds["near_miss"], one(reports+" AND kind = 'near_miss'", from, got.Timestamp)},
-		"overdue_actions":    {got.KPIs.Overdue, one("SELECT COUNT(*) FROM actions WHERE tenant_id = $1 AND status IN ('open', 'in_progress', 'done') AND due_at < $2", got.Timestamp)},
+		"overdue_actions": {got.KPIs.Overdue,
+			one("SELECT COUNT(*) FROM actions WHERE tenant_id = $1 AND status IN ('open', 'in_progress', 'done') AND due_at < $2", got.Timestamp)},
 	} {
 		if pair[0] != pair[1] {
 			t.Errorf("%d days: %s is %d, the records say %d", days, what, pair[0], pair[1])

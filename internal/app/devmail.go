@@ -27,7 +27,8 @@ func (a *App) devMail(w http.ResponseWriter, r *http.Request) {
 		w.Header().Del(h)
 	}
 	if origin := r.Header.Get("Origin"); origin != "" && origin != a.Config.PublicURL || !a.ownHost(r.Host) {
-		web.JSON(w, http.StatusForbidden, map[string]string{"error": "kept mails are shown to this machine only", "details": "open " + a.Config.PublicURL + "/dev/mail"})
+		web.JSON(w, http.StatusForbidden,
+			map[string]string{"error": "kept mails are shown to this machine only", "details": "open " + a.Config.PublicURL + "/dev/mail"})
 		return
 	}
 	kept := a.sink.List(r.URL.Query().Get("to"))

@@ -41,8 +41,10 @@ func TestDocsPermissions(t *testing.T) {
 
 func permissionsPage(list []functions.Function, verbs []rpc.Verb) string {
 	var b strings.Builder
-	b.WriteString("# Who may do what\n\nWritten by `HOLDFAST_WRITE_PERMISSIONS=1 go test ./internal/app -run TestDocsPermissions` and compared with the code by every run of the tests: look at each changed line.\n\n" +
-		"## Collections\n\nR read, C create, U update, D delete; a small letter: only rows that name the caller, his zones, or as noted. The service key may do all. Without membership: nothing.\n\n" +
+	b.WriteString("# Who may do what\n\nWritten by `HOLDFAST_WRITE_PERMISSIONS=1 go test ./internal/app -run TestDocsPermissions` and compared with " +
+		"the code by every run of the tests: look at each changed line.\n\n" +
+		"## Collections\n\nR read, C create, U update, D delete; a small letter: only rows that name the caller, his zones, or as noted. The service key " +
+		"may do all. Without membership: nothing.\n\n" +
 		"| collection |" + strings.Join(roleNames(actor.Members), "|") + "|\n|---|" + strings.Repeat("---|", len(actor.Members)) + "\n")
 	for _, r := range catalog.Default().All() {
 		b.WriteString("| " + r.Name + " |")

@@ -20,8 +20,9 @@ import (
 // the identity service's.
 func (a *App) effects() store.Effects {
 	e := store.Effects{
-		Before: map[string]store.Effect{"invitations": a.Identity.PrepareInvitations, "tenants": checkLimits, "settings": a.Identity.CheckSettings, "mail_templates": a.Identity.CheckMailTemplates},
-		After:  map[string]store.Effect{"members": a.Identity.GuardMembers, "invitations": a.Identity.MailInvitations, "tenants": a.Identity.WatchTenants},
+		Before: map[string]store.Effect{"invitations": a.Identity.PrepareInvitations, "tenants": checkLimits, "settings": a.Identity.CheckSettings,
+			"mail_templates": a.Identity.CheckMailTemplates},
+		After: map[string]store.Effect{"members": a.Identity.GuardMembers, "invitations": a.Identity.MailInvitations, "tenants": a.Identity.WatchTenants},
 	}
 	add(e.Before, map[string]store.Effect{"settings": imports.CheckSettings})
 	domains := []store.Effects{warehouse.Watch{LowStock: a.tellLowStock}.Effects(), safety.Effects(), osha.Effects(), report.Effects(), a.album.Effects()}

@@ -137,7 +137,8 @@ func TestWebhooksLeadOutside(t *testing.T) {
 		var made struct{ ID string }
 		r.JSON(t, &made)
 		hooks := counted(t, k, "webhooks")
-		for _, u := range []string{"https://localhost/", "https://127.0.0.1/", "https://127.1/", "https://2130706433/", "https://0x7f000001/", "https://0177.0.0.1/", "https://[::1]/", "https://[::ffff:10.0.0.1]/",
+		for _, u := range []string{"https://localhost/", "https://127.0.0.1/", "https://127.1/", "https://2130706433/", "https://0x7f000001/",
+			"https://0177.0.0.1/", "https://[::1]/", "https://[::ffff:10.0.0.1]/",
 			"https://10.1.2.3/", "https://169.254.169.254/latest/", "https://%31%32%37.0.0.1/", "https://①②⑦.0.0.1/", "http://93.184.215.14/", "https://93.184.215.14:22/"} {
 			for _, q := range []testkit.Request{{Method: "POST", Path: "/v1/webhooks"}, {Method: "PATCH", Path: "/v1/webhooks?id=eq." + made.ID}} {
 				q.As, q.Body = admin, map[string]any{"url": u}
@@ -227,7 +228,8 @@ func TestMembersAreTold(t *testing.T) {
 		}
 		k.Post("", "/auth/v1/signup", map[string]any{"email": "founder@new.example", "password": "a long enough one", "data": map[string]any{"tenant_id": own}})
 		told("member.added", 1)
-		k.Post("", "/auth/v1/signup", map[string]any{"email": "joins@new.example", "password": "a long enough one", "data": map[string]any{"tenant_id": own}}) // its policy is open
+		// its policy is open
+		k.Post("", "/auth/v1/signup", map[string]any{"email": "joins@new.example", "password": "a long enough one", "data": map[string]any{"tenant_id": own}})
 		told("member.added", 2)
 		k.Post(who(actor.Admin), "/v1/invitations", map[string]any{"email": "invited@new.example", "role": "viewer"})
 		k.Post("", "/auth/v1/signup", map[string]any{"email": "invited@new.example", "password": "a long enough one",
@@ -278,8 +280,9 @@ func TestMembersOfDirectoriesAreTold(t *testing.T) {
 			return made
 		}
 		admin := k.Token(who(actor.Admin))
-		conn := call("POST", "/sso/connections", admin, map[string]any{"kind": "oidc", "name": "d", "identifier": "custom:directory", "issuer": "https://issuer.example", "client_id": "c", "client_secret": "s",
-			"domains": []string{"corp.example"}, "role_map": map[string]string{"drivers": "driver"}}, 201).ID
+		conn := call("POST", "/sso/connections", admin,
+			map[string]any{"kind": "oidc", "name": "d", "identifier": "custom:directory", "issuer": "https://issuer.example", "client_id": "c", "client_secret": "s",
+				"domains": []string{"corp.example"}, "role_map": map[string]string{"drivers": "driver"}}, 201).ID
 		prove(t, k, "corp.example")
 		scim := call("POST", "/sso/connections/"+conn+"/scim-token", admin, nil, 201).Token
 		person := func(name string) string {
@@ -298,7 +301,8 @@ func TestMembersOfDirectoriesAreTold(t *testing.T) {
 		told("deactivated", 0, 0, 1)
 		change(one, true)
 		told("active again", 1, 0, 0)
-		call("PATCH", "/scim/v2/Groups/"+group, scim, map[string]any{"Operations": []any{map[string]any{"op": "remove", "path": "members[value eq \"" + two + "\"]"}}}, 200)
+		call("PATCH", "/scim/v2/Groups/"+group, scim,
+			map[string]any{"Operations": []any{map[string]any{"op": "remove", "path": "members[value eq \"" + two + "\"]"}}}, 200)
 		told("out of the group", 0, 1, 0)
 		call("DELETE", "/scim/v2/Users/"+two, scim, nil, 204)
 		told("deleted, a member no more", 0, 0, 0)

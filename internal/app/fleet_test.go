@@ -161,7 +161,8 @@ func TestRemovedOnEveryNode(t *testing.T) {
 // setLimits gives the tenant limits of its own.
 func setLimits(t *testing.T, k *testkit.Kit, tenant, limits string) testkit.Response {
 	t.Helper()
-	return k.Call(testkit.Request{Method: "PATCH", Path: "/v1/tenants?id=eq." + tenant, Bearer: k.Service(), Body: map[string]any{"plan": "custom", "limits": json.RawMessage(limits)}})
+	return k.Call(testkit.Request{Method: "PATCH", Path: "/v1/tenants?id=eq." + tenant, Bearer: k.Service(),
+		Body: map[string]any{"plan": "custom", "limits": json.RawMessage(limits)}})
 }
 
 // few are limits that a slow machine reaches, too, before their window rolls.
@@ -320,7 +321,8 @@ func TestStatusDoesNotCountItselfOut(t *testing.T) {
 			t.Fatalf("limits: %d %s", r.Status, r.Body)
 		}
 		for i := range 20 {
-			if r := k.Call(testkit.Request{Method: "GET", Path: "/functions/v1/safety-kpis", Bearer: token}); r.Status != 200 || r.Header.Get("X-RateLimit-Used") != strconv.Itoa(i+1) {
+			if r := k.Call(testkit.Request{Method: "GET", Path: "/functions/v1/safety-kpis", Bearer: token}); r.Status != 200 ||
+				r.Header.Get("X-RateLimit-Used") != strconv.Itoa(i+1) {
 				t.Fatalf("request %d: %d, used %s", i+1, r.Status, r.Header.Get("X-RateLimit-Used"))
 			}
 		}
@@ -392,7 +394,8 @@ func TestOwnLimits(t *testing.T) {
 				t.Errorf("%s: %d %s", bad, r.Status, r.Body)
 			}
 		}
-		r := k.Call(testkit.Request{Method: "PATCH", Path: "/v1/tenants?id=eq." + demo.North, As: who(actor.Owner), Body: map[string]any{"limits": map[string]any{"api": map[string]any{"minute": 9e6}}}})
+		r := k.Call(testkit.Request{Method: "PATCH", Path: "/v1/tenants?id=eq." + demo.North, As: who(actor.Owner),
+			Body: map[string]any{"limits": map[string]any{"api": map[string]any{"minute": 9e6}}}})
 		if r.Status < 400 {
 			t.Errorf("an owner gives himself limits: %d %s", r.Status, r.Body)
 		}
@@ -490,8 +493,10 @@ func TestKeptAnswersAreTheirTenants(t *testing.T) {
 				continue
 			}
 			path := "/functions/v1/" + fn.Name
-			odd := map[string]string{"X-Forwarded-Host": "evil.example", "X-Original-URL": "/evil", "Accept-Language": "tlh", "Accept-Encoding": "br;q=1, gzip;q=0, *;q=0"}
-			for round, x := range []struct{ as, tenant string }{{who(actor.Admin), demo.North}, {"admin@south.example", demo.South}, {"admin@south.example", demo.South}, {who(actor.Admin), demo.North}} {
+			odd := map[string]string{"X-Forwarded-Host": "evil.example", "X-Original-URL": "/evil", "Accept-Language": "tlh",
+				"Accept-Encoding": "br;q=1, gzip;q=0, *;q=0"}
+			for round, x := range []struct{ as, tenant string }{{who(actor.Admin), demo.North}, {"admin@south.example", demo.South},
+				{"admin@south.example", demo.South}, {who(actor.Admin), demo.North}} {
 				q := testkit.Request{Method: "GET", Path: path, As: x.as}
 				if round < 2 {
 					q.Header = odd
@@ -513,7 +518,8 @@ func TestKeptAnswersAreTheirTenants(t *testing.T) {
 					t.Errorf("%s, round %d: %v", fn.Name, round, r.Header)
 				}
 			}
-			for _, q := range []testkit.Request{{Method: "GET", Path: path}, {Method: "GET", Path: path, Bearer: "garbage"}, {Method: "GET", Path: path, Bearer: ended.AccessToken}} {
+			for _, q := range []testkit.Request{{Method: "GET", Path: path}, {Method: "GET", Path: path, Bearer: "garbage"},
+				{Method: "GET", Path: path, Bearer: ended.AccessToken}} {
 				if r := k.Call(q); r.Status != 401 || r.Header.Get("X-Cache") != "" {
 					t.Errorf("%s warm, %q: %d", fn.Name, q.Bearer, r.Status)
 				}

@@ -41,7 +41,8 @@ func TestEveryIdentityAnswerSaysWhatIsLeft(t *testing.T) {
 			for _, r := range routes {
 				for _, body := range []any{map[string]string{}, "{"} {
 					n++
-					req := testkit.Request{Method: r.method, Path: "/auth/v1" + r.path, Bearer: shown, Body: body, Header: map[string]string{"X-Forwarded-For": fmt.Sprintf("198.51.%d.%d", n>>8, n&255)}}
+					req := testkit.Request{Method: r.method, Path: "/auth/v1" + r.path, Bearer: shown, Body: body,
+						Header: map[string]string{"X-Forwarded-For": fmt.Sprintf("198.51.%d.%d", n>>8, n&255)}}
 					if r.method == http.MethodGet {
 						req.Body = nil
 					}
@@ -79,7 +80,8 @@ func TestFailedAdmissionsCount(t *testing.T) {
 func TestServiceKeySignsManyIn(t *testing.T) {
 	testkit.Run(t, func(t *testing.T, k *testkit.Kit) {
 		otp := func(bearer, email string) int {
-			return k.Call(testkit.Request{Method: "POST", Path: "/auth/v1/verify", Bearer: bearer, Body: map[string]string{"type": "email", "email": email, "token": "000000"}}).Status
+			return k.Call(testkit.Request{Method: "POST", Path: "/auth/v1/verify", Bearer: bearer,
+				Body: map[string]string{"type": "email", "email": email, "token": "000000"}}).Status
 		}
 		for n := range 30 {
 			if s := otp(k.Service(), fmt.Sprintf("somebody%d@x.example", n)); s == http.StatusTooManyRequests {
@@ -96,7 +98,8 @@ func TestServiceKeySignsManyIn(t *testing.T) {
 			}
 		}
 		for n := 0; n < 30; n++ {
-			if s := k.Call(testkit.Request{Method: "POST", Path: "/auth/v1/sso", Bearer: k.Service(), Body: map[string]string{"domain": "nobody.example"}}).Status; s == http.StatusTooManyRequests {
+			if s := k.Call(testkit.Request{Method: "POST", Path: "/auth/v1/sso", Bearer: k.Service(),
+				Body: map[string]string{"domain": "nobody.example"}}).Status; s == http.StatusTooManyRequests {
 				t.Fatalf("/sso refused after %d", n)
 			}
 		}
@@ -107,7 +110,8 @@ func TestServiceKeySignsManyIn(t *testing.T) {
 func TestSigninLimit(t *testing.T) {
 	k := testkit.New(t, "sqlite", testkit.Limited, func(c *config.Config) { c.SigninLimit = "240/40" })
 	for range 40 {
-		r := k.Call(testkit.Request{Method: "POST", Path: "/auth/v1/verify", Body: map[string]string{"type": "email", "email": "nobody@x.example", "token": "000000"}})
+		r := k.Call(testkit.Request{Method: "POST", Path: "/auth/v1/verify",
+			Body: map[string]string{"type": "email", "email": "nobody@x.example", "token": "000000"}})
 		if r.Status == http.StatusTooManyRequests || r.Header.Get("X-RateLimit-Limit") != "240" {
 			t.Fatalf("%d %v", r.Status, r.Header)
 		}

@@ -55,14 +55,19 @@ func TestRepeatedWrites(t *testing.T) {
 			q      testkit.Request
 			status int
 		}{
-			{"POST", testkit.Request{Method: "POST", Path: "/rest/v1/zones?select=id,code,version", Body: map[string]any{"id": id, "code": "ONCE", "name": "Once"}, Header: whole}, 201},
+			{"POST", testkit.Request{Method: "POST", Path: "/rest/v1/zones?select=id,code,version",
+				Body: map[string]any{"id": id, "code": "ONCE", "name": "Once"}, Header: whole}, 201},
 			{"POST-of-many", testkit.Request{Method: "POST", Path: "/v1/zones", Body: `[{"code":"MANY-1","name":"1"},{"code":"MANY-2","name":"2"}]`}, 201},
-			{"POST-of-CSV", testkit.Request{Method: "POST", Path: "/v1/zones", Body: "code,name\nCSV,From CSV\n", Header: map[string]string{"Content-Type": "text/csv"}}, 201},
+			{"POST-of-CSV", testkit.Request{Method: "POST", Path: "/v1/zones", Body: "code,name\nCSV,From CSV\n",
+				Header: map[string]string{"Content-Type": "text/csv"}}, 201},
 			{"PATCH", testkit.Request{Method: "PATCH", Path: "/v1/zones?id=eq." + id, Body: map[string]any{"name": "Twice"}, Header: whole}, 200},
-			{"PATCH-of-a-version", testkit.Request{Method: "PATCH", Path: "/v1/zones/" + id, Body: map[string]any{"name": "Thrice"}, Header: map[string]string{"If-Match": `"2"`}}, 200},
+			{"PATCH-of-a-version", testkit.Request{Method: "PATCH", Path: "/v1/zones/" + id, Body: map[string]any{"name": "Thrice"},
+				Header: map[string]string{"If-Match": `"2"`}}, 200},
 			{"PUT", testkit.Request{Method: "PUT", Path: "/v1/zones?id=eq." + id, Body: map[string]any{"id": id, "code": "ONCE", "name": "Put"}}, 204},
-			{"upsert", testkit.Request{Method: "POST", Path: "/v1/zones?on_conflict=code", Body: map[string]any{"code": "ONCE", "name": "Upsert"}, Header: map[string]string{"Prefer": "resolution=merge-duplicates,return=representation"}}, 200},
-			{"POST-with-effects", testkit.Request{Method: "POST", Path: "/v1/incidents", Body: map[string]any{"kind": "hazard", "severity": "low", "title": "Once", "occurred_at": "2026-11-01T08:00:00Z"}}, 201},
+			{"upsert", testkit.Request{Method: "POST", Path: "/v1/zones?on_conflict=code", Body: map[string]any{"code": "ONCE", "name": "Upsert"},
+				Header: map[string]string{"Prefer": "resolution=merge-duplicates,return=representation"}}, 200},
+			{"POST-with-effects", testkit.Request{Method: "POST", Path: "/v1/incidents",
+				Body: map[string]any{"kind": "hazard", "severity": "low", "title": "Once", "occurred_at": "2026-11-01T08:00:00Z"}}, 201},
 			{"DELETE", testkit.Request{Method: "DELETE", Path: "/v1/zones?code=eq.CSV", As: who(actor.Admin), Header: whole}, 200},
 		} {
 			if c.q.As == "" {
@@ -100,7 +105,8 @@ func TestRepeatedAfterAServerError(t *testing.T) {
 			{"answer", "UPDATE ON idempotency_keys", "NEW.status IS NOT NULL"},
 			{"claim", "INSERT ON idempotency_keys", "NEW.status IS NULL"},
 		} {
-			q := testkit.Request{Method: "POST", Path: "/v1/zones?select=id,code", As: who(actor.Manager), Body: map[string]any{"code": "BROKE-" + c.name, "name": "Broken"}, Header: whole}
+			q := testkit.Request{Method: "POST", Path: "/v1/zones?select=id,code", As: who(actor.Manager),
+				Body: map[string]any{"code": "BROKE-" + c.name, "name": "Broken"}, Header: whole}
 			zones, audited := counted(t, k, "zones"), counted(t, k, "audit WHERE action LIKE 'zones.%'")
 			done := func() int {
 				return counted(t, k, "zones") - zones + counted(t, k, "audit WHERE action LIKE 'zones.%'") - audited
@@ -128,7 +134,8 @@ func TestRepeatedAfterAServerError(t *testing.T) {
 func TestKeysOfRequests(t *testing.T) {
 	testkit.Run(t, func(t *testing.T, k *testkit.Kit) {
 		zone := func(code string) testkit.Request {
-			return testkit.Request{Method: "POST", Path: "/v1/zones?select=code", As: who(actor.Manager), Body: map[string]any{"code": code, "name": code}, Header: whole}
+			return testkit.Request{Method: "POST", Path: "/v1/zones?select=code", As: who(actor.Manager), Body: map[string]any{"code": code, "name": code},
+				Header: whole}
 		}
 		of := func(q testkit.Request, f func(*testkit.Request)) testkit.Request { f(&q); return q }
 		for _, c := range []struct {
@@ -148,8 +155,12 @@ func TestKeysOfRequests(t *testing.T) {
 			{"a refused request runs anew", "refused", zone("A"), 409, false},
 			{"and frees its key", "refused", zone("C"), 201, false},
 			{"no right", "viewer", of(zone("D"), func(q *testkit.Request) { q.As = who(actor.Viewer) }), 403, false},
-			{"the service key", "k", testkit.Request{Method: "POST", Path: "/v1/zones", Bearer: k.Service(), Body: map[string]any{"tenant_id": demo.South, "code": "S", "name": "S"}}, 201, false},
-			{"the service key again", "k", testkit.Request{Method: "POST", Path: "/v1/zones", Bearer: k.Service(), Body: map[string]any{"tenant_id": demo.South, "code": "S", "name": "S"}}, 201, true},
+			{"the service key", "k",
+				testkit.Request{Method: "POST", Path: "/v1/zones", Bearer: k.Service(),
+					Body: map[string]any{"tenant_id": demo.South, "code": "S", "name": "S"}}, 201, false},
+			{"the service key again", "k",
+				testkit.Request{Method: "POST", Path: "/v1/zones", Bearer: k.Service(),
+					Body: map[string]any{"tenant_id": demo.South, "code": "S", "name": "S"}}, 201, true},
 			{"a key of two words", "a b", zone("E"), 400, false},
 			{"an empty key", "", zone("E"), 400, false},
 			{"an endless key", fmt.Sprintf("%0256d", 1), zone("E"), 400, false},
@@ -178,7 +189,9 @@ func TestRepeatsAtOnce(t *testing.T) {
 		answers := make([]testkit.Response, 12)
 		for i := range answers {
 			wg.Go(func() {
-				answers[i], _ = withKey(nodes[i%2], "at-once", testkit.Request{Method: "POST", Path: "/v1/zones?select=id", As: who(actor.Manager), Body: map[string]any{"name": "At once", "code": "AT-ONCE"}, Header: whole})
+				answers[i], _ = withKey(nodes[i%2], "at-once",
+					testkit.Request{Method: "POST", Path: "/v1/zones?select=id", As: who(actor.Manager),
+						Body: map[string]any{"name": "At once", "code": "AT-ONCE"}, Header: whole})
 			})
 		}
 		wg.Wait()
@@ -255,7 +268,8 @@ func TestRepeatedFunctionsAndImports(t *testing.T) {
 				t.Errorf("%s: %d, replayed %v, %d bytes", fn, r.Status, replayed, len(r.Body))
 			}
 		}
-		if r, _ := withKey(k, "check-compliance-rules", testkit.Request{Method: "POST", Path: "/functions/v1/check-compliance-rules", As: as, Body: json.RawMessage(`{"entity_type":"worker"}`)}); r.Status != 422 {
+		if r, _ := withKey(k, "check-compliance-rules",
+			testkit.Request{Method: "POST", Path: "/functions/v1/check-compliance-rules", As: as, Body: json.RawMessage(`{"entity_type":"worker"}`)}); r.Status != 422 {
 			t.Errorf("another parameter under the same key: %d %s", r.Status, r.Body)
 		}
 	})
@@ -314,7 +328,8 @@ func TestRepeatedWebhooksAndPhotos(t *testing.T) {
 			}
 			return first
 		}
-		if r := verb("rotate", path+"/rotate", 200, "audit WHERE action = 'webhooks.update' AND entity_id = '"+id+"'"); !bytes.Contains(r.Body, []byte(`"secret":"whsec_`)) {
+		if r := verb("rotate", path+"/rotate", 200, "audit WHERE action = 'webhooks.update' AND entity_id = '"+id+"'"); !bytes.Contains(r.Body,
+			[]byte(`"secret":"whsec_`)) {
 			t.Errorf("rotated without a secret: %s", r.Body)
 		}
 		verb("test", path+"/test", 202, "webhook_deliveries WHERE type = 'webhook.test'")
@@ -331,7 +346,8 @@ func TestRepeatedWebhooksAndPhotos(t *testing.T) {
 		photos := counted(t, k, "incident_photos")
 		first, _ = withKey(k, "photo", photo(9, "a"))
 		again, replayed = withKey(k, "photo", photo(9, "a"))
-		if first.Status != 201 || again.Status != 201 || !replayed || !bytes.Equal(first.Body, again.Body) || first.Header.Get("Location") != again.Header.Get("Location") {
+		if first.Status != 201 || again.Status != 201 || !replayed || !bytes.Equal(first.Body, again.Body) ||
+			first.Header.Get("Location") != again.Header.Get("Location") {
 			t.Errorf("photo: %d %s\nagain: %d, replayed %v %s", first.Status, first.Body, again.Status, replayed, again.Body)
 		}
 		for _, other := range []testkit.Request{photo(8, "a"), photo(9, "b")} {

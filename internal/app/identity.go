@@ -30,5 +30,6 @@ func (a *App) identityFace() http.Handler {
 			return a.gate.TakeDeparture(w, web.ClientAddress(r))
 		},
 	}
-	return ssoapi.New(a.SSO, a.Identity, ssoapi.Options{Shape: authapi.Shape, Credential: authapi.Credential, Next: authapi.New(a.Identity, o), Limit: o.Limit, Depart: o.Depart, Session: o.Session})
+	return ssoapi.New(a.SSO, a.Identity,
+		ssoapi.Options{Shape: authapi.Shape, Credential: authapi.Credential, Next: authapi.New(a.Identity, o), Limit: o.Limit, Depart: o.Depart, Session: o.Session})
 }

@@ -32,11 +32,13 @@ func TestImportStepsCountOnce(t *testing.T) {
 			t.Fatalf("%d %s", r.Status, r.Body)
 		}
 		for _, step := range []string{"process", "apply", "rollback"} {
-			if r := k.Post(admin, "/functions/v1/"+step+"-import-job", map[string]any{"job_id": job.ID}); r.Status != 200 || !strings.Contains(string(r.Body), strconv.Itoa(rows)) {
+			if r := k.Post(admin, "/functions/v1/"+step+"-import-job", map[string]any{"job_id": job.ID}); r.Status != 200 ||
+				!strings.Contains(string(r.Body), strconv.Itoa(rows)) {
 				t.Fatalf("%s: %d %s", step, r.Status, r.Body)
 			}
 		}
-		if r := k.Post(who(actor.Operator), "/v1/incidents", map[string]any{"kind": "hazard", "title": "Oil on the floor", "occurred_at": time.Now().Add(-time.Hour)}); r.Status != 201 {
+		if r := k.Post(who(actor.Operator), "/v1/incidents",
+			map[string]any{"kind": "hazard", "title": "Oil on the floor", "occurred_at": time.Now().Add(-time.Hour)}); r.Status != 201 {
 			t.Errorf("a picker's write: %d %s", r.Status, r.Body)
 		}
 	}, testkit.Limited)

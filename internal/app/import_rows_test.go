@@ -82,7 +82,8 @@ func TestImportRowsOverHTTP(t *testing.T) {
 		if got := r.Header.Get("Content-Disposition"); got != `attachment; filename=zones-rows.csv` {
 			t.Error(got)
 		}
-		if r := k.Post(manager, "/functions/v1/apply-import-job", map[string]any{"job_id": job.ID}); r.Status != 200 || !strings.Contains(string(r.Body), `"imported_count":2`) {
+		if r := k.Post(manager, "/functions/v1/apply-import-job", map[string]any{"job_id": job.ID}); r.Status != 200 ||
+			!strings.Contains(string(r.Body), `"imported_count":2`) {
 			t.Errorf("%d %s", r.Status, r.Body)
 		}
 	})
@@ -158,13 +159,15 @@ func TestImportProgressOverHTTP(t *testing.T) {
 		for _, c := range []struct {
 			verb, as string
 			body     map[string]any
-		}{{"process", manager, map[string]any{"job_id": job.ID}}, {"apply", manager, map[string]any{"job_id": job.ID}}, {"rollback", who(actor.Admin), map[string]any{"job_id": job.ID, "partial": true}}} {
+		}{{"process", manager, map[string]any{"job_id": job.ID}}, {"apply", manager, map[string]any{"job_id": job.ID}}, {"rollback", who(actor.Admin),
+			map[string]any{"job_id": job.ID, "partial": true}}} {
 			if r := k.Post(c.as, "/functions/v1/"+c.verb+"-import-job", c.body); r.Status != 200 {
 				t.Fatalf("%s: %d %s", c.verb, r.Status, r.Body)
 			}
 		}
 		r = k.Call(testkit.Request{Method: "GET", Path: at, As: manager, Header: map[string]string{"Accept": "text/event-stream"}})
-		if want := `"status":"rolled_back","done":2,"total":2,"percent":100`; r.Status != 200 || !strings.HasPrefix(r.Header.Get("Content-Type"), "text/event-stream") ||
+		if want := `"status":"rolled_back","done":2,"total":2,"percent":100`; r.Status != 200 ||
+			!strings.HasPrefix(r.Header.Get("Content-Type"), "text/event-stream") ||
 			!strings.Contains(string(r.Body), "event: progress\ndata: {") || !strings.Contains(string(r.Body), want) {
 			t.Errorf("%d %s", r.Status, r.Body)
 		}

@@ -99,7 +99,8 @@ func TestImportFormParts(t *testing.T) {
 		var job struct{ ID string }
 		k.Post(manager, "/v1/import-jobs", map[string]string{"target": "zones"}).JSON(t, &job)
 		body, kind := formOf(t, size, "file=PRT-99")
-		if r := k.Call(testkit.Request{Method: "PUT", Path: "/v1/import-jobs/" + job.ID + "/file", As: manager, Body: body, Header: map[string]string{"Content-Type": kind}}); r.Status != 200 || files(t, k) != kept+1 {
+		if r := k.Call(testkit.Request{Method: "PUT", Path: "/v1/import-jobs/" + job.ID + "/file", As: manager, Body: body,
+			Header: map[string]string{"Content-Type": kind}}); r.Status != 200 || files(t, k) != kept+1 {
 			t.Errorf("%d %s", r.Status, r.Body)
 		}
 	})
@@ -146,7 +147,8 @@ func TestImportRefusedUnread(t *testing.T) {
 		refused("a viewer's file for a job", "PUT", put, who(actor.Viewer), 403, "42501", "file")
 		refused("a target of others", "POST", "/v1/import-jobs", manager, 403, "42501", "target=regulations", "file")
 		body, kind := formOf(t, 1<<20, "target=zones", "file=QTA-1")
-		full := testkit.Request{Method: "POST", Path: "/v1/import-jobs", As: manager, Body: body, Header: map[string]string{"Content-Type": kind, "Idempotency-Key": "quota"}}
+		full := testkit.Request{Method: "POST", Path: "/v1/import-jobs", As: manager, Body: body,
+			Header: map[string]string{"Content-Type": kind, "Idempotency-Key": "quota"}}
 		first := k.Call(full)
 		if first.Status != 201 {
 			t.Fatalf("%d %s", first.Status, first.Body)
@@ -227,7 +229,8 @@ func TestImportNoRoom(t *testing.T) {
 			w.WriteHeader(http.StatusInsufficientStorage)
 		})
 		defer bucket.Heal()
-		if r := k.Call(testkit.Request{Method: "POST", Path: "/v1/import-jobs", As: who(actor.Manager), Body: body, Header: map[string]string{"Content-Type": kind}}); r.Status != 507 || !strings.Contains(string(r.Body), "no_space") {
+		if r := k.Call(testkit.Request{Method: "POST", Path: "/v1/import-jobs", As: who(actor.Manager), Body: body,
+			Header: map[string]string{"Content-Type": kind}}); r.Status != 507 || !strings.Contains(string(r.Body), "no_space") {
 			t.Errorf("%d %s", r.Status, r.Body)
 		}
 	}, func(c *config.Config) { c.BlobURL = bucket.Address("imports") })

@@ -21,7 +21,8 @@ var interfaceFields = []struct {
 	{"POST", "calculate-predictive-safety-scores", `{}`, `success:true tenant_id:uuid scores_computed:integer scores:array scores[].entity_type:entity scores[].entity_id:uuid scores[].score:number
 		scores[].confidence:number scores[].inputs.incident_count:number scores[].inputs.near_miss_count:number scores[].inputs.shift_hours:number scores[].inputs.workload:number
 		scores[].inputs.period_days:30 model.weight_incident:0.45 model.weight_near_miss:0.2 model.weight_shift_hours:0.2 model.weight_load:0.15`},
-	{"GET", "calculate-predictive-safety-scores?entity_type=worker&period_days=7", ``, `success:true tenant_id:uuid scores_computed:integer scores[].entity_type:"worker" scores[].inputs.period_days:7 model.weight_load:0.15`},
+	{"GET", "calculate-predictive-safety-scores?entity_type=worker&period_days=7", ``,
+		`success:true tenant_id:uuid scores_computed:integer scores[].entity_type:"worker" scores[].inputs.period_days:7 model.weight_load:0.15`},
 	{"POST", "assign-risk-clusters", `{}`, `success:true tenant_id:uuid clusters_created:integer entities_assigned:integer clusters:array clusters[].id:uuid clusters[].cluster_name:string
 		clusters[].severity:number clusters[].description:string clusters[].entity_count:integer`},
 	{"POST", "check-compliance-rules", `{}`, `success:true tenant_id:uuid events_created:integer summary.total_regulations:integer summary.compliant_count:integer summary.warning_count:integer
@@ -46,7 +47,9 @@ func TestInterfaceFields(t *testing.T) {
 	testkit.Run(t, func(t *testing.T, k *testkit.Kit) {
 		// Something new, so that rules have verdicts to give and training is due.
 		officer := who(actor.Safety)
-		insertID(t, k, officer, "regulations", map[string]any{"code": "NEW-1", "title": "New", "rule": json.RawMessage(`{"scope":{"entity_types":["zone"]},"metric":"incident_count","breach":{"op":">=","value":1}}`)})
+		insertID(t, k, officer, "regulations",
+			map[string]any{"code": "NEW-1", "title": "New",
+				"rule": json.RawMessage(`{"scope":{"entity_types":["zone"]},"metric":"incident_count","breach":{"op":">=","value":1}}`)})
 		insertID(t, k, who(actor.Admin), "courses", map[string]any{"code": "NEW-1", "title": "New", "risk_threshold": 0})
 		for _, c := range interfaceFields {
 			req := testkit.Request{Method: c.method, Path: "/functions/v1/" + c.path, As: who(actor.Admin)}

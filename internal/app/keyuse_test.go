@@ -44,7 +44,8 @@ func TestServiceKeyUses(t *testing.T) {
 		get("/auth/v1/settings", keys.SecretKey)                                                  // nor here, where no key is looked at
 		refused := func(method, path, key, origin string, body any) {
 			t.Helper()
-			if r := k.Call(testkit.Request{Method: method, Path: path, Header: map[string]string{"Apikey": key, "Origin": origin}, Body: body}); r.Status < 400 || r.Status >= 500 {
+			if r := k.Call(testkit.Request{Method: method, Path: path, Header: map[string]string{"Apikey": key, "Origin": origin},
+				Body: body}); r.Status < 400 || r.Status >= 500 {
 				t.Fatalf("%s: %d %s", path, r.Status, r.Body)
 			}
 		}

@@ -133,7 +133,8 @@ func TestLetters(t *testing.T) {
 		}
 
 		// Our words, in the language of the person.
-		ok(k.Post("", "/auth/v1/signup", map[string]any{"email": "neu@else.example", "password": "a-good-long-password", "data": map[string]any{"locale": "de-AT"}}), 200)
+		ok(k.Post("", "/auth/v1/signup",
+			map[string]any{"email": "neu@else.example", "password": "a-good-long-password", "data": map[string]any{"locale": "de-AT"}}), 200)
 		if m := box.next(t); m.Subject != "Bitte bestätigen Sie Ihre Adresse" || !strings.Contains(m.HTML, `lang="de"`) || !strings.Contains(m.Text, "/verify?") {
 			t.Errorf("%+v", m)
 		}
@@ -171,7 +172,8 @@ func TestLetters(t *testing.T) {
 		if m := recoverMail("admin@south.example"); m.Subject != "Choose a new password" {
 			t.Errorf("%+v", m)
 		}
-		ok(k.Call(testkit.Request{Method: "PATCH", Path: "/v1/mail_templates?kind=eq.recovery", As: who(actor.Admin), Body: map[string]any{"html": "<script>x</script>{{.Link}}"}}), 422)
+		ok(k.Call(testkit.Request{Method: "PATCH", Path: "/v1/mail_templates?kind=eq.recovery", As: who(actor.Admin),
+			Body: map[string]any{"html": "<script>x</script>{{.Link}}"}}), 422)
 
 		// A preview shows what would be sent, or what is being written.
 		preview := func(as string, in map[string]any) (out struct{ Subject, Text, HTML string }) {
@@ -182,13 +184,15 @@ func TestLetters(t *testing.T) {
 			}
 			return out
 		}
-		if p := preview(who(actor.Owner), map[string]any{"kind": "recovery", "locale": "de"}); !strings.HasPrefix(p.Text, "Hier: ") || !strings.Contains(p.HTML, "jo@example.com") {
+		if p := preview(who(actor.Owner), map[string]any{"kind": "recovery", "locale": "de"}); !strings.HasPrefix(p.Text, "Hier: ") ||
+			!strings.Contains(p.HTML, "jo@example.com") {
 			t.Errorf("%+v", p)
 		}
 		if p := preview(who(actor.Owner), map[string]any{"kind": "recovery", "locale": "en"}); p.Subject != "Choose a new password" {
 			t.Errorf("%+v", p)
 		}
-		if p := preview(who(actor.Owner), map[string]any{"kind": "invite", "subject": "Hi", "text": "{{.Tenant}}: {{.Link}}"}); p.Subject != "Hi" || p.HTML != "" || !strings.Contains(p.Text, "/auth/v1/verify") {
+		if p := preview(who(actor.Owner), map[string]any{"kind": "invite", "subject": "Hi", "text": "{{.Tenant}}: {{.Link}}"}); p.Subject != "Hi" ||
+			p.HTML != "" || !strings.Contains(p.Text, "/auth/v1/verify") {
 			t.Errorf("%+v", p)
 		}
 		for status, in := range map[int]map[string]any{400: {"kind": "spam"}, 422: {"kind": "invite", "subject": "Hi", "text": "no link"}} {
@@ -198,9 +202,11 @@ func TestLetters(t *testing.T) {
 		ok(k.Call(testkit.Request{Method: http.MethodPost, Path: "/auth/v1/mail-templates/preview", Body: map[string]any{"kind": "recovery"}}), 401)
 
 		// An invitation speaks for the tenant that sends it.
-		ok(k.Post(who(actor.Admin), "/v1/mail_templates", map[string]any{"kind": "invite", "locale": "de", "subject": "Komm zu {{.Tenant}}", "text": "{{.Role}}: {{.Link}}"}), 201)
+		ok(k.Post(who(actor.Admin), "/v1/mail_templates",
+			map[string]any{"kind": "invite", "locale": "de", "subject": "Komm zu {{.Tenant}}", "text": "{{.Role}}: {{.Link}}"}), 201)
 		ok(k.Post(who(actor.Admin), "/v1/invitations", map[string]any{"email": "gast@else.example", "role": "viewer"}), 201)
-		if m := box.next(t); m.To != "gast@else.example" || !strings.HasPrefix(m.Subject, "Komm zu ") || !strings.HasPrefix(m.Text, "viewer: "+k.URL) || m.HTML != "" {
+		if m := box.next(t); m.To != "gast@else.example" || !strings.HasPrefix(m.Subject, "Komm zu ") || !strings.HasPrefix(m.Text, "viewer: "+k.URL) ||
+			m.HTML != "" {
 			t.Errorf("%+v", m)
 		}
 	}, withBox)
@@ -228,7 +234,8 @@ func TestSecuritySettings(t *testing.T) {
 		if r := k.Get(who(actor.Viewer), "/v1/zones?limit=1"); r.Status != 403 || !strings.Contains(string(r.Body), "insufficient_aal") {
 			t.Errorf("%d %s", r.Status, r.Body)
 		}
-		if r := k.Post(who(actor.Admin), "/auth/v1/mail-templates/preview", map[string]any{"kind": "recovery"}); r.Status != 403 || !strings.Contains(string(r.Body), "insufficient_aal") {
+		if r := k.Post(who(actor.Admin), "/auth/v1/mail-templates/preview", map[string]any{"kind": "recovery"}); r.Status != 403 ||
+			!strings.Contains(string(r.Body), "insufficient_aal") {
 			t.Errorf("an administrator without the second factor: %d %s", r.Status, r.Body)
 		}
 		if r := k.Get(who(actor.Viewer), "/auth/v1/user"); r.Status != 200 {

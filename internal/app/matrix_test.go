@@ -126,8 +126,10 @@ rollback-import-job                 x     x     -       -      -        -      -
 // owned says which rows are a caller's own, or shown to him: SQL over his user id $1, his
 // worker's id $2 and his role $3.
 var owned = map[string]string{
-	"members":              "user_id = $1",
-	"audit":                "actor_user_id = $1 OR entity_type IN ('incidents', 'incident_photos', 'actions', 'osha_cases', 'osha_summaries', 'checklist_templates', 'checklist_schedules', 'checklist_runs', 'checklist_answers', 'toolbox_talks', 'talk_attendances', 'regulations', 'compliance_events', 'courses', 'training_assignments', 'report_links')",
+	"members": "user_id = $1",
+	"audit": "actor_user_id = $1 OR entity_type IN ('incidents', 'incident_photos', 'actions', 'osha_cases', 'osha_summaries', " +
+		"'checklist_templates', 'checklist_schedules', 'checklist_runs', 'checklist_answers', 'toolbox_talks', 'talk_attendances', 'regulations', " +
+		"'compliance_events', 'courses', 'training_assignments', 'report_links')",
 	"orders":               "created_by = $1",
 	"order_lines":          "created_by = $1",
 	"pick_lists":           "assigned_worker_id = $2 OR created_by = $1",
@@ -276,7 +278,10 @@ func rowsIn(t *testing.T, k *testkit.Kit, table string, role actor.Role, where s
 				user = u.ID
 			}
 		}
-		if err := tx.Query("SELECT id FROM workers WHERE tenant_id = $1 AND user_id = $2", []any{demo.North, user}, func(r *db.Row) error { worker = r.Text(0); return nil }); err != nil {
+		if err := tx.Query("SELECT id FROM workers WHERE tenant_id = $1 AND user_id = $2", []any{demo.North, user}, func(r *db.Row) error {
+			worker = r.Text(0)
+			return nil
+		}); err != nil {
 			return err
 		}
 		if worker == "" {
@@ -396,7 +401,8 @@ func TestZoneScope(t *testing.T) {
 					user = u.ID
 				}
 			}
-			r := k.Call(testkit.Request{Method: "PATCH", Path: "/v1/members?user_id=eq." + user, As: who(actor.Admin), Body: map[string]any{"zone_ids": []string{mine}}, Header: whole})
+			r := k.Call(testkit.Request{Method: "PATCH", Path: "/v1/members?user_id=eq." + user, As: who(actor.Admin),
+				Body: map[string]any{"zone_ids": []string{mine}}, Header: whole})
 			if r.Status != http.StatusOK {
 				t.Fatalf("%d %s", r.Status, r.Body)
 			}

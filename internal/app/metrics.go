@@ -43,7 +43,9 @@ func (a *App) watch() {
 		gauge("db_writes_queued", "Writes that wait for SQLite's writer.", func() float64 { return float64(a.DB.Pool().Queued) }),
 		counter("db_waits_total", "Times a caller waited for a connection.", func() float64 { return float64(a.DB.Pool().Waits) }),
 		counter("db_waited_seconds_total", "How long callers waited for connections.", func() float64 { return a.DB.Pool().Waited.Seconds() }),
-		gauge("outbox_unpublished", "Events written and not yet published, 10,000 at most; -1 = the database does not answer.", func() float64 { return float64(queue().unpublished) }),
+		gauge("outbox_unpublished", "Events written and not yet published, 10,000 at most; -1 = the database does not answer.", func() float64 {
+			return float64(queue().unpublished)
+		}),
 		gauge("outbox_lag_seconds", "Age of the oldest of them.", func() float64 { return queue().oldest.Seconds() }),
 		gauge("webhook_due", "Webhooks that have deliveries due; -1 = the database does not answer.", func() float64 { return float64(queue().due) }),
 		gauge("webhook_lag_seconds", "How long the longest of them has been due.", func() float64 { return queue().overdue.Seconds() }),
@@ -93,7 +95,10 @@ func (a *App) queues(ctx context.Context) (q queues, err error) {
 		return time.Duration(math.Max(0, float64(now.Sub(r.Time(i)))))
 	}
 	err = a.DB.Read(ctx, db.Scope{All: true}, func(tx *db.Tx) error {
-		tx.Queue("SELECT COUNT(*) FROM (SELECT id FROM outbox WHERE seq IS NULL LIMIT 10000) AS waiting", nil, func(r *db.Row) error { q.unpublished = r.Int(0); return nil })
+		tx.Queue("SELECT COUNT(*) FROM (SELECT id FROM outbox WHERE seq IS NULL LIMIT 10000) AS waiting", nil, func(r *db.Row) error {
+			q.unpublished = r.Int(0)
+			return nil
+		})
 		tx.Queue("SELECT at FROM outbox WHERE seq IS NULL ORDER BY id LIMIT 1", nil, func(r *db.Row) error { q.oldest = since(r, 0); return nil })
 		tx.Queue("SELECT COUNT(*), MIN(next_at) FROM webhook_lanes WHERE active AND next_at <= $1", []any{now}, func(r *db.Row) error {
 			q.due, q.overdue = r.Int(0), since(r, 1)

@@ -82,19 +82,22 @@ func TestMetrics(t *testing.T) {
 		if refused == 0 {
 			t.Error("nothing was refused, so no refusal was counted")
 		}
-		for name, most := range map[string]float64{"holdfast_db_connections_max": 1000, "holdfast_cache_entries": 100, "holdfast_nodes": 1, "holdfast_ready": 1, "go_goroutines": 1e5} {
+		for name, most := range map[string]float64{"holdfast_db_connections_max": 1000, "holdfast_cache_entries": 100, "holdfast_nodes": 1,
+			"holdfast_ready": 1, "go_goroutines": 1e5} {
 			if v, ok := after[name]; !ok || v < 1 || v > most {
 				t.Errorf("%s = %v, %v", name, v, ok)
 			}
 		}
-		for _, name := range []string{"holdfast_outbox_unpublished", "holdfast_outbox_lag_seconds", "holdfast_webhook_due", "holdfast_webhook_lag_seconds", "holdfast_db_connections_in_use", "holdfast_limit_redis_away"} {
+		for _, name := range []string{"holdfast_outbox_unpublished", "holdfast_outbox_lag_seconds", "holdfast_webhook_due",
+			"holdfast_webhook_lag_seconds", "holdfast_db_connections_in_use", "holdfast_limit_redis_away"} {
 			if v, ok := after[name]; !ok || v < 0 {
 				t.Errorf("%s = %v, %v", name, v, ok)
 			}
 		}
 		for i := range 300 {
 			k.Call(testkit.Request{Method: "GET", Path: fmt.Sprintf("/nowhere/%d", i)})
-			k.Call(testkit.Request{Method: fmt.Sprintf("ODD%d", i), Path: fmt.Sprintf("/v1/odd%d", i), Header: map[string]string{"X-Request-Id": fmt.Sprintf("request-%d", i)}})
+			k.Call(testkit.Request{Method: fmt.Sprintf("ODD%d", i), Path: fmt.Sprintf("/v1/odd%d", i),
+				Header: map[string]string{"X-Request-Id": fmt.Sprintf("request-%d", i)}})
 		}
 		k.Token("admin@south.example")
 		grownTo := scrape(t, k)

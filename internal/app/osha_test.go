@@ -30,7 +30,8 @@ func first(t *testing.T, k *testkit.Kit, path, field string) string {
 func TestCases(t *testing.T) {
 	testkit.Run(t, func(t *testing.T, k *testkit.Kit) {
 		site := first(t, k, "/v1/sites?select=id&order=code&limit=1&tenant_id=eq."+demo.North, "id")
-		incident := insertID(t, k, who(actor.Operator), "incidents", map[string]any{"kind": "injury", "severity": "medium", "title": "Cut", "occurred_at": "2026-01-05T23:30:00Z", "site_id": site})
+		incident := insertID(t, k, who(actor.Operator), "incidents",
+			map[string]any{"kind": "injury", "severity": "medium", "title": "Cut", "occurred_at": "2026-01-05T23:30:00Z", "site_id": site})
 		safety := who(actor.Safety)
 		for _, role := range []actor.Role{actor.Owner, actor.Manager, actor.Operator, actor.Viewer} {
 			if r := k.Post(who(role), "/v1/osha_cases", map[string]any{"incident_id": incident}); r.Status != 403 {
@@ -60,8 +61,9 @@ func TestCases(t *testing.T) {
 				t.Errorf("%v: %d %s, want 400 naming %s", c.body, r.Status, r.Body, c.want)
 			}
 		}
-		full := map[string]any{"recordable": "yes", "basis": "days_away", "outcome": "days_away", "away_from": "2026-01-06", "away_until": "2026-01-12", "employee_name": "Ada",
-			"job_title": "Picker", "where_occurred": "Dock 3", "description": "Cut, left hand, knife"}
+		full := map[string]any{"recordable": "yes", "basis": "days_away", "outcome": "days_away", "away_from": "2026-01-06", "away_until": "2026-01-12",
+			"employee_name": "Ada",
+			"job_title":     "Picker", "where_occurred": "Dock 3", "description": "Cut, left hand, knife"}
 		if r := patch(who(actor.Admin), full); r.Status != 403 {
 			t.Errorf("an administrator writes: %d", r.Status)
 		}
@@ -73,7 +75,8 @@ func TestCases(t *testing.T) {
 		if rows[0]["days_away"] != 6.0 || rows[0]["case_no"] == nil || rows[0]["entered_late"] != false {
 			t.Errorf("6 calendar days after the day of the injury (6 January in Berlin), a number, in time: %v", rows[0])
 		}
-		if r := k.Call(testkit.Request{Method: "PATCH", Path: "/v1/incidents?id=eq." + incident, As: safety, Body: map[string]any{"status": "void", "void_reason": "x"}}); r.Status != 409 || !strings.Contains(string(r.Body), "1904.33") {
+		if r := k.Call(testkit.Request{Method: "PATCH", Path: "/v1/incidents?id=eq." + incident, As: safety,
+			Body: map[string]any{"status": "void", "void_reason": "x"}}); r.Status != 409 || !strings.Contains(string(r.Body), "1904.33") {
 			t.Errorf("void with a recordable case: %d %s", r.Status, r.Body)
 		}
 		if r := k.Call(testkit.Request{Method: "DELETE", Path: path, Bearer: k.Service()}); r.Status != 409 || !strings.Contains(string(r.Body), "1904.33(a)") {
@@ -85,7 +88,8 @@ func TestCases(t *testing.T) {
 		if r := k.Post(safety, "/v1/osha_cases", map[string]any{"incident_id": incident}); r.Status != 409 {
 			t.Errorf("a second case: %d %s", r.Status, r.Body)
 		}
-		if r := k.Post(safety, "/v1/osha_cases", map[string]any{"incident_id": first(t, k, "/v1/incidents?select=id&limit=1&kind=eq.injury&tenant_id=eq."+demo.South, "id")}); r.Status != 409 {
+		if r := k.Post(safety, "/v1/osha_cases",
+			map[string]any{"incident_id": first(t, k, "/v1/incidents?select=id&limit=1&kind=eq.injury&tenant_id=eq."+demo.South, "id")}); r.Status != 409 {
 			t.Errorf("another tenant's incident: %d %s", r.Status, r.Body)
 		}
 	})
@@ -99,11 +103,13 @@ func TestCaseNumbers(t *testing.T) {
 		const n = 6
 		errs := make(chan error, n)
 		for i := range n {
-			incident := insertID(t, k, who(actor.Operator), "incidents", map[string]any{"kind": "injury", "title": fmt.Sprint(i), "occurred_at": "2026-02-03T10:00:00Z", "site_id": site})
+			incident := insertID(t, k, who(actor.Operator), "incidents",
+				map[string]any{"kind": "injury", "title": fmt.Sprint(i), "occurred_at": "2026-02-03T10:00:00Z", "site_id": site})
 			token := k.Token(who(actor.Safety))
 			go func() {
-				r := k.Call(testkit.Request{Method: "POST", Path: "/v1/osha_cases", Bearer: token, Body: map[string]any{"incident_id": incident, "recordable": "yes", "basis": "medical_treatment",
-					"outcome": "other", "employee_name": "X", "job_title": "Y", "where_occurred": "Z", "description": "W"}})
+				r := k.Call(testkit.Request{Method: "POST", Path: "/v1/osha_cases", Bearer: token,
+					Body: map[string]any{"incident_id": incident, "recordable": "yes", "basis": "medical_treatment",
+						"outcome": "other", "employee_name": "X", "job_title": "Y", "where_occurred": "Z", "description": "W"}})
 				if r.Status != 201 {
 					errs <- fmt.Errorf("%d %s", r.Status, r.Body)
 					return
@@ -133,8 +139,9 @@ func TestCaseNumbers(t *testing.T) {
 func TestSummaries(t *testing.T) {
 	testkit.Run(t, func(t *testing.T, k *testkit.Kit) {
 		safety, admin := who(actor.Safety), who(actor.Admin)
-		site := insertID(t, k, admin, "sites", map[string]any{"code": "TX", "name": "Texas", "country": "US", "timezone": "America/Chicago", "address": "1 Main St", "city": "Austin", "state": "TX",
-			"zip": "78701", "naics": "493110", "establishment_type": 1})
+		site := insertID(t, k, admin, "sites",
+			map[string]any{"code": "TX", "name": "Texas", "country": "US", "timezone": "America/Chicago", "address": "1 Main St", "city": "Austin", "state": "TX",
+				"zip": "78701", "naics": "493110", "establishment_type": 1})
 		incident := insertID(t, k, safety, "incidents", map[string]any{"kind": "injury", "title": "Cut", "occurred_at": "2025-06-05T10:00:00Z", "site_id": site})
 		sum := insertID(t, k, safety, "osha_summaries", map[string]any{"site_id": site, "year": 2025, "avg_employees": 12, "additional_hours": 24000})
 		path := "/v1/osha_summaries?id=eq." + sum
@@ -148,7 +155,9 @@ func TestSummaries(t *testing.T) {
 			}
 		}
 		sign := map[string]any{"status": "certified", "certified_name": "C. E. O.", "certified_title": "President"}
-		want("closed without a decision", k.Call(testkit.Request{Method: "PATCH", Path: "/v1/incidents?id=eq." + incident, As: safety, Body: map[string]any{"status": "closed"}}), 409, "1904.29(b)(3)")
+		want("closed without a decision",
+			k.Call(testkit.Request{Method: "PATCH", Path: "/v1/incidents?id=eq." + incident, As: safety,
+				Body: map[string]any{"status": "closed"}}), 409, "1904.29(b)(3)")
 		dock := insertID(t, k, admin, "zones", map[string]any{"code": "TX-DOCK", "name": "Dock", "site_id": site})
 		for where, at := range map[string]struct {
 			who, zone string
@@ -163,8 +172,9 @@ func TestSummaries(t *testing.T) {
 		}
 		c := insertID(t, k, safety, "osha_cases", map[string]any{"incident_id": incident})
 		want("undecided case", patch(admin, sign), 409, "1904.32(a)(1)")
-		r := k.Call(testkit.Request{Method: "PATCH", Path: "/v1/osha_cases?id=eq." + c, As: safety, Body: map[string]any{"recordable": "yes", "basis": "days_away", "outcome": "days_away", "days_away": 4,
-			"employee_name": "X", "job_title": "Y", "where_occurred": "Z", "description": "W"}})
+		r := k.Call(testkit.Request{Method: "PATCH", Path: "/v1/osha_cases?id=eq." + c, As: safety,
+			Body: map[string]any{"recordable": "yes", "basis": "days_away", "outcome": "days_away", "days_away": 4,
+				"employee_name": "X", "job_title": "Y", "where_occurred": "Z", "description": "W"}})
 		want("decide", r, 204, "")
 		var rows []map[string]any
 		k.Get(who(actor.Manager), path).JSON(t, &rows)
@@ -207,7 +217,8 @@ func TestForms(t *testing.T) {
 		boss := "admin@south.example"
 		for _, form := range []string{"300", "300a", "301"} {
 			r := k.Get(boss, "/v1/osha/"+form+".pdf"+query)
-			if r.Status != 200 || !strings.HasPrefix(string(r.Body), "%PDF-") || r.Header.Get("Content-Type") != "application/pdf" || !strings.Contains(r.Header.Get("Content-Disposition"), "osha-"+form+"-dfw1") {
+			if r.Status != 200 || !strings.HasPrefix(string(r.Body), "%PDF-") || r.Header.Get("Content-Type") != "application/pdf" ||
+				!strings.Contains(r.Header.Get("Content-Disposition"), "osha-"+form+"-dfw1") {
 				t.Errorf("%s: %d %s %.80q", form, r.Status, r.Header, r.Body)
 			}
 		}
@@ -245,7 +256,8 @@ func TestForms(t *testing.T) {
 				}
 			}
 			set(bad)
-			if r := k.Get(boss, "/v1/osha/ita-300a.csv"+query); r.Status != 400 || !strings.Contains(string(r.Body), field) || !strings.Contains(string(r.Body), "1904.41") {
+			if r := k.Get(boss, "/v1/osha/ita-300a.csv"+query); r.Status != 400 || !strings.Contains(string(r.Body), field) ||
+				!strings.Contains(string(r.Body), "1904.41") {
 				t.Errorf("%s %v: %d %s", field, bad, r.Status, r.Body)
 			}
 			set(was[0][field])
@@ -311,23 +323,30 @@ func TestEuropeanLists(t *testing.T) {
 	testkit.Run(t, func(t *testing.T, k *testkit.Kit) {
 		safety := who(actor.Safety)
 		site := first(t, k, "/v1/sites?select=id&order=code&limit=1&tenant_id=eq."+demo.North, "id")
-		if r := k.Call(testkit.Request{Method: "PATCH", Path: "/v1/sites?id=eq." + site, As: who(actor.Admin), Body: map[string]any{"nace": "5210", "nuts": "DE600"}}); r.Status != 204 {
+		if r := k.Call(testkit.Request{Method: "PATCH", Path: "/v1/sites?id=eq." + site, As: who(actor.Admin),
+			Body: map[string]any{"nace": "5210", "nuts": "DE600"}}); r.Status != 204 {
 			t.Fatalf("%d %s", r.Status, r.Body)
 		}
 		// The only one who was there that day: the demonstration's people came later.
-		worker := insertID(t, k, who(actor.Admin), "workers", map[string]any{"employee_no": "ESAW-1", "name": "Ada", "isco": "93", "site_id": site, "hired_on": "2019-03-04", "left_on": "2019-12-31"})
-		for i, c := range []map[string]any{{"days_away": 3}, {"days_away": 4, "birth_date": "1990-03-05", "sex": "F", "worker_id": worker}, {"basis": "death", "outcome": "death", "death_date": "2019-03-05", "privacy_case": true, "privacy_reason": "mental_illness"}} {
-			incident := insertID(t, k, safety, "incidents", map[string]any{"kind": "injury", "title": fmt.Sprint(i), "occurred_at": "2019-03-04T09:15:00Z", "site_id": site, "category_tags": []string{"slip_trip"}})
-			row := map[string]any{"incident_id": incident, "recordable": "yes", "basis": "days_away", "outcome": "days_away", "employee_name": fmt.Sprint("Ada ", i), "job_title": "=Picker", "where_occurred": "Z", "description": "W"}
+		worker := insertID(t, k, who(actor.Admin), "workers",
+			map[string]any{"employee_no": "ESAW-1", "name": "Ada", "isco": "93", "site_id": site, "hired_on": "2019-03-04", "left_on": "2019-12-31"})
+		for i, c := range []map[string]any{{"days_away": 3}, {"days_away": 4, "birth_date": "1990-03-05", "sex": "F", "worker_id": worker},
+			{"basis": "death", "outcome": "death", "death_date": "2019-03-05", "privacy_case": true, "privacy_reason": "mental_illness"}} {
+			incident := insertID(t, k, safety, "incidents",
+				map[string]any{"kind": "injury", "title": fmt.Sprint(i), "occurred_at": "2019-03-04T09:15:00Z", "site_id": site, "category_tags": []string{"slip_trip"}})
+			row := map[string]any{"incident_id": incident, "recordable": "yes", "basis": "days_away", "outcome": "days_away",
+				"employee_name": fmt.Sprint("Ada ", i), "job_title": "=Picker", "where_occurred": "Z", "description": "W"}
 			maps.Copy(row, c)
 			insertID(t, k, safety, "osha_cases", row)
 		}
 		list := string(k.Get(safety, "/v1/eu/accidents.csv?year=2019").Body)
-		if strings.Count(list, "\n") != 3 || strings.Contains(list, "Ada 0") || !strings.Contains(list, ",2019-03-04,10:15,Ada 1,'=Picker,Z,W,4,0\n") || !strings.Contains(list, ",Privacy case,") {
+		if strings.Count(list, "\n") != 3 || strings.Contains(list, "Ada 0") || !strings.Contains(list, ",2019-03-04,10:15,Ada 1,'=Picker,Z,W,4,0\n") ||
+			!strings.Contains(list, ",Privacy case,") {
 			t.Errorf("accidents: %s", list)
 		}
 		esaw := string(k.Get(safety, "/v1/eu/esaw.csv?year=2019").Body)
-		if strings.Contains(esaw, "Ada") || strings.Count(esaw, "\n") != 3 || !strings.Contains(esaw, ",DE,5210,93,28,2,0,300,1,DE600,20190304,10,000,00,004,0,000,00,00,00.02,52,00.02,00,00.02\n") ||
+		if strings.Contains(esaw, "Ada") || strings.Count(esaw, "\n") != 3 ||
+			!strings.Contains(esaw, ",DE,5210,93,28,2,0,300,1,DE600,20190304,10,000,00,004,0,000,00,00,00.02,52,00.02,00,00.02\n") ||
 			!strings.Contains(esaw, ",DE,5210,,99,9,0,000,1,DE600,20190304,10,000,00,998,") {
 			t.Errorf("ESAW: %s", esaw)
 		}

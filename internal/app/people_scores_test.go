@@ -13,8 +13,9 @@ import (
 // people for the safety officer, administrators and the person.
 func TestWhoReadsScores(t *testing.T) {
 	testkit.Run(t, func(t *testing.T, k *testkit.Kit) {
-		for role, want := range map[actor.Role]string{actor.Safety: "driver equipment worker zone", actor.Admin: "driver equipment worker zone", actor.Manager: "equipment zone",
-			actor.Viewer: "equipment zone", actor.Operator: "worker", actor.Driver: "driver worker"} {
+		for role, want := range map[actor.Role]string{actor.Safety: "driver equipment worker zone", actor.Admin: "driver equipment worker zone",
+			actor.Manager: "equipment zone",
+			actor.Viewer:  "equipment zone", actor.Operator: "worker", actor.Driver: "driver worker"} {
 			types := map[string]bool{}
 			for _, x := range list[struct {
 				Type string `json:"entity_type"`
@@ -137,7 +138,8 @@ func TestProgrammeRefuses(t *testing.T) {
 			{"POST", "/functions/v1/auto-assign-training", `{"entity_id":"` + south + `"}`, 404, south},
 			{"GET", "/functions/v1/safety-kpis?days=0", "", 400, "days"},
 			{"GET", "/functions/v1/safety-kpis?days=366", "", 400, "days"},
-			{"POST", rule, `{"code":"X","title":"X","rule":{"scope":{"entity_types":["zone"]},"metric":"incidentcount","breach":{"op":">","value":1}}}`, 400, "unknown metric"},
+			{"POST", rule, `{"code":"X","title":"X","rule":{"scope":{"entity_types":["zone"]},"metric":"incidentcount","breach":{"op":">","value":1}}}`, 400,
+				"unknown metric"},
 			{"POST", rule, `{"code":"X","title":"X","rule":{"scope":{"entity_types":["truck"]},"metric":"incident_count","breach":{"op":">","value":1}}}`, 400, "truck"},
 		} {
 			req := testkit.Request{Method: c.method, Path: c.path, As: officer, Header: map[string]string{"Content-Type": "application/json"}}

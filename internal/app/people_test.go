@@ -70,7 +70,8 @@ func TestMembershipEnds(t *testing.T) {
 		}
 		var owners []struct{ ID string }
 		k.Get(who(actor.Owner), "/v1/members?select=id&role=eq.owner").JSON(t, &owners)
-		if r := k.Call(testkit.Request{Method: "PATCH", Path: "/v1/members?id=eq." + owners[0].ID, As: who(actor.Owner), Body: map[string]any{"role": "viewer"}}); r.Status < 400 {
+		if r := k.Call(testkit.Request{Method: "PATCH", Path: "/v1/members?id=eq." + owners[0].ID, As: who(actor.Owner),
+			Body: map[string]any{"role": "viewer"}}); r.Status < 400 {
 			t.Errorf("the last owner stepped down: %d", r.Status)
 		}
 	})

@@ -163,7 +163,8 @@ func TestPermissions_ofOthers(t *testing.T) {
 		}
 		var zones []struct{ ID string }
 		k.Get(who(actor.Admin), "/v1/zones?limit=1").JSON(t, &zones)
-		r := k.Call(testkit.Request{Method: "PATCH", Path: "/v1/members?user_id=eq." + operator.UserID, As: who(actor.Admin), Body: map[string]any{"zone_ids": []string{zones[0].ID}}})
+		r := k.Call(testkit.Request{Method: "PATCH", Path: "/v1/members?user_id=eq." + operator.UserID, As: who(actor.Admin),
+			Body: map[string]any{"zone_ids": []string{zones[0].ID}}})
 		if r.Status >= 300 {
 			t.Fatalf("%d %s", r.Status, r.Body)
 		}

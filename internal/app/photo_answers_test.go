@@ -22,8 +22,11 @@ import (
 func inspection(t *testing.T, k *testkit.Kit, as, code string) string {
 	t.Helper()
 	made := func(path string, body map[string]any) string { return insertID(t, k, as, path, body) }
-	tpl := made("checklist_templates", map[string]any{"code": code, "title": "Wall", "sections": json.RawMessage(`[{"title":"All","items":[{"key":"wall","prompt":"Wall","type":"photo","required":true},{"key":"dry","prompt":"Dry","type":"yes_no_na"}]}]`)})
-	if r := k.Call(testkit.Request{Method: "PATCH", Path: "/v1/checklist_templates?id=eq." + tpl, As: as, Body: map[string]any{"status": "published"}}); r.Status != 204 {
+	tpl := made("checklist_templates",
+		map[string]any{"code": code, "title": "Wall",
+			"sections": json.RawMessage(`[{"title":"All","items":[{"key":"wall","prompt":"Wall","type":"photo","required":true},{"key":"dry","prompt":"Dry","type":"yes_no_na"}]}]`)})
+	if r := k.Call(testkit.Request{Method: "PATCH", Path: "/v1/checklist_templates?id=eq." + tpl, As: as,
+		Body: map[string]any{"status": "published"}}); r.Status != 204 {
 		t.Fatalf("publish: %d %s", r.Status, r.Body)
 	}
 	return made("checklist_runs", map[string]any{"template_id": tpl})
@@ -55,17 +58,20 @@ func TestInspectionPhotos(t *testing.T) {
 		mine := photo(who(actor.Operator), of(run))
 		for what, id := range map[string]string{"another inspection's": photo(safety, of(other)), "an incident's": photo(safety, "/v1/incidents/"+incident+"/photos"),
 			"another tenant's": photo(south, of(foreign)), "nobody's": "0190a000-0000-7000-8000-00000000dead"} {
-			for field, body := range map[string]map[string]any{"value": {"run_id": run, "item_key": "wall", "value": []string{mine, id}}, "photos": {"run_id": run, "item_key": "dry", "value": "yes", "photos": []string{id}}} {
+			for field, body := range map[string]map[string]any{"value": {"run_id": run, "item_key": "wall", "value": []string{mine, id}},
+				"photos": {"run_id": run, "item_key": "dry", "value": "yes", "photos": []string{id}}} {
 				if r := k.Post(safety, "/v1/checklist_answers", body); r.Status != 409 || !strings.Contains(string(r.Body), `"23503","message":"`+field+` names`) {
 					t.Errorf("%s photo as %s: %d %s", what, field, r.Status, r.Body)
 				}
 			}
 		}
-		answer := insertID(t, k, who(actor.Operator), "checklist_answers", map[string]any{"run_id": run, "item_key": "wall", "value": []string{strings.ToUpper(mine)}, "photos": []string{mine}})
+		answer := insertID(t, k, who(actor.Operator), "checklist_answers",
+			map[string]any{"run_id": run, "item_key": "wall", "value": []string{strings.ToUpper(mine)}, "photos": []string{mine}})
 		if v := k.Get(who(actor.Viewer), of(run)+"/"+mine); v.Status != 200 || v.Header.Get("Content-Type") != "image/jpeg" {
 			t.Errorf("the picture: %d", v.Status)
 		}
-		for what, r := range map[string]testkit.Response{"another tenant": k.Get(south, of(run)+"/"+mine), "a driver who has no part in it": k.Get(who(actor.Driver), of(run)), "of another inspection": k.Get(safety, of(other)+"/"+mine)} {
+		for what, r := range map[string]testkit.Response{"another tenant": k.Get(south, of(run)+"/"+mine),
+			"a driver who has no part in it": k.Get(who(actor.Driver), of(run)), "of another inspection": k.Get(safety, of(other)+"/"+mine)} {
 			if r.Status != 404 {
 				t.Errorf("%s: %d %s", what, r.Status, r.Body)
 			}
@@ -74,10 +80,12 @@ func TestInspectionPhotos(t *testing.T) {
 		if r := k.Call(testkit.Request{Method: "DELETE", Path: "/v1/checklist_photos?id=eq." + mine, As: safety}); r.Status != 204 {
 			t.Errorf("delete: %d %s", r.Status, r.Body)
 		}
-		if r := k.Call(testkit.Request{Method: "PATCH", Path: "/v1/checklist_answers?id=eq." + answer, As: safety, Body: map[string]any{"note": "gone"}}); r.Status != 204 {
+		if r := k.Call(testkit.Request{Method: "PATCH", Path: "/v1/checklist_answers?id=eq." + answer, As: safety,
+			Body: map[string]any{"note": "gone"}}); r.Status != 204 {
 			t.Errorf("a note beside a photo that is gone: %d %s", r.Status, r.Body)
 		}
-		if r := k.Call(testkit.Request{Method: "PATCH", Path: "/v1/checklist_runs?id=eq." + run, As: safety, Body: map[string]any{"status": "completed"}}); r.Status != 204 {
+		if r := k.Call(testkit.Request{Method: "PATCH", Path: "/v1/checklist_runs?id=eq." + run, As: safety,
+			Body: map[string]any{"status": "completed"}}); r.Status != 204 {
 			t.Fatalf("complete: %d %s", r.Status, r.Body)
 		}
 		if r := up(safety, of(run)); r.Status != 409 || !strings.Contains(string(r.Body), "completed") {
@@ -174,7 +182,8 @@ func TestPublicReportPagesNobody(t *testing.T) {
 		if n := waiting() - before; n != 0 {
 			t.Errorf("%d mails about reports of strangers", n)
 		}
-		insertID(t, k, who(actor.Operator), "incidents", map[string]any{"kind": "hazard", "severity": "critical", "title": "Rack leans", "occurred_at": "2026-01-05T10:00:00Z"})
+		insertID(t, k, who(actor.Operator), "incidents",
+			map[string]any{"kind": "hazard", "severity": "critical", "title": "Rack leans", "occurred_at": "2026-01-05T10:00:00Z"})
 		if n := waiting() - before; n == 0 {
 			t.Error("a member's critical report pages nobody")
 		}

@@ -47,7 +47,8 @@ func TestPlanningOverHTTP(t *testing.T) {
 			Before float64 `json:"distance_before_km"`
 			Routes []struct{ Stops []struct{} }
 		}
-		if k.Post(manager, "/functions/v1/plan-routes", map[string]any{"max_stops": 4}).JSON(t, &plan); len(plan.Routes) == 0 || plan.Km <= 0 || plan.Km > plan.Before {
+		if k.Post(manager, "/functions/v1/plan-routes", map[string]any{"max_stops": 4}).JSON(t, &plan); len(plan.Routes) == 0 || plan.Km <= 0 ||
+			plan.Km > plan.Before {
 			t.Errorf("%d routes of %v km, singly %v", len(plan.Routes), plan.Km, plan.Before)
 		}
 		var stock struct {

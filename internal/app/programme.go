@@ -17,17 +17,18 @@ import (
 // hooks let the safety programme, which writes in bulk, drop kept answers and
 // tell events.
 func (a *App) hooks() programme.Hooks {
-	return programme.Hooks{Letterhead: a.letterhead(), Changed: a.changed, Moved: a.tellMoves, Due: a.tellDeadlines, Tell: func(tx *db.Tx, resource string, rows []store.Row) error {
-		r, ok := a.catalog.Get(resource)
-		if !ok {
-			return nil
-		}
-		var events []event.Emitted
-		for _, row := range rows {
-			events = append(events, event.FromChange(r, nil, row)...)
-		}
-		return a.Outbox.EmitAll(tx, events)
-	}}
+	return programme.Hooks{Letterhead: a.letterhead(), Changed: a.changed, Moved: a.tellMoves, Due: a.tellDeadlines,
+		Tell: func(tx *db.Tx, resource string, rows []store.Row) error {
+			r, ok := a.catalog.Get(resource)
+			if !ok {
+				return nil
+			}
+			var events []event.Emitted
+			for _, row := range rows {
+				events = append(events, event.FromChange(r, nil, row)...)
+			}
+			return a.Outbox.EmitAll(tx, events)
+		}}
 }
 
 // tellMoves makes an event of each entity in another cluster than before; a
@@ -45,7 +46,8 @@ func (a *App) tellMoves(tx *db.Tx, tenant string, moves []programme.Move) error 
 		if err != nil {
 			return err
 		}
-		events[i] = event.Emitted{Tenant: tenant, Type: "score.cluster_changed", Data: json.RawMessage(data), Audience: map[string]string{"entity_type": m.EntityType}}
+		events[i] = event.Emitted{Tenant: tenant, Type: "score.cluster_changed", Data: json.RawMessage(data),
+			Audience: map[string]string{"entity_type": m.EntityType}}
 		if m.UserID != "" {
 			events[i].Audience["user_id"] = m.UserID
 		}
@@ -98,10 +100,11 @@ func (a *App) runProgramme(ctx context.Context) error {
 
 // keepUp brings the records up to date.
 func (a *App) keepUp(ctx context.Context) error {
-	return errors.Join(a.eachTenant(ctx, a.programme.Owing, a.programme.Inspections), a.eachTenant(ctx, a.programme.Due, func(ctx context.Context, tenant string) error {
-		_, err := a.programme.Nightly(ctx, tenant)
-		return err
-	}))
+	return errors.Join(a.eachTenant(ctx, a.programme.Owing, a.programme.Inspections),
+		a.eachTenant(ctx, a.programme.Due, func(ctx context.Context, tenant string) error {
+			_, err := a.programme.Nightly(ctx, tenant)
+			return err
+		}))
 }
 
 // mornings writes the day's digests where mails can be sent.
@@ -147,7 +150,8 @@ func (a *App) pageCritical(tx *db.Tx, s *store.Store, changes []store.Change) er
 	}
 	byTenant := map[string][]store.Row{}
 	for _, c := range changes {
-		if c.After != nil && c.After["severity"] == "critical" && (c.Before == nil || c.Before["severity"] != "critical") && c.After["status"] != "void" && c.After["status"] != "closed" {
+		if c.After != nil && c.After["severity"] == "critical" && (c.Before == nil || c.Before["severity"] != "critical") &&
+			c.After["status"] != "void" && c.After["status"] != "closed" {
 			tenant, _ := c.After["tenant_id"].(string)
 			byTenant[tenant] = append(byTenant[tenant], c.After)
 		}

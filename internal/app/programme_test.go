@@ -75,11 +75,14 @@ func TestProgrammeInAFleet(t *testing.T) {
 func TestCriticalIncidentIsMailed(t *testing.T) {
 	box, address := newLetterbox(t)
 	testkit.Run(t, func(t *testing.T, k *testkit.Kit) {
-		r := k.Post(who(actor.Operator), "/v1/incidents", map[string]any{"kind": "injury", "severity": "critical", "title": "Fall from the ramp", "occurred_at": "2026-01-02T03:04:05Z", "description": "Ada Lovelace broke her arm"})
+		r := k.Post(who(actor.Operator), "/v1/incidents",
+			map[string]any{"kind": "injury", "severity": "critical", "title": "Fall from the ramp", "occurred_at": "2026-01-02T03:04:05Z",
+				"description": "Ada Lovelace broke her arm"})
 		if r.Status != http.StatusCreated {
 			t.Fatalf("%d %s", r.Status, r.Body)
 		}
-		if r := k.Post(who(actor.Operator), "/v1/incidents", map[string]any{"kind": "injury", "severity": "high", "title": "Not so bad", "occurred_at": "2026-01-02T03:04:05Z"}); r.Status != http.StatusCreated {
+		if r := k.Post(who(actor.Operator), "/v1/incidents",
+			map[string]any{"kind": "injury", "severity": "high", "title": "Not so bad", "occurred_at": "2026-01-02T03:04:05Z"}); r.Status != http.StatusCreated {
 			t.Fatalf("%d %s", r.Status, r.Body)
 		}
 		nodes := []*app.App{k.App}
@@ -96,7 +99,8 @@ func TestCriticalIncidentIsMailed(t *testing.T) {
 			}
 		}
 		got := box.next(t)
-		if got.To != who(actor.Safety) || !strings.Contains(got.Subject, "Critical incident IN-") || !strings.Contains(got.Text, "Fall from the ramp") || strings.Contains(got.Text+got.HTML, "Lovelace") {
+		if got.To != who(actor.Safety) || !strings.Contains(got.Subject, "Critical incident IN-") || !strings.Contains(got.Text, "Fall from the ramp") ||
+			strings.Contains(got.Text+got.HTML, "Lovelace") {
 			t.Errorf("%+v", got)
 		}
 		if !strings.Contains(got.Text, k.App.Config.PublicURL) {
@@ -133,7 +137,9 @@ func TestInspectionsOnTheWire(t *testing.T) {
 			return made, r
 		}
 		items := func(list string) string { return `[{"title":"","items":[` + list + `]}]` }
-		tpl, r := post(actor.Manager, "/v1/checklist_templates", map[string]any{"code": "WIRE", "title": "Wire", "applies_to": []string{"equipment"}, "sections": raw(items(`{"key":"brakes","prompt":"Brakes","type":"yes_no_na","required":true,"critical":true}`))})
+		tpl, r := post(actor.Manager, "/v1/checklist_templates",
+			map[string]any{"code": "WIRE", "title": "Wire", "applies_to": []string{"equipment"},
+				"sections": raw(items(`{"key":"brakes","prompt":"Brakes","type":"yes_no_na","required":true,"critical":true}`))})
 		if r.Status != http.StatusCreated {
 			t.Fatalf("%d %s", r.Status, r.Body)
 		}
@@ -172,28 +178,47 @@ func TestInspectionsOnTheWire(t *testing.T) {
 			code  int
 			names []string
 		}{
-			"cycle of conditions":               {"/v1/checklist_templates", map[string]any{"code": "LOOP", "title": "Loop", "sections": raw(loop)}, 400, []string{"HF011", "show_when", "sections"}},
-			"unknown kind of target":            {"/v1/checklist_templates", map[string]any{"code": "K", "title": "K", "applies_to": []string{"tenant"}}, 400, []string{"applies_to"}},
-			"no rule":                           {"/v1/checklist_schedules", plan(map[string]any{"rrule": "now and then"}), 400, []string{"HF011", "rrule"}},
-			"a rule with dates by the million":  {"/v1/checklist_schedules", plan(map[string]any{"rrule": "FREQ=SECONDLY;COUNT=10000000"}), 400, []string{"rrule"}},
-			"a rule without dates":              {"/v1/checklist_schedules", plan(map[string]any{"rrule": "FREQ=YEARLY;BYMONTH=2;BYMONTHDAY=30"}), 400, []string{"rrule", "never"}},
-			"another tenant's zone":             {"/v1/checklist_schedules", plan(map[string]any{"zone_id": foreign}), 409, []string{"23503", "zone_id"}},
-			"another tenant's zone, a run":      {"/v1/checklist_runs", map[string]any{"title": "x", "zone_id": foreign}, 409, []string{"23503", "zone_id"}},
-			"a template for something else":     {"/v1/checklist_runs", map[string]any{"template_id": tpl.ID}, 400, []string{"equipment_id"}},
-			"an incident to come":               {"/v1/incidents", map[string]any{"kind": "hazard", "title": "x", "occurred_at": "2999-01-01T00:00:00Z"}, 400, []string{"occurred_at", "future"}},
-			"an unknown kind of entity":         {"/v1/incidents", map[string]any{"kind": "hazard", "title": "x", "occurred_at": "2026-01-01T00:00:00Z", "entities": raw(`[{"entity_type":"robot","entity_id":"` + truck + `"}]`)}, 400, []string{"entity_type"}},
-			"another tenant's entity":           {"/v1/incidents", map[string]any{"kind": "hazard", "title": "x", "occurred_at": "2026-01-01T00:00:00Z", "entities": raw(`[{"entity_type":"zone","entity_id":"` + foreign + `"}]`)}, 400, []string{"entities"}},
-			"another tenant's entity, a worker": {"/v1/incidents", map[string]any{"kind": "hazard", "title": "x", "occurred_at": "2026-01-01T00:00:00Z", "entities": raw(`[{"entity_type":"worker","entity_id":"` + foreign + `"}]`)}, 400, []string{"entities", "worker"}},
-			"a report to come":                  {"/v1/incidents", map[string]any{"kind": "hazard", "title": "x", "occurred_at": "2026-01-01T00:00:00Z", "reported_at": "2999-01-01T00:00:00Z"}, 400, []string{"reported_at", "future"}},
-			"a category that is none":           {"/v1/incidents", map[string]any{"kind": "hazard", "title": "x", "occurred_at": "2026-01-01T00:00:00Z", "category_tags": []string{"slip_trip", "gremlins"}}, 400, []string{"category_tags", "may hold only"}},
-			"a likelihood of 6":                 {"/v1/incidents", map[string]any{"kind": "hazard", "title": "x", "occurred_at": "2026-01-01T00:00:00Z", "likelihood": 6}, 400, []string{"likelihood"}},
-			"a place beyond the pole":           {"/v1/incidents", map[string]any{"kind": "hazard", "title": "x", "occurred_at": "2026-01-01T00:00:00Z", "lat": 90.5}, 400, []string{"lat"}},
-			"another tenant's user, to act":     {"/v1/actions", map[string]any{"title": "x", "assignee_user_id": stranger}, 409, []string{"23503", "assignee_user_id"}},
-			"another tenant's user, to verify":  {"/v1/actions", map[string]any{"title": "x", "verifier_user_id": stranger}, 409, []string{"23503", "verifier_user_id"}},
-			"another tenant's user, to lead":    {"/v1/incidents", map[string]any{"kind": "hazard", "title": "x", "occurred_at": "2026-01-01T00:00:00Z", "lead_user_id": stranger}, 409, []string{"23503", "lead_user_id"}},
-			"another tenant's user, to inspect": {"/v1/checklist_schedules", plan(map[string]any{"assignee_user_id": stranger}), 409, []string{"23503", "assignee_user_id"}},
-			"a source that is none":             {"/v1/actions", map[string]any{"title": "x", "source": "checklist_answer", "source_id": foreign}, 400, []string{"source_id"}},
-			"a talk led by nobody's worker":     {"/v1/talk_attendances", map[string]any{"talk_id": foreign, "worker_id": foreign}, 409, []string{"23503"}},
+			"cycle of conditions": {"/v1/checklist_templates", map[string]any{"code": "LOOP", "title": "Loop", "sections": raw(loop)}, 400,
+				[]string{"HF011", "show_when", "sections"}},
+			"unknown kind of target": {"/v1/checklist_templates", map[string]any{"code": "K", "title": "K", "applies_to": []string{"tenant"}},
+				400, []string{"applies_to"}},
+			"no rule":                          {"/v1/checklist_schedules", plan(map[string]any{"rrule": "now and then"}), 400, []string{"HF011", "rrule"}},
+			"a rule with dates by the million": {"/v1/checklist_schedules", plan(map[string]any{"rrule": "FREQ=SECONDLY;COUNT=10000000"}), 400, []string{"rrule"}},
+			"a rule without dates": {"/v1/checklist_schedules", plan(map[string]any{"rrule": "FREQ=YEARLY;BYMONTH=2;BYMONTHDAY=30"}), 400,
+				[]string{"rrule", "never"}},
+			"another tenant's zone":         {"/v1/checklist_schedules", plan(map[string]any{"zone_id": foreign}), 409, []string{"23503", "zone_id"}},
+			"another tenant's zone, a run":  {"/v1/checklist_runs", map[string]any{"title": "x", "zone_id": foreign}, 409, []string{"23503", "zone_id"}},
+			"a template for something else": {"/v1/checklist_runs", map[string]any{"template_id": tpl.ID}, 400, []string{"equipment_id"}},
+			"an incident to come": {"/v1/incidents", map[string]any{"kind": "hazard", "title": "x", "occurred_at": "2999-01-01T00:00:00Z"},
+				400, []string{"occurred_at", "future"}},
+			"an unknown kind of entity": {"/v1/incidents",
+				map[string]any{"kind": "hazard", "title": "x", "occurred_at": "2026-01-01T00:00:00Z",
+					"entities": raw(`[{"entity_type":"robot","entity_id":"` + truck + `"}]`)}, 400, []string{"entity_type"}},
+			"another tenant's entity": {"/v1/incidents",
+				map[string]any{"kind": "hazard", "title": "x", "occurred_at": "2026-01-01T00:00:00Z",
+					"entities": raw(`[{"entity_type":"zone","entity_id":"` + foreign + `"}]`)}, 400, []string{"entities"}},
+			"another tenant's entity, a worker": {"/v1/incidents",
+				map[string]any{"kind": "hazard", "title": "x", "occurred_at": "2026-01-01T00:00:00Z",
+					"entities": raw(`[{"entity_type":"worker","entity_id":"` + foreign + `"}]`)}, 400, []string{"entities", "worker"}},
+			"a report to come": {"/v1/incidents",
+				map[string]any{"kind": "hazard", "title": "x", "occurred_at": "2026-01-01T00:00:00Z",
+					"reported_at": "2999-01-01T00:00:00Z"}, 400, []string{"reported_at", "future"}},
+			"a category that is none": {"/v1/incidents",
+				map[string]any{"kind": "hazard", "title": "x", "occurred_at": "2026-01-01T00:00:00Z",
+					"category_tags": []string{"slip_trip", "gremlins"}}, 400, []string{"category_tags", "may hold only"}},
+			"a likelihood of 6": {"/v1/incidents",
+				map[string]any{"kind": "hazard", "title": "x", "occurred_at": "2026-01-01T00:00:00Z", "likelihood": 6}, 400, []string{"likelihood"}},
+			"a place beyond the pole": {"/v1/incidents",
+				map[string]any{"kind": "hazard", "title": "x", "occurred_at": "2026-01-01T00:00:00Z", "lat": 90.5}, 400, []string{"lat"}},
+			"another tenant's user, to act":    {"/v1/actions", map[string]any{"title": "x", "assignee_user_id": stranger}, 409, []string{"23503", "assignee_user_id"}},
+			"another tenant's user, to verify": {"/v1/actions", map[string]any{"title": "x", "verifier_user_id": stranger}, 409, []string{"23503", "verifier_user_id"}},
+			"another tenant's user, to lead": {"/v1/incidents",
+				map[string]any{"kind": "hazard", "title": "x", "occurred_at": "2026-01-01T00:00:00Z", "lead_user_id": stranger}, 409, []string{"23503", "lead_user_id"}},
+			"another tenant's user, to inspect": {"/v1/checklist_schedules", plan(map[string]any{"assignee_user_id": stranger}), 409,
+				[]string{"23503", "assignee_user_id"}},
+			"a source that is none": {"/v1/actions", map[string]any{"title": "x", "source": "checklist_answer", "source_id": foreign}, 400,
+				[]string{"source_id"}},
+			"a talk led by nobody's worker": {"/v1/talk_attendances", map[string]any{"talk_id": foreign, "worker_id": foreign}, 409, []string{"23503"}},
 		} {
 			_, r := post(actor.Safety, c.path, c.body)
 			if r.Status != c.code {
@@ -217,7 +242,8 @@ func TestInspectionsOnTheWire(t *testing.T) {
 			t.Errorf("an operator moves the due time: %d %s", r.Status, r.Body)
 		}
 		answer := func(role actor.Role, value string) testkit.Response {
-			return k.Call(testkit.Request{Method: "POST", Path: "/v1/checklist_answers?on_conflict=run_id,item_key", As: who(role), Body: map[string]any{"run_id": run.ID, "item_key": "brakes", "value": value},
+			return k.Call(testkit.Request{Method: "POST", Path: "/v1/checklist_answers?on_conflict=run_id,item_key", As: who(role),
+				Body:   map[string]any{"run_id": run.ID, "item_key": "brakes", "value": value},
 				Header: map[string]string{"Prefer": "resolution=merge-duplicates"}})
 		}
 		for role, want := range map[actor.Role]int{actor.Viewer: 403, actor.Driver: 409} {
@@ -233,14 +259,17 @@ func TestInspectionsOnTheWire(t *testing.T) {
 		if r := k.Get(who(actor.Operator), "/v1/equipment?select=status&id=eq."+truck); string(r.Body) != `[{"status":"out_of_service"}]` {
 			t.Errorf("the truck: %s", r.Body)
 		}
-		if r := k.Get(who(actor.Safety), "/v1/actions?select=priority,status,source&source=eq.checklist_answer&status=eq.open&order=id.desc&limit=1"); string(r.Body) != `[{"priority":"critical","status":"open","source":"checklist_answer"}]` {
+		if r := k.Get(who(actor.Safety),
+			"/v1/actions?select=priority,status,source&source=eq.checklist_answer&status=eq.open&order=id.desc&limit=1"); string(r.Body) != `[{"priority":"critical","status":"open","source":"checklist_answer"}]` {
 			t.Errorf("the action: %s", r.Body)
 		}
 		if r := patch(actor.Operator, "/v1/checklist_runs?id=eq."+run.ID, map[string]any{"status": "completed"}); r.Status != 204 {
 			t.Errorf("complete: %d %s", r.Status, r.Body)
 		}
 		want := fmt.Sprintf(`[{"score":0,"failed_critical":1,"checklist_templates":{"code":"WIRE"},"checklist_answers":[{"result":"fail","value":"no"}],"tenant_id":%q}]`, demo.North)
-		if r := k.Get(who(actor.Safety), "/v1/checklist_runs?select=score,failed_critical,checklist_templates(code),checklist_answers(result,value),tenant_id&id=eq."+run.ID); string(r.Body) != want {
+		if r := k.Get(who(actor.Safety),
+			"/v1/checklist_runs?select=score,failed_critical,checklist_templates(code),checklist_answers(result,value),tenant_id&id=eq."+
+				run.ID); string(r.Body) != want {
 			t.Errorf("the run: %s\nwant %s", r.Body, want)
 		}
 		if r := k.Get("admin@south.example", "/v1/checklist_runs?id=eq."+run.ID); string(r.Body) != "[]" {
@@ -270,12 +299,14 @@ func TestDeadlinesAreEvents(t *testing.T) {
 		}
 		var told []string
 		must(t, k.App.DB.Read(context.Background(), db.Scope{All: true}, func(tx *db.Tx) error {
-			return tx.Query("SELECT tenant_id, data FROM outbox WHERE type = 'vehicle.inspection_due' AND data LIKE '%' || $1 || '%'", []any{plate}, func(r *db.Row) error {
-				told = append(told, r.Text(0)+" "+r.Text(1))
-				return nil
-			})
+			return tx.Query("SELECT tenant_id, data FROM outbox WHERE type = 'vehicle.inspection_due' AND data LIKE '%' || $1 || '%'", []any{plate},
+				func(r *db.Row) error {
+					told = append(told, r.Text(0)+" "+r.Text(1))
+					return nil
+				})
 		}))
-		if len(told) != 1 || !strings.HasPrefix(told[0], demo.North) || !strings.Contains(told[0], `"plate":"NEAR-1"`) || !strings.Contains(told[0], `"inspection_due_on":"2020-02-01"`) || !strings.Contains(told[0], `"days_left":-`) {
+		if len(told) != 1 || !strings.HasPrefix(told[0], demo.North) || !strings.Contains(told[0], `"plate":"NEAR-1"`) ||
+			!strings.Contains(told[0], `"inspection_due_on":"2020-02-01"`) || !strings.Contains(told[0], `"days_left":-`) {
 			t.Errorf("told %q, want one", told)
 		}
 	})

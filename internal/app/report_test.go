@@ -62,17 +62,21 @@ func TestReportPage(t *testing.T) {
 		p, link := newReportPage(t, k, map[string]any{"name": "Dock <3>", "zone_id": zone})
 		page := k.Call(testkit.Request{Method: "GET", Path: p.path, Header: map[string]string{"Accept-Language": "de-AT,de;q=0.8,en;q=0.1"}})
 		text := string(page.Body)
-		if page.Status != 200 || !strings.Contains(text, `<html lang="de">`) || !strings.Contains(text, "Dock &lt;3&gt;") || strings.Contains(text, "<script") || page.Header.Get("Cache-Control") != "no-store" {
+		if page.Status != 200 || !strings.Contains(text, `<html lang="de">`) || !strings.Contains(text, "Dock &lt;3&gt;") ||
+			strings.Contains(text, "<script") || page.Header.Get("Cache-Control") != "no-store" {
 			t.Errorf("page: %d %v %.300s", page.Status, page.Header, text)
 		}
-		if csp := page.Header.Get("Content-Security-Policy"); !strings.Contains(csp, "default-src 'none'") || !strings.Contains(csp, "frame-ancestors 'none'") || strings.Contains(csp, "unsafe") {
+		if csp := page.Header.Get("Content-Security-Policy"); !strings.Contains(csp, "default-src 'none'") ||
+			!strings.Contains(csp, "frame-ancestors 'none'") || strings.Contains(csp, "unsafe") {
 			t.Errorf("policy %q", csp)
 		}
-		if r := k.Call(testkit.Request{Method: "GET", Path: p.path, Header: map[string]string{"Accept-Language": "fr;q=x"}}); !strings.Contains(string(r.Body), `<html lang="en">`) {
+		if r := k.Call(testkit.Request{Method: "GET", Path: p.path,
+			Header: map[string]string{"Accept-Language": "fr;q=x"}}); !strings.Contains(string(r.Body), `<html lang="en">`) {
 			t.Errorf("another language: %.200s", r.Body)
 		}
 		once := p.once()
-		fields := []string{"once", once, "kind", "near_miss", "severity", "high", "what", "Slipped at the leveller,\nit leaks again. " + strings.Repeat("word ", 30), "name", "Jürgen", "when", at.Format("2006-01-02T15:04")}
+		fields := []string{"once", once, "kind", "near_miss", "severity", "high", "what", "Slipped at the leveller,\nit leaks again. " +
+			strings.Repeat("word ", 30), "name", "Jürgen", "when", at.Format("2006-01-02T15:04")}
 		r := p.send(pngPicture(t, 40, 30), fields...)
 		no := numberShown.FindString(string(r.Body))
 		if r.Status != 200 || no == "" {
@@ -90,8 +94,10 @@ func TestReportPage(t *testing.T) {
 		}
 		k.Get(safety, "/v1/incidents?select=*,incident_photos(id)&incident_no=eq."+no).JSON(t, &rows)
 		in := rows[0]
-		if in.Zone != zone || in.Kind != "near_miss" || in.Severity != "low" || in.Potential != "high" || in.Status != "reported" || in.Reporter != "Jürgen" || in.By != nil || in.Anonymous || len(in.Photos) != 1 ||
-			!strings.HasPrefix(in.At, at.UTC().Format("2006-01-02T15:04:05")) || !strings.HasPrefix(in.Title, "Slipped at the leveller, it leaks again.") || len([]rune(in.Title)) > 81 {
+		if in.Zone != zone || in.Kind != "near_miss" || in.Severity != "low" || in.Potential != "high" || in.Status != "reported" ||
+			in.Reporter != "Jürgen" || in.By != nil || in.Anonymous || len(in.Photos) != 1 ||
+			!strings.HasPrefix(in.At, at.UTC().Format("2006-01-02T15:04:05")) || !strings.HasPrefix(in.Title, "Slipped at the leveller, it leaks again.") ||
+			len([]rune(in.Title)) > 81 {
 			t.Errorf("incident %+v", in)
 		}
 		if _, err := jpeg.DecodeConfig(bytes.NewReader(k.Get(safety, "/v1/incidents/"+in.ID+"/photos/"+in.Photos[0].ID).Body)); err != nil {
@@ -100,12 +106,16 @@ func TestReportPage(t *testing.T) {
 		if got := string(k.Get(who(actor.Viewer), "/v1/incidents?select=reporter_name&incident_no=eq."+no).Body); got != `[{"reporter_name":null}]` {
 			t.Errorf("a viewer sees the name: %s", got)
 		}
-		if got := first(t, k, "/v1/audit?select=key_id&action=eq.incidents.insert&entity_id=eq."+in.ID+"&tenant_id=eq."+demo.North, "key_id"); got != "report-link:"+link {
+		if got := first(t, k, "/v1/audit?select=key_id&action=eq.incidents.insert&entity_id=eq."+in.ID+"&tenant_id=eq."+demo.North,
+			"key_id"); got != "report-link:"+link {
 			t.Errorf("audit names %s", got)
 		}
 		told := 0
 		must(t, k.App.DB.Read(t.Context(), db.Scope{All: true}, func(tx *db.Tx) error {
-			return tx.Query("SELECT COUNT(*) FROM outbox WHERE type = 'incident.reported' AND data LIKE '%' || $1 || '%'", []any{in.ID}, func(r *db.Row) error { told = int(r.Int(0)); return nil })
+			return tx.Query("SELECT COUNT(*) FROM outbox WHERE type = 'incident.reported' AND data LIKE '%' || $1 || '%'", []any{in.ID}, func(r *db.Row) error {
+				told = int(r.Int(0))
+				return nil
+			})
 		}))
 		if told != 1 {
 			t.Errorf("%d events tell of it, want 1", told)
@@ -119,7 +129,8 @@ func TestReportPage(t *testing.T) {
 		}
 		if r := p.send(nil, "once", p.once(), "kind", "hazard", "severity", "low", "what", "Loose strip"); r.Status != 200 {
 			t.Errorf("without photo and name: %d", r.Status)
-		} else if got := string(k.Get(safety, "/v1/incidents?select=anonymous,reported_by,created_by&incident_no=eq."+numberShown.FindString(string(r.Body))).Body); got != `[{"anonymous":true,"reported_by":null,"created_by":null}]` {
+		} else if got := string(k.Get(safety, "/v1/incidents?select=anonymous,reported_by,created_by&incident_no=eq."+
+			numberShown.FindString(string(r.Body))).Body); got != `[{"anonymous":true,"reported_by":null,"created_by":null}]` {
 			t.Errorf("anonymous: %s", got)
 		}
 	})
@@ -130,7 +141,8 @@ func TestReportPageRefuses(t *testing.T) {
 	testkit.Run(t, func(t *testing.T, k *testkit.Kit) {
 		p, link := newReportPage(t, k, map[string]any{"name": "Gate"})
 		count := func() string {
-			return k.Call(testkit.Request{Method: "GET", Path: "/v1/incidents?select=id&limit=1", As: who(actor.Safety), Header: map[string]string{"Prefer": "count=exact"}}).Header.Get("Content-Range")
+			return k.Call(testkit.Request{Method: "GET", Path: "/v1/incidents?select=id&limit=1", As: who(actor.Safety),
+				Header: map[string]string{"Prefer": "count=exact"}}).Header.Get("Content-Range")
 		}
 		before, kept := count(), files(t, k)
 		ok := func(more ...string) []string {
@@ -142,13 +154,17 @@ func TestReportPageRefuses(t *testing.T) {
 			status int
 			say    string
 		}{
-			{"nothing", p.send(nil), 400, "Something is missing"}, {"an injury", p.send(nil, "once", p.once(), "kind", "injury", "severity", "low", "what", "Kept <words>"), 400, "Kept &lt;words&gt;"},
+			{"nothing", p.send(nil), 400, "Something is missing"}, {"an injury",
+				p.send(nil, "once", p.once(), "kind", "injury", "severity", "low", "what", "Kept <words>"), 400, "Kept &lt;words&gt;"},
 			{"the future", p.send(nil, ok("when", "2999-01-01T10:00")...), 400, "past year"}, {"no time", p.send(nil, ok("when", "soon")...), 400, "past year"},
 			{"5,001 characters", p.send(nil, "once", p.once(), "kind", "hazard", "severity", "low", "what", strings.Repeat("ä", 5001)), 400, "5,000"},
 			{"a machine", p.send(nil, ok("website", "http://spam.example")...), 400, "machine"}, {"a zip", p.send([]byte("PK\x03\x04"), ok()...), 415, "not a photo"},
-			{"a broken photo", p.send([]byte("\xff\xd8\xff\xe0 broken"), ok()...), 400, "cannot be read"}, {"16 MB", p.send(make([]byte, 16<<20), ok()...), 413, "too large"},
-			{"JSON", k.Call(testkit.Request{Method: "POST", Path: p.path, Body: "{}"}), 415, "<form"}, {"no such link", k.Call(testkit.Request{Method: "GET", Path: "/r/abc"}), 404, "does not exist"},
-			{"another tenant's secret", k.Call(testkit.Request{Method: "GET", Path: p.path[:len(p.path)-4] + "AAAA"}), 404, "does not exist"}, {"PUT", k.Call(testkit.Request{Method: "PUT", Path: p.path, Body: "x"}), 405, ""},
+			{"a broken photo", p.send([]byte("\xff\xd8\xff\xe0 broken"), ok()...), 400, "cannot be read"}, {"16 MB", p.send(make([]byte, 16<<20), ok()...),
+				413, "too large"},
+			{"JSON", k.Call(testkit.Request{Method: "POST", Path: p.path, Body: "{}"}), 415, "<form"}, {"no such link",
+				k.Call(testkit.Request{Method: "GET", Path: "/r/abc"}), 404, "does not exist"},
+			{"another tenant's secret", k.Call(testkit.Request{Method: "GET", Path: p.path[:len(p.path)-4] + "AAAA"}), 404, "does not exist"}, {"PUT",
+				k.Call(testkit.Request{Method: "PUT", Path: p.path, Body: "x"}), 405, ""},
 		} {
 			if c.r.Status != c.status || !strings.Contains(string(c.r.Body), c.say) {
 				t.Errorf("%s: %d %.600s, want %d with %q", c.what, c.r.Status, c.r.Body, c.status, c.say)
@@ -172,7 +188,8 @@ func TestReportPageRefuses(t *testing.T) {
 		patch("/v1/settings?key=eq.public_reports", map[string]any{"value": false})
 		gone("switched off")
 		patch("/v1/settings?key=eq.public_reports", map[string]any{"value": true})
-		if r := k.Call(testkit.Request{Method: "PATCH", Path: "/v1/settings?key=eq.public_reports", As: who(actor.Admin), Body: map[string]any{"value": "yes"}}); r.Status != 422 {
+		if r := k.Call(testkit.Request{Method: "PATCH", Path: "/v1/settings?key=eq.public_reports", As: who(actor.Admin),
+			Body: map[string]any{"value": "yes"}}); r.Status != 422 {
 			t.Errorf("a switch that is neither: %d %s", r.Status, r.Body)
 		}
 		p.once()
@@ -197,7 +214,8 @@ func TestReportCodes(t *testing.T) {
 		_, link := newReportPage(t, k, map[string]any{"name": "Gate 7"})
 		for ext, kind := range map[string]string{"svg": "image/svg+xml", "png": "image/png"} {
 			r := k.Get(who(actor.Manager), "/v1/report-links/"+link+"/qr."+ext)
-			if r.Status != 200 || r.Header.Get("Content-Type") != kind || !strings.Contains(r.Header.Get("Content-Disposition"), "report-gate-7."+ext) || len(r.Body) < 300 {
+			if r.Status != 200 || r.Header.Get("Content-Type") != kind || !strings.Contains(r.Header.Get("Content-Disposition"), "report-gate-7."+ext) ||
+				len(r.Body) < 300 {
 				t.Errorf("%s: %d %v", ext, r.Status, r.Header)
 			}
 			if r := k.Get(who(actor.Operator), "/v1/report-links/"+link+"/qr."+ext); r.Status != 403 {
@@ -224,7 +242,8 @@ func TestReportLimits(t *testing.T) {
 				r := p.send(nil, "once", once, "kind", "hazard", "severity", "low", "what", fmt.Sprintf("Report %d", i))
 				mu.Lock()
 				defer mu.Unlock()
-				if statuses[r.Status]++; r.Status == http.StatusTooManyRequests && (r.Header.Get("Retry-After") == "" || !strings.Contains(string(r.Body), "Too many reports")) {
+				if statuses[r.Status]++; r.Status == http.StatusTooManyRequests &&
+					(r.Header.Get("Retry-After") == "" || !strings.Contains(string(r.Body), "Too many reports")) {
 					t.Errorf("429: %v %s", r.Header, r.Body)
 				}
 			})

@@ -26,7 +26,8 @@ func (a *App) routes() []api.Route {
 	hooks := api.NewWebhooks(a.gate, a.Webhooks, a.keys)
 	list := []api.Route{
 		{Pattern: "/healthz", Methods: get, Tag: "operation", Doc: "The process lives", Public: true, Handler: http.HandlerFunc(a.healthz)},
-		{Pattern: "/readyz", Methods: get, Tag: "operation", Doc: "Requests can be served: database usable, not stopping", Public: true, Handler: http.HandlerFunc(a.readyz)},
+		{Pattern: "/readyz", Methods: get, Tag: "operation", Doc: "Requests can be served: database usable, not stopping", Public: true,
+			Handler: http.HandlerFunc(a.readyz)},
 		{Pattern: "/openapi.json", Methods: get, Tag: "operation", Doc: "This document", Public: true, Handler: a.document.Handler()},
 		{Pattern: "/types.ts", Methods: get, Tag: "operation", Public: true, Handler: serveTypes(),
 			Doc: "Types of records, verbs and functions for supabase-js: createClient<Database>()"},
@@ -36,38 +37,55 @@ func (a *App) routes() []api.Route {
 		{Pattern: "/v1/{$}", Methods: get, Tag: "operation", Doc: "The OpenAPI document of what the caller may use", Handler: a.platform.Root(a.document)},
 		{Pattern: "/rest/v1/{$}", Methods: get, Tag: "operation", Doc: "The OpenAPI document of what the caller may use", Handler: a.platform.Root(a.document)},
 		{Pattern: "/v1/rate-limit/status", Methods: get, Tag: "limits", Doc: "What the caller has left in each window", Handler: a.platform.RateLimits()},
-		{Pattern: "/v1/permissions", Methods: get, Tag: "people", Doc: "What the caller may do to each collection and function; user_id: what that member may (administrators)", Handler: a.permissions().Handler()},
+		{Pattern: "/v1/permissions", Methods: get, Tag: "people",
+			Doc: "What the caller may do to each collection and function; user_id: what that member may (administrators)", Handler: a.permissions().Handler()},
 		{Pattern: "/v1/backup-status", Methods: get, Tag: "operation", Doc: "How old the last good backup of the server is (administrators)",
 			Handler: api.Backups(a.gate, a.backups.status)},
 		{Pattern: "/v1/cache", Methods: del, Tag: "limits", Doc: "Forget the tenant's kept answers (administrators)", Handler: a.platform.ClearCache()},
-		{Pattern: "/v1/import-jobs", Methods: post, Tag: "imports", Doc: "Create an import job, with its file (multipart) or without (JSON)", Handler: imp.Create(), Keyed: true,
+		{Pattern: "/v1/import-jobs", Methods: post, Tag: "imports", Doc: "Create an import job, with its file (multipart) or without (JSON)",
+			Handler: imp.Create(), Keyed: true,
 			Body: map[string]string{"file": "file", "target": "string", "mapping": "object", "options": "object"}},
 		{Pattern: "/v1/import-jobs/{id}/file", Methods: put, Tag: "imports", Doc: "Upload the file of an import job", Handler: imp.File()},
-		{Pattern: "/v1/import-jobs/{id}/cancel", Methods: post, Tag: "imports", Doc: "End a job nothing of which was applied, and forget its file", Handler: imp.Cancel()},
+		{Pattern: "/v1/import-jobs/{id}/cancel", Methods: post, Tag: "imports", Doc: "End a job nothing of which was applied, and forget its file",
+			Handler: imp.Cancel()},
 		{Pattern: "/v1/import-jobs/{id}/errors", Methods: get, Tag: "imports", Doc: "Rows that were refused, by line and column", Handler: imp.Errors()},
-		{Pattern: "/v1/import-jobs/{id}/rows", Methods: get, Tag: "imports", Doc: "Rows of the file with what is wrong with them, what they would write (parsed, until they are applied) and what became of them (action: insert, update or unchanged; entity_type, entity_id); status (valid, invalid, applied, skipped, rolled_back), code and column filter", Handler: imp.Rows()},
-		{Pattern: "/v1/import-jobs/{id}/rows/{row}", Methods: []string{"PATCH"}, Tag: "imports", Doc: "Correct a row: {cells: {header: text}}; it is checked anew", Handler: imp.Row(),
+		{Pattern: "/v1/import-jobs/{id}/rows", Methods: get, Tag: "imports",
+			Doc: "Rows of the file with what is wrong with them, what they would write (parsed, until they are applied) and what became of them (action: " +
+				"insert, update or unchanged; entity_type, entity_id); status (valid, invalid, applied, skipped, rolled_back), code and column filter", Handler: imp.Rows()},
+		{Pattern: "/v1/import-jobs/{id}/rows/{row}", Methods: []string{"PATCH"}, Tag: "imports",
+			Doc: "Correct a row: {cells: {header: text}}; it is checked anew", Handler: imp.Row(),
 			Body: map[string]string{"cells": "object"}},
-		{Pattern: "/v1/import-jobs/{id}/progress", Methods: get, Tag: "imports", Doc: "How far the job is; with Accept: text/event-stream again whenever it is further", Handler: imp.Progress()},
-		{Pattern: "/v1/import-jobs/{id}/preview", Methods: get, Tag: "imports", Doc: "What applying would do: inserts, and updates with before and after", Handler: imp.Preview()},
-		{Pattern: "/v1/import-jobs/{id}/corrected", Methods: get, Tag: "imports", Doc: "The file with its corrections, as CSV; status=invalid gives the refused rows with the reasons", Handler: imp.Corrected()},
+		{Pattern: "/v1/import-jobs/{id}/progress", Methods: get, Tag: "imports",
+			Doc: "How far the job is; with Accept: text/event-stream again whenever it is further", Handler: imp.Progress()},
+		{Pattern: "/v1/import-jobs/{id}/preview", Methods: get, Tag: "imports", Doc: "What applying would do: inserts, and updates with before and after",
+			Handler: imp.Preview()},
+		{Pattern: "/v1/import-jobs/{id}/corrected", Methods: get, Tag: "imports",
+			Doc: "The file with its corrections, as CSV; status=invalid gives the refused rows with the reasons", Handler: imp.Corrected()},
 	}
 	list = append(list,
-		api.Route{Pattern: "/v1/events", Methods: get, Tag: "events", Doc: "What happens in the tenant, as server-sent events", Handler: api.NewEvents(a.gate, a.notifier, a.catalog).Handler()},
-		api.Route{Pattern: "/v1/webhooks", Methods: post, Tag: "webhooks", Doc: "Make a webhook; its secret is answered this once (administrators)", Handler: hooks.Create(), Keyed: true,
+		api.Route{Pattern: "/v1/events", Methods: get, Tag: "events", Doc: "What happens in the tenant, as server-sent events",
+			Handler: api.NewEvents(a.gate, a.notifier, a.catalog).Handler()},
+		api.Route{Pattern: "/v1/webhooks", Methods: post, Tag: "webhooks", Doc: "Make a webhook; its secret is answered this once (administrators)",
+			Handler: hooks.Create(), Keyed: true,
 			Body: map[string]string{"url": "string", "events": "array", "description": "string", "status": "string"}},
-		api.Route{Pattern: "/v1/webhooks/{id}/rotate", Methods: post, Tag: "webhooks", Doc: "Give a webhook a new secret; the old one signs too for a day", Handler: hooks.Rotate(), Keyed: true},
+		api.Route{Pattern: "/v1/webhooks/{id}/rotate", Methods: post, Tag: "webhooks",
+			Doc: "Give a webhook a new secret; the old one signs too for a day", Handler: hooks.Rotate(), Keyed: true},
 		api.Route{Pattern: "/v1/webhooks/{id}/test", Methods: post, Tag: "webhooks", Doc: "Send webhook.test", Handler: hooks.Test(), Keyed: true},
-		api.Route{Pattern: "/v1/webhooks/{id}/replay", Methods: post, Tag: "webhooks", Doc: "Send again what was queued from, inclusive, to, exclusive, and failed; status=all: everything", Handler: hooks.ReplayRange(), Keyed: true},
-		api.Route{Pattern: "/v1/webhooks/{id}/deliveries/{delivery}/replay", Methods: post, Tag: "webhooks", Doc: "Send one delivery again", Handler: hooks.Replay(), Keyed: true},
+		api.Route{Pattern: "/v1/webhooks/{id}/replay", Methods: post, Tag: "webhooks",
+			Doc: "Send again what was queued from, inclusive, to, exclusive, and failed; status=all: everything", Handler: hooks.ReplayRange(), Keyed: true},
+		api.Route{Pattern: "/v1/webhooks/{id}/deliveries/{delivery}/replay", Methods: post, Tag: "webhooks", Doc: "Send one delivery again",
+			Handler: hooks.Replay(), Keyed: true},
 	)
-	list = append(list, api.Route{Pattern: "/r/{token}", Methods: []string{"GET", "POST"}, Tag: "reports", Doc: "The public report page of a place: a form without account or script, and the report (multipart: kind, severity, what; when, name, photo)",
-		Public: true, Handler: a.reports, Body: map[string]string{"kind": "string", "severity": "string", "what": "string", "when": "string", "name": "string", "photo": "file"}})
+	list = append(list, api.Route{Pattern: "/r/{token}", Methods: []string{"GET", "POST"}, Tag: "reports",
+		Doc:    "The public report page of a place: a form without account or script, and the report (multipart: kind, severity, what; when, name, photo)",
+		Public: true, Handler: a.reports, Body: map[string]string{"kind": "string", "severity": "string", "what": "string", "when": "string",
+			"name": "string", "photo": "file"}})
 	list = append(list, api.NewReportLinks(a.gate, a.desk, a.Config.PublicURL).Routes()...)
 	list = append(list, api.NewPhotos(a.gate, a.album, a.keys).Routes()...)
 	list = append(list, api.NewForms(a.gate, osha.NewBooks(a.Store)).Routes()...)
 	if a.sink != nil {
-		list = append(list, api.Route{Pattern: "/dev/mail", Methods: get, Tag: "operation", Doc: "Mails kept by a development server", Public: true, Handler: http.HandlerFunc(a.devMail)})
+		list = append(list, api.Route{Pattern: "/dev/mail", Methods: get, Tag: "operation", Doc: "Mails kept by a development server", Public: true,
+			Handler: http.HandlerFunc(a.devMail)})
 	}
 	return append(list, a.identityRoutes()...)
 }
@@ -84,7 +102,8 @@ func (a *App) identityRoutes() []api.Route {
 			Body: r.Body, Query: r.Query, Response: r.Response, Status: r.Status})
 	}
 	for _, r := range ssoapi.Routes() {
-		out = append(out, api.Route{Pattern: "/auth/v1" + r.Pattern, Methods: []string{r.Method}, Tag: "identity", Doc: r.Doc, Public: r.Public, Body: r.Body, Status: r.Status})
+		out = append(out, api.Route{Pattern: "/auth/v1" + r.Pattern, Methods: []string{r.Method}, Tag: "identity", Doc: r.Doc, Public: r.Public,
+			Body: r.Body, Status: r.Status})
 	}
 	return out
 }
@@ -100,7 +119,8 @@ func (a *App) handler(c *config.Config, log *slog.Logger) (http.Handler, error) 
 	if err != nil {
 		return nil, err
 	}
-	front := &web.Front{Proxies: proxies, Origins: c.CORSOrigins, Log: log, HTTPS: strings.HasPrefix(a.Config.PublicURL, "https://"), Observe: a.metrics, Leaving: &a.ready.draining, Witness: a.witness,
+	front := &web.Front{Proxies: proxies, Origins: c.CORSOrigins, Log: log, HTTPS: strings.HasPrefix(a.Config.PublicURL, "https://"),
+		Observe: a.metrics, Leaving: &a.ready.draining, Witness: a.witness,
 		Used: func(w web.Witnessed) {
 			a.Identity.KeyUsed(identity.KeyUse{Key: w.Key, Address: w.Address, Method: w.Method, Route: w.Route}, w.RequestID)
 		}}
@@ -210,7 +230,8 @@ func mount(mux *http.ServeMux, r api.Route) {
 }
 
 func notHere(_ http.ResponseWriter, r *http.Request) error {
-	return fault.New(fault.NotFound, "PGRST125", "nothing is served at this path").With("", "the API is under /v1, /rest/v1, /functions/v1 and /auth/v1; /openapi.json lists it")
+	return fault.New(fault.NotFound, "PGRST125", "nothing is served at this path").
+		With("", "the API is under /v1, /rest/v1, /functions/v1 and /auth/v1; /openapi.json lists it")
 }
 
 // index leads a browser to the console and tells a program where things are.
@@ -238,6 +259,7 @@ func (a *App) secureOnly(next http.Handler) http.Handler {
 			next.ServeHTTP(w, r)
 			return nil
 		}
-		return fault.New(fault.Forbidden, "https_required", "credentials are taken over HTTPS only: set tls_cert and tls_key, put a TLS proxy in front and name it in trusted_proxies, or listen on 127.0.0.1")
+		return fault.New(fault.Forbidden, "https_required",
+			"credentials are taken over HTTPS only: set tls_cert and tls_key, put a TLS proxy in front and name it in trusted_proxies, or listen on 127.0.0.1")
 	})
 }

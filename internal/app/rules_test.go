@@ -19,7 +19,8 @@ var floors = []struct {
 }{
 	{"words every package needs", []string{"fault", "actor", "decimal", "spell"}},
 	{"keys and element strings of GS1, which formats of fields and the scanner share", []string{"gs1"}},
-	{"settings, memory and sealing, the structure of JSON, no feature; a connection that may be away", []string{"config", "cache", "heap", "seal", "shape", "redis"}},
+	{"settings, memory and sealing, the structure of JSON, no feature; a connection that may be away",
+		[]string{"config", "cache", "heap", "seal", "shape", "redis"}},
 	{"toolboxes for one outside thing each: database, HTTP, windows, files, mail", []string{"db", "web", "limit", "blob", "mail"}},
 	{"what the server has done, in numbers; the form of a backup; what may be wrong with an installation", []string{"metrics", "backup", "doctor"}},
 	{"what the records are; who may pass; what nodes tell each other, who works at what, what was answered before, and who did what",
@@ -30,7 +31,7 @@ var floors = []struct {
 	{"the domains; they meet in rows, never in calls", []string{"warehouse", "safety", "score", "identity", "webhook"}},
 	{"what stands on two domains: files into rows, sign-in by an organisation's own provider", []string{"imports", "sso"}},
 	{"the interface's functions, and data to show them with", []string{"functions", "demo"}},
-	{"faces on the wire", []string{"api", "authapi", "ssoapi", "page", "console", "reference", "reference"}},
+	{"faces on the wire", []string{"api", "authapi", "ssoapi", "page", "console", "reference"}},
 	{"the only wiring", []string{"app"}},
 	{"a whole server for tests", []string{"testkit"}},
 }
@@ -71,7 +72,8 @@ func TestEachTenantIsVisited(t *testing.T) {
 		}
 		return errors.New("broken " + x.ID)
 	})
-	if got := strings.Join(seen, ""); got != "123" || err == nil || !strings.Contains(err.Error(), "tenant one: broken 1") || !strings.Contains(err.Error(), "tenant two: broken 2") {
+	if got := strings.Join(seen, ""); got != "123" || err == nil || !strings.Contains(err.Error(), "tenant one: broken 1") ||
+		!strings.Contains(err.Error(), "tenant two: broken 2") {
 		t.Errorf("visited %s: %v", got, err)
 	}
 }

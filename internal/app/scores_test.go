@@ -217,15 +217,16 @@ func activate(t *testing.T, k *testkit.Kit, by actor.Actor, kind string) {
 	r, _ := k.App.Store.Catalog().Get("score_models")
 	err := k.App.DB.Write(context.Background(), db.Scope{Tenant: by.TenantID}, func(tx *db.Tx) error {
 		var shadows, actives []string
-		err := tx.Query("SELECT id, kind, status FROM score_models WHERE tenant_id = $1 AND entity_type IS NOT NULL AND status <> 'retired' ORDER BY id", []any{by.TenantID}, func(row *db.Row) error {
-			switch {
-			case row.Text(1) == kind && row.Text(2) == "shadow":
-				actives = append(actives, row.Text(0))
-			case row.Text(1) != kind && row.Text(2) == "active":
-				shadows = append(shadows, row.Text(0))
-			}
-			return nil
-		})
+		err := tx.Query("SELECT id, kind, status FROM score_models WHERE tenant_id = $1 AND entity_type IS NOT NULL AND status <> 'retired' ORDER BY id",
+			[]any{by.TenantID}, func(row *db.Row) error {
+				switch {
+				case row.Text(1) == kind && row.Text(2) == "shadow":
+					actives = append(actives, row.Text(0))
+				case row.Text(1) != kind && row.Text(2) == "active":
+					shadows = append(shadows, row.Text(0))
+				}
+				return nil
+			})
 		if err == nil && len(shadows) > 0 {
 			_, err = k.App.Store.UpdateTx(tx, by, r, shadows, store.Row{"status": "shadow"})
 		}

@@ -24,7 +24,8 @@ func (a *App) signInConfig(master []byte) (identity.Config, error) {
 		AccessTokenTTL: c.AccessTokenTTL, RefreshTokenTTL: c.RefreshTokenTTL, RefreshReuseInterval: none(c.RefreshReuse),
 		MailInterval: none(c.MailInterval), CodeTTL: c.OTPTTL, OTPLength: c.OTPLength, FlowTTL: c.FlowStateTTL, ProviderTTL: c.ProviderTTL, ChallengeTTL: c.MFAChallengeTTL,
 		MasterKey: master, JWTSecret: c.JWTSecret, PublishableKey: c.PublishableKey, SecretKey: c.SecretKey,
-		Phone: c.PhoneSignin, MFAAppsOff: factor.Apps{NoEnrol: !c.MFATOTPEnroll || !c.MFATOTPVerify, NoVerify: !c.MFATOTPVerify}, MFASameAddress: c.MFASameAddress, MFAPhoneEnroll: c.MFAPhoneEnroll, MFAPhoneVerify: c.MFAPhoneVerify, MFAKeysOff: !c.MFAWebAuthn, PhoneConfirmed: c.PhoneAutoconfirm, AnonymousUsers: c.AnonymousSignin, ManualLinking: c.ManualLinking, SAML: c.SAML,
+		Phone: c.PhoneSignin, MFAAppsOff: factor.Apps{NoEnrol: !c.MFATOTPEnroll || !c.MFATOTPVerify,
+			NoVerify: !c.MFATOTPVerify}, MFASameAddress: c.MFASameAddress, MFAPhoneEnroll: c.MFAPhoneEnroll, MFAPhoneVerify: c.MFAPhoneVerify, MFAKeysOff: !c.MFAWebAuthn, PhoneConfirmed: c.PhoneAutoconfirm, AnonymousUsers: c.AnonymousSignin, ManualLinking: c.ManualLinking, SAML: c.SAML,
 		Passkeys: c.Passkeys, Name: c.ProductName, WebAuthnID: c.WebAuthnID, WebAuthnOrigins: c.WebAuthnOrigins,
 		OIDC: providers(c.OAuthProviders), Version: Version, Log: slog.Default(), OnTenant: a.newTenant, OnMember: a.tellMembers,
 	}

@@ -155,12 +155,14 @@ func TestAppleIsConfigured(t *testing.T) {
 		}
 	}))
 	defer apple.Close()
-	c, err := config.Load("", []string{"HOLDFAST_OAUTH_APPLE_CLIENT_ID=com.example.web", "HOLDFAST_OAUTH_APPLE_ISSUER=" + apple.URL, "HOLDFAST_OAUTH_APPLE_TEAM_ID=TEAM123456",
-		"HOLDFAST_OAUTH_APPLE_KEY_ID=KEY1234567", "HOLDFAST_OAUTH_APPLE_PRIVATE_KEY_FILE=" + file}, nil)
+	c, err := config.Load("",
+		[]string{"HOLDFAST_OAUTH_APPLE_CLIENT_ID=com.example.web", "HOLDFAST_OAUTH_APPLE_ISSUER=" + apple.URL, "HOLDFAST_OAUTH_APPLE_TEAM_ID=TEAM123456",
+			"HOLDFAST_OAUTH_APPLE_KEY_ID=KEY1234567", "HOLDFAST_OAUTH_APPLE_PRIVATE_KEY_FILE=" + file}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if d := c.Dump(); strings.Contains(d, "PRIVATE KEY") || !strings.Contains(d, "oauth_apple_team_id = TEAM123456\n") || !strings.Contains(d, "oauth_apple_private_key_file = "+file+"\n") {
+	if d := c.Dump(); strings.Contains(d, "PRIVATE KEY") || !strings.Contains(d, "oauth_apple_team_id = TEAM123456\n") ||
+		!strings.Contains(d, "oauth_apple_private_key_file = "+file+"\n") {
 		t.Error(d)
 	}
 	k := testkit.New(t, db.SQLite, func(to *config.Config) { to.OAuthProviders = c.OAuthProviders })
@@ -174,7 +176,8 @@ func TestAppleIsConfigured(t *testing.T) {
 	for _, c := range cookies {
 		jar = append(jar, c.Name+"="+c.Value)
 	}
-	k.Call(testkit.Request{Method: "GET", Path: "/auth/v1/callback/apple?code=x&state=" + url.QueryEscape(at.Query().Get("state")), Header: map[string]string{"Cookie": strings.Join(jar, "; ")}})
+	k.Call(testkit.Request{Method: "GET", Path: "/auth/v1/callback/apple?code=x&state=" + url.QueryEscape(at.Query().Get("state")),
+		Header: map[string]string{"Cookie": strings.Join(jar, "; ")}})
 	var raw string
 	select {
 	case raw = <-secret:

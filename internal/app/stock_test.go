@@ -74,7 +74,9 @@ func TestMovement(t *testing.T) {
 		if n := told(t, k, "stock.low"); n != 1 {
 			t.Errorf("stock.low was told %d times, want once", n)
 		}
-		if r := k.Post(op, "/v1/stock_movements", map[string]any{"type": "receipt", "item_id": item, "to_zone_id": foreign(t, k, "zones"), "quantity": 1}); r.Status != 409 || !strings.Contains(string(r.Body), "23503") {
+		if r := k.Post(op, "/v1/stock_movements",
+			map[string]any{"type": "receipt", "item_id": item, "to_zone_id": foreign(t, k, "zones"), "quantity": 1}); r.Status != 409 ||
+			!strings.Contains(string(r.Body), "23503") {
 			t.Errorf("into another tenant's zone: %d %s", r.Status, r.Body)
 		}
 		verified(t, k)

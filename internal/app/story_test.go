@@ -180,7 +180,8 @@ func theRulesNameTheRecords(t *testing.T, k *testkit.Kit, scores map[string]floa
 	}
 	failing := map[string]map[string]float64{}
 	// Events come oldest first: the last one of an entity is in force.
-	for _, e := range list[event](t, k, officer, "compliance_events?select=entity_id,value,status,regulations(code)&order=id&limit=1000&regulations.code=in.(STORY-CERT,GLOBAL-ACTIONS,GLOBAL-SCORE)&regulations=not.is.null") {
+	for _, e := range list[event](t, k, officer,
+		"compliance_events?select=entity_id,value,status,regulations(code)&order=id&limit=1000&regulations.code=in.(STORY-CERT,GLOBAL-ACTIONS,GLOBAL-SCORE)&regulations=not.is.null") {
 		if failing[e.Regulation.Code] == nil {
 			failing[e.Regulation.Code] = map[string]float64{}
 		}
@@ -230,7 +231,8 @@ func lapsedCertificates(t *testing.T, k *testkit.Kit) map[string]float64 {
 	}
 	today := time.Now().In(berlin(t)).Format(time.DateOnly)
 	lapsed, valid := map[[2]string]bool{}, map[[2]string]bool{}
-	for _, c := range list[certificate](t, k, who(actor.Safety), "training_assignments?select=user_id,course_id,status,expires_on&status=in.(completed,expired)&limit=1000") {
+	for _, c := range list[certificate](t, k, who(actor.Safety),
+		"training_assignments?select=user_id,course_id,status,expires_on&status=in.(completed,expired)&limit=1000") {
 		key := [2]string{users[c.User], c.Course}
 		if c.Status == "completed" && (c.Expires == "" || c.Expires >= today) {
 			valid[key] = true

@@ -41,8 +41,10 @@ func TestFunctionsRefuse(t *testing.T) {
 				{"no tenant", testkit.Request{Method: method, Path: path, As: "nobody@none.example"}, 403},
 				{"service key without a tenant", testkit.Request{Method: method, Path: path, Bearer: k.Service()}, 400},
 				{"service key with a bad tenant", testkit.Request{Method: method, Path: path + "?tenant_id=x", Bearer: k.Service()}, 400},
-				{"service key from a browser", testkit.Request{Method: method, Path: path, Bearer: k.Service(), Header: map[string]string{"Origin": "https://evil.example"}}, 401},
-				{"service key in the address bar", testkit.Request{Method: method, Path: path + "?tenant_id=" + demo.North + "&apikey=" + url.QueryEscape(k.Service())}, 401},
+				{"service key from a browser",
+					testkit.Request{Method: method, Path: path, Bearer: k.Service(), Header: map[string]string{"Origin": "https://evil.example"}}, 401},
+				{"service key in the address bar",
+					testkit.Request{Method: method, Path: path + "?tenant_id=" + demo.North + "&apikey=" + url.QueryEscape(k.Service())}, 401},
 				{"token in the address bar", testkit.Request{Method: method, Path: path + "?access_token=" + k.Token(who(actor.Owner))}, 401},
 				{"broken escape in the query", testkit.Request{Method: method, Path: path + "?days=%zz", As: who(actor.Owner)}, 400},
 			} {
@@ -135,7 +137,8 @@ func TestFunctionCache(t *testing.T) {
 		if x, _, _, after := look(who(actor.Manager)); x != "MISS" || after != before+1 {
 			t.Errorf("after a write: %s, %d zones, want MISS and %d", x, after, before+1)
 		}
-		if r := k.Call(testkit.Request{Method: "GET", Path: path, As: who(actor.Manager), Header: map[string]string{"Cache-Control": "no-cache"}}); r.Header.Get("X-Cache") != "MISS" {
+		if r := k.Call(testkit.Request{Method: "GET", Path: path, As: who(actor.Manager),
+			Header: map[string]string{"Cache-Control": "no-cache"}}); r.Header.Get("X-Cache") != "MISS" {
 			t.Errorf("no-cache: %s", r.Header.Get("X-Cache"))
 		}
 		if r := k.Call(testkit.Request{Method: "DELETE", Path: "/v1/cache", As: who(actor.Viewer)}); r.Status != 403 {
@@ -189,7 +192,8 @@ func checkForeign(t *testing.T, k *testkit.Kit, res *catalog.Resource, missing s
 	}{{"GET", nil}, {"PATCH", map[string]any{}}, {"DELETE", nil}} {
 		for _, form := range []string{"/v1/" + res.Name + "?id=eq.%s", "/v1/" + res.Name + "/%s"} {
 			ask := func(id string) testkit.Response {
-				return k.Call(testkit.Request{Method: c.method, Path: fmt.Sprintf(form, id), As: who(actor.Owner), Body: c.body, Header: map[string]string{"Prefer": "return=representation"}})
+				return k.Call(testkit.Request{Method: c.method, Path: fmt.Sprintf(form, id), As: who(actor.Owner), Body: c.body,
+					Header: map[string]string{"Prefer": "return=representation"}})
 			}
 			a, b := ask(foreign), ask(missing)
 			if a.Status != b.Status || strings.ReplaceAll(string(a.Body), foreign, missing) != string(b.Body) {
@@ -218,14 +222,16 @@ func foreignID(t *testing.T, k *testkit.Kit, res *catalog.Resource) string {
 func TestMetadataOpensNothing(t *testing.T) {
 	testkit.Run(t, func(t *testing.T, k *testkit.Kit) {
 		south := k.Get("admin@south.example", "/v1/zones?select=id&limit=1")
-		r := k.Call(testkit.Request{Method: "PUT", Path: "/auth/v1/user", As: who(actor.Operator), Body: map[string]any{"data": map[string]any{"tenant_id": demo.South}}})
+		r := k.Call(testkit.Request{Method: "PUT", Path: "/auth/v1/user", As: who(actor.Operator),
+			Body: map[string]any{"data": map[string]any{"tenant_id": demo.South}}})
 		if r.Status != 403 {
 			t.Errorf("switch to a foreign tenant: %d %s", r.Status, r.Body)
 		}
 		if r := k.Get(who(actor.Operator), "/v1/zones?select=id&tenant_id=eq."+demo.South); string(r.Body) != "[]" {
 			t.Errorf("foreign rows: %s (south has %s)", r.Body, south.Body)
 		}
-		r = k.Post("", "/auth/v1/signup", map[string]any{"email": "stranger@else.example", "password": "a long enough one", "data": map[string]any{"tenant_id": demo.South}})
+		r = k.Post("", "/auth/v1/signup",
+			map[string]any{"email": "stranger@else.example", "password": "a long enough one", "data": map[string]any{"tenant_id": demo.South}})
 		var s struct {
 			AccessToken string `json:"access_token"`
 		}
@@ -256,7 +262,8 @@ func TestRateLimits(t *testing.T) {
 		}
 		var body map[string]any
 		last.JSON(t, &body)
-		if body["error"] != "rate_limit_exceeded" || body["remaining"] != 0.0 || body["limit"] != 20.0 || body["retry_after"] == nil || body["reset_at"] == nil || body["message"] == nil {
+		if body["error"] != "rate_limit_exceeded" || body["remaining"] != 0.0 || body["limit"] != 20.0 || body["retry_after"] == nil ||
+			body["reset_at"] == nil || body["message"] == nil {
 			t.Errorf("body %s", last.Body)
 		}
 		for _, h := range []string{"Retry-After", "X-RateLimit-Limit", "X-RateLimit-Remaining", "X-RateLimit-Reset", "X-RateLimit-Used"} {

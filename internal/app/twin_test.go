@@ -88,7 +88,8 @@ func questions(k *testkit.Kit) (reads, writes []testkit.Request) {
 	}
 	for _, r := range catalog.Default().All() {
 		if _, ok := catalog.Find(r.Access.Read, actor.Owner); ok && r.Name != "audit" && r.Name != "webhook_deliveries" {
-			reads = append(reads, testkit.Request{Method: "GET", Path: "/v1/" + r.Name + "?limit=20&order=id.desc", As: who(actor.Owner), Header: map[string]string{"Prefer": "count=exact"}},
+			reads = append(reads, testkit.Request{Method: "GET", Path: "/v1/" + r.Name + "?limit=20&order=id.desc", As: who(actor.Owner),
+				Header: map[string]string{"Prefer": "count=exact"}},
 				testkit.Request{Method: "GET", Path: "/v1/" + r.Name + "?select=count", As: who(actor.Owner)})
 		}
 	}
@@ -115,7 +116,8 @@ func copyNorth(t *testing.T, k *testkit.Kit, tenant string) {
 			for i := range r.Fields {
 				to, from = append(to, r.Fields[i].Name), append(from, copied(&r.Fields[i], k.Engine, tenant == cousin))
 			}
-			if _, err := tx.Exec(fmt.Sprintf("INSERT INTO %s (%s) SELECT %s FROM %s WHERE tenant_id = $2", r.Name, strings.Join(to, ", "), strings.Join(from, ", "), r.Name), tenant, demo.North); err != nil {
+			if _, err := tx.Exec(fmt.Sprintf("INSERT INTO %s (%s) SELECT %s FROM %s WHERE tenant_id = $2", r.Name, strings.Join(to, ", "),
+				strings.Join(from, ", "), r.Name), tenant, demo.North); err != nil {
 				return fmt.Errorf("%s: %w", r.Name, err)
 			}
 		}
@@ -145,7 +147,8 @@ func copied(f *catalog.Field, e db.Engine, otherIDs bool) string {
 // what follows from them belong to people, who are the same in both.
 func parentsFirst() (out []*catalog.Resource) {
 	cat := catalog.Default()
-	done := map[string]bool{"members": true, "invitations": true, "audit": true, "tenants": true, "sso_connections": true, "webhooks": true, "webhook_deliveries": true}
+	done := map[string]bool{"members": true, "invitations": true, "audit": true, "tenants": true, "sso_connections": true, "webhooks": true,
+		"webhook_deliveries": true}
 	var add func(r *catalog.Resource)
 	add = func(r *catalog.Resource) {
 		if done[r.Name] {

@@ -21,8 +21,9 @@ const witnessTime = 5 * time.Second
 func (a *App) witness(ctx context.Context, w web.Witnessed) {
 	ctx, cancel := context.WithTimeout(ctx, witnessTime)
 	defer cancel()
-	n := identity.Note{Tenant: w.Tenant, User: w.User, Key: w.Key, Action: "records.exported", Details: map[string]any{"method": w.Method, "path": clipped(w.Path), "bytes": w.Bytes},
-		Client: identity.Client{Address: w.Address, RequestID: w.RequestID}}
+	n := identity.Note{Tenant: w.Tenant, User: w.User, Key: w.Key, Action: "records.exported",
+		Details: map[string]any{"method": w.Method, "path": clipped(w.Path), "bytes": w.Bytes},
+		Client:  identity.Client{Address: w.Address, RequestID: w.RequestID}}
 	if w.Status == http.StatusForbidden {
 		n.Action, n.Outcome = "access.denied", "refused"
 		n.Details = map[string]any{"method": w.Method, "path": clipped(w.Path), "code": w.Code}

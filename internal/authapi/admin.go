@@ -89,7 +89,8 @@ type adminBody struct {
 }
 
 func (b adminBody) input() identity.AdminUser {
-	return identity.AdminUser{ID: b.ID, Email: b.Email, Phone: b.Phone, Password: b.Password, PasswordHash: b.PasswordHash, EmailConfirm: b.EmailConfirm, PhoneConfirm: b.PhoneConfirm,
+	return identity.AdminUser{ID: b.ID, Email: b.Email, Phone: b.Phone, Password: b.Password, PasswordHash: b.PasswordHash,
+		EmailConfirm: b.EmailConfirm, PhoneConfirm: b.PhoneConfirm,
 		UserMetadata: b.UserMetadata, AppMetadata: b.AppMetadata, Role: b.Role, BanDuration: b.BanDuration}
 }
 
@@ -151,7 +152,8 @@ type linkBody struct {
 func (a *API) linkRequest(c *call) (identity.LinkRequest, error) {
 	var in linkBody
 	err := body(c, &in)
-	return identity.LinkRequest{Type: in.Type, Email: in.Email, Password: in.Password, NewEmail: in.NewEmail, Data: in.Data, Redirect: a.target(c, in.Redirect)}, err
+	return identity.LinkRequest{Type: in.Type, Email: in.Email, Password: in.Password, NewEmail: in.NewEmail, Data: in.Data,
+		Redirect: a.target(c, in.Redirect)}, err
 }
 
 func (a *API) generateLink(w http.ResponseWriter, c *call) error {

@@ -130,7 +130,8 @@ func (a *API) answer(w http.ResponseWriter, r *http.Request) error {
 			return err
 		}
 	}
-	c := &call{Request: web.WithActor(r, who), actor: who, exempt: rt.who == public && rt.Auth && a.svc.ServiceKey(r.Context(), Credential(r), r.Method, prefix+rt.Pattern)}
+	c := &call{Request: web.WithActor(r, who), actor: who, exempt: rt.who == public && rt.Auth &&
+		a.svc.ServiceKey(r.Context(), Credential(r), r.Method, prefix+rt.Pattern)}
 	if len(ids) > 0 {
 		if err := identity.PathIDs(rt.Pattern, ids); err != nil {
 			return err

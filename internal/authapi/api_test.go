@@ -98,8 +98,9 @@ func onBoth(t *testing.T, change func(*identity.Config), f func(s *server)) {
 				t.Fatal(err)
 			}
 			s := &server{T: t, db: d}
-			cfg := identity.Config{SiteURL: "http://localhost:3000", PublicURL: "http://127.0.0.1:8080", SignupEnabled: true, Autoconfirm: true, SignupTenants: identity.TenantsClaim,
-				ImplicitFlow: true, MasterKey: []byte("0123456789abcdef0123456789abcdef"), Version: "1.2.3", RedirectURLs: []string{"https://app.example.com/**", "https://app.example.com/reset"}}
+			cfg := identity.Config{SiteURL: "http://localhost:3000", PublicURL: "http://127.0.0.1:8080", SignupEnabled: true, Autoconfirm: true,
+				SignupTenants: identity.TenantsClaim,
+				ImplicitFlow:  true, MasterKey: []byte("0123456789abcdef0123456789abcdef"), Version: "1.2.3", RedirectURLs: []string{"https://app.example.com/**", "https://app.example.com/reset"}}
 			if change != nil {
 				change(&cfg)
 			}
@@ -222,7 +223,8 @@ type obj = map[string]any
 
 func (s *server) signUp(email string) obj {
 	s.Helper()
-	r := s.call("POST", "/signup", obj{"email": email, "password": pw, "data": nil, "gotrue_meta_security": obj{}, "code_challenge": nil, "code_challenge_method": nil})
+	r := s.call("POST", "/signup",
+		obj{"email": email, "password": pw, "data": nil, "gotrue_meta_security": obj{}, "code_challenge": nil, "code_challenge_method": nil})
 	if r.status != 200 || r.body["access_token"] == nil {
 		s.Fatalf("%d %s", r.status, r.text)
 	}
@@ -257,7 +259,8 @@ func TestErrorShapes(t *testing.T) {
 		}
 		s.refuse = true
 		r = s.call("POST", "/token", obj{"email": "X@x.example ", "password": "nope"}, dated)
-		if r.status != 429 || r.body["code"] != "over_request_rate_limit" || r.body["error"] != "rate_limit_exceeded" || r.body["retry_after"] != 7.0 || r.header.Get("Retry-After") != "7" {
+		if r.status != 429 || r.body["code"] != "over_request_rate_limit" || r.body["error"] != "rate_limit_exceeded" || r.body["retry_after"] != 7.0 ||
+			r.header.Get("Retry-After") != "7" {
 			s.Errorf("%d %s", r.status, r.text)
 		}
 		r = s.call("POST", "/token", obj{"email": "x@x.example", "password": "nope"})
@@ -280,7 +283,8 @@ func TestErrorID(t *testing.T) {
 		date   string
 		body   string
 	}{
-		{fault.Internal, 500, "", `{"code":500,"error_code":"unexpected_failure","error_id":"` + id + `","msg":"Unexpected failure, please check server logs for more information"}`},
+		{fault.Internal, 500, "", `{"code":500,"error_code":"unexpected_failure","error_id":"` + id +
+			`","msg":"Unexpected failure, please check server logs for more information"}`},
 		{fault.Unavailable, 503, "", `{"code":503,"error_code":"unexpected_failure","error_id":"` + id + `","msg":"gone"}`},
 		{fault.Invalid, 400, "", `{"code":400,"error_code":"validation_failed","msg":"gone"}`},
 		{fault.Internal, 500, "2024-01-01", `{"code":"unexpected_failure","message":"Unexpected failure, please check server logs for more information"}`},
@@ -341,8 +345,13 @@ func TestBadInput(t *testing.T) {
 				s.Errorf("%s %s %.60v: %d %s", tt.method, tt.path, tt.body, r.status, r.text)
 			}
 		}
-		for _, tt := range []struct{ method, path, code string }{{"DELETE", "/user/identities/01a1fdd3-49a8-71f7-afb0-243f4650b256", "manual_linking_disabled"}, {"GET", "/user/identities/authorize?provider=x", "manual_linking_disabled"},
-			{"GET", "/passkeys", "passkey_disabled"}, {"POST", "/passkeys/registration/options", "passkey_disabled"}, {"POST", "/passkeys/authentication/options", "passkey_disabled"}} {
+		for _, tt := range []struct {
+			method, path,
+			code string
+		}{{"DELETE", "/user/identities/01a1fdd3-49a8-71f7-afb0-243f4650b256", "manual_linking_disabled"}, {"GET",
+			"/user/identities/authorize?provider=x", "manual_linking_disabled"},
+			{"GET", "/passkeys", "passkey_disabled"}, {"POST", "/passkeys/registration/options", "passkey_disabled"}, {"POST",
+				"/passkeys/authentication/options", "passkey_disabled"}} {
 			s.want(s.call(tt.method, tt.path, nil, bearer(sess)), 404, tt.code)
 		}
 	})
@@ -403,7 +412,8 @@ func TestToken(t *testing.T) {
 		first := s.signUp("a@x.example")
 		form := "Content-Type: application/x-www-form-urlencoded"
 		for name, r := range map[string]reply{
-			"query":     s.call("POST", "/token?grant_type=password", obj{"email": "a@x.example", "password": pw}, "Authorization: Bearer "+s.keys.AnonKey, "apikey: "+s.keys.AnonKey),
+			"query": s.call("POST", "/token?grant_type=password", obj{"email": "a@x.example", "password": pw}, "Authorization: Bearer "+s.keys.AnonKey,
+				"apikey: "+s.keys.AnonKey),
 			"inferred":  s.call("POST", "/token", obj{"email": "a@x.example", "password": pw}),
 			"body":      s.call("POST", "/token", obj{"email": "a@x.example", "password": pw, "grant_type": "password"}),
 			"form":      s.call("POST", "/token", url.Values{"grant_type": {"password"}, "username": {"a@x.example"}, "password": {pw}}.Encode(), form),
@@ -423,7 +433,8 @@ func TestUser(t *testing.T) {
 		sess := s.signUp("a@x.example")
 		r := s.call("GET", "/user", nil, bearer(sess))
 		u := r.body
-		if r.status != 200 || u["email"] != "a@x.example" || u["aud"] != "authenticated" || u["role"] != "authenticated" || u["phone"] != "" || u["is_anonymous"] != false {
+		if r.status != 200 || u["email"] != "a@x.example" || u["aud"] != "authenticated" || u["role"] != "authenticated" || u["phone"] != "" ||
+			u["is_anonymous"] != false {
 			s.Errorf("%d %s", r.status, r.text)
 		}
 		for _, absent := range []string{"banned_until", "deleted_at", "new_email", "invited_at", "recovery_sent_at"} {
@@ -467,7 +478,8 @@ func TestPublic(t *testing.T) {
 	onBoth(t, nil, func(s *server) {
 		r := s.call("GET", "/settings", nil)
 		ext := r.body["external"].(obj)
-		if r.status != 200 || ext["email"] != true || ext["phone"] != false || ext["anonymous_users"] != false || r.body["disable_signup"] != false || r.body["mailer_autoconfirm"] != true {
+		if r.status != 200 || ext["email"] != true || ext["phone"] != false || ext["anonymous_users"] != false || r.body["disable_signup"] != false ||
+			r.body["mailer_autoconfirm"] != true {
 			s.Error(r.text)
 		}
 		if r = s.call("GET", "/health", nil); r.body["version"] != "1.2.3" || r.body["name"] == "" {
@@ -485,24 +497,29 @@ func TestAdmin(t *testing.T) {
 		key := "Authorization: Bearer " + s.keys.ServiceRoleKey
 		var ids []string
 		for _, n := range []string{"a", "b", "c", "under_score"} {
-			r := s.call("POST", "/admin/users", obj{"email": n + "@x.example", "password": pw, "email_confirm": true, "user_metadata": obj{"n": n}, "app_metadata": obj{"plan": "x"}}, key)
-			if r.status != 200 || r.body["id"] == nil || r.body["app_metadata"].(obj)["plan"] != "x" || r.body["app_metadata"].(obj)["provider"] != "email" || len(r.body["user_metadata"].(obj)) != 1 {
+			r := s.call("POST", "/admin/users",
+				obj{"email": n + "@x.example", "password": pw, "email_confirm": true, "user_metadata": obj{"n": n}, "app_metadata": obj{"plan": "x"}}, key)
+			if r.status != 200 || r.body["id"] == nil || r.body["app_metadata"].(obj)["plan"] != "x" ||
+				r.body["app_metadata"].(obj)["provider"] != "email" || len(r.body["user_metadata"].(obj)) != 1 {
 				s.Fatal(r.status, r.text)
 			}
 			ids = append(ids, r.body["id"].(string))
 		}
 		r := s.call("GET", "/admin/users?page=&per_page=", nil, key)
-		if len(r.body["users"].([]any)) != 4 || r.body["aud"] != "authenticated" || r.header.Get("X-Total-Count") != "4" || r.header.Get("Link") != `</admin/users?page=1&per_page=50>; rel="last"` {
+		if len(r.body["users"].([]any)) != 4 || r.body["aud"] != "authenticated" || r.header.Get("X-Total-Count") != "4" ||
+			r.header.Get("Link") != `</admin/users?page=1&per_page=50>; rel="last"` {
 			s.Error(r.text, r.header)
 		}
 		r = s.call("GET", "/admin/users?page=2&per_page=1&sort=email+asc", nil, key)
-		if r.body["users"].([]any)[0].(obj)["email"] != "b@x.example" || r.header.Get("Link") != `</admin/users?page=3&per_page=1&sort=email+asc>; rel="next", </admin/users?page=4&per_page=1&sort=email+asc>; rel="last"` {
+		if r.body["users"].([]any)[0].(obj)["email"] != "b@x.example" ||
+			r.header.Get("Link") != `</admin/users?page=3&per_page=1&sort=email+asc>; rel="next", </admin/users?page=4&per_page=1&sort=email+asc>; rel="last"` {
 			s.Error(r.text, r.header)
 		}
 		if r = s.call("GET", "/admin/users?filter=R_S", nil, key); len(r.body["users"].([]any)) != 1 {
 			s.Error(r.text)
 		}
-		for _, q := range []string{"page=0", "page=x", "per_page=-1", "page=99999999999999999999", "page=2147483647&per_page=1000", "sort=password_hash", "sort=email+sideways"} {
+		for _, q := range []string{"page=0", "page=x", "per_page=-1", "page=99999999999999999999", "page=2147483647&per_page=1000", "sort=password_hash",
+			"sort=email+sideways"} {
 			s.want(s.call("GET", "/admin/users?"+q, nil, key), 400, "validation_failed")
 		}
 		s.want(s.call("POST", "/admin/users", obj{"email": "A@x.example"}, key), 422, "email_exists")
@@ -522,12 +539,14 @@ func TestAdmin(t *testing.T) {
 		if r = s.call("DELETE", "/admin/users/"+ids[0], obj{"should_soft_delete": true}, key); r.status != 200 || r.text != "{}\n" {
 			s.Error(r.status, r.text)
 		}
-		if r = s.call("GET", "/admin/users/"+ids[0], nil, key); r.status != 200 || r.body["id"] != ids[0] || r.body["deleted_at"] == nil || r.body["email"] != "" || len(r.body["identities"].([]any)) != 0 {
+		if r = s.call("GET", "/admin/users/"+ids[0], nil, key); r.status != 200 || r.body["id"] != ids[0] || r.body["deleted_at"] == nil ||
+			r.body["email"] != "" || len(r.body["identities"].([]any)) != 0 {
 			s.Error(r.status, r.text)
 		}
 		s.want(s.call("DELETE", "/admin/users/"+ids[0], nil, key), 404, "user_not_found")
 		r = s.call("POST", "/admin/generate_link", obj{"type": "magiclink", "email": "b@x.example", "redirect_to": "https://evil.example"}, key)
-		if r.status != 200 || r.body["id"] != ids[1] || r.body["verification_type"] != "magiclink" || r.body["redirect_to"] != "http://localhost:3000" || r.body["hashed_token"] == nil || r.body["email"] != "b@x.example" {
+		if r.status != 200 || r.body["id"] != ids[1] || r.body["verification_type"] != "magiclink" || r.body["redirect_to"] != "http://localhost:3000" ||
+			r.body["hashed_token"] == nil || r.body["email"] != "b@x.example" {
 			s.Error(r.text)
 		}
 		s.want(s.call("POST", "/admin/generate_link", obj{"type": "recovery", "email": "nobody@x.example"}, key), 404, "user_not_found")
@@ -558,7 +577,8 @@ func TestMailedLink(t *testing.T) {
 		browser := "Accept: text/html,application/xhtml+xml"
 		for range 3 {
 			r = s.call("GET", link, nil, browser)
-			if r.status != 200 || !strings.Contains(r.text, "<form method=\"post\"") || !strings.Contains(r.header.Get("Content-Security-Policy"), "default-src 'none'") || r.header.Get("Content-Type") != "text/html; charset=utf-8" {
+			if r.status != 200 || !strings.Contains(r.text, "<form method=\"post\"") ||
+				!strings.Contains(r.header.Get("Content-Security-Policy"), "default-src 'none'") || r.header.Get("Content-Type") != "text/html; charset=utf-8" {
 				s.Fatal(r.status, r.text)
 			}
 			if r = s.call("HEAD", link, nil); r.status != 303 {
@@ -580,7 +600,8 @@ func TestMailedLink(t *testing.T) {
 		if r.status != 303 || !strings.Contains(r.header.Get("Location"), "error_code=otp_expired") {
 			s.Error(r.status, r.header.Get("Location"))
 		}
-		for _, evil := range []string{"https://evil.example", "//evil.example", "https:evil.example", `https:\\evil.example`, "https://localhost:3000@evil.example", "http://localhost:3000.evil.example",
+		for _, evil := range []string{"https://evil.example", "//evil.example", "https:evil.example", `https:\\evil.example`,
+			"https://localhost:3000@evil.example", "http://localhost:3000.evil.example",
 			"javascript:alert(1)", "data:text/html,x", "https://app.example.com.evil.example/x", "https://app.example.com%2eevil.example", "http://localhost%00.evil.example", "\thttps://evil.example",
 			"https://app.example.com/../../evil", "https://EVIL.example#https://app.example.com/x"} {
 			r = s.call("GET", "/verify?type=recovery&token=x&redirect_to="+url.QueryEscape(evil), nil)
@@ -665,7 +686,8 @@ func TestImportedHashes(t *testing.T) {
 			}
 			s.want(s.call("POST", "/token?grant_type=password", obj{"email": email, "password": "mytestpassword"}), 200, "")
 		}
-		for name, hash := range map[string]string{"a cost of years": "$2a$20$abcdefghijklmnopqrstuuxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx", "gigabytes": "$argon2id$v=19$m=4194304,t=2,p=1$c2FsdHNhbHRzYWx0$AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA",
+		for name, hash := range map[string]string{"a cost of years": "$2a$20$abcdefghijklmnopqrstuuxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx",
+			"gigabytes":        "$argon2id$v=19$m=4194304,t=2,p=1$c2FsdHNhbHRzYWx0$AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA",
 			"memory by scrypt": strings.Replace(hashes["scrypt"], "n=14", "n=24", 1), "no hash": "md5", "both": ""} {
 			body := obj{"email": "bad@x.example", "password_hash": hash}
 			if name == "both" {

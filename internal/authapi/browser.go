@@ -72,15 +72,16 @@ func (a *API) cookie(w http.ResponseWriter, at, name, value string, maxAge int) 
 
 func (a *API) callback(w http.ResponseWriter, c *call) error {
 	q := c.URL.Query()
-	to := a.svc.FinishOAuth(c.Context(), identity.Callback{Provider: c.id, State: q.Get("state"), Code: q.Get("code"), Error: q.Get("error"), Description: q.Get("error_description"),
-		Issuer: q.Get("iss"), Given: q.Get("given_name"), Family: q.Get("family_name"), Cookie: func(name string) string {
-			ck, err := c.Cookie(name)
-			if err != nil {
-				return ""
-			}
-			a.cookie(w, "/callback", name, "", -1)
-			return ck.Value
-		}}, c.client())
+	to := a.svc.FinishOAuth(c.Context(),
+		identity.Callback{Provider: c.id, State: q.Get("state"), Code: q.Get("code"), Error: q.Get("error"), Description: q.Get("error_description"),
+			Issuer: q.Get("iss"), Given: q.Get("given_name"), Family: q.Get("family_name"), Cookie: func(name string) string {
+				ck, err := c.Cookie(name)
+				if err != nil {
+					return ""
+				}
+				a.cookie(w, "/callback", name, "", -1)
+				return ck.Value
+			}}, c.client())
 	if to.CookieName != "" {
 		a.cookie(w, "/verify", to.CookieName, to.Browser, int(to.MaxAge.Seconds()))
 	}

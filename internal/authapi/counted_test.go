@@ -131,7 +131,8 @@ func TestFences_secrets(t *testing.T) {
 // for whoever guesses: both ways take of one window, before anything is hashed.
 func TestFences_oneAccount(t *testing.T) {
 	onBoth(t, func(c *identity.Config) { c.Phone, c.SMS = true, silent{} }, func(s *server) {
-		me := s.call("POST", "/admin/users", obj{"email": "a@x.example", "phone": "491712345678", "email_confirm": true, "phone_confirm": true, "password": pw}, "apikey: "+s.keys.ServiceRoleKey)
+		me := s.call("POST", "/admin/users",
+			obj{"email": "a@x.example", "phone": "491712345678", "email_confirm": true, "phone_confirm": true, "password": pw}, "apikey: "+s.keys.ServiceRoleKey)
 		s.want(me, 200, "")
 		id := me.body["id"].(string)
 		s.limits = nil

@@ -76,7 +76,8 @@ func (a *API) verifyFactor(w http.ResponseWriter, c *call) error {
 	if err := a.countOwn(w, c); err != nil {
 		return err
 	}
-	sess, err := a.svc.VerifyFactor(c.Context(), c.actor, c.id, factor.Answer{ChallengeID: in.Challenge, Code: in.Code, Type: in.WebAuthn.Type, Credential: in.WebAuthn.Credential})
+	sess, err := a.svc.VerifyFactor(c.Context(), c.actor, c.id,
+		factor.Answer{ChallengeID: in.Challenge, Code: in.Code, Type: in.WebAuthn.Type, Credential: in.WebAuthn.Credential})
 	if err != nil {
 		return err
 	}

@@ -17,7 +17,8 @@ func TestFactors(t *testing.T) {
 		s.want(s.call("POST", "/factors", obj{"factor_type": "phone", "phone": "+49"}, bearer(sess)), 422, "mfa_phone_enroll_not_enabled")
 		r := s.call("POST", "/factors", obj{"factor_type": "totp", "friendly_name": "phone", "issuer": nil}, bearer(sess))
 		setup, _ := r.body["totp"].(obj)
-		if r.status != 200 || r.body["type"] != "totp" || r.body["friendly_name"] != "phone" || setup["secret"] == "" || !strings.HasPrefix(setup["uri"].(string), "otpauth://totp/Holdfast:a@x.example?") {
+		if r.status != 200 || r.body["type"] != "totp" || r.body["friendly_name"] != "phone" || setup["secret"] == "" ||
+			!strings.HasPrefix(setup["uri"].(string), "otpauth://totp/Holdfast:a@x.example?") {
 			s.Fatalf("%d %s", r.status, r.text)
 		}
 		id := r.body["id"].(string)
@@ -88,16 +89,19 @@ func TestPasskeys(t *testing.T) {
 		}
 		r := s.call("POST", "/passkeys/registration/options", obj{}, bearer(sess))
 		o, _ := r.body["options"].(obj)
-		if r.status != 200 || o["rp"].(obj)["id"] != "localhost" || o["attestation"] != "none" || o["authenticatorSelection"].(obj)["residentKey"] != "required" || o["challenge"] == "" {
+		if r.status != 200 || o["rp"].(obj)["id"] != "localhost" || o["attestation"] != "none" ||
+			o["authenticatorSelection"].(obj)["residentKey"] != "required" || o["challenge"] == "" {
 			s.Fatalf("%d %s", r.status, r.text)
 		}
-		s.want(s.call("POST", "/passkeys/registration/verify", obj{"challenge_id": r.body["challenge_id"], "credential": obj{}}, bearer(sess)), 400, "webauthn_verification_failed")
+		s.want(s.call("POST", "/passkeys/registration/verify", obj{"challenge_id": r.body["challenge_id"], "credential": obj{}}, bearer(sess)), 400,
+			"webauthn_verification_failed")
 		s.want(s.call("POST", "/passkeys/registration/verify", obj{"challenge_id": "x", "credential": nil}, bearer(sess)), 400, "webauthn_challenge_not_found")
 		r = s.call("POST", "/passkeys/authentication/options", nil)
 		if o, _ = r.body["options"].(obj); r.status != 200 || o["rpId"] != "localhost" || o["userVerification"] != "required" || o["allowCredentials"] != nil {
 			s.Errorf("%d %s", r.status, r.text)
 		}
-		s.want(s.call("POST", "/passkeys/authentication/verify", obj{"challenge_id": r.body["challenge_id"], "credential": obj{}}), 400, "webauthn_verification_failed")
+		s.want(s.call("POST", "/passkeys/authentication/verify", obj{"challenge_id": r.body["challenge_id"], "credential": obj{}}), 400,
+			"webauthn_verification_failed")
 		if r = s.call("GET", "/passkeys", nil, bearer(sess)); r.status != 200 || r.text != "[]\n" {
 			s.Errorf("%d %s", r.status, r.text)
 		}

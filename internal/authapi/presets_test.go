@@ -40,7 +40,8 @@ const directory = "/11111111-2222-3333-4444-555555555555/v2.0"
 
 var presets = []preset{
 	{name: "google", issuer: "https://accounts.google.com", scope: "openid email profile", iss: "/",
-		claims:   obj{"email_verified": true, "name": "Ann Lee", "given_name": "Ann", "family_name": "Lee", "picture": "https://x.example/a.png", "hd": "people.example"},
+		claims: obj{"email_verified": true, "name": "Ann Lee", "given_name": "Ann", "family_name": "Lee", "picture": "https://x.example/a.png",
+			"hd": "people.example"},
 		metadata: obj{"full_name": "Ann Lee", "given_name": "Ann", "family_name": "Lee", "avatar_url": "https://x.example/a.png", "hd": nil}},
 	{name: "gitlab", issuer: "https://gitlab.com", scope: "openid email profile",
 		claims: obj{"email_verified": true, "name": "Ann Lee", "groups_direct": []string{"x"}}, metadata: obj{"name": "Ann Lee"}},
@@ -48,11 +49,14 @@ var presets = []preset{
 		claims: obj{"email_verified": "true", "name": "Ann Lee", "locale": "en-US"}, metadata: obj{"name": "Ann Lee", "locale": "en-US"}},
 	{name: "keycloak", path: "/realms/north", scope: "openid email profile", iss: "/realms/north",
 		claims: obj{"email_verified": true, "name": "Ann Lee", "preferred_username": "ann"}, metadata: obj{"name": "Ann Lee", "preferred_username": "ann"}},
-	{name: "azure", path: directory, scope: "openid email profile", claims: obj{"xms_edov": true, "name": "Ann Lee", "tid": directory[1:37]}, metadata: obj{"name": "Ann Lee", "tid": nil}},
+	{name: "azure", path: directory, scope: "openid email profile", claims: obj{"xms_edov": true, "name": "Ann Lee", "tid": directory[1:37]},
+		metadata: obj{"name": "Ann Lee", "tid": nil}},
 	{name: "microsoft", path: directory, scope: "openid email profile", claims: obj{"xms_edov": "1", "name": "Ann Lee"}, metadata: obj{"name": "Ann Lee"}},
 	{name: "apple", issuer: "https://appleid.apple.com", scope: "openid email name", post: true, form: true,
-		claims: obj{"email_verified": "true", "is_private_email": "true"}, metadata: obj{"name": "Ann Lee", "full_name": "Ann Lee", "given_name": "Ann", "family_name": "Lee"}},
-	{name: "github", issuer: "https://github.com", scope: "read:user user:email", post: true, iss: "/login/oauth", metadata: obj{"name": "Ann Lee", "user_name": "ann"}},
+		claims: obj{"email_verified": "true", "is_private_email": "true"}, metadata: obj{"name": "Ann Lee", "full_name": "Ann Lee", "given_name": "Ann",
+			"family_name": "Lee"}},
+	{name: "github", issuer: "https://github.com", scope: "read:user user:email", post: true, iss: "/login/oauth",
+		metadata: obj{"name": "Ann Lee", "user_name": "ann"}},
 }
 
 // house is a provider as it stands somewhere else, with one person, who consents.
@@ -100,8 +104,9 @@ func (h *house) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	at := h.URL + h.path
 	switch r.URL.Path {
 	case h.path + "/.well-known/openid-configuration":
-		say(obj{"issuer": at, "authorization_endpoint": at + "/authorize", "token_endpoint": at + "/token", "jwks_uri": at + "/keys", "response_types_supported": []string{"code"},
-			"subject_types_supported": []string{"public"}, "id_token_signing_alg_values_supported": []string{"ES256"}, "authorization_response_iss_parameter_supported": h.iss != "",
+		say(obj{"issuer": at, "authorization_endpoint": at + "/authorize", "token_endpoint": at + "/token", "jwks_uri": at + "/keys",
+			"response_types_supported": []string{"code"},
+			"subject_types_supported":  []string{"public"}, "id_token_signing_alg_values_supported": []string{"ES256"}, "authorization_response_iss_parameter_supported": h.iss != "",
 			"token_endpoint_auth_methods_supported": map[bool][]string{true: {"client_secret_post"}, false: {"client_secret_post", "client_secret_basic"}}[h.post]})
 	case h.path + "/keys":
 		say(jose.JSONWebKeySet{Keys: []jose.JSONWebKey{{Key: &h.key.PublicKey, KeyID: "1", Algorithm: "ES256", Use: "sig"}}})
@@ -173,7 +178,8 @@ func (h *house) idToken() string {
 	if h.name == "github" {
 		return ""
 	}
-	c := obj{"iss": h.URL + h.path, "sub": "583231", "aud": "client-of-" + h.name, "iat": time.Now().Unix(), "exp": time.Now().Add(time.Hour).Unix(), "nonce": h.asked.Get("nonce"), "email": h.person()}
+	c := obj{"iss": h.URL + h.path, "sub": "583231", "aud": "client-of-" + h.name, "iat": time.Now().Unix(), "exp": time.Now().Add(time.Hour).Unix(),
+		"nonce": h.asked.Get("nonce"), "email": h.person()}
 	for _, more := range []obj{h.claims, h.lies} {
 		for k, v := range more {
 			c[k] = v
@@ -194,13 +200,16 @@ func (h *house) idToken() string {
 // besides; it returns where that leads.
 func (s *server) enter(h *house, more url.Values) *url.URL {
 	s.Helper()
-	r := s.call("GET", "/authorize?"+url.Values{"provider": {h.name}, "redirect_to": {"https://app.example.com/in"}, "code_challenge": {oidc.Challenge(strings.Repeat("v", 43))}, "code_challenge_method": {"s256"}}.Encode(), nil)
+	r := s.call("GET", "/authorize?"+
+		url.Values{"provider": {h.name}, "redirect_to": {"https://app.example.com/in"}, "code_challenge": {oidc.Challenge(strings.Repeat("v", 43))},
+			"code_challenge_method": {"s256"}}.Encode(), nil)
 	at, err := url.Parse(r.header.Get("Location"))
 	if err != nil || r.status != 302 {
 		s.Fatalf("%s: %d %s", h.name, r.status, r.text)
 	}
 	q := at.Query()
-	want := map[string]string{"scope": h.scope, "client_id": "client-of-" + h.name, "redirect_uri": "http://127.0.0.1:8080/auth/v1/callback/" + h.name, "response_type": "code", "code_challenge_method": "S256", "response_mode": ""}
+	want := map[string]string{"scope": h.scope, "client_id": "client-of-" + h.name, "redirect_uri": "http://127.0.0.1:8080/auth/v1/callback/" + h.name,
+		"response_type": "code", "code_challenge_method": "S256", "response_mode": ""}
 	if h.form {
 		want["response_mode"] = "form_post"
 	}
@@ -267,7 +276,8 @@ func TestPresetsSignIn(t *testing.T) {
 			h := houses[p.name]
 			h.lies = nil
 			first := ""
-			for i, told := range []url.Values{{"user": {`{"name":{"firstName":"Ann","lastName":"Lee"},"email":"boss@evil.example"}`}}, {"given_name": {"Mallory"}, "family_name": {"Moe"}}} {
+			for i, told := range []url.Values{{"user": {`{"name":{"firstName":"Ann","lastName":"Lee"},"email":"boss@evil.example"}`}},
+				{"given_name": {"Mallory"}, "family_name": {"Moe"}}} {
 				code := s.enter(h, told).Query().Get("code")
 				in := s.call("POST", "/token?grant_type=pkce", obj{"auth_code": code, "code_verifier": strings.Repeat("v", 43)})
 				if in.status != 200 || in.body["provider_token"] != "at-"+p.name {
@@ -275,7 +285,8 @@ func TestPresetsSignIn(t *testing.T) {
 				}
 				u := in.body["user"].(obj)
 				data, id := u["user_metadata"].(obj), u["identities"].([]any)[0].(obj)
-				if u["email"] != h.person() || u["app_metadata"].(obj)["provider"] != p.name || id["id"] != "583231" || id["provider"] != p.name || i > 0 && u["id"] != first {
+				if u["email"] != h.person() || u["app_metadata"].(obj)["provider"] != p.name || id["id"] != "583231" || id["provider"] != p.name || i > 0 &&
+					u["id"] != first {
 					s.Errorf("%s: %v", p.name, u)
 				}
 				first = u["id"].(string)

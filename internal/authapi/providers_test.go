@@ -23,7 +23,8 @@ func TestAnonymous(t *testing.T) {
 	onBoth(t, func(c *identity.Config) { c.AnonymousUsers = true }, func(s *server) {
 		r := s.call("POST", "/signup", obj{"data": obj{"theme": "dark"}, "gotrue_meta_security": obj{"captcha_token": nil}})
 		u, _ := r.body["user"].(obj)
-		if r.status != 200 || u["is_anonymous"] != true || len(u["identities"].([]any)) != 0 || len(u["app_metadata"].(obj)) != 0 || len(u["user_metadata"].(obj)) != 1 {
+		if r.status != 200 || u["is_anonymous"] != true || len(u["identities"].([]any)) != 0 || len(u["app_metadata"].(obj)) != 0 ||
+			len(u["user_metadata"].(obj)) != 1 {
 			s.Fatalf("%d %s", r.status, r.text)
 		}
 		s.want(s.call("POST", "/factors", obj{"factor_type": "totp"}, bearer(r.body)), 403, "no_authorization")
@@ -92,7 +93,8 @@ func TestLinkAddress(t *testing.T) {
 	}, func(s *server) {
 		sess := s.signUp("a@x.example")
 		r := s.call("GET", "/user/identities/authorize?provider=github&skip_http_redirect=true", nil, bearer(sess))
-		if to, _ := r.body["url"].(string); r.status != 200 || !strings.HasPrefix(to, "https://github.com/login/oauth/authorize?") || strings.Contains(to, "skip_http_redirect") {
+		if to, _ := r.body["url"].(string); r.status != 200 || !strings.HasPrefix(to, "https://github.com/login/oauth/authorize?") ||
+			strings.Contains(to, "skip_http_redirect") {
 			s.Errorf("%d %s", r.status, r.text)
 		}
 		if r = s.call("GET", "/user/identities/authorize?provider=github", nil, bearer(sess)); r.status != 302 {

@@ -46,7 +46,8 @@ func (a *API) signUp(w http.ResponseWriter, c *call) error {
 	if err := a.attempt(w, c, in.Email, in.captcha); err != nil {
 		return err
 	}
-	sess, u, err := a.svc.SignUp(c.Context(), identity.SignUp{Email: in.Email, Password: in.Password, Data: in.Data, PKCE: in.pair(), Redirect: a.target(c, "")}, c.client())
+	sess, u, err := a.svc.SignUp(c.Context(),
+		identity.SignUp{Email: in.Email, Password: in.Password, Data: in.Data, PKCE: in.pair(), Redirect: a.target(c, "")}, c.client())
 	if err != nil {
 		return err
 	}

@@ -35,7 +35,8 @@ func TestTimeout(t *testing.T) {
 			for _, body := range []string{`{"refresh_token":"` + sess["refresh_token"].(string) + `"}`, `{"email":"a@x.example","password":"` + pw + `"}`} {
 				w := ask("POST", "/token", body)
 				var got struct{ Code string }
-				if err := json.Unmarshal(w.Body.Bytes(), &got); err != nil || w.Code != 504 || got.Code != "request_timeout" || w.Header().Get("X-Sb-Error-Code") != got.Code || w.Header().Get("Retry-After") == "" {
+				if err := json.Unmarshal(w.Body.Bytes(), &got); err != nil || w.Code != 504 || got.Code != "request_timeout" ||
+					w.Header().Get("X-Sb-Error-Code") != got.Code || w.Header().Get("Retry-After") == "" {
 					s.Errorf("%s: %d %v %s", name, w.Code, w.Header(), w.Body)
 				}
 			}

@@ -121,7 +121,8 @@ func (a *API) mailing(w http.ResponseWriter, c *call, send func(in mailBody, m i
 	if err := a.attempt(w, c, in.Email, in.captcha); err != nil {
 		return err
 	}
-	err := send(in, identity.MailRequest{Email: in.Email, PKCE: in.pair(), Redirect: a.target(c, ""), Data: in.Data, Create: in.CreateUser == nil || *in.CreateUser})
+	err := send(in, identity.MailRequest{Email: in.Email, PKCE: in.pair(), Redirect: a.target(c, ""), Data: in.Data, Create: in.CreateUser == nil ||
+		*in.CreateUser})
 	if err != nil {
 		return err
 	}
@@ -134,7 +135,8 @@ func (a *API) recover(w http.ResponseWriter, c *call) error {
 
 func (a *API) otp(w http.ResponseWriter, c *call) error {
 	return a.mailing(w, c, func(_ mailBody, m identity.MailRequest) error { return a.svc.OTP(c.Context(), m, c.client()) }, func(in mailBody) (string, error) {
-		return a.svc.OTPPhone(c.Context(), identity.PhoneRequest{Phone: in.Phone, Channel: in.Channel, Data: in.Data, Create: in.CreateUser == nil || *in.CreateUser}, c.client())
+		return a.svc.OTPPhone(c.Context(),
+			identity.PhoneRequest{Phone: in.Phone, Channel: in.Channel, Data: in.Data, Create: in.CreateUser == nil || *in.CreateUser}, c.client())
 	})
 }
 
@@ -192,7 +194,8 @@ func (a *API) health(w http.ResponseWriter, c *call) error {
 	if err := a.uncounted(w, c); err != nil {
 		return err
 	}
-	return web.JSON(w, http.StatusOK, map[string]string{"version": a.svc.Version(), "name": "Holdfast", "description": "Holdfast identity: accounts, sessions and memberships"})
+	return web.JSON(w, http.StatusOK,
+		map[string]string{"version": a.svc.Version(), "name": "Holdfast", "description": "Holdfast identity: accounts, sessions and memberships"})
 }
 
 func (a *API) jwks(w http.ResponseWriter, _ *call) error {

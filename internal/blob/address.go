@@ -51,7 +51,8 @@ type Address struct {
 // the secret.
 func ParseAddress(text string) (Address, error) {
 	bad := func(what string) (Address, error) {
-		return Address{}, fmt.Errorf("blob: the address of the file store %s: it looks like s3://KEY:SECRET@host/bucket/prefix?region=eu-central-1 or file:///path", what)
+		return Address{},
+			fmt.Errorf("blob: the address of the file store %s: it looks like s3://KEY:SECRET@host/bucket/prefix?region=eu-central-1 or file:///path", what)
 	}
 	u, err := url.Parse(text)
 	if err != nil {

@@ -135,7 +135,8 @@ func TestPrefixes(t *testing.T) {
 // reached does not.
 func TestOpenBucket(t *testing.T) {
 	s := newService(t)
-	if _, err := Open(t.Context(), strings.Replace(s.Address(""), "/files/", "/elsewhere/", 1), s.spool); err == nil || !strings.Contains(err.Error(), "NoSuchBucket") {
+	if _, err := Open(t.Context(), strings.Replace(s.Address(""), "/files/", "/elsewhere/", 1), s.spool); err == nil ||
+		!strings.Contains(err.Error(), "NoSuchBucket") {
 		t.Errorf("missing bucket: %v", err)
 	}
 	s.Answer("GET", func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusForbidden) })
@@ -166,7 +167,8 @@ func TestParseAddress(t *testing.T) {
 			t.Errorf("%s: %v %s", text, err, diff)
 		}
 	}
-	for _, text := range []string{"files", "http://h/b", "s3:///b", "s3://h", "s3://h/", "s3://key@h/b", "s3://h/b?tls=maybe", "s3://h/b?color=red", "s3://k:geheim@h/%zz"} {
+	for _, text := range []string{"files", "http://h/b", "s3:///b", "s3://h", "s3://h/", "s3://key@h/b", "s3://h/b?tls=maybe", "s3://h/b?color=red",
+		"s3://k:geheim@h/%zz"} {
 		if _, err := ParseAddress(text); err == nil || strings.Contains(err.Error(), "geheim") {
 			t.Errorf("%s: %v", text, err)
 		}

@@ -316,7 +316,9 @@ func TestSweepTrustsNoClock(t *testing.T) {
 	d := fresh(t)
 	one := d.join(false)
 	one.Tell(items)
-	ahead := &Bus{o: Options{DB: d.database(), Now: func() time.Time { return time.Now().AddDate(0, 0, 2) }, Hear: func(Notice) {}}, id: uuid.NewString(), beats: map[string]pulse{}}
+	ahead := &Bus{o: Options{DB: d.database(), Now: func() time.Time {
+		return time.Now().AddDate(0, 0, 2)
+	}, Hear: func(Notice) {}}, id: uuid.NewString(), beats: map[string]pulse{}}
 	left := func() (oldest int64, nodes int) {
 		t.Helper()
 		if err := ahead.live(t.Context()); err != nil {

@@ -90,10 +90,11 @@ func (b *Bus) next(ctx context.Context, head int64) (whole bool, err error) {
 	var rows []row
 	err = b.o.DB.Read(ctx, everywhere(), func(tx *db.Tx) error {
 		rows = nil
-		return tx.Query("SELECT seq, id, CASE WHEN node = $3 THEN '' ELSE body END FROM notices WHERE seq >= $1 AND seq <= $2 ORDER BY seq LIMIT 200", []any{b.last, head, b.id}, func(r *db.Row) error {
-			rows = append(rows, row{r.Int(0), r.Text(1), r.Text(2)})
-			return nil
-		})
+		return tx.Query("SELECT seq, id, CASE WHEN node = $3 THEN '' ELSE body END FROM notices WHERE seq >= $1 AND seq <= $2 ORDER BY seq LIMIT 200",
+			[]any{b.last, head, b.id}, func(r *db.Row) error {
+				rows = append(rows, row{r.Int(0), r.Text(1), r.Text(2)})
+				return nil
+			})
 	})
 	if err != nil {
 		return false, err
@@ -129,7 +130,8 @@ func (b *Bus) live(ctx context.Context) error {
 	}
 	err = b.o.DB.Write(ctx, everywhere(), func(tx *db.Tx) error {
 		clear(beats)
-		tx.Queue("INSERT INTO nodes (id, beat, seen_at) VALUES ($1, $2, $3) ON CONFLICT (id) DO UPDATE SET beat = excluded.beat, seen_at = excluded.seen_at", []any{b.id, b.beat, b.o.Now()}, nil)
+		tx.Queue("INSERT INTO nodes (id, beat, seen_at) VALUES ($1, $2, $3) ON CONFLICT (id) DO UPDATE SET beat = excluded.beat, seen_at = "+
+			"excluded.seen_at", []any{b.id, b.beat, b.o.Now()}, nil)
 		tx.Queue("DELETE FROM nodes WHERE "+tx.DB().InUUID("id", 1), []any{string(silent)}, nil)
 		tx.Queue("DELETE FROM notices WHERE seq <= $1", []any{swept}, nil)
 		return tx.Query("SELECT id, beat FROM nodes WHERE id <> $1", []any{b.id}, func(r *db.Row) error { beats[r.Text(0)] = r.Int(1); return nil })

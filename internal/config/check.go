@@ -56,7 +56,8 @@ func (c *Config) checkSecret() error {
 		return nil
 	}
 	if len(c.JWTSecret) < 32 || slices.Contains(weakSecrets, c.JWTSecret) || strings.Count(c.JWTSecret, c.JWTSecret[:1]) == len(c.JWTSecret) {
-		return errors.New("config: jwt_secret is too weak: use at least 32 random bytes, for example from `openssl rand -base64 48`, or leave it empty to have one made")
+		return errors.New("config: jwt_secret is too weak: use at least 32 random bytes, for example from `openssl rand -base64 48`, or leave it empty to " +
+			"have one made")
 	}
 	return nil
 }

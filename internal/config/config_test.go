@@ -15,7 +15,8 @@ func TestLoad(t *testing.T) {
 	if err := os.WriteFile(file, []byte("# mine\nlisten = 127.0.0.1:1\nmail_from = \"A <a@b.c>\"\nsignup = off\noauth_hub_client_id = y\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	c, err := Load(file, []string{"HOLDFAST_LISTEN=127.0.0.1:2", "HOLDFAST_ACCESS_TOKEN_TTL=5m", "HOLDFAST_OAUTH_MY_IDP_CLIENT_ID=x", "HOLDFAST_OAUTH_MY_IDP_ISSUER=https://i"},
+	c, err := Load(file, []string{"HOLDFAST_LISTEN=127.0.0.1:2", "HOLDFAST_ACCESS_TOKEN_TTL=5m", "HOLDFAST_OAUTH_MY_IDP_CLIENT_ID=x",
+		"HOLDFAST_OAUTH_MY_IDP_ISSUER=https://i"},
 		map[string]string{"listen": "127.0.0.1:3"})
 	if err != nil {
 		t.Fatal(err)
@@ -44,7 +45,8 @@ func TestLoadRefuses(t *testing.T) {
 		{"HOLDFAST_OAUTH_X_CLIENT_SECRET=y", "needs HOLDFAST_OAUTH_X_CLIENT_ID"},
 		{"HOLDFAST_TLS_CERT=a.pem", "go together"},
 		{"HOLDFAST_OAUTH_APPLE_TEAM_ID=t HOLDFAST_OAUTH_APPLE_CLIENT_ID=c", "go together"},
-		{"HOLDFAST_OAUTH_APPLE_PRIVATE_KEY_FILE=/nowhere HOLDFAST_OAUTH_APPLE_CLIENT_ID=c HOLDFAST_OAUTH_APPLE_TEAM_ID=t HOLDFAST_OAUTH_APPLE_KEY_ID=k", "no such file"},
+		{"HOLDFAST_OAUTH_APPLE_PRIVATE_KEY_FILE=/nowhere HOLDFAST_OAUTH_APPLE_CLIENT_ID=c HOLDFAST_OAUTH_APPLE_TEAM_ID=t HOLDFAST_OAUTH_APPLE_KEY_ID=k",
+			"no such file"},
 		{"HOLDFAST_OAUTH_X_CLIENT_IDS=y", "unknown setting"},
 		{"HOLDFAST_OAUTH=y", "unknown setting"},
 		{"HOLDFAST_PHONE_SIGNIN=on", "needs sms_url"},

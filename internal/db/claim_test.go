@@ -39,7 +39,8 @@ func TestClaim(t *testing.T) {
 	for name, end := range map[string]func(c *db.Claim){
 		"closed": func(c *db.Claim) { c.Close() },
 		"killed": func(c *db.Claim) {
-			_, err := admin.Exec(ctx, "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'holdfast claim' AND datname = current_database()")
+			_, err := admin.Exec(ctx,
+				"SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'holdfast claim' AND datname = current_database()")
 			if err != nil {
 				t.Error(err)
 			}

@@ -21,7 +21,8 @@ func openTest(t *testing.T) *DB {
 }
 
 func TestPostgresDDL(t *testing.T) {
-	sql := "create table a (\n  tenant_id uuid not null,\n  id uuid not null,\n  b_id uuid,\n  packed bytea not null,\n  primary key (tenant_id, id),\n  foreign key (tenant_id, b_id) references b (tenant_id, id)\n);\ncreate index a_x on a (tenant_id);\n"
+	sql := "create table a (\n  tenant_id uuid not null,\n  id uuid not null,\n  b_id uuid,\n  packed bytea not null,\n  primary key (tenant_id, " +
+		"id),\n  foreign key (tenant_id, b_id) references b (tenant_id, id)\n);\ncreate index a_x on a (tenant_id);\n"
 	got := postgresDDL(sql)
 	want := []string{
 		"create table a (\n  tenant_id uuid not null,\n  id uuid not null,\n  b_id uuid,\n  packed bytea not null,\n  primary key (tenant_id, id)\n)",
@@ -31,7 +32,8 @@ func TestPostgresDDL(t *testing.T) {
 		"ALTER TABLE a ADD foreign key (tenant_id, b_id) references b (tenant_id, id) ON DELETE RESTRICT",
 		"ALTER TABLE a ENABLE ROW LEVEL SECURITY",
 		"ALTER TABLE a FORCE ROW LEVEL SECURITY",
-		"CREATE POLICY tenant_isolation ON a USING (tenant_id = (SELECT hf_tenant()) OR (SELECT hf_all())) WITH CHECK (tenant_id = (SELECT hf_tenant()) OR (SELECT hf_all()))",
+		"CREATE POLICY tenant_isolation ON a USING (tenant_id = (SELECT hf_tenant()) OR (SELECT hf_all())) WITH CHECK (tenant_id = (SELECT hf_tenant()) " +
+			"OR (SELECT hf_all()))",
 	}
 	if fmt.Sprintf("%q", got) != fmt.Sprintf("%q", want) {
 		t.Errorf("got  %q\nwant %q", got, want)

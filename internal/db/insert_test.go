@@ -20,8 +20,10 @@ func TestInsert(t *testing.T) {
 	each(t, func(t *testing.T, d *db.DB) {
 		tenant, at := uuid.NewString(), time.Date(2026, 3, 29, 1, 2, 3, 456789000, time.UTC)
 		var cols []db.Column
-		for _, c := range [][2]string{{"tenant_id", "uuid"}, {"id", "uuid"}, {"sku", "text"}, {"name", "text"}, {"description", "text"}, {"base_uom", "text"}, {"barcodes", "text"},
-			{"tracking", "text"}, {"storage_class", "text"}, {"status", "text"}, {"has_expiry", "boolean"}, {"low_stock", "boolean"}, {"unit_cost", "bigint"}, {"price", "bigint"},
+		for _, c := range [][2]string{{"tenant_id", "uuid"}, {"id", "uuid"}, {"sku", "text"}, {"name", "text"}, {"description", "text"},
+			{"base_uom", "text"}, {"barcodes", "text"},
+			{"tracking", "text"}, {"storage_class", "text"}, {"status", "text"}, {"has_expiry", "boolean"}, {"low_stock", "boolean"}, {"unit_cost",
+				"bigint"}, {"price", "bigint"},
 			{"capacity_units", "bigint"}, {"reorder_point", "bigint"}, {"on_hand", "bigint"}, {"available", "bigint"}, {"stock_value", "bigint"},
 			{"created_at", "timestamptz"}, {"updated_at", "timestamptz"}, {"version", "bigint"}} {
 			cols = append(cols, db.Column{Name: c[0], Type: c[1]})
@@ -32,7 +34,8 @@ func TestInsert(t *testing.T) {
 		var want []string
 		for i := range 2100 {
 			text, price := texts[i%len(texts)], prices[i%len(prices)]
-			rows = append(rows, []any{tenant, uuid.NewString(), fmt.Sprintf("%05d", i), "n", text, "EA", "[]", "none", "ambient", "active", i%2 == 0, false, decimal.One, price,
+			rows = append(rows, []any{tenant, uuid.NewString(), fmt.Sprintf("%05d", i), "n", text, "EA", "[]", "none", "ambient", "active", i%2 == 0, false,
+				decimal.One, price,
 				decimal.One, decimal.Dec(0), decimal.Dec(0), decimal.Dec(0), decimal.Dec(0), at, at.Format(db.TimeLayout), 1})
 			want = append(want, fmt.Sprintf("%05d %v %v %v", i, text, plain(price), i%2 == 0))
 		}
@@ -42,20 +45,21 @@ func TestInsert(t *testing.T) {
 		}
 		var got []string
 		err := d.Read(ctx, scope, func(tx *db.Tx) error {
-			return tx.Query("SELECT sku, description, price, has_expiry, created_at, updated_at FROM items WHERE tenant_id = $1 ORDER BY sku", []any{tenant}, func(r *db.Row) error {
-				var text, price any
-				if !r.Null(1) {
-					text = r.Text(1)
-				}
-				if !r.Null(2) {
-					price = r.Int(2)
-				}
-				if !r.Time(4).Equal(at) || !r.Time(5).Equal(at) {
-					t.Errorf("%s: %v %v", r.Text(0), r.Time(4), r.Time(5))
-				}
-				got = append(got, fmt.Sprintf("%s %v %v %v", r.Text(0), text, price, r.Bool(3)))
-				return nil
-			})
+			return tx.Query("SELECT sku, description, price, has_expiry, created_at, updated_at FROM items WHERE tenant_id = $1 ORDER BY sku", []any{tenant},
+				func(r *db.Row) error {
+					var text, price any
+					if !r.Null(1) {
+						text = r.Text(1)
+					}
+					if !r.Null(2) {
+						price = r.Int(2)
+					}
+					if !r.Time(4).Equal(at) || !r.Time(5).Equal(at) {
+						t.Errorf("%s: %v %v", r.Text(0), r.Time(4), r.Time(5))
+					}
+					got = append(got, fmt.Sprintf("%s %v %v %v", r.Text(0), text, price, r.Bool(3)))
+					return nil
+				})
 		})
 		if err != nil {
 			t.Fatal(err)

@@ -383,12 +383,15 @@ func wireParams(args []any) (params [][]byte, formats []int16, err error) {
 func byteOrder(ctx context.Context, c *pgx.Conn) error {
 	var bytes bool
 	var collation string
-	if err := c.QueryRow(ctx, "SELECT '-' < '0' AND '9' < ':' AND 'B' < 'a' AND 'z' < 'é' AND 'a b' < 'aa', (SELECT datcollate FROM pg_database WHERE datname = current_database())").Scan(&bytes, &collation); err != nil {
+	if err := c.QueryRow(ctx,
+		"SELECT '-' < '0' AND '9' < ':' AND 'B' < 'a' AND 'z' < 'é' AND 'a b' < 'aa', (SELECT datcollate FROM pg_database WHERE datname = "+
+			"current_database())").Scan(&bytes, &collation); err != nil {
 		return classify(err)
 	}
 	if !bytes {
 		return fault.New(fault.Unavailable, "", "the database sorts text by the rules of a language (LC_COLLATE %s), not by bytes; "+
-			"make one with CREATE DATABASE holdfast TEMPLATE template0 ENCODING 'UTF8' LOCALE_PROVIDER libc LOCALE 'C', and copy the old one's data with pg_dump and pg_restore", collation)
+			"make one with CREATE DATABASE holdfast TEMPLATE template0 ENCODING 'UTF8' LOCALE_PROVIDER libc LOCALE 'C', and copy the old one's data with "+
+			"pg_dump and pg_restore", collation)
 	}
 	return nil
 }

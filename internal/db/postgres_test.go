@@ -134,7 +134,8 @@ func TestTransaction(t *testing.T) {
 			t.Errorf("same code in other case: %v", err)
 		}
 		err = d.Write(ctx, scope, func(tx *db.Tx) error {
-			_, err := tx.Exec("INSERT INTO teams (tenant_id, id, code, name, site_id, created_at, updated_at, version) VALUES ($1, $2, 'x', 'x', $3, $4, $4, 1)", tenant, uuid.NewString(), uuid.NewString(), at)
+			_, err := tx.Exec("INSERT INTO teams (tenant_id, id, code, name, site_id, created_at, updated_at, version) VALUES ($1, $2, 'x', 'x', $3, $4, $4, "+
+				"1)", tenant, uuid.NewString(), uuid.NewString(), at)
 			return err
 		})
 		if !fault.HasCode(err, "23503") {

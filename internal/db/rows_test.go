@@ -14,7 +14,8 @@ import (
 	"holdfast/internal/db"
 )
 
-var workerColumns = []db.Column{{Name: "tenant_id", Type: "uuid"}, {Name: "id", Type: "uuid"}, {Name: "employee_no", Type: "text"}, {Name: "name", Type: "text"}, {Name: "employment", Type: "text"},
+var workerColumns = []db.Column{{Name: "tenant_id", Type: "uuid"}, {Name: "id", Type: "uuid"}, {Name: "employee_no", Type: "text"},
+	{Name: "name", Type: "text"}, {Name: "employment", Type: "text"},
 	{Name: "status", Type: "text"}, {Name: "user_id", Type: "uuid"}, {Name: "birth_year", Type: "bigint"}, {Name: "created_at", Type: "timestamptz"},
 	{Name: "updated_at", Type: "timestamptz"}, {Name: "version", Type: "bigint"}}
 
@@ -67,13 +68,14 @@ func TestRows(t *testing.T) {
 				t.Fatal(err)
 			}
 			err = d.Read(ctx, scope, func(tx *db.Tx) error {
-				return tx.Query("SELECT employee_no, birth_year, created_at, updated_at, tenant_id FROM workers WHERE tenant_id = $1 ORDER BY employee_no", []any{tenant.String()}, func(r *db.Row) error {
-					got = append(got, fmt.Sprintf("%s %d %v %s", r.Text(0), r.Int(1), r.Null(1), r.Text(2)))
-					if !r.Time(3).Equal(at) || r.UUID(4) != tenant {
-						t.Errorf("%s: %v, tenant %v", r.Text(0), r.Time(3), r.UUID(4))
-					}
-					return nil
-				})
+				return tx.Query("SELECT employee_no, birth_year, created_at, updated_at, tenant_id FROM workers WHERE tenant_id = $1 ORDER BY employee_no",
+					[]any{tenant.String()}, func(r *db.Row) error {
+						got = append(got, fmt.Sprintf("%s %d %v %s", r.Text(0), r.Int(1), r.Null(1), r.Text(2)))
+						if !r.Time(3).Equal(at) || r.UUID(4) != tenant {
+							t.Errorf("%s: %v, tenant %v", r.Text(0), r.Time(3), r.UUID(4))
+						}
+						return nil
+					})
 			})
 			if err != nil {
 				t.Fatal(err)
@@ -104,7 +106,10 @@ func TestRows_conflict(t *testing.T) {
 		}
 		var got []int64
 		err := d.Read(ctx, scope, func(tx *db.Tx) error {
-			return tx.Query("SELECT birth_year FROM workers WHERE tenant_id = $1", []any{tenant.String()}, func(r *db.Row) error { got = append(got, r.Int(0)); return nil })
+			return tx.Query("SELECT birth_year FROM workers WHERE tenant_id = $1", []any{tenant.String()}, func(r *db.Row) error {
+				got = append(got, r.Int(0))
+				return nil
+			})
 		})
 		if diff := cmp.Diff([]int64{2}, got); diff != "" || err != nil {
 			t.Error(diff, err)

@@ -9,7 +9,8 @@ import (
 // Parse agrees with exact arithmetic on every text: it gives the number or
 // refuses it, whichever of its two ways read it.
 func FuzzParse(f *testing.F) {
-	for _, s := range []string{"0", "-0", "12", "-12.5", "0.0001", "0.00001", "99999999999999.9999", "922337203685477.5807", "922337203685477.5808", "1e3", ".5", "5.", "+1", "-", "", "1.2.3", "12a", "1_0"} {
+	for _, s := range []string{"0", "-0", "12", "-12.5", "0.0001", "0.00001", "99999999999999.9999", "922337203685477.5807", "922337203685477.5808",
+		"1e3", ".5", "5.", "+1", "-", "", "1.2.3", "12a", "1_0"} {
 		f.Add(s)
 	}
 	number := regexp.MustCompile(`^[+-]?(\d+\.?\d*|\.\d+)$`)

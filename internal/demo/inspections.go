@@ -54,13 +54,16 @@ var forms = []struct {
 		question("uprights", "Uprights straight", "yes_no_na", "critical", true, "weight", 3),
 		question("beams", "Beams locked", "yes_no_na", "weight", 2),
 		question("signs", "Load signs readable", "yes_no_na"),
-		question("damage", "What is damaged", "text", "show_when", map[string]any{"any": []any{map[string]any{"item": "uprights", "op": "==", "value": "no"}, map[string]any{"item": "beams", "op": "==", "value": "no"}}}),
+		question("damage", "What is damaged", "text", "show_when",
+			map[string]any{"any": []any{map[string]any{"item": "uprights", "op": "==", "value": "no"}, map[string]any{"item": "beams", "op": "==", "value": "no"}}}),
 	}},
 	{"HAZ-WEEKLY", "Weekly round of the hazardous goods store", -goLive, []string{"zone"}, nil, []map[string]any{
-		question("apart", "Incompatible goods apart", "yes_no_na", "critical", true), question("trays", "Spill trays empty", "yes_no_na"), question("air", "Ventilation runs", "yes_no_na"),
+		question("apart", "Incompatible goods apart", "yes_no_na", "critical", true), question("trays", "Spill trays empty", "yes_no_na"), question("air",
+			"Ventilation runs", "yes_no_na"),
 	}},
 	{"FIRE-EXT", "Fire extinguisher check", -goLive, nil, nil, []map[string]any{
-		question("place", "In its place and free", "yes_no_na"), question("seal", "Seal unbroken", "yes_no_na"), question("pressure", "Pressure", "number", "unit", "bar", "fail_when", when("<", 12)),
+		question("place", "In its place and free", "yes_no_na"), question("seal", "Seal unbroken", "yes_no_na"), question("pressure", "Pressure",
+			"number", "unit", "bar", "fail_when", when("<", 12)),
 	}},
 	{"EXITS", "Emergency exits and lighting", -goLive, []string{"zone"}, nil, []map[string]any{
 		question("free", "Exits free", "yes_no_na"), question("signs", "Signs lit", "yes_no_na"), question("doors", "Doors open outwards", "yes_no_na"),
@@ -82,8 +85,10 @@ var rounds = []struct {
 	grace             int64
 	weekday           int // -1 = every working day
 }{
-	{"Forklift check before use: truck 1", "FLT-DAILY", "RCV", 0, 6.5, 30, -1}, {"Forklift check before use: truck 2", "FLT-DAILY", "SHP", 1, 6.5, 30, -1}, {"Dock round", "DOCK-ROUND", "SHP", -1, 7, 60, -1},
-	{"Weekly rack inspection", "RACK-WEEKLY", "BLK", -1, 11, 1440, 2}, {"Weekly round of the hazardous goods store", "HAZ-WEEKLY", "HAZ", -1, 10, 1440, 4}, {"Fire extinguisher check", "FIRE-EXT", "HAM1", -1, 15, 2880, 1},
+	{"Forklift check before use: truck 1", "FLT-DAILY", "RCV", 0, 6.5, 30, -1}, {"Forklift check before use: truck 2", "FLT-DAILY", "SHP", 1, 6.5, 30,
+		-1}, {"Dock round", "DOCK-ROUND", "SHP", -1, 7, 60, -1},
+	{"Weekly rack inspection", "RACK-WEEKLY", "BLK", -1, 11, 1440, 2}, {"Weekly round of the hazardous goods store", "HAZ-WEEKLY", "HAZ", -1, 10, 1440,
+		4}, {"Fire extinguisher check", "FIRE-EXT", "HAM1", -1, 15, 2880, 1},
 	{"Emergency exits and lighting", "EXITS", "PCK", -1, 16, 1440, 5},
 }
 
@@ -121,7 +126,8 @@ func (w *world) templates() {
 			panic(err)
 		}
 		at := stamp(w.cal.at(f.day, 10))
-		r := store.Row{"code": f.code, "revision": int64(1), "title": f.title, "applies_to": list(f.applies), "kinds": list(f.kinds), "sections": sections, "status": "published", "published_at": at,
+		r := store.Row{"code": f.code, "revision": int64(1), "title": f.title, "applies_to": list(f.applies), "kinds": list(f.kinds),
+			"sections": sections, "status": "published", "published_at": at,
 			"created_by": w.user("safety"), "updated_at": at, "version": int64(2)}
 		if old := before[f.code]; old != nil {
 			r["revision"], r["supersedes_id"] = old["revision"].(int64)+1, old["id"]
@@ -158,8 +164,10 @@ func (w *world) schedule(i int) store.Row {
 		days = strings.ToUpper(time.Weekday(c.weekday).String()[:2])
 	}
 	f := w.formOn(c.code, 0)
-	r := store.Row{"template_id": f.id, "title": c.title, "zone_id": zones[0].id, "site_id": w.sites[zones[0].site], "rrule": "FREQ=WEEKLY;BYDAY=" + days, "starts_on": w.cal.date(-goLive), "due_time": fmt.Sprintf("%02d:%02d", minutes/60, minutes%60),
-		"grace_minutes": c.grace, "timezone": w.timezone, "status": "active", "created_by": w.user("safety"), "planned_until": stamp(w.cal.at(plannedDays+1, 0)), "updated_at": stamp(w.cal.at(0, 1))}
+	r := store.Row{"template_id": f.id, "title": c.title, "zone_id": zones[0].id, "site_id": w.sites[zones[0].site], "rrule": "FREQ=WEEKLY;BYDAY=" +
+		days, "starts_on": w.cal.date(-goLive), "due_time": fmt.Sprintf("%02d:%02d", minutes/60, minutes%60),
+		"grace_minutes": c.grace, "timezone": w.timezone, "status": "active", "created_by": w.user("safety"), "planned_until": stamp(w.cal.at(plannedDays+
+			1, 0)), "updated_at": stamp(w.cal.at(0, 1))}
 	if c.machine >= 0 {
 		truck := w.rows["equipment"][c.machine]
 		r["equipment_id"], r["zone_id"] = truck["id"], truck["zone_id"]
@@ -180,7 +188,8 @@ func (w *world) inspection(sc store.Row, i, day int) {
 	grace := rounds[i].grace
 	due := w.cal.at(day, roundHour(i))
 	who := []string{w.user("operator"), w.user("safety"), w.user("manager")}[w.cal.between(0, 2)]
-	r := store.Row{"title": sc["title"], "template_id": f.id, "schedule_id": sc["id"], "site_id": sc["site_id"], "zone_id": sc["zone_id"], "equipment_id": sc["equipment_id"], "assignee_user_id": who,
+	r := store.Row{"title": sc["title"], "template_id": f.id, "schedule_id": sc["id"], "site_id": sc["site_id"], "zone_id": sc["zone_id"],
+		"equipment_id": sc["equipment_id"], "assignee_user_id": who,
 		"due_at": stamp(due), "grace_minutes": grace, "status": "scheduled", "created_by": w.user("safety")}
 	begun := due.Add(-time.Duration(w.cal.between(10, 40)) * time.Minute)
 	fate := w.cal.rng.Float64()
@@ -237,8 +246,10 @@ func (w *world) answers(run store.Row, f form, day int, begun, end time.Time) {
 		result, _ := f.tpl.Judge(it, v)
 		at := begun.Add(end.Sub(begun) * time.Duration(n+1) / time.Duration(len(values)+1))
 		n++
-		an := w.add("checklist_answers", day, at, store.Row{"run_id": run["id"], "item_key": it.Key, "value": v, "result": string(result), "critical": it.Critical, "photos": list(nil), "answered_by": run["completed_by"],
-			"answered_at": stamp(at), "created_by": run["completed_by"]})
+		an := w.add("checklist_answers", day, at,
+			store.Row{"run_id": run["id"], "item_key": it.Key, "value": v, "result": string(result), "critical": it.Critical, "photos": list(nil),
+				"answered_by": run["completed_by"],
+				"answered_at": stamp(at), "created_by": run["completed_by"]})
 		if result == checklist.Fail && it.Opens() == checklist.OpensAction {
 			w.remedied(run, an, it, day, at)
 		}
@@ -294,7 +305,8 @@ func (w *world) reply(it *checklist.Item, wrong bool) any {
 // remedied is the action that a critical answer opened: the brakes were repaired
 // and that was verified; the rack still waits, and its action is late.
 func (w *world) remedied(run, an store.Row, it *checklist.Item, day int, at time.Time) {
-	r := store.Row{"action_no": w.number("AC", at), "title": fmt.Sprintf("%s: %s", run["title"], it.Prompt), "type": "corrective", "source": "checklist_answer", "source_id": an["id"], "priority": "critical",
+	r := store.Row{"action_no": w.number("AC", at), "title": fmt.Sprintf("%s: %s", run["title"], it.Prompt), "type": "corrective",
+		"source": "checklist_answer", "source_id": an["id"], "priority": "critical",
 		"evidence": raw([]any{}), "created_by": run["completed_by"], "assignee_user_id": w.user("manager"), "control_level": "engineer"}
 	w.dueOn(r, day+1)
 	r["status"] = "in_progress"
@@ -302,7 +314,8 @@ func (w *world) remedied(run, an store.Row, it *checklist.Item, day int, at time
 	if it.Key == "brakes" {
 		done := at.Add(20 * time.Hour)
 		r["status"], r["completed_at"], r["completed_by"], r["verified_at"], r["verifier_user_id"] = "verified", stamp(done), w.user("manager"), stamp(done.Add(3*time.Hour)), w.other("safety", w.user("manager"))
-		r["evidence"], r["updated_at"], r["version"] = raw([]any{map[string]any{"kind": "note", "text": "Workshop report 4711."}}), stamp(done.Add(3*time.Hour)), int64(4)
+		r["evidence"], r["updated_at"], r["version"] = raw([]any{map[string]any{"kind": "note",
+			"text": "Workshop report 4711."}}), stamp(done.Add(3*time.Hour)), int64(4)
 	}
 	w.add("actions", day, at, r)
 }

@@ -61,7 +61,8 @@ func TestInspectionsAddUp(t *testing.T) {
 				}
 				continue
 			}
-			if len(review.Missing) > 0 || r["passed"] != review.Passed || r["failed"] != review.Failed || r["passed_weight"] != review.PassedWeight || r["failed_weight"] != review.FailedWeight || r["failed_critical"] != review.FailedCritical ||
+			if len(review.Missing) > 0 || r["passed"] != review.Passed || r["failed"] != review.Failed || r["passed_weight"] != review.PassedWeight ||
+				r["failed_weight"] != review.FailedWeight || r["failed_critical"] != review.FailedCritical ||
 				r["score"] != safety.Percent(review.PassedWeight, review.PassedWeight+review.FailedWeight) {
 				t.Fatalf("%s of %s: %v, its answers give %+v", r["title"], r["due_at"], r, review)
 			}
@@ -89,7 +90,8 @@ func TestInspectionsAddUp(t *testing.T) {
 func TestSafetyRulesHold(t *testing.T) {
 	eachTenant(t, func(t *testing.T, _ profile, now time.Time, rows records) {
 		for _, a := range rows["actions"] {
-			if s := a["status"]; (s == "done" || s == "verified") && a["completed_by"] == nil || s == "verified" && (a["verifier_user_id"] == a["completed_by"] || a["verifier_user_id"] == a["assignee_user_id"]) {
+			if s := a["status"]; (s == "done" || s == "verified") && a["completed_by"] == nil || s == "verified" &&
+				(a["verifier_user_id"] == a["completed_by"] || a["verifier_user_id"] == a["assignee_user_id"]) {
 				t.Errorf("action %s is %s by %v, verified by %v", a["action_no"], s, a["completed_by"], a["verifier_user_id"])
 			}
 		}
@@ -99,7 +101,8 @@ func TestSafetyRulesHold(t *testing.T) {
 					t.Errorf("%s was investigated and has no root cause: %v", in["incident_no"], err)
 				}
 			}
-			if serious := grade[in["severity"].(string)] >= 3 || in["potential_severity"] == "critical"; serious && in["status"] == "closed" && in["investigated_at"] == nil {
+			if serious := grade[in["severity"].(string)] >= 3 || in["potential_severity"] == "critical"; serious && in["status"] == "closed" &&
+				in["investigated_at"] == nil {
 				t.Errorf("%s was closed without an investigation", in["incident_no"])
 			}
 		}

@@ -66,7 +66,8 @@ func (w *world) area(root *zone, a area) {
 	}
 	for i := range a.aisles {
 		letter := string(rune('A' + i))
-		aisle := w.place(&zone{code: a.code + "-" + letter, name: "Aisle " + letter, kind: "aisle", class: a.class, parent: top, site: top.site, x: a.x + 4*float64(i), y: a.y})
+		aisle := w.place(&zone{code: a.code + "-" + letter, name: "Aisle " + letter, kind: "aisle", class: a.class, parent: top, site: top.site, x: a.x +
+			4*float64(i), y: a.y})
 		for r := 1; r <= a.racks; r++ {
 			rack := w.place(&zone{code: fmt.Sprintf("%s%02d", aisle.code, r), name: fmt.Sprintf("Rack %s%02d", letter, r), kind: "rack",
 				class: a.class, parent: aisle, site: top.site, x: aisle.x, y: a.y + 3*float64(r)})

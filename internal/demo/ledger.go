@@ -97,7 +97,8 @@ func (w *world) move(m movement) {
 func (w *world) where(it *item) []*level {
 	var out []*level
 	for _, l := range w.levels {
-		if l.item == it && l.status == "available" && l.qty > l.reserved && l.zone.kind == "bin" && l.zone.site == 0 && (l.lot == nil || l.lot.status == "released" && l.lot.expires > w.cal.date(30)) {
+		if l.item == it && l.status == "available" && l.qty > l.reserved && l.zone.kind == "bin" && l.zone.site == 0 &&
+			(l.lot == nil || l.lot.status == "released" && l.lot.expires > w.cal.date(30)) {
 			out = append(out, l)
 		}
 	}

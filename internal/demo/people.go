@@ -30,14 +30,16 @@ func (w *world) organisation() {
 		"country": w.country, "currency": w.currency, "jurisdictions": raw(w.jurisdictions), "join_policy": "invite",
 		"email_domains": raw([]string{w.slug + ".example"}), "gs1_company_prefix": w.gs1, "created_by": w.users[0].ID})
 	for _, b := range w.buildings {
-		r := w.add("sites", -goLive-7, made.Add(time.Hour), store.Row{"code": b.code, "name": b.name, "gln": checkDigit(b.gln), "address": b.address, "city": b.city, "state": ref(b.state),
-			"zip": b.zip, "country": b.country, "timezone": w.timezone, "company_name": w.name, "naics": "493110", "industry_description": "General warehousing and storage",
-			"establishment_type": int64(1), "created_by": w.users[0].ID})
+		r := w.add("sites", -goLive-7, made.Add(time.Hour),
+			store.Row{"code": b.code, "name": b.name, "gln": checkDigit(b.gln), "address": b.address, "city": b.city, "state": ref(b.state),
+				"zip": b.zip, "country": b.country, "timezone": w.timezone, "company_name": w.name, "naics": "493110", "industry_description": "General warehousing and storage",
+				"establishment_type": int64(1), "created_by": w.users[0].ID})
 		w.sites = append(w.sites, r["id"].(string))
 	}
 	for i, t := range teamNames {
-		w.add("teams", -goLive-7, made.Add(2*time.Hour), store.Row{"code": t[0], "name": t[1], "site_id": w.sites[min(i/3, len(w.sites)-1)], "lead_user_id": w.user("manager"),
-			"created_by": w.users[0].ID})
+		w.add("teams", -goLive-7, made.Add(2*time.Hour),
+			store.Row{"code": t[0], "name": t[1], "site_id": w.sites[min(i/3, len(w.sites)-1)], "lead_user_id": w.user("manager"),
+				"created_by": w.users[0].ID})
 	}
 }
 
@@ -54,10 +56,12 @@ const (
 var jobs = [...]struct {
 	title string
 	team  int
-}{{"Forklift operator", inboundTeam}, {"Goods receiver", inboundTeam}, {"Picker", pickTeam}, {"Picker", pickTeam}, {"Packer", outTeam}, {"Dispatcher", outTeam}, {"Picker", pickTeam}}
+}{{"Forklift operator", inboundTeam}, {"Goods receiver", inboundTeam}, {"Picker", pickTeam}, {"Picker", pickTeam}, {"Packer",
+	outTeam}, {"Dispatcher", outTeam}, {"Picker", pickTeam}}
 
 var driverNames = map[string][]string{
-	North: {"Emre Yıldız", "Stefan Kruse", "Agnieszka Zielińska", "Dieter Mohr", "Lukas Frank", "Mehmet Öztürk", "Piotr Maj", "Sabine Thoma", "Viktor Lang", "Yusuf Demir"},
+	North: {"Emre Yıldız", "Stefan Kruse", "Agnieszka Zielińska", "Dieter Mohr", "Lukas Frank", "Mehmet Öztürk", "Piotr Maj", "Sabine Thoma",
+		"Viktor Lang", "Yusuf Demir"},
 	South: {"Hector Salinas", "Jolene Parker", "Terrence Wells"},
 }
 
@@ -72,9 +76,10 @@ func (w *world) staff() {
 		if i == len(w.plates)-1 {
 			status = "maintenance"
 		}
-		r := w.add("vehicles", -goLive, w.cal.at(-goLive, 8), store.Row{"plate": plate, "vin": fmt.Sprintf("WDB9066%010d", 4711+97*i), "kind": []string{"truck 7.5 t", "truck 12 t", "van 3.5 t"}[i%3],
-			"payload_kg": units([]int64{2800, 5600, 1100}[i%3]), "volume_m3": units([]int64{36, 48, 14}[i%3]), "odometer_km": units(int64(48_000 + 17_350*i)),
-			"inspection_due_on": w.cal.date(20 + 45*i), "site_id": w.sites[0], "status": status})
+		r := w.add("vehicles", -goLive, w.cal.at(-goLive, 8),
+			store.Row{"plate": plate, "vin": fmt.Sprintf("WDB9066%010d", 4711+97*i), "kind": []string{"truck 7.5 t", "truck 12 t", "van 3.5 t"}[i%3],
+				"payload_kg": units([]int64{2800, 5600, 1100}[i%3]), "volume_m3": units([]int64{36, 48, 14}[i%3]), "odometer_km": units(int64(48_000 + 17_350*i)),
+				"inspection_due_on": w.cal.date(20 + 45*i), "site_id": w.sites[0], "status": status})
 		vehicles = append(vehicles, r["id"].(string))
 	}
 	for i, name := range driverNames[w.profile.id] {
@@ -101,9 +106,10 @@ func (w *world) hire(p *person, i int) {
 	}
 	hired := w.cal.date(-goLive - 60 - 97*(i%29))
 	w.people = append(w.people, p)
-	w.add("workers", -goLive-6, w.cal.at(-goLive-6, 9), store.Row{"id": p.id, "employee_no": p.no, "name": p.name, "job_title": p.job, "team_id": w.rows["teams"][p.team]["id"],
-		"site_id": w.sites[0], "employment": []string{"employee", "employee", "employee", "agency"}[i%4], "hired_on": hired, "user_id": ref(p.user),
-		"birth_year": int64(1963 + (i*7)%40), "status": status})
+	w.add("workers", -goLive-6, w.cal.at(-goLive-6, 9),
+		store.Row{"id": p.id, "employee_no": p.no, "name": p.name, "job_title": p.job, "team_id": w.rows["teams"][p.team]["id"],
+			"site_id": w.sites[0], "employment": []string{"employee", "employee", "employee", "agency"}[i%4], "hired_on": hired, "user_id": ref(p.user),
+			"birth_year": int64(1963 + (i*7)%40), "status": status})
 }
 
 // emitDrivers writes drivers once it is known who is on the road.
@@ -116,8 +122,10 @@ func (w *world) emitDrivers() {
 		case n > 4 && i == n-2 && d.status == "available":
 			d.status = "off_duty"
 		}
-		r := store.Row{"id": d.id, "worker_id": d.person.id, "licence_no": fmt.Sprintf("%s%08d", w.country, 31_415_926+i*27_182), "licence_class": []string{"C1E", "CE", "B"}[i%3],
-			"licence_expires_on": w.cal.date([]int{400, 24, 900, 1300, 210}[i%5]), "vehicle_id": ref(d.vehicle), "phone": fmt.Sprintf("+%d 555 01%02d", 40+i%10, 10+i), "status": d.status,
+		r := store.Row{"id": d.id, "worker_id": d.person.id, "licence_no": fmt.Sprintf("%s%08d", w.country, 31_415_926+i*27_182),
+			"licence_class":      []string{"C1E", "CE", "B"}[i%3],
+			"licence_expires_on": w.cal.date([]int{400, 24, 900, 1300, 210}[i%5]), "vehicle_id": ref(d.vehicle), "phone": fmt.Sprintf("+%d 555 01%02d", 40+
+				i%10, 10+i), "status": d.status,
 			"updated_at": stamp(w.cal.at(0, 12)), "version": int64(4)}
 		if d.status == "on_trip" {
 			r["last_lat"], r["last_lon"], r["last_seen_at"] = 53.4+0.07*float64(i), 9.9+0.11*float64(i), stamp(w.cal.at(0, 23.2))
@@ -130,7 +138,8 @@ func (w *world) emitDrivers() {
 func (w *world) members() {
 	joined := w.cal.at(-goLive-5, 9)
 	for _, u := range w.users {
-		r := store.Row{"user_id": u.ID, "email": u.Email, "role": string(u.Memberships[w.profile.id]), "status": "active", "zone_ids": raw([]string{}), "joined_at": stamp(joined),
+		r := store.Row{"user_id": u.ID, "email": u.Email, "role": string(u.Memberships[w.profile.id]), "status": "active", "zone_ids": raw([]string{}),
+			"joined_at":  stamp(joined),
 			"created_by": w.users[0].ID}
 		for _, p := range w.people {
 			if p.user == u.ID {

@@ -16,8 +16,9 @@ func (w *world) platform() {
 	w.settings()
 	w.imports()
 	at := w.cal.at(-goLive-8, 10)
-	w.add("audit", -goLive-8, at, store.Row{"at": stamp(at), "actor_user_id": w.users[0].ID, "action": "tenant.created", "entity_type": "tenants", "entity_id": w.profile.id,
-		"outcome": "ok", "details": raw(map[string]any{"source": "demo data"})})
+	w.add("audit", -goLive-8, at,
+		store.Row{"at": stamp(at), "actor_user_id": w.users[0].ID, "action": "tenant.created", "entity_type": "tenants", "entity_id": w.profile.id,
+			"outcome": "ok", "details": raw(map[string]any{"source": "demo data"})})
 }
 
 func (w *world) settings() {
@@ -28,9 +29,11 @@ func (w *world) settings() {
 	}{
 		{"general", "working_days", []string{"mon", "tue", "wed", "thu", "fri"}}, {"general", "day_starts_at", "06:00"}, {"general", "units", "si"},
 		{"stock", "slow_turns_below", 2}, {"stock", "fast_turns_from", 6}, {"stock", "dead_after_days", 180}, {"stock", "adjust_limit_value", 250},
-		{"stock", "count_auto_approve", 25}, {"picking", "allow_partial_allocation", true}, {"picking", "default_strategy", "batch"}, {"picking", "max_orders_per_list", 3},
+		{"stock", "count_auto_approve", 25}, {"picking", "allow_partial_allocation", true}, {"picking", "default_strategy", "batch"}, {"picking",
+			"max_orders_per_list", 3},
 		{"scoring", "weight_incident", 0.45}, {"scoring", "weight_near_miss", 0.2}, {"scoring", "weight_shift_hours", 0.2}, {"scoring", "weight_load", 0.15},
-		{"safety", "anonymous_reports", true}, {"safety", report.Setting, true}, {"safety", "critical_recipients", []string{"safety"}}, {"engagement", "points_near_miss", 10}, {"engagement", "points_hazard", 8},
+		{"safety", "anonymous_reports", true}, {"safety", report.Setting, true}, {"safety", "critical_recipients", []string{"safety"}}, {"engagement",
+			"points_near_miss", 10}, {"engagement", "points_hazard", 8},
 		{"engagement", "daily_cap", 40}, {"import", "date_order", map[string]string{North: "dmy", South: "mdy"}[w.profile.id]}, {"import", "delimiter", "auto"},
 		{"security", "session_hours", 720}, {"security", "mfa_required", "none"}, {"webhooks", "enabled", false},
 	} {
@@ -55,9 +58,12 @@ func (w *world) imports() {
 		mapping         map[string]string
 	}{
 		{-goLive, "zones", "storage_places.csv", n("zones"), 0, "completed", "", map[string]string{"code": "Code", "name": "Name", "max_capacity": "Capacity"}},
-		{-goLive + 1, "items", "item_master.csv", int64(old) + 3, 3, "completed", "", map[string]string{"sku": "Article", "name": "Designation", "unit_cost": "Cost"}},
-		{-41, "incidents", "paper_reports_before_golive.csv", 38, 38, "failed", "column \"Date\": 03/04/05 can be read in three ways; set date_order and process the file again", nil},
-		{-6, "lots", "lot_dates_supplier.tsv", int64(len(w.rows["lots"])) / 3, 0, "completed", "", map[string]string{"item_id": "SKU", "lot_no": "Batch", "expires_on": "Use by"}},
+		{-goLive + 1, "items", "item_master.csv", int64(old) + 3, 3, "completed", "",
+			map[string]string{"sku": "Article", "name": "Designation", "unit_cost": "Cost"}},
+		{-41, "incidents", "paper_reports_before_golive.csv", 38, 38, "failed",
+			"column \"Date\": 03/04/05 can be read in three ways; set date_order and process the file again", nil},
+		{-6, "lots", "lot_dates_supplier.tsv", int64(len(w.rows["lots"])) / 3, 0, "completed", "",
+			map[string]string{"item_id": "SKU", "lot_no": "Batch", "expires_on": "Use by"}},
 	} {
 		at := w.cal.at(j.day, 10.5)
 		sum := sha256.Sum256([]byte(w.slug + j.file))
@@ -65,7 +71,8 @@ func (w *world) imports() {
 		if j.file[len(j.file)-3:] == "tsv" {
 			kind, delimiter = "tsv", "\t"
 		}
-		r := store.Row{"job_no": w.number("IM", at), "target": j.target, "file_name": j.file, "file_type": kind, "size": 96*j.total + 81, "sha256": hex.EncodeToString(sum[:]),
+		r := store.Row{"job_no": w.number("IM", at), "target": j.target, "file_name": j.file, "file_type": kind, "size": 96*j.total + 81,
+			"sha256":   hex.EncodeToString(sum[:]),
 			"encoding": "utf-8", "delimiter": delimiter, "options": raw(map[string]any{"mode": "upsert"}), "total_rows": j.total, "valid_rows": j.total - j.invalid,
 			"invalid_rows": j.invalid, "status": j.status, "processed_at": stamp(at.Add(9 * time.Second)), "updated_at": stamp(at.Add(40 * time.Second)), "version": int64(5),
 			"created_by": w.user("admin"), "message": ref(j.message)}

@@ -48,7 +48,8 @@ func north() profile {
 				areas: []area{{code: "MUC-R", name: "Returns floor", kind: "area", x: 5, y: 5, bins: 4}}},
 		},
 		categories: northCategories, customers: northCustomers, carriers: []string{"OWN", "OWN", "OWN", "HANSEPARCEL", "ALPENFRACHT"},
-		names: []string{"Anke Petersen", "Björn Hartwig", "Jana Nowak", "Cem Aydın", "Dorota Wiśniewska", "Erik Sandström", "Fatima Rahimi", "Goran Petrović", "Hanna Vogt", "Ivan Dragomirov",
+		names: []string{"Anke Petersen", "Björn Hartwig", "Jana Nowak", "Cem Aydın", "Dorota Wiśniewska", "Erik Sandström", "Fatima Rahimi",
+			"Goran Petrović", "Hanna Vogt", "Ivan Dragomirov",
 			"Julia Brandt", "Karim Benali", "Lena Hoffmann", "Mateusz Kowal", "Nadia Ferreira", "Oskar Lindner", "Paula Richter", "Quentin Moreau", "Rosa Albrecht", "Samir Haddad", "Tanja Weiß"},
 		plates:       []string{"HH-ND 101", "HH-ND 102", "HH-ND 103", "HH-ND 207", "HH-ND 208", "B-ND 311"},
 		ordersPerDay: 3.8, fast: 26, slow: 42, dead: 18, fresh: 10, late: 9, incidents: 58, checklistsPerDay: 3, listDays: 15, leak: true,
@@ -60,7 +61,8 @@ func south() profile {
 		id: South, slug: "south", name: "South Logistics", timezone: "America/Chicago", country: "US", currency: "USD",
 		jurisdictions: []string{"US", "Global"}, gs1: "0860012", seed: 22, employee: "S",
 		buildings: []building{
-			{code: "DFW1", name: "Dallas fulfillment center", city: "Dallas", state: "TX", zip: "75236", country: "US", address: "4400 Mountain Creek Pkwy", gln: "086001200001",
+			{code: "DFW1", name: "Dallas fulfillment center", city: "Dallas", state: "TX", zip: "75236", country: "US", address: "4400 Mountain Creek Pkwy",
+				gln: "086001200001",
 				areas: []area{
 					{code: "RCV", name: "Receiving", kind: "area", x: 8, y: 4, lanes: 2, docks: 2, firstDock: 1},
 					{code: "PCK", name: "Pick module", kind: "area", x: 8, y: 18, aisles: 2, racks: 2, bins: 4},
@@ -70,31 +72,42 @@ func south() profile {
 				}},
 		},
 		categories: southCategories, customers: southCustomers, carriers: []string{"OWN", "OWN", "LONESTAR", "PRAIRIE"},
-		names:        []string{"Ashley Bennett", "Marcus Reyes", "Ingrid Castellano", "Carlos Mendoza", "Dwayne Porter", "Elena Garza", "Frank Nguyen", "Gloria Jackson"},
+		names: []string{"Ashley Bennett", "Marcus Reyes", "Ingrid Castellano", "Carlos Mendoza", "Dwayne Porter", "Elena Garza", "Frank Nguyen",
+			"Gloria Jackson"},
 		plates:       []string{"TX-48K-2201", "TX-48K-2202"},
 		ordersPerDay: 1.5, fast: 9, slow: 14, dead: 6, fresh: 3, late: 3, incidents: 22, checklistsPerDay: 1, listDays: 12,
 	}
 }
 
 var northCustomers = [][3]string{
-	{"Hansen Maschinenbau GmbH", "Kiel", "24103"}, {"Alster Facility Service", "Hamburg", "20095"}, {"Weserwerft Bremen", "Bremen", "28195"}, {"Brandt Elektrotechnik", "Lübeck", "23552"},
-	{"Spree Montagebau", "Berlin", "10179"}, {"Havel Anlagenbau AG", "Potsdam", "14467"}, {"Elbtal Pumpen", "Dresden", "01067"}, {"Ostsee Windservice", "Rostock", "18055"},
-	{"Lüneburger Holzwerke", "Lüneburg", "21335"}, {"Harz Fördertechnik", "Goslar", "38640"}, {"Ruhr Stahlhandel", "Essen", "45127"}, {"Main Klimatechnik", "Frankfurt am Main", "60311"},
-	{"Isar Medizinbau", "München", "80331"}, {"Neckar Präzision", "Stuttgart", "70173"}, {"Nordfriesische Molkerei", "Husum", "25813"}, {"Schwerin Hausverwaltung", "Schwerin", "19053"},
-	{"Aalborg Industri A/S", "Aalborg", "9000"}, {"Groningen Techniek BV", "Groningen", "9711"}, {"Szczecin Serwis Sp. z o.o.", "Szczecin", "70-001"}, {"Malmö Verkstad AB", "Malmö", "211 20"},
+	{"Hansen Maschinenbau GmbH", "Kiel", "24103"}, {"Alster Facility Service", "Hamburg", "20095"}, {"Weserwerft Bremen", "Bremen",
+		"28195"}, {"Brandt Elektrotechnik", "Lübeck", "23552"},
+	{"Spree Montagebau", "Berlin", "10179"}, {"Havel Anlagenbau AG", "Potsdam", "14467"}, {"Elbtal Pumpen", "Dresden", "01067"}, {"Ostsee Windservice",
+		"Rostock", "18055"},
+	{"Lüneburger Holzwerke", "Lüneburg", "21335"}, {"Harz Fördertechnik", "Goslar", "38640"}, {"Ruhr Stahlhandel", "Essen",
+		"45127"}, {"Main Klimatechnik", "Frankfurt am Main", "60311"},
+	{"Isar Medizinbau", "München", "80331"}, {"Neckar Präzision", "Stuttgart", "70173"}, {"Nordfriesische Molkerei", "Husum",
+		"25813"}, {"Schwerin Hausverwaltung", "Schwerin", "19053"},
+	{"Aalborg Industri A/S", "Aalborg", "9000"}, {"Groningen Techniek BV", "Groningen", "9711"}, {"Szczecin Serwis Sp. z o.o.", "Szczecin",
+		"70-001"}, {"Malmö Verkstad AB", "Malmö", "211 20"},
 }
 
 var southCustomers = [][3]string{
-	{"Trinity Auto Care", "Fort Worth", "76102"}, {"Bluebonnet Pet Supply", "Plano", "75074"}, {"Red River Outfitters", "Denison", "75020"}, {"Hill Country Hardware", "Austin", "78701"},
-	{"Gulf Coast Marine", "Houston", "77002"}, {"Panhandle Farm Store", "Amarillo", "79101"}, {"Ozark Home Goods", "Fayetteville, AR", "72701"}, {"Tulsa Fleet Parts", "Tulsa, OK", "74103"},
+	{"Trinity Auto Care", "Fort Worth", "76102"}, {"Bluebonnet Pet Supply", "Plano", "75074"}, {"Red River Outfitters", "Denison",
+		"75020"}, {"Hill Country Hardware", "Austin", "78701"},
+	{"Gulf Coast Marine", "Houston", "77002"}, {"Panhandle Farm Store", "Amarillo", "79101"}, {"Ozark Home Goods", "Fayetteville, AR",
+		"72701"}, {"Tulsa Fleet Parts", "Tulsa, OK", "74103"},
 }
 
 // towns are latitudes and longitudes of the towns that shipments go to.
 var towns = map[string][2]float64{
 	"Kiel": {54.32, 10.14}, "Hamburg": {53.55, 9.99}, "Bremen": {53.08, 8.80}, "Lübeck": {53.87, 10.69}, "Berlin": {52.52, 13.40}, "Potsdam": {52.39, 13.06},
-	"Dresden": {51.05, 13.74}, "Rostock": {54.09, 12.10}, "Lüneburg": {53.25, 10.41}, "Goslar": {51.91, 10.43}, "Essen": {51.46, 7.01}, "Frankfurt am Main": {50.11, 8.68},
-	"München": {48.14, 11.58}, "Stuttgart": {48.78, 9.18}, "Husum": {54.48, 9.05}, "Schwerin": {53.63, 11.41}, "Aalborg": {57.05, 9.92}, "Groningen": {53.22, 6.57},
+	"Dresden": {51.05, 13.74}, "Rostock": {54.09, 12.10}, "Lüneburg": {53.25, 10.41}, "Goslar": {51.91, 10.43}, "Essen": {51.46,
+		7.01}, "Frankfurt am Main": {50.11, 8.68},
+	"München": {48.14, 11.58}, "Stuttgart": {48.78, 9.18}, "Husum": {54.48, 9.05}, "Schwerin": {53.63, 11.41}, "Aalborg": {57.05,
+		9.92}, "Groningen": {53.22, 6.57},
 	"Szczecin": {53.43, 14.55}, "Malmö": {55.61, 13.00},
-	"Dallas": {32.66, -96.99}, "Fort Worth": {32.76, -97.33}, "Plano": {33.02, -96.70}, "Denison": {33.76, -96.54}, "Austin": {30.27, -97.74}, "Houston": {29.76, -95.37},
+	"Dallas": {32.66, -96.99}, "Fort Worth": {32.76, -97.33}, "Plano": {33.02, -96.70}, "Denison": {33.76, -96.54}, "Austin": {30.27,
+		-97.74}, "Houston": {29.76, -95.37},
 	"Amarillo": {35.20, -101.83}, "Fayetteville, AR": {36.07, -94.17}, "Tulsa, OK": {36.15, -95.99},
 }

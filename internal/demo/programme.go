@@ -14,7 +14,8 @@ import (
 
 // programmeResources are the records of the safety programme, in the order in
 // which references point backwards.
-var programmeResources = [...]string{"courses", "equipment", "shifts", "regulations", "badges", "training_assignments", "checklist_templates", "checklist_schedules", "checklist_runs", "checklist_answers",
+var programmeResources = [...]string{"courses", "equipment", "shifts", "regulations", "badges", "training_assignments", "checklist_templates",
+	"checklist_schedules", "checklist_runs", "checklist_answers",
 	"toolbox_talks", "talk_attendances", "point_events"}
 
 // programme adds the safety programme to a tenant: who worked where and with
@@ -69,14 +70,16 @@ func (w *world) courses() {
 		threshold         int64
 		entities, needed  []string
 	}{
-		{"FORK-OP", "Forklift operation and daily check", "practical", 480, 36, 60, []string{"equipment", "worker"}, []string{"Forklift operator", "forklift", "reach_truck"}},
+		{"FORK-OP", "Forklift operation and daily check", "practical", 480, 36, 60, []string{"equipment", "worker"},
+			[]string{"Forklift operator", "forklift", "reach_truck"}},
 		{"MANUAL", "Lifting and carrying", "classroom", 90, 24, 20, []string{"worker", "zone"}, []string{"Picker", "Packer", "Goods receiver"}},
 		{"SLIPS", "Clean floors, sure steps", "online", 20, 12, 15, []string{"zone"}, nil},
 		{"TRAFFIC", "People and trucks in the same aisle", "online", 30, 24, 30, []string{"zone", "driver"}, []string{"Driver"}},
 		{"HAZMAT", "Hazardous goods in store", "classroom", 240, 12, 0, nil, []string{"Goods receiver"}},
 		{"FIRE", "Fire extinguishers, hands on", "practical", 60, 24, 0, nil, nil},
 	} {
-		r := store.Row{"code": c.code, "title": c.title, "kind": c.kind, "minutes": c.minutes, "validity_months": c.months, "entity_types": list(c.entities), "categories": list(nil),
+		r := store.Row{"code": c.code, "title": c.title, "kind": c.kind, "minutes": c.minutes, "validity_months": c.months,
+			"entity_types": list(c.entities), "categories": list(nil),
 			"jurisdictions": list(nil), "required_for": list(c.needed), "status": "active", "created_by": w.user("safety")}
 		if c.threshold > 0 {
 			r["risk_threshold"] = units(c.threshold)
@@ -105,10 +108,13 @@ func (w *world) course(code string) string {
 func (w *world) machines() {
 	made := w.cal.at(-goLive-4, 10)
 	for i, m := range []struct{ no, name, kind, zone string }{
-		{"FLT-01", "Counterbalance truck 1", "forklift", "RCV"}, {"FLT-02", "Counterbalance truck 2", "forklift", "SHP"}, {"RT-01", "Reach truck", "reach_truck", "PCK"},
-		{"DL-03", "Leveller of dock 3", "dock_leveller", "DOCK-3"}, {"CONV-1", "Roller conveyor", "conveyor", "SHP"}, {"CHG-02", "Battery charger, second row", "charger", "RCV"},
+		{"FLT-01", "Counterbalance truck 1", "forklift", "RCV"}, {"FLT-02", "Counterbalance truck 2", "forklift", "SHP"}, {"RT-01", "Reach truck",
+			"reach_truck", "PCK"},
+		{"DL-03", "Leveller of dock 3", "dock_leveller", "DOCK-3"}, {"CONV-1", "Roller conveyor", "conveyor", "SHP"}, {"CHG-02",
+			"Battery charger, second row", "charger", "RCV"},
 	} {
-		r := store.Row{"asset_no": m.no, "name": m.name, "kind": m.kind, "serial_no": fmt.Sprintf("%s%05d", m.kind[:2], 20417+331*i), "hours_meter": units(int64(1200 + 613*i)),
+		r := store.Row{"asset_no": m.no, "name": m.name, "kind": m.kind, "serial_no": fmt.Sprintf("%s%05d", m.kind[:2], 20417+331*i),
+			"hours_meter":    units(int64(1200 + 613*i)),
 			"service_due_on": w.cal.date(9 + 23*i), "status": "in_service", "created_by": w.user("admin")}
 		if z := w.zones[m.zone]; z != nil {
 			r["zone_id"] = z.id
@@ -144,13 +150,17 @@ func (w *world) crossing() {
 		hurt bool // the picker takes part
 	}{
 		{-27, 9.2, near("low", "Reach truck turned into aisle A without looking", "A picker stood behind the second rack."), false},
-		{-23, 14.7, event{"property_damage", "low", "medium", []string{"powered_truck"}, "PCK-A", "Reach truck scraped the end guard of aisle A", "Swerved for a trolley.", "Guard checked.", 4, ""}, false},
+		{-23, 14.7, event{"property_damage", "low", "medium", []string{"powered_truck"}, "PCK-A", "Reach truck scraped the end guard of aisle A",
+			"Swerved for a trolley.", "Guard checked.", 4, ""}, false},
 		{-20, 10.1, near("medium", "Trolley caught by the reach truck's mast", "The trolley tipped; the picker had just let go."), true},
-		{-16, 15.5, event{"injury", "low", "high", []string{"powered_truck", "struck_by"}, "PCK-A", "Bruised hip between trolley and rack in aisle A", "Pressed against the rack to let the truck pass.", "First aid, back at work.", 4, ""}, true},
+		{-16, 15.5, event{"injury", "low", "high", []string{"powered_truck", "struck_by"}, "PCK-A", "Bruised hip between trolley and rack in aisle A",
+			"Pressed against the rack to let the truck pass.", "First aid, back at work.", 4, ""}, true},
 		{-13, 8.4, near("medium", "Two people and the reach truck in aisle A at once", "One-way rule was not kept."), false},
-		{-9, 11.9, event{"property_damage", "medium", "high", []string{"powered_truck"}, "PCK-A", "Load fell from the reach truck in aisle A", "Braked hard for a picker; two cartons came down.", "Aisle closed for an hour.", 3, ""}, false},
+		{-9, 11.9, event{"property_damage", "medium", "high", []string{"powered_truck"}, "PCK-A", "Load fell from the reach truck in aisle A",
+			"Braked hard for a picker; two cartons came down.", "Aisle closed for an hour.", 3, ""}, false},
 		{-6, 9.8, near("medium", "Picker stepped out in front of the reach truck", "Mirror at the aisle end is still broken."), true},
-		{-3, 13.2, event{"injury", "medium", "high", []string{"powered_truck", "struck_by"}, "PCK-A", "Foot caught under the reach truck's fork carriage", "The picker bent down behind the truck.", "Sent to the doctor; truck stopped.", 3, ""}, true},
+		{-3, 13.2, event{"injury", "medium", "high", []string{"powered_truck", "struck_by"}, "PCK-A", "Foot caught under the reach truck's fork carriage",
+			"The picker bent down behind the truck.", "Sent to the doctor; truck stopped.", 3, ""}, true},
 	} {
 		w.incident(reported{x.e, x.day, x.hour}, 18*n+2)
 		in := w.rows["incidents"][len(w.rows["incidents"])-1]
@@ -222,7 +232,8 @@ func (w *world) shift(p *person, i, day int) {
 	if day > -28 && zone != "" && w.zones["PCK"] != nil && zone == w.zones["PCK"].id {
 		pace += 0.25 // the pick hall has been short of hands
 	}
-	r := store.Row{"worker_id": p.id, "team_id": w.rows["teams"][p.team]["id"], "started_at": stamp(start), "ended_at": stamp(end), "break_minutes": int64(30), "hours": hours,
+	r := store.Row{"worker_id": p.id, "team_id": w.rows["teams"][p.team]["id"], "started_at": stamp(start), "ended_at": stamp(end),
+		"break_minutes": int64(30), "hours": hours,
 		"units_done": decimal.FromInt(int64(60 * hours.Float() * pace)), "source": "clock", "status": "approved", "zone_id": ref(zone), "updated_at": stamp(w.cal.clip(end.Add(20 * time.Hour))), "version": int64(2)}
 	if day > -4 {
 		r["status"], r["version"], r["updated_at"] = "closed", int64(1), stamp(end)
@@ -263,7 +274,8 @@ func (w *world) certificates() {
 				done, expires, status = -742, -12, "expired"
 			}
 			at := w.cal.at(done, 15)
-			r := store.Row{"course_id": w.course(code), "user_id": u.ID, "assignment_type": "role_based", "assignment_reason": "Induction", "started_at": stamp(at.Add(-2 * time.Hour)),
+			r := store.Row{"course_id": w.course(code), "user_id": u.ID, "assignment_type": "role_based", "assignment_reason": "Induction",
+				"started_at":   stamp(at.Add(-2 * time.Hour)),
 				"completed_at": stamp(at), "result": units(int64(80 + (7*i+11*k)%21)), "expires_on": w.cal.date(expires), "status": status, "created_by": w.user("safety"),
 				"updated_at": stamp(at), "version": int64(3)}
 			row := w.add("training_assignments", done, at.Add(-72*time.Hour), r)

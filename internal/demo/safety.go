@@ -22,31 +22,50 @@ type event struct {
 }
 
 var events = []event{
-	{"near_miss", "low", "high", []string{"powered_truck", "traffic"}, "PCK", "Forklift stopped short of a pedestrian at the aisle end", "The truck came out of the aisle without sounding the horn; the picker stepped back in time.", "Talked to the driver on the spot.", 3, "worker"},
-	{"near_miss", "medium", "high", []string{"struck_by"}, "BLK", "Carton fell from the second beam", "A carton slid off a badly wrapped pallet and landed on the walkway. Nobody was near.", "Area cordoned off, pallet rewrapped.", 3, ""},
-	{"near_miss", "low", "medium", []string{"slip_trip"}, "SHP", "Stumbled over stretch film on the floor", "Loose film end in front of the wrapping station.", "Film removed.", 4, "worker"},
-	{"near_miss", "low", "medium", []string{"manual_handling"}, "RCV", "Pallet truck rolled off the dock leveller", "Parked without lowering the forks on a slight slope.", "Chocks put out.", 3, "worker"},
-	{"near_miss", "high", "critical", []string{"traffic"}, "DOCK", "Trailer moved while the leveller was still down", "The driver started before the light changed; the loader was on the leveller.", "Loading stopped, keys taken.", 2, "driver"},
-	{"near_miss", "low", "medium", []string{"fall_height"}, "PCK", "Step ladder slipped while reaching a top bin", "Worn feet on the ladder.", "Ladder taken out of use.", 3, "worker"},
+	{"near_miss", "low", "high", []string{"powered_truck", "traffic"}, "PCK", "Forklift stopped short of a pedestrian at the aisle end",
+		"The truck came out of the aisle without sounding the horn; the picker stepped back in time.", "Talked to the driver on the spot.", 3, "worker"},
+	{"near_miss", "medium", "high", []string{"struck_by"}, "BLK", "Carton fell from the second beam",
+		"A carton slid off a badly wrapped pallet and landed on the walkway. Nobody was near.", "Area cordoned off, pallet rewrapped.", 3, ""},
+	{"near_miss", "low", "medium", []string{"slip_trip"}, "SHP", "Stumbled over stretch film on the floor",
+		"Loose film end in front of the wrapping station.", "Film removed.", 4, "worker"},
+	{"near_miss", "low", "medium", []string{"manual_handling"}, "RCV", "Pallet truck rolled off the dock leveller",
+		"Parked without lowering the forks on a slight slope.", "Chocks put out.", 3, "worker"},
+	{"near_miss", "high", "critical", []string{"traffic"}, "DOCK", "Trailer moved while the leveller was still down",
+		"The driver started before the light changed; the loader was on the leveller.", "Loading stopped, keys taken.", 2, "driver"},
+	{"near_miss", "low", "medium", []string{"fall_height"}, "PCK", "Step ladder slipped while reaching a top bin", "Worn feet on the ladder.",
+		"Ladder taken out of use.", 3, "worker"},
 	{"near_miss", "low", "low", []string{"struck_by"}, "PCK", "Tote fell from the picking trolley", "Trolley stacked above the marked height.", "", 4, ""},
-	{"hazard", "low", "medium", []string{"electrical"}, "SHP", "Damaged plug on the stretch wrapper", "Insulation cracked near the plug.", "Machine unplugged and tagged.", 3, ""},
+	{"hazard", "low", "medium", []string{"electrical"}, "SHP", "Damaged plug on the stretch wrapper", "Insulation cracked near the plug.",
+		"Machine unplugged and tagged.", 3, ""},
 	{"hazard", "low", "medium", []string{"powered_truck"}, "PCK", "Mirror at the crossing is broken", "No view of trucks from the bulk side.", "", 4, ""},
-	{"hazard", "medium", "high", []string{"struck_by"}, "BLK", "Rack upright dented at knee height", "Dent of about 4 cm in the second bay, seen during the round.", "Bay unloaded and closed.", 3, ""},
-	{"hazard", "low", "medium", []string{"chemical"}, "HAZ", "Drip tray full under the spray cans", "About half a litre of solvent in the tray.", "Tray emptied.", 3, ""},
+	{"hazard", "medium", "high", []string{"struck_by"}, "BLK", "Rack upright dented at knee height",
+		"Dent of about 4 cm in the second bay, seen during the round.", "Bay unloaded and closed.", 3, ""},
+	{"hazard", "low", "medium", []string{"chemical"}, "HAZ", "Drip tray full under the spray cans", "About half a litre of solvent in the tray.",
+		"Tray emptied.", 3, ""},
 	{"hazard", "low", "low", []string{"ergonomics"}, "SHP", "Packing table too low for the night shift", "Two packers report sore backs.", "", 4, "worker"},
 	{"hazard", "low", "medium", []string{"slip_trip"}, "CLD", "Ice at the cool room door", "The door curtain lets warm air in.", "Salt put down.", 4, ""},
-	{"hazard", "high", "high", []string{"other"}, "RCV", "Emergency exit blocked by empty pallets", "Pallets stacked in front of the exit beside the receiving office.", "Cleared within the hour.", 3, ""},
-	{"injury", "low", "medium", []string{"manual_handling"}, "PCK", "Cut on the hand when opening cartons", "Knife slipped; glove was not worn.", "First aid, back at work.", 3, "worker"},
-	{"injury", "medium", "medium", []string{"manual_handling", "ergonomics"}, "RCV", "Strained back when lifting a pump", "28 kg lifted alone from floor level.", "Sent to the doctor; three days off.", 3, "worker"},
-	{"injury", "medium", "high", []string{"caught_in"}, "SHP", "Finger pinched at the roller conveyor", "Hand between carton and side guide.", "Cooled, X-ray without finding.", 2, "worker"},
+	{"hazard", "high", "high", []string{"other"}, "RCV", "Emergency exit blocked by empty pallets",
+		"Pallets stacked in front of the exit beside the receiving office.", "Cleared within the hour.", 3, ""},
+	{"injury", "low", "medium", []string{"manual_handling"}, "PCK", "Cut on the hand when opening cartons", "Knife slipped; glove was not worn.",
+		"First aid, back at work.", 3, "worker"},
+	{"injury", "medium", "medium", []string{"manual_handling", "ergonomics"}, "RCV", "Strained back when lifting a pump",
+		"28 kg lifted alone from floor level.", "Sent to the doctor; three days off.", 3, "worker"},
+	{"injury", "medium", "high", []string{"caught_in"}, "SHP", "Finger pinched at the roller conveyor", "Hand between carton and side guide.",
+		"Cooled, X-ray without finding.", 2, "worker"},
 	{"injury", "low", "medium", []string{"struck_by"}, "BLK", "Bruised foot under a pallet truck", "Wheel ran over the toe cap.", "Ice pack.", 2, "worker"},
-	{"property_damage", "low", "medium", []string{"powered_truck"}, "BLK", "Forklift hit the rack guard", "Guard bent, upright untouched.", "Guard checked.", 4, ""},
-	{"property_damage", "medium", "medium", []string{"powered_truck"}, "DOCK", "Dock door struck by a raised mast", "Door panel torn, door stuck at half height.", "Door closed off.", 3, ""},
+	{"property_damage", "low", "medium", []string{"powered_truck"}, "BLK", "Forklift hit the rack guard", "Guard bent, upright untouched.",
+		"Guard checked.", 4, ""},
+	{"property_damage", "medium", "medium", []string{"powered_truck"}, "DOCK", "Dock door struck by a raised mast",
+		"Door panel torn, door stuck at half height.", "Door closed off.", 3, ""},
 	{"property_damage", "low", "low", []string{"traffic"}, "SHP", "Van mirror torn off in the yard", "Reversing without a guide.", "", 3, "driver"},
-	{"environmental", "medium", "high", []string{"chemical"}, "HAZ", "Hydraulic oil canister leaked", "About three litres ran towards the drain; the drain cover held.", "Binder spread, canister overpacked.", 2, ""},
-	{"fire", "high", "critical", []string{"electrical"}, "SEC", "Smoke from a battery charger", "Charger of the second row overheated; extinguished by hand.", "Power cut, area ventilated.", 1, ""},
-	{"security", "low", "low", []string{"other"}, "SEC", "Cage found unlocked in the morning", "Nothing missing after a count.", "Locked, key log checked.", 2, ""},
-	{"illness", "low", "medium", []string{"chemical"}, "HAZ", "Headache after decanting cleaner", "Extraction was switched off.", "Fresh air, sent home.", 2, "worker"},
+	{"environmental", "medium", "high", []string{"chemical"}, "HAZ", "Hydraulic oil canister leaked",
+		"About three litres ran towards the drain; the drain cover held.", "Binder spread, canister overpacked.", 2, ""},
+	{"fire", "high", "critical", []string{"electrical"}, "SEC", "Smoke from a battery charger",
+		"Charger of the second row overheated; extinguished by hand.", "Power cut, area ventilated.", 1, ""},
+	{"security", "low", "low", []string{"other"}, "SEC", "Cage found unlocked in the morning", "Nothing missing after a count.",
+		"Locked, key log checked.", 2, ""},
+	{"illness", "low", "medium", []string{"chemical"}, "HAZ", "Headache after decanting cleaner", "Extraction was switched off.",
+		"Fresh air, sent home.", 2, "worker"},
 }
 
 // leak is the story of dock 3: the leveller loses oil from day -62, people
@@ -55,17 +74,28 @@ var leak = []struct {
 	day int
 	e   event
 }{
-	{-62, event{"hazard", "low", "medium", []string{"slip_trip"}, "DOCK-3", "Oil film at dock 3", "Thin film of hydraulic oil beside the leveller after the morning truck.", "Wiped up.", 3, ""}},
-	{-56, event{"near_miss", "low", "medium", []string{"slip_trip"}, "DOCK-3", "Slipped at dock 3, caught the rail", "Floor greasy again under the leveller lip.", "Binder spread.", 3, "worker"}},
-	{-51, event{"near_miss", "low", "medium", []string{"slip_trip"}, "DOCK-3", "Pallet truck skidded at dock 3", "Could not brake on the wet patch.", "Patch dried.", 4, "worker"}},
-	{-47, event{"hazard", "medium", "high", []string{"slip_trip"}, "DOCK-3", "Leveller at dock 3 drips steadily", "About a cup in an hour. Maintenance informed by phone.", "Tray put underneath.", 4, ""}},
-	{-44, event{"near_miss", "medium", "high", []string{"slip_trip"}, "DOCK-3", "Fell on one knee at dock 3", "Tray had overflowed during the night.", "Area cordoned off until noon.", 4, "worker"}},
-	{-40, event{"injury", "medium", "high", []string{"slip_trip"}, "DOCK-3", "Sprained wrist after a slip at dock 3", "Slipped stepping off the leveller and caught the fall with the hand.", "Doctor; five days off.", 4, "worker"}},
-	{-37, event{"near_miss", "low", "high", []string{"slip_trip"}, "DOCK-3", "Truck driver slipped at dock 3", "Visitor without safety shoes on the oily strip.", "Spoke to the carrier.", 4, "driver"}},
-	{-34, event{"near_miss", "medium", "high", []string{"slip_trip"}, "DOCK-3", "Two near falls in one shift at dock 3", "Reported by the shift leader; binder runs out.", "Binder fetched from store.", 5, "worker"}},
-	{-31, event{"injury", "high", "high", []string{"slip_trip"}, "DOCK-3", "Fractured ankle at dock 3", "Slid between leveller and trailer while guiding a pallet.", "Ambulance, dock 3 closed.", 4, "worker"}},
-	{-24, event{"near_miss", "low", "low", []string{"slip_trip"}, "DOCK-3", "Residual oil on the ramp of dock 3", "From cleaning after the repair.", "Ramp degreased.", 2, "worker"}},
-	{-13, event{"hazard", "low", "low", []string{"slip_trip"}, "DOCK-3", "Anti-slip strip at dock 3 loose at one end", "New strip lifts at the corner.", "Strip glued.", 2, ""}},
+	{-62, event{"hazard", "low", "medium", []string{"slip_trip"}, "DOCK-3", "Oil film at dock 3",
+		"Thin film of hydraulic oil beside the leveller after the morning truck.", "Wiped up.", 3, ""}},
+	{-56, event{"near_miss", "low", "medium", []string{"slip_trip"}, "DOCK-3", "Slipped at dock 3, caught the rail",
+		"Floor greasy again under the leveller lip.", "Binder spread.", 3, "worker"}},
+	{-51, event{"near_miss", "low", "medium", []string{"slip_trip"}, "DOCK-3", "Pallet truck skidded at dock 3", "Could not brake on the wet patch.",
+		"Patch dried.", 4, "worker"}},
+	{-47, event{"hazard", "medium", "high", []string{"slip_trip"}, "DOCK-3", "Leveller at dock 3 drips steadily",
+		"About a cup in an hour. Maintenance informed by phone.", "Tray put underneath.", 4, ""}},
+	{-44, event{"near_miss", "medium", "high", []string{"slip_trip"}, "DOCK-3", "Fell on one knee at dock 3", "Tray had overflowed during the night.",
+		"Area cordoned off until noon.", 4, "worker"}},
+	{-40, event{"injury", "medium", "high", []string{"slip_trip"}, "DOCK-3", "Sprained wrist after a slip at dock 3",
+		"Slipped stepping off the leveller and caught the fall with the hand.", "Doctor; five days off.", 4, "worker"}},
+	{-37, event{"near_miss", "low", "high", []string{"slip_trip"}, "DOCK-3", "Truck driver slipped at dock 3",
+		"Visitor without safety shoes on the oily strip.", "Spoke to the carrier.", 4, "driver"}},
+	{-34, event{"near_miss", "medium", "high", []string{"slip_trip"}, "DOCK-3", "Two near falls in one shift at dock 3",
+		"Reported by the shift leader; binder runs out.", "Binder fetched from store.", 5, "worker"}},
+	{-31, event{"injury", "high", "high", []string{"slip_trip"}, "DOCK-3", "Fractured ankle at dock 3",
+		"Slid between leveller and trailer while guiding a pallet.", "Ambulance, dock 3 closed.", 4, "worker"}},
+	{-24, event{"near_miss", "low", "low", []string{"slip_trip"}, "DOCK-3", "Residual oil on the ramp of dock 3", "From cleaning after the repair.",
+		"Ramp degreased.", 2, "worker"}},
+	{-13, event{"hazard", "low", "low", []string{"slip_trip"}, "DOCK-3", "Anti-slip strip at dock 3 loose at one end",
+		"New strip lifts at the corner.", "Strip glued.", 2, ""}},
 }
 
 // reported is an incident that happened.
@@ -114,7 +144,8 @@ func (w *world) happened() []reported {
 
 // mix is how often the kinds come: reports of what nearly happened outnumber
 // what did. "" stands for the rarer kinds.
-var mix = [...]string{"near_miss", "hazard", "near_miss", "injury", "near_miss", "hazard", "property_damage", "near_miss", "hazard", "near_miss", "", "near_miss", "hazard",
+var mix = [...]string{"near_miss", "hazard", "near_miss", "injury", "near_miss", "hazard", "property_damage", "near_miss", "hazard", "near_miss",
+	"", "near_miss", "hazard",
 	"near_miss", "property_damage", "injury", "near_miss", "hazard", ""}
 
 // everyday draws the ith ordinary event.
@@ -155,9 +186,11 @@ func (w *world) incident(x reported, n int) {
 	}
 	anonymous := n%9 == 4
 	by := []string{w.user("operator"), w.user("driver"), w.user("manager"), w.user("safety"), w.user("operator")}[n%5]
-	r := store.Row{"incident_no": w.number("IN", told), "kind": x.kind, "severity": x.severity, "potential_severity": x.potential, "title": x.title, "description": x.text,
+	r := store.Row{"incident_no": w.number("IN", told), "kind": x.kind, "severity": x.severity, "potential_severity": x.potential, "title": x.title,
+		"description":      x.text,
 		"immediate_action": ref(x.first), "occurred_at": stamp(at), "occurred_tz": w.timezone, "reported_at": stamp(told), "anonymous": anonymous, "site_id": w.sites[z.site],
-		"zone_id": z.id, "entities": raw(w.involved(x.event, z)), "category_tags": raw(x.tags), "likelihood": x.likelihood, "risk_rating": grade[x.severity] * x.likelihood,
+		"zone_id": z.id, "entities": raw(w.involved(x.event,
+			z)), "category_tags": raw(x.tags), "likelihood": x.likelihood, "risk_rating": grade[x.severity] * x.likelihood,
 		"attachments": raw([]any{}), "root_causes": raw([]any{})}
 	if !anonymous {
 		r["reported_by"], r["created_by"] = by, by
@@ -193,15 +226,17 @@ func (w *world) follow(r store.Row, x reported, told time.Time, n int) {
 	case age > 24 && n%8 != 1, age > 12 && n%3 != 1:
 		status, steps, last = "closed", 3, after(4+float64(n%7))
 		r["closed_at"] = stamp(last)
-		r["lessons"] = pick(w.cal, []string{"Covered in the next shift talk.", "Check added to the weekly round.", "Layout changed so that the ways no longer cross."})
+		r["lessons"] = pick(w.cal,
+			[]string{"Covered in the next shift talk.", "Check added to the weekly round.", "Layout changed so that the ways no longer cross."})
 	case age > 8:
 		status, steps, last = []string{"action_pending", "investigating"}[n%2], 2, after(2)
 	case age > 1:
 		status, steps, last = "triaged", 1, after(0.7)
 	}
 	if steps > 1 && status != "void" && grade[x.potential] >= 2 {
-		r["root_causes"] = raw([]any{map[string]any{"method": "5whys", "layer": "underlying", "text": pick(w.cal, []string{"No fixed inspection interval", "Walkway and truck way cross",
-			"Time pressure at shift change", "Task not covered by the induction", "Defect known but not reported on"})}})
+		r["root_causes"] = raw([]any{map[string]any{"method": "5whys", "layer": "underlying",
+			"text": pick(w.cal, []string{"No fixed inspection interval", "Walkway and truck way cross",
+				"Time pressure at shift change", "Task not covered by the induction", "Defect known but not reported on"})}})
 	}
 	if status == "investigating" || status == "action_pending" {
 		r["lead_user_id"], r["due_on"] = w.user("safety"), w.cal.date(min(14, x.day+21))

@@ -29,19 +29,24 @@ var lastYear = []struct {
 	severity   string
 	c          store.Row
 }{
-	{2, 11, "injury", "Strained back when lifting a pump", "medium", store.Row{"basis": "days_away", "outcome": "days_away", "days_away": int64(6), "days_restricted": int64(9), "illness_type": "injury",
-		"where_occurred": "Receiving, lane 2", "description": "Strained lower back, lifting a 60 lb pump from the floor", "activity_before": "Unloading mixed pallets by hand.",
-		"what_happened": "Lifted a pump alone from floor level and felt a sharp pain when turning.", "injury_detail": "Strain of the lower back.", "object_substance": "Pump in its carton."}},
-	{5, 6, "injury", "Punctured by a needle in a returned parcel", "medium", store.Row{"basis": "medical_treatment", "outcome": "other", "illness_type": "injury", "privacy_case": true, "privacy_reason": "contaminated_sharp",
-		"where_occurred": "Returns bench", "description": "Punctured finger, used needle in a returned parcel", "discreet_description": "Puncture wound, sharp object in a returned parcel", "emergency_room": true,
-		"activity_before": "Opening returned parcels.", "what_happened": "A used needle pierced the glove.", "injury_detail": "Puncture of a finger.", "object_substance": "Hypodermic needle."}},
-	{7, 22, "injury", "Finger pinched at the roller conveyor", "medium", store.Row{"basis": "restricted", "outcome": "restricted", "days_restricted": int64(12), "illness_type": "injury", "where_occurred": "Shipping, conveyor 1",
-		"description": "Crushed right index finger between carton and side guide of a roller conveyor", "activity_before": "Sorting cartons by carrier.",
-		"what_happened": "Reached in to free a jammed carton while the conveyor ran.", "injury_detail": "Contusion of the right index finger.", "object_substance": "Roller conveyor."}},
-	{8, 30, "illness", "Rash after decanting cleaner", "low", store.Row{"basis": "medical_treatment", "outcome": "other", "illness_type": "skin_disorder", "where_occurred": "Hazmat room",
-		"description": "Contact dermatitis of both hands, alkaline cleaner", "activity_before": "Decanting cleaner into spray bottles.", "what_happened": "Worked without gloves for most of a shift.",
-		"injury_detail": "Contact dermatitis.", "object_substance": "Alkaline cleaner."}},
-	{10, 14, "injury", "Cut on the hand when opening cartons", "low", store.Row{"basis": "first_aid_only", "where_occurred": "Pick module", "description": "Shallow cut on the left hand, carton knife"}},
+	{2, 11, "injury", "Strained back when lifting a pump", "medium",
+		store.Row{"basis": "days_away", "outcome": "days_away", "days_away": int64(6), "days_restricted": int64(9), "illness_type": "injury",
+			"where_occurred": "Receiving, lane 2", "description": "Strained lower back, lifting a 60 lb pump from the floor", "activity_before": "Unloading mixed pallets by hand.",
+			"what_happened": "Lifted a pump alone from floor level and felt a sharp pain when turning.", "injury_detail": "Strain of the lower back.", "object_substance": "Pump in its carton."}},
+	{5, 6, "injury", "Punctured by a needle in a returned parcel", "medium",
+		store.Row{"basis": "medical_treatment", "outcome": "other", "illness_type": "injury", "privacy_case": true, "privacy_reason": "contaminated_sharp",
+			"where_occurred": "Returns bench", "description": "Punctured finger, used needle in a returned parcel", "discreet_description": "Puncture wound, sharp object in a returned parcel", "emergency_room": true,
+			"activity_before": "Opening returned parcels.", "what_happened": "A used needle pierced the glove.", "injury_detail": "Puncture of a finger.", "object_substance": "Hypodermic needle."}},
+	{7, 22, "injury", "Finger pinched at the roller conveyor", "medium",
+		store.Row{"basis": "restricted", "outcome": "restricted", "days_restricted": int64(12), "illness_type": "injury", "where_occurred": "Shipping, conveyor 1",
+			"description": "Crushed right index finger between carton and side guide of a roller conveyor", "activity_before": "Sorting cartons by carrier.",
+			"what_happened": "Reached in to free a jammed carton while the conveyor ran.", "injury_detail": "Contusion of the right index finger.", "object_substance": "Roller conveyor."}},
+	{8, 30, "illness", "Rash after decanting cleaner", "low",
+		store.Row{"basis": "medical_treatment", "outcome": "other", "illness_type": "skin_disorder", "where_occurred": "Hazmat room",
+			"description": "Contact dermatitis of both hands, alkaline cleaner", "activity_before": "Decanting cleaner into spray bottles.", "what_happened": "Worked without gloves for most of a shift.",
+			"injury_detail": "Contact dermatitis.", "object_substance": "Alkaline cleaner."}},
+	{10, 14, "injury", "Cut on the hand when opening cartons", "low",
+		store.Row{"basis": "first_aid_only", "where_occurred": "Pick module", "description": "Shallow cut on the left hand, carton knife"}},
 }
 
 // statutory writes the cases behind injuries and illnesses, and the annual
@@ -76,10 +81,13 @@ func (w *world) past(i, year int) store.Row {
 	told := at.Add(40 * time.Minute)
 	p := w.people[(2*i+1)%len(w.people)]
 	zone := w.in("RCV")[0]
-	w.add("incidents", day, told, store.Row{"incident_no": w.number("IN", told), "kind": x.kind, "severity": x.severity, "title": x.title, "description": x.c["what_happened"],
-		"occurred_at": stamp(at), "occurred_tz": w.timezone, "reported_at": stamp(told), "anonymous": false, "reported_by": w.user("admin"), "created_by": w.user("admin"), "site_id": w.sites[0],
-		"zone_id": zone.id, "entities": raw([]safety.Entity{{Type: "zone", ID: zone.id, Role: "source"}, {Type: "worker", ID: p.id, Role: "injured"}}), "category_tags": raw([]string{"manual_handling"}),
-		"attachments": raw([]any{}), "root_causes": raw([]any{}), "status": "closed", "closed_at": stamp(told.AddDate(0, 0, 12)), "updated_at": stamp(told.AddDate(0, 0, 12)), "version": int64(4)})
+	w.add("incidents", day, told,
+		store.Row{"incident_no": w.number("IN", told), "kind": x.kind, "severity": x.severity, "title": x.title, "description": x.c["what_happened"],
+			"occurred_at": stamp(at), "occurred_tz": w.timezone, "reported_at": stamp(told), "anonymous": false, "reported_by": w.user("admin"), "created_by": w.user("admin"), "site_id": w.sites[0],
+			"zone_id": zone.id, "entities": raw([]safety.Entity{{Type: "zone", ID: zone.id, Role: "source"},
+				{Type: "worker", ID: p.id, Role: "injured"}}), "category_tags": raw([]string{"manual_handling"}),
+			"attachments": raw([]any{}), "root_causes": raw([]any{}), "status": "closed", "closed_at": stamp(told.AddDate(0, 0,
+				12)), "updated_at": stamp(told.AddDate(0, 0, 12)), "version": int64(4)})
 	return w.rows["incidents"][len(w.rows["incidents"])-1]
 }
 
@@ -116,7 +124,8 @@ func (w *world) decided(in store.Row) store.Row {
 func (w *world) filed(c, in store.Row, numbers map[string]int64) {
 	told, at := moment(in["reported_at"]), moment(in["occurred_at"]).In(w.cal.loc)
 	entered := w.cal.clip(told.Add(52 * time.Hour))
-	r := store.Row{"incident_id": in["id"], "site_id": in["site_id"], "year": int64(at.Year()), "recordable": "yes", "privacy_case": false, "days_away": int64(0), "days_restricted": int64(0),
+	r := store.Row{"incident_id": in["id"], "site_id": in["site_id"], "year": int64(at.Year()), "recordable": "yes", "privacy_case": false,
+		"days_away": int64(0), "days_restricted": int64(0),
 		"emergency_room": false, "in_patient": false, "amputation": false, "eye_loss": false, "time_unknown": false, "work_began": "06:00", "event_time": at.Format("15:04"),
 		"entered_at": stamp(entered), "entered_late": false, "created_by": w.user("safety"), "updated_at": stamp(entered), "version": int64(2)}
 	for k, v := range c {
@@ -164,13 +173,15 @@ func (w *world) whose(c, in store.Row) {
 	}
 }
 
-var women = []string{"Anke", "Jana", "Dorota", "Fatima", "Hanna", "Julia", "Lena", "Nadia", "Paula", "Rosa", "Tanja", "Ashley", "Ingrid", "Elena", "Gloria", "Jolene", "Agnieszka", "Sabine"}
+var women = []string{"Anke", "Jana", "Dorota", "Fatima", "Hanna", "Julia", "Lena", "Nadia", "Paula", "Rosa", "Tanja", "Ashley", "Ingrid", "Elena",
+	"Gloria", "Jolene", "Agnieszka", "Sabine"}
 
 // summary writes the annual summary of the first establishment, with the totals
 // that its log adds up to. Last year's went all the way.
 func (w *world) summary(year, hours, employees, peak int) {
 	made := w.cal.at(-goLive+1, 9)
-	r := store.Row{"site_id": w.sites[0], "year": int64(year), "avg_employees": int64(employees), "additional_hours": int64(hours), "hours_worked": int64(hours), "status": "open"}
+	r := store.Row{"site_id": w.sites[0], "year": int64(year), "avg_employees": int64(employees), "additional_hours": int64(hours),
+		"hours_worked": int64(hours), "status": "open"}
 	if peak > 0 {
 		r["peak_employees"] = int64(peak)
 	}

@@ -11,7 +11,8 @@ import (
 // The demo's log keeps the rules it is there to show, on any day of the year:
 // each case by itself, and last year's summary as it was submitted.
 func TestStatutory(t *testing.T) {
-	for _, now := range []time.Time{time.Date(2026, 11, 21, 9, 0, 0, 0, time.UTC), time.Date(2027, 1, 3, 9, 0, 0, 0, time.UTC), time.Date(2028, 2, 29, 23, 0, 0, 0, time.UTC)} {
+	for _, now := range []time.Time{time.Date(2026, 11, 21, 9, 0, 0, 0, time.UTC), time.Date(2027, 1, 3, 9, 0, 0, 0, time.UTC),
+		time.Date(2028, 2, 29, 23, 0, 0, 0, time.UTC)} {
 		for _, p := range []profile{north(), south()} {
 			rows, err := build(p, now)
 			if err != nil {

@@ -7,7 +7,8 @@ import (
 )
 
 // topics of the weekly talk; some take up what has just happened.
-var topics = [...]string{"Horn and speed in the aisles", "Lifting from the floor", "Oil at dock 3: walk around, do not step over", "What a near miss is and why we want to hear of it", "Pallets above two metres",
+var topics = [...]string{"Horn and speed in the aisles", "Lifting from the floor", "Oil at dock 3: walk around, do not step over",
+	"What a near miss is and why we want to hear of it", "Pallets above two metres",
 	"Knives and gloves at the opening station", "Wheel chocks before the first pallet", "Aisle A: one way, people first", "Charging station and fire load", "Night shift and fatigue", "Where the extinguishers are",
 	"New forklift check", "Step ladders", "Winter tyres and ramps"}
 
@@ -23,7 +24,8 @@ func (w *world) talks() {
 		leader := []string{w.user("safety"), w.user("manager")}[n%2]
 		held := w.cal.at(day, 6.1)
 		made := w.cal.at(min(day, 0)-2, 14)
-		r := store.Row{"topic": topics[n%len(topics)], "site_id": w.rows["teams"][team]["site_id"], "team_id": w.rows["teams"][team]["id"], "held_at": stamp(held), "leader_user_id": leader, "minutes": int64(10 + 5*(n%2)),
+		r := store.Row{"topic": topics[n%len(topics)], "site_id": w.rows["teams"][team]["site_id"], "team_id": w.rows["teams"][team]["id"],
+			"held_at": stamp(held), "leader_user_id": leader, "minutes": int64(10 + 5*(n%2)),
 			"created_by": leader}
 		n++
 		talk := w.add("toolbox_talks", min(day, 0)-2, made, r)
@@ -54,9 +56,11 @@ func (w *world) suggestions() {
 		day := -40 + 22*i
 		made := w.cal.at(day, 12.5)
 		done := w.cal.at(day+6, 15)
-		r := store.Row{"action_no": w.number("AC", made), "title": title, "type": "preventive", "source": "manual", "priority": "low", "control_level": "engineer", "evidence": raw([]any{}), "created_by": w.user("operator"),
+		r := store.Row{"action_no": w.number("AC", made), "title": title, "type": "preventive", "source": "manual", "priority": "low",
+			"control_level": "engineer", "evidence": raw([]any{}), "created_by": w.user("operator"),
 			"suggested_by": w.user("operator"), "assignee_user_id": w.user("manager"), "status": "verified", "completed_at": stamp(done), "completed_by": w.user("manager"),
-			"verified_at": stamp(done.Add(24 * time.Hour)), "verifier_user_id": w.other("safety", w.user("manager")), "updated_at": stamp(done.Add(24 * time.Hour)), "version": int64(4)}
+			"verified_at": stamp(done.Add(24 * time.Hour)), "verifier_user_id": w.other("safety",
+				w.user("manager")), "updated_at": stamp(done.Add(24 * time.Hour)), "version": int64(4)}
 		w.dueOn(r, day+14)
 		w.add("actions", day, made, r)
 	}

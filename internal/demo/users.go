@@ -36,7 +36,8 @@ func Users() []User {
 		{ID: userID(7), Email: "viewer@north.example", Name: "Clara Beck", Memberships: n(actor.Viewer)},
 		{ID: userID(8), Email: "admin@south.example", Name: "Denise Holloway", Memberships: map[string]actor.Role{s: actor.Admin}},
 		{ID: userID(9), Email: "operator@south.example", Name: "Marcus Reyes", Memberships: map[string]actor.Role{s: actor.Operator}, WorkerEmployeeNo: "S-1002"},
-		{ID: userID(10), Email: "both@both.example", Name: "Ingrid Castellano", Memberships: map[string]actor.Role{North: actor.Manager, s: actor.Operator}, WorkerEmployeeNo: "S-1003"},
+		{ID: userID(10), Email: "both@both.example", Name: "Ingrid Castellano",
+			Memberships: map[string]actor.Role{North: actor.Manager, s: actor.Operator}, WorkerEmployeeNo: "S-1003"},
 		{ID: userID(11), Email: "nobody@none.example", Name: "Noor Haddad", Memberships: map[string]actor.Role{}},
 	}
 }

@@ -46,7 +46,8 @@ func build(p profile, now time.Time) (records, error) {
 	if err != nil {
 		return nil, fmt.Errorf("time zone: %w", err)
 	}
-	w := &world{profile: p, cal: newCalendar(loc, now, p.seed), rows: records{}, zones: map[string]*zone{}, byKey: map[levelKey]*level{}, numbers: map[string]int{}}
+	w := &world{profile: p, cal: newCalendar(loc, now, p.seed), rows: records{}, zones: map[string]*zone{}, byKey: map[levelKey]*level{},
+		numbers: map[string]int{}}
 	for _, u := range Users() {
 		if u.Memberships[p.id] != "" {
 			w.users = append(w.users, u)

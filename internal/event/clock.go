@@ -61,7 +61,8 @@ func (n *Notifier) expire(ctx context.Context, now time.Time) error {
 			return err
 		}
 		var near []Emitted
-		err = tx.Query("SELECT l.tenant_id, l."+strings.Join(lotFields, ", l.")+" FROM tenants t JOIN lots l ON l.tenant_id = t.id AND l.status IN ('released', 'quarantine') AND l.expires_on > $1 AND l.expires_on <= $2 "+
+		err = tx.Query("SELECT l.tenant_id, l."+strings.Join(lotFields, ", l.")+
+			" FROM tenants t JOIN lots l ON l.tenant_id = t.id AND l.status IN ('released', 'quarantine') AND l.expires_on > $1 AND l.expires_on <= $2 "+
 			"WHERE t.status = 'active' ORDER BY l.expires_on, l.id", []any{horizon(since), horizon(now)}, func(r *db.Row) error {
 			row := map[string]any{}
 			for i, f := range lotFields {
@@ -90,12 +91,14 @@ func (n *Notifier) Overdue(ctx context.Context) error {
 			return err
 		}
 		var late []Emitted
-		err = tx.Query("SELECT a.tenant_id, a.id, a.action_no, a.title, a.type, a.priority, a.status, a.incident_id, a.assignee_user_id, a.due_at, a.verifier_user_id, a.created_by "+
+		err = tx.Query("SELECT a.tenant_id, a.id, a.action_no, a.title, a.type, a.priority, a.status, a.incident_id, a.assignee_user_id, a.due_at, "+
+			"a.verifier_user_id, a.created_by "+
 			"FROM tenants t JOIN actions a ON a.tenant_id = t.id AND a.status IN ('open', 'in_progress') AND a.due_at > $1 AND a.due_at <= $2 "+
 			"WHERE t.status = 'active' ORDER BY a.due_at, a.id",
 			[]any{since.Add(-lookBack), now}, func(r *db.Row) error {
 				row := map[string]any{}
-				for i, f := range []string{"tenant_id", "id", "action_no", "title", "type", "priority", "status", "incident_id", "assignee_user_id", "due_at", "verifier_user_id", "created_by"} {
+				for i, f := range []string{"tenant_id", "id", "action_no", "title", "type", "priority", "status", "incident_id", "assignee_user_id", "due_at",
+					"verifier_user_id", "created_by"} {
 					if !r.Null(i) {
 						row[f] = r.Text(i)
 					}
@@ -147,7 +150,8 @@ func (n *Notifier) emitNew(tx *db.Tx, collection string, list []Emitted) error {
 	}
 	slices.Sort(tenants)
 	told := map[[3]string]bool{}
-	if err := tx.Query("SELECT tenant_id, record_id, due_on FROM deadline_notices WHERE "+tx.DB().InUUID("tenant_id", 1)+" AND collection = $2 AND "+tx.DB().InUUID("record_id", 3)+" AND days = 0",
+	if err := tx.Query("SELECT tenant_id, record_id, due_on FROM deadline_notices WHERE "+tx.DB().InUUID("tenant_id", 1)+" AND collection = $2 AND "+
+		tx.DB().InUUID("record_id", 3)+" AND days = 0",
 		[]any{jsonList(slices.Compact(tenants)), collection, jsonList(ids)}, func(r *db.Row) error {
 			told[[3]string{r.Text(0), r.Text(1), r.Text(2)}] = true
 			return nil
@@ -162,8 +166,9 @@ func note(tx *db.Tx, list []Emitted, at time.Time) error {
 	if !slices.ContainsFunc(list, func(e Emitted) bool { return e.moment.due != "" }) {
 		return nil
 	}
-	notes := tx.Rows("deadline_notices", []db.Column{{Name: "tenant_id", Type: "uuid"}, {Name: "collection", Type: "text"}, {Name: "record_id", Type: "uuid"}, {Name: "due_on", Type: "text"},
-		{Name: "days", Type: "bigint"}, {Name: "told_at", Type: "timestamptz"}}, "ON CONFLICT DO NOTHING")
+	notes := tx.Rows("deadline_notices",
+		[]db.Column{{Name: "tenant_id", Type: "uuid"}, {Name: "collection", Type: "text"}, {Name: "record_id", Type: "uuid"}, {Name: "due_on", Type: "text"},
+			{Name: "days", Type: "bigint"}, {Name: "told_at", Type: "timestamptz"}}, "ON CONFLICT DO NOTHING")
 	for _, e := range list {
 		if e.moment.due == "" {
 			continue

@@ -152,7 +152,8 @@ func (n *Notifier) number(ctx context.Context) (head int64, err error) {
 		for i, e := range events {
 			ids[i], e.Seq = e.ID, head+int64(i)+1
 		}
-		tx.Queue("UPDATE outbox SET seq = x.n + $2 FROM (SELECT id, row_number() OVER (ORDER BY id) AS n FROM outbox WHERE "+tx.DB().InUUID("id", 1)+") AS x WHERE outbox.id = x.id",
+		tx.Queue("UPDATE outbox SET seq = x.n + $2 FROM (SELECT id, row_number() OVER (ORDER BY id) AS n FROM outbox WHERE "+tx.DB().InUUID("id", 1)+
+			") AS x WHERE outbox.id = x.id",
 			[]any{jsonList(ids), head}, nil)
 		head += int64(len(events))
 		tx.Queue("UPDATE outbox_head SET seq = $1 WHERE one = 1", []any{head}, nil)

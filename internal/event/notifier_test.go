@@ -238,9 +238,11 @@ func TestOverdue(t *testing.T) {
 			}
 			if err := d.Write(ctx, db.Scope{All: true}, func(tx *db.Tx) error {
 				if i == 0 {
-					tx.Queue("INSERT INTO tenants (id, name, slug, plan, status, timezone, currency, jurisdictions, join_policy, email_domains, created_at, updated_at, version) VALUES ($1, 'N', 'n', 'standard', 'active', 'UTC', 'EUR', '[]', 'invite', '[]', $2, $2, 1)", []any{north, now}, nil)
+					tx.Queue("INSERT INTO tenants (id, name, slug, plan, status, timezone, currency, jurisdictions, join_policy, email_domains, created_at, "+
+						"updated_at, version) VALUES ($1, 'N', 'n', 'standard', 'active', 'UTC', 'EUR', '[]', 'invite', '[]', $2, $2, 1)", []any{north, now}, nil)
 				}
-				tx.Queue("INSERT INTO actions (tenant_id, id, action_no, title, type, source, priority, status, due_at, evidence, created_at, updated_at, version) VALUES ($1, $2, $3, 'Fix', 'corrective', 'manual', 'high', $4, $5, '[]', $6, $6, 1)",
+				tx.Queue("INSERT INTO actions (tenant_id, id, action_no, title, type, source, priority, status, due_at, evidence, created_at, updated_at, "+
+					"version) VALUES ($1, $2, $3, 'Fix', 'corrective', 'manual', 'high', $4, $5, '[]', $6, $6, 1)",
 					[]any{north, uuid.NewString(), uuid.NewString()[:8], status, now.Add(due), now}, nil)
 				return nil
 			}); err != nil {
@@ -280,14 +282,17 @@ func TestExpiring(t *testing.T) {
 		day := func(n int) string { return now.AddDate(0, 0, n).Format(time.DateOnly) }
 		item, day2 := uuid.NewString(), day(31)
 		if err := d.Write(ctx, db.Scope{All: true}, func(tx *db.Tx) error {
-			tx.Queue("INSERT INTO tenants (id, name, slug, plan, status, timezone, currency, jurisdictions, join_policy, email_domains, created_at, updated_at, version) VALUES ($1, 'N', 'n', 'standard', 'active', 'UTC', 'EUR', '[]', 'invite', '[]', $2, $2, 1)", []any{north, now}, nil)
-			tx.Queue("INSERT INTO items (tenant_id, id, sku, name, base_uom, barcodes, tracking, has_expiry, unit_cost, capacity_units, reorder_point, storage_class, status, on_hand, available, stock_value, low_stock, created_at, updated_at, version) "+
+			tx.Queue("INSERT INTO tenants (id, name, slug, plan, status, timezone, currency, jurisdictions, join_policy, email_domains, created_at, "+
+				"updated_at, version) VALUES ($1, 'N', 'n', 'standard', 'active', 'UTC', 'EUR', '[]', 'invite', '[]', $2, $2, 1)", []any{north, now}, nil)
+			tx.Queue("INSERT INTO items (tenant_id, id, sku, name, base_uom, barcodes, tracking, has_expiry, unit_cost, capacity_units, reorder_point, "+
+				"storage_class, status, on_hand, available, stock_value, low_stock, created_at, updated_at, version) "+
 				"VALUES ($1, $2, 'A', 'A', 'each', '[]', 'lot', TRUE, 0, 0, 0, 'ambient', 'active', 0, 0, 0, FALSE, $3, $3, 1)", []any{north, item, now}, nil)
 			for i, l := range []struct {
 				on     int
 				status string
 			}{{29, "released"}, {31, "quarantine"}, {31, "recalled"}, {90, "released"}} {
-				tx.Queue("INSERT INTO lots (tenant_id, id, item_id, lot_no, expires_on, status, created_at, updated_at, version) VALUES ($1, $2, $3, $4, $5, $6, $7, $7, 1)",
+				tx.Queue("INSERT INTO lots (tenant_id, id, item_id, lot_no, expires_on, status, created_at, updated_at, version) VALUES ($1, $2, $3, $4, $5, "+
+					"$6, $7, $7, 1)",
 					[]any{north, uuid.NewString(), item, fmt.Sprint(i), day(l.on), l.status, now}, nil)
 			}
 			return nil

@@ -49,7 +49,8 @@ func (t *Type) data(c *catalog.Catalog) object {
 }
 
 func fieldSchema(f *catalog.Field) object {
-	kind := map[catalog.Type]string{catalog.Int: "integer", catalog.Decimal: "number", catalog.Float: "number", catalog.Bool: "boolean", catalog.Array: "array"}[f.Type]
+	kind := map[catalog.Type]string{catalog.Int: "integer", catalog.Decimal: "number", catalog.Float: "number", catalog.Bool: "boolean",
+		catalog.Array: "array"}[f.Type]
 	if kind == "" {
 		kind = "string"
 	}

@@ -32,15 +32,17 @@ func eachWall(t *testing.T, f func(t *testing.T, k *wall)) {
 		clock := func() time.Time { return k.now }
 		k.out = event.New(clock)
 		k.n = event.NewNotifier(d, k.out)
-		k.st = store.New(d, catalog.Default(), store.Effects{After: map[string]store.Effect{"actions": func(tx *db.Tx, _ actor.Actor, _ *store.Store, changes []store.Change) error {
-			for _, c := range changes {
-				if err := k.out.EmitAll(tx, event.FromChange(c.Resource, c.Before, c.After)); err != nil {
-					return err
+		k.st = store.New(d, catalog.Default(),
+			store.Effects{After: map[string]store.Effect{"actions": func(tx *db.Tx, _ actor.Actor, _ *store.Store, changes []store.Change) error {
+				for _, c := range changes {
+					if err := k.out.EmitAll(tx, event.FromChange(c.Resource, c.Before, c.After)); err != nil {
+						return err
+					}
 				}
-			}
-			return nil
-		}}}, clock)
-		k.write("INSERT INTO tenants (id, name, slug, plan, status, timezone, currency, jurisdictions, join_policy, email_domains, created_at, updated_at, version) VALUES ($1, 'N', 'n', 'standard', 'active', 'UTC', 'EUR', '[]', 'invite', '[]', $2, $2, 1)", north, k.now)
+				return nil
+			}}}, clock)
+		k.write("INSERT INTO tenants (id, name, slug, plan, status, timezone, currency, jurisdictions, join_policy, email_domains, created_at, "+
+			"updated_at, version) VALUES ($1, 'N', 'n', 'standard', 'active', 'UTC', 'EUR', '[]', 'invite', '[]', $2, $2, 1)", north, k.now)
 		f(t, k)
 	})
 }
@@ -54,7 +56,8 @@ func (k *wall) write(sql string, args ...any) {
 
 // action writes one that is due so long from now, past the effects of a change.
 func (k *wall) action(no string, due time.Duration) {
-	k.write("INSERT INTO actions (tenant_id, id, action_no, title, type, source, priority, status, due_at, evidence, created_at, updated_at, version) VALUES ($1, $2, $3, 'Fix', 'corrective', 'manual', 'high', 'open', $4, '[]', $5, $5, 1)",
+	k.write("INSERT INTO actions (tenant_id, id, action_no, title, type, source, priority, status, due_at, evidence, created_at, updated_at, version) "+
+		"VALUES ($1, $2, $3, 'Fix', 'corrective', 'manual', 'high', 'open', $4, '[]', $5, $5, 1)",
 		north, uuid.NewString(), no, k.now.Add(due), k.now)
 }
 
@@ -134,7 +137,8 @@ func TestOverdueWhenWritten(t *testing.T) {
 		actions, _ := catalog.Default().Get("actions")
 		if err := k.d.Write(context.Background(), db.Scope{Tenant: north}, func(tx *db.Tx) error {
 			_, err := k.st.InsertTx(tx, actor.Actor{UserID: uuid.NewString(), TenantID: north, Role: actor.Admin}, actions, []store.Row{
-				{"action_no": "A-PAST", "title": "Fix", "type": "corrective", "source": "manual", "status": "open", "evidence": json.RawMessage("[]"), "priority": "high", "due_at": k.now.Add(-time.Second).Format(db.TimeLayout)}})
+				{"action_no": "A-PAST", "title": "Fix", "type": "corrective", "source": "manual", "status": "open", "evidence": json.RawMessage("[]"),
+					"priority": "high", "due_at": k.now.Add(-time.Second).Format(db.TimeLayout)}})
 			return err
 		}); err != nil {
 			t.Fatal(err)
@@ -153,11 +157,13 @@ func TestOverdueWhenWritten(t *testing.T) {
 func TestExpiringAfterAClockAhead(t *testing.T) {
 	eachWall(t, func(t *testing.T, k *wall) {
 		item := uuid.NewString()
-		k.write("INSERT INTO items (tenant_id, id, sku, name, base_uom, barcodes, tracking, has_expiry, unit_cost, capacity_units, reorder_point, storage_class, status, on_hand, available, stock_value, low_stock, created_at, updated_at, version) "+
+		k.write("INSERT INTO items (tenant_id, id, sku, name, base_uom, barcodes, tracking, has_expiry, unit_cost, capacity_units, reorder_point, "+
+			"storage_class, status, on_hand, available, stock_value, low_stock, created_at, updated_at, version) "+
 			"VALUES ($1, $2, 'A', 'A', 'each', '[]', 'lot', TRUE, 0, 0, 0, 'ambient', 'active', 0, 0, 0, FALSE, $3, $3, 1)", north, item, k.now)
 		begin := k.now
 		lot := func(no string, days int) {
-			k.write("INSERT INTO lots (tenant_id, id, item_id, lot_no, expires_on, status, created_at, updated_at, version) VALUES ($1, $2, $3, $4, $5, 'released', $6, $6, 1)",
+			k.write("INSERT INTO lots (tenant_id, id, item_id, lot_no, expires_on, status, created_at, updated_at, version) VALUES ($1, $2, $3, $4, $5, "+
+				"'released', $6, $6, 1)",
 				north, uuid.NewString(), item, no, begin.AddDate(0, 0, days).Format(time.DateOnly), k.now)
 		}
 		k.look("lot.expiring", "lot_no")

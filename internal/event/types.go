@@ -29,7 +29,8 @@ type Member struct {
 }
 
 var (
-	orderFields    = []string{"id", "order_no", "type", "status", "priority", "party_name", "source", "external_ref", "promised_at", "line_count", "qty_ordered", "qty_shipped"}
+	orderFields = []string{"id", "order_no", "type", "status", "priority", "party_name", "source", "external_ref", "promised_at", "line_count",
+		"qty_ordered", "qty_shipped"}
 	pickListFields = []string{"id", "pick_no", "status", "strategy", "priority", "assigned_worker_id", "completed_at"}
 	pickLineFields = []string{"id", "pick_list_id", "seq", "order_line_id", "item_id", "zone_id", "qty", "qty_picked", "short_reason"}
 	shipmentFields = []string{"id", "shipment_no", "direction", "status", "carrier", "tracking_no", "dispatched_at", "eta", "completed_at", "exception_code"}
@@ -37,7 +38,8 @@ var (
 	movementFields = []string{"id", "type", "item_id", "lot_id", "from_zone_id", "to_zone_id", "quantity", "reason_code", "occurred_at"}
 	incidentFields = []string{"id", "incident_no", "kind", "severity", "status", "title", "occurred_at", "reported_at", "site_id", "zone_id", "closed_at"}
 	actionFields   = []string{"id", "action_no", "title", "type", "priority", "status", "incident_id", "assignee_user_id", "due_at"}
-	runFields      = []string{"id", "title", "template_id", "zone_id", "equipment_id", "vehicle_id", "due_at", "completed_at", "score", "failed", "failed_critical", "status"}
+	runFields      = []string{"id", "title", "template_id", "zone_id", "equipment_id", "vehicle_id", "due_at", "completed_at", "score", "failed",
+		"failed_critical", "status"}
 	jobFields      = []string{"id", "job_no", "target", "file_name", "status", "total_rows", "valid_rows", "invalid_rows", "imported_count", "rolled_back_count"}
 	memberFields   = []string{"id", "user_id", "role", "status"}
 	verdictFields  = []string{"id", "regulation_id", "entity_type", "entity_id", "status", "evaluated_at"}
@@ -55,33 +57,44 @@ var (
 func Types() []Type {
 	return []Type{
 		{Name: "action.overdue", Doc: "An open action has passed its due time.", Collection: "actions", Fields: actionFields, when: madeOverdue},
-		{Name: "checklist.failed", Doc: "An inspection was missed, or completed with an item that failed.", Collection: "checklist_runs", Fields: runFields, when: failedRun},
-		{Name: "compliance.changed", Doc: "A rule's verdict on an entity is new or has changed.", Collection: "compliance_events", Fields: verdictFields, when: created("status", "compliant", "warning", "breach")},
-		{Name: "driver.licence_expiring", Doc: "A driver's licence runs out in 30, 14, 7, 3 or 1 days, or has run out; once for each.", Collection: "drivers", Fields: licenceFields, Members: daysLeft()},
-		{Name: "equipment.service_due", Doc: "The service of equipment is due in 30, 14, 7, 3 or 1 days, or now; once for each.", Collection: "equipment", Fields: serviceFields, Members: daysLeft()},
+		{Name: "checklist.failed", Doc: "An inspection was missed, or completed with an item that failed.", Collection: "checklist_runs",
+			Fields: runFields, when: failedRun},
+		{Name: "compliance.changed", Doc: "A rule's verdict on an entity is new or has changed.", Collection: "compliance_events", Fields: verdictFields,
+			when: created("status", "compliant", "warning", "breach")},
+		{Name: "driver.licence_expiring", Doc: "A driver's licence runs out in 30, 14, 7, 3 or 1 days, or has run out; once for each.",
+			Collection: "drivers", Fields: licenceFields, Members: daysLeft()},
+		{Name: "equipment.service_due", Doc: "The service of equipment is due in 30, 14, 7, 3 or 1 days, or now; once for each.", Collection: "equipment",
+			Fields: serviceFields, Members: daysLeft()},
 		{Name: "import.completed", Doc: "An import was applied.", Collection: "import_jobs", Fields: jobFields, when: movedFrom("status", "completed", "applying")},
-		{Name: "import.failed", Doc: "An import could not be read or applied to its end; imported_count tells how many of its rows are in.", Collection: "import_jobs", Fields: jobFields,
+		{Name: "import.failed", Doc: "An import could not be read or applied to its end; imported_count tells how many of its rows are in.",
+			Collection: "import_jobs", Fields: jobFields,
 			when: movedFrom("status", "failed", "processing", "applying")},
 		{Name: "import.rolled_back", Doc: "An applied import was undone.", Collection: "import_jobs", Fields: jobFields, when: moved("status", "rolled_back")},
 		{Name: "incident.closed", Doc: "An incident was closed.", Collection: "incidents", Fields: incidentFields, when: moved("status", "closed")},
-		{Name: "incident.reported", Doc: "An incident, near miss or hazard was reported.", Collection: "incidents", Fields: incidentFields, when: created("status", "reported")},
-		{Name: "lot.expiring", Doc: "A lot that may be used expires within 30 days.", Collection: "lots", Fields: lotFields, when: madeExpiring("released", "quarantine")},
+		{Name: "incident.reported", Doc: "An incident, near miss or hazard was reported.", Collection: "incidents", Fields: incidentFields,
+			when: created("status", "reported")},
+		{Name: "lot.expiring", Doc: "A lot that may be used expires within 30 days.", Collection: "lots", Fields: lotFields,
+			when: madeExpiring("released", "quarantine")},
 		{Name: "lot.recalled", Doc: "A lot was recalled: its stock may not leave.", Collection: "lots", Fields: lotFields, when: moved("status", "recalled")},
 		{Name: "member.added", Doc: "A person became a member of the tenant.", Collection: "members", Fields: memberFields, when: created("status", "active")},
 		{Name: "member.removed", Doc: "A membership ended.", Collection: "members", Fields: memberFields, when: deleted},
 		{Name: "member.role_changed", Doc: "A member's role changed.", Collection: "members", Fields: memberFields, when: altered("role")},
 		{Name: "member.suspended", Doc: "A member was suspended.", Collection: "members", Fields: memberFields, when: moved("status", "suspended")},
 		{Name: "order.cancelled", Doc: "An order was cancelled.", Collection: "orders", Fields: orderFields, when: moved("status", "cancelled")},
-		{Name: "order.completed", Doc: "Every line of an order is shipped, received or cancelled.", Collection: "orders", Fields: orderFields, when: moved("status", "completed")},
+		{Name: "order.completed", Doc: "Every line of an order is shipped, received or cancelled.", Collection: "orders", Fields: orderFields,
+			when: moved("status", "completed")},
 		{Name: "order.confirmed", Doc: "An order was confirmed.", Collection: "orders", Fields: orderFields, when: movedFrom("status", "confirmed", "draft")},
 		{Name: "order.on_hold", Doc: "An order was put on hold.", Collection: "orders", Fields: orderFields, when: moved("status", "on_hold")},
 		{Name: "pick_list.completed", Doc: "A pick list is done.", Collection: "pick_lists", Fields: pickListFields, when: moved("status", "completed")},
-		{Name: "pick_list.short", Doc: "A line of a pick list could not be picked in full.", Collection: "pick_lines", Fields: pickLineFields, when: moved("status", "short")},
-		{Name: "rate_limit.exceeded", Doc: "Requests were refused because the tenant is over a limit; at most once a minute for each category.", Collection: "settings", Members: []Member{
-			{"category", "string", "api, auth, webhook, read or write"}, {"limit", "integer", "Units per minute."},
-			{"retry_after", "integer", "Seconds until there is room again."}, {"reset_at", "string", "When the limit resets."}}},
-		{Name: "score.cluster_changed", Doc: "An entity stands in another risk cluster than at the last assignment.", Collection: "predictive_scores", Fields: clusterFields, Members: []Member{
-			{"previous_cluster", "string", "Critical, High, Medium or Low."}}},
+		{Name: "pick_list.short", Doc: "A line of a pick list could not be picked in full.", Collection: "pick_lines", Fields: pickLineFields,
+			when: moved("status", "short")},
+		{Name: "rate_limit.exceeded", Doc: "Requests were refused because the tenant is over a limit; at most once a minute for each category.",
+			Collection: "settings", Members: []Member{
+				{"category", "string", "api, auth, webhook, read or write"}, {"limit", "integer", "Units per minute."},
+				{"retry_after", "integer", "Seconds until there is room again."}, {"reset_at", "string", "When the limit resets."}}},
+		{Name: "score.cluster_changed", Doc: "An entity stands in another risk cluster than at the last assignment.", Collection: "predictive_scores",
+			Fields: clusterFields, Members: []Member{
+				{"previous_cluster", "string", "Critical, High, Medium or Low."}}},
 		{Name: "shipment.delivered", Doc: "A shipment was delivered.", Collection: "shipments", Fields: shipmentFields, when: moved("status", "delivered")},
 		{Name: "shipment.dispatched", Doc: "A shipment is on the road.", Collection: "shipments", Fields: shipmentFields, when: moved("status", "in_transit")},
 		{Name: "shipment.exception", Doc: "A shipment is held up.", Collection: "shipments", Fields: shipmentFields, when: moved("status", "exception")},
@@ -89,10 +102,14 @@ func Types() []Type {
 		{Name: "stock.adjusted", Doc: "Stock was corrected, counted or scrapped.", Collection: "stock_movements", Fields: movementFields,
 			when: created("type", "adjust_gain", "adjust_loss", "count_gain", "count_loss", "scrap")},
 		{Name: "stock.low", Doc: "An item's available stock has fallen to its reorder point.", Collection: "items", Fields: itemFields, when: raised("low_stock")},
-		{Name: "training.assigned", Doc: "A course was assigned to a person.", Collection: "training_assignments", Fields: trainingFields, when: created("status", "assigned")},
-		{Name: "training.expiring", Doc: "A certificate runs out within 30 days.", Collection: "training_assignments", Fields: expiryFields, when: given("reminded_at")},
-		{Name: "vehicle.inspection_due", Doc: "The inspection of a vehicle is due in 30, 14, 7, 3 or 1 days, or now; once for each.", Collection: "vehicles", Fields: roadFields, Members: daysLeft()},
-		{Name: "webhook.disabled", Doc: "A webhook is no longer tried: its receiver said it is gone, or failed for five days.", Collection: "webhooks", Fields: webhookFields, when: moved("status", "disabled")},
+		{Name: "training.assigned", Doc: "A course was assigned to a person.", Collection: "training_assignments", Fields: trainingFields,
+			when: created("status", "assigned")},
+		{Name: "training.expiring", Doc: "A certificate runs out within 30 days.", Collection: "training_assignments", Fields: expiryFields,
+			when: given("reminded_at")},
+		{Name: "vehicle.inspection_due", Doc: "The inspection of a vehicle is due in 30, 14, 7, 3 or 1 days, or now; once for each.",
+			Collection: "vehicles", Fields: roadFields, Members: daysLeft()},
+		{Name: "webhook.disabled", Doc: "A webhook is no longer tried: its receiver said it is gone, or failed for five days.", Collection: "webhooks",
+			Fields: webhookFields, when: moved("status", "disabled")},
 		{Name: "webhook.test", Doc: "A test asked for by an administrator; sent to one webhook only.", Collection: "webhooks", Members: []Member{
 			{"webhook_id", "string", "The webhook under test."}, {"message", "string", "A greeting."}}},
 	}

@@ -195,13 +195,15 @@ func TestFromChange(t *testing.T) {
 		{"actions", nil, row("status", "open", "due_at", "2026-01-01T00:00:00.000000Z", "updated_at", "2026-01-02T00:00:00.000000Z"), "action.overdue"},
 		{"actions", nil, row("status", "open", "due_at", "2026-01-03T00:00:00.000000Z", "updated_at", "2026-01-02T00:00:00.000000Z"), ""},
 		{"actions", nil, row("status", "done", "due_at", "2026-01-01T00:00:00.000000Z", "updated_at", "2026-01-02T00:00:00.000000Z"), ""},
-		{"actions", row("status", "open", "due_at", "2026-01-01T00:00:00.000000Z"), row("status", "open", "due_at", "2026-01-01T00:00:00.000000Z", "updated_at", "2026-01-02T00:00:00.000000Z"), ""},
+		{"actions", row("status", "open", "due_at", "2026-01-01T00:00:00.000000Z"),
+			row("status", "open", "due_at", "2026-01-01T00:00:00.000000Z", "updated_at", "2026-01-02T00:00:00.000000Z"), ""},
 		{"lots", nil, row("status", "released", "expires_on", "2026-01-20", "updated_at", "2026-01-02T00:00:00.000000Z"), "lot.expiring"},
 		{"lots", row("status", "released"), row("status", "released", "expires_on", "2026-02-01", "updated_at", "2026-01-02T00:00:00.000000Z"), "lot.expiring"},
 		{"lots", nil, row("status", "released", "expires_on", "2026-02-02", "updated_at", "2026-01-02T00:00:00.000000Z"), ""},
 		{"lots", nil, row("status", "released", "expires_on", "2026-01-01", "updated_at", "2026-01-02T00:00:00.000000Z"), ""},
 		{"lots", nil, row("status", "recalled", "expires_on", "2026-01-20", "updated_at", "2026-01-02T00:00:00.000000Z"), ""},
-		{"lots", row("status", "released", "expires_on", "2026-01-20"), row("status", "released", "expires_on", "2026-01-19", "updated_at", "2026-01-02T00:00:00.000000Z"), ""},
+		{"lots", row("status", "released", "expires_on", "2026-01-20"),
+			row("status", "released", "expires_on", "2026-01-19", "updated_at", "2026-01-02T00:00:00.000000Z"), ""},
 		{"zones", nil, row("code", "A"), ""},
 	} {
 		r, ok := c.Get(x.collection)

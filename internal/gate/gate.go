@@ -298,7 +298,8 @@ func Refuse(s limit.State, what string) error {
 // Explain gives a refusal the interface's members: how much was allowed, and from
 // when the refused call passes. Its RetryAfter is set.
 func Explain(f *fault.Error, most int, reset time.Time) {
-	f.Data = Refusal{Error: "rate_limit_exceeded", Message: f.Msg, RetryAfter: int(f.RetryAfter / time.Second), Limit: most, ResetAt: reset.UTC().Format(time.RFC3339)}
+	f.Data = Refusal{Error: "rate_limit_exceeded", Message: f.Msg, RetryAfter: int(f.RetryAfter / time.Second), Limit: most,
+		ResetAt: reset.UTC().Format(time.RFC3339)}
 }
 
 // Guard lets callers through to next with their actor attached (web.Actor).

@@ -118,10 +118,12 @@ func TestRefusal(t *testing.T) {
 	if err != nil || reset.Before(d.now) || reset.After(d.now.Add(time.Duration(wait)*time.Second)) {
 		t.Errorf("reset_at %v at %v with a wait of %d s", body["reset_at"], d.now, wait)
 	}
-	if len(body) != 6 || body["error"] != "rate_limit_exceeded" || body["message"] == "" || body["retry_after"] != float64(wait) || body["limit"] != 200.0 || body["remaining"] != 0.0 {
+	if len(body) != 6 || body["error"] != "rate_limit_exceeded" || body["message"] == "" || body["retry_after"] != float64(wait) ||
+		body["limit"] != 200.0 || body["remaining"] != 0.0 {
 		t.Errorf("%s", w.Body)
 	}
-	for name, want := range map[string]string{"X-RateLimit-Limit": "200", "X-RateLimit-Remaining": "0", "X-RateLimit-Used": "200", "X-RateLimit-Reset": strconv.FormatInt(reset.Unix(), 10)} {
+	for name, want := range map[string]string{"X-RateLimit-Limit": "200", "X-RateLimit-Remaining": "0", "X-RateLimit-Used": "200",
+		"X-RateLimit-Reset": strconv.FormatInt(reset.Unix(), 10)} {
 		if got := w.Header().Get(name); got != want {
 			t.Errorf("%s: %s, want %s", name, got, want)
 		}
@@ -135,7 +137,8 @@ func TestRefusal(t *testing.T) {
 func TestThousandAndOneInAMinute(t *testing.T) {
 	d := open()
 	for i := range 1000 {
-		if w := d.call(call{tenant: north}); w.Code != 200 || w.Header().Get("X-RateLimit-Remaining") != strconv.Itoa(999-i) || w.Header().Get("X-RateLimit-Limit") != "1000" {
+		if w := d.call(call{tenant: north}); w.Code != 200 || w.Header().Get("X-RateLimit-Remaining") != strconv.Itoa(999-i) ||
+			w.Header().Get("X-RateLimit-Limit") != "1000" {
 			t.Fatalf("request %d: %d %v", i+1, w.Code, w.Header())
 		}
 		d.now = d.now.Add(59 * time.Millisecond)
@@ -173,7 +176,8 @@ func TestKeys(t *testing.T) {
 		{"two addresses", call{peer: "192.0.2.1:1"}, call{peer: "192.0.2.2:1"}, false},
 		{"forged header", call{peer: "192.0.2.1:1", forwarded: "203.0.113.1"}, call{peer: "192.0.2.1:1", forwarded: "203.0.113.2"}, true},
 		{"through the proxy", call{peer: "10.0.0.9:1", forwarded: "203.0.113.1"}, call{peer: "10.0.0.9:1", forwarded: "203.0.113.2"}, false},
-		{"forged before the proxy", call{peer: "10.0.0.9:1", forwarded: "198.51.100.1, 203.0.113.1"}, call{peer: "10.0.0.9:1", forwarded: "198.51.100.2, 203.0.113.1"}, true},
+		{"forged before the proxy", call{peer: "10.0.0.9:1", forwarded: "198.51.100.1, 203.0.113.1"},
+			call{peer: "10.0.0.9:1", forwarded: "198.51.100.2, 203.0.113.1"}, true},
 		{"two proxies", call{peer: "10.0.0.9:1", forwarded: "203.0.113.1, 10.0.0.8"}, call{peer: "10.0.0.8:1", forwarded: "203.0.113.1"}, true},
 		{"one /64", call{peer: "[2001:db8::1]:1"}, call{peer: "[2001:db8::ffff:1]:1"}, true},
 		{"two /64", call{peer: "[2001:db8::1]:1"}, call{peer: "[2001:db8:0:1::1]:1"}, false},
@@ -225,7 +229,8 @@ func TestVisits(t *testing.T) {
 			if err := tt.take(w, "192.0.2.1"); (err == nil) != (i < tt.burst) || err != nil && !fault.Is(err, fault.Limited) {
 				t.Fatal(name, i, err)
 			}
-			if got := w.Header().Get("X-RateLimit-Limit"); i == 0 && got != strconv.Itoa(tt.minute) || w.Header().Get("X-RateLimit-Remaining") == "" || w.Header().Get("X-RateLimit-Used") == "" {
+			if got := w.Header().Get("X-RateLimit-Limit"); i == 0 && got != strconv.Itoa(tt.minute) || w.Header().Get("X-RateLimit-Remaining") == "" ||
+				w.Header().Get("X-RateLimit-Used") == "" {
 				t.Fatalf("%s %d: %v", name, i, w.Header())
 			}
 		}
@@ -363,7 +368,9 @@ func TestWithoutLimits(t *testing.T) {
 	if _, err := g.Enter(w, httptest.NewRequest("GET", "/", nil), false); err != nil || w.Header().Get("X-RateLimit-Limit") != "" {
 		t.Error(err, w.Header())
 	}
-	if _, err := g.Look(w, httptest.NewRequest("GET", "/", nil)); err != nil || g.TakeAuth(w, Attempt{Address: "a"}) != nil || g.TakeSession(w, actor.Actor{}, "a") != nil || g.TakeUnknown(w, "a", true) != nil || g.TakeCode(w, "a", true) != nil || g.TakeVisit(w, "a") != nil || g.TakeDeparture(w, "a") != nil {
+	if _, err := g.Look(w, httptest.NewRequest("GET", "/", nil)); err != nil || g.TakeAuth(w, Attempt{Address: "a"}) != nil ||
+		g.TakeSession(w, actor.Actor{}, "a") != nil || g.TakeUnknown(w, "a", true) != nil || g.TakeCode(w, "a", true) != nil ||
+		g.TakeVisit(w, "a") != nil || g.TakeDeparture(w, "a") != nil {
 		t.Error(err)
 	}
 	g.Statements(db.Scope{Tenant: north}, false, 5)

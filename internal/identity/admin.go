@@ -379,7 +379,8 @@ func (s *Service) change(tx *db.Tx, a actor.Actor, u *User, in AdminUser, hash s
 		}
 	}
 	u.derive()
-	s.record(tx, event{key: a.KeyID, action: "user.updated", entity: "user", entityID: u.ID, details: map[string]any{"banned": u.banned(now)}, client: clientOf(a)})
+	s.record(tx, event{key: a.KeyID, action: "user.updated", entity: "user", entityID: u.ID, details: map[string]any{"banned": u.banned(now)},
+		client: clientOf(a)})
 	tx.After(func() { s.Forget(u.ID) })
 	return tx.Flush()
 }
@@ -425,10 +426,11 @@ func (s *Service) DeleteUser(ctx context.Context, a actor.Actor, id string, soft
 // and leaves every tenant an owner.
 func (s *Service) leaveTenants(tx *db.Tx, u *User) error {
 	var owned []string
-	err := tx.Query("SELECT tenant_id FROM members WHERE user_id = $1 AND role = 'owner' AND status = 'active' ORDER BY tenant_id NULLS LAST", []any{u.ID}, func(r *db.Row) error {
-		owned = append(owned, r.Text(0))
-		return nil
-	})
+	err := tx.Query("SELECT tenant_id FROM members WHERE user_id = $1 AND role = 'owner' AND status = 'active' ORDER BY tenant_id NULLS LAST",
+		[]any{u.ID}, func(r *db.Row) error {
+			owned = append(owned, r.Text(0))
+			return nil
+		})
 	if err != nil {
 		return err
 	}

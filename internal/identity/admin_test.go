@@ -104,7 +104,8 @@ func TestCreateUser_taken(t *testing.T) {
 		k.code(identity.Taken(insert(fresh, nil, phone)), "phone_exists")
 		k.code(identity.Taken(insert(first.ID, other, nil)), "user_already_exists")
 		k.code(identity.Taken(k.db.Write(k.ctx, all, func(tx *db.Tx) error {
-			_, err := tx.Exec("INSERT INTO identities (id, user_id, provider, issuer, subject, data, created_at, updated_at) SELECT $1, user_id, provider, issuer, subject, data, created_at, updated_at FROM identities WHERE user_id = $2 AND provider = 'email'", fresh, first.ID)
+			_, err := tx.Exec("INSERT INTO identities (id, user_id, provider, issuer, subject, data, created_at, updated_at) SELECT $1, user_id, provider, "+
+				"issuer, subject, data, created_at, updated_at FROM identities WHERE user_id = $2 AND provider = 'email'", fresh, first.ID)
 			return err
 		})), "23505")
 	})

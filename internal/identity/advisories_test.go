@@ -87,7 +87,8 @@ func TestAdvisory_codeOutlivesTheAddress(t *testing.T) {
 // claim that anybody decides by.
 func TestAdvisory_reservedClaims(t *testing.T) {
 	forged := map[string]any{"sub": "00000000-0000-4000-8000-000000000001", "role": "service_role", "aal": "aal2", "tenant_role": "owner", "email_verified": true,
-		"app_metadata": map[string]any{"tenant_role": "owner", "tenant_id": someTenant}, "session_id": "x", "is_anonymous": false, "amr": []any{"mfa/totp"}, "iss": "evil"}
+		"app_metadata": map[string]any{"tenant_role": "owner",
+			"tenant_id": someTenant}, "session_id": "x", "is_anonymous": false, "amr": []any{"mfa/totp"}, "iss": "evil"}
 	onBoth(t, byMail, func(k *kit) {
 		email, p := "a@x.example", pw
 		u, err := k.svc.CreateUser(k.ctx, k.service(), identity.AdminUser{Email: &email, Password: &p, EmailConfirm: true})
@@ -100,7 +101,8 @@ func TestAdvisory_reservedClaims(t *testing.T) {
 		s = k.refresh(s)
 		c := claims(k, s.AccessToken)
 		app, _ := c["app_metadata"].(map[string]any)
-		if c["sub"] != u.ID || c["role"] != "authenticated" || c["aal"] != "aal1" || c["tenant_role"] != nil || c["tenant_id"] != nil || c["iss"] != k.svc.Issuer() || app["tenant_role"] != nil || app["tenant_id"] != nil {
+		if c["sub"] != u.ID || c["role"] != "authenticated" || c["aal"] != "aal1" || c["tenant_role"] != nil || c["tenant_id"] != nil ||
+			c["iss"] != k.svc.Issuer() || app["tenant_role"] != nil || app["tenant_id"] != nil {
 			k.Errorf("%v", c)
 		}
 		if a := k.actor(s); a.Role != "" || a.TenantID != "" || a.AAL != "aal1" || a.UserID != u.ID {
@@ -122,7 +124,8 @@ func TestAdvisory_revocationThatFailed(t *testing.T) {
 		a := k.actor(s)
 		gone, cancel := context.WithCancel(k.ctx)
 		cancel()
-		for scope, err := range map[string]error{"": k.svc.Logout(gone, a, ""), "local": k.svc.Logout(gone, a, "local"), "one": k.svc.EndSession(gone, a, a.SessionID)} {
+		for scope, err := range map[string]error{"": k.svc.Logout(gone, a, ""), "local": k.svc.Logout(gone, a, "local"),
+			"one": k.svc.EndSession(gone, a, a.SessionID)} {
 			if f := fault.As(err); f == nil || f.Kind != fault.Internal && f.Kind != fault.Unavailable {
 				k.Errorf("%q: %v", scope, err)
 			}

@@ -60,7 +60,8 @@ func (s *Service) ensureAPIKeys(tx *db.Tx) error {
 
 func (s *Service) loadAPIKeys(ctx context.Context) error {
 	k := &apiKeys{byHash: map[string]apiKey{}, byID: map[string]apiKey{}, at: s.now()}
-	for _, fixed := range []struct{ id, kind, key string }{{configuredKey + ":publishable", kindPublishable, s.cfg.PublishableKey}, {configuredKey, kindSecret, s.cfg.SecretKey}} {
+	for _, fixed := range []struct{ id, kind, key string }{{configuredKey + ":publishable", kindPublishable, s.cfg.PublishableKey},
+		{configuredKey, kindSecret, s.cfg.SecretKey}} {
 		if fixed.key != "" {
 			k.byHash[seal.Digest(fixed.key)] = apiKey{id: fixed.id, kind: fixed.kind}
 		}
@@ -104,7 +105,8 @@ func (s *Service) RenewAPIKey(ctx context.Context, kind string, overlap time.Dur
 		return fault.New(fault.Invalid, "validation_failed", "the old key cannot end before now")
 	}
 	err := s.write(ctx, func(tx *db.Tx) error {
-		if _, err := tx.Exec("UPDATE api_keys SET revoked_at = $2 WHERE kind = $1 AND name = 'default' AND revoked_at IS NULL", kind, s.now().Add(overlap)); err != nil {
+		if _, err := tx.Exec("UPDATE api_keys SET revoked_at = $2 WHERE kind = $1 AND name = 'default' AND revoked_at IS NULL", kind,
+			s.now().Add(overlap)); err != nil {
 			return err
 		}
 		s.record(tx, event{action: "api_key.renewed", details: map[string]any{"kind": kind, "overlap_seconds": int(overlap.Seconds())}})

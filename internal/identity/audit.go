@@ -29,7 +29,8 @@ func (s *Service) record(tx *db.Tx, e event) {
 	if session == "" && e.entity == "session" {
 		session = e.entityID
 	}
-	entry := audit.Entry{Tenant: e.tenant, At: s.now(), By: actor.Actor{UserID: e.user, KeyID: e.key, SessionID: session, Address: e.client.Address, RequestID: e.client.RequestID},
+	entry := audit.Entry{Tenant: e.tenant, At: s.now(),
+		By:     actor.Actor{UserID: e.user, KeyID: e.key, SessionID: session, Address: e.client.Address, RequestID: e.client.RequestID},
 		Action: e.action, EntityType: e.entity, EntityID: e.entityID, Outcome: e.outcome}
 	if e.details != nil {
 		entry.Details = e.details

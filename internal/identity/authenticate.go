@@ -114,7 +114,8 @@ func (s *Service) verify(ctx context.Context, raw string) (*verified, error) {
 	if err != nil {
 		return nil, err
 	}
-	v := &verified{user: claims.Subject, session: claims.SessionID, tenant: claims.TenantID, expires: claims.Expires, issued: claims.IssuedAt, role: claims.Role, aal: claims.AAL, key: claims.ID}
+	v := &verified{user: claims.Subject, session: claims.SessionID, tenant: claims.TenantID, expires: claims.Expires, issued: claims.IssuedAt,
+		role: claims.Role, aal: claims.AAL, key: claims.ID}
 	s.tokens.put(h, v)
 	return v, nil
 }
@@ -195,7 +196,8 @@ func (s *Service) serviceActor(id string, c Credential) (actor.Actor, error) {
 		return actor.Actor{}, s.refuseKey(id, "browser", c, fault.New(fault.Unauthorized, "no_authorization", "The service key must not be used in a browser"))
 	}
 	if !s.fromHome(c.Address) {
-		return actor.Actor{}, s.refuseKey(id, "address", c, fault.New(fault.Forbidden, "no_authorization", "The service key is not accepted from the address %s", cmp.Or(c.Address, "of this request")))
+		return actor.Actor{}, s.refuseKey(id, "address", c, fault.New(fault.Forbidden, "no_authorization",
+			"The service key is not accepted from the address %s", cmp.Or(c.Address, "of this request")))
 	}
 	return actor.Actor{Role: actor.Service, KeyID: id}, nil
 }
@@ -245,12 +247,13 @@ func (s *Service) readStanding(ctx context.Context, v *verified) (*standing, err
 			found.user, found.bannedUntil, found.managed = true, r.Time(0), r.Bool(1)
 			return nil
 		})
-		tx.Queue("SELECT not_after, refreshed_at, aal, "+sessionTimes+", arrived_at FROM sessions WHERE id = $1 AND user_id = $2", []any{v.session, v.user}, func(r *db.Row) error {
-			found.waits = !r.Null(1) && r.Null(6) && v.issued >= r.Time(1).Unix()
-			found.session, found.until, found.refreshed, found.aal, found.created = true, r.Time(0), r.Time(1), r.Text(2), r.Time(3)
-			st.actor.Proved = lastProof(r, 3)
-			return nil
-		})
+		tx.Queue("SELECT not_after, refreshed_at, aal, "+sessionTimes+", arrived_at FROM sessions WHERE id = $1 AND user_id = $2",
+			[]any{v.session, v.user}, func(r *db.Row) error {
+				found.waits = !r.Null(1) && r.Null(6) && v.issued >= r.Time(1).Unix()
+				found.session, found.until, found.refreshed, found.aal, found.created = true, r.Time(0), r.Time(1), r.Text(2), r.Time(3)
+				st.actor.Proved = lastProof(r, 3)
+				return nil
+			})
 		tx.Queue("SELECT 1 FROM mfa_factors WHERE user_id = $1 AND status = $2 LIMIT 1", []any{v.user, factor.Verified}, func(*db.Row) error {
 			st.actor.Guarded = true
 			return nil

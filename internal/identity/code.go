@@ -124,7 +124,8 @@ func (s *Service) makeCode(tx *db.Tx, u *User, o codeOrder) (code, error) {
 		}
 		tx.Queue(`INSERT INTO flow_states (id, user_id, method, redirect_to, challenge, challenge_method, browser_hash, token_id, secrets, created_at, expires_at)
 			VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)`,
-			[]any{f, u.ID, amrOf(o.kind), o.redirect, null(o.pkce.Challenge), method, browser, id, s.sealFlow(f, flowSecrets{Identity: o.identity}), now, now.Add(o.ttl)}, nil)
+			[]any{f, u.ID, amrOf(o.kind), o.redirect, null(o.pkce.Challenge), method, browser, id, s.sealFlow(f, flowSecrets{Identity: o.identity}), now,
+				now.Add(o.ttl)}, nil)
 	}
 	tx.Queue(`INSERT INTO one_time_tokens (id, user_id, slot, kind, address, link_hash, code_hash, attempts, flow_id, created_at, expires_at)
 		VALUES ($1, $2, $3, $4, $5, $6, $7, 0, $8, $9, $10)
@@ -163,9 +164,11 @@ func errLink() error {
 
 func codeBy(tx *db.Tx, where string, args ...any) (oneTime, error) {
 	var t oneTime
-	err := tx.One("SELECT id, user_id, kind, address, code_hash, link_hash, flow_id, attempts, expires_at FROM one_time_tokens WHERE "+where+tx.DB().ForUpdate(), args,
+	err := tx.One("SELECT id, user_id, kind, address, code_hash, link_hash, flow_id, attempts, expires_at FROM one_time_tokens WHERE "+where+
+		tx.DB().ForUpdate(), args,
 		func(r *db.Row) error {
-			t = oneTime{id: r.Text(0), user: r.Text(1), kind: r.Text(2), address: r.Text(3), codeHash: r.Text(4), link: r.Text(5), flow: r.Text(6), attempts: r.Int(7), expires: r.Time(8)}
+			t = oneTime{id: r.Text(0), user: r.Text(1), kind: r.Text(2), address: r.Text(3), codeHash: r.Text(4), link: r.Text(5), flow: r.Text(6),
+				attempts: r.Int(7), expires: r.Time(8)}
 			return nil
 		})
 	return t, err

@@ -121,7 +121,8 @@ func (s *Service) setRole(tx *db.Tx, tenantID string, u *User, role actor.Role) 
 	if was.Role == "" || was.Role == role {
 		return nil
 	}
-	tx.Queue("UPDATE members SET role = $3, updated_at = $4, version = version + 1 WHERE tenant_id = $1 AND user_id = $2", []any{tenantID, u.ID, string(role), s.now()}, nil)
+	tx.Queue("UPDATE members SET role = $3, updated_at = $4, version = version + 1 WHERE tenant_id = $1 AND user_id = $2",
+		[]any{tenantID, u.ID, string(role), s.now()}, nil)
 	if err := s.TellMember(tx, tenantID, u.ID, "role", string(was.Role)); err != nil {
 		return err
 	}
@@ -199,7 +200,8 @@ func (s *Service) WithPassword(ctx context.Context, ids []string, pw string) (li
 	var hashes, names []string
 	err = s.db.Read(ctx, everywhere, func(tx *db.Tx) error {
 		hashes, names = nil, nil
-		return tx.Query("SELECT password_hash, COALESCE(email, phone, CAST(id AS text)) FROM users WHERE "+tx.DB().InUUID("id", 1)+" AND password_hash <> '' AND deleted_at IS NULL ORDER BY id",
+		return tx.Query("SELECT password_hash, COALESCE(email, phone, CAST(id AS text)) FROM users WHERE "+tx.DB().InUUID("id", 1)+
+			" AND password_hash <> '' AND deleted_at IS NULL ORDER BY id",
 			[]any{writeJSON(ids)}, func(r *db.Row) error {
 				hashes, names = append(hashes, r.Text(0)), append(names, r.Text(1))
 				return nil

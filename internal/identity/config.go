@@ -155,7 +155,8 @@ func New(cfg Config, d *db.DB, m Mailer, now func() time.Time) (*Service, error)
 	if now == nil {
 		now = time.Now
 	}
-	s := &Service{cfg: cfg, db: d, mailer: m, hasher: password.New(hashQueue), policy: password.Policy{MinLength: cfg.PasswordMinLength, Classes: cfg.PasswordClasses}}
+	s := &Service{cfg: cfg, db: d, mailer: m, hasher: password.New(hashQueue),
+		policy: password.Policy{MinLength: cfg.PasswordMinLength, Classes: cfg.PasswordClasses}}
 	s.Invitations, s.Proofs = &Invitations{s}, &Proofs{s}
 	s.now = func() time.Time { return now().UTC().Truncate(time.Microsecond) }
 	s.issuer = strings.TrimRight(cfg.PublicURL, "/") + "/auth/v1"
@@ -168,7 +169,8 @@ func New(cfg Config, d *db.DB, m Mailer, now func() time.Time) (*Service, error)
 		return nil, err
 	}
 	texts := factor.Texts{Enrol: cfg.MFAPhoneEnroll, Verify: cfg.MFAPhoneVerify, Digits: cfg.OTPLength, Fixed: cfg.PhoneCodes}
-	s.factors = &factor.Keeper{Keys: s.secrets, Now: s.now, Life: cfg.ChallengeTTL, Issuer: cfg.Name, Texts: texts, Apps: cfg.MFAAppsOff, SameAddress: cfg.MFASameAddress}
+	s.factors = &factor.Keeper{Keys: s.secrets, Now: s.now, Life: cfg.ChallengeTTL, Issuer: cfg.Name, Texts: texts, Apps: cfg.MFAAppsOff,
+		SameAddress: cfg.MFASameAddress}
 	if !cfg.MFAKeysOff {
 		s.factors.Web = s.passkeys
 	}
@@ -259,7 +261,8 @@ func (c *Config) complete() error {
 		def time.Duration
 	}{
 		{&c.AccessTokenTTL, time.Hour}, {&c.RefreshTokenTTL, 720 * time.Hour}, {&c.SessionTTL, 720 * time.Hour}, {&c.RefreshReuseInterval, 10 * time.Second},
-		{&c.CodeTTL, 10 * time.Minute}, {&c.FlowTTL, 5 * time.Minute}, {&c.ProviderTTL, 10 * time.Minute}, {&c.ChallengeTTL, 5 * time.Minute}, {&c.InviteTTL, 168 * time.Hour}, {&c.MailInterval, time.Minute},
+		{&c.CodeTTL, 10 * time.Minute}, {&c.FlowTTL, 5 * time.Minute}, {&c.ProviderTTL, 10 * time.Minute}, {&c.ChallengeTTL,
+			5 * time.Minute}, {&c.InviteTTL, 168 * time.Hour}, {&c.MailInterval, time.Minute},
 	} {
 		if *d.at == 0 {
 			*d.at = d.def
@@ -336,7 +339,8 @@ func (s *Service) Settings() Settings {
 	for name := range s.providers {
 		ext[name] = true
 	}
-	return Settings{External: ext, DisableSignup: !s.cfg.SignupEnabled, MailerAutoconfirm: s.cfg.Autoconfirm, PhoneAutoconfirm: s.cfg.PhoneConfirmed, SMSProvider: s.smsProvider(), PasskeysEnabled: s.cfg.Passkeys, SAMLEnabled: s.cfg.SAML}
+	return Settings{External: ext, DisableSignup: !s.cfg.SignupEnabled, MailerAutoconfirm: s.cfg.Autoconfirm, PhoneAutoconfirm: s.cfg.PhoneConfirmed,
+		SMSProvider: s.smsProvider(), PasskeysEnabled: s.cfg.Passkeys, SAMLEnabled: s.cfg.SAML}
 }
 
 // smsProvider is what GoTrue's settings call the carrier of texts.

@@ -163,7 +163,8 @@ func (s *Service) keepAccount(tx *db.Tx, u *User, f Federated) error {
 		return fault.New(fault.Forbidden, "access_denied", "The account is deactivated")
 	}
 	if !named {
-		tx.Queue("UPDATE sso_accounts SET user_name = $2 WHERE user_id = $1 AND NOT EXISTS (SELECT 1 FROM sso_accounts o WHERE o.connection_id = $3 AND o.user_name = $2)", []any{u.ID, f.Email, f.Connection}, nil)
+		tx.Queue("UPDATE sso_accounts SET user_name = $2 WHERE user_id = $1 AND NOT EXISTS (SELECT 1 FROM sso_accounts o WHERE o.connection_id = $3 AND "+
+			"o.user_name = $2)", []any{u.ID, f.Email, f.Connection}, nil)
 	}
 	_, err = tx.Exec("UPDATE sso_accounts SET groups = $2, not_after = $3, updated_at = $4 WHERE user_id = $1", u.ID, writeJSON(f.Groups), end, now)
 	return err
@@ -172,7 +173,8 @@ func (s *Service) keepAccount(tx *db.Tx, u *User, f Federated) error {
 // yieldName takes an address from an account that only a sign-in named by it:
 // the provider says that it is somebody else's now. A name that SCIM gave stays.
 func yieldName(tx *db.Tx, connection, email string) {
-	tx.Queue("UPDATE sso_accounts SET user_name = CAST(user_id AS text) WHERE connection_id = $1 AND user_name = $2 AND provisioned = $3", []any{connection, email, false}, nil)
+	tx.Queue("UPDATE sso_accounts SET user_name = CAST(user_id AS text) WHERE connection_id = $1 AND user_name = $2 AND provisioned = $3",
+		[]any{connection, email, false}, nil)
 }
 
 // FederatedRole changes the role of an active member as the provider's groups
@@ -187,7 +189,8 @@ func (s *Service) FederatedRole(tx *db.Tx, tenantID, userID string, role actor.R
 	if err != nil || n == 0 {
 		return err
 	}
-	s.record(tx, event{tenant: tenantID, user: userID, action: "member.role_changed", entity: "user", entityID: userID, details: map[string]any{"role": role, "by": "sso"}})
+	s.record(tx, event{tenant: tenantID, user: userID, action: "member.role_changed", entity: "user", entityID: userID,
+		details: map[string]any{"role": role, "by": "sso"}})
 	tx.After(func() { s.Forget(userID) })
 	return s.TellMember(tx, tenantID, userID, "role", string(was.Role))
 }
@@ -210,7 +213,8 @@ func (s *Service) SuspendFederated(tx *db.Tx, a actor.Actor, tenantID, which str
 		return err
 	}
 	n := len(binds)
-	tx.Queue(fmt.Sprintf("UPDATE sso_accounts SET suspended_at = $%d WHERE tenant_id = $%d AND user_id IN (SELECT user_id FROM members WHERE status = 'active' AND (%s))", n+1, n+2, which),
+	tx.Queue(fmt.Sprintf("UPDATE sso_accounts SET suspended_at = $%d WHERE tenant_id = $%d AND user_id IN (SELECT user_id FROM members WHERE status = "+
+		"'active' AND (%s))", n+1, n+2, which),
 		append(slices.Clone(binds), s.now(), tenantID), nil)
 	if err := s.SuspendMembers(tx, which, binds...); err != nil || !owners {
 		return err
@@ -222,10 +226,11 @@ func (s *Service) SuspendFederated(tx *db.Tx, a actor.Actor, tenantID, which str
 // and holds that until the transaction ends.
 func (s *Service) OnlyOwner(tx *db.Tx, tenantID, userID string) (bool, error) {
 	his, others := false, false
-	err := tx.Query("SELECT user_id FROM members WHERE tenant_id = $1 AND role = 'owner' AND status = 'active'"+tx.DB().ForUpdate(), []any{tenantID}, func(r *db.Row) error {
-		his, others = his || r.Text(0) == userID, others || r.Text(0) != userID
-		return nil
-	})
+	err := tx.Query("SELECT user_id FROM members WHERE tenant_id = $1 AND role = 'owner' AND status = 'active'"+tx.DB().ForUpdate(), []any{tenantID},
+		func(r *db.Row) error {
+			his, others = his || r.Text(0) == userID, others || r.Text(0) != userID
+			return nil
+		})
 	return his && !others, err
 }
 
@@ -243,7 +248,8 @@ func (s *Service) RestoreFederated(tx *db.Tx, tenantID, userID string, c Client)
 		return err
 	}
 	notByDirectory(tx, tenantID, userID)
-	s.record(tx, event{tenant: tenantID, user: userID, action: "member.restored", entity: "user", entityID: userID, details: map[string]any{"role": changes[0].After["role"], "by": "sso"}, client: c})
+	s.record(tx, event{tenant: tenantID, user: userID, action: "member.restored", entity: "user", entityID: userID,
+		details: map[string]any{"role": changes[0].After["role"], "by": "sso"}, client: c})
 	tx.After(func() { s.Forget(userID) })
 	return s.tellMembers(tx, changes)
 }
@@ -294,7 +300,8 @@ func (s *Service) federatedUser(tx *db.Tx, f *Federated, c Client) (*User, error
 	insertIdentity(tx, &id)
 	u.Identities = append(u.Identities, id)
 	u.derive()
-	s.record(tx, event{tenant: f.TenantID, user: u.ID, action: "user.identity_linked", entity: "user", entityID: u.ID, details: map[string]any{"provider": name}, client: c})
+	s.record(tx, event{tenant: f.TenantID, user: u.ID, action: "user.identity_linked", entity: "user", entityID: u.ID,
+		details: map[string]any{"provider": name}, client: c})
 	return u, tx.Flush()
 }
 
@@ -333,7 +340,8 @@ func (s *Service) MakeFederated(tx *db.Tx, tenantID, email string, profile map[s
 	if err := insertUser(tx, u); err != nil {
 		return nil, err
 	}
-	s.record(tx, event{tenant: tenantID, user: u.ID, action: "user.signed_up", entity: "user", entityID: u.ID, details: map[string]any{"provider": "sso"}, client: c})
+	s.record(tx, event{tenant: tenantID, user: u.ID, action: "user.signed_up", entity: "user", entityID: u.ID,
+		details: map[string]any{"provider": "sso"}, client: c})
 	return u, nil
 }
 
@@ -417,5 +425,6 @@ type Note struct {
 
 // Record queues an audit row in the transaction of the change.
 func (s *Service) Record(tx *db.Tx, n Note) {
-	s.record(tx, event{tenant: n.Tenant, user: n.User, key: n.Key, action: n.Action, outcome: n.Outcome, entity: n.Entity, entityID: n.EntityID, details: n.Details, client: n.Client})
+	s.record(tx, event{tenant: n.Tenant, user: n.User, key: n.Key, action: n.Action, outcome: n.Outcome, entity: n.Entity, entityID: n.EntityID,
+		details: n.Details, client: n.Client})
 }

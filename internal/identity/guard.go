@@ -72,10 +72,11 @@ func errAbove() error {
 // is run again and refused.
 func keepOwner(tx *db.Tx, tenant string) error {
 	n := 0
-	err := tx.Query("SELECT id FROM members WHERE tenant_id = $1 AND role = 'owner' AND status = 'active'"+tx.DB().ForUpdate(), []any{tenant}, func(*db.Row) error {
-		n++
-		return nil
-	})
+	err := tx.Query("SELECT id FROM members WHERE tenant_id = $1 AND role = 'owner' AND status = 'active'"+tx.DB().ForUpdate(), []any{tenant},
+		func(*db.Row) error {
+			n++
+			return nil
+		})
 	if err == nil && n == 0 {
 		err = fault.New(fault.Conflict, "HF010", "the last active owner cannot be removed, suspended or demoted").With("", "make another member owner first")
 	}
@@ -127,8 +128,10 @@ func (s *Service) MailInvitations(tx *db.Tx, _ actor.Actor, _ *store.Store, chan
 		if c.Op != store.Insert {
 			continue
 		}
-		inv := Invitation{ID: text(c, "id"), TenantID: text(c, "tenant_id"), Email: text(c, "email"), Role: actor.Role(text(c, "role")), ExpiresAt: Time{Time: s.now().Add(s.cfg.InviteTTL)}}
-		tx.Queue("UPDATE invitations SET status = 'revoked', updated_at = $4, version = version + 1 WHERE tenant_id = $1 AND email = $2 AND id <> $3 AND status = 'pending'",
+		inv := Invitation{ID: text(c, "id"), TenantID: text(c, "tenant_id"), Email: text(c, "email"), Role: actor.Role(text(c, "role")),
+			ExpiresAt: Time{Time: s.now().Add(s.cfg.InviteTTL)}}
+		tx.Queue("UPDATE invitations SET status = 'revoked', updated_at = $4, version = version + 1 WHERE tenant_id = $1 AND email = $2 AND id <> $3 AND "+
+			"status = 'pending'",
 			[]any{inv.TenantID, inv.Email, inv.ID, s.now()}, nil)
 		byTenant[inv.TenantID] = append(byTenant[inv.TenantID], inv)
 	}

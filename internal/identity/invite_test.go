@@ -48,7 +48,8 @@ func TestInvite_link(t *testing.T) {
 				k.Errorf("%s: %+v", who, inv)
 			}
 		}
-		_, err := k.svc.Invite(k.ctx, k.actor(k.member(north, "m@x.example", actor.Manager)), identity.Invite{Email: "a@x.example", Role: actor.Viewer, Deliver: "link"})
+		_, err := k.svc.Invite(k.ctx, k.actor(k.member(north, "m@x.example", actor.Manager)),
+			identity.Invite{Email: "a@x.example", Role: actor.Viewer, Deliver: "link"})
 		k.code(err, "not_admin")
 
 		token := k.inviteLink(admin, "new@else.example")
@@ -109,7 +110,8 @@ func TestInvite_linkWrongAccount(t *testing.T) {
 		if token := k.inviteLink(admin, "holder@x.example"); token != "" {
 			k.Error("a key to the account of another tenant's owner")
 		}
-		if s := k.signIn("holder@x.example"); k.count("SELECT COUNT(*) FROM members WHERE tenant_id = $1 AND user_id = $2", north, s.User.ID) != 0 || tenantOf(k, s) != south {
+		if s := k.signIn("holder@x.example"); k.count("SELECT COUNT(*) FROM members WHERE tenant_id = $1 AND user_id = $2", north, s.User.ID) != 0 ||
+			tenantOf(k, s) != south {
 			k.Error("the holder was moved by a stranger's invitation")
 		}
 

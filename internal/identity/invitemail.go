@@ -49,14 +49,16 @@ func (s *Service) announce(tx *db.Tx, tenantID string, list ...Invitation) error
 		if err := s.throttleTx(tx, "invitation", inv.TenantID+"|"+inv.Email); err != nil {
 			return err
 		}
-		tx.Queue("INSERT INTO invitation_mails (tenant_id, invitation_id, status, tries, made_at, next_at) VALUES ($1, $2, 'pending', 0, $3, $3)", []any{inv.TenantID, inv.ID, now}, nil)
+		tx.Queue("INSERT INTO invitation_mails (tenant_id, invitation_id, status, tries, made_at, next_at) VALUES ($1, $2, 'pending', 0, $3, $3)",
+			[]any{inv.TenantID, inv.ID, now}, nil)
 	}
 	err := tx.One("SELECT COUNT(*) FROM invitation_mails WHERE tenant_id = $1 AND made_at > $2", []any{tenantID, now.Add(-24 * time.Hour)}, func(r *db.Row) error {
 		n = r.Int(0)
 		return nil
 	})
 	if err == nil && n > invitesADay {
-		f := fault.New(fault.Limited, "over_email_send_rate_limit", "A tenant's invitations are mailed to %d addresses a day; invite the others tomorrow, or with deliver=link", invitesADay)
+		f := fault.New(fault.Limited, "over_email_send_rate_limit",
+			"A tenant's invitations are mailed to %d addresses a day; invite the others tomorrow, or with deliver=link", invitesADay)
 		f.RetryAfter = time.Hour
 		gate.Explain(f, invitesADay, now.Add(f.RetryAfter))
 		return f
@@ -108,7 +110,8 @@ func (s *Service) dueInvitations(ctx context.Context) (list []invitationMail, er
 				FROM invitation_mails WHERE status = 'pending' AND next_at <= $1) m
 			JOIN invitations i ON i.tenant_id = m.tenant_id AND i.id = m.invitation_id JOIN tenants t ON t.id = m.tenant_id
 			WHERE i.status = 'pending' AND i.expires_at > $1 AND i.declined_at IS NULL AND t.status = 'active' ORDER BY m.turn, m.invitation_id LIMIT $2`, []any{s.now(), invitePage}, func(r *db.Row) error {
-			list = append(list, invitationMail{Invitation{TenantID: r.Text(0), ID: r.Text(1), Email: r.Text(3), Role: actor.Role(r.Text(4)), ExpiresAt: Time{Time: r.Time(5)}}, r.Int(2)})
+			list = append(list, invitationMail{Invitation{TenantID: r.Text(0), ID: r.Text(1), Email: r.Text(3), Role: actor.Role(r.Text(4)),
+				ExpiresAt: Time{Time: r.Time(5)}}, r.Int(2)})
 			return nil
 		})
 	})
@@ -132,7 +135,8 @@ func (s *Service) sendInvitation(ctx context.Context, m invitationMail) error {
 		status, next = "pending", next.Add(inviteRetries[min(m.tries, int64(len(inviteRetries)))-1])
 	}
 	noted := s.db.Write(context.WithoutCancel(ctx), everywhere, func(tx *db.Tx) error {
-		_, err := tx.Exec("UPDATE invitation_mails SET status = $4, next_at = $5 WHERE tenant_id = $1 AND invitation_id = $2 AND tries = $3", m.TenantID, m.ID, m.tries, status, next)
+		_, err := tx.Exec("UPDATE invitation_mails SET status = $4, next_at = $5 WHERE tenant_id = $1 AND invitation_id = $2 AND tries = $3", m.TenantID,
+			m.ID, m.tries, status, next)
 		return err
 	})
 	if err = errors.Join(err, noted); err != nil {
@@ -145,7 +149,8 @@ func (s *Service) sendInvitation(ctx context.Context, m invitationMail) error {
 // tells.
 func (s *Service) claimInvitation(ctx context.Context, m *invitationMail) (mine bool, err error) {
 	err = s.db.Write(ctx, everywhere, func(tx *db.Tx) error {
-		n, err := tx.Exec("UPDATE invitation_mails SET tries = tries + 1, next_at = $4 WHERE tenant_id = $1 AND invitation_id = $2 AND tries = $3 AND status = 'pending'",
+		n, err := tx.Exec("UPDATE invitation_mails SET tries = tries + 1, next_at = $4 WHERE tenant_id = $1 AND invitation_id = $2 AND tries = $3 AND "+
+			"status = 'pending'",
 			m.TenantID, m.ID, m.tries, s.now().Add(inviteClaim))
 		mine = n == 1
 		return err
@@ -159,7 +164,8 @@ func (s *Service) claimInvitation(ctx context.Context, m *invitationMail) (mine 
 // mailed a code within the mail interval, which stays good.
 func (s *Service) mailInvitation(ctx context.Context, m invitationMail) error {
 	inv := m.Invitation
-	l := letter.Letter{Kind: letter.TenantInvite, TenantID: inv.TenantID, To: inv.Email, Link: s.Invitations.link(inv), Role: string(inv.Role), Valid: inv.ExpiresAt.Sub(s.now())}
+	l := letter.Letter{Kind: letter.TenantInvite, TenantID: inv.TenantID, To: inv.Email, Link: s.Invitations.link(inv), Role: string(inv.Role),
+		Valid: inv.ExpiresAt.Sub(s.now())}
 	err := s.write(ctx, func(tx *db.Tx) error {
 		err := tx.One("SELECT name FROM tenants WHERE id = $1", []any{inv.TenantID}, func(r *db.Row) error {
 			l.Tenant = r.Text(0)

@@ -158,7 +158,8 @@ func TestInvite_limit(t *testing.T) {
 		admin := k.actor(k.member(north, "admin@x.example", actor.Admin))
 		k.ok(k.db.Write(k.ctx, all, func(tx *db.Tx) error {
 			for range 999 {
-				tx.Queue("INSERT INTO invitation_mails (tenant_id, invitation_id, status, tries, made_at, next_at) VALUES ($1, $2, 'sent', 1, $3, $3)", []any{north, uuid.NewString(), k.now()}, nil)
+				tx.Queue("INSERT INTO invitation_mails (tenant_id, invitation_id, status, tries, made_at, next_at) VALUES ($1, $2, 'sent', 1, $3, $3)",
+					[]any{north, uuid.NewString(), k.now()}, nil)
 			}
 			return tx.Flush()
 		}))

@@ -95,7 +95,8 @@ func (s *Service) insertSigningKey(tx *db.Tx) error {
 	if err != nil {
 		return fmt.Errorf("identity: encode signing key: %w", err)
 	}
-	_, err = tx.Exec("INSERT INTO signing_keys (id, kid, state, sealed, created_at) VALUES ($1, $2, 'active', $3, $4) ON CONFLICT DO NOTHING", id, id, s.secrets.Close(seal.SigningKey, plain, id), s.now())
+	_, err = tx.Exec("INSERT INTO signing_keys (id, kid, state, sealed, created_at) VALUES ($1, $2, 'active', $3, $4) ON CONFLICT DO NOTHING", id, id,
+		s.secrets.Close(seal.SigningKey, plain, id), s.now())
 	return err
 }
 
@@ -108,18 +109,19 @@ func (s *Service) loadKeys(ctx context.Context) error {
 	var keys []jose.JSONWebKey
 	err := s.db.Read(ctx, everywhere, func(tx *db.Tx) error {
 		keys = nil
-		return tx.Query("SELECT id, sealed FROM signing_keys ORDER BY CASE state WHEN 'active' THEN 0 ELSE 1 END, created_at DESC NULLS LAST", nil, func(r *db.Row) error {
-			plain, err := s.secrets.Open(seal.SigningKey, r.Bytes(1), r.Text(0))
-			if err != nil {
-				return err
-			}
-			var k jose.JSONWebKey
-			if err := k.UnmarshalJSON(plain); err != nil {
-				return fmt.Errorf("identity: signing key %s: %w", r.Text(0), err)
-			}
-			keys = append(keys, k)
-			return nil
-		})
+		return tx.Query("SELECT id, sealed FROM signing_keys ORDER BY CASE state WHEN 'active' THEN 0 ELSE 1 END, created_at DESC NULLS LAST", nil,
+			func(r *db.Row) error {
+				plain, err := s.secrets.Open(seal.SigningKey, r.Bytes(1), r.Text(0))
+				if err != nil {
+					return err
+				}
+				var k jose.JSONWebKey
+				if err := k.UnmarshalJSON(plain); err != nil {
+					return fmt.Errorf("identity: signing key %s: %w", r.Text(0), err)
+				}
+				keys = append(keys, k)
+				return nil
+			})
 	})
 	if err != nil {
 		return fmt.Errorf("identity: load signing keys: %w", err)

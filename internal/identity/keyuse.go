@@ -112,7 +112,8 @@ func (s *Service) WriteKeyUses(ctx context.Context) error {
 }
 
 func (u KeyUse) event(n keyUsed) event {
-	e := event{key: u.Key, action: "api_key.used", details: map[string]any{"requests": n.times, "since": n.since.Format(time.RFC3339)}, client: Client{Address: n.address, RequestID: n.request}}
+	e := event{key: u.Key, action: "api_key.used", details: map[string]any{"requests": n.times, "since": n.since.Format(time.RFC3339)},
+		client: Client{Address: n.address, RequestID: n.request}}
 	network := u.Address
 	if network == n.address {
 		network = ""

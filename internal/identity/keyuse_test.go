@@ -24,7 +24,8 @@ func TestKeyUse_elsewhere(t *testing.T) {
 		keys, err := k.svc.Keys(k.ctx)
 		k.ok(err)
 		for _, key := range []string{keys.ServiceRoleKey, fixed} {
-			for address, home := range map[string]bool{"203.0.113.9": true, "::ffff:203.0.113.9": true, "2001:db8::7%eth0": true, "198.51.100.7": false, "2001:db9::7": false, "": false, "nonsense": false} {
+			for address, home := range map[string]bool{"203.0.113.9": true, "::ffff:203.0.113.9": true, "2001:db8::7%eth0": true, "198.51.100.7": false,
+				"2001:db9::7": false, "": false, "nonsense": false} {
 				for _, c := range []identity.Credential{{Bearer: key, Address: address}, {APIKey: key, Address: address}} {
 					_, err := k.svc.Authenticate(k.ctx, c)
 					if (err == nil) != home || !home && (!fault.Is(err, fault.Forbidden) || !strings.Contains(fault.As(err).Msg, "The service key is not accepted from")) {
@@ -33,7 +34,8 @@ func TestKeyUse_elsewhere(t *testing.T) {
 				}
 			}
 		}
-		if _, err := k.svc.Authenticate(k.ctx, identity.Credential{Bearer: fixed, Address: "198.51.100.7", Origin: "https://app.example"}); !fault.Is(err, fault.Unauthorized) {
+		if _, err := k.svc.Authenticate(k.ctx, identity.Credential{Bearer: fixed, Address: "198.51.100.7", Origin: "https://app.example"}); !fault.Is(err,
+			fault.Unauthorized) {
 			k.Errorf("in a browser: %v", err)
 		}
 		gone, cancel := context.WithCancel(k.ctx)

@@ -109,7 +109,8 @@ func (k *kit) mailsTo(addr string) int {
 
 func config() identity.Config {
 	key := []byte("0123456789abcdef0123456789abcdef")
-	return identity.Config{SiteURL: "http://localhost:3000", PublicURL: "http://127.0.0.1:8080", RedirectURLs: []string{"https://app.example.com/**", "https://app.example.com/in"}, SignupEnabled: true,
+	return identity.Config{SiteURL: "http://localhost:3000", PublicURL: "http://127.0.0.1:8080",
+		RedirectURLs: []string{"https://app.example.com/**", "https://app.example.com/in"}, SignupEnabled: true,
 		Autoconfirm: true, SignupTenants: identity.TenantsClaim, ImplicitFlow: true, Passkeys: true, MasterKey: key, Version: "test"}
 }
 

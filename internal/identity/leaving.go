@@ -23,13 +23,14 @@ func (s *Service) tellMembers(tx *db.Tx, changes []MemberChange) error {
 // role or status, was another before.
 func (s *Service) TellMember(tx *db.Tx, tenantID, userID, field, was string) error {
 	var changes []MemberChange
-	err := tx.Query("SELECT tenant_id, id, user_id, role, status FROM members WHERE tenant_id = $1 AND user_id = $2", []any{tenantID, userID}, func(r *db.Row) error {
-		c := MemberChange{After: memberRow(r)}
-		c.Before = maps.Clone(c.After)
-		c.Before[field] = was
-		changes = append(changes, c)
-		return nil
-	})
+	err := tx.Query("SELECT tenant_id, id, user_id, role, status FROM members WHERE tenant_id = $1 AND user_id = $2", []any{tenantID, userID},
+		func(r *db.Row) error {
+			c := MemberChange{After: memberRow(r)}
+			c.Before = maps.Clone(c.After)
+			c.Before[field] = was
+			changes = append(changes, c)
+			return nil
+		})
 	if err != nil {
 		return err
 	}
@@ -45,7 +46,8 @@ func memberRow(r *db.Row) store.Row {
 // own on members with binds from $1, picks out, and tells of each.
 func (s *Service) SuspendMembers(tx *db.Tx, which string, binds ...any) error {
 	var changes []MemberChange
-	q := fmt.Sprintf("UPDATE members SET status = 'suspended', updated_at = $%d, version = version + 1 WHERE status = 'active' AND (%s) RETURNING tenant_id, id, user_id, role, status", len(binds)+1, which)
+	q := fmt.Sprintf("UPDATE members SET status = 'suspended', updated_at = $%d, version = version + 1 WHERE status = 'active' AND (%s) RETURNING "+
+		"tenant_id, id, user_id, role, status", len(binds)+1, which)
 	err := tx.Query(q, append(binds, s.now()), func(r *db.Row) error {
 		c := MemberChange{After: memberRow(r)}
 		c.Before = maps.Clone(c.After)
@@ -65,10 +67,11 @@ func (s *Service) SuspendMembers(tx *db.Tx, which string, binds ...any) error {
 func (s *Service) RemoveMember(tx *db.Tx, tenantID, userID string) error {
 	var changes []MemberChange
 	email := ""
-	err := tx.Query("DELETE FROM members WHERE tenant_id = $1 AND user_id = $2 RETURNING tenant_id, id, user_id, role, status, email", []any{tenantID, userID}, func(r *db.Row) error {
-		changes, email = append(changes, MemberChange{Before: memberRow(r)}), r.Text(5)
-		return nil
-	})
+	err := tx.Query("DELETE FROM members WHERE tenant_id = $1 AND user_id = $2 RETURNING tenant_id, id, user_id, role, status, email",
+		[]any{tenantID, userID}, func(r *db.Row) error {
+			changes, email = append(changes, MemberChange{Before: memberRow(r)}), r.Text(5)
+			return nil
+		})
 	if err != nil {
 		return err
 	}

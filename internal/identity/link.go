@@ -147,7 +147,8 @@ func (s *Service) signUpAgain(tx *db.Tx, a actor.Actor, u *User, in LinkRequest,
 		s.record(tx, event{key: a.KeyID, action: "user.password_changed", entity: "user", entityID: u.ID, client: clientOf(a)})
 	}
 	u.UpdatedAt = Time{Time: s.now()}
-	_, err = tx.Exec("UPDATE users SET password_hash = $2, user_metadata = $3, updated_at = $4 WHERE id = $1", u.ID, null(u.hash), writeJSON(u.UserMetadata), s.now())
+	_, err = tx.Exec("UPDATE users SET password_hash = $2, user_metadata = $3, updated_at = $4 WHERE id = $1", u.ID, null(u.hash),
+		writeJSON(u.UserMetadata), s.now())
 	return err
 }
 

@@ -106,10 +106,11 @@ func (s *Service) attach(tx *db.Tx, u *User, provider string, who oidc.Person, c
 	}
 	cfg := p.Config()
 	owner := ""
-	err := tx.Query("SELECT user_id FROM identities WHERE provider = $1 AND issuer = $2 AND subject = $3", []any{cfg.Name, cfg.Issuer, who.Subject}, func(r *db.Row) error {
-		owner = r.Text(0)
-		return nil
-	})
+	err := tx.Query("SELECT user_id FROM identities WHERE provider = $1 AND issuer = $2 AND subject = $3", []any{cfg.Name, cfg.Issuer, who.Subject},
+		func(r *db.Row) error {
+			owner = r.Text(0)
+			return nil
+		})
 	switch {
 	case err != nil:
 		return err
@@ -180,7 +181,8 @@ func (s *Service) Unlink(ctx context.Context, a actor.Actor, identityID string) 
 		if err := s.withoutIdentity(tx, u, gone); err != nil {
 			return err
 		}
-		s.record(tx, event{tenant: a.TenantID, user: u.ID, action: "user.identity_unlinked", entity: "user", entityID: u.ID, details: map[string]any{"provider": gone.Provider}, client: clientOf(a)})
+		s.record(tx, event{tenant: a.TenantID, user: u.ID, action: "user.identity_unlinked", entity: "user", entityID: u.ID,
+			details: map[string]any{"provider": gone.Provider}, client: clientOf(a)})
 		s.alert(tx, u, letter.Unlinked, gone.Provider)
 		_, err = tx.Exec("DELETE FROM identities WHERE id = $1", gone.IdentityID)
 		return err

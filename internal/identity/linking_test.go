@@ -21,7 +21,8 @@ func TestAnonymous(t *testing.T) {
 		s, err := k.svc.SignUpAnonymous(k.ctx, map[string]any{"theme": "dark", "tenant_id": someTenant}, identity.Client{})
 		k.ok(err)
 		c := claims(k, s.AccessToken)
-		if !s.User.IsAnonymous || len(s.User.Identities) != 0 || len(s.User.AppMetadata) != 0 || len(s.User.UserMetadata) != 2 || c["is_anonymous"] != true || c["email"] != "" {
+		if !s.User.IsAnonymous || len(s.User.Identities) != 0 || len(s.User.AppMetadata) != 0 || len(s.User.UserMetadata) != 2 ||
+			c["is_anonymous"] != true || c["email"] != "" {
 			k.Fatalf("%+v %v", s.User, c)
 		}
 		if a := k.actor(s); a.TenantID != "" {
@@ -243,7 +244,8 @@ func TestLink_anonymousAndGuarded(t *testing.T) {
 
 // idToken is what an app gets from the provider by itself.
 func (p *idp) idToken(k *kit, change map[string]any) string {
-	c := map[string]any{"iss": p.URL, "sub": "person-1", "aud": "client", "exp": k.now().Add(time.Hour).Unix(), "iat": k.now().Unix(), "email": "p@corp.example", "email_verified": true}
+	c := map[string]any{"iss": p.URL, "sub": "person-1", "aud": "client", "exp": k.now().Add(time.Hour).Unix(), "iat": k.now().Unix(),
+		"email": "p@corp.example", "email_verified": true}
 	for key, v := range change {
 		c[key] = v
 	}
@@ -378,10 +380,14 @@ func TestGitHub(t *testing.T) {
 			}, func(k *kit) {
 				start, err := k.svc.Authorize(k.ctx, identity.Authorize{Provider: "github", Redirect: "https://app.example.com/in", PKCE: challenge()})
 				k.ok(err)
-				if !strings.HasPrefix(start.Location, srv.URL+"/login/oauth/authorize?") || queryOf(k, start.Location, "scope") != "read:user user:email" || queryOf(k, start.Location, "code_challenge") == "" {
+				if !strings.HasPrefix(start.Location, srv.URL+"/login/oauth/authorize?") || queryOf(k, start.Location, "scope") != "read:user user:email" ||
+					queryOf(k, start.Location, "code_challenge") == "" {
 					k.Error(start.Location)
 				}
-				to := k.svc.FinishOAuth(k.ctx, identity.Callback{State: queryOf(k, start.Location, "state"), Code: "c", Issuer: srv.URL + "/login/oauth", Cookie: func(string) string { return start.Browser }}, identity.Client{})
+				to := k.svc.FinishOAuth(k.ctx,
+					identity.Callback{State: queryOf(k, start.Location, "state"), Code: "c", Issuer: srv.URL + "/login/oauth", Cookie: func(string) string {
+						return start.Browser
+					}}, identity.Client{})
 				if got := queryOf(k, to.Location, "error_code"); got != c.code {
 					k.Fatalf("%s", to.Location)
 				}
@@ -390,7 +396,8 @@ func TestGitHub(t *testing.T) {
 				}
 				s, err := k.svc.Exchange(k.ctx, queryOf(k, to.Location, "code"), verifier, identity.Client{})
 				k.ok(err)
-				if s.User.Email != "octo@cat.example" || s.User.UserMetadata["user_name"] != "octo" || s.ProviderToken != "hub-token" || s.User.Identities[0].ID != "583231" {
+				if s.User.Email != "octo@cat.example" || s.User.UserMetadata["user_name"] != "octo" || s.ProviderToken != "hub-token" ||
+					s.User.Identities[0].ID != "583231" {
 					k.Errorf("%+v", s.User)
 				}
 				_, err = k.svc.SignInIDToken(k.ctx, identity.IDToken{Provider: "github", Token: "a.b.c"}, identity.Client{})
@@ -405,9 +412,11 @@ func TestPresets(t *testing.T) {
 		name, issuer string
 		ok           bool
 	}{
-		{"google", "", true}, {"gitlab", "", true}, {"apple", "", true}, {"github", "", true}, {"keycloak", "https://id.x.example/realms/north", true}, {"keycloak", "", false},
+		{"google", "", true}, {"gitlab", "", true}, {"apple", "", true}, {"github", "", true}, {"keycloak", "https://id.x.example/realms/north",
+			true}, {"keycloak", "", false},
 		{"azure", "https://login.microsoftonline.com/11111111-2222-3333-4444-555555555555/v2.0", true}, {"azure", "", false},
-		{"azure", "https://login.microsoftonline.com/common/v2.0", false}, {"azure", "https://login.microsoftonline.com/organizations/v2.0", false}, {"custom:x", "ftp://x", false},
+		{"azure", "https://login.microsoftonline.com/common/v2.0", false}, {"azure", "https://login.microsoftonline.com/organizations/v2.0",
+			false}, {"custom:x", "ftp://x", false},
 	} {
 		_, err := oidc.New(oidc.Config{Name: c.name, ClientID: "id", Secret: "s", Issuer: c.issuer}, "https://api.x.example/callback", time.Now)
 		if (err == nil) != c.ok {

@@ -37,14 +37,17 @@ func TestSignUp_noOracle(t *testing.T) {
 		}
 		taken := "taken@x.example"
 		p := pw
-		real, err := k.svc.CreateUser(k.ctx, k.service(), identity.AdminUser{Email: &taken, Password: &p, EmailConfirm: true, UserMetadata: map[string]any{"secret": "mine"}})
+		real, err := k.svc.CreateUser(k.ctx, k.service(),
+			identity.AdminUser{Email: &taken, Password: &p, EmailConfirm: true, UserMetadata: map[string]any{"secret": "mine"}})
 		k.ok(err)
 		fresh, first := up("fresh@x.example"), up(taken)
-		same := cmp.Options{cmpopts.IgnoreUnexported(identity.User{}, identity.Identity{}), cmpopts.IgnoreFields(identity.User{}, "ID", "Email", "CreatedAt", "UpdatedAt", "ConfirmationSentAt", "UserMetadata", "Identities")}
+		same := cmp.Options{cmpopts.IgnoreUnexported(identity.User{}, identity.Identity{}),
+			cmpopts.IgnoreFields(identity.User{}, "ID", "Email", "CreatedAt", "UpdatedAt", "ConfirmationSentAt", "UserMetadata", "Identities")}
 		if d := cmp.Diff(fresh, first, same); d != "" {
 			k.Error(d)
 		}
-		if first.ID == real.ID || first.UserMetadata["secret"] != nil || len(first.Identities) != len(fresh.Identities) || len(first.UserMetadata) != len(fresh.UserMetadata) {
+		if first.ID == real.ID || first.UserMetadata["secret"] != nil || len(first.Identities) != len(fresh.Identities) ||
+			len(first.UserMetadata) != len(fresh.UserMetadata) {
 			k.Errorf("the decoy tells: %+v", first)
 		}
 		// The right password of an unproved address opens nothing.
@@ -114,14 +117,16 @@ func TestSignUp_sameCost(t *testing.T) {
 
 func TestSignUp_confirm(t *testing.T) {
 	onBoth(t, byMail, func(k *kit) {
-		_, u, err := k.svc.SignUp(k.ctx, identity.SignUp{Email: "a@x.example", Password: pw, Data: map[string]any{"tenant_id": someTenant}, Redirect: "https://app.example.com/welcome"}, nobody)
+		_, u, err := k.svc.SignUp(k.ctx,
+			identity.SignUp{Email: "a@x.example", Password: pw, Data: map[string]any{"tenant_id": someTenant}, Redirect: "https://app.example.com/welcome"}, nobody)
 		k.ok(err)
 		if n := k.count("SELECT COUNT(*) FROM members"); n != 0 {
 			k.Error("an unproved address joined")
 		}
 		m := k.mailTo("a@x.example", "confirmation")
 		q := linkIn(k, m)
-		if !strings.Contains(m.Text, "http://127.0.0.1:8080/auth/v1/verify?") || q.Get("type") != "signup" || q.Get("redirect_to") != "https://app.example.com/welcome" {
+		if !strings.Contains(m.Text, "http://127.0.0.1:8080/auth/v1/verify?") || q.Get("type") != "signup" ||
+			q.Get("redirect_to") != "https://app.example.com/welcome" {
 			k.Error(m.Text)
 		}
 		s, err := k.svc.Verify(k.ctx, identity.Verify{Type: "email", Email: "A@x.example", Token: digitsIn(k, m)}, nobody)
@@ -215,7 +220,8 @@ func TestSignUp_tells(t *testing.T) {
 		}
 		real := k.member(k.tenant("North"), "taken@x.example", actor.Viewer)
 		u := up("taken@x.example")
-		if u.ID == real.User.ID || u.Role != "" || u.Identities == nil || len(u.Identities) != 0 || len(u.UserMetadata) != 1 || !u.EmailConfirmedAt.IsZero() || !u.LastSignInAt.IsZero() {
+		if u.ID == real.User.ID || u.Role != "" || u.Identities == nil || len(u.Identities) != 0 || len(u.UserMetadata) != 1 ||
+			!u.EmailConfirmedAt.IsZero() || !u.LastSignInAt.IsZero() {
 			k.Errorf("%+v", u)
 		}
 		if again := up("taken@x.example"); again.ID == u.ID {
@@ -244,7 +250,8 @@ func TestRecover_noOracle(t *testing.T) {
 				k.ok(f(email))
 				err := f(" " + strings.ToUpper(email))
 				k.code(err, "over_email_send_rate_limit")
-				if fl := fault.As(err); fl.Kind != fault.Limited || fl.Msg != "For security purposes, you can only request this after 60 seconds." || fl.RetryAfter != time.Minute {
+				if fl := fault.As(err); fl.Kind != fault.Limited || fl.Msg != "For security purposes, you can only request this after 60 seconds." ||
+					fl.RetryAfter != time.Minute {
 					k.Errorf("%+v", fl)
 				}
 			}
@@ -304,7 +311,8 @@ func TestUpdateUser_password(t *testing.T) {
 		a := k.actor(s)
 		k.ok(k.svc.Recover(k.ctx, identity.MailRequest{Email: "a@x.example"}, nobody))
 		outstanding := linkIn(k, k.mailTo("a@x.example", "recovery")).Get("token")
-		for next, code := range map[string]string{pw: "same_password", "short": "weak_password", "password123": "weak_password", "a@x.example": "weak_password", strings.Repeat("ab", 40): "validation_failed"} {
+		for next, code := range map[string]string{pw: "same_password", "short": "weak_password", "password123": "weak_password",
+			"a@x.example": "weak_password", strings.Repeat("ab", 40): "validation_failed"} {
 			_, err := k.svc.UpdateUser(k.ctx, a, identity.Update{Password: next})
 			k.code(err, code)
 		}
@@ -427,7 +435,8 @@ func TestEmailChange_burntHalf(t *testing.T) {
 			_, err := k.svc.Verify(k.ctx, identity.Verify{Type: "email_change", Email: email, Token: "no"}, nobody)
 			k.code(err, "otp_expired")
 		}
-		_, err = k.svc.Verify(k.ctx, identity.Verify{Type: "email_change", TokenHash: linkIn(k, k.mailTo("thief@x.example", "email_change_new")).Get("token")}, nobody)
+		_, err = k.svc.Verify(k.ctx,
+			identity.Verify{Type: "email_change", TokenHash: linkIn(k, k.mailTo("thief@x.example", "email_change_new")).Get("token")}, nobody)
 		k.code(err, "otp_expired")
 		k.signIn(email)
 	})
@@ -592,7 +601,8 @@ func TestPKCE_mail(t *testing.T) {
 	onBoth(t, nil, func(k *kit) {
 		k.signUp("a@x.example", nil)
 		for _, p := range []identity.PKCE{{Challenge: "short", Method: "s256"}, {Challenge: verifier, Method: "plain"}, {Challenge: verifier}, {Method: "s256"},
-			{Challenge: strings.Repeat("a", 129), Method: "s256"}, {Challenge: strings.Repeat("a", 42), Method: "s256"}, {Challenge: strings.Repeat("é", 30), Method: "S256"}} {
+			{Challenge: strings.Repeat("a", 129), Method: "s256"}, {Challenge: strings.Repeat("a", 42),
+				Method: "s256"}, {Challenge: strings.Repeat("é", 30), Method: "S256"}} {
 			k.code(k.svc.Recover(k.ctx, identity.MailRequest{Email: "a@x.example", PKCE: p}, nobody), "validation_failed")
 		}
 		k.ok(k.svc.Recover(k.ctx, identity.MailRequest{Email: "a@x.example", PKCE: challenge(), Redirect: "https://app.example.com/in?sb_flow_id=7"}, nobody))
@@ -614,7 +624,8 @@ func TestPKCE_mail(t *testing.T) {
 				authCode = c
 			}
 		}
-		for v, code := range map[string]string{"": "validation_failed", "x": "bad_code_verifier", verifier + "0": "bad_code_verifier", strings.Repeat("a", 42): "bad_code_verifier",
+		for v, code := range map[string]string{"": "validation_failed", "x": "bad_code_verifier", verifier + "0": "bad_code_verifier",
+			strings.Repeat("a", 42):  "bad_code_verifier",
 			strings.Repeat("a", 129): "bad_code_verifier", oidc.Challenge(verifier): "bad_code_verifier"} {
 			_, err := k.svc.Exchange(k.ctx, authCode, v, nobody)
 			k.code(err, code)
@@ -783,7 +794,8 @@ func TestOpenLink_implicit(t *testing.T) {
 			base, frag, _ := strings.Cut(loc, "#")
 			v, err := url.ParseQuery(frag)
 			k.ok(err)
-			if base != "https://app.example.com/in" || v.Get("access_token") == "" || v.Get("type") != "signup" || v.Get("token_type") != "bearer" || v.Get("expires_in") != "3600" || !v.Has("sb") {
+			if base != "https://app.example.com/in" || v.Get("access_token") == "" || v.Get("type") != "signup" || v.Get("token_type") != "bearer" ||
+				v.Get("expires_in") != "3600" || !v.Has("sb") {
 				k.Fatal(loc)
 			}
 			return v
@@ -795,7 +807,8 @@ func TestOpenLink_implicit(t *testing.T) {
 		for _, o := range []identity.Open{page, open} {
 			to, err := k.svc.OpenLink(k.ctx, o, nobody)
 			k.ok(err)
-			if !strings.HasPrefix(to.Location, "https://app.example.com/in#") || !strings.Contains(to.Location, "error_code=otp_expired") || !strings.Contains(to.Location, "error=access_denied") {
+			if !strings.HasPrefix(to.Location, "https://app.example.com/in#") || !strings.Contains(to.Location, "error_code=otp_expired") ||
+				!strings.Contains(to.Location, "error=access_denied") {
 				k.Error(to.Location)
 			}
 		}
@@ -843,7 +856,8 @@ func TestOTP_unprovedAccount(t *testing.T) {
 		k.mailTo("victim@x.example", "confirmation")
 		k.sleep(2 * time.Minute)
 		k.ok(k.svc.OTP(k.ctx, identity.MailRequest{Email: "victim@x.example", Create: true}, nobody))
-		s, err := k.svc.Verify(k.ctx, identity.Verify{Type: "email", Email: "victim@x.example", Token: digitsIn(k, k.mailTo("victim@x.example", "confirmation"))}, nobody)
+		s, err := k.svc.Verify(k.ctx,
+			identity.Verify{Type: "email", Email: "victim@x.example", Token: digitsIn(k, k.mailTo("victim@x.example", "confirmation"))}, nobody)
 		k.ok(err)
 		if tenantOf(k, s) != "" {
 			k.Error("the stranger's wish came true")
@@ -860,7 +874,8 @@ func TestRecover_unprovedAccount(t *testing.T) {
 		_, _, err := k.svc.SignUp(k.ctx, identity.SignUp{Email: "victim@x.example", Password: pw, Data: map[string]any{"tenant_id": someTenant}}, nobody)
 		k.ok(err)
 		k.ok(k.svc.Recover(k.ctx, identity.MailRequest{Email: "victim@x.example"}, nobody))
-		s, err := k.svc.Verify(k.ctx, identity.Verify{Type: "recovery", Email: "victim@x.example", Token: digitsIn(k, k.mailTo("victim@x.example", "recovery"))}, nobody)
+		s, err := k.svc.Verify(k.ctx,
+			identity.Verify{Type: "recovery", Email: "victim@x.example", Token: digitsIn(k, k.mailTo("victim@x.example", "recovery"))}, nobody)
 		k.ok(err)
 		if tenantOf(k, s) != "" {
 			k.Error("the stranger's wish came true")

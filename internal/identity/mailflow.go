@@ -220,7 +220,8 @@ func (s *Service) changeCodes(tx *db.Tx, u *User, email string, p PKCE, target s
 		return out, nil
 	}
 	made, err = s.makeCode(tx, u, codeOrder{kind: kindChangeCurrent, address: u.Email, pkce: p, redirect: target})
-	return append(out, letter.Letter{Kind: letter.EmailChangeCurrent, User: u.ID, To: u.Email, Other: email, Link: made.link, Code: made.digits, Valid: s.cfg.CodeTTL}), err
+	return append(out, letter.Letter{Kind: letter.EmailChangeCurrent, User: u.ID, To: u.Email, Other: email, Link: made.link, Code: made.digits,
+		Valid: s.cfg.CodeTTL}), err
 }
 
 // Reauthenticate mails a code that PUT /user takes as nonce.

@@ -76,7 +76,8 @@ func (s *Service) EnrolFactor(ctx context.Context, a actor.Actor, in factor.Enro
 		if out, err = s.factors.Enrol(tx, me.owner(), in); err != nil {
 			return err
 		}
-		s.record(tx, event{tenant: a.TenantID, user: me.ID, action: "mfa.enrolment_started", entity: "factor", entityID: out.ID, details: map[string]any{"type": out.Kind}, client: clientOf(a)})
+		s.record(tx, event{tenant: a.TenantID, user: me.ID, action: "mfa.enrolment_started", entity: "factor", entityID: out.ID,
+			details: map[string]any{"type": out.Kind}, client: clientOf(a)})
 		return nil
 	})
 	return out, err
@@ -187,7 +188,8 @@ func (s *Service) raising(ctx context.Context, a actor.Actor, prove func(tx *db.
 		if err != nil {
 			return err
 		}
-		e := event{tenant: a.TenantID, user: me.ID, action: "mfa.verified", entity: "session", entityID: me.sess.id, details: map[string]any{"method": r.method}, client: clientOf(a)}
+		e := event{tenant: a.TenantID, user: me.ID, action: "mfa.verified", entity: "session", entityID: me.sess.id,
+			details: map[string]any{"method": r.method}, client: clientOf(a)}
 		if refused != nil {
 			e.action, e.outcome = "mfa.refused", "refused"
 			s.record(tx, e)
@@ -364,7 +366,8 @@ func (s *Service) RemoveUserFactor(ctx context.Context, a actor.Actor, userID, i
 	})
 }
 
-func (s *Service) onFactor(ctx context.Context, a actor.Actor, userID, id string, do func(tx *db.Tx, f factor.Factor) (factor.Factor, error)) (f factor.Factor, err error) {
+func (s *Service) onFactor(ctx context.Context, a actor.Actor, userID, id string,
+	do func(tx *db.Tx, f factor.Factor) (factor.Factor, error)) (f factor.Factor, err error) {
 	if err := requireService(a); err != nil {
 		return f, err
 	}

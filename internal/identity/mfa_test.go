@@ -66,7 +66,8 @@ func TestMFA_totp(t *testing.T) {
 		other := k.signIn("a@x.example")
 		e, err := k.svc.EnrolFactor(k.ctx, k.actor(s), factor.Enrol{Kind: "totp", FriendlyName: "phone", Issuer: "North"})
 		k.ok(err)
-		if e.Kind != "totp" || !strings.HasPrefix(e.TOTP.QRCode, "<svg") || !strings.Contains(e.TOTP.URI, "issuer=North") || !strings.Contains(e.TOTP.URI, "secret="+e.TOTP.Secret) {
+		if e.Kind != "totp" || !strings.HasPrefix(e.TOTP.QRCode, "<svg") || !strings.Contains(e.TOTP.URI, "issuer=North") ||
+			!strings.Contains(e.TOTP.URI, "secret="+e.TOTP.Secret) {
 			k.Fatalf("%+v", e)
 		}
 		if n := k.count("SELECT COUNT(*) FROM mfa_factors WHERE secret IS NOT NULL AND CAST(secret AS text) LIKE '%" + e.TOTP.Secret + "%'"); n != 0 {
@@ -219,7 +220,8 @@ func TestMFA_attempts(t *testing.T) {
 		if w := fault.As(err).RetryAfter; w < 29*time.Second || w > 31*time.Second {
 			k.Errorf("wait %s", w)
 		}
-		if d, ok := fault.As(err).Data.(gate.Refusal); !ok || d.Error != "rate_limit_exceeded" || d.Message == "" || d.RetryAfter != int(fault.As(err).RetryAfter/time.Second) || d.Limit != 5 || d.ResetAt == "" {
+		if d, ok := fault.As(err).Data.(gate.Refusal); !ok || d.Error != "rate_limit_exceeded" || d.Message == "" ||
+			d.RetryAfter != int(fault.As(err).RetryAfter/time.Second) || d.Limit != 5 || d.ResetAt == "" {
 			k.Errorf("the interface's members: %+v", fault.As(err).Data)
 		}
 		k.sleep(31 * time.Second)

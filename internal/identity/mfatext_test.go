@@ -63,7 +63,8 @@ func TestMFA_phone(t *testing.T) {
 		k.code(err, "mfa_factor_not_found")
 		up, err := k.reply(s, id, q, code)
 		k.ok(err)
-		if aalOf(k, up) != "aal2" || claims(k, up.AccessToken)["amr"].([]any)[0].(map[string]any)["method"] != "mfa/phone" || up.User.Factors[0].Phone != "491711111111" {
+		if aalOf(k, up) != "aal2" || claims(k, up.AccessToken)["amr"].([]any)[0].(map[string]any)["method"] != "mfa/phone" ||
+			up.User.Factors[0].Phone != "491711111111" {
 			k.Errorf("%v %+v", claims(k, up.AccessToken), up.User.Factors)
 		}
 		_, err = k.who(second.AccessToken)

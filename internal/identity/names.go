@@ -6,7 +6,8 @@ import (
 )
 
 // nameKeys are the metadata that clients and providers call a person by.
-var nameKeys = []string{"name", "full_name", "display_name", "given_name", "family_name", "first_name", "last_name", "nickname", "preferred_username", "user_name", "username"}
+var nameKeys = []string{"name", "full_name", "display_name", "given_name", "family_name", "first_name", "last_name", "nickname",
+	"preferred_username", "user_name", "username"}
 
 // namesIn are the names in metadata, for password.Policy.
 func namesIn(list ...map[string]any) (out []string) {

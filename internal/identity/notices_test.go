@@ -33,7 +33,8 @@ func TestNotices_language(t *testing.T) {
 		said("owner@x.example", "This was changed in your account: you handed the tenant on to erbe@x.example.")
 		said("erbe@x.example", "owner@x.example hat Sie zum Inhaber des Mandanten gemacht")
 
-		k.exec("INSERT INTO mail_templates (tenant_id, id, kind, locale, subject, text, html, created_at, updated_at, version) VALUES ($1, $2, 'protection_changed', 'de', 'Hinweis', 'Neu: {{.Other}}', '<p>Neu: {{.Other}}</p>', $3, $3, 1)",
+		k.exec("INSERT INTO mail_templates (tenant_id, id, kind, locale, subject, text, html, created_at, updated_at, version) VALUES ($1, $2, "+
+			"'protection_changed', 'de', 'Hinweis', 'Neu: {{.Other}}', '<p>Neu: {{.Other}}</p>', $3, $3, 1)",
 			tenant, "01a1fdd3-49a8-71f7-afb0-243f4650b256", time.Now())
 		k.passkeyOf(k.signIn("erbe@x.example"))
 		said("erbe@x.example", "Neu: ein Passkey wurde hinzugefügt")
@@ -44,7 +45,8 @@ func TestNotices_language(t *testing.T) {
 func TestEmailChange_firstAddress(t *testing.T) {
 	anonymous := func(c *identity.Config) { c.AnonymousUsers, c.Autoconfirm = true, false }
 	onBoth(t, anonymous, func(k *kit) {
-		for locale, want := range map[string]string{"en": "An account that has no address yet is to use this one.", "de": "Ein Konto, das noch keine Adresse hat, soll diese verwenden."} {
+		for locale, want := range map[string]string{"en": "An account that has no address yet is to use this one.",
+			"de": "Ein Konto, das noch keine Adresse hat, soll diese verwenden."} {
 			s, err := k.svc.SignUpAnonymous(k.ctx, map[string]any{"locale": locale}, nobody)
 			k.ok(err)
 			address := locale + "@x.example"

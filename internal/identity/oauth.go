@@ -93,7 +93,8 @@ func (s *Service) Authorize(ctx context.Context, in Authorize) (AuthStart, error
 		}
 		_, err := tx.Exec(`INSERT INTO flow_states (id, method, provider, redirect_to, challenge, challenge_method, secrets, browser_hash, created_at, expires_at, link_user_id)
 			VALUES ($1, 'oauth', $2, $3, $4, $5, $6, $7, $8, $9, $10)`,
-			id, in.Provider, in.Redirect, null(in.PKCE.Challenge), null(strings.ToLower(in.PKCE.Method)), s.sealFlow(id, sec), seal.Digest(browser), now, now.Add(s.cfg.ProviderTTL), null(in.LinkTo))
+			id, in.Provider, in.Redirect, null(in.PKCE.Challenge), null(strings.ToLower(in.PKCE.Method)), s.sealFlow(id,
+				sec), seal.Digest(browser), now, now.Add(s.cfg.ProviderTTL), null(in.LinkTo))
 		return err
 	})
 	return AuthStart{Location: loc, CookieName: cookieName(id), Browser: browser, MaxAge: s.cfg.ProviderTTL}, err
@@ -333,7 +334,8 @@ func (s *Service) needsVerification(needs *proof) error {
 			return err
 		}
 	}
-	return fault.New(fault.Unprocessable, "provider_email_needs_verification", "Unverified email with the provider. A confirmation email has been sent to your address")
+	return fault.New(fault.Unprocessable, "provider_email_needs_verification",
+		"Unverified email with the provider. A confirmation email has been sent to your address")
 }
 
 // findPerson finds or makes the account of a person. The same subject of the same
@@ -341,10 +343,11 @@ func (s *Service) needsVerification(needs *proof) error {
 // proved it and the provider is trusted for its domain.
 func (s *Service) findPerson(tx *db.Tx, p oidc.Config, who oidc.Person, c Client) (*User, error) {
 	owner := ""
-	err := tx.One("SELECT user_id FROM identities WHERE provider = $1 AND issuer = $2 AND subject = $3", []any{p.Name, p.Issuer, who.Subject}, func(r *db.Row) error {
-		owner = r.Text(0)
-		return nil
-	})
+	err := tx.One("SELECT user_id FROM identities WHERE provider = $1 AND issuer = $2 AND subject = $3", []any{p.Name, p.Issuer, who.Subject},
+		func(r *db.Row) error {
+			owner = r.Text(0)
+			return nil
+		})
 	if err == nil {
 		return s.known(tx, owner, p, who)
 	}
@@ -416,7 +419,8 @@ func (s *Service) reclaim(tx *db.Tx, u *User, c Client) error {
 }
 
 func identityData(p oidc.Config, who oidc.Person) map[string]any {
-	m := map[string]any{"sub": who.Subject, "provider_id": who.Subject, "iss": p.Issuer, "email": who.Email, "email_verified": who.EmailVerified, "phone_verified": false}
+	m := map[string]any{"sub": who.Subject, "provider_id": who.Subject, "iss": p.Issuer, "email": who.Email, "email_verified": who.EmailVerified,
+		"phone_verified": false}
 	for k, v := range who.Claims {
 		m[k] = v
 	}

@@ -56,7 +56,8 @@ func newIDP(t *testing.T, now func() time.Time) *idp {
 			iss = p.issuer
 		}
 		answer(w, map[string]any{"issuer": iss, "authorization_endpoint": p.URL + "/authorize", "token_endpoint": p.URL + "/token", "jwks_uri": p.URL + "/keys",
-			"id_token_signing_alg_values_supported": []string{"ES256", "HS256", "none"}, "response_types_supported": []string{"code"}, "subject_types_supported": []string{"public"},
+			"id_token_signing_alg_values_supported": []string{"ES256", "HS256",
+				"none"}, "response_types_supported": []string{"code"}, "subject_types_supported": []string{"public"},
 			"authorization_response_iss_parameter_supported": p.iss})
 	})
 	mux.HandleFunc("/keys", func(w http.ResponseWriter, _ *http.Request) {
@@ -101,7 +102,8 @@ func (p *idp) token(w http.ResponseWriter, r *http.Request) {
 	for k, v := range p.change {
 		c[k] = v
 	}
-	answer(w, map[string]any{"access_token": "provider-access", "refresh_token": "provider-refresh", "token_type": "Bearer", "expires_in": 3600, "id_token": p.sign(c)})
+	answer(w, map[string]any{"access_token": "provider-access", "refresh_token": "provider-refresh", "token_type": "Bearer", "expires_in": 3600,
+		"id_token": p.sign(c)})
 }
 
 func (p *idp) sign(c map[string]any) string {
@@ -235,7 +237,8 @@ func TestOAuth_PKCE(t *testing.T) {
 	withIDP(t, nil, func(k *kit, p *idp) {
 		cb, start := k.begin(p, challenge())
 		q := strings.ReplaceAll(start.Location, "+", " ")
-		for _, want := range []string{"client_id=client", "prompt=login", "code_challenge_method=S256", "nonce=", "scope=openid email profile", url.QueryEscape("http://127.0.0.1:8080/auth/v1/callback/corp")} {
+		for _, want := range []string{"client_id=client", "prompt=login", "code_challenge_method=S256", "nonce=", "scope=openid email profile",
+			url.QueryEscape("http://127.0.0.1:8080/auth/v1/callback/corp")} {
 			if !strings.Contains(q, want) {
 				k.Errorf("%s lacks %s", q, want)
 			}
@@ -249,7 +252,8 @@ func TestOAuth_PKCE(t *testing.T) {
 		}
 		s, err := k.svc.Exchange(k.ctx, codeOf(k, to.Location), verifier, nobody)
 		k.ok(err)
-		if s.ProviderToken != "provider-access" || s.ProviderRefreshToken != "provider-refresh" || s.User.Email != "p@corp.example" || s.User.UserMetadata["name"] != "Pat" {
+		if s.ProviderToken != "provider-access" || s.ProviderRefreshToken != "provider-refresh" || s.User.Email != "p@corp.example" ||
+			s.User.UserMetadata["name"] != "Pat" {
 			k.Errorf("%+v", s)
 		}
 		if s.User.AppMetadata["provider"] != "corp" || s.User.UserMetadata["tenant_id"] != nil || tenantOf(k, s) != "" {
@@ -281,7 +285,8 @@ func TestOAuth_state(t *testing.T) {
 			}
 		}
 		good, _ := k.begin(p, challenge())
-		for name, st := range map[string]string{"missing": "", "garbage": "x", "foreign": "0192f0c0-1111-7000-8000-0000000000aa.00", "cut": good.State[:len(good.State)-1], "bare id": good.State[:36]} {
+		for name, st := range map[string]string{"missing": "", "garbage": "x", "foreign": "0192f0c0-1111-7000-8000-0000000000aa.00",
+			"cut": good.State[:len(good.State)-1], "bare id": good.State[:36]} {
 			cb := good
 			cb.State = st
 			refused(name, cb, "bad_oauth_state")

@@ -56,7 +56,8 @@ func (s *Service) confirmed(ctx context.Context, a actor.Actor, in Transfer) err
 		return err
 	}
 	if in.CurrentPassword == "" && in.Nonce == "" {
-		return fault.New(fault.Invalid, "reauthentication_needed", "Handing on a tenant requires reauthentication").With("", "send current_password, or the code of GET /auth/v1/reauthenticate as nonce")
+		return fault.New(fault.Invalid, "reauthentication_needed", "Handing on a tenant requires reauthentication").
+			With("", "send current_password, or the code of GET /auth/v1/reauthenticate as nonce")
 	}
 	return s.entitled(ctx, u, session{}, in.proof())
 }
@@ -68,7 +69,8 @@ func (in Transfer) proof() Update {
 func (s *Service) transfer(tx *db.Tx, a actor.Actor, to string) error {
 	// In the order of ids, so that two transfers wait and do not deadlock.
 	roles := map[string]actor.Role{}
-	err := tx.Query("SELECT user_id, role FROM members WHERE tenant_id = $1 AND status = 'active' AND (user_id = $2 OR user_id = $3) ORDER BY id"+tx.DB().ForUpdate(),
+	err := tx.Query("SELECT user_id, role FROM members WHERE tenant_id = $1 AND status = 'active' AND (user_id = $2 OR user_id = $3) ORDER BY id"+
+		tx.DB().ForUpdate(),
 		[]any{a.TenantID, a.UserID, to}, func(r *db.Row) error {
 			roles[r.Text(0)] = actor.Role(r.Text(1))
 			return nil
@@ -83,7 +85,8 @@ func (s *Service) transfer(tx *db.Tx, a actor.Actor, to string) error {
 	}
 	now := s.now()
 	for user, role := range map[string]actor.Role{to: actor.Owner, a.UserID: actor.Admin} {
-		tx.Queue("UPDATE members SET role = $3, updated_at = $4, version = version + 1 WHERE tenant_id = $1 AND user_id = $2", []any{a.TenantID, user, string(role), now}, nil)
+		tx.Queue("UPDATE members SET role = $3, updated_at = $4, version = version + 1 WHERE tenant_id = $1 AND user_id = $2",
+			[]any{a.TenantID, user, string(role), now}, nil)
 		if err := s.TellMember(tx, a.TenantID, user, "role", string(roles[user])); err != nil {
 			return err
 		}
@@ -122,5 +125,6 @@ func (s *Service) MemberActor(ctx context.Context, tenantID, userID string) (act
 	if fault.Is(err, fault.NotFound) {
 		return actor.Actor{}, fault.New(fault.NotFound, "PGRST116", "the tenant has no such active member").At("user_id", "no active member")
 	}
-	return actor.Actor{UserID: id, TenantID: m.TenantID, Role: m.Role, WorkerID: m.WorkerID, ZoneIDs: m.ZoneIDs, Plan: m.Plan, Suspended: m.Status == "suspended"}, err
+	return actor.Actor{UserID: id, TenantID: m.TenantID, Role: m.Role, WorkerID: m.WorkerID, ZoneIDs: m.ZoneIDs, Plan: m.Plan,
+		Suspended: m.Status == "suspended"}, err
 }

@@ -39,7 +39,8 @@ type Ceremony struct {
 const passkeyColumns = "id, user_id, friendly_name, credential, created_at, last_used_at"
 
 func scanPasskey(r *db.Row) Passkey {
-	return Passkey{ID: r.Text(0), user: r.Text(1), FriendlyName: r.Text(2), credential: r.Text(3), CreatedAt: Time{Time: r.Time(4)}, LastUsedAt: Time{Time: r.Time(5)}}
+	return Passkey{ID: r.Text(0), user: r.Text(1), FriendlyName: r.Text(2), credential: r.Text(3), CreatedAt: Time{Time: r.Time(4)},
+		LastUsedAt: Time{Time: r.Time(5)}}
 }
 
 func passkeysOf(tx *db.Tx, userID string) ([]Passkey, error) {
@@ -303,7 +304,9 @@ func errNoPasskey() error {
 // RenamePasskey sets the friendly name of one of the caller's passkeys.
 func (s *Service) RenamePasskey(ctx context.Context, a actor.Actor, id, name string) (out Passkey, err error) {
 	name = strings.TrimSpace(name)
-	if name == "" || utf8.RuneCountInString(name) > 100 || !utf8.ValidString(name) || strings.ContainsFunc(name, func(r rune) bool { return r < ' ' || r == 0x7f }) {
+	if name == "" || utf8.RuneCountInString(name) > 100 || !utf8.ValidString(name) || strings.ContainsFunc(name, func(r rune) bool {
+		return r < ' ' || r == 0x7f
+	}) {
 		return out, fault.New(fault.Invalid, "validation_failed", "friendly_name: use 1 to 100 characters and no control characters")
 	}
 	err = s.onPasskey(ctx, a, a.UserID, id, func(tx *db.Tx, _ *User, k Passkey) error {
@@ -327,7 +330,8 @@ func (s *Service) RemovePasskey(ctx context.Context, a actor.Actor, id string) e
 }
 
 func (s *Service) dropPasskey(tx *db.Tx, a actor.Actor, u *User, k Passkey) error {
-	s.record(tx, event{tenant: a.TenantID, user: a.UserID, key: a.KeyID, action: "passkey.removed", entity: "passkey", entityID: k.ID, details: map[string]any{"of": u.ID}, client: clientOf(a)})
+	s.record(tx, event{tenant: a.TenantID, user: a.UserID, key: a.KeyID, action: "passkey.removed", entity: "passkey", entityID: k.ID,
+		details: map[string]any{"of": u.ID}, client: clientOf(a)})
 	s.alert(tx, u, letter.PasskeyRemoved, "")
 	if _, err := tx.Exec("DELETE FROM passkeys WHERE id = $1", k.ID); err != nil {
 		return err

@@ -110,7 +110,8 @@ func (s *Service) endSessionsOf(ctx context.Context, a actor.Actor, userID, id s
 			return errNoSession()
 		}
 		tx.After(func() { s.Forget(r.user) })
-		e := event{tenant: r.TenantID, user: a.UserID, key: a.KeyID, action: "session.revoked", entity: "user", entityID: r.user, details: map[string]any{"ended": n}, client: clientOf(a)}
+		e := event{tenant: r.TenantID, user: a.UserID, key: a.KeyID, action: "session.revoked", entity: "user", entityID: r.user,
+			details: map[string]any{"ended": n}, client: clientOf(a)}
 		if id != "" {
 			e.details["session_id"] = one
 		}

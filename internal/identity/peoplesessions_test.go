@@ -112,7 +112,8 @@ func TestMemberSessions(t *testing.T) {
 		_, err = k.who(second.AccessToken)
 		k.code(err, "session_not_found")
 		k.actor(away)
-		if n := k.count("SELECT COUNT(*) FROM audit WHERE tenant_id = $1 AND action = 'session.revoked' AND actor_user_id = $2 AND entity_id = $3", north, admin.User.ID, user); n != 2 {
+		if n := k.count("SELECT COUNT(*) FROM audit WHERE tenant_id = $1 AND action = 'session.revoked' AND actor_user_id = $2 AND entity_id = $3", north,
+			admin.User.ID, user); n != 2 {
 			k.Errorf("%d rows in the audit log", n)
 		}
 		k.ok(k.svc.EndUserSessions(k.ctx, k.service(), user, awayID))
@@ -131,7 +132,8 @@ func TestMemberSeen(t *testing.T) {
 		seen := func(tenant string, entered, here time.Duration) {
 			k.Helper()
 			since := func(d time.Duration) time.Time { return k.now().UTC().Add(-d).Truncate(time.Microsecond) }
-			if n := k.count("SELECT COUNT(*) FROM members WHERE tenant_id = $1 AND last_sign_in_at = $2 AND last_seen_at = $3 AND version = 1", tenant, since(entered), since(here)); n != 1 {
+			if n := k.count("SELECT COUNT(*) FROM members WHERE tenant_id = $1 AND last_sign_in_at = $2 AND last_seen_at = $3 AND version = 1", tenant,
+				since(entered), since(here)); n != 1 {
 				k.Errorf("not signed in %s and seen %s ago", entered, here)
 			}
 		}

@@ -57,7 +57,8 @@ func TestPhone(t *testing.T) {
 		k.code(err, "otp_expired")
 		s, err := verify("+491712345678", code)
 		k.ok(err)
-		if s.User.Phone != "491712345678" || s.User.PhoneConfirmedAt.IsZero() || s.User.AppMetadata["provider"] != "phone" || claims(k, s.AccessToken)["phone"] != "491712345678" {
+		if s.User.Phone != "491712345678" || s.User.PhoneConfirmedAt.IsZero() || s.User.AppMetadata["provider"] != "phone" ||
+			claims(k, s.AccessToken)["phone"] != "491712345678" {
 			k.Errorf("%+v", s.User)
 		}
 		_, err = verify("491712345678", code)
@@ -152,7 +153,8 @@ func TestSignUpPhone(t *testing.T) {
 
 		// A taken number looks like a new one, and gets no message.
 		k.sleep(2 * time.Minute)
-		if taken := signUp("491711111111"); taken.ID == u.ID || taken.Phone != u.Phone || taken.ConfirmationSentAt.IsZero() || len(taken.Identities) != len(u.Identities) {
+		if taken := signUp("491711111111"); taken.ID == u.ID || taken.Phone != u.Phone || taken.ConfirmationSentAt.IsZero() ||
+			len(taken.Identities) != len(u.Identities) {
 			k.Errorf("%+v", taken)
 		}
 		// A stranger's password on another's number.

@@ -63,7 +63,8 @@ func flowBy(tx *db.Tx, where string, args ...any) (flow, error) {
 	var f flow
 	err := tx.One(`SELECT id, user_id, method, provider, redirect_to, challenge, browser_hash, token_id, secrets, used_at, issued_at, expires_at, link_user_id FROM flow_states WHERE `+where+tx.DB().ForUpdate(),
 		args, func(r *db.Row) error {
-			f = flow{id: r.Text(0), user: r.Text(1), method: r.Text(2), provider: r.Text(3), redirect: r.Text(4), challenge: r.Text(5), browserHash: r.Text(6), tokenID: r.Text(7),
+			f = flow{id: r.Text(0), user: r.Text(1), method: r.Text(2), provider: r.Text(3), redirect: r.Text(4), challenge: r.Text(5),
+				browserHash: r.Text(6), tokenID: r.Text(7),
 				secrets: r.Bytes(8), used: !r.Null(9), issued: r.Time(10), expires: r.Time(11), linkUser: r.Text(12)}
 			return nil
 		})

@@ -96,7 +96,8 @@ func (s *Service) rekey(tx *db.Tx, old seal.Keys, overlap time.Duration) (out Re
 	if _, err = tx.Exec("UPDATE api_keys SET revoked_at = $1 WHERE name = 'default' AND revoked_at IS NULL", s.now().Add(overlap)); err != nil {
 		return out, err
 	}
-	s.record(tx, event{action: "keys.master_changed", details: map[string]any{"values": out.Values, "sessions": out.Sessions, "overlap_seconds": int(overlap.Seconds())}})
+	s.record(tx, event{action: "keys.master_changed", details: map[string]any{"values": out.Values, "sessions": out.Sessions,
+		"overlap_seconds": int(overlap.Seconds())}})
 	return out, s.ensureAPIKeys(tx)
 }
 

@@ -50,7 +50,8 @@ func TestAuditChain(t *testing.T) {
 			k.Errorf("%+v", r)
 		}
 		// A row that commits late, with an older id, is sealed after the others.
-		k.exec("INSERT INTO audit (tenant_id, id, at, action, outcome) VALUES ($1, '01900000-0000-7000-8000-000000000001', $2, 'late', 'ok')", tenant, k.now().Add(-time.Hour))
+		k.exec("INSERT INTO audit (tenant_id, id, at, action, outcome) VALUES ($1, '01900000-0000-7000-8000-000000000001', $2, 'late', 'ok')", tenant,
+			k.now().Add(-time.Hour))
 		k.ok(k.svc.SealAudit(k.ctx))
 		more := k.verifyLog(tenant)
 		if !more.Whole() || more.Rows != r.Rows+2 || more.Head == r.Head {
@@ -68,17 +69,19 @@ func TestAuditChain(t *testing.T) {
 // without numbers and a keyed head, passes some of these.
 func TestAuditChain_tampering(t *testing.T) {
 	for name, c := range map[string]struct{ sql, why string }{
-		"changed":               {"UPDATE audit SET details = '{}' WHERE tenant_id = $1 AND seal_no = 4", "was changed"},
-		"emptied":               {"UPDATE audit SET entity_type = NULL WHERE tenant_id = $1 AND seal_no = 2", "was changed"},
-		"outcome":               {"UPDATE audit SET outcome = 'refused' WHERE tenant_id = $1 AND seal_no = 2", "was changed"},
-		"removed":               {"DELETE FROM audit WHERE tenant_id = $1 AND seal_no = 4", "missing"},
-		"the first removed":     {"DELETE FROM audit WHERE tenant_id = $1 AND seal_no = 1", "missing"},
-		"the last removed":      {"DELETE FROM audit WHERE tenant_id = $1 AND seal_no = (SELECT MAX(seal_no) FROM audit WHERE tenant_id = $1)", "removed from the end"},
-		"all removed":           {"DELETE FROM audit WHERE tenant_id = $1", "removed from the end"},
-		"unsealed":              {"UPDATE audit SET seal_no = NULL WHERE tenant_id = $1 AND seal_no = 4", "missing"},
-		"moved to another":      {"UPDATE audit SET tenant_id = '00000000-0000-0000-0000-0000000000aa' WHERE tenant_id = $1 AND seal_no = 4", "missing"},
-		"the head removed":      {"DELETE FROM audit_heads WHERE tenant_id = $1", "no head"},
-		"the head set back":     {"UPDATE audit_heads SET seal_no = 3, hash = (SELECT hash FROM audit WHERE tenant_id = $1 AND seal_no = 3) WHERE tenant_id = $1", "head was changed"},
+		"changed":           {"UPDATE audit SET details = '{}' WHERE tenant_id = $1 AND seal_no = 4", "was changed"},
+		"emptied":           {"UPDATE audit SET entity_type = NULL WHERE tenant_id = $1 AND seal_no = 2", "was changed"},
+		"outcome":           {"UPDATE audit SET outcome = 'refused' WHERE tenant_id = $1 AND seal_no = 2", "was changed"},
+		"removed":           {"DELETE FROM audit WHERE tenant_id = $1 AND seal_no = 4", "missing"},
+		"the first removed": {"DELETE FROM audit WHERE tenant_id = $1 AND seal_no = 1", "missing"},
+		"the last removed": {"DELETE FROM audit WHERE tenant_id = $1 AND seal_no = (SELECT MAX(seal_no) FROM audit WHERE tenant_id = $1)",
+			"removed from the end"},
+		"all removed":      {"DELETE FROM audit WHERE tenant_id = $1", "removed from the end"},
+		"unsealed":         {"UPDATE audit SET seal_no = NULL WHERE tenant_id = $1 AND seal_no = 4", "missing"},
+		"moved to another": {"UPDATE audit SET tenant_id = '00000000-0000-0000-0000-0000000000aa' WHERE tenant_id = $1 AND seal_no = 4", "missing"},
+		"the head removed": {"DELETE FROM audit_heads WHERE tenant_id = $1", "no head"},
+		"the head set back": {"UPDATE audit_heads SET seal_no = 3, hash = (SELECT hash FROM audit WHERE tenant_id = $1 AND seal_no = 3) WHERE " +
+			"tenant_id = $1", "head was changed"},
 		"time":                  {"UPDATE audit SET at = '2020-01-01T00:00:00.000000Z' WHERE tenant_id = $1 AND seal_no = 3", "was changed"},
 		"linked past a removed": {`UPDATE audit SET prev_hash = (SELECT hash FROM audit WHERE tenant_id = $1 AND seal_no = 1) WHERE tenant_id = $1 AND seal_no = 3`, "not the one it was linked to"},
 	} {
@@ -104,7 +107,8 @@ func TestAuditChain_everyColumn(t *testing.T) {
 		}
 		k.ok(k.svc.SealAudit(k.ctx))
 		const other = "'0190ffff-0000-7000-8000-00000000ffff'"
-		for i, set := range []string{"id = " + other, "at = '2020-01-01T00:00:00.000000Z'", "actor_user_id = " + other, "key_id = 'x'", "action = 'x'", "entity_type = 'x'", "entity_id = " + other,
+		for i, set := range []string{"id = " + other, "at = '2020-01-01T00:00:00.000000Z'", "actor_user_id = " + other, "key_id = 'x'", "action = 'x'",
+			"entity_type = 'x'", "entity_id = " + other,
 			"outcome = 'x'", "before = '{}'", "after = '{}'", "details = '{}'", "address = '192.0.2.99'", "request_id = 'x'", "session_id = " + other} {
 			k.exec("UPDATE audit SET "+set+" WHERE tenant_id = $1 AND seal_no = $2", tenant, i+1)
 			if r := k.verifyLog(tenant); len(r.Breaks) != i+1 {
@@ -161,7 +165,8 @@ func TestAudit_session(t *testing.T) {
 		ban := "1h"
 		_, err = k.svc.ChangeUser(k.ctx, k.service(), a.UserID, identity.AdminUser{BanDuration: &ban})
 		k.ok(err)
-		for action, want := range map[string]string{"user.password_changed": a.SessionID, "user.email_change_started": a.SessionID, "session.ended": a.SessionID, "user.updated": ""} {
+		for action, want := range map[string]string{"user.password_changed": a.SessionID, "user.email_change_started": a.SessionID,
+			"session.ended": a.SessionID, "user.updated": ""} {
 			n := k.count("SELECT COUNT(*) FROM audit WHERE action = $1 AND COALESCE(CAST(session_id AS text), '') = $2", action, want)
 			if n != 1 {
 				k.Errorf("%s: %d rows with the session %q", action, n, want)

@@ -92,7 +92,8 @@ func (s *Service) beginBy(tx *db.Tx, u *User, in entrance, c Client) (*grant, er
 		}
 	}
 	m := st.home(u)
-	sess := session{id: newID(), user: u.ID, tenant: m.TenantID, aal: aal1, amr: []token.Method{how}, key: []byte(seal.RandomHex(16)), created: now, notAfter: now.Add(s.cfg.SessionTTL)}
+	sess := session{id: newID(), user: u.ID, tenant: m.TenantID, aal: aal1, amr: []token.Method{how}, key: []byte(seal.RandomHex(16)), created: now,
+		notAfter: now.Add(s.cfg.SessionTTL)}
 	if in.passkey != "" {
 		sess.aal, sess.factor = aal2, in.passkey
 	}
@@ -106,13 +107,15 @@ func (s *Service) beginBy(tx *db.Tx, u *User, in entrance, c Client) (*grant, er
 	u.LastSignInAt = Time{Time: now}
 	tx.Queue(`INSERT INTO sessions (id, user_id, tenant_id, aal, amr, counter, refresh_key, not_after, user_agent, address, created_at, updated_at, factor_id)
 		VALUES ($1, $2, $3, $4, $5, 0, $6, $7, $8, $9, $10, $10, $11)`,
-		[]any{sess.id, u.ID, null(sess.tenant), sess.aal, writeJSON(sess.amr), sess.key, sess.notAfter, clip(c.UserAgent), null(c.Address), now, null(sess.factor)}, nil)
+		[]any{sess.id, u.ID, null(sess.tenant), sess.aal, writeJSON(sess.amr), sess.key, sess.notAfter, clip(c.UserAgent), null(c.Address), now,
+			null(sess.factor)}, nil)
 	u.settledIn(tx, sess.tenant)
 	if err := u.arrived(tx, now, sess.aal, c); err != nil {
 		return nil, err
 	}
 	s.seen(tx, sess.tenant, u.ID, true)
-	s.record(tx, event{tenant: m.TenantID, user: u.ID, action: "session.started", entity: "session", entityID: sess.id, details: map[string]any{"method": how.Method}, client: c})
+	s.record(tx, event{tenant: m.TenantID, user: u.ID, action: "session.started", entity: "session", entityID: sess.id,
+		details: map[string]any{"method": how.Method}, client: c})
 	g.sess = sess
 	return g, nil
 }
@@ -263,7 +266,8 @@ func sessionBy(tx *db.Tx, id string) (session, error) {
 	err := tx.One(`SELECT id, user_id, tenant_id, aal, amr, counter, refresh_key, refreshed_at, not_after, created_at, factor_id, floor_counter, raised_at,
 		arrived_at FROM sessions WHERE id = $1`+tx.DB().ForUpdate(),
 		[]any{id}, func(r *db.Row) error {
-			out = session{id: r.Text(0), user: r.Text(1), tenant: r.Text(2), aal: r.Text(3), counter: r.Int(5), key: r.Bytes(6), refreshed: r.Time(7), notAfter: r.Time(8), created: r.Time(9),
+			out = session{id: r.Text(0), user: r.Text(1), tenant: r.Text(2), aal: r.Text(3), counter: r.Int(5), key: r.Bytes(6), refreshed: r.Time(7),
+				notAfter: r.Time(8), created: r.Time(9),
 				factor: r.Text(10), floor: r.Int(11), raised: r.Time(12), arrived: r.Time(13)}
 			return json.Unmarshal([]byte(r.Text(4)), &out.amr)
 		})
@@ -298,7 +302,8 @@ func (s *Service) Logout(ctx context.Context, a actor.Actor, scope string) error
 		return fault.New(fault.Invalid, "validation_failed", "Unsupported logout scope %q", scope)
 	}
 	return s.write(ctx, func(tx *db.Tx) error {
-		s.record(tx, event{tenant: a.TenantID, user: a.UserID, action: "session.ended", entity: "session", entityID: a.SessionID, details: map[string]any{"scope": scope}, client: clientOf(a)})
+		s.record(tx, event{tenant: a.TenantID, user: a.UserID, action: "session.ended", entity: "session", entityID: a.SessionID,
+			details: map[string]any{"scope": scope}, client: clientOf(a)})
 		return s.endSessions(tx, a.UserID, where, args...)
 	})
 }

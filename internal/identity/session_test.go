@@ -24,7 +24,8 @@ func TestSignUp_autoconfirm(t *testing.T) {
 			k.Fatalf("%+v", s)
 		}
 		c := claims(k, s.AccessToken)
-		for key, want := range map[string]any{"iss": "http://127.0.0.1:8080/auth/v1", "aud": "authenticated", "role": "authenticated", "email": "anna@north.example", "phone": "", "aal": "aal1", "is_anonymous": false, "sub": s.User.ID} {
+		for key, want := range map[string]any{"iss": "http://127.0.0.1:8080/auth/v1", "aud": "authenticated", "role": "authenticated",
+			"email": "anna@north.example", "phone": "", "aal": "aal1", "is_anonymous": false, "sub": s.User.ID} {
 			if c[key] != want {
 				k.Errorf("claim %s = %v, want %v", key, c[key], want)
 			}
@@ -403,7 +404,8 @@ func TestRenewAPIKey_overlap(t *testing.T) {
 				k.code(k.svc.RevokeAPIKey(k.ctx, key.ID), "conflict")
 			}
 		}
-		if want := (map[string]int{"signing active": 1, "publishable active": 1, "secret active": 1, "secret retired": 1, "secret revoked": 1}); !maps.Equal(states, want) {
+		if want := (map[string]int{"signing active": 1, "publishable active": 1, "secret active": 1, "secret retired": 1,
+			"secret revoked": 1}); !maps.Equal(states, want) {
 			k.Errorf("%v", states)
 		}
 		k.ok(k.svc.RevokeAPIKey(k.ctx, retired))

@@ -68,7 +68,8 @@ func (s *Service) EndSession(ctx context.Context, a actor.Actor, id string) erro
 			return fault.New(fault.NotFound, "not_found", "You have no such session")
 		}
 		tx.After(func() { s.Forget(a.UserID) })
-		s.record(tx, event{tenant: a.TenantID, user: a.UserID, action: "session.ended", entity: "session", entityID: id, details: map[string]any{"scope": "one"}, client: clientOf(a)})
+		s.record(tx, event{tenant: a.TenantID, user: a.UserID, action: "session.ended", entity: "session", entityID: id,
+			details: map[string]any{"scope": "one"}, client: clientOf(a)})
 		return nil
 	})
 }

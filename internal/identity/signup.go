@@ -93,7 +93,8 @@ func (s *Service) emailOn(k fault.Kind) error {
 // UUIDv7 would tell when the account was made, and so tell a decoy from it.
 func (s *Service) draft(email string, data map[string]any) *User {
 	now := s.now()
-	u := &User{ID: uuid.NewString(), Aud: token.Audience, Role: token.Audience, Email: email, app: map[string]any{}, UserMetadata: map[string]any{}, CreatedAt: Time{Time: now}, UpdatedAt: Time{Time: now}}
+	u := &User{ID: uuid.NewString(), Aud: token.Audience, Role: token.Audience, Email: email, app: map[string]any{}, UserMetadata: map[string]any{},
+		CreatedAt: Time{Time: now}, UpdatedAt: Time{Time: now}}
 	for k, v := range data {
 		u.UserMetadata[k] = v
 	}
@@ -155,7 +156,8 @@ func (s *Service) adopt(tx *db.Tx, u *User, hash string, data map[string]any) er
 	if err := checkMetadata(u.UserMetadata); err != nil {
 		return err
 	}
-	_, err := tx.Exec("UPDATE users SET password_hash = $2, email_confirmed_at = $3, user_metadata = $4, updated_at = $3 WHERE id = $1", u.ID, hash, now, writeJSON(u.UserMetadata))
+	_, err := tx.Exec("UPDATE users SET password_hash = $2, email_confirmed_at = $3, user_metadata = $4, updated_at = $3 WHERE id = $1", u.ID, hash,
+		now, writeJSON(u.UserMetadata))
 	return err
 }
 
@@ -221,7 +223,8 @@ func (u *User) tell(provider string) {
 func (s *Service) disown(tx *db.Tx, u *User) (taken bool, err error) {
 	bare := maps.Clone(u.UserMetadata)
 	unwished(bare)
-	n, err := tx.Exec("UPDATE users SET password_hash = NULL, user_metadata = $2 WHERE id = $1 AND email_confirmed_at IS NULL AND phone_confirmed_at IS NULL", u.ID, writeJSON(bare))
+	n, err := tx.Exec("UPDATE users SET password_hash = NULL, user_metadata = $2 WHERE id = $1 AND email_confirmed_at IS NULL AND phone_confirmed_at "+
+		"IS NULL", u.ID, writeJSON(bare))
 	if err != nil || n == 0 {
 		return err == nil, err
 	}

@@ -54,10 +54,11 @@ func (s *Service) style(tx *db.Tx, l *letter.Letter) (*letter.Template, error) {
 		return nil, nil
 	}
 	if l.Locale == "" {
-		err := tx.Query("SELECT value FROM settings WHERE tenant_id = $1 AND section = 'general' AND lower(key) = $2", []any{l.TenantID, settingLocale}, func(r *db.Row) error {
-			l.Locale = localeIn(r.Text(0))
-			return nil
-		})
+		err := tx.Query("SELECT value FROM settings WHERE tenant_id = $1 AND section = 'general' AND lower(key) = $2", []any{l.TenantID, settingLocale},
+			func(r *db.Row) error {
+				l.Locale = localeIn(r.Text(0))
+				return nil
+			})
 		if err != nil {
 			return nil, err
 		}
@@ -70,10 +71,11 @@ func (s *Service) style(tx *db.Tx, l *letter.Letter) (*letter.Template, error) {
 	if locale == "" {
 		locale = letter.Locales()[0]
 	}
-	err := tx.Query("SELECT subject, text, html FROM mail_templates WHERE tenant_id = $1 AND kind = $2 AND locale = $3", []any{l.TenantID, string(l.Kind), locale}, func(r *db.Row) error {
-		own = &letter.Template{Subject: r.Text(0), Text: r.Text(1), HTML: r.Text(2)}
-		return nil
-	})
+	err := tx.Query("SELECT subject, text, html FROM mail_templates WHERE tenant_id = $1 AND kind = $2 AND locale = $3",
+		[]any{l.TenantID, string(l.Kind), locale}, func(r *db.Row) error {
+			own = &letter.Template{Subject: r.Text(0), Text: r.Text(1), HTML: r.Text(2)}
+			return nil
+		})
 	return own, err
 }
 

@@ -186,10 +186,11 @@ func trusts(tx *db.Tx, tenantID, noted, domain string) (bool, error) {
 		return domain != "", nil
 	}
 	proved := false
-	err := tx.Query("SELECT 1 FROM sso_domains WHERE tenant_id = $1 AND domain = $2 AND verified_at IS NOT NULL", []any{tenantID, strings.ToLower(domain)}, func(*db.Row) error {
-		proved = true
-		return nil
-	})
+	err := tx.Query("SELECT 1 FROM sso_domains WHERE tenant_id = $1 AND domain = $2 AND verified_at IS NOT NULL",
+		[]any{tenantID, strings.ToLower(domain)}, func(*db.Row) error {
+			proved = true
+			return nil
+		})
 	return proved, err
 }
 

@@ -42,7 +42,8 @@ func TestSignUp_claimsUnknownTenant(t *testing.T) {
 		if c := claims(k, second.AccessToken); c["tenant_role"] != "viewer" {
 			k.Errorf("nobody becomes administrator by joining: %v", c["tenant_role"])
 		}
-		for _, inert := range []any{"north", "{" + someTenant + "}", "urn:uuid:" + someTenant, " " + someTenant, []any{someTenant}, map[string]any{"id": someTenant}, 7, "00000000-0000-0000-0000-000000000000"} {
+		for _, inert := range []any{"north", "{" + someTenant + "}", "urn:uuid:" + someTenant, " " + someTenant, []any{someTenant},
+			map[string]any{"id": someTenant}, 7, "00000000-0000-0000-0000-000000000000"} {
 			s := k.signUp("inert"+time.Now().Format("150405.000000000")+"@x.example", map[string]any{"tenant_id": inert})
 			if tenantOf(k, s) != "" {
 				k.Errorf("%v opened a tenant", inert)
@@ -85,7 +86,8 @@ func TestSignUp_provedDomain(t *testing.T) {
 	onBoth(t, nil, func(k *kit) {
 		tenant := k.tenant("North")
 		k.exec("UPDATE tenants SET join_policy = 'domain' WHERE id = $1", tenant)
-		k.exec("INSERT INTO sso_domains (id, domain, tenant_id, connection_id, token, code_attempts, created_at) VALUES ($1, 'x.example', $2, $1, 't', 0, $3)", uuid.NewString(), tenant, k.now())
+		k.exec("INSERT INTO sso_domains (id, domain, tenant_id, connection_id, token, code_attempts, created_at) VALUES ($1, 'x.example', $2, $1, 't', 0, "+
+			"$3)", uuid.NewString(), tenant, k.now())
 		if s := k.signUp("a@x.example", map[string]any{"tenant_id": tenant}); claims(k, s.AccessToken)["tenant_id"] != nil {
 			k.Error("a claimed domain let somebody in")
 		}
@@ -129,7 +131,8 @@ func TestTransferOwnership(t *testing.T) {
 			k.Errorf("%s, %s", was, is)
 		}
 		k.code(give(owner, admin.User.ID, pw, ""), "not_admin")
-		if n := k.count("SELECT COUNT(*) FROM audit WHERE tenant_id = $1 AND action = 'tenant.ownership_transferred' AND actor_user_id = $2 AND entity_id = $3", tenant, owner.User.ID, heir.User.ID); n != 1 {
+		if n := k.count("SELECT COUNT(*) FROM audit WHERE tenant_id = $1 AND action = 'tenant.ownership_transferred' AND actor_user_id = $2 AND entity_id "+
+			"= $3", tenant, owner.User.ID, heir.User.ID); n != 1 {
 			k.Errorf("%d audit rows", n)
 		}
 		// Back by the mailed code, which is good once.
@@ -299,7 +302,8 @@ func TestInvite(t *testing.T) {
 			_, err := st.InsertTx(tx, admin, r, []store.Row{{"email": "NEW@x.example", "role": "viewer"}})
 			return err
 		}), "over_email_send_rate_limit")
-		if n := k.count("SELECT COUNT(*) FROM invitations WHERE status = 'pending' AND role = 'manager'"); n != 1 || k.count("SELECT COUNT(*) FROM invitations") != 1 {
+		if n := k.count("SELECT COUNT(*) FROM invitations WHERE status = 'pending' AND role = 'manager'"); n != 1 ||
+			k.count("SELECT COUNT(*) FROM invitations") != 1 {
 			k.Error("the refused invitation changed the first")
 		}
 		// A stranger gets a link; opening it makes the account and the membership.
@@ -439,7 +443,8 @@ func TestGuardMembers_afterDirectory(t *testing.T) {
 			active int
 		}{
 			{"the directory suspends", suspend, 0}, {"and restores", restore, 1},
-			{"the directory suspends", suspend, 0}, {"the tenant restores", set("active"), 1}, {"the tenant suspends", set("suspended"), 0}, {"the directory restores", restore, 0},
+			{"the directory suspends", suspend, 0}, {"the tenant restores", set("active"), 1}, {"the tenant suspends", set("suspended"),
+				0}, {"the directory restores", restore, 0},
 		} {
 			k.ok(step.do())
 			if n := k.count("SELECT COUNT(*) FROM members WHERE user_id = $1 AND status = 'active' AND role = 'operator'", op); n != step.active {

@@ -74,7 +74,8 @@ func TestMayGrant(t *testing.T) {
 		ok       bool
 	}{
 		{actor.Owner, actor.Owner, true}, {actor.Admin, actor.Owner, false}, {actor.Admin, actor.Admin, true}, {actor.Manager, actor.Admin, false},
-		{actor.Viewer, actor.Viewer, true}, {actor.Driver, actor.Operator, false}, {actor.Service, actor.Owner, true}, {actor.Owner, "king", false}, {"", actor.Viewer, false},
+		{actor.Viewer, actor.Viewer, true}, {actor.Driver, actor.Operator, false}, {actor.Service, actor.Owner, true}, {actor.Owner, "king", false}, {"",
+			actor.Viewer, false},
 		{actor.Owner, actor.Service, false},
 	} {
 		if err := mayGrant(tt.by, tt.role); (err == nil) != tt.ok {

@@ -66,7 +66,8 @@ func TestUnproved_strangersIdentity(t *testing.T) {
 				}
 				k.mailTo(victim, "confirmation")
 				s := prove(k)
-				if len(s.User.Identities) != 1 || s.User.Identities[0].Provider != "email" || s.User.AppMetadata["provider"] != "email" || s.User.UserMetadata["sub"] != s.User.ID || s.User.UserMetadata["name"] != nil {
+				if len(s.User.Identities) != 1 || s.User.Identities[0].Provider != "email" || s.User.AppMetadata["provider"] != "email" ||
+					s.User.UserMetadata["sub"] != s.User.ID || s.User.UserMetadata["name"] != nil {
 					k.Errorf("%+v", s.User)
 				}
 				for _, pk := range []identity.PKCE{{}, challenge()} {
@@ -370,7 +371,8 @@ func TestVerify_guessesStay(t *testing.T) {
 			_, err := k.svc.Verify(k.ctx, identity.Verify{Type: "email", Email: to, Token: digits}, nobody)
 			return err
 		}
-		for _, order := range [][3]string{{"OTP", "sign-up", "the service key"}, {"sign-up", "the service key", "an invitation"}, {"an invitation", "sign-up", "the service key"}} {
+		for _, order := range [][3]string{{"OTP", "sign-up", "the service key"}, {"sign-up", "the service key", "an invitation"},
+			{"an invitation", "sign-up", "the service key"}} {
 			for _, guesses := range [][2]int{{5, 0}, {3, 2}} {
 				k.sleep(2 * time.Minute)
 				first := doors[order[0]]()

@@ -192,7 +192,8 @@ func withIdentities(tx *db.Tx, users []*User) error {
 
 // queueIdentities reads identities in order of first use at the next flush.
 func queueIdentities(tx *db.Tx, where string, args []any, each func(Identity)) {
-	tx.Queue("SELECT id, user_id, provider, issuer, subject, email, data, last_sign_in_at, created_at, updated_at FROM identities WHERE "+where+" ORDER BY created_at NULLS LAST, id",
+	tx.Queue("SELECT id, user_id, provider, issuer, subject, email, data, last_sign_in_at, created_at, updated_at FROM identities WHERE "+where+
+		" ORDER BY created_at NULLS LAST, id",
 		args, func(r *db.Row) error {
 			each(Identity{IdentityID: r.Text(0), UserID: r.Text(1), Provider: r.Text(2), issuer: r.Text(3), ID: r.Text(4), Email: r.Text(5), Data: readMap(r.Text(6)),
 				LastSignInAt: Time{Time: r.Time(7)}, CreatedAt: Time{Time: r.Time(8)}, UpdatedAt: Time{Time: r.Time(9)}})
@@ -252,7 +253,8 @@ func insertIdentity(tx *db.Tx, i *Identity) {
 
 // emailIdentity is the identity of an account that signs in by address.
 func emailIdentity(u *User, now time.Time) Identity {
-	return Identity{IdentityID: newID(), ID: u.ID, UserID: u.ID, Provider: "email", Email: u.Email, CreatedAt: Time{Time: now}, UpdatedAt: Time{Time: now}, LastSignInAt: Time{Time: now},
+	return Identity{IdentityID: newID(), ID: u.ID, UserID: u.ID, Provider: "email", Email: u.Email, CreatedAt: Time{Time: now},
+		UpdatedAt: Time{Time: now}, LastSignInAt: Time{Time: now},
 		Data: map[string]any{"sub": u.ID, "email": u.Email, "email_verified": !u.EmailConfirmedAt.IsZero(), "phone_verified": false}}
 }
 

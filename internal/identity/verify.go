@@ -203,7 +203,8 @@ func (s *Service) confirm(tx *db.Tx, u *User, t oneTime, c Client) error {
 			return err
 		}
 	}
-	tx.Queue("UPDATE users SET email_confirmed_at = $2, updated_at = $2, password_hash = $3, user_metadata = $4 WHERE id = $1", []any{u.ID, now, null(u.hash), writeJSON(u.UserMetadata)}, nil)
+	tx.Queue("UPDATE users SET email_confirmed_at = $2, updated_at = $2, password_hash = $3, user_metadata = $4 WHERE id = $1",
+		[]any{u.ID, now, null(u.hash), writeJSON(u.UserMetadata)}, nil)
 	s.proveIdentity(tx, u)
 	s.record(tx, event{user: u.ID, action: "user.confirmed", entity: "user", entityID: u.ID, client: c})
 	return s.joinAsWished(tx, u, c)
@@ -287,7 +288,8 @@ func (s *Service) setAddress(tx *db.Tx, u *User, email string, c Client) error {
 	if _, there := u.UserMetadata["email"]; there {
 		u.UserMetadata["email"], u.UserMetadata["email_verified"] = email, true
 	}
-	tx.Queue("UPDATE users SET email = $2, new_email = NULL, email_confirmed_at = $3, updated_at = $3, user_metadata = $4 WHERE id = $1", []any{u.ID, email, now, writeJSON(u.UserMetadata)}, nil)
+	tx.Queue("UPDATE users SET email = $2, new_email = NULL, email_confirmed_at = $3, updated_at = $3, user_metadata = $4 WHERE id = $1",
+		[]any{u.ID, email, now, writeJSON(u.UserMetadata)}, nil)
 	tx.Queue("UPDATE members SET email = $2, updated_at = $3, version = version + 1 WHERE user_id = $1", []any{u.ID, email, now}, nil)
 	s.proveIdentity(tx, u)
 	s.record(tx, event{user: u.ID, action: "user.email_changed", entity: "user", entityID: u.ID, client: c})

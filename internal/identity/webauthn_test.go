@@ -81,7 +81,8 @@ func TestMFA_webAuthn(t *testing.T) {
 		_, err = k.svc.ChallengeFactor(k.ctx, k.actor(s), e.ID, identity.Offer{Origins: []string{"https://evil.example"}})
 		k.code(err, "validation_failed")
 		// A page on another origin, or of another party, relays the question.
-		for _, rp := range []vw.RelyingParty{{Name: "Evil", ID: "localhost", Origin: "https://evil.example"}, {Name: "Evil", ID: "evil.example", Origin: "http://localhost:3000"}} {
+		for _, rp := range []vw.RelyingParty{{Name: "Evil", ID: "localhost", Origin: "https://evil.example"},
+			{Name: "Evil", ID: "evil.example", Origin: "http://localhost:3000"}} {
 			_, err = k.use(s, e.ID, d, rp)
 			k.code(err, "webauthn_verification_failed")
 		}

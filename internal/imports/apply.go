@@ -114,7 +114,9 @@ func (m *Importer) appliable(tx *db.Tx, a actor.Actor, job *Job) (*plan, error) 
 	}
 	for _, name := range p.Fields {
 		if t.denies(name, a.Role) {
-			return nil, fault.New(fault.Forbidden, "42501", "the file sets %s, which your role (%s) may not set: process it again to leave that out, or have somebody apply it who may", t.words(name), a.Role)
+			return nil,
+				fault.New(fault.Forbidden, "42501",
+					"the file sets %s, which your role (%s) may not set: process it again to leave that out, or have somebody apply it who may", t.words(name), a.Role)
 		}
 	}
 	if settings.DryRun {

@@ -139,10 +139,11 @@ func (u *undo) lanes() (int, error) {
 		return 1, nil
 	}
 	changed := int64(0)
-	err := u.tx.One("SELECT COUNT(*) FROM import_snapshots WHERE tenant_id = $1 AND job_id = $2 AND op = 'update'", []any{u.actor.TenantID, u.step.job.ID}, func(row *db.Row) error {
-		changed = row.Int(0)
-		return nil
-	})
+	err := u.tx.One("SELECT COUNT(*) FROM import_snapshots WHERE tenant_id = $1 AND job_id = $2 AND op = 'update'",
+		[]any{u.actor.TenantID, u.step.job.ID}, func(row *db.Row) error {
+			changed = row.Int(0)
+			return nil
+		})
 	if err != nil {
 		return 0, fmt.Errorf("read snapshots: %w", err)
 	}

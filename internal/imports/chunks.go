@@ -67,10 +67,11 @@ func (j *Job) rest() string {
 func (m *Importer) applyChunks(ctx context.Context, s *step, p *plan) (*Job, error) {
 	last := 0
 	err := m.db.Read(ctx, store.Scope(s.actor), func(tx *db.Tx) error {
-		return tx.Query("SELECT COALESCE(MAX(seq), 0) FROM import_journal WHERE tenant_id = $1 AND job_id = $2", []any{s.actor.TenantID, s.job.ID}, func(r *db.Row) error {
-			last = int(r.Int(0))
-			return nil
-		})
+		return tx.Query("SELECT COALESCE(MAX(seq), 0) FROM import_journal WHERE tenant_id = $1 AND job_id = $2", []any{s.actor.TenantID, s.job.ID},
+			func(r *db.Row) error {
+				last = int(r.Int(0))
+				return nil
+			})
 	})
 	if err != nil {
 		return nil, fmt.Errorf("imports: read the journal: %w", err)
@@ -108,10 +109,11 @@ func (m *Importer) applySome(tx *db.Tx, s *step, p *plan, seqs []int) error {
 	if err != nil {
 		return err
 	}
-	if err := tx.One("SELECT COALESCE(MAX(seq), 0) FROM import_snapshots WHERE tenant_id = $1 AND job_id = $2", []any{s.actor.TenantID, s.job.ID}, func(r *db.Row) error {
-		ap.seq = int(r.Int(0))
-		return nil
-	}); err != nil {
+	if err := tx.One("SELECT COALESCE(MAX(seq), 0) FROM import_snapshots WHERE tenant_id = $1 AND job_id = $2", []any{s.actor.TenantID, s.job.ID},
+		func(r *db.Row) error {
+			ap.seq = int(r.Int(0))
+			return nil
+		}); err != nil {
 		return fmt.Errorf("imports: read snapshots: %w", err)
 	}
 	for _, seq := range seqs {
@@ -150,7 +152,8 @@ func (m *Importer) closeJournal(tx *db.Tx, s *step) (*Job, error) {
 		return nil, err
 	}
 	var t tally
-	err := tx.One("SELECT CAST(SUM(inserted) AS bigint), CAST(SUM(updated) AS bigint), CAST(SUM(unchanged) AS bigint) FROM import_journal WHERE tenant_id = $1 AND job_id = $2",
+	err := tx.One("SELECT CAST(SUM(inserted) AS bigint), CAST(SUM(updated) AS bigint), CAST(SUM(unchanged) AS bigint) FROM import_journal WHERE "+
+		"tenant_id = $1 AND job_id = $2",
 		[]any{s.actor.TenantID, s.job.ID}, func(r *db.Row) error {
 			t = tally{r.Int(0), r.Int(1), r.Int(2)}
 			return nil

@@ -140,7 +140,8 @@ func TestBackendsEndedBetweenChunks(t *testing.T) {
 		go func() {
 			defer close(stop)
 			time.Sleep(time.Duration(rand.IntN(200)) * time.Millisecond)
-			if _, err := admin.Exec(ctx, "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE pid <> pg_backend_pid() AND datname = current_database()"); err != nil {
+			if _, err := admin.Exec(ctx,
+				"SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE pid <> pg_backend_pid() AND datname = current_database()"); err != nil {
 				t.Error(err)
 			}
 		}()
@@ -310,8 +311,12 @@ func TestChangedAmidRollback(t *testing.T) {
 			settle func(id string)
 			why    string
 		}{
-			"edited": {func(id string) { k.set("items", id, store.Row{"name": "Mine"}) }, func(id string) { remove(k, "items", id) }, "was changed after the import (version 2)"},
-			"used": {func(id string) { k.add("lots", store.Row{"item_id": id, "lot_no": "L"}) }, func(string) { remove(k, "lots", k.find("lots", "lot_no", "L")["id"].(string)) },
+			"edited": {func(id string) {
+				k.set("items", id, store.Row{"name": "Mine"})
+			}, func(id string) { remove(k, "items", id) }, "was changed after the import (version 2)"},
+			"used": {func(id string) {
+				k.add("lots", store.Row{"item_id": id, "lot_no": "L"})
+			}, func(string) { remove(k, "lots", k.find("lots", "lot_no", "L")["id"].(string)) },
 				"is used by 1 lots"},
 		} {
 			job := k.upload("items", `{"force":true}`, "", "i.csv", benchFile(3000))
@@ -320,7 +325,8 @@ func TestChangedAmidRollback(t *testing.T) {
 			id := k.find("items", "sku", "SKU-0000000")["id"].(string) // of the first batch, the last to go
 			once = func() { c.meddle(id) }
 			_, err := k.m.Rollback(ctx, k.as, job.ID)
-			if list := imports.Conflicts(err); len(list) != 1 || list[0].Label != "SKU-0000000" || list[0].Reason != c.why || !strings.Contains(err.Error(), "2000 were rolled back before") {
+			if list := imports.Conflicts(err); len(list) != 1 || list[0].Label != "SKU-0000000" || list[0].Reason != c.why ||
+				!strings.Contains(err.Error(), "2000 were rolled back before") {
 				k.Fatalf("%s: %v %+v", name, err, list)
 			}
 			if n := len(k.rows("items")); n != 1000 || k.status(job) != "completed" {

@@ -82,7 +82,8 @@ func (v *survey) explain() []Column {
 	}
 	for i, h := range v.layout.headers {
 		if !read[i] {
-			out = append(out, Column{Index: i, Header: h, How: "ignored", Why: fmt.Sprintf("No field of %s is called that; a mapping can use it.", spoken(v.target.name))})
+			out = append(out, Column{Index: i, Header: h, How: "ignored",
+				Why: fmt.Sprintf("No field of %s is called that; a mapping can use it.", spoken(v.target.name))})
 		}
 	}
 	slices.SortStableFunc(out, func(a, b Column) int { return a.Index - b.Index })
@@ -116,10 +117,11 @@ func (m *Importer) saveMapping(tx *db.Tx, a actor.Actor, job *Job, v *survey) er
 // when there is none, and the number of the job it was given to.
 func (m *Importer) savedMapping(ctx context.Context, a actor.Actor, target string, headers []string) (mapping json.RawMessage, job string, err error) {
 	err = m.db.Read(ctx, store.Scope(a), func(tx *db.Tx) error {
-		return tx.Query("SELECT mapping, job_no FROM import_mappings WHERE tenant_id = $1 AND target = $2 AND signature = $3", []any{a.TenantID, target, signature(headers)}, func(r *db.Row) error {
-			mapping, job = json.RawMessage(r.Text(0)), r.Text(1)
-			return nil
-		})
+		return tx.Query("SELECT mapping, job_no FROM import_mappings WHERE tenant_id = $1 AND target = $2 AND signature = $3",
+			[]any{a.TenantID, target, signature(headers)}, func(r *db.Row) error {
+				mapping, job = json.RawMessage(r.Text(0)), r.Text(1)
+				return nil
+			})
 	})
 	if err != nil {
 		return nil, "", fmt.Errorf("imports: saved mapping: %w", err)

@@ -17,7 +17,8 @@ import (
 
 // called are the fields people call a record by, the best first.
 func called() []string {
-	return []string{"sku", "code", "lot_no", "incident_no", "order_no", "action_no", "employee_no", "plate", "asset_no", "external_ref", "name", "title", "certificate_no"}
+	return []string{"sku", "code", "lot_no", "incident_no", "order_no", "action_no", "employee_no", "plate", "asset_no", "external_ref", "name",
+		"title", "certificate_no"}
 }
 
 // label is what people call a record by.
@@ -138,12 +139,13 @@ func (u *undo) bounds(g *group) []any { return []any{u.actor.TenantID, g.first, 
 
 // changed finds the records that somebody changed since the import made them.
 func (u *undo) changed(g *group) error {
-	err := u.tx.Query("SELECT id, "+labelSQL(u.resource)+", version FROM "+u.resource.Name+" WHERE "+within("id")+" AND version <> 1 ORDER BY id", u.bounds(g), func(r *db.Row) error {
-		if id := r.Text(0); g.has(id) {
-			u.conflict(id, cmp.Or(r.Text(1), id), "was changed after the import (version %d)", r.Int(2))
-		}
-		return nil
-	})
+	err := u.tx.Query("SELECT id, "+labelSQL(u.resource)+", version FROM "+u.resource.Name+" WHERE "+within("id")+" AND version <> 1 ORDER BY id",
+		u.bounds(g), func(r *db.Row) error {
+			if id := r.Text(0); g.has(id) {
+				u.conflict(id, cmp.Or(r.Text(1), id), "was changed after the import (version %d)", r.Int(2))
+			}
+			return nil
+		})
 	if err != nil {
 		return fmt.Errorf("imports: look at %s: %w", u.resource.Name, err)
 	}

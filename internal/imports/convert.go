@@ -430,7 +430,8 @@ func levelRules(v *survey, d *draft, row store.Row) {
 	rule(d.also["zone_id"] == "archived", "zone_id", "archived", "the zone is archived")
 	rule(d.also["item_id"] == "lot" && !d.pending("lot_id"), "lot_id", "required", "the item is tracked by lot: name the lot")
 	rule(d.also["item_id"] == "serial" && row["serial"] == nil, "serial", "required", "the item is tracked by serial number: name it")
-	rule(row["serial"] != nil && decOf(row, "quantity") != 0 && decOf(row, "quantity") != decimal.One, "quantity", "invalid", "of a serial number there is one unit, or none")
+	rule(row["serial"] != nil && decOf(row, "quantity") != 0 && decOf(row, "quantity") != decimal.One, "quantity", "invalid",
+		"of a serial number there is one unit, or none")
 	rule(row["quantity"] == nil, "quantity", "required", "quantity is required")
 }
 

@@ -178,30 +178,31 @@ func (ed *editing) remember(tx *db.Tx, tenant string) error {
 	if !ed.st.v.target.keyed() && ed.st.serials == nil {
 		return nil
 	}
-	return tx.Query("SELECT rows, data, seq FROM import_chunks WHERE tenant_id = $1 AND job_id = $2 AND seq <> $3 ORDER BY seq", []any{tenant, ed.job.ID, ed.seq}, func(r *db.Row) error {
-		rows, err := decodeStaged(r.Bytes(1), len(ed.plan.Fields), int(r.Int(0)))
-		if err != nil {
-			return err
-		}
-		for _, s := range rows {
-			row := s.row(ed.plan.Fields, 0)
-			if key := ed.st.v.rowKey(row); key != "" {
-				ed.st.seen.put(key, s.line)
+	return tx.Query("SELECT rows, data, seq FROM import_chunks WHERE tenant_id = $1 AND job_id = $2 AND seq <> $3 ORDER BY seq",
+		[]any{tenant, ed.job.ID, ed.seq}, func(r *db.Row) error {
+			rows, err := decodeStaged(r.Bytes(1), len(ed.plan.Fields), int(r.Int(0)))
+			if err != nil {
+				return err
 			}
-			for at, fields := range ed.st.v.target.resource.Unique {
-				if k := otherKey(ed.st.v.target.resource, at, row); k != "" && !slices.Equal(fields, ed.st.v.target.resource.Import.Key) {
-					ed.st.take(k, row, s.line)
+			for _, s := range rows {
+				row := s.row(ed.plan.Fields, 0)
+				if key := ed.st.v.rowKey(row); key != "" {
+					ed.st.seen.put(key, s.line)
+				}
+				for at, fields := range ed.st.v.target.resource.Unique {
+					if k := otherKey(ed.st.v.target.resource, at, row); k != "" && !slices.Equal(fields, ed.st.v.target.resource.Import.Key) {
+						ed.st.take(k, row, s.line)
+					}
+				}
+				if ed.st.serials != nil {
+					ed.st.recall(row, s.line, int(r.Int(2)) < ed.seq)
+				}
+				if ed.st.hours != nil {
+					ed.st.hours.enter(row, s.line)
 				}
 			}
-			if ed.st.serials != nil {
-				ed.st.recall(row, s.line, int(r.Int(2)) < ed.seq)
-			}
-			if ed.st.hours != nil {
-				ed.st.hours.enter(row, s.line)
-			}
-		}
-		return nil
-	})
+			return nil
+		})
 }
 
 // reread enters the rows before the chunk into the book of records with lines:
@@ -261,7 +262,8 @@ func (r *record) edit(v veil, e Edit) error {
 		r.Cells = append(r.Cells, "")
 	}
 	if r.size() > sheet.MaxRecord {
-		return fault.New(fault.Invalid, "cells", "the row would hold more than %d kB of text, which is more than a record can", sheet.MaxRecord>>10).At("cells", "are too long together")
+		return fault.New(fault.Invalid, "cells", "the row would hold more than %d kB of text, which is more than a record can", sheet.MaxRecord>>10).
+			At("cells", "are too long together")
 	}
 	r.Bad, r.Edited = r.unsettled(anew, len(headers)), true
 	return nil
@@ -315,11 +317,13 @@ func (ed *editing) save(tx *db.Tx, a actor.Actor, row int, c *chunk) error {
 		return fault.New(fault.Invalid, "too_many_edits", "%d rows of the file were corrected already: correct the rest in the file itself", maxEdits)
 	}
 	if length+int64(utf8.RuneCount(text)) > maxEditText {
-		return fault.New(fault.Invalid, "too_many_edits", "the corrected rows of the file hold %d million characters already: correct the rest in the file itself", maxEditText>>20)
+		return fault.New(fault.Invalid, "too_many_edits",
+			"the corrected rows of the file hold %d million characters already: correct the rest in the file itself", maxEditText>>20)
 	}
 	tx.Queue("UPDATE import_records SET rows = $4, invalid = $5, errors = $6, data = $7 WHERE tenant_id = $1 AND job_id = $2 AND seq = $3",
 		[]any{a.TenantID, job.ID, ed.seq, len(ed.list), c.invalid, c.errors, c.records}, nil)
-	tx.Queue("UPDATE import_chunks SET rows = $4, data = $5 WHERE tenant_id = $1 AND job_id = $2 AND seq = $3", []any{a.TenantID, job.ID, ed.seq, c.valid, c.staged}, nil)
+	tx.Queue("UPDATE import_chunks SET rows = $4, data = $5 WHERE tenant_id = $1 AND job_id = $2 AND seq = $3",
+		[]any{a.TenantID, job.ID, ed.seq, c.valid, c.staged}, nil)
 	tx.Queue("INSERT INTO import_edits (tenant_id, job_id, row_no, cells, edited_by, edited_at) VALUES ($1, $2, $3, $4, $5, $6) "+
 		"ON CONFLICT (tenant_id, job_id, row_no) DO UPDATE SET cells = excluded.cells, edited_by = excluded.edited_by, edited_at = excluded.edited_at",
 		[]any{a.TenantID, job.ID, row, string(text), orNull(a.UserID), ed.m.store.Now()}, nil)
@@ -390,7 +394,8 @@ func (st *stager) renumber(tx *db.Tx) error {
 	}
 	const away = 1 << 30 // where no row has its number: two of them never share one on the way
 	for _, by := range []int{away, -away - st.shift} {
-		if _, err := tx.Exec("UPDATE import_edits SET row_no = row_no + $3 WHERE tenant_id = $1 AND job_id = $2", st.step.actor.TenantID, st.step.job.ID, by); err != nil {
+		if _, err := tx.Exec("UPDATE import_edits SET row_no = row_no + $3 WHERE tenant_id = $1 AND job_id = $2", st.step.actor.TenantID, st.step.job.ID,
+			by); err != nil {
 			return fmt.Errorf("imports: number the corrections: %w", err)
 		}
 	}

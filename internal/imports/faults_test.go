@@ -133,7 +133,8 @@ func fileNames(k *kit) {
 		}
 		return paths
 	}
-	for _, name := range []string{"../../../evil.csv", `..\..\evil.csv`, "/etc/cron.d/evil.csv", "a\x00b.csv", "a\r\nSet-Cookie: x.csv", strings.Repeat("n", 3000) + ".csv", "..", "con.csv"} {
+	for _, name := range []string{"../../../evil.csv", `..\..\evil.csv`, "/etc/cron.d/evil.csv", "a\x00b.csv", "a\r\nSet-Cookie: x.csv",
+		strings.Repeat("n", 3000) + ".csv", "..", "con.csv"} {
 		job := k.upload("zones", "", "", name, []byte(shelves))
 		if strings.ContainsAny(job.FileName, "/\\\x00\r\n") || len([]rune(job.FileName)) > 200 || job.FileName == ".." {
 			k.Errorf("%q is kept as %q", name, job.FileName)
@@ -278,7 +279,8 @@ func rollbackOfUsed(k *kit) {
 func rollbackOfNamed(k *kit) {
 	id := func(resource, field, value string) string { return k.find(resource, field, value)["id"].(string) }
 	about := func(kind, id string) store.Row {
-		return store.Row{"kind": "near_miss", "title": "Seen", "occurred_at": "2026-02-01T00:00:00Z", "entities": json.RawMessage(`[{"entity_type":"` + kind + `","entity_id":"` + id + `"}]`)}
+		return store.Row{"kind": "near_miss", "title": "Seen", "occurred_at": "2026-02-01T00:00:00Z",
+			"entities": json.RawMessage(`[{"entity_type":"` + kind + `","entity_id":"` + id + `"}]`)}
 	}
 	for _, c := range []struct {
 		target, file, by string
@@ -288,11 +290,14 @@ func rollbackOfNamed(k *kit) {
 			k.add("shipments", store.Row{"order_ids": []string{id("orders", "order_no", "N-1")}})
 		}},
 		{"zones", "code,name\nN-1,A\nN-2,B\n", "members", func() {
-			k.add("members", store.Row{"user_id": anna, "email": "a@north.example", "role": "operator", "status": "active", "zone_ids": []string{id("zones", "code", "N-1")}})
+			k.add("members", store.Row{"user_id": anna, "email": "a@north.example", "role": "operator", "status": "active",
+				"zone_ids": []string{id("zones", "code", "N-1")}})
 		}},
 		{"zones", "code,name\nN-1,A\nN-3,B\n", "incidents", func() { k.add("incidents", about("zone", id("zones", "code", "N-3"))) }},
 		{"workers", "employee_no,name\nN-1,A\nN-2,B\n", "incidents", func() { k.add("incidents", about("worker", id("workers", "employee_no", "N-1"))) }},
-		{"equipment", "asset_no,name,kind\nN-1,A,forklift\nN-2,B,forklift\n", "incidents", func() { k.add("incidents", about("equipment", id("equipment", "asset_no", "N-1"))) }},
+		{"equipment", "asset_no,name,kind\nN-1,A,forklift\nN-2,B,forklift\n", "incidents", func() {
+			k.add("incidents", about("equipment", id("equipment", "asset_no", "N-1")))
+		}},
 	} {
 		job, p, _ := k.imported(c.target, "", "", "n.csv", []byte(c.file))
 		if p.Stats.InvalidRows > 0 {
@@ -304,7 +309,8 @@ func rollbackOfNamed(k *kit) {
 		if list := imports.Conflicts(err); len(list) != 1 || list[0].Reason != "is used by 1 "+c.by || k.dump(c.target) != before || k.status(job) != "completed" {
 			k.Errorf("%s: %v %+v", c.target, err, list)
 		}
-		if res, err := k.m.RollbackRest(context.Background(), k.as, job.ID); err != nil || res.Kept != 1 || strings.Count(k.dump(c.target), "\n") != strings.Count(before, "\n")-int(res.RolledBack) {
+		if res, err := k.m.RollbackRest(context.Background(), k.as, job.ID); err != nil || res.Kept != 1 ||
+			strings.Count(k.dump(c.target), "\n") != strings.Count(before, "\n")-int(res.RolledBack) {
 			k.Errorf("%s: %+v %v", c.target, res, err)
 		}
 	}

@@ -69,7 +69,8 @@ func TestStates(t *testing.T) {
 			k.Errorf("roll back twice: %v", err)
 		}
 		for range 2 { // the first leaves nothing behind that makes the job busy
-			if _, err := k.m.Apply(ctx, k.as, job.ID); !fault.HasCode(err, "import_state") || !strings.Contains(err.Error(), "upload its file anew") || k.status(job) != "rolled_back" {
+			if _, err := k.m.Apply(ctx, k.as, job.ID); !fault.HasCode(err, "import_state") || !strings.Contains(err.Error(), "upload its file anew") ||
+				k.status(job) != "rolled_back" {
 				k.Errorf("apply a rolled back job: %v, job %s", err, k.status(job))
 			}
 		}
@@ -333,7 +334,8 @@ func TestRoles(t *testing.T) {
 			{as(actor.Manager, north), "orders", true}, {as(actor.Manager, north), "courses", true}, {as(actor.Manager, north), "regulations", false},
 			{as(actor.Admin, north), "regulations", true}, {as(actor.Operator, north), "orders", false},
 			{as(actor.Operator, north), "items", false}, {as(actor.Driver, north), "items", false}, {as(actor.Viewer, north), "items", false},
-			{as(actor.Anon, north), "items", false}, {as(actor.Admin, ""), "items", false}, {actor.Actor{TenantID: north, Role: actor.Admin, Suspended: true}, "items", false},
+			{as(actor.Anon, north), "items", false}, {as(actor.Admin, ""), "items",
+				false}, {actor.Actor{TenantID: north, Role: actor.Admin, Suspended: true}, "items", false},
 		} {
 			if err := create(c.a, c.target); (err == nil) != c.want || err != nil && !fault.Is(err, fault.Forbidden) {
 				k.Errorf("%s in %q into %s: %v", c.a.Role, c.a.TenantID, c.target, err)
@@ -368,7 +370,8 @@ func TestRoles(t *testing.T) {
 		manager := *k
 		manager.as = as(actor.Manager, north)
 		bound := manager.upload("courses", "", "", "c.csv", []byte(courses))
-		if p := manager.process(bound); cmp.Diff([]string{"risk_threshold"}, p.Ignored) != "" || !strings.Contains(p.Message, "may not set the field risk_threshold") {
+		if p := manager.process(bound); cmp.Diff([]string{"risk_threshold"}, p.Ignored) != "" ||
+			!strings.Contains(p.Message, "may not set the field risk_threshold") {
 			k.Errorf("%+v", p)
 		}
 		manager.apply(bound)
@@ -384,7 +387,9 @@ func TestRoles(t *testing.T) {
 		if c := k.find("courses", "code", "C-3"); c["risk_threshold"] == nil {
 			k.Errorf("an administrator's threshold: %v", c)
 		}
-		if _, err := k.m.Create(ctx, manager.as, imports.Request{Target: "courses", Mapping: json.RawMessage(`{"code":"code","title":"title","risk_threshold":"risk_threshold"}`)}); !fault.Is(err, fault.Forbidden) {
+		if _, err := k.m.Create(ctx, manager.as,
+			imports.Request{Target: "courses",
+				Mapping: json.RawMessage(`{"code":"code","title":"title","risk_threshold":"risk_threshold"}`)}); !fault.Is(err, fault.Forbidden) {
 			k.Errorf("a threshold mapped by a manager: %v", err)
 		}
 		// Nor does it help that somebody else had the file checked.
@@ -442,7 +447,8 @@ func hostileFiles(k *kit) {
 		{"foreign ids", "tenant_id,id,code,name,version\n" + south + "," + south + ",B-14,x,9\n", imports.Stats{TotalRows: 1, ValidRows: 1}, nil},
 		{"repeated keys", "code,name\nB-15,x\nb-15,y\n", imports.Stats{TotalRows: 2, ValidRows: 1, InvalidRows: 1}, []string{"3 code duplicate"}},
 		{"formulas", "code,name\nB-16,=1+1\nB-17,'=2+2\nB-18,@x\n", imports.Stats{TotalRows: 3, ValidRows: 3}, nil},
-		{"numbers and choices", "code,name,kind,max_capacity,status\nB-19,x,Bin,many,active\nB-20,x,shed,1,active\nB-21,x,Rack,-1,archived\nB-22,x,Dock,2.00005,blocked\n",
+		{"numbers and choices",
+			"code,name,kind,max_capacity,status\nB-19,x,Bin,many,active\nB-20,x,shed,1,active\nB-21,x,Rack,-1,archived\nB-22,x,Dock,2.00005,blocked\n",
 			imports.Stats{TotalRows: 4, InvalidRows: 4}, []string{"2 max_capacity number", "3 kind choice", "4 max_capacity invalid", "5 max_capacity invalid"}},
 		{"a state no record begins in", "code,name,status\nB-23,x,archived\n", imports.Stats{TotalRows: 1, InvalidRows: 1}, []string{"2 status state"}},
 	} {
@@ -497,8 +503,10 @@ func TestRefusedUploads(t *testing.T) {
 			k.Errorf("an upload that broke off: %v", err)
 		}
 		for _, r := range []imports.Request{
-			{Target: "item"}, {Target: "tenants"}, {Target: "items", Options: json.RawMessage(`{"mode":"replace"}`)}, {Target: "items", Options: json.RawMessage(`{"modus":"insert"}`)},
-			{Target: "items", Mapping: json.RawMessage(`{"skuu":"a"}`)}, {Target: "items", Mapping: json.RawMessage(`[1]`)}, {Target: "items", Mapping: json.RawMessage(`{"sku":0}`)},
+			{Target: "item"}, {Target: "tenants"}, {Target: "items", Options: json.RawMessage(`{"mode":"replace"}`)}, {Target: "items",
+				Options: json.RawMessage(`{"modus":"insert"}`)},
+			{Target: "items", Mapping: json.RawMessage(`{"skuu":"a"}`)}, {Target: "items", Mapping: json.RawMessage(`[1]`)}, {Target: "items",
+				Mapping: json.RawMessage(`{"sku":0}`)},
 			{Target: "items", Mapping: json.RawMessage(`{"on_hand":"a"}`)}, {Target: "items", Options: json.RawMessage(`{"timezone":"Mars"}`)},
 		} {
 			if _, err := k.m.Upload(ctx, k.as, r, "a.csv", strings.NewReader("a")); !fault.Is(err, fault.Invalid) || len(fault.As(err).Fields) == 0 {
@@ -563,7 +571,8 @@ func TestModes(t *testing.T) {
 		job := k.upload("items", `{"mode":"insert"}`, "", "d.csv", []byte("sku,name\nP-7,Seven\n"))
 		k.process(job)
 		k.add("items", store.Row{"sku": "P-7", "name": "Sieben"})
-		if _, err := k.m.Apply(context.Background(), k.as, job.ID); !fault.HasCode(err, "import_stale") || !strings.Contains(err.Error(), "line 2") || k.status(job) != "failed" {
+		if _, err := k.m.Apply(context.Background(), k.as, job.ID); !fault.HasCode(err, "import_stale") || !strings.Contains(err.Error(), "line 2") ||
+			k.status(job) != "failed" {
 			k.Errorf("%v, job %s", err, k.status(job))
 		}
 	})
@@ -577,7 +586,8 @@ func TestBulkPathEqualsStore(t *testing.T) {
 		k.imported("zones", "", "", "z.csv", []byte("code,name,max_capacity,x\nX-1,Place,50,1.25\n"))
 		north1, counters := []store.Row{k.rows("items")[0], k.rows("zones")[0]}, k.counters()
 		k.as.TenantID = south
-		k.add("items", store.Row{"sku": "X-1", "name": "Thing", "unit_cost": "2.5", "reorder_point": "7", "has_expiry": true, "abc_class": "B", "gtin": "00000096385074"})
+		k.add("items", store.Row{"sku": "X-1", "name": "Thing", "unit_cost": "2.5", "reorder_point": "7", "has_expiry": true, "abc_class": "B",
+			"gtin": "00000096385074"})
 		k.add("zones", store.Row{"code": "X-1", "name": "Place", "max_capacity": "50", "x": "1.25"})
 		south1 := []store.Row{k.rows("items")[0], k.rows("zones")[0]}
 		for i := range north1 {
@@ -623,14 +633,17 @@ func TestStockMoves(t *testing.T) {
 		if z := k.find("zones", "code", "A-1"); z["load_units"] != decimal.FromInt(7) || z["utilization"] != decimal.FromInt(7) {
 			k.Errorf("%v", z)
 		}
-		if m := k.find("stock_movements", "type", "receipt"); m["occurred_at"] != "2026-02-01T07:00:00.000000Z" || m["created_by"] != anna || m["import_job_id"] == nil {
+		if m := k.find("stock_movements", "type", "receipt"); m["occurred_at"] != "2026-02-01T07:00:00.000000Z" || m["created_by"] != anna ||
+			m["import_job_id"] == nil {
 			k.Errorf("%v", m)
 		}
 		// One movement that cannot be posted stops the whole file.
-		job := k.upload("stock_movements", "", "", "n.csv", []byte("type,sku,from zone,to zone,qty\nscrap,P-1,A-2,,1\nreceipt,P-1,,A-2,90\nscrap,P-1,A-2,,99\nscrap,P-1,A-1,,1\n"))
+		job := k.upload("stock_movements", "", "", "n.csv",
+			[]byte("type,sku,from zone,to zone,qty\nscrap,P-1,A-2,,1\nreceipt,P-1,,A-2,90\nscrap,P-1,A-2,,99\nscrap,P-1,A-1,,1\n"))
 		k.process(job)
 		before := k.dump("stock_levels", "stock_movements", "items")
-		if _, err := k.m.Apply(context.Background(), k.as, job.ID); !fault.HasCode(err, "HF002") || !strings.Contains(fault.As(err).Msg, "line 4: not enough stock of P-1 in zone A-2") || k.status(job) != "failed" {
+		if _, err := k.m.Apply(context.Background(), k.as, job.ID); !fault.HasCode(err, "HF002") ||
+			!strings.Contains(fault.As(err).Msg, "line 4: not enough stock of P-1 in zone A-2") || k.status(job) != "failed" {
 			k.Errorf("%v, job %s", err, k.status(job))
 		}
 		if diff := cmp.Diff(before, k.dump("stock_levels", "stock_movements", "items")); diff != "" {
@@ -646,7 +659,8 @@ func TestRecover(t *testing.T) {
 		job := k.upload("zones", "", "", "z.csv", []byte(shelves))
 		leave := func(status string) { // whatever the job was: not a step that the server takes
 			err := k.d.Write(ctx, db.Scope{Tenant: north}, func(tx *db.Tx) error {
-				_, err := tx.Exec("UPDATE import_jobs SET status = $3, lease_until = $4, applied_at = $5 WHERE tenant_id = $1 AND id = $2", north, job.ID, status, k.now.Add(-time.Second), k.now)
+				_, err := tx.Exec("UPDATE import_jobs SET status = $3, lease_until = $4, applied_at = $5 WHERE tenant_id = $1 AND id = $2", north, job.ID,
+					status, k.now.Add(-time.Second), k.now)
 				return err
 			})
 			if err != nil {

@@ -87,7 +87,8 @@ func (v *survey) begin(f upload, given map[string]place) (rows sheet.Records, fi
 		return nil, nil, err
 	}
 	if first.Bad != nil {
-		return nil, nil, fault.New(fault.Invalid, first.Bad.Code, "line %d: %s", first.Line, first.Bad.Msg).At(fmt.Sprintf("line %d", first.Line), "%s", first.Bad.Msg)
+		return nil, nil, fault.New(fault.Invalid, first.Bad.Code, "line %d: %s", first.Line, first.Bad.Msg).
+			At(fmt.Sprintf("line %d", first.Line), "%s", first.Bad.Msg)
 	}
 	if v.headed && f.kind != sheet.JSON {
 		v.headerRow = first.Line
@@ -145,7 +146,8 @@ func onlyTitles(above []sheet.Record, header *sheet.Record) error {
 		if _, filled := matches(*rec, nil); filled < wide && rec.Bad == nil {
 			continue
 		}
-		return question("options.header_row", "line %d (%s) reads like the header, but line %d (%s) above it may be data: say on which line the header is, or that there is none",
+		return question("options.header_row",
+			"line %d (%s) reads like the header, but line %d (%s) above it may be data: say on which line the header is, or that there is none",
 			header.Line, excerpt(header), rec.Line, excerpt(rec)).With("", "options.header_row; or options.header: true for the first line, false for none")
 	}
 	return nil
@@ -173,7 +175,9 @@ func (v *survey) chosen(o *opening) (skip int, err error) {
 		rec, err := o.Next()
 		switch {
 		case errors.Is(err, io.EOF) || err == nil && rec.Line > want:
-			return 0, question("options.header_row", "line %d of the file is blank, or not there, or inside a row that begins above it: say on which line its header begins", want)
+			return 0,
+				question("options.header_row",
+					"line %d of the file is blank, or not there, or inside a row that begins above it: say on which line its header begins", want)
 		case err != nil:
 			return 0, err
 		case rec.Line == want:

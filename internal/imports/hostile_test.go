@@ -90,19 +90,24 @@ func TestHostileImports(t *testing.T) {
 		body                            []byte
 	}{
 		{"an innocent one", "items", "i.csv", "", "", benchFile(10)},
-		{"entities", "items", "e.xlsx", "workbook", "", archive(t, map[string]string{"xl/sharedStrings.xml": `<!DOCTYPE sst [<!ENTITY a "x"><!ENTITY b "&a;&a;">]><sst><si><t>&b;</t></si></sst>`})},
+		{"entities", "items", "e.xlsx", "workbook", "",
+			archive(t, map[string]string{"xl/sharedStrings.xml": `<!DOCTYPE sst [<!ENTITY a "x"><!ENTITY b "&a;&a;">]><sst><si><t>&b;</t></si></sst>`})},
 		{"one long text in 100,000 cells", "items", "s.xlsx", "", "row_too_long", shared(t, 500, 200)},
 		{"one long text in three cells of each row", "items", "r.xlsx", "", "invalid", shared(t, 1000, 3)},
 		{"long headers", "items", "h.csv", "", "", []byte("sku" + strings.Repeat("-", 32_000) + ",name\nA,B\n")},
 		{"headers in eight errors of each row", "items", "w.csv", "", "number", longHeaders(2000)},
-		{"rows of 200 kB", "items", "l.csv", "", "row_too_long", []byte("sku,name\n" + strings.Repeat("A,B,"+strings.Repeat(strings.Repeat("x", 20_000)+",", 10)+"\n", 200))},
-		{"rows of 120 kB", "items", "b.csv", "", "columns", []byte("sku,name\n" + strings.Repeat("A,B,"+strings.Repeat(strings.Repeat("x", 20_000)+",", 6)+"\n", 400))},
+		{"rows of 200 kB", "items", "l.csv", "", "row_too_long",
+			[]byte("sku,name\n" + strings.Repeat("A,B,"+strings.Repeat(strings.Repeat("x", 20_000)+",", 10)+"\n", 200))},
+		{"rows of 120 kB", "items", "b.csv", "", "columns",
+			[]byte("sku,name\n" + strings.Repeat("A,B,"+strings.Repeat(strings.Repeat("x", 20_000)+",", 6)+"\n", 400))},
 		{"a million columns", "items", "c.csv", "too_many_columns", "", []byte("sku,name" + strings.Repeat(",a", 1_000_000) + "\nA,B\n")},
 		{"a cell of 2 MB", "items", "t.csv", "", "cell_too_long", []byte("sku,name\nA,\"" + strings.Repeat("x", 2<<20) + "\"\n")},
 		{"10,000 rows with errors", "items", "n.csv", "", "required", []byte("sku,name\n" + strings.Repeat(",B\n", 10_000))},
 		{"3,000 parts", "items", "p.xlsx", "workbook_too_large", "", archive(t, manyParts(3000))},
-		{"a shared text of 200 MB", "items", "g.xlsx", "workbook_too_large", "", archive(t, nil, long{"xl/sharedStrings.xml", "<sst><si><t>", strings.Repeat("a", 1<<20), 200, "</t></si></sst>"})},
-		{"a size that lies", "items", "f.xlsx", "workbook", "", lying(archive(t, nil, long{"xl/sharedStrings.xml", "<sst><si><t>", strings.Repeat("ab", 1<<20), 20, "</t></si></sst>"}))},
+		{"a shared text of 200 MB", "items", "g.xlsx", "workbook_too_large", "",
+			archive(t, nil, long{"xl/sharedStrings.xml", "<sst><si><t>", strings.Repeat("a", 1<<20), 200, "</t></si></sst>"})},
+		{"a size that lies", "items", "f.xlsx", "workbook", "",
+			lying(archive(t, nil, long{"xl/sharedStrings.xml", "<sst><si><t>", strings.Repeat("ab", 1<<20), 20, "</t></si></sst>"}))},
 		{"row 2^31 behind 3,000 good ones", "items", "o.xlsx", "workbook", "", numbered(t, "2147483648")},
 		{"row -1 behind 3,000 good ones", "items", "m.xlsx", "workbook", "", numbered(t, "-1")},
 	}
@@ -168,7 +173,8 @@ func TestSheetNames(t *testing.T) {
 		job := k.upload("items", `{"sheet":"Third"}`, "", "s.xlsx", archive(k, map[string]string{
 			"xl/workbook.xml": "<workbook xmlns:r=\"r\"><sheets><sheet name=\"A\xff&#1;\" sheetId=\"1\" r:id=\"r1\"/></sheets></workbook>"}))
 		_, err := k.m.Process(context.Background(), k.as, job.ID)
-		if f := fault.As(err); f.Code != "import_question" || k.status(job) != "failed" || k.find("import_jobs", "id", job.ID)["message"] != `the workbook has no sheet "Third"; its sheets are: A` {
+		if f := fault.As(err); f.Code != "import_question" || k.status(job) != "failed" ||
+			k.find("import_jobs", "id", job.ID)["message"] != `the workbook has no sheet "Third"; its sheets are: A` {
 			k.Errorf("%v, job %s: %v", err, k.status(job), k.find("import_jobs", "id", job.ID)["message"])
 		}
 	})
@@ -234,7 +240,8 @@ func shared(t *testing.T, rows, cells int) []byte {
 		b.WriteString("</row>")
 	}
 	b.WriteString("</sheetData></worksheet>")
-	return archive(t, map[string]string{"xl/worksheets/sheet1.xml": b.String(), "xl/sharedStrings.xml": "<sst><si><t>" + strings.Repeat("word ", 32<<10/5) + "</t></si></sst>"})
+	return archive(t, map[string]string{"xl/worksheets/sheet1.xml": b.String(), "xl/sharedStrings.xml": "<sst><si><t>" +
+		strings.Repeat("word ", 32<<10/5) + "</t></si></sst>"})
 }
 
 // longHeaders are rows in which each of eight columns has an error.

@@ -119,8 +119,10 @@ const (
 // Settings are a job's options as JSON. A blank cell leaves the field as it
 // is, or to its default in a new record.
 type Settings struct {
-	Mode        string            `json:"mode,omitempty"`         // insert, upsert (default), update
-	Header      *bool             `json:"header,omitempty"`       // false: the first row is data and the mapping gives column numbers; true: the first row that is not blank is the header; found by looking when absent
+	Mode string `json:"mode,omitempty"` // insert, upsert (default), update
+	// false: the first row is data and the mapping gives column numbers; true: the first row
+	// that is not blank is the header; found by looking when absent
+	Header      *bool             `json:"header,omitempty"`
 	HeaderRow   int               `json:"header_row,omitempty"`   // the line that the header begins on, or its row of a sheet; found by looking when absent
 	Delimiter   string            `json:"delimiter,omitempty"`    // comma, semicolon, tab, pipe; found by looking when absent
 	DateOrder   string            `json:"date_order,omitempty"`   // dmy, mdy or ymd, of columns that do not prove another, and of defaults

@@ -163,7 +163,8 @@ func (m *Importer) leave(s *step) {
 }
 
 func crowded() error {
-	f := fault.New(fault.Conflict, "import_busy", "%d import jobs are being worked on, and more at once are not: try again when one of them has finished", stepsAtOnce)
+	f := fault.New(fault.Conflict, "import_busy",
+		"%d import jobs are being worked on, and more at once are not: try again when one of them has finished", stepsAtOnce)
 	f.RetryAfter = time.Second
 	return f
 }

@@ -58,8 +58,10 @@ func (m *Importer) room(tx *db.Tx, a actor.Actor, jobID string, size int64) erro
 func (m *Importer) fits(tx *db.Tx, a actor.Actor, jobID string, size int64) error {
 	var kept, waiting int64
 	quota := m.quota.Bytes
-	err := tx.One("SELECT CAST(COALESCE(SUM(size), 0) AS bigint), CAST(COALESCE(SUM(CASE WHEN status IN ('uploaded', 'processing', 'ready', 'failed') THEN 1 ELSE 0 END), 0) AS bigint), "+
-		"(SELECT import_quota FROM tenants WHERE id = $1) FROM import_jobs WHERE tenant_id = $1 AND blob_key IS NOT NULL AND id <> $2", []any{a.TenantID, jobID}, func(r *db.Row) error {
+	err := tx.One("SELECT CAST(COALESCE(SUM(size), 0) AS bigint), CAST(COALESCE(SUM(CASE WHEN status IN ('uploaded', 'processing', 'ready', 'failed') "+
+		"THEN 1 ELSE 0 END), 0) AS bigint), "+
+		"(SELECT import_quota FROM tenants WHERE id = $1) FROM import_jobs WHERE tenant_id = $1 AND blob_key IS NOT NULL AND id <> $2", []any{a.TenantID,
+		jobID}, func(r *db.Row) error {
 		kept, waiting = r.Int(0), r.Int(1)
 		if !r.Null(2) {
 			quota = r.Int(2) << 20
@@ -73,7 +75,8 @@ func (m *Importer) fits(tx *db.Tx, a actor.Actor, jobID string, size int64) erro
 		return fault.New(fault.Conflict, "file_quota", "%d import files wait already, which is the quota: apply or cancel some of their jobs first", waiting).
 			At("file", "is over the quota of %d files that wait", m.quota.Waiting)
 	case kept >= quota || kept+size > quota:
-		return fault.New(fault.TooLarge, "file_quota", "the file does not fit: import files of %d MB are kept and the quota is %d MB; cancel jobs that are not needed, or keep files for fewer days (setting %s)",
+		return fault.New(fault.TooLarge, "file_quota",
+			"the file does not fit: import files of %d MB are kept and the quota is %d MB; cancel jobs that are not needed, or keep files for fewer days (setting %s)",
 			kept>>20, quota>>20, settingKeep).At("file", "is over the quota of %d MB", quota>>20)
 	}
 	return nil
@@ -235,7 +238,8 @@ func (m *Importer) shed(ctx context.Context, a actor.Actor, id string) error {
 		table, key string
 		n          int
 	}{{"import_edits", "row_no", shedEdits}, {"import_records", "seq", shedChunks}, {"import_outcomes", "seq", shedChunks}} {
-		text := fmt.Sprintf("DELETE FROM %[1]s WHERE tenant_id = $1 AND job_id = $2 AND %[2]s IN (SELECT %[2]s FROM %[1]s WHERE tenant_id = $1 AND job_id = $2 ORDER BY %[2]s LIMIT %[3]d)",
+		text := fmt.Sprintf("DELETE FROM %[1]s WHERE tenant_id = $1 AND job_id = $2 AND %[2]s IN (SELECT %[2]s FROM %[1]s WHERE tenant_id = $1 AND job_id "+
+			"= $2 ORDER BY %[2]s LIMIT %[3]d)",
 			part.table, part.key, part.n)
 		for gone := int64(part.n); gone == int64(part.n); {
 			err := m.db.Write(ctx, store.Scope(a), func(tx *db.Tx) error {

@@ -35,7 +35,8 @@ func (k *kit) crowd(job *imports.Job, n int) {
 	k.Helper()
 	err := k.d.Write(context.Background(), db.Scope{Tenant: k.as.TenantID}, func(tx *db.Tx) error {
 		for i := range n {
-			tx.Queue("INSERT INTO import_records (tenant_id, job_id, seq, rows, invalid, errors, data) SELECT tenant_id, job_id, $3, rows, invalid, errors, data FROM import_records WHERE tenant_id = $1 AND job_id = $2 AND seq = 1",
+			tx.Queue("INSERT INTO import_records (tenant_id, job_id, seq, rows, invalid, errors, data) SELECT tenant_id, job_id, $3, rows, invalid, errors, "+
+				"data FROM import_records WHERE tenant_id = $1 AND job_id = $2 AND seq = 1",
 				[]any{k.as.TenantID, job.ID, i + 2}, nil)
 		}
 		return nil
@@ -49,8 +50,10 @@ func (k *kit) crowd(job *imports.Job, n int) {
 func (k *kit) content(job *imports.Job) (n int64) {
 	k.Helper()
 	err := k.d.Read(context.Background(), db.Scope{Tenant: k.as.TenantID}, func(tx *db.Tx) error {
-		return tx.One("SELECT (SELECT COUNT(*) FROM import_records WHERE tenant_id = $1 AND job_id = $2) + (SELECT COUNT(*) FROM import_edits WHERE tenant_id = $1 AND job_id = $2) "+
-			"+ (SELECT COUNT(*) FROM import_chunks WHERE tenant_id = $1 AND job_id = $2) + (SELECT COUNT(*) FROM import_outcomes WHERE tenant_id = $1 AND job_id = $2) + (SELECT COUNT(*) FROM import_plans WHERE tenant_id = $1 AND job_id = $2 AND plan LIKE '%secret%')",
+		return tx.One("SELECT (SELECT COUNT(*) FROM import_records WHERE tenant_id = $1 AND job_id = $2) + (SELECT COUNT(*) FROM import_edits WHERE "+
+			"tenant_id = $1 AND job_id = $2) "+
+			"+ (SELECT COUNT(*) FROM import_chunks WHERE tenant_id = $1 AND job_id = $2) + (SELECT COUNT(*) FROM import_outcomes WHERE tenant_id = $1 AND "+
+			"job_id = $2) + (SELECT COUNT(*) FROM import_plans WHERE tenant_id = $1 AND job_id = $2 AND plan LIKE '%secret%')",
 			[]any{k.as.TenantID, job.ID}, func(r *db.Row) error { n = r.Int(0); return nil })
 	})
 	if err != nil {
@@ -118,7 +121,8 @@ func TestRetention(t *testing.T) {
 				k.Errorf("%s: %d rows of its file's content are kept", job.FileName, n)
 			}
 		}
-		if _, err := k.m.Rows(context.Background(), k.as, applied.ID, imports.RowFilter{Page: 1, PageSize: 1}); !fault.HasCode(err, "import_state") || !strings.Contains(err.Error(), "no longer kept") {
+		if _, err := k.m.Rows(context.Background(), k.as, applied.ID, imports.RowFilter{Page: 1, PageSize: 1}); !fault.HasCode(err, "import_state") ||
+			!strings.Contains(err.Error(), "no longer kept") {
 			k.Error(err)
 		}
 		for _, job := range []*imports.Job{applied, lined} {
@@ -222,13 +226,15 @@ func TestQuota(t *testing.T) {
 }
 
 func TestCheckSettings(t *testing.T) {
-	for value, ok := range map[string]bool{"1": true, "90": true, "3650": true, "0": false, "-1": false, "3651": false, "1.5": false, `"7"`: false, "null": false, "true": false} {
+	for value, ok := range map[string]bool{"1": true, "90": true, "3650": true, "0": false, "-1": false, "3651": false, "1.5": false, `"7"`: false,
+		"null": false, "true": false} {
 		row := store.Row{"section": "import", "key": "keep_files_days", "value": json.RawMessage(value)}
 		if err := imports.CheckSettings(nil, (&kit{}).as, nil, []store.Change{{Op: store.Insert, After: row}}); ok != (err == nil) {
 			t.Errorf("%s: %v", value, err)
 		}
 	}
-	for _, row := range []store.Row{{"section": "stock", "key": "keep_files_days", "value": json.RawMessage("0")}, {"section": "import", "key": "other", "value": json.RawMessage("0")}} {
+	for _, row := range []store.Row{{"section": "stock", "key": "keep_files_days", "value": json.RawMessage("0")},
+		{"section": "import", "key": "other", "value": json.RawMessage("0")}} {
 		if err := imports.CheckSettings(nil, (&kit{}).as, nil, []store.Change{{Op: store.Insert, After: row}}); err != nil {
 			t.Error(fmt.Sprint(row), err)
 		}

@@ -319,7 +319,8 @@ func (r *killing) kill(step, job, victim string) {
 	case <-time.After(rand.N(r.took[step])):
 		r.took[step] += r.took[step] / 10
 		if r.admin != nil && victim != "process" {
-			if _, err := r.admin.Exec(context.Background(), "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE pid <> pg_backend_pid() AND datname = current_database()"); err != nil {
+			if _, err := r.admin.Exec(context.Background(),
+				"SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE pid <> pg_backend_pid() AND datname = current_database()"); err != nil {
 				r.Error(err)
 			}
 		}

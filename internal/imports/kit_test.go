@@ -204,7 +204,8 @@ func real(t testing.TB, name string) []byte {
 // upload makes a job. Options and mapping are JSON, "" = none.
 func (k *kit) upload(target, options, mapping, name string, body []byte) *imports.Job {
 	k.Helper()
-	job, err := k.m.Upload(context.Background(), k.as, imports.Request{Target: target, Options: json.RawMessage(options), Mapping: json.RawMessage(mapping)}, name, bytes.NewReader(body))
+	job, err := k.m.Upload(context.Background(), k.as,
+		imports.Request{Target: target, Options: json.RawMessage(options), Mapping: json.RawMessage(mapping)}, name, bytes.NewReader(body))
 	if err != nil {
 		k.Fatalf("upload %s: %v", name, err)
 	}

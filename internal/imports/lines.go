@@ -177,7 +177,8 @@ func (ap *application) madeAmong(existing map[string]store.Row) (map[string]bool
 	for before := int64(math.MaxInt64); len(ask) > 0 && before > 0; {
 		args := []any{ap.actor.TenantID, ap.step.job.ID, ap.target.name, before}
 		before = 0
-		err := ap.tx.Query("SELECT seq, data FROM import_snapshots WHERE tenant_id = $1 AND job_id = $2 AND entity_type = $3 AND op = 'insert' AND seq < $4 ORDER BY seq DESC LIMIT 1", args, func(r *db.Row) error {
+		err := ap.tx.Query("SELECT seq, data FROM import_snapshots WHERE tenant_id = $1 AND job_id = $2 AND entity_type = $3 AND op = 'insert' AND seq < "+
+			"$4 ORDER BY seq DESC LIMIT 1", args, func(r *db.Row) error {
 			before = r.Int(0)
 			ids, err := unpackIDs(r.Bytes(1))
 			for _, id := range ids {
@@ -214,15 +215,16 @@ func (s idSet) has(id string) bool {
 // madeBy reads which records of a resource a job made.
 func madeBy(tx *db.Tx, tenant, job, resource string) (idSet, error) {
 	var out idSet
-	err := tx.Query("SELECT data FROM import_snapshots WHERE tenant_id = $1 AND job_id = $2 AND entity_type = $3 AND op = 'insert'", []any{tenant, job, resource}, func(r *db.Row) error {
-		for b := range slices.Chunk(r.Bytes(0), 16) {
-			if len(b) < 16 {
-				return errSnapshot
+	err := tx.Query("SELECT data FROM import_snapshots WHERE tenant_id = $1 AND job_id = $2 AND entity_type = $3 AND op = 'insert'",
+		[]any{tenant, job, resource}, func(r *db.Row) error {
+			for b := range slices.Chunk(r.Bytes(0), 16) {
+				if len(b) < 16 {
+					return errSnapshot
+				}
+				out = append(out, [16]byte(b))
 			}
-			out = append(out, [16]byte(b))
-		}
-		return nil
-	})
+			return nil
+		})
 	if err != nil {
 		return nil, fmt.Errorf("imports: read what the job made: %w", err)
 	}
@@ -272,7 +274,8 @@ func (ap *application) touch(ids map[string]bool, kept map[string]store.Row) err
 	for id := range ids {
 		if old := kept[id]; old != nil {
 			v, _ := old["version"].(int64)
-			list = append(list, image{ID: id, Version: v, Was: v, Before: map[string]json.RawMessage{"updated_at": json.RawMessage(db.AppendString(nil, text(old["updated_at"])))}})
+			list = append(list, image{ID: id, Version: v, Was: v, Before: map[string]json.RawMessage{"updated_at": json.RawMessage(db.AppendString(nil,
+				text(old["updated_at"])))}})
 		}
 	}
 	if len(list) == 0 {

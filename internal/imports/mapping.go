@@ -31,7 +31,8 @@ func parseMapping(t *target, raw json.RawMessage) (map[string]place, error) {
 	d := json.NewDecoder(bytes.NewReader(raw))
 	d.UseNumber()
 	if err := d.Decode(&given); err != nil {
-		return nil, fault.Wrap(err, fault.Invalid, "mapping", "the mapping does not name a header or a column number for each field").At("mapping", "must be an object")
+		return nil, fault.Wrap(err, fault.Invalid, "mapping", "the mapping does not name a header or a column number for each field").
+			At("mapping", "must be an object")
 	}
 	out := map[string]place{}
 	for name, v := range given {
@@ -52,7 +53,8 @@ func unknownField(t *target, name string) error {
 	for _, c := range t.columns {
 		names = append(names, c.name)
 	}
-	f := fault.New(fault.Invalid, "mapping", "an import of %s cannot set %q", spoken(t.name), name).At("mapping."+name, "must be one of %s", strings.Join(names, ", "))
+	f := fault.New(fault.Invalid, "mapping", "an import of %s cannot set %q", spoken(t.name), name).
+		At("mapping."+name, "must be one of %s", strings.Join(names, ", "))
 	if near := spell.Nearest(name, names); near != "" {
 		f.Hint = fmt.Sprintf("did you mean %q?", near)
 	}
@@ -325,7 +327,8 @@ func (l *layout) complete(t *target, s Settings) error {
 	for i, name := range missing {
 		words[i] = t.column(name).called()
 	}
-	f := fault.New(fault.Invalid, "import_question", "the file has no column for %s, which %s need: if one of its columns is meant, say so in the mapping, or give one value for all rows",
+	f := fault.New(fault.Invalid, "import_question",
+		"the file has no column for %s, which %s need: if one of its columns is meant, say so in the mapping, or give one value for all rows",
 		listed(words, "and"), spoken(t.name)).With("columns of the file: "+strings.Join(l.headers, ", "), "mapping, or options.defaults")
 	for _, name := range missing {
 		f.At("mapping."+name, "no column gives it")

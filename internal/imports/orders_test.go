@@ -45,7 +45,8 @@ func TestOrdersOverManyRows(t *testing.T) {
 		k.imported("items", "", "", "i.csv", []byte("sku,name\nP-1,One\nP-2,Two\nP-3,Three\n"))
 		empty := k.dump("orders", "order_lines")
 		job, p, a := k.imported("orders", `{"decimal_mark":","}`, "", "a.csv", []byte(german))
-		if diff := cmp.Diff([]string{"6 Kunde differs", "7 Priorität differs", "8 Artikelnummer unknown_item", "9 Auftragsnummer required"}, where(p.Errors)); diff != "" {
+		if diff := cmp.Diff([]string{"6 Kunde differs", "7 Priorität differs", "8 Artikelnummer unknown_item", "9 Auftragsnummer required"},
+			where(p.Errors)); diff != "" {
 			k.Errorf("%s %+v", diff, p.Errors)
 		}
 		if a.ImportedCount != 4 || !strings.Contains(p.Message, "without them") {
@@ -65,7 +66,8 @@ func TestOrdersOverManyRows(t *testing.T) {
 		before := k.dump("orders", "order_lines")
 		again := k.upload("orders", `{"decimal_mark":",","force":true}`, "", "a.csv", []byte(german))
 		k.process(again)
-		if a := k.apply(again); a.Message != "4 rows applied: 0 new, 0 changed, 4 as they were. 4 rows with errors were left out." || k.dump("orders", "order_lines") != before {
+		if a := k.apply(again); a.Message != "4 rows applied: 0 new, 0 changed, 4 as they were. 4 rows with errors were left out." ||
+			k.dump("orders", "order_lines") != before {
 			k.Errorf("%+v", a)
 		}
 		// More lines and other prices for an order that is there.
@@ -84,9 +86,11 @@ func TestOrdersOverManyRows(t *testing.T) {
 		}
 
 		// A line that somebody added keeps its order.
-		k.add("order_lines", store.Row{"order_id": k.find("orders", "order_no", "A-2")["id"], "line_no": 99, "item_id": k.find("items", "sku", "P-1")["id"], "qty_ordered": "1"})
+		k.add("order_lines", store.Row{"order_id": k.find("orders", "order_no", "A-2")["id"], "line_no": 99,
+			"item_id": k.find("items", "sku", "P-1")["id"], "qty_ordered": "1"})
 		_, err := k.m.Rollback(ctx, k.as, job.ID)
-		if list := imports.Conflicts(err); len(list) != 2 || list[0].Label != "A-2" || list[0].Reason != "is used by 1 order lines" || list[1].EntityType != "order_lines" {
+		if list := imports.Conflicts(err); len(list) != 2 || list[0].Label != "A-2" || list[0].Reason != "is used by 1 order lines" ||
+			list[1].EntityType != "order_lines" {
 			k.Fatalf("%v %+v", err, list)
 		}
 		if res, err := k.m.RollbackRest(ctx, k.as, job.ID); err != nil || res.RolledBack != 3 || len(k.rows("orders")) != 1 || len(k.lines("A-2")) != 2 {
@@ -164,7 +168,9 @@ func TestStockCounts(t *testing.T) {
 		// Others' goods in the same places are not what a file counts.
 		const goods = "0190a000-0000-7000-8000-0000000000f1"
 		for _, place := range []string{"A-1", "A-2"} {
-			k.add("stock_movements", store.Row{"type": "receipt", "item_id": k.find("items", "sku", "P-1")["id"], "to_zone_id": k.find("zones", "code", place)["id"], "owner_id": goods, "quantity": decimal.FromInt(40)})
+			k.add("stock_movements",
+				store.Row{"type": "receipt", "item_id": k.find("items", "sku", "P-1")["id"], "to_zone_id": k.find("zones", "code", place)["id"],
+					"owner_id": goods, "quantity": decimal.FromInt(40)})
 		}
 		file := "Artikel;Lagerplatz;Charge;Verfallsdatum;Seriennummer;Menge\n" +
 			"P-1;A-1;;;;8\n" + // two are missing
@@ -230,7 +236,8 @@ func TestRowsTheDomainRefuses(t *testing.T) {
 			k.add("members", seeds["members"].row(n))
 		}
 		k.add("workers", store.Row{"employee_no": "E-9", "name": "Nobody's user"})
-		k.add("shifts", store.Row{"worker_id": k.find("workers", "employee_no", "E-0")["id"], "started_at": "2026-02-01T06:00:00Z", "ended_at": "2026-02-01T14:00:00Z"})
+		k.add("shifts", store.Row{"worker_id": k.find("workers", "employee_no", "E-0")["id"], "started_at": "2026-02-01T06:00:00Z",
+			"ended_at": "2026-02-01T14:00:00Z"})
 		item := k.add("items", store.Row{"sku": "P-1", "name": "One"})
 		k.add("orders", store.Row{"order_no": "O-1", "source": "shop", "external_ref": "R-1", "owner_id": anna})
 		for _, place := range []string{"A-1", "A-2"} {
@@ -275,7 +282,8 @@ func TestRowsTheDomainRefuses(t *testing.T) {
 				"P-1,A-1,3\n" + // of which four are reserved
 				"P-1,A-2,3\n",
 				[]string{"2 quantity reserved"}},
-			{"regulations", "code,title,rule\nA,One,\"{\"\"metric\"\":\"\"luck\"\"}\"\nB,Two," + `"{""scope"":{""entity_types"":[""zone""],""filter"":{}},""metric"":""incident_count"",""window_days"":90,""breach"":{""op"":"">="",""value"":1}}"` + "\nC,Three,{\n",
+			{"regulations", "code,title,rule\nA,One,\"{\"\"metric\"\":\"\"luck\"\"}\"\nB,Two," +
+				`"{""scope"":{""entity_types"":[""zone""],""filter"":{}},""metric"":""incident_count"",""window_days"":90,""breach"":{""op"":"">="",""value"":1}}"` + "\nC,Three,{\n",
 				[]string{"2 rule rule", "4 rule invalid"}},
 			{"incidents", "external_ref,title,date\nX,Fell,2026-01-01\nY,Will fall,2027-01-01\n", []string{"3 date rule"}},
 		} {
@@ -291,7 +299,8 @@ func TestRowsTheDomainRefuses(t *testing.T) {
 		if done["expires_on"] != "2027-01-31" || done["certificate_no"] == nil || done["user_id"] != person(0) {
 			k.Errorf("%v", done)
 		}
-		if s := k.find("shifts", "started_at", "2026-02-02T07:00:00.000000Z"); s["source"] != "import" || s["status"] != "closed" || s["hours"] != decimal.Dec(75000) {
+		if s := k.find("shifts", "started_at", "2026-02-02T07:00:00.000000Z"); s["source"] != "import" || s["status"] != "closed" ||
+			s["hours"] != decimal.Dec(75000) {
 			k.Errorf("%v", s)
 		}
 	})
@@ -323,7 +332,8 @@ func TestDefaultsAreForNewRecords(t *testing.T) {
 	each(t, func(k *kit) {
 		k.add("incidents", store.Row{"external_ref": "X", "kind": "near_miss", "title": "Slipped", "occurred_at": "2026-01-01T00:00:00Z"})
 		k.imported("incidents", "", "", "f.csv", []byte("external_ref,title,date\nX,Nearly slipped,2026-01-01\nY,Fell,2026-01-02\n"))
-		if x, y := k.find("incidents", "external_ref", "X"), k.find("incidents", "external_ref", "Y"); x["kind"] != "near_miss" || x["title"] != "Nearly slipped" || y["kind"] != "injury" {
+		if x, y := k.find("incidents", "external_ref", "X"), k.find("incidents", "external_ref", "Y"); x["kind"] != "near_miss" ||
+			x["title"] != "Nearly slipped" || y["kind"] != "injury" {
 			k.Errorf("%v %v", x["kind"], y["kind"])
 		}
 		job := k.upload("incidents", `{"dry_run":true}`, "", "g.csv", []byte("external_ref,title,date\nX,Nearly slipped,2026-01-01\n"))

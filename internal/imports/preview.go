@@ -226,15 +226,16 @@ func (p *PreviewPage) pick(tx *db.Tx, job *Job, plan *plan) (rows []store.Row, l
 			p.Total += n
 			continue
 		}
-		err := tx.One("SELECT rows, data FROM import_chunks WHERE tenant_id = $1 AND job_id = $2 AND seq = $3", []any{job.TenantID, job.ID, c.seq}, func(r *db.Row) error {
-			list, err := decodeStaged(r.Bytes(1), len(plan.Fields), int(r.Int(0)))
-			for i, s := range list {
-				if at := p.Total + int64(i); at >= from && at < to {
-					rows, lines = append(rows, s.row(plan.Fields, 0)), append(lines, s.line)
+		err := tx.One("SELECT rows, data FROM import_chunks WHERE tenant_id = $1 AND job_id = $2 AND seq = $3", []any{job.TenantID, job.ID, c.seq},
+			func(r *db.Row) error {
+				list, err := decodeStaged(r.Bytes(1), len(plan.Fields), int(r.Int(0)))
+				for i, s := range list {
+					if at := p.Total + int64(i); at >= from && at < to {
+						rows, lines = append(rows, s.row(plan.Fields, 0)), append(lines, s.line)
+					}
 				}
-			}
-			return err
-		})
+				return err
+			})
 		if err != nil {
 			return nil, nil, err
 		}

@@ -45,7 +45,8 @@ func (m *Importer) Process(ctx context.Context, a actor.Actor, jobID string) (*P
 				return err
 			}
 			p, settings, err := m.planOf(tx, a, job)
-			if err == nil && p.anew(job) == nil && p.madeFor(t, a.Role) && p.Fingerprint == settingsText(settings, job.Mapping) && settings.DryRun == (p.Result.Preview != nil) {
+			if err == nil && p.anew(job) == nil && p.madeFor(t, a.Role) && p.Fingerprint == settingsText(settings, job.Mapping) &&
+				settings.DryRun == (p.Result.Preview != nil) {
 				before = p.Result
 				return errAnswered
 			}
@@ -232,7 +233,8 @@ func (m *Importer) fitting(r actor.Role, but *target, headers []string) []string
 // a part of it, and still stands. It returns nil or the warning.
 func (m *Importer) repeated(tx *db.Tx, a actor.Actor, target, sha, except string) any {
 	var others []*Job
-	err := tx.Query("SELECT id, job_no, status, imported_count, lease_until, lease_claim FROM import_jobs WHERE tenant_id = $1 AND sha256 = $2 AND target = $3 AND id <> $4 AND status <> 'rolled_back' "+
+	err := tx.Query("SELECT id, job_no, status, imported_count, lease_until, lease_claim FROM import_jobs WHERE tenant_id = $1 AND sha256 = $2 AND "+
+		"target = $3 AND id <> $4 AND status <> 'rolled_back' "+
 		"AND (status IN ('applying', 'completed') OR imported_count > 0) ORDER BY id DESC LIMIT 20",
 		[]any{a.TenantID, sha, target, except}, func(r *db.Row) error {
 			others = append(others, &Job{ID: r.Text(0), JobNo: r.Text(1), Status: r.Text(2), ImportedCount: r.Int(3), lease: r.Time(4), claim: r.Int(5)})
@@ -265,7 +267,8 @@ func (m *Importer) standing(tx *db.Tx, job *Job) string {
 			return ""
 		}
 	}
-	return fmt.Sprintf("A part of the same file was applied by %s: go on with that job, or roll it back; to apply all of the file beside it, it must be forced.", job.JobNo)
+	return fmt.Sprintf("A part of the same file was applied by %s: go on with that job, or roll it back; to apply all of the file beside it, it must "+
+		"be forced.", job.JobNo)
 }
 
 // applies reports that a job which is applying may be alive. On the embedded

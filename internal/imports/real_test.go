@@ -87,7 +87,8 @@ func TestRollbackRestoresBytes(t *testing.T) {
 		before, counters := k.dump("zones", "items"), k.counters()
 		k.now = k.now.Add(1e9)
 		zones := "code,name,max_capacity,pick_sequence\nMW-COLD,Cold store,500,7\nmw-1-1-1,Shelf one,,\nNEW-1,New place,10,1\n"
-		items := "SKU;Bezeichnung;Unit cost;reorder_point\nQX039;Morphine;1.234,50;5\nTS894;;0,25;\nFRESH-1;Fresh;2;3\nCR388;Lamivudine 150mg + nevirapine 200mg + zidovudine 300mg tablet;;\n"
+		items := "SKU;Bezeichnung;Unit cost;reorder_point\nQX039;Morphine;1.234,50;5\nTS894;;0,25;\nFRESH-1;Fresh;2;3\nCR388;Lamivudine 150mg + " +
+			"nevirapine 200mg + zidovudine 300mg tablet;;\n"
 		zj, zp, za := k.imported("zones", "", "", "z.csv", []byte(zones))
 		if zp.Stats.ValidRows != 3 || za.ImportedCount != 3 {
 			k.Fatalf("zones: %+v %+v", zp, za)
@@ -180,7 +181,8 @@ func TestRealProductsWithoutCode(t *testing.T) {
 		if err != nil || page.Total != 729 || len(page.Errors) != 129 || page.HasMore || page.Errors[128].Line != 730 {
 			k.Errorf("page: %+v %v", page, err)
 		}
-		byName := k.upload("items", "", `{"sku":"Name","name":"Name","category":"Category","base_uom":"UnitOfMeasure"}`, "who.csv", real(k, "openboxes_WHO_products.csv"))
+		byName := k.upload("items", "", `{"sku":"Name","name":"Name","category":"Category","base_uom":"UnitOfMeasure"}`, "who.csv",
+			real(k, "openboxes_WHO_products.csv"))
 		q := k.process(byName)
 		if q.Stats.TotalRows != 729 || q.Stats.ValidRows == 0 || q.Stats.InvalidRows == 0 {
 			k.Errorf("by name: %+v", q.Stats)

@@ -140,10 +140,11 @@ type chunkInfo struct{ seq, rows, invalid, errors int }
 // chunksOf lists the chunks of a job's rows. That they were removed with its
 // file when its time was over is a fault.Conflict.
 func chunksOf(tx *db.Tx, job *Job) (list []chunkInfo, err error) {
-	err = tx.Query("SELECT seq, rows, invalid, errors FROM import_records WHERE tenant_id = $1 AND job_id = $2 ORDER BY seq", []any{job.TenantID, job.ID}, func(r *db.Row) error {
-		list = append(list, chunkInfo{int(r.Int(0)), int(r.Int(1)), int(r.Int(2)), int(r.Int(3))})
-		return nil
-	})
+	err = tx.Query("SELECT seq, rows, invalid, errors FROM import_records WHERE tenant_id = $1 AND job_id = $2 ORDER BY seq",
+		[]any{job.TenantID, job.ID}, func(r *db.Row) error {
+			list = append(list, chunkInfo{int(r.Int(0)), int(r.Int(1)), int(r.Int(2)), int(r.Int(3))})
+			return nil
+		})
 	if err == nil && list == nil && job.TotalRows > 0 && job.blobKey == "" && job.Status != Cancelled && job.acted() {
 		return nil, wrongState(job, "its rows are no longer kept: its file was removed when its time was over")
 	}
@@ -207,7 +208,8 @@ func (f RowFilter) check() error {
 	case f.Page < 1 || f.PageSize < 1 || f.Page > 10_000_000:
 		return fault.New(fault.Invalid, "page", "page and pageSize count from 1")
 	case f.Status != "" && !slices.Contains([]string{"valid", "invalid", "applied", "skipped", "rolled_back"}, f.Status):
-		return fault.New(fault.Invalid, "status", "status must be valid, invalid, applied, skipped or rolled_back").At("status", "must be valid, invalid, applied, skipped or rolled_back")
+		return fault.New(fault.Invalid, "status", "status must be valid, invalid, applied, skipped or rolled_back").
+			At("status", "must be valid, invalid, applied, skipped or rolled_back")
 	}
 	return nil
 }

@@ -53,7 +53,8 @@ func (u *undo) reverse(before string, n int) (next string, more bool, err error)
 }
 
 // unreversed are the movements of a job that nobody has reversed.
-const unreversed = "import_job_id = $2 AND reversal_of IS NULL AND NOT EXISTS (SELECT 1 FROM stock_movements r WHERE r.tenant_id = $1 AND r.reversal_of = stock_movements.id)"
+const unreversed = "import_job_id = $2 AND reversal_of IS NULL AND NOT EXISTS (SELECT 1 FROM stock_movements r WHERE r.tenant_id = $1 AND " +
+	"r.reversal_of = stock_movements.id)"
 
 // booked reads the next batch of the job's movements that are not undone.
 func (u *undo) booked(before string, n int) ([]store.Row, error) {

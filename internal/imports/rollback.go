@@ -262,7 +262,8 @@ func (u *undo) finish(total int64) (*Job, error) {
 	for _, table := range []string{"import_snapshots", "import_journal", "import_chunks", "import_outcomes"} {
 		u.tx.Queue("DELETE FROM "+table+" WHERE tenant_id = $1 AND job_id = $2", []any{a.TenantID, job.ID}, nil)
 	}
-	return u.m.set(u.tx, a, job.ID, store.Row{"status": RolledBack, "lease_until": nil, "rolled_back_count": total, "rolled_back_at": u.m.store.Now(), "message": msg})
+	return u.m.set(u.tx, a, job.ID,
+		store.Row{"status": RolledBack, "lease_until": nil, "rolled_back_count": total, "rolled_back_at": u.m.store.Now(), "message": msg})
 }
 
 // batch is one snapshot, gone when everything in it is back.
@@ -328,10 +329,11 @@ func (u *undo) undoBatch(seq int) error {
 
 func (u *undo) batches() (int, error) {
 	n := 0
-	err := u.tx.Query("SELECT COALESCE(MAX(seq), 0) FROM import_snapshots WHERE tenant_id = $1 AND job_id = $2", []any{u.actor.TenantID, u.step.job.ID}, func(r *db.Row) error {
-		n = int(r.Int(0))
-		return nil
-	})
+	err := u.tx.Query("SELECT COALESCE(MAX(seq), 0) FROM import_snapshots WHERE tenant_id = $1 AND job_id = $2",
+		[]any{u.actor.TenantID, u.step.job.ID}, func(r *db.Row) error {
+			n = int(r.Int(0))
+			return nil
+		})
 	if err != nil {
 		return 0, fmt.Errorf("imports: read snapshots: %w", err)
 	}
@@ -341,10 +343,11 @@ func (u *undo) batches() (int, error) {
 // batch reads a snapshot and turns to its records; the zero batch is one that
 // is back already.
 func (u *undo) batch(seq int) (b batch, err error) {
-	err = u.tx.Query("SELECT entity_type, op, data FROM import_snapshots WHERE tenant_id = $1 AND job_id = $2 AND seq = $3", []any{u.actor.TenantID, u.step.job.ID, seq}, func(r *db.Row) error {
-		b = batch{r.Text(0), r.Text(1), r.Bytes(2)}
-		return nil
-	})
+	err = u.tx.Query("SELECT entity_type, op, data FROM import_snapshots WHERE tenant_id = $1 AND job_id = $2 AND seq = $3",
+		[]any{u.actor.TenantID, u.step.job.ID, seq}, func(r *db.Row) error {
+			b = batch{r.Text(0), r.Text(1), r.Bytes(2)}
+			return nil
+		})
 	if err != nil {
 		return b, fmt.Errorf("imports: read snapshot %d: %w", seq, err)
 	}

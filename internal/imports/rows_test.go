@@ -55,11 +55,13 @@ func TestRowPages(t *testing.T) {
 		job := k.upload("zones", "", "", "z.csv", b.Bytes())
 		k.process(job)
 		p := k.page(job, imports.RowFilter{Page: 6, PageSize: 200})
-		if p.Total != 2500 || !p.HasMore || p.Rows[0].Row != 1001 || p.Rows[199].Line != 1201 || cmp.Diff([]string{"code", "name", "pick sequence"}, p.Columns) != "" {
+		if p.Total != 2500 || !p.HasMore || p.Rows[0].Row != 1001 || p.Rows[199].Line != 1201 ||
+			cmp.Diff([]string{"code", "name", "pick sequence"}, p.Columns) != "" {
 			k.Errorf("%+v", p)
 		}
 		p = k.page(job, imports.RowFilter{Page: 2, PageSize: 3, Status: "invalid"})
-		if diff := cmp.Diff([]string{"1504 1505 invalid bad code 1503|x|1", "1701 1702 invalid C-1700|x|many", "2004 2005 invalid bad code 2003|x|1"}, told(p)); diff != "" || p.Total != 6 || p.HasMore {
+		if diff := cmp.Diff([]string{"1504 1505 invalid bad code 1503|x|1", "1701 1702 invalid C-1700|x|many", "2004 2005 invalid bad code 2003|x|1"},
+			told(p)); diff != "" || p.Total != 6 || p.HasMore {
 			k.Error(diff, p.Total)
 		}
 		for _, f := range []imports.RowFilter{{Code: "number"}, {Column: "pick sequence"}, {Code: "number", Column: "pick sequence", Status: "invalid"}} {
@@ -136,7 +138,8 @@ func TestCorrectedRows(t *testing.T) {
 		if r := edit(2, map[string]string{"name": "Two"}); r.Status != "valid" || !r.Edited {
 			k.Errorf("%+v", r)
 		}
-		if j := k.find("import_jobs", "id", job.ID); j["valid_rows"] != int64(4) || j["invalid_rows"] != int64(1) || j["message"] != "4 of 5 rows are ready to be applied; 1 have errors and will be left out." {
+		if j := k.find("import_jobs", "id", job.ID); j["valid_rows"] != int64(4) || j["invalid_rows"] != int64(1) ||
+			j["message"] != "4 of 5 rows are ready to be applied; 1 have errors and will be left out." {
 			k.Errorf("%v valid, %v invalid: %v", j["valid_rows"], j["invalid_rows"], j["message"])
 		}
 		if r := edit(3, map[string]string{"SKU": "D"}); r.Status != "valid" { // now row 5 is the second D
@@ -196,7 +199,8 @@ func TestLongRows(t *testing.T) {
 		}
 		b.WriteString("Z-81,long" + pad + strings.Repeat("y", 1000) + strings.Repeat(","+strings.Repeat("x", 30<<10), 1) + "\nZ-82,x,,,,\n")
 		job := k.upload("zones", "", "", "z.csv", b.Bytes())
-		if p := k.process(job); p.Stats != (imports.Stats{TotalRows: 82, ValidRows: 81, InvalidRows: 1}) || p.Errors[0].Line != 82 || p.Errors[0].Code != "row_too_long" {
+		if p := k.process(job); p.Stats != (imports.Stats{TotalRows: 82, ValidRows: 81, InvalidRows: 1}) || p.Errors[0].Line != 82 ||
+			p.Errors[0].Code != "row_too_long" {
 			k.Fatalf("%+v %v", p.Stats, p.Errors)
 		}
 		for _, r := range k.page(job, imports.RowFilter{Page: 8, PageSize: 10}).Rows {
@@ -220,7 +224,8 @@ func TestLongRows(t *testing.T) {
 			k.Errorf("a row of 140 kB: %v", err)
 		}
 		err := k.d.Write(ctx, db.Scope{Tenant: north}, func(tx *db.Tx) error {
-			_, err := tx.Exec("UPDATE import_edits SET cells = $3 WHERE tenant_id = $1 AND job_id = $2 AND row_no = 77", north, job.ID, `{"l":78,"c":["`+strings.Repeat("x", 32<<20)+`"]}`)
+			_, err := tx.Exec("UPDATE import_edits SET cells = $3 WHERE tenant_id = $1 AND job_id = $2 AND row_no = 77", north, job.ID, `{"l":78,"c":["`+
+				strings.Repeat("x", 32<<20)+`"]}`)
 			return err
 		})
 		if err != nil {
@@ -245,7 +250,8 @@ func TestDamagedCells(t *testing.T) {
 		for _, c := range []struct {
 			row          int
 			column, want string
-		}{{1, "code", "1 2 name encoding"}, {1, "name", "1 2 note encoding"}, {1, "note", "1 2 valid"}, {2, "note", "2 3 name cell_too_long"}, {2, "name", "2 3 valid"}} {
+		}{{1, "code", "1 2 name encoding"}, {1, "name", "1 2 note encoding"}, {1, "note", "1 2 valid"}, {2, "note", "2 3 name cell_too_long"}, {2, "name",
+			"2 3 valid"}} {
 			r, err := k.m.EditRow(context.Background(), k.as, job.ID, c.row, imports.Edit{Cells: map[string]string{c.column: fmt.Sprint("New-", c.row)}})
 			if err != nil {
 				k.Fatal(err)
@@ -292,7 +298,8 @@ func TestCorrectionsAtOnce(t *testing.T) {
 		if p := k.page(job, imports.RowFilter{Page: 1, PageSize: 9, Status: "valid"}); p.Total != 4 {
 			k.Errorf("%d of 4 corrections are there", p.Total)
 		}
-		if r, err := k.m.EditRow(hurried(), k.as, job.ID, 1500, imports.Edit{Cells: map[string]string{"code": "z-0"}}); err != nil || r.Status != "invalid" || r.Errors[0].Code != "duplicate" {
+		if r, err := k.m.EditRow(hurried(), k.as, job.ID, 1500, imports.Edit{Cells: map[string]string{"code": "z-0"}}); err != nil ||
+			r.Status != "invalid" || r.Errors[0].Code != "duplicate" {
 			k.Errorf("%+v %v", r, err)
 		}
 		if a := k.apply(job); a.ImportedCount != 4 {
@@ -305,7 +312,8 @@ func TestCorrectionsAtOnce(t *testing.T) {
 func TestCorrectedFile(t *testing.T) {
 	each(t, func(k *kit) {
 		ctx := context.Background()
-		job := k.upload("items", "", "", "stück.csv", []byte("sku,name,unit_cost\nA,=1+1,1.5\nB,\"+4 \"\"x\"\", @y\",-2.5\nC,\"two\nlines\",3\nD,,4\nE,\uff1dSUM(A1),5\n"))
+		job := k.upload("items", "", "", "stück.csv",
+			[]byte("sku,name,unit_cost\nA,=1+1,1.5\nB,\"+4 \"\"x\"\", @y\",-2.5\nC,\"two\nlines\",3\nD,,4\nE,\uff1dSUM(A1),5\n"))
 		k.process(job)
 		file := func(status string) (string, string) {
 			k.Helper()
@@ -388,7 +396,8 @@ func TestHiddenFields(t *testing.T) {
 
 		job := manager.upload("workers", "", "", "m.csv", []byte(file))
 		p := manager.process(job)
-		if diff := cmp.Diff([]string{"4  columns"}, where(p.Errors)); diff != "" || cmp.Diff([]string{"Geburtsjahr"}, p.Ignored) != "" || !strings.Contains(p.Message, "may not see the field birth_year") {
+		if diff := cmp.Diff([]string{"4  columns"}, where(p.Errors)); diff != "" || cmp.Diff([]string{"Geburtsjahr"}, p.Ignored) != "" ||
+			!strings.Contains(p.Message, "may not see the field birth_year") {
 			k.Errorf("%s %+v", diff, p)
 		}
 		if v, err := k.m.Preview(ctx, manager.as, job.ID, 1, 9); err != nil || len(v.Rows) != 2 || len(v.Rows[0].Fields) != 1 {
@@ -466,7 +475,8 @@ func TestPreview(t *testing.T) {
 		before := k.dump("items")
 		job := k.upload("items", `{"dry_run":true}`, "", "b.csv", []byte("sku,name,unit_cost\nA,Uno,1.5\nB,Two,2.5\nC,Three,3.5\nD,,1\n"))
 		p := k.process(job)
-		if diff := cmp.Diff(&imports.Counts{Inserts: 1, Updates: 1, Unchanged: 1}, p.Preview); diff != "" || !strings.Contains(p.Message, "make 1 records, change 1") {
+		if diff := cmp.Diff(&imports.Counts{Inserts: 1, Updates: 1, Unchanged: 1}, p.Preview); diff != "" ||
+			!strings.Contains(p.Message, "make 1 records, change 1") {
 			k.Error(diff, p.Message)
 		}
 		v, err := k.m.Preview(ctx, k.as, job.ID, 1, 10)

@@ -206,7 +206,8 @@ func (st *stager) found(d *draft, row store.Row, u unit, there []stand) {
 			d.fail(st.v.header("serial"), "in_stock", "by the books serial number %s is in %s, as goods of another owner: move it from there first", u.serial, s)
 			return
 		case st.serials.empty.line(s.key) == 0:
-			d.fail(st.v.header("serial"), "in_stock", "by the books serial number %s is in %s: count it there as 0 in the same file, or move it from there first", u.serial, s)
+			d.fail(st.v.header("serial"), "in_stock",
+				"by the books serial number %s is in %s: count it there as 0 in the same file, or move it from there first", u.serial, s)
 			return
 		}
 	}
@@ -308,13 +309,14 @@ func (ap *application) empty() (*keys, error) {
 		return ap.step.empty, nil
 	}
 	s := newSerials()
-	err := ap.tx.Query("SELECT rows, data FROM import_chunks WHERE tenant_id = $1 AND job_id = $2", []any{ap.actor.TenantID, ap.step.job.ID}, func(r *db.Row) error {
-		list, err := decodeStaged(r.Bytes(1), len(ap.plan.Fields), int(r.Int(0)))
-		for i := range list {
-			s.vacant(ap.target.resource, ap.row(list[i], 0), list[i].line)
-		}
-		return err
-	})
+	err := ap.tx.Query("SELECT rows, data FROM import_chunks WHERE tenant_id = $1 AND job_id = $2", []any{ap.actor.TenantID, ap.step.job.ID},
+		func(r *db.Row) error {
+			list, err := decodeStaged(r.Bytes(1), len(ap.plan.Fields), int(r.Int(0)))
+			for i := range list {
+				s.vacant(ap.target.resource, ap.row(list[i], 0), list[i].line)
+			}
+			return err
+		})
 	if err != nil {
 		return nil, fmt.Errorf("imports: look for places that were counted as empty: %w", err)
 	}

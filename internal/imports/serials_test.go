@@ -115,7 +115,8 @@ func TestSerialNumberMovesAfterCheck(t *testing.T) {
 		k.process(job)
 		k.imported("stock_movements", "", "", "n.csv", []byte("type,sku,serial,from zone,to zone,quantity\ntransfer,P-1,S-1,A-1,A-3,1\n"))
 		_, err := k.m.Apply(context.Background(), k.as, job.ID)
-		if f := fault.As(err); err == nil || f.Code != "import_stale" || !strings.Contains(f.Msg, "line 2 cannot be written: by now the books have serial number S-1 in A-3") {
+		if f := fault.As(err); err == nil || f.Code != "import_stale" ||
+			!strings.Contains(f.Msg, "line 2 cannot be written: by now the books have serial number S-1 in A-3") {
 			k.Errorf("%v", err)
 		}
 	})

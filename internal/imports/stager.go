@@ -264,7 +264,8 @@ func (st *stager) finish(ctx context.Context) (*Processed, error) {
 			res.Warnings = append(res.Warnings, w)
 			res.say()
 		}
-		p := &plan{Reading: reading, Fingerprint: settingsText(st.v.settings, job.Mapping), Mode: st.v.settings.Mode, Fields: st.fields, Chunks: st.chunks, Result: res}
+		p := &plan{Reading: reading, Fingerprint: settingsText(st.v.settings, job.Mapping), Mode: st.v.settings.Mode, Fields: st.fields,
+			Chunks: st.chunks, Result: res}
 		st.v.keep(p)
 		if err := st.renumber(tx); err != nil {
 			return err
@@ -309,7 +310,8 @@ func delimiterText(f sheet.Format) any {
 }
 
 func (st *stager) result() *Processed {
-	res := &Processed{Success: true, JobID: st.step.job.ID, FileType: st.v.format.Type, Stats: st.stats, Mapping: st.v.layout.used(), Columns: st.v.explain(), Preview: st.preview,
+	res := &Processed{Success: true, JobID: st.step.job.ID, FileType: st.v.format.Type, Stats: st.stats, Mapping: st.v.layout.used(),
+		Columns: st.v.explain(), Preview: st.preview,
 		Ignored: append([]string{}, st.v.layout.ignored...), Warnings: append([]string{}, st.v.warnings...), Errors: append([]RowError{}, st.first...)}
 	if st.v.format.Encoding == "windows-1252" {
 		res.Warnings = append(res.Warnings, "The file is not UTF-8 and was read as Windows-1252.")

@@ -209,9 +209,11 @@ func (v *survey) settleDates(dates map[int]*cell.Dates) error {
 		switch {
 		case !asks:
 		case len(in) == 0:
-			return question("options.date_order", "column %q has dates in different orders of day, month and year: say which is meant (date order: %s); the others become row errors", c.header, spokenOrders([]string{cell.DMY, cell.MDY, cell.YMD}))
+			return question("options.date_order",
+				"column %q has dates in different orders of day, month and year: say which is meant (date order: %s); the others become row errors", c.header, spokenOrders([]string{cell.DMY, cell.MDY, cell.YMD}))
 		default:
-			return question("options.date_order", "column %q: is %s %s? Say which is meant (date order: %s)", c.header, example, listed(cell.Readings(example, in), "or"), spokenOrders(in))
+			return question("options.date_order", "column %q: is %s %s? Say which is meant (date order: %s)", c.header, example,
+				listed(cell.Readings(example, in), "or"), spokenOrders(in))
 		}
 	}
 	return nil
@@ -250,9 +252,12 @@ func (v *survey) settleMarks(marks map[int]*cell.Marks) error {
 		case file.Dot != file.Comma:
 			c.mark = file.Mark()
 		case m.Asks() && m.Example != "":
-			return question("options.decimal_mark", "column %q: is %s a thousand or a fraction? Say which mark stands before a fraction (decimal mark: \".\" or \",\")", c.header, m.Example)
+			return question("options.decimal_mark",
+				"column %q: is %s a thousand or a fraction? Say which mark stands before a fraction (decimal mark: \".\" or \",\")", c.header, m.Example)
 		case m.Asks():
-			return question("options.decimal_mark", "column %q has fractions behind a point and fractions behind a comma: say which is meant (decimal mark: \".\" or \",\"); the others become row errors", c.header)
+			return question("options.decimal_mark",
+				"column %q has fractions behind a point and fractions behind a comma: say which is meant (decimal mark: \".\" or \",\"); the others become row "+
+					"errors", c.header)
 		}
 	}
 	return nil

@@ -65,7 +65,8 @@ func targets(c *catalog.Catalog) map[string]*target {
 		case "stock_movements", "stock_levels":
 			t.posts, _ = c.Get("stock_movements")
 			t.columns = append(t.columns, newColumn(&catalog.Field{Name: lotExpiry, Type: catalog.Date, Label: "Lot expiry"},
-				[]string{"expiration date", "expiry date", "expiry", "expires on", "use by", "verfallsdatum", "ablaufdatum", "date de peremption", "fecha de caducidad", "data di scadenza", "houdbaar tot", "validade"}))
+				[]string{"expiration date", "expiry date", "expiry", "expires on", "use by", "verfallsdatum", "ablaufdatum", "date de peremption",
+					"fecha de caducidad", "data di scadenza", "houdbaar tot", "validade"}))
 			if r.Name == "stock_movements" {
 				t.defaults["type"] = "opening"
 			}

@@ -30,7 +30,9 @@ var seeds = map[string]struct {
 }{
 	"sites": {func(n int) store.Row { return store.Row{"code": fmt.Sprint("S-", n), "name": "Site"} }, func(n int) string { return fmt.Sprint("s-", n) }},
 	"teams": {func(n int) store.Row { return store.Row{"code": fmt.Sprint("T-", n), "name": "Team"} }, func(n int) string { return fmt.Sprint("T-", n) }},
-	"zones": {func(n int) store.Row { return store.Row{"code": fmt.Sprint("Z-", n), "name": fmt.Sprint("Shelf ", n)} }, func(n int) string { return fmt.Sprint("Shelf ", n) }},
+	"zones": {func(n int) store.Row {
+		return store.Row{"code": fmt.Sprint("Z-", n), "name": fmt.Sprint("Shelf ", n)}
+	}, func(n int) string { return fmt.Sprint("Shelf ", n) }},
 	"items": {func(n int) store.Row { return store.Row{"sku": fmt.Sprint("P-", n), "name": "Thing"} }, func(n int) string { return fmt.Sprint("P-", n) }},
 	"workers": {func(n int) store.Row {
 		return store.Row{"employee_no": fmt.Sprint("E-", n), "name": "W", "user_id": person(n)}

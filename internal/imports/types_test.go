@@ -67,7 +67,8 @@ func TestJSONFiles(t *testing.T) {
 		if p.FileType != "json" || p.Stats.ValidRows != 2 {
 			k.Errorf("%+v", p)
 		}
-		_, p, _ = k.imported("items", "", "", "items.ndjson", []byte("{\"sku\":\"A\",\"name\":\"Uno\"}\n{\"sku\":}\n{\"sku\":\"C\",\"name\":\"Three\",\"tenant_id\":\""+south+"\"}\n"))
+		_, p, _ = k.imported("items", "", "", "items.ndjson",
+			[]byte("{\"sku\":\"A\",\"name\":\"Uno\"}\n{\"sku\":}\n{\"sku\":\"C\",\"name\":\"Three\",\"tenant_id\":\""+south+"\"}\n"))
 		if diff := cmp.Diff([]string{"2  json"}, where(p.Errors)); diff != "" || p.FileType != "json" {
 			k.Error(diff)
 		}
@@ -87,7 +88,8 @@ func TestSheets(t *testing.T) {
 		f := excelize.NewFile()
 		defer f.Close()
 		_, err := f.NewSheet("Zones")
-		if err = errors.Join(err, f.SetSheetRow("Sheet1", "A1", &[]any{"about", "this"}), f.SetSheetRow("Zones", "A1", &[]any{"code", "name"}), f.SetSheetRow("Zones", "A2", &[]any{"Z1", "One"})); err != nil {
+		if err = errors.Join(err, f.SetSheetRow("Sheet1", "A1", &[]any{"about", "this"}), f.SetSheetRow("Zones", "A1", &[]any{"code", "name"}),
+			f.SetSheetRow("Zones", "A2", &[]any{"Z1", "One"})); err != nil {
 			k.Fatal(err)
 		}
 		var b bytes.Buffer
@@ -112,7 +114,9 @@ func TestSheets(t *testing.T) {
 // in it is the row's error.
 func TestWordsOfASet(t *testing.T) {
 	each(t, func(k *kit) {
-		_, p, _ := k.imported("incidents", "", "", "i.csv", []byte("external_ref,kind,title,date,tags\nA,hazard,Wet,2026-01-01,Slip Trip; struck-by\nB,hazard,Odd,2026-01-01,slip_trip;gremlins\nC,hazard,None,2026-01-01,\n"))
+		_, p, _ := k.imported("incidents", "", "", "i.csv",
+			[]byte("external_ref,kind,title,date,tags\nA,hazard,Wet,2026-01-01,Slip Trip; "+
+				"struck-by\nB,hazard,Odd,2026-01-01,slip_trip;gremlins\nC,hazard,None,2026-01-01,\n"))
 		if diff := cmp.Diff([]string{"3 tags choice"}, where(p.Errors)); diff != "" {
 			k.Error(diff)
 		}

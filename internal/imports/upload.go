@@ -377,7 +377,9 @@ func named(name string) (label, kind string, err error) {
 	if what := workbooks[ext]; what != "" {
 		return "", "", fault.New(fault.Unsupported, "file_type", "%q is %s, which cannot be read%s", label, what, saveAs).At("file", "is %s", what)
 	}
-	return "", "", fault.New(fault.Unsupported, "file_type", "%q is no file of rows: upload one that ends in .csv, .tsv, .txt, .xlsx, .json or .ndjson", label).At("file", "must be CSV, TSV, XLSX or JSON")
+	return "", "",
+		fault.New(fault.Unsupported, "file_type", "%q is no file of rows: upload one that ends in .csv, .tsv, .txt, .xlsx, .json or .ndjson", label).
+			At("file", "must be CSV, TSV, XLSX or JSON")
 }
 
 // magics are the first bytes of what is no text whatever its name.

@@ -24,7 +24,8 @@ func TestPlainWords(t *testing.T) {
 		k.add("workers", store.Row{"employee_no": "E-2", "name": "Same"})
 		k.add("zones", store.Row{"code": "A-1", "name": "One"})
 		for _, c := range []struct{ target, mapping, options, file, says string }{
-			{"lots", "", "", "item,lot,expiry\nP-1,L1,03/04/2025\n", `"expiry": is 03/04/2025 3 April 2025 or 4 March 2025? Say which is meant (date order: dmy, the day first; mdy, the month first)`},
+			{"lots", "", "", "item,lot,expiry\nP-1,L1,03/04/2025\n",
+				`"expiry": is 03/04/2025 3 April 2025 or 4 March 2025? Say which is meant (date order: dmy, the day first; mdy, the month first)`},
 			{"lots", "", "", "item,lot,expiry\nP-1,L1,31/01/2025\nP-1,L2,01/31/2025\n", "in different orders of day, month and year"},
 			{"items", "", "", "sku,name,unit cost\nP-9,Nine,\"1,234\"\n", "is 1,234 a thousand or a fraction?"},
 			{"items", "", "", "sku,name,unit cost\nP-8,Eight,\"1,5\"\nP-9,Nine,1.5\n", "fractions behind a point and fractions behind a comma"},
@@ -39,8 +40,10 @@ func TestPlainWords(t *testing.T) {
 			{"items", "", "", "sku\nP-9\n", "give one value for all rows"},
 			{"stock_movements", "", `{"mode":"update"}`, "sku,location,qty\nP-1,A-1,10\n", "stock movements are never changed, only added"},
 			{"items", "", `{"decimal_mark":"x"}`, "sku,name\nP-9,Nine\n", "the decimal mark must be"},
-			{"stock_movements", "", "", "sku,qty,type\nP-1,1,ship\nP-1,1,receipt\n", "a movement of type ship needs the zone it comes from; a movement of type receipt needs the zone it goes to"},
-			{"stock_movements", "", "", "sku,from zone,to zone,qty,type\nP-1,A-1,A-1,1,ship\nP-1,A-1,A-1,1,receipt\n", "a movement of type ship goes to no zone; a movement of type receipt comes from no zone"},
+			{"stock_movements", "", "", "sku,qty,type\nP-1,1,ship\nP-1,1,receipt\n",
+				"a movement of type ship needs the zone it comes from; a movement of type receipt needs the zone it goes to"},
+			{"stock_movements", "", "", "sku,from zone,to zone,qty,type\nP-1,A-1,A-1,1,ship\nP-1,A-1,A-1,1,receipt\n",
+				"a movement of type ship goes to no zone; a movement of type receipt comes from no zone"},
 			{"shifts", "", "", "worker,start\nSame,2025-01-31 10:00\n", `2 workers are called "Same"`},
 			{"items", "", "", "sku,name,unit cost\n,Nine,\n", "the SKU is required"},
 			{"items", "", `{"mode":"update"}`, "sku,name\n,Nine\n", "the SKU is required to find the record"},

@@ -408,7 +408,8 @@ func TestParse(t *testing.T) {
 	if p, err := Check(`{"api": {"minute": 9}}`); err != nil || p.Rule(API).Minute != 9 {
 		t.Errorf("%+v %v", p, err)
 	}
-	for _, bad := range []string{``, `[]`, `{"api": null}`, `{"api": 5}`, `{"API": {"minute": 5}}`, `{"api": {"minute": 0}}`, `{"api": {"minute": 5, "x": 1}}`, `{} {}`, `{"api": {"minute": 1e3}, "zone": {}}`} {
+	for _, bad := range []string{``, `[]`, `{"api": null}`, `{"api": 5}`, `{"API": {"minute": 5}}`, `{"api": {"minute": 0}}`,
+		`{"api": {"minute": 5, "x": 1}}`, `{} {}`, `{"api": {"minute": 1e3}, "zone": {}}`} {
 		if _, err := Parse(bad); err == nil {
 			t.Errorf("%s accepted", bad)
 		}

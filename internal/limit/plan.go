@@ -110,7 +110,8 @@ func Check(text string) (Plan, error) {
 		return Plan{}, err
 	}
 	if _, named := rules[Auth]; named {
-		return Plan{}, errors.New(`limit: "auth" is no limit of a tenant: attempts to sign in belong to addresses and accounts; signin_limit is the server's setting for them`)
+		return Plan{},
+			errors.New(`limit: "auth" is no limit of a tenant: attempts to sign in belong to addresses and accounts; signin_limit is the server's setting for them`)
 	}
 	return Custom(rules)
 }

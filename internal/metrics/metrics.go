@@ -60,7 +60,8 @@ func New(version, engine string) *Metrics {
 	m.panics = counter("holdfast_panics_total", "Panics that were caught; the process went on.", "where")
 	m.refused = counter("holdfast_limit_refused_total", "Requests refused by a rate limit.", "category")
 	m.logged = counter("holdfast_log_lines_total", "Warnings and errors logged.", "level")
-	m.took = prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: "holdfast_http_request_seconds", Help: "Time to answer.", Buckets: buckets}, []string{"route", "method"})
+	m.took = prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: "holdfast_http_request_seconds", Help: "Time to answer.", Buckets: buckets},
+		[]string{"route", "method"})
 	m.inFlight = prometheus.NewGauge(prometheus.GaugeOpts{Name: "holdfast_http_requests_in_flight", Help: "Requests being answered."})
 	info := prometheus.NewGauge(prometheus.GaugeOpts{Name: "holdfast_build_info", Help: "1, with the version and the database engine.",
 		ConstLabels: prometheus.Labels{"version": version, "engine": engine}})

@@ -145,7 +145,8 @@ func (k *Keys) Used(ctx context.Context, r Request) (used bool, err error) {
 
 func (c *Claim) take(tx *db.Tx) (*Answer, error) {
 	now := c.keys.now().UTC()
-	n, err := tx.Exec("INSERT INTO idempotency_keys (tenant_id, id, print, claim, claimed_until, made_at) VALUES ($1, $2, $3, $4, $5, $6) ON CONFLICT (tenant_id, id) DO NOTHING",
+	n, err := tx.Exec("INSERT INTO idempotency_keys (tenant_id, id, print, claim, claimed_until, made_at) VALUES ($1, $2, $3, $4, $5, $6) ON CONFLICT "+
+		"(tenant_id, id) DO NOTHING",
 		c.r.tenant(), c.id, c.r.Print, c.token, now.Add(db.DeadAfter), now)
 	if err != nil || n == 1 {
 		return nil, err
@@ -155,7 +156,8 @@ func (c *Claim) take(tx *db.Tx) (*Answer, error) {
 		return old, err
 	}
 	// Too old to count, or its node died: the request runs anew.
-	_, err = tx.Exec("UPDATE idempotency_keys SET print = $3, claim = $4, claimed_until = $5, made_at = $6, status = NULL, head = NULL, body = NULL WHERE tenant_id = $1 AND id = $2",
+	_, err = tx.Exec("UPDATE idempotency_keys SET print = $3, claim = $4, claimed_until = $5, made_at = $6, status = NULL, head = NULL, body = NULL "+
+		"WHERE tenant_id = $1 AND id = $2",
 		c.r.tenant(), c.id, c.r.Print, c.token, now.Add(db.DeadAfter), now)
 	return nil, err
 }
@@ -375,7 +377,8 @@ func (k *Keys) forgetSome(ctx context.Context, tenant string, until time.Time) (
 		of, args = "tenant_id = $3 AND ", append(args, tenant)
 	}
 	err = k.d.Write(ctx, db.Scope{All: true}, func(tx *db.Tx) (err error) {
-		n, err = tx.Exec("DELETE FROM idempotency_keys WHERE "+of+"made_at <= coalesce((SELECT made_at FROM idempotency_keys WHERE "+of+"made_at <= $1 ORDER BY made_at LIMIT 1 OFFSET $2), $1)", args...)
+		n, err = tx.Exec("DELETE FROM idempotency_keys WHERE "+of+"made_at <= coalesce((SELECT made_at FROM idempotency_keys WHERE "+of+
+			"made_at <= $1 ORDER BY made_at LIMIT 1 OFFSET $2), $1)", args...)
 		return err
 	})
 	return n, err

@@ -139,7 +139,8 @@ func TestAnswerIsOfTheEffectsTransaction(t *testing.T) {
 
 // Only so much is kept, and only so long.
 func TestBoundsOfKeys(t *testing.T) {
-	for key, ok := range map[string]bool{"k": true, strings.Repeat("k", MaxKey): true, strings.Repeat("k", MaxKey+1): false, "a b": false, "ä": false, "\x00": false} {
+	for key, ok := range map[string]bool{"k": true, strings.Repeat("k", MaxKey): true, strings.Repeat("k", MaxKey+1): false, "a b": false, "ä": false,
+		"\x00": false} {
 		if err := CheckKey(key); (err == nil) != ok || err != nil && !fault.Is(err, fault.Invalid) {
 			t.Errorf("key %q: %v", key, err)
 		}

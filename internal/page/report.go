@@ -143,7 +143,8 @@ var onceShape = regexp.MustCompile(`^[0-9a-f]{32}$`)
 
 // fill reads what was typed into the form and back into the view.
 func fill(form *photo.Form, v *view) *report.Form {
-	f := &report.Form{Once: value(form, "once"), Kind: value(form, "kind"), Severity: value(form, "severity"), What: value(form, "what"), When: value(form, "when"), Name: value(form, "name")}
+	f := &report.Form{Once: value(form, "once"), Kind: value(form, "kind"), Severity: value(form, "severity"), What: value(form, "what"),
+		When: value(form, "when"), Name: value(form, "name")}
 	if onceShape.MatchString(f.Once) {
 		v.Once = f.Once
 	}

@@ -20,12 +20,16 @@ func english() texts {
 		Trap: "Leave this field empty", Send: "Send report",
 		Emergency: "Is somebody hurt or in danger now? Get help first.", Thanks: "Thank you. Your report has arrived.", Reference: "Reference number",
 		Keep: "Keep the number if you want to ask what became of it.", Another: "Report something else",
-		Gone: "This report page does not exist or is switched off. Tell your supervisor.", TooOften: "Too many reports came from here just now. Wait a minute, then send it again.",
-		PhotoLarge: "The photo is too large. Send the report without it, or take it with a lower resolution.", PhotoKind: "This file is not a photo. Choose a JPEG, PNG or WebP picture.",
+		Gone: "This report page does not exist or is switched off. Tell your supervisor.", TooOften: "Too many reports came from here just now. Wait a " +
+			"minute, then send it again.",
+		PhotoLarge: "The photo is too large. Send the report without it, or take it with a lower resolution.", PhotoKind: "This file is not a photo. Choose a " +
+			"JPEG, PNG or WebP picture.",
 		PhotoBroken: "The photo cannot be read. Choose another, or send the report without it.",
-		Incomplete:  "Something is missing. Please look at the marked fields.", Failed: "The report could not be saved. Please send it again, or tell your supervisor.",
+		Incomplete:  "Something is missing. Please look at the marked fields.", Failed: "The report could not be saved. Please send it again, or tell " +
+			"your supervisor.",
 		Trapped: "The report looks as if a machine had filled it in. Empty the last field, then send it again.",
-		Wrong: map[string]string{"once": "Please send it once more.", "kind": "Choose one.", "severity": "Choose one.", "what": "Say what happened, in at most 5,000 characters.",
+		Wrong: map[string]string{"once": "Please send it once more.", "kind": "Choose one.", "severity": "Choose one.",
+			"what": "Say what happened, in at most 5,000 characters.",
 			"when": "Not a date and time of the past year.", "name": "At most 100 characters.", "photo": "Choose another photo or none."},
 	}
 }
@@ -40,12 +44,16 @@ func german() texts {
 		Trap: "Dieses Feld leer lassen", Send: "Meldung absenden",
 		Emergency: "Ist jemand verletzt oder jetzt in Gefahr? Holen Sie zuerst Hilfe.", Thanks: "Danke. Ihre Meldung ist angekommen.", Reference: "Nummer der Meldung",
 		Keep: "Mit der Nummer können Sie nachfragen, was daraus geworden ist.", Another: "Noch etwas melden",
-		Gone: "Diese Meldeseite gibt es nicht, oder sie ist abgeschaltet. Sagen Sie Ihrer Führungskraft Bescheid.", TooOften: "Von hier kamen gerade zu viele Meldungen. Bitte warten Sie eine Minute und senden Sie dann noch einmal.",
-		PhotoLarge: "Das Foto ist zu groß. Senden Sie die Meldung ohne Foto, oder nehmen Sie es kleiner auf.", PhotoKind: "Diese Datei ist kein Foto. Wählen Sie ein Bild im Format JPEG, PNG oder WebP.",
+		Gone: "Diese Meldeseite gibt es nicht, oder sie ist abgeschaltet. Sagen Sie Ihrer Führungskraft Bescheid.", TooOften: "Von hier kamen gerade zu viele " +
+			"Meldungen. Bitte warten Sie eine Minute und senden Sie dann noch einmal.",
+		PhotoLarge: "Das Foto ist zu groß. Senden Sie die Meldung ohne Foto, oder nehmen Sie es kleiner auf.", PhotoKind: "Diese Datei ist kein Foto. Wählen Sie " +
+			"ein Bild im Format JPEG, PNG oder WebP.",
 		PhotoBroken: "Das Foto lässt sich nicht lesen. Wählen Sie ein anderes, oder senden Sie die Meldung ohne Foto.",
-		Incomplete:  "Es fehlt noch etwas. Bitte sehen Sie die markierten Felder an.", Failed: "Die Meldung konnte nicht gespeichert werden. Bitte senden Sie noch einmal, oder sagen Sie Ihrer Führungskraft Bescheid.",
+		Incomplete:  "Es fehlt noch etwas. Bitte sehen Sie die markierten Felder an.", Failed: "Die Meldung konnte nicht gespeichert werden. Bitte senden " +
+			"Sie noch einmal, oder sagen Sie Ihrer Führungskraft Bescheid.",
 		Trapped: "Die Meldung sieht aus, als hätte sie eine Maschine ausgefüllt. Leeren Sie das letzte Feld und senden Sie noch einmal.",
-		Wrong: map[string]string{"once": "Bitte senden Sie noch einmal.", "kind": "Bitte eines wählen.", "severity": "Bitte eines wählen.", "what": "Sagen Sie, was passiert ist, mit höchstens 5.000 Zeichen.",
+		Wrong: map[string]string{"once": "Bitte senden Sie noch einmal.", "kind": "Bitte eines wählen.", "severity": "Bitte eines wählen.",
+			"what": "Sagen Sie, was passiert ist, mit höchstens 5.000 Zeichen.",
 			"when": "Kein Zeitpunkt des vergangenen Jahres.", "name": "Höchstens 100 Zeichen.", "photo": "Wählen Sie ein anderes Foto oder keines."},
 	}
 }

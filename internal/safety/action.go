@@ -116,7 +116,8 @@ func followUp(tx *db.Tx, a actor.Actor, s *store.Store, changes []store.Change) 
 }
 
 // sourceTable is where the records are that an action can come from.
-var sourceTable = map[string]string{"incident": "incidents", "checklist_answer": "checklist_answers", "compliance_event": "compliance_events", "score": "predictive_scores", "talk": "toolbox_talks"}
+var sourceTable = map[string]string{"incident": "incidents", "checklist_answer": "checklist_answers", "compliance_event": "compliance_events",
+	"score": "predictive_scores", "talk": "toolbox_talks"}
 
 // ofIncident makes an action that comes from an incident one of that incident,
 // which does not close before it. Actions from before that was so stay as they
@@ -163,10 +164,11 @@ func sources(tx *db.Tx, tenant string, changes []store.Change) error {
 		asked[kind][id] = true
 	}
 	for kind, ids := range asked {
-		tx.Queue("SELECT id FROM "+sourceTable[kind]+" WHERE tenant_id = $1 AND "+tx.DB().InUUID("id", 2), []any{tenant, query.List(sorted(ids))}, func(r *db.Row) error {
-			delete(ids, r.Text(0))
-			return nil
-		})
+		tx.Queue("SELECT id FROM "+sourceTable[kind]+" WHERE tenant_id = $1 AND "+tx.DB().InUUID("id", 2), []any{tenant, query.List(sorted(ids))},
+			func(r *db.Row) error {
+				delete(ids, r.Text(0))
+				return nil
+			})
 	}
 	if len(asked) == 0 {
 		return nil
@@ -208,7 +210,8 @@ func fourEyes(a actor.Actor, was, ac store.Row) error {
 	}
 	for _, who := range []any{was["completed_by"], was["assignee_user_id"], ac["assignee_user_id"]} {
 		if who != nil && (who == ac["verifier_user_id"] || a.UserID != "" && who == any(a.UserID)) {
-			return fault.New(fault.Forbidden, "42501", "who marked an action done, or whom it is assigned to, may not verify it").At("verifier_user_id", "must be somebody else")
+			return fault.New(fault.Forbidden, "42501", "who marked an action done, or whom it is assigned to, may not verify it").
+				At("verifier_user_id", "must be somebody else")
 		}
 	}
 	return nil

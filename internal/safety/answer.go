@@ -27,10 +27,11 @@ func queueAnswers(tx *db.Tx, tenant string, runs []string) map[string]map[string
 		out[id] = map[string]json.RawMessage{}
 	}
 	if len(runs) > 0 {
-		tx.Queue("SELECT run_id, item_key, value FROM checklist_answers WHERE tenant_id = $1 AND "+tx.DB().InUUID("run_id", 2), []any{tenant, query.List(runs)}, func(r *db.Row) error {
-			out[r.Text(0)][r.Text(1)] = json.RawMessage(r.Text(2))
-			return nil
-		})
+		tx.Queue("SELECT run_id, item_key, value FROM checklist_answers WHERE tenant_id = $1 AND "+tx.DB().InUUID("run_id", 2),
+			[]any{tenant, query.List(runs)}, func(r *db.Row) error {
+				out[r.Text(0)][r.Text(1)] = json.RawMessage(r.Text(2))
+				return nil
+			})
 	}
 	return out
 }
@@ -65,10 +66,11 @@ func openSheets(tx *db.Tx, a actor.Actor, s *store.Store, changes []store.Change
 	sh.templates = queueTemplates(tx, a.TenantID, distinct(list, "template_id"))
 	sh.answers = queueAnswers(tx, a.TenantID, distinct(list, "id"))
 	if len(list) > 0 {
-		tx.Queue("SELECT id, run_id FROM checklist_photos WHERE tenant_id = $1 AND "+tx.DB().InUUID("run_id", 2), []any{a.TenantID, query.List(distinct(list, "id"))}, func(r *db.Row) error {
-			sh.photos[r.Text(0)] = r.Text(1)
-			return nil
-		})
+		tx.Queue("SELECT id, run_id FROM checklist_photos WHERE tenant_id = $1 AND "+tx.DB().InUUID("run_id", 2),
+			[]any{a.TenantID, query.List(distinct(list, "id"))}, func(r *db.Row) error {
+				sh.photos[r.Text(0)] = r.Text(1)
+				return nil
+			})
 	}
 	return sh, tx.Flush()
 }
@@ -116,7 +118,8 @@ func (sh *sheets) answer(a actor.Actor, c store.Change, now string) error {
 	switch st := run["status"]; {
 	case a.Role == actor.Driver && run["assignee_user_id"] != any(a.UserID) && run["created_by"] != any(a.UserID):
 		// An inspection he does not see looks like one there is not.
-		return fault.New(fault.Conflict, "23503", "insert or update on table %q violates foreign key constraint %q", "checklist_answers", "checklist_answers_run_id_fkey").
+		return fault.New(fault.Conflict, "23503", "insert or update on table %q violates foreign key constraint %q", "checklist_answers",
+			"checklist_answers_run_id_fkey").
 			At("run_id", "names no inspection")
 	case st != "scheduled" && st != "in_progress":
 		return notReady("the inspection is %s: its answers stay as they are", st)
@@ -172,7 +175,8 @@ func (sh *sheets) isAsked(an store.Row) error {
 	}
 	key := text(an, "item_key")
 	if !tpl.Review(sh.answers[text(an, "run_id")]).Asked(key) {
-		return fault.New(fault.Invalid, checklist.Code, "item %q is not asked: its show_when is not met", key).At("item_key", "is not asked: the show_when of item %s is not met", key)
+		return fault.New(fault.Invalid, checklist.Code, "item %q is not asked: its show_when is not met", key).
+			At("item_key", "is not asked: the show_when of item %s is not met", key)
 	}
 	return nil
 }
@@ -213,7 +217,8 @@ func withdraw(tx *db.Tx, a actor.Actor, s *store.Store, answers []string) error 
 	if len(answers) == 0 {
 		return nil
 	}
-	ids, err := idsOf(tx, "SELECT id FROM actions WHERE tenant_id = $1 AND source = 'checklist_answer' AND status = 'open' AND "+tx.DB().InUUID("source_id", 2)+" ORDER BY id",
+	ids, err := idsOf(tx, "SELECT id FROM actions WHERE tenant_id = $1 AND source = 'checklist_answer' AND status = 'open' AND "+
+		tx.DB().InUUID("source_id", 2)+" ORDER BY id",
 		a.TenantID, query.List(answers))
 	if err != nil {
 		return err
@@ -278,13 +283,15 @@ func hazardOf(a actor.Actor, run, an store.Row, it *checklist.Item, now string) 
 		severity = "high"
 	}
 	list := []Entity{}
-	for _, e := range [...]Entity{{"zone", text(run, "zone_id"), "source"}, {"equipment", text(run, "equipment_id"), "source"}, {"worker", text(run, "worker_id"), "involved"}} {
+	for _, e := range [...]Entity{{"zone", text(run, "zone_id"), "source"}, {"equipment", text(run, "equipment_id"), "source"},
+		{"worker", text(run, "worker_id"), "involved"}} {
 		if e.ID != "" {
 			list = append(list, e)
 		}
 	}
-	return store.Row{"kind": "hazard", "severity": severity, "title": headline(run, it), "description": null(text(an, "note")), "occurred_at": now, "reported_by": null(a.UserID),
-		"site_id": run["site_id"], "zone_id": run["zone_id"], "entities": list}
+	return store.Row{"kind": "hazard", "severity": severity, "title": headline(run, it), "description": null(text(an, "note")), "occurred_at": now,
+		"reported_by": null(a.UserID),
+		"site_id":     run["site_id"], "zone_id": run["zone_id"], "entities": list}
 }
 
 // headline names a failed item in one line of at most 200 characters.
@@ -301,7 +308,8 @@ func stop(tx *db.Tx, a actor.Actor, s *store.Store, runs []store.Row) error {
 		if len(ids) == 0 {
 			continue
 		}
-		ids, err := idsOf(tx, "SELECT id FROM "+x.table+" WHERE tenant_id = $1 AND "+tx.DB().InUUID("id", 2)+" AND status IN ('in_service', 'maintenance') ORDER BY id", a.TenantID, query.List(ids))
+		ids, err := idsOf(tx, "SELECT id FROM "+x.table+" WHERE tenant_id = $1 AND "+tx.DB().InUUID("id", 2)+
+			" AND status IN ('in_service', 'maintenance') ORDER BY id", a.TenantID, query.List(ids))
 		if err == nil {
 			err = update(tx, a, s, x.table, ids, store.Row{"status": "out_of_service"})
 		}

@@ -24,7 +24,8 @@ func (k *kit) badges(user string) string {
 			return err
 		}
 		codes = nil
-		return tx.Query("SELECT b.code FROM user_badges u JOIN badges b ON b.tenant_id = u.tenant_id AND b.id = u.badge_id WHERE u.tenant_id = $1 AND u.user_id = $2 ORDER BY b.code",
+		return tx.Query("SELECT b.code FROM user_badges u JOIN badges b ON b.tenant_id = u.tenant_id AND b.id = u.badge_id WHERE u.tenant_id = $1 AND "+
+			"u.user_id = $2 ORDER BY b.code",
 			[]any{north, user}, func(r *db.Row) error { codes = append(codes, r.Text(0)); return nil })
 	})
 	if err != nil {
@@ -96,12 +97,15 @@ func TestBadges(t *testing.T) {
 			{"four weeks, one inspection missed", func(u string) { weeks(4)(u); week(u, 1, false) }, ""},
 			{"all training valid", trained("completed"), "training_valid"},
 			{"a course renewed", func(u string) {
-				k.add("training_assignments", store.Row{"course_id": course, "user_id": u, "status": "completed", "completed_at": "2025-01-01T12:00:00Z", "expires_on": "2026-01-01"})
+				k.add("training_assignments",
+					store.Row{"course_id": course, "user_id": u, "status": "completed", "completed_at": "2025-01-01T12:00:00Z", "expires_on": "2026-01-01"})
 				k.set("training_assignments", k.only("training_assignments", "user_id = $2", u), store.Row{"status": "expired"})
 				trained("completed")(u)
 			}, "training_valid"},
 			{"one renewed, another run out", func(u string) {
-				k.add("training_assignments", store.Row{"course_id": k.add("courses", store.Row{"code": "GAS", "title": "Gas"}), "user_id": u, "status": "completed", "completed_at": "2025-01-01T12:00:00Z", "expires_on": "2026-01-01"})
+				k.add("training_assignments",
+					store.Row{"course_id": k.add("courses", store.Row{"code": "GAS", "title": "Gas"}), "user_id": u, "status": "completed",
+						"completed_at": "2025-01-01T12:00:00Z", "expires_on": "2026-01-01"})
 				k.set("training_assignments", k.only("training_assignments", "user_id = $2", u), store.Row{"status": "expired"})
 				trained("completed")(u)
 			}, ""},

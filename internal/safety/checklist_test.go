@@ -99,7 +99,8 @@ func TestSchedules(t *testing.T) {
 		zone := k.add("zones", store.Row{"code": "A", "name": "A", "site_id": site})
 		truck := k.add("equipment", store.Row{"asset_no": "F1", "kind": "forklift", "zone_id": zone})
 		tpl := k.published("FLT", nil)
-		plan := k.add("checklist_schedules", store.Row{"template_id": tpl, "equipment_id": truck, "rrule": "FREQ=DAILY;BYHOUR=6,14", "grace_minutes": 30, "assignee_user_id": ada})
+		plan := k.add("checklist_schedules",
+			store.Row{"template_id": tpl, "equipment_id": truck, "rrule": "FREQ=DAILY;BYHOUR=6,14", "grace_minutes": 30, "assignee_user_id": ada})
 		k.is("checklist_schedules", plan, "timezone", "Europe/Berlin")
 		k.is("checklist_schedules", plan, "starts_on", "2026-03-24")
 		due := func() string {
@@ -110,13 +111,15 @@ func TestSchedules(t *testing.T) {
 			return strings.Join(list, " ")
 		}
 		// The clocks go forward on the 29th: six in the morning comes an hour sooner.
-		week := "2026-03-24T13:00 2026-03-25T05:00 2026-03-25T13:00 2026-03-26T05:00 2026-03-26T13:00 2026-03-27T05:00 2026-03-27T13:00 2026-03-28T05:00 2026-03-28T13:00 " +
+		week := "2026-03-24T13:00 2026-03-25T05:00 2026-03-25T13:00 2026-03-26T05:00 2026-03-26T13:00 2026-03-27T05:00 2026-03-27T13:00 2026-03-28T05:00 " +
+			"2026-03-28T13:00 " +
 			"2026-03-29T04:00 2026-03-29T12:00 2026-03-30T04:00 2026-03-30T12:00 2026-03-31T04:00 2026-03-31T12:00"
 		if got := due(); got != week {
 			t.Errorf("due %s\nwant %s", got, week)
 		}
 		first := k.all("checklist_runs", "schedule_id = $2", plan)[0]
-		for f, want := range map[string]string{"title": "Truck check", "zone_id": zone, "site_id": site, "equipment_id": truck, "assignee_user_id": ada, "grace_minutes": "30"} {
+		for f, want := range map[string]string{"title": "Truck check", "zone_id": zone, "site_id": site, "equipment_id": truck, "assignee_user_id": ada,
+			"grace_minutes": "30"} {
 			k.is("checklist_runs", first, f, want)
 		}
 		if n := k.plan(); n != 0 || due() != week {
@@ -240,7 +243,8 @@ func TestAnswers(t *testing.T) {
 			t.Errorf("%d actions for an item that is not critical", n)
 		}
 		k.set("checklist_runs", run, store.Row{"status": "completed"})
-		for f, want := range map[string]string{"score": "75", "passed": "2", "failed": "1", "passed_weight": "3", "failed_weight": "1", "failed_critical": "0", "on_time": "true", "completed_by": ada} {
+		for f, want := range map[string]string{"score": "75", "passed": "2", "failed": "1", "passed_weight": "3", "failed_weight": "1",
+			"failed_critical": "0", "on_time": "true", "completed_by": ada} {
 			k.is("checklist_runs", run, f, want)
 		}
 		k.refused(k.change("checklist_answers", lights, store.Row{"value": raw(`"yes"`)}), "HF006")
@@ -275,7 +279,8 @@ func TestFailedAnswers(t *testing.T) {
 		brakes := k.answered(run, "brakes", `"no"`)
 		k.is("equipment", truck, "status", "out_of_service")
 		ac := k.only("actions", "source = 'checklist_answer' AND source_id = $2", brakes)
-		for f, want := range map[string]string{"title": "Truck check: Brakes hold", "priority": "critical", "status": "open", "due_on": "2026-03-02", "type": "corrective", "suggested_by": "null"} {
+		for f, want := range map[string]string{"title": "Truck check: Brakes hold", "priority": "critical", "status": "open", "due_on": "2026-03-02",
+			"type": "corrective", "suggested_by": "null"} {
 			k.is("actions", ac, f, want)
 		}
 		k.set("checklist_answers", brakes, store.Row{"note": "spongy"})
@@ -286,7 +291,8 @@ func TestFailedAnswers(t *testing.T) {
 
 		k.answered(run, "spill", `"yes"`)
 		in := k.only("incidents", "1 = 1")
-		for f, want := range map[string]string{"kind": "hazard", "severity": "medium", "zone_id": zone, "site_id": site, "reported_by": ada, "title": "Truck check: Oil on the floor",
+		for f, want := range map[string]string{"kind": "hazard", "severity": "medium", "zone_id": zone, "site_id": site, "reported_by": ada,
+			"title":    "Truck check: Oil on the floor",
 			"entities": fmt.Sprintf(`[{"entity_type":"zone","entity_id":%q,"role":"source"},{"entity_type":"equipment","entity_id":%q,"role":"source"}]`, zone, truck)} {
 			k.is("incidents", in, f, want)
 		}

@@ -304,7 +304,8 @@ func TestIncidentStates(t *testing.T) {
 func TestInvestigation(t *testing.T) {
 	each(t, func(k *kit) {
 		cause := func(list string) store.Row { return store.Row{"root_causes": json.RawMessage(list)} }
-		for name, more := range map[string]store.Row{"high": {"severity": "high"}, "critical": {"severity": "critical"}, "could have been": {"potential_severity": "critical"}} {
+		for name, more := range map[string]store.Row{"high": {"severity": "high"}, "critical": {"severity": "critical"},
+			"could have been": {"potential_severity": "critical"}} {
 			in := k.add("incidents", hazard(more))
 			k.refused(k.change("incidents", in, store.Row{"status": "closed"}), "HF006")
 			k.set("incidents", in, store.Row{"status": "triaged"})
@@ -398,7 +399,8 @@ func TestFourEyesOfWhoMarkedItDone(t *testing.T) {
 func TestEffectiveness(t *testing.T) {
 	each(t, func(k *kit) {
 		in := k.add("incidents", hazard(nil))
-		ac := k.add("actions", store.Row{"title": "Mop", "incident_id": in, "source": "incident", "source_id": in, "assignee_user_id": ada, "review_on": "2026-04-01"})
+		ac := k.add("actions", store.Row{"title": "Mop", "incident_id": in, "source": "incident", "source_id": in, "assignee_user_id": ada,
+			"review_on": "2026-04-01"})
 		k.refused(k.change("actions", ac, store.Row{"effectiveness": "effective"}), "HF006")
 		k.set("actions", ac, store.Row{"status": "done"})
 		k.as.UserID = bo
@@ -407,7 +409,8 @@ func TestEffectiveness(t *testing.T) {
 		k.set("actions", ac, store.Row{"effectiveness": "not_effective"})
 		k.is("actions", ac, "reviewed_at", noon)
 		next := k.only("actions", "follows_id = $2", ac)
-		for f, want := range map[string]string{"title": "Mop", "incident_id": in, "source_id": in, "assignee_user_id": ada, "status": "open", "due_on": "2026-03-15"} {
+		for f, want := range map[string]string{"title": "Mop", "incident_id": in, "source_id": in, "assignee_user_id": ada, "status": "open",
+			"due_on": "2026-03-15"} {
 			k.is("actions", next, f, want)
 		}
 		k.refused(k.change("actions", ac, store.Row{"effectiveness": "effective"}), "HF006")

@@ -110,10 +110,11 @@ func (r references) queue(tx *db.Tx, tenant string) {
 		if len(ids) == 0 {
 			continue
 		}
-		tx.Queue("SELECT id FROM "+entityTable[kind]+" WHERE tenant_id = $1 AND "+tx.DB().InUUID("id", 2), []any{tenant, query.List(sorted(ids))}, func(row *db.Row) error {
-			delete(ids, row.Text(0))
-			return nil
-		})
+		tx.Queue("SELECT id FROM "+entityTable[kind]+" WHERE tenant_id = $1 AND "+tx.DB().InUUID("id", 2), []any{tenant, query.List(sorted(ids))},
+			func(row *db.Row) error {
+				delete(ids, row.Text(0))
+				return nil
+			})
 	}
 }
 

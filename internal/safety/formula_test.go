@@ -160,7 +160,8 @@ func TestEntitiesAreChecked(t *testing.T) {
 
 func FuzzParseEntities(f *testing.F) {
 	const id = "0190a000-0000-7000-8000-000000000001"
-	for _, s := range []string{`[]`, `[{"entity_type":"zone","entity_id":"` + id + `","role":"source"}]`, `{}`, `[{"entity_type":"tenant"}]`, `null`, `[1]`, ``, `[{"entity_type":"zone","entity_id":"0190A000-0000-7000-8000-00000000000A"}]`} {
+	for _, s := range []string{`[]`, `[{"entity_type":"zone","entity_id":"` + id + `","role":"source"}]`, `{}`, `[{"entity_type":"tenant"}]`, `null`,
+		`[1]`, ``, `[{"entity_type":"zone","entity_id":"0190A000-0000-7000-8000-00000000000A"}]`} {
 		f.Add([]byte(s))
 	}
 	f.Fuzz(func(t *testing.T, raw []byte) {

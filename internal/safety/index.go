@@ -14,7 +14,8 @@ import (
 // columns, in the order of EntityRows.
 const EntityTable = "incident_entities"
 
-var entityColumns = []db.Column{{Name: "tenant_id", Type: "uuid"}, {Name: "incident_id", Type: "uuid"}, {Name: "entity_type", Type: "text"}, {Name: "entity_id", Type: "uuid"}, {Name: "at", Type: "timestamptz"},
+var entityColumns = []db.Column{{Name: "tenant_id", Type: "uuid"}, {Name: "incident_id", Type: "uuid"}, {Name: "entity_type", Type: "text"},
+	{Name: "entity_id", Type: "uuid"}, {Name: "at", Type: "timestamptz"},
 	{Name: "kind", Type: "text"}, {Name: "severity", Type: "text"}}
 
 // EntityColumns returns the names of EntityTable's columns.

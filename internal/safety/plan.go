@@ -59,7 +59,8 @@ func replanned(c store.Change, now time.Time) bool {
 	if c.Before["planned_until"] != c.After["planned_until"] && text(c.After, "planned_until") > query.FormatTime(now) {
 		return false
 	}
-	for _, f := range [...]string{"template_id", "title", "site_id", "zone_id", "equipment_id", "vehicle_id", "worker_id", "assignee_user_id", "rrule", "starts_on", "due_time", "grace_minutes", "status"} {
+	for _, f := range [...]string{"template_id", "title", "site_id", "zone_id", "equipment_id", "vehicle_id", "worker_id", "assignee_user_id", "rrule",
+		"starts_on", "due_time", "grace_minutes", "status"} {
 		if c.Before[f] != c.After[f] {
 			return true
 		}
@@ -109,7 +110,8 @@ func replan(tx *db.Tx, a actor.Actor, s *store.Store, changes []store.Change) er
 		}
 	}
 	if len(stale) > 0 {
-		ids, err := idsOf(tx, "SELECT id FROM checklist_runs WHERE tenant_id = $1 AND "+tx.DB().InUUID("schedule_id", 2)+" AND status = 'scheduled' AND due_at > $3 ORDER BY id",
+		ids, err := idsOf(tx, "SELECT id FROM checklist_runs WHERE tenant_id = $1 AND "+tx.DB().InUUID("schedule_id", 2)+
+			" AND status = 'scheduled' AND due_at > $3 ORDER BY id",
 			a.TenantID, query.List(stale), s.Now())
 		if err != nil {
 			return err
@@ -141,7 +143,8 @@ func plan(tx *db.Tx, a actor.Actor, s *store.Store, where string, args []any) (i
 		return 0, nil
 	}
 	now := s.Now()
-	rows, err := s.RowsTx(tx, a, schedules, "status = 'active' AND next_due_at <= $2 AND "+where+" ORDER BY id LIMIT "+itoa(planPage)+tx.DB().ForUpdate(), append([]any{now.Add(PlanAhead)}, args...))
+	rows, err := s.RowsTx(tx, a, schedules, "status = 'active' AND next_due_at <= $2 AND "+where+" ORDER BY id LIMIT "+itoa(planPage)+
+		tx.DB().ForUpdate(), append([]any{now.Add(PlanAhead)}, args...))
 	if err != nil || len(rows) == 0 {
 		return 0, err
 	}

@@ -212,10 +212,11 @@ func openPurse(tx *db.Tx, tenant string, users, sources []string, now time.Time)
 		p.points.Set(r.Text(0), r.Text(1))
 		return nil
 	})
-	tx.Queue("SELECT kind, source_id, user_id FROM point_events WHERE tenant_id = $1 AND "+tx.DB().InUUID("source_id", 2), []any{tenant, query.List(sources)}, func(r *db.Row) error {
-		p.given[r.Text(0)+r.Text(1)+r.Text(2)] = true
-		return nil
-	})
+	tx.Queue("SELECT kind, source_id, user_id FROM point_events WHERE tenant_id = $1 AND "+tx.DB().InUUID("source_id", 2),
+		[]any{tenant, query.List(sources)}, func(r *db.Row) error {
+			p.given[r.Text(0)+r.Text(1)+r.Text(2)] = true
+			return nil
+		})
 	if err := tx.Flush(); err != nil {
 		return nil, err
 	}
@@ -300,10 +301,11 @@ func ungiven(tx *db.Tx, tenant string, rows []store.Row) ([]store.Row, error) {
 	}
 	hold(tx, "badges", "id", tenant, sorted(badges))
 	given := map[string]bool{}
-	err := tx.Query("SELECT user_id, badge_id FROM user_badges WHERE tenant_id = $1 AND "+tx.DB().InUUID("user_id", 2), []any{tenant, query.List(sorted(users))}, func(r *db.Row) error {
-		given[r.Text(0)+r.Text(1)] = true
-		return nil
-	})
+	err := tx.Query("SELECT user_id, badge_id FROM user_badges WHERE tenant_id = $1 AND "+tx.DB().InUUID("user_id", 2),
+		[]any{tenant, query.List(sorted(users))}, func(r *db.Row) error {
+			given[r.Text(0)+r.Text(1)] = true
+			return nil
+		})
 	return slices.DeleteFunc(rows, func(r store.Row) bool { return given[text(r, "user_id")+text(r, "badge_id")] }), err
 }
 
@@ -355,21 +357,23 @@ func newBadgeBook(tx *db.Tx, tenant string, users []string, now time.Time) *badg
 		b.has[r.Text(0)+r.Text(1)] = true
 		return nil
 	})
-	tx.Queue("SELECT user_id, kind, COUNT(*) FROM point_events WHERE tenant_id = $1 AND reversed_at IS NULL"+only("user_id")+" GROUP BY user_id, kind", args, func(r *db.Row) error {
-		switch user, n := r.Text(0), r.Int(2); r.Text(1) {
-		case "near_miss":
-			b.put(user, "near_misses", n)
-			b.put(user, "reports", n)
-		case "hazard", "injury_report":
-			b.put(user, "reports", n)
-		case "action_verified":
-			b.put(user, "verifications", n)
-		}
-		return nil
-	})
+	tx.Queue("SELECT user_id, kind, COUNT(*) FROM point_events WHERE tenant_id = $1 AND reversed_at IS NULL"+only("user_id")+" GROUP BY user_id, kind",
+		args, func(r *db.Row) error {
+			switch user, n := r.Text(0), r.Int(2); r.Text(1) {
+			case "near_miss":
+				b.put(user, "near_misses", n)
+				b.put(user, "reports", n)
+			case "hazard", "injury_report":
+				b.put(user, "reports", n)
+			case "action_verified":
+				b.put(user, "verifications", n)
+			}
+			return nil
+		})
 	b.streaks(tx, args, only, now)
 	tx.Queue("SELECT user_id, COUNT(*) FILTER (WHERE status = 'completed'), COUNT(*) FILTER (WHERE status IN ('assigned', 'in_progress', 'failed') OR "+
-		"status = 'expired' AND NOT EXISTS (SELECT 1 FROM training_assignments n WHERE n.tenant_id = $1 AND n.user_id = t.user_id AND n.course_id = t.course_id AND n.status = 'completed')) "+
+		"status = 'expired' AND NOT EXISTS (SELECT 1 FROM training_assignments n WHERE n.tenant_id = $1 AND n.user_id = t.user_id AND n.course_id = "+
+		"t.course_id AND n.status = 'completed')) "+
 		"FROM training_assignments t WHERE tenant_id = $1"+only("user_id")+" GROUP BY user_id", args, func(r *db.Row) error {
 		if r.Int(1) > 0 && r.Int(2) == 0 {
 			b.put(r.Text(0), "training_valid", 1)
@@ -382,8 +386,10 @@ func newBadgeBook(tx *db.Tx, tenant string, users []string, now time.Time) *badg
 // streaks asks how the inspections of the last weeks went.
 func (b *badgeBook) streaks(tx *db.Tx, args []any, only func(string) string, now time.Time) {
 	day, n := tx.DB().Day("due_at"), len(args)
-	tx.Queue("SELECT assignee_user_id, "+day+", COUNT(*) FILTER (WHERE on_time), COUNT(*) FROM checklist_runs WHERE tenant_id = $1 AND assignee_user_id IS NOT NULL"+
-		only("assignee_user_id")+" AND due_at > $"+strconv.Itoa(n+1)+" AND due_at <= $"+strconv.Itoa(n+2)+" AND status <> 'cancelled' GROUP BY assignee_user_id, "+day,
+	tx.Queue("SELECT assignee_user_id, "+day+
+		", COUNT(*) FILTER (WHERE on_time), COUNT(*) FROM checklist_runs WHERE tenant_id = $1 AND assignee_user_id IS NOT NULL"+
+		only("assignee_user_id")+" AND due_at > $"+strconv.Itoa(n+1)+" AND due_at <= $"+strconv.Itoa(n+2)+
+		" AND status <> 'cancelled' GROUP BY assignee_user_id, "+day,
 		append(append([]any{}, args...), now.AddDate(0, 0, -7*streakWeeks), now), func(r *db.Row) error {
 			at, err := time.Parse(time.DateOnly, r.Text(1))
 			if err != nil {

@@ -65,7 +65,8 @@ func ShippedRegulations(own []string) []store.Row {
 func ShippedBadges() []store.Row {
 	rows := make([]store.Row, len(shippedBadges))
 	for i, b := range shippedBadges {
-		rows[i] = store.Row{"code": b.code, "name": b.name, "description": b.text, "rule": json.RawMessage(fmt.Sprintf(`{"metric":%q,"at_least":%d}`, b.rule.Metric, b.rule.AtLeast))}
+		rows[i] = store.Row{"code": b.code, "name": b.name, "description": b.text,
+			"rule": json.RawMessage(fmt.Sprintf(`{"metric":%q,"at_least":%d}`, b.rule.Metric, b.rule.AtLeast))}
 	}
 	return rows
 }

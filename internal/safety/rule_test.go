@@ -38,10 +38,14 @@ func TestEvaluate(t *testing.T) {
 		{"at warn", plain, safety.Reading{Value: 1, Known: true}, nil, safety.Verdict{Status: "warning", Value: 1, Known: true, Threshold: 1}},
 		{"at breach", plain, safety.Reading{Value: 3, Known: true}, nil, safety.Verdict{Status: "breach", Value: 3, Known: true, Threshold: 3}},
 		{"unknown", plain, safety.Reading{Value: 9}, nil, safety.Verdict{Status: "compliant", Value: 9, Threshold: 1, Insufficient: true}},
-		{"2 in 100,000 h is 4 in 200,000 h", per, safety.Reading{Value: 2, Known: true, Hours: 100_000}, nil, safety.Verdict{Status: "breach", Value: 4, Known: true, Threshold: 3}},
-		{"too few hours", per, safety.Reading{Value: 2, Known: true, Hours: 999}, nil, safety.Verdict{Status: "compliant", Value: 2, Threshold: 1, Insufficient: true}},
-		{"small site", large, safety.Reading{Value: 3, Known: true}, map[string]float64{"site.avg_employees": 10}, safety.Verdict{Status: "compliant", Value: 3, Known: true, Threshold: 1, Exempt: true}},
-		{"large site", large, safety.Reading{Value: 3, Known: true}, map[string]float64{"site.avg_employees": 11}, safety.Verdict{Status: "breach", Value: 3, Known: true, Threshold: 3}},
+		{"2 in 100,000 h is 4 in 200,000 h", per, safety.Reading{Value: 2, Known: true, Hours: 100_000}, nil,
+			safety.Verdict{Status: "breach", Value: 4, Known: true, Threshold: 3}},
+		{"too few hours", per, safety.Reading{Value: 2, Known: true, Hours: 999}, nil,
+			safety.Verdict{Status: "compliant", Value: 2, Threshold: 1, Insufficient: true}},
+		{"small site", large, safety.Reading{Value: 3, Known: true}, map[string]float64{"site.avg_employees": 10},
+			safety.Verdict{Status: "compliant", Value: 3, Known: true, Threshold: 1, Exempt: true}},
+		{"large site", large, safety.Reading{Value: 3, Known: true}, map[string]float64{"site.avg_employees": 11},
+			safety.Verdict{Status: "breach", Value: 3, Known: true, Threshold: 3}},
 		{"fact unknown", large, safety.Reading{Value: 3, Known: true}, nil, safety.Verdict{Status: "compliant", Value: 3, Threshold: 1, Insufficient: true}},
 		{"rest of 11.2 h", rest, safety.Reading{Value: 11.2, Known: true}, nil, safety.Verdict{Status: "warning", Value: 11.2, Known: true, Threshold: 11.5}},
 		{"rest of 10.9 h", rest, safety.Reading{Value: 10.9, Known: true}, nil, safety.Verdict{Status: "breach", Value: 10.9, Known: true, Threshold: 11}},
@@ -91,7 +95,8 @@ func TestAddMonths(t *testing.T) {
 		from string
 		n    int
 		want string
-	}{{"2026-03-20", 12, "2027-03-20"}, {"2026-08-31", 6, "2027-02-28"}, {"2027-08-31", 6, "2028-02-29"}, {"2026-12-31", 2, "2027-02-28"}, {"2028-02-29", 12, "2029-02-28"}} {
+	}{{"2026-03-20", 12, "2027-03-20"}, {"2026-08-31", 6, "2027-02-28"}, {"2027-08-31", 6, "2028-02-29"}, {"2026-12-31", 2,
+		"2027-02-28"}, {"2028-02-29", 12, "2029-02-28"}} {
 		at, err := time.Parse(time.DateOnly, c.from)
 		if err != nil {
 			t.Fatal(err)

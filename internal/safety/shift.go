@@ -120,7 +120,9 @@ func apart(tx *db.Tx, tenant string, mine map[string][]span) error {
 	sort.Strings(workers)
 	ids := query.List(workers)
 	if lock := tx.DB().ForUpdate(); lock != "" {
-		tx.Queue("SELECT id FROM workers WHERE tenant_id = $1 AND "+tx.DB().InUUID("id", 2)+" ORDER BY id"+lock, []any{tenant, ids}, func(*db.Row) error { return nil })
+		tx.Queue("SELECT id FROM workers WHERE tenant_id = $1 AND "+tx.DB().InUUID("id", 2)+" ORDER BY id"+lock, []any{tenant, ids}, func(*db.Row) error {
+			return nil
+		})
 	}
 	there := map[string][]span{}
 	tx.Queue("SELECT worker_id, id, started_at, ended_at FROM shifts WHERE tenant_id = $1 AND "+tx.DB().InUUID("worker_id", 2)+

@@ -30,10 +30,11 @@ func signTalks(tx *db.Tx, a actor.Actor, s *store.Store, changes []store.Change)
 		return nil
 	}
 	held := map[string]string{}
-	err := tx.Query("SELECT id, held_at FROM toolbox_talks WHERE tenant_id = $1 AND "+tx.DB().InUUID("id", 2), []any{a.TenantID, query.List(distinct(rows, "talk_id"))}, func(r *db.Row) error {
-		held[r.Text(0)] = query.FormatTime(r.Time(1))
-		return nil
-	})
+	err := tx.Query("SELECT id, held_at FROM toolbox_talks WHERE tenant_id = $1 AND "+tx.DB().InUUID("id", 2),
+		[]any{a.TenantID, query.List(distinct(rows, "talk_id"))}, func(r *db.Row) error {
+			held[r.Text(0)] = query.FormatTime(r.Time(1))
+			return nil
+		})
 	if err != nil {
 		return err
 	}
@@ -78,7 +79,8 @@ func creditTalks(tx *db.Tx, a actor.Actor, s *store.Store, changes []store.Chang
 		return nil
 	}
 	users := map[string]string{}
-	err := tx.Query("SELECT id, user_id FROM workers WHERE tenant_id = $1 AND user_id IS NOT NULL AND "+tx.DB().InUUID("id", 2), []any{a.TenantID, query.List(distinct(rows, "worker_id"))},
+	err := tx.Query("SELECT id, user_id FROM workers WHERE tenant_id = $1 AND user_id IS NOT NULL AND "+tx.DB().InUUID("id", 2),
+		[]any{a.TenantID, query.List(distinct(rows, "worker_id"))},
 		func(r *db.Row) error { users[r.Text(0)] = r.Text(1); return nil })
 	if err != nil {
 		return err

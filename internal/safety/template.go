@@ -67,7 +67,8 @@ func codes(tx *db.Tx, tenant string, changes []store.Change) (revisions map[stri
 	if len(list) == 0 {
 		return revisions, published, nil
 	}
-	err = tx.Query("SELECT id, lower(code), revision, status FROM checklist_templates WHERE tenant_id = $1 AND "+tx.DB().InText("lower(code)", 2)+tx.DB().ForUpdate(),
+	err = tx.Query("SELECT id, lower(code), revision, status FROM checklist_templates WHERE tenant_id = $1 AND "+tx.DB().InText("lower(code)", 2)+
+		tx.DB().ForUpdate(),
 		[]any{tenant, query.List(list)}, func(r *db.Row) error {
 			revisions[r.Text(1)] = max(revisions[r.Text(1)], r.Int(2))
 			if r.Text(3) == "published" {
@@ -119,7 +120,8 @@ func supersede(tx *db.Tx, a actor.Actor, s *store.Store, changes []store.Change)
 
 // reschedule changes the schedules of a template that are not over.
 func reschedule(tx *db.Tx, a actor.Actor, s *store.Store, template string, set store.Row) error {
-	ids, err := idsOf(tx, "SELECT id FROM checklist_schedules WHERE tenant_id = $1 AND template_id = $2 AND status IN ('active', 'paused') ORDER BY id", a.TenantID, template)
+	ids, err := idsOf(tx,
+		"SELECT id FROM checklist_schedules WHERE tenant_id = $1 AND template_id = $2 AND status IN ('active', 'paused') ORDER BY id", a.TenantID, template)
 	if err != nil {
 		return err
 	}
@@ -174,11 +176,12 @@ type asked struct {
 func queueTemplates(tx *db.Tx, tenant string, ids []string) map[string]*asked {
 	out := map[string]*asked{}
 	if len(ids) > 0 {
-		tx.Queue("SELECT id, title, status, applies_to, kinds, sections FROM checklist_templates WHERE tenant_id = $1 AND "+tx.DB().InUUID("id", 2), []any{tenant, query.List(ids)}, func(r *db.Row) error {
-			row := store.Row{"a": json.RawMessage(r.Text(3)), "k": json.RawMessage(r.Text(4))}
-			out[r.Text(0)] = &asked{title: r.Text(1), status: r.Text(2), appliesTo: words(row, "a"), kinds: words(row, "k"), sections: r.Text(5)}
-			return nil
-		})
+		tx.Queue("SELECT id, title, status, applies_to, kinds, sections FROM checklist_templates WHERE tenant_id = $1 AND "+tx.DB().InUUID("id", 2),
+			[]any{tenant, query.List(ids)}, func(r *db.Row) error {
+				row := store.Row{"a": json.RawMessage(r.Text(3)), "k": json.RawMessage(r.Text(4))}
+				out[r.Text(0)] = &asked{title: r.Text(1), status: r.Text(2), appliesTo: words(row, "a"), kinds: words(row, "k"), sections: r.Text(5)}
+				return nil
+			})
 	}
 	return out
 }
@@ -199,7 +202,8 @@ func (t *asked) fits(row store.Row, p *whereabouts) error {
 	if t.status != "published" {
 		return badRun("template_id", "names a template that is %s, not published", t.status)
 	}
-	targets := map[string]string{"zone": "zone_id", "driver": "worker_id", "worker": "worker_id", "equipment": "equipment_id", "vehicle": "vehicle_id", "site": "site_id"}
+	targets := map[string]string{"zone": "zone_id", "driver": "worker_id", "worker": "worker_id", "equipment": "equipment_id", "vehicle": "vehicle_id",
+		"site": "site_id"}
 	if len(t.appliesTo) > 0 && !slices.ContainsFunc(t.appliesTo, func(kind string) bool { return row[targets[kind]] != nil }) {
 		return badRun(targets[t.appliesTo[0]], "is required: the template is for %s", strings.Join(t.appliesTo, ", "))
 	}

@@ -57,10 +57,11 @@ func readCourses(tx *db.Tx, tenant string, ids []string) (map[string]course, *ti
 	if len(ids) == 0 {
 		return list, time.UTC, nil
 	}
-	tx.Queue("SELECT id, validity_months, pass_mark FROM courses WHERE tenant_id = $1 AND "+tx.DB().InUUID("id", 2), []any{tenant, query.List(ids)}, func(r *db.Row) error {
-		list[r.Text(0)] = course{r.Int(1), r.Dec(2), !r.Null(2)}
-		return nil
-	})
+	tx.Queue("SELECT id, validity_months, pass_mark FROM courses WHERE tenant_id = $1 AND "+tx.DB().InUUID("id", 2), []any{tenant, query.List(ids)},
+		func(r *db.Row) error {
+			list[r.Text(0)] = course{r.Int(1), r.Dec(2), !r.Null(2)}
+			return nil
+		})
 	tx.Queue("SELECT timezone FROM tenants WHERE id = $1", []any{tenant}, func(r *db.Row) error { zone = r.Text(0); return nil })
 	err := tx.Flush()
 	return list, Location(zone), err

@@ -121,12 +121,15 @@ func TestChampion(t *testing.T) {
 		tracks []score.Track
 		want   string
 	}{
-		{"least deviance, three of three", []score.Track{pooled, v1, track(score.NameBayes, 1.5, 1.5, 1.5), track(score.NameRegression, 1.4, 1.4, 1.4)}, score.NameRegression},
+		{"least deviance, three of three", []score.Track{pooled, v1, track(score.NameBayes, 1.5, 1.5, 1.5), track(score.NameRegression, 1.4, 1.4, 1.4)},
+			score.NameRegression},
 		{"two of three is enough", []score.Track{pooled, v1, track(score.NameBayes, 1.5, 1.5, 1.9)}, score.NameBayes},
 		{"one of three is luck", []score.Track{pooled, v1, track(score.NameBayes, 0.1, 1.9, 1.9)}, score.NameWeighted},
-		{"the lucky one does not bar the steady one", []score.Track{pooled, v1, track(score.NameBayes, 1.5, 1.5, 1.5), track(score.NameRegression, 0.1, 1.9, 1.9)}, score.NameBayes},
+		{"the lucky one does not bar the steady one",
+			[]score.Track{pooled, v1, track(score.NameBayes, 1.5, 1.5, 1.5), track(score.NameRegression, 0.1, 1.9, 1.9)}, score.NameBayes},
 		{"must beat pooled too", []score.Track{track(score.NamePooled, 1, 1, 1), v1, track(score.NameBayes, 1.5, 1.5, 1.5)}, score.NameWeighted},
-		{"two origins are no record", []score.Track{track(score.NamePooled, 2, 2), track(score.NameWeighted, 2, 2), track(score.NameBayes, 1, 1)}, score.NameWeighted},
+		{"two origins are no record", []score.Track{track(score.NamePooled, 2, 2), track(score.NameWeighted, 2, 2), track(score.NameBayes, 1, 1)},
+			score.NameWeighted},
 	} {
 		if got := score.Champion(c.tracks); got != c.want {
 			t.Errorf("%s: %s, want %s", c.name, got, c.want)

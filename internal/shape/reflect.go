@@ -172,6 +172,6 @@ func (s *Shape) describeBy(tag reflect.StructTag) {
 		at.OneOf = strings.Fields(set)
 	}
 	if set := tag.Get("enum"); set != "" {
-		at.OneOf = strings.Split(set, ",")
+		at.OneOf = strings.FieldsFunc(set, func(r rune) bool { return r == ',' || r == ' ' })
 	}
 }

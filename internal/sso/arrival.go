@@ -100,7 +100,8 @@ func (s *Service) once(tx *db.Tx, c *Connection, a *samlsp.Assertion) error {
 	if end.IsZero() {
 		end = s.now().Add(s.cfg.RequestTTL)
 	}
-	n, err := tx.Exec("INSERT INTO sso_replays (assertion_hash, expires_at) VALUES ($1, $2) ON CONFLICT (assertion_hash) DO NOTHING", seal.Digest(c.ID+"\x00"+a.ID), end.Add(time.Hour))
+	n, err := tx.Exec("INSERT INTO sso_replays (assertion_hash, expires_at) VALUES ($1, $2) ON CONFLICT (assertion_hash) DO NOTHING",
+		seal.Digest(c.ID+"\x00"+a.ID), end.Add(time.Hour))
 	if err == nil && n == 0 {
 		return fault.New(fault.Invalid, "flow_state_already_used", "The SAML response was used before")
 	}
@@ -204,7 +205,8 @@ func (s *Service) failed(ctx context.Context, c *Connection, q request, in arriv
 }
 
 // arrive ends a sign-in whose answer was verified.
-func (s *Service) arrive(ctx context.Context, c *Connection, q request, in arrival, who identity.Client, extra func(tx *db.Tx, f *identity.Federated) error) identity.Landing {
+func (s *Service) arrive(ctx context.Context, c *Connection, q request, in arrival, who identity.Client,
+	extra func(tx *db.Tx, f *identity.Federated) error) identity.Landing {
 	if q.tester != "" {
 		return s.tested(ctx, c, q, in, nil)
 	}
@@ -274,10 +276,11 @@ func (s *Service) provisioned(tx *db.Tx, c *Connection, f *identity.Federated) e
 }
 
 func scimGroups(tx *db.Tx, userID string) (out []string, err error) {
-	err = tx.Query("SELECT g.display_name FROM sso_group_members m JOIN sso_groups g ON g.id = m.group_id WHERE m.user_id = $1", []any{userID}, func(r *db.Row) error {
-		out = append(out, r.Text(0))
-		return nil
-	})
+	err = tx.Query("SELECT g.display_name FROM sso_group_members m JOIN sso_groups g ON g.id = m.group_id WHERE m.user_id = $1", []any{userID},
+		func(r *db.Row) error {
+			out = append(out, r.Text(0))
+			return nil
+		})
 	return out, err
 }
 
@@ -290,7 +293,8 @@ func (s *Service) tested(ctx context.Context, c *Connection, q request, in arriv
 				return err
 			}
 		}
-		tx.Queue("UPDATE sso_connections SET last_test = $3, last_test_at = $4 WHERE tenant_id = $1 AND id = $2", []any{c.TenantID, c.ID, string(result), s.now()}, nil)
+		tx.Queue("UPDATE sso_connections SET last_test = $3, last_test_at = $4 WHERE tenant_id = $1 AND id = $2",
+			[]any{c.TenantID, c.ID, string(result), s.now()}, nil)
 		s.note(tx, c, actor.Actor{UserID: q.tester}, "sso.tested", nil)
 		return tx.Flush()
 	})

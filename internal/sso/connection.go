@@ -68,7 +68,8 @@ const columns = `c.tenant_id, c.id, c.kind, c.name, c.identifier, c.status, c.is
 
 func (s *Service) scan(r *db.Row) (*Connection, error) {
 	at := func(i int) stamp.Time { return stamp.Time{Time: r.Time(i)} }
-	c := &Connection{TenantID: r.Text(0), ID: r.Text(1), Kind: r.Text(2), Name: r.Text(3), Identifier: r.Text(4), Disabled: r.Text(5) != "active", Issuer: r.Text(6),
+	c := &Connection{TenantID: r.Text(0), ID: r.Text(1), Kind: r.Text(2), Name: r.Text(3), Identifier: r.Text(4), Disabled: r.Text(5) != "active",
+		Issuer:      r.Text(6),
 		MetadataURL: r.Text(7), MetadataXML: r.Text(8), MetadataAt: at(9), ClientID: r.Text(10), sealed: r.Text(11), NameIDFormat: r.Text(13), DefaultRole: r.Text(16),
 		Enforced: r.Bool(17), BreakGlass: r.Text(18), Unsolicited: r.Bool(19), SCIM: !r.Null(20), LastTestAt: at(22), CreatedAt: at(23), UpdatedAt: at(24), version: r.Int(25), ResourceID: r.Text(26),
 		Domains: []Domain{}, ServiceAddress: Addresses{SCIM: s.SCIMBase()}}
@@ -106,11 +107,12 @@ func (s *Service) find(tx *db.Tx, from string, args ...any) ([]*Connection, erro
 	for id := range byID {
 		ids = append(ids, id)
 	}
-	return list, tx.Query("SELECT "+domainColumns+" FROM sso_domains d WHERE "+tx.DB().InUUID("d.connection_id", 1)+" ORDER BY d.domain NULLS LAST", []any{asJSON(ids)}, func(r *db.Row) error {
-		d, owner := scanDomain(r)
-		byID[owner].Domains = append(byID[owner].Domains, d)
-		return nil
-	})
+	return list, tx.Query("SELECT "+domainColumns+" FROM sso_domains d WHERE "+tx.DB().InUUID("d.connection_id", 1)+" ORDER BY d.domain NULLS LAST",
+		[]any{asJSON(ids)}, func(r *db.Row) error {
+			d, owner := scanDomain(r)
+			byID[owner].Domains = append(byID[owner].Domains, d)
+			return nil
+		})
 }
 
 func (s *Service) one(tx *db.Tx, from string, args ...any) (*Connection, error) {
@@ -175,7 +177,8 @@ func (s *Service) ByIdentifier(ctx context.Context, identifier string) (c *Conne
 // Create makes a connection. The service key names the tenant; domains it
 // names count as proved by its word, a tenant's own have to be proved.
 func (s *Service) Create(ctx context.Context, a actor.Actor, d Draft) (*Connection, error) {
-	c := &Connection{ID: newID(), TenantID: a.TenantID, Kind: OIDC, Scopes: []string{}, RoleMap: map[string]string{}, Params: map[string]string{}, Domains: []Domain{}, version: 1}
+	c := &Connection{ID: newID(), TenantID: a.TenantID, Kind: OIDC, Scopes: []string{}, RoleMap: map[string]string{}, Params: map[string]string{},
+		Domains: []Domain{}, version: 1}
 	if a.Role == actor.Service && d.TenantID != nil {
 		id, ok := canonicalID(*d.TenantID)
 		if !ok {
@@ -196,7 +199,9 @@ func (s *Service) Create(ctx context.Context, a actor.Actor, d Draft) (*Connecti
 		return nil, invalid("sign-in through the provider can be enforced once a domain is proved and a test sign-in has succeeded")
 	}
 	err := s.db.Write(ctx, everywhere, func(tx *db.Tx) error {
-		if err := tx.One("SELECT id FROM tenants WHERE id = $1"+tx.DB().ForUpdate(), []any{c.TenantID}, func(*db.Row) error { return nil }); fault.Is(err, fault.NotFound) {
+		if err := tx.One("SELECT id FROM tenants WHERE id = $1"+tx.DB().ForUpdate(), []any{c.TenantID}, func(*db.Row) error {
+			return nil
+		}); fault.Is(err, fault.NotFound) {
 			return invalid("tenant_id names no tenant")
 		} else if err != nil {
 			return err
@@ -273,7 +278,8 @@ func (s *Service) insert(tx *db.Tx, c *Connection, a actor.Actor) error {
 	tx.Queue(`INSERT INTO sso_connections (tenant_id, id, kind, name, identifier, status, issuer, metadata_url, metadata_xml, metadata_at, client_id, secret, scopes,
 		name_id_format, attribute_mapping, role_map, default_role, enforced, break_glass_user_id, allow_unsolicited, created_at, updated_at, created_by, resource_id,
 		authorization_params, version) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $21, $22, $23, $24, 1)`,
-		[]any{c.TenantID, c.ID, c.Kind, null(c.Name), null(c.Identifier), c.status(), c.Issuer, null(c.MetadataURL), null(c.MetadataXML), c.metadataAt(), null(c.ClientID), null(c.sealed),
+		[]any{c.TenantID, c.ID, c.Kind, null(c.Name), null(c.Identifier), c.status(), c.Issuer, null(c.MetadataURL), null(c.MetadataXML), c.metadataAt(),
+			null(c.ClientID), null(c.sealed),
 			asJSON(c.Scopes), null(c.NameIDFormat), asJSON(c.Mapping), asJSON(c.RoleMap), null(c.DefaultRole), c.Enforced, null(c.BreakGlass), c.Unsolicited, now, null(a.UserID),
 			null(c.ResourceID), asJSON(c.Params)}, nil)
 	return s.claimNames(tx, c)
@@ -345,7 +351,8 @@ func (s *Service) Delete(ctx context.Context, a actor.Actor, id string) (c *Conn
 		if err := s.endAll(tx, c); err != nil {
 			return err
 		}
-		if err := s.ident.SuspendFederated(tx, a, c.TenantID, "tenant_id = $1 AND user_id IN (SELECT user_id FROM sso_accounts WHERE connection_id = $2)", c.TenantID, c.ID); err != nil {
+		if err := s.ident.SuspendFederated(tx, a, c.TenantID, "tenant_id = $1 AND user_id IN (SELECT user_id FROM sso_accounts WHERE connection_id = $2)",
+			c.TenantID, c.ID); err != nil {
 			return err
 		}
 		tx.Queue("DELETE FROM sso_group_members WHERE group_id IN (SELECT id FROM sso_groups WHERE connection_id = $1)", []any{c.ID}, nil)
@@ -377,7 +384,8 @@ func (s *Service) endOthers(tx *db.Tx, c *Connection, domains ...Domain) error {
 		if d.VerifiedAt.IsZero() {
 			continue
 		}
-		tx.Queue("DELETE FROM sessions WHERE user_id IN (SELECT id FROM users WHERE is_sso = $1 AND id <> $2 AND email LIKE $3)", []any{false, c.BreakGlass, "%@" + d.Domain}, nil)
+		tx.Queue("DELETE FROM sessions WHERE user_id IN (SELECT id FROM users WHERE is_sso = $1 AND id <> $2 AND email LIKE $3)",
+			[]any{false, c.BreakGlass, "%@" + d.Domain}, nil)
 	}
 	tx.After(s.ident.ForgetAll)
 	return tx.Flush()
@@ -446,7 +454,8 @@ func (s *Service) setSCIM(ctx context.Context, a actor.Actor, id, action string,
 		if err != nil {
 			return err
 		}
-		tx.Queue("UPDATE sso_connections SET scim_token_hash = $3, updated_at = $4, version = version + 1 WHERE tenant_id = $1 AND id = $2", []any{c.TenantID, c.ID, hash, s.now()}, nil)
+		tx.Queue("UPDATE sso_connections SET scim_token_hash = $3, updated_at = $4, version = version + 1 WHERE tenant_id = $1 AND id = $2",
+			[]any{c.TenantID, c.ID, hash, s.now()}, nil)
 		s.note(tx, c, a, action, nil)
 		return tx.Flush()
 	})

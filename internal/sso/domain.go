@@ -48,7 +48,8 @@ const (
 const domainColumns = "d.id, d.domain, d.verified_at, d.method, d.token, d.code_hash, d.code_expires_at, d.code_attempts, d.connection_id"
 
 func scanDomain(r *db.Row) (d Domain, owner string) {
-	d = Domain{id: r.Text(0), Domain: r.Text(1), VerifiedAt: stamp.Time{Time: r.Time(2)}, Method: r.Text(3), codeHash: r.Text(5), codeExpires: r.Time(6), attempts: r.Int(7)}
+	d = Domain{id: r.Text(0), Domain: r.Text(1), VerifiedAt: stamp.Time{Time: r.Time(2)}, Method: r.Text(3), codeHash: r.Text(5),
+		codeExpires: r.Time(6), attempts: r.Int(7)}
 	if d.VerifiedAt.IsZero() {
 		d.DNSName, d.DNSValue = dnsLabel+d.Domain, dnsWord+r.Text(4)
 	}
@@ -179,14 +180,16 @@ func (s *Service) MailCode(ctx context.Context, a actor.Actor, id, domain string
 		if err := s.countCode(tx, "tenant:"+c.TenantID, 0, tenantCodes); err != nil {
 			return err
 		}
-		tx.Queue("UPDATE sso_domains SET code_hash = $2, code_expires_at = $3, code_attempts = 0 WHERE id = $1 AND verified_at IS NULL", []any{d.id, seal.Digest(code), now.Add(codeLife)}, nil)
+		tx.Queue("UPDATE sso_domains SET code_hash = $2, code_expires_at = $3, code_attempts = 0 WHERE id = $1 AND verified_at IS NULL",
+			[]any{d.id, seal.Digest(code), now.Add(codeLife)}, nil)
 		s.note(tx, c, a, "sso.domain_code_mailed", map[string]any{"domain": d.Domain})
 		return tx.Flush()
 	})
 	if err != nil {
 		return err
 	}
-	return s.ident.Deliver(ctx, letter.Letter{Kind: letter.SSODomain, TenantID: c.TenantID, To: "postmaster@" + d.Domain, Other: d.Domain, Code: code, Valid: codeLife})
+	return s.ident.Deliver(ctx,
+		letter.Letter{Kind: letter.SSODomain, TenantID: c.TenantID, To: "postmaster@" + d.Domain, Other: d.Domain, Code: code, Valid: codeLife})
 }
 
 // countCode counts a mail of key, and refuses it sooner than interval after the
@@ -215,7 +218,8 @@ func (s *Service) overCode(tx *db.Tx, key string, interval time.Duration, most i
 	if err != nil {
 		return err
 	}
-	f := fault.New(fault.Limited, "over_email_send_rate_limit", "For security purposes, you can only request this once a minute and a few times a day; a TXT record proves the domain too")
+	f := fault.New(fault.Limited, "over_email_send_rate_limit",
+		"For security purposes, you can only request this once a minute and a few times a day; a TXT record proves the domain too")
 	f.RetryAfter = max(opens.Sub(now)+time.Second-1, time.Second).Truncate(time.Second)
 	gate.Explain(f, allowed, now.Add(f.RetryAfter))
 	return f
@@ -232,7 +236,8 @@ func (s *Service) ProveByCode(ctx context.Context, a actor.Actor, id, domain, co
 	err = s.db.Write(ctx, everywhere, func(tx *db.Tx) error {
 		refused = nil
 		// The attempt is counted before the code is looked at.
-		n, err := tx.Exec("UPDATE sso_domains SET code_attempts = code_attempts + 1 WHERE id = $1 AND code_hash IS NOT NULL AND code_expires_at > $2 AND code_attempts < $3", d.id, s.now(), maxAttempts)
+		n, err := tx.Exec("UPDATE sso_domains SET code_attempts = code_attempts + 1 WHERE id = $1 AND code_hash IS NOT NULL AND code_expires_at > $2 AND "+
+			"code_attempts < $3", d.id, s.now(), maxAttempts)
 		if err != nil {
 			return err
 		}

@@ -57,7 +57,8 @@ func (s *Service) apply(ctx context.Context, c *Connection, d Draft) error {
 		name     string
 		from, to *string
 		max      int
-	}{{"name", d.Name, &c.Name, 200}, {"identifier", d.Identifier, &c.Identifier, 64}, {"client_id", d.ClientID, &c.ClientID, 200}, {"break_glass_user_id", d.BreakGlass, &c.BreakGlass, 36},
+	}{{"name", d.Name, &c.Name, 200}, {"identifier", d.Identifier, &c.Identifier, 64}, {"client_id", d.ClientID, &c.ClientID,
+		200}, {"break_glass_user_id", d.BreakGlass, &c.BreakGlass, 36},
 		{"resource_id", d.ResourceID, &c.ResourceID, 200}} {
 		if f.from == nil {
 			continue

@@ -172,7 +172,8 @@ var errLately = errors.New("sso: the metadata were asked for a moment ago")
 func (s *Service) renewMetadata(ctx context.Context, c *Connection) error {
 	err := s.db.Write(ctx, everywhere, func(tx *db.Tx) error {
 		now := s.now()
-		n, err := tx.Exec("UPDATE sso_connections SET metadata_tried_at = $3 WHERE tenant_id = $1 AND id = $2 AND (metadata_tried_at IS NULL OR metadata_tried_at <= $4)",
+		n, err := tx.Exec("UPDATE sso_connections SET metadata_tried_at = $3 WHERE tenant_id = $1 AND id = $2 AND (metadata_tried_at IS NULL OR "+
+			"metadata_tried_at <= $4)",
 			c.TenantID, c.ID, now, now.Add(-metadataRetry))
 		if err == nil && n == 0 {
 			err = errLately
@@ -191,7 +192,8 @@ func (s *Service) renewMetadata(ctx context.Context, c *Connection) error {
 	}
 	c.MetadataXML, c.MetadataAt = fresh.MetadataXML, fresh.MetadataAt
 	return s.db.Write(ctx, everywhere, func(tx *db.Tx) error {
-		_, err := tx.Exec("UPDATE sso_connections SET metadata_xml = $3, metadata_at = $4 WHERE tenant_id = $1 AND id = $2", c.TenantID, c.ID, c.MetadataXML, c.MetadataAt.Time)
+		_, err := tx.Exec("UPDATE sso_connections SET metadata_xml = $3, metadata_at = $4 WHERE tenant_id = $1 AND id = $2", c.TenantID, c.ID,
+			c.MetadataXML, c.MetadataAt.Time)
 		return err
 	})
 }
@@ -235,7 +237,8 @@ func (s *Service) provider(c *Connection) (*openid.Provider, error) {
 	if len(s.providers) > 1000 {
 		s.providers = map[string]*openid.Provider{}
 	}
-	p := openid.New(openid.Config{Issuer: c.Issuer, ClientID: c.ClientID, Secret: secret, Scopes: c.Scopes, Params: c.Params, Redirect: s.Callback(c.ID), Client: s.client, Now: s.now})
+	p := openid.New(openid.Config{Issuer: c.Issuer, ClientID: c.ClientID, Secret: secret, Scopes: c.Scopes, Params: c.Params,
+		Redirect: s.Callback(c.ID), Client: s.client, Now: s.now})
 	s.providers[key] = p
 	return p, nil
 }
@@ -252,8 +255,10 @@ func (s *Service) requestOf(ctx context.Context, state string) (q request, c *Co
 		return q, nil, noRelay()
 	}
 	err = s.db.Read(ctx, everywhere, func(tx *db.Tx) error {
-		err := tx.One("SELECT tenant_id, connection_id, request_id, redirect_to, challenge, secrets, tester_id, used_at, expires_at FROM sso_requests WHERE id = $1", []any{id}, func(r *db.Row) error {
-			q = request{id: id, tenant: r.Text(0), connection: r.Text(1), samlID: r.Text(2), redirect: r.Text(3), challenge: r.Text(4), sealed: r.Bytes(5), tester: r.Text(6), used: !r.Null(7), expires: r.Time(8)}
+		err := tx.One("SELECT tenant_id, connection_id, request_id, redirect_to, challenge, secrets, tester_id, used_at, expires_at FROM sso_requests "+
+			"WHERE id = $1", []any{id}, func(r *db.Row) error {
+			q = request{id: id, tenant: r.Text(0), connection: r.Text(1), samlID: r.Text(2), redirect: r.Text(3), challenge: r.Text(4), sealed: r.Bytes(5),
+				tester: r.Text(6), used: !r.Null(7), expires: r.Time(8)}
 			return nil
 		})
 		if fault.Is(err, fault.NotFound) {

@@ -42,10 +42,12 @@ func (s *Service) groupBy(tx *db.Tx, c *Connection, id string) (g Group, err err
 	if err != nil {
 		return g, err
 	}
-	return g, tx.Query("SELECT m.user_id, a.user_name FROM sso_group_members m JOIN sso_accounts a ON a.user_id = m.user_id WHERE m.group_id = $1 ORDER BY a.user_name NULLS LAST", []any{g.ID}, func(r *db.Row) error {
-		g.Members = append(g.Members, Ref{r.Text(0), r.Text(1)})
-		return nil
-	})
+	return g,
+		tx.Query("SELECT m.user_id, a.user_name FROM sso_group_members m JOIN sso_accounts a ON a.user_id = m.user_id WHERE m.group_id = $1 ORDER BY "+
+			"a.user_name NULLS LAST", []any{g.ID}, func(r *db.Row) error {
+			g.Members = append(g.Members, Ref{r.Text(0), r.Text(1)})
+			return nil
+		})
 }
 
 // Group returns one group with its members.
@@ -72,10 +74,11 @@ func (s *Service) Groups(ctx context.Context, c *Connection, q Query, members bo
 		list = nil
 		tx.Queue("SELECT COUNT(*) FROM sso_groups g WHERE g.connection_id = $1"+where, args, func(r *db.Row) error { total = r.Int(0); return nil })
 		limit, offset := page(q)
-		err := tx.Query("SELECT "+groupColumns+where+" ORDER BY g.created_at NULLS LAST, g.id"+limitOffset(len(args)), append(args, limit, offset), func(r *db.Row) error {
-			list = append(list, scanGroup(r))
-			return nil
-		})
+		err := tx.Query("SELECT "+groupColumns+where+" ORDER BY g.created_at NULLS LAST, g.id"+limitOffset(len(args)), append(args, limit, offset),
+			func(r *db.Row) error {
+				list = append(list, scanGroup(r))
+				return nil
+			})
 		if err != nil || !members {
 			return err
 		}
@@ -93,16 +96,18 @@ func populated(tx *db.Tx, list []Group) ([]Group, error) {
 	for i, g := range list {
 		at[g.ID], ids = i, append(ids, g.ID)
 	}
-	err := tx.Query("SELECT group_id, COUNT(*) FROM sso_group_members WHERE "+tx.DB().InUUID("group_id", 1)+" GROUP BY group_id", []any{asJSON(ids)}, func(r *db.Row) error {
-		sizes[at[r.Text(0)]] = r.Int(1)
-		return nil
-	})
+	err := tx.Query("SELECT group_id, COUNT(*) FROM sso_group_members WHERE "+tx.DB().InUUID("group_id", 1)+" GROUP BY group_id", []any{asJSON(ids)},
+		func(r *db.Row) error {
+			sizes[at[r.Text(0)]] = r.Int(1)
+			return nil
+		})
 	if err != nil {
 		return nil, err
 	}
 	shown := shownOf(sizes, maxListed)
 	list = list[:shown]
-	err = tx.Query("SELECT m.group_id, m.user_id, a.user_name FROM sso_group_members m JOIN sso_accounts a ON a.user_id = m.user_id WHERE "+tx.DB().InUUID("m.group_id", 1)+
+	err = tx.Query("SELECT m.group_id, m.user_id, a.user_name FROM sso_group_members m JOIN sso_accounts a ON a.user_id = m.user_id WHERE "+
+		tx.DB().InUUID("m.group_id", 1)+
 		" ORDER BY a.user_name NULLS LAST", []any{asJSON(ids[:shown])}, func(r *db.Row) error {
 		g := &list[at[r.Text(0)]]
 		g.Members = append(g.Members, Ref{r.Text(1), r.Text(2)})
@@ -139,7 +144,8 @@ func (s *Service) CreateGroup(ctx context.Context, c *Connection, g Group, who i
 	g.ID = newID()
 	err := s.db.Write(ctx, everywhere, func(tx *db.Tx) error {
 		now := s.now()
-		_, err := tx.Exec("INSERT INTO sso_groups (id, tenant_id, connection_id, display_name, external_id, created_at, updated_at) VALUES ($1, $2, $3, $4, $5, $6, $6)",
+		_, err := tx.Exec("INSERT INTO sso_groups (id, tenant_id, connection_id, display_name, external_id, created_at, updated_at) VALUES ($1, $2, $3, "+
+			"$4, $5, $6, $6)",
 			g.ID, c.TenantID, c.ID, g.Display, null(g.ExternalID), now)
 		if err != nil {
 			return err
@@ -171,7 +177,8 @@ func (s *Service) ChangeGroup(ctx context.Context, c *Connection, id string, who
 		if err := g.check(); err != nil {
 			return err
 		}
-		if _, err := tx.Exec("UPDATE sso_groups SET display_name = $2, external_id = $3, updated_at = $4 WHERE id = $1", g.ID, g.Display, null(g.ExternalID), s.now()); err != nil {
+		if _, err := tx.Exec("UPDATE sso_groups SET display_name = $2, external_id = $3, updated_at = $4 WHERE id = $1", g.ID, g.Display,
+			null(g.ExternalID), s.now()); err != nil {
 			return err
 		}
 		return s.populate(tx, c, was, g, who)

@@ -74,10 +74,13 @@ func (a Attribute) from(attrs map[string][]string) []string {
 // usual are the names that providers give to what we need, used where the
 // mapping says nothing.
 var usual = map[string]Attribute{
-	"email": {Names: []string{"email", "mail", "emailAddress", "Email", "urn:oid:0.9.2342.19200300.100.1.3", "http://schemas.xmlsoap.org/ws/2005/05/identity/claims/emailaddress"}},
-	"groups": {Names: []string{"groups", "group", "memberOf", "Group", "http://schemas.microsoft.com/ws/2008/06/identity/claims/groups", "http://schemas.xmlsoap.org/claims/Group",
+	"email": {Names: []string{"email", "mail", "emailAddress", "Email", "urn:oid:0.9.2342.19200300.100.1.3",
+		"http://schemas.xmlsoap.org/ws/2005/05/identity/claims/emailaddress"}},
+	"groups": {Names: []string{"groups", "group", "memberOf", "Group", "http://schemas.microsoft.com/ws/2008/06/identity/claims/groups",
+		"http://schemas.xmlsoap.org/claims/Group",
 		"urn:oid:1.3.6.1.4.1.5923.1.5.1.1"}},
-	"name":        {Names: []string{"name", "displayName", "cn", "urn:oid:2.16.840.1.113730.3.1.241", "http://schemas.xmlsoap.org/ws/2005/05/identity/claims/name", "urn:oid:2.5.4.3"}},
+	"name": {Names: []string{"name", "displayName", "cn", "urn:oid:2.16.840.1.113730.3.1.241",
+		"http://schemas.xmlsoap.org/ws/2005/05/identity/claims/name", "urn:oid:2.5.4.3"}},
 	"given_name":  {Names: []string{"given_name", "givenName", "urn:oid:2.5.4.42", "http://schemas.xmlsoap.org/ws/2005/05/identity/claims/givenname"}},
 	"family_name": {Names: []string{"family_name", "sn", "surname", "urn:oid:2.5.4.4", "http://schemas.xmlsoap.org/ws/2005/05/identity/claims/surname"}},
 }

@@ -73,7 +73,8 @@ const personColumns = `a.user_id, a.user_name, a.external_id, u.email, a.display
 	FROM sso_accounts a JOIN users u ON u.id = a.user_id WHERE a.connection_id = $1 AND a.deleted_at IS NULL`
 
 func scanPerson(r *db.Row) Person {
-	return Person{ID: r.Text(0), UserName: r.Text(1), ExternalID: r.Text(2), Email: r.Text(3), Display: r.Text(4), Given: r.Text(5), Family: r.Text(6), Active: r.Bool(7),
+	return Person{ID: r.Text(0), UserName: r.Text(1), ExternalID: r.Text(2), Email: r.Text(3), Display: r.Text(4), Given: r.Text(5), Family: r.Text(6),
+		Active:    r.Bool(7),
 		CreatedAt: r.Time(8), UpdatedAt: r.Time(9)}
 }
 
@@ -109,7 +110,8 @@ func (s *Service) Person(ctx context.Context, c *Connection, id string) (p Perso
 }
 
 // filters are the attributes a list can be asked by, and their columns.
-var filters = map[string]string{"username": "a.user_name", "externalid": "a.external_id", "emails.value": "u.email", "emails": "u.email", "id": "CAST(a.user_id AS text)"}
+var filters = map[string]string{"username": "a.user_name", "externalid": "a.external_id", "emails.value": "u.email", "emails": "u.email",
+	"id": "CAST(a.user_id AS text)"}
 
 // People lists accounts of the connection and how many there are in all.
 func (s *Service) People(ctx context.Context, c *Connection, q Query) (list []Person, total int64, err error) {
@@ -126,15 +128,17 @@ func (s *Service) People(ctx context.Context, c *Connection, q Query) (list []Pe
 	}
 	err = s.db.Read(ctx, everywhere, func(tx *db.Tx) error {
 		list = nil
-		tx.Queue("SELECT COUNT(*) FROM sso_accounts a JOIN users u ON u.id = a.user_id WHERE a.connection_id = $1 AND a.deleted_at IS NULL"+where, args, func(r *db.Row) error {
-			total = r.Int(0)
-			return nil
-		})
+		tx.Queue("SELECT COUNT(*) FROM sso_accounts a JOIN users u ON u.id = a.user_id WHERE a.connection_id = $1 AND a.deleted_at IS NULL"+where, args,
+			func(r *db.Row) error {
+				total = r.Int(0)
+				return nil
+			})
 		limit, offset := page(q)
-		err := tx.Query("SELECT "+personColumns+where+" ORDER BY a.created_at NULLS LAST, a.user_id"+limitOffset(len(args)), append(args, limit, offset), func(r *db.Row) error {
-			list = append(list, scanPerson(r))
-			return nil
-		})
+		err := tx.Query("SELECT "+personColumns+where+" ORDER BY a.created_at NULLS LAST, a.user_id"+limitOffset(len(args)), append(args, limit, offset),
+			func(r *db.Row) error {
+				list = append(list, scanPerson(r))
+				return nil
+			})
 		if err != nil {
 			return err
 		}
@@ -393,13 +397,15 @@ func (s *Service) DeletePerson(ctx context.Context, c *Connection, id string, wh
 		if err != nil {
 			return err
 		}
-		tx.Queue("UPDATE sso_accounts SET user_name = CAST(user_id AS text), active = $2, provisioned = $3, deleted_at = $4, updated_at = $4 WHERE user_id = $1", []any{p.ID, false, true, s.now()}, nil)
+		tx.Queue("UPDATE sso_accounts SET user_name = CAST(user_id AS text), active = $2, provisioned = $3, deleted_at = $4, updated_at = $4 WHERE "+
+			"user_id = $1", []any{p.ID, false, true, s.now()}, nil)
 		tx.Queue("DELETE FROM sso_group_members WHERE user_id = $1", []any{p.ID}, nil)
 		kept, err := s.shutOut(tx, c, p.ID)
 		if err != nil {
 			return err
 		}
-		s.ident.Record(tx, identity.Note{Tenant: c.TenantID, Key: "scim:" + c.ID, Action: "scim.user_deleted", Entity: "user", EntityID: p.ID, Details: stillOwner(kept), Client: who})
+		s.ident.Record(tx, identity.Note{Tenant: c.TenantID, Key: "scim:" + c.ID, Action: "scim.user_deleted", Entity: "user", EntityID: p.ID,
+			Details: stillOwner(kept), Client: who})
 		return tx.Flush()
 	})
 }

@@ -132,7 +132,8 @@ func clientOf(a actor.Actor) identity.Client {
 
 // note writes an audit row of a connection in the transaction of its change.
 func (s *Service) note(tx *db.Tx, c *Connection, a actor.Actor, action string, details map[string]any) {
-	s.ident.Record(tx, identity.Note{Tenant: c.TenantID, User: a.UserID, Key: a.KeyID, Action: action, Entity: "sso_connections", EntityID: c.ID, Details: details, Client: clientOf(a)})
+	s.ident.Record(tx, identity.Note{Tenant: c.TenantID, User: a.UserID, Key: a.KeyID, Action: action, Entity: "sso_connections", EntityID: c.ID,
+		Details: details, Client: clientOf(a)})
 }
 
 // refused writes an audit row of its own for a sign-in that failed.

@@ -234,7 +234,8 @@ func (a *API) admitSCIM(w http.ResponseWriter, c *call) error {
 		return err
 	}
 	c.conn = conn
-	c.actor = actor.Actor{TenantID: conn.TenantID, Plan: plan, KeyID: "scim:" + conn.ID, Address: web.ClientAddress(c.Request), RequestID: web.RequestID(c.Context())}
+	c.actor = actor.Actor{TenantID: conn.TenantID, Plan: plan, KeyID: "scim:" + conn.ID, Address: web.ClientAddress(c.Request),
+		RequestID: web.RequestID(c.Context())}
 	if err := a.count(w, c); err != nil {
 		return err
 	}

@@ -33,7 +33,8 @@ func TestOpenRedirects(t *testing.T) {
 		pkce := url.Values{"code_challenge": {challenge()}, "code_challenge_method": {"s256"}}
 		for _, evil := range foreign {
 			k.call("POST", "/sso", "", map[string]any{"provider_id": id, "redirect_to": evil, "code_challenge": challenge(), "code_challenge_method": "s256"})
-			k.call("POST", "/sso?redirect_to="+url.QueryEscape(evil), "", map[string]any{"domain": "corp.example", "code_challenge": challenge(), "code_challenge_method": "s256"})
+			k.call("POST", "/sso?redirect_to="+url.QueryEscape(evil), "",
+				map[string]any{"domain": "corp.example", "code_challenge": challenge(), "code_challenge_method": "s256"})
 			k.call("GET", "/authorize?provider=custom:other-example&"+pkce.Encode()+"&redirect_to="+url.QueryEscape(evil), "", nil)
 			at := k.landed(k.call("POST", "/sso/saml/acs", "", url.Values{"SAMLResponse": {p.unsolicited()}, "RelayState": {evil}}))
 			if at.Scheme+"://"+at.Host != "https://app.example" || !strings.Contains(at.Fragment, "access_token=") {
@@ -64,7 +65,8 @@ func TestUnreadableAnswers(t *testing.T) {
 		check := func(name string, a answer, code string) {
 			k.Helper()
 			at := k.landed(a)
-			if q := at.Query(); at.Scheme+"://"+at.Host+at.Path != "https://app.example" || q.Get("error_code") != code || q.Get("error") == "" || q.Get("error_description") == "" {
+			if q := at.Query(); at.Scheme+"://"+at.Host+at.Path != "https://app.example" || q.Get("error_code") != code || q.Get("error") == "" ||
+				q.Get("error_description") == "" {
 				k.Errorf("%s: %d leads to %s, want %s", name, a.status, at, code)
 			}
 		}
@@ -163,7 +165,8 @@ func TestCodeNeedsItsVerifier(t *testing.T) {
 			verifier any
 			code     string
 		}{
-			"none": {nil, "validation_failed"}, "empty": {"", "validation_failed"}, "another": {strings.Repeat("x", 64), "bad_code_verifier"}, "the challenge itself": {challenge(), "bad_code_verifier"},
+			"none": {nil, "validation_failed"}, "empty": {"", "validation_failed"}, "another": {strings.Repeat("x", 64),
+				"bad_code_verifier"}, "the challenge itself": {challenge(), "bad_code_verifier"},
 			"42 characters": {verifier[:42], "bad_code_verifier"}, "129 characters": {strings.Repeat("x", 129), "bad_code_verifier"},
 		} {
 			body := map[string]any{"auth_code": at.Query().Get("code")}

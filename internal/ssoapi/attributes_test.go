@@ -16,7 +16,8 @@ import (
 func TestSCIMAttributes(t *testing.T) {
 	onBoth(t, func(k *kit) {
 		d := newDirectory(k, nil)
-		ann := map[string]any{"userName": "ann@corp.example", "externalId": "e1", "displayName": "Ann", "name": map[string]any{"givenName": "Ann", "familyName": "Lee"}}
+		ann := map[string]any{"userName": "ann@corp.example", "externalId": "e1", "displayName": "Ann",
+			"name": map[string]any{"givenName": "Ann", "familyName": "Lee"}}
 		user := d.scim("POST", "/Users", ann, 201).text(k, "id")
 		group := d.scim("POST", "/Groups", map[string]any{"displayName": "all", "members": []map[string]any{{"value": user}}}, 201).text(k, "id")
 		for _, c := range []struct {
@@ -29,7 +30,8 @@ func TestSCIMAttributes(t *testing.T) {
 			{"GET", "/Users/" + user, "attributes=USERNAME, name.familyName", nil, "id name(familyName) schemas userName"},
 			{"GET", "/Users/" + user, "attributes=urn:ietf:params:scim:schemas:core:2.0:User:userName", nil, "id schemas userName"},
 			{"GET", "/Users/" + user, "attributes=unknown", nil, "id schemas"},
-			{"GET", "/Users/" + user, "excludedAttributes=emails,groups,meta,name.givenName,id", nil, "active displayName externalId id name(familyName formatted) schemas userName"},
+			{"GET", "/Users/" + user, "excludedAttributes=emails,groups,meta,name.givenName,id", nil,
+				"active displayName externalId id name(familyName formatted) schemas userName"},
 			{"GET", "/Users", "attributes=externalId", nil, "externalId id schemas"},
 			{"GET", "/Users", "excludedAttributes=emails,groups,meta,name", nil, "active displayName externalId id schemas userName"},
 			{"PUT", "/Users/" + user, "attributes=userName", ann, "id schemas userName"},
@@ -88,7 +90,8 @@ func names(v map[string]any) string {
 func TestSCIMSchemas(t *testing.T) {
 	onBoth(t, func(k *kit) {
 		d := newDirectory(k, nil)
-		user := d.scim("POST", "/Users", map[string]any{"userName": "ann@corp.example", "displayName": "Ann", "name": map[string]any{"givenName": "Ann", "familyName": "Lee"}}, 201).text(k, "id")
+		user := d.scim("POST", "/Users",
+			map[string]any{"userName": "ann@corp.example", "displayName": "Ann", "name": map[string]any{"givenName": "Ann", "familyName": "Lee"}}, 201).text(k, "id")
 		group := d.scim("POST", "/Groups", map[string]any{"displayName": "all", "members": []map[string]any{{"value": user}}}, 201).text(k, "id")
 		var types, list struct {
 			TotalResults int

@@ -25,8 +25,9 @@ func (a *API) start(w http.ResponseWriter, c *call) error {
 	if err := body(c, &in); err != nil {
 		return err
 	}
-	loc, err := a.svc.Begin(c.Context(), sso.Start{ProviderID: in.ProviderID, Domain: in.Domain, Redirect: a.ident.Target(c.URL.Query().Get("redirect_to"), in.RedirectTo, c.Referer()),
-		PKCE: identity.PKCE{Challenge: in.Challenge, Method: in.Method}})
+	loc, err := a.svc.Begin(c.Context(),
+		sso.Start{ProviderID: in.ProviderID, Domain: in.Domain, Redirect: a.ident.Target(c.URL.Query().Get("redirect_to"), in.RedirectTo, c.Referer()),
+			PKCE: identity.PKCE{Challenge: in.Challenge, Method: in.Method}})
 	if err != nil {
 		return err
 	}
@@ -46,7 +47,8 @@ func (a *API) authorize(w http.ResponseWriter, c *call) error {
 		}
 	}
 	loc, err := a.svc.Begin(c.Context(), sso.Start{Identifier: q.Get("provider"), Redirect: a.ident.Target(q.Get("redirect_to"), c.Referer()),
-		PKCE: identity.PKCE{Challenge: q.Get("code_challenge"), Method: q.Get("code_challenge_method")}, Wish: openid.Wish{Scopes: strings.Fields(q.Get("scopes")), Extra: identity.Forwarded(q)}})
+		PKCE: identity.PKCE{Challenge: q.Get("code_challenge"),
+			Method: q.Get("code_challenge_method")}, Wish: openid.Wish{Scopes: strings.Fields(q.Get("scopes")), Extra: identity.Forwarded(q)}})
 	if fault.HasCode(err, "sso_provider_not_found") {
 		return identity.UnknownProvider()
 	}
@@ -137,6 +139,8 @@ func (a *API) callback(w http.ResponseWriter, c *call) error {
 			return a.astray(w, fault.New(fault.Invalid, "bad_oauth_callback", "%s stands twice", k))
 		}
 	}
-	to := a.svc.FinishOIDC(c.Context(), sso.Answer{Connection: c.ids[0], State: q.Get("state"), Code: q.Get("code"), Error: q.Get("error"), Description: q.Get("error_description"), Issuer: q.Get("iss")}, c.client())
+	to := a.svc.FinishOIDC(c.Context(),
+		sso.Answer{Connection: c.ids[0], State: q.Get("state"), Code: q.Get("code"), Error: q.Get("error"), Description: q.Get("error_description"),
+			Issuer: q.Get("iss")}, c.client())
 	return back(w, to.Location)
 }

@@ -32,7 +32,9 @@ func TestOIDCSignIn(t *testing.T) {
 	onBoth(t, func(k *kit) {
 		p, tenant := newOP(k), k.tenant("Corp")
 		id := k.oidcConnection(p, tenant, "corp.example")
-		custom := "/authorize?" + url.Values{"provider": {"custom:corp-example"}, "redirect_to": {"https://app.example/in"}, "code_challenge": {challenge()}, "code_challenge_method": {"S256"}}.Encode()
+		custom := "/authorize?" +
+			url.Values{"provider": {"custom:corp-example"}, "redirect_to": {"https://app.example/in"}, "code_challenge": {challenge()},
+				"code_challenge_method": {"S256"}}.Encode()
 		for _, loc := range []string{k.begin("domain", "corp.example"), k.begin("provider_id", id), k.landed(k.call("GET", custom, "", nil)).String()} {
 			conn, q := p.answer(loc)
 			at := k.callback(conn, q)
@@ -61,7 +63,8 @@ func TestOIDCSignIn(t *testing.T) {
 func TestConfiguredNames(t *testing.T) {
 	onBoth(t, func(k *kit) {
 		p, tenant := newOP(k), k.tenant("Corp")
-		k.want(k.call("POST", "/admin/custom-providers", k.serviceKey(), map[string]any{"tenant_id": tenant, "identifier": "custom:github", "client_id": "c", "issuer": p.srv.URL}), 201, "")
+		k.want(k.call("POST", "/admin/custom-providers", k.serviceKey(),
+			map[string]any{"tenant_id": tenant, "identifier": "custom:github", "client_id": "c", "issuer": p.srv.URL}), 201, "")
 		id := k.oidcConnection(p, tenant, "corp.example")
 		k.configure(map[string]identity.Provider{"github": {ClientID: "ours", Secret: "s"}})
 		at := k.landed(k.call("GET", "/authorize?provider=custom:github&code_challenge_method=s256&code_challenge="+challenge(), "", nil))
@@ -70,7 +73,8 @@ func TestConfiguredNames(t *testing.T) {
 		}
 		admin := k.member(tenant, "admin@corp.example", actor.Admin).AccessToken
 		taken := map[string]any{"tenant_id": tenant, "kind": "oidc", "identifier": "custom:github", "client_id": "c", "issuer": p.srv.URL}
-		for _, c := range []answer{k.call("POST", "/sso/connections", admin, taken), k.call("PUT", "/sso/connections/"+id, admin, taken), k.call("POST", "/admin/custom-providers", k.serviceKey(), taken)} {
+		for _, c := range []answer{k.call("POST", "/sso/connections", admin, taken), k.call("PUT", "/sso/connections/"+id, admin, taken),
+			k.call("POST", "/admin/custom-providers", k.serviceKey(), taken)} {
 			if k.want(c, 400, "validation_failed"); !bytes.Contains(c.body, []byte("identifier")) {
 				k.Errorf("%s", c.body)
 			}
@@ -87,13 +91,16 @@ func TestWishesAreForwarded(t *testing.T) {
 		p := newOP(k)
 		id := k.oidcConnection(p, k.tenant("Corp"), "corp.example")
 		k.configure(map[string]identity.Provider{"plant": {ClientID: "client", Secret: "s", Issuer: p.srv.URL}})
-		k.want(k.call("PUT", "/sso/connections/"+id, k.serviceKey(), map[string]any{"scopes": []string{"groups"}, "authorization_params": map[string]string{"hd": "corp.example"}}), 200, "")
+		k.want(k.call("PUT", "/sso/connections/"+id, k.serviceKey(),
+			map[string]any{"scopes": []string{"groups"}, "authorization_params": map[string]string{"hd": "corp.example"}}), 200, "")
 		for provider, want := range map[string]struct{ scope, hd string }{"custom:corp-example": {"openid email profile groups calendar tasks", "corp.example"},
 			"plant": {"openid email profile calendar tasks", "elsewhere.example"}, "custom:plant": {"openid email profile calendar tasks", "elsewhere.example"}} {
-			q := k.landed(k.call("GET", "/authorize?"+url.Values{"provider": {provider}, "redirect_to": {"https://app.example/in"}, "code_challenge": {challenge()}, "code_challenge_method": {"s256"},
-				"scopes": {"calendar email tasks"}, "prompt": {"select_account"}, "login_hint": {"ann@corp.example"}, "hd": {"elsewhere.example"}, "apikey": {"evil"},
-				"client_id": {"evil"}, "redirect_uri": {"https://evil.example"}, "state": {"evil"}, "Nonce": {"evil"}, "request": {"evil"}, "response_mode": {"evil"}, "scope": {"evil"}}.Encode(), "", nil)).Query()
-			for name, value := range map[string]string{"scope": want.scope, "prompt": "select_account", "login_hint": "ann@corp.example", "hd": want.hd, "client_id": "client", "code_challenge_method": "S256"} {
+			q := k.landed(k.call("GET", "/authorize?"+
+				url.Values{"provider": {provider}, "redirect_to": {"https://app.example/in"}, "code_challenge": {challenge()}, "code_challenge_method": {"s256"},
+					"scopes": {"calendar email tasks"}, "prompt": {"select_account"}, "login_hint": {"ann@corp.example"}, "hd": {"elsewhere.example"}, "apikey": {"evil"},
+					"client_id": {"evil"}, "redirect_uri": {"https://evil.example"}, "state": {"evil"}, "Nonce": {"evil"}, "request": {"evil"}, "response_mode": {"evil"}, "scope": {"evil"}}.Encode(), "", nil)).Query()
+			for name, value := range map[string]string{"scope": want.scope, "prompt": "select_account", "login_hint": "ann@corp.example", "hd": want.hd,
+				"client_id": "client", "code_challenge_method": "S256"} {
 				if q.Get(name) != value {
 					k.Errorf("%s: %s is %q, want %q", provider, name, q.Get(name), value)
 				}
@@ -119,7 +126,9 @@ func TestDepartures(t *testing.T) {
 			counted = append(counted, "a departure")
 			return nil
 		}
-		k.h = ssoapi.New(k.svc, k.ident, ssoapi.Options{Shape: authapi.Shape, Credential: authapi.Credential, Limit: limit, Depart: depart, Next: authapi.New(k.ident, authapi.Options{Limit: limit, Depart: depart})})
+		k.h = ssoapi.New(k.svc, k.ident,
+			ssoapi.Options{Shape: authapi.Shape, Credential: authapi.Credential, Limit: limit, Depart: depart,
+				Next: authapi.New(k.ident, authapi.Options{Limit: limit, Depart: depart})})
 		for provider, status := range map[string]int{"custom:corp-example": 302, "custom:github": 302, "github": 302, "custom:unknown": 400} {
 			counted = nil
 			k.want(k.call("GET", "/authorize?provider="+provider+"&code_challenge_method=s256&code_challenge="+challenge(), "", nil), status, "")
@@ -145,7 +154,8 @@ func TestSignInIsOneAttempt(t *testing.T) {
 		code := func(_ http.ResponseWriter, _ *http.Request, came bool) error {
 			return note(map[bool]string{true: "a wrong code", false: "asked"}[came])
 		}
-		k.h = ssoapi.New(k.svc, k.ident, ssoapi.Options{Shape: authapi.Shape, Credential: authapi.Credential, Limit: limit, Next: authapi.New(k.ident, authapi.Options{Limit: limit, Code: code})})
+		k.h = ssoapi.New(k.svc, k.ident,
+			ssoapi.Options{Shape: authapi.Shape, Credential: authapi.Credential, Limit: limit, Next: authapi.New(k.ident, authapi.Options{Limit: limit, Code: code})})
 		conn, q := p.answer(k.begin("provider_id", id))
 		landed := k.callback(conn, q)
 		k.want(k.redeem(landed), 200, "")
@@ -245,7 +255,8 @@ func TestUnverifiedAddress(t *testing.T) {
 		ann, _ := d.enter(map[string]any{"sub": "ann", "email": "ann@corp.example"})
 		for _, v := range []any{false, "false", "no", 0} {
 			for _, who := range []struct{ sub, email string }{{"new", "new@corp.example"}, {"eve", "eve@corp.example"}, {"third", "old@corp.example"}} {
-				if at := d.arrive(map[string]any{"sub": who.sub, "email": who.email, "email_verified": v}); at.Query().Get("error") != "access_denied" || at.Query().Get("code") != "" {
+				if at := d.arrive(map[string]any{"sub": who.sub, "email": who.email, "email_verified": v}); at.Query().Get("error") != "access_denied" ||
+					at.Query().Get("code") != "" {
 					k.Errorf("%s, verified %v: landed at %s", who.email, v, at)
 				}
 			}
@@ -269,8 +280,10 @@ func TestUnverifiedAddress(t *testing.T) {
 				k.Errorf("%d: verified %v leads to other accounts", i, v)
 			}
 		}
-		k.want(k.call("PUT", "/sso/connections/"+d.id, k.serviceKey(), map[string]any{"attribute_mapping": map[string]any{"keys": map[string]any{"email": map[string]any{"names": []string{"upn", "email"}}}}}), 200, "")
-		if _, access := d.enter(map[string]any{"sub": "upn", "upn": "bea@corp.example", "email": "bea@private.example", "email_verified": false}); claims(k, access)["email"] != "bea@corp.example" {
+		k.want(k.call("PUT", "/sso/connections/"+d.id, k.serviceKey(),
+			map[string]any{"attribute_mapping": map[string]any{"keys": map[string]any{"email": map[string]any{"names": []string{"upn", "email"}}}}}), 200, "")
+		if _, access := d.enter(map[string]any{"sub": "upn", "upn": "bea@corp.example", "email": "bea@private.example",
+			"email_verified": false}); claims(k, access)["email"] != "bea@corp.example" {
 			k.Errorf("an address of another claim: %v", claims(k, access))
 		}
 		if at := d.arrive(map[string]any{"sub": "no upn", "email": "cid@corp.example", "email_verified": false}); at.Query().Get("error") != "access_denied" {
@@ -286,7 +299,8 @@ func TestUnpleasantProviders(t *testing.T) {
 		p := newOP(k)
 		id := k.oidcConnection(p, k.tenant("Corp"), "corp.example")
 		begin := func() answer {
-			return k.call("POST", "/sso", "", map[string]any{"provider_id": id, "skip_http_redirect": true, "code_challenge": challenge(), "code_challenge_method": "s256"})
+			return k.call("POST", "/sso", "",
+				map[string]any{"provider_id": id, "skip_http_redirect": true, "code_challenge": challenge(), "code_challenge_method": "s256"})
 		}
 		inside := 0
 		for name, hook := range map[string]func(w http.ResponseWriter, r *http.Request) bool{
@@ -323,9 +337,11 @@ func TestUnpleasantProviders(t *testing.T) {
 		strict, err := sso.New(sso.Config{PublicURL: k.base, SAML: true, MasterKey: master, Resolver: k}, k.db, k.ident, k.now)
 		k.ok(err)
 		tenant := k.tenant("Strict")
-		for _, u := range []string{"http://idp.example/m", "https://127.0.0.1/m", "https://169.254.169.254/latest/meta-data", "https://[::1]/m", "https://[::ffff:10.0.0.1]/m", "https://10.0.0.8/m", "https://u:p@idp.example/m", "https://127.0.0.1:22/m", "file:///etc/passwd", p.srv.URL + "/m"} {
+		for _, u := range []string{"http://idp.example/m", "https://127.0.0.1/m", "https://169.254.169.254/latest/meta-data", "https://[::1]/m",
+			"https://[::ffff:10.0.0.1]/m", "https://10.0.0.8/m", "https://u:p@idp.example/m", "https://127.0.0.1:22/m", "file:///etc/passwd", p.srv.URL + "/m"} {
 			kind := sso.SAML
-			if _, err := strict.Create(k.Context(), actor.Actor{Role: actor.Service}, sso.Draft{TenantID: &tenant, Kind: &kind, MetadataURL: &u}); err == nil || !strings.Contains(err.Error(), "metadata_url") {
+			if _, err := strict.Create(k.Context(), actor.Actor{Role: actor.Service},
+				sso.Draft{TenantID: &tenant, Kind: &kind, MetadataURL: &u}); err == nil || !strings.Contains(err.Error(), "metadata_url") {
 				k.Errorf("%s: %v", u, err)
 			}
 		}
@@ -338,7 +354,8 @@ func TestPKCEIsRequired(t *testing.T) {
 	onBoth(t, func(k *kit) {
 		id := k.oidcConnection(newOP(k), k.tenant("Corp"), "corp.example")
 		for _, c := range []map[string]any{
-			{}, {"code_challenge": nil, "code_challenge_method": nil}, {"code_challenge": challenge()}, {"code_challenge": challenge(), "code_challenge_method": "plain"},
+			{}, {"code_challenge": nil, "code_challenge_method": nil}, {"code_challenge": challenge()}, {"code_challenge": challenge(),
+				"code_challenge_method": "plain"},
 			{"code_challenge": strings.Repeat("a", 42), "code_challenge_method": "s256"}, {"code_challenge": strings.Repeat("a", 129), "code_challenge_method": "s256"},
 		} {
 			c["provider_id"] = id
@@ -362,7 +379,8 @@ func TestPKCEIsRequired(t *testing.T) {
 			}
 			k.want(k.call("POST", "/sso", "", c.in), c.status, c.code)
 		}
-		a := k.call("POST", "/sso", "", map[string]any{"provider_id": id, "code_challenge": challenge(), "code_challenge_method": "s256", "redirect_to": "https://evil.example/"})
+		a := k.call("POST", "/sso", "",
+			map[string]any{"provider_id": id, "code_challenge": challenge(), "code_challenge_method": "s256", "redirect_to": "https://evil.example/"})
 		if a.status != 303 || k.count("SELECT COUNT(*) FROM sso_requests WHERE redirect_to <> 'https://app.example'") != 0 {
 			k.Errorf("status %d, or a foreign target was stored", a.status)
 		}
@@ -375,7 +393,9 @@ func TestDomainProof(t *testing.T) {
 	onBoth(t, func(k *kit) {
 		p := newOP(k)
 		make := func(tenant string, who *identity.Session) string {
-			return k.want(k.call("POST", "/sso/connections", who.AccessToken, map[string]any{"kind": "oidc", "client_id": "client", "issuer": p.srv.URL, "domains": []string{"Corp.Example"}, "tenant_id": tenant, "default_role": "viewer"}), 201, "").text(k, "id")
+			return k.want(k.call("POST", "/sso/connections", who.AccessToken,
+				map[string]any{"kind": "oidc", "client_id": "client", "issuer": p.srv.URL, "domains": []string{"Corp.Example"}, "tenant_id": tenant,
+					"default_role": "viewer"}), 201, "").text(k, "id")
 		}
 		t1, t2 := k.tenant("One"), k.tenant("Two")
 		a1, a2 := k.member(t1, "a@one.example", actor.Admin), k.member(t2, "a@two.example", actor.Admin)
@@ -383,7 +403,8 @@ func TestDomainProof(t *testing.T) {
 		if k.count("SELECT COUNT(*) FROM sso_connections WHERE tenant_id = $1 AND id = $2", t1, c1) != 1 {
 			k.Fatal("the body chose the tenant")
 		}
-		k.want(k.call("POST", "/sso", "", map[string]any{"domain": "corp.example", "code_challenge": challenge(), "code_challenge_method": "s256"}), 404, "sso_provider_not_found")
+		k.want(k.call("POST", "/sso", "", map[string]any{"domain": "corp.example", "code_challenge": challenge(), "code_challenge_method": "s256"}), 404,
+			"sso_provider_not_found")
 		k.want(k.call("POST", "/sso/connections/"+c1+"/domains/corp.example/verify", a1.AccessToken, nil), 422, "validation_failed")
 		k.want(k.call("POST", "/sso/connections/"+c1+"/domains/corp.example/verify", a2.AccessToken, nil), 404, "sso_provider_not_found")
 		d := k.want(k.call("GET", "/sso/connections/"+c1, a1.AccessToken, nil), 200, "").json(k)["domains"].([]any)[0].(map[string]any)
@@ -403,15 +424,18 @@ func TestDomainProof(t *testing.T) {
 			if code = strings.Fields(code)[0]; m.To != "postmaster@corp.example" || len(code) != 32 {
 				k.Fatalf("mail %+v", m)
 			}
-			if m.Kind != "sso_domain" || m.Subject != subject || !strings.Contains(m.Text, lead) || !strings.Contains(m.HTML, `lang="`+locale+`"`) || !strings.Contains(m.HTML, code) {
+			if m.Kind != "sso_domain" || m.Subject != subject || !strings.Contains(m.Text, lead) || !strings.Contains(m.HTML, `lang="`+locale+`"`) ||
+				!strings.Contains(m.HTML, code) {
 				k.Errorf("mail %+v", m)
 			}
 			return code
 		}
 		code := mailed("Confirm corp.example for single sign-on", "en", "give them this code")
 		// The tenant's language counts, its words do not.
-		k.exec("INSERT INTO settings (tenant_id, id, section, key, value, created_at, updated_at, version) VALUES ($1, $2, 'general', 'locale', '\"de-AT\"', $3, $3, 1)", t2, uuid.NewString(), k.now())
-		k.exec("INSERT INTO mail_templates (tenant_id, id, kind, locale, subject, text, created_at, updated_at, version) VALUES ($1, $2, 'sso_domain', 'de', 'Gewonnen', 'Code: {{.Code}}', $3, $3, 1)", t2, uuid.NewString(), k.now())
+		k.exec("INSERT INTO settings (tenant_id, id, section, key, value, created_at, updated_at, version) VALUES ($1, $2, 'general', 'locale', "+
+			"'\"de-AT\"', $3, $3, 1)", t2, uuid.NewString(), k.now())
+		k.exec("INSERT INTO mail_templates (tenant_id, id, kind, locale, subject, text, created_at, updated_at, version) VALUES ($1, $2, 'sso_domain', "+
+			"'de', 'Gewonnen', 'Code: {{.Code}}', $3, $3, 1)", t2, uuid.NewString(), k.now())
 		verify := func(code string) answer {
 			return k.call("POST", "/sso/connections/"+c2+"/domains/corp.example/verify", a2.AccessToken, map[string]any{"code": code})
 		}
@@ -445,7 +469,8 @@ func TestPostmastersGetFewMails(t *testing.T) {
 		a1, a2 := k.member(one, "a@one.example", actor.Admin).AccessToken, k.member(two, "a@two.example", actor.Admin).AccessToken
 		make := func(who string, status int, domains ...string) string {
 			k.Helper()
-			return k.want(k.call("POST", "/sso/connections", who, map[string]any{"kind": "oidc", "client_id": "c", "issuer": "https://idp.example", "domains": domains}), status, "").text(k, "id")
+			return k.want(k.call("POST", "/sso/connections", who,
+				map[string]any{"kind": "oidc", "client_id": "c", "issuer": "https://idp.example", "domains": domains}), status, "").text(k, "id")
 		}
 		mail := func(who, connection, domain string, status int) {
 			k.Helper()
@@ -512,8 +537,10 @@ func TestReturningFromACrowd(t *testing.T) {
 			}
 			return fault.New(fault.Limited, "rate_limit_exceeded", "Too many requests")
 		}
-		k.h = ssoapi.New(k.svc, k.ident, ssoapi.Options{Shape: authapi.Shape, Credential: authapi.Credential, Session: full, Next: authapi.New(k.ident, authapi.Options{Session: full})})
-		for _, place := range []string{"GET /callback", "POST /callback", "GET /callback/github", "POST /callback/github", "GET /sso/oidc/" + uuid.NewString() + "/callback", "POST /sso/saml/acs"} {
+		k.h = ssoapi.New(k.svc, k.ident,
+			ssoapi.Options{Shape: authapi.Shape, Credential: authapi.Credential, Session: full, Next: authapi.New(k.ident, authapi.Options{Session: full})})
+		for _, place := range []string{"GET /callback", "POST /callback", "GET /callback/github", "POST /callback/github", "GET /sso/oidc/" +
+			uuid.NewString() + "/callback", "POST /sso/saml/acs"} {
 			method, path, _ := strings.Cut(place, " ")
 			a := k.call(method, path, "", nil)
 			to, err := url.Parse(a.header.Get("Location"))
@@ -537,7 +564,8 @@ func TestAuthorizationParams(t *testing.T) {
 		set := func(params any) answer {
 			return k.call("PUT", at, k.serviceKey(), map[string]any{"authorization_params": params})
 		}
-		for _, name := range []string{"state", "nonce", "redirect_uri", "Redirect_URI", "client_id", "scope", "response_type", "response_mode", "code_challenge", "code_challenge_method", "request", "request_uri", ""} {
+		for _, name := range []string{"state", "nonce", "redirect_uri", "Redirect_URI", "client_id", "scope", "response_type", "response_mode",
+			"code_challenge", "code_challenge_method", "request", "request_uri", ""} {
 			k.want(set(map[string]string{"prompt": "login", name: "x"}), 400, "validation_failed")
 		}
 		k.want(set(map[string]string{"x": strings.Repeat("y", 301)}), 400, "validation_failed")
@@ -554,7 +582,8 @@ func TestAuthorizationParams(t *testing.T) {
 		if got := k.want(k.call("GET", at, k.serviceKey(), nil), 200, "").json(k)["authorization_params"]; !reflect.DeepEqual(got, want) {
 			k.Error(got)
 		}
-		if q := asked(); q.Get("prompt") != "select_account" || q.Get("hd") != "corp.example" || q.Get("code_challenge_method") != "S256" || q.Get("client_id") != "client" {
+		if q := asked(); q.Get("prompt") != "select_account" || q.Get("hd") != "corp.example" || q.Get("code_challenge_method") != "S256" ||
+			q.Get("client_id") != "client" {
 			k.Error(q)
 		}
 		k.want(set(map[string]string{}), 200, "")
@@ -569,7 +598,8 @@ func TestAdministration(t *testing.T) {
 	onBoth(t, func(k *kit) {
 		p, tenant := newOP(k), k.tenant("Corp")
 		id := k.oidcConnection(p, tenant, "corp.example")
-		admin, viewer, foreign := k.member(tenant, "a@x.example", actor.Admin), k.member(tenant, "v@x.example", actor.Viewer), k.member(k.tenant("Other"), "o@x.example", actor.Owner)
+		admin, viewer, foreign := k.member(tenant, "a@x.example", actor.Admin), k.member(tenant, "v@x.example", actor.Viewer), k.member(k.tenant("Other"),
+			"o@x.example", actor.Owner)
 		for _, path := range []string{"/admin/sso/providers", "/admin/custom-providers"} {
 			k.want(k.call("GET", path, "", nil), 401, "no_authorization")
 			k.want(k.call("GET", path, admin.AccessToken, nil), 403, "not_admin")
@@ -590,7 +620,8 @@ func TestAdministration(t *testing.T) {
 				k.Errorf("%s: status %d %s", name, a.status, a.body)
 			}
 		}
-		for name, in := range map[string]map[string]any{"oauth2": {"provider_type": "oauth2"}, "no nonce": {"skip_nonce_check": true}, "no PKCE": {"pkce_enabled": false}, "no address": {"email_optional": true}, "no tenant": {}} {
+		for name, in := range map[string]map[string]any{"oauth2": {"provider_type": "oauth2"}, "no nonce": {"skip_nonce_check": true},
+			"no PKCE": {"pkce_enabled": false}, "no address": {"email_optional": true}, "no tenant": {}} {
 			in["identifier"], in["client_id"], in["issuer"] = "custom:y", "c", p.srv.URL
 			if name != "no tenant" {
 				in["tenant_id"] = tenant

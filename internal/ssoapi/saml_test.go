@@ -152,14 +152,18 @@ func TestSAMLFlowAttacks(t *testing.T) {
 		good := p.answer(k.begin("provider_id", id))
 		without := url.Values{"SAMLResponse": good["SAMLResponse"]}
 		refused("without RelayState", post(without), "saml_relay_state_not_found")
-		refused("forged RelayState", post(url.Values{"SAMLResponse": good["SAMLResponse"], "RelayState": {"0198c6f0-0000-7000-8000-000000000000.00"}}), "saml_relay_state_not_found")
-		refused("an answer at another request", post(url.Values{"SAMLResponse": good["SAMLResponse"], "RelayState": {relay(k, k.begin("provider_id", id))}}), "validation_failed")
-		refused("the provider of another tenant", post(url.Values{"SAMLResponse": q.answer(k.begin("provider_id", evil))["SAMLResponse"], "RelayState": good["RelayState"]}), "validation_failed")
+		refused("forged RelayState", post(url.Values{"SAMLResponse": good["SAMLResponse"], "RelayState": {"0198c6f0-0000-7000-8000-000000000000.00"}}),
+			"saml_relay_state_not_found")
+		refused("an answer at another request",
+			post(url.Values{"SAMLResponse": good["SAMLResponse"], "RelayState": {relay(k, k.begin("provider_id", id))}}), "validation_failed")
+		refused("the provider of another tenant",
+			post(url.Values{"SAMLResponse": q.answer(k.begin("provider_id", evil))["SAMLResponse"], "RelayState": good["RelayState"]}), "validation_failed")
 		refused("no XML", post(url.Values{"SAMLResponse": {"PGE+"}, "RelayState": good["RelayState"]}), "validation_failed")
 		refused("no base64", post(url.Values{"SAMLResponse": {"%%%"}, "RelayState": good["RelayState"]}), "validation_failed")
 		raw, _ := base64.StdEncoding.DecodeString(good.Get("SAMLResponse"))
 		forged := strings.Replace(string(raw), "ann@corp.example", "eve@corp.example", 1)
-		refused("a changed attribute", post(url.Values{"SAMLResponse": {base64.StdEncoding.EncodeToString([]byte(forged))}, "RelayState": good["RelayState"]}), "validation_failed")
+		refused("a changed attribute",
+			post(url.Values{"SAMLResponse": {base64.StdEncoding.EncodeToString([]byte(forged))}, "RelayState": good["RelayState"]}), "validation_failed")
 		if n := k.count("SELECT COUNT(*) FROM users"); n != 0 {
 			k.Errorf("%d accounts were made by refused responses", n)
 		}
@@ -173,7 +177,8 @@ func TestSAMLFlowAttacks(t *testing.T) {
 		if at := post(pending); at.Query().Get("code") != "" {
 			k.Errorf("disabled in mid-flow: landed at %s", at)
 		}
-		k.want(k.call("POST", "/sso", "", map[string]any{"provider_id": id, "code_challenge": challenge(), "code_challenge_method": "s256"}), 404, "sso_provider_disabled")
+		k.want(k.call("POST", "/sso", "", map[string]any{"provider_id": id, "code_challenge": challenge(), "code_challenge_method": "s256"}), 404,
+			"sso_provider_disabled")
 
 		late := q.answer(k.begin("provider_id", evil))
 		k.mu.Lock()
@@ -205,7 +210,8 @@ func TestSAMLNamesSomebody(t *testing.T) {
 		} {
 			p.person = one
 			c.change(&p.person)
-			if at := k.landed(k.call("POST", "/sso/saml/acs", "", p.answer(k.begin("provider_id", id)))); at.Query().Get("error_code") != c.code || at.Query().Get("code") != "" {
+			if at := k.landed(k.call("POST", "/sso/saml/acs", "", p.answer(k.begin("provider_id", id)))); at.Query().Get("error_code") != c.code ||
+				at.Query().Get("code") != "" {
 				k.Errorf("%s: landed at %s, want %s", c.name, at, c.code)
 			}
 		}
@@ -217,7 +223,8 @@ func TestSAMLNamesSomebody(t *testing.T) {
 		p.person = one
 		k.want(k.redeem(k.landed(k.call("POST", "/sso/saml/acs", "", p.answer(k.begin("provider_id", id))))), 200, "")
 		k.later(365 * 24 * time.Hour) // past the certificate's end
-		k.want(k.call("POST", "/sso", "", map[string]any{"provider_id": id, "code_challenge": challenge(), "code_challenge_method": "s256"}), 404, "saml_idp_not_found")
+		k.want(k.call("POST", "/sso", "", map[string]any{"provider_id": id, "code_challenge": challenge(), "code_challenge_method": "s256"}), 404,
+			"saml_idp_not_found")
 	})
 }
 
@@ -331,7 +338,8 @@ func TestUnsolicited(t *testing.T) {
 func TestCertificateRotation(t *testing.T) {
 	onBoth(t, func(k *kit) {
 		p := newIDP(k)
-		body := map[string]any{"type": "saml", "tenant_id": k.tenant("Corp"), "metadata_url": p.srv.URL + "/metadata", "domains": []string{"corp.example"}, "default_role": "viewer"}
+		body := map[string]any{"type": "saml", "tenant_id": k.tenant("Corp"), "metadata_url": p.srv.URL + "/metadata",
+			"domains": []string{"corp.example"}, "default_role": "viewer"}
 		id := k.want(k.call("POST", "/admin/sso/providers", k.serviceKey(), body), 201, "").text(k, "id")
 		p.Key, p.Certificate = k.keyPair()
 		again := func() *url.URL {
@@ -367,7 +375,8 @@ func TestCertificateRotation(t *testing.T) {
 func TestDeadMetadataAddress(t *testing.T) {
 	onBoth(t, func(k *kit) {
 		p := newIDP(k)
-		body := map[string]any{"type": "saml", "tenant_id": k.tenant("Corp"), "metadata_url": p.srv.URL + "/metadata", "domains": []string{"corp.example"}, "default_role": "viewer"}
+		body := map[string]any{"type": "saml", "tenant_id": k.tenant("Corp"), "metadata_url": p.srv.URL + "/metadata",
+			"domains": []string{"corp.example"}, "default_role": "viewer"}
 		id := k.want(k.call("POST", "/admin/sso/providers", k.serviceKey(), body), 201, "").text(k, "id")
 		k.exec("UPDATE sso_connections SET metadata_at = $1", k.now().UTC().Add(-48*time.Hour))
 		good := p.meta
@@ -523,7 +532,8 @@ func TestBrokenEnforcedConnection(t *testing.T) {
 		change(200, map[string]any{"enforced": true, "break_glass_user_id": owner.User.ID})
 		p.person.UserEmail = "ann@elsewhere.example"
 		try()
-		change(200, map[string]any{"metadata_xml": string(p.xml()), "attribute_mapping": map[string]any{"keys": map[string]any{"email": map[string]any{"name": "mail"}}}})
+		change(200,
+			map[string]any{"metadata_xml": string(p.xml()), "attribute_mapping": map[string]any{"keys": map[string]any{"email": map[string]any{"name": "mail"}}}})
 		change(422, map[string]any{"break_glass_user_id": ""})
 		change(422, map[string]any{"domains": []string{}})
 		change(200, map[string]any{"break_glass_user_id": second.User.ID})

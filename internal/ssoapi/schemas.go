@@ -80,17 +80,20 @@ func (a *API) schemas() []schema {
 	list := []schema{
 		{ID: schemaUser, Name: "User", Description: "A person of the organisation", Attributes: []attribute{
 			plainText("userName", "The name at the provider, compared without regard to case.").needed(),
-			plainText("name", "The parts of the name.").with(plainText("formatted", "The whole name; what displayName says."), plainText("familyName", "Family name."), plainText("givenName", "Given name.")),
+			plainText("name", "The parts of the name.").with(plainText("formatted", "The whole name; what displayName says."),
+				plainText("familyName", "Family name."), plainText("givenName", "Given name.")),
 			plainText("displayName", "The name that is shown."),
 			plainText("active", "Whether the person may sign in; false ends the sessions.").of("boolean"),
 			plainText("emails", "The address: the primary one, in a proved domain. Without one, userName is it.").several().with(plainText("value", "The address."),
 				plainText("type", "work.").readOnly(), plainText("primary", "Whether it is the one that is kept.").of("boolean")),
-			plainText("groups", "The groups of the person; changed at the group.").readOnly().several().with(plainText("value", "The group's id.").readOnly(), to("Group"),
+			plainText("groups", "The groups of the person; changed at the group.").readOnly().several().with(plainText("value",
+				"The group's id.").readOnly(), to("Group"),
 				plainText("display", "The group's name.").readOnly()),
 		}},
 		{ID: schemaGroup, Name: "Group", Description: "A group of people; the connection's role_map may give it a role", Attributes: []attribute{
 			plainText("displayName", "The group's name, of which role_map speaks.").needed(),
-			plainText("members", "The people of the group.").several().with(plainText("value", "The user's id."), to("User"), plainText("display", "The user's userName.").readOnly()),
+			plainText("members", "The people of the group.").several().with(plainText("value", "The user's id."), to("User"),
+				plainText("display", "The user's userName.").readOnly()),
 		}},
 	}
 	for i := range list {

@@ -25,7 +25,8 @@ const (
 const scimType = "application/scim+json; charset=utf-8"
 
 // scimKinds are the values of scimType (RFC 7644 section 3.12).
-var scimKinds = map[string]bool{"invalidFilter": true, "invalidValue": true, "invalidPath": true, "invalidSyntax": true, "noTarget": true, "uniqueness": true, "mutability": true}
+var scimKinds = map[string]bool{"invalidFilter": true, "invalidValue": true, "invalidPath": true, "invalidSyntax": true, "noTarget": true,
+	"uniqueness": true, "mutability": true}
 
 // scimShape writes a fault as RFC 7644 section 3.12 says.
 func scimShape(r *http.Request, e *fault.Error) web.Reply {
@@ -128,7 +129,8 @@ func listOf[T any](w http.ResponseWriter, c *call, q sso.Query, total int64, lis
 		}
 		items = append(items, v)
 	}
-	return scimJSON(w, http.StatusOK, map[string]any{"schemas": []string{schemaList}, "totalResults": total, "startIndex": max(q.Start, 1), "itemsPerPage": len(items), "Resources": items})
+	return scimJSON(w, http.StatusOK,
+		map[string]any{"schemas": []string{schemaList}, "totalResults": total, "startIndex": max(q.Start, 1), "itemsPerPage": len(items), "Resources": items})
 }
 
 // patch is a PATCH request (RFC 7644 section 3.5.2).
@@ -173,9 +175,11 @@ func bind(v json.RawMessage, into any) error {
 func (a *API) scimConfig(w http.ResponseWriter, _ *call) error {
 	no := map[string]any{"supported": false}
 	return scimJSON(w, http.StatusOK, map[string]any{
-		"schemas": []string{schemaConfig}, "patch": map[string]any{"supported": true}, "bulk": map[string]any{"supported": false, "maxOperations": 0, "maxPayloadSize": 0},
+		"schemas": []string{schemaConfig}, "patch": map[string]any{"supported": true}, "bulk": map[string]any{"supported": false, "maxOperations": 0,
+			"maxPayloadSize": 0},
 		"filter": map[string]any{"supported": true, "maxResults": 200}, "changePassword": no, "sort": no, "etag": no,
-		"authenticationSchemes": []map[string]any{{"type": "oauthbearertoken", "name": "Bearer token", "description": "The connection's SCIM token", "primary": true}},
+		"authenticationSchemes": []map[string]any{{"type": "oauthbearertoken", "name": "Bearer token", "description": "The connection's SCIM token",
+			"primary": true}},
 	})
 }
 

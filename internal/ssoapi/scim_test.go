@@ -30,12 +30,14 @@ func TestSCIM(t *testing.T) {
 			conn, q := p.answer(k.begin("provider_id", id))
 			return k.callback(conn, q)
 		}
-		bob := map[string]any{"schemas": []string{"urn:ietf:params:scim:schemas:core:2.0:User"}, "userName": "Bob@Corp.example", "externalId": "e1", "active": true, "name": map[string]any{"givenName": "Bob", "familyName": "B"}}
+		bob := map[string]any{"schemas": []string{"urn:ietf:params:scim:schemas:core:2.0:User"}, "userName": "Bob@Corp.example", "externalId": "e1",
+			"active": true, "name": map[string]any{"givenName": "Bob", "familyName": "B"}}
 		user := scim("POST", "/Users", bob, 201).text(k, "id")
 		if a := scim("POST", "/Users", bob, 409); a.text(k, "scimType") != "uniqueness" {
 			k.Errorf("second creation: %s", a.body)
 		}
-		for filter, want := range map[string]float64{`userName eq "bob@corp.example"`: 1, `username EQ "BOB@corp.example"`: 1, `externalId eq "e1"`: 1, `userName eq "x"`: 0, ``: 1} {
+		for filter, want := range map[string]float64{`userName eq "bob@corp.example"`: 1, `username EQ "BOB@corp.example"`: 1, `externalId eq "e1"`: 1,
+			`userName eq "x"`: 0, ``: 1} {
 			if got := scim("GET", "/Users?filter="+url.QueryEscape(filter), nil, 200).json(k); got["totalResults"] != want {
 				k.Errorf("filter %s: %v", filter, got)
 			}
@@ -81,7 +83,9 @@ func TestSCIM(t *testing.T) {
 		if role() != "viewer" {
 			k.Errorf("group renamed: %q", role())
 		}
-		if a := scim("POST", "/Groups", map[string]any{"displayName": "g", "members": []map[string]any{{"value": k.member(tenant, "p@x.example", actor.Owner).User.ID}}}, 400); a.text(k, "scimType") != "invalidValue" {
+		if a := scim("POST", "/Groups",
+			map[string]any{"displayName": "g",
+				"members": []map[string]any{{"value": k.member(tenant, "p@x.example", actor.Owner).User.ID}}}, 400); a.text(k, "scimType") != "invalidValue" {
 			k.Errorf("a stranger in a group: %s", a.body)
 		}
 
@@ -119,7 +123,8 @@ func TestSCIMFences(t *testing.T) {
 		if a := k.call("GET", "/scim/v2/Users/"+user, t2, nil); a.status != 404 {
 			k.Errorf("another connection sees the person: %d", a.status)
 		}
-		if a := k.call("PATCH", "/scim/v2/Users/"+user, t2, map[string]any{"Operations": []any{map[string]any{"op": "replace", "path": "active", "value": false}}}); a.status != 404 {
+		if a := k.call("PATCH", "/scim/v2/Users/"+user, t2,
+			map[string]any{"Operations": []any{map[string]any{"op": "replace", "path": "active", "value": false}}}); a.status != 404 {
 			k.Errorf("another connection changes the person: %d", a.status)
 		}
 		a := k.call("POST", "/scim/v2/Users", t1, map[string]any{"userName": "bob@corp.example"})
@@ -135,7 +140,8 @@ func TestSCIMFences(t *testing.T) {
 			}
 		}
 		k.want(k.call("GET", "/user", t1, nil), 403, "bad_jwt")
-		k.want(k.call("DELETE", "/sso/connections/"+one+"/scim-token", k.member(k.tenant("Three"), "a@three.example", actor.Admin).AccessToken, nil), 404, "sso_provider_not_found")
+		k.want(k.call("DELETE", "/sso/connections/"+one+"/scim-token", k.member(k.tenant("Three"), "a@three.example", actor.Admin).AccessToken, nil), 404,
+			"sso_provider_not_found")
 		k.want(k.call("DELETE", "/sso/connections/"+one+"/scim-token", k.serviceKey(), nil), 204, "")
 		if k.call("GET", "/scim/v2/Users", t1, nil).status != 401 || k.call("GET", "/scim/v2/Users", t2, nil).status != 200 {
 			k.Error("a revoked token opens, or another connection's does not")
@@ -160,10 +166,11 @@ func TestDirectoryIsCountedForItsTenant(t *testing.T) {
 	onBoth(t, func(k *kit) {
 		d := newDirectory(k, nil)
 		var who actor.Actor
-		k.h = ssoapi.New(k.svc, k.ident, ssoapi.Options{Shape: authapi.Shape, Credential: authapi.Credential, Session: func(_ http.ResponseWriter, _ *http.Request, a actor.Actor) error {
-			who = a
-			return nil
-		}})
+		k.h = ssoapi.New(k.svc, k.ident,
+			ssoapi.Options{Shape: authapi.Shape, Credential: authapi.Credential, Session: func(_ http.ResponseWriter, _ *http.Request, a actor.Actor) error {
+				who = a
+				return nil
+			}})
 		for _, plan := range []string{"standard", "enterprise"} {
 			k.exec("UPDATE tenants SET plan = $2 WHERE id = $1", d.tenant, plan)
 			d.scim("GET", "/Users", nil, 200)

@@ -33,7 +33,8 @@ type domainRef struct {
 }
 
 func asSAML(c *sso.Connection) any {
-	return samlProvider{ID: c.ID, Resource: c.ResourceID, TenantID: c.TenantID, SAML: samlPart{c.Issuer, c.MetadataXML, c.MetadataURL, c.Mapping, c.NameIDFormat}, Domains: refs(c), Disabled: c.Disabled,
+	return samlProvider{ID: c.ID, Resource: c.ResourceID, TenantID: c.TenantID,
+		SAML: samlPart{c.Issuer, c.MetadataXML, c.MetadataURL, c.Mapping, c.NameIDFormat}, Domains: refs(c), Disabled: c.Disabled,
 		Created: c.CreatedAt, Updated: c.UpdatedAt}
 }
 
@@ -89,8 +90,9 @@ type customProvider struct {
 }
 
 func asCustom(c *sso.Connection) any {
-	return customProvider{ID: c.ID, TenantID: c.TenantID, Type: "oidc", Identifier: c.Identifier, Name: c.Name, ClientID: c.ClientID, Issuer: c.Issuer, Discovery: discovery(c.Issuer),
-		Scopes: c.Scopes, PKCE: true, Mapping: c.Mapping, Params: c.Params, Enabled: !c.Disabled, Domains: refs(c), CallbackURL: c.ServiceAddress.Callback, Created: c.CreatedAt, Updated: c.UpdatedAt}
+	return customProvider{ID: c.ID, TenantID: c.TenantID, Type: "oidc", Identifier: c.Identifier, Name: c.Name, ClientID: c.ClientID, Issuer: c.Issuer,
+		Discovery: discovery(c.Issuer),
+		Scopes:    c.Scopes, PKCE: true, Mapping: c.Mapping, Params: c.Params, Enabled: !c.Disabled, Domains: refs(c), CallbackURL: c.ServiceAddress.Callback, Created: c.CreatedAt, Updated: c.UpdatedAt}
 }
 
 func discovery(issuer string) string {

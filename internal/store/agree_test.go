@@ -73,8 +73,9 @@ func operand(pick func(...string) string) string {
 }
 
 func clause(pick func(...string) string, res string) string {
-	return column(pick, res) + "." + pick(operand(pick), operand(pick), "is.null", "not.is.null", "is.true", "in.(1,2,S-1)", "cs.{eu}", "ov.{acid,x}", "cd.{eu,acid}", "eq(any).{1,S-1}",
-		"neq(all).{1,S-1}", "not.eq(any).{2,A}", "gt(all).{1,2,3}", "like(any).{S*,A*,*t}")
+	return column(pick, res) + "." +
+		pick(operand(pick), operand(pick), "is.null", "not.is.null", "is.true", "in.(1,2,S-1)", "cs.{eu}", "ov.{acid,x}", "cd.{eu,acid}", "eq(any).{1,S-1}",
+			"neq(all).{1,S-1}", "not.eq(any).{2,A}", "gt(all).{1,2,3}", "like(any).{S*,A*,*t}")
 }
 
 func filter(pick func(...string) string, res string) string {

@@ -57,9 +57,11 @@ func BenchmarkListByHand(b *testing.B) {
 		for b.Loop() {
 			var out []byte
 			err := k.d.Read(context.Background(), db.Scope{Tenant: north}, func(tx *db.Tx) error {
-				return tx.Query("SELECT id, order_no, status, priority, party_name, promised_at, carrier, total_value, created_at, updated_at FROM orders WHERE tenant_id = $1 AND status = $2 ORDER BY id DESC LIMIT 50",
+				return tx.Query("SELECT id, order_no, status, priority, party_name, promised_at, carrier, total_value, created_at, updated_at FROM orders WHERE "+
+					"tenant_id = $1 AND status = $2 ORDER BY id DESC LIMIT 50",
 					[]any{north, "draft"}, func(r *db.Row) error {
-						for i, f := range []string{`{"id":"`, `","order_no":"`, `","status":"`, `","priority":"`, `","party_name":"`, `","promised_at":"`, `","carrier":"`, `","total_value":"`, `","created_at":"`, `","updated_at":"`} {
+						for i, f := range []string{`{"id":"`, `","order_no":"`, `","status":"`, `","priority":"`, `","party_name":"`, `","promised_at":"`,
+							`","carrier":"`, `","total_value":"`, `","created_at":"`, `","updated_at":"`} {
 							out = r.AppendText(append(out, f...), i)
 						}
 						out = append(out, `"},`...)

@@ -306,7 +306,8 @@ func (k *kit) names(r *catalog.Resource, ours, theirs map[string]string) {
 		}
 		key, col := actor.Actor{Role: actor.Service, TenantID: north}, catalog.NamedBy(f.Names)
 		own := rows(k, k.must(key, "GET", f.Names+"?limit=1&select="+col, "", "").Body)[0][col].(string)
-		foreign := rows(k, k.must(actor.Actor{Role: actor.Service, TenantID: south}, "GET", f.Names+"?id=eq."+theirs[f.Names]+"&select="+col, "", "").Body)[0][col].(string)
+		foreign := rows(k, k.must(actor.Actor{Role: actor.Service, TenantID: south}, "GET", f.Names+"?id=eq."+theirs[f.Names]+"&select="+col, "",
+			"").Body)[0][col].(string)
 		value := func(id string) string {
 			if f.Type == catalog.Array {
 				return fmt.Sprintf("[%q]", id)

@@ -28,10 +28,11 @@ func (s *Store) FoldCounters(ctx context.Context, tenant string) error {
 			return nil
 		})
 		// The literal is what the index of unfolded rows is about.
-		tx.Queue("DELETE FROM timed_counters WHERE tenant_id = $1 AND slot <> '"+db.NoTenant+"' RETURNING name, span, start_at, part, delta", args[:1], func(r *db.Row) error {
-			add(catalog.TimedKey(catalog.Span(r.Text(1)[0]), r.Text(2), r.Text(0), r.Text(3)), r.Int(4))
-			return nil
-		})
+		tx.Queue("DELETE FROM timed_counters WHERE tenant_id = $1 AND slot <> '"+db.NoTenant+"' RETURNING name, span, start_at, part, delta", args[:1],
+			func(r *db.Row) error {
+				add(catalog.TimedKey(catalog.Span(r.Text(1)[0]), r.Text(2), r.Text(0), r.Text(3)), r.Int(4))
+				return nil
+			})
 		if err := tx.Flush(); err != nil {
 			return err
 		}
@@ -57,7 +58,8 @@ func (s *Store) UnfoldedTenants(ctx context.Context, n int) ([]string, error) {
 	var out []string
 	err := s.db.Read(ctx, db.Scope{All: true}, func(tx *db.Tx) error {
 		return tx.Query("SELECT tenant_id FROM counters WHERE slot <> $1 GROUP BY tenant_id HAVING COUNT(*) >= $2 UNION "+
-			"SELECT tenant_id FROM timed_counters WHERE slot <> '"+db.NoTenant+"' GROUP BY tenant_id HAVING COUNT(*) >= $2", []any{db.NoTenant, n}, func(r *db.Row) error {
+			"SELECT tenant_id FROM timed_counters WHERE slot <> '"+db.NoTenant+
+			"' GROUP BY tenant_id HAVING COUNT(*) >= $2", []any{db.NoTenant, n}, func(r *db.Row) error {
 			out = append(out, r.Text(0))
 			return nil
 		})

@@ -87,10 +87,11 @@ func (s *Store) exist(tx *db.Tx, r *catalog.Resource, given []mention) error {
 	}
 	for p, ids := range asked {
 		col := catalog.NamedBy(p.names)
-		tx.Queue("SELECT "+col+" FROM "+p.names+" WHERE tenant_id = $1 AND "+tx.DB().InUUID(col, 2), []any{p.tenant, query.List(slices.Sorted(maps.Keys(ids)))}, func(row *db.Row) error {
-			delete(ids, row.Text(0))
-			return nil
-		})
+		tx.Queue("SELECT "+col+" FROM "+p.names+" WHERE tenant_id = $1 AND "+tx.DB().InUUID(col, 2),
+			[]any{p.tenant, query.List(slices.Sorted(maps.Keys(ids)))}, func(row *db.Row) error {
+				delete(ids, row.Text(0))
+				return nil
+			})
 	}
 	if len(asked) == 0 {
 		return nil

@@ -27,7 +27,8 @@ func TestInsert(t *testing.T) {
 			t.Errorf("%+v", a.Result)
 		}
 		k.want(k.get(m, "zones?select=code,kind,x,status,version,created_by,created_at,hazard_tags,tenant_id"),
-			`[{"code":"Z1","kind":"bin","x":0,"status":"active","version":1,"created_by":"`+m.UserID+`","created_at":"2026-03-01T12:00:00.000000Z","hazard_tags":[],"tenant_id":"`+north+`"}]`)
+			`[{"code":"Z1","kind":"bin","x":0,"status":"active","version":1,"created_by":"`+m.UserID+
+				`","created_at":"2026-03-01T12:00:00.000000Z","hazard_tags":[],"tenant_id":"`+north+`"}]`)
 		a = k.must(m, "POST", "zones?select=code,name", "return=representation", `[{"code":"Z3","name":"Three"},{"code":"Z2","name":"Two"}]`)
 		k.want(string(a.Body), `[{"code":"Z3","name":"Three"},{"code":"Z2","name":"Two"}]`)
 		a = k.must(m, "POST", "zones?select=code&order=code", "return=representation", `[{"code":"Z5","name":"5"},{"code":"Z4","name":"4"}]`)
@@ -39,7 +40,8 @@ func TestInsert(t *testing.T) {
 		a = k.must(m, "POST", "zones", "return=headers-only", `{"id":"`+id(5)+`","code":"Z7","name":"7"}`)
 		k.want(a.Location, "id=eq."+id(5))
 		// columns= takes only the named keys; what an object lacks is null, or the default
-		k.must(m, "POST", `zones?columns="code","name","x","max_weight_kg"`, "missing=default", `[{"code":"Z8","name":"8","x":2,"nonsense":1},{"code":"Z9","name":"9"}]`)
+		k.must(m, "POST", `zones?columns="code","name","x","max_weight_kg"`, "missing=default",
+			`[{"code":"Z8","name":"8","x":2,"nonsense":1},{"code":"Z9","name":"9"}]`)
 		k.want(k.get(m, "zones?select=x,max_weight_kg&code=in.(Z8,Z9)&order=code"), `[{"x":2,"max_weight_kg":null},{"x":0,"max_weight_kg":null}]`)
 		// CSV
 		k.must(m, "POST", "zones", "", "csv:code,name,parent_id\nC1,\"a,\"\"b\",NULL\nC2,x,"+id(5)+"\n")
@@ -120,11 +122,14 @@ func TestInsert_foreignReference(t *testing.T) {
 			return strings.ReplaceAll(a.err.Msg+a.err.Details, ref, "REF")
 		}
 		k.want(text(id(91)), text(id(77)))
-		k.want(text(id(77)), `insert or update on table "zones" violates foreign key constraint "zones_parent_id_fkey"Key (parent_id)=(REF) is not present in table "zones".`)
+		k.want(text(id(77)),
+			`insert or update on table "zones" violates foreign key constraint "zones_parent_id_fkey"Key (parent_id)=(REF) is not present in table "zones".`)
 		a := k.do(m, "POST", "zones", "", `{"code":"A-01","name":"n"}`)
 		k.want(a.err.Details, "Key (code)=(A-01) already exists.")
 		d := k.do(m, "DELETE", "zones?id=eq."+id(1), "", "")
-		k.want(d.err.Msg+d.err.Details, `update or delete on table "zones" violates foreign key constraint "zones_parent_id_fkey" on table "zones"Key (id)=(`+id(1)+`) is still referenced from table "zones".`)
+		k.want(d.err.Msg+d.err.Details,
+			`update or delete on table "zones" violates foreign key constraint "zones_parent_id_fkey" on table "zones"Key (id)=(`+id(1)+
+				`) is still referenced from table "zones".`)
 	})
 }
 
@@ -197,7 +202,8 @@ func TestUpsert(t *testing.T) {
 		// columns of the payload are set, the others keep their values
 		a := k.must(m, "POST", "zones?on_conflict=tenant_id,code&select=code,name,x,version", "resolution=merge-duplicates,return=representation",
 			`[{"code":"a-01","name":"merged"},{"code":"new","name":"fresh"}]`)
-		k.want(fmt.Sprint(a.Status)+" "+string(a.Body), `created [{"code":"a-01","name":"merged","x":1.5,"version":2},{"code":"new","name":"fresh","x":0,"version":1}]`)
+		k.want(fmt.Sprint(a.Status)+" "+string(a.Body),
+			`created [{"code":"a-01","name":"merged","x":1.5,"version":2},{"code":"new","name":"fresh","x":0,"version":1}]`)
 		a = k.must(m, "POST", "zones?select=name", "resolution=merge-duplicates,return=representation", `{"id":"`+id(2)+`","code":"A-02","name":"by id"}`)
 		k.want(fmt.Sprint(a.Status)+" "+string(a.Body), `rows [{"name":"by id"}]`)
 		a = k.must(m, "POST", "zones?on_conflict=code&select=code", "resolution=ignore-duplicates,return=representation",
@@ -320,9 +326,11 @@ func TestServiceKey(t *testing.T) {
 		for _, tenant := range []string{north, south} {
 			k.must(serviceKey, "POST", "orders", "", `{"tenant_id":"`+tenant+`","id":"`+id(80)+`","order_no":"T-1"}`)
 		}
-		k.must(serviceKey, "POST", "order_lines", "", `{"tenant_id":"`+south+`","id":"`+id(81)+`","order_id":"`+id(80)+`","line_no":1,"item_id":"`+id(92)+`","qty_ordered":1}`)
+		k.must(serviceKey, "POST", "order_lines", "", `{"tenant_id":"`+south+`","id":"`+id(81)+`","order_id":"`+id(80)+`","line_no":1,"item_id":"`+id(92)+
+			`","qty_ordered":1}`)
 		k.want(k.get(serviceKey, "orders?select=order_no,order_lines!inner(line_no)&id=eq."+id(80)+"&tenant_id=eq."+north), `[]`)
-		k.want(k.get(serviceKey, "orders?select=order_no,order_lines!inner(line_no)&id=eq."+id(80)+"&tenant_id=eq."+south), `[{"order_no":"T-1","order_lines":[{"line_no":1}]}]`)
+		k.want(k.get(serviceKey, "orders?select=order_no,order_lines!inner(line_no)&id=eq."+id(80)+"&tenant_id=eq."+south),
+			`[{"order_no":"T-1","order_lines":[{"line_no":1}]}]`)
 		bound := serviceKey
 		bound.TenantID = south
 		k.want(k.get(bound, "zones?select=name&order=name"), `[{"name":"canary"},{"name":"changed"}]`)
@@ -354,8 +362,10 @@ func TestLedger(t *testing.T) {
 		}
 		adm := as(north, actor.Admin)
 		k.want(k.get(adm, "audit?select=action,before,after->>sku,actor_user_id,session_id,request_id&entity_type=eq.items&action=neq.items.insert&order=id"),
-			`[{"action":"items.update","before":{"name":"c","status":"active","version":1},"sku":null,"actor_user_id":"`+m.UserID+`","session_id":"`+someSession+`","request_id":"test"},`+
-				`{"action":"items.delete","before":`+auditImage(k, adm, "items.delete")+`,"sku":null,"actor_user_id":"`+m.UserID+`","session_id":"`+someSession+`","request_id":"test"}]`)
+			`[{"action":"items.update","before":{"name":"c","status":"active","version":1},"sku":null,"actor_user_id":"`+m.UserID+`","session_id":"`+
+				someSession+`","request_id":"test"},`+
+				`{"action":"items.delete","before":`+auditImage(k, adm, "items.delete")+`,"sku":null,"actor_user_id":"`+m.UserID+`","session_id":"`+someSession+
+				`","request_id":"test"}]`)
 		k.want(k.get(adm, "audit?select=count&action=eq.items.insert"), `[{"count":3}]`)
 		k.want(k.get(as(south, actor.Admin), "audit?select=count&entity_type=eq.items"), `[{"count":0}]`)
 	})
@@ -436,7 +446,8 @@ func TestTxVerbs(t *testing.T) {
 				return fmt.Errorf("%v %v", cs, err)
 			}
 			got, err := k.s.RowsTx(tx, job, zones, "code >= $2 ORDER BY code LIMIT 1", []any{"T599"})
-			if err != nil || len(got) != 1 || got[0]["x"].(interface{ String() string }).String() != "599" || got[0]["archived_at"] != any("2026-03-01T12:00:00.000000Z") {
+			if err != nil || len(got) != 1 || got[0]["x"].(interface{ String() string }).String() != "599" ||
+				got[0]["archived_at"] != any("2026-03-01T12:00:00.000000Z") {
 				return fmt.Errorf("%v %v", got, err)
 			}
 			_, err = k.s.DeleteTx(tx, job, zones, ids[:1])
@@ -463,7 +474,8 @@ func TestUpdateEachTx(t *testing.T) {
 		job := actor.Actor{Role: actor.Service, TenantID: north}
 		items, _ := k.cat.Get("items")
 		err := k.d.Write(context.Background(), store.Scope(job), func(tx *db.Tx) error {
-			cs, err := k.s.UpdateEachTx(tx, job, items, []store.Row{{"id": id(12), "name": "two"}, {"id": id(11), "name": "one", "unit_cost": "3"}, {"id": id(92), "name": "x"}})
+			cs, err := k.s.UpdateEachTx(tx, job, items,
+				[]store.Row{{"id": id(12), "name": "two"}, {"id": id(11), "name": "one", "unit_cost": "3"}, {"id": id(92), "name": "x"}})
 			if len(cs) != 2 {
 				return fmt.Errorf("%d changes", len(cs))
 			}
@@ -472,7 +484,8 @@ func TestUpdateEachTx(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		k.want(k.get(as(north, actor.Viewer), "items?select=name,unit_cost,version&order=sku"), `[{"name":"one","unit_cost":3,"version":2},{"name":"two","unit_cost":0.0001,"version":2},{"name":"100% nut_a","unit_cost":12,"version":1}]`)
+		k.want(k.get(as(north, actor.Viewer), "items?select=name,unit_cost,version&order=sku"),
+			`[{"name":"one","unit_cost":3,"version":2},{"name":"two","unit_cost":0.0001,"version":2},{"name":"100% nut_a","unit_cost":12,"version":1}]`)
 	})
 }
 
@@ -484,7 +497,8 @@ func TestRaces(t *testing.T) {
 		for i := range 8 {
 			wg.Go(func() {
 				for n := range 5 {
-					if _, err := k.try(m, "POST", "items?on_conflict=sku", "resolution=merge-duplicates", fmt.Sprintf(`[{"sku":"R%d","name":"n%d"},{"sku":"R","name":"n%d"}]`, n, i, i)); err != nil {
+					if _, err := k.try(m, "POST", "items?on_conflict=sku", "resolution=merge-duplicates",
+						fmt.Sprintf(`[{"sku":"R%d","name":"n%d"},{"sku":"R","name":"n%d"}]`, n, i, i)); err != nil {
 						t.Error(err)
 					}
 				}
@@ -497,7 +511,8 @@ func TestRaces(t *testing.T) {
 			Version int    `json:"version"`
 		}
 		decode(t, k.get(m, "items?select=id,version&sku=eq.R"), &racer)
-		k.want(k.get(as(north, actor.Admin), "audit?select=count&action=eq.items.update&entity_id=eq."+racer[0].ID), fmt.Sprintf(`[{"count":%d}]`, racer[0].Version-1))
+		k.want(k.get(as(north, actor.Admin), "audit?select=count&action=eq.items.update&entity_id=eq."+racer[0].ID),
+			fmt.Sprintf(`[{"count":%d}]`, racer[0].Version-1))
 		total := map[string]int64{}
 		err := k.d.Read(context.Background(), db.Scope{Tenant: north}, func(tx *db.Tx) error {
 			k.s.Counts(tx, north, total)

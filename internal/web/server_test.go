@@ -140,7 +140,9 @@ func TestSlowAnswerAfterBody(t *testing.T) {
 			return nil
 		}
 	})
-	address, _ := stand(t, (&Front{Pace: &Pace{Grace: 2 * time.Second, Rate: 1 << 20, Most: time.Hour}}).Handler(h), wide, func(s *http.Server) { s.ReadTimeout = 2 * time.Second })
+	address, _ := stand(t, (&Front{Pace: &Pace{Grace: 2 * time.Second, Rate: 1 << 20, Most: time.Hour}}).Handler(h), wide, func(s *http.Server) {
+		s.ReadTimeout = 2 * time.Second
+	})
 	if got := closed(t, dial(t, address, "POST / HTTP/1.1\r\nHost: x\r\nConnection: close\r\nContent-Length: 1\r\n\r\nx")); !strings.HasSuffix(got, "done") {
 		t.Errorf("answered %q", got)
 	}
@@ -247,7 +249,8 @@ func TestNoClearHTTP2(t *testing.T) {
 	address, _ := stand(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { fmt.Fprint(w, r.Proto) }), wide, nil)
 	for name, c := range map[string]struct{ send, want string }{
 		"prior knowledge": {"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\x00\x00\x00\x04\x00\x00\x00\x00\x00", "HTTP/1.1 "},
-		"upgrade":         {"GET / HTTP/1.1\r\nHost: x\r\nConnection: close, Upgrade, HTTP2-Settings\r\nUpgrade: h2c\r\nHTTP2-Settings: AAMAAABkAAQAAP__\r\n\r\n", "HTTP/1.1 200"},
+		"upgrade": {"GET / HTTP/1.1\r\nHost: x\r\nConnection: close, Upgrade, HTTP2-Settings\r\nUpgrade: h2c\r\nHTTP2-Settings: " +
+			"AAMAAABkAAQAAP__\r\n\r\n", "HTTP/1.1 200"},
 	} {
 		if got := closed(t, dial(t, address, c.send)); !strings.HasPrefix(got, c.want) {
 			t.Errorf("%s: answered %q", name, got)

@@ -135,7 +135,8 @@ func TestCORS(t *testing.T) {
 // A caller's request id is kept when it is harmless in headers and logs.
 func TestRequestIDs(t *testing.T) {
 	h := (&Front{}).Handler(http.NotFoundHandler())
-	for id, kept := range map[string]bool{"given-id_1.x": true, strings.Repeat("a", 64): true, "short": false, strings.Repeat("a", 65): false, "with blank 1": false, "a\r\nSet-Cookie: x=y": false, "\x1b[31mred-red": false, `{"level":"x"}`: false} {
+	for id, kept := range map[string]bool{"given-id_1.x": true, strings.Repeat("a", 64): true, "short": false, strings.Repeat("a", 65): false,
+		"with blank 1": false, "a\r\nSet-Cookie: x=y": false, "\x1b[31mred-red": false, `{"level":"x"}`: false} {
 		r := httptest.NewRequest("GET", "/", nil)
 		r.Header["X-Request-Id"] = []string{id}
 		w := httptest.NewRecorder()

@@ -55,7 +55,8 @@ func TestInternalTargets(t *testing.T) {
 				t.Errorf("%q: %v", u, err)
 			}
 		}
-		for _, u := range []string{"https://hooks.example.com/in?x=1", "https://hooks.example.com:8443/", "https://hooks.example.com:80/", "https://93.184.215.14/", "https://six.example.com/", "https://[2606:2800:21f:cb07:6820:80da:af6b:8b2c]:443/"} {
+		for _, u := range []string{"https://hooks.example.com/in?x=1", "https://hooks.example.com:8443/", "https://hooks.example.com:80/",
+			"https://93.184.215.14/", "https://six.example.com/", "https://[2606:2800:21f:cb07:6820:80da:af6b:8b2c]:443/"} {
 			if _, err := k.s.Create(context.Background(), admin(north), In{URL: u}); err != nil {
 				t.Errorf("%q: %v", u, err)
 			}
@@ -88,7 +89,8 @@ func TestDialGuard(t *testing.T) {
 			t.Error("a proxy would dial for us, past the guard")
 		}
 		sink := newSink(t, nil)
-		o := s.send(context.Background(), &endpoint{url: strings.Replace(sink.URL, "http://127.0.0.1", "https://localhost", 1), secrets: [][]byte{newSecret()}}, &delivery{event: "e", payload: "{}"})
+		o := s.send(context.Background(),
+			&endpoint{url: strings.Replace(sink.URL, "http://127.0.0.1", "https://localhost", 1), secrets: [][]byte{newSecret()}}, &delivery{event: "e", payload: "{}"})
 		if o.status != 0 || sink.count() != 0 {
 			t.Errorf("a request got through to loopback: %+v", o)
 		}
@@ -111,11 +113,13 @@ func TestChanges(t *testing.T) {
 		if err := k.set(north, e.ID, store.Row{"events": `["order.*","stock.low"]`, "description": "ERP"}); err != nil {
 			t.Error(err)
 		}
-		if _, err := k.s.Create(context.Background(), admin(north), In{URL: "https://hooks.example.com/", Events: []string{"order.eaten"}}); !fault.Is(err, fault.Invalid) || fault.As(err).Fields[0].Name != "events" {
+		if _, err := k.s.Create(context.Background(), admin(north),
+			In{URL: "https://hooks.example.com/", Events: []string{"order.eaten"}}); !fault.Is(err, fault.Invalid) || fault.As(err).Fields[0].Name != "events" {
 			t.Errorf("an unknown event: %v", err)
 		}
 		for _, role := range []actor.Role{actor.Manager, actor.Safety, actor.Viewer, actor.Anon} {
-			if _, err := k.s.Create(context.Background(), actor.Actor{TenantID: north, Role: role}, In{URL: "https://hooks.example.com/"}); !fault.Is(err, fault.Forbidden) {
+			if _, err := k.s.Create(context.Background(), actor.Actor{TenantID: north, Role: role}, In{URL: "https://hooks.example.com/"}); !fault.Is(err,
+				fault.Forbidden) {
 				t.Errorf("%s made a webhook: %v", role, err)
 			}
 		}

@@ -206,7 +206,8 @@ func TestRolledBackChangeSendsNothing(t *testing.T) {
 		incidents, _ := k.cat.Get("incidents")
 		report := func(title string, veto error) error {
 			return k.d.Write(context.Background(), db.Scope{Tenant: north}, func(tx *db.Tx) error {
-				if _, err := k.st.InsertTx(tx, admin(north), incidents, []store.Row{{"kind": "hazard", "title": title, "occurred_at": "2026-01-01T00:00:00Z"}}); err != nil {
+				if _, err := k.st.InsertTx(tx, admin(north), incidents,
+					[]store.Row{{"kind": "hazard", "title": title, "occurred_at": "2026-01-01T00:00:00Z"}}); err != nil {
 					return err
 				}
 				if err := tx.Flush(); err != nil {
@@ -278,7 +279,8 @@ func TestPayload(t *testing.T) {
 		})
 		k.until("the delivery", func() bool { return s.count() == 1 })
 		g := s.all()[0]
-		if body := string(g.body); len(body) > 20_000 || strings.Contains(body, canary) || strings.Contains(body, south) || strings.Contains(body, "reported_by") || strings.Contains(body, e.Secret) {
+		if body := string(g.body); len(body) > 20_000 || strings.Contains(body, canary) || strings.Contains(body, south) ||
+			strings.Contains(body, "reported_by") || strings.Contains(body, e.Secret) {
 			t.Errorf("payload %s", body)
 		}
 		var p struct {
@@ -287,7 +289,8 @@ func TestPayload(t *testing.T) {
 			TenantID  string    `json:"tenant_id"`
 			Timestamp time.Time `json:"timestamp"`
 		}
-		if err := json.Unmarshal(g.body, &p); err != nil || p.ID != g.header.Get("Webhook-Id") || p.Type != "incident.reported" || p.TenantID != north || p.Timestamp.IsZero() {
+		if err := json.Unmarshal(g.body, &p); err != nil || p.ID != g.header.Get("Webhook-Id") || p.Type != "incident.reported" || p.TenantID != north ||
+			p.Timestamp.IsZero() {
 			t.Errorf("payload %s: %v", g.body, err)
 		}
 	})
@@ -416,7 +419,8 @@ func TestDeadNode(t *testing.T) {
 		s := newSink(t, nil)
 		e := k.create(north, s.URL)
 		k.write(north, func(tx *db.Tx) error {
-			return k.s.enqueue(tx, []queued{{tenant: north, webhook: e.ID, event: uuid.NewString(), typ: "webhook.test", payload: "{}"}}, map[string]chooser{e.ID: {tenant: north, id: e.ID, active: true}}, k.now())
+			return k.s.enqueue(tx, []queued{{tenant: north, webhook: e.ID, event: uuid.NewString(), typ: "webhook.test", payload: "{}"}},
+				map[string]chooser{e.ID: {tenant: north, id: e.ID, active: true}}, k.now())
 		})
 		lanes, err := k.s.claim(context.Background(), 5, nil)
 		if err != nil || len(lanes) != 1 {
@@ -517,7 +521,10 @@ func (k *kit) tripped(webhook string) {
 	k.until("the breaker to be kept", func() bool {
 		kept := false
 		if err := k.d.Read(context.Background(), db.Scope{All: true}, func(tx *db.Tx) error {
-			return tx.Query("SELECT 1 FROM webhook_lanes WHERE webhook_id = $1 AND owner IS NULL AND open_until > $2", []any{webhook, k.now()}, func(*db.Row) error { kept = true; return nil })
+			return tx.Query("SELECT 1 FROM webhook_lanes WHERE webhook_id = $1 AND owner IS NULL AND open_until > $2", []any{webhook, k.now()}, func(*db.Row) error {
+				kept = true
+				return nil
+			})
 		}); err != nil {
 			k.t.Fatal(err)
 		}
@@ -660,7 +667,8 @@ func TestReplay(t *testing.T) {
 		}
 		audits := 0
 		k.d.Read(ctx, db.Scope{Tenant: north}, func(tx *db.Tx) error {
-			return tx.Query("SELECT action FROM audit WHERE tenant_id = $1 AND entity_id = $2 AND action IN ('webhooks.replay', 'webhooks.test', 'webhooks.insert')", []any{north, e.ID}, func(*db.Row) error { audits++; return nil })
+			return tx.Query("SELECT action FROM audit WHERE tenant_id = $1 AND entity_id = $2 AND action IN ('webhooks.replay', 'webhooks.test', "+
+				"'webhooks.insert')", []any{north, e.ID}, func(*db.Row) error { audits++; return nil })
 		})
 		if audits != 5 { // made, replayed, twice a range, tested
 			t.Errorf("%d audit rows", audits)

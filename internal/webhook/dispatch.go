@@ -106,7 +106,8 @@ func (s *Service) claim(ctx context.Context, n int, full []string) ([]*lane, err
 			leases[r.Text(0)] = now
 			return nil
 		})
-		return tx.Query("SELECT 1 FROM webhook_lanes WHERE "+dueLane+" AND NOT ("+tx.DB().InUUID("tenant_id", 2)+") AND (owner IS NULL OR "+tx.DB().InText("owner", 3)+") LIMIT 1", []any{now, query.List(full), dead},
+		return tx.Query("SELECT 1 FROM webhook_lanes WHERE "+dueLane+" AND NOT ("+tx.DB().InUUID("tenant_id", 2)+") AND (owner IS NULL OR "+
+			tx.DB().InText("owner", 3)+") LIMIT 1", []any{now, query.List(full), dead},
 			func(*db.Row) error { due = true; return nil })
 	}); err != nil {
 		return nil, err
@@ -118,9 +119,11 @@ func (s *Service) claim(ctx context.Context, n int, full []string) ([]*lane, err
 	err := s.db.Write(ctx, db.Scope{All: true}, func(tx *db.Tx) error {
 		out = nil
 		free := dueLane + " AND (owner IS NULL OR " + tx.DB().InText("owner", 5) + ")"
-		err := tx.Query("SELECT webhook_id, tenant_id, failures, trips, (SELECT w.url FROM webhooks w WHERE w.tenant_id = webhook_lanes.tenant_id AND w.id = webhook_lanes.webhook_id) FROM webhook_lanes WHERE webhook_id IN (SELECT webhook_id FROM ("+
+		err := tx.Query("SELECT webhook_id, tenant_id, failures, trips, (SELECT w.url FROM webhooks w WHERE w.tenant_id = webhook_lanes.tenant_id AND "+
+			"w.id = webhook_lanes.webhook_id) FROM webhook_lanes WHERE webhook_id IN (SELECT webhook_id FROM ("+
 			"SELECT webhook_id, served_at, row_number() OVER (PARTITION BY tenant_id ORDER BY served_at NULLS FIRST, webhook_id) AS turn FROM webhook_lanes "+
-			"WHERE "+free+" AND NOT ("+tx.DB().InUUID("tenant_id", 2)+")) AS d WHERE turn <= $4 ORDER BY turn, served_at NULLS FIRST LIMIT $3) AND "+free+tx.DB().SkipLocked(),
+			"WHERE "+free+" AND NOT ("+tx.DB().InUUID("tenant_id", 2)+")) AS d WHERE turn <= $4 ORDER BY turn, served_at NULLS FIRST LIMIT $3) AND "+free+
+			tx.DB().SkipLocked(),
 			[]any{now, query.List(full), n, s.pace.perTenant, dead}, func(r *db.Row) error {
 				out = append(out, &lane{id: r.Text(0), tenant: r.Text(1), failures: r.Int(2), trips: r.Int(3), url: r.Text(4), owner: uuid.NewString()})
 				return nil

@@ -73,9 +73,11 @@ func newKit(t testing.TB, o db.Options) *kit {
 	k := node(t, d)
 	for i, id := range []string{north, south} {
 		k.write(id, func(tx *db.Tx) error {
-			tx.Queue("INSERT INTO tenants (id, name, slug, plan, status, timezone, currency, jurisdictions, join_policy, email_domains, created_at, updated_at, version) VALUES ($1, 'N', $2, 'standard', 'active', 'UTC', 'EUR', '[]', 'invite', '[]', $3, $3, 1)",
+			tx.Queue("INSERT INTO tenants (id, name, slug, plan, status, timezone, currency, jurisdictions, join_policy, email_domains, created_at, "+
+				"updated_at, version) VALUES ($1, 'N', $2, 'standard', 'active', 'UTC', 'EUR', '[]', 'invite', '[]', $3, $3, 1)",
 				[]any{id, fmt.Sprint("t", i), time.Now()}, nil)
-			tx.Queue("INSERT INTO members (tenant_id, id, user_id, email, role, status, zone_ids, created_at, updated_at, version) VALUES ($1, $2, $2, $3, 'admin', 'active', '[]', $4, $4, 1)",
+			tx.Queue("INSERT INTO members (tenant_id, id, user_id, email, role, status, zone_ids, created_at, updated_at, version) VALUES ($1, $2, $2, $3, "+
+				"'admin', 'active', '[]', $4, $4, 1)",
 				[]any{id, admin(id).UserID, fmt.Sprintf("admin@%d.example", i), time.Now()}, nil)
 			return nil
 		})
@@ -194,7 +196,8 @@ func (k *kit) log(webhook string) []record {
 	k.t.Helper()
 	var out []record
 	if err := k.d.Read(context.Background(), db.Scope{All: true}, func(tx *db.Tx) error {
-		return tx.Query("SELECT id, event_id, status, error, attempt, response_status, next_at, request, response, attempts FROM webhook_deliveries WHERE webhook_id = $1 ORDER BY id", []any{webhook}, func(r *db.Row) error {
+		return tx.Query("SELECT id, event_id, status, error, attempt, response_status, next_at, request, response, attempts FROM webhook_deliveries WHERE "+
+			"webhook_id = $1 ORDER BY id", []any{webhook}, func(r *db.Row) error {
 			out = append(out, record{r.Text(0), r.Text(1), r.Text(2), r.Text(3), r.Int(4), r.Int(5), r.Time(6), r.Text(7), r.Text(8), r.Text(9)})
 			return nil
 		})

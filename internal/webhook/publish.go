@@ -100,7 +100,8 @@ func (s *Service) enqueue(tx *db.Tx, rows []queued, lanes map[string]chooser, no
 			}
 			args = append(args, id.String(), q.tenant, q.webhook, q.event, q.typ, q.payload, "pending", now, now, "[]", q.replayOf)
 		}
-		tx.Queue("INSERT INTO webhook_deliveries (id, tenant_id, webhook_id, event_id, type, payload, status, queued_at, next_at, attempts, replay_of, attempt) VALUES "+
+		tx.Queue("INSERT INTO webhook_deliveries (id, tenant_id, webhook_id, event_id, type, payload, status, queued_at, next_at, attempts, replay_of, "+
+			"attempt) VALUES "+
 			deliveryValues(n), args, nil)
 		rows = rows[n:]
 	}

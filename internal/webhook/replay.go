@@ -128,7 +128,8 @@ func (s *Service) again(ctx context.Context, a actor.Actor, id, action string, c
 }
 
 func (s *Service) audit(tx *db.Tx, a actor.Actor, id, action string, n int) {
-	audit.Write(tx, audit.Entry{Tenant: a.TenantID, At: s.now(), By: a, Action: action, EntityType: "webhooks", EntityID: id, Details: map[string]int{"deliveries": n}})
+	audit.Write(tx, audit.Entry{Tenant: a.TenantID, At: s.now(), By: a, Action: action, EntityType: "webhooks", EntityID: id,
+		Details: map[string]int{"deliveries": n}})
 }
 
 func textOrNull(s string) any {

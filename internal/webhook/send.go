@@ -177,7 +177,8 @@ func (s *Service) record(ctx context.Context, d *delivery, o outcome) error {
 	}
 	state, next, done := s.fate(d, o)
 	return s.db.Write(ctx, db.Scope{All: true}, func(tx *db.Tx) error {
-		tx.Queue("UPDATE webhook_deliveries SET status = $2, attempt = $3, next_at = $4, done_at = $5, response_status = $6, response_ms = $7, request = $8, response = $9, error = $10, attempts = $11 WHERE id = $1 AND (next_at IS NOT NULL OR $12)",
+		tx.Queue("UPDATE webhook_deliveries SET status = $2, attempt = $3, next_at = $4, done_at = $5, response_status = $6, response_ms = $7, request = "+
+			"$8, response = $9, error = $10, attempts = $11 WHERE id = $1 AND (next_at IS NOT NULL OR $12)",
 			[]any{d.id, state, d.attempt + 1, next, done, status, ms, orNull(o.request), orNull(o.response), errText, history(d.attempts, one), o.ok()}, nil)
 		return nil
 	})

@@ -176,10 +176,11 @@ func pause(n int64) time.Duration {
 func (t *turn) release(ctx context.Context) error {
 	return t.s.db.Write(ctx, db.Scope{All: true}, func(tx *db.Tx) error {
 		same, since, mine := false, time.Time{}, false
-		tx.Queue("SELECT url, status, failing_since FROM webhooks WHERE tenant_id = $1 AND id = $2"+tx.DB().ForUpdate(), []any{t.lane.tenant, t.lane.id}, func(r *db.Row) error {
-			same, since = t.ep != nil && r.Text(0) == t.ep.url && r.Text(1) == "active", r.Time(2)
-			return nil
-		})
+		tx.Queue("SELECT url, status, failing_since FROM webhooks WHERE tenant_id = $1 AND id = $2"+tx.DB().ForUpdate(), []any{t.lane.tenant, t.lane.id},
+			func(r *db.Row) error {
+				same, since = t.ep != nil && r.Text(0) == t.ep.url && r.Text(1) == "active", r.Time(2)
+				return nil
+			})
 		if err := tx.Query("SELECT 1 FROM webhook_lanes WHERE webhook_id = $1 AND owner = $2"+tx.DB().ForUpdate(), []any{t.lane.id, t.lane.owner},
 			func(*db.Row) error { mine = true; return nil }); err != nil || !mine {
 			return err
@@ -281,21 +282,24 @@ func (s *Service) load(ctx context.Context, l *lane, limit int) (ep *endpoint, d
 	now, found := s.now(), false
 	var sealed, old string
 	err = s.db.Read(ctx, db.Scope{All: true}, func(tx *db.Tx) error {
-		tx.Queue("SELECT url, status, secret, old_secret, old_secret_until FROM webhooks WHERE tenant_id = $1 AND id = $2", []any{l.tenant, l.id}, func(r *db.Row) error {
-			found = true
-			if r.Text(1) != "active" {
+		tx.Queue("SELECT url, status, secret, old_secret, old_secret_until FROM webhooks WHERE tenant_id = $1 AND id = $2", []any{l.tenant, l.id},
+			func(r *db.Row) error {
+				found = true
+				if r.Text(1) != "active" {
+					return nil
+				}
+				ep = &endpoint{tenant: l.tenant, id: l.id, url: r.Text(0)}
+				sealed = r.Text(2)
+				if !r.Null(4) && r.Time(4).After(now) {
+					old = r.Text(3)
+				}
 				return nil
-			}
-			ep = &endpoint{tenant: l.tenant, id: l.id, url: r.Text(0)}
-			sealed = r.Text(2)
-			if !r.Null(4) && r.Time(4).After(now) {
-				old = r.Text(3)
-			}
-			return nil
-		})
-		return tx.Query("SELECT id, event_id, type, payload, attempt, queued_at, attempts, replay_of FROM webhook_deliveries WHERE webhook_id = $1 AND next_at <= $2 ORDER BY next_at, id LIMIT $3",
+			})
+		return tx.Query("SELECT id, event_id, type, payload, attempt, queued_at, attempts, replay_of FROM webhook_deliveries WHERE webhook_id = $1 AND "+
+			"next_at <= $2 ORDER BY next_at, id LIMIT $3",
 			[]any{l.id, now, limit}, func(r *db.Row) error {
-				due = append(due, &delivery{id: r.Text(0), event: r.Text(1), typ: r.Text(2), payload: r.Text(3), attempt: r.Int(4), queuedAt: r.Time(5), attempts: r.Text(6), replay: !r.Null(7)})
+				due = append(due, &delivery{id: r.Text(0), event: r.Text(1), typ: r.Text(2), payload: r.Text(3), attempt: r.Int(4), queuedAt: r.Time(5),
+					attempts: r.Text(6), replay: !r.Null(7)})
 				return nil
 			})
 	})
@@ -332,12 +336,14 @@ func (s *Service) forget(ctx context.Context, l *lane) error {
 func (s *Service) Sweep(ctx context.Context) error {
 	now := s.now()
 	return s.db.Write(ctx, db.Scope{All: true}, func(tx *db.Tx) error {
-		tx.Queue("UPDATE webhook_deliveries SET status = 'dead', next_at = NULL, done_at = $2, error = 'not delivered within three days' WHERE next_at IS NOT NULL AND queued_at <= $1",
+		tx.Queue("UPDATE webhook_deliveries SET status = 'dead', next_at = NULL, done_at = $2, error = 'not delivered within three days' WHERE next_at IS "+
+			"NOT NULL AND queued_at <= $1",
 			[]any{now.Add(-keepTrying), now}, nil)
 		tx.Queue("DELETE FROM webhook_deliveries WHERE id IN (SELECT id FROM webhook_deliveries WHERE id < $1 AND next_at IS NULL ORDER BY id LIMIT 20000)",
 			[]any{event.FirstID(now.Add(-kept))}, nil)
 		// A lane that lost its next moment would sleep for ever.
-		tx.Queue("UPDATE webhook_lanes SET next_at = $1 WHERE active AND next_at IS NULL AND webhook_id IN (SELECT webhook_id FROM webhook_deliveries WHERE next_at IS NOT NULL)", []any{now}, nil)
+		tx.Queue("UPDATE webhook_lanes SET next_at = $1 WHERE active AND next_at IS NULL AND webhook_id IN (SELECT webhook_id FROM webhook_deliveries "+
+			"WHERE next_at IS NOT NULL)", []any{now}, nil)
 		return nil
 	})
 }

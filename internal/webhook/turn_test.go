@@ -87,7 +87,8 @@ func TestChangedDuringATurn(t *testing.T) {
 			})
 			id = k.create(north, s.URL).ID
 			k.write(north, func(tx *db.Tx) error {
-				return k.s.enqueue(tx, []queued{{tenant: north, webhook: id, event: uuid.NewString(), typ: "webhook.test", payload: "{}"}}, map[string]chooser{id: {tenant: north, id: id, active: true}}, k.now())
+				return k.s.enqueue(tx, []queued{{tenant: north, webhook: id, event: uuid.NewString(), typ: "webhook.test", payload: "{}"}},
+					map[string]chooser{id: {tenant: north, id: id, active: true}}, k.now())
 			})
 			lanes, err := k.s.claim(t.Context(), 20, nil)
 			if err != nil {
@@ -114,7 +115,8 @@ func TestChangedBeforeATurn(t *testing.T) {
 		s := newSink(t, func(w http.ResponseWriter, _ *http.Request, _ int) { w.WriteHeader(500) })
 		id := k.create(north, "http://127.0.0.1:9/").ID
 		k.write(north, func(tx *db.Tx) error {
-			return k.s.enqueue(tx, []queued{{tenant: north, webhook: id, event: uuid.NewString(), typ: "webhook.test", payload: "{}"}}, map[string]chooser{id: {tenant: north, id: id, active: true}}, k.now())
+			return k.s.enqueue(tx, []queued{{tenant: north, webhook: id, event: uuid.NewString(), typ: "webhook.test", payload: "{}"}},
+				map[string]chooser{id: {tenant: north, id: id, active: true}}, k.now())
 		})
 		k.write(north, func(tx *db.Tx) error {
 			_, err := tx.Exec("UPDATE webhook_lanes SET failures = $1, trips = 7", tripAt-1)
@@ -163,7 +165,8 @@ func deleting(k *kit, id string) error {
 func (k *kit) health(id string) (status string, blamed bool) {
 	k.t.Helper()
 	if err := k.d.Read(context.Background(), db.Scope{All: true}, func(tx *db.Tx) error {
-		return tx.Query("SELECT w.status, w.failing_since, l.failures FROM webhooks w JOIN webhook_lanes l ON l.webhook_id = w.id WHERE w.tenant_id = $1 AND w.id = $2 AND l.owner IS NULL", []any{north, id}, func(r *db.Row) error {
+		return tx.Query("SELECT w.status, w.failing_since, l.failures FROM webhooks w JOIN webhook_lanes l ON l.webhook_id = w.id WHERE w.tenant_id = $1 "+
+			"AND w.id = $2 AND l.owner IS NULL", []any{north, id}, func(r *db.Row) error {
 			status, blamed = r.Text(0), !r.Null(1) || r.Int(2) > 0
 			return nil
 		})
@@ -179,7 +182,8 @@ func TestLeaseTrustsNoClock(t *testing.T) {
 	each(t, func(t *testing.T, k *kit) {
 		id := k.create(north, "http://127.0.0.1:9/").ID
 		k.write(north, func(tx *db.Tx) error {
-			return k.s.enqueue(tx, []queued{{tenant: north, webhook: id, event: uuid.NewString(), typ: "webhook.test", payload: "{}"}}, map[string]chooser{id: {tenant: north, id: id, active: true}}, k.now())
+			return k.s.enqueue(tx, []queued{{tenant: north, webhook: id, event: uuid.NewString(), typ: "webhook.test", payload: "{}"}},
+				map[string]chooser{id: {tenant: north, id: id, active: true}}, k.now())
 		})
 		other := node(t, k.d)
 		other.ahead(24 * time.Hour)

@@ -159,7 +159,8 @@ func (c *Chain) sealSome(ctx context.Context, tenant string) (n int, err error) 
 		}
 		links[0] = '['
 		tx.Queue(linkText(tx.DB()), []any{tenant, string(append(links, ']'))}, nil)
-		tx.Queue("UPDATE audit_heads SET seal_no = $2, hash = $3, mac = $4, sealed_at = $5 WHERE tenant_id = $1", []any{tenant, h.no, h.hash, c.mac(tenant, h.no, h.hash), now}, nil)
+		tx.Queue("UPDATE audit_heads SET seal_no = $2, hash = $3, mac = $4, sealed_at = $5 WHERE tenant_id = $1",
+			[]any{tenant, h.no, h.hash, c.mac(tenant, h.no, h.hash), now}, nil)
 		return tx.Flush()
 	})
 	return n, err

@@ -89,7 +89,8 @@ const columns = "id, user_id, friendly_name, kind, status, phone, secret, last_s
 
 func scan(r *db.Row) Factor {
 	at := func(i int) stamp.Time { return stamp.Time{Time: r.Time(i)} }
-	f := Factor{ID: r.Text(0), UserID: r.Text(1), FriendlyName: r.Text(2), Kind: r.Text(3), Status: r.Text(4), Phone: r.Text(5), sealed: r.Bytes(6), lastStep: r.Int(7),
+	f := Factor{ID: r.Text(0), UserID: r.Text(1), FriendlyName: r.Text(2), Kind: r.Text(3), Status: r.Text(4), Phone: r.Text(5), sealed: r.Bytes(6),
+		lastStep:   r.Int(7),
 		credential: r.Text(8), LastChallengedAt: at(9), CreatedAt: at(10), UpdatedAt: at(11)}
 	f.passedFrom = ReadPlaces(r.Text(12))
 	return f
@@ -233,7 +234,8 @@ func (k *Keeper) Enrol(tx *db.Tx, o Owner, e Enrol) (Enrolled, error) {
 		}
 		sealed = k.Keys.Close(seal.FactorSecret, []byte(secret), out.ID)
 	}
-	_, err = tx.Exec("INSERT INTO mfa_factors (id, user_id, friendly_name, kind, status, phone, secret, created_at, updated_at) VALUES ($1, $2, $3, $4, 'unverified', $5, $6, $7, $7)",
+	_, err = tx.Exec("INSERT INTO mfa_factors (id, user_id, friendly_name, kind, status, phone, secret, created_at, updated_at) VALUES ($1, $2, $3, "+
+		"$4, 'unverified', $5, $6, $7, $7)",
 		out.ID, o.UserID, null(e.FriendlyName), e.Kind, null(out.Phone), sealed, now)
 	return out, err
 }

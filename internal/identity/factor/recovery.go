@@ -70,7 +70,8 @@ func typed(code string) string {
 // UseCode spends a recovery code; of two callers with the same one, one gets
 // true.
 func (k *Keeper) UseCode(tx *db.Tx, userID, code string) (bool, error) {
-	n, err := tx.Exec("UPDATE recovery_codes SET used_at = $3 WHERE user_id = $1 AND hash IN ($2, $4) AND used_at IS NULL", userID, codeHash(userID, code), k.Now(), k.keyedHash(userID, code))
+	n, err := tx.Exec("UPDATE recovery_codes SET used_at = $3 WHERE user_id = $1 AND hash IN ($2, $4) AND used_at IS NULL", userID,
+		codeHash(userID, code), k.Now(), k.keyedHash(userID, code))
 	return n == 1, err
 }
 

@@ -80,7 +80,8 @@ func (k *Keeper) Put(tx *db.Tx, q Question) (Question, error) {
 		q.ID = newID()
 	}
 	q.Expires = now.Add(k.Life)
-	_, err := tx.Exec("INSERT INTO challenges (id, kind, user_id, factor_id, session_id, data, created_at, expires_at, address) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)",
+	_, err := tx.Exec("INSERT INTO challenges (id, kind, user_id, factor_id, session_id, data, created_at, expires_at, address) VALUES ($1, $2, $3, "+
+		"$4, $5, $6, $7, $8, $9)",
 		q.ID, q.Kind, null(q.UserID), null(q.FactorID), null(q.SessionID), null(q.Data), now, q.Expires, null(q.From))
 	return q, err
 }
@@ -91,10 +92,11 @@ func (k *Keeper) Take(tx *db.Tx, id string) (Question, error) {
 	if !canonical(id) {
 		return q, fault.New(fault.NotFound, "", "no such challenge")
 	}
-	err := tx.One("SELECT kind, user_id, factor_id, session_id, data, expires_at, address FROM challenges WHERE id = $1"+tx.DB().ForUpdate(), []any{id}, func(r *db.Row) error {
-		q.Kind, q.UserID, q.FactorID, q.SessionID, q.Data, q.Expires, q.From = r.Text(0), r.Text(1), r.Text(2), r.Text(3), r.Text(4), r.Time(5), r.Text(6)
-		return nil
-	})
+	err := tx.One("SELECT kind, user_id, factor_id, session_id, data, expires_at, address FROM challenges WHERE id = $1"+tx.DB().ForUpdate(),
+		[]any{id}, func(r *db.Row) error {
+			q.Kind, q.UserID, q.FactorID, q.SessionID, q.Data, q.Expires, q.From = r.Text(0), r.Text(1), r.Text(2), r.Text(3), r.Text(4), r.Time(5), r.Text(6)
+			return nil
+		})
 	return q, err
 }
 
@@ -190,7 +192,8 @@ func (k *Keeper) Answer(tx *db.Tx, o Owner, f Factor, in Answer) (refused, err e
 		return fault.New(fault.Unprocessable, "mfa_ip_address_mismatch", "Challenge and verify IP addresses mismatch."), nil
 	case !k.Now().Before(q.Expires):
 		_, err := Drop(tx, q)
-		return fault.New(fault.Unprocessable, "mfa_challenge_expired", "MFA challenge %s has expired, verify against another challenge or create a new challenge.", q.ID), err
+		return fault.New(fault.Unprocessable, "mfa_challenge_expired",
+			"MFA challenge %s has expired, verify against another challenge or create a new challenge.", q.ID), err
 	}
 	switch f.Kind {
 	case WebAuthn:
@@ -279,7 +282,8 @@ func (k *Keeper) passed(tx *db.Tx, f Factor, from string) error {
 	}
 	if f.Status == Unverified {
 		tx.Queue("UPDATE mfa_factors SET status = 'verified', updated_at = $2 WHERE id = $1", []any{f.ID, k.Now()}, nil)
-		tx.Queue("DELETE FROM challenges WHERE factor_id IN (SELECT id FROM mfa_factors WHERE user_id = $1 AND kind = $2 AND status = 'unverified' AND id <> $3)", []any{f.UserID, f.Kind, f.ID}, nil)
+		tx.Queue("DELETE FROM challenges WHERE factor_id IN (SELECT id FROM mfa_factors WHERE user_id = $1 AND kind = $2 AND status = 'unverified' AND id "+
+			"<> $3)", []any{f.UserID, f.Kind, f.ID}, nil)
 		tx.Queue("DELETE FROM mfa_factors WHERE user_id = $1 AND kind = $2 AND status = 'unverified' AND id <> $3", []any{f.UserID, f.Kind, f.ID}, nil)
 	}
 	return k.Passed(tx, f.UserID)

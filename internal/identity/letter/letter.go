@@ -34,7 +34,8 @@ const (
 
 // Kinds lists every kind of letter.
 func Kinds() []Kind {
-	return []Kind{Confirmation, Known, Recovery, MagicLink, Invite, TenantInvite, EmailChangeCurrent, EmailChangeNew, Reauthentication, PasswordChanged, ProtectionChanged, SSODomain}
+	return []Kind{Confirmation, Known, Recovery, MagicLink, Invite, TenantInvite, EmailChangeCurrent, EmailChangeNew, Reauthentication,
+		PasswordChanged, ProtectionChanged, SSODomain}
 }
 
 // Ours reports a kind that no tenant words: it warns somebody outside of the

@@ -13,7 +13,8 @@ func TestLetter_Message(t *testing.T) {
 	for _, locale := range Locales() {
 		subjects := map[string]Kind{}
 		for _, k := range Kinds() {
-			m, err := Letter{Kind: k, Locale: locale, To: "a@x.example", Site: "https://site.example", Link: "https://site.example/v?a=1&b=2", Code: "123456", Valid: 10 * time.Minute,
+			m, err := Letter{Kind: k, Locale: locale, To: "a@x.example", Site: "https://site.example", Link: "https://site.example/v?a=1&b=2",
+				Code: "123456", Valid: 10 * time.Minute,
 				Tenant: "<b>North</b>", Role: "viewer", Other: "b@x.example"}.Message()
 			if err != nil {
 				t.Fatal(err)
@@ -24,7 +25,8 @@ func TestLetter_Message(t *testing.T) {
 			if !strings.Contains(m.Text, "https://site.example/v?a=1&b=2") || !strings.Contains(m.Text, "Code: 123456") || !strings.Contains(m.Text, valid[locale]) {
 				t.Errorf("%s: text\n%s", k, m.Text)
 			}
-			if !strings.Contains(m.HTML, `href="https://site.example/v?a=1&amp;b=2"`) || strings.Contains(m.HTML, "<b>North") || !strings.Contains(m.HTML, `<html lang="`+locale+`"`) {
+			if !strings.Contains(m.HTML, `href="https://site.example/v?a=1&amp;b=2"`) || strings.Contains(m.HTML, "<b>North") ||
+				!strings.Contains(m.HTML, `<html lang="`+locale+`"`) {
 				t.Errorf("%s: html\n%s", k, m.HTML)
 			}
 			if other := subjects[m.Subject]; other != "" && k != TenantInvite {
@@ -40,7 +42,8 @@ func TestLetter_Message(t *testing.T) {
 func TestLanguages(t *testing.T) {
 	for _, k := range Kinds() {
 		en, de := english(Sample(k, "en")), german(Sample(k, "de"))
-		if en.Subject == de.Subject || en.Lead == de.Lead || en.Tail == de.Tail || (en.Action == "") != (de.Action == "") || en.Action != "" && en.Action == de.Action {
+		if en.Subject == de.Subject || en.Lead == de.Lead || en.Tail == de.Tail || (en.Action == "") != (de.Action == "") || en.Action != "" &&
+			en.Action == de.Action {
 			t.Errorf("%s: %+v, %+v", k, en, de)
 		}
 		if got := english(Letter{Kind: k}).Subject; strings.HasPrefix(got, "Message from") {
@@ -149,7 +152,8 @@ func TestTemplate_Check(t *testing.T) {
 // What placeholders hold is text, wherever it comes from.
 func TestTemplate_Message(t *testing.T) {
 	tpl := Template{Subject: "{{.Tenant}}", Text: "{{.Link}} {{.Other}}", HTML: `<p title="{{.Other}}">{{.Tenant}}</p><a href="{{.Link}}">go</a>`}
-	m, err := tpl.Message(Letter{Kind: Invite, To: "a@x.example", Link: `javascript:alert(1)`, Tenant: "<script>x</script>\r\nBcc: b@x.example", Other: `"><script>`})
+	m, err := tpl.Message(Letter{Kind: Invite, To: "a@x.example", Link: `javascript:alert(1)`, Tenant: "<script>x</script>\r\nBcc: b@x.example",
+		Other: `"><script>`})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -208,7 +208,8 @@ func falls(full slots, asked []string) []slots {
 }
 
 func (s *slots) field(name string) *string {
-	return map[string]*string{"Link": &s.Link, "Code": &s.Code, "Minutes": &s.Minutes, "Tenant": &s.Tenant, "Role": &s.Role, "Other": &s.Other, "Site": &s.Site, "Email": &s.Email}[name]
+	return map[string]*string{"Link": &s.Link, "Code": &s.Code, "Minutes": &s.Minutes, "Tenant": &s.Tenant, "Role": &s.Role, "Other": &s.Other,
+		"Site": &s.Site, "Email": &s.Email}[name]
 }
 
 // address finds what mail programs make links of.
@@ -226,7 +227,8 @@ func checkLinks(field, text string, allowed func(string) bool) error {
 // elements and attributes that a letter may have: nothing that runs, is
 // fetched from elsewhere or can be filled in.
 var (
-	elements   = set("html head title body p br a strong b em i u small h1 h2 h3 h4 div span center table tbody thead tfoot tr td th ul ol li hr img blockquote code pre")
+	elements = set("html head title body p br a strong b em i u small h1 h2 h3 h4 div span center table tbody thead tfoot tr td th ul ol li hr img " +
+		"blockquote code pre")
 	attributes = set("style href src alt title width height align valign class lang dir colspan rowspan border cellpadding cellspacing role bgcolor")
 	danger     = regexp.MustCompile(`(?i)url|expression|import|behavior|binding|position|[\\<>@]|/\*`)
 )

@@ -59,7 +59,8 @@ func (p preset) check(c Config) error {
 	}
 	for _, shared := range []string{"common", "organizations", "consumers"} {
 		if strings.Contains(c.Issuer, "/"+shared+"/") || strings.HasSuffix(c.Issuer, "/"+shared) {
-			return fmt.Errorf("oidc: provider %s: issuer %s is shared by all directories; configure https://login.microsoftonline.com/<directory id>/v2.0", c.Name, c.Issuer)
+			return fmt.Errorf("oidc: provider %s: issuer %s is shared by all directories; configure https://login.microsoftonline.com/<directory id>/v2.0",
+				c.Name, c.Issuer)
 		}
 	}
 	if c.Issuer == "" {

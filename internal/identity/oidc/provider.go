@@ -127,7 +127,8 @@ func AuthStyle(methods []string) oauth2.AuthStyle {
 }
 
 // signedWith are the algorithms an ID token may be signed with at all.
-var signedWith = []jose.SignatureAlgorithm{jose.RS256, jose.RS384, jose.RS512, jose.ES256, jose.ES384, jose.ES512, jose.PS256, jose.PS384, jose.PS512, jose.EdDSA}
+var signedWith = []jose.SignatureAlgorithm{jose.RS256, jose.RS384, jose.RS512, jose.ES256, jose.ES384, jose.ES512, jose.PS256, jose.PS384,
+	jose.PS512, jose.EdDSA}
 
 // asymmetric drops none and HMAC from what a provider says it signs with.
 func asymmetric(algs []string) []string {

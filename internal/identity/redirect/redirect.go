@@ -56,7 +56,8 @@ func parseEntry(s string) (entry, error) {
 	if host == "" || strings.Contains(host, "**") {
 		return entry{}, fmt.Errorf("redirect: allow-list entry %q: the host may hold * for one label only", s)
 	}
-	e := entry{scheme: strings.ToLower(scheme), host: trimPort(strings.ToLower(scheme), strings.ToLower(host)), segments: segments("/" + p), glob: strings.Contains(rest, "*")}
+	e := entry{scheme: strings.ToLower(scheme), host: trimPort(strings.ToLower(scheme), strings.ToLower(host)), segments: segments("/" + p),
+		glob: strings.Contains(rest, "*")}
 	for i, g := range e.segments {
 		if g == "**" && i != len(e.segments)-1 {
 			return entry{}, fmt.Errorf("redirect: allow-list entry %q: ** stands at the end only", s)

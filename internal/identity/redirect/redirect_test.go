@@ -72,7 +72,9 @@ func TestRules_Allowed(t *testing.T) {
 
 // What a "*" lets in is allowed and not exact.
 func TestRules_Exact(t *testing.T) {
-	r, err := New("https://app.example.com", []string{"https://docs.example.com/cb", "https://*.preview.example.com/cb", "https://pages.example.com/*/cb", "https://docs.example.com/a/**", "com.example.app://callback"})
+	r, err := New("https://app.example.com",
+		[]string{"https://docs.example.com/cb", "https://*.preview.example.com/cb", "https://pages.example.com/*/cb", "https://docs.example.com/a/**",
+			"com.example.app://callback"})
 	if err != nil {
 		t.Fatal(err)
 	}

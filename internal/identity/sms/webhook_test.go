@@ -29,7 +29,8 @@ func TestWebhook(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := w.Send(t.Context(), Message{"15550001111", "Your code is 123456.", WhatsApp}); err != nil || got != (message{"+15550001111", "Your code is 123456.", "whatsapp"}) {
+	if err := w.Send(t.Context(), Message{"15550001111", "Your code is 123456.", WhatsApp}); err != nil ||
+		got != (message{"+15550001111", "Your code is 123456.", "whatsapp"}) {
 		t.Errorf("%+v, %v", got, err)
 	}
 	for _, status = range []int{302, 401, 500} {

@@ -51,7 +51,8 @@ func TestDate(t *testing.T) {
 			t.Errorf("%q (%s) = %s, want %s", c.text, c.order, got, c.want)
 		}
 	}
-	for _, text := range []string{"", "soon", "2025-13-01", "2025-02-30", "31/31/2025", "29.02.2023", "1/2", "1/2/3/4", "2025-01-31 25:00", "2025-01-31 10", "12345678", "99999999", "2025-01-01 10:00 xx", "31-Foo-2025", "0000-01-01"} {
+	for _, text := range []string{"", "soon", "2025-13-01", "2025-02-30", "31/31/2025", "29.02.2023", "1/2", "1/2/3/4", "2025-01-31 25:00",
+		"2025-01-31 10", "12345678", "99999999", "2025-01-01 10:00 xx", "31-Foo-2025", "0000-01-01"} {
 		if m, err := cell.Date(text, cell.DMY); err == nil {
 			t.Errorf("%q read as %v", text, m.Date)
 		}
@@ -206,7 +207,8 @@ func TestNumber(t *testing.T) {
 		want string
 	}{
 		{"12", '.', "12"}, {"12.5", '.', "12.5"}, {"1,234.5", '.', "1234.5"}, {"12,5", ',', "12.5"}, {"1.234,5", ',', "1234.5"},
-		{"1 234,5", ',', "1234.5"}, {"1'234.5", '.', "1234.5"}, {"1\u202f234,5", ',', "1234.5"}, {"-1,234", '.', "-1234"}, {".5", '.', ".5"}, {"1,234,567", '.', "1234567"},
+		{"1 234,5", ',', "1234.5"}, {"1'234.5", '.', "1234.5"}, {"1\u202f234,5", ',', "1234.5"}, {"-1,234", '.', "-1234"}, {".5", '.',
+			".5"}, {"1,234,567", '.', "1234567"},
 		{"(12)", '.', "-12"}, {"(1,234.50)", '.', "-1234.50"}, {" ( 1.234,5 ) ", ',', "-1234.5"},
 		{"12", 0, "12"}, {"1.5", 0, "1.5"}, {"1,5", 0, "1.5"}, {"1.234,5", 0, "1234.5"}, {"0.125", 0, "0.125"},
 	} {
@@ -232,7 +234,8 @@ func TestMark(t *testing.T) {
 		want   byte
 	}{
 		{[]string{"1", "2"}, 0}, {[]string{"1.5", "1,234"}, '.'}, {[]string{"1,5", "1.234"}, ','}, {[]string{"1,234"}, 0}, {[]string{"1.234"}, 0},
-		{[]string{"1,234.50"}, '.'}, {[]string{"1.234,50"}, ','}, {[]string{"1.234.567"}, ','}, {[]string{"0.125"}, '.'}, {[]string{"0,125"}, ','}, {[]string{"1234.567"}, '.'},
+		{[]string{"1,234.50"}, '.'}, {[]string{"1.234,50"}, ','}, {[]string{"1.234.567"}, ','}, {[]string{"0.125"}, '.'}, {[]string{"0,125"},
+			','}, {[]string{"1234.567"}, '.'},
 	} {
 		var m cell.Marks
 		for _, v := range c.values {
@@ -248,7 +251,8 @@ func TestMark(t *testing.T) {
 }
 
 func TestWords(t *testing.T) {
-	for in, want := range map[string]string{"Product Code": "productcode", "product_code": "productcode", " Größe (mm) ": "großemm", "Désignation": "designation", "ﬁle-No.": "fileno"} {
+	for in, want := range map[string]string{"Product Code": "productcode", "product_code": "productcode", " Größe (mm) ": "großemm",
+		"Désignation": "designation", "ﬁle-No.": "fileno"} {
 		if want == "großemm" {
 			want = "grossemm"
 		}
@@ -271,7 +275,8 @@ func TestWords(t *testing.T) {
 
 func TestSeverity(t *testing.T) {
 	set := []string{"low", "medium", "high", "critical"}
-	for in, want := range map[string]string{"I": "low", "II": "low", "III": "medium", "IV": "high", "V": "critical", "VI": "critical", "High": "high", "Major": "high", "VII": "", "": ""} {
+	for in, want := range map[string]string{"I": "low", "II": "low", "III": "medium", "IV": "high", "V": "critical", "VI": "critical", "High": "high",
+		"Major": "high", "VII": "", "": ""} {
 		if got, _ := cell.Severity(in, set); got != want {
 			t.Errorf("Severity(%q) = %q, want %q", in, got, want)
 		}

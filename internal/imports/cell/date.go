@@ -220,7 +220,8 @@ func Date(s string, in ...string) (Moment, error) {
 }
 
 // ErrOrder says that a text is several dates, and nothing tells which.
-var ErrOrder = errors.New("may be more than one date: write the year first, with four digits, or say for the whole file which comes first, the day, the month or the year (date order)")
+var ErrOrder = errors.New("may be more than one date: write the year first, with four digits, or say for the whole file which comes first, the day, " +
+	"the month or the year (date order)")
 
 var errNoDay = errors.New("is a day that does not exist")
 

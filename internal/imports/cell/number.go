@@ -9,7 +9,8 @@ import (
 var ErrNumber = errors.New("is not a number")
 
 // ErrMark says that a text is two numbers, and nothing tells which.
-var ErrMark = errors.New("may have a mark for thousands or one for the fraction: write it without the first or with another digit behind the second, or say for the whole file which mark stands before a fraction (decimal mark)")
+var ErrMark = errors.New("may have a mark for thousands or one for the fraction: write it without the first or with another digit behind the " +
+	"second, or say for the whole file which mark stands before a fraction (decimal mark)")
 
 // Marks collects, over a column or a file, what tells the decimal mark.
 type Marks struct {

@@ -167,7 +167,8 @@ func TestHostileFiles(t *testing.T) {
 		}},
 		{"a cell with many values", "cell_too_long", longSheet(`<row><c t="str">`, "<v>"+strings.Repeat("x", 31_000)+unlike(1800)+"</v>", 3000, `</c></row>`)},
 		{"'>' inside attributes", "", func(t *testing.T) []byte {
-			return shell(t, part{"xl/worksheets/sheet1.xml", oneCell}, part{"_rels/.rels", long{"<r>", `<a b="` + strings.Repeat(">", 31_900) + `"/>` + unlike(900), 2900, "</r>"}})
+			return shell(t, part{"xl/worksheets/sheet1.xml", oneCell},
+				part{"_rels/.rels", long{"<r>", `<a b="` + strings.Repeat(">", 31_900) + `"/>` + unlike(900), 2900, "</r>"}})
 		}},
 		{"sheets without end", "workbook_too_large", func(t *testing.T) []byte {
 			rel := `<Relationship Id="r%d" Type="http://schemas.openxmlformats.org/officeDocument/2006/relationships/worksheet" Target="worksheets/sheet1.xml"/>`
@@ -176,15 +177,18 @@ func TestHostileFiles(t *testing.T) {
 				rels += fmt.Sprintf(rel, i+1)
 			}
 			tag := "<sheet " + strings.Repeat(`a="" `, 6000) + `id="x"/>` + unlike(3000)
-			return pack(t, part{"xl/workbook.xml", long{"<workbook>", tag, 2800, "</workbook>"}}, part{"xl/_rels/workbook.xml.rels", rels + "</Relationships>"}, part{"xl/worksheets/sheet1.xml", oneCell})
+			return pack(t, part{"xl/workbook.xml", long{"<workbook>", tag, 2800, "</workbook>"}},
+				part{"xl/_rels/workbook.xml.rels", rels + "</Relationships>"}, part{"xl/worksheets/sheet1.xml", oneCell})
 		}},
 		{"90 MB of a comment", "", func(t *testing.T) []byte {
-			return shell(t, part{"xl/worksheets/sheet1.xml", oneCell}, part{"_rels/.rels", long{"<r><!--", strings.Repeat("->", 16_000) + unlike(1000), 2800, "--></r>"}})
+			return shell(t, part{"xl/worksheets/sheet1.xml", oneCell},
+				part{"_rels/.rels", long{"<r><!--", strings.Repeat("->", 16_000) + unlike(1000), 2800, "--></r>"}})
 		}},
 		{"row 2^31", "workbook", sheetOf(`<row r="2147483648"><c><v>1</v></c></row>`)},
 		{"row -1", "workbook", sheetOf(`<row r="-1"><c><v>1</v></c></row>`)},
 		{"entities", "workbook", func(t *testing.T) []byte {
-			return shell(t, part{"xl/worksheets/sheet1.xml", oneCell}, part{"xl/sharedStrings.xml", `<!DOCTYPE sst [<!ENTITY a "` + strings.Repeat("x", 1000) + `"><!ENTITY b "&a;&a;&a;">]><sst><si><t>&b;</t></si></sst>`})
+			return shell(t, part{"xl/worksheets/sheet1.xml", oneCell},
+				part{"xl/sharedStrings.xml", `<!DOCTYPE sst [<!ENTITY a "` + strings.Repeat("x", 1000) + `"><!ENTITY b "&a;&a;&a;">]><sst><si><t>&b;</t></si></sst>`})
 		}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -199,8 +203,9 @@ func TestHostileFiles(t *testing.T) {
 		})
 	}
 	for kind, body := range map[string]string{
-		sheet.CSV:  "a,b\n" + strings.Repeat(strings.Repeat(strings.Repeat("x", 31<<10)+",", 199)+"x\n", 10),
-		sheet.JSON: "[" + strings.Repeat(`{"a":"`+strings.Join([]string{"", `","b":"`, `","c":"`, `","d":"`, `","e":"`, `"},`}, strings.Repeat("x", 31<<10)), 20) + `{"a":1}]`,
+		sheet.CSV: "a,b\n" + strings.Repeat(strings.Repeat(strings.Repeat("x", 31<<10)+",", 199)+"x\n", 10),
+		sheet.JSON: "[" + strings.Repeat(`{"a":"`+strings.Join([]string{"", `","b":"`, `","c":"`, `","d":"`, `","e":"`, `"},`},
+			strings.Repeat("x", 31<<10)), 20) + `{"a":1}]`,
 	} {
 		if v := judge(t, kind, []byte(body)); v.Code != "row_too_long" || v.Peak-innocent.Peak > 200<<20 {
 			t.Errorf("records over the bound in %s: %+v", kind, v)
@@ -226,9 +231,12 @@ func TestDamagedWorkbooks(t *testing.T) {
 		{"half an archive", "workbook", whole[:len(whole)/2]},
 		{"a tag without end", "workbook", rows("<row " + strings.Repeat("a", 64<<10))},
 		{"a comment without end", "workbook", rows("<!-- --")},
-		{"macros", "file_type", pack(t, part{"xl/workbook.xml", fmt.Sprintf(bookPart, "")}, part{"xl/_rels/workbook.xml.rels", strings.ReplaceAll(relsPart, "/styles\"", "/vbaProject\"")}, part{"xl/worksheets/sheet1.xml", oneCell})},
+		{"macros", "file_type", pack(t, part{"xl/workbook.xml", fmt.Sprintf(bookPart, "")},
+			part{"xl/_rels/workbook.xml.rels", strings.ReplaceAll(relsPart, "/styles\"", "/vbaProject\"")}, part{"xl/worksheets/sheet1.xml", oneCell})},
 		{"two parts of one name", "workbook", shell(t, part{"xl/worksheets/sheet1.xml", oneCell}, part{"XL/workbook.xml", ""})},
-		{"201 sheets", "workbook_too_large", pack(t, part{"xl/workbook.xml", "<workbook>" + strings.Repeat(`<sheet name="x" id="r1"/>`, 201) + "</workbook>"}, part{"xl/_rels/workbook.xml.rels", relsPart}, part{"xl/worksheets/sheet1.xml", oneCell})},
+		{"201 sheets", "workbook_too_large",
+			pack(t, part{"xl/workbook.xml", "<workbook>" + strings.Repeat(`<sheet name="x" id="r1"/>`, 201) + "</workbook>"},
+				part{"xl/_rels/workbook.xml.rels", relsPart}, part{"xl/worksheets/sheet1.xml", oneCell})},
 	} {
 		if _, err := read(c.body, sheet.Wish{Type: sheet.XLSX}); !fault.HasCode(err, c.code) || fault.As(err).Kind == fault.Internal {
 			t.Errorf("%s: %v", c.name, err)
@@ -238,7 +246,8 @@ func TestDamagedWorkbooks(t *testing.T) {
 
 // Names out of a workbook are fit for a sentence that is kept.
 func TestNamesOfSheets(t *testing.T) {
-	body := pack(t, part{"xl/workbook.xml", "<workbook><sheet name=\"A\xff&#1;&#10;B\" id=\"r1\"/></workbook>"}, part{"xl/_rels/workbook.xml.rels", relsPart}, part{"xl/worksheets/sheet1.xml", oneCell})
+	body := pack(t, part{"xl/workbook.xml", "<workbook><sheet name=\"A\xff&#1;&#10;B\" id=\"r1\"/></workbook>"},
+		part{"xl/_rels/workbook.xml.rels", relsPart}, part{"xl/worksheets/sheet1.xml", oneCell})
 	f, err := sheet.Detect(bytesOf(body), sheet.Wish{Type: sheet.XLSX})
 	if err != nil || len(f.Sheets) != 1 || f.Sheets[0] != "AB" {
 		t.Errorf("%q %v", f.Sheets, err)
@@ -246,7 +255,9 @@ func TestNamesOfSheets(t *testing.T) {
 	if _, err := sheet.Detect(bytesOf(body), sheet.Wish{Type: sheet.XLSX, Sheet: "C"}); err == nil || !strings.HasSuffix(fault.As(err).Msg, "its sheets are: AB") {
 		t.Errorf("%v", err)
 	}
-	body = pack(t, part{"xl/workbook.xml", fmt.Sprintf(bookPart, "")}, part{"xl/_rels/workbook.xml.rels", strings.ReplaceAll(relsPart, "sharedStrings.xml", "a\xff&#1;.xml")}, part{"xl/worksheets/sheet1.xml", oneCell}, part{"xl/a\xff\x01.xml", "<a"})
+	body = pack(t, part{"xl/workbook.xml", fmt.Sprintf(bookPart, "")},
+		part{"xl/_rels/workbook.xml.rels", strings.ReplaceAll(relsPart, "sharedStrings.xml", "a\xff&#1;.xml")}, part{"xl/worksheets/sheet1.xml",
+			oneCell}, part{"xl/a\xff\x01.xml", "<a"})
 	if _, err := read(body, sheet.Wish{Type: sheet.XLSX}); err == nil || !strings.Contains(fault.As(err).Msg, "part xl/a.xml is damaged") {
 		t.Errorf("%v", err)
 	}

@@ -63,7 +63,8 @@ type Damage struct {
 const rowTooLong = "row_too_long"
 
 func tooLong() *Damage {
-	return &Damage{Code: rowTooLong, Cell: -1, Msg: fmt.Sprintf("the row holds more than %d kB of text, which is more than a record can: shorten it", MaxRecord>>10)}
+	return &Damage{Code: rowTooLong, Cell: -1,
+		Msg: fmt.Sprintf("the row holds more than %d kB of text, which is more than a record can: shorten it", MaxRecord>>10)}
 }
 
 // Records gives the rows of a file one after another; io.EOF ends them. A

@@ -222,7 +222,8 @@ func TestDetectRefuses(t *testing.T) {
 // Whatever the bytes: no panic, no endless loop, limits kept, lines rising,
 // and reading byte by byte gives the same.
 func FuzzReader(f *testing.F) {
-	for _, s := range []string{"a,b\nc,d\n", "\"a\n\"\"b\",c\r\n", "\xef\xbb\xbfa;b\r1;2", "sep=;\na;b", "\"", "a,\"b\" c\n", utf16le("a,b\nc,d", true), "\x00\xff,"} {
+	for _, s := range []string{"a,b\nc,d\n", "\"a\n\"\"b\",c\r\n", "\xef\xbb\xbfa;b\r1;2", "sep=;\na;b", "\"", "a,\"b\" c\n",
+		utf16le("a,b\nc,d", true), "\x00\xff,"} {
 		f.Add([]byte(s))
 	}
 	f.Fuzz(func(t *testing.T, body []byte) {

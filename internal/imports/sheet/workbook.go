@@ -47,7 +47,8 @@ type tab struct {
 }
 
 func broken(format string, args ...any) error {
-	return fault.New(fault.Invalid, "workbook", "the workbook cannot be read: "+format+"; open it in a spreadsheet program, save it again as .xlsx, and upload that", args...)
+	return fault.New(fault.Invalid, "workbook", "the workbook cannot be read: "+format+
+		"; open it in a spreadsheet program, save it again as .xlsx, and upload that", args...)
 }
 
 func tooBig(format string, args ...any) error {

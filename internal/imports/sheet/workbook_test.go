@@ -132,24 +132,30 @@ func TestWorkbookCells(t *testing.T) {
 	for _, c := range []struct{ name, rows, want string }{
 		{"shared texts, rich text without its phonetics", `<row r="1"><c r="A1" t="s"><v>0</v></c><c r="B1" t="s"><v>1</v></c></row>`, "1: sku|Bolt & Nut"},
 		{"characters XML has no place for", `<row><c t="s"><v>2</v></c></row>`, "1: a\rb_x"},
-		{"inline texts", `<row r="1"><c r="A1" t="inlineStr"><is><t>x</t></is></c><c r="B1" t="inlineStr"><is><r><t>y</t></r><r><t>z</t></r></is></c></row>`, "1: x|yz"},
+		{"inline texts",
+			`<row r="1"><c r="A1" t="inlineStr"><is><t>x</t></is></c><c r="B1" t="inlineStr"><is><r><t>y</t></r><r><t>z</t></r></is></c></row>`, "1: x|yz"},
 		{"literal sections", `<row><c t="str"><v><![CDATA[a<b&amp;]]]]></v></c></row>`, "1: a<b&amp;]]"},
-		{"numbers without noise", `<row><c><v>0.30000000000000004</v></c><c><v>1E-2</v></c><c><v>4006381333931</v></c><c><v>-2.50</v></c></row>`, "1: #0.3|#0.01|#4006381333931|#-2.5"},
+		{"numbers without noise", `<row><c><v>0.30000000000000004</v></c><c><v>1E-2</v></c><c><v>4006381333931</v></c><c><v>-2.50</v></c></row>`,
+			"1: #0.3|#0.01|#4006381333931|#-2.5"},
 		{"gaps", `<row r="1"><c r="A1"><v>1</v></c><c r="C1"><v>3</v></c></row><row r="7"><c r="B7"><v>2</v></c></row>`, "1: #1||#3 7: |#2|"},
 		{"blank rows are none", `<row r="1"/><row r="2"><c r="A2" s="1"/></row><row r="3"><c r="A3"><v>1</v></c></row>`, "3: #1"},
-		{"dates by style", `<row><c s="1"><v>45292</v></c><c s="2"><v>45292.5</v></c><c s="3"><v>45292</v></c><c s="4"><v>1.5</v></c><c s="5"><v>44197.999999999</v></c></row>`,
+		{"dates by style",
+			`<row><c s="1"><v>45292</v></c><c s="2"><v>45292.5</v></c><c s="3"><v>45292</v></c><c s="4"><v>1.5</v></c><c s="5"><v>44197.999999999</v></c></row>`,
 			"1: 2024-01-01|2024-01-01T12:00:00|#45292|#1.5|2021-01-02"},
 		{"the day that never was", `<row><c s="1"><v>59</v></c><c s="1"><v>60</v></c><c s="1"><v>61</v></c><c s="1"><v>1</v></c><c s="1"><v>0.25</v></c></row>`,
 			"1: 1900-02-28|1900-02-29|1900-03-01|1900-01-01|06:00:00"},
-		{"no date before the first or after the last", `<row><c s="1"><v>-1</v></c><c s="1"><v>2958465</v></c><c s="1"><v>2958466</v></c></row>`, "1: #-1|9999-12-31|#2958466"},
+		{"no date before the first or after the last", `<row><c s="1"><v>-1</v></c><c s="1"><v>2958465</v></c><c s="1"><v>2958466</v></c></row>`,
+			"1: #-1|9999-12-31|#2958466"},
 		{"ISO dates", `<row><c t="d"><v>2024-02-29T00:00:00</v></c></row>`, "1: 2024-02-29T00:00:00"},
 		{"formulas by their result", `<row><c><f>A1+1</f><v>7</v></c><c t="str"><f>A1&amp;"x"</f><v>7x</v></c><c t="b"><v>1</v></c></row>`, "1: #7|7x|#true"},
 		{"formulas without result, errors, and texts that are not there", `<row><c><f>A1</f></c><c t="e"><v>#N/A</v></c><c t="s"><v>99</v></c><c><v>x</v></c></row>`,
-			"1: !holds a formula without its result: open the workbook in a spreadsheet program, save it and upload it again|!shows the error #N/A|!names a text that the workbook does not have|!holds a number that cannot be read"},
+			"1: !holds a formula without its result: open the workbook in a spreadsheet program, save it and upload it again|!shows the error #N/A|!names a " +
+				"text that the workbook does not have|!holds a number that cannot be read"},
 		{"another prefix, comments", `<x:row><!-- <c> --><x:c t='str'><x:v>1</x:v></x:c></x:row>`, "1: 1"},
 		{"a '>' inside an attribute", `<row><c t="str" x="a>b"><v>1</v></c></row>`, "1: 1"},
 		{"a cell too long", `<row><c t="str"><v>` + strings.Repeat("x", sheet.MaxCell+1) + `</v></c></row><row><c><v>1</v></c></row>`, "1! cell_too_long 2: #1"},
-		{"a row too long", `<row>` + strings.Repeat(`<c t="str"><v>`+strings.Repeat("x", 31<<10)+`</v></c>`, 5) + `</row><row><c><v>1</v></c></row>`, "1! row_too_long 2: #1"},
+		{"a row too long", `<row>` + strings.Repeat(`<c t="str"><v>`+strings.Repeat("x", 31<<10)+`</v></c>`, 5) + `</row><row><c><v>1</v></c></row>`,
+			"1! row_too_long 2: #1"},
 		{"values of one cell", `<row><c t="str"><v>a</v><v>b</v></c></row>`, "1: ab"},
 		{"too many columns", `<row><c r="A1"><v>1</v></c><c r="GT1"><v>1</v></c></row>`, "1! too_many_columns"},
 	} {
@@ -161,7 +167,8 @@ func TestWorkbookCells(t *testing.T) {
 }
 
 func TestWorkbook1904(t *testing.T) {
-	body := pack(t, part{"xl/workbook.xml", fmt.Sprintf(bookPart, ` date1904="1"`)}, part{"xl/_rels/workbook.xml.rels", relsPart}, part{"xl/styles.xml", stylePart},
+	body := pack(t, part{"xl/workbook.xml", fmt.Sprintf(bookPart, ` date1904="1"`)}, part{"xl/_rels/workbook.xml.rels", relsPart},
+		part{"xl/styles.xml", stylePart},
 		part{"xl/worksheets/sheet1.xml", `<worksheet><sheetData><row><c s="1"><v>0</v></c><c s="1"><v>43830</v></c></row></sheetData></worksheet>`})
 	got, err := read(body, sheet.Wish{Type: sheet.XLSX})
 	if want := []string{"1: 1904-01-01|2024-01-01"}; err != nil || !cmp.Equal(got, want) {
@@ -258,7 +265,8 @@ func TestObjects(t *testing.T) {
 		{"half of a pair in a list", `{"a":["\ud800"]}`, "1: a 1! encoding"},
 		{"half of a pair in a name", "{\"\\ud800\":1}", "1: \ufffd 1! encoding"},
 		{"bytes that are no UTF-8", "{\"a\":\"ä\xff\"}\n{\"a\":\"ö\"}", "1: a 1! encoding 2: ö"},
-		{"cells too long together", `{"a":"` + long + `","b":"` + long + `","c":"` + long + `","d":"` + long + `","e":"` + long + `"}{"a":1}`, "1: a|b|c|d|e 1! row_too_long 1: #1||||"},
+		{"cells too long together", `{"a":"` + long + `","b":"` + long + `","c":"` + long + `","d":"` + long + `","e":"` + long + `"}{"a":1}`,
+			"1: a|b|c|d|e 1! row_too_long 1: #1||||"},
 	} {
 		got, err := read([]byte(c.body), sheet.Wish{Type: sheet.JSON})
 		if err != nil || strings.Join(got, " ") != c.want {
@@ -361,12 +369,18 @@ func bigBook(b *testing.B, shared bool) []byte {
 		}
 		s.WriteString("</row>")
 	}
-	return pack(b, part{"[Content_Types].xml", `<Types xmlns="http://schemas.openxmlformats.org/package/2006/content-types"><Default Extension="xml" ContentType="application/xml"/></Types>`},
-		part{"_rels/.rels", `<Relationships xmlns="http://schemas.openxmlformats.org/package/2006/relationships"><Relationship Id="a" Type="http://schemas.openxmlformats.org/officeDocument/2006/relationships/officeDocument" Target="xl/workbook.xml"/></Relationships>`},
-		part{"xl/workbook.xml", `<workbook xmlns="http://schemas.openxmlformats.org/spreadsheetml/2006/main" xmlns:r="http://schemas.openxmlformats.org/officeDocument/2006/relationships"><sheets><sheet name="One" sheetId="1" r:id="r1"/></sheets></workbook>`},
-		part{"xl/_rels/workbook.xml.rels", relsPart}, part{"xl/styles.xml", `<styleSheet xmlns="http://schemas.openxmlformats.org/spreadsheetml/2006/main"><cellXfs><xf numFmtId="0"/></cellXfs></styleSheet>`},
+	return pack(b,
+		part{"[Content_Types].xml",
+			`<Types xmlns="http://schemas.openxmlformats.org/package/2006/content-types"><Default Extension="xml" ContentType="application/xml"/></Types>`},
+		part{"_rels/.rels",
+			`<Relationships xmlns="http://schemas.openxmlformats.org/package/2006/relationships"><Relationship Id="a" Type="http://schemas.openxmlformats.org/officeDocument/2006/relationships/officeDocument" Target="xl/workbook.xml"/></Relationships>`},
+		part{"xl/workbook.xml",
+			`<workbook xmlns="http://schemas.openxmlformats.org/spreadsheetml/2006/main" xmlns:r="http://schemas.openxmlformats.org/officeDocument/2006/relationships"><sheets><sheet name="One" sheetId="1" r:id="r1"/></sheets></workbook>`},
+		part{"xl/_rels/workbook.xml.rels", relsPart}, part{"xl/styles.xml",
+			`<styleSheet xmlns="http://schemas.openxmlformats.org/spreadsheetml/2006/main"><cellXfs><xf numFmtId="0"/></cellXfs></styleSheet>`},
 		part{"xl/sharedStrings.xml", strings.Replace(sst.String(), "<sst>", `<sst xmlns="http://schemas.openxmlformats.org/spreadsheetml/2006/main">`, 1) + "</sst>"},
-		part{"xl/worksheets/sheet1.xml", `<worksheet xmlns="http://schemas.openxmlformats.org/spreadsheetml/2006/main"><sheetData>` + s.String() + "</sheetData></worksheet>"})
+		part{"xl/worksheets/sheet1.xml", `<worksheet xmlns="http://schemas.openxmlformats.org/spreadsheetml/2006/main"><sheetData>` + s.String() +
+			"</sheetData></worksheet>"})
 }
 
 func read100k(body []byte) (int, error) {

@@ -196,10 +196,11 @@ func numberCases(tx *db.Tx, tenant string, cases []store.Row) error {
 			continue // the store names a missing establishment
 		}
 		tx.Queue("SELECT id FROM sites WHERE tenant_id = $1 AND id = $2"+tx.DB().ForUpdate(), []any{tenant, l.site}, func(*db.Row) error { return nil })
-		tx.Queue("SELECT coalesce(MAX(case_no), 0) FROM osha_cases WHERE tenant_id = $1 AND site_id = $2 AND year = $3", []any{tenant, l.site, l.year}, func(r *db.Row) error {
-			last[l] = r.Int(0)
-			return nil
-		})
+		tx.Queue("SELECT coalesce(MAX(case_no), 0) FROM osha_cases WHERE tenant_id = $1 AND site_id = $2 AND year = $3", []any{tenant, l.site, l.year},
+			func(r *db.Row) error {
+				last[l] = r.Int(0)
+				return nil
+			})
 		last[l] = 0
 	}
 	if err := tx.Flush(); err != nil {
@@ -233,10 +234,11 @@ func guardEnded(tx *db.Tx, a actor.Actor, _ *store.Store, changes []store.Change
 		return nil
 	}
 	decided := map[string]string{}
-	tx.Queue("SELECT incident_id, recordable FROM osha_cases WHERE tenant_id = $1 AND "+tx.DB().InUUID("incident_id", 2), []any{a.TenantID, query.List(ids)}, func(r *db.Row) error {
-		decided[r.Text(0)] = r.Text(1)
-		return nil
-	})
+	tx.Queue("SELECT incident_id, recordable FROM osha_cases WHERE tenant_id = $1 AND "+tx.DB().InUUID("incident_id", 2),
+		[]any{a.TenantID, query.List(ids)}, func(r *db.Row) error {
+			decided[r.Text(0)] = r.Text(1)
+			return nil
+		})
 	l := queueLand(tx, a.TenantID, ended)
 	if err := tx.Flush(); err != nil {
 		return fmt.Errorf("osha: look for cases: %w", err)
@@ -263,7 +265,8 @@ func queueLand(tx *db.Tx, tenant string, incidents []store.Row) *land {
 	}
 	tx.Queue("SELECT country = 'US' FROM tenants WHERE id = $1", []any{tenant}, func(r *db.Row) error { l.tenant = r.Bool(0); return nil })
 	tx.Queue("SELECT id FROM sites WHERE tenant_id = $1 AND country = 'US'", []any{tenant}, func(r *db.Row) error { l.site[r.Text(0)] = true; return nil })
-	tx.Queue("SELECT z.id, s.country = 'US' FROM zones z JOIN sites s ON s.tenant_id = z.tenant_id AND s.id = z.site_id WHERE z.tenant_id = $1 AND "+tx.DB().InUUID("z.id", 2),
+	tx.Queue("SELECT z.id, s.country = 'US' FROM zones z JOIN sites s ON s.tenant_id = z.tenant_id AND s.id = z.site_id WHERE z.tenant_id = $1 AND "+
+		tx.DB().InUUID("z.id", 2),
 		[]any{tenant, query.List(slices.Sorted(maps.Keys(zones)))}, func(r *db.Row) error { l.zone[r.Text(0)] = r.Bool(1); return nil })
 	return l
 }

@@ -12,7 +12,8 @@ import (
 
 // esawColumns are the variables of Regulation (EU) No 349/2011, annex, in the
 // words of the methodology, behind what tells the reader which row it is.
-var esawColumns = []string{"case_number", "local_unit", "country", "economic_activity", "occupation", "age", "sex", "nationality", "employment_status", "size_of_enterprise", "geographical_location",
+var esawColumns = []string{"case_number", "local_unit", "country", "economic_activity", "occupation", "age", "sex", "nationality",
+	"employment_status", "size_of_enterprise", "geographical_location",
 	"date_of_accident", "time_of_accident", "type_of_injury", "part_of_body_injured", "days_lost", "workstation", "working_environment", "working_process",
 	"specific_physical_activity", "material_agent_of_activity", "deviation", "material_agent_of_deviation", "contact_mode_of_injury", "material_agent_of_contact"}
 
@@ -77,7 +78,8 @@ func (r absence) esaw() []string {
 	}
 	tags := r.categories()
 	return []string{text(r.Incident, "incident_no"), text(site, "name"), text(site, "country"), text(site, "nace"), text(r.worker, "isco"), r.age(),
-		known(map[string]string{"M": "1", "F": "2"}, unknownDigit, text(c, "sex")), notSpecified, known(map[string]string{"employee": "300", "agency": "300"}, unspecified, text(r.worker, "employment")),
+		known(map[string]string{"M": "1", "F": "2"}, unknownDigit,
+			text(c, "sex")), notSpecified, known(map[string]string{"employee": "300", "agency": "300"}, unspecified, text(r.worker, "employment")),
 		sizeClass(r.staff), text(site, "nuts"), day.Format("20060102"), hour, unspecified, noInformation, lost, notSpecified, unspecified, noInformation,
 		noInformation, unknownAgent, known(deviations, noInformation, tags...), unknownAgent, known(contacts, noInformation, tags...), unknownAgent}
 }
@@ -142,13 +144,14 @@ func (b *Books) victims(tx *db.Tx, a actor.Actor, list []absence) error {
 	for i := range list {
 		list[i].worker = workers[text(list[i].Case, "worker_id")]
 	}
-	return tx.Query("SELECT site_id, hired_on, left_on FROM workers WHERE tenant_id = $1 AND site_id IS NOT NULL AND employment <> 'contractor'", []any{a.TenantID}, func(row *db.Row) error {
-		for i, r := range list {
-			day := r.book.Injured(r.Entry).Format("2006-01-02")
-			if text(r.Case, "site_id") == row.Text(0) && row.Text(1) <= day && (row.Null(2) || row.Text(2) >= day) {
-				list[i].staff++
+	return tx.Query("SELECT site_id, hired_on, left_on FROM workers WHERE tenant_id = $1 AND site_id IS NOT NULL AND employment <> 'contractor'",
+		[]any{a.TenantID}, func(row *db.Row) error {
+			for i, r := range list {
+				day := r.book.Injured(r.Entry).Format("2006-01-02")
+				if text(r.Case, "site_id") == row.Text(0) && row.Text(1) <= day && (row.Null(2) || row.Text(2) >= day) {
+					list[i].staff++
+				}
 			}
-		}
-		return nil
-	})
+			return nil
+		})
 }

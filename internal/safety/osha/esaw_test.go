@@ -20,11 +20,15 @@ func TestESAWCodes(t *testing.T) {
 		staff int
 		want  string // from the occupation on
 	}{
-		"all that is known": {store.Row{"birth_date": "1990-03-11", "sex": "F", "days_away": int64(4)}, `["fall_height","caught_in"]`, store.Row{"isco": "93", "employment": "agency"}, 49,
+		"all that is known": {store.Row{"birth_date": "1990-03-11", "sex": "F", "days_away": int64(4)}, `["fall_height","caught_in"]`,
+			store.Row{"isco": "93", "employment": "agency"}, 49,
 			"93 28 2 0 300 2 DE600 20190310 11 000 00 004 0 000 00 00 00.02 51 00.02 31 00.02"},
-		"nothing is":                     {store.Row{"days_away": int64(180), "time_unknown": true}, `[]`, nil, 0, " 99 9 0 000 9 DE600 20190310 99 000 00 180 0 000 00 00 00.02 00 00.02 00 00.02"},
-		"a birthday":                     {store.Row{"birth_date": "1990-03-10", "sex": "M", "outcome": "death"}, `["other","struck_by"]`, store.Row{"employment": "contractor"}, 500, " 29 1 0 000 5 DE600 20190310 11 000 00 998 0 000 00 00 00.02 00 00.02 40 00.02"},
-		"a category that leaves it open": {store.Row{"days_away": int64(4)}, `["powered_truck"]`, nil, 1, " 99 9 0 000 1 DE600 20190310 11 000 00 004 0 000 00 00 00.02 00 00.02 00 00.02"},
+		"nothing is": {store.Row{"days_away": int64(180), "time_unknown": true}, `[]`, nil, 0,
+			" 99 9 0 000 9 DE600 20190310 99 000 00 180 0 000 00 00 00.02 00 00.02 00 00.02"},
+		"a birthday": {store.Row{"birth_date": "1990-03-10", "sex": "M", "outcome": "death"}, `["other","struck_by"]`,
+			store.Row{"employment": "contractor"}, 500, " 29 1 0 000 5 DE600 20190310 11 000 00 998 0 000 00 00 00.02 00 00.02 40 00.02"},
+		"a category that leaves it open": {store.Row{"days_away": int64(4)}, `["powered_truck"]`, nil, 1,
+			" 99 9 0 000 1 DE600 20190310 11 000 00 004 0 000 00 00 00.02 00 00.02 00 00.02"},
 	} {
 		r := absence{Entry: Entry{c.row, store.Row{"incident_no": "IN-1", "occurred_at": "2019-03-10T10:15:00.000000Z", "category_tags": json.RawMessage(c.tags)}},
 			book: &Book{Site: site, Year: 2019, Place: time.FixedZone("CET", 3600)}, worker: c.who, staff: c.staff}

@@ -31,8 +31,9 @@ func (b *Books) Accidents(ctx context.Context, a actor.Actor, p Pick) (*Sheet, e
 	sheet := &Sheet{Header: accidentColumns}
 	for _, r := range rows {
 		c := r.Case
-		sheet.Rows = append(sheet.Rows, []string{text(c, "id"), text(r.Incident, "incident_no"), r.book.Injured(r.Entry).Format("2006-01-02"), r.book.Time(r.Entry), Name(c), text(c, "job_title"),
-			text(c, "where_occurred"), Description(c), whole(number(c, "days_away")), bit(text(c, "outcome") == "death")})
+		sheet.Rows = append(sheet.Rows,
+			[]string{text(c, "id"), text(r.Incident, "incident_no"), r.book.Injured(r.Entry).Format("2006-01-02"), r.book.Time(r.Entry), Name(c), text(c, "job_title"),
+				text(c, "where_occurred"), Description(c), whole(number(c, "days_away")), bit(text(c, "outcome") == "death")})
 	}
 	return sheet, nil
 }
@@ -49,7 +50,9 @@ func (b *Books) absences(ctx context.Context, a actor.Actor, p Pick) ([]absence,
 		if err != nil {
 			return err
 		}
-		cases, err := b.rows(tx, a, "osha_cases", fmt.Sprintf("year = $2 AND ($3 = '' OR CAST(site_id AS text) = $3) AND illness_type = 'injury' AND (days_away >= %d OR outcome = 'death') ORDER BY id", europeDays), p.Year, p.Site)
+		cases, err := b.rows(tx, a, "osha_cases",
+			fmt.Sprintf("year = $2 AND ($3 = '' OR CAST(site_id AS text) = $3) AND illness_type = 'injury' AND (days_away >= %d OR outcome = 'death') ORDER "+
+				"BY id", europeDays), p.Year, p.Site)
 		if err != nil {
 			return err
 		}
@@ -83,7 +86,8 @@ func (b *Books) absences(ctx context.Context, a actor.Actor, p Pick) ([]absence,
 
 // Audit notes that somebody took a form or file out of the log.
 func (b *Books) Audit(ctx context.Context, a actor.Actor, what string, p Pick) error {
-	note := audit.Entry{Tenant: a.TenantID, At: b.store.Now(), By: a, Action: "export." + strings.TrimPrefix(what, "/v1/"), Details: map[string]any{"site_id": p.Site, "year": p.Year}}
+	note := audit.Entry{Tenant: a.TenantID, At: b.store.Now(), By: a, Action: "export." + strings.TrimPrefix(what, "/v1/"),
+		Details: map[string]any{"site_id": p.Site, "year": p.Year}}
 	err := b.store.DB().Write(ctx, store.Scope(a), func(tx *db.Tx) error {
 		audit.Write(tx, note)
 		return nil

@@ -40,15 +40,16 @@ func QueueFigures(tx *db.Tx, tenant string, p Pick, loc *time.Location) *Figures
 	queueHours(tx, exposure{tenant: tenant, site: p.Site, from: from, to: to}, func(h decimal.Dec) { f.Hours += h.Float() })
 	// An establishment's own figure counts before the one from dates of hire.
 	own, counted := 0.0, map[string]bool{}
-	tx.Queue("SELECT c.site_id, c.additional_hours, c.avg_employees FROM osha_summaries c WHERE c.tenant_id = $1 AND c.year = $2"+only, args, func(r *db.Row) error {
-		f.Hours += float64(r.Int(1))
-		if n := r.Int(2); n > 0 {
-			own += float64(n)
-			counted[r.Text(0)] = true
-		}
-		f.Employees = own
-		return nil
-	})
+	tx.Queue("SELECT c.site_id, c.additional_hours, c.avg_employees FROM osha_summaries c WHERE c.tenant_id = $1 AND c.year = $2"+only, args,
+		func(r *db.Row) error {
+			f.Hours += float64(r.Int(1))
+			if n := r.Int(2); n > 0 {
+				own += float64(n)
+				counted[r.Text(0)] = true
+			}
+			f.Employees = own
+			return nil
+		})
 	queueEmployees(tx, staff{tenant: tenant, site: p.Site, year: p.Year, counted: counted}, func(mean float64) { f.Employees = own + mean })
 	return f
 }

@@ -18,9 +18,12 @@ func (b *Book) establishment() string {
 
 const confidential = "Confidential: holds information on employees' health. Use it for safety and health only (29 CFR 1904.29(b)(10))."
 
-var logColumns = []column{{"(A)\nNo.", 9, "R"}, {"(B)\nEmployee", 31, "L"}, {"(C)\nJob title", 25, "L"}, {"(D)\nDate", 12, "L"}, {"(E)\nWhere it happened", 31, "L"},
-	{"(F)\nInjury or illness, parts of the body, object or substance", 58.4, "L"}, {"(G)\nDeath", 10, "C"}, {"(H)\nDays away", 9.5, "C"}, {"(I)\nTransf. restr.", 11, "C"}, {"(J)\nOther", 10, "C"},
-	{"(K)\nDays away", 9.5, "R"}, {"(L)\nDays restr.", 10, "R"}, {"(M)\n1", 7, "C"}, {"\n2", 6, "C"}, {"\n3", 6, "C"}, {"\n4", 6, "C"}, {"\n5", 6, "C"}, {"\n6", 6, "C"}}
+var logColumns = []column{{"(A)\nNo.", 9, "R"}, {"(B)\nEmployee", 31, "L"}, {"(C)\nJob title", 25, "L"}, {"(D)\nDate", 12, "L"},
+	{"(E)\nWhere it happened", 31, "L"},
+	{"(F)\nInjury or illness, parts of the body, object or substance", 58.4, "L"}, {"(G)\nDeath", 10, "C"}, {"(H)\nDays away", 9.5,
+		"C"}, {"(I)\nTransf. restr.", 11, "C"}, {"(J)\nOther", 10, "C"},
+	{"(K)\nDays away", 9.5, "R"}, {"(L)\nDays restr.", 10, "R"}, {"(M)\n1", 7, "C"}, {"\n2", 6, "C"}, {"\n3", 6, "C"}, {"\n4", 6, "C"}, {"\n5", 6,
+		"C"}, {"\n6", 6, "C"}}
 
 // Form300 draws the log as PDF, US letter. A privacy case shows no name
 // (29 CFR 1904.29(b)(6)).
@@ -30,7 +33,9 @@ func (b *Book) Form300() ([]byte, error) {
 		return nil, err
 	}
 	p.pdf.AddPage()
-	p.heading("OSHA Form 300: log of work-related injuries and illnesses", b.establishment()+"\nEvery recordable case, entered within seven calendar days. Days are calendar days, the day of the injury left out, at most 180. One outcome, the most serious.\nColumn M: 1 injury, 2 skin disorder, 3 respiratory condition, 4 poisoning, 5 hearing loss, 6 all other illnesses.",
+	p.heading("OSHA Form 300: log of work-related injuries and illnesses", b.establishment()+
+		"\nEvery recordable case, entered within seven calendar days. Days are calendar days, the day of the injury left out, at most 180. One outcome, "+
+		"the most serious.\nColumn M: 1 injury, 2 skin disorder, 3 respiratory condition, 4 poisoning, 5 hearing loss, 6 all other illnesses.",
 		fmt.Sprintf("Year %d", b.Year))
 	t := &table{page: p, columns: logColumns, size: 7}
 	t.header()
@@ -93,7 +98,8 @@ func (b *Book) Form300A() ([]byte, error) {
 		return nil, err
 	}
 	p.pdf.AddPage()
-	p.heading("OSHA Form 300A: summary of work-related injuries and illnesses", "Totals of the log (form 300) of this establishment. Zero means that there were none.", fmt.Sprintf("Year %d", b.Year))
+	p.heading("OSHA Form 300A: summary of work-related injuries and illnesses",
+		"Totals of the log (form 300) of this establishment. Zero means that there were none.", fmt.Sprintf("Year %d", b.Year))
 	if text(s, "status") != "certified" && text(s, "status") != "submitted" {
 		p.font("B", 12)
 		p.pdf.SetTextColor(170, 20, 20)
@@ -112,7 +118,8 @@ func (b *Book) Form300A() ([]byte, error) {
 	}
 	counts("Number of cases", even(4, "(G) Deaths", "(H) Days away from work", "(I) Transfer or restriction", "(J) Other recordable"), totals[0:4]...)
 	counts("Number of days", even(2, "(K) Days away from work", "(L) Days of transfer or restriction"), totals[4:6]...)
-	counts("Types of injury and illness", even(6, "(M1) Injuries", "(M2) Skin disorders", "(M3) Respiratory", "(M4) Poisonings", "(M5) Hearing loss", "(M6) All other"), totals[6:12]...)
+	counts("Types of injury and illness",
+		even(6, "(M1) Injuries", "(M2) Skin disorders", "(M3) Respiratory", "(M4) Poisonings", "(M5) Hearing loss", "(M6) All other"), totals[6:12]...)
 	b.establishmentPart(p, s)
 	b.certificate(p, s)
 	return p.bytes()
@@ -142,7 +149,9 @@ func (b *Book) establishmentPart(p *page, s store.Row) {
 func (b *Book) certificate(p *page, s store.Row) {
 	p.section("Certification")
 	p.font("", 8)
-	p.pdf.MultiCell(0, 3.8, "By a company executive (29 CFR 1904.32(b)(3)-(4)): I have examined this summary; to the best of my knowledge its entries are true, accurate and complete.", "", "L", false)
+	p.pdf.MultiCell(0, 3.8,
+		"By a company executive (29 CFR 1904.32(b)(3)-(4)): I have examined this summary; to the best of my knowledge its entries are true, accurate and "+
+			"complete.", "", "L", false)
 	p.pdf.Ln(1.5)
 	p.field("Name and title", joined(text(s, "certified_name"), text(s, "certified_title")))
 	p.field("Phone", text(s, "certified_phone"))
@@ -174,7 +183,8 @@ func (b *Book) report(p *page, e Entry) {
 	if c["case_no"] != nil {
 		no = Number(c)
 	}
-	p.heading("OSHA Form 301: injury and illness incident report", b.establishment()+"\nCompleted within seven calendar days of the report, kept for five years (29 CFR 1904.29(b)(2)-(3), 1904.33).", fmt.Sprintf("Year %d", b.Year))
+	p.heading("OSHA Form 301: injury and illness incident report", b.establishment()+
+		"\nCompleted within seven calendar days of the report, kept for five years (29 CFR 1904.29(b)(2)-(3), 1904.33).", fmt.Sprintf("Year %d", b.Year))
 	p.section("The employee")
 	p.field("1  Full name", t("employee_name"))
 	p.field("2  Address", t("employee_address"))

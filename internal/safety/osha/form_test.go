@@ -14,7 +14,8 @@ import (
 func book(cases ...store.Row) *Book {
 	b := &Book{Site: store.Row{"id": "s", "code": "DFW 1/a", "name": "Dallas", "city": "Dallas", "state": "TX"}, Year: 2025, Place: time.UTC}
 	for i, c := range cases {
-		row := store.Row{"case_no": int64(i + 1), "recordable": "yes", "outcome": "other", "illness_type": "injury", "site_id": "s", "year": int64(2025), "employee_name": "Ada"}
+		row := store.Row{"case_no": int64(i + 1), "recordable": "yes", "outcome": "other", "illness_type": "injury", "site_id": "s", "year": int64(2025),
+			"employee_name": "Ada"}
 		for k, v := range c {
 			row[k] = v
 		}
@@ -45,7 +46,8 @@ func TestCellsHoldTheirText(t *testing.T) {
 	p.pdf.AddPage()
 	tab := &table{page: p, columns: logColumns, size: 7}
 	packed := func(s string) string { return strings.Join(strings.Fields(s), "") }
-	for _, s := range []string{strings.Repeat("Strained lower back ", 50), strings.Repeat("x", 1000), strings.Repeat("Wiśniewska-Müller ", 55), "a\nb", "🦺 glove", strings.Repeat("W", 200), " x "} {
+	for _, s := range []string{strings.Repeat("Strained lower back ", 50), strings.Repeat("x", 1000), strings.Repeat("Wiśniewska-Müller ", 55),
+		"a\nb", "🦺 glove", strings.Repeat("W", 200), " x "} {
 		for _, c := range logColumns {
 			if got, want := packed(strings.Join(tab.wrapped(s, c, ""), "")), packed(p.clean(s)); got != want {
 				t.Errorf("%.20q in %.1f mm: %d of %d characters drawn", s, c.width, len(got), len(want))
@@ -72,7 +74,8 @@ func TestCellsHoldTheirText(t *testing.T) {
 
 // Forms of the same records are the same bytes, and grow by pages.
 func TestForms(t *testing.T) {
-	long := store.Row{"what_happened": strings.Repeat("It went on and on. ", 260), "activity_before": strings.Repeat("w", 5000), "injury_detail": strings.Repeat("Zażółć gęślą jaźń ", 270)}
+	long := store.Row{"what_happened": strings.Repeat("It went on and on. ", 260), "activity_before": strings.Repeat("w", 5000),
+		"injury_detail": strings.Repeat("Zażółć gęślą jaźń ", 270)}
 	for name, c := range map[string]struct {
 		make  func(*Book) ([]byte, error)
 		b     *Book
@@ -95,7 +98,8 @@ func TestForms(t *testing.T) {
 // A privacy case has no name on the log, its description is the discreet one,
 // and a redacted book names nobody (29 CFR 1904.29(b)(6)-(10)).
 func TestPrivacy(t *testing.T) {
-	b := book(store.Row{"privacy_case": true, "privacy_reason": "sexual_assault", "description": "told", "discreet_description": "Injury of the body"}, store.Row{"description": "Cut"})
+	b := book(store.Row{"privacy_case": true, "privacy_reason": "sexual_assault", "description": "told", "discreet_description": "Injury of the body"},
+		store.Row{"description": "Cut"})
 	if l := b.line(b.Entries[0]); l[1] != "Privacy case" || l[5] != "Injury of the body" {
 		t.Errorf("log shows %q", l)
 	}
@@ -121,15 +125,20 @@ func TestCaseSheet(t *testing.T) {
 	if s, err := book().CaseSheet(); err != nil || len(s.Rows) != 0 || len(s.Header) != 24 {
 		t.Errorf("no cases: %v %v", s, err)
 	}
-	whole := store.Row{"birth_date": "1990-03-05", "hire_date": "2020-01-01", "activity_before": "B", "what_happened": "W", "injury_detail": "I", "object_substance": "O", "job_title": "Picker", "where_occurred": "Dock", "description": "Cut"}
+	whole := store.Row{"birth_date": "1990-03-05", "hire_date": "2020-01-01", "activity_before": "B", "what_happened": "W", "injury_detail": "I",
+		"object_substance": "O", "job_title": "Picker", "where_occurred": "Dock", "description": "Cut"}
 	for _, c := range []struct {
 		more store.Row
 		want string // what the file says of outcome, days, type, sex, treatment and time
 	}{
-		{store.Row{"outcome": "death", "death_date": "2025-03-11", "sex": "F", "emergency_room": true, "in_patient": true, "event_time": "09:30", "work_began": "06:00"}, "1 0 0 1 F 1 1 06:00 09:30 0 03/11/2025"},
-		{store.Row{"outcome": "days_away", "days_away": int64(180), "illness_type": "skin_disorder", "sex": "M", "emergency_room": true}, "2 180 0 2 M 1 0  10:00 0 "},
-		{store.Row{"outcome": "restricted", "days_restricted": int64(3), "illness_type": "respiratory", "in_patient": true, "time_unknown": true}, "3 0 3 3  0 1   1 "},
-		{store.Row{"illness_type": "poisoning"}, "4 0 0 4  0 0  10:00 0 "}, {store.Row{"illness_type": "hearing_loss"}, "4 0 0 5  0 0  10:00 0 "}, {store.Row{"illness_type": "other_illness"}, "4 0 0 6  0 0  10:00 0 "},
+		{store.Row{"outcome": "death", "death_date": "2025-03-11", "sex": "F", "emergency_room": true, "in_patient": true, "event_time": "09:30",
+			"work_began": "06:00"}, "1 0 0 1 F 1 1 06:00 09:30 0 03/11/2025"},
+		{store.Row{"outcome": "days_away", "days_away": int64(180), "illness_type": "skin_disorder", "sex": "M", "emergency_room": true},
+			"2 180 0 2 M 1 0  10:00 0 "},
+		{store.Row{"outcome": "restricted", "days_restricted": int64(3), "illness_type": "respiratory", "in_patient": true, "time_unknown": true},
+			"3 0 3 3  0 1   1 "},
+		{store.Row{"illness_type": "poisoning"}, "4 0 0 4  0 0  10:00 0 "}, {store.Row{"illness_type": "hearing_loss"},
+			"4 0 0 5  0 0  10:00 0 "}, {store.Row{"illness_type": "other_illness"}, "4 0 0 6  0 0  10:00 0 "},
 	} {
 		row := maps.Clone(whole)
 		maps.Copy(row, c.more)

@@ -14,7 +14,8 @@ type Sheet struct {
 	Rows   [][]string
 }
 
-var summaryColumns = []string{"establishment_name", "ein", "company_name", "street_address", "city", "state", "zip", "naics_code", "industry_description", "size", "establishment_type",
+var summaryColumns = []string{"establishment_name", "ein", "company_name", "street_address", "city", "state", "zip", "naics_code",
+	"industry_description", "size", "establishment_type",
 	"year_filing_for", "annual_average_employees", "total_hours_worked", "no_injuries_illnesses", "total_deaths", "total_dafw_cases", "total_djtr_cases", "total_other_cases", "total_dafw_days",
 	"total_djtr_days", "total_injuries", "total_skin_disorders", "total_respiratory_conditions", "total_poisonings", "total_hearing_loss", "total_other_illnesses", "change_reason"}
 
@@ -40,7 +41,8 @@ func (b *Book) SummarySheet() (*Sheet, error) {
 		had = "2"
 	}
 	t := func(name string) string { return text(b.Site, name) }
-	row := []string{t("name"), t("ein"), t("company_name"), oneLine(t("address")), t("city"), t("state"), t("zip"), t("naics"), t("industry_description"), whole(Size(peak(s))),
+	row := []string{t("name"), t("ein"), t("company_name"), oneLine(t("address")), t("city"), t("state"), t("zip"), t("naics"),
+		t("industry_description"), whole(Size(peak(s))),
 		whole(number(b.Site, "establishment_type")), whole(b.Year), whole(number(s, "avg_employees")), whole(number(s, "hours_worked")), had}
 	for _, name := range totals {
 		row = append(row, whole(number(s, name)))
@@ -48,7 +50,8 @@ func (b *Book) SummarySheet() (*Sheet, error) {
 	return &Sheet{summaryColumns, [][]string{append(row, text(s, "change_reason"))}}, nil
 }
 
-var caseColumns = []string{"establishment_name", "year_of_filing", "case_number", "job_title", "date_of_incident", "incident_location", "incident_description", "incident_outcome", "dafw_num_away",
+var caseColumns = []string{"establishment_name", "year_of_filing", "case_number", "job_title", "date_of_incident", "incident_location",
+	"incident_description", "incident_outcome", "dafw_num_away",
 	"djtr_num_tr", "type_of_incident", "date_of_birth", "date_of_hire", "sex", "treatment_facility_type", "treatment_in_patient", "time_started_work", "time_of_incident", "time_unknown",
 	"nar_before_incident", "nar_what_happened", "nar_injury_illness", "nar_object_substance", "date_of_death"}
 
@@ -96,9 +99,12 @@ func (b *Book) caseRow(e Entry) []string {
 	c := e.Case
 	t := func(name string) string { return text(c, name) }
 	at := b.Time(e)
-	return []string{text(b.Site, "name"), whole(b.Year), Number(c), t("job_title"), american(b.Injured(e)), t("where_occurred"), oneLine(Description(c)), outcomeCode[t("outcome")],
-		whole(number(c, "days_away")), whole(number(c, "days_restricted")), kindCode[t("illness_type")], american(date(t("birth_date"))), american(date(t("hire_date"))), t("sex"),
-		bit(flag(c, "emergency_room")), bit(flag(c, "in_patient")), t("work_began"), at, bit(at == ""), oneLine(t("activity_before")), oneLine(t("what_happened")), oneLine(t("injury_detail")),
+	return []string{text(b.Site, "name"), whole(b.Year), Number(c), t("job_title"), american(b.Injured(e)), t("where_occurred"),
+		oneLine(Description(c)), outcomeCode[t("outcome")],
+		whole(number(c, "days_away")), whole(number(c,
+			"days_restricted")), kindCode[t("illness_type")], american(date(t("birth_date"))), american(date(t("hire_date"))), t("sex"),
+		bit(flag(c, "emergency_room")), bit(flag(c,
+			"in_patient")), t("work_began"), at, bit(at == ""), oneLine(t("activity_before")), oneLine(t("what_happened")), oneLine(t("injury_detail")),
 		oneLine(t("object_substance")), american(date(t("death_date")))}
 }
 

@@ -28,7 +28,8 @@ func with(row store.Row, pairs ...any) store.Row {
 	return out
 }
 
-var strain = store.Row{"recordable": "yes", "basis": "days_away", "outcome": "days_away", "days_away": int64(3), "days_restricted": int64(0), "illness_type": "injury",
+var strain = store.Row{"recordable": "yes", "basis": "days_away", "outcome": "days_away", "days_away": int64(3), "days_restricted": int64(0),
+	"illness_type":  "injury",
 	"employee_name": "Ada", "job_title": "Picker", "where_occurred": "Dock", "description": "Strained back, lifting a pump", "birth_date": "1990-01-02", "hire_date": "2020-05-01"}
 
 // Every rule of recording refuses what breaks it, and names field and
@@ -56,11 +57,13 @@ func TestCheck(t *testing.T) {
 		{"death", with(strain, "basis", "death", "outcome", "death", "days_away", int64(0), "death_date", "2025-03-11"), "injury", "", ""},
 		{"death without its date", with(strain, "basis", "death", "outcome", "death", "days_away", int64(0)), "injury", "death_date", "1904.7(b)(2)"},
 		{"date of death without death", with(strain, "death_date", "2025-03-11"), "injury", "death_date", "1904.7(b)(2)"},
-		{"death before the injury", with(strain, "basis", "death", "outcome", "death", "days_away", int64(0), "death_date", "2025-03-09"), "injury", "death_date", "1904.7(b)(2)"},
+		{"death before the injury", with(strain, "basis", "death", "outcome", "death", "days_away", int64(0), "death_date", "2025-03-09"), "injury",
+			"death_date", "1904.7(b)(2)"},
 		{"days away without days", with(strain, "days_away", int64(0)), "injury", "days_away", "1904.7(b)(3)"},
 		{"days with a lesser outcome", with(strain, "basis", "medical_treatment", "outcome", "other"), "injury", "outcome", "1904.7(b)(3)"},
 		{"restricted without days", with(strain, "basis", "restricted", "outcome", "restricted", "days_away", int64(0)), "injury", "days_restricted", "1904.7(b)(4)"},
-		{"restricted days with other", with(strain, "basis", "medical_treatment", "outcome", "other", "days_away", int64(0), "days_restricted", int64(2)), "injury", "outcome", "1904.7(b)(4)"},
+		{"restricted days with other", with(strain, "basis", "medical_treatment", "outcome", "other", "days_away", int64(0), "days_restricted", int64(2)),
+			"injury", "outcome", "1904.7(b)(4)"},
 		{"days away and restricted", with(strain, "days_restricted", int64(10)), "injury", "", ""},
 		{"181 days", with(strain, "days_away", int64(181)), "injury", "days_away", "1904.7(b)(3)(vii)"},
 		{"180 days", with(strain, "days_away", int64(180)), "injury", "", ""},
@@ -134,7 +137,8 @@ func TestDueAt(t *testing.T) {
 	}
 }
 
-var quiet = store.Row{"avg_employees": int64(24), "hours_worked": int64(47000), "total_deaths": int64(0), "total_dafw_cases": int64(1), "total_djtr_cases": int64(1), "total_other_cases": int64(1),
+var quiet = store.Row{"avg_employees": int64(24), "hours_worked": int64(47000), "total_deaths": int64(0), "total_dafw_cases": int64(1),
+	"total_djtr_cases": int64(1), "total_other_cases": int64(1),
 	"total_dafw_days": int64(3), "total_djtr_days": int64(4), "total_injuries": int64(2), "total_skin_disorders": int64(1)}
 
 // The arithmetic of a submission to OSHA's Injury Tracking Application.
@@ -152,7 +156,8 @@ func TestCheckSummary(t *testing.T) {
 		{"days without cases", with(quiet, "total_dafw_cases", int64(0), "total_other_cases", int64(2)), "total_dafw_days"},
 		{"fewer days than cases", with(quiet, "total_dafw_cases", int64(2), "total_other_cases", int64(0), "total_dafw_days", int64(1)), "total_dafw_days"},
 		{"restricted without days", with(quiet, "total_djtr_days", int64(0)), "total_djtr_days"},
-		{"restricted days of nobody", with(quiet, "total_dafw_cases", int64(0), "total_dafw_days", int64(0), "total_djtr_cases", int64(0), "total_other_cases", int64(3)), "total_djtr_cases"},
+		{"restricted days of nobody",
+			with(quiet, "total_dafw_cases", int64(0), "total_dafw_days", int64(0), "total_djtr_cases", int64(0), "total_other_cases", int64(3)), "total_djtr_cases"},
 		{"500 hours each", with(quiet, "hours_worked", int64(12000)), "hours_worked"},
 		{"8,760 hours each", with(quiet, "hours_worked", int64(24*8760)), "hours_worked"},
 		{"nobody", store.Row{}, "hours_worked"},
@@ -182,7 +187,8 @@ func checkNames(t *testing.T, name string, err error, field string) {
 	t.Errorf("%s: %v does not name %s", name, f.Fields, field)
 }
 
-var dallas = store.Row{"name": "Dallas", "company_name": "South", "ein": "123456789", "address": "4400 Mountain Creek Pkwy", "city": "Dallas", "state": "TX", "zip": "75236",
+var dallas = store.Row{"name": "Dallas", "company_name": "South", "ein": "123456789", "address": "4400 Mountain Creek Pkwy", "city": "Dallas",
+	"state": "TX", "zip": "75236",
 	"naics": "493110", "establishment_type": int64(1)}
 
 func TestCheckEstablishment(t *testing.T) {
@@ -192,13 +198,20 @@ func TestCheckEstablishment(t *testing.T) {
 		field string
 	}{
 		{"in order", dallas, ""}, {"no EIN", with(dallas, "ein", nil), ""}, {"nine digits of a zip", with(dallas, "zip", "75236-1234"), ""},
-		{"short EIN", with(dallas, "ein", "12345678"), "ein"}, {"PO box", with(dallas, "address", "P.O. Box 12"), "address"}, {"post office box", with(dallas, "address", "Post Office Box 9"), "address"},
-		{"no street", with(dallas, "address", nil), "address"}, {"state by name", with(dallas, "state", "Texas"), "state"}, {"zip", with(dallas, "zip", "7523"), "zip"},
-		{"NAICS", with(dallas, "naics", "4931"), "naics"}, {"type 4", with(dallas, "establishment_type", int64(4)), "establishment_type"}, {"no type", with(dallas, "establishment_type", nil), "establishment_type"},
-		{"a name of 101", with(dallas, "name", strings.Repeat("x", 101)), "name"}, {"a name of 100", with(dallas, "name", strings.Repeat("ü", 100)), ""}, {"no name", with(dallas, "name", nil), "name"},
-		{"a company of 101", with(dallas, "company_name", strings.Repeat("x", 101)), "company_name"}, {"a street of 101", with(dallas, "address", strings.Repeat("x", 101)), "address"},
-		{"no city", with(dallas, "city", nil), "city"}, {"a city of 101", with(dallas, "city", strings.Repeat("x", 101)), "city"}, {"no state", with(dallas, "state", nil), "state"}, {"no zip", with(dallas, "zip", nil), "zip"},
-		{"no NAICS", with(dallas, "naics", nil), "naics"}, {"an industry of 301", with(dallas, "industry_description", strings.Repeat("x", 301)), "industry_description"}, {"type 0", with(dallas, "establishment_type", int64(0)), "establishment_type"},
+		{"short EIN", with(dallas, "ein", "12345678"), "ein"}, {"PO box", with(dallas, "address", "P.O. Box 12"), "address"}, {"post office box",
+			with(dallas, "address", "Post Office Box 9"), "address"},
+		{"no street", with(dallas, "address", nil), "address"}, {"state by name", with(dallas, "state", "Texas"), "state"}, {"zip",
+			with(dallas, "zip", "7523"), "zip"},
+		{"NAICS", with(dallas, "naics", "4931"), "naics"}, {"type 4", with(dallas, "establishment_type", int64(4)), "establishment_type"}, {"no type",
+			with(dallas, "establishment_type", nil), "establishment_type"},
+		{"a name of 101", with(dallas, "name", strings.Repeat("x", 101)), "name"}, {"a name of 100", with(dallas, "name", strings.Repeat("ü", 100)),
+			""}, {"no name", with(dallas, "name", nil), "name"},
+		{"a company of 101", with(dallas, "company_name", strings.Repeat("x", 101)), "company_name"}, {"a street of 101",
+			with(dallas, "address", strings.Repeat("x", 101)), "address"},
+		{"no city", with(dallas, "city", nil), "city"}, {"a city of 101", with(dallas, "city", strings.Repeat("x", 101)), "city"}, {"no state",
+			with(dallas, "state", nil), "state"}, {"no zip", with(dallas, "zip", nil), "zip"},
+		{"no NAICS", with(dallas, "naics", nil), "naics"}, {"an industry of 301", with(dallas, "industry_description", strings.Repeat("x", 301)),
+			"industry_description"}, {"type 0", with(dallas, "establishment_type", int64(0)), "establishment_type"},
 	} {
 		checkNames(t, c.name, osha.CheckEstablishment(c.row), c.field)
 	}

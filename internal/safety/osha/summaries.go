@@ -66,7 +66,8 @@ func count(tx *db.Tx, tenant string, sum store.Row, loc *time.Location) error {
 	}
 	site, year := sum["site_id"], number(sum, "year")
 	tx.Queue("SELECT outcome, illness_type, COUNT(*), CAST(SUM(days_away) AS bigint), CAST(SUM(days_restricted) AS bigint) FROM osha_cases "+
-		"WHERE tenant_id = $1 AND site_id = $2 AND year = $3 AND recordable = 'yes' GROUP BY outcome, illness_type", []any{tenant, site, year}, func(r *db.Row) error {
+		"WHERE tenant_id = $1 AND site_id = $2 AND year = $3 AND recordable = 'yes' GROUP BY outcome, illness_type", []any{tenant, site,
+		year}, func(r *db.Row) error {
 		enterTotals(sum, line{r.Text(0), r.Text(1), r.Int(2), r.Int(3), r.Int(4)})
 		return nil
 	})
@@ -210,7 +211,8 @@ func (s *step) posting() error {
 
 // frozen refuses to change the figures of a certified summary.
 func (s *step) frozen() error {
-	for _, f := range append([]string{"avg_employees", "peak_employees", "additional_hours", "certified_name", "certified_title", "certified_phone"}, totals[:]...) {
+	for _, f := range append([]string{"avg_employees", "peak_employees", "additional_hours", "certified_name", "certified_title", "certified_phone"},
+		totals[:]...) {
 		if s.c.Before[f] != s.c.After[f] {
 			return broken(f, "29 CFR 1904.32(b)(3)", "the summary is certified: open it again to change %s", f)
 		}
@@ -238,10 +240,11 @@ func (s *step) certify() error {
 		return early("29 CFR 1904.32(b)(3)", "somebody else certifies than the one who made the summary")
 	}
 	undecided := int64(0)
-	err := s.tx.Query("SELECT COUNT(*) FROM osha_cases WHERE tenant_id = $1 AND site_id = $2 AND year = $3 AND recordable = 'undecided'", []any{s.a.TenantID, sum["site_id"], year}, func(r *db.Row) error {
-		undecided = r.Int(0)
-		return nil
-	})
+	err := s.tx.Query("SELECT COUNT(*) FROM osha_cases WHERE tenant_id = $1 AND site_id = $2 AND year = $3 AND recordable = 'undecided'",
+		[]any{s.a.TenantID, sum["site_id"], year}, func(r *db.Row) error {
+			undecided = r.Int(0)
+			return nil
+		})
 	if err != nil {
 		return fmt.Errorf("osha: look for undecided cases: %w", err)
 	}

@@ -32,7 +32,8 @@ func TestDiscard(t *testing.T) {
 		err  error
 		gone bool
 	}{
-		"refused": {fault.New(fault.Conflict, "23505", "taken"), true}, "no room": {fault.New(fault.TooLarge, CodeFull, "full"), true}, "broken": {errors.New("a fault of ours"), true},
+		"refused": {fault.New(fault.Conflict, "23505", "taken"), true}, "no room": {fault.New(fault.TooLarge, CodeFull, "full"),
+			true}, "broken": {errors.New("a fault of ours"), true},
 		"unknown": {unknown, false}, "unknown, told by a caller": {errors.Join(errors.New("report: write"), unknown), false},
 	} {
 		s := &shelf{}

@@ -104,7 +104,8 @@ func inspect(raw []byte) (found, error) {
 		f.turn = orientation(bytes.TrimPrefix(chunk(raw[12:], "EXIF", false), []byte("Exif\x00\x00")))
 		perPixel = 8 // lossless ones are held twice
 	default:
-		return f, fault.New(fault.Unsupported, "22023", "a photo is a JPEG, PNG or WebP file; this is none, whatever its name says").At("photo", "not a JPEG, PNG or WebP file")
+		return f, fault.New(fault.Unsupported, "22023", "a photo is a JPEG, PNG or WebP file; this is none, whatever its name says").
+			At("photo", "not a JPEG, PNG or WebP file")
 	}
 	c, err := config(bytes.NewReader(raw))
 	if err != nil {

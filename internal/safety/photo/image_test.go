@@ -171,11 +171,15 @@ func TestRefused(t *testing.T) {
 		raw  []byte
 		kind fault.Kind
 	}{
-		"zip": {z.Bytes(), fault.Unsupported}, "empty": {nil, fault.Unsupported}, "text": {[]byte("hello"), fault.Unsupported}, "gif": {[]byte("GIF89a" + strings.Repeat("\x00", 40)), fault.Unsupported},
-		"svg": {[]byte("<svg xmlns='http://www.w3.org/2000/svg'/>"), fault.Unsupported}, "half": {whole[:len(whole)/2], fault.Invalid}, "only a magic": {[]byte("\xff\xd8\xff\xe0"), fault.Invalid},
+		"zip": {z.Bytes(), fault.Unsupported}, "empty": {nil, fault.Unsupported}, "text": {[]byte("hello"),
+			fault.Unsupported}, "gif": {[]byte("GIF89a" + strings.Repeat("\x00", 40)), fault.Unsupported},
+		"svg": {[]byte("<svg xmlns='http://www.w3.org/2000/svg'/>"), fault.Unsupported}, "half": {whole[:len(whole)/2],
+			fault.Invalid}, "only a magic": {[]byte("\xff\xd8\xff\xe0"), fault.Invalid},
 		"gigapixel png": {bomb(60000, 60000, 8, 6), fault.TooLarge}, "deep png": {bomb(6000, 6000, 16, 6), fault.TooLarge},
-		"a line of pixels": {bomb(1, 160_000_000, 8, 0), fault.TooLarge}, "grey that may be held in colour": {bomb(12_600, 12_600, 8, 0), fault.TooLarge}, "cut png": {bomb(10, 10, 8, 6), fault.Invalid},
-		"gigapixel jpeg": {huge, fault.TooLarge}, "webp of nothing": {[]byte("RIFF\x04\x00\x00\x00WEBPVP8 "), fault.Invalid}, "too many bytes": {append(bytes.Clone(whole), make([]byte, MaxBytes)...), fault.TooLarge},
+		"a line of pixels": {bomb(1, 160_000_000, 8, 0), fault.TooLarge}, "grey that may be held in colour": {bomb(12_600, 12_600, 8, 0),
+			fault.TooLarge}, "cut png": {bomb(10, 10, 8, 6), fault.Invalid},
+		"gigapixel jpeg": {huge, fault.TooLarge}, "webp of nothing": {[]byte("RIFF\x04\x00\x00\x00WEBPVP8 "),
+			fault.Invalid}, "too many bytes": {append(bytes.Clone(whole), make([]byte, MaxBytes)...), fault.TooLarge},
 	} {
 		if _, err := develop(t, c.raw); !fault.Is(err, c.kind) {
 			t.Errorf("%s: %v, want kind %d", name, err, c.kind)

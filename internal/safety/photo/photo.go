@@ -35,7 +35,8 @@ type kind struct {
 func kinds() []kind {
 	return []kind{
 		{photos: "incident_photos", owners: "incidents", column: "incident_id", noun: "incident", adds: "incidents"},
-		{photos: "checklist_photos", owners: "checklist_runs", column: "run_id", noun: "inspection", adds: "checklist_answers", open: []string{"scheduled", "in_progress"}},
+		{photos: "checklist_photos", owners: "checklist_runs", column: "run_id", noun: "inspection", adds: "checklist_answers",
+			open: []string{"scheduled", "in_progress"}},
 	}
 }
 
@@ -208,12 +209,24 @@ func (al *Album) AddTx(tx *db.Tx, a actor.Actor, o Owner, caption string, p *Kep
 	state, most := "", al.quota
 	// The owner's row is the lock: uploads at once cannot pass the bound, and
 	// none comes behind the end of an inspection.
-	tx.Queue("SELECT status FROM "+o.owners+" WHERE tenant_id = $1 AND id = $2"+tx.DB().ForUpdate(), []any{a.TenantID, o.ID}, func(r *db.Row) error { state = r.Text(0); return nil })
-	tx.Queue("SELECT COUNT(*) FROM "+o.photos+" WHERE tenant_id = $1 AND "+o.column+" = $2", []any{a.TenantID, o.ID}, func(r *db.Row) error { n = r.Int(0); return nil })
+	tx.Queue("SELECT status FROM "+o.owners+" WHERE tenant_id = $1 AND id = $2"+tx.DB().ForUpdate(), []any{a.TenantID, o.ID}, func(r *db.Row) error {
+		state = r.Text(0)
+		return nil
+	})
+	tx.Queue("SELECT COUNT(*) FROM "+o.photos+" WHERE tenant_id = $1 AND "+o.column+" = $2", []any{a.TenantID, o.ID}, func(r *db.Row) error {
+		n = r.Int(0)
+		return nil
+	})
 	for _, k := range kinds() {
-		tx.Queue("SELECT CAST(COALESCE(SUM(size), 0) AS bigint) FROM "+k.photos+" WHERE tenant_id = $1", []any{a.TenantID}, func(r *db.Row) error { size += r.Int(0); return nil })
+		tx.Queue("SELECT CAST(COALESCE(SUM(size), 0) AS bigint) FROM "+k.photos+" WHERE tenant_id = $1", []any{a.TenantID}, func(r *db.Row) error {
+			size += r.Int(0)
+			return nil
+		})
 	}
-	tx.Queue("SELECT photo_quota FROM tenants WHERE id = $1 AND photo_quota IS NOT NULL", []any{a.TenantID}, func(r *db.Row) error { most = r.Int(0) << 20; return nil })
+	tx.Queue("SELECT photo_quota FROM tenants WHERE id = $1 AND photo_quota IS NOT NULL", []any{a.TenantID}, func(r *db.Row) error {
+		most = r.Int(0) << 20
+		return nil
+	})
 	if err := tx.Flush(); err != nil {
 		return nil, fmt.Errorf("photo: count the photos: %w", err)
 	}
@@ -226,7 +239,8 @@ func (al *Album) AddTx(tx *db.Tx, a actor.Actor, o Owner, caption string, p *Kep
 		return nil, fault.New(fault.TooLarge, CodeFull, "the photos of this tenant take %d MB, which is the most: delete some", most>>20).At("photo", "no room")
 	}
 	r, _ := al.store.Catalog().Get(o.photos)
-	row := store.Row{o.column: o.ID, "caption": null(caption), "width": int64(p.width), "height": int64(p.height), "size": p.ref.Size, "sha256": p.ref.SHA256, "blob_key": p.ref.Key}
+	row := store.Row{o.column: o.ID, "caption": null(caption), "width": int64(p.width), "height": int64(p.height), "size": p.ref.Size,
+		"sha256": p.ref.SHA256, "blob_key": p.ref.Key}
 	rows, err := al.store.InsertTx(tx, a, r, []store.Row{row})
 	if err != nil {
 		return nil, err

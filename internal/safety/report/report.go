@@ -129,8 +129,10 @@ func (d *Desk) Find(ctx context.Context, token string) (*Place, error) {
 	p := &Place{tenantID: tenant}
 	found, on, zone := false, false, ""
 	err := d.store.DB().Read(ctx, db.Scope{Tenant: tenant}, func(tx *db.Tx) error {
-		tx.Queue("SELECT l.id, l.name, l.zone_id, coalesce(l.site_id, z.site_id), s.timezone, t.name, t.timezone FROM report_links l JOIN tenants t ON t.id = l.tenant_id "+
-			"LEFT JOIN zones z ON z.tenant_id = l.tenant_id AND z.id = l.zone_id LEFT JOIN sites s ON s.tenant_id = l.tenant_id AND s.id = coalesce(l.site_id, z.site_id) "+
+		tx.Queue("SELECT l.id, l.name, l.zone_id, coalesce(l.site_id, z.site_id), s.timezone, t.name, t.timezone FROM report_links l JOIN tenants t ON "+
+			"t.id = l.tenant_id "+
+			"LEFT JOIN zones z ON z.tenant_id = l.tenant_id AND z.id = l.zone_id LEFT JOIN sites s ON s.tenant_id = l.tenant_id AND s.id = "+
+			"coalesce(l.site_id, z.site_id) "+
 			"WHERE l.tenant_id = $1 AND l.token = $2 AND l.status = 'active' AND t.status = 'active'", []any{tenant, token}, func(r *db.Row) error {
 			found = true
 			p.link, p.Name, p.zone, p.site, p.Tenant = r.Text(0), r.Text(1), optional(r, 2), optional(r, 3), r.Text(5)
@@ -139,7 +141,10 @@ func (d *Desk) Find(ctx context.Context, token string) (*Place, error) {
 			}
 			return nil
 		})
-		tx.Queue("SELECT value FROM settings WHERE tenant_id = $1 AND lower(key) = $2", []any{tenant, Setting}, func(r *db.Row) error { on = r.Text(0) == "true"; return nil })
+		tx.Queue("SELECT value FROM settings WHERE tenant_id = $1 AND lower(key) = $2", []any{tenant, Setting}, func(r *db.Row) error {
+			on = r.Text(0) == "true"
+			return nil
+		})
 		return tx.Flush()
 	})
 	switch {
@@ -292,7 +297,10 @@ func (f *Form) ref() string {
 // sent is the number of the incident that this form has become.
 func (d *Desk) sent(ctx context.Context, p *Place, f *Form) (no string, err error) {
 	err = d.store.DB().Read(ctx, db.Scope{Tenant: p.tenantID}, func(tx *db.Tx) error {
-		return tx.Query("SELECT incident_no FROM incidents WHERE tenant_id = $1 AND external_ref = $2", []any{p.tenantID, f.ref()}, func(r *db.Row) error { no = r.Text(0); return nil })
+		return tx.Query("SELECT incident_no FROM incidents WHERE tenant_id = $1 AND external_ref = $2", []any{p.tenantID, f.ref()}, func(r *db.Row) error {
+			no = r.Text(0)
+			return nil
+		})
 	})
 	if err != nil {
 		return "", fmt.Errorf("report: look for the form: %w", err)

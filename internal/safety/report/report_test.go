@@ -84,7 +84,8 @@ func TestCheck(t *testing.T) {
 // A title is the beginning of what was written, whole words on one line.
 func TestTitle(t *testing.T) {
 	for in, want := range map[string]string{
-		"Oil\n on  the floor": "Oil on the floor", strings.Repeat("word ", 40): strings.TrimSpace(strings.Repeat("word ", 16)) + "…", strings.Repeat("ß", 90): strings.Repeat("ß", 80) + "…",
+		"Oil\n on  the floor": "Oil on the floor", strings.Repeat("word ", 40): strings.TrimSpace(strings.Repeat("word ", 16)) +
+			"…", strings.Repeat("ß", 90): strings.Repeat("ß", 80) + "…",
 	} {
 		if got := title(in); got != want {
 			t.Errorf("%q: %q, want %q", in, got, want)

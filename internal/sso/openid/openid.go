@@ -36,7 +36,8 @@ type Config struct {
 }
 
 // algorithms taken in ID tokens: none and HMAC are not among them.
-var algorithms = []jose.SignatureAlgorithm{jose.RS256, jose.RS384, jose.RS512, jose.ES256, jose.ES384, jose.ES512, jose.PS256, jose.PS384, jose.PS512, jose.EdDSA}
+var algorithms = []jose.SignatureAlgorithm{jose.RS256, jose.RS384, jose.RS512, jose.ES256, jose.ES384, jose.ES512, jose.PS256, jose.PS384,
+	jose.PS512, jose.EdDSA}
 
 // Provider talks to one provider. What it publishes is read at first use and
 // again after an hour.

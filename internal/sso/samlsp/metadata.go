@@ -113,8 +113,9 @@ type Request struct {
 // binding (saml-bindings-2.0 section 3.4), unsigned.
 func (p *Provider) Location(r Request) (string, error) {
 	create, format := true, r.Format
-	q := saml.AuthnRequest{ID: r.ID, Version: "2.0", IssueInstant: r.Now, Destination: p.SignIn, AssertionConsumerServiceURL: r.ACS, ProtocolBinding: saml.HTTPPostBinding,
-		Issuer: &saml.Issuer{Value: r.EntityID}, NameIDPolicy: &saml.NameIDPolicy{AllowCreate: &create}}
+	q := saml.AuthnRequest{ID: r.ID, Version: "2.0", IssueInstant: r.Now, Destination: p.SignIn, AssertionConsumerServiceURL: r.ACS,
+		ProtocolBinding: saml.HTTPPostBinding,
+		Issuer:          &saml.Issuer{Value: r.EntityID}, NameIDPolicy: &saml.NameIDPolicy{AllowCreate: &create}}
 	if format != "" {
 		q.NameIDPolicy.Format = &format
 	}

@@ -210,7 +210,8 @@ func TestWhatAnAssertionHasToSay(t *testing.T) {
 	for _, c := range []struct{ name, old, new string }{
 		{"another audience", "<saml:Audience>https://wms.example", "<saml:Audience>https://other.example"},
 		{"no audience", "<saml:AudienceRestriction><saml:Audience>https://wms.example/auth/v1/sso/saml/metadata</saml:Audience></saml:AudienceRestriction>", ""},
-		{"a second restriction that leaves us out", "</saml:AudienceRestriction>", "</saml:AudienceRestriction><saml:AudienceRestriction><saml:Audience>x</saml:Audience></saml:AudienceRestriction>"},
+		{"a second restriction that leaves us out", "</saml:AudienceRestriction>",
+			"</saml:AudienceRestriction><saml:AudienceRestriction><saml:Audience>x</saml:Audience></saml:AudienceRestriction>"},
 		{"another recipient", `Recipient="https://wms.example`, `Recipient="https://other.example`},
 		{"no recipient", ` Recipient="https://wms.example/auth/v1/sso/saml/acs"`, ""},
 		{"another request", `InResponseTo="_req"`, `InResponseTo="_other"`},
@@ -236,7 +237,8 @@ func TestWhatAnAssertionHasToSay(t *testing.T) {
 		if text == assertionText {
 			t.Fatalf("%s: nothing was changed", c.name)
 		}
-		for how, raw := range map[string]string{"assertion signed": fmt.Sprintf(responseText, sign2(t, text)), "response signed": sign(t, fmt.Sprintf(responseText, text), ours(), sha256)} {
+		for how, raw := range map[string]string{"assertion signed": fmt.Sprintf(responseText, sign2(t, text)),
+			"response signed": sign(t, fmt.Sprintf(responseText, text), ours(), sha256)} {
 			if got, err := samlsp.Verify([]byte(raw), provider(), want); err == nil {
 				t.Errorf("%s, %s: taken: %+v", c.name, how, got)
 			}
@@ -310,20 +312,22 @@ func forgeries(t testing.TB) map[string]string {
 		"another key":                                 wrapped(sign(t, assertionText, newPair(2), sha256)),
 		"a false signature around a true one":         sign(t, wrapped(signed), newPair(2), sha256),
 		"SHA-1":                                       wrapped(sign(t, assertionText, ours(), dsig.ECDSASHA1SignatureMethod)),
-		"digest called SHA-1":                         wrapped(strings.Replace(signed, "http://www.w3.org/2001/04/xmlenc#sha256", "http://www.w3.org/2000/09/xmldsig#sha1", 1)),
-		"a transform that drops things":               wrapped(strings.Replace(signed, "http://www.w3.org/2000/09/xmldsig#enveloped-signature", "http://www.w3.org/TR/1999/REC-xpath-19991116", 1)),
-		"a reference to nothing":                      wrapped(strings.Replace(signed, `URI="#_a"`, `URI=""`, 1)),
-		"encrypted":                                   wrapped(`<saml:EncryptedAssertion xmlns:saml="urn:oasis:names:tc:SAML:2.0:assertion"/>`),
-		"no assertion":                                wrapped(""),
-		"entity bomb":                                 `<!DOCTYPE x [<!ENTITY a "aaaaaaaaaa"><!ENTITY b "&a;&a;&a;&a;">]>` + wrapped(signed),
-		"external entity":                             `<!DOCTYPE x SYSTEM "file:///etc/passwd">` + wrapped(signed),
-		"ten megabytes":                               wrapped(signed + strings.Repeat(" ", 10<<20)),
-		"a hundred thousand nested tags":              wrapped(signed + long),
-		"sixty-five levels":                           wrapped(signed + strings.Repeat("<x>", 65) + strings.Repeat("</x>", 65)),
-		"two roots":                                   wrapped(signed) + "<x/>",
-		"trailing text":                               wrapped(signed) + "<",
-		"nothing":                                     "",
-		"a name that does not survive":                wrapped(signed + `<:x a:b:c=""/>`),
+		"digest called SHA-1": wrapped(strings.Replace(signed, "http://www.w3.org/2001/04/xmlenc#sha256",
+			"http://www.w3.org/2000/09/xmldsig#sha1", 1)),
+		"a transform that drops things": wrapped(strings.Replace(signed, "http://www.w3.org/2000/09/xmldsig#enveloped-signature",
+			"http://www.w3.org/TR/1999/REC-xpath-19991116", 1)),
+		"a reference to nothing":         wrapped(strings.Replace(signed, `URI="#_a"`, `URI=""`, 1)),
+		"encrypted":                      wrapped(`<saml:EncryptedAssertion xmlns:saml="urn:oasis:names:tc:SAML:2.0:assertion"/>`),
+		"no assertion":                   wrapped(""),
+		"entity bomb":                    `<!DOCTYPE x [<!ENTITY a "aaaaaaaaaa"><!ENTITY b "&a;&a;&a;&a;">]>` + wrapped(signed),
+		"external entity":                `<!DOCTYPE x SYSTEM "file:///etc/passwd">` + wrapped(signed),
+		"ten megabytes":                  wrapped(signed + strings.Repeat(" ", 10<<20)),
+		"a hundred thousand nested tags": wrapped(signed + long),
+		"sixty-five levels":              wrapped(signed + strings.Repeat("<x>", 65) + strings.Repeat("</x>", 65)),
+		"two roots":                      wrapped(signed) + "<x/>",
+		"trailing text":                  wrapped(signed) + "<",
+		"nothing":                        "",
+		"a name that does not survive":   wrapped(signed + `<:x a:b:c=""/>`),
 	}
 	for name, text := range oddities(t) {
 		out[name] = wrapped(text)
@@ -360,7 +364,8 @@ func recorded(t testing.TB) ([]byte, *samlsp.Provider, samlsp.Want) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	w := samlsp.Want{EntityID: "http://127.0.0.1:45821/auth/v1/sso/saml/metadata", ACS: "http://127.0.0.1:45821/auth/v1/sso/saml/acs", Now: time.Date(2026, 11, 21, 11, 54, 0, 0, time.UTC)}
+	w := samlsp.Want{EntityID: "http://127.0.0.1:45821/auth/v1/sso/saml/metadata", ACS: "http://127.0.0.1:45821/auth/v1/sso/saml/acs",
+		Now: time.Date(2026, 11, 21, 11, 54, 0, 0, time.UTC)}
 	p, err := samlsp.Metadata(text, w.Now)
 	if err != nil {
 		t.Fatal(err)
@@ -391,9 +396,11 @@ func TestRecordedResponse(t *testing.T) {
 
 func metadata(certs ...*x509.Certificate) string {
 	var b strings.Builder
-	b.WriteString(`<?xml version="1.0"?><!-- made by hand --><EntityDescriptor xmlns="urn:oasis:names:tc:SAML:2.0:metadata" entityID="` + entity + `"><IDPSSODescriptor protocolSupportEnumeration="urn:oasis:names:tc:SAML:2.0:protocol">`)
+	b.WriteString(`<?xml version="1.0"?><!-- made by hand --><EntityDescriptor xmlns="urn:oasis:names:tc:SAML:2.0:metadata" entityID="` + entity +
+		`"><IDPSSODescriptor protocolSupportEnumeration="urn:oasis:names:tc:SAML:2.0:protocol">`)
 	for _, c := range certs {
-		b.WriteString(`<KeyDescriptor use="signing"><KeyInfo xmlns="http://www.w3.org/2000/09/xmldsig#"><X509Data><X509Certificate>` + base64.StdEncoding.EncodeToString(c.Raw) + "\n</X509Certificate></X509Data></KeyInfo></KeyDescriptor>")
+		b.WriteString(`<KeyDescriptor use="signing"><KeyInfo xmlns="http://www.w3.org/2000/09/xmldsig#"><X509Data><X509Certificate>` +
+			base64.StdEncoding.EncodeToString(c.Raw) + "\n</X509Certificate></X509Data></KeyInfo></KeyDescriptor>")
 	}
 	b.WriteString(`<SingleSignOnService Binding="urn:oasis:names:tc:SAML:2.0:bindings:HTTP-Redirect" Location="https://idp.example/sso"/></IDPSSODescriptor></EntityDescriptor>`)
 	return b.String()
@@ -406,8 +413,10 @@ func TestMetadata(t *testing.T) {
 		t.Fatalf("%+v, %v", p, err)
 	}
 	for name, c := range map[string][2]string{
-		"expired": {`entityID="`, `validUntil="2026-01-01T00:00:00Z" entityID="`}, "no entity": {`entityID="` + entity + `"`, ""}, "a script": {"https://idp.example/sso", "javascript:alert(1)"},
-		"no redirect binding": {"HTTP-Redirect", "HTTP-POST"}, "encryption keys only": {`use="signing"`, `use="encryption"`}, "a service provider's": {"IDPSSODescriptor", "SPSSODescriptor"},
+		"expired": {`entityID="`, `validUntil="2026-01-01T00:00:00Z" entityID="`}, "no entity": {`entityID="` + entity + `"`,
+			""}, "a script": {"https://idp.example/sso", "javascript:alert(1)"},
+		"no redirect binding": {"HTTP-Redirect", "HTTP-POST"}, "encryption keys only": {`use="signing"`,
+			`use="encryption"`}, "a service provider's": {"IDPSSODescriptor", "SPSSODescriptor"},
 		"a DOCTYPE": {`<?xml version="1.0"?>`, `<?xml version="1.0"?><!DOCTYPE x>`}, "no certificate": {"<X509Certificate>", "<X509Certificate>!"},
 	} {
 		bad := strings.ReplaceAll(text, c[0], c[1])

@@ -37,9 +37,11 @@ func TestPick(t *testing.T) {
 		{"one place and back to the dock", []tour.Place{at("A", 0, 5)}, &dock, 14, []int{0}, 14},
 		{"along one aisle", []tour.Place{at("A", 0, 15), at("A", 0, 5), at("A", 0, 10)}, nil, 15, []int{1, 2, 0}, 10},
 		// To A2, up to 18, around the back (2 + 4 + 3), down B from 17 to 6, home.
-		{"up one aisle and down the next", []tour.Place{at("B", 4, 6), at("A", 0, 2), at("B", 4, 17), at("A", 0, 18)}, &dock, 12 + 12 + 23 + 9 + 20, []int{1, 3, 2, 0}, 4 + 16 + 9 + 11 + 12},
+		{"up one aisle and down the next", []tour.Place{at("B", 4, 6), at("A", 0, 2), at("B", 4, 17), at("A", 0, 18)}, &dock, 12 + 12 + 23 + 9 + 20,
+			[]int{1, 3, 2, 0}, 4 + 16 + 9 + 11 + 12},
 		// Without a dock to return to the way may begin anywhere.
-		{"from A2 around the front, back from B", []tour.Place{at("B", 4, 6), at("A", 0, 2), at("B", 4, 17), at("A", 0, 18)}, nil, 12 + 23 + 9, []int{1, 0, 2, 3}, 12 + 11 + 9},
+		{"from A2 around the front, back from B", []tour.Place{at("B", 4, 6), at("A", 0, 2), at("B", 4, 17), at("A", 0, 18)}, nil, 12 + 23 + 9,
+			[]int{1, 0, 2, 3}, 12 + 11 + 9},
 		// Both near the front: 2 + 4 + 3 around the front, not through the rack.
 		{"around the nearer end", []tour.Place{at("A", 0, 2), at("B", 4, 3)}, nil, 9, []int{0, 1}, 9},
 		{"around the back, where it is nearer", []tour.Place{at("A", 0, 19), at("B", 4, 18)}, nil, 7, []int{0, 1}, 7},
