@@ -174,8 +174,10 @@ func sumOrders(tx *db.Tx, a actor.Actor, s *store.Store, changes []store.Change)
 		wanted[id] = wanted[id] || change
 	}
 	list := jsonList(orders.list)
-	tx.Queue("SELECT id, order_no, status FROM orders WHERE tenant_id = $1 AND "+tx.DB().InUUID("id", 2)+" ORDER BY id"+tx.DB().ForUpdate(),
+	deltas := map[string]int64{}
+	tx.Queue("SELECT id, order_no, status, stage FROM orders WHERE tenant_id = $1 AND "+tx.DB().InUUID("id", 2)+" ORDER BY id"+tx.DB().ForUpdate(),
 		[]any{a.TenantID, list}, func(r *db.Row) error {
+			standing(s, r, deltas, -1)
 			if st := r.Text(2); (st == "completed" || st == "cancelled") && wanted[r.Text(0)] {
 				return fault.New(fault.Conflict, CodeInUse, "order %s is %s; its lines no longer change", r.Text(1), st)
 			}
@@ -186,7 +188,30 @@ func sumOrders(tx *db.Tx, a actor.Actor, s *store.Store, changes []store.Change)
 		return err
 	}
 	tx.Queue(sumText(tx.DB()), []any{a.TenantID, list, query.FormatTime(s.Now())}, nil)
+	err := tx.Query("SELECT id, order_no, status, stage FROM orders WHERE tenant_id = $1 AND "+tx.DB().InUUID("id", 2), []any{a.TenantID, list},
+		func(r *db.Row) error {
+			standing(s, r, deltas, 1)
+			return nil
+		})
+	if err != nil {
+		return err
+	}
+	s.Count(tx, a.TenantID, deltas)
 	return completeOrders(tx, a, s, list)
+}
+
+// standing adds what an order counts for by its state and stage, of a row of id,
+// order_no, status and stage: the stage is written beside the store, which counts
+// all else.
+func standing(s *store.Store, r *db.Row, deltas map[string]int64, by int64) {
+	res, _ := s.Catalog().Get("orders")
+	row := store.Row{"status": r.Text(2), "stage": nil}
+	if !r.Null(3) {
+		row["stage"] = r.Text(3)
+	}
+	for i := range res.Counters {
+		res.Counters[i].Add(deltas, res, row, by)
+	}
 }
 
 // completeOrders ends the orders in progress whose lines are all shipped,
