@@ -224,10 +224,14 @@ func (w *writer) levels() error {
 var orderStates = []string{"completed", "completed", "completed", "confirmed", "completed", "completed", "completed", "cancelled", "completed", "in_progress"}
 
 func (w *writer) orders() error {
+	counted, _ := w.cat.Get("orders")
 	return w.table("orders", order, w.t.Orders, []string{"order_no", "type", "status", "stage", "priority", "party_name", "party_code", "requested_at", "promised_at", "carrier", "tags",
 		"line_count", "qty_ordered", "qty_allocated", "qty_picked", "qty_packed", "qty_shipped", "qty_received", "total_value"}, func(i int, args []any) []any {
 		at, st := w.made(i, w.t.Orders), of(orderStates, i)
-		w.counts["orders:"+st]++
+		row := map[string]any{"status": st, "stage": "unallocated", "promised_at": at.Add(48 * time.Hour).UTC().Format(db.TimeLayout)}
+		for k := range counted.Counters {
+			counted.Counters[k].Add(w.counts, counted, row, 1)
+		}
 		return append(args, fmt.Sprintf("BO-%09d", i), "outbound", st, "unallocated", 1+i%5, fmt.Sprintf("Customer %d", i%700), fmt.Sprintf("C%05d", i%700), at, at.Add(48*time.Hour), "OWN", "[]",
 			w.t.Lines, int64(w.t.Lines)*50000, 0, 0, 0, 0, 0, int64(w.t.Lines)*50000*int64(1+i%40))
 	})
@@ -326,6 +330,7 @@ func (w *writer) jobs() error {
 	})
 }
 
+// counters enters what the records add up to.
 func (w *writer) counters() error {
 	st := store.New(w.to.DB, w.cat, store.Effects{}, time.Now)
 	err := w.to.DB.Write(w.ctx, db.Scope{Tenant: w.t.ID}, func(tx *db.Tx) error {

@@ -412,6 +412,10 @@ func locate(place map[string]any) {
 	}
 }
 
+// signed is how a receiver's signature was drawn.
+const signed = "data:image/svg+xml,%3Csvg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 60 20'%3E" +
+	"%3Cpath d='M2 15c9-14 12-14 11-4s9-9 14-6 8 8 31-2' fill='none' stroke='black'/%3E%3C/svg%3E"
+
 // haul names who carries it: our own truck, or a carrier's tracking number.
 func (w *world) haul(r store.Row, s *shipment, n int) {
 	if s.driver == nil {
@@ -422,7 +426,7 @@ func (w *world) haul(r store.Row, s *shipment, n int) {
 	}
 	r["driver_id"], r["assigned_worker_id"], r["vehicle_id"], r["stop_seq"] = s.driver.id, s.driver.person.id, ref(s.driver.vehicle), int64(1+n%6)
 	if s.status == "delivered" {
-		r["proof"] = raw(map[string]any{"name": "Warenannahme", "signature": true})
+		r["proof"] = raw(map[string]any{"name": "Warenannahme", "signature": signed})
 	}
 	if s.status == "in_transit" && s.driver.status != "on_trip" {
 		s.driver.status = "on_trip"

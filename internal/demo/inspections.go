@@ -207,7 +207,11 @@ func (w *world) inspection(sc store.Row, i, day int) {
 		}
 	default:
 		if fate < 0.078 && day < 0 {
-			end = w.cal.clip(due.Add(time.Duration(grace+int64(w.cal.between(15, 300))) * time.Minute))
+			// What would be late only today is done in time: today's hour changes no
+			// record of other days.
+			if late := due.Add(time.Duration(grace+int64(w.cal.between(15, 300))) * time.Minute); late.Before(w.cal.at(0, 0)) {
+				end = late
+			}
 		}
 		done = true
 		r["status"], r["started_at"], r["completed_at"], r["completed_by"] = "completed", stamp(begun), stamp(end), who

@@ -123,7 +123,12 @@ func (w *world) decided(in store.Row) store.Row {
 // filed writes the case of an incident.
 func (w *world) filed(c, in store.Row, numbers map[string]int64) {
 	told, at := moment(in["reported_at"]), moment(in["occurred_at"]).In(w.cal.loc)
-	entered := w.cal.clip(told.Add(52 * time.Hour))
+	// Today's hour changes no record of other days: what would be entered only
+	// today was entered at once.
+	entered := told.Add(52 * time.Hour)
+	if entered.After(w.cal.at(0, 0)) {
+		entered = w.cal.clip(told.Add(20 * time.Minute))
+	}
 	r := store.Row{"incident_id": in["id"], "site_id": in["site_id"], "year": int64(at.Year()), "recordable": "yes", "privacy_case": false,
 		"days_away": int64(0), "days_restricted": int64(0),
 		"emergency_room": false, "in_patient": false, "amputation": false, "eye_loss": false, "time_unknown": false, "work_began": "06:00", "event_time": at.Format("15:04"),

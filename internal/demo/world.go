@@ -1,6 +1,7 @@
 package demo
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"time"
@@ -120,11 +121,13 @@ func ref(id string) any {
 
 // raw is v as a JSON or Array field holds it.
 func raw(v any) json.RawMessage {
-	b, err := json.Marshal(v)
-	if err != nil { // only literals of this package come here
+	var b bytes.Buffer
+	to := json.NewEncoder(&b)
+	to.SetEscapeHTML(false)              // as the store keeps documents
+	if err := to.Encode(v); err != nil { // only literals of this package come here
 		panic(err)
 	}
-	return b
+	return bytes.TrimSpace(b.Bytes())
 }
 
 func units(n int64) decimal.Dec { return decimal.FromInt(n) }
