@@ -13,6 +13,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -82,13 +83,13 @@ func (s *site) command(env []string, args ...string) *exec.Cmd {
 		where = append(where, "--database", s.dsn)
 	}
 	cmd := exec.Command(program, append(where, args...)...)
-	for _, pair := range os.Environ() {
-		if !strings.HasPrefix(pair, "HOLDFAST_") {
-			cmd.Env = append(cmd.Env, pair)
-		}
-	}
-	cmd.Env = append(cmd.Env, env...)
+	cmd.Env = append(plain(), env...)
 	return cmd
+}
+
+// plain is the environment of the tests without settings of Holdfast.
+func plain() []string {
+	return slices.DeleteFunc(os.Environ(), func(pair string) bool { return strings.HasPrefix(pair, "HOLDFAST_") })
 }
 
 // finish runs a command that must end by itself.

@@ -40,12 +40,7 @@ func TestFirstNode(t *testing.T) {
 		" /srv/", " "+root+"/srv/", "/var/", root+"/var/").Replace(script.String())
 	cmd := exec.Command("bash", "-c", text)
 	cmd.Dir = root
-	for _, pair := range os.Environ() {
-		if !strings.HasPrefix(pair, "HOLDFAST_") {
-			cmd.Env = append(cmd.Env, pair)
-		}
-	}
-	cmd.Env = append(cmd.Env, "PATH="+bin+":"+os.Getenv("PATH"))
+	cmd.Env = append(plain(), "PATH="+bin+":"+os.Getenv("PATH"))
 	late := time.AfterFunc(2*time.Minute, func() { cmd.Process.Kill() })
 	defer late.Stop()
 	out, err := cmd.CombinedOutput()

@@ -93,6 +93,7 @@ func TestDebianPackage(t *testing.T) {
 		}
 	}
 	dump := exec.Command(filepath.Join(root, "usr/bin/holdfast"), "--config", filepath.Join(root, "etc/holdfast/holdfast.conf"), "config", "dump")
+	dump.Env = plain()
 	if text, err := dump.CombinedOutput(); err != nil {
 		t.Errorf("the settings of the package: %v\n%s", err, text)
 	}

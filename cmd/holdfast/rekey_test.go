@@ -164,6 +164,14 @@ func (k *rekeying) fill(v *server) {
 // works uses every secret that rests in the database.
 func (k *rekeying) works(v *server, who, when string) {
 	k.Helper()
+	asked := v.post("/auth/v1/factors/"+k.factor+"/challenge", who, nil)
+	code, err := k.secret.At(time.Now().Add(time.Duration(k.step) * 30 * time.Second)) // one code counts once
+	if err != nil {
+		k.Fatal(err)
+	}
+	k.step++
+	raised := v.post("/auth/v1/factors/"+k.factor+"/verify", who, map[string]any{"challenge_id": asked["id"], "code": code})
+	who, _ = raised["access_token"].(string)
 	begun := v.post("/auth/v1/sso/connections/"+k.provider+"/test", who, nil)
 	there, err := url.Parse(begun["url"].(string))
 	if err != nil {
@@ -177,13 +185,6 @@ func (k *rekeying) works(v *server, who, when string) {
 	if got := taken(k.T, k.events); got != "the secret" {
 		k.Errorf("%s: the event was signed with %s", when, got)
 	}
-	asked := v.post("/auth/v1/factors/"+k.factor+"/challenge", who, nil)
-	code, err := k.secret.At(time.Now().Add(time.Duration(k.step) * 30 * time.Second)) // one code counts once
-	if err != nil {
-		k.Fatal(err)
-	}
-	k.step++
-	v.post("/auth/v1/factors/"+k.factor+"/verify", who, map[string]any{"challenge_id": asked["id"], "code": code})
 }
 
 // After a change of the master key every secret works that rests in the

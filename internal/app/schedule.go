@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"os"
+	"strings"
 	"sync"
 	"time"
 
@@ -54,6 +56,11 @@ func (s *schedule) due(ctx context.Context) error {
 }
 
 func (s *schedule) make(ctx context.Context) error {
+	if !strings.Contains(s.c.BackupTo, "://") { // a folder, also one that is not there yet
+		if err := os.MkdirAll(s.c.BackupTo, 0o700); err != nil {
+			return fmt.Errorf("app: scheduled backup: %w", err)
+		}
+	}
 	secret := backup.Secret{Passphrase: s.c.BackupPassphrase, Recipient: s.c.BackupRecipient}
 	made, err := Backup(ctx, s.c, BackingUp{To: s.c.BackupTo, Secret: secret})
 	if err != nil {

@@ -31,7 +31,8 @@ var (
 		"SELECT CAST(coalesce(SUM(s.hours)", "SELECT §, ",
 		"SELECT e.id, COUNT(*), COUNT(*) FILTER", "%[1]s <= $%[2]d", "INSERT INTO § (§) SELECT", "SELECT id, §, version FROM § WHERE §",
 		"SELECT § FROM § WHERE §", "UPDATE § SET version"}
-	everywhere = []string{"SELECT tenant_id, id, status, entities",
+	everywhere = []string{"SELECT l.tenant_id, l.id, l.expires_on, t.timezone FROM lots",
+		"SELECT tenant_id, id, status, entities",
 		"SELECT tenant_id, id FROM import_jobs", "SELECT tenant_id, value FROM settings", "SELECT tenant_id, id, updated_at FROM import_jobs", "SELECT blob_key FROM §",
 		"NOT EXISTS (SELECT 1 FROM nights n WHERE n.tenant_id = t.id", "EXISTS (SELECT 1 FROM checklist_schedules s WHERE s.tenant_id = t.id"}
 )

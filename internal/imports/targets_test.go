@@ -54,18 +54,22 @@ var seeds = map[string]struct {
 func person(n int) string { return fmt.Sprintf("0190a000-0000-7000-8000-0000000000b%d", n) }
 
 // samples are the cells that a field's kind does not make up.
-var samples = map[string]func(n int) string{
-	"regulations.rule": func(n int) string {
-		return `{"scope":{"entity_types":["zone"],"filter":{}},"metric":"incident_count","window_days":90,"breach":{"op":">=","value":` + strconv.Itoa(n+1) + `}}`
+var samples = map[string]func(n, v int) string{
+	"regulations.rule": func(n, v int) string {
+		return `{"scope":{"entity_types":["zone"],"filter":{}},"metric":"incident_count","window_days":90,"breach":{"op":">=","value":` + strconv.Itoa(n+v+1) + `}}`
 	},
-	"items.gtin":             func(n int) string { return []string{"96385074", "4006381333931", "5901234123457"}[n] },
-	"stock_movements.type":   func(int) string { return "receipt" },
+	// A code is one item's, also while a file changes those of several.
+	"items.gtin": func(n, v int) string {
+		return []string{"96385074", "4006381333931", "5901234123457", "012345678905"}[2*n+v]
+	},
+	"orders.party_gln":       func(n, v int) string { return []string{"4006381333931", "5901234123457"}[(n+v)%2] },
+	"stock_movements.type":   func(int, int) string { return "receipt" },
 	"stock_movements.lot_id": nothing, "stock_movements.serial": nothing, "stock_movements.from_zone_id": nothing,
 	"stock_levels.lot_id": nothing, "stock_levels.serial": nothing, "order_lines.lot_id": nothing,
 	"workers.user_id": nothing, "zones.parent_id": nothing,
 }
 
-func nothing(int) string { return "" }
+func nothing(int, int) string { return "" }
 
 // cellOf is what a file says in a field of record n: what it says for keys and
 // for what is fixed does not depend on the version v.
@@ -75,7 +79,7 @@ func cellOf(r *catalog.Resource, f *catalog.Field, n, v int) string {
 		v = 0
 	}
 	if s := samples[r.Name+"."+f.Name]; s != nil {
-		return s(n + v)
+		return s(n, v)
 	}
 	ref := f.Ref
 	if ref == "" && f.Type == catalog.UUID && strings.HasSuffix(f.Name, "user_id") {

@@ -359,7 +359,11 @@ func (k *kit) bodyWithout(r *catalog.Resource, field string) string {
 			if f.Type == catalog.UUID {
 				v = id(7)
 			}
-			b += fmt.Sprintf(`,%q:%q`, f.Name, fmt.Sprint(v))
+			text := strconv.Quote(fmt.Sprint(v))
+			if doc, ok := v.(json.RawMessage); ok {
+				text = string(doc)
+			}
+			b += fmt.Sprintf(`,%q:%s`, f.Name, text)
 		}
 	}
 	return b

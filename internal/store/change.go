@@ -58,12 +58,12 @@ func (s *Store) prepare(tx *db.Tx, a actor.Actor, r *catalog.Resource, rows []Ro
 }
 
 // lacking refuses the first new record without a value in a required field, or
-// only in one that a caller sets.
+// only in one that nobody but the caller sets.
 func lacking(r *catalog.Resource, changes []Change, kept bool) error {
 	for i := range changes {
 		errs := slices.DeleteFunc(missing(r, changes[i].After), func(e *fault.Error) bool {
 			f, _ := r.Field(e.Fields[0].Name)
-			return f.ReadOnly && !kept
+			return (f.ReadOnly || f.Filled) && !kept
 		})
 		if err := refused(errs, rowNumber(i, len(changes))); err != nil {
 			return err

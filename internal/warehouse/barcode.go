@@ -61,11 +61,12 @@ func labelUnits(tx *db.Tx, a actor.Actor, s *store.Store, changes []store.Change
 	return syncBarcodes(tx, a, s, ids.list)
 }
 
-// unlabel takes the barcodes of items away before the items go.
+// unlabel takes the barcodes of items away before the items go. Those of bulk
+// work go with them, unread (store.Owned).
 func unlabel(tx *db.Tx, a actor.Actor, s *store.Store, changes []store.Change) error {
 	var gone set
 	for _, c := range changes {
-		if c.Op == store.Delete {
+		if c.Op == store.Delete && s.Audited() {
 			gone.add(text(c.Before, "id"))
 		}
 	}

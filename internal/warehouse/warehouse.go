@@ -65,7 +65,8 @@ func (w Watch) Effects() store.Effects {
 			"pick_lines":      perTenant(w.followPickLines),
 			"shipments":       perTenant(w.followShipments),
 		},
-		Unmoved: map[string]bool{"zones": true, "orders": true, "drivers": true},
+		Unmoved: map[string]bool{"items": true, "zones": true, "orders": true, "drivers": true},
+		Owned:   map[string]store.Owned{"items": {Table: "item_barcodes", Column: "item_id"}},
 	}
 }
 
