@@ -30,10 +30,7 @@ func (a *App) effects() store.Effects {
 		add(e.Before, domain.Before)
 		add(e.After, domain.After)
 	}
-	e.Unmoved, e.Owned = unmoved(domains), map[string]store.Owned{}
-	for _, domain := range domains {
-		maps.Copy(e.Owned, domain.Owned)
-	}
+	e.Unmoved = unmoved(domains)
 	e.Before["import_jobs"] = imports.GuardJobs(a.catalog)
 	e.Before["webhooks"] = func(tx *db.Tx, by actor.Actor, s *store.Store, cs []store.Change) error {
 		return a.Webhooks.Check(tx, by, s, cs)

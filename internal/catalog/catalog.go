@@ -180,6 +180,7 @@ type Resource struct {
 	Archives   bool     // has archived_at
 	Bare       bool     // has no created_at, updated_at, created_by, version
 	AppendOnly bool     // rows are never updated or deleted
+	Follows    string   // field with the record that the server keeps these rows beside: they go with it, and are nobody's reference to it
 	Queue      bool     // its table is read across tenants by workers: keyed by id alone, in the platform's migration
 	Root       bool     // the tenants table: its id is the tenant
 	Zoned      string   // column holding a zone id, for operators' and drivers' zone scope
@@ -382,6 +383,17 @@ func (r *Resource) Field(name string) (*Field, bool) {
 
 // Relations returns the foreign keys of r and those that point to it.
 func (r *Resource) Relations() []Relation { return r.refs }
+
+// Following are the resources whose rows follow records of r.
+func (c *Catalog) Following(r *Resource) []*Resource {
+	var out []*Resource
+	for _, x := range c.All() {
+		if f, ok := x.Field(x.Follows); ok && f.Ref == r.Name {
+			out = append(out, x)
+		}
+	}
+	return out
+}
 
 // Visible reports whether role sees field f of a row it may read.
 func (f *Field) Visible(role actor.Role) bool {

@@ -34,7 +34,7 @@ func itemUoms() Resource {
 
 func itemBarcodes() Resource {
 	return Resource{
-		Name: "item_barcodes", Family: "warehouse",
+		Name: "item_barcodes", Family: "warehouse", Follows: "item_id",
 		Doc: "What a barcode or GTIN stands for: one item in one unit. Kept by the server from items and item_uoms.",
 		Fields: []Field{
 			{Name: "value", Format: Name, MaxLen: 100, Required: true, ReadOnly: true, Doc: "A GTIN with 14 digits, anything else as it is printed."},

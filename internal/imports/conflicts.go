@@ -55,7 +55,8 @@ func (u *undo) checkInserted(data []byte) error {
 		return err
 	}
 	for _, rel := range u.resource.Relations() {
-		if rel.To != u.resource.Name {
+		from, _ := u.m.cat.Get(rel.From)
+		if rel.To != u.resource.Name || from.Follows == rel.Column {
 			continue
 		}
 		if err := u.checkMention(mention{by: rel.From, in: rel.From, column: rel.Column, id: "id"}, made); err != nil {

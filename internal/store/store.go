@@ -53,14 +53,7 @@ type Effects struct {
 	// Unmoved are the resources whose effects do nothing when a record is
 	// deleted: bulk work deletes such records without reading them.
 	Unmoved map[string]bool
-
-	// Owned are the rows of another table that go with a record, by resource: bulk
-	// work deletes them with it, unread too.
-	Owned map[string]Owned
 }
-
-// Owned is a table whose rows belong to a record that a column names.
-type Owned struct{ Table, Column string }
 
 // Store reads and writes the rows of every resource of a catalog. It is safe
 // for concurrent use.

@@ -96,8 +96,8 @@ func (s *Store) DropTx(tx *db.Tx, a actor.Actor, r *catalog.Resource, ids []stri
 	for i, n := range cols {
 		fields[i], _ = r.Field(n)
 	}
-	if p, ok := s.eff.Owned[r.Name]; ok {
-		tx.Queue("DELETE FROM "+p.Table+" WHERE tenant_id = $1 AND "+p.Column+" IN (SELECT id FROM "+r.Name+" WHERE tenant_id = $1 AND "+
+	for _, p := range s.cat.Following(r) {
+		tx.Queue("DELETE FROM "+p.Name+" WHERE tenant_id = $1 AND "+p.Follows+" IN (SELECT id FROM "+r.Name+" WHERE tenant_id = $1 AND "+
 			tx.DB().InUUID("id", 2)+" AND version = $3)", []any{a.TenantID, query.List(ids), version}, nil)
 	}
 	var gone []string

@@ -628,7 +628,7 @@ func TestMissingIsToldFirst(t *testing.T) {
 func given(r *catalog.Resource) (out []string) {
 	for _, f := range r.Fields {
 		common := f.Name == "id" || f.Name == "tenant_id"
-		if f.Required && f.Default == "" && !f.ReadOnly && !common && f.Format != catalog.Number && (r.States == nil || r.States.Field != f.Name) {
+		if f.Required && !f.Filled && f.Default == "" && !f.ReadOnly && !common && f.Format != catalog.Number && (r.States == nil || r.States.Field != f.Name) {
 			out = append(out, f.Name)
 		}
 	}

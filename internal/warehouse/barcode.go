@@ -62,7 +62,7 @@ func labelUnits(tx *db.Tx, a actor.Actor, s *store.Store, changes []store.Change
 }
 
 // unlabel takes the barcodes of items away before the items go. Those of bulk
-// work go with them, unread (store.Owned).
+// work go with them, unread (catalog.Resource.Follows).
 func unlabel(tx *db.Tx, a actor.Actor, s *store.Store, changes []store.Change) error {
 	var gone set
 	for _, c := range changes {

@@ -66,7 +66,6 @@ func (w Watch) Effects() store.Effects {
 			"shipments":       perTenant(w.followShipments),
 		},
 		Unmoved: map[string]bool{"items": true, "zones": true, "orders": true, "drivers": true},
-		Owned:   map[string]store.Owned{"items": {Table: "item_barcodes", Column: "item_id"}},
 	}
 }
 
