@@ -111,7 +111,12 @@ func CheckUpgrade(ctx context.Context, c *config.Config) (out UpgradePlan, err e
 	if out.State.Have > out.State.Want {
 		return out, fmt.Errorf("app: schema %d, this program knows %d: %w", out.State.Have, out.State.Want, db.ErrNewerSchema)
 	}
-	out.Steps, err = out.State.Plan(out.Engine, func(table string) (int64, error) { return db.About(ctx, o, table) })
+	out.Steps, err = out.State.Plan(out.Engine, func(table string) (int64, error) {
+		if out.State.Have == 0 {
+			return 0, nil // nothing is there, on the embedded engine not even a file
+		}
+		return db.About(ctx, o, table)
+	})
 	for _, s := range out.Steps {
 		out.Takes += s.Takes
 	}
