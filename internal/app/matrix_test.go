@@ -48,8 +48,6 @@ putaway_tasks         ru     ru     ru      r      r        -      r
 count_tasks           ru     ru     ru      r      r        -      r
 count_lines           r      r      r       r      r        -      r
 stock_adjustments     r      r      r       r      r        -      r
-replenish_rules       rcud   rcud   rcud    r      r        r      r
-replenish_tasks       ru     ru     ru      r      r        -      r
 orders                rcud   rcud   rcud    r      rcu      r~     r
 order_lines           rcud   rcud   rcud    r      rcu      r~     r
 reservations          r      r      r       r      r        -      r

@@ -7,7 +7,7 @@ import (
 
 func warehouse() []Resource {
 	return []Resource{zones(), items(), lots(), stockLevels(), stockMovements(), stockCounts(), uoms(), itemUoms(), itemBarcodes(),
-		receipts(), receiptLines(), putawayTasks(), countTasks(), countLines(), stockAdjustments(), replenishRules(), replenishTasks()}
+		receipts(), receiptLines(), putawayTasks(), countTasks(), countLines(), stockAdjustments()}
 }
 
 func zones() Resource {
