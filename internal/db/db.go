@@ -13,12 +13,14 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/google/uuid"
 
 	"holdfast/internal/decimal"
 	"holdfast/internal/fault"
+	"holdfast/internal/trace"
 )
 
 // Engine names a database family.
@@ -72,6 +74,7 @@ type DB struct {
 	observe func(s Scope, write bool, statements int)
 	health  health
 	slow    Slow
+	logKey  atomic.Pointer[[]byte]
 }
 
 type engine interface {
@@ -119,6 +122,19 @@ func (d *DB) Ping(ctx context.Context) error {
 	return d.heal(ctx)
 }
 
+// KeepLog gives the key that rows of the audit log are authenticated with; it
+// is derived from the master key, so no row holds it. A database without one is
+// nobody's yet: what is written to its log is not taken for the server's.
+func (d *DB) KeepLog(key []byte) { d.logKey.Store(&key) }
+
+// LogKey returns KeepLog's key; nil before that.
+func (d *DB) LogKey() []byte {
+	if key := d.logKey.Load(); key != nil {
+		return *key
+	}
+	return nil
+}
+
 // Close waits for running transactions and closes the database.
 func (d *DB) Close() error { return d.eng.close() }
 
@@ -151,10 +167,12 @@ const retries = 3
 // more than once: after a deadlock or serialization failure, and on SQLite when
 // a write failed that shared its transaction. So it works on nothing that an
 // earlier run has changed, or takes that back with Tx.Undone.
-func (d *DB) Write(ctx context.Context, s Scope, fn func(*Tx) error) error {
+func (d *DB) Write(ctx context.Context, s Scope, fn func(*Tx) error) (err error) {
 	if err := s.check(); err != nil {
 		return err
 	}
+	ctx, span := trace.Begin(ctx, "transaction", "")
+	defer func() { span.End(err) }()
 	for attempt := 1; ; attempt++ {
 		n := 0
 		tx, err := d.eng.write(ctx, s, counting(fn, &n))
@@ -268,10 +286,7 @@ func (t *Tx) Flush() error {
 	t.queue = nil
 	t.busy = true
 	defer func() { t.busy = t.last }()
-	begin := time.Now()
-	err := t.run(q)
-	t.db.slowly(t.ctx, q, time.Since(begin))
-	return err
+	return t.watched(q, t.run)
 }
 
 // ended is the error of a statement that comes too late.

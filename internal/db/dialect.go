@@ -123,9 +123,9 @@ func (d *DB) Hour(expr string) string {
 // object or an array comes as it stands there: jsonb would sort its members and
 // put blanks between them.
 func (d *DB) JSONPath(col string, path []Arrow, asText bool) string {
-	e := col
+	e := d.legible(col)
 	if d.kind == PostgreSQL {
-		e = "CAST(" + col + " AS json)"
+		e = "CAST(" + e + " AS json)"
 	}
 	for i, s := range path {
 		op := "->"
@@ -149,9 +149,25 @@ func (d *DB) JSONNumber(json string) string {
 // has it.
 func (d *DB) JSONContains(left, right string) string {
 	if d.kind == PostgreSQL {
-		return "CAST(" + left + " AS jsonb) @> CAST(" + right + " AS jsonb)"
+		return "CAST(" + d.legible(left) + " AS jsonb) @> CAST(" + d.legible(right) + " AS jsonb)"
 	}
 	return "json_contains(" + left + ", " + right + ")"
+}
+
+// noCharacter finds an escape that stands for no character, behind an even run
+// of backslashes: half of a surrogate pair without the other, and NUL.
+const noCharacter = `((?<!\\)(?:\\\\)*)\\u(?:0000|[dD][89abAB][0-9a-fA-F]{2}(?!\\u[dD][c-fC-F])|` +
+	`[dD][c-fC-F][0-9a-fA-F]{2}(?<!\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}))`
+
+// legible is a JSON text whose escapes both engines can read as characters. No
+// write brings others; where a row has them all the same (put there by other
+// means), they read as U+FFFD, and PostgreSQL refuses no statement over the
+// column. Texts without escapes by number, nearly all, are not looked through.
+func (d *DB) legible(json string) string {
+	if d.kind == PostgreSQL {
+		return `CASE WHEN strpos(` + json + `, '\u') = 0 THEN ` + json + ` ELSE regexp_replace(` + json + `, '` + noCharacter + `', '\1\\ufffd', 'g') END`
+	}
+	return `CASE WHEN instr(` + json + `, '\u') = 0 THEN ` + json + ` ELSE json_legible(` + json + `) END`
 }
 
 // CounterSlot is the slot a counter delta is written to. On SQLite deltas add

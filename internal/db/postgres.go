@@ -104,7 +104,7 @@ func (p *postgres) transact(ctx context.Context, tx *Tx, fn func(*Tx) error) (_ 
 	q := tx.queue
 	tx.queue = nil
 	tx.busy = true
-	if err := x.send(q, true); err != nil {
+	if err := tx.watched(q, func(q []stmt) error { return x.send(q, true) }); err != nil {
 		return nil, err
 	}
 	return tx, nil

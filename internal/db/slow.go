@@ -2,7 +2,10 @@ package db
 
 import (
 	"context"
+	"strings"
 	"time"
+
+	"holdfast/internal/trace"
 )
 
 // Slow is told of statements that went to the database together and took longer
@@ -18,13 +21,47 @@ const (
 	shownBytes      = 400
 )
 
-func (d *DB) slowly(ctx context.Context, q []stmt, took time.Duration) {
-	if d.slow.Tell == nil || took <= d.slow.After {
-		return
+// watched runs statements that go to the database together, in a span where the
+// context is traced, and tells of those that take long.
+func (t *Tx) watched(q []stmt, run func([]stmt) error) error {
+	_, span := trace.Client(t.ctx, operation(q))
+	if span.On() {
+		span.Text("db.system.name", map[Engine]string{SQLite: "sqlite", PostgreSQL: "postgresql"}[t.db.Engine()])
+		span.Text("db.query.text", strings.Join(shown(q), ";\n"))
+		span.Number("db.operation.batch.size", len(q))
 	}
+	begin := time.Now()
+	err := run(q)
+	t.db.slowly(t.ctx, q, time.Since(begin))
+	span.End(err)
+	return err
+}
+
+// operation is what a span of statements is called: the keyword of one, BATCH
+// for several.
+func operation(q []stmt) string {
+	switch len(q) {
+	case 0:
+		return "COMMIT"
+	case 1:
+		word, _, _ := strings.Cut(strings.TrimSpace(q[0].sql), " ")
+		return word
+	}
+	return "BATCH"
+}
+
+// shown are the texts of the first statements.
+func shown(q []stmt) []string {
 	var texts []string
 	for _, s := range q[:min(len(q), shownStatements)] {
 		texts = append(texts, s.sql[:min(len(s.sql), shownBytes)])
 	}
-	d.slow.Tell(ctx, took, texts)
+	return texts
+}
+
+func (d *DB) slowly(ctx context.Context, q []stmt, took time.Duration) {
+	after := d.slow.After * max(1, longest(ctx, statementTimeout)/statementTimeout) // of work that was promised more time, so many times later
+	if d.slow.Tell != nil && took > after {
+		d.slow.Tell(ctx, took, shown(q))
+	}
 }

@@ -52,6 +52,9 @@ var liteDriver = sync.OnceValues(func() (*sqlite.Driver, error) {
 	if err := d.RegisterDeterministicScalarFunction("json_contains", 2, contains); err != nil {
 		return nil, err
 	}
+	if err := d.RegisterDeterministicScalarFunction("json_legible", 1, legible); err != nil {
+		return nil, err
+	}
 	return d, d.RegisterDeterministicScalarFunction("regexp", 2, p.match)
 })
 

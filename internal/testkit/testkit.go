@@ -22,6 +22,7 @@ import (
 	"holdfast/internal/config"
 	"holdfast/internal/db"
 	"holdfast/internal/demo"
+	"holdfast/internal/testkit/dbtest"
 	"holdfast/internal/testkit/pgtest"
 )
 
@@ -48,18 +49,52 @@ type Option func(*config.Config)
 // Limited switches rate limits on.
 func Limited(c *config.Config) { c.RateLimits = "on" }
 
-// Run calls f with a fresh server on each engine.
+// Run calls f with a fresh server on each engine, both at once: f shares nothing
+// between them. It returns when both have ended.
 func Run(t *testing.T, f func(t *testing.T, k *Kit), opts ...Option) {
 	t.Helper()
+	dbtest.Abreast(t, func(t *testing.T, e db.Engine) { f(t, New(t, e, opts...)) })
+}
+
+// InTurn is Run on one engine after the other, for tests that share something
+// between them.
+func InTurn(t *testing.T, f func(t *testing.T, k *Kit), opts ...Option) {
+	t.Helper()
 	for _, e := range engines {
-		t.Run(string(e), func(t *testing.T) { f(t, New(t, e, opts...)) })
+		t.Run(strings.ToLower(string(e)), func(t *testing.T) { f(t, New(t, e, opts...)) })
+	}
+}
+
+// RunWhole is Run with the whole demonstration, as a visitor sees it. That takes
+// seconds to make: it is for tests of what only the whole has.
+func RunWhole(t *testing.T, f func(t *testing.T, k *Kit)) {
+	t.Helper()
+	for _, e := range engines {
+		t.Run(string(e), func(t *testing.T) {
+			c := settings(t)
+			switch e {
+			case db.SQLite:
+				if err := build(demo.Whole, func(made *config.Config) { made.Data = c.Data }); err != nil {
+					t.Fatal(err)
+				}
+			case db.PostgreSQL:
+				c.DatabaseURL = pgtest.Template(t, templateKey(t)+"-whole", func(dsn string) error {
+					return build(demo.Whole, func(made *config.Config) { made.DatabaseURL = dsn })
+				})
+			}
+			f(t, start(t, e, c))
+		})
 	}
 }
 
 // New starts a server with the demonstration tenants on one engine.
 func New(t *testing.T, e db.Engine, opts ...Option) *Kit {
 	t.Helper()
-	c := Settings(t, e, opts...)
+	return start(t, e, Settings(t, e, opts...))
+}
+
+func start(t *testing.T, e db.Engine, c *config.Config) *Kit {
+	t.Helper()
 	srv := httptest.NewUnstartedServer(nil)
 	c.PublicURL = "http://" + srv.Listener.Addr().String()
 	a, err := app.Open(context.Background(), c, app.Server)
@@ -91,7 +126,7 @@ func Settings(t *testing.T, e db.Engine, opts ...Option) *config.Config {
 		copyDir(t, liteTemplate(t), c.Data)
 	case db.PostgreSQL:
 		c.DatabaseURL = pgtest.Template(t, templateKey(t), func(dsn string) error {
-			return build(func(c *config.Config) { c.DatabaseURL = dsn })
+			return build(demo.Sample, func(c *config.Config) { c.DatabaseURL = dsn })
 		})
 	}
 	for _, o := range opts {
@@ -116,7 +151,7 @@ func defaults() (*config.Config, error) {
 }
 
 // build makes a database with the demonstration data.
-func build(set func(*config.Config)) error {
+func build(size demo.Size, set func(*config.Config)) error {
 	dir, err := os.MkdirTemp("", "holdfast-template")
 	if err != nil {
 		return err
@@ -133,7 +168,7 @@ func build(set func(*config.Config)) error {
 		return err
 	}
 	defer a.Close()
-	return a.SeedDemo(context.Background())
+	return a.SeedDemo(context.Background(), size)
 }
 
 var lite struct {
@@ -145,7 +180,7 @@ var lite struct {
 func liteTemplate(t testing.TB) string {
 	lite.once.Do(func() {
 		if lite.dir, lite.err = os.MkdirTemp("", "holdfast-template"); lite.err == nil {
-			lite.err = build(func(c *config.Config) { c.Data = lite.dir })
+			lite.err = build(demo.Sample, func(c *config.Config) { c.Data = lite.dir })
 		}
 	})
 	if lite.err != nil {

@@ -420,6 +420,22 @@ create index equipment_status_created_at_id_idx on equipment (tenant_id, status,
 create index equipment_zone_id_idx on equipment (tenant_id, zone_id);
 create unique index equipment_asset_no_key on equipment (tenant_id, lower(asset_no));
 
+create table goods_owners (
+  tenant_id uuid not null,
+  id uuid not null,
+  code text not null,
+  name text not null,
+  billing_ref text,
+  archived_at timestamptz,
+  created_at timestamptz not null,
+  updated_at timestamptz not null,
+  created_by uuid,
+  version bigint not null,
+  primary key (tenant_id, id)
+);
+create index goods_owners_created_at_id_idx on goods_owners (tenant_id, created_at, id);
+create unique index goods_owners_code_key on goods_owners (tenant_id, lower(code));
+
 create table import_jobs (
   tenant_id uuid not null,
   id uuid not null,
@@ -651,6 +667,7 @@ create table lots (
   supplier text,
   status text not null,
   status_reason text,
+  short_dated boolean not null,
   archived_at timestamptz,
   created_at timestamptz not null,
   updated_at timestamptz not null,
@@ -712,6 +729,8 @@ create table order_lines (
   item_id uuid not null,
   uom text not null,
   qty_ordered bigint not null,
+  ordered_uom text,
+  ordered_qty bigint,
   qty_cancelled bigint not null,
   qty_allocated bigint not null,
   qty_picked bigint not null,
@@ -761,6 +780,7 @@ create table orders (
   source text,
   external_ref text,
   hold_reason text,
+  resume_reason text,
   held_from text,
   notes text,
   tags text not null,
@@ -777,9 +797,11 @@ create table orders (
   created_by uuid,
   version bigint not null,
   primary key (tenant_id, id),
+  constraint orders_owner_id_fkey foreign key (tenant_id, owner_id) references goods_owners (tenant_id, id),
   constraint orders_site_id_fkey foreign key (tenant_id, site_id) references sites (tenant_id, id)
 );
 create index orders_created_at_id_idx on orders (tenant_id, created_at, id);
+create index orders_owner_id_idx on orders (tenant_id, owner_id);
 create index orders_promised_at_idx on orders (tenant_id, promised_at);
 create index orders_site_id_idx on orders (tenant_id, site_id);
 create index orders_status_created_at_id_idx on orders (tenant_id, status, created_at, id);
@@ -1236,12 +1258,14 @@ create table reservations (
   constraint reservations_order_line_id_fkey foreign key (tenant_id, order_line_id) references order_lines (tenant_id, id),
   constraint reservations_item_id_fkey foreign key (tenant_id, item_id) references items (tenant_id, id),
   constraint reservations_zone_id_fkey foreign key (tenant_id, zone_id) references zones (tenant_id, id),
-  constraint reservations_lot_id_fkey foreign key (tenant_id, lot_id) references lots (tenant_id, id)
+  constraint reservations_lot_id_fkey foreign key (tenant_id, lot_id) references lots (tenant_id, id),
+  constraint reservations_owner_id_fkey foreign key (tenant_id, owner_id) references goods_owners (tenant_id, id)
 );
 create index reservations_created_at_id_idx on reservations (tenant_id, created_at, id);
 create index reservations_item_id_idx on reservations (tenant_id, item_id);
 create index reservations_lot_id_idx on reservations (tenant_id, lot_id);
 create index reservations_order_line_id_idx on reservations (tenant_id, order_line_id);
+create index reservations_owner_id_idx on reservations (tenant_id, owner_id);
 create index reservations_state_created_at_id_idx on reservations (tenant_id, state, created_at, id);
 create index reservations_state_expires_at_idx on reservations (tenant_id, state, expires_at);
 create index reservations_stock_key_state_idx on reservations (tenant_id, stock_key, state);
@@ -1408,6 +1432,7 @@ create table shipments (
   completed_at timestamptz,
   proof text,
   exception_code text,
+  exception_note text,
   freight_cost bigint,
   created_at timestamptz not null,
   updated_at timestamptz not null,
@@ -1554,12 +1579,14 @@ create table stock_counts (
   constraint stock_counts_zone_id_fkey foreign key (tenant_id, zone_id) references zones (tenant_id, id),
   constraint stock_counts_item_id_fkey foreign key (tenant_id, item_id) references items (tenant_id, id),
   constraint stock_counts_lot_id_fkey foreign key (tenant_id, lot_id) references lots (tenant_id, id),
+  constraint stock_counts_owner_id_fkey foreign key (tenant_id, owner_id) references goods_owners (tenant_id, id),
   constraint stock_counts_worker_id_fkey foreign key (tenant_id, worker_id) references workers (tenant_id, id)
 );
 create index stock_counts_counted_at_exact_idx on stock_counts (tenant_id, counted_at, exact);
 create index stock_counts_created_at_id_idx on stock_counts (tenant_id, created_at, id);
 create index stock_counts_item_id_counted_at_idx on stock_counts (tenant_id, item_id, counted_at);
 create index stock_counts_lot_id_idx on stock_counts (tenant_id, lot_id);
+create index stock_counts_owner_id_idx on stock_counts (tenant_id, owner_id);
 create index stock_counts_worker_id_idx on stock_counts (tenant_id, worker_id);
 create index stock_counts_zone_id_idx on stock_counts (tenant_id, zone_id);
 
@@ -1587,11 +1614,13 @@ create table stock_levels (
   primary key (tenant_id, id),
   constraint stock_levels_zone_id_fkey foreign key (tenant_id, zone_id) references zones (tenant_id, id),
   constraint stock_levels_item_id_fkey foreign key (tenant_id, item_id) references items (tenant_id, id),
-  constraint stock_levels_lot_id_fkey foreign key (tenant_id, lot_id) references lots (tenant_id, id)
+  constraint stock_levels_lot_id_fkey foreign key (tenant_id, lot_id) references lots (tenant_id, id),
+  constraint stock_levels_owner_id_fkey foreign key (tenant_id, owner_id) references goods_owners (tenant_id, id)
 );
 create index stock_levels_created_at_id_idx on stock_levels (tenant_id, created_at, id);
 create index stock_levels_item_id_idx on stock_levels (tenant_id, item_id);
 create index stock_levels_lot_id_idx on stock_levels (tenant_id, lot_id);
+create index stock_levels_owner_id_idx on stock_levels (tenant_id, owner_id);
 create index stock_levels_zone_id_idx on stock_levels (tenant_id, zone_id);
 create unique index stock_levels_stock_key_key on stock_levels (tenant_id, stock_key);
 
@@ -1630,6 +1659,7 @@ create table stock_movements (
   primary key (tenant_id, id),
   constraint stock_movements_item_id_fkey foreign key (tenant_id, item_id) references items (tenant_id, id),
   constraint stock_movements_lot_id_fkey foreign key (tenant_id, lot_id) references lots (tenant_id, id),
+  constraint stock_movements_owner_id_fkey foreign key (tenant_id, owner_id) references goods_owners (tenant_id, id),
   constraint stock_movements_from_zone_id_fkey foreign key (tenant_id, from_zone_id) references zones (tenant_id, id),
   constraint stock_movements_to_zone_id_fkey foreign key (tenant_id, to_zone_id) references zones (tenant_id, id),
   constraint stock_movements_worker_id_fkey foreign key (tenant_id, worker_id) references workers (tenant_id, id),
@@ -1641,6 +1671,7 @@ create index stock_movements_import_job_id_idx on stock_movements (tenant_id, im
 create index stock_movements_item_id_occurred_at_idx on stock_movements (tenant_id, item_id, occurred_at desc);
 create index stock_movements_lot_id_idx on stock_movements (tenant_id, lot_id);
 create index stock_movements_occurred_at_item_id_type_quantity_idx on stock_movements (tenant_id, occurred_at, item_id, type, quantity);
+create index stock_movements_owner_id_idx on stock_movements (tenant_id, owner_id);
 create index stock_movements_reversal_of_idx on stock_movements (tenant_id, reversal_of);
 create index stock_movements_to_zone_id_idx on stock_movements (tenant_id, to_zone_id);
 create index stock_movements_worker_id_idx on stock_movements (tenant_id, worker_id);
@@ -1759,7 +1790,8 @@ create table training_assignments (
   tenant_id uuid not null,
   id uuid not null,
   course_id uuid not null,
-  user_id uuid not null,
+  user_id uuid,
+  worker_id uuid,
   assignment_type text not null,
   assignment_reason text,
   due_on text,
@@ -1776,14 +1808,17 @@ create table training_assignments (
   updated_at timestamptz not null,
   created_by uuid,
   version bigint not null,
+  check (user_id IS NOT NULL OR worker_id IS NOT NULL),
   primary key (tenant_id, id),
-  constraint training_assignments_course_id_fkey foreign key (tenant_id, course_id) references courses (tenant_id, id)
+  constraint training_assignments_course_id_fkey foreign key (tenant_id, course_id) references courses (tenant_id, id),
+  constraint training_assignments_worker_id_fkey foreign key (tenant_id, worker_id) references workers (tenant_id, id)
 );
 create index training_assignments_course_id_idx on training_assignments (tenant_id, course_id);
 create index training_assignments_created_at_id_idx on training_assignments (tenant_id, created_at, id);
 create index training_assignments_status_created_at_id_idx on training_assignments (tenant_id, status, created_at, id);
 create index training_assignments_status_expires_on_idx on training_assignments (tenant_id, status, expires_on);
 create index training_assignments_user_id_course_id_idx on training_assignments (tenant_id, user_id, course_id);
+create index training_assignments_worker_id_course_id_idx on training_assignments (tenant_id, worker_id, course_id);
 
 create table uoms (
   tenant_id uuid not null,
@@ -1831,6 +1866,7 @@ create table vehicles (
   inspection_due_on text,
   site_id uuid,
   status text not null,
+  on_trip boolean not null,
   archived_at timestamptz,
   created_at timestamptz not null,
   updated_at timestamptz not null,

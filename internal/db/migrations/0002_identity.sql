@@ -1,6 +1,6 @@
 -- Accounts, sessions, keys, second factors and organisations' providers. They
--- belong to people and to the platform: only audit_heads and invitation_mails are
--- of a tenant. Memberships are in members.
+-- belong to people and to the platform: only audit_heads, invitation_mails
+-- and service accounts are of a tenant. Memberships are in members.
 
 create table users (
   id uuid not null,
@@ -96,6 +96,10 @@ create table one_time_tokens (
   link_hash text not null,
   code_hash text not null,
   attempts bigint not null,
+  -- The address that asked for it, as requests are counted; '' = no stranger's
+  -- doing. Guesses from elsewhere are counted apart: they do not spend it.
+  asked_from text not null,
+  strange bigint not null,
   flow_id uuid,
   created_at timestamptz not null,
   expires_at timestamptz not null,
@@ -103,10 +107,21 @@ create table one_time_tokens (
   foreign key (user_id) references users (id)
 );
 
-create unique index one_time_tokens_slot_key on one_time_tokens (user_id, slot);
+create unique index one_time_tokens_slot_key on one_time_tokens (user_id, slot, asked_from);
 create unique index one_time_tokens_link_key on one_time_tokens (link_hash);
 create index one_time_tokens_expires_idx on one_time_tokens (expires_at);
 create index one_time_tokens_address_idx on one_time_tokens (address);
+
+-- Wrong passwords of a day, tried from addresses that the account is not known at.
+-- A name that nobody has is counted as well, under an id made of it.
+create table wrong_passwords (
+  account uuid not null,
+  tries bigint not null,
+  since timestamptz not null,
+  primary key (account)
+);
+
+create index wrong_passwords_since_idx on wrong_passwords (since);
 
 -- A sign-in that goes through a browser: to a provider, or through a mailed
 -- link with PKCE.
@@ -159,6 +174,44 @@ create table api_keys (
 
 create unique index api_keys_hash_key on api_keys (hash);
 create unique index api_keys_name_key on api_keys (kind, name) where revoked_at is null;
+
+-- Machines that work for a tenant, and the keys they show. The role bounds what
+-- they may do, the scopes what it is used for; removed ones stay for the log.
+create table service_accounts (
+  tenant_id uuid not null,
+  id uuid not null,
+  name text not null,
+  role text not null,
+  scopes text not null,
+  addresses text not null,
+  expires_at timestamptz,
+  created_at timestamptz not null,
+  created_by uuid,
+  updated_at timestamptz not null,
+  removed_at timestamptz,
+  primary key (tenant_id, id)
+);
+
+create unique index service_accounts_name_key on service_accounts (tenant_id, name) where removed_at is null;
+
+create table service_keys (
+  tenant_id uuid not null,
+  id uuid not null,
+  account_id uuid not null,
+  hash text not null,
+  created_at timestamptz not null,
+  created_by uuid,
+  expires_at timestamptz,
+  revoked_at timestamptz,
+  last_used_at timestamptz,
+  last_used_from text,
+  primary key (tenant_id, id),
+  foreign key (tenant_id, account_id) references service_accounts (tenant_id, id)
+);
+
+create unique index service_keys_hash_key on service_keys (hash);
+create unique index service_keys_id_key on service_keys (id);
+create index service_keys_account_idx on service_keys (tenant_id, account_id);
 
 create table mfa_factors (
   id uuid not null,
@@ -248,7 +301,8 @@ create table audit_heads (
   primary key (tenant_id)
 );
 
--- Names that only one connection of the server may have.
+-- Identifiers that lead a sign-in to one connection of the server: it proved a
+-- domain while no other had the name.
 create table sso_names (
   name text not null,
   tenant_id uuid not null,
@@ -382,5 +436,8 @@ create index members_user_idx on members (user_id);
 create index invitations_address_idx on invitations (email);
 create index audit_unsealed_idx on audit (tenant_id, id) where seal_no is null;
 create index sso_connections_issuer_idx on sso_connections (issuer);
+-- A tenant's own names; other tenants' are none of its business.
+create unique index sso_connections_entity_key on sso_connections (tenant_id, issuer) where kind = 'saml';
+create unique index sso_connections_identifier_key on sso_connections (tenant_id, identifier) where identifier is not null;
 create index sso_connections_scim_idx on sso_connections (scim_token_hash);
 create index audit_seal_no_idx on audit (tenant_id, seal_no) where seal_no is not null;

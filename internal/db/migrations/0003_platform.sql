@@ -265,7 +265,8 @@ create index jobs_due_idx on jobs (kind, due_at) where status in ('pending', 'ru
 create index jobs_made_idx on jobs (kind, made_at);
 
 -- Backups that were made, and where: not where the key is. The scheduled ones
--- are removed when there are more than are kept.
+-- are removed when there are more than are kept. A chain is a whole one, by its
+-- id, and those that leave out files which others of the chain hold.
 create table backups (
   id uuid not null,
   made_at timestamptz not null,
@@ -273,6 +274,7 @@ create table backups (
   name text not null,
   bytes bigint not null,
   scheduled boolean not null,
+  chain uuid not null,
   primary key (id)
 );
 

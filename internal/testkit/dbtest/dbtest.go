@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"sync"
 	"testing"
 
@@ -23,6 +24,18 @@ func Each(t *testing.T, f func(t *testing.T, o db.Options)) {
 	t.Helper()
 	t.Run("sqlite", func(t *testing.T) { f(t, Options(t, db.SQLite)) })
 	t.Run("postgresql", func(t *testing.T) { f(t, Options(t, db.PostgreSQL)) })
+}
+
+// Abreast runs f on each engine, both at once, each in a subtest named after the
+// engine, and returns when both have ended: half of what a test takes is waiting
+// for a disk or for the other side. f shares nothing between them.
+func Abreast(t *testing.T, f func(t *testing.T, e db.Engine)) {
+	t.Helper()
+	var both sync.WaitGroup
+	for _, e := range []db.Engine{db.SQLite, db.PostgreSQL} {
+		both.Go(func() { t.Run(strings.ToLower(string(e)), func(t *testing.T) { f(t, e) }) })
+	}
+	both.Wait()
 }
 
 // Options are those of a fresh migrated database on one engine, gone when the

@@ -69,11 +69,14 @@ func (s *instance) start() error {
 	}
 	s.url = "http://" + address
 	args := s.flags("serve", "--listen", address)
-	if s.settings == nil {
-		args = append(args, "--demo")
-	}
 	s.cmd = exec.Command(s.program, args...)
 	s.cmd.Env = append(outside(), s.settings...)
+	if s.settings == nil {
+		// A browser makes passkeys for names only, never for an address.
+		_, port, _ := net.SplitHostPort(address)
+		s.cmd.Args = append(s.cmd.Args, "--demo")
+		s.cmd.Env = append(s.cmd.Env, "HOLDFAST_SAML=true", "HOLDFAST_WEBAUTHN_RP_ID=localhost", "HOLDFAST_WEBAUTHN_ORIGINS=http://localhost:"+port)
+	}
 	log, err := os.Create(filepath.Join(s.dir, "log"))
 	if err != nil {
 		return err
