@@ -1,11 +1,19 @@
 // Package audit writes the audit log: who did what to which record, in the
 // transaction in which it was done. Every row of the log is written here; the
 // log is append-only, and identity/chain seals what was written.
+//
+// A row carries from the first moment an authentication code (HMAC-SHA256 over
+// its columns) under a key that is not in the database: who can write the
+// database alone cannot add a row that passes for the server's.
 package audit
 
 import (
 	"bytes"
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
+	"strconv"
 	"strings"
 	"time"
 
@@ -17,6 +25,12 @@ import (
 
 // OK is the outcome of what was done.
 const OK = "ok"
+
+// Actions that a log begins with: there is none without.
+const (
+	TenantCreated   = "tenant.created"
+	PlatformCreated = "platform.created" // of the rows that belong to no tenant
+)
 
 // Entry is one row of the log. Empty texts are kept as null.
 type Entry struct {
@@ -35,7 +49,7 @@ type Entry struct {
 
 // insert writes one row.
 const insert = "INSERT INTO audit (tenant_id, id, at, actor_user_id, key_id, session_id, action, entity_type, entity_id, outcome, " +
-	"before, after, details, address, request_id) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15)"
+	"before, after, details, address, request_id, hash) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16)"
 
 // columns are those of insert, which values fills.
 var columns = []db.Column{
@@ -43,23 +57,23 @@ var columns = []db.Column{
 	{Name: "actor_user_id", Type: "uuid"}, {Name: "key_id", Type: "text"}, {Name: "session_id", Type: "uuid"},
 	{Name: "action", Type: "text"}, {Name: "entity_type", Type: "text"}, {Name: "entity_id", Type: "uuid"}, {Name: "outcome", Type: "text"},
 	{Name: "before", Type: "text"}, {Name: "after", Type: "text"}, {Name: "details", Type: "text"},
-	{Name: "address", Type: "text"}, {Name: "request_id", Type: "text"},
+	{Name: "address", Type: "text"}, {Name: "request_id", Type: "text"}, {Name: "hash", Type: "text"},
 }
 
 // Write queues an entry in a transaction.
-func Write(tx *db.Tx, e Entry) { tx.Queue(insert, e.values(), nil) }
+func Write(tx *db.Tx, e Entry) { tx.Queue(insert, e.values(tx.DB().LogKey()), nil) }
 
 // WriteAll queues many entries.
 func WriteAll(tx *db.Tx, entries []Entry) error {
-	rows := make([][]any, len(entries))
+	key, rows := tx.DB().LogKey(), make([][]any, len(entries))
 	for i := range entries {
-		rows[i] = entries[i].values()
+		rows[i] = entries[i].values(key)
 	}
 	return tx.Insert("audit", columns, rows)
 }
 
-// values panics without randomness: an id must not be guessable or repeated.
-func (e *Entry) values() []any {
+// values are in the order of columns, as they are read again: ids in lower case. It panics without randomness: an id must not be guessable or repeated.
+func (e *Entry) values(key []byte) []any {
 	tenant, outcome, by := e.Tenant, e.Outcome, e.By
 	if tenant == "" {
 		tenant = db.NoTenant
@@ -71,8 +85,57 @@ func (e *Entry) values() []any {
 		by = actor.Actor{KeyID: by.KeyID}
 	}
 	id := uuid.Must(uuid.NewV7()) // rows are in the order of their ids
-	return []any{tenant, id.String(), e.At, null(by.UserID), null(by.KeyID), null(by.SessionID), e.Action, null(e.EntityType), null(e.EntityID), outcome,
+	row := []any{tenant, id.String(), e.At, null(strings.ToLower(by.UserID)), null(by.KeyID),
+		null(strings.ToLower(by.SessionID)), e.Action, null(e.EntityType), null(strings.ToLower(e.EntityID)), outcome,
 		null(e.Before), null(e.After), null(e.details()), null(by.Address), null(by.RequestID)}
+	return append(row, null(code(key, row)))
+}
+
+// Columns are what a row's code is of, after its tenant, and then the code.
+const Columns = "id, at, actor_user_id, key_id, session_id, action, entity_type, entity_id, outcome, before, after, details, address, request_id, hash"
+
+// width is how many columns the code is of, the tenant included.
+const width = 15
+
+// Genuine reports a row that the server wrote for the tenant and that nobody
+// changed since. r has Columns from index i on, the row is not sealed yet.
+func Genuine(key []byte, tenant string, r *db.Row, i int) bool {
+	row := make([]any, 1, width)
+	row[0] = tenant
+	for c := i; c < i+width-1; c++ {
+		if r.Null(c) {
+			row = append(row, nil)
+		} else {
+			row = append(row, r.Text(c))
+		}
+	}
+	return len(key) > 0 && hmac.Equal([]byte(code(key, row)), []byte(r.Text(i+width-1)))
+}
+
+// code authenticates a row's values: each as its length and text, so that no
+// two rows give the same bytes.
+func code(key []byte, row []any) string {
+	if len(key) == 0 {
+		return ""
+	}
+	text := make([]byte, 0, 512)
+	for _, v := range row {
+		var s string
+		switch v := v.(type) {
+		case nil:
+			text = append(text, '-')
+			continue
+		case time.Time:
+			s = v.UTC().Format(db.TimeLayout)
+		case string:
+			s = v
+		}
+		text = append(strconv.AppendInt(text, int64(len(s)), 10), ':')
+		text = append(text, s...)
+	}
+	m := hmac.New(sha256.New, key)
+	m.Write(text)
+	return hex.EncodeToString(m.Sum(nil))
 }
 
 // details are "{}" for what JSON cannot hold: the row itself is never lost.

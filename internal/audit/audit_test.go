@@ -82,3 +82,33 @@ func rows(t *testing.T, d *db.DB) (out []string) {
 	}
 	return out
 }
+
+// BenchmarkCode is what a row's authentication adds to writing it.
+func BenchmarkCode(b *testing.B) {
+	e := audit.Entry{Tenant: tenant, At: time.Now(), By: actor.Actor{UserID: anna, SessionID: record, Address: "192.0.2.1", RequestID: record},
+		Action: "orders.update", EntityType: "orders", EntityID: record, Before: `{"status":"draft","notes":null,"version":1}`,
+		After: `{"status":"confirmed","notes":"call before delivery","version":2}`}
+	for _, c := range []struct {
+		name string
+		key  []byte
+	}{{"without", nil}, {"with", make([]byte, 32)}} {
+		b.Run(c.name, func(b *testing.B) {
+			d := dbtest.Open(b, dbtest.Options(b, db.SQLite))
+			d.KeepLog(c.key)
+			b.ReportAllocs()
+			err := d.Write(b.Context(), db.Scope{All: true}, func(tx *db.Tx) error {
+				b.ResetTimer()
+				for range b.N {
+					if err := audit.WriteAll(tx, []audit.Entry{e}); err != nil {
+						return err
+					}
+				}
+				b.StopTimer()
+				return nil
+			})
+			if err != nil {
+				b.Fatal(err)
+			}
+		})
+	}
+}

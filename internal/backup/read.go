@@ -8,7 +8,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"strings"
 
 	"filippo.io/age"
@@ -128,23 +127,14 @@ func (r *Reader) compare(found map[string]Part) (*Manifest, error) {
 	return m, nil
 }
 
-// ReadManifest reads the manifest of a backup on this machine without the parts
-// before it.
-func ReadManifest(path string, o Opener) (*Manifest, error) {
-	f, err := os.Open(path)
-	if err != nil {
-		return nil, fmt.Errorf("backup: %w", err)
-	}
-	defer f.Close()
-	st, err := f.Stat()
-	if err != nil {
-		return nil, fmt.Errorf("backup: %w", err)
-	}
+// ReadManifest reads the manifest of a backup of so many bytes without the
+// parts before it.
+func ReadManifest(f io.ReaderAt, size int64, o Opener) (*Manifest, error) {
 	ids, err := o.identities()
 	if err != nil {
 		return nil, err
 	}
-	plain, size, err := age.DecryptReaderAt(f, st.Size(), ids...)
+	plain, size, err := age.DecryptReaderAt(f, size, ids...)
 	if err != nil {
 		return nil, opened(err)
 	}

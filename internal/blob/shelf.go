@@ -17,12 +17,18 @@ import (
 type Shelf interface {
 	// Create keeps what write has to say under a name that is free.
 	Create(ctx context.Context, name string, write func(io.Writer) error) error
-	// Open opens a file for reading.
-	Open(ctx context.Context, name string) (io.ReadCloser, error)
+	// Open opens a file for reading, from its beginning or at any place.
+	Open(ctx context.Context, name string) (File, error)
 	// Remove removes a file. One that is not there is removed already.
 	Remove(ctx context.Context, name string) error
 	// Size tells the bytes of a file; it fails with fault.NotFound.
 	Size(ctx context.Context, name string) (int64, error)
+}
+
+// A File is one that is open for reading.
+type File interface {
+	io.ReadCloser
+	io.ReaderAt
 }
 
 // OpenShelf opens the directory or bucket that an address names: a path,
@@ -66,7 +72,7 @@ func (d dirShelf) Create(_ context.Context, name string, write func(io.Writer) e
 			err = full(errors.Join(err, f.Close(), os.Remove(f.Name())))
 		}
 	}()
-	if err := write(f); err != nil {
+	if err := write(&gentle{f: f}); err != nil {
 		return err
 	}
 	if err := f.Sync(); err != nil {
@@ -79,6 +85,26 @@ func (d dirShelf) Create(_ context.Context, name string, write func(io.Writer) e
 	return errors.Join(os.Remove(f.Name()), f.Close(), syncPath(string(d)))
 }
 
+// gentleBytes is how much is written between two waits for the disk.
+const gentleBytes = 8 << 20
+
+// gentle makes a large file durable piece by piece. Gigabytes that wait in memory
+// would all go to the disk at once, and whoever makes a small write durable
+// meanwhile would wait for them.
+type gentle struct {
+	f *os.File
+	n int
+}
+
+func (g *gentle) Write(b []byte) (int, error) {
+	n, err := g.f.Write(b)
+	if g.n += n; err == nil && g.n >= gentleBytes {
+		g.n = 0
+		err = g.f.Sync()
+	}
+	return n, err
+}
+
 func syncPath(dir string) error {
 	f, err := os.Open(dir)
 	if err != nil {
@@ -87,7 +113,7 @@ func syncPath(dir string) error {
 	return errors.Join(f.Sync(), f.Close())
 }
 
-func (d dirShelf) Open(_ context.Context, name string) (io.ReadCloser, error) {
+func (d dirShelf) Open(_ context.Context, name string) (File, error) {
 	f, err := os.Open(d.path(name))
 	if err != nil {
 		return nil, missing(err)
@@ -142,7 +168,7 @@ func (b *bucketShelf) Create(ctx context.Context, name string, write func(io.Wri
 	return nil
 }
 
-func (b *bucketShelf) Open(ctx context.Context, name string) (io.ReadCloser, error) {
+func (b *bucketShelf) Open(ctx context.Context, name string) (File, error) {
 	o, err := b.client.GetObject(ctx, b.bucket, b.prefix+name, minio.GetObjectOptions{})
 	if err == nil {
 		_, err = o.Stat()

@@ -40,12 +40,9 @@ func TestStatesAreInTheirSets(t *testing.T) {
 // by an effect that knows more.
 func TestIDsAreChecked(t *testing.T) {
 	elsewhere := map[string]string{
-		"members.user_id":          "is the membership itself: package identity",
-		"actions.source_id":        "looked up by its source: package safety",
-		"orders.owner_id":          "whose goods they are: owners have no records",
-		"stock_counts.owner_id":    "whose goods they are: owners have no records",
-		"stock_movements.owner_id": "whose goods they are: owners have no records",
-		"stock_movements.ref_id":   "what the caller's own system calls the cause",
+		"members.user_id":        "is the membership itself: package identity",
+		"actions.source_id":      "looked up by its source: package safety",
+		"stock_movements.ref_id": "what the caller's own system calls the cause",
 	}
 	for _, r := range Default().All() {
 		for i := range r.Fields {

@@ -29,7 +29,7 @@ func reservations() Resource {
 			Field{Name: "zone_id", Type: UUID, Ref: "zones", Required: true, Doc: "Where the goods lie."},
 			Field{Name: "lot_id", Type: UUID, Ref: "lots"},
 			Field{Name: "serial", Format: Name, MaxLen: 64},
-			Field{Name: "owner_id", Type: UUID},
+			Field{Name: "owner_id", Type: UUID, Ref: "goods_owners"},
 			Field{Name: "lpn", Format: Name, MaxLen: 64, Label: "License plate"},
 			Field{Name: "stock_status", Required: true, Default: "available", OneOf: stockStatuses},
 			Field{Name: "stock_key", Required: true, Format: Name, MaxLen: 400, Doc: "The stock level that it is part of."},

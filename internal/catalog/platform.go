@@ -215,9 +215,10 @@ func audit() Resource {
 			{Name: "details", Type: JSON, Shape: freeObject, ReadOnly: true},
 			{Name: "address", Format: Name, ReadOnly: true},
 			{Name: "request_id", Format: Name, ReadOnly: true},
-			{Name: "seal_no", Type: Int, ReadOnly: true, Doc: "Place in the tenant's hash chain; empty until the row is sealed, seconds after."},
+			{Name: "seal_no", Type: Int, ReadOnly: true, Doc: "Place in the tenant's hash chain; empty until the row is sealed, seconds after; " +
+				"0 = refused, the server did not write the row."},
 			{Name: "prev_hash", Format: Name, MaxLen: 64, ReadOnly: true},
-			{Name: "hash", Format: Name, MaxLen: 64, ReadOnly: true},
+			{Name: "hash", Format: Name, MaxLen: 64, ReadOnly: true, Doc: "Of the row, linked to the one before; until it is sealed, its authentication code."},
 		},
 		Indexes: [][]string{{"at"}, {"entity_id"}},
 		Own:     []string{"actor_user_id"},

@@ -119,7 +119,8 @@ func trainingAssignments() Resource {
 		Doc: "One person and one course: asked for, taken, certified.",
 		Fields: []Field{
 			{Name: "course_id", Type: UUID, Ref: "courses", Required: true, Fixed: true},
-			{Name: "user_id", Type: UUID, Names: "members", Required: true, Fixed: true},
+			{Name: "user_id", Type: UUID, Names: "members", Fixed: true, Doc: "The person's account; one of user_id and worker_id is given, the other found."},
+			{Name: "worker_id", Type: UUID, Ref: "workers", Fixed: true, Doc: "The person as a worker, with an account or without."},
 			{Name: "assignment_type", Required: true, Default: "manual", Fixed: true, OneOf: []string{"risk_based", "role_based", "incident", "manual", "renewal"}},
 			{Name: "assignment_reason", MaxLen: 500},
 			{Name: "due_on", Type: Date},
@@ -134,8 +135,9 @@ func trainingAssignments() Resource {
 			{Name: "status", Required: true, Default: "assigned", OneOf: []string{"assigned", "in_progress", "completed", "expired", "failed", "waived", "cancelled"}},
 		},
 		Import:  importTraining(),
-		Indexes: [][]string{{"user_id", "course_id"}, {"status", "expires_on"}},
-		Own:     []string{"user_id"},
+		Indexes: [][]string{{"user_id", "course_id"}, {"worker_id", "course_id"}, {"status", "expires_on"}},
+		Checks:  []string{"user_id IS NOT NULL OR worker_id IS NOT NULL"},
+		Own:     []string{"user_id", "worker_id"},
 		Access: Access{
 			Read:   []Grant{to(plus(leaders, actor.Viewer)), own(floor...)},
 			Create: []Grant{to(leaders)},

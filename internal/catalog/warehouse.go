@@ -6,7 +6,7 @@ import (
 )
 
 func warehouse() []Resource {
-	return []Resource{zones(), items(), lots(), stockLevels(), stockMovements(), stockCounts(), uoms(), itemUoms(), itemBarcodes(),
+	return []Resource{zones(), goodsOwners(), items(), lots(), stockLevels(), stockMovements(), stockCounts(), uoms(), itemUoms(), itemBarcodes(),
 		receipts(), receiptLines(), putawayTasks(), countTasks(), countLines(), stockAdjustments()}
 }
 
@@ -144,6 +144,8 @@ func lots() Resource {
 			{Name: "supplier", Format: Name},
 			{Name: "status", Required: true, Default: "released", OneOf: []string{"released", "quarantine", "recalled", "expired"}},
 			{Name: "status_reason", Format: Name, MaxLen: 500, Doc: "Why it is not released."},
+			{Name: "short_dated", Type: Bool, Required: true, Default: "false", ReadOnly: true,
+				Doc: "Fewer days are left than its item asks for (min_remaining_days), or none: its stock is not available."},
 		},
 		Unique:  [][]string{{"item_id", "lot_no"}},
 		Indexes: [][]string{{"expires_on"}},
@@ -176,7 +178,7 @@ func stockLevels() Resource {
 			{Name: "item_id", Type: UUID, Ref: "items", Required: true, ReadOnly: true},
 			{Name: "lot_id", Type: UUID, Ref: "lots", ReadOnly: true},
 			{Name: "serial", Format: Name, MaxLen: 64, ReadOnly: true},
-			{Name: "owner_id", Type: UUID, ReadOnly: true, Doc: "Goods owner; null = the tenant itself."},
+			{Name: "owner_id", Type: UUID, Ref: "goods_owners", ReadOnly: true, Doc: "Goods owner; null = the tenant itself."},
 			{Name: "lpn", Format: Name, MaxLen: 64, ReadOnly: true, Label: "License plate"},
 			{Name: "stock_status", ReadOnly: true, Required: true, Default: "available", OneOf: stockStatuses},
 			{Name: "stock_key", ReadOnly: true, Required: true, Format: Name, MaxLen: 400,
@@ -206,7 +208,7 @@ func stockMovements() Resource {
 			{Name: "item_id", Type: UUID, Ref: "items", Required: true},
 			{Name: "lot_id", Type: UUID, Ref: "lots"},
 			{Name: "serial", Format: Name, MaxLen: 64},
-			{Name: "owner_id", Type: UUID},
+			{Name: "owner_id", Type: UUID, Ref: "goods_owners"},
 			{Name: "lpn", Format: Name, MaxLen: 64, Label: "License plate"},
 			{Name: "from_zone_id", Type: UUID, Ref: "zones"},
 			{Name: "to_zone_id", Type: UUID, Ref: "zones"},
@@ -260,7 +262,7 @@ func stockCounts() Resource {
 			{Name: "item_id", Type: UUID, Ref: "items", Required: true},
 			{Name: "lot_id", Type: UUID, Ref: "lots"},
 			{Name: "serial", Format: Name, MaxLen: 64},
-			{Name: "owner_id", Type: UUID},
+			{Name: "owner_id", Type: UUID, Ref: "goods_owners"},
 			{Name: "lpn", Format: Name, MaxLen: 64, Label: "License plate"},
 			{Name: "stock_status", Required: true, Default: "available", OneOf: stockStatuses},
 			{Name: "counted", Type: Decimal, Required: true, Min: "0", Doc: "Quantity found, in base units; 0 when the place is empty."},

@@ -16,7 +16,7 @@ func TestLoad(t *testing.T) {
 		t.Fatal(err)
 	}
 	c, err := Load(file, []string{"HOLDFAST_LISTEN=127.0.0.1:2", "HOLDFAST_ACCESS_TOKEN_TTL=5m", "HOLDFAST_OAUTH_MY_IDP_CLIENT_ID=x",
-		"HOLDFAST_OAUTH_MY_IDP_ISSUER=https://i"},
+		"HOLDFAST_OAUTH_MY_IDP_ISSUER=https://i", "HOLDFAST_OAUTH_MY_IDP_CLIENT_SECRET=z", "HOLDFAST_OAUTH_HUB_SECRET=w"},
 		map[string]string{"listen": "127.0.0.1:3"})
 	if err != nil {
 		t.Fatal(err)
@@ -24,7 +24,7 @@ func TestLoad(t *testing.T) {
 	if c.Listen != "127.0.0.1:3" || c.MailFrom != "A <a@b.c>" || c.Signup || c.AccessTokenTTL != 5*time.Minute || c.PasswordMinLength != 8 {
 		t.Errorf("%+v", c)
 	}
-	want := []Provider{{Name: "hub", ClientID: "y"}, {Name: "my_idp", ClientID: "x", Issuer: "https://i"}}
+	want := []Provider{{Name: "hub", ClientID: "y", Secret: "w"}, {Name: "my_idp", ClientID: "x", Issuer: "https://i", Secret: "z"}}
 	if !reflect.DeepEqual(c.OAuthProviders, want) {
 		t.Errorf("providers %+v", c.OAuthProviders)
 	}

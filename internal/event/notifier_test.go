@@ -291,7 +291,8 @@ func TestExpiring(t *testing.T) {
 				on     int
 				status string
 			}{{29, "released"}, {31, "quarantine"}, {31, "recalled"}, {90, "released"}} {
-				tx.Queue("INSERT INTO lots (tenant_id, id, item_id, lot_no, expires_on, status, created_at, updated_at, version) VALUES ($1, $2, $3, $4, $5, "+
+				tx.Queue("INSERT INTO lots (tenant_id, id, item_id, lot_no, expires_on, short_dated, status, created_at, updated_at, version) "+
+					"VALUES ($1, $2, $3, $4, $5, FALSE, "+
 					"$6, $7, $7, 1)",
 					[]any{north, uuid.NewString(), item, fmt.Sprint(i), day(l.on), l.status, now}, nil)
 			}

@@ -1,6 +1,9 @@
 package event
 
 import (
+	"maps"
+	"reflect"
+	"slices"
 	"strings"
 
 	"holdfast/internal/catalog"
@@ -13,7 +16,7 @@ type object = map[string]any
 func (t *Type) Schema(c *catalog.Catalog) map[string]any {
 	return object{
 		"description": t.Doc, "type": "object", "allOf": []any{object{"$ref": "#/components/schemas/Event"}},
-		"properties": object{"type": object{"const": t.Name, "description": "Type of the event."}, "data": t.data(c)},
+		"properties": object{"type": object{"const": t.Name}, "data": t.data(c)},
 	}
 }
 
@@ -68,27 +71,63 @@ func fieldSchema(f *catalog.Field) object {
 }
 
 // Webhooks is the "webhooks" member of an OpenAPI 3.1 document: one entry for
-// each type, keyed by its name.
-func Webhooks(c *catalog.Catalog) map[string]any {
+// each type, keyed by its name; and the schemas of what several types tell, for
+// its components.
+func Webhooks(c *catalog.Catalog) (hooks, schemas map[string]any) {
 	out := object{}
+	schemas = shared(c)
 	for _, t := range Types() {
 		out[t.Name] = object{"post": object{
 			"summary": t.Doc, "tags": []string{"events"},
 			"operationId": "event_" + strings.ReplaceAll(t.Name, ".", "_"),
-			"parameters":  []any{headerOf("webhook-id"), headerOf("webhook-timestamp"), headerOf("webhook-signature")},
-			"requestBody": object{"required": true, "content": object{"application/json": object{"schema": t.Schema(c)}}},
+			"parameters":  []any{headerOf("event-id"), headerOf("sent-at"), headerOf("signature")},
+			"requestBody": object{"required": true, "content": object{"application/json": object{"schema": t.referring(c, schemas)}}},
 			"responses":   object{"2XX": reply("Taken")},
 		}}
 	}
+	return out, schemas
+}
+
+// shared are the schemas of what more than one type tells of a collection's
+// records, named collection.event.
+func shared(c *catalog.Catalog) object {
+	out, seen := object{}, map[string][]*Type{}
+	types := Types()
+	for i := range types {
+		t := &types[i]
+		key := t.Collection + " " + strings.Join(t.Fields, " ")
+		if len(t.Members) == 0 && len(t.Fields) > 1 {
+			seen[key] = append(seen[key], t)
+		}
+	}
+	for _, key := range slices.Sorted(maps.Keys(seen)) {
+		same := seen[key]
+		if name := same[0].Collection + ".event"; len(same) > 1 && out[name] == nil {
+			out[name] = same[0].data(c)
+		}
+	}
 	return out
+}
+
+// referring is the schema of an event whose data may be written elsewhere.
+func (t *Type) referring(c *catalog.Catalog, shared object) object {
+	s := t.Schema(c)
+	delete(s, "description") // the operation's summary
+	delete(s, "type")        // Event says it
+	name := t.Collection + ".event"
+	props := s["properties"].(object)
+	if other, ok := shared[name]; ok && reflect.DeepEqual(other, props["data"]) {
+		props["data"] = object{"$ref": "#/components/schemas/" + name}
+	}
+	return s
 }
 
 // WebhookParameters are the headers that events are sent with, by name.
 func WebhookParameters() map[string]any {
 	return object{
-		"webhook-id":        signed("webhook-id", "string", "Id of the event."),
-		"webhook-timestamp": signed("webhook-timestamp", "string", "Unix seconds of this attempt."),
-		"webhook-signature": signed("webhook-signature", "string",
+		"event-id": signed("webhook-id", "string", "Id of the event."),
+		"sent-at":  signed("webhook-timestamp", "string", "Unix seconds of this attempt."),
+		"signature": signed("webhook-signature", "string",
 			"v1,<base64 HMAC-SHA256 of id.timestamp.body>; two, with a space between, while a secret is being rotated."),
 	}
 }

@@ -162,7 +162,8 @@ func TestExpiringAfterAClockAhead(t *testing.T) {
 			"VALUES ($1, $2, 'A', 'A', 'each', '[]', 'lot', TRUE, 0, 0, 0, 'ambient', 'active', 0, 0, 0, FALSE, $3, $3, 1)", north, item, k.now)
 		begin := k.now
 		lot := func(no string, days int) {
-			k.write("INSERT INTO lots (tenant_id, id, item_id, lot_no, expires_on, status, created_at, updated_at, version) VALUES ($1, $2, $3, $4, $5, "+
+			k.write("INSERT INTO lots (tenant_id, id, item_id, lot_no, expires_on, short_dated, status, created_at, updated_at, version) "+
+				"VALUES ($1, $2, $3, $4, $5, FALSE, "+
 				"'released', $6, $6, 1)",
 				north, uuid.NewString(), item, no, begin.AddDate(0, 0, days).Format(time.DateOnly), k.now)
 		}

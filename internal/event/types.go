@@ -43,8 +43,8 @@ var (
 	jobFields      = []string{"id", "job_no", "target", "file_name", "status", "total_rows", "valid_rows", "invalid_rows", "imported_count", "rolled_back_count"}
 	memberFields   = []string{"id", "user_id", "role", "status"}
 	verdictFields  = []string{"id", "regulation_id", "entity_type", "entity_id", "status", "evaluated_at"}
-	expiryFields   = []string{"id", "course_id", "user_id", "certificate_no", "expires_on", "status"}
-	trainingFields = []string{"id", "course_id", "user_id", "assignment_type", "assignment_reason", "status", "due_on"}
+	expiryFields   = []string{"id", "course_id", "user_id", "worker_id", "certificate_no", "expires_on", "status"}
+	trainingFields = []string{"id", "course_id", "user_id", "worker_id", "assignment_type", "assignment_reason", "status", "due_on"}
 	clusterFields  = []string{"id", "entity_type", "entity_id", "cluster"}
 	lotFields      = []string{"id", "item_id", "lot_no", "expires_on", "status"}
 	serviceFields  = []string{"id", "asset_no", "name", "kind", "zone_id", "service_due_on", "status"}

@@ -20,11 +20,13 @@ type Attempt struct {
 	Found   bool // an account that was looked up for an attempt which is counted already
 	Many    bool // a server that stands for many people makes it: its address says nothing
 	Secret  bool // what it shows nobody can guess: a link, a passkey, a token of a provider
+	Mail    bool // it asks for a mail or a text and tries nothing: counted apart
 }
 
 // Windows of sign-in attempts, as multiples of the one that an address has.
 const (
 	ofAccount = 2   // one account, whichever addresses name it
+	ofMails   = 10  // one account, of mails asked for: more than five addresses ask for
 	ofSite    = 10  // one site's networks: 65,536 of those that an IPv6 address is counted by
 	ofOverall = 100 // everybody together
 )
@@ -46,21 +48,33 @@ func (g *Gate) attempts(times int) limit.Plan { return g.attempt.Times(times) }
 // shared are the windows an attempt is counted in, together with others': its
 // address' and its site's, its account's, and the one that all have together.
 func (g *Gate) shared(a Attempt) []shared {
-	account := shared{"account:" + a.Account, g.attempts(ofAccount)}
+	account := shared{a.window("account:" + a.Account), g.attempts(ofAccount)}
+	if a.Mail {
+		account.plan = g.attempts(ofMails)
+	}
 	if a.Found {
 		return []shared{account}
 	}
 	list := make([]shared, 0, 4)
 	if !a.Many {
-		list = append(list, shared{"address:" + web.AddressKey(a.Address), g.attempt})
+		list = append(list, shared{a.window("address:" + web.AddressKey(a.Address)), g.attempt})
 		if site := web.SiteKey(a.Address); site != "" {
-			list = append(list, shared{"site:" + site, g.attempts(ofSite)})
+			list = append(list, shared{a.window("site:" + site), g.attempts(ofSite)})
 		}
 	}
 	if a.Account != "" {
 		list = append(list, account)
 	}
-	return append(list, shared{overall, g.attempts(ofOverall)})
+	return append(list, shared{a.window(overall), g.attempts(ofOverall)})
+}
+
+// window is the name of a window for an attempt of this kind: who asks for mails
+// uses up nobody's sign-ins, and who guesses nobody's mails.
+func (a Attempt) window(key string) string {
+	if a.Mail {
+		return "mail:" + key
+	}
+	return key
 }
 
 // TakeAuth counts an attempt before anything is looked at. Strangers who use up
@@ -102,7 +116,7 @@ func (a Attempt) share() string {
 	if a.Session {
 		return "session:" + a.Account
 	}
-	return "share:" + web.AddressKey(a.Address) + " " + a.Account
+	return a.window("share:" + web.AddressKey(a.Address) + " " + a.Account)
 }
 
 // unused is what is told of a rule to whom it does not bind.
@@ -116,7 +130,7 @@ func (g *Gate) takeShare(a Attempt, full shared) (limit.State, bool) {
 	address := web.AddressKey(a.Address)
 	if a.Account == "" {
 		s := limit.State{}
-		if a.Secret && full.key != "address:"+address {
+		if a.Secret && full.key != a.window("address:"+address) {
 			s = g.Limits.Take("reserve:"+address, limit.Auth, g.attempt.With(limit.Auth, reserve), 1)
 		}
 		return s, s.OK

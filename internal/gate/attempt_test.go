@@ -216,3 +216,31 @@ func TestOverall(t *testing.T) {
 		t.Errorf("%d links and passkeys from one address during a flood, want 2", n)
 	}
 }
+
+// Who asks for mails uses up nobody's attempts to sign in, nor who guesses the
+// mails; five addresses leave an account's owner his, at an address nobody knows.
+func TestMailsAskedFor(t *testing.T) {
+	d := open()
+	for i := range 5 {
+		a := Attempt{Address: fmt.Sprintf("198.51.100.%d", i), Account: "ann", Mail: true}
+		if n := d.pass(t, 12, a); n != 10 {
+			t.Errorf("%d mails asked for, want 10", n)
+		}
+		a.Mail = false
+		if n := d.pass(t, 10, a); n != 10 && i < 2 {
+			t.Errorf("%d attempts beside mails, want 10", n)
+		}
+	}
+	if n := d.pass(t, 12, Attempt{Address: "192.0.2.1", Account: "ann", Mail: true}); n != 10 {
+		t.Errorf("the owner asked for %d, want 10", n)
+	}
+	for i := range 20 {
+		d.pass(t, 10, Attempt{Address: fmt.Sprintf("203.0.113.%d", i), Account: "ann", Mail: true})
+	}
+	if n := d.pass(t, 12, Attempt{Address: "192.0.2.2", Account: "ann", Mail: true, Known: yes}); n != 10 {
+		t.Errorf("after twenty more, the owner where he is known asked for %d, want 10", n)
+	}
+	if n := d.pass(t, 1, Attempt{Address: "192.0.2.3", Account: "ann", Mail: true}); n != 0 {
+		t.Error("an account's mails have no bound")
+	}
+}

@@ -124,6 +124,9 @@ func (g *Gate) Enter(w http.ResponseWriter, r *http.Request, write bool) (actor.
 	if lerr := g.count(w, a, category(r), write); lerr != nil {
 		return a, lerr
 	}
+	if err == nil {
+		err = inScope(a.Scope, r)
+	}
 	return a, err
 }
 

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"holdfast/internal/db"
+	"holdfast/internal/trace"
 )
 
 // Kind is a sort of job: what is done for one, and how it is tried again.
@@ -60,6 +61,8 @@ type Runner struct {
 	log   *slog.Logger
 	kinds map[string]Kind
 	rings map[string]chan struct{}
+
+	Trace *trace.Tracer // of each job; nil = none
 }
 
 // NewRunner returns a runner of kinds whose names differ.
@@ -252,7 +255,9 @@ func (r *Runner) run(ctx context.Context, k Kind, j Job) (err error) {
 		cancel(nil)
 		beats.Wait()
 	}()
-	return k.Run(work, j)
+	traced, span := r.Trace.Root(work, "job", k.Name)
+	defer func() { span.End(err) }()
+	return k.Run(traced, j)
 }
 
 // hold renews a claim while its job goes on, and ends it when it is another's.

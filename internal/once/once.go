@@ -24,9 +24,10 @@ import (
 // Bounds of what is kept.
 const (
 	KeptFor   = 24 * time.Hour
-	MaxKey    = 255     // bytes of a key
-	MaxBody   = 8 << 10 // bytes of an answer's body; a longer one is not kept
-	MaxTenant = 20_000  // keys of a tenant; the oldest beyond are forgotten early
+	MaxKey    = 255      // bytes of a key
+	MaxBody   = 8 << 10  // bytes of an answer's body that is kept as it is; the longer one of a write is kept compressed
+	MaxPacked = 64 << 10 // bytes of a body that is kept compressed; one that takes more is not kept
+	MaxTenant = 20_000   // keys of a tenant; the oldest beyond are forgotten early
 )
 
 // Request is one request with a key.
@@ -173,10 +174,12 @@ func (c *Claim) found(tx *db.Tx, now time.Time) (*Answer, error) {
 			if !r.Null(3) {
 				a.Status, head = int(r.Int(3)), r.Text(4)
 			}
-			if !r.Null(5) {
-				a.Body = r.AppendText([]byte{}, 5)
+			if r.Null(5) {
+				return nil
 			}
-			return nil
+			var err error
+			a.Body, err = unpacked(r.AppendText([]byte{}, 5))
+			return err
 		})
 	switch {
 	case fault.Is(err, fault.NotFound): // given back since
@@ -234,9 +237,9 @@ func (c *Claim) Keep(tx *db.Tx, a *Answer) error {
 	if err != nil {
 		return fmt.Errorf("once: head: %w", err)
 	}
-	var body any
-	if a.Body != nil && len(a.Body) <= MaxBody {
-		body = string(a.Body)
+	body, err := packed(a.Body)
+	if err != nil {
+		return fmt.Errorf("once: body: %w", err)
 	}
 	n, err := tx.Exec("UPDATE idempotency_keys SET status = $4, head = $5, body = $6 WHERE tenant_id = $1 AND id = $2 AND claim = $3",
 		c.r.tenant(), c.id, c.token, a.Status, string(head), body)

@@ -9,6 +9,9 @@ type Select struct {
 	Root  *Node
 	Count Counting
 	Form  Shape
+	Paged bool // the answer tells the place behind a full page
+	// Passed is how many rows lie before the place that the rows begin at.
+	Passed int
 }
 
 // WithVersion makes the rows of the answer tell their version, and returns its
@@ -42,7 +45,8 @@ type Node struct {
 	where   []pred
 	order   []orderBy
 	fetch   []fetched
-	ordered bool // the request said in which order
+	ordered bool  // the request said in which order
+	from    []any // place behind which the rows begin; nil = the first
 }
 
 // Embed is a related collection of a node.
@@ -108,9 +112,11 @@ type fetched struct {
 	field *catalog.Field
 	steps []Step
 	text  bool
+	by    *orderBy // what the order compares, where that is no column
 }
 
 type orderBy struct {
+	tie        bool // ends the order, so that it is total
 	field      *catalog.Field
 	steps      []Step
 	text       bool
@@ -140,11 +146,11 @@ type pred struct {
 // need adds a column to the node's statement and returns its place.
 func (n *Node) need(f *catalog.Field, steps []Step, text bool) int {
 	for i, c := range n.fetch {
-		if c.field == f && len(steps) == 0 && len(c.steps) == 0 {
+		if c.field == f && c.by == nil && len(steps) == 0 && len(c.steps) == 0 {
 			return i
 		}
 	}
-	n.fetch = append(n.fetch, fetched{f, steps, text})
+	n.fetch = append(n.fetch, fetched{field: f, steps: steps, text: text})
 	return len(n.fetch) - 1
 }
 

@@ -59,6 +59,8 @@ func (p *parser) param(key, value string) (err error) {
 			p.req.Columns = nil // those of the body
 		}
 		return err
+	case "cursor":
+		return p.cursor(value)
 	case "on_conflict":
 		if err = p.once(key); err == nil {
 			p.req.Conflict, err = s.names()

@@ -36,8 +36,8 @@ func Access(a actor.Actor, r *catalog.Resource, gs []catalog.Grant) (catalog.Gra
 		return catalog.Grant{}, fault.New(fault.Forbidden, "42501", "the user is not associated with a tenant")
 	}
 	g, ok := catalog.Find(gs, a.Role)
-	if !ok || g.Scope == catalog.None {
-		return g, fault.New(fault.Forbidden, "42501", "permission denied for table %s", r.Name)
+	if !ok || g.Scope == catalog.None || !a.Scope.Reads(r.Name) {
+		return catalog.Grant{}, fault.New(fault.Forbidden, "42501", "permission denied for table %s", r.Name)
 	}
 	return g, nil
 }

@@ -52,6 +52,7 @@ type Request struct {
 	Wheres   []Where
 	Orders   []Order
 	Pages    []Page
+	Cursor   string // place to go on from; "" = none
 }
 
 // Where is one filter or logic group and the embed it is for.

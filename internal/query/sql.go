@@ -91,6 +91,7 @@ func (q *Select) Rows(d Dialect) (Statement, error) {
 	w.columns(n, t)
 	w.s(" FROM ", n.Resource.Name, " ", t)
 	w.where(n, t)
+	w.beyond(n, t)
 	w.orderBy(n, t)
 	if n.Only == nil {
 		w.page(n)
@@ -160,6 +161,10 @@ func (w *writer) columns(n *Node, t string) {
 	for i, c := range n.fetch {
 		if i > 0 {
 			w.s(", ")
+		}
+		if c.by != nil {
+			w.term(*c.by, t)
+			continue
 		}
 		w.value(t, c.field, c.steps, c.text)
 	}
@@ -244,31 +249,14 @@ func (w *writer) orderBy(n *Node, t string) {
 	w.terms(n, t)
 }
 
-// terms writes the order with id as the tie breaker, in the direction of the
-// last term so that one index serves both.
+// terms writes the order.
 func (w *writer) terms(n *Node, t string) {
-	desc, byID := false, false
-	for _, o := range n.order {
-		if len(o.steps) > 0 && !o.text { // numbers by their value, before everything else
-			n := o
-			n.number = true
-			w.term(n, t)
-			w.direction(o)
+	for i, o := range n.keys() {
+		if i > 0 {
 			w.s(", ")
 		}
 		w.term(o, t)
-		byID = byID || o.embed == nil && o.field.Name == "id"
 		w.direction(o)
-		w.s(", ")
-		desc = o.desc
-	}
-	if byID {
-		w.b = w.b[:len(w.b)-len(", ")]
-		return
-	}
-	w.s(t, ".id")
-	if desc {
-		w.s(" DESC")
 	}
 }
 
@@ -291,7 +279,7 @@ func (w *writer) direction(o orderBy) {
 		w.s(" DESC")
 	}
 	switch {
-	case o.embed == nil && len(o.steps) == 0 && o.field.Required:
+	case o.sure():
 	case o.nullsFirst:
 		w.s(" NULLS FIRST")
 	default:

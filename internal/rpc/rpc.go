@@ -18,6 +18,7 @@ import (
 	"holdfast/internal/once"
 	"holdfast/internal/query"
 	"holdfast/internal/store"
+	"holdfast/internal/trace"
 )
 
 // Verb is one line of the table.
@@ -208,6 +209,13 @@ var undo = errors.New("rpc: a dry run writes nothing")
 // Do runs a verb for the actor, whose TenantID is set, in one transaction. in
 // points to a value of the type of v.In. dry answers what would happen.
 func (t *Table) Do(ctx context.Context, a actor.Actor, v *Verb, in any, dry bool) (any, error) {
+	ctx, span := trace.Begin(ctx, "verb", v.Name)
+	out, err := t.do(ctx, a, v, in, dry)
+	span.End(err)
+	return out, err
+}
+
+func (t *Table) do(ctx context.Context, a actor.Actor, v *Verb, in any, dry bool) (any, error) {
 	run := t.store.DB().Write
 	if v.Reads {
 		run = t.store.DB().Read

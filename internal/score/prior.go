@@ -89,13 +89,6 @@ func FitPrior(xs []Exposure) (Prior, error) {
 	return p, nil
 }
 
-// Marshall returns the moment estimates of shape and rate (Marshall 1991, Appl
-// Stat 40:283-294) from counts without decay; histories without exposure are
-// left out. Without any event or exposure both are 0.
-func Marshall(xs []Exposure) (alpha, beta float64) {
-	return marshall(rawCounts(xs))
-}
-
 // count is y events over e units of exposure, e > 0.
 type count struct{ y, e float64 }
 
@@ -126,6 +119,8 @@ func sums(cs []count) (y, e float64) {
 	return y, e
 }
 
+// marshall returns the moment estimates of shape and rate (Marshall 1991, Appl
+// Stat 40:283-294); without any event or exposure both are 0.
 func marshall(cs []count) (alpha, beta float64) {
 	y, e := sums(cs)
 	if y == 0 {

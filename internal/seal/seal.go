@@ -22,6 +22,7 @@ import (
 type Keys struct {
 	API    []byte // derives opaque API keys
 	Shared string // HS256 secret of API keys when none is configured
+	Log    []byte // authenticates rows of the audit log as they are written
 	rings  [uses]ring
 	mac    []byte // codes, states, decoys, refresh keys
 }
@@ -41,7 +42,8 @@ func New(master []byte) (Keys, error) {
 		return s, fmt.Errorf("seal: the master key has %d bytes; it needs %d", len(master), MasterSize)
 	}
 	out := map[string][]byte{}
-	for _, label := range []string{forIdentity.label(), forWebhooks.label(), "holdfast identity mac", "holdfast identity api", "holdfast identity hs256"} {
+	for _, label := range []string{forIdentity.label(), forWebhooks.label(), "holdfast identity mac", "holdfast identity api", "holdfast identity hs256",
+		"holdfast audit rows"} {
 		k, err := hkdf.Key(sha256.New, master, nil, label, 32)
 		if err != nil {
 			return s, fmt.Errorf("seal: derive key: %w", err)
@@ -55,6 +57,7 @@ func New(master []byte) (Keys, error) {
 		}
 	}
 	s.mac, s.API, s.Shared = out["holdfast identity mac"], out["holdfast identity api"], hex.EncodeToString(out["holdfast identity hs256"])
+	s.Log = out["holdfast audit rows"]
 	return s, nil
 }
 

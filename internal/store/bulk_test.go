@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -206,4 +207,40 @@ func (k *kit) alike(resource string, one, other actor.Actor) {
 	if d := cmp.Diff(dump(one), dump(other)); d != "" {
 		k.Error(d)
 	}
+}
+
+// Records that are whole already keep their ids, numbers, states and versions;
+// no effect touches them; what is made afterwards is numbered behind them, and
+// counters know them.
+func TestBulk_loads(t *testing.T) {
+	eachWith(t, catalog.Default(), judged(), func(t *testing.T, k *kit) {
+		orders, _ := k.cat.Get("orders")
+		who := as(north, actor.Service)
+		const id, at = "0190a000-0000-7000-8000-00000000abcd", "2026-01-02T03:04:05.000000Z"
+		year := k.s.Now().Year()
+		k.write(who, func(tx *db.Tx) error {
+			b := k.s.Bulk(tx, who, orders)
+			defer b.Close()
+			return b.Load([]store.Row{{"id": id, "tenant_id": north, "order_no": fmt.Sprintf("SO-%04d-000041", year), "type": "outbound", "status": "completed",
+				"notes": "refuse", "created_at": at, "updated_at": at, "version": int64(9)}})
+		})
+		k.write(who, func(tx *db.Tx) error {
+			_, err := k.s.InsertTx(tx, who, orders, []store.Row{{"type": "outbound"}})
+			return err
+		})
+		var got []string
+		k.write(who, func(tx *db.Tx) error {
+			rows, err := k.s.RowsTx(tx, who, orders, "", nil)
+			got = nil
+			for _, r := range rows {
+				got = append(got, fmt.Sprint(r["order_no"], " ", r["status"], " ", r["total_value"], " ", r["priority"], " ", r["version"]))
+			}
+			return err
+		})
+		slices.Sort(got)
+		want := []string{fmt.Sprintf("SO-%04d-000041 completed 0 3 9", year), fmt.Sprintf("SO-%04d-000042 draft 7 3 1", year)}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Error(diff)
+		}
+	})
 }

@@ -28,6 +28,11 @@ func (k *kit) seed(tenant string, r *catalog.Resource, made map[string]string) s
 	return k.row(tenant, r, made, made[r.Name], len(made))
 }
 
+// either reports the first of two fields of which a check asks for one.
+func either(r *catalog.Resource, field string) bool {
+	return slices.ContainsFunc(r.Checks, func(c string) bool { return strings.HasPrefix(c, field+" IS NOT NULL OR ") })
+}
+
 func newID(tenant string, n int) string {
 	return fmt.Sprintf("0190d000-0000-7000-8%s-%012d", strings.Repeat(tenant[len(tenant)-1:], 3), n)
 }
@@ -39,7 +44,7 @@ func (k *kit) row(tenant string, r *catalog.Resource, made map[string]string, id
 	for i := range r.Fields {
 		f := &r.Fields[i]
 		switch {
-		case f.Name == "id" || f.Name == "tenant_id" || f.Default != "" || !f.Required && !keyed(r, f.Name):
+		case f.Name == "id" || f.Name == "tenant_id" || f.Default != "" || !f.Required && !keyed(r, f.Name) && !either(r, f.Name):
 		case f.Ref != "" && f.Ref == r.Name:
 		case f.Ref != "":
 			ref, _ := k.cat.Get(f.Ref)

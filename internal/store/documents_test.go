@@ -1,13 +1,17 @@
 package store_test
 
 import (
+	"cmp"
+	"context"
 	"encoding/json"
 	"fmt"
 	"math/rand/v2"
 	"net/url"
 	"os"
+	"reflect"
 	"strconv"
 	"testing"
+	"unicode/utf8"
 
 	"holdfast/internal/actor"
 	"holdfast/internal/db"
@@ -140,6 +144,44 @@ func TestDocumentsAreStoredInOneForm(t *testing.T) {
 		}
 		if a := k.do(m, "POST", "zones", "", `{"code":"\ud800","name":"x"}`); a.err == nil || a.err.Code != "22P02" {
 			t.Errorf("half of a pair in a text: %v", a)
+		}
+	})
+}
+
+// A document that came there by other means than a write, with escapes that are
+// no characters, is read, and so are the rows beside it.
+func TestDocumentsThatAreIllegible(t *testing.T) {
+	each(t, func(t *testing.T, k *kit) {
+		m := as(north, actor.Manager)
+		docs := []string{`{"a":"\ud800x"}`, `{"a":"\ude00\ud83d"}`, `{"a":"\ud83d\ude00"}`,
+			`{"a":"\\ud800 \\\ud800"}`, `{"a":"x\u0000y"}`, `{"a":"\u0041"}`, `{"a":"plain"}`}
+		for i, doc := range docs {
+			k.must(m, "POST", "orders", "", fmt.Sprintf(`{"order_no":"I-%d","ship_to":{"a":"x"}}`, i))
+			err := k.d.Write(context.Background(), db.Scope{Tenant: north}, func(tx *db.Tx) error {
+				tx.Queue("UPDATE orders SET ship_to = $3 WHERE tenant_id = $1 AND order_no = $2", []any{north, fmt.Sprint("I-", i), doc}, nil)
+				return tx.Flush()
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+		want := `[{"v":"\ufffdx"},{"v":"\ufffd\ufffd"},{"v":"\ud83d\ude00"},{"v":"\\ud800 \\\ufffd"},{"v":"x\ufffdy"},{"v":"A"},{"v":"plain"}]`
+		for _, path := range []string{"orders?select=v:ship_to->>a&order=order_no", "orders?select=v:ship_to->>a&order=order_no&ship_to->>a=neq.z",
+			`orders?select=v:ship_to->>a&order=order_no&ship_to=cs.{}`} {
+			var got, expected []map[string]string
+			body := k.get(m, path)
+			if !utf8.ValidString(body) {
+				t.Errorf("%s: not UTF-8: %q", path, body)
+			}
+			if err := cmp.Or(json.Unmarshal([]byte(body), &got), json.Unmarshal([]byte(want), &expected)); err != nil {
+				t.Fatal(err)
+			}
+			if !reflect.DeepEqual(got, expected) {
+				t.Errorf("%s: %q, want %q", path, got, expected)
+			}
+		}
+		if got := numbers(t, k.get(m, "orders?select=order_no&ship_to->>a=eq.plain")); got != "I-6" {
+			t.Errorf("found %s", got)
 		}
 	})
 }

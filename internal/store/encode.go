@@ -1,6 +1,7 @@
 package store
 
 import (
+	"encoding/json"
 	"slices"
 	"strconv"
 
@@ -27,6 +28,8 @@ type batch struct {
 	byID     map[string]int
 	verAt    int
 	version  int64
+	places   []query.Key       // of the place behind a row
+	next     []json.RawMessage // behind the last row of a full page
 }
 
 type record struct{ start, end, hole, holeEnd int }
@@ -80,11 +83,32 @@ func (b *batch) add(r *db.Row) error {
 	}
 	rec.end, rec.holeEnd = len(b.buf), len(b.holes)
 	b.rows = append(b.rows, rec)
+	if b.places != nil && len(b.rows) == b.node.PageSize() {
+		b.next = behind(b.places, r)
+	}
 	if len(b.rows) == 2 { // not a single record: make room for a page like these at once
 		b.buf = slices.Grow(b.buf, 30*(rec.end-rec.start))
 		b.rows = slices.Grow(b.rows, 60)
 	}
 	return nil
+}
+
+// behind is the place behind a row.
+func behind(keys []query.Key, r *db.Row) []json.RawMessage {
+	out := make([]json.RawMessage, len(keys))
+	for i, k := range keys {
+		switch {
+		case r.Null(k.At):
+			out[i] = json.RawMessage("null")
+		case k.Field != nil:
+			out[i] = appendJSON(nil, field(k.Field, r, k.At))
+		case k.Float:
+			out[i] = strconv.AppendFloat(nil, r.Float(k.At), 'g', -1, 64)
+		default:
+			out[i] = db.AppendString(nil, r.Text(k.At))
+		}
+	}
+	return out
 }
 
 // place files an embedded row under its parent's key.

@@ -13,7 +13,7 @@ import (
 // read answers q inside a transaction: the root's rows and the total in one
 // round trip, then one per level of embeds.
 func (s *Store) read(tx *db.Tx, q *query.Select) (*Result, error) {
-	res := &Result{First: q.Root.Offset, Total: -1, Status: Rows}
+	res := &Result{First: q.Passed + q.Root.Offset, Total: -1, Status: Rows}
 	if q.Root.Counted != "" {
 		return s.counted(tx, q, res)
 	}
@@ -21,7 +21,7 @@ func (s *Store) read(tx *db.Tx, q *query.Select) (*Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	res.Count, res.Version = len(root.rows), root.version
+	res.Count, res.Version, res.Next = len(root.rows), root.version, root.next
 	if err := outOfRange(q, res); err != nil {
 		return nil, err
 	}
@@ -47,6 +47,9 @@ func (s *Store) fetch(tx *db.Tx, q *query.Select, res *Result) (*batch, error) {
 		q.Root.TenantAt()
 	}
 	root.verAt = s.versionAt(q)
+	if q.Paged {
+		root.places = q.Continued()
+	}
 	st, err := q.Rows(tx.DB())
 	if err != nil {
 		return nil, err

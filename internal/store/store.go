@@ -144,9 +144,10 @@ type Result struct {
 	Count       int   // rows in Body, or rows a write affected
 	Total       int64 // -1 = not asked for
 	Status      Outcome
-	Inserted    bool   // a write inserted at least one row
-	Location    string // of the single row inserted, as a query
-	Version     int64  // of the single row, when asked for
+	Inserted    bool              // a write inserted at least one row
+	Location    string            // of the single row inserted, as a query
+	Version     int64             // of the single row, when asked for
+	Next        []json.RawMessage // place behind a full page, when asked for
 }
 
 // Select answers a read.

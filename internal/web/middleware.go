@@ -9,6 +9,8 @@ import (
 	"strings"
 	"sync/atomic"
 	"time"
+
+	"holdfast/internal/trace"
 )
 
 // Front is what stands before every route.
@@ -20,6 +22,7 @@ type Front struct {
 	Observe Observer       // may be nil
 	Leaving *atomic.Bool   // set when the server stops: answers end their connection; may be nil
 	Pace    *Pace          // of bodies; nil = 8 KB a second after 10 s, half an hour in all
+	Trace   *trace.Tracer  // begins a trace with each request; nil = none
 	// Witness is told, before the answer leaves, of what an audit log keeps: a
 	// known caller was refused (403), or was given records as a file. May be nil.
 	Witness func(context.Context, Witnessed)
@@ -68,11 +71,40 @@ func (f *Front) Handler(next http.Handler) http.Handler {
 		if f.cors(rec, r) {
 			return
 		}
+		if f.Trace != nil {
+			var end func()
+			r, end = f.traced(rec, r)
+			defer end() // also of a request that is cut off
+		}
 		paced(rec, r, f.pace())
 		next.ServeHTTP(rec, r)
 		f.witness(rec, r)
 		f.write(rec, r, start)
 	})
+}
+
+// traced begins the request's span. A trusted proxy may say which trace it is
+// of; from anybody else the headers are ignored, or a stranger could have all
+// that he asks recorded.
+func (f *Front) traced(rec *recorder, r *http.Request) (*http.Request, func()) {
+	var parent, state string
+	if peer, err := netip.ParseAddrPort(r.RemoteAddr); err == nil && trusted(peer.Addr(), f.Proxies) {
+		parent, state = r.Header.Get("Traceparent"), r.Header.Get("Tracestate")
+	}
+	ctx, span := f.Trace.Request(r.Context(), parent, state)
+	return r.WithContext(ctx), func() {
+		if span.On() {
+			span.Name(strings.TrimSpace(clip(r.Method, 10) + " " + rec.route))
+			span.Text("http.request.method", clip(r.Method, 10))
+			span.Text("http.route", rec.route)
+			span.Number("http.response.status_code", rec.status)
+			span.Text("holdfast.request_id", RequestID(ctx))
+		}
+		if rec.status >= http.StatusInternalServerError || rec.panicked {
+			span.Failed()
+		}
+		span.End(nil)
+	}
 }
 
 var (

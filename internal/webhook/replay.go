@@ -131,10 +131,3 @@ func (s *Service) audit(tx *db.Tx, a actor.Actor, id, action string, n int) {
 	audit.Write(tx, audit.Entry{Tenant: a.TenantID, At: s.now(), By: a, Action: action, EntityType: "webhooks", EntityID: id,
 		Details: map[string]int{"deliveries": n}})
 }
-
-func textOrNull(s string) any {
-	if s == "" {
-		return nil
-	}
-	return s
-}

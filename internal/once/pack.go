@@ -1,0 +1,52 @@
+package once
+
+import (
+	"bytes"
+	"compress/flate"
+	"encoding/base64"
+	"fmt"
+	"io"
+)
+
+// packMark begins a body that is kept compressed: no text that is answered
+// begins with this control character.
+const packMark = '\x01'
+
+// packed is a body as it is kept: as it is, or compressed where it is long; nil
+// for none and for one that is too long even so.
+func packed(body []byte) (any, error) {
+	switch {
+	case body == nil:
+		return nil, nil
+	case len(body) <= MaxBody:
+		return string(body), nil
+	}
+	var b bytes.Buffer
+	b.WriteByte(packMark)
+	text := base64.NewEncoder(base64.StdEncoding, &b)
+	w, err := flate.NewWriter(text, flate.BestSpeed)
+	if err != nil {
+		return nil, err
+	}
+	for _, step := range []func() error{func() error { _, err := w.Write(body); return err }, w.Close, text.Close} {
+		if err := step(); err != nil {
+			return nil, err
+		}
+	}
+	if b.Len() > MaxPacked {
+		return nil, nil
+	}
+	return b.String(), nil
+}
+
+// unpacked is the body that was kept.
+func unpacked(kept []byte) ([]byte, error) {
+	if len(kept) == 0 || kept[0] != packMark {
+		return kept, nil
+	}
+	body, err := io.ReadAll(flate.NewReader(base64.NewDecoder(base64.StdEncoding, bytes.NewReader(kept[1:]))))
+	if err != nil {
+		return nil, fmt.Errorf("once: kept body: %w", err)
+	}
+	return body, nil
+}

@@ -1,0 +1,231 @@
+package query
+
+import (
+	"encoding/json"
+	"strconv"
+	"strings"
+
+	"holdfast/internal/catalog"
+	"holdfast/internal/fault"
+)
+
+// A list is gone through from row to row: the place behind a row is told by
+// what the row holds in the members of the order, the id that ends every order
+// among them. What is written or deleted before that place moves nothing.
+
+// keys are the members by which the rows are ordered, to the last: those asked
+// for, then the id in the direction of the last of them, so that one index
+// serves both, and across tenants the tenant.
+func (n *Node) keys() []orderBy {
+	out := make([]orderBy, 0, len(n.order)+2)
+	desc, byID := false, false
+	for _, o := range n.order {
+		if len(o.steps) > 0 && !o.text { // numbers by their value, before everything else
+			number := o
+			number.number = true
+			out = append(out, number)
+		}
+		out = append(out, o)
+		byID = byID || o.embed == nil && o.field.Name == "id"
+		desc = o.desc
+	}
+	if !byID {
+		out = append(out, n.tie("id", desc))
+	}
+	if n.Global() {
+		out = append(out, n.tie("tenant_id", desc))
+	}
+	return out
+}
+
+func (n *Node) tie(name string, desc bool) orderBy {
+	f, _ := n.Resource.Field(name)
+	return orderBy{field: f, desc: desc, tie: true}
+}
+
+// sure reports a member of the order that is never null.
+func (o *orderBy) sure() bool {
+	return o.tie || o.embed == nil && len(o.steps) == 0 && o.field.Required
+}
+
+// Order is the collection and its order as a text, the same for requests whose
+// rows come in the same order.
+func (q *Select) Order() string {
+	b := []byte(q.Root.Resource.Name)
+	for _, o := range q.Root.keys() {
+		b = append(b, ' ')
+		if o.embed != nil {
+			b = append(b, o.embed.Rel.Name+" "...)
+		}
+		b = append(b, o.field.Name...)
+		for _, s := range o.steps {
+			b = strconv.AppendQuote(append(b, '>'), s.Key+strconv.Itoa(s.Index))
+		}
+		for _, set := range []bool{o.text, o.number, o.desc, o.nullsFirst} {
+			b = strconv.AppendBool(append(b, ','), set)
+		}
+	}
+	return string(b)
+}
+
+// Key is one member of the place behind a row.
+type Key struct {
+	At    int            // column of the statement's rows
+	Field *catalog.Field // nil = a number or a text out of a document
+	Float bool           // of those, a number
+}
+
+// Continued makes the statement's rows tell the place behind them, and says
+// where.
+func (q *Select) Continued() []Key {
+	n, keys := q.Root, q.Root.keys()
+	out := make([]Key, len(keys))
+	for i := range keys {
+		o := &keys[i]
+		switch {
+		case o.embed == nil && len(o.steps) == 0:
+			out[i] = Key{At: n.need(o.field, nil, false), Field: o.field}
+			continue
+		case len(o.steps) == 0:
+			out[i].Field = o.field
+		}
+		out[i].Float = o.number
+		out[i].At = len(n.fetch)
+		n.fetch = append(n.fetch, fetched{field: o.field, steps: o.steps, text: o.text, by: o})
+	}
+	return out
+}
+
+// From makes the rows begin behind a place, whose values are those of
+// Continued, as JSON.
+func (q *Select) From(values []json.RawMessage) error {
+	keys := q.Root.keys()
+	if len(keys) != len(values) {
+		return fault.New(fault.Invalid, "HF016", "the cursor is of another order")
+	}
+	from := make([]any, len(keys))
+	for i := range keys {
+		var err error
+		if from[i], err = keys[i].value(values[i]); err != nil {
+			return fault.New(fault.Invalid, "HF016", "the cursor is of another order")
+		}
+	}
+	q.Root.from = from
+	return nil
+}
+
+func (o *orderBy) value(raw json.RawMessage) (any, error) {
+	if string(raw) == "null" {
+		return nil, nil
+	}
+	switch {
+	case o.number:
+		var v float64
+		return v, json.Unmarshal(raw, &v)
+	case len(o.steps) > 0:
+		var v string
+		return v, json.Unmarshal(raw, &v)
+	}
+	v, err := Value(o.field, raw)
+	if text, ok := v.(json.RawMessage); ok {
+		v = string(text)
+	}
+	return v, err
+}
+
+// beyond writes the condition of the rows behind the place that the node's rows
+// begin at. Members that all run one way and are never null compare as one row,
+// which an index answers by a single range.
+func (w *writer) beyond(n *Node, t string) {
+	if n.from == nil {
+		return
+	}
+	keys := n.keys()
+	w.s(" AND ")
+	if !oneWay(keys) {
+		if first := &keys[0]; n.from[0] != nil && (first.sure() || first.nullsFirst) { // where a range may begin
+			w.term(*first, t)
+			w.s(map[bool]string{false: " >= ", true: " <= "}[first.desc])
+			w.bind(n.from[0])
+			w.s(" AND ")
+		}
+		w.behind(keys, n.from, t)
+		return
+	}
+	w.s("(")
+	for i, o := range keys {
+		if i > 0 {
+			w.s(", ")
+		}
+		w.term(o, t)
+	}
+	w.s(map[bool]string{false: ") > (", true: ") < ("}[keys[0].desc])
+	for i := range keys {
+		if i > 0 {
+			w.s(", ")
+		}
+		w.bind(n.from[i])
+	}
+	w.s(")")
+}
+
+func oneWay(keys []orderBy) bool {
+	for i := range keys {
+		if !keys[i].sure() || keys[i].embed != nil || keys[i].desc != keys[0].desc {
+			return false
+		}
+	}
+	return true
+}
+
+// behind writes: behind the first value, or at it and behind the others.
+func (w *writer) behind(keys []orderBy, from []any, t string) {
+	o, v := &keys[0], from[0]
+	w.s("(")
+	switch {
+	case v == nil && !o.nullsFirst:
+		w.s("1 = 0")
+	case v == nil:
+		w.term(*o, t)
+		w.s(" IS NOT NULL")
+	default:
+		w.term(*o, t)
+		w.s(map[bool]string{false: " > ", true: " < "}[o.desc])
+		w.bind(v)
+		if !o.sure() && !o.nullsFirst {
+			w.s(" OR ")
+			w.term(*o, t)
+			w.s(" IS NULL")
+		}
+	}
+	if len(keys) > 1 {
+		w.s(" OR (")
+		w.term(*o, t)
+		if v == nil {
+			w.s(" IS NULL AND ")
+		} else {
+			w.s(" = ")
+			w.bind(v)
+			w.s(" AND ")
+		}
+		w.behind(keys[1:], from[1:], t)
+		w.s(")")
+	}
+	w.s(")")
+}
+
+// cursor reads the parameter of that name.
+func (p *parser) cursor(value string) error {
+	if err := p.once("cursor"); err != nil {
+		return err
+	}
+	if value == "" || len(value) > maxCursor || strings.ContainsAny(value, " \t") {
+		return fault.New(fault.Invalid, "HF016", "the cursor cannot be read")
+	}
+	p.req.Cursor = value
+	return nil
+}
+
+// maxCursor is the length of a cursor. A place behind texts that are longer has
+// none.
+const maxCursor = 4096
