@@ -10,22 +10,29 @@ import (
 	"holdfast/internal/audit"
 	"holdfast/internal/db"
 	"holdfast/internal/fault"
+	"holdfast/internal/imports/jobs"
+	"holdfast/internal/imports/plan"
+	"holdfast/internal/imports/staged"
+	"holdfast/internal/imports/targets"
 	"holdfast/internal/query"
 	"holdfast/internal/store"
+	"holdfast/internal/trace"
 )
 
 // Apply writes a ready job's valid rows with before-images, counters, one audit
-// row and the job's own state: up to 20,000 in one transaction, more of them in
+// Fields and the job's own state: up to 20,000 in one transaction, more of them in
 // chunks of a thousand. Rows with errors were counted by Process and are left
 // out. A job that broke off between chunks goes on where it was. A completed job is answered with its
 // first result. Of parallel calls one applies and the others get
 // fault.Conflict. It goes on when ctx ends: the caller may ask for the job; Close
 // ends it as if the process had died.
-func (m *Importer) Apply(ctx context.Context, a actor.Actor, jobID string) (*Applied, error) {
+func (m *Importer) Apply(ctx context.Context, a actor.Actor, jobID string) (_ *Applied, err error) {
+	ctx, span := trace.Begin(ctx, "import", "apply")
+	defer func() { span.End(err) }()
 	var before *Applied
-	var p *plan
-	s, err := m.begin(ctx, a, jobID, Applying, func(tx *db.Tx, job *Job) error {
-		if job.Status == Completed {
+	var p *plan.Plan
+	s, err := m.jobs.Begin(ctx, a, jobID, jobs.Applying, func(tx *db.Tx, job *jobs.Job) error {
+		if job.Status == jobs.Completed {
 			before = appliedOf(job)
 			return errAnswered
 		}
@@ -39,28 +46,28 @@ func (m *Importer) Apply(ctx context.Context, a actor.Actor, jobID string) (*App
 	if err != nil {
 		return nil, fmt.Errorf("imports: apply: %w", err)
 	}
-	defer m.leave(s)
-	ctx, cease := m.untilClosed(context.WithoutCancel(ctx))
+	defer m.jobs.Leave(s)
+	ctx, cease := m.jobs.UntilClosed(context.WithoutCancel(ctx))
 	defer cease()
-	var done *Job
-	err = guarded(func() (err error) {
+	var done *jobs.Job
+	err = jobs.Guarded(func() (err error) {
 		done, err = m.applyAll(ctx, s, p)
 		return err
 	})
 	if err != nil {
-		err = errors.Join(err, m.end(ctx, s, failedState(err, Ready), fault.As(err).Msg))
+		err = errors.Join(err, m.jobs.End(ctx, s, failedState(err, jobs.Ready), fault.As(err).Msg))
 		return m.afterwards(ctx, s, err)
 	}
 	return appliedOf(done), nil
 }
 
 // applyAll applies a job at once or, a large or begun one, chunk by chunk.
-func (m *Importer) applyAll(ctx context.Context, s *step, p *plan) (done *Job, err error) {
-	if s.job.ImportedCount > 0 || p.Result.Stats.ValidRows > m.whole {
+func (m *Importer) applyAll(ctx context.Context, s *jobs.Step, p *plan.Plan) (done *jobs.Job, err error) {
+	if s.Job.ImportedCount > 0 || p.Result.Stats.ValidRows > m.whole {
 		return m.applyChunks(ctx, s, p)
 	}
-	err = m.db.Write(ctx, store.Scope(s.actor), func(tx *db.Tx) error {
-		return guarded(func() (err error) {
+	err = m.db.Write(ctx, store.Scope(s.Actor), func(tx *db.Tx) error {
+		return jobs.Guarded(func() (err error) {
 			done, err = m.apply(tx, s, p)
 			return err
 		})
@@ -70,57 +77,57 @@ func (m *Importer) applyAll(ctx context.Context, s *step, p *plan) (done *Job, e
 
 // afterwards answers when applying broke. A connection lost during commit may
 // have committed all the same; then the job says so.
-func (m *Importer) afterwards(ctx context.Context, s *step, cause error) (*Applied, error) {
-	if job, err := m.load(ctx, s.actor, s.job.ID); err == nil && job.Status == Completed {
+func (m *Importer) afterwards(ctx context.Context, s *jobs.Step, cause error) (*Applied, error) {
+	if job, err := m.jobs.Load(ctx, s.Actor, s.Job.ID); err == nil && job.Status == jobs.Completed {
 		return appliedOf(job), nil
 	}
 	return nil, fmt.Errorf("imports: apply: %w", cause)
 }
 
-func appliedOf(job *Job) *Applied {
+func appliedOf(job *jobs.Job) *Applied {
 	return &Applied{Success: true, ImportedCount: job.ImportedCount, Message: job.Message}
 }
 
 // appliable checks that a job may be applied as it stands.
-func (m *Importer) appliable(tx *db.Tx, a actor.Actor, job *Job) (*plan, error) {
+func (m *Importer) appliable(tx *db.Tx, a actor.Actor, job *jobs.Job) (*plan.Plan, error) {
 	switch job.Status {
-	case Ready, Failed:
-	case Created, Uploaded:
-		return nil, wrongState(job, "must be processed first")
-	case RolledBack:
-		return nil, wrongState(job, "cannot be applied again: upload its file anew")
+	case jobs.Ready, jobs.Failed:
+	case jobs.Created, jobs.Uploaded:
+		return nil, jobs.WrongState(job, "must be processed first")
+	case jobs.RolledBack:
+		return nil, jobs.WrongState(job, "cannot be applied again: upload its file anew")
 	default:
-		return nil, wrongState(job, "cannot be applied")
+		return nil, jobs.WrongState(job, "cannot be applied")
 	}
 	if job.RolledBackCount > 0 {
-		return nil, job.untouched()
+		return nil, job.Untouched()
 	}
 	p, settings, err := m.planOf(tx, a, job)
 	if fault.Is(err, fault.NotFound) {
-		return nil, wrongState(job, "must be processed first")
+		return nil, jobs.WrongState(job, "must be processed first")
 	}
 	if err != nil {
 		return nil, err
 	}
-	if err := p.anew(job); err != nil {
+	if err := p.Anew(job); err != nil {
 		return nil, err
 	}
 	if p.Fingerprint != settingsText(settings, job.Mapping) {
-		return nil, wrongState(job, "was changed after it was processed: process it again")
+		return nil, jobs.WrongState(job, "was changed after it was processed: process it again")
 	}
 	t, err := m.target(job.Target)
 	if err != nil {
 		return nil, err
 	}
 	for _, name := range p.Fields {
-		if t.denies(name, a.Role) {
+		if t.Denies(name, a.Role) {
 			return nil,
 				fault.New(fault.Forbidden, "42501",
-					"the file sets %s, which your role (%s) may not set: process it again to leave that out, or have somebody apply it who may", t.words(name), a.Role)
+					"the file sets %s, which your role (%s) may not set: process it again to leave that out, or have somebody apply it who may", t.Words(name), a.Role)
 		}
 	}
 	if settings.DryRun {
-		return nil, wrongState(job, "was made to check a file only").With("status: "+job.Status, "options.dry_run")
+		return nil, jobs.WrongState(job, "was made to check a file only").With("status: "+job.Status, "options.dry_run")
 	}
 	if w := m.repeated(tx, a, job.Target, job.SHA256, job.ID); w != nil && !settings.Force {
 		f := fault.New(fault.Conflict, "import_repeated", "%s", w)
@@ -133,9 +140,9 @@ func (m *Importer) appliable(tx *db.Tx, a actor.Actor, job *Job) (*plan, error) 
 type application struct {
 	*writer
 	sum    tally
-	step   *step
-	plan   *plan
-	target *target
+	step   *jobs.Step
+	plan   *plan.Plan
+	target *targets.Target
 	lots   *writer
 	seq    int // snapshots written
 
@@ -147,26 +154,26 @@ type application struct {
 }
 
 // application begins to apply inside a transaction.
-func (m *Importer) application(tx *db.Tx, s *step, p *plan) (*application, error) {
-	if err := m.hold(tx, s); err != nil {
+func (m *Importer) application(tx *db.Tx, s *jobs.Step, p *plan.Plan) (*application, error) {
+	if err := m.jobs.Hold(tx, s); err != nil {
 		return nil, err
 	}
-	t, err := m.target(s.job.Target)
+	t, err := m.target(s.Job.Target)
 	if err != nil {
 		return nil, err
 	}
-	ap := &application{writer: m.writer(tx, s.actor, t.written()), step: s, plan: p, target: t}
-	ap.makes, ap.changes = t.rights(s.actor.Role)
+	ap := &application{writer: m.writer(tx, s.Actor, t.Written()), step: s, plan: p, target: t}
+	ap.makes, ap.changes = t.Rights(s.Actor.Role)
 	return ap, nil
 }
 
-func (m *Importer) apply(tx *db.Tx, s *step, p *plan) (*Job, error) {
+func (m *Importer) apply(tx *db.Tx, s *jobs.Step, p *plan.Plan) (*jobs.Job, error) {
 	ap, err := m.application(tx, s, p)
 	if err != nil {
 		return nil, err
 	}
 	t := ap.target
-	var rows []staged
+	var rows []staged.Row
 	var chunks []span
 	for seq := 1; seq <= p.Chunks; seq++ {
 		more, err := ap.chunk(seq)
@@ -174,7 +181,7 @@ func (m *Importer) apply(tx *db.Tx, s *step, p *plan) (*Job, error) {
 			return nil, err
 		}
 		rows, chunks = append(rows, more...), append(chunks, span{seq, len(more)})
-		if t.posts != nil && len(rows) < postRows && seq < p.Chunks {
+		if t.Posts != nil && len(rows) < postRows && seq < p.Chunks {
 			continue
 		}
 		if err := ap.put(t, rows); err != nil {
@@ -187,10 +194,10 @@ func (m *Importer) apply(tx *db.Tx, s *step, p *plan) (*Job, error) {
 }
 
 // chunk reads a staged chunk; what the one before it queued goes along.
-func (ap *application) chunk(seq int) (rows []staged, err error) {
+func (ap *application) chunk(seq int) (rows []staged.Row, err error) {
 	err = ap.tx.One("SELECT rows, data FROM import_chunks WHERE tenant_id = $1 AND job_id = $2 AND seq = $3",
-		[]any{ap.actor.TenantID, ap.step.job.ID, seq}, func(r *db.Row) error {
-			rows, err = decodeStaged(r.Bytes(1), len(ap.plan.Fields), int(r.Int(0)))
+		[]any{ap.actor.TenantID, ap.step.Job.ID, seq}, func(r *db.Row) error {
+			rows, err = staged.Decode(r.Bytes(1), len(ap.plan.Fields), int(r.Int(0)))
 			return err
 		})
 	if err != nil {
@@ -199,39 +206,28 @@ func (ap *application) chunk(seq int) (rows []staged, err error) {
 	return rows, nil
 }
 
-// row is a staged row by field, only what the file gave.
-func (ap *application) row(s staged, spare int) store.Row {
-	return s.row(ap.plan.Fields, spare)
+// Fields is a staged row by field, only what the file gave.
+func (ap *application) row(s staged.Row, spare int) store.Row {
+	return s.Fields(ap.plan.Fields, spare)
 }
 
-// row is a staged row by field, only what the file gave.
-func (s staged) row(fields []string, spare int) store.Row {
-	row := make(store.Row, spare)
-	for i, f := range fields {
-		if s.values[i] != nil {
-			row[f] = s.values[i]
-		}
-	}
-	return row
-}
-
-func (ap *application) put(t *target, list []staged) error {
+func (ap *application) put(t *targets.Target, list []staged.Row) error {
 	if len(list) == 0 {
 		return nil
 	}
 	rows := make([]store.Row, len(list))
 	lines := make([]int, len(list))
 	for i, s := range list {
-		rows[i], lines[i] = ap.row(s, len(t.resource.Fields)), s.line
+		rows[i], lines[i] = ap.row(s, len(t.Resource.Fields)), s.Line
 	}
 	switch {
-	case t.name == "stock_levels":
+	case t.Name == "stock_levels":
 		return ap.count(rows, lines)
-	case t.posts != nil:
+	case t.Posts != nil:
 		return ap.move(rows, lines)
 	case ap.plan.Lined:
 		return ap.documents(rows, lines)
-	case t.keyed():
+	case t.Keyed():
 		return ap.merge(rows, lines)
 	}
 	err := ap.add(rows, lines)
@@ -246,7 +242,7 @@ func (ap *application) add(rows []store.Row, lines []int) error {
 		return err
 	}
 	ap.sum.fresh += int64(len(ids))
-	return ap.snapshot("insert", len(ids), packIDs(ids))
+	return ap.snapshot("insert", len(ids), staged.PackIDs(ids))
 }
 
 // merge inserts the rows whose key is new and changes the others.
@@ -308,20 +304,20 @@ func (ap *application) write(s *sorted) error {
 // which may be another person's than that of who had the file checked.
 func (ap *application) mayMake(line int) error {
 	switch {
-	case ap.plan.Mode == ModeUpdate:
+	case ap.plan.Mode == targets.ModeUpdate:
 		return stale(line, "the record it updates is gone by now")
 	case !ap.makes:
-		return fault.New(fault.Forbidden, "42501", "line %d: your role may not make %s", line, spoken(ap.target.name))
+		return fault.New(fault.Forbidden, "42501", "line %d: your role may not make %s", line, targets.Spoken(ap.target.Name))
 	}
 	return nil
 }
 
 func (ap *application) mayChange(line int) error {
 	switch {
-	case ap.plan.Mode == ModeInsert:
+	case ap.plan.Mode == targets.ModeInsert:
 		return stale(line, "a record with the same key exists by now")
 	case !ap.changes:
-		return fault.New(fault.Forbidden, "42501", "line %d: your role may not change %s", line, spoken(ap.target.name))
+		return fault.New(fault.Forbidden, "42501", "line %d: your role may not change %s", line, targets.Spoken(ap.target.Name))
 	}
 	return nil
 }
@@ -384,8 +380,8 @@ func (ap *application) change(old, row store.Row, line int) (store.Change, error
 	if from == to {
 		return c, nil
 	}
-	if legal, permitted := st.Allows(from, to, ap.step.actor.Role); !legal || !permitted {
-		return c, fault.New(fault.Conflict, "HF001", "line %d: a record of %s cannot move from %q to %q", line, spoken(ap.resource.Name), from, to).
+	if legal, permitted := st.Allows(from, to, ap.step.Actor.Role); !legal || !permitted {
+		return c, fault.New(fault.Conflict, "HF001", "line %d: a record of %s cannot move from %q to %q", line, targets.Spoken(ap.resource.Name), from, to).
 			With(fmt.Sprintf("line %d", line), "").At(st.Field, "cannot become %s", to)
 	}
 	return c, nil
@@ -402,7 +398,7 @@ func (ap *application) revise(changes []store.Change, lines []int) error {
 	}
 	ap.sum.again += int64(len(changed))
 	ap.sum.same += int64(len(changes) - len(changed))
-	images, err := packImages(ap.resource, changed)
+	images, err := staged.PackImages(ap.resource, changed)
 	if err != nil {
 		return err
 	}
@@ -416,7 +412,7 @@ func (ap *application) snapshot(op string, rows int, data []byte) error {
 	}
 	ap.seq++
 	ap.tx.Queue("INSERT INTO import_snapshots (tenant_id, job_id, seq, entity_type, op, rows, data) VALUES ($1, $2, $3, $4, $5, $6, $7)",
-		[]any{ap.actor.TenantID, ap.step.job.ID, ap.seq, ap.resource.Name, op, rows, data}, nil)
+		[]any{ap.actor.TenantID, ap.step.Job.ID, ap.seq, ap.resource.Name, op, rows, data}, nil)
 	return nil
 }
 
@@ -430,14 +426,14 @@ func (ap *application) counted() {
 	}
 }
 
-func (ap *application) finish() (*Job, error) {
+func (ap *application) finish() (*jobs.Job, error) {
 	ap.counted()
 	return ap.m.completed(ap.tx, ap.step, ap.sum)
 }
 
 // completed writes audit and state and drops the staged rows.
-func (m *Importer) completed(tx *db.Tx, s *step, t tally) (*Job, error) {
-	a, job := s.actor, s.job
+func (m *Importer) completed(tx *db.Tx, s *jobs.Step, t tally) (*jobs.Job, error) {
+	a, job := s.Actor, s.Job
 	msg := fmt.Sprintf("%d rows applied: %d new, %d changed, %d as they were.", t.total(), t.fresh, t.again, t.same)
 	if job.InvalidRows > 0 {
 		msg += fmt.Sprintf(" %d rows with errors were left out.", job.InvalidRows)
@@ -445,10 +441,11 @@ func (m *Importer) completed(tx *db.Tx, s *step, t tally) (*Job, error) {
 	m.audit(tx, a, job, "import_jobs.apply", map[string]any{"target": job.Target, "file": job.FileName, "sha256": job.SHA256,
 		"inserted": t.fresh, "updated": t.again, "unchanged": t.same, "left_out": job.InvalidRows})
 	tx.Queue("DELETE FROM import_chunks WHERE tenant_id = $1 AND job_id = $2", []any{a.TenantID, job.ID}, nil)
-	return m.set(tx, a, job.ID, store.Row{"status": Completed, "lease_until": nil, "imported_count": t.total(), "applied_at": m.store.Now(), "message": msg})
+	return m.jobs.Set(tx, a, job.ID, store.Row{"status": jobs.Completed, "lease_until": nil, "imported_count": t.total(),
+		"applied_at": m.store.Now(), "message": msg})
 }
 
 // audit writes the one row that tells of a whole import.
-func (m *Importer) audit(tx *db.Tx, a actor.Actor, job *Job, action string, details map[string]any) {
+func (m *Importer) audit(tx *db.Tx, a actor.Actor, job *jobs.Job, action string, details map[string]any) {
 	audit.Write(tx, audit.Entry{Tenant: a.TenantID, At: m.store.Now(), By: a, Action: action, EntityType: "import_jobs", EntityID: job.ID, Details: details})
 }

@@ -11,6 +11,8 @@ import (
 
 	"holdfast/internal/catalog"
 	"holdfast/internal/db"
+	"holdfast/internal/imports/jobs"
+	"holdfast/internal/imports/staged"
 	"holdfast/internal/store"
 )
 
@@ -19,11 +21,11 @@ import (
 // movements. All are looked at before the first is undone, and none is undone
 // that was changed meanwhile. What is back is gone from the snapshots, or
 // reversed in the ledger, and so a rollback that broke off goes on.
-func (u *undo) inBatches(ctx context.Context) (job *Job, err error) {
+func (u *undo) inBatches(ctx context.Context) (job *jobs.Job, err error) {
 	if err := u.survey(ctx); err != nil {
 		return nil, err
 	}
-	if u.target.posts != nil {
+	if u.target.Posts != nil {
 		err = u.eachStep(ctx)
 	} else {
 		err = u.eachBatch(ctx)
@@ -31,8 +33,8 @@ func (u *undo) inBatches(ctx context.Context) (job *Job, err error) {
 	if err != nil {
 		return nil, err
 	}
-	err = u.m.db.Write(ctx, store.Scope(u.step.actor), func(tx *db.Tx) error {
-		return guarded(func() (err error) {
+	err = u.m.db.Write(ctx, store.Scope(u.step.Actor), func(tx *db.Tx) error {
+		return jobs.Guarded(func() (err error) {
 			if err := u.enter(tx); err != nil {
 				return err
 			}
@@ -45,12 +47,12 @@ func (u *undo) inBatches(ctx context.Context) (job *Job, err error) {
 
 // survey looks for conflicts, in one snapshot of the database.
 func (u *undo) survey(ctx context.Context) error {
-	return u.m.db.Read(ctx, store.Scope(u.step.actor), func(tx *db.Tx) error {
-		return guarded(func() error {
+	return u.m.db.Read(ctx, store.Scope(u.step.Actor), func(tx *db.Tx) error {
+		return jobs.Guarded(func() error {
 			if err := u.open(tx); err != nil {
 				return err
 			}
-			if u.target.posts != nil {
+			if u.target.Posts != nil {
 				if err := u.checkStock(); err != nil {
 					return err
 				}
@@ -69,8 +71,8 @@ func (u *undo) survey(ctx context.Context) error {
 // job's row is locked last, so that two batches wait for each other only while
 // they count: whether the job is still this step's is known before anything lasts.
 func (u *undo) apart(ctx context.Context, do func() error) error {
-	return u.m.db.Write(ctx, store.Scope(u.step.actor), func(tx *db.Tx) error {
-		return guarded(func() error {
+	return u.m.db.Write(ctx, store.Scope(u.step.Actor), func(tx *db.Tx) error {
+		return jobs.Guarded(func() error {
 			u.undone = 0
 			if err := u.open(tx); err != nil {
 				return err
@@ -80,11 +82,11 @@ func (u *undo) apart(ctx context.Context, do func() error) error {
 			}
 			u.leave()
 			s := u.step
-			job, err := u.m.held(tx, s)
+			job, err := u.m.jobs.Held(tx, s)
 			if err != nil {
 				return err
 			}
-			job, err = u.m.set(tx, s.actor, job.ID, store.Row{"rolled_back_count": job.RolledBackCount + u.undone, "lease_until": u.m.renew(s)})
+			job, err = u.m.jobs.Set(tx, s.Actor, job.ID, store.Row{"rolled_back_count": job.RolledBackCount + u.undone, "lease_until": u.m.jobs.Renew(s)})
 			if err != nil {
 				return err
 			}
@@ -97,7 +99,7 @@ func (u *undo) apart(ctx context.Context, do func() error) error {
 // eachBatch puts all batches back, some in each transaction, the newest first.
 func (u *undo) eachBatch(ctx context.Context) error {
 	last, n := 0, 1
-	err := u.m.db.Read(ctx, store.Scope(u.step.actor), func(tx *db.Tx) (err error) {
+	err := u.m.db.Read(ctx, store.Scope(u.step.Actor), func(tx *db.Tx) (err error) {
 		u.tx = tx
 		if last, err = u.batches(); err != nil {
 			return err
@@ -129,18 +131,18 @@ func (u *undo) eachBatch(ctx context.Context) error {
 // lanes is how many transactions of the rollback run at once. Deleting a row
 // costs PostgreSQL more than making it, as each table that may refer to it is
 // asked, and one connection keeps one processor busy. One after the other go
-// records that refer to each other, so that those go first that refer, and those
+// Records that refer to each other, so that those go first that refer, and those
 // whose removal or change touches others: two transactions would wait for each
 // other's.
 func (u *undo) lanes() (int, error) {
-	r := u.target.written()
+	r := u.target.Written()
 	among := slices.ContainsFunc(r.Relations(), func(rel catalog.Relation) bool { return rel.From == rel.To })
-	if u.m.db.Engine() == db.SQLite || u.target.lines != nil || among || !u.m.quiet.Idle(r) {
+	if u.m.db.Engine() == db.SQLite || u.target.Lines != nil || among || !u.m.quiet.Idle(r) {
 		return 1, nil
 	}
 	changed := int64(0)
 	err := u.tx.One("SELECT COUNT(*) FROM import_snapshots WHERE tenant_id = $1 AND job_id = $2 AND op = 'update'",
-		[]any{u.actor.TenantID, u.step.job.ID}, func(row *db.Row) error {
+		[]any{u.actor.TenantID, u.step.Job.ID}, func(row *db.Row) error {
 			changed = row.Int(0)
 			return nil
 		})
@@ -222,7 +224,7 @@ func (u *undo) eachStep(ctx context.Context) error {
 	for before := ""; ; {
 		next, more := "", false
 		err := u.apart(ctx, func() (err error) {
-			next, more, err = u.reverse(before, chunkRows) // from the same place when it runs again
+			next, more, err = u.reverse(before, staged.ChunkRows) // from the same place when it runs again
 			return err
 		})
 		before = next

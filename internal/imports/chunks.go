@@ -6,6 +6,8 @@ import (
 	"slices"
 
 	"holdfast/internal/db"
+	"holdfast/internal/imports/jobs"
+	"holdfast/internal/imports/plan"
 	"holdfast/internal/store"
 )
 
@@ -29,45 +31,12 @@ type tally struct{ fresh, again, same int64 }
 
 func (t tally) total() int64 { return t.fresh + t.again + t.same }
 
-// partly reports a job that was applied in part.
-func (j *Job) partly() bool {
-	return j.ImportedCount > 0 && (j.Status == Ready || j.Status == Failed)
-}
-
-// untouched refuses what may not happen to a job that was applied in part.
-func (j *Job) untouched() error {
-	if j.RolledBackCount > 0 && j.Status != RolledBack {
-		return wrongState(j, fmt.Sprintf("%d of its rows were rolled back: roll it back to the end", j.RolledBackCount))
-	}
-	if j.partly() {
-		return wrongState(j, fmt.Sprintf("%d of its rows were applied: apply it again to go on, or roll it back", j.ImportedCount))
-	}
-	return nil
-}
-
-// rest is the stable state an interrupted step falls back to, "" when none is
-// under way.
-func (j *Job) rest() string {
-	switch j.Status {
-	case Processing:
-		return Uploaded
-	case Applying:
-		return Ready
-	case RollingBack:
-		if !j.applied {
-			return Ready
-		}
-		return Completed
-	}
-	return ""
-}
-
 // applyChunks applies a job chunk by chunk from the first that the journal does
 // not have.
-func (m *Importer) applyChunks(ctx context.Context, s *step, p *plan) (*Job, error) {
+func (m *Importer) applyChunks(ctx context.Context, s *jobs.Step, p *plan.Plan) (*jobs.Job, error) {
 	last := 0
-	err := m.db.Read(ctx, store.Scope(s.actor), func(tx *db.Tx) error {
-		return tx.Query("SELECT COALESCE(MAX(seq), 0) FROM import_journal WHERE tenant_id = $1 AND job_id = $2", []any{s.actor.TenantID, s.job.ID},
+	err := m.db.Read(ctx, store.Scope(s.Actor), func(tx *db.Tx) error {
+		return tx.Query("SELECT COALESCE(MAX(seq), 0) FROM import_journal WHERE tenant_id = $1 AND job_id = $2", []any{s.Actor.TenantID, s.Job.ID},
 			func(r *db.Row) error {
 				last = int(r.Int(0))
 				return nil
@@ -77,16 +46,16 @@ func (m *Importer) applyChunks(ctx context.Context, s *step, p *plan) (*Job, err
 		return nil, fmt.Errorf("imports: read the journal: %w", err)
 	}
 	for seqs := range slices.Chunk(sequence(last+1, p.Chunks), m.some) {
-		err := m.db.Write(ctx, store.Scope(s.actor), func(tx *db.Tx) error {
-			return guarded(func() error { return m.applySome(tx, s, p, seqs) })
+		err := m.db.Write(ctx, store.Scope(s.Actor), func(tx *db.Tx) error {
+			return jobs.Guarded(func() error { return m.applySome(tx, s, p, seqs) })
 		})
 		if err != nil {
 			return nil, err
 		}
 	}
-	var done *Job
-	err = m.db.Write(ctx, store.Scope(s.actor), func(tx *db.Tx) error {
-		return guarded(func() (err error) {
+	var done *jobs.Job
+	err = m.db.Write(ctx, store.Scope(s.Actor), func(tx *db.Tx) error {
+		return jobs.Guarded(func() (err error) {
 			done, err = m.closeJournal(tx, s)
 			return err
 		})
@@ -104,12 +73,12 @@ func sequence(first, last int) []int {
 }
 
 // applySome writes some chunks, and how far the job is.
-func (m *Importer) applySome(tx *db.Tx, s *step, p *plan, seqs []int) error {
+func (m *Importer) applySome(tx *db.Tx, s *jobs.Step, p *plan.Plan, seqs []int) error {
 	ap, err := m.application(tx, s, p)
 	if err != nil {
 		return err
 	}
-	if err := tx.One("SELECT COALESCE(MAX(seq), 0) FROM import_snapshots WHERE tenant_id = $1 AND job_id = $2", []any{s.actor.TenantID, s.job.ID},
+	if err := tx.One("SELECT COALESCE(MAX(seq), 0) FROM import_snapshots WHERE tenant_id = $1 AND job_id = $2", []any{s.Actor.TenantID, s.Job.ID},
 		func(r *db.Row) error {
 			ap.seq = int(r.Int(0))
 			return nil
@@ -122,11 +91,11 @@ func (m *Importer) applySome(tx *db.Tx, s *step, p *plan, seqs []int) error {
 		}
 	}
 	ap.counted()
-	job, err := m.set(tx, s.actor, s.job.ID, store.Row{"imported_count": s.job.ImportedCount + ap.sum.total(), "lease_until": m.renew(s)})
+	job, err := m.jobs.Set(tx, s.Actor, s.Job.ID, store.Row{"imported_count": s.Job.ImportedCount + ap.sum.total(), "lease_until": m.jobs.Renew(s)})
 	if err != nil {
 		return err
 	}
-	tx.After(func() { s.job = job })
+	tx.After(func() { s.Job = job })
 	return nil
 }
 
@@ -142,19 +111,19 @@ func (ap *application) journaled(seq int) error {
 	}
 	ap.tellOutcomes([]span{{seq, len(rows)}})
 	ap.tx.Queue("INSERT INTO import_journal (tenant_id, job_id, seq, inserted, updated, unchanged, applied_at) VALUES ($1, $2, $3, $4, $5, $6, $7)",
-		[]any{ap.actor.TenantID, ap.step.job.ID, seq, ap.sum.fresh - before.fresh, ap.sum.again - before.again, ap.sum.same - before.same, ap.m.store.Now()}, nil)
+		[]any{ap.actor.TenantID, ap.step.Job.ID, seq, ap.sum.fresh - before.fresh, ap.sum.again - before.again, ap.sum.same - before.same, ap.m.store.Now()}, nil)
 	return nil
 }
 
 // closeJournal completes a job all chunks of which were applied.
-func (m *Importer) closeJournal(tx *db.Tx, s *step) (*Job, error) {
-	if err := m.hold(tx, s); err != nil {
+func (m *Importer) closeJournal(tx *db.Tx, s *jobs.Step) (*jobs.Job, error) {
+	if err := m.jobs.Hold(tx, s); err != nil {
 		return nil, err
 	}
 	var t tally
 	err := tx.One("SELECT CAST(SUM(inserted) AS bigint), CAST(SUM(updated) AS bigint), CAST(SUM(unchanged) AS bigint) FROM import_journal WHERE "+
 		"tenant_id = $1 AND job_id = $2",
-		[]any{s.actor.TenantID, s.job.ID}, func(r *db.Row) error {
+		[]any{s.Actor.TenantID, s.Job.ID}, func(r *db.Row) error {
 			t = tally{r.Int(0), r.Int(1), r.Int(2)}
 			return nil
 		})

@@ -17,6 +17,7 @@ import (
 	"holdfast/internal/db"
 	"holdfast/internal/fault"
 	"holdfast/internal/imports"
+	"holdfast/internal/imports/jobs"
 	"holdfast/internal/store"
 	"holdfast/internal/testkit/dbtest"
 )
@@ -27,7 +28,7 @@ func (k *kit) parted(n int64) { k.rebuild(func(o *imports.Options) { o.Whole, o.
 
 // broken applies a job, two chunks to a transaction, whose third chunk cannot be
 // written, because somebody made a record with one of its keys meanwhile.
-func (k *kit) broken() *imports.Job {
+func (k *kit) broken() *jobs.Job {
 	k.Helper()
 	k.rebuild(func(o *imports.Options) { o.Whole, o.Together = 1500, 2 })
 	job := k.upload("zones", `{"mode":"insert"}`, "", "z.csv", zonesFile(3500))
@@ -237,7 +238,7 @@ func TestPartialRollback(t *testing.T) {
 			stock, _, _ := k.imported("stock_movements", "", "", "s.csv", []byte("sku,zone,quantity\nA,Z,5\nC,Z,7\n"))
 			shipped := store.Row{"type": "ship", "item_id": k.find("items", "sku", "A")["id"], "from_zone_id": k.find("zones", "code", "Z")["id"], "quantity": "2"}
 			k.add("stock_movements", shipped)
-			rest := func(job *imports.Job, total int64, kept int, status string) *imports.RolledBackResult {
+			rest := func(job *jobs.Job, total int64, kept int, status string) *imports.RolledBackResult {
 				k.Helper()
 				res, err := k.m.RollbackRest(ctx, k.as, job.ID)
 				if err != nil || res.RolledBack != total || res.Kept != kept || len(res.Conflicts) != kept || k.status(job) != status {

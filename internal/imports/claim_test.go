@@ -8,6 +8,7 @@ import (
 	"holdfast/internal/db"
 	"holdfast/internal/fault"
 	"holdfast/internal/imports"
+	"holdfast/internal/imports/jobs"
 	"holdfast/internal/testkit/dbtest"
 )
 
@@ -51,7 +52,7 @@ func TestStepsOfOneTenant(t *testing.T) {
 		o.Files = held
 		busy := imports.New(o)
 		k.Cleanup(busy.Close)
-		upload := func(i int) *imports.Job {
+		upload := func(i int) *jobs.Job {
 			return k.upload("zones", "", "", "z.csv", fmt.Appendf(nil, "code,name\nZ-%d,Zone\n", i))
 		}
 		ended := make(chan error, 4)

@@ -10,12 +10,13 @@ import (
 
 	"holdfast/internal/catalog"
 	"holdfast/internal/db"
+	"holdfast/internal/imports/staged"
 	"holdfast/internal/query"
 	"holdfast/internal/safety"
 	"holdfast/internal/store"
 )
 
-// called are the fields people call a record by, the best first.
+// Called are the fields people call a record by, the best first.
 func called() []string {
 	return []string{"sku", "code", "lot_no", "incident_no", "order_no", "action_no", "employee_no", "plate", "asset_no", "external_ref", "name",
 		"title", "certificate_no"}
@@ -46,7 +47,7 @@ func labelSQL(r *catalog.Resource) string {
 // checkInserted looks for records made by the import that were changed since
 // or that others refer to. Those deleted since are gone already.
 func (u *undo) checkInserted(data []byte) error {
-	ids, err := unpackIDs(data)
+	ids, err := staged.UnpackIDs(data)
 	if err != nil || len(ids) == 0 {
 		return err
 	}
@@ -153,13 +154,13 @@ func (u *undo) changed(g *group) error {
 	return nil
 }
 
-// held is a record as it stands: its version and what people call it.
+// Held is a record as it stands: its version and what people call it.
 type held struct {
 	version int64
 	label   string
 }
 
-// held reads how records stand.
+// Held reads how records stand.
 func (u *undo) held(ids []string) (map[string]held, error) {
 	out := make(map[string]held, len(ids))
 	if len(ids) == 0 {
@@ -222,7 +223,7 @@ func (u *undo) checkMention(m mention, g *group) error {
 
 // since is a moment before the job made anything, whatever a node's clock says.
 func (u *undo) since() string {
-	at, _ := time.Parse(time.RFC3339Nano, u.step.job.CreatedAt) // the zero time looks at everything
+	at, _ := time.Parse(time.RFC3339Nano, u.step.Job.CreatedAt) // the zero time looks at everything
 	return query.FormatTime(at.Add(-time.Hour))
 }
 
@@ -234,24 +235,24 @@ func (u *undo) madeOf(resource string) (idSet, error) {
 	if m, ok := u.made[resource]; ok {
 		return m, nil
 	}
-	m, err := madeBy(u.tx, u.actor.TenantID, u.step.job.ID, resource)
+	m, err := madeBy(u.tx, u.actor.TenantID, u.step.Job.ID, resource)
 	u.made[resource] = m
 	return m, err
 }
 
 // keepLines keeps the lines of records that stay: half an order is none.
 func (u *undo) keepLines() error {
-	if u.target.lines == nil || len(u.kept) == 0 {
+	if u.target.Lines == nil || len(u.kept) == 0 {
 		return nil
 	}
-	made, err := u.madeOf(u.target.lines.Name)
+	made, err := u.madeOf(u.target.Lines.Name)
 	if err != nil {
 		return err
 	}
-	if err := u.use(u.tx, u.target.lines.Name); err != nil {
+	if err := u.use(u.tx, u.target.Lines.Name); err != nil {
 		return err
 	}
-	sql := "SELECT id FROM " + u.target.lines.Name + " WHERE tenant_id = $1 AND " + u.tx.DB().InUUID(u.target.parent, 2) + " ORDER BY id"
+	sql := "SELECT id FROM " + u.target.Lines.Name + " WHERE tenant_id = $1 AND " + u.tx.DB().InUUID(u.target.Parent, 2) + " ORDER BY id"
 	return u.tx.Query(sql, []any{u.actor.TenantID, query.List(slices.Sorted(maps.Keys(u.kept)))}, func(r *db.Row) error {
 		if id := r.Text(0); made.has(id) {
 			u.conflict(id, id, "belongs to a record that stays")
@@ -262,7 +263,7 @@ func (u *undo) keepLines() error {
 
 // checkUpdated looks for records changed again after the import changed them.
 func (u *undo) checkUpdated(data []byte) error {
-	images, err := unpackImages(data)
+	images, err := staged.UnpackImages(data)
 	if err != nil {
 		return err
 	}
@@ -282,7 +283,7 @@ func (u *undo) checkUpdated(data []byte) error {
 }
 
 // stands reports a record that is as the import left it; another is a conflict.
-func (u *undo) stands(im image, h held, there bool) bool {
+func (u *undo) stands(im staged.Image, h held, there bool) bool {
 	switch {
 	case !there:
 		u.conflict(im.ID, im.ID, "was deleted after the import")
@@ -295,7 +296,7 @@ func (u *undo) stands(im image, h held, there bool) bool {
 }
 
 // current reads and locks the records of images.
-func (u *undo) current(images []image) (map[string]store.Row, error) {
+func (u *undo) current(images []staged.Image) (map[string]store.Row, error) {
 	ids := make([]string, len(images))
 	for i, im := range images {
 		ids[i] = im.ID

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"maps"
 	"regexp"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -13,25 +12,30 @@ import (
 	"holdfast/internal/catalog"
 	"holdfast/internal/db"
 	"holdfast/internal/decimal"
-	"holdfast/internal/fault"
 	"holdfast/internal/imports/cell"
+	"holdfast/internal/imports/plan"
 	"holdfast/internal/imports/sheet"
+	"holdfast/internal/imports/staged"
+	"holdfast/internal/imports/targets"
 	"holdfast/internal/query"
 	"holdfast/internal/store"
 )
+
+// survey is the first reading of a file, and how its rows are read by it.
+type survey struct{ *plan.Survey }
 
 // draft is a row on its way from cells to a checked record.
 type draft struct {
 	line int
 	row  store.Row // by field; only what the file or a default gives
 	refs []reference
-	errs []RowError
+	errs []staged.RowError
 	also map[string]string // reference column -> tracking of the item, status of the zone
 }
 
 // reference is a cell that names another record.
 type reference struct {
-	col  *mapped
+	col  *plan.Mapped
 	text string
 }
 
@@ -43,50 +47,41 @@ func (d *draft) state(field, is string) {
 }
 
 func (d *draft) fail(column, code, format string, args ...any) {
-	d.errs = append(d.errs, RowError{Line: d.line, Column: column, Code: code, Message: fmt.Sprintf(format, args...)})
+	d.errs = append(d.errs, staged.RowError{Line: d.line, Column: column, Code: code, Message: fmt.Sprintf(format, args...)})
 }
 
 // draftOf reads one record's cells.
 func (v *survey) draftOf(rec *sheet.Record, defaults map[string]string) *draft {
-	d := &draft{line: rec.Line, row: make(store.Row, len(v.layout.cols)+len(defaults)+2)}
+	d := &draft{line: rec.Line, row: make(store.Row, len(v.Layout.Cols)+len(defaults)+2)}
 	if rec.Bad != nil {
 		header := ""
-		if i := rec.Bad.Cell; i >= 0 && i < len(v.layout.headers) {
-			header = v.layout.headers[i]
+		if i := rec.Bad.Cell; i >= 0 && i < len(v.Layout.Headers) {
+			header = v.Layout.Headers[i]
 		}
 		d.fail(header, rec.Bad.Code, "%s", rec.Bad.Msg)
 		return d
 	}
-	if n := width(rec.Cells, v.layout.width); n != v.layout.width {
-		d.fail("", "columns", "the row has %d cells, the file %d columns: a cell with a delimiter or line break needs quotes", n, v.layout.width)
+	if n := plan.Width(rec.Cells, v.Layout.Width); n != v.Layout.Width {
+		d.fail("", "columns", "the row has %d cells, the file %d columns: a cell with a delimiter or line break needs quotes", n, v.Layout.Width)
 		return d
 	}
-	for i := range v.layout.cols {
-		c := &v.layout.cols[i]
+	for i := range v.Layout.Cols {
+		c := &v.Layout.Cols[i]
 		v.takeCell(d, c, rec)
 	}
 	for name, text := range defaults {
 		if _, given := d.row[name]; !given && !d.pending(name) {
-			c := v.target.column(name)
-			v.take(d, &mapped{column: c, index: -1, header: name, orders: v.settings.orders(), mark: v.settings.mark()}, text)
+			c := v.Target.Column(name)
+			v.take(d, &plan.Mapped{Column: c, Index: -1, Header: name, Orders: v.Settings.Orders(), Mark: v.Settings.Mark()}, text)
 		}
 	}
 	return d
 }
 
-// width is the number of cells; blank ones past the header's do not count.
-func width(cells []string, want int) int {
-	n := len(cells)
-	for n > want && strings.TrimSpace(cells[n-1]) == "" {
-		n--
-	}
-	return n
-}
-
 // pending reports a value that is still to be looked up, or was refused.
 func (d *draft) pending(name string) bool {
 	for _, r := range d.refs {
-		if r.col.name == name {
+		if r.col.Name == name {
 			return true
 		}
 	}
@@ -100,22 +95,22 @@ func (d *draft) pending(name string) bool {
 
 // takeCell reads a cell of the file. A number that a program wrote has a point,
 // whatever the column's other numbers have.
-func (v *survey) takeCell(d *draft, c *mapped, rec *sheet.Record) {
-	text := rec.Cells[c.index]
-	switch rec.Kind(c.index) {
+func (v *survey) takeCell(d *draft, c *plan.Mapped, rec *sheet.Record) {
+	text := rec.Cells[c.Index]
+	switch rec.Kind(c.Index) {
 	case sheet.Broken:
-		d.fail(c.header, "formula", "the cell %s", text)
+		d.fail(c.Header, "formula", "the cell %s", text)
 		return
 	case sheet.Rounded:
-		if !number(c.field) {
-			d.fail(c.header, "rounded", "%s is a number of more than 15 digits, of which a spreadsheet keeps 15: %s", clip(text, 80), enterAsText)
+		if !plan.Number(c.Field) {
+			d.fail(c.Header, "rounded", "%s is a number of more than 15 digits, of which a spreadsheet keeps 15: %s", cell.Clip(text, 80), enterAsText)
 			return
 		}
 		fallthrough
 	case sheet.Exact:
-		if c.mark != '.' {
+		if c.Mark != '.' {
 			exact := *c
-			exact.mark = '.'
+			exact.Mark = '.'
 			c = &exact
 		}
 	}
@@ -123,22 +118,22 @@ func (v *survey) takeCell(d *draft, c *mapped, rec *sheet.Record) {
 }
 
 // take reads one cell into the draft. A blank cell gives nothing.
-func (v *survey) take(d *draft, c *mapped, text string) {
+func (v *survey) take(d *draft, c *plan.Mapped, text string) {
 	if strings.TrimSpace(text) == "" {
 		return
 	}
-	f := c.field
+	f := c.Field
 	if names(f) && exponent.MatchString(strings.TrimSpace(text)) {
-		d.fail(c.header, "rounded", "%s is what a spreadsheet made of a longer number: %s", clip(strings.TrimSpace(text), 80), enterAsText)
+		d.fail(c.Header, "rounded", "%s is what a spreadsheet made of a longer number: %s", cell.Clip(strings.TrimSpace(text), 80), enterAsText)
 		return
 	}
 	if f.Ref != "" {
-		d.refs = append(d.refs, reference{c, nameIn(text)})
+		d.refs = append(d.refs, reference{c, plan.NameIn(text)})
 		return
 	}
 	value, code, why := v.value(c, text)
 	if why != "" {
-		d.fail(c.header, code, "%q %s", clip(strings.TrimSpace(text), 80), why)
+		d.fail(c.Header, code, "%q %s", cell.Clip(strings.TrimSpace(text), 80), why)
 		return
 	}
 	d.row[f.Name] = value
@@ -156,31 +151,28 @@ func names(f *catalog.Field) bool {
 	return f.Ref != "" || f.Type == catalog.Array || f.Type == catalog.Text && f.Format != catalog.Plain && len(f.OneOf) == 0
 }
 
-// nameIn is the name of a record that a cell holds.
-func nameIn(text string) string { return cell.Line(query.Unguard(text)) }
-
 // value turns a cell into what the store reads, or says why not.
-func (v *survey) value(c *mapped, text string) (value any, code, why string) {
-	f := c.field
+func (v *survey) value(c *plan.Mapped, text string) (value any, code, why string) {
+	f := c.Field
 	switch f.Type {
 	case catalog.Int, catalog.Decimal, catalog.Float:
-		s, err := cell.Number(text, c.mark)
+		s, err := cell.Number(text, c.Mark)
 		if err != nil {
 			return nil, "number", err.Error()
 		}
 		return s, "", ""
 	case catalog.Date:
-		m, err := cell.Date(text, c.orders...)
+		m, err := cell.Date(text, c.Orders...)
 		if err != nil {
 			return nil, "date", err.Error()
 		}
 		return m.Date.Format(time.DateOnly), "", ""
 	case catalog.Time:
-		m, err := cell.Date(text, c.orders...)
+		m, err := cell.Date(text, c.Orders...)
 		if err != nil {
 			return nil, "date", err.Error()
 		}
-		return query.FormatTime(m.In(v.zone)), "", ""
+		return query.FormatTime(m.In(v.Zone)), "", ""
 	case catalog.Bool:
 		b, ok := cell.Bool(text)
 		if !ok {
@@ -216,30 +208,6 @@ func (v *survey) text(f *catalog.Field, text string) (value any, code, why strin
 	return text, "", ""
 }
 
-// unclear refuses defaults that are no number or date as the settings have them
-// written, or have several readings where these do not say.
-func (t *target) unclear(s Settings) error {
-	for _, name := range slices.Sorted(maps.Keys(s.Defaults)) {
-		c := t.column(name)
-		if c == nil {
-			continue
-		}
-		var err error
-		switch text := s.Defaults[name]; {
-		case strings.TrimSpace(text) == "": // no default
-		case number(c.field):
-			_, err = cell.Number(text, s.mark())
-		case c.field.Type == catalog.Date || c.field.Type == catalog.Time:
-			_, err = cell.Date(text, s.orders()...)
-		}
-		if err != nil {
-			f := fault.Wrap(err, fault.Invalid, "options", "the default %q of %s %s", clip(s.Defaults[name], 80), c.called(), err)
-			return f.At("options.defaults."+name, "%s", err)
-		}
-	}
-	return nil
-}
-
 // choices brings the words of a closed set into its spelling.
 func choices(f *catalog.Field, words json.RawMessage) (value any, code, why string) {
 	var given []string
@@ -250,7 +218,7 @@ func choices(f *catalog.Field, words json.RawMessage) (value any, code, why stri
 	for i, w := range given {
 		s, ok := cell.Choice(w, f.OneOf)
 		if !ok {
-			return nil, "choice", "holds " + strconv.Quote(clip(w, 80)) + ", which is not one of " + strings.Join(f.OneOf, ", ")
+			return nil, "choice", "holds " + strconv.Quote(cell.Clip(w, 80)) + ", which is not one of " + strings.Join(f.OneOf, ", ")
 		}
 		if i > 0 {
 			b = append(b, ',')
@@ -288,19 +256,19 @@ func list(text string) json.RawMessage {
 }
 
 // check validates a draft as the store would, and the rules that tie a row's
-// fields together. It returns the row with stored values, only what was given.
+// Fields together. It returns the row with stored values, only what was given.
 func (m *Importer) check(v *survey, d *draft) store.Row {
 	if len(d.errs) > 0 && (d.errs[0].Code == "columns" || len(d.row)+len(d.refs) == 0) {
 		return nil
 	}
 	op := store.Insert
-	if v.settings.Mode == ModeUpdate {
+	if v.Settings.Mode == targets.ModeUpdate {
 		op = store.Update
 		v.wantKey(d)
 	}
 	var extra store.Row // what is no field of the record
-	for _, k := range []string{lotNumber, lotExpiry} {
-		if x, ok := d.row[k]; ok && v.target.posts != nil {
+	for _, k := range []string{targets.LotNumber, targets.LotExpiry} {
+		if x, ok := d.row[k]; ok && v.Target.Posts != nil {
 			if extra == nil {
 				extra = store.Row{}
 			}
@@ -309,11 +277,11 @@ func (m *Importer) check(v *survey, d *draft) store.Row {
 		}
 	}
 	v.infer(d)
-	checked := m.validate(v, d, v.target.resource, op, false)
-	if v.lined() {
-		maps.Copy(checked, m.validate(v, d, v.target.lines, op, true))
+	checked := m.validate(v, d, v.Target.Resource, op, false)
+	if v.Lined() {
+		maps.Copy(checked, m.validate(v, d, v.Target.Lines, op, true))
 	}
-	switch v.target.name {
+	switch v.Target.Name {
 	case "stock_movements":
 		m.movementRules(v, d, checked)
 	case "stock_levels":
@@ -328,11 +296,11 @@ func (m *Importer) check(v *survey, d *draft) store.Row {
 
 // wantKey asks for what finds the record to update.
 func (v *survey) wantKey(d *draft) {
-	r := v.target.resource
+	r := v.Target.Resource
 	for _, k := range r.Import.Key {
 		f, _ := r.Field(k)
 		if _, ok := d.row[k]; !ok && (f.Required && f.Default == "" || len(r.Import.Key) == 1) && !d.refused(v, k) {
-			d.fail(v.header(k), "required", "%s is required to find the record", v.target.words(k))
+			d.fail(v.header(k), "required", "%s is required to find the record", v.Target.Words(k))
 		}
 	}
 }
@@ -341,9 +309,9 @@ func (v *survey) wantKey(d *draft) {
 // completion is completed, a shift with an end is closed.
 func (v *survey) infer(d *draft) {
 	switch {
-	case v.target.name == "training_assignments" && v.settings.Mode != ModeUpdate && d.row["completed_at"] != nil && d.row["status"] == nil:
+	case v.Target.Name == "training_assignments" && v.Settings.Mode != targets.ModeUpdate && d.row["completed_at"] != nil && d.row["status"] == nil:
 		d.row["status"] = "completed"
-	case v.target.name == "shifts" && d.row["ended_at"] != nil && d.row["status"] == "open":
+	case v.Target.Name == "shifts" && d.row["ended_at"] != nil && d.row["status"] == "open":
 		d.row["status"] = "closed"
 	}
 }
@@ -351,19 +319,19 @@ func (v *survey) infer(d *draft) {
 // validate checks the part of a draft that belongs to the record, or to its
 // line.
 func (m *Importer) validate(v *survey, d *draft, r *catalog.Resource, op store.Op, line bool) store.Row {
-	checked, fields := m.store.Validate(r, v.target.part(d.row, line), op)
+	checked, fields := m.store.Validate(r, v.Target.Part(d.row, line), op)
 	for _, f := range fields {
-		if d.refused(v, f.Name) || v.target.column(f.Name) == nil {
+		if d.refused(v, f.Name) || v.Target.Column(f.Name) == nil {
 			continue // what a file cannot give is the server's to fill
 		}
-		if f.Name == lineNumber && v.layout.column(lineNumber) == nil {
+		if f.Name == plan.LineNumber && v.Layout.Column(plan.LineNumber) == nil {
 			continue // told already: it is counted, if the row says of what
 		}
 		code := "invalid"
 		if f.Msg == "is required" {
 			code = "required"
 		}
-		d.fail(v.header(f.Name), code, "%s %s", v.target.words(f.Name), f.Msg)
+		d.fail(v.header(f.Name), code, "%s %s", v.Target.Words(f.Name), f.Msg)
 	}
 	return checked
 }
@@ -379,10 +347,10 @@ func (d *draft) refused(v *survey, field string) bool {
 	return false
 }
 
-// header is the column a field comes from, or the field's own name.
+// Header is the column a field comes from, or the field's own name.
 func (v *survey) header(field string) string {
-	if c := v.layout.column(field); c != nil {
-		return c.header
+	if c := v.Layout.Column(field); c != nil {
+		return c.Header
 	}
 	return field
 }
@@ -394,7 +362,7 @@ var (
 )
 
 // movementRules are what makes a stock movement possible at all, so that one
-// row that is not does not stop the whole file when it is applied.
+// Fields that is not does not stop the whole file when it is applied.
 func (m *Importer) movementRules(v *survey, d *draft, row store.Row) {
 	kind, _ := row["type"].(string)
 	rule := func(broken bool, field, code, format string, args ...any) {

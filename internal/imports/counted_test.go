@@ -9,6 +9,7 @@ import (
 
 	"holdfast/internal/db"
 	"holdfast/internal/imports"
+	"holdfast/internal/imports/jobs"
 	"holdfast/internal/store"
 	"holdfast/internal/testkit/dbtest"
 )
@@ -55,7 +56,7 @@ func TestChunksAreNotCounted(t *testing.T) {
 				t.Errorf("%s: %d reads and %d writes were counted, want its beginning alone", step.name, reads, writes)
 			}
 		}
-		if k.status(job) != imports.RolledBack {
+		if k.status(job) != jobs.RolledBack {
 			t.Error(k.status(job))
 		}
 	})

@@ -7,14 +7,16 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"time"
 	"unicode/utf8"
 
 	"holdfast/internal/actor"
 	"holdfast/internal/db"
 	"holdfast/internal/fault"
 	"holdfast/internal/imports/cell"
+	"holdfast/internal/imports/jobs"
+	"holdfast/internal/imports/plan"
 	"holdfast/internal/imports/sheet"
+	"holdfast/internal/imports/staged"
 	"holdfast/internal/store"
 )
 
@@ -38,7 +40,7 @@ var errStale = errors.New("imports: the job changed meanwhile")
 // when the job is processed again the correction stays. row counts from 1.
 func (m *Importer) EditRow(ctx context.Context, a actor.Actor, jobID string, row int, e Edit) (*StagedRow, error) {
 	ctx = db.Patient(ctx, wholeJob)
-	job, err := m.loadFor(ctx, a, jobID)
+	job, err := m.jobs.LoadFor(ctx, a, jobID)
 	if err != nil {
 		return nil, err
 	}
@@ -51,7 +53,7 @@ func (m *Importer) EditRow(ctx context.Context, a actor.Actor, jobID string, row
 			continue
 		}
 		if errors.Is(err, errStale) {
-			return nil, busyJob(job)
+			return nil, jobs.Busy(job)
 		}
 		if err != nil {
 			return nil, fmt.Errorf("imports: edit row: %w", err)
@@ -63,13 +65,13 @@ func (m *Importer) EditRow(ctx context.Context, a actor.Actor, jobID string, row
 // editing is one correction.
 type editing struct {
 	m    *Importer
-	job  *Job
-	plan *plan
-	veil veil
+	job  *jobs.Job
+	plan *plan.Plan
+	veil plan.Veil
 	st   *stager
 	seq  int
 	at   int // index in the chunk
-	list []record
+	list []staged.Record
 }
 
 func (m *Importer) editRow(ctx context.Context, a actor.Actor, jobID string, row int, e Edit) (*StagedRow, error) {
@@ -80,12 +82,12 @@ func (m *Importer) editRow(ctx context.Context, a actor.Actor, jobID string, row
 	if err != nil {
 		return nil, err
 	}
-	if err := ed.list[ed.at].edit(ed.veil, e); err != nil {
+	if err := e.into(&ed.list[ed.at], ed.veil); err != nil {
 		return nil, err
 	}
 	batch := make([]*draft, len(ed.list))
 	for i := range ed.list {
-		batch[i] = ed.st.v.draftOf(ed.list[i].sheet(), ed.st.defaults)
+		batch[i] = ed.st.v.draftOf(ed.list[i].Sheet(), ed.st.defaults)
 	}
 	if err := ed.reread(ctx); err != nil {
 		return nil, err
@@ -101,35 +103,35 @@ func (m *Importer) editRow(ctx context.Context, a actor.Actor, jobID string, row
 	if err := m.db.Write(ctx, store.Scope(a), func(tx *db.Tx) error { return ed.save(tx, a, row, c) }); err != nil {
 		return nil, err
 	}
-	out := ed.veil.over(&ed.list[ed.at]).staged(row)
+	out := stagedRow(ed.veil.Over(&ed.list[ed.at]), row)
 	if len(out.Errors) == 0 {
-		out.Parsed = (&sequel{target: ed.st.v.target, plan: ed.plan, role: a.Role}).seen(good[ed.at])
+		out.Parsed = (&sequel{target: ed.st.v.Target, plan: ed.plan, role: a.Role}).seen(good[ed.at])
 	}
 	return &out, nil
 }
 
-// load reads the job, what was decided about its file, and the row's chunk.
+// Load reads the job, what was decided about its file, and the row's chunk.
 func (ed *editing) load(tx *db.Tx, a actor.Actor, jobID string, row int) error {
 	m := ed.m
-	job, err := m.read(tx, a, jobID, "")
+	job, err := m.jobs.Read(tx, a, jobID, "")
 	if err != nil {
 		return err
 	}
-	if job.Status != Ready {
-		return wrongState(job, "its rows can be corrected only when it is ready")
+	if job.Status != jobs.Ready {
+		return jobs.WrongState(job, "its rows can be corrected only when it is ready")
 	}
-	if err := job.untouched(); err != nil {
+	if err := job.Untouched(); err != nil {
 		return err
 	}
 	p, settings, err := m.planOf(tx, a, job)
 	if err != nil {
 		return err
 	}
-	if err := p.anew(job); err != nil {
+	if err := p.Anew(job); err != nil {
 		return err
 	}
 	if p.Fingerprint != settingsText(settings, job.Mapping) {
-		return wrongState(job, "was changed after it was processed: process it again")
+		return jobs.WrongState(job, "was changed after it was processed: process it again")
 	}
 	if row < 1 || int64(row) > job.TotalRows {
 		return fault.New(fault.NotFound, "row_not_found", "the file has no row %d: it has %d rows", row, job.TotalRows)
@@ -142,10 +144,10 @@ func (ed *editing) load(tx *db.Tx, a actor.Actor, jobID string, row int) error {
 	if err != nil {
 		return err
 	}
-	ed.veil = p.veil(t, a.Role)
-	v := p.survey(t, settings)
-	v.rows = int(job.TotalRows)
-	ed.st = m.stager(&step{job: job, actor: a}, v)
+	ed.veil = p.Veil(t, a.Role)
+	v := &survey{p.Survey(t, settings)}
+	v.Rows = int(job.TotalRows)
+	ed.st = m.stager(&jobs.Step{Job: job, Actor: a}, v)
 	ed.st.fields = p.Fields
 	return ed.remember(tx, a.TenantID)
 }
@@ -163,11 +165,11 @@ func (ed *editing) find(tx *db.Tx, row int) error {
 		}
 		ed.at -= c.rows
 	}
-	if ed.list, err = readRecords(tx, ed.job.TenantID, ed.job.ID, ed.seq); err != nil {
+	if ed.list, err = staged.ReadRecords(tx, ed.job.TenantID, ed.job.ID, ed.seq); err != nil {
 		return err
 	}
 	if ed.at >= len(ed.list) {
-		return errRecords
+		return staged.ErrRecords
 	}
 	return nil
 }
@@ -175,30 +177,30 @@ func (ed *editing) find(tx *db.Tx, row int) error {
 // remember takes down the keys of the other chunks' rows, so that the row
 // cannot become the second with one key.
 func (ed *editing) remember(tx *db.Tx, tenant string) error {
-	if !ed.st.v.target.keyed() && ed.st.serials == nil {
+	if !ed.st.v.Target.Keyed() && ed.st.serials == nil {
 		return nil
 	}
 	return tx.Query("SELECT rows, data, seq FROM import_chunks WHERE tenant_id = $1 AND job_id = $2 AND seq <> $3 ORDER BY seq",
 		[]any{tenant, ed.job.ID, ed.seq}, func(r *db.Row) error {
-			rows, err := decodeStaged(r.Bytes(1), len(ed.plan.Fields), int(r.Int(0)))
+			rows, err := staged.Decode(r.Bytes(1), len(ed.plan.Fields), int(r.Int(0)))
 			if err != nil {
 				return err
 			}
 			for _, s := range rows {
-				row := s.row(ed.plan.Fields, 0)
+				row := s.Fields(ed.plan.Fields, 0)
 				if key := ed.st.v.rowKey(row); key != "" {
-					ed.st.seen.put(key, s.line)
+					ed.st.seen.Put(key, s.Line)
 				}
-				for at, fields := range ed.st.v.target.resource.Unique {
-					if k := otherKey(ed.st.v.target.resource, at, row); k != "" && !slices.Equal(fields, ed.st.v.target.resource.Import.Key) {
-						ed.st.take(k, row, s.line)
+				for at, fields := range ed.st.v.Target.Resource.Unique {
+					if k := otherKey(ed.st.v.Target.Resource, at, row); k != "" && !slices.Equal(fields, ed.st.v.Target.Resource.Import.Key) {
+						ed.st.take(k, row, s.Line)
 					}
 				}
 				if ed.st.serials != nil {
-					ed.st.recall(row, s.line, int(r.Int(2)) < ed.seq)
+					ed.st.recall(row, s.Line, int(r.Int(2)) < ed.seq)
 				}
 				if ed.st.hours != nil {
-					ed.st.hours.enter(row, s.line)
+					ed.st.hours.enter(row, s.Line)
 				}
 			}
 			return nil
@@ -213,9 +215,9 @@ func (ed *editing) reread(ctx context.Context) error {
 		if seq > countedChunks {
 			ctx = db.Counted(ctx)
 		}
-		var list []record
-		err := ed.m.db.Read(ctx, store.Scope(st.step.actor), func(tx *db.Tx) (err error) {
-			list, err = readRecords(tx, ed.job.TenantID, ed.job.ID, seq)
+		var list []staged.Record
+		err := ed.m.db.Read(ctx, store.Scope(st.step.Actor), func(tx *db.Tx) (err error) {
+			list, err = staged.ReadRecords(tx, ed.job.TenantID, ed.job.ID, seq)
 			return err
 		})
 		if err != nil {
@@ -223,7 +225,7 @@ func (ed *editing) reread(ctx context.Context) error {
 		}
 		batch := make([]*draft, len(list))
 		for i := range list {
-			batch[i] = st.v.draftOf(list[i].sheet(), st.defaults)
+			batch[i] = st.v.draftOf(list[i].Sheet(), st.defaults)
 		}
 		if err := st.refs.resolve(ctx, st.v, batch); err != nil {
 			return err
@@ -235,17 +237,17 @@ func (ed *editing) reread(ctx context.Context) error {
 	return nil
 }
 
-// edit puts texts into a record. What was damaged about it is settled by
+// into puts the texts into a record. What was damaged about it is settled by
 // writing the damaged cells anew.
-func (r *record) edit(v veil, e Edit) error {
-	headers, anew := v.headers, map[int]bool{}
+func (e Edit) into(r *staged.Record, v plan.Veil) error {
+	headers, anew := v.Headers, map[int]bool{}
 	for name, text := range e.Cells {
 		at := slices.Index(headers, name)
 		if at < 0 {
 			at = slices.IndexFunc(headers, func(h string) bool { return h != "" && cell.Fold(h) == cell.Fold(name) })
 		}
-		if at < 0 || v.at[at] {
-			return fault.New(fault.Invalid, "cells", "the file has no column %q", clip(name, 80)).At("cells."+clip(name, 80), "is no column of the file")
+		if at < 0 || v.At[at] {
+			return fault.New(fault.Invalid, "cells", "the file has no column %q", cell.Clip(name, 80)).At("cells."+cell.Clip(name, 80), "is no column of the file")
 		}
 		if len(text) > sheet.MaxCell {
 			return fault.New(fault.Invalid, "cells", "the text for %s is longer than %d bytes", headers[at], sheet.MaxCell).At("cells."+headers[at], "is too long")
@@ -261,17 +263,17 @@ func (r *record) edit(v veil, e Edit) error {
 	for len(r.Cells) < len(headers) {
 		r.Cells = append(r.Cells, "")
 	}
-	if r.size() > sheet.MaxRecord {
+	if r.Size() > sheet.MaxRecord {
 		return fault.New(fault.Invalid, "cells", "the row would hold more than %d kB of text, which is more than a record can", sheet.MaxRecord>>10).
 			At("cells", "are too long together")
 	}
-	r.Bad, r.Edited = r.unsettled(anew, len(headers)), true
+	r.Bad, r.Edited = unsettled(r, anew, len(headers)), true
 	return nil
 }
 
 // unsettled is what is still damaged about a record some cells of which were
-// written anew.
-func (r *record) unsettled(anew map[int]bool, columns int) *sheet.Damage {
+// Written anew.
+func unsettled(r *staged.Record, anew map[int]bool, columns int) *sheet.Damage {
 	if r.Bad == nil || r.Bad.Cell < 0 || r.Bad.Cell >= columns {
 		return nil
 	}
@@ -288,7 +290,7 @@ func (r *record) unsettled(anew map[int]bool, columns int) *sheet.Damage {
 
 // save writes the chunk back, unless the job moved on since it was read.
 func (ed *editing) save(tx *db.Tx, a actor.Actor, row int, c *chunk) error {
-	job, err := ed.m.locked(tx, a, ed.job.ID)
+	job, err := ed.m.jobs.Locked(tx, a, ed.job.ID)
 	if err != nil {
 		return err
 	}
@@ -302,7 +304,8 @@ func (ed *editing) save(tx *db.Tx, a actor.Actor, row int, c *chunk) error {
 		return err
 	}
 	var edits, length, was int64
-	tx.Queue("SELECT COUNT(*), CAST(COALESCE(SUM(LENGTH(cells)), 0) AS bigint) FROM import_edits WHERE tenant_id = $1 AND job_id = $2 AND row_no <> $3", []any{a.TenantID, job.ID, row}, func(r *db.Row) error {
+	tx.Queue("SELECT COUNT(*), CAST(COALESCE(SUM(LENGTH(cells)), 0) AS bigint) FROM import_edits "+
+		"WHERE tenant_id = $1 AND job_id = $2 AND row_no <> $3", []any{a.TenantID, job.ID, row}, func(r *db.Row) error {
 		edits, length = r.Int(0), r.Int(1)
 		return nil
 	})
@@ -331,34 +334,35 @@ func (ed *editing) save(tx *db.Tx, a actor.Actor, row int, c *chunk) error {
 }
 
 // retell brings the job's numbers and its answer up to date.
-func (ed *editing) retell(tx *db.Tx, a actor.Actor, job *Job, more int64) error {
+func (ed *editing) retell(tx *db.Tx, a actor.Actor, job *jobs.Job, more int64) error {
 	p, res := *ed.plan, *ed.plan.Result // copies: the transaction may run again
 	p.Result = &res
 	res.Stats.InvalidRows += more
 	res.Stats.ValidRows -= more
 	res.Preview = nil // counted anew when the job is processed again
-	res.Errors = slices.DeleteFunc(slices.Clone(res.Errors), func(e RowError) bool {
-		return slices.ContainsFunc(ed.list, func(r record) bool { return r.Line == e.Line })
+	res.Errors = slices.DeleteFunc(slices.Clone(res.Errors), func(e staged.RowError) bool {
+		return slices.ContainsFunc(ed.list, func(r staged.Record) bool { return r.Line == e.Line })
 	})
 	for i := range ed.list {
 		res.Errors = append(res.Errors, ed.list[i].Errors...)
 	}
-	slices.SortStableFunc(res.Errors, func(x, y RowError) int { return x.Line - y.Line })
+	slices.SortStableFunc(res.Errors, func(x, y staged.RowError) int { return x.Line - y.Line })
 	res.Errors = res.Errors[:min(len(res.Errors), shownErrors)]
-	res.say()
+	res.Say()
 	text, err := json.Marshal(p)
 	if err != nil {
 		return err
 	}
 	tx.Queue("UPDATE import_plans SET plan = $3 WHERE tenant_id = $1 AND job_id = $2", []any{a.TenantID, job.ID, string(text)}, nil)
-	_, err = ed.m.set(tx, a, job.ID, store.Row{"valid_rows": res.Stats.ValidRows, "invalid_rows": res.Stats.InvalidRows, "message": clip(res.Message, 2000)})
+	_, err = ed.m.jobs.Set(tx, a, job.ID, store.Row{"valid_rows": res.Stats.ValidRows, "invalid_rows": res.Stats.InvalidRows,
+		"message": cell.Clip(res.Message, 2000)})
 	return err
 }
 
 // correction is a corrected record, and the number of its row when that was
 // corrected.
 type correction struct {
-	record
+	staged.Record
 	row int
 }
 
@@ -368,8 +372,8 @@ func (m *Importer) edits(ctx context.Context, a actor.Actor, jobID, fileType str
 	err := m.db.Read(ctx, store.Scope(a), func(tx *db.Tx) error {
 		return tx.Query("SELECT row_no, cells FROM import_edits WHERE tenant_id = $1 AND job_id = $2", []any{a.TenantID, jobID}, func(r *db.Row) error {
 			rec := correction{row: int(r.Int(0))}
-			if err := json.Unmarshal(r.Bytes(1), &rec.record); err != nil {
-				return fmt.Errorf("%w: %w", errRecords, err)
+			if err := json.Unmarshal(r.Bytes(1), &rec.Record); err != nil {
+				return fmt.Errorf("%w: %w", staged.ErrRecords, err)
 			}
 			rec.Errors = nil
 			if fileType == sheet.JSON {
@@ -387,41 +391,17 @@ func (m *Importer) edits(ctx context.Context, a actor.Actor, jobID, fileType str
 }
 
 // renumber gives the corrections the numbers that their rows have now. Those of
-// lines that are no rows any more get numbers below 1 and wait there.
+// Lines that are no rows any more get numbers below 1 and wait there.
 func (st *stager) renumber(tx *db.Tx) error {
 	if st.shift == 0 {
 		return nil
 	}
 	const away = 1 << 30 // where no row has its number: two of them never share one on the way
 	for _, by := range []int{away, -away - st.shift} {
-		if _, err := tx.Exec("UPDATE import_edits SET row_no = row_no + $3 WHERE tenant_id = $1 AND job_id = $2", st.step.actor.TenantID, st.step.job.ID,
+		if _, err := tx.Exec("UPDATE import_edits SET row_no = row_no + $3 WHERE tenant_id = $1 AND job_id = $2", st.step.Actor.TenantID, st.step.Job.ID,
 			by); err != nil {
 			return fmt.Errorf("imports: number the corrections: %w", err)
 		}
 	}
 	return nil
-}
-
-// survey is what was found out about a file, as it was kept.
-func (p *plan) survey(t *target, s Settings) *survey {
-	v := &survey{target: t, settings: s, headed: true, layout: &layout{width: p.Width, headers: p.Headers}}
-	for _, c := range p.Columns {
-		col := t.column(c.Field)
-		if col == nil || c.How == withheld {
-			continue
-		}
-		x := mapped{column: col, index: c.Index, header: c.Header, orders: c.Orders, how: c.How}
-		if c.Order != "" {
-			x.orders = []string{c.Order}
-		}
-		if c.Mark != "" {
-			x.mark = c.Mark[0]
-		}
-		v.layout.cols = append(v.layout.cols, x)
-	}
-	v.zone = time.UTC
-	if z, err := time.LoadLocation(p.Zone); err == nil {
-		v.zone = z
-	}
-	return v
 }

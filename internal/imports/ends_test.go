@@ -9,7 +9,7 @@ import (
 
 	"holdfast/internal/db"
 	"holdfast/internal/fault"
-	"holdfast/internal/imports"
+	"holdfast/internal/imports/jobs"
 	"holdfast/internal/testkit/pgtest"
 )
 
@@ -89,7 +89,7 @@ func durable(t *testing.T, dsn string) {
 }
 
 // part is how many rows of a job are in, and how many are back.
-func (k *kit) part(job *imports.Job) [2]int64 {
+func (k *kit) part(job *jobs.Job) [2]int64 {
 	k.Helper()
 	j := k.find("import_jobs", "id", job.ID)
 	return [2]int64{j["imported_count"].(int64), j["rolled_back_count"].(int64)}

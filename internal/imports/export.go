@@ -13,6 +13,9 @@ import (
 	"holdfast/internal/actor"
 	"holdfast/internal/db"
 	"holdfast/internal/fault"
+	"holdfast/internal/imports/jobs"
+	"holdfast/internal/imports/plan"
+	"holdfast/internal/imports/staged"
 	"holdfast/internal/query"
 	"holdfast/internal/store"
 )
@@ -23,9 +26,9 @@ type Corrected struct {
 
 	m      *Importer
 	actor  actor.Actor
-	job    *Job
+	job    *jobs.Job
 	filter RowFilter
-	veil   veil
+	veil   plan.Veil
 	chunks []chunkInfo
 }
 
@@ -34,7 +37,7 @@ type Corrected struct {
 // text that a spreadsheet would run as a formula gets an apostrophe in front,
 // which an import takes off again.
 func (m *Importer) Corrected(ctx context.Context, a actor.Actor, jobID, status string) (*Corrected, error) {
-	job, err := m.load(ctx, a, jobID)
+	job, err := m.jobs.Load(ctx, a, jobID)
 	if err != nil {
 		return nil, err
 	}
@@ -52,7 +55,7 @@ func (m *Importer) Corrected(ctx context.Context, a actor.Actor, jobID, status s
 			return err
 		}
 		if !planned {
-			return wrongState(job, "must be processed first")
+			return jobs.WrongState(job, "must be processed first")
 		}
 		c.chunks, err = chunksOf(tx, job)
 		return err
@@ -75,7 +78,7 @@ func (c *Corrected) Write(ctx context.Context, w io.Writer) error {
 	out := csv.NewWriter(b)
 	_, err := b.WriteString("\ufeff")
 	why := c.filter.Status == "invalid"
-	header := c.veil.header()
+	header := c.veil.Header()
 	if why {
 		header = append(header, "What is wrong")
 	}
@@ -102,9 +105,9 @@ func (c *Corrected) Write(ctx context.Context, w io.Writer) error {
 }
 
 func (c *Corrected) chunk(ctx context.Context, out *csv.Writer, seq int, why bool) error {
-	var list []record
+	var list []staged.Record
 	err := c.m.db.Read(ctx, store.Scope(c.actor), func(tx *db.Tx) (err error) {
-		list, err = readRecords(tx, c.actor.TenantID, c.job.ID, seq)
+		list, err = staged.ReadRecords(tx, c.actor.TenantID, c.job.ID, seq)
 		return err
 	})
 	if err != nil {
@@ -115,10 +118,10 @@ func (c *Corrected) chunk(ctx context.Context, out *csv.Writer, seq int, why boo
 		if !c.filter.takes(r) {
 			continue
 		}
-		r = c.veil.over(r)
+		r = c.veil.Over(r)
 		cells := append([]string(nil), r.Cells...)
 		if why {
-			for len(cells) < len(c.veil.header()) {
+			for len(cells) < len(c.veil.Header()) {
 				cells = append(cells, "")
 			}
 			cells = append(cells, told(r.Errors))
@@ -131,7 +134,7 @@ func (c *Corrected) chunk(ctx context.Context, out *csv.Writer, seq int, why boo
 }
 
 // told is a row's errors as one text.
-func told(errs []RowError) string {
+func told(errs []staged.RowError) string {
 	parts := make([]string, len(errs))
 	for i, e := range errs {
 		parts[i] = e.Message

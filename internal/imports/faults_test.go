@@ -18,6 +18,7 @@ import (
 	"holdfast/internal/db"
 	"holdfast/internal/fault"
 	"holdfast/internal/imports"
+	"holdfast/internal/imports/plan"
 	"holdfast/internal/imports/sheet"
 	"holdfast/internal/store"
 	"holdfast/internal/testkit/dbtest"
@@ -108,7 +109,7 @@ func misshapenFiles(k *kit) {
 		k.Errorf("a million columns: %v", err)
 	}
 	long := k.process(k.upload("zones", "", "", "long.csv", []byte("code,name\nL-1,\""+strings.Repeat("x", 2<<20)+"\"\nL-2,y\n")))
-	if long.Stats != (imports.Stats{TotalRows: 2, ValidRows: 1, InvalidRows: 1}) || long.Errors[0].Line != 2 || long.Errors[0].Code != "cell_too_long" {
+	if long.Stats != (plan.Stats{TotalRows: 2, ValidRows: 1, InvalidRows: 1}) || long.Errors[0].Line != 2 || long.Errors[0].Code != "cell_too_long" {
 		k.Errorf("a cell of 2 MB: %+v %v", long.Stats, where(long.Errors))
 	}
 	twice := k.upload("zones", "", "", "twice.csv", []byte("code,code,name\na,b,c\n"))

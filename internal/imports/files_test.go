@@ -14,11 +14,13 @@ import (
 	"holdfast/internal/decimal"
 	"holdfast/internal/fault"
 	"holdfast/internal/imports"
+	"holdfast/internal/imports/jobs"
+	"holdfast/internal/imports/plan"
 )
 
 // outcome is what became of a file.
 type outcome struct {
-	Stats    imports.Stats
+	Stats    plan.Stats
 	Imported int64
 	Errors   map[string]int // by column and code
 }
@@ -29,32 +31,32 @@ type outcome struct {
 // it is taken back.
 func TestFilesThatFit(t *testing.T) {
 	each(t, func(k *kit) {
-		var jobs []*imports.Job
+		var jobs []*jobs.Job
 		for _, c := range []struct {
 			file, target, options, mapping string
 			want                           outcome
 		}{
-			{"openboxes_binLocations.csv", "zones", "", "", outcome{imports.Stats{TotalRows: 40, ValidRows: 40}, 40, nil}},
-			{"openboxes_inventoryLevels.csv", "items", "", "", outcome{imports.Stats{TotalRows: 52, ValidRows: 52}, 52, nil}},
+			{"openboxes_binLocations.csv", "zones", "", "", outcome{plan.Stats{TotalRows: 40, ValidRows: 40}, 40, nil}},
+			{"openboxes_inventoryLevels.csv", "items", "", "", outcome{plan.Stats{TotalRows: 52, ValidRows: 52}, 52, nil}},
 			{"openboxes_WHO_products.csv", "items", "", `{"sku":"Name","name":"Name","category":"Category"}`,
-				outcome{imports.Stats{TotalRows: 729, ValidRows: 717, InvalidRows: 12}, 717, map[string]int{"Name invalid": 12}}},
+				outcome{plan.Stats{TotalRows: 729, ValidRows: 717, InvalidRows: 12}, 717, map[string]int{"Name invalid": 12}}},
 			{"openboxes_mainWarehouseInventory.csv", "stock_levels", "", "",
-				outcome{imports.Stats{TotalRows: 57, ValidRows: 50, InvalidRows: 7}, 50, map[string]int{"Bin location ambiguous_zone": 2, "Product code unknown_item": 5}}},
+				outcome{plan.Stats{TotalRows: 57, ValidRows: 50, InvalidRows: 7}, 50, map[string]int{"Bin location ambiguous_zone": 2, "Product code unknown_item": 5}}},
 			{"adventureworks_ProductInventory_headless_tab.csv", "items", `{"header":false}`, `{"sku":2,"name":2}`,
-				outcome{imports.Stats{TotalRows: 1069, ValidRows: 432, InvalidRows: 637}, 432, map[string]int{"column 2 duplicate": 637}}},
+				outcome{plan.Stats{TotalRows: 1069, ValidRows: 432, InvalidRows: 637}, 432, map[string]int{"column 2 duplicate": 637}}},
 			{"adventureworks_ProductInventory_headless_tab.csv", "zones", `{"header":false,"force":true}`, `{"code":3,"name":3}`,
-				outcome{imports.Stats{TotalRows: 1069, ValidRows: 14, InvalidRows: 1055}, 14, map[string]int{"column 3 duplicate": 1055}}},
+				outcome{plan.Stats{TotalRows: 1069, ValidRows: 14, InvalidRows: 1055}, 14, map[string]int{"column 3 duplicate": 1055}}},
 			{"adventureworks_ProductInventory_headless_tab.csv", "stock_levels", `{"header":false,"force":true}`,
-				`{"item_id":2,"zone_id":3,"lpn":4,"quantity":6}`, outcome{imports.Stats{TotalRows: 1069, ValidRows: 1069}, 1069, nil}},
-			{"ihm_incidents.csv", "incidents", "", "", outcome{imports.Stats{TotalRows: 439, ValidRows: 439}, 439, nil}},
-			{"ihm_incidents_narrative.csv", "incidents", "", "", outcome{imports.Stats{TotalRows: 425, ValidRows: 425}, 425, nil}},
-			{"ihm_incidents_narrative_ddmmyyyy.csv", "incidents", "", "", outcome{imports.Stats{TotalRows: 425, ValidRows: 425}, 425, nil}},
+				`{"item_id":2,"zone_id":3,"lpn":4,"quantity":6}`, outcome{plan.Stats{TotalRows: 1069, ValidRows: 1069}, 1069, nil}},
+			{"ihm_incidents.csv", "incidents", "", "", outcome{plan.Stats{TotalRows: 439, ValidRows: 439}, 439, nil}},
+			{"ihm_incidents_narrative.csv", "incidents", "", "", outcome{plan.Stats{TotalRows: 425, ValidRows: 425}, 425, nil}},
+			{"ihm_incidents_narrative_ddmmyyyy.csv", "incidents", "", "", outcome{plan.Stats{TotalRows: 425, ValidRows: 425}, 425, nil}},
 			{"neb_incidents_semicolon.csv", "incidents", `{"defaults":{"kind":"environmental"}}`,
-				`{"external_ref":"Incident Number","occurred_at":"Reported Date","title":"What Happened","description":"Why It Happened","lat":"Latitude","lon":"Longitude"}`, outcome{imports.Stats{TotalRows: 1194, ValidRows: 1194}, 1194, nil}},
+				`{"external_ref":"Incident Number","occurred_at":"Reported Date","title":"What Happened","description":"Why It Happened","lat":"Latitude","lon":"Longitude"}`, outcome{plan.Stats{TotalRows: 1194, ValidRows: 1194}, 1194, nil}},
 			{"uci_online_retail_1k.csv", "items", "", `{"sku":"StockCode","name":"Description"}`,
-				outcome{imports.Stats{TotalRows: 999, ValidRows: 589, InvalidRows: 410}, 589, map[string]int{"StockCode duplicate": 409, "Description required": 1}}},
+				outcome{plan.Stats{TotalRows: 999, ValidRows: 589, InvalidRows: 410}, 589, map[string]int{"StockCode duplicate": 409, "Description required": 1}}},
 			{"uci_online_retail_1k.csv", "orders", `{"date_order":"mdy"}`, "",
-				outcome{imports.Stats{TotalRows: 999, ValidRows: 989, InvalidRows: 10}, 989, map[string]int{"Quantity invalid": 10}}},
+				outcome{plan.Stats{TotalRows: 999, ValidRows: 989, InvalidRows: 10}, 989, map[string]int{"Quantity invalid": 10}}},
 		} {
 			job, p, a := k.imported(c.target, c.options, c.mapping, c.file, real(k, c.file))
 			jobs = append(jobs, job)
@@ -164,7 +166,7 @@ func (k *kit) refused(target, name string, body []byte) string {
 	k.Helper()
 	job, err := k.m.Upload(context.Background(), k.as, imports.Request{Target: target}, name, bytes.NewReader(body))
 	if err == nil {
-		var p *imports.Processed
+		var p *plan.Processed
 		p, err = k.m.Process(context.Background(), k.as, job.ID)
 		if err == nil && p.Stats.ValidRows > 0 {
 			text, _ := json.Marshal(p.Mapping)

@@ -19,6 +19,8 @@ import (
 	"holdfast/internal/decimal"
 	"holdfast/internal/fault"
 	"holdfast/internal/imports"
+	"holdfast/internal/imports/jobs"
+	"holdfast/internal/imports/plan"
 	"holdfast/internal/imports/sheet"
 	"holdfast/internal/store"
 )
@@ -213,7 +215,7 @@ func TestSameFileHalfApplied(t *testing.T) {
 			}
 		}
 		warned("broken off", half.JobNo)
-		k.set("import_jobs", half.ID, store.Row{"status": imports.Applying, "lease_claim": nil, "lease_until": k.now.Add(-time.Second)})
+		k.set("import_jobs", half.ID, store.Row{"status": jobs.Applying, "lease_claim": nil, "lease_until": k.now.Add(-time.Second)})
 		warned("died after a part", half.JobNo+": go on")
 		k.set("import_jobs", half.ID, store.Row{"imported_count": int64(0)})
 		if again := k.upload("zones", "", "", "z.csv", zonesFile(3500)); strings.Contains(again.Message, "same file") {
@@ -228,9 +230,9 @@ func TestSameFileHalfApplied(t *testing.T) {
 			k.set("import_jobs", half.ID, store.Row{"lease_claim": nil, "lease_until": k.now.Add(time.Hour)})
 			warned("being applied by who had no connection for a claim", half.JobNo+": to apply it again")
 		}
-		k.set("import_jobs", half.ID, store.Row{"status": imports.RollingBack, "imported_count": int64(2000)})
+		k.set("import_jobs", half.ID, store.Row{"status": jobs.RollingBack, "imported_count": int64(2000)})
 		warned("being rolled back", half.JobNo+": wait")
-		k.set("import_jobs", half.ID, store.Row{"status": imports.Failed, "imported_count": int64(2000)})
+		k.set("import_jobs", half.ID, store.Row{"status": jobs.Failed, "imported_count": int64(2000)})
 		remove(k, "zones", k.find("zones", "name", "in the way")["id"].(string))
 		if _, err := k.m.Rollback(context.Background(), k.as, half.ID); err != nil {
 			k.Fatal(err)
@@ -431,26 +433,26 @@ func TestRoles(t *testing.T) {
 func hostileFiles(k *kit) {
 	for _, c := range []struct {
 		name, file string
-		stats      imports.Stats
+		stats      plan.Stats
 		errs       []string
 	}{
-		{"byte order mark", "\xef\xbb\xbfcode,name\nB-1,x\n", imports.Stats{TotalRows: 1, ValidRows: 1}, nil},
-		{"UTF-16", "\xff\xfec\x00o\x00d\x00e\x00,\x00n\x00a\x00m\x00e\x00\n\x00U\x001\x00,\x00\xe4\x00\n\x00", imports.Stats{TotalRows: 1, ValidRows: 1}, nil},
-		{"CR only", "code,name\rB-2,x\rB-3,\r", imports.Stats{TotalRows: 2, ValidRows: 1, InvalidRows: 1}, []string{"3 name required"}},
-		{"header only", "code,name\n", imports.Stats{}, nil},
-		{"blank lines", "code,name\n\n\nB-4,x\n,,\n,\n", imports.Stats{TotalRows: 1, ValidRows: 1}, nil},
-		{"ragged", "code,name\nB-5\nB-6,x,y\nB-7,x,\n", imports.Stats{TotalRows: 3, ValidRows: 1, InvalidRows: 2}, []string{"2  columns", "3  columns"}},
-		{"unclosed quote", "code,name\nB-8,\"x\nB-9,y\n", imports.Stats{TotalRows: 1, InvalidRows: 1}, []string{"2 name unclosed_quote"}},
-		{"lines after a quoted break", "code,name\nB-10,\"x\ny\"\nB 11,z\n", imports.Stats{TotalRows: 2, ValidRows: 1, InvalidRows: 1}, []string{"4 code invalid"}},
-		{"long cell", "code,name\nB-12," + strings.Repeat("x", 40<<10) + "\nB-13," + strings.Repeat("y", 201) + "\n", imports.Stats{TotalRows: 2, InvalidRows: 2},
+		{"byte order mark", "\xef\xbb\xbfcode,name\nB-1,x\n", plan.Stats{TotalRows: 1, ValidRows: 1}, nil},
+		{"UTF-16", "\xff\xfec\x00o\x00d\x00e\x00,\x00n\x00a\x00m\x00e\x00\n\x00U\x001\x00,\x00\xe4\x00\n\x00", plan.Stats{TotalRows: 1, ValidRows: 1}, nil},
+		{"CR only", "code,name\rB-2,x\rB-3,\r", plan.Stats{TotalRows: 2, ValidRows: 1, InvalidRows: 1}, []string{"3 name required"}},
+		{"header only", "code,name\n", plan.Stats{}, nil},
+		{"blank lines", "code,name\n\n\nB-4,x\n,,\n,\n", plan.Stats{TotalRows: 1, ValidRows: 1}, nil},
+		{"ragged", "code,name\nB-5\nB-6,x,y\nB-7,x,\n", plan.Stats{TotalRows: 3, ValidRows: 1, InvalidRows: 2}, []string{"2  columns", "3  columns"}},
+		{"unclosed quote", "code,name\nB-8,\"x\nB-9,y\n", plan.Stats{TotalRows: 1, InvalidRows: 1}, []string{"2 name unclosed_quote"}},
+		{"lines after a quoted break", "code,name\nB-10,\"x\ny\"\nB 11,z\n", plan.Stats{TotalRows: 2, ValidRows: 1, InvalidRows: 1}, []string{"4 code invalid"}},
+		{"long cell", "code,name\nB-12," + strings.Repeat("x", 40<<10) + "\nB-13," + strings.Repeat("y", 201) + "\n", plan.Stats{TotalRows: 2, InvalidRows: 2},
 			[]string{"2 name cell_too_long", "3 name invalid"}},
-		{"foreign ids", "tenant_id,id,code,name,version\n" + south + "," + south + ",B-14,x,9\n", imports.Stats{TotalRows: 1, ValidRows: 1}, nil},
-		{"repeated keys", "code,name\nB-15,x\nb-15,y\n", imports.Stats{TotalRows: 2, ValidRows: 1, InvalidRows: 1}, []string{"3 code duplicate"}},
-		{"formulas", "code,name\nB-16,=1+1\nB-17,'=2+2\nB-18,@x\n", imports.Stats{TotalRows: 3, ValidRows: 3}, nil},
+		{"foreign ids", "tenant_id,id,code,name,version\n" + south + "," + south + ",B-14,x,9\n", plan.Stats{TotalRows: 1, ValidRows: 1}, nil},
+		{"repeated keys", "code,name\nB-15,x\nb-15,y\n", plan.Stats{TotalRows: 2, ValidRows: 1, InvalidRows: 1}, []string{"3 code duplicate"}},
+		{"formulas", "code,name\nB-16,=1+1\nB-17,'=2+2\nB-18,@x\n", plan.Stats{TotalRows: 3, ValidRows: 3}, nil},
 		{"numbers and choices",
 			"code,name,kind,max_capacity,status\nB-19,x,Bin,many,active\nB-20,x,shed,1,active\nB-21,x,Rack,-1,archived\nB-22,x,Dock,2.00005,blocked\n",
-			imports.Stats{TotalRows: 4, InvalidRows: 4}, []string{"2 max_capacity number", "3 kind choice", "4 max_capacity invalid", "5 max_capacity invalid"}},
-		{"a state no record begins in", "code,name,status\nB-23,x,archived\n", imports.Stats{TotalRows: 1, InvalidRows: 1}, []string{"2 status state"}},
+			plan.Stats{TotalRows: 4, InvalidRows: 4}, []string{"2 max_capacity number", "3 kind choice", "4 max_capacity invalid", "5 max_capacity invalid"}},
+		{"a state no record begins in", "code,name,status\nB-23,x,archived\n", plan.Stats{TotalRows: 1, InvalidRows: 1}, []string{"2 status state"}},
 	} {
 		p := k.process(k.upload("zones", "", "", "f.csv", []byte(c.file)))
 		if diff := cmp.Diff(c.stats, p.Stats); diff != "" {
@@ -705,7 +707,7 @@ func manyErrors(k *kit) {
 		}
 	}
 	job, p, a := k.imported("zones", "", "", "z.csv", b.Bytes())
-	if diff := cmp.Diff(imports.Stats{TotalRows: 10_000, ValidRows: 9_950, InvalidRows: 50}, p.Stats); diff != "" || a.ImportedCount != 9_950 {
+	if diff := cmp.Diff(plan.Stats{TotalRows: 10_000, ValidRows: 9_950, InvalidRows: 50}, p.Stats); diff != "" || a.ImportedCount != 9_950 {
 		k.Errorf("%s %+v", diff, a)
 	}
 	page, err := k.m.RowErrors(context.Background(), k.as, job.ID, 2, 20)

@@ -11,6 +11,7 @@ import (
 	"holdfast/internal/db"
 	"holdfast/internal/fault"
 	"holdfast/internal/imports"
+	"holdfast/internal/imports/jobs"
 	"holdfast/internal/store"
 )
 
@@ -162,7 +163,7 @@ func TestDateOrdersOfColumns(t *testing.T) {
 
 // earlier makes a job's plan one of before dates were asked about, when a column
 // that proves nothing had the day in front.
-func (k *kit) earlier(job *imports.Job) {
+func (k *kit) earlier(job *jobs.Job) {
 	k.Helper()
 	err := k.d.Write(context.Background(), store.Scope(k.as), func(tx *db.Tx) error {
 		where := []any{job.TenantID, job.ID}

@@ -11,6 +11,7 @@ import (
 
 	"holdfast/internal/fault"
 	"holdfast/internal/imports"
+	"holdfast/internal/imports/plan"
 	"holdfast/internal/store"
 )
 
@@ -140,7 +141,7 @@ func TestHeaderOfKeptMapping(t *testing.T) {
 		} {
 			job := k.upload("zones", "", "", name, body)
 			p := k.process(job)
-			if p.Stats != (imports.Stats{TotalRows: 1, ValidRows: 1}) || k.find("import_jobs", "id", job.ID)["header_row"] != int64(2) || p.Columns[0].How != "saved" {
+			if p.Stats != (plan.Stats{TotalRows: 1, ValidRows: 1}) || k.find("import_jobs", "id", job.ID)["header_row"] != int64(2) || p.Columns[0].How != "saved" {
 				k.Errorf("%s: %+v", name, p)
 			}
 		}
@@ -152,7 +153,7 @@ func TestHeaderOfKeptMapping(t *testing.T) {
 }
 
 // A form's export asks in whole sentences: such a column is called by how its
-// header begins, in the mapping too, in full, cut or by its number.
+// Header begins, in the mapping too, in full, cut or by its number.
 func TestLongHeaders(t *testing.T) {
 	ask := strings.Repeat("Где это было? ", 20)
 	cut := string([]rune(ask)[:199]) + "…"

@@ -18,6 +18,9 @@ import (
 	"holdfast/internal/db"
 	"holdfast/internal/fault"
 	"holdfast/internal/imports"
+	"holdfast/internal/imports/jobs"
+	"holdfast/internal/imports/plan"
+	"holdfast/internal/imports/staged"
 	"holdfast/internal/testkit/dbtest"
 )
 
@@ -25,21 +28,21 @@ import (
 type verdict struct {
 	Code, Msg string
 	Kind      fault.Kind
-	Stats     imports.Stats
+	Stats     plan.Stats
 	First     string  // code of the first row error
 	Peak      int64   // most memory the process ever had, in bytes
 	CPU       float64 // seconds of a core that it took
 }
 
 // judged processes a job, reads its rows once, and prints the verdict; without a
-// job it sends a file of 220 MB.
+// Job it sends a file of 220 MB.
 func (p place) judged(k *kit) {
 	v, ctx := verdict{}, context.Background()
-	res, err := &imports.Processed{}, error(nil)
+	res, err := &plan.Processed{}, error(nil)
 	if p.Job == "" {
 		_, err = k.m.Upload(ctx, k.as, imports.Request{Target: "items"}, "u.csv", &endless{left: imports.MaxFile + 20<<20})
 	} else if res, err = k.m.Process(ctx, k.as, p.Job); err == nil {
-		v.Stats, v.First = res.Stats, append(res.Errors, imports.RowError{})[0].Code
+		v.Stats, v.First = res.Stats, append(res.Errors, staged.RowError{})[0].Code
 		_, err = k.m.Rows(ctx, k.as, p.Job, imports.RowFilter{Page: 1, PageSize: 200, Code: "nothing"})
 	}
 	if err != nil {
@@ -115,7 +118,7 @@ func TestHostileImports(t *testing.T) {
 		p := place{Dir: o.Dir, URL: o.URL, Files: t.TempDir()}
 		open(t, o).close()
 		k := reopen(t, p)
-		var jobs []*imports.Job
+		var jobs []*jobs.Job
 		for _, f := range files {
 			jobs = append(jobs, k.upload(f.target, "", "", f.file, f.body))
 		}
@@ -156,7 +159,7 @@ func TestHostileImports(t *testing.T) {
 	})
 }
 
-// staged counts the chunks of rows that a job has.
+// Row counts the chunks of rows that a job has.
 func (k *kit) staged(job string) (n int64) {
 	k.Helper()
 	if err := k.d.Read(context.Background(), db.Scope{Tenant: k.as.TenantID}, func(tx *db.Tx) error {

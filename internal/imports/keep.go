@@ -12,6 +12,9 @@ import (
 	"holdfast/internal/actor"
 	"holdfast/internal/db"
 	"holdfast/internal/fault"
+	"holdfast/internal/imports/jobs"
+	"holdfast/internal/imports/plan"
+	"holdfast/internal/imports/staged"
 	"holdfast/internal/store"
 )
 
@@ -87,7 +90,7 @@ func (m *Importer) fitsNow(ctx context.Context, a actor.Actor, jobID string) err
 	return m.db.Read(ctx, store.Scope(a), func(tx *db.Tx) error { return m.fits(tx, a, jobID, 0) })
 }
 
-// drop deletes a file that no job names any more. What cannot be deleted now
+// Drop deletes a file that no job names any more. What cannot be deleted now
 // is left to Sweep: the job has moved on.
 func (m *Importer) drop(ctx context.Context, key string) {
 	if key == "" {
@@ -125,7 +128,7 @@ func days(value string) (int, bool) {
 type Swept struct{ Expired, Orphans int }
 
 // Sweep removes files that are no longer wanted, with the rows that were read
-// from them. A job that nothing was done with ends as cancelled; of an applied
+// From them. A job that nothing was done with ends as cancelled; of an applied
 // one what rolling back needs stays. Call it now and then.
 func (m *Importer) Sweep(ctx context.Context) (s Swept, err error) {
 	if s.Expired, err = m.sweepExpired(ctx); err != nil {
@@ -190,39 +193,30 @@ func (m *Importer) expire(ctx context.Context, a actor.Actor, id string) (done b
 	key := ""
 	err = m.db.Write(ctx, store.Scope(a), func(tx *db.Tx) error {
 		key, done = "", false
-		job, err := m.locked(tx, a, id)
-		if err != nil || job.rest() != "" {
+		job, err := m.jobs.Locked(tx, a, id)
+		if err != nil || job.Rest() != "" {
 			return err
 		}
 		set := store.Row{"blob_key": nil}
-		if job.acted() {
+		if job.Acted() {
 			err = unquote(tx, job)
 		} else {
 			err = m.forget(tx, a.TenantID, id)
-			set["status"], set["message"] = Cancelled, "Nothing was done with the file for a long time; it was removed. Upload it again to import it."
+			set["status"], set["message"] = jobs.Cancelled, "Nothing was done with the file for a long time; it was removed. Upload it again to import it."
 		}
 		if err != nil {
 			return err
 		}
-		if _, err := m.set(tx, a, id, set); err != nil {
+		if _, err := m.jobs.Set(tx, a, id, set); err != nil {
 			return err
 		}
-		key, done = job.blobKey, true
+		key, done = job.BlobKey, true
 		return nil
 	})
 	if err == nil {
 		m.drop(ctx, key)
 	}
 	return done && err == nil, err
-}
-
-// acted reports a job that was applied, if only in part, or is over.
-func (j *Job) acted() bool {
-	switch j.Status {
-	case Uploaded, Ready, Failed:
-		return j.partly()
-	}
-	return true
 }
 
 // shedChunks and shedEdits bound what one transaction removes of a job's rows.
@@ -244,8 +238,8 @@ func (m *Importer) shed(ctx context.Context, a actor.Actor, id string) error {
 		for gone := int64(part.n); gone == int64(part.n); {
 			err := m.db.Write(ctx, store.Scope(a), func(tx *db.Tx) error {
 				gone = 0
-				job, err := m.locked(tx, a, id)
-				if err != nil || job.rest() != "" || !job.acted() {
+				job, err := m.jobs.Locked(tx, a, id)
+				if err != nil || job.Rest() != "" || !job.Acted() {
 					return err
 				}
 				gone, err = tx.Exec(text, a.TenantID, id)
@@ -261,15 +255,15 @@ func (m *Importer) shed(ctx context.Context, a actor.Actor, id string) error {
 
 // unquote takes the row errors out of what was answered when the file was
 // processed: they quote its cells.
-func unquote(tx *db.Tx, job *Job) error {
-	p, err := readPlan(tx, job)
+func unquote(tx *db.Tx, job *jobs.Job) error {
+	p, err := plan.Read(tx, job)
 	switch {
 	case fault.Is(err, fault.NotFound):
 		return nil
 	case err != nil:
 		return err
 	}
-	p.Result.Errors = []RowError{}
+	p.Result.Errors = []staged.RowError{}
 	text, err := json.Marshal(p)
 	if err != nil {
 		return err

@@ -14,6 +14,7 @@ import (
 	"holdfast/internal/db"
 	"holdfast/internal/fault"
 	"holdfast/internal/imports"
+	"holdfast/internal/imports/jobs"
 	"holdfast/internal/store"
 )
 
@@ -31,7 +32,7 @@ func (k *kit) files() int {
 }
 
 // crowd gives a job's rows n more chunks.
-func (k *kit) crowd(job *imports.Job, n int) {
+func (k *kit) crowd(job *jobs.Job, n int) {
 	k.Helper()
 	err := k.d.Write(context.Background(), db.Scope{Tenant: k.as.TenantID}, func(tx *db.Tx) error {
 		for i := range n {
@@ -47,7 +48,7 @@ func (k *kit) crowd(job *imports.Job, n int) {
 }
 
 // content counts the rows that are kept of a file's content.
-func (k *kit) content(job *imports.Job) (n int64) {
+func (k *kit) content(job *jobs.Job) (n int64) {
 	k.Helper()
 	err := k.d.Read(context.Background(), db.Scope{Tenant: k.as.TenantID}, func(tx *db.Tx) error {
 		return tx.One("SELECT (SELECT COUNT(*) FROM import_records WHERE tenant_id = $1 AND job_id = $2) + (SELECT COUNT(*) FROM import_edits WHERE "+
@@ -116,7 +117,7 @@ func TestRetention(t *testing.T) {
 		if got := k.status(applied); got != "completed" {
 			k.Errorf("the applied job is %s", got)
 		}
-		for _, job := range []*imports.Job{applied, gone, lined, idle} {
+		for _, job := range []*jobs.Job{applied, gone, lined, idle} {
 			if n := k.content(job); n != 0 {
 				k.Errorf("%s: %d rows of its file's content are kept", job.FileName, n)
 			}
@@ -125,7 +126,7 @@ func TestRetention(t *testing.T) {
 			!strings.Contains(err.Error(), "no longer kept") {
 			k.Error(err)
 		}
-		for _, job := range []*imports.Job{applied, lined} {
+		for _, job := range []*jobs.Job{applied, lined} {
 			if _, err := k.m.Rollback(context.Background(), k.as, job.ID); err != nil || len(k.rows("orders")) != 0 && job == lined {
 				k.Errorf("roll back without the file: %v", err)
 			}
@@ -186,7 +187,7 @@ func TestQuota(t *testing.T) {
 	each(t, func(k *kit) {
 		k.rebuild(func(o *imports.Options) { o.Quota = imports.Quota{Bytes: 1000, Waiting: 5} })
 		ctx, request := context.Background(), imports.Request{Target: "zones"}
-		send := func(size int) (*imports.Job, error) {
+		send := func(size int) (*jobs.Job, error) {
 			return k.m.Upload(ctx, k.as, request, "a.csv", strings.NewReader("code\n"+strings.Repeat("x", size-5)))
 		}
 		var all sync.WaitGroup

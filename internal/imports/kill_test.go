@@ -20,14 +20,15 @@ import (
 
 	"holdfast/internal/actor"
 	"holdfast/internal/db"
-	"holdfast/internal/imports"
+	"holdfast/internal/imports/jobs"
+	"holdfast/internal/imports/plan"
 	"holdfast/internal/testkit/dbtest"
 	"holdfast/internal/testkit/pgtest"
 )
 
 // childOf names the variable that makes the test binary a server that runs one
-// step of one job and is killed; killRounds the one that says how often each
-// step is killed.
+// Step of one job and is killed; killRounds the one that says how often each
+// Step is killed.
 const (
 	childOf    = "HOLDFAST_IMPORT_CHILD"
 	killRounds = "HOLDFAST_KILL_ROUNDS"
@@ -72,7 +73,7 @@ func (p place) work() {
 	fmt.Println("ended")
 }
 
-// step takes a step of a job: "in parts" in chunks or batches of a thousand
+// Step takes a step of a job: "in parts" in chunks or batches of a thousand
 // rows, else at once.
 func (k *kit) step(step, job string) error {
 	ctx := context.Background()
@@ -183,7 +184,7 @@ func (r *killing) round(step string, n int) string {
 		if state != "uploaded" && state != "ready" || fresh != 0 {
 			r.Fatal(what)
 		}
-		if p := k.process(job); p.Stats != (imports.Stats{TotalRows: killRows, ValidRows: killRows}) {
+		if p := k.process(job); p.Stats != (plan.Stats{TotalRows: killRows, ValidRows: killRows}) {
 			r.Fatalf("%s: %+v", what, p.Stats)
 		}
 	case "apply", "roll back":
@@ -209,7 +210,7 @@ func (r *killing) round(step string, n int) string {
 }
 
 // finish brings a job to its end and back.
-func (k *kit) finish(job *imports.Job, what string) {
+func (k *kit) finish(job *jobs.Job, what string) {
 	k.Helper()
 	ctx := context.Background()
 	j := k.find("import_jobs", "id", job.ID)
@@ -232,7 +233,7 @@ func (k *kit) finish(job *imports.Job, what string) {
 }
 
 // settled waits until the job is in a stable state by itself, well before the
-// lease of its dead worker is over.
+// Lease of its dead worker is over.
 func (k *kit) settled(id string) string {
 	k.Helper()
 	for end := time.Now().Add(30 * time.Second); ; time.Sleep(20 * time.Millisecond) {
@@ -275,7 +276,7 @@ func (r *killing) sound() {
 }
 
 // kill runs a step in a process of its own and kills it, or what it works with,
-// at a random moment of the time that the step took when it was let to end.
+// At a random moment of the time that the step took when it was let to end.
 func (r *killing) kill(step, job, victim string) {
 	r.Helper()
 	self, err := os.Executable()

@@ -17,6 +17,9 @@ import (
 	"holdfast/internal/catalog"
 	"holdfast/internal/db"
 	"holdfast/internal/imports"
+	"holdfast/internal/imports/jobs"
+	"holdfast/internal/imports/plan"
+	"holdfast/internal/imports/staged"
 	"holdfast/internal/safety"
 	"holdfast/internal/store"
 	"holdfast/internal/testkit/dbtest"
@@ -46,7 +49,7 @@ type kit struct {
 // each runs f on both engines, on a migrated database of its own.
 func each(t *testing.T, f func(k *kit)) {
 	t.Helper()
-	dbtest.Each(t, func(t *testing.T, o db.Options) { f(open(t, o)) })
+	dbtest.Abreast(t, func(t *testing.T, e db.Engine) { f(open(t, dbtest.Options(t, e))) })
 }
 
 func open(t testing.TB, o db.Options) *kit {
@@ -71,7 +74,7 @@ func (k *kit) connect(o db.Options, files string) {
 	}
 	k.Cleanup(func() { f.Close() })
 	k.d = d
-	k.effects = warehouse.Effects()
+	k.effects = warehouse.Watch{}.Effects()
 	maps.Copy(k.effects.Before, safety.Effects().Before)
 	maps.Copy(k.effects.After, safety.Effects().After)
 	k.s = store.New(d, catalog.Default(), k.effects, func() time.Time { return k.now })
@@ -131,7 +134,7 @@ func (k *kit) set(name, id string, set store.Row) {
 	}
 }
 
-// rows reads all rows of a table of the tenant.
+// Rows reads all rows of a table of the tenant.
 func (k *kit) rows(name string) []store.Row {
 	k.Helper()
 	var out []store.Row
@@ -201,8 +204,8 @@ func real(t testing.TB, name string) []byte {
 	return b
 }
 
-// upload makes a job. Options and mapping are JSON, "" = none.
-func (k *kit) upload(target, options, mapping, name string, body []byte) *imports.Job {
+// Upload makes a job. Options and mapping are JSON, "" = none.
+func (k *kit) upload(target, options, mapping, name string, body []byte) *jobs.Job {
 	k.Helper()
 	job, err := k.m.Upload(context.Background(), k.as,
 		imports.Request{Target: target, Options: json.RawMessage(options), Mapping: json.RawMessage(mapping)}, name, bytes.NewReader(body))
@@ -212,7 +215,7 @@ func (k *kit) upload(target, options, mapping, name string, body []byte) *import
 	return job
 }
 
-func (k *kit) process(job *imports.Job) *imports.Processed {
+func (k *kit) process(job *jobs.Job) *plan.Processed {
 	k.Helper()
 	res, err := k.m.Process(context.Background(), k.as, job.ID)
 	if err != nil {
@@ -221,7 +224,7 @@ func (k *kit) process(job *imports.Job) *imports.Processed {
 	return res
 }
 
-func (k *kit) apply(job *imports.Job) *imports.Applied {
+func (k *kit) apply(job *jobs.Job) *imports.Applied {
 	k.Helper()
 	res, err := k.m.Apply(context.Background(), k.as, job.ID)
 	if err != nil {
@@ -231,20 +234,20 @@ func (k *kit) apply(job *imports.Job) *imports.Applied {
 }
 
 // imported runs a file through process and apply.
-func (k *kit) imported(target, options, mapping, name string, body []byte) (*imports.Job, *imports.Processed, *imports.Applied) {
+func (k *kit) imported(target, options, mapping, name string, body []byte) (*jobs.Job, *plan.Processed, *imports.Applied) {
 	k.Helper()
 	job := k.upload(target, options, mapping, name, body)
 	p := k.process(job)
 	return job, p, k.apply(job)
 }
 
-func (k *kit) status(job *imports.Job) string {
+func (k *kit) status(job *jobs.Job) string {
 	k.Helper()
 	return k.find("import_jobs", "id", job.ID)["status"].(string)
 }
 
 // where lists row errors as "line column code", sorted by line.
-func where(errs []imports.RowError) []string {
+func where(errs []staged.RowError) []string {
 	out := []string{}
 	for _, e := range errs {
 		out = append(out, fmt.Sprintf("%d %s %s", e.Line, e.Column, e.Code))

@@ -12,13 +12,13 @@ import (
 
 // promised refuses counts below what orders have reserved.
 func (st *stager) promised(ctx context.Context, batch []*draft, good []store.Row) error {
-	r := st.v.target.resource
+	r := st.v.Target.Resource
 	if r.Name != "stock_levels" {
 		return nil
 	}
 	reserved := map[string]decimal.Dec{}
-	err := st.m.db.Read(ctx, store.Scope(st.step.actor), func(tx *db.Tx) error {
-		return lookKeys(tx, st.step.actor.TenantID, r, good, []string{"reserved"}, func(key string, row *db.Row) { reserved[key] = row.Dec(0) })
+	err := st.m.db.Read(ctx, store.Scope(st.step.Actor), func(tx *db.Tx) error {
+		return lookKeys(tx, st.step.Actor.TenantID, r, good, []string{"reserved"}, func(key string, row *db.Row) { reserved[key] = row.Dec(0) })
 	})
 	if err != nil {
 		return fmt.Errorf("imports: read what is reserved: %w", err)
@@ -59,7 +59,7 @@ func (ap *application) count(rows []store.Row, lines []int) error {
 	in := &moves{}
 	booked := make([]store.Change, len(rows)) // by movements, of places
 	for i, row := range rows {
-		was := levels[keyText(ap.target.resource, row)]
+		was := levels[keyText(ap.target.Resource, row)]
 		may := ap.mayMake
 		if was.there {
 			may = ap.mayChange
@@ -87,7 +87,7 @@ func (ap *application) count(rows []store.Row, lines []int) error {
 	}
 	rows, lines = append(out.rows, in.rows...), append(out.lines, in.lines...)
 	for _, m := range rows {
-		m["import_job_id"] = ap.step.job.ID
+		m["import_job_id"] = ap.step.Job.ID
 	}
 	_, err = ap.insert(rows, lines)
 	ap.became(booked)
@@ -140,13 +140,13 @@ func (d recount) movement() store.Row {
 // levels reads the stock levels that rows name. The items are locked first:
 // that keeps every movement of them away until the count is booked.
 func (ap *application) levels(rows []store.Row) (map[string]counted, error) {
-	items := keyParts(ap.target.column("item_id").field, rows)
+	items := keyParts(ap.target.Column("item_id").Field, rows)
 	if lock := ap.tx.DB().ForUpdate(); lock != "" {
 		ap.tx.Queue("SELECT id FROM items WHERE tenant_id = $1 AND "+ap.tx.DB().InUUID("id", 2)+" ORDER BY id"+lock,
 			[]any{ap.actor.TenantID, query.List(items)}, func(*db.Row) error { return nil })
 	}
 	out := map[string]counted{}
-	err := lookKeys(ap.tx, ap.actor.TenantID, ap.target.resource, rows, []string{"quantity"}, func(key string, r *db.Row) {
+	err := lookKeys(ap.tx, ap.actor.TenantID, ap.target.Resource, rows, []string{"quantity"}, func(key string, r *db.Row) {
 		out[key] = counted{true, r.Dec(0)}
 	})
 	if err != nil {

@@ -13,19 +13,19 @@ import (
 	"github.com/google/uuid"
 
 	"holdfast/internal/db"
+	"holdfast/internal/imports/cell"
+	"holdfast/internal/imports/jobs"
+	"holdfast/internal/imports/plan"
+	"holdfast/internal/imports/staged"
+	"holdfast/internal/imports/targets"
 	"holdfast/internal/store"
 )
 
 // A file of records with lines (orders) has a row for each line, which repeats
 // what it says of the record, or leaves it blank after the record's first row.
 
-// lineNumber is the lines' field that counts them; where no column gives it,
-// rows are counted as they come, and so the same file gives the same lines
-// again.
-const lineNumber = "line_no"
-
 // ledgerOf remembers of each record of a file where it began, what its first
-// row said of it, and how many lines it has so far.
+// Fields said of it, and how many lines it has so far.
 type ledgerOf struct {
 	seed maphash.Seed
 	docs map[uint64]document
@@ -43,11 +43,11 @@ func newLedger() *ledgerOf { return &ledgerOf{seed: maphash.MakeSeed(), docs: ma
 // enter numbers a draft's line and holds it to what the record's first row
 // said.
 func (l *ledgerOf) enter(v *survey, d *draft) {
-	key := v.target.resource.Import.Key[0]
+	key := v.Target.Resource.Import.Key[0]
 	name, _ := d.row[key].(string)
 	if name == "" {
 		if !d.refused(v, key) {
-			d.fail(v.header(key), "required", "%s is required: it says which rows belong together", v.target.words(key))
+			d.fail(v.header(key), "required", "%s is required: it says which rows belong together", v.Target.Words(key))
 		}
 		return
 	}
@@ -58,20 +58,20 @@ func (l *ledgerOf) enter(v *survey, d *draft) {
 	}
 	doc.lines++
 	l.docs[k] = doc
-	if d.row[lineNumber] == nil && v.layout.column(lineNumber) == nil {
-		d.row[lineNumber] = int64(doc.lines)
+	if d.row[plan.LineNumber] == nil && v.Layout.Column(plan.LineNumber) == nil {
+		d.row[plan.LineNumber] = int64(doc.lines)
 	}
 	at := 0
-	for _, c := range v.layout.cols {
-		if c.line || c.name == key {
+	for _, c := range v.Layout.Cols {
+		if c.Line || c.Name == key {
 			continue
 		}
-		h := l.hash(d.row[c.name])
+		h := l.hash(d.row[c.Name])
 		switch {
 		case !there:
 			l.says = append(l.says, h)
 		case h != 0 && h != l.says[doc.says+at]:
-			d.fail(c.header, "differs", "line %d says something else of %s %s, or nothing", doc.line, spoken(codeOf(v.target.name)), clip(name, 80))
+			d.fail(c.Header, "differs", "line %d says something else of %s %s, or nothing", doc.line, targets.Spoken(codeOf(v.Target.Name)), cell.Clip(name, 80))
 		}
 		at++
 	}
@@ -100,8 +100,8 @@ func (ap *application) documents(rows []store.Row, lines []int) error {
 	}
 	details := make([]store.Row, len(rows))
 	for i, row := range rows {
-		details[i] = ap.target.part(row, true)
-		details[i][ap.target.parent] = ids[text(row[ap.target.resource.Import.Key[0]])]
+		details[i] = ap.target.Part(row, true)
+		details[i][ap.target.Parent] = ids[text(row[ap.target.Resource.Import.Key[0]])]
 	}
 	head := ap.writer
 	defer func() { ap.writer = head }()
@@ -113,14 +113,14 @@ func (ap *application) documents(rows []store.Row, lines []int) error {
 // that this job made with an earlier batch stay as they are. It returns the
 // ids by name, and those that were there and do not change themselves.
 func (ap *application) putHeads(rows []store.Row, lines []int) (ids map[string]string, kept map[string]store.Row, err error) {
-	key := ap.target.resource.Import.Key[0]
+	key := ap.target.Resource.Import.Key[0]
 	ids, kept = map[string]string{}, map[string]store.Row{}
 	var heads []store.Row
 	var at []int
 	for i, row := range rows {
 		if name := text(row[key]); ids[name] == "" {
 			ids[name] = name
-			heads, at = append(heads, ap.target.part(row, false)), append(at, lines[i])
+			heads, at = append(heads, ap.target.Part(row, false)), append(at, lines[i])
 		}
 	}
 	existing, err := ap.existing(heads)
@@ -170,17 +170,17 @@ func (ap *application) madeAmong(existing map[string]store.Row) (map[string]bool
 		switch id := text(row["id"]); {
 		case ap.own[id]:
 			made[id] = true
-		case !older(row, ap.step.job):
+		case !older(row, ap.step.Job):
 			ask[id] = true
 		}
 	}
 	for before := int64(math.MaxInt64); len(ask) > 0 && before > 0; {
-		args := []any{ap.actor.TenantID, ap.step.job.ID, ap.target.name, before}
+		args := []any{ap.actor.TenantID, ap.step.Job.ID, ap.target.Name, before}
 		before = 0
 		err := ap.tx.Query("SELECT seq, data FROM import_snapshots WHERE tenant_id = $1 AND job_id = $2 AND entity_type = $3 AND op = 'insert' AND seq < "+
 			"$4 ORDER BY seq DESC LIMIT 1", args, func(r *db.Row) error {
 			before = r.Int(0)
-			ids, err := unpackIDs(r.Bytes(1))
+			ids, err := staged.UnpackIDs(r.Bytes(1))
 			for _, id := range ids {
 				if ask[id] {
 					made[id] = true
@@ -197,7 +197,7 @@ func (ap *application) madeAmong(existing map[string]store.Row) (map[string]bool
 }
 
 // older reports a record made well before a job, whose maker's clock may differ.
-func older(row store.Row, job *Job) bool {
+func older(row store.Row, job *jobs.Job) bool {
 	at, err := time.Parse(db.TimeLayout, text(row["created_at"]))
 	began, fail := time.Parse(db.TimeLayout, job.CreatedAt)
 	return err == nil && fail == nil && at.Before(began.Add(-time.Hour))
@@ -219,7 +219,7 @@ func madeBy(tx *db.Tx, tenant, job, resource string) (idSet, error) {
 		[]any{tenant, job, resource}, func(r *db.Row) error {
 			for b := range slices.Chunk(r.Bytes(0), 16) {
 				if len(b) < 16 {
-					return errSnapshot
+					return staged.ErrSnapshot
 				}
 				out = append(out, [16]byte(b))
 			}
@@ -234,7 +234,7 @@ func madeBy(tx *db.Tx, tenant, job, resource string) (idSet, error) {
 
 func (ap *application) lineWriter() *writer {
 	if ap.details == nil {
-		ap.details = ap.m.writer(ap.tx, ap.step.actor, ap.target.lines)
+		ap.details = ap.m.writer(ap.tx, ap.step.Actor, ap.target.Lines)
 	}
 	return ap.details
 }
@@ -253,11 +253,11 @@ func (ap *application) putLines(details []store.Row, lines []int, kept map[strin
 	}
 	touched := map[string]bool{}
 	for _, row := range s.fresh {
-		touched[text(row[ap.target.parent])] = true
+		touched[text(row[ap.target.Parent])] = true
 	}
 	for _, c := range s.changes {
 		if len(store.Differing(c)) > 0 {
-			touched[text(c.After[ap.target.parent])] = true
+			touched[text(c.After[ap.target.Parent])] = true
 		}
 	}
 	if err := ap.touch(touched, kept); err != nil {
@@ -270,24 +270,24 @@ func (ap *application) putLines(details []store.Row, lines []int, kept map[strin
 
 // touch keeps when records were last changed that only their lines change.
 func (ap *application) touch(ids map[string]bool, kept map[string]store.Row) error {
-	var list []image
+	var list []staged.Image
 	for id := range ids {
 		if old := kept[id]; old != nil {
 			v, _ := old["version"].(int64)
-			list = append(list, image{ID: id, Version: v, Was: v, Before: map[string]json.RawMessage{"updated_at": json.RawMessage(db.AppendString(nil,
+			list = append(list, staged.Image{ID: id, Version: v, Was: v, Before: map[string]json.RawMessage{"updated_at": json.RawMessage(db.AppendString(nil,
 				text(old["updated_at"])))}})
 		}
 	}
 	if len(list) == 0 {
 		return nil
 	}
-	slices.SortFunc(list, func(a, b image) int { return strings.Compare(a.ID, b.ID) })
-	data, err := packList(list)
+	slices.SortFunc(list, func(a, b staged.Image) int { return strings.Compare(a.ID, b.ID) })
+	data, err := staged.PackList(list)
 	if err != nil {
 		return err
 	}
 	lines := ap.resource
 	defer func() { ap.resource = lines }()
-	ap.resource = ap.target.resource
+	ap.resource = ap.target.Resource
 	return ap.snapshot("update", len(list), data)
 }

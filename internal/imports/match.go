@@ -8,6 +8,7 @@ import (
 
 	"holdfast/internal/catalog"
 	"holdfast/internal/db"
+	"holdfast/internal/imports/targets"
 	"holdfast/internal/query"
 	"holdfast/internal/store"
 )
@@ -18,7 +19,7 @@ func (st *stager) unique(d *draft, row store.Row) {
 	if key == "" {
 		return
 	}
-	if line, ok := st.seen.put(key, d.line); ok {
+	if line, ok := st.seen.Put(key, d.line); ok {
 		given := slices.DeleteFunc(slices.Clone(st.v.keyFields()), func(k string) bool { return row[k] == nil })
 		d.fail(st.v.header(given[len(given)-1]), "duplicate", "line %d has the same %s", line, strings.Join(st.v.titles(given), " and "))
 	}
@@ -28,7 +29,7 @@ func (st *stager) unique(d *draft, row store.Row) {
 func (v *survey) titles(fields []string) []string {
 	out := make([]string, len(fields))
 	for i, name := range fields {
-		if out[i] = spoken(name); v.layout.column(name) != nil {
+		if out[i] = targets.Spoken(name); v.Layout.Column(name) != nil {
 			out[i] = v.header(name)
 		}
 	}
@@ -37,9 +38,9 @@ func (v *survey) titles(fields []string) []string {
 
 // keyFields are the fields that tell the file's rows apart.
 func (v *survey) keyFields() []string {
-	key := v.target.resource.Import.Key
-	if v.lined() {
-		key = append(slices.Clone(key), v.target.lines.Import.Key[1:]...)
+	key := v.Target.Resource.Import.Key
+	if v.Lined() {
+		key = append(slices.Clone(key), v.Target.Lines.Import.Key[1:]...)
 	}
 	return key
 }
@@ -47,11 +48,11 @@ func (v *survey) keyFields() []string {
 // rowKey is what tells a row from the file's others, as text, "" when it has
 // no key.
 func (v *survey) rowKey(row store.Row) string {
-	key := keyText(v.target.resource, row)
-	if key == "" || !v.lined() {
+	key := keyText(v.Target.Resource, row)
+	if key == "" || !v.Lined() {
 		return key
 	}
-	for _, k := range v.target.lines.Import.Key[1:] {
+	for _, k := range v.Target.Lines.Import.Key[1:] {
 		n, _ := row[k].(int64)
 		key += strconv.FormatInt(n, 10) + "\x00"
 	}
@@ -60,7 +61,7 @@ func (v *survey) rowKey(row store.Row) string {
 
 // keyText is a row's import key as text, "" when it has none: a required part
 // is missing, or all of them are. Codes are equal without regard to case, and a
-// part that is missing is equal to its default.
+// Part that is missing is equal to its default.
 func keyText(r *catalog.Resource, row store.Row) string {
 	var b []byte
 	given := false
@@ -97,14 +98,14 @@ type standing struct{ id, state string }
 
 // standings reads the records that have the keys of rows.
 func (st *stager) standings(ctx context.Context, rows []store.Row) (map[string]standing, error) {
-	r := st.v.target.resource
+	r := st.v.Target.Resource
 	read := []string{"id"}
 	if r.States != nil {
 		read = append(read, r.States.Field)
 	}
 	there := map[string]standing{}
-	err := st.m.db.Read(ctx, store.Scope(st.step.actor), func(tx *db.Tx) error {
-		return lookKeys(tx, st.step.actor.TenantID, r, rows, read, func(key string, row *db.Row) {
+	err := st.m.db.Read(ctx, store.Scope(st.step.Actor), func(tx *db.Tx) error {
+		return lookKeys(tx, st.step.Actor.TenantID, r, rows, read, func(key string, row *db.Row) {
 			s := standing{id: row.Text(0)}
 			if len(read) > 1 {
 				s.state = row.Text(1)
@@ -119,11 +120,11 @@ func (st *stager) standings(ctx context.Context, rows []store.Row) (map[string]s
 // allowed, unknown ones when only existing ones are, and states that a record
 // cannot begin in or move to.
 func (st *stager) present(ctx context.Context, batch []*draft, good []store.Row) error {
-	t, mode := st.v.target, st.v.settings.Mode
-	r := t.resource
-	create, update := t.rights(st.step.actor.Role)
+	t, mode := st.v.Target, st.v.Settings.Mode
+	r := t.Resource
+	create, update := t.Rights(st.step.Actor.Role)
 	states := r.States != nil && slices.Contains(st.fields, r.States.Field)
-	if !t.keyed() || mode == ModeUpsert && create && update && !states && !st.v.lined() {
+	if !t.Keyed() || mode == targets.ModeUpsert && create && update && !states && !st.v.Lined() {
 		return nil
 	}
 	there, err := st.standings(ctx, good)
@@ -138,15 +139,15 @@ func (st *stager) present(ctx context.Context, batch []*draft, good []store.Row)
 		was, exists := there[keyText(r, good[i])]
 		name := st.called(good[i])
 		switch {
-		case exists && mode == ModeInsert:
+		case exists && mode == targets.ModeInsert:
 			d.fail(st.v.header(last), "exists", "%s exists already", name)
 		case exists && !update:
 			d.fail(st.v.header(last), "exists", "%s exists already, and your role may not change it", name)
-		case !exists && mode == ModeUpdate:
+		case !exists && mode == targets.ModeUpdate:
 			d.fail(st.v.header(last), "unknown", "there is no record %s to update", name)
 		case !exists && !create:
 			d.fail(st.v.header(last), "unknown", "there is no record %s, and your role may not make one", name)
-		case exists && st.v.lined() && st.closed(was.state):
+		case exists && st.v.Lined() && st.closed(was.state):
 			d.fail(st.v.header(last), "state", "%s is %s: its lines no longer change", name, was.state)
 		case states:
 			st.movable(d, good[i], was.state, exists)
@@ -155,29 +156,29 @@ func (st *stager) present(ctx context.Context, batch []*draft, good []store.Row)
 	return nil
 }
 
-// called is what a row's record is called in a message.
+// Called is what a row's record is called in a message.
 func (st *stager) called(row store.Row) string {
 	if s := label(row); s != "" {
 		return s
 	}
-	return "with this " + st.v.header(st.v.target.resource.Import.Key[0])
+	return "with this " + st.v.header(st.v.Target.Resource.Import.Key[0])
 }
 
 // closed reports a state that a record does not leave.
 func (st *stager) closed(state string) bool {
-	return !slices.ContainsFunc(st.v.target.resource.States.Moves, func(m catalog.Move) bool { return slices.Contains(m.From, state) })
+	return !slices.ContainsFunc(st.v.Target.Resource.States.Moves, func(m catalog.Move) bool { return slices.Contains(m.From, state) })
 }
 
 // movable holds a row's state to the state machine.
 func (st *stager) movable(d *draft, row store.Row, was string, exists bool) {
-	machine := st.v.target.resource.States
+	machine := st.v.Target.Resource.States
 	to, ok := row[machine.Field].(string)
 	switch {
 	case !ok || exists && was == to:
 	case !exists && !slices.Contains(machine.Initial, to):
 		d.fail(st.v.header(machine.Field), "state", "a new record starts as %s, not as %s", strings.Join(machine.Initial, " or "), to)
 	case exists:
-		if legal, permitted := machine.Allows(was, to, st.step.actor.Role); !legal || !permitted {
+		if legal, permitted := machine.Allows(was, to, st.step.Actor.Role); !legal || !permitted {
 			d.fail(st.v.header(machine.Field), "state", "the record is %s and cannot become %s", was, to)
 		}
 	}
@@ -227,7 +228,7 @@ func keyParts(f *catalog.Field, rows []store.Row) []string {
 }
 
 // inKey compares a part of a key with the list in parameter n, so that an
-// index serves. A key of one part has a unique index of its own.
+// Index serves. A key of one part has a unique index of its own.
 func inKey(d *db.DB, r *catalog.Resource, f *catalog.Field, n int) string {
 	in, col := d.InText, f.Name
 	if len(r.Import.Key) == 1 {

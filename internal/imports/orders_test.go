@@ -166,7 +166,7 @@ func TestStockCounts(t *testing.T) {
 		k.imported("items", "", "", "i.csv", []byte("sku,name,tracking\nP-1,One,none\nP-2,Two,lot\nP-3,Three,serial\n"))
 		k.imported("stock_movements", "", "", "m.csv", []byte("sku,location,quantity\nP-1,A-1,10\nP-1,A-2,5\n"))
 		// Others' goods in the same places are not what a file counts.
-		const goods = "0190a000-0000-7000-8000-0000000000f1"
+		goods := k.add("goods_owners", store.Row{"code": "CLIENT", "name": "Client"})
 		for _, place := range []string{"A-1", "A-2"} {
 			k.add("stock_movements",
 				store.Row{"type": "receipt", "item_id": k.find("items", "sku", "P-1")["id"], "to_zone_id": k.find("zones", "code", place)["id"],
@@ -239,7 +239,8 @@ func TestRowsTheDomainRefuses(t *testing.T) {
 		k.add("shifts", store.Row{"worker_id": k.find("workers", "employee_no", "E-0")["id"], "started_at": "2026-02-01T06:00:00Z",
 			"ended_at": "2026-02-01T14:00:00Z"})
 		item := k.add("items", store.Row{"sku": "P-1", "name": "One"})
-		k.add("orders", store.Row{"order_no": "O-1", "source": "shop", "external_ref": "R-1", "owner_id": anna})
+		client := k.add("goods_owners", store.Row{"code": "CLIENT", "name": "Client"})
+		k.add("orders", store.Row{"order_no": "O-1", "source": "shop", "external_ref": "R-1", "owner_id": client})
 		for _, place := range []string{"A-1", "A-2"} {
 			zone := k.add("zones", store.Row{"code": place, "name": place})
 			k.add("stock_movements", store.Row{"type": "receipt", "item_id": item, "to_zone_id": zone, "quantity": "5"})

@@ -8,6 +8,10 @@ import (
 
 	"holdfast/internal/actor"
 	"holdfast/internal/db"
+	"holdfast/internal/imports/jobs"
+	"holdfast/internal/imports/plan"
+	"holdfast/internal/imports/staged"
+	"holdfast/internal/imports/targets"
 	"holdfast/internal/query"
 	"holdfast/internal/store"
 )
@@ -58,7 +62,7 @@ type span struct{ seq, rows int }
 // tellOutcomes keeps what the rows of some chunks became, as long as the rows
 // are kept themselves.
 func (ap *application) tellOutcomes(chunks []span) {
-	if ap.step.job.blobKey == "" {
+	if ap.step.Job.BlobKey == "" {
 		chunks = nil
 	}
 	for _, c := range chunks {
@@ -68,7 +72,7 @@ func (ap *application) tellOutcomes(chunks []span) {
 			data = append(append(data, o.did), o.id[:]...)
 		}
 		ap.outcomes = ap.outcomes[n:]
-		ap.tx.Queue("INSERT INTO import_outcomes (tenant_id, job_id, seq, data) VALUES ($1, $2, $3, $4)", []any{ap.actor.TenantID, ap.step.job.ID, c.seq, data}, nil)
+		ap.tx.Queue("INSERT INTO import_outcomes (tenant_id, job_id, seq, data) VALUES ($1, $2, $3, $4)", []any{ap.actor.TenantID, ap.step.Job.ID, c.seq, data}, nil)
 	}
 	ap.outcomes = nil
 }
@@ -76,24 +80,24 @@ func (ap *application) tellOutcomes(chunks []span) {
 // sequel tells of the valid rows of one chunk what they hold, as long as they
 // are staged, or what they became.
 type sequel struct {
-	target *target
-	plan   *plan
+	target *targets.Target
+	plan   *plan.Plan
 	role   actor.Role
-	staged []staged
+	staged []staged.Row
 	became []byte
 }
 
 // sequelFor is what all chunks of a job have in common.
-func (m *Importer) sequelFor(tx *db.Tx, a actor.Actor, job *Job) (s sequel, err error) {
+func (m *Importer) sequelFor(tx *db.Tx, a actor.Actor, job *jobs.Job) (s sequel, err error) {
 	s.role = a.Role
 	if s.target, err = m.target(job.Target); err == nil {
-		s.plan, err = readPlan(tx, job)
+		s.plan, err = plan.Read(tx, job)
 	}
 	return s, err
 }
 
 // sequelOf reads whichever of the two there is.
-func (p *RowPage) sequelOf(tx *db.Tx, job *Job, c portion) (*sequel, error) {
+func (p *RowPage) sequelOf(tx *db.Tx, job *jobs.Job, c portion) (*sequel, error) {
 	s := p.sequel
 	args := []any{job.TenantID, job.ID, c.seq}
 	if c.became.good != "valid" {
@@ -104,7 +108,7 @@ func (p *RowPage) sequelOf(tx *db.Tx, job *Job, c portion) (*sequel, error) {
 		return &s, err
 	}
 	err := tx.Query("SELECT rows, data FROM import_chunks WHERE tenant_id = $1 AND job_id = $2 AND seq = $3", args, func(r *db.Row) (err error) {
-		s.staged, err = decodeStaged(r.Bytes(1), len(s.plan.Fields), int(r.Int(0)))
+		s.staged, err = staged.Decode(r.Bytes(1), len(s.plan.Fields), int(r.Int(0)))
 		return err
 	})
 	return &s, err
@@ -113,11 +117,11 @@ func (p *RowPage) sequelOf(tx *db.Tx, job *Job, c portion) (*sequel, error) {
 // tell adds to a row, the chunk's valid row of this index.
 func (s *sequel) tell(row *StagedRow, at int) {
 	if at < len(s.staged) {
-		row.Parsed = s.seen(s.staged[at].row(s.plan.Fields, 0))
+		row.Parsed = s.seen(s.staged[at].Fields(s.plan.Fields, 0))
 	}
 	if from := at * outcomeBytes; from+outcomeBytes <= len(s.became) {
 		o := s.became[from : from+outcomeBytes]
-		row.Action, row.EntityType = actions[o[0]], s.target.becomes(s.plan.Lined)
+		row.Action, row.EntityType = actions[o[0]], s.target.Becomes(s.plan.Lined)
 		if id := uuid.UUID(o[1:]); id != uuid.Nil {
 			row.EntityID = id.String()
 		}
@@ -137,7 +141,7 @@ func (p *RowPage) withoutGone(tx *db.Tx, tenant string) error {
 		return nil
 	}
 	there := map[string]bool{}
-	resource := p.sequel.target.becomes(p.sequel.plan.Lined)
+	resource := p.sequel.target.Becomes(p.sequel.plan.Lined)
 	err := tx.Query("SELECT id FROM "+resource+" WHERE tenant_id = $1 AND "+tx.DB().InUUID("id", 2), []any{tenant, query.List(ids)}, func(r *db.Row) error {
 		there[r.Text(0)] = true
 		return nil
@@ -157,20 +161,9 @@ func (p *RowPage) withoutGone(tx *db.Tx, tenant string) error {
 func (s *sequel) seen(row store.Row) map[string]any {
 	out := make(map[string]any, len(row))
 	for name, v := range row {
-		if slices.Contains(s.plan.Fields, name) && !s.target.hides(name, s.role) {
+		if slices.Contains(s.plan.Fields, name) && !s.target.Hides(name, s.role) {
 			out[name] = v
 		}
 	}
 	return out
-}
-
-// becomes names the resource whose records the rows of a file become.
-func (t *target) becomes(lined bool) string {
-	switch {
-	case t.posts != nil:
-		return t.posts.Name
-	case lined:
-		return t.lines.Name
-	}
-	return t.resource.Name
 }

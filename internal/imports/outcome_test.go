@@ -9,11 +9,12 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"holdfast/internal/imports"
+	"holdfast/internal/imports/jobs"
 	"holdfast/internal/store"
 )
 
 // outcomes lists a job's rows as "line action what-the-record-says".
-func (k *kit) outcomes(job *imports.Job, resource, field string) []string {
+func (k *kit) outcomes(job *jobs.Job, resource, field string) []string {
 	k.Helper()
 	out := []string{}
 	for _, r := range k.page(job, imports.RowFilter{Page: 1, PageSize: 99}).Rows {
@@ -142,7 +143,7 @@ func TestRecordsOfAPartialRollback(t *testing.T) {
 }
 
 // ready is another job, of one row.
-func (k *kit) ready() *imports.Job {
+func (k *kit) ready() *jobs.Job {
 	k.Helper()
 	job := k.upload("zones", "", "", "one.csv", []byte("code,name\nY-1,One\n"))
 	k.process(job)

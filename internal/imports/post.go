@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"holdfast/internal/db"
+	"holdfast/internal/imports/targets"
 	"holdfast/internal/query"
 	"holdfast/internal/store"
 )
@@ -20,9 +21,9 @@ func (ap *application) move(rows []store.Row, lines []int) error {
 		return err
 	}
 	for _, row := range rows {
-		delete(row, lotNumber)
-		delete(row, lotExpiry)
-		row["import_job_id"] = ap.step.job.ID
+		delete(row, targets.LotNumber)
+		delete(row, targets.LotExpiry)
+		row["import_job_id"] = ap.step.Job.ID
 	}
 	ids, err := ap.insert(rows, lines)
 	ap.sum.fresh += int64(len(ids))
@@ -34,7 +35,7 @@ func (ap *application) makeLots(rows []store.Row, lines []int) error {
 	var want []store.Row
 	var items, numbers []string
 	for _, row := range rows {
-		if no, ok := row[lotNumber].(string); ok {
+		if no, ok := row[targets.LotNumber].(string); ok {
 			want = append(want, row)
 			items, numbers = append(items, row["item_id"].(string)), append(numbers, no)
 		}
@@ -44,7 +45,7 @@ func (ap *application) makeLots(rows []store.Row, lines []int) error {
 	}
 	if ap.lots == nil {
 		r, _ := ap.m.cat.Get("lots")
-		ap.lots = ap.m.writer(ap.tx, ap.step.actor, r)
+		ap.lots = ap.m.writer(ap.tx, ap.step.Actor, r)
 	}
 	ids := map[lotKey]string{}
 	err := ap.tx.Query("SELECT id, item_id, lot_no FROM lots WHERE tenant_id = $1 AND "+ap.tx.DB().InUUID("item_id", 2)+" AND "+ap.tx.DB().InText("lot_no", 3),
@@ -64,7 +65,7 @@ func (ap *application) makeLots(rows []store.Row, lines []int) error {
 		}
 		ids[k] = ""
 		keys = append(keys, k)
-		fresh = append(fresh, store.Row{"item_id": k.item, "lot_no": k.no, "expires_on": row[lotExpiry]})
+		fresh = append(fresh, store.Row{"item_id": k.item, "lot_no": k.no, "expires_on": row[targets.LotExpiry]})
 	}
 	made, err := ap.lots.insert(fresh, nil)
 	if err != nil {

@@ -10,16 +10,13 @@ import (
 	"holdfast/internal/catalog"
 	"holdfast/internal/db"
 	"holdfast/internal/fault"
+	"holdfast/internal/imports/jobs"
+	"holdfast/internal/imports/plan"
+	"holdfast/internal/imports/staged"
+	"holdfast/internal/imports/targets"
 	"holdfast/internal/query"
 	"holdfast/internal/store"
 )
-
-// Counts says what applying would do, as things are.
-type Counts struct {
-	Inserts   int64 `json:"inserts"`
-	Updates   int64 `json:"updates"`
-	Unchanged int64 `json:"unchanged"`
-}
 
 // Values is a field before and after.
 type Values struct {
@@ -40,7 +37,7 @@ type Difference struct {
 // PreviewPage is one page of differences, in file order. Counts are those of a
 // dry run, else nil. Total counts the valid rows.
 type PreviewPage struct {
-	Counts   *Counts      `json:"counts,omitempty"`
+	Counts   *plan.Counts `json:"counts,omitempty"`
 	Rows     []Difference `json:"rows"`
 	Page     int          `json:"page"`
 	PageSize int          `json:"pageSize"`
@@ -53,7 +50,7 @@ type comparison struct {
 	m      *Importer
 	tx     *db.Tx
 	actor  actor.Actor
-	target *target
+	target *targets.Target
 	lined  bool
 	soft   []string // fields that a record there is does not take
 }
@@ -61,9 +58,9 @@ type comparison struct {
 func (c comparison) of(rows []store.Row, lines []int) ([]Difference, error) {
 	heads := make([]store.Row, len(rows))
 	for i, row := range rows {
-		heads[i] = c.target.part(row, false)
+		heads[i] = c.target.Part(row, false)
 	}
-	old, err := c.there(c.target.resource, heads)
+	old, err := c.there(c.target.Resource, heads)
 	if err != nil {
 		return nil, err
 	}
@@ -71,20 +68,20 @@ func (c comparison) of(rows []store.Row, lines []int) ([]Difference, error) {
 	parts := make([]store.Row, len(rows))
 	if c.lined {
 		for i, row := range rows {
-			parts[i] = c.target.part(row, true)
-			if head := old[keyText(c.target.resource, heads[i])]; head != nil {
-				parts[i][c.target.parent] = head["id"]
+			parts[i] = c.target.Part(row, true)
+			if head := old[keyText(c.target.Resource, heads[i])]; head != nil {
+				parts[i][c.target.Parent] = head["id"]
 			}
 		}
-		if details, err = c.there(c.target.lines, parts); err != nil {
+		if details, err = c.there(c.target.Lines, parts); err != nil {
 			return nil, err
 		}
 	}
 	out := make([]Difference, len(rows))
 	for i, row := range rows {
-		was := old[keyText(c.target.resource, heads[i])]
+		was := old[keyText(c.target.Resource, heads[i])]
 		if c.lined && was != nil {
-			was = both(was, details[keyText(c.target.lines, parts[i])])
+			was = both(was, details[keyText(c.target.Lines, parts[i])])
 		}
 		out[i] = c.difference(was, row)
 		out[i].Line = lines[i]
@@ -113,7 +110,7 @@ func (c comparison) there(r *catalog.Resource, rows []store.Row) (map[string]sto
 	if err != nil || len(ids) == 0 {
 		return old, err
 	}
-	found, err := c.m.store.RowsTx(c.tx, server(c.actor), r, c.tx.DB().InUUID("id", 2), []any{query.List(ids)})
+	found, err := c.m.store.RowsTx(c.tx, jobs.Server(c.actor), r, c.tx.DB().InUUID("id", 2), []any{query.List(ids)})
 	for _, row := range found {
 		old[keyText(r, row)] = row
 	}
@@ -127,15 +124,15 @@ func (c comparison) difference(old, row store.Row) Difference {
 		d.ID, _ = old["id"].(string)
 	}
 	for name, after := range row {
-		if c.target.hides(name, c.actor.Role) {
+		if c.target.Hides(name, c.actor.Role) {
 			continue
 		}
-		col := c.target.column(name)
+		col := c.target.Column(name)
 		if old == nil || col == nil {
 			d.Fields[name] = Values{After: after}
 			continue
 		}
-		fixed := col.field.Fixed || col.field.ReadOnly && c.target.posts == nil || slices.Contains(c.soft, name)
+		fixed := col.Field.Fixed || col.Field.ReadOnly && c.target.Posts == nil || slices.Contains(c.soft, name)
 		if !fixed && !store.Same(old[name], after) {
 			d.Action = "update"
 			d.Fields[name] = Values{Before: old[name], After: after}
@@ -156,8 +153,8 @@ func (st *stager) foresee(ctx context.Context, batch []*draft, good []store.Row)
 			rows, lines = append(rows, good[i]), append(lines, d.line)
 		}
 	}
-	return st.m.db.Read(ctx, store.Scope(st.step.actor), func(tx *db.Tx) error {
-		list, err := comparison{st.m, tx, st.step.actor, st.v.target, st.v.lined(), st.v.soft()}.of(rows, lines)
+	return st.m.db.Read(ctx, store.Scope(st.step.Actor), func(tx *db.Tx) error {
+		list, err := comparison{st.m, tx, st.step.Actor, st.v.Target, st.v.Lined(), st.v.Soft()}.of(rows, lines)
 		for _, d := range list {
 			switch d.Action {
 			case "insert":
@@ -173,17 +170,17 @@ func (st *stager) foresee(ctx context.Context, batch []*draft, good []store.Row)
 }
 
 // Preview returns one page of what applying a ready job would do; pageSize is
-// at most 200.
+// At most 200.
 func (m *Importer) Preview(ctx context.Context, a actor.Actor, jobID string, page, pageSize int) (*PreviewPage, error) {
-	job, err := m.load(ctx, a, jobID)
+	job, err := m.jobs.Load(ctx, a, jobID)
 	if err != nil {
 		return nil, err
 	}
 	if err := (RowFilter{Page: page, PageSize: pageSize}).check(); err != nil {
 		return nil, err
 	}
-	if job.Status != Ready {
-		return nil, wrongState(job, "only a ready one can be previewed")
+	if job.Status != jobs.Ready {
+		return nil, jobs.WrongState(job, "only a ready one can be previewed")
 	}
 	t, err := m.target(job.Target)
 	if err != nil {
@@ -204,7 +201,7 @@ func (m *Importer) Preview(ctx context.Context, a actor.Actor, jobID string, pag
 		return err
 	})
 	if fault.Is(err, fault.NotFound) {
-		return nil, wrongState(job, "must be processed first")
+		return nil, jobs.WrongState(job, "must be processed first")
 	}
 	if err != nil {
 		return nil, fmt.Errorf("imports: preview: %w", err)
@@ -214,7 +211,7 @@ func (m *Importer) Preview(ctx context.Context, a actor.Actor, jobID string, pag
 }
 
 // pick reads the staged rows of the page.
-func (p *PreviewPage) pick(tx *db.Tx, job *Job, plan *plan) (rows []store.Row, lines []int, err error) {
+func (p *PreviewPage) pick(tx *db.Tx, job *jobs.Job, plan *plan.Plan) (rows []store.Row, lines []int, err error) {
 	chunks, err := chunksOf(tx, job)
 	if err != nil {
 		return nil, nil, err
@@ -228,10 +225,10 @@ func (p *PreviewPage) pick(tx *db.Tx, job *Job, plan *plan) (rows []store.Row, l
 		}
 		err := tx.One("SELECT rows, data FROM import_chunks WHERE tenant_id = $1 AND job_id = $2 AND seq = $3", []any{job.TenantID, job.ID, c.seq},
 			func(r *db.Row) error {
-				list, err := decodeStaged(r.Bytes(1), len(plan.Fields), int(r.Int(0)))
+				list, err := staged.Decode(r.Bytes(1), len(plan.Fields), int(r.Int(0)))
 				for i, s := range list {
 					if at := p.Total + int64(i); at >= from && at < to {
-						rows, lines = append(rows, s.row(plan.Fields, 0)), append(lines, s.line)
+						rows, lines = append(rows, s.Fields(plan.Fields, 0)), append(lines, s.Line)
 					}
 				}
 				return err

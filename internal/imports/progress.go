@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"holdfast/internal/actor"
+	"holdfast/internal/imports/jobs"
 )
 
 // Progress is how far a job is. While it is processed Done counts the rows
@@ -21,32 +22,32 @@ type Progress struct {
 
 // Working reports that something is under way.
 func (p *Progress) Working() bool {
-	return p.Status == Processing || p.Status == Applying || p.Status == RollingBack
+	return p.Status == jobs.Processing || p.Status == jobs.Applying || p.Status == jobs.RollingBack
 }
 
 // Over reports that nothing more can come.
-func (p *Progress) Over() bool { return p.Status == RolledBack || p.Status == Cancelled }
+func (p *Progress) Over() bool { return p.Status == jobs.RolledBack || p.Status == jobs.Cancelled }
 
 // Progress tells how far a job is.
 func (m *Importer) Progress(ctx context.Context, a actor.Actor, jobID string) (*Progress, error) {
-	job, err := m.load(ctx, a, jobID)
+	job, err := m.jobs.Load(ctx, a, jobID)
 	if err != nil {
 		return nil, err
 	}
 	p := &Progress{JobID: job.ID, Status: job.Status, Message: job.Message}
 	switch job.Status {
-	case Processing:
+	case jobs.Processing:
 		p.Done, p.Total = job.ValidRows+job.InvalidRows, job.TotalRows
-	case Created, Uploaded, Cancelled:
-	case RollingBack:
+	case jobs.Created, jobs.Uploaded, jobs.Cancelled:
+	case jobs.RollingBack:
 		p.Done, p.Total = job.RolledBackCount, job.ImportedCount
-	case RolledBack:
+	case jobs.RolledBack:
 		p.Done, p.Total = job.RolledBackCount, job.RolledBackCount
 	default:
 		p.Done, p.Total = job.ImportedCount, job.ValidRows
 	}
 	switch {
-	case job.Status == Completed || job.Status == RolledBack:
+	case job.Status == jobs.Completed || job.Status == jobs.RolledBack:
 		p.Total, p.Percent = p.Done, 100
 	case p.Total > 0:
 		p.Percent = float64(1000*p.Done/p.Total) / 10

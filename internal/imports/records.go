@@ -1,161 +1,33 @@
 package imports
 
 import (
-	"bytes"
-	"compress/flate"
 	"context"
-	"encoding/json"
-	"errors"
 	"fmt"
-	"io"
 	"slices"
-	"strconv"
 
 	"holdfast/internal/actor"
 	"holdfast/internal/db"
 	"holdfast/internal/fault"
-	"holdfast/internal/imports/sheet"
+	"holdfast/internal/imports/jobs"
+	"holdfast/internal/imports/plan"
+	"holdfast/internal/imports/staged"
 	"holdfast/internal/store"
 )
-
-// record is a row of the file as it was read, or as somebody corrected it. A
-// chunk of records and the staged rows of the same number belong together.
-type record struct {
-	Line   int           `json:"l"`
-	Cells  []string      `json:"c"`
-	Kinds  []sheet.Kind  `json:"k,omitempty"`
-	Bad    *sheet.Damage `json:"b,omitempty"`
-	Errors []RowError    `json:"e,omitempty"`
-	Edited bool          `json:"d,omitempty"`
-}
-
-func recordOf(rec *sheet.Record) record {
-	r := record{Line: rec.Line, Cells: slices.Clone(rec.Cells), Bad: rec.Bad}
-	if slices.ContainsFunc(rec.Kinds, func(k sheet.Kind) bool { return k != sheet.Written }) {
-		r.Kinds = slices.Clone(rec.Kinds)
-	}
-	return r
-}
-
-func (r record) sheet() *sheet.Record {
-	return &sheet.Record{Line: r.Line, Cells: r.Cells, Kinds: r.Kinds, Bad: r.Bad}
-}
-
-// size is how many bytes of text the cells hold.
-func (r *record) size() (n int) {
-	for _, c := range r.Cells {
-		n += len(c)
-	}
-	return n
-}
-
-var errRecords = errors.New("imports: a chunk of records is damaged")
-
-// packer compresses what is kept of a file. One serves chunk after chunk: what
-// it works with is larger than most chunks.
-type packer struct {
-	text []byte
-	out  bytes.Buffer
-	z    *flate.Writer
-}
-
-func (p *packer) pack(text []byte) (_ []byte, err error) {
-	p.out.Reset()
-	if p.z == nil {
-		p.z, err = flate.NewWriter(&p.out, flate.BestSpeed)
-	} else {
-		p.z.Reset(&p.out)
-	}
-	if err == nil {
-		_, err = p.z.Write(text)
-		err = errors.Join(err, p.z.Close())
-	}
-	if err != nil {
-		return nil, fmt.Errorf("imports: compress: %w", err)
-	}
-	return bytes.Clone(p.out.Bytes()), nil
-}
-
-// records packs a chunk of records as a JSON array.
-func (p *packer) records(list []record) ([]byte, error) {
-	b := append(p.text[:0], '[')
-	for i := range list {
-		if i > 0 {
-			b = append(b, ',')
-		}
-		var err error
-		if b, err = list[i].appendJSON(b); err != nil {
-			return nil, fmt.Errorf("imports: records: %w", err)
-		}
-	}
-	p.text = append(b, ']')
-	return p.pack(p.text)
-}
-
-// appendJSON writes what encoding/json would, the usual record without it.
-func (r *record) appendJSON(b []byte) ([]byte, error) {
-	if r.Bad != nil || len(r.Errors) > 0 || len(r.Kinds) > 0 || r.Edited {
-		text, err := json.Marshal(r)
-		return append(b, text...), err
-	}
-	b = append(strconv.AppendInt(append(b, `{"l":`...), int64(r.Line), 10), `,"c":[`...)
-	for i, c := range r.Cells {
-		if i > 0 {
-			b = append(b, ',')
-		}
-		b = db.AppendString(b, c)
-	}
-	return append(b, ']', '}'), nil
-}
-
-func unpackRecords(b []byte) (list []record, err error) {
-	text, err := unpack(b)
-	if fault.HasCode(err, "import_state") {
-		return nil, err
-	}
-	if err == nil {
-		err = json.Unmarshal(text, &list)
-	}
-	if err != nil {
-		return nil, errors.Join(errRecords, err)
-	}
-	return list, nil
-}
-
-// maxUnpacked is more than a chunk of today unpacks to, with all its errors.
-const maxUnpacked = 128 << 20
-
-// unpack undoes pack. Chunks that former versions made may be too large.
-func unpack(b []byte) ([]byte, error) {
-	text, err := io.ReadAll(io.LimitReader(flate.NewReader(bytes.NewReader(b)), maxUnpacked+1))
-	if len(text) > maxUnpacked {
-		return nil, fault.New(fault.Conflict, "import_state", "the rows of the import job are too large to be read again: upload its file anew")
-	}
-	return text, err
-}
 
 // chunkInfo is what is known of a chunk without opening it.
 type chunkInfo struct{ seq, rows, invalid, errors int }
 
 // chunksOf lists the chunks of a job's rows. That they were removed with its
 // file when its time was over is a fault.Conflict.
-func chunksOf(tx *db.Tx, job *Job) (list []chunkInfo, err error) {
+func chunksOf(tx *db.Tx, job *jobs.Job) (list []chunkInfo, err error) {
 	err = tx.Query("SELECT seq, rows, invalid, errors FROM import_records WHERE tenant_id = $1 AND job_id = $2 ORDER BY seq",
 		[]any{job.TenantID, job.ID}, func(r *db.Row) error {
 			list = append(list, chunkInfo{int(r.Int(0)), int(r.Int(1)), int(r.Int(2)), int(r.Int(3))})
 			return nil
 		})
-	if err == nil && list == nil && job.TotalRows > 0 && job.blobKey == "" && job.Status != Cancelled && job.acted() {
-		return nil, wrongState(job, "its rows are no longer kept: its file was removed when its time was over")
+	if err == nil && list == nil && job.TotalRows > 0 && job.BlobKey == "" && job.Status != jobs.Cancelled && job.Acted() {
+		return nil, jobs.WrongState(job, "its rows are no longer kept: its file was removed when its time was over")
 	}
-	return list, err
-}
-
-func readRecords(tx *db.Tx, tenant, job string, seq int) (list []record, err error) {
-	err = tx.One("SELECT data FROM import_records WHERE tenant_id = $1 AND job_id = $2 AND seq = $3", []any{tenant, job, seq}, func(r *db.Row) error {
-		list, err = unpackRecords(r.Bytes(0))
-		return err
-	})
 	return list, err
 }
 
@@ -166,13 +38,13 @@ func readRecords(tx *db.Tx, tenant, job string, seq int) (list []record, err err
 // counted place that was as the file says has none, and of a job that is rolled
 // back in part they are empty where the record is gone.
 type StagedRow struct {
-	Row    int            `json:"row"`
-	Line   int            `json:"line"`
-	Status string         `json:"status"` // valid, invalid; later applied, rolled_back, or skipped for an invalid one
-	Edited bool           `json:"edited"`
-	Cells  []string       `json:"cells"`
-	Errors []RowError     `json:"errors"`
-	Parsed map[string]any `json:"parsed,omitempty"`
+	Row    int               `json:"row"`
+	Line   int               `json:"line"`
+	Status string            `json:"status"` // valid, invalid; later applied, rolled_back, or skipped for an invalid one
+	Edited bool              `json:"edited"`
+	Cells  []string          `json:"cells"`
+	Errors []staged.RowError `json:"errors"`
+	Parsed map[string]any    `json:"parsed,omitempty"`
 
 	Action     string `json:"action,omitempty"`
 	EntityType string `json:"entity_type,omitempty"`
@@ -189,7 +61,7 @@ type RowPage struct {
 	Total    int64       `json:"total"`
 	HasMore  bool        `json:"hasMore"`
 
-	veil   veil
+	veil   plan.Veil
 	sequel sequel
 }
 
@@ -218,23 +90,23 @@ func (f RowFilter) check() error {
 // are not. Rows are applied by the chunk, and the job counts them.
 type fate struct{ good, bad string }
 
-// fates tells the fate of chunks one after the other.
-func (j *Job) fates() func(c chunkInfo) fate {
-	whole := j.Status == Completed
+// fatesOf tells the fate of a job's chunks one after the other.
+func fatesOf(j *jobs.Job) func(c chunkInfo) fate {
+	whole := j.Status == jobs.Completed
 	var valid int64
 	return func(c chunkInfo) fate {
 		valid += int64(c.rows - c.invalid)
 		switch {
 		case !whole && (j.ImportedCount == 0 || valid > j.ImportedCount):
 			return fate{"valid", "invalid"}
-		case j.Status == RolledBack:
+		case j.Status == jobs.RolledBack:
 			return fate{"rolled_back", "skipped"}
 		}
 		return fate{"applied", "skipped"}
 	}
 }
 
-func (f fate) of(r *record) string {
+func (f fate) of(r *staged.Record) string {
 	if len(r.Errors) > 0 {
 		return f.bad
 	}
@@ -256,7 +128,7 @@ func (f RowFilter) within(x fate) (_ RowFilter, ok bool) {
 	return f, true
 }
 
-func (f RowFilter) takes(r *record) bool {
+func (f RowFilter) takes(r *staged.Record) bool {
 	bad := len(r.Errors) > 0
 	switch {
 	case f.Status == "valid" && bad || f.Status == "invalid" && !bad:
@@ -264,7 +136,7 @@ func (f RowFilter) takes(r *record) bool {
 	case !f.erroneous():
 		return true
 	}
-	return slices.ContainsFunc(r.Errors, func(e RowError) bool {
+	return slices.ContainsFunc(r.Errors, func(e staged.RowError) bool {
 		return (f.Code == "" || e.Code == f.Code) && (f.Column == "" || e.Column == f.Column)
 	})
 }
@@ -286,9 +158,9 @@ func (f RowFilter) count(c chunkInfo) int {
 }
 
 // Rows returns one page of a processed job's rows in file order; pageSize is
-// at most 200.
+// At most 200.
 func (m *Importer) Rows(ctx context.Context, a actor.Actor, jobID string, f RowFilter) (*RowPage, error) {
-	job, err := m.load(ctx, a, jobID)
+	job, err := m.jobs.Load(ctx, a, jobID)
 	if err != nil {
 		return nil, err
 	}
@@ -303,13 +175,13 @@ func (m *Importer) Rows(ctx context.Context, a actor.Actor, jobID string, f RowF
 		case err != nil:
 			return err
 		case !planned:
-			return wrongState(job, "must be processed first")
+			return jobs.WrongState(job, "must be processed first")
 		}
-		p.veil, p.Columns = veil, veil.header()
+		p.veil, p.Columns = veil, veil.Header()
 		if p.sequel, err = m.sequelFor(tx, a, job); err != nil {
 			return err
 		}
-		if err := p.fill(tx, job, f); err != nil || job.RolledBackCount == 0 && job.Status != RollingBack {
+		if err := p.fill(tx, job, f); err != nil || job.RolledBackCount == 0 && job.Status != jobs.RollingBack {
 			return err
 		}
 		return p.withoutGone(tx, job.TenantID)
@@ -321,13 +193,13 @@ func (m *Importer) Rows(ctx context.Context, a actor.Actor, jobID string, f RowF
 	return p, nil
 }
 
-func (p *RowPage) fill(tx *db.Tx, job *Job, f RowFilter) error {
+func (p *RowPage) fill(tx *db.Tx, job *jobs.Job, f RowFilter) error {
 	chunks, err := chunksOf(tx, job)
 	if err != nil {
 		return err
 	}
 	from, to := int64(f.Page-1)*int64(f.PageSize), int64(f.Page)*int64(f.PageSize)
-	fates := job.fates()
+	fates := fatesOf(job)
 	next := 1 // the number of the next chunk's first row
 	for _, c := range chunks {
 		first, became := next, fates(c)
@@ -358,8 +230,8 @@ type portion struct {
 
 // take counts the rows of a chunk that the filter lets through, and adds those
 // of the page.
-func (p *RowPage) take(tx *db.Tx, job *Job, c portion, f RowFilter) error {
-	list, err := readRecords(tx, job.TenantID, job.ID, c.seq)
+func (p *RowPage) take(tx *db.Tx, job *jobs.Job, c portion, f RowFilter) error {
+	list, err := staged.ReadRecords(tx, job.TenantID, job.ID, c.seq)
 	if err != nil {
 		return err
 	}
@@ -378,7 +250,7 @@ func (p *RowPage) take(tx *db.Tx, job *Job, c portion, f RowFilter) error {
 		if p.Total <= from || p.Total > to {
 			continue
 		}
-		row := p.veil.over(r).staged(c.first + i)
+		row := stagedRow(p.veil.Over(r), c.first+i)
 		row.Status = c.became.of(r)
 		if after == nil {
 			if after, err = p.sequelOf(tx, job, c); err != nil {
@@ -393,8 +265,9 @@ func (p *RowPage) take(tx *db.Tx, job *Job, c portion, f RowFilter) error {
 	return nil
 }
 
-func (r *record) staged(no int) StagedRow {
-	s := StagedRow{Row: no, Line: r.Line, Status: "valid", Edited: r.Edited, Cells: append([]string{}, r.Cells...), Errors: append([]RowError{}, r.Errors...)}
+func stagedRow(r *staged.Record, no int) StagedRow {
+	s := StagedRow{Row: no, Line: r.Line, Status: "valid", Edited: r.Edited, Cells: append([]string{}, r.Cells...),
+		Errors: append([]staged.RowError{}, r.Errors...)}
 	if len(r.Errors) > 0 {
 		s.Status = "invalid"
 	}
@@ -402,16 +275,16 @@ func (r *record) staged(no int) StagedRow {
 }
 
 // RowErrors returns one page of a job's row errors in file order. page counts
-// from 1; pageSize is at most 200.
+// From 1; pageSize is at most 200.
 func (m *Importer) RowErrors(ctx context.Context, a actor.Actor, jobID string, page, pageSize int) (*ErrorPage, error) {
-	job, err := m.load(ctx, a, jobID)
+	job, err := m.jobs.Load(ctx, a, jobID)
 	if err != nil {
 		return nil, err
 	}
 	if err := (RowFilter{Page: page, PageSize: pageSize}).check(); err != nil {
 		return nil, err
 	}
-	p := &ErrorPage{Page: page, PageSize: min(pageSize, 200), Errors: []RowError{}}
+	p := &ErrorPage{Page: page, PageSize: min(pageSize, 200), Errors: []staged.RowError{}}
 	from, to := int64(page-1)*int64(p.PageSize), int64(page)*int64(p.PageSize)
 	err = m.db.Read(ctx, store.Scope(a), func(tx *db.Tx) error {
 		veil, _, err := m.veilOf(tx, a, job)
@@ -427,12 +300,12 @@ func (m *Importer) RowErrors(ctx context.Context, a actor.Actor, jobID string, p
 				p.Total += n
 				continue
 			}
-			list, err := readRecords(tx, job.TenantID, job.ID, c.seq)
+			list, err := staged.ReadRecords(tx, job.TenantID, job.ID, c.seq)
 			if err != nil {
 				return err
 			}
 			for i := range list {
-				for _, e := range veil.mute(list[i].Errors) {
+				for _, e := range veil.Mute(list[i].Errors) {
 					if p.Total >= from && p.Total < to {
 						p.Errors = append(p.Errors, e)
 					}

@@ -13,6 +13,8 @@ import (
 	"holdfast/internal/catalog"
 	"holdfast/internal/db"
 	"holdfast/internal/fault"
+	"holdfast/internal/imports/jobs"
+	"holdfast/internal/imports/plan"
 	"holdfast/internal/query"
 	"holdfast/internal/store"
 )
@@ -27,20 +29,20 @@ var errRehearsed = errors.New("imports: rehearsed")
 // lack, and movements but one, that the stock they take is there when they are
 // applied: it depends on all of the file's rows, which come by the million.
 func (st *stager) rehearse(ctx context.Context, batch []*draft, good []store.Row) error {
-	t := st.v.target
-	if t.posts != nil || t.name == "items" {
+	t := st.v.Target
+	if t.Posts != nil || t.Name == "items" {
 		return nil
 	}
-	parts := []*catalog.Resource{t.resource}
-	if st.v.lined() {
-		parts = append(parts, t.lines)
+	parts := []*catalog.Resource{t.Resource}
+	if st.v.Lined() {
+		parts = append(parts, t.Lines)
 	}
 	for i, r := range parts {
 		if !st.m.store.Judged(r) {
 			continue
 		}
 		reh := &rehearsal{st: st, resource: r, line: i > 0}
-		err := st.m.db.Write(ctx, store.Scope(st.step.actor), func(tx *db.Tx) error {
+		err := st.m.db.Write(ctx, store.Scope(st.step.Actor), func(tx *db.Tx) error {
 			if err := reh.run(tx, batch, good); err != nil {
 				return err
 			}
@@ -66,12 +68,12 @@ type rehearsal struct {
 
 func (r *rehearsal) run(tx *db.Tx, batch []*draft, good []store.Row) error {
 	st := r.st
-	ap := &application{writer: st.m.writer(tx, st.step.actor, r.resource), step: st.step, plan: &plan{Soft: st.v.soft()}, target: st.v.target}
+	ap := &application{writer: st.m.writer(tx, st.step.Actor, r.resource), step: st.step, plan: &plan.Plan{Soft: st.v.Soft()}, target: st.v.Target}
 	r.tx, r.drafts, r.changes = tx, nil, nil
 	var rows []store.Row
 	for i, d := range batch {
 		if good[i] != nil && len(d.errs) == 0 {
-			row := maps.Clone(st.v.target.part(good[i], r.line))
+			row := maps.Clone(st.v.Target.Part(good[i], r.line))
 			r.drafts, rows = append(r.drafts, d), append(rows, row)
 		}
 	}
@@ -158,7 +160,7 @@ func (r *rehearsal) holders(at int, list []int) (map[string]string, error) {
 		args = append(args, query.List(keyParts(f, rows)))
 		where += inKey(r.tx.DB(), r.resource, f, i+2)
 	}
-	found, err := r.st.m.store.RowsTx(r.tx, server(r.st.step.actor), r.resource, where, args)
+	found, err := r.st.m.store.RowsTx(r.tx, jobs.Server(r.st.step.Actor), r.resource, where, args)
 	if err != nil {
 		return nil, fmt.Errorf("imports: look up %s: %w", strings.Join(r.resource.Unique[at], ", "), err)
 	}
@@ -186,13 +188,13 @@ func otherKey(r *catalog.Resource, at int, row store.Row) string {
 // take notes another key of a row's record, unless a different one has it: then
 // it returns the line of that.
 func (st *stager) take(other string, row store.Row, line int) (earlier int, taken bool) {
-	own := other + "\x00\x00" + cmp.Or(keyText(st.v.target.resource, row), strconv.Itoa(line))
-	earlier, there := st.others.put(other, line)
+	own := other + "\x00\x00" + cmp.Or(keyText(st.v.Target.Resource, row), strconv.Itoa(line))
+	earlier, there := st.others.Put(other, line)
 	if !there {
-		st.others.put(own, line)
+		st.others.Put(own, line)
 		return 0, false
 	}
-	return earlier, st.others.line(own) == 0
+	return earlier, st.others.Line(own) == 0
 }
 
 // admit has changes from..to judged; where they are refused, each half, down to
@@ -206,7 +208,7 @@ func (r *rehearsal) admit(from, to int) error {
 		c.After = maps.Clone(c.After)
 		list = append(list, c)
 	}
-	err := r.st.m.quiet.Judge(r.tx, server(r.st.step.actor), r.resource, list)
+	err := r.st.m.quiet.Judge(r.tx, jobs.Server(r.st.step.Actor), r.resource, list)
 	switch {
 	case err == nil:
 		return nil

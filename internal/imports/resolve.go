@@ -11,6 +11,8 @@ import (
 	"holdfast/internal/actor"
 	"holdfast/internal/db"
 	"holdfast/internal/imports/cell"
+	"holdfast/internal/imports/plan"
+	"holdfast/internal/imports/targets"
 	"holdfast/internal/query"
 	"holdfast/internal/store"
 )
@@ -66,23 +68,23 @@ var namings = map[string][]naming{
 	"courses":   {{column: "code", fold: true}, {column: "title"}},
 	"incidents": {{column: "incident_no"}, {column: "external_ref"}},
 	"orders":    {{column: "order_no"}},
-	people: {{column: "email", fold: true, table: "members", id: "user_id"}, {column: "employee_no", table: "workers", id: "user_id"},
+	targets.People: {{column: "email", fold: true, table: "members", id: "user_id"}, {column: "employee_no", table: "workers", id: "user_id"},
 		{column: "name", table: "workers", id: "user_id"}},
 }
 
 // singulars are what one record is called where that is more than its
-// resource without the s.
-var singulars = map[string]string{"equipment": "equipment", people: "person who signs in"}
+// Resource without the s.
+var singulars = map[string]string{"equipment": "equipment", targets.People: "person who signs in"}
 
 func singular(resource string) string {
 	if s := singulars[resource]; s != "" {
 		return s
 	}
-	return strings.TrimSuffix(spoken(resource), "s")
+	return strings.TrimSuffix(targets.Spoken(resource), "s")
 }
 
 func codeOf(resource string) string {
-	if resource == people {
+	if resource == targets.People {
 		return "person"
 	}
 	return strings.TrimSuffix(resource, "s")
@@ -94,7 +96,7 @@ func (r *resolver) resolve(ctx context.Context, v *survey, batch []*draft) error
 	want := map[string]map[string]bool{}
 	for _, d := range batch {
 		for _, ref := range d.refs {
-			to := ref.col.field.Ref
+			to := ref.col.Field.Ref
 			if to == "lots" || r.known[to][ref.text].n > 0 {
 				continue
 			}
@@ -151,7 +153,7 @@ func (r *resolver) lookUp(tx *db.Tx, to string, texts map[string]bool) error {
 	}
 	if len(ids) > 0 {
 		id := naming{column: "id", fold: true}
-		if to == people {
+		if to == targets.People {
 			id = naming{column: "user_id", fold: true, table: "members", id: "user_id"}
 		}
 		if err := r.byColumn(tx, to, id, ids, hits); err != nil {
@@ -220,7 +222,7 @@ func (r *resolver) byColumn(tx *db.Tx, to string, n naming, texts []string, hits
 // more than one.
 func (r *resolver) put(v *survey, d *draft) {
 	for _, ref := range d.refs {
-		to := ref.col.field.Ref
+		to := ref.col.Field.Ref
 		if to == "lots" {
 			continue
 		}
@@ -228,12 +230,12 @@ func (r *resolver) put(v *survey, d *draft) {
 		one := singular(to)
 		switch hit.n {
 		case 1:
-			d.row[ref.col.name] = hit.id
-			d.state(ref.col.name, hit.state)
+			d.row[ref.col.Name] = hit.id
+			d.state(ref.col.Name, hit.state)
 		case 0:
-			d.fail(ref.col.header, "unknown_"+codeOf(to), "there is no %s %q", one, clip(ref.text, 80))
+			d.fail(ref.col.Header, "unknown_"+codeOf(to), "there is no %s %q", one, cell.Clip(ref.text, 80))
 		default:
-			d.fail(ref.col.header, "ambiguous_"+codeOf(to), "%d %s are called %q: use the code", hit.n, spoken(to), clip(ref.text, 80))
+			d.fail(ref.col.Header, "ambiguous_"+codeOf(to), "%d %s are called %q: use the code", hit.n, targets.Spoken(to), cell.Clip(ref.text, 80))
 		}
 	}
 }
@@ -252,7 +254,7 @@ func (r *resolver) resolveLots(tx *db.Tx, v *survey, batch []*draft) error {
 	for _, d := range batch {
 		for _, ref := range d.refs {
 			item, _ := d.row["item_id"].(string)
-			if ref.col.field.Ref != "lots" || item == "" {
+			if ref.col.Field.Ref != "lots" || item == "" {
 				continue
 			}
 			key := lotKey{item, ref.text}
@@ -280,32 +282,32 @@ func (r *resolver) resolveLots(tx *db.Tx, v *survey, batch []*draft) error {
 }
 
 func (r *resolver) putLot(v *survey, d *draft, ref reference, key lotKey) {
-	expires, given := d.row[lotExpiry].(string)
+	expires, given := d.row[targets.LotExpiry].(string)
 	known, ok := r.lots[key]
 	switch {
-	case !ok && v.target.posts == nil:
-		d.fail(ref.col.header, "unknown_lot", "the item has no lot %q", clip(ref.text, 80))
+	case !ok && v.Target.Posts == nil:
+		d.fail(ref.col.Header, "unknown_lot", "the item has no lot %q", cell.Clip(ref.text, 80))
 		return
-	case !ok && v.layout.column(lotExpiry) == nil:
-		d.fail(ref.col.header, "unknown_lot", "the item has no lot %q; with a column for the expiry of lots it would be made", clip(ref.text, 80))
+	case !ok && v.Layout.Column(targets.LotExpiry) == nil:
+		d.fail(ref.col.Header, "unknown_lot", "the item has no lot %q; with a column for the expiry of lots it would be made", cell.Clip(ref.text, 80))
 		return
 	case !ok:
 		if len(ref.text) > 64 {
-			d.fail(ref.col.header, "invalid", "a lot number has at most 64 characters")
+			d.fail(ref.col.Header, "invalid", "a lot number has at most 64 characters")
 			return
 		}
 		known = lot{expires: strings.Clone(expires)}
 		r.lots[lotKey{key.item, strings.Clone(key.no)}] = known
 	case given && known.expires != expires:
-		d.fail(v.header(lotExpiry), "lot_expiry", "lot %q expires on %s, not on %s", clip(ref.text, 80), orNever(known.expires), expires)
+		d.fail(v.header(targets.LotExpiry), "lot_expiry", "lot %q expires on %s, not on %s", cell.Clip(ref.text, 80), orNever(known.expires), expires)
 		return
 	}
 	if known.id != "" {
 		d.row["lot_id"] = known.id
-		delete(d.row, lotExpiry)
+		delete(d.row, targets.LotExpiry)
 		return
 	}
-	d.row[lotNumber] = ref.text
+	d.row[targets.LotNumber] = ref.text
 }
 
 func orNever(date string) string {
@@ -317,27 +319,27 @@ func orNever(date string) string {
 
 // strangers finds reference columns none of whose texts names a record of
 // ours. Where the mapping was guessed and the field may be empty, such a
-// column means something else and is left out; the rest stay, and their rows
+// Column means something else and is left out; the rest stay, and their rows
 // are errors.
 func (r *resolver) strangers(ctx context.Context, v *survey) error {
-	for _, c := range append([]mapped(nil), v.layout.cols...) {
-		texts := v.refs[c.name]
-		if c.field.Required || c.field.Ref == "lots" || len(texts) == 0 || v.target.posts != nil {
+	for _, c := range append([]plan.Mapped(nil), v.Layout.Cols...) {
+		texts := v.Refs[c.Name]
+		if c.Field.Required || c.Field.Ref == "lots" || len(texts) == 0 || v.Target.Posts != nil {
 			continue
 		}
-		err := r.m.db.Read(ctx, store.Scope(r.actor), func(tx *db.Tx) error { return r.lookUp(tx, c.field.Ref, texts) })
+		err := r.m.db.Read(ctx, store.Scope(r.actor), func(tx *db.Tx) error { return r.lookUp(tx, c.Field.Ref, texts) })
 		if err != nil {
 			return fmt.Errorf("imports: resolve references: %w", err)
 		}
 		known := 0
 		for t := range texts {
-			if r.known[c.field.Ref][t].n > 0 {
+			if r.known[c.Field.Ref][t].n > 0 {
 				known++
 			}
 		}
 		if known == 0 {
-			v.layout.drop(c.name)
-			v.warnings = append(v.warnings, fmt.Sprintf("Column %q names none of your %s and was left out.", c.header, strings.ReplaceAll(c.field.Ref, "_", " ")))
+			v.Layout.Drop(c.Name)
+			v.Warnings = append(v.Warnings, fmt.Sprintf("Column %q names none of your %s and was left out.", c.Header, strings.ReplaceAll(c.Field.Ref, "_", " ")))
 		}
 	}
 	return nil
@@ -356,7 +358,7 @@ func (m *Importer) zoneOf(ctx context.Context, a actor.Actor) (string, error) {
 }
 
 // settingsText is what a staged file depends on, as text.
-func settingsText(s Settings, mapping json.RawMessage) string {
+func settingsText(s plan.Settings, mapping json.RawMessage) string {
 	s.Force, s.DryRun = false, false
 	b, err := json.Marshal(s)
 	if err != nil {

@@ -5,7 +5,6 @@ import (
 
 	"holdfast/internal/db"
 	"holdfast/internal/decimal"
-	"holdfast/internal/fault"
 	"holdfast/internal/store"
 )
 
@@ -59,7 +58,7 @@ const unreversed = "import_job_id = $2 AND reversal_of IS NULL AND NOT EXISTS (S
 // booked reads the next batch of the job's movements that are not undone.
 func (u *undo) booked(before string, n int) ([]store.Row, error) {
 	where := unreversed
-	args := []any{u.step.job.ID}
+	args := []any{u.step.Job.ID}
 	if before != "" {
 		where += " AND id < $3"
 		args = append(args, before)
@@ -118,7 +117,7 @@ SELECT d.item_id, i.sku, z.code, d.quantity, COALESCE(l.quantity - l.reserved, 0
     AND l.serial IS NOT DISTINCT FROM d.serial AND l.owner_id IS NOT DISTINCT FROM d.owner_id AND l.lpn IS NOT DISTINCT FROM d.lpn AND l.stock_status = d.status
   WHERE COALESCE(l.quantity - l.reserved, 0) < d.quantity
   ORDER BY i.sku, z.code`
-	err := u.tx.Query(moved, []any{u.actor.TenantID, u.step.job.ID}, func(r *db.Row) error {
+	err := u.tx.Query(moved, []any{u.actor.TenantID, u.step.Job.ID}, func(r *db.Row) error {
 		u.conflict(r.Text(0), r.Text(1)+" in "+r.Text(2), "%s were imported and only %s are free there", decimal.Dec(r.Int(3)), decimal.Dec(r.Int(4)))
 		return nil
 	})
@@ -132,7 +131,7 @@ SELECT g.item_id, i.sku, g.serial, z.code FROM gone g
   JOIN stock_levels l ON l.tenant_id = $1 AND l.item_id = g.item_id AND l.serial = g.serial AND l.quantity > 0
   JOIN zones z ON z.tenant_id = $1 AND z.id = l.zone_id
   ORDER BY i.sku, g.serial, z.code`
-	err = u.tx.Query(again, []any{u.actor.TenantID, u.step.job.ID}, func(r *db.Row) error {
+	err = u.tx.Query(again, []any{u.actor.TenantID, u.step.Job.ID}, func(r *db.Row) error {
 		u.conflict(r.Text(0), r.Text(1)+" "+r.Text(2), "serial number %s was taken out of stock and is in %s again", r.Text(2), r.Text(3))
 		return nil
 	})
@@ -140,13 +139,4 @@ SELECT g.item_id, i.sku, g.serial, z.code FROM gone g
 		return fmt.Errorf("imports: compare serial numbers: %w", err)
 	}
 	return nil
-}
-
-// Conflicts lists what a refused rollback names, nil for other errors.
-func Conflicts(err error) []Conflict {
-	if err == nil {
-		return nil
-	}
-	list, _ := fault.As(err).Data.([]Conflict)
-	return list
 }

@@ -12,8 +12,12 @@ import (
 	"holdfast/internal/actor"
 	"holdfast/internal/db"
 	"holdfast/internal/fault"
+	"holdfast/internal/imports/jobs"
+	"holdfast/internal/imports/staged"
+	"holdfast/internal/imports/targets"
 	"holdfast/internal/query"
 	"holdfast/internal/store"
+	"holdfast/internal/trace"
 )
 
 // listedConflicts is how many conflicts a refusal names; the count is exact.
@@ -42,32 +46,34 @@ func (m *Importer) RollbackRest(ctx context.Context, a actor.Actor, jobID string
 	return m.takeBack(ctx, a, jobID, true)
 }
 
-func (m *Importer) takeBack(ctx context.Context, a actor.Actor, jobID string, partial bool) (*RolledBackResult, error) {
+func (m *Importer) takeBack(ctx context.Context, a actor.Actor, jobID string, partial bool) (_ *RolledBackResult, err error) {
+	ctx, span := trace.Begin(ctx, "import", "rollback")
+	defer func() { span.End(err) }()
 	if !a.Administrator() {
 		return nil, fault.New(fault.Forbidden, "42501", "only administrators roll imports back")
 	}
 	ctx = db.Patient(ctx, wholeJob)
-	s, err := m.begin(ctx, a, jobID, RollingBack, func(_ *db.Tx, job *Job) error {
-		if job.Status != Completed && !job.partly() {
-			return wrongState(job, "cannot be rolled back")
+	s, err := m.jobs.Begin(ctx, a, jobID, jobs.RollingBack, func(_ *db.Tx, job *jobs.Job) error {
+		if job.Status != jobs.Completed && !job.Partly() {
+			return jobs.WrongState(job, "cannot be rolled back")
 		}
 		return nil
 	})
 	if err != nil {
 		return nil, fmt.Errorf("imports: roll back: %w", err)
 	}
-	defer m.leave(s)
-	ctx, cease := m.untilClosed(context.WithoutCancel(ctx))
+	defer m.jobs.Leave(s)
+	ctx, cease := m.jobs.UntilClosed(context.WithoutCancel(ctx))
 	defer cease()
-	u := &undo{m: m, step: s, job: s.job, partial: partial, kept: map[string]bool{}}
-	var done *Job
-	err = guarded(func() (err error) {
+	u := &undo{m: m, step: s, job: s.Job, partial: partial, kept: map[string]bool{}}
+	var done *jobs.Job
+	err = jobs.Guarded(func() (err error) {
 		done, err = u.run(ctx)
 		return err
 	})
 	if err != nil {
-		err = errors.Join(err, m.end(ctx, s, s.from, u.stopped(err)))
-		if job, lost := m.load(ctx, a, jobID); lost == nil && job.Status == RolledBack {
+		err = errors.Join(err, m.jobs.End(ctx, s, s.From, u.stopped(err)))
+		if job, lost := m.jobs.Load(ctx, a, jobID); lost == nil && job.Status == jobs.RolledBack {
 			return rolledBackOf(job), nil // committed before the connection was lost
 		}
 		return nil, fmt.Errorf("imports: roll back: %w", err)
@@ -77,7 +83,7 @@ func (m *Importer) takeBack(ctx context.Context, a actor.Actor, jobID string, pa
 	return res, nil
 }
 
-func rolledBackOf(job *Job) *RolledBackResult {
+func rolledBackOf(job *jobs.Job) *RolledBackResult {
 	return &RolledBackResult{Success: true, RolledBack: job.RolledBackCount, Message: job.Message}
 }
 
@@ -85,9 +91,9 @@ func rolledBackOf(job *Job) *RolledBackResult {
 type undo struct {
 	*writer   // of the records at hand, in the transaction at hand
 	m         *Importer
-	step      *step
-	job       *Job // after the newest transaction
-	target    *target
+	step      *jobs.Step
+	job       *jobs.Job // after the newest transaction
+	target    *targets.Target
 	partial   bool
 	lined     bool               // the job's rows were lines of records
 	writers   map[string]*writer // of this transaction
@@ -110,7 +116,7 @@ func (u *undo) conflict(id, label, format string, args ...any) {
 }
 
 // run rolls back in one transaction or, a large import, in batches.
-func (u *undo) run(ctx context.Context) (done *Job, err error) {
+func (u *undo) run(ctx context.Context) (done *jobs.Job, err error) {
 	if u.job.ImportedCount-u.job.RolledBackCount > u.m.whole {
 		return u.inBatches(ctx)
 	}
@@ -153,7 +159,7 @@ func (u *undo) stopped(err error) string {
 
 // enter begins a transaction of the rollback.
 func (u *undo) enter(tx *db.Tx) error {
-	if err := u.m.hold(tx, u.step); err != nil {
+	if err := u.m.jobs.Hold(tx, u.step); err != nil {
 		return err
 	}
 	return u.open(tx)
@@ -163,13 +169,13 @@ func (u *undo) enter(tx *db.Tx) error {
 func (u *undo) open(tx *db.Tx) error {
 	u.writers = map[string]*writer{}
 	var err error
-	if u.target, err = u.m.target(u.step.job.Target); err != nil {
+	if u.target, err = u.m.target(u.step.Job.Target); err != nil {
 		return err
 	}
-	if err := u.use(tx, u.target.written().Name); err != nil || u.target.lines == nil {
+	if err := u.use(tx, u.target.Written().Name); err != nil || u.target.Lines == nil {
 		return err
 	}
-	p, _, err := u.m.planOf(tx, u.step.actor, u.step.job)
+	p, _, err := u.m.planOf(tx, u.step.Actor, u.step.Job)
 	u.lined = p.Lined
 	return err
 }
@@ -182,14 +188,14 @@ func (u *undo) use(tx *db.Tx, resource string) error {
 	}
 	r, ok := u.m.cat.Get(resource)
 	if !ok {
-		return fmt.Errorf("%w: no resource %s", errSnapshot, resource)
+		return fmt.Errorf("%w: no resource %s", staged.ErrSnapshot, resource)
 	}
-	u.writer = u.m.writer(tx, u.step.actor, r)
+	u.writer = u.m.writer(tx, u.step.Actor, r)
 	u.writers[resource] = u.writer
 	return nil
 }
 
-// leave writes the counters of a transaction.
+// Leave writes the counters of a transaction.
 func (u *undo) leave() {
 	for _, w := range u.writers {
 		w.done()
@@ -197,9 +203,9 @@ func (u *undo) leave() {
 }
 
 // atOnce rolls back in one transaction.
-func (u *undo) atOnce(ctx context.Context) (job *Job, err error) {
-	err = u.m.db.Write(ctx, store.Scope(u.step.actor), func(tx *db.Tx) error {
-		return guarded(func() (err error) {
+func (u *undo) atOnce(ctx context.Context) (job *jobs.Job, err error) {
+	err = u.m.db.Write(ctx, store.Scope(u.step.Actor), func(tx *db.Tx) error {
+		return jobs.Guarded(func() (err error) {
 			u.again()
 			if err := u.enter(tx); err != nil {
 				return err
@@ -233,7 +239,7 @@ func (u *undo) again() {
 }
 
 func (u *undo) all() error {
-	if u.target.posts != nil {
+	if u.target.Posts != nil {
 		return u.movements()
 	}
 	last, err := u.batches()
@@ -251,19 +257,19 @@ func (u *undo) all() error {
 	return nil
 }
 
-func (u *undo) finish(total int64) (*Job, error) {
-	a, job := u.step.actor, u.step.job
+func (u *undo) finish(total int64) (*jobs.Job, error) {
+	a, job := u.step.Actor, u.step.Job
 	u.m.audit(u.tx, a, job, "import_jobs.rollback", map[string]any{"target": job.Target, "file": job.FileName, "rolled_back": total, "kept": len(u.kept)})
 	msg := fmt.Sprintf("%d records were rolled back.", total)
 	if n := len(u.kept); n > 0 {
 		msg += fmt.Sprintf(" %d were changed or used since and stay as they are; roll back again when that is settled.", n)
-		return u.m.set(u.tx, a, job.ID, store.Row{"status": u.step.from, "lease_until": nil, "rolled_back_count": total, "message": msg})
+		return u.m.jobs.Set(u.tx, a, job.ID, store.Row{"status": u.step.From, "lease_until": nil, "rolled_back_count": total, "message": msg})
 	}
 	for _, table := range []string{"import_snapshots", "import_journal", "import_chunks", "import_outcomes"} {
 		u.tx.Queue("DELETE FROM "+table+" WHERE tenant_id = $1 AND job_id = $2", []any{a.TenantID, job.ID}, nil)
 	}
-	return u.m.set(u.tx, a, job.ID,
-		store.Row{"status": RolledBack, "lease_until": nil, "rolled_back_count": total, "rolled_back_at": u.m.store.Now(), "message": msg})
+	return u.m.jobs.Set(u.tx, a, job.ID,
+		store.Row{"status": jobs.RolledBack, "lease_until": nil, "rolled_back_count": total, "rolled_back_at": u.m.store.Now(), "message": msg})
 }
 
 // batch is one snapshot, gone when everything in it is back.
@@ -315,10 +321,10 @@ func (u *undo) undoBatch(seq int) error {
 	if err := u.refusal(); err != nil {
 		return err
 	}
-	if u.lined && b.entity == u.target.name {
+	if u.lined && b.entity == u.target.Name {
 		u.undone = before // rows are counted as lines
 	}
-	args := []any{u.actor.TenantID, u.step.job.ID, seq}
+	args := []any{u.actor.TenantID, u.step.Job.ID, seq}
 	if n == 0 {
 		u.tx.Queue("DELETE FROM import_snapshots WHERE tenant_id = $1 AND job_id = $2 AND seq = $3", args, nil)
 		return nil
@@ -330,7 +336,7 @@ func (u *undo) undoBatch(seq int) error {
 func (u *undo) batches() (int, error) {
 	n := 0
 	err := u.tx.Query("SELECT COALESCE(MAX(seq), 0) FROM import_snapshots WHERE tenant_id = $1 AND job_id = $2",
-		[]any{u.actor.TenantID, u.step.job.ID}, func(r *db.Row) error {
+		[]any{u.actor.TenantID, u.step.Job.ID}, func(r *db.Row) error {
 			n = int(r.Int(0))
 			return nil
 		})
@@ -344,7 +350,7 @@ func (u *undo) batches() (int, error) {
 // is back already.
 func (u *undo) batch(seq int) (b batch, err error) {
 	err = u.tx.Query("SELECT entity_type, op, data FROM import_snapshots WHERE tenant_id = $1 AND job_id = $2 AND seq = $3",
-		[]any{u.actor.TenantID, u.step.job.ID, seq}, func(r *db.Row) error {
+		[]any{u.actor.TenantID, u.step.Job.ID, seq}, func(r *db.Row) error {
 			b = batch{r.Text(0), r.Text(1), r.Bytes(2)}
 			return nil
 		})
@@ -363,7 +369,7 @@ func (u *undo) batch(seq int) (b batch, err error) {
 // since, and the database itself refuses to delete what a foreign key refers to;
 // other mentions are looked for again.
 func (u *undo) remove(data []byte) (left []byte, n int, err error) {
-	all, err := unpackIDs(data)
+	all, err := staged.UnpackIDs(data)
 	if err != nil || len(all) == 0 {
 		return nil, 0, err
 	}
@@ -384,7 +390,7 @@ func (u *undo) remove(data []byte) (left []byte, n int, err error) {
 		}
 	}
 	stay := slices.DeleteFunc(all, func(id string) bool { return !u.kept[id] })
-	return packIDs(stay), len(stay), u.tx.Flush()
+	return staged.PackIDs(stay), len(stay), u.tx.Flush()
 }
 
 // passedOver notes which of the records are there yet.
@@ -413,7 +419,7 @@ var following = map[string][]string{
 // restore gives changed records back what they held, and returns what stays of
 // the batch and how many records that are.
 func (u *undo) restore(data []byte) (left []byte, n int, err error) {
-	images, err := unpackImages(data)
+	images, err := staged.UnpackImages(data)
 	if err != nil {
 		return nil, 0, err
 	}
@@ -422,7 +428,7 @@ func (u *undo) restore(data []byte) (left []byte, n int, err error) {
 		return nil, 0, err
 	}
 	back := map[string]store.Row{}
-	var stay []image
+	var stay []staged.Image
 	var changes []store.Change
 	for _, im := range images {
 		row := rows[im.ID]
@@ -452,13 +458,13 @@ func (u *undo) restore(data []byte) (left []byte, n int, err error) {
 	if err := u.tx.Flush(); err != nil {
 		return nil, 0, err
 	}
-	left, err = packList(stay)
+	left, err = staged.PackList(stay)
 	return left, len(stay), err
 }
 
 // was is what a record gets back.
-func (u *undo) was(im image) (store.Row, error) {
-	row, err := im.restored(u.resource)
+func (u *undo) was(im staged.Image) (store.Row, error) {
+	row, err := im.Restored(u.resource)
 	if err != nil {
 		return nil, err
 	}

@@ -16,10 +16,12 @@ import (
 	"holdfast/internal/db"
 	"holdfast/internal/fault"
 	"holdfast/internal/imports"
+	"holdfast/internal/imports/jobs"
+	"holdfast/internal/imports/plan"
 	"holdfast/internal/store"
 )
 
-func (k *kit) page(job *imports.Job, f imports.RowFilter) *imports.RowPage {
+func (k *kit) page(job *jobs.Job, f imports.RowFilter) *imports.RowPage {
 	k.Helper()
 	p, err := k.m.Rows(context.Background(), k.as, job.ID, f)
 	if err != nil {
@@ -124,7 +126,7 @@ func TestCorrectedRows(t *testing.T) {
 		ctx := context.Background()
 		job := k.upload("items", "", "", "i.csv", []byte("sku,name,unit_cost\nA,One,1.5\nB,,2.5\nA,Again,1.5\nC,Three,3\nD,Four,4.5\n"))
 		p := k.process(job)
-		if p.Stats != (imports.Stats{TotalRows: 5, ValidRows: 3, InvalidRows: 2}) {
+		if p.Stats != (plan.Stats{TotalRows: 5, ValidRows: 3, InvalidRows: 2}) {
 			k.Fatalf("%+v", p)
 		}
 		edit := func(row int, cells map[string]string) *imports.StagedRow {
@@ -171,7 +173,7 @@ func TestCorrectedRows(t *testing.T) {
 		if _, err := k.m.EditRow(ctx, k.as, job.ID, 1, imports.Edit{Cells: map[string]string{"sku": "x"}}); !fault.HasCode(err, "import_state") {
 			k.Error(err)
 		}
-		if p = k.process(job); p.Stats != (imports.Stats{TotalRows: 5, ValidRows: 4, InvalidRows: 1}) {
+		if p = k.process(job); p.Stats != (plan.Stats{TotalRows: 5, ValidRows: 4, InvalidRows: 1}) {
 			k.Errorf("%+v", p)
 		}
 		if a := k.apply(job); a.ImportedCount != 4 {
@@ -199,7 +201,7 @@ func TestLongRows(t *testing.T) {
 		}
 		b.WriteString("Z-81,long" + pad + strings.Repeat("y", 1000) + strings.Repeat(","+strings.Repeat("x", 30<<10), 1) + "\nZ-82,x,,,,\n")
 		job := k.upload("zones", "", "", "z.csv", b.Bytes())
-		if p := k.process(job); p.Stats != (imports.Stats{TotalRows: 82, ValidRows: 81, InvalidRows: 1}) || p.Errors[0].Line != 82 ||
+		if p := k.process(job); p.Stats != (plan.Stats{TotalRows: 82, ValidRows: 81, InvalidRows: 1}) || p.Errors[0].Line != 82 ||
 			p.Errors[0].Code != "row_too_long" {
 			k.Fatalf("%+v %v", p.Stats, p.Errors)
 		}
@@ -446,7 +448,7 @@ func TestHiddenFields(t *testing.T) {
 		if _, err := k.m.Apply(ctx, manager.as, job.ID); !fault.Is(err, fault.Forbidden) {
 			k.Error(err)
 		}
-		if p = manager.process(job); p.Stats != (imports.Stats{TotalRows: 3, ValidRows: 2, InvalidRows: 1}) { // checked anew, without
+		if p = manager.process(job); p.Stats != (plan.Stats{TotalRows: 3, ValidRows: 2, InvalidRows: 1}) { // checked anew, without
 			k.Errorf("%+v", p)
 		}
 		if text := told(&manager); strings.Contains(text, "1985") {
@@ -475,7 +477,7 @@ func TestPreview(t *testing.T) {
 		before := k.dump("items")
 		job := k.upload("items", `{"dry_run":true}`, "", "b.csv", []byte("sku,name,unit_cost\nA,Uno,1.5\nB,Two,2.5\nC,Three,3.5\nD,,1\n"))
 		p := k.process(job)
-		if diff := cmp.Diff(&imports.Counts{Inserts: 1, Updates: 1, Unchanged: 1}, p.Preview); diff != "" ||
+		if diff := cmp.Diff(&plan.Counts{Inserts: 1, Updates: 1, Unchanged: 1}, p.Preview); diff != "" ||
 			!strings.Contains(p.Message, "make 1 records, change 1") {
 			k.Error(diff, p.Message)
 		}

@@ -7,6 +7,8 @@ import (
 	"holdfast/internal/catalog"
 	"holdfast/internal/db"
 	"holdfast/internal/decimal"
+	"holdfast/internal/imports/staged"
+	"holdfast/internal/imports/targets"
 	"holdfast/internal/query"
 	"holdfast/internal/store"
 )
@@ -79,26 +81,26 @@ func (m *Importer) stands(tx *db.Tx, tenant string, rows []store.Row) (map[unit]
 
 // serials is what a file of stock says of units, as far as it was read.
 type serials struct {
-	units *keys // the line that counts a unit as there, or by which it last came or, with gone, went
-	empty *keys // of a count: the places of units, as keys of their levels, in which it finds nothing
+	units *staged.Keys // the line that counts a unit as there, or by which it last came or, with gone, went
+	empty *staged.Keys // of a count: the places of units, as keys of their levels, in which it finds nothing
 }
 
 // gone marks the line of a movement out.
 const gone = 1 << 31
 
-func newSerials() *serials { return &serials{units: newKeys(0), empty: newKeys(0)} }
+func newSerials() *serials { return &serials{units: staged.NewKeys(0), empty: staged.NewKeys(0)} }
 
 // countKey is the key of a counted row's level; a lot yet to be made tells it
-// from every level there is.
+// From every level there is.
 func countKey(r *catalog.Resource, row store.Row) string {
-	lot, _ := row[lotNumber].(string)
+	lot, _ := row[targets.LotNumber].(string)
 	return keyText(r, row) + lot
 }
 
 // vacant takes down which places of units a row finds empty.
 func (s *serials) vacant(r *catalog.Resource, row store.Row, line int) {
 	if _, ok := unitOf(row); ok && row["quantity"] == decimal.Dec(0) {
-		s.empty.put(countKey(r, row), line)
+		s.empty.Put(countKey(r, row), line)
 	}
 }
 
@@ -107,7 +109,7 @@ func (st *stager) arrives(row store.Row) bool {
 	if _, ok := unitOf(row); !ok {
 		return false
 	}
-	if st.v.target.name == "stock_levels" {
+	if st.v.Target.Name == "stock_levels" {
 		return decOf(row, "quantity") > 0
 	}
 	return gains[text(row["type"])]
@@ -119,15 +121,15 @@ func (st *stager) recall(row store.Row, line int, earlier bool) {
 	kind := text(row["type"])
 	switch {
 	case !ok:
-	case st.v.target.name == "stock_levels":
-		st.serials.vacant(st.v.target.resource, row, line)
+	case st.v.Target.Name == "stock_levels":
+		st.serials.vacant(st.v.Target.Resource, row, line)
 		if st.arrives(row) {
-			st.serials.units.put(u.key(), line)
+			st.serials.units.Put(u.key(), line)
 		}
 	case earlier && gains[kind]:
-		st.serials.units.set(u.key(), line)
+		st.serials.units.Set(u.key(), line)
 	case earlier && losses[kind]:
-		st.serials.units.set(u.key(), line|gone)
+		st.serials.units.Set(u.key(), line|gone)
 	}
 }
 
@@ -144,19 +146,19 @@ func (st *stager) oneUnit(ctx context.Context, batch []*draft, good []store.Row)
 		}
 	}
 	var there map[unit][]stand
-	err := st.m.db.Read(ctx, store.Scope(st.step.actor), func(tx *db.Tx) (err error) {
-		there, err = st.m.stands(tx, st.step.actor.TenantID, come)
+	err := st.m.db.Read(ctx, store.Scope(st.step.Actor), func(tx *db.Tx) (err error) {
+		there, err = st.m.stands(tx, st.step.Actor.TenantID, come)
 		return err
 	})
 	if err != nil {
 		return err
 	}
 	judge := st.moved
-	if st.v.target.name == "stock_levels" {
+	if st.v.Target.Name == "stock_levels" {
 		judge = st.found
 		for i, d := range batch {
 			if good[i] != nil && len(d.errs) == 0 {
-				st.serials.vacant(st.v.target.resource, good[i], d.line)
+				st.serials.vacant(st.v.Target.Resource, good[i], d.line)
 			}
 		}
 	}
@@ -175,19 +177,19 @@ func (st *stager) oneUnit(ctx context.Context, batch []*draft, good []store.Row)
 // applied.
 func (st *stager) moved(d *draft, row store.Row, u unit, there []stand) {
 	if losses[text(row["type"])] {
-		st.serials.units.set(u.key(), d.line|gone)
+		st.serials.units.Set(u.key(), d.line|gone)
 		return
 	}
 	if !st.arrives(row) {
 		return
 	}
-	switch line := st.serials.units.line(u.key()); {
+	switch line := st.serials.units.Line(u.key()); {
 	case line == 0 && len(there) > 0:
 		d.fail(st.v.header("serial"), "in_stock", "serial number %s is in stock already, in %s: move it from there", u.serial, there[0])
 	case line != 0 && line&gone == 0:
 		d.fail(st.v.header("serial"), "duplicate", "line %d brings the same serial number in already", line)
 	default:
-		st.serials.units.set(u.key(), d.line)
+		st.serials.units.Set(u.key(), d.line)
 	}
 }
 
@@ -196,16 +198,16 @@ func (st *stager) found(d *draft, row store.Row, u unit, there []stand) {
 	if !st.arrives(row) {
 		return
 	}
-	if line, twice := st.serials.units.put(u.key(), d.line); twice {
+	if line, twice := st.serials.units.Put(u.key(), d.line); twice {
 		d.fail(st.v.header("serial"), "duplicate", "line %d counts the same serial number elsewhere", line)
 		return
 	}
-	for _, s := range elsewhere(there, countKey(st.v.target.resource, row)) {
+	for _, s := range elsewhere(there, countKey(st.v.Target.Resource, row)) {
 		switch {
 		case s.key == "":
 			d.fail(st.v.header("serial"), "in_stock", "by the books serial number %s is in %s, as goods of another owner: move it from there first", u.serial, s)
 			return
-		case st.serials.empty.line(s.key) == 0:
+		case st.serials.empty.Line(s.key) == 0:
 			d.fail(st.v.header("serial"), "in_stock",
 				"by the books serial number %s is in %s: count it there as 0 in the same file, or move it from there first", u.serial, s)
 			return
@@ -226,10 +228,10 @@ func elsewhere(there []stand, place string) []stand {
 
 // lookAhead takes down which places a chunk of a count finds empty, before the
 // count of what may lie elsewhere in the file is judged.
-func (st *stager) lookAhead(ctx context.Context, list []record) error {
+func (st *stager) lookAhead(ctx context.Context, list []staged.Record) error {
 	var batch []*draft
 	for i := range list {
-		d := st.v.draftOf(list[i].sheet(), st.defaults)
+		d := st.v.draftOf(list[i].Sheet(), st.defaults)
 		if n, err := decimal.Parse(text(d.row["quantity"])); err == nil && n == 0 && d.row["serial"] != nil && len(d.errs) == 0 {
 			batch = append(batch, d)
 		}
@@ -252,7 +254,7 @@ func (st *stager) lookAhead(ctx context.Context, list []record) error {
 	}
 	for i, d := range batch {
 		if good[i] != nil && len(d.errs) == 0 {
-			st.serials.vacant(st.v.target.resource, good[i], d.line)
+			st.serials.vacant(st.v.Target.Resource, good[i], d.line)
 		}
 	}
 	return nil
@@ -262,7 +264,7 @@ func (st *stager) lookAhead(ctx context.Context, list []record) error {
 // have them. Where rows of this batch find nothing there, they say so
 // themselves; others of the file come later, or came before.
 func (ap *application) vacated(rows []store.Row, lines []int) (*moves, error) {
-	r := ap.target.resource
+	r := ap.target.Resource
 	var come []store.Row
 	here := map[string]bool{}
 	for _, row := range rows {
@@ -293,7 +295,7 @@ func (ap *application) vacated(rows []store.Row, lines []int) (*moves, error) {
 			if err != nil {
 				return nil, err
 			}
-			if s.key == "" || empty.line(s.key) == 0 {
+			if s.key == "" || empty.Line(s.key) == 0 {
 				return nil, stale(lines[i], fmt.Sprintf("by now the books have serial number %s in %s", u.serial, s))
 			}
 			out.add(recount{row: s.level, was: counted{true, decimal.One}}.movement(), lines[i])
@@ -302,24 +304,24 @@ func (ap *application) vacated(rows []store.Row, lines []int) (*moves, error) {
 	return out, nil
 }
 
-// empty are the places of units in which the whole file finds nothing. Few
+// Vacant are the places of units in which the whole file finds nothing. Few
 // counts ask, and those once.
-func (ap *application) empty() (*keys, error) {
-	if ap.step.empty != nil {
-		return ap.step.empty, nil
+func (ap *application) empty() (*staged.Keys, error) {
+	if ap.plan.Vacant != nil {
+		return ap.plan.Vacant, nil
 	}
 	s := newSerials()
-	err := ap.tx.Query("SELECT rows, data FROM import_chunks WHERE tenant_id = $1 AND job_id = $2", []any{ap.actor.TenantID, ap.step.job.ID},
+	err := ap.tx.Query("SELECT rows, data FROM import_chunks WHERE tenant_id = $1 AND job_id = $2", []any{ap.actor.TenantID, ap.step.Job.ID},
 		func(r *db.Row) error {
-			list, err := decodeStaged(r.Bytes(1), len(ap.plan.Fields), int(r.Int(0)))
+			list, err := staged.Decode(r.Bytes(1), len(ap.plan.Fields), int(r.Int(0)))
 			for i := range list {
-				s.vacant(ap.target.resource, ap.row(list[i], 0), list[i].line)
+				s.vacant(ap.target.Resource, ap.row(list[i], 0), list[i].Line)
 			}
 			return err
 		})
 	if err != nil {
 		return nil, fmt.Errorf("imports: look for places that were counted as empty: %w", err)
 	}
-	ap.step.empty = s.empty
+	ap.plan.Vacant = s.empty
 	return s.empty, nil
 }

@@ -12,6 +12,7 @@ import (
 	"holdfast/internal/decimal"
 	"holdfast/internal/fault"
 	"holdfast/internal/imports"
+	"holdfast/internal/imports/staged"
 	"holdfast/internal/store"
 )
 
@@ -40,7 +41,7 @@ func (k *kit) units() []string {
 	return out
 }
 
-func messages(errs []imports.RowError) []string {
+func messages(errs []staged.RowError) []string {
 	out := []string{}
 	for _, e := range errs {
 		out = append(out, fmt.Sprintf("%d %s %s: %s", e.Line, e.Column, e.Code, e.Message))

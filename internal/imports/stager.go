@@ -11,7 +11,12 @@ import (
 	"time"
 
 	"holdfast/internal/db"
+	"holdfast/internal/imports/cell"
+	"holdfast/internal/imports/jobs"
+	"holdfast/internal/imports/plan"
 	"holdfast/internal/imports/sheet"
+	"holdfast/internal/imports/staged"
+	"holdfast/internal/imports/targets"
 	"holdfast/internal/store"
 )
 
@@ -19,7 +24,7 @@ import (
 // chunks, as they were read and, the valid ones, as they will be applied.
 type stager struct {
 	m        *Importer
-	step     *step
+	step     *jobs.Step
 	v        *survey
 	refs     *resolver
 	fields   []string
@@ -27,62 +32,62 @@ type stager struct {
 	edits    map[int]correction // by line, or row of JSON
 	shift    int                // rows by which the corrections' numbers are too high
 
-	stats   Stats
-	preview *Counts
-	first   []RowError // for the answer
+	stats   plan.Stats
+	preview *plan.Counts
+	first   []staged.RowError // for the answer
 	chunks  int
-	seen    *keys
-	others  *keys           // of the records' other keys
+	seen    *staged.Keys
+	others  *staged.Keys    // of the records' other keys
 	book    *ledgerOf       // of records with lines
 	torn    map[string]bool // records with lines, some of which have errors
 	hours   *hoursBook      // of shifts
 	serials *serials        // of stock
 	beat    time.Time
 
-	packer packer
+	packer staged.Packer
 	staged []byte // of the chunk at hand
 }
 
-func (m *Importer) stager(s *step, v *survey) *stager {
-	st := &stager{m: m, step: s, v: v, refs: m.resolver(s.actor), seen: newKeys(v.rows), others: newKeys(0)}
-	st.fields, st.defaults = v.fields(), v.defaults()
-	if v.lined() {
+func (m *Importer) stager(s *jobs.Step, v *survey) *stager {
+	st := &stager{m: m, step: s, v: v, refs: m.resolver(s.Actor), seen: staged.NewKeys(v.Rows), others: staged.NewKeys(0)}
+	st.fields, st.defaults = v.Fields(), v.Defaults()
+	if v.Lined() {
 		st.book, st.torn = newLedger(), map[string]bool{}
 	}
-	if v.target.name == "shifts" {
+	if v.Target.Name == "shifts" {
 		st.hours = newHours()
 	}
-	if v.target.posts != nil && slices.Contains(st.fields, "serial") {
+	if v.Target.Posts != nil && slices.Contains(st.fields, "serial") {
 		st.serials = newSerials()
 	}
-	if v.settings.DryRun {
-		st.preview = &Counts{}
+	if v.Settings.DryRun {
+		st.preview = &plan.Counts{}
 	}
 	return st
 }
 
 func (st *stager) run(ctx context.Context, open sheet.Source) error {
-	if st.serials != nil && st.v.target.name == "stock_levels" {
-		if err := st.read(open, func(list []record) error { return st.lookAhead(ctx, list) }); err != nil {
+	if st.serials != nil && st.v.Target.Name == "stock_levels" {
+		if err := st.read(open, func(list []staged.Record) error { return st.lookAhead(ctx, list) }); err != nil {
 			return err
 		}
 	}
-	return st.read(open, func(list []record) error { return st.stage(ctx, list) })
+	return st.read(open, func(list []staged.Record) error { return st.stage(ctx, list) })
 }
 
-// read hands over the file's records, chunk by chunk.
-func (st *stager) read(open sheet.Source, take func([]record) error) error {
-	rows, err := sheet.Open(open, st.v.format)
+// Read hands over the file's records, chunk by chunk.
+func (st *stager) read(open sheet.Source, take func([]staged.Record) error) error {
+	rows, err := sheet.Open(open, st.v.Format)
 	if err != nil {
 		return err
 	}
 	defer rows.Close()
-	if st.v.headed {
+	if st.v.Headed {
 		if _, err := rows.Next(); err != nil {
 			return err
 		}
 	}
-	var list []record
+	var list []staged.Record
 	size := 0
 	for no := 1; ; no++ {
 		rec, err := rows.Next()
@@ -93,8 +98,8 @@ func (st *stager) read(open sheet.Source, take func([]record) error) error {
 			return err
 		}
 		r := st.corrected(no, rec)
-		list, size = append(list, r), size+r.size()
-		if len(list) == chunkRows || size >= chunkBytes {
+		list, size = append(list, r), size+r.Size()
+		if len(list) == staged.ChunkRows || size >= staged.ChunkBytes {
 			if err := take(list); err != nil {
 				return err
 			}
@@ -106,27 +111,27 @@ func (st *stager) read(open sheet.Source, take func([]record) error) error {
 // corrected is a record as it stands in the file, or as somebody corrected it.
 // Several records of JSON may stand on one line, and rows of other files get
 // other numbers when another line is their header.
-func (st *stager) corrected(no int, rec *sheet.Record) record {
+func (st *stager) corrected(no int, rec *sheet.Record) staged.Record {
 	at := rec.Line
-	if st.v.format.Type == sheet.JSON {
+	if st.v.Format.Type == sheet.JSON {
 		at = no
 	}
 	c, ok := st.edits[at]
 	if !ok {
-		return recordOf(rec)
+		return staged.RecordOf(rec)
 	}
 	st.shift = c.row - no
-	return c.record
+	return c.Record
 }
 
 // stage checks a chunk of records and writes it away.
-func (st *stager) stage(ctx context.Context, list []record) error {
+func (st *stager) stage(ctx context.Context, list []staged.Record) error {
 	if len(list) == 0 {
 		return nil
 	}
 	batch := make([]*draft, len(list))
 	for i := range list {
-		batch[i] = st.v.draftOf(list[i].sheet(), st.defaults)
+		batch[i] = st.v.draftOf(list[i].Sheet(), st.defaults)
 	}
 	good, err := st.judge(ctx, batch)
 	if err != nil {
@@ -186,17 +191,17 @@ type chunk struct {
 }
 
 // pack puts a judged batch into its two forms; the errors go to their records.
-func (st *stager) pack(batch []*draft, good []store.Row, list []record) (*chunk, error) {
-	c, staged := &chunk{}, st.staged[:0]
+func (st *stager) pack(batch []*draft, good []store.Row, list []staged.Record) (*chunk, error) {
+	c, rows := &chunk{}, st.staged[:0]
 	for i, d := range batch {
 		list[i].Errors = nil
 		if len(d.errs) == 0 {
 			c.valid++
-			staged = appendStaged(staged, st.fields, d.line, good[i])
+			rows = staged.Append(rows, st.fields, d.line, good[i])
 			continue
 		}
 		for _, e := range d.errs {
-			e.Message = clip(e.Message, 500)
+			e.Message = cell.Clip(e.Message, 500)
 			list[i].Errors = append(list[i].Errors, e)
 		}
 		c.invalid++
@@ -205,19 +210,19 @@ func (st *stager) pack(batch []*draft, good []store.Row, list []record) (*chunk,
 			st.torn[strings.Clone(text(d.row[st.v.keyFields()[0]]))] = true // not the whole row with it
 		}
 	}
-	st.staged = staged
+	st.staged = rows
 	var err error
-	if c.staged, err = st.packer.staged(staged); err != nil {
+	if c.staged, err = st.packer.Rows(rows); err != nil {
 		return nil, err
 	}
-	c.records, err = st.packer.records(list)
+	c.records, err = st.packer.Records(list)
 	return c, err
 }
 
 // write puts a chunk into the database, and renews the lease.
 func (st *stager) write(ctx context.Context, rows int, c *chunk) error {
 	seq := st.chunks + 1
-	a, job := st.step.actor, st.step.job
+	a, job := st.step.Actor, st.step.Job
 	err := st.m.db.Write(ctx, store.Scope(a), func(tx *db.Tx) error {
 		if err := st.hold(tx); err != nil {
 			return err
@@ -234,39 +239,39 @@ func (st *stager) write(ctx context.Context, rows int, c *chunk) error {
 	return nil
 }
 
-// hold tells how far the work is, renewing the lease, and makes sure before
+// Hold tells how far the work is, renewing the lease, and makes sure before
 // that it is still ours.
 func (st *stager) hold(tx *db.Tx) error {
-	if err := st.m.hold(tx, st.step); err != nil {
+	if err := st.m.jobs.Hold(tx, st.step); err != nil {
 		return err
 	}
-	if time.Since(st.beat) < min(st.m.lease/3, time.Second/2) {
+	if time.Since(st.beat) < min(st.m.jobs.LeaseTime()/3, time.Second/2) {
 		return nil
 	}
-	job, err := st.m.set(tx, st.step.actor, st.step.job.ID, store.Row{"lease_until": st.m.renew(st.step),
-		"total_rows": int64(st.v.rows), "valid_rows": st.stats.ValidRows, "invalid_rows": st.stats.InvalidRows})
+	job, err := st.m.jobs.Set(tx, st.step.Actor, st.step.Job.ID, store.Row{"lease_until": st.m.jobs.Renew(st.step),
+		"total_rows": int64(st.v.Rows), "valid_rows": st.stats.ValidRows, "invalid_rows": st.stats.InvalidRows})
 	if err != nil {
 		return err
 	}
-	tx.After(func() { st.step.job, st.beat = job, time.Now() })
+	tx.After(func() { st.step.Job, st.beat = job, time.Now() })
 	return nil
 }
 
 // finish writes the plan and makes the job ready.
-func (st *stager) finish(ctx context.Context) (*Processed, error) {
+func (st *stager) finish(ctx context.Context) (*plan.Processed, error) {
 	res := st.result()
-	err := st.m.db.Write(ctx, store.Scope(st.step.actor), func(tx *db.Tx) error {
-		if err := st.m.hold(tx, st.step); err != nil {
+	err := st.m.db.Write(ctx, store.Scope(st.step.Actor), func(tx *db.Tx) error {
+		if err := st.m.jobs.Hold(tx, st.step); err != nil {
 			return err
 		}
-		a, job := st.step.actor, st.step.job
+		a, job := st.step.Actor, st.step.Job
 		if w, ok := st.m.repeated(tx, a, job.Target, job.SHA256, job.ID).(string); ok && !slices.Contains(res.Warnings, w) {
 			res.Warnings = append(res.Warnings, w)
-			res.say()
+			res.Say()
 		}
-		p := &plan{Reading: reading, Fingerprint: settingsText(st.v.settings, job.Mapping), Mode: st.v.settings.Mode, Fields: st.fields,
+		p := &plan.Plan{Reading: plan.Reading, Fingerprint: settingsText(st.v.Settings, job.Mapping), Mode: st.v.Settings.Mode, Fields: st.fields,
 			Chunks: st.chunks, Result: res}
-		st.v.keep(p)
+		st.v.Keep(p)
 		if err := st.renumber(tx); err != nil {
 			return err
 		}
@@ -282,8 +287,9 @@ func (st *stager) finish(ctx context.Context) (*Processed, error) {
 		}
 		st.m.audit(tx, a, job, "import_jobs.process", map[string]any{"target": job.Target, "file": job.FileName, "sha256": job.SHA256,
 			"valid": res.Stats.ValidRows, "invalid": res.Stats.InvalidRows})
-		_, err = st.m.set(tx, a, job.ID, store.Row{"status": Ready, "lease_until": nil, "processed_at": st.m.store.Now(), "message": clip(res.Message, 2000),
-			"file_type": res.FileType, "encoding": st.v.format.Encoding, "delimiter": delimiterText(st.v.format), "header_row": st.v.headerLine(),
+		_, err = st.m.jobs.Set(tx, a, job.ID, store.Row{"status": jobs.Ready, "lease_until": nil, "processed_at": st.m.store.Now(),
+			"message":   cell.Clip(res.Message, 2000),
+			"file_type": res.FileType, "encoding": st.v.Format.Encoding, "delimiter": delimiterText(st.v.Format), "header_row": st.v.headerLine(),
 			"total_rows": res.Stats.TotalRows, "valid_rows": res.Stats.ValidRows, "invalid_rows": res.Stats.InvalidRows})
 		return err
 	})
@@ -295,10 +301,10 @@ func (st *stager) finish(ctx context.Context) (*Processed, error) {
 
 // headerLine is null where no line is asked for.
 func (v *survey) headerLine() any {
-	if v.format.Type == sheet.JSON {
+	if v.Format.Type == sheet.JSON {
 		return nil
 	}
-	return int64(v.headerRow)
+	return int64(v.HeaderRow)
 }
 
 // delimiterText is null where nothing delimits.
@@ -309,22 +315,23 @@ func delimiterText(f sheet.Format) any {
 	return string(rune(f.Delimiter))
 }
 
-func (st *stager) result() *Processed {
-	res := &Processed{Success: true, JobID: st.step.job.ID, FileType: st.v.format.Type, Stats: st.stats, Mapping: st.v.layout.used(),
-		Columns: st.v.explain(), Preview: st.preview,
-		Ignored: append([]string{}, st.v.layout.ignored...), Warnings: append([]string{}, st.v.warnings...), Errors: append([]RowError{}, st.first...)}
-	if st.v.format.Encoding == "windows-1252" {
+func (st *stager) result() *plan.Processed {
+	res := &plan.Processed{Success: true, JobID: st.step.Job.ID, FileType: st.v.Format.Type, Stats: st.stats, Mapping: st.v.Layout.Used(),
+		Columns: st.v.Explain(), Preview: st.preview,
+		Ignored: append([]string{}, st.v.Layout.Ignored...), Warnings: append([]string{}, st.v.Warnings...), Errors: append([]staged.RowError{}, st.first...)}
+	if st.v.Format.Encoding == "windows-1252" {
 		res.Warnings = append(res.Warnings, "The file is not UTF-8 and was read as Windows-1252.")
 	}
-	for name, text := range st.v.target.defaults {
-		if st.v.layout.column(name) == nil && st.v.settings.Defaults[name] == "" && st.v.settings.Mode != ModeUpdate {
-			res.Warnings = append(res.Warnings, fmt.Sprintf("No column gives %s: every row is taken as %s.", st.v.target.words(name), text))
+	for name, text := range st.v.Target.Defaults {
+		if st.v.Layout.Column(name) == nil && st.v.Settings.Defaults[name] == "" && st.v.Settings.Mode != targets.ModeUpdate {
+			res.Warnings = append(res.Warnings, fmt.Sprintf("No column gives %s: every row is taken as %s.", st.v.Target.Words(name), text))
 		}
 	}
 	delete(st.torn, text(nil))
 	if n := len(st.torn); n > 0 {
-		res.Warnings = append(res.Warnings, fmt.Sprintf("The rows with errors are lines of %d %s, which would come without them.", n, spoken(st.v.target.name)))
+		res.Warnings = append(res.Warnings, fmt.Sprintf("The rows with errors are lines of %d %s, which would come without them.",
+			n, targets.Spoken(st.v.Target.Name)))
 	}
-	res.say()
+	res.Say()
 	return res
 }

@@ -12,7 +12,7 @@ import (
 	"github.com/xuri/excelize/v2"
 
 	"holdfast/internal/fault"
-	"holdfast/internal/imports"
+	"holdfast/internal/imports/plan"
 )
 
 // workbook writes rows with the library that most programs in Go write with.
@@ -100,7 +100,7 @@ func TestSheets(t *testing.T) {
 		if _, err := k.m.Process(context.Background(), k.as, job.ID); !fault.HasCode(err, "import_question") {
 			k.Errorf("%v", err)
 		}
-		if _, p, _ := k.imported("zones", `{"sheet":"Zones"}`, "", "z.xlsx", b.Bytes()); p.Stats != (imports.Stats{TotalRows: 1, ValidRows: 1}) {
+		if _, p, _ := k.imported("zones", `{"sheet":"Zones"}`, "", "z.xlsx", b.Bytes()); p.Stats != (plan.Stats{TotalRows: 1, ValidRows: 1}) {
 			k.Errorf("%+v", p)
 		}
 		job = k.upload("zones", `{"sheet":"Zoness"}`, "", "z.xlsx", b.Bytes())

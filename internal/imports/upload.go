@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -16,31 +15,22 @@ import (
 	"holdfast/internal/actor"
 	"holdfast/internal/db"
 	"holdfast/internal/fault"
+	"holdfast/internal/imports/jobs"
+	"holdfast/internal/imports/plan"
 	"holdfast/internal/imports/sheet"
+	"holdfast/internal/imports/targets"
 	"holdfast/internal/once"
 	"holdfast/internal/spell"
 	"holdfast/internal/store"
 )
 
-func strictJSON(raw []byte, into any) error {
-	d := json.NewDecoder(bytes.NewReader(raw))
-	d.DisallowUnknownFields()
-	if err := d.Decode(into); err != nil {
-		return err
-	}
-	if d.More() {
-		return errors.New("more than one JSON value")
-	}
-	return nil
-}
-
 // Create makes a job without file.
-func (m *Importer) Create(ctx context.Context, a actor.Actor, r Request) (*Job, error) {
+func (m *Importer) Create(ctx context.Context, a actor.Actor, r Request) (*jobs.Job, error) {
 	t, err := m.admissible(a, r)
 	if err != nil {
 		return nil, err
 	}
-	var job *Job
+	var job *jobs.Job
 	err = m.db.Write(ctx, store.Scope(a), func(tx *db.Tx) (err error) {
 		if job, err = m.create(tx, a, t, r); err != nil {
 			return err
@@ -53,53 +43,53 @@ func (m *Importer) Create(ctx context.Context, a actor.Actor, r Request) (*Job, 
 	return job, nil
 }
 
-func (m *Importer) create(tx *db.Tx, a actor.Actor, t *target, r Request) (*Job, error) {
-	row := store.Row{"target": t.name}
+func (m *Importer) create(tx *db.Tx, a actor.Actor, t *targets.Target, r Request) (*jobs.Job, error) {
+	row := store.Row{"target": t.Name}
 	if len(r.Options) > 0 && string(r.Options) != "null" {
 		row["options"] = r.Options
 	}
 	if len(r.Mapping) > 0 && string(r.Mapping) != "null" {
 		row["mapping"] = r.Mapping
 	}
-	rows, err := m.store.InsertTx(tx, server(a), m.jobs, []store.Row{row})
+	rows, err := m.store.InsertTx(tx, jobs.Server(a), m.jobs.Resource, []store.Row{row})
 	if err != nil {
 		return nil, err
 	}
-	return jobOf(rows[0]), tx.Flush()
+	return jobs.FromRow(rows[0]), tx.Flush()
 }
 
 // admissible checks who asks for what before anything is kept.
-func (m *Importer) admissible(a actor.Actor, r Request) (*target, error) {
-	if err := writable(a); err != nil {
+func (m *Importer) admissible(a actor.Actor, r Request) (*targets.Target, error) {
+	if err := jobs.Writable(a); err != nil {
 		return nil, err
 	}
-	if err := m.allowed(a, ""); err != nil {
+	if err := m.jobs.Allowed(a, ""); err != nil {
 		return nil, err
 	}
 	t, err := m.target(r.Target)
 	if err != nil {
 		return nil, err
 	}
-	if err := m.allowed(a, t.name); err != nil {
+	if err := m.jobs.Allowed(a, t.Name); err != nil {
 		return nil, err
 	}
-	s, err := parseSettings(r.Options)
+	s, err := plan.ParseSettings(r.Options)
 	if err != nil {
 		return nil, err
 	}
-	if err := t.unclear(s); err != nil {
+	if err := s.Unclear(t); err != nil {
 		return nil, err
 	}
-	given, err := parseMapping(t, r.Mapping)
+	given, err := plan.ParseMapping(t, r.Mapping)
 	for name := range given {
-		err = cmp.Or(err, t.sets(name, "mapping."+name, a.Role))
+		err = cmp.Or(err, t.Sets(name, "mapping."+name, a.Role))
 	}
 	return t, err
 }
 
-func (m *Importer) target(name string) (*target, error) {
+func (m *Importer) target(name string) (*targets.Target, error) {
 	spelt := strings.ReplaceAll(name, "-", "_")
-	if full := shortNames[spelt]; full != "" {
+	if full := targets.ShortNames[spelt]; full != "" {
 		spelt = full
 	}
 	if t := m.targets[spelt]; t != nil {
@@ -128,9 +118,9 @@ type File struct {
 }
 
 // Attach gives a job its file, at most 200 MB (fault.TooLarge past that). The
-// job becomes uploaded; a file it had before is replaced while nothing was
+// Job becomes uploaded; a file it had before is replaced while nothing was
 // applied.
-func (m *Importer) Attach(ctx context.Context, a actor.Actor, jobID, fileName string, body io.Reader) (*Job, error) {
+func (m *Importer) Attach(ctx context.Context, a actor.Actor, jobID, fileName string, body io.Reader) (*jobs.Job, error) {
 	if err := m.MayAttach(ctx, a, jobID); err != nil {
 		return nil, err
 	}
@@ -144,7 +134,7 @@ func (m *Importer) Attach(ctx context.Context, a actor.Actor, jobID, fileName st
 
 // MayAttach refuses, before anything of a file is read, what Attach would.
 func (m *Importer) MayAttach(ctx context.Context, a actor.Actor, jobID string) error {
-	job, err := m.loadFor(ctx, a, jobID)
+	job, err := m.jobs.LoadFor(ctx, a, jobID)
 	if err != nil {
 		return err
 	}
@@ -155,8 +145,8 @@ func (m *Importer) MayAttach(ctx context.Context, a actor.Actor, jobID string) e
 }
 
 // AttachKept is Attach for a file that is kept already.
-func (m *Importer) AttachKept(ctx context.Context, a actor.Actor, jobID string, f *File) (*Job, error) {
-	job, err := m.loadFor(ctx, a, jobID)
+func (m *Importer) AttachKept(ctx context.Context, a actor.Actor, jobID string, f *File) (*jobs.Job, error) {
+	job, err := m.jobs.LoadFor(ctx, a, jobID)
 	if err != nil {
 		return nil, err
 	}
@@ -164,7 +154,7 @@ func (m *Importer) AttachKept(ctx context.Context, a actor.Actor, jobID string, 
 	if err != nil {
 		return nil, err
 	}
-	m.drop(ctx, job.blobKey)
+	m.drop(ctx, job.BlobKey)
 	return fresh, nil
 }
 
@@ -198,7 +188,7 @@ func (m *Importer) Keep(ctx context.Context, fileName string, body io.Reader) (*
 		return nil, fmt.Errorf("imports: keep the file: %w", err)
 	}
 	return &File{Name: name, SHA256: ref.SHA256,
-		set: store.Row{"file_name": name, "file_type": kind, "size": ref.Size, "sha256": ref.SHA256, "blob_key": ref.Key, "status": Uploaded,
+		set: store.Row{"file_name": name, "file_type": kind, "size": ref.Size, "sha256": ref.SHA256, "blob_key": ref.Key, "status": jobs.Uploaded,
 			"total_rows": int64(0), "valid_rows": int64(0), "invalid_rows": int64(0), "encoding": nil, "delimiter": nil, "header_row": nil, "message": nil}}, nil
 }
 
@@ -211,7 +201,7 @@ func (m *Importer) Discard(ctx context.Context, f *File) {
 }
 
 // sender remembers why a body could not be read, to tell the client's fault
-// from the disk's.
+// From the disk's.
 type sender struct {
 	r   io.Reader
 	err error
@@ -233,8 +223,8 @@ func brokenOff(err error) error {
 }
 
 // attach makes a kept file the job's.
-func (m *Importer) attach(ctx context.Context, a actor.Actor, f *File, jobOf func(tx *db.Tx) (string, error)) (*Job, error) {
-	var fresh *Job
+func (m *Importer) attach(ctx context.Context, a actor.Actor, f *File, jobOf func(tx *db.Tx) (string, error)) (*jobs.Job, error) {
+	var fresh *jobs.Job
 	err := m.db.Write(ctx, store.Scope(a), func(tx *db.Tx) error {
 		id, err := jobOf(tx)
 		if err != nil {
@@ -252,8 +242,8 @@ func (m *Importer) attach(ctx context.Context, a actor.Actor, f *File, jobOf fun
 	return fresh, nil
 }
 
-func (m *Importer) attachTx(tx *db.Tx, a actor.Actor, jobID string, set store.Row) (*Job, error) {
-	job, err := m.locked(tx, a, jobID)
+func (m *Importer) attachTx(tx *db.Tx, a actor.Actor, jobID string, set store.Row) (*jobs.Job, error) {
+	job, err := m.jobs.Locked(tx, a, jobID)
 	if err != nil {
 		return nil, err
 	}
@@ -268,19 +258,19 @@ func (m *Importer) attachTx(tx *db.Tx, a actor.Actor, jobID string, set store.Ro
 	}
 	m.audit(tx, a, job, "import_jobs.upload", map[string]any{"target": job.Target, "file": set["file_name"], "sha256": set["sha256"], "size": set["size"]})
 	set["message"] = m.repeated(tx, a, job.Target, set["sha256"].(string), jobID)
-	return m.set(tx, a, jobID, set)
+	return m.jobs.Set(tx, a, jobID, set)
 }
 
-func attachable(job *Job) error {
+func attachable(job *jobs.Job) error {
 	switch job.Status {
-	case Created, Uploaded, Ready, Failed:
-		return job.untouched()
+	case jobs.Created, jobs.Uploaded, jobs.Ready, jobs.Failed:
+		return job.Untouched()
 	}
-	return wrongState(job, "takes no file")
+	return jobs.WrongState(job, "takes no file")
 }
 
 // Upload makes a job with its file. A refused file leaves no job behind.
-func (m *Importer) Upload(ctx context.Context, a actor.Actor, r Request, fileName string, body io.Reader) (*Job, error) {
+func (m *Importer) Upload(ctx context.Context, a actor.Actor, r Request, fileName string, body io.Reader) (*jobs.Job, error) {
 	if err := m.Admits(a, r); err != nil {
 		return nil, err
 	}
@@ -298,10 +288,10 @@ func (m *Importer) Upload(ctx context.Context, a actor.Actor, r Request, fileNam
 // MayUpload refuses, before anything of a file is read, a caller who may import
 // nothing, and a tenant without room.
 func (m *Importer) MayUpload(ctx context.Context, a actor.Actor) error {
-	if err := writable(a); err != nil {
+	if err := jobs.Writable(a); err != nil {
 		return err
 	}
-	if err := m.allowed(a, ""); err != nil {
+	if err := m.jobs.Allowed(a, ""); err != nil {
 		return err
 	}
 	return m.fitsNow(ctx, a, db.NoTenant) // no job has this id
@@ -314,7 +304,7 @@ func (m *Importer) Admits(a actor.Actor, r Request) error {
 }
 
 // UploadKept is Upload for a file that is kept already.
-func (m *Importer) UploadKept(ctx context.Context, a actor.Actor, r Request, f *File) (*Job, error) {
+func (m *Importer) UploadKept(ctx context.Context, a actor.Actor, r Request, f *File) (*jobs.Job, error) {
 	t, err := m.admissible(a, r)
 	if err != nil {
 		return nil, err

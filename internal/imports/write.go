@@ -9,6 +9,7 @@ import (
 	"holdfast/internal/catalog"
 	"holdfast/internal/db"
 	"holdfast/internal/fault"
+	"holdfast/internal/imports/jobs"
 	"holdfast/internal/store"
 )
 
@@ -23,7 +24,7 @@ type writer struct {
 }
 
 func (m *Importer) writer(tx *db.Tx, a actor.Actor, r *catalog.Resource) *writer {
-	a = server(a)
+	a = jobs.Server(a)
 	return &writer{m: m, tx: tx, actor: a, resource: r, bulk: m.quiet.Bulk(tx, a, r)}
 }
 

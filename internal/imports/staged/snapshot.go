@@ -1,4 +1,4 @@
-package imports
+package staged
 
 import (
 	"bytes"
@@ -18,9 +18,11 @@ import (
 // What an import did is kept per batch: of new records the ids alone, of
 // changed ones the fields as they were and the version the import left.
 
-var errSnapshot = errors.New("imports: a snapshot is damaged")
+// ErrSnapshot: what was kept of changed records cannot be read.
+var ErrSnapshot = errors.New("imports: a snapshot is damaged")
 
-func packIDs(ids []string) []byte {
+// PackIDs packs the ids of records that were made.
+func PackIDs(ids []string) []byte {
 	b := make([]byte, 0, 16*len(ids))
 	for _, id := range ids {
 		u, err := uuid.Parse(id)
@@ -32,9 +34,10 @@ func packIDs(ids []string) []byte {
 	return b
 }
 
-func unpackIDs(b []byte) ([]string, error) {
+// UnpackIDs undoes PackIDs, or answers ErrSnapshot.
+func UnpackIDs(b []byte) ([]string, error) {
 	if len(b)%16 != 0 {
-		return nil, errSnapshot
+		return nil, ErrSnapshot
 	}
 	ids := make([]string, 0, len(b)/16)
 	for ; len(b) > 0; b = b[16:] {
@@ -43,19 +46,20 @@ func unpackIDs(b []byte) ([]string, error) {
 	return ids, nil
 }
 
-// image is one changed record: Before holds the fields the import changed,
+// Image is one changed record: Before holds the fields the import changed,
 // with updated_at, as JSON.
-type image struct {
+type Image struct {
 	ID      string                     `json:"id"`
 	Version int64                      `json:"v"` // after the import
 	Was     int64                      `json:"w"` // before it
 	Before  map[string]json.RawMessage `json:"b"`
 }
 
-func packImages(r *catalog.Resource, changes []store.Change) ([]byte, error) {
-	list := make([]image, len(changes))
+// PackImages packs what changes of r were before, for a rollback.
+func PackImages(r *catalog.Resource, changes []store.Change) ([]byte, error) {
+	list := make([]Image, len(changes))
 	for i, c := range changes {
-		im := image{Before: map[string]json.RawMessage{}}
+		im := Image{Before: map[string]json.RawMessage{}}
 		im.ID, _ = c.After["id"].(string)
 		im.Version, _ = c.After["version"].(int64)
 		im.Was, _ = c.Before["version"].(int64)
@@ -68,10 +72,11 @@ func packImages(r *catalog.Resource, changes []store.Change) ([]byte, error) {
 		}
 		list[i] = im
 	}
-	return packList(list)
+	return PackList(list)
 }
 
-func packList(list []image) ([]byte, error) {
+// PackList packs images.
+func PackList(list []Image) ([]byte, error) {
 	text, err := json.Marshal(list)
 	if err != nil {
 		return nil, fmt.Errorf("imports: snapshot: %w", err)
@@ -88,29 +93,30 @@ func packList(list []image) ([]byte, error) {
 	return b.Bytes(), nil
 }
 
-func unpackImages(b []byte) ([]image, error) {
+// UnpackImages undoes PackImages and PackList, or answers ErrSnapshot.
+func UnpackImages(b []byte) ([]Image, error) {
 	text, err := io.ReadAll(flate.NewReader(bytes.NewReader(b)))
 	if err != nil {
-		return nil, errors.Join(errSnapshot, err)
+		return nil, errors.Join(ErrSnapshot, err)
 	}
-	var list []image
+	var list []Image
 	if err := json.Unmarshal(text, &list); err != nil {
-		return nil, errors.Join(errSnapshot, err)
+		return nil, errors.Join(ErrSnapshot, err)
 	}
 	return list, nil
 }
 
-// restored reads the fields of an image back into stored values.
-func (im image) restored(r *catalog.Resource) (store.Row, error) {
+// Restored reads the fields of an image back into stored values.
+func (im Image) Restored(r *catalog.Resource) (store.Row, error) {
 	row := store.Row{}
 	for name, raw := range im.Before {
 		f, ok := r.Field(name)
 		if !ok {
-			return nil, fmt.Errorf("%w: no field %s.%s", errSnapshot, r.Name, name)
+			return nil, fmt.Errorf("%w: no field %s.%s", ErrSnapshot, r.Name, name)
 		}
 		v, err := query.Value(f, raw)
 		if err != nil {
-			return nil, fmt.Errorf("%w: %w", errSnapshot, err)
+			return nil, fmt.Errorf("%w: %w", ErrSnapshot, err)
 		}
 		row[name] = v
 	}

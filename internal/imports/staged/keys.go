@@ -1,4 +1,4 @@
-package imports
+package staged
 
 import (
 	"encoding/binary"
@@ -6,17 +6,17 @@ import (
 	"math/bits"
 )
 
-// keys remembers on which line each key of a file stands, in eleven bytes a key,
+// Keys remembers on which line each key of a file stands, in eleven bytes a key,
 // because what lives here lives three times until the collector has run: 56 bits
 // of its hash and the line. The place tells nearly as many bits again as there
 // are places, of a second hash; that two of a million keys share them all has a
 // chance of one in 10^9. Both hashes are under seeds of this run.
-type keys struct {
+type Keys struct {
 	seed  [2]maphash.Seed
 	slots []keySlot
 	room  int // keys that it takes
 	n     int
-	more  *keys // of those beyond
+	more  *Keys // of those beyond
 }
 
 type keySlot struct {
@@ -34,11 +34,11 @@ func slotOf(hash uint64, line int) (s keySlot) {
 
 func (s *keySlot) at() int { return int(binary.LittleEndian.Uint32(s.line[:])) }
 
-// newKeys makes room for the keys of n rows: a table that grew would need two
+// NewKeys makes room for the keys of n rows: a table that grew would need two
 // and a half times the memory while it does. Few places stay free; on its way in
 // a key passes sixteen others on average. With n = 0 nobody knows how many keys
 // come: of a chain of tables each is asked, and has places free to say no soon.
-func newKeys(n int) *keys {
+func NewKeys(n int) *Keys {
 	if n == 0 {
 		return tableOf(1000, 3)
 	}
@@ -46,12 +46,12 @@ func newKeys(n int) *keys {
 }
 
 // tableOf has room for n keys and one place in so many more.
-func tableOf(n, spare int) *keys {
-	return &keys{seed: [2]maphash.Seed{maphash.MakeSeed(), maphash.MakeSeed()}, slots: make([]keySlot, n+n/spare+1), room: n}
+func tableOf(n, spare int) *Keys {
+	return &Keys{seed: [2]maphash.Seed{maphash.MakeSeed(), maphash.MakeSeed()}, slots: make([]keySlot, n+n/spare+1), room: n}
 }
 
-// put notes a key's line unless the key is there; then it returns its line.
-func (k *keys) put(key string, line int) (earlier int, there bool) {
+// Put notes a key's line unless the key is there; then it returns its line.
+func (k *Keys) Put(key string, line int) (earlier int, there bool) {
 	hash := maphash.String(k.seed[0], key)
 	s := k.find(hash, maphash.String(k.seed[1], key))
 	switch {
@@ -61,15 +61,15 @@ func (k *keys) put(key string, line int) (earlier int, there bool) {
 		if k.more == nil {
 			k.more = tableOf(2*k.room, 3)
 		}
-		return k.more.put(key, line)
+		return k.more.Put(key, line)
 	}
 	*s = slotOf(hash, line)
 	k.n++
 	return 0, false
 }
 
-// set notes a key's line, in place of the one it may have.
-func (k *keys) set(key string, line int) {
+// Set notes a key's line, in place of the one it may have.
+func (k *Keys) Set(key string, line int) {
 	hash := maphash.String(k.seed[0], key)
 	s := k.find(hash, maphash.String(k.seed[1], key))
 	switch {
@@ -78,7 +78,7 @@ func (k *keys) set(key string, line int) {
 		if k.more == nil {
 			k.more = tableOf(2*k.room, 3)
 		}
-		k.more.set(key, line)
+		k.more.Set(key, line)
 		return
 	default:
 		k.n++
@@ -86,18 +86,18 @@ func (k *keys) set(key string, line int) {
 	*s = slotOf(hash, line)
 }
 
-// line is where a key stands, 0 when it is not there.
-func (k *keys) line(key string) int {
+// Line is where a key stands, 0 when it is not there.
+func (k *Keys) Line(key string) int {
 	s := k.find(maphash.String(k.seed[0], key), maphash.String(k.seed[1], key))
 	if s.at() == 0 && k.more != nil {
-		return k.more.line(key)
+		return k.more.Line(key)
 	}
 	return s.at()
 }
 
 // find returns the slot of a key by its hashes: its own, or the free one where
 // it goes.
-func (k *keys) find(hash, place uint64) *keySlot {
+func (k *Keys) find(hash, place uint64) *keySlot {
 	want := slotOf(hash, 0).hash
 	i, _ := bits.Mul64(place, uint64(len(k.slots)))
 	for {

@@ -1,4 +1,4 @@
-package imports
+package plan
 
 import (
 	"errors"
@@ -56,8 +56,8 @@ func (o *opening) Next() (*sheet.Record, error) {
 
 // begin opens the file behind what stands above its header, or above its data
 // where it has none, and returns the first record.
-func (v *survey) begin(f upload, given map[string]place) (rows sheet.Records, first *sheet.Record, err error) {
-	o, err := openHead(f.open, v.format)
+func (v *Survey) begin(f Upload, given map[string]Place) (rows sheet.Records, first *sheet.Record, err error) {
+	o, err := openHead(f.Open, v.Format)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -70,11 +70,11 @@ func (v *survey) begin(f upload, given map[string]place) (rows sheet.Records, fi
 	if len(o.head) == 0 {
 		return nil, nil, fault.New(fault.Invalid, "empty_file", "the file holds no rows")
 	}
-	if v.format.Skip, err = v.findHeader(f, o, given); err != nil {
+	if v.Format.Skip, err = v.findHeader(f, o, given); err != nil {
 		return nil, nil, err
 	}
-	if v.format.Skip > 0 {
-		again, err := sheet.Open(f.open, v.format)
+	if v.Format.Skip > 0 {
+		again, err := sheet.Open(f.Open, v.Format)
 		if err != nil {
 			return nil, nil, err
 		}
@@ -90,26 +90,26 @@ func (v *survey) begin(f upload, given map[string]place) (rows sheet.Records, fi
 		return nil, nil, fault.New(fault.Invalid, first.Bad.Code, "line %d: %s", first.Line, first.Bad.Msg).
 			At(fmt.Sprintf("line %d", first.Line), "%s", first.Bad.Msg)
 	}
-	if v.headed && f.kind != sheet.JSON {
-		v.headerRow = first.Line
+	if v.Headed && f.Kind != sheet.JSON {
+		v.HeaderRow = first.Line
 	}
 	return at, first, nil
 }
 
 // findHeader decides which record is the header, or that the first is data
 // already, and returns how many stand above it.
-func (v *survey) findHeader(f upload, o *opening, given map[string]place) (skip int, err error) {
-	v.headed = v.settings.Header == nil || *v.settings.Header || f.kind == sheet.JSON
+func (v *Survey) findHeader(f Upload, o *opening, given map[string]Place) (skip int, err error) {
+	v.Headed = v.Settings.Header == nil || *v.Settings.Header || f.Kind == sheet.JSON
 	switch {
-	case !v.headed || f.kind == sheet.JSON:
+	case !v.Headed || f.Kind == sheet.JSON:
 		return 0, nil
-	case v.settings.HeaderRow > 0:
+	case v.Settings.HeaderRow > 0:
 		return v.chosen(o)
-	case v.settings.Header != nil:
+	case v.Settings.Header != nil:
 		return 0, nil
 	}
 	at := -1
-	if given == nil && f.known != nil {
+	if given == nil && f.Known != nil {
 		if at, err = remembered(f, o.head); err != nil {
 			return 0, err
 		}
@@ -121,15 +121,15 @@ func (v *survey) findHeader(f upload, o *opening, given map[string]place) (skip 
 		if err := onlyTitles(o.head[:at], &o.head[at]); err != nil {
 			return 0, err
 		}
-		v.warnings = append(v.warnings, fmt.Sprintf("The header was found in line %d; what stands above it was left out.", o.head[at].Line))
+		v.Warnings = append(v.Warnings, fmt.Sprintf("The header was found in line %d; what stands above it was left out.", o.head[at].Line))
 	}
 	if at >= 0 || given == nil || byHeader(given) {
 		return max(at, 0), nil
 	}
 	switch first := &o.head[0]; likeness(o.head) {
 	case likeData:
-		v.headed = false
-		v.warnings = append(v.warnings, fmt.Sprintf("The file has no header: line %d reads like those below it and was taken as a row.", first.Line))
+		v.Headed = false
+		v.Warnings = append(v.Warnings, fmt.Sprintf("The file has no header: line %d reads like those below it and was taken as a row.", first.Line))
 	case unsure:
 		return 0, question("options.header", "is line %d (%s) the header, or data already? Say which, or on which line the header is", first.Line, excerpt(first)).
 			With("", "options.header: true or false; or options.header_row")
@@ -154,11 +154,11 @@ func onlyTitles(above []sheet.Record, header *sheet.Record) error {
 }
 
 func excerpt(rec *sheet.Record) string {
-	return clip(cell.Line(strings.TrimRight(strings.Join(rec.Cells, ", "), ", ")), 80)
+	return cell.Clip(cell.Line(strings.TrimRight(strings.Join(rec.Cells, ", "), ", ")), 80)
 }
 
 // byHeader reports that a mapping names headers.
-func byHeader(given map[string]place) bool {
+func byHeader(given map[string]Place) bool {
 	for _, p := range given {
 		if p.header != "" {
 			return true
@@ -168,8 +168,8 @@ func byHeader(given map[string]place) bool {
 }
 
 // chosen finds the record on the line that the options name.
-func (v *survey) chosen(o *opening) (skip int, err error) {
-	want := v.settings.HeaderRow
+func (v *Survey) chosen(o *opening) (skip int, err error) {
+	want := v.Settings.HeaderRow
 	defer func() { o.at = 0 }()
 	for ; ; skip++ {
 		rec, err := o.Next()
@@ -189,7 +189,7 @@ func (v *survey) chosen(o *opening) (skip int, err error) {
 // matching is the record whose cells are called most like the columns that are
 // looked for, -1 when none is. A later one has to be wider than one that
 // matched before it, or a header from end to end.
-func (v *survey) matching(head []sheet.Record, given map[string]place) int {
+func (v *Survey) matching(head []sheet.Record, given map[string]Place) int {
 	names, named := map[string]bool{}, byHeader(given)
 	for _, p := range given {
 		if p.header != "" {
@@ -197,8 +197,8 @@ func (v *survey) matching(head []sheet.Record, given map[string]place) int {
 		}
 	}
 	if !named {
-		for _, c := range v.target.columns {
-			for _, f := range c.fold {
+		for _, c := range v.Target.Columns {
+			for _, f := range c.Fold {
 				names[f] = true
 			}
 		}
@@ -239,7 +239,7 @@ func matches(rec sheet.Record, names map[string]bool) (n, filled int) {
 
 // remembered is the record that has the headers of a file whose mapping is kept:
 // the first one, or the first of the widest.
-func remembered(f upload, head []sheet.Record) (at int, err error) {
+func remembered(f Upload, head []sheet.Record) (at int, err error) {
 	widest, most := 0, 0
 	for i := range head {
 		if _, filled := matches(head[i], nil); filled > most {
@@ -248,10 +248,10 @@ func remembered(f upload, head []sheet.Record) (at int, err error) {
 	}
 	for _, i := range slices.Compact([]int{0, widest}) {
 		cells := head[i].Cells
-		for i > 0 && len(cells) > 0 && cells[len(cells)-1] == "" && f.kind == sheet.XLSX {
+		for i > 0 && len(cells) > 0 && cells[len(cells)-1] == "" && f.Kind == sheet.XLSX {
 			cells = cells[:len(cells)-1] // filled up to the width of the first
 		}
-		raw, _, err := f.known(cells)
+		raw, _, err := f.Known(cells)
 		if err != nil {
 			return -1, err
 		}

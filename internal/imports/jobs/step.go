@@ -1,4 +1,4 @@
-package imports
+package jobs
 
 import (
 	"context"
@@ -13,14 +13,13 @@ import (
 	"holdfast/internal/store"
 )
 
-// step is one walk from a stable state through a working one.
-type step struct {
-	job     *Job
-	actor   actor.Actor
-	from    string // the stable state it began in
+// Step is one walk from a stable state through a working one.
+type Step struct {
+	Job     *Job
+	Actor   actor.Actor
+	From    string // the stable state it began in
 	working string
 	rest    func() // ends the beat
-	empty   *keys  // places of serial numbers that a count finds empty, once it was asked
 
 	mu     sync.Mutex
 	last   time.Time   // end of the newest lease
@@ -63,23 +62,23 @@ func (p *places) give(tenant string) {
 // work and of its beat, each of a transaction that may have run a few times.
 const inFlight = 16
 
-// renew is the end of a lease taken now. It is never one before, by which a
+// Renew is the end of a lease taken now. It is never one before, by which a
 // worker that was given up is known.
-func (m *Importer) renew(s *step) time.Time {
+func (t *Table) Renew(s *Step) time.Time {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	t := m.store.Now().Add(m.lease).Truncate(time.Microsecond)
-	if !t.After(s.last) {
-		t = s.last.Add(time.Microsecond)
+	end := t.store.Now().Add(t.lease).Truncate(time.Microsecond)
+	if !end.After(s.last) {
+		end = s.last.Add(time.Microsecond)
 	}
-	s.last = t
-	s.leases = append(s.leases, t)
+	s.last = end
+	s.leases = append(s.leases, end)
 	s.leases = slices.Delete(s.leases, 0, max(0, len(s.leases)-inFlight))
-	return t
+	return end
 }
 
 // took reports that a lease that ends then is one of the step.
-func (s *step) took(end time.Time) bool {
+func (s *Step) took(end time.Time) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return slices.ContainsFunc(s.leases, end.Equal)
@@ -92,27 +91,27 @@ const closeCare = 5 * time.Second
 // Close ends the steps that are under way, each after a statement, and leaves
 // their jobs as if the process had died, to go on where they can be asked to.
 // Those that do not end soon it leaves to their leases, and gives back the claim.
-func (m *Importer) Close() {
-	m.stop()
-	for end := time.Now().Add(closeCare); m.working() && time.Now().Before(end); {
+func (t *Table) Close() {
+	t.stop()
+	for end := time.Now().Add(closeCare); t.working() && time.Now().Before(end); {
 		time.Sleep(5 * time.Millisecond)
 	}
-	m.claims.end()
+	t.claims.end()
 }
 
-func (m *Importer) working() (some bool) {
-	m.running.Range(func(_, _ any) bool {
+func (t *Table) working() (some bool) {
+	t.running.Range(func(_, _ any) bool {
 		some = true
 		return false
 	})
 	return some
 }
 
-// untilClosed is ctx until Close ends it, for what follows on the beginning of a
+// UntilClosed is ctx until Close ends it, for what follows on the beginning of a
 // step, which counted for all of it. The caller ends with cease.
-func (m *Importer) untilClosed(ctx context.Context) (_ context.Context, cease context.CancelFunc) {
+func (t *Table) UntilClosed(ctx context.Context) (_ context.Context, cease context.CancelFunc) {
 	ctx, stop := context.WithCancel(db.Counted(ctx))
-	unhook := context.AfterFunc(m.life, stop)
+	unhook := context.AfterFunc(t.life, stop)
 	return ctx, func() {
 		unhook()
 		stop()
@@ -122,16 +121,16 @@ func (m *Importer) untilClosed(ctx context.Context) (_ context.Context, cease co
 // beat renews the lease until the step is left: reading a large file from afar,
 // or looking through a large import, takes no transaction by which others could
 // see that somebody is at work.
-func (m *Importer) beat(s *step) {
+func (t *Table) beat(s *Step) {
 	ctx, stop := context.WithCancel(db.Counted(context.Background()))
 	var ended sync.WaitGroup
 	s.rest = func() {
 		stop()
 		ended.Wait()
 	}
-	id := s.job.ID
+	id := s.Job.ID
 	ended.Go(func() {
-		tick := time.NewTicker(m.lease / 3)
+		tick := time.NewTicker(t.lease / 3)
 		defer tick.Stop()
 		for {
 			select {
@@ -139,7 +138,7 @@ func (m *Importer) beat(s *step) {
 				return
 			case <-tick.C:
 			}
-			if err := m.extend(ctx, s, id); err != nil && ctx.Err() == nil {
+			if err := t.extend(ctx, s, id); err != nil && ctx.Err() == nil {
 				slog.Warn("the lease of an import job could not be renewed", "job", id, "error", err)
 			}
 		}
@@ -148,16 +147,16 @@ func (m *Importer) beat(s *step) {
 
 // extend renews the lease, unless the work holds the job's row at the moment,
 // which keeps others away as well.
-func (m *Importer) extend(ctx context.Context, s *step, id string) error {
-	err := m.db.Write(ctx, store.Scope(s.actor), func(tx *db.Tx) error {
-		rows, err := m.store.RowsTx(tx, s.actor, m.jobs, "id = $2"+tx.DB().SkipLocked(), []any{id})
+func (t *Table) extend(ctx context.Context, s *Step, id string) error {
+	err := t.db.Write(ctx, store.Scope(s.Actor), func(tx *db.Tx) error {
+		rows, err := t.store.RowsTx(tx, s.Actor, t.Resource, "id = $2"+tx.DB().SkipLocked(), []any{id})
 		if err != nil || len(rows) == 0 {
 			return err
 		}
-		if job := jobOf(rows[0]); job.Status != s.working || !s.took(job.lease) {
+		if job := FromRow(rows[0]); job.Status != s.working || !s.took(job.Lease) {
 			return nil // the work finds it out itself
 		}
-		_, err = m.set(tx, s.actor, id, store.Row{"lease_until": m.renew(s)})
+		_, err = t.Set(tx, s.Actor, id, store.Row{"lease_until": t.Renew(s)})
 		return err
 	})
 	if fault.Is(err, fault.NotFound) {

@@ -1,4 +1,4 @@
-package imports
+package jobs
 
 import (
 	"context"
@@ -20,7 +20,7 @@ type claims struct {
 
 // of returns the key to work under, nil where there is none. It takes its own
 // bounded time: a caller who hangs up would close the connection, and with it
-// end the claim on all jobs that this process works on.
+// End the claim on all jobs that this process works on.
 func (c *claims) of(ctx context.Context, d *db.DB) any {
 	ctx = context.WithoutCancel(ctx)
 	c.mu.Lock()
@@ -46,7 +46,7 @@ func (c *claims) of(ctx context.Context, d *db.DB) any {
 	return c.now.Key
 }
 
-// end gives the claim back for good.
+// End gives the claim back for good.
 func (c *claims) end() {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -1,4 +1,4 @@
-package imports
+package staged
 
 import (
 	"encoding/binary"
@@ -13,11 +13,11 @@ import (
 // Staged rows are kept in chunks: for each row its line and one tagged value
 // per staged field. Applying reads one chunk, writes one batch.
 
-// chunkRows is the most rows of a chunk, and chunkBytes the text of their cells
+// ChunkRows is the most rows of a chunk, and chunkBytes the text of their cells
 // past which no more are added.
 const (
-	chunkRows  = 1000
-	chunkBytes = 4 << 20
+	ChunkRows  = 1000
+	ChunkBytes = 4 << 20
 )
 
 // Tags of a staged value.
@@ -32,14 +32,26 @@ const (
 	tagJSON
 )
 
-// staged is one checked row: values in the order of the plan's fields, nil
+// Row is one checked row: values in the order of the plan's fields, nil
 // where the file gave nothing.
-type staged struct {
-	line   int
+type Row struct {
+	Line   int
 	values []any
 }
 
-func appendStaged(b []byte, fields []string, line int, row store.Row) []byte {
+// Fields is a staged row by field, only what the file gave.
+func (s Row) Fields(fields []string, spare int) store.Row {
+	row := make(store.Row, spare)
+	for i, f := range fields {
+		if s.values[i] != nil {
+			row[f] = s.values[i]
+		}
+	}
+	return row
+}
+
+// Append appends a row: its line, then the values of fields in their order.
+func Append(b []byte, fields []string, line int, row store.Row) []byte {
 	b = binary.AppendUvarint(b, uint64(line))
 	for _, f := range fields {
 		b = appendValue(b, row[f])
@@ -73,13 +85,13 @@ func appendValue(b []byte, v any) []byte {
 // packedMark begins a chunk that is compressed: no row stands on line 0.
 const packedMark = 0
 
-// staged compresses a chunk of staged rows.
-func (p *packer) staged(rows []byte) ([]byte, error) {
+// Rows compresses a chunk of staged rows.
+func (p *Packer) Rows(rows []byte) ([]byte, error) {
 	z, err := p.pack(rows)
 	return append([]byte{packedMark}, z...), err
 }
 
-// unpackStaged gives back what staged got; chunks of former versions are not
+// unpackStaged gives back what Rows got; chunks of former versions are not
 // compressed.
 func unpackStaged(b []byte) ([]byte, error) {
 	if len(b) == 0 || b[0] != packedMark {
@@ -90,17 +102,17 @@ func unpackStaged(b []byte) ([]byte, error) {
 
 var errStaged = errors.New("imports: a staged chunk is damaged")
 
-// decodeStaged reads a chunk of rows with n fields each.
-func decodeStaged(b []byte, n, rows int) ([]staged, error) {
+// Decode reads a chunk of rows with n fields each.
+func Decode(b []byte, n, rows int) ([]Row, error) {
 	b, err := unpackStaged(b)
 	if err != nil {
 		return nil, errors.Join(errStaged, err)
 	}
 	d := decoder{b: b, text: string(b)}
-	out := make([]staged, 0, rows)
+	out := make([]Row, 0, rows)
 	values := make([]any, rows*n)
 	for len(d.b) > 0 && len(out) < rows {
-		s := staged{line: int(d.uvarint()), values: values[:n:n]}
+		s := Row{Line: int(d.uvarint()), values: values[:n:n]}
 		values = values[n:]
 		for i := range s.values {
 			s.values[i] = d.value()

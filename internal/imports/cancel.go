@@ -1,0 +1,65 @@
+package imports
+
+import (
+	"context"
+	"fmt"
+
+	"holdfast/internal/actor"
+	"holdfast/internal/db"
+	"holdfast/internal/imports/jobs"
+	"holdfast/internal/store"
+)
+
+// Cancel ends a job nothing of which was applied, and drops its file.
+func (m *Importer) Cancel(ctx context.Context, a actor.Actor, jobID string) (*jobs.Job, error) {
+	job, err := m.jobs.LoadFor(ctx, a, jobID)
+	if err != nil {
+		return nil, err
+	}
+	var done *jobs.Job
+	err = m.db.Write(ctx, store.Scope(a), func(tx *db.Tx) error {
+		old, err := m.jobs.Locked(tx, a, job.ID)
+		if err != nil {
+			return err
+		}
+		switch old.Status {
+		case jobs.Created, jobs.Uploaded, jobs.Ready, jobs.Failed:
+		default:
+			return jobs.WrongState(old, "cannot be cancelled")
+		}
+		if err := old.Untouched(); err != nil {
+			return err
+		}
+		if err := m.forget(tx, a.TenantID, job.ID); err != nil {
+			return err
+		}
+		m.audit(tx, a, old, "import_jobs.cancel", map[string]any{"target": old.Target, "file": old.FileName, "sha256": old.SHA256})
+		done, err = m.jobs.Set(tx, a, job.ID, store.Row{"status": jobs.Cancelled, "blob_key": nil})
+		if err == nil {
+			done.BlobKey = old.BlobKey
+		}
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("imports: cancel: %w", err)
+	}
+	m.drop(ctx, done.BlobKey)
+	return done, nil
+}
+
+// forget drops what a job has staged and what people corrected in it.
+func (m *Importer) forget(tx *db.Tx, tenant, jobID string) error {
+	tx.Queue("DELETE FROM import_edits WHERE tenant_id = $1 AND job_id = $2", []any{tenant, jobID}, nil)
+	return m.clear(tx, tenant, jobID)
+}
+
+// clear drops what a job has staged.
+func (m *Importer) clear(tx *db.Tx, tenant, jobID string) error {
+	for _, table := range []string{"import_chunks", "import_records", "import_outcomes", "import_plans"} {
+		tx.Queue("DELETE FROM "+table+" WHERE tenant_id = $1 AND job_id = $2", []any{tenant, jobID}, nil)
+	}
+	if err := tx.Flush(); err != nil {
+		return fmt.Errorf("imports: clear staged rows: %w", err)
+	}
+	return nil
+}

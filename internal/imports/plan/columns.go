@@ -1,0 +1,98 @@
+package plan
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"slices"
+	"strings"
+
+	"holdfast/internal/imports/cell"
+	"holdfast/internal/imports/targets"
+)
+
+// Column tells what became of a column of the file: the field it gives, how
+// that was found, and how its cells are written. Index counts from 0. How is
+// given (in the mapping), saved (in the mapping of an earlier job), name,
+// synonym, or ignored, which has no Field.
+type Column struct {
+	Index  int    `json:"index"`
+	Header string `json:"header"`
+	Field  string `json:"field,omitempty"`
+	How    string `json:"how"`
+	Order  string `json:"date_order,omitempty"`
+	// Orders are those that the column's dates do not rule out, and read the same in.
+	Orders []string `json:"date_orders,omitempty"`
+	Mark   string   `json:"decimal_mark,omitempty"`
+	Why    string   `json:"why"`
+}
+
+// told is a column that is read.
+func (c Mapped) told() Column {
+	out := Column{Index: c.Index, Header: c.Header, Field: c.Name, How: c.How}
+	switch len(c.Orders) {
+	case 0:
+	case 1:
+		out.Order = c.Orders[0]
+	default:
+		out.Orders = c.Orders
+	}
+	if c.Mark != 0 {
+		out.Mark = string(c.Mark)
+	}
+	why := map[string]string{
+		"given":   "The mapping says so.",
+		"saved":   "An earlier mapping of a file with these columns says so.",
+		"name":    fmt.Sprintf("The header is the name of the field %s.", c.Name),
+		"synonym": fmt.Sprintf("The header is a usual word for %s.", c.Name),
+	}
+	out.Why = why[c.How]
+	switch out.Order {
+	case cell.DMY:
+		out.Why += " Its dates have the day first, where they are not year-month-day."
+	case cell.MDY:
+		out.Why += " Its dates have the month first, where they are not year-month-day."
+	case cell.YMD:
+		out.Why += " Its dates have the year first."
+	}
+	if c.Mark == ',' {
+		out.Why += " Its numbers have a comma before the fraction."
+	}
+	return out
+}
+
+// Explain tells of every column of the file, in its order.
+func (v *Survey) Explain() []Column {
+	out := []Column{}
+	read := map[int]bool{}
+	for _, c := range v.Layout.Cols {
+		if v.Saved != "" {
+			c.How = "saved"
+		}
+		read[c.Index] = true
+		out = append(out, c.told())
+	}
+	for _, c := range v.Layout.withheld {
+		read[c.Index] = true
+		out = append(out, Column{Index: c.Index, Header: c.Header, How: "ignored", Why: fmt.Sprintf("It gives %s, which your role may not set.", c.Name)})
+	}
+	for i, h := range v.Layout.Headers {
+		if !read[i] {
+			out = append(out, Column{Index: i, Header: h, How: "ignored",
+				Why: fmt.Sprintf("No field of %s is called that; a mapping can use it.", targets.Spoken(v.Target.Name))})
+		}
+	}
+	slices.SortStableFunc(out, func(a, b Column) int { return a.Index - b.Index })
+	return out
+}
+
+// Signature tells files of the same columns: a digest of their headers in
+// their order.
+func Signature(headers []string) string {
+	folds := make([]string, len(headers))
+	for i, h := range headers {
+		folds[i] = cell.Fold(heading(h))
+	}
+	sum := sha256.Sum256([]byte(strings.Join(folds, "\x1f")))
+	return hex.EncodeToString(sum[:])
+}

@@ -1,0 +1,395 @@
+package plan
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"holdfast/internal/fault"
+	"holdfast/internal/imports/cell"
+	"holdfast/internal/imports/sheet"
+	"holdfast/internal/imports/targets"
+	"holdfast/internal/spell"
+)
+
+// LineNumber is the lines' field that counts them; where no column gives it,
+// Rows are counted as they come, and so the same file gives the same lines
+// again.
+const LineNumber = "line_no"
+
+// Place is where a mapping says a column is: a header, or a number from 1.
+type Place struct {
+	header string
+	number int
+}
+
+// ParseMapping reads a job's mapping: {field: header or column number}. A
+// null leaves the field out. nil = none was given.
+func ParseMapping(t *targets.Target, raw json.RawMessage) (map[string]Place, error) {
+	if len(raw) == 0 || string(raw) == "null" {
+		return nil, nil
+	}
+	var given map[string]any
+	d := json.NewDecoder(bytes.NewReader(raw))
+	d.UseNumber()
+	if err := d.Decode(&given); err != nil {
+		return nil, fault.Wrap(err, fault.Invalid, "mapping", "the mapping does not name a header or a column number for each field").
+			At("mapping", "must be an object")
+	}
+	out := map[string]Place{}
+	for name, v := range given {
+		if t.Column(name) == nil {
+			return nil, UnknownField(t, name)
+		}
+		p, err := placeOf(name, v)
+		if err != nil {
+			return nil, err
+		}
+		out[name] = p // the zero place leaves the field out
+	}
+	return out, nil
+}
+
+// UnknownField refuses a name that is no field a file may give.
+func UnknownField(t *targets.Target, name string) error {
+	var names []string
+	for _, c := range t.Columns {
+		names = append(names, c.Name)
+	}
+	f := fault.New(fault.Invalid, "mapping", "an import of %s cannot set %q", targets.Spoken(t.Name), name).
+		At("mapping."+name, "must be one of %s", strings.Join(names, ", "))
+	if near := spell.Nearest(name, names); near != "" {
+		f.Hint = fmt.Sprintf("did you mean %q?", near)
+	}
+	return f
+}
+
+func placeOf(name string, v any) (Place, error) {
+	switch x := v.(type) {
+	case nil:
+		return Place{}, nil
+	case string:
+		return Place{header: x}, nil
+	case json.Number:
+		n, err := strconv.Atoi(x.String())
+		if err == nil && n >= 1 && n <= sheet.MaxColumns {
+			return Place{number: n}, nil
+		}
+	}
+	return Place{}, fault.New(fault.Invalid, "mapping", "the mapping of %s must be a header or a column number from 1 to %d",
+		targets.Spoken(name), sheet.MaxColumns).
+		At("mapping."+name, "must be a header or a column number")
+}
+
+// Mapped is a column of the file that gives a column of the target.
+type Mapped struct {
+	*targets.Column
+	Index  int
+	Header string
+	Orders []string // of day, month and year, that a date column may have; none is any
+	Mark   byte     // decimal mark, of a number column
+	How    string   // why it is this one: given, saved, name, synonym
+}
+
+// Layout is where everything is in the file.
+type Layout struct {
+	Cols    []Mapped
+	Width   int // columns of the header, or of the first row
+	Headers []string
+	Ignored []string
+
+	withheld []Mapped // of fields that the role may not see
+}
+
+// question is a fault that the caller can answer with an option: the job
+// fails, is changed, and is processed again.
+func question(field, format string, args ...any) *fault.Error {
+	f := fault.New(fault.Invalid, "import_question", format, args...)
+	return f.At(field, format, args...)
+}
+
+// maxHeader bounds a column's label, which stands in each of its errors.
+const maxHeader = 200 // characters
+
+// heading is what a column is called: its header in one line, the beginning of
+// one that is longer, as forms have that ask in whole sentences.
+func heading(header string) string {
+	h := cell.Line(header)
+	if utf8.RuneCountInString(h) <= maxHeader {
+		return h
+	}
+	return string([]rune(h)[:maxHeader-1]) + "…"
+}
+
+// Arrange finds the target's columns among the file's.
+func Arrange(t *targets.Target, first []string, given map[string]Place, headed bool) (*Layout, error) {
+	l := &Layout{Width: len(first)}
+	for i, h := range first {
+		if !headed {
+			h = fmt.Sprintf("column %d", i+1)
+		}
+		l.Headers = append(l.Headers, heading(h))
+	}
+	var err error
+	switch {
+	case given != nil:
+		err = l.follow(t, given, headed)
+	case !headed:
+		err = question("mapping", "the file has no header: say by its number which column is which")
+	default:
+		if err = l.guess(t, nil); err == nil && len(l.Cols) == 0 {
+			err = l.strange(t)
+		}
+	}
+	if err != nil {
+		return nil, err
+	}
+	l.settle()
+	return l, nil
+}
+
+// settle puts the columns in the order of the file and lists those that give
+// nothing.
+func (l *Layout) settle() {
+	slices.SortFunc(l.Cols, func(a, b Mapped) int { return a.Index - b.Index })
+	used := map[int]bool{}
+	for _, c := range l.Cols {
+		used[c.Index] = true
+	}
+	l.Ignored = nil
+	for i, h := range l.Headers {
+		if !used[i] && h != "" {
+			l.Ignored = append(l.Ignored, h)
+		}
+	}
+}
+
+// supplement recognises the other columns of a file whose mapping answers a
+// question about some: a mapping is complete if it has what records need.
+func (l *Layout) supplement(t *targets.Target, s Settings, given map[string]Place) error {
+	if len(l.missing(t, s)) == 0 {
+		return nil
+	}
+	if err := l.guess(t, given); err != nil {
+		return err
+	}
+	l.settle()
+	return nil
+}
+
+// follow places columns as the caller said.
+func (l *Layout) follow(t *targets.Target, given map[string]Place, headed bool) error {
+	for i := range t.Columns {
+		c := &t.Columns[i]
+		p := given[c.Name]
+		if p == (Place{}) {
+			continue
+		}
+		at, err := l.find(c.Name, p, headed)
+		if err != nil {
+			return err
+		}
+		l.Cols = append(l.Cols, Mapped{Column: c, Index: at, Header: l.Headers[at], How: "given"})
+	}
+	return nil
+}
+
+func (l *Layout) find(name string, p Place, headed bool) (int, error) {
+	field := "mapping." + name
+	n := p.number
+	if n == 0 && !headed {
+		var err error
+		if n, err = strconv.Atoi(p.header); err != nil || n < 1 {
+			return 0, question(field, "the file has no header: the column of the %s is told by its number, not as %q", targets.Spoken(name), p.header)
+		}
+	}
+	if n > 0 {
+		if n > l.Width {
+			return 0, question(field, "the %s is said to be in column %d, but the file has %d columns", targets.Spoken(name), n, l.Width)
+		}
+		return n - 1, nil
+	}
+	at, want := -1, heading(p.header)
+	for i, h := range l.Headers {
+		if h != want && cell.Fold(h) != cell.Fold(want) {
+			continue
+		}
+		if at >= 0 {
+			return 0, question(field, "columns %d and %d are both called %q: say which with its number", at+1, i+1, want)
+		}
+		at = i
+	}
+	if at < 0 {
+		f := question(field, "the file has no column %q", want)
+		f.Details = "columns: " + strings.Join(l.Headers, ", ")
+		return 0, f
+	}
+	return at, nil
+}
+
+// guess matches headers to columns by name, label and synonyms, the closest
+// first; two headers that match equally well are a question. What was given
+// stays as it is.
+func (l *Layout) guess(t *targets.Target, given map[string]Place) error {
+	type match struct{ index, rank int }
+	best := map[int]match{} // target column -> file column
+	taken := map[int]int{}  // file column -> target column
+	for _, c := range l.Cols {
+		taken[c.Index] = -1
+	}
+	folds := make([]string, len(l.Headers))
+	for i, h := range l.Headers {
+		folds[i] = cell.Fold(h)
+	}
+	for rank := 0; rank < maxRank(t); rank++ {
+		for ci := range t.Columns {
+			c := &t.Columns[ci]
+			_, told := given[c.Name]
+			if _, done := best[ci]; done || told || rank >= len(c.Fold) {
+				continue
+			}
+			for i, f := range folds {
+				if f == "" || f != c.Fold[rank] {
+					continue
+				}
+				if _, other := taken[i]; other {
+					continue
+				}
+				if m, twice := best[ci]; twice {
+					return question("mapping."+c.Name, "columns %d and %d both read as %s: say by its number which is meant", m.index+1, i+1, c.Words())
+				}
+				best[ci], taken[i] = match{i, rank}, ci
+			}
+		}
+	}
+	for ci := range t.Columns {
+		if b, ok := best[ci]; ok {
+			how := "name"
+			if b.rank > 1 { // the first two are the field's own names
+				how = "synonym"
+			}
+			l.Cols = append(l.Cols, Mapped{Column: &t.Columns[ci], Index: b.index, Header: l.Headers[b.index], How: how})
+		}
+	}
+	return nil
+}
+
+// strange asks about a file none of whose columns is known.
+func (l *Layout) strange(t *targets.Target) error {
+	f := question("mapping", "none of the file's columns is known for %s: choose another kind of record, or say in the mapping which column is which; "+
+		"if the first row is data and no header, say so and tell the columns by their numbers; "+
+		"if the header is not where it was looked for, say on which line it is", targets.Spoken(t.Name))
+	f.Details, f.Hint = "columns of the file: "+strings.Join(l.Headers, ", "), "mapping; options.header: false; options.header_row"
+	return f
+}
+
+func maxRank(t *targets.Target) int {
+	n := 0
+	for _, c := range t.Columns {
+		n = max(n, len(c.Fold))
+	}
+	return n
+}
+
+// Lined reports that the file gives lines of records.
+func (l *Layout) lined(t *targets.Target) bool {
+	return t.Lines != nil && slices.ContainsFunc(l.Cols, func(c Mapped) bool { return c.Line })
+}
+
+// needs are the fields that a row cannot do without.
+func (l *Layout) needs(t *targets.Target, mode string) map[string]bool {
+	need := map[string]bool{"quantity": t.Posts != nil}
+	if mode == targets.ModeUpdate {
+		for _, k := range t.Resource.Import.Key {
+			f, _ := t.Resource.Field(k)
+			need[k] = f.Required && f.Default == "" || len(t.Resource.Import.Key) == 1
+		}
+		return need
+	}
+	if t.Lines != nil {
+		need[t.Resource.Import.Key[0]] = true // which rows are lines of one record
+	}
+	lined := l.lined(t)
+	for _, c := range t.Columns {
+		if f := c.Field; f.Required && f.Default == "" && t.Defaults[c.Name] == "" && (!c.Line || lined) {
+			need[c.Name] = c.Name != LineNumber
+		}
+	}
+	return need
+}
+
+// Complete checks that the columns a record cannot do without are there.
+func (l *Layout) Complete(t *targets.Target, s Settings) error {
+	if s.Mode == targets.ModeUpdate && !t.Keyed() {
+		return question("options.mode", "%s are never changed, only added: use the mode insert", targets.Spoken(t.Name))
+	}
+	missing := l.missing(t, s)
+	if len(missing) == 0 {
+		return nil
+	}
+	words := make([]string, len(missing))
+	for i, name := range missing {
+		words[i] = t.Column(name).Called()
+	}
+	f := fault.New(fault.Invalid, "import_question",
+		"the file has no column for %s, which %s need: if one of its columns is meant, say so in the mapping, or give one value for all rows",
+		listed(words, "and"), targets.Spoken(t.Name)).With("columns of the file: "+strings.Join(l.Headers, ", "), "mapping, or options.defaults")
+	for _, name := range missing {
+		f.At("mapping."+name, "no column gives it")
+	}
+	return f
+}
+
+// missing lists what records cannot do without and no column or default gives.
+func (l *Layout) missing(t *targets.Target, s Settings) []string {
+	need := l.needs(t, s.Mode)
+	var out []string
+	for i := range t.Columns {
+		name := t.Columns[i].Name
+		if need[name] && l.Column(name) == nil && s.Defaults[name] == "" {
+			out = append(out, name)
+		}
+	}
+	return out
+}
+
+// listed puts words into a sentence.
+func listed(words []string, last string) string {
+	if n := len(words) - 1; n > 0 {
+		return strings.Join(words[:n], ", ") + " " + last + " " + words[n]
+	}
+	return strings.Join(words, "")
+}
+
+// Column is the column of the file that gives a field; nil if none does.
+func (l *Layout) Column(name string) *Mapped {
+	for i := range l.Cols {
+		if l.Cols[i].Name == name {
+			return &l.Cols[i]
+		}
+	}
+	return nil
+}
+
+// Drop leaves a column out after all.
+func (l *Layout) Drop(name string) {
+	l.Cols = slices.DeleteFunc(l.Cols, func(c Mapped) bool {
+		if c.Name == name {
+			l.Ignored = append(l.Ignored, c.Header)
+		}
+		return c.Name == name
+	})
+}
+
+// Used is the mapping as it was applied.
+func (l *Layout) Used() map[string]string {
+	out := map[string]string{}
+	for _, c := range l.Cols {
+		out[c.Name] = c.Header
+	}
+	return out
+}

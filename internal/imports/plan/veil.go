@@ -1,0 +1,125 @@
+package plan
+
+import (
+	"fmt"
+	"slices"
+
+	"holdfast/internal/actor"
+	"holdfast/internal/imports/cell"
+	"holdfast/internal/imports/staged"
+	"holdfast/internal/imports/targets"
+)
+
+// Some fields of a record are not for everybody who may import into it. Whoever
+// may not see one neither sets it by a file nor reads it in somebody else's; some
+// can be seen and not set.
+
+// Withheld is how a plan notes a column that was left out for whom it was made.
+const Withheld = "withheld"
+
+// withhold leaves out the columns of fields that a role may not give.
+func (v *Survey) withhold(r actor.Role) {
+	for _, c := range slices.Clone(v.Layout.Cols) {
+		verb := targets.Denied(c.Field, r)
+		if verb == "" {
+			continue
+		}
+		v.Layout.Drop(c.Name)
+		v.Layout.withheld = append(v.Layout.withheld, c)
+		v.Warnings = append(v.Warnings, fmt.Sprintf("Column %q was left out: your role may not %s the field %s.", c.Header, verb, c.Name))
+	}
+}
+
+// MadeFor reports that a plan leaves out just what a role may not give.
+func (p *Plan) MadeFor(t *targets.Target, r actor.Role) bool {
+	return !slices.ContainsFunc(p.Columns, func(c Column) bool { return t.Denies(c.Field, r) != (c.How == Withheld) })
+}
+
+// Veil is what of a file's cells a reader may not see.
+type Veil struct {
+	Headers []string
+	width   int
+	At      map[int]bool // columns
+	All     bool         // nobody knows yet which columns these are
+}
+
+// Veil finds the columns of a file that a role may not see: those that give a
+// Field it may not see, or that are called like one and give nothing.
+func (p *Plan) Veil(t *targets.Target, r actor.Role) Veil {
+	v := Veil{Headers: p.Headers, width: p.Width, At: map[int]bool{}}
+	read := map[int]bool{}
+	for _, c := range p.Columns {
+		read[c.Index] = true
+		if t.Hides(c.Field, r) {
+			v.At[c.Index] = true
+		}
+	}
+	for i, h := range p.Headers {
+		called := func(c targets.Column) bool { return slices.Contains(c.Fold, cell.Fold(h)) && !c.Field.Visible(r) }
+		if !read[i] && slices.ContainsFunc(t.Columns, called) {
+			v.At[i] = true
+		}
+	}
+	return v
+}
+
+// sees reports that nothing lies under the veil.
+func (v Veil) sees() bool { return len(v.At) == 0 && !v.All }
+
+// Header names the file's columns that are seen.
+func (v Veil) Header() []string {
+	out := []string{}
+	for i, h := range v.Headers {
+		if !v.At[i] {
+			out = append(out, h)
+		}
+	}
+	return out
+}
+
+// cut takes the cells away that lie under the veil. A row of another width than
+// the file's may hold anything anywhere.
+func (v Veil) cut(cells []string) []string {
+	if v.sees() {
+		return cells
+	}
+	if v.All || Width(cells, v.width) != v.width {
+		return []string{}
+	}
+	out := make([]string, 0, len(cells))
+	for i, c := range cells {
+		if !v.At[i] {
+			out = append(out, c)
+		}
+	}
+	return out
+}
+
+// Mute takes the words away that an error has for a cell under the veil, which
+// may quote it.
+func (v Veil) Mute(errs []staged.RowError) []staged.RowError {
+	if v.sees() {
+		return errs
+	}
+	out := slices.Clone(errs)
+	for i, e := range out {
+		under := v.All || e.Column == "" && e.Code == "rule"
+		for at := range v.At {
+			under = under || v.Headers[at] == e.Column
+		}
+		if under {
+			out[i].Message = "your role may not see what is wrong here"
+		}
+	}
+	return out
+}
+
+// Over is a record as it is seen through the veil.
+func (v Veil) Over(r *staged.Record) *staged.Record {
+	if v.sees() {
+		return r
+	}
+	out := *r
+	out.Cells, out.Errors = v.cut(r.Cells), v.Mute(r.Errors)
+	return &out
+}
