@@ -31,6 +31,8 @@ type Options struct {
 	// Visit counts a browser that opens a mailed link on its address, and Depart
 	// one that goes to a provider, apart from attempts. Nil counts nothing.
 	Visit, Depart func(w http.ResponseWriter, r *http.Request) error
+	// Scopes are the words that keys of tenants may be given, sorted.
+	Scopes []string
 }
 
 // API serves the routes of Routes.
@@ -152,7 +154,8 @@ type call struct {
 
 // client is what sessions and the audit log keep of the caller.
 func (c *call) client() identity.Client {
-	return identity.Client{Address: web.ClientAddress(c.Request), UserAgent: c.UserAgent(), RequestID: web.RequestID(c.Context())}
+	return identity.Client{Address: web.ClientAddress(c.Request), UserAgent: c.UserAgent(), RequestID: web.RequestID(c.Context()),
+		Shared: c.exempt}
 }
 
 // find returns the methods of a path, and the ids in it. A trailing slash and
@@ -205,6 +208,8 @@ func (a *API) admit(r *http.Request, rt *route) (actor.Actor, error) {
 		return who, err
 	}
 	switch {
+	case who.Scope != nil:
+		return who, fault.New(fault.Forbidden, "not_admin", "Keys of a tenant do not reach its identities")
 	case rt.who == service && who.Role == actor.Service, rt.who != service && who.UserID != "":
 		return who, nil
 	case rt.who != service:

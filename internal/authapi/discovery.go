@@ -16,8 +16,9 @@ func (a *API) discovery(w http.ResponseWriter, _ *call) error {
 	return web.JSON(w, http.StatusOK, map[string]any{
 		"issuer": iss, "jwks_uri": iss + "/.well-known/jwks.json", "token_endpoint": iss + "/token",
 		"grant_types_supported": []string{"password",
-			"refresh_token"}, "response_types_supported": []string{}, "token_endpoint_auth_methods_supported": []string{"none"},
-		"code_challenge_methods_supported": []string{"S256"}, "subject_types_supported": []string{"public"}, "id_token_signing_alg_values_supported": []string{"ES256"},
+			"refresh_token", "client_credentials"}, "response_types_supported": []string{},
+		"token_endpoint_auth_methods_supported": []string{"none", "client_secret_basic", "client_secret_post"},
+		"code_challenge_methods_supported":      []string{"S256"}, "subject_types_supported": []string{"public"}, "id_token_signing_alg_values_supported": []string{"ES256"},
 		"claims_supported": []string{"sub", "aud", "exp", "iat", "email", "phone", "role", "aal", "amr", "session_id", "is_anonymous", "tenant_id", "tenant_role"},
 	})
 }

@@ -2,6 +2,7 @@ package authapi
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"mime"
 	"net/http"
@@ -107,13 +108,26 @@ func (a *API) target(c *call, inBody string) string {
 // count charges an attempt to the address and, when it names one, the account:
 // an address or a telephone number.
 func (a *API) count(w http.ResponseWriter, c *call, named string) error {
+	return countAs(a, w, c, named, gate.Attempt{})
+}
+
+// A knower reports whether an account knows an address.
+type knower = func(ctx context.Context, account, address string) (bool, error)
+
+// countAs is count for an attempt that is more than a guess at a password; more,
+// where it is given, knows the caller by another thing than his sign-ins.
+func countAs(a *API, w http.ResponseWriter, c *call, named string, t gate.Attempt, more ...knower) error {
 	if a.opt.Limit == nil {
 		return nil
 	}
-	t := gate.Attempt{Address: web.ClientAddress(c.Request), Account: identity.Counted(named), Many: c.exempt}
+	t.Address, t.Account, t.Many = web.ClientAddress(c.Request), identity.Counted(named), c.exempt
 	t.Known = func() bool {
-		known, err := a.svc.Known(c.Context(), t.Account, t.Address)
-		return err == nil && known
+		for _, knows := range append(more, a.svc.Known) {
+			if known, err := knows(c.Context(), t.Account, t.Address); err == nil && known {
+				return true
+			}
+		}
+		return false
 	}
 	return a.opt.Limit(w, t)
 }
@@ -182,6 +196,14 @@ type captcha struct {
 	Meta struct {
 		Answer string `json:"captcha_token"`
 	} `json:"gotrue_meta_security"`
+}
+
+// askMail counts a request for a mail or a text and then asks whether a person makes it.
+func askMail(a *API, w http.ResponseWriter, c *call, account string, solved captcha) error {
+	if err := countAs(a, w, c, account, gate.Attempt{Mail: true}); err != nil {
+		return err
+	}
+	return a.svc.SolvedCaptcha(c.Context(), solved.Meta.Answer, c.client())
 }
 
 // attempt counts an attempt and then asks whether a person makes it.

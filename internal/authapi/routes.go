@@ -66,8 +66,13 @@ var (
 	invitationFields = fields{"id": "string", "tenant_id": "string", "tenant_name": "string", "role": "string", "created_at": "string", "expires_at": "string"}
 	factorFields     = fields{"id": "string", "factor_type": "string", "friendly_name": "string", "status": "string", "created_at": "string",
 		"updated_at": "string"}
-	ceremonyFields  = fields{"challenge_id": "string", "options": "object", "expires_at": "integer"}
-	passkeyFields   = fields{"id": "string", "friendly_name": "string", "created_at": "string", "last_used_at": "string"}
+	ceremonyFields = fields{"challenge_id": "string", "options": "object", "expires_at": "integer"}
+	passkeyFields  = fields{"id": "string", "friendly_name": "string", "created_at": "string", "last_used_at": "string"}
+	accountFields  = fields{"name": "string", "role": "string", "scopes": "array", "addresses": "array", "expires_at": "string"}
+	accountAnswer  = fields{"id": "string", "name": "string", "role": "string", "scopes": "array", "addresses": "array", "expires_at": "string",
+		"created_at": "string", "created_by": "string", "updated_at": "string", "keys": "array"}
+	keyAnswer = fields{"id": "string", "state": "string", "secret": "string", "created_at": "string", "created_by": "string",
+		"expires_at": "string", "revoked_at": "string", "last_used_at": "string"}
 	empty           = fields{}
 	redirectTo      = fields{"redirect_to": "string"}
 	discoveryFields = fields{"issuer": "string", "jwks_uri": "string", "token_endpoint": "string", "grant_types_supported": "array",
@@ -88,11 +93,12 @@ var table = []route{
 		Body: withPKCE(fields{"email": "string", "phone": "string", "channel": "string", "password": "string", "data": "object",
 			"invite_token": "string"})}, public, (*API).signUp},
 	{Route{Method: "POST", Pattern: "/token",
-		Doc: "Sign in with a password, refresh a session, or redeem an authorization code or a provider's ID token", Auth: true, Query: fields{"grant_type": "string"}, Response: sessionFields,
+		Doc: "Sign in with a password, refresh a session, or redeem an authorization code or a provider's ID token; " +
+			"client_credentials (a form, the client by HTTP Basic or as members) gives a service account a token for a quarter of an hour", Auth: true, Query: fields{"grant_type": "string"}, Response: sessionFields,
 		Body: fields{"grant_type": "string", "email": "string", "phone": "string", "password": "string", "refresh_token": "string", "auth_code": "string",
 			"code_verifier": "string",
 			"provider":      "string", "id_token": "string", "access_token": "string", "nonce": "string", "link_identity": "boolean",
-			"invite_token": "string"}}, public, (*API).token},
+			"invite_token": "string", "client_id": "string", "client_secret": "string", "scope": "string"}}, public, (*API).token},
 	{Route{Method: "POST", Pattern: "/recover", Doc: "Mail a link to choose a new password", Auth: true, Query: redirectTo, Response: empty,
 		Body: withPKCE(fields{"email": "string"})}, public, (*API).recover},
 	{Route{Method: "POST", Pattern: "/otp", Doc: "Mail a sign-in link and code, or text a code", Auth: true, Query: redirectTo, Response: empty,
@@ -144,6 +150,21 @@ var table = []route{
 		Doc: "End all sessions that a member has in the tenant (administrators, not of a role above their own)", Status: http.StatusNoContent}, member, (*API).endMemberSessions},
 	{Route{Method: "DELETE", Pattern: "/tenant/members/{id}/sessions/{session_id}",
 		Doc: "End one of them (administrators, not of a role above their own)", Status: http.StatusNoContent}, member, (*API).endMemberSession},
+	{Route{Method: "GET", Pattern: "/tenant/service-accounts",
+		Doc:      "The tenant's service accounts with their keys, without secrets, and the scopes that keys may have (administrators)",
+		Response: fields{"service_accounts": "array", "available_scopes": "array"}}, member, listServiceAccounts},
+	{Route{Method: "POST", Pattern: "/tenant/service-accounts", Status: http.StatusCreated,
+		Doc:  "Make a service account, without keys yet (administrators; aal2 and a fresh proof, as all that follows)",
+		Body: accountFields, Response: accountAnswer}, member, createServiceAccount},
+	{Route{Method: "PATCH", Pattern: "/tenant/service-accounts/{id}", Doc: "Change a service account; its keys follow at once",
+		Body: accountFields, Response: accountAnswer}, member, changeServiceAccount},
+	{Route{Method: "DELETE", Pattern: "/tenant/service-accounts/{id}", Doc: "Remove a service account and end its keys",
+		Status: http.StatusNoContent}, member, removeServiceAccount},
+	{Route{Method: "POST", Pattern: "/tenant/service-accounts/{id}/keys", Status: http.StatusCreated,
+		Doc:  "Make a key; those before it are refused after overlap_seconds (0 = at once). The secret is answered this once",
+		Body: fields{"overlap_seconds": "integer", "expires_at": "string"}, Response: keyAnswer}, member, renewServiceKey},
+	{Route{Method: "DELETE", Pattern: "/tenant/service-accounts/{id}/keys/{key_id}", Doc: "End a key now",
+		Status: http.StatusNoContent}, member, revokeServiceKey},
 	{Route{Method: "DELETE", Pattern: "/tenants/{id}", Doc: "Leave a tenant; its last owner may not", Status: http.StatusNoContent},
 		user, leaveTenant},
 	{Route{Method: "GET", Pattern: "/invitations", Doc: "Invitations that wait for the signed-in user's answer",

@@ -88,6 +88,8 @@ type grant struct {
 	Issuer   string `json:"issuer"`
 	Link     bool   `json:"link_identity"`
 	Invite   string `json:"invite_token"`
+	Secret   string `json:"client_secret"`
+	Scope    string `json:"scope"`
 	captcha
 }
 
@@ -102,7 +104,8 @@ func readGrant(w http.ResponseWriter, c *call) (grant, error) {
 		}
 		in = grant{Type: v.Get("grant_type"), Email: v.Get("email"), Phone: v.Get("phone"), Password: v.Get("password"), Refresh: v.Get("refresh_token"),
 			Code: v.Get("auth_code"), Verifier: v.Get("code_verifier"), IDToken: v.Get("id_token"), Provider: v.Get("provider"), Access: v.Get("access_token"), Nonce: v.Get("nonce"),
-			ClientID: v.Get("client_id"), Issuer: v.Get("issuer"), Invite: v.Get("invite_token")}
+			ClientID: v.Get("client_id"), Issuer: v.Get("issuer"), Invite: v.Get("invite_token"),
+			Secret: v.Get("client_secret"), Scope: v.Get("scope")}
 		in.Meta.Answer = v.Get("captcha_token")
 		if in.Email == "" {
 			in.Email = v.Get("username")
@@ -135,6 +138,9 @@ func (a *API) token(w http.ResponseWriter, c *call) error {
 	in, err := readGrant(w, c)
 	if err != nil {
 		return err
+	}
+	if in.Type == "client_credentials" {
+		return clientCredentials(a, w, c, in)
 	}
 	sess, err := a.exchange(w, c, in)
 	if err != nil {

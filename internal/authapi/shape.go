@@ -40,7 +40,12 @@ func Shape(r *http.Request, e *fault.Error) web.Reply {
 		msg = "Unexpected failure, please check server logs for more information"
 	}
 	if _, oauth := e.Data.(identity.OAuthStyle); oauth {
-		return web.Reply{Status: http.StatusBadRequest, Body: map[string]string{"error": e.Code, "error_description": msg}}
+		status, h := http.StatusBadRequest, http.Header{}
+		if e.Kind == fault.Unauthorized {
+			status = http.StatusUnauthorized
+			h.Set("WWW-Authenticate", `Basic realm="service accounts"`)
+		}
+		return web.Reply{Status: status, Header: h, Body: map[string]string{"error": e.Code, "error_description": msg}}
 	}
 	body := extra(e)
 	h := http.Header{"X-Sb-Error-Code": {code}}

@@ -6,6 +6,7 @@ import (
 	"strconv"
 
 	"holdfast/internal/fault"
+	"holdfast/internal/gate"
 	"holdfast/internal/identity"
 	"holdfast/internal/web"
 )
@@ -94,7 +95,7 @@ type mailBody struct {
 
 // texting is mailing for a telephone number; text returns the message's id.
 func (a *API) texting(w http.ResponseWriter, c *call, in mailBody, text func(in mailBody) (string, error)) error {
-	if err := a.attempt(w, c, in.Phone, in.captcha); err != nil {
+	if err := askMail(a, w, c, in.Phone, in.captcha); err != nil {
 		return err
 	}
 	id, err := text(in)
@@ -118,7 +119,7 @@ func (a *API) mailing(w http.ResponseWriter, c *call, send func(in mailBody, m i
 	if in.Phone != "" {
 		return fault.New(fault.Invalid, "validation_failed", "This request takes an email address, not a phone number")
 	}
-	if err := a.attempt(w, c, in.Email, in.captcha); err != nil {
+	if err := askMail(a, w, c, in.Email, in.captcha); err != nil {
 		return err
 	}
 	err := send(in, identity.MailRequest{Email: in.Email, PKCE: in.pair(), Redirect: a.target(c, ""), Data: in.Data, Create: in.CreateUser == nil ||
@@ -182,7 +183,7 @@ func (a *API) countCodeOf(w http.ResponseWriter, c *call, v identity.Verify) err
 	if v.TokenHash != "" && v.Account() == "" {
 		return a.countSecret(w, c)
 	}
-	return a.count(w, c, v.Account())
+	return countAs(a, w, c, v.Account(), gate.Attempt{}, a.svc.Asked)
 }
 
 func (a *API) settings(w http.ResponseWriter, _ *call) error {

@@ -270,6 +270,15 @@ func free(tx *db.Tx, u *User) error {
 	return nil
 }
 
+// expireSessions ends the sessions of a banned account where they stand: their
+// refresh tokens are told of the ban, and the ban's own end brings none back.
+func expireSessions(tx *db.Tx, s *Service, userID string) error {
+	tx.Queue("DELETE FROM flow_states WHERE user_id = $1", []any{userID}, nil)
+	_, err := tx.Exec("UPDATE sessions SET not_after = $2 WHERE user_id = $1 AND not_after > $2", userID, s.now())
+	tx.After(func() { s.Forget(userID) })
+	return err
+}
+
 // ChangeUser changes an account for the service key. A new password or a ban
 // ends all its sessions; anything else empties its cache.
 func (s *Service) ChangeUser(ctx context.Context, a actor.Actor, id string, in AdminUser) (*User, error) {
@@ -292,7 +301,7 @@ func (s *Service) ChangeUser(ctx context.Context, a actor.Actor, id string, in A
 		if ban {
 			u.BannedUntil = Time{Time: until}
 			if u.banned(s.now()) {
-				err = s.EndSessions(tx, u.ID)
+				err = expireSessions(tx, s, u.ID)
 			}
 		}
 		if err != nil {

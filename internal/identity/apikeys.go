@@ -225,7 +225,7 @@ func (s *Service) Keys(ctx context.Context) (Keys, error) {
 	return out, nil
 }
 
-// opaque reports a key of the sb_ kind.
+// opaque reports a key that is no JWT.
 func opaque(key string) bool {
-	return strings.HasPrefix(key, token.SecretPrefix) || strings.HasPrefix(key, token.PublishablePrefix)
+	return strings.HasPrefix(key, token.SecretPrefix) || strings.HasPrefix(key, token.TenantPrefix) || strings.HasPrefix(key, token.PublishablePrefix)
 }

@@ -115,7 +115,7 @@ func (s *Service) verify(ctx context.Context, raw string) (*verified, error) {
 		return nil, err
 	}
 	v := &verified{user: claims.Subject, session: claims.SessionID, tenant: claims.TenantID, expires: claims.Expires, issued: claims.IssuedAt,
-		role: claims.Role, aal: claims.AAL, key: claims.ID}
+		role: claims.Role, aal: claims.AAL, key: claims.ID, scope: claims.Scope}
 	s.tokens.put(h, v)
 	return v, nil
 }
@@ -139,6 +139,9 @@ func (s *Service) byAPIKey(ctx context.Context, key string, c Credential) (actor
 			return actor.Actor{Role: actor.Anon}, ignore(err)
 		}
 		return s.keyActor(ctx, v, c)
+	}
+	if strings.HasPrefix(key, token.TenantPrefix) {
+		return s.Accounts.byKey(ctx, key, c)
 	}
 	keys, err := s.currentAPIKeys(ctx)
 	if err != nil {
@@ -169,6 +172,9 @@ func ignore(err error) error {
 // keyActor is an API key in JWT form. One that names a key of ours dies with
 // it; one the operator made with the configured secret has no id.
 func (s *Service) keyActor(ctx context.Context, v *verified, c Credential) (actor.Actor, error) {
+	if v.role == token.RoleAccount {
+		return s.Accounts.byToken(ctx, v, c)
+	}
 	if v.key != "" {
 		keys, err := s.currentAPIKeys(ctx)
 		if err != nil {
@@ -192,7 +198,7 @@ func (s *Service) keyActor(ctx context.Context, v *verified, c Credential) (acto
 // shipped to one by mistake. Sec-Fetch-Mode is not looked at, because Node's
 // own fetch sends it. It is refused as well from where the operator has none.
 func (s *Service) serviceActor(id string, c Credential) (actor.Actor, error) {
-	if c.Origin != "" || c.SecFetchSite != "" || c.Cookie || browser(c.UserAgent) {
+	if c.browser() {
 		return actor.Actor{}, s.refuseKey(id, "browser", c, fault.New(fault.Unauthorized, "no_authorization", "The service key must not be used in a browser"))
 	}
 	if !s.fromHome(c.Address) {
@@ -202,8 +208,9 @@ func (s *Service) serviceActor(id string, c Credential) (actor.Actor, error) {
 	return actor.Actor{Role: actor.Service, KeyID: id}, nil
 }
 
-func browser(userAgent string) bool {
-	return strings.HasPrefix(userAgent, "Mozilla/")
+// browser reports a request that a browser made.
+func (c *Credential) browser() bool {
+	return c.Origin != "" || c.SecFetchSite != "" || c.Cookie || strings.HasPrefix(c.UserAgent, "Mozilla/")
 }
 
 // standingOf returns what the token's session may do now, from memory when

@@ -25,7 +25,8 @@ type verified struct {
 	expires               int64 // Unix seconds
 	issued                int64 // Unix seconds
 	role, aal             string
-	key                   string // API key in JWT form: its id
+	key                   string // API key in JWT form, or the one a service account's token is from: its id
+	scope                 string // of a service account's token
 	standing              atomic.Pointer[standing]
 }
 
@@ -123,10 +124,14 @@ func (s *Service) ForgetTenant(tenantID string) {
 
 // ForgetHere is Forget, or ForgetTenant, for what another node has told.
 func (s *Service) ForgetHere(userID, tenantID string) {
+	s.Accounts.keys.Forget("")
 	s.tokens.drop(func(v *verified) bool {
 		return userID != "" && v.user == userID || tenantID != "" && v.tenant == tenantID
 	})
 }
 
 // ForgetAll empties the cache of everyone: another process has written.
-func (s *Service) ForgetAll() { s.tokens.drop(func(*verified) bool { return true }) }
+func (s *Service) ForgetAll() {
+	s.Accounts.keys.Forget("")
+	s.tokens.drop(func(*verified) bool { return true })
+}

@@ -12,7 +12,7 @@ import (
 )
 
 // Kinds of one-time codes. A kind belongs to a slot; an account has at most
-// one code outstanding in each, the last one wins.
+// one code outstanding in each, the last one wins; see also severally.
 const (
 	kindSignup        = "signup"
 	kindInvite        = "invite"
@@ -71,6 +71,7 @@ func knownType(typ string) bool {
 type codeOrder struct {
 	kind     string
 	address  string // the code proves this address
+	from     string // Client.place of who asks; "" = no stranger can
 	pkce     PKCE
 	redirect string
 	ttl      time.Duration // 0 = Config.CodeTTL
@@ -90,6 +91,17 @@ type code struct {
 
 // maxAttempts is how many wrong digits a code survives.
 const maxAttempts = 5
+
+// severally reports a kind of code that strangers can ask for: each address that
+// asks has one of its own, so that a stranger's does not take the owner's place.
+// All of them die when one is used.
+func severally(kind string) bool {
+	switch kind {
+	case kindRecovery, kindMagicLink, kindSignup, kindSMS, kindSMSSignup:
+		return true
+	}
+	return false
+}
 
 // makeCode writes a code into the account's slot. Wrong guesses at the codes
 // before it count for this one too, until the mail interval since the first of
@@ -127,13 +139,17 @@ func (s *Service) makeCode(tx *db.Tx, u *User, o codeOrder) (code, error) {
 			[]any{f, u.ID, amrOf(o.kind), o.redirect, null(o.pkce.Challenge), method, browser, id, s.sealFlow(f, flowSecrets{Identity: o.identity}), now,
 				now.Add(o.ttl)}, nil)
 	}
-	tx.Queue(`INSERT INTO one_time_tokens (id, user_id, slot, kind, address, link_hash, code_hash, attempts, flow_id, created_at, expires_at)
-		VALUES ($1, $2, $3, $4, $5, $6, $7, 0, $8, $9, $10)
-		ON CONFLICT (user_id, slot) DO UPDATE SET id = excluded.id, kind = excluded.kind, address = excluded.address, link_hash = excluded.link_hash, code_hash = excluded.code_hash,
+	if !severally(o.kind) {
+		tx.Queue("DELETE FROM one_time_tokens WHERE user_id = $1 AND slot = $2 AND asked_from <> $3", []any{u.ID, slot, o.from}, nil)
+	}
+	tx.Queue(`INSERT INTO one_time_tokens (id, user_id, slot, kind, address, link_hash, code_hash, attempts, strange, flow_id, created_at, expires_at, asked_from)
+		VALUES ($1, $2, $3, $4, $5, $6, $7, 0, 0, $8, $9, $10, $12)
+		ON CONFLICT (user_id, slot, asked_from) DO UPDATE SET id = excluded.id, kind = excluded.kind, address = excluded.address, link_hash = excluded.link_hash, code_hash = excluded.code_hash,
 			attempts = CASE WHEN one_time_tokens.created_at > $11 THEN one_time_tokens.attempts ELSE 0 END,
+			strange = CASE WHEN one_time_tokens.created_at > $11 THEN one_time_tokens.strange ELSE 0 END,
 			created_at = CASE WHEN one_time_tokens.created_at > $11 THEN one_time_tokens.created_at ELSE excluded.created_at END,
 			flow_id = excluded.flow_id, expires_at = excluded.expires_at`,
-		[]any{id, u.ID, slot, o.kind, o.address, seal.Digest(c.hash), s.digitsHash(id, digits), flow, now, now.Add(o.ttl), now.Add(-s.cfg.MailInterval)}, nil)
+		[]any{id, u.ID, slot, o.kind, o.address, seal.Digest(c.hash), s.digitsHash(id, digits), flow, now, now.Add(o.ttl), now.Add(-s.cfg.MailInterval), o.from}, nil)
 	tx.Queue("UPDATE users SET "+sent+" = $2 WHERE id = $1", []any{u.ID, now}, nil)
 	// The token first, where applications look for it.
 	c.link = s.issuer + "/verify?token=" + c.hash + "&type=" + linkType + "&redirect_to=" + url.QueryEscape(o.redirect)
@@ -149,7 +165,8 @@ func (s *Service) digitsHash(tokenID, digits string) string {
 type oneTime struct {
 	id, user, kind, address, codeHash, link, flow string
 	identity                                      string // what asked for the proof, once it is shown to be the same browser
-	attempts                                      int64
+	from                                          string // codeOrder.from
+	attempts, strange                             int64
 	expires                                       time.Time
 }
 
@@ -164,11 +181,11 @@ func errLink() error {
 
 func codeBy(tx *db.Tx, where string, args ...any) (oneTime, error) {
 	var t oneTime
-	err := tx.One("SELECT id, user_id, kind, address, code_hash, link_hash, flow_id, attempts, expires_at FROM one_time_tokens WHERE "+where+
+	err := tx.One("SELECT id, user_id, kind, address, code_hash, link_hash, flow_id, attempts, expires_at, asked_from, strange FROM one_time_tokens WHERE "+where+
 		tx.DB().ForUpdate(), args,
 		func(r *db.Row) error {
 			t = oneTime{id: r.Text(0), user: r.Text(1), kind: r.Text(2), address: r.Text(3), codeHash: r.Text(4), link: r.Text(5), flow: r.Text(6),
-				attempts: r.Int(7), expires: r.Time(8)}
+				attempts: r.Int(7), expires: r.Time(8), from: r.Text(9), strange: r.Int(10)}
 			return nil
 		})
 	return t, err
@@ -177,20 +194,30 @@ func codeBy(tx *db.Tx, where string, args ...any) (oneTime, error) {
 // codeByLink finds a live code by the hash in its link.
 func (s *Service) codeByLink(tx *db.Tx, hash string) (oneTime, error) {
 	t, err := codeBy(tx, "link_hash = $1", seal.Digest(hash))
-	if fault.Is(err, fault.NotFound) || err == nil && (!s.now().Before(t.expires) || t.codeHash == "") {
+	if fault.Is(err, fault.NotFound) || err == nil && (!s.now().Before(t.expires) || t.codeHash == "" && t.halves()) {
 		return t, errLink()
 	}
 	return t, err
 }
 
-// matchDigits compares typed digits. A wrong guess is counted, and the counted
-// guess must be committed: the refusal comes back apart from the error.
-func (s *Service) matchDigits(tx *db.Tx, t oneTime, digits string) (ok bool, err error) {
-	if !s.now().Before(t.expires) || t.attempts >= maxAttempts {
+// halves reports a code that an e-mail change takes two of.
+func (t oneTime) halves() bool { return t.kind == kindChangeCurrent || t.kind == kindChangeNew }
+
+// matchDigits compares digits that were typed at a place. A wrong guess is counted,
+// and the counted guess must be committed: the refusal comes back apart from the
+// error. Guesses from elsewhere than where the code was asked for do not spend it
+// there, and none the link, which nobody guesses.
+func (s *Service) matchDigits(tx *db.Tx, t oneTime, digits, place string) (ok bool, err error) {
+	elsewhere := t.from != "" && t.from != place
+	if !s.now().Before(t.expires) || t.attempts >= maxAttempts || elsewhere && t.strange >= maxAttempts {
 		return false, nil
 	}
 	if subtle.ConstantTimeCompare([]byte(s.digitsHash(t.id, digits)), []byte(t.codeHash)) == 1 {
 		return true, nil
+	}
+	if elsewhere {
+		_, err = tx.Exec("UPDATE one_time_tokens SET strange = strange + 1 WHERE id = $1", t.id)
+		return false, err
 	}
 	if t.attempts+1 < maxAttempts {
 		_, err = tx.Exec("UPDATE one_time_tokens SET attempts = attempts + 1 WHERE id = $1", t.id)
@@ -200,7 +227,7 @@ func (s *Service) matchDigits(tx *db.Tx, t oneTime, digits string) (ok bool, err
 	// is asked for next. Both halves of an e-mail change go together: else burning
 	// the code of the old address would leave the new one alone to decide.
 	where, arg := "id = $1", t.id
-	if t.kind == kindChangeCurrent || t.kind == kindChangeNew {
+	if t.halves() {
 		where, arg = "user_id = $1 AND slot IN ('email_change_current', 'email_change_new')", t.user
 	}
 	_, err = tx.Exec("UPDATE one_time_tokens SET attempts = $2, code_hash = '' WHERE "+where, arg, maxAttempts)
@@ -214,7 +241,8 @@ const proved = "proved"
 // keepProof leaves a consumed code's row as the proof it gave; nothing opens it.
 func (s *Service) keepProof(tx *db.Tx, t oneTime) error {
 	now, id := s.now(), newID()
-	_, err := tx.Exec(`INSERT INTO one_time_tokens (id, user_id, slot, kind, address, link_hash, code_hash, attempts, created_at, expires_at) VALUES ($1, $2, $3, $3, $4, $5, $6, $7, $8, $9)`,
+	_, err := tx.Exec(`INSERT INTO one_time_tokens (id, user_id, slot, kind, address, link_hash, code_hash, attempts, strange, asked_from, created_at, expires_at)
+		VALUES ($1, $2, $3, $3, $4, $5, $6, $7, 0, '', $8, $9)`,
 		id, t.user, t.kind, t.address, seal.Digest(seal.RandomHex(28)), proved, t.attempts, now, now.Add(s.cfg.CodeTTL))
 	return err
 }

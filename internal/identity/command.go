@@ -309,12 +309,16 @@ func (s *Service) ListTenants(ctx context.Context) (list []Tenant, err error) {
 func (s *Service) Sweep(ctx context.Context) error {
 	err := s.write(ctx, func(tx *db.Tx) error {
 		now := s.now()
-		for _, q := range []string{"DELETE FROM sessions WHERE not_after < $1", "DELETE FROM one_time_tokens WHERE expires_at < $1",
+		for _, q := range []string{
+			// Of who is banned they stay, to be told of it.
+			"DELETE FROM sessions WHERE not_after < $1 AND user_id NOT IN (SELECT id FROM users WHERE banned_until > $1)",
+			"DELETE FROM one_time_tokens WHERE expires_at < $1",
 			// A mailed link can be opened again until it ends itself.
 			"DELETE FROM flow_states WHERE expires_at < $1 AND NOT EXISTS (SELECT 1 FROM one_time_tokens t WHERE t.id = flow_states.token_id)"} {
 			tx.Queue(q, []any{now}, nil)
 		}
 		s.factors.Sweep(tx)
+		tx.Queue("DELETE FROM wrong_passwords WHERE since < $1", []any{now.Add(-guessDay)}, nil)
 		tx.Queue("DELETE FROM invitation_mails WHERE made_at < $1", []any{now.Add(-s.cfg.InviteTTL - 24*time.Hour)}, nil)
 		tx.Queue("UPDATE invitations SET status = 'expired', updated_at = $1, version = version + 1 WHERE status = 'pending' AND expires_at < $1", []any{now}, nil)
 		tx.Queue("DELETE FROM signing_keys WHERE state = 'retired' AND retired_at < $1", []any{now.Add(-s.cfg.AccessTokenTTL - time.Minute)}, nil)

@@ -120,6 +120,7 @@ type Mailer interface {
 type Service struct {
 	Invitations *Invitations // as those see them whom they are for
 	Proofs      *Proofs
+	Accounts    *ServiceAccounts
 
 	cfg       Config
 	db        *db.DB
@@ -157,7 +158,7 @@ func New(cfg Config, d *db.DB, m Mailer, now func() time.Time) (*Service, error)
 	}
 	s := &Service{cfg: cfg, db: d, mailer: m, hasher: password.New(hashQueue),
 		policy: password.Policy{MinLength: cfg.PasswordMinLength, Classes: cfg.PasswordClasses}}
-	s.Invitations, s.Proofs = &Invitations{s}, &Proofs{s}
+	s.Invitations, s.Proofs, s.Accounts = &Invitations{s}, &Proofs{s}, &ServiceAccounts{s: s}
 	s.now = func() time.Time { return now().UTC().Truncate(time.Microsecond) }
 	s.issuer = strings.TrimRight(cfg.PublicURL, "/") + "/auth/v1"
 	s.tokens, s.recent = newTokenCache(), post.NewRecent()
@@ -185,6 +186,7 @@ func New(cfg Config, d *db.DB, m Mailer, now func() time.Time) (*Service, error)
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
 	defer cancel()
+	d.KeepLog(s.secrets.Log)
 	if err = s.prepareKeys(ctx); err != nil {
 		return nil, err
 	}
@@ -369,6 +371,7 @@ type Client struct {
 	RequestID string
 	SessionID string // of the token shown; "" = none
 	Invite    string // token of an invitation that the call takes up; "" = none
+	Shared    bool   // Address is a server's that stands for many people
 
 	// Found counts an attempt at the account that was looked up, before its
 	// password is hashed; known says that somebody signed in to it from Address

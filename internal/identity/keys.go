@@ -8,6 +8,7 @@ import (
 
 	"github.com/go-jose/go-jose/v4"
 
+	"holdfast/internal/audit"
 	"holdfast/internal/db"
 	"holdfast/internal/fault"
 	"holdfast/internal/identity/token"
@@ -28,6 +29,9 @@ func (s *Service) prepareKeys(ctx context.Context) error {
 		}
 	}
 	err := s.write(ctx, func(tx *db.Tx) error {
+		if err := s.begun(tx); err != nil {
+			return err
+		}
 		if len(s.cfg.SigningKeys) == 0 {
 			if err := s.ensureSigningKey(tx); err != nil {
 				return err
@@ -42,6 +46,17 @@ func (s *Service) prepareKeys(ctx context.Context) error {
 		return err
 	}
 	return s.loadAPIKeys(ctx)
+}
+
+// begun notes in the log of the platform that the installation begins: with
+// this row its chain starts, see package chain.
+func (s *Service) begun(tx *db.Tx) error {
+	n := int64(0)
+	err := tx.One("SELECT COUNT(*) FROM api_keys", nil, func(r *db.Row) error { n = r.Int(0); return nil })
+	if err == nil && n == 0 {
+		s.record(tx, event{action: audit.PlatformCreated, details: map[string]any{"version": s.cfg.Version}})
+	}
+	return err
 }
 
 // ReplaceSigningKeys takes a configured key set in place of the one before: the

@@ -18,6 +18,8 @@ type KeyUse struct {
 	Key, Address  string
 	Method, Route string // "" of a use that was refused before it got to one
 	refused       string // why; "" of one that was not
+
+	Tenant, Account string // of a tenant's key, and its service account; "" of a service key
 }
 
 // maxKeyUses bounds the kinds of use of one key that are told apart between two
@@ -35,7 +37,7 @@ type keyUses struct {
 
 type keyUsed struct {
 	times            int
-	since            time.Time
+	since, last      time.Time
 	request, address string // the first one's
 }
 
@@ -45,7 +47,7 @@ func (k *keyUses) add(u KeyUse, more keyUsed) {
 	if k.seen == nil {
 		k.seen, k.kinds = map[KeyUse]keyUsed{}, map[KeyUse]int{}
 	}
-	rest := KeyUse{Key: u.Key, refused: u.refused}
+	rest := KeyUse{Key: u.Key, refused: u.refused, Tenant: u.Tenant, Account: u.Account}
 	u.Address = web.AddressKey(u.Address)
 	had, known := k.seen[u]
 	if !known && u != rest {
@@ -58,6 +60,7 @@ func (k *keyUses) add(u KeyUse, more keyUsed) {
 	}
 	if known {
 		had.times += more.times
+		had.last = more.last
 		more = had
 	}
 	k.seen[u] = more
@@ -71,12 +74,12 @@ func (k *keyUses) take() map[KeyUse]keyUsed {
 	return out
 }
 
-// KeyUsed keeps the use of a service key for WriteKeyUses. Other keys identify a
+// KeyUsed keeps the use of a service key, or of a tenant's, for WriteKeyUses. Other keys identify a
 // project and nobody in it: theirs are not kept.
 func (s *Service) KeyUsed(u KeyUse, requestID string) {
-	if s.serviceKey(u.Key) {
+	if u.Account != "" || s.serviceKey(u.Key) {
 		u.Method = cut(u.Method, 10)
-		s.keyUses.add(u, keyUsed{1, s.now(), requestID, u.Address})
+		s.keyUses.add(u, keyUsed{1, s.now(), s.now(), requestID, u.Address})
 	}
 }
 
@@ -99,6 +102,9 @@ func (s *Service) WriteKeyUses(ctx context.Context) error {
 	err := s.write(ctx, func(tx *db.Tx) error {
 		for u, n := range seen {
 			s.record(tx, u.event(n))
+			if u.Account != "" && u.refused == "" {
+				s.Accounts.lastUse(tx, u, n)
+			}
 		}
 		return tx.Flush()
 	})
@@ -112,8 +118,9 @@ func (s *Service) WriteKeyUses(ctx context.Context) error {
 }
 
 func (u KeyUse) event(n keyUsed) event {
-	e := event{key: u.Key, action: "api_key.used", details: map[string]any{"requests": n.times, "since": n.since.Format(time.RFC3339)},
-		client: Client{Address: n.address, RequestID: n.request}}
+	e := event{tenant: u.Tenant, user: u.Account, key: u.Key, action: "api_key.used",
+		details: map[string]any{"requests": n.times, "since": n.since.Format(time.RFC3339)},
+		client:  Client{Address: n.address, RequestID: n.request}}
 	network := u.Address
 	if network == n.address {
 		network = ""
@@ -141,6 +148,6 @@ func (s *Service) fromHome(address string) bool {
 
 // refuseKey refuses a service key and keeps for WriteKeyUses that it was shown.
 func (s *Service) refuseKey(id, reason string, c Credential, err error) error {
-	s.keyUses.add(KeyUse{Key: id, Address: c.Address, refused: reason}, keyUsed{1, s.now(), c.RequestID, c.Address})
+	s.keyUses.add(KeyUse{Key: id, Address: c.Address, refused: reason}, keyUsed{1, s.now(), s.now(), c.RequestID, c.Address})
 	return err
 }

@@ -90,7 +90,7 @@ func (s *Service) linkOrder(tx *db.Tx, a actor.Actor, in LinkRequest, hash strin
 			o.kind = kindSignup
 		}
 		if unknown {
-			u = s.draft(email, in.Data).signedUp()
+			u = s.draft(email, in.Data).addressed()
 			return u, o, insertUser(tx, u)
 		}
 		if u.EmailConfirmedAt.IsZero() {
@@ -111,7 +111,7 @@ func (s *Service) linkOrder(tx *db.Tx, a actor.Actor, in LinkRequest, hash strin
 		u = s.draft(email, in.Data)
 		u.hash = hash
 		s.record(tx, event{key: a.KeyID, action: "user.created", entity: "user", entityID: u.ID, client: clientOf(a)})
-		return u.signedUp(), o, insertUser(tx, u)
+		return u.addressed(), o, insertUser(tx, u)
 	case kindInvite:
 		return s.inviteOrder(tx, in, email, u, unknown)
 	case kindChangeCurrent, kindChangeNew:
@@ -203,7 +203,7 @@ func (s *Service) changeOrder(tx *db.Tx, in LinkRequest, u *User) (*User, codeOr
 		if _, err := tx.Exec("UPDATE users SET new_email = $2 WHERE id = $1", u.ID, next); err != nil {
 			return nil, o, err
 		}
-		if _, err := s.changeCodes(tx, u, next, PKCE{}, in.Redirect); err != nil {
+		if _, err := s.changeCodes(tx, u, next, MailRequest{Redirect: in.Redirect}, Client{}); err != nil {
 			return nil, o, err
 		}
 	}

@@ -20,7 +20,7 @@ type MailRequest struct {
 
 // order checks a request and takes it off the request path: what follows
 // depends on whether the address is known, and must not show.
-func (s *Service) order(purpose string, in MailRequest, work func(ctx context.Context, email string) error) error {
+func (s *Service) order(ctx context.Context, purpose string, in MailRequest, c Client, work func(ctx context.Context, email string) error) error {
 	if err := s.emailOn(fault.Invalid); err != nil {
 		return err
 	}
@@ -31,21 +31,21 @@ func (s *Service) order(purpose string, in MailRequest, work func(ctx context.Co
 	if err := in.PKCE.check(); err != nil {
 		return err
 	}
-	if err := s.throttle(purpose, email); err != nil {
+	if err := spaced(ctx, s, purpose, email, c); err != nil {
 		return err
 	}
 	return s.outbox.Add(func(ctx context.Context) error { return work(ctx, email) })
 }
 
 // Recover mails a link to choose a new password, if there is an account.
-func (s *Service) Recover(_ context.Context, in MailRequest, c Client) error {
-	return s.order("recovery", in, func(ctx context.Context, email string) error {
+func (s *Service) Recover(ctx context.Context, in MailRequest, c Client) error {
+	return s.order(ctx, "recovery", in, c, func(ctx context.Context, email string) error {
 		return s.mailCode(ctx, email, c, func(tx *db.Tx, u *User) (letter.Kind, codeOrder, error) {
-			if s.sentLately(u.RecoverySentAt) {
-				return "", codeOrder{}, nil
+			if lately, err := askedLately(tx, s, u, kindRecovery, c); err != nil || lately {
+				return "", codeOrder{}, err
 			}
 			s.record(tx, event{user: u.ID, action: "user.recovery_requested", entity: "user", entityID: u.ID, client: c})
-			return letter.Recovery, codeOrder{kind: kindRecovery, address: email, pkce: in.PKCE, redirect: in.Redirect}, nil
+			return letter.Recovery, codeOrder{kind: kindRecovery, address: email, from: c.place(), pkce: in.PKCE, redirect: in.Redirect}, nil
 		})
 	})
 }
@@ -98,7 +98,7 @@ func (s *Service) OTP(ctx context.Context, in MailRequest, c Client) error {
 			return err
 		}
 	}
-	return s.order("recovery", in, func(ctx context.Context, email string) error {
+	return s.order(ctx, "recovery", in, c, func(ctx context.Context, email string) error {
 		made := false
 		if in.Create && s.cfg.SignupEnabled && legible(email) == nil {
 			var err error
@@ -107,19 +107,22 @@ func (s *Service) OTP(ctx context.Context, in MailRequest, c Client) error {
 			}
 		}
 		return s.mailCode(ctx, email, c, func(tx *db.Tx, u *User) (letter.Kind, codeOrder, error) {
-			o := codeOrder{kind: kindMagicLink, address: email, pkce: in.PKCE, redirect: in.Redirect}
+			o := codeOrder{kind: kindMagicLink, address: email, from: c.place(), pkce: in.PKCE, redirect: in.Redirect}
 			if u.EmailConfirmedAt.IsZero() {
 				o.kind = kindSignup
 				if made {
 					return letter.Confirmation, o, nil
 				}
-				if _, err := s.disown(tx, u); err != nil || s.sentLately(u.ConfirmationSentAt) {
+				if _, err := s.disown(tx, u); err != nil {
+					return "", o, err
+				}
+				if lately, err := askedLately(tx, s, u, kindSignup, c); err != nil || lately {
 					return "", o, err
 				}
 				return letter.Confirmation, o, nil
 			}
-			if s.sentLately(u.RecoverySentAt) {
-				return "", o, nil
+			if lately, err := askedLately(tx, s, u, kindMagicLink, c); err != nil || lately {
+				return "", o, err
 			}
 			return letter.MagicLink, o, nil
 		})
@@ -167,26 +170,29 @@ func (s *Service) makeUnknown(ctx context.Context, email string, data map[string
 
 // Resend mails a confirmation (type signup) or both halves of an e-mail change
 // (type email_change) again.
-func (s *Service) Resend(_ context.Context, typ string, in MailRequest, c Client) error {
+func (s *Service) Resend(ctx context.Context, typ string, in MailRequest, c Client) error {
 	switch typ {
 	case "signup":
-		return s.order("confirmation", in, func(ctx context.Context, email string) error {
-			return s.mailCode(ctx, email, c, func(_ *db.Tx, u *User) (letter.Kind, codeOrder, error) {
-				if !u.EmailConfirmedAt.IsZero() || s.sentLately(u.ConfirmationSentAt) {
+		return s.order(ctx, "confirmation", in, c, func(ctx context.Context, email string) error {
+			return s.mailCode(ctx, email, c, func(tx *db.Tx, u *User) (letter.Kind, codeOrder, error) {
+				if !u.EmailConfirmedAt.IsZero() {
 					return "", codeOrder{}, nil
 				}
-				return letter.Confirmation, codeOrder{kind: kindSignup, address: email, pkce: in.PKCE, redirect: in.Redirect}, nil
+				if lately, err := askedLately(tx, s, u, kindSignup, c); err != nil || lately {
+					return "", codeOrder{}, err
+				}
+				return letter.Confirmation, codeOrder{kind: kindSignup, address: email, from: c.place(), pkce: in.PKCE, redirect: in.Redirect}, nil
 			})
 		})
 	case "email_change":
-		return s.order("email_change", in, func(ctx context.Context, email string) error { return s.resendChange(ctx, email, in) })
+		return s.order(ctx, "email_change", in, c, func(ctx context.Context, email string) error { return s.resendChange(ctx, email, in, c) })
 	case "sms", "phone_change":
 		return fault.New(fault.Invalid, "phone_provider_disabled", "Phone logins are disabled")
 	}
 	return fault.New(fault.Invalid, "validation_failed", "Missing or unsupported type; one of signup, email_change is required")
 }
 
-func (s *Service) resendChange(ctx context.Context, email string, in MailRequest) error {
+func (s *Service) resendChange(ctx context.Context, email string, in MailRequest, c Client) error {
 	var letters []letter.Letter
 	err := s.write(ctx, func(tx *db.Tx) error {
 		letters = nil
@@ -197,7 +203,10 @@ func (s *Service) resendChange(ctx context.Context, email string, in MailRequest
 		if err != nil {
 			return err
 		}
-		letters, err = s.changeCodes(tx, u, u.NewEmail, in.PKCE, in.Redirect)
+		if held, err := heldElsewhere(tx, s, u, kindChangeNew, c); err != nil || held {
+			return err
+		}
+		letters, err = s.changeCodes(tx, u, u.NewEmail, in, c)
 		return err
 	})
 	for _, l := range letters {
@@ -209,17 +218,25 @@ func (s *Service) resendChange(ctx context.Context, email string, in MailRequest
 }
 
 // changeCodes makes the codes of a pending e-mail change: one for the new
-// address, and one for the current when it is proved.
-func (s *Service) changeCodes(tx *db.Tx, u *User, email string, p PKCE, target string) ([]letter.Letter, error) {
-	made, err := s.makeCode(tx, u, codeOrder{kind: kindChangeNew, address: email, pkce: p, redirect: target})
+// address, and one for the current when it is proved. Who has the new address
+// already is told that instead, by mail.
+func (s *Service) changeCodes(tx *db.Tx, u *User, email string, in MailRequest, c Client) ([]letter.Letter, error) {
+	made, err := s.makeCode(tx, u, codeOrder{kind: kindChangeNew, address: email, from: c.place(), pkce: in.PKCE, redirect: in.Redirect})
 	if err != nil {
 		return nil, err
 	}
 	out := []letter.Letter{{Kind: letter.EmailChangeNew, User: u.ID, To: email, Other: u.Email, Link: made.link, Code: made.digits, Valid: s.cfg.CodeTTL}}
+	owner, err := userByEmail(tx, email)
+	switch {
+	case err == nil && owner.ID != u.ID: // nobody gets the code: the change never comes about
+		out[0] = letter.Letter{Kind: letter.Known, User: owner.ID, To: email, Link: s.cfg.SiteURL}
+	case err != nil && !fault.Is(err, fault.NotFound):
+		return nil, err
+	}
 	if u.Email == "" || u.EmailConfirmedAt.IsZero() {
 		return out, nil
 	}
-	made, err = s.makeCode(tx, u, codeOrder{kind: kindChangeCurrent, address: u.Email, pkce: p, redirect: target})
+	made, err = s.makeCode(tx, u, codeOrder{kind: kindChangeCurrent, address: u.Email, from: c.place(), pkce: in.PKCE, redirect: in.Redirect})
 	return append(out, letter.Letter{Kind: letter.EmailChangeCurrent, User: u.ID, To: u.Email, Other: email, Link: made.link, Code: made.digits,
 		Valid: s.cfg.CodeTTL}), err
 }

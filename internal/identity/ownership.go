@@ -59,7 +59,7 @@ func (s *Service) confirmed(ctx context.Context, a actor.Actor, in Transfer) err
 		return fault.New(fault.Invalid, "reauthentication_needed", "Handing on a tenant requires reauthentication").
 			With("", "send current_password, or the code of GET /auth/v1/reauthenticate as nonce")
 	}
-	return s.entitled(ctx, u, session{}, in.proof())
+	return s.entitled(ctx, a, u, session{}, in.proof())
 }
 
 func (in Transfer) proof() Update {

@@ -83,7 +83,7 @@ func (s *Service) OTPPhone(ctx context.Context, in PhoneRequest, c Client) (stri
 			return "", err
 		}
 	}
-	if err := s.throttleText("sms", phone); err != nil {
+	if err := asText(spaced(ctx, s, "sms", phoneAccount+phone, c)); err != nil {
 		return "", err
 	}
 	return newID(), s.outbox.Add(func(ctx context.Context) error {
@@ -97,16 +97,18 @@ func (s *Service) OTPPhone(ctx context.Context, in PhoneRequest, c Client) (stri
 				u, err = s.newByPhone(tx, phone, data, c)
 				kind = kindSMSSignup
 			}
-			if fault.Is(err, fault.NotFound) || err == nil && s.sentLately(u.ConfirmationSentAt) {
+			if fault.Is(err, fault.NotFound) {
 				return nil, codeOrder{}, nil
 			}
-			return u, codeOrder{kind: kind, address: phone, digits: s.cfg.PhoneCodes[phone], channel: in.Channel}, err
+			if err == nil {
+				var lately bool
+				if lately, err = askedLately(tx, s, u, kind, c); lately {
+					return nil, codeOrder{}, err
+				}
+			}
+			return u, codeOrder{kind: kind, address: phone, from: c.place(), digits: s.cfg.PhoneCodes[phone], channel: in.Channel}, err
 		})
 	})
-}
-
-func (s *Service) throttleText(purpose, phone string) error {
-	return asText(s.throttle(purpose, phone))
 }
 
 // asText names the refusal of a second mail as one of a second text message.
@@ -177,7 +179,7 @@ func (s *Service) ResendPhone(ctx context.Context, typ, phone string, c Client) 
 	if err != nil {
 		return "", err
 	}
-	if err := s.throttleText(kindPhoneChange, phone); err != nil {
+	if err := asText(spaced(ctx, s, kindPhoneChange, phoneAccount+phone, c)); err != nil {
 		return "", err
 	}
 	return newID(), s.outbox.Add(func(ctx context.Context) error {
@@ -186,7 +188,13 @@ func (s *Service) ResendPhone(ctx context.Context, typ, phone string, c Client) 
 			if fault.Is(err, fault.NotFound) {
 				return nil, codeOrder{}, nil
 			}
-			return u, codeOrder{kind: kindPhoneChange, address: phone, digits: s.cfg.PhoneCodes[phone], channel: sms.SMS}, err
+			if err != nil {
+				return nil, codeOrder{}, err
+			}
+			if held, err := heldElsewhere(tx, s, u, kindPhoneChange, c); err != nil || held {
+				return nil, codeOrder{}, err
+			}
+			return u, codeOrder{kind: kindPhoneChange, address: phone, from: c.place(), digits: s.cfg.PhoneCodes[phone], channel: sms.SMS}, err
 		})
 	})
 }
@@ -195,11 +203,13 @@ func (s *Service) ResendPhone(ctx context.Context, typ, phone string, c Client) 
 // the code sent there comes back.
 func (s *Service) startPhoneChange(tx *db.Tx, u *User, in Update, a actor.Actor) error {
 	phone := in.Phone
-	if _, err := userByPhone(tx, phone); !fault.Is(err, fault.NotFound) {
-		if err == nil {
-			err = errPhoneTaken()
+	if s.cfg.SignupTellsTaken {
+		if _, err := userByPhone(tx, phone); !fault.Is(err, fault.NotFound) {
+			if err == nil {
+				err = errPhoneTaken()
+			}
+			return err
 		}
-		return err
 	}
 	if err := asText(s.throttleTx(tx, kindPhoneChange, phone)); err != nil {
 		return err
@@ -214,7 +224,7 @@ func (s *Service) startPhoneChange(tx *db.Tx, u *User, in Update, a actor.Actor)
 		s.ours(s.outbox.Add(func(ctx context.Context) error {
 			return s.textCode(ctx, phone, func(tx *db.Tx) (*User, codeOrder, error) {
 				u, err := userByID(tx, id)
-				return u, codeOrder{kind: kindPhoneChange, address: phone, digits: s.cfg.PhoneCodes[phone], channel: in.Channel}, err
+				return u, codeOrder{kind: kindPhoneChange, address: phone, from: clientOf(a).place(), digits: s.cfg.PhoneCodes[phone], channel: in.Channel}, err
 			})
 		}))
 	})

@@ -24,7 +24,7 @@ func (s *Service) SignUpPhone(ctx context.Context, in PhoneSignUp, c Client) (*S
 		return nil, nil, err
 	}
 	if !s.cfg.PhoneConfirmed {
-		if err := s.throttleText("sms", phone); err != nil {
+		if err := asText(spaced(ctx, s, "sms", phoneAccount+phone, c)); err != nil {
 			return nil, nil, err
 		}
 	}
@@ -139,7 +139,7 @@ func (s *Service) signUpByText(ctx context.Context, draft *User, channel string,
 				return nil, codeOrder{}, nil
 			}
 			u, err := userByID(tx, owner)
-			return u, codeOrder{kind: kindSMSSignup, address: draft.Phone, digits: s.cfg.PhoneCodes[draft.Phone], channel: channel}, err
+			return u, codeOrder{kind: kindSMSSignup, address: draft.Phone, from: c.place(), digits: s.cfg.PhoneCodes[draft.Phone], channel: channel}, err
 		})
 	})
 }

@@ -111,7 +111,7 @@ func (p *Proofs) entitled(ctx context.Context, a actor.Actor, in Update, what st
 	if err != nil || !in.proves() {
 		return err
 	}
-	return p.s.entitled(ctx, u, session{}, in)
+	return p.s.entitled(ctx, a, u, session{}, in)
 }
 
 // opens reports an update that changes who can come into an account.

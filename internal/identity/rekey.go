@@ -48,10 +48,11 @@ func Rekey(ctx context.Context, d *db.DB, r Rekeying) (out Rekeyed, err error) {
 	if err != nil {
 		return out, err
 	}
-	s := &Service{db: d, tokens: newTokenCache(), now: func() time.Time { return r.Now().UTC().Truncate(time.Microsecond) }}
+	s := &Service{Accounts: &ServiceAccounts{}, db: d, tokens: newTokenCache(), now: func() time.Time { return r.Now().UTC().Truncate(time.Microsecond) }}
 	if s.secrets, err = seal.New(r.New); err != nil {
 		return out, err
 	}
+	d.KeepLog(s.secrets.Log)
 	if bytes.Equal(r.Old, r.New) {
 		return out, fault.New(fault.Invalid, "validation_failed", "the old master key and the new one are the same")
 	}

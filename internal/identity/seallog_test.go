@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"holdfast/internal/actor"
+	"holdfast/internal/audit"
 	"holdfast/internal/db"
 	"holdfast/internal/identity"
 	"holdfast/internal/identity/chain"
@@ -28,6 +29,16 @@ func (k *kit) logged() (tenant string) {
 	return tenant
 }
 
+// write adds rows to a tenant's log.
+func (k *kit) write(tenant, action string, rows int) {
+	k.Helper()
+	list := make([]audit.Entry, rows)
+	for i := range list {
+		list[i] = audit.Entry{Tenant: tenant, At: k.now(), Action: action}
+	}
+	k.ok(k.db.Write(k.ctx, all, func(tx *db.Tx) error { return audit.WriteAll(tx, list) }))
+}
+
 func (k *kit) verifyLog(tenant string) chain.Report {
 	k.Helper()
 	list, err := k.svc.VerifyAudit(k.ctx, tenant)
@@ -38,20 +49,26 @@ func (k *kit) verifyLog(tenant string) chain.Report {
 func TestAuditChain(t *testing.T) {
 	onBoth(t, nil, func(k *kit) {
 		tenant := k.logged()
+		k.write(tenant, "late", 1)
+		k.exec("UPDATE audit SET seal_no = -1 WHERE tenant_id = $1 AND action = 'late'", tenant)
+		k.signIn("a@x.example")
+		k.ok(k.svc.SealAudit(k.ctx))
+		if r := k.verifyLog(tenant); r.Whole() || r.Breaks[0].ID == "" {
+			k.Errorf("a row that is kept from the sealer: %+v", r)
+		}
 		r := k.verifyLog(tenant)
-		if !r.Whole() || r.Rows < 8 || r.Waiting != 0 || len(r.Head) != 64 {
+		if r.Rows < 8 || r.Waiting != 0 || len(r.Head) != 64 {
 			k.Fatalf("%+v", r)
 		}
 		if bySlug := k.verifyLog("north"); bySlug.Head != r.Head {
 			k.Errorf("%+v", bySlug)
 		}
 		k.signIn("a@x.example")
-		if r := k.verifyLog(tenant); !r.Whole() || r.Waiting != 1 {
+		if r := k.verifyLog(tenant); r.Waiting != 1 {
 			k.Errorf("%+v", r)
 		}
 		// A row that commits late, with an older id, is sealed after the others.
-		k.exec("INSERT INTO audit (tenant_id, id, at, action, outcome) VALUES ($1, '01900000-0000-7000-8000-000000000001', $2, 'late', 'ok')", tenant,
-			k.now().Add(-time.Hour))
+		k.exec("UPDATE audit SET seal_no = NULL WHERE tenant_id = $1 AND action = 'late'", tenant)
 		k.ok(k.svc.SealAudit(k.ctx))
 		more := k.verifyLog(tenant)
 		if !more.Whole() || more.Rows != r.Rows+2 || more.Head == r.Head {
@@ -218,8 +235,7 @@ func TestAuditChain_race(t *testing.T) {
 		for w := range 4 {
 			wg.Go(func() {
 				for i := range 40 {
-					k.exec("INSERT INTO audit (tenant_id, id, at, action, outcome) VALUES ($1, $2, $3, 'x', 'ok')", tenant,
-						"0190000"+strconv.Itoa(w)+"-0000-7000-8000-0000000000"+strconv.Itoa(10+i), k.now())
+					k.write(tenant, strconv.Itoa(100*w+i), 1)
 				}
 			})
 		}
@@ -244,13 +260,7 @@ func TestAuditChain_race(t *testing.T) {
 func TestAuditChain_many(t *testing.T) {
 	onBoth(t, nil, func(k *kit) {
 		tenant := k.tenant("North")
-		k.ok(k.db.Write(k.ctx, all, func(tx *db.Tx) error {
-			for i := range 2300 {
-				tx.Queue("INSERT INTO audit (tenant_id, id, at, action, outcome) VALUES ($1, $2, $3, 'x', 'ok')",
-					[]any{tenant, "01900000-0000-7000-8000-00000000" + strconv.Itoa(1000+i), k.now()}, nil)
-			}
-			return tx.Flush()
-		}))
+		k.write(tenant, "x", 2300)
 		start := time.Now()
 		k.ok(k.svc.SealAudit(k.ctx))
 		sealed := time.Since(start)
@@ -259,5 +269,84 @@ func TestAuditChain_many(t *testing.T) {
 			k.Errorf("%+v", r)
 		}
 		k.Logf("sealed 2,301 rows in %s, verified in %s", sealed, time.Since(start))
+	})
+}
+
+// Whoever can write the database but lacks the master key adds no row that is
+// taken for the server's, nor changes one in the moments before it is sealed.
+func TestAuditChain_forged(t *testing.T) {
+	const columns = "tenant_id, id, at, actor_user_id, action, outcome"
+	const made = "INSERT INTO audit (" + columns + ", hash) SELECT tenant_id, '0190ffff-0000-7000-8000-00000000ffff', at, actor_user_id, action, outcome, "
+	for name, sql := range map[string]string{
+		"bare":                     made + "NULL FROM audit WHERE tenant_id = $1 AND action = 'member.joined'",
+		"with a code made up":      made + "'" + strings.Repeat("a", 64) + "' FROM audit WHERE tenant_id = $1 AND action = 'member.joined'",
+		"with the code of another": made + "hash FROM audit WHERE tenant_id = $1 AND action = 'waits'",
+		"changed while it waits":   "UPDATE audit SET outcome = 'refused' WHERE tenant_id = $1 AND action = 'waits'",
+		"moved while it waits":     "UPDATE audit SET tenant_id = $2 WHERE tenant_id = $1 AND action = 'waits'",
+	} {
+		for _, sealed := range []bool{false, true} {
+			t.Run(name+" "+strconv.FormatBool(sealed), func(t *testing.T) {
+				onBoth(t, nil, func(k *kit) {
+					tenant := k.logged()
+					other := k.tenant("South")
+					k.ok(k.svc.SealAudit(k.ctx))
+					k.write(tenant, "waits", 1)
+					args := []any{tenant}
+					at := tenant
+					if strings.Contains(sql, "$2") {
+						args, at = append(args, other), other
+					}
+					k.exec(sql, args...)
+					if sealed {
+						k.code(k.svc.SealAudit(k.ctx), "audit_forged")
+						k.ok(k.svc.SealAudit(k.ctx)) // it is told once
+					}
+					if r := k.verifyLog(at); len(r.Breaks) != 1 || !strings.Contains(r.Breaks[0].Why, "not written by the server") || r.Breaks[0].ID == "" {
+						k.Errorf("%+v", r)
+					}
+					if sealed && k.count("SELECT COUNT(*) FROM audit WHERE tenant_id = $1 AND seal_no = 0", at) != 1 {
+						k.Error("the row does not say that it was refused")
+					}
+				})
+			})
+		}
+	}
+}
+
+// A chain that is deleted with its head is named, by whatever the tenant does
+// afterwards: a new one does not begin in its place.
+func TestAuditChain_gone(t *testing.T) {
+	onBoth(t, nil, func(k *kit) {
+		tenant := k.logged()
+		other := k.tenant("South")
+		if r := k.verifyLog(other); !r.Whole() || r.Waiting == 0 {
+			k.Errorf("a tenant made a moment ago: %+v", r)
+		}
+		for _, gone := range []string{tenant, db.NoTenant} {
+			k.exec("DELETE FROM audit_heads WHERE tenant_id = $1", gone)
+			k.exec("DELETE FROM audit WHERE tenant_id = $1", gone)
+		}
+		look := func(when string) {
+			k.Helper()
+			list, err := k.svc.VerifyAudit(k.ctx, "")
+			k.ok(err)
+			broken := map[string]bool{}
+			for _, r := range list {
+				broken[r.TenantID] = !r.Whole() && strings.Contains(r.Breaks[0].Why, "gone")
+			}
+			if len(list) != 3 || !broken[tenant] || !broken[db.NoTenant] || broken[other] {
+				k.Errorf("%s: %+v", when, list)
+			}
+		}
+		look("at once")
+		k.signIn("a@x.example")
+		k.code(k.svc.SealAudit(k.ctx), "audit_tampered")
+		look("after new rows")
+		if r := k.verifyLog(other); r.Waiting != 0 || r.Rows == 0 {
+			k.Errorf("another tenant's rows wait for it: %+v", r)
+		}
+		k.settle() // a restart begins nothing either
+		k.code(k.svc.SealAudit(k.ctx), "audit_tampered")
+		look("after a restart")
 	})
 }

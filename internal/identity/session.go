@@ -249,7 +249,7 @@ func (s *Service) issue(g *grant) (*Session, error) {
 // account's row says.
 func databaseRole(role string) string {
 	switch role {
-	case "", token.RoleAnon, token.RoleService, token.RoleSupabaseAdmin:
+	case "", token.RoleAnon, token.RoleService, token.RoleSupabaseAdmin, token.RoleAccount:
 		return token.Audience
 	}
 	return role

@@ -209,14 +209,14 @@ func TestAuthenticate_dropsAtOnce(t *testing.T) {
 		_, err = k.who(s.AccessToken)
 		k.code(err, "user_banned")
 		_, err = k.svc.Refresh(k.ctx, s.RefreshToken, identity.Client{})
-		k.code(err, "refresh_token_not_found")
+		k.code(err, "user_banned")
 		_, err = k.svc.ChangeUser(k.ctx, k.service(), s.User.ID, identity.AdminUser{BanDuration: &none})
 		k.ok(err)
 		// A ban ends what was open: its own end brings nothing back.
 		_, err = k.who(s.AccessToken)
 		k.code(err, "session_not_found")
 		_, err = k.svc.Refresh(k.ctx, s.RefreshToken, identity.Client{})
-		k.code(err, "refresh_token_not_found")
+		k.code(err, "session_expired")
 		s = k.signIn("a@x.example")
 		k.actor(s)
 		next := "another-good-password"

@@ -25,7 +25,7 @@ func (s *Service) SignIn(ctx context.Context, email, pw string, c Client) (*Sess
 	if err := s.emailOn(fault.Unprocessable); err != nil {
 		return nil, err
 	}
-	return s.byPassword(ctx, pw, c, queueNamed(byAddress, email, Canonical), func(u *User) error {
+	return s.byPassword(ctx, pw, c, s.queueNamed(byAddress, email, Canonical), func(u *User) error {
 		if u.EmailConfirmedAt.IsZero() {
 			return fault.New(fault.Invalid, "email_not_confirmed", "Email not confirmed")
 		}
@@ -38,7 +38,7 @@ func (s *Service) SignInPhone(ctx context.Context, phone, pw string, c Client) (
 	if err := s.phonesOn(); err != nil {
 		return nil, err
 	}
-	return s.byPassword(ctx, pw, c, queueNamed(byNumber, phone, CanonicalPhone), func(u *User) error {
+	return s.byPassword(ctx, pw, c, s.queueNamed(byNumber, phone, CanonicalPhone), func(u *User) error {
 		if u.PhoneConfirmedAt.IsZero() {
 			return fault.New(fault.Invalid, "phone_not_confirmed", "Phone not confirmed")
 		}
@@ -85,6 +85,15 @@ func (s *Service) tryPassword(ctx context.Context, pw string, c Client, find fun
 			return nil, err
 		}
 	}
+	stranger := !u.from.Has(web.AddressKey(c.Address))
+	if u.ID != "" {
+		u.wrong.account = u.ID
+	}
+	if stranger {
+		if err := u.wrong.refuse(s.now()); err != nil {
+			return nil, err
+		}
+	}
 	if len(pw) > password.MaxBytes {
 		pw = ""
 	}
@@ -93,6 +102,9 @@ func (s *Service) tryPassword(ctx context.Context, pw string, c Client, find fun
 		return nil, err
 	}
 	if !ok {
+		if !stranger {
+			u.wrong.account = "" // counts nothing
+		}
 		if err := s.refused(ctx, u, "password", c); err != nil {
 			return nil, err
 		}
@@ -136,6 +148,9 @@ func (s *Service) refused(ctx context.Context, u *User, why string, c Client) er
 			tenant = list[0].TenantID
 		}
 		s.record(tx, event{tenant: tenant, user: u.ID, action: "session.refused", outcome: "refused", details: map[string]any{"reason": why}, client: c})
+		if why == "password" {
+			u.wrong.count(tx, s.now())
+		}
 		return nil
 	})
 }
@@ -151,12 +166,13 @@ func (s *Service) candidate(ctx context.Context, find func(*db.Tx, *User)) (*Use
 	return u, err
 }
 
-// queueNamed reads an account by a name that someone typed; one that is no name
-// finds nobody.
-func queueNamed(where, name string, canonical func(string) (string, error)) func(*db.Tx, *User) {
+// queueNamed reads an account by a name that someone typed, and the wrong passwords
+// that were tried at it; one that is no name finds nobody.
+func (s *Service) queueNamed(where, name string, canonical func(string) (string, error)) func(*db.Tx, *User) {
 	return func(tx *db.Tx, u *User) {
 		if key, err := canonical(name); err == nil {
 			queueRow(tx, u, where, key, false)
+			queueGuesses(tx, s.secrets, &u.wrong, where, key)
 		}
 	}
 }

@@ -30,7 +30,7 @@ func (s *Service) SignUp(ctx context.Context, in SignUp, c Client) (*Session, *U
 		return nil, nil, err
 	}
 	if !s.cfg.Autoconfirm {
-		if err := s.throttle("confirmation", email); err != nil {
+		if err := spaced(ctx, s, "confirmation", email, c); err != nil {
 			return nil, nil, err
 		}
 	}
@@ -105,6 +105,12 @@ func (s *Service) draft(email string, data map[string]any) *User {
 func (u *User) signedUp() *User {
 	u.UserMetadata["sub"], u.UserMetadata["email"] = u.ID, u.Email
 	u.UserMetadata["email_verified"], u.UserMetadata["phone_verified"] = !u.EmailConfirmedAt.IsZero(), false
+	return u.addressed()
+}
+
+// addressed completes a draft that a service key asks for: its metadata are what
+// the key gave and nothing else.
+func (u *User) addressed() *User {
 	u.Identities = []Identity{emailIdentity(u, u.CreatedAt.Time)}
 	u.derive()
 	return u
@@ -191,7 +197,7 @@ func (s *Service) signUpByMail(ctx context.Context, in SignUp, email, hash strin
 			}
 			answer.ID = u.ID
 			s.record(tx, event{user: u.ID, action: "user.signed_up", entity: "user", entityID: u.ID, client: c})
-			made, err := s.makeCode(tx, u, codeOrder{kind: kindSignup, address: email, pkce: in.PKCE, redirect: in.Redirect})
+			made, err := s.makeCode(tx, u, codeOrder{kind: kindSignup, address: email, from: c.place(), pkce: in.PKCE, redirect: in.Redirect})
 			mail = letter.Letter{Kind: letter.Confirmation, User: u.ID, To: email, Link: made.link, Code: made.digits, Valid: s.cfg.CodeTTL}
 			return err
 		})

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"holdfast/internal/actor"
+	"holdfast/internal/audit"
 	"holdfast/internal/db"
 	"holdfast/internal/fault"
 	"holdfast/internal/store"
@@ -238,7 +239,7 @@ func (s *Service) makeTenant(tx *db.Tx, t Tenant, by creator) (bool, error) {
 			return false, err
 		}
 	}
-	s.record(tx, event{tenant: t.ID, user: by.user, action: "tenant.created", entity: "tenants", entityID: t.ID, client: by.client})
+	s.record(tx, event{tenant: t.ID, user: by.user, action: audit.TenantCreated, entity: "tenants", entityID: t.ID, client: by.client})
 	return true, nil
 }
 

@@ -216,7 +216,7 @@ func (s *Service) newHash(ctx context.Context, a actor.Actor, in Update) (string
 	}
 	// Before any hash is compared: an old session, or a stolen one, must not
 	// find out by trial which password is the right one.
-	if err := s.entitled(ctx, u, sess, in); err != nil {
+	if err := s.entitled(ctx, a, u, sess, in); err != nil {
 		return "", err
 	}
 	if u.hash != "" {
@@ -231,14 +231,10 @@ func (s *Service) newHash(ctx context.Context, a actor.Actor, in Update) (string
 
 // entitled asks for the old password, a mailed nonce, which takeNonce uses up with
 // the change, or a sign-in of today.
-func (s *Service) entitled(ctx context.Context, u *User, sess session, in Update) error {
+func (s *Service) entitled(ctx context.Context, a actor.Actor, u *User, sess session, in Update) error {
 	switch {
 	case in.CurrentPassword != "":
-		ok, err := s.hasher.Check(ctx, u.hash, in.CurrentPassword)
-		if err == nil && !ok {
-			err = fault.New(fault.Invalid, "current_password_invalid", "Current password is not correct")
-		}
-		return err
+		return ownPassword(ctx, s, a, u, in.CurrentPassword)
 	case in.Nonce != "":
 		return s.checkNonce(ctx, u, in.Nonce)
 	case s.now().Sub(sess.created) > freshFor:
@@ -291,7 +287,7 @@ func (s *Service) findNonce(tx *db.Tx, userID, nonce string) (t oneTime, ok bool
 		return t, false, nil
 	}
 	if err == nil {
-		ok, err = s.matchDigits(tx, t, nonce)
+		ok, err = s.matchDigits(tx, t, nonce, t.from)
 	}
 	return t, ok, err
 }
@@ -337,17 +333,20 @@ func (s *Service) setPassword(tx *db.Tx, u *User, hash string, a actor.Actor) er
 }
 
 // startChange begins an e-mail change, which is pending until both addresses
-// agree. With autoconfirm an anonymous account takes its address at once, as a
+// agree. One to an address that somebody has does as well, and its owner is told
+// by mail: the answer tells nobody else, unless the operator wants it to. With autoconfirm an anonymous account takes its address at once, as a
 // sign-up does.
 func (s *Service) startChange(tx *db.Tx, u *User, in Update, c Client) ([]letter.Letter, error) {
-	if _, err := userByEmail(tx, in.Email); !fault.Is(err, fault.NotFound) {
-		if err == nil {
-			err = errTaken()
-		}
-		return nil, err
-	}
 	if s.cfg.Autoconfirm && u.IsAnonymous {
 		return nil, s.setAddress(tx, u, in.Email, c)
+	}
+	if s.cfg.SignupTellsTaken {
+		if _, err := userByEmail(tx, in.Email); !fault.Is(err, fault.NotFound) {
+			if err == nil {
+				err = errTaken()
+			}
+			return nil, err
+		}
 	}
 	if err := s.throttleTx(tx, "email_change", u.ID); err != nil {
 		return nil, err
@@ -357,5 +356,5 @@ func (s *Service) startChange(tx *db.Tx, u *User, in Update, c Client) ([]letter
 	if _, err := tx.Exec("UPDATE users SET new_email = $2 WHERE id = $1", u.ID, in.Email); err != nil {
 		return nil, err
 	}
-	return s.changeCodes(tx, u, in.Email, in.PKCE, in.Redirect)
+	return s.changeCodes(tx, u, in.Email, MailRequest{PKCE: in.PKCE, Redirect: in.Redirect}, c)
 }

@@ -49,6 +49,7 @@ type User struct {
 	sso        bool
 	lastTenant string
 	from       factor.Places  // addresses it was signed in to from
+	wrong      guesses        // read for a sign-in by password
 	app        map[string]any // app metadata as stored, without derived keys
 }
 

@@ -38,7 +38,7 @@ func (s *Service) Verify(ctx context.Context, in Verify, c Client) (*Session, er
 	var refused error
 	err := s.write(ctx, func(tx *db.Tx) (err error) {
 		g, refused = nil, nil
-		t, err := s.findCode(tx, in)
+		t, err := s.findCode(tx, in, c.place())
 		if fault.HasCode(err, "otp_expired") {
 			// A wrong guess was counted; that has to commit.
 			s.record(tx, event{action: "session.refused", outcome: "refused", details: map[string]any{"method": "otp", "type": in.Type}, client: c})
@@ -90,7 +90,7 @@ func (in *Verify) Account() string {
 }
 
 // findCode returns the live code that matches, or otp_expired.
-func (s *Service) findCode(tx *db.Tx, in Verify) (oneTime, error) {
+func (s *Service) findCode(tx *db.Tx, in Verify, place string) (oneTime, error) {
 	if in.TokenHash != "" {
 		t, err := s.codeByLink(tx, in.TokenHash)
 		if err == nil && !accepts(in.Type, t.kind) {
@@ -106,13 +106,7 @@ func (s *Service) findCode(tx *db.Tx, in Verify) (oneTime, error) {
 	if err != nil {
 		return oneTime{}, errCode()
 	}
-	var ids []string
-	err = tx.Query("SELECT id, kind FROM one_time_tokens WHERE address = $1", []any{addr}, func(r *db.Row) error {
-		if accepts(in.Type, r.Text(1)) {
-			ids = append(ids, r.Text(0))
-		}
-		return nil
-	})
+	ids, err := typed(tx, in.Type, addr, place)
 	if err != nil {
 		return oneTime{}, err
 	}
@@ -124,12 +118,42 @@ func (s *Service) findCode(tx *db.Tx, in Verify) (oneTime, error) {
 		if err != nil {
 			return oneTime{}, err
 		}
-		ok, err := s.matchDigits(tx, t, in.Token)
+		ok, err := s.matchDigits(tx, t, in.Token, place)
 		if ok || err != nil {
 			return t, err
 		}
 	}
 	return oneTime{}, errCode()
+}
+
+// typed lists the codes that digits typed at a place may be: of each slot the one
+// that was asked for there, else the latest of others'; and what no stranger asks
+// for. So the codes of strangers do not multiply what a guess may hit.
+func typed(tx *db.Tx, typ, addr, place string) (ids []string, err error) {
+	others := map[string]string{} // by account and slot
+	err = tx.Query("SELECT id, kind, user_id, slot, asked_from FROM one_time_tokens WHERE address = $1 ORDER BY created_at DESC NULLS LAST, id",
+		[]any{addr}, func(r *db.Row) error {
+			key := r.Text(2) + r.Text(3)
+			switch from := r.Text(4); {
+			case !accepts(typ, r.Text(1)):
+			case from == "" || from == place:
+				ids = append(ids, r.Text(0))
+				if from != "" {
+					others[key] = ""
+				}
+			default:
+				if _, there := others[key]; !there {
+					others[key] = r.Text(0)
+				}
+			}
+			return nil
+		})
+	for _, id := range others {
+		if id != "" {
+			ids = append(ids, id)
+		}
+	}
+	return ids, err
 }
 
 // accept ends a code and does what it stands for, then opens a session. half

@@ -10,26 +10,16 @@ import (
 	"holdfast/internal/store"
 )
 
-// EntityTable holds one row per incident and entity; EntityColumns are its
-// columns, in the order of EntityRows.
+// EntityTable holds one row per incident and entity.
 const EntityTable = "incident_entities"
 
 var entityColumns = []db.Column{{Name: "tenant_id", Type: "uuid"}, {Name: "incident_id", Type: "uuid"}, {Name: "entity_type", Type: "text"},
 	{Name: "entity_id", Type: "uuid"}, {Name: "at", Type: "timestamptz"},
 	{Name: "kind", Type: "text"}, {Name: "severity", Type: "text"}}
 
-// EntityColumns returns the names of EntityTable's columns.
-func EntityColumns() []string {
-	out := make([]string, len(entityColumns))
-	for i, c := range entityColumns {
-		out[i] = c.Name
-	}
-	return out
-}
-
-// EntityRows returns the rows of EntityTable for an incident: each entity
+// entityRows are the rows of EntityTable for an incident: each entity
 // once, and the zone it happened in; none for a void report.
-func EntityRows(in store.Row) ([][]any, error) {
+func entityRows(in store.Row) ([][]any, error) {
 	if text(in, "status") == "void" {
 		return nil, nil
 	}
@@ -58,7 +48,6 @@ func EntityRows(in store.Row) ([][]any, error) {
 // enterIncidents keeps EntityTable in step with incidents.
 func enterIncidents(tx *db.Tx, a actor.Actor, _ *store.Store, changes []store.Change) error {
 	var old []string
-	rows := tx.Rows(EntityTable, entityColumns, "")
 	var fresh [][]any
 	for _, c := range changes {
 		if c.Op == store.Update {
@@ -67,7 +56,7 @@ func enterIncidents(tx *db.Tx, a actor.Actor, _ *store.Store, changes []store.Ch
 			}
 			old = append(old, text(c.After, "id"))
 		}
-		list, err := EntityRows(c.After)
+		list, err := entityRows(c.After)
 		if err != nil {
 			return err
 		}
@@ -76,7 +65,26 @@ func enterIncidents(tx *db.Tx, a actor.Actor, _ *store.Store, changes []store.Ch
 	if len(old) > 0 {
 		tx.Queue("DELETE FROM "+EntityTable+" WHERE tenant_id = $1 AND "+tx.DB().InUUID("incident_id", 2), []any{a.TenantID, query.List(old)}, nil)
 	}
-	for _, r := range fresh {
+	return queueEntities(tx, fresh)
+}
+
+// Index enters incidents that were loaded whole into EntityTable, at the
+// transaction's next flush.
+func Index(tx *db.Tx, incidents []store.Row) error {
+	var all [][]any
+	for _, in := range incidents {
+		list, err := entityRows(in)
+		if err != nil {
+			return err
+		}
+		all = append(all, list...)
+	}
+	return queueEntities(tx, all)
+}
+
+func queueEntities(tx *db.Tx, list [][]any) error {
+	rows := tx.Rows(EntityTable, entityColumns, "")
+	for _, r := range list {
 		if err := rows.Add(r...); err != nil {
 			return err
 		}

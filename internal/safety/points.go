@@ -374,7 +374,7 @@ func newBadgeBook(tx *db.Tx, tenant string, users []string, now time.Time) *badg
 	tx.Queue("SELECT user_id, COUNT(*) FILTER (WHERE status = 'completed'), COUNT(*) FILTER (WHERE status IN ('assigned', 'in_progress', 'failed') OR "+
 		"status = 'expired' AND NOT EXISTS (SELECT 1 FROM training_assignments n WHERE n.tenant_id = $1 AND n.user_id = t.user_id AND n.course_id = "+
 		"t.course_id AND n.status = 'completed')) "+
-		"FROM training_assignments t WHERE tenant_id = $1"+only("user_id")+" GROUP BY user_id", args, func(r *db.Row) error {
+		"FROM training_assignments t WHERE tenant_id = $1 AND user_id IS NOT NULL"+only("user_id")+" GROUP BY user_id", args, func(r *db.Row) error {
 		if r.Int(1) > 0 && r.Int(2) == 0 {
 			b.put(r.Text(0), "training_valid", 1)
 		}

@@ -26,7 +26,8 @@ var shippedRegulations = [...]struct{ code, title, jurisdiction, citation, categ
 	{"US-1910.178-Q7", "Industrial trucks examined daily", "US", "29 CFR 1910.178(q)(7)", "equipment", "high",
 		`{"scope":{"entity_types":["equipment"],"filter":{"equipment_kind":["forklift","reach_truck","pallet_truck","order_picker"]}},"metric":"days_since_checklist","window_days":90,"warn":{"op":">","value":1},"breach":{"op":">","value":3}}`},
 	{"US-1910.178-L4", "Truck operators evaluated every three years", "US", "29 CFR 1910.178(l)(4)(iii)", "training", "high",
-		`{"scope":{"entity_types":["worker"],"filter":{"job_title":["Forklift operator"]}},"metric":"expired_certifications","breach":{"op":">=","value":1}}`},
+		`{"scope":{"entity_types":["worker"],"filter":{"job_title":["Forklift operator"]}},"metric":"training_coverage",` +
+			`"window_days":90,"breach":{"op":"<","value":100}}`},
 	{"US-1910.157-E2", "Portable fire extinguishers inspected monthly", "US", "29 CFR 1910.157(e)(2)", "equipment", "medium",
 		`{"scope":{"entity_types":["zone"],"filter":{"checklist":"extinguisher"}},"metric":"days_since_checklist","window_days":365,"per":"tenant","warn":{"op":">","value":25},"breach":{"op":">","value":31}}`},
 	{"EU-2003-88-48H", "At most 48 hours a week on average over four months", "EU", "2003/88/EC art. 6, 16(b)", "hours", "high",

@@ -48,6 +48,7 @@ func Effects() store.Effects {
 		"checklist_answers":    perTenant(afterAnswers),
 		"talk_attendances":     perTenant(creditTalks),
 		"training_assignments": perTenant(creditTraining),
+		"workers":              perTenant(linkTraining),
 	}}
 }
 

@@ -1,6 +1,9 @@
 package safety
 
 import (
+	"fmt"
+	"maps"
+	"slices"
 	"strings"
 	"time"
 
@@ -19,9 +22,13 @@ type course struct {
 	marked bool
 }
 
-// followTraining stamps the steps of an assignment, holds completion to the
+// followTraining finds the person's other name, stamps the steps of an
+// assignment, holds completion to the
 // pass mark, and dates the certificate.
 func followTraining(tx *db.Tx, a actor.Actor, s *store.Store, changes []store.Change) error {
+	if err := namePeople(tx, a.TenantID, changes); err != nil {
+		return err
+	}
 	done := func(c store.Change) bool {
 		return turned(c, "completed") || c.Op == store.Insert && c.After["status"] == "completed"
 	}
@@ -50,6 +57,96 @@ func followTraining(tx *db.Tx, a actor.Actor, s *store.Store, changes []store.Ch
 		}
 	}
 	return nil
+}
+
+// namePeople gives new assignments the worker of their account, or the account
+// of their worker. The two are one person.
+func namePeople(tx *db.Tx, tenant string, changes []store.Change) error {
+	var users, workers []string
+	for i, c := range changes {
+		if c.Op != store.Insert {
+			continue
+		}
+		user, worker := text(c.After, "user_id"), text(c.After, "worker_id")
+		if user == "" && worker == "" {
+			return notReady("row %d: say whose training it is: user_id or worker_id", i+1)
+		}
+		users, workers = append(users, user), append(workers, worker)
+	}
+	if len(users) == 0 {
+		return nil
+	}
+	account, person := map[string]string{}, map[string]string{}
+	err := tx.Query("SELECT id, user_id FROM workers WHERE tenant_id = $1 AND ("+tx.DB().InUUID("user_id", 2)+" OR "+tx.DB().InUUID("id", 3)+")",
+		[]any{tenant, query.List(present(users)), query.List(present(workers))}, func(r *db.Row) error {
+			account[r.Text(0)] = r.Text(1)
+			if !r.Null(1) {
+				person[r.Text(1)] = r.Text(0)
+			}
+			return nil
+		})
+	if err != nil {
+		return err
+	}
+	for i, c := range changes {
+		if c.Op != store.Insert {
+			continue
+		}
+		user, worker := text(c.After, "user_id"), text(c.After, "worker_id")
+		if user != "" && worker != "" && account[worker] != user {
+			err := fault.New(fault.Invalid, "22023", "user_id is not the account of the worker").At("user_id", "is another person's")
+			if len(changes) > 1 {
+				err.Details = fmt.Sprintf("row %d", i+1)
+			}
+			return err
+		}
+		if user == "" {
+			c.After["user_id"] = null(account[worker])
+		}
+		if worker == "" {
+			c.After["worker_id"] = null(person[user])
+		}
+	}
+	return nil
+}
+
+// present leaves the empty ones out.
+func present(ids []string) []string {
+	return slices.DeleteFunc(slices.Clone(ids), func(id string) bool { return id == "" })
+}
+
+// linkTraining gives the assignments of a worker who has got an account that
+// account, and those of the account the worker.
+func linkTraining(tx *db.Tx, a actor.Actor, s *store.Store, changes []store.Change) error {
+	user, worker := map[string]string{}, map[string]string{} // by the other
+	for _, c := range changes {
+		if c.After != nil && c.After["user_id"] != nil && (c.Op == store.Insert || c.Before["user_id"] != c.After["user_id"]) {
+			user[text(c.After, "id")], worker[text(c.After, "user_id")] = text(c.After, "user_id"), text(c.After, "id")
+		}
+	}
+	if len(user) == 0 {
+		return nil
+	}
+	r, ok := s.Catalog().Get("training_assignments")
+	if !ok {
+		return nil
+	}
+	d := tx.DB()
+	rows, err := s.RowsTx(tx, a, r, "worker_id IS NULL AND "+d.InUUID("user_id", 2)+" OR user_id IS NULL AND "+d.InUUID("worker_id", 3),
+		[]any{query.List(slices.Sorted(maps.Keys(worker))), query.List(slices.Sorted(maps.Keys(user)))})
+	if err != nil || len(rows) == 0 {
+		return err
+	}
+	sets := make([]store.Row, len(rows))
+	for i, row := range rows {
+		if row["worker_id"] == nil {
+			sets[i] = store.Row{"id": row["id"], "worker_id": worker[text(row, "user_id")]}
+		} else {
+			sets[i] = store.Row{"id": row["id"], "user_id": user[text(row, "worker_id")]}
+		}
+	}
+	_, err = s.UpdateEachTx(tx, a, r, sets)
+	return err
 }
 
 func readCourses(tx *db.Tx, tenant string, ids []string) (map[string]course, *time.Location, error) {

@@ -117,17 +117,13 @@ func (s *Service) unsolicited(ctx context.Context, raw []byte, relay string, who
 	if err != nil {
 		return s.misled(s.ident.Target(), badResponse(err))
 	}
-	var c *Connection
-	err = s.db.Read(ctx, everywhere, func(tx *db.Tx) (err error) {
-		c, err = s.one(tx, "JOIN sso_names n ON n.tenant_id = c.tenant_id AND n.connection_id = c.id WHERE n.name = $1", "saml:"+issuer)
-		return err
-	})
-	if err != nil || c.Disabled || !c.Unsolicited {
+	list, err := s.addressed(ctx, issuer, raw)
+	if err != nil || len(list) == 0 {
 		// One answer: which providers are known here is nobody's business.
 		return s.misled(s.ident.Target(), noRelay())
 	}
+	c, a, err := taker(list, func(c *Connection) (*samlsp.Assertion, error) { return s.verify(ctx, c, raw, "") })
 	q := request{redirect: target, connection: c.ID}
-	a, err := s.verify(ctx, c, raw, "")
 	if err != nil {
 		return s.failed(ctx, c, q, arrival{}, err, who)
 	}
@@ -135,6 +131,57 @@ func (s *Service) unsolicited(ctx context.Context, raw []byte, relay string, who
 		f.EndsAt = a.SessionEnd
 		return s.once(tx, c, a)
 	})
+}
+
+// addressed lists the connections that a response nobody asked for may be meant
+// for: of its issuer, which any tenant may name, those that proved the domain of an
+// address in it. A domain is one connection's, so a tenant that copies another's
+// provider takes none of its people.
+func (s *Service) addressed(ctx context.Context, issuer string, raw []byte) (list []*Connection, err error) {
+	addresses, err := samlsp.Addresses(raw)
+	if err != nil {
+		return nil, err
+	}
+	domains := []string{}
+	for _, a := range addresses {
+		_, d, _ := strings.Cut(a, "@")
+		if d, err := canonicalDomain(d); err == nil {
+			domains = append(domains, d)
+		}
+	}
+	err = s.db.Read(ctx, everywhere, func(tx *db.Tx) (err error) {
+		list, err = s.find(tx, "WHERE c.issuer = $1 AND c.kind = 'saml' AND c.status = 'active' AND c.allow_unsolicited = $2 AND EXISTS "+
+			"(SELECT 1 FROM sso_domains d WHERE d.connection_id = c.id AND d.verified_at IS NOT NULL AND "+tx.DB().InText("d.domain", 3)+") ORDER BY c.id",
+			issuer, true, asJSON(domains))
+		return err
+	})
+	return list, err
+}
+
+// taker verifies a response by each connection it may be meant for and returns
+// the one that has a place for its person; of none, and of two, the first and why.
+func taker(list []*Connection, verify func(*Connection) (*samlsp.Assertion, error)) (*Connection, *samlsp.Assertion, error) {
+	var found *Connection
+	var held *samlsp.Assertion
+	var refused error
+	for _, c := range list {
+		a, err := verify(c)
+		if err == nil {
+			_, err = c.person(samlArrival(a))
+		}
+		switch {
+		case err != nil && refused == nil:
+			refused = err
+		case err == nil && found != nil:
+			return list[0], nil, badResponse(errors.New("the response names people of two tenants"))
+		case err == nil:
+			found, held = c, a
+		}
+	}
+	if found == nil {
+		return list[0], nil, refused
+	}
+	return found, held, nil
 }
 
 // Answer is what an OpenID provider's redirect brought back.

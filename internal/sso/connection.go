@@ -3,6 +3,7 @@ package sso
 import (
 	"context"
 	"encoding/json"
+	"slices"
 	"strings"
 	"time"
 
@@ -26,6 +27,7 @@ type Connection struct {
 	Kind           string            `json:"kind"`
 	Name           string            `json:"name"`
 	Identifier     string            `json:"identifier,omitempty"`
+	Leads          bool              `json:"identifier_active,omitempty"` // a sign-in by the identifier comes here
 	Disabled       bool              `json:"disabled"`
 	Issuer         string            `json:"issuer"` // SAML: the entity id
 	MetadataURL    string            `json:"metadata_url,omitempty"`
@@ -64,14 +66,15 @@ type Addresses struct {
 
 const columns = `c.tenant_id, c.id, c.kind, c.name, c.identifier, c.status, c.issuer, c.metadata_url, c.metadata_xml, c.metadata_at, c.client_id, c.secret, c.scopes,
 	c.name_id_format, c.attribute_mapping, c.role_map, c.default_role, c.enforced, c.break_glass_user_id, c.allow_unsolicited, c.scim_token_hash, c.last_test, c.last_test_at,
-	c.created_at, c.updated_at, c.version, c.resource_id, c.authorization_params`
+	c.created_at, c.updated_at, c.version, c.resource_id, c.authorization_params,
+	(SELECT n.name FROM sso_names n WHERE n.name = c.identifier AND n.connection_id = c.id)`
 
 func (s *Service) scan(r *db.Row) (*Connection, error) {
 	at := func(i int) stamp.Time { return stamp.Time{Time: r.Time(i)} }
 	c := &Connection{TenantID: r.Text(0), ID: r.Text(1), Kind: r.Text(2), Name: r.Text(3), Identifier: r.Text(4), Disabled: r.Text(5) != "active",
 		Issuer:      r.Text(6),
 		MetadataURL: r.Text(7), MetadataXML: r.Text(8), MetadataAt: at(9), ClientID: r.Text(10), sealed: r.Text(11), NameIDFormat: r.Text(13), DefaultRole: r.Text(16),
-		Enforced: r.Bool(17), BreakGlass: r.Text(18), Unsolicited: r.Bool(19), SCIM: !r.Null(20), LastTestAt: at(22), CreatedAt: at(23), UpdatedAt: at(24), version: r.Int(25), ResourceID: r.Text(26),
+		Enforced: r.Bool(17), BreakGlass: r.Text(18), Unsolicited: r.Bool(19), SCIM: !r.Null(20), LastTestAt: at(22), CreatedAt: at(23), UpdatedAt: at(24), version: r.Int(25), ResourceID: r.Text(26), Leads: !r.Null(28),
 		Domains: []Domain{}, ServiceAddress: Addresses{SCIM: s.SCIMBase()}}
 	if t := r.Text(21); t != "" {
 		c.LastTest = json.RawMessage(t)
@@ -165,13 +168,31 @@ func (s *Service) Get(ctx context.Context, a actor.Actor, id string) (c *Connect
 	return c, err
 }
 
-// ByIdentifier returns a connection by its name custom:x.
+// leading chooses the connection that a sign-in by the identifier $1 comes to.
+const leading = "JOIN sso_names n ON n.tenant_id = c.tenant_id AND n.connection_id = c.id WHERE n.name = $1 AND c.kind = 'oidc'"
+
+// ByIdentifier returns a connection of any tenant by its name custom:x, for the
+// operator: the one that sign-ins by the name lead to, else the only one of that
+// name. Where several tenants use the name the answer is a conflict.
 func (s *Service) ByIdentifier(ctx context.Context, identifier string) (c *Connection, err error) {
+	var list []*Connection
 	err = s.db.Read(ctx, everywhere, func(tx *db.Tx) (err error) {
-		c, err = s.one(tx, "JOIN sso_names n ON n.tenant_id = c.tenant_id AND n.connection_id = c.id WHERE n.name = $1", identifier)
+		list, err = s.find(tx, "WHERE c.identifier = $1 AND c.kind = 'oidc' ORDER BY c.id LIMIT 1000", identifier)
 		return err
 	})
-	return c, err
+	if err != nil {
+		return nil, err
+	}
+	if i := slices.IndexFunc(list, func(c *Connection) bool { return c.Leads }); i >= 0 {
+		return list[i], nil
+	}
+	switch len(list) {
+	case 0:
+		return nil, errNoProvider()
+	case 1:
+		return list[0], nil
+	}
+	return nil, fault.New(fault.Conflict, "conflict", "Several tenants call a provider %s; name it by its id at /sso/connections", identifier)
 }
 
 // Create makes a connection. The service key names the tenant; domains it
@@ -213,7 +234,10 @@ func (s *Service) Create(ctx context.Context, a actor.Actor, d Draft) (*Connecti
 			return err
 		}
 		s.note(tx, c, a, "sso.connection_created", map[string]any{"kind": c.Kind, "issuer": c.Issuer})
-		return s.setDomains(tx, c, a, d.Domains)
+		if err := s.setDomains(tx, c, a, d.Domains); err != nil {
+			return err
+		}
+		return claimName(tx, c, a, c.Identifier != "")
 	})
 	if err != nil {
 		return nil, err
@@ -233,30 +257,40 @@ func fewConnections(tx *db.Tx, tenantID string) error {
 	})
 }
 
-// names are what no other connection of the server may be called.
-func (c *Connection) names() []string {
-	var out []string
-	if c.Kind == SAML {
-		out = append(out, "saml:"+c.Issuer)
+// stored refuses a connection whose names another one of the same tenant has. What
+// other tenants call theirs does not stand against it, and is not told: whoever
+// signs up may try the entity ids of whole countries.
+func stored(err error) error {
+	if fault.HasCode(err, "23505") {
+		return fault.Wrap(err, fault.Unprocessable, "saml_idp_already_exists", "The tenant has a provider with this entity id or identifier already")
 	}
-	if c.Identifier != "" {
-		out = append(out, c.Identifier)
-	}
-	return out
+	return err
 }
 
-func (s *Service) claimNames(tx *db.Tx, c *Connection) error {
-	tx.Queue("DELETE FROM sso_names WHERE connection_id = $1", []any{c.ID}, nil)
-	for _, n := range c.names() {
-		_, err := tx.Exec("INSERT INTO sso_names (name, tenant_id, connection_id) VALUES ($1, $2, $3)", n, c.TenantID, c.ID)
-		if fault.HasCode(err, "23505") {
-			return fault.Wrap(err, fault.Unprocessable, "saml_idp_already_exists", "A provider with this entity id or identifier exists already")
-		}
-		if err != nil {
-			return err
-		}
+// claimName makes sign-ins by the identifier lead to the connection once a domain
+// of it is proved, or the operator says so, unless they lead to another one by
+// then: that is shown to the tenant as identifier_active, and told to the operator
+// where he named it in this call.
+func claimName(tx *db.Tx, c *Connection, a actor.Actor, named bool) error {
+	if _, err := tx.Exec("DELETE FROM sso_names WHERE tenant_id = $1 AND connection_id = $2 AND name <> $3", c.TenantID, c.ID, c.Identifier); err != nil {
+		return err
 	}
-	return tx.Flush()
+	if c.Identifier == "" {
+		return nil
+	}
+	operator := a.Role == actor.Service
+	_, err := tx.Exec("INSERT INTO sso_names (name, tenant_id, connection_id) SELECT c.identifier, c.tenant_id, c.id FROM sso_connections c "+
+		"WHERE c.tenant_id = $1 AND c.id = $2 AND c.kind = 'oidc' AND ($3 OR EXISTS (SELECT 1 FROM sso_domains d WHERE d.connection_id = c.id AND d.verified_at IS NOT NULL)) "+
+		"ON CONFLICT (name) DO NOTHING", c.TenantID, c.ID, operator)
+	if err != nil || !operator || !named || c.Kind != OIDC {
+		return err
+	}
+	return tx.One("SELECT connection_id FROM sso_names WHERE name = $1", []any{c.Identifier}, func(r *db.Row) error {
+		if r.Text(0) != c.ID {
+			return fault.New(fault.Unprocessable, "saml_idp_already_exists", "Sign-ins by this identifier lead to another provider")
+		}
+		return nil
+	})
 }
 
 func (c *Connection) status() string {
@@ -275,14 +309,13 @@ func (c *Connection) metadataAt() any {
 
 func (s *Service) insert(tx *db.Tx, c *Connection, a actor.Actor) error {
 	now := s.now()
-	tx.Queue(`INSERT INTO sso_connections (tenant_id, id, kind, name, identifier, status, issuer, metadata_url, metadata_xml, metadata_at, client_id, secret, scopes,
+	_, err := tx.Exec(`INSERT INTO sso_connections (tenant_id, id, kind, name, identifier, status, issuer, metadata_url, metadata_xml, metadata_at, client_id, secret, scopes,
 		name_id_format, attribute_mapping, role_map, default_role, enforced, break_glass_user_id, allow_unsolicited, created_at, updated_at, created_by, resource_id,
 		authorization_params, version) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $21, $22, $23, $24, 1)`,
-		[]any{c.TenantID, c.ID, c.Kind, null(c.Name), null(c.Identifier), c.status(), c.Issuer, null(c.MetadataURL), null(c.MetadataXML), c.metadataAt(),
-			null(c.ClientID), null(c.sealed),
-			asJSON(c.Scopes), null(c.NameIDFormat), asJSON(c.Mapping), asJSON(c.RoleMap), null(c.DefaultRole), c.Enforced, null(c.BreakGlass), c.Unsolicited, now, null(a.UserID),
-			null(c.ResourceID), asJSON(c.Params)}, nil)
-	return s.claimNames(tx, c)
+		c.TenantID, c.ID, c.Kind, null(c.Name), null(c.Identifier), c.status(), c.Issuer, null(c.MetadataURL), null(c.MetadataXML), c.metadataAt(),
+		null(c.ClientID), null(c.sealed), asJSON(c.Scopes), null(c.NameIDFormat), asJSON(c.Mapping), asJSON(c.RoleMap), null(c.DefaultRole),
+		c.Enforced, null(c.BreakGlass), c.Unsolicited, now, null(a.UserID), null(c.ResourceID), asJSON(c.Params))
+	return stored(err)
 }
 
 // Update changes a connection. Disabling it ends its sessions at once.
@@ -312,12 +345,12 @@ func (s *Service) Update(ctx context.Context, a actor.Actor, id string, d Draft)
 			err = fault.New(fault.Conflict, "conflict", "The connection was changed at the same time; read it again")
 		}
 		if err != nil {
-			return err
-		}
-		if err := s.claimNames(tx, c); err != nil {
-			return err
+			return stored(err)
 		}
 		if err := s.setDomains(tx, c, a, d.Domains); err != nil {
+			return err
+		}
+		if err := claimName(tx, c, a, d.Identifier != nil); err != nil {
 			return err
 		}
 		if c.Enforced && !c.Disabled {
@@ -364,76 +397,6 @@ func (s *Service) Delete(ctx context.Context, a actor.Actor, id string) (c *Conn
 		return tx.Flush()
 	})
 	return c, err
-}
-
-// endAll ends the sessions that the connection began, and the codes and
-// requests that would begin one.
-func (s *Service) endAll(tx *db.Tx, c *Connection) error {
-	for _, table := range []string{"sessions", "flow_states"} {
-		tx.Queue("DELETE FROM "+table+" WHERE user_id IN (SELECT user_id FROM sso_accounts WHERE connection_id = $1)", []any{c.ID}, nil)
-	}
-	tx.Queue("DELETE FROM sso_requests WHERE connection_id = $1 AND tester_id IS NULL", []any{c.ID}, nil)
-	tx.After(s.ident.ForgetAll)
-	return tx.Flush()
-}
-
-// endOthers ends the sessions that accounts of those domains that are proved
-// began elsewhere, save the break-glass owner's.
-func (s *Service) endOthers(tx *db.Tx, c *Connection, domains ...Domain) error {
-	for _, d := range domains {
-		if d.VerifiedAt.IsZero() {
-			continue
-		}
-		tx.Queue("DELETE FROM sessions WHERE user_id IN (SELECT id FROM users WHERE is_sso = $1 AND id <> $2 AND email LIKE $3)",
-			[]any{false, c.BreakGlass, "%@" + d.Domain}, nil)
-	}
-	tx.After(s.ident.ForgetAll)
-	return tx.Flush()
-}
-
-// enforce holds a connection, as it is stored by now, to what enforcement asks
-// for, where it begins or the draft touches that: one that broke while enforced
-// can be repaired otherwise.
-func (s *Service) enforce(tx *db.Tx, id string, begins bool, d Draft) error {
-	if !begins && d.Domains == nil && d.BreakGlass == nil {
-		return nil
-	}
-	c, err := s.byID(tx, id)
-	if err != nil {
-		return err
-	}
-	if err := s.checkEnforced(tx, c, begins); err != nil || !begins && d.BreakGlass == nil {
-		return err
-	}
-	return s.endOthers(tx, c, c.Domains...)
-}
-
-// checkEnforced refuses to lock people out: the domain has to be proved, an
-// owner with a password has to stay, and where enforcement begins the connection
-// has to have been tried.
-func (s *Service) checkEnforced(tx *db.Tx, c *Connection, begins bool) error {
-	refuse := func(msg string) error { return fault.New(fault.Unprocessable, "validation_failed", "%s", msg) }
-	proved := false
-	for _, d := range c.Domains {
-		proved = proved || !d.VerifiedAt.IsZero()
-	}
-	var test struct {
-		Outcome string `json:"outcome"`
-	}
-	switch {
-	case !proved:
-		return refuse("Prove a domain before sign-in is enforced for it")
-	case begins && (json.Unmarshal(c.LastTest, &test) != nil || test.Outcome != "ok"):
-		return refuse("Make a test sign-in that succeeds before sign-in is enforced")
-	case c.BreakGlass == "":
-		return refuse("Name break_glass_user_id: an owner who can still sign in when the provider is broken")
-	}
-	err := tx.One(`SELECT m.id FROM members m JOIN users u ON u.id = m.user_id WHERE m.tenant_id = $1 AND m.user_id = $2 AND m.role = 'owner' AND m.status = 'active'
-		AND u.is_sso = $3 AND u.password_hash IS NOT NULL AND u.email_confirmed_at IS NOT NULL AND u.deleted_at IS NULL`, []any{c.TenantID, c.BreakGlass, false}, func(*db.Row) error { return nil })
-	if fault.Is(err, fault.NotFound) {
-		return refuse("break_glass_user_id must be an active owner of the tenant with a password")
-	}
-	return err
 }
 
 // TokenSCIM makes a connection's bearer token for SCIM, in place of any

@@ -105,6 +105,11 @@ func (s *Service) setDomains(tx *db.Tx, c *Connection, a actor.Actor, want *[]st
 			return err
 		}
 	}
+	if a.Role != actor.Service {
+		// Whose last proved domain is gone leaves its name to others.
+		tx.Queue("DELETE FROM sso_names WHERE tenant_id = $1 AND connection_id = $2 AND NOT EXISTS (SELECT 1 FROM sso_domains d "+
+			"WHERE d.connection_id = $2 AND d.verified_at IS NOT NULL)", []any{c.TenantID, c.ID}, nil)
+	}
 	return tx.Flush()
 }
 
@@ -121,9 +126,15 @@ func (s *Service) prove(tx *db.Tx, c *Connection, a actor.Actor, d Domain, metho
 	if fault.HasCode(err, "23505") {
 		return fault.Wrap(err, fault.Invalid, "sso_domain_already_exists", "Domain %s belongs to another provider", d.Domain)
 	}
-	s.note(tx, c, a, "sso.domain_proved", map[string]any{"domain": d.Domain, "method": method})
-	if err != nil || !c.Enforced || c.Disabled {
+	if err != nil {
 		return err
+	}
+	if err := claimName(tx, c, a, false); err != nil {
+		return err
+	}
+	s.note(tx, c, a, "sso.domain_proved", map[string]any{"domain": d.Domain, "method": method})
+	if !c.Enforced || c.Disabled {
+		return nil
 	}
 	return s.endOthers(tx, c, d)
 }

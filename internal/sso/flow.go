@@ -24,6 +24,7 @@ type Start struct {
 	ProviderID, Domain, Identifier string // exactly one
 	Redirect                       string // allowed already
 	PKCE                           identity.PKCE
+	Invited                        bool        // an invitation is named: it is not taken up here
 	Wish                           openid.Wish // of an OpenID provider
 }
 
@@ -45,6 +46,10 @@ func (s *Service) Begin(ctx context.Context, in Start) (string, error) {
 	}
 	if err != nil {
 		return "", err
+	}
+	if in.Invited {
+		// Accounts of an organisation's provider are never those that were invited.
+		return "", fault.New(fault.NotFound, "invite_not_found", "Invitations are not taken up at an organisation's provider")
 	}
 	if err := checkPKCE(in.PKCE); err != nil {
 		return "", err
@@ -92,7 +97,7 @@ func (s *Service) choose(ctx context.Context, in Start) (c *Connection, err erro
 		case in.ProviderID != "":
 			c, err = s.byID(tx, in.ProviderID)
 		case in.Identifier != "":
-			c, err = s.one(tx, "JOIN sso_names n ON n.tenant_id = c.tenant_id AND n.connection_id = c.id WHERE n.name = $1 AND c.kind = 'oidc'", in.Identifier)
+			c, err = s.one(tx, leading, in.Identifier)
 		default:
 			_, domain, at := strings.Cut(in.Domain, "@")
 			if !at {

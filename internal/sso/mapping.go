@@ -2,6 +2,7 @@ package sso
 
 import (
 	"encoding/json"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -41,6 +42,9 @@ func (m *Mapping) check() error {
 		}
 		if slices.Contains(reserved, k) {
 			return invalid("attribute_mapping: %s is not for a provider to set", k)
+		}
+		if (k == "email" || k == "sub") && a.Default != nil {
+			return invalid("attribute_mapping: %s has no default: the provider says who signs in", k)
 		}
 		switch a.Default.(type) {
 		case nil, string, bool, float64:
@@ -245,6 +249,19 @@ func (in arrival) shown() map[string][]string {
 	return out
 }
 
+// names reports whether an arrival has an address in a domain that the connection
+// has proved. The metadata of SAML providers are public, and every connection is
+// the same party to them: who copies another's shall not read what it says of its
+// people by leading them through a test.
+func (c *Connection) names(in arrival) bool {
+	for _, v := range slices.Concat(append(slices.Collect(maps.Values(in.attrs)), []string{in.subject, in.email})...) {
+		if email, err := identity.Canonical(v); err == nil && c.holds(email) {
+			return true
+		}
+	}
+	return false
+}
+
 // testResult is kept of the last test sign-in.
 type testResult struct {
 	Outcome    string              `json:"outcome"` // ok or failed
@@ -258,7 +275,7 @@ type testResult struct {
 }
 
 func (c *Connection) test(in arrival, failed error) json.RawMessage {
-	t := testResult{Outcome: "ok", Subject: cut(in.subject, 255), Attributes: in.shown()}
+	t := testResult{Outcome: "ok"}
 	f, err := c.person(in)
 	if err == nil {
 		err = f.MayLink()
@@ -269,7 +286,10 @@ func (c *Connection) test(in arrival, failed error) json.RawMessage {
 	if err == nil && f.Role == "" {
 		err = fault.New(fault.Forbidden, "access_denied", "No group of this person is mapped to a role, and there is no default role")
 	}
-	t.Email, t.Groups, t.Role, t.Profile = f.Email, f.Groups, string(f.Role), f.Profile
+	if c.Kind != SAML || c.names(in) {
+		t.Subject, t.Attributes = cut(in.subject, 255), in.shown()
+		t.Email, t.Groups, t.Role, t.Profile = f.Email, f.Groups, string(f.Role), f.Profile
+	}
 	if err != nil {
 		t.Outcome, t.Reason = "failed", reasonOf(err)
 	}

@@ -197,6 +197,8 @@ func (a *API) admit(w http.ResponseWriter, c *call, rt *route) error {
 	case who.Anonymous():
 		return fault.New(fault.Unauthorized, "no_authorization", "This endpoint requires a valid Bearer token")
 	case who.Role == actor.Service:
+	case who.Scope != nil:
+		return fault.New(fault.Forbidden, "not_admin", "Keys of a tenant do not reach its identities")
 	case rt.who == service, !who.Administrator(), who.TenantID == "":
 		return fault.New(fault.Forbidden, "not_admin", "User not allowed")
 	case who.Suspended && rt.Method != http.MethodGet:

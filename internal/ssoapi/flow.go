@@ -40,15 +40,10 @@ func (a *API) start(w http.ResponseWriter, c *call) error {
 // authorize is start for signInWithOAuth({provider: "custom:x"}).
 func (a *API) authorize(w http.ResponseWriter, c *call) error {
 	q := c.URL.Query()
-	if q.Get("invite_token") != "" {
-		// Accounts of an organisation's provider are never those that were invited.
-		if _, err := a.svc.ByIdentifier(c.Context(), q.Get("provider")); err == nil {
-			return fault.New(fault.NotFound, "invite_not_found", "Invitations are not taken up at an organisation's provider")
-		}
-	}
-	loc, err := a.svc.Begin(c.Context(), sso.Start{Identifier: q.Get("provider"), Redirect: a.ident.Target(q.Get("redirect_to"), c.Referer()),
-		PKCE: identity.PKCE{Challenge: q.Get("code_challenge"),
-			Method: q.Get("code_challenge_method")}, Wish: openid.Wish{Scopes: strings.Fields(q.Get("scopes")), Extra: identity.Forwarded(q)}})
+	loc, err := a.svc.Begin(c.Context(), sso.Start{Identifier: q.Get("provider"), Invited: q.Get("invite_token") != "",
+		Redirect: a.ident.Target(q.Get("redirect_to"), c.Referer()),
+		PKCE:     identity.PKCE{Challenge: q.Get("code_challenge"), Method: q.Get("code_challenge_method")},
+		Wish:     openid.Wish{Scopes: strings.Fields(q.Get("scopes")), Extra: identity.Forwarded(q)}})
 	if fault.HasCode(err, "sso_provider_not_found") {
 		return identity.UnknownProvider()
 	}

@@ -1,9 +1,11 @@
 // Package chain makes tampering with the audit log show.
 //
-// Writers insert audit rows as they go and never wait for one another. A
-// sealer, run by upkeep, takes the rows that were committed since and links
-// them, tenant by tenant, in the order of their ids: each row gets the next
-// seal_no of its tenant, the hash of the row before (prev_hash) and its own:
+// Writers insert audit rows as they go and never wait for one another: each row
+// carries an authentication code in its hash (see package audit) from the moment
+// it is written. A sealer, run by upkeep, takes the rows that were committed
+// since, checks their codes and links them, tenant by tenant, in the order of
+// their ids: each row gets the next seal_no of its tenant, the hash of the row
+// before (prev_hash) and, in place of its code, its own:
 //
 //	hash = SHA-256 of the JSON array [tenant, seal_no, prev_hash, id, at,
 //	       actor_user_id, key_id, action, entity_type, entity_id, outcome,
@@ -13,13 +15,21 @@
 // A row that commits late, with an id below one already sealed, gets a later
 // number; nothing sealed ever changes. The newest number and hash of a tenant
 // are kept apart, in audit_heads, under a MAC whose key is not in the database.
+// A row without a genuine code is never linked: it gets the number 0, which
+// says so for good. A chain begins only where the row that tells of its
+// tenant's creation waits, so that who removes a chain with its head finds it
+// not begun anew but missing.
 //
-// What this shows: a sealed row that was changed, removed, inserted or moved,
-// and rows cut off at the end, whoever did it and by whatever way, unless he
-// has the master key. What it does not: a row removed before it was sealed
-// (upkeep's interval), and a whole database set back to an older state, head
-// and all; against that keep Report's head elsewhere, as `holdfast verify
-// --audit` prints it.
+// Why not the chain itself at each write: every writer of a tenant would then
+// wait for the one before it, from its statement to the end of its commit. A
+// code costs some microseconds and no wait.
+//
+// What this shows: a row that was forged or changed, sealed or not; a sealed
+// row that was removed, inserted or moved; rows cut off at the end; a chain that
+// is gone: whoever did it and by whatever way, unless he has the master key.
+// What it does not: a row removed before it was sealed (upkeep's interval), and
+// a whole database set back to an older state, head and all; against that keep
+// Report's head elsewhere, as `holdfast verify --audit` prints it.
 package chain
 
 import (
@@ -28,11 +38,13 @@ import (
 	"crypto/subtle"
 	"encoding/hex"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"strconv"
 	"strings"
 	"time"
 
+	"holdfast/internal/audit"
 	"holdfast/internal/db"
 	"holdfast/internal/fault"
 	"holdfast/internal/seal"
@@ -85,26 +97,45 @@ func (c *Chain) mac(tenant string, no int64, hash string) string {
 	return hex.EncodeToString(c.Keys.Sum("audit-head", tenant, strconv.FormatInt(no, 10), hash))
 }
 
-// Seal links every row that waits and returns how many those were.
-func (c *Chain) Seal(ctx context.Context) (int, error) {
+// Seal links every row that waits and returns how many those were. What is
+// wrong with one tenant's chain (faults audit_tampered, audit_forged) keeps no
+// other from being sealed.
+func (c *Chain) Seal(ctx context.Context) (total int, err error) {
 	var tenants []string
-	err := c.DB.Read(ctx, everywhere, func(tx *db.Tx) error {
+	err = c.DB.Read(ctx, everywhere, func(tx *db.Tx) error {
 		tenants = nil
 		return tx.Query("SELECT DISTINCT tenant_id FROM audit WHERE seal_no IS NULL", nil, func(r *db.Row) error {
 			tenants = append(tenants, r.Text(0))
 			return nil
 		})
 	})
-	total := 0
 	for _, t := range tenants {
-		for n := batch; err == nil && n == batch; total += n {
-			n, err = c.sealSome(ctx, t)
-		}
+		n, bad := c.sealTenant(ctx, t)
+		total, err = total+n, errors.Join(err, bad)
 	}
 	if err != nil {
 		return total, fmt.Errorf("chain: seal: %w", err)
 	}
 	return total, nil
+}
+
+func (c *Chain) sealTenant(ctx context.Context, tenant string) (total int, err error) {
+	forged := 0
+	for n := batch; n == batch; {
+		var done links
+		err = c.DB.Write(ctx, everywhere, func(tx *db.Tx) (err error) {
+			done, err = c.sealSome(tx, tenant)
+			return err
+		})
+		if err != nil {
+			return total, err
+		}
+		n, total, forged = done.rows+len(done.forged), total+done.rows, forged+len(done.forged)
+	}
+	if forged > 0 {
+		err = errForged(tenant, forged)
+	}
+	return total, err
 }
 
 // head is the end of a tenant's chain.
@@ -129,41 +160,93 @@ func errHead(tenant string) error {
 	return fault.New(fault.Internal, "audit_tampered", "the end of the audit chain of tenant %s was changed", tenant)
 }
 
-// sealSome links the next rows of a tenant under the lock of its head.
-func (c *Chain) sealSome(ctx context.Context, tenant string) (n int, err error) {
-	err = c.DB.Write(ctx, everywhere, func(tx *db.Tx) error {
-		n = 0
-		now := c.Now()
-		tx.Queue("INSERT INTO audit_heads (tenant_id, seal_no, hash, mac, sealed_at) VALUES ($1, 0, $2, $3, $4) ON CONFLICT (tenant_id) DO NOTHING",
-			[]any{tenant, origin, c.mac(tenant, 0, origin), now}, nil)
+// errGone stops the sealing where a chain was, or ought to be.
+func errGone(tenant string) error {
+	return fault.New(fault.Internal, "audit_tampered", "the audit chain of tenant %s is gone: %s", tenant, whyGone)
+}
+
+func errForged(tenant string, rows int) error {
+	return fault.New(fault.Internal, "audit_forged", "%d rows in the audit log of tenant %s were not written by the server, or were changed since", rows, tenant)
+}
+
+// begin makes the head of a tenant that has none. Only the row of the tenant's
+// creation begins a chain.
+func (c *Chain) begin(tx *db.Tx, tenant string) (head, error) {
+	genuine, err := c.creation(tx, tenant)
+	if err != nil {
+		return head{}, err
+	}
+	if !genuine {
+		// Another sealer may have begun it since.
 		h, err := headOf(tx, tenant, tx.DB().ForUpdate())
-		if err != nil {
-			return err
+		if fault.Is(err, fault.NotFound) {
+			err = errGone(tenant)
 		}
-		if !c.genuine(tenant, h) {
-			return errHead(tenant)
-		}
-		var links []byte // a JSON array
-		err = tx.Query("SELECT "+columns+" FROM audit WHERE tenant_id = $1 AND seal_no IS NULL ORDER BY id LIMIT $2", []any{tenant, batch}, func(r *db.Row) error {
+		return h, err
+	}
+	tx.Queue("INSERT INTO audit_heads (tenant_id, seal_no, hash, mac, sealed_at) VALUES ($1, 0, $2, $3, $4) ON CONFLICT (tenant_id) DO NOTHING",
+		[]any{tenant, origin, c.mac(tenant, 0, origin), c.Now()}, nil)
+	return headOf(tx, tenant, tx.DB().ForUpdate())
+}
+
+// creation reports that the genuine row of the tenant's creation waits.
+func (c *Chain) creation(tx *db.Tx, tenant string) (genuine bool, err error) {
+	action, entity := audit.TenantCreated, any(tenant)
+	if tenant == db.NoTenant {
+		action, entity = audit.PlatformCreated, nil
+	}
+	err = tx.Query("SELECT "+audit.Columns+" FROM audit WHERE tenant_id = $1 AND seal_no IS NULL AND action = $2 AND entity_id IS NOT DISTINCT FROM $3",
+		[]any{tenant, action, entity}, func(r *db.Row) error {
+			genuine = genuine || audit.Genuine(c.Keys.Log, tenant, r, 0)
+			return nil
+		})
+	return genuine, err
+}
+
+// links is what sealSome does to the rows it takes.
+type links struct {
+	text   []byte   // a JSON array of the links
+	rows   int      // that are linked
+	forged []string // ids of those that are not
+}
+
+// sealSome links the next rows of a tenant under the lock of its head.
+func (c *Chain) sealSome(tx *db.Tx, tenant string) (out links, err error) {
+	h, err := headOf(tx, tenant, tx.DB().ForUpdate())
+	if fault.Is(err, fault.NotFound) {
+		h, err = c.begin(tx, tenant)
+	}
+	if err != nil {
+		return out, err
+	}
+	if !c.genuine(tenant, h) {
+		return out, errHead(tenant)
+	}
+	err = tx.Query("SELECT "+columns+", "+audit.Columns+" FROM audit WHERE tenant_id = $1 AND seal_no IS NULL ORDER BY id LIMIT $2",
+		[]any{tenant, batch}, func(r *db.Row) error {
+			if !audit.Genuine(c.Keys.Log, tenant, r, width) {
+				out.forged = append(out.forged, r.Text(0))
+				return nil
+			}
 			sum, err := hash(tenant, h.no+1, h.hash, r)
-			links = append(links, link(r.Text(0), h.hash, sum, h.no+1)...)
+			out.text = append(out.text, link(r.Text(0), h.hash, sum, h.no+1)...)
 			h.no, h.hash = h.no+1, sum
-			n++
+			out.rows++
 			return err
 		})
-		if err != nil {
-			return err
-		}
-		if n == 0 {
-			return nil
-		}
-		links[0] = '['
-		tx.Queue(linkText(tx.DB()), []any{tenant, string(append(links, ']'))}, nil)
+	if err != nil {
+		return out, err
+	}
+	for _, id := range out.forged {
+		tx.Queue("UPDATE audit SET seal_no = 0 WHERE tenant_id = $1 AND id = $2", []any{tenant, id}, nil)
+	}
+	if out.rows > 0 {
+		out.text[0] = '['
+		tx.Queue(linkText(tx.DB()), []any{tenant, string(append(out.text, ']'))}, nil)
 		tx.Queue("UPDATE audit_heads SET seal_no = $2, hash = $3, mac = $4, sealed_at = $5 WHERE tenant_id = $1",
-			[]any{tenant, h.no, h.hash, c.mac(tenant, h.no, h.hash), now}, nil)
-		return tx.Flush()
-	})
-	return n, err
+			[]any{tenant, h.no, h.hash, c.mac(tenant, h.no, h.hash), c.Now()}, nil)
+	}
+	return out, tx.Flush()
 }
 
 // link is a row's place in the chain, in pieces of fixed width: 36 of its id, 64
@@ -183,11 +266,14 @@ func (c *Chain) genuine(tenant string, h head) bool {
 	return subtle.ConstantTimeCompare([]byte(c.mac(tenant, h.no, h.hash)), []byte(h.mac)) == 1
 }
 
-// Rekey puts the heads under the MAC of c's keys in place of old's. Where a
-// head is not genuine it stays, so that Verify goes on to say so; those tenants
-// are returned.
+// Rekey links what waits under old's keys, and puts the heads under the MAC of
+// c's in place of old's. Where a head is not genuine it stays, so that Verify
+// goes on to say so; those tenants are returned.
 func (c *Chain) Rekey(tx *db.Tx, old seal.Keys) (broken []string, err error) {
-	before := Chain{Keys: old}
+	before := Chain{Keys: old, Now: c.Now}
+	if err := before.sealAll(tx); err != nil {
+		return nil, err
+	}
 	heads := map[string]head{}
 	err = tx.Query("SELECT tenant_id, seal_no, hash, mac FROM audit_heads ORDER BY tenant_id", nil, func(r *db.Row) error {
 		tenant, h := r.Text(0), head{no: r.Int(1), hash: r.Text(2), mac: r.Text(3)}
@@ -205,6 +291,27 @@ func (c *Chain) Rekey(tx *db.Tx, old seal.Keys) (broken []string, err error) {
 		return nil, err
 	}
 	return broken, tx.Flush()
+}
+
+// sealAll links what waits, as part of a transaction. A tenant whose chain is
+// broken keeps its rows waiting.
+func (c *Chain) sealAll(tx *db.Tx) error {
+	var tenants []string
+	err := tx.Query("SELECT DISTINCT tenant_id FROM audit WHERE seal_no IS NULL", nil, func(r *db.Row) error {
+		tenants = append(tenants, r.Text(0))
+		return nil
+	})
+	for _, t := range tenants {
+		for n := batch; err == nil && n == batch; {
+			var done links
+			done, err = c.sealSome(tx, t)
+			n = done.rows + len(done.forged)
+		}
+		if fault.HasCode(err, "audit_tampered") {
+			err = nil
+		}
+	}
+	return err
 }
 
 // Break is a place where the chain does not hold.
@@ -235,12 +342,15 @@ func (r *Report) fault(no int64, id, why string, args ...any) {
 	}
 }
 
-// Tenants lists the tenants that have a chain or rows in the log.
+// Tenants lists whose chain there has to be: the platform's own, those of the
+// tenants there are, and those that have a head or rows in the log.
 func (c *Chain) Tenants(ctx context.Context) (list []string, err error) {
 	err = c.DB.Read(ctx, everywhere, func(tx *db.Tx) error {
-		list = nil
-		return tx.Query("SELECT tenant_id FROM audit_heads UNION SELECT tenant_id FROM audit ORDER BY 1", nil, func(r *db.Row) error {
-			list = append(list, r.Text(0))
+		list = []string{db.NoTenant}
+		return tx.Query("SELECT tenant_id FROM audit_heads UNION SELECT tenant_id FROM audit UNION SELECT id FROM tenants ORDER BY 1", nil, func(r *db.Row) error {
+			if id := r.Text(0); id != db.NoTenant {
+				list = append(list, id)
+			}
 			return nil
 		})
 	})
@@ -256,29 +366,60 @@ func (c *Chain) Verify(ctx context.Context, tenant string) (Report, error) {
 		if err != nil {
 			return err
 		}
-		h, err := headOf(tx, tenant, "")
-		switch {
-		case fault.Is(err, fault.NotFound):
-			if rep.Rows > 0 {
-				rep.fault(last.no, "", "the chain has no head")
-			}
-		case err != nil:
+		if err := c.verifyHead(tx, &rep, last); err != nil {
 			return err
-		case !c.genuine(tenant, h):
-			rep.fault(h.no, "", "the head was changed, or sealed with another master key")
-		case h.no != last.no || h.hash != last.hash:
-			rep.fault(last.no, "", "the head is row %d; rows were removed from the end, or added", h.no)
 		}
-		rep.Head, rep.SealedAt = h.hash, h.at
-		return tx.One("SELECT COUNT(*) FROM audit WHERE tenant_id = $1 AND seal_no IS NULL", []any{tenant}, func(r *db.Row) error {
-			rep.Waiting = r.Int(0)
-			return nil
-		})
+		return c.verifyWaiting(tx, &rep)
 	})
 	if err != nil {
 		return rep, fmt.Errorf("chain: verify: %w", err)
 	}
 	return rep, nil
+}
+
+// whyGone is what is wrong where neither a head nor the row that a chain begins
+// with is there.
+const whyGone = "it has no head, and no row in the log tells of its beginning"
+
+// verifyHead compares the head with the last row of the chain. A tenant that
+// was made a moment ago has none yet.
+func (c *Chain) verifyHead(tx *db.Tx, rep *Report, last head) error {
+	h, err := headOf(tx, rep.TenantID, "")
+	if fault.Is(err, fault.NotFound) {
+		if rep.Rows > 0 {
+			rep.fault(last.no, "", "the chain has no head")
+			return nil
+		}
+		young, err := c.creation(tx, rep.TenantID)
+		if err == nil && !young {
+			rep.fault(0, "", "the chain is gone: "+whyGone)
+		}
+		return err
+	}
+	switch {
+	case err != nil:
+		return err
+	case !c.genuine(rep.TenantID, h):
+		rep.fault(h.no, "", "the head was changed, or sealed with another master key")
+	case h.no != last.no || h.hash != last.hash:
+		rep.fault(last.no, "", "the head is row %d; rows were removed from the end, or added", h.no)
+	}
+	rep.Head, rep.SealedAt = h.hash, h.at
+	return nil
+}
+
+// verifyWaiting looks at the rows that are in no chain: they wait for the
+// sealer, or it refused them.
+func (c *Chain) verifyWaiting(tx *db.Tx, rep *Report) error {
+	return tx.Query("SELECT "+audit.Columns+", seal_no FROM audit WHERE tenant_id = $1 AND (seal_no IS NULL OR seal_no < 1) ORDER BY id",
+		[]any{rep.TenantID}, func(r *db.Row) error {
+			if r.Null(width+1) && audit.Genuine(c.Keys.Log, rep.TenantID, r, 0) {
+				rep.Waiting++
+				return nil
+			}
+			rep.fault(0, r.Text(0), "the row was not written by the server, or was changed before it was sealed")
+			return nil
+		})
 }
 
 // walk follows the chain and returns its last row as found.

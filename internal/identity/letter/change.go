@@ -18,11 +18,6 @@ const (
 	OwnershipTaken Change = "ownership_taken" // Other is the former owner's address
 )
 
-// Changes lists every change.
-func Changes() []Change {
-	return []Change{FactorAdded, FactorRemoved, CodesMade, CodeTried, PasskeyAdded, PasskeyRemoved, Linked, Unlinked, OwnershipGiven, OwnershipTaken}
-}
-
 func englishChange(c Change, what string) string {
 	switch c {
 	case FactorAdded:

@@ -50,7 +50,7 @@ func TestLanguages(t *testing.T) {
 			t.Errorf("%s has no words", k)
 		}
 	}
-	for _, c := range Changes() {
+	for _, c := range changes() {
 		said := map[string]string{}
 		for _, locale := range Locales() {
 			m, err := Letter{Kind: ProtectionChanged, Locale: locale, Change: c, Other: "X"}.Message()
@@ -187,4 +187,9 @@ func FuzzTemplate(f *testing.F) {
 			}
 		}
 	})
+}
+
+// changes lists every change.
+func changes() []Change {
+	return []Change{FactorAdded, FactorRemoved, CodesMade, CodeTried, PasskeyAdded, PasskeyRemoved, Linked, Unlinked, OwnershipGiven, OwnershipTaken}
 }

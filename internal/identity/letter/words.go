@@ -71,7 +71,8 @@ func english(l Letter) wording {
 		return wording{"Confirm your address", "Please confirm that this address is yours to finish signing up.", "Confirm address", ignore}
 	case Known:
 		return wording{"You already have an account",
-			"Somebody, perhaps you, tried to sign up with this address. You already have an account: sign in, or ask for a new password if you forgot yours.", "Open the site", ignore}
+			"Somebody, perhaps you, tried to sign up with this address, or to move an account to it. " +
+				"You already have an account: sign in, or ask for a new password if you forgot yours.", "Open the site", ignore}
 	case Recovery:
 		return wording{"Choose a new password", "A new password was asked for with this address.", "Choose a new password", ignore}
 	case MagicLink:
@@ -131,7 +132,7 @@ func german(l Letter) wording {
 			"Bitte bestätigen Sie, dass diese Adresse Ihnen gehört. Damit ist die Anmeldung abgeschlossen.", "Adresse bestätigen", ignore}
 	case Known:
 		return wording{"Sie haben schon ein Konto",
-			"Jemand, vielleicht Sie selbst, wollte mit dieser Adresse ein Konto anlegen. Es gibt schon eines: Melden Sie sich an, oder fordern Sie ein neues " +
+			"Jemand, vielleicht Sie selbst, wollte mit dieser Adresse ein Konto anlegen oder eines auf sie umstellen. Es gibt schon eines: Melden Sie sich an, oder fordern Sie ein neues " +
 				"Passwort an.", "Zur Anmeldung", ignore}
 	case Recovery:
 		return wording{"Neues Passwort wählen", "Für diese Adresse wurde ein neues Passwort angefordert.", "Neues Passwort wählen", ignore}

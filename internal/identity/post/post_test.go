@@ -30,6 +30,40 @@ func TestQueue(t *testing.T) {
 	}
 }
 
+// Work starts 50 to 250 ms after it was queued, and at once when the server stops:
+// the bounds from below hold on any machine, the one from above by closing.
+func TestQueue_delay(t *testing.T) {
+	o, begin := New(slog.Default()), time.Now()
+	started := make(chan time.Duration, 4)
+	work := func(context.Context) error { started <- time.Since(begin); return nil }
+	for range 4 {
+		if err := o.Add(work); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for range 4 {
+		if after := <-started; after < leastDelay {
+			t.Errorf("started after %v", after)
+		}
+	}
+	seen := map[time.Duration]bool{}
+	for range 1000 {
+		d := delay()
+		if seen[d/(20*time.Millisecond)] = true; d < leastDelay || d >= mostDelay {
+			t.Fatalf("delay %v", d)
+		}
+	}
+	if len(seen) < 10 {
+		t.Errorf("the delay takes %d of eleven steps of 20 ms", len(seen))
+	}
+	if err := o.Add(work); err != nil {
+		t.Fatal(err)
+	}
+	if err := o.Close(t.Context()); err != nil || len(started) != 1 {
+		t.Error(err, len(started))
+	}
+}
+
 func TestRecent(t *testing.T) {
 	r, at := NewRecent(), time.Unix(1000, 0)
 	if r.Wait("a", at, time.Minute) != 0 || r.Wait("b", at, time.Minute) != 0 {

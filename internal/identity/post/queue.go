@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"math/rand/v2"
 	"sync"
 	"time"
 
@@ -13,26 +14,41 @@ import (
 
 // Queue runs mail work off the request path, so that an answer takes the same
 // time whether or not an address is known, and a slow mail server holds up
-// nobody.
+// nobody. Work starts a while after it was queued, at random: what it takes of the
+// processor would else slow down the answer, or the next one, of those alone who
+// asked for an address that is known.
 type Queue struct {
-	work chan func(context.Context) error
-	log  *slog.Logger
-	done sync.WaitGroup
-	mu   sync.RWMutex
-	shut bool
-	stop context.CancelFunc
+	work    chan entry
+	log     *slog.Logger
+	done    sync.WaitGroup
+	mu      sync.Mutex
+	shut    bool
+	last    time.Time // when the work queued last is due
+	closing chan struct{}
+	stop    context.CancelFunc
+}
+
+// entry is work and when it is due.
+type entry struct {
+	work func(context.Context) error
+	due  time.Time
 }
 
 const (
 	workers = 2
 	room    = 512
 	timeout = 30 * time.Second
+	// Work starts between the least and the most after it was queued.
+	leastDelay = 50 * time.Millisecond
+	mostDelay  = 250 * time.Millisecond
 )
+
+func delay() time.Duration { return leastDelay + rand.N(mostDelay-leastDelay) }
 
 // New starts the workers.
 func New(log *slog.Logger) *Queue {
 	ctx, stop := context.WithCancel(context.Background())
-	q := &Queue{work: make(chan func(context.Context) error, room), log: log, stop: stop}
+	q := &Queue{work: make(chan entry, room), log: log, closing: make(chan struct{}), stop: stop}
 	for range workers {
 		q.done.Go(func() { q.run(ctx) })
 	}
@@ -40,8 +56,12 @@ func New(log *slog.Logger) *Queue {
 }
 
 func (q *Queue) run(ctx context.Context) {
-	for f := range q.work {
-		q.one(ctx, f)
+	for e := range q.work {
+		select {
+		case <-time.After(time.Until(e.due)):
+		case <-q.closing:
+		}
+		q.one(ctx, e.work)
 	}
 }
 
@@ -60,11 +80,16 @@ func (q *Queue) one(ctx context.Context, f func(context.Context) error) {
 
 // Add queues f; a full queue is fault.Unavailable.
 func (q *Queue) Add(f func(context.Context) error) error {
-	q.mu.RLock()
-	defer q.mu.RUnlock()
+	q.mu.Lock()
+	defer q.mu.Unlock()
 	if !q.shut {
+		due := time.Now().Add(delay())
+		if due.Before(q.last) {
+			due = q.last // of two mails to one mailbox the later code is the one that holds
+		}
 		select {
-		case q.work <- f:
+		case q.work <- entry{f, due}:
+			q.last = due
 			return nil
 		default:
 		}
@@ -74,12 +99,13 @@ func (q *Queue) Add(f func(context.Context) error) error {
 	return e
 }
 
-// Close waits for what is queued, until ctx ends.
+// Close starts at once what is queued, and waits for it until ctx ends.
 func (q *Queue) Close(ctx context.Context) error {
 	q.mu.Lock()
 	if !q.shut {
 		q.shut = true
 		close(q.work)
+		close(q.closing)
 	}
 	q.mu.Unlock()
 	defer q.stop()

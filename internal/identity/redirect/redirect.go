@@ -18,16 +18,18 @@ type Rules struct {
 	allow []entry
 }
 
-// entry is one allow-list glob: scheme, host and port, then path segments.
+// entry is one allow-list glob: scheme, host and port, then path.
 type entry struct {
-	scheme, host string
-	segments     []string
-	glob         bool // holds a *
+	scheme, host, path string
+	glob               bool // holds a *
 }
 
-// New reads the site URL and the allow list. An entry is an absolute URL; "*"
-// stands for one host label or one path segment, "**" as the last segment for
-// any rest. A custom scheme (com.example.app://callback) is allowed.
+// New reads the site URL and the allow list. An entry is an absolute URL in the
+// form that Supabase documents for its redirect URLs: "*" stands for characters
+// within one host label or path segment, "**" for any, within the host or the
+// path. A host and port that end in "**" with no path stand for every path too:
+// http://localhost:**. A custom scheme (com.example.app://callback, app://**) is
+// allowed; of http and https the end of the host has to be written out.
 func New(site string, allow []string) (*Rules, error) {
 	u, err := url.Parse(site)
 	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || u.User != nil {
@@ -52,18 +54,27 @@ func parseEntry(s string) (entry, error) {
 	if !ok || scheme == "" || rest == "" || strings.ContainsAny(s, "\\@?# \t\r\n") {
 		return entry{}, fmt.Errorf("redirect: allow-list entry %q is not an absolute URL without query, fragment or user", s)
 	}
-	host, p, _ := strings.Cut(rest, "/")
-	if host == "" || strings.Contains(host, "**") {
-		return entry{}, fmt.Errorf("redirect: allow-list entry %q: the host may hold * for one label only", s)
-	}
-	e := entry{scheme: strings.ToLower(scheme), host: trimPort(strings.ToLower(scheme), strings.ToLower(host)), segments: segments("/" + p),
+	host, p, pathed := strings.Cut(rest, "/")
+	e := entry{scheme: strings.ToLower(scheme), host: trimPort(strings.ToLower(scheme), strings.ToLower(host)), path: strings.Trim(p, "/"),
 		glob: strings.Contains(rest, "*")}
-	for i, g := range e.segments {
-		if g == "**" && i != len(e.segments)-1 {
-			return entry{}, fmt.Errorf("redirect: allow-list entry %q: ** stands at the end only", s)
-		}
+	if !pathed && strings.HasSuffix(host, "**") {
+		e.path = "**"
+	}
+	if host == "" || (e.scheme == "http" || e.scheme == "https") && !ends(e.host) {
+		return entry{}, fmt.Errorf("redirect: allow-list entry %q: the end of the host has to be written out, a domain of two labels at least", s)
 	}
 	return e, nil
+}
+
+// ends reports a host whose end is written out behind a "**": without it a pattern
+// allows the hosts of strangers.
+func ends(host string) bool {
+	name := host
+	if i := strings.LastIndexByte(host, ':'); i >= 0 && !strings.HasSuffix(host, "]") {
+		name = host[:i]
+	}
+	i := strings.LastIndex(name, "**")
+	return name != "" && (i < 0 || strings.Contains(strings.TrimPrefix(name[i+2:], "."), "."))
 }
 
 // Site returns the site URL as configured.
@@ -178,42 +189,46 @@ func trimPort(scheme, host string) string {
 	return host
 }
 
-func segments(p string) []string {
-	p = strings.Trim(p, "/")
-	if p == "" {
-		return nil
-	}
-	return strings.Split(p, "/")
-}
-
 func (e entry) matches(u *url.URL) bool {
-	if u.Scheme != e.scheme || !matchHost(e.host, trimPort(u.Scheme, strings.ToLower(u.Host))) {
+	host, have := trimPort(u.Scheme, strings.ToLower(u.Host)), strings.Trim(u.Path, "/")
+	if u.Scheme != e.scheme || strings.HasPrefix(host, ".") || !match(e.host, host, ".:") {
 		return false
 	}
-	have := segments(u.Path)
-	for i, g := range e.segments {
-		if g == "**" {
-			return true
-		}
-		if i >= len(have) || g != "*" && g != have[i] {
-			return false
-		}
-	}
-	return len(have) == len(e.segments)
+	// "/a/**" is what lies below a, and a itself.
+	return match(e.path, have, "/") || strings.HasSuffix(e.path, "/**") && match(strings.TrimSuffix(e.path, "/**"), have, "/")
 }
 
-// matchHost compares label by label; "*" is one whole label.
-func matchHost(glob, host string) bool {
-	g, h := strings.Split(glob, "."), strings.Split(host, ".")
-	if len(g) != len(h) {
-		return false
+// match reports whether a text is what a glob says: "**" is any text, "*" at least
+// one character and none of stops, anything else itself.
+func match(glob, text, stops string) bool {
+	if !strings.Contains(glob, "*") {
+		return glob == text
 	}
-	for i := range g {
-		if g[i] != h[i] && (g[i] != "*" || h[i] == "") {
-			return false
+	ends := make([]bool, len(text)+1) // where what is read of the glob may end in the text
+	ends[0] = true
+	for glob != "" {
+		next := make([]bool, len(ends))
+		rest, any := strings.CutPrefix(glob, "**")
+		switch {
+		case any:
+			next[0] = ends[0]
+			for t := range text {
+				next[t+1] = next[t] || ends[t+1]
+			}
+		case glob[0] == '*':
+			for t := range text {
+				next[t+1] = (ends[t] || next[t]) && !strings.Contains(stops, text[t:t+1])
+			}
+			rest = glob[1:]
+		default:
+			for t := range text {
+				next[t+1] = ends[t] && text[t] == glob[0]
+			}
+			rest = glob[1:]
 		}
+		ends, glob = next, rest
 	}
-	return true
+	return ends[len(text)]
 }
 
 // WithQuery adds query parameters to a target, keeping those it has.

@@ -70,6 +70,56 @@ func TestRules_Allowed(t *testing.T) {
 	}
 }
 
+// Patterns in the form that Supabase documents.
+func TestRules_patterns(t *testing.T) {
+	r, err := New("https://app.example.com", []string{"http://localhost:**", "https://**--site.example/**", "app://**", "https://*-team.pages.example/cb",
+		"https://docs.example.com/v*/**/end", "http://[::1]:**"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for target, want := range map[string]bool{
+		"http://localhost:3000":                              true,
+		"http://localhost:5173/a/b?c=d":                      true,
+		"http://localhost:1":                                 true,
+		"http://[::1]:3000/x":                                true,
+		"https://localhost:3000/":                            false,
+		"http://localhost.evil.example:3000/":                false,
+		"http://localhost:3000@evil.example/":                false,
+		"http://evil.example/localhost:3000":                 false,
+		"https://branch--site.example/":                      true,
+		"https://branch--site.example":                       true,
+		"https://a.b--site.example/x/y":                      true,
+		"http://branch--site.example/":                       false,
+		"https://branch--site.example.evil.example/":         false,
+		"https://evil.example/--site.example/":               false,
+		"https://evil.example/x--site.example":               false,
+		"https://evil.example?x--site.example/":              false,
+		"https://evil.example#x--site.example/":              false,
+		"https://evil.example\\x--site.example/":             false,
+		"https://branch--site.example:8443/":                 false,
+		"https://site.example/":                              false,
+		"app://callback":                                     true,
+		"app://callback/deep/er?x=1":                         true,
+		"app://":                                             false,
+		"app:callback":                                       false,
+		"application://callback":                             false,
+		"https://x-team.pages.example/cb":                    true,
+		"https://-team.pages.example/cb":                     false,
+		"https://a.x-team.pages.example/cb":                  false,
+		"https://docs.example.com/v1/a/b/end":                true,
+		"https://docs.example.com/v1/x/a/b/ending":           false,
+		"https://docs.example.com/v/1/a/end":                 false,
+		"http://localhost:3000/" + strings.Repeat("a/", 900): true,
+	} {
+		if got := r.Allowed(target); got != want {
+			t.Errorf("Allowed(%q) = %v", target, got)
+		}
+		if r.Exact(target) {
+			t.Errorf("Exact(%q)", target)
+		}
+	}
+}
+
 // What a "*" lets in is allowed and not exact.
 func TestRules_Exact(t *testing.T) {
 	r, err := New("https://app.example.com",
@@ -130,7 +180,9 @@ func TestRules_loopbackSite(t *testing.T) {
 }
 
 func TestNew_refuses(t *testing.T) {
-	for _, a := range []string{"example.com/x", "https://", "https://**/x", "https://a.example/**/b", "https://u@a.example/", "https://a.example/?q"} {
+	for _, a := range []string{"example.com/x", "https://", "https://**/x", "https://**", "https://**.com/cb", "https://a.example**",
+		"http://:**", "https://**:**",
+		"https://u@a.example/", "https://a.example/?q"} {
 		if _, err := New("https://app.example.com", []string{a}); err == nil {
 			t.Errorf("entry %q accepted", a)
 		}

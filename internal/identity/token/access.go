@@ -18,6 +18,10 @@ const (
 	RoleSupabaseAdmin = "supabase_admin"
 )
 
+// RoleAccount is the role of an access token of a service account, which a key
+// was exchanged for: its ID names the key, its Scope what it is for.
+const RoleAccount = "service_account"
+
 // Audience is the audience of every access token.
 const Audience = "authenticated"
 
@@ -55,6 +59,7 @@ type Claims struct {
 	AMR          []Method        `json:"amr,omitempty"`
 	SessionID    string          `json:"session_id,omitempty"`
 	Anonymous    bool            `json:"is_anonymous"`
+	Scope        string          `json:"scope,omitempty"`
 }
 
 // keyRole reports a role that only an API key may carry.
@@ -179,7 +184,9 @@ func (c *Claims) check(issuer string, now time.Time) error {
 		return badClaim("missing sub claim")
 	case !isUUID(c.Subject):
 		return badClaim("sub claim must be a UUID")
-	case !isUUID(c.SessionID):
+	case c.Role == RoleAccount && c.SessionID == "" && (!isUUID(c.ID) || c.TenantID == ""):
+		return badClaim("a service account's token names its key and its tenant")
+	case c.Role != RoleAccount && !isUUID(c.SessionID), c.Role == RoleAccount && c.SessionID != "":
 		return badClaim("session_id claim must be a UUID")
 	case c.TenantID != "" && !isUUID(c.TenantID):
 		return badClaim("tenant_id claim must be a UUID")

@@ -15,6 +15,7 @@ import (
 const (
 	PublishablePrefix = "sb_publishable_"
 	SecretPrefix      = "sb_secret_"
+	TenantPrefix      = "hf_tenant_" // of a tenant's own keys
 )
 
 // Opaque derives an opaque API key from a server secret and the key's id, so

@@ -65,6 +65,27 @@ func Issuer(raw []byte) (string, error) {
 	return strings.TrimSpace(el.Text()), nil
 }
 
+// maxAddresses bounds what Addresses returns.
+const maxAddresses = 20
+
+// Addresses returns what looks like a mail address among the name ids and
+// attribute values of a response, unverified: for choosing, as by Issuer, among
+// the connections of one provider. Nothing else may be done with it.
+func Addresses(raw []byte) ([]string, error) {
+	root, err := parse(raw)
+	if err != nil {
+		return nil, err
+	}
+	var out []string
+	for _, el := range slices.Concat(root.FindElements(".//NameID"), root.FindElements(".//AttributeValue")) {
+		v := strings.TrimSpace(el.Text())
+		if el.NamespaceURI() == nsAssertion && strings.Contains(v, "@") && len(v) <= 320 && !slices.Contains(out, v) && len(out) < maxAddresses {
+			out = append(out, v)
+		}
+	}
+	return out, nil
+}
+
 func parse(raw []byte) (*etree.Element, error) {
 	if err := survey(raw, true); err != nil {
 		return nil, err

@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/beevik/etree"
-	"github.com/jonboulle/clockwork"
 	dsig "github.com/russellhaering/goxmldsig"
 	"github.com/russellhaering/goxmldsig/etreeutils"
 )
@@ -52,7 +51,7 @@ func verified(el *etree.Element, certs []*x509.Certificate, now time.Time) (*etr
 			return nil, err
 		}
 		ctx := dsig.NewDefaultValidationContext(&dsig.MemoryX509CertificateStore{Roots: []*x509.Certificate{cert}})
-		ctx.Clock = dsig.NewFakeClock(clockwork.NewFakeClockAt(now))
+		ctx.Clock = dsig.NewFakeClockAt(now)
 		if out, err := ctx.Validate(own); err == nil && out != nil {
 			return out, nil
 		}
