@@ -77,6 +77,14 @@ func (c *calendar) nextWorking(day int) int {
 	return day
 }
 
+// workingBefore is day itself, or the last working day before it.
+func (c *calendar) workingBefore(day int) int {
+	for !c.working(day) {
+		day--
+	}
+	return day
+}
+
 // id makes a UUIDv7 for something that began on a day at a moment. Today's
 // ids count milliseconds from midnight, so that they do not depend on the
 // hour the demo is started.

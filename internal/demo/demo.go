@@ -6,19 +6,21 @@ package demo
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
-	"holdfast/internal/catalog"
+	"holdfast/internal/actor"
+	"holdfast/internal/audit"
 	"holdfast/internal/db"
-	"holdfast/internal/demo/bulk"
 	"holdfast/internal/fault"
+	"holdfast/internal/safety"
 	"holdfast/internal/store"
 )
 
 // Seed writes both tenants with all their records, members included, one
 // transaction each. A tenant that exists is left alone.
-func Seed(ctx context.Context, st *store.Store, now time.Time) error {
-	for _, p := range []profile{north(), south()} {
+func Seed(ctx context.Context, st *store.Store, now time.Time, size Size) error {
+	for _, p := range size.profiles() {
 		rows, err := build(p, now)
 		if err != nil {
 			return fmt.Errorf("demo: %s: %w", p.slug, err)
@@ -40,32 +42,49 @@ var resources = [...]string{"tenants", "sites", "teams", "workers", "vehicles", 
 	"orders", "order_lines", "reservations", "pick_lists", "pick_lines", "shipments", "shipment_lines", "incidents", "actions", "import_jobs",
 	"settings", "members", "audit"}
 
-// write queues everything: it travels with the commit.
+// write loads everything, for a tenant that does not exist yet: it travels with
+// the commit.
 func write(tx *db.Tx, st *store.Store, tenant string, rows records) error {
 	err := tx.One("SELECT 1 FROM tenants WHERE id = $1", []any{tenant}, func(*db.Row) error { return nil })
 	if err == nil || !fault.Is(err, fault.NotFound) {
 		return err
 	}
-	counters := map[string]int64{}
-	for _, name := range resources {
+	by := actor.Actor{TenantID: tenant, Role: actor.Service, KeyID: "demo"}
+	for _, name := range slices.Concat(resources[:], programmeResources[:], statutoryResources[:]) {
+		if name == "audit" {
+			if err := log(tx, tenant, rows[name]); err != nil {
+				return err
+			}
+			continue
+		}
 		r, ok := st.Catalog().Get(name)
 		if !ok {
 			return fmt.Errorf("no resource %q", name)
 		}
-		bulk.Rows(tx, r, rows[name])
-		bulk.Tally(counters, r, rows[name])
-		sequences(tx, tenant, r, rows[name])
+		b := st.Bulk(tx, by, r)
+		if err := b.Load(rows[name]); err != nil {
+			return err
+		}
+		b.Close()
 	}
-	st.Count(tx, tenant, counters)
-	if err := writeProgramme(tx, st, tenant, rows); err != nil {
-		return err
-	}
-	return writeStatutory(tx, st, rows)
+	return safety.Index(tx, rows["incidents"])
 }
 
-func sequences(tx *db.Tx, tenant string, r *catalog.Resource, rows []store.Row) {
-	years, last := bulk.Sequences(r, rows)
-	bulk.Insert(tx, "sequences", []string{"tenant_id", "name", "year", "value"}, len(years), func(i int, args []any) []any {
-		return append(args, tenant, r.Name, years[i], last[years[i]])
-	})
+// log writes rows of the audit log by its own door: others would not pass for
+// the server's.
+func log(tx *db.Tx, tenant string, rows []store.Row) error {
+	for _, r := range rows {
+		e := audit.Entry{Tenant: tenant, Details: r["details"]}
+		var at string
+		for to, column := range map[*string]string{&at: "at", &e.By.UserID: "actor_user_id", &e.Action: "action",
+			&e.EntityType: "entity_type", &e.EntityID: "entity_id"} {
+			*to, _ = r[column].(string)
+		}
+		var err error
+		if e.At, err = time.Parse(db.TimeLayout, at); err != nil {
+			return fmt.Errorf("audit: %w", err)
+		}
+		audit.Write(tx, e)
+	}
+	return nil
 }

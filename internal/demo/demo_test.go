@@ -246,7 +246,7 @@ func TestNorthHasEverythingToShow(t *testing.T) {
 // each runs f on a migrated database of both engines.
 func each(t *testing.T, f func(t *testing.T, st *store.Store)) {
 	dbtest.Each(t, func(t *testing.T, o db.Options) {
-		f(t, store.New(dbtest.Open(t, o), catalog.Default(), warehouse.Effects(), time.Now))
+		f(t, store.New(dbtest.Open(t, o), catalog.Default(), warehouse.Watch{}.Effects(), time.Now))
 	})
 }
 
@@ -256,11 +256,11 @@ func TestSeed(t *testing.T) {
 	each(t, func(t *testing.T, st *store.Store) {
 		ctx := context.Background()
 		begin := time.Now()
-		if err := Seed(ctx, st, moments[0]); err != nil {
+		if err := Seed(ctx, st, moments[0], Sample); err != nil {
 			t.Fatal(err)
 		}
 		t.Logf("seeded in %v", time.Since(begin))
-		if err := Seed(ctx, st, moments[0].Add(time.Hour)); err != nil {
+		if err := Seed(ctx, st, moments[0].Add(time.Hour), Sample); err != nil {
 			t.Fatal(err)
 		}
 		for _, tenant := range []string{North, South} {

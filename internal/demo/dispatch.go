@@ -26,7 +26,7 @@ func (w *world) listUp(day int, due []*order) {
 	}
 	for len(due) > 0 {
 		n := 1
-		for n < len(due) && n < 3 && listStatus(due[n]) == listStatus(due[0]) {
+		for n < len(due) && n < 3 && listStatus(due[n]) == listStatus(due[0]) && due[n].picker == due[0].picker {
 			n++
 		}
 		w.list(day, due[:n], listStatus(due[0]))
@@ -47,25 +47,15 @@ func listStatus(o *order) string {
 }
 
 func (w *world) list(day int, orders []*order, status string) {
-	l := &pickList{day: day, at: w.cal.at(day, w.cal.hour(8.6, 8.95)), status: status}
+	l := &pickList{day: day, at: w.cal.at(day, w.cal.hour(8.15, 8.4)), status: status}
 	for _, o := range orders {
 		for _, ln := range o.lines {
 			l.takes = append(l.takes, ln.takes...)
 		}
 	}
 	sortStable(l.takes, func(a, b *take) bool { return a.level.zone.seq < b.level.zone.seq })
-	for _, t := range l.takes { // one walk, one picker
-		if t.by != nil {
-			l.by = t.by
-		}
-	}
-	if l.by == nil && status != "draft" {
-		l.by = w.picker()
-	}
-	for _, t := range l.takes {
-		if t.by != nil {
-			t.by = l.by
-		}
+	if l.by = orders[0].picker; status == "draft" {
+		l.by = nil
 	}
 	if len(l.takes) > 0 {
 		w.lists = append(w.lists, l)
@@ -180,7 +170,7 @@ func (w *world) emitPickLine(l *pickList, list string, n int, t *take) {
 	case l.status == "cancelled":
 		r["status"] = "cancelled"
 	case !t.picked.IsZero():
-		r["status"], r["qty_picked"], r["picked_at"], r["picked_by"] = "picked", units(t.qty), stamp(t.picked), w.user("operator")
+		r["status"], r["qty_picked"], r["picked_at"], r["picked_by"] = "picked", units(t.qty), stamp(t.picked), ref(t.by.user)
 		r["target_container"], r["updated_at"], r["version"] = fmt.Sprintf("TOTE-%03d", 100+len(l.takes)*7%90), stamp(t.picked), int64(2)
 		if len(w.rows["pick_lines"])%47 == 20 {
 			r["status"], r["qty"], r["short_reason"] = "short", units(t.qty+t.line.item.packet), "bin held less than the system said"
@@ -222,7 +212,7 @@ func (w *world) load(day int, due []*order) {
 		}
 		s := w.truck(trucks, o)
 		if s == nil {
-			s = w.ship(&shipment{made: day, at: w.cal.at(day, w.cal.hour(13, 13.8)), left: w.cal.at(day, w.cal.hour(14, 16.8)), carrier: o.carrier,
+			s = w.ship(&shipment{made: day, at: w.cal.at(day, w.cal.hour(13.5, 13.8)), left: w.cal.at(day, w.cal.hour(14.4, 15.8)), carrier: o.carrier,
 				arrive: w.cal.nextWorking(day), status: "in_transit"})
 			if o.carrier == "OWN" {
 				s.driver = w.nextDriver()
@@ -239,7 +229,7 @@ func (w *world) load(day int, due []*order) {
 // truck finds room on a truck of the order's carrier.
 func (w *world) truck(trucks []*shipment, o *order) *shipment {
 	for _, s := range trucks {
-		if s.carrier == o.carrier && len(s.orders) < 3 && w.cal.chance(0.7) {
+		if s.carrier == o.carrier && len(s.orders) < w.perTruck && w.cal.chance(0.7) {
 			return s
 		}
 	}
@@ -358,7 +348,7 @@ func (w *world) emitShipment(s *shipment, n int) {
 		"freight_cost": money(int64(1900 + 370*(n%23))), "created_by": w.user("manager"), "version": int64(1)}
 	first := s.orders[0]
 	site := map[string]any{"name": w.buildings[0].name, "city": w.buildings[0].city, "country": w.country}
-	other := map[string]any{"name": first.party, "city": first.city, "postal_code": first.zip, "country": w.country}
+	other := map[string]any{"name": first.party, "city": first.city, "postal_code": first.zip, "country": w.landOf(first.city)}
 	locate(site)
 	locate(other)
 	r["origin"], r["destination"] = raw(site), raw(other)
@@ -426,10 +416,13 @@ func (w *world) haul(r store.Row, s *shipment, n int) {
 	}
 	r["driver_id"], r["assigned_worker_id"], r["vehicle_id"], r["stop_seq"] = s.driver.id, s.driver.person.id, ref(s.driver.vehicle), int64(1+n%6)
 	if s.status == "delivered" {
-		r["proof"] = raw(map[string]any{"name": "Warenannahme", "signature": signed})
+		r["proof"] = raw(map[string]any{"name": map[string]string{"DE": "Warenannahme"}[w.country], "signature": signed})
 	}
-	if s.status == "in_transit" && s.driver.status != "on_trip" {
+	if s.status == "in_transit" {
 		s.driver.status = "on_trip"
+		for _, v := range w.rows["vehicles"] {
+			v["on_trip"] = v["on_trip"] == true || v["id"] == r["vehicle_id"]
+		}
 	}
 	if s.status == "ready" && s.driver.status == "available" {
 		s.driver.status = "assigned"

@@ -31,6 +31,7 @@ type item struct {
 	packet        int64
 	kind          kind
 	late          bool // its supplier does not deliver
+	levels        []*level
 	born          int
 	draw          float64 // weight in the lottery of order lines
 	rate          float64 // pieces expected per day
@@ -74,22 +75,41 @@ func (w *world) assortment() {
 		c := &w.categories[i]
 		for _, p := range c.products {
 			for v, variant := range p.variants {
-				it := w.item(c, p, v, variant)
-				list := homes[c.class]
-				it.home = list[len(w.items)%len(list)]
-				if len(bulk) > 0 && c.class == "ambient" {
-					it.bulk = bulk[len(w.items)%len(bulk)]
+				for _, maker := range w.sellers() {
+					it := w.item(c, p, v, variant+maker)
+					list := homes[c.class]
+					it.home = list[len(w.items)%len(list)]
+					if len(bulk) > 0 && c.class == "ambient" {
+						it.bulk = bulk[len(w.items)%len(bulk)]
+					}
+					w.items = append(w.items, it)
 				}
-				w.items = append(w.items, it)
 			}
 		}
 	}
 	w.temperaments()
 }
 
+// sellers are what a variant's name ends in: its maker, where there are several.
+func (w *world) sellers() []string {
+	if len(w.makers) == 0 {
+		return []string{""}
+	}
+	out := make([]string, len(w.makers))
+	for i, m := range w.makers {
+		out[i] = ", " + m
+	}
+	return out
+}
+
 func (w *world) item(c *category, p product, v int, variant string) *item {
 	cents := p.cents + p.cents*int64(v)*22/100
-	return &item{sku: fmt.Sprintf("%s-%04d", c.prefix, 1000+17*(len(w.items)%400)), name: p.name + " " + variant, cat: c, cents: cents,
+	sku := fmt.Sprintf("%s-%04d", c.prefix, 1000+17*(len(w.items)%400))
+	if n := len(w.makers); n > 0 {
+		cents += cents * int64(len(w.items)%n) * 3 / 100
+		sku = fmt.Sprintf("%s-%05d", c.prefix, 10_000+len(w.items))
+	}
+	return &item{sku: sku, name: p.name + " " + variant, cat: c, cents: cents,
 		price: cents * int64(135+(v*7)%30) / 100, weight: p.weight * (1 + 0.2*float64(v)), capacity: decimal.FromFloat(p.capacity * (1 + 0.1*float64(v))),
 		packet: int64(p.packet), born: -goLive}
 }
@@ -117,13 +137,13 @@ func (w *world) temperaments() {
 			it.draw = 0.4
 		}
 		if it.kind == fresh {
-			it.born = -w.cal.between(18, 48)
+			it.born = w.cal.workingBefore(-w.cal.between(18, min(48, w.opened)))
 		}
 		it.id = w.cal.id(it.born, w.cal.at(it.born, 9))
 		sum += it.draw
 	}
 	for _, it := range w.items {
-		it.rate = w.ordersPerDay * 0.8 * 3.1 * it.draw / sum * float64(it.packet) * lineQuantity
+		it.rate = w.ordersPerDay * 0.8 * (w.lines + 0.7) * it.draw / sum * float64(it.packet) * lineQuantity
 		w.rules(it)
 	}
 }
@@ -154,7 +174,7 @@ func (w *world) rules(it *item) {
 // went live, the rest when their hall followed, new items as they came.
 func (w *world) opening() {
 	for i, it := range w.items {
-		day := -history - 2
+		day := -w.opened - 2
 		if it.kind == slow || it.kind == dead {
 			day = -goLive + i%6
 		}
@@ -164,6 +184,12 @@ func (w *world) opening() {
 		qty := it.reorderAt + int64(float64(it.maxStock-it.reorderAt)*(0.3+0.6*w.cal.rng.Float64()))
 		qty = max(it.packet, qty/it.packet*it.packet)
 		w.openingOf(it, day, qty)
+		if it.kind == slow && w.opened < history && qty > it.packet { // the last of them went before orders were taken here
+			ago := w.cal.workingBefore(-w.cal.between(history+5, warehouse.DeadAfter-25))
+			at := w.cal.at(ago, w.cal.hour(9, 13))
+			w.move(movement{day: ago, at: at, kind: "ship", item: it, lot: it.levels[0].lot, from: it.levels[0].zone, qty: it.packet,
+				reason: "counter_sale", worker: w.hand(ago, at)})
+		}
 	}
 }
 
@@ -193,7 +219,7 @@ func (w *world) lotOf(it *item, day int) *lot {
 		return nil
 	}
 	age := w.cal.between(10, 40)
-	if day < -history {
+	if day < -w.opened {
 		age = w.cal.between(30, c.shelfLife/2)
 	}
 	l := &lot{item: it, day: day, made: w.cal.date(day - age), expires: w.cal.date(day - age + c.shelfLife), status: "released", supplier: c.supplier}
@@ -263,7 +289,7 @@ func (w *world) emitItems() {
 func (w *world) emitLots(it *item) {
 	for _, l := range it.lots {
 		w.add("lots", l.day, w.cal.at(l.day, 6), store.Row{"id": l.id, "item_id": it.id, "lot_no": l.no, "manufactured_on": l.made, "expires_on": l.expires,
-			"supplier": l.supplier, "status": l.status})
+			"supplier": l.supplier, "status": l.status, "short_dated": false})
 	}
 }
 

@@ -51,6 +51,7 @@ func (w *world) level(k levelKey, day int, at time.Time) *level {
 		l = &level{levelKey: k, day: day, first: at}
 		w.byKey[k] = l
 		w.levels = append(w.levels, l)
+		k.item.levels = append(k.item.levels, l)
 	}
 	l.last = at
 	return l
@@ -96,8 +97,8 @@ func (w *world) move(m movement) {
 // pick bins before bulk.
 func (w *world) where(it *item) []*level {
 	var out []*level
-	for _, l := range w.levels {
-		if l.item == it && l.status == "available" && l.qty > l.reserved && l.zone.kind == "bin" && l.zone.site == 0 &&
+	for _, l := range it.levels {
+		if l.status == "available" && l.qty > l.reserved && l.zone.kind == "bin" && l.zone.site == 0 &&
 			(l.lot == nil || l.lot.status == "released" && l.lot.expires > w.cal.date(30)) {
 			out = append(out, l)
 		}

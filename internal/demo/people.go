@@ -13,6 +13,8 @@ type person struct {
 	team              int
 	user              string
 	driver            bool
+	office            bool
+	hired             int // day
 }
 
 // driver is a worker who drives shipments.
@@ -53,11 +55,8 @@ const (
 	transportTeam
 )
 
-var jobs = [...]struct {
-	title string
-	team  int
-}{{"Forklift operator", inboundTeam}, {"Goods receiver", inboundTeam}, {"Picker", pickTeam}, {"Picker", pickTeam}, {"Packer",
-	outTeam}, {"Dispatcher", outTeam}, {"Picker", pickTeam}}
+var jobs = [...]post{{"Forklift operator", inboundTeam, false}, {"Goods receiver", inboundTeam, false}, {"Picker", pickTeam, false},
+	{"Picker", pickTeam, false}, {"Packer", outTeam, false}, {"Dispatcher", outTeam, false}, {"Picker", pickTeam, false}}
 
 var driverNames = map[string][]string{
 	North: {"Emre Yıldız", "Stefan Kruse", "Agnieszka Zielińska", "Dieter Mohr", "Lukas Frank", "Mehmet Öztürk", "Piotr Maj", "Sabine Thoma",
@@ -68,7 +67,11 @@ var driverNames = map[string][]string{
 // staff writes workers, vehicles and, at the end, drivers.
 func (w *world) staff() {
 	for i, name := range w.names {
-		w.hire(&person{no: fmt.Sprintf("%s-%d", w.employee, 1001+i), name: name, job: jobs[i%len(jobs)].title, team: jobs[i%len(jobs)].team}, i)
+		does := jobs[i%len(jobs)]
+		if len(w.posts) > 0 {
+			does = w.posts[i%len(w.posts)]
+		}
+		w.hire(&person{no: fmt.Sprintf("%s-%d", w.employee, 1001+i), name: name, job: does.title, team: does.team, office: does.office}, i)
 	}
 	var vehicles []string
 	for i, plate := range w.plates {
@@ -79,7 +82,7 @@ func (w *world) staff() {
 		r := w.add("vehicles", -goLive, w.cal.at(-goLive, 8),
 			store.Row{"plate": plate, "vin": fmt.Sprintf("WDB9066%010d", 4711+97*i), "kind": []string{"truck 7.5 t", "truck 12 t", "van 3.5 t"}[i%3],
 				"payload_kg": units([]int64{2800, 5600, 1100}[i%3]), "volume_m3": units([]int64{36, 48, 14}[i%3]), "odometer_km": units(int64(48_000 + 17_350*i)),
-				"inspection_due_on": w.cal.date(20 + 45*i), "site_id": w.sites[0], "status": status})
+				"inspection_due_on": w.cal.date(20 + 45*i), "site_id": w.sites[0], "status": status, "on_trip": false})
 		vehicles = append(vehicles, r["id"].(string))
 	}
 	for i, name := range driverNames[w.profile.id] {
@@ -104,13 +107,16 @@ func (w *world) hire(p *person, i int) {
 	if i == 8 {
 		status = "on_leave"
 	}
-	hired := w.cal.date(-goLive - 60 - 97*(i%29))
+	p.hired = -goLive - 60 - 97*(i%29)
 	w.people = append(w.people, p)
 	w.add("workers", -goLive-6, w.cal.at(-goLive-6, 9),
 		store.Row{"id": p.id, "employee_no": p.no, "name": p.name, "job_title": p.job, "team_id": w.rows["teams"][p.team]["id"],
-			"site_id": w.sites[0], "employment": []string{"employee", "employee", "employee", "agency"}[i%4], "hired_on": hired, "user_id": ref(p.user),
+			"site_id": w.sites[0], "employment": []string{"employee", "employee", "employee", "agency"}[i%4], "hired_on": w.cal.date(p.hired), "user_id": ref(p.user),
 			"birth_year": int64(1963 + (i*7)%40), "status": status})
 }
+
+// dialling are the codes of the countries that drivers' phones are called in.
+var dialling = map[string]string{"DE": "49", "US": "1"}
 
 // emitDrivers writes drivers once it is known who is on the road.
 func (w *world) emitDrivers() {
@@ -124,8 +130,8 @@ func (w *world) emitDrivers() {
 		}
 		r := store.Row{"id": d.id, "worker_id": d.person.id, "licence_no": fmt.Sprintf("%s%08d", w.country, 31_415_926+i*27_182),
 			"licence_class":      []string{"C1E", "CE", "B"}[i%3],
-			"licence_expires_on": w.cal.date([]int{400, 24, 900, 1300, 210}[i%5]), "vehicle_id": ref(d.vehicle), "phone": fmt.Sprintf("+%d 555 01%02d", 40+
-				i%10, 10+i), "status": d.status,
+			"licence_expires_on": w.cal.date([]int{400, 24, 900, 1300, 210}[i%5]), "vehicle_id": ref(d.vehicle),
+			"phone": fmt.Sprintf("+%s 555 01%02d", dialling[w.country], 10+i), "status": d.status,
 			"updated_at": stamp(w.cal.at(0, 12)), "version": int64(4)}
 		if d.status == "on_trip" {
 			r["last_lat"], r["last_lon"], r["last_seen_at"] = 53.4+0.07*float64(i), 9.9+0.11*float64(i), stamp(w.cal.at(0, 23.2))
@@ -147,23 +153,6 @@ func (w *world) members() {
 			}
 		}
 		w.add("members", -goLive-5, joined, r)
-	}
-}
-
-// hand is any warehouse worker, picker one of those who pick.
-func (w *world) hand() string {
-	for {
-		if p := pick(w.cal, w.people); !p.driver {
-			return p.id
-		}
-	}
-}
-
-func (w *world) picker() *person {
-	for {
-		if p := pick(w.cal, w.people); p.team == pickTeam && !p.driver {
-			return p
-		}
 	}
 }
 

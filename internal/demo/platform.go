@@ -5,6 +5,7 @@ import (
 	"encoding/hex"
 	"time"
 
+	"holdfast/internal/audit"
 	"holdfast/internal/safety/report"
 	"holdfast/internal/store"
 )
@@ -17,7 +18,7 @@ func (w *world) platform() {
 	w.imports()
 	at := w.cal.at(-goLive-8, 10)
 	w.add("audit", -goLive-8, at,
-		store.Row{"at": stamp(at), "actor_user_id": w.users[0].ID, "action": "tenant.created", "entity_type": "tenants", "entity_id": w.profile.id,
+		store.Row{"at": stamp(at), "actor_user_id": w.users[0].ID, "action": audit.TenantCreated, "entity_type": "tenants", "entity_id": w.profile.id,
 			"outcome": "ok", "details": raw(map[string]any{"source": "demo data"})})
 }
 
@@ -27,15 +28,10 @@ func (w *world) settings() {
 		section, key string
 		value        any
 	}{
-		{"general", "working_days", []string{"mon", "tue", "wed", "thu", "fri"}}, {"general", "day_starts_at", "06:00"}, {"general", "units", "si"},
-		{"stock", "slow_turns_below", 2}, {"stock", "fast_turns_from", 6}, {"stock", "dead_after_days", 180}, {"stock", "adjust_limit_value", 250},
-		{"stock", "count_auto_approve", 25}, {"picking", "allow_partial_allocation", true}, {"picking", "default_strategy", "batch"}, {"picking",
-			"max_orders_per_list", 3},
+		{"stock", "adjust_limit_value", 250}, {"stock", "count_auto_approve", 25}, {"picking", "allow_partial_allocation", true},
 		{"scoring", "weight_incident", 0.45}, {"scoring", "weight_near_miss", 0.2}, {"scoring", "weight_shift_hours", 0.2}, {"scoring", "weight_load", 0.15},
-		{"safety", "anonymous_reports", true}, {"safety", report.Setting, true}, {"safety", "critical_recipients", []string{"safety"}}, {"engagement",
-			"points_near_miss", 10}, {"engagement", "points_hazard", 8},
-		{"engagement", "daily_cap", 40}, {"import", "date_order", map[string]string{North: "dmy", South: "mdy"}[w.profile.id]}, {"import", "delimiter", "auto"},
-		{"security", "session_hours", 720}, {"security", "mfa_required", "none"}, {"webhooks", "enabled", false},
+		{"safety", report.Setting, true}, {"engagement", "points_near_miss", 10}, {"engagement", "points_hazard", 8}, {"engagement", "daily_cap", 40},
+		{"security", "mfa_required", "none"},
 	} {
 		w.add("settings", -goLive-5, made, store.Row{"section": s.section, "key": s.key, "value": raw(s.value), "created_by": w.user("admin")})
 	}

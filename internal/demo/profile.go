@@ -14,13 +14,26 @@ type profile struct {
 	employee                   string // prefix of employee numbers
 	buildings                  []building
 	categories                 []category
-	customers                  [][3]string // name, city, postal code
+	customers                  [][3]string       // name, city, postal code
+	abroad                     map[string]string // country of the customers' towns that lie in another one
+	makers                     []string          // each variant is sold by each of them; none = one article
 	carriers                   []string
 	names                      []string // people besides the users
 	plates                     []string
 	ordersPerDay               float64
-	fast, slow, dead, fresh    int // items of each kind; the rest sell steadily
-	late                       int // items whose supplier is late
+	today                      int     // orders that today brings at least
+	knowing                    bool    // customers see what is in stock
+	least                      int     // orders that a working day brings at least
+	lines                      float64 // of an order, beyond the first, on average
+	opened                     int     // days ago that orders began to be taken here
+	hoursDays                  int     // days of shifts
+	perTruck                   int     // orders that share one
+	reportsBefore              int     // of incidents, from the year before the stories
+	earlier                    []int   // days of lost-time injuries before the stories
+	crew                       bool    // half of the workers sign in
+	posts                      []post  // who does what, by place in names; none = jobs in turn
+	fast, slow, dead, fresh    int     // items of each kind; the rest sell steadily
+	late                       int     // items whose supplier is late
 	incidents                  int
 	checklistsPerDay, listDays int
 	leak                       bool // the story of dock 3
@@ -29,7 +42,7 @@ type profile struct {
 func north() profile {
 	return profile{
 		id: North, slug: "north", name: "North Distribution", timezone: "Europe/Berlin", country: "DE", currency: "EUR",
-		jurisdictions: []string{"EU", "Global"}, gs1: "4012345", seed: 11, employee: "N",
+		jurisdictions: []string{"EU", "Global"}, gs1: "4012345", seed: 16, employee: "N",
 		buildings: []building{
 			{code: "HAM1", name: "Hamburg distribution centre", city: "Hamburg", zip: "21129", country: "DE", address: "Am Altenwerder Kirchtal 12", gln: "401234500001",
 				areas: []area{
@@ -48,11 +61,13 @@ func north() profile {
 				areas: []area{{code: "MUC-R", name: "Returns floor", kind: "area", x: 5, y: 5, bins: 4}}},
 		},
 		categories: northCategories, customers: northCustomers, carriers: []string{"OWN", "OWN", "OWN", "HANSEPARCEL", "ALPENFRACHT"},
-		names: []string{"Anke Petersen", "Björn Hartwig", "Jana Nowak", "Cem Aydın", "Dorota Wiśniewska", "Erik Sandström", "Fatima Rahimi",
+		abroad: map[string]string{"Aalborg": "DK", "Groningen": "NL", "Szczecin": "PL", "Malmö": "SE"},
+		names: []string{"Anke Petersen", "Björn Hartwig", "Cem Aydın", "Jana Nowak", "Dorota Wiśniewska", "Erik Sandström", "Fatima Rahimi",
 			"Goran Petrović", "Hanna Vogt", "Ivan Dragomirov",
 			"Julia Brandt", "Karim Benali", "Lena Hoffmann", "Mateusz Kowal", "Nadia Ferreira", "Oskar Lindner", "Paula Richter", "Quentin Moreau", "Rosa Albrecht", "Samir Haddad", "Tanja Weiß"},
 		plates:       []string{"HH-ND 101", "HH-ND 102", "HH-ND 103", "HH-ND 207", "HH-ND 208", "B-ND 311"},
-		ordersPerDay: 3.8, fast: 26, slow: 42, dead: 18, fresh: 10, late: 9, incidents: 58, checklistsPerDay: 3, listDays: 15, leak: true,
+		ordersPerDay: 3.8, lines: 2.4, opened: history, hoursDays: history, perTruck: 3, today: 12,
+		fast: 26, slow: 42, dead: 18, fresh: 10, late: 9, incidents: 58, checklistsPerDay: 3, listDays: 15, leak: true,
 	}
 }
 
@@ -75,7 +90,8 @@ func south() profile {
 		names: []string{"Ashley Bennett", "Marcus Reyes", "Ingrid Castellano", "Carlos Mendoza", "Dwayne Porter", "Elena Garza", "Frank Nguyen",
 			"Gloria Jackson"},
 		plates:       []string{"TX-48K-2201", "TX-48K-2202"},
-		ordersPerDay: 1.5, fast: 9, slow: 14, dead: 6, fresh: 3, late: 3, incidents: 22, checklistsPerDay: 1, listDays: 12,
+		ordersPerDay: 1.5, lines: 2.4, opened: history, hoursDays: history, perTruck: 3, today: 5,
+		fast: 9, slow: 14, dead: 6, fresh: 3, late: 3, incidents: 22, checklistsPerDay: 1, listDays: 12,
 	}
 }
 

@@ -5,9 +5,6 @@ import (
 	"fmt"
 	"time"
 
-	"holdfast/internal/db"
-	"holdfast/internal/decimal"
-	"holdfast/internal/demo/bulk"
 	"holdfast/internal/safety"
 	"holdfast/internal/store"
 )
@@ -29,37 +26,12 @@ func programme(w *world) {
 		w.crossing()
 	}
 	w.shifts()
-	w.duties()
+	w.regulations()
 	w.certificates()
 	w.inspections()
 	w.talks()
 	w.suggestions()
 	w.points()
-}
-
-// writeProgramme queues what programme added, and which entities the incidents
-// are about.
-func writeProgramme(tx *db.Tx, st *store.Store, tenant string, rows records) error {
-	counters := map[string]int64{}
-	for _, name := range programmeResources {
-		r, ok := st.Catalog().Get(name)
-		if !ok {
-			return fmt.Errorf("no resource %q", name)
-		}
-		bulk.Rows(tx, r, rows[name])
-		bulk.Tally(counters, r, rows[name])
-	}
-	st.Count(tx, tenant, counters)
-	var entities [][]any
-	for _, in := range rows["incidents"] {
-		list, err := safety.EntityRows(in)
-		if err != nil {
-			return err
-		}
-		entities = append(entities, list...)
-	}
-	bulk.Insert(tx, safety.EntityTable, safety.EntityColumns(), len(entities), func(i int, args []any) []any { return append(args, entities[i]...) })
-	return nil
 }
 
 func (w *world) courses() {
@@ -184,68 +156,15 @@ func (w *world) station(p *person, day int) (zone string, machine int) {
 		return "", machine
 	}
 	for k := range codes {
-		if z := w.zones[codes[(len(p.name)+day+k+history)%len(codes)]]; z != nil {
+		if z := w.zones[codes[(len(p.name)+day+k+400)%len(codes)]]; z != nil {
 			return z.id, machine
 		}
 	}
 	return "", machine
 }
 
-// shifts writes 90 days of hours. Two of the crew work long days while a
-// colleague is away; the rest keep to the plan.
-func (w *world) shifts() {
-	for day := -history; day < 0; day++ {
-		if !w.cal.working(day) {
-			continue
-		}
-		for i, p := range w.people {
-			if i != 8 && w.cal.chance(0.95) { // number 8 is on leave
-				w.shift(p, i, day)
-			}
-		}
-	}
-}
-
-func (w *world) shift(p *person, i, day int) {
-	begin, length := 6.0, 8.5
-	switch {
-	case p.driver:
-		begin, length = 7, 9
-	case i%4 == 3:
-		begin = 13.5
-	}
-	if day > -28 && (i == 2 || i == 5) {
-		length = 11
-	}
-	if w.cal.weekday(day) == time.Thursday && (i == 9 || i == 13) {
-		// A late Thursday before an early Friday leaves too little rest.
-		begin = map[int]float64{9: 13.5, 13: 10.3}[i]
-	}
-	start := w.cal.at(day, begin+0.1*float64(i%3))
-	end := start.Add(time.Duration(length * float64(time.Hour)))
-	if end.After(w.cal.now) {
-		return
-	}
-	hours := decimal.FromFloat(length - 0.5)
-	zone, machine := w.station(p, day)
-	pace := 0.75 + 0.3*w.cal.rng.Float64()
-	if day > -28 && zone != "" && w.zones["PCK"] != nil && zone == w.zones["PCK"].id {
-		pace += 0.25 // the pick hall has been short of hands
-	}
-	r := store.Row{"worker_id": p.id, "team_id": w.rows["teams"][p.team]["id"], "started_at": stamp(start), "ended_at": stamp(end),
-		"break_minutes": int64(30), "hours": hours,
-		"units_done": decimal.FromInt(int64(60 * hours.Float() * pace)), "source": "clock", "status": "approved", "zone_id": ref(zone), "updated_at": stamp(w.cal.clip(end.Add(20 * time.Hour))), "version": int64(2)}
-	if day > -4 {
-		r["status"], r["version"], r["updated_at"] = "closed", int64(1), stamp(end)
-	}
-	if machine >= 0 {
-		r["equipment_id"] = w.rows["equipment"][machine]["id"]
-	}
-	w.add("shifts", day, end, r)
-}
-
-// duties are the shipped regulations and badges, as a new tenant gets them.
-func (w *world) duties() {
+// regulations are the shipped regulations and badges, as a new tenant gets them.
+func (w *world) regulations() {
 	made := w.cal.at(-goLive-8, 10)
 	for _, r := range safety.ShippedRegulations(w.jurisdictions) {
 		r["owner_user_id"] = w.user("safety")
@@ -279,9 +198,10 @@ func (w *world) certificates() {
 				"completed_at": stamp(at), "result": units(int64(80 + (7*i+11*k)%21)), "expires_on": w.cal.date(expires), "status": status, "created_by": w.user("safety"),
 				"updated_at": stamp(at), "version": int64(3)}
 			row := w.add("training_assignments", done, at.Add(-72*time.Hour), r)
-			row["certificate_no"] = "TC-" + row["id"].(string)[24:]
+			row["certificate_no"], row["worker_id"] = "TC-"+row["id"].(string)[24:], workerOf(w, u.WorkerEmployeeNo)
 		}
 	}
+	licences(w)
 }
 
 // points are what the users earned in 90 days, as the server would have given

@@ -134,6 +134,10 @@ func (w *world) happened() []reported {
 		}
 		all = append(all, reported{e, min(day, 0), w.cal.hour(6, 20)})
 	}
+	for i := range w.reportsBefore {
+		day := w.cal.workingBefore(-w.cal.between(history+1, w.hoursDays-5))
+		all = append(all, reported{w.everyday(i), day, w.cal.hour(6, 20)})
+	}
 	all = append(all, reported{event{"injury", "critical", "critical", []string{"powered_truck", "struck_by"}, "PCK", "Picker struck by a reversing reach truck",
 		"The truck reversed out of the aisle while the picker crossed behind it. Leg injured, hospital treatment.", "First aid, ambulance, aisle closed, authority informed.", 2, "worker"}, -19, 10.3},
 		reported{event{"near_miss", "critical", "critical", []string{"fall_height"}, "BLK", "Pallet hung over the rack edge above the walkway",
@@ -188,9 +192,10 @@ func (w *world) incident(x reported, n int) {
 	by := []string{w.user("operator"), w.user("driver"), w.user("manager"), w.user("safety"), w.user("operator")}[n%5]
 	r := store.Row{"incident_no": w.number("IN", told), "kind": x.kind, "severity": x.severity, "potential_severity": x.potential, "title": x.title,
 		"description":      x.text,
-		"immediate_action": ref(x.first), "occurred_at": stamp(at), "occurred_tz": w.timezone, "reported_at": stamp(told), "anonymous": anonymous, "site_id": w.sites[z.site],
-		"zone_id": z.id, "entities": raw(w.involved(x.event,
-			z)), "category_tags": raw(x.tags), "likelihood": x.likelihood, "risk_rating": grade[x.severity] * x.likelihood,
+		"immediate_action": ref(x.first), "occurred_at": stamp(at), "occurred_tz": w.timezone, "reported_at": stamp(told), "anonymous": anonymous,
+		"site_id": w.sites[z.site],
+		"zone_id": z.id, "entities": raw(w.involved(x, z, at)), "category_tags": raw(x.tags), "likelihood": x.likelihood,
+		"risk_rating": grade[x.severity] * x.likelihood,
 		"attachments": raw([]any{}), "root_causes": raw([]any{})}
 	if !anonymous {
 		r["reported_by"], r["created_by"] = by, by
@@ -199,11 +204,13 @@ func (w *world) incident(x reported, n int) {
 	w.add("incidents", x.day, told, r)
 }
 
-func (w *world) involved(e event, z *zone) []safety.Entity {
+func (w *world) involved(e reported, z *zone, at time.Time) []safety.Entity {
 	list := []safety.Entity{{Type: "zone", ID: z.id, Role: "source"}}
 	switch role := map[bool]string{true: "injured", false: "involved"}[e.kind == "injury" || e.kind == "illness"]; e.entity {
 	case "worker":
-		list = append(list, safety.Entity{Type: "worker", ID: w.hand(), Role: role})
+		if d := w.onDuty(e.day, at); d != nil {
+			list = append(list, safety.Entity{Type: "worker", ID: d.id, Role: role})
+		}
 	case "driver":
 		list = append(list, safety.Entity{Type: "driver", ID: pick(w.cal, w.drivers).id, Role: role})
 	}

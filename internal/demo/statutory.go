@@ -2,14 +2,11 @@ package demo
 
 import (
 	"encoding/json"
-	"fmt"
 	"slices"
 	"strings"
 	"time"
 
-	"holdfast/internal/db"
 	"holdfast/internal/decimal"
-	"holdfast/internal/demo/bulk"
 	"holdfast/internal/safety"
 	"holdfast/internal/safety/osha"
 	"holdfast/internal/safety/report"
@@ -61,10 +58,15 @@ func statutory(w *world) {
 			w.filed(x.c, w.past(i, year-1), numbers)
 		}
 	}
+	filed := len(w.rows["osha_cases"])
 	for _, in := range w.rows["incidents"] {
-		if kind := in["kind"]; (kind == "injury" || kind == "illness") && in["status"] != "void" && moment(in["occurred_at"]).In(w.cal.loc).Year() == year {
+		of := func(c store.Row) bool { return c["incident_id"] == in["id"] }
+		if kind := in["kind"]; (kind == "injury" || kind == "illness") && in["status"] != "void" && !slices.ContainsFunc(w.rows["osha_cases"][:filed], of) {
 			w.filed(w.decided(in), in, numbers)
 		}
+	}
+	for _, day := range w.earlier {
+		lostTime(w, w.cal.workingBefore(day), numbers)
 	}
 	w.links()
 	if american {
@@ -108,16 +110,37 @@ func (w *world) decided(in store.Row) store.Row {
 	if w.cal.t0.Sub(moment(in["reported_at"])) < 4*24*time.Hour {
 		return store.Row{"illness_type": c["illness_type"]}
 	}
-	days := map[any]int64{"medium": 5, "high": 12, "critical": 15}[in["severity"]]
 	age := int64(w.cal.t0.Sub(moment(in["occurred_at"])).Hours() / 24)
-	switch days = min(days, age-1); {
-	case days < 1:
+	switch {
+	case in["severity"] == "low" || age < 2:
 		c["basis"] = "first_aid_only"
+	case in["severity"] == "critical":
+		c["basis"], c["outcome"], c["days_away"], c["in_patient"] = "days_away", "days_away", min(15, age-1), true
+	case len(w.rows["osha_cases"])%2 == 0: // back at once, to lighter work
+		c["basis"], c["outcome"], c["days_restricted"] = "restricted", "restricted", min(6, age-1)
 	default:
-		c["basis"], c["outcome"], c["days_away"] = "days_away", "days_away", days
-		c["in_patient"] = in["severity"] == "critical"
+		c["basis"], c["outcome"] = "medical_treatment", "other"
 	}
 	return c
+}
+
+// lostTime writes an injury from before the stories, with days away from work.
+func lostTime(w *world, day int, numbers map[string]int64) {
+	at := w.cal.at(day, 10.7)
+	told := at.Add(20 * time.Minute)
+	zone, p := w.in("RCV")[0], w.people[0]
+	closed := stamp(told.AddDate(0, 0, 20))
+	in := w.add("incidents", day, told, store.Row{"incident_no": w.number("IN", told), "kind": "injury", "severity": "high", "potential_severity": "high",
+		"title": "Broken wrist after a fall from the dock", "description": "Stepped back over the edge while counting pallets.",
+		"immediate_action": "First aid, taken to hospital.", "occurred_at": stamp(at), "occurred_tz": w.timezone, "reported_at": stamp(told),
+		"anonymous": false, "reported_by": w.user("manager"), "created_by": w.user("manager"), "site_id": w.sites[0], "zone_id": zone.id,
+		"entities":      raw([]safety.Entity{{Type: "zone", ID: zone.id, Role: "source"}, {Type: "worker", ID: p.id, Role: "injured"}}),
+		"category_tags": raw([]string{"fall_height"}), "likelihood": int64(2), "risk_rating": int64(6), "attachments": raw([]any{}),
+		"root_causes":  raw([]any{map[string]any{"method": "5whys", "layer": "underlying", "text": "No edge marking at open docks"}}),
+		"lead_user_id": w.user("safety"), "investigated_at": stamp(told.AddDate(0, 0, 2)), "due_on": w.cal.date(day + 21),
+		"status": "closed", "closed_at": closed, "updated_at": closed, "version": int64(4)})
+	w.filed(store.Row{"basis": "days_away", "outcome": "days_away", "days_away": int64(24), "days_restricted": int64(10), "illness_type": "injury",
+		"where_occurred": zone.name, "description": in["title"]}, in, numbers)
 }
 
 // filed writes the case of an incident.
@@ -215,18 +238,6 @@ func (w *world) summary(year, hours, employees, peak int) {
 		r["posted_from"], r["posted_to"] = signed.Format(time.DateOnly), time.Date(year+1, 4, 30, 0, 0, 0, 0, time.UTC).Format(time.DateOnly)
 	}
 	w.add("osha_summaries", -1, made, r)
-}
-
-// writeStatutory queues what statutory added.
-func writeStatutory(tx *db.Tx, st *store.Store, rows records) error {
-	for _, name := range statutoryResources {
-		r, ok := st.Catalog().Get(name)
-		if !ok {
-			return fmt.Errorf("no resource %q", name)
-		}
-		bulk.Rows(tx, r, rows[name])
-	}
-	return nil
 }
 
 // links writes the codes on the wall: one for the dock that leaked, or where

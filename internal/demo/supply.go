@@ -54,9 +54,16 @@ func (w *world) purchase(c *category, day int, all bool) {
 		}
 	}
 	lead := c.lead + w.cal.between(-1, 2)
+	for len(due) > orderLines { // what a sheet of paper holds
+		w.buy(c, day, due[:orderLines], day+max(1, lead))
+		due = due[orderLines:]
+	}
 	w.buy(c, day, due, day+max(1, lead))
 	w.buy(c, day, owed, never)
 }
+
+// orderLines is how many lines a purchase order has at most.
+const orderLines = 60
 
 // trigger is the stock, present and ordered, below which an item is ordered:
 // what lasts until the goods of the next look would come.
@@ -87,12 +94,14 @@ func (w *world) buy(c *category, day int, lines []*line, arrive int) {
 
 // launch brings the first stock of a new item.
 func (w *world) launch(it *item, day int) {
-	at := w.cal.at(day, w.cal.hour(6, 6.9))
+	hour := w.cal.hour(6.3, 6.9)
+	at := w.cal.at(day, hour)
 	l := w.lotOf(it, day)
 	lane := w.lane("RCV", day)
 	qty := it.maxStock
-	w.move(movement{day: day, at: at, kind: "receipt", item: it, lot: l, to: lane, qty: qty, worker: w.hand()})
-	w.move(movement{day: day, at: at.Add(50 * time.Minute), kind: "putaway", item: it, lot: l, from: lane, to: it.home, qty: qty, worker: w.hand()})
+	w.move(movement{day: day, at: at, kind: "receipt", item: it, lot: l, to: lane, qty: qty, worker: w.hand(day, at, inboundTeam)})
+	at = w.cal.at(day, hour+0.8)
+	w.move(movement{day: day, at: at, kind: "putaway", item: it, lot: l, from: lane, to: it.home, qty: qty, worker: w.hand(day, at, inboundTeam)})
 }
 
 // lane is the staging lane used at a door on a day.
@@ -108,11 +117,12 @@ func (w *world) lane(area string, day int) *zone {
 func (w *world) receive(d *delivery) {
 	day, o := d.arrive, d.order
 	lane := w.lane("RCV", day)
-	hour := w.cal.hour(6, 6.8)
+	hour := w.cal.hour(6.3, 6.8)
 	for i, l := range o.lines {
 		in := w.cal.at(day, hour+0.004*float64(i))
 		lt := w.lotOf(l.item, day)
-		w.move(movement{day: day, at: in, kind: "receipt", item: l.item, lot: lt, to: lane, qty: l.qty, refType: "order", ref: o.id, worker: w.hand()})
+		w.move(movement{day: day, at: in, kind: "receipt", item: l.item, lot: lt, to: lane, qty: l.qty, refType: "order", ref: o.id,
+			worker: w.hand(day, in, inboundTeam)})
 		l.received = l.qty
 		l.item.onOrder -= l.qty
 		if day == 0 && i%2 == 1 {
@@ -122,8 +132,9 @@ func (w *world) receive(d *delivery) {
 		if l.item.bulk != nil && l.item.kind == fast {
 			to = l.item.bulk
 		}
-		w.move(movement{day: day, at: w.cal.at(day, hour+0.9+0.004*float64(i)), kind: "putaway", item: l.item, lot: lt, from: lane, to: to, qty: l.qty,
-			refType: "order", ref: o.id, worker: w.hand()})
+		in = w.cal.at(day, hour+0.9+0.004*float64(i))
+		w.move(movement{day: day, at: in, kind: "putaway", item: l.item, lot: lt, from: lane, to: to, qty: l.qty,
+			refType: "order", ref: o.id, worker: w.hand(day, in, inboundTeam)})
 	}
 	o.status, o.done, o.steps = "completed", w.cal.at(day, hour+1.2), 3
 }
@@ -140,12 +151,16 @@ func (w *world) replenish(day int) {
 			continue
 		}
 		qty := min(reserve.qty-reserve.reserved, max(4*it.packet, int64(6*it.rate)/it.packet*it.packet))
-		w.move(movement{day: day, at: w.cal.at(day, w.cal.hour(8, 8.5)), kind: "replenish", item: it, from: it.bulk, to: it.home, qty: qty, worker: w.hand()})
+		at := w.cal.at(day, w.cal.hour(8, 8.4))
+		w.move(movement{day: day, at: at, kind: "replenish", item: it, from: it.bulk, to: it.home, qty: qty, worker: w.hand(day, at, inboundTeam)})
 	}
 }
 
 // correct books the small differences a day's counts and mishaps bring.
 func (w *world) correct(day int) {
+	if !w.cal.working(day) {
+		return
+	}
 	for range w.cal.count(float64(len(w.items)) / 300) {
 		it := pick(w.cal, w.items)
 		list := w.where(it)
@@ -154,8 +169,8 @@ func (w *world) correct(day int) {
 		}
 		l := list[0]
 		small := int64(w.cal.between(1, 3))
-		at := w.cal.at(day, w.cal.hour(17.2, 18))
-		switch m := (movement{day: day, at: at, item: it, lot: l.lot, qty: small, worker: w.hand()}); w.cal.between(0, 3) {
+		at := w.cal.at(day, w.cal.hour(13.4, 13.8))
+		switch m := (movement{day: day, at: at, item: it, lot: l.lot, qty: small, worker: w.hand(day, at)}); w.cal.between(0, 3) {
 		case 0:
 			m.kind, m.to, m.reason = "count_gain", l.zone, "cycle_count"
 			m.refType, m.ref = "stock_counts", w.count(l, day, at, small)
@@ -190,9 +205,9 @@ func (w *world) count(l *level, day int, at time.Time, variance int64) string {
 // round counts a few bins a day, in which nothing is amiss.
 func (w *world) round(day int) {
 	for n := range min(len(w.levels), 3) {
-		at := w.cal.at(day, 17.1+0.02*float64(n))
+		at := w.cal.at(day, 13.9+0.02*float64(n))
 		l := w.levels[(7*-day+13*n)%len(w.levels)]
-		if l.zone.kind == "bin" && l.status == "available" && l.qty > 0 && l.last.Before(at) {
+		if w.cal.working(day) && l.zone.kind == "bin" && l.status == "available" && l.qty > 0 && l.last.Before(at) {
 			w.count(l, day, at, 0)
 		}
 	}
@@ -200,18 +215,24 @@ func (w *world) round(day int) {
 
 // hold sets goods apart: one complaint about a lot, one crushed pallet.
 func (w *world) hold(day int) {
-	reason := map[int][2]string{-23: {"quarantine", "supplier_complaint"}, -9: {"damaged", "crushed_pallet"}, -4: {"hold", "customer_claim"}}[day]
+	reason := [2]string{}
+	for on, why := range map[int][2]string{-23: {"quarantine", "supplier_complaint"}, -9: {"damaged", "crushed_pallet"}, -4: {"hold", "customer_claim"}} {
+		if w.cal.workingBefore(on) == day {
+			reason = why
+		}
+	}
 	if reason[0] == "" {
 		return
 	}
+	at := w.cal.at(day, 14)
 	for _, it := range w.items {
 		list := w.where(it)
 		if len(list) == 0 || it.kind != steady || reason[0] == "quarantine" && !it.cat.lots || list[0].qty-list[0].reserved < 2*it.packet {
 			continue
 		}
 		l := list[0]
-		w.move(movement{day: day, at: w.cal.at(day, 18.2), kind: "status_change", item: it, lot: l.lot, from: l.zone, to: l.zone, toStatus: reason[0],
-			qty: min(l.qty-l.reserved, 2*it.packet), reason: reason[1], worker: w.hand()})
+		w.move(movement{day: day, at: at, kind: "status_change", item: it, lot: l.lot, from: l.zone, to: l.zone, toStatus: reason[0],
+			qty: min(l.qty-l.reserved, 2*it.packet), reason: reason[1], worker: w.hand(day, at)})
 		if reason[0] == "quarantine" {
 			l.lot.status = "quarantine"
 		}
@@ -240,10 +261,11 @@ func (w *world) transfer(day int) {
 		from := w.where(l.item)[0]
 		q := min(l.qty, from.qty-from.reserved)
 		l.qty, l.allocated, l.picked, l.packed, l.shipped, l.received = q, q, q, q, q, q
-		w.move(movement{day: day, at: w.cal.at(day, 18.3+0.01*float64(i)), kind: "transfer", item: l.item, from: from.zone, to: to, qty: q,
-			refType: "order", ref: o.id, worker: w.hand()})
+		at := w.cal.at(day, 14.1+0.01*float64(i))
+		w.move(movement{day: day, at: at, kind: "transfer", item: l.item, from: from.zone, to: to, qty: q,
+			refType: "order", ref: o.id, worker: w.hand(day, at, outTeam)})
 	}
-	o.status, o.done, o.steps = "completed", w.cal.at(day, 18.5), 3
+	o.status, o.done, o.steps = "completed", w.cal.at(day, 14.2), 3
 }
 
 // returns takes goods back every second week or so.
@@ -262,7 +284,8 @@ func (w *world) returns(day int) {
 	l := &line{item: it, qty: it.packet, received: it.packet, price: it.price, disposition: disposition}
 	o := w.newOrder("return", day, w.cal.hour(9, 11), []*line{l})
 	o.customer(pick(w.cal, w.customers))
-	o.status, o.done, o.steps = "completed", w.cal.at(day, 18.9), 3
-	w.move(movement{day: day, at: w.cal.at(day, 18.8), kind: "return_in", item: it, to: to, fromStatus: status, toStatus: status, qty: it.packet,
-		reason: "customer_return", refType: "order", ref: o.id, worker: w.hand()})
+	at := w.cal.at(day, 14.25)
+	o.status, o.done, o.steps = "completed", w.cal.at(day, 14.3), 3
+	w.move(movement{day: day, at: at, kind: "return_in", item: it, to: to, fromStatus: status, toStatus: status, qty: it.packet,
+		reason: "customer_return", refType: "order", ref: o.id, worker: w.hand(day, at)})
 }

@@ -22,7 +22,7 @@ func (w *world) talks() {
 		}
 		team := n % len(teamNames)
 		leader := []string{w.user("safety"), w.user("manager")}[n%2]
-		held := w.cal.at(day, 6.1)
+		held := w.cal.at(day, [...]float64{6.6, 6.6, 9.6, 7.6}[team])
 		made := w.cal.at(min(day, 0)-2, 14)
 		r := store.Row{"topic": topics[n%len(topics)], "site_id": w.rows["teams"][team]["site_id"], "team_id": w.rows["teams"][team]["id"],
 			"held_at": stamp(held), "leader_user_id": leader, "minutes": int64(10 + 5*(n%2)),
@@ -31,7 +31,7 @@ func (w *world) talks() {
 		talk := w.add("toolbox_talks", min(day, 0)-2, made, r)
 		for _, p := range w.people {
 			// Who has an account comes to every talk, the others to their team's.
-			if p.team == team && w.cal.chance(0.9) || p.user != "" {
+			if (p.team == team && w.cal.chance(0.9) || p.user != "") && (day > 0 || w.atWork(p, day, held)) {
 				w.attend(talk, p, day, held)
 			}
 		}

@@ -1,6 +1,7 @@
 package demo
 
 import (
+	"slices"
 	"time"
 
 	"github.com/google/uuid"
@@ -23,6 +24,7 @@ type order struct {
 	lines            []*line
 	delivered        bool
 	stage            stage
+	picker           *person
 }
 
 // stage is how far today's picking has taken an outbound order.
@@ -70,6 +72,14 @@ func (w *world) newOrder(kind string, day int, hour float64, lines []*line) *ord
 	return o
 }
 
+// landOf is the country of a customer's town.
+func (w *world) landOf(city string) string {
+	if c := w.abroad[city]; c != "" {
+		return c
+	}
+	return w.country
+}
+
 func (o *order) customer(c [3]string) { o.party, o.city, o.zip = c[0], c[1], c[2] }
 
 // rhythm is a weekday's share of an average day's orders, Sunday first.
@@ -80,11 +90,14 @@ func (w *world) sell(day int) {
 	season := 1 + 0.25*float64(day+history)/history // business grows a little
 	n := w.cal.count(w.ordersPerDay * rhythm[w.cal.weekday(day)] * season * 0.9)
 	if day == 0 {
-		n = max(n, int(3.4*w.ordersPerDay))
+		n = max(n, w.today)
+	}
+	if w.cal.working(day) {
+		n = max(n, w.least)
 	}
 	for i := range n {
-		hour := w.cal.hour(6.2, 8.8)
-		if day != 0 && w.cal.chance(0.35) || day == 0 && i > n*3/4 {
+		hour := w.cal.hour(6.2, 8.1)
+		if day != 0 && day > -w.opened && w.cal.chance(0.35) || day == 0 && i > n*3/4 {
 			hour = w.cal.hour(9, 16.5)
 		}
 		o := w.newOrder("outbound", day, hour, w.basket(day))
@@ -146,8 +159,8 @@ func allocated(o *order) bool {
 
 // basket draws the lines of an order.
 func (w *world) basket(day int) []*line {
-	n := min(1+w.cal.count(2.4), 7)
-	rash := w.cal.chance(0.15)
+	n := min(1+w.cal.count(w.lines), int(3*w.lines))
+	rash := w.cal.chance(map[bool]float64{true: 0.02, false: 0.15}[w.knowing])
 	seen := map[*item]bool{}
 	var lines []*line
 	for i := 0; i < n || len(lines) == 0; i++ {
@@ -155,7 +168,7 @@ func (w *world) basket(day int) []*line {
 		qty := it.packet * int64(1+w.cal.count(lineQuantity-1))
 		// Most customers see what is in stock; of late they order little else, so
 		// that there is work to show.
-		if seen[it] || day >= -1 && !rash && w.free(it) < qty {
+		if seen[it] || (day >= -1 || w.knowing) && !rash && w.free(it) < qty {
 			continue
 		}
 		seen[it] = true
@@ -170,17 +183,20 @@ func (w *world) draw(day int) *item {
 	if day < -63 && w.cal.chance(0.16) {
 		return w.slowOne()
 	}
-	for {
-		x := w.cal.rng.Float64() * w.drawSum()
+	if w.draws == nil {
+		sum := 0.0
 		for _, it := range w.items {
-			if x -= it.draw; x > 0 {
-				continue
-			}
-			if it.kind == dead || it.kind == slow || it.kind == fresh && day < it.born+2 {
-				break
-			}
-			return it
+			sum += it.draw
+			w.draws = append(w.draws, sum)
 		}
+	}
+	for {
+		n, _ := slices.BinarySearch(w.draws, w.cal.rng.Float64()*w.draws[len(w.draws)-1])
+		it := w.items[min(n, len(w.items)-1)]
+		if it.kind == dead || it.kind == slow || it.kind == fresh && day < it.born+2 {
+			continue
+		}
+		return it
 	}
 }
 
@@ -192,15 +208,6 @@ func (w *world) slowOne() *item {
 			return it
 		}
 	}
-}
-
-func (w *world) drawSum() float64 {
-	if w.draws == 0 {
-		for _, it := range w.items {
-			w.draws += it.draw
-		}
-	}
-	return w.draws
 }
 
 // allocate reserves stock for a line, first expiring first.
@@ -225,12 +232,20 @@ func (w *world) work(day int) {
 			due = append(due, o)
 		}
 	}
+	hands := w.pickers(day)
+	if len(hands) == 0 {
+		return
+	}
+	free := make([]float64, len(hands)) // hours from which each of them can begin a list
+	for i := range free {
+		free[i] = picking
+	}
 	for i, o := range due {
 		to := gone
 		if day == 0 { // a day in the middle of its work
 			to = [...]stage{gone, gone, gone, wrapped, wrapped, fetched, begun, begun, promise, promise}[i*10/len(due)]
 		}
-		w.fetch(o, day, to)
+		w.fetch(o, day, to, hands[i/3%len(hands)], &free[i/3%len(hands)], pace(due, len(hands)))
 	}
 	w.listUp(day, due)
 	for _, o := range due {
@@ -246,14 +261,25 @@ func (w *world) work(day int) {
 	w.returns(day)
 }
 
+// pace is the hours that a line takes when the pickers' lines are spread over
+// the time until the trucks are packed.
+func pace(due []*order, pickers int) float64 {
+	lines := 1
+	for _, o := range due {
+		for _, l := range o.lines {
+			lines += len(l.takes)
+		}
+	}
+	return min(0.05, 4/(float64(lines)/float64(pickers)+30))
+}
+
 // fetch moves an order's goods to the staging lane, all or the first half.
-func (w *world) fetch(o *order, day int, to stage) {
-	o.stage = to
+func (w *world) fetch(o *order, day int, to stage, who *duty, hour *float64, pace float64) {
+	o.stage, o.picker = to, who.person
 	if to < begun {
 		return
 	}
 	lane := w.lane("SHP", day)
-	hour, who := w.cal.hour(9, 12.4), w.picker()
 	n := 0
 	for _, l := range o.lines {
 		for _, t := range l.takes {
@@ -261,14 +287,16 @@ func (w *world) fetch(o *order, day int, to stage) {
 			if to == begun && n > 1 && n > len(o.lines)/2 {
 				continue
 			}
-			t.picked, t.by = w.cal.at(day, hour+0.04*float64(n)), who
+			*hour += pace
+			t.picked, t.by = w.cal.at(day, *hour), who.person
+			who.lines++
 			w.stage(o, t, lane, day)
 		}
 	}
 	if to == begun && n == 1 {
 		o.stage = fetched
 	}
-	o.status, o.done, o.steps = "in_progress", w.cal.at(day, hour+0.5), o.steps+1
+	o.status, o.done, o.steps = "in_progress", w.cal.at(day, *hour), o.steps+1
 }
 
 // stage moves one reservation with its goods.
@@ -294,7 +322,7 @@ func (w *world) leave(o *order, day int, at time.Time) {
 		for _, t := range l.takes {
 			t.staged.reserved -= t.qty
 			w.move(movement{day: day, at: at, kind: "ship", item: l.item, lot: t.level.lot, from: t.staged.zone, qty: t.qty, refType: "order", ref: o.id,
-				worker: w.hand()})
+				worker: w.hand(day, at, outTeam)})
 			l.shipped += t.qty
 		}
 	}
@@ -390,7 +418,7 @@ func (w *world) emitOrder(o *order, n int) {
 		"qty_shipped":  units(s.shipped),
 		"qty_received": units(s.received), "total_value": money(s.cents), "created_by": w.clerk(n), "updated_at": stamp(o.done), "version": 1 + o.steps}
 	if o.city != "" {
-		r["ship_to"] = raw(map[string]any{"name": o.party, "city": o.city, "postal_code": o.zip, "country": w.country})
+		r["ship_to"] = raw(map[string]any{"name": o.party, "city": o.city, "postal_code": o.zip, "country": w.landOf(o.city)})
 	}
 	if o.source != "" {
 		r["source"], r["external_ref"] = o.source, "R"+o.id[24:]

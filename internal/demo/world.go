@@ -19,16 +19,16 @@ type world struct {
 	users   []User         // the tenant's members
 	numbers map[string]int // last business number by series and year
 
-	sites   []string
-	zones   map[string]*zone // by code
-	tree    []*zone          // parents first
-	people  []*person
+	sites []string
+	zones map[string]*zone // by code
+	tree  []*zone          // parents first
+	*rota
 	drivers []*driver
 	turn    int // of nextDriver
 
 	items    []*item
-	draws    float64 // sum of the items' draw
-	slowTurn int     // of slowOne
+	draws    []float64 // running sums of the items' draw
+	slowTurn int       // of slowOne
 	byKey    map[levelKey]*level
 	levels   []*level
 
@@ -49,7 +49,12 @@ func build(p profile, now time.Time) (records, error) {
 	}
 	w := &world{profile: p, cal: newCalendar(loc, now, p.seed), rows: records{}, zones: map[string]*zone{}, byKey: map[levelKey]*level{},
 		numbers: map[string]int{}}
-	for _, u := range Users() {
+	w.rota = &rota{cal: w.cal, days: map[int][]*duty{}}
+	size := Sample
+	if p.crew {
+		size = Whole
+	}
+	for _, u := range size.Accounts() {
 		if u.Memberships[p.id] != "" {
 			w.users = append(w.users, u)
 		}
@@ -61,7 +66,9 @@ func build(p profile, now time.Time) (records, error) {
 	w.opening()
 	for day := -history; day <= 0; day++ {
 		w.supply(day)
-		w.sell(day)
+		if day >= -w.opened {
+			w.sell(day)
+		}
 		w.work(day)
 	}
 	w.settle()

@@ -88,12 +88,6 @@ func (f *Function) Bind(get func(name string) []string, body map[string]json.Raw
 	return in.Interface(), bind(in.Elem(), list, get, body)
 }
 
-// Bind reads an input struct, given by pointer, as Function.Bind does.
-func Bind(in any, get func(name string) []string, body map[string]json.RawMessage) error {
-	v := reflect.ValueOf(in).Elem()
-	return bind(v, parameters(v.Interface()), get, body)
-}
-
 func bind(v reflect.Value, list []param, get func(string) []string, body map[string]json.RawMessage) error {
 	for i := range list {
 		p := &list[i]

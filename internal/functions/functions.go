@@ -15,6 +15,7 @@ import (
 	"holdfast/internal/functions/planning"
 	"holdfast/internal/functions/programme"
 	"holdfast/internal/imports"
+	"holdfast/internal/imports/plan"
 	"holdfast/internal/store"
 )
 
@@ -29,6 +30,7 @@ type Function struct {
 	// User tells for whom it really does.
 	Personal bool
 	Writes   bool          // refused to a suspended tenant
+	Imports  bool          // what it writes its input says: a key needs the scope of that too
 	Patience time.Duration // that its answer may take; 0 = as any answer
 	Reads    []string      // collections whose changes make a kept answer stale
 	In       any           // zero input; its tags say how it is read (see Bind)
@@ -44,6 +46,9 @@ type Function struct {
 	// what it is looking at now is not kept; "" means of all tenants. nil where it
 	// keeps nothing.
 	Forget func(tenant string)
+	// Dated says that the answer tells how old that is, so that who asks for a new
+	// answer gets it yet.
+	Dated bool
 
 	params []param
 	shared func(a actor.Actor) bool
@@ -75,11 +80,12 @@ type Deps struct {
 	// Programme is the safety programme's verbs; nil = over Store, without hooks.
 	Programme *programme.Programme
 	Dear      time.Duration // figures of a whole inventory that took longer are kept for a while; 50 ms when 0
+	AtOnce    int64         // items of an inventory whose health is looked at with each answer; 10,000 when 0
 }
 
 // Table lists the functions.
 func Table(d Deps) []Function {
-	d.Dear = cmp.Or(d.Dear, 50*time.Millisecond)
+	d.Dear, d.AtOnce = cmp.Or(d.Dear, 50*time.Millisecond), cmp.Or(d.AtOnce, healthAtOnce)
 	list := slices.Concat(newDashboard(d).table(), programmeTable(d), planningTable(d), d.importTable())
 	for i := range list {
 		list[i].params = parameters(list[i].In)
@@ -100,7 +106,7 @@ func (d *dashboard) table() []Function {
 		},
 		{
 			Name: "admin-dashboard-summary", Methods: []string{"GET"},
-			TTL: summaryFor, Personal: true, shared: d.summaryShared, Forget: d.health.Forget,
+			TTL: summaryFor, Personal: true, shared: d.summaryShared, Forget: d.health.Forget, Dated: true,
 			In: SummaryIn{}, Out: SummaryOut{}, Run: call(d.summary),
 			Reads: []string{"zones", "items", "stock_movements", "stock_levels", "orders", "order_lines", "pick_lists", "shipments", "settings", "tenants", "members"},
 			Doc:   "Zones, inventory with its health, open orders, pick lists, shipments and settings.",
@@ -193,17 +199,17 @@ func planningTable(d Deps) []Function {
 func (d Deps) importTable() []Function {
 	return []Function{
 		{
-			Name: "process-import-job", Methods: []string{"POST"}, Roles: actor.Leaders, Writes: true, Patience: importTime,
-			In: JobIn{}, Out: imports.Processed{}, Run: call(d.processJob),
+			Name: "process-import-job", Methods: []string{"POST"}, Roles: actor.Leaders, Writes: true, Imports: true, Patience: importTime,
+			In: JobIn{}, Out: plan.Processed{}, Run: call(d.processJob),
 			Doc: "Reads the file of an import job and checks its rows.",
 		},
 		{
-			Name: "apply-import-job", Methods: []string{"POST"}, Roles: actor.Leaders, Writes: true, Patience: importTime,
+			Name: "apply-import-job", Methods: []string{"POST"}, Roles: actor.Leaders, Writes: true, Imports: true, Patience: importTime,
 			In: JobIn{}, Out: imports.Applied{}, Run: call(d.applyJob),
 			Doc: "Writes the valid rows of an import job: up to 20,000 in one transaction, more in chunks; called again it goes on where it broke off.",
 		},
 		{
-			Name: "rollback-import-job", Methods: []string{"POST"}, Roles: []actor.Role{actor.Owner, actor.Admin}, Writes: true, Patience: importTime,
+			Name: "rollback-import-job", Methods: []string{"POST"}, Roles: []actor.Role{actor.Owner, actor.Admin}, Writes: true, Imports: true, Patience: importTime,
 			In: RollbackIn{}, Out: imports.RolledBackResult{}, Run: call(d.rollbackJob),
 			Doc: "Puts back what an applied import job changed, if nothing was edited since.",
 		},

@@ -1,6 +1,12 @@
 package functions
 
 import (
+	"context"
+	"fmt"
+	"runtime/debug"
+	"slices"
+	"strconv"
+	"sync"
 	"time"
 
 	"holdfast/internal/actor"
@@ -10,62 +16,93 @@ import (
 	"holdfast/internal/warehouse"
 )
 
-// health is an inventory's health, and when it was looked at.
+// health is an inventory's health, when it was looked at, and how long that
+// took.
 type health struct {
 	warehouse.Health
-	at time.Time
+	at   time.Time
+	took time.Duration
 }
 
-// Inventory health looks at every active item and at 180 days of the ledger,
-// the one answer whose cost grows with the tenant. Where it takes longer than
-// Deps.Dear it outlives the writes that drop the answer: for healthShare times
-// as long as it took, but no longer than an answer is kept. Smaller tenants
-// always get fresh figures.
+// Inventory health looks at every active item and at 180 days of the ledger, so
+// its cost grows with the tenant. An inventory of up to healthAtOnce items is
+// looked at with each answer, and its figures are as fresh as the rest. A larger
+// one, or one that took longer than Deps.Dear, is looked at beside the answers,
+// healthStep items at a time, so that neither an answer nor the memory grows
+// with it. Its figures are renewed, when somebody asks, as soon as they are
+// healthShare times as old as looking took (half a per cent of a processor), at
+// the latest after half of healthOldest; no answer tells any that are older than
+// healthOldest, and each says when they were looked at.
 const (
-	healthShare = 200
-	healthMost  = summaryFor
+	healthAtOnce   = 10_000
+	healthStep     = 5_000
+	healthShare    = 200
+	healthOldest   = 15 * time.Minute
+	healthPatience = 10 * time.Minute // that one look may take
 )
 
-// assessment gathers a tenant's items.
-type assessment struct {
-	stock map[string]*warehouse.Stock
-	begun time.Time
+// due reports figures that should be renewed.
+func (h *health) due(now time.Time) bool {
+	return now.Sub(h.at) >= min(h.took*healthShare, healthOldest/2)
 }
 
-// queueHealth asks for all that health needs: a few index scans, grouped by
-// the database.
+// assessment gathers some of a tenant's items.
+type assessment struct {
+	tenant string
+	now    time.Time
+	stock  map[string]*warehouse.Stock
+	last   string // item, in the order of ids; only of a step
+	begun  time.Time
+}
+
+func newAssessment(tenant string, now time.Time) *assessment {
+	return &assessment{tenant: tenant, now: now, stock: map[string]*warehouse.Stock{}, begun: time.Now()}
+}
+
+// queueHealth asks for all that health needs of an inventory that is looked at
+// at once, in a few index scans, grouped by the database. Of a larger one
+// nothing is read.
 func (d *dashboard) queueHealth(tx *db.Tx, a actor.Actor, now time.Time) *assessment {
-	as := &assessment{stock: map[string]*warehouse.Stock{}, begun: time.Now()}
-	at := func(id string) *warehouse.Stock {
-		s := as.stock[id]
-		if s == nil {
-			s = &warehouse.Stock{}
-			as.stock[id] = s
-		}
-		return s
-	}
+	as := newAssessment(a.TenantID, now)
+	small := " AND (SELECT CAST(COALESCE(SUM(c.delta), 0) AS bigint) FROM counters c WHERE c.tenant_id = $1 AND " +
+		"c.name IN ('items:active:true', 'items:active:false')) <= " + strconv.FormatInt(d.atOnce, 10)
+	as.queueItems(tx, small)
+	as.queueLedger(tx, small)
+	return as
+}
+
+// queueItems asks for the active items that meet a condition.
+func (as *assessment) queueItems(tx *db.Tx, where string, args ...any) {
 	tx.Queue("SELECT i.id, i.on_hand, i.available, i.reorder_point, i.stock_value, "+
 		"CASE WHEN i.on_hand > 0 THEN (SELECT MIN(m.occurred_at) FROM stock_movements m WHERE m.tenant_id = $1 AND m.item_id = i.id) END, "+
 		"CASE WHEN i.available <= 0 THEN EXISTS (SELECT 1 FROM order_lines l JOIN orders o ON o.tenant_id = $1 AND o.id = l.order_id "+
 		"WHERE l.tenant_id = $1 AND l.item_id = i.id AND o.type = 'outbound' AND o.status IN ('confirmed', 'in_progress', 'on_hold') AND l.qty_shipped < "+
 		"l.qty_ordered - l.qty_cancelled) END "+
-		"FROM items i WHERE i.tenant_id = $1 AND i.status = 'active'", []any{a.TenantID}, func(r *db.Row) error {
-		*at(r.Text(0)) = warehouse.Stock{OnHand: r.Dec(1), Available: r.Dec(2), ReorderPoint: r.Dec(3), Value: r.Dec(4), FirstIn: r.Time(5), OnOrder: r.Bool(6)}
+		"FROM items i WHERE i.tenant_id = $1 AND i.status = 'active'"+where, append([]any{as.tenant}, args...), func(r *db.Row) error {
+		as.last = r.Text(0)
+		as.stock[as.last] = &warehouse.Stock{OnHand: r.Dec(1), Available: r.Dec(2), ReorderPoint: r.Dec(3), Value: r.Dec(4), FirstIn: r.Time(5), OnOrder: r.Bool(6)}
 		return nil
 	})
+}
+
+// queueLedger asks for the last days of the items that were read, among the
+// movements that meet a condition.
+func (as *assessment) queueLedger(tx *db.Tx, where string, args ...any) {
 	day := tx.DB().Day("occurred_at")
+	window, dead := as.now.AddDate(0, 0, -warehouse.HealthWindow), as.now.AddDate(0, 0, -warehouse.DeadAfter-1)
+	args = append([]any{as.tenant}, args...)
+	from, upto := "$"+strconv.Itoa(len(args)+1), "$"+strconv.Itoa(len(args)+2)
 	tx.Queue("SELECT item_id, "+day+", CAST(SUM(CASE WHEN type IN "+warehouse.Outward+" THEN -quantity ELSE quantity END) AS bigint), "+
-		"CAST(COALESCE(SUM(quantity) FILTER (WHERE type = 'ship'), 0) AS bigint) FROM stock_movements WHERE tenant_id = $1 AND occurred_at > $2 AND "+
-		"(type IN "+warehouse.Outward+" OR type IN "+warehouse.Inward+") GROUP BY item_id, "+day,
-		[]any{a.TenantID, now.AddDate(0, 0, -warehouse.HealthWindow)}, func(r *db.Row) error {
-			return book(as.stock[r.Text(0)], now, r.Text(1), r.Dec(2), r.Dec(3))
+		"CAST(COALESCE(SUM(quantity) FILTER (WHERE type = 'ship'), 0) AS bigint) FROM stock_movements WHERE tenant_id = $1 AND occurred_at > "+from+" AND "+
+		"(type IN "+warehouse.Outward+" OR type IN "+warehouse.Inward+")"+where+" GROUP BY item_id, "+day,
+		append(slices.Clone(args), window), func(r *db.Row) error {
+			return book(as.stock[r.Text(0)], as.now, r.Text(1), r.Dec(2), r.Dec(3))
 		})
-	tx.Queue("SELECT item_id, MAX("+day+") FROM stock_movements WHERE tenant_id = $1 AND occurred_at > $2 AND occurred_at <= $3 AND type = 'ship' "+
-		"GROUP BY item_id",
-		[]any{a.TenantID, now.AddDate(0, 0, -warehouse.DeadAfter-1), now.AddDate(0, 0, -warehouse.HealthWindow)}, func(r *db.Row) error {
-			return book(as.stock[r.Text(0)], now, r.Text(1), 0, decimal.One)
+	tx.Queue("SELECT item_id, MAX("+day+") FROM stock_movements WHERE tenant_id = $1 AND occurred_at > "+from+" AND occurred_at <= "+upto+
+		" AND type = 'ship'"+where+" GROUP BY item_id",
+		append(args, dead, window), func(r *db.Row) error {
+			return book(as.stock[r.Text(0)], as.now, r.Text(1), 0, decimal.One)
 		})
-	return as
 }
 
 // book enters one day of an active item; others are nil.
@@ -81,20 +118,105 @@ func book(s *warehouse.Stock, now time.Time, day string, net, shipped decimal.De
 	return nil
 }
 
-func (as *assessment) result(now time.Time) health {
-	var sum warehouse.Assessment
+func (as *assessment) addTo(sum *warehouse.Assessment) {
 	for _, s := range as.stock {
-		sum.Add(s, now)
+		sum.Add(s, as.now)
 	}
-	return health{sum.Health(), now}
 }
 
-// keepHealth remembers a dear result.
-func (d *dashboard) keepHealth(tenant string, now time.Time, as *assessment, h health) {
-	took := time.Since(as.begun)
-	if took > d.dear {
-		d.health.PutSince(tenant, h, as.begun, now.Add(min(took*healthShare, healthMost)))
+// healthFrom is the health to tell when none is kept: of an inventory of items
+// from what the answer's transaction read of it, else looked at step by step,
+// for which the caller waits.
+func (d *dashboard) healthFrom(ctx context.Context, as *assessment, items int64) (health, error) {
+	if items > d.atOnce {
+		return d.renew(ctx, as.tenant).wait(ctx)
 	}
+	var sum warehouse.Assessment
+	as.addTo(&sum)
+	h := health{sum.Health(), as.now, time.Since(as.begun)}
+	if h.took > d.dear {
+		d.health.PutSince(as.tenant, h, as.begun, as.now.Add(healthOldest))
+	}
+	return h, nil
+}
+
+// A look is one under way at a tenant's whole inventory.
+type look struct {
+	done   chan struct{}
+	health health
+	err    error
+}
+
+func (l *look) wait(ctx context.Context) (health, error) {
+	select {
+	case <-l.done:
+		return l.health, l.err
+	case <-ctx.Done():
+		return health{}, fmt.Errorf("functions: inventory health: %w", ctx.Err())
+	}
+}
+
+// looks are those under way, by tenant.
+type looks struct {
+	mu    sync.Mutex
+	under map[string]*look
+}
+
+// renew looks at a tenant's inventory, unless somebody does so already. It goes
+// on when its caller leaves.
+func (d *dashboard) renew(ctx context.Context, tenant string) *look {
+	d.looks.mu.Lock()
+	defer d.looks.mu.Unlock()
+	if l := d.looks.under[tenant]; l != nil {
+		return l
+	}
+	l := &look{done: make(chan struct{})}
+	if d.looks.under == nil {
+		d.looks.under = map[string]*look{}
+	}
+	d.looks.under[tenant] = l
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), healthPatience)
+	go func() {
+		defer cancel()
+		l.health, l.err = d.survey(ctx, tenant)
+		d.looks.mu.Lock()
+		delete(d.looks.under, tenant)
+		d.looks.mu.Unlock()
+		close(l.done)
+	}()
+	return l
+}
+
+// survey looks at a tenant's inventory in steps, a transaction each, and keeps
+// what it found.
+func (d *dashboard) survey(ctx context.Context, tenant string) (h health, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("functions: inventory health: panic: %v\n%s", p, debug.Stack())
+		}
+	}()
+	begun, now := time.Now(), d.now().UTC()
+	var sum warehouse.Assessment
+	for after, more := db.NoTenant, true; more; { // the least id there is
+		as := newAssessment(tenant, now)
+		err := d.store.DB().Read(ctx, db.Scope{Tenant: tenant}, func(tx *db.Tx) error {
+			clear(as.stock)
+			as.queueItems(tx, " AND i.id > $2 ORDER BY i.id LIMIT $3", after, d.step)
+			if err := tx.Flush(); err != nil || len(as.stock) == 0 {
+				return err
+			}
+			as.queueLedger(tx, " AND item_id > $2 AND item_id <= $3", after, as.last)
+			return tx.Flush()
+		})
+		if err != nil {
+			return h, fmt.Errorf("functions: inventory health: %w", err)
+		}
+		as.addTo(&sum)
+		after, more = as.last, int64(len(as.stock)) == d.step
+	}
+	h = health{sum.Health(), now, time.Since(begun)}
+	d.health.PutSince(tenant, h, begun, now.Add(healthOldest))
+	return h, nil
 }
 
 func (h *health) out() HealthOut {

@@ -6,11 +6,12 @@ import (
 	"holdfast/internal/actor"
 	"holdfast/internal/fault"
 	"holdfast/internal/imports"
+	"holdfast/internal/imports/plan"
 )
 
 // Importer runs import jobs; *imports.Importer is one.
 type Importer interface {
-	Process(ctx context.Context, a actor.Actor, jobID string) (*imports.Processed, error)
+	Process(ctx context.Context, a actor.Actor, jobID string) (*plan.Processed, error)
 	Apply(ctx context.Context, a actor.Actor, jobID string) (*imports.Applied, error)
 	Rollback(ctx context.Context, a actor.Actor, jobID string) (*imports.RolledBackResult, error)
 	RollbackRest(ctx context.Context, a actor.Actor, jobID string) (*imports.RolledBackResult, error)
@@ -27,7 +28,7 @@ type RollbackIn struct {
 	Partial bool   `query:"partial" doc:"Leave records in conflict as they are and roll the others back; without it nothing changes."`
 }
 
-func (d Deps) processJob(ctx context.Context, a actor.Actor, in *JobIn) (*imports.Processed, error) {
+func (d Deps) processJob(ctx context.Context, a actor.Actor, in *JobIn) (*plan.Processed, error) {
 	return inTheWay(d.Imports.Process(ctx, a, in.JobID))
 }
 

@@ -49,7 +49,7 @@ func open(t testing.TB, o db.Options) *kit {
 	d := dbtest.Open(t, o)
 	k := &kit{TB: t, d: d, now: time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC), as: actor.Actor{Role: actor.Service}}
 	clock := func() time.Time { return k.now }
-	effects := warehouse.Effects()
+	effects := warehouse.Watch{}.Effects()
 	for name, f := range safety.Effects().Before {
 		effects.Before[name] = f
 	}

@@ -56,7 +56,7 @@ type HealthOut struct {
 	Slow     int64       `json:"slow_stock" doc:"Items that turn over slowly."`
 	Dead     int64       `json:"dead_stock" doc:"Items on hand of which none was shipped for long."`
 	Critical int64       `json:"critical_items" doc:"Items that are out while somebody waits for them, or far below their reorder point."`
-	AsOf     string      `json:"as_of" format:"date-time" doc:"When this was worked out."`
+	AsOf     string      `json:"as_of" format:"date-time" doc:"When this was worked out; of large inventories up to 15 minutes ago."`
 }
 
 // SummaryPickLists is the part of the summary about pick lists.
@@ -124,8 +124,11 @@ func (d *dashboard) summary(ctx context.Context, a actor.Actor, _ *SummaryIn) (*
 	}
 	d.places.Put(a.TenantID, s.place, now.Add(24*time.Hour))
 	if s.health = kept; !known {
-		s.health = as.result(now)
-		d.keepHealth(a.TenantID, now, as, s.health)
+		if s.health, err = d.healthFrom(ctx, as, s.totals.inventory().Items); err != nil {
+			return nil, err
+		}
+	} else if kept.due(now) {
+		d.renew(ctx, a.TenantID)
 	}
 	return s.out(output.HeadOf(a.TenantID, now)), nil
 }

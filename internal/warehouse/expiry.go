@@ -8,39 +8,109 @@ import (
 
 	"holdfast/internal/actor"
 	"holdfast/internal/db"
+	"holdfast/internal/query"
 	"holdfast/internal/store"
 )
 
-// ExpireLots marks the lots whose last day of use is over where their tenant is:
-// from then on their stock is not available. What one tenant's data refuse does
-// not keep the others waiting.
+// ExpireLots marks the lots whose last day of use is over where their tenant is,
+// and those that have fewer days left than their items ask for: from then on
+// their stock is not available. What one tenant's data refuse does not keep the
+// others waiting.
 func ExpireLots(ctx context.Context, s *store.Store) error {
-	over := map[string][]string{}
+	over, short := map[string][]string{}, map[string][]string{}
 	now := s.Now()
 	err := s.DB().Read(ctx, db.Scope{All: true}, func(tx *db.Tx) error {
 		clear(over)
-		return tx.Query("SELECT l.tenant_id, l.id, l.expires_on, t.timezone FROM lots l JOIN tenants t ON t.id = l.tenant_id "+
-			"WHERE l.status IN ('released', 'quarantine') AND l.expires_on < $1 ORDER BY l.tenant_id, l.id",
-			[]any{now.AddDate(0, 0, 1).Format(time.DateOnly)}, func(r *db.Row) error {
-				if loc, err := time.LoadLocation(r.Text(3)); err != nil || r.Text(2) < now.In(loc).Format(time.DateOnly) {
-					over[r.Text(0)] = append(over[r.Text(0)], r.Text(1))
-				}
-				return nil
-			})
+		clear(short)
+		keep := 0 // the most days that any item asks for
+		err := tx.Query("SELECT COALESCE(MAX(min_remaining_days), 0) FROM items", nil, func(r *db.Row) error {
+			keep = int(r.Int(0))
+			return nil
+		})
+		if err != nil {
+			return err
+		}
+		return tx.Query("SELECT l.tenant_id, l.id, l.expires_on, t.timezone, l.short_dated, COALESCE(i.min_remaining_days, 0) FROM lots l "+
+			"JOIN tenants t ON t.id = l.tenant_id JOIN items i ON i.tenant_id = l.tenant_id AND i.id = l.item_id "+
+			"WHERE l.status IN ('released', 'quarantine') AND l.expires_on < $1 AND (NOT l.short_dated OR l.expires_on < $2) "+
+			"ORDER BY l.tenant_id, l.id", []any{now.AddDate(0, 0, 1+keep).Format(time.DateOnly), now.AddDate(0, 0, 1).Format(time.DateOnly)}, func(r *db.Row) error {
+			at := now
+			if loc, err := time.LoadLocation(r.Text(3)); err == nil {
+				at = now.In(loc)
+			}
+			switch today := at.Format(time.DateOnly); {
+			case r.Text(2) < today:
+				over[r.Text(0)] = append(over[r.Text(0)], r.Text(1))
+			case !r.Bool(4) && tooShort(r.Text(2), today, r.Int(5)):
+				short[r.Text(0)] = append(short[r.Text(0)], r.Text(1))
+			}
+			return nil
+		})
 	})
 	if err != nil {
 		return fmt.Errorf("warehouse: find lots that are over: %w", err)
 	}
-	lots, _ := s.Catalog().Get("lots")
+	set := func(row store.Row) func(work, []string) error {
+		return func(k work, ids []string) error { return k.update("lots", ids, row) }
+	}
+	return errors.Join(eachTenant(ctx, s, over, "expire lots", set(store.Row{"status": "expired"})),
+		eachTenant(ctx, s, short, "mark short-dated lots", set(store.Row{"short_dated": true})))
+}
+
+// eachTenant does work on the ids of each tenant in a transaction of its own.
+func eachTenant(ctx context.Context, s *store.Store, ids map[string][]string, what string, f func(k work, ids []string) error) error {
 	var failed []error
-	for tenant, ids := range over {
+	for tenant, list := range ids {
 		err := s.DB().Write(ctx, db.Scope{Tenant: tenant}, func(tx *db.Tx) error {
-			_, err := s.UpdateTx(tx, actor.Actor{TenantID: tenant, Role: actor.Service}, lots, ids, store.Row{"status": "expired"})
-			return err
+			return f(work{tx: tx, a: actor.Actor{TenantID: tenant, Role: actor.Service}, s: s}, list)
 		})
 		if err != nil {
-			failed = append(failed, fmt.Errorf("warehouse: expire lots of %s: %w", tenant, err))
+			failed = append(failed, fmt.Errorf("warehouse: %s of %s: %w", what, tenant, err))
 		}
 	}
 	return errors.Join(failed...)
+}
+
+// lapsedSQL are reservations whose time is over: goods that are picked stay
+// promised.
+const lapsedSQL = "state = 'active' AND NOT picked AND expires_at <= "
+
+// ReleaseReservations gives back what was promised until a time that is past and
+// is not picked. Pick lines that waited for it are cancelled.
+func ReleaseReservations(ctx context.Context, s *store.Store) error {
+	over := map[string][]string{}
+	now := query.FormatTime(s.Now())
+	err := s.DB().Read(ctx, db.Scope{All: true}, func(tx *db.Tx) error {
+		clear(over)
+		return tx.Query("SELECT DISTINCT r.tenant_id, l.order_id FROM reservations r JOIN order_lines l ON l.tenant_id = r.tenant_id AND l.id = "+
+			"r.order_line_id WHERE r."+lapsedSQL+"$1 ORDER BY r.tenant_id, l.order_id", []any{now}, func(r *db.Row) error {
+			over[r.Text(0)] = append(over[r.Text(0)], r.Text(1))
+			return nil
+		})
+	})
+	if err != nil {
+		return fmt.Errorf("warehouse: find reservations that are over: %w", err)
+	}
+	return eachTenant(ctx, s, over, "release reservations", func(k work, orders []string) error { return k.release(orders, now) })
+}
+
+// release gives back the reservations of orders that ended by then, with the
+// orders' locks held, as everybody who changes reservations does.
+func (k work) release(orders []string, until string) error {
+	lock := k.tx.DB().ForUpdate()
+	if _, err := k.rows("orders", k.tx.DB().InUUID("id", 2)+" ORDER BY id"+lock, jsonList(orders)); err != nil {
+		return err
+	}
+	lines, err := k.linesOf(orders)
+	if err != nil {
+		return err
+	}
+	rows, err := k.rows("reservations", k.tx.DB().InUUID("order_line_id", 2)+" AND "+lapsedSQL+"$3 ORDER BY id"+lock, jsonList(lines), until)
+	if err != nil {
+		return err
+	}
+	if err := k.free(rows); err != nil {
+		return err
+	}
+	return k.progress(column(rows, "order_line_id"), nil)
 }

@@ -58,9 +58,12 @@ func deriveItems(tx *db.Tx, a actor.Actor, s *store.Store, changes []store.Chang
 }
 
 // reweigh moves the load of zones when the capacity an item takes changes, and
-// keeps the item's barcodes.
+// keeps the item's barcodes and its lots' dates.
 func reweigh(tx *db.Tx, a actor.Actor, s *store.Store, changes []store.Change) error {
 	if err := labelItems(tx, a, s, changes); err != nil {
+		return err
+	}
+	if err := redateLots(tx, a, s, changes); err != nil {
 		return err
 	}
 	units := map[string][2]decimal.Dec{}

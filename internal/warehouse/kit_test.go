@@ -44,7 +44,7 @@ func open(t testing.TB, o db.Options) *kit {
 	t.Helper()
 	d := dbtest.Open(t, o)
 	k := &kit{TB: t, d: d, now: time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC), as: actor.Actor{Role: actor.Service}}
-	k.s = store.New(d, catalog.Default(), warehouse.Effects(), func() time.Time { return k.now })
+	k.s = store.New(d, catalog.Default(), warehouse.Watch{}.Effects(), func() time.Time { return k.now })
 	for i, id := range []string{north, south} {
 		k.as.TenantID = id
 		k.add("tenants", store.Row{"id": id, "name": "T", "slug": fmt.Sprintf("t%d", i)})

@@ -32,7 +32,7 @@ type level struct {
 	quantity decimal.Dec // before, then after
 	reserved decimal.Dec // before, then after
 	counted  any         // occurred_at of the last count, or nil
-	barred   bool        // its lot is not released: it is not available
+	barred   bool        // its lot is not released or does not last: it is not available
 }
 
 // ledger adds up what movements do, by stock key.

@@ -8,19 +8,88 @@ import (
 	"holdfast/internal/store"
 )
 
+// sellable reports a lot whose stock counts as available.
+func sellable(lot store.Row) bool { return lot["status"] == "released" && lot["short_dated"] != true }
+
+// dateLots notes of lots whether they last as long as their items ask for.
+func dateLots(tx *db.Tx, a actor.Actor, s *store.Store, changes []store.Change) error {
+	var items set
+	for _, c := range changes {
+		if c.After != nil && (c.Op == store.Insert && c.After["expires_on"] != nil || altered(c, "expires_on")) {
+			items.add(text(c.After, "item_id"))
+		}
+	}
+	if len(items.list) == 0 {
+		return nil
+	}
+	keep := map[string]int64{}
+	ru := queueRules(tx, a.TenantID, s.Now())
+	err := tx.Query("SELECT id, min_remaining_days FROM items WHERE tenant_id = $1 AND min_remaining_days > 0 AND "+tx.DB().InUUID("id", 2),
+		[]any{a.TenantID, jsonList(items.list)}, func(r *db.Row) error {
+			keep[r.Text(0)] = r.Int(1)
+			return nil
+		})
+	if err != nil {
+		return err
+	}
+	for _, c := range changes {
+		if l := c.After; l != nil && (c.Op == store.Insert || altered(c, "expires_on")) {
+			l["short_dated"] = tooShort(text(l, "expires_on"), ru.today, keep[text(l, "item_id")])
+		}
+	}
+	return nil
+}
+
+// tooShort reports a last day of use before which too few days are left, or none.
+func tooShort(expires, today string, keep int64) bool {
+	return barred("released", expires, today, keep) != ""
+}
+
+// redateLots looks at the lots of items anew whose asked-for days have changed.
+func redateLots(tx *db.Tx, a actor.Actor, s *store.Store, changes []store.Change) error {
+	keep := map[string]int64{}
+	var items set
+	for _, c := range changes {
+		if altered(c, "min_remaining_days") {
+			keep[text(c.After, "id")], _ = c.After["min_remaining_days"].(int64)
+			items.add(text(c.After, "id"))
+		}
+	}
+	if len(items.list) == 0 {
+		return nil
+	}
+	k := work{tx: tx, a: a, s: s}
+	today, err := k.today()
+	if err != nil {
+		return err
+	}
+	lots, err := k.rows("lots", tx.DB().InUUID("item_id", 2)+" AND expires_on IS NOT NULL ORDER BY id"+tx.DB().ForUpdate(), jsonList(items.list))
+	if err != nil {
+		return err
+	}
+	var sets []store.Row
+	for _, l := range lots {
+		if short := tooShort(text(l, "expires_on"), today, keep[text(l, "item_id")]); short != (l["short_dated"] == true) {
+			sets = append(sets, store.Row{"id": l["id"], "short_dated": short})
+		}
+	}
+	return k.updateEach("lots", sets)
+}
+
 // freeLots keeps what is available of items in step with the status of their
-// lots: stock of a lot that is not released is there and not available.
+// lots: stock of a lot that is not released, or does not last, is there and not
+// available.
 func (w Watch) freeLots(tx *db.Tx, a actor.Actor, s *store.Store, changes []store.Change) error {
 	sign := map[string]decimal.Dec{}
 	var lots, items set
 	for _, c := range changes {
-		if !altered(c, "status") || (c.Before["status"] == "released") == (c.After["status"] == "released") {
+		if c.Op != store.Update || sellable(c.Before) == sellable(c.After) {
 			continue
 		}
 		id := text(c.After, "id")
 		lots.add(id)
 		items.add(text(c.After, "item_id"))
-		if sign[id] = -1; c.After["status"] == "released" {
+		if sign[id] = -1; sellable(c.After) {
 			sign[id] = 1
 		}
 	}

@@ -69,7 +69,7 @@ func checkMovements(tx *db.Tx, a actor.Actor, s *store.Store, changes []store.Ch
 			return place(misfit("quantity", "a serial number moves one unit at a time"), i, len(changes))
 		}
 	}
-	return nil
+	return checkReversals(tx, a, s, changes)
 }
 
 // convertMovements turns movements given in another unit into base units. A

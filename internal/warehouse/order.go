@@ -42,6 +42,9 @@ func guardOrders(tx *db.Tx, a actor.Actor, _ *store.Store, changes []store.Chang
 			return fault.New(fault.Conflict, CodeInUse, "order %s has shipped already; take the goods back with a return order", text(c.After, "order_no"))
 		}
 	}
+	if err := unitsKnown(tx, a.TenantID, confirming.list); err != nil {
+		return err
+	}
 	return itemsActive(tx, a.TenantID, confirming.list)
 }
 
@@ -94,7 +97,7 @@ func resumed(c store.Change) *fault.Error {
 	from, to := text(c.Before, "status"), text(c.After, "status")
 	switch {
 	case turned(c, "status", "on_hold"):
-		c.After["held_from"] = from
+		c.After["held_from"], c.After["resume_reason"] = from, nil
 	case from == "on_hold" && (to == "confirmed" || to == "in_progress"):
 		if was := text(c.Before, "held_from"); was != "" && was != to {
 			return fault.New(fault.Conflict, "HF001", "orders cannot move to %q", to).With("it was "+was+" when it was held, and goes back to that", "")
@@ -129,8 +132,12 @@ func (w Watch) followOrders(tx *db.Tx, a actor.Actor, s *store.Store, changes []
 	return k.confirmed(confirmed.list)
 }
 
-// guardLines keeps lines that goods have moved for, and values in range.
-func guardLines(_ *db.Tx, _ actor.Actor, _ *store.Store, changes []store.Change) error {
+// guardLines keeps outbound lines in base units, lines that goods have moved
+// for, and values in range.
+func guardLines(tx *db.Tx, a actor.Actor, s *store.Store, changes []store.Change) error {
+	if err := rebase(tx, a, changes, s.Audited()); err != nil {
+		return err
+	}
 	for _, c := range changes {
 		if c.Op == store.Delete {
 			if dec(c.Before, "qty_allocated") != 0 || dec(c.Before, "qty_received") != 0 {

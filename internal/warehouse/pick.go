@@ -35,8 +35,8 @@ func guardPickLists(tx *db.Tx, a actor.Actor, s *store.Store, changes []store.Ch
 		})
 }
 
-// followPickList hands a list's picker and its cancellation down to its lines.
-func followPickList(tx *db.Tx, a actor.Actor, s *store.Store, changes []store.Change) error {
+// followPickList puts back what was picked on a cancelled list, and hands a list's picker and its cancellation down to its lines.
+func (w Watch) followPickList(tx *db.Tx, a actor.Actor, s *store.Store, changes []store.Change) error {
 	now := query.FormatTime(s.Now())
 	var gone, handed set
 	for _, c := range changes {
@@ -49,6 +49,9 @@ func followPickList(tx *db.Tx, a actor.Actor, s *store.Store, changes []store.Ch
 		if altered(c, "assigned_worker_id") {
 			handed.add(text(c.After, "id"))
 		}
+	}
+	if err := (work{w: w, tx: tx, a: a, s: s}).callOff(gone.list); err != nil {
+		return err
 	}
 	if len(gone.list) > 0 {
 		tx.Queue("UPDATE pick_lines SET status = 'cancelled', updated_at = $3, version = version + 1 WHERE tenant_id = $1 AND "+

@@ -25,7 +25,10 @@ type stocked struct {
 }
 
 // lotted is a lot as far as stock is concerned.
-type lotted struct{ item, no, status, expires string }
+type lotted struct {
+	item, no, status, expires string
+	short                     bool // it does not last
+}
 
 // posting is one call of post: what the movements do and what they touch.
 type posting struct {
@@ -98,9 +101,9 @@ func (p *posting) load(tx *db.Tx, tenant string) error {
 	p.read(tx, tenant)
 	p.readPieces(tx, tenant)
 	if len(p.ledger.lots.list) > 0 {
-		tx.Queue("SELECT id, item_id, lot_no, status, expires_on FROM lots WHERE tenant_id = $1 AND "+tx.DB().InUUID("id", 2),
+		tx.Queue("SELECT id, item_id, lot_no, status, expires_on, short_dated FROM lots WHERE tenant_id = $1 AND "+tx.DB().InUUID("id", 2),
 			[]any{tenant, jsonList(p.ledger.lots.list)}, func(r *db.Row) error {
-				p.lots[r.Text(0)] = lotted{item: r.Text(1), no: r.Text(2), status: r.Text(3), expires: r.Text(4)}
+				p.lots[r.Text(0)] = lotted{item: r.Text(1), no: r.Text(2), status: r.Text(3), expires: r.Text(4), short: r.Bool(5)}
 				return nil
 			})
 	}
@@ -180,7 +183,7 @@ func (p *posting) settle(tx *db.Tx, tenant string, s *store.Store) (fallen []str
 		if v.delta == 0 && v.promised == 0 {
 			continue
 		}
-		v.barred = v.lot != "" && p.lots[v.lot].status != "released"
+		v.barred = v.lot != "" && (p.lots[v.lot].status != "released" || p.lots[v.lot].short)
 		was := *it
 		if changed[it.id] == nil {
 			low[it.id] = it.low

@@ -215,7 +215,8 @@ func (r *recount) levels() {
 
 func (r *recount) items() {
 	r.query("SELECT i.id, i.on_hand, i.available, i.stock_value, i.low_stock, i.unit_cost, i.reorder_point, "+
-		wide("l.quantity")+", "+wide("CASE WHEN l.stock_status = 'available' AND COALESCE(b.status, 'released') = 'released' THEN l.quantity - l.reserved END")+
+		wide("l.quantity")+", "+wide("CASE WHEN l.stock_status = 'available' AND COALESCE(b.status, 'released') = 'released' AND "+
+		"COALESCE(b.short_dated, FALSE) = FALSE THEN l.quantity - l.reserved END")+
 		" FROM items i LEFT JOIN stock_levels l ON l.tenant_id = $1 AND l.item_id = i.id "+
 		"LEFT JOIN lots b ON b.tenant_id = $1 AND b.id = l.lot_id WHERE i.tenant_id = $1 "+
 		"GROUP BY i.id, i.on_hand, i.available, i.stock_value, i.low_stock, i.unit_cost, i.reorder_point", func(row *db.Row) {

@@ -138,8 +138,25 @@ func (k work) part(row store.Row, q decimal.Dec) (store.Row, error) {
 	}
 	row["quantity"] = left
 	n := reservation(text(row, "order_line_id"), spotOf(row), q)
-	n["id"], n["picked"] = newID(), row["picked"]
+	n["id"], n["picked"], n["expires_at"] = newID(), row["picked"], row["expires_at"]
 	return n, nil
+}
+
+// cut is a reservation of quantity q of an active one: itself when that is all
+// of it.
+func (k work) cut(row store.Row, q decimal.Dec) (store.Row, error) {
+	if q == dec(row, "quantity") {
+		return row, nil
+	}
+	n, err := k.part(row, q)
+	if err != nil {
+		return nil, err
+	}
+	made, err := k.insert("reservations", []store.Row{n})
+	if err != nil {
+		return nil, err
+	}
+	return made[0], nil
 }
 
 // active are the active reservations of order lines, oldest first.

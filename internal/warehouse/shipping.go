@@ -1,11 +1,6 @@
 package warehouse
 
 import (
-	"fmt"
-	"slices"
-	"strings"
-	"time"
-
 	"holdfast/internal/actor"
 	"holdfast/internal/db"
 	"holdfast/internal/decimal"
@@ -52,7 +47,10 @@ func (w Watch) followShipments(tx *db.Tx, a actor.Actor, s *store.Store, changes
 	if err := k.arrive(arrived); err != nil {
 		return err
 	}
-	return k.crews(changes)
+	if err := k.crews(changes); err != nil {
+		return err
+	}
+	return k.trucks(changes)
 }
 
 // waits is what of a shipment line is still to leave.
@@ -209,6 +207,53 @@ func (k work) crews(changes []store.Change) error {
 	return nil
 }
 
+// trucks notes of vehicles whether they are out with a shipment, and of drivers
+// which vehicle they took.
+func (k work) trucks(changes []store.Change) error {
+	var ids set
+	var seats []store.Row
+	for _, c := range changes {
+		if altered(c, "status") || altered(c, "vehicle_id") {
+			ids.add(text(c.Before, "vehicle_id"))
+			ids.add(text(c.After, "vehicle_id"))
+		}
+		if leaving(c) && c.After["driver_id"] != nil && c.After["vehicle_id"] != nil {
+			seats = append(seats, store.Row{"id": c.After["driver_id"], "vehicle_id": c.After["vehicle_id"]})
+		}
+	}
+	if len(ids.list) == 0 {
+		return nil
+	}
+	var sets []store.Row
+	err := k.tx.Query("SELECT v.id, v.on_trip, EXISTS (SELECT 1 FROM shipments s WHERE s.tenant_id = $1 AND s.vehicle_id = v.id AND s.status IN "+
+		"('in_transit', 'exception')) FROM vehicles v WHERE v.tenant_id = $1 AND "+k.tx.DB().InUUID("v.id", 2)+" ORDER BY v.id",
+		[]any{k.a.TenantID, jsonList(ids.list)}, func(r *db.Row) error {
+			if out := r.Bool(2); out != r.Bool(1) {
+				sets = append(sets, store.Row{"id": r.Text(0), "on_trip": out})
+			}
+			return nil
+		})
+	if err != nil {
+		return err
+	}
+	if err := k.updateEach("vehicles", sets); err != nil {
+		return err
+	}
+	return k.updateEach("drivers", once(seats))
+}
+
+// once keeps the first row of each id.
+func once(rows []store.Row) (out []store.Row) {
+	seen := map[any]bool{}
+	for _, r := range rows {
+		if !seen[r["id"]] {
+			seen[r["id"]] = true
+			out = append(out, r)
+		}
+	}
+	return out
+}
+
 // duty lists the states that take a driver from the one he is in to the one that
 // so many shipments on the road and in the house mean.
 func duty(now string, road, house int64) []string {
@@ -226,177 +271,4 @@ func duty(now string, road, house int64) []string {
 		return []string{"assigned", "on_trip"}
 	}
 	return []string{to}
-}
-
-// unready lists why shipments may not leave, by their id: goods that are not
-// picked and packed, a driver who may not drive, a vehicle that may not go.
-func (k work) unready(changes []store.Change) (map[string][]string, error) {
-	why := map[string][]string{}
-	var ids []string
-	for _, c := range changes {
-		if leaving(c) {
-			ids = append(ids, text(c.After, "id"))
-		}
-	}
-	if len(ids) == 0 {
-		return why, nil
-	}
-	if err := k.attach(ids, why); err != nil {
-		return nil, err
-	}
-	if err := k.unpacked(ids, why); err != nil {
-		return nil, err
-	}
-	for _, c := range changes {
-		if !leaving(c) {
-			continue
-		}
-		id := text(c.After, "id")
-		for _, of := range []func(store.Row) ([]string, error){k.driverUnfit, k.vehicleUnfit} {
-			reasons, err := of(c.After)
-			if err != nil {
-				return nil, err
-			}
-			why[id] = append(why[id], reasons...)
-		}
-	}
-	return why, nil
-}
-
-// attach gives shipments that only name their orders lines of all that is
-// reserved of them, and adds the orders that have nothing reserved.
-func (k work) attach(shipments []string, why map[string][]string) error {
-	bare, err := k.rows("shipments", k.tx.DB().InUUID("id", 2)+" AND NOT EXISTS (SELECT 1 FROM shipment_lines l WHERE l.tenant_id = $1 AND "+
-		"l.shipment_id = shipments.id) "+
-		"ORDER BY id", jsonList(shipments))
-	if err != nil {
-		return err
-	}
-	var rows []store.Row
-	for _, sh := range bare {
-		lines, err := k.rows("order_lines", k.tx.DB().InUUID("order_id", 2)+" AND qty_ordered - qty_cancelled > qty_shipped ORDER BY id",
-			jsonList(idsOf(sh["order_ids"])))
-		if err != nil {
-			return err
-		}
-		for _, l := range lines {
-			q := dec(l, "qty_allocated") - dec(l, "qty_shipped")
-			if q == 0 {
-				id := text(sh, "id")
-				why[id] = append(why[id], fmt.Sprintf("line %v: nothing is reserved", l["line_no"]))
-				continue
-			}
-			rows = append(rows, store.Row{"shipment_id": sh["id"], "order_id": l["order_id"], "order_line_id": l["id"], "item_id": l["item_id"], "quantity": q})
-		}
-	}
-	_, err = k.insert("shipment_lines", rows)
-	return err
-}
-
-// unpacked adds the lines of which not all is packed.
-func (k work) unpacked(shipments []string, why map[string][]string) error {
-	list, err := k.loads(shipments)
-	if err != nil {
-		return err
-	}
-	var lines set
-	for _, l := range list {
-		lines.add(text(l.Row, "order_line_id"))
-	}
-	have := map[string]store.Row{}
-	rows, err := k.rows("order_lines", k.tx.DB().InUUID("id", 2), jsonList(lines.list))
-	if err != nil {
-		return err
-	}
-	for _, r := range rows {
-		have[text(r, "id")] = r
-	}
-	for _, l := range list {
-		r, id := have[text(l.Row, "order_line_id")], text(l.Row, "shipment_id")
-		picked, packed := dec(r, "qty_picked")-dec(r, "qty_shipped"), dec(r, "qty_packed")-dec(r, "qty_shipped")
-		switch {
-		case picked < l.left:
-			why[id] = append(why[id], fmt.Sprintf("line %v: %s of %s are picked", r["line_no"], picked, l.left))
-		case packed < l.left:
-			why[id] = append(why[id], fmt.Sprintf("line %v: %s of %s are packed", r["line_no"], packed, l.left))
-		}
-	}
-	return nil
-}
-
-// driverUnfit says why a shipment's driver may not drive today.
-func (k work) driverUnfit(sh store.Row) (why []string, err error) {
-	if sh["driver_id"] == nil {
-		return nil, nil
-	}
-	today := k.s.Now().Format(time.DateOnly)
-	drivers, err := k.rows("drivers", "id = $2", sh["driver_id"])
-	if err != nil || len(drivers) != 1 {
-		return nil, err
-	}
-	d := drivers[0]
-	if st := text(d, "status"); st == "suspended" || st == "off_duty" || d["archived_at"] != nil {
-		why = append(why, "the driver is "+strings.ReplaceAll(st, "_", " "))
-	}
-	if on := text(d, "licence_expires_on"); on != "" && on < today {
-		why = append(why, "the driver's licence expired on "+on)
-	}
-	lapsed, err := k.lapsed(text(d, "worker_id"), today)
-	for _, title := range lapsed {
-		why = append(why, "the driver's certificate of "+title+" is not valid")
-	}
-	return why, err
-}
-
-// lapsed are the courses that a worker's job asks for and whose certificate has
-// run out. A course he was never certified in is the programme's to assign.
-func (k work) lapsed(worker, today string) (titles []string, err error) {
-	workers, err := k.rows("workers", "id = $2", worker)
-	if err != nil || len(workers) != 1 || workers[0]["job_title"] == nil || workers[0]["user_id"] == nil {
-		return nil, err
-	}
-	courses, err := k.rows("courses", "status = 'active' AND archived_at IS NULL ORDER BY code")
-	if err != nil {
-		return nil, err
-	}
-	for _, c := range courses {
-		if !slices.Contains(idsOf(c["required_for"]), text(workers[0], "job_title")) {
-			continue
-		}
-		held, err := k.rows("training_assignments", "course_id = $2 AND user_id = $3 AND status IN ('completed', 'expired')", c["id"], workers[0]["user_id"])
-		if err != nil {
-			return nil, err
-		}
-		valid := slices.ContainsFunc(held, func(r store.Row) bool {
-			return r["status"] == "completed" && (r["expires_on"] == nil || text(r, "expires_on") >= today)
-		})
-		if len(held) > 0 && !valid {
-			titles = append(titles, text(c, "title"))
-		}
-	}
-	return titles, nil
-}
-
-// vehicleUnfit says why a shipment's vehicle may not go today.
-func (k work) vehicleUnfit(sh store.Row) (why []string, err error) {
-	if sh["vehicle_id"] == nil {
-		return nil, nil
-	}
-	rows, err := k.rows("vehicles", "id = $2", sh["vehicle_id"])
-	if err != nil || len(rows) != 1 {
-		return nil, err
-	}
-	v := rows[0]
-	if st := text(v, "status"); st != "in_service" {
-		why = append(why, "the vehicle is "+strings.ReplaceAll(st, "_", " "))
-	}
-	if due := text(v, "inspection_due_on"); due != "" && due < k.s.Now().Format(time.DateOnly) {
-		why = append(why, "the vehicle's inspection was due on "+due)
-	}
-	return why, nil
-}
-
-// notLeaving refuses a shipment that may not leave.
-func notLeaving(why []string) *fault.Error {
-	return fault.New(fault.Conflict, CodeDispatch, "the shipment may not leave: %s", why[0]).With(strings.Join(why, "; "), "").At("shipment_id", "may not leave")
 }

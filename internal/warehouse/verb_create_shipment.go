@@ -1,6 +1,9 @@
 package warehouse
 
 import (
+	"fmt"
+	"slices"
+
 	"holdfast/internal/decimal"
 	"holdfast/internal/fault"
 	"holdfast/internal/rpc"
@@ -50,7 +53,7 @@ func (w Watch) createShipment(c *rpc.Call, in *CreateShipmentIn) (*ShipmentOut, 
 	if err != nil {
 		return nil, err
 	}
-	rows, orders, err := k.consign(lines, asked)
+	rows, orders, err := k.consign(lines, ids, asked)
 	if err != nil {
 		return nil, err
 	}
@@ -83,6 +86,24 @@ func known(c *rpc.Call, resource, field, id string) error {
 	return err
 }
 
+// lockLines locks the order lines that the elements of lines name, in their order.
+func lockLines(c *rpc.Call, ids []string) ([]store.Row, error) {
+	rows, err := c.Rows("order_lines", c.Tx.DB().InUUID("id", 2)+" ORDER BY id"+c.Tx.DB().ForUpdate(), jsonList(ids))
+	if err != nil {
+		return nil, err
+	}
+	known := column(rows, "id")
+	for i, id := range ids {
+		if !slices.Contains(known, id) {
+			return nil, rpc.Missing("order_lines", element(i, "order_line_id"))
+		}
+	}
+	return rows, nil
+}
+
+// element is the place of a member in the list lines of a request.
+func element(i int, member string) string { return fmt.Sprintf("lines[%d].%s", i, member) }
+
 // shippable locks the orders, and returns the lines of them or those named.
 func (k work) shippable(c *rpc.Call, orders, ids []string) ([]store.Row, error) {
 	switch {
@@ -95,8 +116,8 @@ func (k work) shippable(c *rpc.Call, orders, ids []string) ([]store.Row, error) 
 	var lines []store.Row
 	var err error
 	if len(ids) > 0 {
-		field = "lines[0].order_line_id"
-		if lines, err = c.Lock("order_lines", field, ids...); err != nil {
+		field = "lines"
+		if lines, err = lockLines(c, ids); err != nil {
 			return nil, err
 		}
 		var of set
@@ -120,9 +141,9 @@ func (k work) shippable(c *rpc.Call, orders, ids []string) ([]store.Row, error) 
 	return k.rows("order_lines", k.tx.DB().InUUID("order_id", 2)+" ORDER BY order_id, line_no", jsonList(orders))
 }
 
-// consign makes the lines of a shipment: what is asked of each order line, or
-// what is reserved of it and on no other shipment.
-func (k work) consign(lines []store.Row, asked map[string]decimal.Dec) (rows []store.Row, orders []string, err error) {
+// consign makes the lines of a shipment: what is asked of each order line, named
+// by ids in the request's order, or what is reserved of it and on no other shipment.
+func (k work) consign(lines []store.Row, ids []string, asked map[string]decimal.Dec) (rows []store.Row, orders []string, err error) {
 	other := map[string]decimal.Dec{}
 	on, err := k.rows("shipment_lines", k.tx.DB().InUUID("order_line_id", 2)+" AND EXISTS (SELECT 1 FROM shipments s WHERE s.tenant_id = $1 "+
 		"AND s.id = shipment_lines.shipment_id AND s.status NOT IN ('cancelled', 'returned'))", jsonList(column(lines, "id")))
@@ -139,7 +160,7 @@ func (k work) consign(lines []store.Row, asked map[string]decimal.Dec) (rows []s
 		q := dec(l, "qty_allocated") - other[id]
 		if len(asked) > 0 {
 			if q = asked[id]; q > most {
-				return nil, nil, above("lines[0].quantity", q, max(most, 0), "is ordered and on no other shipment")
+				return nil, nil, above(element(slices.Index(ids, id), "quantity"), q, max(most, 0), "is ordered and on no other shipment")
 			}
 		}
 		if q <= 0 {

@@ -1,8 +1,11 @@
 package warehouse
 
 import (
+	"slices"
+
 	"holdfast/internal/actor"
 	"holdfast/internal/decimal"
+	"holdfast/internal/fault"
 	"holdfast/internal/rpc"
 	"holdfast/internal/store"
 )
@@ -95,19 +98,26 @@ func proofOf(p *ProofIn) map[string]any {
 
 // complaints notes what was short or damaged.
 func (k work) complaints(in *DeliverIn) error {
+	if len(in.Lines) == 0 {
+		return nil
+	}
+	rows, err := k.rows("shipment_lines", "shipment_id = $2", in.ShipmentID)
+	if err != nil {
+		return err
+	}
 	var sets []store.Row
-	for _, l := range in.Lines {
-		rows, err := k.rows("shipment_lines", "shipment_id = $2 AND order_line_id = $3", in.ShipmentID, l.LineID)
-		if err != nil {
-			return err
+	for i, l := range in.Lines {
+		at := slices.IndexFunc(rows, func(r store.Row) bool { return r["order_line_id"] == any(l.LineID) })
+		if at < 0 {
+			return rpc.Missing("order_lines", element(i, "order_line_id"))
 		}
-		if len(rows) != 1 {
-			return rpc.Missing("order_lines", "lines[0].order_line_id")
+		if slices.ContainsFunc(in.Lines[:i], func(o DeliveredIn) bool { return o.LineID == l.LineID }) {
+			return fault.New(fault.Invalid, "22023", "a line is named once").At(element(i, "order_line_id"), "is named above already")
 		}
-		if most := dec(rows[0], "quantity"); l.Short+l.Damaged > most {
-			return above("lines[0].short", l.Short+l.Damaged, most, "was shipped")
+		if most := dec(rows[at], "quantity"); l.Short+l.Damaged > most {
+			return above(element(i, "short"), l.Short+l.Damaged, most, "was shipped")
 		}
-		sets = append(sets, store.Row{"id": rows[0]["id"], "qty_short": l.Short, "qty_damaged": l.Damaged})
+		sets = append(sets, store.Row{"id": rows[at]["id"], "qty_short": l.Short, "qty_damaged": l.Damaged})
 	}
 	return k.updateEach("shipment_lines", sets)
 }

@@ -11,7 +11,7 @@ import (
 // DispatchIn names one shipment or several.
 type DispatchIn struct {
 	ShipmentID  string   `json:"shipment_id" format:"uuid" names:"shipments" doc:"An outbound shipment; 409 says why it may not leave. Or"`
-	ShipmentIDs []string `json:"shipment_ids" max:"100" format:"uuid" names:"shipments" doc:"several: those that may not leave stay, with the reasons."`
+	ShipmentIDs []string `json:"shipment_ids" max:"100" format:"uuid" names:"shipments" doc:"several: those that may leave do, reasons say why others stay."`
 }
 
 // Dispatched is what became of one shipment.

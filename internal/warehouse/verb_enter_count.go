@@ -130,13 +130,13 @@ func varianceValue(c *rpc.Call, rows []store.Row) (total decimal.Dec, err error)
 	if err != nil {
 		return 0, err
 	}
-	for _, row := range rows {
+	for i, row := range rows { // what was entered comes first, in its order
 		it := items[text(row, "item_id")]
 		if it == nil {
-			return 0, rpc.Missing("items", "lines.item_id")
+			return 0, rpc.Missing("items", element(i, "item_id"))
 		}
 		if lot := text(row, "lot_id"); lot != "" && known[lot] == nil {
-			return 0, rpc.Missing("lots", "lines.lot_id")
+			return 0, rpc.Missing("lots", element(i, "lot_id"))
 		}
 		v, err := it.value(dec(row, "variance"))
 		if err != nil {

@@ -143,18 +143,18 @@ func (k work) fill(c *rpc.Call, in *PackIn, id string, orders []string) (ids []s
 		more[l.LineID] += l.Quantity
 		ids = append(ids, l.LineID)
 	}
-	lines, err := c.Lock("order_lines", "lines[0].order_line_id", ids...)
+	lines, err := lockLines(c, ids)
 	if err != nil {
 		return nil, err
 	}
 	var rows, sets []store.Row
 	for _, l := range lines {
-		q, loose := more[text(l, "id")], dec(l, "qty_picked")-dec(l, "qty_packed")
+		q, loose, at := more[text(l, "id")], dec(l, "qty_picked")-dec(l, "qty_packed"), slices.Index(ids, text(l, "id"))
 		switch {
 		case !slices.Contains(orders, text(l, "order_id")):
-			return nil, notReady("line %v is of another order", l["line_no"]).At("lines[0].order_line_id", "is of another order")
+			return nil, notReady("line %v is of another order", l["line_no"]).At(element(at, "order_line_id"), "is of another order")
 		case q > loose:
-			return nil, above("lines[0].quantity", q, loose, "is picked and not packed")
+			return nil, above(element(at, "quantity"), q, loose, "is picked and not packed")
 		}
 		rows = append(rows, store.Row{"package_id": id, "order_line_id": l["id"], "item_id": l["item_id"], "quantity": q})
 		sets = append(sets, store.Row{"id": l["id"], "qty_packed": dec(l, "qty_packed") + q})

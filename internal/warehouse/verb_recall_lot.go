@@ -23,6 +23,7 @@ type RecallLotOut struct {
 	Shipments []rpc.Record `json:"shipments" record:"shipments"`
 	Customers []Customer   `json:"customers" doc:"Who was sent the lot, or is about to be."`
 	Movements []rpc.Record `json:"movements" record:"stock_movements"`
+	Released  []rpc.Record `json:"released" record:"reservations" doc:"Promises of the lot that were given back: their orders can be allocated again."`
 }
 
 // Held is stock of a lot in a zone.
@@ -30,7 +31,7 @@ type Held struct {
 	ZoneID   string      `json:"zone_id"`
 	Code     string      `json:"code"`
 	Quantity decimal.Dec `json:"quantity"`
-	Reserved decimal.Dec `json:"reserved" doc:"Promised to orders: it stays so until they are deallocated, and cannot be picked."`
+	Reserved decimal.Dec `json:"reserved" doc:"Packed for orders: it stays promised until the packages are emptied, and cannot leave."`
 }
 
 // Customer is a party of the orders concerned.
@@ -40,23 +41,109 @@ type Customer struct {
 	GLN  string `json:"party_gln"`
 }
 
-func recallLot(c *rpc.Call, in *RecallLotIn) (*RecallLotOut, error) {
+func (w Watch) recallLot(c *rpc.Call, in *RecallLotIn) (*RecallLotOut, error) {
 	if _, err := c.One("lots", "lot_id", in.LotID); err != nil {
 		return nil, err
 	}
-	out := &RecallLotOut{Zones: []Held{}, Customers: []Customer{}}
-	_, err := c.Store.UpdateTx(c.Tx, c.Actor, c.Resource("lots"), []string{in.LotID}, store.Row{"status": "recalled", "status_reason": in.Reason})
+	k := w.on(c)
+	set := store.Row{"status": "recalled", "status_reason": in.Reason}
+	if err := k.update("lots", []string{in.LotID}, set); err != nil {
+		return nil, err
+	}
+	t, err := k.trace(in.LotID)
 	if err != nil {
 		return nil, err
 	}
+	freed, err := k.recover(in.LotID, t)
+	if err != nil {
+		return nil, err
+	}
+	out := &RecallLotOut{Zones: []Held{}, Customers: []Customer{}, Released: c.Records("reservations", freed)}
 	if err := out.isolate(c, in); err != nil {
 		return nil, err
 	}
-	if err := out.trace(c, in.LotID); err != nil {
+	if err := out.tell(c, t); err != nil {
 		return nil, err
+	}
+	if len(freed) > 0 {
+		out.Then("allocate_order", "Look for other stock for its orders")
 	}
 	out.Lot, err = c.Again("lots", in.LotID)
 	return out, err
+}
+
+// trail is where a lot went.
+type trail struct{ lines, orders, sent []string }
+
+// trace finds the order lines a lot is pinned or promised to, was picked or
+// shipped for, their orders, and the shipments that took it along.
+func (k work) trace(lot string) (*trail, error) {
+	var lines, sent, orders set
+	into := func(s *set) func(*db.Row) error {
+		return func(r *db.Row) error {
+			s.add(r.Text(0))
+			return nil
+		}
+	}
+	args := []any{k.a.TenantID, lot}
+	k.tx.Queue("SELECT id FROM order_lines WHERE tenant_id = $1 AND lot_id = $2", args, into(&lines))
+	k.tx.Queue("SELECT order_line_id FROM pick_lines WHERE tenant_id = $1 AND lot_id = $2 AND order_line_id IS NOT NULL", args, into(&lines))
+	k.tx.Queue("SELECT order_line_id FROM reservations WHERE tenant_id = $1 AND lot_id = $2 AND state <> 'released'", args, into(&lines))
+	for ref, s := range map[string]*set{"order_lines": &lines, "shipments": &sent} {
+		k.tx.Queue("SELECT ref_id FROM stock_movements WHERE tenant_id = $1 AND lot_id = $2 AND ref_type = '"+ref+"' AND ref_id IS NOT NULL", args, into(s))
+	}
+	if err := k.tx.Flush(); err != nil {
+		return nil, err
+	}
+	rows, err := k.rows("order_lines", k.tx.DB().InUUID("id", 2), jsonList(lines.list))
+	for _, l := range rows {
+		orders.add(text(l, "order_id"))
+	}
+	return &trail{lines: lines.list, orders: orders.list, sent: sent.list}, err
+}
+
+// recover gives back what is promised of a lot and not packed: it is fetched for
+// nobody any more. What is packed stays where it is and cannot leave.
+func (k work) recover(lot string, t *trail) ([]store.Row, error) {
+	lock := k.tx.DB().ForUpdate()
+	if _, err := k.rows("orders", k.tx.DB().InUUID("id", 2)+" ORDER BY id"+lock, jsonList(t.orders)); err != nil {
+		return nil, err
+	}
+	rows, err := k.rows("reservations", "lot_id = $2 AND state = 'active' ORDER BY id"+lock, lot)
+	if err != nil || len(rows) == 0 {
+		return nil, err
+	}
+	lines, err := k.rows("order_lines", k.tx.DB().InUUID("id", 2), jsonList(column(rows, "order_line_id")))
+	if err != nil {
+		return nil, err
+	}
+	loose := map[string]decimal.Dec{}
+	for _, l := range lines {
+		loose[text(l, "id")] = dec(l, "qty_picked") - dec(l, "qty_packed")
+	}
+	var freed []store.Row
+	for _, r := range rows {
+		line := text(r, "order_line_id")
+		q := dec(r, "quantity")
+		if r["picked"] == true {
+			q = min(q, loose[line])
+			loose[line] -= q
+		}
+		if q == 0 {
+			continue
+		}
+		if r, err = k.cut(r, q); err != nil {
+			return nil, err
+		}
+		freed = append(freed, r)
+	}
+	if err := k.free(freed); err != nil {
+		return nil, err
+	}
+	if err := k.progress(column(freed, "order_line_id"), nil); err != nil {
+		return nil, err
+	}
+	return k.rows("reservations", k.tx.DB().InUUID("id", 2)+" ORDER BY id", jsonList(column(freed, "id")))
 }
 
 // isolate puts what is available of the lot and promised to nobody on hold.
@@ -104,24 +191,10 @@ func (out *RecallLotOut) isolate(c *rpc.Call, in *RecallLotIn) error {
 	return err
 }
 
-// trace finds the orders the lot is pinned or promised to, was picked or shipped
-// for, and their shipments.
-func (out *RecallLotOut) trace(c *rpc.Call, lot string) error {
-	var lines set
-	add := func(r *db.Row) error {
-		lines.add(r.Text(0))
-		return nil
-	}
-	args := []any{c.Actor.TenantID, lot}
-	c.Tx.Queue("SELECT id FROM order_lines WHERE tenant_id = $1 AND lot_id = $2", args, add)
-	c.Tx.Queue("SELECT order_line_id FROM pick_lines WHERE tenant_id = $1 AND lot_id = $2 AND order_line_id IS NOT NULL", args, add)
-	c.Tx.Queue("SELECT ref_id FROM stock_movements WHERE tenant_id = $1 AND lot_id = $2 AND ref_type = 'order_lines' AND ref_id IS NOT NULL", args, add)
-	if err := c.Tx.Flush(); err != nil {
-		return err
-	}
+// tell reads the orders, the customers and the shipments of a trail.
+func (out *RecallLotOut) tell(c *rpc.Call, t *trail) error {
 	in := c.Tx.DB().InUUID
-	orders, err := c.Rows("orders", "id IN (SELECT l.order_id FROM order_lines l WHERE l.tenant_id = $1 AND "+in("l.id", 2)+") ORDER BY order_no",
-		query.List(lines.list))
+	orders, err := c.Rows("orders", in("id", 2)+" ORDER BY order_no", query.List(t.orders))
 	if err != nil {
 		return err
 	}
@@ -134,17 +207,10 @@ func (out *RecallLotOut) trace(c *rpc.Call, lot string) error {
 		}
 	}
 	out.Orders = c.Records("orders", orders)
-	return out.travelled(c)
-}
-
-// travelled finds the shipments that the orders went with.
-func (out *RecallLotOut) travelled(c *rpc.Call) error {
-	var ids []string
-	for _, o := range out.Orders {
-		ids = append(ids, text(o.Row(), "id"))
-	}
-	shipments, err := c.Rows("shipments", "direction = 'outbound' AND EXISTS (SELECT 1 FROM orders o WHERE o.tenant_id = $1 AND "+c.Tx.DB().InUUID("o.id", 2)+
-		" AND order_ids LIKE '%' || CAST(o.id AS text) || '%') ORDER BY shipment_no", query.List(ids))
+	const of = "SELECT 1 FROM shipment_lines l WHERE l.tenant_id = $1 AND l.shipment_id = shipments.id"
+	shipments, err := c.Rows("shipments", "direction = 'outbound' AND ("+in("id", 2)+" OR status IN ('planned', 'packed', 'ready') AND EXISTS ("+of+
+		" AND "+in("l.order_line_id", 3)+") OR NOT EXISTS ("+of+") AND EXISTS (SELECT 1 FROM orders o WHERE o.tenant_id = $1 AND "+in("o.id", 4)+
+		" AND order_ids LIKE '%' || CAST(o.id AS text) || '%')) ORDER BY shipment_no", query.List(t.sent), query.List(t.lines), query.List(t.orders))
 	out.Shipments = c.Records("shipments", shipments)
 	return err
 }

@@ -9,14 +9,15 @@ import (
 type ReportExceptionIn struct {
 	ShipmentID string `json:"shipment_id" required:"true" format:"uuid" names:"shipments" doc:"The shipment, in transit."`
 	Code       string `json:"code" required:"true" max:"64" doc:"What happened, such as REFUSED or ADDRESS_UNKNOWN; kept as exception_code."`
-	Note       string `json:"note" max:"1000" doc:"In words."`
+	Note       string `json:"note" max:"1000" doc:"In words; kept as exception_note."`
 }
 
 func (w Watch) reportException(c *rpc.Call, in *ReportExceptionIn) (*ShipmentOut, error) {
 	if _, err := driven(c, in.ShipmentID); err != nil {
 		return nil, err
 	}
-	if err := w.on(c).update("shipments", []string{in.ShipmentID}, store.Row{"status": "exception", "exception_code": in.Code}); err != nil {
+	set := store.Row{"status": "exception", "exception_code": in.Code, "exception_note": null(in.Note)}
+	if err := w.on(c).update("shipments", []string{in.ShipmentID}, set); err != nil {
 		return nil, err
 	}
 	return shipmentOut(c, in.ShipmentID)

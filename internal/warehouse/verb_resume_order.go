@@ -9,7 +9,7 @@ import (
 // ResumeOrderIn names an order on hold.
 type ResumeOrderIn struct {
 	OrderID string `json:"order_id" required:"true" format:"uuid" names:"orders" doc:"The order on hold."`
-	Reason  string `json:"reason" max:"200" doc:"Why it goes on; kept in the audit log with the request."`
+	Reason  string `json:"reason" max:"200" doc:"Why it goes on; kept as resume_reason."`
 }
 
 func resumeOrder(c *rpc.Call, in *ResumeOrderIn) (*OrderOut, error) {
@@ -24,5 +24,5 @@ func resumeOrder(c *rpc.Call, in *ResumeOrderIn) (*OrderOut, error) {
 	if to == "" { // held before its origin was kept
 		to = "confirmed"
 	}
-	return turnOrder(c, in.OrderID, store.Row{"status": to})
+	return turnOrder(c, in.OrderID, store.Row{"status": to, "resume_reason": null(in.Reason)})
 }

@@ -28,7 +28,7 @@ type ScanContext struct {
 // ScanOut is what the code is.
 type ScanOut struct {
 	rpc.Answer
-	Kind   string      `json:"kind" enum:"item lot serial zone order shipment package equipment worker" doc:"What it is."`
+	Kind   string      `json:"kind" enum:"item lot serial zone order shipment package plate equipment worker" doc:"What it is; plate: stock on one."`
 	Record *rpc.Record `json:"record" doc:"The record it stands for, of the collection of its kind."`
 	Item   *rpc.Record `json:"item" record:"items" doc:"The item of a lot or serial number."`
 	UoM    string      `json:"uom,omitempty" doc:"Unit that the barcode is on."`
@@ -92,8 +92,8 @@ func (s *scanning) find() error {
 // kind of what is found there.
 var lookups = [...]struct{ kind, resource, column string }{
 	{"item", "items", "sku"}, {"lot", "lots", "lot_no"}, {"zone", "zones", "code"}, {"order", "orders", "order_no"},
-	{"shipment", "shipments", "shipment_no"}, {"shipment", "shipments", "tracking_no"}, {"equipment", "equipment", "asset_no"}, {"worker", "workers",
-		"employee_no"},
+	{"shipment", "shipments", "shipment_no"}, {"shipment", "shipments", "tracking_no"}, {"package", "packages", "package_no"},
+	{"package", "packages", "sscc"}, {"package", "packages", "lpn"}, {"equipment", "equipment", "asset_no"}, {"worker", "workers", "employee_no"},
 }
 
 // raw looks a code up as it stands.
@@ -113,7 +113,17 @@ func (s *scanning) raw() (bool, error) {
 			return s.take(p.kind, p.resource, rows, err)
 		}
 	}
+	if found, err := s.plate(s.in.Code); found || err != nil {
+		return found, err
+	}
 	return s.serial("", s.in.Code)
+}
+
+// plate finds stock on a license plate; one pallet may hold several lots, of
+// which the first is shown.
+func (s *scanning) plate(code string) (bool, error) {
+	rows, err := s.rows("stock_levels", "lpn = $2 AND quantity > 0", code)
+	return s.take("plate", "stock_levels", rows[:min(1, len(rows))], err)
 }
 
 // rows reads what the caller may read; archived records are not scanned.
@@ -229,15 +239,15 @@ func (s *scanning) unit(p *ScanParsed) error {
 	if p.SSCC == "" {
 		return nil
 	}
-	rows, err := s.rows("shipments", `sscc LIKE '%"' || $2 || '"%'`, p.SSCC)
+	rows, err := s.rows("packages", "sscc = $2", p.SSCC)
+	if found, err := s.take("package", "packages", rows, err); found || err != nil {
+		return err
+	}
+	rows, err = s.rows("shipments", `sscc LIKE '%"' || $2 || '"%'`, p.SSCC)
 	if found, err := s.take("shipment", "shipments", rows, err); found || err != nil {
 		return err
 	}
-	rows, err = s.rows("stock_levels", "lpn = $2 AND quantity > 0", p.SSCC)
-	if len(rows) > 1 {
-		rows = rows[:1] // one pallet, several lots
-	}
-	_, err = s.take("package", "stock_levels", rows, err)
+	_, err = s.plate(p.SSCC)
 	return err
 }
 
@@ -286,18 +296,36 @@ func (s *scanning) belongs(task store.Row, zone string) error {
 	return nil
 }
 
+// packageSteps are what can be done with a package: fill and close an open one,
+// send a closed one on its way.
+func (s *scanning) packageSteps(p store.Row) {
+	switch {
+	case p["status"] == "open":
+		s.out.Then("pack", "Pack more into it")
+		s.out.Then("close_package", "Close it")
+	case p["shipment_id"] == nil:
+		s.out.Then("create_shipment", "Make a shipment")
+	default:
+		s.out.Then("dispatch", "Send its shipment off")
+		s.out.Then("deliver", "Hand its shipment over")
+	}
+}
+
 // steps are what can be done with what was scanned.
 func (s *scanning) steps() {
 	list := map[string][][2]string{
 		"item": {{"receive", "Receive it"}, {"suggest_putaway", "Find a place for it"}, {"move_stock", "Move it"}, {"start_count", "Count it"},
 			{"adjust_stock", "Correct its stock"}},
 		"lot":    {{"move_stock", "Move it"}, {"start_count", "Count it"}, {"recall_lot", "Recall the lot"}},
-		"serial": {{"move_stock", "Move it"}, {"adjust_stock", "Correct its stock"}}, "package": {{"put_away", "Put it away"}, {"move_stock", "Move it"}},
+		"serial": {{"move_stock", "Move it"}, {"adjust_stock", "Correct its stock"}}, "plate": {{"put_away", "Put it away"}, {"move_stock", "Move it"}},
 		"zone":     {{"start_count", "Count what is here"}, {"put_away", "Put something away here"}, {"move_stock", "Move something from here"}},
 		"shipment": {{"receive", "Receive it"}, {"dispatch", "Dispatch it"}, {"deliver", "Hand it over"}},
 	}[s.out.Kind]
 	for _, step := range list {
 		s.out.Then(step[0], step[1])
+	}
+	if s.out.Kind == "package" {
+		s.packageSteps(s.out.Record.Row())
 	}
 	if s.out.Kind == "order" {
 		kind := text(s.out.Record.Row(), "type")

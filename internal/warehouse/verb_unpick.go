@@ -79,16 +79,8 @@ func (k work) putBack(line store.Row, in *UnpickIn) ([]store.Row, error) {
 		}
 		q := min(left, dec(r, "quantity"))
 		left -= q
-		if q < dec(r, "quantity") {
-			n, err := k.part(r, q)
-			if err != nil {
-				return nil, err
-			}
-			made, err := k.insert("reservations", []store.Row{n})
-			if err != nil {
-				return nil, err
-			}
-			r = made[0]
+		if r, err = k.cut(r, q); err != nil {
+			return nil, err
 		}
 		freed = append(freed, r)
 		moves = append(moves, store.Row{"type": "unpick", "item_id": r["item_id"], "lot_id": r["lot_id"], "serial": r["serial"], "owner_id": r["owner_id"],

@@ -48,7 +48,7 @@ func (w Watch) Verbs() []rpc.Verb {
 		rpc.New("enter_count", "Enters what was found; a variance worth more than count_auto_approve waits for a second person.", operators, enterCount),
 		rpc.New("approve_count", "A second person lets the variance of a count through.", managers, approveCount),
 		rpc.New("recount", "Has a place counted again instead of booking its variance.", managers, recountStock),
-		rpc.New("recall_lot", "Recalls a lot: its free stock goes on hold, and the answer says where it is and who was sent it.", recallers, recallLot),
+		rpc.New("recall_lot", "Recalls a lot: what is not packed goes on hold, and the answer says where it is and who was sent it.", recallers, w.recallLot),
 		rpc.New("receive_return", "Takes back what a customer returned, each piece with its disposition.", operators, receiveReturn),
 		rpc.Asks("scan", "Says what a scanned code is and what can be done with it.", actor.Members, scan),
 	}

@@ -23,11 +23,6 @@ const (
 	CodeOrder    = "HF006" // an order, pick or shipment is not ready for this step
 )
 
-// Effects returns the consequences of changes to warehouse and logistics
-// records, for store.New. Each runs a number of statements that does not grow
-// with the number of rows, apart from values sent in blocks.
-func Effects() store.Effects { return Watch{}.Effects() }
-
 // Watch is told what a change of stock means for people; a nil function is not
 // called.
 type Watch struct {
@@ -36,7 +31,9 @@ type Watch struct {
 	LowStock func(tx *db.Tx, s *store.Store, tenant string, items []string) error
 }
 
-// Effects is the package's Effects with somebody watching.
+// Effects returns the consequences of changes to warehouse and logistics
+// records, for store.New. Each runs a number of statements that does not grow
+// with the number of rows, apart from values sent in blocks.
 func (w Watch) Effects() store.Effects {
 	return store.Effects{
 		Before: map[string]store.Effect{
@@ -46,7 +43,8 @@ func (w Watch) Effects() store.Effects {
 			"items":           perTenant(deriveItems),
 			"zones":           perTenant(deriveZones),
 			"orders":          perTenant(guardOrders),
-			"order_lines":     guardLines,
+			"order_lines":     perTenant(guardLines),
+			"lots":            perTenant(dateLots),
 			"pick_lists":      perTenant(guardPickLists),
 			"pick_lines":      perTenant(derivePickLines),
 			"shipments":       perTenant(deriveShipments),
@@ -61,7 +59,7 @@ func (w Watch) Effects() store.Effects {
 			"zones":           perTenant(rehang),
 			"orders":          perTenant(w.followOrders),
 			"order_lines":     perTenant(sumOrders),
-			"pick_lists":      perTenant(followPickList),
+			"pick_lists":      perTenant(w.followPickList),
 			"pick_lines":      perTenant(w.followPickLines),
 			"shipments":       perTenant(w.followShipments),
 		},

@@ -222,7 +222,7 @@ func (d *digest) queueRuns(tx *db.Tx) {
 
 func (d *digest) queueTraining(tx *db.Tx) {
 	const from = "SELECT c.title, %s, a.user_id FROM training_assignments a JOIN courses c ON c.tenant_id = a.tenant_id AND c.id = a.course_id WHERE " +
-		"a.tenant_id = $1 AND "
+		"a.tenant_id = $1 AND a.user_id IS NOT NULL AND "
 	tx.Queue(fmt.Sprintf(from+"a.status IN ('assigned', 'in_progress', 'failed') AND a.due_on < $2 ORDER BY a.due_on, a.id LIMIT %d", "a.due_on",
 		digestRows), []any{d.tenant, d.day(0)}, func(r *db.Row) error {
 		d.own(r.Text(2), overdueTraining, line{r.Text(0), r.Text(1)})

@@ -398,13 +398,13 @@ func (s *scan) fillRest(tx *db.Tx, r *safety.Rule, kind string, t *table) {
 }
 
 // people is where a type's persons stand: entities are e, $1 is the tenant.
-type people struct{ from, worker, user, title string }
+type people struct{ from, worker, title string }
 
 func workforce(kind string) people {
 	if kind == score.Driver {
-		return people{"drivers e JOIN workers w ON w.tenant_id = $1 AND w.id = e.worker_id", "w.id", "w.user_id", "w.job_title"}
+		return people{"drivers e JOIN workers w ON w.tenant_id = $1 AND w.id = e.worker_id", "w.id", "w.job_title"}
 	}
-	return people{"workers e", "e.id", "e.user_id", "e.job_title"}
+	return people{"workers e", "e.id", "e.job_title"}
 }
 
 // today is the calendar day where the tenant is.
@@ -412,7 +412,7 @@ func (s *scan) today() string {
 	return s.now.In(safety.Location(s.st.place)).Format(time.DateOnly)
 }
 
-// fillExpired counts, for each person who signs in, certificates that ran out
+// fillExpired counts, for each person, certificates that ran out
 // and were not renewed. A driver's licence that ran out counts as one.
 func (s *scan) fillExpired(tx *db.Tx, kind string, t *table) {
 	t.zero = true
@@ -423,10 +423,10 @@ func (s *scan) fillExpired(tx *db.Tx, kind string, t *table) {
 			t.put(i, v+t.values[i])
 		}
 	}
-	tx.Queue("SELECT e.id, COUNT(DISTINCT a.course_id) FROM "+p.from+" JOIN training_assignments a ON a.tenant_id = e.tenant_id AND a.user_id = "+
-		p.user+" WHERE e.tenant_id = $1 "+
+	tx.Queue("SELECT e.id, COUNT(DISTINCT a.course_id) FROM "+p.from+" JOIN training_assignments a ON a.tenant_id = e.tenant_id AND a.worker_id = "+
+		p.worker+" WHERE e.tenant_id = $1 "+
 		"AND a.tenant_id = $1 AND a.status IN ('completed', 'expired') AND a.expires_on < $2 AND NOT EXISTS (SELECT 1 FROM training_assignments n WHERE "+
-		"n.tenant_id = $1 AND n.user_id = a.user_id "+
+		"n.tenant_id = $1 AND n.worker_id = a.worker_id "+
 		"AND n.course_id = a.course_id AND n.status = 'completed' AND (n.expires_on IS NULL OR n.expires_on >= $2)) GROUP BY e.id", []any{s.tenant, s.today()},
 		func(row *db.Row) error { enter(row, float64(row.Int(1))); return nil })
 	if kind == score.Driver {
@@ -449,14 +449,13 @@ func wordIn(array, word string) string {
 func (s *scan) fillCoverage(tx *db.Tx, r *safety.Rule, kind string, t *table) {
 	p := workforce(kind)
 	g := s.groups[kind]
-	tx.Queue("WITH x(id, user_id, word, course_id) AS (SELECT e.id, "+p.user+", "+p.title+", CAST(NULL AS uuid) FROM "+p.from+" WHERE e.tenant_id = $1 AND "+
-		p.user+" IS NOT NULL "+
-		"UNION SELECT e.id, "+p.user+", q.kind, q.required_course_id FROM "+p.from+" JOIN shifts s ON s.tenant_id = e.tenant_id AND s.worker_id = "+
-		p.worker+" AND s.ended_at > $3 AND s.ended_at <= $4 "+
-		"JOIN equipment q ON q.tenant_id = s.tenant_id AND q.id = s.equipment_id WHERE e.tenant_id = $1 AND "+p.user+" IS NOT NULL), "+
-		"need AS (SELECT DISTINCT x.id, x.user_id, c.id AS course_id FROM x JOIN courses c ON c.tenant_id = $1 AND c.status = 'active' AND c.archived_at IS "+
+	tx.Queue("WITH x(id, worker_id, word, course_id) AS (SELECT e.id, "+p.worker+", "+p.title+", CAST(NULL AS uuid) FROM "+p.from+
+		" WHERE e.tenant_id = $1 UNION SELECT e.id, "+p.worker+", q.kind, q.required_course_id FROM "+p.from+
+		" JOIN shifts s ON s.tenant_id = e.tenant_id AND s.worker_id = "+p.worker+" AND s.ended_at > $3 AND s.ended_at <= $4 "+
+		"JOIN equipment q ON q.tenant_id = s.tenant_id AND q.id = s.equipment_id WHERE e.tenant_id = $1), "+
+		"need AS (SELECT DISTINCT x.id, x.worker_id, c.id AS course_id FROM x JOIN courses c ON c.tenant_id = $1 AND c.status = 'active' AND c.archived_at IS "+
 		"NULL AND (c.id = x.course_id OR "+wordIn("c.required_for", "x.word")+")) "+
-		"SELECT n.id, COUNT(*), COUNT(*) FILTER (WHERE EXISTS (SELECT 1 FROM training_assignments a WHERE a.tenant_id = $1 AND a.user_id = n.user_id AND "+
+		"SELECT n.id, COUNT(*), COUNT(*) FILTER (WHERE EXISTS (SELECT 1 FROM training_assignments a WHERE a.tenant_id = $1 AND a.worker_id = n.worker_id AND "+
 		"a.course_id = n.course_id "+
 		"AND a.status = 'completed' AND (a.expires_on IS NULL OR a.expires_on >= $2))) FROM need n GROUP BY n.id",
 		[]any{s.tenant, s.today(), s.from(r.WindowDays), s.now}, func(row *db.Row) error {

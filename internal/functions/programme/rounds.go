@@ -71,19 +71,20 @@ func (p *Programme) RemindTraining(ctx context.Context, tenant string) (int, err
 		}
 		last := today.AddDate(0, 0, renewAhead).Format(time.DateOnly)
 		var renewals []store.Row
+		const same = "SELECT 1 FROM training_assignments n WHERE n.tenant_id = a.tenant_id AND (n.user_id = a.user_id OR n.worker_id = a.worker_id) AND " +
+			"n.course_id = a.course_id"
 		err = tx.Query("SELECT a.id, a.course_id, a.user_id, a.expires_on, c.title, "+
-			"EXISTS (SELECT 1 FROM training_assignments n WHERE n.tenant_id = a.tenant_id AND n.user_id = a.user_id AND n.course_id = a.course_id AND n.status IN "+
-			"('assigned', 'in_progress', 'failed')), c.status "+
+			"EXISTS ("+same+" AND n.status IN ('assigned', 'in_progress', 'failed')), c.status, a.worker_id "+
 			"FROM training_assignments a JOIN courses c ON c.tenant_id = a.tenant_id AND c.id = a.course_id "+
 			"WHERE a.tenant_id = $1 AND a.status = 'completed' AND a.expires_on >= $2 AND a.expires_on <= $3 AND a.reminded_at IS NULL "+
-			"AND NOT EXISTS (SELECT 1 FROM training_assignments n WHERE n.tenant_id = a.tenant_id AND n.user_id = a.user_id AND n.course_id = a.course_id AND "+
-			"n.status = 'completed' "+
-			"AND (n.expires_on IS NULL OR n.expires_on > a.expires_on)) AND EXISTS (SELECT 1 FROM members m WHERE m.tenant_id = a.tenant_id AND m.user_id = "+
-			"a.user_id AND m.status = 'active') ORDER BY a.expires_on, a.id LIMIT 500",
+			"AND NOT EXISTS ("+same+" AND n.status = 'completed' AND (n.expires_on IS NULL OR n.expires_on > a.expires_on)) AND ("+
+			"EXISTS (SELECT 1 FROM members m WHERE m.tenant_id = a.tenant_id AND m.user_id = a.user_id AND m.status = 'active') OR a.user_id IS NULL AND "+
+			"EXISTS (SELECT 1 FROM workers w WHERE w.tenant_id = a.tenant_id AND w.id = a.worker_id AND w.status <> 'left')) ORDER BY a.expires_on, a.id LIMIT 500",
 			[]any{tenant, today.Format(time.DateOnly), last}, func(r *db.Row) error {
 				each(r.Text(0))
 				if !r.Bool(5) && r.Text(6) == "active" {
-					renewals = append(renewals, store.Row{"course_id": r.Text(1), "user_id": r.Text(2), "assignment_type": "renewal", "due_on": r.Text(3),
+					renewals = append(renewals, store.Row{"course_id": r.Text(1), "user_id": orNull(r.Text(2)), "worker_id": orNull(r.Text(7)),
+						"assignment_type": "renewal", "due_on": r.Text(3),
 						"assignment_reason": fmt.Sprintf("the certificate for %s runs out on %s", r.Text(4), r.Text(3))})
 				}
 				return nil
@@ -101,7 +102,7 @@ func once(rows []store.Row) []store.Row {
 	seen := map[string]bool{}
 	var out []store.Row
 	for _, r := range rows {
-		if k := fmt.Sprint(r["course_id"], r["user_id"]); !seen[k] {
+		if k := fmt.Sprint(r["course_id"], r["user_id"], r["worker_id"]); !seen[k] {
 			seen[k] = true
 			out = append(out, r)
 		}

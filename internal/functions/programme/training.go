@@ -42,6 +42,7 @@ type AssignmentOut struct {
 	Status string `json:"status" enum:"assigned" doc:"Its state."`
 	DueOn  string `json:"due_on" format:"date" doc:"The last day to complete it."`
 	score  string
+	worker string // the user's, "" = none
 }
 
 // TrainingOut is the answer of auto-assign-training.
@@ -73,6 +74,7 @@ type roll struct {
 	members map[string]bool        // users who may sign in
 	busy    map[[2]string]bool     // course and user: open, or valid for more than 30 days
 	people  map[uuid.UUID][]string // entity -> users who work there
+	workers map[string]string      // user -> worker
 	names   map[uuid.UUID]string   // entity -> code or number
 }
 
@@ -135,7 +137,8 @@ func hidden(reason string) string {
 }
 
 func readRoll(tx *db.Tx, a actor.Actor, in *TrainingIn, now time.Time) (*roll, error) {
-	r := &roll{members: map[string]bool{}, busy: map[[2]string]bool{}, people: map[uuid.UUID][]string{}, names: map[uuid.UUID]string{}}
+	r := &roll{members: map[string]bool{}, busy: map[[2]string]bool{}, people: map[uuid.UUID][]string{}, workers: map[string]string{},
+		names: map[uuid.UUID]string{}}
 	r.st = queueSettings(tx, a.TenantID)
 	var groups []*group
 	if in.EntityID != "" {
@@ -151,16 +154,21 @@ func readRoll(tx *db.Tx, a actor.Actor, in *TrainingIn, now time.Time) (*roll, e
 			r.courses = append(r.courses, c)
 			return err
 		})
+	tx.Queue("SELECT user_id, id FROM workers WHERE tenant_id = $1 AND user_id IS NOT NULL", []any{a.TenantID}, func(row *db.Row) error {
+		r.workers[row.Text(0)] = row.Text(1)
+		return nil
+	})
 	tx.Queue("SELECT user_id FROM members WHERE tenant_id = $1 AND status = 'active'", []any{a.TenantID}, func(row *db.Row) error {
 		r.members[row.Text(0)] = true
 		return nil
 	})
 	until := now.AddDate(0, 0, stillValid).Format(time.DateOnly)
-	tx.Queue("SELECT course_id, user_id FROM training_assignments WHERE tenant_id = $1 AND (status IN ('assigned', 'in_progress', 'failed') OR "+
-		"status = 'completed' AND (expires_on IS NULL OR expires_on > $2))", []any{a.TenantID, until}, func(row *db.Row) error {
-		r.busy[[2]string{row.Text(0), row.Text(1)}] = true
-		return nil
-	})
+	tx.Queue("SELECT course_id, user_id FROM training_assignments WHERE tenant_id = $1 AND user_id IS NOT NULL AND (status IN "+
+		"('assigned', 'in_progress', 'failed') OR status = 'completed' AND (expires_on IS NULL OR expires_on > $2))",
+		[]any{a.TenantID, until}, func(row *db.Row) error {
+			r.busy[[2]string{row.Text(0), row.Text(1)}] = true
+			return nil
+		})
 	err := tx.Flush()
 	if err == nil {
 		err = absent(in.EntityType, in.EntityID, groups)
@@ -253,7 +261,8 @@ func (r *roll) assign(tenant string, now time.Time) []AssignmentOut {
 			for _, user := range r.people[x.entity] {
 				if key := [2]string{c.id, user}; r.members[user] && !r.busy[key] {
 					r.busy[key] = true
-					out = append(out, AssignmentOut{newID(), tenant, c.id, user, "risk_based", c.reason(x, r.names[x.entity]), "assigned", due, x.id.String()})
+					out = append(out, AssignmentOut{newID(), tenant, c.id, user, "risk_based", c.reason(x, r.names[x.entity]), "assigned", due, x.id.String(),
+						r.workers[user]})
 				}
 			}
 		}
@@ -267,10 +276,17 @@ func (c *course) reason(x *latest, name string) string {
 }
 
 var assignmentColumns = []db.Column{{Name: "tenant_id", Type: "uuid"}, {Name: "id", Type: "uuid"}, {Name: "course_id", Type: "uuid"},
-	{Name: "user_id", Type: "uuid"},
+	{Name: "user_id", Type: "uuid"}, {Name: "worker_id", Type: "uuid"},
 	{Name: "assignment_type", Type: "text"}, {Name: "assignment_reason", Type: "text"}, {Name: "due_on", Type: "text"}, {Name: "source_score_id", Type: "uuid"},
 	{Name: "status", Type: "text"}, {Name: "created_at", Type: "timestamptz"}, {Name: "updated_at", Type: "timestamptz"}, {Name: "created_by", Type: "uuid"},
 	{Name: "version", Type: "bigint"}}
+
+func orNull(id string) any {
+	if id == "" {
+		return nil
+	}
+	return id
+}
 
 // keepAssignments writes in bulk, with the counter and the note that the store
 // would keep. Assignments are read by more people than single persons' scores
@@ -282,7 +298,7 @@ func (p *Programme) keepAssignments(tx *db.Tx, a actor.Actor, list []AssignmentO
 		by = a.UserID
 	}
 	for _, x := range list {
-		if err := rows.Add(x.Tenant, x.ID, x.Course, x.User, x.Type, hidden(x.Reason), x.DueOn, x.score, x.Status, now, now, by, 1); err != nil {
+		if err := rows.Add(x.Tenant, x.ID, x.Course, x.User, orNull(x.worker), x.Type, hidden(x.Reason), x.DueOn, x.score, x.Status, now, now, by, 1); err != nil {
 			return err
 		}
 	}
@@ -291,7 +307,7 @@ func (p *Programme) keepAssignments(tx *db.Tx, a actor.Actor, list []AssignmentO
 	tx.After(func() { p.hooks.Changed(a.TenantID, []string{"training_assignments"}) })
 	told := make([]store.Row, len(list))
 	for i, x := range list {
-		told[i] = store.Row{"tenant_id": x.Tenant, "id": x.ID, "course_id": x.Course, "user_id": x.User, "assignment_type": x.Type,
+		told[i] = store.Row{"tenant_id": x.Tenant, "id": x.ID, "course_id": x.Course, "user_id": x.User, "worker_id": orNull(x.worker), "assignment_type": x.Type,
 			"assignment_reason": hidden(x.Reason), "due_on": x.DueOn, "status": x.Status}
 	}
 	return p.hooks.Tell(tx, "training_assignments", told)

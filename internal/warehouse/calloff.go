@@ -1,0 +1,139 @@
+package warehouse
+
+import (
+	"holdfast/internal/decimal"
+	"holdfast/internal/fault"
+	"holdfast/internal/store"
+)
+
+// callOff puts what was picked on cancelled lists back into its bins, where it
+// stays promised to its orders: another list can fetch it again. What is packed
+// or has left keeps its list from being cancelled.
+func (k work) callOff(lists []string) error {
+	if len(lists) == 0 {
+		return nil
+	}
+	d := k.tx.DB()
+	lines, err := k.rows("pick_lines", d.InUUID("pick_list_id", 2)+" AND qty_picked > 0 AND status <> 'cancelled' ORDER BY id", jsonList(lists))
+	if err != nil || len(lines) == 0 {
+		return err
+	}
+	b := &back{work: k, loose: map[string]decimal.Dec{}}
+	if err := b.read(lines); err != nil {
+		return err
+	}
+	for _, l := range lines {
+		if err := b.take(l); err != nil {
+			return err
+		}
+	}
+	if _, err := k.insert("stock_movements", b.moves); err != nil {
+		return err
+	}
+	if err := k.updateEach("reservations", b.moved); err != nil {
+		return err
+	}
+	if err := k.update("pick_lines", column(lines, "id"), store.Row{"status": "cancelled"}); err != nil {
+		return err
+	}
+	return k.progress(b.lines, nil)
+}
+
+// back is goods on their way from the staging lane to their bins.
+type back struct {
+	work
+	loose map[string]decimal.Dec // order line -> picked and not packed
+	held  []store.Row            // picked reservations
+	free  map[string]store.Row   // pick line -> movement of goods that nobody was promised
+	lines []string               // order lines
+	moves []store.Row
+	moved []store.Row // reservations
+}
+
+// read locks the orders of pick lines and reads what is picked for them.
+func (b *back) read(picks []store.Row) error {
+	d := b.tx.DB()
+	var wanted, orders set
+	var bare []string
+	for _, l := range picks {
+		if line := text(l, "order_line_id"); line != "" {
+			wanted.add(line)
+		} else {
+			bare = append(bare, text(l, "id"))
+		}
+	}
+	b.lines = wanted.list
+	lines, err := b.rows("order_lines", d.InUUID("id", 2), jsonList(b.lines))
+	if err != nil {
+		return err
+	}
+	for _, l := range lines {
+		orders.add(text(l, "order_id"))
+	}
+	if _, err := b.rows("orders", d.InUUID("id", 2)+" ORDER BY id"+d.ForUpdate(), jsonList(orders.list)); err != nil {
+		return err
+	}
+	if lines, err = b.rows("order_lines", d.InUUID("id", 2), jsonList(b.lines)); err != nil {
+		return err
+	}
+	for _, l := range lines {
+		b.loose[text(l, "id")] = dec(l, "qty_picked") - dec(l, "qty_packed")
+	}
+	if b.held, err = b.active(b.lines); err != nil {
+		return err
+	}
+	b.free = map[string]store.Row{}
+	moves, err := b.rows("stock_movements", "type = 'pick' AND ref_type = 'pick_lines' AND "+d.InUUID("ref_id", 2)+" ORDER BY id", jsonList(bare))
+	for _, m := range moves {
+		b.free[text(m, "ref_id")] = m
+	}
+	return err
+}
+
+// take plans the way back of one pick line's goods.
+func (b *back) take(l store.Row) error {
+	left, line := dec(l, "qty_picked"), text(l, "order_line_id")
+	if line == "" {
+		if m := b.free[text(l, "id")]; m != nil {
+			b.moves = append(b.moves, wayBack(l, m["to_zone_id"], spotOf(m), left))
+		}
+		return nil
+	}
+	if left > b.loose[line] {
+		return fault.New(fault.Conflict, CodeInUse, "goods of line %v are packed or have left: short the open lines instead", l["seq"]).
+			At("status", "goods of line %v are packed", l["seq"])
+	}
+	b.loose[line] -= left
+	for i, r := range b.held {
+		if left == 0 || r["picked"] != true || r["order_line_id"] != l["order_line_id"] || r["lot_id"] != l["lot_id"] || r["serial"] != l["serial"] {
+			continue
+		}
+		q := min(left, dec(r, "quantity"))
+		left -= q
+		part, err := b.cut(r, q)
+		if err != nil {
+			return err
+		}
+		if part["id"] == r["id"] {
+			b.held[i] = store.Row{} // all of it goes back
+		}
+		at := spotOf(part)
+		if at.zone != text(l, "zone_id") {
+			m := wayBack(l, part["zone_id"], at, q)
+			m["reservation_id"] = part["id"]
+			b.moves = append(b.moves, m)
+		}
+		at.zone = text(l, "zone_id")
+		b.moved = append(b.moved, store.Row{"id": part["id"], "zone_id": at.zone, "stock_key": at.key(), "picked": false})
+	}
+	if left > 0 {
+		return above("status", dec(l, "qty_picked"), dec(l, "qty_picked")-left, "is still picked for the line")
+	}
+	return nil
+}
+
+// wayBack is the movement of goods from a staging lane into a pick line's bin.
+func wayBack(l store.Row, from any, at spot, q decimal.Dec) store.Row {
+	return store.Row{"type": "unpick", "item_id": at.item, "lot_id": null(at.lot), "serial": null(at.serial), "owner_id": null(at.owner),
+		"lpn": null(at.lpn), "from_zone_id": from, "to_zone_id": l["zone_id"], "quantity": q, "ref_type": "pick_lines", "ref_id": l["id"]}
+}

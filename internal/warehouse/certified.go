@@ -1,0 +1,46 @@
+package warehouse
+
+import (
+	"slices"
+
+	"holdfast/internal/store"
+)
+
+// uncertified says which certificates workers lack that their jobs ask for: of
+// courses they were never certified in as well as of those whose certificate has
+// run out.
+func (k work) uncertified(ids []string, today string) (map[string][]string, error) {
+	out := map[string][]string{}
+	in := k.tx.DB().InUUID
+	workers, err := k.rows("workers", in("id", 2)+" AND job_title IS NOT NULL ORDER BY id", jsonList(ids))
+	if err != nil || len(workers) == 0 {
+		return out, err
+	}
+	courses, err := k.rows("courses", "status = 'active' AND archived_at IS NULL ORDER BY code")
+	if err != nil || len(courses) == 0 {
+		return out, err
+	}
+	held, err := k.rows("training_assignments", in("worker_id", 2)+" AND status IN ('completed', 'expired')", jsonList(ids))
+	if err != nil {
+		return nil, err
+	}
+	for _, w := range workers {
+		id := text(w, "id")
+		for _, c := range courses {
+			if !slices.Contains(idsOf(c["required_for"]), text(w, "job_title")) {
+				continue
+			}
+			mine := slices.DeleteFunc(slices.Clone(held), func(r store.Row) bool { return r["worker_id"] != w["id"] || r["course_id"] != c["id"] })
+			valid := slices.ContainsFunc(mine, func(r store.Row) bool {
+				return r["status"] == "completed" && (r["expires_on"] == nil || text(r, "expires_on") >= today)
+			})
+			switch {
+			case len(mine) == 0:
+				out[id] = append(out[id], "the driver has no certificate of "+text(c, "title"))
+			case !valid:
+				out[id] = append(out[id], "the driver's certificate of "+text(c, "title")+" is not valid")
+			}
+		}
+	}
+	return out, nil
+}

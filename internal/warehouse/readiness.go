@@ -1,0 +1,269 @@
+package warehouse
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"holdfast/internal/db"
+	"holdfast/internal/decimal"
+	"holdfast/internal/fault"
+	"holdfast/internal/store"
+)
+
+// unready lists why shipments may not leave, by their id: goods that are not
+// picked and packed, a driver who may not drive, a vehicle that may not go.
+func (k work) unready(changes []store.Change) (map[string][]string, error) {
+	why := map[string][]string{}
+	var ids []string
+	for _, c := range changes {
+		if leaving(c) {
+			ids = append(ids, text(c.After, "id"))
+		}
+	}
+	if len(ids) == 0 {
+		return why, nil
+	}
+	if err := k.attach(ids, why); err != nil {
+		return nil, err
+	}
+	for _, of := range []func([]store.Change, map[string][]string) error{k.driversUnfit, k.vehiclesUnfit} {
+		if err := of(changes, why); err != nil {
+			return nil, err
+		}
+	}
+	if err := k.barredLots(ids, why); err != nil {
+		return nil, err
+	}
+	return why, k.unpacked(ids, why)
+}
+
+// attach gives shipments that only name their orders lines of all that is
+// reserved of them, and adds the orders that have nothing reserved.
+func (k work) attach(shipments []string, why map[string][]string) error {
+	bare, err := k.rows("shipments", k.tx.DB().InUUID("id", 2)+" AND NOT EXISTS (SELECT 1 FROM shipment_lines l WHERE l.tenant_id = $1 AND "+
+		"l.shipment_id = shipments.id) "+
+		"ORDER BY id", jsonList(shipments))
+	if err != nil {
+		return err
+	}
+	var rows []store.Row
+	for _, sh := range bare {
+		lines, err := k.rows("order_lines", k.tx.DB().InUUID("order_id", 2)+" AND qty_ordered - qty_cancelled > qty_shipped ORDER BY id",
+			jsonList(idsOf(sh["order_ids"])))
+		if err != nil {
+			return err
+		}
+		for _, l := range lines {
+			q := dec(l, "qty_allocated") - dec(l, "qty_shipped")
+			if q == 0 {
+				id := text(sh, "id")
+				why[id] = append(why[id], fmt.Sprintf("line %v: nothing is reserved", l["line_no"]))
+				continue
+			}
+			rows = append(rows, store.Row{"shipment_id": sh["id"], "order_id": l["order_id"], "order_line_id": l["id"], "item_id": l["item_id"], "quantity": q})
+		}
+	}
+	_, err = k.insert("shipment_lines", rows)
+	return err
+}
+
+// unpacked adds the lines of which not all is packed. Of shipments that want the
+// same goods the first that may leave has them.
+func (k work) unpacked(shipments []string, why map[string][]string) error {
+	list, err := k.loads(shipments)
+	if err != nil {
+		return err
+	}
+	var lines set
+	of := map[string][]waits{}
+	for _, l := range list {
+		lines.add(text(l.Row, "order_line_id"))
+		id := text(l.Row, "shipment_id")
+		of[id] = append(of[id], l)
+	}
+	have := map[string]store.Row{}
+	rows, err := k.rows("order_lines", k.tx.DB().InUUID("id", 2), jsonList(lines.list))
+	if err != nil {
+		return err
+	}
+	for _, r := range rows {
+		have[text(r, "id")] = r
+	}
+	taken := map[string]decimal.Dec{} // order line -> what leaves with the shipments before
+	for _, id := range shipments {
+		for _, l := range of[id] {
+			if reason := l.missing(have[text(l.Row, "order_line_id")], taken); reason != "" {
+				why[id] = append(why[id], reason)
+			}
+		}
+		for _, l := range of[id] {
+			if len(why[id]) == 0 {
+				taken[text(l.Row, "order_line_id")] += l.left
+			}
+		}
+	}
+	return nil
+}
+
+// missing says what of a shipment line is not ready, "" when all is.
+func (l waits) missing(line store.Row, taken map[string]decimal.Dec) string {
+	gone := dec(line, "qty_shipped") + taken[text(line, "id")]
+	picked, packed := dec(line, "qty_picked")-gone, dec(line, "qty_packed")-gone
+	switch {
+	case picked < l.left:
+		return fmt.Sprintf("line %v: %s of %s are picked", line["line_no"], max(picked, 0), l.left)
+	case packed < l.left:
+		return fmt.Sprintf("line %v: %s of %s are packed", line["line_no"], max(packed, 0), l.left)
+	}
+	return ""
+}
+
+// barredLots adds the shipments whose goods are of a lot that may not leave.
+func (k work) barredLots(shipments []string, why map[string][]string) error {
+	list, err := k.loads(shipments)
+	if err != nil || len(list) == 0 {
+		return err
+	}
+	travels := map[string][]string{} // order line -> shipments
+	var lines set
+	for _, l := range list {
+		line := text(l.Row, "order_line_id")
+		lines.add(line)
+		travels[line] = append(travels[line], text(l.Row, "shipment_id"))
+	}
+	ru := queueRules(k.tx, k.a.TenantID, k.s.Now())
+	told := map[string]bool{}
+	return k.tx.Query("SELECT r.order_line_id, b.lot_no, b.status, b.expires_on, COALESCE(i.min_remaining_days, 0) FROM reservations r "+
+		"JOIN lots b ON b.tenant_id = $1 AND b.id = r.lot_id JOIN items i ON i.tenant_id = $1 AND i.id = r.item_id WHERE r.tenant_id = $1 AND "+
+		k.tx.DB().InUUID("r.order_line_id", 2)+" AND r.state = 'active' AND r.picked ORDER BY b.lot_no, r.id", []any{k.a.TenantID, jsonList(lines.list)},
+		func(r *db.Row) error {
+			bar := barred(r.Text(2), r.Text(3), ru.today, r.Int(4))
+			for _, id := range travels[r.Text(0)] {
+				if key := id + r.Text(1); bar != "" && !told[key] {
+					told[key] = true
+					why[id] = append(why[id], "lot "+r.Text(1)+" "+bar)
+				}
+			}
+			return nil
+		})
+}
+
+// named reads the records that shipments which leave name in a field, and adds
+// to those of the own fleet, which have no carrier, that one has to be named.
+func (k work) named(changes []store.Change, field, resource, what string, why map[string][]string) (map[string]store.Row, error) {
+	var ids set
+	for _, c := range changes {
+		if !leaving(c) {
+			continue
+		}
+		ids.add(text(c.After, field))
+		if c.After[field] == nil && c.After["carrier"] == nil {
+			id := text(c.After, "id")
+			why[id] = append(why[id], "it goes with the own fleet and names no "+what)
+		}
+	}
+	out := map[string]store.Row{}
+	if len(ids.list) == 0 {
+		return out, nil
+	}
+	rows, err := k.rows(resource, k.tx.DB().InUUID("id", 2)+" ORDER BY id"+k.tx.DB().ForUpdate(), jsonList(ids.list))
+	for _, r := range rows {
+		out[text(r, "id")] = r
+	}
+	return out, err
+}
+
+// driversUnfit adds why drivers may not drive today.
+func (k work) driversUnfit(changes []store.Change, why map[string][]string) error {
+	drivers, err := k.named(changes, "driver_id", "drivers", "driver", why)
+	if err != nil || len(drivers) == 0 {
+		return err
+	}
+	today, err := k.today()
+	if err != nil {
+		return err
+	}
+	var workers set
+	for _, d := range drivers {
+		workers.add(text(d, "worker_id"))
+	}
+	lacking, err := k.uncertified(workers.list, today)
+	if err != nil {
+		return err
+	}
+	unfit := map[string][]string{}
+	for id, d := range drivers {
+		if st := text(d, "status"); st == "suspended" || st == "off_duty" || d["archived_at"] != nil {
+			unfit[id] = append(unfit[id], "the driver is "+strings.ReplaceAll(st, "_", " "))
+		}
+		if on := text(d, "licence_expires_on"); on != "" && on < today {
+			unfit[id] = append(unfit[id], "the driver's licence expired on "+on)
+		}
+		unfit[id] = append(unfit[id], lacking[text(d, "worker_id")]...)
+	}
+	for _, c := range changes {
+		if leaving(c) {
+			why[text(c.After, "id")] = append(why[text(c.After, "id")], unfit[text(c.After, "driver_id")]...)
+		}
+	}
+	return nil
+}
+
+// today is the date where the tenant is.
+func (k work) today() (string, error) {
+	ru := queueRules(k.tx, k.a.TenantID, k.s.Now())
+	err := k.tx.Flush()
+	return ru.today, err
+}
+
+// vehiclesUnfit adds why vehicles may not go today.
+func (k work) vehiclesUnfit(changes []store.Change, why map[string][]string) error {
+	vehicles, err := k.named(changes, "vehicle_id", "vehicles", "vehicle", why)
+	if err != nil || len(vehicles) == 0 {
+		return err
+	}
+	today, err := k.today()
+	if err != nil {
+		return err
+	}
+	out, err := k.outWith(vehicles)
+	if err != nil {
+		return err
+	}
+	for _, c := range changes {
+		v := vehicles[text(c.After, "vehicle_id")]
+		if v == nil || !leaving(c) {
+			continue
+		}
+		id := text(c.After, "id")
+		if st := text(v, "status"); st != "in_service" || v["archived_at"] != nil {
+			why[id] = append(why[id], "the vehicle is "+strings.ReplaceAll(st, "_", " "))
+		}
+		if due := text(v, "inspection_due_on"); due != "" && due < today {
+			why[id] = append(why[id], "the vehicle's inspection was due on "+due)
+		}
+		if with := out[text(v, "id")]; with != "" && with != text(c.After, "driver_id") {
+			why[id] = append(why[id], "the vehicle is out with another driver")
+		}
+	}
+	return nil
+}
+
+// outWith says with which driver vehicles are on the road.
+func (k work) outWith(vehicles map[string]store.Row) (map[string]string, error) {
+	out := map[string]string{}
+	ids := slices.Sorted(maps.Keys(vehicles))
+	err := k.tx.Query("SELECT vehicle_id, driver_id FROM shipments WHERE tenant_id = $1 AND "+k.tx.DB().InUUID("vehicle_id", 2)+
+		" AND driver_id IS NOT NULL AND status IN ('in_transit', 'exception') ORDER BY id", []any{k.a.TenantID, jsonList(ids)}, func(r *db.Row) error {
+		out[r.Text(0)] = r.Text(1)
+		return nil
+	})
+	return out, err
+}
+
+// notLeaving refuses a shipment that may not leave.
+func notLeaving(why []string) *fault.Error {
+	return fault.New(fault.Conflict, CodeDispatch, "the shipment may not leave: %s", why[0]).With(strings.Join(why, "; "), "").At("shipment_id", "may not leave")
+}

@@ -1,0 +1,109 @@
+package warehouse
+
+import (
+	"strings"
+
+	"holdfast/internal/actor"
+	"holdfast/internal/db"
+	"holdfast/internal/fault"
+	"holdfast/internal/store"
+)
+
+// anyUnit is the unit of a line that names none: one of the item's base unit,
+// unless the item knows it as another.
+const anyUnit = "EA"
+
+// rebase keeps lines of outbound orders in the base units of their items, in
+// which stock is promised, picked and shipped. What was ordered in another unit
+// stays beside. The price follows, where it comes out even.
+// A file's line in a unit that the item does not know is left as it is, and is
+// refused when its order is confirmed.
+func rebase(tx *db.Tx, a actor.Actor, changes []store.Change, strict bool) error {
+	var items, orders set
+	for _, c := range changes {
+		if c.Op == store.Insert || altered(c, "uom") || altered(c, "item_id") {
+			items.add(text(c.After, "item_id"))
+			orders.add(text(c.After, "order_id"))
+		}
+	}
+	outbound := map[string]bool{}
+	if len(items.list) == 0 {
+		return keepOrdered(changes, nil, outbound, strict)
+	}
+	u := queueUnits(tx, a.TenantID, items.list)
+	err := tx.Query("SELECT id FROM orders WHERE tenant_id = $1 AND type = 'outbound' AND "+tx.DB().InUUID("id", 2),
+		[]any{a.TenantID, jsonList(orders.list)}, func(r *db.Row) error {
+			outbound[r.Text(0)] = true
+			return nil
+		})
+	if err != nil {
+		return err
+	}
+	return keepOrdered(changes, u, outbound, strict)
+}
+
+func keepOrdered(changes []store.Change, u *units, outbound map[string]bool, strict bool) error {
+	for i, c := range changes {
+		switch l := c.After; {
+		case l == nil:
+		case c.Op == store.Insert || altered(c, "uom") || altered(c, "item_id"):
+			if !outbound[text(l, "order_id")] || u.base[text(l, "item_id")] == "" {
+				continue // no such item: the reference refuses it
+			}
+			if err := u.rebase(c); err != nil && strict {
+				return place(err, i, len(changes))
+			}
+		case altered(c, "qty_ordered"):
+			l["ordered_uom"], l["ordered_qty"] = nil, nil
+		}
+	}
+	return nil
+}
+
+// rebase turns one line into base units.
+func (u *units) rebase(c store.Change) *fault.Error {
+	l := c.After
+	item, unit := text(l, "item_id"), text(l, "uom")
+	base := u.base[item]
+	f, err := u.of(item, unit)
+	switch {
+	case err != nil && strings.EqualFold(unit, anyUnit), err == nil && strings.EqualFold(unit, base):
+		l["uom"], l["ordered_uom"], l["ordered_qty"] = base, nil, nil
+		return nil
+	case err != nil:
+		return err
+	}
+	ordered, err := u.toBase(item, unit, dec(l, "qty_ordered"))
+	if err != nil {
+		return err
+	}
+	cancelled, err := u.toBase(item, unit, dec(l, "qty_cancelled"))
+	if err != nil {
+		return err
+	}
+	if price := dec(l, "unit_price"); price != 0 {
+		each, exact := price.DivExact(f)
+		if !exact {
+			return misfit("unit_price", price.String()+" a "+unit+" is no price of four decimals a "+base+": give the line in "+base)
+		}
+		l["unit_price"] = each
+	}
+	l["ordered_uom"], l["ordered_qty"] = strings.ToUpper(unit), l["qty_ordered"]
+	l["uom"], l["qty_ordered"], l["qty_cancelled"] = base, ordered, cancelled
+	return nil
+}
+
+// unitsKnown refuses orders whose lines are in units their items do not have:
+// those that came in a file.
+func unitsKnown(tx *db.Tx, tenant string, orders []string) error {
+	if len(orders) == 0 {
+		return nil
+	}
+	return tx.Query("SELECT l.line_no, l.uom, i.sku, i.base_uom FROM order_lines l JOIN orders o ON o.tenant_id = $1 AND o.id = l.order_id "+
+		"JOIN items i ON i.tenant_id = $1 AND i.id = l.item_id WHERE l.tenant_id = $1 AND "+tx.DB().InUUID("l.order_id", 2)+
+		" AND o.type = 'outbound' AND lower(l.uom) <> lower(i.base_uom) AND l.uom <> '"+anyUnit+"' ORDER BY l.order_id, l.line_no LIMIT 1",
+		[]any{tenant, jsonList(orders)}, func(r *db.Row) error {
+			return notReady("line %d is in %s, item %s is kept in %s", r.Int(0), r.Text(1), r.Text(2), r.Text(3)).
+				With("", "change the line's unit to one of the item's").At("order_id", "has a line in a unit that its item does not know")
+		})
+}

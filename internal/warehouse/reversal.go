@@ -1,0 +1,75 @@
+package warehouse
+
+import (
+	"holdfast/internal/actor"
+	"holdfast/internal/db"
+	"holdfast/internal/decimal"
+	"holdfast/internal/fault"
+	"holdfast/internal/store"
+)
+
+// checkReversals holds movements that reverse others to what they reverse: the
+// same goods the other way, no more than is left to reverse, and no reversal of
+// a reversal.
+func checkReversals(tx *db.Tx, a actor.Actor, s *store.Store, changes []store.Change) error {
+	var ids set
+	for _, c := range changes {
+		if c.Op == store.Insert {
+			ids.add(text(c.After, "reversal_of"))
+		}
+	}
+	if len(ids.list) == 0 || !s.Audited() {
+		return nil // bulk work undoes what it did itself
+	}
+	k := work{tx: tx, a: a, s: s}
+	rows, err := k.rows("stock_movements", tx.DB().InUUID("id", 2)+" ORDER BY id"+tx.DB().ForUpdate(), jsonList(ids.list))
+	if err != nil {
+		return err
+	}
+	first, left := map[string]store.Row{}, map[string]decimal.Dec{}
+	for _, r := range rows {
+		first[text(r, "id")], left[text(r, "id")] = r, dec(r, "quantity")
+	}
+	done, err := k.rows("stock_movements", tx.DB().InUUID("reversal_of", 2), jsonList(ids.list))
+	if err != nil {
+		return err
+	}
+	for _, r := range done {
+		left[text(r, "reversal_of")] -= dec(r, "quantity")
+	}
+	for i, c := range changes {
+		id := text(c.After, "reversal_of")
+		if id == "" || first[id] == nil {
+			continue // the reference refuses what is not there
+		}
+		left[id] -= dec(c.After, "quantity")
+		if err := reverses(c.After, first[id], left[id]); err != nil {
+			return place(err, i, len(changes))
+		}
+	}
+	return nil
+}
+
+// reverses refuses a movement that is not the other way of one; left is what
+// would remain to reverse.
+func reverses(m, of store.Row, left decimal.Dec) *fault.Error {
+	if of["reversal_of"] != nil {
+		return misfit("reversal_of", "that movement is a reversal itself: book the goods anew")
+	}
+	for _, f := range [...]string{"item_id", "lot_id", "serial", "owner_id", "lpn"} {
+		if m[f] != of[f] {
+			return misfit(f, "a reversal is of the same goods as the movement it reverses")
+		}
+	}
+	if m["from_zone_id"] != of["to_zone_id"] || m["to_zone_id"] != of["from_zone_id"] {
+		return misfit("from_zone_id", "a reversal goes from where the movement went to where it came from")
+	}
+	if of["to_zone_id"] != nil && m["from_status"] != of["to_status"] || of["from_zone_id"] != nil && m["to_status"] != of["from_status"] {
+		return misfit("to_status", "a reversal takes the goods back to the status they had")
+	}
+	if left < 0 {
+		return fault.New(fault.Conflict, CodeOver, "only %s of that movement is left to reverse", left+dec(m, "quantity")).
+			At("quantity", "only %s is left to reverse", left+dec(m, "quantity"))
+	}
+	return nil
+}
