@@ -73,7 +73,7 @@ func backupCommand(o *options) *cobra.Command {
 	}
 	c.Flags().StringVar(&s.passphraseFile, "passphrase-file", "", "file with the passphrase")
 	c.Flags().StringVar(&s.recipient, "recipient", "", "age public key (age1...) to encrypt to, instead of a passphrase")
-	c.Flags().StringVar(&b.Base, "base", "", "earlier backup on this machine; its files are not stored again, and it must be kept")
+	c.Flags().StringVar(&b.Base, "base", "", "earlier backup in the same place; its files are not stored again, and it must be kept")
 	c.Flags().StringVar(&s.identityFile, "identity-file", "", "file with the age identity that opens the base")
 	return c
 }
@@ -163,7 +163,7 @@ func reportRestore(w io.Writer, c *config.Config, r app.Restoring, d app.Restore
 		fmt.Fprintf(w, "what was there before is in %s\n", d.Aside)
 	}
 	if c.BlobURL != "" {
-		fmt.Fprintf(w, "the uploaded files are in %s/files: copy them to where blob_url says before a server starts\n", d.Dir)
+		fmt.Fprintf(w, "%d uploaded files were brought to where blob_url says; the rest was there\n", d.Handed)
 	}
 }
 

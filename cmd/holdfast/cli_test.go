@@ -20,6 +20,8 @@ import (
 	"testing"
 	"time"
 
+	"holdfast/internal/db"
+	"holdfast/internal/testkit/dbtest"
 	"holdfast/internal/testkit/pgtest"
 )
 
@@ -50,15 +52,27 @@ type site struct {
 	data, dsn string
 }
 
-// each runs f on a fresh site of each engine.
+// each runs f on a fresh site of each engine, both at once.
 func each(t *testing.T, f func(s *site)) {
 	t.Helper()
-	t.Run("sqlite", func(t *testing.T) { f(embedded(t)) })
-	t.Run("postgresql", func(t *testing.T) {
-		s := embedded(t)
+	dbtest.Abreast(t, func(t *testing.T, e db.Engine) { f(siteOn(t, e)) })
+}
+
+// inTurn is each on one engine after the other, for tests that set the
+// environment.
+func inTurn(t *testing.T, f func(s *site)) {
+	t.Helper()
+	t.Run("sqlite", func(t *testing.T) { f(siteOn(t, db.SQLite)) })
+	t.Run("postgresql", func(t *testing.T) { f(siteOn(t, db.PostgreSQL)) })
+}
+
+func siteOn(t *testing.T, e db.Engine) *site {
+	t.Helper()
+	s := embedded(t)
+	if e == db.PostgreSQL {
 		s.dsn = pgtest.DSN(t)
-		f(s)
-	})
+	}
+	return s
 }
 
 func embedded(t *testing.T) *site {

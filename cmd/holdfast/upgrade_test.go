@@ -88,7 +88,7 @@ func TestScheduledBackups(t *testing.T) {
 		s.run("migrate")
 		for i := range 3 { // as if made long ago
 			name := "holdfast-old-" + string(rune('a'+i)) + ".backup"
-			s.write("INSERT INTO backups (id, made_at, place, name, bytes, scheduled) VALUES ($1, $2, $3, $4, 1, $5)",
+			s.write("INSERT INTO backups (id, made_at, place, name, bytes, scheduled, chain) VALUES ($1, $2, $3, $4, 1, $5, $1)",
 				"00000000-0000-4000-8000-00000000000"+string(rune('1'+i)), time.Now().Add(-time.Duration(100-i)*time.Hour), dir, name, true)
 		}
 		v := s.serve("--demo", "--backup-to", dir, "--backup-passphrase", backupPassphrase, "--backup-keep", "2")

@@ -25,11 +25,13 @@ type Collections struct {
 	store *store.Store
 	cat   *catalog.Catalog
 	keys  *once.Keys
+	sign  func(parts ...string) []byte
 }
 
-// NewCollections returns the face of s; keys keep the answers of writes.
-func NewCollections(s *store.Store, keys *once.Keys) *Collections {
-	return &Collections{store: s, cat: s.Catalog(), keys: keys}
+// NewCollections returns the face of s; keys keep the answers of writes, sign is
+// a keyed hash, the same on every node.
+func NewCollections(s *store.Store, keys *once.Keys, sign func(parts ...string) []byte) *Collections {
+	return &Collections{store: s, cat: s.Catalog(), keys: keys, sign: sign}
 }
 
 // Handler serves a collection. The route's pattern names the collection
@@ -152,6 +154,12 @@ func (c *Collections) read(w http.ResponseWriter, r *http.Request, k *call) erro
 	if err := ranged(r, q); err != nil {
 		return err
 	}
+	if k.req.Cursor != "" {
+		if err := c.resume(k, q); err != nil {
+			return err
+		}
+	}
+	q.Paged = pages(k, q)
 	res, err := c.store.Select(r.Context(), k.a, q)
 	if err != nil {
 		if k.id != "" && fault.HasCode(err, "PGRST116") {
@@ -169,6 +177,9 @@ func (c *Collections) read(w http.ResponseWriter, r *http.Request, k *call) erro
 				return nil
 			}
 		}
+	}
+	if err := c.next(h, r, k, q, res); err != nil {
+		return err
 	}
 	h.Set("Content-Range", contentRange(res.First, res.Count, res.Total))
 	applied(h, k.prefer.Applied(r.Method))

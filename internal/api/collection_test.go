@@ -2,6 +2,7 @@ package api
 
 import (
 	"context"
+	"crypto/sha256"
 	"encoding/json"
 	"net/http"
 	"net/http/httptest"
@@ -43,7 +44,7 @@ func collections(t *testing.T, who actor.Actor) http.Handler {
 	if err != nil {
 		t.Fatal(err)
 	}
-	h := NewCollections(s, once.New(s.DB(), s.Now)).Handler()
+	h := NewCollections(s, once.New(s.DB(), s.Now), hashed).Handler()
 	mux := http.NewServeMux()
 	for _, p := range []string{"/v1/{name}", "/v1/{name}/{id}", "/rest/v1/{name}"} {
 		mux.Handle(p, h)
@@ -239,4 +240,10 @@ func TestCollections_badInput(t *testing.T) {
 	if w := ask(h, "GET", "/v1/zones?id=in.("+strings.TrimSuffix(strings.Repeat(zoneOne+",", 3000), ",")+")&select=count", ""); w.Code != 200 {
 		t.Errorf("3,000 ids: %d %s", w.Code, w.Body)
 	}
+}
+
+// hashed stands for the keyed hash of an installation.
+func hashed(parts ...string) []byte {
+	sum := sha256.Sum256([]byte(strings.Join(parts, "\x00")))
+	return sum[:]
 }

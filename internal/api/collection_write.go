@@ -15,6 +15,9 @@ import (
 
 // write answers POST, PATCH, PUT and DELETE.
 func (c *Collections) write(w http.ResponseWriter, r *http.Request, k *call) error {
+	if k.req.Cursor != "" {
+		return fault.New(fault.Invalid, "PGRST100", "a cursor goes with lists alone, not with writes")
+	}
 	o := grammar.Options{Prefer: k.prefer, Form: k.form}
 	var sent []byte
 	if k.id != "" && r.Method == http.MethodPatch && !k.prefer.ReturnGiven {

@@ -19,6 +19,7 @@ import (
 	"holdfast/internal/functions/output"
 	"holdfast/internal/gate"
 	"holdfast/internal/once"
+	"holdfast/internal/trace"
 	"holdfast/internal/web"
 )
 
@@ -89,6 +90,14 @@ func (f *Functions) Forget(tenant string) {
 		return
 	}
 	f.cache.ClearTenant(tenant)
+}
+
+// traced runs a function as a step of what the context traces.
+func traced(ctx context.Context, fn *functions.Function, a actor.Actor, in any) (any, error) {
+	ctx, span := trace.Begin(ctx, "function", fn.Name)
+	out, err := fn.Run(ctx, a, in)
+	span.End(err)
+	return out, err
 }
 
 // Handler serves {name} of the request's path.
@@ -164,6 +173,9 @@ func (f *Functions) call(w http.ResponseWriter, r *http.Request, fn *functions.F
 			return err
 		}
 	}
+	if !fn.Imports {
+		a.Scope = nil // the function looks at what it needs, by the role
+	}
 	if b := f.ready(r, fn, a); b != nil {
 		return writeKept(w, r, b, true)
 	}
@@ -237,7 +249,7 @@ func keyOf(fn *functions.Function, a actor.Actor, params string) cache.Key {
 // answers are kept after their effects.
 func (f *Functions) run(w http.ResponseWriter, r *http.Request, fn *functions.Function, a actor.Actor, in any) error {
 	do := func(w http.ResponseWriter, _ *once.Claim) error {
-		out, err := fn.Run(r.Context(), a, in)
+		out, err := traced(r.Context(), fn, a, in)
 		if err != nil {
 			return err
 		}
@@ -270,6 +282,9 @@ func permit(fn *functions.Function, a actor.Actor) error {
 	if a.Suspended && fn.Writes {
 		return fault.New(fault.Forbidden, "", "the tenant is suspended: nothing can be changed")
 	}
+	if !a.Scope.Calls(fn.Name) {
+		return fault.New(fault.Forbidden, "", "this key has no scope functions:%s", fn.Name)
+	}
 	if len(fn.Roles) > 0 && !slices.Contains(fn.Roles, a.Role) {
 		return fault.New(fault.Forbidden, "", "the role %s may not call %s", a.Role, fn.Name)
 	}
@@ -281,7 +296,7 @@ func permit(fn *functions.Function, a actor.Actor) error {
 func (f *Functions) cached(w http.ResponseWriter, r *http.Request, fn *functions.Function, a actor.Actor, in any) error {
 	k := keyOf(fn, a, functions.Canonical(in))
 	build := func(ctx context.Context) (cache.Answer, error) {
-		out, err := fn.Run(ctx, a, in)
+		out, err := traced(ctx, fn, a, in)
 		if err != nil {
 			return cache.Answer{}, err
 		}
@@ -289,7 +304,7 @@ func (f *Functions) cached(w http.ResponseWriter, r *http.Request, fn *functions
 	}
 	if bypass(r) {
 		b, err := f.cache.Refresh(r.Context(), k, fn.TTL, func(ctx context.Context) (cache.Answer, error) {
-			if fn.Forget != nil {
+			if fn.Forget != nil && !fn.Dated {
 				fn.Forget(a.TenantID)
 			}
 			return build(ctx)
@@ -370,8 +385,12 @@ func deliver(w http.ResponseWriter, r *http.Request, out any) error {
 
 // write sends ready bytes, in their ready gzip form where the caller takes it.
 func write(w http.ResponseWriter, r *http.Request, body []byte, zipped func() []byte) error {
+	return writeAs(w, r, jsonType, body, zipped)
+}
+
+func writeAs(w http.ResponseWriter, r *http.Request, kind []string, body []byte, zipped func() []byte) error {
 	h := w.Header()
-	h["Content-Type"] = jsonType
+	h["Content-Type"] = kind
 	h["Cache-Control"] = private
 	h["Vary"] = append(h["Vary"], vary...)
 	if zipped != nil && web.TakesGzip(r) {

@@ -14,6 +14,7 @@ import (
 	"holdfast/internal/fault"
 	"holdfast/internal/gate"
 	"holdfast/internal/imports"
+	"holdfast/internal/imports/jobs"
 	"holdfast/internal/once"
 	"holdfast/internal/web"
 )
@@ -70,7 +71,7 @@ func (i *Imports) create(w http.ResponseWriter, r *http.Request, a actor.Actor) 
 	}
 	defer i.jobs.Discard(r.Context(), f.file)
 	digest := once.Print(f.req.Target, string(f.req.Mapping), string(f.req.Options), f.file.Name, f.file.SHA256)
-	return i.createOnce(w, request{r, a, digest}, func(ctx context.Context) (*imports.Job, error) {
+	return i.createOnce(w, request{r, a, digest}, func(ctx context.Context) (*jobs.Job, error) {
 		return i.jobs.UploadKept(ctx, a, f.req, f.file)
 	})
 }
@@ -90,9 +91,9 @@ func (i *Imports) welcome(r *http.Request, a actor.Actor) error {
 }
 
 // createOnce creates a job, once for an Idempotency-Key.
-func (i *Imports) createOnce(w http.ResponseWriter, q request, create func(ctx context.Context) (*imports.Job, error)) error {
+func (i *Imports) createOnce(w http.ResponseWriter, q request, create func(ctx context.Context) (*jobs.Job, error)) error {
 	return keyed(i.keys, w, q, func(w http.ResponseWriter, claim *once.Claim) error {
-		r := telling(q.r, claim, func(w http.ResponseWriter, done any) error { return created(w, done.(*imports.Job)) })
+		r := telling(q.r, claim, func(w http.ResponseWriter, done any) error { return created(w, done.(*jobs.Job)) })
 		job, err := create(r.Context())
 		if err != nil {
 			return err
@@ -101,7 +102,7 @@ func (i *Imports) createOnce(w http.ResponseWriter, q request, create func(ctx c
 	})
 }
 
-func created(w http.ResponseWriter, job *imports.Job) error {
+func created(w http.ResponseWriter, job *jobs.Job) error {
 	w.Header().Set("Location", "/v1/import_jobs/"+job.ID)
 	return web.JSON(w, http.StatusCreated, job)
 }
@@ -116,7 +117,7 @@ func (i *Imports) createEmpty(w http.ResponseWriter, r *http.Request, a actor.Ac
 		return err
 	}
 	req := imports.Request{Target: in.Target, Mapping: in.Mapping, Options: in.Options}
-	return i.createOnce(w, request{r, a, once.Print(req.Target, string(req.Mapping), string(req.Options))}, func(ctx context.Context) (*imports.Job, error) {
+	return i.createOnce(w, request{r, a, once.Print(req.Target, string(req.Mapping), string(req.Options))}, func(ctx context.Context) (*jobs.Job, error) {
 		return i.jobs.Create(ctx, a, req)
 	})
 }

@@ -22,9 +22,16 @@ type Platform struct {
 func NewPlatform(g *gate.Gate, clear func(tenant string)) *Platform { return &Platform{g, clear} }
 
 type windowStatus struct {
-	Limit     int    `json:"limit"`
-	Remaining int    `json:"remaining"`
-	ResetAt   string `json:"reset_at"`
+	Limit     int    `json:"limit" doc:"Requests or queries in a minute."`
+	Remaining int    `json:"remaining" doc:"Of these, left in the window."`
+	ResetAt   string `json:"reset_at" format:"date-time" doc:"When the window ends."`
+}
+
+// RateLimitStatus is what a caller has left in each window.
+type RateLimitStatus struct {
+	API           windowStatus `json:"api"`
+	Database      windowStatus `json:"database" doc:"Reads."`
+	DatabaseWrite windowStatus `json:"database_write"`
 }
 
 // RateLimits answers GET /v1/rate-limit/status: what the caller has left. The
@@ -36,11 +43,7 @@ func (p *Platform) rateLimits(w http.ResponseWriter, r *http.Request) error {
 	if a, err = signedIn(w, r, a, err); err != nil {
 		return err
 	}
-	out := map[string]windowStatus{}
-	for name, c := range map[string]limit.Category{"api": limit.API, "database": limit.Read, "database_write": limit.Write} {
-		out[name] = p.window(a, c)
-	}
-	return web.JSON(w, http.StatusOK, out)
+	return web.JSON(w, http.StatusOK, RateLimitStatus{API: p.window(a, limit.API), Database: p.window(a, limit.Read), DatabaseWrite: p.window(a, limit.Write)})
 }
 
 func (p *Platform) window(a actor.Actor, c limit.Category) windowStatus {

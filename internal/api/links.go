@@ -39,10 +39,12 @@ func NewReportLinks(g *gate.Gate, d *report.Desk, url string) *ReportLinks {
 func (l *ReportLinks) Routes() []Route {
 	get, post := []string{http.MethodGet}, []string{http.MethodPost}
 	return []Route{
-		{Pattern: "/v1/report-links/{id}/rotate", Methods: post, Tag: "reports",
+		{Pattern: "/v1/report-links/{id}/rotate", Methods: post, Out: rotatedLink{}, Tag: "reports",
 			Doc: "Give a report link a new token: codes printed before no longer work", Handler: l.member(true, l.rotate)},
-		{Pattern: "/v1/report-links/{id}/qr.svg", Methods: get, Tag: "reports", Doc: "The link's QR code, to print", Handler: l.member(false, l.svg)},
-		{Pattern: "/v1/report-links/{id}/qr.png", Methods: get, Tag: "reports", Doc: "The link's QR code, to print", Handler: l.member(false, l.png)},
+		{Pattern: "/v1/report-links/{id}/qr.svg", Methods: get, Media: "image/svg+xml", Tag: "reports",
+			Doc: "The link's QR code, to print", Handler: l.member(false, l.svg)},
+		{Pattern: "/v1/report-links/{id}/qr.png", Methods: get, Media: "image/png", Tag: "reports",
+			Doc: "The link's QR code, to print", Handler: l.member(false, l.png)},
 	}
 }
 
@@ -72,7 +74,15 @@ func (l *ReportLinks) rotate(w http.ResponseWriter, r *http.Request, a actor.Act
 		return err
 	}
 	w.Header().Set("Cache-Control", "no-store")
-	return web.JSON(w, http.StatusOK, map[string]any{"id": id, "token": row["token"], "rotated_at": row["rotated_at"], "url": l.address(row)})
+	return web.JSON(w, http.StatusOK, rotatedLink{id, row["token"], row["rotated_at"], l.address(row)})
+}
+
+// rotatedLink is a link with its new token.
+type rotatedLink struct {
+	ID        string `json:"id" format:"uuid"`
+	Token     any    `json:"token" doc:"The new token, in the address."`
+	RotatedAt any    `json:"rotated_at" doc:"When it was given."`
+	URL       string `json:"url" format:"uri" doc:"Address of the page."`
 }
 
 func (l *ReportLinks) svg(w http.ResponseWriter, r *http.Request, a actor.Actor, id string) error {

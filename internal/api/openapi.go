@@ -6,11 +6,14 @@ import (
 	"fmt"
 	"maps"
 	"net/http"
+	"net/url"
 	"slices"
 	"strings"
 	"sync"
+	"time"
 
 	"holdfast/internal/actor"
+	"holdfast/internal/cache"
 	"holdfast/internal/catalog"
 	"holdfast/internal/event"
 	"holdfast/internal/functions"
@@ -31,7 +34,9 @@ type Route struct {
 	Body     map[string]string // request members: name -> type, for the document
 	Query    map[string]string // query parameters: name -> type, for the document
 	Response map[string]string // members of the answer: name -> type; nil = described by Out
-	Out      any               // zero answer, for the document; nil = not JSON, or any object
+	Out      any               // zero answer, for the document; nil = none, or described by Response
+	Made     any               // zero answer of its POST where that differs from Out's: 201
+	Media    string            // type of an answer that is no JSON, beside Out or alone
 	Status   int               // of success; 0 = 200
 }
 
@@ -45,7 +50,7 @@ type Document struct {
 	Routes    []Route
 
 	mu    sync.Mutex
-	ready map[actor.Role][]byte
+	ready map[actor.Role]*cache.Body
 }
 
 type object = map[string]any
@@ -56,19 +61,33 @@ func (d *Document) Handler() http.Handler {
 }
 
 func (d *Document) send(w http.ResponseWriter, r *http.Request, role actor.Role, mediaType string) {
-	b, err := d.For(role)
+	b, err := d.kept(role)
 	if err != nil {
 		web.Fail(w, r, CollectionShape, err)
 		return
 	}
-	w.Header().Set("Content-Type", mediaType+"; charset=utf-8")
-	w.Write(b)
+	h := w.Header()
+	h["Etag"] = b.Tag()
+	if web.HasTag(r.Header["If-None-Match"], b.Tag()[0]) {
+		w.WriteHeader(http.StatusNotModified)
+		return
+	}
+	_ = writeAs(w, r, []string{mediaType + "; charset=utf-8"}, b.Plain(), b.Gzip) // a client that went away is no fault of ours
 }
 
 // For returns the document with the collections, functions and routes that a
 // role may use; the service role may use all. What a route asks of its caller
 // besides a credential its summary says.
 func (d *Document) For(role actor.Role) ([]byte, error) {
+	b, err := d.kept(role)
+	if err != nil {
+		return nil, err
+	}
+	return b.Plain(), nil
+}
+
+// kept is a role's document as it was written once.
+func (d *Document) kept(role actor.Role) (*cache.Body, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if b := d.ready[role]; b != nil {
@@ -78,12 +97,12 @@ func (d *Document) For(role actor.Role) ([]byte, error) {
 	enc := json.NewEncoder(&text)
 	enc.SetEscapeHTML(false)
 	err := enc.Encode(d.build(role))
-	b := text.Bytes()
 	if err != nil {
 		return nil, fmt.Errorf("api: write openapi: %w", err)
 	}
+	b := cache.NewBody(text.Bytes(), time.Now())
 	if d.ready == nil {
-		d.ready = map[actor.Role][]byte{}
+		d.ready = map[actor.Role]*cache.Body{}
 	}
 	d.ready[role] = b
 	return b, nil
@@ -118,6 +137,9 @@ func (d *Document) build(role actor.Role) object {
 			w.route(r)
 		}
 	}
+	w.share()
+	hooks, of := event.Webhooks(d.Catalog)
+	maps.Copy(w.schemas, of)
 	w.tags["events"] = "What happens in a tenant, as it is sent to webhooks."
 	return object{
 		"openapi": "3.1.0",
@@ -128,7 +150,7 @@ func (d *Document) build(role actor.Role) object {
 		},
 		"tags":       w.tagList(),
 		"paths":      w.paths,
-		"webhooks":   event.Webhooks(d.Catalog),
+		"webhooks":   hooks,
 		"components": w.components(),
 		"security":   []any{object{"bearer": []string{}}, object{"bearer": []string{}, "apikey": []string{}}},
 	}
@@ -163,7 +185,7 @@ func commonResponses() object {
 	return object{
 		"Refused":         refusal("CollectionError"),
 		"FunctionRefused": refusal("FunctionError"),
-		"IdentityRefused": refusal("IdentityError"),
+		"AuthRefused":     refusal("IdentityError"),
 		"Done":            object{"description": "Done; there is no body."},
 		"Taken":           object{"description": "Taken. 410 asks never to send here again, 429 to come back after Retry-After."},
 	}
@@ -182,9 +204,13 @@ func (w *writing) tagList() []any {
 	return out
 }
 
-// elsewhere says that a path is not served below the second server.
+// elsewhere says that a path is not served below the second server. The address
+// is that of the document, so it need not be said.
 func (w *writing) elsewhere(item object) object {
-	item["servers"] = []any{object{"url": w.url}}
+	item["servers"] = []any{object{"url": "/"}}
+	if u, err := url.Parse(w.url); err != nil || u.Path != "" {
+		item["servers"] = []any{object{"url": w.url}}
+	}
 	return item
 }
 
@@ -217,24 +243,26 @@ func header(name, doc string, example any) object {
 func commonParameters() object {
 	out := event.WebhookParameters()
 	maps.Copy(out, object{
-		"where": object{"name": "where", "in": "query", "style": "form", "explode": true,
-			"description": "Conditions by column of the collection; or and and take (condition,condition).",
-			"schema":      object{"type": "object", "additionalProperties": ref("Filter")}, "example": object{"id": "eq." + exampleID}},
-		"select":      query("select", "Columns and embedded relations, comma separated; everything when absent.", "id"),
-		"columns":     query("columns", "Columns to read from the body; other members are ignored.", "id"),
-		"order":       query("order", "column.asc|desc.nullsfirst|nullslast, comma separated; id comes last.", "id.desc"),
-		"on_conflict": query("on_conflict", "Columns of the unique key to upsert by.", "id"),
-		"limit":       count("limit", "Rows at most; 1,000 when absent or greater.", 10),
-		"offset":      count("offset", "Rows to pass over.", 0),
-		"prefer":      header("Prefer", "return=, resolution=, missing=, count=, max-affected=, handling=.", "return=representation"),
+		"rows": object{"name": "rows", "in": "query", "style": "form", "explode": true,
+			"description": "Which rows: conditions by column, or and and take (condition,condition). What to answer of them, and what to read of a body.",
+			"schema": object{"type": "object", "additionalProperties": ref("Filter"), "properties": object{
+				"select":      object{"type": "string", "description": "Columns and embedded relations, comma separated; everything when absent."},
+				"order":       object{"type": "string", "description": "column.asc|desc.nullsfirst|nullslast, comma separated; id comes last."},
+				"limit":       object{"type": "integer", "minimum": 0, "description": "Of GET: rows at most; 1,000 when absent or greater."},
+				"offset":      object{"type": "integer", "minimum": 0, "description": "Of GET: rows to pass over."},
+				"cursor":      object{"type": "string", "description": "Of GET: where to go on, from the Link of a full page; in the place of offset."},
+				"columns":     object{"type": "string", "description": "Of POST: columns to read from the body; other members are ignored."},
+				"on_conflict": object{"type": "string", "description": "Of POST: columns of the unique key to upsert by."}}},
+			"example": object{"select": "*", "order": "id.desc", "limit": 5}},
+		"select": query("select", "Columns and embedded relations, comma separated; everything when absent.", "id"),
+		"prefer": header("Prefer", "return=, resolution=, missing=, count=, max-affected=, handling=.", "return=representation"),
 		"id": object{"name": "id", "in": "path", "required": true, "description": "The record.",
 			"schema": object{"type": "string", "format": "uuid"}, "example": exampleID},
-		"key": header(keyHeader, "Names the request, so that a repeat within 24 hours is answered as before (Idempotent-Replayed: true) and not done again; "+
-			"422 with another request, 409 while the first runs.", "0c0e7a52-7a4c-4f10-9d3c-5b1a8a2f6d11"),
+		// No example: a form would send it with every request, and each but the
+		// first be refused.
+		"key": object{"name": keyHeader, "in": "header", "schema": object{"type": "string", "maxLength": 255},
+			"description": "Names a write, so that a repeat within 24 hours is answered as before (Idempotent-Replayed: true) and not done again; " +
+				"422 with another request, 409 while the first runs."},
 	})
 	return out
-}
-
-func count(name, doc string, example int) object {
-	return object{"name": name, "in": "query", "description": doc, "schema": object{"type": "integer", "minimum": 0}, "example": example}
 }

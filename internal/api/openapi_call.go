@@ -2,6 +2,7 @@ package api
 
 import (
 	"net/http"
+	"reflect"
 	"slices"
 	"strconv"
 	"strings"
@@ -46,7 +47,7 @@ func functionOperation(fn *functions.Function, name, method string, several bool
 	}
 	in := shape.Input(fn.In)
 	op := object{"operationId": id, "summary": fn.Doc, "tags": []string{"functions"}, "responses": object{
-		"200": answer("The answer.", ref("functions."+fn.Name)), "4XX": refused("FunctionRefused"),
+		"200": answer("OK", ref("functions."+fn.Name)), "4XX": refused("FunctionRefused"),
 	}}
 	params := []any{}
 	if method == http.MethodGet {
@@ -65,15 +66,21 @@ func functionOperation(fn *functions.Function, name, method string, several bool
 // that the role has no collection of are objects.
 func (w *writing) outSchema(out any) object {
 	if out == nil {
-		return object{"type": "object", "description": "The answer."}
+		return object{"type": "object", "description": "OK"}
 	}
 	s := shape.Of(out)
+	w.named(s)
+	return s.Schema()
+}
+
+// named makes schemas of the records in an answer that the role has no
+// collection of.
+func (w *writing) named(s *shape.Shape) {
 	s.Records(func(collection string) {
 		if w.schemas[collection] == nil {
 			w.schemas[collection] = object{"type": "object", "description": "A record of " + words(collection) + "."}
 		}
 	})
-	return s.Schema()
 }
 
 func queryParameters(in *shape.Shape) []any {
@@ -98,16 +105,30 @@ func (w *writing) verb(v *rpc.Verb) {
 		return
 	}
 	w.tags["verbs"] = "What a person says they did, done in one transaction."
-	in := VerbInput(v)
-	params := []any{}
-	if !v.Reads {
-		params = append(params, parameter("key"))
+	in, params := shape.Input(v.In).Schema(), []any{}
+	if v.Reads {
+		in = VerbInput(v).Schema()
+	} else {
+		in["allOf"], params = []any{ref("VerbRequest")}, append(params, parameter("key"))
 	}
 	w.paths["/v1/rpc/"+v.Name] = object{"post": object{
 		"operationId": "rpc_" + v.Name, "summary": v.Doc, "tags": []string{"verbs"}, "parameters": params,
-		"requestBody": bodyOf(in.Schema(), in.Example().(object)),
-		"responses":   object{"200": answer("What it changed, and what can be done next.", w.outSchema(v.Out)), "4XX": refused("Refused")},
+		"requestBody": bodyOf(in, shape.Input(v.In).Example().(object)),
+		"responses":   object{"200": answer("What it changed, and what can be done next.", w.verbAnswer(v)), "4XX": refused("Refused")},
 	}}
+}
+
+// verbAnswer describes what a verb answers; what they all do is written once.
+func (w *writing) verbAnswer(v *rpc.Verb) object {
+	s := shape.Of(v.Out)
+	w.named(s)
+	every := shape.Of(rpc.Answer{})
+	s.Members = slices.DeleteFunc(s.Members, func(m shape.Member) bool {
+		return slices.ContainsFunc(every.Members, func(c shape.Member) bool { return c.Name == m.Name })
+	})
+	schema := s.Schema()
+	schema["allOf"] = []any{ref("VerbAnswer")}
+	return schema
 }
 
 // route describes what is neither collection, function nor verb.
@@ -128,7 +149,7 @@ func (w *writing) route(r Route) {
 		ops = w.elsewhere(object{})
 	}
 	for _, m := range r.Methods {
-		ops[strings.ToLower(m)] = routeOperation(r, path, m)
+		ops[strings.ToLower(m)] = w.routeOperation(r, path, m)
 	}
 	w.paths[path] = ops
 }
@@ -141,8 +162,8 @@ var tagDocs = map[string]string{
 	"identity": "Accounts, sessions, factors and organisations' providers.",
 }
 
-func routeOperation(r Route, path, method string) object {
-	op := object{"operationId": routeID(method, path), "summary": r.Doc, "tags": []string{r.Tag}, "responses": r.responses(method)}
+func (w *writing) routeOperation(r Route, path, method string) object {
+	op := object{"operationId": routeID(method, path), "summary": r.Doc, "tags": []string{r.Tag}, "responses": w.responsesOf(&r, method)}
 	ps := append(pathParameters(path), routeQuery(r)...)
 	if r.Keyed && method == http.MethodPost {
 		ps = append(ps, parameter("key"))
@@ -168,10 +189,10 @@ func routeID(method, path string) string {
 	return id
 }
 
-func (r *Route) responses(method string) object {
+func (w *writing) responsesOf(r *Route, method string) object {
 	refusal := "Refused"
 	if r.Tag == "identity" {
-		refusal = "IdentityRefused"
+		refusal = "AuthRefused"
 	}
 	status := r.Status
 	if status == 0 {
@@ -179,18 +200,47 @@ func (r *Route) responses(method string) object {
 	}
 	out := object{"4XX": refused(refusal)}
 	switch {
-	case r.Out != nil:
-		out[strconv.Itoa(status)] = answer("The answer.", shape.Of(r.Out).Schema())
+	case r.Made != nil && method == http.MethodPost:
+		out["201"] = answer("What was made.", w.typed(r.Made))
+	case r.Out != nil || r.Media != "":
+		out[strconv.Itoa(status)] = w.success(r)
 	case len(r.Response) > 0:
-		out[strconv.Itoa(status)] = answer("The answer.", shared(r.Response))
+		out[strconv.Itoa(status)] = answer("OK", shared(r.Response))
 	case status == http.StatusNoContent:
 		out["204"] = refused("Done")
 	case method == http.MethodGet && status == http.StatusOK:
-		out["200"] = object{"description": "The answer."}
+		out["200"] = object{"description": "OK"}
 	default:
 		out[strconv.Itoa(status)] = object{"description": "Done."}
 	}
 	return out
+}
+
+// success describes the answer of a request that was done.
+func (w *writing) success(r *Route) object {
+	media := object{}
+	if r.Out != nil {
+		media["application/json"] = object{"schema": w.typed(r.Out)}
+	}
+	switch {
+	case r.Media == "text/event-stream":
+		media[r.Media] = object{"schema": object{"type": "string", "description": "Server-sent events; the data of each is JSON."}}
+	case r.Media != "":
+		media[r.Media] = object{"schema": object{"type": "string"}}
+	}
+	return object{"description": "OK", "content": media}
+}
+
+// typed refers to the schema of an answer, which is named as its type is.
+func (w *writing) typed(answer any) object {
+	t := reflect.TypeOf(answer)
+	if t.Kind() != reflect.Struct {
+		return shape.Of(answer).Schema()
+	}
+	_, name, _ := strings.Cut(t.String(), ".")
+	name = strings.ToUpper(name[:1]) + name[1:]
+	w.schemas[name] = shape.Of(answer).Schema()
+	return ref(name)
 }
 
 // shared refers to the two answers that many routes of identity give.
@@ -244,7 +294,9 @@ func routeBody(r Route) object {
 		if t == "file" {
 			media = "multipart/form-data"
 		}
-		example[name] = memberExample(name, t)
+		if memberExamples[name] != nil {
+			example[name] = memberExample(name, t)
+		}
 	}
 	return object{"content": object{media: object{"schema": membersSchema(r.Body, false), "example": example}}}
 }

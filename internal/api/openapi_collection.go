@@ -1,6 +1,7 @@
 package api
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 
@@ -19,8 +20,14 @@ func (w *writing) collection(r *catalog.Resource) {
 	}
 	w.tags[r.Name] = r.Doc
 	columns, required := columnsSchema(r, w.role)
+	if ops["post"] == nil && ops["patch"] == nil {
+		columns["readOnly"] = true // the server keeps all of it
+		for _, column := range columns["properties"].(object) {
+			delete(column.(object), "readOnly")
+		}
+	}
 	w.schemas[r.Name+".columns"] = columns
-	w.schemas[r.Name] = object{"allOf": []any{ref(r.Name + ".columns"), object{"required": required}}}
+	w.schemas[r.Name] = rowSchema(r, w.role, required)
 	w.responses[r.Name] = answer("Rows.", object{"type": "array", "items": ref(r.Name)})
 	if ops["post"] != nil {
 		w.schemas[r.Name+".insert"] = object{"allOf": []any{ref(r.Name + ".columns"), object{"required": given(r)}}}
@@ -28,12 +35,36 @@ func (w *writing) collection(r *catalog.Resource) {
 	if ops["patch"] != nil {
 		w.bodies[r.Name] = bodyOf(ref(r.Name+".columns"), updateExample(r, w.role))
 	}
-	ops["parameters"] = []any{parameter("where"), parameter("select"), parameter("prefer")}
+	ops["parameters"] = ofPath(ops, "rows", "prefer")
 	w.paths["/v1/"+r.Name] = ops
 	if len(one) > 0 {
-		one["parameters"] = []any{parameter("id"), parameter("select"), parameter("prefer")}
+		w.responses[r.Name+".one"] = answer("The record.", ref(r.Name))
+		one["parameters"] = ofPath(one, "id", "select", "prefer")
 		w.paths["/v1/"+r.Name+"/{id}"] = one
 	}
+}
+
+// ofPath are the parameters that all operations of a path have, said once; the
+// key of writes among them, which reads pass over.
+func ofPath(ops object, names ...string) []any {
+	if ops["post"] != nil || ops["patch"] != nil || ops["delete"] != nil {
+		names = append(names, "key")
+	}
+	out := make([]any, len(names))
+	for i, name := range names {
+		out[i] = parameter(name)
+	}
+	return out
+}
+
+// rowSchema is a row as it is read: every column is there.
+func rowSchema(r *catalog.Resource, role actor.Role, required []string) object {
+	all := []any{ref(r.Name + ".columns")}
+	if hasCommon(r, role) {
+		all = append(all, ref("Row"))
+		required = slices.DeleteFunc(required, func(name string) bool { return slices.Contains(commonColumns, name) })
+	}
+	return object{"allOf": append(all, object{"required": required})}
 }
 
 // given are the columns that a new record must give.
@@ -54,17 +85,22 @@ func given(r *catalog.Resource) []string {
 // unique keys, states, and for a column what it refers to, that it is set at
 // creation only (x-fixed), and who sees it where that is not everybody.
 func columnsSchema(r *catalog.Resource, role actor.Role) (schema object, required []string) {
-	props := object{}
+	props, common := object{}, hasCommon(r, role)
 	for i := range r.Fields {
 		f := &r.Fields[i]
 		if !f.Visible(role) {
 			continue
 		}
-		props[f.Name] = columnSchema(f)
 		required = append(required, f.Name)
+		if !common || !slices.Contains(commonColumns, f.Name) {
+			props[f.Name] = columnSchema(f)
+		}
 	}
 	slices.Sort(required)
-	s := object{"type": "object", "properties": props, "x-family": r.Family}
+	s := object{"type": "object", "properties": props}
+	if common {
+		s["allOf"] = []any{ref("Record")}
+	}
 	if len(r.Unique) > 0 {
 		s["x-unique"] = r.Unique
 	}
@@ -74,21 +110,37 @@ func columnsSchema(r *catalog.Resource, role actor.Role) (schema object, require
 	return s, required
 }
 
-// columnSchema refers to the columns that every record has.
+// hasCommon reports a resource that shows the role all common columns.
+func hasCommon(r *catalog.Resource, role actor.Role) bool {
+	for _, name := range commonColumns {
+		if f, ok := r.Field(name); !ok || !f.Visible(role) {
+			return false
+		}
+	}
+	return true
+}
+
+// columnSchema refers to the columns that many records have.
 func columnSchema(f *catalog.Field) object {
 	if _, ok := recordColumns[f.Name]; ok {
 		return object{"$ref": "#/components/schemas/Record/properties/" + f.Name}
 	}
+	if f.Name == "archived_at" {
+		return ref(f.Name)
+	}
 	return fieldSchema(f)
 }
 
-// recordColumns are the columns that records have in common.
-var recordColumns = commonColumns()
+// commonColumns are the columns that records have in common.
+var commonColumns = []string{"id", "tenant_id", "created_at", "updated_at", "created_by", "version"}
 
-func commonColumns() object {
+var recordColumns = schemasOf(commonColumns...)
+
+// schemasOf describes columns that are the same wherever they stand.
+func schemasOf(names ...string) object {
 	r, _ := catalog.Default().Get("zones")
 	props := object{}
-	for _, name := range []string{"id", "tenant_id", "archived_at", "created_at", "updated_at", "created_by", "version"} {
+	for _, name := range names {
 		if f, ok := r.Field(name); ok {
 			props[name] = fieldSchema(f)
 		}
@@ -96,14 +148,25 @@ func commonColumns() object {
 	return props
 }
 
-// transitions are the moves of a state machine; a move without roles is the
-// server's own.
+// transitions are the moves of a state machine. A move that does not name its
+// roles is for those of the machine, one with none is the server's own.
 func transitions(st *catalog.States) object {
+	often, most := map[string]int{}, []actor.Role{}
+	for _, m := range st.Moves {
+		key := fmt.Sprint(m.Roles)
+		if often[key]++; often[key] > often[fmt.Sprint(most)] {
+			most = append([]actor.Role{}, m.Roles...)
+		}
+	}
 	moves := make([]any, len(st.Moves))
 	for i, m := range st.Moves {
-		moves[i] = object{"from": m.From, "to": m.To, "roles": append([]actor.Role{}, m.Roles...)}
+		move := object{"from": m.From, "to": m.To}
+		if !slices.Equal(m.Roles, most) {
+			move["roles"] = append([]actor.Role{}, m.Roles...)
+		}
+		moves[i] = move
 	}
-	return object{"field": st.Field, "initial": st.Initial, "moves": moves}
+	return object{"field": st.Field, "initial": st.Initial, "roles": most, "moves": moves}
 }
 
 func fieldSchema(f *catalog.Field) object {
@@ -112,7 +175,7 @@ func fieldSchema(f *catalog.Field) object {
 		s.Doc = strings.TrimSuffix(s.Doc, ".") + ". Names " + words(f.Names) + " by " + catalog.NamedBy(f.Names) + "."
 	}
 	s.Null = s.Null || len(f.Readers) > 0
-	if s.Title == catalog.Label(f.Name) {
+	if s.Title == catalog.Label(f.Name) || s.Doc == s.Title+"." {
 		s.Title = "" // what the name says
 	}
 	schema := s.Schema()
@@ -171,36 +234,36 @@ func (w *writing) may(grants []catalog.Grant) bool {
 func (w *writing) listOperations(r *catalog.Resource) object {
 	ops := object{}
 	rows := object{"$ref": "#/components/responses/" + r.Name}
-	insert, key := ref(r.Name+".insert"), []any{parameter("key")}
 	if w.may(r.Access.Read) {
-		ps := []any{parameter("order"), parameter("limit"), parameter("offset")}
-		ops["get"] = operation(r, "list", "List "+words(r.Name), ps, nil, object{"200": rows})
+		ops["get"] = operation(r, "list", "List rows", nil, nil, object{"200": rows})
 	}
 	if w.may(r.Access.Create) {
-		body := bodyOf(object{"oneOf": []any{insert, object{"type": "array", "items": insert}}}, insertExample(r))
-		ops["post"] = operation(r, "insert", "Create "+words(r.Name), []any{parameter("columns"), parameter("on_conflict"), key[0]}, body, object{"2XX": rows})
-		ops["put"] = operation(r, "put", "Create or replace one of "+words(r.Name), key, bodyOf(insert, insertExample(r)), object{"2XX": rows})
+		insert := ref(r.Name + ".insert")
+		w.bodies[r.Name+".insert"] = bodyOf(object{"oneOf": []any{insert, object{"type": "array", "items": insert}}}, insertExample(r))
+		body := object{"$ref": "#/components/requestBodies/" + r.Name + ".insert"}
+		ops["post"] = operation(r, "insert", "Create rows", nil, body, object{"2XX": rows})
+		ops["put"] = operation(r, "put", "Upsert a row", nil, body, object{"2XX": rows})
 	}
 	if w.may(r.Access.Update) && !r.AppendOnly {
-		ops["patch"] = operation(r, "update", "Change "+words(r.Name), key, change(r), object{"2XX": rows})
+		ops["patch"] = operation(r, "update", "Change rows", nil, change(r), object{"2XX": rows})
 	}
 	if w.may(r.Access.Delete) && !r.AppendOnly {
-		ops["delete"] = operation(r, "delete", "Delete "+words(r.Name), key, nil, object{"2XX": rows})
+		ops["delete"] = operation(r, "delete", "Delete rows", nil, nil, object{"2XX": rows})
 	}
 	return ops
 }
 
 func (w *writing) recordOperations(r *catalog.Resource) object {
 	ops := object{}
-	one, key := answer("The record.", ref(r.Name)), []any{parameter("key")}
+	one := object{"$ref": "#/components/responses/" + r.Name + ".one"}
 	if w.may(r.Access.Read) {
-		ops["get"] = operation(r, "get_one", "Read one of "+words(r.Name), nil, nil, object{"200": one})
+		ops["get"] = operation(r, "get_one", "Read a row", nil, nil, object{"200": one})
 	}
 	if w.may(r.Access.Update) && !r.AppendOnly {
-		ops["patch"] = operation(r, "update_one", "Change one of "+words(r.Name), key, change(r), object{"2XX": one})
+		ops["patch"] = operation(r, "update_one", "Change a row", nil, change(r), object{"2XX": one})
 	}
 	if w.may(r.Access.Delete) && !r.AppendOnly {
-		ops["delete"] = operation(r, "delete_one", "Delete one of "+words(r.Name), key, nil, object{"2XX": one})
+		ops["delete"] = operation(r, "delete_one", "Delete a row", nil, nil, object{"2XX": one})
 	}
 	return ops
 }

@@ -4,7 +4,14 @@ import (
 	"strings"
 
 	"holdfast/internal/event"
+	"holdfast/internal/rpc"
+	"holdfast/internal/shape"
 )
+
+func withDoc(schema object, doc string) object {
+	schema["description"] = doc
+	return schema
+}
 
 // memberDocs describe members of requests and answers by their names, which
 // mean the same wherever they stand.
@@ -69,9 +76,13 @@ func memberExample(name, kind string) any {
 func errorSchemas() object {
 	text := func(doc string) object { return object{"type": []string{"string", "null"}, "description": doc} }
 	return object{
-		"Record": object{"type": "object", "description": "Columns that records have in common.", "properties": recordColumns},
-		"Event":  event.Head(),
-		"Filter": object{"type": "string", "description": "operator.value: eq.x, not.in.(a,b), gte.5, ilike.*x*, is.null."},
+		"Record":      object{"type": "object", "description": "Columns that records have in common.", "properties": recordColumns},
+		"Row":         object{"description": "A row has all of these.", "required": commonColumns},
+		"archived_at": schemasOf("archived_at")["archived_at"],
+		"VerbRequest": withDoc(shape.Input(common{}).Schema(), "What every verb takes."),
+		"VerbAnswer":  withDoc(shape.Of(rpc.Answer{}).Schema(), "What every verb answers."),
+		"Event":       event.Head(),
+		"Filter":      object{"type": "string", "description": "operator.value: eq.x, not.in.(a,b), gte.5, ilike.*x*, is.null."},
 		"CollectionError": object{"type": "object", "description": "Error body of collections and verbs, as PostgREST has it.",
 			"required": []string{"code", "message"},
 			"properties": object{"code": text("Code for programs: of PostgreSQL, PGRST or HF."), "message": text("What is wrong."),

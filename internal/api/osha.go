@@ -7,6 +7,7 @@ import (
 	"mime"
 	"net/http"
 	"strconv"
+	"strings"
 
 	"github.com/google/uuid"
 
@@ -43,7 +44,11 @@ type bookRequest struct {
 // Routes lists what is served. Every file taken is noted in the audit log.
 func (f *Forms) Routes() []Route {
 	route := func(path, doc string, make func(r *http.Request, a actor.Actor, in bookRequest) (*file, error)) Route {
-		return Route{Pattern: path, Methods: []string{http.MethodGet}, Tag: "forms", Doc: doc, Handler: f.serve(path, make)}
+		media := "text/csv"
+		if strings.HasSuffix(path, ".pdf") {
+			media = "application/pdf"
+		}
+		return Route{Pattern: path, Methods: []string{http.MethodGet}, Media: media, Tag: "forms", Doc: doc, Handler: f.serve(path, make)}
 	}
 	return []Route{
 		route("/v1/osha/300.pdf", "OSHA form 300, the log of a year and establishment (site_id, year; redact=true withholds names)", f.log),

@@ -55,6 +55,9 @@ type permissions struct {
 	Verbs       map[string]bool    `json:"verbs"`
 }
 
+// PermissionsAnswer is the zero answer of GET /v1/permissions.
+func PermissionsAnswer() any { return permissions{} }
+
 // Handler answers GET /v1/permissions: of the caller, or of the member
 // user_id for an administrator.
 func (p *Permissions) Handler() http.Handler { return web.Wrap(CollectionShape, p.serve) }
@@ -106,7 +109,7 @@ func collectionRights(a actor.Actor, r *catalog.Resource) *rights {
 			}
 		}
 	}
-	if a.Suspended {
+	if a.Suspended || !a.Scope.Writes(r.Name) {
 		return out
 	}
 	if g, err := grammar.Access(a, r, r.Access.Create); err == nil {

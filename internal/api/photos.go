@@ -38,10 +38,11 @@ func (p *Photos) Routes() []Route {
 	for _, of := range [...]struct{ collection, noun string }{{"incidents", "an incident"}, {"checklist_runs", "an inspection"}} {
 		path := "/v1/" + strings.ReplaceAll(of.collection, "_", "-") + "/{id}/photos"
 		out = append(out,
-			Route{Pattern: path, Methods: []string{get, post}, Tag: "photos", Doc: "Photos of " + of.noun +
+			Route{Pattern: path, Methods: []string{get, post}, Out: []photoView{}, Made: photoView{}, Tag: "photos", Doc: "Photos of " + of.noun +
 				" (GET), or one more (POST: multipart part file, JPEG, PNG or WebP of 15 MB at most; caption)",
 				Handler: p.member(path, of.collection, p.photos), Body: map[string]string{"file": "file", "caption": "string"}, Keyed: true},
-			Route{Pattern: path + "/{photo}", Methods: []string{get}, Tag: "photos", Doc: "The picture itself, a JPEG", Handler: p.member(path, of.collection, p.view)})
+			Route{Pattern: path + "/{photo}", Methods: []string{get}, Media: "image/jpeg", Tag: "photos",
+				Doc: "The picture itself, a JPEG", Handler: p.member(path, of.collection, p.view)})
 	}
 	return out
 }

@@ -59,6 +59,7 @@ func (v *Verbs) serve(w http.ResponseWriter, r *http.Request) error {
 	if err := speaks(verb, a); err != nil {
 		return err
 	}
+	a.Scope = nil // the verb looks at what it needs, by the role
 	return v.say(w, r, verb, a)
 }
 
@@ -73,6 +74,8 @@ func speaks(verb *rpc.Verb, a actor.Actor) error {
 		return fault.New(fault.Forbidden, "42501", "you are not a member of a tenant; ask an administrator for an invitation")
 	case a.Suspended && !verb.Reads:
 		return fault.New(fault.Forbidden, "42501", "the tenant is suspended: nothing can be changed")
+	case !a.Scope.Says(verb.Name):
+		return fault.New(fault.Forbidden, "42501", "this key has no scope rpc:%s", verb.Name)
 	case !verb.Permits(a.Role):
 		return fault.New(fault.Forbidden, "42501", "the role %s may not %s", a.Role, verb.Name)
 	}

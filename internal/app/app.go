@@ -40,8 +40,10 @@ import (
 	"holdfast/internal/rpc"
 	"holdfast/internal/safety/photo"
 	"holdfast/internal/safety/report"
+	"holdfast/internal/seal"
 	"holdfast/internal/sso"
 	"holdfast/internal/store"
+	"holdfast/internal/trace"
 	"holdfast/internal/warehouse"
 	"holdfast/internal/web"
 	"holdfast/internal/webhook"
@@ -103,6 +105,7 @@ type App struct {
 	ready       readiness
 	fleet       fleet
 	metrics     *metrics.Metrics // nil in a tool
+	tracer      *trace.Tracer    // nil in a tool, and where no collector is named
 	analyst     analyst
 	backups     *schedule
 	now         func() time.Time
@@ -122,6 +125,10 @@ func Open(ctx context.Context, c *config.Config, mode Mode) (*App, error) {
 	}
 	if mode == Server {
 		a.metrics = metrics.New(Version, c.Engine())
+		var err error
+		if a.tracer, err = trace.Open(ctx, Version, os.Getenv); err != nil {
+			return nil, err
+		}
 	}
 	err := a.openLimits(mode)
 	if err != nil {
@@ -205,6 +212,7 @@ func (a *App) services(ctx context.Context, mode Mode) error {
 	a.programme, a.keys = programme.New(a.Store, a.now, a.hooks()), once.New(a.DB, a.now)
 	a.backups = newSchedule(a.DB, a.Config, a.now)
 	a.jobs = job.NewRunner(a.DB, a.now, slog.Default(), jobKinds(a)...)
+	a.jobs.Trace = a.tracer
 	if mode != Server {
 		return a.openBus(ctx, mode)
 	}
@@ -232,7 +240,15 @@ func (a *App) faces() (err error) {
 	a.functions = api.NewFunctions(a.gate, a.cache, a.table)
 	a.gate.Known = a.knownTenant
 	a.functions.Keys = a.keys
-	a.collections = api.NewCollections(a.Store, a.keys)
+	master, err := masterKey(a.Config)
+	if err != nil {
+		return err
+	}
+	signer, err := seal.New(master)
+	if err != nil {
+		return fmt.Errorf("app: %w", err)
+	}
+	a.collections = api.NewCollections(a.Store, a.keys, signer.Sum)
 	a.verbs = rpc.NewTable(a.Store, warehouse.Watch{LowStock: a.tellLowStock}.Verbs())
 	a.platform = api.NewPlatform(a.gate, a.clearTenant)
 	a.document = &api.Document{URL: a.Config.PublicURL, Version: Version, Catalog: a.catalog, Functions: a.table, Verbs: a.verbs.All()}
@@ -394,6 +410,7 @@ func (a *App) Close() {
 	if err := a.DB.Close(); err != nil {
 		slog.Error("close database", "error", err)
 	}
+	a.tracer.Close()
 }
 
 // Verbs returns the table of verbs.

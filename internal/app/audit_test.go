@@ -58,7 +58,7 @@ func audited(t *testing.T, k *testkit.Kit, tenant, action, outcome, user string)
 // belongs to, and the rows are sealed into a whole chain.
 func TestAuditOfEveryEvent(t *testing.T) {
 	p := newProvider(t)
-	testkit.Run(t, func(t *testing.T, k *testkit.Kit) {
+	testkit.InTurn(t, func(t *testing.T, k *testkit.Kit) {
 		call := func(method, path, bearer string, body any, status int) testkit.Response {
 			t.Helper()
 			q := testkit.Request{Method: method, Path: path, Bearer: bearer, Body: body}

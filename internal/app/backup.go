@@ -24,9 +24,18 @@ import (
 type BackingUp struct {
 	To       string // a file, a directory, s3://KEY:SECRET@host/bucket/prefix
 	Secret   backup.Secret
-	Base     string                  // an earlier backup whose files are not stored again; "" = none
+	Base     string                  // address of an earlier backup whose files are not stored again; "" = none
 	Opener   backup.Opener           // of the base
 	Progress func(done, total int64) // may be nil
+
+	base *base // instead of Base, which then need not be opened
+}
+
+// base is an earlier backup, in the place where the next one goes.
+type base struct {
+	Name     string          `json:"name"`
+	Place    string          `json:"place"` // without secrets
+	Manifest backup.Manifest `json:"manifest"`
 }
 
 // BackedUp is a backup that was made.
@@ -74,7 +83,7 @@ type making struct {
 	key         []byte
 	files       blob.Store
 	list        []blob.Info
-	base        *backup.Manifest
+	base        *base
 	done        int64
 	manifest    backup.Manifest
 }
@@ -141,9 +150,9 @@ func (m *making) prepare() (err error) {
 	if err != nil {
 		return err
 	}
-	if m.b.Base != "" {
-		if m.base, err = backup.ReadManifest(m.b.Base, m.b.Opener); err != nil {
-			return fmt.Errorf("app: the base %s: %w", m.b.Base, err)
+	if m.base = m.b.base; m.b.Base != "" {
+		if m.base, err = m.openBase(); err != nil {
+			return fmt.Errorf("app: the base %s: %w", withoutUser(m.b.Base), err)
 		}
 	}
 	if m.scratch, err = scratchDir(m.c.Data); err != nil {
@@ -163,6 +172,32 @@ func (m *making) prepare() (err error) {
 	}
 	m.head.Engine, m.head.Version, m.head.Schema = string(m.snap.Engine), m.snap.Version, m.snap.Schema
 	return m.look()
+}
+
+// openBase reads what an earlier backup holds.
+func (m *making) openBase() (*base, error) {
+	place, name := Target(m.b.Base)
+	if name == "" {
+		return nil, errors.New("it is a place for backups, not one of them")
+	}
+	shelf, err := blob.OpenShelf(place)
+	if err != nil {
+		return nil, err
+	}
+	size, err := shelf.Size(m.ctx, name)
+	if err != nil {
+		return nil, err
+	}
+	f, err := shelf.Open(m.ctx, name)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	held, err := backup.ReadManifest(f, size, m.b.Opener)
+	if err != nil {
+		return nil, err
+	}
+	return &base{Name: name, Place: withoutUser(place), Manifest: *held}, nil
 }
 
 func (m *making) database() string { return filepath.Join(m.scratch, backup.Database) }
@@ -303,12 +338,12 @@ func (m *making) held(name string, size int64) (p backup.Part, id string, ok boo
 	if m.base == nil {
 		return p, "", false
 	}
-	p, ok = m.base.Part(name)
+	p, ok = m.base.Manifest.Part(name)
 	if !ok || p.Size != size {
 		return p, "", false
 	}
-	if id = m.base.Bases[p.Held]; p.Held == "" {
-		p.Held, id = filepath.Base(m.b.Base), m.base.ID
+	if id = m.base.Manifest.Bases[p.Held]; p.Held == "" {
+		p.Held, id = m.base.Name, m.base.Manifest.ID
 	}
 	return p, id, true
 }

@@ -4,10 +4,12 @@ import (
 	"context"
 	"fmt"
 	"strings"
+	"time"
 
 	"holdfast/internal/actor"
 	"holdfast/internal/config"
 	"holdfast/internal/console"
+	"holdfast/internal/db"
 	"holdfast/internal/demo"
 	"holdfast/internal/fault"
 	"holdfast/internal/identity"
@@ -15,11 +17,12 @@ import (
 )
 
 // SeedDemo makes the demonstration tenants and their users, once.
-func (a *App) SeedDemo(ctx context.Context) error {
+func (a *App) SeedDemo(ctx context.Context, size demo.Size) error {
 	if !a.Config.Loopback() {
 		return fmt.Errorf("app: demonstration users have a known password, so they exist on loopback only")
 	}
-	if err := demo.Seed(ctx, a.Store, a.now()); err != nil {
+	ctx = db.Patient(ctx, time.Minute) // all of it is one transaction
+	if err := demo.Seed(ctx, a.Store, a.now(), size); err != nil {
 		return err
 	}
 	if err := a.keepUp(ctx); err != nil {
@@ -34,7 +37,7 @@ func (a *App) SeedDemo(ctx context.Context) error {
 		return err
 	}
 	by := actor.Actor{Role: actor.Service, KeyID: "demo"}
-	for _, u := range demo.Users() {
+	for _, u := range size.Accounts() {
 		_, err := a.Identity.CreateUser(ctx, by, identity.AdminUser{
 			ID: u.ID, Email: &u.Email, PasswordHash: &hash, EmailConfirm: true, UserMetadata: map[string]any{"name": u.Name},
 		})
@@ -72,7 +75,7 @@ func (a *App) refuseDemo(ctx context.Context) error {
 		return nil
 	}
 	var ids []string
-	for _, u := range demo.Users() {
+	for _, u := range demo.Whole.Accounts() {
 		ids = append(ids, u.ID)
 	}
 	list, err := a.Identity.WithPassword(ctx, ids, demo.Password)

@@ -44,7 +44,8 @@ func permissionsPage(list []functions.Function, verbs []rpc.Verb) string {
 	b.WriteString("# Who may do what\n\nWritten by `HOLDFAST_WRITE_PERMISSIONS=1 go test ./internal/app -run TestDocsPermissions` and compared with " +
 		"the code by every run of the tests: look at each changed line.\n\n" +
 		"## Collections\n\nR read, C create, U update, D delete; a small letter: only rows that name the caller, his zones, or as noted. The service key " +
-		"may do all. Without membership: nothing.\n\n" +
+		"may do all. Without membership: nothing. A key of a tenant has the column of its role (never owner), and of that only what its scopes name; members, " +
+		"invitations, settings, mail_templates, webhooks, webhook_deliveries, sso_connections, tenants and audit have no scope.\n\n" +
 		"| collection |" + strings.Join(roleNames(actor.Members), "|") + "|\n|---|" + strings.Repeat("---|", len(actor.Members)) + "\n")
 	for _, r := range catalog.Default().All() {
 		b.WriteString("| " + r.Name + " |")

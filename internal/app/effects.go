@@ -9,6 +9,7 @@ import (
 	"holdfast/internal/event"
 	"holdfast/internal/identity"
 	"holdfast/internal/imports"
+	"holdfast/internal/imports/targets"
 	"holdfast/internal/safety"
 	"holdfast/internal/safety/osha"
 	"holdfast/internal/safety/report"
@@ -25,13 +26,14 @@ func (a *App) effects() store.Effects {
 		After: map[string]store.Effect{"members": a.Identity.GuardMembers, "invitations": a.Identity.MailInvitations, "tenants": a.Identity.WatchTenants},
 	}
 	add(e.Before, map[string]store.Effect{"settings": imports.CheckSettings})
+	add(e.Before, map[string]store.Effect{"settings": checkSettings})
 	domains := []store.Effects{warehouse.Watch{LowStock: a.tellLowStock}.Effects(), safety.Effects(), osha.Effects(), report.Effects(), a.album.Effects()}
 	for _, domain := range domains {
 		add(e.Before, domain.Before)
 		add(e.After, domain.After)
 	}
 	e.Unmoved = unmoved(domains)
-	e.Before["import_jobs"] = imports.GuardJobs(a.catalog)
+	e.Before["import_jobs"] = targets.GuardJobs(a.catalog)
 	e.Before["webhooks"] = func(tx *db.Tx, by actor.Actor, s *store.Store, cs []store.Change) error {
 		return a.Webhooks.Check(tx, by, s, cs)
 	}

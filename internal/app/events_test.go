@@ -328,6 +328,12 @@ func prove(t *testing.T, k *testkit.Kit, domain string) {
 	}
 }
 
+// payload is the schema of what an event tells, or where it is written.
+type payload struct {
+	Ref        string `json:"$ref"`
+	Properties map[string]any
+}
+
 // Every type of event has its line in the guide and its schema in the document
 // under webhooks, with an example of everything a receiver needs.
 func TestEveryEventIsDocumented(t *testing.T) {
@@ -337,15 +343,16 @@ func TestEveryEventIsDocumented(t *testing.T) {
 	}
 	testkit.Run(t, func(t *testing.T, k *testkit.Kit) {
 		var doc struct {
-			OpenAPI  string `json:"openapi"`
-			Webhooks map[string]struct {
+			OpenAPI    string `json:"openapi"`
+			Components struct{ Schemas map[string]payload }
+			Webhooks   map[string]struct {
 				Post struct {
 					RequestBody struct {
 						Content map[string]struct {
 							Schema struct {
 								Properties struct {
 									Type struct{ Const string }
-									Data struct{ Properties map[string]any }
+									Data payload
 								}
 							}
 						}
@@ -359,6 +366,9 @@ func TestEveryEventIsDocumented(t *testing.T) {
 		}
 		for _, ty := range event.Types() {
 			s := doc.Webhooks[ty.Name].Post.RequestBody.Content["application/json"].Schema.Properties
+			if name, ok := strings.CutPrefix(s.Data.Ref, "#/components/schemas/"); ok {
+				s.Data = doc.Components.Schemas[name]
+			}
 			if s.Type.Const != ty.Name || len(s.Data.Properties) == 0 {
 				t.Errorf("%s has no schema: %+v", ty.Name, s)
 			}

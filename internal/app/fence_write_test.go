@@ -42,9 +42,8 @@ var beside = map[string]string{
 	"functions/programme training_assignments": "as verdicts",
 	"functions/programme ?":                    "the two boards of scores, as verdicts",
 
-	"imports ?":   "a job's own tables, which are no records",
-	"safety ?":    "which entities an incident is about: an index",
-	"demo/bulk ?": "records of the past, as the server would have left them",
+	"imports ?": "a job's own tables, which are no records",
+	"safety ?":  "which entities an incident is about: an index",
 
 	"identity ?":        "identity's own tables, which are no records",
 	"identity/factor ?": "as identity",

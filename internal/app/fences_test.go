@@ -30,7 +30,6 @@ var crowded = map[string]int{
 	"internal/identity.Service": 331,
 	"internal/demo.world":       124,
 	"internal/authapi.API":      91,
-	"internal/imports.Importer": 89,
 	"internal/sso.Service":      85,
 	"internal/app.App":          84,
 }

@@ -266,7 +266,7 @@ func TestLotsThatBlock(t *testing.T) {
 			t.Errorf("lot.recalled was told %d times", n-events)
 		}
 		refuse(good)
-		if r := k.Get(m, "/v1/items?select=on_hand,available&id=eq."+y.item); string(r.Body) != `[{"on_hand":19,"available":10}]` {
+		if r := k.Get(m, "/v1/items?select=on_hand,available&id=eq."+y.item); string(r.Body) != `[{"on_hand":19,"available":0}]` {
 			t.Errorf("item: %s", r.Body)
 		}
 		verified(t, k)

@@ -104,7 +104,7 @@ func TestAllocationTakesWhatLasts(t *testing.T) {
 			t.Errorf("confirmed: %+v", out)
 		}
 		g.is("reservations?select=lot_id,quantity,state&order_line_id=eq."+line, `[{"lot_id":"`+l1+`","quantity":100,"state":"active"}]`)
-		g.is("items?select=on_hand,available&id=eq."+g.item, `[{"on_hand":225,"available":120}]`)
+		g.is("items?select=on_hand,available&id=eq."+g.item, `[{"on_hand":225,"available":0}]`)
 		var again struct{ Short []struct{ Quantity float64 } }
 		g.say("allocate_order", map[string]any{"order_id": order}, 200, &again)
 		if len(again.Short) != 1 || again.Short[0].Quantity != 20 {
@@ -326,7 +326,7 @@ func TestDemoPickList(t *testing.T) {
 // consigned makes a shipment of some of a line and packs it when it is picked.
 func (g *goods) consigned(line string, q float64, more map[string]any) (shipment string) {
 	g.t.Helper()
-	in := map[string]any{"lines": []any{map[string]any{"order_line_id": line, "quantity": q}}}
+	in := map[string]any{"carrier": "PARCEL", "lines": []any{map[string]any{"order_line_id": line, "quantity": q}}}
 	for n, v := range more {
 		in[n] = v
 	}
@@ -387,6 +387,10 @@ func TestOrderInTwoShipments(t *testing.T) {
 			t.Errorf("order.completed was told %d times", n)
 		}
 		proof := map[string]any{"name": "Receiver", "lat": 52.5, "lon": 13.4}
+		bad := map[string]any{"shipment_id": first, "lines": []any{map[string]any{"order_line_id": line}, map[string]any{"order_line_id": line}}}
+		if r := g.say("deliver", bad, 400, nil); !strings.Contains(string(r.Body), "lines[1].order_line_id") {
+			t.Errorf("a line twice: %s", r.Body)
+		}
 		g.say("deliver", map[string]any{"shipment_id": first, "proof": proof}, 200, nil)
 		g.is("orders?select=stage&id=eq."+order, `[{"stage":"shipped"}]`)
 		g.say("deliver", map[string]any{"shipment_id": second, "proof": proof, "lines": []any{map[string]any{"order_line_id": line, "damaged": 1}}}, 200, nil)

@@ -5,6 +5,7 @@ import (
 
 	"holdfast/internal/actor"
 	"holdfast/internal/authapi"
+	"holdfast/internal/identity"
 	"holdfast/internal/ssoapi"
 	"holdfast/internal/web"
 )
@@ -26,10 +27,24 @@ func (a *App) identityFace() http.Handler {
 		Visit: func(w http.ResponseWriter, r *http.Request) error {
 			return a.gate.TakeVisit(w, web.ClientAddress(r))
 		},
+		Scopes: scopes(a),
 		Depart: func(w http.ResponseWriter, r *http.Request) error {
 			return a.gate.TakeDeparture(w, web.ClientAddress(r))
 		},
 	}
 	return ssoapi.New(a.SSO, a.Identity,
 		ssoapi.Options{Shape: authapi.Shape, Credential: authapi.Credential, Next: authapi.New(a.Identity, o), Limit: o.Limit, Depart: o.Depart, Session: o.Session})
+}
+
+// scopes are the words that keys of tenants may be given: whatever is served as
+// records and work.
+func scopes(a *App) []string {
+	var verbs, calls []string
+	for _, v := range a.verbs.All() {
+		verbs = append(verbs, v.Name)
+	}
+	for i := range a.table {
+		calls = append(calls, a.table[i].Name)
+	}
+	return identity.GrantableScopes(a.catalog, verbs, calls)
 }

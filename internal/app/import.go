@@ -11,6 +11,8 @@ import (
 	"strings"
 
 	"holdfast/internal/imports"
+	"holdfast/internal/imports/jobs"
+	"holdfast/internal/imports/plan"
 )
 
 // ImportFile is one `holdfast import`.
@@ -24,8 +26,8 @@ type ImportFile struct {
 
 // ImportReport says what became of the file.
 type ImportReport struct {
-	Job     *imports.Job
-	Checked *imports.Processed
+	Job     *jobs.Job
+	Checked *plan.Processed
 	Applied *imports.Applied
 	DryRun  bool
 }

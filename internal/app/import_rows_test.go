@@ -178,7 +178,7 @@ func TestImportProgressOverHTTP(t *testing.T) {
 // bucket is away the job waits, and goes on when it is back.
 func TestImportFromABucketOverHTTP(t *testing.T) {
 	bucket := s3test.Start(t)
-	testkit.Run(t, func(t *testing.T, k *testkit.Kit) {
+	testkit.InTurn(t, func(t *testing.T, k *testkit.Kit) {
 		manager := who(actor.Manager)
 		body, kind := form(t, "zones", "zones.csv", "code,name\nBKT-1,One\n")
 		upload := testkit.Request{Method: "POST", Path: "/v1/import-jobs", As: manager, Body: body, Header: map[string]string{"Content-Type": kind}}

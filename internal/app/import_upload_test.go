@@ -55,7 +55,7 @@ func noTemporary(t *testing.T) { t.Setenv("TMPDIR", filepath.Join(t.TempDir(), "
 // A form goes into the file store as it comes, whatever the order of its parts,
 // and what is wrong with any of them leaves neither job nor file.
 func TestImportFormParts(t *testing.T) {
-	testkit.Run(t, func(t *testing.T, k *testkit.Kit) {
+	testkit.InTurn(t, func(t *testing.T, k *testkit.Kit) {
 		noTemporary(t)
 		manager := who(actor.Manager)
 		const size = 3 << 19 // more than stays in memory
@@ -168,7 +168,7 @@ func TestImportRefusedUnread(t *testing.T) {
 // A file that is too large, or breaks off, is refused as such and leaves
 // nothing.
 func TestImportTooLargeOrCutOff(t *testing.T) {
-	testkit.Run(t, func(t *testing.T, k *testkit.Kit) {
+	testkit.InTurn(t, func(t *testing.T, k *testkit.Kit) {
 		noTemporary(t)
 		manager := who(actor.Manager)
 		var job struct{ ID string }
@@ -222,7 +222,7 @@ func TestImportTooLargeOrCutOff(t *testing.T) {
 // A file store without room is told as such.
 func TestImportNoRoom(t *testing.T) {
 	bucket := s3test.Start(t)
-	testkit.Run(t, func(t *testing.T, k *testkit.Kit) {
+	testkit.InTurn(t, func(t *testing.T, k *testkit.Kit) {
 		body, kind := formOf(t, 0, "file=RM-1", "target=zones")
 		bucket.Answer("PUT", func(w http.ResponseWriter, r *http.Request) {
 			_, _ = io.Copy(io.Discard, r.Body)

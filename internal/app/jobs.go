@@ -25,6 +25,8 @@ func jobKinds(a *App) []job.Kind {
 		{Name: "backup", Doc: "make the backup that backup_to asks for, when the last is old enough", Every: backupEvery, Claim: 10 * time.Minute,
 			Retries: []time.Duration{backupRetry}, Run: func(ctx context.Context, _ job.Job) error { return a.backups.due(ctx) }},
 		hourly("expire-lots", "mark lots expired after the last day of their use", func(ctx context.Context) error { return warehouse.ExpireLots(ctx, a.Store) }),
+		{Name: "release-reservations", Doc: "give back stock that was promised until a time that is past", Every: 5 * time.Minute,
+			Run: func(ctx context.Context, _ job.Job) error { return warehouse.ReleaseReservations(ctx, a.Store) }},
 		hourly("sweep-import-files", "remove files of imports past their time, and those nobody owns", a.sweepFiles),
 		hourly("sweep-sessions", "forget sessions and codes that have run out", a.Identity.Sweep),
 		hourly("sweep-sso", "forget single sign-ons that have run out", a.SSO.Sweep),

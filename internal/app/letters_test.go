@@ -114,7 +114,7 @@ func TestLetters(t *testing.T) {
 		box, address = newLetterbox(t)
 		c.SMTPURL, c.Autoconfirm, c.RedirectURLs = address, false, []string{"https://static.example/**"}
 	}
-	testkit.Run(t, func(t *testing.T, k *testkit.Kit) {
+	testkit.InTurn(t, func(t *testing.T, k *testkit.Kit) {
 		ok := func(r testkit.Response, status int) testkit.Response {
 			t.Helper()
 			if r.Status != status {

@@ -39,6 +39,7 @@ lots                  rcud   rcud   rcud    r      r        r      r
 stock_levels          r      r      r       r      r        r      r
 stock_movements       rc     rc     rc      r      rc       r      r
 stock_counts          rc     rc     rc      r      rc       r      r
+goods_owners          rcud   rcud   rcud    r      r        r      r
 uoms                  rcud   rcud   rcud    r      r        r      r
 item_uoms             rcud   rcud   rcud    r      r        r      r
 item_barcodes         r      r      r       r      r        r      r

@@ -30,6 +30,14 @@ func (a *App) watch() {
 		return metrics.Value{Name: "holdfast_" + name, Help: help, Read: read, Counter: true}
 	}
 	queue := a.lately(a.queues)
+	if a.tracer != nil {
+		a.metrics.Watch(
+			counter("trace_spans_total", "Spans of traces that ended.", func() float64 { n, _ := a.tracer.Counts(); return float64(n) }),
+			counter("trace_spans_sent_total", "Of these, those that the collector took; the others wait or are lost.", func() float64 {
+				_, n := a.tracer.Counts()
+				return float64(n)
+			}))
+	}
 	a.metrics.Watch(a.backups.values()...)
 	a.metrics.WatchVectors(jobMetrics(a, func() map[string]job.Counts { return queue().jobs })...)
 	a.metrics.Watch(

@@ -2,6 +2,7 @@ package app_test
 
 import (
 	"context"
+	"encoding/json"
 	"net/http"
 	"slices"
 	"strings"
@@ -22,7 +23,7 @@ func TestOpenAPI(t *testing.T) {
 	if r.Status != http.StatusOK {
 		t.Fatalf("status %d: %s", r.Status, r.Body)
 	}
-	if len(r.Body) > 720_000 {
+	if len(r.Body) > 600_000 {
 		t.Errorf("the document has %d bytes", len(r.Body))
 	}
 	doc, err := openapi3.NewLoader().LoadFromData(r.Body)
@@ -82,5 +83,87 @@ func TestOpenAPIForRole(t *testing.T) {
 		if !slices.Equal(got, c.ops) {
 			t.Errorf("%s %s: %v, want %v", c.as, c.path, got, c.ops)
 		}
+	}
+}
+
+// Every answer of a collection, function, verb, event and route outside
+// identity, and every refusal, has a body whose members are named; what is no
+// JSON says of which type it is.
+func TestOpenAPIAnswersAreTyped(t *testing.T) {
+	k := testkit.New(t, db.SQLite)
+	answer := k.Call(testkit.Request{Method: "GET", Path: "/openapi.json"})
+	doc, err := openapi3.NewLoader().LoadFromData(answer.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	documents := []string{"/openapi.json", "/v1", "/rest/v1", "/catalog.json", "/types.ts", "/dev/mail", "/r/{token}"}
+	seen := 0
+	for path, item := range doc.Paths.Map() {
+		if strings.HasPrefix(path, "/auth/v1") || slices.Contains(documents, path) {
+			continue
+		}
+		for method, op := range item.Operations() {
+			for status, r := range op.Responses.Map() {
+				if status == "204" {
+					continue
+				}
+				seen++
+				if len(r.Value.Content) == 0 {
+					t.Errorf("%s %s: %s has no body", method, path, status)
+				}
+				if m := r.Value.Content["application/json"]; m != nil && !namesMembers(m.Schema, 0) {
+					t.Errorf("%s %s: %s is any object", method, path, status)
+				}
+			}
+		}
+	}
+	if seen < 800 {
+		t.Errorf("only %d answers were looked at", seen)
+	}
+	var events struct {
+		Webhooks map[string]json.RawMessage `json:"webhooks"`
+	}
+	answer.JSON(t, &events)
+	if len(events.Webhooks) < 30 {
+		t.Errorf("%d events", len(events.Webhooks))
+	}
+	for name, hook := range events.Webhooks {
+		if text := string(hook); !strings.Contains(text, `"data":{"properties":{"`) && !strings.Contains(text, `.event"`) {
+			t.Errorf("event %s: %s", name, text)
+		}
+	}
+}
+
+// namesMembers reports a schema with properties, or a list of such.
+func namesMembers(s *openapi3.SchemaRef, depth int) bool {
+	if s == nil || s.Value == nil || depth > 8 {
+		return false
+	}
+	v := s.Value
+	if len(v.Properties) > 0 || v.AdditionalProperties.Schema != nil || namesMembers(v.Items, depth+1) {
+		return true
+	}
+	for _, list := range []openapi3.SchemaRefs{v.AllOf, v.AnyOf, v.OneOf} {
+		for _, part := range list {
+			if namesMembers(part, depth+1) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// The document is kept: who has it is told so, and it travels compressed.
+func TestOpenAPIIsKept(t *testing.T) {
+	k := testkit.New(t, db.SQLite)
+	first := k.Call(testkit.Request{Method: "GET", Path: "/openapi.json"})
+	tag := first.Header.Get("ETag")
+	again := k.Call(testkit.Request{Method: "GET", Path: "/openapi.json", Header: map[string]string{"If-None-Match": tag}})
+	if tag == "" || again.Status != http.StatusNotModified || len(again.Body) > 0 {
+		t.Errorf("tag %q, then %d with %d bytes", tag, again.Status, len(again.Body))
+	}
+	packed := k.Call(testkit.Request{Method: "GET", Path: "/openapi.json", Header: map[string]string{"Accept-Encoding": "gzip"}})
+	if packed.Header.Get("Content-Encoding") != "gzip" || len(packed.Body) > 100_000 {
+		t.Errorf("%d bytes, %q", len(packed.Body), packed.Header.Get("Content-Encoding"))
 	}
 }

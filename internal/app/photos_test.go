@@ -73,7 +73,7 @@ func heavy(t *testing.T) []byte { return append(pngPicture(t, 40, 30), make([]by
 // A large photo on its way is in a file of the data directory that has no name:
 // the system's folder is not needed, and nothing is left.
 func TestPhotosNeedNoTemporaryFolder(t *testing.T) {
-	testkit.Run(t, func(t *testing.T, k *testkit.Kit) {
+	testkit.InTurn(t, func(t *testing.T, k *testkit.Kit) {
 		noTemporary(t)
 		incident := insertID(t, k, who(actor.Operator), "incidents", map[string]any{"kind": "hazard", "title": "Oil", "occurred_at": "2026-01-05T10:00:00Z"})
 		body, kind := pictureForm(t, "file", "x.png", heavy(t))

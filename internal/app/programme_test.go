@@ -74,7 +74,7 @@ func TestProgrammeInAFleet(t *testing.T) {
 // nothing about who was hurt.
 func TestCriticalIncidentIsMailed(t *testing.T) {
 	box, address := newLetterbox(t)
-	testkit.Run(t, func(t *testing.T, k *testkit.Kit) {
+	testkit.InTurn(t, func(t *testing.T, k *testkit.Kit) {
 		r := k.Post(who(actor.Operator), "/v1/incidents",
 			map[string]any{"kind": "injury", "severity": "critical", "title": "Fall from the ramp", "occurred_at": "2026-01-02T03:04:05Z",
 				"description": "Ada Lovelace broke her arm"})

@@ -13,9 +13,12 @@ import (
 	"holdfast/internal/console"
 	"holdfast/internal/fault"
 	"holdfast/internal/identity"
+	"holdfast/internal/imports"
+	"holdfast/internal/imports/jobs"
 	"holdfast/internal/safety/osha"
 	"holdfast/internal/ssoapi"
 	"holdfast/internal/web"
+	"holdfast/internal/webhook"
 )
 
 // routes is everything that is served and is no collection. The OpenAPI
@@ -25,58 +28,66 @@ func (a *App) routes() []api.Route {
 	imp := api.NewImports(a.gate, a.Imports, a.keys)
 	hooks := api.NewWebhooks(a.gate, a.Webhooks, a.keys)
 	list := []api.Route{
-		{Pattern: "/healthz", Methods: get, Tag: "operation", Doc: "The process lives", Public: true, Handler: http.HandlerFunc(a.healthz)},
-		{Pattern: "/readyz", Methods: get, Tag: "operation", Doc: "Requests can be served: database usable, not stopping", Public: true,
+		{Pattern: "/healthz", Methods: get, Out: alive{}, Tag: "operation", Doc: "The process lives", Public: true, Handler: http.HandlerFunc(a.healthz)},
+		{Pattern: "/readyz", Methods: get, Out: servable{}, Tag: "operation", Doc: "Requests can be served: database usable, not stopping", Public: true,
 			Handler: http.HandlerFunc(a.readyz)},
 		{Pattern: "/openapi.json", Methods: get, Tag: "operation", Doc: "This document", Public: true, Handler: a.document.Handler()},
-		{Pattern: "/types.ts", Methods: get, Tag: "operation", Public: true, Handler: serveTypes(),
+		{Pattern: "/types.ts", Methods: get, Media: "text/plain", Tag: "operation", Public: true, Handler: serveTypes(),
 			Doc: "Types of records, verbs and functions for supabase-js: createClient<Database>()"},
 		{Pattern: "/catalog.json", Methods: get, Tag: "operation", Public: true, Handler: a.description,
 			Doc: "What the collections are: fields, types, units, states, references; for clients that make lists and forms of them"},
-		{Pattern: "/{$}", Methods: get, Tag: "operation", Doc: "Where things are", Public: true, Handler: http.HandlerFunc(a.index)},
+		{Pattern: "/{$}", Methods: get, Out: places{}, Tag: "operation", Doc: "Where things are", Public: true, Handler: http.HandlerFunc(a.index)},
 		{Pattern: "/v1/{$}", Methods: get, Tag: "operation", Doc: "The OpenAPI document of what the caller may use", Handler: a.platform.Root(a.document)},
 		{Pattern: "/rest/v1/{$}", Methods: get, Tag: "operation", Doc: "The OpenAPI document of what the caller may use", Handler: a.platform.Root(a.document)},
-		{Pattern: "/v1/rate-limit/status", Methods: get, Tag: "limits", Doc: "What the caller has left in each window", Handler: a.platform.RateLimits()},
-		{Pattern: "/v1/permissions", Methods: get, Tag: "people",
+		{Pattern: "/v1/rate-limit/status", Methods: get, Out: api.RateLimitStatus{}, Tag: "limits",
+			Doc: "What the caller has left in each window", Handler: a.platform.RateLimits()},
+		{Pattern: "/v1/permissions", Methods: get, Out: api.PermissionsAnswer(), Tag: "people",
 			Doc: "What the caller may do to each collection and function; user_id: what that member may (administrators)", Handler: a.permissions().Handler()},
-		{Pattern: "/v1/backup-status", Methods: get, Tag: "operation", Doc: "How old the last good backup of the server is (administrators)",
+		{Pattern: "/v1/backup-status", Methods: get, Out: api.BackupStatus{}, Tag: "operation", Doc: "How old the last good backup of the server is (administrators)",
 			Handler: api.Backups(a.gate, a.backups.status)},
-		{Pattern: "/v1/cache", Methods: del, Tag: "limits", Doc: "Forget the tenant's kept answers (administrators)", Handler: a.platform.ClearCache()},
-		{Pattern: "/v1/import-jobs", Methods: post, Tag: "imports", Doc: "Create an import job, with its file (multipart) or without (JSON)",
+		{Pattern: "/v1/cache", Methods: del, Status: http.StatusNoContent, Tag: "limits",
+			Doc: "Forget the tenant's kept answers (administrators)", Handler: a.platform.ClearCache()},
+		{Pattern: "/v1/import-jobs", Methods: post, Made: jobs.Job{}, Tag: "imports", Doc: "Create an import job, with its file (multipart) or without (JSON)",
 			Handler: imp.Create(), Keyed: true,
 			Body: map[string]string{"file": "file", "target": "string", "mapping": "object", "options": "object"}},
-		{Pattern: "/v1/import-jobs/{id}/file", Methods: put, Tag: "imports", Doc: "Upload the file of an import job", Handler: imp.File()},
-		{Pattern: "/v1/import-jobs/{id}/cancel", Methods: post, Tag: "imports", Doc: "End a job nothing of which was applied, and forget its file",
+		{Pattern: "/v1/import-jobs/{id}/file", Methods: put, Out: jobs.Job{}, Tag: "imports", Doc: "Upload the file of an import job", Handler: imp.File()},
+		{Pattern: "/v1/import-jobs/{id}/cancel", Methods: post, Out: jobs.Job{}, Tag: "imports",
+			Doc:     "End a job nothing of which was applied, and forget its file",
 			Handler: imp.Cancel()},
-		{Pattern: "/v1/import-jobs/{id}/errors", Methods: get, Tag: "imports", Doc: "Rows that were refused, by line and column", Handler: imp.Errors()},
-		{Pattern: "/v1/import-jobs/{id}/rows", Methods: get, Tag: "imports",
+		{Pattern: "/v1/import-jobs/{id}/errors", Methods: get, Out: imports.ErrorPage{}, Tag: "imports",
+			Doc: "Rows that were refused, by line and column", Handler: imp.Errors()},
+		{Pattern: "/v1/import-jobs/{id}/rows", Methods: get, Out: imports.RowPage{}, Tag: "imports",
 			Doc: "Rows of the file with what is wrong with them, what they would write (parsed, until they are applied) and what became of them (action: " +
 				"insert, update or unchanged; entity_type, entity_id); status (valid, invalid, applied, skipped, rolled_back), code and column filter", Handler: imp.Rows()},
-		{Pattern: "/v1/import-jobs/{id}/rows/{row}", Methods: []string{"PATCH"}, Tag: "imports",
+		{Pattern: "/v1/import-jobs/{id}/rows/{row}", Methods: []string{"PATCH"}, Out: imports.StagedRow{}, Tag: "imports",
 			Doc: "Correct a row: {cells: {header: text}}; it is checked anew", Handler: imp.Row(),
 			Body: map[string]string{"cells": "object"}},
-		{Pattern: "/v1/import-jobs/{id}/progress", Methods: get, Tag: "imports",
+		{Pattern: "/v1/import-jobs/{id}/progress", Methods: get, Out: imports.Progress{}, Media: "text/event-stream", Tag: "imports",
 			Doc: "How far the job is; with Accept: text/event-stream again whenever it is further", Handler: imp.Progress()},
-		{Pattern: "/v1/import-jobs/{id}/preview", Methods: get, Tag: "imports", Doc: "What applying would do: inserts, and updates with before and after",
+		{Pattern: "/v1/import-jobs/{id}/preview", Methods: get, Out: imports.PreviewPage{}, Tag: "imports",
+			Doc:     "What applying would do: inserts, and updates with before and after",
 			Handler: imp.Preview()},
-		{Pattern: "/v1/import-jobs/{id}/corrected", Methods: get, Tag: "imports",
+		{Pattern: "/v1/import-jobs/{id}/corrected", Methods: get, Media: "text/csv", Tag: "imports",
 			Doc: "The file with its corrections, as CSV; status=invalid gives the refused rows with the reasons", Handler: imp.Corrected()},
 	}
 	list = append(list,
-		api.Route{Pattern: "/v1/events", Methods: get, Tag: "events", Doc: "What happens in the tenant, as server-sent events",
+		api.Route{Pattern: "/v1/events", Methods: get, Media: "text/event-stream", Tag: "events", Doc: "What happens in the tenant, as server-sent events",
 			Handler: api.NewEvents(a.gate, a.notifier, a.catalog).Handler()},
-		api.Route{Pattern: "/v1/webhooks", Methods: post, Tag: "webhooks", Doc: "Make a webhook; its secret is answered this once (administrators)",
+		api.Route{Pattern: "/v1/webhooks", Methods: post, Made: webhook.Endpoint{}, Tag: "webhooks",
+			Doc:     "Make a webhook; its secret is answered this once (administrators)",
 			Handler: hooks.Create(), Keyed: true,
 			Body: map[string]string{"url": "string", "events": "array", "description": "string", "status": "string"}},
-		api.Route{Pattern: "/v1/webhooks/{id}/rotate", Methods: post, Tag: "webhooks",
+		api.Route{Pattern: "/v1/webhooks/{id}/rotate", Methods: post, Out: webhook.Endpoint{}, Tag: "webhooks",
 			Doc: "Give a webhook a new secret; the old one signs too for a day", Handler: hooks.Rotate(), Keyed: true},
-		api.Route{Pattern: "/v1/webhooks/{id}/test", Methods: post, Tag: "webhooks", Doc: "Send webhook.test", Handler: hooks.Test(), Keyed: true},
-		api.Route{Pattern: "/v1/webhooks/{id}/replay", Methods: post, Tag: "webhooks",
+		api.Route{Pattern: "/v1/webhooks/{id}/test", Methods: post, Out: webhook.Queued{}, Status: http.StatusAccepted, Tag: "webhooks",
+			Doc: "Send webhook.test", Handler: hooks.Test(), Keyed: true},
+		api.Route{Pattern: "/v1/webhooks/{id}/replay", Methods: post, Out: webhook.Queued{}, Status: http.StatusAccepted, Tag: "webhooks",
 			Doc: "Send again what was queued from, inclusive, to, exclusive, and failed; status=all: everything", Handler: hooks.ReplayRange(), Keyed: true},
-		api.Route{Pattern: "/v1/webhooks/{id}/deliveries/{delivery}/replay", Methods: post, Tag: "webhooks", Doc: "Send one delivery again",
+		api.Route{Pattern: "/v1/webhooks/{id}/deliveries/{delivery}/replay", Methods: post, Out: webhook.Queued{}, Status: http.StatusAccepted, Tag: "webhooks",
+			Doc:     "Send one delivery again",
 			Handler: hooks.Replay(), Keyed: true},
 	)
-	list = append(list, api.Route{Pattern: "/r/{token}", Methods: []string{"GET", "POST"}, Tag: "reports",
+	list = append(list, api.Route{Pattern: "/r/{token}", Methods: []string{"GET", "POST"}, Media: "text/html", Tag: "reports",
 		Doc:    "The public report page of a place: a form without account or script, and the report (multipart: kind, severity, what; when, name, photo)",
 		Public: true, Handler: a.reports, Body: map[string]string{"kind": "string", "severity": "string", "what": "string", "when": "string",
 			"name": "string", "photo": "file"}})
@@ -120,9 +131,13 @@ func (a *App) handler(c *config.Config, log *slog.Logger) (http.Handler, error) 
 		return nil, err
 	}
 	front := &web.Front{Proxies: proxies, Origins: c.CORSOrigins, Log: log, HTTPS: strings.HasPrefix(a.Config.PublicURL, "https://"),
-		Observe: a.metrics, Leaving: &a.ready.draining, Witness: a.witness,
+		Observe: a.metrics, Trace: a.tracer, Leaving: &a.ready.draining, Witness: a.witness,
 		Used: func(w web.Witnessed) {
-			a.Identity.KeyUsed(identity.KeyUse{Key: w.Key, Address: w.Address, Method: w.Method, Route: w.Route}, w.RequestID)
+			u := identity.KeyUse{Key: w.Key, Address: w.Address, Method: w.Method, Route: w.Route}
+			if w.User != "" {
+				u.Tenant, u.Account = w.Tenant, w.User
+			}
+			a.Identity.KeyUsed(u, w.RequestID)
 		}}
 	return front.Handler(a.mux()), nil
 }
@@ -242,10 +257,22 @@ func (a *App) index(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	u := a.Config.PublicURL
-	web.JSON(w, http.StatusOK, map[string]string{
-		"name": "Holdfast", "version": Version, "openapi": u + "/openapi.json", "collections": u + "/v1/", "rest": u + "/rest/v1/",
-		"functions": u + "/functions/v1/", "auth": u + "/auth/v1/", "health": u + "/healthz", "ready": u + "/readyz", "console": u + console.Prefix,
-	})
+	web.JSON(w, http.StatusOK, places{Name: "Holdfast", Version: Version, OpenAPI: u + "/openapi.json", Collections: u + "/v1/", REST: u + "/rest/v1/",
+		Functions: u + "/functions/v1/", Auth: u + "/auth/v1/", Health: u + "/healthz", Ready: u + "/readyz", Console: u + console.Prefix})
+}
+
+// places are the addresses of what is served.
+type places struct {
+	Name        string `json:"name"`
+	Version     string `json:"version"`
+	OpenAPI     string `json:"openapi" format:"uri"`
+	Collections string `json:"collections" format:"uri"`
+	REST        string `json:"rest" format:"uri"`
+	Functions   string `json:"functions" format:"uri"`
+	Auth        string `json:"auth" format:"uri"`
+	Health      string `json:"health" format:"uri"`
+	Ready       string `json:"ready" format:"uri"`
+	Console     string `json:"console" format:"uri"`
 }
 
 // secureOnly refuses credentials that crossed a network in the clear: on a

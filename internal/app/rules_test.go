@@ -20,7 +20,7 @@ var floors = []struct {
 	{"words every package needs", []string{"fault", "actor", "decimal", "spell"}},
 	{"keys and element strings of GS1, which formats of fields and the scanner share", []string{"gs1"}},
 	{"settings, memory and sealing, the structure of JSON, no feature; a connection that may be away",
-		[]string{"config", "cache", "heap", "seal", "shape", "redis"}},
+		[]string{"config", "cache", "heap", "seal", "shape", "redis", "trace"}},
 	{"toolboxes for one outside thing each: database, HTTP, windows, files, mail", []string{"db", "web", "limit", "blob", "mail"}},
 	{"what the server has done, in numbers; the form of a backup; what may be wrong with an installation", []string{"metrics", "backup", "doctor"}},
 	{"what the records are; who may pass; what nodes tell each other, who works at what, what was answered before, and who did what",

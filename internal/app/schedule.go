@@ -2,9 +2,14 @@ package app
 
 import (
 	"context"
+	"encoding/json"
+	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
 	"os"
+	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -62,7 +67,7 @@ func (s *schedule) make(ctx context.Context) error {
 		}
 	}
 	secret := backup.Secret{Passphrase: s.c.BackupPassphrase, Recipient: s.c.BackupRecipient}
-	made, err := Backup(ctx, s.c, BackingUp{To: s.c.BackupTo, Secret: secret})
+	made, err := Backup(ctx, s.c, BackingUp{To: s.c.BackupTo, Secret: secret, base: s.base(ctx)})
 	if err != nil {
 		s.mu.Lock()
 		s.failed++
@@ -73,26 +78,109 @@ func (s *schedule) make(ctx context.Context) error {
 		return err
 	}
 	slog.Info("backup made", "where", made.Where, "name", made.Name, "bytes", made.Size, "milliseconds", made.Took.Milliseconds())
+	if err := s.remember(made); err != nil {
+		return err
+	}
 	return s.prune(ctx, made.Where)
 }
 
-// noteBackup remembers a good backup.
+// lastName is the file of the data directory that says what the last scheduled
+// backup holds: the server may not be able to open it.
+const lastName = "last-backup.json"
+
+func (s *schedule) remember(b BackedUp) error {
+	text, err := json.Marshal(base{Name: b.Name, Place: b.Where, Manifest: b.Manifest})
+	if err != nil {
+		return fmt.Errorf("app: scheduled backup: %w", err)
+	}
+	path := filepath.Join(s.c.Data, lastName)
+	if err := errors.Join(os.WriteFile(path+".next", text, 0o600), os.Rename(path+".next", path)); err != nil {
+		return fmt.Errorf("app: scheduled backup: %w", err)
+	}
+	return nil
+}
+
+// base is the last backup, when the next one may leave out the files that it
+// has: it is where the next one goes, all that it needs itself is there too, and
+// files outweigh the database, which each backup holds. Every backup_keep-th is
+// whole, so that old ones can go. Where anything is in doubt it is nil.
+func (s *schedule) base(ctx context.Context) *base {
+	text, err := os.ReadFile(filepath.Join(s.c.Data, lastName))
+	if err != nil {
+		return nil
+	}
+	b := &base{}
+	place, _ := Target(s.c.BackupTo)
+	if json.Unmarshal(text, b) != nil || b.Place != withoutUser(place) || !b.worthwhile() {
+		return nil
+	}
+	links, err := s.links(ctx, b.Manifest.ID)
+	if err != nil || links == 0 || links >= s.c.BackupKeep {
+		return nil
+	}
+	shelf, err := blob.OpenShelf(place)
+	if err != nil {
+		return nil
+	}
+	for _, name := range append(slices.Collect(maps.Keys(b.Manifest.Bases)), b.Name) {
+		if _, err := shelf.Size(ctx, name); err != nil {
+			return nil
+		}
+	}
+	return b
+}
+
+func (b *base) worthwhile() bool {
+	var database, files int64
+	for _, p := range b.Manifest.Parts {
+		switch {
+		case p.Name == backup.Database:
+			database = p.Size
+		case strings.HasPrefix(p.Name, backup.Files):
+			files += p.Size
+		}
+	}
+	return files > database
+}
+
+// links counts the backups that stand on the same whole one as this, with it.
+func (s *schedule) links(ctx context.Context, id string) (n int, err error) {
+	err = s.db.Read(ctx, db.Scope{All: true}, func(tx *db.Tx) error {
+		return tx.Query("SELECT COUNT(*) FROM backups WHERE chain IN (SELECT chain FROM backups WHERE id = $1)", []any{id},
+			func(r *db.Row) error { n = int(r.Int(0)); return nil })
+	})
+	return n, err
+}
+
+// noteBackup remembers a good backup, in the chain of those that it needs files
+// of.
 func noteBackup(ctx context.Context, d *db.DB, b BackedUp, scheduled bool) error {
 	return d.Write(ctx, db.Scope{All: true}, func(tx *db.Tx) error {
-		_, err := tx.Exec("INSERT INTO backups (id, made_at, place, name, bytes, scheduled) VALUES ($1, $2, $3, $4, $5, $6)",
-			b.ID, b.Made, b.Where, b.Name, b.Size, scheduled)
+		chain := b.ID
+		for _, id := range b.Bases {
+			tx.Queue("SELECT chain FROM backups WHERE id = $1", []any{id}, func(r *db.Row) error { chain = r.Text(0); return nil })
+		}
+		if err := tx.Flush(); err != nil {
+			return err
+		}
+		_, err := tx.Exec("INSERT INTO backups (id, made_at, place, name, bytes, scheduled, chain) VALUES ($1, $2, $3, $4, $5, $6, $7)",
+			b.ID, b.Made, b.Where, b.Name, b.Size, scheduled, chain)
 		return err
 	})
 }
 
-// prune removes the scheduled backups in a place past those that are kept. It
-// touches no file that this installation did not make.
+// prune removes the scheduled backups in a place past those that are kept, but
+// for those of a chain of which one is kept, or one was made by hand. It touches
+// no file that this installation did not make.
 func (s *schedule) prune(ctx context.Context, place string) error {
 	type old struct{ id, name string }
 	var list []old
 	err := s.db.Read(ctx, db.Scope{All: true}, func(tx *db.Tx) error {
-		return tx.Query("SELECT id, name FROM backups WHERE place = $1 AND scheduled = $2 ORDER BY made_at DESC, id DESC LIMIT 1000 OFFSET $3",
-			[]any{place, true, s.c.BackupKeep}, func(r *db.Row) error { list = append(list, old{r.Text(0), r.Text(1)}); return nil })
+		return tx.Query(`SELECT id, name FROM backups WHERE place = $1 AND scheduled = $2
+			AND chain NOT IN (SELECT chain FROM (SELECT chain FROM backups WHERE place = $1 AND scheduled = $2 ORDER BY made_at DESC, id DESC LIMIT $3) AS kept)
+			AND chain NOT IN (SELECT chain FROM backups WHERE scheduled = $4)
+			ORDER BY made_at DESC, id DESC LIMIT 1000`,
+			[]any{place, true, s.c.BackupKeep, false}, func(r *db.Row) error { list = append(list, old{r.Text(0), r.Text(1)}); return nil })
 	})
 	if err != nil || len(list) == 0 {
 		return err

@@ -69,7 +69,7 @@ func Serve(ctx context.Context, c *config.Config, out io.Writer, load func() (*c
 		return err
 	}
 	if c.Demo {
-		if err := a.SeedDemo(ctx); err != nil {
+		if err := a.SeedDemo(ctx, demo.Whole); err != nil {
 			return err
 		}
 		if err := demo.Upload(ctx, a.Store, a.Imports); err != nil {
@@ -169,8 +169,23 @@ func (a *App) mailLine() string {
 	return "none configured: confirmation and recovery need HOLDFAST_SMTP_URL"
 }
 
+// alive is the answer of a process that lives.
+type alive struct {
+	Status  string `json:"status" doc:"ok."`
+	Version string `json:"version"`
+}
+
 func (a *App) healthz(w http.ResponseWriter, _ *http.Request) {
-	web.JSON(w, http.StatusOK, map[string]string{"status": "ok", "version": Version})
+	web.JSON(w, http.StatusOK, alive{"ok", Version})
+}
+
+// servable is the answer of a server that takes requests.
+type servable struct {
+	Status        string `json:"status" doc:"ready."`
+	Engine        string `json:"engine" oneof:"SQLite PostgreSQL"`
+	EngineVersion string `json:"engine_version"`
+	Nodes         string `json:"nodes,omitempty" doc:"How many there are, where there are several."`
+	Degraded      string `json:"degraded,omitempty" doc:"What does not work as it should."`
 }
 
 func (a *App) readyz(w http.ResponseWriter, r *http.Request) {
@@ -197,12 +212,9 @@ func (a *App) readyz(w http.ResponseWriter, r *http.Request) {
 		web.JSON(w, http.StatusServiceUnavailable, map[string]string{"status": "not ready", "reason": reason})
 		return
 	}
-	ready := map[string]string{"status": "ready", "engine": string(a.DB.Engine()), "engine_version": a.DB.Version()}
+	ready := servable{Status: "ready", Engine: string(a.DB.Engine()), EngineVersion: a.DB.Version(), Degraded: a.degraded()}
 	if n := a.nodes(); n > 1 {
-		ready["nodes"] = strconv.Itoa(n)
-	}
-	if why := a.degraded(); why != "" {
-		ready["degraded"] = why
+		ready.Nodes = strconv.Itoa(n)
 	}
 	web.JSON(w, http.StatusOK, ready)
 }

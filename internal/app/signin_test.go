@@ -34,7 +34,7 @@ func TestPhoneIsConfigured(t *testing.T) {
 		sent <- m
 	}))
 	defer carrier.Close()
-	testkit.Run(t, func(t *testing.T, k *testkit.Kit) {
+	testkit.InTurn(t, func(t *testing.T, k *testkit.Kit) {
 		var settings struct {
 			External    map[string]bool
 			SMSProvider string `json:"sms_provider"`

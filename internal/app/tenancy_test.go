@@ -30,8 +30,10 @@ var (
 	halves = []string{"SELECT x.", " LEFT JOIN ", "WITH v(id", "WITH s(id", "WITH RECURSIVE v(id", "UPDATE zones SET load_units",
 		"SELECT CAST(coalesce(SUM(s.hours)", "SELECT §, ",
 		"SELECT e.id, COUNT(*), COUNT(*) FILTER", "%[1]s <= $%[2]d", "INSERT INTO § (§) SELECT", "SELECT id, §, version FROM § WHERE §",
-		"SELECT § FROM § WHERE §", "UPDATE § SET version"}
-	everywhere = []string{"SELECT l.tenant_id, l.id, l.expires_on, t.timezone FROM lots",
+		"SELECT § FROM § WHERE §", "UPDATE § SET version",
+		"SELECT 1 FROM training_assignments n WHERE n.tenant_id = a.tenant_id"}
+	everywhere = []string{"SELECT l.tenant_id, l.id, l.expires_on, t.timezone, l.short_dated",
+		"SELECT COALESCE(MAX(min_remaining_days), 0) FROM items", "SELECT DISTINCT r.tenant_id, l.order_id FROM reservations",
 		"SELECT tenant_id, id, status, entities",
 		"SELECT tenant_id, id FROM import_jobs", "SELECT tenant_id, value FROM settings", "SELECT tenant_id, id, updated_at FROM import_jobs", "SELECT blob_key FROM §",
 		"NOT EXISTS (SELECT 1 FROM nights n WHERE n.tenant_id = t.id", "EXISTS (SELECT 1 FROM checklist_schedules s WHERE s.tenant_id = t.id"}

@@ -59,7 +59,7 @@ func TestFreshProofOfAdministrators(t *testing.T) {
 		}
 		for _, q := range []testkit.Request{
 			{Method: "POST", Path: "/v1/invitations", Body: map[string]any{"email": "hand@else.example", "role": "viewer"}},
-			{Method: "POST", Path: "/v1/settings", Body: map[string]any{"section": "picking", "key": "trust_test", "value": 1}},
+			{Method: "POST", Path: "/v1/settings", Body: map[string]any{"section": "stock", "key": "over_receipt_tolerance", "value": 0}},
 		} {
 			q.As = owner
 			if r := k.Call(q); r.Status != 201 {

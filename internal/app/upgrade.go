@@ -67,11 +67,39 @@ func saveBefore(ctx context.Context, c *config.Config, s db.SchemaState) error {
 		return fmt.Errorf("app: the database is copied before its schema changes: %w", err)
 	}
 	path := filepath.Join(dir, fmt.Sprintf("%s-schema-%04d.db", time.Now().UTC().Format("20060102T150405Z"), s.Have))
-	if _, err := db.Copy(ctx, db.Options{Dir: c.Data}, path); err != nil {
-		return errors.Join(fmt.Errorf("app: copy before the upgrade: %w", err), os.Remove(path))
+	if err := copyWhole(ctx, c.Data, path); err != nil {
+		return fmt.Errorf("app: copy before the upgrade: %w", err)
 	}
 	slog.Info("the database was copied before the upgrade", "copy", path, "schema", s.Have)
 	return dropOld(dir)
+}
+
+// partial ends the name of a copy under way: one that was killed is not taken for
+// a whole one.
+const partial = ".part"
+
+func copyWhole(ctx context.Context, data, path string) error {
+	// Another process may be about the same; an hour is longer than any takes.
+	if err := dropPartial(filepath.Join(filepath.Dir(path), "*"+partial+"*"), time.Hour); err != nil {
+		return err
+	}
+	own := fmt.Sprintf("%s%s%d", path, partial, os.Getpid())
+	if _, err := db.Copy(ctx, db.Options{Dir: data}, own); err != nil {
+		return errors.Join(err, dropPartial(own+"*", 0))
+	}
+	return errors.Join(os.Rename(own, path), syncDir(path))
+}
+
+// dropPartial removes copies that are not whole, with the engine's journals, when
+// they were not written to for so long.
+func dropPartial(pattern string, age time.Duration) error {
+	left, err := filepath.Glob(pattern)
+	for _, path := range left {
+		if st, gone := os.Stat(path); gone == nil && time.Since(st.ModTime()) >= age {
+			err = errors.Join(err, os.Remove(path))
+		}
+	}
+	return err
 }
 
 func dropOld(dir string) error {

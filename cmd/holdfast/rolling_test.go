@@ -1,0 +1,175 @@
+package main_test
+
+import (
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"net/http/httputil"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"holdfast/internal/testkit/pgtest"
+)
+
+// balancer hands requests to nodes in turn that say they are ready, which it
+// asks every 20 ms. It sends nothing twice.
+type balancer struct {
+	*httptest.Server
+	turn  atomic.Int64
+	nodes []*balanced
+}
+
+type balanced struct {
+	address string
+	ready   atomic.Bool
+	proxy   *httputil.ReverseProxy
+}
+
+func balance(t *testing.T, addresses ...string) *balancer {
+	b := &balancer{}
+	over := make(chan struct{})
+	var asking sync.WaitGroup
+	for _, address := range addresses {
+		n := &balanced{address: address, proxy: httputil.NewSingleHostReverseProxy(&url.URL{Scheme: "http", Host: address})}
+		n.proxy.Transport = &http.Transport{MaxIdleConnsPerHost: 32}
+		b.nodes = append(b.nodes, n)
+		asking.Go(func() { n.watch(over) })
+	}
+	b.Server = httptest.NewServer(b)
+	t.Cleanup(func() { close(over); asking.Wait(); b.Close() })
+	return b
+}
+
+func (n *balanced) watch(over chan struct{}) {
+	c := &http.Client{Timeout: 2 * time.Second, Transport: &http.Transport{DisableKeepAlives: true}}
+	for {
+		res, err := c.Get("http://" + n.address + "/readyz")
+		if err == nil {
+			res.Body.Close()
+		}
+		n.ready.Store(err == nil && res.StatusCode == http.StatusOK)
+		select {
+		case <-over:
+			return
+		case <-time.After(20 * time.Millisecond):
+		}
+	}
+}
+
+// ServeHTTP implements http.Handler.
+func (b *balancer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	// One turn per request: requests that share the steps of the search could
+	// each be shown the same node twice and the ready one never.
+	first := int(b.turn.Add(1))
+	for i := range b.nodes {
+		if n := b.nodes[(first+i)%len(b.nodes)]; n.ready.Load() {
+			n.proxy.ServeHTTP(w, r)
+			return
+		}
+	}
+	http.Error(w, "no node is ready", http.StatusServiceUnavailable)
+}
+
+// rollingRequests is how many requests are sent; `make rolling` asks for 10,000.
+func rollingRequests(t *testing.T) int64 {
+	text := os.Getenv("HOLDFAST_ROLLING_REQUESTS")
+	if text == "" {
+		return 2000
+	}
+	n, err := strconv.ParseInt(text, 10, 64)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return n
+}
+
+// Two nodes of a fleet are stopped and started one after the other under load,
+// and no request fails: reads and writes, with a token of before. Both run this
+// program: no earlier one has been released.
+func TestRollingUpgrade(t *testing.T) {
+	want := rollingRequests(t)
+	s := embedded(t)
+	s.dsn = pgtest.DSN(t)
+	b := balance(t, closedPort(t), closedPort(t))
+	sites := []*site{s, {T: t, data: filepath.Join(t.TempDir(), "data"), dsn: s.dsn}}
+	var nodes []*server
+	start := func(i int) *server {
+		flags := []string{"--listen", b.nodes[i].address, "--public-url", b.URL, "--dev"}
+		if i > 0 {
+			flags = append(flags, "--master-key-file", masterKeyOf(s))
+		} else if nodes == nil {
+			flags = append(flags, "--demo")
+		}
+		v := sites[i].serve(flags...)
+		s.eventually("the balancer finds the node", b.nodes[i].ready.Load)
+		return v
+	}
+	nodes = append(nodes, start(0))
+	nodes = append(nodes, start(1))
+	bearer := nodes[0].token("admin@north.example", "holdfast-demo")
+
+	var sent, failed, made atomic.Int64
+	var rolled atomic.Bool
+	var load sync.WaitGroup
+	for w := range 8 {
+		load.Go(func() {
+			c := &http.Client{Transport: &http.Transport{}}
+			for i := 0; !rolled.Load() || sent.Load() < want; i++ {
+				sent.Add(1)
+				var status int
+				var err error
+				if i%2 == 0 {
+					status, err = post(c, b.URL+"/v1/zones", bearer, fmt.Sprintf(`{"code":"ROLL-%d-%d","name":"x"}`, w, i))
+					if status == http.StatusCreated {
+						made.Add(1)
+					}
+				} else {
+					status, err = get(c, b.URL+"/functions/v1/safety-kpis?days=30", bearer)
+				}
+				if err != nil || status >= 300 {
+					failed.Add(1)
+					t.Errorf("request %d of client %d: %d %v", i, w, status, err)
+					return
+				}
+			}
+		})
+	}
+	for i := range nodes {
+		from := sent.Load()
+		s.eventually("the load goes on", func() bool { return sent.Load() >= from+want/5 })
+		nodes[i].stop()
+		nodes[i] = start(i)
+	}
+	rolled.Store(true)
+	load.Wait()
+	t.Logf("%d requests over two restarts, %d failed", sent.Load(), failed.Load())
+	if n := s.number("SELECT COUNT(*) FROM zones WHERE code LIKE 'ROLL-%'"); n != made.Load() {
+		t.Errorf("%d records are there, %d were acknowledged", n, made.Load())
+	}
+	for _, v := range nodes {
+		v.stop()
+		if strings.Contains(v.out.String(), `"ERROR"`) {
+			t.Errorf("errors were logged:\n%s", v.out)
+		}
+	}
+}
+
+func get(c *http.Client, url, bearer string) (int, error) {
+	req, err := http.NewRequest("GET", url, nil)
+	if err != nil {
+		return 0, err
+	}
+	req.Header.Set("Authorization", "Bearer "+bearer)
+	res, err := c.Do(req)
+	if err != nil {
+		return 0, err
+	}
+	return res.StatusCode, res.Body.Close()
+}

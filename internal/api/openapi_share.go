@@ -1,0 +1,144 @@
+package api
+
+import (
+	"encoding/json"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// share writes bodies and answers once that several operations outside the
+// collections have alike, under the id of the first of them.
+func (w *writing) share() {
+	w.shareParameters()
+	w.shareColumns()
+	for member, into := range map[string]object{"requestBody": w.bodies, "2XX": w.responses} {
+		found := map[string][]func(object){}
+		names := map[string]string{}
+		for _, path := range slices.Sorted(maps.Keys(w.paths)) {
+			w.repeats(path, member, found, names)
+		}
+		kind := map[string]string{"requestBody": "requestBodies", "2XX": "responses"}[member]
+		for text, places := range found {
+			if !shorter(len(places), len(text), len(names[text])) {
+				continue
+			}
+			into[names[text]] = json.RawMessage(text)
+			for _, set := range places {
+				set(object{"$ref": "#/components/" + kind + "/" + names[text]})
+			}
+		}
+	}
+}
+
+// shareParameters writes parameters once that several operations have alike,
+// under their names.
+func (w *writing) shareParameters() {
+	type place struct {
+		list []any
+		at   int
+	}
+	found := map[string][]place{}
+	for _, path := range slices.Sorted(maps.Keys(w.paths)) {
+		item, _ := w.paths[path].(object)
+		for _, method := range slices.Sorted(maps.Keys(item)) {
+			op, _ := item[method].(object)
+			list, _ := op["parameters"].([]any)
+			for i, p := range list {
+				if text, err := json.Marshal(p); err == nil && p.(object)["$ref"] == nil {
+					found[string(text)] = append(found[string(text)], place{list, i})
+				}
+			}
+		}
+	}
+	for _, text := range slices.Sorted(maps.Keys(found)) {
+		places := found[text]
+		first, _ := places[0].list[places[0].at].(object)
+		name, _ := first["name"].(string)
+		if len(places) < 2 || w.params[name] != nil {
+			continue
+		}
+		w.params[name] = first
+		for _, p := range places {
+			p.list[p.at] = parameter(name)
+		}
+	}
+}
+
+// shareColumns writes columns once that collections have alike, under their
+// names: item_id, stock_status; item_id.2 is another of the name, such as one
+// that may be null.
+func (w *writing) shareColumns() {
+	type place struct {
+		properties object
+		name       string
+	}
+	found := map[string][]place{}
+	for _, name := range slices.Sorted(maps.Keys(w.schemas)) {
+		schema, _ := w.schemas[name].(object)
+		properties, _ := schema["properties"].(object)
+		if !strings.HasSuffix(name, ".columns") || properties == nil {
+			continue
+		}
+		for _, column := range slices.Sorted(maps.Keys(properties)) {
+			text, err := json.Marshal(properties[column])
+			if err == nil {
+				key := column + " " + string(text)
+				found[key] = append(found[key], place{properties, column})
+			}
+		}
+	}
+	for _, key := range slices.Sorted(maps.Keys(found)) {
+		places := found[key]
+		name := places[0].name
+		if !shorter(len(places), len(key)-len(name), len(name)) {
+			continue
+		}
+		for n := 2; w.schemas[name] != nil; n++ {
+			name = places[0].name + "." + strconv.Itoa(n)
+		}
+		w.schemas[name] = places[0].properties[places[0].name]
+		for _, p := range places {
+			p.properties[p.name] = ref(name)
+		}
+	}
+}
+
+// shorter reports whether n texts are longer than one of them and n references
+// to it by a name.
+func shorter(n, text, name int) bool {
+	const reference = len(`{"$ref":"#/components/schemas/"}`)
+	return n*text > text+name+n*(reference+name)
+}
+
+// repeats notes the bodies, or the successful answers, of a path by their text,
+// each with what puts another in its place.
+func (w *writing) repeats(path, member string, found map[string][]func(object), names map[string]string) {
+	item, _ := w.paths[path].(object)
+	for _, method := range slices.Sorted(maps.Keys(item)) {
+		op, ok := item[method].(object)
+		if !ok {
+			continue
+		}
+		holder, keys := op, []string{member}
+		if member == "2XX" {
+			holder, _ = op["responses"].(object)
+			keys = slices.DeleteFunc(slices.Sorted(maps.Keys(holder)), func(status string) bool { return status[0] != '2' })
+		}
+		for _, key := range keys {
+			value, ok := holder[key].(object)
+			if !ok || value["$ref"] != nil || value["content"] == nil {
+				continue
+			}
+			text, err := json.Marshal(value)
+			if err != nil {
+				continue
+			}
+			if names[string(text)] == "" {
+				names[string(text)], _ = op["operationId"].(string)
+			}
+			found[string(text)] = append(found[string(text)], func(reference object) { holder[key] = reference })
+		}
+	}
+}

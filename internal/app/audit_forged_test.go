@@ -1,0 +1,75 @@
+package app_test
+
+import (
+	"strings"
+	"testing"
+
+	"holdfast/internal/actor"
+	"holdfast/internal/db"
+	"holdfast/internal/demo"
+	"holdfast/internal/testkit"
+)
+
+// What somebody did who writes the database past the server is told: a row that
+// the server did not write, by the API as by verify, and a log that is gone with
+// the head of its chain, whatever the tenant does afterwards.
+func TestAuditPastTheServer(t *testing.T) {
+	testkit.Run(t, func(t *testing.T, k *testkit.Kit) {
+		svc := k.App.Identity
+		exec := func(sql string, args ...any) {
+			t.Helper()
+			must(t, k.App.DB.Write(t.Context(), db.Scope{All: true}, func(tx *db.Tx) error {
+				_, err := tx.Exec(sql, args...)
+				return err
+			}))
+		}
+		broken := func() string {
+			t.Helper()
+			reports, err := svc.VerifyAudit(t.Context(), "")
+			must(t, err)
+			var why []string
+			for _, r := range reports {
+				for _, b := range r.Breaks {
+					why = append(why, r.TenantID+": "+b.Why)
+				}
+			}
+			return strings.Join(why, "\n")
+		}
+		k.Token(who(actor.Admin))
+		must(t, svc.SealAudit(t.Context()))
+		if why := broken(); why != "" {
+			t.Fatalf("before anything was done: %s", why)
+		}
+
+		exec("INSERT INTO audit (tenant_id, id, at, actor_user_id, action, entity_type, outcome, hash) "+
+			"SELECT tenant_id, '0190ffff-0000-7000-8000-00000000ffff', at, actor_user_id, 'orders.delete', 'orders', 'ok', hash "+
+			"FROM audit WHERE tenant_id = $1 AND action = 'tenant.created'", demo.North)
+		if why := broken(); !strings.Contains(why, demo.North+": the row was not written by the server") {
+			t.Errorf("a forged row that waits: %q", why)
+		}
+		if err := svc.SealAudit(t.Context()); err == nil {
+			t.Error("a forged row is sealed")
+		}
+		r := k.Call(testkit.Request{Method: "GET", Path: "/v1/audit?select=action,seal_no&seal_no=eq.0", As: who(actor.Admin)})
+		if string(r.Body) != `[{"action":"orders.delete","seal_no":0}]` {
+			t.Errorf("the log in the API: %d %s", r.Status, r.Body)
+		}
+		exec("DELETE FROM audit WHERE tenant_id = $1 AND seal_no = 0", demo.North)
+
+		exec("DELETE FROM audit WHERE tenant_id = $1", demo.South)
+		exec("DELETE FROM audit_heads WHERE tenant_id = $1", demo.South)
+		if why := broken(); !strings.HasPrefix(why, demo.South+": the chain is gone") {
+			t.Errorf("a log deleted with its head: %q", why)
+		}
+		switched := testkit.Request{Method: "POST", Path: "/auth/v1/tenant", Bearer: k.Token("both@both.example"), Body: map[string]any{"tenant_id": demo.South}}
+		if r := k.Call(switched); r.Status != 200 {
+			t.Fatalf("%d %s", r.Status, r.Body)
+		}
+		if err := svc.SealAudit(t.Context()); err == nil {
+			t.Error("another chain begins in the place of the one that is gone")
+		}
+		if why := broken(); !strings.HasPrefix(why, demo.South+": the chain is gone") {
+			t.Errorf("and was written to since: %q", why)
+		}
+	})
+}

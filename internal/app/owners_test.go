@@ -1,0 +1,61 @@
+package app_test
+
+import (
+	"strings"
+	"testing"
+
+	"holdfast/internal/actor"
+	"holdfast/internal/testkit"
+)
+
+// Goods of a client are records of their own: an order is promised its owner's
+// stock and nobody else's, and an owner stays while goods of his are here.
+func TestGoodsOwners(t *testing.T) {
+	testkit.Run(t, func(t *testing.T, k *testkit.Kit) {
+		m := who(actor.Manager)
+		g := newGoods(t, k, map[string]any{})
+		client := func(code string) string {
+			return insertID(t, k, m, "goods_owners", map[string]any{"code": code, "name": code, "billing_ref": "B-" + code})
+		}
+		acme, bolt := client("ACME"), client("BOLT")
+		bin := insertID(t, k, m, "zones", map[string]any{"code": "G-OWN", "name": "Bin"})
+		for owner, q := range map[string]float64{acme: 10, bolt: 4, "": 50} {
+			more := map[string]any{"type": "receipt"}
+			if owner != "" {
+				more["owner_id"] = owner
+			}
+			stock(t, k, g.item, bin, q, more)
+		}
+		order := func(owner string, q float64) (id, line string) {
+			in := map[string]any{"party_name": "Customer"}
+			if owner != "" {
+				in["owner_id"] = owner
+			}
+			id = insertID(t, k, m, "orders", in)
+			return id, insertID(t, k, m, "order_lines", map[string]any{"order_id": id, "line_no": 1, "item_id": g.item, "qty_ordered": q})
+		}
+		for _, c := range []struct {
+			owner     string
+			asks      float64
+			gets, has string
+		}{{bolt, 6, "4", `"` + bolt + `"`}, {acme, 7, "7", `"` + acme + `"`}, {"", 20, "20", "null"}} {
+			id, line := order(c.owner, c.asks)
+			g.say("confirm_order", map[string]any{"order_id": id}, 200, nil)
+			g.is("reservations?select=owner_id,quantity&state=eq.active&order_line_id=eq."+line, `[{"owner_id":`+c.has+`,"quantity":`+c.gets+`}]`)
+		}
+		id, _ := order(acme, 3)
+		list, lines := g.released(id)
+		if list == "" || len(lines) != 1 {
+			t.Fatalf("released: %v", lines)
+		}
+		g.say("pick_line", map[string]any{"pick_line_id": lines[0], "quantity": 3, "to_zone_id": g.lane}, 200, nil)
+		g.is("stock_levels?select=quantity,goods_owners(code)&zone_id=eq."+g.lane, `[{"quantity":3,"goods_owners":{"code":"ACME"}}]`)
+		verified(t, k)
+		if r := k.Post(m, "/v1/orders", map[string]any{"owner_id": g.item}); r.Status/100 != 4 || !strings.Contains(string(r.Body), "owner_id") {
+			t.Errorf("an order of nobody's: %d %s", r.Status, r.Body)
+		}
+		if r := k.Call(testkit.Request{Method: "DELETE", Path: "/v1/goods_owners/" + acme, As: m}); r.Status != 409 {
+			t.Errorf("an owner whose goods are here is deleted: %d %s", r.Status, r.Body)
+		}
+	})
+}

@@ -1,0 +1,190 @@
+package app
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"holdfast/internal/backup"
+	"holdfast/internal/blob"
+	"holdfast/internal/db"
+)
+
+func (x *restoring) open() (blob.File, error) {
+	place, name := Target(x.r.From)
+	if name == "" {
+		return nil, fmt.Errorf("app: %s names no backup, but a place for them", withoutUser(x.r.From))
+	}
+	return x.fetch(place, name)
+}
+
+// fetch opens a backup. A directory that is not there is not made.
+func (x *restoring) fetch(place, name string) (blob.File, error) {
+	if !strings.Contains(place, "://") {
+		f, err := os.Open(filepath.Join(place, name))
+		if err != nil {
+			return nil, fmt.Errorf("app: restore: %w", err)
+		}
+		return f, nil
+	}
+	shelf, err := blob.OpenShelf(place)
+	if err != nil {
+		return nil, err
+	}
+	f, err := shelf.Open(x.ctx, name)
+	if err != nil {
+		return nil, fmt.Errorf("app: restore %s/%s: %w", withoutUser(place), name, err)
+	}
+	return f, nil
+}
+
+// fits refuses a backup that cannot become this installation, before anything
+// of it is written.
+func (x *restoring) fits() error {
+	h := x.from.Head
+	if engine := map[bool]db.Engine{true: db.SQLite, false: db.PostgreSQL}[x.c.DatabaseURL == ""]; h.Engine != string(engine) {
+		return fmt.Errorf("app: the backup is of %s, the settings name %s: say --database for PostgreSQL, and nothing for the embedded engine", h.Engine, engine)
+	}
+	known, err := db.Migrations()
+	if err != nil {
+		return err
+	}
+	if h.Schema > len(known) {
+		return fmt.Errorf("app: %w: its schema is %d, this program knows %d; restore with Holdfast %s", backup.ErrNewer, h.Schema, len(known), h.Product)
+	}
+	if x.c.DatabaseURL != "" {
+		if err := db.Empty(x.ctx, x.c.DatabaseURL); err != nil {
+			return err
+		}
+	}
+	return enough(x.scratch, h.Bytes)
+}
+
+// unpack writes one part where it belongs.
+func (x *restoring) unpack(name string, size int64, part io.Reader) error {
+	if err := x.ctx.Err(); err != nil {
+		return err
+	}
+	to := map[string]string{backup.Database: x.databaseName(), backup.MasterKey: masterKeyFile, backup.Configuration: "restored.conf"}[name]
+	if to == "" {
+		to = filepath.FromSlash(name)
+	}
+	return x.put(to, part)
+}
+
+func (x *restoring) databaseName() string {
+	if x.c.DatabaseURL != "" {
+		return backup.Database
+	}
+	return db.FileName
+}
+
+func (x *restoring) put(name string, r io.Reader) error {
+	path := filepath.Join(x.scratch, name)
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		return fmt.Errorf("app: restore: %w", err)
+	}
+	f, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
+	if err != nil {
+		return fmt.Errorf("app: restore: %w", err)
+	}
+	_, err = io.Copy(f, x.counted(r))
+	if err == nil {
+		err = f.Sync()
+	}
+	if err = errors.Join(err, f.Close()); err != nil {
+		return fmt.Errorf("app: restore %s: %w", name, err)
+	}
+	return nil
+}
+
+func (x *restoring) counted(r io.Reader) io.Reader {
+	return readerFunc(func(p []byte) (int, error) {
+		n, err := r.Read(p)
+		if x.done += int64(n); x.r.Progress != nil {
+			x.r.Progress(x.done, x.from.Head.Bytes)
+		}
+		return n, err
+	})
+}
+
+type readerFunc func([]byte) (int, error)
+
+func (f readerFunc) Read(p []byte) (int, error) { return f(p) }
+
+// fetchHeld takes the files that earlier backups hold, which stand in the same
+// directory as this one.
+func (x *restoring) fetchHeld(m *backup.Manifest) error {
+	wanted := map[string]map[string]backup.Part{}
+	for _, p := range m.Parts {
+		if p.Held == "" {
+			continue
+		}
+		if wanted[p.Held] == nil {
+			wanted[p.Held] = map[string]backup.Part{}
+		}
+		wanted[p.Held][p.Name] = p
+	}
+	for base, parts := range wanted {
+		if err := x.fetchFrom(base, m.Bases[base], parts); err != nil {
+			return fmt.Errorf("app: the earlier backup %s, which holds %d of the files: %w", base, len(parts), err)
+		}
+	}
+	return nil
+}
+
+func (x *restoring) fetchFrom(base, id string, parts map[string]backup.Part) error {
+	place, _ := Target(x.r.From)
+	f, err := x.fetch(place, filepath.Base(base))
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	r, err := backup.NewReader(f, x.r.Opener)
+	if err != nil {
+		return err
+	}
+	if r.Head.ID != id {
+		return errors.New("it is another backup of that name")
+	}
+	m, err := r.Each(func(name string, size int64, part io.Reader) error {
+		if _, ok := parts[name]; !ok {
+			return nil
+		}
+		return x.put(filepath.FromSlash(name), part)
+	})
+	if err != nil {
+		return err
+	}
+	for name, want := range parts {
+		if got, ok := m.Part(name); !ok || got.SHA256 != want.SHA256 {
+			return fmt.Errorf("it does not hold %s as it was", name)
+		}
+	}
+	return nil
+}
+
+// rows brings the database to life and compares its rows with the manifest.
+func (x *restoring) rows(m *backup.Manifest) (err error) {
+	path := filepath.Join(x.scratch, x.databaseName())
+	if x.c.DatabaseURL == "" {
+		x.snap, err = db.Examine(x.ctx, path)
+	} else {
+		x.snap, err = db.Load(x.ctx, x.c.DatabaseURL, path)
+		x.loaded = !errors.Is(err, db.ErrNotEmpty)
+		err = errors.Join(err, os.Remove(path))
+	}
+	if err != nil {
+		return err
+	}
+	if err := x.snap.Compare(m.Counts); err != nil {
+		return fmt.Errorf("app: the restored database is not the one that was backed up: %w", err)
+	}
+	for _, n := range x.snap.Counts {
+		x.out.Rows += n
+	}
+	return nil
+}
