@@ -19,8 +19,8 @@ export default defineConfig({
         // What changes seldom apart from what every page needs; each page is a file of its own.
         codeSplitting: {
           groups: [
-            { name: 'vendor', test: /node_modules/ },
-            { name: 'console', test: /\/src\/(main|app|frame|lib\/(?!records)|ui\/(basic|form|icon|overlay))/ },
+            { name: 'vendor', test: /node_modules\/(?!uplot)/ },
+            { name: 'console', test: /\/src\/(main|app|frame|lib\/(?!records|live|floor)|ui\/(basic|form|icon|overlay))/ },
           ],
         },
       },

@@ -1,6 +1,6 @@
 import { ErrorBoundary, lazy, Route, Router, useLocation } from 'preact-iso';
 import { useEffect } from 'preact/hooks';
-import { claimsOf, recovering, session, supabase } from './lib/client';
+import { claimsOf, proof, recovering, session, supabase } from './lib/client';
 import { _, useLanguage } from './lib/i18n';
 import { queryClient, useQuery } from './lib/query';
 import { useStore } from './lib/store';
@@ -12,7 +12,11 @@ const Gate = lazy(() => import('./pages/gate').then((m) => m.Gate));
 const Second = lazy(() => import('./pages/inside').then((m) => m.Second));
 const NewPassword = lazy(() => import('./pages/inside').then((m) => m.NewPassword));
 const Nowhere = lazy(() => import('./pages/inside').then((m) => m.Nowhere));
-const Home = lazy(() => import('./pages/home').then((m) => m.Home));
+const Prove = lazy(() => import('./pages/prove').then((m) => m.Prove));
+const home = () => import('./pages/home').then((m) => m.Home);
+// The overview is asked for while who is there is still being found out.
+if (location.pathname.replace(/\/$/, '') === '/console') void home();
+const Home = lazy(home);
 const List = lazy(() => import('./pages/list').then((m) => m.ListPage));
 const Record = lazy(() => import('./pages/record').then((m) => m.RecordPage));
 const MapPage = lazy(() => import('./pages/map').then((m) => m.MapPage));
@@ -21,6 +25,12 @@ const NewImport = lazy(() => import('./pages/imports').then((m) => m.NewImport))
 const Import = lazy(() => import('./pages/imports').then((m) => m.ImportPage));
 const AdminPage = lazy(() => import('./pages/admin').then((m) => m.AdminPage));
 const AccountPage = lazy(() => import('./pages/account').then((m) => m.AccountPage));
+const Floor = lazy(() => import('./pages/floor').then((m) => m.FloorPage));
+const Pick = lazy(() => import('./pages/pick').then((m) => m.PickPage));
+const Put = lazy(() => import('./pages/stock').then((m) => m.PutPage));
+const Receive = lazy(() => import('./pages/stock').then((m) => m.ReceivePage));
+const Count = lazy(() => import('./pages/stock').then((m) => m.CountPage));
+const Board = lazy(() => import('./pages/board').then((m) => m.BoardPage));
 const Everything = lazy(() => import('./pages/everything').then((m) => m.Everything));
 const Components = lazy(() => import('./pages/components').then((m) => m.Components));
 
@@ -30,6 +40,7 @@ export function App() {
   useLanguage();
   const s = useStore(session);
   const recover = useStore(recovering);
+  const prove = useStore(proof);
   const { path } = useLocation();
   const who = s ? claimsOf(s) : undefined;
   const member = `${who?.sub ?? ''} ${who?.tenant_id ?? ''} ${who?.tenant_role ?? ''}`;
@@ -46,6 +57,7 @@ export function App() {
   return (
     <ErrorBoundary>
       <Toasts />
+      {prove ? <Prove done={prove.done} /> : null}
       {path.startsWith('/console/components') ? (
         <Components />
       ) : s === undefined ? (
@@ -69,6 +81,12 @@ export function App() {
             <Route path="/console/imports/new" component={NewImport} />
             <Route path="/console/imports/:id" component={Import} />
             <Route path="/console/admin/:tab?" component={AdminPage} />
+            <Route path="/console/shipments" component={Board} />
+            <Route path="/console/floor" component={Floor} />
+            <Route path="/console/floor/pick/:id" component={Pick} />
+            <Route path="/console/floor/put/:id" component={Put} />
+            <Route path="/console/floor/receive" component={Receive} />
+            <Route path="/console/floor/count/:id?" component={Count} />
             <Route path="/console/account" component={AccountPage} />
             <Route path="/console/all" component={Everything} />
             <Route path="/console/c/:collection" component={List} />

@@ -1,20 +1,34 @@
 import type { ComponentChildren } from 'preact';
 import { lazy, useLocation } from 'preact-iso';
 import { useEffect, useState } from 'preact/hooks';
-import { useQuery } from './lib/query';
-import { api, away, claimsOf, session, supabase } from './lib/client';
-import { familyTitle, titleOf, useCatalog, usePermissions, words, type Permissions } from './lib/catalog';
+import { toFault } from './lib/fault';
+import { queryClient, useQuery } from './lib/query';
+import { api, away, claimsOf, live, session, supabase } from './lib/client';
+import { familyTitle, titleOf, useCatalog, usePermissions, usePermissionsQuery, words, type Permissions } from './lib/catalog';
 import { _, language, languages, type Language } from './lib/i18n';
-import { follow, live } from './lib/live';
 import { leave, useSettings } from './lib/settings';
 import { kept, store, useStore } from './lib/store';
 import { theme, type Theme } from './lib/theme';
-import { Button, Note } from './ui/basic';
+import { Button, LinkButton, Note, Problem } from './ui/basic';
 import { Icon, Mark } from './ui/icon';
 import { fail, Menu } from './ui/overlay';
 
+const Invited = lazy(() => import('./pages/invited').then((m) => m.Invited));
 const Palette = lazy(() => import('./pages/palette').then((m) => m.Palette));
 const Shortcuts = lazy(() => import('./pages/palette').then((m) => m.Shortcuts));
+
+export interface Invitation {
+  id: string;
+  tenant_id: string;
+  tenant_name: string;
+  role: string;
+  expires_at?: string;
+}
+
+// useInvitations are those that wait for the signed-in person.
+export function useInvitations() {
+  return useQuery({ queryKey: ['my-invitations'], queryFn: async () => (await api<{ invitations: Invitation[] }>('/auth/v1/invitations')).invitations, staleTime: 60_000 });
+}
 
 export interface Place {
   href: string;
@@ -40,7 +54,8 @@ export const places: { title: string; list: Place[] }[] = [
       { href: '/console/c/items', text: 'Items', icon: 'box', may: reads('items'), key: 'i' },
       { href: '/console/c/orders', text: 'Orders', icon: 'cart', may: reads('orders'), key: 'o' },
       { href: '/console/c/pick_lists', text: 'Pick lists', icon: 'pick', may: reads('pick_lists'), key: 'p' },
-      { href: '/console/c/shipments', text: 'Shipments', icon: 'truck', may: reads('shipments'), key: 's' },
+      { href: '/console/floor', text: 'Floor work', icon: 'scan', may: (p) => p.verbs?.['pick_line'] === true, key: 'f' },
+      { href: '/console/shipments', text: 'Shipments', icon: 'truck', may: reads('shipments'), key: 's' },
     ],
   },
   {
@@ -77,10 +92,22 @@ export function Frame({ children }: { children: ComponentChildren }) {
   const [open, setOpen] = useState(false);
   const { path } = useLocation();
   useEffect(() => setOpen(false), [path]);
-  useEffect(() => follow(tenant), [tenant]);
+  useEffect(() => {
+    let stop: (() => void) | undefined;
+    let gone = false;
+    void import('./lib/live').then((m) => {
+      if (!gone) stop = m.follow(tenant);
+    });
+    return () => {
+      gone = true;
+      stop?.();
+    };
+  }, [tenant]);
   useKeys();
   const searching = useStore(paletteOpen);
   const helping = useStore(helpOpen);
+  const rights = usePermissionsQuery();
+  const barred = rights.data ? null : rights.error;
   return (
     <div class="frame">
       <a class="skip" href="#content" onClick={() => document.querySelector<HTMLElement>('main h1')?.focus()}>
@@ -104,7 +131,14 @@ export function Frame({ children }: { children: ComponentChildren }) {
           <Button kind="quiet" icon="help" label={_('Keyboard shortcuts')} onClick={() => helpOpen.set(true)} />
         </header>
         <main id="content" class="page">
-          {children}
+          {barred && path !== '/console/account' ? (
+            <>
+              <Problem error={barred} retry={() => void queryClient.resetQueries({ queryKey: ['permissions'] })} />
+              {toFault(barred).code === 'insufficient_aal' ? <LinkButton href="/console/account">{_('Set up a second factor')}</LinkButton> : null}
+            </>
+          ) : (
+            children
+          )}
         </main>
       </div>
       {searching ? <Palette close={() => paletteOpen.set(false)} /> : null}
@@ -128,6 +162,7 @@ function Strip() {
   const settings = useSettings();
   const gone = useStore(away);
   const p = usePermissions();
+  const invitations = useInvitations().data;
   return (
     <section aria-label={_('Notices')}>
       {gone ? (
@@ -137,6 +172,7 @@ function Strip() {
         </div>
       ) : null}
       {p?.read_only ? <Note kind="warn">{_('This organisation is suspended: records can be read, not changed.')}</Note> : null}
+      {invitations?.length ? <Invited list={invitations} /> : null}
       {settings?.demo ? (
         <div class="demo">
           <Icon name="bolt" size={16} />

@@ -4,16 +4,23 @@ import { api, as, open, settled, test } from './page.mjs';
 
 const manager = 'manager@north.example';
 
-test('a tile says what the server counts and leads to the list of the same records', async () => {
+test('each tile says what the server counts and leads to the list of the same records', async () => {
   const snapshot = await api(manager, '/functions/v1/get-dashboard-snapshot-v2?lightweight=true');
   await as(manager, async (page) => {
+    for (const name of ['Low stock', 'Pick lists under way', 'Shipments under way', 'Open incidents', 'Critical incidents', 'Overdue actions']) {
+      await open(page, '/console/');
+      await settled(page);
+      const tile = page.getByRole('link', { name: new RegExp(`^${name}`) });
+      const said = await tile.locator('.value').innerText();
+      if (name === 'Low stock') assert.equal(said, String(snapshot.inventory.metrics.low_stock_count));
+      await tile.click();
+      await page.getByText(new RegExp(`of ${said} record`)).waitFor();
+    }
     await open(page, '/console/');
+    await page.getByRole('link', { name: 'All late orders' }).click();
     await settled(page);
-    const tile = page.getByRole('link', { name: /^Low stock/ });
-    assert.match(await tile.innerText(), new RegExp(`\\b${snapshot.inventory.metrics.low_stock_count}\\b`));
-    await tile.click();
-    await page.getByRole('heading', { name: 'Items' }).waitFor();
-    await page.getByText(new RegExp(`of ${snapshot.inventory.metrics.low_stock_count} record`)).waitFor();
+    const late = await api(manager, `/v1/orders?select=id&type=eq.outbound&status=in.(confirmed,in_progress,on_hold)&promised_at=lt.${new Date().toISOString()}`);
+    await page.getByText(new RegExp(`of ${late.length} record`)).waitFor();
   });
 });
 

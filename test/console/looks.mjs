@@ -17,6 +17,8 @@ async function found(page, name) {
 
 const [order] = await api(manager, '/v1/orders?select=id&status=eq.in_progress&limit=1');
 
+const [item] = await api(manager, '/v1/items?select=id&available=gt.5&order=stock_value.desc&limit=1');
+
 const pages = [
   ['home', '/console/'],
   ['orders', '/console/c/orders'],
@@ -27,8 +29,13 @@ const pages = [
   ['new import', '/console/imports/new'],
   ['everything', '/console/all'],
   ['account', '/console/account'],
+  ['item', `/console/c/items/${item.id}`],
+  ['shipments', '/console/shipments'],
+  ['floor', '/console/floor'],
+  ['receive', '/console/floor/receive'],
+  ['count', '/console/floor/count'],
 ];
-const kept = ['members', 'webhooks', 'limits', 'audit', 'sso', 'settings'];
+const kept = ['members', 'webhooks', 'limits', 'audit', 'sso', 'settings', 'system'];
 
 for (const look of looks) {
   const said = `${look.colorScheme}, ${look.viewport.width} px`;

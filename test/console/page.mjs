@@ -6,9 +6,11 @@ import { AxeBuilder } from '@axe-core/playwright';
 import { chromium } from 'playwright-core';
 
 export const url = required('HOLDFAST_URL');
+// The same server by a name, as passkeys need it.
+export const named = url.replace('127.0.0.1', 'localhost');
 export const engine = process.env.HOLDFAST_ENGINE ?? '';
-const password = 'holdfast-demo';
-const patience = 30_000;
+export const password = 'holdfast-demo';
+const patience = Number(process.env.CONSOLE_PATIENCE ?? 30_000);
 const flags = ['--no-sandbox', '--disable-gpu', '--disable-quic', '--no-first-run', '--disable-background-networking', '--disable-component-update', '--disable-sync'];
 
 function required(name) {
@@ -46,7 +48,7 @@ export async function visit(script, { viewport = wide, colorScheme = 'light', lo
     if (/Content Security Policy|Refused to/.test(m.text())) wrong.push(m.text());
   });
   page.on('request', (r) => {
-    if (!r.url().startsWith(url) && !/^(blob|data):/.test(r.url())) wrong.push(`request to ${r.url()}`);
+    if (!r.url().startsWith(url) && !r.url().startsWith(named) && !/^(blob|data):/.test(r.url())) wrong.push(`request to ${r.url()}`);
   });
   try {
     await script(page, context);
@@ -72,16 +74,25 @@ export const test = (name, f) => run(name, { timeout: 300_000 }, f);
 const sessions = new Map();
 
 export async function session(email) {
-  for (let tries = 5; !sessions.has(email); tries--) {
-    const r = await fetch(`${url}/auth/v1/token?grant_type=password`, { method: 'POST', headers: { 'Content-Type': 'application/json' }, body: JSON.stringify({ email, password }) });
-    const body = await r.json();
-    if (r.ok) {
-      appendFileSync(process.env.SECRETS_FILE ?? '/dev/null', `${body.access_token}\n${body.refresh_token}\n`);
-      sessions.set(email, body);
-    } else if (r.status === 429 && tries) await new Promise((done) => setTimeout(done, 1000 * Number(r.headers.get('Retry-After') ?? 2)));
-    else throw new Error(`${email}: ${r.status} ${JSON.stringify(body)}`);
-  }
+  if (!sessions.has(email)) await enter(email, '/auth/v1/token?grant_type=password', { email, password });
   return sessions.get(email);
+}
+
+async function enter(email, path, body) {
+  for (let tries = 5; !sessions.has(email); tries--) {
+    const r = await fetch(url + path, { method: 'POST', headers: { 'Content-Type': 'application/json' }, body: JSON.stringify(body) });
+    const made = await r.json();
+    if (r.ok) {
+      appendFileSync(process.env.SECRETS_FILE ?? '/dev/null', `${made.access_token}\n${made.refresh_token}\n`);
+      sessions.set(email, made);
+    } else if (r.status === 429 && tries) await new Promise((done) => setTimeout(done, 1000 * Number(r.headers.get('Retry-After') ?? 2)));
+    else throw new Error(`${email}: ${r.status} ${JSON.stringify(made)}`);
+  }
+}
+
+// calm waits until a page may sign in several times.
+export function calm() {
+  return new Promise((done) => setTimeout(done, 10_000));
 }
 
 // as is visit with somebody who is signed in.
@@ -96,6 +107,33 @@ export function as(email, script, options = {}) {
     }, JSON.stringify(s));
     await script(page, context);
   }, options);
+}
+
+// person is somebody new in a role of the north tenant, with the demonstration's
+// password; what a test does to the account is nobody else's matter.
+export async function person(role, inviter = 'admin@north.example') {
+  const email = `${role}-${Date.now()}-${Math.round(Math.random() * 1e6)}@people.example`;
+  const { tenant_id: tenant } = await api(inviter, '/auth/v1/invitations', { method: 'POST', body: { email, role } });
+  await enter(email, '/auth/v1/signup', { email, password, data: { tenant_id: tenant } });
+  return email;
+}
+
+// stranger is somebody new who belongs nowhere.
+export async function stranger() {
+  const email = `new-${Date.now()}-${Math.round(Math.random() * 1e6)}@people.example`;
+  await enter(email, '/auth/v1/signup', { email, password });
+  return email;
+}
+
+// mail waits for the newest mail of a kind to somebody.
+export async function mail(to, kind) {
+  for (let tries = 100; tries; tries--) {
+    const list = await (await fetch(`${url}/dev/mail`)).json();
+    const found = list.filter((m) => m.to === to && m.kind === kind).pop();
+    if (found) return found;
+    await new Promise((done) => setTimeout(done, 200));
+  }
+  throw new Error(`no mail of kind ${kind} to ${to}`);
 }
 
 export async function open(page, path) {

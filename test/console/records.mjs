@@ -1,5 +1,6 @@
 // Lists, records and forms of any collection.
 import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
 import { api, as, open, settled, test } from './page.mjs';
 
 const manager = 'manager@north.example';
@@ -24,6 +25,21 @@ test('a list is searched, filtered, sorted and paged, and its address says so', 
     await page.getByText(/^1–50/).waitFor();
     await page.getByRole('button', { name: /Remove the filter/ }).click();
     await page.waitForURL((u) => !u.search.includes('f='));
+  });
+});
+
+test('what is saved as CSV is what the search shows', async () => {
+  const mark = `CSV${Date.now()}`;
+  await api(manager, '/v1/items', { method: 'POST', body: [{ sku: `${mark}-1`, name: 'One' }, { sku: `${mark}-2`, name: 'Two' }] });
+  await as(manager, async (page) => {
+    await open(page, '/console/c/items');
+    await page.getByRole('searchbox', { name: 'Search in this list' }).fill(mark);
+    await page.getByText('of 2 records').waitFor();
+    await page.locator('.filters').getByRole('button', { name: 'More' }).click();
+    const file = page.waitForEvent('download');
+    await page.getByRole('button', { name: 'Save as CSV' }).click();
+    const lines = readFileSync(await (await file).path(), 'utf8').trim().split('\n');
+    assert.equal(lines.length, 3, lines.slice(0, 5).join('\n'));
   });
 });
 

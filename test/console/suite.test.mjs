@@ -3,8 +3,13 @@ import { after } from 'node:test';
 import { close } from './page.mjs';
 
 await import('./gate.mjs');
+await import('./proof.mjs');
 await import('./home.mjs');
 await import('./records.mjs');
 await import('./work.mjs');
+await import('./floor.mjs');
+await import('./board.mjs');
+await import('./admin.mjs');
+await import('./bad.mjs');
 await import('./looks.mjs');
 after(close);

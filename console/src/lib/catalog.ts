@@ -75,8 +75,12 @@ export function useCatalog(): Catalog | undefined {
   }).data;
 }
 
+export function usePermissionsQuery() {
+  return useQuery({ queryKey: ['permissions'], queryFn: () => api<Permissions>('/v1/permissions'), staleTime: 5 * 60_000 });
+}
+
 export function usePermissions(): Permissions | undefined {
-  return useQuery({ queryKey: ['permissions'], queryFn: () => api<Permissions>('/v1/permissions'), staleTime: 5 * 60_000 }).data;
+  return usePermissionsQuery().data;
 }
 
 const acronyms: Record<string, string> = { sku: 'SKU', id: 'ID', eta: 'ETA', gtin: 'GTIN', sscc: 'SSCC', osha: 'OSHA', sso: 'SSO', url: 'URL', uom: 'Unit', abc: 'ABC', lpn: 'Plate', ip: 'IP' };
@@ -121,18 +125,6 @@ export function nameFields(c: Collection): string[] {
 export function nameOf(c: Collection | undefined, row: Record<string, unknown>): string {
   const parts = (c ? nameFields(c) : names.filter((n) => n in row).slice(0, 1)).map((n) => row[n]).filter((v) => v != null && v !== '');
   return parts.slice(0, 2).join(' · ') || String(row['id'] ?? '').slice(0, 8);
-}
-
-const hidden = new Set(['tenant_id', 'id', 'version', 'created_by', 'created_at', 'updated_at', 'archived_at']);
-
-// columnsOf are the columns a list begins with: what names a record, its state, then what there is.
-export function columnsOf(c: Collection, rights?: Rights): string[] {
-  const seen = visible(c, rights).filter((f) => !hidden.has(f.name) && f.type !== 'json' && f.type !== 'array');
-  const first = [...nameFields(c), c.states?.field].filter((x): x is string => !!x);
-  const rest = seen.map((f) => f.name).filter((n) => !first.includes(n));
-  const dates = rest.filter((n) => /_(at|on)$/.test(n));
-  const others = rest.filter((n) => !dates.includes(n));
-  return [...first, ...others.slice(0, Math.max(2, 6 - first.length)), ...dates.slice(0, 1)].filter((n) => seen.some((f) => f.name === n));
 }
 
 export function visible(c: Collection, rights?: Rights): Field[] {

@@ -1,5 +1,5 @@
 import { createClient, type Session } from '@supabase/supabase-js';
-import type { Database, Row } from '../database';
+import type { Answer as FunctionAnswer, AnyRecords, Database, EdgeFunction, Row, Verb, VerbArgs } from '../database';
 import { Fault, fromResponse, remember, toFault } from './fault';
 import { store } from './store';
 
@@ -9,7 +9,20 @@ const key = 'sb_publishable_console';
 // away is true while the server does not answer.
 export const away = store(false);
 
-async function watched(input: RequestInfo | URL, init?: RequestInit): Promise<Response> {
+// proof is set while the person is asked to show a credential again; it is told the outcome.
+export const proof = store<{ done: (shown: boolean) => void } | null>(null);
+let asked: Promise<boolean> | undefined;
+
+// prove asks once, however many requests wait for it.
+function prove(): Promise<boolean> {
+  asked ??= new Promise<boolean>((done) => proof.set({ done })).finally(() => {
+    proof.set(null);
+    asked = undefined;
+  });
+  return asked;
+}
+
+async function watched(input: RequestInfo | URL, init?: RequestInit, again = false): Promise<Response> {
   let r: Response;
   try {
     r = await fetch(input, init);
@@ -20,6 +33,7 @@ async function watched(input: RequestInfo | URL, init?: RequestInit): Promise<Re
   away.set(r.status === 502 || r.status === 503 || r.status === 504);
   if (!r.ok) {
     const f = await fromResponse(r);
+    if (!again && f.code === 'reauthentication_needed' && (await prove())) return watched(input, init, true);
     remember(f.message, { status: f.status, requestId: f.requestId, retryAfter: f.retryAfter, code: f.code });
   }
   return r;
@@ -27,8 +41,11 @@ async function watched(input: RequestInfo | URL, init?: RequestInit): Promise<Re
 
 export const supabase = createClient<Database>(location.origin, key, {
   auth: { flowType: 'pkce', storageKey: 'holdfast.session', detectSessionInUrl: true, experimental: { passkey: true } } as object,
-  global: { fetch: watched },
+  global: { fetch: (input, init) => watched(input, init) },
 });
+
+// records is a collection whose name is not known before.
+export const records = (name: string) => (supabase as unknown as AnyRecords).from(name);
 
 export interface Claims {
   sub: string;
@@ -47,6 +64,8 @@ export function claimsOf(s: Session): Claims {
 
 // session is undefined until it is known whether there is one.
 export const session = store<Session | null | undefined>(undefined);
+// live is true while changes are told as they happen.
+export const live = store(false);
 // recovering is true when a mailed link asks for a new password.
 export const recovering = store(false);
 
@@ -57,6 +76,8 @@ supabase.auth.onAuthStateChange((event, s) => {
 });
 
 export async function token(): Promise<string> {
+  // The request that waits for a proof may hold the session's lock.
+  if (proof.get()) return session.get()?.access_token ?? '';
   const { data } = await supabase.auth.getSession();
   return data.session?.access_token ?? '';
 }
@@ -84,7 +105,7 @@ export async function call(path: string, init: RequestInit & { json?: unknown } 
 }
 
 // rpc says what a person did: POST /v1/rpc/{verb}. Asked again it does nothing twice.
-export function rpc<T>(verb: string, body: object): Promise<T> {
+export function rpc<T, V extends Verb = Verb>(verb: V, body: VerbArgs<V>): Promise<T> {
   return api<T>(`/v1/rpc/${verb}`, { method: 'POST', json: body, headers: { 'Idempotency-Key': crypto.randomUUID() } });
 }
 
@@ -102,9 +123,9 @@ export async function want<T = Row[]>(request: PromiseLike<Answer<unknown>>): Pr
 }
 
 // invoke calls a function of /functions/v1.
-export async function invoke<T>(name: string, body?: object): Promise<T> {
-  const { data, error } = await supabase.functions.invoke<T>(name, body ? { method: 'POST', body: body as Record<string, unknown> } : { method: 'GET' });
-  if (!error) return data as T;
+export async function invoke<N extends EdgeFunction>(name: N, query = '', body?: object): Promise<FunctionAnswer<N>> {
+  const { data, error } = await supabase.functions.invoke<FunctionAnswer<N>>(name + query, body ? { method: 'POST', body: body as Record<string, unknown> } : { method: 'GET' });
+  if (!error) return data as FunctionAnswer<N>;
   const context = (error as { context?: unknown }).context;
   throw context instanceof Response ? await fromResponse(context) : toFault(error);
 }

@@ -1,11 +1,9 @@
 import { queryClient } from './query';
-import { claimsOf, session, token } from './client';
-import { store } from './store';
+import { claimsOf, live, session, token } from './client';
 
 // One stream of events for all tabs of a browser: the tab that holds the lock
 // reads it and tells the others.
 
-export const live = store(false);
 const channel = 'BroadcastChannel' in window ? new BroadcastChannel('holdfast.events') : null;
 let stop: AbortController | null = null;
 let due = 0;

@@ -1,5 +1,5 @@
-import { supabase } from './client';
-import { nameFields, visible, type Catalog, type Collection, type Field, type Permissions } from './catalog';
+import { records } from './client';
+import { nameFields, visible, type Catalog, type Collection, type Field, type Permissions, type Rights } from './catalog';
 
 // A condition of a list: field, operator, value, as the API has them.
 export type Condition = [field: string, op: string, value: string];
@@ -45,6 +45,47 @@ export function formatView(v: Partial<View>): string {
   return text ? `?${text}` : '';
 }
 
+const hidden = new Set(['tenant_id', 'id', 'version', 'created_by', 'created_at', 'updated_at', 'archived_at']);
+
+// What people look for first in the collections that they look at most.
+const known: Record<string, string> = {
+  items: 'sku,name,status,category,available,on_hand,reorder_point,stock_value',
+  orders: 'order_no,party_name,type,status,stage,promised_at,qty_ordered,total_value',
+  order_lines: 'line_no,order_id,item_id,qty_ordered,qty_allocated,qty_picked,qty_shipped',
+  pick_lists: 'pick_no,status,assigned_worker_id,priority,strategy,released_at,completed_at',
+  pick_lines: 'seq,status,pick_list_id,zone_id,item_id,qty,qty_picked',
+  shipments: 'shipment_no,status,direction,carrier,driver_id,planned_at,eta',
+  shipment_lines: 'item_id,shipment_id,order_id,quantity,qty_shipped,qty_short,qty_damaged',
+  incidents: 'incident_no,title,severity,status,kind,zone_id,occurred_at',
+  actions: 'action_no,title,status,type,assignee_user_id,due_on',
+  checklist_runs: 'title,status,zone_id,assignee_user_id,due_at,score',
+  training_assignments: 'course_id,user_id,status,due_on,completed_at,result',
+  workers: 'employee_no,name,status,job_title,team_id,hired_on',
+  zones: 'code,name,kind,status,utilization,load_units,max_capacity',
+  stock_levels: 'item_id,zone_id,lot_id,stock_status,quantity,reserved',
+  stock_movements: 'occurred_at,type,item_id,from_zone_id,to_zone_id,quantity',
+  reservations: 'item_id,zone_id,lot_id,quantity,picked,state',
+  putaway_tasks: 'task_no,status,item_id,from_zone_id,to_zone_id,quantity,quantity_done',
+  count_tasks: 'count_no,status,zone_id,item_id,method,due_on',
+  count_lines: 'item_id,count_task_id,lot_id,expected,counted,variance,reason_code',
+  lots: 'lot_no,item_id,status,expires_on,supplier',
+  receipts: 'receipt_no,order_id,zone_id,line_count,discrepancies,received_at',
+  receipt_lines: 'line_no,receipt_id,item_id,lot_id,quantity,uom,discrepancy',
+  drivers: 'worker_id,status,vehicle_id,phone,licence_class,licence_expires_on',
+};
+
+// columnsOf are the columns a list begins with: what names a record, its state, then what there is.
+export function columnsOf(c: Collection, rights?: Rights): string[] {
+  const seen = visible(c, rights).filter((f) => !hidden.has(f.name) && f.type !== 'json' && f.type !== 'array' && !['description', 'notes', 'note'].includes(f.name));
+  const wanted = known[c.name]?.split(',').filter((n) => seen.some((f) => f.name === n));
+  if (wanted?.length) return wanted;
+  const first = [...nameFields(c), c.states?.field].filter((x): x is string => !!x);
+  const rest = seen.map((f) => f.name).filter((n) => !first.includes(n));
+  const dates = rest.filter((n) => /_(at|on)$/.test(n));
+  const others = rest.filter((n) => !dates.includes(n));
+  return [...first, ...others.slice(0, Math.max(2, 6 - first.length)), ...dates.slice(0, 1)].filter((n) => seen.some((f) => f.name === n));
+}
+
 // refKey is where the record that a reference points to is found in a row.
 export const refKey = (field: string) => `${field}__ref`;
 
@@ -62,8 +103,8 @@ export function selection(c: Collection, columns: string[], catalog: Catalog, p:
   return [...new Set(['id', ...columns, ...refs])].join(',');
 }
 
-// textOf is the search over what names a record.
-function searchFilter(c: Collection, text: string): string {
+// searchFilter is the search over what names a record, as the conditions of or=().
+export function searchFilter(c: Collection, text: string): string {
   const safe = text.replace(/[\\"%*]/g, ' ').trim();
   return c.fields
     .filter((f) => f.type === 'text' && !f.one_of && (nameFields(c).includes(f.name) || ['party_name', 'external_ref', 'tracking_no', 'gtin', 'email', 'description', 'city'].includes(f.name)))
@@ -85,7 +126,7 @@ const quoted = (v: unknown) => `"${String(v).replace(/[\\"]/g, (x) => `\\${x}`)}
 export function page(c: Collection, v: View, columns: string[], catalog: Catalog, p: Permissions) {
   const [field, way] = v.order ?? ['id', 'desc'];
   const wanted = field === 'id' || columns.includes(field) ? columns : [...columns, field];
-  let q = narrowed(supabase.from(c.name).select(selection(c, wanted, catalog, p)), c, v);
+  let q = narrowed(records(c.name).select(selection(c, wanted, catalog, p)), c, v);
   if (v.after) {
     const [value, id] = JSON.parse(v.after) as [unknown, string];
     const past = way === 'asc' ? 'gt' : 'lt';

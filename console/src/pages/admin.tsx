@@ -1,18 +1,21 @@
-import { useLocation, useRoute } from 'preact-iso';
+import { lazy, useLocation, useRoute } from 'preact-iso';
 import { useState } from 'preact/hooks';
-import { api, supabase, want } from '../lib/client';
+import { api, records, supabase, want } from '../lib/client';
 import { titleOf, useCatalog, usePermissions, words, type Permissions } from '../lib/catalog';
 import { ago, dateTime, number } from '../lib/format';
 import { _ } from '../lib/i18n';
 import { queryClient, useQuery } from '../lib/query';
-import type { Row } from '../database';
+import type { Database, Row } from '../database';
 import { Badge, Button, Card, Copy, Empty, Head, Meter, Note, Problem, Skeleton } from '../ui/basic';
 import { Ask, Dialog } from '../ui/dialog';
 import { Check, Input, Select } from '../ui/form';
 import { Icon } from '../ui/icon';
 import { fail, Menu, toast } from '../ui/overlay';
-import { Json } from '../ui/value';
-import { Diff, useNames } from '../ui/related';
+import { Json, useNames } from '../ui/value';
+import { Diff } from '../ui/related';
+
+const Connections = lazy(() => import('./sso').then((m) => m.Connections));
+const System = lazy(() => import('./system').then((m) => m.System));
 
 const tabs: [string, string][] = [
   ['members', 'Members'],
@@ -21,6 +24,7 @@ const tabs: [string, string][] = [
   ['audit', 'Audit log'],
   ['sso', 'Single sign-on'],
   ['settings', 'Settings'],
+  ['system', 'System'],
 ];
 
 // AdminPage is what administrators keep: people, connections, limits, traces.
@@ -40,17 +44,18 @@ export function AdminPage() {
           </a>
         ))}
       </nav>
-      {at === 'members' ? <Members p={p} /> : at === 'webhooks' ? <Webhooks /> : at === 'limits' ? <Limits /> : at === 'audit' ? <Audit p={p} /> : at === 'sso' ? <Connections /> : <Settings />}
+      {at === 'members' ? <Members p={p} /> : at === 'webhooks' ? <Webhooks /> : at === 'limits' ? <Limits /> : at === 'audit' ? <Audit p={p} /> : at === 'sso' ? <Sso /> : at === 'system' ? <System /> : <Settings />}
     </>
   );
 }
 
 const again = () => void queryClient.invalidateQueries({ queryKey: ['c'] });
-const roles = ['owner', 'admin', 'manager', 'safety', 'operator', 'driver', 'viewer'];
+type Role = Database['public']['Enums']['members_role'];
+const roles: Role[] = ['owner', 'admin', 'manager', 'safety', 'operator', 'driver', 'viewer'];
 const roleWords: Record<string, string> = { admin: 'everything in the organisation', manager: 'stock, orders, people', safety: 'incidents, actions, inspections', operator: 'own work on the floor', driver: 'own trips', viewer: 'reads, without personal fields' };
 
 function useTable(name: string, order = 'created_at') {
-  return useQuery({ queryKey: ['c', name, 'admin'], queryFn: () => want(supabase.from(name).select('*').order(order, { ascending: false }).limit(200)), meta: { live: true } });
+  return useQuery({ queryKey: ['c', name, 'admin'], queryFn: () => want(records(name).select('*').order(order, { ascending: false }).limit(200)), meta: { live: true } });
 }
 
 function Members({ p }: { p: Permissions }) {
@@ -58,7 +63,7 @@ function Members({ p }: { p: Permissions }) {
   const invitations = useTable('invitations');
   const [inviting, setInviting] = useState(false);
   const [seeing, setSeeing] = useState<Row | null>(null);
-  const change = async (m: Row, body: Record<string, unknown>, said: string) => {
+  const change = async (m: Row, body: { role?: Role; status?: 'active' | 'suspended' }, said: string) => {
     try {
       await want(supabase.from('members').update(body).eq('id', m.id));
       toast(said);
@@ -109,7 +114,7 @@ function Members({ p }: { p: Permissions }) {
                         aria-label={_('Role of {who}', { who: String(m['email']) })}
                         value={String(m['role'])}
                         disabled={m['user_id'] === p.user_id || (m['role'] === 'owner' && p.role !== 'owner')}
-                        onChange={(e) => void change(m, { role: e.currentTarget.value }, _('{who} is {role}', { who: String(m['email']), role: words(e.currentTarget.value) }))}
+                        onChange={(e) => void change(m, { role: e.currentTarget.value as Role }, _('{who} is {role}', { who: String(m['email']), role: words(e.currentTarget.value) }))}
                       >
                         {roles.filter((r) => r !== 'owner' || m['role'] === 'owner').map((r) => (
                           <option key={r} value={r}>
@@ -581,103 +586,50 @@ function Audit({ p }: { p: Permissions }) {
   );
 }
 
-// Connections set up the organisation's own sign-in, tested before it counts.
-function Connections() {
-  const q = useQuery({ queryKey: ['sso'], queryFn: () => api<{ connections?: Row[] } | Row[]>('/auth/v1/sso/connections') });
-  const list = Array.isArray(q.data) ? q.data : (q.data?.connections ?? []);
-  const [making, setMaking] = useState(false);
-  const [error, setError] = useState<unknown>(null);
-  const test = async (id: string) => {
-    setError(null);
-    try {
-      const r = await api<{ url?: string; test_url?: string }>(`/auth/v1/sso/connections/${id}/test`, { method: 'POST', json: {} });
-      const to = r.url ?? r.test_url;
-      if (to) open(to, '_blank', 'noopener');
-      toast(_('The test opened in another window; what it received appears here.'));
-      void q.refetch();
-    } catch (e) {
-      setError(e);
-    }
-  };
-  return (
-    <div class="stack">
-      <Problem error={q.error ?? error} />
-      <Card
-        flush
-        title={_('Single sign-on')}
-        actions={
-          <Button kind="primary" icon="plus" onClick={() => setMaking(true)}>
-            {_('Connect a provider')}
-          </Button>
-        }
-      >
-        {list.length ? (
-          <ul class="lines">
-            {list.map((c) => (
-              <li key={c.id} style={{ flexWrap: 'wrap' }}>
-                <span class="grow">
-                  <b>{String(c['name'] ?? c['issuer'] ?? c.id)}</b> <span class="muted">{String(c['kind'] ?? '').toUpperCase()}</span>
-                  {c['last_test'] ? (
-                    <span class="small" style={{ display: 'block' }}>
-                      <span class="muted">{_('The last test received')}:</span> <Json v={c['last_test']} />
-                    </span>
-                  ) : null}
-                </span>
-                <Badge state={c['status']} />
-                <Button size="small" onClick={() => void test(c.id)}>
-                  {_('Test sign-in')}
-                </Button>
-              </li>
-            ))}
-          </ul>
-        ) : (
-          <Empty title={_('People sign in here with a password, code or passkey')} icon="key">
-            {_('Connect the provider of your organisation, OpenID Connect or SAML, and test it before it counts.')}
-          </Empty>
-        )}
-      </Card>
-      {making ? <Connect close={() => setMaking(false)} done={() => void q.refetch()} /> : null}
-    </div>
-  );
+function Sso() {
+  const members = useTable('members');
+  const owners = (members.data ?? []).filter((m) => m['role'] === 'owner' && m['status'] === 'active').map((m): [string, string] => [String(m['user_id']), String(m['email'])]);
+  return <Connections owners={owners} />;
 }
 
-function Connect({ close, done }: { close: () => void; done: () => void }) {
-  const [kind, setKind] = useState('oidc');
-  const [v, setV] = useState<Record<string, string>>({});
-  const put = (n: string) => (x: string) => setV({ ...v, [n]: x });
-  return (
-    <Ask
-      title={_('Connect a provider')}
-      yes={_('Connect')}
-      close={close}
-      act={async () => {
-        const common = { kind, name: v['name'] || undefined, default_role: v['role'] || 'viewer', domains: (v['domains'] ?? '').split(',').map((d) => d.trim()).filter(Boolean) };
-        await api('/auth/v1/sso/connections', { method: 'POST', json: kind === 'oidc' ? { ...common, issuer: v['issuer'], client_id: v['client_id'], client_secret: v['secret'] } : { ...common, metadata_url: v['metadata'] } });
-        done();
-      }}
-    >
-      <Select label={_('Kind')} value={kind} put={setKind} options={[['oidc', 'OpenID Connect'], ['saml', 'SAML 2.0']]} />
-      <Input label={_('Name')} value={v['name'] ?? ''} put={put('name')} />
-      {kind === 'oidc' ? (
-        <>
-          <Input label={_('Issuer')} type="url" value={v['issuer'] ?? ''} put={put('issuer')} required />
-          <Input label={_('Client id')} value={v['client_id'] ?? ''} put={put('client_id')} required />
-          <Input label={_('Client secret')} type="password" autocomplete="off" value={v['secret'] ?? ''} put={put('secret')} />
-        </>
-      ) : (
-        <Input label={_('Address of the metadata')} type="url" value={v['metadata'] ?? ''} put={put('metadata')} required help={_('Our own metadata for the provider: {url}', { url: `${location.origin}/auth/v1/sso/saml/metadata` })} />
-      )}
-      <Input label={_('Domains')} value={v['domains'] ?? ''} put={put('domains')} help={_('Whose addresses sign in this way; each is verified before it counts')} />
-      <Select label={_('Role of new people')} value={v['role'] ?? 'viewer'} put={put('role')} options={roles.filter((r) => r !== 'owner').map((r) => [r, words(r)])} />
-    </Ask>
-  );
-}
+// What the server reads of an organisation's settings: section, what it is when it is not set, and what it means.
+const known: Record<string, [section: string, absent: string, meaning: string]> = {
+  locale: ['general', 'en', 'Language of mails: en or de'],
+  over_receipt_tolerance: ['stock', '0', 'How much more than ordered may be received; 0.05 is 5 %'],
+  adjust_limit_value: ['stock', 'no limit', 'Corrections worth more than this wait for a second person'],
+  count_auto_approve: ['stock', 'no limit', 'Counts that differ by more than this value wait for a second person'],
+  allow_partial_allocation: ['picking', 'true', 'Whether an order may be promised less than it asks for'],
+  weight_incident: ['scoring', '0.45', 'Weight of incidents in the weighted risk score'],
+  weight_near_miss: ['scoring', '0.2', 'Weight of near misses in the weighted risk score'],
+  weight_shift_hours: ['scoring', '0.2', 'Weight of shift hours in the weighted risk score'],
+  weight_load: ['scoring', '0.15', 'Weight of workload in the weighted risk score'],
+  cut_medium: ['scoring', '25', 'Score from which a risk is medium'],
+  cut_high: ['scoring', '50', 'Score from which a risk is high'],
+  cut_critical: ['scoring', '75', 'Score from which a risk is critical'],
+  scores_off: ['scoring', '[]', 'Kinds of entity that get no scores'],
+  min_group: ['scoring', '5', 'People a team needs before a manager sees its mean'],
+  training_due_days: ['safety', '30', 'Days until assigned training is due'],
+  score_retention_days: ['scoring', '396', 'Days that scores are kept'],
+  public_reports: ['safety', 'false', 'Whether anybody with a link can report without an account'],
+  digest: ['safety', 'true', 'Whether people get the morning mail of what is overdue'],
+  points_near_miss: ['engagement', '10', 'Points for the report of a near miss'],
+  points_hazard: ['engagement', '8', 'Points for the report of a hazard'],
+  daily_cap: ['engagement', '40', 'Most points that one person gets in a day'],
+  monthly_target: ['engagement', '100', 'Points that make a full score in a month'],
+  keep_files_days: ['import', '90', 'Days that the file of an import is kept'],
+  mfa_required: ['security', 'administrators, after seven days', 'Who needs a second factor: none, administrators or everyone'],
+  mfa_self: ['security', 'require', 'ignore: factors that people enrolled by themselves are not asked for'],
+  session_idle_minutes: ['security', 'no limit', 'Minutes without use after which a session ends'],
+  session_max_hours: ['security', 'no limit', 'Hours after which a session ends'],
+  single_session: ['security', 'false', 'true: a new sign-in ends the others'],
+};
 
 function Settings() {
   const q = useTable('settings');
   const sections = [...new Set((q.data ?? []).map((s) => String(s['section'])))].sort();
   const [at, setAt] = useState<Row | null>(null);
   const [making, setMaking] = useState(false);
+  const [wanted, setWanted] = useState<[string, string] | null>(null);
   return (
     <div class="stack">
       <Problem error={q.error} />
@@ -697,7 +649,11 @@ function Settings() {
                 .filter((x) => x['section'] === s)
                 .map((x) => (
                   <li key={x.id}>
-                    <span class="grow">{words(String(x['key']))}</span>
+                    <span class="grow">
+                      {words(String(x['key']))}
+                      {known[String(x['key'])] ? <span class="small muted" style={{ display: 'block' }}>{_(known[String(x['key'])]?.[2] ?? '')}</span> : null}
+                      <span class="small muted" style={{ display: 'block' }}>{_('set {when}', { when: ago(x['updated_at']) })}</span>
+                    </span>
                     <b class="clip" style={{ maxInlineSize: '50%' }}>
                       <Json v={x['value']} />
                     </b>
@@ -708,10 +664,32 @@ function Settings() {
           </Card>
         ))}
       </div>
-      {at || making ? (
+      <Card flush title={_('Not set: what holds instead')}>
+        <ul class="lines">
+          {Object.entries(known)
+            .filter(([key]) => !(q.data ?? []).some((x) => String(x['key']).toLowerCase() === key))
+            .map(([key, [section, absent, meaning]]) => (
+              <li key={key}>
+                <span class="grow">
+                  {words(key)} <span class="small muted">{words(section)}</span>
+                  <span class="small muted" style={{ display: 'block' }}>
+                    {_(meaning)}
+                  </span>
+                </span>
+                <span class="muted">{_(absent)}</span>
+                <Button size="small" onClick={() => setWanted([section, key])}>
+                  {_('Set')}
+                </Button>
+              </li>
+            ))}
+        </ul>
+      </Card>
+      {at || making || wanted ? (
         <Change
           from={at}
+          wanted={wanted}
           close={() => {
+            setWanted(null);
             setAt(null);
             setMaking(false);
           }}
@@ -721,11 +699,11 @@ function Settings() {
   );
 }
 
-function Change({ from, close }: { from: Row | null; close: () => void }) {
+function Change({ from, wanted, close }: { from: Row | null; wanted: [string, string] | null; close: () => void }) {
   const catalog = useCatalog();
   const sections = catalog?.get('settings')?.fields.find((f) => f.name === 'section')?.one_of ?? [];
-  const [section, setSection] = useState(String(from?.['section'] ?? sections[0] ?? 'general'));
-  const [key, setKey] = useState(String(from?.['key'] ?? ''));
+  const [section, setSection] = useState(String(from?.['section'] ?? wanted?.[0] ?? sections[0] ?? 'general'));
+  const [key, setKey] = useState(String(from?.['key'] ?? wanted?.[1] ?? ''));
   const [text, setText] = useState(from ? JSON.stringify(from['value']) : '');
   const act = async () => {
     let value: unknown = text;
@@ -734,19 +712,19 @@ function Change({ from, close }: { from: Row | null; close: () => void }) {
     } catch {
       // a text without quotes is a text
     }
-    await want(from ? supabase.from('settings').update({ value }).eq('id', from.id) : supabase.from('settings').insert({ section, key, value }));
+    await want(from ? records('settings').update({ value }).eq('id', from.id) : records('settings').insert({ section, key, value }));
     toast(_('Saved'));
     again();
   };
   return (
-    <Ask title={from ? words(key) : _('Set another')} yes={_('Save')} close={close} act={act}>
-      {from ? null : (
+    <Ask title={from || wanted ? words(key) : _('Set another')} yes={_('Save')} close={close} act={act}>
+      {from || wanted ? null : (
         <>
           <Select label={_('Section')} value={section} put={setSection} options={sections.map((s) => [s, words(s)])} />
           <Input label={_('Name')} value={key} put={setKey} />
         </>
       )}
-      <Input label={_('Value')} value={text} put={setText} help={_('A number, true or false, or a text')} />
+      <Input label={_('Value')} value={text} put={setText} help={known[key] ? _(known[key]?.[2] ?? '') : _('A number, true or false, or a text')} />
     </Ask>
   );
 }

@@ -19,6 +19,9 @@ type Way = 'password' | 'code' | 'sent' | 'sso' | 'forgot' | 'mailed' | 'signup'
 
 const providerNames: Record<string, string> = { github: 'GitHub', gitlab: 'GitLab', azure: 'Microsoft', linkedin_oidc: 'LinkedIn', keycloak: 'Keycloak', slack_oidc: 'Slack' };
 
+// A passkey is made for a name: browsers make none for a bare address.
+const named = !/^[\d.]+$|:/.test(location.hostname);
+
 // Gate is the sign-in page.
 export function Gate() {
   const settings = useSettings();
@@ -123,7 +126,7 @@ export function Gate() {
           </div>
           <div class="or">{_('or')}</div>
           <div class="stack tight">
-            {auth?.passkeys_enabled ? (
+            {auth?.passkeys_enabled && named ? (
               <Button class="block" icon="key" busy={busy === 'passkey'} onClick={() => void act('passkey', () => supabase.auth.signInWithPasskey())}>
                 {_('Use a passkey')}
               </Button>

@@ -1,37 +1,17 @@
+import { lazy } from 'preact-iso';
 import { useEffect, useState } from 'preact/hooks';
-import { api, invoke, session, supabase, want } from '../lib/client';
+import { claimsOf, invoke, session, supabase, want } from '../lib/client';
 import { usePermissions, words, type Permissions } from '../lib/catalog';
-import { ago, date, number, percent } from '../lib/format';
-import { _, plural } from '../lib/i18n';
+import { ago, number, percent } from '../lib/format';
+import { _ } from '../lib/i18n';
 import { queryClient, useQuery } from '../lib/query';
 import { useStore } from '../lib/store';
 import { Badge, Button, Card, Empty, Head, Meter, Problem, Skeleton } from '../ui/basic';
-import { Icon } from '../ui/icon';
 import { Tile } from '../ui/tile';
-import type { Row } from '../database';
+import type { Answer, Row } from '../database';
 
-interface Snapshot {
-  timestamp: string;
-  zones: { total: number };
-  inventory: { metrics: { total_items: number; low_stock_count: number; total_stock_value: number } };
-  pick_lists: { active: number };
-  shipments: { active: number };
-  drivers: { active: number };
-  safety: { metrics: { total_incidents: number; critical_incidents: number; open_incidents: number } };
-  import: { metrics: { total_jobs: number; failed_jobs: number; completed_jobs: number } };
-}
-
-interface Kpis {
-  timestamp: string;
-  date_range_days: number;
-  kpis: { tsr: number; critical_incidents: number; open_actions: number; overdue_actions: number; checklist_compliance: number };
-  distribution: { by_category: Record<string, number>; by_severity: Record<string, number> };
-}
-
-interface Summary {
-  inventory: { health: { score: number; fast_movers: number; slow_stock: number; dead_stock: number; critical_items: number } };
-  shipments: { stats: { total: number; active: number; in_transit: number; completed_today: number } };
-}
+const Setup = lazy(() => import('./setup').then((m) => m.Setup));
+const Work = lazy(() => import('./floor').then((m) => m.Work));
 
 export const fresh = { meta: { live: true } };
 
@@ -50,15 +30,27 @@ export function Age({ at, again }: { at?: string; again: () => void }) {
   );
 }
 
+const snapshotOf = () => invoke('get-dashboard-snapshot-v2', '?lightweight=true');
+
+function claimsRole(): string {
+  const s = session.get();
+  return s ? (claimsOf(s).tenant_role ?? '') : '';
+}
+
 // Home is the overview, made for what the person does.
 export function Home() {
   const p = usePermissions();
+  const role = claimsRole();
+  useEffect(() => {
+    // The figures need not wait for what the role may do.
+    if (role !== 'operator' && role !== 'driver') void queryClient.prefetchQuery({ queryKey: ['snapshot'], queryFn: snapshotOf });
+  }, []);
   if (!p) return <Skeleton lines={6} />;
   if (p.role === 'operator' || p.role === 'driver') return <Work p={p} />;
   return <Overview p={p} />;
 }
 
-function useGreeting(): string {
+export function useGreeting(): string {
   const s = useStore(session);
   const name = String(s?.user.user_metadata['name'] ?? '').split(' ')[0];
   return name ? _('Hello, {name}', { name }) : _('Overview');
@@ -66,12 +58,13 @@ function useGreeting(): string {
 
 function Overview({ p }: { p: Permissions }) {
   const may = (f: string) => p.functions[f] === true;
-  const snapshot = useQuery({ queryKey: ['snapshot'], queryFn: () => invoke<Snapshot>('get-dashboard-snapshot-v2?lightweight=true'), ...fresh });
-  const kpis = useQuery({ queryKey: ['kpis'], queryFn: () => invoke<Kpis>('safety-kpis?days=30'), enabled: may('safety-kpis'), ...fresh });
-  const summary = useQuery({ queryKey: ['summary'], queryFn: () => invoke<Summary>('admin-dashboard-summary'), enabled: may('admin-dashboard-summary'), ...fresh });
+  const snapshot = useQuery({ queryKey: ['snapshot'], queryFn: snapshotOf, ...fresh });
+  const kpis = useQuery({ queryKey: ['kpis'], queryFn: () => invoke('safety-kpis', '?days=30'), enabled: may('safety-kpis'), ...fresh });
+  const summary = useQuery({ queryKey: ['summary'], queryFn: () => invoke('admin-dashboard-summary'), enabled: may('admin-dashboard-summary'), ...fresh });
   const again = () => void queryClient.invalidateQueries({ predicate: (q) => q.meta?.['live'] === true });
   const s = snapshot.data;
   const k = kpis.data?.kpis;
+  const window = windowOf(kpis.data);
   const title = useGreeting();
   const safetyFirst = p.role === 'safety';
   const warehouse = (
@@ -90,9 +83,9 @@ function Overview({ p }: { p: Permissions }) {
       <h2>{_('Safety')}</h2>
       <div class="tiles">
         <Tile name={_('Open incidents')} icon="alert" value={s?.safety.metrics.open_incidents} note={k ? _('{n} reports in 30 days', { n: number(k.tsr) }) : ''} href="/console/c/incidents?f=status.not.in.(closed,void)" />
-        <Tile name={_('Critical incidents')} icon="bolt" value={k ? k.critical_incidents : s?.safety.metrics.critical_incidents} kind={k?.critical_incidents ? 'bad' : ''} note={_('in 30 days')} href="/console/c/incidents?f=severity.eq.critical" />
-        <Tile name={_('Overdue actions')} icon="clock" value={k?.overdue_actions} kind={k?.overdue_actions ? 'bad' : ''} note={k ? _('of {n} open', { n: number(k.open_actions) }) : ''} href="/console/c/actions?f=status.in.(open,in_progress)&order=due_on.asc" />
-        <Tile name={_('Inspections done in time')} icon="shield" value={k?.checklist_compliance} show={(n) => percent(n)} kind={k && k.checklist_compliance < 90 ? 'warn' : ''} note={_('in 30 days')} href="/console/c/checklist_runs?order=due_at.desc" />
+        <Tile name={_('Critical incidents')} icon="bolt" value={k ? k.critical_incidents : s?.safety.metrics.critical_incidents} kind={k?.critical_incidents ? 'bad' : ''} note={_('in 30 days')} href={`/console/c/incidents?f=severity.eq.critical&f=status.neq.void${window('reported_at')}`} />
+        <Tile name={_('Overdue actions')} icon="clock" value={k?.overdue_actions} kind={k?.overdue_actions ? 'bad' : ''} note={k ? _('of {n} open', { n: number(k.open_actions) }) : ''} href={`/console/c/actions?f=status.in.(open,in_progress,done)&f=due_at.lt.${kpis.data?.timestamp ?? ''}&order=due_at.asc`} />
+        <Tile name={_('Inspections done in time')} icon="shield" value={k?.checklist_compliance} show={(n) => percent(n)} kind={k && k.checklist_compliance < 90 ? 'warn' : ''} note={_('in 30 days')} href={`/console/c/checklist_runs?order=due_at.desc${window('due_at')}`} />
       </div>
     </section>
   );
@@ -102,6 +95,7 @@ function Overview({ p }: { p: Permissions }) {
         <Age at={s?.timestamp} again={again} />
       </Head>
       <Problem error={snapshot.error} retry={again} />
+      {p.role === 'owner' || p.role === 'admin' ? <Setup p={p} /> : null}
       {safetyFirst ? safety : warehouse}
       {safetyFirst ? warehouse : safety}
       <div class="split">
@@ -111,21 +105,21 @@ function Overview({ p }: { p: Permissions }) {
         </div>
         <div class="stack">
           <Fullest p={p} />
-          {kpis.data ? <Kinds by={kpis.data.distribution.by_category} /> : null}
+          {kpis.data ? <Kinds by={kpis.data.distribution.by_category} within={window('reported_at')} /> : null}
         </div>
       </div>
     </>
   );
 }
 
-function useRows(key: unknown[], ask: () => PromiseLike<{ data: Row[] | null; error: unknown }>, enabled: boolean) {
+export function useRows(key: unknown[], ask: () => PromiseLike<{ data: Row[] | null; error: unknown }>, enabled: boolean) {
   return useQuery({ queryKey: key, queryFn: () => want(ask()), enabled, ...fresh });
 }
 
 // Late are the orders whose day has come, the oldest promise first.
 function Late({ p }: { p: Permissions }) {
-  const now = new Date().toISOString();
-  const filter = `f=type.eq.outbound&f=status.in.(confirmed,in_progress,on_hold)&f=promised_at.lt.${now.slice(0, 10)}`;
+  const [now] = useState(() => new Date().toISOString());
+  const filter = `f=type.eq.outbound&f=status.in.(confirmed,in_progress,on_hold)&f=promised_at.lt.${now}`;
   const q = useRows(
     ['late'],
     () => supabase.from('orders').select('id,order_no,party_name,promised_at,status,stage').eq('type', 'outbound').in('status', ['confirmed', 'in_progress', 'on_hold']).lt('promised_at', now).order('promised_at').limit(6),
@@ -215,7 +209,14 @@ function Fullest({ p }: { p: Permissions }) {
   );
 }
 
-function Kinds({ by }: { by: Record<string, number> }) {
+// windowOf makes the filter of what the figures count: those of the days before they were taken.
+function windowOf(k?: Answer<'safety-kpis'>): (field: string) => string {
+  if (!k) return () => '';
+  const from = new Date(Date.parse(k.timestamp) - k.date_range_days * 86_400_000).toISOString();
+  return (field) => `&f=${field}.gt.${from}&f=${field}.lte.${k.timestamp}`;
+}
+
+function Kinds({ by, within }: { by: Record<string, number>; within: string }) {
   const all = Object.entries(by).sort((a, b) => b[1] - a[1]);
   const most = Math.max(1, ...all.map(([, n]) => n));
   return (
@@ -223,7 +224,7 @@ function Kinds({ by }: { by: Record<string, number> }) {
       <ul class="lines">
         {all.map(([kind, n]) => (
           <li key={kind}>
-            <a class="grow" href={`/console/c/incidents?f=kind.eq.${kind}`}>
+            <a class="grow" href={`/console/c/incidents?f=kind.eq.${kind}&f=status.neq.void${within}`}>
               {words(kind)}
             </a>
             <span style={{ inlineSize: '40%' }}>
@@ -236,56 +237,5 @@ function Kinds({ by }: { by: Record<string, number> }) {
         ))}
       </ul>
     </Card>
-  );
-}
-
-// Work is the start of those who work on the floor: their own tasks, large.
-function Work({ p }: { p: Permissions }) {
-  const title = useGreeting();
-  const picks = useRows(['my-picks'], () => supabase.from('pick_lists').select('id,pick_no,status,priority').in('status', ['released', 'in_progress']).order('priority').limit(20), !!p.collections['pick_lists']?.read);
-  const trips = useRows(['my-trips'], () => supabase.from('shipments').select('id,shipment_no,status,stop_seq,eta').in('status', ['ready', 'in_transit', 'exception']).order('stop_seq').limit(20), p.role === 'driver' && !!p.collections['shipments']?.read);
-  const tasks = useRows(['my-actions'], () => supabase.from('actions').select('id,action_no,title,due_on,status').in('status', ['open', 'in_progress']).order('due_on').limit(20), !!p.collections['actions']?.read);
-  const points = useQuery({ queryKey: ['engagement'], queryFn: () => api<{ total_points: number }>('/functions/v1/safety-engagement'), ...fresh });
-  const line = (r: Row, name: string, collection: string, text: string, state: unknown) => (
-    <li key={r.id}>
-      <a class="strong nobreak" href={`/console/c/${collection}/${r.id}`}>
-        {String(r[name])}
-      </a>
-      <span class="grow clip muted">{text}</span>
-      <Badge state={state} />
-    </li>
-  );
-  return (
-    <>
-      <Head title={title} sub={_('Your work, the most urgent first.')}>
-        {p.collections['incidents']?.create ? (
-          <a class="btn primary big" href="/console/c/incidents/new">
-            <Icon name="alert" />
-            {_('Report something unsafe')}
-          </a>
-        ) : null}
-      </Head>
-      <div class="halves">
-        {p.collections['pick_lists']?.read ? (
-          <Card flush title={_('To pick')} actions={<span class="muted small">{plural(picks.data?.length ?? 0, '{n} list', '{n} lists')}</span>}>
-            {picks.data?.length ? <ul class="lines">{picks.data.map((r) => line(r, 'pick_no', 'pick_lists', _('Priority {n}', { n: String(r['priority']) }), r['status']))}</ul> : <Empty title={_('Nothing to pick')} icon="check" />}
-          </Card>
-        ) : null}
-        {p.role === 'driver' ? (
-          <Card flush title={_('To drive')}>
-            {trips.data?.length ? <ul class="lines">{trips.data.map((r) => line(r, 'shipment_no', 'shipments', r['eta'] ? ago(r['eta']) : '', r['status']))}</ul> : <Empty title={_('No trip is planned')} icon="truck" />}
-          </Card>
-        ) : null}
-        <Card flush title={_('Safety actions')}>
-          {tasks.data?.length ? <ul class="lines">{tasks.data.map((r) => line(r, 'action_no', 'actions', `${String(r['title'])}${r['due_on'] ? ` · ${date(r['due_on'])}` : ''}`, r['status']))}</ul> : <Empty title={_('Nothing is left to do')} icon="check" />}
-        </Card>
-        <Card title={_('Your safety points')}>
-          <div class="row">
-            <span style={{ fontSize: '2rem', fontWeight: 650 }}>{points.data ? number(points.data.total_points) : '–'}</span>
-            <span class="muted">{_('for reports, talks and checks')}</span>
-          </div>
-        </Card>
-      </div>
-    </>
   );
 }

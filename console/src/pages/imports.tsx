@@ -1,12 +1,12 @@
 import { useLocation, useRoute } from 'preact-iso';
 import { useEffect, useState } from 'preact/hooks';
-import { api, download, invoke, supabase, want } from '../lib/client';
+import { api, download, invoke, records, supabase, want } from '../lib/client';
 import { titleOf, useCatalog, usePermissions, words, type Catalog } from '../lib/catalog';
 import { toFault } from '../lib/fault';
 import { ago, number } from '../lib/format';
 import { _, plural } from '../lib/i18n';
 import { queryClient, useQuery } from '../lib/query';
-import type { Row } from '../database';
+import type { Answer, Row } from '../database';
 import { Badge, Button, Card, Empty, Head, LinkButton, Note, Problem, Skeleton, Tabs } from '../ui/basic';
 import { Ask } from '../ui/dialog';
 import { Check, Input, Select } from '../ui/form';
@@ -31,20 +31,8 @@ interface Job extends Row {
   created_at: string;
 }
 
-interface Column {
-  index: number;
-  header: string;
-  field?: string;
-  how?: string;
-  why?: string;
-}
-
-interface Processed {
-  message: string;
-  columns?: Column[];
-  ignored_columns?: string[];
-  warnings?: (string | { message: string })[];
-}
+type Processed = Answer<'process-import-job'>;
+type Column = Processed['columns'][number];
 
 interface LineError {
   line: number;
@@ -240,8 +228,8 @@ export function ImportPage() {
   };
   const check = (more?: { mapping?: Record<string, unknown>; options?: Record<string, unknown> }) =>
     act('check', async () => {
-      if (more) await want(supabase.from('import_jobs').update(more).eq('id', id));
-      setRead(await invoke<Processed>('process-import-job', { job_id: id }));
+      if (more) await want(records('import_jobs').update(more).eq('id', id));
+      setRead(await invoke('process-import-job', '', { job_id: id }));
     });
   const status = job.data?.status;
   useEffect(() => {
@@ -265,7 +253,7 @@ export function ImportPage() {
       >
         {j.status === 'ready' ? (
           <Button kind="primary" icon="check" busy={busy === 'apply'} disabled={!j.valid_rows} onClick={() => void act('apply', async () => {
-            const r = await invoke<{ message: string }>('apply-import-job', { job_id: id });
+            const r = await invoke('apply-import-job', '', { job_id: id });
             toast(r.message);
           })}>
             {plural(j.valid_rows, 'Apply {n} row', 'Apply {n} rows')}
@@ -608,7 +596,7 @@ function Undo({ id, close, done }: { id: string; close: () => void; done: () => 
       close={close}
       act={async () => {
         try {
-          const r = await invoke<{ message: string }>('rollback-import-job', { job_id: id, ...(partial ? { partial: true } : {}) });
+          const r = await invoke('rollback-import-job', '', { job_id: id, ...(partial ? { partial: true } : {}) });
           toast(r.message);
           done();
         } catch (e) {

@@ -5,7 +5,7 @@ import { toFault } from '../lib/fault';
 import { _ } from '../lib/i18n';
 import { useQuery } from '../lib/query';
 import { leave } from '../lib/settings';
-import { switchTenant, useTenants } from '../frame';
+import { switchTenant, useInvitations, useTenants, type Invitation } from '../frame';
 import { Badge, Button, Problem } from '../ui/basic';
 import { Door, useAct } from '../ui/door';
 import { Input } from '../ui/form';
@@ -29,8 +29,7 @@ export function Second() {
     e.preventDefault();
     void act('code', async () => {
       if (lost) {
-        await api('/auth/v1/factors/recovery-codes/verify', { method: 'POST', json: { code: code.trim() } });
-        return supabase.auth.refreshSession();
+        return supabase.auth.setSession(await api<{ access_token: string; refresh_token: string }>('/auth/v1/factors/recovery-codes/verify', { method: 'POST', json: { code: code.trim() } }));
       }
       if (!totp) return;
       return supabase.auth.mfa.challengeAndVerify({ factorId: totp.id, code: code.trim() });
@@ -86,29 +85,6 @@ export function NewPassword() {
   );
 }
 
-interface Invitation {
-  id: string;
-  tenant_id: string;
-  tenant_name?: string;
-  role: string;
-  expires_at?: string;
-}
-
-// useInvitations are those that wait for the signed-in person.
-export function useInvitations() {
-  return useQuery({
-    queryKey: ['my-invitations'],
-    queryFn: async () => {
-      try {
-        return (await api<{ invitations: Invitation[] }>('/auth/v1/invitations')).invitations;
-      } catch (e) {
-        if (toFault(e).status === 405) return [];
-        throw e;
-      }
-    },
-  });
-}
-
 // Nowhere is for somebody who is a member of no organisation yet.
 export function Nowhere() {
   const tenants = useTenants();
@@ -128,7 +104,7 @@ export function Nowhere() {
       {list.map((i) => (
         <div key={i.id} class="stack tight">
           <p>
-            <b>{i.tenant_name ?? _('An organisation')}</b> {_('invites you as')} <Badge tone="info">{words(i.role)}</Badge>
+            <b>{i.tenant_name}</b> {_('invites you as')} <Badge tone="info">{words(i.role)}</Badge>
           </p>
           <div class="row">
             <Button kind="primary" busy={busy === `${i.id}accept`} onClick={() => void answer(i, 'accept')}>

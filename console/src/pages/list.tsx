@@ -1,12 +1,13 @@
 import { keepPreviousData, useQuery } from '../lib/query';
 import { useLocation, useRoute } from 'preact-iso';
 import { useEffect, useRef, useState } from 'preact/hooks';
-import { call, supabase, want } from '../lib/client';
-import { columnsOf, nameOf, newOf, titleOf, useCatalog, usePermissions, visible, words, type Catalog, type Collection, type Field, type Permissions } from '../lib/catalog';
-import { number } from '../lib/format';
+import { call, records, want } from '../lib/client';
+import { nameOf, newOf, titleOf, useCatalog, usePermissions, visible, words, type Catalog, type Collection, type Field, type Permissions } from '../lib/catalog';
+import { number, value } from '../lib/format';
 import { _, plural } from '../lib/i18n';
-import { filterable, formatView, narrowed, page, pageSize, parseView, type Condition, type View } from '../lib/records';
+import { columnsOf, filterable, formatView, narrowed, page, pageSize, parseView, refKey, searchFilter, type Condition, type View } from '../lib/records';
 import { kept, useStore } from '../lib/store';
+import type { Row } from '../database';
 import { Button, Card, Empty, Head, LinkButton, Problem, Skeleton } from '../ui/basic';
 import { Check, Input, Select } from '../ui/form';
 import { Icon } from '../ui/icon';
@@ -36,12 +37,15 @@ export function ListPage() {
 
 const opWords: Record<string, string> = { eq: 'is', neq: 'is not', gt: 'is more than', gte: 'is at least', lt: 'is less than', lte: 'is at most', ilike: 'contains', in: 'is one of', 'not.in': 'is none of', is: 'is', 'not.is': 'is not', cs: 'contains' };
 
+const whenWords: Record<string, string> = { gt: 'after', gte: 'from', lt: 'before', lte: 'until' };
+
 // sentence says a condition in words.
 export function sentence(c: Collection, [name, op, v]: Condition): string {
   const f = c.fields.find((x) => x.name === name);
+  const when = f?.type === 'timestamp' || f?.type === 'date';
   const list = v.replace(/^\(|\)$/g, '').split(',');
-  const shown = v === 'null' ? _('empty') : v === 'true' ? _('yes') : v === 'false' ? _('no') : list.map((x) => (f?.one_of ? words(x) : x.replace(/^%|%$/g, ''))).join(', ');
-  return `${_(f?.label ?? name)} ${_(opWords[op] ?? op)} ${shown}`;
+  const shown = v === 'null' ? _('empty') : v === 'true' ? _('yes') : v === 'false' ? _('no') : list.map((x) => (f?.one_of ? words(x) : f && when ? value(f, x) : x.replace(/^%|%$/g, ''))).join(', ');
+  return `${_(f?.label ?? name)} ${_((when && whenWords[op]) || opWords[op] || op)} ${shown}`;
 }
 
 function List({ c, catalog, p }: { c: Collection; catalog: Catalog; p: Permissions }) {
@@ -60,7 +64,7 @@ function List({ c, catalog, p }: { c: Collection; catalog: Catalog; p: Permissio
   const total = useQuery({
     queryKey: ['c', c.name, 'count', JSON.stringify([view.conditions, view.search])],
     queryFn: async () => {
-      const { count, error } = await narrowed(supabase.from(c.name).select('id', { count: 'estimated', head: true }), c, view);
+      const { count, error } = await narrowed(records(c.name).select('id', { count: 'estimated', head: true }), c, view);
       if (error) throw error;
       return count;
     },
@@ -100,6 +104,16 @@ function List({ c, catalog, p }: { c: Collection; catalog: Catalog; p: Permissio
         <div class="filters">
           <Search text={view.search} go={(search) => go({ search })} />
           {states?.one_of ? <StateFilter f={states} view={view} go={go} /> : null}
+          <select class="input narrow" aria-label={_('Order')} value={view.order?.join('.') ?? ''} onChange={(e) => go({ order: e.currentTarget.value ? (e.currentTarget.value.split('.') as View['order']) : null })}>
+            <option value="">{_('Newest first')}</option>
+            {columns.flatMap((n) =>
+              (['asc', 'desc'] as const).map((way) => (
+                <option key={n + way} value={`${n}.${way}`}>
+                  {_(c.fields.find((x) => x.name === n)?.label ?? n)} {way === 'asc' ? '↑' : '↓'}
+                </option>
+              )),
+            )}
+          </select>
           <Button size="small" icon="filter" onClick={() => setAdding(true)}>
             {_('Filter')}
           </Button>
@@ -157,7 +171,7 @@ function List({ c, catalog, p }: { c: Collection; catalog: Catalog; p: Permissio
             <Skeleton lines={9} />
           </div>
         ) : shown.length ? (
-          <div class="table" tabIndex={0} role="region" aria-label={titleOf(c)}>
+          <div class="table stacks" tabIndex={0} role="region" aria-label={titleOf(c)}>
             <table>
               <thead>
                 <tr>
@@ -189,10 +203,10 @@ function List({ c, catalog, p }: { c: Collection; catalog: Catalog; p: Permissio
                     {columns.map((n, j) => {
                       const f = c.fields.find((x) => x.name === n) as Field;
                       return (
-                        <td key={n} class={numeric(f) ? 'num' : ''}>
+                        <td key={n} class={numeric(f) ? 'num' : ''} data-label={_(f.label)}>
                           {j === 0 ? (
                             <a class="strong" href={hrefOf(c.name, r.id)}>
-                              {f.ref || r[n] == null ? nameOf(c, r) : f.type === 'text' || f.type === 'integer' ? String(r[n]) : <Value c={c} f={f} row={r} />}
+                              {f.ref && r[refKey(n)] ? nameOf(catalog.get(f.ref), r[refKey(n)] as Row) : f.ref || r[n] == null ? nameOf(c, r) : f.type === 'text' || f.type === 'integer' ? String(r[n]) : <Value c={c} f={f} row={r} />}
                             </a>
                           ) : (
                             <Value c={c} f={f} row={r} />
@@ -391,6 +405,8 @@ function useRowKeys(count: number, at: number, setAt: (n: number) => void, open:
 async function exportCSV(c: Collection, v: View, columns: string[]): Promise<void> {
   const q = new URLSearchParams();
   for (const [f, op, value] of v.conditions) q.append(f, `${op}.${value}`);
+  const search = v.search ? searchFilter(c, v.search) : '';
+  if (search) q.set('or', `(${search})`);
   q.set('select', columns.join(','));
   q.set('order', v.order ? `${v.order.join('.')},id.asc` : 'id.asc');
   q.set('limit', '1000');

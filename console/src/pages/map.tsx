@@ -99,7 +99,9 @@ export function MapPage() {
   const counts = new Map<string, number>();
   for (const z of zones.data) counts.set(z.site_id ?? '', (counts.get(z.site_id ?? '') ?? 0) + 1);
   const biggest = [...counts].sort((a, b) => b[1] - a[1])[0]?.[0] ?? '';
-  const site = query['site'] ?? biggest;
+  // A link to a place leads to its site.
+  const linked = zones.data.find((z) => z.id === query['at']);
+  const site = query['site'] ?? (linked ? (linked.site_id ?? '') : biggest);
   const here = zones.data.filter((z) => (z.site_id ?? '') === site);
   const levels = [...new Set(here.filter((z) => holds.has(z.kind)).map((z) => z.z))].sort((a, b) => a - b);
   const level = query['z'] ?? 'all';

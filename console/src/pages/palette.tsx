@@ -1,9 +1,11 @@
 import { useLocation } from 'preact-iso';
 import { useEffect, useRef, useState } from 'preact/hooks';
-import { supabase, want } from '../lib/client';
+import { records, want } from '../lib/client';
 import { nameOf, newOf, titleOf, useCatalog, usePermissions } from '../lib/catalog';
 import { _ } from '../lib/i18n';
 import { useStore, type Store } from '../lib/store';
+import { collectionOf, scan, sentenceOf } from '../lib/floor';
+import { hrefOf } from '../ui/value';
 import { places } from '../frame';
 import '../records.css';
 import { Check } from '../ui/form';
@@ -35,7 +37,7 @@ async function find(text: string, may: (name: string) => boolean, fields: (name:
     .filter(([name]) => may(name))
     .map(async ([name, columns]) => {
       const known = columns.filter((c) => fields(name).has(c));
-      const rows = await want(supabase.from(name).select('*').or(known.map((c) => `${c}.ilike."%${safe}%"`).join(',')).limit(4));
+      const rows = await want(records(name).select('*').or(known.map((c) => `${c}.ilike."%${safe}%"`).join(',')).limit(4));
       return rows.map((r) => ({ group: titleOf(name), text: nameOf(undefined, r), note: known.map((c) => r[c]).filter(Boolean).join(' · '), href: `/console/c/${name}/${r.id}`, icon: 'box' }));
     });
   return (await Promise.all(each.map((p) => p.catch(() => [])))).flat();
@@ -49,6 +51,8 @@ export function Palette({ close }: { close: () => void }) {
   const [text, setText] = useState('');
   const [found, setFound] = useState<Hit[]>([]);
   const [at, setAt] = useState(0);
+  const [said, setSaid] = useState('');
+  const typed = useRef(0);
   useEffect(() => ref.current?.showModal(), []);
   useEffect(() => {
     let current = true;
@@ -74,10 +78,25 @@ export function Palette({ close }: { close: () => void }) {
     close();
     route(h.href);
   };
+  // What no search knows may be a code: the server is asked what it stands for.
+  const ask = async (code: string) => {
+    try {
+      const s = await scan(code);
+      const to = s.record && collectionOf[s.kind];
+      if (to) go({ group: '', text: '', icon: '', href: hrefOf(to, (s.record as { id: string }).id) });
+    } catch (e) {
+      setSaid(sentenceOf(e));
+    }
+  };
   const keys = (e: KeyboardEvent) => {
     if (e.key === 'ArrowDown') setAt((at + 1) % Math.max(1, hits.length));
     else if (e.key === 'ArrowUp') setAt((at + hits.length - 1) % Math.max(1, hits.length));
-    else if (e.key === 'Enter') go(hits[at]);
+    else if (e.key === 'Enter') {
+      const code = text.trim();
+      // A scanner is faster than the search: an exact code wins.
+      if (code && at === 0 && (!hits.length || Date.now() - typed.current < 180)) void ask(code);
+      else go(hits[at]);
+    }
     else return;
     e.preventDefault();
   };
@@ -93,7 +112,9 @@ export function Palette({ close }: { close: () => void }) {
         placeholder={_('A number, a name, a scanned code, or a page')}
         value={text}
         onInput={(e) => {
+          typed.current = Date.now();
           setText(e.currentTarget.value);
+          setSaid('');
           setAt(0);
         }}
         onKeyDown={keys}
@@ -106,7 +127,7 @@ export function Palette({ close }: { close: () => void }) {
             <span class="muted small clip push">{h.note && h.note !== h.text ? h.note : h.group}</span>
           </li>
         ))}
-        {!hits.length ? <li class="muted" role="option" aria-selected="false">{_('Nothing found')}</li> : null}
+        {!hits.length ? <li class="muted" role="option" aria-selected="false">{said || _('Nothing found. Enter asks whether it is a code.')}</li> : null}
       </ul>
     </dialog>
   );

@@ -1,6 +1,6 @@
 import { useLocation, useRoute } from 'preact-iso';
 import { useEffect, useState } from 'preact/hooks';
-import { supabase, want } from '../lib/client';
+import { records, supabase, want } from '../lib/client';
 import { nameOf, newOf, titleOf, useCatalog, usePermissions, visible, words, writable, type Catalog, type Collection, type Field, type Permissions } from '../lib/catalog';
 import { ago, dateTime } from '../lib/format';
 import { _ } from '../lib/i18n';
@@ -12,9 +12,10 @@ import { Icon } from '../ui/icon';
 import { Ask, Dialog } from '../ui/dialog';
 import { fail, Menu, toast } from '../ui/overlay';
 import { RecordForm, write } from '../ui/record-form';
-import { Children, Diff, useNames, type Entry } from '../ui/related';
+import { Children, Diff, type Entry } from '../ui/related';
+import { ItemPlan, ItemStock } from '../ui/item';
 import { OrderLines, OrderProgress, OrderVerbs } from '../ui/order';
-import { hrefOf, Value } from '../ui/value';
+import { hrefOf, useNames, Value } from '../ui/value';
 
 export function RecordPage() {
   const { params } = useRoute();
@@ -62,7 +63,7 @@ function NewRecord({ c, p }: { c: Collection; p: Permissions }) {
 export function useRecord(c: Collection, id: string, catalog: Catalog, p: Permissions) {
   return useQuery({
     queryKey: ['c', c.name, 'one', id],
-    queryFn: () => want<Row | null>(supabase.from(c.name).select(selection(c, visible(c, p.collections[c.name]).map((f) => f.name), catalog, p)).eq('id', id).maybeSingle()),
+    queryFn: () => want<Row | null>(records(c.name).select(selection(c, visible(c, p.collections[c.name]).map((f) => f.name), catalog, p)).eq('id', id).maybeSingle()),
     meta: { live: true },
   });
 }
@@ -159,8 +160,14 @@ function RecordView({ c, id, catalog, p }: { c: Collection; id: string; catalog:
               <OrderLines o={r} catalog={catalog} p={p} />
             </>
           ) : null}
+          {c.name === 'items' ? (
+            <>
+              <ItemStock i={r} p={p} />
+              <ItemPlan i={r} p={p} />
+            </>
+          ) : null}
           <Facts c={c} r={r} p={p} without={c.name === 'orders' ? quantities : []} />
-          <Related c={c} r={r} catalog={catalog} p={p} without={c.name === 'orders' ? ['order_lines'] : []} />
+          <Related c={c} r={r} catalog={catalog} p={p} without={c.name === 'orders' ? ['order_lines'] : c.name === 'items' ? ['stock_levels'] : []} />
         </div>
         <History c={c} id={id} p={p} r={r} />
       </div>
@@ -188,7 +195,7 @@ function RecordView({ c, id, catalog, p }: { c: Collection; id: string; catalog:
           yes={_('Delete')}
           close={() => setDeleting(false)}
           act={async () => {
-            await want(supabase.from(c.name).delete().eq('id', r.id));
+            await want(records(c.name).delete().eq('id', r.id));
             toast(_('{what} was deleted', { what: nameOf(c, r) }));
             again();
             route(`/console/c/${c.name}`, true);
@@ -283,9 +290,13 @@ export function Facts({ c, r, p, without = [] }: { c: Collection; r: Row; p: Per
   );
 }
 
+// What is looked for first among what refers to a record.
+const first = ['stock_levels', 'order_lines', 'pick_lines', 'shipment_lines', 'receipt_lines', 'count_lines', 'checklist_answers', 'actions', 'stock_movements', 'lots', 'packages', 'incidents'];
+
 // Related are the records that point here, a few of each kind.
 function Related({ c, r, catalog, p, without }: { c: Collection; r: Row; catalog: Catalog; p: Permissions; without: string[] }) {
-  const kinds = (c.children ?? []).filter((k) => !without.includes(k.collection) && p.collections[k.collection]?.read && !['incident_photos', 'checklist_photos'].includes(k.collection));
+  const rank = (k: { collection: string }) => (first.indexOf(k.collection) + first.length + 1) % (first.length + 1);
+  const kinds = [...(c.children ?? [])].sort((a, b) => rank(a) - rank(b)).filter((k) => !without.includes(k.collection) && p.collections[k.collection]?.read && !['incident_photos', 'checklist_photos'].includes(k.collection));
   const [at, setAt] = useState(0);
   const kind = kinds[at];
   if (!kind) return null;

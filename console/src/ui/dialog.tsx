@@ -54,7 +54,7 @@ export function Dialog({ title, close, children, footer, kind, submit }: { title
 }
 
 // Ask is a question before something that cannot be taken back, or that takes words.
-export function Ask({ title, text, yes, danger, close, act, children }: { title: string; text?: ComponentChildren; yes: string; danger?: boolean; close: () => void; act: () => Promise<unknown>; children?: ComponentChildren }) {
+export function Ask({ title, text, yes, danger, close, act, children, error: given }: { title: string; text?: ComponentChildren; yes: string; danger?: boolean; close: () => void; act: () => Promise<unknown>; children?: ComponentChildren; error?: unknown }) {
   const [busy, setBusy] = useState(false);
   const [error, setError] = useState<unknown>(null);
   const go = async () => {
@@ -85,7 +85,7 @@ export function Ask({ title, text, yes, danger, close, act, children }: { title:
     >
       {text ? <p>{text}</p> : null}
       {children}
-      <Problem error={error} />
+      <Problem error={error ?? given} />
     </Dialog>
   );
 }

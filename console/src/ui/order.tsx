@@ -3,7 +3,7 @@ import { rpc } from '../lib/client';
 import { words, type Catalog, type Collection, type Permissions } from '../lib/catalog';
 import { ago, dateTime, number } from '../lib/format';
 import { _ } from '../lib/i18n';
-import type { Row } from '../database';
+import type { Row, Verb, VerbArgs } from '../database';
 import { Button, Card, Meter } from './basic';
 import { Ask } from './dialog';
 import { Input } from './form';
@@ -12,8 +12,8 @@ import { fail, toast } from './overlay';
 import { Children } from './related';
 import '../work.css';
 
-interface Verb {
-  name: string;
+interface Saying {
+  name: Extract<Verb, `${string}_order`>;
   text: string;
   done: string;
   may: (o: Row) => boolean;
@@ -24,7 +24,7 @@ interface Verb {
 const open = (o: Row) => ['confirmed', 'in_progress'].includes(String(o['status']));
 
 // What can be said about an order, in the order in which it is usually said.
-const verbs: Verb[] = [
+const verbs: Saying[] = [
   { name: 'confirm_order', text: 'Confirm', done: 'The order is confirmed', kind: 'primary', may: (o) => o['status'] === 'draft' },
   { name: 'allocate_order', text: 'Promise stock', done: 'What is free was promised', kind: 'primary', may: (o) => o['type'] === 'outbound' && open(o) && Number(o['qty_allocated']) < Number(o['qty_ordered']) },
   { name: 'resume_order', text: 'Let it go on', done: 'The order goes on', kind: 'primary', may: (o) => o['status'] === 'on_hold' },
@@ -35,11 +35,11 @@ const verbs: Verb[] = [
 
 // OrderVerbs are what this person can do about the order as it stands.
 export function OrderVerbs({ o, p, done }: { o: Row; p: Permissions; done: () => void }) {
-  const [asking, setAsking] = useState<Verb | null>(null);
+  const [asking, setAsking] = useState<Saying | null>(null);
   const [reason, setReason] = useState('');
   const [busy, setBusy] = useState('');
-  const say = async (v: Verb, more: object = {}) => {
-    await rpc(v.name, { order_id: o.id, ...more });
+  const say = async (v: Saying, more: { reason?: string } = {}) => {
+    await rpc(v.name, { order_id: o.id, ...more } as VerbArgs<typeof v.name>);
     toast(_(v.done));
     done();
   };

@@ -1,6 +1,6 @@
 import { useQuery } from '../lib/query';
 import { useState } from 'preact/hooks';
-import { supabase, want } from '../lib/client';
+import { records, want } from '../lib/client';
 import { nameFields, nameOf, singular, useCatalog, usePermissions, words, type Collection, type Field } from '../lib/catalog';
 import { toFault, type Fault } from '../lib/fault';
 import { unitOf, value as shown } from '../lib/format';
@@ -91,7 +91,7 @@ function Reference({ c, f, text, put, wrong, start }: { c: Collection; f: Field;
     queryKey: ['c', f.ref, 'names', sought],
     queryFn: async () => {
       const safe = sought.replace(/[\\"%*]/g, ' ').trim();
-      let q = supabase.from(f.ref as string).select(['id', ...names].join(',')).limit(20);
+      let q = records(f.ref as string).select(['id', ...names].join(',')).limit(20);
       if (safe && names.length) q = q.or(names.map((n) => `${n}.ilike."%${safe}%"`).join(','));
       return want(q);
     },
@@ -155,7 +155,7 @@ export function RecordForm({ c, fields, base, starts, done, cancel, preset }: { 
     } catch (e) {
       const f = toFault(e);
       if (!f.stale || !from) return setFault(f);
-      const theirs = await want<Row>(supabase.from(c.name).select('*').eq('id', from.id).single());
+      const theirs = await want<Row>(records(c.name).select('*').eq('id', from.id).single());
       const both = fields.filter((x) => x.name in body && textOf(x, theirs[x.name]) !== textOf(x, from[x.name]) && textOf(x, theirs[x.name]) !== draft[x.name]);
       setFrom(theirs);
       if (both.length) setConflict({ theirs, fields: both });
@@ -225,8 +225,8 @@ export function RecordForm({ c, fields, base, starts, done, cancel, preset }: { 
 
 // write makes a record, or changes it as long as nobody else has.
 export async function write(c: Collection, from: Row | null, body: Record<string, unknown>): Promise<Row> {
-  if (!from) return want<Row>(supabase.from(c.name).insert(body).select().single());
-  let q = supabase.from(c.name).update(body).eq('id', from.id);
+  if (!from) return want<Row>(records(c.name).insert(body).select().single());
+  let q = records(c.name).update(body).eq('id', from.id);
   if (from.version !== undefined) q = q.setHeader('If-Match', `"${from.version}"`);
   return want<Row>(q.select().single());
 }

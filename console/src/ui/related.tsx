@@ -1,19 +1,20 @@
 import { useLocation } from 'preact-iso';
-import { supabase, want } from '../lib/client';
-import { columnsOf, newOf, titleOf, words, type Catalog, type Collection, type Field, type Permissions } from '../lib/catalog';
+import { records, want } from '../lib/client';
+import { newOf, titleOf, words, type Catalog, type Collection, type Field, type Permissions } from '../lib/catalog';
 import { value } from '../lib/format';
 import { _ } from '../lib/i18n';
 import { useQuery } from '../lib/query';
-import { selection } from '../lib/records';
+import { columnsOf, selection } from '../lib/records';
 import { Empty, Problem, Skeleton } from './basic';
 import { hrefOf, numeric, Value } from './value';
 
 // Children is a short table of the records of a collection that point to one.
 export function Children({ c, column, id, catalog, p, columns, limit = 8 }: { c: Collection; column: string; id: string; catalog: Catalog; p: Permissions; columns?: string[]; limit?: number }) {
-  const shown = (columns ?? columnsOf(c, p.collections[c.name]).filter((n) => n !== column)).slice(0, 6);
+  const shown = (columns ?? columnsOf(c, p.collections[c.name]).filter((n) => n !== column)).slice(0, 7);
+  const place = c.fields.find((f) => f.name === 'line_no' || f.name === 'seq');
   const q = useQuery({
     queryKey: ['c', c.name, 'of', column, id, shown.join()],
-    queryFn: () => want(supabase.from(c.name).select(selection(c, shown, catalog, p)).eq(column, id).order(c.fields.some((f) => f.name === 'line_no') ? 'line_no' : 'id', { ascending: c.fields.some((f) => f.name === 'line_no') }).limit(limit + 1)),
+    queryFn: () => want(records(c.name).select(selection(c, shown, catalog, p)).eq(column, id).order(place?.name ?? 'id', { ascending: !!place }).limit(limit + 1)),
     meta: { live: true },
   });
   const { route } = useLocation();
@@ -29,7 +30,7 @@ export function Children({ c, column, id, catalog, p, columns, limit = 8 }: { c:
   return (
     <>
       {rows.length ? (
-        <div class="table" tabIndex={0} role="region" aria-label={titleOf(c)}>
+        <div class="table stacks" tabIndex={0} role="region" aria-label={titleOf(c)}>
           <table>
             <thead>
               <tr>
@@ -49,7 +50,7 @@ export function Children({ c, column, id, catalog, p, columns, limit = 8 }: { c:
                   {shown.map((n, j) => {
                     const f = c.fields.find((x) => x.name === n) as Field;
                     return (
-                      <td key={n} class={numeric(f) ? 'num' : ''}>
+                      <td key={n} class={numeric(f) ? 'num' : ''} data-label={_(f.label)}>
                         {j === 0 && !f.ref ? (
                           <a href={hrefOf(c.name, r.id)}>
                             <Value c={c} f={f} row={r} />
@@ -87,16 +88,6 @@ export interface Entry {
   key_id: string | null;
   before: Record<string, unknown> | null;
   after: Record<string, unknown> | null;
-}
-
-export function useNames(p: Permissions): Map<string, string> {
-  const q = useQuery({
-    queryKey: ['c', 'members', 'names'],
-    queryFn: () => want(supabase.from('members').select('user_id,email,role').limit(500)),
-    enabled: !!p.collections['members']?.read,
-    staleTime: 5 * 60_000,
-  });
-  return new Map((q.data ?? []).map((m) => [String(m['user_id']), String(m['email'] ?? words(String(m['role'])))]));
 }
 
 // Diff says what a change did, field by field.

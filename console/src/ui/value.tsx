@@ -1,6 +1,8 @@
-import { nameOf, useCatalog, words, type Collection, type Field } from '../lib/catalog';
+import { records, supabase, want } from '../lib/client';
+import { nameFields, nameOf, useCatalog, usePermissions, words, type Collection, type Field, type Permissions } from '../lib/catalog';
 import { ago, number, unitOf, value } from '../lib/format';
 import { _ } from '../lib/i18n';
+import { useQuery } from '../lib/query';
 import { refKey } from '../lib/records';
 import type { Row } from '../database';
 import { Badge, Meter } from './basic';
@@ -25,6 +27,7 @@ export function Value({ c, f, row, full }: { c: Collection; f: Field; row: Recor
     const worker = to?.['worker_id__ref'] as Record<string, unknown> | undefined;
     return <a href={hrefOf(f.ref, String(v))}>{to ? nameOf(worker ? catalog?.get('workers') : catalog?.get(f.ref), worker ?? to) : String(v).slice(0, 8)}</a>;
   }
+  if (f.names === 'members') return <MemberName id={String(v)} />;
   if (f.name === c.states?.field || badged.has(f.name)) return <Badge state={v} />;
   if (f.name === 'utilization')
     return (
@@ -42,7 +45,7 @@ export function Value({ c, f, row, full }: { c: Collection; f: Field; row: Recor
       </time>
     );
   if (f.type === 'array' && Array.isArray(v)) {
-    if (f.names) return <>{v.slice(0, full ? 50 : 2).map((id, i) => <span key={String(id)}>{i ? ', ' : ''}<a href={hrefOf(f.names as string, String(id))}>{String(id).slice(0, 8)}</a></span>)}</>;
+    if (f.names) return full ? <Named collection={f.names} ids={v.map(String).slice(0, 50)} /> : <span class="muted">{number(v.length)}</span>;
     return (
       <span class="row tight">
         {v.slice(0, full ? 50 : 3).map((x) => (
@@ -57,6 +60,47 @@ export function Value({ c, f, row, full }: { c: Collection; f: Field; row: Recor
   if (f.type === 'uuid') return <code title={String(v)}>{String(v).slice(0, 8)}</code>;
   if (numeric(f) && !full) return <>{number(Number(v), f.type === 'float' ? 4 : 2)}{unitOf(f) === '%' ? ' %' : ''}</>;
   return <>{value(f, v)}</>;
+}
+
+// MemberName is a member by the address that colleagues know.
+function MemberName({ id }: { id: string }) {
+  const p = usePermissions();
+  const names = useNames(p);
+  return names.has(id) ? <>{names.get(id)}</> : <code title={id}>{id.slice(0, 8)}</code>;
+}
+
+export function useNames(p?: Permissions): Map<string, string> {
+  const q = useQuery({
+    queryKey: ['c', 'members', 'names'],
+    queryFn: () => want(supabase.from('members').select('user_id,email,role').limit(500)),
+    enabled: !!p?.collections['members']?.read,
+    staleTime: 5 * 60_000,
+  });
+  return new Map((q.data ?? []).map((m) => [String(m['user_id']), String(m['email'] ?? words(String(m['role'])))]));
+}
+
+// Named are records that a field lists, by what names them.
+function Named({ collection, ids }: { collection: string; ids: string[] }) {
+  const p = usePermissions();
+  const c = useCatalog()?.get(collection);
+  const rows = useQuery({
+    queryKey: ['c', collection, 'named', ids.join()],
+    queryFn: () => want(records(collection).select(['id', ...nameFields(c as Collection)].join(',')).in('id', ids)),
+    enabled: !!c && !!p?.collections[collection]?.read,
+  }).data;
+  return (
+    <>
+      {ids.map((id, i) => {
+        const r = rows?.find((x) => x.id === id);
+        return (
+          <span key={id}>
+            {i ? ', ' : ''}
+            <a href={hrefOf(collection, id)}>{r ? nameOf(c, r) : id.slice(0, 8)}</a>
+          </span>
+        );
+      })}
+    </>
+  );
 }
 
 // Json shows an object as names and values, as far as it is flat.

@@ -1,0 +1,1 @@
+export{t as PickPage}from"./pick2.js";

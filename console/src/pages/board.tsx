@@ -1,0 +1,196 @@
+import { useLocation } from 'preact-iso';
+import { useState } from 'preact/hooks';
+import { rpc, supabase, want } from '../lib/client';
+import { usePermissions, words, type Permissions } from '../lib/catalog';
+import { ago, dateTime, number } from '../lib/format';
+import { _ } from '../lib/i18n';
+import { queryClient, useQuery } from '../lib/query';
+import type { Row } from '../database';
+import { Badge, Button, Empty, Head, LinkButton, Problem, Segments, Skeleton } from '../ui/basic';
+import { Ask } from '../ui/dialog';
+import { Input, Select } from '../ui/form';
+import { Icon } from '../ui/icon';
+import { fail, toast } from '../ui/overlay';
+import { hrefOf } from '../ui/value';
+import '../board.css';
+
+const columns = ['planned', 'packed', 'ready', 'in_transit', 'exception', 'arrived'] as const;
+
+interface Shipment extends Row {
+  shipment_no: string;
+  status: string;
+  direction: string;
+  carrier: string | null;
+  tracking_no: string | null;
+  planned_at: string | null;
+  eta: string | null;
+  stop_seq: number | null;
+  exception_code: string | null;
+  origin: { name?: string; city?: string } | null;
+  destination: { name?: string; city?: string } | null;
+  driver: { id: string; worker: { name: string } | null } | null;
+}
+
+const due = (s: Shipment) => (s.status === 'in_transit' || s.status === 'exception' ? s.eta : s.planned_at);
+const late = (s: Shipment) => s.status !== 'arrived' && !!due(s) && Date.parse(due(s) as string) < Date.now();
+
+// BoardPage shows the shipments under way, by what comes next or by who drives.
+export function BoardPage() {
+  const p = usePermissions();
+  const { query, route } = useLocation();
+  const by = query['by'] === 'driver' ? 'driver' : 'state';
+  const way = query['way'] === 'inbound' ? 'inbound' : query['way'] === 'all' ? 'all' : 'outbound';
+  const q = useQuery({
+    queryKey: ['c', 'shipments', 'board', way],
+    queryFn: () => {
+      let r = supabase.from('shipments').select('id,shipment_no,status,direction,carrier,tracking_no,planned_at,eta,stop_seq,exception_code,origin,destination,driver:driver_id(id,worker:worker_id(name))').in('status', [...columns]);
+      if (way !== 'all') r = r.eq('direction', way);
+      return want<Shipment[]>(r.order('planned_at').limit(500));
+    },
+    meta: { live: true },
+  });
+  if (!p) return <Skeleton lines={8} />;
+  const go = (next: Record<string, string>) => route(`/console/shipments?${new URLSearchParams({ by, way, ...next })}`, true);
+  const list = q.data ?? [];
+  const drivers = [...new Map(list.map((s) => [s.driver?.id ?? '', s.driver?.worker?.name ?? ''])).entries()].sort((a, b) => (a[0] ? a[1] : '~').localeCompare(b[0] ? b[1] : '~'));
+  const lanes: [string, string, Shipment[]][] =
+    by === 'state' ? columns.map((c) => [c, words(c), list.filter((s) => s.status === c)]) : drivers.map(([id, name]) => [id, id ? name || _('Driver') : _('Nobody drives these yet'), list.filter((s) => (s.driver?.id ?? '') === id).sort((a, b) => (a.stop_seq ?? 999) - (b.stop_seq ?? 999))]);
+  const overdue = list.filter(late).length;
+  return (
+    <>
+      <Head title={_('Shipment board')} sub={overdue ? _('{n} under way, {m} of them late', { n: number(list.length), m: number(overdue) }) : _('{n} under way, none of them late', { n: number(list.length) })}>
+        <LinkButton icon="list" href="/console/c/shipments">
+          {_('All shipments')}
+        </LinkButton>
+      </Head>
+      <div class="row">
+        <Segments label={_('Group by')} options={[['state', _('By state')], ['driver', _('By driver')]]} at={by} go={(v) => go({ by: v })} />
+        <Segments label={_('Direction')} options={[['outbound', _('Outbound')], ['inbound', _('Inbound')], ['all', _('Both')]]} at={way} go={(v) => go({ way: v })} />
+      </div>
+      <Problem error={q.error} retry={() => void q.refetch()} />
+      {q.isPending ? (
+        <Skeleton lines={8} />
+      ) : !list.length && !q.error ? (
+        <Empty title={_('No shipment is under way')} icon="truck" />
+      ) : (
+        <div class="board" tabIndex={0} role="region" aria-label={_('Shipment board')}>
+          {lanes.map(([id, name, all]) => (
+            <section key={id} aria-label={name}>
+              <h2>
+                {name} <span class="muted">{number(all.length)}</span>
+              </h2>
+              <ul>
+                {all.slice(0, 40).map((s) => (
+                  <Ship key={s.id} s={s} p={p} state={by === 'driver'} />
+                ))}
+              </ul>
+              {all.length > 40 ? <p class="small muted">{_('and {n} more', { n: number(all.length - 40) })}</p> : null}
+            </section>
+          ))}
+        </div>
+      )}
+    </>
+  );
+}
+
+const problems: [string, string][] = [['REFUSED', 'Refused'], ['DAMAGED', 'Damaged'], ['LOST', 'Lost'], ['ADDRESS_UNKNOWN', 'Wrong address'], ['NOBODY_THERE', 'Nobody there'], ['OTHER', 'Something else']];
+
+// Ship is one card: what, whither, when, and what can be done next.
+function Ship({ s, p, state }: { s: Shipment; p: Permissions; state: boolean }) {
+  const [asking, setAsking] = useState<'deliver' | 'exception' | null>(null);
+  const [busy, setBusy] = useState(false);
+  const [name, setName] = useState('');
+  const [code, setCode] = useState('REFUSED');
+  const may = (v: string) => p.verbs?.[v] === true;
+  const there = s.direction === 'inbound' ? s.origin : s.destination;
+  const again = () => void queryClient.invalidateQueries({ queryKey: ['c', 'shipments'] });
+  const dispatch = async () => {
+    setBusy(true);
+    try {
+      await rpc('dispatch', { shipment_id: s.id });
+      toast(_('{no} is on its way', { no: s.shipment_no }));
+      again();
+    } catch (e) {
+      fail(e);
+    } finally {
+      setBusy(false);
+    }
+  };
+  const when = due(s);
+  const out = s.direction === 'outbound';
+  return (
+    <li class={late(s) ? 'late' : ''}>
+      <div class="row tight">
+        <a class="strong" href={hrefOf('shipments', s.id)}>
+          {s.shipment_no}
+        </a>
+        <span class="push" />
+        {state ? <Badge state={s.status} /> : s.stop_seq ? <span class="small muted">{_('Stop {n}', { n: s.stop_seq })}</span> : null}
+      </div>
+      <p class="clip">
+        {there?.name ?? there?.city ?? '–'}
+        {there?.name && there.city ? <span class="muted"> · {there.city}</span> : null}
+      </p>
+      <p class="row tight small muted">
+        {s.driver ? <Icon name="user" size={14} /> : <Icon name="truck" size={14} />}
+        <span class="clip">{s.driver?.worker?.name ?? s.carrier ?? _('no carrier yet')}</span>
+        {when ? (
+          <span class={`push nobreak ${late(s) ? 'down strong' : ''}`} title={dateTime(when)}>
+            {late(s) ? _('late: {when}', { when: ago(when) }) : ago(when)}
+          </span>
+        ) : null}
+      </p>
+      {s.exception_code ? <p class="small down">{words(s.exception_code.toLowerCase())}</p> : null}
+      {out && s.status === 'ready' && may('dispatch') ? (
+        <div class="row tight">
+          <Button size="small" kind="primary" busy={busy} onClick={() => void dispatch()}>
+            {_('Dispatch')}
+          </Button>
+        </div>
+      ) : null}
+      {out && ['in_transit', 'exception'].includes(s.status) && (may('deliver') || may('report_exception')) ? (
+        <div class="row tight">
+          {may('deliver') ? (
+            <Button size="small" kind="primary" onClick={() => setAsking('deliver')}>
+              {_('Delivered')}
+            </Button>
+          ) : null}
+          {may('report_exception') && s.status === 'in_transit' ? (
+            <Button size="small" onClick={() => setAsking('exception')}>
+              {_('Problem')}
+            </Button>
+          ) : null}
+        </div>
+      ) : null}
+      {asking === 'deliver' ? (
+        <Ask
+          title={_('{no} is delivered', { no: s.shipment_no })}
+          yes={_('Say so')}
+          close={() => setAsking(null)}
+          act={async () => {
+            await rpc('deliver', { shipment_id: s.id, proof: { name } });
+            toast(_('{no} is delivered', { no: s.shipment_no }));
+            again();
+          }}
+        >
+          <Input label={_('Who took it?')} value={name} put={setName} required autofocus />
+        </Ask>
+      ) : null}
+      {asking === 'exception' ? (
+        <Ask
+          title={_('A problem with {no}', { no: s.shipment_no })}
+          yes={_('Say so')}
+          close={() => setAsking(null)}
+          act={async () => {
+            await rpc('report_exception', { shipment_id: s.id, code, note: name || undefined });
+            toast(_('It is noted'));
+            again();
+          }}
+        >
+          <Select label={_('What happened?')} value={code} put={setCode} options={problems.map(([v, t]) => [v, _(t)])} />
+          <Input label={_('Note')} value={name} put={setName} />
+        </Ask>
+      ) : null}
+    </li>
+  );
+}

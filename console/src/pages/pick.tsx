@@ -1,0 +1,242 @@
+import { useRoute } from 'preact-iso';
+import { useState } from 'preact/hooks';
+import { rpc, supabase, want } from '../lib/client';
+import { usePermissions } from '../lib/catalog';
+import { itemOf, scan, sentenceOf, text } from '../lib/floor';
+import { number } from '../lib/format';
+import { _, plural } from '../lib/i18n';
+import { queryClient, useQuery } from '../lib/query';
+import type { Row } from '../database';
+import { Badge, Button, Empty, LinkButton, Meter, Problem, Skeleton } from '../ui/basic';
+import { Ask } from '../ui/dialog';
+import { Input, Select } from '../ui/form';
+import { Icon } from '../ui/icon';
+import { fail, toast } from '../ui/overlay';
+import { Amount, beep, ScanField, type Said } from '../ui/scan';
+
+const columns = '*,zone:zone_id(id,code,name),item:item_id(id,sku,name,base_uom,tracking),lot:lot_id(id,lot_no)';
+const shortReasons: [string, string][] = [['empty', 'The bin is empty'], ['fewer', 'There are fewer'], ['damaged', 'Goods are damaged'], ['not found', 'I cannot find them']];
+
+// PickPage leads through a pick list, one line at a time, in walking order.
+export function PickPage() {
+  const { params } = useRoute();
+  const id = params['id'] as string;
+  const p = usePermissions();
+  const list = useQuery({ queryKey: ['c', 'pick_lists', 'one', id, 'floor'], queryFn: () => want<Row | null>(supabase.from('pick_lists').select('*').eq('id', id).maybeSingle()), meta: { live: true } });
+  const lines = useQuery({ queryKey: ['c', 'pick_lines', 'floor', id], queryFn: () => want(supabase.from('pick_lines').select(columns).eq('pick_list_id', id).order('seq').limit(500)), meta: { live: true } });
+  const [later, setLater] = useState<string[]>([]);
+  const [busy, setBusy] = useState(false);
+  const [started, setStarted] = useState(false);
+  if (list.isPending || lines.isPending || !p) return <Skeleton lines={6} />;
+  if (list.error ?? lines.error) return <Problem error={list.error ?? lines.error} retry={() => void Promise.all([list.refetch(), lines.refetch()])} />;
+  const l = list.data;
+  if (!l) return <Empty title={_('This pick list is not yours')} action={<LinkButton href="/console/floor">{_('Floor work')}</LinkButton>} icon="pick" />;
+  const all = lines.data ?? [];
+  const open = all.filter((x) => x['status'] === 'pending');
+  const at = open.find((x) => !later.includes(x.id)) ?? open[0];
+  const again = () => Promise.all([list.refetch(), lines.refetch(), queryClient.invalidateQueries({ queryKey: ['my-picks'] })]);
+  const claim = async () => {
+    setBusy(true);
+    try {
+      await rpc('claim_pick_list', { pick_list_id: id });
+      setStarted(true);
+      await again();
+    } catch (e) {
+      fail(e);
+    } finally {
+      setBusy(false);
+    }
+  };
+  return (
+    <div class="floor">
+      <header class="stack tight">
+        <nav class="crumbs" aria-label={_('Where you are')}>
+          <a href="/console/floor">{_('Floor work')}</a>
+          <span aria-hidden="true">/</span>
+        </nav>
+        <h1 tabIndex={-1}>
+          {text(l['pick_no'])} <Badge state={l['status']} />
+        </h1>
+        <div class="row nowrap">
+          <span class="muted nobreak">{_('{n} of {m} lines done', { n: number(all.length - open.length), m: number(all.length) })}</span>
+          <span class="grow">
+            <Meter value={all.length ? ((all.length - open.length) / all.length) * 100 : 0} warn={1000} bad={1000} label={_('Lines done')} />
+          </span>
+        </div>
+      </header>
+      {l['status'] === 'released' && !started ? (
+        <>
+          <ol class="choices">
+            {open.map((x) => (
+              <li key={x.id} class="row">
+                <b class="nobreak">{text((x['zone'] as Row | null)?.['code'])}</b>
+                <span class="grow clip muted">{text((x['item'] as Row | null)?.['name'])}</span>
+                <b class="num">{number(Number(x['qty']))}</b>
+              </li>
+            ))}
+          </ol>
+          <Button kind="primary" size="big" busy={busy} onClick={() => void claim()}>
+            {_('Start picking')}
+          </Button>
+        </>
+      ) : at && ['released', 'in_progress'].includes(text(l['status'])) ? (
+        <Line key={at.id} line={at} last={open.length === 1} done={again} skip={() => setLater([...later.filter((x) => x !== at.id), at.id])} />
+      ) : (
+        <Finished short={all.filter((x) => x['status'] === 'short').length} cancelled={l['status'] === 'cancelled'} />
+      )}
+    </div>
+  );
+}
+
+function Finished({ short, cancelled }: { short: number; cancelled: boolean }) {
+  return (
+    <div class="finished">
+      <span class="mark">
+        <Icon name={cancelled ? 'close' : 'check'} size={36} />
+      </span>
+      <h2>{cancelled ? _('This list was cancelled') : _('Everything on this list is picked')}</h2>
+      {short ? <p class="muted">{plural(short, '{n} line was short', '{n} lines were short')}</p> : null}
+      <LinkButton kind="primary" size="big" href="/console/floor">
+        {_('Next')}
+      </LinkButton>
+    </div>
+  );
+}
+
+// Line is one place to go to: scan it, scan the goods, take them, next.
+function Line({ line, last, done, skip }: { line: Row; last: boolean; done: () => Promise<unknown>; skip: () => void }) {
+  const zone = (line['zone'] ?? {}) as Row;
+  const item = (line['item'] ?? {}) as Row;
+  const lot = line['lot'] as Row | null;
+  const left = Number(line['qty']) - Number(line['qty_picked'] ?? 0);
+  const [seen, setSeen] = useState<{ zone?: string; item?: string; lot?: string; serials: string[] }>({ serials: [] });
+  const [said, setSaid] = useState<Said | null>(null);
+  const [quantity, setQuantity] = useState(String(left));
+  const [busy, setBusy] = useState(false);
+  const [short, setShort] = useState(false);
+  const serial = item['tracking'] === 'serial';
+  const say = (ok: boolean, words: string) => {
+    beep(ok);
+    setSaid({ ok, text: words });
+  };
+  const read = async (code: string) => {
+    setBusy(true);
+    try {
+      const s = await scan(code, { pick_line_id: line.id });
+      const what = itemOf(s);
+      if (s.kind === 'zone') {
+        setSeen({ ...seen, zone: text(s.record?.['code']) });
+        say(true, _('Right place: {code}', { code: text(s.record?.['code']) }));
+      } else if (what) {
+        const number = s.kind === 'serial' ? text(s.record?.['serial']) : (s.parsed?.serial ?? '');
+        setSeen({ ...seen, item: text(what['sku']), lot: s.parsed?.lot_no ?? (s.kind === 'lot' ? text(s.record?.['lot_no']) : seen.lot), serials: number ? [...new Set([...seen.serials, number])] : seen.serials });
+        say(true, _('Right goods: {sku}', { sku: text(what['sku']) }));
+      } else say(false, _('That is neither the place nor the goods'));
+    } catch (e) {
+      say(false, sentenceOf(e));
+    } finally {
+      setBusy(false);
+    }
+  };
+  const confirm = async () => {
+    setBusy(true);
+    const taken = Number(quantity);
+    try {
+      await rpc('pick_line', { pick_line_id: line.id, quantity: taken, zone_scan: seen.zone, item_scan: seen.item, lot_no: seen.lot, serials: seen.serials.length ? seen.serials : undefined });
+      beep(true);
+      toast(_('{n} × {sku} picked', { n: number(taken), sku: text(item['sku']) }), [
+        _('Undo'),
+        () => {
+          rpc('unpick', { pick_line_id: line.id, quantity: taken, to_zone_id: zone.id }).then(() => {
+            toast(_('Put back'));
+            void done();
+          }, fail);
+        },
+      ]);
+      await done();
+    } catch (e) {
+      say(false, sentenceOf(e));
+    } finally {
+      setBusy(false);
+    }
+  };
+  return (
+    <>
+      <ScanField label={seen.zone ? _('Scan the goods') : _('Scan the place or the goods')} put={(code) => void read(code)} said={said} busy={busy} />
+      <div class="task">
+        <Step what={_('Go to the place')} seen={!!seen.zone}>
+          <span class="large">{text(zone['code'])}</span>
+          <span class="muted">{text(zone['name'])}</span>
+        </Step>
+        <Step what={_('Take')} seen={!!seen.item}>
+          <span class="large">{text(item['sku'])}</span>
+          <span>{text(item['name'])}</span>
+          {lot ? <span class="strong">{_('Lot {no}', { no: text(lot['lot_no']) })}</span> : null}
+          {line['serial'] ? <span class="strong">{_('Serial number {no}', { no: text(line['serial']) })}</span> : null}
+          {serial && seen.serials.length ? <span class="small muted">{seen.serials.join(', ')}</span> : null}
+        </Step>
+        <div>
+          <Amount label={_('Of {n}', { n: number(left) })} unit={text(item['base_uom'])} value={quantity} put={setQuantity} max={left} />
+        </div>
+      </div>
+      <Button kind="primary" size="big" busy={busy} disabled={!(Number(quantity) > 0)} onClick={() => void confirm()}>
+        {last && Number(quantity) === left ? _('Take it, and done') : _('Take it')}
+      </Button>
+      <div class="two">
+        <Button size="big" onClick={() => setShort(true)}>
+          {_('Not enough here')}
+        </Button>
+        <Button size="big" disabled={last} onClick={skip}>
+          {_('Later')}
+        </Button>
+      </div>
+      {short ? <Short line={line} item={item} left={left} close={() => setShort(false)} done={done} /> : null}
+    </>
+  );
+}
+
+export function Step({ what, seen, children }: { what: string; seen: boolean; children: preact.ComponentChildren }) {
+  return (
+    <div class={seen ? 'done' : ''}>
+      <span class="what">
+        {what}
+        {seen ? (
+          <span class="good">
+            <Icon name="check" size={14} />
+            {_('scanned')}
+          </span>
+        ) : null}
+      </span>
+      {children}
+    </div>
+  );
+}
+
+interface Shorted {
+  reallocated: Row[];
+  short: unknown[];
+}
+
+function Short({ line, item, left, close, done }: { line: Row; item: Row; left: number; close: () => void; done: () => Promise<unknown> }) {
+  const [found, setFound] = useState('0');
+  const [reason, setReason] = useState('empty');
+  const [note, setNote] = useState('');
+  return (
+    <Ask
+      title={_('Not enough here')}
+      text={_('What is missing is looked for in other places, and this one will be counted.')}
+      yes={_('Say so')}
+      close={close}
+      act={async () => {
+        const said = _(shortReasons.find(([v]) => v === reason)?.[1] ?? reason);
+        const r = await rpc<Shorted>('short_pick', { pick_line_id: line.id, found: Number(line['qty_picked'] ?? 0) + Number(found), reason: note ? `${said}: ${note}` : said });
+        toast(r.reallocated.length ? _('The rest is in another place: it is on your list') : _('There is no more anywhere: the order is told'));
+        await done();
+      }}
+    >
+      <Amount label={_('How many did you find and take?')} unit={text(item['base_uom'])} value={found} put={setFound} max={left - 0.0001} />
+      <Select label={_('Why?')} value={reason} put={setReason} options={shortReasons.map(([v, t]) => [v, _(t)])} />
+      <Input label={_('Note')} value={note} put={setNote} />
+    </Ask>
+  );
+}

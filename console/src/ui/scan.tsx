@@ -1,0 +1,90 @@
+import { useEffect, useRef, useState } from 'preact/hooks';
+import { _ } from '../lib/i18n';
+import { Icon } from './icon';
+import '../floor.css';
+
+// Said is what a scan came to: told in words, by a colour and by a sound.
+export interface Said {
+  ok: boolean;
+  text: string;
+}
+
+let sound: AudioContext | undefined;
+
+// beep is high for what fits and low for what does not; a browser may refuse sound.
+export function beep(ok: boolean): void {
+  try {
+    sound ??= new AudioContext();
+    const tone = sound.createOscillator();
+    const loud = sound.createGain();
+    loud.gain.value = 0.12;
+    tone.frequency.value = ok ? 1040 : 190;
+    tone.type = ok ? 'sine' : 'square';
+    tone.connect(loud).connect(sound.destination);
+    tone.start();
+    tone.stop(sound.currentTime + (ok ? 0.09 : 0.35));
+  } catch {
+    // the words say it too
+  }
+}
+
+// ScanField takes what a scanner types or a person does. A scanner that types
+// like a keyboard is heard wherever the page has the focus: what is typed
+// outside a field goes into this one.
+export function ScanField({ label, put, said, busy }: { label: string; put: (code: string) => void; said?: Said | null; busy?: boolean }) {
+  const [text, setText] = useState('');
+  const box = useRef<HTMLInputElement>(null);
+  useEffect(() => {
+    const press = (e: KeyboardEvent) => {
+      const at = e.target as HTMLElement;
+      if (e.key.length !== 1 || e.key === ' ' || e.ctrlKey || e.metaKey || e.altKey || at.closest('input, textarea, select, dialog, [contenteditable]')) return;
+      e.stopPropagation();
+      box.current?.focus();
+    };
+    addEventListener('keydown', press, true);
+    return () => removeEventListener('keydown', press, true);
+  }, []);
+  return (
+    <form
+      class="scan"
+      onSubmit={(e) => {
+        e.preventDefault();
+        const code = text.trim();
+        setText('');
+        if (code) put(code);
+      }}
+    >
+      <label class="scan-box">
+        <span class="sr">{label}</span>
+        <Icon name="scan" size={22} />
+        <input ref={box} value={text} onInput={(e) => setText(e.currentTarget.value)} placeholder={label} autocomplete="off" autocapitalize="off" spellcheck={false} enterkeyhint="go" aria-busy={busy || undefined} />
+      </label>
+      <button type="submit" class="btn big" disabled={busy}>
+        {_('Enter')}
+      </button>
+      <p class={`scan-said ${said ? (said.ok ? 'ok' : 'wrong') : ''}`} role="status" aria-live="assertive">
+        {said?.text ?? ''}
+      </p>
+    </form>
+  );
+}
+
+// Amount is a quantity that a thumb sets.
+export function Amount({ label, unit, value, put, max }: { label: string; unit?: string; value: string; put: (v: string) => void; max?: number }) {
+  const n = Number(value) || 0;
+  const step = (by: number) => put(String(Math.max(0, Math.min(max ?? Infinity, Math.round((n + by) * 1e4) / 1e4))));
+  return (
+    <div class="amount" role="group" aria-label={label}>
+      <button type="button" class="btn big" aria-label={_('One less')} onClick={() => step(-1)}>
+        −
+      </button>
+      <label>
+        <span class="small muted">{unit ? `${label} (${unit})` : label}</span>
+        <input class="input" inputMode="decimal" value={value} onInput={(e) => put(e.currentTarget.value.replace(',', '.'))} />
+      </label>
+      <button type="button" class="btn big" aria-label={_('One more')} onClick={() => step(1)}>
+        +
+      </button>
+    </div>
+  );
+}

@@ -1,0 +1,134 @@
+// What administrators keep: their own sign-in, settings, the state of the server; and how a new organisation begins.
+import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { api, as, open, session, settled, stranger, test, url, violations } from './page.mjs';
+
+const admin = 'admin@north.example';
+
+// metadata is a SAML provider's, with a certificate made for it.
+function metadata(id) {
+  const dir = mkdtempSync(join(tmpdir(), 'holdfast-saml-'));
+  try {
+    execFileSync('openssl', ['req', '-x509', '-newkey', 'rsa:2048', '-nodes', '-days', '2', '-subj', '/CN=idp', '-keyout', join(dir, 'key'), '-out', join(dir, 'cert')], { stdio: 'ignore' });
+    const cert = readFileSync(join(dir, 'cert'), 'utf8').replace(/-----[A-Z ]+-----|\s/g, '');
+    return `<EntityDescriptor xmlns="urn:oasis:names:tc:SAML:2.0:metadata" entityID="${id}"><IDPSSODescriptor protocolSupportEnumeration="urn:oasis:names:tc:SAML:2.0:protocol"><KeyDescriptor use="signing"><KeyInfo xmlns="http://www.w3.org/2000/09/xmldsig#"><X509Data><X509Certificate>${cert}</X509Certificate></X509Data></KeyInfo></KeyDescriptor><SingleSignOnService Binding="urn:oasis:names:tc:SAML:2.0:bindings:HTTP-Redirect" Location="${id}/sso"/></IDPSSODescriptor></EntityDescriptor>`;
+  } finally {
+    rmSync(dir, { recursive: true, force: true });
+  }
+}
+
+test('a SAML provider is connected with pasted metadata, told our addresses, tried, and does not count before', async () => {
+  const id = `https://idp-${Date.now()}.example.com`;
+  await as(admin, async (page, context) => {
+    await open(page, '/console/admin/sso');
+    await page.getByRole('button', { name: 'Connect a provider' }).first().click();
+    const form = page.getByRole('dialog');
+    await form.getByLabel('Kind').selectOption('saml');
+    await form.getByLabel('Name', { exact: true }).fill('Staff sign-in');
+    await form.getByLabel(/Paste the provider/).check();
+    await form.getByLabel('Metadata (XML) *').fill('<nonsense/>');
+    await form.getByRole('button', { name: 'Connect', exact: true }).click();
+    await form.getByRole('alert').waitFor();
+    await form.getByLabel('Metadata (XML) *').fill(metadata(id));
+    await form.getByLabel('Domains').fill(`staff-${Date.now()}.example.com`);
+    await form.getByRole('button', { name: 'Connect', exact: true }).click();
+    const card = page.locator('.card', { has: page.getByRole('heading', { name: 'Staff sign-in' }) }).last();
+    await card.getByText(`${url}/auth/v1/sso/saml/acs`).waitFor();
+    await card.getByText('not proved yet').waitFor();
+    assert.ok(await card.getByRole('button', { name: 'Only this way' }).isDisabled());
+    const [popup] = await Promise.all([context.waitForEvent('page'), card.getByRole('button', { name: 'Test sign-in' }).click()]);
+    await popup.waitForURL(/idp-\d+\.example\.com|chrome-error/, { waitUntil: 'commit' }).catch(() => undefined);
+    await card.getByText('Sign in in the other window').waitFor();
+    await popup.close();
+    await card.getByRole('button', { name: 'Do not wait' }).click();
+    assert.deepEqual(await violations(page, 'sso'), []);
+    await card.getByRole('button', { name: 'Remove' }).click();
+    await page.getByRole('dialog').getByRole('button', { name: 'Remove' }).click();
+    await card.waitFor({ state: 'detached' });
+  });
+});
+
+test('what a test sign-in brought stands beside what is made of it', async () => {
+  await as(admin, async (page) => {
+    await page.route('**/auth/v1/sso/connections', (route) =>
+      route.fulfill({
+        json: {
+          connections: [
+            {
+              id: '0190c2a0-0000-7000-8000-000000000001', kind: 'oidc', name: 'Staff', issuer: 'https://idp.example.com', disabled: false, enforced: false, role_map: {}, scim: false, attribute_mapping: { keys: { name: { name: 'displayName' } } },
+              domains: [{ domain: 'example.com', verified_at: '2026-01-01T00:00:00Z' }], service_provider: { callback_url: `${url}/auth/v1/callback`, scim_url: `${url}/auth/v1/scim/v2` },
+              last_test_at: new Date().toISOString(), last_test: { outcome: 'ok', email: 'ann@example.com', role: 'operator', attributes: { displayName: 'Ann <b>Lee</b>', department: 'Dock' } },
+            },
+          ],
+        },
+      }));
+    await open(page, '/console/admin/sso');
+    await page.getByText('It works: ann@example.com would come in as Operator.').waitFor();
+    const row = page.getByRole('row', { name: /displayName/ });
+    await row.getByText('Ann <b>Lee</b>').waitFor();
+    await row.getByRole('cell', { name: 'name', exact: true }).waitFor();
+    assert.ok(await page.getByRole('button', { name: 'Only this way' }).isEnabled());
+  });
+});
+
+test('a setting is found by its meaning, set, and shown with when', async () => {
+  const [old] = await api(admin, '/v1/settings?select=id&key=eq.over_receipt_tolerance');
+  if (old) await api(admin, `/v1/settings?id=eq.${old.id}`, { method: 'DELETE' });
+  await as(admin, async (page) => {
+    await open(page, '/console/admin/settings');
+    const line = page.getByRole('listitem').filter({ hasText: 'How much more than ordered may be received' });
+    await line.getByRole('button', { name: 'Set' }).click();
+    await page.getByRole('dialog').getByLabel('Value').fill('0.05');
+    await page.getByRole('dialog').getByRole('button', { name: 'Save' }).click();
+    const now = page.getByRole('listitem').filter({ hasText: 'How much more than ordered may be received' });
+    await now.getByText('0.05', { exact: true }).waitFor();
+    await now.getByText(/^set /).waitFor();
+  });
+  const [set] = await api(admin, '/v1/settings?select=section,value&key=eq.over_receipt_tolerance');
+  assert.deepEqual(set, { section: 'stock', value: 0.05 });
+});
+
+test('the state of the server says its database and how old the last backup is', async () => {
+  const backup = await api(admin, '/v1/backup-status');
+  await as(admin, async (page) => {
+    await open(page, '/console/admin/system');
+    await settled(page);
+    await page.getByText(/SQLite|PostgreSQL/).first().waitFor();
+    await page.getByText(backup.scheduled ? /in time|too old/ : 'not scheduled').waitFor();
+    assert.deepEqual(await violations(page, 'system'), []);
+  });
+});
+
+test('a new organisation is led through what comes first, and each step is done when it is', async () => {
+  const key = process.env.SERVICE_ROLE_KEY;
+  assert.ok(key, 'SERVICE_ROLE_KEY is not set: run make console-test');
+  const make = async (path, body) => {
+    const r = await fetch(url + path, { method: 'POST', headers: { Authorization: `Bearer ${key}`, apikey: key, 'Content-Type': 'application/json', Prefer: 'return=representation' }, body: JSON.stringify(body) });
+    const made = await r.json();
+    assert.ok(r.ok, JSON.stringify(made));
+    return Array.isArray(made) ? made[0] : made;
+  };
+  const tenant = await make('/v1/tenants', { name: 'Brand New', slug: `new-${Date.now()}` });
+  const email = await stranger();
+  await make('/v1/members', { tenant_id: tenant.id, user_id: (await session(email)).user.id, role: 'owner', status: 'active' });
+  await as(email, async (page) => {
+    await page.goto(`${url}/console/`);
+    await page.getByRole('button', { name: /Brand New/ }).click();
+    const card = page.locator('.card', { has: page.getByRole('heading', { name: 'Set up your organisation' }) });
+    await card.getByText('0 of 7 done').waitFor();
+    assert.deepEqual(await violations(page, 'setup'), []);
+    const made = await page.evaluate(async () => {
+      const { access_token: token } = JSON.parse(localStorage.getItem('holdfast.session'));
+      const r = await fetch('/v1/items', { method: 'POST', headers: { Authorization: `Bearer ${token}`, 'Content-Type': 'application/json' }, body: JSON.stringify({ sku: 'FIRST', name: 'The first' }) });
+      return r.status;
+    });
+    assert.equal(made, 201);
+    await page.reload();
+    await card.getByText('1 of 7 done').waitFor();
+    await card.getByRole('button', { name: 'Put away' }).click();
+    await card.waitFor({ state: 'detached' });
+  });
+});

@@ -1,0 +1,115 @@
+// What goes wrong around a person: hostile text, a server that is away, sessions and records that end.
+import assert from 'node:assert/strict';
+import { api, as, open, person, session, settled, test, url } from './page.mjs';
+
+const manager = 'manager@north.example';
+
+// Texts that have run as scripts elsewhere, or broken what showed them.
+const hostile = [
+  '<script>alert(1)</script>', '"><script>alert(1)</script>', "'><script>alert(1)</script>", '</title><script>alert(1)</script>', '</textarea><script>alert(1)</script>', '<img src=x onerror=alert(1)>', '"><img src=x onerror=alert(1)>', '<svg onload=alert(1)>',
+  '<svg><script>alert(1)</script></svg>', '<body onload=alert(1)>', '<iframe src="javascript:alert(1)"></iframe>', '<a href="javascript:alert(1)">x</a>', 'javascript:alert(1)', 'JaVaScRiPt:alert(1)', 'data:text/html,<script>alert(1)</script>', '<details open ontoggle=alert(1)>',
+  '<input autofocus onfocus=alert(1)>', '<video><source onerror=alert(1)>', '<math><mtext></table><mglyph><style><img src=x onerror=alert(1)>', '<style>*{display:none}</style>', '<link rel=stylesheet href=//example.com/x.css>', '<meta http-equiv=refresh content="0;url=//example.com">', '<base href=//example.com/>', '<object data="javascript:alert(1)">',
+  '<embed src="javascript:alert(1)">', '<form action="javascript:alert(1)"><button>x</button></form>', '{{constructor.constructor("alert(1)")()}}', '${alert(1)}', '#{alert(1)}', '<%= alert(1) %>', '`;alert(1);//', "';alert(1);//", '\\";alert(1);//', '--><script>alert(1)</script><!--',
+  ']]><script>alert(1)</script>', '%3Cscript%3Ealert(1)%3C/script%3E', '&lt;script&gt;alert(1)&lt;/script&gt;', '\u202Etxt.exe <b>rtl</b>', "Robert'); DROP TABLE items;--", '=HYPERLINK("http://example.com","x")',
+];
+
+test('forty hostile texts are shown as they are, in lists, records, forms, search and map, and none runs', async () => {
+  assert.equal(hostile.length, 40);
+  const mark = `HOST${Date.now()}`;
+  const items = await api(manager, '/v1/items', { method: 'POST', body: hostile.map((name, n) => ({ sku: `${mark}-${String(n).padStart(2, '0')}`, name, description: name, category: name.slice(0, 60) })) });
+  const [zone] = await api(manager, '/v1/zones', { method: 'POST', body: { code: `${mark}-Z`, name: hostile[6], kind: 'bin', x: 2, y: 2, z: 0 } });
+  const [order] = await api(manager, '/v1/orders', { method: 'POST', body: { type: 'outbound', party_name: hostile[7], notes: hostile[0] } });
+  await as(manager, async (page) => {
+    page.on('dialog', () => assert.fail('a script ran'));
+    const grown = () => page.evaluate(() => document.querySelectorAll('main script, main img, main iframe, main style, main link, main base, main object, main embed, main video, main math, main [onerror], main [onload], a[href^="javascript" i]').length);
+    await open(page, `/console/c/items?q=${mark}&order=sku.asc&cols=sku,name,description,category`);
+    await page.getByText('of 40 records').waitFor();
+    for (const [n, text] of hostile.entries()) assert.equal(await page.locator('tbody tr').nth(n).locator('td').nth(1).innerText(), text.trim());
+    assert.equal(await grown(), 0);
+    for (const i of [0, 6, 12, 18, 37]) {
+      await open(page, `/console/c/items/${items[i].id}`);
+      await settled(page);
+      assert.equal(await grown(), 0);
+      await page.getByRole('button', { name: 'Edit' }).click();
+      assert.equal(await page.getByRole('dialog').getByLabel('Name *').inputValue(), hostile[i]);
+      await page.keyboard.press('Escape');
+    }
+    await open(page, `/console/c/orders/${order.id}`);
+    await settled(page);
+    await open(page, `/console/map?at=${zone.id}`);
+    await page.getByRole('dialog', { name: zone.code }).getByText(hostile[6]).waitFor();
+    assert.equal(await grown(), 0);
+    await page.keyboard.press('Escape');
+    await page.keyboard.press('Control+k');
+    await page.getByRole('combobox', { name: 'Search or go to' }).fill(`${mark}-06`);
+    await page.getByRole('option', { name: /onerror/ }).waitFor();
+    await page.getByRole('combobox', { name: 'Search or go to' }).fill(hostile[6]);
+    await page.waitForTimeout(400);
+    await page.goto(`${url}/console/c/items?q=${encodeURIComponent(hostile[6])}&f=name.eq.${encodeURIComponent(hostile[0])}&order=<script>.asc&cols=<b>`);
+    await page.locator('main h1').waitFor();
+    assert.equal(await grown(), 0);
+  });
+});
+
+test('while the server is away the page says so and keeps what was typed', async () => {
+  const sku = `AWAY-${Date.now()}`;
+  await as(manager, async (page, context) => {
+    await open(page, '/console/c/items/new');
+    await page.getByLabel('SKU *').fill(sku);
+    await page.getByLabel('Name *').fill('Typed before');
+    await context.setOffline(true);
+    await page.getByRole('button', { name: 'Create', exact: true }).click();
+    await page.getByText('The server does not answer.').waitFor();
+    await page.getByText('The server cannot be reached.').first().waitFor();
+    assert.equal(await page.getByLabel('Name *').inputValue(), 'Typed before');
+    await context.setOffline(false);
+    await page.getByRole('button', { name: 'Create', exact: true }).click();
+    await page.getByRole('heading', { name: new RegExp(sku) }).waitFor();
+    await page.getByText('The server does not answer.').waitFor({ state: 'detached' });
+  });
+});
+
+test('a session that is ended in one tab is ended in the other', async () => {
+  const email = await person('viewer');
+  await as(email, async (page, context) => {
+    await open(page, '/console/');
+    const other = await context.newPage();
+    await open(other, '/console/c/orders');
+    await other.locator('.foot button').first().click();
+    await other.getByRole('button', { name: 'Sign out', exact: true }).click();
+    await page.getByRole('heading', { name: 'Sign in' }).waitFor();
+  });
+});
+
+test('a record of another organisation looks like one that is not there, and so does one that goes', async () => {
+  const [theirs] = await api('admin@south.example', '/v1/items?select=id&limit=1');
+  const [mine] = await api(manager, '/v1/items', { method: 'POST', body: { sku: `GONE-${Date.now()}`, name: 'Soon gone' } });
+  await as(manager, async (page) => {
+    await open(page, '/console/');
+    await page.goto(`${url}/console/c/items/${theirs.id}`);
+    await page.getByText('This record is not there').waitFor();
+    await open(page, `/console/c/items/${mine.id}`);
+    await page.getByRole('button', { name: 'Edit' }).click();
+    await page.getByRole('dialog').getByLabel('Name *').fill('Too late');
+    await api(manager, `/v1/items?id=eq.${mine.id}`, { method: 'DELETE' });
+    await page.getByRole('dialog').getByRole('button', { name: 'Save' }).click();
+    await page.getByText(/This record is not there|no such|not found|is gone|0 rows|does not exist/i).first().waitFor();
+  });
+});
+
+test('who asks too often is told how long to wait', async () => {
+  await as(manager, async (page) => {
+    await page.route('**/rest/v1/orders?**', (route) => route.fulfill({ status: 429, headers: { 'Retry-After': '7', 'X-Request-Id': 'abcdef0123' }, json: { error: 'rate_limit_exceeded', message: 'Too many requests: wait 7 seconds, then try again', retry_after: 7 } }));
+    await open(page, '/console/c/orders');
+    await page.getByText('Try again in 7 seconds.').waitFor();
+  });
+});
+
+test('a file of a wrong kind is refused in words', async () => {
+  await as('admin@north.example', async (page) => {
+    await open(page, '/console/imports/new?target=items');
+    await page.locator('input[type=file]').setInputFiles({ name: 'photo.csv', mimeType: 'text/csv', buffer: Buffer.from('89504e470d0a1a0a0000000d49484452000000010000000108060000001f15c489', 'hex') });
+    await page.getByRole('alert').waitFor();
+  });
+  assert.ok(await session(manager));
+});

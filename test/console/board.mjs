@@ -1,0 +1,56 @@
+// Items as they move, shipments on their board.
+import assert from 'node:assert/strict';
+import { api, as, narrow, open, settled, test, violations } from './page.mjs';
+
+const manager = 'manager@north.example';
+
+test('the page of an item says where it lies, by lot, and how it moved', async () => {
+  const [level] = await api(manager, '/v1/stock_levels?select=quantity,item_id,zones(code),lots(lot_no)&lot_id=not.is.null&quantity=gt.1&order=id.desc&limit=1');
+  const [moved] = await api(manager, '/v1/stock_movements?select=item_id,items(on_hand)&type=eq.ship&order=occurred_at.desc&limit=1');
+  await as(manager, async (page) => {
+    await open(page, `/console/c/items/${level.item_id}`);
+    const stock = page.getByRole('region', { name: 'Stock', exact: true });
+    await stock.getByRole('link', { name: level.zones.code }).first().waitFor();
+    await stock.getByRole('link', { name: new RegExp(level.lots.lot_no) }).first().waitFor();
+    await open(page, `/console/c/items/${moved.item_id}`);
+    const plot = page.locator('figure', { hasText: 'On hand, last 90 days' });
+    await plot.locator('canvas').waitFor();
+    await plot.getByText('As a table').click();
+    const today = await plot.locator('tbody tr').first().locator('td').last().innerText();
+    assert.equal(Number(today.replace(/,/g, '')), Number(moved.items.on_hand));
+    assert.deepEqual(await violations(page, 'item'), []);
+  });
+});
+
+test('a shipment that is ready is dispatched and delivered from the board', async () => {
+  const [ready] = await api(manager, '/v1/shipments?select=id,shipment_no&status=eq.ready&direction=eq.outbound&driver_id=is.null&order=planned_at&limit=1');
+  const [road] = await api(manager, '/v1/shipments?select=id,shipment_no&status=eq.in_transit&direction=eq.outbound&order=planned_at&limit=1');
+  assert.ok(ready && road, 'the demonstration has shipments that are ready and on the road');
+  await as(manager, async (page) => {
+    await open(page, '/console/shipments');
+    await settled(page);
+    const card = (no) => page.getByRole('listitem').filter({ hasText: no });
+    await card(ready.shipment_no).getByRole('button', { name: 'Dispatch' }).click();
+    await page.getByText(`${ready.shipment_no} is on its way`).waitFor();
+    await card(road.shipment_no).getByRole('button', { name: 'Delivered' }).click();
+    const ask = page.getByRole('dialog');
+    await ask.getByLabel('Who took it? *').fill('P. Ortner');
+    await ask.getByRole('button', { name: 'Say so' }).click();
+    await card(road.shipment_no).waitFor({ state: 'detached' });
+    await page.getByRole('button', { name: 'By driver' }).click();
+    await page.waitForURL(/by=driver/);
+    assert.deepEqual(await violations(page, 'board'), []);
+  });
+  const [after] = await api(manager, `/v1/shipments?select=status,proof&id=eq.${road.id}`);
+  assert.deepEqual([after.status, after.proof.name], ['delivered', 'P. Ortner']);
+  const [sent] = await api(manager, `/v1/shipments?select=status&id=eq.${ready.id}`);
+  assert.equal(sent.status, 'in_transit');
+});
+
+test('the board can be used on a phone', async () => {
+  await as(manager, async (page) => {
+    await open(page, '/console/shipments?way=all');
+    await settled(page);
+    assert.equal(await page.evaluate(() => document.documentElement.scrollWidth > innerWidth), false);
+  }, { viewport: narrow });
+});

@@ -1,0 +1,118 @@
+// The floor, with a phone and a scanner that types: pick, receive, put away, count.
+import assert from 'node:assert/strict';
+import { api, as, narrow, open, session, settled, test, violations } from './page.mjs';
+
+const manager = 'manager@north.example';
+const operator = 'operator@north.example';
+const phone = { viewport: narrow, hasTouch: true };
+
+const rpc = (who, verb, body) => api(who, `/v1/rpc/${verb}`, { method: 'POST', body });
+
+// wedge types a code as a scanner does that is a keyboard, wherever the focus is.
+async function wedge(page, code) {
+  await page.evaluate(() => document.activeElement?.blur?.());
+  await page.keyboard.type(code, { delay: 4 });
+  await page.keyboard.press('Enter');
+}
+
+// stocked are items without lots or serial numbers that lie in bins and are free.
+async function stocked(count) {
+  return api(manager, `/v1/items?select=id,sku&status=eq.active&tracking=eq.none&has_expiry=is.false&available=gt.20&order=id.desc&limit=${count}`);
+}
+
+test('a picker claims a list, scans place and goods, takes them, and says where too little was', async () => {
+  const items = await stocked(2);
+  const [order] = await api(manager, '/v1/orders', { method: 'POST', body: { type: 'outbound', party_name: 'Picked on a phone', priority: 1 } });
+  await api(manager, '/v1/order_lines', { method: 'POST', body: items.map((i, n) => ({ order_id: order.id, line_no: (n + 1) * 10, item_id: i.id, qty_ordered: 3 })) });
+  await rpc(manager, 'confirm_order', { order_id: order.id });
+  const { pick_lists: [list], lines } = await rpc(manager, 'release_picks', { order_ids: [order.id], method: 'single' });
+  const { user: { id: user } } = await session(operator);
+  const [worker] = await api(manager, `/v1/workers?select=id&user_id=eq.${user}`);
+  await api(manager, `/v1/pick_lists?id=eq.${list.id}`, { method: 'PATCH', body: { assigned_worker_id: worker.id } });
+  const zones = await api(manager, `/v1/zones?select=id,code&id=in.(${lines.map((l) => l.zone_id).join()})`);
+  const codeOf = (l) => zones.find((z) => z.id === l.zone_id).code;
+  const skuOf = (l) => items.find((i) => i.id === l.item_id).sku;
+  const [first, second] = [...lines].sort((a, b) => a.seq - b.seq);
+  await as(operator, async (page) => {
+    await open(page, '/console/');
+    await page.getByRole('link', { name: list.pick_no }).click();
+    await page.getByRole('button', { name: 'Start picking' }).click();
+    await page.getByText('Go to the place', { exact: true }).waitFor();
+    await wedge(page, codeOf(second) === codeOf(first) ? 'nothing-has-this' : codeOf(second));
+    await page.locator('.scan-said.wrong').waitFor();
+    await wedge(page, codeOf(first));
+    await page.getByText(`Right place: ${codeOf(first)}`).waitFor();
+    await wedge(page, skuOf(first));
+    await page.getByText(`Right goods: ${skuOf(first)}`).waitFor();
+    assert.deepEqual(await violations(page, 'pick'), []);
+    await page.getByRole('button', { name: 'Take it' }).click();
+    await page.getByText('1 of 2 lines done').waitFor();
+    await page.getByRole('button', { name: 'Not enough here' }).click();
+    const short = page.getByRole('dialog', { name: 'Not enough here' });
+    await short.getByRole('button', { name: 'One more' }).click();
+    await short.getByLabel('Why?').selectOption('damaged');
+    await short.getByRole('button', { name: 'Say so' }).click();
+    await short.waitFor({ state: 'detached' });
+  }, phone);
+  const after = await api(manager, `/v1/pick_lines?select=id,status,qty_picked,short_reason&pick_list_id=eq.${list.id}&order=seq`);
+  const told = (l) => after.find((x) => x.id === l.id);
+  assert.deepEqual([told(first).status, Number(told(first).qty_picked)], ['picked', 3]);
+  assert.deepEqual([told(second).status, Number(told(second).qty_picked), told(second).short_reason], ['short', 1, 'Goods are damaged']);
+});
+
+test('goods are received against an order, put in a place, and the place is counted', async () => {
+  const [item] = await stocked(1);
+  const [order] = await api(manager, '/v1/orders', { method: 'POST', body: { type: 'inbound', party_name: 'Came on a truck' } });
+  await api(manager, '/v1/order_lines', { method: 'POST', body: { order_id: order.id, line_no: 10, item_id: item.id, qty_ordered: 4 } });
+  await rpc(manager, 'confirm_order', { order_id: order.id });
+  const [bin] = await api(manager, `/v1/zones`, { method: 'POST', body: { code: `PHONE-${Date.now()}`, name: 'Bin of a test', kind: 'bin', x: 1, y: 1, z: 0, max_capacity: 10000 } });
+  await as(operator, async (page) => {
+    await open(page, '/console/floor/receive');
+    await settled(page);
+    await wedge(page, order.order_no);
+    await page.getByRole('heading', { name: order.order_no }).waitFor();
+    await wedge(page, item.sku);
+    await page.getByText(`${item.sku} +1`).waitFor();
+    await page.getByRole('button', { name: 'All 4 came' }).click();
+    await page.getByRole('button', { name: 'Take 1 line in' }).click();
+    await page.getByRole('heading', { name: 'The goods are in' }).waitFor();
+    await page.getByRole('link', { name: /Put away/ }).click();
+    await settled(page);
+    await wedge(page, bin.code);
+    assert.deepEqual(await violations(page, 'put away'), []);
+    await page.getByRole('button', { name: `It is in ${bin.code}` }).click();
+    await page.getByRole('heading', { name: 'Everything is in its place' }).waitFor();
+    await open(page, '/console/floor/count');
+    await wedge(page, bin.code);
+    await page.getByRole('button', { name: 'Begin' }).click();
+    await page.getByRole('heading', { name: `Count ${bin.code}` }).waitFor();
+    await wedge(page, item.sku);
+    const found = page.getByRole('group', { name: `Found: ${item.sku}` });
+    await found.getByRole('textbox').fill('4');
+    await page.getByRole('button', { name: 'That is all: 1 line' }).click();
+    await page.getByText('Everything is as the books say').waitFor();
+  }, phone);
+  const [level] = await api(manager, `/v1/stock_levels?select=quantity&zone_id=eq.${bin.id}&item_id=eq.${item.id}`);
+  assert.equal(Number(level.quantity), 4);
+  const [received] = await api(manager, `/v1/orders?select=status&id=eq.${order.id}`);
+  assert.equal(received.status, 'completed');
+});
+
+test('a scan says what a code is and what can be done with it, on the floor and in the search', async () => {
+  const [zone] = await api(manager, '/v1/zones?select=id,code,name&kind=eq.bin&limit=1');
+  await as(operator, async (page) => {
+    await open(page, '/console/floor');
+    await settled(page);
+    await wedge(page, zone.code);
+    await page.getByRole('heading', { name: new RegExp(`Zone: ${zone.code}`) }).waitFor();
+    await page.getByRole('link', { name: 'Count what is here' }).waitFor();
+    await wedge(page, 'no such code');
+    await page.getByText(/nothing here has the code/).waitFor();
+    await page.keyboard.press('Control+k');
+    await page.getByRole('combobox').fill('');
+    await page.keyboard.type(zone.code, { delay: 1 });
+    await page.keyboard.press('Enter');
+    await page.getByRole('heading', { name: new RegExp(zone.code) }).waitFor();
+    assert.equal(new URL(page.url()).pathname, `/console/c/zones/${zone.id}`);
+  });
+});
