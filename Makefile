@@ -15,7 +15,7 @@ export GOTOOLCHAIN ?= local
 # One test at a time has the machine, also under -j.
 .NOTPARALLEL:
 
-.PHONY: build run test unit supabase console console-test check race kill fuzz bench setup clean
+.PHONY: build run test unit supabase console console-test check race kill rolling fuzz bench setup clean
 
 build: ## bin/holdfast
 	$(GO) build -trimpath -ldflags "-s -w" -o bin/holdfast ./cmd/holdfast
@@ -35,7 +35,8 @@ test: setup build ## everything that must pass
 	$(GO) build -o bin/e2e ./internal/testkit/e2e
 	bin/pgtest -- $(MAKE) --no-print-directory unit supabase console-test
 
-console: setup ## console/dist from console/src
+console: setup build ## console/dist from console/src
+	bin/holdfast gen types ts > console/src/database.gen.ts
 	cd console && node_modules/.bin/tsc --noEmit && node_modules/.bin/vite build
 
 # What is committed is what the sources make; then people's tasks in a browser
@@ -67,7 +68,7 @@ check: setup build ## test, and what takes longer or needs the network
 	$(MAKE) --no-print-directory contract agree
 	$(GO) run honnef.co/go/tools/cmd/staticcheck@v0.8.2 ./...
 	$(GO) run golang.org/x/vuln/cmd/govulncheck@latest ./...
-	$(MAKE) --no-print-directory race kill fuzz
+	$(MAKE) --no-print-directory race kill rolling fuzz
 
 contract: build ## the OpenAPI document under the recommended rules of two linters
 	$(GO) build -o bin/e2e ./internal/testkit/e2e
@@ -85,10 +86,15 @@ race:
 	CGO_ENABLED=1 bin/pgtest -- $(GO) test -race -timeout 60m -shuffle=on ./...
 
 kill: export HOLDFAST_KILL_ROUNDS = 50
-kill: build ## each step of an import killed at 50 random moments, and a server amid 100,000 rows, on both engines
+kill: build ## each step of an import killed at 50 random moments, a server amid 100,000 rows, and 100 times under acknowledged writes, on both engines
 	$(GO) build -o bin/pgtest ./internal/testkit/pgtest/cmd/pgtest
 	bin/pgtest -- $(GO) test -timeout 60m -v -run '^TestKilled$$' ./internal/imports
 	$(GO) run ./bench -case killed -rows 100000
+	HOLDFAST_KILL_ROUNDS=100 bin/pgtest -- $(GO) test -timeout 60m -v -run '^TestKilledKeepsAcknowledged$$' ./cmd/holdfast
+
+rolling: ## two nodes restarted one after the other amid 10,000 requests
+	$(GO) build -o bin/pgtest ./internal/testkit/pgtest/cmd/pgtest
+	HOLDFAST_ROLLING_REQUESTS=10000 bin/pgtest -- $(GO) test -timeout 20m -v -run '^TestRollingUpgrade$$' ./cmd/holdfast
 
 fuzz: ## each fuzz target for FUZZTIME
 	@for package in $$(grep -rl --include='*_test.go' '^func Fuzz' internal | xargs -r -n1 dirname | sort -u); do \
@@ -103,4 +109,4 @@ bench: build ## benchmarks of packages, then the load driver
 	@if [ -d bench ]; then $(GO) run ./bench $(ARGS); fi
 
 clean:
-	rm -rf bin test/supabase/node_modules test/console/node_modules console/node_modules
+	rm -rf bin test/supabase/built test/supabase/node_modules test/console/node_modules console/node_modules

@@ -51,11 +51,11 @@ func (m *measurement) imports(ctx context.Context, engine string) error {
 	}
 	t := trials{engine: engine, rows: m.rows}
 	for range m.rounds {
-		small, err := m.imported(ctx, engine, few)
+		small, err := m.imported(ctx, engine, few, nil)
 		if err != nil {
 			return err
 		}
-		large, err := m.imported(ctx, engine, many)
+		large, err := m.imported(ctx, engine, many, nil)
 		if err != nil {
 			return err
 		}
@@ -72,6 +72,11 @@ func (m *measurement) imports(ctx context.Context, engine string) error {
 			return err
 		}
 		t.copied = append(t.copied, copied)
+		loose, err := m.imported(ctx, engine, many, (*site).dropKeys)
+		if err != nil {
+			return err
+		}
+		t.loose = append(t.loose, loose)
 	}
 	for _, x := range t.results() {
 		if err := m.add(x); err != nil {
@@ -86,6 +91,7 @@ type trials struct {
 	engine       string
 	rows         int
 	small, large []imported
+	loose        []imported // taken back where no key refers to items
 	bare, copied []span
 }
 
@@ -116,6 +122,11 @@ func (t *trials) results() []*result {
 	if t.copied != nil {
 		list = append(list, of("  against inserts by hand, CPU", t.engine, cpu(t.bare), ""))
 	}
+	if t.loose != nil {
+		list = append(list, of("  rollback / apply, CPU, no key refers to items", t.engine, t.each(func(i int) float64 {
+			return t.loose[i].rollback.CPU / t.loose[i].apply.CPU
+		}), "rollback "+t.loose[len(t.loose)-1].rollback.String()).atMost(0.5, ""))
+	}
 	return append(list,
 		of("  rollback / apply, on the clock", t.engine, t.each(func(i int) float64 {
 			return t.large[i].rollback.Wall / t.large[i].apply.Wall
@@ -126,7 +137,8 @@ func (t *trials) results() []*result {
 			"ratio").atMost(1.5, ""))
 }
 
-func (m *measurement) imported(ctx context.Context, engine, file string) (r imported, err error) {
+// imported measures one import. prior, if not nil, runs before it is taken back.
+func (m *measurement) imported(ctx context.Context, engine, file string, prior func(*site, context.Context) error) (r imported, err error) {
 	s, err := m.tenantOf(ctx, engine)
 	if err != nil {
 		return r, err
@@ -147,12 +159,27 @@ func (m *measurement) imported(ctx context.Context, engine, file string) (r impo
 		name string
 		took *span
 	}{{"process", &r.process}, {"apply", &r.apply}, {"rollback", &r.rollback}} {
+		if step.name == "rollback" && prior != nil {
+			if err := prior(s, ctx); err != nil {
+				return r, err
+			}
+		}
 		if *step.took, err = m.step(ctx, s, token, step.name, job); err != nil {
 			return r, err
 		}
 	}
 	r.peak = load.Peak(s.server.pid())
 	return r, nil
+}
+
+// dropKeys switches off the promise that whatever refers to an item finds it, to
+// see what that promise costs a rollback.
+func (s *site) dropKeys(ctx context.Context) error {
+	return s.sql(ctx, `do $$ declare k record; begin
+		for k in select conrelid::regclass as child, conname from pg_constraint where contype = 'f' and confrelid = 'items'::regclass loop
+			execute format('alter table %s drop constraint %I', k.child, k.conname);
+		end loop;
+	end $$`)
 }
 
 // importer is the tenant that imports.

@@ -3,6 +3,8 @@ package main
 import (
 	"bytes"
 	"context"
+	"crypto/rand"
+	"encoding/base64"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -19,6 +21,7 @@ import (
 
 	"holdfast/bench/data"
 	"holdfast/internal/db"
+	"holdfast/internal/seal"
 	"holdfast/internal/testkit/pgtest"
 )
 
@@ -56,7 +59,36 @@ func newSite(ctx context.Context, o options, engine string) (*site, error) {
 }
 
 func (s *site) open(ctx context.Context) (*db.DB, error) {
-	return db.Open(ctx, db.Options{URL: s.url, Dir: s.dir, Migrate: true})
+	d, err := db.Open(ctx, db.Options{URL: s.url, Dir: s.dir, Migrate: true})
+	if err != nil {
+		return nil, err
+	}
+	keys, err := s.keys()
+	if err != nil {
+		return nil, errors.Join(err, d.Close())
+	}
+	d.KeepLog(keys.Log)
+	return d, nil
+}
+
+// keys are those of the product that will run here: it finds its master key made.
+func (s *site) keys() (seal.Keys, error) {
+	path := filepath.Join(s.dir, "master.key")
+	text, err := os.ReadFile(path)
+	if errors.Is(err, os.ErrNotExist) {
+		master := make([]byte, seal.MasterSize)
+		rand.Read(master)
+		text = []byte(base64.StdEncoding.EncodeToString(master))
+		err = os.WriteFile(path, text, 0o600)
+	}
+	if err != nil {
+		return seal.Keys{}, err
+	}
+	master, err := base64.StdEncoding.DecodeString(strings.TrimSpace(string(text)))
+	if err != nil {
+		return seal.Keys{}, fmt.Errorf("%s: %w", path, err)
+	}
+	return seal.New(master)
 }
 
 // startCluster starts a PostgreSQL that keeps its promises: the test suite's

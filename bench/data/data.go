@@ -10,9 +10,9 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"holdfast/internal/audit"
 	"holdfast/internal/catalog"
 	"holdfast/internal/db"
-	"holdfast/internal/demo/bulk"
 	"holdfast/internal/store"
 )
 
@@ -64,6 +64,12 @@ func Sized(n, rows int) Tenant {
 func Reported(n, rows int) Tenant {
 	return Tenant{ID: Number(n), Name: fmt.Sprintf("Bench %d", n), Zones: 20, Items: 100, Orders: 100, Lines: 1, Picks: 10, Shipments: rows / 10, Drivers: 10, Incidents: rows,
 		Actions: rows / 10, Checks: rows / 10, Jobs: 10, Days: 365}
+}
+
+// Stocked is the nth tenant with so many items, and few other records.
+func Stocked(n, items int) Tenant {
+	return Tenant{ID: Number(n), Name: fmt.Sprintf("Bench %d", n), Zones: 200, Items: items, Orders: 200, Lines: 3, Picks: 200, Shipments: 200,
+		Drivers: 20, Incidents: 100, Jobs: 10}
 }
 
 // chunk is how many rows share a transaction: a page that several of them
@@ -159,7 +165,7 @@ func (to Target) put(ctx context.Context, tenant, table string, cols []string, n
 	}
 	for from := 0; from < n; from += chunk {
 		err := to.DB.Write(ctx, db.Scope{Tenant: tenant}, func(tx *db.Tx) error {
-			bulk.Insert(tx, table, cols, min(chunk, n-from), func(i int, args []any) []any { return row(from+i, args) })
+			insert(tx, table, cols, min(chunk, n-from), func(i int, args []any) []any { return row(from+i, args) })
 			return nil
 		})
 		if err != nil {
@@ -179,6 +185,7 @@ func WriteTenant(ctx context.Context, d *db.DB, t Tenant) error {
 		tx.Queue(`INSERT INTO tenants (id, name, slug, plan, status, timezone, currency, jurisdictions, join_policy, email_domains, created_at, updated_at, version)
 			VALUES ($1, $2, $3, 'custom', 'active', 'UTC', 'EUR', '[]', 'invite', '[]', $4, $4, 1)`,
 			[]any{t.ID, t.Name, "bench-" + t.ID[24:], time.Now()}, nil)
+		audit.Write(tx, audit.Entry{Tenant: t.ID, At: time.Now(), Action: audit.TenantCreated, EntityType: "tenants", EntityID: t.ID})
 		return nil
 	})
 }

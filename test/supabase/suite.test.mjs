@@ -4,9 +4,11 @@
 // that the limits are waited for seldom.
 await import('./readme.mjs');
 await import('./types.mjs');
+await import('./sample.mjs');
 await import('./auth.mjs');
 await import('./functions.mjs');
 await import('./accounts.mjs');
 await import('./collections.mjs');
 await import('./isolation.mjs');
+await import('./keys.mjs');
 await import('./imports.mjs');

@@ -1,50 +1,17 @@
 // A person with a browser: sign-in at providers that nobody here wrote, and
-// passkeys. Chromium is Debian's; each visit is a fresh profile.
+// passkeys.
 import assert from 'node:assert/strict';
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
-import { chromium } from 'playwright-core';
 import { claims, password, serviceKey, url } from '../client.mjs';
+import { authenticator, did, visit } from './chromium.mjs';
 import * as openid from './openid.mjs';
 import { confirmed, founder } from './rig.mjs';
 import * as saml from './saml.mjs';
 import { site } from './site.mjs';
 
-const flags = ['--no-sandbox', '--disable-gpu', '--disable-quic', '--no-first-run', '--disable-background-networking', '--disable-component-update', '--disable-sync'];
-const patience = 60_000;
 const auth = `${url}/auth/v1`;
 
 let tenant;
-
-// launch starts a browser with a fresh profile. One that hangs while it starts is
-// ended and started again: that says nothing of the pages it would have opened.
-async function launch(profiles) {
-  for (let tries = 3; ; tries--) {
-    profiles.push(mkdtempSync(join(tmpdir(), 'holdfast-chromium-')));
-    try {
-      return await chromium.launchPersistentContext(profiles.at(-1), { executablePath: '/usr/bin/chromium', headless: true, args: flags, timeout: patience });
-    } catch (err) {
-      if (tries === 1) throw err;
-      console.error(`chromium did not start: ${String(err).split('\n')[0]}`);
-    }
-  }
-}
-
-// visit runs a script with a page of a fresh browser.
-async function visit(script) {
-  const profiles = [];
-  let browser;
-  try {
-    browser = await launch(profiles);
-    browser.setDefaultTimeout(patience);
-    await script(browser.pages()[0] ?? await browser.newPage());
-  } finally {
-    await browser?.close();
-    for (const dir of profiles) rmSync(dir, { recursive: true, force: true, maxRetries: 5 });
-  }
-}
 
 async function admin(path, body) {
   const response = await fetch(auth + path, { method: 'POST', headers: { apikey: serviceKey, 'Content-Type': 'application/json' }, body: JSON.stringify(body) });
@@ -83,16 +50,6 @@ async function session(page) {
   return data;
 }
 
-// authenticator says yes to everything: one that is built in for passkeys, one
-// that is plugged in for the second factor, for which supabase-js asks.
-async function authenticator(page, transport) {
-  const wire = await page.context().newCDPSession(page);
-  await wire.send('WebAuthn.enable');
-  await wire.send('WebAuthn.addVirtualAuthenticator', {
-    options: { protocol: 'ctap2', transport, hasResidentKey: true, hasUserVerification: true, isUserVerified: true, automaticPresenceSimulation: true },
-  });
-}
-
 // signedIn opens the site with a new account signed in.
 async function signedIn(page) {
   const { email } = await confirmed('keys');
@@ -100,13 +57,6 @@ async function signedIn(page) {
   const { error } = await page.evaluate((who) => sb.auth.signInWithPassword(who), { email, password });
   assert.equal(error, null);
   return email;
-}
-
-// did runs a call of supabase-js in the page and returns its data.
-async function did(page, call, argument) {
-  const { data, error } = await page.evaluate(call, argument);
-  assert.equal(error, null, JSON.stringify(error));
-  return data;
 }
 
 describe('in Chromium', () => {

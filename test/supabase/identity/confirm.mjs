@@ -48,6 +48,7 @@ test('signUp with a taken address: a decoy that looks like a new account', async
 test('signUp again before the address was proved: mailed again, the later password does not win', async () => {
   const email = newAddress('twice');
   ok(await client().auth.signUp({ email, password }));
+  await letter(email, /Confirm/);
   ok(await client().auth.signUp({ email, password: 'a-squatter-s-password' }));
   const { code } = await letter(email, /Confirm/, 2);
   ok(await client().auth.verifyOtp({ email, token: code, type: 'signup' }));

@@ -1,19 +1,11 @@
 // Second factors: authenticator apps and recovery codes.
 import assert from 'node:assert/strict';
-import { createHmac } from 'node:crypto';
 import { test } from 'node:test';
 import { call, claims, client, ok, password, service, serviceKey, sleep, url } from '../client.mjs';
+import { totp } from '../totp.mjs';
 import { confirmed } from './rig.mjs';
 
-// totp is an authenticator app (RFC 6238: SHA-1, 6 digits, 30 seconds).
-export function totp(secret, step = Math.floor(Date.now() / 30_000)) {
-  const bits = [...secret].map((c) => 'ABCDEFGHIJKLMNOPQRSTUVWXYZ234567'.indexOf(c).toString(2).padStart(5, '0')).join('');
-  const key = Buffer.from(bits.match(/.{8}/g).map((b) => parseInt(b, 2)));
-  const counter = Buffer.alloc(8);
-  counter.writeBigUInt64BE(BigInt(step));
-  const mac = createHmac('sha1', key).update(counter).digest();
-  return String((mac.readUInt32BE(mac[19] & 15) & 0x7fffffff) % 1_000_000).padStart(6, '0');
-}
+export { totp };
 
 // later is a code that was not used yet: one works once, the next step's is
 // already taken.

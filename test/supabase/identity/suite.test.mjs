@@ -23,3 +23,4 @@ await import('./sso.mjs');
 await import('./redirects.mjs');
 await import('./traces.mjs');
 await import('./browser.mjs');
+await import('./walk.mjs');
