@@ -83,7 +83,7 @@ func TestAttackMessagesNameNoCode(t *testing.T) {
 			if r.Status != 400 {
 				t.Errorf("%s %s %v: %d", q.Method, q.Path, q.Body, r.Status)
 			}
-			for _, word := range []string{"json.", "RawMessage", "map[", "authapi", "imports.", "Go value", "struct"} {
+			for _, word := range []string{"json.", "RawMessage", "map[", "api/auth", "imports.", "Go value", "struct"} {
 				if strings.Contains(string(r.Body), word) {
 					t.Errorf("%s %s tells %q: %s", q.Method, q.Path, word, r.Body)
 				}

@@ -9,7 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"holdfast/internal/actor"
-	"holdfast/internal/authapi"
+	"holdfast/internal/api/auth"
 	"holdfast/internal/catalog"
 	"holdfast/internal/db"
 	"holdfast/internal/functions"
@@ -69,7 +69,7 @@ func permissionsPage(list []functions.Function, verbs []rpc.Verb) string {
 		b.WriteString("| " + v.Name + " | " + strings.Join(roleNames(v.Roles), " ") + " |\n")
 	}
 	b.WriteString("\n## Accounts\n\nUnder /auth/v1; the others need a signed-in user.\n\n")
-	for _, r := range authapi.Routes() {
+	for _, r := range auth.Routes() {
 		switch {
 		case r.Public:
 			b.WriteString("- " + r.Method + " " + r.Pattern + ": anybody\n")

@@ -29,7 +29,7 @@ const (
 var crowded = map[string]int{
 	"internal/identity.Service": 331,
 	"internal/demo.world":       124,
-	"internal/authapi.API":      91,
+	"internal/api/auth.API":     91,
 	"internal/sso.Service":      85,
 	"internal/app.App":          84,
 }

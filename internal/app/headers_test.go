@@ -9,9 +9,9 @@ import (
 	"testing"
 
 	"holdfast/internal/actor"
-	"holdfast/internal/authapi"
+	"holdfast/internal/api/auth"
+	ssoapi "holdfast/internal/api/sso"
 	"holdfast/internal/config"
-	"holdfast/internal/ssoapi"
 	"holdfast/internal/testkit"
 )
 
@@ -28,7 +28,7 @@ func TestEveryIdentityAnswerSaysWhatIsLeft(t *testing.T) {
 	add := func(method, pattern string) {
 		routes = append(routes, route{method, id.ReplaceAllString(pattern, "0192f0c0-1111-7000-8000-0000000000aa")})
 	}
-	for _, r := range authapi.Routes() {
+	for _, r := range auth.Routes() {
 		add(r.Method, r.Pattern)
 	}
 	for _, r := range ssoapi.Routes() {

@@ -4,16 +4,16 @@ import (
 	"net/http"
 
 	"holdfast/internal/actor"
-	"holdfast/internal/authapi"
+	"holdfast/internal/api/auth"
+	ssoapi "holdfast/internal/api/sso"
 	"holdfast/internal/identity"
-	"holdfast/internal/ssoapi"
 	"holdfast/internal/web"
 )
 
 // identityFace serves /auth/v1 with its rate limits: attempts are counted by
 // address and by canonical account, before any password is hashed.
 func (a *App) identityFace() http.Handler {
-	o := authapi.Options{
+	o := auth.Options{
 		Limit: a.gate.TakeAuth,
 		Session: func(w http.ResponseWriter, r *http.Request, who actor.Actor) error {
 			return a.gate.TakeSession(w, who, web.ClientAddress(r))
@@ -33,7 +33,7 @@ func (a *App) identityFace() http.Handler {
 		},
 	}
 	return ssoapi.New(a.SSO, a.Identity,
-		ssoapi.Options{Shape: authapi.Shape, Credential: authapi.Credential, Next: authapi.New(a.Identity, o), Limit: o.Limit, Depart: o.Depart, Session: o.Session})
+		ssoapi.Options{Shape: auth.Shape, Credential: auth.Credential, Next: auth.New(a.Identity, o), Limit: o.Limit, Depart: o.Depart, Session: o.Session})
 }
 
 // scopes are the words that keys of tenants may be given: whatever is served as

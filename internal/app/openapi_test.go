@@ -10,7 +10,7 @@ import (
 
 	"github.com/getkin/kin-openapi/openapi3"
 
-	"holdfast/internal/authapi"
+	"holdfast/internal/api/auth"
 	"holdfast/internal/catalog"
 	"holdfast/internal/db"
 	"holdfast/internal/testkit"
@@ -37,7 +37,7 @@ func TestOpenAPI(t *testing.T) {
 	for _, r := range catalog.Default().All() {
 		want = append(want, "/v1/"+r.Name, "/v1/"+r.Name+"/{id}")
 	}
-	for _, r := range authapi.Routes() {
+	for _, r := range auth.Routes() {
 		want = append(want, "/auth/v1"+r.Pattern)
 	}
 	want = append(want, k.App.Paths()...)

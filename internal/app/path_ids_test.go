@@ -8,9 +8,9 @@ import (
 	"github.com/google/uuid"
 
 	"holdfast/internal/actor"
-	"holdfast/internal/authapi"
+	"holdfast/internal/api/auth"
+	ssoapi "holdfast/internal/api/sso"
 	"holdfast/internal/config"
-	"holdfast/internal/ssoapi"
 	"holdfast/internal/testkit"
 )
 
@@ -22,7 +22,7 @@ func TestPathIDs(t *testing.T) {
 		service         bool
 	}
 	var places []place
-	for _, r := range authapi.Routes() {
+	for _, r := range auth.Routes() {
 		places = append(places, place{r.Method, r.Pattern, r.Service})
 	}
 	for _, r := range ssoapi.Routes() {

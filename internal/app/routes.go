@@ -8,7 +8,8 @@ import (
 	"strings"
 
 	"holdfast/internal/api"
-	"holdfast/internal/authapi"
+	"holdfast/internal/api/auth"
+	ssoapi "holdfast/internal/api/sso"
 	"holdfast/internal/config"
 	"holdfast/internal/console"
 	"holdfast/internal/fault"
@@ -16,7 +17,6 @@ import (
 	"holdfast/internal/imports"
 	"holdfast/internal/imports/jobs"
 	"holdfast/internal/safety/osha"
-	"holdfast/internal/ssoapi"
 	"holdfast/internal/web"
 	"holdfast/internal/webhook"
 )
@@ -108,7 +108,7 @@ func (a *App) permissions() *api.Permissions {
 // identityRoutes lists /auth/v1 for the document; one handler serves them all.
 func (a *App) identityRoutes() []api.Route {
 	var out []api.Route
-	for _, r := range authapi.Routes() {
+	for _, r := range auth.Routes() {
 		out = append(out, api.Route{Pattern: "/auth/v1" + r.Pattern, Methods: []string{r.Method}, Tag: "identity", Doc: r.Doc, Public: r.Public,
 			Body: r.Body, Query: r.Query, Response: r.Response, Status: r.Status})
 	}
@@ -165,7 +165,7 @@ func (a *App) mux() http.Handler {
 	mux.Handle("/functions/v1/{name}", a.functions.Handler())
 	mux.Handle("/functions/v1/", a.functions.Handler())
 	mux.Handle("/functions/v1", web.Wrap(api.FunctionShape, notHere)) // or the mux would redirect
-	mux.Handle("/auth/v1", web.Wrap(authapi.Shape, notHere))
+	mux.Handle("/auth/v1", web.Wrap(auth.Shape, notHere))
 	mux.Handle("/auth/v1/", a.secureOnly(http.StripPrefix("/auth/v1", a.identityFace())))
 	mux.Handle(console.Prefix, a.console)
 	mux.Handle("GET /docs", a.reference)
@@ -211,7 +211,7 @@ func clean(p string) string {
 
 // surfaceShape is the error body of the surface a path belongs to.
 func surfaceShape(r *http.Request, e *fault.Error) web.Reply {
-	for prefix, shape := range map[string]web.Shape{"/functions/": api.FunctionShape, "/auth/": authapi.Shape} {
+	for prefix, shape := range map[string]web.Shape{"/functions/": api.FunctionShape, "/auth/": auth.Shape} {
 		if strings.HasPrefix(r.URL.Path, prefix) {
 			return shape(r, e)
 		}
@@ -281,7 +281,7 @@ func (a *App) secureOnly(next http.Handler) http.Handler {
 	if a.Config.Loopback() || a.Config.TLS() {
 		return next
 	}
-	return web.Wrap(authapi.Shape, func(w http.ResponseWriter, r *http.Request) error {
+	return web.Wrap(auth.Shape, func(w http.ResponseWriter, r *http.Request) error {
 		if web.Encrypted(r) || r.Method == http.MethodGet && strings.HasPrefix(r.URL.Path, "/auth/v1/.well-known/") {
 			next.ServeHTTP(w, r)
 			return nil

@@ -31,7 +31,7 @@ var floors = []struct {
 	{"the domains; they meet in rows, never in calls", []string{"warehouse", "safety", "score", "identity", "webhook"}},
 	{"what stands on two domains: files into rows, sign-in by an organisation's own provider", []string{"imports", "sso"}},
 	{"the interface's functions, and data to show them with", []string{"functions", "demo"}},
-	{"faces on the wire", []string{"api", "authapi", "ssoapi", "page", "console", "reference"}},
+	{"faces on the wire", []string{"api", "console", "reference"}},
 	{"the only wiring", []string{"app"}},
 	{"a whole server for tests", []string{"testkit"}},
 }
@@ -46,7 +46,7 @@ var only = map[string][]string{
 	"github.com/jackc/pgx/v5/pgconn":  {"db"},
 	"github.com/minio/minio-go/v7":    {"blob"},
 	"filippo.io/age":                  {"backup"},
-	"net/http": {"web", "blob", "gate", "api", "authapi", "app", "identity", "webhook", "sso", "ssoapi", "page", "console", "reference",
+	"net/http": {"web", "blob", "gate", "api", "app", "identity", "webhook", "sso", "console", "reference",
 		"testkit", "metrics"},
 }
 

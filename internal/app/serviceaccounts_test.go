@@ -11,13 +11,13 @@ import (
 	"time"
 
 	"holdfast/internal/actor"
-	"holdfast/internal/authapi"
+	"holdfast/internal/api/auth"
+	ssoapi "holdfast/internal/api/sso"
 	"holdfast/internal/catalog"
 	"holdfast/internal/db"
 	"holdfast/internal/demo"
 	"holdfast/internal/identity"
 	"holdfast/internal/identity/totp"
-	"holdfast/internal/ssoapi"
 	"holdfast/internal/testkit"
 )
 
@@ -428,7 +428,7 @@ func TestServiceAccounts_everyScope(t *testing.T) {
 		for _, f := range k.App.Functions() {
 			closed(f.Methods[0], "/functions/v1/"+f.Name)
 		}
-		for _, r := range authapi.Routes() {
+		for _, r := range auth.Routes() {
 			if !r.Public {
 				closed(r.Method, "/auth/v1"+filled(r.Pattern))
 			}

@@ -1,6 +1,6 @@
 // Package identity says who people are and where they belong: accounts,
 // sessions, tokens, memberships and API keys. It has verbs and no HTTP server;
-// package authapi is its face on the wire.
+// package api/auth is its face on the wire.
 package identity
 
 import (

@@ -1,0 +1,215 @@
+package auth
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"mime"
+	"net/http"
+	"net/url"
+	"reflect"
+
+	"holdfast/internal/actor"
+	"holdfast/internal/fault"
+	"holdfast/internal/gate"
+	"holdfast/internal/identity"
+	"holdfast/internal/web"
+)
+
+// maxBody is the largest request body, in bytes.
+const maxBody = 1 << 20
+
+var objectType = reflect.TypeFor[map[string]any]()
+
+// object is a JSON object kept as its author wrote it: numbers are not turned
+// into floats on their way through.
+type object map[string]any
+
+// UnmarshalJSON takes an object or null.
+func (o *object) UnmarshalJSON(b []byte) error {
+	d := json.NewDecoder(bytes.NewReader(b))
+	d.UseNumber()
+	var m map[string]any
+	if err := d.Decode(&m); err != nil {
+		return &json.UnmarshalTypeError{Value: "another value", Type: objectType}
+	}
+	*o = m
+	return nil
+}
+
+// with is the object with one more member.
+func (o object) with(name, value string) object {
+	out := object{name: value}
+	for k, v := range o {
+		if k != name {
+			out[k] = v
+		}
+	}
+	return out
+}
+
+// pkce are the challenge's members of a body.
+type pkce struct {
+	Challenge string `json:"code_challenge"`
+	Method    string `json:"code_challenge_method"`
+}
+
+func (p pkce) pair() identity.PKCE { return identity.PKCE{Challenge: p.Challenge, Method: p.Method} }
+
+// body decodes the request into v; an absent body leaves v alone, unknown
+// members are ignored.
+func body(c *call, v any) error {
+	err := web.Decode(c.Request, maxBody, v)
+	if err == nil {
+		return nil
+	}
+	return named(err)
+}
+
+// named gives a body's fault the code clients know.
+func named(err error) error {
+	f := fault.As(err)
+	if f.Kind != fault.Invalid {
+		return err
+	}
+	out := *f
+	out.Code = "bad_json"
+	if len(f.Fields) > 0 {
+		out.Code = "validation_failed"
+	}
+	return &out
+}
+
+// form reports a form-encoded body.
+func form(r *http.Request) bool {
+	mt, _, err := mime.ParseMediaType(r.Header.Get("Content-Type"))
+	return err == nil && mt == "application/x-www-form-urlencoded"
+}
+
+// readForm reads a form-encoded body.
+func readForm(w http.ResponseWriter, c *call) (url.Values, error) {
+	b, err := web.ReadBody(w, c.Request, maxBody)
+	if err != nil {
+		return nil, named(err)
+	}
+	v, err := url.ParseQuery(string(b))
+	if err != nil {
+		return nil, fault.Wrap(err, fault.Invalid, "validation_failed", "The form cannot be read")
+	}
+	return v, nil
+}
+
+// target resolves where a browser is to land: query, body, header, Referer,
+// in this order, each only if allowed.
+func (a *API) target(c *call, inBody string) string {
+	return a.svc.Target(c.URL.Query().Get("redirect_to"), inBody, c.Header.Get("Redirect_to"), c.Header.Get("Redirect-To"), c.Referer())
+}
+
+// count charges an attempt to the address and, when it names one, the account:
+// an address or a telephone number.
+func (a *API) count(w http.ResponseWriter, c *call, named string) error {
+	return countAs(a, w, c, named, gate.Attempt{})
+}
+
+// A knower reports whether an account knows an address.
+type knower = func(ctx context.Context, account, address string) (bool, error)
+
+// countAs is count for an attempt that is more than a guess at a password; more,
+// where it is given, knows the caller by another thing than his sign-ins.
+func countAs(a *API, w http.ResponseWriter, c *call, named string, t gate.Attempt, more ...knower) error {
+	if a.opt.Limit == nil {
+		return nil
+	}
+	t.Address, t.Account, t.Many = web.ClientAddress(c.Request), identity.Counted(named), c.exempt
+	t.Known = func() bool {
+		for _, knows := range append(more, a.svc.Known) {
+			if known, err := knows(c.Context(), t.Account, t.Address); err == nil && known {
+				return true
+			}
+		}
+		return false
+	}
+	return a.opt.Limit(w, t)
+}
+
+// countSecret charges an attempt with something that nobody can guess.
+func (a *API) countSecret(w http.ResponseWriter, c *call) error {
+	if a.opt.Limit == nil {
+		return nil
+	}
+	return a.opt.Limit(w, gate.Attempt{Address: web.ClientAddress(c.Request), Many: c.exempt, Secret: true})
+}
+
+// uncounted says what is left of nothing that counts: all.
+func (a *API) uncounted(w http.ResponseWriter, c *call) error {
+	if a.opt.Session == nil {
+		return nil
+	}
+	return a.opt.Session(w, c.Request, actor.Actor{Role: actor.Service})
+}
+
+// found counts an attempt at the account that it turned out to be: one that is
+// named in two ways has no room for twice as many. invite is the token of an
+// invitation that the sign-in takes up.
+func (a *API) found(w http.ResponseWriter, c *call, named, invite string) identity.Client {
+	client := c.client()
+	client.Invite = invite
+	if a.opt.Limit == nil {
+		return client
+	}
+	client.Found = func(userID string, known bool) error {
+		if userID == "" {
+			userID = identity.Counted(named)
+		}
+		if userID == "" {
+			return nil // what can be nobody's name
+		}
+		return a.opt.Limit(w, gate.Attempt{Address: client.Address, Account: accountID + userID, Known: func() bool { return known }, Found: true, Many: c.exempt})
+	}
+	return client
+}
+
+// accountID begins the name under which attempts at an account are counted that was
+// looked up.
+const accountID = "user:"
+
+// visit charges a navigation to the address, by one of the options Visit and
+// Depart.
+func visit(w http.ResponseWriter, c *call, take func(http.ResponseWriter, *http.Request) error) error {
+	if take == nil {
+		return nil
+	}
+	return take(w, c.Request)
+}
+
+// countOwn charges an attempt at the caller's own password or second factor to the
+// address and to the account: who has somebody's session must not guess on it.
+func (a *API) countOwn(w http.ResponseWriter, c *call) error {
+	if a.opt.Limit == nil {
+		return nil
+	}
+	return a.opt.Limit(w, gate.Attempt{Address: web.ClientAddress(c.Request), Account: accountID + c.actor.UserID, Session: true})
+}
+
+// captcha is the answer to a captcha as supabase-js sends it.
+type captcha struct {
+	Meta struct {
+		Answer string `json:"captcha_token"`
+	} `json:"gotrue_meta_security"`
+}
+
+// askMail counts a request for a mail or a text and then asks whether a person makes it.
+func askMail(a *API, w http.ResponseWriter, c *call, account string, solved captcha) error {
+	if err := countAs(a, w, c, account, gate.Attempt{Mail: true}); err != nil {
+		return err
+	}
+	return a.svc.SolvedCaptcha(c.Context(), solved.Meta.Answer, c.client())
+}
+
+// attempt counts an attempt and then asks whether a person makes it.
+func (a *API) attempt(w http.ResponseWriter, c *call, account string, solved captcha) error {
+	if err := a.count(w, c, account); err != nil {
+		return err
+	}
+	return a.svc.SolvedCaptcha(c.Context(), solved.Meta.Answer, c.client())
+}

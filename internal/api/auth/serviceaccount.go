@@ -1,0 +1,99 @@
+package auth
+
+import (
+	"net/http"
+	"net/url"
+	"time"
+
+	"holdfast/internal/fault"
+	"holdfast/internal/identity"
+	"holdfast/internal/web"
+)
+
+func listServiceAccounts(a *API, w http.ResponseWriter, c *call) error {
+	list, err := a.svc.Accounts.List(c.Context(), c.actor)
+	if err != nil {
+		return err
+	}
+	return web.JSON(w, http.StatusOK, map[string]any{"service_accounts": list, "available_scopes": a.opt.Scopes})
+}
+
+func createServiceAccount(a *API, w http.ResponseWriter, c *call) error {
+	var in identity.AccountChange
+	if err := body(c, &in); err != nil {
+		return err
+	}
+	made, err := a.svc.Accounts.Create(c.Context(), c.actor, in, a.opt.Scopes)
+	if err != nil {
+		return err
+	}
+	return web.JSON(w, http.StatusCreated, made)
+}
+
+func changeServiceAccount(a *API, w http.ResponseWriter, c *call) error {
+	var in identity.AccountChange
+	if err := body(c, &in); err != nil {
+		return err
+	}
+	changed, err := a.svc.Accounts.Change(c.Context(), c.actor, c.id, in, a.opt.Scopes)
+	if err != nil {
+		return err
+	}
+	return web.JSON(w, http.StatusOK, changed)
+}
+
+func removeServiceAccount(a *API, w http.ResponseWriter, c *call) error {
+	if err := a.svc.Accounts.Remove(c.Context(), c.actor, c.id); err != nil {
+		return err
+	}
+	w.WriteHeader(http.StatusNoContent)
+	return nil
+}
+
+func renewServiceKey(a *API, w http.ResponseWriter, c *call) error {
+	var in struct {
+		Overlap int64   `json:"overlap_seconds"`
+		Expires *string `json:"expires_at"`
+	}
+	if err := body(c, &in); err != nil {
+		return err
+	}
+	overlap := time.Duration(max(-1, min(in.Overlap, 1<<31))) * time.Second // longer than any that is taken
+	k, err := a.svc.Accounts.Renew(c.Context(), c.actor, c.id, overlap, in.Expires)
+	if err != nil {
+		return err
+	}
+	return web.JSON(w, http.StatusCreated, k)
+}
+
+func revokeServiceKey(a *API, w http.ResponseWriter, c *call) error {
+	if err := a.svc.Accounts.Revoke(c.Context(), c.actor, c.id, c.sub); err != nil {
+		return err
+	}
+	w.WriteHeader(http.StatusNoContent)
+	return nil
+}
+
+// clientCredentials is the grant of RFC 6749 section 4.4. The client shows
+// itself by HTTP Basic or in the body, not both (section 2.3).
+func clientCredentials(a *API, w http.ResponseWriter, c *call, in grant) error {
+	if err := a.countSecret(w, c); err != nil {
+		return err
+	}
+	id, secret := in.ClientID, in.Secret
+	if user, word, ok := c.BasicAuth(); ok {
+		if id != "" || secret != "" {
+			f := fault.New(fault.Invalid, "invalid_request", "The client shows itself once: by HTTP Basic or in the body")
+			f.Data = identity.OAuthStyle{}
+			return f
+		}
+		// Both are form-encoded first (section 2.3.1); what cannot be read is nobody's.
+		id, _ = url.QueryUnescape(user)
+		secret, _ = url.QueryUnescape(word)
+	}
+	out, err := a.svc.Accounts.Exchange(c.Context(), id, secret, in.Scope, Credential(c.Request))
+	if err != nil {
+		return err
+	}
+	return web.JSON(w, http.StatusOK, out)
+}

@@ -1,0 +1,309 @@
+package auth
+
+import (
+	"net/http"
+
+	"holdfast/internal/actor"
+	"holdfast/internal/fault"
+	"holdfast/internal/identity"
+	"holdfast/internal/identity/token"
+	"holdfast/internal/web"
+)
+
+func (a *API) signUp(w http.ResponseWriter, c *call) error {
+	var in struct {
+		Email    string `json:"email"`
+		Phone    string `json:"phone"`
+		Channel  string `json:"channel"`
+		Password string `json:"password"`
+		Data     object `json:"data"`
+		Invite   string `json:"invite_token"`
+		pkce
+		captcha
+	}
+	if err := body(c, &in); err != nil {
+		return err
+	}
+	if in.Invite != "" {
+		in.Data = in.Data.with("invite_token", in.Invite)
+	}
+	if in.Email == "" && in.Phone != "" {
+		return a.signUpPhone(w, c, in.captcha, identity.PhoneSignUp{Phone: in.Phone, Channel: in.Channel, Password: in.Password, Data: in.Data})
+	}
+	if in.Phone != "" {
+		return fault.New(fault.Invalid, "validation_failed", "Only an email address or phone number should be provided on signup.")
+	}
+	if in.Email == "" && in.Password == "" {
+		if err := a.attempt(w, c, "", in.captcha); err != nil {
+			return err
+		}
+		sess, err := a.svc.SignUpAnonymous(c.Context(), in.Data, c.client())
+		if err != nil {
+			return err
+		}
+		return web.JSON(w, http.StatusOK, sess)
+	}
+	if err := a.attempt(w, c, in.Email, in.captcha); err != nil {
+		return err
+	}
+	sess, u, err := a.svc.SignUp(c.Context(),
+		identity.SignUp{Email: in.Email, Password: in.Password, Data: in.Data, PKCE: in.pair(), Redirect: a.target(c, "")}, c.client())
+	if err != nil {
+		return err
+	}
+	if sess != nil {
+		return web.JSON(w, http.StatusOK, sess)
+	}
+	return web.JSON(w, http.StatusOK, u)
+}
+
+func (a *API) signUpPhone(w http.ResponseWriter, c *call, solved captcha, in identity.PhoneSignUp) error {
+	if err := a.attempt(w, c, in.Phone, solved); err != nil {
+		return err
+	}
+	sess, u, err := a.svc.SignUpPhone(c.Context(), in, c.client())
+	switch {
+	case err != nil:
+		return err
+	case sess != nil:
+		return web.JSON(w, http.StatusOK, sess)
+	}
+	return web.JSON(w, http.StatusOK, u)
+}
+
+// grant are the members of a token request, whatever its grant.
+type grant struct {
+	Type     string `json:"grant_type"`
+	Email    string `json:"email"`
+	Phone    string `json:"phone"`
+	Password string `json:"password"`
+	Refresh  string `json:"refresh_token"`
+	Code     string `json:"auth_code"`
+	Verifier string `json:"code_verifier"`
+	IDToken  string `json:"id_token"`
+	Provider string `json:"provider"`
+	Access   string `json:"access_token"`
+	Nonce    string `json:"nonce"`
+	ClientID string `json:"client_id"`
+	Issuer   string `json:"issuer"`
+	Link     bool   `json:"link_identity"`
+	Invite   string `json:"invite_token"`
+	Secret   string `json:"client_secret"`
+	Scope    string `json:"scope"`
+	captcha
+}
+
+// readGrant takes JSON or a form; the grant type of the query wins, then the
+// body's, then what the members say (interface: email and password alone).
+func readGrant(w http.ResponseWriter, c *call) (grant, error) {
+	var in grant
+	if form(c.Request) {
+		v, err := readForm(w, c)
+		if err != nil {
+			return in, err
+		}
+		in = grant{Type: v.Get("grant_type"), Email: v.Get("email"), Phone: v.Get("phone"), Password: v.Get("password"), Refresh: v.Get("refresh_token"),
+			Code: v.Get("auth_code"), Verifier: v.Get("code_verifier"), IDToken: v.Get("id_token"), Provider: v.Get("provider"), Access: v.Get("access_token"), Nonce: v.Get("nonce"),
+			ClientID: v.Get("client_id"), Issuer: v.Get("issuer"), Invite: v.Get("invite_token"),
+			Secret: v.Get("client_secret"), Scope: v.Get("scope")}
+		in.Meta.Answer = v.Get("captcha_token")
+		if in.Email == "" {
+			in.Email = v.Get("username")
+		}
+	} else if err := body(c, &in); err != nil {
+		return in, err
+	}
+	if q := c.URL.Query(); q.Has("grant_type") {
+		in.Type = q.Get("grant_type")
+	} else if in.Type == "" {
+		in.infer()
+	}
+	return in, nil
+}
+
+func (in *grant) infer() {
+	switch {
+	case in.Refresh != "":
+		in.Type = "refresh_token"
+	case in.Code != "":
+		in.Type = "pkce"
+	case in.IDToken != "":
+		in.Type = "id_token"
+	case in.Email != "" || in.Phone != "" || in.Password != "":
+		in.Type = "password"
+	}
+}
+
+func (a *API) token(w http.ResponseWriter, c *call) error {
+	in, err := readGrant(w, c)
+	if err != nil {
+		return err
+	}
+	if in.Type == "client_credentials" {
+		return clientCredentials(a, w, c, in)
+	}
+	sess, err := a.exchange(w, c, in)
+	if err != nil {
+		return err
+	}
+	return web.JSON(w, http.StatusOK, sess)
+}
+
+func (a *API) exchange(w http.ResponseWriter, c *call, in grant) (*identity.Session, error) {
+	switch in.Type {
+	case "password":
+		return a.byPassword(w, c, in)
+	case "refresh_token":
+		return a.refresh(w, c, in.Refresh)
+	case "pkce":
+		return a.byCode(w, c, in)
+	case "id_token":
+		return a.byIDToken(w, c, in)
+	case "web3":
+		return nil, fault.New(fault.Unprocessable, "web3_provider_disabled", "Web3 provider is disabled")
+	}
+	return nil, fault.New(fault.Invalid, "invalid_credentials", "unsupported_grant_type")
+}
+
+func (a *API) byPassword(w http.ResponseWriter, c *call, in grant) (*identity.Session, error) {
+	if in.Email == "" && in.Phone != "" {
+		if err := a.attempt(w, c, in.Phone, in.captcha); err != nil {
+			return nil, err
+		}
+		return a.svc.SignInPhone(c.Context(), in.Phone, in.Password, a.found(w, c, in.Phone, in.Invite))
+	}
+	if in.Email == "" {
+		return nil, fault.New(fault.Invalid, "validation_failed", "missing email or phone")
+	}
+	if err := a.attempt(w, c, in.Email, in.captcha); err != nil {
+		return nil, err
+	}
+	return a.svc.SignIn(c.Context(), in.Email, in.Password, a.found(w, c, in.Email, in.Invite))
+}
+
+// byCode redeems an authorization code. Its owner was counted when he asked for it,
+// so that a sign-in at a provider is one attempt; only codes that are wrong count.
+func (a *API) byCode(w http.ResponseWriter, c *call, in grant) (*identity.Session, error) {
+	if err := a.countCode(w, c, false); err != nil {
+		return nil, err
+	}
+	client := c.client()
+	client.Invite = in.Invite
+	sess, err := a.svc.Exchange(c.Context(), in.Code, in.Verifier, client)
+	if err != nil && web.Status(fault.As(err).Kind) < http.StatusInternalServerError {
+		if over := a.countCode(w, c, true); over != nil {
+			return nil, over
+		}
+	}
+	return sess, err
+}
+
+func (a *API) countCode(w http.ResponseWriter, c *call, came bool) error {
+	switch {
+	case a.opt.Code == nil:
+		return nil
+	case c.exempt:
+		return a.uncounted(w, c)
+	}
+	return a.opt.Code(w, c.Request, came)
+}
+
+// byIDToken signs in with a provider's token, or links it to the account of
+// the bearer token that link_identity then needs.
+func (a *API) byIDToken(w http.ResponseWriter, c *call, in grant) (*identity.Session, error) {
+	if err := a.countSecret(w, c); err != nil {
+		return nil, err
+	}
+	t := identity.IDToken{Provider: in.Provider, Token: in.IDToken, AccessToken: in.Access, Nonce: in.Nonce, ClientID: in.ClientID, Issuer: in.Issuer}
+	if !in.Link {
+		client := c.client()
+		client.Invite = in.Invite
+		return a.svc.SignInIDToken(c.Context(), t, client)
+	}
+	who, err := a.admit(c.Request, &route{who: user})
+	if err != nil {
+		return nil, err
+	}
+	return a.svc.LinkIDToken(c.Context(), who, t, c.client())
+}
+
+// refresh counts a refresh by its session, so that an office behind one
+// address is not locked out by its own clients. Anybody can make up a session:
+// what turns out to be of none counts on the address.
+func (a *API) refresh(w http.ResponseWriter, c *call, raw string) (*identity.Session, error) {
+	if err := a.countRefresh(w, c, raw); err != nil {
+		return nil, err
+	}
+	sess, err := a.svc.Refresh(c.Context(), raw, c.client())
+	if a.opt.Unknown != nil && fault.HasCode(err, "refresh_token_not_found") {
+		if over := a.opt.Unknown(w, c.Request, true); over != nil {
+			return nil, over
+		}
+	}
+	return sess, err
+}
+
+func (a *API) countRefresh(w http.ResponseWriter, c *call, raw string) error {
+	t, err := token.ParseRefresh(raw)
+	if err != nil {
+		return a.count(w, c, "")
+	}
+	if a.opt.Unknown != nil {
+		if err := a.opt.Unknown(w, c.Request, false); err != nil {
+			return err
+		}
+	}
+	if a.opt.Session == nil {
+		return nil
+	}
+	return a.opt.Session(w, c.Request, actor.Actor{SessionID: t.Session, Address: web.ClientAddress(c.Request)})
+}
+
+func (a *API) logout(w http.ResponseWriter, c *call) error {
+	if err := a.svc.Logout(c.Context(), c.actor, c.URL.Query().Get("scope")); err != nil {
+		return err
+	}
+	w.WriteHeader(http.StatusNoContent)
+	return nil
+}
+
+func (a *API) switchTenant(w http.ResponseWriter, c *call) error {
+	var in struct {
+		TenantID string `json:"tenant_id"`
+	}
+	if err := body(c, &in); err != nil {
+		return err
+	}
+	sess, err := a.svc.SwitchTenant(c.Context(), c.actor, in.TenantID)
+	if err != nil {
+		return err
+	}
+	return web.JSON(w, http.StatusOK, sess)
+}
+
+func (a *API) tenants(w http.ResponseWriter, c *call) error {
+	list, err := a.svc.Memberships(c.Context(), c.actor)
+	if err != nil {
+		return err
+	}
+	type entry struct {
+		ID      string     `json:"id"`
+		Name    string     `json:"name"`
+		Slug    string     `json:"slug"`
+		Status  string     `json:"status"`
+		Role    actor.Role `json:"role"`
+		Current bool       `json:"current"`
+
+		MFARequired bool           `json:"mfa_required"`
+		GraceUntil  *identity.Time `json:"mfa_grace_until,omitempty"`
+	}
+	out := make([]entry, len(list))
+	for i, m := range list {
+		out[i] = entry{ID: m.TenantID, Name: m.Name, Slug: m.Slug, Status: m.Status, Role: m.Role, MFARequired: m.NeedsFactor}
+		out[i].Current = m.TenantID == c.actor.TenantID
+		if !m.Grace.IsZero() {
+			out[i].GraceUntil = &identity.Time{Time: m.Grace}
+		}
+	}
+	return web.JSON(w, http.StatusOK, map[string]any{"tenants": out})
+}

@@ -1,0 +1,207 @@
+package auth
+
+import (
+	"cmp"
+	"net/http"
+	"strconv"
+
+	"holdfast/internal/fault"
+	"holdfast/internal/gate"
+	"holdfast/internal/identity"
+	"holdfast/internal/web"
+)
+
+func (a *API) getUser(w http.ResponseWriter, c *call) error {
+	u, err := a.svc.UserJSON(c.Context(), c.actor)
+	if err != nil {
+		return err
+	}
+	h := w.Header()
+	h.Set("Content-Type", "application/json; charset=utf-8")
+	h.Set("Content-Length", strconv.Itoa(len(u)))
+	_, err = w.Write(u)
+	return err
+}
+
+func (a *API) putUser(w http.ResponseWriter, c *call) error {
+	var in struct {
+		Data        object `json:"data"`
+		Password    string `json:"password"`
+		Current     string `json:"current_password"`
+		Nonce       string `json:"nonce"`
+		Email       string `json:"email"`
+		Phone       string `json:"phone"`
+		Channel     string `json:"channel"`
+		AppMetadata object `json:"app_metadata"`
+
+		Remove []string `json:"remove"`
+		pkce
+	}
+	if err := body(c, &in); err != nil {
+		return err
+	}
+	if in.Password != "" || in.Current != "" || in.Nonce != "" {
+		if err := a.countOwn(w, c); err != nil {
+			return err
+		}
+	}
+	u, err := a.svc.UpdateUser(c.Context(), c.actor, identity.Update{Data: in.Data, Password: in.Password, CurrentPassword: in.Current, Nonce: in.Nonce,
+		Email: in.Email, Phone: in.Phone, Channel: in.Channel, AppMetadata: in.AppMetadata, PKCE: in.pair(), Redirect: a.target(c, ""), Remove: in.Remove})
+	if err != nil {
+		return err
+	}
+	return web.JSON(w, http.StatusOK, u)
+}
+
+func (a *API) reauthenticate(w http.ResponseWriter, c *call) error {
+	if err := a.svc.Reauthenticate(c.Context(), c.actor); err != nil {
+		return err
+	}
+	return web.JSON(w, http.StatusOK, struct{}{})
+}
+
+// renewProof makes the session a fresh one.
+func renewProof(a *API, w http.ResponseWriter, c *call) error {
+	var in struct {
+		Password string `json:"password"`
+		Current  string `json:"current_password"`
+		Nonce    string `json:"nonce"`
+		ceremonyBody
+	}
+	if err := body(c, &in); err != nil {
+		return err
+	}
+	if err := a.countOwn(w, c); err != nil {
+		return err
+	}
+	proof := identity.Proof{Password: cmp.Or(in.Password, in.Current), Nonce: in.Nonce, ChallengeID: in.Challenge, Credential: in.Credential}
+	if err := a.svc.Proofs.Renew(c.Context(), c.actor, proof); err != nil {
+		return err
+	}
+	return web.JSON(w, http.StatusOK, struct{}{})
+}
+
+// mailBody are the members of the requests for a mail.
+type mailBody struct {
+	Type       string `json:"type"`
+	Email      string `json:"email"`
+	Phone      string `json:"phone"`
+	Channel    string `json:"channel"`
+	CreateUser *bool  `json:"create_user"`
+	Data       object `json:"data"`
+	pkce
+	captcha
+}
+
+// texting is mailing for a telephone number; text returns the message's id.
+func (a *API) texting(w http.ResponseWriter, c *call, in mailBody, text func(in mailBody) (string, error)) error {
+	if err := askMail(a, w, c, in.Phone, in.captcha); err != nil {
+		return err
+	}
+	id, err := text(in)
+	if err != nil {
+		return err
+	}
+	return web.JSON(w, http.StatusOK, map[string]string{"message_id": id})
+}
+
+// mailing reads a request for a mail, counts it and hands it to send, or to
+// text when it names a telephone number. Every accepted one gets the same
+// answer.
+func (a *API) mailing(w http.ResponseWriter, c *call, send func(in mailBody, m identity.MailRequest) error, text func(in mailBody) (string, error)) error {
+	var in mailBody
+	if err := body(c, &in); err != nil {
+		return err
+	}
+	if in.Phone != "" && in.Email == "" && text != nil {
+		return a.texting(w, c, in, text)
+	}
+	if in.Phone != "" {
+		return fault.New(fault.Invalid, "validation_failed", "This request takes an email address, not a phone number")
+	}
+	if err := askMail(a, w, c, in.Email, in.captcha); err != nil {
+		return err
+	}
+	err := send(in, identity.MailRequest{Email: in.Email, PKCE: in.pair(), Redirect: a.target(c, ""), Data: in.Data, Create: in.CreateUser == nil ||
+		*in.CreateUser})
+	if err != nil {
+		return err
+	}
+	return web.JSON(w, http.StatusOK, struct{}{})
+}
+
+func (a *API) recover(w http.ResponseWriter, c *call) error {
+	return a.mailing(w, c, func(_ mailBody, m identity.MailRequest) error { return a.svc.Recover(c.Context(), m, c.client()) }, nil)
+}
+
+func (a *API) otp(w http.ResponseWriter, c *call) error {
+	return a.mailing(w, c, func(_ mailBody, m identity.MailRequest) error { return a.svc.OTP(c.Context(), m, c.client()) }, func(in mailBody) (string, error) {
+		return a.svc.OTPPhone(c.Context(),
+			identity.PhoneRequest{Phone: in.Phone, Channel: in.Channel, Data: in.Data, Create: in.CreateUser == nil || *in.CreateUser}, c.client())
+	})
+}
+
+func (a *API) resend(w http.ResponseWriter, c *call) error {
+	return a.mailing(w, c, func(in mailBody, m identity.MailRequest) error {
+		return a.svc.Resend(c.Context(), in.Type, m, c.client())
+	}, func(in mailBody) (string, error) {
+		return a.svc.ResendPhone(c.Context(), in.Type, in.Phone, c.client())
+	})
+}
+
+func (a *API) verify(w http.ResponseWriter, c *call) error {
+	if form(c.Request) {
+		return a.postLink(w, c)
+	}
+	var in struct {
+		Type      string `json:"type"`
+		Token     string `json:"token"`
+		Email     string `json:"email"`
+		Phone     string `json:"phone"`
+		TokenHash string `json:"token_hash"`
+	}
+	if err := body(c, &in); err != nil {
+		return err
+	}
+	v := identity.Verify{Type: in.Type, Token: in.Token, Email: in.Email, Phone: in.Phone, TokenHash: in.TokenHash}
+	if err := a.countCodeOf(w, c, v); err != nil {
+		return err
+	}
+	sess, err := a.svc.Verify(c.Context(), v, c.client())
+	if err != nil {
+		return err
+	}
+	if sess == nil {
+		return web.JSON(w, http.StatusOK, map[string]string{"msg": identity.Halfway, "code": "200"})
+	}
+	return web.JSON(w, http.StatusOK, sess)
+}
+
+// countCodeOf charges the digits of a code to whose they are; nobody guesses what is
+// behind a link.
+func (a *API) countCodeOf(w http.ResponseWriter, c *call, v identity.Verify) error {
+	if v.TokenHash != "" && v.Account() == "" {
+		return a.countSecret(w, c)
+	}
+	return countAs(a, w, c, v.Account(), gate.Attempt{}, a.svc.Asked)
+}
+
+func (a *API) settings(w http.ResponseWriter, _ *call) error {
+	return web.JSON(w, http.StatusOK, a.svc.Settings())
+}
+
+// health is not counted: whoever probes it asks often.
+func (a *API) health(w http.ResponseWriter, c *call) error {
+	if err := a.uncounted(w, c); err != nil {
+		return err
+	}
+	return web.JSON(w, http.StatusOK,
+		map[string]string{"version": a.svc.Version(), "name": "Holdfast", "description": "Holdfast identity: accounts, sessions and memberships"})
+}
+
+func (a *API) jwks(w http.ResponseWriter, _ *call) error {
+	w.Header().Set("Cache-Control", "public, max-age=600")
+	w.Header().Set("Content-Type", "application/json; charset=utf-8")
+	_, err := w.Write(a.svc.JWKS())
+	return err
+}

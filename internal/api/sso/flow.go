@@ -1,0 +1,141 @@
+package sso
+
+import (
+	"net/http"
+	"net/url"
+	"strings"
+
+	"holdfast/internal/fault"
+	"holdfast/internal/identity"
+	"holdfast/internal/sso"
+	"holdfast/internal/sso/openid"
+	"holdfast/internal/sso/samlsp"
+	"holdfast/internal/web"
+)
+
+func (a *API) start(w http.ResponseWriter, c *call) error {
+	var in struct {
+		ProviderID string `json:"provider_id"`
+		Domain     string `json:"domain"`
+		RedirectTo string `json:"redirect_to"`
+		Skip       bool   `json:"skip_http_redirect"`
+		Challenge  string `json:"code_challenge"`
+		Method     string `json:"code_challenge_method"`
+	}
+	if err := body(c, &in); err != nil {
+		return err
+	}
+	loc, err := a.svc.Begin(c.Context(),
+		sso.Start{ProviderID: in.ProviderID, Domain: in.Domain, Redirect: a.ident.Target(c.URL.Query().Get("redirect_to"), in.RedirectTo, c.Referer()),
+			PKCE: identity.PKCE{Challenge: in.Challenge, Method: in.Method}})
+	if err != nil {
+		return err
+	}
+	if in.Skip {
+		return web.JSON(w, http.StatusOK, map[string]string{"url": loc})
+	}
+	return lead(w, http.StatusSeeOther, loc)
+}
+
+// authorize is start for signInWithOAuth({provider: "custom:x"}).
+func (a *API) authorize(w http.ResponseWriter, c *call) error {
+	q := c.URL.Query()
+	loc, err := a.svc.Begin(c.Context(), sso.Start{Identifier: q.Get("provider"), Invited: q.Get("invite_token") != "",
+		Redirect: a.ident.Target(q.Get("redirect_to"), c.Referer()),
+		PKCE:     identity.PKCE{Challenge: q.Get("code_challenge"), Method: q.Get("code_challenge_method")},
+		Wish:     openid.Wish{Scopes: strings.Fields(q.Get("scopes")), Extra: identity.Forwarded(q)}})
+	if fault.HasCode(err, "sso_provider_not_found") {
+		return identity.UnknownProvider()
+	}
+	if err != nil {
+		return err
+	}
+	if q.Get("skip_http_redirect") == "true" {
+		return web.JSON(w, http.StatusOK, map[string]string{"url": loc})
+	}
+	return lead(w, http.StatusFound, loc)
+}
+
+// back leads a browser on that comes from a provider: by 302 to where it began, by
+// 303 with what went wrong.
+func back(w http.ResponseWriter, to string) error {
+	if strings.Contains(to, "error_code=") {
+		return lead(w, http.StatusSeeOther, to)
+	}
+	return lead(w, http.StatusFound, to)
+}
+
+func lead(w http.ResponseWriter, status int, to string) error {
+	w.Header().Set("Referrer-Policy", "no-referrer")
+	w.Header().Set("Location", to)
+	w.WriteHeader(status)
+	return nil
+}
+
+func (a *API) metadata(w http.ResponseWriter, c *call) error {
+	if !a.svc.SAML() {
+		return samlOff()
+	}
+	b, err := samlsp.Descriptor(a.svc.EntityID(), a.svc.ACS())
+	if err != nil {
+		return err
+	}
+	h := w.Header()
+	h.Set("Content-Type", "application/xml; charset=utf-8")
+	h.Set("Cache-Control", "public, max-age=600")
+	if c.URL.Query().Get("download") == "true" {
+		h.Set("Content-Disposition", `attachment; filename="metadata.xml"`)
+	}
+	w.WriteHeader(http.StatusOK)
+	if c.Method == http.MethodHead {
+		return nil
+	}
+	_, err = w.Write(b)
+	return err
+}
+
+func (a *API) acs(w http.ResponseWriter, c *call) error {
+	in, err := a.posted(w, c)
+	if err != nil {
+		return a.astray(w, err)
+	}
+	return back(w, a.svc.FinishSAML(c.Context(), in, c.client()).Location)
+}
+
+// posted reads the form that a SAML provider had the browser post.
+func (a *API) posted(w http.ResponseWriter, c *call) (in sso.Response, err error) {
+	if !a.svc.SAML() {
+		return in, samlOff()
+	}
+	b, err := web.ReadBody(w, c.Request, maxBody)
+	if err != nil {
+		return in, err
+	}
+	form, err := url.ParseQuery(string(b))
+	if err != nil {
+		return in, fault.Wrap(err, fault.Invalid, "validation_failed", "The form cannot be read")
+	}
+	if len(form["SAMLResponse"]) != 1 || len(form["RelayState"]) > 1 {
+		return in, fault.New(fault.Invalid, "validation_failed", "SAMLResponse is missing, or stands twice")
+	}
+	return sso.Response{SAMLResponse: form.Get("SAMLResponse"), RelayState: form.Get("RelayState")}, nil
+}
+
+// astray leads a person whose provider's answer cannot be read to the site, and
+// nowhere that the answer names.
+func (a *API) astray(w http.ResponseWriter, err error) error {
+	return back(w, a.ident.Misled(a.ident.Target(), err))
+}
+
+func (a *API) callback(w http.ResponseWriter, c *call) error {
+	q := c.URL.Query()
+	for _, k := range []string{"state", "code", "error", "iss"} {
+		if len(q[k]) > 1 {
+			return a.astray(w, fault.New(fault.Invalid, "bad_oauth_callback", "%s stands twice", k))
+		}
+	}
+	to := a.svc.FinishOIDC(c.Context(),
+		sso.Answer{Connection: c.ids[0], State: q.Get("state"), Code: q.Get("code"), Error: q.Get("error"), Description: q.Get("error_description"),
+			Issuer: q.Get("iss")}, c.client())
+	return back(w, to.Location)
+}

@@ -1,0 +1,189 @@
+package sso
+
+import (
+	"encoding/json"
+	"net/http"
+	"strings"
+
+	"holdfast/internal/fault"
+	"holdfast/internal/identity/stamp"
+	"holdfast/internal/sso"
+)
+
+type member struct {
+	Value   string `json:"value"`
+	Display string `json:"display,omitempty"`
+	Ref     string `json:"$ref,omitempty"`
+}
+
+type scimGroup struct {
+	Schemas    []string `json:"schemas"`
+	ID         string   `json:"id,omitempty"`
+	ExternalID string   `json:"externalId,omitempty"`
+	Display    string   `json:"displayName"`
+	Members    []member `json:"members,omitempty"`
+	Meta       *meta    `json:"meta,omitempty"`
+}
+
+func (a *API) showGroup(g sso.Group) scimGroup {
+	out := scimGroup{Schemas: []string{schemaGroup}, ID: g.ID, ExternalID: g.ExternalID, Display: g.Display,
+		Meta: &meta{"Group", stamp.Time{Time: g.CreatedAt}, stamp.Time{Time: g.UpdatedAt}, a.svc.SCIMBase() + "/Groups/" + g.ID}}
+	for _, m := range g.Members {
+		out.Members = append(out.Members, member{m.ID, m.Display, a.svc.SCIMBase() + "/Users/" + m.ID})
+	}
+	return out
+}
+
+func (g scimGroup) group() sso.Group {
+	out := sso.Group{Display: g.Display, ExternalID: g.ExternalID}
+	for _, m := range g.Members {
+		out.Members = append(out.Members, sso.Ref{ID: m.Value})
+	}
+	return out
+}
+
+func (a *API) scimGroups(w http.ResponseWriter, c *call) error {
+	q, err := parseQuery(c)
+	if err != nil {
+		return err
+	}
+	list, total, err := a.svc.Groups(c.Context(), c.conn, q, c.sel.holds("members"))
+	if err != nil {
+		return err
+	}
+	var out []scimGroup
+	for _, g := range list {
+		out = append(out, a.showGroup(g))
+	}
+	return listOf(w, c, q, total, out)
+}
+
+func (a *API) scimCreateGroup(w http.ResponseWriter, c *call) error {
+	var in scimGroup
+	if err := scimBody(w, c, &in); err != nil {
+		return err
+	}
+	g, err := a.svc.CreateGroup(c.Context(), c.conn, in.group(), c.client())
+	if err != nil {
+		return err
+	}
+	out := a.showGroup(g)
+	w.Header().Set("Location", out.Meta.Location)
+	return c.show(w, http.StatusCreated, out)
+}
+
+func (a *API) scimGroup(w http.ResponseWriter, c *call) error {
+	g, err := a.svc.Group(c.Context(), c.conn, c.ids[0])
+	if err != nil {
+		return err
+	}
+	return c.show(w, http.StatusOK, a.showGroup(g))
+}
+
+func (a *API) changeGroup(w http.ResponseWriter, c *call, change func(*sso.Group) error) error {
+	g, err := a.svc.ChangeGroup(c.Context(), c.conn, c.ids[0], c.client(), change)
+	if err != nil {
+		return err
+	}
+	return c.show(w, http.StatusOK, a.showGroup(g))
+}
+
+func (a *API) scimPutGroup(w http.ResponseWriter, c *call) error {
+	var in scimGroup
+	if err := scimBody(w, c, &in); err != nil {
+		return err
+	}
+	return a.changeGroup(w, c, func(g *sso.Group) error {
+		*g = in.group()
+		return nil
+	})
+}
+
+func (a *API) scimPatchGroup(w http.ResponseWriter, c *call) error {
+	ops, err := readPatch(w, c)
+	if err != nil {
+		return err
+	}
+	return a.changeGroup(w, c, func(g *sso.Group) error {
+		for _, o := range ops {
+			if err := patchGroup(g, o); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+func patchGroup(g *sso.Group, o operation) error {
+	if o.Path != "" {
+		return setGroup(g, o.Path, o.Op, o.Value)
+	}
+	var parts map[string]json.RawMessage
+	if json.Unmarshal(o.Value, &parts) != nil {
+		return fault.New(fault.Invalid, "invalidValue", "An operation without a path has an object as its value")
+	}
+	for k, v := range parts {
+		if err := setGroup(g, k, o.Op, v); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func setGroup(g *sso.Group, path, op string, v json.RawMessage) error {
+	low := strings.ToLower(path)
+	switch {
+	case low == "displayname" && op != "remove":
+		return bind(v, &g.Display)
+	case low == "externalid" && op != "remove":
+		return bind(v, &g.ExternalID)
+	case low == "members" && op == "remove" && len(v) == 0:
+		g.Members = nil
+		return nil
+	case low == "members":
+		var list []member
+		if err := bind(v, &list); err != nil {
+			return err
+		}
+		return setMembers(g, op, list)
+	case strings.HasPrefix(low, "members[") && strings.HasSuffix(low, "]") && op == "remove":
+		attr, id, ok := equality(path[len("members[") : len(path)-1])
+		if !ok || !strings.EqualFold(attr, "value") {
+			return fault.New(fault.Invalid, "invalidPath", `Of member filters, members[value eq "id"] is known`)
+		}
+		return setMembers(g, op, []member{{Value: id}})
+	case low == "displayname":
+		return fault.New(fault.Invalid, "mutability", "displayName cannot be removed")
+	}
+	return nil
+}
+
+func setMembers(g *sso.Group, op string, list []member) error {
+	if op == "replace" {
+		g.Members = nil
+	}
+	drop := map[string]bool{}
+	for _, m := range list {
+		if op == "remove" {
+			drop[strings.ToLower(m.Value)] = true
+			continue
+		}
+		g.Members = append(g.Members, sso.Ref{ID: m.Value})
+	}
+	var keep []sso.Ref
+	for _, m := range g.Members {
+		if !drop[m.ID] {
+			keep = append(keep, m)
+		}
+	}
+	g.Members = keep
+	return nil
+}
+
+func (a *API) scimDeleteGroup(w http.ResponseWriter, c *call) error {
+	if err := a.svc.DeleteGroup(c.Context(), c.conn, c.ids[0], c.client()); err != nil {
+		return err
+	}
+	w.WriteHeader(http.StatusNoContent)
+	return nil
+}

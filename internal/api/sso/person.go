@@ -1,0 +1,217 @@
+package sso
+
+import (
+	"encoding/json"
+	"net/http"
+	"strings"
+
+	"holdfast/internal/fault"
+	"holdfast/internal/identity/stamp"
+	"holdfast/internal/sso"
+)
+
+type scimUser struct {
+	Schemas    []string  `json:"schemas"`
+	ID         string    `json:"id,omitempty"`
+	ExternalID string    `json:"externalId,omitempty"`
+	UserName   string    `json:"userName"`
+	Name       *scimName `json:"name,omitempty"`
+	Display    string    `json:"displayName,omitempty"`
+	Emails     []email   `json:"emails,omitempty"`
+	Active     *flag     `json:"active,omitempty"`
+	Groups     []member  `json:"groups,omitempty"`
+	Meta       *meta     `json:"meta,omitempty"`
+}
+
+type scimName struct {
+	Formatted string `json:"formatted,omitempty"`
+	Given     string `json:"givenName,omitempty"`
+	Family    string `json:"familyName,omitempty"`
+}
+
+type email struct {
+	Value   string `json:"value"`
+	Type    string `json:"type,omitempty"`
+	Primary flag   `json:"primary,omitempty"`
+}
+
+// flag is a boolean that some clients write as a string.
+type flag bool
+
+// UnmarshalJSON takes true, "true" and "True".
+func (f *flag) UnmarshalJSON(b []byte) error {
+	switch strings.ToLower(strings.Trim(string(b), `"`)) {
+	case "true":
+		*f = true
+	case "false":
+		*f = false
+	default:
+		return fault.New(fault.Invalid, "invalidValue", "active is true or false")
+	}
+	return nil
+}
+
+func (a *API) showUser(p sso.Person) scimUser {
+	active := flag(p.Active)
+	out := scimUser{Schemas: []string{schemaUser}, ID: p.ID, ExternalID: p.ExternalID, UserName: p.UserName, Display: p.Display, Active: &active,
+		Emails: []email{{Value: p.Email, Type: "work", Primary: true}},
+		Meta:   &meta{"User", stamp.Time{Time: p.CreatedAt}, stamp.Time{Time: p.UpdatedAt}, a.svc.SCIMBase() + "/Users/" + p.ID}}
+	if p.Given != "" || p.Family != "" || p.Display != "" {
+		out.Name = &scimName{Formatted: p.Display, Given: p.Given, Family: p.Family}
+	}
+	for _, g := range p.Groups {
+		out.Groups = append(out.Groups, member{g.ID, g.Display, a.svc.SCIMBase() + "/Groups/" + g.ID})
+	}
+	return out
+}
+
+// person is the whole of a user as a client sent it; active is true when it is
+// not said.
+func (u scimUser) person() sso.Person {
+	p := sso.Person{UserName: u.UserName, ExternalID: u.ExternalID, Display: u.Display, Active: u.Active == nil || bool(*u.Active)}
+	if u.Name != nil {
+		p.Given, p.Family = u.Name.Given, u.Name.Family
+		if p.Display == "" {
+			p.Display = u.Name.Formatted
+		}
+	}
+	for i, e := range u.Emails {
+		if i == 0 || bool(e.Primary) {
+			p.Email = e.Value
+		}
+	}
+	return p
+}
+
+func (a *API) scimUsers(w http.ResponseWriter, c *call) error {
+	q, err := parseQuery(c)
+	if err != nil {
+		return err
+	}
+	list, total, err := a.svc.People(c.Context(), c.conn, q)
+	if err != nil {
+		return err
+	}
+	var out []scimUser
+	for _, p := range list {
+		out = append(out, a.showUser(p))
+	}
+	return listOf(w, c, q, total, out)
+}
+
+func (a *API) scimCreateUser(w http.ResponseWriter, c *call) error {
+	var in scimUser
+	if err := scimBody(w, c, &in); err != nil {
+		return err
+	}
+	p, err := a.svc.CreatePerson(c.Context(), c.conn, in.person(), c.client())
+	if err != nil {
+		return err
+	}
+	out := a.showUser(p)
+	w.Header().Set("Location", out.Meta.Location)
+	return c.show(w, http.StatusCreated, out)
+}
+
+func (a *API) scimUser(w http.ResponseWriter, c *call) error {
+	p, err := a.svc.Person(c.Context(), c.conn, c.ids[0])
+	if err != nil {
+		return err
+	}
+	return c.show(w, http.StatusOK, a.showUser(p))
+}
+
+func (a *API) scimPutUser(w http.ResponseWriter, c *call) error {
+	var in scimUser
+	if err := scimBody(w, c, &in); err != nil {
+		return err
+	}
+	return a.changeUser(w, c, func(p *sso.Person) error {
+		*p = in.person()
+		return nil
+	})
+}
+
+func (a *API) changeUser(w http.ResponseWriter, c *call, change func(*sso.Person) error) error {
+	p, err := a.svc.ChangePerson(c.Context(), c.conn, c.ids[0], c.client(), change)
+	if err != nil {
+		return err
+	}
+	return c.show(w, http.StatusOK, a.showUser(p))
+}
+
+func (a *API) scimPatchUser(w http.ResponseWriter, c *call) error {
+	ops, err := readPatch(w, c)
+	if err != nil {
+		return err
+	}
+	return a.changeUser(w, c, func(p *sso.Person) error {
+		for _, o := range ops {
+			if err := patchUser(p, o); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+func patchUser(p *sso.Person, o operation) error {
+	if o.Path != "" {
+		return setUser(p, o.Path, o.Op, o.Value)
+	}
+	var parts map[string]json.RawMessage
+	if json.Unmarshal(o.Value, &parts) != nil {
+		return fault.New(fault.Invalid, "invalidValue", "An operation without a path has an object as its value")
+	}
+	for k, v := range parts {
+		if err := setUser(p, k, o.Op, v); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// setUser writes one attribute. What is not kept here is accepted and left.
+func setUser(p *sso.Person, path, op string, v json.RawMessage) error {
+	text := map[string]*string{"username": &p.UserName, "externalid": &p.ExternalID, "displayname": &p.Display, "name.formatted": &p.Display,
+		"name.givenname": &p.Given, "name.familyname": &p.Family, `emails[type eq "work"].value`: &p.Email, `emails[primary eq true].value`: &p.Email}
+	low := strings.ToLower(path)
+	switch into := text[low]; {
+	case into != nil && op == "remove":
+		*into = ""
+	case into != nil:
+		return bind(v, into)
+	case low == "active" && op == "remove":
+		return fault.New(fault.Invalid, "mutability", "active cannot be removed")
+	case low == "active":
+		var f flag
+		err := bind(v, &f)
+		p.Active = bool(f)
+		return err
+	case low == "name" && op != "remove":
+		var n scimName
+		if err := bind(v, &n); err != nil {
+			return err
+		}
+		p.Given, p.Family = n.Given, n.Family
+	case low == "emails" && op != "remove":
+		var list []email
+		if err := bind(v, &list); err != nil {
+			return err
+		}
+		for i, e := range list {
+			if i == 0 || bool(e.Primary) {
+				p.Email = e.Value
+			}
+		}
+	}
+	return nil
+}
+
+func (a *API) scimDeleteUser(w http.ResponseWriter, c *call) error {
+	if err := a.svc.DeletePerson(c.Context(), c.conn, c.ids[0], c.client()); err != nil {
+		return err
+	}
+	w.WriteHeader(http.StatusNoContent)
+	return nil
+}
