@@ -15,7 +15,7 @@ export GOTOOLCHAIN ?= local
 # One test at a time has the machine, also under -j.
 .NOTPARALLEL:
 
-.PHONY: build run test unit supabase console console-test check race kill rolling fuzz bench setup clean
+.PHONY: build run test unit supabase guides console console-test check race kill rolling fuzz bench setup clean
 
 build: ## bin/holdfast
 	$(GO) build -trimpath -ldflags "-s -w" -o bin/holdfast ./cmd/holdfast
@@ -33,7 +33,7 @@ test: setup build ## everything that must pass
 	$(GO) build ./...
 	$(GO) build -o bin/pgtest ./internal/testkit/pgtest/cmd/pgtest
 	$(GO) build -o bin/e2e ./internal/testkit/e2e
-	bin/pgtest -- $(MAKE) --no-print-directory unit supabase console-test
+	bin/pgtest -- $(MAKE) --no-print-directory unit supabase guides console-test
 
 console: setup build ## console/dist from console/src
 	bin/holdfast gen types ts > console/src/database.gen.ts
@@ -61,6 +61,11 @@ supabase:
 	for set in choices strict brief; do bin/e2e -server bin/holdfast -settings test/supabase/identity/$$set.env -- $(NODE) --test --test-reporter=spec --test-timeout=900000 test/supabase/identity/$$set.test.mjs || exit 1; done
 	bin/e2e -server bin/holdfast -settings test/supabase/identity/later.env,test/supabase/identity/later-off.env -- $(NODE) --test --test-reporter=spec --test-timeout=900000 test/supabase/identity/later.test.mjs
 	bin/e2e -server bin/holdfast -settings test/supabase/identity/server.env -- $(NODE) --test --test-reporter=spec --test-timeout=900000 test/supabase/identity/suite.test.mjs
+
+# Every snippet of docs/guides, against a demonstration that webhooks of this
+# machine may be called from.
+guides:
+	bin/e2e -server bin/holdfast -settings test/supabase/guides/server.env -- $(NODE) --test --test-reporter=spec --test-timeout=300000 test/supabase/guides/guides.test.mjs
 
 check: setup build ## test, and what takes longer or needs the network
 	@test -z "$$(gofmt -l cmd internal bench 2>/dev/null)" || { gofmt -l cmd internal bench 2>/dev/null; echo 'gofmt: the files above'; exit 1; }
