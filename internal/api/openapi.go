@@ -137,9 +137,9 @@ func (d *Document) build(role actor.Role) object {
 			w.route(r)
 		}
 	}
-	w.share()
 	hooks, of := event.Webhooks(d.Catalog)
 	maps.Copy(w.schemas, of)
+	w.share()
 	w.tags["events"] = "What happens in a tenant, as it is sent to webhooks."
 	return object{
 		"openapi": "3.1.0",

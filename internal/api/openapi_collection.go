@@ -30,7 +30,7 @@ func (w *writing) collection(r *catalog.Resource) {
 	w.schemas[r.Name] = rowSchema(r, w.role, required)
 	w.responses[r.Name] = answer("Rows.", object{"type": "array", "items": ref(r.Name)})
 	if ops["post"] != nil {
-		w.schemas[r.Name+".insert"] = object{"allOf": []any{ref(r.Name + ".columns"), object{"required": given(r)}}}
+		w.schemas[r.Name+".insert"] = object{"allOf": []any{ref(r.Name + ".columns")}, "required": given(r)}
 	}
 	if ops["patch"] != nil {
 		w.bodies[r.Name] = bodyOf(ref(r.Name+".columns"), updateExample(r, w.role))
@@ -64,7 +64,7 @@ func rowSchema(r *catalog.Resource, role actor.Role, required []string) object {
 		all = append(all, ref("Row"))
 		required = slices.DeleteFunc(required, func(name string) bool { return slices.Contains(commonColumns, name) })
 	}
-	return object{"allOf": append(all, object{"required": required})}
+	return object{"allOf": all, "required": required}
 }
 
 // given are the columns that a new record must give.
@@ -122,7 +122,7 @@ func hasCommon(r *catalog.Resource, role actor.Role) bool {
 
 // columnSchema refers to the columns that many records have.
 func columnSchema(f *catalog.Field) object {
-	if _, ok := recordColumns[f.Name]; ok {
+	if slices.Contains(commonColumns, f.Name) {
 		return object{"$ref": "#/components/schemas/Record/properties/" + f.Name}
 	}
 	if f.Name == "archived_at" {
@@ -133,8 +133,6 @@ func columnSchema(f *catalog.Field) object {
 
 // commonColumns are the columns that records have in common.
 var commonColumns = []string{"id", "tenant_id", "created_at", "updated_at", "created_by", "version"}
-
-var recordColumns = schemasOf(commonColumns...)
 
 // schemasOf describes columns that are the same wherever they stand.
 func schemasOf(names ...string) object {

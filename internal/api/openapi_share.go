@@ -1,6 +1,7 @@
 package api
 
 import (
+	"cmp"
 	"encoding/json"
 	"maps"
 	"slices"
@@ -11,8 +12,9 @@ import (
 // share writes bodies and answers once that several operations outside the
 // collections have alike, under the id of the first of them.
 func (w *writing) share() {
+	w.unsaid()
 	w.shareParameters()
-	w.shareColumns()
+	w.shareMembers()
 	for member, into := range map[string]object{"requestBody": w.bodies, "2XX": w.responses} {
 		found := map[string][]func(object){}
 		names := map[string]string{}
@@ -66,30 +68,22 @@ func (w *writing) shareParameters() {
 	}
 }
 
-// shareColumns writes columns once that collections have alike, under their
-// names: item_id, stock_status; item_id.2 is another of the name, such as one
-// that may be null.
-func (w *writing) shareColumns() {
-	type place struct {
-		properties object
-		name       string
-	}
-	found := map[string][]place{}
-	for _, name := range slices.Sorted(maps.Keys(w.schemas)) {
-		schema, _ := w.schemas[name].(object)
-		properties, _ := schema["properties"].(object)
-		if !strings.HasSuffix(name, ".columns") || properties == nil {
-			continue
-		}
-		for _, column := range slices.Sorted(maps.Keys(properties)) {
-			text, err := json.Marshal(properties[column])
-			if err == nil {
-				key := column + " " + string(text)
-				found[key] = append(found[key], place{properties, column})
+// shareMembers writes members of schemas once that many have alike, columns and
+// members of requests and answers, under their names: item_id, stock_status;
+// item_id.2 is another of the name, such as one that may be null. The longest
+// come first, so that what holds others takes them along.
+func (w *writing) shareMembers() {
+	found := map[string][]property{}
+	for _, tree := range []object{w.schemas, w.bodies, w.responses, w.paths} {
+		members(tree, func(m property) {
+			if text, err := json.Marshal(m.of[m.name]); err == nil && m.schema()["$ref"] == nil {
+				key := m.name + " " + string(text)
+				found[key] = append(found[key], m)
 			}
-		}
+		})
 	}
-	for _, key := range slices.Sorted(maps.Keys(found)) {
+	keys := slices.SortedFunc(maps.Keys(found), func(a, b string) int { return cmp.Or(len(b)-len(a), strings.Compare(a, b)) })
+	for _, key := range keys {
 		places := found[key]
 		name := places[0].name
 		if !shorter(len(places), len(key)-len(name), len(name)) {
@@ -98,10 +92,53 @@ func (w *writing) shareColumns() {
 		for n := 2; w.schemas[name] != nil; n++ {
 			name = places[0].name + "." + strconv.Itoa(n)
 		}
-		w.schemas[name] = places[0].properties[places[0].name]
+		w.schemas[name] = places[0].of[places[0].name]
 		for _, p := range places {
-			p.properties[p.name] = ref(name)
+			p.of[p.name] = ref(name)
 		}
+	}
+}
+
+// property is one of a schema's properties.
+type property struct {
+	of   object
+	name string
+}
+
+func (m property) schema() object {
+	s, _ := m.of[m.name].(object)
+	return s
+}
+
+// members calls each with the members of all schemas below a value, inner ones
+// behind those that hold them, in an order that is always the same.
+func members(v any, each func(property)) {
+	switch v := v.(type) {
+	case object:
+		for _, key := range slices.Sorted(maps.Keys(v)) {
+			if properties, ok := v[key].(object); ok && key == "properties" {
+				for _, name := range slices.Sorted(maps.Keys(properties)) {
+					each(property{properties, name})
+				}
+			}
+			members(v[key], each)
+		}
+	case []any:
+		for _, x := range v {
+			members(x, each)
+		}
+	}
+}
+
+// unsaid leaves out descriptions of members that say their names again.
+func (w *writing) unsaid() {
+	for _, tree := range []object{w.schemas, w.bodies, w.responses, w.paths} {
+		members(tree, func(m property) {
+			s := m.schema()
+			if doc, ok := s["description"].(string); ok && strings.EqualFold(strings.TrimSuffix(doc, "."), words(m.name)) {
+				delete(s, "description")
+			}
+		})
 	}
 }
 

@@ -76,7 +76,7 @@ func memberExample(name, kind string) any {
 func errorSchemas() object {
 	text := func(doc string) object { return object{"type": []string{"string", "null"}, "description": doc} }
 	return object{
-		"Record":      object{"type": "object", "description": "Columns that records have in common.", "properties": recordColumns},
+		"Record":      object{"type": "object", "description": "Columns that records have in common.", "properties": schemasOf(commonColumns...)},
 		"Row":         object{"description": "A row has all of these.", "required": commonColumns},
 		"archived_at": schemasOf("archived_at")["archived_at"],
 		"VerbRequest": withDoc(shape.Input(common{}).Schema(), "What every verb takes."),

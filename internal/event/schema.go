@@ -70,22 +70,24 @@ func fieldSchema(f *catalog.Field) object {
 	return s
 }
 
-// Webhooks is the "webhooks" member of an OpenAPI 3.1 document: one entry for
-// each type, keyed by its name; and the schemas of what several types tell, for
-// its components.
+// Webhooks is the "webhooks" member of an OpenAPI 3.1 document: one address takes
+// every type, told apart by the event's type; and for its components the schemas
+// of events, by type, and of what several of them tell.
 func Webhooks(c *catalog.Catalog) (hooks, schemas map[string]any) {
-	out := object{}
 	schemas = shared(c)
-	for _, t := range Types() {
-		out[t.Name] = object{"post": object{
-			"summary": t.Doc, "tags": []string{"events"},
-			"operationId": "event_" + strings.ReplaceAll(t.Name, ".", "_"),
-			"parameters":  []any{headerOf("event-id"), headerOf("sent-at"), headerOf("signature")},
-			"requestBody": object{"required": true, "content": object{"application/json": object{"schema": t.referring(c, schemas)}}},
-			"responses":   object{"2XX": reply("Taken")},
-		}}
+	types := Types()
+	each := make([]any, len(types))
+	for i := range types {
+		schemas[types[i].Name] = types[i].referring(c, schemas)
+		each[i] = object{"$ref": "#/components/schemas/" + types[i].Name}
 	}
-	return out, schemas
+	schemas["AnyEvent"] = object{"description": "An event; type says which.", "oneOf": each, "discriminator": object{"propertyName": "type"}}
+	return object{"event": object{"post": object{
+		"summary": "What a webhook is sent", "tags": []string{"events"}, "operationId": "receive_event",
+		"parameters":  []any{headerOf("event-id"), headerOf("sent-at"), headerOf("signature")},
+		"requestBody": object{"required": true, "content": object{"application/json": object{"schema": object{"$ref": "#/components/schemas/AnyEvent"}}}},
+		"responses":   object{"2XX": reply("Taken")},
+	}}}, schemas
 }
 
 // shared are the schemas of what more than one type tells of a collection's
@@ -112,8 +114,7 @@ func shared(c *catalog.Catalog) object {
 // referring is the schema of an event whose data may be written elsewhere.
 func (t *Type) referring(c *catalog.Catalog, shared object) object {
 	s := t.Schema(c)
-	delete(s, "description") // the operation's summary
-	delete(s, "type")        // Event says it
+	delete(s, "type") // Event says it
 	name := t.Collection + ".event"
 	props := s["properties"].(object)
 	if other, ok := shared[name]; ok && reflect.DeepEqual(other, props["data"]) {

@@ -56,45 +56,48 @@ func TestTypes(t *testing.T) {
 
 // The schemas describe every member of the data, and say what may be null.
 func TestSchemas(t *testing.T) {
-	hooks, shared := event.Webhooks(fullCatalog(t))
-	for _, h := range hooks { // what several types tell stands elsewhere
-		body := h.(map[string]any)["post"].(map[string]any)["requestBody"].(map[string]any)["content"].(map[string]any)["application/json"]
-		props := body.(map[string]any)["schema"].(map[string]any)["properties"].(map[string]any)
-		if ref, ok := props["data"].(map[string]any)["$ref"].(string); ok {
-			props["data"] = shared[strings.TrimPrefix(ref, "#/components/schemas/")]
+	hooks, schemas := event.Webhooks(fullCatalog(t))
+	if len(hooks) != 1 {
+		t.Errorf("%d webhooks", len(hooks))
+	}
+	for _, ty := range event.Types() { // what several types tell stands elsewhere
+		schema, _ := schemas[ty.Name].(map[string]any)
+		props, _ := schema["properties"].(map[string]any)
+		if data, _ := props["data"].(map[string]any); data["$ref"] != nil {
+			props["data"] = schemas[strings.TrimPrefix(data["$ref"].(string), "#/components/schemas/")]
 		}
 	}
-	b, err := json.Marshal(hooks)
+	b, err := json.Marshal(schemas)
 	if err != nil {
 		t.Fatal(err)
 	}
 	var doc map[string]struct {
-		Post struct {
-			RequestBody struct {
-				Content map[string]struct {
-					Schema struct {
-						Properties struct {
-							Type struct{ Const string }
-							Data struct {
-								Properties map[string]struct{ Type any }
-								Required   []string
-							}
-						}
-					}
-				}
+		OneOf []struct {
+			Ref string `json:"$ref"`
+		}
+		Properties struct {
+			Type struct{ Const string }
+			Data struct {
+				Properties map[string]struct{ Type any }
+				Required   []string
 			}
 		}
 	}
 	if err := json.Unmarshal(b, &doc); err != nil {
 		t.Fatal(err)
 	}
+	for i, ty := range event.Types() {
+		if of := doc["AnyEvent"].OneOf; i >= len(of) || of[i].Ref != "#/components/schemas/"+ty.Name {
+			t.Errorf("%s is not among the events", ty.Name)
+		}
+	}
 	for _, ty := range event.Types() {
-		p := doc[ty.Name].Post.RequestBody.Content["application/json"].Schema.Properties
+		p := doc[ty.Name].Properties
 		if p.Type.Const != ty.Name || len(p.Data.Properties) != len(ty.Fields)+len(ty.Members) || len(p.Data.Required) != len(p.Data.Properties) {
 			t.Errorf("%s: %+v", ty.Name, p)
 		}
 	}
-	data := doc["stock.low"].Post.RequestBody.Content["application/json"].Schema.Properties.Data.Properties
+	data := doc["stock.low"].Properties.Data.Properties
 	if data["available"].Type != "number" || data["sku"].Type != "string" {
 		t.Errorf("stock.low: %v", data)
 	}
