@@ -1,5 +1,4 @@
 import { ErrorBoundary, lazy, Route, Router, useLocation } from 'preact-iso';
-import { useEffect } from 'preact/hooks';
 import { claimsOf, proof, recovering, session, supabase } from './lib/client';
 import { _, useLanguage } from './lib/i18n';
 import { queryClient, useQuery } from './lib/query';
@@ -34,6 +33,16 @@ const Board = lazy(() => import('./pages/board').then((m) => m.BoardPage));
 const Everything = lazy(() => import('./pages/everything').then((m) => m.Everything));
 const Components = lazy(() => import('./pages/components').then((m) => m.Components));
 
+let shown = '';
+
+// forget drops what one person or tenant was shown before another is shown
+// anything. What the first page asks for at once stays asked.
+function forget(member: string): void {
+  if (member === shown) return;
+  if (shown) queryClient.removeQueries({ predicate: (q) => !['settings', 'catalog'].includes(String(q.queryKey[0])) });
+  shown = member;
+}
+
 // App decides who stands at the door: nobody, somebody who still has to show a
 // second factor, somebody without a tenant, or a member.
 export function App() {
@@ -43,11 +52,8 @@ export function App() {
   const prove = useStore(proof);
   const { path } = useLocation();
   const who = s ? claimsOf(s) : undefined;
-  const member = `${who?.sub ?? ''} ${who?.tenant_id ?? ''} ${who?.tenant_role ?? ''}`;
-  useEffect(() => {
-    // Nothing that one person or tenant was shown is kept for another.
-    queryClient.removeQueries({ predicate: (q) => !['settings', 'catalog'].includes(String(q.queryKey[0])) });
-  }, [member]);
+  const member = who ? `${who.sub} ${who.tenant_id ?? ''} ${who.tenant_role ?? ''}` : '';
+  forget(member);
   const factor = useQuery({
     queryKey: ['assurance', who?.session_id, who?.aal],
     queryFn: async () => (await supabase.auth.mfa.getAuthenticatorAssuranceLevel()).data?.nextLevel ?? 'aal1',

@@ -1,5 +1,6 @@
 // A browser at the started server, with people of the demonstration.
 import assert from 'node:assert/strict';
+import { createHmac } from 'node:crypto';
 import { appendFileSync, mkdirSync } from 'node:fs';
 import { test as run } from 'node:test';
 import { AxeBuilder } from '@axe-core/playwright';
@@ -78,16 +79,49 @@ export async function session(email) {
   return sessions.get(email);
 }
 
+// note keeps what the server's log must not show.
+function note(made) {
+  secret(made.access_token);
+  secret(made.refresh_token);
+}
+
+export function secret(text) {
+  appendFileSync(process.env.SECRETS_FILE ?? '/dev/null', `${text}\n`);
+}
+
 async function enter(email, path, body) {
   for (let tries = 5; !sessions.has(email); tries--) {
     const r = await fetch(url + path, { method: 'POST', headers: { 'Content-Type': 'application/json' }, body: JSON.stringify(body) });
     const made = await r.json();
     if (r.ok) {
-      appendFileSync(process.env.SECRETS_FILE ?? '/dev/null', `${made.access_token}\n${made.refresh_token}\n`);
+      note(made);
       sessions.set(email, made);
     } else if (r.status === 429 && tries) await new Promise((done) => setTimeout(done, 1000 * Number(r.headers.get('Retry-After') ?? 2)));
     else throw new Error(`${email}: ${r.status} ${JSON.stringify(made)}`);
   }
+}
+
+// digits are the six that an authenticator app shows for a secret (RFC 6238).
+export function digits(secret, at = Date.now()) {
+  const alphabet = 'ABCDEFGHIJKLMNOPQRSTUVWXYZ234567';
+  const bits = [...secret.replace(/=+$/, '')].map((c) => alphabet.indexOf(c).toString(2).padStart(5, '0')).join('');
+  const key = Buffer.from(bits.match(/.{8}/g).map((b) => parseInt(b, 2)));
+  const step = Buffer.alloc(8);
+  step.writeBigUInt64BE(BigInt(Math.floor(at / 30_000)));
+  const sum = createHmac('sha1', key).update(step).digest();
+  const from = sum[19] & 15;
+  return String((sum.readUInt32BE(from) & 0x7fffffff) % 1_000_000).padStart(6, '0');
+}
+
+// raised gives somebody a second factor and a session that showed it.
+export async function raised(email) {
+  const post = (path, body) => api(email, path, { method: 'POST', body });
+  const factor = await post('/auth/v1/factors', { factor_type: 'totp', friendly_name: 'App' });
+  const { id } = await post(`/auth/v1/factors/${factor.id}/challenge`, {});
+  const made = await post(`/auth/v1/factors/${factor.id}/verify`, { challenge_id: id, code: digits(factor.totp.secret) });
+  note(made);
+  sessions.set(email, made);
+  return factor.totp.secret;
 }
 
 // calm waits until a page may sign in several times.

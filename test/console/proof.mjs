@@ -1,19 +1,6 @@
 // Getting in by every way, and showing again that it is you.
 import assert from 'node:assert/strict';
-import { createHmac } from 'node:crypto';
-import { api, as, calm, mail, named, open, password, person, session, settled, test, url, visit } from './page.mjs';
-
-// digits are the six that an authenticator app shows for a secret (RFC 6238).
-function digits(secret, at = Date.now()) {
-  const alphabet = 'ABCDEFGHIJKLMNOPQRSTUVWXYZ234567';
-  const bits = [...secret.replace(/=+$/, '')].map((c) => alphabet.indexOf(c).toString(2).padStart(5, '0')).join('');
-  const key = Buffer.from(bits.match(/.{8}/g).map((b) => parseInt(b, 2)));
-  const step = Buffer.alloc(8);
-  step.writeBigUInt64BE(BigInt(Math.floor(at / 30_000)));
-  const sum = createHmac('sha1', key).update(step).digest();
-  const from = sum[19] & 15;
-  return String((sum.readUInt32BE(from) & 0x7fffffff) % 1_000_000).padStart(6, '0');
-}
+import { api, as, calm, digits, mail, named, open, password, person, session, settled, test, url, visit } from './page.mjs';
 
 // stale answers the first request to a path as the server does to a session that
 // showed no credential for ten minutes; everything else is the server's own.

@@ -10,6 +10,8 @@ await import('./work.mjs');
 await import('./floor.mjs');
 await import('./board.mjs');
 await import('./admin.mjs');
+await import('./keys.mjs');
 await import('./bad.mjs');
 await import('./looks.mjs');
+await import('./lastuse.mjs');
 after(close);

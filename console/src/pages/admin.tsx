@@ -14,11 +14,13 @@ import { fail, Menu, toast } from '../ui/overlay';
 import { Json, useNames } from '../ui/value';
 import { Diff } from '../ui/related';
 
+const Keys = lazy(() => import('./keys').then((m) => m.Keys));
 const Connections = lazy(() => import('./sso').then((m) => m.Connections));
 const System = lazy(() => import('./system').then((m) => m.System));
 
 const tabs: [string, string][] = [
   ['members', 'Members'],
+  ['keys', 'Keys'],
   ['webhooks', 'Webhooks'],
   ['limits', 'Limits'],
   ['audit', 'Audit log'],
@@ -44,7 +46,7 @@ export function AdminPage() {
           </a>
         ))}
       </nav>
-      {at === 'members' ? <Members p={p} /> : at === 'webhooks' ? <Webhooks /> : at === 'limits' ? <Limits /> : at === 'audit' ? <Audit p={p} /> : at === 'sso' ? <Sso /> : at === 'system' ? <System /> : <Settings />}
+      {at === 'members' ? <Members p={p} /> : at === 'keys' ? <Keys p={p} /> : at === 'webhooks' ? <Webhooks /> : at === 'limits' ? <Limits /> : at === 'audit' ? <Audit p={p} /> : at === 'sso' ? <Sso /> : at === 'system' ? <System /> : <Settings />}
     </>
   );
 }

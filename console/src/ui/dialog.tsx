@@ -54,7 +54,7 @@ export function Dialog({ title, close, children, footer, kind, submit }: { title
 }
 
 // Ask is a question before something that cannot be taken back, or that takes words.
-export function Ask({ title, text, yes, danger, close, act, children, error: given }: { title: string; text?: ComponentChildren; yes: string; danger?: boolean; close: () => void; act: () => Promise<unknown>; children?: ComponentChildren; error?: unknown }) {
+export function Ask({ title, text, yes, danger, kind, close, act, children, error: given }: { title: string; text?: ComponentChildren; yes: string; danger?: boolean; kind?: 'wide'; close: () => void; act: () => Promise<unknown>; children?: ComponentChildren; error?: unknown }) {
   const [busy, setBusy] = useState(false);
   const [error, setError] = useState<unknown>(null);
   const go = async () => {
@@ -71,6 +71,7 @@ export function Ask({ title, text, yes, danger, close, act, children, error: giv
   };
   return (
     <Dialog
+      kind={kind}
       title={title}
       close={close}
       submit={() => void go()}
