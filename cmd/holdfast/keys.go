@@ -18,13 +18,15 @@ func keysCommand(o *options) *cobra.Command {
 	c.AddCommand(
 		&cobra.Command{
 			Use: "rotate", Short: "Sign tokens with a new key; the old one verifies until its tokens have expired", Args: cobra.NoArgs,
-			RunE: o.with(func(cmd *cobra.Command, _ []string, a *app.App) error { return a.Identity.RotateKeys(cmd.Context()) }),
+			RunE: o.with(func(cmd *cobra.Command, _ []string, a *app.App) error {
+				return a.Identity.Keyring.RotateKeys(cmd.Context())
+			}),
 		},
 		renewKey(o),
 		&cobra.Command{
 			Use: "revoke ID", Short: "End now an API key that was renewed with an overlap", Args: cobra.ExactArgs(1),
 			RunE: o.with(func(cmd *cobra.Command, args []string, a *app.App) error {
-				return a.Identity.RevokeAPIKey(cmd.Context(), args[0])
+				return a.Identity.Keyring.RevokeAPIKey(cmd.Context(), args[0])
 			}),
 		},
 		&cobra.Command{
@@ -42,7 +44,7 @@ func renewKey(o *options) *cobra.Command {
 		Use: "renew KIND", Short: "Make another publishable or secret API key and revoke the old one; `holdfast status` prints it", Args: cobra.ExactArgs(1), ValidArgs: []string{"publishable", "secret"},
 		Example: "  holdfast keys renew secret --overlap 24h",
 		RunE: o.with(func(cmd *cobra.Command, args []string, a *app.App) error {
-			return a.Identity.RenewAPIKey(cmd.Context(), args[0], overlap)
+			return a.Identity.Keyring.RenewAPIKey(cmd.Context(), args[0], overlap)
 		}),
 	}
 	c.Flags().DurationVar(&overlap, "overlap", 0, "how long the old key is taken beside the new one")
@@ -97,7 +99,7 @@ func reportRekey(w io.Writer, r identity.Rekeyed) {
 }
 
 func listKeys(cmd *cobra.Command, _ []string, a *app.App) error {
-	list, err := a.Identity.ListKeys(cmd.Context())
+	list, err := a.Identity.Keyring.ListKeys(cmd.Context())
 	if err != nil {
 		return err
 	}

@@ -43,7 +43,7 @@ func adminCommand(o *options) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return a.Identity.ResetPassword(cmd.Context(), args[0], pw)
+			return a.Identity.Admin.ResetPassword(cmd.Context(), args[0], pw)
 		}),
 	}
 	reset.Flags().StringVar(&password, "password", "", "password; better given on standard input")
@@ -56,7 +56,7 @@ func setupLink(o *options) *cobra.Command {
 	c := &cobra.Command{
 		Use: "setup-link EMAIL", Short: "Print a link with which the user sets a password", Args: cobra.ExactArgs(1),
 		RunE: o.with(func(cmd *cobra.Command, args []string, a *app.App) error {
-			link, err := a.Identity.SetupLink(cmd.Context(), args[0], tenant)
+			link, err := a.Identity.Admin.SetupLink(cmd.Context(), args[0], tenant)
 			if err != nil {
 				return err
 			}
@@ -72,7 +72,7 @@ func listAdmins(o *options) *cobra.Command {
 	return &cobra.Command{
 		Use: "list", Short: "List the administrators of every tenant", Args: cobra.NoArgs,
 		RunE: o.with(func(cmd *cobra.Command, _ []string, a *app.App) error {
-			list, err := a.Identity.ListAdmins(cmd.Context())
+			list, err := a.Identity.Admin.ListAdmins(cmd.Context())
 			if err != nil {
 				return err
 			}
@@ -111,7 +111,7 @@ func tenantCommand(o *options) *cobra.Command {
 	create := &cobra.Command{
 		Use: "create NAME", Short: "Create a tenant and print its id", Args: cobra.ExactArgs(1),
 		RunE: o.with(func(cmd *cobra.Command, args []string, a *app.App) error {
-			t, err := a.Identity.CreateTenant(cmd.Context(), args[0], slug, "")
+			t, err := a.Identity.Tenants.CreateTenant(cmd.Context(), args[0], slug, "")
 			if err != nil {
 				return err
 			}
@@ -123,7 +123,7 @@ func tenantCommand(o *options) *cobra.Command {
 	list := &cobra.Command{
 		Use: "list", Short: "List tenants", Args: cobra.NoArgs,
 		RunE: o.with(func(cmd *cobra.Command, _ []string, a *app.App) error {
-			ts, err := a.Identity.ListTenants(cmd.Context())
+			ts, err := a.Identity.Tenants.ListTenants(cmd.Context())
 			if err != nil {
 				return err
 			}
@@ -141,7 +141,7 @@ func tenantCommand(o *options) *cobra.Command {
 			if !actor.Role(role).Valid() {
 				return fmt.Errorf("role %q is none of %v", role, actor.Members)
 			}
-			u, err := a.Identity.AddMember(cmd.Context(), args[0], args[1], actor.Role(role))
+			u, err := a.Identity.Admin.AddMember(cmd.Context(), args[0], args[1], actor.Role(role))
 			if err != nil {
 				return err
 			}

@@ -85,7 +85,7 @@ func verifyCommand(o *options) *cobra.Command {
 }
 
 func verifyAudit(cmd *cobra.Command, a *app.App, tenant string) error {
-	reports, err := a.Identity.VerifyAudit(cmd.Context(), tenant)
+	reports, err := a.Identity.Admin.VerifyAudit(cmd.Context(), tenant)
 	if err != nil {
 		return err
 	}

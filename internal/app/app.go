@@ -381,7 +381,7 @@ func (a *App) authenticate(r *http.Request) (actor.Actor, error) {
 	} else {
 		bearer = ""
 	}
-	return a.Identity.Authenticate(r.Context(), identity.Credential{
+	return a.Identity.Authenticator.Authenticate(r.Context(), identity.Credential{
 		Bearer: bearer, APIKey: r.Header.Get("Apikey"), Address: web.ClientAddress(r), UserAgent: r.UserAgent(), Origin: r.Header.Get("Origin"),
 		SecFetchSite: r.Header.Get("Sec-Fetch-Site"), Cookie: r.Header.Get("Cookie") != "", RequestID: web.RequestID(r.Context()),
 	})

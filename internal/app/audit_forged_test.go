@@ -25,7 +25,7 @@ func TestAuditPastTheServer(t *testing.T) {
 		}
 		broken := func() string {
 			t.Helper()
-			reports, err := svc.VerifyAudit(t.Context(), "")
+			reports, err := svc.Admin.VerifyAudit(t.Context(), "")
 			must(t, err)
 			var why []string
 			for _, r := range reports {
@@ -36,7 +36,7 @@ func TestAuditPastTheServer(t *testing.T) {
 			return strings.Join(why, "\n")
 		}
 		k.Token(who(actor.Admin))
-		must(t, svc.SealAudit(t.Context()))
+		must(t, svc.Admin.SealAudit(t.Context()))
 		if why := broken(); why != "" {
 			t.Fatalf("before anything was done: %s", why)
 		}
@@ -47,7 +47,7 @@ func TestAuditPastTheServer(t *testing.T) {
 		if why := broken(); !strings.Contains(why, demo.North+": the row was not written by the server") {
 			t.Errorf("a forged row that waits: %q", why)
 		}
-		if err := svc.SealAudit(t.Context()); err == nil {
+		if err := svc.Admin.SealAudit(t.Context()); err == nil {
 			t.Error("a forged row is sealed")
 		}
 		r := k.Call(testkit.Request{Method: "GET", Path: "/v1/audit?select=action,seal_no&seal_no=eq.0", As: who(actor.Admin)})
@@ -65,7 +65,7 @@ func TestAuditPastTheServer(t *testing.T) {
 		if r := k.Call(switched); r.Status != 200 {
 			t.Fatalf("%d %s", r.Status, r.Body)
 		}
-		if err := svc.SealAudit(t.Context()); err == nil {
+		if err := svc.Admin.SealAudit(t.Context()); err == nil {
 			t.Error("another chain begins in the place of the one that is gone")
 		}
 		if why := broken(); !strings.HasPrefix(why, demo.South+": the chain is gone") {

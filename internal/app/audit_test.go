@@ -174,8 +174,8 @@ func TestAuditOfEveryEvent(t *testing.T) {
 			{"a switch denied", demo.North, "tenant.switch_denied", "refused", func() {
 				call("POST", "/auth/v1/tenant", manager, map[string]any{"tenant_id": demo.South}, 403)
 			}},
-			{"a signing key", db.NoTenant, "keys.rotated", "ok", func() { must(t, k.App.Identity.RotateKeys(t.Context())) }},
-			{"an API key", db.NoTenant, "api_key.renewed", "ok", func() { must(t, k.App.Identity.RenewAPIKey(t.Context(), "publishable", 0)) }},
+			{"a signing key", db.NoTenant, "keys.rotated", "ok", func() { must(t, k.App.Identity.Keyring.RotateKeys(t.Context())) }},
+			{"an API key", db.NoTenant, "api_key.renewed", "ok", func() { must(t, k.App.Identity.Keyring.RenewAPIKey(t.Context(), "publishable", 0)) }},
 			{"a tie to a provider", demo.North, "sso.connection_created", "ok", func() {
 				call("POST", "/auth/v1/sso/connections", admin,
 					map[string]any{"kind": "oidc", "name": "n", "identifier": "custom:audit", "issuer": "https://issuer.example", "client_id": "c", "client_secret": "s"}, 201)
@@ -225,12 +225,12 @@ func TestAuditOfEveryEvent(t *testing.T) {
 				t.Errorf("%s: no row %s of tenant %q", e.event, e.action, e.tenant)
 				continue
 			}
-			must(t, k.App.Identity.SealAudit(t.Context()))
+			must(t, k.App.Identity.Admin.SealAudit(t.Context()))
 			if rows, sealed := audited(t, k, e.tenant, e.action, e.outcome, ""); sealed != rows {
 				t.Errorf("%s: %d rows %s, %d sealed", e.event, rows, e.action, sealed)
 			}
 		}
-		reports, err := k.App.Identity.VerifyAudit(t.Context(), "")
+		reports, err := k.App.Identity.Admin.VerifyAudit(t.Context(), "")
 		must(t, err)
 		for _, r := range reports {
 			if !r.Whole() {

@@ -53,7 +53,7 @@ func TestKeysAreConfigured(t *testing.T) {
 				t.Errorf("%.20s: %d %s", key, r.Status, r.Body)
 			}
 		}
-		keys, err := k.App.Identity.Keys(t.Context())
+		keys, err := k.App.Identity.Keyring.Keys(t.Context())
 		if err != nil || keys.SecretKey != fixed {
 			t.Errorf("%v %v", keys.SecretKey, err)
 		}

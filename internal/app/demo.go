@@ -38,7 +38,7 @@ func (a *App) SeedDemo(ctx context.Context, size demo.Size) error {
 	}
 	by := actor.Actor{Role: actor.Service, KeyID: "demo"}
 	for _, u := range size.Accounts() {
-		_, err := a.Identity.CreateUser(ctx, by, identity.AdminUser{
+		_, err := a.Identity.Admin.CreateUser(ctx, by, identity.AdminUser{
 			ID: u.ID, Email: &u.Email, PasswordHash: &hash, EmailConfirm: true, UserMetadata: map[string]any{"name": u.Name},
 		})
 		if err != nil && !fault.HasCode(err, "email_exists") {
@@ -78,7 +78,7 @@ func (a *App) refuseDemo(ctx context.Context) error {
 	for _, u := range demo.Whole.Accounts() {
 		ids = append(ids, u.ID)
 	}
-	list, err := a.Identity.WithPassword(ctx, ids, demo.Password)
+	list, err := a.Identity.Admin.WithPassword(ctx, ids, demo.Password)
 	if err != nil {
 		return fmt.Errorf("app: demonstration users: %w", err)
 	}

@@ -21,9 +21,11 @@ import (
 // the identity service's.
 func (a *App) effects() store.Effects {
 	e := store.Effects{
-		Before: map[string]store.Effect{"invitations": a.Identity.PrepareInvitations, "tenants": checkLimits, "settings": a.Identity.CheckSettings,
-			"mail_templates": a.Identity.CheckMailTemplates},
-		After: map[string]store.Effect{"members": a.Identity.GuardMembers, "invitations": a.Identity.MailInvitations, "tenants": a.Identity.WatchTenants},
+		Before: map[string]store.Effect{"invitations": a.Identity.Invitations.PrepareInvitations, "tenants": checkLimits,
+			"settings":       a.Identity.Tenants.CheckSettings,
+			"mail_templates": a.Identity.Post.CheckMailTemplates},
+		After: map[string]store.Effect{"members": a.Identity.Tenants.GuardMembers, "invitations": a.Identity.Invitations.MailInvitations,
+			"tenants": a.Identity.Tenants.WatchTenants},
 	}
 	add(e.Before, map[string]store.Effect{"settings": imports.CheckSettings})
 	add(e.Before, map[string]store.Effect{"settings": checkSettings})

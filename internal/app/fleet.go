@@ -76,7 +76,7 @@ func (a *App) openBus(ctx context.Context, mode Mode) error {
 	a.fleet.bus.Store(b)
 	a.Identity.OnForget(a.forgotten)
 	if mode == Server {
-		return a.Identity.ReadKeys(ctx) // Rekey, which may have held up the joining, sealed them anew
+		return a.Identity.Keyring.ReadKeys(ctx) // Rekey, which may have held up the joining, sealed them anew
 	}
 	return nil
 }
@@ -96,7 +96,7 @@ func (a *App) hear(n bus.Notice) {
 	case bus.Cleared:
 		a.functions.Forget(n.Tenant)
 	case bus.Keys:
-		a.guarded(context.Background(), "read keys", a.Identity.ReadKeys)
+		a.guarded(context.Background(), "read keys", a.Identity.Keyring.ReadKeys)
 	case bus.Members:
 		a.gate.Forget(n.Tenant)
 		a.Identity.ForgetHere("", n.Tenant)
@@ -114,7 +114,7 @@ func (a *App) forgetAll() {
 	a.functions.Forget("")
 	a.Identity.ForgetAll()
 	a.gate.Forget("")
-	a.guarded(context.Background(), "read keys", a.Identity.ReadKeys)
+	a.guarded(context.Background(), "read keys", a.Identity.Keyring.ReadKeys)
 }
 
 // changed drops the tenant's kept answers that changed collections go into,

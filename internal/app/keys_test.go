@@ -19,14 +19,14 @@ func TestKeysOfTwoNodes(t *testing.T) {
 		if got := zones(old); got != 200 {
 			t.Fatalf("the service key: %d", got)
 		}
-		if err := one.App.Identity.RenewAPIKey(context.Background(), "secret", 0); err != nil {
+		if err := one.App.Identity.Keyring.RenewAPIKey(context.Background(), "secret", 0); err != nil {
 			t.Fatal(err)
 		}
 		within(t, "the old key is refused", func() bool { return zones(old) == 401 })
 		if got := zones(one.Service()); got != 200 {
 			t.Errorf("the new key: %d", got)
 		}
-		if err := one.App.Identity.RotateKeys(context.Background()); err != nil {
+		if err := one.App.Identity.Keyring.RotateKeys(context.Background()); err != nil {
 			t.Fatal(err)
 		}
 		const set = "/auth/v1/.well-known/jwks.json"

@@ -18,7 +18,7 @@ import (
 // credentials is not in those rows.
 func TestServiceKeyUses(t *testing.T) {
 	testkit.Run(t, func(t *testing.T, k *testkit.Kit) {
-		keys, err := k.App.Identity.Keys(t.Context())
+		keys, err := k.App.Identity.Keyring.Keys(t.Context())
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -58,7 +58,7 @@ func TestServiceKeyUses(t *testing.T) {
 			t.Errorf("%d rows were written by requests", n)
 		}
 		for range 2 { // once each
-			if err := k.App.Identity.WriteKeyUses(t.Context()); err != nil {
+			if err := k.App.Identity.Keyring.WriteKeyUses(t.Context()); err != nil {
 				t.Fatal(err)
 			}
 		}

@@ -91,7 +91,7 @@ func (s *serving) apply(c *config.Config) error {
 		if err != nil {
 			return fmt.Errorf("app: signing_keys: %w", err)
 		}
-		if err := s.app.Identity.ReplaceSigningKeys(set); err != nil {
+		if err := s.app.Identity.Keyring.ReplaceSigningKeys(set); err != nil {
 			return err
 		}
 	}

@@ -15,7 +15,6 @@ import (
 	"holdfast/internal/config"
 	"holdfast/internal/db"
 	"holdfast/internal/fault"
-	"holdfast/internal/identity"
 	"holdfast/internal/store"
 )
 
@@ -244,7 +243,7 @@ func sound(ctx context.Context, a *App) error {
 	if len(found) > 0 {
 		return fmt.Errorf("app: totals or stock do not agree with the records, %d differences: %s", len(found), found[0])
 	}
-	reports, err := a.Identity.VerifyAudit(ctx, "")
+	reports, err := a.Identity.Admin.VerifyAudit(ctx, "")
 	if err != nil {
 		return err
 	}
@@ -259,11 +258,11 @@ func sound(ctx context.Context, a *App) error {
 // quiet ends sessions and pauses webhooks.
 func (x *restoring) quiet(a *App) (err error) {
 	ctx := db.Patient(x.ctx, wholeTenant)
-	x.out.Sessions, err = identity.EndAllSessions(ctx, a.Identity, "backup.restored", map[string]any{"backup": x.out.ID, "made": x.out.Made})
+	x.out.Sessions, err = a.Identity.Sessions.EndAll(ctx, "backup.restored", map[string]any{"backup": x.out.ID, "made": x.out.Made})
 	if err != nil {
 		return err
 	}
-	tenants, err := a.Identity.ListTenants(ctx)
+	tenants, err := a.Identity.Tenants.ListTenants(ctx)
 	if err != nil {
 		return err
 	}

@@ -102,7 +102,7 @@ func (a *App) routes() []api.Route {
 }
 
 func (a *App) permissions() *api.Permissions {
-	return &api.Permissions{Gate: a.gate, Catalog: a.catalog, Functions: a.table, Verbs: a.verbs.All(), Member: a.Identity.MemberActor}
+	return &api.Permissions{Gate: a.gate, Catalog: a.catalog, Functions: a.table, Verbs: a.verbs.All(), Member: a.Identity.Tenants.MemberActor}
 }
 
 // identityRoutes lists /auth/v1 for the document; one handler serves them all.
@@ -137,7 +137,7 @@ func (a *App) handler(c *config.Config, log *slog.Logger) (http.Handler, error) 
 			if w.User != "" {
 				u.Tenant, u.Account = w.Tenant, w.User
 			}
-			a.Identity.KeyUsed(u, w.RequestID)
+			a.Identity.Keyring.KeyUsed(u, w.RequestID)
 		}}
 	return front.Handler(a.mux()), nil
 }

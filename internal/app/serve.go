@@ -62,7 +62,7 @@ func Serve(ctx context.Context, c *config.Config, out io.Writer, load func() (*c
 	}
 	defer a.Close()
 	s := &serving{app: a, asked: asked, logs: logs}
-	if err := a.Identity.HashApart(s.answered.Load); err != nil {
+	if err := a.Identity.Passwords.HashApart(s.answered.Load); err != nil {
 		return err
 	}
 	if err := a.refuseDemo(ctx); err != nil {
@@ -127,7 +127,7 @@ func (s *serving) run(ctx context.Context, l net.Listener) error {
 }
 
 func (a *App) banner(ctx context.Context, out io.Writer, took time.Duration) error {
-	keys, err := a.Identity.Keys(ctx)
+	keys, err := a.Identity.Keyring.Keys(ctx)
 	if err != nil {
 		return err
 	}

@@ -216,7 +216,7 @@ func TestServiceAccounts_use(t *testing.T) {
 			t.Errorf("somebody else's job into what the key is not for: %d %s", r.Status, r.Body)
 		}
 
-		must(t, k.App.Identity.WriteKeyUses(t.Context()))
+		must(t, k.App.Identity.Keyring.WriteKeyUses(t.Context()))
 		if rows, _ := audited(t, k, demo.North, "api_key.used", "ok", m.ID); rows < 5 {
 			t.Errorf("%d rows of uses", rows)
 		}
@@ -290,7 +290,7 @@ func TestServiceAccounts_refused(t *testing.T) {
 			t.Errorf("%d %s", r.Status, r.Body)
 		}
 		want("of a removed account", get(third), 401)
-		must(t, k.App.Identity.WriteKeyUses(t.Context()))
+		must(t, k.App.Identity.Keyring.WriteKeyUses(t.Context()))
 		reasons := map[string]bool{}
 		must(t, k.App.DB.Read(t.Context(), db.Scope{All: true}, func(tx *db.Tx) error {
 			const sql = "SELECT details FROM audit WHERE tenant_id = $1 AND action = 'api_key.used' AND outcome = 'refused'"

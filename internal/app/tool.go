@@ -18,7 +18,7 @@ type Line struct{ Name, Value string }
 
 // Status lists addresses and keys of this installation.
 func (a *App) Status(ctx context.Context) ([]Line, error) {
-	k, err := a.Identity.Keys(ctx)
+	k, err := a.Identity.Keyring.Keys(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -31,7 +31,7 @@ func (a *App) Status(ctx context.Context) ([]Line, error) {
 
 // Tenant finds a tenant by id or slug.
 func (a *App) Tenant(ctx context.Context, name string) (identity.Tenant, error) {
-	list, err := a.Identity.ListTenants(ctx)
+	list, err := a.Identity.Tenants.ListTenants(ctx)
 	if err != nil {
 		return identity.Tenant{}, err
 	}
@@ -46,11 +46,11 @@ func (a *App) Tenant(ctx context.Context, name string) (identity.Tenant, error) 
 // CreateAdmin makes an owner of a tenant, and the tenant when it is new.
 func (a *App) CreateAdmin(ctx context.Context, email, password, tenant string) (*identity.User, error) {
 	if _, err := a.Tenant(ctx, tenant); fault.Is(err, fault.NotFound) {
-		if _, err := a.Identity.CreateTenant(ctx, tenant, "", ""); err != nil {
+		if _, err := a.Identity.Tenants.CreateTenant(ctx, tenant, "", ""); err != nil {
 			return nil, err
 		}
 	}
-	return a.Identity.CreateAdmin(ctx, email, password, tenant)
+	return a.Identity.Admin.CreateAdmin(ctx, email, password, tenant)
 }
 
 // wholeTenant is how long a statement may take that reads all of a tenant.
@@ -61,7 +61,7 @@ const wholeTenant = time.Hour
 // the others from it; the errors come back together.
 func (a *App) Verify(ctx context.Context) ([]string, error) {
 	ctx = db.Patient(ctx, wholeTenant)
-	tenants, err := a.Identity.ListTenants(ctx)
+	tenants, err := a.Identity.Tenants.ListTenants(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -84,7 +84,7 @@ func (a *App) Verify(ctx context.Context) ([]string, error) {
 // Stock, orders and zones, whose rows tell of a fault, are left as they are.
 func (a *App) Repair(ctx context.Context) (int, error) {
 	ctx = db.Patient(ctx, wholeTenant)
-	tenants, err := a.Identity.ListTenants(ctx)
+	tenants, err := a.Identity.Tenants.ListTenants(ctx)
 	if err != nil {
 		return 0, err
 	}

@@ -48,8 +48,8 @@ func (a *App) upkeep(ctx, sending context.Context) {
 	every(recoverEvery, "recover imports", a.recoverImports)
 	every(sweepEvery, "sweep unfinished uploads", a.sweepUploads)
 	every(noticeEvery, "mail invitations", a.sendInvitations)
-	every(keyUseEvery, "write uses of service keys", a.Identity.WriteKeyUses)
-	every(sealEvery, "seal the audit log", a.Identity.SealAudit)
+	every(keyUseEvery, "write uses of service keys", a.Identity.Keyring.WriteKeyUses)
+	every(sealEvery, "seal the audit log", a.Identity.Admin.SealAudit)
 	wg.Go(func() { a.jobs.Work(ctx) })
 	wg.Go(func() { a.notifier.Run(ctx) })
 	wg.Go(func() { a.Webhooks.Run(sending) })
@@ -101,7 +101,7 @@ func (a *App) sendInvitations(ctx context.Context) error {
 	if !a.mails() {
 		return nil
 	}
-	return a.Identity.SendInvitations(ctx)
+	return a.Identity.Invitations.SendInvitations(ctx)
 }
 
 // watchPeers forgets what is kept when another process, a command-line tool,

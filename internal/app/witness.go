@@ -29,7 +29,7 @@ func (a *App) witness(ctx context.Context, w web.Witnessed) {
 		n.Details = map[string]any{"method": w.Method, "path": clipped(w.Path), "code": w.Code}
 	}
 	err := a.DB.Write(ctx, db.Scope{All: true}, func(tx *db.Tx) error {
-		a.Identity.Record(tx, n)
+		a.Identity.Federation.Record(tx, n)
 		return nil
 	})
 	if err != nil {

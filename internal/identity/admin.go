@@ -13,6 +13,19 @@ import (
 	"holdfast/internal/identity/password"
 )
 
+// Administration is what service keys and the command line do with any account.
+type Administration struct {
+	*Base
+	accounts    *Accounts
+	addresses   *Addresses
+	codes       *Codes
+	invitations *Invitations
+	otp         *OTP
+	passwords   *Passwords
+	post        *Post
+	tenants     *Tenants
+}
+
 // requireService admits the service key alone: a tenant's administrator has no
 // say over accounts, which belong to people.
 func requireService(a actor.Actor) error {
@@ -30,7 +43,7 @@ type UserPage struct {
 }
 
 // Users returns a page of accounts and how many there are.
-func (s *Service) Users(ctx context.Context, a actor.Actor, in UserPage) (list []*User, total int64, err error) {
+func (s *Administration) Users(ctx context.Context, a actor.Actor, in UserPage) (list []*User, total int64, err error) {
 	if err := requireService(a); err != nil {
 		return nil, 0, err
 	}
@@ -80,7 +93,7 @@ func userOrder(sort string) (string, error) {
 
 // UserByID returns one account; one that was softly deleted too, whose row says
 // when and keeps its id from being anybody else's.
-func (s *Service) UserByID(ctx context.Context, a actor.Actor, id string) (u *User, err error) {
+func (s *Administration) UserByID(ctx context.Context, a actor.Actor, id string) (u *User, err error) {
 	if err := requireService(a); err != nil {
 		return nil, err
 	}
@@ -108,7 +121,7 @@ type AdminUser struct {
 
 // prepare checks the input and hashes the password; no strength is asked of an
 // administrator's choice.
-func (s *Service) prepare(ctx context.Context, in *AdminUser) (hash string, err error) {
+func (s *Administration) prepare(ctx context.Context, in *AdminUser) (hash string, err error) {
 	if in.Phone != nil && *in.Phone != "" {
 		phone, err := CanonicalPhone(*in.Phone)
 		if err != nil {
@@ -135,11 +148,11 @@ func (s *Service) prepare(ctx context.Context, in *AdminUser) (hash string, err 
 	if err := password.TooLong(*in.Password); err != nil {
 		return "", err
 	}
-	return s.hasher.Hash(ctx, *in.Password)
+	return s.passwords.hasher.Hash(ctx, *in.Password)
 }
 
 // banUntil reads a ban: zero for "none", ok false when nothing is asked.
-func (s *Service) banUntil(in AdminUser) (until time.Time, ok bool, err error) {
+func (s *Administration) banUntil(in AdminUser) (until time.Time, ok bool, err error) {
 	if in.BanDuration == nil || *in.BanDuration == "" {
 		return until, false, nil
 	}
@@ -155,7 +168,7 @@ func (s *Service) banUntil(in AdminUser) (until time.Time, ok bool, err error) {
 
 // CreateUser makes an account for the service key. Without a password the
 // account has none that matches.
-func (s *Service) CreateUser(ctx context.Context, a actor.Actor, in AdminUser) (*User, error) {
+func (s *Administration) CreateUser(ctx context.Context, a actor.Actor, in AdminUser) (*User, error) {
 	if err := requireService(a); err != nil {
 		return nil, err
 	}
@@ -178,7 +191,7 @@ func (s *Service) CreateUser(ctx context.Context, a actor.Actor, in AdminUser) (
 		if err := insertUser(tx, u); err != nil || u.ConfirmedAt.IsZero() {
 			return err
 		}
-		return s.joinAsWished(tx, u, clientOf(a))
+		return s.invitations.joinAsWished(tx, u, clientOf(a))
 	})
 	if err != nil {
 		return nil, taken(err)
@@ -186,8 +199,8 @@ func (s *Service) CreateUser(ctx context.Context, a actor.Actor, in AdminUser) (
 	return u, nil
 }
 
-func (s *Service) build(in AdminUser, hash string) (*User, error) {
-	u := s.draft(given(in.Email), nil)
+func (s *Administration) build(in AdminUser, hash string) (*User, error) {
+	u := s.accounts.draft(given(in.Email), nil)
 	u.hash, u.Phone = hash, given(in.Phone)
 	if in.ID != "" {
 		id, ok := canonicalID(in.ID)
@@ -272,7 +285,7 @@ func free(tx *db.Tx, u *User) error {
 
 // expireSessions ends the sessions of a banned account where they stand: their
 // refresh tokens are told of the ban, and the ban's own end brings none back.
-func expireSessions(tx *db.Tx, s *Service, userID string) error {
+func (s *Administration) expireSessions(tx *db.Tx, userID string) error {
 	tx.Queue("DELETE FROM flow_states WHERE user_id = $1", []any{userID}, nil)
 	_, err := tx.Exec("UPDATE sessions SET not_after = $2 WHERE user_id = $1 AND not_after > $2", userID, s.now())
 	tx.After(func() { s.Forget(userID) })
@@ -281,7 +294,7 @@ func expireSessions(tx *db.Tx, s *Service, userID string) error {
 
 // ChangeUser changes an account for the service key. A new password or a ban
 // ends all its sessions; anything else empties its cache.
-func (s *Service) ChangeUser(ctx context.Context, a actor.Actor, id string, in AdminUser) (*User, error) {
+func (s *Administration) ChangeUser(ctx context.Context, a actor.Actor, id string, in AdminUser) (*User, error) {
 	if err := requireService(a); err != nil {
 		return nil, err
 	}
@@ -301,7 +314,7 @@ func (s *Service) ChangeUser(ctx context.Context, a actor.Actor, id string, in A
 		if ban {
 			u.BannedUntil = Time{Time: until}
 			if u.banned(s.now()) {
-				err = expireSessions(tx, s, u.ID)
+				err = s.expireSessions(tx, u.ID)
 			}
 		}
 		if err != nil {
@@ -325,7 +338,7 @@ func (in AdminUser) proves(u *User) bool {
 // firstProof takes off an account that nobody has proved yet what whoever made it
 // left in it, before the service key says that it is its owner's. The password of
 // an account that the service key made, or gave one, is its own.
-func (s *Service) firstProof(tx *db.Tx, a actor.Actor, u *User, in AdminUser) error {
+func (s *Administration) firstProof(tx *db.Tx, a actor.Actor, u *User, in AdminUser) error {
 	if !u.ConfirmedAt.IsZero() || u.IsAnonymous || u.sso || !in.proves(u) {
 		return nil
 	}
@@ -334,9 +347,9 @@ func (s *Service) firstProof(tx *db.Tx, a actor.Actor, u *User, in AdminUser) er
 		return err
 	}
 	if own {
-		return s.withoutProviders(tx, u, "")
+		return s.accounts.withoutProviders(tx, u, "")
 	}
-	return s.unowned(tx, u)
+	return s.addresses.unowned(tx, u)
 }
 
 // keyMade reports whether the service key made an account that nobody has
@@ -347,7 +360,7 @@ func keyMade(tx *db.Tx, a actor.Actor, u *User) (own bool, err error) {
 	return own, err
 }
 
-func (s *Service) change(tx *db.Tx, a actor.Actor, u *User, in AdminUser, hash string) (err error) {
+func (s *Administration) change(tx *db.Tx, a actor.Actor, u *User, in AdminUser, hash string) (err error) {
 	now := s.now()
 	if err := s.firstProof(tx, a, u, in); err != nil {
 		return err
@@ -368,22 +381,22 @@ func (s *Service) change(tx *db.Tx, a actor.Actor, u *User, in AdminUser, hash s
 		return err
 	}
 	if in.Email != nil && *in.Email != "" && *in.Email != u.Email {
-		if err := s.setAddress(tx, u, *in.Email, clientOf(a)); err != nil {
+		if err := s.addresses.setAddress(tx, u, *in.Email, clientOf(a)); err != nil {
 			return err
 		}
 	} else if in.EmailConfirm && u.Email != "" && u.EmailConfirmedAt.IsZero() {
 		u.EmailConfirmedAt, u.ConfirmedAt = Time{Time: now}, Time{Time: now}
 		tx.Queue("UPDATE users SET email_confirmed_at = $2 WHERE id = $1", []any{u.ID, now}, nil)
-		s.proveIdentity(tx, u)
-		if err := s.joinAsWished(tx, u, clientOf(a)); err != nil {
+		s.addresses.proveIdentity(tx, u)
+		if err := s.invitations.joinAsWished(tx, u, clientOf(a)); err != nil {
 			return err
 		}
 	}
-	if err := s.setNumber(tx, u, in, clientOf(a)); err != nil {
+	if err := s.addresses.setNumber(tx, u, in, clientOf(a)); err != nil {
 		return err
 	}
 	if hash != "" {
-		if err := s.setPassword(tx, u, hash, a); err != nil {
+		if err := s.passwords.setPassword(tx, u, hash, a); err != nil {
 			return err
 		}
 	}
@@ -401,7 +414,7 @@ var accountTables = [...]string{"passkeys", "one_time_tokens", "flow_states", "i
 // DeleteUser removes an account, its sessions and identities, and suspends its
 // memberships; ids are never used again. A soft delete keeps the bare row. The
 // last owner of a tenant is fault.Conflict.
-func (s *Service) DeleteUser(ctx context.Context, a actor.Actor, id string, soft bool) error {
+func (s *Administration) DeleteUser(ctx context.Context, a actor.Actor, id string, soft bool) error {
 	if err := requireService(a); err != nil {
 		return err
 	}
@@ -433,7 +446,7 @@ func (s *Service) DeleteUser(ctx context.Context, a actor.Actor, id string, soft
 
 // leaveTenants suspends an account's memberships, which keep no address of it,
 // and leaves every tenant an owner.
-func (s *Service) leaveTenants(tx *db.Tx, u *User) error {
+func (s *Administration) leaveTenants(tx *db.Tx, u *User) error {
 	var owned []string
 	err := tx.Query("SELECT tenant_id FROM members WHERE user_id = $1 AND role = 'owner' AND status = 'active' ORDER BY tenant_id NULLS LAST",
 		[]any{u.ID}, func(r *db.Row) error {
@@ -443,7 +456,7 @@ func (s *Service) leaveTenants(tx *db.Tx, u *User) error {
 	if err != nil {
 		return err
 	}
-	if err := s.SuspendMembers(tx, "user_id = $1", u.ID); err != nil {
+	if err := s.tenants.SuspendMembers(tx, "user_id = $1", u.ID); err != nil {
 		return err
 	}
 	for _, tenant := range owned {

@@ -15,7 +15,7 @@ import (
 // SAML or OpenID does.
 func (k *kit) arrives(f identity.Federated) (u *identity.User, err error) {
 	return u, k.db.Write(k.ctx, all, func(tx *db.Tx) (err error) {
-		u, err = k.svc.Admit(tx, f, identity.Client{})
+		u, err = k.svc.Federation.Admit(tx, f, identity.Client{})
 		return err
 	})
 }
@@ -33,7 +33,7 @@ func TestDeleteUser_federated(t *testing.T) {
 				k.exec("UPDATE sso_accounts SET display_name = 'Ann', external_id = 'e-1' WHERE user_id = $1", u.ID)
 				k.exec("UPDATE users SET new_phone = '4915112345678', new_email = 'ann@y.example' WHERE id = $1", u.ID)
 				k.exec("INSERT INTO sso_group_members (group_id, user_id) VALUES ($1, $2)", uuid.NewString(), u.ID)
-				k.ok(k.svc.DeleteUser(k.ctx, k.service(), u.ID, soft))
+				k.ok(k.svc.Admin.DeleteUser(k.ctx, k.service(), u.ID, soft))
 				for _, q := range []string{"SELECT COUNT(*) FROM sso_accounts", "SELECT COUNT(*) FROM sso_group_members", "SELECT COUNT(*) FROM identities",
 					"SELECT COUNT(*) FROM users WHERE email IS NOT NULL OR phone IS NOT NULL OR new_email IS NOT NULL OR new_phone IS NOT NULL",
 					"SELECT COUNT(*) FROM members WHERE email IS NOT NULL OR status = 'active'"} {
@@ -60,14 +60,14 @@ func TestDeleteUser_lastOwner(t *testing.T) {
 				first := k.member(north, "first@x.example", actor.Owner)
 				k.member(south, "first@x.example", actor.Owner)
 				k.member(south, "second@x.example", actor.Owner)
-				if err := k.svc.DeleteUser(k.ctx, k.service(), first.User.ID, soft); !fault.Is(err, fault.Conflict) || !fault.HasCode(err, "HF010") {
+				if err := k.svc.Admin.DeleteUser(k.ctx, k.service(), first.User.ID, soft); !fault.Is(err, fault.Conflict) || !fault.HasCode(err, "HF010") {
 					k.Errorf("the last owner went: %v", err)
 				}
 				if a := k.actor(first); a.Role != actor.Owner {
 					k.Errorf("a refused deletion left %+v", a)
 				}
 				k.member(north, "heir@x.example", actor.Owner)
-				k.ok(k.svc.DeleteUser(k.ctx, k.service(), first.User.ID, soft))
+				k.ok(k.svc.Admin.DeleteUser(k.ctx, k.service(), first.User.ID, soft))
 			})
 		})
 	}
@@ -78,14 +78,14 @@ func TestDeleteUser_lastOwner(t *testing.T) {
 func TestCreateUser_taken(t *testing.T) {
 	onBoth(t, nil, func(k *kit) {
 		email, phone, other, id := "a@x.example", "491711111111", "b@x.example", "01a1fdd3-49a8-71f7-afb0-243f4650b256"
-		first, err := k.svc.CreateUser(k.ctx, k.service(), identity.AdminUser{ID: id, Email: &email, Phone: &phone})
+		first, err := k.svc.Admin.CreateUser(k.ctx, k.service(), identity.AdminUser{ID: id, Email: &email, Phone: &phone})
 		k.ok(err)
 		for code, in := range map[string]identity.AdminUser{
 			"email_exists":        {Email: &email},
 			"phone_exists":        {Phone: &phone},
 			"user_already_exists": {ID: id, Email: &other},
 		} {
-			_, err := k.svc.CreateUser(k.ctx, k.service(), in)
+			_, err := k.svc.Admin.CreateUser(k.ctx, k.service(), in)
 			k.code(err, code)
 			if !fault.Is(err, fault.Unprocessable) {
 				k.Error(err)

@@ -20,9 +20,9 @@ import (
 func TestAdvisory_codeRedeemedTwice(t *testing.T) {
 	onBoth(t, nil, func(k *kit) {
 		k.signUp("a@x.example", nil)
-		k.ok(k.svc.Recover(k.ctx, identity.MailRequest{Email: "a@x.example", PKCE: challenge()}, nobody))
+		k.ok(k.svc.OTP.Recover(k.ctx, identity.MailRequest{Email: "a@x.example", PKCE: challenge()}, nobody))
 		q := linkIn(k, k.mailTo("a@x.example", "recovery"))
-		to, err := k.svc.OpenLink(k.ctx, identity.Open{Token: q.Get("token"), Type: "recovery", Redirect: q.Get("redirect_to"), Page: true}, nobody)
+		to, err := k.svc.Verification.OpenLink(k.ctx, identity.Open{Token: q.Get("token"), Type: "recovery", Redirect: q.Get("redirect_to"), Page: true}, nobody)
 		k.ok(err)
 		code, before := codeOf(k, to.Location), k.count("SELECT COUNT(*) FROM sessions")
 		var wg sync.WaitGroup
@@ -30,7 +30,7 @@ func TestAdvisory_codeRedeemedTwice(t *testing.T) {
 		won := 0
 		for range 8 {
 			wg.Go(func() {
-				_, err := k.svc.Exchange(k.ctx, code, verifier, nobody)
+				_, err := k.svc.OAuth.Exchange(k.ctx, code, verifier, nobody)
 				mu.Lock()
 				defer mu.Unlock()
 				if err == nil {
@@ -52,7 +52,7 @@ func (k *kit) agree(kinds ...string) {
 	k.Helper()
 	for _, kind := range kinds {
 		to := map[string]string{"email_change_new": "new@x.example", "email_change_current": "old@x.example"}[kind]
-		_, err := k.svc.Verify(k.ctx, identity.Verify{Type: "email_change", Email: to, Token: digitsIn(k, k.mailTo(to, kind))}, nobody)
+		_, err := k.svc.Verification.Verify(k.ctx, identity.Verify{Type: "email_change", Email: to, Token: digitsIn(k, k.mailTo(to, kind))}, nobody)
 		k.ok(err)
 	}
 }
@@ -67,16 +67,16 @@ func TestAdvisory_codeOutlivesTheAddress(t *testing.T) {
 			if change.Password != "" {
 				address = "new@x.example"
 			}
-			k.ok(k.svc.Recover(k.ctx, identity.MailRequest{Email: address}, nobody))
+			k.ok(k.svc.OTP.Recover(k.ctx, identity.MailRequest{Email: address}, nobody))
 			m := k.mailTo(address, "recovery")
-			_, err := k.svc.UpdateUser(k.ctx, k.actor(s), change)
+			_, err := k.svc.Profile.UpdateUser(k.ctx, k.actor(s), change)
 			k.ok(err)
 			if change.Email != "" {
 				k.agree("email_change_new", "email_change_current")
 			}
-			_, err = k.svc.Verify(k.ctx, identity.Verify{Type: "recovery", TokenHash: linkIn(k, m).Get("token")}, nobody)
+			_, err = k.svc.Verification.Verify(k.ctx, identity.Verify{Type: "recovery", TokenHash: linkIn(k, m).Get("token")}, nobody)
 			k.code(err, "otp_expired")
-			_, err = k.svc.Verify(k.ctx, identity.Verify{Type: "recovery", Email: address, Token: digitsIn(k, m)}, nobody)
+			_, err = k.svc.Verification.Verify(k.ctx, identity.Verify{Type: "recovery", Email: address, Token: digitsIn(k, m)}, nobody)
 			k.code(err, "otp_expired")
 		}
 	})
@@ -91,12 +91,12 @@ func TestAdvisory_reservedClaims(t *testing.T) {
 			"tenant_id": someTenant}, "session_id": "x", "is_anonymous": false, "amr": []any{"mfa/totp"}, "iss": "evil"}
 	onBoth(t, byMail, func(k *kit) {
 		email, p := "a@x.example", pw
-		u, err := k.svc.CreateUser(k.ctx, k.service(), identity.AdminUser{Email: &email, Password: &p, EmailConfirm: true})
+		u, err := k.svc.Admin.CreateUser(k.ctx, k.service(), identity.AdminUser{Email: &email, Password: &p, EmailConfirm: true})
 		k.ok(err)
 		s := k.signIn(email)
-		_, err = k.svc.UpdateUser(k.ctx, k.actor(s), identity.Update{Data: forged})
+		_, err = k.svc.Profile.UpdateUser(k.ctx, k.actor(s), identity.Update{Data: forged})
 		k.ok(err)
-		_, err = k.svc.UpdateUser(k.ctx, k.actor(s), identity.Update{AppMetadata: map[string]any{"tenant_role": "owner"}})
+		_, err = k.svc.Profile.UpdateUser(k.ctx, k.actor(s), identity.Update{AppMetadata: map[string]any{"tenant_role": "owner"}})
 		k.code(err, "not_admin")
 		s = k.refresh(s)
 		c := claims(k, s.AccessToken)
@@ -109,9 +109,9 @@ func TestAdvisory_reservedClaims(t *testing.T) {
 			k.Errorf("%+v", a)
 		}
 		// An address is not proved by saying so at sign-up either.
-		_, _, err = k.svc.SignUp(k.ctx, identity.SignUp{Email: "b@x.example", Password: pw, Data: forged, Redirect: k.cfg.SiteURL}, nobody)
+		_, _, err = k.svc.SignUps.SignUp(k.ctx, identity.SignUp{Email: "b@x.example", Password: pw, Data: forged, Redirect: k.cfg.SiteURL}, nobody)
 		k.ok(err)
-		_, err = k.svc.SignIn(k.ctx, "b@x.example", pw, nobody)
+		_, err = k.svc.SignIns.SignIn(k.ctx, "b@x.example", pw, nobody)
 		k.code(err, "email_not_confirmed")
 	})
 }
@@ -124,8 +124,8 @@ func TestAdvisory_revocationThatFailed(t *testing.T) {
 		a := k.actor(s)
 		gone, cancel := context.WithCancel(k.ctx)
 		cancel()
-		for scope, err := range map[string]error{"": k.svc.Logout(gone, a, ""), "local": k.svc.Logout(gone, a, "local"),
-			"one": k.svc.EndSession(gone, a, a.SessionID)} {
+		for scope, err := range map[string]error{"": k.svc.Sessions.Logout(gone, a, ""), "local": k.svc.Sessions.Logout(gone, a, "local"),
+			"one": k.svc.Sessions.EndSession(gone, a, a.SessionID)} {
 			if f := fault.As(err); f == nil || f.Kind != fault.Internal && f.Kind != fault.Unavailable {
 				k.Errorf("%q: %v", scope, err)
 			}
@@ -148,7 +148,7 @@ func TestAdvisory_strangerLeavesNothing(t *testing.T) {
 		enter := func(change map[string]any) bool {
 			p.change = change
 			cb, _ := k.begin(p, identity.PKCE{})
-			return strings.Contains(k.svc.FinishOAuth(k.ctx, cb, nobody).Location, "access_token")
+			return strings.Contains(k.svc.OAuth.FinishOAuth(k.ctx, cb, nobody).Location, "access_token")
 		}
 		stranger := map[string]any{"sub": "stranger", "email_verified": false}
 		if enter(stranger) || !enter(nil) || enter(stranger) {
@@ -158,10 +158,11 @@ func TestAdvisory_strangerLeavesNothing(t *testing.T) {
 	onBoth(t, nil, func(k *kit) {
 		s := k.signUp("a@x.example", nil)
 		k.exec("UPDATE users SET email_confirmed_at = NULL")
-		k.ok(k.svc.Recover(k.ctx, identity.MailRequest{Email: "a@x.example"}, nobody))
-		_, err := k.svc.Verify(k.ctx, identity.Verify{Type: "recovery", Email: "a@x.example", Token: digitsIn(k, k.mailTo("a@x.example", "recovery"))}, nobody)
+		k.ok(k.svc.OTP.Recover(k.ctx, identity.MailRequest{Email: "a@x.example"}, nobody))
+		_, err := k.svc.Verification.Verify(k.ctx, identity.Verify{Type: "recovery", Email: "a@x.example",
+			Token: digitsIn(k, k.mailTo("a@x.example", "recovery"))}, nobody)
 		k.ok(err)
-		_, err = k.svc.Refresh(k.ctx, s.RefreshToken, nobody)
+		_, err = k.svc.Sessions.Refresh(k.ctx, s.RefreshToken, nobody)
 		k.code(err, "refresh_token_not_found")
 	})
 }
@@ -173,7 +174,7 @@ func TestAdvisory_subjectOfAnotherIssuer(t *testing.T) {
 		enter := func(change map[string]any) string {
 			p.change = change
 			cb, _ := k.begin(p, challenge())
-			s, err := k.svc.Exchange(k.ctx, codeOf(k, k.svc.FinishOAuth(k.ctx, cb, nobody).Location), verifier, nobody)
+			s, err := k.svc.OAuth.Exchange(k.ctx, codeOf(k, k.svc.OAuth.FinishOAuth(k.ctx, cb, nobody).Location), verifier, nobody)
 			k.ok(err)
 			return s.User.ID
 		}
@@ -194,17 +195,17 @@ func TestAdvisory_forgedRefresh(t *testing.T) {
 		for n := range uint64(4) {
 			forged, err := token.NewRefresh(id, n, []byte("a key of the forger's own making"))
 			k.ok(err)
-			_, err = k.svc.Refresh(k.ctx, forged, nobody)
+			_, err = k.svc.Sessions.Refresh(k.ctx, forged, nobody)
 			k.code(err, "refresh_token_not_found")
 		}
 		s = k.refresh(s)
 		k.exec("UPDATE sessions SET counter = counter - 1") // an older state of the database
-		_, err := k.svc.Refresh(k.ctx, s.RefreshToken, nobody)
+		_, err := k.svc.Sessions.Refresh(k.ctx, s.RefreshToken, nobody)
 		k.code(err, "refresh_token_not_found")
 		k.exec("UPDATE sessions SET counter = counter + 1")
 		s = k.refresh(s)
 		k.sleep(2 * time.Hour)
-		_, err = k.svc.Refresh(k.ctx, s.RefreshToken, nobody)
+		_, err = k.svc.Sessions.Refresh(k.ctx, s.RefreshToken, nobody)
 		k.code(err, "session_expired")
 	})
 }

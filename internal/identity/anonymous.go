@@ -11,7 +11,7 @@ import (
 // SignUpAnonymous makes an account that nobody can come back to but by its
 // session: no address, no identity, exactly the metadata given. It becomes a
 // full account when an address is proved or an identity linked.
-func (s *Service) SignUpAnonymous(ctx context.Context, data map[string]any, c Client) (*Session, error) {
+func (s *SignUps) SignUpAnonymous(ctx context.Context, data map[string]any, c Client) (*Session, error) {
 	switch {
 	case !s.cfg.AnonymousUsers:
 		return nil, fault.New(fault.Unprocessable, "anonymous_provider_disabled", "Anonymous sign-ins are disabled")
@@ -24,24 +24,24 @@ func (s *Service) SignUpAnonymous(ctx context.Context, data map[string]any, c Cl
 	}
 	var g *grant
 	err = s.write(ctx, func(tx *db.Tx) error {
-		u := s.draft("", data)
+		u := s.accounts.draft("", data)
 		u.IsAnonymous, u.Identities = true, []Identity{}
 		u.derive()
 		if err := insertUser(tx, u); err != nil {
 			return err
 		}
 		s.record(tx, event{user: u.ID, action: "user.signed_up", entity: "user", entityID: u.ID, details: map[string]any{"method": "anonymous"}, client: c})
-		g, err = s.begin(tx, u, token.Method{Method: "anonymous"}, c)
+		g, err = s.sessions.begin(tx, u, token.Method{Method: "anonymous"}, c)
 		return err
 	})
 	if err != nil {
 		return nil, err
 	}
-	return s.issue(g)
+	return s.sessions.issue(g)
 }
 
 // becomeNamed ends an account's anonymity, in the transaction that gave it an owner.
-func (s *Service) becomeNamed(tx *db.Tx, u *User, c Client) {
+func (s *Addresses) becomeNamed(tx *db.Tx, u *User, c Client) {
 	if !u.IsAnonymous {
 		return
 	}

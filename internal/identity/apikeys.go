@@ -49,7 +49,7 @@ func prefixOf(kind string) string {
 	return token.PublishablePrefix
 }
 
-func (s *Service) ensureAPIKeys(tx *db.Tx) error {
+func (s *Keyring) ensureAPIKeys(tx *db.Tx) error {
 	for _, kind := range []string{kindPublishable, kindSecret} {
 		id := newID()
 		tx.Queue(`INSERT INTO api_keys (id, kind, name, hash, created_at) VALUES ($1, $2, 'default', $3, $4) ON CONFLICT DO NOTHING`,
@@ -58,7 +58,7 @@ func (s *Service) ensureAPIKeys(tx *db.Tx) error {
 	return tx.Flush()
 }
 
-func (s *Service) loadAPIKeys(ctx context.Context) error {
+func (s *Keyring) loadAPIKeys(ctx context.Context) error {
 	k := &apiKeys{byHash: map[string]apiKey{}, byID: map[string]apiKey{}, at: s.now()}
 	for _, fixed := range []struct{ id, kind, key string }{{configuredKey + ":publishable", kindPublishable, s.cfg.PublishableKey},
 		{configuredKey, kindSecret, s.cfg.SecretKey}} {
@@ -82,7 +82,7 @@ func (s *Service) loadAPIKeys(ctx context.Context) error {
 
 // currentAPIKeys returns keys at most 5 s old, so that a revocation on another
 // node holds here as fast as one of a session.
-func (s *Service) currentAPIKeys(ctx context.Context) (*apiKeys, error) {
+func (s *Keyring) currentAPIKeys(ctx context.Context) (*apiKeys, error) {
 	k := s.apiKeys.Load()
 	if age := s.now().Sub(k.at); age >= 0 && age < standingTTL {
 		return k, nil
@@ -97,7 +97,7 @@ func (s *Service) currentAPIKeys(ctx context.Context) (*apiKeys, error) {
 // the place of the one there is. The old one, in both of its forms, is refused
 // from overlap on, 0 = at once, so that clients can be given the new one first.
 // An unknown kind or an overlap below 0 is fault.Invalid.
-func (s *Service) RenewAPIKey(ctx context.Context, kind string, overlap time.Duration) error {
+func (s *Keyring) RenewAPIKey(ctx context.Context, kind string, overlap time.Duration) error {
 	if kind != kindPublishable && kind != kindSecret {
 		return fault.New(fault.Invalid, "validation_failed", "%q is no kind of key: publishable and secret are", kind)
 	}
@@ -120,7 +120,7 @@ func (s *Service) RenewAPIKey(ctx context.Context, kind string, overlap time.Dur
 
 // RevokeAPIKey ends a key now that RenewAPIKey left for a while. The default
 // key of a kind is renewed, never revoked: fault.Conflict.
-func (s *Service) RevokeAPIKey(ctx context.Context, id string) error {
+func (s *Keyring) RevokeAPIKey(ctx context.Context, id string) error {
 	canonical, ok := canonicalID(id)
 	if !ok {
 		return fault.New(fault.Invalid, "validation_failed", "%q is no key's id", cut(id, 40))
@@ -154,7 +154,7 @@ type KeyInfo struct {
 }
 
 // ListKeys returns the signing keys and the API keys, newest first.
-func (s *Service) ListKeys(ctx context.Context) (list []KeyInfo, err error) {
+func (s *Keyring) ListKeys(ctx context.Context) (list []KeyInfo, err error) {
 	now := s.now()
 	err = s.db.Read(ctx, everywhere, func(tx *db.Tx) error {
 		list = nil
@@ -194,7 +194,7 @@ type Keys struct {
 }
 
 // Keys derives the default API keys again; the database holds their hashes.
-func (s *Service) Keys(ctx context.Context) (Keys, error) {
+func (s *Keyring) Keys(ctx context.Context) (Keys, error) {
 	var out Keys
 	err := s.db.Read(ctx, everywhere, func(tx *db.Tx) error {
 		return tx.Query("SELECT id, kind, created_at FROM api_keys WHERE name = 'default' AND revoked_at IS NULL", nil, func(r *db.Row) (err error) {

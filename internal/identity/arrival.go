@@ -39,7 +39,7 @@ func (u *User) knownFrom(tx *db.Tx, c Client) error {
 // Known reports whether somebody signed in to an account from a client's address
 // before. The account is named as Counted names it; one that nobody has is known
 // from nowhere.
-func (s *Service) Known(ctx context.Context, account, address string) (known bool, err error) {
+func (s *Post) Known(ctx context.Context, account, address string) (known bool, err error) {
 	column, value := "email", account
 	if number, texted := strings.CutPrefix(account, phoneAccount); texted {
 		column, value = "phone", number
@@ -55,7 +55,7 @@ func (s *Service) Known(ctx context.Context, account, address string) (known boo
 
 // ServiceKey reports a request that shows the service key, alone or as bearer, to
 // a route that asks for no credential, and keeps that as a use of it.
-func (s *Service) ServiceKey(ctx context.Context, c Credential, method, route string) bool {
+func (s *Authenticator) ServiceKey(ctx context.Context, c Credential, method, route string) bool {
 	key := c.Bearer
 	if key == "" {
 		key = c.APIKey
@@ -67,7 +67,7 @@ func (s *Service) ServiceKey(ctx context.Context, c Credential, method, route st
 	if err != nil || a.Role != actor.Service {
 		return false
 	}
-	s.KeyUsed(KeyUse{Key: a.KeyID, Address: c.Address, Method: method, Route: route}, c.RequestID)
+	s.keyring.KeyUsed(KeyUse{Key: a.KeyID, Address: c.Address, Method: method, Route: route}, c.RequestID)
 	return true
 }
 

@@ -22,7 +22,7 @@ type event struct {
 }
 
 // record queues the row in the transaction of the change.
-func (s *Service) record(tx *db.Tx, e event) {
+func (s *Base) record(tx *db.Tx, e event) {
 	// Packages above record the changes of accounts that they make.
 	tx.After(func() { s.tokens.changes.Add(1) })
 	session := e.client.SessionID
@@ -40,7 +40,7 @@ func (s *Service) record(tx *db.Tx, e event) {
 
 // note writes an audit row of its own, for what was refused and so has no
 // transaction to go with.
-func (s *Service) note(ctx context.Context, e event) error {
+func (s *Base) note(ctx context.Context, e event) error {
 	return s.db.Write(ctx, everywhere, func(tx *db.Tx) error {
 		s.record(tx, e)
 		return nil

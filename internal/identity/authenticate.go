@@ -15,6 +15,14 @@ import (
 	"holdfast/internal/seal"
 )
 
+// Authenticator says who a request is from.
+type Authenticator struct {
+	*Base
+	keyring         *Keyring
+	proofs          *Proofs
+	serviceAccounts *ServiceAccounts
+}
+
 // Credential is what a request shows of itself.
 type Credential struct {
 	Bearer       string // without "Bearer "
@@ -41,7 +49,7 @@ func CheckAudience(asked string) error {
 // Role, tenant, plan and zones come from membership rows, never from metadata.
 // A session that lacks the second factor its tenant asks for is
 // fault.Forbidden, insufficient_aal.
-func (s *Service) Authenticate(ctx context.Context, c Credential) (actor.Actor, error) {
+func (s *Authenticator) Authenticate(ctx context.Context, c Credential) (actor.Actor, error) {
 	a, mfa, err := s.authenticate(ctx, c)
 	if err == nil {
 		err = mfa
@@ -51,12 +59,12 @@ func (s *Service) Authenticate(ctx context.Context, c Credential) (actor.Actor, 
 
 // Identify is Authenticate without the tenant's demand for a second factor:
 // for the account's own endpoints, where the factor is given.
-func (s *Service) Identify(ctx context.Context, c Credential) (actor.Actor, error) {
+func (s *Authenticator) Identify(ctx context.Context, c Credential) (actor.Actor, error) {
 	a, _, err := s.authenticate(ctx, c)
 	return s.named(a, c, err)
 }
 
-func (s *Service) named(a actor.Actor, c Credential, err error) (actor.Actor, error) {
+func (s *Authenticator) named(a actor.Actor, c Credential, err error) (actor.Actor, error) {
 	if err != nil {
 		return actor.Actor{}, err
 	}
@@ -64,7 +72,7 @@ func (s *Service) named(a actor.Actor, c Credential, err error) (actor.Actor, er
 	return a, nil
 }
 
-func (s *Service) authenticate(ctx context.Context, c Credential) (a actor.Actor, mfa, err error) {
+func (s *Authenticator) authenticate(ctx context.Context, c Credential) (a actor.Actor, mfa, err error) {
 	switch {
 	case c.Bearer == "" && c.APIKey == "":
 		return actor.Actor{Role: actor.Anon}, nil, nil
@@ -91,7 +99,7 @@ func (s *Service) authenticate(ctx context.Context, c Credential) (a actor.Actor
 }
 
 // verify checks a token once and remembers it by its hash.
-func (s *Service) verify(ctx context.Context, raw string) (*verified, error) {
+func (s *Authenticator) verify(ctx context.Context, raw string) (*verified, error) {
 	if len(raw) > 16<<10 {
 		return nil, fault.New(fault.Unauthorized, "bad_jwt", "invalid JWT: unable to parse or verify signature, token is too long")
 	}
@@ -103,13 +111,13 @@ func (s *Service) verify(ctx context.Context, raw string) (*verified, error) {
 	if v := s.tokens.get(h); v != nil && now.Unix() < v.expires {
 		return v, nil
 	}
-	ks := s.keys.Load()
+	ks := s.keyring.keys.Load()
 	claims, err := ks.Verify(raw, s.issuer, now)
 	if err != nil && s.unknownKey(ks, raw) {
-		if err := s.loadKeys(ctx); err != nil {
+		if err := s.keyring.loadKeys(ctx); err != nil {
 			return nil, err
 		}
-		claims, err = s.keys.Load().Verify(raw, s.issuer, now)
+		claims, err = s.keyring.keys.Load().Verify(raw, s.issuer, now)
 	}
 	if err != nil {
 		return nil, err
@@ -122,7 +130,7 @@ func (s *Service) verify(ctx context.Context, raw string) (*verified, error) {
 
 // unknownKey reports a key id this node has not seen: another node may have
 // rotated. Asked at most every few seconds, so forged ids cost nothing.
-func (s *Service) unknownKey(ks *keyring, raw string) bool {
+func (s *Authenticator) unknownKey(ks *signingKeys, raw string) bool {
 	kid := token.Header(raw)
 	age := s.now().Sub(ks.at)
 	return kid != "" && !ks.Has(kid) && (age < 0 || age > standingTTL)
@@ -130,7 +138,7 @@ func (s *Service) unknownKey(ks *keyring, raw string) bool {
 
 // byAPIKey takes an opaque key, or a key in JWT form in the apikey header. An
 // unknown publishable key is nobody; an unknown secret one is refused.
-func (s *Service) byAPIKey(ctx context.Context, key string, c Credential) (actor.Actor, error) {
+func (s *Authenticator) byAPIKey(ctx context.Context, key string, c Credential) (actor.Actor, error) {
 	if !opaque(key) {
 		v, err := s.verify(ctx, key)
 		if err != nil || v.session != "" {
@@ -141,9 +149,9 @@ func (s *Service) byAPIKey(ctx context.Context, key string, c Credential) (actor
 		return s.keyActor(ctx, v, c)
 	}
 	if strings.HasPrefix(key, token.TenantPrefix) {
-		return s.Accounts.byKey(ctx, key, c)
+		return s.serviceAccounts.byKey(ctx, key, c)
 	}
-	keys, err := s.currentAPIKeys(ctx)
+	keys, err := s.keyring.currentAPIKeys(ctx)
 	if err != nil {
 		return actor.Actor{}, err
 	}
@@ -171,12 +179,12 @@ func ignore(err error) error {
 
 // keyActor is an API key in JWT form. One that names a key of ours dies with
 // it; one the operator made with the configured secret has no id.
-func (s *Service) keyActor(ctx context.Context, v *verified, c Credential) (actor.Actor, error) {
+func (s *Authenticator) keyActor(ctx context.Context, v *verified, c Credential) (actor.Actor, error) {
 	if v.role == token.RoleAccount {
-		return s.Accounts.byToken(ctx, v, c)
+		return s.serviceAccounts.byToken(ctx, v, c)
 	}
 	if v.key != "" {
-		keys, err := s.currentAPIKeys(ctx)
+		keys, err := s.keyring.currentAPIKeys(ctx)
 		if err != nil {
 			return actor.Actor{}, err
 		}
@@ -197,12 +205,13 @@ func (s *Service) keyActor(ctx context.Context, v *verified, c Credential) (acto
 // serviceActor refuses the service key wherever a browser is at work: it was
 // shipped to one by mistake. Sec-Fetch-Mode is not looked at, because Node's
 // own fetch sends it. It is refused as well from where the operator has none.
-func (s *Service) serviceActor(id string, c Credential) (actor.Actor, error) {
+func (s *Authenticator) serviceActor(id string, c Credential) (actor.Actor, error) {
 	if c.browser() {
-		return actor.Actor{}, s.refuseKey(id, "browser", c, fault.New(fault.Unauthorized, "no_authorization", "The service key must not be used in a browser"))
+		return actor.Actor{}, s.keyring.refuseKey(id, "browser", c, fault.New(fault.Unauthorized, "no_authorization",
+			"The service key must not be used in a browser"))
 	}
-	if !s.fromHome(c.Address) {
-		return actor.Actor{}, s.refuseKey(id, "address", c, fault.New(fault.Forbidden, "no_authorization",
+	if !s.keyring.fromHome(c.Address) {
+		return actor.Actor{}, s.keyring.refuseKey(id, "address", c, fault.New(fault.Forbidden, "no_authorization",
 			"The service key is not accepted from the address %s", cmp.Or(c.Address, "of this request")))
 	}
 	return actor.Actor{Role: actor.Service, KeyID: id}, nil
@@ -215,7 +224,7 @@ func (c *Credential) browser() bool {
 
 // standingOf returns what the token's session may do now, from memory when
 // that is fresh.
-func (s *Service) standingOf(ctx context.Context, v *verified) (*standing, error) {
+func (s *Authenticator) standingOf(ctx context.Context, v *verified) (*standing, error) {
 	if st := v.standing.Load(); st != nil {
 		if age := s.now().Sub(st.at); age >= 0 && age < standingTTL {
 			return st, nil
@@ -235,7 +244,7 @@ func (s *Service) standingOf(ctx context.Context, v *verified) (*standing, error
 // readStanding loads session, user and membership by (sub, session, tenant of
 // the token): the token means the tenant it was minted for, wherever the
 // session has moved since.
-func (s *Service) readStanding(ctx context.Context, v *verified) (*standing, error) {
+func (s *Authenticator) readStanding(ctx context.Context, v *verified) (*standing, error) {
 	st := &standing{at: s.now()}
 	var found struct {
 		user, session      bool
@@ -281,7 +290,7 @@ func (s *Service) readStanding(ctx context.Context, v *verified) (*standing, err
 		return nil, err
 	}
 	if found.session && found.waits {
-		if err := s.Proofs.answered(ctx, v.session); err != nil {
+		if err := s.proofs.answered(ctx, v.session); err != nil {
 			s.cfg.Log.Warn("the use of a refreshed session is not noted; a copy of its refresh token is not told apart", "error", err)
 		}
 	}
@@ -289,7 +298,7 @@ func (s *Service) readStanding(ctx context.Context, v *verified) (*standing, err
 	// the second factor stays what it was, and one from after falls with it.
 	st.actor.AAL = min(v.aal, found.aal)
 	if st.actor.AAL != aal2 {
-		st.mfa = s.Proofs.lacks(ru, m, st.actor.Guarded, found.managed)
+		st.mfa = s.proofs.lacks(ru, m, st.actor.Guarded, found.managed)
 	}
 	switch now := s.now(); {
 	case !found.user:

@@ -19,14 +19,15 @@ func BenchmarkAuthenticate_cached(b *testing.B) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	sess, _, err := s.SignUp(b.Context(), identity.SignUp{Email: "a@x.example", Password: pw, Data: map[string]any{"tenant_id": someTenant}}, identity.Client{})
+	sess, _, err := s.SignUps.SignUp(b.Context(), identity.SignUp{Email: "a@x.example", Password: pw, Data: map[string]any{"tenant_id": someTenant}},
+		identity.Client{})
 	if err != nil {
 		b.Fatal(err)
 	}
 	c := identity.Credential{Bearer: sess.AccessToken, Address: "192.0.2.1", RequestID: "r"}
 	b.ReportAllocs()
 	for b.Loop() {
-		if a, err := s.Authenticate(context.Background(), c); err != nil || a.TenantID != someTenant {
+		if a, err := s.Authenticator.Authenticate(context.Background(), c); err != nil || a.TenantID != someTenant {
 			b.Fatal(a, err)
 		}
 	}

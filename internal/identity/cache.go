@@ -103,11 +103,11 @@ func (c *tokenCache) clear() {
 // OnForget sets who is told of Forget and ForgetTenant, the other argument
 // being "", and of changed keys, both being "": other nodes remember too. Call
 // it before the service is used.
-func (s *Service) OnForget(told func(user, tenant string)) { s.tokens.told = told }
+func (s *Base) OnForget(told func(user, tenant string)) { s.tokens.told = told }
 
 // Forget empties the cache of one user: call it after any change to the
 // account, its sessions or its memberships.
-func (s *Service) Forget(userID string) {
+func (s *Base) Forget(userID string) {
 	s.ForgetHere(userID, "")
 	if s.tokens.told != nil {
 		s.tokens.told(userID, "")
@@ -115,7 +115,7 @@ func (s *Service) Forget(userID string) {
 }
 
 // ForgetTenant empties the cache of everyone who works in a tenant.
-func (s *Service) ForgetTenant(tenantID string) {
+func (s *Base) ForgetTenant(tenantID string) {
 	s.ForgetHere("", tenantID)
 	if s.tokens.told != nil {
 		s.tokens.told("", tenantID)
@@ -123,15 +123,15 @@ func (s *Service) ForgetTenant(tenantID string) {
 }
 
 // ForgetHere is Forget, or ForgetTenant, for what another node has told.
-func (s *Service) ForgetHere(userID, tenantID string) {
-	s.Accounts.keys.Forget("")
+func (s *Base) ForgetHere(userID, tenantID string) {
+	s.serviceKeys.Forget("")
 	s.tokens.drop(func(v *verified) bool {
 		return userID != "" && v.user == userID || tenantID != "" && v.tenant == tenantID
 	})
 }
 
 // ForgetAll empties the cache of everyone: another process has written.
-func (s *Service) ForgetAll() {
-	s.Accounts.keys.Forget("")
+func (s *Base) ForgetAll() {
+	s.serviceKeys.Forget("")
 	s.tokens.drop(func(*verified) bool { return true })
 }

@@ -11,6 +11,12 @@ import (
 	"holdfast/internal/seal"
 )
 
+// Codes makes and matches what is mailed, texted or handed to a browser to be shown once:
+// digits, links and authorization codes.
+type Codes struct {
+	*Base
+}
+
 // Kinds of one-time codes. A kind belongs to a slot; an account has at most
 // one code outstanding in each, the last one wins; see also severally.
 const (
@@ -107,7 +113,7 @@ func severally(kind string) bool {
 // before it count for this one too, until the mail interval since the first of
 // them is over: asking for codes, at whichever door, must not buy guesses. The
 // row's created_at is that of the first.
-func (s *Service) makeCode(tx *db.Tx, u *User, o codeOrder) (code, error) {
+func (s *Codes) makeCode(tx *db.Tx, u *User, o codeOrder) (code, error) {
 	slot, sent, linkType := kindFacts(o.kind)
 	if o.ttl == 0 {
 		o.ttl = s.cfg.CodeTTL
@@ -157,7 +163,7 @@ func (s *Service) makeCode(tx *db.Tx, u *User, o codeOrder) (code, error) {
 }
 
 // digitsHash is keyed, because six digits are soon tried through.
-func (s *Service) digitsHash(tokenID, digits string) string {
+func (s *Codes) digitsHash(tokenID, digits string) string {
 	return hex.EncodeToString(s.secrets.Sum("code", tokenID, digits))
 }
 
@@ -192,7 +198,7 @@ func codeBy(tx *db.Tx, where string, args ...any) (oneTime, error) {
 }
 
 // codeByLink finds a live code by the hash in its link.
-func (s *Service) codeByLink(tx *db.Tx, hash string) (oneTime, error) {
+func (s *Codes) codeByLink(tx *db.Tx, hash string) (oneTime, error) {
 	t, err := codeBy(tx, "link_hash = $1", seal.Digest(hash))
 	if fault.Is(err, fault.NotFound) || err == nil && (!s.now().Before(t.expires) || t.codeHash == "" && t.halves()) {
 		return t, errLink()
@@ -207,7 +213,7 @@ func (t oneTime) halves() bool { return t.kind == kindChangeCurrent || t.kind ==
 // and the counted guess must be committed: the refusal comes back apart from the
 // error. Guesses from elsewhere than where the code was asked for do not spend it
 // there, and none the link, which nobody guesses.
-func (s *Service) matchDigits(tx *db.Tx, t oneTime, digits, place string) (ok bool, err error) {
+func (s *Codes) matchDigits(tx *db.Tx, t oneTime, digits, place string) (ok bool, err error) {
 	elsewhere := t.from != "" && t.from != place
 	if !s.now().Before(t.expires) || t.attempts >= maxAttempts || elsewhere && t.strange >= maxAttempts {
 		return false, nil
@@ -239,7 +245,7 @@ func (s *Service) matchDigits(tx *db.Tx, t oneTime, digits, place string) (ok bo
 const proved = "proved"
 
 // keepProof leaves a consumed code's row as the proof it gave; nothing opens it.
-func (s *Service) keepProof(tx *db.Tx, t oneTime) error {
+func (s *Codes) keepProof(tx *db.Tx, t oneTime) error {
 	now, id := s.now(), newID()
 	_, err := tx.Exec(`INSERT INTO one_time_tokens (id, user_id, slot, kind, address, link_hash, code_hash, attempts, strange, asked_from, created_at, expires_at)
 		VALUES ($1, $2, $3, $3, $4, $5, $6, $7, 0, '', $8, $9)`,

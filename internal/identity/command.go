@@ -42,7 +42,7 @@ func tenantBy(tx *db.Tx, name string) (Tenant, error) {
 
 // checkAccount is checkPassword for an address that may have an account, and
 // the tenant (id or slug) that it gets.
-func (s *Service) checkAccount(ctx context.Context, pw, addr, tenant string) error {
+func (s *Administration) checkAccount(ctx context.Context, pw, addr, tenant string) error {
 	words, data := []string{addr}, map[string]any{}
 	err := s.db.Read(ctx, everywhere, func(tx *db.Tx) error {
 		names, err := tenantNames(tx, tenant)
@@ -61,12 +61,12 @@ func (s *Service) checkAccount(ctx context.Context, pw, addr, tenant string) err
 	if err != nil {
 		return err
 	}
-	return s.checkPassword(pw, words, data)
+	return s.passwords.checkPassword(pw, words, data)
 }
 
 // CreateAdmin makes a confirmed account, or gives an existing one a new
 // password, and makes it owner of the tenant (id or slug).
-func (s *Service) CreateAdmin(ctx context.Context, email, pw, tenant string) (*User, error) {
+func (s *Administration) CreateAdmin(ctx context.Context, email, pw, tenant string) (*User, error) {
 	addr, err := Canonical(email)
 	if err != nil {
 		return nil, err
@@ -74,7 +74,7 @@ func (s *Service) CreateAdmin(ctx context.Context, email, pw, tenant string) (*U
 	if err := s.checkAccount(ctx, pw, addr, tenant); err != nil {
 		return nil, err
 	}
-	hash, err := s.hasher.Hash(ctx, pw)
+	hash, err := s.passwords.hasher.Hash(ctx, pw)
 	if err != nil {
 		return nil, err
 	}
@@ -83,19 +83,19 @@ func (s *Service) CreateAdmin(ctx context.Context, email, pw, tenant string) (*U
 
 // enrol makes sure of the account and its membership. An empty hash leaves the
 // password alone; an empty tenant makes no membership.
-func (s *Service) enrol(ctx context.Context, email, hash, tenant string, role actor.Role) (u *User, err error) {
+func (s *Administration) enrol(ctx context.Context, email, hash, tenant string, role actor.Role) (u *User, err error) {
 	err = s.write(ctx, func(tx *db.Tx) error {
 		u, err = userByEmail(tx, email)
 		switch {
 		case fault.Is(err, fault.NotFound):
-			u = s.draft(email, nil)
+			u = s.accounts.draft(email, nil)
 			u.hash, u.EmailConfirmedAt, u.ConfirmedAt = hash, u.CreatedAt, u.CreatedAt
 			u.Identities = []Identity{emailIdentity(u, u.CreatedAt.Time)}
 			u.derive()
 			err = insertUser(tx, u)
 		case err == nil && hash != "":
 			tx.Queue("UPDATE users SET email_confirmed_at = COALESCE(email_confirmed_at, $2) WHERE id = $1", []any{u.ID, s.now()}, nil)
-			err = s.setPassword(tx, u, hash, actor.Actor{KeyID: "cli"})
+			err = s.passwords.setPassword(tx, u, hash, actor.Actor{KeyID: "cli"})
 		}
 		if err != nil || tenant == "" {
 			return err
@@ -104,13 +104,13 @@ func (s *Service) enrol(ctx context.Context, email, hash, tenant string, role ac
 		if err != nil {
 			return err
 		}
-		return s.setRole(tx, t.ID, u, role)
+		return s.tenants.setRole(tx, t.ID, u, role)
 	})
 	return u, err
 }
 
 // setRole makes an account an active member with this role, whatever it was.
-func (s *Service) setRole(tx *db.Tx, tenantID string, u *User, role actor.Role) error {
+func (s *Tenants) setRole(tx *db.Tx, tenantID string, u *User, role actor.Role) error {
 	was, err := memberOf(tx, u.ID, tenantID)
 	if err != nil && !fault.Is(err, fault.NotFound) {
 		return err
@@ -134,7 +134,7 @@ func (s *Service) setRole(tx *db.Tx, tenantID string, u *User, role actor.Role) 
 
 // AddMember makes an account a member of a tenant (id or slug); the account is
 // made without a password when there is none.
-func (s *Service) AddMember(ctx context.Context, tenant, email string, role actor.Role) (*User, error) {
+func (s *Administration) AddMember(ctx context.Context, tenant, email string, role actor.Role) (*User, error) {
 	addr, err := Canonical(email)
 	if err != nil {
 		return nil, err
@@ -155,7 +155,7 @@ func roleList() string {
 
 // SetupLink returns a link, good for a day, by which the owner of the address
 // sets a password; with a tenant the account becomes its owner.
-func (s *Service) SetupLink(ctx context.Context, email, tenant string) (string, error) {
+func (s *Administration) SetupLink(ctx context.Context, email, tenant string) (string, error) {
 	addr, err := Canonical(email)
 	if err != nil {
 		return "", err
@@ -166,14 +166,14 @@ func (s *Service) SetupLink(ctx context.Context, email, tenant string) (string, 
 	}
 	var made code
 	err = s.write(ctx, func(tx *db.Tx) (err error) {
-		made, err = s.makeCode(tx, u, codeOrder{kind: kindRecovery, address: addr, ttl: inviteLife})
+		made, err = s.codes.makeCode(tx, u, codeOrder{kind: kindRecovery, address: addr, ttl: inviteLife})
 		return err
 	})
 	return made.link, err
 }
 
 // ResetPassword sets a password and ends every session of the account.
-func (s *Service) ResetPassword(ctx context.Context, email, pw string) error {
+func (s *Administration) ResetPassword(ctx context.Context, email, pw string) error {
 	addr, err := Canonical(email)
 	if err != nil {
 		return err
@@ -181,7 +181,7 @@ func (s *Service) ResetPassword(ctx context.Context, email, pw string) error {
 	if err := s.checkAccount(ctx, pw, addr, ""); err != nil {
 		return err
 	}
-	hash, err := s.hasher.Hash(ctx, pw)
+	hash, err := s.passwords.hasher.Hash(ctx, pw)
 	if err != nil {
 		return err
 	}
@@ -190,13 +190,13 @@ func (s *Service) ResetPassword(ctx context.Context, email, pw string) error {
 		if err != nil {
 			return err
 		}
-		return s.setPassword(tx, u, hash, actor.Actor{KeyID: "cli"})
+		return s.passwords.setPassword(tx, u, hash, actor.Actor{KeyID: "cli"})
 	})
 }
 
 // WithPassword returns the addresses of those of the accounts, named by id, that
 // can be signed in to with the password.
-func (s *Service) WithPassword(ctx context.Context, ids []string, pw string) (list []string, err error) {
+func (s *Administration) WithPassword(ctx context.Context, ids []string, pw string) (list []string, err error) {
 	var hashes, names []string
 	err = s.db.Read(ctx, everywhere, func(tx *db.Tx) error {
 		hashes, names = nil, nil
@@ -214,7 +214,7 @@ func (s *Service) WithPassword(ctx context.Context, ids []string, pw string) (li
 	for i, h := range hashes {
 		ok, known := opens[h]
 		if !known {
-			if ok, err = s.hasher.Check(ctx, h, pw); err != nil {
+			if ok, err = s.passwords.hasher.Check(ctx, h, pw); err != nil {
 				return nil, err
 			}
 			opens[h] = ok
@@ -227,7 +227,7 @@ func (s *Service) WithPassword(ctx context.Context, ids []string, pw string) (li
 }
 
 // ListAdmins returns the active owners and administrators of every tenant.
-func (s *Service) ListAdmins(ctx context.Context) (list []Admin, err error) {
+func (s *Administration) ListAdmins(ctx context.Context) (list []Admin, err error) {
 	err = s.db.Read(ctx, everywhere, func(tx *db.Tx) error {
 		list = nil
 		return tx.Query(`SELECT u.id, u.email, t.slug, m.role, u.last_sign_in_at FROM members m JOIN tenants t ON t.id = m.tenant_id JOIN users u ON u.id = m.user_id
@@ -241,7 +241,7 @@ func (s *Service) ListAdmins(ctx context.Context) (list []Admin, err error) {
 
 // CreateTenant makes a tenant. An empty slug is made from the name, an empty
 // id is made.
-func (s *Service) CreateTenant(ctx context.Context, name, slug, id string) (Tenant, error) {
+func (s *Tenants) CreateTenant(ctx context.Context, name, slug, id string) (Tenant, error) {
 	name = strings.TrimSpace(name)
 	if name == "" || len(name) > 200 {
 		return Tenant{}, fault.New(fault.Invalid, "validation_failed", "a tenant needs a name of at most 200 characters")
@@ -292,7 +292,7 @@ func slugOf(name string) string {
 }
 
 // ListTenants returns every tenant with its active members counted.
-func (s *Service) ListTenants(ctx context.Context) (list []Tenant, err error) {
+func (s *Tenants) ListTenants(ctx context.Context) (list []Tenant, err error) {
 	err = s.db.Read(ctx, everywhere, func(tx *db.Tx) error {
 		list = nil
 		return tx.Query(`SELECT t.id, t.name, t.slug, t.plan, t.status, t.join_policy, COUNT(m.id) FROM tenants t LEFT JOIN members m ON m.tenant_id = t.id AND m.status = 'active'
@@ -317,7 +317,7 @@ func (s *Service) Sweep(ctx context.Context) error {
 			"DELETE FROM flow_states WHERE expires_at < $1 AND NOT EXISTS (SELECT 1 FROM one_time_tokens t WHERE t.id = flow_states.token_id)"} {
 			tx.Queue(q, []any{now}, nil)
 		}
-		s.factors.Sweep(tx)
+		s.Factors.keeper.Sweep(tx)
 		tx.Queue("DELETE FROM wrong_passwords WHERE since < $1", []any{now.Add(-guessDay)}, nil)
 		tx.Queue("DELETE FROM invitation_mails WHERE made_at < $1", []any{now.Add(-s.cfg.InviteTTL - 24*time.Hour)}, nil)
 		tx.Queue("UPDATE invitations SET status = 'expired', updated_at = $1, version = version + 1 WHERE status = 'pending' AND expires_at < $1", []any{now}, nil)
@@ -327,5 +327,5 @@ func (s *Service) Sweep(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("identity: sweep: %w", err)
 	}
-	return s.loadKeys(ctx)
+	return s.Keyring.loadKeys(ctx)
 }

@@ -5,27 +5,20 @@ package identity
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"log/slog"
 	"net/netip"
 	"net/url"
 	"strings"
-	"sync/atomic"
 	"time"
 
 	"holdfast/internal/db"
 	"holdfast/internal/identity/captcha"
 	"holdfast/internal/identity/factor"
-	"holdfast/internal/identity/oidc"
-	"holdfast/internal/identity/passkey"
 	"holdfast/internal/identity/password"
-	"holdfast/internal/identity/post"
-	"holdfast/internal/identity/redirect"
 	"holdfast/internal/identity/sms"
 	"holdfast/internal/identity/token"
 	"holdfast/internal/mail"
-	"holdfast/internal/seal"
 )
 
 // What a sign-up with an unknown tenant id does.
@@ -114,100 +107,6 @@ type Config struct {
 // Mailer hands a message on.
 type Mailer interface {
 	Send(ctx context.Context, m mail.Message) error
-}
-
-// Service is the identity service; safe for concurrent use.
-type Service struct {
-	Invitations *Invitations // as those see them whom they are for
-	Proofs      *Proofs
-	Accounts    *ServiceAccounts
-
-	cfg       Config
-	db        *db.DB
-	mailer    Mailer
-	now       func() time.Time
-	hasher    *password.Hasher
-	policy    password.Policy
-	redirects *redirect.Rules
-	published *redirect.Rules // the server's own address
-	secrets   seal.Keys
-	issuer    string
-	keys      atomic.Pointer[keyring]
-	apiKeys   atomic.Pointer[apiKeys]
-	keyUses   keyUses
-	tokens    *tokenCache
-	profiles  profiles
-	outbox    *post.Queue
-	invites   *post.Bell
-	recent    *post.Recent
-	providers map[string]*oidc.Provider
-	factors   *factor.Keeper
-	passkeys  *passkey.Relying
-}
-
-// hashQueue is how many password hashes may wait for a processor.
-const hashQueue = 64
-
-// New checks the configuration and prepares keys, making them at first start.
-func New(cfg Config, d *db.DB, m Mailer, now func() time.Time) (*Service, error) {
-	if err := cfg.complete(); err != nil {
-		return nil, err
-	}
-	if now == nil {
-		now = time.Now
-	}
-	s := &Service{cfg: cfg, db: d, mailer: m, hasher: password.New(hashQueue),
-		policy: password.Policy{MinLength: cfg.PasswordMinLength, Classes: cfg.PasswordClasses}}
-	s.Invitations, s.Proofs, s.Accounts = &Invitations{s}, &Proofs{s}, &ServiceAccounts{s: s}
-	s.now = func() time.Time { return now().UTC().Truncate(time.Microsecond) }
-	s.issuer = strings.TrimRight(cfg.PublicURL, "/") + "/auth/v1"
-	s.tokens, s.recent = newTokenCache(), post.NewRecent()
-	var err error
-	if s.secrets, err = seal.New(cfg.MasterKey); err != nil {
-		return nil, err
-	}
-	if s.passkeys, err = passkey.New(cfg.WebAuthnID, cfg.Name, cfg.WebAuthnOrigins); err != nil {
-		return nil, err
-	}
-	texts := factor.Texts{Enrol: cfg.MFAPhoneEnroll, Verify: cfg.MFAPhoneVerify, Digits: cfg.OTPLength, Fixed: cfg.PhoneCodes}
-	s.factors = &factor.Keeper{Keys: s.secrets, Now: s.now, Life: cfg.ChallengeTTL, Issuer: cfg.Name, Texts: texts, Apps: cfg.MFAAppsOff,
-		SameAddress: cfg.MFASameAddress}
-	if !cfg.MFAKeysOff {
-		s.factors.Web = s.passkeys
-	}
-	if s.redirects, err = redirect.New(cfg.SiteURL, cfg.RedirectURLs); err != nil {
-		return nil, err
-	}
-	if s.published, err = redirect.New(cfg.PublicURL, nil); err != nil {
-		return nil, err
-	}
-	if err = s.makeProviders(); err != nil {
-		return nil, err
-	}
-	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
-	defer cancel()
-	d.KeepLog(s.secrets.Log)
-	if err = s.prepareKeys(ctx); err != nil {
-		return nil, err
-	}
-	s.outbox, s.invites = post.New(cfg.Log), post.NewBell(cfg.Log, s.SendInvitations)
-	return s, nil
-}
-
-// HashApart makes passwords be hashed in a process of their own, beside a server
-// that has answered so many requests; see password.Hasher.Apart. Call it before
-// the service is used.
-func (s *Service) HashApart(answered func() int64) error { return s.hasher.Apart(answered) }
-
-// Close sends the mails and writes the audit rows that wait in memory, and stops.
-// Mails of invitations wait in the database for the next start. The rows come last
-// and have two seconds, whatever the mails took of ctx.
-func (s *Service) Close(ctx context.Context) error {
-	s.hasher.Close()
-	mails := errors.Join(s.invites.Close(ctx), s.outbox.Close(ctx))
-	rows, cancel := context.WithTimeout(context.WithoutCancel(ctx), 2*time.Second)
-	defer cancel()
-	return errors.Join(mails, s.WriteKeyUses(rows))
 }
 
 func (c *Config) complete() error {
@@ -310,58 +209,6 @@ func (c *Config) completeWebAuthn() error {
 	}
 	return nil
 }
-
-func (s *Service) makeProviders() error {
-	s.providers = map[string]*oidc.Provider{}
-	for name, p := range s.cfg.OIDC {
-		c := oidc.Config{Name: name, ClientID: p.ClientID, Secret: p.Secret, TeamID: p.TeamID, KeyID: p.KeyID, Issuer: p.Issuer, Domains: p.Domains}
-		made, err := oidc.New(c, s.issuer+"/callback/"+name, s.now)
-		if err != nil {
-			return err
-		}
-		s.providers[name] = made
-	}
-	return nil
-}
-
-// Settings is what clients may know of the configuration (GET /settings).
-type Settings struct {
-	External          map[string]bool `json:"external"`
-	DisableSignup     bool            `json:"disable_signup"`
-	MailerAutoconfirm bool            `json:"mailer_autoconfirm"`
-	PhoneAutoconfirm  bool            `json:"phone_autoconfirm"`
-	SMSProvider       string          `json:"sms_provider"`
-	SAMLEnabled       bool            `json:"saml_enabled"`
-	PasskeysEnabled   bool            `json:"passkeys_enabled"`
-}
-
-// Settings returns the public part of the configuration.
-func (s *Service) Settings() Settings {
-	ext := map[string]bool{"email": !s.cfg.EmailOff, "phone": s.cfg.Phone, "anonymous_users": s.cfg.AnonymousUsers}
-	for name := range s.providers {
-		ext[name] = true
-	}
-	return Settings{External: ext, DisableSignup: !s.cfg.SignupEnabled, MailerAutoconfirm: s.cfg.Autoconfirm, PhoneAutoconfirm: s.cfg.PhoneConfirmed,
-		SMSProvider: s.smsProvider(), PasskeysEnabled: s.cfg.Passkeys, SAMLEnabled: s.cfg.SAML}
-}
-
-// smsProvider is what GoTrue's settings call the carrier of texts.
-func (s *Service) smsProvider() string {
-	if !s.cfg.Phone {
-		return ""
-	}
-	return "webhook"
-}
-
-// Issuer returns the iss claim: {PublicURL}/auth/v1.
-func (s *Service) Issuer() string { return s.issuer }
-
-// Version returns the version of the server, for GET /health.
-func (s *Service) Version() string { return s.cfg.Version }
-
-// Target returns where a browser may be sent: the first allowed candidate,
-// else the site URL.
-func (s *Service) Target(candidates ...string) string { return s.redirects.Target(candidates...) }
 
 // Client is what is known of the caller besides its credential; it goes into
 // sessions and the audit log.

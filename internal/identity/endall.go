@@ -6,10 +6,10 @@ import (
 	"holdfast/internal/db"
 )
 
-// EndAllSessions ends every session of everybody, and with it every token that
+// EndAll ends every session of everybody, and with it every token that
 // was given out, and writes an audit row with the action and details. It returns
 // how many sessions ended.
-func EndAllSessions(ctx context.Context, s *Service, action string, details map[string]any) (n int64, err error) {
+func (s *Sessions) EndAll(ctx context.Context, action string, details map[string]any) (n int64, err error) {
 	err = s.write(ctx, func(tx *db.Tx) error {
 		if n, err = tx.Exec("DELETE FROM sessions"); err != nil {
 			return err

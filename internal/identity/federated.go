@@ -14,6 +14,17 @@ import (
 	"holdfast/internal/identity/token"
 )
 
+// Federation is sign-in and directories of organisations' own providers, which package
+// sso speaks with.
+type Federation struct {
+	*Base
+	accounts *Accounts
+	codes    *Codes
+	links    *Links
+	sessions *Sessions
+	tenants  *Tenants
+}
+
 // MethodSAML is the amr method of a SAML sign-in; an OpenID one is oauth.
 const MethodSAML = "sso/saml"
 
@@ -58,13 +69,13 @@ type Arrival struct {
 // an authorization code bound to the challenge, or, where nobody could send
 // one, with a session in the fragment if the implicit flow is on: the only
 // sign-ins at an organisation's provider that end so (docs/decisions/0010).
-func (s *Service) Arrive(ctx context.Context, in Arrival, c Client) (Landing, error) {
+func (s *Federation) Arrive(ctx context.Context, in Arrival, c Client) (Landing, error) {
 	if in.Challenge == "" && !s.cfg.ImplicitFlow {
 		return Landing{}, fault.New(fault.Invalid, "validation_failed", "A sign-in that begins at the provider needs the implicit flow, which is switched off")
 	}
 	var g *grant
 	loc := ""
-	err := s.onceMore(func() error {
+	err := s.accounts.onceMore(func() error {
 		return s.write(ctx, func(tx *db.Tx) (err error) {
 			g, loc = nil, ""
 			f, err := in.Person(tx)
@@ -76,7 +87,7 @@ func (s *Service) Arrive(ctx context.Context, in Arrival, c Client) (Landing, er
 				return err
 			}
 			if in.Challenge == "" {
-				g, err = s.begin(tx, u, token.Method{Method: f.Method}, c)
+				g, err = s.sessions.begin(tx, u, token.Method{Method: f.Method}, c)
 				return err
 			}
 			loc, err = s.federatedCode(tx, u, f, in)
@@ -86,25 +97,25 @@ func (s *Service) Arrive(ctx context.Context, in Arrival, c Client) (Landing, er
 	if err != nil || g == nil {
 		return Landing{Location: loc}, err
 	}
-	sess, err := s.issue(g)
+	sess, err := s.sessions.issue(g)
 	if err != nil {
 		return Landing{}, err
 	}
-	return Landing{Location: s.fragment(sess, in.Target, "")}, nil
+	return Landing{Location: s.links.fragment(sess, in.Target, "")}, nil
 }
 
-func (s *Service) federatedCode(tx *db.Tx, u *User, f Federated, in Arrival) (string, error) {
+func (s *Federation) federatedCode(tx *db.Tx, u *User, f Federated, in Arrival) (string, error) {
 	fl, now := flow{id: newID(), method: f.Method}, s.now()
 	tx.Queue(`INSERT INTO flow_states (id, user_id, method, redirect_to, challenge, challenge_method, created_at, expires_at) VALUES ($1, $2, $3, $4, $5, 's256', $6, $7)`,
 		[]any{fl.id, u.ID, f.Method, in.Target, in.Challenge, now, now.Add(s.cfg.FlowTTL)}, nil)
-	code, err := s.issueCode(tx, fl)
+	code, err := s.codes.issueCode(tx, fl)
 	return redirect.WithQuery(in.Target, url.Values{"code": {code}}), err
 }
 
 // Admit finds or makes the account of a federated person and its membership in
 // the connection's tenant, and in no other: an organisation's
 // provider says who works there, and nothing of anybody else's tenant.
-func (s *Service) Admit(tx *db.Tx, f Federated, c Client) (*User, error) {
+func (s *Federation) Admit(tx *db.Tx, f Federated, c Client) (*User, error) {
 	u, err := s.federatedUser(tx, &f, c)
 	if err != nil {
 		return nil, err
@@ -129,7 +140,7 @@ func (s *Service) Admit(tx *db.Tx, f Federated, c Client) (*User, error) {
 	case f.Role == "" && (err != nil || f.Ruled && actor.Role(role) != actor.Owner):
 		return nil, fault.New(fault.Forbidden, "access_denied", "None of your groups is let in here")
 	case err != nil:
-		return u, s.addMember(tx, f.TenantID, u, f.Role, c)
+		return u, s.tenants.addMember(tx, f.TenantID, u, f.Role, c)
 	case f.Ruled:
 		return u, s.FederatedRole(tx, f.TenantID, u.ID, f.Role)
 	}
@@ -138,7 +149,7 @@ func (s *Service) Admit(tx *db.Tx, f Federated, c Client) (*User, error) {
 
 // keepAccount notes which connection an account belongs to, and when what the
 // provider said now ends. An account that SCIM has deactivated stays out.
-func (s *Service) keepAccount(tx *db.Tx, u *User, f Federated) error {
+func (s *Federation) keepAccount(tx *db.Tx, u *User, f Federated) error {
 	var connection string
 	active, named := true, false
 	err := tx.One("SELECT connection_id, active, provisioned, user_name FROM sso_accounts WHERE user_id = $1", []any{u.ID}, func(r *db.Row) error {
@@ -179,7 +190,7 @@ func yieldName(tx *db.Tx, connection, email string) {
 
 // FederatedRole changes the role of an active member as the provider's groups
 // say. Owners stay owners: only people hand that on.
-func (s *Service) FederatedRole(tx *db.Tx, tenantID, userID string, role actor.Role) error {
+func (s *Federation) FederatedRole(tx *db.Tx, tenantID, userID string, role actor.Role) error {
 	was, err := memberOf(tx, userID, tenantID)
 	if err != nil && !fault.Is(err, fault.NotFound) {
 		return err
@@ -192,14 +203,14 @@ func (s *Service) FederatedRole(tx *db.Tx, tenantID, userID string, role actor.R
 	s.record(tx, event{tenant: tenantID, user: userID, action: "member.role_changed", entity: "user", entityID: userID,
 		details: map[string]any{"role": role, "by": "sso"}})
 	tx.After(func() { s.Forget(userID) })
-	return s.TellMember(tx, tenantID, userID, "role", string(was.Role))
+	return s.tenants.TellMember(tx, tenantID, userID, "role", string(was.Role))
 }
 
 // SuspendFederated is SuspendMembers for the end of accounts at a tenant's
 // provider. A caller of lower role than one of them is refused, and so is
 // leaving the tenant without an owner. What was suspended here can be taken back
 // by RestoreFederated.
-func (s *Service) SuspendFederated(tx *db.Tx, a actor.Actor, tenantID, which string, binds ...any) error {
+func (s *Federation) SuspendFederated(tx *db.Tx, a actor.Actor, tenantID, which string, binds ...any) error {
 	owners := false
 	err := tx.Query("SELECT DISTINCT role FROM members WHERE status = 'active' AND ("+which+")", binds, func(r *db.Row) error {
 		role := actor.Role(r.Text(0))
@@ -216,7 +227,7 @@ func (s *Service) SuspendFederated(tx *db.Tx, a actor.Actor, tenantID, which str
 	tx.Queue(fmt.Sprintf("UPDATE sso_accounts SET suspended_at = $%d WHERE tenant_id = $%d AND user_id IN (SELECT user_id FROM members WHERE status = "+
 		"'active' AND (%s))", n+1, n+2, which),
 		append(slices.Clone(binds), s.now(), tenantID), nil)
-	if err := s.SuspendMembers(tx, which, binds...); err != nil || !owners {
+	if err := s.tenants.SuspendMembers(tx, which, binds...); err != nil || !owners {
 		return err
 	}
 	return keepOwner(tx, tenantID)
@@ -224,7 +235,7 @@ func (s *Service) SuspendFederated(tx *db.Tx, a actor.Actor, tenantID, which str
 
 // OnlyOwner reports that a tenant has no other active owner than this person,
 // and holds that until the transaction ends.
-func (s *Service) OnlyOwner(tx *db.Tx, tenantID, userID string) (bool, error) {
+func (s *Federation) OnlyOwner(tx *db.Tx, tenantID, userID string) (bool, error) {
 	his, others := false, false
 	err := tx.Query("SELECT user_id FROM members WHERE tenant_id = $1 AND role = 'owner' AND status = 'active'"+tx.DB().ForUpdate(), []any{tenantID},
 		func(r *db.Row) error {
@@ -236,7 +247,7 @@ func (s *Service) OnlyOwner(tx *db.Tx, tenantID, userID string) (bool, error) {
 
 // RestoreFederated takes back a suspension by SuspendFederated: the role is the
 // one of before, and a membership that the tenant itself suspended stays so.
-func (s *Service) RestoreFederated(tx *db.Tx, tenantID, userID string, c Client) error {
+func (s *Federation) RestoreFederated(tx *db.Tx, tenantID, userID string, c Client) error {
 	var changes []MemberChange
 	err := tx.Query(`UPDATE members SET status = 'active', updated_at = $3, version = version + 1 WHERE tenant_id = $1 AND user_id = $2 AND status <> 'active'
 		AND EXISTS (SELECT 1 FROM sso_accounts a WHERE a.user_id = $2 AND a.tenant_id = $1 AND a.suspended_at IS NOT NULL) RETURNING tenant_id, id, user_id, role, status`,
@@ -251,7 +262,7 @@ func (s *Service) RestoreFederated(tx *db.Tx, tenantID, userID string, c Client)
 	s.record(tx, event{tenant: tenantID, user: userID, action: "member.restored", entity: "user", entityID: userID,
 		details: map[string]any{"role": changes[0].After["role"], "by": "sso"}, client: c})
 	tx.After(func() { s.Forget(userID) })
-	return s.tellMembers(tx, changes)
+	return s.tenants.tellMembers(tx, changes)
 }
 
 // notByDirectory notes that a membership's status is no longer a directory's
@@ -263,7 +274,7 @@ func notByDirectory(tx *db.Tx, tenantID, userID string) {
 // federatedUser finds the account by the provider's subject, never by address:
 // a password account with the same one is somebody else's. An address that the
 // provider doubts changes nothing: f has the account's own then.
-func (s *Service) federatedUser(tx *db.Tx, f *Federated, c Client) (*User, error) {
+func (s *Federation) federatedUser(tx *db.Tx, f *Federated, c Client) (*User, error) {
 	name, owner := FederatedProvider(f.Connection), ""
 	err := tx.One("SELECT user_id FROM identities WHERE provider = $1 AND issuer = $2 AND subject = $3", []any{name, f.Issuer, f.Subject}, func(r *db.Row) error {
 		owner = r.Text(0)
@@ -314,7 +325,7 @@ func federatedData(f Federated) map[string]any {
 }
 
 // refreshFederated takes over what the provider says now: address and profile.
-func (s *Service) refreshFederated(tx *db.Tx, u *User, f Federated) error {
+func (s *Federation) refreshFederated(tx *db.Tx, u *User, f Federated) error {
 	now := s.now()
 	tx.Queue("UPDATE identities SET data = $4, email = $5, last_sign_in_at = $6, updated_at = $6 WHERE provider = $1 AND issuer = $2 AND subject = $3",
 		[]any{FederatedProvider(f.Connection), f.Issuer, f.Subject, writeJSON(federatedData(f)), f.Email, now}, nil)
@@ -331,8 +342,8 @@ func (s *Service) refreshFederated(tx *db.Tx, u *User, f Federated) error {
 }
 
 // MakeFederated inserts an account that signs in at its provider only.
-func (s *Service) MakeFederated(tx *db.Tx, tenantID, email string, profile map[string]any, c Client) (*User, error) {
-	u := s.draft(email, nil)
+func (s *Federation) MakeFederated(tx *db.Tx, tenantID, email string, profile map[string]any, c Client) (*User, error) {
+	u := s.accounts.draft(email, nil)
 	u.sso, u.EmailConfirmedAt, u.ConfirmedAt = true, u.CreatedAt, u.CreatedAt
 	if m, err := merge(u.UserMetadata, profile); err == nil {
 		u.UserMetadata = m
@@ -346,13 +357,13 @@ func (s *Service) MakeFederated(tx *db.Tx, tenantID, email string, profile map[s
 }
 
 // JoinFederated makes a provisioned account an active member.
-func (s *Service) JoinFederated(tx *db.Tx, tenantID string, u *User, role actor.Role, c Client) error {
-	return s.addMember(tx, tenantID, u, role, c)
+func (s *Federation) JoinFederated(tx *db.Tx, tenantID string, u *User, role actor.Role, c Client) error {
+	return s.tenants.addMember(tx, tenantID, u, role, c)
 }
 
 // EndSessions ends every session of an account, and the authorization codes
 // that would begin one.
-func (s *Service) EndSessions(tx *db.Tx, userID string) error {
+func (s *Federation) EndSessions(tx *db.Tx, userID string) error {
 	tx.Queue("DELETE FROM flow_states WHERE user_id = $1", []any{userID}, nil)
 	return s.endSessions(tx, userID, "")
 }
@@ -361,7 +372,7 @@ func (s *Service) EndSessions(tx *db.Tx, userID string) error {
 // begins at one that is disabled, nothing outlives the assertion, and an
 // address whose domain is enforced signs in at its provider only. begin calls
 // it for every sign-in there is.
-func (s *Service) federate(tx *db.Tx, u *User, st *belonging, sess *session) error {
+func (s *Sessions) federate(tx *db.Tx, u *User, st *belonging, sess *session) error {
 	if !u.sso {
 		return st.elsewhere(u)
 	}
@@ -409,9 +420,9 @@ func federated(m token.Method) bool {
 
 // Misled is the address to send a browser to after a failed sign-in: the
 // target with what went wrong in query and fragment.
-func (s *Service) Misled(target string, err error) string {
-	s.ours(err)
-	return s.failure(target, err, true)
+func (s *Federation) Misled(target string, err error) string {
+	s.links.ours(err)
+	return s.links.failure(target, err, true)
 }
 
 // Note is a row of the audit log for packages above.
@@ -424,7 +435,7 @@ type Note struct {
 }
 
 // Record queues an audit row in the transaction of the change.
-func (s *Service) Record(tx *db.Tx, n Note) {
+func (s *Federation) Record(tx *db.Tx, n Note) {
 	s.record(tx, event{tenant: n.Tenant, user: n.User, key: n.Key, action: n.Action, outcome: n.Outcome, entity: n.Entity, entityID: n.EntityID,
 		details: n.Details, client: n.Client})
 }

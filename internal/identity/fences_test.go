@@ -31,7 +31,7 @@ func TestFence_suspendedMember(t *testing.T) {
 		if tenantOf(k, k.refresh(s)) != "" || tenantOf(k, k.signIn("a@x.example")) != "" {
 			k.Error("a new token names the tenant")
 		}
-		_, err := k.svc.SwitchTenant(k.ctx, k.actor(s), ten)
+		_, err := k.svc.Sessions.SwitchTenant(k.ctx, k.actor(s), ten)
 		k.code(err, "tenant_forbidden")
 	})
 }
@@ -44,13 +44,13 @@ func TestFence_invitations(t *testing.T) {
 		admin := k.actor(k.member(ten, "admin@x.example", actor.Admin))
 		s := k.signUp("a@x.example", nil)
 		k.exec("UPDATE users SET email_confirmed_at = NULL WHERE id = $1", s.User.ID)
-		_, err := k.svc.Invite(k.ctx, admin, identity.Invite{Email: "a@x.example", Role: actor.Safety})
+		_, err := k.svc.Invitations.Invite(k.ctx, admin, identity.Invite{Email: "a@x.example", Role: actor.Safety})
 		k.ok(err)
 		if tenantOf(k, k.refresh(s)) != "" {
 			k.Error("an unproved address joined")
 		}
 		out := k.member(ten, "out@x.example", actor.Viewer)
-		_, err = k.svc.Invite(k.ctx, admin, identity.Invite{Email: "out@x.example", Role: actor.Admin})
+		_, err = k.svc.Invitations.Invite(k.ctx, admin, identity.Invite{Email: "out@x.example", Role: actor.Admin})
 		k.ok(err)
 		st, r := k.guarded()
 		k.ok(k.update(st, r, admin, out.User.ID, store.Row{"status": "suspended"}))
@@ -75,7 +75,7 @@ func TestFence_passwordChangedMeanwhile(t *testing.T) {
 		defer svc.Close(k.ctx)
 		before := k.count("SELECT COUNT(*) FROM sessions")
 		armed.Store(true)
-		_, err = svc.SignIn(k.ctx, "a@x.example", pw, nobody)
+		_, err = svc.SignIns.SignIn(k.ctx, "a@x.example", pw, nobody)
 		k.code(err, "invalid_credentials")
 		if armed.Load() || k.count("SELECT COUNT(*) FROM sessions") != before {
 			k.Error("the password of before opened a session")
@@ -99,7 +99,7 @@ func TestFence_hashedAnewMeanwhile(t *testing.T) {
 		k.ok(err)
 		defer svc.Close(k.ctx)
 		armed.Store(true)
-		_, err = svc.SignIn(k.ctx, "a@x.example", pw, nobody)
+		_, err = svc.SignIns.SignIn(k.ctx, "a@x.example", pw, nobody)
 		k.ok(err)
 		if armed.Load() {
 			k.Error("the hash did not change meanwhile")
@@ -111,23 +111,23 @@ func TestFence_hashedAnewMeanwhile(t *testing.T) {
 func TestFence_lateLink(t *testing.T) {
 	withIDP(t, func(c *identity.Config) { c.Autoconfirm = true }, func(k *kit, _ *idp) {
 		k.signUp("a@x.example", nil)
-		k.ok(k.svc.Recover(k.ctx, identity.MailRequest{Email: "a@x.example"}, nobody))
+		k.ok(k.svc.OTP.Recover(k.ctx, identity.MailRequest{Email: "a@x.example"}, nobody))
 		link := linkIn(k, k.mailTo("a@x.example", "recovery")).Get("token")
 		k.sleep(25 * time.Hour)
-		_, err := k.svc.Verify(k.ctx, identity.Verify{Type: "recovery", TokenHash: link}, nobody)
+		_, err := k.svc.Verification.Verify(k.ctx, identity.Verify{Type: "recovery", TokenHash: link}, nobody)
 		k.code(err, "otp_expired")
-		to, err := k.svc.OpenLink(k.ctx, identity.Open{Token: link, Type: "recovery", Post: true, Page: true}, nobody)
+		to, err := k.svc.Verification.OpenLink(k.ctx, identity.Open{Token: link, Type: "recovery", Post: true, Page: true}, nobody)
 		k.ok(err)
 		if !strings.Contains(to.Location, "error_code=otp_expired") {
 			k.Error(to.Location)
 		}
-		_, err = k.svc.Exchange(k.ctx, "any code", strings.Repeat("v", 42), nobody)
+		_, err = k.svc.OAuth.Exchange(k.ctx, "any code", strings.Repeat("v", 42), nobody)
 		k.code(err, "bad_code_verifier")
 	})
 	withIDP(t, func(c *identity.Config) { c.ImplicitFlow = false }, func(k *kit, _ *idp) {
-		_, err := k.svc.Authorize(k.ctx, identity.Authorize{Provider: "corp", Redirect: "https://app.example.com/in"})
+		_, err := k.svc.OAuth.Authorize(k.ctx, identity.Authorize{Provider: "corp", Redirect: "https://app.example.com/in"})
 		k.code(err, "validation_failed")
-		_, err = k.svc.Authorize(k.ctx, identity.Authorize{Provider: "corp", Redirect: "https://app.example.com/in", PKCE: challenge()})
+		_, err = k.svc.OAuth.Authorize(k.ctx, identity.Authorize{Provider: "corp", Redirect: "https://app.example.com/in", PKCE: challenge()})
 		k.ok(err)
 	})
 }
@@ -142,9 +142,9 @@ func TestFence_wildcardTargets(t *testing.T) {
 		const wide, site = "https://app.example.com/in", "http://localhost:3000"
 		mailed := func(email string, pk identity.PKCE, in identity.Open) string {
 			k.Helper()
-			k.ok(k.svc.Recover(k.ctx, identity.MailRequest{Email: email, Redirect: wide, PKCE: pk}, nobody))
+			k.ok(k.svc.OTP.Recover(k.ctx, identity.MailRequest{Email: email, Redirect: wide, PKCE: pk}, nobody))
 			in.Token, in.Type, in.Redirect = linkIn(k, k.mailTo(email, "recovery")).Get("token"), "recovery", wide
-			to, err := k.svc.OpenLink(k.ctx, in, nobody)
+			to, err := k.svc.Verification.OpenLink(k.ctx, in, nobody)
 			k.ok(err)
 			return to.Location
 		}
@@ -153,7 +153,7 @@ func TestFence_wildcardTargets(t *testing.T) {
 		k.signUp("c@x.example", nil)
 		cb, _ := k.begin(p, identity.PKCE{})
 		coded, _ := k.begin(p, challenge())
-		start, err := k.svc.AuthorizeLink(k.ctx, k.actor(s), identity.Authorize{Provider: "second", Redirect: wide})
+		start, err := k.svc.OAuth.AuthorizeLink(k.ctx, k.actor(s), identity.Authorize{Provider: "second", Redirect: wide})
 		k.ok(err)
 		code, state := p.grant(start.Location)
 		second := identity.Callback{Provider: "second", State: state, Code: code, Cookie: func(string) string { return start.Browser }}
@@ -161,9 +161,9 @@ func TestFence_wildcardTargets(t *testing.T) {
 			"mail":     {mailed("a@x.example", identity.PKCE{}, identity.Open{Post: true, Page: true}), site + "#access_token="},
 			"no page":  {mailed("b@x.example", identity.PKCE{}, identity.Open{}), site + "?token_hash="},
 			"mailed":   {mailed("c@x.example", challenge(), identity.Open{Page: true}), site + "?code="},
-			"provider": {k.svc.FinishOAuth(k.ctx, cb, nobody).Location, site + "#access_token="},
-			"link":     {k.svc.FinishOAuth(k.ctx, second, nobody).Location, site + "#access_token="},
-			"code":     {k.svc.FinishOAuth(k.ctx, coded, nobody).Location, wide + "?code="},
+			"provider": {k.svc.OAuth.FinishOAuth(k.ctx, cb, nobody).Location, site + "#access_token="},
+			"link":     {k.svc.OAuth.FinishOAuth(k.ctx, second, nobody).Location, site + "#access_token="},
+			"code":     {k.svc.OAuth.FinishOAuth(k.ctx, coded, nobody).Location, wide + "?code="},
 		} {
 			if !strings.HasPrefix(tt.at, tt.want) {
 				k.Errorf("%s leads to %s", name, tt.at)
@@ -197,7 +197,7 @@ func TestFence_rowsMintNothing(t *testing.T) {
 		}))
 		forged, err := token.NewRefresh(k.actor(s).SessionID, n, key)
 		k.ok(err)
-		_, err = k.svc.Refresh(k.ctx, forged, nobody)
+		_, err = k.svc.Sessions.Refresh(k.ctx, forged, nobody)
 		k.code(err, "refresh_token_not_found")
 	})
 }
@@ -223,9 +223,9 @@ func TestFence_answeredBeforeTheMail(t *testing.T) {
 		k.ok(err)
 		answered := make(chan error, 3)
 		go func() {
-			answered <- svc.Recover(k.ctx, identity.MailRequest{Email: "a@x.example"}, nobody)
-			answered <- svc.OTP(k.ctx, identity.MailRequest{Email: "a@x.example"}, nobody)
-			answered <- svc.Resend(k.ctx, "email_change", identity.MailRequest{Email: "a@x.example"}, nobody)
+			answered <- svc.OTP.Recover(k.ctx, identity.MailRequest{Email: "a@x.example"}, nobody)
+			answered <- svc.OTP.OTP(k.ctx, identity.MailRequest{Email: "a@x.example"}, nobody)
+			answered <- svc.OTP.Resend(k.ctx, "email_change", identity.MailRequest{Email: "a@x.example"}, nobody)
 		}()
 		for range 3 {
 			select {

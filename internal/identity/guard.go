@@ -13,10 +13,10 @@ import (
 // transaction: nobody touches a role above his own or grants one, the last
 // active owner stays. A suspended member's sessions of the tenant end; a removed
 // one's go on without a tenant, as those of any account without membership.
-func (s *Service) GuardMembers(tx *db.Tx, a actor.Actor, _ *store.Store, changes []store.Change) error {
+func (s *Tenants) GuardMembers(tx *db.Tx, a actor.Actor, _ *store.Store, changes []store.Change) error {
 	demoted := map[string]bool{}
 	for _, c := range changes {
-		if err := s.Proofs.mayChange(a, c); err != nil {
+		if err := s.proofs.mayChange(a, c); err != nil {
 			return err
 		}
 		tenant, user := text(c, "tenant_id"), text(c, "user_id")
@@ -44,13 +44,13 @@ func (s *Service) GuardMembers(tx *db.Tx, a actor.Actor, _ *store.Store, changes
 
 // mayChange compares the caller's rank with the roles before and after, and
 // asks anew who it is that makes or unmakes an administrator.
-func (p *Proofs) mayChange(a actor.Actor, c store.Change) error {
+func (s *Proofs) mayChange(a actor.Actor, c store.Change) error {
 	if a.Role == actor.Service {
 		return nil
 	}
 	before, after := field(c.Before, "role"), field(c.After, "role")
 	if administrates(actor.Role(before)) || administrates(actor.Role(after)) {
-		if err := p.Admit(a); err != nil {
+		if err := s.Admit(a); err != nil {
 			return err
 		}
 	}
@@ -96,7 +96,7 @@ func endMembership(tx *db.Tx, tenant, user, email string, now time.Time) {
 // PrepareInvitations completes new invitations before they are stored: the
 // canonical address, who invites, how long it holds, a role the inviter may
 // grant.
-func (s *Service) PrepareInvitations(_ *db.Tx, a actor.Actor, _ *store.Store, changes []store.Change) error {
+func (s *Invitations) PrepareInvitations(_ *db.Tx, a actor.Actor, _ *store.Store, changes []store.Change) error {
 	for _, c := range changes {
 		if c.Op != store.Insert {
 			continue
@@ -106,7 +106,7 @@ func (s *Service) PrepareInvitations(_ *db.Tx, a actor.Actor, _ *store.Store, ch
 			return err
 		}
 		if a.Role != actor.Service {
-			if err := s.Proofs.mayInvite(a, actor.Role(field(c.After, "role"))); err != nil {
+			if err := s.proofs.mayInvite(a, actor.Role(field(c.After, "role"))); err != nil {
 				return err
 			}
 		}
@@ -122,7 +122,7 @@ func (s *Service) PrepareInvitations(_ *db.Tx, a actor.Actor, _ *store.Store, ch
 // MailInvitations sends new invitations once they are stored, and lets only
 // the last one of an address stand. A second one within the mail interval is
 // refused with over_email_send_rate_limit.
-func (s *Service) MailInvitations(tx *db.Tx, _ actor.Actor, _ *store.Store, changes []store.Change) error {
+func (s *Invitations) MailInvitations(tx *db.Tx, _ actor.Actor, _ *store.Store, changes []store.Change) error {
 	byTenant := map[string][]Invitation{}
 	for _, c := range changes {
 		if c.Op != store.Insert {
@@ -145,7 +145,7 @@ func (s *Service) MailInvitations(tx *db.Tx, _ actor.Actor, _ *store.Store, chan
 
 // WatchTenants empties the cache of everyone in a tenant that changed: its
 // plan and status are part of their actors.
-func (s *Service) WatchTenants(tx *db.Tx, _ actor.Actor, _ *store.Store, changes []store.Change) error {
+func (s *Tenants) WatchTenants(tx *db.Tx, _ actor.Actor, _ *store.Store, changes []store.Change) error {
 	for _, c := range changes {
 		id := text(c, "id")
 		tx.After(func() { s.ForgetTenant(id) })

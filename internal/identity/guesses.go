@@ -77,7 +77,7 @@ func (g guesses) count(tx *db.Tx, now time.Time) {
 
 // ownPassword compares the password that the caller of a session says is his. Who
 // has a stolen session guesses no more at it than at the door.
-func ownPassword(ctx context.Context, s *Service, a actor.Actor, u *User, pw string) error {
+func (s *Passwords) ownPassword(ctx context.Context, a actor.Actor, u *User, pw string) error {
 	stranger := !u.from.Has(web.AddressKey(a.Address))
 	var g guesses
 	if stranger {
@@ -127,7 +127,7 @@ func (c Client) place() string {
 // at one account within the mail interval, and more than a day's from where the
 // account is not known. Others who ask do not keep its owner waiting. An account
 // that nobody has is told the same.
-func spaced(ctx context.Context, s *Service, purpose, account string, c Client) error {
+func (s *Post) spaced(ctx context.Context, purpose, account string, c Client) error {
 	if s.cfg.MailInterval <= 0 {
 		return nil
 	}
@@ -155,7 +155,7 @@ func spaced(ctx context.Context, s *Service, purpose, account string, c Client) 
 // askedLately reports that a mail of a kind went to an account within the mail
 // interval because of the same client: across nodes, where memory does not reach.
 // He is not told.
-func askedLately(tx *db.Tx, s *Service, u *User, kind string, c Client) (bool, error) {
+func (s *Post) askedLately(tx *db.Tx, u *User, kind string, c Client) (bool, error) {
 	slot, sent, _ := kindFacts(kind)
 	if c.place() == "" {
 		return s.sentLately(map[string]Time{"confirmation_sent_at": u.ConfirmationSentAt, "recovery_sent_at": u.RecoverySentAt}[sent]), nil
@@ -171,7 +171,7 @@ func askedLately(tx *db.Tx, s *Service, u *User, kind string, c Client) (bool, e
 
 // heldElsewhere reports a code of a change that was asked for elsewhere and holds: a
 // stranger who asks for it again does not take it out of its owner's hands.
-func heldElsewhere(tx *db.Tx, s *Service, u *User, kind string, c Client) (held bool, err error) {
+func (s *Post) heldElsewhere(tx *db.Tx, u *User, kind string, c Client) (held bool, err error) {
 	slot, _, _ := kindFacts(kind)
 	err = tx.Query("SELECT id FROM one_time_tokens WHERE user_id = $1 AND slot = $2 AND asked_from <> $3 AND asked_from <> '' AND expires_at > $4",
 		[]any{u.ID, slot, c.place(), s.now()}, func(*db.Row) error {
@@ -184,7 +184,7 @@ func heldElsewhere(tx *db.Tx, s *Service, u *User, kind string, c Client) (held 
 // Asked reports whether a code that an account waits for was asked for from a
 // client's address: strangers elsewhere who guess at the account's codes do not
 // keep him from typing it. The account is named as Counted names it.
-func (s *Service) Asked(ctx context.Context, account, address string) (asked bool, err error) {
+func (s *Post) Asked(ctx context.Context, account, address string) (asked bool, err error) {
 	at := strings.TrimPrefix(account, phoneAccount)
 	err = s.db.Read(ctx, everywhere, func(tx *db.Tx) error {
 		return tx.Query("SELECT id FROM one_time_tokens WHERE address = $1 AND asked_from = $2 AND expires_at > $3", []any{at, web.AddressKey(address), s.now()},

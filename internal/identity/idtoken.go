@@ -40,14 +40,14 @@ func badIDToken(err error) error {
 
 // SignInIDToken opens a session for whom the token is about, by the rules of a
 // sign-in at the provider.
-func (s *Service) SignInIDToken(ctx context.Context, in IDToken, c Client) (*Session, error) {
+func (s *OAuth) SignInIDToken(ctx context.Context, in IDToken, c Client) (*Session, error) {
 	p, who, err := s.readIDToken(ctx, in)
 	if err != nil {
 		return nil, err
 	}
 	var g *grant
 	var needs *proof
-	err = s.onceMore(func() error {
+	err = s.accounts.onceMore(func() error {
 		return s.write(ctx, func(tx *db.Tx) (err error) {
 			g, needs = nil, nil
 			u, err := s.findPerson(tx, p.Config(), who, c)
@@ -61,7 +61,7 @@ func (s *Service) SignInIDToken(ctx context.Context, in IDToken, c Client) (*Ses
 				needs, err = s.askProof(tx, u, flow{}, "")
 				return err
 			}
-			g, err = s.begin(tx, u, token.Method{Method: "oauth", Provider: p.Config().Name}, c)
+			g, err = s.sessions.begin(tx, u, token.Method{Method: "oauth", Provider: p.Config().Name}, c)
 			return err
 		})
 	})
@@ -71,11 +71,11 @@ func (s *Service) SignInIDToken(ctx context.Context, in IDToken, c Client) (*Ses
 	if needs != nil {
 		return nil, s.needsVerification(needs)
 	}
-	return s.issue(g)
+	return s.sessions.issue(g)
 }
 
 // LinkIDToken links whom the token is about to the caller's account.
-func (s *Service) LinkIDToken(ctx context.Context, a actor.Actor, in IDToken, c Client) (*Session, error) {
+func (s *OAuth) LinkIDToken(ctx context.Context, a actor.Actor, in IDToken, c Client) (*Session, error) {
 	if err := s.linkingOn(); err != nil {
 		return nil, err
 	}
@@ -93,7 +93,7 @@ func (s *Service) LinkIDToken(ctx context.Context, a actor.Actor, in IDToken, c 
 		if err := needAAL2(u, a, fault.Forbidden, "AAL2 required to link an identity"); err != nil {
 			return err
 		}
-		if err := s.Proofs.own(tx, u, a, "Linking an identity"); err != nil {
+		if err := s.proofs.own(tx, u, a, "Linking an identity"); err != nil {
 			return err
 		}
 		if err := s.attach(tx, u, p.Config().Name, who, c); err != nil {
@@ -109,12 +109,12 @@ func (s *Service) LinkIDToken(ctx context.Context, a actor.Actor, in IDToken, c 
 	if err != nil {
 		return nil, err
 	}
-	return s.issue(g)
+	return s.sessions.issue(g)
 }
 
 // providerOf is the provider that the request names, or that has exactly the
 // issuer and the client which older applications name instead; nil = none.
-func (s *Service) providerOf(in IDToken) *oidc.Provider {
+func (s *OAuth) providerOf(in IDToken) *oidc.Provider {
 	if in.Provider != "" {
 		return s.provider(in.Provider)
 	}
@@ -126,7 +126,7 @@ func (s *Service) providerOf(in IDToken) *oidc.Provider {
 	return nil
 }
 
-func (s *Service) readIDToken(ctx context.Context, in IDToken) (*oidc.Provider, oidc.Person, error) {
+func (s *OAuth) readIDToken(ctx context.Context, in IDToken) (*oidc.Provider, oidc.Person, error) {
 	p := s.providerOf(in)
 	switch {
 	case in.Token == "" || in.Provider == "" && (in.ClientID == "" || in.Issuer == ""):

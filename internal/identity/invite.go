@@ -60,11 +60,11 @@ func mayGrant(by, role actor.Role) error {
 }
 
 // mayInvite is mayGrant, and a fresh proof of who invites an administrator.
-func (p *Proofs) mayInvite(a actor.Actor, role actor.Role) error {
+func (s *Proofs) mayInvite(a actor.Actor, role actor.Role) error {
 	if err := mayGrant(a.Role, role); err != nil || !administrates(role) {
 		return err
 	}
-	return p.Admit(a)
+	return s.Admit(a)
 }
 
 // Invite offers membership in the caller's tenant to an address and mails it,
@@ -73,7 +73,7 @@ func (p *Proofs) mayInvite(a actor.Actor, role actor.Role) error {
 // sign-up, or signed in. A pending invitation of the same
 // address is replaced, and a link of it is dead. A second mail of the tenant to
 // the address within the mail interval is refused with over_email_send_rate_limit.
-func (s *Service) Invite(ctx context.Context, a actor.Actor, in Invite) (Invitation, error) {
+func (s *Invitations) Invite(ctx context.Context, a actor.Actor, in Invite) (Invitation, error) {
 	if !a.Administrator() || a.TenantID == "" {
 		return Invitation{}, fault.New(fault.Forbidden, "not_admin", "Only an administrator of the tenant may invite")
 	}
@@ -90,7 +90,7 @@ func (s *Service) Invite(ctx context.Context, a actor.Actor, in Invite) (Invitat
 	if err != nil {
 		return Invitation{}, err
 	}
-	if err := s.Proofs.mayInvite(a, in.Role); err != nil {
+	if err := s.proofs.mayInvite(a, in.Role); err != nil {
 		return Invitation{}, err
 	}
 	inv := Invitation{ID: newID(), TenantID: a.TenantID, Email: addr, Role: in.Role, ExpiresAt: Time{Time: s.now().Add(s.cfg.InviteTTL)}}
@@ -122,19 +122,19 @@ func (s *Service) Invite(ctx context.Context, a actor.Actor, in Invite) (Invitat
 // trusts every tenant's administrators. Elsewhere it leads to the site, where
 // the person signs in or up in a way of his own. It never opens an account that
 // is in use: that would be a key to somebody else's.
-func (s *Service) handedOver(tx *db.Tx, inv Invitation) (string, error) {
+func (s *Invitations) handedOver(tx *db.Tx, inv Invitation) (string, error) {
 	vouched, err := s.vouches(tx, inv.TenantID, inv.Email)
 	if err != nil || !vouched {
-		return s.Invitations.link(inv), err
+		return s.link(inv), err
 	}
 	u, _, err := s.invitee(tx, inv.Email)
 	if err != nil {
 		return "", err
 	}
 	if !u.EmailConfirmedAt.IsZero() {
-		return s.Invitations.link(inv), nil
+		return s.link(inv), nil
 	}
-	c, err := s.makeCode(tx, u, codeOrder{kind: kindInvite, address: inv.Email, ttl: inv.ExpiresAt.Sub(s.now())})
+	c, err := s.codes.makeCode(tx, u, codeOrder{kind: kindInvite, address: inv.Email, ttl: inv.ExpiresAt.Sub(s.now())})
 	if err != nil {
 		return "", err
 	}
@@ -142,11 +142,11 @@ func (s *Service) handedOver(tx *db.Tx, inv Invitation) (string, error) {
 }
 
 // link leads to the site, which shows the invitation to who signs in there.
-func (in *Invitations) link(inv Invitation) string {
-	return redirect.WithQuery(in.s.cfg.SiteURL, url.Values{"invite_token": {in.token(inv.TenantID, inv.ID)}})
+func (s *Invitations) link(inv Invitation) string {
+	return redirect.WithQuery(s.cfg.SiteURL, url.Values{"invite_token": {s.token(inv.TenantID, inv.ID)}})
 }
 
-func (s *Service) vouches(tx *db.Tx, tenantID, email string) (bool, error) {
+func (s *Invitations) vouches(tx *db.Tx, tenantID, email string) (bool, error) {
 	if s.cfg.Autoconfirm || s.cfg.InviteLinksAny {
 		return true, nil
 	}
@@ -164,21 +164,21 @@ func (s *Service) vouches(tx *db.Tx, tenantID, email string) (bool, error) {
 // invitee finds the account of an invited address or makes it. What a stranger
 // left in one that nobody has proved, a password or a wish for another tenant,
 // goes.
-func (s *Service) invitee(tx *db.Tx, email string) (u *User, known bool, err error) {
+func (s *Invitations) invitee(tx *db.Tx, email string) (u *User, known bool, err error) {
 	u, err = userByEmail(tx, email)
 	if fault.Is(err, fault.NotFound) {
 		u, err = s.makeInvited(tx, email, nil)
 		return u, false, err
 	}
 	if err == nil && u.EmailConfirmedAt.IsZero() {
-		_, err = s.disown(tx, u)
+		_, err = s.accounts.disown(tx, u)
 	}
 	return u, true, err
 }
 
 // makeInvited inserts an account without a password whose address is to be
 // proved by the link of the invitation.
-func (s *Service) makeInvited(tx *db.Tx, email string, data map[string]any) (*User, error) {
+func (s *Invitations) makeInvited(tx *db.Tx, email string, data map[string]any) (*User, error) {
 	now := s.now()
 	if data == nil {
 		data = map[string]any{}

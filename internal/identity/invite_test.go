@@ -15,7 +15,7 @@ import (
 // link only leads to the site.
 func (k *kit) inviteLink(by actor.Actor, email string) string {
 	k.Helper()
-	inv, err := k.svc.Invite(k.ctx, by, identity.Invite{Email: email, Role: actor.Driver, Deliver: identity.DeliverLink})
+	inv, err := k.svc.Invitations.Invite(k.ctx, by, identity.Invite{Email: email, Role: actor.Driver, Deliver: identity.DeliverLink})
 	k.ok(err)
 	u, err := url.Parse(inv.Link)
 	k.ok(err)
@@ -29,7 +29,7 @@ func (k *kit) inviteLink(by actor.Actor, email string) string {
 }
 
 func (k *kit) redeem(token string) (*identity.Session, error) {
-	return k.svc.Verify(k.ctx, identity.Verify{Type: "invite", TokenHash: token}, identity.Client{})
+	return k.svc.Verification.Verify(k.ctx, identity.Verify{Type: "invite", TokenHash: token}, identity.Client{})
 }
 
 // A link that goes from hand to hand opens the account of the address it was
@@ -44,11 +44,11 @@ func TestInvite_link(t *testing.T) {
 			"no such role":     {Email: "a@x.example", Role: "king", Deliver: "link"},
 			"no such delivery": {Email: "a@x.example", Role: actor.Viewer, Deliver: "pigeon"},
 		} {
-			if inv, err := k.svc.Invite(k.ctx, admin, in); err == nil || inv.Link != "" {
+			if inv, err := k.svc.Invitations.Invite(k.ctx, admin, in); err == nil || inv.Link != "" {
 				k.Errorf("%s: %+v", who, inv)
 			}
 		}
-		_, err := k.svc.Invite(k.ctx, k.actor(k.member(north, "m@x.example", actor.Manager)),
+		_, err := k.svc.Invitations.Invite(k.ctx, k.actor(k.member(north, "m@x.example", actor.Manager)),
 			identity.Invite{Email: "a@x.example", Role: actor.Viewer, Deliver: "link"})
 		k.code(err, "not_admin")
 
@@ -87,7 +87,7 @@ func TestInvite_link(t *testing.T) {
 		_, err = k.redeem(suspended)
 		k.code(err, "otp_expired")
 		k.svc.ForgetTenant(north)
-		_, err = k.svc.Invite(k.ctx, k.actor(adminSession), identity.Invite{Email: "x@else.example", Role: actor.Driver, Deliver: "link"})
+		_, err = k.svc.Invitations.Invite(k.ctx, k.actor(adminSession), identity.Invite{Email: "x@else.example", Role: actor.Driver, Deliver: "link"})
 		k.code(err, "not_admin")
 		k.exec("UPDATE tenants SET status = 'active' WHERE id = $1", north)
 		old := k.inviteLink(admin, "old@else.example")
@@ -117,7 +117,7 @@ func TestInvite_linkWrongAccount(t *testing.T) {
 
 		// Somebody signed up with the address and waits for its owner to open a
 		// link: his password is gone when the owner does.
-		_, _, err := k.svc.SignUp(k.ctx, identity.SignUp{Email: "squat@x.example", Password: pw, Data: map[string]any{"tenant_id": south}}, identity.Client{})
+		_, _, err := k.svc.SignUps.SignUp(k.ctx, identity.SignUp{Email: "squat@x.example", Password: pw, Data: map[string]any{"tenant_id": south}}, identity.Client{})
 		k.ok(err)
 		k.exec("UPDATE tenants SET join_policy = 'open' WHERE id = $1", south)
 		token := k.inviteLink(admin, "squat@x.example")
@@ -127,7 +127,7 @@ func TestInvite_linkWrongAccount(t *testing.T) {
 		if s.User.Email != "squat@x.example" || s.User.ID == other.User.ID {
 			k.Errorf("%+v", s.User)
 		}
-		_, err = k.svc.SignIn(k.ctx, "squat@x.example", pw, identity.Client{})
+		_, err = k.svc.SignIns.SignIn(k.ctx, "squat@x.example", pw, identity.Client{})
 		k.code(err, "invalid_credentials")
 		if n := k.count("SELECT COUNT(*) FROM members WHERE tenant_id = $1 AND user_id = $2", south, s.User.ID); n != 0 {
 			k.Error("who signed up with the address chose the owner's tenant")
@@ -160,7 +160,7 @@ func TestInvite_linkVouches(t *testing.T) {
 		if token := k.inviteLink(admin, "new@elsewhere.example"); token != "" {
 			k.Error("vouched for a domain of nobody's")
 		}
-		inv, err := k.svc.Invite(k.ctx, admin, identity.Invite{Email: "x", Role: actor.Driver, Deliver: "link"})
+		inv, err := k.svc.Invitations.Invite(k.ctx, admin, identity.Invite{Email: "x", Role: actor.Driver, Deliver: "link"})
 		if !fault.Is(err, fault.Invalid) || strings.Contains(inv.Link, "token") {
 			k.Errorf("%+v %v", inv, err)
 		}

@@ -37,7 +37,7 @@ const (
 // announce stores the mails of new invitations of a tenant with them: one to an
 // address within the mail interval, no more than invitesADay. They are sent
 // after the commit, and by upkeep.
-func (s *Service) announce(tx *db.Tx, tenantID string, list ...Invitation) error {
+func (s *Invitations) announce(tx *db.Tx, tenantID string, list ...Invitation) error {
 	switch {
 	case len(list) == 0:
 		return nil
@@ -46,7 +46,7 @@ func (s *Service) announce(tx *db.Tx, tenantID string, list ...Invitation) error
 	}
 	now, n := s.now(), int64(0)
 	for _, inv := range list {
-		if err := s.throttleTx(tx, "invitation", inv.TenantID+"|"+inv.Email); err != nil {
+		if err := s.post.throttleTx(tx, "invitation", inv.TenantID+"|"+inv.Email); err != nil {
 			return err
 		}
 		tx.Queue("INSERT INTO invitation_mails (tenant_id, invitation_id, status, tries, made_at, next_at) VALUES ($1, $2, 'pending', 0, $3, $3)",
@@ -76,7 +76,7 @@ type invitationMail struct {
 // SendInvitations mails the invitations whose mail is due, of all tenants in
 // turn. Several nodes may: each mail is claimed by one, and sent again only when
 // its node died between sending and noting so.
-func (s *Service) SendInvitations(ctx context.Context) error {
+func (s *Invitations) SendInvitations(ctx context.Context) error {
 	var errs []error
 	faults := 0
 	for {
@@ -102,7 +102,7 @@ func (s *Service) SendInvitations(ctx context.Context) error {
 	}
 }
 
-func (s *Service) dueInvitations(ctx context.Context) (list []invitationMail, err error) {
+func (s *Invitations) dueInvitations(ctx context.Context) (list []invitationMail, err error) {
 	err = s.db.Read(ctx, everywhere, func(tx *db.Tx) error {
 		list = nil
 		return tx.Query(`SELECT m.tenant_id, m.invitation_id, m.tries, i.email, i.role, i.expires_at
@@ -118,7 +118,7 @@ func (s *Service) dueInvitations(ctx context.Context) (list []invitationMail, er
 	return list, err
 }
 
-func (s *Service) sendInvitation(ctx context.Context, m invitationMail) error {
+func (s *Invitations) sendInvitation(ctx context.Context, m invitationMail) error {
 	mine, err := s.claimInvitation(ctx, &m)
 	if err != nil || !mine {
 		return err
@@ -147,7 +147,7 @@ func (s *Service) sendInvitation(ctx context.Context, m invitationMail) error {
 
 // claimInvitation takes a mail that no other node has taken: the number of tries
 // tells.
-func (s *Service) claimInvitation(ctx context.Context, m *invitationMail) (mine bool, err error) {
+func (s *Invitations) claimInvitation(ctx context.Context, m *invitationMail) (mine bool, err error) {
 	err = s.db.Write(ctx, everywhere, func(tx *db.Tx) error {
 		n, err := tx.Exec("UPDATE invitation_mails SET tries = tries + 1, next_at = $4 WHERE tenant_id = $1 AND invitation_id = $2 AND tries = $3 AND "+
 			"status = 'pending'",
@@ -162,9 +162,9 @@ func (s *Service) claimInvitation(ctx context.Context, m *invitationMail) (mine 
 // mailInvitation words the mail and hands it on. A stranger gets an account and a
 // link that opens it; an account holder is asked to sign in, and so is who was
 // mailed a code within the mail interval, which stays good.
-func (s *Service) mailInvitation(ctx context.Context, m invitationMail) error {
+func (s *Invitations) mailInvitation(ctx context.Context, m invitationMail) error {
 	inv := m.Invitation
-	l := letter.Letter{Kind: letter.TenantInvite, TenantID: inv.TenantID, To: inv.Email, Link: s.Invitations.link(inv), Role: string(inv.Role),
+	l := letter.Letter{Kind: letter.TenantInvite, TenantID: inv.TenantID, To: inv.Email, Link: s.link(inv), Role: string(inv.Role),
 		Valid: inv.ExpiresAt.Sub(s.now())}
 	err := s.write(ctx, func(tx *db.Tx) error {
 		err := tx.One("SELECT name FROM tenants WHERE id = $1", []any{inv.TenantID}, func(r *db.Row) error {
@@ -181,10 +181,10 @@ func (s *Service) mailInvitation(ctx context.Context, m invitationMail) error {
 		if known {
 			l.User = u.ID
 		}
-		if !u.EmailConfirmedAt.IsZero() || known && m.tries == 1 && s.sentLately(u.ConfirmationSentAt) {
+		if !u.EmailConfirmedAt.IsZero() || known && m.tries == 1 && s.post.sentLately(u.ConfirmationSentAt) {
 			return nil
 		}
-		c, err := s.makeCode(tx, u, codeOrder{kind: kindInvite, address: inv.Email, ttl: inv.ExpiresAt.Sub(s.now())})
+		c, err := s.codes.makeCode(tx, u, codeOrder{kind: kindInvite, address: inv.Email, ttl: inv.ExpiresAt.Sub(s.now())})
 		if err != nil {
 			return err
 		}
@@ -194,5 +194,5 @@ func (s *Service) mailInvitation(ctx context.Context, m invitationMail) error {
 	if err != nil {
 		return err
 	}
-	return s.Deliver(ctx, l)
+	return s.post.Deliver(ctx, l)
 }

@@ -43,7 +43,7 @@ func TestInvite_refusedMail(t *testing.T) {
 			k.start()
 			k.serverIs(nil)
 			k.sleep(time.Hour)
-			k.ok(k.svc.SendInvitations(k.ctx))
+			k.ok(k.svc.Invitations.SendInvitations(k.ctx))
 			n := 0
 			for i := range list {
 				n += k.mailsTo(fmt.Sprintf("p%d@x.example", i))
@@ -68,7 +68,7 @@ func (k *kit) tried(n int) {
 }
 
 func (k *kit) invite(a actor.Actor, email string) error {
-	_, err := k.svc.Invite(k.ctx, a, identity.Invite{Email: email, Role: actor.Viewer})
+	_, err := k.svc.Invitations.Invite(k.ctx, a, identity.Invite{Email: email, Role: actor.Viewer})
 	return err
 }
 
@@ -85,7 +85,7 @@ func TestInvite_mailedInTheEnd(t *testing.T) {
 		k.start()
 		k.exec("UPDATE invitations SET status = 'revoked' WHERE email = 'revoked@x.example'")
 		k.serverIs(nil)
-		k.ok(k.svc.SendInvitations(k.ctx))
+		k.ok(k.svc.Invitations.SendInvitations(k.ctx))
 		if n := k.mailsTo("new@x.example"); n != 0 {
 			k.Errorf("%d mails before the time to try again", n)
 		}
@@ -93,14 +93,14 @@ func TestInvite_mailedInTheEnd(t *testing.T) {
 		var wg sync.WaitGroup
 		for range 4 { // nodes
 			wg.Go(func() {
-				if err := k.svc.SendInvitations(k.ctx); err != nil {
+				if err := k.svc.Invitations.SendInvitations(k.ctx); err != nil {
 					k.Error(err)
 				}
 			})
 		}
 		wg.Wait()
 		k.sleep(24 * time.Hour)
-		k.ok(k.svc.SendInvitations(k.ctx))
+		k.ok(k.svc.Invitations.SendInvitations(k.ctx))
 		if n, none := k.mailsTo("new@x.example"), k.mailsTo("revoked@x.example"); n != 1 || none != 0 {
 			k.Errorf("%d mails, and %d of an invitation that was revoked", n, none)
 		}
@@ -126,7 +126,7 @@ func TestInvite_crowd(t *testing.T) {
 		}
 		k.ok(k.invite(few, "one@y.example"))
 		k.tried(1) // and it hangs
-		k.ok(k.svc.Recover(k.ctx, identity.MailRequest{Email: "few@x.example"}, nobody))
+		k.ok(k.svc.OTP.Recover(k.ctx, identity.MailRequest{Email: "few@x.example"}, nobody))
 		k.mailTo("few@x.example", "recovery")
 		close(on)
 		for range 6000 {
@@ -179,7 +179,7 @@ func TestInvite_limit(t *testing.T) {
 		if n := k.count("SELECT COUNT(*) FROM invitations"); n != 1 {
 			k.Errorf("%d invitations are stored", n)
 		}
-		_, err := k.svc.Invite(k.ctx, admin, identity.Invite{Email: "more@y.example", Role: actor.Viewer, Deliver: identity.DeliverLink})
+		_, err := k.svc.Invitations.Invite(k.ctx, admin, identity.Invite{Email: "more@y.example", Role: actor.Viewer, Deliver: identity.DeliverLink})
 		k.ok(err)
 		k.sleep(25 * time.Hour)
 		k.ok(crowd())

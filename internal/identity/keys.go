@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"sync/atomic"
 	"time"
 
 	"github.com/go-jose/go-jose/v4"
@@ -15,14 +16,23 @@ import (
 	"holdfast/internal/seal"
 )
 
-// keyring is a loaded set of signing keys.
-type keyring struct {
+// Keyring holds the keys that sign access tokens and the API keys, and counts the
+// uses of these.
+type Keyring struct {
+	*Base
+	keys    atomic.Pointer[signingKeys]
+	apiKeys atomic.Pointer[apiKeys]
+	keyUses keyUses
+}
+
+// signingKeys is a loaded set of signing keys.
+type signingKeys struct {
 	*token.Keys
 	at time.Time // when it was read from the database
 }
 
 // prepareKeys makes what a first start needs and loads it.
-func (s *Service) prepareKeys(ctx context.Context) error {
+func (s *Keyring) prepareKeys(ctx context.Context) error {
 	if len(s.cfg.SigningKeys) > 0 {
 		if err := s.ReplaceSigningKeys(s.cfg.SigningKeys); err != nil {
 			return err
@@ -50,7 +60,7 @@ func (s *Service) prepareKeys(ctx context.Context) error {
 
 // begun notes in the log of the platform that the installation begins: with
 // this row its chain starts, see package chain.
-func (s *Service) begun(tx *db.Tx) error {
+func (s *Keyring) begun(tx *db.Tx) error {
 	n := int64(0)
 	err := tx.One("SELECT COUNT(*) FROM api_keys", nil, func(r *db.Row) error { n = r.Int(0); return nil })
 	if err == nil && n == 0 {
@@ -62,7 +72,7 @@ func (s *Service) begun(tx *db.Tx) error {
 // ReplaceSigningKeys takes a configured key set in place of the one before: the
 // first key signs, the others verify. It fails, changing nothing, for a set
 // that cannot sign and where the keys are kept in the database.
-func (s *Service) ReplaceSigningKeys(set []byte) error {
+func (s *Keyring) ReplaceSigningKeys(set []byte) error {
 	if len(s.cfg.SigningKeys) == 0 {
 		return fault.New(fault.Conflict, "conflict", "The signing keys are kept in the database; a configured set is taken at start only")
 	}
@@ -77,13 +87,13 @@ func (s *Service) ReplaceSigningKeys(set []byte) error {
 	if ks.KeyID() == "" {
 		return fmt.Errorf("identity: the imported signing keys hold no private ES256 or RS256 key")
 	}
-	s.keys.Store(&keyring{ks, s.now()})
+	s.keys.Store(&signingKeys{ks, s.now()})
 	s.tokens.clear()
 	return nil
 }
 
 // sharedSecret signs and verifies API keys in JWT form, and nothing else.
-func (s *Service) sharedSecret() string {
+func (s *Keyring) sharedSecret() string {
 	if s.cfg.JWTSecret != "" {
 		return s.cfg.JWTSecret
 	}
@@ -92,7 +102,7 @@ func (s *Service) sharedSecret() string {
 
 // ensureSigningKey makes the first key. Two servers that start at once make
 // one: the unique index on the active state decides.
-func (s *Service) ensureSigningKey(tx *db.Tx) error {
+func (s *Keyring) ensureSigningKey(tx *db.Tx) error {
 	n := int64(0)
 	if err := tx.One("SELECT COUNT(*) FROM signing_keys WHERE state = 'active'", nil, func(r *db.Row) error { n = r.Int(0); return nil }); err != nil || n > 0 {
 		return err
@@ -100,7 +110,7 @@ func (s *Service) ensureSigningKey(tx *db.Tx) error {
 	return s.insertSigningKey(tx)
 }
 
-func (s *Service) insertSigningKey(tx *db.Tx) error {
+func (s *Keyring) insertSigningKey(tx *db.Tx) error {
 	id := newID()
 	k, err := token.Generate(id)
 	if err != nil {
@@ -117,7 +127,7 @@ func (s *Service) insertSigningKey(tx *db.Tx) error {
 
 // loadKeys reads the signing keys; the active one first, because the first
 // signs.
-func (s *Service) loadKeys(ctx context.Context) error {
+func (s *Keyring) loadKeys(ctx context.Context) error {
 	if len(s.cfg.SigningKeys) > 0 {
 		return nil
 	}
@@ -145,13 +155,13 @@ func (s *Service) loadKeys(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("identity: load signing keys: %w", err)
 	}
-	s.keys.Store(&keyring{ks, s.now()})
+	s.keys.Store(&signingKeys{ks, s.now()})
 	return nil
 }
 
 // RotateKeys makes a new signing key. The old one verifies until every token
 // it signed has expired; Sweep then removes it.
-func (s *Service) RotateKeys(ctx context.Context) error {
+func (s *Keyring) RotateKeys(ctx context.Context) error {
 	if len(s.cfg.SigningKeys) > 0 {
 		return fault.New(fault.Conflict, "conflict", "The signing keys are configured; rotate them in their file")
 	}
@@ -169,7 +179,7 @@ func (s *Service) RotateKeys(ctx context.Context) error {
 }
 
 // keysChanged reads the keys here and lets the other nodes know.
-func (s *Service) keysChanged(ctx context.Context) error {
+func (s *Keyring) keysChanged(ctx context.Context) error {
 	if s.tokens.told != nil {
 		s.tokens.told("", "")
 	}
@@ -178,7 +188,7 @@ func (s *Service) keysChanged(ctx context.Context) error {
 
 // ReadKeys reads signing keys and API keys again. When the signing keys are
 // others, what was verified with the old ones is forgotten.
-func (s *Service) ReadKeys(ctx context.Context) error {
+func (s *Keyring) ReadKeys(ctx context.Context) error {
 	before := s.JWKS()
 	if err := s.loadKeys(ctx); err != nil {
 		return err
@@ -190,4 +200,4 @@ func (s *Service) ReadKeys(ctx context.Context) error {
 }
 
 // JWKS returns the public keys, a JSON text that must not be changed.
-func (s *Service) JWKS() []byte { return s.keys.Load().JWKS() }
+func (s *Keyring) JWKS() []byte { return s.keys.Load().JWKS() }

@@ -76,14 +76,14 @@ func (k *keyUses) take() map[KeyUse]keyUsed {
 
 // KeyUsed keeps the use of a service key, or of a tenant's, for WriteKeyUses. Other keys identify a
 // project and nobody in it: theirs are not kept.
-func (s *Service) KeyUsed(u KeyUse, requestID string) {
+func (s *Keyring) KeyUsed(u KeyUse, requestID string) {
 	if u.Account != "" || s.serviceKey(u.Key) {
 		u.Method = cut(u.Method, 10)
 		s.keyUses.add(u, keyUsed{1, s.now(), s.now(), requestID, u.Address})
 	}
 }
 
-func (s *Service) serviceKey(id string) bool {
+func (s *Keyring) serviceKey(id string) bool {
 	switch id {
 	case configuredKey, jwtKey + token.RoleService, jwtKey + token.RoleSupabaseAdmin:
 		return true
@@ -94,7 +94,7 @@ func (s *Service) serviceKey(id string) bool {
 // WriteKeyUses writes the uses since it was called last to the audit log: one row
 // to a key, client address (of IPv6 its /64) and route. Run it every minute. Uses that could not be
 // written wait for the next time.
-func (s *Service) WriteKeyUses(ctx context.Context) error {
+func (s *Keyring) WriteKeyUses(ctx context.Context) error {
 	seen := s.keyUses.take()
 	if len(seen) == 0 {
 		return nil
@@ -103,7 +103,7 @@ func (s *Service) WriteKeyUses(ctx context.Context) error {
 		for u, n := range seen {
 			s.record(tx, u.event(n))
 			if u.Account != "" && u.refused == "" {
-				s.Accounts.lastUse(tx, u, n)
+				s.lastUse(tx, u, n)
 			}
 		}
 		return tx.Flush()
@@ -137,7 +137,7 @@ func (u KeyUse) event(n keyUsed) event {
 }
 
 // fromHome reports an address that service keys are taken from.
-func (s *Service) fromHome(address string) bool {
+func (s *Keyring) fromHome(address string) bool {
 	if len(s.cfg.ServiceAddresses) == 0 {
 		return true
 	}
@@ -147,7 +147,7 @@ func (s *Service) fromHome(address string) bool {
 }
 
 // refuseKey refuses a service key and keeps for WriteKeyUses that it was shown.
-func (s *Service) refuseKey(id, reason string, c Credential, err error) error {
+func (s *Keyring) refuseKey(id, reason string, c Credential, err error) error {
 	s.keyUses.add(KeyUse{Key: id, Address: c.Address, refused: reason}, keyUsed{1, s.now(), s.now(), c.RequestID, c.Address})
 	return err
 }

@@ -21,30 +21,31 @@ func TestKeyUse_elsewhere(t *testing.T) {
 	onBoth(t, func(c *identity.Config) {
 		c.SecretKey, c.ServiceAddresses = fixed, []netip.Prefix{netip.MustParsePrefix("203.0.113.0/24"), netip.MustParsePrefix("2001:db8::/32")}
 	}, func(k *kit) {
-		keys, err := k.svc.Keys(k.ctx)
+		keys, err := k.svc.Keyring.Keys(k.ctx)
 		k.ok(err)
 		for _, key := range []string{keys.ServiceRoleKey, fixed} {
 			for address, home := range map[string]bool{"203.0.113.9": true, "::ffff:203.0.113.9": true, "2001:db8::7%eth0": true, "198.51.100.7": false,
 				"2001:db9::7": false, "": false, "nonsense": false} {
 				for _, c := range []identity.Credential{{Bearer: key, Address: address}, {APIKey: key, Address: address}} {
-					_, err := k.svc.Authenticate(k.ctx, c)
+					_, err := k.svc.Authenticator.Authenticate(k.ctx, c)
 					if (err == nil) != home || !home && (!fault.Is(err, fault.Forbidden) || !strings.Contains(fault.As(err).Msg, "The service key is not accepted from")) {
 						k.Errorf("from %q: %v", address, err)
 					}
 				}
 			}
 		}
-		if _, err := k.svc.Authenticate(k.ctx, identity.Credential{Bearer: fixed, Address: "198.51.100.7", Origin: "https://app.example"}); !fault.Is(err,
+		if _, err := k.svc.Authenticator.Authenticate(k.ctx, identity.Credential{Bearer: fixed, Address: "198.51.100.7",
+			Origin: "https://app.example"}); !fault.Is(err,
 			fault.Unauthorized) {
 			k.Errorf("in a browser: %v", err)
 		}
 		gone, cancel := context.WithCancel(k.ctx)
 		cancel()
-		if k.svc.WriteKeyUses(gone) == nil {
+		if k.svc.Keyring.WriteKeyUses(gone) == nil {
 			k.Error("written to a database that was not there")
 		}
 		for range 2 {
-			k.ok(k.svc.WriteKeyUses(k.ctx))
+			k.ok(k.svc.Keyring.WriteKeyUses(k.ctx))
 		}
 		const refused = "SELECT COUNT(*) FROM audit WHERE action = 'api_key.used' AND outcome = 'refused'"
 		if n := k.count(refused); n != 9 { // two keys from four addresses, and one in a browser
@@ -65,7 +66,7 @@ func TestKeyUse_elsewhere(t *testing.T) {
 func TestKeyUse_bounded(t *testing.T) {
 	onBoth(t, func(c *identity.Config) { c.SecretKey = "sb_secret_configured-by-the-operator-0123456789" }, func(k *kit) {
 		use := func(key, address string) {
-			k.svc.KeyUsed(identity.KeyUse{Key: key, Address: address, Method: "GET", Route: "/rest/v1/{name}"}, "")
+			k.svc.Keyring.KeyUsed(identity.KeyUse{Key: key, Address: address, Method: "GET", Route: "/rest/v1/{name}"}, "")
 		}
 		for i := range 5000 {
 			use("jwt:service_role", fmt.Sprintf("2001:db8::%x", i+1))
@@ -75,14 +76,14 @@ func TestKeyUse_bounded(t *testing.T) {
 		}
 		use("jwt:service_role", "10.0.0.1")
 		for _, other := range []string{"configured:publishable", "jwt:anon", "scim:x", ""} {
-			k.svc.KeyUsed(identity.KeyUse{Key: other, Method: "GET", Route: "/"}, "")
+			k.svc.Keyring.KeyUsed(identity.KeyUse{Key: other, Method: "GET", Route: "/"}, "")
 		}
 		gone, cancel := context.WithCancel(k.ctx)
 		cancel()
-		if k.svc.WriteKeyUses(gone) == nil {
+		if k.svc.Keyring.WriteKeyUses(gone) == nil {
 			k.Error("written to a database that was not there")
 		}
-		k.ok(k.svc.WriteKeyUses(k.ctx))
+		k.ok(k.svc.Keyring.WriteKeyUses(k.ctx))
 		for of, want := range map[string]int{
 			"": 259,
 			" AND key_id = 'configured' AND address IS NULL AND details LIKE '%\"requests\":4744%'":                                  1,
@@ -103,12 +104,12 @@ func TestKeyUse_stop(t *testing.T) {
 	const rows = "SELECT COUNT(*) FROM audit WHERE action = 'api_key.used'"
 	onBoth(t, func(c *identity.Config) { c.SecretKey = "sb_secret_configured-by-the-operator-0123456789" }, func(k *kit) {
 		k.signUp("a@x.example", nil)
-		k.svc.KeyUsed(identity.KeyUse{Key: "configured", Method: "GET", Route: "/"}, "")
+		k.svc.Keyring.KeyUsed(identity.KeyUse{Key: "configured", Method: "GET", Route: "/"}, "")
 		sent, ready := make(chan int, 1), make(chan bool)
 		close(ready)
 		k.slow = func(mail.Message) <-chan bool {
 			for i := range 600 { // until the stop waits for this mail
-				if fault.Is(k.svc.Recover(k.ctx, identity.MailRequest{Email: fmt.Sprintf("nobody-%d@x.example", i)}, identity.Client{}), fault.Unavailable) {
+				if fault.Is(k.svc.OTP.Recover(k.ctx, identity.MailRequest{Email: fmt.Sprintf("nobody-%d@x.example", i)}, identity.Client{}), fault.Unavailable) {
 					sent <- k.count(rows)
 					break
 				}
@@ -116,13 +117,13 @@ func TestKeyUse_stop(t *testing.T) {
 			}
 			return ready
 		}
-		k.ok(k.svc.Recover(k.ctx, identity.MailRequest{Email: "a@x.example"}, identity.Client{}))
+		k.ok(k.svc.OTP.Recover(k.ctx, identity.MailRequest{Email: "a@x.example"}, identity.Client{}))
 		k.ok(k.svc.Close(k.ctx))
 		if before, after := <-sent, k.count(rows); before != 0 || after != 1 {
 			k.Errorf("%d rows while the mail was waited for, %d after it", before, after)
 		}
 		k.start()
-		k.svc.KeyUsed(identity.KeyUse{Key: "configured", Method: "GET", Route: "/"}, "")
+		k.svc.Keyring.KeyUsed(identity.KeyUse{Key: "configured", Method: "GET", Route: "/"}, "")
 		spent, cancel := context.WithCancel(k.ctx)
 		cancel()
 		for i := 0; i < 15 && k.count(rows) != 2; i++ { // a slow database may need longer than it is given

@@ -89,7 +89,7 @@ func (k *kit) settle() {
 	defer cancel()
 	k.ok(k.svc.Close(ctx))
 	k.start()
-	k.ok(k.svc.SendInvitations(ctx))
+	k.ok(k.svc.Invitations.SendInvitations(ctx))
 }
 
 // mailsTo counts an address's mails once nothing is queued.
@@ -180,7 +180,8 @@ const pw = "a-good-long-password"
 // signUp makes a confirmed account and its session.
 func (k *kit) signUp(email string, data map[string]any) *identity.Session {
 	k.Helper()
-	s, _, err := k.svc.SignUp(k.ctx, identity.SignUp{Email: email, Password: pw, Data: data, Redirect: k.cfg.SiteURL}, identity.Client{Address: "192.0.2.1"})
+	s, _, err := k.svc.SignUps.SignUp(k.ctx, identity.SignUp{Email: email, Password: pw, Data: data, Redirect: k.cfg.SiteURL},
+		identity.Client{Address: "192.0.2.1"})
 	k.ok(err)
 	if s == nil {
 		k.Fatal("no session")
@@ -190,27 +191,27 @@ func (k *kit) signUp(email string, data map[string]any) *identity.Session {
 
 func (k *kit) signIn(email string) *identity.Session {
 	k.Helper()
-	s, err := k.svc.SignIn(k.ctx, email, pw, identity.Client{})
+	s, err := k.svc.SignIns.SignIn(k.ctx, email, pw, identity.Client{})
 	k.ok(err)
 	return s
 }
 
 func (k *kit) refresh(s *identity.Session) *identity.Session {
 	k.Helper()
-	n, err := k.svc.Refresh(k.ctx, s.RefreshToken, identity.Client{})
+	n, err := k.svc.Sessions.Refresh(k.ctx, s.RefreshToken, identity.Client{})
 	k.ok(err)
 	return n
 }
 
 func (k *kit) who(access string) (actor.Actor, error) {
-	return k.svc.Authenticate(k.ctx, identity.Credential{Bearer: access})
+	return k.svc.Authenticator.Authenticate(k.ctx, identity.Credential{Bearer: access})
 }
 
 // actor is whose session it is, as the account's own endpoints see him: with or
 // without a second factor.
 func (k *kit) actor(s *identity.Session) actor.Actor {
 	k.Helper()
-	a, err := k.svc.Identify(k.ctx, identity.Credential{Bearer: s.AccessToken})
+	a, err := k.svc.Authenticator.Identify(k.ctx, identity.Credential{Bearer: s.AccessToken})
 	k.ok(err)
 	return a
 }
@@ -219,7 +220,7 @@ func (k *kit) service() actor.Actor { return actor.Actor{Role: actor.Service, Ke
 
 func (k *kit) tenant(name string) string {
 	k.Helper()
-	t, err := k.svc.CreateTenant(k.ctx, name, "", "")
+	t, err := k.svc.Tenants.CreateTenant(k.ctx, name, "", "")
 	k.ok(err)
 	return t.ID
 }
@@ -228,11 +229,11 @@ func (k *kit) tenant(name string) string {
 func (k *kit) member(tenant, email string, role actor.Role) *identity.Session {
 	k.Helper()
 	p := pw
-	_, err := k.svc.CreateUser(k.ctx, k.service(), identity.AdminUser{Email: &email, Password: &p, EmailConfirm: true})
+	_, err := k.svc.Admin.CreateUser(k.ctx, k.service(), identity.AdminUser{Email: &email, Password: &p, EmailConfirm: true})
 	if err != nil && !fault.HasCode(err, "email_exists") {
 		k.Fatal(err)
 	}
-	_, err = k.svc.AddMember(k.ctx, tenant, email, role)
+	_, err = k.svc.Admin.AddMember(k.ctx, tenant, email, role)
 	k.ok(err)
 	return k.signIn(email)
 }

@@ -8,9 +8,29 @@ import (
 	"holdfast/internal/identity/redirect"
 )
 
+// Links says where browsers may be sent.
+type Links struct {
+	*Base
+	redirects *redirect.Rules
+	published *redirect.Rules // the server's own address
+}
+
+func newLinks(b *Base) (*Links, error) {
+	allowed, err := redirect.New(b.cfg.SiteURL, b.cfg.RedirectURLs)
+	if err != nil {
+		return nil, err
+	}
+	published, err := redirect.New(b.cfg.PublicURL, nil)
+	return &Links{b, allowed, published}, err
+}
+
+// Target returns where a browser may be sent: the first allowed candidate,
+// else the site URL.
+func (s *Links) Target(candidates ...string) string { return s.redirects.Target(candidates...) }
+
 // exactly is target, or the site where only a wildcard allows it: for what opens
 // an account to whoever reads it.
-func (s *Service) exactly(target string) string {
+func (s *Links) exactly(target string) string {
 	if s.redirects.Exact(target) {
 		return target
 	}
@@ -18,7 +38,7 @@ func (s *Service) exactly(target string) string {
 }
 
 // fragment is the implicit flow's success: the session behind the #.
-func (s *Service) fragment(sess *Session, target, typ string) string {
+func (s *Links) fragment(sess *Session, target, typ string) string {
 	v := url.Values{"access_token": {sess.AccessToken}, "refresh_token": {sess.RefreshToken}, "expires_in": {strconv.FormatInt(sess.ExpiresIn, 10)},
 		"expires_at": {strconv.FormatInt(sess.ExpiresAt, 10)}, "token_type": {"bearer"}, "sb": {""}}
 	for k, text := range map[string]string{"type": typ, "provider_token": sess.ProviderToken, "provider_refresh_token": sess.ProviderRefreshToken} {
@@ -42,7 +62,7 @@ func halfway(target string, query bool) string {
 
 // failure leads a browser to target with what went wrong: in the fragment, and
 // in the query too where the client reads it there (providers, PKCE).
-func (s *Service) failure(target string, err error, query bool) string {
+func (s *Links) failure(target string, err error, query bool) string {
 	f := fault.As(err)
 	v := url.Values{"error": {oauthError(f)}, "error_code": {WireCode(f)}, "error_description": {f.Msg}}
 	if f.Kind == fault.Internal {
@@ -76,7 +96,7 @@ func oauthError(f *fault.Error) string {
 
 // ours logs an error that is not the caller's mistake; those are told in the
 // redirect alone.
-func (s *Service) ours(err error) {
+func (s *Links) ours(err error) {
 	if fault.Is(err, fault.Internal) || fault.Is(err, fault.Unavailable) {
 		s.cfg.Log.Error("sign-in through a browser failed", "error", err)
 	}

@@ -12,7 +12,7 @@ import (
 type MemberChange struct{ Before, After store.Row }
 
 // tellMembers says what happened to memberships beside the members collection.
-func (s *Service) tellMembers(tx *db.Tx, changes []MemberChange) error {
+func (s *Tenants) tellMembers(tx *db.Tx, changes []MemberChange) error {
 	if s.cfg.OnMember == nil || len(changes) == 0 {
 		return nil
 	}
@@ -21,7 +21,7 @@ func (s *Service) tellMembers(tx *db.Tx, changes []MemberChange) error {
 
 // TellMember says that a membership was changed in this transaction: field,
 // role or status, was another before.
-func (s *Service) TellMember(tx *db.Tx, tenantID, userID, field, was string) error {
+func (s *Tenants) TellMember(tx *db.Tx, tenantID, userID, field, was string) error {
 	var changes []MemberChange
 	err := tx.Query("SELECT tenant_id, id, user_id, role, status FROM members WHERE tenant_id = $1 AND user_id = $2", []any{tenantID, userID},
 		func(r *db.Row) error {
@@ -44,7 +44,7 @@ func memberRow(r *db.Row) store.Row {
 
 // SuspendMembers suspends the active memberships that which, a condition of our
 // own on members with binds from $1, picks out, and tells of each.
-func (s *Service) SuspendMembers(tx *db.Tx, which string, binds ...any) error {
+func (s *Tenants) SuspendMembers(tx *db.Tx, which string, binds ...any) error {
 	var changes []MemberChange
 	q := fmt.Sprintf("UPDATE members SET status = 'suspended', updated_at = $%d, version = version + 1 WHERE status = 'active' AND (%s) RETURNING "+
 		"tenant_id, id, user_id, role, status", len(binds)+1, which)
@@ -64,7 +64,7 @@ func (s *Service) SuspendMembers(tx *db.Tx, which string, binds ...any) error {
 }
 
 // RemoveMember ends a membership, with what is pending of it, and tells of it.
-func (s *Service) RemoveMember(tx *db.Tx, tenantID, userID string) error {
+func (s *Tenants) RemoveMember(tx *db.Tx, tenantID, userID string) error {
 	var changes []MemberChange
 	email := ""
 	err := tx.Query("DELETE FROM members WHERE tenant_id = $1 AND user_id = $2 RETURNING tenant_id, id, user_id, role, status, email",

@@ -40,7 +40,7 @@ func (l Link) MarshalJSON() ([]byte, error) {
 }
 
 // GenerateLink makes a link for the service key to hand on by itself.
-func (s *Service) GenerateLink(ctx context.Context, a actor.Actor, in LinkRequest) (Link, error) {
+func (s *Administration) GenerateLink(ctx context.Context, a actor.Actor, in LinkRequest) (Link, error) {
 	if err := requireService(a); err != nil {
 		return Link{}, err
 	}
@@ -54,10 +54,10 @@ func (s *Service) GenerateLink(ctx context.Context, a actor.Actor, in LinkReques
 	}
 	hash := ""
 	if in.Type == kindSignup && in.Password != "" {
-		if err := s.checkPassword(in.Password, []string{email}, in.Data); err != nil {
+		if err := s.passwords.checkPassword(in.Password, []string{email}, in.Data); err != nil {
 			return Link{}, err
 		}
-		if hash, err = s.hasher.Hash(ctx, in.Password); err != nil {
+		if hash, err = s.passwords.hasher.Hash(ctx, in.Password); err != nil {
 			return Link{}, err
 		}
 	}
@@ -68,7 +68,7 @@ func (s *Service) GenerateLink(ctx context.Context, a actor.Actor, in LinkReques
 			return err
 		}
 		o.redirect = in.Redirect
-		made, err := s.makeCode(tx, u, o)
+		made, err := s.codes.makeCode(tx, u, o)
 		out = Link{User: u, ActionLink: made.link, EmailOTP: made.digits, HashedToken: made.hash, VerificationType: o.kind, RedirectTo: in.Redirect}
 		s.record(tx, event{key: a.KeyID, action: "link.generated", entity: "user", entityID: u.ID, details: map[string]any{"type": o.kind}, client: clientOf(a)})
 		return err
@@ -77,7 +77,7 @@ func (s *Service) GenerateLink(ctx context.Context, a actor.Actor, in LinkReques
 }
 
 // linkOrder finds or makes the account a link is for.
-func (s *Service) linkOrder(tx *db.Tx, a actor.Actor, in LinkRequest, hash string) (*User, codeOrder, error) {
+func (s *Administration) linkOrder(tx *db.Tx, a actor.Actor, in LinkRequest, hash string) (*User, codeOrder, error) {
 	email, o := in.Email, codeOrder{kind: in.Type, address: in.Email}
 	u, err := userByEmail(tx, email)
 	unknown := fault.Is(err, fault.NotFound)
@@ -90,11 +90,11 @@ func (s *Service) linkOrder(tx *db.Tx, a actor.Actor, in LinkRequest, hash strin
 			o.kind = kindSignup
 		}
 		if unknown {
-			u = s.draft(email, in.Data).addressed()
+			u = s.accounts.draft(email, in.Data).addressed()
 			return u, o, insertUser(tx, u)
 		}
 		if u.EmailConfirmedAt.IsZero() {
-			_, err = s.disown(tx, u)
+			_, err = s.accounts.disown(tx, u)
 		}
 		return u, o, err
 	case kindRecovery:
@@ -108,7 +108,7 @@ func (s *Service) linkOrder(tx *db.Tx, a actor.Actor, in LinkRequest, hash strin
 		case hash == "":
 			return nil, o, fault.New(fault.Invalid, "validation_failed", "Signup requires a valid password")
 		}
-		u = s.draft(email, in.Data)
+		u = s.accounts.draft(email, in.Data)
 		u.hash = hash
 		s.record(tx, event{key: a.KeyID, action: "user.created", entity: "user", entityID: u.ID, client: clientOf(a)})
 		return u.addressed(), o, insertUser(tx, u)
@@ -127,8 +127,8 @@ func (s *Service) linkOrder(tx *db.Tx, a actor.Actor, in LinkRequest, hash strin
 // up, with the metadata it gives, and the password: this one, or the one it gave
 // before. Any other may be a stranger's, and the proof of a sign-up leaves the
 // password in the account.
-func (s *Service) signUpAgain(tx *db.Tx, a actor.Actor, u *User, in LinkRequest, hash string) error {
-	disown := s.disown
+func (s *Administration) signUpAgain(tx *db.Tx, a actor.Actor, u *User, in LinkRequest, hash string) error {
+	disown := s.accounts.disown
 	if hash == "" {
 		disown = func(tx *db.Tx, u *User) (bool, error) { return s.disownForeign(tx, a, u) }
 	}
@@ -154,39 +154,39 @@ func (s *Service) signUpAgain(tx *db.Tx, a actor.Actor, u *User, in LinkRequest,
 
 // disownForeign is disown, but for an account that is the service key's own: of
 // that one providers' identities alone go.
-func (s *Service) disownForeign(tx *db.Tx, a actor.Actor, u *User) (taken bool, err error) {
+func (s *Administration) disownForeign(tx *db.Tx, a actor.Actor, u *User) (taken bool, err error) {
 	own, err := keyMade(tx, a, u)
 	switch {
 	case err != nil:
 		return false, err
 	case !own:
-		return s.disown(tx, u)
+		return s.accounts.disown(tx, u)
 	case !u.ConfirmedAt.IsZero():
 		return true, nil
 	}
-	return false, s.withoutProviders(tx, u, "")
+	return false, s.accounts.withoutProviders(tx, u, "")
 }
 
-func (s *Service) inviteOrder(tx *db.Tx, in LinkRequest, email string, u *User, unknown bool) (*User, codeOrder, error) {
+func (s *Administration) inviteOrder(tx *db.Tx, in LinkRequest, email string, u *User, unknown bool) (*User, codeOrder, error) {
 	o := codeOrder{kind: kindInvite, address: email, ttl: inviteLife}
 	if !unknown {
 		if !u.EmailConfirmedAt.IsZero() {
 			return nil, o, errTaken()
 		}
-		if _, err := s.disown(tx, u); err != nil {
+		if _, err := s.accounts.disown(tx, u); err != nil {
 			return nil, o, err
 		}
 		u.InvitedAt = Time{Time: s.now()}
 		_, err := tx.Exec("UPDATE users SET invited_at = $2 WHERE id = $1", u.ID, s.now())
 		return u, o, err
 	}
-	u, err := s.makeInvited(tx, email, in.Data)
+	u, err := s.invitations.makeInvited(tx, email, in.Data)
 	return u, o, err
 }
 
 // changeOrder makes an e-mail change to another address than before a pending
 // one, by new codes for both halves: a proof of before was of another change.
-func (s *Service) changeOrder(tx *db.Tx, in LinkRequest, u *User) (*User, codeOrder, error) {
+func (s *Administration) changeOrder(tx *db.Tx, in LinkRequest, u *User) (*User, codeOrder, error) {
 	o := codeOrder{kind: in.Type}
 	next, err := Canonical(in.NewEmail)
 	if err != nil {
@@ -203,7 +203,7 @@ func (s *Service) changeOrder(tx *db.Tx, in LinkRequest, u *User) (*User, codeOr
 		if _, err := tx.Exec("UPDATE users SET new_email = $2 WHERE id = $1", u.ID, next); err != nil {
 			return nil, o, err
 		}
-		if _, err := s.changeCodes(tx, u, next, MailRequest{Redirect: in.Redirect}, Client{}); err != nil {
+		if _, err := s.otp.changeCodes(tx, u, next, MailRequest{Redirect: in.Redirect}, Client{}); err != nil {
 			return nil, o, err
 		}
 	}
@@ -216,11 +216,11 @@ func (s *Service) changeOrder(tx *db.Tx, in LinkRequest, u *User) (*User, codeOr
 
 // InviteUser makes an account and mails its invitation (POST /invite, service
 // key). It joins no tenant.
-func (s *Service) InviteUser(ctx context.Context, a actor.Actor, in LinkRequest) (*User, error) {
+func (s *Administration) InviteUser(ctx context.Context, a actor.Actor, in LinkRequest) (*User, error) {
 	in.Type = kindInvite
 	l, err := s.GenerateLink(ctx, a, in)
 	if err != nil {
 		return nil, err
 	}
-	return l.User, s.send(letter.Letter{Kind: letter.Invite, User: l.User.ID, To: l.User.Email, Link: l.ActionLink, Code: l.EmailOTP, Valid: inviteLife})
+	return l.User, s.post.send(letter.Letter{Kind: letter.Invite, User: l.User.ID, To: l.User.Email, Link: l.ActionLink, Code: l.EmailOTP, Valid: inviteLife})
 }

@@ -14,7 +14,7 @@ import (
 	"holdfast/internal/identity/token"
 )
 
-func (s *Service) linkingOn() error {
+func (s *OAuth) linkingOn() error {
 	if !s.cfg.ManualLinking {
 		return fault.New(fault.NotFound, "manual_linking_disabled", "Manual linking is disabled")
 	}
@@ -25,7 +25,7 @@ func (s *Service) linkingOn() error {
 // account. With PKCE the link is made when the code is redeemed with its
 // verifier, so a stranger who is led through somebody else's flow links
 // nothing; without, the flow's cookie binds it to the browser.
-func (s *Service) AuthorizeLink(ctx context.Context, a actor.Actor, in Authorize) (AuthStart, error) {
+func (s *OAuth) AuthorizeLink(ctx context.Context, a actor.Actor, in Authorize) (AuthStart, error) {
 	if err := s.linkingOn(); err != nil {
 		return AuthStart{}, err
 	}
@@ -40,7 +40,7 @@ func (s *Service) AuthorizeLink(ctx context.Context, a actor.Actor, in Authorize
 		if err := needAAL2(u, a, fault.Forbidden, "AAL2 required to link an identity"); err != nil {
 			return err
 		}
-		return s.Proofs.own(tx, u, a, "Linking an identity")
+		return s.proofs.own(tx, u, a, "Linking an identity")
 	})
 	if err != nil {
 		return AuthStart{}, err
@@ -54,7 +54,7 @@ func errManaged() error {
 }
 
 // arriveLink takes the provider's answer for a flow that links.
-func (s *Service) arriveLink(ctx context.Context, f flow, who oidc.Person, c Client) (string, error) {
+func (s *OAuth) arriveLink(ctx context.Context, f flow, who oidc.Person, c Client) (string, error) {
 	var g *grant
 	loc := ""
 	err := s.write(ctx, func(tx *db.Tx) error {
@@ -67,16 +67,16 @@ func (s *Service) arriveLink(ctx context.Context, f flow, who oidc.Person, c Cli
 			return errBanned()
 		}
 		if f.challenge != "" {
-			sealed := s.sealFlow(f.id, flowSecrets{AccessToken: who.AccessToken, RefreshToken: who.RefreshToken, Person: &who})
+			sealed := s.codes.sealFlow(f.id, flowSecrets{AccessToken: who.AccessToken, RefreshToken: who.RefreshToken, Person: &who})
 			tx.Queue("UPDATE flow_states SET user_id = $2, secrets = $3 WHERE id = $1", []any{f.id, u.ID, sealed}, nil)
-			code, err := s.issueCode(tx, f)
+			code, err := s.codes.issueCode(tx, f)
 			loc = redirect.WithQuery(f.redirect, url.Values{"code": {code}})
 			return err
 		}
 		if err := s.attach(tx, u, f.provider, who, c); err != nil {
 			return err
 		}
-		if g, err = s.begin(tx, u, token.Method{Method: "oauth", Provider: f.provider}, c); err != nil {
+		if g, err = s.sessions.begin(tx, u, token.Method{Method: "oauth", Provider: f.provider}, c); err != nil {
 			return err
 		}
 		g.providerToken, g.providerRefresh = who.AccessToken, who.RefreshToken
@@ -86,17 +86,17 @@ func (s *Service) arriveLink(ctx context.Context, f flow, who oidc.Person, c Cli
 	if err != nil || g == nil {
 		return loc, err
 	}
-	sess, err := s.issue(g)
+	sess, err := s.sessions.issue(g)
 	if err != nil {
 		return "", err
 	}
-	return s.fragment(sess, f.redirect, ""), nil
+	return s.links.fragment(sess, f.redirect, ""), nil
 }
 
 // attach links an identity to an account whose owner asked for it. An
 // anonymous account becomes one with the identity's address, if that is proved
 // and free.
-func (s *Service) attach(tx *db.Tx, u *User, provider string, who oidc.Person, c Client) error {
+func (s *OAuth) attach(tx *db.Tx, u *User, provider string, who oidc.Person, c Client) error {
 	p := s.providers[provider]
 	if p == nil {
 		return fault.New(fault.Invalid, "provider_disabled", "The provider is not enabled any more")
@@ -127,17 +127,17 @@ func (s *Service) attach(tx *db.Tx, u *User, provider string, who oidc.Person, c
 		if email == "" || !who.EmailVerified || !answersFor(cfg, email) || !sameSpelling(who.Email, email) {
 			return fault.New(fault.Unprocessable, "provider_email_needs_verification", "The provider does not vouch for an email address; add one to the account first")
 		}
-		if err := s.adoptAddress(tx, u, email, c); err != nil {
+		if err := s.addresses.adoptAddress(tx, u, email, c); err != nil {
 			return err
 		}
 	}
-	s.alert(tx, u, letter.Linked, cfg.Name)
+	s.post.alert(tx, u, letter.Linked, cfg.Name)
 	return s.link(tx, u, cfg, who, email, c)
 }
 
 // adoptAddress gives an account without an address one that a provider proved.
 // It makes no e-mail identity: nobody chose to sign in by mail.
-func (s *Service) adoptAddress(tx *db.Tx, u *User, email string, c Client) error {
+func (s *Addresses) adoptAddress(tx *db.Tx, u *User, email string, c Client) error {
 	if _, err := userByEmail(tx, email); !fault.Is(err, fault.NotFound) {
 		if err == nil {
 			err = errTaken()
@@ -150,12 +150,12 @@ func (s *Service) adoptAddress(tx *db.Tx, u *User, email string, c Client) error
 	if _, err := tx.Exec("UPDATE users SET email = $2, email_confirmed_at = $3, updated_at = $3 WHERE id = $1", u.ID, email, now); err != nil {
 		return err
 	}
-	return s.joinAsWished(tx, u, c)
+	return s.invitations.joinAsWished(tx, u, c)
 }
 
 // Unlink removes an identity from the caller's account, never the last one. An
 // address or password that came with it goes as well.
-func (s *Service) Unlink(ctx context.Context, a actor.Actor, identityID string) error {
+func (s *OAuth) Unlink(ctx context.Context, a actor.Actor, identityID string) error {
 	if err := s.linkingOn(); err != nil {
 		return err
 	}
@@ -183,14 +183,14 @@ func (s *Service) Unlink(ctx context.Context, a actor.Actor, identityID string) 
 		}
 		s.record(tx, event{tenant: a.TenantID, user: u.ID, action: "user.identity_unlinked", entity: "user", entityID: u.ID,
 			details: map[string]any{"provider": gone.Provider}, client: clientOf(a)})
-		s.alert(tx, u, letter.Unlinked, gone.Provider)
+		s.post.alert(tx, u, letter.Unlinked, gone.Provider)
 		_, err = tx.Exec("DELETE FROM identities WHERE id = $1", gone.IdentityID)
 		return err
 	})
 }
 
 // withoutIdentity takes back what only the removed identity stood for.
-func (s *Service) withoutIdentity(tx *db.Tx, u *User, gone Identity) error {
+func (s *OAuth) withoutIdentity(tx *db.Tx, u *User, gone Identity) error {
 	if gone.Provider == "email" {
 		tx.Queue("UPDATE users SET password_hash = NULL, updated_at = $2 WHERE id = $1", []any{u.ID, s.now()}, nil)
 		if err := clearCodes(tx, u.ID); err != nil {
@@ -204,7 +204,7 @@ func (s *Service) withoutIdentity(tx *db.Tx, u *User, gone Identity) error {
 	if next < 0 {
 		return fault.New(fault.Unprocessable, "email_conflict_identity_not_deletable", "Unable to unlink identity: no other identity has a proved email address")
 	}
-	if err := s.setAddress(tx, u, u.Identities[next].Email, Client{}); fault.HasCode(err, "email_exists") {
+	if err := s.addresses.setAddress(tx, u, u.Identities[next].Email, Client{}); fault.HasCode(err, "email_exists") {
 		return fault.New(fault.Unprocessable, "email_conflict_identity_not_deletable", "Unable to unlink identity due to email conflict")
 	} else if err != nil {
 		return err
@@ -214,7 +214,7 @@ func (s *Service) withoutIdentity(tx *db.Tx, u *User, gone Identity) error {
 
 // proves reports an identity whose address its provider has proved and is
 // trusted for, as the operator has configured it now.
-func (s *Service) proves(i Identity) bool {
+func (s *OAuth) proves(i Identity) bool {
 	if i.Email == "" || i.Data["email_verified"] != true {
 		return false
 	}

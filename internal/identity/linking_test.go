@@ -18,7 +18,7 @@ import (
 
 func TestAnonymous(t *testing.T) {
 	onBoth(t, func(c *identity.Config) { c.AnonymousUsers = true }, func(k *kit) {
-		s, err := k.svc.SignUpAnonymous(k.ctx, map[string]any{"theme": "dark", "tenant_id": someTenant}, identity.Client{})
+		s, err := k.svc.SignUps.SignUpAnonymous(k.ctx, map[string]any{"theme": "dark", "tenant_id": someTenant}, identity.Client{})
 		k.ok(err)
 		c := claims(k, s.AccessToken)
 		if !s.User.IsAnonymous || len(s.User.Identities) != 0 || len(s.User.AppMetadata) != 0 || len(s.User.UserMetadata) != 2 ||
@@ -29,14 +29,14 @@ func TestAnonymous(t *testing.T) {
 			k.Errorf("an anonymous account got a tenant: %+v", a)
 		}
 		a := k.actor(s)
-		_, err = k.svc.UpdateUser(k.ctx, a, identity.Update{Password: "another-long-password"})
+		_, err = k.svc.Profile.UpdateUser(k.ctx, a, identity.Update{Password: "another-long-password"})
 		k.code(err, "validation_failed")
-		_, err = k.svc.RegisterPasskey(k.ctx, a)
+		_, err = k.svc.Passkeys.RegisterPasskey(k.ctx, a)
 		k.code(err, "no_authorization")
 		k.signUp("taken@x.example", nil)
-		_, err = k.svc.UpdateUser(k.ctx, a, identity.Update{Email: "taken@x.example"})
+		_, err = k.svc.Profile.UpdateUser(k.ctx, a, identity.Update{Email: "taken@x.example"})
 		k.code(err, "email_exists")
-		u, err := k.svc.UpdateUser(k.ctx, a, identity.Update{Email: "a@x.example", Password: pw})
+		u, err := k.svc.Profile.UpdateUser(k.ctx, a, identity.Update{Email: "a@x.example", Password: pw})
 		k.ok(err)
 		if u.IsAnonymous || u.Email != "a@x.example" || len(u.Identities) != 1 || u.ID != s.User.ID {
 			k.Errorf("%+v", u)
@@ -49,7 +49,7 @@ func TestAnonymous(t *testing.T) {
 		}
 	})
 	onBoth(t, nil, func(k *kit) {
-		_, err := k.svc.SignUpAnonymous(k.ctx, nil, identity.Client{})
+		_, err := k.svc.SignUps.SignUpAnonymous(k.ctx, nil, identity.Client{})
 		k.code(err, "anonymous_provider_disabled")
 	})
 }
@@ -58,17 +58,17 @@ func TestAnonymous(t *testing.T) {
 // until then.
 func TestAnonymous_byMail(t *testing.T) {
 	onBoth(t, func(c *identity.Config) { c.AnonymousUsers, c.Autoconfirm = true, false }, func(k *kit) {
-		s, err := k.svc.SignUpAnonymous(k.ctx, nil, identity.Client{})
+		s, err := k.svc.SignUps.SignUpAnonymous(k.ctx, nil, identity.Client{})
 		k.ok(err)
-		_, err = k.svc.UpdateUser(k.ctx, k.actor(s), identity.Update{Email: "a@x.example", Password: pw})
+		_, err = k.svc.Profile.UpdateUser(k.ctx, k.actor(s), identity.Update{Email: "a@x.example", Password: pw})
 		k.code(err, "validation_failed")
-		u, err := k.svc.UpdateUser(k.ctx, k.actor(s), identity.Update{Email: "a@x.example"})
+		u, err := k.svc.Profile.UpdateUser(k.ctx, k.actor(s), identity.Update{Email: "a@x.example"})
 		k.ok(err)
 		if !u.IsAnonymous || u.NewEmail != "a@x.example" {
 			k.Errorf("%+v", u)
 		}
 		m := k.mailTo("a@x.example", "email_change_new")
-		up, err := k.svc.Verify(k.ctx, identity.Verify{Type: "email_change", Email: "a@x.example", Token: digitsIn(k, m)}, identity.Client{})
+		up, err := k.svc.Verification.Verify(k.ctx, identity.Verify{Type: "email_change", Email: "a@x.example", Token: digitsIn(k, m)}, identity.Client{})
 		k.ok(err)
 		if up.User.IsAnonymous || up.User.ID != s.User.ID || up.User.Email != "a@x.example" {
 			k.Errorf("%+v", up.User)
@@ -81,7 +81,7 @@ func linking(c *identity.Config) { c.ManualLinking, c.AnonymousUsers, c.Autoconf
 // linkTo starts the linking of the provider's person to an account.
 func (k *kit) linkTo(p *idp, s *identity.Session, pk identity.PKCE) identity.Callback {
 	k.Helper()
-	start, err := k.svc.AuthorizeLink(k.ctx, k.actor(s), identity.Authorize{Provider: "corp", Redirect: "https://app.example.com/in", PKCE: pk})
+	start, err := k.svc.OAuth.AuthorizeLink(k.ctx, k.actor(s), identity.Authorize{Provider: "corp", Redirect: "https://app.example.com/in", PKCE: pk})
 	k.ok(err)
 	code, state := p.grant(start.Location)
 	return identity.Callback{State: state, Code: code, Cookie: func(string) string { return "" }}
@@ -100,7 +100,7 @@ func TestLink(t *testing.T) {
 	withIDP(t, linking, func(k *kit, p *idp) {
 		s := k.signUp("a@x.example", nil)
 		cb := k.linkTo(p, s, challenge())
-		to := k.svc.FinishOAuth(k.ctx, cb, identity.Client{})
+		to := k.svc.OAuth.FinishOAuth(k.ctx, cb, identity.Client{})
 		code := queryOf(k, to.Location, "code")
 		if code == "" {
 			k.Fatal(to.Location)
@@ -110,22 +110,22 @@ func TestLink(t *testing.T) {
 		if n := k.count("SELECT COUNT(*) FROM identities WHERE provider = 'corp'"); n != 0 {
 			k.Error("linked before the verifier was shown")
 		}
-		_, err := k.svc.Exchange(k.ctx, code, strings.Repeat("z", 50), identity.Client{})
+		_, err := k.svc.OAuth.Exchange(k.ctx, code, strings.Repeat("z", 50), identity.Client{})
 		k.code(err, "bad_code_verifier")
-		up, err := k.svc.Exchange(k.ctx, code, verifier, identity.Client{})
+		up, err := k.svc.OAuth.Exchange(k.ctx, code, verifier, identity.Client{})
 		k.ok(err)
 		if up.User.ID != s.User.ID || len(up.User.Identities) != 2 || up.User.Email != "a@x.example" {
 			k.Fatalf("%+v", up.User)
 		}
 		// The same identity again, and for another account.
-		to = k.svc.FinishOAuth(k.ctx, k.linkTo(p, up, challenge()), identity.Client{})
-		_, err = k.svc.Exchange(k.ctx, queryOf(k, to.Location, "code"), verifier, identity.Client{})
+		to = k.svc.OAuth.FinishOAuth(k.ctx, k.linkTo(p, up, challenge()), identity.Client{})
+		_, err = k.svc.OAuth.Exchange(k.ctx, queryOf(k, to.Location, "code"), verifier, identity.Client{})
 		k.code(err, "identity_already_exists")
-		to = k.svc.FinishOAuth(k.ctx, k.linkTo(p, k.signUp("b@x.example", nil), challenge()), identity.Client{})
-		_, err = k.svc.Exchange(k.ctx, queryOf(k, to.Location, "code"), verifier, identity.Client{})
+		to = k.svc.OAuth.FinishOAuth(k.ctx, k.linkTo(p, k.signUp("b@x.example", nil), challenge()), identity.Client{})
+		_, err = k.svc.OAuth.Exchange(k.ctx, queryOf(k, to.Location, "code"), verifier, identity.Client{})
 		k.code(err, "identity_already_exists")
 		// Without PKCE only the browser that started may finish.
-		to = k.svc.FinishOAuth(k.ctx, k.linkTo(p, k.signUp("c@x.example", nil), identity.PKCE{}), identity.Client{})
+		to = k.svc.OAuth.FinishOAuth(k.ctx, k.linkTo(p, k.signUp("c@x.example", nil), identity.PKCE{}), identity.Client{})
 		if queryOf(k, to.Location, "error_code") != "bad_oauth_state" {
 			k.Error(to.Location)
 		}
@@ -134,10 +134,10 @@ func TestLink(t *testing.T) {
 		for _, i := range up.User.Identities {
 			ids[i.Provider] = i.IdentityID
 		}
-		k.code(k.svc.Unlink(k.ctx, k.actor(up), "x"), "identity_not_found")
-		k.code(k.svc.Unlink(k.ctx, k.actor(k.signUp("d@x.example", nil)), ids["corp"]), "identity_not_found")
-		k.ok(k.svc.Unlink(k.ctx, k.actor(up), ids["corp"]))
-		k.code(k.svc.Unlink(k.ctx, k.actor(up), ids["email"]), "single_identity_not_deletable")
+		k.code(k.svc.OAuth.Unlink(k.ctx, k.actor(up), "x"), "identity_not_found")
+		k.code(k.svc.OAuth.Unlink(k.ctx, k.actor(k.signUp("d@x.example", nil)), ids["corp"]), "identity_not_found")
+		k.ok(k.svc.OAuth.Unlink(k.ctx, k.actor(up), ids["corp"]))
+		k.code(k.svc.OAuth.Unlink(k.ctx, k.actor(up), ids["email"]), "single_identity_not_deletable")
 	})
 }
 
@@ -145,15 +145,15 @@ func TestLink(t *testing.T) {
 func TestUnlink_email(t *testing.T) {
 	withIDP(t, linking, func(k *kit, p *idp) {
 		s := k.signUp("a@x.example", nil)
-		to := k.svc.FinishOAuth(k.ctx, k.linkTo(p, s, challenge()), identity.Client{})
-		up, err := k.svc.Exchange(k.ctx, queryOf(k, to.Location, "code"), verifier, identity.Client{})
+		to := k.svc.OAuth.FinishOAuth(k.ctx, k.linkTo(p, s, challenge()), identity.Client{})
+		up, err := k.svc.OAuth.Exchange(k.ctx, queryOf(k, to.Location, "code"), verifier, identity.Client{})
 		k.ok(err)
-		k.ok(k.svc.Unlink(k.ctx, k.actor(up), up.User.Identities[0].IdentityID))
-		_, err = k.svc.SignIn(k.ctx, "a@x.example", pw, identity.Client{})
+		k.ok(k.svc.OAuth.Unlink(k.ctx, k.actor(up), up.User.Identities[0].IdentityID))
+		_, err = k.svc.SignIns.SignIn(k.ctx, "a@x.example", pw, identity.Client{})
 		k.code(err, "invalid_credentials")
-		_, err = k.svc.SignIn(k.ctx, "p@corp.example", pw, identity.Client{})
+		_, err = k.svc.SignIns.SignIn(k.ctx, "p@corp.example", pw, identity.Client{})
 		k.code(err, "invalid_credentials")
-		u, err := k.svc.User(k.ctx, k.actor(up))
+		u, err := k.svc.Profile.User(k.ctx, k.actor(up))
 		k.ok(err)
 		if u.Email != "p@corp.example" || len(u.Identities) != 1 {
 			k.Errorf("%+v", u)
@@ -177,14 +177,14 @@ func TestUnlink_untrustedAddress(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			withIDP(t, linking, func(k *kit, p *idp) {
-				s, err := k.svc.LinkIDToken(k.ctx, k.actor(k.signUp("a@x.example", nil)), identity.IDToken{Provider: "corp", Token: p.idToken(k, nil)}, nobody)
+				s, err := k.svc.OAuth.LinkIDToken(k.ctx, k.actor(k.signUp("a@x.example", nil)), identity.IDToken{Provider: "corp", Token: p.idToken(k, nil)}, nobody)
 				k.ok(err)
 				old := k.svc
 				defer old.Close(k.ctx)
 				change(&k.cfg)
 				k.start()
-				k.code(k.svc.Unlink(k.ctx, k.actor(s), s.User.Identities[0].IdentityID), "email_conflict_identity_not_deletable")
-				if u, err := k.svc.User(k.ctx, k.actor(s)); err != nil || u.Email != "a@x.example" || len(u.Identities) != 2 {
+				k.code(k.svc.OAuth.Unlink(k.ctx, k.actor(s), s.User.Identities[0].IdentityID), "email_conflict_identity_not_deletable")
+				if u, err := k.svc.Profile.User(k.ctx, k.actor(s)); err != nil || u.Email != "a@x.example" || len(u.Identities) != 2 {
 					k.Errorf("%+v %v", u, err)
 				}
 				k.signIn("a@x.example")
@@ -198,13 +198,13 @@ func TestUnlink_untrustedAddress(t *testing.T) {
 func TestLink_managed(t *testing.T) {
 	withIDP(t, linking, func(k *kit, p *idp) {
 		s := k.signUp("a@x.example", nil)
-		begun := k.svc.FinishOAuth(k.ctx, k.linkTo(p, s, challenge()), nobody)
+		begun := k.svc.OAuth.FinishOAuth(k.ctx, k.linkTo(p, s, challenge()), nobody)
 		k.exec("UPDATE users SET is_sso = $1", true)
-		_, err := k.svc.Exchange(k.ctx, queryOf(k, begun.Location, "code"), verifier, nobody)
+		_, err := k.svc.OAuth.Exchange(k.ctx, queryOf(k, begun.Location, "code"), verifier, nobody)
 		k.code(err, "user_sso_managed")
-		_, err = k.svc.AuthorizeLink(k.ctx, k.actor(s), identity.Authorize{Provider: "corp"})
+		_, err = k.svc.OAuth.AuthorizeLink(k.ctx, k.actor(s), identity.Authorize{Provider: "corp"})
 		k.code(err, "user_sso_managed")
-		_, err = k.svc.LinkIDToken(k.ctx, k.actor(s), identity.IDToken{Provider: "corp", Token: p.idToken(k, nil)}, nobody)
+		_, err = k.svc.OAuth.LinkIDToken(k.ctx, k.actor(s), identity.IDToken{Provider: "corp", Token: p.idToken(k, nil)}, nobody)
 		k.code(err, "user_sso_managed")
 		if n := k.count("SELECT COUNT(*) FROM identities WHERE provider = 'corp'"); n != 0 {
 			k.Error("linked all the same")
@@ -214,31 +214,31 @@ func TestLink_managed(t *testing.T) {
 
 func TestLink_anonymousAndGuarded(t *testing.T) {
 	withIDP(t, linking, func(k *kit, p *idp) {
-		s, err := k.svc.SignUpAnonymous(k.ctx, nil, identity.Client{})
+		s, err := k.svc.SignUps.SignUpAnonymous(k.ctx, nil, identity.Client{})
 		k.ok(err)
 		p.change = map[string]any{"email_verified": false}
-		to := k.svc.FinishOAuth(k.ctx, k.linkTo(p, s, challenge()), identity.Client{})
-		_, err = k.svc.Exchange(k.ctx, queryOf(k, to.Location, "code"), verifier, identity.Client{})
+		to := k.svc.OAuth.FinishOAuth(k.ctx, k.linkTo(p, s, challenge()), identity.Client{})
+		_, err = k.svc.OAuth.Exchange(k.ctx, queryOf(k, to.Location, "code"), verifier, identity.Client{})
 		k.code(err, "provider_email_needs_verification")
 		p.change = nil
-		to = k.svc.FinishOAuth(k.ctx, k.linkTo(p, s, challenge()), identity.Client{})
-		up, err := k.svc.Exchange(k.ctx, queryOf(k, to.Location, "code"), verifier, identity.Client{})
+		to = k.svc.OAuth.FinishOAuth(k.ctx, k.linkTo(p, s, challenge()), identity.Client{})
+		up, err := k.svc.OAuth.Exchange(k.ctx, queryOf(k, to.Location, "code"), verifier, identity.Client{})
 		k.ok(err)
 		if up.User.IsAnonymous || up.User.ID != s.User.ID || up.User.Email != "p@corp.example" {
 			k.Errorf("%+v", up.User)
 		}
 		_, high := k.protect(up)
 		id := high.User.Identities[0].IdentityID
-		low, err := k.svc.SignInIDToken(k.ctx, identity.IDToken{Provider: "corp", Token: p.idToken(k, nil)}, identity.Client{})
+		low, err := k.svc.OAuth.SignInIDToken(k.ctx, identity.IDToken{Provider: "corp", Token: p.idToken(k, nil)}, identity.Client{})
 		k.ok(err)
-		_, err = k.svc.AuthorizeLink(k.ctx, k.actor(low), identity.Authorize{Provider: "corp"})
+		_, err = k.svc.OAuth.AuthorizeLink(k.ctx, k.actor(low), identity.Authorize{Provider: "corp"})
 		k.code(err, "insufficient_aal")
-		k.code(k.svc.Unlink(k.ctx, k.actor(low), id), "insufficient_aal")
+		k.code(k.svc.OAuth.Unlink(k.ctx, k.actor(low), id), "insufficient_aal")
 	})
 	withIDP(t, nil, func(k *kit, _ *idp) {
-		_, err := k.svc.AuthorizeLink(k.ctx, k.service(), identity.Authorize{})
+		_, err := k.svc.OAuth.AuthorizeLink(k.ctx, k.service(), identity.Authorize{})
 		k.code(err, "manual_linking_disabled")
-		k.code(k.svc.Unlink(k.ctx, k.service(), ""), "manual_linking_disabled")
+		k.code(k.svc.OAuth.Unlink(k.ctx, k.service(), ""), "manual_linking_disabled")
 	})
 }
 
@@ -257,7 +257,7 @@ func TestIDToken(t *testing.T) {
 		in := func(change map[string]any) identity.IDToken {
 			return identity.IDToken{Provider: "corp", Token: p.idToken(k, change)}
 		}
-		s, err := k.svc.SignInIDToken(k.ctx, in(nil), identity.Client{})
+		s, err := k.svc.OAuth.SignInIDToken(k.ctx, in(nil), identity.Client{})
 		k.ok(err)
 		if s.User.Email != "p@corp.example" || s.User.AppMetadata["provider"] != "corp" {
 			k.Errorf("%+v", s.User)
@@ -266,7 +266,7 @@ func TestIDToken(t *testing.T) {
 		hashed := hex.EncodeToString(h[:])
 		good := in(map[string]any{"nonce": hashed})
 		good.Nonce = "n-1"
-		again, err := k.svc.SignInIDToken(k.ctx, good, identity.Client{})
+		again, err := k.svc.OAuth.SignInIDToken(k.ctx, good, identity.Client{})
 		k.ok(err)
 		if again.User.ID != s.User.ID {
 			k.Error("another account")
@@ -290,7 +290,7 @@ func TestIDToken(t *testing.T) {
 		n.Nonce = "n-1"
 		bad["a nonce the token lacks"] = n
 		for name, t := range bad {
-			_, err := k.svc.SignInIDToken(k.ctx, t, identity.Client{})
+			_, err := k.svc.OAuth.SignInIDToken(k.ctx, t, identity.Client{})
 			want := "Bad ID token"
 			if name == "another audience" {
 				want = "Unacceptable audience in id_token: [other]"
@@ -299,7 +299,7 @@ func TestIDToken(t *testing.T) {
 				k.Errorf("%s: %v", name, err)
 			}
 		}
-		_, err = k.svc.SignInIDToken(k.ctx, identity.IDToken{Provider: "none", Token: "x"}, identity.Client{})
+		_, err = k.svc.OAuth.SignInIDToken(k.ctx, identity.IDToken{Provider: "none", Token: "x"}, identity.Client{})
 		k.code(err, "provider_disabled")
 		// Older applications name issuer and client; newer ones put custom: before
 		// the name of a provider that the client does not know.
@@ -315,7 +315,7 @@ func TestIDToken(t *testing.T) {
 			"unknown custom":    {identity.IDToken{Provider: "custom:none"}, "provider_disabled"},
 		} {
 			tt.in.Token = p.idToken(k, nil)
-			got, err := k.svc.SignInIDToken(k.ctx, tt.in, identity.Client{})
+			got, err := k.svc.OAuth.SignInIDToken(k.ctx, tt.in, identity.Client{})
 			switch {
 			case tt.code != "":
 				if !fault.HasCode(err, tt.code) {
@@ -328,9 +328,9 @@ func TestIDToken(t *testing.T) {
 			}
 		}
 		// An address the provider does not vouch for opens nothing.
-		_, err = k.svc.SignInIDToken(k.ctx, in(map[string]any{"sub": "person-2", "email": "v@corp.example", "email_verified": false}), identity.Client{})
+		_, err = k.svc.OAuth.SignInIDToken(k.ctx, in(map[string]any{"sub": "person-2", "email": "v@corp.example", "email_verified": false}), identity.Client{})
 		k.code(err, "provider_email_needs_verification")
-		linked, err := k.svc.LinkIDToken(k.ctx, k.actor(s), in(map[string]any{"sub": "person-3", "email": "third@corp.example"}), identity.Client{})
+		linked, err := k.svc.OAuth.LinkIDToken(k.ctx, k.actor(s), in(map[string]any{"sub": "person-3", "email": "third@corp.example"}), identity.Client{})
 		k.ok(err)
 		if len(linked.User.Identities) != 2 || linked.User.ID != s.User.ID {
 			k.Errorf("%+v", linked.User)
@@ -378,13 +378,13 @@ func TestGitHub(t *testing.T) {
 				cfg.Autoconfirm = false
 				cfg.OIDC = map[string]identity.Provider{"github": {ClientID: "id", Secret: "s", Issuer: srv.URL}}
 			}, func(k *kit) {
-				start, err := k.svc.Authorize(k.ctx, identity.Authorize{Provider: "github", Redirect: "https://app.example.com/in", PKCE: challenge()})
+				start, err := k.svc.OAuth.Authorize(k.ctx, identity.Authorize{Provider: "github", Redirect: "https://app.example.com/in", PKCE: challenge()})
 				k.ok(err)
 				if !strings.HasPrefix(start.Location, srv.URL+"/login/oauth/authorize?") || queryOf(k, start.Location, "scope") != "read:user user:email" ||
 					queryOf(k, start.Location, "code_challenge") == "" {
 					k.Error(start.Location)
 				}
-				to := k.svc.FinishOAuth(k.ctx,
+				to := k.svc.OAuth.FinishOAuth(k.ctx,
 					identity.Callback{State: queryOf(k, start.Location, "state"), Code: "c", Issuer: srv.URL + "/login/oauth", Cookie: func(string) string {
 						return start.Browser
 					}}, identity.Client{})
@@ -394,13 +394,13 @@ func TestGitHub(t *testing.T) {
 				if c.code != "" {
 					return
 				}
-				s, err := k.svc.Exchange(k.ctx, queryOf(k, to.Location, "code"), verifier, identity.Client{})
+				s, err := k.svc.OAuth.Exchange(k.ctx, queryOf(k, to.Location, "code"), verifier, identity.Client{})
 				k.ok(err)
 				if s.User.Email != "octo@cat.example" || s.User.UserMetadata["user_name"] != "octo" || s.ProviderToken != "hub-token" ||
 					s.User.Identities[0].ID != "583231" {
 					k.Errorf("%+v", s.User)
 				}
-				_, err = k.svc.SignInIDToken(k.ctx, identity.IDToken{Provider: "github", Token: "a.b.c"}, identity.Client{})
+				_, err = k.svc.OAuth.SignInIDToken(k.ctx, identity.IDToken{Provider: "github", Token: "a.b.c"}, identity.Client{})
 				k.code(err, "provider_disabled")
 			})
 		})
@@ -438,10 +438,10 @@ func TestMicrosoft_unprovedAddress(t *testing.T) {
 			k = open(t, engine, cfg)
 			k.signUp("p@corp.example", nil)
 			in := identity.IDToken{Provider: "azure", Token: p.idToken(k, nil)}
-			_, err := k.svc.SignInIDToken(k.ctx, in, identity.Client{})
+			_, err := k.svc.OAuth.SignInIDToken(k.ctx, in, identity.Client{})
 			k.code(err, "provider_email_needs_verification")
 			in.Token = p.idToken(k, map[string]any{"xms_edov": true})
-			_, err = k.svc.SignInIDToken(k.ctx, in, identity.Client{})
+			_, err = k.svc.OAuth.SignInIDToken(k.ctx, in, identity.Client{})
 			k.ok(err)
 		})
 	}

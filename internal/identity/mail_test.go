@@ -28,7 +28,7 @@ func TestSignUp_noOracle(t *testing.T) {
 		up := func(email string) *identity.User {
 			k.Helper()
 			k.sleep(2 * time.Minute)
-			s, u, err := k.svc.SignUp(k.ctx, identity.SignUp{Email: email, Password: pw, Data: map[string]any{"name": "N"}}, nobody)
+			s, u, err := k.svc.SignUps.SignUp(k.ctx, identity.SignUp{Email: email, Password: pw, Data: map[string]any{"name": "N"}}, nobody)
 			k.ok(err)
 			if s != nil {
 				k.Fatal("a session before the address is proved")
@@ -37,7 +37,7 @@ func TestSignUp_noOracle(t *testing.T) {
 		}
 		taken := "taken@x.example"
 		p := pw
-		real, err := k.svc.CreateUser(k.ctx, k.service(),
+		real, err := k.svc.Admin.CreateUser(k.ctx, k.service(),
 			identity.AdminUser{Email: &taken, Password: &p, EmailConfirm: true, UserMetadata: map[string]any{"secret": "mine"}})
 		k.ok(err)
 		fresh, first := up("fresh@x.example"), up(taken)
@@ -51,7 +51,7 @@ func TestSignUp_noOracle(t *testing.T) {
 			k.Errorf("the decoy tells: %+v", first)
 		}
 		// The right password of an unproved address opens nothing.
-		_, err = k.svc.SignIn(k.ctx, "fresh@x.example", pw, nobody)
+		_, err = k.svc.SignIns.SignIn(k.ctx, "fresh@x.example", pw, nobody)
 		k.code(err, "email_not_confirmed")
 		if f := fault.As(err); f.Msg != "Email not confirmed" {
 			k.Error(f.Msg)
@@ -66,7 +66,7 @@ func TestSignUp_noOracle(t *testing.T) {
 		}
 		k.mailTo(taken, "known")
 		// Signed up for twice and proved by neither: no password is left.
-		_, err = k.svc.SignIn(k.ctx, "fresh@x.example", pw, nobody)
+		_, err = k.svc.SignIns.SignIn(k.ctx, "fresh@x.example", pw, nobody)
 		k.code(err, "invalid_credentials")
 	})
 }
@@ -78,26 +78,26 @@ func TestSignUp_sameCost(t *testing.T) {
 		c.Autoconfirm, c.Phone, c.SMS = false, true, texts{make(chan [2]string, 10)}
 	}, func(k *kit) {
 		mail, phone, p := "taken@x.example", "491711111111", pw
-		_, err := k.svc.CreateUser(k.ctx, k.service(), identity.AdminUser{Email: &mail, Phone: &phone, Password: &p, EmailConfirm: true, PhoneConfirm: true})
+		_, err := k.svc.Admin.CreateUser(k.ctx, k.service(), identity.AdminUser{Email: &mail, Phone: &phone, Password: &p, EmailConfirm: true, PhoneConfirm: true})
 		k.ok(err)
 		bare, bareNumber := "bare@x.example", "491712222222"
-		_, err = k.svc.CreateUser(k.ctx, k.service(), identity.AdminUser{Email: &bare, Phone: &bareNumber, EmailConfirm: true, PhoneConfirm: true})
+		_, err = k.svc.Admin.CreateUser(k.ctx, k.service(), identity.AdminUser{Email: &bare, Phone: &bareNumber, EmailConfirm: true, PhoneConfirm: true})
 		k.ok(err)
 		for name, do := range map[string]func(mail, phone string) error{
 			"sign-up": func(mail, _ string) error {
-				_, _, err := k.svc.SignUp(k.ctx, identity.SignUp{Email: mail, Password: pw}, nobody)
+				_, _, err := k.svc.SignUps.SignUp(k.ctx, identity.SignUp{Email: mail, Password: pw}, nobody)
 				return err
 			},
 			"sign-up by phone": func(_, phone string) error {
-				_, _, err := k.svc.SignUpPhone(k.ctx, identity.PhoneSignUp{Phone: phone, Password: pw}, nobody)
+				_, _, err := k.svc.SignUps.SignUpPhone(k.ctx, identity.PhoneSignUp{Phone: phone, Password: pw}, nobody)
 				return err
 			},
 			"sign-in": func(mail, _ string) error {
-				_, err := k.svc.SignIn(k.ctx, mail, "not the password", nobody)
+				_, err := k.svc.SignIns.SignIn(k.ctx, mail, "not the password", nobody)
 				return err
 			},
 			"sign-in by phone": func(_, phone string) error {
-				_, err := k.svc.SignInPhone(k.ctx, phone, "not the password", nobody)
+				_, err := k.svc.SignIns.SignInPhone(k.ctx, phone, "not the password", nobody)
 				return err
 			},
 		} {
@@ -117,7 +117,7 @@ func TestSignUp_sameCost(t *testing.T) {
 
 func TestSignUp_confirm(t *testing.T) {
 	onBoth(t, byMail, func(k *kit) {
-		_, u, err := k.svc.SignUp(k.ctx,
+		_, u, err := k.svc.SignUps.SignUp(k.ctx,
 			identity.SignUp{Email: "a@x.example", Password: pw, Data: map[string]any{"tenant_id": someTenant}, Redirect: "https://app.example.com/welcome"}, nobody)
 		k.ok(err)
 		if n := k.count("SELECT COUNT(*) FROM members"); n != 0 {
@@ -129,14 +129,14 @@ func TestSignUp_confirm(t *testing.T) {
 			q.Get("redirect_to") != "https://app.example.com/welcome" {
 			k.Error(m.Text)
 		}
-		s, err := k.svc.Verify(k.ctx, identity.Verify{Type: "email", Email: "A@x.example", Token: digitsIn(k, m)}, nobody)
+		s, err := k.svc.Verification.Verify(k.ctx, identity.Verify{Type: "email", Email: "A@x.example", Token: digitsIn(k, m)}, nobody)
 		k.ok(err)
 		if s.User.ID != u.ID || s.User.EmailConfirmedAt.IsZero() || tenantOf(k, s) != someTenant || s.User.UserMetadata["email_verified"] != true {
 			k.Errorf("%+v", s.User)
 		}
 		k.signIn("a@x.example")
 		for _, v := range []identity.Verify{{Type: "email", Email: "a@x.example", Token: digitsIn(k, m)}, {Type: "signup", TokenHash: q.Get("token")}} {
-			_, err := k.svc.Verify(k.ctx, v, nobody)
+			_, err := k.svc.Verification.Verify(k.ctx, v, nobody)
 			k.code(err, "otp_expired")
 		}
 	})
@@ -149,7 +149,7 @@ func TestVerify_guesses(t *testing.T) {
 		k.signUp("a@x.example", nil)
 		ask := func() string {
 			k.sleep(2 * time.Minute)
-			k.ok(k.svc.Recover(k.ctx, identity.MailRequest{Email: "a@x.example"}, nobody))
+			k.ok(k.svc.OTP.Recover(k.ctx, identity.MailRequest{Email: "a@x.example"}, nobody))
 			return digitsIn(k, k.mailTo("a@x.example", "recovery"))
 		}
 		code := ask()
@@ -158,22 +158,22 @@ func TestVerify_guesses(t *testing.T) {
 			wrong = "000001"
 		}
 		for range 5 {
-			_, err := k.svc.Verify(k.ctx, identity.Verify{Type: "recovery", Email: "a@x.example", Token: wrong}, nobody)
+			_, err := k.svc.Verification.Verify(k.ctx, identity.Verify{Type: "recovery", Email: "a@x.example", Token: wrong}, nobody)
 			k.code(err, "otp_expired")
 		}
-		_, err := k.svc.Verify(k.ctx, identity.Verify{Type: "recovery", Email: "a@x.example", Token: code}, nobody)
+		_, err := k.svc.Verification.Verify(k.ctx, identity.Verify{Type: "recovery", Email: "a@x.example", Token: code}, nobody)
 		k.code(err, "otp_expired")
 		code = ask()
-		_, err = k.svc.Verify(k.ctx, identity.Verify{Type: "signup", Email: "a@x.example", Token: code}, nobody)
+		_, err = k.svc.Verification.Verify(k.ctx, identity.Verify{Type: "signup", Email: "a@x.example", Token: code}, nobody)
 		k.code(err, "otp_expired")
 		k.sleep(11 * time.Minute)
-		_, err = k.svc.Verify(k.ctx, identity.Verify{Type: "recovery", Email: "a@x.example", Token: code}, nobody)
+		_, err = k.svc.Verification.Verify(k.ctx, identity.Verify{Type: "recovery", Email: "a@x.example", Token: code}, nobody)
 		k.code(err, "otp_expired")
 		code = ask()
-		_, err = k.svc.Verify(k.ctx, identity.Verify{Type: "recovery", Email: "a@x.example", Token: code}, nobody)
+		_, err = k.svc.Verification.Verify(k.ctx, identity.Verify{Type: "recovery", Email: "a@x.example", Token: code}, nobody)
 		k.ok(err)
 		for _, v := range []identity.Verify{{}, {Type: "recovery"}, {Type: "nonsense", TokenHash: "x"}, {Type: "email", TokenHash: "x", Token: "y", Email: "z"}} {
-			_, err := k.svc.Verify(k.ctx, v, nobody)
+			_, err := k.svc.Verification.Verify(k.ctx, v, nobody)
 			k.code(err, "validation_failed")
 		}
 	})
@@ -183,14 +183,14 @@ func TestVerify_guesses(t *testing.T) {
 func TestVerify_race(t *testing.T) {
 	onBoth(t, nil, func(k *kit) {
 		k.signUp("a@x.example", nil)
-		k.ok(k.svc.Recover(k.ctx, identity.MailRequest{Email: "a@x.example"}, nobody))
+		k.ok(k.svc.OTP.Recover(k.ctx, identity.MailRequest{Email: "a@x.example"}, nobody))
 		hash := linkIn(k, k.mailTo("a@x.example", "recovery")).Get("token")
 		var wg sync.WaitGroup
 		var mu sync.Mutex
 		won := 0
 		for range 8 {
 			wg.Go(func() {
-				_, err := k.svc.Verify(k.ctx, identity.Verify{Type: "recovery", TokenHash: hash}, nobody)
+				_, err := k.svc.Verification.Verify(k.ctx, identity.Verify{Type: "recovery", TokenHash: hash}, nobody)
 				mu.Lock()
 				defer mu.Unlock()
 				if err == nil {
@@ -214,7 +214,7 @@ func TestSignUp_tells(t *testing.T) {
 		up := func(email string) *identity.User {
 			k.Helper()
 			k.sleep(2 * time.Minute)
-			_, u, err := k.svc.SignUp(k.ctx, identity.SignUp{Email: email, Password: pw, Data: map[string]any{"name": "N"}}, nobody)
+			_, u, err := k.svc.SignUps.SignUp(k.ctx, identity.SignUp{Email: email, Password: pw, Data: map[string]any{"name": "N"}}, nobody)
 			k.ok(err)
 			return u
 		}
@@ -241,9 +241,9 @@ func TestRecover_noOracle(t *testing.T) {
 	onBoth(t, nil, func(k *kit) {
 		k.signUp("a@x.example", nil)
 		for _, f := range []func(string) error{
-			func(e string) error { return k.svc.Recover(k.ctx, identity.MailRequest{Email: e}, nobody) },
-			func(e string) error { return k.svc.Resend(k.ctx, "signup", identity.MailRequest{Email: e}, nobody) },
-			func(e string) error { return k.svc.OTP(k.ctx, identity.MailRequest{Email: e}, nobody) },
+			func(e string) error { return k.svc.OTP.Recover(k.ctx, identity.MailRequest{Email: e}, nobody) },
+			func(e string) error { return k.svc.OTP.Resend(k.ctx, "signup", identity.MailRequest{Email: e}, nobody) },
+			func(e string) error { return k.svc.OTP.OTP(k.ctx, identity.MailRequest{Email: e}, nobody) },
 		} {
 			k.sleep(2 * time.Minute)
 			for _, email := range []string{"a@x.example", "stranger@x.example"} {
@@ -275,10 +275,10 @@ func TestOTP_tellsUnknown(t *testing.T) {
 	onBoth(t, tells, func(k *kit) {
 		k.signUp("a@x.example", nil)
 		mail := func(email string, create bool) error {
-			return k.svc.OTP(k.ctx, identity.MailRequest{Email: email, Create: create}, nobody)
+			return k.svc.OTP.OTP(k.ctx, identity.MailRequest{Email: email, Create: create}, nobody)
 		}
 		text := func(create bool) error {
-			_, err := k.svc.OTPPhone(k.ctx, identity.PhoneRequest{Phone: "491712345678", Create: create}, nobody)
+			_, err := k.svc.OTP.OTPPhone(k.ctx, identity.PhoneRequest{Phone: "491712345678", Create: create}, nobody)
 			return err
 		}
 		k.code(mail("no address", false), "validation_failed")
@@ -286,17 +286,17 @@ func TestOTP_tellsUnknown(t *testing.T) {
 		k.code(text(false), "otp_disabled")
 		k.ok(mail("A@x.example", false))
 		k.ok(mail("b@x.example", true))
-		k.ok(k.svc.Recover(k.ctx, identity.MailRequest{Email: "c@x.example"}, nobody))
-		_, err := k.svc.ResendPhone(k.ctx, "sms", "491712345678", nobody)
+		k.ok(k.svc.OTP.Recover(k.ctx, identity.MailRequest{Email: "c@x.example"}, nobody))
+		_, err := k.svc.OTP.ResendPhone(k.ctx, "sms", "491712345678", nobody)
 		k.ok(err)
 	})
 }
 
 func TestOTP_createsUser(t *testing.T) {
 	onBoth(t, nil, func(k *kit) {
-		k.ok(k.svc.OTP(k.ctx, identity.MailRequest{Email: "new@x.example", Create: true, Data: map[string]any{"name": "N"}}, nobody))
+		k.ok(k.svc.OTP.OTP(k.ctx, identity.MailRequest{Email: "new@x.example", Create: true, Data: map[string]any{"name": "N"}}, nobody))
 		m := k.mailTo("new@x.example", "confirmation")
-		s, err := k.svc.Verify(k.ctx, identity.Verify{Type: "email", Email: "new@x.example", Token: digitsIn(k, m)}, nobody)
+		s, err := k.svc.Verification.Verify(k.ctx, identity.Verify{Type: "email", Email: "new@x.example", Token: digitsIn(k, m)}, nobody)
 		k.ok(err)
 		if s.User.UserMetadata["name"] != "N" {
 			k.Error(s.User.UserMetadata)
@@ -309,38 +309,38 @@ func TestUpdateUser_password(t *testing.T) {
 		s := k.signUp("a@x.example", nil)
 		other := k.signIn("a@x.example")
 		a := k.actor(s)
-		k.ok(k.svc.Recover(k.ctx, identity.MailRequest{Email: "a@x.example"}, nobody))
+		k.ok(k.svc.OTP.Recover(k.ctx, identity.MailRequest{Email: "a@x.example"}, nobody))
 		outstanding := linkIn(k, k.mailTo("a@x.example", "recovery")).Get("token")
 		for next, code := range map[string]string{pw: "same_password", "short": "weak_password", "password123": "weak_password",
 			"a@x.example": "weak_password", strings.Repeat("ab", 40): "validation_failed"} {
-			_, err := k.svc.UpdateUser(k.ctx, a, identity.Update{Password: next})
+			_, err := k.svc.Profile.UpdateUser(k.ctx, a, identity.Update{Password: next})
 			k.code(err, code)
 		}
-		_, err := k.svc.UpdateUser(k.ctx, a, identity.Update{Password: "the-next-password", CurrentPassword: "wrong"})
+		_, err := k.svc.Profile.UpdateUser(k.ctx, a, identity.Update{Password: "the-next-password", CurrentPassword: "wrong"})
 		k.code(err, "current_password_invalid")
-		_, err = k.svc.UpdateUser(k.ctx, a, identity.Update{Password: "the-next-password"})
+		_, err = k.svc.Profile.UpdateUser(k.ctx, a, identity.Update{Password: "the-next-password"})
 		k.ok(err)
 		k.mailTo("a@x.example", "password_changed")
 		k.actor(s)
 		_, err = k.who(other.AccessToken)
 		k.code(err, "session_not_found")
-		_, err = k.svc.Verify(k.ctx, identity.Verify{Type: "recovery", TokenHash: outstanding}, nobody)
+		_, err = k.svc.Verification.Verify(k.ctx, identity.Verify{Type: "recovery", TokenHash: outstanding}, nobody)
 		k.code(err, "otp_expired")
-		_, err = k.svc.SignIn(k.ctx, "a@x.example", pw, nobody)
+		_, err = k.svc.SignIns.SignIn(k.ctx, "a@x.example", pw, nobody)
 		k.code(err, "invalid_credentials")
 
 		// A day later the session alone is not enough.
 		// Nor does it tell which password is the right one.
 		k.sleep(25 * time.Hour)
 		for _, next := range []string{"yet-another-password", "the-next-password"} {
-			_, err = k.svc.UpdateUser(k.ctx, a, identity.Update{Password: next})
+			_, err = k.svc.Profile.UpdateUser(k.ctx, a, identity.Update{Password: next})
 			k.code(err, "reauthentication_needed")
-			_, err = k.svc.UpdateUser(k.ctx, a, identity.Update{Password: next, Nonce: "123456"})
+			_, err = k.svc.Profile.UpdateUser(k.ctx, a, identity.Update{Password: next, Nonce: "123456"})
 			k.code(err, "reauthentication_not_valid")
-			_, err = k.svc.UpdateUser(k.ctx, a, identity.Update{Password: next, CurrentPassword: "wrong"})
+			_, err = k.svc.Profile.UpdateUser(k.ctx, a, identity.Update{Password: next, CurrentPassword: "wrong"})
 			k.code(err, "current_password_invalid")
 		}
-		k.ok(k.svc.Reauthenticate(k.ctx, a))
+		k.ok(k.svc.OTP.Reauthenticate(k.ctx, a))
 		nonce := digitsIn(k, k.mailTo("a@x.example", "reauthentication"))
 		// What is refused leaves the code, whatever the reason.
 		k.signUp("b@x.example", nil)
@@ -350,12 +350,12 @@ func TestUpdateUser_password(t *testing.T) {
 			"tenant_forbidden": {Password: "yet-another-password", Data: map[string]any{"tenant_id": someTenant}},
 		} {
 			in.Nonce = nonce
-			_, err = k.svc.UpdateUser(k.ctx, a, in)
+			_, err = k.svc.Profile.UpdateUser(k.ctx, a, in)
 			k.code(err, code)
 		}
-		_, err = k.svc.UpdateUser(k.ctx, a, identity.Update{Password: "yet-another-password", Nonce: nonce})
+		_, err = k.svc.Profile.UpdateUser(k.ctx, a, identity.Update{Password: "yet-another-password", Nonce: nonce})
 		k.ok(err)
-		_, err = k.svc.UpdateUser(k.ctx, a, identity.Update{Password: "and-one-more-password", Nonce: nonce})
+		_, err = k.svc.Profile.UpdateUser(k.ctx, a, identity.Update{Password: "and-one-more-password", Nonce: nonce})
 		k.code(err, "reauthentication_not_valid")
 	})
 }
@@ -379,13 +379,13 @@ func TestUpdateUser_refuses(t *testing.T) {
 			"deep data":    {identity.Update{Data: map[string]any{"x": deep}}, "validation_failed"},
 			"half a PKCE":  {identity.Update{PKCE: identity.PKCE{Challenge: "x"}}, "validation_failed"},
 		} {
-			if _, err := k.svc.UpdateUser(k.ctx, a, tt.in); !fault.HasCode(err, tt.code) {
+			if _, err := k.svc.Profile.UpdateUser(k.ctx, a, tt.in); !fault.HasCode(err, tt.code) {
 				k.Errorf("%s: %v", name, err)
 			}
 		}
-		_, err := k.svc.UpdateUser(k.ctx, a, identity.Update{Data: map[string]any{"a": 1, "b": 2}})
+		_, err := k.svc.Profile.UpdateUser(k.ctx, a, identity.Update{Data: map[string]any{"a": 1, "b": 2}})
 		k.ok(err)
-		u, err := k.svc.UpdateUser(k.ctx, a, identity.Update{Data: map[string]any{"a": nil, "c": 3}})
+		u, err := k.svc.Profile.UpdateUser(k.ctx, a, identity.Update{Data: map[string]any{"a": nil, "c": 3}})
 		k.ok(err)
 		if _, there := u.UserMetadata["a"]; there || u.UserMetadata["b"] == nil || u.UserMetadata["c"] == nil {
 			k.Error(u.UserMetadata)
@@ -397,26 +397,26 @@ func TestUpdateUser_refuses(t *testing.T) {
 func TestEmailChange(t *testing.T) {
 	onBoth(t, byMail, func(k *kit) {
 		email, p := "old@x.example", pw
-		_, err := k.svc.CreateUser(k.ctx, k.service(), identity.AdminUser{Email: &email, Password: &p, EmailConfirm: true})
+		_, err := k.svc.Admin.CreateUser(k.ctx, k.service(), identity.AdminUser{Email: &email, Password: &p, EmailConfirm: true})
 		k.ok(err)
 		s := k.signIn(email)
-		u, err := k.svc.UpdateUser(k.ctx, k.actor(s), identity.Update{Email: "New@x.example"})
+		u, err := k.svc.Profile.UpdateUser(k.ctx, k.actor(s), identity.Update{Email: "New@x.example"})
 		k.ok(err)
 		if u.Email != email || u.NewEmail != "new@x.example" {
 			k.Errorf("%+v", u)
 		}
 		fresh, old := k.mailTo("new@x.example", "email_change_new"), k.mailTo(email, "email_change_current")
-		half, err := k.svc.Verify(k.ctx, identity.Verify{Type: "email_change", TokenHash: linkIn(k, fresh).Get("token")}, nobody)
+		half, err := k.svc.Verification.Verify(k.ctx, identity.Verify{Type: "email_change", TokenHash: linkIn(k, fresh).Get("token")}, nobody)
 		k.ok(err)
 		if half != nil {
 			k.Fatal("one half was enough")
 		}
-		done, err := k.svc.Verify(k.ctx, identity.Verify{Type: "email_change", Email: email, Token: digitsIn(k, old)}, nobody)
+		done, err := k.svc.Verification.Verify(k.ctx, identity.Verify{Type: "email_change", Email: email, Token: digitsIn(k, old)}, nobody)
 		k.ok(err)
 		if done.User.Email != "new@x.example" || done.User.NewEmail != "" {
 			k.Errorf("%+v", done.User)
 		}
-		_, err = k.svc.SignIn(k.ctx, email, pw, nobody)
+		_, err = k.svc.SignIns.SignIn(k.ctx, email, pw, nobody)
 		k.code(err, "invalid_credentials")
 		k.signIn("new@x.example")
 	})
@@ -426,15 +426,15 @@ func TestEmailChange(t *testing.T) {
 func TestEmailChange_burntHalf(t *testing.T) {
 	onBoth(t, byMail, func(k *kit) {
 		email, p := "old@x.example", pw
-		_, err := k.svc.CreateUser(k.ctx, k.service(), identity.AdminUser{Email: &email, Password: &p, EmailConfirm: true})
+		_, err := k.svc.Admin.CreateUser(k.ctx, k.service(), identity.AdminUser{Email: &email, Password: &p, EmailConfirm: true})
 		k.ok(err)
-		_, err = k.svc.UpdateUser(k.ctx, k.actor(k.signIn(email)), identity.Update{Email: "thief@x.example"})
+		_, err = k.svc.Profile.UpdateUser(k.ctx, k.actor(k.signIn(email)), identity.Update{Email: "thief@x.example"})
 		k.ok(err)
 		for range 5 {
-			_, err := k.svc.Verify(k.ctx, identity.Verify{Type: "email_change", Email: email, Token: "no"}, nobody)
+			_, err := k.svc.Verification.Verify(k.ctx, identity.Verify{Type: "email_change", Email: email, Token: "no"}, nobody)
 			k.code(err, "otp_expired")
 		}
-		_, err = k.svc.Verify(k.ctx,
+		_, err = k.svc.Verification.Verify(k.ctx,
 			identity.Verify{Type: "email_change", TokenHash: linkIn(k, k.mailTo("thief@x.example", "email_change_new")).Get("token")}, nobody)
 		k.code(err, "otp_expired")
 		k.signIn(email)
@@ -446,18 +446,18 @@ func TestEmailChange_burntHalf(t *testing.T) {
 func TestEmailChange_endedHalf(t *testing.T) {
 	onBoth(t, byMail, func(k *kit) {
 		email, p := "old@x.example", pw
-		_, err := k.svc.CreateUser(k.ctx, k.service(), identity.AdminUser{Email: &email, Password: &p, EmailConfirm: true})
+		_, err := k.svc.Admin.CreateUser(k.ctx, k.service(), identity.AdminUser{Email: &email, Password: &p, EmailConfirm: true})
 		k.ok(err)
 		half := func(kind string, want bool) {
 			k.Helper()
-			l, err := k.svc.GenerateLink(k.ctx, k.service(), identity.LinkRequest{Type: kind, Email: email, NewEmail: "new@x.example"})
+			l, err := k.svc.Admin.GenerateLink(k.ctx, k.service(), identity.LinkRequest{Type: kind, Email: email, NewEmail: "new@x.example"})
 			k.ok(err)
-			s, err := k.svc.Verify(k.ctx, identity.Verify{Type: kind, TokenHash: l.HashedToken}, nobody)
+			s, err := k.svc.Verification.Verify(k.ctx, identity.Verify{Type: kind, TokenHash: l.HashedToken}, nobody)
 			if err != nil || (s != nil) != want {
 				k.Fatalf("%s: changed %v, want %v: %v", kind, s != nil, want, err)
 			}
 		}
-		_, err = k.svc.GenerateLink(k.ctx, k.service(), identity.LinkRequest{Type: "email_change_new", Email: email, NewEmail: "new@x.example"})
+		_, err = k.svc.Admin.GenerateLink(k.ctx, k.service(), identity.LinkRequest{Type: "email_change_new", Email: email, NewEmail: "new@x.example"})
 		k.ok(err)
 		k.sleep(11 * time.Minute)
 		k.ok(k.svc.Sweep(k.ctx))
@@ -479,14 +479,14 @@ func TestEmailChange_PKCE(t *testing.T) {
 			for i, kinds := range [][2]string{{"email_change_new", "email_change_current"}, {"email_change_current", "email_change_new"}} {
 				email, p := string('a'+rune(i))+"@x.example", pw
 				to := map[string]string{"email_change_new": "new-" + email, "email_change_current": email}
-				_, err := k.svc.CreateUser(k.ctx, k.service(), identity.AdminUser{Email: &email, Password: &p, EmailConfirm: true})
+				_, err := k.svc.Admin.CreateUser(k.ctx, k.service(), identity.AdminUser{Email: &email, Password: &p, EmailConfirm: true})
 				k.ok(err)
-				_, err = k.svc.UpdateUser(k.ctx, k.actor(k.signIn(email)), identity.Update{Email: to["email_change_new"], PKCE: challenge()})
+				_, err = k.svc.Profile.UpdateUser(k.ctx, k.actor(k.signIn(email)), identity.Update{Email: to["email_change_new"], PKCE: challenge()})
 				k.ok(err)
 				open := func(in identity.Open) identity.Landing {
 					k.Helper()
 					in.Type = "email_change"
-					at, err := k.svc.OpenLink(k.ctx, in, nobody)
+					at, err := k.svc.Verification.OpenLink(k.ctx, in, nobody)
 					k.ok(err)
 					return at
 				}
@@ -511,9 +511,9 @@ func TestEmailChange_PKCE(t *testing.T) {
 				second.Post = true
 				authCode := codeOf(k, open(second).Location)
 				k.signIn(to["email_change_new"])
-				_, err = k.svc.Exchange(k.ctx, authCode, strings.Repeat("v", 43), nobody)
+				_, err = k.svc.OAuth.Exchange(k.ctx, authCode, strings.Repeat("v", 43), nobody)
 				k.code(err, "bad_code_verifier")
-				s, err := k.svc.Exchange(k.ctx, authCode, verifier, nobody)
+				s, err := k.svc.OAuth.Exchange(k.ctx, authCode, verifier, nobody)
 				k.ok(err)
 				if s.User.Email != to["email_change_new"] || methodOf(k, s) != "email_change" {
 					k.Errorf("by %v: %+v", methodOf(k, s), s.User)
@@ -527,14 +527,14 @@ func TestEmailChange_PKCE(t *testing.T) {
 func TestEmailChange_PKCEWithoutPage(t *testing.T) {
 	onBoth(t, byMail, func(k *kit) {
 		email, p := "old@x.example", pw
-		_, err := k.svc.CreateUser(k.ctx, k.service(), identity.AdminUser{Email: &email, Password: &p, EmailConfirm: true})
+		_, err := k.svc.Admin.CreateUser(k.ctx, k.service(), identity.AdminUser{Email: &email, Password: &p, EmailConfirm: true})
 		k.ok(err)
-		_, err = k.svc.UpdateUser(k.ctx, k.actor(k.signIn(email)), identity.Update{Email: "new@x.example", PKCE: challenge()})
+		_, err = k.svc.Profile.UpdateUser(k.ctx, k.actor(k.signIn(email)), identity.Update{Email: "new@x.example", PKCE: challenge()})
 		k.ok(err)
 		exchange := func(to, kind string) (*identity.Session, error) {
-			at, err := k.svc.OpenLink(k.ctx, identity.Open{Token: linkIn(k, k.mailTo(to, kind)).Get("token"), Type: "email_change"}, nobody)
+			at, err := k.svc.Verification.OpenLink(k.ctx, identity.Open{Token: linkIn(k, k.mailTo(to, kind)).Get("token"), Type: "email_change"}, nobody)
 			k.ok(err)
-			return k.svc.Exchange(k.ctx, codeOf(k, at.Location), verifier, nobody)
+			return k.svc.OAuth.Exchange(k.ctx, codeOf(k, at.Location), verifier, nobody)
 		}
 		_, err = exchange("new@x.example", "email_change_new")
 		if err == nil || fault.As(err).Msg != identity.Halfway {
@@ -552,14 +552,14 @@ func TestEmailChange_PKCEWithoutPage(t *testing.T) {
 func TestEmailChange_scanner(t *testing.T) {
 	onBoth(t, byMail, func(k *kit) {
 		email, p := "old@x.example", pw
-		_, err := k.svc.CreateUser(k.ctx, k.service(), identity.AdminUser{Email: &email, Password: &p, EmailConfirm: true})
+		_, err := k.svc.Admin.CreateUser(k.ctx, k.service(), identity.AdminUser{Email: &email, Password: &p, EmailConfirm: true})
 		k.ok(err)
-		_, err = k.svc.UpdateUser(k.ctx, k.actor(k.signIn(email)), identity.Update{Email: "new@x.example"})
+		_, err = k.svc.Profile.UpdateUser(k.ctx, k.actor(k.signIn(email)), identity.Update{Email: "new@x.example"})
 		k.ok(err)
 		links := []string{linkIn(k, k.mailTo("new@x.example", "email_change_new")).Get("token"), linkIn(k, k.mailTo(email, "email_change_current")).Get("token")}
 		for range 2 {
 			for _, link := range links {
-				to, err := k.svc.OpenLink(k.ctx, identity.Open{Token: link, Type: "email_change"}, nobody)
+				to, err := k.svc.Verification.OpenLink(k.ctx, identity.Open{Token: link, Type: "email_change"}, nobody)
 				k.ok(err)
 				if to.Ask || to.Location != "http://localhost:3000?token_hash="+link+"&type=email_change" {
 					k.Errorf("%+v", to)
@@ -568,7 +568,7 @@ func TestEmailChange_scanner(t *testing.T) {
 		}
 		k.signIn(email)
 		for i, want := range []string{"message=Confirmation", "access_token="} {
-			to, err := k.svc.OpenLink(k.ctx, identity.Open{Token: links[i], Type: "email_change", Post: true, Page: true}, nobody)
+			to, err := k.svc.Verification.OpenLink(k.ctx, identity.Open{Token: links[i], Type: "email_change", Post: true, Page: true}, nobody)
 			k.ok(err)
 			if !strings.Contains(to.Location, want) {
 				k.Errorf("%+v", to)
@@ -602,9 +602,9 @@ func TestPKCE_mail(t *testing.T) {
 		for _, p := range []identity.PKCE{{Challenge: "short", Method: "s256"}, {Challenge: verifier, Method: "plain"}, {Challenge: verifier}, {Method: "s256"},
 			{Challenge: strings.Repeat("a", 129), Method: "s256"}, {Challenge: strings.Repeat("a", 42),
 				Method: "s256"}, {Challenge: strings.Repeat("é", 30), Method: "S256"}} {
-			k.code(k.svc.Recover(k.ctx, identity.MailRequest{Email: "a@x.example", PKCE: p}, nobody), "validation_failed")
+			k.code(k.svc.OTP.Recover(k.ctx, identity.MailRequest{Email: "a@x.example", PKCE: p}, nobody), "validation_failed")
 		}
-		k.ok(k.svc.Recover(k.ctx, identity.MailRequest{Email: "a@x.example", PKCE: challenge(), Redirect: "https://app.example.com/in?sb_flow_id=7"}, nobody))
+		k.ok(k.svc.OTP.Recover(k.ctx, identity.MailRequest{Email: "a@x.example", PKCE: challenge(), Redirect: "https://app.example.com/in?sb_flow_id=7"}, nobody))
 		q := linkIn(k, k.mailTo("a@x.example", "recovery"))
 		if !strings.HasPrefix(q.Get("token"), "pkce_") {
 			k.Error(q)
@@ -612,7 +612,7 @@ func TestPKCE_mail(t *testing.T) {
 		open := identity.Open{Token: q.Get("token"), Type: "recovery", Redirect: q.Get("redirect_to"), Page: true}
 		var authCode string
 		for range 3 {
-			to, err := k.svc.OpenLink(k.ctx, open, nobody)
+			to, err := k.svc.Verification.OpenLink(k.ctx, open, nobody)
 			k.ok(err)
 			if !strings.HasPrefix(to.Location, "https://app.example.com/in?sb_flow_id=7&code=") {
 				k.Fatal(to.Location)
@@ -626,10 +626,10 @@ func TestPKCE_mail(t *testing.T) {
 		for v, code := range map[string]string{"": "validation_failed", "x": "bad_code_verifier", verifier + "0": "bad_code_verifier",
 			strings.Repeat("a", 42):  "bad_code_verifier",
 			strings.Repeat("a", 129): "bad_code_verifier", oidc.Challenge(verifier): "bad_code_verifier"} {
-			_, err := k.svc.Exchange(k.ctx, authCode, v, nobody)
+			_, err := k.svc.OAuth.Exchange(k.ctx, authCode, v, nobody)
 			k.code(err, code)
 		}
-		_, err := k.svc.Exchange(k.ctx, "11111111-1111-4111-8111-111111111111", verifier, nobody)
+		_, err := k.svc.OAuth.Exchange(k.ctx, "11111111-1111-4111-8111-111111111111", verifier, nobody)
 		if !fault.Is(err, fault.NotFound) {
 			k.Error(err)
 		}
@@ -638,7 +638,7 @@ func TestPKCE_mail(t *testing.T) {
 		var won []*identity.Session
 		for range 8 {
 			wg.Go(func() {
-				s, err := k.svc.Exchange(k.ctx, authCode, verifier, nobody)
+				s, err := k.svc.OAuth.Exchange(k.ctx, authCode, verifier, nobody)
 				mu.Lock()
 				defer mu.Unlock()
 				if err == nil {
@@ -655,7 +655,7 @@ func TestPKCE_mail(t *testing.T) {
 		if m := methodOf(k, won[0]); m != "recovery" {
 			k.Error(m)
 		}
-		to, err := k.svc.OpenLink(k.ctx, open, nobody)
+		to, err := k.svc.Verification.OpenLink(k.ctx, open, nobody)
 		k.ok(err)
 		if !strings.Contains(to.Location, "error_code=otp_expired") || strings.Contains(to.Location, "code=1") {
 			k.Error(to.Location)
@@ -680,17 +680,17 @@ func TestPKCE_method(t *testing.T) {
 			ask        func() error
 		}{
 			{"confirmation", "email/signup", func() error {
-				_, _, err := k.svc.SignUp(k.ctx, identity.SignUp{Email: email, Password: pw, PKCE: challenge()}, nobody)
+				_, _, err := k.svc.SignUps.SignUp(k.ctx, identity.SignUp{Email: email, Password: pw, PKCE: challenge()}, nobody)
 				return err
 			}},
-			{"magic_link", "magiclink", func() error { return k.svc.OTP(k.ctx, in, nobody) }},
-			{"recovery", "recovery", func() error { return k.svc.Recover(k.ctx, in, nobody) }},
+			{"magic_link", "magiclink", func() error { return k.svc.OTP.OTP(k.ctx, in, nobody) }},
+			{"recovery", "recovery", func() error { return k.svc.OTP.Recover(k.ctx, in, nobody) }},
 		} {
 			exchange := func() *identity.Session {
 				q := linkIn(k, k.mailTo(email, c.kind))
-				at, err := k.svc.OpenLink(k.ctx, identity.Open{Token: q.Get("token"), Type: q.Get("type"), Page: true}, nobody)
+				at, err := k.svc.Verification.OpenLink(k.ctx, identity.Open{Token: q.Get("token"), Type: q.Get("type"), Page: true}, nobody)
 				k.ok(err)
-				s, err := k.svc.Exchange(k.ctx, codeOf(k, at.Location), verifier, nobody)
+				s, err := k.svc.OAuth.Exchange(k.ctx, codeOf(k, at.Location), verifier, nobody)
 				k.ok(err)
 				return s
 			}
@@ -708,7 +708,7 @@ func TestPKCE_method(t *testing.T) {
 			}
 			k.sleep(2 * time.Minute)
 			k.ok(c.ask())
-			s, err := k.svc.Verify(k.ctx, identity.Verify{Type: "email", Email: email, Token: digitsIn(k, k.mailTo(email, c.kind))}, nobody)
+			s, err := k.svc.Verification.Verify(k.ctx, identity.Verify{Type: "email", Email: email, Token: digitsIn(k, k.mailTo(email, c.kind))}, nobody)
 			k.ok(err)
 			if m := methodOf(k, s); m != "otp" {
 				k.Errorf("%s, typed in: %v", c.kind, m)
@@ -720,38 +720,38 @@ func TestPKCE_method(t *testing.T) {
 func TestPKCE_expires(t *testing.T) {
 	onBoth(t, nil, func(k *kit) {
 		k.signUp("a@x.example", nil)
-		k.ok(k.svc.Recover(k.ctx, identity.MailRequest{Email: "a@x.example", PKCE: challenge()}, nobody))
+		k.ok(k.svc.OTP.Recover(k.ctx, identity.MailRequest{Email: "a@x.example", PKCE: challenge()}, nobody))
 		q := linkIn(k, k.mailTo("a@x.example", "recovery"))
 		// Opened after nine minutes: life counts from the code's issue.
 		k.sleep(9 * time.Minute)
-		to, err := k.svc.OpenLink(k.ctx, identity.Open{Token: q.Get("token")}, nobody)
+		to, err := k.svc.Verification.OpenLink(k.ctx, identity.Open{Token: q.Get("token")}, nobody)
 		k.ok(err)
 		k.sleep(4 * time.Minute)
 		late := codeOf(k, to.Location)
 		k.sleep(2 * time.Minute)
-		_, err = k.svc.Exchange(k.ctx, late, verifier, nobody)
+		_, err = k.svc.OAuth.Exchange(k.ctx, late, verifier, nobody)
 		k.code(err, "flow_state_expired")
 
 		// A scanner opens the link at once, its reader after eight minutes.
-		k.ok(k.svc.Recover(k.ctx, identity.MailRequest{Email: "a@x.example", PKCE: challenge()}, nobody))
+		k.ok(k.svc.OTP.Recover(k.ctx, identity.MailRequest{Email: "a@x.example", PKCE: challenge()}, nobody))
 		q = linkIn(k, k.mailTo("a@x.example", "recovery"))
 		for range 2 {
-			to, err = k.svc.OpenLink(k.ctx, identity.Open{Token: q.Get("token")}, nobody)
+			to, err = k.svc.Verification.OpenLink(k.ctx, identity.Open{Token: q.Get("token")}, nobody)
 			k.ok(err)
 			k.sleep(8 * time.Minute)
 			k.ok(k.svc.Sweep(k.ctx))
 		}
-		if to, err = k.svc.OpenLink(k.ctx, identity.Open{Token: q.Get("token")}, nobody); err != nil || !strings.Contains(to.Location, "otp_expired") {
+		if to, err = k.svc.Verification.OpenLink(k.ctx, identity.Open{Token: q.Get("token")}, nobody); err != nil || !strings.Contains(to.Location, "otp_expired") {
 			k.Errorf("opened after its end: %s %v", to.Location, err)
 		}
-		k.ok(k.svc.Recover(k.ctx, identity.MailRequest{Email: "a@x.example", PKCE: challenge()}, nobody))
+		k.ok(k.svc.OTP.Recover(k.ctx, identity.MailRequest{Email: "a@x.example", PKCE: challenge()}, nobody))
 		q = linkIn(k, k.mailTo("a@x.example", "recovery"))
 		for range 2 {
-			to, err = k.svc.OpenLink(k.ctx, identity.Open{Token: q.Get("token")}, nobody)
+			to, err = k.svc.Verification.OpenLink(k.ctx, identity.Open{Token: q.Get("token")}, nobody)
 			k.ok(err)
 			k.sleep(4 * time.Minute)
 		}
-		_, err = k.svc.Exchange(k.ctx, codeOf(k, to.Location), verifier, nobody)
+		_, err = k.svc.OAuth.Exchange(k.ctx, codeOf(k, to.Location), verifier, nobody)
 		k.ok(err)
 	})
 }
@@ -761,25 +761,25 @@ func TestPKCE_expires(t *testing.T) {
 // neither proves the address nor opens the account.
 func TestOpenLink_implicit(t *testing.T) {
 	onBoth(t, byMail, func(k *kit) {
-		_, _, err := k.svc.SignUp(k.ctx, identity.SignUp{Email: "a@x.example", Password: pw, Redirect: "https://app.example.com/in"}, nobody)
+		_, _, err := k.svc.SignUps.SignUp(k.ctx, identity.SignUp{Email: "a@x.example", Password: pw, Redirect: "https://app.example.com/in"}, nobody)
 		k.ok(err)
 		q := linkIn(k, k.mailTo("a@x.example", "confirmation"))
 		open := identity.Open{Token: q.Get("token"), Type: "signup", Redirect: q.Get("redirect_to")}
 		page, head := open, open
 		page.Page, head.Peek = true, true
 		for _, typ := range []string{"signup", "", "signup"} {
-			to, err := k.svc.OpenLink(k.ctx, page, nobody)
+			to, err := k.svc.Verification.OpenLink(k.ctx, page, nobody)
 			k.ok(err)
 			if !to.Ask || to.Location != "" {
 				k.Fatalf("%+v", to)
 			}
-			to, err = k.svc.OpenLink(k.ctx, head, nobody)
+			to, err = k.svc.Verification.OpenLink(k.ctx, head, nobody)
 			k.ok(err)
 			if to.Location != "https://app.example.com/in" {
 				k.Error(to)
 			}
 			open.Type = typ
-			to, err = k.svc.OpenLink(k.ctx, open, nobody)
+			to, err = k.svc.Verification.OpenLink(k.ctx, open, nobody)
 			k.ok(err)
 			if to.Ask || to.Location != "https://app.example.com/in?token_hash="+open.Token+"&type=signup" {
 				k.Error(to)
@@ -800,11 +800,11 @@ func TestOpenLink_implicit(t *testing.T) {
 			return v
 		}
 		page.Post = true
-		to, err := k.svc.OpenLink(k.ctx, page, nobody)
+		to, err := k.svc.Verification.OpenLink(k.ctx, page, nobody)
 		k.ok(err)
 		fragment(to.Location)
 		for _, o := range []identity.Open{page, open} {
-			to, err := k.svc.OpenLink(k.ctx, o, nobody)
+			to, err := k.svc.Verification.OpenLink(k.ctx, o, nobody)
 			k.ok(err)
 			if !strings.HasPrefix(to.Location, "https://app.example.com/in#") || !strings.Contains(to.Location, "error_code=otp_expired") ||
 				!strings.Contains(to.Location, "error=access_denied") {
@@ -813,7 +813,7 @@ func TestOpenLink_implicit(t *testing.T) {
 		}
 		bad := open
 		bad.Redirect = "https://evil.example/"
-		if to, _ = k.svc.OpenLink(k.ctx, bad, nobody); !strings.HasPrefix(to.Location, "http://localhost:3000#") {
+		if to, _ = k.svc.Verification.OpenLink(k.ctx, bad, nobody); !strings.HasPrefix(to.Location, "http://localhost:3000#") {
 			k.Error(to.Location)
 		}
 	})
@@ -822,21 +822,21 @@ func TestOpenLink_implicit(t *testing.T) {
 func TestOpenLink_implicitOff(t *testing.T) {
 	onBoth(t, func(c *identity.Config) { c.ImplicitFlow = false }, func(k *kit) {
 		k.signUp("a@x.example", nil)
-		k.ok(k.svc.Recover(k.ctx, identity.MailRequest{Email: "a@x.example"}, nobody))
+		k.ok(k.svc.OTP.Recover(k.ctx, identity.MailRequest{Email: "a@x.example"}, nobody))
 		q := linkIn(k, k.mailTo("a@x.example", "recovery"))
 		for _, o := range []identity.Open{{Post: true}, {Page: true}, {}} {
 			o.Token, o.Type = q.Get("token"), "recovery"
-			to, err := k.svc.OpenLink(k.ctx, o, nobody)
+			to, err := k.svc.Verification.OpenLink(k.ctx, o, nobody)
 			k.ok(err)
 			if to.Ask || to.Location != "http://localhost:3000?token_hash="+q.Get("token")+"&type=recovery" {
 				k.Error(to)
 			}
 		}
-		_, err := k.svc.Verify(k.ctx, identity.Verify{Type: "recovery", TokenHash: q.Get("token")}, nobody)
+		_, err := k.svc.Verification.Verify(k.ctx, identity.Verify{Type: "recovery", TokenHash: q.Get("token")}, nobody)
 		k.ok(err)
-		_, err = k.svc.Authorize(k.ctx, identity.Authorize{Provider: "corp"})
+		_, err = k.svc.OAuth.Authorize(k.ctx, identity.Authorize{Provider: "corp"})
 		k.code(err, "validation_failed")
-		_, err = k.svc.Arrive(k.ctx, identity.Arrival{Target: k.cfg.SiteURL, Person: func(*db.Tx) (identity.Federated, error) {
+		_, err = k.svc.Federation.Arrive(k.ctx, identity.Arrival{Target: k.cfg.SiteURL, Person: func(*db.Tx) (identity.Federated, error) {
 			k.Error("a response that is refused was used up")
 			return identity.Federated{}, nil
 		}}, nobody)
@@ -850,18 +850,18 @@ func TestOTP_unprovedAccount(t *testing.T) {
 	onBoth(t, byMail, func(k *kit) {
 		south := k.tenant("South")
 		k.exec("UPDATE tenants SET join_policy = 'open' WHERE id = $1", south)
-		_, _, err := k.svc.SignUp(k.ctx, identity.SignUp{Email: "victim@x.example", Password: pw, Data: map[string]any{"tenant_id": south}}, nobody)
+		_, _, err := k.svc.SignUps.SignUp(k.ctx, identity.SignUp{Email: "victim@x.example", Password: pw, Data: map[string]any{"tenant_id": south}}, nobody)
 		k.ok(err)
 		k.mailTo("victim@x.example", "confirmation")
 		k.sleep(2 * time.Minute)
-		k.ok(k.svc.OTP(k.ctx, identity.MailRequest{Email: "victim@x.example", Create: true}, nobody))
-		s, err := k.svc.Verify(k.ctx,
+		k.ok(k.svc.OTP.OTP(k.ctx, identity.MailRequest{Email: "victim@x.example", Create: true}, nobody))
+		s, err := k.svc.Verification.Verify(k.ctx,
 			identity.Verify{Type: "email", Email: "victim@x.example", Token: digitsIn(k, k.mailTo("victim@x.example", "confirmation"))}, nobody)
 		k.ok(err)
 		if tenantOf(k, s) != "" {
 			k.Error("the stranger's wish came true")
 		}
-		_, err = k.svc.SignIn(k.ctx, "victim@x.example", pw, nobody)
+		_, err = k.svc.SignIns.SignIn(k.ctx, "victim@x.example", pw, nobody)
 		k.code(err, "invalid_credentials")
 	})
 }
@@ -870,16 +870,16 @@ func TestOTP_unprovedAccount(t *testing.T) {
 // stranger's password is gone.
 func TestRecover_unprovedAccount(t *testing.T) {
 	onBoth(t, byMail, func(k *kit) {
-		_, _, err := k.svc.SignUp(k.ctx, identity.SignUp{Email: "victim@x.example", Password: pw, Data: map[string]any{"tenant_id": someTenant}}, nobody)
+		_, _, err := k.svc.SignUps.SignUp(k.ctx, identity.SignUp{Email: "victim@x.example", Password: pw, Data: map[string]any{"tenant_id": someTenant}}, nobody)
 		k.ok(err)
-		k.ok(k.svc.Recover(k.ctx, identity.MailRequest{Email: "victim@x.example"}, nobody))
-		s, err := k.svc.Verify(k.ctx,
+		k.ok(k.svc.OTP.Recover(k.ctx, identity.MailRequest{Email: "victim@x.example"}, nobody))
+		s, err := k.svc.Verification.Verify(k.ctx,
 			identity.Verify{Type: "recovery", Email: "victim@x.example", Token: digitsIn(k, k.mailTo("victim@x.example", "recovery"))}, nobody)
 		k.ok(err)
 		if tenantOf(k, s) != "" {
 			k.Error("the stranger's wish came true")
 		}
-		_, err = k.svc.SignIn(k.ctx, "victim@x.example", pw, nobody)
+		_, err = k.svc.SignIns.SignIn(k.ctx, "victim@x.example", pw, nobody)
 		k.code(err, "invalid_credentials")
 	})
 }
@@ -892,7 +892,7 @@ func TestGenerateLink_ownPassword(t *testing.T) {
 	onBoth(t, byMail, func(k *kit) {
 		link := func(in identity.LinkRequest) identity.Link {
 			k.Helper()
-			l, err := k.svc.GenerateLink(k.ctx, k.service(), in)
+			l, err := k.svc.Admin.GenerateLink(k.ctx, k.service(), in)
 			k.ok(err)
 			return l
 		}
@@ -905,21 +905,21 @@ func TestGenerateLink_ownPassword(t *testing.T) {
 			}
 			switch how {
 			case "made":
-				_, err := k.svc.CreateUser(k.ctx, k.service(), identity.AdminUser{Email: &email, Password: &p})
+				_, err := k.svc.Admin.CreateUser(k.ctx, k.service(), identity.AdminUser{Email: &email, Password: &p})
 				k.ok(err)
 			case "linked":
 				link(identity.LinkRequest{Type: "signup", Email: email, Password: pw})
 			case "given", "stranger":
-				_, _, err := k.svc.SignUp(k.ctx, identity.SignUp{Email: email, Password: pw}, nobody)
+				_, _, err := k.svc.SignUps.SignUp(k.ctx, identity.SignUp{Email: email, Password: pw}, nobody)
 				k.ok(err)
 			}
 			if how == "given" {
 				link(identity.LinkRequest{Type: "signup", Email: email, Password: pw})
 			}
 			l := link(identity.LinkRequest{Type: typ, Email: email})
-			_, err := k.svc.Verify(k.ctx, identity.Verify{Type: l.VerificationType, TokenHash: l.HashedToken}, nobody)
+			_, err := k.svc.Verification.Verify(k.ctx, identity.Verify{Type: l.VerificationType, TokenHash: l.HashedToken}, nobody)
 			k.ok(err)
-			if _, err := k.svc.SignIn(k.ctx, email, pw, nobody); (err == nil) != own {
+			if _, err := k.svc.SignIns.SignIn(k.ctx, email, pw, nobody); (err == nil) != own {
 				k.Errorf("%s: %v", email, err)
 			}
 		}
@@ -930,7 +930,7 @@ func TestGenerateLink(t *testing.T) {
 	onBoth(t, nil, func(k *kit) {
 		k.signUp("a@x.example", nil)
 		ask := func(in identity.LinkRequest) (identity.Link, error) {
-			return k.svc.GenerateLink(k.ctx, k.service(), in)
+			return k.svc.Admin.GenerateLink(k.ctx, k.service(), in)
 		}
 		for name, tt := range map[string]struct {
 			in   identity.LinkRequest
@@ -964,12 +964,12 @@ func TestGenerateLink(t *testing.T) {
 		for _, half := range []string{"email_change_current", "email_change_new"} {
 			l, err := ask(identity.LinkRequest{Type: half, Email: "a@x.example", NewEmail: "n@x.example"})
 			k.ok(err)
-			s, err := k.svc.Verify(k.ctx, identity.Verify{Type: l.VerificationType, TokenHash: l.HashedToken}, nobody)
+			s, err := k.svc.Verification.Verify(k.ctx, identity.Verify{Type: l.VerificationType, TokenHash: l.HashedToken}, nobody)
 			if err != nil || (s != nil) != (half == "email_change_new") {
 				k.Errorf("%s: %v %v", half, s, err)
 			}
 		}
-		_, err := k.svc.GenerateLink(k.ctx, k.actor(k.signIn("n@x.example")), identity.LinkRequest{Type: "recovery", Email: "a@x.example"})
+		_, err := k.svc.Admin.GenerateLink(k.ctx, k.actor(k.signIn("n@x.example")), identity.LinkRequest{Type: "recovery", Email: "a@x.example"})
 		k.code(err, "not_admin")
 	})
 }

@@ -9,6 +9,14 @@ import (
 	"holdfast/internal/identity/letter"
 )
 
+// OTP sends one-time passwords by mail and text, to those who ask for them.
+type OTP struct {
+	*Base
+	accounts *Accounts
+	codes    *Codes
+	post     *Post
+}
+
 // MailRequest asks for a mail with a code, by address.
 type MailRequest struct {
 	Email    string
@@ -20,8 +28,8 @@ type MailRequest struct {
 
 // order checks a request and takes it off the request path: what follows
 // depends on whether the address is known, and must not show.
-func (s *Service) order(ctx context.Context, purpose string, in MailRequest, c Client, work func(ctx context.Context, email string) error) error {
-	if err := s.emailOn(fault.Invalid); err != nil {
+func (s *OTP) order(ctx context.Context, purpose string, in MailRequest, c Client, work func(ctx context.Context, email string) error) error {
+	if err := s.accounts.emailOn(fault.Invalid); err != nil {
 		return err
 	}
 	email, err := Canonical(in.Email)
@@ -31,17 +39,17 @@ func (s *Service) order(ctx context.Context, purpose string, in MailRequest, c C
 	if err := in.PKCE.check(); err != nil {
 		return err
 	}
-	if err := spaced(ctx, s, purpose, email, c); err != nil {
+	if err := s.post.spaced(ctx, purpose, email, c); err != nil {
 		return err
 	}
-	return s.outbox.Add(func(ctx context.Context) error { return work(ctx, email) })
+	return s.post.outbox.Add(func(ctx context.Context) error { return work(ctx, email) })
 }
 
 // Recover mails a link to choose a new password, if there is an account.
-func (s *Service) Recover(ctx context.Context, in MailRequest, c Client) error {
+func (s *OTP) Recover(ctx context.Context, in MailRequest, c Client) error {
 	return s.order(ctx, "recovery", in, c, func(ctx context.Context, email string) error {
 		return s.mailCode(ctx, email, c, func(tx *db.Tx, u *User) (letter.Kind, codeOrder, error) {
-			if lately, err := askedLately(tx, s, u, kindRecovery, c); err != nil || lately {
+			if lately, err := s.post.askedLately(tx, u, kindRecovery, c); err != nil || lately {
 				return "", codeOrder{}, err
 			}
 			s.record(tx, event{user: u.ID, action: "user.recovery_requested", entity: "user", entityID: u.ID, client: c})
@@ -52,13 +60,13 @@ func (s *Service) Recover(ctx context.Context, in MailRequest, c Client) error {
 
 // sentLately holds the mail interval across nodes, where memory does not
 // reach; the caller is not told.
-func (s *Service) sentLately(at Time) bool {
+func (s *Post) sentLately(at Time) bool {
 	return !at.IsZero() && s.cfg.MailInterval > 0 && s.now().Sub(at.Time) < s.cfg.MailInterval
 }
 
 // mailCode finds the account, lets choose decide and mails the code. An
 // unknown address, or an empty kind, mails nothing.
-func (s *Service) mailCode(ctx context.Context, email string, _ Client, choose func(tx *db.Tx, u *User) (letter.Kind, codeOrder, error)) error {
+func (s *OTP) mailCode(ctx context.Context, email string, _ Client, choose func(tx *db.Tx, u *User) (letter.Kind, codeOrder, error)) error {
 	var l letter.Letter
 	err := s.write(ctx, func(tx *db.Tx) error {
 		l = letter.Letter{}
@@ -73,24 +81,24 @@ func (s *Service) mailCode(ctx context.Context, email string, _ Client, choose f
 		if err != nil || kind == "" {
 			return err
 		}
-		made, err := s.makeCode(tx, u, o)
+		made, err := s.codes.makeCode(tx, u, o)
 		l = letter.Letter{Kind: kind, User: u.ID, To: o.address, Link: made.link, Code: made.digits, Valid: s.cfg.CodeTTL}
 		return err
 	})
 	if err != nil || l.Kind == "" {
 		return err
 	}
-	return s.Deliver(ctx, l)
+	return s.post.Deliver(ctx, l)
 }
 
 // OTP mails a sign-in link and code; an unknown address gets an account first
 // when in.Create is set and sign-up is open. Strangers see success, unless the
 // operator wants the unknown told.
-func (s *Service) OTP(ctx context.Context, in MailRequest, c Client) error {
+func (s *OTP) OTP(ctx context.Context, in MailRequest, c Client) error {
 	if err := checkMetadata(in.Data); err != nil {
 		return err
 	}
-	if err := s.emailOn(fault.Unprocessable); err != nil {
+	if err := s.accounts.emailOn(fault.Unprocessable); err != nil {
 		return err
 	}
 	if !in.Create {
@@ -113,15 +121,15 @@ func (s *Service) OTP(ctx context.Context, in MailRequest, c Client) error {
 				if made {
 					return letter.Confirmation, o, nil
 				}
-				if _, err := s.disown(tx, u); err != nil {
+				if _, err := s.accounts.disown(tx, u); err != nil {
 					return "", o, err
 				}
-				if lately, err := askedLately(tx, s, u, kindSignup, c); err != nil || lately {
+				if lately, err := s.post.askedLately(tx, u, kindSignup, c); err != nil || lately {
 					return "", o, err
 				}
 				return letter.Confirmation, o, nil
 			}
-			if lately, err := askedLately(tx, s, u, kindMagicLink, c); err != nil || lately {
+			if lately, err := s.post.askedLately(tx, u, kindMagicLink, c); err != nil || lately {
 				return "", o, err
 			}
 			return letter.MagicLink, o, nil
@@ -131,7 +139,7 @@ func (s *Service) OTP(ctx context.Context, in MailRequest, c Client) error {
 
 // tellUnknown refuses an address or number without an account, where the operator
 // wants that told.
-func (s *Service) tellUnknown(ctx context.Context, given string, canonical func(string) (string, error), find func(*db.Tx, string) (*User, error)) error {
+func (s *OTP) tellUnknown(ctx context.Context, given string, canonical func(string) (string, error), find func(*db.Tx, string) (*User, error)) error {
 	if !s.cfg.OTPTellsUnknown {
 		return nil
 	}
@@ -151,15 +159,15 @@ func (s *Service) tellUnknown(ctx context.Context, given string, canonical func(
 
 // makeUnknown makes an account without a password for an address that has
 // none. made tells whether it did.
-func (s *Service) makeUnknown(ctx context.Context, email string, data map[string]any, c Client) (made bool, err error) {
-	err = s.onceMore(func() error {
+func (s *OTP) makeUnknown(ctx context.Context, email string, data map[string]any, c Client) (made bool, err error) {
+	err = s.accounts.onceMore(func() error {
 		return s.write(ctx, func(tx *db.Tx) error {
 			made = false
 			_, err := userByEmail(tx, email)
 			if !fault.Is(err, fault.NotFound) {
 				return err
 			}
-			u := s.draft(email, data)
+			u := s.accounts.draft(email, data)
 			s.record(tx, event{user: u.ID, action: "user.signed_up", entity: "user", entityID: u.ID, client: c})
 			made = true
 			return insertUser(tx, u.signedUp())
@@ -170,7 +178,7 @@ func (s *Service) makeUnknown(ctx context.Context, email string, data map[string
 
 // Resend mails a confirmation (type signup) or both halves of an e-mail change
 // (type email_change) again.
-func (s *Service) Resend(ctx context.Context, typ string, in MailRequest, c Client) error {
+func (s *OTP) Resend(ctx context.Context, typ string, in MailRequest, c Client) error {
 	switch typ {
 	case "signup":
 		return s.order(ctx, "confirmation", in, c, func(ctx context.Context, email string) error {
@@ -178,7 +186,7 @@ func (s *Service) Resend(ctx context.Context, typ string, in MailRequest, c Clie
 				if !u.EmailConfirmedAt.IsZero() {
 					return "", codeOrder{}, nil
 				}
-				if lately, err := askedLately(tx, s, u, kindSignup, c); err != nil || lately {
+				if lately, err := s.post.askedLately(tx, u, kindSignup, c); err != nil || lately {
 					return "", codeOrder{}, err
 				}
 				return letter.Confirmation, codeOrder{kind: kindSignup, address: email, from: c.place(), pkce: in.PKCE, redirect: in.Redirect}, nil
@@ -192,18 +200,18 @@ func (s *Service) Resend(ctx context.Context, typ string, in MailRequest, c Clie
 	return fault.New(fault.Invalid, "validation_failed", "Missing or unsupported type; one of signup, email_change is required")
 }
 
-func (s *Service) resendChange(ctx context.Context, email string, in MailRequest, c Client) error {
+func (s *OTP) resendChange(ctx context.Context, email string, in MailRequest, c Client) error {
 	var letters []letter.Letter
 	err := s.write(ctx, func(tx *db.Tx) error {
 		letters = nil
 		u, err := userByEmail(tx, email)
-		if fault.Is(err, fault.NotFound) || err == nil && (u.NewEmail == "" || s.sentLately(u.EmailChangeSentAt)) {
+		if fault.Is(err, fault.NotFound) || err == nil && (u.NewEmail == "" || s.post.sentLately(u.EmailChangeSentAt)) {
 			return nil
 		}
 		if err != nil {
 			return err
 		}
-		if held, err := heldElsewhere(tx, s, u, kindChangeNew, c); err != nil || held {
+		if held, err := s.post.heldElsewhere(tx, u, kindChangeNew, c); err != nil || held {
 			return err
 		}
 		letters, err = s.changeCodes(tx, u, u.NewEmail, in, c)
@@ -211,7 +219,7 @@ func (s *Service) resendChange(ctx context.Context, email string, in MailRequest
 	})
 	for _, l := range letters {
 		if err == nil {
-			err = s.Deliver(ctx, l)
+			err = s.post.Deliver(ctx, l)
 		}
 	}
 	return err
@@ -220,8 +228,8 @@ func (s *Service) resendChange(ctx context.Context, email string, in MailRequest
 // changeCodes makes the codes of a pending e-mail change: one for the new
 // address, and one for the current when it is proved. Who has the new address
 // already is told that instead, by mail.
-func (s *Service) changeCodes(tx *db.Tx, u *User, email string, in MailRequest, c Client) ([]letter.Letter, error) {
-	made, err := s.makeCode(tx, u, codeOrder{kind: kindChangeNew, address: email, from: c.place(), pkce: in.PKCE, redirect: in.Redirect})
+func (s *OTP) changeCodes(tx *db.Tx, u *User, email string, in MailRequest, c Client) ([]letter.Letter, error) {
+	made, err := s.codes.makeCode(tx, u, codeOrder{kind: kindChangeNew, address: email, from: c.place(), pkce: in.PKCE, redirect: in.Redirect})
 	if err != nil {
 		return nil, err
 	}
@@ -236,13 +244,13 @@ func (s *Service) changeCodes(tx *db.Tx, u *User, email string, in MailRequest, 
 	if u.Email == "" || u.EmailConfirmedAt.IsZero() {
 		return out, nil
 	}
-	made, err = s.makeCode(tx, u, codeOrder{kind: kindChangeCurrent, address: u.Email, from: c.place(), pkce: in.PKCE, redirect: in.Redirect})
+	made, err = s.codes.makeCode(tx, u, codeOrder{kind: kindChangeCurrent, address: u.Email, from: c.place(), pkce: in.PKCE, redirect: in.Redirect})
 	return append(out, letter.Letter{Kind: letter.EmailChangeCurrent, User: u.ID, To: u.Email, Other: email, Link: made.link, Code: made.digits,
 		Valid: s.cfg.CodeTTL}), err
 }
 
 // Reauthenticate mails a code that PUT /user takes as nonce.
-func (s *Service) Reauthenticate(ctx context.Context, a actor.Actor) error {
+func (s *OTP) Reauthenticate(ctx context.Context, a actor.Actor) error {
 	var l letter.Letter
 	err := s.write(ctx, func(tx *db.Tx) error {
 		u, err := locked(tx, a.UserID)
@@ -255,15 +263,15 @@ func (s *Service) Reauthenticate(ctx context.Context, a actor.Actor) error {
 		case u.Email == "" || u.EmailConfirmedAt.IsZero():
 			return fault.New(fault.Invalid, "email_not_confirmed", "Reauthentication requires a confirmed email address")
 		}
-		if err := s.throttleTx(tx, "reauthentication", u.Email); err != nil {
+		if err := s.post.throttleTx(tx, "reauthentication", u.Email); err != nil {
 			return err
 		}
-		made, err := s.makeCode(tx, u, codeOrder{kind: kindReauth, address: u.Email})
+		made, err := s.codes.makeCode(tx, u, codeOrder{kind: kindReauth, address: u.Email})
 		l = letter.Letter{Kind: letter.Reauthentication, User: u.ID, To: u.Email, Code: made.digits, Valid: s.cfg.CodeTTL}
 		return err
 	})
 	if err != nil {
 		return err
 	}
-	return s.send(l)
+	return s.post.send(l)
 }

@@ -8,8 +8,18 @@ import (
 	"holdfast/internal/fault"
 	"holdfast/internal/identity/factor"
 	"holdfast/internal/identity/letter"
+	"holdfast/internal/identity/passkey"
 	"holdfast/internal/web"
 )
+
+// Factors enrols second factors and asks for them.
+type Factors struct {
+	*Base
+	post     *Post
+	proofs   *Proofs
+	sessions *Sessions
+	keeper   *factor.Keeper
+}
 
 // own is the caller's account with its session, both rows locked.
 type own struct {
@@ -40,7 +50,7 @@ func ownAccount(tx *db.Tx, a actor.Actor) (own, error) {
 }
 
 // asOwn runs f on the caller's account in one transaction.
-func (s *Service) asOwn(ctx context.Context, a actor.Actor, f func(tx *db.Tx, me own) error) error {
+func (s *Factors) asOwn(ctx context.Context, a actor.Actor, f func(tx *db.Tx, me own) error) error {
 	return s.write(ctx, func(tx *db.Tx) error {
 		me, err := ownAccount(tx, a)
 		if err != nil {
@@ -60,7 +70,7 @@ func needAAL2(u *User, a actor.Actor, kind fault.Kind, msg string) error {
 
 // EnrolFactor begins the enrolment of a second factor. Where there is one
 // already, it has to have been used.
-func (s *Service) EnrolFactor(ctx context.Context, a actor.Actor, in factor.Enrol) (out factor.Enrolled, err error) {
+func (s *Factors) EnrolFactor(ctx context.Context, a actor.Actor, in factor.Enrol) (out factor.Enrolled, err error) {
 	if in.Kind == factor.Phone && s.cfg.MFAPhoneEnroll {
 		if in.Phone, err = CanonicalPhone(in.Phone); err != nil {
 			return out, err
@@ -70,10 +80,10 @@ func (s *Service) EnrolFactor(ctx context.Context, a actor.Actor, in factor.Enro
 		if err := needAAL2(me.User, a, fault.Forbidden, "AAL2 required to enroll a new factor"); err != nil {
 			return err
 		}
-		if err := s.Proofs.own(tx, me.User, a, "Enrolling a second factor"); err != nil {
+		if err := s.proofs.own(tx, me.User, a, "Enrolling a second factor"); err != nil {
 			return err
 		}
-		if out, err = s.factors.Enrol(tx, me.owner(), in); err != nil {
+		if out, err = s.keeper.Enrol(tx, me.owner(), in); err != nil {
 			return err
 		}
 		s.record(tx, event{tenant: a.TenantID, user: me.ID, action: "mfa.enrolment_started", entity: "factor", entityID: out.ID,
@@ -92,7 +102,7 @@ type Offer struct {
 	Channel string // sms ("") or whatsapp
 }
 
-func (s *Service) checkOffer(o *Offer) error {
+func (s *Factors) checkOffer(o *Offer) error {
 	if err := checkChannel(&o.Channel); err != nil {
 		return err
 	}
@@ -113,7 +123,7 @@ func (s *Service) checkOffer(o *Offer) error {
 
 // ChallengeFactor puts a question to one of the caller's factors; a telephone
 // is sent the code.
-func (s *Service) ChallengeFactor(ctx context.Context, a actor.Actor, id string, o Offer) (out factor.Challenge, err error) {
+func (s *Factors) ChallengeFactor(ctx context.Context, a actor.Actor, id string, o Offer) (out factor.Challenge, err error) {
 	if err := s.checkOffer(&o); err != nil {
 		return out, err
 	}
@@ -121,10 +131,10 @@ func (s *Service) ChallengeFactor(ctx context.Context, a actor.Actor, id string,
 	var f factor.Factor
 	err = s.asOwn(ctx, a, func(tx *db.Tx, me own) (err error) {
 		u = me.User
-		if f, err = s.factors.Find(tx, me.ID, id); err != nil {
+		if f, err = s.keeper.Find(tx, me.ID, id); err != nil {
 			return err
 		}
-		if out, err = s.factors.Challenge(tx, me.owner(), f); err != nil || out.Digits == "" {
+		if out, err = s.keeper.Challenge(tx, me.owner(), f); err != nil || out.Digits == "" {
 			return err
 		}
 		return s.throttleFactor(tx, f, me.from)
@@ -138,9 +148,9 @@ func (s *Service) ChallengeFactor(ctx context.Context, a actor.Actor, id string,
 // VerifyFactor takes the answer to a challenge and raises the session to two
 // factors: same session, new tokens. The first answer of a factor enrols it
 // and ends every session of the account that knows one factor only.
-func (s *Service) VerifyFactor(ctx context.Context, a actor.Actor, id string, in factor.Answer) (*Session, error) {
+func (s *Factors) VerifyFactor(ctx context.Context, a actor.Actor, id string, in factor.Answer) (*Session, error) {
 	return s.raising(ctx, a, func(tx *db.Tx, me own) (raised, error, error) {
-		f, err := s.factors.Find(tx, me.ID, id)
+		f, err := s.keeper.Find(tx, me.ID, id)
 		if err != nil {
 			return raised{}, nil, err
 		}
@@ -152,7 +162,7 @@ func (s *Service) VerifyFactor(ctx context.Context, a actor.Actor, id string, in
 				return r, err, nil
 			}
 		}
-		refused, err := s.factors.Answer(tx, me.owner(), f, in)
+		refused, err := s.keeper.Answer(tx, me.owner(), f, in)
 		return r, refused, err
 	})
 }
@@ -173,14 +183,14 @@ type raised struct {
 
 // raising counts an attempt, lets prove look at the answer and, when it is
 // right, raises the session. A refusal commits: the count stays.
-func (s *Service) raising(ctx context.Context, a actor.Actor, prove func(tx *db.Tx, me own) (r raised, refused, err error)) (*Session, error) {
+func (s *Factors) raising(ctx context.Context, a actor.Actor, prove func(tx *db.Tx, me own) (r raised, refused, err error)) (*Session, error) {
 	var g *grant
 	var refused error
 	err := s.asOwn(ctx, a, func(tx *db.Tx, me own) (err error) {
 		if me.banned(s.now()) {
 			return errBanned()
 		}
-		if refused, err = s.factors.Attempt(tx, me.ID); refused != nil || err != nil {
+		if refused, err = s.keeper.Attempt(tx, me.ID); refused != nil || err != nil {
 			return err
 		}
 		var r raised
@@ -205,18 +215,18 @@ func (s *Service) raising(ctx context.Context, a actor.Actor, prove func(tx *db.
 	case refused != nil:
 		return nil, refused
 	}
-	return s.issue(g)
+	return s.sessions.issue(g)
 }
 
-func (s *Service) raiseOwn(tx *db.Tx, me own, r raised, c Client) (*grant, error) {
+func (s *Factors) raiseOwn(tx *db.Tx, me own, r raised, c Client) (*grant, error) {
 	if r.first {
 		s.record(tx, event{tenant: me.sess.tenant, user: me.ID, action: "mfa.enrolled", entity: "factor", entityID: r.factor, client: c})
-		s.alert(tx, me.User, letter.FactorAdded, "")
+		s.post.alert(tx, me.User, letter.FactorAdded, "")
 		if err := s.endSessions(tx, me.ID, " AND id <> $2 AND aal <> 'aal2'", me.sess.id); err != nil {
 			return nil, err
 		}
 	}
-	if err := s.raise(tx, &me.sess, r.method, r.factor); err != nil {
+	if err := s.sessions.raise(tx, &me.sess, r.method, r.factor); err != nil {
 		return nil, err
 	}
 	if err := me.knownFrom(tx, c); err != nil {
@@ -232,9 +242,9 @@ func (s *Service) raiseOwn(tx *db.Tx, me own, r raised, c Client) (*grant, error
 
 // UnenrolFactor deletes one of the caller's factors. A verified one takes a
 // session of two factors; sessions it raised fall back to one.
-func (s *Service) UnenrolFactor(ctx context.Context, a actor.Actor, id string) error {
+func (s *Factors) UnenrolFactor(ctx context.Context, a actor.Actor, id string) error {
 	return s.asOwn(ctx, a, func(tx *db.Tx, me own) error {
-		f, err := s.factors.Find(tx, me.ID, id)
+		f, err := s.keeper.Find(tx, me.ID, id)
 		if err != nil {
 			return err
 		}
@@ -242,23 +252,23 @@ func (s *Service) UnenrolFactor(ctx context.Context, a actor.Actor, id string) e
 			return fault.New(fault.Unprocessable, "insufficient_aal", "AAL2 required to unenroll verified factor")
 		}
 		if f.Status == factor.Verified {
-			s.alert(tx, me.User, letter.FactorRemoved, "")
+			s.post.alert(tx, me.User, letter.FactorRemoved, "")
 		}
 		return s.dropFactor(tx, f, event{tenant: a.TenantID, user: me.ID, client: clientOf(a)})
 	})
 }
 
-func (s *Service) dropFactor(tx *db.Tx, f factor.Factor, e event) error {
+func (s *Factors) dropFactor(tx *db.Tx, f factor.Factor, e event) error {
 	e.action, e.entity, e.entityID, e.details = "mfa.unenrolled", "factor", f.ID, map[string]any{"type": f.Kind, "status": f.Status, "of": f.UserID}
 	s.record(tx, e)
-	if err := s.factors.Remove(tx, f); err != nil {
+	if err := s.keeper.Remove(tx, f); err != nil {
 		return err
 	}
-	return s.lower(tx, f.UserID, f.ID, methodOf(f))
+	return s.sessions.lower(tx, f.UserID, f.ID, methodOf(f))
 }
 
-// Factors lists the caller's factors.
-func (s *Service) Factors(ctx context.Context, a actor.Actor) (list []factor.Factor, err error) {
+// List lists the caller's factors.
+func (s *Factors) List(ctx context.Context, a actor.Actor) (list []factor.Factor, err error) {
 	err = s.db.Read(ctx, everywhere, func(tx *db.Tx) error {
 		list, err = factor.List(tx, a.UserID)
 		return err
@@ -268,7 +278,7 @@ func (s *Service) Factors(ctx context.Context, a actor.Actor) (list []factor.Fac
 
 // NewRecoveryCodes makes ten single-use codes that stand in for a lost factor,
 // in place of any made before. They are shown here and never again.
-func (s *Service) NewRecoveryCodes(ctx context.Context, a actor.Actor) (codes []string, err error) {
+func (s *Factors) NewRecoveryCodes(ctx context.Context, a actor.Actor) (codes []string, err error) {
 	err = s.asOwn(ctx, a, func(tx *db.Tx, me own) error {
 		if !factor.On(me.Factors) {
 			return fault.New(fault.Unprocessable, "mfa_factor_not_found", "Enroll a factor before making recovery codes")
@@ -276,19 +286,19 @@ func (s *Service) NewRecoveryCodes(ctx context.Context, a actor.Actor) (codes []
 		if err := needAAL2(me.User, a, fault.Forbidden, "AAL2 required to make recovery codes"); err != nil {
 			return err
 		}
-		if err := s.Proofs.own(tx, me.User, a, "Making recovery codes"); err != nil {
+		if err := s.proofs.own(tx, me.User, a, "Making recovery codes"); err != nil {
 			return err
 		}
 		s.record(tx, event{tenant: a.TenantID, user: me.ID, action: "mfa.recovery_codes_made", entity: "user", entityID: me.ID, client: clientOf(a)})
-		s.alert(tx, me.User, letter.CodesMade, "")
-		codes, err = s.factors.NewCodes(tx, me.ID)
+		s.post.alert(tx, me.User, letter.CodesMade, "")
+		codes, err = s.keeper.NewCodes(tx, me.ID)
 		return err
 	})
 	return codes, err
 }
 
 // RecoveryCodesLeft counts the caller's codes that were not used.
-func (s *Service) RecoveryCodesLeft(ctx context.Context, a actor.Actor) (n int, err error) {
+func (s *Factors) RecoveryCodesLeft(ctx context.Context, a actor.Actor) (n int, err error) {
 	err = s.db.Read(ctx, everywhere, func(tx *db.Tx) error {
 		n, err = factor.CodesLeft(tx, a.UserID)
 		return err
@@ -297,23 +307,23 @@ func (s *Service) RecoveryCodesLeft(ctx context.Context, a actor.Actor) (n int, 
 }
 
 // UseRecoveryCode raises the session with a recovery code.
-func (s *Service) UseRecoveryCode(ctx context.Context, a actor.Actor, code string) (*Session, error) {
+func (s *Factors) UseRecoveryCode(ctx context.Context, a actor.Actor, code string) (*Session, error) {
 	return s.raising(ctx, a, func(tx *db.Tx, me own) (raised, error, error) {
 		r := raised{method: "recovery_code"}
-		s.alert(tx, me.User, letter.CodeTried, "")
-		ok, err := s.factors.UseCode(tx, me.ID, code)
+		s.post.alert(tx, me.User, letter.CodeTried, "")
+		ok, err := s.keeper.UseCode(tx, me.ID, code)
 		if err != nil {
 			return r, nil, err
 		}
 		if !ok {
 			return r, fault.New(fault.Unprocessable, "mfa_verification_failed", "Invalid recovery code entered"), nil
 		}
-		return r, nil, s.factors.Passed(tx, me.ID)
+		return r, nil, s.keeper.Passed(tx, me.ID)
 	})
 }
 
 // UserFactors lists an account's factors for the service key.
-func (s *Service) UserFactors(ctx context.Context, a actor.Actor, userID string) (list []factor.Factor, err error) {
+func (s *Factors) UserFactors(ctx context.Context, a actor.Actor, userID string) (list []factor.Factor, err error) {
 	if err := requireService(a); err != nil {
 		return nil, err
 	}
@@ -333,12 +343,12 @@ type FactorChange struct {
 }
 
 // ChangeUserFactor changes a factor of an account for the service key.
-func (s *Service) ChangeUserFactor(ctx context.Context, a actor.Actor, userID, id string, in FactorChange) (f factor.Factor, err error) {
+func (s *Factors) ChangeUserFactor(ctx context.Context, a actor.Actor, userID, id string, in FactorChange) (f factor.Factor, err error) {
 	return s.onFactor(ctx, a, userID, id, func(tx *db.Tx, f factor.Factor) (factor.Factor, error) {
 		e := event{user: a.UserID, key: a.KeyID, action: "mfa.renamed", entity: "factor", entityID: id, details: map[string]any{"of": userID}, client: clientOf(a)}
 		if in.FriendlyName != nil {
 			s.record(tx, e)
-			if f, err = s.factors.Rename(tx, f, *in.FriendlyName); err != nil {
+			if f, err = s.keeper.Rename(tx, f, *in.FriendlyName); err != nil {
 				return f, err
 			}
 		}
@@ -351,22 +361,22 @@ func (s *Service) ChangeUserFactor(ctx context.Context, a actor.Actor, userID, i
 		}
 		e.action = "mfa.moved"
 		s.record(tx, e)
-		return s.factors.Move(tx, f, phone)
+		return s.keeper.Move(tx, f, phone)
 	})
 }
 
 // RemoveUserFactor deletes a factor for the service key: the way back for who
 // lost it and the recovery codes.
-func (s *Service) RemoveUserFactor(ctx context.Context, a actor.Actor, userID, id string) (factor.Factor, error) {
+func (s *Factors) RemoveUserFactor(ctx context.Context, a actor.Actor, userID, id string) (factor.Factor, error) {
 	return s.onFactor(ctx, a, userID, id, func(tx *db.Tx, f factor.Factor) (factor.Factor, error) {
-		if err := s.factors.Passed(tx, userID); err != nil {
+		if err := s.keeper.Passed(tx, userID); err != nil {
 			return f, err
 		}
 		return f, s.dropFactor(tx, f, event{user: a.UserID, key: a.KeyID, client: clientOf(a)})
 	})
 }
 
-func (s *Service) onFactor(ctx context.Context, a actor.Actor, userID, id string,
+func (s *Factors) onFactor(ctx context.Context, a actor.Actor, userID, id string,
 	do func(tx *db.Tx, f factor.Factor) (factor.Factor, error)) (f factor.Factor, err error) {
 	if err := requireService(a); err != nil {
 		return f, err
@@ -375,11 +385,22 @@ func (s *Service) onFactor(ctx context.Context, a actor.Actor, userID, id string
 		if _, err := locked(tx, userID); err != nil {
 			return err
 		}
-		if f, err = s.factors.Find(tx, userID, id); err != nil {
+		if f, err = s.keeper.Find(tx, userID, id); err != nil {
 			return err
 		}
 		f, err = do(tx, f)
 		return err
 	})
 	return f, err
+}
+
+func newKeeper(b *Base, relying *passkey.Relying) *factor.Keeper {
+	c := &b.cfg
+	texts := factor.Texts{Enrol: c.MFAPhoneEnroll, Verify: c.MFAPhoneVerify, Digits: c.OTPLength, Fixed: c.PhoneCodes}
+	k := &factor.Keeper{Keys: b.secrets, Now: b.now, Life: c.ChallengeTTL, Issuer: c.Name, Texts: texts, Apps: c.MFAAppsOff,
+		SameAddress: c.MFASameAddress}
+	if !c.MFAKeysOff {
+		k.Web = relying
+	}
+	return k
 }

@@ -27,7 +27,7 @@ type app struct {
 // enrol enrols an authenticator app without verifying it.
 func (k *kit) enrol(s *identity.Session, name string) app {
 	k.Helper()
-	e, err := k.svc.EnrolFactor(k.ctx, k.actor(s), factor.Enrol{Kind: "totp", FriendlyName: name})
+	e, err := k.svc.Factors.EnrolFactor(k.ctx, k.actor(s), factor.Enrol{Kind: "totp", FriendlyName: name})
 	k.ok(err)
 	return app{e.ID, totp.Secret(e.TOTP.Secret)}
 }
@@ -35,11 +35,11 @@ func (k *kit) enrol(s *identity.Session, name string) app {
 // answer asks the factor and answers with a code.
 func (k *kit) answer(s *identity.Session, a app, code string) (*identity.Session, error) {
 	k.Helper()
-	c, err := k.svc.ChallengeFactor(k.ctx, k.actor(s), a.id, identity.Offer{})
+	c, err := k.svc.Factors.ChallengeFactor(k.ctx, k.actor(s), a.id, identity.Offer{})
 	if err != nil {
 		return nil, err
 	}
-	return k.svc.VerifyFactor(k.ctx, k.actor(s), a.id, factor.Answer{ChallengeID: c.ID, Code: code})
+	return k.svc.Factors.VerifyFactor(k.ctx, k.actor(s), a.id, factor.Answer{ChallengeID: c.ID, Code: code})
 }
 
 func (k *kit) codeOf(a app) string {
@@ -64,7 +64,7 @@ func TestMFA_totp(t *testing.T) {
 	onBoth(t, nil, func(k *kit) {
 		s := k.signUp("a@x.example", nil)
 		other := k.signIn("a@x.example")
-		e, err := k.svc.EnrolFactor(k.ctx, k.actor(s), factor.Enrol{Kind: "totp", FriendlyName: "phone", Issuer: "North"})
+		e, err := k.svc.Factors.EnrolFactor(k.ctx, k.actor(s), factor.Enrol{Kind: "totp", FriendlyName: "phone", Issuer: "North"})
 		k.ok(err)
 		if e.Kind != "totp" || !strings.HasPrefix(e.TOTP.QRCode, "<svg") || !strings.Contains(e.TOTP.URI, "issuer=North") ||
 			!strings.Contains(e.TOTP.URI, "secret="+e.TOTP.Secret) {
@@ -113,7 +113,7 @@ func TestMFA_knownFrom(t *testing.T) {
 		const home, stranger, travel = "192.0.2.1", "198.51.100.7", "203.0.113.4"
 		known := func(from string, want bool) {
 			k.Helper()
-			got, err := k.svc.Known(k.ctx, "a@x.example", from)
+			got, err := k.svc.Post.Known(k.ctx, "a@x.example", from)
 			k.ok(err)
 			if got != want {
 				k.Errorf("known from %s: %v", from, got)
@@ -121,7 +121,7 @@ func TestMFA_knownFrom(t *testing.T) {
 		}
 		in := func(from string) *identity.Session {
 			k.Helper()
-			s, err := k.svc.SignIn(k.ctx, "a@x.example", pw, identity.Client{Address: from})
+			s, err := k.svc.SignIns.SignIn(k.ctx, "a@x.example", pw, identity.Client{Address: from})
 			k.ok(err)
 			return s
 		}
@@ -138,16 +138,16 @@ func TestMFA_knownFrom(t *testing.T) {
 
 		k.sleep(time.Minute)
 		there := in(stranger)
-		at, err := k.svc.Identify(k.ctx, identity.Credential{Bearer: there.AccessToken, Address: stranger})
+		at, err := k.svc.Authenticator.Identify(k.ctx, identity.Credential{Bearer: there.AccessToken, Address: stranger})
 		k.ok(err)
-		c, err := k.svc.ChallengeFactor(k.ctx, at, a.id, identity.Offer{})
+		c, err := k.svc.Factors.ChallengeFactor(k.ctx, at, a.id, identity.Offer{})
 		k.ok(err)
-		_, err = k.svc.VerifyFactor(k.ctx, at, a.id, factor.Answer{ChallengeID: c.ID, Code: "000000"})
+		_, err = k.svc.Factors.VerifyFactor(k.ctx, at, a.id, factor.Answer{ChallengeID: c.ID, Code: "000000"})
 		k.code(err, "mfa_verification_failed")
 		known(stranger, false)
-		c, err = k.svc.ChallengeFactor(k.ctx, at, a.id, identity.Offer{})
+		c, err = k.svc.Factors.ChallengeFactor(k.ctx, at, a.id, identity.Offer{})
 		k.ok(err)
-		_, err = k.svc.VerifyFactor(k.ctx, at, a.id, factor.Answer{ChallengeID: c.ID, Code: k.codeOf(a)})
+		_, err = k.svc.Factors.VerifyFactor(k.ctx, at, a.id, factor.Answer{ChallengeID: c.ID, Code: k.codeOf(a)})
 		k.ok(err)
 		known(stranger, true)
 		known(home, true)
@@ -248,14 +248,14 @@ func TestMFA_refreshTokens(t *testing.T) {
 		s := k.refresh(k.signUp("a@x.example", nil))
 		_, up := k.protect(s)
 		k.sleep(time.Second)
-		_, err := k.svc.Refresh(k.ctx, s.RefreshToken, identity.Client{})
+		_, err := k.svc.Sessions.Refresh(k.ctx, s.RefreshToken, identity.Client{})
 		k.code(err, "refresh_token_already_used")
 		// A tab that was late costs nobody the session.
 		up = k.refresh(up)
 		k.sleep(time.Minute)
-		_, err = k.svc.Refresh(k.ctx, s.RefreshToken, identity.Client{})
+		_, err = k.svc.Sessions.Refresh(k.ctx, s.RefreshToken, identity.Client{})
 		k.code(err, "refresh_token_already_used")
-		_, err = k.svc.Refresh(k.ctx, up.RefreshToken, identity.Client{})
+		_, err = k.svc.Sessions.Refresh(k.ctx, up.RefreshToken, identity.Client{})
 		k.code(err, "refresh_token_not_found")
 	})
 }
@@ -267,7 +267,7 @@ func TestMFA_challenges(t *testing.T) {
 		k.sleep(time.Minute)
 		mine := k.actor(up)
 		ask := func() string {
-			c, err := k.svc.ChallengeFactor(k.ctx, mine, a.id, identity.Offer{})
+			c, err := k.svc.Factors.ChallengeFactor(k.ctx, mine, a.id, identity.Offer{})
 			k.ok(err)
 			if c.ExpiresAt != k.now().Add(5*time.Minute).Unix() {
 				k.Errorf("expires %d", c.ExpiresAt)
@@ -275,7 +275,7 @@ func TestMFA_challenges(t *testing.T) {
 			return c.ID
 		}
 		verify := func(who actor.Actor, id, challenge string) error {
-			_, err := k.svc.VerifyFactor(k.ctx, who, id, factor.Answer{ChallengeID: challenge, Code: k.codeOf(a)})
+			_, err := k.svc.Factors.VerifyFactor(k.ctx, who, id, factor.Answer{ChallengeID: challenge, Code: k.codeOf(a)})
 			return err
 		}
 		used := ask()
@@ -290,18 +290,18 @@ func TestMFA_challenges(t *testing.T) {
 		k.code(verify(k.actor(k.signIn("a@x.example")), a.id, foreign), "mfa_factor_not_found")
 		stranger := k.actor(k.signUp("b@x.example", nil))
 		k.code(verify(stranger, a.id, ask()), "mfa_factor_not_found")
-		_, err := k.svc.ChallengeFactor(k.ctx, stranger, a.id, identity.Offer{})
+		_, err := k.svc.Factors.ChallengeFactor(k.ctx, stranger, a.id, identity.Offer{})
 		k.code(err, "mfa_factor_not_found")
-		k.code(k.svc.UnenrolFactor(k.ctx, stranger, a.id), "mfa_factor_not_found")
+		k.code(k.svc.Factors.UnenrolFactor(k.ctx, stranger, a.id), "mfa_factor_not_found")
 		for _, id := range []string{"x", db.NoTenant} {
-			_, err := k.svc.ChallengeFactor(k.ctx, mine, id, identity.Offer{})
+			_, err := k.svc.Factors.ChallengeFactor(k.ctx, mine, id, identity.Offer{})
 			k.code(err, "mfa_factor_not_found")
 			k.code(verify(mine, a.id, id), "mfa_factor_not_found")
 		}
 		// It belongs to one factor, too.
 		phone, both := k.protect(k.signUp("c@x.example", nil))
 		k.sleep(time.Minute)
-		c, err := k.svc.ChallengeFactor(k.ctx, k.actor(both), phone.id, identity.Offer{})
+		c, err := k.svc.Factors.ChallengeFactor(k.ctx, k.actor(both), phone.id, identity.Offer{})
 		k.ok(err)
 		a = k.enrol(both, "tablet")
 		k.code(verify(k.actor(both), a.id, c.ID), "mfa_factor_not_found")
@@ -313,16 +313,16 @@ func TestMFA_longChallenge(t *testing.T) {
 	onBoth(t, func(c *identity.Config) { c.ChallengeTTL = 20 * time.Minute }, func(k *kit) {
 		s, late := k.signUp("a@x.example", nil), k.signUp("b@x.example", nil)
 		a, never := k.enrol(s, "phone"), k.enrol(late, "phone")
-		c, err := k.svc.ChallengeFactor(k.ctx, k.actor(s), a.id, identity.Offer{})
+		c, err := k.svc.Factors.ChallengeFactor(k.ctx, k.actor(s), a.id, identity.Offer{})
 		k.ok(err)
 		k.sleep(19 * time.Minute)
 		k.ok(k.svc.Sweep(k.ctx))
-		k.ok(k.svc.Proofs.Renew(k.ctx, k.actor(s), identity.Proof{Password: pw}))
+		k.ok(k.svc.Profile.RenewProof(k.ctx, k.actor(s), identity.Proof{Password: pw}))
 		k.enrol(s, "tablet") // makes room of those that waited too long
-		_, err = k.svc.VerifyFactor(k.ctx, k.actor(s), a.id, factor.Answer{ChallengeID: c.ID, Code: k.codeOf(a)})
+		_, err = k.svc.Factors.VerifyFactor(k.ctx, k.actor(s), a.id, factor.Answer{ChallengeID: c.ID, Code: k.codeOf(a)})
 		k.ok(err)
 		k.sleep(time.Minute)
-		_, err = k.svc.ChallengeFactor(k.ctx, k.actor(late), never.id, identity.Offer{})
+		_, err = k.svc.Factors.ChallengeFactor(k.ctx, k.actor(late), never.id, identity.Offer{})
 		k.code(err, "mfa_factor_not_found")
 	})
 }
@@ -332,7 +332,7 @@ func TestMFA_enrolRules(t *testing.T) {
 		s := k.signUp("a@x.example", nil)
 		me := k.actor(s)
 		enrol := func(who actor.Actor, e factor.Enrol) error {
-			_, err := k.svc.EnrolFactor(k.ctx, who, e)
+			_, err := k.svc.Factors.EnrolFactor(k.ctx, who, e)
 			return err
 		}
 		for _, c := range []struct {
@@ -350,7 +350,7 @@ func TestMFA_enrolRules(t *testing.T) {
 		left := k.enrol(s, "left")
 		k.code(enrol(me, factor.Enrol{Kind: "totp", FriendlyName: "left"}), "mfa_factor_name_conflict")
 		k.sleep(5 * time.Minute)
-		_, err := k.svc.ChallengeFactor(k.ctx, k.actor(s), left.id, identity.Offer{})
+		_, err := k.svc.Factors.ChallengeFactor(k.ctx, k.actor(s), left.id, identity.Offer{})
 		k.code(err, "mfa_factor_not_found")
 		first, second := k.enrol(s, "left"), k.enrol(s, "second")
 		up, err := k.answer(s, first, k.codeOf(first))
@@ -358,7 +358,7 @@ func TestMFA_enrolRules(t *testing.T) {
 		if len(up.User.Factors) != 1 {
 			k.Errorf("enrolments that were not finished stay: %+v", up.User.Factors)
 		}
-		_, err = k.svc.ChallengeFactor(k.ctx, k.actor(up), second.id, identity.Offer{})
+		_, err = k.svc.Factors.ChallengeFactor(k.ctx, k.actor(up), second.id, identity.Offer{})
 		k.code(err, "mfa_factor_not_found")
 		low := k.signIn("a@x.example")
 		k.code(enrol(k.actor(low), factor.Enrol{Kind: "totp"}), "insufficient_aal")
@@ -378,9 +378,9 @@ func TestMFA_staleEnrolment(t *testing.T) {
 		planted := k.enrol(k.signUp("b@x.example", nil), "planted")
 		k.exec("UPDATE mfa_factors SET user_id = $2, friendly_name = NULL WHERE id = $1", planted.id, s.User.ID)
 		thief := k.signIn("a@x.example")
-		c, err := k.svc.ChallengeFactor(k.ctx, k.actor(thief), planted.id, identity.Offer{})
+		c, err := k.svc.Factors.ChallengeFactor(k.ctx, k.actor(thief), planted.id, identity.Offer{})
 		k.ok(err)
-		_, err = k.svc.VerifyFactor(k.ctx, k.actor(thief), planted.id, factor.Answer{ChallengeID: c.ID, Code: k.codeOf(planted)})
+		_, err = k.svc.Factors.VerifyFactor(k.ctx, k.actor(thief), planted.id, factor.Answer{ChallengeID: c.ID, Code: k.codeOf(planted)})
 		k.code(err, "insufficient_aal")
 		_ = a
 	})
@@ -391,8 +391,8 @@ func TestMFA_unenrol(t *testing.T) {
 		s := k.signUp("a@x.example", nil)
 		a, up := k.protect(s)
 		low := k.signIn("a@x.example")
-		k.code(k.svc.UnenrolFactor(k.ctx, k.actor(low), a.id), "insufficient_aal")
-		k.ok(k.svc.UnenrolFactor(k.ctx, k.actor(up), a.id))
+		k.code(k.svc.Factors.UnenrolFactor(k.ctx, k.actor(low), a.id), "insufficient_aal")
+		k.ok(k.svc.Factors.UnenrolFactor(k.ctx, k.actor(up), a.id))
 		if got := k.actor(up).AAL; got != "aal1" {
 			k.Errorf("the token kept %s", got)
 		}
@@ -410,15 +410,15 @@ func TestMFA_unenrol(t *testing.T) {
 func TestMFA_recoveryCodes(t *testing.T) {
 	onBoth(t, nil, func(k *kit) {
 		s := k.signUp("a@x.example", nil)
-		_, err := k.svc.NewRecoveryCodes(k.ctx, k.actor(s))
+		_, err := k.svc.Factors.NewRecoveryCodes(k.ctx, k.actor(s))
 		k.code(err, "mfa_factor_not_found")
 		_, up := k.protect(s)
 		low := k.signIn("a@x.example")
-		_, err = k.svc.NewRecoveryCodes(k.ctx, k.actor(low))
+		_, err = k.svc.Factors.NewRecoveryCodes(k.ctx, k.actor(low))
 		k.code(err, "insufficient_aal")
-		old, err := k.svc.NewRecoveryCodes(k.ctx, k.actor(up))
+		old, err := k.svc.Factors.NewRecoveryCodes(k.ctx, k.actor(up))
 		k.ok(err)
-		codes, err := k.svc.NewRecoveryCodes(k.ctx, k.actor(up))
+		codes, err := k.svc.Factors.NewRecoveryCodes(k.ctx, k.actor(up))
 		k.ok(err)
 		if len(codes) != 10 || len(codes[0]) != 19 {
 			k.Fatalf("%v", codes)
@@ -426,16 +426,16 @@ func TestMFA_recoveryCodes(t *testing.T) {
 		if n := k.count("SELECT COUNT(*) FROM recovery_codes WHERE hash LIKE $1", "%"+strings.ReplaceAll(codes[0], "-", "")+"%"); n != 0 {
 			k.Error("codes rest in clear")
 		}
-		_, err = k.svc.UseRecoveryCode(k.ctx, k.actor(low), old[0])
+		_, err = k.svc.Factors.UseRecoveryCode(k.ctx, k.actor(low), old[0])
 		k.code(err, "mfa_verification_failed")
-		up, err = k.svc.UseRecoveryCode(k.ctx, k.actor(low), " "+strings.ToUpper(strings.ReplaceAll(codes[3], "-", " ")))
+		up, err = k.svc.Factors.UseRecoveryCode(k.ctx, k.actor(low), " "+strings.ToUpper(strings.ReplaceAll(codes[3], "-", " ")))
 		k.ok(err)
 		if aalOf(k, up) != "aal2" {
 			k.Error("not raised")
 		}
-		_, err = k.svc.UseRecoveryCode(k.ctx, k.actor(low), codes[3])
+		_, err = k.svc.Factors.UseRecoveryCode(k.ctx, k.actor(low), codes[3])
 		k.code(err, "mfa_verification_failed")
-		if n, err := k.svc.RecoveryCodesLeft(k.ctx, k.actor(up)); err != nil || n != 9 {
+		if n, err := k.svc.Factors.RecoveryCodesLeft(k.ctx, k.actor(up)); err != nil || n != 9 {
 			k.Errorf("%d left, %v", n, err)
 		}
 		// Guesses count together with wrong codes of the factor, and a code of
@@ -443,10 +443,10 @@ func TestMFA_recoveryCodes(t *testing.T) {
 		other := k.signUp("b@x.example", nil)
 		k.protect(other)
 		for range 5 {
-			_, err = k.svc.UseRecoveryCode(k.ctx, k.actor(k.signIn("b@x.example")), codes[4])
+			_, err = k.svc.Factors.UseRecoveryCode(k.ctx, k.actor(k.signIn("b@x.example")), codes[4])
 		}
 		k.code(err, "mfa_verification_failed")
-		_, err = k.svc.UseRecoveryCode(k.ctx, k.actor(k.signIn("b@x.example")), codes[4])
+		_, err = k.svc.Factors.UseRecoveryCode(k.ctx, k.actor(k.signIn("b@x.example")), codes[4])
 		k.code(err, "over_request_rate_limit")
 	})
 }
@@ -456,18 +456,18 @@ func TestMFA_guardsPasswordAndAddress(t *testing.T) {
 	onBoth(t, nil, func(k *kit) {
 		s := k.signUp("a@x.example", nil)
 		k.protect(s)
-		k.ok(k.svc.Recover(k.ctx, identity.MailRequest{Email: "a@x.example"}, identity.Client{}))
+		k.ok(k.svc.OTP.Recover(k.ctx, identity.MailRequest{Email: "a@x.example"}, identity.Client{}))
 		m := k.mailTo("a@x.example", "recovery")
-		reset, err := k.svc.Verify(k.ctx, identity.Verify{Type: "recovery", TokenHash: linkIn(k, m).Get("token")}, identity.Client{})
+		reset, err := k.svc.Verification.Verify(k.ctx, identity.Verify{Type: "recovery", TokenHash: linkIn(k, m).Get("token")}, identity.Client{})
 		k.ok(err)
 		for _, u := range []identity.Update{{Password: "another-long-password"}, {Email: "new@x.example"}} {
-			_, err = k.svc.UpdateUser(k.ctx, k.actor(reset), u)
+			_, err = k.svc.Profile.UpdateUser(k.ctx, k.actor(reset), u)
 			k.code(err, "insufficient_aal")
 			if fault.As(err).Kind != fault.Unauthorized {
 				k.Error(err)
 			}
 		}
-		_, err = k.svc.UpdateUser(k.ctx, k.actor(reset), identity.Update{Data: map[string]any{"name": "A"}})
+		_, err = k.svc.Profile.UpdateUser(k.ctx, k.actor(reset), identity.Update{Data: map[string]any{"name": "A"}})
 		k.ok(err)
 		k.signIn("a@x.example")
 	})
@@ -509,13 +509,13 @@ func TestMFA_required(t *testing.T) {
 					if fault.As(err).Kind != fault.Forbidden {
 						k.Error(err)
 					}
-					low, err := k.svc.Identify(k.ctx, identity.Credential{Bearer: s.AccessToken})
+					low, err := k.svc.Authenticator.Identify(k.ctx, identity.Credential{Bearer: s.AccessToken})
 					k.ok(err)
-					e, err := k.svc.EnrolFactor(k.ctx, low, factor.Enrol{Kind: "totp"})
+					e, err := k.svc.Factors.EnrolFactor(k.ctx, low, factor.Enrol{Kind: "totp"})
 					k.ok(err)
-					ch, err := k.svc.ChallengeFactor(k.ctx, low, e.ID, identity.Offer{})
+					ch, err := k.svc.Factors.ChallengeFactor(k.ctx, low, e.ID, identity.Offer{})
 					k.ok(err)
-					up, err := k.svc.VerifyFactor(k.ctx, low, e.ID, factor.Answer{ChallengeID: ch.ID, Code: k.codeOf(app{e.ID, totp.Secret(e.TOTP.Secret)})})
+					up, err := k.svc.Factors.VerifyFactor(k.ctx, low, e.ID, factor.Answer{ChallengeID: ch.ID, Code: k.codeOf(app{e.ID, totp.Secret(e.TOTP.Secret)})})
 					k.ok(err)
 					if a := k.actor(up); a.AAL != "aal2" || a.TenantID != north {
 						k.Errorf("%+v", a)
@@ -532,27 +532,27 @@ func TestMFA_admin(t *testing.T) {
 	onBoth(t, nil, func(k *kit) {
 		s := k.signUp("a@x.example", nil)
 		a, up := k.protect(s)
-		_, err := k.svc.UserFactors(k.ctx, k.actor(up), s.User.ID)
+		_, err := k.svc.Factors.UserFactors(k.ctx, k.actor(up), s.User.ID)
 		k.code(err, "not_admin")
-		list, err := k.svc.UserFactors(k.ctx, k.service(), s.User.ID)
+		list, err := k.svc.Factors.UserFactors(k.ctx, k.service(), s.User.ID)
 		k.ok(err)
 		if len(list) != 1 || list[0].ID != a.id {
 			k.Errorf("%+v", list)
 		}
-		f, err := k.svc.ChangeUserFactor(k.ctx, k.service(), s.User.ID, a.id, identity.FactorChange{FriendlyName: new("desk")})
+		f, err := k.svc.Factors.ChangeUserFactor(k.ctx, k.service(), s.User.ID, a.id, identity.FactorChange{FriendlyName: new("desk")})
 		k.ok(err)
 		if f.FriendlyName != "desk" {
 			k.Errorf("%+v", f)
 		}
-		_, err = k.svc.RemoveUserFactor(k.ctx, k.service(), s.User.ID, a.id)
+		_, err = k.svc.Factors.RemoveUserFactor(k.ctx, k.service(), s.User.ID, a.id)
 		k.ok(err)
 		if got := k.actor(up).AAL; got != "aal1" {
 			k.Errorf("still %s", got)
 		}
-		_, err = k.svc.RemoveUserFactor(k.ctx, k.service(), s.User.ID, a.id)
+		_, err = k.svc.Factors.RemoveUserFactor(k.ctx, k.service(), s.User.ID, a.id)
 		k.code(err, "mfa_factor_not_found")
 		k.protect(k.signIn("a@x.example"))
-		k.ok(k.svc.DeleteUser(k.ctx, k.service(), s.User.ID, false))
+		k.ok(k.svc.Admin.DeleteUser(k.ctx, k.service(), s.User.ID, false))
 	})
 }
 
@@ -568,7 +568,7 @@ func TestMFA_appsOff(t *testing.T) {
 		q := k.challenge(up, a.id)
 		k.cfg.MFAAppsOff.NoEnrol = true
 		k.start()
-		_, err = k.svc.EnrolFactor(k.ctx, k.actor(up), factor.Enrol{Kind: "totp", FriendlyName: "Another"})
+		_, err = k.svc.Factors.EnrolFactor(k.ctx, k.actor(up), factor.Enrol{Kind: "totp", FriendlyName: "Another"})
 		k.code(err, "mfa_totp_enroll_not_enabled")
 		up, err = k.reply(up, a.id, q, k.codeOf(a))
 		k.ok(err)
@@ -576,7 +576,7 @@ func TestMFA_appsOff(t *testing.T) {
 		q = k.challenge(up, a.id)
 		k.cfg.MFAAppsOff.NoVerify = true
 		k.start()
-		_, err = k.svc.ChallengeFactor(k.ctx, k.actor(up), a.id, identity.Offer{})
+		_, err = k.svc.Factors.ChallengeFactor(k.ctx, k.actor(up), a.id, identity.Offer{})
 		k.code(err, "mfa_totp_verify_not_enabled")
 		_, err = k.reply(up, a.id, q, k.codeOf(a))
 		k.code(err, "mfa_totp_verify_not_enabled")
@@ -597,9 +597,9 @@ func TestMFA_sameAddress(t *testing.T) {
 			}
 			try := func(asked, answered string) error {
 				k.sleep(time.Minute)
-				c, err := k.svc.ChallengeFactor(k.ctx, at(asked), a.id, identity.Offer{})
+				c, err := k.svc.Factors.ChallengeFactor(k.ctx, at(asked), a.id, identity.Offer{})
 				k.ok(err)
-				_, err = k.svc.VerifyFactor(k.ctx, at(answered), a.id, factor.Answer{ChallengeID: c.ID, Code: k.codeOf(a)})
+				_, err = k.svc.Factors.VerifyFactor(k.ctx, at(answered), a.id, factor.Answer{ChallengeID: c.ID, Code: k.codeOf(a)})
 				return err
 			}
 			k.ok(try("192.0.2.1", "192.0.2.1"))

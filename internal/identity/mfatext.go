@@ -27,21 +27,21 @@ const (
 // for the owner's texts may be a stranger with the password, who has as many
 // sessions and addresses as he likes: all that the factor was never passed from
 // share one interval and one ration, and take nothing of the others'.
-func (s *Service) throttleFactor(tx *db.Tx, f factor.Factor, from string) error {
+func (s *Factors) throttleFactor(tx *db.Tx, f factor.Factor, from string) error {
 	if f.Status != factor.Verified {
-		if err := asText(s.throttleTx(tx, "factor", f.UserID)); err != nil {
+		if err := asText(s.post.throttleTx(tx, "factor", f.UserID)); err != nil {
 			return err
 		}
-		return asText(s.throttleTx(tx, "factor", f.Phone))
+		return asText(s.post.throttleTx(tx, "factor", f.Phone))
 	}
 	if !f.KnownFrom(from) {
-		if err := asText(s.throttleTx(tx, "factor", f.ID)); err != nil {
+		if err := asText(s.post.throttleTx(tx, "factor", f.ID)); err != nil {
 			return err
 		}
 		return asText(s.ration(tx, "elsewhere|"+f.ID, textsElsewhere))
 	}
 	here := f.ID + "|" + from
-	if err := asText(s.throttleTx(tx, "factor", here)); err != nil {
+	if err := asText(s.post.throttleTx(tx, "factor", here)); err != nil {
 		return err
 	}
 	if err := asText(s.ration(tx, "here|"+here, textsHere)); err != nil {
@@ -51,26 +51,26 @@ func (s *Service) throttleFactor(tx *db.Tx, f factor.Factor, from string) error 
 }
 
 // ration refuses more than n within a day. What is undone counts for nothing.
-func (s *Service) ration(tx *db.Tx, key string, n int) error {
+func (s *Factors) ration(tx *db.Tx, key string, n int) error {
 	if s.cfg.MailInterval <= 0 {
 		return nil
 	}
 	now := s.now()
-	if left := s.recent.Ration(key, now, n, 24*time.Hour); left > 0 {
+	if left := s.post.recent.Ration(key, now, n, 24*time.Hour); left > 0 {
 		return tooSoon(left, n)
 	}
-	tx.Undone(func() { s.recent.Return(key, now) })
+	tx.Undone(func() { s.post.recent.Return(key, now) })
 	return nil
 }
 
 // textFactor sends the code of a challenge; a test number gets nothing.
-func (s *Service) textFactor(u *User, phone, channel, digits string) error {
+func (s *Factors) textFactor(u *User, phone, channel, digits string) error {
 	if s.cfg.PhoneCodes[phone] != "" {
 		return nil
 	}
 	tag, _ := u.UserMetadata["locale"].(string)
 	m := sms.Message{To: phone, Channel: channel, Text: letter.Text(letter.LocaleOf(tag), s.cfg.Name, digits, max(1, int(s.cfg.ChallengeTTL.Minutes())))}
-	return s.outbox.Add(func(ctx context.Context) error {
+	return s.post.outbox.Add(func(ctx context.Context) error {
 		if err := s.cfg.SMS.Send(ctx, m); err != nil {
 			return fmt.Errorf("identity: text message: %w", err)
 		}

@@ -22,21 +22,21 @@ func withTexts(t *testing.T, f func(k *kit, sent texts)) {
 // enrolPhone enrols a number without verifying it.
 func (k *kit) enrolPhone(s *identity.Session, number string) string {
 	k.Helper()
-	e, err := k.svc.EnrolFactor(k.ctx, k.actor(s), factor.Enrol{Kind: "phone", FriendlyName: number, Phone: number})
+	e, err := k.svc.Factors.EnrolFactor(k.ctx, k.actor(s), factor.Enrol{Kind: "phone", FriendlyName: number, Phone: number})
 	k.ok(err)
 	return e.ID
 }
 
 func (k *kit) challenge(s *identity.Session, id string) string {
 	k.Helper()
-	c, err := k.svc.ChallengeFactor(k.ctx, k.actor(s), id, identity.Offer{})
+	c, err := k.svc.Factors.ChallengeFactor(k.ctx, k.actor(s), id, identity.Offer{})
 	k.ok(err)
 	return c.ID
 }
 
 func (k *kit) reply(s *identity.Session, id, challenge, code string) (*identity.Session, error) {
 	k.Helper()
-	return k.svc.VerifyFactor(k.ctx, k.actor(s), id, factor.Answer{ChallengeID: challenge, Code: code})
+	return k.svc.Factors.VerifyFactor(k.ctx, k.actor(s), id, factor.Answer{ChallengeID: challenge, Code: code})
 }
 
 // other returns a code that is not this one.
@@ -72,13 +72,13 @@ func TestMFA_phone(t *testing.T) {
 		_, err = k.reply(up, id, q, code)
 		k.code(err, "mfa_factor_not_found")
 
-		_, err = k.svc.EnrolFactor(k.ctx, k.actor(up), factor.Enrol{Kind: "phone", Phone: "0049 1711111111"})
+		_, err = k.svc.Factors.EnrolFactor(k.ctx, k.actor(up), factor.Enrol{Kind: "phone", Phone: "0049 1711111111"})
 		k.code(err, "mfa_verified_factor_exists")
 		for _, number := range []string{"", "12", "+49x"} {
-			_, err = k.svc.EnrolFactor(k.ctx, k.actor(up), factor.Enrol{Kind: "phone", Phone: number})
+			_, err = k.svc.Factors.EnrolFactor(k.ctx, k.actor(up), factor.Enrol{Kind: "phone", Phone: number})
 			k.code(err, "validation_failed")
 		}
-		_, err = k.svc.ChallengeFactor(k.ctx, k.actor(up), id, identity.Offer{Channel: "pigeon"})
+		_, err = k.svc.Factors.ChallengeFactor(k.ctx, k.actor(up), id, identity.Offer{Channel: "pigeon"})
 		k.code(err, "validation_failed")
 
 		// A number whose enrolment was given up is enrolled afresh, whatever its
@@ -100,7 +100,7 @@ func TestMFA_phoneTimes(t *testing.T) {
 		q := k.challenge(s, id)
 		old := sent.codeTo(k, "491711111111")
 		for _, f := range []string{id, k.enrolPhone(s, "491712222222")} {
-			_, err := k.svc.ChallengeFactor(k.ctx, k.actor(s), f, identity.Offer{})
+			_, err := k.svc.Factors.ChallengeFactor(k.ctx, k.actor(s), f, identity.Offer{})
 			k.code(err, "over_sms_send_rate_limit")
 			if fault.As(err).RetryAfter <= 0 {
 				k.Error("no Retry-After")
@@ -108,7 +108,7 @@ func TestMFA_phoneTimes(t *testing.T) {
 		}
 		stranger := k.signUp("b@x.example", nil)
 		elsewhere := k.enrolPhone(stranger, "491711111111")
-		_, err := k.svc.ChallengeFactor(k.ctx, k.actor(stranger), elsewhere, identity.Offer{})
+		_, err := k.svc.Factors.ChallengeFactor(k.ctx, k.actor(stranger), elsewhere, identity.Offer{})
 		k.code(err, "over_sms_send_rate_limit")
 
 		k.sleep(time.Minute)
@@ -143,9 +143,9 @@ func TestMFA_phoneStranger(t *testing.T) {
 		pass := func(from string) {
 			k.Helper()
 			a.Address = from
-			c, err := k.svc.ChallengeFactor(k.ctx, a, id, identity.Offer{})
+			c, err := k.svc.Factors.ChallengeFactor(k.ctx, a, id, identity.Offer{})
 			k.ok(err)
-			_, err = k.svc.VerifyFactor(k.ctx, a, id, factor.Answer{ChallengeID: c.ID, Code: sent.codeTo(k, "491711111111")})
+			_, err = k.svc.Factors.VerifyFactor(k.ctx, a, id, factor.Answer{ChallengeID: c.ID, Code: sent.codeTo(k, "491711111111")})
 			k.ok(err)
 		}
 		pass(office)
@@ -154,7 +154,7 @@ func TestMFA_phoneStranger(t *testing.T) {
 		a = k.actor(k.signIn("a@x.example"))
 		ask := func(from string) error {
 			a.Address = from
-			_, err := k.svc.ChallengeFactor(k.ctx, a, id, identity.Offer{})
+			_, err := k.svc.Factors.ChallengeFactor(k.ctx, a, id, identity.Offer{})
 			if err == nil {
 				sent.codeTo(k, "491711111111")
 			}
@@ -260,24 +260,24 @@ func TestMFA_phoneAdmin(t *testing.T) {
 			k.Error("a test number was texted")
 		}
 		q := k.challengeLater(up, id)
-		f, err := k.svc.ChangeUserFactor(k.ctx, k.service(), s.User.ID, id, identity.FactorChange{Phone: new("+49 171 1111111")})
+		f, err := k.svc.Factors.ChangeUserFactor(k.ctx, k.service(), s.User.ID, id, identity.FactorChange{Phone: new("+49 171 1111111")})
 		k.ok(err)
 		if f.Phone != "491711111111" || f.FriendlyName != "15550001111" {
 			k.Errorf("%+v", f)
 		}
 		_, err = k.reply(up, id, q, "424242")
 		k.code(err, "mfa_factor_not_found")
-		_, err = k.svc.ChangeUserFactor(k.ctx, k.service(), s.User.ID, id, identity.FactorChange{Phone: new("x")})
+		_, err = k.svc.Factors.ChangeUserFactor(k.ctx, k.service(), s.User.ID, id, identity.FactorChange{Phone: new("x")})
 		k.code(err, "validation_failed")
 		a := k.enrol(up, "App")
-		_, err = k.svc.ChangeUserFactor(k.ctx, k.service(), s.User.ID, a.id, identity.FactorChange{Phone: new("491711111111")})
+		_, err = k.svc.Factors.ChangeUserFactor(k.ctx, k.service(), s.User.ID, a.id, identity.FactorChange{Phone: new("491711111111")})
 		k.code(err, "validation_failed")
 
 		// What is enrolled is kept where no more may be, and asked no more where
 		// codes are off.
 		k.cfg.MFAPhoneEnroll = false
 		k.start()
-		_, err = k.svc.EnrolFactor(k.ctx, k.actor(up), factor.Enrol{Kind: "phone", Phone: "491713333333"})
+		_, err = k.svc.Factors.EnrolFactor(k.ctx, k.actor(up), factor.Enrol{Kind: "phone", Phone: "491713333333"})
 		k.code(err, "mfa_phone_enroll_not_enabled")
 		_, err = k.reply(up, id, k.challengeLater(up, id), sent.codeTo(k, "491711111111"))
 		k.ok(err)
@@ -285,7 +285,7 @@ func TestMFA_phoneAdmin(t *testing.T) {
 		q = k.challenge(up, id)
 		k.cfg.MFAPhoneVerify = false
 		k.start()
-		_, err = k.svc.ChallengeFactor(k.ctx, k.actor(up), id, identity.Offer{})
+		_, err = k.svc.Factors.ChallengeFactor(k.ctx, k.actor(up), id, identity.Offer{})
 		k.code(err, "mfa_phone_verify_not_enabled")
 		_, err = k.reply(up, id, q, sent.codeTo(k, "491711111111"))
 		k.code(err, "mfa_phone_verify_not_enabled")

@@ -3,7 +3,15 @@ package identity
 import (
 	"holdfast/internal/db"
 	"holdfast/internal/fault"
+	"holdfast/internal/identity/password"
 )
+
+// Passwords hashes, checks and changes passwords, and says which are too weak.
+type Passwords struct {
+	*Base
+	hasher *password.Hasher
+	policy password.Policy
+}
 
 // nameKeys are the metadata that clients and providers call a person by.
 var nameKeys = []string{"name", "full_name", "display_name", "given_name", "family_name", "first_name", "last_name", "nickname",
@@ -23,7 +31,7 @@ func namesIn(list ...map[string]any) (out []string) {
 
 // checkPassword holds a new password against the policy and what an attacker
 // knows of the account: words, names in its metadata, and the product's name.
-func (s *Service) checkPassword(pw string, words []string, data ...map[string]any) error {
+func (s *Passwords) checkPassword(pw string, words []string, data ...map[string]any) error {
 	return s.policy.Check(pw, append(append(words, namesIn(data...)...), s.cfg.Name)...)
 }
 
@@ -39,3 +47,8 @@ func tenantNames(tx *db.Tx, tenant string) ([]string, error) {
 	}
 	return []string{t.Name, t.Slug}, err
 }
+
+// HashApart makes passwords be hashed in a process of their own, beside a server
+// that has answered so many requests; see password.Hasher.Apart. Call it before
+// the service is used.
+func (s *Passwords) HashApart(answered func() int64) error { return s.hasher.Apart(answered) }

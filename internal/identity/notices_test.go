@@ -15,7 +15,7 @@ func TestNotices_language(t *testing.T) {
 	onBoth(t, nil, func(k *kit) {
 		tenant := k.tenant("Nord")
 		owner, heir := k.member(tenant, "owner@x.example", actor.Owner), k.member(tenant, "erbe@x.example", actor.Viewer)
-		_, err := k.svc.UpdateUser(k.ctx, k.actor(heir), identity.Update{Data: map[string]any{"locale": "de"}})
+		_, err := k.svc.Profile.UpdateUser(k.ctx, k.actor(heir), identity.Update{Data: map[string]any{"locale": "de"}})
 		k.ok(err)
 		said := func(address, what string) {
 			k.Helper()
@@ -27,9 +27,9 @@ func TestNotices_language(t *testing.T) {
 		said("erbe@x.example", "In Ihrem Konto wurde geändert: ein Passkey wurde hinzugefügt.")
 		up, err := k.signInWith(d, site)
 		k.ok(err)
-		k.ok(k.svc.RemovePasskey(k.ctx, k.actor(up), p.ID))
+		k.ok(k.svc.Passkeys.RemovePasskey(k.ctx, k.actor(up), p.ID))
 		said("erbe@x.example", "ein Passkey wurde entfernt")
-		k.ok(k.svc.TransferOwnership(k.ctx, k.actor(owner), identity.Transfer{UserID: heir.User.ID, CurrentPassword: pw}))
+		k.ok(k.svc.Profile.TransferOwnership(k.ctx, k.actor(owner), identity.Transfer{UserID: heir.User.ID, CurrentPassword: pw}))
 		said("owner@x.example", "This was changed in your account: you handed the tenant on to erbe@x.example.")
 		said("erbe@x.example", "owner@x.example hat Sie zum Inhaber des Mandanten gemacht")
 
@@ -47,10 +47,10 @@ func TestEmailChange_firstAddress(t *testing.T) {
 	onBoth(t, anonymous, func(k *kit) {
 		for locale, want := range map[string]string{"en": "An account that has no address yet is to use this one.",
 			"de": "Ein Konto, das noch keine Adresse hat, soll diese verwenden."} {
-			s, err := k.svc.SignUpAnonymous(k.ctx, map[string]any{"locale": locale}, nobody)
+			s, err := k.svc.SignUps.SignUpAnonymous(k.ctx, map[string]any{"locale": locale}, nobody)
 			k.ok(err)
 			address := locale + "@x.example"
-			_, err = k.svc.UpdateUser(k.ctx, k.actor(s), identity.Update{Email: address})
+			_, err = k.svc.Profile.UpdateUser(k.ctx, k.actor(s), identity.Update{Email: address})
 			k.ok(err)
 			if m := k.mailTo(address, "email_change_new"); !strings.Contains(m.Text, want) || !strings.Contains(m.HTML, want) {
 				k.Errorf("%s: %s", locale, m.Text)

@@ -19,6 +19,21 @@ import (
 	"holdfast/internal/seal"
 )
 
+// OAuth is sign-in at providers, what they link to accounts, and the exchange of
+// authorization codes.
+type OAuth struct {
+	*Base
+	accounts     *Accounts
+	addresses    *Addresses
+	codes        *Codes
+	invitations  *Invitations
+	links        *Links
+	post         *Post
+	proofs       *Proofs
+	sessions     *Sessions
+	verification *Verification
+}
+
 // Authorize is a request to sign in at a provider.
 type Authorize struct {
 	Provider string
@@ -54,12 +69,12 @@ func cookieName(flowID string) string { return "hf-flow-" + flowID[len(flowID)-1
 
 // provider is one of the configuration, by its name or as custom:name, which is
 // what clients call a provider that they do not know; nil = none.
-func (s *Service) provider(name string) *oidc.Provider {
+func (s *OAuth) provider(name string) *oidc.Provider {
 	return s.providers[strings.TrimPrefix(name, "custom:")]
 }
 
 // Configured reports whether a name is a provider's of the configuration.
-func (s *Service) Configured(name string) bool { return s.provider(name) != nil }
+func (s *OAuth) Configured(name string) bool { return s.provider(name) != nil }
 
 // UnknownProvider refuses a sign-in at a provider that there is not.
 func UnknownProvider() error {
@@ -67,7 +82,7 @@ func UnknownProvider() error {
 }
 
 // Authorize starts a sign-in at a provider.
-func (s *Service) Authorize(ctx context.Context, in Authorize) (AuthStart, error) {
+func (s *OAuth) Authorize(ctx context.Context, in Authorize) (AuthStart, error) {
 	p := s.provider(in.Provider)
 	if p == nil {
 		return AuthStart{}, UnknownProvider()
@@ -87,13 +102,13 @@ func (s *Service) Authorize(ctx context.Context, in Authorize) (AuthStart, error
 	}
 	err = s.write(ctx, func(tx *db.Tx) error {
 		if in.Invite != "" {
-			if sec.Invite, sec.Offer, err = s.Invitations.shown(tx, in.Invite); err != nil {
+			if sec.Invite, sec.Offer, err = s.invitations.shown(tx, in.Invite); err != nil {
 				return err
 			}
 		}
 		_, err := tx.Exec(`INSERT INTO flow_states (id, method, provider, redirect_to, challenge, challenge_method, secrets, browser_hash, created_at, expires_at, link_user_id)
 			VALUES ($1, 'oauth', $2, $3, $4, $5, $6, $7, $8, $9, $10)`,
-			id, in.Provider, in.Redirect, null(in.PKCE.Challenge), null(strings.ToLower(in.PKCE.Method)), s.sealFlow(id,
+			id, in.Provider, in.Redirect, null(in.PKCE.Challenge), null(strings.ToLower(in.PKCE.Method)), s.codes.sealFlow(id,
 				sec), seal.Digest(browser), now, now.Add(s.cfg.ProviderTTL), null(in.LinkTo))
 		return err
 	})
@@ -102,11 +117,11 @@ func (s *Service) Authorize(ctx context.Context, in Authorize) (AuthStart, error
 
 // state is the flow's id with a keyed hash behind it: it can neither be guessed
 // nor enumerated.
-func (s *Service) state(flowID string) string {
+func (s *OAuth) state(flowID string) string {
 	return flowID + "." + hex.EncodeToString(s.secrets.Sum("state", flowID)[:16])
 }
 
-func (s *Service) flowOf(state string) (string, bool) {
+func (s *OAuth) flowOf(state string) (string, bool) {
 	id, _, _ := strings.Cut(state, ".")
 	id, ok := canonicalID(id)
 	return id, ok && subtle.ConstantTimeCompare([]byte(s.state(id)), []byte(state)) == 1
@@ -127,25 +142,25 @@ func badState(msg string) error { return fault.New(fault.Invalid, "bad_oauth_sta
 
 // FinishOAuth answers the provider's redirect. Whatever goes wrong is told in
 // a redirect: to the site when the state is unusable, else to the target.
-func (s *Service) FinishOAuth(ctx context.Context, in Callback, c Client) Landing {
+func (s *OAuth) FinishOAuth(ctx context.Context, in Callback, c Client) Landing {
 	f, err := s.claimFlow(ctx, in)
 	if err != nil {
-		s.ours(err)
+		s.links.ours(err)
 		fa := fault.As(err)
 		v := url.Values{"error": {oauthError(fa)}, "error_code": {WireCode(fa)}, "error_description": {fa.Msg}}
-		return Landing{Location: redirect.WithQuery(s.redirects.Site(), v)}
+		return Landing{Location: redirect.WithQuery(s.links.redirects.Site(), v)}
 	}
 	to, err := s.arrive(ctx, f, in, c)
 	if err != nil {
-		s.ours(err)
-		to.Location = s.failure(f.redirect, err, true)
+		s.links.ours(err)
+		to.Location = s.links.failure(f.redirect, err, true)
 	}
 	return to
 }
 
 // claimFlow finds the flow of a state and marks it used: a state works once,
 // within its life, and in the browser that started it.
-func (s *Service) claimFlow(ctx context.Context, in Callback) (flow, error) {
+func (s *OAuth) claimFlow(ctx context.Context, in Callback) (flow, error) {
 	id, ok := s.flowOf(in.State)
 	if !ok {
 		return flow{}, badState("OAuth state parameter is missing or invalid")
@@ -183,7 +198,7 @@ func (s *Service) claimFlow(ctx context.Context, in Callback) (flow, error) {
 }
 
 // arrive turns the provider's answer into a session or an authorization code.
-func (s *Service) arrive(ctx context.Context, f flow, in Callback, c Client) (to Landing, err error) {
+func (s *OAuth) arrive(ctx context.Context, f flow, in Callback, c Client) (to Landing, err error) {
 	p := s.providers[f.provider]
 	if p == nil {
 		return to, fault.New(fault.Invalid, "provider_disabled", "The provider is not enabled any more")
@@ -197,7 +212,7 @@ func (s *Service) arrive(ctx context.Context, f flow, in Callback, c Client) (to
 	case in.Code == "":
 		return to, fault.New(fault.Invalid, "bad_oauth_callback", "OAuth callback with missing authorization code")
 	}
-	sec, err := s.openFlow(f)
+	sec, err := s.codes.openFlow(f)
 	if err != nil {
 		return to, err
 	}
@@ -224,10 +239,10 @@ func cut(s string, n int) string {
 // admit finds or makes the account, then finishes the flow. A refusal comes
 // apart from the error where something has to be stored with it: an account
 // whose address the provider does not vouch for waits for its owner's proof.
-func (s *Service) admit(ctx context.Context, f flow, p oidc.Config, who oidc.Person, c Client) (to Landing, err error) {
+func (s *OAuth) admit(ctx context.Context, f flow, p oidc.Config, who oidc.Person, c Client) (to Landing, err error) {
 	var g *grant
 	var needs *proof
-	err = s.onceMore(func() error {
+	err = s.accounts.onceMore(func() error {
 		return s.write(ctx, func(tx *db.Tx) (err error) {
 			g, to, needs = nil, Landing{}, nil
 			guest, err := s.guest(tx, f, who)
@@ -249,16 +264,16 @@ func (s *Service) admit(ctx context.Context, f flow, p oidc.Config, who oidc.Per
 				return err
 			}
 			if f.challenge == "" {
-				if g, err = s.begin(tx, u, token.Method{Method: "oauth", Provider: f.provider}, c); err != nil {
+				if g, err = s.sessions.begin(tx, u, token.Method{Method: "oauth", Provider: f.provider}, c); err != nil {
 					return err
 				}
 				g.providerToken, g.providerRefresh = who.AccessToken, who.RefreshToken
 				_, err = tx.Exec("DELETE FROM flow_states WHERE id = $1", f.id)
 				return err
 			}
-			sealed := s.sealFlow(f.id, flowSecrets{AccessToken: who.AccessToken, RefreshToken: who.RefreshToken, Offer: c.Invite})
+			sealed := s.codes.sealFlow(f.id, flowSecrets{AccessToken: who.AccessToken, RefreshToken: who.RefreshToken, Offer: c.Invite})
 			tx.Queue("UPDATE flow_states SET user_id = $2, secrets = $3 WHERE id = $1", []any{f.id, u.ID, sealed}, nil)
-			authCode, err := s.issueCode(tx, f)
+			authCode, err := s.codes.issueCode(tx, f)
 			to.Location = redirect.WithQuery(f.redirect, url.Values{"code": {authCode}})
 			return err
 		})
@@ -272,22 +287,22 @@ func (s *Service) admit(ctx context.Context, f flow, p oidc.Config, who oidc.Per
 	if g == nil {
 		return to, nil
 	}
-	sess, err := s.issue(g)
+	sess, err := s.sessions.issue(g)
 	if err != nil {
 		return Landing{}, err
 	}
-	return Landing{Location: s.fragment(sess, f.redirect, "")}, nil
+	return Landing{Location: s.links.fragment(sess, f.redirect, "")}, nil
 }
 
 // guest is the account that was invited where a flow takes an invitation up, or
 // "". The provider's person has to have the invited address; whether the account
 // is theirs by it is decided as in any sign-in there.
-func (s *Service) guest(tx *db.Tx, f flow, who oidc.Person) (string, error) {
+func (s *OAuth) guest(tx *db.Tx, f flow, who oidc.Person) (string, error) {
 	if f.invite == "" {
 		return "", nil
 	}
 	t, err := codeBy(tx, "id = $1", f.invite)
-	if _, err = s.Invitations.check(tx, t, err); err != nil {
+	if _, err = s.invitations.check(tx, t, err); err != nil {
 		return "", err
 	}
 	if email, err := Canonical(who.Email); err != nil || email != t.address {
@@ -309,8 +324,8 @@ type proof struct {
 // askProof makes the code by which the owner of the address proves it; in the
 // browser of the flow it proves the identity as well. A second sign-in within
 // the mail interval makes none: the first one's holds.
-func (s *Service) askProof(tx *db.Tx, u *User, f flow, identity string) (*proof, error) {
-	if s.sentLately(u.ConfirmationSentAt) {
+func (s *OAuth) askProof(tx *db.Tx, u *User, f flow, identity string) (*proof, error) {
+	if s.post.sentLately(u.ConfirmationSentAt) {
 		return &proof{}, nil
 	}
 	o := codeOrder{kind: kindSignup, address: u.Email, redirect: f.redirect, identity: identity}
@@ -320,7 +335,7 @@ func (s *Service) askProof(tx *db.Tx, u *User, f flow, identity string) (*proof,
 	case f.id != "":
 		o.browser = seal.RandomHex(32)
 	}
-	made, err := s.makeCode(tx, u, o)
+	made, err := s.codes.makeCode(tx, u, o)
 	return &proof{
 		mail:   letter.Letter{Kind: letter.Confirmation, User: u.ID, To: u.Email, Link: made.link, Code: made.digits, Valid: s.cfg.CodeTTL},
 		cookie: Landing{CookieName: made.cookie, Browser: o.browser, MaxAge: s.cfg.CodeTTL},
@@ -328,9 +343,9 @@ func (s *Service) askProof(tx *db.Tx, u *User, f flow, identity string) (*proof,
 }
 
 // needsVerification mails what askProof made and refuses the sign-in.
-func (s *Service) needsVerification(needs *proof) error {
+func (s *OAuth) needsVerification(needs *proof) error {
 	if needs.mail.Kind != "" {
-		if err := s.send(needs.mail); err != nil {
+		if err := s.post.send(needs.mail); err != nil {
 			return err
 		}
 	}
@@ -341,7 +356,7 @@ func (s *Service) needsVerification(needs *proof) error {
 // findPerson finds or makes the account of a person. The same subject of the same
 // issuer is the same account. An address links only when both sides have
 // proved it and the provider is trusted for its domain.
-func (s *Service) findPerson(tx *db.Tx, p oidc.Config, who oidc.Person, c Client) (*User, error) {
+func (s *OAuth) findPerson(tx *db.Tx, p oidc.Config, who oidc.Person, c Client) (*User, error) {
 	owner := ""
 	err := tx.One("SELECT user_id FROM identities WHERE provider = $1 AND issuer = $2 AND subject = $3", []any{p.Name, p.Issuer, who.Subject},
 		func(r *db.Row) error {
@@ -370,7 +385,7 @@ func (s *Service) findPerson(tx *db.Tx, p oidc.Config, who oidc.Person, c Client
 	case u.ConfirmedAt.IsZero():
 		err = s.reclaim(tx, u, c)
 	case u.EmailConfirmedAt.IsZero(): // whose number is proved
-		err = s.confirm(tx, u, oneTime{kind: "oauth"}, c)
+		err = s.addresses.confirm(tx, u, oneTime{kind: "oauth"}, c)
 	}
 	if err != nil {
 		return nil, err
@@ -384,7 +399,7 @@ func answersFor(p oidc.Config, email string) bool {
 }
 
 // known refreshes the account of an identity seen before.
-func (s *Service) known(tx *db.Tx, userID string, p oidc.Config, who oidc.Person) (*User, error) {
+func (s *OAuth) known(tx *db.Tx, userID string, p oidc.Config, who oidc.Person) (*User, error) {
 	u, err := locked(tx, userID)
 	if err != nil {
 		return nil, err
@@ -410,12 +425,12 @@ func (u *User) identityOf(p oidc.Config, who oidc.Person) string {
 
 // reclaim takes an unproved account from whoever made it: password, sessions
 // and other identities go before the proved owner comes in.
-func (s *Service) reclaim(tx *db.Tx, u *User, c Client) error {
+func (s *OAuth) reclaim(tx *db.Tx, u *User, c Client) error {
 	if _, err := tx.Exec("DELETE FROM identities WHERE user_id = $1", u.ID); err != nil {
 		return err
 	}
 	u.Identities, u.UserMetadata = []Identity{}, map[string]any{}
-	return s.confirm(tx, u, oneTime{kind: "oauth"}, c)
+	return s.addresses.confirm(tx, u, oneTime{kind: "oauth"}, c)
 }
 
 func identityData(p oidc.Config, who oidc.Person) map[string]any {
@@ -427,7 +442,7 @@ func identityData(p oidc.Config, who oidc.Person) map[string]any {
 	return m
 }
 
-func (s *Service) link(tx *db.Tx, u *User, p oidc.Config, who oidc.Person, email string, c Client) error {
+func (s *OAuth) link(tx *db.Tx, u *User, p oidc.Config, who oidc.Person, email string, c Client) error {
 	now := s.now()
 	id := Identity{IdentityID: newID(), ID: who.Subject, UserID: u.ID, Provider: p.Name, issuer: p.Issuer, Email: email, Data: identityData(p, who),
 		LastSignInAt: Time{Time: now}, CreatedAt: Time{Time: now}, UpdatedAt: Time{Time: now}}
@@ -440,7 +455,7 @@ func (s *Service) link(tx *db.Tx, u *User, p oidc.Config, who oidc.Person, email
 
 // mergeProfile copies name and picture into the user's metadata, never
 // anything a tenant depends on.
-func (s *Service) mergeProfile(tx *db.Tx, u *User, who oidc.Person) error {
+func (s *OAuth) mergeProfile(tx *db.Tx, u *User, who oidc.Person) error {
 	m, err := merge(u.UserMetadata, who.Claims)
 	if err != nil {
 		return nil // full metadata keep what they have
@@ -450,11 +465,11 @@ func (s *Service) mergeProfile(tx *db.Tx, u *User, who oidc.Person) error {
 	return err
 }
 
-func (s *Service) newPerson(tx *db.Tx, p oidc.Config, who oidc.Person, email string, trusted bool, c Client) (*User, error) {
+func (s *OAuth) newPerson(tx *db.Tx, p oidc.Config, who oidc.Person, email string, trusted bool, c Client) (*User, error) {
 	if !s.cfg.SignupEnabled {
 		return nil, fault.New(fault.Unprocessable, "signup_disabled", "Signups not allowed for this instance")
 	}
-	u := s.draft(email, nil)
+	u := s.accounts.draft(email, nil)
 	if trusted {
 		u.EmailConfirmedAt, u.ConfirmedAt = u.CreatedAt, u.CreatedAt
 	}

@@ -154,7 +154,7 @@ func withIDP(t *testing.T, change func(*identity.Config), f func(k *kit, p *idp)
 // begin starts a flow and returns the callback the provider would send.
 func (k *kit) begin(p *idp, pk identity.PKCE) (identity.Callback, identity.AuthStart) {
 	k.Helper()
-	start, err := k.svc.Authorize(k.ctx, identity.Authorize{Provider: "corp", Redirect: "https://app.example.com/in", PKCE: pk,
+	start, err := k.svc.OAuth.Authorize(k.ctx, identity.Authorize{Provider: "corp", Redirect: "https://app.example.com/in", PKCE: pk,
 		Extra: url.Values{"prompt": {"login"}, "client_id": {"evil"}, "redirect_uri": {"https://evil.example"}, "state": {"evil"}}})
 	k.ok(err)
 	return p.answer(start), start
@@ -176,12 +176,12 @@ func (p *idp) answer(start identity.AuthStart) identity.Callback {
 func TestOAuth_invite(t *testing.T) {
 	withIDP(t, nil, func(k *kit, p *idp) {
 		token := func(typ, email string) string {
-			l, err := k.svc.GenerateLink(k.ctx, k.service(), identity.LinkRequest{Type: typ, Email: email, Password: pw})
+			l, err := k.svc.Admin.GenerateLink(k.ctx, k.service(), identity.LinkRequest{Type: typ, Email: email, Password: pw})
 			k.ok(err)
 			return l.HashedToken
 		}
 		start := func(invite string) (identity.Callback, error) {
-			at, err := k.svc.Authorize(k.ctx, identity.Authorize{Provider: "corp", Redirect: "https://app.example.com/in", PKCE: challenge(), Invite: invite})
+			at, err := k.svc.OAuth.Authorize(k.ctx, identity.Authorize{Provider: "corp", Redirect: "https://app.example.com/in", PKCE: challenge(), Invite: invite})
 			if err != nil {
 				return identity.Callback{}, err
 			}
@@ -190,7 +190,7 @@ func TestOAuth_invite(t *testing.T) {
 		}
 		lands := func(cb identity.Callback, want string) string {
 			k.Helper()
-			at := k.svc.FinishOAuth(k.ctx, cb, nobody).Location
+			at := k.svc.OAuth.FinishOAuth(k.ctx, cb, nobody).Location
 			if !strings.Contains(at, want) {
 				k.Errorf("landed at %s, want %s", at, want)
 			}
@@ -213,7 +213,7 @@ func TestOAuth_invite(t *testing.T) {
 		k.ok(err)
 		second, err := start(invite)
 		k.ok(err)
-		s, err := k.svc.Exchange(k.ctx, codeOf(k, lands(first, "code=")), verifier, nobody)
+		s, err := k.svc.OAuth.Exchange(k.ctx, codeOf(k, lands(first, "code=")), verifier, nobody)
 		k.ok(err)
 		if s.User.InvitedAt.IsZero() || s.User.AppMetadata["provider"] != "corp" {
 			k.Errorf("%+v", s.User)
@@ -246,11 +246,11 @@ func TestOAuth_PKCE(t *testing.T) {
 		if strings.Contains(q, "evil") {
 			k.Error("a control parameter was forwarded")
 		}
-		to := k.svc.FinishOAuth(k.ctx, cb, nobody)
+		to := k.svc.OAuth.FinishOAuth(k.ctx, cb, nobody)
 		if !strings.HasPrefix(to.Location, "https://app.example.com/in?code=") {
 			k.Fatal(to.Location)
 		}
-		s, err := k.svc.Exchange(k.ctx, codeOf(k, to.Location), verifier, nobody)
+		s, err := k.svc.OAuth.Exchange(k.ctx, codeOf(k, to.Location), verifier, nobody)
 		k.ok(err)
 		if s.ProviderToken != "provider-access" || s.ProviderRefreshToken != "provider-refresh" || s.User.Email != "p@corp.example" ||
 			s.User.UserMetadata["name"] != "Pat" {
@@ -264,7 +264,7 @@ func TestOAuth_PKCE(t *testing.T) {
 		}
 		// The same person again is the same account.
 		cb, _ = k.begin(p, identity.PKCE{})
-		to = k.svc.FinishOAuth(k.ctx, cb, nobody)
+		to = k.svc.OAuth.FinishOAuth(k.ctx, cb, nobody)
 		_, frag, _ := strings.Cut(to.Location, "#")
 		v, err := url.ParseQuery(frag)
 		k.ok(err)
@@ -279,7 +279,7 @@ func TestOAuth_state(t *testing.T) {
 	withIDP(t, nil, func(k *kit, p *idp) {
 		refused := func(name string, cb identity.Callback, code string) {
 			k.Helper()
-			to := k.svc.FinishOAuth(k.ctx, cb, nobody)
+			to := k.svc.OAuth.FinishOAuth(k.ctx, cb, nobody)
 			if strings.Contains(to.Location, "access_token") || !strings.Contains(to.Location, "error_code="+code) {
 				k.Errorf("%s: %s", name, to.Location)
 			}
@@ -319,7 +319,7 @@ func TestOAuth_stateRace(t *testing.T) {
 		won := 0
 		for range 6 {
 			wg.Go(func() {
-				if strings.Contains(k.svc.FinishOAuth(k.ctx, cb, nobody).Location, "?code=") {
+				if strings.Contains(k.svc.OAuth.FinishOAuth(k.ctx, cb, nobody).Location, "?code=") {
 					mu.Lock()
 					won++
 					mu.Unlock()
@@ -356,7 +356,7 @@ func TestOAuth_idToken(t *testing.T) {
 			p.change, p.alg, p.kid = nil, "", "k1"
 			cb, _ := k.begin(p, challenge())
 			spoil()
-			to := k.svc.FinishOAuth(k.ctx, cb, nobody)
+			to := k.svc.OAuth.FinishOAuth(k.ctx, cb, nobody)
 			if strings.Contains(to.Location, "?code=") || !strings.Contains(to.Location, "error_code=bad_oauth_callback") {
 				k.Errorf("%s: %s", name, to.Location)
 			}
@@ -373,9 +373,9 @@ func TestOAuth_idToken(t *testing.T) {
 func TestOAuth_discoveryIssuer(t *testing.T) {
 	withIDP(t, nil, func(k *kit, p *idp) {
 		p.issuer = "https://other.example"
-		_, err := k.svc.Authorize(k.ctx, identity.Authorize{Provider: "corp", Redirect: "https://app.example.com/in", PKCE: challenge()})
+		_, err := k.svc.OAuth.Authorize(k.ctx, identity.Authorize{Provider: "corp", Redirect: "https://app.example.com/in", PKCE: challenge()})
 		k.code(err, "unexpected_failure")
-		_, err = k.svc.Authorize(k.ctx, identity.Authorize{Provider: "nope", PKCE: challenge()})
+		_, err = k.svc.OAuth.Authorize(k.ctx, identity.Authorize{Provider: "nope", PKCE: challenge()})
 		k.code(err, "validation_failed")
 	})
 }
@@ -386,7 +386,7 @@ func TestOAuth_linking(t *testing.T) {
 		email, sw := "p@corp.example", pw
 		finish := func() string {
 			cb, _ := k.begin(p, identity.PKCE{})
-			return k.svc.FinishOAuth(k.ctx, cb, nobody).Location
+			return k.svc.OAuth.FinishOAuth(k.ctx, cb, nobody).Location
 		}
 		// An address the provider does not vouch for opens nothing.
 		p.change = map[string]any{"email_verified": false}
@@ -399,13 +399,13 @@ func TestOAuth_linking(t *testing.T) {
 		k.exec("DELETE FROM users")
 
 		// A stranger made an unproved account with the address: its password goes.
-		_, _, err := k.svc.SignUp(k.ctx, identity.SignUp{Email: email, Password: pw, Data: map[string]any{"tenant_id": someTenant}}, nobody)
+		_, _, err := k.svc.SignUps.SignUp(k.ctx, identity.SignUp{Email: email, Password: pw, Data: map[string]any{"tenant_id": someTenant}}, nobody)
 		k.ok(err)
 		p.change = nil
 		if to := finish(); !strings.Contains(to, "access_token") {
 			k.Fatal(to)
 		}
-		_, err = k.svc.SignIn(k.ctx, email, pw, nobody)
+		_, err = k.svc.SignIns.SignIn(k.ctx, email, pw, nobody)
 		k.code(err, "invalid_credentials")
 		if n := k.count("SELECT COUNT(*) FROM members"); n != 0 {
 			k.Error("the stranger's wish came true")
@@ -416,7 +416,7 @@ func TestOAuth_linking(t *testing.T) {
 		k.exec("DELETE FROM sessions")
 		k.exec("DELETE FROM identities")
 		k.exec("DELETE FROM users")
-		u, err := k.svc.CreateUser(k.ctx, k.service(), identity.AdminUser{Email: &email, Password: &sw, EmailConfirm: true})
+		u, err := k.svc.Admin.CreateUser(k.ctx, k.service(), identity.AdminUser{Email: &email, Password: &sw, EmailConfirm: true})
 		k.ok(err)
 		p.change = map[string]any{"email_verified": false}
 		if to := finish(); !strings.Contains(to, "provider_email_needs_verification") {
@@ -427,7 +427,7 @@ func TestOAuth_linking(t *testing.T) {
 			k.Error(to)
 		}
 		k.signIn(email)
-		got, err := k.svc.UserByID(k.ctx, k.service(), u.ID)
+		got, err := k.svc.Admin.UserByID(k.ctx, k.service(), u.ID)
 		k.ok(err)
 		if len(got.Identities) != 2 || fmt.Sprint(got.AppMetadata["providers"]) != "[email corp]" {
 			k.Errorf("%+v", got.AppMetadata)
@@ -442,7 +442,7 @@ func TestOAuth_domains(t *testing.T) {
 		c.OIDC["corp"] = p
 	}, func(k *kit, p *idp) {
 		cb, _ := k.begin(p, identity.PKCE{})
-		if to := k.svc.FinishOAuth(k.ctx, cb, nobody).Location; !strings.Contains(to, "provider_email_needs_verification") {
+		if to := k.svc.OAuth.FinishOAuth(k.ctx, cb, nobody).Location; !strings.Contains(to, "provider_email_needs_verification") {
 			k.Error(to)
 		}
 	})
@@ -452,17 +452,17 @@ func TestOAuth_domains(t *testing.T) {
 func TestOAuth_disabled(t *testing.T) {
 	withIDP(t, nil, func(k *kit, p *idp) {
 		cb, _ := k.begin(p, challenge())
-		s, err := k.svc.Exchange(k.ctx, codeOf(k, k.svc.FinishOAuth(k.ctx, cb, nobody).Location), verifier, nobody)
+		s, err := k.svc.OAuth.Exchange(k.ctx, codeOf(k, k.svc.OAuth.FinishOAuth(k.ctx, cb, nobody).Location), verifier, nobody)
 		k.ok(err)
 		mid, _ := k.begin(p, challenge())
 		old := k.svc
 		k.cfg.OIDC = nil
 		k.start()
 		defer old.Close(k.ctx)
-		if to := k.svc.FinishOAuth(k.ctx, mid, nobody).Location; !strings.Contains(to, "error_code=provider_disabled") {
+		if to := k.svc.OAuth.FinishOAuth(k.ctx, mid, nobody).Location; !strings.Contains(to, "error_code=provider_disabled") {
 			k.Error(to)
 		}
-		_, err = k.svc.Refresh(k.ctx, s.RefreshToken, nobody)
+		_, err = k.svc.Sessions.Refresh(k.ctx, s.RefreshToken, nobody)
 		k.code(err, "session_expired")
 	})
 }
@@ -470,7 +470,7 @@ func TestOAuth_disabled(t *testing.T) {
 func TestOAuth_signupDisabled(t *testing.T) {
 	withIDP(t, func(c *identity.Config) { c.SignupEnabled = false }, func(k *kit, p *idp) {
 		cb, _ := k.begin(p, challenge())
-		to := k.svc.FinishOAuth(k.ctx, cb, nobody).Location
+		to := k.svc.OAuth.FinishOAuth(k.ctx, cb, nobody).Location
 		if !strings.Contains(to, "error=access_denied") || !strings.Contains(to, "error_code=signup_disabled") {
 			k.Error(to)
 		}
@@ -483,24 +483,24 @@ func TestOAuth_invited(t *testing.T) {
 	withIDP(t, nil, func(k *kit, p *idp) {
 		ten := k.tenant("North")
 		admin := k.actor(k.member(ten, "admin@x.example", actor.Admin))
-		_, err := k.svc.Invite(k.ctx, admin, identity.Invite{Email: "p@corp.example", Role: actor.Safety})
+		_, err := k.svc.Invitations.Invite(k.ctx, admin, identity.Invite{Email: "p@corp.example", Role: actor.Safety})
 		k.ok(err)
 		k.mailTo("p@corp.example", "invite")
 		cb, _ := k.begin(p, challenge())
-		s, err := k.svc.Exchange(k.ctx, codeOf(k, k.svc.FinishOAuth(k.ctx, cb, nobody).Location), verifier, nobody)
+		s, err := k.svc.OAuth.Exchange(k.ctx, codeOf(k, k.svc.OAuth.FinishOAuth(k.ctx, cb, nobody).Location), verifier, nobody)
 		k.ok(err)
 		if tenantOf(k, s) != "" {
 			k.Error("joined without being asked")
 		}
-		inv, err := k.svc.Invite(k.ctx, admin, identity.Invite{Email: "p@corp.example", Role: actor.Safety, Deliver: identity.DeliverLink})
+		inv, err := k.svc.Invitations.Invite(k.ctx, admin, identity.Invite{Email: "p@corp.example", Role: actor.Safety, Deliver: identity.DeliverLink})
 		k.ok(err)
 		offered, err := url.Parse(inv.Link)
 		k.ok(err)
-		at, err := k.svc.Authorize(k.ctx, identity.Authorize{Provider: "corp", Redirect: "https://app.example.com/in", PKCE: challenge(),
+		at, err := k.svc.OAuth.Authorize(k.ctx, identity.Authorize{Provider: "corp", Redirect: "https://app.example.com/in", PKCE: challenge(),
 			Invite: offered.Query().Get("invite_token")})
 		k.ok(err)
 		cb = p.answer(at)
-		s, err = k.svc.Exchange(k.ctx, codeOf(k, k.svc.FinishOAuth(k.ctx, cb, nobody).Location), verifier, nobody)
+		s, err = k.svc.OAuth.Exchange(k.ctx, codeOf(k, k.svc.OAuth.FinishOAuth(k.ctx, cb, nobody).Location), verifier, nobody)
 		k.ok(err)
 		if claims(k, s.AccessToken)["tenant_role"] != "safety" {
 			k.Error(claims(k, s.AccessToken))

@@ -19,7 +19,7 @@ type Transfer struct {
 // TransferOwnership makes an active member owner of the caller's tenant and the
 // caller, an owner, its administrator, both or neither. The caller shows again
 // who he is: an open session alone gives no tenant away.
-func (s *Service) TransferOwnership(ctx context.Context, a actor.Actor, in Transfer) error {
+func (s *Profile) TransferOwnership(ctx context.Context, a actor.Actor, in Transfer) error {
 	if a.Role != actor.Owner || a.TenantID == "" {
 		return fault.New(fault.Forbidden, "not_admin", "Only an owner may hand a tenant on")
 	}
@@ -43,7 +43,7 @@ func (s *Service) TransferOwnership(ctx context.Context, a actor.Actor, in Trans
 
 // confirmed asks for the password or the mailed nonce, whatever the age of the
 // session.
-func (s *Service) confirmed(ctx context.Context, a actor.Actor, in Transfer) error {
+func (s *Profile) confirmed(ctx context.Context, a actor.Actor, in Transfer) error {
 	var u *User
 	err := s.db.Read(ctx, everywhere, func(tx *db.Tx) (err error) {
 		u, err = userByID(tx, a.UserID)
@@ -66,7 +66,7 @@ func (in Transfer) proof() Update {
 	return Update{CurrentPassword: in.CurrentPassword, Nonce: in.Nonce}
 }
 
-func (s *Service) transfer(tx *db.Tx, a actor.Actor, to string) error {
+func (s *Profile) transfer(tx *db.Tx, a actor.Actor, to string) error {
 	// In the order of ids, so that two transfers wait and do not deadlock.
 	roles := map[string]actor.Role{}
 	err := tx.Query("SELECT user_id, role FROM members WHERE tenant_id = $1 AND status = 'active' AND (user_id = $2 OR user_id = $3) ORDER BY id"+
@@ -87,7 +87,7 @@ func (s *Service) transfer(tx *db.Tx, a actor.Actor, to string) error {
 	for user, role := range map[string]actor.Role{to: actor.Owner, a.UserID: actor.Admin} {
 		tx.Queue("UPDATE members SET role = $3, updated_at = $4, version = version + 1 WHERE tenant_id = $1 AND user_id = $2",
 			[]any{a.TenantID, user, string(role), now}, nil)
-		if err := s.TellMember(tx, a.TenantID, user, "role", string(roles[user])); err != nil {
+		if err := s.tenants.TellMember(tx, a.TenantID, user, "role", string(roles[user])); err != nil {
 			return err
 		}
 		tx.After(func() { s.Forget(user) })
@@ -105,14 +105,14 @@ func (s *Service) transfer(tx *db.Tx, a actor.Actor, to string) error {
 	if err != nil {
 		return err
 	}
-	s.alert(tx, from, letter.OwnershipGiven, heir.Email)
-	s.alert(tx, heir, letter.OwnershipTaken, from.Email)
+	s.post.alert(tx, from, letter.OwnershipGiven, heir.Email)
+	s.post.alert(tx, heir, letter.OwnershipTaken, from.Email)
 	return tx.Flush()
 }
 
 // MemberActor is an active member of a tenant as its requests would be made,
 // for who asks what that member may do.
-func (s *Service) MemberActor(ctx context.Context, tenantID, userID string) (actor.Actor, error) {
+func (s *Tenants) MemberActor(ctx context.Context, tenantID, userID string) (actor.Actor, error) {
 	id, ok := canonicalID(userID)
 	if !ok {
 		return actor.Actor{}, fault.New(fault.Invalid, "22P02", "user_id must be a UUID").At("user_id", "not a UUID")

@@ -16,6 +16,16 @@ import (
 	"holdfast/internal/identity/token"
 )
 
+// Passkeys registers passkeys and signs in by them.
+type Passkeys struct {
+	*Base
+	factors  *Factors
+	post     *Post
+	proofs   *Proofs
+	sessions *Sessions
+	relying  *passkey.Relying
+}
+
 // maxPasskeys is how many passkeys an account may have.
 const maxPasskeys = 10
 
@@ -52,7 +62,7 @@ func passkeysOf(tx *db.Tx, userID string) ([]Passkey, error) {
 	return list, err
 }
 
-func (s *Service) passkeysOn() error {
+func (s *Passkeys) passkeysOn() error {
 	if !s.cfg.Passkeys {
 		return fault.New(fault.NotFound, "passkey_disabled", "Passkeys are disabled")
 	}
@@ -80,15 +90,15 @@ const (
 	askGet    = "passkey.get"
 )
 
-func (s *Service) ceremony(tx *db.Tx, q factor.Question, c passkey.Ceremony) (Ceremony, error) {
+func (s *Passkeys) ceremony(tx *db.Tx, q factor.Question, c passkey.Ceremony) (Ceremony, error) {
 	q.Data = c.State
-	q, err := s.factors.Put(tx, q)
+	q, err := s.factors.keeper.Put(tx, q)
 	return Ceremony{ChallengeID: q.ID, Options: c.Options, ExpiresAt: q.Expires.Unix()}, err
 }
 
 // answered ends the challenge an answer belongs to; it works once.
-func (s *Service) answered(tx *db.Tx, id, kind, user, session string) (factor.Question, error) {
-	q, err := s.factors.Take(tx, id)
+func (s *Passkeys) answered(tx *db.Tx, id, kind, user, session string) (factor.Question, error) {
+	q, err := s.factors.keeper.Take(tx, id)
 	if err != nil && !fault.Is(err, fault.NotFound) {
 		return q, err
 	}
@@ -109,11 +119,11 @@ func (s *Service) answered(tx *db.Tx, id, kind, user, session string) (factor.Qu
 }
 
 // RegisterPasskey begins the registration of a passkey.
-func (s *Service) RegisterPasskey(ctx context.Context, a actor.Actor) (out Ceremony, err error) {
+func (s *Passkeys) RegisterPasskey(ctx context.Context, a actor.Actor) (out Ceremony, err error) {
 	if err := s.passkeysOn(); err != nil {
 		return out, err
 	}
-	err = s.asOwn(ctx, a, func(tx *db.Tx, me own) error {
+	err = s.factors.asOwn(ctx, a, func(tx *db.Tx, me own) error {
 		if me.User.sso {
 			// It would outlive what the organisation ends at its provider.
 			return fault.New(fault.Unprocessable, "user_sso_managed", "A SSO account signs in through its provider, not with a passkey")
@@ -121,7 +131,7 @@ func (s *Service) RegisterPasskey(ctx context.Context, a actor.Actor) (out Cerem
 		if err := needAAL2(me.User, a, fault.Forbidden, "AAL2 required to manage passkeys"); err != nil {
 			return err
 		}
-		if err := s.Proofs.own(tx, me.User, a, "Registering a passkey"); err != nil {
+		if err := s.proofs.own(tx, me.User, a, "Registering a passkey"); err != nil {
 			return err
 		}
 		list, err := passkeysOf(tx, me.ID)
@@ -131,7 +141,7 @@ func (s *Service) RegisterPasskey(ctx context.Context, a actor.Actor) (out Cerem
 		if len(list) >= maxPasskeys {
 			return fault.New(fault.Unprocessable, "too_many_passkeys", "Maximum number of passkeys reached, remove one to continue")
 		}
-		c, err := s.passkeys.Register(holder(me.User, list), true)
+		c, err := s.relying.Register(holder(me.User, list), true)
 		if err != nil {
 			return err
 		}
@@ -142,13 +152,13 @@ func (s *Service) RegisterPasskey(ctx context.Context, a actor.Actor) (out Cerem
 }
 
 // RegisteredPasskey finishes the registration.
-func (s *Service) RegisteredPasskey(ctx context.Context, a actor.Actor, challengeID string, response []byte) (Passkey, error) {
+func (s *Passkeys) RegisteredPasskey(ctx context.Context, a actor.Actor, challengeID string, response []byte) (Passkey, error) {
 	var out Passkey
 	if err := s.passkeysOn(); err != nil {
 		return out, err
 	}
 	var refused error
-	err := s.asOwn(ctx, a, func(tx *db.Tx, me own) error {
+	err := s.factors.asOwn(ctx, a, func(tx *db.Tx, me own) error {
 		if err := needAAL2(me.User, a, fault.Forbidden, "AAL2 required to manage passkeys"); err != nil {
 			return err
 		}
@@ -160,13 +170,13 @@ func (s *Service) RegisteredPasskey(ctx context.Context, a actor.Actor, challeng
 		if err != nil {
 			return err
 		}
-		cred, err := s.passkeys.Registered(holder(me.User, list), q.Data, response)
+		cred, err := s.relying.Registered(holder(me.User, list), q.Data, response)
 		if refused = refusal(err); refused != nil || err != nil {
 			return drop(err, refused)
 		}
 		out = Passkey{ID: newID(), FriendlyName: fmt.Sprintf("Passkey %d", len(list)+1), CreatedAt: Time{Time: s.now()}}
 		s.record(tx, event{tenant: a.TenantID, user: me.ID, action: "passkey.registered", entity: "passkey", entityID: out.ID, client: clientOf(a)})
-		s.alert(tx, me.User, letter.PasskeyAdded, "")
+		s.post.alert(tx, me.User, letter.PasskeyAdded, "")
 		_, err = tx.Exec("INSERT INTO passkeys (id, user_id, credential_id, friendly_name, credential, created_at, updated_at) VALUES ($1, $2, $3, $4, $5, $6, $6)",
 			out.ID, me.ID, cred.ID, out.FriendlyName, cred.Text, s.now())
 		return err
@@ -197,11 +207,11 @@ func drop(err, refused error) error {
 
 // AskPasskey begins a sign-in: any passkey of the site will do, so nobody is
 // named and nothing is told.
-func (s *Service) AskPasskey(ctx context.Context) (out Ceremony, err error) {
+func (s *Passkeys) AskPasskey(ctx context.Context) (out Ceremony, err error) {
 	if err := s.passkeysOn(); err != nil {
 		return out, err
 	}
-	c, err := s.passkeys.Ask(nil)
+	c, err := s.relying.Ask(nil)
 	if err != nil {
 		return out, err
 	}
@@ -215,7 +225,7 @@ func (s *Service) AskPasskey(ctx context.Context) (out Ceremony, err error) {
 // SignInPasskey signs in with a passkey. Its authenticator has recognised who
 // holds it, so the session has two factors from the start (NIST SP 800-63B
 // section 5.1.9, multi-factor cryptographic devices).
-func (s *Service) SignInPasskey(ctx context.Context, challengeID string, response []byte, c Client) (*Session, error) {
+func (s *Passkeys) SignInPasskey(ctx context.Context, challengeID string, response []byte, c Client) (*Session, error) {
 	if err := s.passkeysOn(); err != nil {
 		return nil, err
 	}
@@ -242,15 +252,15 @@ func (s *Service) SignInPasskey(ctx context.Context, challengeID string, respons
 	case refused != nil:
 		return nil, refused
 	}
-	return s.issue(g)
+	return s.sessions.issue(g)
 }
 
-func (s *Service) byPasskey(tx *db.Tx, q factor.Question, credID, userID string, response []byte, c Client) (*grant, error) {
+func (s *Passkeys) byPasskey(tx *db.Tx, q factor.Question, credID, userID string, response []byte, c Client) (*grant, error) {
 	u, k, err := s.asserted(tx, q, credID, userID, response)
 	if err != nil {
 		return nil, err
 	}
-	return s.beginBy(tx, u, entrance{how: token.Method{Method: "passkey"}, passkey: k.ID}, c)
+	return s.sessions.beginBy(tx, u, entrance{how: token.Method{Method: "passkey"}, passkey: k.ID}, c)
 }
 
 func errPasskey() error {
@@ -258,7 +268,7 @@ func errPasskey() error {
 }
 
 // asserted is the account whose passkey answers a question, and the passkey.
-func (s *Service) asserted(tx *db.Tx, q factor.Question, credID, userID string, response []byte) (*User, Passkey, error) {
+func (s *Passkeys) asserted(tx *db.Tx, q factor.Question, credID, userID string, response []byte) (*User, Passkey, error) {
 	var k Passkey
 	err := tx.One("SELECT "+passkeyColumns+" FROM passkeys WHERE credential_id = $1"+tx.DB().ForUpdate(), []any{credID}, func(r *db.Row) error {
 		k = scanPasskey(r)
@@ -274,7 +284,7 @@ func (s *Service) asserted(tx *db.Tx, q factor.Question, credID, userID string, 
 	if err != nil {
 		return nil, k, err
 	}
-	cred, err := s.passkeys.Asserted(holder(u, []Passkey{k}), q.Data, response)
+	cred, err := s.relying.Asserted(holder(u, []Passkey{k}), q.Data, response)
 	if err != nil {
 		return nil, k, err
 	}
@@ -285,8 +295,8 @@ func (s *Service) asserted(tx *db.Tx, q factor.Question, credID, userID string, 
 	return u, k, err
 }
 
-// Passkeys lists the caller's passkeys.
-func (s *Service) Passkeys(ctx context.Context, a actor.Actor) (list []Passkey, err error) {
+// List lists the caller's passkeys.
+func (s *Passkeys) List(ctx context.Context, a actor.Actor) (list []Passkey, err error) {
 	if err := s.passkeysOn(); err != nil {
 		return nil, err
 	}
@@ -302,7 +312,7 @@ func errNoPasskey() error {
 }
 
 // RenamePasskey sets the friendly name of one of the caller's passkeys.
-func (s *Service) RenamePasskey(ctx context.Context, a actor.Actor, id, name string) (out Passkey, err error) {
+func (s *Passkeys) RenamePasskey(ctx context.Context, a actor.Actor, id, name string) (out Passkey, err error) {
 	name = strings.TrimSpace(name)
 	if name == "" || utf8.RuneCountInString(name) > 100 || !utf8.ValidString(name) || strings.ContainsFunc(name, func(r rune) bool {
 		return r < ' ' || r == 0x7f
@@ -320,7 +330,7 @@ func (s *Service) RenamePasskey(ctx context.Context, a actor.Actor, id, name str
 
 // RemovePasskey deletes one of the caller's passkeys and ends the sessions it
 // began; the caller's own, if it is one of them, falls back to one factor.
-func (s *Service) RemovePasskey(ctx context.Context, a actor.Actor, id string) error {
+func (s *Passkeys) RemovePasskey(ctx context.Context, a actor.Actor, id string) error {
 	return s.onPasskey(ctx, a, a.UserID, id, func(tx *db.Tx, u *User, k Passkey) error {
 		if err := needAAL2(u, a, fault.Forbidden, "AAL2 required to manage passkeys"); err != nil {
 			return err
@@ -329,10 +339,10 @@ func (s *Service) RemovePasskey(ctx context.Context, a actor.Actor, id string) e
 	})
 }
 
-func (s *Service) dropPasskey(tx *db.Tx, a actor.Actor, u *User, k Passkey) error {
+func (s *Passkeys) dropPasskey(tx *db.Tx, a actor.Actor, u *User, k Passkey) error {
 	s.record(tx, event{tenant: a.TenantID, user: a.UserID, key: a.KeyID, action: "passkey.removed", entity: "passkey", entityID: k.ID,
 		details: map[string]any{"of": u.ID}, client: clientOf(a)})
-	s.alert(tx, u, letter.PasskeyRemoved, "")
+	s.post.alert(tx, u, letter.PasskeyRemoved, "")
 	if _, err := tx.Exec("DELETE FROM passkeys WHERE id = $1", k.ID); err != nil {
 		return err
 	}
@@ -343,10 +353,10 @@ func (s *Service) dropPasskey(tx *db.Tx, a actor.Actor, u *User, k Passkey) erro
 	if err := s.endSessions(tx, u.ID, where, args...); err != nil {
 		return err
 	}
-	return s.lower(tx, u.ID, k.ID, "")
+	return s.sessions.lower(tx, u.ID, k.ID, "")
 }
 
-func (s *Service) onPasskey(ctx context.Context, a actor.Actor, userID, id string, do func(tx *db.Tx, u *User, k Passkey) error) error {
+func (s *Passkeys) onPasskey(ctx context.Context, a actor.Actor, userID, id string, do func(tx *db.Tx, u *User, k Passkey) error) error {
 	if err := s.passkeysOn(); err != nil {
 		return err
 	}
@@ -369,15 +379,15 @@ func (s *Service) onPasskey(ctx context.Context, a actor.Actor, userID, id strin
 }
 
 // UserPasskeys lists an account's passkeys for the service key.
-func (s *Service) UserPasskeys(ctx context.Context, a actor.Actor, userID string) ([]Passkey, error) {
+func (s *Passkeys) UserPasskeys(ctx context.Context, a actor.Actor, userID string) ([]Passkey, error) {
 	if err := requireService(a); err != nil {
 		return nil, err
 	}
-	return s.Passkeys(ctx, actor.Actor{UserID: userID})
+	return s.List(ctx, actor.Actor{UserID: userID})
 }
 
 // RemoveUserPasskey deletes a passkey for the service key.
-func (s *Service) RemoveUserPasskey(ctx context.Context, a actor.Actor, userID, id string) error {
+func (s *Passkeys) RemoveUserPasskey(ctx context.Context, a actor.Actor, userID, id string) error {
 	if err := requireService(a); err != nil {
 		return err
 	}

@@ -9,7 +9,7 @@ import (
 )
 
 // UserSessions lists the sessions of an account for the service key.
-func (s *Service) UserSessions(ctx context.Context, a actor.Actor, userID string) ([]OpenSession, error) {
+func (s *Sessions) UserSessions(ctx context.Context, a actor.Actor, userID string) ([]OpenSession, error) {
 	if err := requireService(a); err != nil {
 		return nil, err
 	}
@@ -18,7 +18,7 @@ func (s *Service) UserSessions(ctx context.Context, a actor.Actor, userID string
 
 // EndUserSessions ends one session of an account for the service key, or all
 // where id is "".
-func (s *Service) EndUserSessions(ctx context.Context, a actor.Actor, userID, id string) error {
+func (s *Sessions) EndUserSessions(ctx context.Context, a actor.Actor, userID, id string) error {
 	if err := requireService(a); err != nil {
 		return err
 	}
@@ -27,7 +27,7 @@ func (s *Service) EndUserSessions(ctx context.Context, a actor.Actor, userID, id
 
 // MemberSessions lists the sessions that a member of the caller's tenant has
 // there, for its administrators: where else somebody works is not theirs to see.
-func (s *Service) MemberSessions(ctx context.Context, a actor.Actor, userID string) ([]OpenSession, error) {
+func (s *Sessions) MemberSessions(ctx context.Context, a actor.Actor, userID string) ([]OpenSession, error) {
 	if err := requireAdministrator(a); err != nil {
 		return nil, err
 	}
@@ -36,7 +36,7 @@ func (s *Service) MemberSessions(ctx context.Context, a actor.Actor, userID stri
 
 // EndMemberSessions ends one of the sessions that MemberSessions lists, or all
 // where id is "". Nobody ends those of a member with a role above his own.
-func (s *Service) EndMemberSessions(ctx context.Context, a actor.Actor, userID, id string) error {
+func (s *Sessions) EndMemberSessions(ctx context.Context, a actor.Actor, userID, id string) error {
 	if err := requireAdministrator(a); err != nil {
 		return err
 	}
@@ -76,7 +76,7 @@ func reachOf(tx *db.Tx, a actor.Actor, userID string) (r reach, err error) {
 	return r, err
 }
 
-func (s *Service) sessionsOf(ctx context.Context, a actor.Actor, userID string) (list []OpenSession, err error) {
+func (s *Sessions) sessionsOf(ctx context.Context, a actor.Actor, userID string) (list []OpenSession, err error) {
 	err = s.db.Read(ctx, everywhere, func(tx *db.Tx) error {
 		r, err := reachOf(tx, a, userID)
 		if err != nil {
@@ -88,7 +88,7 @@ func (s *Service) sessionsOf(ctx context.Context, a actor.Actor, userID string) 
 	return list, err
 }
 
-func (s *Service) endSessionsOf(ctx context.Context, a actor.Actor, userID, id string) error {
+func (s *Sessions) endSessionsOf(ctx context.Context, a actor.Actor, userID, id string) error {
 	return s.write(ctx, func(tx *db.Tx) error {
 		r, err := reachOf(tx, a, userID)
 		if err != nil {
@@ -126,7 +126,7 @@ func errNoSession() error {
 
 // seen notes on a membership that its member is here, and with entered that he
 // has just signed in. The row's version stays: nobody has changed it.
-func (s *Service) seen(tx *db.Tx, tenant, userID string, entered bool) {
+func (s *Sessions) seen(tx *db.Tx, tenant, userID string, entered bool) {
 	if tenant == "" {
 		return
 	}

@@ -25,8 +25,10 @@ func TestSessions_bounded(t *testing.T) {
 			return tx.Flush()
 		}))
 		for who, ask := range map[string]func() ([]identity.OpenSession, error){
-			"owner":       func() ([]identity.OpenSession, error) { return k.svc.Sessions(k.ctx, me) },
-			"service key": func() ([]identity.OpenSession, error) { return k.svc.UserSessions(k.ctx, k.service(), me.UserID) },
+			"owner": func() ([]identity.OpenSession, error) { return k.svc.Sessions.List(k.ctx, me) },
+			"service key": func() ([]identity.OpenSession, error) {
+				return k.svc.Sessions.UserSessions(k.ctx, k.service(), me.UserID)
+			},
 		} {
 			list, err := ask()
 			k.ok(err)
@@ -46,25 +48,27 @@ func TestMemberSessions(t *testing.T) {
 		stranger := k.member(south, "stranger@x.example", actor.Owner)
 		both := k.member(north, "both@x.example", actor.Operator)
 		second := k.signIn("both@x.example")
-		_, err := k.svc.AddMember(k.ctx, south, "both@x.example", actor.Viewer)
+		_, err := k.svc.Admin.AddMember(k.ctx, south, "both@x.example", actor.Viewer)
 		k.ok(err)
-		away, err := k.svc.SwitchTenant(k.ctx, k.actor(k.signIn("both@x.example")), south)
+		away, err := k.svc.Sessions.SwitchTenant(k.ctx, k.actor(k.signIn("both@x.example")), south)
 		k.ok(err)
 		user, by := both.User.ID, k.actor(admin)
 
-		list, err := k.svc.MemberSessions(k.ctx, by, user)
+		list, err := k.svc.Sessions.MemberSessions(k.ctx, by, user)
 		k.ok(err)
 		if len(list) != 2 || list[0].TenantID != north || list[1].TenantID != north || list[0].Current {
 			k.Errorf("the tenant's sessions: %+v", list)
 		}
-		if own, err := k.svc.MemberSessions(k.ctx, by, admin.User.ID); err != nil || len(own) != 1 || !own[0].Current {
+		if own, err := k.svc.Sessions.MemberSessions(k.ctx, by, admin.User.ID); err != nil || len(own) != 1 || !own[0].Current {
 			k.Errorf("his own: %+v, %v", own, err)
 		}
-		if all, err := k.svc.UserSessions(k.ctx, k.service(), user); err != nil || len(all) != 3 {
+		if all, err := k.svc.Sessions.UserSessions(k.ctx, k.service(), user); err != nil || len(all) != 3 {
 			k.Errorf("all: %+v, %v", all, err)
 		}
 
-		end := func(a actor.Actor, user, id string) error { return k.svc.EndMemberSessions(k.ctx, a, user, id) }
+		end := func(a actor.Actor, user, id string) error {
+			return k.svc.Sessions.EndMemberSessions(k.ctx, a, user, id)
+		}
 		awayID, unknown := k.actor(away).SessionID, "0192f0c0-1111-7000-8000-0000000000aa"
 		for _, c := range []struct {
 			what string
@@ -80,10 +84,10 @@ func TestMemberSessions(t *testing.T) {
 			{"by another tenant", end(k.actor(stranger), admin.User.ID, ""), "user_not_found"},
 			{"an owner's, by an administrator", end(by, owner.User.ID, ""), "42501"},
 			{"no user", end(by, "x", ""), "validation_failed"},
-			{"the service's list, by an owner", func() error { _, err := k.svc.UserSessions(k.ctx, k.actor(owner), user); return err }(), "not_admin"},
-			{"the service's end, by an owner", k.svc.EndUserSessions(k.ctx, k.actor(owner), user, ""), "not_admin"},
-			{"the service: unknown", k.svc.EndUserSessions(k.ctx, k.service(), unknown, ""), "user_not_found"},
-			{"the service: another account's session", k.svc.EndUserSessions(k.ctx, k.service(), user, k.actor(owner).SessionID), "not_found"},
+			{"the service's list, by an owner", func() error { _, err := k.svc.Sessions.UserSessions(k.ctx, k.actor(owner), user); return err }(), "not_admin"},
+			{"the service's end, by an owner", k.svc.Sessions.EndUserSessions(k.ctx, k.actor(owner), user, ""), "not_admin"},
+			{"the service: unknown", k.svc.Sessions.EndUserSessions(k.ctx, k.service(), unknown, ""), "user_not_found"},
+			{"the service: another account's session", k.svc.Sessions.EndUserSessions(k.ctx, k.service(), user, k.actor(owner).SessionID), "not_found"},
 		} {
 			if c.err == nil {
 				k.Errorf("%s: no refusal", c.what)
@@ -93,7 +97,7 @@ func TestMemberSessions(t *testing.T) {
 		}
 		for _, role := range []actor.Role{actor.Manager, actor.Safety, actor.Operator, actor.Driver, actor.Viewer, actor.Anon} {
 			a := actor.Actor{Role: role, UserID: user, TenantID: north}
-			_, err := k.svc.MemberSessions(k.ctx, a, user)
+			_, err := k.svc.Sessions.MemberSessions(k.ctx, a, user)
 			k.code(err, "not_admin")
 			k.code(end(a, user, ""), "not_admin")
 		}
@@ -105,7 +109,7 @@ func TestMemberSessions(t *testing.T) {
 		k.ok(end(by, user, k.actor(both).SessionID))
 		_, err = k.who(both.AccessToken)
 		k.code(err, "session_not_found")
-		_, err = k.svc.Refresh(k.ctx, both.RefreshToken, nobody)
+		_, err = k.svc.Sessions.Refresh(k.ctx, both.RefreshToken, nobody)
 		k.code(err, "refresh_token_not_found")
 		k.actor(second)
 		k.ok(end(by, user, ""))
@@ -116,10 +120,10 @@ func TestMemberSessions(t *testing.T) {
 			admin.User.ID, user); n != 2 {
 			k.Errorf("%d rows in the audit log", n)
 		}
-		k.ok(k.svc.EndUserSessions(k.ctx, k.service(), user, awayID))
+		k.ok(k.svc.Sessions.EndUserSessions(k.ctx, k.service(), user, awayID))
 		_, err = k.who(away.AccessToken)
 		k.code(err, "session_not_found")
-		k.ok(k.svc.EndUserSessions(k.ctx, k.service(), user, ""))
+		k.ok(k.svc.Sessions.EndUserSessions(k.ctx, k.service(), user, ""))
 	})
 }
 
@@ -145,13 +149,13 @@ func TestMemberSeen(t *testing.T) {
 		k.sleep(time.Second)
 		s = k.refresh(s) // in the same hour
 		seen(north, time.Hour+time.Second, time.Second)
-		_, err := k.svc.AddMember(k.ctx, south, "a@x.example", actor.Viewer)
+		_, err := k.svc.Admin.AddMember(k.ctx, south, "a@x.example", actor.Viewer)
 		k.ok(err)
 		k.sleep(time.Hour)
 		if n := k.count("SELECT COUNT(*) FROM members WHERE tenant_id = $1 AND last_seen_at IS NULL", south); n != 1 {
 			k.Error("seen before he was there")
 		}
-		_, err = k.svc.SwitchTenant(k.ctx, k.actor(s), south)
+		_, err = k.svc.Sessions.SwitchTenant(k.ctx, k.actor(s), south)
 		k.ok(err)
 		seen(north, 2*time.Hour+time.Second, time.Hour+time.Second)
 		if n := k.count("SELECT COUNT(*) FROM members WHERE tenant_id = $1 AND last_seen_at = $2 AND last_sign_in_at IS NULL", south, k.now()); n != 1 {

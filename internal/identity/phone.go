@@ -12,6 +12,14 @@ import (
 	"holdfast/internal/identity/sms"
 )
 
+// Addresses proves and changes the addresses and numbers of accounts.
+type Addresses struct {
+	*Base
+	accounts    *Accounts
+	codes       *Codes
+	invitations *Invitations
+}
+
 // CanonicalPhone returns the one spelling of a telephone number, digits with
 // the country code first (ITU-T E.164: at most 15, the first from 1 to 9).
 func CanonicalPhone(raw string) (string, error) {
@@ -41,7 +49,7 @@ func badPhone() error {
 	return fault.New(fault.Invalid, "validation_failed", "Invalid phone number format (E.164 required)")
 }
 
-func (s *Service) phonesOn() error {
+func (s *Accounts) phonesOn() error {
 	if !s.cfg.Phone {
 		return fault.New(fault.Invalid, "phone_provider_disabled", "Phone logins are disabled")
 	}
@@ -63,8 +71,8 @@ func userByPhone(tx *db.Tx, phone string) (*User, error) {
 
 // OTPPhone sends a sign-in code. The answer, an id for the message, is the
 // same whether the number is known or not, unless the operator wants it told.
-func (s *Service) OTPPhone(ctx context.Context, in PhoneRequest, c Client) (string, error) {
-	if err := s.phonesOn(); err != nil {
+func (s *OTP) OTPPhone(ctx context.Context, in PhoneRequest, c Client) (string, error) {
+	if err := s.accounts.phonesOn(); err != nil {
 		return "", err
 	}
 	phone, err := CanonicalPhone(in.Phone)
@@ -83,10 +91,10 @@ func (s *Service) OTPPhone(ctx context.Context, in PhoneRequest, c Client) (stri
 			return "", err
 		}
 	}
-	if err := asText(spaced(ctx, s, "sms", phoneAccount+phone, c)); err != nil {
+	if err := asText(s.post.spaced(ctx, "sms", phoneAccount+phone, c)); err != nil {
 		return "", err
 	}
-	return newID(), s.outbox.Add(func(ctx context.Context) error {
+	return newID(), s.post.outbox.Add(func(ctx context.Context) error {
 		return s.textCode(ctx, phone, func(tx *db.Tx) (*User, codeOrder, error) {
 			kind := kindSMS
 			u, err := userByPhone(tx, phone)
@@ -102,7 +110,7 @@ func (s *Service) OTPPhone(ctx context.Context, in PhoneRequest, c Client) (stri
 			}
 			if err == nil {
 				var lately bool
-				if lately, err = askedLately(tx, s, u, kind, c); lately {
+				if lately, err = s.post.askedLately(tx, u, kind, c); lately {
 					return nil, codeOrder{}, err
 				}
 			}
@@ -119,15 +127,15 @@ func asText(err error) error {
 	return err
 }
 
-func (s *Service) newByPhone(tx *db.Tx, phone string, data map[string]any, c Client) (*User, error) {
-	u := s.draft("", data)
+func (s *OTP) newByPhone(tx *db.Tx, phone string, data map[string]any, c Client) (*User, error) {
+	u := s.accounts.draft("", data)
 	u.Phone = phone
-	s.signedUpBy(tx, u, c)
+	s.accounts.signedUpBy(tx, u, c)
 	return u, insertUser(tx, u)
 }
 
 // signedUpBy completes the draft of an account by telephone number.
-func (s *Service) signedUpBy(tx *db.Tx, u *User, c Client) {
+func (s *Accounts) signedUpBy(tx *db.Tx, u *User, c Client) {
 	u.Identities = []Identity{phoneIdentity(u)}
 	u.derive()
 	s.record(tx, event{user: u.ID, action: "user.signed_up", entity: "user", entityID: u.ID, details: map[string]any{"method": "phone"}, client: c})
@@ -140,7 +148,7 @@ func phoneIdentity(u *User) Identity {
 
 // textCode makes the code that choose asks for and sends it; no account, no
 // message.
-func (s *Service) textCode(ctx context.Context, to string, choose func(tx *db.Tx) (*User, codeOrder, error)) error {
+func (s *OTP) textCode(ctx context.Context, to string, choose func(tx *db.Tx) (*User, codeOrder, error)) error {
 	digits, locale, channel := "", "", ""
 	err := s.write(ctx, func(tx *db.Tx) error {
 		digits = ""
@@ -148,7 +156,7 @@ func (s *Service) textCode(ctx context.Context, to string, choose func(tx *db.Tx
 		if err != nil || u == nil {
 			return err
 		}
-		made, err := s.makeCode(tx, u, o)
+		made, err := s.codes.makeCode(tx, u, o)
 		tag, _ := u.UserMetadata["locale"].(string)
 		digits, locale, channel = made.digits, letter.LocaleOf(tag), o.channel
 		return err
@@ -164,7 +172,7 @@ func (s *Service) textCode(ctx context.Context, to string, choose func(tx *db.Tx
 }
 
 // ResendPhone sends a code again: type sms or phone_change.
-func (s *Service) ResendPhone(ctx context.Context, typ, phone string, c Client) (string, error) {
+func (s *OTP) ResendPhone(ctx context.Context, typ, phone string, c Client) (string, error) {
 	switch typ {
 	case kindSMS:
 		return s.OTPPhone(ctx, PhoneRequest{Phone: phone, Again: true}, c)
@@ -172,17 +180,17 @@ func (s *Service) ResendPhone(ctx context.Context, typ, phone string, c Client) 
 	default:
 		return "", fault.New(fault.Invalid, "validation_failed", "Missing or unsupported type; one of sms, phone_change is required")
 	}
-	if err := s.phonesOn(); err != nil {
+	if err := s.accounts.phonesOn(); err != nil {
 		return "", err
 	}
 	phone, err := CanonicalPhone(phone)
 	if err != nil {
 		return "", err
 	}
-	if err := asText(spaced(ctx, s, kindPhoneChange, phoneAccount+phone, c)); err != nil {
+	if err := asText(s.post.spaced(ctx, kindPhoneChange, phoneAccount+phone, c)); err != nil {
 		return "", err
 	}
-	return newID(), s.outbox.Add(func(ctx context.Context) error {
+	return newID(), s.post.outbox.Add(func(ctx context.Context) error {
 		return s.textCode(ctx, phone, func(tx *db.Tx) (*User, codeOrder, error) {
 			u, err := userBy(tx, "new_phone = $1 AND deleted_at IS NULL", phone)
 			if fault.Is(err, fault.NotFound) {
@@ -191,7 +199,7 @@ func (s *Service) ResendPhone(ctx context.Context, typ, phone string, c Client) 
 			if err != nil {
 				return nil, codeOrder{}, err
 			}
-			if held, err := heldElsewhere(tx, s, u, kindPhoneChange, c); err != nil || held {
+			if held, err := s.post.heldElsewhere(tx, u, kindPhoneChange, c); err != nil || held {
 				return nil, codeOrder{}, err
 			}
 			return u, codeOrder{kind: kindPhoneChange, address: phone, from: c.place(), digits: s.cfg.PhoneCodes[phone], channel: sms.SMS}, err
@@ -201,7 +209,7 @@ func (s *Service) ResendPhone(ctx context.Context, typ, phone string, c Client) 
 
 // startPhoneChange begins the move of an account to a number; it moves when
 // the code sent there comes back.
-func (s *Service) startPhoneChange(tx *db.Tx, u *User, in Update, a actor.Actor) error {
+func (s *Profile) startPhoneChange(tx *db.Tx, u *User, in Update, a actor.Actor) error {
 	phone := in.Phone
 	if s.cfg.SignupTellsTaken {
 		if _, err := userByPhone(tx, phone); !fault.Is(err, fault.NotFound) {
@@ -211,7 +219,7 @@ func (s *Service) startPhoneChange(tx *db.Tx, u *User, in Update, a actor.Actor)
 			return err
 		}
 	}
-	if err := asText(s.throttleTx(tx, kindPhoneChange, phone)); err != nil {
+	if err := asText(s.post.throttleTx(tx, kindPhoneChange, phone)); err != nil {
 		return err
 	}
 	u.NewPhone, u.PhoneChangeSentAt = phone, Time{Time: s.now()}
@@ -221,8 +229,8 @@ func (s *Service) startPhoneChange(tx *db.Tx, u *User, in Update, a actor.Actor)
 	}
 	id := u.ID
 	tx.After(func() {
-		s.ours(s.outbox.Add(func(ctx context.Context) error {
-			return s.textCode(ctx, phone, func(tx *db.Tx) (*User, codeOrder, error) {
+		s.links.ours(s.post.outbox.Add(func(ctx context.Context) error {
+			return s.otp.textCode(ctx, phone, func(tx *db.Tx) (*User, codeOrder, error) {
 				u, err := userByID(tx, id)
 				return u, codeOrder{kind: kindPhoneChange, address: phone, from: clientOf(a).place(), digits: s.cfg.PhoneCodes[phone], channel: in.Channel}, err
 			})
@@ -232,7 +240,7 @@ func (s *Service) startPhoneChange(tx *db.Tx, u *User, in Update, a actor.Actor)
 }
 
 // provePhone does what a texted code stands for.
-func (s *Service) provePhone(tx *db.Tx, u *User, t oneTime, c Client) error {
+func (s *Addresses) provePhone(tx *db.Tx, u *User, t oneTime, c Client) error {
 	if t.kind != kindPhoneChange && t.address != u.Phone || t.kind == kindPhoneChange && t.address != u.NewPhone {
 		return errCode()
 	}
@@ -262,11 +270,11 @@ func (s *Service) provePhone(tx *db.Tx, u *User, t oneTime, c Client) error {
 	if err := s.proveNumber(tx, u); err != nil || !first {
 		return err
 	}
-	return s.joinAsWished(tx, u, c)
+	return s.invitations.joinAsWished(tx, u, c)
 }
 
 // proveNumber brings the phone identity in line with the account.
-func (s *Service) proveNumber(tx *db.Tx, u *User) error {
+func (s *Addresses) proveNumber(tx *db.Tx, u *User) error {
 	for i := range u.Identities {
 		if id := &u.Identities[i]; id.Provider == "phone" {
 			id.Data["phone"], id.Data["phone_verified"] = u.Phone, true
@@ -284,8 +292,8 @@ func (s *Service) proveNumber(tx *db.Tx, u *User) error {
 
 // unowned takes password, sessions and wish off an account that nobody had
 // proved to own: who set them is unknown.
-func (s *Service) unowned(tx *db.Tx, u *User) error {
-	if _, err := s.disown(tx, u); err != nil {
+func (s *Addresses) unowned(tx *db.Tx, u *User) error {
+	if _, err := s.accounts.disown(tx, u); err != nil {
 		return err
 	}
 	return s.endSessions(tx, u.ID, "")
@@ -297,7 +305,7 @@ func errPhoneTaken() error {
 
 // setNumber gives an account the number an administrator says it has; its
 // codes and those of a number before die.
-func (s *Service) setNumber(tx *db.Tx, u *User, in AdminUser, c Client) error {
+func (s *Addresses) setNumber(tx *db.Tx, u *User, in AdminUser, c Client) error {
 	phone := given(in.Phone)
 	if phone == "" {
 		phone = u.Phone

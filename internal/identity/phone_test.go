@@ -44,11 +44,11 @@ func withPhone(t *testing.T, f func(k *kit, sent texts)) {
 func TestPhone(t *testing.T) {
 	withPhone(t, func(k *kit, sent texts) {
 		send := func(phone string, create bool) error {
-			_, err := k.svc.OTPPhone(k.ctx, identity.PhoneRequest{Phone: phone, Create: create, Data: map[string]any{"name": "P"}}, identity.Client{})
+			_, err := k.svc.OTP.OTPPhone(k.ctx, identity.PhoneRequest{Phone: phone, Create: create, Data: map[string]any{"name": "P"}}, identity.Client{})
 			return err
 		}
 		verify := func(phone, code string) (*identity.Session, error) {
-			return k.svc.Verify(k.ctx, identity.Verify{Type: "sms", Phone: phone, Token: code}, identity.Client{})
+			return k.svc.Verification.Verify(k.ctx, identity.Verify{Type: "sms", Phone: phone, Token: code}, identity.Client{})
 		}
 		k.ok(send("+49 (171) 234-5678", true))
 		code := sent.codeTo(k, "491712345678")
@@ -85,24 +85,25 @@ func TestPhone(t *testing.T) {
 			k.Error("texted a test number")
 		}
 		// Moving to another number.
-		u, err := k.svc.UpdateUser(k.ctx, k.actor(s), identity.Update{Phone: "+49 30 1234567"})
+		u, err := k.svc.Profile.UpdateUser(k.ctx, k.actor(s), identity.Update{Phone: "+49 30 1234567"})
 		k.ok(err)
 		if u.NewPhone != "49301234567" || u.Phone != "15550001111" {
 			k.Errorf("%+v", u)
 		}
-		moved, err := k.svc.Verify(k.ctx, identity.Verify{Type: "phone_change", Phone: "49301234567", Token: sent.codeTo(k, "49301234567")}, identity.Client{})
+		moved, err := k.svc.Verification.Verify(k.ctx, identity.Verify{Type: "phone_change", Phone: "49301234567", Token: sent.codeTo(k, "49301234567")},
+			identity.Client{})
 		k.ok(err)
 		if moved.User.Phone != "49301234567" || moved.User.ID != s.User.ID || moved.User.NewPhone != "" {
 			k.Errorf("%+v", moved.User)
 		}
 		// With a password set, the number signs in as an address does.
-		_, err = k.svc.UpdateUser(k.ctx, k.actor(moved), identity.Update{Password: pw})
+		_, err = k.svc.Profile.UpdateUser(k.ctx, k.actor(moved), identity.Update{Password: pw})
 		k.ok(err)
-		if in, err := k.svc.SignInPhone(k.ctx, "+49 30 1234567", pw, identity.Client{}); err != nil || in.User.ID != s.User.ID {
+		if in, err := k.svc.SignIns.SignInPhone(k.ctx, "+49 30 1234567", pw, identity.Client{}); err != nil || in.User.ID != s.User.ID {
 			k.Errorf("%v", err)
 		}
 		for _, number := range []string{"+49 30 1234567", "4930999999", "491712345678", "x"} {
-			_, err = k.svc.SignInPhone(k.ctx, number, "wrong-password-here", identity.Client{})
+			_, err = k.svc.SignIns.SignInPhone(k.ctx, number, "wrong-password-here", identity.Client{})
 			k.code(err, "invalid_credentials")
 		}
 		k.sleep(2 * time.Minute)
@@ -123,7 +124,7 @@ func TestSignUpPhone(t *testing.T) {
 	withPhone(t, func(k *kit, sent texts) {
 		signUp := func(phone string) *identity.User {
 			k.Helper()
-			sess, u, err := k.svc.SignUpPhone(k.ctx, identity.PhoneSignUp{Phone: phone, Password: pw, Data: map[string]any{"name": "P"}}, identity.Client{})
+			sess, u, err := k.svc.SignUps.SignUpPhone(k.ctx, identity.PhoneSignUp{Phone: phone, Password: pw, Data: map[string]any{"name": "P"}}, identity.Client{})
 			k.ok(err)
 			if sess != nil {
 				k.Fatal("a session without a proof")
@@ -132,21 +133,21 @@ func TestSignUpPhone(t *testing.T) {
 		}
 		verify := func(phone, code string) *identity.Session {
 			k.Helper()
-			s, err := k.svc.Verify(k.ctx, identity.Verify{Type: "sms", Phone: phone, Token: code}, identity.Client{})
+			s, err := k.svc.Verification.Verify(k.ctx, identity.Verify{Type: "sms", Phone: phone, Token: code}, identity.Client{})
 			k.ok(err)
 			return s
 		}
 		u := signUp("+49 171 1111111")
-		_, err := k.svc.SignInPhone(k.ctx, "491711111111", pw, identity.Client{})
+		_, err := k.svc.SignIns.SignInPhone(k.ctx, "491711111111", pw, identity.Client{})
 		k.code(err, "phone_not_confirmed")
 		sent.codeTo(k, "491711111111")
 		k.sleep(2 * time.Minute)
-		_, err = k.svc.ResendPhone(k.ctx, "sms", "491711111111", identity.Client{})
+		_, err = k.svc.OTP.ResendPhone(k.ctx, "sms", "491711111111", identity.Client{})
 		k.ok(err)
 		if s := verify("491711111111", sent.codeTo(k, "491711111111")); s.User.ID != u.ID || s.User.UserMetadata["name"] != "P" {
 			k.Errorf("%+v", s.User)
 		}
-		_, err = k.svc.SignInPhone(k.ctx, "491711111111", pw, identity.Client{})
+		_, err = k.svc.SignIns.SignInPhone(k.ctx, "491711111111", pw, identity.Client{})
 		k.ok(err)
 
 		// A taken number looks like a new one, and gets no message.
@@ -161,16 +162,16 @@ func TestSignUpPhone(t *testing.T) {
 			k.Error(code)
 		}
 		k.sleep(2 * time.Minute)
-		_, err = k.svc.OTPPhone(k.ctx, identity.PhoneRequest{Phone: "491712222222"}, identity.Client{})
+		_, err = k.svc.OTP.OTPPhone(k.ctx, identity.PhoneRequest{Phone: "491712222222"}, identity.Client{})
 		k.ok(err)
 		verify("491712222222", sent.codeTo(k, "491712222222"))
-		_, err = k.svc.SignInPhone(k.ctx, "491712222222", pw, identity.Client{})
+		_, err = k.svc.SignIns.SignInPhone(k.ctx, "491712222222", pw, identity.Client{})
 		k.code(err, "invalid_credentials")
 		for phone, code := range map[string]string{"12": "validation_failed", "": "validation_failed"} {
-			_, _, err = k.svc.SignUpPhone(k.ctx, identity.PhoneSignUp{Phone: phone, Password: pw}, identity.Client{})
+			_, _, err = k.svc.SignUps.SignUpPhone(k.ctx, identity.PhoneSignUp{Phone: phone, Password: pw}, identity.Client{})
 			k.code(err, code)
 		}
-		_, _, err = k.svc.SignUpPhone(k.ctx, identity.PhoneSignUp{Phone: "491713333333", Password: "password"}, identity.Client{})
+		_, _, err = k.svc.SignUps.SignUpPhone(k.ctx, identity.PhoneSignUp{Phone: "491713333333", Password: "password"}, identity.Client{})
 		k.code(err, "weak_password")
 	})
 }
@@ -181,43 +182,43 @@ func TestPhone_confirmed(t *testing.T) {
 	onBoth(t, func(c *identity.Config) {
 		c.Phone, c.SMS, c.PhoneConfirmed = true, texts{make(chan [2]string, 10)}, true
 	}, func(k *kit) {
-		s, _, err := k.svc.SignUpPhone(k.ctx, identity.PhoneSignUp{Phone: "491711111111", Password: pw}, identity.Client{})
+		s, _, err := k.svc.SignUps.SignUpPhone(k.ctx, identity.PhoneSignUp{Phone: "491711111111", Password: pw}, identity.Client{})
 		k.ok(err)
 		if s.User.PhoneConfirmedAt.IsZero() || claims(k, s.AccessToken)["phone"] != "491711111111" {
 			k.Errorf("%+v", s.User)
 		}
-		_, _, err = k.svc.SignUpPhone(k.ctx, identity.PhoneSignUp{Phone: "491711111111", Password: pw}, identity.Client{})
+		_, _, err = k.svc.SignUps.SignUpPhone(k.ctx, identity.PhoneSignUp{Phone: "491711111111", Password: pw}, identity.Client{})
 		k.code(err, "user_already_exists")
 
 		number, password := "+49 171 2222222", pw
-		u, err := k.svc.CreateUser(k.ctx, k.service(), identity.AdminUser{Phone: &number, Password: &password, PhoneConfirm: true})
+		u, err := k.svc.Admin.CreateUser(k.ctx, k.service(), identity.AdminUser{Phone: &number, Password: &password, PhoneConfirm: true})
 		k.ok(err)
-		if in, err := k.svc.SignInPhone(k.ctx, number, pw, identity.Client{}); err != nil || in.User.ID != u.ID {
+		if in, err := k.svc.SignIns.SignInPhone(k.ctx, number, pw, identity.Client{}); err != nil || in.User.ID != u.ID {
 			k.Errorf("%v", err)
 		}
-		_, err = k.svc.CreateUser(k.ctx, k.service(), identity.AdminUser{Phone: &number})
+		_, err = k.svc.Admin.CreateUser(k.ctx, k.service(), identity.AdminUser{Phone: &number})
 		k.code(err, "phone_exists")
 		taken := "491711111111"
-		_, err = k.svc.ChangeUser(k.ctx, k.service(), u.ID, identity.AdminUser{Phone: &taken})
+		_, err = k.svc.Admin.ChangeUser(k.ctx, k.service(), u.ID, identity.AdminUser{Phone: &taken})
 		k.code(err, "phone_exists")
 		moved := "491714444444"
-		u, err = k.svc.ChangeUser(k.ctx, k.service(), u.ID, identity.AdminUser{Phone: &moved})
+		u, err = k.svc.Admin.ChangeUser(k.ctx, k.service(), u.ID, identity.AdminUser{Phone: &moved})
 		k.ok(err)
-		if in, err := k.svc.SignInPhone(k.ctx, moved, pw, identity.Client{}); err != nil || in.User.ID != u.ID {
+		if in, err := k.svc.SignIns.SignInPhone(k.ctx, moved, pw, identity.Client{}); err != nil || in.User.ID != u.ID {
 			k.Errorf("%v", err)
 		}
-		_, err = k.svc.SignInPhone(k.ctx, number, pw, identity.Client{})
+		_, err = k.svc.SignIns.SignInPhone(k.ctx, number, pw, identity.Client{})
 		k.code(err, "invalid_credentials")
 	})
 }
 
 func TestPhone_off(t *testing.T) {
 	onBoth(t, nil, func(k *kit) {
-		_, err := k.svc.OTPPhone(k.ctx, identity.PhoneRequest{Phone: "491712345678"}, identity.Client{})
+		_, err := k.svc.OTP.OTPPhone(k.ctx, identity.PhoneRequest{Phone: "491712345678"}, identity.Client{})
 		k.code(err, "phone_provider_disabled")
-		_, err = k.svc.SignInPhone(k.ctx, "491712345678", pw, identity.Client{})
+		_, err = k.svc.SignIns.SignInPhone(k.ctx, "491712345678", pw, identity.Client{})
 		k.code(err, "phone_provider_disabled")
-		_, err = k.svc.Verify(k.ctx, identity.Verify{Type: "sms", Phone: "491712345678", Token: "123456"}, identity.Client{})
+		_, err = k.svc.Verification.Verify(k.ctx, identity.Verify{Type: "sms", Phone: "491712345678", Token: "123456"}, identity.Client{})
 		k.code(err, "phone_provider_disabled")
 	})
 }

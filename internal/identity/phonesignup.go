@@ -18,21 +18,21 @@ type PhoneSignUp struct {
 // SignUpPhone is SignUp by telephone number: a session where numbers need no
 // proof, else the same user-shaped answer for a new, an unconfirmed and a taken
 // number, and a text message to the first two.
-func (s *Service) SignUpPhone(ctx context.Context, in PhoneSignUp, c Client) (*Session, *User, error) {
+func (s *SignUps) SignUpPhone(ctx context.Context, in PhoneSignUp, c Client) (*Session, *User, error) {
 	phone, err := s.checkPhoneSignUp(&in)
 	if err != nil {
 		return nil, nil, err
 	}
 	if !s.cfg.PhoneConfirmed {
-		if err := asText(spaced(ctx, s, "sms", phoneAccount+phone, c)); err != nil {
+		if err := asText(s.post.spaced(ctx, "sms", phoneAccount+phone, c)); err != nil {
 			return nil, nil, err
 		}
 	}
-	hash, err := s.hasher.Hash(ctx, in.Password)
+	hash, err := s.passwords.hasher.Hash(ctx, in.Password)
 	if err != nil {
 		return nil, nil, err
 	}
-	u := s.draft("", in.Data)
+	u := s.accounts.draft("", in.Data)
 	u.Phone, u.hash = phone, hash
 	if s.cfg.PhoneConfirmed {
 		sess, err := s.signUpPhoneNow(ctx, u, c)
@@ -42,11 +42,11 @@ func (s *Service) SignUpPhone(ctx context.Context, in PhoneSignUp, c Client) (*S
 	return nil, answer, err
 }
 
-func (s *Service) checkPhoneSignUp(in *PhoneSignUp) (string, error) {
-	if err := s.signUpOn(); err != nil {
+func (s *SignUps) checkPhoneSignUp(in *PhoneSignUp) (string, error) {
+	if err := s.accounts.signUpOn(); err != nil {
 		return "", err
 	}
-	if err := s.phonesOn(); err != nil {
+	if err := s.accounts.phonesOn(); err != nil {
 		return "", err
 	}
 	phone, err := CanonicalPhone(in.Phone)
@@ -59,17 +59,17 @@ func (s *Service) checkPhoneSignUp(in *PhoneSignUp) (string, error) {
 	if in.Password == "" {
 		return "", fault.New(fault.Invalid, "validation_failed", "Signup requires a valid password")
 	}
-	if err := s.checkPassword(in.Password, []string{phone}, in.Data); err != nil {
+	if err := s.passwords.checkPassword(in.Password, []string{phone}, in.Data); err != nil {
 		return "", err
 	}
 	in.Data, err = merge(nil, in.Data)
 	return phone, err
 }
 
-func (s *Service) signUpPhoneNow(ctx context.Context, u *User, c Client) (*Session, error) {
+func (s *SignUps) signUpPhoneNow(ctx context.Context, u *User, c Client) (*Session, error) {
 	var g *grant
 	u.PhoneConfirmedAt, u.ConfirmedAt = u.CreatedAt, u.CreatedAt
-	err := s.onceMore(func() error {
+	err := s.accounts.onceMore(func() error {
 		return s.write(ctx, func(tx *db.Tx) error {
 			if _, err := userByPhone(tx, u.Phone); !fault.Is(err, fault.NotFound) {
 				if err == nil {
@@ -77,39 +77,39 @@ func (s *Service) signUpPhoneNow(ctx context.Context, u *User, c Client) (*Sessi
 				}
 				return err
 			}
-			s.signedUpBy(tx, u, c)
+			s.accounts.signedUpBy(tx, u, c)
 			if err := insertUser(tx, u); err != nil {
 				return err
 			}
-			if err := s.joinAsWished(tx, u, c); err != nil {
+			if err := s.invitations.joinAsWished(tx, u, c); err != nil {
 				return err
 			}
 			var err error
-			g, err = s.begin(tx, u, token.Method{Method: "password"}, c)
+			g, err = s.sessions.begin(tx, u, token.Method{Method: "password"}, c)
 			return err
 		})
 	})
 	if err != nil {
 		return nil, err
 	}
-	return s.issue(g)
+	return s.sessions.issue(g)
 }
 
 // signUpByText makes the account, or finds the one whose number nobody proved,
 // and sends a code. A taken number keeps one decoy id and gets no message.
-func (s *Service) signUpByText(ctx context.Context, draft *User, channel string, c Client) (*User, error) {
+func (s *SignUps) signUpByText(ctx context.Context, draft *User, channel string, c Client) (*User, error) {
 	answer := *draft
 	answer.ConfirmationSentAt = answer.CreatedAt
 	owner, taken := "", false
-	err := s.onceMore(func() error {
+	err := s.accounts.onceMore(func() error {
 		return s.write(ctx, func(tx *db.Tx) error {
 			owner, taken = "", false
 			u, err := userByPhone(tx, draft.Phone)
 			if err == nil {
-				taken, err = s.disown(tx, u)
+				taken, err = s.accounts.disown(tx, u)
 			} else if fault.Is(err, fault.NotFound) {
 				u = draft
-				s.signedUpBy(tx, u, c)
+				s.accounts.signedUpBy(tx, u, c)
 				err = insertUser(tx, u)
 			}
 			if err != nil {
@@ -133,8 +133,8 @@ func (s *Service) signUpByText(ctx context.Context, draft *User, channel string,
 	}
 	answer.Identities = []Identity{phoneIdentity(&answer)}
 	answer.derive()
-	return &answer, s.outbox.Add(func(ctx context.Context) error {
-		return s.textCode(ctx, draft.Phone, func(tx *db.Tx) (*User, codeOrder, error) {
+	return &answer, s.post.outbox.Add(func(ctx context.Context) error {
+		return s.otp.textCode(ctx, draft.Phone, func(tx *db.Tx) (*User, codeOrder, error) {
 			if owner == "" {
 				return nil, codeOrder{}, nil
 			}

@@ -77,7 +77,7 @@ func flowBy(tx *db.Tx, where string, args ...any) (flow, error) {
 // the code's life counts from it; a mailed link can be opened until it ends, and
 // the life counts from the last time: the scanner's opening takes nothing from
 // the reader's.
-func (s *Service) issueCode(tx *db.Tx, f flow) (string, error) {
+func (s *Codes) issueCode(tx *db.Tx, f flow) (string, error) {
 	c := s.secrets.UUID("auth-code", f.id)
 	if !f.issued.IsZero() && f.tokenID == "" {
 		return c, nil
@@ -89,7 +89,7 @@ func (s *Service) issueCode(tx *db.Tx, f flow) (string, error) {
 
 // Exchange redeems an authorization code with its verifier. The code works
 // once; of two callers at the same moment one gets flow_state_not_found.
-func (s *Service) Exchange(ctx context.Context, authCode, verifier string, c Client) (*Session, error) {
+func (s *OAuth) Exchange(ctx context.Context, authCode, verifier string, c Client) (*Session, error) {
 	if authCode == "" || verifier == "" {
 		return nil, fault.New(fault.Invalid, "validation_failed", "invalid request: both auth code and code verifier should be non-empty")
 	}
@@ -107,7 +107,7 @@ func (s *Service) Exchange(ctx context.Context, authCode, verifier string, c Cli
 	if g == nil {
 		return nil, fault.New(fault.Forbidden, "otp_expired", Halfway)
 	}
-	return s.issue(g)
+	return s.sessions.issue(g)
 }
 
 func badVerifier() error {
@@ -115,7 +115,7 @@ func badVerifier() error {
 }
 
 // redeem ends a flow; no grant and no error is the first half of an e-mail change.
-func (s *Service) redeem(tx *db.Tx, authCode, verifier string, c Client) (*grant, error) {
+func (s *OAuth) redeem(tx *db.Tx, authCode, verifier string, c Client) (*grant, error) {
 	f, err := flowBy(tx, "code_hash = $1", seal.Digest(authCode))
 	switch {
 	case fault.Is(err, fault.NotFound):
@@ -144,7 +144,7 @@ func (s *Service) redeem(tx *db.Tx, authCode, verifier string, c Client) (*grant
 	if u.banned(s.now()) {
 		return nil, errBanned()
 	}
-	sec, err := s.openFlow(f)
+	sec, err := s.codes.openFlow(f)
 	if err != nil {
 		return nil, err
 	}
@@ -156,7 +156,7 @@ func (s *Service) redeem(tx *db.Tx, authCode, verifier string, c Client) (*grant
 	if sec.Offer != "" {
 		c.Invite = sec.Offer
 	}
-	g, err := s.begin(tx, u, token.Method{Method: f.method, Provider: f.provider}, c)
+	g, err := s.sessions.begin(tx, u, token.Method{Method: f.method, Provider: f.provider}, c)
 	if err != nil {
 		return nil, err
 	}
@@ -165,7 +165,7 @@ func (s *Service) redeem(tx *db.Tx, authCode, verifier string, c Client) (*grant
 }
 
 // redeemMail ends the one-time code behind the flow together with it.
-func (s *Service) redeemMail(tx *db.Tx, f flow, c Client) (*grant, error) {
+func (s *OAuth) redeemMail(tx *db.Tx, f flow, c Client) (*grant, error) {
 	t, err := codeBy(tx, "id = $1", f.tokenID)
 	if fault.Is(err, fault.NotFound) {
 		return nil, errLink()
@@ -173,12 +173,12 @@ func (s *Service) redeemMail(tx *db.Tx, f flow, c Client) (*grant, error) {
 	if err != nil {
 		return nil, err
 	}
-	sec, err := s.openFlow(f)
+	sec, err := s.codes.openFlow(f)
 	if err != nil {
 		return nil, err
 	}
 	t.identity = sec.Identity
-	g, _, err := s.accept(tx, t, token.Method{Method: f.method}, c)
+	g, _, err := s.verification.accept(tx, t, token.Method{Method: f.method}, c)
 	return g, err
 }
 
@@ -191,11 +191,11 @@ type flowSecrets struct {
 	Offer                                      string       `json:",omitempty"` // the tenant's invitation that it accepts, by its token
 }
 
-func (s *Service) sealFlow(id string, v flowSecrets) []byte {
+func (s *Codes) sealFlow(id string, v flowSecrets) []byte {
 	return s.secrets.Close(seal.FlowSecrets, []byte(writeJSON(v)), id)
 }
 
-func (s *Service) openFlow(f flow) (flowSecrets, error) {
+func (s *Codes) openFlow(f flow) (flowSecrets, error) {
 	var v flowSecrets
 	if len(f.secrets) == 0 {
 		return v, nil

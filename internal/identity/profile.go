@@ -44,14 +44,14 @@ func (p *profiles) put(session string, made profile) {
 }
 
 // write is a change of accounts: what is kept of them is read again.
-func (s *Service) write(ctx context.Context, f func(tx *db.Tx) error) error {
+func (s *Base) write(ctx context.Context, f func(tx *db.Tx) error) error {
 	err := s.db.Write(ctx, everywhere, f)
 	s.tokens.changes.Add(1)
 	return err
 }
 
 // UserJSON is User as a JSON text, which must not be changed.
-func (s *Service) UserJSON(ctx context.Context, a actor.Actor) ([]byte, error) {
+func (s *Profile) UserJSON(ctx context.Context, a actor.Actor) ([]byte, error) {
 	changes, now := s.tokens.changes.Load(), s.now()
 	if p := s.profiles.get(a.SessionID); p.body != nil && p.changes == changes {
 		if age := now.Sub(p.at); age >= 0 && age < standingTTL {

@@ -19,7 +19,7 @@ const proofLife = 10 * time.Minute
 
 // Proofs say whether the person behind a session has shown lately who he is:
 // by signing in, by a second factor, or by Renew.
-type Proofs struct{ s *Service }
+type Proofs struct{ *Base }
 
 // sessionTimes are the columns that lastProof reads.
 const sessionTimes = "created_at, raised_at, proved_at"
@@ -36,8 +36,8 @@ func lastProof(r *db.Row, at int) time.Time {
 	return last
 }
 
-func (p *Proofs) fresh(at time.Time) bool {
-	age := p.s.now().Sub(at)
+func (s *Proofs) fresh(at time.Time) bool {
+	age := s.now().Sub(at)
 	return age >= 0 && age <= proofLife
 }
 
@@ -50,13 +50,13 @@ func errUnproved(kind fault.Kind, what string) error {
 // its providers, its keys, its owners and administrators. The session has to
 // have shown a credential within proofLife, and the second factor where the
 // account has one. Keys are no sessions, and are held by their own rights.
-func (p *Proofs) Admit(a actor.Actor) error {
+func (s *Proofs) Admit(a actor.Actor) error {
 	switch {
 	case a.SessionID == "":
 		return nil
 	case a.Guarded && a.AAL != aal2:
 		return fault.New(fault.Forbidden, "insufficient_aal", "AAL2 required to change what protects a tenant: verify your second factor, then try again")
-	case !p.fresh(a.Proved):
+	case !s.fresh(a.Proved):
 		return errUnproved(fault.Forbidden, "A change of what protects a tenant")
 	}
 	return nil
@@ -66,10 +66,10 @@ func (p *Proofs) Admit(a actor.Actor) error {
 // or by the account itself, which has a second. A tenant that does not say what
 // it wants has its administrators enrol one within mfaGrace, but for those who
 // sign in at its provider.
-func (p *Proofs) lacks(ru rules, m Member, guarded, managed bool) error {
+func (s *Proofs) lacks(ru rules, m Member, guarded, managed bool) error {
 	grace := ru.grace(m)
 	switch {
-	case ru.demands(m.Role), !managed && !grace.IsZero() && !p.s.now().Before(grace):
+	case ru.demands(m.Role), !managed && !grace.IsZero() && !s.now().Before(grace):
 		return fault.New(fault.Forbidden, "insufficient_aal",
 			"Your organisation requires a second factor: enrol one at /auth/v1/factors, or verify the one you have, then try again")
 	case guarded && !ru.selfIgnored:
@@ -80,7 +80,7 @@ func (p *Proofs) lacks(ru rules, m Member, guarded, managed bool) error {
 
 // own is Admit for what opens the caller's account. An anonymous account has
 // nothing to show.
-func (p *Proofs) own(tx *db.Tx, u *User, a actor.Actor, what string) error {
+func (s *Proofs) own(tx *db.Tx, u *User, a actor.Actor, what string) error {
 	if u.IsAnonymous || a.SessionID == "" {
 		return nil
 	}
@@ -92,26 +92,26 @@ func (p *Proofs) own(tx *db.Tx, u *User, a actor.Actor, what string) error {
 	if err != nil {
 		return sessionGone(err)
 	}
-	if !p.fresh(at) {
+	if !s.fresh(at) {
 		return errUnproved(fault.Invalid, what)
 	}
 	return nil
 }
 
-// entitled is own for a change that may bring its proof: the password, or a
+// mayUpdate is own for a change that may bring its proof: the password, or a
 // mailed nonce, which takeNonce uses up with the change.
-func (p *Proofs) entitled(ctx context.Context, a actor.Actor, in Update, what string) error {
+func (s *Profile) mayUpdate(ctx context.Context, a actor.Actor, in Update, what string) error {
 	var u *User
-	err := p.s.db.Read(ctx, everywhere, func(tx *db.Tx) (err error) {
+	err := s.db.Read(ctx, everywhere, func(tx *db.Tx) (err error) {
 		if u, err = userByID(tx, a.UserID); err != nil || in.proves() || what != "" && !in.opens(u) {
 			return err
 		}
-		return p.own(tx, u, a, what)
+		return s.proofs.own(tx, u, a, what)
 	})
 	if err != nil || !in.proves() {
 		return err
 	}
-	return p.s.entitled(ctx, a, u, session{}, in)
+	return s.entitled(ctx, a, u, session{}, in)
 }
 
 // opens reports an update that changes who can come into an account.
@@ -130,45 +130,45 @@ type Proof struct {
 	Credential  json.RawMessage
 }
 
-// Renew takes a proof and makes the caller's session a fresh one.
-func (p *Proofs) Renew(ctx context.Context, a actor.Actor, in Proof) error {
+// RenewProof takes a proof and makes the caller's session a fresh one.
+func (s *Profile) RenewProof(ctx context.Context, a actor.Actor, in Proof) error {
 	switch {
 	case in.ChallengeID != "":
-		return p.byPasskey(ctx, a, in)
+		return s.proveByPasskey(ctx, a, in)
 	case in.Password == "" && in.Nonce == "":
 		return fault.New(fault.Invalid, "validation_failed", "Reauthentication takes a password, a nonce or a passkey")
 	}
 	up := Update{CurrentPassword: in.Password, Nonce: in.Nonce}
-	if err := p.entitled(ctx, a, up, ""); err != nil {
+	if err := s.mayUpdate(ctx, a, up, ""); err != nil {
 		return err
 	}
-	return p.s.write(ctx, func(tx *db.Tx) error {
-		if err := p.s.takeNonce(tx, a.UserID, up); err != nil {
+	return s.write(ctx, func(tx *db.Tx) error {
+		if err := s.takeNonce(tx, a.UserID, up); err != nil {
 			return err
 		}
 		method := "password"
 		if in.Password == "" {
 			method = "nonce"
 		}
-		return p.mark(tx, a, method)
+		return s.proofs.mark(tx, a, method)
 	})
 }
 
 // mark notes the proof of a session.
-func (p *Proofs) mark(tx *db.Tx, a actor.Actor, method string) error {
-	p.s.record(tx, event{tenant: a.TenantID, user: a.UserID, action: "session.proved", entity: "session", entityID: a.SessionID,
+func (s *Proofs) mark(tx *db.Tx, a actor.Actor, method string) error {
+	s.record(tx, event{tenant: a.TenantID, user: a.UserID, action: "session.proved", entity: "session", entityID: a.SessionID,
 		details: map[string]any{"method": method}, client: clientOf(a)})
-	n, err := tx.Exec("UPDATE sessions SET proved_at = $2, updated_at = $2 WHERE id = $1 AND user_id = $3", a.SessionID, p.s.now(), a.UserID)
+	n, err := tx.Exec("UPDATE sessions SET proved_at = $2, updated_at = $2 WHERE id = $1 AND user_id = $3", a.SessionID, s.now(), a.UserID)
 	if err == nil && n == 0 {
 		err = sessionGone(nil)
 	}
-	tx.After(func() { p.s.Forget(a.UserID) })
+	tx.After(func() { s.Forget(a.UserID) })
 	return err
 }
 
-// byPasskey is Renew with a passkey of the caller's own.
-func (p *Proofs) byPasskey(ctx context.Context, a actor.Actor, in Proof) error {
-	if err := p.s.passkeysOn(); err != nil {
+// proveByPasskey is Renew with a passkey of the caller's own.
+func (s *Profile) proveByPasskey(ctx context.Context, a actor.Actor, in Proof) error {
+	if err := s.passkeys.passkeysOn(); err != nil {
 		return err
 	}
 	credID, userID, err := passkey.Holder(in.Credential)
@@ -176,17 +176,17 @@ func (p *Proofs) byPasskey(ctx context.Context, a actor.Actor, in Proof) error {
 		return err
 	}
 	var refused error
-	err = p.s.write(ctx, func(tx *db.Tx) error {
+	err = s.write(ctx, func(tx *db.Tx) error {
 		refused = nil
-		q, err := p.s.answered(tx, in.ChallengeID, askGet, "", "")
+		q, err := s.passkeys.answered(tx, in.ChallengeID, askGet, "", "")
 		if err == nil && userID != a.UserID {
 			err = errPasskey()
 		}
 		if err == nil {
-			_, _, err = p.s.asserted(tx, q, credID, userID, in.Credential)
+			_, _, err = s.passkeys.asserted(tx, q, credID, userID, in.Credential)
 		}
 		if err == nil {
-			return p.mark(tx, a, "passkey")
+			return s.proofs.mark(tx, a, "passkey")
 		}
 		refused = refusal(err)
 		return drop(err, refused)
@@ -213,18 +213,18 @@ func checkRemove(list []string) error {
 	return nil
 }
 
-// remove takes off the account what else opens it, as its owner asks who has
+// removeWays takes off the account what else opens it, as its owner asks who has
 // reset the password: a stranger may have added it.
-func (p *Proofs) remove(tx *db.Tx, a actor.Actor, u *User, list []string) error {
+func (s *Profile) removeWays(tx *db.Tx, a actor.Actor, u *User, list []string) error {
 	for _, what := range list {
 		var err error
 		switch what {
 		case removePasskeys:
-			err = p.removePasskeys(tx, a, u)
+			err = s.removePasskeys(tx, a, u)
 		case removeFactors:
-			err = p.removeFactors(tx, a, u)
+			err = s.removeFactors(tx, a, u)
 		case removeIdentities:
-			err = p.removeIdentities(tx, a, u)
+			err = s.removeIdentities(tx, a, u)
 		}
 		if err != nil {
 			return err
@@ -233,21 +233,21 @@ func (p *Proofs) remove(tx *db.Tx, a actor.Actor, u *User, list []string) error 
 	return nil
 }
 
-func (p *Proofs) removePasskeys(tx *db.Tx, a actor.Actor, u *User) error {
+func (s *Profile) removePasskeys(tx *db.Tx, a actor.Actor, u *User) error {
 	list, err := passkeysOf(tx, u.ID)
 	for _, k := range list {
 		if err == nil {
-			err = p.s.dropPasskey(tx, a, u, k)
+			err = s.passkeys.dropPasskey(tx, a, u, k)
 		}
 	}
 	return err
 }
 
-func (p *Proofs) removeFactors(tx *db.Tx, a actor.Actor, u *User) error {
+func (s *Profile) removeFactors(tx *db.Tx, a actor.Actor, u *User) error {
 	list, err := factor.List(tx, u.ID)
 	for _, f := range list {
 		if err == nil {
-			err = p.s.dropFactor(tx, f, event{tenant: a.TenantID, user: u.ID, client: clientOf(a)})
+			err = s.factors.dropFactor(tx, f, event{tenant: a.TenantID, user: u.ID, client: clientOf(a)})
 		}
 	}
 	u.Factors = nil
@@ -256,19 +256,19 @@ func (p *Proofs) removeFactors(tx *db.Tx, a actor.Actor, u *User) error {
 
 // removeIdentities leaves the address and the number. An account that a
 // provider's sign-in had made signs in by its address from then on.
-func (p *Proofs) removeIdentities(tx *db.Tx, a actor.Actor, u *User) error {
+func (s *Profile) removeIdentities(tx *db.Tx, a actor.Actor, u *User) error {
 	kept := []Identity{}
 	for _, i := range u.Identities {
 		if i.Provider == "email" || i.Provider == "phone" {
 			kept = append(kept, i)
 			continue
 		}
-		p.s.record(tx, event{tenant: a.TenantID, user: u.ID, action: "user.identity_unlinked", entity: "user", entityID: u.ID,
+		s.record(tx, event{tenant: a.TenantID, user: u.ID, action: "user.identity_unlinked", entity: "user", entityID: u.ID,
 			details: map[string]any{"provider": i.Provider}, client: clientOf(a)})
 		tx.Queue("DELETE FROM identities WHERE id = $1", []any{i.IdentityID}, nil)
 	}
 	if len(kept) == 0 {
-		id := emailIdentity(u, p.s.now())
+		id := emailIdentity(u, s.now())
 		kept = append(kept, id)
 		insertIdentity(tx, &id)
 	}
@@ -278,7 +278,7 @@ func (p *Proofs) removeIdentities(tx *db.Tx, a actor.Actor, u *User) error {
 }
 
 // ways names what else opens an account, for the mail about a new password.
-func (p *Proofs) ways(tx *db.Tx, u *User) (list []string, err error) {
+func (s *Profile) ways(tx *db.Tx, u *User) (list []string, err error) {
 	if u.Passkeys, err = passkeysOf(tx, u.ID); err != nil {
 		return nil, err
 	}

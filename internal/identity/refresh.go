@@ -15,7 +15,7 @@ import (
 // been lost: nothing issued with the current one was used. Any older one gets
 // nothing within the interval; after it, and where the parent's answer came, the
 // token is a copy, and ends the session.
-func (s *Service) Refresh(ctx context.Context, raw string, c Client) (*Session, error) {
+func (s *Sessions) Refresh(ctx context.Context, raw string, c Client) (*Session, error) {
 	t, err := token.ParseRefresh(raw)
 	if err != nil {
 		return nil, err
@@ -41,7 +41,7 @@ func refreshNotFound() error {
 
 // advance returns a refusal apart from an error: ending a session is a change
 // that has to commit.
-func (s *Service) advance(tx *db.Tx, t token.Refresh, c Client) (g *grant, refused, err error) {
+func (s *Sessions) advance(tx *db.Tx, t token.Refresh, c Client) (g *grant, refused, err error) {
 	sess, err := sessionBy(tx, t.Session)
 	if fault.Is(err, fault.NotFound) {
 		return nil, refreshNotFound(), nil
@@ -96,7 +96,7 @@ func (s session) last() time.Time {
 
 // expired checks the session's end, its time without use, and that the
 // provider it began at is still configured.
-func (s *Service) expired(sess session) error {
+func (s *Sessions) expired(sess session) error {
 	last := sess.last()
 	for _, m := range sess.amr {
 		if m.Provider != "" && !federated(m) && s.providers[m.Provider] == nil {
@@ -113,12 +113,12 @@ func (s *Service) expired(sess session) error {
 }
 
 // parallel reports a session that was refreshed within the reuse interval.
-func (s *Service) parallel(sess session) bool {
+func (s *Sessions) parallel(sess session) bool {
 	since := s.now().Sub(sess.refreshed)
 	return since >= 0 && since <= s.cfg.RefreshReuseInterval
 }
 
-func (s *Service) replayed(sess session, t token.Refresh) bool {
+func (s *Sessions) replayed(sess session, t token.Refresh) bool {
 	switch n := t.Counter; {
 	case n == uint64(sess.counter) || s.parallel(sess):
 		return false
@@ -130,15 +130,15 @@ func (s *Service) replayed(sess session, t token.Refresh) bool {
 
 // answered notes that an access token of a session's last refresh is in use, so
 // that the refresh token before it is good for nothing any more.
-func (p *Proofs) answered(ctx context.Context, session string) error {
-	return p.s.db.Write(ctx, everywhere, func(tx *db.Tx) error {
-		_, err := tx.Exec("UPDATE sessions SET arrived_at = $2 WHERE id = $1 AND arrived_at IS NULL", session, p.s.now())
+func (s *Proofs) answered(ctx context.Context, session string) error {
+	return s.db.Write(ctx, everywhere, func(tx *db.Tx) error {
+		_, err := tx.Exec("UPDATE sessions SET arrived_at = $2 WHERE id = $1 AND arrived_at IS NULL", session, s.now())
 		return err
 	})
 }
 
 // renew moves the session of a grant on, unless it was only to be told again.
-func (s *Service) renew(tx *db.Tx, g *grant, t token.Refresh, c Client) (refused, err error) {
+func (s *Sessions) renew(tx *db.Tx, g *grant, t token.Refresh, c Client) (refused, err error) {
 	u, sess := g.user, g.sess
 	// A session whose membership has ended works where a new one would.
 	if g.member.TenantID == "" {

@@ -48,14 +48,15 @@ func Rekey(ctx context.Context, d *db.DB, r Rekeying) (out Rekeyed, err error) {
 	if err != nil {
 		return out, err
 	}
-	s := &Service{Accounts: &ServiceAccounts{}, db: d, tokens: newTokenCache(), now: func() time.Time { return r.Now().UTC().Truncate(time.Microsecond) }}
-	if s.secrets, err = seal.New(r.New); err != nil {
+	b := &Base{db: d, tokens: newTokenCache(), now: func() time.Time { return r.Now().UTC().Truncate(time.Microsecond) }}
+	if b.secrets, err = seal.New(r.New); err != nil {
 		return out, err
 	}
-	d.KeepLog(s.secrets.Log)
+	d.KeepLog(b.secrets.Log)
 	if bytes.Equal(r.Old, r.New) {
 		return out, fault.New(fault.Invalid, "validation_failed", "the old master key and the new one are the same")
 	}
+	s := &Keyring{Base: b}
 	err = s.write(ctx, func(tx *db.Tx) (err error) {
 		if r.Alone != nil {
 			if err := r.Alone(tx); err != nil {
@@ -71,7 +72,7 @@ func Rekey(ctx context.Context, d *db.DB, r Rekeying) (out Rekeyed, err error) {
 	return out, nil
 }
 
-func (s *Service) rekey(tx *db.Tx, old seal.Keys, overlap time.Duration) (out Rekeyed, err error) {
+func (s *Keyring) rekey(tx *db.Tx, old seal.Keys, overlap time.Duration) (out Rekeyed, err error) {
 	for c := range seal.Columns {
 		n, err := s.sealAgain(tx, old, c)
 		if err != nil {
@@ -104,7 +105,7 @@ func (s *Service) rekey(tx *db.Tx, old seal.Keys, overlap time.Duration) (out Re
 
 // derived reports that the API keys come from this master key already. A
 // database without any is as good.
-func (s *Service) derived(tx *db.Tx) (bool, error) {
+func (s *Keyring) derived(tx *db.Tx) (bool, error) {
 	all := true
 	err := tx.Query("SELECT id, kind, hash FROM api_keys WHERE name = 'default' AND revoked_at IS NULL", nil, func(r *db.Row) error {
 		all = all && r.Text(2) == seal.Digest(token.Opaque(prefixOf(r.Text(1)), r.Text(0), s.secrets.API))
@@ -114,7 +115,7 @@ func (s *Service) derived(tx *db.Tx) (bool, error) {
 }
 
 // sealAgain walks a column and returns how many values it sealed anew.
-func (s *Service) sealAgain(tx *db.Tx, old seal.Keys, c seal.Column) (total int, err error) {
+func (s *Keyring) sealAgain(tx *db.Tx, old seal.Keys, c seal.Column) (total int, err error) {
 	type value struct {
 		id     string
 		sealed []byte

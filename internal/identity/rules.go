@@ -157,10 +157,10 @@ var settingHelp = map[string]string{
 // CheckSettings refuses a security setting that could not be obeyed, and makes
 // a changed one hold at once. It runs before settings are stored; keys it does
 // not know are none of its business.
-func (s *Service) CheckSettings(tx *db.Tx, a actor.Actor, _ *store.Store, changes []store.Change) error {
+func (s *Tenants) CheckSettings(tx *db.Tx, a actor.Actor, _ *store.Store, changes []store.Change) error {
 	for _, c := range changes {
 		if text(c, "section") == "security" || field(c.Before, "section") == "security" {
-			if err := s.Proofs.Admit(a); err != nil {
+			if err := s.proofs.Admit(a); err != nil {
 				return err
 			}
 		}

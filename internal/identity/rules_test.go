@@ -29,7 +29,7 @@ func TestRules_idle(t *testing.T) {
 		_, err := k.who(old.AccessToken)
 		k.code(err, "session_not_found")
 		k.sleep(16 * time.Minute)
-		_, err = k.svc.Refresh(k.ctx, s.RefreshToken, identity.Client{})
+		_, err = k.svc.Sessions.Refresh(k.ctx, s.RefreshToken, identity.Client{})
 		k.code(err, "session_expired")
 		k.actor(k.refresh(free))
 	})
@@ -47,7 +47,7 @@ func TestRules_absolute(t *testing.T) {
 		k.sleep(16 * time.Minute)
 		_, err := k.who(s.AccessToken)
 		k.code(err, "session_not_found")
-		_, err = k.svc.Refresh(k.ctx, s.RefreshToken, identity.Client{})
+		_, err = k.svc.Sessions.Refresh(k.ctx, s.RefreshToken, identity.Client{})
 		k.code(err, "session_expired")
 	})
 }
@@ -60,19 +60,19 @@ func TestRules_single(t *testing.T) {
 		two := k.signIn("a@x.example")
 		_, err := k.who(one.AccessToken)
 		k.code(err, "session_not_found")
-		_, err = k.svc.Refresh(k.ctx, one.RefreshToken, identity.Client{})
+		_, err = k.svc.Sessions.Refresh(k.ctx, one.RefreshToken, identity.Client{})
 		k.code(err, "refresh_token_not_found")
 		k.actor(k.refresh(two))
 		// A session in another tenant stays, until it comes here.
 		k.member(south, "b@x.example", actor.Viewer)
-		k.svc.AddMember(k.ctx, north, "b@x.example", actor.Viewer)
+		k.svc.Admin.AddMember(k.ctx, north, "b@x.example", actor.Viewer)
 		first := k.signIn("b@x.example")
-		first, err = k.svc.SwitchTenant(k.ctx, k.actor(first), south)
+		first, err = k.svc.Sessions.SwitchTenant(k.ctx, k.actor(first), south)
 		k.ok(err)
-		second, err := k.svc.SwitchTenant(k.ctx, k.actor(k.signIn("b@x.example")), north)
+		second, err := k.svc.Sessions.SwitchTenant(k.ctx, k.actor(k.signIn("b@x.example")), north)
 		k.ok(err)
 		k.actor(first)
-		_, err = k.svc.SwitchTenant(k.ctx, k.actor(first), north)
+		_, err = k.svc.Sessions.SwitchTenant(k.ctx, k.actor(first), north)
 		k.ok(err)
 		_, err = k.who(second.AccessToken)
 		k.code(err, "session_not_found")
@@ -96,7 +96,7 @@ func TestCheckSettings(t *testing.T) {
 			{"general", "colour", `"red"`, true},
 		} {
 			err := k.db.Write(k.ctx, all, func(tx *db.Tx) error {
-				return k.svc.CheckSettings(tx, actor.Actor{}, nil,
+				return k.svc.Tenants.CheckSettings(tx, actor.Actor{}, nil,
 					[]store.Change{{Op: store.Insert, After: store.Row{"tenant_id": someTenant, "section": c.section, "key": c.key, "value": json.RawMessage(c.value)}}})
 			})
 			if (err == nil) != c.ok {

@@ -9,14 +9,14 @@ import (
 
 // SealAudit links the audit rows written since into their tenants' chains, see
 // package chain. Run it every few seconds; several nodes may.
-func (s *Service) SealAudit(ctx context.Context) error {
+func (s *Administration) SealAudit(ctx context.Context) error {
 	_, err := s.chain().Seal(ctx)
 	return err
 }
 
 // VerifyAudit recomputes the chain of a tenant (id or slug), or of all, that
 // of rows without a tenant included, for "".
-func (s *Service) VerifyAudit(ctx context.Context, tenant string) ([]chain.Report, error) {
+func (s *Administration) VerifyAudit(ctx context.Context, tenant string) ([]chain.Report, error) {
 	c := s.chain()
 	list := []string{tenant}
 	var err error
@@ -43,4 +43,6 @@ func (s *Service) VerifyAudit(ctx context.Context, tenant string) ([]chain.Repor
 	return out, nil
 }
 
-func (s *Service) chain() *chain.Chain { return &chain.Chain{DB: s.db, Keys: s.secrets, Now: s.now} }
+func (s *Administration) chain() *chain.Chain {
+	return &chain.Chain{DB: s.db, Keys: s.secrets, Now: s.now}
+}

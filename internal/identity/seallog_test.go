@@ -25,7 +25,7 @@ func (k *kit) logged() (tenant string) {
 	for range 6 {
 		k.signIn("a@x.example")
 	}
-	k.ok(k.svc.SealAudit(k.ctx))
+	k.ok(k.svc.Admin.SealAudit(k.ctx))
 	return tenant
 }
 
@@ -41,7 +41,7 @@ func (k *kit) write(tenant, action string, rows int) {
 
 func (k *kit) verifyLog(tenant string) chain.Report {
 	k.Helper()
-	list, err := k.svc.VerifyAudit(k.ctx, tenant)
+	list, err := k.svc.Admin.VerifyAudit(k.ctx, tenant)
 	k.ok(err)
 	return list[0]
 }
@@ -52,7 +52,7 @@ func TestAuditChain(t *testing.T) {
 		k.write(tenant, "late", 1)
 		k.exec("UPDATE audit SET seal_no = -1 WHERE tenant_id = $1 AND action = 'late'", tenant)
 		k.signIn("a@x.example")
-		k.ok(k.svc.SealAudit(k.ctx))
+		k.ok(k.svc.Admin.SealAudit(k.ctx))
 		if r := k.verifyLog(tenant); r.Whole() || r.Breaks[0].ID == "" {
 			k.Errorf("a row that is kept from the sealer: %+v", r)
 		}
@@ -69,12 +69,12 @@ func TestAuditChain(t *testing.T) {
 		}
 		// A row that commits late, with an older id, is sealed after the others.
 		k.exec("UPDATE audit SET seal_no = NULL WHERE tenant_id = $1 AND action = 'late'", tenant)
-		k.ok(k.svc.SealAudit(k.ctx))
+		k.ok(k.svc.Admin.SealAudit(k.ctx))
 		more := k.verifyLog(tenant)
 		if !more.Whole() || more.Rows != r.Rows+2 || more.Head == r.Head {
 			k.Errorf("%+v", more)
 		}
-		list, err := k.svc.VerifyAudit(k.ctx, "")
+		list, err := k.svc.Admin.VerifyAudit(k.ctx, "")
 		k.ok(err)
 		if len(list) != 2 || list[0].TenantID != db.NoTenant || !list[0].Whole() || list[0].Rows == 0 {
 			k.Errorf("%+v", list)
@@ -122,7 +122,7 @@ func TestAuditChain_everyColumn(t *testing.T) {
 		for range 9 {
 			k.signIn("a@x.example")
 		}
-		k.ok(k.svc.SealAudit(k.ctx))
+		k.ok(k.svc.Admin.SealAudit(k.ctx))
 		const other = "'0190ffff-0000-7000-8000-00000000ffff'"
 		for i, set := range []string{"id = " + other, "at = '2020-01-01T00:00:00.000000Z'", "actor_user_id = " + other, "key_id = 'x'", "action = 'x'",
 			"entity_type = 'x'", "entity_id = " + other,
@@ -174,13 +174,13 @@ func TestAudit_session(t *testing.T) {
 		s := k.signUp("a@x.example", nil)
 		a := k.actor(s)
 		other := k.actor(k.signIn("a@x.example")).SessionID
-		_, err := k.svc.UpdateUser(k.ctx, a, identity.Update{Password: "the-next-password"})
+		_, err := k.svc.Profile.UpdateUser(k.ctx, a, identity.Update{Password: "the-next-password"})
 		k.ok(err)
-		_, err = k.svc.UpdateUser(k.ctx, a, identity.Update{Email: "b@x.example"})
+		_, err = k.svc.Profile.UpdateUser(k.ctx, a, identity.Update{Email: "b@x.example"})
 		k.ok(err)
-		k.ok(k.svc.Logout(k.ctx, a, ""))
+		k.ok(k.svc.Sessions.Logout(k.ctx, a, ""))
 		ban := "1h"
-		_, err = k.svc.ChangeUser(k.ctx, k.service(), a.UserID, identity.AdminUser{BanDuration: &ban})
+		_, err = k.svc.Admin.ChangeUser(k.ctx, k.service(), a.UserID, identity.AdminUser{BanDuration: &ban})
 		k.ok(err)
 		for action, want := range map[string]string{"user.password_changed": a.SessionID, "user.email_change_started": a.SessionID,
 			"session.ended": a.SessionID, "user.updated": ""} {
@@ -219,7 +219,7 @@ func TestAuditChain_forgedHead(t *testing.T) {
 		k.exec("DELETE FROM audit WHERE tenant_id = $1 AND seal_no > 3", tenant)
 		k.exec("UPDATE audit_heads SET seal_no = 3, hash = (SELECT hash FROM audit WHERE tenant_id = $1 AND seal_no = 3) WHERE tenant_id = $1", tenant)
 		k.signIn("a@x.example")
-		k.code(k.svc.SealAudit(k.ctx), "audit_tampered")
+		k.code(k.svc.Admin.SealAudit(k.ctx), "audit_tampered")
 		if r := k.verifyLog(tenant); r.Whole() {
 			k.Error("a forged head passes")
 		}
@@ -242,14 +242,14 @@ func TestAuditChain_race(t *testing.T) {
 		for range 3 {
 			wg.Go(func() {
 				for range 10 {
-					if err := k.svc.SealAudit(k.ctx); err != nil {
+					if err := k.svc.Admin.SealAudit(k.ctx); err != nil {
 						k.Error(err)
 					}
 				}
 			})
 		}
 		wg.Wait()
-		k.ok(k.svc.SealAudit(k.ctx))
+		k.ok(k.svc.Admin.SealAudit(k.ctx))
 		if r := k.verifyLog(tenant); !r.Whole() || r.Rows != 161 || r.Waiting != 0 {
 			k.Errorf("%+v", r)
 		}
@@ -262,7 +262,7 @@ func TestAuditChain_many(t *testing.T) {
 		tenant := k.tenant("North")
 		k.write(tenant, "x", 2300)
 		start := time.Now()
-		k.ok(k.svc.SealAudit(k.ctx))
+		k.ok(k.svc.Admin.SealAudit(k.ctx))
 		sealed := time.Since(start)
 		start = time.Now()
 		if r := k.verifyLog(tenant); !r.Whole() || r.Rows != 2301 {
@@ -289,7 +289,7 @@ func TestAuditChain_forged(t *testing.T) {
 				onBoth(t, nil, func(k *kit) {
 					tenant := k.logged()
 					other := k.tenant("South")
-					k.ok(k.svc.SealAudit(k.ctx))
+					k.ok(k.svc.Admin.SealAudit(k.ctx))
 					k.write(tenant, "waits", 1)
 					args := []any{tenant}
 					at := tenant
@@ -298,8 +298,8 @@ func TestAuditChain_forged(t *testing.T) {
 					}
 					k.exec(sql, args...)
 					if sealed {
-						k.code(k.svc.SealAudit(k.ctx), "audit_forged")
-						k.ok(k.svc.SealAudit(k.ctx)) // it is told once
+						k.code(k.svc.Admin.SealAudit(k.ctx), "audit_forged")
+						k.ok(k.svc.Admin.SealAudit(k.ctx)) // it is told once
 					}
 					if r := k.verifyLog(at); len(r.Breaks) != 1 || !strings.Contains(r.Breaks[0].Why, "not written by the server") || r.Breaks[0].ID == "" {
 						k.Errorf("%+v", r)
@@ -328,7 +328,7 @@ func TestAuditChain_gone(t *testing.T) {
 		}
 		look := func(when string) {
 			k.Helper()
-			list, err := k.svc.VerifyAudit(k.ctx, "")
+			list, err := k.svc.Admin.VerifyAudit(k.ctx, "")
 			k.ok(err)
 			broken := map[string]bool{}
 			for _, r := range list {
@@ -340,13 +340,13 @@ func TestAuditChain_gone(t *testing.T) {
 		}
 		look("at once")
 		k.signIn("a@x.example")
-		k.code(k.svc.SealAudit(k.ctx), "audit_tampered")
+		k.code(k.svc.Admin.SealAudit(k.ctx), "audit_tampered")
 		look("after new rows")
 		if r := k.verifyLog(other); r.Waiting != 0 || r.Rows == 0 {
 			k.Errorf("another tenant's rows wait for it: %+v", r)
 		}
 		k.settle() // a restart begins nothing either
-		k.code(k.svc.SealAudit(k.ctx), "audit_tampered")
+		k.code(k.svc.Admin.SealAudit(k.ctx), "audit_tampered")
 		look("after a restart")
 	})
 }

@@ -9,16 +9,26 @@ import (
 	"holdfast/internal/fault"
 	"holdfast/internal/gate"
 	"holdfast/internal/identity/letter"
+	"holdfast/internal/identity/post"
 )
 
+// Post words mails, sends them, and says how often one may be asked for.
+type Post struct {
+	*Base
+	links  *Links
+	mailer Mailer
+	outbox *post.Queue
+	recent *post.Recent
+}
+
 // send queues one letter.
-func (s *Service) send(l letter.Letter) error {
+func (s *Post) send(l letter.Letter) error {
 	return s.outbox.Add(func(ctx context.Context) error { return s.Deliver(ctx, l) })
 }
 
 // Deliver words a letter and hands it on; what letters of accounts say is sent
 // off the request path, or its time would tell who has one.
-func (s *Service) Deliver(ctx context.Context, l letter.Letter) error {
+func (s *Post) Deliver(ctx context.Context, l letter.Letter) error {
 	m, err := s.word(ctx, l)
 	if err != nil {
 		return err
@@ -31,17 +41,17 @@ func (s *Service) Deliver(ctx context.Context, l letter.Letter) error {
 
 // alert tells the owner of an account, after the commit, that what protects it
 // was changed.
-func (s *Service) alert(tx *db.Tx, u *User, what letter.Change, about string) {
+func (s *Post) alert(tx *db.Tx, u *User, what letter.Change, about string) {
 	if u.Email == "" || u.EmailConfirmedAt.IsZero() {
 		return
 	}
 	l := letter.Letter{Kind: letter.ProtectionChanged, User: u.ID, To: u.Email, Change: what, Other: about}
-	tx.After(func() { s.ours(s.send(l)) })
+	tx.After(func() { s.links.ours(s.send(l)) })
 }
 
 // throttle refuses a second mail of one purpose to one address within the
 // mail interval.
-func (s *Service) throttle(purpose, email string) error {
+func (s *Post) throttle(purpose, email string) error {
 	left := s.recent.Wait(purpose+"|"+email, s.now(), s.cfg.MailInterval)
 	if left <= 0 {
 		return nil
@@ -60,7 +70,7 @@ func tooSoon(left time.Duration, most int) error {
 
 // throttleTx is throttle within a transaction. What is undone has sent nothing
 // and counts for nothing: it may be about to run again.
-func (s *Service) throttleTx(tx *db.Tx, purpose, email string) error {
+func (s *Post) throttleTx(tx *db.Tx, purpose, email string) error {
 	if err := s.throttle(purpose, email); err != nil {
 		return err
 	}

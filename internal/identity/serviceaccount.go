@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"holdfast/internal/actor"
-	"holdfast/internal/cache"
 	"holdfast/internal/catalog"
 	"holdfast/internal/db"
 	"holdfast/internal/fault"
@@ -22,8 +21,9 @@ import (
 // ServiceAccounts are the machines that work for tenants. A tenant's
 // administrators keep them; none reaches identity, whatever its role.
 type ServiceAccounts struct {
-	s    *Service
-	keys cache.Memo[*tenantKey] // by hash, and by id
+	*Base
+	keyring *Keyring
+	proofs  *Proofs
 }
 
 // How many there may be: enough for a warehouse, too few to fill a database.
@@ -99,7 +99,7 @@ func GrantableScopes(c *catalog.Catalog, verbs, functions []string) []string {
 
 // admit lets an administrator's session through that has both factors and a
 // fresh proof.
-func (m *ServiceAccounts) admit(a actor.Actor, writes bool) error {
+func (s *ServiceAccounts) admit(a actor.Actor, writes bool) error {
 	switch {
 	case a.Scope != nil || a.SessionID == "" || !a.Administrator() || a.TenantID == "":
 		return fault.New(fault.Forbidden, "not_admin", "Only an administrator of the tenant keeps its service accounts")
@@ -110,26 +110,26 @@ func (m *ServiceAccounts) admit(a actor.Actor, writes bool) error {
 	case a.AAL != aal2:
 		return fault.New(fault.Forbidden, "insufficient_aal", "AAL2 required to change keys: enrol a second factor or verify the one you have, then try again")
 	}
-	return m.s.Proofs.Admit(a)
+	return s.proofs.Admit(a)
 }
 
 // List returns the tenant's service accounts by name, each with its keys.
-func (m *ServiceAccounts) List(ctx context.Context, a actor.Actor) (list []ServiceAccount, err error) {
-	if err := m.admit(a, false); err != nil {
+func (s *ServiceAccounts) List(ctx context.Context, a actor.Actor) (list []ServiceAccount, err error) {
+	if err := s.admit(a, false); err != nil {
 		return nil, err
 	}
-	err = m.s.db.Read(ctx, everywhere, func(tx *db.Tx) error {
-		list, err = m.read(tx, a.TenantID, "")
+	err = s.db.Read(ctx, everywhere, func(tx *db.Tx) error {
+		list, err = s.read(tx, a.TenantID, "")
 		return err
 	})
 	return list, err
 }
 
 // read returns the accounts of a tenant, or the one with an id.
-func (m *ServiceAccounts) read(tx *db.Tx, tenant, id string) ([]ServiceAccount, error) {
+func (s *ServiceAccounts) read(tx *db.Tx, tenant, id string) ([]ServiceAccount, error) {
 	list := []ServiceAccount{}
 	at := map[string]int{}
-	now, args, one := m.s.now(), []any{tenant}, ""
+	now, args, one := s.now(), []any{tenant}, ""
 	if id != "" {
 		args, one = append(args, id), " AND a.id = $2"
 	}
@@ -183,7 +183,7 @@ type checked struct {
 	expires           time.Time
 }
 
-func (m *ServiceAccounts) check(a actor.Actor, in *AccountChange, grantable []string) (out checked, err error) {
+func (s *ServiceAccounts) check(a actor.Actor, in *AccountChange, grantable []string) (out checked, err error) {
 	invalid := func(field, text string) error {
 		return fault.New(fault.Invalid, "validation_failed", "%s: %s", field, text).At(field, "%s", text)
 	}
@@ -226,7 +226,7 @@ func (m *ServiceAccounts) check(a actor.Actor, in *AccountChange, grantable []st
 		}
 		out.addresses = listText(in.Addresses)
 	}
-	out.expires, err = m.end(in.ExpiresAt)
+	out.expires, err = s.end(in.ExpiresAt)
 	return out, err
 }
 
@@ -246,12 +246,12 @@ func place(text string) (netip.Prefix, bool) {
 }
 
 // end reads when something expires; zero = never.
-func (m *ServiceAccounts) end(text *string) (time.Time, error) {
+func (s *ServiceAccounts) end(text *string) (time.Time, error) {
 	if text == nil || *text == "" {
 		return time.Time{}, nil
 	}
 	at, err := time.Parse(time.RFC3339, *text)
-	if err != nil || !at.After(m.s.now()) {
+	if err != nil || !at.After(s.now()) {
 		return at, fault.New(fault.Invalid, "validation_failed", "expires_at: a time to come, as 2030-01-31T00:00:00Z").At("expires_at", "not a time to come")
 	}
 	return at.UTC().Truncate(time.Microsecond), nil
@@ -265,8 +265,8 @@ func ending(at time.Time) any {
 }
 
 // Create makes a service account without keys. scopes are the grantable ones.
-func (m *ServiceAccounts) Create(ctx context.Context, a actor.Actor, in AccountChange, grantable []string) (ServiceAccount, error) {
-	if err := m.admit(a, true); err != nil {
+func (s *ServiceAccounts) Create(ctx context.Context, a actor.Actor, in AccountChange, grantable []string) (ServiceAccount, error) {
+	if err := s.admit(a, true); err != nil {
 		return ServiceAccount{}, err
 	}
 	for field, missing := range map[string]bool{"name": in.Name == nil, "role": in.Role == "", "scopes": in.Scopes == nil} {
@@ -277,12 +277,12 @@ func (m *ServiceAccounts) Create(ctx context.Context, a actor.Actor, in AccountC
 	if in.Addresses == nil {
 		in.Addresses = []string{}
 	}
-	c, err := m.check(a, &in, grantable)
+	c, err := s.check(a, &in, grantable)
 	if err != nil {
 		return ServiceAccount{}, err
 	}
 	id := newID()
-	return m.change(ctx, a, id, "service_account.created", in, func(tx *db.Tx) error {
+	return s.change(ctx, a, id, "service_account.created", in, func(tx *db.Tx) error {
 		n := int64(0)
 		err := tx.One("SELECT COUNT(*) FROM service_accounts WHERE tenant_id = $1 AND removed_at IS NULL", []any{a.TenantID}, func(r *db.Row) error {
 			n = r.Int(0)
@@ -295,23 +295,23 @@ func (m *ServiceAccounts) Create(ctx context.Context, a actor.Actor, in AccountC
 			return err
 		}
 		_, err = tx.Exec("INSERT INTO service_accounts (tenant_id, id, name, role, scopes, addresses, expires_at, created_at, created_by, updated_at) "+
-			"VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $8)", a.TenantID, id, *in.Name, string(in.Role), c.scopes, c.addresses, ending(c.expires), m.s.now(), a.UserID)
+			"VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $8)", a.TenantID, id, *in.Name, string(in.Role), c.scopes, c.addresses, ending(c.expires), s.now(), a.UserID)
 		return err
 	})
 }
 
 // Change changes a service account; its keys follow within five seconds on
 // every node, here at once.
-func (m *ServiceAccounts) Change(ctx context.Context, a actor.Actor, id string, in AccountChange, grantable []string) (ServiceAccount, error) {
-	if err := m.admit(a, true); err != nil {
+func (s *ServiceAccounts) Change(ctx context.Context, a actor.Actor, id string, in AccountChange, grantable []string) (ServiceAccount, error) {
+	if err := s.admit(a, true); err != nil {
 		return ServiceAccount{}, err
 	}
-	c, err := m.check(a, &in, grantable)
+	c, err := s.check(a, &in, grantable)
 	if err != nil {
 		return ServiceAccount{}, err
 	}
-	return m.change(ctx, a, id, "service_account.changed", in, func(tx *db.Tx) error {
-		if err := m.keeps(tx, a, id); err != nil {
+	return s.change(ctx, a, id, "service_account.changed", in, func(tx *db.Tx) error {
+		if err := s.keeps(tx, a, id); err != nil {
 			return err
 		}
 		if in.ExpiresAt != nil {
@@ -319,14 +319,14 @@ func (m *ServiceAccounts) Change(ctx context.Context, a actor.Actor, id string, 
 		}
 		_, err := tx.Exec(`UPDATE service_accounts SET name = COALESCE($3, name), role = COALESCE($4, role), scopes = COALESCE($5, scopes),
 			addresses = COALESCE($6, addresses), updated_at = $7 WHERE tenant_id = $1 AND id = $2`,
-			a.TenantID, id, in.Name, null(string(in.Role)), c.scopes, c.addresses, m.s.now())
+			a.TenantID, id, in.Name, null(string(in.Role)), c.scopes, c.addresses, s.now())
 		return err
 	})
 }
 
 // keeps locks an account and refuses an administrator whose role is below its;
 // another tenant's is missing.
-func (m *ServiceAccounts) keeps(tx *db.Tx, a actor.Actor, id string) error {
+func (s *ServiceAccounts) keeps(tx *db.Tx, a actor.Actor, id string) error {
 	var role actor.Role
 	err := tx.One("SELECT role FROM service_accounts WHERE tenant_id = $1 AND id = $2 AND removed_at IS NULL"+tx.DB().ForUpdate(), []any{a.TenantID, id},
 		func(r *db.Row) error { role = actor.Role(r.Text(0)); return nil })
@@ -344,7 +344,7 @@ func errNoAccount() error {
 }
 
 // change runs fn, notes it and returns the account as it is then.
-func (m *ServiceAccounts) change(ctx context.Context, a actor.Actor, id, action string, in AccountChange,
+func (s *ServiceAccounts) change(ctx context.Context, a actor.Actor, id, action string, in AccountChange,
 	fn func(*db.Tx) error) (out ServiceAccount, err error) {
 	details := map[string]any{}
 	for name, v := range map[string]any{"name": in.Name, "expires_at": in.ExpiresAt} {
@@ -361,12 +361,12 @@ func (m *ServiceAccounts) change(ctx context.Context, a actor.Actor, id, action 
 	if in.Addresses != nil {
 		details["addresses"] = in.Addresses
 	}
-	err = m.s.write(ctx, func(tx *db.Tx) error {
+	err = s.write(ctx, func(tx *db.Tx) error {
 		if err := fn(tx); err != nil {
 			return err
 		}
-		m.note(tx, a, event{action: action, entity: "service_account", entityID: id, details: details})
-		list, err := m.read(tx, a.TenantID, id)
+		s.note(tx, a, event{action: action, entity: "service_account", entityID: id, details: details})
+		list, err := s.read(tx, a.TenantID, id)
 		if err == nil && len(list) == 1 {
 			out = list[0]
 		}
@@ -379,26 +379,26 @@ func (m *ServiceAccounts) change(ctx context.Context, a actor.Actor, id, action 
 }
 
 // note records what an administrator did, and makes what is kept of keys go.
-func (m *ServiceAccounts) note(tx *db.Tx, a actor.Actor, e event) {
+func (s *ServiceAccounts) note(tx *db.Tx, a actor.Actor, e event) {
 	e.tenant, e.user, e.key, e.client = a.TenantID, a.UserID, a.KeyID, clientOf(a)
-	m.s.record(tx, e)
-	tx.After(func() { m.s.Forget(e.entityID) })
+	s.record(tx, e)
+	tx.After(func() { s.Forget(e.entityID) })
 }
 
 // Remove takes an account away, and with it its keys.
-func (m *ServiceAccounts) Remove(ctx context.Context, a actor.Actor, id string) error {
-	if err := m.admit(a, true); err != nil {
+func (s *ServiceAccounts) Remove(ctx context.Context, a actor.Actor, id string) error {
+	if err := s.admit(a, true); err != nil {
 		return err
 	}
-	return m.s.write(ctx, func(tx *db.Tx) error {
-		if err := m.keeps(tx, a, id); err != nil {
+	return s.write(ctx, func(tx *db.Tx) error {
+		if err := s.keeps(tx, a, id); err != nil {
 			return err
 		}
-		now := m.s.now()
+		now := s.now()
 		tx.Queue("UPDATE service_accounts SET removed_at = $3, updated_at = $3 WHERE tenant_id = $1 AND id = $2", []any{a.TenantID, id, now}, nil)
 		tx.Queue("UPDATE service_keys SET revoked_at = $3 WHERE tenant_id = $1 AND account_id = $2 AND (revoked_at IS NULL OR revoked_at > $3)",
 			[]any{a.TenantID, id, now}, nil)
-		m.note(tx, a, event{action: "service_account.removed", entity: "service_account", entityID: id})
+		s.note(tx, a, event{action: "service_account.removed", entity: "service_account", entityID: id})
 		return tx.Flush()
 	})
 }
@@ -408,25 +408,25 @@ const maxOverlap = 30 * 24 * time.Hour
 
 // Renew makes a key of an account; those before it are refused from overlap
 // on, 0 = at once. Its secret is answered this once.
-func (m *ServiceAccounts) Renew(ctx context.Context, a actor.Actor, id string, overlap time.Duration, expires *string) (ServiceKey, error) {
-	if err := m.admit(a, true); err != nil {
+func (s *ServiceAccounts) Renew(ctx context.Context, a actor.Actor, id string, overlap time.Duration, expires *string) (ServiceKey, error) {
+	if err := s.admit(a, true); err != nil {
 		return ServiceKey{}, err
 	}
 	if overlap < 0 || overlap > maxOverlap {
 		return ServiceKey{}, fault.New(fault.Invalid, "validation_failed", "overlap_seconds: 0 to %d", int(maxOverlap.Seconds())).
 			At("overlap_seconds", "out of range")
 	}
-	until, err := m.end(expires)
+	until, err := s.end(expires)
 	if err != nil {
 		return ServiceKey{}, err
 	}
-	now := m.s.now()
+	now := s.now()
 	k := ServiceKey{ID: newID(), State: "active", CreatedAt: Time{Time: now}, CreatedBy: a.UserID, Secret: token.TenantPrefix + seal.RandomHex(32)}
 	if !until.IsZero() {
 		k.ExpiresAt = &Time{Time: until}
 	}
-	return k, m.s.write(ctx, func(tx *db.Tx) error {
-		if err := m.keeps(tx, a, id); err != nil {
+	return k, s.write(ctx, func(tx *db.Tx) error {
+		if err := s.keeps(tx, a, id); err != nil {
 			return err
 		}
 		tx.Queue("UPDATE service_keys SET revoked_at = $3 WHERE tenant_id = $1 AND account_id = $2 AND (revoked_at IS NULL OR revoked_at > $3)",
@@ -442,7 +442,7 @@ func (m *ServiceAccounts) Renew(ctx context.Context, a actor.Actor, id string, o
 		}
 		tx.Queue("INSERT INTO service_keys (tenant_id, id, account_id, hash, created_at, created_by, expires_at) VALUES ($1, $2, $3, $4, $5, $6, $7)",
 			[]any{a.TenantID, k.ID, id, seal.Digest(k.Secret), now, a.UserID, ending(until)}, nil)
-		m.note(tx, a, event{action: "service_key.made", entity: "service_account", entityID: id,
+		s.note(tx, a, event{action: "service_key.made", entity: "service_account", entityID: id,
 			details: map[string]any{"key_id": k.ID, "overlap_seconds": int(overlap.Seconds()), "expires_at": cmp.Or(text0(expires), "never")}})
 		return tx.Flush()
 	})
@@ -456,21 +456,21 @@ func text0(s *string) string {
 }
 
 // Revoke ends a key now.
-func (m *ServiceAccounts) Revoke(ctx context.Context, a actor.Actor, id, keyID string) error {
-	if err := m.admit(a, true); err != nil {
+func (s *ServiceAccounts) Revoke(ctx context.Context, a actor.Actor, id, keyID string) error {
+	if err := s.admit(a, true); err != nil {
 		return err
 	}
-	return m.s.write(ctx, func(tx *db.Tx) error {
-		if err := m.keeps(tx, a, id); err != nil {
+	return s.write(ctx, func(tx *db.Tx) error {
+		if err := s.keeps(tx, a, id); err != nil {
 			return err
 		}
 		n, err := tx.Exec("UPDATE service_keys SET revoked_at = $4 WHERE tenant_id = $1 AND account_id = $2 AND id = $3 AND (revoked_at IS NULL OR revoked_at > $4)",
-			a.TenantID, id, keyID, m.s.now())
+			a.TenantID, id, keyID, s.now())
 		if err == nil && n == 0 {
 			err = fault.New(fault.NotFound, "not_found", "The account has no such key that is valid")
 		}
 		if err == nil {
-			m.note(tx, a, event{action: "service_key.revoked", entity: "service_account", entityID: id, details: map[string]any{"key_id": keyID}})
+			s.note(tx, a, event{action: "service_key.revoked", entity: "service_account", entityID: id, details: map[string]any{"key_id": keyID}})
 		}
 		return err
 	})

@@ -30,14 +30,14 @@ const keyQuery = `SELECT k.tenant_id, k.account_id, k.id, k.expires_at, k.revoke
 
 // find looks a key up by its hash or id; nil = there is none. What it finds is
 // at most as old as a session's standing.
-func (m *ServiceAccounts) find(ctx context.Context, column, value string) (*tenantKey, error) {
-	now := m.s.now()
-	if k, ok := m.keys.Get(value, now); ok {
+func (s *ServiceAccounts) find(ctx context.Context, column, value string) (*tenantKey, error) {
+	now := s.now()
+	if k, ok := s.serviceKeys.Get(value, now); ok {
 		return k, nil
 	}
 	began := time.Now()
 	var k *tenantKey
-	err := m.s.db.Read(ctx, everywhere, func(tx *db.Tx) error {
+	err := s.db.Read(ctx, everywhere, func(tx *db.Tx) error {
 		k = nil
 		return tx.Query(keyQuery+column+" = $1", []any{value}, func(r *db.Row) (err error) {
 			k, err = scanKey(r)
@@ -47,8 +47,8 @@ func (m *ServiceAccounts) find(ctx context.Context, column, value string) (*tena
 	if err != nil || k == nil {
 		return nil, err
 	}
-	m.keys.PutSince(value, k, began, now.Add(standingTTL))
-	m.keys.PutSince(k.actor.KeyID, k, began, now.Add(standingTTL))
+	s.serviceKeys.PutSince(value, k, began, now.Add(standingTTL))
+	s.serviceKeys.PutSince(k.actor.KeyID, k, began, now.Add(standingTTL))
 	return k, nil
 }
 
@@ -74,25 +74,25 @@ func scanKey(r *db.Row) (*tenantKey, error) {
 }
 
 // byKey is the actor of a key that was shown.
-func (m *ServiceAccounts) byKey(ctx context.Context, key string, c Credential) (actor.Actor, error) {
-	k, err := m.find(ctx, "hash", seal.Digest(key))
+func (s *ServiceAccounts) byKey(ctx context.Context, key string, c Credential) (actor.Actor, error) {
+	k, err := s.find(ctx, "hash", seal.Digest(key))
 	if err != nil {
 		return actor.Actor{}, err
 	}
-	return m.pass(k, c)
+	return s.pass(k, c)
 }
 
 // byToken is the actor of an access token that a key was exchanged for: it
 // falls with the key, and has no more than the account has now.
-func (m *ServiceAccounts) byToken(ctx context.Context, v *verified, c Credential) (actor.Actor, error) {
-	k, err := m.find(ctx, "id", v.key)
+func (s *ServiceAccounts) byToken(ctx context.Context, v *verified, c Credential) (actor.Actor, error) {
+	k, err := s.find(ctx, "id", v.key)
 	if err != nil {
 		return actor.Actor{}, err
 	}
 	if k != nil && (k.actor.UserID != v.user || k.actor.TenantID != v.tenant) {
 		k = nil
 	}
-	a, err := m.pass(k, c)
+	a, err := s.pass(k, c)
 	if err == nil {
 		a.Scope = a.Scope.Narrow(cmp.Or(v.scope, "-"))
 	}
@@ -100,11 +100,11 @@ func (m *ServiceAccounts) byToken(ctx context.Context, v *verified, c Credential
 }
 
 // pass refuses a key that is none, at its end, or out of its place.
-func (m *ServiceAccounts) pass(k *tenantKey, c Credential) (actor.Actor, error) {
+func (s *ServiceAccounts) pass(k *tenantKey, c Credential) (actor.Actor, error) {
 	if k == nil {
 		return actor.Actor{}, errKey()
 	}
-	now, reason := m.s.now(), ""
+	now, reason := s.now(), ""
 	switch {
 	case !k.revoked.IsZero() && !now.Before(k.revoked):
 		reason = "revoked"
@@ -114,13 +114,13 @@ func (m *ServiceAccounts) pass(k *tenantKey, c Credential) (actor.Actor, error) 
 		reason = "closed"
 	}
 	if reason != "" {
-		return actor.Actor{}, m.refuse(k, reason, c, errKey())
+		return actor.Actor{}, s.refuse(k, reason, c, errKey())
 	}
 	if c.browser() {
-		return actor.Actor{}, m.refuse(k, "browser", c, fault.New(fault.Unauthorized, "no_authorization", "A key of a tenant must not be used in a browser"))
+		return actor.Actor{}, s.refuse(k, "browser", c, fault.New(fault.Unauthorized, "no_authorization", "A key of a tenant must not be used in a browser"))
 	}
 	if !k.from(c.Address) {
-		return actor.Actor{}, m.refuse(k, "address", c,
+		return actor.Actor{}, s.refuse(k, "address", c,
 			fault.New(fault.Forbidden, "no_authorization", "This key is not accepted from the address %s", cmp.Or(c.Address, "of this request")))
 	}
 	return k.actor, nil
@@ -139,13 +139,13 @@ func (k *tenantKey) from(address string) bool {
 }
 
 // refuse keeps for WriteKeyUses that a key was shown where it is refused.
-func (m *ServiceAccounts) refuse(k *tenantKey, reason string, c Credential, err error) error {
-	m.s.keyUses.add(KeyUse{Key: k.actor.KeyID, Address: c.Address, refused: reason, Tenant: k.actor.TenantID, Account: k.actor.UserID},
-		keyUsed{1, m.s.now(), m.s.now(), c.RequestID, c.Address})
+func (s *ServiceAccounts) refuse(k *tenantKey, reason string, c Credential, err error) error {
+	s.keyring.keyUses.add(KeyUse{Key: k.actor.KeyID, Address: c.Address, refused: reason, Tenant: k.actor.TenantID, Account: k.actor.UserID},
+		keyUsed{1, s.now(), s.now(), c.RequestID, c.Address})
 	return err
 }
 
-func (m *ServiceAccounts) lastUse(tx *db.Tx, u KeyUse, n keyUsed) {
+func (s *Keyring) lastUse(tx *db.Tx, u KeyUse, n keyUsed) {
 	tx.Queue("UPDATE service_keys SET last_used_at = $3, last_used_from = COALESCE($4, last_used_from) WHERE tenant_id = $1 AND id = $2 "+
 		"AND (last_used_at IS NULL OR last_used_at < $3)", []any{u.Tenant, u.Key, n.last, null(n.address)}, nil)
 }
@@ -172,19 +172,19 @@ func oauth(kind fault.Kind, code, text string) error {
 
 // Exchange gives a short-lived token for a service account's id and key, with
 // the scopes asked for, "" = all it has.
-func (m *ServiceAccounts) Exchange(ctx context.Context, clientID, secret, scope string, c Credential) (AccountToken, error) {
+func (s *ServiceAccounts) Exchange(ctx context.Context, clientID, secret, scope string, c Credential) (AccountToken, error) {
 	if clientID == "" || secret == "" {
 		return AccountToken{}, oauth(fault.Invalid, "invalid_request", "client_id and client_secret are required")
 	}
 	bad := oauth(fault.Unauthorized, "invalid_client", "There is no such client, or its secret is not valid")
-	k, err := m.find(ctx, "hash", seal.Digest(secret))
+	k, err := s.find(ctx, "hash", seal.Digest(secret))
 	if err != nil {
 		return AccountToken{}, err
 	}
 	if k == nil || k.actor.UserID != strings.ToLower(clientID) {
 		return AccountToken{}, bad
 	}
-	a, err := m.pass(k, c)
+	a, err := s.pass(k, c)
 	if fault.Is(err, fault.Unauthorized) || fault.Is(err, fault.Forbidden) {
 		return AccountToken{}, bad
 	}
@@ -195,7 +195,7 @@ func (m *ServiceAccounts) Exchange(ctx context.Context, clientID, secret, scope 
 	if scope != "" && len(granted) < len(strings.Fields(scope)) || len(granted) == 0 {
 		return AccountToken{}, oauth(fault.Invalid, "invalid_scope", "The client does not have what scope asks for")
 	}
-	now := m.s.now()
+	now := s.now()
 	exp := now.Add(accountTokenTTL)
 	for _, end := range []time.Time{k.expires, k.revoked, k.end} {
 		if !end.IsZero() && end.Before(exp) {
@@ -203,11 +203,11 @@ func (m *ServiceAccounts) Exchange(ctx context.Context, clientID, secret, scope 
 		}
 	}
 	words := strings.Join(slices.Sorted(maps.Keys(granted)), " ")
-	raw, err := m.s.keys.Load().Sign(token.Claims{Issuer: m.s.issuer, Subject: a.UserID, Audience: token.Audience, Expires: exp.Unix(), IssuedAt: now.Unix(),
+	raw, err := s.keyring.keys.Load().Sign(token.Claims{Issuer: s.issuer, Subject: a.UserID, Audience: token.Audience, Expires: exp.Unix(), IssuedAt: now.Unix(),
 		NotBefore: now.Unix(), ID: a.KeyID, Role: token.RoleAccount, TenantID: a.TenantID, TenantRole: string(a.Role), Scope: words})
 	if err != nil {
 		return AccountToken{}, err
 	}
-	m.s.KeyUsed(KeyUse{Key: a.KeyID, Tenant: a.TenantID, Account: a.UserID, Address: c.Address, Method: "POST", Route: "/auth/v1/token"}, c.RequestID)
+	s.keyring.KeyUsed(KeyUse{Key: a.KeyID, Tenant: a.TenantID, Account: a.UserID, Address: c.Address, Method: "POST", Route: "/auth/v1/token"}, c.RequestID)
 	return AccountToken{AccessToken: raw, TokenType: "bearer", ExpiresIn: max(1, exp.Unix()-now.Unix()), Scope: words}, nil
 }

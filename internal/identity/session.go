@@ -14,6 +14,13 @@ import (
 	"holdfast/internal/seal"
 )
 
+// Sessions begins, renews, changes and ends sessions, and issues their tokens.
+type Sessions struct {
+	*Base
+	invitations *Invitations
+	keyring     *Keyring
+}
+
 // Session is the answer to a successful sign-in.
 type Session struct {
 	AccessToken          string `json:"access_token"`
@@ -62,7 +69,7 @@ type grant struct {
 
 // begin opens a session: the invitation that the call names is accepted, the
 // tenant is chosen, the row written.
-func (s *Service) begin(tx *db.Tx, u *User, how token.Method, c Client) (*grant, error) {
+func (s *Sessions) begin(tx *db.Tx, u *User, how token.Method, c Client) (*grant, error) {
 	return s.beginBy(tx, u, entrance{how: how}, c)
 }
 
@@ -73,14 +80,14 @@ type entrance struct {
 	belongs *belonging // nil = to be asked
 }
 
-func (s *Service) beginBy(tx *db.Tx, u *User, in entrance, c Client) (*grant, error) {
+func (s *Sessions) beginBy(tx *db.Tx, u *User, in entrance, c Client) (*grant, error) {
 	now, how, st := s.now(), in.how, in.belongs
 	how.Timestamp = now.Unix()
 	if u.banned(now) {
 		return nil, errBanned() // since the account was looked at
 	}
 	if c.Invite != "" {
-		if err := s.Invitations.takeUp(tx, u, c.Invite, c); err != nil {
+		if err := s.invitations.takeUp(tx, u, c.Invite, c); err != nil {
 			return nil, err
 		}
 		st = nil
@@ -128,7 +135,7 @@ const (
 
 // settle reads the rules of the tenant a session begins to work in, and ends
 // the user's others there when it may be the only one.
-func (s *Service) settle(tx *db.Tx, sess session, m Member) (rules, error) {
+func (s *Sessions) settle(tx *db.Tx, sess session, m Member) (rules, error) {
 	ru, err := rulesOf(tx, m.TenantID)
 	if err != nil {
 		return ru, err
@@ -137,7 +144,7 @@ func (s *Service) settle(tx *db.Tx, sess session, m Member) (rules, error) {
 }
 
 // alone ends the user's other sessions in a tenant that allows one.
-func (s *Service) alone(tx *db.Tx, sess session, m Member, ru rules) error {
+func (s *Sessions) alone(tx *db.Tx, sess session, m Member, ru rules) error {
 	if !ru.single {
 		return nil
 	}
@@ -174,7 +181,7 @@ func queueGrant(tx *db.Tx, sess session) *grant {
 // raise lifts a session to two factors. The refresh counter jumps by two, and
 // no token from before the jump is good any more: a stolen one of the lower
 // level must not turn into one of the higher.
-func (s *Service) raise(tx *db.Tx, sess *session, method, factorID string) error {
+func (s *Sessions) raise(tx *db.Tx, sess *session, method, factorID string) error {
 	now := s.now()
 	sess.aal, sess.factor, sess.raised = aal2, factorID, now
 	sess.counter += 2
@@ -196,7 +203,7 @@ func (s *Service) raise(tx *db.Tx, sess *session, method, factorID string) error
 // lower takes the second factor from the sessions that a factor raised; the
 // tokens they hold fall back with them, because the lower of the two levels
 // counts.
-func (s *Service) lower(tx *db.Tx, userID, factorID, method string) error {
+func (s *Sessions) lower(tx *db.Tx, userID, factorID, method string) error {
 	var list []session
 	err := tx.Query("SELECT id, amr FROM sessions WHERE user_id = $1 AND factor_id = $2"+tx.DB().ForUpdate(), []any{userID, factorID}, func(r *db.Row) error {
 		sess := session{id: r.Text(0)}
@@ -222,14 +229,14 @@ func clip(agent string) any {
 }
 
 // issue signs the tokens of a grant.
-func (s *Service) issue(g *grant) (*Session, error) {
+func (s *Sessions) issue(g *grant) (*Session, error) {
 	g.user.in(g.member)
 	now := s.now()
 	exp := now.Add(g.rules.tokenLife(s.cfg.AccessTokenTTL))
 	if g.sess.notAfter.Before(exp) {
 		exp = g.sess.notAfter
 	}
-	access, err := s.keys.Load().Sign(token.Claims{
+	access, err := s.keyring.keys.Load().Sign(token.Claims{
 		Issuer: s.issuer, Subject: g.user.ID, Audience: token.Audience, Expires: exp.Unix(), IssuedAt: now.Unix(), NotBefore: now.Unix(),
 		Email: g.user.Email, Phone: g.user.Phone, AppMetadata: raw(g.user.AppMetadata), UserMetadata: raw(g.user.UserMetadata), Role: databaseRole(g.user.Role),
 		TenantID: g.member.TenantID, TenantRole: string(g.member.Role), AAL: g.sess.aal, AMR: g.sess.amr, SessionID: g.sess.id, Anonymous: g.user.IsAnonymous,
@@ -257,7 +264,7 @@ func databaseRole(role string) string {
 
 // refreshKey mixes the row's key with a secret that is not in the database: a
 // copy of the database mints nothing.
-func (s *Service) refreshKey(sess session) []byte {
+func (s *Sessions) refreshKey(sess session) []byte {
 	return s.secrets.Sum("refresh", sess.id, string(sess.key))
 }
 
@@ -275,7 +282,7 @@ func sessionBy(tx *db.Tx, id string) (session, error) {
 }
 
 // endSessions deletes the sessions that where names and empties the cache.
-func (s *Service) endSessions(tx *db.Tx, userID, where string, args ...any) error {
+func (s *Base) endSessions(tx *db.Tx, userID, where string, args ...any) error {
 	_, err := tx.Exec("DELETE FROM sessions WHERE user_id = $1"+where, append([]any{userID}, args...)...)
 	tx.After(func() { s.Forget(userID) })
 	return err
@@ -289,7 +296,7 @@ const (
 )
 
 // Logout ends sessions of the caller: all, this one, or all but this one.
-func (s *Service) Logout(ctx context.Context, a actor.Actor, scope string) error {
+func (s *Sessions) Logout(ctx context.Context, a actor.Actor, scope string) error {
 	where, args := "", []any{}
 	switch scope {
 	case "", LogoutGlobal:

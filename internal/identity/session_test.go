@@ -40,7 +40,7 @@ func TestSignUp_autoconfirm(t *testing.T) {
 		if a.UserID != s.User.ID || a.TenantID != "" || a.Role != "" {
 			k.Errorf("actor %+v", a)
 		}
-		_, _, err := k.svc.SignUp(k.ctx, identity.SignUp{Email: "ANNA@north.example", Password: pw}, identity.Client{})
+		_, _, err := k.svc.SignUps.SignUp(k.ctx, identity.SignUp{Email: "ANNA@north.example", Password: pw}, identity.Client{})
 		k.code(err, "user_already_exists")
 	})
 }
@@ -50,21 +50,21 @@ func TestSignIn_oneAnswer(t *testing.T) {
 		known := k.signUp("known@x.example", nil)
 		banned := k.signUp("banned@x.example", nil)
 		forever := "24h"
-		_, err := k.svc.ChangeUser(k.ctx, k.service(), banned.User.ID, identity.AdminUser{BanDuration: &forever})
+		_, err := k.svc.Admin.ChangeUser(k.ctx, k.service(), banned.User.ID, identity.AdminUser{BanDuration: &forever})
 		k.ok(err)
 		nopw := "nopw@x.example"
-		_, err = k.svc.CreateUser(k.ctx, k.service(), identity.AdminUser{Email: &nopw, EmailConfirm: true})
+		_, err = k.svc.Admin.CreateUser(k.ctx, k.service(), identity.AdminUser{Email: &nopw, EmailConfirm: true})
 		k.ok(err)
 		unproved := k.signUp("unproved@x.example", nil)
 		k.exec("UPDATE users SET email_confirmed_at = NULL WHERE id = $1", unproved.User.ID)
 		for _, email := range []string{"known@x.example", "unknown@x.example", "banned@x.example", "unproved@x.example", nopw, "not an address"} {
-			_, err := k.svc.SignIn(k.ctx, email, "wrong-password-here", identity.Client{})
+			_, err := k.svc.SignIns.SignIn(k.ctx, email, "wrong-password-here", identity.Client{})
 			f := fault.As(err)
 			if f == nil || f.Code != "invalid_credentials" || f.Msg != "Invalid login credentials" || f.Kind != fault.Invalid {
 				k.Errorf("%s: %v", email, err)
 			}
 		}
-		_, err = k.svc.SignIn(k.ctx, "banned@x.example", pw, identity.Client{})
+		_, err = k.svc.SignIns.SignIn(k.ctx, "banned@x.example", pw, identity.Client{})
 		k.code(err, "user_banned")
 		if s := k.signIn("Known@X.example"); s.User.ID != known.User.ID {
 			k.Error("another user")
@@ -95,12 +95,12 @@ func TestRefresh(t *testing.T) {
 		if tab := k.refresh(s1); tab.RefreshToken != s2.RefreshToken {
 			k.Error("a parallel tab did not get the current token")
 		}
-		_, err := k.svc.Refresh(k.ctx, s0.RefreshToken, identity.Client{})
+		_, err := k.svc.Sessions.Refresh(k.ctx, s0.RefreshToken, identity.Client{})
 		k.code(err, "refresh_token_already_used")
 		k.sleep(3 * time.Second)
-		_, err = k.svc.Refresh(k.ctx, s0.RefreshToken, identity.Client{})
+		_, err = k.svc.Sessions.Refresh(k.ctx, s0.RefreshToken, identity.Client{})
 		k.code(err, "refresh_token_already_used")
-		_, err = k.svc.Refresh(k.ctx, s2.RefreshToken, identity.Client{})
+		_, err = k.svc.Sessions.Refresh(k.ctx, s2.RefreshToken, identity.Client{})
 		k.code(err, "refresh_token_not_found")
 		_, err = k.who(s2.AccessToken)
 		k.code(err, "session_not_found")
@@ -111,11 +111,11 @@ func TestRefresh_forgedAndExpired(t *testing.T) {
 	onBoth(t, nil, func(k *kit) {
 		a, b := k.signUp("a@x.example", nil), k.signUp("b@x.example", nil)
 		for _, raw := range []string{"", "short", strings.Repeat("A", 60), a.RefreshToken[:len(a.RefreshToken)-2], "é" + a.RefreshToken} {
-			_, err := k.svc.Refresh(k.ctx, raw, identity.Client{})
+			_, err := k.svc.Sessions.Refresh(k.ctx, raw, identity.Client{})
 			k.code(err, "validation_failed")
 		}
 		k.sleep(721 * time.Hour)
-		_, err := k.svc.Refresh(k.ctx, b.RefreshToken, identity.Client{})
+		_, err := k.svc.Sessions.Refresh(k.ctx, b.RefreshToken, identity.Client{})
 		k.code(err, "session_expired")
 		if !strings.HasPrefix(fault.As(err).Msg, "Invalid Refresh Token: Session Expired") {
 			k.Error(err)
@@ -133,7 +133,7 @@ func TestRefresh_race(t *testing.T) {
 		seen := map[string]int{}
 		for range 12 {
 			wg.Go(func() {
-				n, err := k.svc.Refresh(k.ctx, s.RefreshToken, identity.Client{})
+				n, err := k.svc.Sessions.Refresh(k.ctx, s.RefreshToken, identity.Client{})
 				if err != nil {
 					k.Error(err)
 					return
@@ -154,16 +154,16 @@ func TestLogout_scopes(t *testing.T) {
 	onBoth(t, nil, func(k *kit) {
 		one := k.signUp("a@x.example", nil)
 		two, three := k.signIn("a@x.example"), k.signIn("a@x.example")
-		k.ok(k.svc.Logout(k.ctx, k.actor(two), identity.LogoutLocal))
+		k.ok(k.svc.Sessions.Logout(k.ctx, k.actor(two), identity.LogoutLocal))
 		_, err := k.who(two.AccessToken)
 		k.code(err, "session_not_found")
 		k.actor(one)
-		k.ok(k.svc.Logout(k.ctx, k.actor(one), identity.LogoutOthers))
+		k.ok(k.svc.Sessions.Logout(k.ctx, k.actor(one), identity.LogoutOthers))
 		_, err = k.who(three.AccessToken)
 		k.code(err, "session_not_found")
 		k.actor(one)
-		k.code(k.svc.Logout(k.ctx, k.actor(one), "everything"), "validation_failed")
-		k.ok(k.svc.Logout(k.ctx, k.actor(one), ""))
+		k.code(k.svc.Sessions.Logout(k.ctx, k.actor(one), "everything"), "validation_failed")
+		k.ok(k.svc.Sessions.Logout(k.ctx, k.actor(one), ""))
 		_, err = k.who(one.AccessToken)
 		k.code(err, "session_not_found")
 	})
@@ -182,12 +182,12 @@ func TestSignIn_userAgent(t *testing.T) {
 			"cut behind one":               {strings.Repeat("x", 298) + "\u00e4\u00e4", strings.Repeat("x", 298) + "\u00e4"},
 			"NUL, which no database takes": {"a\x00b", "ab"},
 		} {
-			s, err := k.svc.SignIn(k.ctx, "a@x.example", pw, identity.Client{UserAgent: tt.agent})
+			s, err := k.svc.SignIns.SignIn(k.ctx, "a@x.example", pw, identity.Client{UserAgent: tt.agent})
 			if err != nil {
 				k.Errorf("%s: %v", name, err)
 				continue
 			}
-			list, err := k.svc.Sessions(k.ctx, k.actor(s))
+			list, err := k.svc.Sessions.List(k.ctx, k.actor(s))
 			k.ok(err)
 			for _, x := range list {
 				if x.Current && x.UserAgent != tt.kept {
@@ -204,33 +204,33 @@ func TestAuthenticate_dropsAtOnce(t *testing.T) {
 		s := k.signUp("a@x.example", nil)
 		k.actor(s) // cached
 		ban, none := "1h", "none"
-		_, err := k.svc.ChangeUser(k.ctx, k.service(), s.User.ID, identity.AdminUser{BanDuration: &ban})
+		_, err := k.svc.Admin.ChangeUser(k.ctx, k.service(), s.User.ID, identity.AdminUser{BanDuration: &ban})
 		k.ok(err)
 		_, err = k.who(s.AccessToken)
 		k.code(err, "user_banned")
-		_, err = k.svc.Refresh(k.ctx, s.RefreshToken, identity.Client{})
+		_, err = k.svc.Sessions.Refresh(k.ctx, s.RefreshToken, identity.Client{})
 		k.code(err, "user_banned")
-		_, err = k.svc.ChangeUser(k.ctx, k.service(), s.User.ID, identity.AdminUser{BanDuration: &none})
+		_, err = k.svc.Admin.ChangeUser(k.ctx, k.service(), s.User.ID, identity.AdminUser{BanDuration: &none})
 		k.ok(err)
 		// A ban ends what was open: its own end brings nothing back.
 		_, err = k.who(s.AccessToken)
 		k.code(err, "session_not_found")
-		_, err = k.svc.Refresh(k.ctx, s.RefreshToken, identity.Client{})
+		_, err = k.svc.Sessions.Refresh(k.ctx, s.RefreshToken, identity.Client{})
 		k.code(err, "session_expired")
 		s = k.signIn("a@x.example")
 		k.actor(s)
 		next := "another-good-password"
-		_, err = k.svc.ChangeUser(k.ctx, k.service(), s.User.ID, identity.AdminUser{Password: &next})
+		_, err = k.svc.Admin.ChangeUser(k.ctx, k.service(), s.User.ID, identity.AdminUser{Password: &next})
 		k.ok(err)
 		_, err = k.who(s.AccessToken)
 		k.code(err, "session_not_found")
-		s, err = k.svc.SignIn(k.ctx, "a@x.example", next, identity.Client{})
+		s, err = k.svc.SignIns.SignIn(k.ctx, "a@x.example", next, identity.Client{})
 		k.ok(err)
 		k.actor(s)
-		k.ok(k.svc.DeleteUser(k.ctx, k.service(), s.User.ID, false))
+		k.ok(k.svc.Admin.DeleteUser(k.ctx, k.service(), s.User.ID, false))
 		_, err = k.who(s.AccessToken)
 		k.code(err, "user_not_found")
-		_, err = k.svc.Refresh(k.ctx, s.RefreshToken, identity.Client{})
+		_, err = k.svc.Sessions.Refresh(k.ctx, s.RefreshToken, identity.Client{})
 		k.code(err, "refresh_token_not_found")
 		again := k.signUp("a@x.example", nil)
 		if again.User.ID == s.User.ID {
@@ -247,14 +247,14 @@ func TestAuthenticate_otherNode(t *testing.T) {
 		k.ok(err)
 		for i, change := range []func(email, id string) error{
 			func(_, id string) error { k.exec("DELETE FROM sessions WHERE user_id = $1", id); return nil },
-			func(email, _ string) error { return other.ResetPassword(k.ctx, email, "a wholly new passphrase") },
+			func(email, _ string) error { return other.Admin.ResetPassword(k.ctx, email, "a wholly new passphrase") },
 		} {
 			email := fmt.Sprintf("%d@x.example", i)
 			s := k.signUp(email, nil)
 			read := func() error {
 				a, err := k.who(s.AccessToken)
 				if err == nil {
-					_, err = k.svc.UserJSON(k.ctx, a)
+					_, err = k.svc.Profile.UserJSON(k.ctx, a)
 				}
 				return err
 			}
@@ -271,7 +271,7 @@ func TestAuthenticate_otherNode(t *testing.T) {
 
 func TestAuthenticate_keys(t *testing.T) {
 	onBoth(t, func(c *identity.Config) { c.JWTSecret = "a-configured-secret-0123456789-ABCDEFG" }, func(k *kit) {
-		keys, err := k.svc.Keys(k.ctx)
+		keys, err := k.svc.Keyring.Keys(k.ctx)
 		k.ok(err)
 		s := k.signUp("a@x.example", nil)
 		for name, tt := range map[string]struct {
@@ -298,7 +298,7 @@ func TestAuthenticate_keys(t *testing.T) {
 			"anon with service apikey": {identity.Credential{Bearer: keys.AnonKey, APIKey: keys.SecretKey}, actor.Anon, ""},
 			"garbage bearer":           {identity.Credential{Bearer: "garbage", APIKey: keys.SecretKey}, "", "bad_jwt"},
 		} {
-			a, err := k.svc.Authenticate(k.ctx, tt.c)
+			a, err := k.svc.Authenticator.Authenticate(k.ctx, tt.c)
 			if tt.code != "" {
 				if !fault.Is(err, fault.Unauthorized) || !fault.HasCode(err, tt.code) {
 					k.Errorf("%s: %v", name, err)
@@ -313,7 +313,7 @@ func TestAuthenticate_keys(t *testing.T) {
 		old := k.svc
 		k.start()
 		defer old.Close(k.ctx)
-		again, err := k.svc.Keys(k.ctx)
+		again, err := k.svc.Keyring.Keys(k.ctx)
 		k.ok(err)
 		if again != keys {
 			k.Error("keys changed with a restart")
@@ -332,18 +332,18 @@ func TestRotateKeys(t *testing.T) {
 	onBoth(t, nil, func(k *kit) {
 		s := k.signUp("a@x.example", nil)
 		before := decodePart(k, strings.Split(s.AccessToken, ".")[0])["kid"]
-		k.ok(k.svc.RotateKeys(k.ctx))
+		k.ok(k.svc.Keyring.RotateKeys(k.ctx))
 		k.actor(s)
 		n := k.refresh(s)
 		if kid := decodePart(k, strings.Split(n.AccessToken, ".")[0])["kid"]; kid == before {
 			k.Error("the old key still signs")
 		}
-		if jwks := string(k.svc.JWKS()); strings.Count(jwks, `"kid"`) != 2 || strings.Contains(jwks, `"d"`) {
+		if jwks := string(k.svc.Keyring.JWKS()); strings.Count(jwks, `"kid"`) != 2 || strings.Contains(jwks, `"d"`) {
 			k.Error(jwks)
 		}
 		k.sleep(62 * time.Minute)
 		k.ok(k.svc.Sweep(k.ctx))
-		if jwks := string(k.svc.JWKS()); strings.Count(jwks, `"kid"`) != 1 {
+		if jwks := string(k.svc.Keyring.JWKS()); strings.Count(jwks, `"kid"`) != 1 {
 			k.Error(jwks)
 		}
 		_, err := k.who(s.AccessToken)
@@ -358,8 +358,8 @@ func TestRotateKeys_otherNode(t *testing.T) {
 		k.start()
 		defer other.Close(k.ctx)
 		k.sleep(6 * time.Second)
-		k.ok(other.RotateKeys(k.ctx))
-		s, _, err := other.SignUp(k.ctx, identity.SignUp{Email: "a@x.example", Password: pw}, identity.Client{})
+		k.ok(other.Keyring.RotateKeys(k.ctx))
+		s, _, err := other.SignUps.SignUp(k.ctx, identity.SignUp{Email: "a@x.example", Password: pw}, identity.Client{})
 		k.ok(err)
 		k.actor(s)
 	})
@@ -369,10 +369,10 @@ func TestRotateKeys_otherNode(t *testing.T) {
 // ends or is revoked; the list shows no secret.
 func TestRenewAPIKey_overlap(t *testing.T) {
 	onBoth(t, nil, func(k *kit) {
-		old, err := k.svc.Keys(k.ctx)
+		old, err := k.svc.Keyring.Keys(k.ctx)
 		k.ok(err)
-		k.ok(k.svc.RenewAPIKey(k.ctx, "secret", time.Hour))
-		fresh, err := k.svc.Keys(k.ctx)
+		k.ok(k.svc.Keyring.RenewAPIKey(k.ctx, "secret", time.Hour))
+		fresh, err := k.svc.Keyring.Keys(k.ctx)
 		k.ok(err)
 		if fresh.SecretKey == old.SecretKey || fresh.ServiceRoleKey == old.ServiceRoleKey || fresh.PublishableKey != old.PublishableKey {
 			k.Fatal("not renewed")
@@ -390,10 +390,10 @@ func TestRenewAPIKey_overlap(t *testing.T) {
 		use("no_authorization", old.SecretKey, old.ServiceRoleKey)
 		use("", fresh.SecretKey, fresh.ServiceRoleKey)
 
-		k.ok(k.svc.RenewAPIKey(k.ctx, "secret", 24*time.Hour))
+		k.ok(k.svc.Keyring.RenewAPIKey(k.ctx, "secret", 24*time.Hour))
 		use("", fresh.SecretKey)
 		states, retired := map[string]int{}, ""
-		list, err := k.svc.ListKeys(k.ctx)
+		list, err := k.svc.Keyring.ListKeys(k.ctx)
 		k.ok(err)
 		for _, key := range list {
 			states[key.Kind+" "+key.State]++
@@ -401,18 +401,18 @@ func TestRenewAPIKey_overlap(t *testing.T) {
 				retired = key.ID
 			}
 			if key.State == "active" && key.Kind == "secret" {
-				k.code(k.svc.RevokeAPIKey(k.ctx, key.ID), "conflict")
+				k.code(k.svc.Keyring.RevokeAPIKey(k.ctx, key.ID), "conflict")
 			}
 		}
 		if want := (map[string]int{"signing active": 1, "publishable active": 1, "secret active": 1, "secret retired": 1,
 			"secret revoked": 1}); !maps.Equal(states, want) {
 			k.Errorf("%v", states)
 		}
-		k.ok(k.svc.RevokeAPIKey(k.ctx, retired))
+		k.ok(k.svc.Keyring.RevokeAPIKey(k.ctx, retired))
 		use("no_authorization", fresh.SecretKey, fresh.ServiceRoleKey)
-		k.code(k.svc.RevokeAPIKey(k.ctx, "x"), "validation_failed")
-		k.code(k.svc.RenewAPIKey(k.ctx, "anon", 0), "validation_failed")
-		k.code(k.svc.RenewAPIKey(k.ctx, "secret", -1), "validation_failed")
+		k.code(k.svc.Keyring.RevokeAPIKey(k.ctx, "x"), "validation_failed")
+		k.code(k.svc.Keyring.RenewAPIKey(k.ctx, "anon", 0), "validation_failed")
+		k.code(k.svc.Keyring.RenewAPIKey(k.ctx, "secret", -1), "validation_failed")
 	})
 }
 
@@ -451,9 +451,9 @@ func TestSignIn_weakPassword(t *testing.T) {
 			"common@x.example": {"password2024", []string{"pwned"}},
 			"own@x.example":    {"own@x.example", []string{"pwned"}},
 		} {
-			_, err := k.svc.CreateUser(k.ctx, k.service(), identity.AdminUser{Email: &email, Password: &tt.pw, EmailConfirm: true})
+			_, err := k.svc.Admin.CreateUser(k.ctx, k.service(), identity.AdminUser{Email: &email, Password: &tt.pw, EmailConfirm: true})
 			k.ok(err)
-			s, err := k.svc.SignIn(k.ctx, email, tt.pw, nobody)
+			s, err := k.svc.SignIns.SignIn(k.ctx, email, tt.pw, nobody)
 			k.ok(err)
 			switch w := s.WeakPassword; {
 			case tt.reasons == nil:

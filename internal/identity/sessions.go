@@ -24,8 +24,8 @@ type OpenSession struct {
 	NotAfter    Time           `json:"not_after"`
 }
 
-// Sessions lists the caller's sessions, the latest first, 1000 at most.
-func (s *Service) Sessions(ctx context.Context, a actor.Actor) (list []OpenSession, err error) {
+// List lists the caller's sessions, the latest first, 1000 at most.
+func (s *Sessions) List(ctx context.Context, a actor.Actor) (list []OpenSession, err error) {
 	err = s.db.Read(ctx, everywhere, func(tx *db.Tx) (err error) {
 		list, err = s.openSessions(tx, a, a.UserID, "")
 		return err
@@ -38,7 +38,7 @@ func (s *Service) Sessions(ctx context.Context, a actor.Actor) (list []OpenSessi
 const maxListed = 1000
 
 // openSessions are a user's latest, those of one tenant alone unless tenant is "".
-func (s *Service) openSessions(tx *db.Tx, a actor.Actor, userID, tenant string) ([]OpenSession, error) {
+func (s *Sessions) openSessions(tx *db.Tx, a actor.Actor, userID, tenant string) ([]OpenSession, error) {
 	list := []OpenSession{}
 	err := tx.Query(`SELECT id, tenant_id, aal, amr, user_agent, address, created_at, refreshed_at, not_after FROM sessions
 		WHERE user_id = $1 AND not_after > $2 AND (tenant_id = $3 OR $4 = 1) ORDER BY created_at DESC NULLS LAST, id LIMIT $5`, []any{userID, s.now(), null(tenant), flag(tenant == ""), maxListed}, func(r *db.Row) error {
@@ -53,7 +53,7 @@ func (s *Service) openSessions(tx *db.Tx, a actor.Actor, userID, tenant string) 
 
 // EndSession ends one of the caller's sessions. Its code for an unknown one is
 // not session_not_found, which makes clients forget the session they have.
-func (s *Service) EndSession(ctx context.Context, a actor.Actor, id string) error {
+func (s *Sessions) EndSession(ctx context.Context, a actor.Actor, id string) error {
 	id, ok := canonicalID(id)
 	return s.write(ctx, func(tx *db.Tx) error {
 		n := int64(0)

@@ -11,6 +11,14 @@ import (
 	"holdfast/internal/web"
 )
 
+// SignIns is sign-in by password.
+type SignIns struct {
+	*Base
+	accounts  *Accounts
+	passwords *Passwords
+	sessions  *Sessions
+}
+
 func errCredentials() error {
 	return fault.New(fault.Invalid, "invalid_credentials", "Invalid login credentials")
 }
@@ -21,8 +29,8 @@ func errBanned() error { return fault.New(fault.Invalid, "user_banned", "User is
 // password and a managed account get one answer in one time; what else stands
 // against a sign-in is told only to who knew the password: anything more would tell strangers
 // who has an account.
-func (s *Service) SignIn(ctx context.Context, email, pw string, c Client) (*Session, error) {
-	if err := s.emailOn(fault.Unprocessable); err != nil {
+func (s *SignIns) SignIn(ctx context.Context, email, pw string, c Client) (*Session, error) {
+	if err := s.accounts.emailOn(fault.Unprocessable); err != nil {
 		return nil, err
 	}
 	return s.byPassword(ctx, pw, c, s.queueNamed(byAddress, email, Canonical), func(u *User) error {
@@ -34,8 +42,8 @@ func (s *Service) SignIn(ctx context.Context, email, pw string, c Client) (*Sess
 }
 
 // SignInPhone is SignIn by telephone number.
-func (s *Service) SignInPhone(ctx context.Context, phone, pw string, c Client) (*Session, error) {
-	if err := s.phonesOn(); err != nil {
+func (s *SignIns) SignInPhone(ctx context.Context, phone, pw string, c Client) (*Session, error) {
+	if err := s.accounts.phonesOn(); err != nil {
 		return nil, err
 	}
 	return s.byPassword(ctx, pw, c, s.queueNamed(byNumber, phone, CanonicalPhone), func(u *User) error {
@@ -49,7 +57,7 @@ func (s *Service) SignInPhone(ctx context.Context, phone, pw string, c Client) (
 // byPassword signs in the account that find finds, if proved lets it. A hash that
 // changed between its check and the session is checked once more: another right
 // sign-in may have made it anew.
-func (s *Service) byPassword(ctx context.Context, pw string, c Client, find func(*db.Tx, *User), proved func(*User) error) (*Session, error) {
+func (s *SignIns) byPassword(ctx context.Context, pw string, c Client, find func(*db.Tx, *User), proved func(*User) error) (*Session, error) {
 	sess, err := s.tryPassword(ctx, pw, c, find, proved)
 	if errors.Is(err, errHashChanged) {
 		sess, err = s.tryPassword(ctx, pw, c, find, proved)
@@ -65,8 +73,8 @@ func (s *Service) byPassword(ctx context.Context, pw string, c Client, find func
 
 // weakness is what the policy of today has against a password that was taken
 // before, or that the service key chose; nil = nothing.
-func (s *Service) weakness(pw string, u *User) *WeakPassword {
-	f := fault.As(s.checkPassword(pw, []string{u.Email, u.Phone}, u.UserMetadata))
+func (s *SignIns) weakness(pw string, u *User) *WeakPassword {
+	f := fault.As(s.passwords.checkPassword(pw, []string{u.Email, u.Phone}, u.UserMetadata))
 	if f == nil || f.Code != "weak_password" {
 		return nil
 	}
@@ -75,7 +83,7 @@ func (s *Service) weakness(pw string, u *User) *WeakPassword {
 
 var errHashChanged = errors.New("identity: the password changed since it was checked")
 
-func (s *Service) tryPassword(ctx context.Context, pw string, c Client, find func(*db.Tx, *User), proved func(*User) error) (*Session, error) {
+func (s *SignIns) tryPassword(ctx context.Context, pw string, c Client, find func(*db.Tx, *User), proved func(*User) error) (*Session, error) {
 	u, err := s.candidate(ctx, find)
 	if err != nil {
 		return nil, err
@@ -97,7 +105,7 @@ func (s *Service) tryPassword(ctx context.Context, pw string, c Client, find fun
 	if len(pw) > password.MaxBytes {
 		pw = ""
 	}
-	ok, err := s.hasher.Check(ctx, u.hash, pw)
+	ok, err := s.passwords.hasher.Check(ctx, u.hash, pw)
 	if err != nil {
 		return nil, err
 	}
@@ -124,7 +132,7 @@ func (s *Service) tryPassword(ctx context.Context, pw string, c Client, find fun
 	}
 	rehashed := ""
 	if password.Stale(u.hash) {
-		if rehashed, err = s.hasher.Hash(ctx, pw); err != nil {
+		if rehashed, err = s.passwords.hasher.Hash(ctx, pw); err != nil {
 			return nil, err
 		}
 	}
@@ -133,7 +141,7 @@ func (s *Service) tryPassword(ctx context.Context, pw string, c Client, find fun
 
 // refused notes a sign-in that failed, where the account's tenant sees it. An
 // unknown account, which has no id, takes as long.
-func (s *Service) refused(ctx context.Context, u *User, why string, c Client) error {
+func (s *SignIns) refused(ctx context.Context, u *User, why string, c Client) error {
 	return s.db.Write(ctx, everywhere, func(tx *db.Tx) error {
 		id := u.ID
 		if id == "" {
@@ -157,7 +165,7 @@ func (s *Service) refused(ctx context.Context, u *User, why string, c Client) er
 
 // candidate returns the account that find finds, without its identities and
 // factors, or an empty one where it finds none.
-func (s *Service) candidate(ctx context.Context, find func(*db.Tx, *User)) (*User, error) {
+func (s *SignIns) candidate(ctx context.Context, find func(*db.Tx, *User)) (*User, error) {
 	u := &User{}
 	err := s.db.Read(ctx, everywhere, func(tx *db.Tx) error {
 		find(tx, u)
@@ -168,7 +176,7 @@ func (s *Service) candidate(ctx context.Context, find func(*db.Tx, *User)) (*Use
 
 // queueNamed reads an account by a name that someone typed, and the wrong passwords
 // that were tried at it; one that is no name finds nobody.
-func (s *Service) queueNamed(where, name string, canonical func(string) (string, error)) func(*db.Tx, *User) {
+func (s *SignIns) queueNamed(where, name string, canonical func(string) (string, error)) func(*db.Tx, *User) {
 	return func(tx *db.Tx, u *User) {
 		if key, err := canonical(name); err == nil {
 			queueRow(tx, u, where, key, false)
@@ -178,7 +186,7 @@ func (s *Service) queueNamed(where, name string, canonical func(string) (string,
 }
 
 // signIn opens the session, or returns errHashChanged.
-func (s *Service) signIn(ctx context.Context, checked *User, rehashed string, c Client) (*Session, error) {
+func (s *SignIns) signIn(ctx context.Context, checked *User, rehashed string, c Client) (*Session, error) {
 	var g *grant
 	err := s.write(ctx, func(tx *db.Tx) error {
 		found := queueLocked(tx, checked.ID)
@@ -196,11 +204,11 @@ func (s *Service) signIn(ctx context.Context, checked *User, rehashed string, c 
 		if rehashed != "" {
 			tx.Queue("UPDATE users SET password_hash = $2 WHERE id = $1", []any{u.ID, rehashed}, nil)
 		}
-		g, err = s.beginBy(tx, u, in, c)
+		g, err = s.sessions.beginBy(tx, u, in, c)
 		return err
 	})
 	if err != nil {
 		return nil, err
 	}
-	return s.issue(g)
+	return s.sessions.issue(g)
 }

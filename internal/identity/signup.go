@@ -12,6 +12,23 @@ import (
 	"holdfast/internal/identity/token"
 )
 
+// SignUps makes accounts for strangers: by address, by number, or without either.
+type SignUps struct {
+	*Base
+	accounts    *Accounts
+	codes       *Codes
+	invitations *Invitations
+	otp         *OTP
+	passwords   *Passwords
+	post        *Post
+	sessions    *Sessions
+}
+
+// Accounts drafts accounts, and takes from them what their owner has not proved.
+type Accounts struct {
+	*Base
+}
+
 // SignUp is a request for an account.
 type SignUp struct {
 	Email, Password string
@@ -24,17 +41,17 @@ type SignUp struct {
 // it is a user, and it is the same user-shaped answer whether the address was
 // new, unconfirmed or taken: its owner learns by mail, and nobody else does
 // unless the operator wants it told.
-func (s *Service) SignUp(ctx context.Context, in SignUp, c Client) (*Session, *User, error) {
+func (s *SignUps) SignUp(ctx context.Context, in SignUp, c Client) (*Session, *User, error) {
 	email, err := s.checkSignUp(&in)
 	if err != nil {
 		return nil, nil, err
 	}
 	if !s.cfg.Autoconfirm {
-		if err := spaced(ctx, s, "confirmation", email, c); err != nil {
+		if err := s.post.spaced(ctx, "confirmation", email, c); err != nil {
 			return nil, nil, err
 		}
 	}
-	hash, err := s.hasher.Hash(ctx, in.Password)
+	hash, err := s.passwords.hasher.Hash(ctx, in.Password)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -46,11 +63,11 @@ func (s *Service) SignUp(ctx context.Context, in SignUp, c Client) (*Session, *U
 	return nil, u, err
 }
 
-func (s *Service) checkSignUp(in *SignUp) (string, error) {
-	if err := s.signUpOn(); err != nil {
+func (s *SignUps) checkSignUp(in *SignUp) (string, error) {
+	if err := s.accounts.signUpOn(); err != nil {
 		return "", err
 	}
-	if err := s.emailOn(fault.Invalid); err != nil {
+	if err := s.accounts.emailOn(fault.Invalid); err != nil {
 		return "", err
 	}
 	email, err := Canonical(in.Email)
@@ -66,14 +83,14 @@ func (s *Service) checkSignUp(in *SignUp) (string, error) {
 	if in.Password == "" {
 		return "", fault.New(fault.Invalid, "validation_failed", "Signup requires a valid password")
 	}
-	if err := s.checkPassword(in.Password, []string{email}, in.Data); err != nil {
+	if err := s.passwords.checkPassword(in.Password, []string{email}, in.Data); err != nil {
 		return "", err
 	}
 	in.Data, err = merge(nil, in.Data)
 	return email, err
 }
 
-func (s *Service) signUpOn() error {
+func (s *Accounts) signUpOn() error {
 	if !s.cfg.SignupEnabled {
 		return fault.New(fault.Unprocessable, "signup_disabled", "Signups not allowed for this instance")
 	}
@@ -82,7 +99,7 @@ func (s *Service) signUpOn() error {
 
 // emailOn refuses where addresses do not sign in. Clients expect one code with
 // two statuses: the kind is the endpoint's.
-func (s *Service) emailOn(k fault.Kind) error {
+func (s *Accounts) emailOn(k fault.Kind) error {
 	if s.cfg.EmailOff {
 		return fault.New(k, "email_provider_disabled", "Email logins are disabled")
 	}
@@ -91,7 +108,7 @@ func (s *Service) emailOn(k fault.Kind) error {
 
 // draft is a new account, not yet stored. Its id is random throughout: a
 // UUIDv7 would tell when the account was made, and so tell a decoy from it.
-func (s *Service) draft(email string, data map[string]any) *User {
+func (s *Accounts) draft(email string, data map[string]any) *User {
 	now := s.now()
 	u := &User{ID: uuid.NewString(), Aud: token.Audience, Role: token.Audience, Email: email, app: map[string]any{}, UserMetadata: map[string]any{},
 		CreatedAt: Time{Time: now}, UpdatedAt: Time{Time: now}}
@@ -116,9 +133,9 @@ func (u *User) addressed() *User {
 	return u
 }
 
-func (s *Service) signUpNow(ctx context.Context, in SignUp, email, hash string, c Client) (*Session, error) {
+func (s *SignUps) signUpNow(ctx context.Context, in SignUp, email, hash string, c Client) (*Session, error) {
 	var g *grant
-	err := s.onceMore(func() error {
+	err := s.accounts.onceMore(func() error {
 		return s.write(ctx, func(tx *db.Tx) error {
 			u, err := userByEmail(tx, email)
 			switch {
@@ -128,7 +145,7 @@ func (s *Service) signUpNow(ctx context.Context, in SignUp, email, hash string, 
 				// Made for an invitation, and never opened.
 				err = s.adopt(tx, u, hash, in.Data)
 			case fault.Is(err, fault.NotFound):
-				u = s.draft(email, in.Data)
+				u = s.accounts.draft(email, in.Data)
 				u.hash, u.EmailConfirmedAt, u.ConfirmedAt = hash, Time{Time: s.now()}, Time{Time: s.now()}
 				err = insertUser(tx, u.signedUp())
 			}
@@ -136,22 +153,22 @@ func (s *Service) signUpNow(ctx context.Context, in SignUp, email, hash string, 
 				return err
 			}
 			s.record(tx, event{user: u.ID, action: "user.signed_up", entity: "user", entityID: u.ID, client: c})
-			if err := s.joinAsWished(tx, u, c); err != nil {
+			if err := s.invitations.joinAsWished(tx, u, c); err != nil {
 				return err
 			}
-			g, err = s.begin(tx, u, token.Method{Method: "password"}, c)
+			g, err = s.sessions.begin(tx, u, token.Method{Method: "password"}, c)
 			return err
 		})
 	})
 	if err != nil {
 		return nil, err
 	}
-	return s.issue(g)
+	return s.sessions.issue(g)
 }
 
 // adopt gives an invited account its password and confirms it.
-func (s *Service) adopt(tx *db.Tx, u *User, hash string, data map[string]any) error {
-	if err := s.withoutProviders(tx, u, ""); err != nil {
+func (s *SignUps) adopt(tx *db.Tx, u *User, hash string, data map[string]any) error {
+	if err := s.accounts.withoutProviders(tx, u, ""); err != nil {
 		return err
 	}
 	now := s.now()
@@ -170,19 +187,19 @@ func (s *Service) adopt(tx *db.Tx, u *User, hash string, data map[string]any) er
 // signUpByMail answers as for a new account in all three cases. The times in
 // the answer are those of now, and a taken address keeps one decoy id, because
 // an unconfirmed one keeps its id as well.
-func (s *Service) signUpByMail(ctx context.Context, in SignUp, email, hash string, c Client) (*User, error) {
-	answer := s.draft(email, in.Data)
+func (s *SignUps) signUpByMail(ctx context.Context, in SignUp, email, hash string, c Client) (*User, error) {
+	answer := s.accounts.draft(email, in.Data)
 	answer.ConfirmationSentAt = answer.CreatedAt
 	var mail letter.Letter
 	taken := false
-	err := s.onceMore(func() error {
+	err := s.accounts.onceMore(func() error {
 		return s.write(ctx, func(tx *db.Tx) error {
 			taken = false
 			u, err := userByEmail(tx, email)
 			if err == nil {
-				taken, err = s.disown(tx, u)
+				taken, err = s.accounts.disown(tx, u)
 			} else if fault.Is(err, fault.NotFound) {
-				u = s.draft(email, in.Data)
+				u = s.accounts.draft(email, in.Data)
 				u.hash, u.ConfirmationSentAt = hash, u.CreatedAt
 				err = insertUser(tx, u.signedUp())
 			}
@@ -197,7 +214,7 @@ func (s *Service) signUpByMail(ctx context.Context, in SignUp, email, hash strin
 			}
 			answer.ID = u.ID
 			s.record(tx, event{user: u.ID, action: "user.signed_up", entity: "user", entityID: u.ID, client: c})
-			made, err := s.makeCode(tx, u, codeOrder{kind: kindSignup, address: email, from: c.place(), pkce: in.PKCE, redirect: in.Redirect})
+			made, err := s.codes.makeCode(tx, u, codeOrder{kind: kindSignup, address: email, from: c.place(), pkce: in.PKCE, redirect: in.Redirect})
 			mail = letter.Letter{Kind: letter.Confirmation, User: u.ID, To: email, Link: made.link, Code: made.digits, Valid: s.cfg.CodeTTL}
 			return err
 		})
@@ -207,9 +224,9 @@ func (s *Service) signUpByMail(ctx context.Context, in SignUp, email, hash strin
 	}
 	if taken && s.cfg.SignupTellsTaken {
 		answer.tell("email")
-		return answer, s.send(mail)
+		return answer, s.post.send(mail)
 	}
-	return answer.signedUp(), s.send(mail)
+	return answer.signedUp(), s.post.send(mail)
 }
 
 // tell makes of the answer for a new account the one by which applications for
@@ -226,7 +243,7 @@ func (u *User) tell(provider string) {
 // mailed link, and so may the second. The link signs the owner in; he chooses a
 // password then. An account that somebody has proved, by address or by number,
 // is taken and stays as it is.
-func (s *Service) disown(tx *db.Tx, u *User) (taken bool, err error) {
+func (s *Accounts) disown(tx *db.Tx, u *User) (taken bool, err error) {
 	bare := maps.Clone(u.UserMetadata)
 	unwished(bare)
 	n, err := tx.Exec("UPDATE users SET password_hash = NULL, user_metadata = $2 WHERE id = $1 AND email_confirmed_at IS NULL AND phone_confirmed_at "+
@@ -240,7 +257,7 @@ func (s *Service) disown(tx *db.Tx, u *User) (taken bool, err error) {
 
 // onceMore runs a sign-up again when another one with the same address came
 // first: the second run finds the account.
-func (s *Service) onceMore(f func() error) error {
+func (s *Accounts) onceMore(f func() error) error {
 	err := f()
 	if fault.HasCode(err, "23505") {
 		err = f()

@@ -15,7 +15,7 @@ import (
 // word renders a letter in the language of its reader, as the tenant that
 // sends it worded it, or in our own words. A template that can no longer be
 // used is named in the log: the letter goes out all the same.
-func (s *Service) word(ctx context.Context, l letter.Letter) (mail.Message, error) {
+func (s *Post) word(ctx context.Context, l letter.Letter) (mail.Message, error) {
 	l.Site = s.cfg.SiteURL
 	var own *letter.Template
 	err := s.db.Read(ctx, everywhere, func(tx *db.Tx) (err error) {
@@ -38,7 +38,7 @@ func (s *Service) word(ctx context.Context, l letter.Letter) (mail.Message, erro
 // style completes a letter's tenant and language and returns the tenant's
 // template, or nil. The tenant is the one that sends it, else the one the
 // account works in: never the one somebody merely wishes for.
-func (s *Service) style(tx *db.Tx, l *letter.Letter) (*letter.Template, error) {
+func (s *Post) style(tx *db.Tx, l *letter.Letter) (*letter.Template, error) {
 	if l.User != "" {
 		u, err := userByID(tx, l.User)
 		if err != nil && !fault.Is(err, fault.NotFound) {
@@ -87,7 +87,7 @@ func localeIn(value string) string {
 	return letter.LocaleOf(v)
 }
 
-func (s *Service) styleOf(tx *db.Tx, u *User, l *letter.Letter) error {
+func (s *Post) styleOf(tx *db.Tx, u *User, l *letter.Letter) error {
 	if tag, ok := u.UserMetadata["locale"].(string); ok {
 		l.Locale = letter.LocaleOf(tag)
 	}
@@ -108,13 +108,13 @@ func (s *Service) styleOf(tx *db.Tx, u *User, l *letter.Letter) error {
 
 // CheckMailTemplates refuses, before it is stored, a template that could not
 // be sent or that leads elsewhere than to configured addresses.
-func (s *Service) CheckMailTemplates(_ *db.Tx, _ actor.Actor, _ *store.Store, changes []store.Change) error {
+func (s *Post) CheckMailTemplates(_ *db.Tx, _ actor.Actor, _ *store.Store, changes []store.Change) error {
 	for _, c := range changes {
 		if c.Op == store.Delete {
 			continue
 		}
 		t := letter.Template{Subject: field(c.After, "subject"), Text: field(c.After, "text"), HTML: field(c.After, "html")}
-		if err := t.Check(letter.Kind(field(c.After, "kind")), s.linkable); err != nil {
+		if err := t.Check(letter.Kind(field(c.After, "kind")), s.links.linkable); err != nil {
 			return err
 		}
 	}
@@ -122,14 +122,14 @@ func (s *Service) CheckMailTemplates(_ *db.Tx, _ actor.Actor, _ *store.Store, ch
 }
 
 // linkable is where a mail may lead: the site, the server, the allow list.
-func (s *Service) linkable(raw string) bool {
+func (s *Links) linkable(raw string) bool {
 	return s.redirects.Allowed(raw) || s.published.Allowed(raw)
 }
 
 // PreviewMail renders a mail of the caller's tenant with sample values, for
 // its administrators: the given words, or where they are empty those that
 // would be sent now.
-func (s *Service) PreviewMail(ctx context.Context, a actor.Actor, kind letter.Kind, locale string, t letter.Template) (mail.Message, error) {
+func (s *Post) PreviewMail(ctx context.Context, a actor.Actor, kind letter.Kind, locale string, t letter.Template) (mail.Message, error) {
 	if !a.Administrator() || a.TenantID == "" {
 		return mail.Message{}, fault.New(fault.Forbidden, "not_admin", "Only an administrator of the tenant may see its mails")
 	}
@@ -147,7 +147,7 @@ func (s *Service) PreviewMail(ctx context.Context, a actor.Actor, kind letter.Ki
 	if t == (letter.Template{}) {
 		return s.word(ctx, l)
 	}
-	if err := t.Check(kind, s.linkable); err != nil {
+	if err := t.Check(kind, s.links.linkable); err != nil {
 		return mail.Message{}, err
 	}
 	return t.Message(l)

@@ -13,6 +13,12 @@ import (
 	"holdfast/internal/store"
 )
 
+// Tenants makes tenants and says who belongs to them.
+type Tenants struct {
+	*Base
+	proofs *Proofs
+}
+
 // Member is an active membership in a tenant that is not closed: the only
 // source of tenancy, for metadata is what users write themselves.
 type Member struct {
@@ -72,7 +78,7 @@ func queueMemberships(tx *db.Tx, userID string, each func(Member)) {
 }
 
 // Memberships lists where the caller belongs, for a tenant picker.
-func (s *Service) Memberships(ctx context.Context, a actor.Actor) (list []Member, err error) {
+func (s *Tenants) Memberships(ctx context.Context, a actor.Actor) (list []Member, err error) {
 	err = s.db.Read(ctx, everywhere, func(tx *db.Tx) error {
 		st := queueBelonging(tx, a.UserID, "")
 		if err := tx.Flush(); err != nil {
@@ -114,9 +120,9 @@ func unwished(data map[string]any) {
 // joinAsWished acts on data.invite_token and data.tenant_id once, when the
 // address or the number is first proved. Nobody is told whether the tenant
 // exists; an invitation that does not stand is passed over.
-func (s *Service) joinAsWished(tx *db.Tx, u *User, c Client) error {
+func (s *Invitations) joinAsWished(tx *db.Tx, u *User, c Client) error {
 	if token, ok := u.UserMetadata[wishedInvite].(string); ok {
-		if err := s.Invitations.takeUp(tx, u, token, c); err != nil && !fault.HasCode(err, "invite_not_found") {
+		if err := s.takeUp(tx, u, token, c); err != nil && !fault.HasCode(err, "invite_not_found") {
 			return err
 		}
 		delete(u.UserMetadata, wishedInvite)
@@ -126,18 +132,18 @@ func (s *Service) joinAsWished(tx *db.Tx, u *User, c Client) error {
 	if id == "" {
 		return tx.Flush()
 	}
-	if list, err := s.Invitations.received(tx, u, " AND i.tenant_id = $4", id); err != nil || len(list) > 0 {
+	if list, err := s.received(tx, u, " AND i.tenant_id = $4", id); err != nil || len(list) > 0 {
 		if err != nil {
 			return err
 		}
-		return s.Invitations.accepted(tx, u, list[0], c)
+		return s.accepted(tx, u, list[0], c)
 	}
 	return s.joinOpen(tx, u, id, c)
 }
 
 // joinOpen makes an account a member of a tenant that it names, where the
 // tenant's join policy lets it; an unknown one is made where sign-ups claim.
-func (s *Service) joinOpen(tx *db.Tx, u *User, id string, c Client) error {
+func (s *Invitations) joinOpen(tx *db.Tx, u *User, id string, c Client) error {
 	var policy, domains, status string
 	look := func() error {
 		return tx.One("SELECT join_policy, email_domains, status FROM tenants WHERE id = $1", []any{id}, func(r *db.Row) error {
@@ -150,12 +156,12 @@ func (s *Service) joinOpen(tx *db.Tx, u *User, id string, c Client) error {
 		if s.cfg.SignupTenants != TenantsClaim {
 			return nil
 		}
-		made, err := s.makeTenant(tx, Tenant{ID: id, Name: "Tenant " + id[:8], Slug: "t-" + id, JoinPolicy: "open"}, creator{u.ID, c})
+		made, err := s.tenants.makeTenant(tx, Tenant{ID: id, Name: "Tenant " + id[:8], Slug: "t-" + id, JoinPolicy: "open"}, creator{u.ID, c})
 		if err != nil {
 			return err
 		}
 		if made {
-			return s.addMember(tx, id, u, actor.Owner, c)
+			return s.tenants.addMember(tx, id, u, actor.Owner, c)
 		}
 		err = look()
 		if err != nil {
@@ -175,7 +181,7 @@ func (s *Service) joinOpen(tx *db.Tx, u *User, id string, c Client) error {
 		in = in && !u.EmailConfirmedAt.IsZero()
 	}
 	if in {
-		return s.addMember(tx, id, u, actor.Viewer, c)
+		return s.tenants.addMember(tx, id, u, actor.Viewer, c)
 	}
 	return nil
 }
@@ -227,7 +233,7 @@ type creator struct {
 }
 
 // makeTenant inserts a tenant unless its id is taken.
-func (s *Service) makeTenant(tx *db.Tx, t Tenant, by creator) (bool, error) {
+func (s *Tenants) makeTenant(tx *db.Tx, t Tenant, by creator) (bool, error) {
 	n, err := tx.Exec(`INSERT INTO tenants (id, name, slug, plan, status, timezone, currency, jurisdictions, join_policy, email_domains, created_at, updated_at, created_by, version)
 		VALUES ($1, $2, $3, 'standard', 'active', 'UTC', 'EUR', '[]', $4, '[]', $5, $5, $6, 1) ON CONFLICT (id) DO NOTHING`,
 		t.ID, t.Name, t.Slug, t.JoinPolicy, s.now(), null(by.user))
@@ -245,7 +251,7 @@ func (s *Service) makeTenant(tx *db.Tx, t Tenant, by creator) (bool, error) {
 
 // addMember makes an account a member, or an inactive membership active again;
 // an active one keeps its role.
-func (s *Service) addMember(tx *db.Tx, tenantID string, u *User, role actor.Role, c Client) error {
+func (s *Tenants) addMember(tx *db.Tx, tenantID string, u *User, role actor.Role, c Client) error {
 	now := s.now()
 	joined := ""
 	err := tx.Query(`INSERT INTO members (tenant_id, id, user_id, email, role, status, zone_ids, joined_at, created_at, updated_at, created_by, version)
@@ -273,7 +279,7 @@ func errNoTenant() error {
 }
 
 // switchTo moves a session to a tenant its user is an active member of.
-func (s *Service) switchTo(tx *db.Tx, a actor.Actor, tenantID string) (Member, error) {
+func (s *Sessions) switchTo(tx *db.Tx, a actor.Actor, tenantID string) (Member, error) {
 	m, err := memberOf(tx, a.UserID, tenantID)
 	if fault.Is(err, fault.NotFound) || err == nil && m.Status != "active" {
 		return Member{}, errNoTenant()
@@ -295,14 +301,14 @@ func (s *Service) switchTo(tx *db.Tx, a actor.Actor, tenantID string) (Member, e
 
 // denied notes a refused switch: in the tenant the session works in, because
 // the one asked for may be nobody's business.
-func (s *Service) denied(ctx context.Context, a actor.Actor, asked string) error {
+func (s *Sessions) denied(ctx context.Context, a actor.Actor, asked string) error {
 	return s.note(ctx, event{tenant: a.TenantID, user: a.UserID, action: "tenant.switch_denied", outcome: "refused", entity: "session", entityID: a.SessionID,
 		details: map[string]any{"asked": asked}, client: clientOf(a)})
 }
 
 // SwitchTenant moves the caller's session and returns tokens that say so. The
 // refresh counter stays: the tokens the caller holds are not spoilt.
-func (s *Service) SwitchTenant(ctx context.Context, a actor.Actor, tenantID string) (*Session, error) {
+func (s *Sessions) SwitchTenant(ctx context.Context, a actor.Actor, tenantID string) (*Session, error) {
 	id, ok := canonicalID(tenantID)
 	if !ok {
 		return nil, fault.New(fault.Invalid, "validation_failed", "tenant_id must be a UUID")

@@ -109,7 +109,7 @@ func TestTransferOwnership(t *testing.T) {
 		owner, heir := k.member(tenant, "owner@x.example", actor.Owner), k.member(tenant, "heir@x.example", actor.Viewer)
 		admin, stranger := k.member(tenant, "admin@x.example", actor.Admin), k.member(k.tenant("South"), "s@x.example", actor.Owner)
 		give := func(by *identity.Session, to, password, nonce string) error {
-			return k.svc.TransferOwnership(k.ctx, k.actor(by), identity.Transfer{UserID: to, CurrentPassword: password, Nonce: nonce})
+			return k.svc.Profile.TransferOwnership(k.ctx, k.actor(by), identity.Transfer{UserID: to, CurrentPassword: password, Nonce: nonce})
 		}
 		k.code(give(admin, heir.User.ID, pw, ""), "not_admin")
 		k.code(give(owner, heir.User.ID, "", ""), "reauthentication_needed")
@@ -136,7 +136,7 @@ func TestTransferOwnership(t *testing.T) {
 			k.Errorf("%d audit rows", n)
 		}
 		// Back by the mailed code, which is good once.
-		k.ok(k.svc.Reauthenticate(k.ctx, k.actor(heir)))
+		k.ok(k.svc.OTP.Reauthenticate(k.ctx, k.actor(heir)))
 		nonce := digitsIn(k, k.mailTo("heir@x.example", "reauthentication"))
 		k.code(give(heir, stranger.User.ID, "", nonce), "user_not_found")
 		k.ok(give(heir, owner.User.ID, "", nonce))
@@ -147,7 +147,7 @@ func TestTransferOwnership(t *testing.T) {
 		for _, to := range []string{heir.User.ID, admin.User.ID} {
 			by := k.actor(owner)
 			wg.Go(func() {
-				k.svc.TransferOwnership(k.ctx, by, identity.Transfer{UserID: to, CurrentPassword: pw})
+				k.svc.Profile.TransferOwnership(k.ctx, by, identity.Transfer{UserID: to, CurrentPassword: pw})
 			})
 		}
 		wg.Wait()
@@ -162,7 +162,8 @@ func TestSignUp_claimRace(t *testing.T) {
 		var wg sync.WaitGroup
 		for _, n := range []string{"a", "b", "c"} {
 			wg.Go(func() {
-				_, _, err := k.svc.SignUp(k.ctx, identity.SignUp{Email: n + "@x.example", Password: pw, Data: map[string]any{"tenant_id": someTenant}}, identity.Client{})
+				_, _, err := k.svc.SignUps.SignUp(k.ctx, identity.SignUp{Email: n + "@x.example", Password: pw, Data: map[string]any{"tenant_id": someTenant}},
+					identity.Client{})
 				if err != nil {
 					k.Error(err)
 				}
@@ -180,14 +181,14 @@ func TestSwitch(t *testing.T) {
 	onBoth(t, nil, func(k *kit) {
 		ta, tb, foreign := k.tenant("TA"), k.tenant("TB"), k.tenant("TC")
 		k.member(ta, "both@x.example", actor.Operator)
-		_, err := k.svc.AddMember(k.ctx, tb, "both@x.example", actor.Admin)
+		_, err := k.svc.Admin.AddMember(k.ctx, tb, "both@x.example", actor.Admin)
 		k.ok(err)
 		s := k.signIn("both@x.example")
 		if tenantOf(k, s) != ta {
 			k.Error("does not begin in the tenant used last")
 		}
 		a := k.actor(s)
-		u, err := k.svc.UpdateUser(k.ctx, a, identity.Update{Data: map[string]any{"tenant_id": ta, "theme": "dark"}})
+		u, err := k.svc.Profile.UpdateUser(k.ctx, a, identity.Update{Data: map[string]any{"tenant_id": ta, "theme": "dark"}})
 		k.ok(err)
 		if u.UserMetadata["tenant_id"] != ta || u.AppMetadata["tenant_id"] != ta || u.AppMetadata["tenant_role"] != "operator" {
 			k.Errorf("%v %v", u.UserMetadata, u.AppMetadata)
@@ -196,7 +197,7 @@ func TestSwitch(t *testing.T) {
 		if tenantOf(k, inA) != ta {
 			k.Fatal("the next refresh does not mint the claim")
 		}
-		inB, err := k.svc.SwitchTenant(k.ctx, a, tb)
+		inB, err := k.svc.Sessions.SwitchTenant(k.ctx, a, tb)
 		k.ok(err)
 		if tenantOf(k, inB) != tb || claims(k, inB.AccessToken)["tenant_role"] != "admin" {
 			k.Error(claims(k, inB.AccessToken))
@@ -210,15 +211,15 @@ func TestSwitch(t *testing.T) {
 		}
 		k.exec("UPDATE tenants SET status = 'suspended' WHERE id = $1", ta)
 		for _, id := range []string{foreign, someTenant, ta} {
-			_, err := k.svc.UpdateUser(k.ctx, a, identity.Update{Data: map[string]any{"tenant_id": id, "theme": "light"}})
+			_, err := k.svc.Profile.UpdateUser(k.ctx, a, identity.Update{Data: map[string]any{"tenant_id": id, "theme": "light"}})
 			f := fault.As(err)
 			if f == nil || f.Kind != fault.Forbidden || f.Msg != "You are not an active member of this tenant" {
 				k.Errorf("%v", err)
 			}
-			_, err = k.svc.SwitchTenant(k.ctx, a, id)
+			_, err = k.svc.Sessions.SwitchTenant(k.ctx, a, id)
 			k.code(err, "tenant_forbidden")
 		}
-		u, err = k.svc.User(k.ctx, k.actor(inB))
+		u, err = k.svc.Profile.User(k.ctx, k.actor(inB))
 		k.ok(err)
 		if u.UserMetadata["theme"] != "dark" || u.UserMetadata["tenant_id"] != ta || u.AppMetadata["tenant_id"] != tb {
 			k.Errorf("something changed: %v %v", u.UserMetadata, u.AppMetadata)
@@ -227,7 +228,7 @@ func TestSwitch(t *testing.T) {
 			k.Errorf("%d denials in the audit log", n)
 		}
 		// No UUID: inert text, 200.
-		u, err = k.svc.UpdateUser(k.ctx, a, identity.Update{Data: map[string]any{"tenant_id": "{" + foreign + "}"}})
+		u, err = k.svc.Profile.UpdateUser(k.ctx, a, identity.Update{Data: map[string]any{"tenant_id": "{" + foreign + "}"}})
 		k.ok(err)
 		if u.AppMetadata["tenant_id"] != tb {
 			k.Error("inert text switched")
@@ -244,7 +245,7 @@ func TestMembership_ends(t *testing.T) {
 	onBoth(t, nil, func(k *kit) {
 		ta, tb := k.tenant("TA"), k.tenant("TB")
 		s := k.member(ta, "a@x.example", actor.Admin)
-		_, err := k.svc.AddMember(k.ctx, tb, "a@x.example", actor.Admin)
+		_, err := k.svc.Admin.AddMember(k.ctx, tb, "a@x.example", actor.Admin)
 		k.ok(err)
 		if x := k.actor(s); x.TenantID != ta || !x.Administrator() {
 			k.Fatalf("%+v", x)
@@ -263,7 +264,7 @@ func TestMembership_ends(t *testing.T) {
 		if n := k.refresh(s); tenantOf(k, n) != tb {
 			k.Error("a member of a tenant works in none")
 		}
-		in, err := k.svc.SwitchTenant(k.ctx, k.actor(s), tb)
+		in, err := k.svc.Sessions.SwitchTenant(k.ctx, k.actor(s), tb)
 		k.ok(err)
 		k.exec("UPDATE tenants SET status = 'suspended' WHERE id = $1", tb)
 		k.svc.ForgetTenant(tb)
@@ -283,18 +284,18 @@ func TestInvite(t *testing.T) {
 		ten := k.tenant("North")
 		admin := k.actor(k.member(ten, "admin@x.example", actor.Admin))
 		viewer := k.actor(k.member(ten, "viewer@x.example", actor.Viewer))
-		_, err := k.svc.Invite(k.ctx, viewer, identity.Invite{Email: "new@x.example", Role: actor.Viewer})
+		_, err := k.svc.Invitations.Invite(k.ctx, viewer, identity.Invite{Email: "new@x.example", Role: actor.Viewer})
 		k.code(err, "not_admin")
-		_, err = k.svc.Invite(k.ctx, admin, identity.Invite{Email: "new@x.example", Role: actor.Owner})
+		_, err = k.svc.Invitations.Invite(k.ctx, admin, identity.Invite{Email: "new@x.example", Role: actor.Owner})
 		if !fault.Is(err, fault.Forbidden) {
 			k.Errorf("an admin makes an owner: %v", err)
 		}
-		_, err = k.svc.Invite(k.ctx, admin, identity.Invite{Email: "new@x.example", Role: "king"})
+		_, err = k.svc.Invitations.Invite(k.ctx, admin, identity.Invite{Email: "new@x.example", Role: "king"})
 		k.code(err, "validation_failed")
-		_, err = k.svc.Invite(k.ctx, admin, identity.Invite{Email: "New@X.example", Role: actor.Manager})
+		_, err = k.svc.Invitations.Invite(k.ctx, admin, identity.Invite{Email: "New@X.example", Role: actor.Manager})
 		k.ok(err)
 		// Another at once is no way to flood an address; the first one stands.
-		_, err = k.svc.Invite(k.ctx, admin, identity.Invite{Email: "new@x.example", Role: actor.Viewer})
+		_, err = k.svc.Invitations.Invite(k.ctx, admin, identity.Invite{Email: "new@x.example", Role: actor.Viewer})
 		k.code(err, "over_email_send_rate_limit")
 		st, _ := k.guarded()
 		r, _ := catalog.Default().Get("invitations")
@@ -311,7 +312,7 @@ func TestInvite(t *testing.T) {
 		if !strings.Contains(m.Text, "North as manager") {
 			k.Error(m.Text)
 		}
-		s, err := k.svc.Verify(k.ctx, identity.Verify{Type: "invite", TokenHash: linkIn(k, m).Get("token")}, identity.Client{})
+		s, err := k.svc.Verification.Verify(k.ctx, identity.Verify{Type: "invite", TokenHash: linkIn(k, m).Get("token")}, identity.Client{})
 		k.ok(err)
 		if c := claims(k, s.AccessToken); c["tenant_id"] != ten || c["tenant_role"] != "manager" {
 			k.Errorf("claims %v", c)
@@ -319,9 +320,9 @@ func TestInvite(t *testing.T) {
 		// An account holder joins when he says so.
 		other := "holder@x.example"
 		p := pw
-		_, err = k.svc.CreateUser(k.ctx, k.service(), identity.AdminUser{Email: &other, Password: &p, EmailConfirm: true})
+		_, err = k.svc.Admin.CreateUser(k.ctx, k.service(), identity.AdminUser{Email: &other, Password: &p, EmailConfirm: true})
 		k.ok(err)
-		_, err = k.svc.Invite(k.ctx, admin, identity.Invite{Email: other, Role: actor.Driver})
+		_, err = k.svc.Invitations.Invite(k.ctx, admin, identity.Invite{Email: other, Role: actor.Driver})
 		k.ok(err)
 		k.mailTo(other, "tenant_invite")
 		asked := k.signIn(other)
@@ -337,14 +338,14 @@ func TestInvite(t *testing.T) {
 		}
 		// An unproved address accepts nothing; an expired offer neither.
 		late := "late@x.example"
-		_, err = k.svc.Invite(k.ctx, admin, identity.Invite{Email: late, Role: actor.Driver})
+		_, err = k.svc.Invitations.Invite(k.ctx, admin, identity.Invite{Email: late, Role: actor.Driver})
 		k.ok(err)
 		k.sleep(169 * time.Hour)
-		_, err = k.svc.CreateUser(k.ctx, k.service(), identity.AdminUser{Email: &late, Password: &p, EmailConfirm: true})
+		_, err = k.svc.Admin.CreateUser(k.ctx, k.service(), identity.AdminUser{Email: &late, Password: &p, EmailConfirm: true})
 		if err != nil && !fault.HasCode(err, "email_exists") {
 			k.Fatal(err)
 		}
-		_, err = k.svc.CreateAdmin(k.ctx, late, pw, "")
+		_, err = k.svc.Admin.CreateAdmin(k.ctx, late, pw, "")
 		k.ok(err)
 		if s := k.signIn(late); tenantOf(k, s) != "" {
 			k.Error("an expired invitation was accepted")
@@ -357,8 +358,9 @@ func (k *kit) guarded() (*store.Store, *catalog.Resource) {
 	c := catalog.Default()
 	r, _ := c.Get("members")
 	return store.New(k.db, c, store.Effects{
-		Before: map[string]store.Effect{"invitations": k.svc.PrepareInvitations},
-		After:  map[string]store.Effect{"members": k.svc.GuardMembers, "invitations": k.svc.MailInvitations, "tenants": k.svc.WatchTenants},
+		Before: map[string]store.Effect{"invitations": k.svc.Invitations.PrepareInvitations},
+		After: map[string]store.Effect{"members": k.svc.Tenants.GuardMembers, "invitations": k.svc.Invitations.MailInvitations,
+			"tenants": k.svc.Tenants.WatchTenants},
 	}, k.now), r
 }
 
@@ -431,9 +433,9 @@ func TestGuardMembers_afterDirectory(t *testing.T) {
 			return func() error { return k.db.Write(k.ctx, db.Scope{All: true}, f) }
 		}
 		suspend := by(func(tx *db.Tx) error {
-			return k.svc.SuspendFederated(tx, actor.Actor{Role: actor.Service}, ten, "tenant_id = $1 AND user_id = $2", ten, op)
+			return k.svc.Federation.SuspendFederated(tx, actor.Actor{Role: actor.Service}, ten, "tenant_id = $1 AND user_id = $2", ten, op)
 		})
-		restore := by(func(tx *db.Tx) error { return k.svc.RestoreFederated(tx, ten, op, identity.Client{}) })
+		restore := by(func(tx *db.Tx) error { return k.svc.Federation.RestoreFederated(tx, ten, op, identity.Client{}) })
 		set := func(status string) func() error {
 			return func() error { return k.update(st, r, admin, op, store.Row{"status": status}) }
 		}
@@ -477,31 +479,31 @@ func TestGuardMembers_race(t *testing.T) {
 
 func TestCommands(t *testing.T) {
 	onBoth(t, nil, func(k *kit) {
-		ten, err := k.svc.CreateTenant(k.ctx, "North Harbour GmbH", "", someTenant)
+		ten, err := k.svc.Tenants.CreateTenant(k.ctx, "North Harbour GmbH", "", someTenant)
 		k.ok(err)
 		if ten.Slug != "north-harbour-gmbh" || ten.ID != someTenant {
 			k.Errorf("%+v", ten)
 		}
-		_, err = k.svc.CreateTenant(k.ctx, "North Harbour GmbH", "", "")
+		_, err = k.svc.Tenants.CreateTenant(k.ctx, "North Harbour GmbH", "", "")
 		k.code(err, "conflict")
-		_, err = k.svc.CreateAdmin(k.ctx, "boss@x.example", "short", ten.Slug)
+		_, err = k.svc.Admin.CreateAdmin(k.ctx, "boss@x.example", "short", ten.Slug)
 		k.code(err, "weak_password")
-		_, err = k.svc.CreateAdmin(k.ctx, "boss@x.example", pw, "nowhere")
+		_, err = k.svc.Admin.CreateAdmin(k.ctx, "boss@x.example", pw, "nowhere")
 		k.code(err, "tenant_not_found")
-		_, err = k.svc.CreateAdmin(k.ctx, "boss@x.example", pw, ten.Slug)
+		_, err = k.svc.Admin.CreateAdmin(k.ctx, "boss@x.example", pw, ten.Slug)
 		k.ok(err)
 		if a := k.actor(k.signIn("boss@x.example")); a.Role != actor.Owner || a.TenantID != ten.ID {
 			k.Errorf("%+v", a)
 		}
-		link, err := k.svc.SetupLink(k.ctx, "second@x.example", ten.ID)
+		link, err := k.svc.Admin.SetupLink(k.ctx, "second@x.example", ten.ID)
 		k.ok(err)
 		if !strings.HasPrefix(link, "http://127.0.0.1:8080/auth/v1/verify?") {
 			k.Error(link)
 		}
-		k.ok(k.svc.ResetPassword(k.ctx, "second@x.example", "some-other-password"))
-		admins, err := k.svc.ListAdmins(k.ctx)
+		k.ok(k.svc.Admin.ResetPassword(k.ctx, "second@x.example", "some-other-password"))
+		admins, err := k.svc.Admin.ListAdmins(k.ctx)
 		k.ok(err)
-		tenants, err := k.svc.ListTenants(k.ctx)
+		tenants, err := k.svc.Tenants.ListTenants(k.ctx)
 		k.ok(err)
 		if len(admins) != 2 || len(tenants) != 1 || tenants[0].Members != 2 {
 			k.Errorf("%+v %+v", admins, tenants)

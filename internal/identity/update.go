@@ -13,9 +13,27 @@ import (
 	"holdfast/internal/identity/letter"
 )
 
+// Profile is what people do with their own account.
+type Profile struct {
+	*Base
+	accounts  *Accounts
+	addresses *Addresses
+	codes     *Codes
+	factors   *Factors
+	links     *Links
+	otp       *OTP
+	passkeys  *Passkeys
+	passwords *Passwords
+	post      *Post
+	proofs    *Proofs
+	sessions  *Sessions
+	tenants   *Tenants
+	profiles  profiles
+}
+
 // User returns the caller's own account, with the session's tenant in
 // app_metadata.
-func (s *Service) User(ctx context.Context, a actor.Actor) (*User, error) {
+func (s *Profile) User(ctx context.Context, a actor.Actor) (*User, error) {
 	var u *User
 	err := s.db.Read(ctx, everywhere, func(tx *db.Tx) (err error) {
 		if u, err = userByID(tx, a.UserID); err != nil {
@@ -29,7 +47,7 @@ func (s *Service) User(ctx context.Context, a actor.Actor) (*User, error) {
 	return u, err
 }
 
-func (s *Service) showTenant(tx *db.Tx, u *User, sessionID string) error {
+func (s *Profile) showTenant(tx *db.Tx, u *User, sessionID string) error {
 	tenant := ""
 	err := tx.One("SELECT tenant_id FROM sessions WHERE id = $1", []any{sessionID}, func(r *db.Row) error {
 		tenant = r.Text(0)
@@ -74,12 +92,12 @@ const freshFor = 24 * time.Hour
 // UpdateUser changes the caller's account. A tenant_id in Data that is a UUID
 // switches the session to that tenant; where the caller is no member, nothing
 // at all is changed. Any other value is inert text.
-func (s *Service) UpdateUser(ctx context.Context, a actor.Actor, in Update) (*User, error) {
+func (s *Profile) UpdateUser(ctx context.Context, a actor.Actor, in Update) (*User, error) {
 	if err := s.checkUpdate(&in); err != nil {
 		return nil, err
 	}
 	if in.needsProof() {
-		if err := s.Proofs.entitled(ctx, a, in, "A change of address, or of what opens the account,"); err != nil {
+		if err := s.mayUpdate(ctx, a, in, "A change of address, or of what opens the account,"); err != nil {
 			return nil, err
 		}
 	}
@@ -113,14 +131,14 @@ func (s *Service) UpdateUser(ctx context.Context, a actor.Actor, in Update) (*Us
 				return err
 			}
 		}
-		if err := s.Proofs.remove(tx, a, u, in.Remove); err != nil {
+		if err := s.removeWays(tx, a, u, in.Remove); err != nil {
 			return err
 		}
 		if hash != "" {
-			if err := s.setPassword(tx, u, hash, a); err != nil {
+			if err := s.passwords.setPassword(tx, u, hash, a); err != nil {
 				return err
 			}
-			ways, err := s.Proofs.ways(tx, u)
+			ways, err := s.ways(tx, u)
 			if err != nil {
 				return err
 			}
@@ -141,7 +159,7 @@ func (s *Service) UpdateUser(ctx context.Context, a actor.Actor, in Update) (*Us
 		return s.showTenant(tx, u, a.SessionID)
 	})
 	if fault.HasCode(err, "tenant_forbidden") {
-		if err := s.denied(ctx, a, wish(in.Data)); err != nil {
+		if err := s.sessions.denied(ctx, a, wish(in.Data)); err != nil {
 			return nil, err
 		}
 	}
@@ -152,20 +170,20 @@ func (s *Service) UpdateUser(ctx context.Context, a actor.Actor, in Update) (*Us
 		if l.To == "" {
 			continue
 		}
-		if err := s.send(l); err != nil {
+		if err := s.post.send(l); err != nil {
 			return nil, err
 		}
 	}
 	return u, nil
 }
 
-func (s *Service) checkUpdate(in *Update) (err error) {
+func (s *Profile) checkUpdate(in *Update) (err error) {
 	switch {
 	case in.AppMetadata != nil:
 		return fault.New(fault.Forbidden, "not_admin", "Updating app_metadata requires admin privileges")
 	}
 	if in.Phone != "" {
-		if err := s.phonesOn(); err != nil {
+		if err := s.accounts.phonesOn(); err != nil {
 			return err
 		}
 		if in.Phone, err = CanonicalPhone(in.Phone); err != nil {
@@ -189,7 +207,7 @@ func (s *Service) checkUpdate(in *Update) (err error) {
 // newHash checks a new password and what entitles the caller to set it, and
 // hashes it; "" when none is asked for. All hashing happens here, outside any
 // transaction.
-func (s *Service) newHash(ctx context.Context, a actor.Actor, in Update) (string, error) {
+func (s *Profile) newHash(ctx context.Context, a actor.Actor, in Update) (string, error) {
 	if in.Password == "" {
 		return "", nil
 	}
@@ -211,7 +229,7 @@ func (s *Service) newHash(ctx context.Context, a actor.Actor, in Update) (string
 	if err != nil {
 		return "", sessionGone(err)
 	}
-	if err := s.checkPassword(in.Password, append(words, u.Email, u.Phone), u.UserMetadata, in.Data); err != nil {
+	if err := s.passwords.checkPassword(in.Password, append(words, u.Email, u.Phone), u.UserMetadata, in.Data); err != nil {
 		return "", err
 	}
 	// Before any hash is compared: an old session, or a stolen one, must not
@@ -220,21 +238,21 @@ func (s *Service) newHash(ctx context.Context, a actor.Actor, in Update) (string
 		return "", err
 	}
 	if u.hash != "" {
-		if same, err := s.hasher.Check(ctx, u.hash, in.Password); err != nil {
+		if same, err := s.passwords.hasher.Check(ctx, u.hash, in.Password); err != nil {
 			return "", err
 		} else if same {
 			return "", fault.New(fault.Unprocessable, "same_password", "New password should be different from the old password.")
 		}
 	}
-	return s.hasher.Hash(ctx, in.Password)
+	return s.passwords.hasher.Hash(ctx, in.Password)
 }
 
 // entitled asks for the old password, a mailed nonce, which takeNonce uses up with
 // the change, or a sign-in of today.
-func (s *Service) entitled(ctx context.Context, a actor.Actor, u *User, sess session, in Update) error {
+func (s *Profile) entitled(ctx context.Context, a actor.Actor, u *User, sess session, in Update) error {
 	switch {
 	case in.CurrentPassword != "":
-		return ownPassword(ctx, s, a, u, in.CurrentPassword)
+		return s.passwords.ownPassword(ctx, a, u, in.CurrentPassword)
 	case in.Nonce != "":
 		return s.checkNonce(ctx, u, in.Nonce)
 	case s.now().Sub(sess.created) > freshFor:
@@ -253,7 +271,7 @@ func (sess session) mailed() bool {
 }
 
 // checkNonce compares a nonce and commits the count of a wrong one.
-func (s *Service) checkNonce(ctx context.Context, u *User, nonce string) error {
+func (s *Profile) checkNonce(ctx context.Context, u *User, nonce string) error {
 	ok := false
 	err := s.write(ctx, func(tx *db.Tx) (err error) {
 		_, ok, err = s.findNonce(tx, u.ID, nonce)
@@ -267,7 +285,7 @@ func (s *Service) checkNonce(ctx context.Context, u *User, nonce string) error {
 
 // takeNonce uses up the nonce of a change, if that is what entitled to it, in the
 // change's own transaction: what is refused leaves it, and it serves one change.
-func (s *Service) takeNonce(tx *db.Tx, userID string, in Update) error {
+func (s *Profile) takeNonce(tx *db.Tx, userID string, in Update) error {
 	if in.CurrentPassword != "" || in.Nonce == "" {
 		return nil
 	}
@@ -281,13 +299,13 @@ func (s *Service) takeNonce(tx *db.Tx, userID string, in Update) error {
 	return consume(tx, t)
 }
 
-func (s *Service) findNonce(tx *db.Tx, userID, nonce string) (t oneTime, ok bool, err error) {
+func (s *Profile) findNonce(tx *db.Tx, userID, nonce string) (t oneTime, ok bool, err error) {
 	t, err = codeBy(tx, "user_id = $1 AND slot = 'reauthentication'", userID)
 	if fault.Is(err, fault.NotFound) {
 		return t, false, nil
 	}
 	if err == nil {
-		ok, err = s.matchDigits(tx, t, nonce, t.from)
+		ok, err = s.codes.matchDigits(tx, t, nonce, t.from)
 	}
 	return t, ok, err
 }
@@ -296,13 +314,13 @@ func errNonce() error {
 	return fault.New(fault.Unprocessable, "reauthentication_not_valid", "Nonce has expired or is invalid")
 }
 
-func (s *Service) applyData(tx *db.Tx, a actor.Actor, u *User, data map[string]any) error {
+func (s *Profile) applyData(tx *db.Tx, a actor.Actor, u *User, data map[string]any) error {
 	if data == nil {
 		return nil
 	}
 	if text, ok := data["tenant_id"].(string); ok {
 		if id, ok := canonicalID(text); ok {
-			if _, err := s.switchTo(tx, a, id); err != nil {
+			if _, err := s.sessions.switchTo(tx, a, id); err != nil {
 				return err
 			}
 		}
@@ -318,7 +336,7 @@ func (s *Service) applyData(tx *db.Tx, a actor.Actor, u *User, data map[string]a
 
 // setPassword stores a hash and ends what the old password may have given
 // away: other sessions and outstanding codes.
-func (s *Service) setPassword(tx *db.Tx, u *User, hash string, a actor.Actor) error {
+func (s *Passwords) setPassword(tx *db.Tx, u *User, hash string, a actor.Actor) error {
 	now := s.now()
 	u.hash, u.UpdatedAt = hash, Time{Time: now}
 	tx.Queue("UPDATE users SET password_hash = $2, updated_at = $3 WHERE id = $1", []any{u.ID, hash, now}, nil)
@@ -336,9 +354,9 @@ func (s *Service) setPassword(tx *db.Tx, u *User, hash string, a actor.Actor) er
 // agree. One to an address that somebody has does as well, and its owner is told
 // by mail: the answer tells nobody else, unless the operator wants it to. With autoconfirm an anonymous account takes its address at once, as a
 // sign-up does.
-func (s *Service) startChange(tx *db.Tx, u *User, in Update, c Client) ([]letter.Letter, error) {
+func (s *Profile) startChange(tx *db.Tx, u *User, in Update, c Client) ([]letter.Letter, error) {
 	if s.cfg.Autoconfirm && u.IsAnonymous {
-		return nil, s.setAddress(tx, u, in.Email, c)
+		return nil, s.addresses.setAddress(tx, u, in.Email, c)
 	}
 	if s.cfg.SignupTellsTaken {
 		if _, err := userByEmail(tx, in.Email); !fault.Is(err, fault.NotFound) {
@@ -348,7 +366,7 @@ func (s *Service) startChange(tx *db.Tx, u *User, in Update, c Client) ([]letter
 			return nil, err
 		}
 	}
-	if err := s.throttleTx(tx, "email_change", u.ID); err != nil {
+	if err := s.post.throttleTx(tx, "email_change", u.ID); err != nil {
 		return nil, err
 	}
 	s.record(tx, event{user: u.ID, action: "user.email_change_started", entity: "user", entityID: u.ID, client: c})
@@ -356,5 +374,5 @@ func (s *Service) startChange(tx *db.Tx, u *User, in Update, c Client) ([]letter
 	if _, err := tx.Exec("UPDATE users SET new_email = $2 WHERE id = $1", u.ID, in.Email); err != nil {
 		return nil, err
 	}
-	return s.changeCodes(tx, u, in.Email, MailRequest{PKCE: in.PKCE, Redirect: in.Redirect}, c)
+	return s.otp.changeCodes(tx, u, in.Email, MailRequest{PKCE: in.PKCE, Redirect: in.Redirect}, c)
 }

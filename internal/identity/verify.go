@@ -14,6 +14,17 @@ import (
 	"holdfast/internal/seal"
 )
 
+// Verification takes the codes and links that were sent.
+type Verification struct {
+	*Base
+	accounts    *Accounts
+	addresses   *Addresses
+	codes       *Codes
+	invitations *Invitations
+	links       *Links
+	sessions    *Sessions
+}
+
 // Halfway answers the first of the two confirmations of an e-mail change.
 const Halfway = "Confirmation link accepted. Please proceed to confirm link sent to the other email"
 
@@ -25,12 +36,12 @@ type Verify struct {
 
 // Verify redeems a code. A nil session without an error is the first half of
 // an e-mail change.
-func (s *Service) Verify(ctx context.Context, in Verify, c Client) (*Session, error) {
+func (s *Verification) Verify(ctx context.Context, in Verify, c Client) (*Session, error) {
 	if err := in.check(); err != nil {
 		return nil, err
 	}
 	if in.texted() {
-		if err := s.phonesOn(); err != nil {
+		if err := s.accounts.phonesOn(); err != nil {
 			return nil, err
 		}
 	}
@@ -59,7 +70,7 @@ func (s *Service) Verify(ctx context.Context, in Verify, c Client) (*Session, er
 	case g == nil:
 		return nil, nil
 	}
-	return s.issue(g)
+	return s.sessions.issue(g)
 }
 
 func (in *Verify) check() error {
@@ -90,9 +101,9 @@ func (in *Verify) Account() string {
 }
 
 // findCode returns the live code that matches, or otp_expired.
-func (s *Service) findCode(tx *db.Tx, in Verify, place string) (oneTime, error) {
+func (s *Verification) findCode(tx *db.Tx, in Verify, place string) (oneTime, error) {
 	if in.TokenHash != "" {
-		t, err := s.codeByLink(tx, in.TokenHash)
+		t, err := s.codes.codeByLink(tx, in.TokenHash)
 		if err == nil && !accepts(in.Type, t.kind) {
 			return t, errLink()
 		}
@@ -118,7 +129,7 @@ func (s *Service) findCode(tx *db.Tx, in Verify, place string) (oneTime, error) 
 		if err != nil {
 			return oneTime{}, err
 		}
-		ok, err := s.matchDigits(tx, t, in.Token, place)
+		ok, err := s.codes.matchDigits(tx, t, in.Token, place)
 		if ok || err != nil {
 			return t, err
 		}
@@ -158,24 +169,24 @@ func typed(tx *db.Tx, typ, addr, place string) (ids []string, err error) {
 
 // accept ends a code and does what it stands for, then opens a session. half
 // says that an e-mail change waits for its other half.
-func (s *Service) accept(tx *db.Tx, t oneTime, how token.Method, c Client) (g *grant, half bool, err error) {
+func (s *Verification) accept(tx *db.Tx, t oneTime, how token.Method, c Client) (g *grant, half bool, err error) {
 	if err := consume(tx, t); err != nil {
 		return nil, false, err
 	}
 	if t.kind == kindInvite {
-		if c.Invite, err = s.Invitations.invitedBy(tx, t); err != nil {
+		if c.Invite, err = s.invitations.invitedBy(tx, t); err != nil {
 			return nil, false, err
 		}
 	}
-	u, half, err := s.apply(tx, t, c)
+	u, half, err := s.addresses.apply(tx, t, c)
 	if err != nil || half {
 		return nil, half, err
 	}
-	g, err = s.begin(tx, u, how, c)
+	g, err = s.sessions.begin(tx, u, how, c)
 	return g, false, err
 }
 
-func (s *Service) apply(tx *db.Tx, t oneTime, c Client) (*User, bool, error) {
+func (s *Addresses) apply(tx *db.Tx, t oneTime, c Client) (*User, bool, error) {
 	u, err := locked(tx, t.user)
 	if fault.Is(err, fault.NotFound) {
 		return nil, false, errLink()
@@ -203,7 +214,7 @@ func (s *Service) apply(tx *db.Tx, t oneTime, c Client) (*User, bool, error) {
 // anybody proved it came from who knows whom, and goes: a password, when the
 // proof is not the sign-up's own mail, and the identities of providers, but for
 // the one whose sign-in asked for this proof and got it in the same browser.
-func (s *Service) confirm(tx *db.Tx, u *User, t oneTime, c Client) error {
+func (s *Addresses) confirm(tx *db.Tx, u *User, t oneTime, c Client) error {
 	if err := clearCodes(tx, u.ID); err != nil || !u.EmailConfirmedAt.IsZero() {
 		return err
 	}
@@ -213,7 +224,7 @@ func (s *Service) confirm(tx *db.Tx, u *User, t oneTime, c Client) error {
 		u.UserMetadata["email_verified"] = true
 	}
 	if unowned {
-		if err := s.withoutProviders(tx, u, t.identity); err != nil {
+		if err := s.accounts.withoutProviders(tx, u, t.identity); err != nil {
 			return err
 		}
 	}
@@ -231,13 +242,13 @@ func (s *Service) confirm(tx *db.Tx, u *User, t oneTime, c Client) error {
 		[]any{u.ID, now, null(u.hash), writeJSON(u.UserMetadata)}, nil)
 	s.proveIdentity(tx, u)
 	s.record(tx, event{user: u.ID, action: "user.confirmed", entity: "user", entityID: u.ID, client: c})
-	return s.joinAsWished(tx, u, c)
+	return s.invitations.joinAsWished(tx, u, c)
 }
 
 // withoutProviders takes the identities of providers off an account that nobody
 // has proved, all but keep. An account that a provider's sign-in had made is one
 // that signs in by its address from then on.
-func (s *Service) withoutProviders(tx *db.Tx, u *User, keep string) error {
+func (s *Accounts) withoutProviders(tx *db.Tx, u *User, keep string) error {
 	if keep == "" {
 		keep = db.NoTenant // the id of none
 	}
@@ -259,7 +270,7 @@ func (s *Service) withoutProviders(tx *db.Tx, u *User, keep string) error {
 }
 
 // proveIdentity brings the e-mail identity in line with the account.
-func (s *Service) proveIdentity(tx *db.Tx, u *User) {
+func (s *Addresses) proveIdentity(tx *db.Tx, u *User) {
 	for i := range u.Identities {
 		id := &u.Identities[i]
 		if id.Provider != "email" {
@@ -275,7 +286,7 @@ func (s *Service) proveIdentity(tx *db.Tx, u *User) {
 // half that finds the other one proved: that of the new address always, that of
 // the old one where it was anybody's. A half that ended unproved counts for
 // nothing, or the other would decide alone.
-func (s *Service) changeAddress(tx *db.Tx, u *User, t oneTime, c Client) (half bool, err error) {
+func (s *Addresses) changeAddress(tx *db.Tx, u *User, t oneTime, c Client) (half bool, err error) {
 	if u.NewEmail == "" || t.kind == kindChangeNew && t.address != u.NewEmail {
 		return false, errLink()
 	}
@@ -288,7 +299,7 @@ func (s *Service) changeAddress(tx *db.Tx, u *User, t oneTime, c Client) (half b
 	}
 	_, err = codeBy(tx, "user_id = $1 AND slot = $2 AND address = $3 AND code_hash = $4 AND expires_at > $5", u.ID, other, address, proved, s.now())
 	if fault.Is(err, fault.NotFound) {
-		return true, s.keepProof(tx, t)
+		return true, s.codes.keepProof(tx, t)
 	}
 	if err != nil {
 		return true, err
@@ -298,7 +309,7 @@ func (s *Service) changeAddress(tx *db.Tx, u *User, t oneTime, c Client) (half b
 
 // setAddress moves an account to a proved address; every outstanding code
 // dies, because codes are bound to the address.
-func (s *Service) setAddress(tx *db.Tx, u *User, email string, c Client) error {
+func (s *Addresses) setAddress(tx *db.Tx, u *User, email string, c Client) error {
 	if _, err := userByEmail(tx, email); !fault.Is(err, fault.NotFound) {
 		if err == nil {
 			err = errTaken()
@@ -325,7 +336,7 @@ func (s *Service) setAddress(tx *db.Tx, u *User, email string, c Client) error {
 	if err := clearCodes(tx, u.ID); err != nil || !first {
 		return err
 	}
-	return s.joinAsWished(tx, u, c)
+	return s.invitations.joinAsWished(tx, u, c)
 }
 
 func errTaken() error {
@@ -360,9 +371,9 @@ type Open struct {
 // tokens travel in addresses, is sent to the site with the link's hash, which
 // POST /verify redeems. An e-mail change is confirmed on the page with PKCE too,
 // because clients forget its verifier before anybody opens the links.
-func (s *Service) OpenLink(ctx context.Context, in Open, c Client) (Landing, error) {
+func (s *Verification) OpenLink(ctx context.Context, in Open, c Client) (Landing, error) {
 	// Whoever asked for the mail chose target and challenge, and need not be its reader.
-	target := s.exactly(s.redirects.Target(in.Redirect))
+	target := s.links.exactly(s.links.redirects.Target(in.Redirect))
 	if in.Peek {
 		return Landing{Location: target}, nil
 	}
@@ -370,7 +381,7 @@ func (s *Service) OpenLink(ctx context.Context, in Open, c Client) (Landing, err
 	var g *grant
 	err := s.write(ctx, func(tx *db.Tx) (err error) {
 		out, g = Landing{}, nil
-		t, err := s.codeByLink(tx, in.Token)
+		t, err := s.codes.codeByLink(tx, in.Token)
 		if err != nil {
 			return err
 		}
@@ -387,7 +398,7 @@ func (s *Service) OpenLink(ctx context.Context, in Open, c Client) (Landing, err
 		onPage := f.challenge != "" && in.Page && (t.kind == kindChangeCurrent || t.kind == kindChangeNew)
 		switch {
 		case f.challenge != "" && !onPage:
-			authCode, err := s.issueCode(tx, f)
+			authCode, err := s.codes.issueCode(tx, f)
 			out.Location = redirect.WithQuery(target, url.Values{"code": {authCode}})
 			return err
 		case !onPage && (!s.cfg.ImplicitFlow || !in.Post && !in.Page):
@@ -411,35 +422,35 @@ func (s *Service) OpenLink(ctx context.Context, in Open, c Client) (Landing, err
 		return err
 	})
 	if err != nil {
-		s.ours(err)
-		return Landing{Location: s.failure(target, err, in.pkce())}, nil
+		s.links.ours(err)
+		return Landing{Location: s.links.failure(target, err, in.pkce())}, nil
 	}
 	if g == nil {
 		return out, nil
 	}
-	sess, err := s.issue(g)
+	sess, err := s.sessions.issue(g)
 	if err != nil {
 		return Landing{}, err
 	}
-	return Landing{Location: s.fragment(sess, target, in.Type)}, nil
+	return Landing{Location: s.links.fragment(sess, target, in.Type)}, nil
 }
 
 func (in Open) pkce() bool { return len(in.Token) > 5 && in.Token[:5] == "pkce_" }
 
 // changeOnPage takes a half of an e-mail change that began with a challenge. The
 // whole one leads to a code for whoever still has the verifier.
-func (s *Service) changeOnPage(tx *db.Tx, f flow, t oneTime, target string, c Client) (string, error) {
+func (s *Verification) changeOnPage(tx *db.Tx, f flow, t oneTime, target string, c Client) (string, error) {
 	if err := consume(tx, t); err != nil {
 		return "", err
 	}
-	_, half, err := s.apply(tx, t, c)
+	_, half, err := s.addresses.apply(tx, t, c)
 	if err != nil {
 		return "", err
 	}
 	if half {
 		return halfway(target, true), nil
 	}
-	authCode, err := s.issueCode(tx, f)
+	authCode, err := s.codes.issueCode(tx, f)
 	if err != nil {
 		return "", err
 	}
@@ -448,7 +459,7 @@ func (s *Service) changeOnPage(tx *db.Tx, f flow, t oneTime, target string, c Cl
 }
 
 // flowOfCode is the flow that asked for a code, or none.
-func (s *Service) flowOfCode(tx *db.Tx, t oneTime) (flow, error) {
+func (s *Verification) flowOfCode(tx *db.Tx, t oneTime) (flow, error) {
 	if t.flow == "" {
 		return flow{}, nil
 	}
@@ -461,10 +472,10 @@ func (s *Service) flowOfCode(tx *db.Tx, t oneTime) (flow, error) {
 
 // sameBrowser is the identity that a flow without a challenge asked a proof for,
 // in the browser that holds the flow's cookie; "" in any other.
-func (s *Service) sameBrowser(f flow, in Open) (string, error) {
+func (s *Verification) sameBrowser(f flow, in Open) (string, error) {
 	if f.browserHash == "" || in.Cookie == nil || subtle.ConstantTimeCompare([]byte(seal.Digest(in.Cookie(cookieName(f.id)))), []byte(f.browserHash)) != 1 {
 		return "", nil
 	}
-	sec, err := s.openFlow(f)
+	sec, err := s.codes.openFlow(f)
 	return sec.Identity, err
 }

@@ -54,7 +54,7 @@ func (k *kit) get(d *device, rp vw.RelyingParty, publicKey json.RawMessage) json
 // use asks a security key's factor and answers with the device.
 func (k *kit) use(s *identity.Session, id string, d *device, rp vw.RelyingParty) (*identity.Session, error) {
 	k.Helper()
-	c, err := k.svc.ChallengeFactor(k.ctx, k.actor(s), id, identity.Offer{RPID: "localhost", Origins: []string{"http://localhost:3000"}})
+	c, err := k.svc.Factors.ChallengeFactor(k.ctx, k.actor(s), id, identity.Offer{RPID: "localhost", Origins: []string{"http://localhost:3000"}})
 	if err != nil {
 		return nil, err
 	}
@@ -64,21 +64,21 @@ func (k *kit) use(s *identity.Session, id string, d *device, rp vw.RelyingParty)
 	} else {
 		in.Credential = k.get(d, rp, c.WebAuthn.Options.PublicKey)
 	}
-	return k.svc.VerifyFactor(k.ctx, k.actor(s), id, in)
+	return k.svc.Factors.VerifyFactor(k.ctx, k.actor(s), id, in)
 }
 
 func TestMFA_webAuthn(t *testing.T) {
 	onBoth(t, nil, func(k *kit) {
 		s := k.signUp("a@x.example", nil)
-		e, err := k.svc.EnrolFactor(k.ctx, k.actor(s), factor.Enrol{Kind: "webauthn", FriendlyName: "key"})
+		e, err := k.svc.Factors.EnrolFactor(k.ctx, k.actor(s), factor.Enrol{Kind: "webauthn", FriendlyName: "key"})
 		k.ok(err)
 		if e.TOTP != nil || e.Kind != "webauthn" {
 			k.Errorf("%+v", e)
 		}
 		d := newDevice(s.User.ID)
-		_, err = k.svc.ChallengeFactor(k.ctx, k.actor(s), e.ID, identity.Offer{RPID: "evil.example"})
+		_, err = k.svc.Factors.ChallengeFactor(k.ctx, k.actor(s), e.ID, identity.Offer{RPID: "evil.example"})
 		k.code(err, "validation_failed")
-		_, err = k.svc.ChallengeFactor(k.ctx, k.actor(s), e.ID, identity.Offer{Origins: []string{"https://evil.example"}})
+		_, err = k.svc.Factors.ChallengeFactor(k.ctx, k.actor(s), e.ID, identity.Offer{Origins: []string{"https://evil.example"}})
 		k.code(err, "validation_failed")
 		// A page on another origin, or of another party, relays the question.
 		for _, rp := range []vw.RelyingParty{{Name: "Evil", ID: "localhost", Origin: "https://evil.example"},
@@ -105,35 +105,35 @@ func TestMFA_webAuthn(t *testing.T) {
 		d.cred.Counter = 8
 		// An answer works once, right or wrong.
 		low = k.signIn("a@x.example")
-		ch, err := k.svc.ChallengeFactor(k.ctx, k.actor(low), e.ID, identity.Offer{})
+		ch, err := k.svc.Factors.ChallengeFactor(k.ctx, k.actor(low), e.ID, identity.Offer{})
 		k.ok(err)
 		in := factor.Answer{ChallengeID: ch.ID, Type: "request", Credential: k.get(d, site, ch.WebAuthn.Options.PublicKey)}
 		wrong := in
 		wrong.Type = "create"
-		_, err = k.svc.VerifyFactor(k.ctx, k.actor(low), e.ID, wrong)
+		_, err = k.svc.Factors.VerifyFactor(k.ctx, k.actor(low), e.ID, wrong)
 		k.code(err, "validation_failed")
-		ch, err = k.svc.ChallengeFactor(k.ctx, k.actor(low), e.ID, identity.Offer{})
+		ch, err = k.svc.Factors.ChallengeFactor(k.ctx, k.actor(low), e.ID, identity.Offer{})
 		k.ok(err)
 		in = factor.Answer{ChallengeID: ch.ID, Type: "request", Credential: k.get(d, site, ch.WebAuthn.Options.PublicKey)}
 		wrong = in
 		wrong.Credential = json.RawMessage(`{}`)
-		_, err = k.svc.VerifyFactor(k.ctx, k.actor(low), e.ID, wrong)
+		_, err = k.svc.Factors.VerifyFactor(k.ctx, k.actor(low), e.ID, wrong)
 		k.code(err, "webauthn_verification_failed")
-		_, err = k.svc.VerifyFactor(k.ctx, k.actor(low), e.ID, in)
+		_, err = k.svc.Factors.VerifyFactor(k.ctx, k.actor(low), e.ID, in)
 		k.code(err, "mfa_factor_not_found")
 		// Switched off: none is enrolled any more, and none is asked.
-		ch, err = k.svc.ChallengeFactor(k.ctx, k.actor(low), e.ID, identity.Offer{})
+		ch, err = k.svc.Factors.ChallengeFactor(k.ctx, k.actor(low), e.ID, identity.Offer{})
 		k.ok(err)
 		in = factor.Answer{ChallengeID: ch.ID, Type: "request", Credential: k.get(d, site, ch.WebAuthn.Options.PublicKey)}
 		k.cfg.MFAKeysOff = true
 		k.start()
-		_, err = k.svc.EnrolFactor(k.ctx, k.actor(up), factor.Enrol{Kind: "webauthn", FriendlyName: "another"})
+		_, err = k.svc.Factors.EnrolFactor(k.ctx, k.actor(up), factor.Enrol{Kind: "webauthn", FriendlyName: "another"})
 		k.code(err, "mfa_webauthn_enroll_not_enabled")
-		_, err = k.svc.ChallengeFactor(k.ctx, k.actor(low), e.ID, identity.Offer{})
+		_, err = k.svc.Factors.ChallengeFactor(k.ctx, k.actor(low), e.ID, identity.Offer{})
 		k.code(err, "mfa_webauthn_verify_not_enabled")
-		_, err = k.svc.VerifyFactor(k.ctx, k.actor(low), e.ID, in)
+		_, err = k.svc.Factors.VerifyFactor(k.ctx, k.actor(low), e.ID, in)
 		k.code(err, "mfa_webauthn_verify_not_enabled")
-		k.ok(k.svc.UnenrolFactor(k.ctx, k.actor(up), e.ID))
+		k.ok(k.svc.Factors.UnenrolFactor(k.ctx, k.actor(up), e.ID))
 	})
 }
 
@@ -141,18 +141,18 @@ func TestMFA_webAuthn(t *testing.T) {
 func (k *kit) passkeyOf(s *identity.Session) (*device, identity.Passkey) {
 	k.Helper()
 	d := newDevice(s.User.ID)
-	c, err := k.svc.RegisterPasskey(k.ctx, k.actor(s))
+	c, err := k.svc.Passkeys.RegisterPasskey(k.ctx, k.actor(s))
 	k.ok(err)
-	p, err := k.svc.RegisteredPasskey(k.ctx, k.actor(s), c.ChallengeID, k.create(d, site, c.Options))
+	p, err := k.svc.Passkeys.RegisteredPasskey(k.ctx, k.actor(s), c.ChallengeID, k.create(d, site, c.Options))
 	k.ok(err)
 	return d, p
 }
 
 func (k *kit) signInWith(d *device, rp vw.RelyingParty) (*identity.Session, error) {
 	k.Helper()
-	c, err := k.svc.AskPasskey(k.ctx)
+	c, err := k.svc.Passkeys.AskPasskey(k.ctx)
 	k.ok(err)
-	return k.svc.SignInPasskey(k.ctx, c.ChallengeID, k.get(d, rp, c.Options), identity.Client{})
+	return k.svc.Passkeys.SignInPasskey(k.ctx, c.ChallengeID, k.get(d, rp, c.Options), identity.Client{})
 }
 
 func TestPasskey(t *testing.T) {
@@ -169,25 +169,25 @@ func TestPasskey(t *testing.T) {
 		if up.User.ID != s.User.ID || c["aal"] != "aal2" || c["amr"].([]any)[0].(map[string]any)["method"] != "passkey" {
 			k.Errorf("%v", c)
 		}
-		list, err := k.svc.Passkeys(k.ctx, k.actor(up))
+		list, err := k.svc.Passkeys.List(k.ctx, k.actor(up))
 		k.ok(err)
 		if len(list) != 1 || list[0].LastUsedAt.IsZero() {
 			k.Errorf("%+v", list)
 		}
 		// Registered twice: by the same account, or taken by another.
-		ask, err := k.svc.RegisterPasskey(k.ctx, k.actor(up))
+		ask, err := k.svc.Passkeys.RegisterPasskey(k.ctx, k.actor(up))
 		k.ok(err)
-		_, err = k.svc.RegisteredPasskey(k.ctx, k.actor(up), ask.ChallengeID, k.create(d, site, ask.Options))
+		_, err = k.svc.Passkeys.RegisteredPasskey(k.ctx, k.actor(up), ask.ChallengeID, k.create(d, site, ask.Options))
 		k.code(err, "webauthn_credential_exists")
-		p, err = k.svc.RenamePasskey(k.ctx, k.actor(up), p.ID, " Desk ")
+		p, err = k.svc.Passkeys.RenamePasskey(k.ctx, k.actor(up), p.ID, " Desk ")
 		k.ok(err)
 		if p.FriendlyName != "Desk" {
 			k.Errorf("%+v", p)
 		}
 		stranger := k.actor(k.signUp("b@x.example", nil))
-		k.code(k.svc.RemovePasskey(k.ctx, stranger, p.ID), "webauthn_credential_not_found")
+		k.code(k.svc.Passkeys.RemovePasskey(k.ctx, stranger, p.ID), "webauthn_credential_not_found")
 		// A lost device: removed from another session, its session ends.
-		k.ok(k.svc.RemovePasskey(k.ctx, k.actor(s), p.ID))
+		k.ok(k.svc.Passkeys.RemovePasskey(k.ctx, k.actor(s), p.ID))
 		_, err = k.who(up.AccessToken)
 		k.code(err, "session_not_found")
 		_, err = k.signInWith(d, site)
@@ -243,31 +243,31 @@ func TestPasskey_refused(t *testing.T) {
 			}
 			k.code(err, "webauthn_verification_failed")
 		}
-		c, err := k.svc.AskPasskey(k.ctx)
+		c, err := k.svc.Passkeys.AskPasskey(k.ctx)
 		k.ok(err)
 		good := k.get(d, site, c.Options)
-		_, err = k.svc.SignInPasskey(k.ctx, c.ChallengeID, good, identity.Client{})
+		_, err = k.svc.Passkeys.SignInPasskey(k.ctx, c.ChallengeID, good, identity.Client{})
 		k.ok(err)
-		_, err = k.svc.SignInPasskey(k.ctx, c.ChallengeID, good, identity.Client{})
+		_, err = k.svc.Passkeys.SignInPasskey(k.ctx, c.ChallengeID, good, identity.Client{})
 		k.code(err, "webauthn_challenge_not_found")
-		c, err = k.svc.AskPasskey(k.ctx)
+		c, err = k.svc.Passkeys.AskPasskey(k.ctx)
 		k.ok(err)
 		k.sleep(5 * time.Minute)
-		_, err = k.svc.SignInPasskey(k.ctx, c.ChallengeID, k.get(d, site, c.Options), identity.Client{})
+		_, err = k.svc.Passkeys.SignInPasskey(k.ctx, c.ChallengeID, k.get(d, site, c.Options), identity.Client{})
 		k.code(err, "webauthn_challenge_expired")
 		// A registration's challenge signs nobody in, and belongs to its session.
-		reg, err := k.svc.RegisterPasskey(k.ctx, k.actor(s))
+		reg, err := k.svc.Passkeys.RegisterPasskey(k.ctx, k.actor(s))
 		k.ok(err)
-		_, err = k.svc.SignInPasskey(k.ctx, reg.ChallengeID, good, identity.Client{})
+		_, err = k.svc.Passkeys.SignInPasskey(k.ctx, reg.ChallengeID, good, identity.Client{})
 		k.code(err, "webauthn_challenge_not_found")
-		_, err = k.svc.RegisteredPasskey(k.ctx, k.actor(k.signIn("a@x.example")), reg.ChallengeID, k.create(newDevice(s.User.ID), site, reg.Options))
+		_, err = k.svc.Passkeys.RegisteredPasskey(k.ctx, k.actor(k.signIn("a@x.example")), reg.ChallengeID, k.create(newDevice(s.User.ID), site, reg.Options))
 		k.code(err, "webauthn_challenge_not_found")
 		for _, junk := range []string{"", "{}", "null", `{"id":"x","rawId":"x","type":"public-key","response":{}}`} {
-			_, err = k.svc.SignInPasskey(k.ctx, c.ChallengeID, []byte(junk), identity.Client{})
+			_, err = k.svc.Passkeys.SignInPasskey(k.ctx, c.ChallengeID, []byte(junk), identity.Client{})
 			k.code(err, "webauthn_verification_failed")
 		}
 		ban := "1h"
-		_, err = k.svc.ChangeUser(k.ctx, k.service(), s.User.ID, identity.AdminUser{BanDuration: &ban})
+		_, err = k.svc.Admin.ChangeUser(k.ctx, k.service(), s.User.ID, identity.AdminUser{BanDuration: &ban})
 		k.ok(err)
 		_, err = k.signInWith(d, site)
 		k.code(err, "user_banned")
@@ -285,7 +285,7 @@ func TestPasskey_managedAccount(t *testing.T) {
 			k.Fatal(err)
 		}
 		k.exec("UPDATE users SET is_sso = $1", true)
-		_, err := k.svc.RegisterPasskey(k.ctx, k.actor(s))
+		_, err := k.svc.Passkeys.RegisterPasskey(k.ctx, k.actor(s))
 		k.code(err, "user_sso_managed")
 		_, err = k.signInWith(d, site)
 		k.code(err, "sso_required")
@@ -298,20 +298,20 @@ func TestPasskey_needsFactor(t *testing.T) {
 		_, up := k.protect(s)
 		_, p := k.passkeyOf(up)
 		low := k.actor(k.signIn("a@x.example"))
-		_, err := k.svc.RegisterPasskey(k.ctx, low)
+		_, err := k.svc.Passkeys.RegisterPasskey(k.ctx, low)
 		k.code(err, "insufficient_aal")
-		k.code(k.svc.RemovePasskey(k.ctx, low, p.ID), "insufficient_aal")
+		k.code(k.svc.Passkeys.RemovePasskey(k.ctx, low, p.ID), "insufficient_aal")
 		for range 9 {
 			k.passkeyOf(up)
 		}
-		_, err = k.svc.RegisterPasskey(k.ctx, k.actor(up))
+		_, err = k.svc.Passkeys.RegisterPasskey(k.ctx, k.actor(up))
 		k.code(err, "too_many_passkeys")
-		k.ok(k.svc.RemoveUserPasskey(k.ctx, k.service(), s.User.ID, p.ID))
-		list, err := k.svc.UserPasskeys(k.ctx, k.service(), s.User.ID)
+		k.ok(k.svc.Passkeys.RemoveUserPasskey(k.ctx, k.service(), s.User.ID, p.ID))
+		list, err := k.svc.Passkeys.UserPasskeys(k.ctx, k.service(), s.User.ID)
 		k.ok(err)
 		if len(list) != 9 {
 			k.Errorf("%d passkeys", len(list))
 		}
-		k.ok(k.svc.DeleteUser(k.ctx, k.service(), s.User.ID, true))
+		k.ok(k.svc.Admin.DeleteUser(k.ctx, k.service(), s.User.ID, true))
 	})
 }

@@ -29,7 +29,7 @@ type Response struct {
 // FinishSAML takes a response. Whatever goes wrong is told in a redirect: to
 // the site where the request is unknown, else to its target.
 func (s *Service) FinishSAML(ctx context.Context, in Response, who identity.Client) identity.Landing {
-	target := s.ident.Target()
+	target := s.ident.Links.Target()
 	if !s.cfg.SAML {
 		return s.misled(target, samlOff())
 	}
@@ -59,7 +59,7 @@ func (s *Service) FinishSAML(ctx context.Context, in Response, who identity.Clie
 }
 
 func (s *Service) misled(target string, err error) identity.Landing {
-	return identity.Landing{Location: s.ident.Misled(target, err)}
+	return identity.Landing{Location: s.ident.Federation.Misled(target, err)}
 }
 
 // badResponse keeps the reason for the log, the test result and the audit log;
@@ -112,15 +112,15 @@ func (s *Service) once(tx *db.Tx, c *Connection, a *samlsp.Assertion) error {
 // allows it. The issuer is read to choose the provider, which then has to have
 // signed it; RelayState may name a target.
 func (s *Service) unsolicited(ctx context.Context, raw []byte, relay string, who identity.Client) identity.Landing {
-	target := s.ident.Target(relay)
+	target := s.ident.Links.Target(relay)
 	issuer, err := samlsp.Issuer(raw)
 	if err != nil {
-		return s.misled(s.ident.Target(), badResponse(err))
+		return s.misled(s.ident.Links.Target(), badResponse(err))
 	}
 	list, err := s.addressed(ctx, issuer, raw)
 	if err != nil || len(list) == 0 {
 		// One answer: which providers are known here is nobody's business.
-		return s.misled(s.ident.Target(), noRelay())
+		return s.misled(s.ident.Links.Target(), noRelay())
 	}
 	c, a, err := taker(list, func(c *Connection) (*samlsp.Assertion, error) { return s.verify(ctx, c, raw, "") })
 	q := request{redirect: target, connection: c.ID}
@@ -196,10 +196,10 @@ func (s *Service) FinishOIDC(ctx context.Context, in Answer, who identity.Client
 		err = noRelay() // the answer of one provider at another's door
 	}
 	if err != nil {
-		return s.misled(s.ident.Target(), err)
+		return s.misled(s.ident.Links.Target(), err)
 	}
 	if err := s.db.Write(ctx, everywhere, func(tx *db.Tx) error { return s.claim(tx, q) }); err != nil {
-		return s.misled(s.ident.Target(), err)
+		return s.misled(s.ident.Links.Target(), err)
 	}
 	claims, err := s.redeem(ctx, c, q, in)
 	if err != nil {
@@ -257,7 +257,7 @@ func (s *Service) arrive(ctx context.Context, c *Connection, q request, in arriv
 	if q.tester != "" {
 		return s.tested(ctx, c, q, in, nil)
 	}
-	land, err := s.ident.Arrive(ctx, identity.Arrival{Target: q.redirect, Challenge: q.challenge, Person: func(tx *db.Tx) (identity.Federated, error) {
+	land, err := s.ident.Federation.Arrive(ctx, identity.Arrival{Target: q.redirect, Challenge: q.challenge, Person: func(tx *db.Tx) (identity.Federated, error) {
 		now, err := s.byID(tx, c.ID)
 		switch {
 		case err != nil:

@@ -384,7 +384,7 @@ func (s *Service) Delete(ctx context.Context, a actor.Actor, id string) (c *Conn
 		if err := s.endAll(tx, c); err != nil {
 			return err
 		}
-		if err := s.ident.SuspendFederated(tx, a, c.TenantID, "tenant_id = $1 AND user_id IN (SELECT user_id FROM sso_accounts WHERE connection_id = $2)",
+		if err := s.ident.Federation.SuspendFederated(tx, a, c.TenantID, "tenant_id = $1 AND user_id IN (SELECT user_id FROM sso_accounts WHERE connection_id = $2)",
 			c.TenantID, c.ID); err != nil {
 			return err
 		}

@@ -199,7 +199,7 @@ func (s *Service) MailCode(ctx context.Context, a actor.Actor, id, domain string
 	if err != nil {
 		return err
 	}
-	return s.ident.Deliver(ctx,
+	return s.ident.Post.Deliver(ctx,
 		letter.Letter{Kind: letter.SSODomain, TenantID: c.TenantID, To: "postmaster@" + d.Domain, Other: d.Domain, Code: code, Valid: codeLife})
 }
 

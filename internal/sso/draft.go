@@ -84,7 +84,7 @@ func (s *Service) apply(ctx context.Context, c *Connection, d Draft) error {
 	if c.Identifier != "" && !identifierForm.MatchString(c.Identifier) {
 		return invalid(`identifier must be "custom:" and lower-case letters, digits, - or _`)
 	}
-	if d.Identifier != nil && s.ident.Configured(c.Identifier) {
+	if d.Identifier != nil && s.ident.OAuth.Configured(c.Identifier) {
 		return invalid("identifier is the name of a provider of this server")
 	}
 	if err := c.applyRoles(d); err != nil {

@@ -124,7 +124,7 @@ func (s *Service) BeginTest(ctx context.Context, a actor.Actor, id string) (stri
 	if tester == "" {
 		tester = c.ID // a service key's test is the connection's own
 	}
-	return s.send(ctx, c, request{redirect: s.ident.Target(), tester: tester}, openid.Wish{})
+	return s.send(ctx, c, request{redirect: s.ident.Links.Target(), tester: tester}, openid.Wish{})
 }
 
 // send stores the request and writes the provider's address.

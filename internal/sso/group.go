@@ -232,7 +232,7 @@ func (s *Service) populate(tx *db.Tx, c *Connection, was, g Group, who identity.
 			return err
 		}
 	}
-	s.ident.Record(tx, identity.Note{Tenant: c.TenantID, Key: "scim:" + c.ID, Action: "scim.group_changed", Entity: "sso_groups", EntityID: g.ID,
+	s.ident.Federation.Record(tx, identity.Note{Tenant: c.TenantID, Key: "scim:" + c.ID, Action: "scim.group_changed", Entity: "sso_groups", EntityID: g.ID,
 		Details: map[string]any{"group": g.Display, "members": len(after)}, Client: who})
 	return tx.Flush()
 }

@@ -290,7 +290,7 @@ func (s *Service) CreatePerson(ctx context.Context, c *Connection, p Person, who
 }
 
 func (s *Service) provision(tx *db.Tx, c *Connection, p *Person, who identity.Client) error {
-	u, err := s.ident.MakeFederated(tx, c.TenantID, p.Email, p.profile(), who)
+	u, err := s.ident.Federation.MakeFederated(tx, c.TenantID, p.Email, p.profile(), who)
 	if err != nil {
 		return err
 	}
@@ -299,9 +299,9 @@ func (s *Service) provision(tx *db.Tx, c *Connection, p *Person, who identity.Cl
 	tx.Queue(`INSERT INTO sso_accounts (user_id, tenant_id, connection_id, user_name, external_id, display_name, given_name, family_name, active, provisioned, groups, created_at, updated_at)
 		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, '[]', $11, $11)`,
 		[]any{u.ID, c.TenantID, c.ID, p.UserName, null(p.ExternalID), null(p.Display), null(p.Given), null(p.Family), p.Active, true, now}, nil)
-	s.ident.Record(tx, identity.Note{Tenant: c.TenantID, Key: "scim:" + c.ID, Action: "scim.user_created", Entity: "user", EntityID: u.ID, Client: who})
+	s.ident.Federation.Record(tx, identity.Note{Tenant: c.TenantID, Key: "scim:" + c.ID, Action: "scim.user_created", Entity: "user", EntityID: u.ID, Client: who})
 	if role, _ := c.role(nil); role != "" && p.Active {
-		return s.ident.JoinFederated(tx, c.TenantID, u, role, who)
+		return s.ident.Federation.JoinFederated(tx, c.TenantID, u, role, who)
 	}
 	return tx.Flush()
 }
@@ -357,7 +357,7 @@ func (s *Service) store(tx *db.Tx, c *Connection, was, p Person, who identity.Cl
 			return err
 		}
 	}
-	s.ident.Record(tx, note)
+	s.ident.Federation.Record(tx, note)
 	tx.After(func() { s.ident.Forget(p.ID) })
 	return tx.Flush()
 }
@@ -366,14 +366,14 @@ func (s *Service) store(tx *db.Tx, c *Connection, was, p Person, who identity.Cl
 // whole organisation: nobody's role is above it. The only owner stays one on
 // paper, who cannot sign in: kept says so.
 func (s *Service) shutOut(tx *db.Tx, c *Connection, userID string) (kept bool, err error) {
-	kept, err = s.ident.OnlyOwner(tx, c.TenantID, userID)
+	kept, err = s.ident.Federation.OnlyOwner(tx, c.TenantID, userID)
 	if err == nil && !kept {
-		err = s.ident.SuspendFederated(tx, actor.Actor{Role: actor.Service}, c.TenantID, "tenant_id = $1 AND user_id = $2", c.TenantID, userID)
+		err = s.ident.Federation.SuspendFederated(tx, actor.Actor{Role: actor.Service}, c.TenantID, "tenant_id = $1 AND user_id = $2", c.TenantID, userID)
 	}
 	if err != nil {
 		return kept, err
 	}
-	return kept, s.ident.EndSessions(tx, userID)
+	return kept, s.ident.Federation.EndSessions(tx, userID)
 }
 
 // groupsOf are the groups of the last sign-in and those of SCIM.
@@ -404,7 +404,7 @@ func (s *Service) DeletePerson(ctx context.Context, c *Connection, id string, wh
 		if err != nil {
 			return err
 		}
-		s.ident.Record(tx, identity.Note{Tenant: c.TenantID, Key: "scim:" + c.ID, Action: "scim.user_deleted", Entity: "user", EntityID: p.ID,
+		s.ident.Federation.Record(tx, identity.Note{Tenant: c.TenantID, Key: "scim:" + c.ID, Action: "scim.user_deleted", Entity: "user", EntityID: p.ID,
 			Details: stillOwner(kept), Client: who})
 		return tx.Flush()
 	})
@@ -453,17 +453,17 @@ func (s *Service) place(tx *db.Tx, c *Connection, userID string, who identity.Cl
 	case err != nil || !active:
 		return err
 	case status == "" && role != "":
-		return s.ident.JoinFederated(tx, c.TenantID, &identity.User{ID: userID, Email: email}, role, who)
+		return s.ident.Federation.JoinFederated(tx, c.TenantID, &identity.User{ID: userID, Email: email}, role, who)
 	case status == "", status != "active" && (!shut || ruled && role == ""):
 		return nil
 	case ruled && role == "":
-		if err := s.ident.RemoveMember(tx, c.TenantID, userID); err != nil {
+		if err := s.ident.Tenants.RemoveMember(tx, c.TenantID, userID); err != nil {
 			return err
 		}
-		return s.ident.EndSessions(tx, userID)
+		return s.ident.Federation.EndSessions(tx, userID)
 	}
-	if err := s.ident.RestoreFederated(tx, c.TenantID, userID, who); err != nil || !ruled {
+	if err := s.ident.Federation.RestoreFederated(tx, c.TenantID, userID, who); err != nil || !ruled {
 		return err
 	}
-	return s.ident.FederatedRole(tx, c.TenantID, userID, role)
+	return s.ident.Federation.FederatedRole(tx, c.TenantID, userID, role)
 }

@@ -132,14 +132,14 @@ func clientOf(a actor.Actor) identity.Client {
 
 // note writes an audit row of a connection in the transaction of its change.
 func (s *Service) note(tx *db.Tx, c *Connection, a actor.Actor, action string, details map[string]any) {
-	s.ident.Record(tx, identity.Note{Tenant: c.TenantID, User: a.UserID, Key: a.KeyID, Action: action, Entity: "sso_connections", EntityID: c.ID,
+	s.ident.Federation.Record(tx, identity.Note{Tenant: c.TenantID, User: a.UserID, Key: a.KeyID, Action: action, Entity: "sso_connections", EntityID: c.ID,
 		Details: details, Client: clientOf(a)})
 }
 
 // refused writes an audit row of its own for a sign-in that failed.
 func (s *Service) refused(ctx context.Context, c *Connection, reason string, who identity.Client) error {
 	return s.db.Write(ctx, everywhere, func(tx *db.Tx) error {
-		s.ident.Record(tx, identity.Note{Tenant: c.TenantID, Action: "sso.refused", Outcome: "refused", Entity: "sso_connections", EntityID: c.ID,
+		s.ident.Federation.Record(tx, identity.Note{Tenant: c.TenantID, Action: "sso.refused", Outcome: "refused", Entity: "sso_connections", EntityID: c.ID,
 			Details: map[string]any{"reason": cut(reason, 300)}, Client: who})
 		return tx.Flush()
 	})

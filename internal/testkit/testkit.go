@@ -262,7 +262,7 @@ func (k *Kit) Token(email string) string {
 
 // Service returns the secret key that lifts row policies.
 func (k *Kit) Service() string {
-	keys, err := k.App.Identity.Keys(context.Background())
+	keys, err := k.App.Identity.Keyring.Keys(context.Background())
 	if err != nil {
 		k.t.Fatal(err)
 	}

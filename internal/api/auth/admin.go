@@ -29,7 +29,7 @@ func (a *API) listUsers(w http.ResponseWriter, c *call) error {
 	if page > 1<<31/per {
 		return fault.New(fault.Invalid, "validation_failed", "Bad Pagination Parameters: page is out of range")
 	}
-	list, total, err := a.svc.Users(c.Context(), c.actor, identity.UserPage{Page: page, PerPage: per, Filter: q.Get("filter"), Sort: q.Get("sort")})
+	list, total, err := a.svc.Admin.Users(c.Context(), c.actor, identity.UserPage{Page: page, PerPage: per, Filter: q.Get("filter"), Sort: q.Get("sort")})
 	if err != nil {
 		return err
 	}
@@ -99,7 +99,7 @@ func (a *API) createUser(w http.ResponseWriter, c *call) error {
 	if err := body(c, &in); err != nil {
 		return err
 	}
-	u, err := a.svc.CreateUser(c.Context(), c.actor, in.input())
+	u, err := a.svc.Admin.CreateUser(c.Context(), c.actor, in.input())
 	if err != nil {
 		return err
 	}
@@ -107,7 +107,7 @@ func (a *API) createUser(w http.ResponseWriter, c *call) error {
 }
 
 func (a *API) adminUser(w http.ResponseWriter, c *call) error {
-	u, err := a.svc.UserByID(c.Context(), c.actor, c.id)
+	u, err := a.svc.Admin.UserByID(c.Context(), c.actor, c.id)
 	if err != nil {
 		return err
 	}
@@ -119,7 +119,7 @@ func (a *API) changeUser(w http.ResponseWriter, c *call) error {
 	if err := body(c, &in); err != nil {
 		return err
 	}
-	u, err := a.svc.ChangeUser(c.Context(), c.actor, c.id, in.input())
+	u, err := a.svc.Admin.ChangeUser(c.Context(), c.actor, c.id, in.input())
 	if err != nil {
 		return err
 	}
@@ -133,7 +133,7 @@ func (a *API) deleteUser(w http.ResponseWriter, c *call) error {
 	if err := body(c, &in); err != nil {
 		return err
 	}
-	if err := a.svc.DeleteUser(c.Context(), c.actor, c.id, in.Soft); err != nil {
+	if err := a.svc.Admin.DeleteUser(c.Context(), c.actor, c.id, in.Soft); err != nil {
 		return err
 	}
 	return web.JSON(w, http.StatusOK, struct{}{})
@@ -161,7 +161,7 @@ func (a *API) generateLink(w http.ResponseWriter, c *call) error {
 	if err != nil {
 		return err
 	}
-	l, err := a.svc.GenerateLink(c.Context(), c.actor, in)
+	l, err := a.svc.Admin.GenerateLink(c.Context(), c.actor, in)
 	if err != nil {
 		return err
 	}
@@ -173,7 +173,7 @@ func (a *API) invite(w http.ResponseWriter, c *call) error {
 	if err != nil {
 		return err
 	}
-	u, err := a.svc.InviteUser(c.Context(), c.actor, in)
+	u, err := a.svc.Admin.InviteUser(c.Context(), c.actor, in)
 	if err != nil {
 		return err
 	}

@@ -133,7 +133,7 @@ func (a *API) answer(w http.ResponseWriter, r *http.Request) error {
 		}
 	}
 	c := &call{Request: web.WithActor(r, who), actor: who, exempt: rt.who == public && rt.Auth &&
-		a.svc.ServiceKey(r.Context(), Credential(r), r.Method, prefix+rt.Pattern)}
+		a.svc.Authenticator.ServiceKey(r.Context(), Credential(r), r.Method, prefix+rt.Pattern)}
 	if len(ids) > 0 {
 		if err := identity.PathIDs(rt.Pattern, ids); err != nil {
 			return err
@@ -199,9 +199,9 @@ func (a *API) admit(r *http.Request, rt *route) (actor.Actor, error) {
 		// The apikey header identifies a project, never a user.
 		return actor.Actor{}, noBearer()
 	}
-	identify := a.svc.Identify
+	identify := a.svc.Authenticator.Identify
 	if rt.who == member {
-		identify = a.svc.Authenticate
+		identify = a.svc.Authenticator.Authenticate
 	}
 	who, err := identify(r.Context(), c)
 	if err != nil {

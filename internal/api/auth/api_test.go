@@ -107,7 +107,7 @@ func onBoth(t *testing.T, change func(*identity.Config), f func(s *server)) {
 			if s.svc, err = identity.New(cfg, d, s, s.now); err != nil {
 				t.Fatal(err)
 			}
-			if s.keys, err = s.svc.Keys(t.Context()); err != nil {
+			if s.keys, err = s.svc.Keyring.Keys(t.Context()); err != nil {
 				t.Fatal(err)
 			}
 			s.Server = httptest.NewServer(auth.New(s.svc, auth.Options{Limit: s.limit, Unknown: s.unknown, Visit: s.visit, Depart: s.depart}))
@@ -726,7 +726,7 @@ func TestUserIsNeverStale(t *testing.T) {
 			}
 			for range 2 {
 				r := s.call("GET", "/user", nil, bearer(sess))
-				fresh, err := s.svc.UserByID(s.Context(), actor.Actor{Role: actor.Service}, id)
+				fresh, err := s.svc.Admin.UserByID(s.Context(), actor.Actor{Role: actor.Service}, id)
 				if err != nil {
 					s.Fatal(err)
 				}

@@ -19,7 +19,7 @@ func (a *API) authorize(w http.ResponseWriter, c *call) error {
 	if err := visit(w, c, a.opt.Depart); err != nil {
 		return err
 	}
-	start, err := a.svc.Authorize(c.Context(), a.authorization(c))
+	start, err := a.svc.OAuth.Authorize(c.Context(), a.authorization(c))
 	if err != nil {
 		return err
 	}
@@ -29,7 +29,7 @@ func (a *API) authorize(w http.ResponseWriter, c *call) error {
 // authorizeLink starts the linking of a further identity. A script asks for
 // the address with skip_http_redirect and goes there itself.
 func (a *API) authorizeLink(w http.ResponseWriter, c *call) error {
-	start, err := a.svc.AuthorizeLink(c.Context(), c.actor, a.authorization(c))
+	start, err := a.svc.OAuth.AuthorizeLink(c.Context(), c.actor, a.authorization(c))
 	if err != nil {
 		return err
 	}
@@ -37,7 +37,7 @@ func (a *API) authorizeLink(w http.ResponseWriter, c *call) error {
 }
 
 func (a *API) unlink(w http.ResponseWriter, c *call) error {
-	if err := a.svc.Unlink(c.Context(), c.actor, c.id); err != nil {
+	if err := a.svc.OAuth.Unlink(c.Context(), c.actor, c.id); err != nil {
 		return err
 	}
 	return web.JSON(w, http.StatusOK, struct{}{})
@@ -72,7 +72,7 @@ func (a *API) cookie(w http.ResponseWriter, at, name, value string, maxAge int) 
 
 func (a *API) callback(w http.ResponseWriter, c *call) error {
 	q := c.URL.Query()
-	to := a.svc.FinishOAuth(c.Context(),
+	to := a.svc.OAuth.FinishOAuth(c.Context(),
 		identity.Callback{Provider: c.id, State: q.Get("state"), Code: q.Get("code"), Error: q.Get("error"), Description: q.Get("error_description"),
 			Issuer: q.Get("iss"), Given: q.Get("given_name"), Family: q.Get("family_name"), Cookie: func(name string) string {
 				ck, err := c.Cookie(name)
@@ -96,7 +96,7 @@ func (a *API) callback(w http.ResponseWriter, c *call) error {
 
 // astray leads a person who came from a provider for nothing to the site.
 func (a *API) astray(w http.ResponseWriter, err error) error {
-	w.Header().Set("Location", a.svc.Misled(a.svc.Target(), err))
+	w.Header().Set("Location", a.svc.Federation.Misled(a.svc.Links.Target(), err))
 	w.WriteHeader(http.StatusSeeOther)
 	return nil
 }
@@ -155,7 +155,7 @@ func (a *API) follow(w http.ResponseWriter, c *call, in identity.Open) error {
 	if in.Token == "" {
 		in.Token = q.Get("token_hash")
 	}
-	to, err := a.svc.OpenLink(c.Context(), in, c.client())
+	to, err := a.svc.Verification.OpenLink(c.Context(), in, c.client())
 	if err != nil {
 		return err
 	}

@@ -32,7 +32,7 @@ func (s *server) in(email string, extra ...any) obj {
 // tenantIn is the tenant that a session's token names.
 func (s *server) tenantIn(sess obj) string {
 	s.Helper()
-	a, err := s.svc.Authenticate(s.Context(), identity.Credential{Bearer: sess["access_token"].(string)})
+	a, err := s.svc.Authenticator.Authenticate(s.Context(), identity.Credential{Bearer: sess["access_token"].(string)})
 	if err != nil {
 		s.Fatal(err)
 	}
@@ -41,7 +41,7 @@ func (s *server) tenantIn(sess obj) string {
 
 func (s *server) tenant(name string) string {
 	s.Helper()
-	t, err := s.svc.CreateTenant(s.Context(), name, "", "")
+	t, err := s.svc.Tenants.CreateTenant(s.Context(), name, "", "")
 	if err != nil {
 		s.Fatal(err)
 	}
@@ -53,7 +53,7 @@ func (s *server) member(tenant, email string, role actor.Role) obj {
 	s.Helper()
 	made := obj{"email": email, "password": pw, "email_confirm": true}
 	s.call("POST", "/admin/users", made, "Authorization: Bearer "+s.keys.ServiceRoleKey, "User-Agent: go")
-	if _, err := s.svc.AddMember(s.Context(), tenant, email, role); err != nil {
+	if _, err := s.svc.Admin.AddMember(s.Context(), tenant, email, role); err != nil {
 		s.Fatal(err)
 	}
 	return s.in(email)

@@ -10,7 +10,7 @@ import (
 )
 
 func (a *API) factors(w http.ResponseWriter, c *call) error {
-	list, err := a.svc.Factors(c.Context(), c.actor)
+	list, err := a.svc.Factors.List(c.Context(), c.actor)
 	if err != nil {
 		return err
 	}
@@ -27,7 +27,7 @@ func (a *API) enrolFactor(w http.ResponseWriter, c *call) error {
 	if err := body(c, &in); err != nil {
 		return err
 	}
-	out, err := a.svc.EnrolFactor(c.Context(), c.actor, factor.Enrol{Kind: in.Type, FriendlyName: in.Name, Issuer: in.Issuer, Phone: in.Phone})
+	out, err := a.svc.Factors.EnrolFactor(c.Context(), c.actor, factor.Enrol{Kind: in.Type, FriendlyName: in.Name, Issuer: in.Issuer, Phone: in.Phone})
 	if err != nil {
 		return err
 	}
@@ -35,7 +35,7 @@ func (a *API) enrolFactor(w http.ResponseWriter, c *call) error {
 }
 
 func (a *API) unenrolFactor(w http.ResponseWriter, c *call) error {
-	if err := a.svc.UnenrolFactor(c.Context(), c.actor, c.id); err != nil {
+	if err := a.svc.Factors.UnenrolFactor(c.Context(), c.actor, c.id); err != nil {
 		return err
 	}
 	return web.JSON(w, http.StatusOK, map[string]string{"id": c.id})
@@ -57,7 +57,8 @@ func (a *API) challengeFactor(w http.ResponseWriter, c *call) error {
 	if err := body(c, &in); err != nil {
 		return err
 	}
-	out, err := a.svc.ChallengeFactor(c.Context(), c.actor, c.id, identity.Offer{RPID: in.WebAuthn.RPID, Origins: in.WebAuthn.Origins, Channel: in.Channel})
+	out, err := a.svc.Factors.ChallengeFactor(c.Context(), c.actor, c.id, identity.Offer{RPID: in.WebAuthn.RPID, Origins: in.WebAuthn.Origins,
+		Channel: in.Channel})
 	if err != nil {
 		return err
 	}
@@ -76,7 +77,7 @@ func (a *API) verifyFactor(w http.ResponseWriter, c *call) error {
 	if err := a.countOwn(w, c); err != nil {
 		return err
 	}
-	sess, err := a.svc.VerifyFactor(c.Context(), c.actor, c.id,
+	sess, err := a.svc.Factors.VerifyFactor(c.Context(), c.actor, c.id,
 		factor.Answer{ChallengeID: in.Challenge, Code: in.Code, Type: in.WebAuthn.Type, Credential: in.WebAuthn.Credential})
 	if err != nil {
 		return err
@@ -85,7 +86,7 @@ func (a *API) verifyFactor(w http.ResponseWriter, c *call) error {
 }
 
 func (a *API) recoveryCodes(w http.ResponseWriter, c *call) error {
-	n, err := a.svc.RecoveryCodesLeft(c.Context(), c.actor)
+	n, err := a.svc.Factors.RecoveryCodesLeft(c.Context(), c.actor)
 	if err != nil {
 		return err
 	}
@@ -93,7 +94,7 @@ func (a *API) recoveryCodes(w http.ResponseWriter, c *call) error {
 }
 
 func (a *API) newRecoveryCodes(w http.ResponseWriter, c *call) error {
-	codes, err := a.svc.NewRecoveryCodes(c.Context(), c.actor)
+	codes, err := a.svc.Factors.NewRecoveryCodes(c.Context(), c.actor)
 	if err != nil {
 		return err
 	}
@@ -110,7 +111,7 @@ func (a *API) useRecoveryCode(w http.ResponseWriter, c *call) error {
 	if err := a.countOwn(w, c); err != nil {
 		return err
 	}
-	sess, err := a.svc.UseRecoveryCode(c.Context(), c.actor, in.Code)
+	sess, err := a.svc.Factors.UseRecoveryCode(c.Context(), c.actor, in.Code)
 	if err != nil {
 		return err
 	}
@@ -118,7 +119,7 @@ func (a *API) useRecoveryCode(w http.ResponseWriter, c *call) error {
 }
 
 func (a *API) userFactors(w http.ResponseWriter, c *call) error {
-	list, err := a.svc.UserFactors(c.Context(), c.actor, c.id)
+	list, err := a.svc.Factors.UserFactors(c.Context(), c.actor, c.id)
 	if err != nil {
 		return err
 	}
@@ -134,13 +135,13 @@ func (a *API) changeUserFactor(w http.ResponseWriter, c *call) error {
 		return err
 	}
 	return a.onUserFactor(w, c, func(user, id string) (factor.Factor, error) {
-		return a.svc.ChangeUserFactor(c.Context(), c.actor, user, id, identity.FactorChange{FriendlyName: in.Name, Phone: in.Phone})
+		return a.svc.Factors.ChangeUserFactor(c.Context(), c.actor, user, id, identity.FactorChange{FriendlyName: in.Name, Phone: in.Phone})
 	})
 }
 
 func (a *API) removeUserFactor(w http.ResponseWriter, c *call) error {
 	return a.onUserFactor(w, c, func(user, id string) (factor.Factor, error) {
-		return a.svc.RemoveUserFactor(c.Context(), c.actor, user, id)
+		return a.svc.Factors.RemoveUserFactor(c.Context(), c.actor, user, id)
 	})
 }
 

@@ -14,7 +14,7 @@ type ceremonyBody struct {
 }
 
 func (a *API) registerPasskey(w http.ResponseWriter, c *call) error {
-	out, err := a.svc.RegisterPasskey(c.Context(), c.actor)
+	out, err := a.svc.Passkeys.RegisterPasskey(c.Context(), c.actor)
 	if err != nil {
 		return err
 	}
@@ -26,7 +26,7 @@ func (a *API) registeredPasskey(w http.ResponseWriter, c *call) error {
 	if err := body(c, &in); err != nil {
 		return err
 	}
-	out, err := a.svc.RegisteredPasskey(c.Context(), c.actor, in.Challenge, in.Credential)
+	out, err := a.svc.Passkeys.RegisteredPasskey(c.Context(), c.actor, in.Challenge, in.Credential)
 	if err != nil {
 		return err
 	}
@@ -34,7 +34,7 @@ func (a *API) registeredPasskey(w http.ResponseWriter, c *call) error {
 }
 
 func (a *API) passkeys(w http.ResponseWriter, c *call) error {
-	list, err := a.svc.Passkeys(c.Context(), c.actor)
+	list, err := a.svc.Passkeys.List(c.Context(), c.actor)
 	if err != nil {
 		return err
 	}
@@ -48,7 +48,7 @@ func (a *API) renamePasskey(w http.ResponseWriter, c *call) error {
 	if err := body(c, &in); err != nil {
 		return err
 	}
-	out, err := a.svc.RenamePasskey(c.Context(), c.actor, c.id, in.Name)
+	out, err := a.svc.Passkeys.RenamePasskey(c.Context(), c.actor, c.id, in.Name)
 	if err != nil {
 		return err
 	}
@@ -56,7 +56,7 @@ func (a *API) renamePasskey(w http.ResponseWriter, c *call) error {
 }
 
 func (a *API) removePasskey(w http.ResponseWriter, c *call) error {
-	if err := a.svc.RemovePasskey(c.Context(), c.actor, c.id); err != nil {
+	if err := a.svc.Passkeys.RemovePasskey(c.Context(), c.actor, c.id); err != nil {
 		return err
 	}
 	w.WriteHeader(http.StatusNoContent)
@@ -67,7 +67,7 @@ func (a *API) askPasskey(w http.ResponseWriter, c *call) error {
 	if err := visit(w, c, a.opt.Depart); err != nil {
 		return err
 	}
-	out, err := a.svc.AskPasskey(c.Context())
+	out, err := a.svc.Passkeys.AskPasskey(c.Context())
 	if err != nil {
 		return err
 	}
@@ -82,7 +82,7 @@ func (a *API) signInPasskey(w http.ResponseWriter, c *call) error {
 	if err := a.countSecret(w, c); err != nil {
 		return err
 	}
-	sess, err := a.svc.SignInPasskey(c.Context(), in.Challenge, in.Credential, c.client())
+	sess, err := a.svc.Passkeys.SignInPasskey(c.Context(), in.Challenge, in.Credential, c.client())
 	if err != nil {
 		return err
 	}
@@ -90,7 +90,7 @@ func (a *API) signInPasskey(w http.ResponseWriter, c *call) error {
 }
 
 func (a *API) userPasskeys(w http.ResponseWriter, c *call) error {
-	list, err := a.svc.UserPasskeys(c.Context(), c.actor, c.id)
+	list, err := a.svc.Passkeys.UserPasskeys(c.Context(), c.actor, c.id)
 	if err != nil {
 		return err
 	}
@@ -98,7 +98,7 @@ func (a *API) userPasskeys(w http.ResponseWriter, c *call) error {
 }
 
 func (a *API) removeUserPasskey(w http.ResponseWriter, c *call) error {
-	if err := a.svc.RemoveUserPasskey(c.Context(), c.actor, c.id, c.sub); err != nil {
+	if err := a.svc.Passkeys.RemoveUserPasskey(c.Context(), c.actor, c.id, c.sub); err != nil {
 		return err
 	}
 	w.WriteHeader(http.StatusNoContent)

@@ -102,7 +102,7 @@ func readForm(w http.ResponseWriter, c *call) (url.Values, error) {
 // target resolves where a browser is to land: query, body, header, Referer,
 // in this order, each only if allowed.
 func (a *API) target(c *call, inBody string) string {
-	return a.svc.Target(c.URL.Query().Get("redirect_to"), inBody, c.Header.Get("Redirect_to"), c.Header.Get("Redirect-To"), c.Referer())
+	return a.svc.Links.Target(c.URL.Query().Get("redirect_to"), inBody, c.Header.Get("Redirect_to"), c.Header.Get("Redirect-To"), c.Referer())
 }
 
 // count charges an attempt to the address and, when it names one, the account:
@@ -122,7 +122,7 @@ func countAs(a *API, w http.ResponseWriter, c *call, named string, t gate.Attemp
 	}
 	t.Address, t.Account, t.Many = web.ClientAddress(c.Request), identity.Counted(named), c.exempt
 	t.Known = func() bool {
-		for _, knows := range append(more, a.svc.Known) {
+		for _, knows := range append(more, a.svc.Post.Known) {
 			if known, err := knows(c.Context(), t.Account, t.Address); err == nil && known {
 				return true
 			}

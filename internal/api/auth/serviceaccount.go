@@ -11,7 +11,7 @@ import (
 )
 
 func listServiceAccounts(a *API, w http.ResponseWriter, c *call) error {
-	list, err := a.svc.Accounts.List(c.Context(), c.actor)
+	list, err := a.svc.ServiceAccounts.List(c.Context(), c.actor)
 	if err != nil {
 		return err
 	}
@@ -23,7 +23,7 @@ func createServiceAccount(a *API, w http.ResponseWriter, c *call) error {
 	if err := body(c, &in); err != nil {
 		return err
 	}
-	made, err := a.svc.Accounts.Create(c.Context(), c.actor, in, a.opt.Scopes)
+	made, err := a.svc.ServiceAccounts.Create(c.Context(), c.actor, in, a.opt.Scopes)
 	if err != nil {
 		return err
 	}
@@ -35,7 +35,7 @@ func changeServiceAccount(a *API, w http.ResponseWriter, c *call) error {
 	if err := body(c, &in); err != nil {
 		return err
 	}
-	changed, err := a.svc.Accounts.Change(c.Context(), c.actor, c.id, in, a.opt.Scopes)
+	changed, err := a.svc.ServiceAccounts.Change(c.Context(), c.actor, c.id, in, a.opt.Scopes)
 	if err != nil {
 		return err
 	}
@@ -43,7 +43,7 @@ func changeServiceAccount(a *API, w http.ResponseWriter, c *call) error {
 }
 
 func removeServiceAccount(a *API, w http.ResponseWriter, c *call) error {
-	if err := a.svc.Accounts.Remove(c.Context(), c.actor, c.id); err != nil {
+	if err := a.svc.ServiceAccounts.Remove(c.Context(), c.actor, c.id); err != nil {
 		return err
 	}
 	w.WriteHeader(http.StatusNoContent)
@@ -59,7 +59,7 @@ func renewServiceKey(a *API, w http.ResponseWriter, c *call) error {
 		return err
 	}
 	overlap := time.Duration(max(-1, min(in.Overlap, 1<<31))) * time.Second // longer than any that is taken
-	k, err := a.svc.Accounts.Renew(c.Context(), c.actor, c.id, overlap, in.Expires)
+	k, err := a.svc.ServiceAccounts.Renew(c.Context(), c.actor, c.id, overlap, in.Expires)
 	if err != nil {
 		return err
 	}
@@ -67,7 +67,7 @@ func renewServiceKey(a *API, w http.ResponseWriter, c *call) error {
 }
 
 func revokeServiceKey(a *API, w http.ResponseWriter, c *call) error {
-	if err := a.svc.Accounts.Revoke(c.Context(), c.actor, c.id, c.sub); err != nil {
+	if err := a.svc.ServiceAccounts.Revoke(c.Context(), c.actor, c.id, c.sub); err != nil {
 		return err
 	}
 	w.WriteHeader(http.StatusNoContent)
@@ -91,7 +91,7 @@ func clientCredentials(a *API, w http.ResponseWriter, c *call, in grant) error {
 		id, _ = url.QueryUnescape(user)
 		secret, _ = url.QueryUnescape(word)
 	}
-	out, err := a.svc.Accounts.Exchange(c.Context(), id, secret, in.Scope, Credential(c.Request))
+	out, err := a.svc.ServiceAccounts.Exchange(c.Context(), id, secret, in.Scope, Credential(c.Request))
 	if err != nil {
 		return err
 	}

@@ -37,7 +37,7 @@ func (a *API) signUp(w http.ResponseWriter, c *call) error {
 		if err := a.attempt(w, c, "", in.captcha); err != nil {
 			return err
 		}
-		sess, err := a.svc.SignUpAnonymous(c.Context(), in.Data, c.client())
+		sess, err := a.svc.SignUps.SignUpAnonymous(c.Context(), in.Data, c.client())
 		if err != nil {
 			return err
 		}
@@ -46,7 +46,7 @@ func (a *API) signUp(w http.ResponseWriter, c *call) error {
 	if err := a.attempt(w, c, in.Email, in.captcha); err != nil {
 		return err
 	}
-	sess, u, err := a.svc.SignUp(c.Context(),
+	sess, u, err := a.svc.SignUps.SignUp(c.Context(),
 		identity.SignUp{Email: in.Email, Password: in.Password, Data: in.Data, PKCE: in.pair(), Redirect: a.target(c, "")}, c.client())
 	if err != nil {
 		return err
@@ -61,7 +61,7 @@ func (a *API) signUpPhone(w http.ResponseWriter, c *call, solved captcha, in ide
 	if err := a.attempt(w, c, in.Phone, solved); err != nil {
 		return err
 	}
-	sess, u, err := a.svc.SignUpPhone(c.Context(), in, c.client())
+	sess, u, err := a.svc.SignUps.SignUpPhone(c.Context(), in, c.client())
 	switch {
 	case err != nil:
 		return err
@@ -170,7 +170,7 @@ func (a *API) byPassword(w http.ResponseWriter, c *call, in grant) (*identity.Se
 		if err := a.attempt(w, c, in.Phone, in.captcha); err != nil {
 			return nil, err
 		}
-		return a.svc.SignInPhone(c.Context(), in.Phone, in.Password, a.found(w, c, in.Phone, in.Invite))
+		return a.svc.SignIns.SignInPhone(c.Context(), in.Phone, in.Password, a.found(w, c, in.Phone, in.Invite))
 	}
 	if in.Email == "" {
 		return nil, fault.New(fault.Invalid, "validation_failed", "missing email or phone")
@@ -178,7 +178,7 @@ func (a *API) byPassword(w http.ResponseWriter, c *call, in grant) (*identity.Se
 	if err := a.attempt(w, c, in.Email, in.captcha); err != nil {
 		return nil, err
 	}
-	return a.svc.SignIn(c.Context(), in.Email, in.Password, a.found(w, c, in.Email, in.Invite))
+	return a.svc.SignIns.SignIn(c.Context(), in.Email, in.Password, a.found(w, c, in.Email, in.Invite))
 }
 
 // byCode redeems an authorization code. Its owner was counted when he asked for it,
@@ -189,7 +189,7 @@ func (a *API) byCode(w http.ResponseWriter, c *call, in grant) (*identity.Sessio
 	}
 	client := c.client()
 	client.Invite = in.Invite
-	sess, err := a.svc.Exchange(c.Context(), in.Code, in.Verifier, client)
+	sess, err := a.svc.OAuth.Exchange(c.Context(), in.Code, in.Verifier, client)
 	if err != nil && web.Status(fault.As(err).Kind) < http.StatusInternalServerError {
 		if over := a.countCode(w, c, true); over != nil {
 			return nil, over
@@ -218,13 +218,13 @@ func (a *API) byIDToken(w http.ResponseWriter, c *call, in grant) (*identity.Ses
 	if !in.Link {
 		client := c.client()
 		client.Invite = in.Invite
-		return a.svc.SignInIDToken(c.Context(), t, client)
+		return a.svc.OAuth.SignInIDToken(c.Context(), t, client)
 	}
 	who, err := a.admit(c.Request, &route{who: user})
 	if err != nil {
 		return nil, err
 	}
-	return a.svc.LinkIDToken(c.Context(), who, t, c.client())
+	return a.svc.OAuth.LinkIDToken(c.Context(), who, t, c.client())
 }
 
 // refresh counts a refresh by its session, so that an office behind one
@@ -234,7 +234,7 @@ func (a *API) refresh(w http.ResponseWriter, c *call, raw string) (*identity.Ses
 	if err := a.countRefresh(w, c, raw); err != nil {
 		return nil, err
 	}
-	sess, err := a.svc.Refresh(c.Context(), raw, c.client())
+	sess, err := a.svc.Sessions.Refresh(c.Context(), raw, c.client())
 	if a.opt.Unknown != nil && fault.HasCode(err, "refresh_token_not_found") {
 		if over := a.opt.Unknown(w, c.Request, true); over != nil {
 			return nil, over
@@ -260,7 +260,7 @@ func (a *API) countRefresh(w http.ResponseWriter, c *call, raw string) error {
 }
 
 func (a *API) logout(w http.ResponseWriter, c *call) error {
-	if err := a.svc.Logout(c.Context(), c.actor, c.URL.Query().Get("scope")); err != nil {
+	if err := a.svc.Sessions.Logout(c.Context(), c.actor, c.URL.Query().Get("scope")); err != nil {
 		return err
 	}
 	w.WriteHeader(http.StatusNoContent)
@@ -274,7 +274,7 @@ func (a *API) switchTenant(w http.ResponseWriter, c *call) error {
 	if err := body(c, &in); err != nil {
 		return err
 	}
-	sess, err := a.svc.SwitchTenant(c.Context(), c.actor, in.TenantID)
+	sess, err := a.svc.Sessions.SwitchTenant(c.Context(), c.actor, in.TenantID)
 	if err != nil {
 		return err
 	}
@@ -282,7 +282,7 @@ func (a *API) switchTenant(w http.ResponseWriter, c *call) error {
 }
 
 func (a *API) tenants(w http.ResponseWriter, c *call) error {
-	list, err := a.svc.Memberships(c.Context(), c.actor)
+	list, err := a.svc.Tenants.Memberships(c.Context(), c.actor)
 	if err != nil {
 		return err
 	}

@@ -7,7 +7,7 @@ import (
 )
 
 func (a *API) sessions(w http.ResponseWriter, c *call) error {
-	list, err := a.svc.Sessions(c.Context(), c.actor)
+	list, err := a.svc.Sessions.List(c.Context(), c.actor)
 	if err != nil {
 		return err
 	}
@@ -15,7 +15,7 @@ func (a *API) sessions(w http.ResponseWriter, c *call) error {
 }
 
 func (a *API) endSession(w http.ResponseWriter, c *call) error {
-	if err := a.svc.EndSession(c.Context(), c.actor, c.id); err != nil {
+	if err := a.svc.Sessions.EndSession(c.Context(), c.actor, c.id); err != nil {
 		return err
 	}
 	w.WriteHeader(http.StatusNoContent)
@@ -23,7 +23,7 @@ func (a *API) endSession(w http.ResponseWriter, c *call) error {
 }
 
 func (a *API) userSessions(w http.ResponseWriter, c *call) error {
-	list, err := a.svc.UserSessions(c.Context(), c.actor, c.id)
+	list, err := a.svc.Sessions.UserSessions(c.Context(), c.actor, c.id)
 	if err != nil {
 		return err
 	}
@@ -31,15 +31,15 @@ func (a *API) userSessions(w http.ResponseWriter, c *call) error {
 }
 
 func (a *API) endUserSessions(w http.ResponseWriter, c *call) error {
-	return gone(w, a.svc.EndUserSessions(c.Context(), c.actor, c.id, ""))
+	return gone(w, a.svc.Sessions.EndUserSessions(c.Context(), c.actor, c.id, ""))
 }
 
 func (a *API) endUserSession(w http.ResponseWriter, c *call) error {
-	return gone(w, a.svc.EndUserSessions(c.Context(), c.actor, c.id, c.sub))
+	return gone(w, a.svc.Sessions.EndUserSessions(c.Context(), c.actor, c.id, c.sub))
 }
 
 func (a *API) memberSessions(w http.ResponseWriter, c *call) error {
-	list, err := a.svc.MemberSessions(c.Context(), c.actor, c.id)
+	list, err := a.svc.Sessions.MemberSessions(c.Context(), c.actor, c.id)
 	if err != nil {
 		return err
 	}
@@ -47,11 +47,11 @@ func (a *API) memberSessions(w http.ResponseWriter, c *call) error {
 }
 
 func (a *API) endMemberSessions(w http.ResponseWriter, c *call) error {
-	return gone(w, a.svc.EndMemberSessions(c.Context(), c.actor, c.id, ""))
+	return gone(w, a.svc.Sessions.EndMemberSessions(c.Context(), c.actor, c.id, ""))
 }
 
 func (a *API) endMemberSession(w http.ResponseWriter, c *call) error {
-	return gone(w, a.svc.EndMemberSessions(c.Context(), c.actor, c.id, c.sub))
+	return gone(w, a.svc.Sessions.EndMemberSessions(c.Context(), c.actor, c.id, c.sub))
 }
 
 // gone answers that what was asked for is no more.

@@ -20,7 +20,7 @@ func (a *API) previewMail(w http.ResponseWriter, c *call) error {
 	if err := body(c, &in); err != nil {
 		return err
 	}
-	m, err := a.svc.PreviewMail(c.Context(), c.actor, letter.Kind(in.Kind), in.Locale, letter.Template{Subject: in.Subject, Text: in.Text, HTML: in.HTML})
+	m, err := a.svc.Post.PreviewMail(c.Context(), c.actor, letter.Kind(in.Kind), in.Locale, letter.Template{Subject: in.Subject, Text: in.Text, HTML: in.HTML})
 	if err != nil {
 		return err
 	}
@@ -36,7 +36,7 @@ func (a *API) inviteMember(w http.ResponseWriter, c *call) error {
 	if err := body(c, &in); err != nil {
 		return err
 	}
-	inv, err := a.svc.Invite(c.Context(), c.actor, identity.Invite{Email: in.Email, Role: in.Role, Deliver: in.Deliver})
+	inv, err := a.svc.Invitations.Invite(c.Context(), c.actor, identity.Invite{Email: in.Email, Role: in.Role, Deliver: in.Deliver})
 	if err != nil {
 		return err
 	}
@@ -79,7 +79,8 @@ func (a *API) transferTenant(w http.ResponseWriter, c *call) error {
 	if err := a.countOwn(w, c); err != nil {
 		return err
 	}
-	if err := a.svc.TransferOwnership(c.Context(), c.actor, identity.Transfer{UserID: in.UserID, CurrentPassword: in.Password, Nonce: in.Nonce}); err != nil {
+	if err := a.svc.Profile.TransferOwnership(c.Context(), c.actor, identity.Transfer{UserID: in.UserID, CurrentPassword: in.Password,
+		Nonce: in.Nonce}); err != nil {
 		return err
 	}
 	w.WriteHeader(http.StatusNoContent)

@@ -12,7 +12,7 @@ import (
 )
 
 func (a *API) getUser(w http.ResponseWriter, c *call) error {
-	u, err := a.svc.UserJSON(c.Context(), c.actor)
+	u, err := a.svc.Profile.UserJSON(c.Context(), c.actor)
 	if err != nil {
 		return err
 	}
@@ -45,7 +45,7 @@ func (a *API) putUser(w http.ResponseWriter, c *call) error {
 			return err
 		}
 	}
-	u, err := a.svc.UpdateUser(c.Context(), c.actor, identity.Update{Data: in.Data, Password: in.Password, CurrentPassword: in.Current, Nonce: in.Nonce,
+	u, err := a.svc.Profile.UpdateUser(c.Context(), c.actor, identity.Update{Data: in.Data, Password: in.Password, CurrentPassword: in.Current, Nonce: in.Nonce,
 		Email: in.Email, Phone: in.Phone, Channel: in.Channel, AppMetadata: in.AppMetadata, PKCE: in.pair(), Redirect: a.target(c, ""), Remove: in.Remove})
 	if err != nil {
 		return err
@@ -54,7 +54,7 @@ func (a *API) putUser(w http.ResponseWriter, c *call) error {
 }
 
 func (a *API) reauthenticate(w http.ResponseWriter, c *call) error {
-	if err := a.svc.Reauthenticate(c.Context(), c.actor); err != nil {
+	if err := a.svc.OTP.Reauthenticate(c.Context(), c.actor); err != nil {
 		return err
 	}
 	return web.JSON(w, http.StatusOK, struct{}{})
@@ -75,7 +75,7 @@ func renewProof(a *API, w http.ResponseWriter, c *call) error {
 		return err
 	}
 	proof := identity.Proof{Password: cmp.Or(in.Password, in.Current), Nonce: in.Nonce, ChallengeID: in.Challenge, Credential: in.Credential}
-	if err := a.svc.Proofs.Renew(c.Context(), c.actor, proof); err != nil {
+	if err := a.svc.Profile.RenewProof(c.Context(), c.actor, proof); err != nil {
 		return err
 	}
 	return web.JSON(w, http.StatusOK, struct{}{})
@@ -131,21 +131,21 @@ func (a *API) mailing(w http.ResponseWriter, c *call, send func(in mailBody, m i
 }
 
 func (a *API) recover(w http.ResponseWriter, c *call) error {
-	return a.mailing(w, c, func(_ mailBody, m identity.MailRequest) error { return a.svc.Recover(c.Context(), m, c.client()) }, nil)
+	return a.mailing(w, c, func(_ mailBody, m identity.MailRequest) error { return a.svc.OTP.Recover(c.Context(), m, c.client()) }, nil)
 }
 
 func (a *API) otp(w http.ResponseWriter, c *call) error {
-	return a.mailing(w, c, func(_ mailBody, m identity.MailRequest) error { return a.svc.OTP(c.Context(), m, c.client()) }, func(in mailBody) (string, error) {
-		return a.svc.OTPPhone(c.Context(),
+	return a.mailing(w, c, func(_ mailBody, m identity.MailRequest) error { return a.svc.OTP.OTP(c.Context(), m, c.client()) }, func(in mailBody) (string, error) {
+		return a.svc.OTP.OTPPhone(c.Context(),
 			identity.PhoneRequest{Phone: in.Phone, Channel: in.Channel, Data: in.Data, Create: in.CreateUser == nil || *in.CreateUser}, c.client())
 	})
 }
 
 func (a *API) resend(w http.ResponseWriter, c *call) error {
 	return a.mailing(w, c, func(in mailBody, m identity.MailRequest) error {
-		return a.svc.Resend(c.Context(), in.Type, m, c.client())
+		return a.svc.OTP.Resend(c.Context(), in.Type, m, c.client())
 	}, func(in mailBody) (string, error) {
-		return a.svc.ResendPhone(c.Context(), in.Type, in.Phone, c.client())
+		return a.svc.OTP.ResendPhone(c.Context(), in.Type, in.Phone, c.client())
 	})
 }
 
@@ -167,7 +167,7 @@ func (a *API) verify(w http.ResponseWriter, c *call) error {
 	if err := a.countCodeOf(w, c, v); err != nil {
 		return err
 	}
-	sess, err := a.svc.Verify(c.Context(), v, c.client())
+	sess, err := a.svc.Verification.Verify(c.Context(), v, c.client())
 	if err != nil {
 		return err
 	}
@@ -183,7 +183,7 @@ func (a *API) countCodeOf(w http.ResponseWriter, c *call, v identity.Verify) err
 	if v.TokenHash != "" && v.Account() == "" {
 		return a.countSecret(w, c)
 	}
-	return countAs(a, w, c, v.Account(), gate.Attempt{}, a.svc.Asked)
+	return countAs(a, w, c, v.Account(), gate.Attempt{}, a.svc.Post.Asked)
 }
 
 func (a *API) settings(w http.ResponseWriter, _ *call) error {
@@ -202,6 +202,6 @@ func (a *API) health(w http.ResponseWriter, c *call) error {
 func (a *API) jwks(w http.ResponseWriter, _ *call) error {
 	w.Header().Set("Cache-Control", "public, max-age=600")
 	w.Header().Set("Content-Type", "application/json; charset=utf-8")
-	_, err := w.Write(a.svc.JWKS())
+	_, err := w.Write(a.svc.Keyring.JWKS())
 	return err
 }

@@ -57,7 +57,7 @@ func New(svc *sso.Service, ident *identity.Service, o Options) http.Handler {
 // custom reports a name that only a connection may have: no tenant's takes the
 // place of a provider of the configuration.
 func (a *API) custom(provider string) bool {
-	return strings.HasPrefix(provider, "custom:") && !a.ident.Configured(provider)
+	return strings.HasPrefix(provider, "custom:") && !a.ident.OAuth.Configured(provider)
 }
 
 func split(path string) []string {
@@ -171,7 +171,7 @@ func samlOff() error {
 func (a *API) admit(w http.ResponseWriter, c *call, rt *route) error {
 	switch rt.who {
 	case attempt:
-		many := a.ident.ServiceKey(c.Context(), a.opt.Credential(c.Request), c.Method, prefix+rt.Pattern)
+		many := a.ident.Authenticator.ServiceKey(c.Context(), a.opt.Credential(c.Request), c.Method, prefix+rt.Pattern)
 		if a.opt.Limit == nil {
 			return nil
 		}
@@ -188,7 +188,7 @@ func (a *API) admit(w http.ResponseWriter, c *call, rt *route) error {
 		return a.admitSCIM(w, c)
 	}
 	cred := a.opt.Credential(c.Request)
-	who, err := a.ident.Authenticate(c.Context(), cred)
+	who, err := a.ident.Authenticator.Authenticate(c.Context(), cred)
 	if err != nil {
 		return err
 	}

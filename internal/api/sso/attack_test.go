@@ -235,7 +235,7 @@ func TestConnectionsDoNotShareIdentities(t *testing.T) {
 		if got := in(q, b, "x@one.example"); got != nil {
 			k.Errorf("the second provider vouched for the first one's domain: %v", got)
 		}
-		if _, err := k.ident.SignIn(k.Context(), "x@one.example", pw, identity.Client{}); err == nil {
+		if _, err := k.ident.SignIns.SignIn(k.Context(), "x@one.example", pw, identity.Client{}); err == nil {
 			k.Error("signed in without a provider")
 		}
 	})

@@ -26,7 +26,7 @@ func (a *API) start(w http.ResponseWriter, c *call) error {
 		return err
 	}
 	loc, err := a.svc.Begin(c.Context(),
-		sso.Start{ProviderID: in.ProviderID, Domain: in.Domain, Redirect: a.ident.Target(c.URL.Query().Get("redirect_to"), in.RedirectTo, c.Referer()),
+		sso.Start{ProviderID: in.ProviderID, Domain: in.Domain, Redirect: a.ident.Links.Target(c.URL.Query().Get("redirect_to"), in.RedirectTo, c.Referer()),
 			PKCE: identity.PKCE{Challenge: in.Challenge, Method: in.Method}})
 	if err != nil {
 		return err
@@ -41,7 +41,7 @@ func (a *API) start(w http.ResponseWriter, c *call) error {
 func (a *API) authorize(w http.ResponseWriter, c *call) error {
 	q := c.URL.Query()
 	loc, err := a.svc.Begin(c.Context(), sso.Start{Identifier: q.Get("provider"), Invited: q.Get("invite_token") != "",
-		Redirect: a.ident.Target(q.Get("redirect_to"), c.Referer()),
+		Redirect: a.ident.Links.Target(q.Get("redirect_to"), c.Referer()),
 		PKCE:     identity.PKCE{Challenge: q.Get("code_challenge"), Method: q.Get("code_challenge_method")},
 		Wish:     openid.Wish{Scopes: strings.Fields(q.Get("scopes")), Extra: identity.Forwarded(q)}})
 	if fault.HasCode(err, "sso_provider_not_found") {
@@ -124,7 +124,7 @@ func (a *API) posted(w http.ResponseWriter, c *call) (in sso.Response, err error
 // astray leads a person whose provider's answer cannot be read to the site, and
 // nowhere that the answer names.
 func (a *API) astray(w http.ResponseWriter, err error) error {
-	return back(w, a.ident.Misled(a.ident.Target(), err))
+	return back(w, a.ident.Federation.Misled(a.ident.Links.Target(), err))
 }
 
 func (a *API) callback(w http.ResponseWriter, c *call) error {

@@ -212,7 +212,7 @@ const pw = "a-good-long-password"
 
 func (k *kit) tenant(name string) string {
 	k.Helper()
-	t, err := k.ident.CreateTenant(k.Context(), name, "", "")
+	t, err := k.ident.Tenants.CreateTenant(k.Context(), name, "", "")
 	k.ok(err)
 	return t.ID
 }
@@ -221,18 +221,18 @@ func (k *kit) tenant(name string) string {
 func (k *kit) member(tenant, email string, role actor.Role) *identity.Session {
 	k.Helper()
 	p := pw
-	_, err := k.ident.CreateUser(k.Context(), actor.Actor{Role: actor.Service}, identity.AdminUser{Email: &email, Password: &p, EmailConfirm: true})
+	_, err := k.ident.Admin.CreateUser(k.Context(), actor.Actor{Role: actor.Service}, identity.AdminUser{Email: &email, Password: &p, EmailConfirm: true})
 	k.ok(err)
-	_, err = k.ident.AddMember(k.Context(), tenant, email, role)
+	_, err = k.ident.Admin.AddMember(k.Context(), tenant, email, role)
 	k.ok(err)
-	s, err := k.ident.SignIn(k.Context(), email, pw, identity.Client{})
+	s, err := k.ident.SignIns.SignIn(k.Context(), email, pw, identity.Client{})
 	k.ok(err)
 	return s
 }
 
 func (k *kit) serviceKey() string {
 	k.Helper()
-	keys, err := k.ident.Keys(k.Context())
+	keys, err := k.ident.Keyring.Keys(k.Context())
 	k.ok(err)
 	return keys.SecretKey
 }

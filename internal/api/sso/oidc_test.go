@@ -515,7 +515,7 @@ func TestPostmastersGetFewMails(t *testing.T) {
 			k.Errorf("%d mails", len(k.mails))
 		}
 		k.later(24 * time.Hour)
-		s, err := k.ident.SignIn(k.Context(), "a@one.example", pw, identity.Client{})
+		s, err := k.ident.SignIns.SignIn(k.Context(), "a@one.example", pw, identity.Client{})
 		k.ok(err)
 		mail(s.AccessToken, c1, victim, 200)
 		k.ok(k.svc.Sweep(k.Context()))

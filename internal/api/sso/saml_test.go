@@ -557,7 +557,7 @@ func TestSSOAccountIsManaged(t *testing.T) {
 		id := k.samlConnection(p, k.tenant("Corp"), nil)
 		sess := k.want(k.redeem(k.landed(k.call("POST", "/sso/saml/acs", "", p.answer(k.begin("provider_id", id))))), 200, "")
 		k.want(k.call("PUT", "/user", sess.text(k, "access_token"), map[string]any{"password": "another-long-password"}), 422, "user_sso_managed")
-		if _, err := k.ident.SignIn(k.Context(), "ann@corp.example", pw, identity.Client{}); err == nil {
+		if _, err := k.ident.SignIns.SignIn(k.Context(), "ann@corp.example", pw, identity.Client{}); err == nil {
 			k.Error("an SSO account signed in with a password")
 		}
 	})
