@@ -5,6 +5,7 @@ package api
 import (
 	"crypto/sha256"
 	"encoding/base64"
+	"fmt"
 	"net/http"
 	"slices"
 	"strconv"
@@ -182,6 +183,9 @@ func (c *Collections) read(w http.ResponseWriter, r *http.Request, k *call) erro
 		return err
 	}
 	h.Set("Content-Range", contentRange(res.First, res.Count, res.Total))
+	if by := q.Sorted(); by != "" {
+		h.Set("Server-Timing", fmt.Sprintf("sort;desc=%q", "no index keeps the order by "+by))
+	}
 	applied(h, k.prefer.Applied(r.Method))
 	return send(w, r, res)
 }

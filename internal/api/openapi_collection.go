@@ -199,7 +199,7 @@ func insertExample(r *catalog.Resource) object {
 	o := object{}
 	for i := range r.Fields {
 		f := &r.Fields[i]
-		found := f.Filled && f.Type == catalog.Text // where something else in the record says it
+		found := f.Filled && f.Type == catalog.Text && f.Format != catalog.Number // where something else in the record says it
 		if f.Made() != catalog.ByCaller && !found {
 			continue
 		}

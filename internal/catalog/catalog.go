@@ -172,6 +172,7 @@ type Resource struct {
 	Fields     []Field
 	Unique     [][]string // each per tenant
 	Indexes    [][]string // after tenant_id; a leading "-" on a column = descending; those of Orders are not among them
+	Listed     []string   // columns beside created_at in whose order people and programs page through the records
 	Own        []string   // columns that name the caller: his worker record where the name ends in worker_id, else his user
 	States     *States
 	Access     Access
@@ -215,6 +216,9 @@ func New(rs ...Resource) (*Catalog, error) {
 		r.byName = map[string]*Field{}
 		for j := range r.Fields {
 			f := &r.Fields[j]
+			if f.Format == Number && f.Prefix != "" { // whoever leaves it out is given one
+				f.Required, f.Filled = true, true
+			}
 			if f.Label == "" {
 				f.Label = Label(f.Name)
 			}
@@ -297,18 +301,49 @@ func (c *Catalog) link(r *Resource) error {
 			return err
 		}
 	}
+	if err := check("listed", r.Listed...); err != nil {
+		return err
+	}
 	return check("own", r.Own...)
 }
 
-// Orders are the required columns by which clients ask for a resource's records
-// one page after another, beside the id. Each has an index that ends with the id,
-// for all records and for those in one state, so that a page costs the same
-// however many records a tenant has.
+// Orders are the columns by which clients ask for a resource's records one page
+// after another, beside the id and the unique keys. Each has an index that ends
+// with the id, for all records and for those in one state, so that a page costs
+// the same however many records a tenant has.
 func (r *Resource) Orders() []string {
 	if r.Bare || r.Queue || r.Root {
 		return nil
 	}
-	return []string{"created_at"}
+	return append([]string{"created_at"}, r.Listed...)
+}
+
+// Rides reports that records in the order of these columns are read from an
+// index as they lie, where the columns of equal hold one value each.
+func (r *Resource) Rides(order []string, equal map[string]bool) bool {
+	if slices.Equal(order, []string{"id"}) {
+		return !r.Bare && !r.Queue && !r.Root
+	}
+	for _, key := range r.Unique {
+		// What the order names after a unique key changes nothing. A code's index holds it without regard to case.
+		if rest := behind(key, equal); len(rest) == 1 && order[0] == rest[0] && r.byName[rest[0]].Required && r.byName[rest[0]].Format != Code {
+			return true
+		}
+	}
+	for _, ix := range append(r.orderIndexes(), r.Indexes...) {
+		if slices.Equal(behind(ix, equal), append(slices.Clone(order), "id")) {
+			return true
+		}
+	}
+	return false
+}
+
+// behind are the columns of an index after those that hold one value.
+func behind(ix []string, equal map[string]bool) []string {
+	for len(ix) > 0 && equal[ix[0]] {
+		ix = ix[1:]
+	}
+	return ix
 }
 
 // orderIndexes are the indexes that Orders ride.

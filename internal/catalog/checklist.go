@@ -111,7 +111,8 @@ func checklistRuns() Resource {
 			Field{Name: "status", Required: true, Default: "scheduled", OneOf: []string{"scheduled", "in_progress", "completed", "missed", "cancelled"}},
 		),
 		Unique:   [][]string{{"schedule_id", "due_at"}},
-		Indexes:  [][]string{{"due_at", "status", "on_time"}, {"status", "due_at"}, {"equipment_id", "completed_at"}},
+		Indexes:  [][]string{{"due_at", "status", "on_time"}, {"equipment_id", "completed_at"}},
+		Listed:   []string{"due_at"},
 		Counters: []Counter{{Name: "checklists_due", By: []string{"on_time"}, At: "due_at", Except: []string{"cancelled"}}},
 		Own:      []string{"assignee_user_id", "completed_by", "created_by"},
 		Access: Access{

@@ -26,6 +26,7 @@ func countTasks() Resource {
 		},
 		Unique:  [][]string{{"count_no"}, {"open_key"}},
 		Indexes: [][]string{{"status", "id"}},
+		Listed:  []string{"due_on"},
 		Own:     []string{"assigned_worker_id"},
 		Zoned:   "zone_id",
 		Access: Access{

@@ -51,7 +51,8 @@ func orders() Resource {
 		},
 		Import:  importOrders(),
 		Unique:  [][]string{{"order_no"}, {"source", "external_ref"}},
-		Indexes: [][]string{{"status", "-id"}, {"promised_at"}},
+		Indexes: [][]string{{"status", "-id"}},
+		Listed:  []string{"updated_at", "promised_at"},
 		Own:     []string{"created_by"},
 		Access: Access{
 			Read:   []Grant{to(plus(leaders, actor.Operator, actor.Viewer)), own(actor.Driver)},
@@ -224,6 +225,7 @@ func shipments() Resource {
 		},
 		Unique:  [][]string{{"shipment_no"}},
 		Indexes: [][]string{{"status", "id"}, {"completed_at"}},
+		Listed:  []string{"updated_at", "planned_at"},
 		Own:     []string{"assigned_worker_id"},
 		Access: Access{
 			Read:   []Grant{to(plus(leaders, actor.Operator, actor.Viewer)), own(actor.Driver)},

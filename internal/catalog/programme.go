@@ -136,6 +136,7 @@ func trainingAssignments() Resource {
 		},
 		Import:  importTraining(),
 		Indexes: [][]string{{"user_id", "course_id"}, {"worker_id", "course_id"}, {"status", "expires_on"}},
+		Listed:  []string{"due_on"},
 		Checks:  []string{"user_id IS NOT NULL OR worker_id IS NOT NULL"},
 		Own:     []string{"user_id", "worker_id"},
 		Access: Access{

@@ -97,6 +97,7 @@ func items() Resource {
 		},
 		Unique:  [][]string{{"sku"}},
 		Indexes: [][]string{{"name"}, {"category", "sku"}, {"gtin"}},
+		Listed:  []string{"updated_at"},
 		Access:  master(),
 		Counters: []Counter{
 			{Name: "items", By: []string{"status", "low_stock"}},

@@ -2,6 +2,7 @@ package query
 
 import (
 	"encoding/json"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -14,11 +15,12 @@ import (
 // among them. What is written or deleted before that place moves nothing.
 
 // keys are the members by which the rows are ordered, to the last: those asked
-// for, then the id in the direction of the last of them, so that one index
-// serves both, and across tenants the tenant.
+// for, then, unless one of them tells each row from the others, the id in the
+// direction of the last, so that one index serves both, and across tenants the
+// tenant.
 func (n *Node) keys() []orderBy {
 	out := make([]orderBy, 0, len(n.order)+2)
-	desc, byID := false, false
+	desc, total := false, false
 	for _, o := range n.order {
 		if len(o.steps) > 0 && !o.text { // numbers by their value, before everything else
 			number := o
@@ -26,16 +28,26 @@ func (n *Node) keys() []orderBy {
 			out = append(out, number)
 		}
 		out = append(out, o)
-		byID = byID || o.embed == nil && o.field.Name == "id"
+		total = total || n.tells(&o)
 		desc = o.desc
 	}
-	if !byID {
+	if !total {
 		out = append(out, n.tie("id", desc))
 	}
 	if n.Global() {
 		out = append(out, n.tie("tenant_id", desc))
 	}
 	return out
+}
+
+// tells reports a member of the order that no two rows of a tenant share.
+func (n *Node) tells(o *orderBy) bool {
+	if !o.sure() || o.embed != nil {
+		return false
+	}
+	return o.field.Name == "id" || !n.Global() && slices.ContainsFunc(n.Resource.Unique, func(key []string) bool {
+		return len(key) == 1 && key[0] == o.field.Name
+	})
 }
 
 func (n *Node) tie(name string, desc bool) orderBy {

@@ -96,6 +96,9 @@ func (q *Select) Rows(d Dialect) (Statement, error) {
 	if n.Only == nil {
 		w.page(n)
 	}
+	if by := q.Sorted(); by != "" { // for who reads the statement in the slow log or in a trace
+		w.s(" /* no index keeps the order by ", by, " */")
+	}
 	return w.done()
 }
 

@@ -38,7 +38,7 @@ func (s *Store) Validate(r *catalog.Resource, row Row, op Op) (Row, []fault.Fiel
 			}
 			out[f.Name] = tv
 		}
-		if v == nil && op == Insert && f.Required && !filled(f.Name) && (given || s.defaults[f] == nil) {
+		if v == nil && op == Insert && f.Required && !filled(f.Name) && f != numbered(r) && (given || s.defaults[f] == nil) {
 			absent = append(absent, isMissing(r, f))
 		}
 	}

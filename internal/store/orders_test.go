@@ -16,6 +16,9 @@ import (
 	"holdfast/internal/testkit/dbtest"
 )
 
+// whole is the product's catalog, made once.
+var whole = catalog.Default()
+
 // plan is how the engine would run the list that a query string asks for.
 func plan(t *testing.T, d *db.DB, r *catalog.Resource, text string, settings ...string) string {
 	t.Helper()
@@ -24,7 +27,7 @@ func plan(t *testing.T, d *db.DB, r *catalog.Resource, text string, settings ...
 		t.Fatal(err)
 	}
 	a := actor.Actor{UserID: north, TenantID: north, Role: actor.Service}
-	q, err := query.BindSelect(catalog.Default(), a, r, req)
+	q, err := query.BindSelect(whole, a, r, req)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -73,7 +76,7 @@ func TestOrdersRideAnIndex(t *testing.T) {
 		if d.Engine() == db.PostgreSQL { // of an empty table anything is cheap to read as it lies
 			settings = []string{"SET LOCAL enable_seqscan = off", "SET LOCAL enable_bitmapscan = off", "SET LOCAL enable_sort = off"}
 		}
-		for _, r := range catalog.Default().All() {
+		for _, r := range whole.All() {
 			for _, column := range append(r.Orders(), "id") {
 				for _, text := range listings(r, column) {
 					if p := plan(t, d, r, text, settings...); dear(p) != "" {
@@ -81,8 +84,64 @@ func TestOrdersRideAnIndex(t *testing.T) {
 					}
 				}
 			}
+			for _, f := range r.Fields {
+				if f.Type == catalog.JSON || f.Type == catalog.Array {
+					continue
+				}
+				for _, text := range listings(r, f.Name) {
+					if sorted(t, r, text) != "" {
+						continue
+					}
+					if p := plan(t, d, r, text, settings...); dear(p) != "" {
+						t.Errorf("%s?%s is said to ride an index: %s in\n%s", r.Name, text, dear(p), p)
+					}
+				}
+			}
 		}
 	})
+}
+
+// sorted is what the answer says of the order that a query string asks for.
+func sorted(t *testing.T, r *catalog.Resource, text string) string {
+	t.Helper()
+	req, err := query.Parse(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	q, err := query.BindSelect(whole, actor.Actor{UserID: north, TenantID: north, Role: actor.Service}, r, req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return q.Sorted()
+}
+
+// What an answer says of its order: nothing where an index keeps it or one row
+// is asked for, else the columns.
+func TestSorted(t *testing.T) {
+	r, _ := whole.Get("orders")
+	for _, c := range []struct{ query, want string }{
+		{"limit=5", ""},
+		{"order=created_at.desc", ""},
+		{"order=updated_at.desc", ""},
+		{"order=promised_at", ""},
+		{"order=promised_at.desc", ""},
+		{"order=promised_at.nullsfirst", "promised_at"},
+		{"order=order_no.desc", ""},
+		{"order=order_no,priority.desc", "order_no,priority"},
+		{"order=order_no,priority", ""},
+		{"order=id.desc", ""},
+		{"status=eq.draft&order=promised_at", ""},
+		{"status=eq.draft&order=status,promised_at", ""},
+		{"order=priority", "priority"},
+		{"order=created_at,priority", "created_at,priority"},
+		{"order=ship_to->>city", "ship_to"},
+		{"order_no=eq.SO-1&order=priority", ""},
+		{"id=eq.00000000-0000-0000-0000-000000000001&order=priority", ""},
+	} {
+		if got := sorted(t, r, c.query); got != c.want {
+			t.Errorf("%s: %q, want %q", c.query, got, c.want)
+		}
+	}
 }
 
 // listings are the query strings that ask for a page in the order of a column.
@@ -135,15 +194,17 @@ func TestOrdersOfManyRows(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		r, _ := catalog.Default().Get("orders")
+		r, _ := whole.Get("orders")
 		for _, text := range []string{"order=created_at.desc&limit=50", "order=created_at&limit=50", "status=eq.confirmed&order=created_at.desc&limit=50",
-			"status=eq.draft&order=created_at.desc&limit=50", "order=id.desc&limit=50"} {
+			"status=eq.draft&order=created_at.desc&limit=50", "order=id.desc&limit=50", "order=order_no.desc&limit=50", "order=order_no&limit=50",
+			"order=updated_at.desc&limit=50", "status=eq.draft&order=updated_at.desc&limit=50", "status=eq.confirmed&order=updated_at&limit=50",
+			"order=promised_at&limit=50", "order=promised_at.desc&limit=50", "status=eq.draft&order=promised_at&limit=50"} {
 			if p := plan(t, d, r, text); dear(p) != "" {
 				t.Errorf("%s: %s in\n%s", text, dear(p), p)
 			}
 		}
 		// The same eyes see an order that rides none.
-		if p := plan(t, d, r, "order=updated_at.desc&limit=50"); dear(p) == "" {
+		if p := plan(t, d, r, "order=priority.desc&limit=50"); dear(p) == "" {
 			t.Errorf("an order without an index is not seen in\n%s", p)
 		}
 	})

@@ -5,7 +5,7 @@
 create table actions (
   tenant_id uuid not null,
   id uuid not null,
-  action_no text,
+  action_no text not null,
   title text not null,
   description text,
   type text not null,
@@ -38,10 +38,13 @@ create table actions (
   constraint actions_follows_id_fkey foreign key (tenant_id, follows_id) references actions (tenant_id, id)
 );
 create index actions_created_at_id_idx on actions (tenant_id, created_at, id);
+create index actions_due_at_id_idx on actions (tenant_id, due_at, id);
 create index actions_follows_id_idx on actions (tenant_id, follows_id);
 create index actions_incident_id_idx on actions (tenant_id, incident_id);
 create index actions_status_created_at_id_idx on actions (tenant_id, status, created_at, id);
-create index actions_status_due_at_idx on actions (tenant_id, status, due_at);
+create index actions_status_due_at_id_idx on actions (tenant_id, status, due_at, id);
+create index actions_status_updated_at_id_idx on actions (tenant_id, status, updated_at, id);
+create index actions_updated_at_id_idx on actions (tenant_id, updated_at, id);
 create unique index actions_action_no_key on actions (tenant_id, action_no);
 
 create table audit (
@@ -166,11 +169,12 @@ create table checklist_runs (
   constraint checklist_runs_worker_id_fkey foreign key (tenant_id, worker_id) references workers (tenant_id, id)
 );
 create index checklist_runs_created_at_id_idx on checklist_runs (tenant_id, created_at, id);
+create index checklist_runs_due_at_id_idx on checklist_runs (tenant_id, due_at, id);
 create index checklist_runs_due_at_status_on_time_idx on checklist_runs (tenant_id, due_at, status, on_time);
 create index checklist_runs_equipment_id_completed_at_idx on checklist_runs (tenant_id, equipment_id, completed_at);
 create index checklist_runs_site_id_idx on checklist_runs (tenant_id, site_id);
 create index checklist_runs_status_created_at_id_idx on checklist_runs (tenant_id, status, created_at, id);
-create index checklist_runs_status_due_at_idx on checklist_runs (tenant_id, status, due_at);
+create index checklist_runs_status_due_at_id_idx on checklist_runs (tenant_id, status, due_at, id);
 create index checklist_runs_template_id_idx on checklist_runs (tenant_id, template_id);
 create index checklist_runs_vehicle_id_idx on checklist_runs (tenant_id, vehicle_id);
 create index checklist_runs_worker_id_idx on checklist_runs (tenant_id, worker_id);
@@ -303,7 +307,7 @@ create index count_lines_lot_id_idx on count_lines (tenant_id, lot_id);
 create table count_tasks (
   tenant_id uuid not null,
   id uuid not null,
-  count_no text,
+  count_no text not null,
   zone_id uuid not null,
   item_id uuid,
   method text not null,
@@ -331,9 +335,11 @@ create table count_tasks (
 );
 create index count_tasks_assigned_worker_id_idx on count_tasks (tenant_id, assigned_worker_id);
 create index count_tasks_created_at_id_idx on count_tasks (tenant_id, created_at, id);
+create index count_tasks_due_on_id_idx on count_tasks (tenant_id, due_on, id);
 create index count_tasks_item_id_idx on count_tasks (tenant_id, item_id);
 create index count_tasks_recount_of_idx on count_tasks (tenant_id, recount_of);
 create index count_tasks_status_created_at_id_idx on count_tasks (tenant_id, status, created_at, id);
+create index count_tasks_status_due_on_id_idx on count_tasks (tenant_id, status, due_on, id);
 create index count_tasks_status_id_idx on count_tasks (tenant_id, status, id);
 create index count_tasks_zone_id_idx on count_tasks (tenant_id, zone_id);
 create unique index count_tasks_count_no_key on count_tasks (tenant_id, count_no);
@@ -439,7 +445,7 @@ create unique index goods_owners_code_key on goods_owners (tenant_id, lower(code
 create table import_jobs (
   tenant_id uuid not null,
   id uuid not null,
-  job_no text,
+  job_no text not null,
   target text not null,
   file_name text,
   file_type text,
@@ -498,7 +504,7 @@ create index incident_photos_incident_id_idx on incident_photos (tenant_id, inci
 create table incidents (
   tenant_id uuid not null,
   id uuid not null,
-  incident_no text,
+  incident_no text not null,
   kind text not null,
   severity text not null,
   potential_severity text,
@@ -543,11 +549,14 @@ create table incidents (
 create index incidents_closed_at_idx on incidents (tenant_id, closed_at);
 create index incidents_created_at_id_idx on incidents (tenant_id, created_at, id);
 create index incidents_duplicate_of_idx on incidents (tenant_id, duplicate_of);
-create index incidents_occurred_at_idx on incidents (tenant_id, occurred_at);
+create index incidents_occurred_at_id_idx on incidents (tenant_id, occurred_at, id);
 create index incidents_reported_at_kind_severity_status_idx on incidents (tenant_id, reported_at, kind, severity, status);
 create index incidents_site_id_idx on incidents (tenant_id, site_id);
 create index incidents_status_created_at_id_idx on incidents (tenant_id, status, created_at, id);
 create index incidents_status_id_idx on incidents (tenant_id, status, id);
+create index incidents_status_occurred_at_id_idx on incidents (tenant_id, status, occurred_at, id);
+create index incidents_status_updated_at_id_idx on incidents (tenant_id, status, updated_at, id);
+create index incidents_updated_at_id_idx on incidents (tenant_id, updated_at, id);
 create index incidents_zone_id_idx on incidents (tenant_id, zone_id);
 create unique index incidents_external_ref_key on incidents (tenant_id, external_ref);
 create unique index incidents_incident_no_key on incidents (tenant_id, incident_no);
@@ -654,6 +663,8 @@ create index items_created_at_id_idx on items (tenant_id, created_at, id);
 create index items_gtin_idx on items (tenant_id, gtin);
 create index items_name_idx on items (tenant_id, name);
 create index items_status_created_at_id_idx on items (tenant_id, status, created_at, id);
+create index items_status_updated_at_id_idx on items (tenant_id, status, updated_at, id);
+create index items_updated_at_id_idx on items (tenant_id, updated_at, id);
 create unique index items_sku_key on items (tenant_id, sku);
 
 create table lots (
@@ -762,7 +773,7 @@ create unique index order_lines_order_id_line_no_key on order_lines (tenant_id, 
 create table orders (
   tenant_id uuid not null,
   id uuid not null,
-  order_no text,
+  order_no text not null,
   type text not null,
   status text not null,
   stage text,
@@ -802,10 +813,13 @@ create table orders (
 );
 create index orders_created_at_id_idx on orders (tenant_id, created_at, id);
 create index orders_owner_id_idx on orders (tenant_id, owner_id);
-create index orders_promised_at_idx on orders (tenant_id, promised_at);
+create index orders_promised_at_id_idx on orders (tenant_id, promised_at, id);
 create index orders_site_id_idx on orders (tenant_id, site_id);
 create index orders_status_created_at_id_idx on orders (tenant_id, status, created_at, id);
 create index orders_status_id_idx on orders (tenant_id, status, id desc);
+create index orders_status_promised_at_id_idx on orders (tenant_id, status, promised_at, id);
+create index orders_status_updated_at_id_idx on orders (tenant_id, status, updated_at, id);
+create index orders_updated_at_id_idx on orders (tenant_id, updated_at, id);
 create unique index orders_order_no_key on orders (tenant_id, order_no);
 create unique index orders_source_external_ref_key on orders (tenant_id, source, external_ref);
 
@@ -943,7 +957,7 @@ create index package_lines_package_id_idx on package_lines (tenant_id, package_i
 create table packages (
   tenant_id uuid not null,
   id uuid not null,
-  package_no text,
+  package_no text not null,
   order_id uuid,
   shipment_id uuid,
   sscc text,
@@ -1021,7 +1035,7 @@ create unique index pick_lines_pick_list_id_seq_key on pick_lines (tenant_id, pi
 create table pick_lists (
   tenant_id uuid not null,
   id uuid not null,
-  pick_no text,
+  pick_no text not null,
   strategy text not null,
   wave_no text,
   status text not null,
@@ -1090,7 +1104,7 @@ create unique index predictive_scores_run_id_entity_id_key on predictive_scores 
 create table putaway_tasks (
   tenant_id uuid not null,
   id uuid not null,
-  task_no text,
+  task_no text not null,
   status text not null,
   receipt_id uuid,
   item_id uuid not null,
@@ -1164,7 +1178,7 @@ create unique index receipt_lines_receipt_id_line_no_key on receipt_lines (tenan
 create table receipts (
   tenant_id uuid not null,
   id uuid not null,
-  receipt_no text,
+  receipt_no text not null,
   order_id uuid,
   shipment_id uuid,
   asn text,
@@ -1411,7 +1425,7 @@ create unique index shipment_lines_shipment_id_order_line_id_key on shipment_lin
 create table shipments (
   tenant_id uuid not null,
   id uuid not null,
-  shipment_no text,
+  shipment_no text not null,
   direction text not null,
   status text not null,
   order_ids text not null,
@@ -1447,8 +1461,12 @@ create index shipments_assigned_worker_id_idx on shipments (tenant_id, assigned_
 create index shipments_completed_at_idx on shipments (tenant_id, completed_at);
 create index shipments_created_at_id_idx on shipments (tenant_id, created_at, id);
 create index shipments_driver_id_idx on shipments (tenant_id, driver_id);
+create index shipments_planned_at_id_idx on shipments (tenant_id, planned_at, id);
 create index shipments_status_created_at_id_idx on shipments (tenant_id, status, created_at, id);
 create index shipments_status_id_idx on shipments (tenant_id, status, id);
+create index shipments_status_planned_at_id_idx on shipments (tenant_id, status, planned_at, id);
+create index shipments_status_updated_at_id_idx on shipments (tenant_id, status, updated_at, id);
+create index shipments_updated_at_id_idx on shipments (tenant_id, updated_at, id);
 create index shipments_vehicle_id_idx on shipments (tenant_id, vehicle_id);
 create unique index shipments_shipment_no_key on shipments (tenant_id, shipment_no);
 
@@ -1519,7 +1537,7 @@ create index sso_connections_created_at_id_idx on sso_connections (tenant_id, cr
 create table stock_adjustments (
   tenant_id uuid not null,
   id uuid not null,
-  adjustment_no text,
+  adjustment_no text not null,
   status text not null,
   zone_id uuid not null,
   item_id uuid not null,
@@ -1815,7 +1833,9 @@ create table training_assignments (
 );
 create index training_assignments_course_id_idx on training_assignments (tenant_id, course_id);
 create index training_assignments_created_at_id_idx on training_assignments (tenant_id, created_at, id);
+create index training_assignments_due_on_id_idx on training_assignments (tenant_id, due_on, id);
 create index training_assignments_status_created_at_id_idx on training_assignments (tenant_id, status, created_at, id);
+create index training_assignments_status_due_on_id_idx on training_assignments (tenant_id, status, due_on, id);
 create index training_assignments_status_expires_on_idx on training_assignments (tenant_id, status, expires_on);
 create index training_assignments_user_id_course_id_idx on training_assignments (tenant_id, user_id, course_id);
 create index training_assignments_worker_id_course_id_idx on training_assignments (tenant_id, worker_id, course_id);

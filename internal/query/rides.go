@@ -1,0 +1,59 @@
+package query
+
+import "slices"
+
+// Sorted names what the rows are ordered by where no index keeps them in that
+// order, so that all that match are read and sorted for a page of them; "" where
+// a page costs what it shows.
+func (q *Select) Sorted() string {
+	n := q.Root
+	if !n.ordered || n.Only != nil || n.unique() {
+		return ""
+	}
+	equal := n.equal()
+	text, order, desc := "", []string{}, n.order[0].desc
+	plain := !n.Global()
+	for i := range n.order {
+		o := &n.order[i]
+		if i > 0 {
+			text += ","
+		}
+		text += o.field.Name
+		if o.embed != nil || len(o.steps) > 0 || o.desc != desc || o.nullsFirst != o.desc && !o.sure() {
+			plain = false
+		}
+		if !equal[o.field.Name] && (o.field.Name != "id" || len(n.order) == 1) {
+			order = append(order, o.field.Name)
+		}
+	}
+	if plain && (len(order) == 0 || n.Resource.Rides(order, equal)) {
+		return ""
+	}
+	return text
+}
+
+// equal are the columns that the filters hold to one value.
+func (n *Node) equal() map[string]bool {
+	out := map[string]bool{}
+	for i := range n.where {
+		p := &n.where[i]
+		if p.field != nil && p.op == Eq && !p.not && !p.quant && p.embed == nil && len(p.steps) == 0 {
+			out[p.field.Name] = true
+		}
+	}
+	return out
+}
+
+// unique reports filters that leave one row at most.
+func (n *Node) unique() bool {
+	equal := n.equal()
+	if equal["id"] {
+		return true
+	}
+	for _, key := range n.Resource.Unique {
+		if !slices.ContainsFunc(key, func(column string) bool { return !equal[column] }) {
+			return true
+		}
+	}
+	return false
+}
