@@ -15,13 +15,16 @@ func genCommand() *cobra.Command {
 	c.AddCommand(&cobra.Command{
 		Use: "types LANGUAGE", Short: "Write the types of records, verbs and functions to standard output",
 		Long: "Writes the types of records, verbs and functions to standard output.\n\n" +
-			"  holdfast gen types ts > database.ts    createClient<Database>() of supabase-js takes it",
-		Args: cobra.ExactArgs(1), ValidArgs: []string{"ts"},
+			"  holdfast gen types ts > database.ts          createClient<Database>() of supabase-js takes it\n" +
+			"  holdfast gen types go > holdfast/types.go    package holdfast: structs for encoding/json, Go 1.24 or newer\n" +
+			"  holdfast gen types python > holdfast.py      models for pydantic 2, Python 3.9 or newer",
+		Args: cobra.ExactArgs(1), ValidArgs: []string{"ts", "go", "python"},
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if args[0] != "ts" {
-				return fmt.Errorf("there are no types for %q; the language is ts", args[0])
+			types, ok := map[string]func() []byte{"ts": app.TypeScript, "go": app.GoTypes, "python": app.PythonTypes}[args[0]]
+			if !ok {
+				return fmt.Errorf("there are no types for %q; the languages are ts, go and python", args[0])
 			}
-			_, err := cmd.OutOrStdout().Write(app.TypeScript())
+			_, err := cmd.OutOrStdout().Write(types())
 			return err
 		},
 	})

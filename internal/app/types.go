@@ -17,6 +17,12 @@ import (
 // database.
 func TypeScript() []byte { return typegen.TypeScript(typeSource()) }
 
+// GoTypes is the source of a Go package of the same types.
+func GoTypes() []byte { return typegen.Go(typeSource(), "holdfast") }
+
+// PythonTypes is a module of pydantic models of the same types.
+func PythonTypes() []byte { return typegen.Python(typeSource()) }
+
 // typeSource is everything that clients can be typed by. The functions stand
 // over a store without a database: they are described, not called.
 func typeSource() typegen.Source {

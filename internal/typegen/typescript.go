@@ -198,7 +198,7 @@ func (w *tsWriter) call(c *Call) {
 	if c.In != nil && len(c.In.Members) > 0 {
 		args = tsType(c.In, w.depth+1, inRequest)
 	}
-	if c.Out != nil && w.knows(c.Out) {
+	if c.Out != nil && known(w.catalog, c.Out) {
 		out = tsType(c.Out, w.depth+1, inAnswer)
 	}
 	w.line("%s%s: {", tsDoc(c.Doc), tsName(c.Name))
@@ -207,11 +207,11 @@ func (w *tsWriter) call(c *Call) {
 	w.line("}")
 }
 
-// knows reports that all records of an answer are rows of the catalog.
-func (w *tsWriter) knows(s *shape.Shape) bool {
+// known reports that all records of an answer are rows of the catalog.
+func known(c *catalog.Catalog, s *shape.Shape) bool {
 	known := true
 	s.Records(func(collection string) {
-		_, ok := w.catalog.Get(collection)
+		_, ok := c.Get(collection)
 		known = known && ok
 	})
 	return known

@@ -1,0 +1,187 @@
+package typegen
+
+import (
+	"reflect"
+	"strconv"
+	"strings"
+
+	"holdfast/internal/catalog"
+	"holdfast/internal/shape"
+)
+
+// class is a JSON object with a name: what languages are written from that, other
+// than TypeScript, have no nameless ones.
+type class struct {
+	name, doc string
+	members   []member
+}
+
+// member is one member of a class. One that is optional may be absent; one that
+// is only null is always there.
+type member struct {
+	wire, doc      string
+	optional, null bool
+	of             value
+}
+
+// value is the type of a member or of an element.
+type value struct {
+	kind   shape.Kind
+	format string
+	oneOf  []string
+	name   string // of the closed set, or of the class of an object or a record
+	of     *value // element of a list or a map
+	null   bool   // as an element
+}
+
+// closedSet are the values of a text column.
+type closedSet struct {
+	name   string
+	values []string
+}
+
+// classes are all named types, those that others are made of first.
+type classes struct {
+	catalog *catalog.Catalog
+	sets    []closedSet
+	list    []class
+	at      map[string]int // place in list
+}
+
+func classesOf(src Source) *classes {
+	c := &classes{catalog: src.Catalog, at: map[string]int{}}
+	for _, r := range src.Catalog.All() {
+		c.row(r)
+	}
+	for _, r := range src.Catalog.All() {
+		c.written("Insert", "What a new row may and must give.", r, inserted)
+		c.written("Update", "What a change may give.", r, updated)
+	}
+	for _, calls := range [][]Call{src.Verbs, src.Functions} {
+		for i := range calls {
+			c.call(&calls[i])
+		}
+	}
+	return c
+}
+
+// row is a record as it is read. What a caller may not see reads as null.
+func (c *classes) row(r *catalog.Resource) {
+	k := class{name: pascal(r.Name) + "Row", doc: "A row of " + r.Name + ", with all its columns."}
+	for i := range r.Fields {
+		f := &r.Fields[i]
+		if f.Secret() {
+			continue
+		}
+		if isEnum(f) {
+			c.sets = append(c.sets, closedSet{pascal(r.Name, f.Name), f.OneOf})
+		}
+		s := f.Describe()
+		k.members = append(k.members, member{f.Name, told(f, &s), false, s.Null || len(f.Readers) > 0, c.column(r, f, &s)})
+	}
+	c.declare(k)
+}
+
+// written is what a request may give of a record; of the columns that it may
+// leave out, those that a row may lack can be null.
+func (c *classes) written(what, doc string, r *catalog.Resource, mark func(*catalog.Field) string) {
+	k := class{name: pascal(r.Name) + what, doc: doc}
+	for i := range r.Fields {
+		f := &r.Fields[i]
+		mark := mark(f)
+		if f.Made() == catalog.ByServer || mark == never {
+			continue
+		}
+		s := f.Describe()
+		k.members = append(k.members, member{f.Name, "", mark == may, s.Null, c.column(r, f, &s)})
+	}
+	if len(k.members) > 0 {
+		c.declare(k)
+	}
+}
+
+func (c *classes) column(r *catalog.Resource, f *catalog.Field, s *shape.Shape) value {
+	if isEnum(f) {
+		return value{kind: shape.Text, oneOf: f.OneOf, name: pascal(r.Name, f.Name)}
+	}
+	return c.value(s, pascal(r.Name, f.Name))
+}
+
+// call declares arguments and answer of a verb or a function.
+func (c *classes) call(call *Call) {
+	name := pascal(call.Name)
+	if call.In != nil && len(call.In.Members) > 0 {
+		c.object(call.In, name+"Args", call.Doc)
+	}
+	if call.Out != nil && known(c.catalog, call.Out) {
+		c.object(call.Out, name+"Answer", "What "+call.Name+" answers.")
+	}
+}
+
+// value is the type of a shape; name is what an object in it is called.
+func (c *classes) value(s *shape.Shape, name string) value {
+	v := value{kind: s.Kind, format: s.Format, null: s.Null}
+	switch s.Kind {
+	case shape.Text:
+		v.oneOf = s.OneOf
+	case shape.List, shape.Map:
+		of := c.value(s.Of, name)
+		v.of = &of
+	case shape.Object:
+		if len(s.Members) == 0 {
+			return value{kind: shape.Map, of: &value{kind: shape.Any}, null: s.Null}
+		}
+		v.name = c.object(s, name, s.Doc)
+	case shape.Record:
+		v.name = pascal(s.Rows) + "Row"
+	}
+	return v
+}
+
+// object declares a class of the shape's members and returns its name.
+func (c *classes) object(s *shape.Shape, name, doc string) string {
+	k := class{name: name, doc: doc}
+	for i := range s.Members {
+		m := &s.Members[i]
+		k.members = append(k.members, member{m.Name, m.Description(), !m.Required, m.Null, c.value(&m.Shape, name+pascal(m.Name))})
+	}
+	return c.declare(k)
+}
+
+// declare keeps a class under its name, or under the next one that is free where
+// another has it.
+func (c *classes) declare(k class) string {
+	base := k.name
+	for n := 2; ; n++ {
+		at, taken := c.at[k.name]
+		if !taken {
+			c.at[k.name] = len(c.list)
+			c.list = append(c.list, k)
+			return k.name
+		}
+		if reflect.DeepEqual(c.list[at], k) {
+			return k.name
+		}
+		k.name = base + strconv.Itoa(n)
+	}
+}
+
+// initials are words that are written in capitals.
+var initials = map[string]string{"id": "ID", "ids": "IDs", "url": "URL", "gtin": "GTIN", "sku": "SKU", "sscc": "SSCC"}
+
+// pascal joins the words of names that the wire has in snake or kebab case.
+func pascal(names ...string) string {
+	var b strings.Builder
+	for _, name := range names {
+		for _, word := range strings.FieldsFunc(name, func(r rune) bool { return !isWord(r) }) {
+			if capitals, ok := initials[word]; ok {
+				b.WriteString(capitals)
+			} else {
+				b.WriteString(strings.ToUpper(word[:1]) + word[1:])
+			}
+		}
+	}
+	return b.String()
+}
+
+func isWord(r rune) bool { return 'a' <= r && r <= 'z' || 'A' <= r && r <= 'Z' || '0' <= r && r <= '9' }
