@@ -28,8 +28,15 @@ test('Go: supabase-go, with gotrue-go and postgrest-go', async () => {
   await mkdir(here('go/holdfast'), { recursive: true });
   const source = await types('go');
   await writeFile(here('go/holdfast/types.go'), source);
-  const rows = [...source.matchAll(/^\/\/ (\w+Row): A row of (\w+),/gm)].map(([, type, name]) => `\t\t${JSON.stringify(name)}: new([]${type}),\n`);
-  const all = `package holdfast\n\n// Collections are pointers to rows, by collection.\nfunc Collections() map[string]any {\n\treturn map[string]any{\n${rows.join('')}\t}\n}\n`;
+  const rows = [...source.matchAll(/^\/\/ (\w+Row): A row of (\w+),/gm)].map(([, type, name]) => `\tall[${JSON.stringify(name)}] = new([]${type})\n`);
+  const all = `package holdfast
+
+// Collections are pointers to rows, by collection.
+func Collections() map[string]any {
+\tall := map[string]any{}
+${rows.join('')}\treturn all
+}
+`;
   await writeFile(here('go/holdfast/collections.go'), all);
   assert.ok(rows.length > 60, `${rows.length} collections`);
   const go = process.env.GO ?? 'go';
