@@ -44,7 +44,8 @@ func TestGo_members(t *testing.T) {
 		"package stock",
 		"type TakeInArgs struct { Lines []TakeInArgsLines `json:\"lines\"` // What goes first. Strategy *string `json:\"strategy,omitzero\"` " +
 			"Item ItemsRow `json:\"item\"` }",
-		"type TakeInArgsLines struct { From string `json:\"from\"` SeenAt *time.Time `json:\"seen_at,omitzero\"` SKUIDs []*string `json:\"sku-ids,omitzero\"` }",
+		"type TakeInArgsLines struct { From string `json:\"from\"` SeenAt *time.Time `json:\"seen_at,omitzero\"` " +
+			"SKUIDs []*string `json:\"sku-ids,omitzero\"` }",
 		"type TakeInAnswerLines struct {",
 		"Description Nullable[string] `json:\"description,omitzero\"`",
 		"OrdersStatusInProgress OrdersStatus = \"in_progress\"",
@@ -65,7 +66,8 @@ func TestPython_members(t *testing.T) {
 	for _, want := range []string{
 		`class TakeInArgsLines(BaseModel): from_: str = Field(..., alias="from") seen_at: Optional[datetime] = None ` +
 			`sku_ids: Optional[List[Optional[str]]] = Field(default=None, alias="sku-ids")`,
-		`class TakeInArgs(BaseModel): """Says 'in'.""" lines: List[TakeInArgsLines] # What goes first. strategy: Optional[Literal["fefo", "fifo"]] = None item: ItemsRow`,
+		`class TakeInArgs(BaseModel): """Says 'in'.""" lines: List[TakeInArgsLines] # What goes first. ` +
+			`strategy: Optional[Literal["fefo", "fifo"]] = None item: ItemsRow`,
 		`OrdersType = Literal[`,
 	} {
 		if !strings.Contains(text, want) {
