@@ -460,8 +460,5 @@ func (p params) tenant(ctx context.Context, g *gate.Gate) (string, error) {
 	if !functions.IsUUID(id) {
 		return "", fault.New(fault.Invalid, "", "with a service key, tenant_id must name the tenant (a UUID)").At("tenant_id", "missing or not a UUID")
 	}
-	if g.Known == nil {
-		return id, nil
-	}
-	return id, g.Known(ctx, id)
+	return id, g.Exists(ctx, id)
 }

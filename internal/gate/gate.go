@@ -38,6 +38,7 @@ type Gate struct {
 	plans   map[string]limit.Plan
 	attempt limit.Plan // of it, one address' attempts to authenticate
 	custom  cache.Memo[limit.Plan]
+	exists  cache.Memo[bool]
 	told    cache.Memo[bool]
 }
 
@@ -76,6 +77,26 @@ const (
 	customRetry = 2 * time.Second
 	customRead  = time.Second
 )
+
+// existsTTL is how long it is remembered that there is a tenant.
+const existsTTL = 5 * time.Second
+
+// Exists refuses a tenant id that nobody has. A tenant that is there is not
+// looked for with every request, so that a kept answer needs no database.
+func (g *Gate) Exists(ctx context.Context, tenant string) error {
+	if g.Known == nil {
+		return nil
+	}
+	began := time.Now()
+	if _, ok := g.exists.Get(tenant, began); ok {
+		return nil
+	}
+	if err := g.Known(ctx, tenant); err != nil {
+		return err
+	}
+	g.exists.PutSince(tenant, true, began, began.Add(existsTTL))
+	return nil
+}
 
 // Plan returns the caller's plan; an unknown one counts as standard.
 func (g *Gate) Plan(a actor.Actor) limit.Plan {

@@ -427,3 +427,27 @@ func TestTakeSession_key(t *testing.T) {
 		}
 	}
 }
+
+// A tenant that is there is looked for once; one that is not, each time.
+func TestExists(t *testing.T) {
+	looks := map[string]int{}
+	g := New(nil, nil)
+	g.Known = func(_ context.Context, tenant string) error {
+		looks[tenant]++
+		if tenant == south {
+			return fault.New(fault.NotFound, "", "no")
+		}
+		return nil
+	}
+	for range 3 {
+		if err := g.Exists(t.Context(), north); err != nil {
+			t.Error(err)
+		}
+		if err := g.Exists(t.Context(), south); !fault.Is(err, fault.NotFound) {
+			t.Errorf("a tenant that is not there: %v", err)
+		}
+	}
+	if looks[north] != 1 || looks[south] != 3 {
+		t.Errorf("looks: %v", looks)
+	}
+}
