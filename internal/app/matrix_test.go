@@ -154,7 +154,7 @@ var owned = map[string]string{
 // hidden are fields that are there for others and empty for these roles.
 const hidden = `
 field                        hidden from
-workers.name                 operator viewer
+workers.name                 viewer
 workers.hired_on             operator driver viewer
 workers.left_on              operator driver viewer
 workers.birth_year           manager operator driver viewer

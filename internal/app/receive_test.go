@@ -186,7 +186,7 @@ func TestReceiveByLabel(t *testing.T) {
 			map[string]any{"barcode": "]C10114006381333938" + "10L7\x1d17701231", "quantity": 1, "discrepancy": "damaged"},
 			map[string]any{"item_id": saw, "serials": []any{"A1", "A2"}, "discrepancy": "unannounced"},
 		}}, 200, &out)
-		if out.Order.Status != "completed" || out.Lines[0].Received != 5 || len(out.Movements) != 4 || out.Movements[0].Quantity != 48 ||
+		if out.Order.Status != "completed" || out.Lines[0].Received != 60 || len(out.Movements) != 4 || out.Movements[0].Quantity != 48 ||
 			out.Movements[1].To != "damaged" ||
 			out.Movements[3].Serial != "A2" {
 			t.Errorf("%+v", out)

@@ -5,6 +5,7 @@ package catalog
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"sort"
 	"strings"
@@ -77,9 +78,33 @@ type Field struct {
 	Readers  []actor.Role // who sees the value; empty = everyone who sees the row
 	Setters  []actor.Role // who sets the value; empty = everyone who may write the row
 	Prefix   string       // Number: prefix of the generated value, "SO" -> SO-2026-000001
+	Prefixes Prefixes     // Number: other prefixes, each with a sequence of its own, by another field
 	Filled   bool         // Required, and found by the server when a new record does not say it
 	Shape    *shape.Shape // JSON: what the value is made of
 	Ruled    bool         // JSON: a rule of its domain checks it, more closely than Shape
+}
+
+// Prefixes are the prefixes of a business number by the value of another field of
+// the record; a value that is not among them has the number's Prefix.
+type Prefixes struct {
+	By string
+	Of map[string]string
+}
+
+// PrefixOf is the prefix of a number in a record whose fields value reads.
+func (f *Field) PrefixOf(value func(string) string) string {
+	if f.Prefixes.By == "" {
+		return f.Prefix
+	}
+	if p := f.Prefixes.Of[value(f.Prefixes.By)]; p != "" {
+		return p
+	}
+	return f.Prefix
+}
+
+// AllPrefixes are the prefixes of a number, that of most records first.
+func (f *Field) AllPrefixes() []string {
+	return append([]string{f.Prefix}, slices.Sorted(maps.Values(f.Prefixes.Of))...)
 }
 
 // Scope is how far a grant reaches.

@@ -10,6 +10,20 @@ func logistics() []Resource {
 		vehicles(), drivers()}
 }
 
+const outboundPrefix = "SO"
+
+// OrderPrefix begins the numbers of orders of a type.
+func OrderPrefix(kind string) string {
+	if p := orderPrefixes[kind]; p != "" {
+		return p
+	}
+	return outboundPrefix
+}
+
+// orderPrefixes begin the numbers of orders that are not outbound: purchases,
+// transfers and return merchandise authorizations.
+var orderPrefixes = map[string]string{"inbound": "PO", "transfer": "TO", "return": "RMA"}
+
 // notOpenOrders are the states in which nobody waits for an order.
 var notOpenOrders = []string{"draft", "completed", "cancelled"}
 
@@ -18,7 +32,8 @@ func orders() Resource {
 		Name: "orders", Family: "logistics",
 		Doc: "Requests to move goods out, in, between sites or back.",
 		Fields: []Field{
-			{Name: "order_no", Format: Number, Prefix: "SO", Fixed: true},
+			{Name: "order_no", Format: Number, Prefix: outboundPrefix, Fixed: true, Prefixes: Prefixes{By: "type", Of: orderPrefixes},
+				Doc: "Made when absent: SO- for outbound, PO- for inbound, TO- for transfers and RMA- for returns, with a sequence each."},
 			{Name: "type", Required: true, Default: "outbound", Fixed: true, OneOf: []string{"outbound", "inbound", "transfer", "return"}},
 			{Name: "status", Required: true, Default: "draft", OneOf: []string{"draft", "confirmed", "in_progress", "on_hold", "completed", "cancelled"}},
 			{Name: "stage", ReadOnly: true, OneOf: stages, Doc: "Derived from the lines: how far an outbound order has gone out, or an inbound one come in."},
@@ -93,7 +108,7 @@ func orderLines() Resource {
 			{Name: "line_no", Type: Int, Required: true, Min: "1", Max: "100000"},
 			{Name: "item_id", Type: UUID, Ref: "items", Required: true},
 			{Name: "uom", Format: Code, Required: true, Default: "EA", Label: "Unit",
-				Doc: "Unit of the quantities. A line of an outbound order that is given in another unit of its item is kept in the base unit."},
+				Doc: "Unit of the quantities. A line that is given in another unit of its item is kept in the base unit."},
 			{Name: "qty_ordered", Type: Decimal, Required: true, Min: "0.0001"},
 			{Name: "ordered_uom", Format: Code, ReadOnly: true, Label: "Ordered unit", Doc: "The unit that it was given in, where that was another."},
 			{Name: "ordered_qty", Type: Decimal, ReadOnly: true, Label: "Ordered quantity", Doc: "What was ordered in ordered_uom."},

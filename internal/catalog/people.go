@@ -53,7 +53,7 @@ func workers() Resource {
 		Doc: "People who work here, whether or not they sign in.",
 		Fields: []Field{
 			{Name: "employee_no", Format: Name, MaxLen: 40, Required: true, Label: "Employee number"},
-			{Name: "name", Format: Name, Required: true, Readers: plus(leaders, actor.Driver)},
+			{Name: "name", Format: Name, Required: true, Readers: plus(leaders, actor.Driver, actor.Operator)},
 			{Name: "job_title", Format: Name},
 			{Name: "isco", Format: Code, MaxLen: 4, Label: "ISCO-08",
 				Doc: "Occupation in the international classification, for European statistics; its first two digits suffice."},

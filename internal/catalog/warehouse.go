@@ -96,7 +96,7 @@ func items() Resource {
 			{Name: "low_stock", Type: Bool, ReadOnly: true, Required: true, Default: "false", Doc: "reorder_point > 0 and available <= reorder_point."},
 		},
 		Unique:  [][]string{{"sku"}},
-		Indexes: [][]string{{"name"}, {"category", "sku"}, {"gtin"}},
+		Indexes: [][]string{{"name"}, {"category", "sku"}, {"gtin"}, {"min_remaining_days"}},
 		Listed:  []string{"updated_at"},
 		Access:  master(),
 		Counters: []Counter{

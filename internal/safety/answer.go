@@ -249,7 +249,13 @@ func (sh *sheets) consequences(tx *db.Tx, a actor.Actor, s *store.Store, failed 
 		run := sh.runs[text(an, "run_id")]
 		switch it.Opens() {
 		case checklist.OpensAction:
-			actions = append(actions, remedy(run, an, it, today))
+			ac := remedy(run, an, it, today)
+			if it.Critical {
+				if ac["assignee_user_id"], err = keeper(tx, a.TenantID, text(run, "site_id")); err != nil {
+					return err
+				}
+			}
+			actions = append(actions, ac)
 		case checklist.OpensIncident:
 			hazards = append(hazards, hazardOf(a, run, an, it, query.FormatTime(s.Now())))
 		}
@@ -264,6 +270,19 @@ func (sh *sheets) consequences(tx *db.Tx, a actor.Actor, s *store.Store, failed 
 		return err
 	}
 	return stop(tx, a, s, unsafe)
+}
+
+// keeper is the user who sees to what cannot wait: the lead of a team at the site,
+// else a safety officer, else who manages the tenant; nil where there is nobody.
+func keeper(tx *db.Tx, tenant, site string) (user any, err error) {
+	err = tx.Query("SELECT m.user_id FROM members m WHERE m.tenant_id = $1 AND m.status = 'active' AND m.role IN ('safety', 'manager', 'admin', 'owner') "+
+		"ORDER BY CASE WHEN EXISTS (SELECT 1 FROM teams t WHERE t.tenant_id = $1 AND t.site_id = $2 AND t.lead_user_id = m.user_id "+
+		"AND t.archived_at IS NULL) THEN 0 ELSE 1 END, CASE m.role WHEN 'safety' THEN 0 WHEN 'manager' THEN 1 WHEN 'admin' THEN 2 ELSE 3 END, m.id LIMIT 1",
+		[]any{tenant, null(site)}, func(r *db.Row) error {
+			user = r.Text(0)
+			return nil
+		})
+	return user, err
 }
 
 // remedy is the action that a failed answer opens.

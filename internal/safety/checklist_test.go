@@ -274,13 +274,14 @@ func TestFailedAnswers(t *testing.T) {
 		site := k.add("sites", store.Row{"code": "HAM", "name": "Hamburg"})
 		zone := k.add("zones", store.Row{"code": "A", "name": "A", "site_id": site})
 		truck, tpl := k.add("equipment", store.Row{"asset_no": "F1", "kind": "forklift", "zone_id": zone}), k.published("FLT", nil)
+		k.add("members", store.Row{"user_id": bo, "email": "bo@x.example", "role": "manager"})
 		k.as.UserID, k.as.Role = ada, actor.Operator
 		run := k.run(truck, tpl)
 		brakes := k.answered(run, "brakes", `"no"`)
 		k.is("equipment", truck, "status", "out_of_service")
 		ac := k.only("actions", "source = 'checklist_answer' AND source_id = $2", brakes)
 		for f, want := range map[string]string{"title": "Truck check: Brakes hold", "priority": "critical", "status": "open", "due_on": "2026-03-02",
-			"type": "corrective", "suggested_by": "null"} {
+			"type": "corrective", "suggested_by": "null", "assignee_user_id": bo} {
 			k.is("actions", ac, f, want)
 		}
 		k.set("checklist_answers", brakes, store.Row{"note": "spongy"})

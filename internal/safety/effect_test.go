@@ -253,7 +253,7 @@ func TestIncidentStates(t *testing.T) {
 		k.set("actions", ac, store.Row{"status": "cancelled", "cancel_reason": "dry by itself"})
 		k.set("incidents", in, store.Row{"status": "closed"})
 		k.is("incidents", in, "closed_at", noon)
-		k.set("incidents", in, store.Row{"lessons": "none"})
+		k.refused(k.change("incidents", in, store.Row{"lessons": "none"}), "HF006")
 		k.is("incidents", in, "closed_at", noon)
 		k.refused(k.change("incidents", in, store.Row{"status": "investigating", "lead_user_id": ada, "due_on": "2026-03-09"}), "HF006")
 		k.set("incidents", in, store.Row{"status": "investigating", "lead_user_id": ada, "due_on": "2026-03-09", "reopen_reason": "it dripped again"})

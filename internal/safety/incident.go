@@ -1,6 +1,8 @@
 package safety
 
 import (
+	"encoding/json"
+
 	"holdfast/internal/actor"
 	"holdfast/internal/db"
 	"holdfast/internal/fault"
@@ -15,6 +17,9 @@ func reportIncidents(tx *db.Tx, a actor.Actor, s *store.Store, changes []store.C
 	refs := references{}
 	var closing, pending []string
 	for _, c := range changes {
+		if err := settled(c); err != nil && s.Audited() {
+			return err
+		}
 		in := c.After
 		if c.Op == store.Insert {
 			report(a, in, now)
@@ -65,6 +70,34 @@ func reportIncidents(tx *db.Tx, a actor.Actor, s *store.Store, changes []store.C
 		}
 	}
 	return refs.missing()
+}
+
+// settled refuses changes of an incident that was closed and stays so: what was
+// concluded changes by reopening it, which leaves a reason. Imports correct
+// history.
+func settled(c store.Change) *fault.Error {
+	if c.Op != store.Update || c.Before["status"] != "closed" || c.After["status"] != "closed" {
+		return nil
+	}
+	for i := range c.Resource.Fields {
+		f := &c.Resource.Fields[i]
+		if f.ReadOnly || same(c.Before[f.Name], c.After[f.Name]) {
+			continue
+		}
+		return fault.New(fault.Conflict, CodeGuard, "incident %s is closed: %s no longer changes", text(c.After, "incident_no"), f.Name).
+			With("", "reopen it: status investigating with a reopen_reason").At(f.Name, "is kept as it is")
+	}
+	return nil
+}
+
+// same compares stored values, of which JSON comes as bytes.
+func same(a, b any) bool {
+	x, raw := a.(json.RawMessage)
+	y, too := b.(json.RawMessage)
+	if raw || too {
+		return raw && too && string(x) == string(y)
+	}
+	return a == b
 }
 
 // serious reports an incident that must be investigated.

@@ -36,6 +36,15 @@ func clockShifts(tx *db.Tx, a actor.Actor, s *store.Store, changes []store.Chang
 			mine[w] = append(mine[w], span{text(sh, "id"), text(sh, "started_at"), text(sh, "ended_at")})
 		}
 	}
+	if s.Audited() && asksCertificates(changes) {
+		today, err := localDay(tx, a.TenantID, s.Now())
+		if err != nil {
+			return err
+		}
+		if err := certified(tx, a.TenantID, today, changes); err != nil {
+			return err
+		}
+	}
 	if len(mine) == 0 {
 		return nil
 	}

@@ -8,6 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"gonum.org/v1/gonum/stat/distuv"
 
+	"holdfast/internal/fault"
 	"holdfast/internal/score"
 )
 
@@ -139,6 +140,18 @@ func TestFitPriorEdges(t *testing.T) {
 		if !(p.Alpha >= c.low && p.Alpha <= c.high) || math.Abs(p.Mean/(y/e)-1) > 1e-6 {
 			t.Errorf("%s: alpha %g, mean %g; want alpha in %g..%g, mean %g", c.name, p.Alpha, p.Mean, c.low, c.high, y/e)
 		}
+	}
+}
+
+// A prior that could not score anybody is not given out: hours and events that do
+// not belong together.
+func TestFitPriorRefusesWhatCannotScore(t *testing.T) {
+	xs := peers(12, 40, 30, 20)
+	for i := range xs {
+		xs[i].Units, xs[i].RawUnits = 1e-9, 1e-9
+	}
+	if p, err := score.FitPrior(xs); !fault.HasCode(err, "prior_not_fitted") || !fault.Is(err, fault.Unprocessable) {
+		t.Errorf("%+v %v", p, err)
 	}
 }
 

@@ -4,6 +4,8 @@ import (
 	"math"
 
 	"gonum.org/v1/gonum/mathext"
+
+	"holdfast/internal/fault"
 )
 
 // Least data from which a tenant's own prior is learned.
@@ -65,7 +67,8 @@ func (p Prior) WithPeers(g Exposure) Prior {
 // FitPrior learns the prior from the histories of all peers by maximum
 // likelihood, starting from Marshall's moments. With fewer than 10 entities
 // that have exposure, or fewer than 5 events, it returns ShippedPrior, which
-// says so in Source. NaN or negative histories are fault.Invalid.
+// says so in Source. NaN or negative histories are fault.Invalid; histories whose
+// likelihood has no maximum among usable priors are fault.Unprocessable.
 //
 // The shape is learned from the counts without decay, the mean from the decayed
 // ones: a sum of decayed weights varies less than a Poisson count of the same
@@ -83,7 +86,10 @@ func FitPrior(xs []Exposure) (Prior, error) {
 	}
 	p := ShippedPrior()
 	if entities >= MinEntities && events >= MinEvents {
-		p = fitGamma(xs)
+		if p = fitGamma(xs); p.check() != nil {
+			return Prior{}, fault.New(fault.Unprocessable, "prior_not_fitted",
+				"no prior can be learned from %d events of %d entities: events and hours do not belong together", events, entities)
+		}
 	}
 	p.Entities, p.Events = entities, events
 	return p, nil

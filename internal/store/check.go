@@ -32,8 +32,8 @@ func (s *Store) Validate(r *catalog.Resource, row Row, op Op) (Row, []fault.Fiel
 				errs = append(errs, err)
 				continue
 			}
-			if no, ok := tv.(string); ok && op == Insert && f.Format == catalog.Number && f.Prefix != "" && !fits(f, no) {
-				errs = append(errs, misnumbered(f, no))
+			if no, ok := tv.(string); ok && op == Insert && f.Format == catalog.Number && f.Prefix != "" && misfit(f, no) != "" {
+				errs = append(errs, misnumbered(f, misfit(f, no), no))
 				continue
 			}
 			out[f.Name] = tv

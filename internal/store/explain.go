@@ -135,7 +135,8 @@ func (s *Store) dangling(tx *db.Tx, r *catalog.Resource, try attempt) (error, er
 			}
 			if id != "" {
 				return fault.New(fault.Conflict, "23503", "update or delete on table %q violates foreign key constraint %q on table %q", r.Name, rel.Name, rel.From).
-					With(fmt.Sprintf("Key (id)=(%s) is still referenced from table %q.", id, rel.From), ""), nil
+					With(fmt.Sprintf("Key (id)=(%s) is still referenced from table %q.", id, rel.From),
+						fmt.Sprintf("Records of %s still name it as their %s: delete or change those first.", spoken(rel.From), spoken(rel.Column))), nil
 			}
 			continue
 		}
@@ -148,12 +149,16 @@ func (s *Store) dangling(tx *db.Tx, r *catalog.Resource, try attempt) (error, er
 		}
 		if id != "" {
 			return fault.New(fault.Conflict, "23503", "insert or update on table %q violates foreign key constraint %q", r.Name, rel.Name).
-				With(fmt.Sprintf("Key (%s)=(%s) is not present in table %q.", rel.Column, id, rel.To), "").
+				With(fmt.Sprintf("Key (%s)=(%s) is not present in table %q.", rel.Column, id, rel.To),
+					fmt.Sprintf("There is no record with this id among your %s: give the id of one that is there.", spoken(rel.To))).
 				At(rel.Column, "refers to a record that does not exist"), nil
 		}
 	}
 	return nil, nil
 }
+
+// spoken is the name of a resource or reference as people say it.
+func spoken(name string) string { return strings.ToLower(catalog.Label(name)) }
 
 // refs groups the references of rows by tenant, in row order.
 func refs(r *catalog.Resource, col string, rows []Row) (tenants []string, ids map[string][]string) {

@@ -33,35 +33,49 @@ var (
 	sixDigits = regexp.MustCompile(`^[0-9]{4}-[0-9]{6}$`)
 )
 
-func fits(f *catalog.Field, v string) bool {
-	rest, ok := strings.CutPrefix(v, f.Prefix+"-")
-	return !ok || !ours.MatchString(rest) || sixDigits.MatchString(rest)
+// misfit is the prefix of the sequence whose numbers v resembles without being
+// one, "" if there is none.
+func misfit(f *catalog.Field, v string) string {
+	for _, prefix := range f.AllPrefixes() {
+		rest, ok := strings.CutPrefix(v, prefix+"-")
+		if ok && ours.MatchString(rest) && !sixDigits.MatchString(rest) {
+			return prefix
+		}
+	}
+	return ""
 }
 
-func misnumbered(f *catalog.Field, v string) *fault.Error {
-	after := fmt.Sprintf("after %s-YYYY- come six digits", f.Prefix)
+func misnumbered(f *catalog.Field, prefix, v string) *fault.Error {
+	after := fmt.Sprintf("after %s-YYYY- come six digits", prefix)
 	return fault.New(fault.Invalid, "22023", "%s %q begins like a number of the sequence and is none", f.Name, v).
 		With(after, "leave it out, or choose a number of another form").At(f.Name, "begins like a number of the sequence and is none: %s", after)
 }
 
+// prefixOf is the prefix of a row's business number.
+func prefixOf(f *catalog.Field, row Row) string {
+	return f.PrefixOf(func(name string) string {
+		v, _ := row[name].(string)
+		return v
+	})
+}
+
 // number gives business numbers to new rows that have none: prefix, year and a
-// sequence per tenant and year, SO-2026-000001.
+// sequence per tenant, prefix and year, SO-2026-000001.
 func (s *Store) number(tx *db.Tx, r *catalog.Resource, changes []Change) error {
 	f := numbered(r)
 	if f == nil {
 		return nil
 	}
-	byTenant := map[string][]Row{}
+	bare := map[sequence][]Row{}
 	for _, c := range changes {
 		if unnumbered(f, c.After) {
-			t := tenantOf(r, c.After)
-			byTenant[t] = append(byTenant[t], c.After)
-		} else if v, _ := c.After[f.Name].(string); !fits(f, v) {
-			return misnumbered(f, v)
+			q := s.sequence(r, f, tenantOf(r, c.After), prefixOf(f, c.After))
+			bare[q] = append(bare[q], c.After)
+		} else if v, _ := c.After[f.Name].(string); misfit(f, v) != "" {
+			return misnumbered(f, misfit(f, v), v)
 		}
 	}
-	for t, rows := range byTenant {
-		q := s.sequence(r, f, t)
+	for q, rows := range bare {
 		first, err := q.reserve(tx, len(rows))
 		if err != nil {
 			return err
@@ -73,19 +87,29 @@ func (s *Store) number(tx *db.Tx, r *catalog.Resource, changes []Change) error {
 	return nil
 }
 
-// sequence is the numbers of one field for one tenant and year.
+// sequence is the numbers of one field and prefix for one tenant and year.
 type sequence struct {
 	resource *catalog.Resource
 	field    *catalog.Field
 	tenant   string
+	lead     string // "SO"
 	year     int
 }
 
-func (s *Store) sequence(r *catalog.Resource, f *catalog.Field, tenant string) sequence {
-	return sequence{r, f, tenant, s.Now().Year()}
+func (s *Store) sequence(r *catalog.Resource, f *catalog.Field, tenant, lead string) sequence {
+	return sequence{r, f, tenant, lead, s.Now().Year()}
 }
 
-func (q sequence) prefix() string      { return fmt.Sprintf("%s-%04d-", q.field.Prefix, q.year) }
+// name is what the sequence is kept under: the resource's name, for other
+// prefixes than its first with the prefix.
+func (q sequence) name() string {
+	if q.lead == q.field.Prefix {
+		return q.resource.Name
+	}
+	return q.resource.Name + "." + q.lead
+}
+
+func (q sequence) prefix() string      { return fmt.Sprintf("%s-%04d-", q.lead, q.year) }
 func (q sequence) text(n int64) string { return fmt.Sprintf("%s%06d", q.prefix(), n) }
 
 // farthest is the greatest number that people may choose. The sequence goes on
@@ -102,7 +126,7 @@ func (q sequence) reserve(tx *db.Tx, count int) (first int64, err error) {
 	prefix := q.prefix()
 	var last, taken int64
 	take := func(n int64) error {
-		return tx.One(text, []any{q.tenant, q.resource.Name, int64(q.year), n, prefix, prefix + ":"}, func(row *db.Row) error {
+		return tx.One(text, []any{q.tenant, q.name(), int64(q.year), n, prefix, prefix + ":"}, func(row *db.Row) error {
 			last = row.Int(0)
 			if taken, _ = strconv.ParseInt(strings.TrimPrefix(row.Text(1), prefix), 10, 64); taken > farthest {
 				taken = 0

@@ -108,7 +108,13 @@ func (s *Store) ahead(a actor.Actor, r *catalog.Resource, rows []Row) bool {
 	if len(bare) == 0 {
 		return false
 	}
-	q := s.sequence(r, f, a.TenantID)
+	lead := prefixOf(f, bare[0])
+	for _, row := range bare {
+		if prefixOf(f, row) != lead {
+			return false
+		}
+	}
+	q := s.sequence(r, f, a.TenantID, lead)
 	first, ok, more := s.blocks.take(q, len(bare), s.Now())
 	if more {
 		go s.fillBlock(q)
@@ -152,6 +158,8 @@ func (s *Store) chosen(a actor.Actor, r *catalog.Resource, err error) bool {
 	if !ok || v.Table != r.Name || v.Constraint != r.UniqueName([]string{f.Name}) && !oneOf(v.Columns, f.Name) {
 		return false
 	}
-	s.blocks.forget(s.sequence(r, f, a.TenantID))
+	for _, lead := range f.AllPrefixes() {
+		s.blocks.forget(s.sequence(r, f, a.TenantID, lead))
+	}
 	return true
 }

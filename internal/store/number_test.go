@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -81,6 +82,34 @@ func TestNumbers_chosen(t *testing.T) {
 		}
 		k.want(k.must(m, "POST", "orders?select=order_no", "return=representation", `{}`).String(), `[{"order_no":"SO-2026-1000000"}]`)
 		k.want(k.must(m, "POST", "orders?select=order_no", "return=representation", `{}`).String(), `[{"order_no":"SO-2026-1000001"}]`)
+	})
+}
+
+// Each type of order has its own prefix and sequence, and none takes a number that
+// only looks like one of another's.
+func TestNumbers_byType(t *testing.T) {
+	each(t, func(t *testing.T, k *kit) {
+		m := as(north, actor.Manager)
+		made := func(body, want string) {
+			t.Helper()
+			k.want(k.must(m, "POST", "orders?select=order_no", "return=representation", body).String(), want)
+		}
+		k.now = k.now.Add(time.Minute)
+		made(`{"type":"inbound"}`, `[{"order_no":"PO-2026-000001"}]`)
+		made(`{"type":"outbound"}`, `[{"order_no":"SO-2026-000001"}]`)
+		made(`{"type":"transfer"}`, `[{"order_no":"TO-2026-000001"}]`)
+		k.must(m, "POST", "orders", "", `{"type":"outbound","order_no":"PO-2026-000002"}`)
+		made(`[{"type":"inbound"},{"type":"return"},{"type":"inbound"}]`,
+			`[{"order_no":"PO-2026-000003"},{"order_no":"RMA-2026-000001"},{"order_no":"PO-2026-000004"}]`)
+		k.refused(k.do(m, "POST", "orders", "", `{"order_no":"RMA-2026-7"}`), "22023")
+		seen := map[string]bool{}
+		for range 30 { // in one second, so that numbers are reserved ahead
+			no := k.must(m, "POST", "orders?select=order_no", "return=representation", `{"type":"inbound"}`).String()
+			if seen[no] || !strings.HasPrefix(no, `[{"order_no":"PO-2026-0`) {
+				t.Errorf("%s", no)
+			}
+			seen[no] = true
+		}
 	})
 }
 

@@ -23,7 +23,9 @@ func ExpireLots(ctx context.Context, s *store.Store) error {
 		clear(over)
 		clear(short)
 		keep := 0 // the most days that any item asks for
-		err := tx.Query("SELECT COALESCE(MAX(min_remaining_days), 0) FROM items", nil, func(r *db.Row) error {
+		// Tenant by tenant, so that an index ends at the greatest.
+		err := tx.Query("SELECT COALESCE(MAX(k.days), 0) FROM (SELECT (SELECT i.min_remaining_days FROM items i WHERE i.tenant_id = t.id AND "+
+			"i.min_remaining_days IS NOT NULL ORDER BY i.min_remaining_days DESC LIMIT 1) AS days FROM tenants t) k", nil, func(r *db.Row) error {
 			keep = int(r.Int(0))
 			return nil
 		})

@@ -13,11 +13,12 @@ import (
 // unless the item knows it as another.
 const anyUnit = "EA"
 
-// rebase keeps lines of outbound orders in the base units of their items, in
-// which stock is promised, picked and shipped. What was ordered in another unit
-// stays beside. The price follows, where it comes out even.
+// rebase keeps lines of orders in the base units of their items, in which stock is
+// promised, picked, shipped and received. What was ordered in another unit stays
+// beside. The price follows, where it comes out even.
 // A file's line in a unit that the item does not know is left as it is, and is
-// refused when its order is confirmed.
+// refused when its order is confirmed. So is a line of goods that come in whose
+// price does not come out even: it is received in whole units of its own.
 func rebase(tx *db.Tx, a actor.Actor, changes []store.Change, strict bool) error {
 	var items, orders set
 	for _, c := range changes {
@@ -47,10 +48,10 @@ func keepOrdered(changes []store.Change, u *units, outbound map[string]bool, str
 		switch l := c.After; {
 		case l == nil:
 		case c.Op == store.Insert || altered(c, "uom") || altered(c, "item_id"):
-			if !outbound[text(l, "order_id")] || u.base[text(l, "item_id")] == "" {
+			if u == nil || u.base[text(l, "item_id")] == "" {
 				continue // no such item: the reference refuses it
 			}
-			if err := u.rebase(c); err != nil && strict {
+			if err := u.rebase(c); err != nil && strict && outbound[text(l, "order_id")] {
 				return place(err, i, len(changes))
 			}
 		case altered(c, "qty_ordered"):

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"log/slog"
 	"time"
 
 	"holdfast/internal/actor"
@@ -56,7 +57,7 @@ func (p *Programme) Train(ctx context.Context, a actor.Actor) ([]string, error) 
 }
 
 // readTrials runs the backtests on one snapshot. A type without the data for
-// one is left as it is.
+// one, or whose data cannot be fitted, is left as it is.
 func (p *Programme) readTrials(ctx context.Context, a actor.Actor, now time.Time, out *[]*trial) (*settings, error) {
 	var st *settings
 	err := p.read(ctx, a, func(tx *db.Tx) error {
@@ -80,7 +81,10 @@ func (p *Programme) readTrials(ctx context.Context, a actor.Actor, now time.Time
 			}
 			t, err := newTrial(kind, panel, st)
 			switch {
-			case fault.Is(err, fault.Unprocessable): // too little data
+			case fault.HasCode(err, "too_little_data"):
+			case fault.Is(err, fault.Unprocessable), fault.Is(err, fault.Invalid):
+				// Its data carry no model: the one it has goes on, and so does the night.
+				slog.WarnContext(ctx, "models of a tenant are left as they are", "tenant", a.TenantID, "entities", kind, "because", err)
 			case err != nil:
 				return fmt.Errorf("programme: train %s: %w", kind, err)
 			default:
