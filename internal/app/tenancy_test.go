@@ -32,9 +32,8 @@ var (
 		"SELECT e.id, COUNT(*), COUNT(*) FILTER", "%[1]s <= $%[2]d", "INSERT INTO § (§) SELECT", "SELECT id, §, version FROM § WHERE §",
 		"SELECT § FROM § WHERE §", "UPDATE § SET version",
 		"SELECT 1 FROM training_assignments n WHERE n.tenant_id = a.tenant_id"}
-	everywhere = []string{"SELECT COALESCE(MAX(k.days), 0) FROM (SELECT (SELECT i.min_remaining_days FROM items i WHERE i.tenant_id = t.id",
-		"SELECT l.tenant_id, l.id, l.expires_on, t.timezone, l.short_dated",
-		"SELECT COALESCE(MAX(min_remaining_days), 0) FROM items", "SELECT DISTINCT r.tenant_id, l.order_id FROM reservations",
+	everywhere = []string{"SELECT l.tenant_id, l.id, l.expires_on, t.timezone, l.short_dated",
+		"SELECT COALESCE(MAX(k.days), 0) FROM (SELECT (SELECT", "SELECT DISTINCT r.tenant_id, l.order_id FROM reservations",
 		"SELECT tenant_id, id, status, entities",
 		"SELECT tenant_id, id FROM import_jobs", "SELECT tenant_id, value FROM settings", "SELECT tenant_id, id, updated_at FROM import_jobs", "SELECT blob_key FROM §",
 		"NOT EXISTS (SELECT 1 FROM nights n WHERE n.tenant_id = t.id", "EXISTS (SELECT 1 FROM checklist_schedules s WHERE s.tenant_id = t.id"}
