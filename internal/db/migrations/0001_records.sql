@@ -661,6 +661,7 @@ create table items (
 create index items_category_sku_idx on items (tenant_id, category, sku);
 create index items_created_at_id_idx on items (tenant_id, created_at, id);
 create index items_gtin_idx on items (tenant_id, gtin);
+create index items_min_remaining_days_idx on items (tenant_id, min_remaining_days);
 create index items_name_idx on items (tenant_id, name);
 create index items_status_created_at_id_idx on items (tenant_id, status, created_at, id);
 create index items_status_updated_at_id_idx on items (tenant_id, status, updated_at, id);
