@@ -283,7 +283,8 @@ func TestScopes(t *testing.T) {
 		k.want(k.get(op, "zones?select=code,incidents(title)&code=eq.A-01"), `[{"code":"A-01","incidents":[]}]`)
 		k.want(k.get(as(north, actor.Viewer), "incidents?select=title&order=title"), `[{"title":"mine"},{"title":"theirs"}]`)
 		// worker rows: own by worker id, personal fields masked
-		k.must(m, "POST", "workers", "", `[{"id":"`+id(41)+`","employee_no":"7","name":"Ann","hired_on":"2020-01-02"},{"id":"`+id(42)+`","employee_no":"8","name":"Bob","hired_on":"2020-01-02"}]`)
+		k.must(m, "POST", "workers", "", `[{"id":"`+id(41)+`","employee_no":"7","name":"Ann","hired_on":"2020-01-02"},`+
+			`{"id":"`+id(42)+`","employee_no":"8","name":"Bob","hired_on":"2020-01-02"}]`)
 		k.must(m, "POST", "drivers", "", `[{"worker_id":"`+id(41)+`","phone":"1"},{"worker_id":"`+id(42)+`","phone":"2"}]`)
 		d := as(north, actor.Driver)
 		d.WorkerID = id(41)
