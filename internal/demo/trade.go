@@ -413,7 +413,7 @@ func (w *world) emitOrder(o *order, n int) {
 		o.done = o.at
 	}
 	r := store.Row{"id": o.id, "order_no": w.number(catalog.OrderPrefix(o.kind), o.at), "type": o.kind, "status": o.status, "stage": o.stageName(s),
-		"priority": o.priority,
+		"priority":   o.priority,
 		"party_name": o.party,
 		"site_id":    w.sites[0], "requested_at": stamp(o.at), "promised_at": stamp(o.promised), "tags": raw([]string{}), "line_count": int64(len(o.lines)),
 		"qty_ordered": units(s.ordered), "qty_allocated": units(s.allocated), "qty_picked": units(s.picked), "qty_packed": units(s.packed),
