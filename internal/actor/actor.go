@@ -2,7 +2,10 @@
 // identity service and handed down as an argument.
 package actor
 
-import "time"
+import (
+	"slices"
+	"time"
+)
 
 // Role is a membership's role in a tenant, or one of the two key roles.
 type Role string
@@ -53,12 +56,23 @@ type Actor struct {
 	Suspended bool     // the tenant is suspended: reads only
 	KeyID     string   // the API key used, for the audit log
 	Scope     Scope    // of a tenant's own key, which has an account for UserID and no session; nil = whatever the role may
+	Machine   bool     // UserID is a service account's
 	RequestID string
 	Address   string // client address, for the audit log
 }
 
 // Anonymous reports that nobody signed in.
 func (a Actor) Anonymous() bool { return a.UserID == "" && a.Role != Service }
+
+// Person reports somebody who signed in: neither a key nor a machine's account.
+func (a Actor) Person() bool { return a.UserID != "" && a.Role != Service && !a.Machine }
+
+// Seconds reports that the caller is a second person: where two people are asked
+// for, no key and no machine's account is one of them, nor is any of those who did
+// what is decided on. Those are ids as rows hold them; nil is nobody.
+func (a Actor) Seconds(first ...any) bool {
+	return a.Person() && !slices.Contains(first, any(a.UserID))
+}
 
 // Administrator reports an owner, an admin or a service key: the interface's
 // "administrator".

@@ -45,7 +45,7 @@ type Config struct {
 	PasswordMinLength int           `name:"password_min_length" default:"8" doc:"shortest password, in characters"`
 	PasswordClasses   string        `name:"password_requirements" oneof:"letters_digits lower_upper_letters_digits lower_upper_letters_digits_symbols" doc:"kinds of characters that a new password must hold; empty = any"`
 	PasswordCurrent   bool          `name:"password_require_current" doc:"a user who changes the password gives the one so far, or the code of /reauthenticate, whenever the session began; not after a mailed link or a texted code"`
-	RefreshReuse      time.Duration `name:"refresh_reuse_interval" default:"10s" doc:"how long a refresh token may be used again"`
+	RefreshReuse      time.Duration `name:"refresh_reuse_interval" default:"10s" doc:"how long a used refresh token is refused without ending its session"`
 	AccessTokenTTL    time.Duration `name:"access_token_ttl" default:"1h" doc:"life of an access token"`
 	RefreshTokenTTL   time.Duration `name:"refresh_token_ttl" default:"720h" doc:"a session ends after this long without a refresh"`
 	AnonymousSignin   bool          `name:"anonymous_signin" doc:"let people in without an account, to be upgraded later"`

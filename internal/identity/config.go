@@ -60,7 +60,7 @@ type Config struct {
 	AccessTokenTTL       time.Duration // (1h)
 	RefreshTokenTTL      time.Duration // without use (720h)
 	SessionTTL           time.Duration // in all (720h)
-	RefreshReuseInterval time.Duration // (10s); negative = none
+	RefreshReuseInterval time.Duration // (10s) a used token ends nothing; negative = none
 	CodeTTL              time.Duration // mailed codes and links (10m)
 	FlowTTL              time.Duration // authorization codes, from their issue (5m)
 	ProviderTTL          time.Duration // at a provider: a state unused by then was stolen or forgotten (10m)

@@ -10,6 +10,7 @@ import (
 	"holdfast/internal/db"
 	"holdfast/internal/fault"
 	"holdfast/internal/identity/factor"
+	"holdfast/internal/identity/letter"
 	"holdfast/internal/identity/passkey"
 )
 
@@ -277,22 +278,24 @@ func (s *Profile) removeIdentities(tx *db.Tx, a actor.Actor, u *User) error {
 	return tx.Flush()
 }
 
+var wayOf = map[string]letter.WayKind{factor.TOTP: letter.ByApp, factor.WebAuthn: letter.ByKey, factor.Phone: letter.ByPhone}
+
 // ways names what else opens an account, for the mail about a new password.
-func (s *Profile) ways(tx *db.Tx, u *User) (list []string, err error) {
+func (s *Profile) ways(tx *db.Tx, u *User) (list []letter.Way, err error) {
 	if u.Passkeys, err = passkeysOf(tx, u.ID); err != nil {
 		return nil, err
 	}
 	for _, k := range u.Passkeys {
-		list = append(list, k.FriendlyName)
+		list = append(list, letter.Way{Kind: letter.ByPasskey, Name: k.FriendlyName})
 	}
 	for _, f := range u.Factors {
 		if f.Status == factor.Verified {
-			list = append(list, f.Kind)
+			list = append(list, letter.Way{Kind: wayOf[f.Kind], Name: f.FriendlyName})
 		}
 	}
 	for _, i := range u.Identities {
 		if i.Provider != "email" && i.Provider != "phone" {
-			list = append(list, i.Provider)
+			list = append(list, letter.Way{Kind: letter.ByProvider, Name: i.Provider})
 		}
 	}
 	return list, nil

@@ -10,11 +10,12 @@ import (
 )
 
 // Refresh exchanges a refresh token for a new pair. The session row holds one
-// counter: an equal token moves it on. The one before is forgiven within the
-// reuse interval, for parallel tabs, and later as long as its answer may have
-// been lost: nothing issued with the current one was used. Any older one gets
-// nothing within the interval; after it, and where the parent's answer came, the
-// token is a copy, and ends the session.
+// counter: an equal token moves it on. The one before is forgiven, for tabs that
+// refresh at once and for answers that were lost, as long as nothing issued with
+// the current one was used: no access token on any surface, nor the refresh token.
+// From then on it is a copy, like any older one, and ends the session; within the
+// reuse interval it gets nothing and ends nothing, since it may be a tab's that has
+// not read yet what another tab keeps.
 func (s *Sessions) Refresh(ctx context.Context, raw string, c Client) (*Session, error) {
 	t, err := token.ParseRefresh(raw)
 	if err != nil {
@@ -65,20 +66,12 @@ func (s *Sessions) advance(tx *db.Tx, t token.Refresh, c Client) (g *grant, refu
 	if refused := s.expired(sess); refused != nil {
 		return nil, refused, s.endSessions(tx, u.ID, " AND id = $2", sess.id)
 	}
-	if t.Counter < uint64(sess.floor) {
-		refused = fault.New(fault.Invalid, "refresh_token_already_used", "Invalid Refresh Token: Already Used")
-		if since := s.now().Sub(sess.raised); since >= 0 && since <= s.cfg.RefreshReuseInterval {
-			// Another tab, at the moment the session was raised: it may not
-			// have the new token, but has not stolen the old one either.
-			return nil, refused, nil
-		}
-	}
-	if s.parallel(sess) && t.Counter+1 < uint64(sess.counter) && t.Counter >= uint64(sess.floor) {
-		return nil, fault.New(fault.Invalid, "refresh_token_already_used", "Invalid Refresh Token: Already Used"), nil
-	}
-	if t.Counter < uint64(sess.floor) || s.replayed(sess, t) {
+	if copied, late := s.copied(sess, t); copied {
 		s.record(tx, event{tenant: sess.tenant, user: u.ID, action: "session.refresh_replayed", outcome: "refused", entity: "session", entityID: sess.id, client: c})
 		refused = fault.New(fault.Invalid, "refresh_token_already_used", "Invalid Refresh Token: Already Used")
+		if late {
+			return nil, refused, nil
+		}
 		return nil, refused, s.endSessions(tx, u.ID, " AND id = $2", sess.id)
 	}
 	g.user = u
@@ -112,20 +105,22 @@ func (s *Sessions) expired(sess session) error {
 	return nil
 }
 
-// parallel reports a session that was refreshed within the reuse interval.
-func (s *Sessions) parallel(sess session) bool {
-	since := s.now().Sub(sess.refreshed)
-	return since >= 0 && since <= s.cfg.RefreshReuseInterval
+// copied reports a token that somebody else may hold: one from before the session
+// was raised, one whose answer is in use, any older one. Late is one that a tab may
+// still have by right, within the reuse interval of what made it old.
+func (s *Sessions) copied(sess session, t token.Refresh) (copied, late bool) {
+	switch n, current := t.Counter, uint64(sess.counter); {
+	case n < uint64(sess.floor):
+		return true, s.lately(sess.raised)
+	case n == current, n+1 == current && sess.arrived.IsZero():
+		return false, false
+	}
+	return true, s.lately(sess.refreshed)
 }
 
-func (s *Sessions) replayed(sess session, t token.Refresh) bool {
-	switch n := t.Counter; {
-	case n == uint64(sess.counter) || s.parallel(sess):
-		return false
-	case n+1 == uint64(sess.counter):
-		return !sess.arrived.IsZero()
-	}
-	return true
+func (s *Sessions) lately(at time.Time) bool {
+	since := s.now().Sub(at)
+	return since >= 0 && since <= s.cfg.RefreshReuseInterval
 }
 
 // answered notes that an access token of a session's last refresh is in use, so

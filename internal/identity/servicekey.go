@@ -69,7 +69,7 @@ func scanKey(r *db.Row) (*tenantKey, error) {
 		k.places = append(k.places, p)
 	}
 	k.actor = actor.Actor{TenantID: r.Text(0), UserID: r.Text(1), KeyID: r.Text(2), Role: actor.Role(r.Text(6)), Plan: r.Text(9),
-		Suspended: r.Text(10) == "suspended", Scope: actor.NewScope(words)}
+		Suspended: r.Text(10) == "suspended", Scope: actor.NewScope(words), Machine: true}
 	return k, nil
 }
 

@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"slices"
-	"strings"
 	"time"
 
 	"holdfast/internal/actor"
@@ -142,7 +141,7 @@ func (s *Profile) UpdateUser(ctx context.Context, a actor.Actor, in Update) (*Us
 			if err != nil {
 				return err
 			}
-			mails = append(mails, letter.Letter{Kind: letter.PasswordChanged, User: u.ID, To: u.Email, Other: strings.Join(ways, ", ")})
+			mails = append(mails, letter.Letter{Kind: letter.PasswordChanged, User: u.ID, To: u.Email, Ways: ways})
 		}
 		if in.Phone != "" && in.Phone != u.Phone {
 			if err := s.startPhoneChange(tx, u, in, a); err != nil {

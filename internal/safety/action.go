@@ -203,8 +203,11 @@ func noEvidence(ac store.Row) bool {
 // fourEyes keeps the people who did the work from verifying it: who marked it
 // done, and whose it was. Neither the assignee before the verification nor the
 // one it names may be the verifier, so handing the action over in the same step
-// changes nothing.
+// changes nothing. The service key may name a verifier; a machine's account is none.
 func fourEyes(a actor.Actor, was, ac store.Row) error {
+	if a.Role != actor.Service && !a.Person() {
+		return fault.New(fault.Forbidden, "42501", "a person verifies an action, not a key")
+	}
 	if a.UserID != "" && (ac["verifier_user_id"] == nil || a.Role != actor.Service) {
 		ac["verifier_user_id"] = a.UserID
 	}

@@ -136,10 +136,9 @@ func undecided(c *rpc.Call, in *DecideAdjustmentIn) (store.Row, error) {
 	return row, second(c, row["created_by"], "adjustment "+text(row, "adjustment_no"))
 }
 
-// second refuses the person who did the work: a second one decides on it. A
-// service key is nobody's second person.
+// second refuses all but a second person to decide on what the first did.
 func second(c *rpc.Call, first any, what string) error {
-	if c.Actor.UserID != "" && first != any(c.Actor.UserID) {
+	if c.Actor.Seconds(first) {
 		return nil
 	}
 	return fault.New(fault.Conflict, CodeApproval, "%s needs a second person: not the one who entered it, and no key", what)

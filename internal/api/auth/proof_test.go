@@ -1,6 +1,7 @@
 package auth_test
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -142,7 +143,7 @@ func TestProof_resetTellsAndRemoves(t *testing.T) {
 		if keys, _ := r.body["passkeys"].([]any); r.status != 200 || len(keys) != 1 || keys[0].(obj)["friendly_name"] != "A thief's key" {
 			s.Errorf("%d %s", r.status, r.text)
 		}
-		if m := s.mail("password_changed"); !strings.Contains(m.Text, "A thief") || !strings.Contains(m.Text, "corp") {
+		if m := s.mail("password_changed"); !strings.Contains(m.Text, `the passkey "A thief's key", sign-in with Corp.`) {
 			s.Errorf("the mail does not tell: %s", m.Text)
 		}
 		s.want(s.call("PUT", "/user", obj{"remove": []string{"everything"}}, bearer(in)), 400, "validation_failed")
@@ -152,6 +153,46 @@ func TestProof_resetTellsAndRemoves(t *testing.T) {
 		}
 		if n := s.count("SELECT (SELECT COUNT(*) FROM passkeys) + (SELECT COUNT(*) FROM identities WHERE provider = 'corp')"); n != 0 {
 			s.Errorf("%d ways in are left", n)
+		}
+	})
+}
+
+// What else opens an account is told in words of people, in the language of the
+// mail, in ours and in a tenant's.
+func TestPasswordChanged_words(t *testing.T) {
+	onBoth(t, func(c *identity.Config) { c.Passkeys = true }, func(s *server) {
+		north := s.tenant("North")
+		sess := s.member(north, "a@x.example", actor.Owner)
+		_, sess = s.enrol(sess)
+		id := sess["user"].(obj)["id"]
+		for n, kind := range []string{"webauthn", "phone"} {
+			s.exec(`INSERT INTO mfa_factors (id, user_id, friendly_name, kind, status, created_at, updated_at)
+				VALUES ($1, $2, $5, $3, 'verified', $4, $4)`, fmt.Sprintf("0192f0c0-1111-7000-8000-0000000000b%d", n), id, kind, s.now(), "mine "+kind)
+		}
+		for n, provider := range []string{"github", "sso:0192f0c0-1111-7000-8000-0000000000ff"} {
+			s.exec(`INSERT INTO identities (id, user_id, provider, issuer, subject, data, created_at, updated_at)
+				VALUES ($1, $2, $3, 'i', $3, '{}', $4, $4)`, fmt.Sprintf("0192f0c0-1111-7000-8000-0000000000c%d", n), id, provider, s.now())
+		}
+		for locale, want := range map[string][]string{
+			"en": {"the authenticator app", `the security key "mine webauthn"`, `codes by text message "mine phone"`,
+				"sign-in with GitHub", "sign-in with your organisation"},
+			"de": {"die Authenticator-App", "der Sicherheitsschlüssel „mine webauthn“", "Codes per SMS „mine phone“", "die Anmeldung mit GitHub",
+				"die Anmeldung mit Ihrer Organisation"}} {
+			in := obj{"password": "a-good-password-" + locale, "data": obj{"locale": locale}}
+			if r := s.call("PUT", "/user", in, bearer(sess)); r.status != 200 {
+				s.Fatalf("%d %s", r.status, r.text)
+			}
+			m := s.mail("password_changed")
+			for _, words := range want {
+				if !strings.Contains(m.Text, words) {
+					s.Errorf("%s: no %q in %s", locale, words, m.Text)
+				}
+			}
+			for _, raw := range []string{"totp", "sso:", "0192f0c0"} {
+				if strings.Contains(m.Text, raw) {
+					s.Errorf("%s: %q in %s", locale, raw, m.Text)
+				}
+			}
 		}
 	})
 }

@@ -58,6 +58,7 @@ type Letter struct {
 	Role     string
 	Other    string // the other address of an e-mail change, or what a Change is about; a domain
 	Change   Change // of ProtectionChanged
+	Ways     []Way  // of PasswordChanged: what else opens the account
 }
 
 // slots are what a template may say.
@@ -67,8 +68,11 @@ type slots struct {
 
 func (l Letter) slots() slots {
 	s := slots{Link: l.Link, Code: l.Code, Tenant: l.Tenant, Role: l.Role, Other: l.Other, Site: l.Site, Email: l.To}
-	if l.Kind == ProtectionChanged {
-		s.Other = languageOf(l.Locale).change(l.Change, l.Other)
+	switch lang := languageOf(l.Locale); l.Kind {
+	case ProtectionChanged:
+		s.Other = lang.change(l.Change, l.Other)
+	case PasswordChanged:
+		s.Other = lang.ways(l.Ways)
 	}
 	if m := int(l.Valid.Minutes()); m > 0 {
 		s.Minutes = fmt.Sprint(m)

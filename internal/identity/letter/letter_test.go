@@ -70,6 +70,19 @@ func TestLanguages(t *testing.T) {
 			said[own.Text] = locale
 		}
 	}
+	for _, kind := range []WayKind{ByPasskey, ByApp, ByKey, ByPhone, ByProvider} {
+		for _, name := range []string{"", "Mine"} {
+			list := []Way{{kind, name}}
+			en, de := englishWays(list), germanWays(list)
+			if en == de || len(en) < 5+len(name) || len(de) < 5+len(name) || !strings.Contains(en, name) || strings.Contains(en, string(ByApp)) {
+				t.Errorf("%s %q: %q, %q", kind, name, en, de)
+			}
+			own, err := Template{Subject: "s", Text: "{{.Other}}"}.Message(Letter{Kind: PasswordChanged, Locale: "de", Ways: list})
+			if err != nil || strings.TrimSpace(own.Text) != de {
+				t.Errorf("in a tenant's words %q: %v", own.Text, err)
+			}
+		}
+	}
 	for tag, want := range map[string]string{"de": "de", "de-AT": "de", "DE_ch": "de", " en-GB": "en", "fr": "", "": "", "deutsch": ""} {
 		if got := LocaleOf(tag); got != want {
 			t.Errorf("%q: %q", tag, got)

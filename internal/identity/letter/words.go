@@ -28,20 +28,21 @@ type language struct {
 	locale, open string
 	wording      func(l Letter) wording
 	change       func(c Change, about string) string
+	ways         func(list []Way) string
 	valid        func(minutes int) string
 	text         string // of a text message: name, code, minutes
 }
 
 func languageOf(locale string) language {
 	if locale == "de" {
-		return language{"de", "Öffnen", german, germanChange, func(m int) string {
+		return language{"de", "Öffnen", german, germanChange, germanWays, func(m int) string {
 			if m > 180 {
 				return "Nur begrenzte Zeit gültig."
 			}
 			return fmt.Sprintf("%d Minuten gültig.", m)
 		}, "Ihr %s-Code ist %s. Er gilt %d Minuten."}
 	}
-	return language{"en", "Open", english, englishChange, func(m int) string {
+	return language{"en", "Open", english, englishChange, englishWays, func(m int) string {
 		if m > 180 {
 			return "Valid for a limited time."
 		}
@@ -94,7 +95,7 @@ func english(l Letter) wording {
 		return wording{"Your confirmation code", "Enter this code to confirm that it is you.", "", change}
 	case PasswordChanged:
 		return wording{"Your password was changed", "The password of your account was changed and other sessions were ended." +
-			also(l.Other, " These still open it, too: %s."), "", "If this was not you, ask for a new password at once."}
+			also(englishWays(l.Ways), " These still open it, too: %s."), "", "If this was not you, ask for a new password at once."}
 	case ProtectionChanged:
 		return wording{"The protection of your account was changed", "This was changed in your account: " + englishChange(l.Change, l.Other) + ".", "",
 			"If this was not you, change your password at once and tell your administrator."}
@@ -157,7 +158,7 @@ func german(l Letter) wording {
 		return wording{"Ihr Bestätigungscode", "Geben Sie diesen Code ein, um zu bestätigen, dass Sie es sind.", "", change}
 	case PasswordChanged:
 		return wording{"Ihr Passwort wurde geändert", "Das Passwort Ihres Kontos wurde geändert, andere Sitzungen wurden beendet." +
-			also(l.Other, " Diese öffnen es ebenfalls noch: %s."), "", "Wenn Sie das nicht waren, fordern Sie sofort ein neues Passwort an."}
+			also(germanWays(l.Ways), " Diese öffnen es ebenfalls noch: %s."), "", "Wenn Sie das nicht waren, fordern Sie sofort ein neues Passwort an."}
 	case ProtectionChanged:
 		return wording{"Der Schutz Ihres Kontos wurde geändert", "In Ihrem Konto wurde geändert: " + germanChange(l.Change, l.Other) + ".", "",
 			"Wenn Sie das nicht waren, ändern Sie sofort Ihr Passwort und sagen Sie Ihrer Verwaltung Bescheid."}

@@ -234,9 +234,9 @@ func (s *step) certify() error {
 		return broken("certified_name", "29 CFR 1904.32(b)(3)", "name the company executive who certifies")
 	case text(sum, "certified_title") == "":
 		return broken("certified_title", "29 CFR 1904.32(b)(4)", "give the executive's title")
-	case s.a.UserID == "":
+	case !s.a.Person():
 		return early("29 CFR 1904.32(b)(3)", "a person certifies, not a key")
-	case sum["created_by"] == any(s.a.UserID):
+	case !s.a.Seconds(sum["created_by"]):
 		return early("29 CFR 1904.32(b)(3)", "somebody else certifies than the one who made the summary")
 	}
 	undecided := int64(0)

@@ -95,7 +95,7 @@ describe('a person with two browsers and two tenants', () => {
     const changed = await asked(phone, 'PUT', '/auth/v1/user', { password: fresh, remove: ['passkeys'] });
     assert.equal(changed.status, 200, JSON.stringify(changed.body));
     const told = await mailbox.letter(email, /Your password was changed/);
-    assert.match(told.text, /still open it, too: totp\./, 'the mail names what else opens the account, and the passkey no longer');
+    assert.match(told.text, /still open it, too: the authenticator app "App"\./, 'the mail names what else opens the account, and the passkey no longer');
     assert.equal(await code(laptop, () => sb.auth.getUser().then((r) => r.error?.name)), 'AuthSessionMissingError', 'the laptop is signed out');
     assert.equal(await code(laptop, () => sb.auth.signInWithPasskey().then((r) => r.error?.code)), 'webauthn_verification_failed', 'the passkey is gone');
 
