@@ -169,7 +169,7 @@ func (a *App) mux() http.Handler {
 	mux.Handle("/auth/v1/", a.secureOnly(http.StripPrefix("/auth/v1", a.identityFace())))
 	mux.Handle(console.Prefix, a.console)
 	mux.Handle("GET /docs", a.reference)
-	mux.Handle("GET /docs/{file}", a.reference)
+	mux.Handle("GET /docs/{file...}", a.reference)
 	mux.Handle(strings.TrimSuffix(console.Prefix, "/"), http.RedirectHandler(console.Prefix, http.StatusPermanentRedirect))
 	mux.Handle("/", web.Wrap(api.CollectionShape, notHere))
 	return straight(mux)

@@ -1,5 +1,6 @@
 // Package reference serves the API's reference at /docs: Swagger UI over
-// /openapi.json, from the server's own files, with a form to try each operation.
+// /openapi.json, from the server's own files, with a form to try each operation,
+// and below it the guides and pages of package docs.
 package reference
 
 import (
@@ -12,6 +13,7 @@ import (
 	"net/http"
 	"path"
 	"strings"
+	"sync"
 )
 
 // dist is Swagger UI 5.35.0 as published (Apache-2.0, see dist/LICENSE.txt), its
@@ -31,17 +33,26 @@ func Handler() (http.Handler, error) {
 	if err != nil {
 		return nil, err
 	}
+	texts := sync.OnceValues(pages)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		name := strings.TrimPrefix(strings.TrimPrefix(r.URL.Path, "/docs"), "/")
 		if name == "" {
 			name = "index.html"
 		}
-		f, ok := files[name]
-		if !ok {
-			http.NotFound(w, r)
+		if f, ok := files[name]; ok {
+			f.serve(w, r)
 			return
 		}
-		f.serve(w, r)
+		written, err := texts()
+		if err != nil {
+			http.Error(w, err.Error(), http.StatusInternalServerError)
+			return
+		}
+		if f, ok := written[strings.TrimSuffix(name, "/")]; ok {
+			f.serve(w, r)
+			return
+		}
+		http.NotFound(w, r)
 	}), nil
 }
 

@@ -9,7 +9,7 @@ import (
 	"holdfast/internal/reference"
 )
 
-// The page asks for files of this server alone, each of which is there, plain
+// The page, and a guide, ask for files of this server alone, each of which is there, plain
 // and compressed, and runs no script of its text.
 func TestReference(t *testing.T) {
 	h, err := reference.Handler()
@@ -31,7 +31,7 @@ func TestReference(t *testing.T) {
 		t.Errorf("policy %s", csp)
 	}
 	asked := regexp.MustCompile(`(?:src|href)="(/docs/[^"]+)"`).FindAllStringSubmatch(page.Body.String(), -1)
-	if len(asked) != 4 {
+	if len(asked) != 5 {
 		t.Errorf("the page asks for %v", asked)
 	}
 	for _, m := range asked {
@@ -45,6 +45,19 @@ func TestReference(t *testing.T) {
 	}
 	if regexp.MustCompile(`<script>|https?://`).MatchString(page.Body.String()) {
 		t.Error("the page has a script of its own, or names another host")
+	}
+	guide := get("/docs/guides/list", "gzip")
+	if guide.Code != 200 || guide.Header().Get("Content-Security-Policy") != page.Header().Get("Content-Security-Policy") ||
+		strings.Contains(guide.Body.String(), "<script") || !strings.Contains(guide.Body.String(), "<h1") {
+		t.Errorf("a guide: %d %s", guide.Code, guide.Header())
+	}
+	if w := get("/docs/guides/", ""); w.Code != 200 {
+		t.Errorf("a folder with its slash: %d", w.Code)
+	}
+	for _, no := range []string{"/docs/guides/none", "/docs/security", "/docs/../go.mod", "/docs/guides/list.md"} {
+		if w := get(no, ""); w.Code != 404 {
+			t.Errorf("%s: %d", no, w.Code)
+		}
 	}
 	if w := get("/docs/nothing.js", ""); w.Code != 404 {
 		t.Errorf("an unknown file: %d", w.Code)

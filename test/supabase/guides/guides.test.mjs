@@ -65,6 +65,13 @@ describe('guides', { concurrency: 2 }, () => {
   test('are the ten, each on the page that lists them', async () => {
     const there = (await readdir(new URL('../../../docs/guides/', import.meta.url))).filter((f) => f.endsWith('.md'));
     assert.deepEqual(there.sort(), [...names, 'README'].map((n) => `${n}.md`).sort());
+    const list = await (await fetch(`${process.env.HOLDFAST_URL}/docs/guides`)).text();
+    for (const name of names) {
+      assert.ok(list.includes(`href="/docs/guides/${name}"`), `/docs/guides leads to ${name}`);
+      const response = await fetch(`${process.env.HOLDFAST_URL}/docs/guides/${name}`);
+      assert.equal(response.status, 200);
+      assert.match(await response.text(), /<h1 .*<figure class="code sh">.*<figure class="code js">/s);
+    }
   });
 
   for (const name of names) {
