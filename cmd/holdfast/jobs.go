@@ -35,12 +35,10 @@ func listJobs(o *options) *cobra.Command {
 			if err := knownKind(a, f.Kind); err != nil {
 				return err
 			}
+			f.Open = f.Status == ""
 			list, err := job.List(cmd.Context(), a.DB, f, jobsShown)
 			if err != nil {
 				return err
-			}
-			if f.Status == "" {
-				list = slices.DeleteFunc(list, func(s job.Status) bool { return s.Status == job.Done })
 			}
 			if asJSON {
 				return json.NewEncoder(cmd.OutOrStdout()).Encode(list)

@@ -25,6 +25,15 @@ type described struct {
 	AppendOnly bool             `json:"append_only,omitempty"`
 }
 
+// describedSetting is a key of collection settings.
+type describedSetting struct {
+	Section string `json:"section"`
+	Key     string `json:"key"`
+	Doc     string `json:"doc"`
+	Wants   string `json:"wants"`  // what a value has to be, in words
+	Absent  string `json:"absent"` // what holds where it is not set: JSON, or words
+}
+
 type describedField struct {
 	Name     string   `json:"name"`
 	Type     string   `json:"type"`
@@ -69,14 +78,18 @@ var formatNames = map[catalog.Format]string{catalog.Name: "name", catalog.Code: 
 	catalog.IANA: "timezone", catalog.Country: "country", catalog.Money: "currency"}
 
 // Description serves GET /v1/catalog: every collection with its fields, types,
-// units, states and references, for clients that make lists and forms of them.
+// units, states and references, and every setting, for clients that make lists and forms of them.
 // It says the same to everybody; what a member may do is in /v1/permissions.
 func Description(c *catalog.Catalog) (http.Handler, error) {
 	list := make([]described, 0, len(c.All()))
 	for _, r := range c.All() {
 		list = append(list, describe(r))
 	}
-	b, err := json.Marshal(map[string]any{"collections": list})
+	settings := make([]describedSetting, 0, 48)
+	for _, x := range catalog.TenantSettings() {
+		settings = append(settings, describedSetting{x.Section, x.Key, x.Doc, x.Wants, x.Absent})
+	}
+	b, err := json.Marshal(map[string]any{"collections": list, "settings": settings})
 	if err != nil {
 		return nil, fmt.Errorf("api: describe the catalog: %w", err)
 	}

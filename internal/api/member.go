@@ -13,6 +13,11 @@ import (
 // which a service key names its tenant.
 func member(g *gate.Gate, w http.ResponseWriter, r *http.Request, write bool) (actor.Actor, map[string][]string, error) {
 	a, err := g.Enter(w, r, write)
+	return tenantOf(g, w, r, a, err, write)
+}
+
+// tenantOf is member for whom the gate has let in or refused already.
+func tenantOf(g *gate.Gate, w http.ResponseWriter, r *http.Request, a actor.Actor, err error, write bool) (actor.Actor, map[string][]string, error) {
 	web.Note(w, r.Pattern, a.TenantID, a.UserID, a.KeyID)
 	if err != nil {
 		return a, nil, err

@@ -93,6 +93,7 @@ func (a *App) routes() []api.Route {
 			"name": "string", "photo": "file"}})
 	list = append(list, api.NewReportLinks(a.gate, a.desk, a.Config.PublicURL).Routes()...)
 	list = append(list, api.NewPhotos(a.gate, a.album, a.keys).Routes()...)
+	list = append(list, operation(a).Routes()...)
 	list = append(list, api.NewForms(a.gate, osha.NewBooks(a.Store)).Routes()...)
 	if a.sink != nil {
 		list = append(list, api.Route{Pattern: "/dev/mail", Methods: get, Tag: "operation", Doc: "Mails kept by a development server", Public: true,

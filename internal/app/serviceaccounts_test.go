@@ -440,7 +440,8 @@ func TestServiceAccounts_everyScope(t *testing.T) {
 				}
 			}
 		}
-		for _, path := range []string{"/v1/cache", "/v1/events", "/v1/backup-status", "/v1/import-jobs", "/v1/webhooks"} {
+		for _, path := range []string{"/v1/cache", "/v1/events", "/v1/backup-status", "/v1/import-jobs", "/v1/webhooks", "/v1/jobs", "/v1/jobs/retry",
+			"/v1/audit-chain", "/v1/rate-limit/refusals"} {
 			for _, method := range []string{"GET", "POST", "DELETE"} {
 				closed(method, path)
 			}

@@ -5,12 +5,15 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"regexp"
+	"reflect"
+	"strconv"
 	"strings"
 	"testing"
 
 	"holdfast/internal/actor"
 	"holdfast/internal/catalog"
+	"holdfast/internal/safety"
+	"holdfast/internal/score"
 	"holdfast/internal/testkit"
 )
 
@@ -38,25 +41,46 @@ func TestSettingsAreRead(t *testing.T) {
 	}
 }
 
-// What the console offers to set is what the server takes, in its section.
-func TestConsoleKnowsTheSettings(t *testing.T) {
-	page, err := os.ReadFile("../../console/src/pages/admin.tsx")
-	must(t, err)
-	_, table, _ := strings.Cut(string(page), "const known: Record<")
-	table, _, _ = strings.Cut(table, "\n};")
-	sections := map[string]string{}
+// Each setting says what holds without it, as the tables of those that read it do,
+// and whoever makes a form of them reads so in /catalog.json.
+func TestSettingsSayWhatHolds(t *testing.T) {
+	said := map[string]string{}
+	points, kinds := safety.DefaultPoints(), map[string]bool{}
 	for _, s := range catalog.TenantSettings() {
-		sections[s.Key] = s.Section
-	}
-	lines := regexp.MustCompile(`(?m)^  (\w+): \['(\w+)'`).FindAllStringSubmatch(table, -1)
-	if len(lines) < 20 {
-		t.Errorf("the console offers %d settings", len(lines))
-	}
-	for _, l := range lines {
-		if sections[l[1]] != l[2] {
-			t.Errorf("the console sets %s in section %s, and the server takes it in section %q", l[1], l[2], sections[l[1]])
+		if said[s.Key] = s.Absent; s.Absent == "" {
+			t.Errorf("setting %s does not say what holds without it", s.Key)
+		}
+		if p := points; p.Set(s.Key, s.Absent) {
+			kinds[s.Key] = true
+			if p != points {
+				t.Errorf("%s: %s, and the points are %+v", s.Key, s.Absent, points)
+			}
 		}
 	}
+	if len(kinds) != reflect.TypeFor[safety.Points]().NumField() {
+		t.Errorf("settings of points: %v", kinds)
+	}
+	w, c := score.DefaultWeights(), score.DefaultCuts()
+	for key, v := range map[string]float64{"weight_incident": w.Incident, "weight_near_miss": w.NearMiss, "weight_shift_hours": w.ShiftHours,
+		"weight_load": w.Load, "cut_medium": c.Medium, "cut_high": c.High, "cut_critical": c.Critical} {
+		if said[key] != strconv.FormatFloat(v, 'f', -1, 64) {
+			t.Errorf("%s: %s, and the scores take %v", key, said[key], v)
+		}
+	}
+	testkit.Run(t, func(t *testing.T, k *testkit.Kit) {
+		var out struct {
+			Settings []struct{ Section, Key, Doc, Wants, Absent string }
+		}
+		k.Get("", "/catalog.json").JSON(t, &out)
+		if len(out.Settings) != len(said) {
+			t.Errorf("%d settings are described, %d are obeyed", len(out.Settings), len(said))
+		}
+		for _, s := range out.Settings {
+			if s.Section == "" || s.Doc == "" || s.Wants == "" || s.Absent != said[s.Key] {
+				t.Errorf("%+v", s)
+			}
+		}
+	})
 }
 
 // A setting is obeyed or refused: the demonstration has none of another kind,

@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"math"
 	"slices"
-	"strings"
 )
 
 // Setting is a key of a tenant's settings that the server obeys.
@@ -12,6 +11,7 @@ type Setting struct {
 	Section, Key string
 	Doc          string
 	Wants        string // what a value has to be, in words
+	Absent       string // what holds where it is not set: JSON, or words
 	accepts      func(json.RawMessage) bool
 }
 
@@ -57,7 +57,25 @@ func kinds(v json.RawMessage) bool {
 
 // amount makes a setting of a number from least on.
 func amount(section, key, doc string, least, most float64, whole bool, wants string) Setting {
-	return Setting{section, key, doc, wants, number(least, most, whole)}
+	return Setting{Section: section, Key: key, Doc: doc, Wants: wants, Absent: absent[key], accepts: number(least, most, whole)}
+}
+
+// other makes a setting of any form; nil accepts what its reader does.
+func other(section, key, doc, wants string, accepts func(json.RawMessage) bool) Setting {
+	return Setting{Section: section, Key: key, Doc: doc, Wants: wants, Absent: absent[key], accepts: accepts}
+}
+
+// absent is what the readers of settings take where none is set. A test holds
+// those with a table of their own to it.
+var absent = map[string]string{
+	"locale": "en", "over_receipt_tolerance": "0", "adjust_limit_value": "no limit", "count_auto_approve": "no limit",
+	"allow_partial_allocation": "true", "standard_units_per_hour": "the server's own", "score_bounds": "the server's own", "scores_off": "[]",
+	"min_group": "5", "score_retention_days": "396", "training_due_days": "30", "digest": "true", "public_reports": "false", "keep_files_days": "90",
+	"mfa_required": "administrators, after seven days", "mfa_self": "require", "session_idle_minutes": "no limit", "session_max_hours": "no limit",
+	"single_session": "false", "weight_incident": "0.45", "weight_near_miss": "0.2", "weight_shift_hours": "0.2", "weight_load": "0.15",
+	"cut_medium": "25", "cut_high": "50", "cut_critical": "75", "points_near_miss": "10", "points_hazard": "8", "points_injury_prompt": "8",
+	"points_injury_late": "5", "points_action_on_time": "10", "points_action_late": "3", "points_action_verified": "5", "points_checklist": "5",
+	"points_course": "20", "points_talk": "5", "points_suggestion": "15", "daily_cap": "40", "monthly_target": "100",
 }
 
 // TenantSettings are the keys of collection settings: each is read by the
@@ -66,36 +84,41 @@ func amount(section, key, doc string, least, most float64, whole bool, wants str
 func TenantSettings() []Setting {
 	const most = 1e12
 	list := []Setting{
-		{"general", "locale", "Language of mails and digests.", `"en" or "de"`, nil},
+		other("general", "locale", "Language of mails and digests.", `"en" or "de"`, nil),
 		amount("stock", "over_receipt_tolerance", "Share of an ordered quantity that may come in above it.", 0, 10, false, "a number from 0 to 10"),
 		amount("stock", "adjust_limit_value", "Value above which an adjustment waits for a second person.", 0, most, false, "an amount, 0 or more"),
 		amount("stock", "count_auto_approve", "Value up to which a count approves itself.", 0, most, false, "an amount, 0 or more"),
-		{"picking", "allow_partial_allocation", "Whether orders are promised a part of what they ask for.", "true or false", yesNo},
-		{"scoring", "standard_units_per_hour", "Units an hour that count as a workload of 1, by entity type.",
-			"a document of numbers above 0 by entity type", byType(number(math.SmallestNonzeroFloat64, most, false))},
-		{"scoring", "score_bounds", "Values of each input that count as 0 and as 1, by entity type.", "a document by entity type", byType(bounds)},
-		{"scoring", "scores_off", "Entity types that are not scored.", "a list of zone, driver, worker, equipment", kinds},
+		other("picking", "allow_partial_allocation", "Whether orders are promised a part of what they ask for.", "true or false", yesNo),
+		other("scoring", "standard_units_per_hour", "Units an hour that count as a workload of 1, by entity type.",
+			"a document of numbers above 0 by entity type", byType(number(math.SmallestNonzeroFloat64, most, false))),
+		other("scoring", "score_bounds", "Values of each input that count as 0 and as 1, by entity type.", "a document by entity type", byType(bounds)),
+		other("scoring", "scores_off", "Entity types that are not scored.", "a list of zone, driver, worker, equipment", kinds),
 		amount("scoring", "min_group", "People a team needs before its mean is shown.", 1, 10_000, true, "a whole number from 1 to 10000"),
 		amount("scoring", "score_retention_days", "Days that scores are kept; 31 at least.", 0, 36_500, true, "a whole number of days, 0 to 36500"),
 		amount("safety", "training_due_days", "Days until training that is assigned is due.", 0, 3650, true, "a whole number of days, 0 to 3650"),
-		{"safety", "digest", "Whether morning digests are sent.", "true or false", yesNo},
-		{"safety", "public_reports", "Whether the public report page takes reports.", "true or false", yesNo},
-		{"import", "keep_files_days", "Days that files of imports are kept.", "a whole number of days", nil},
-		{"security", "mfa_required", "Who needs a second factor.", `"none", "administrators" or "everyone"`, nil},
-		{"security", "mfa_self", "Whether a factor that a member enrolled himself is required.", `"require" or "ignore"`, nil},
-		{"security", "session_idle_minutes", "How long a session lives without a refresh.", "a whole number of minutes", nil},
-		{"security", "session_max_hours", "How long a session lives.", "a whole number of hours", nil},
-		{"security", "single_session", "Whether a sign-in ends a member's other sessions.", "true or false", nil},
+		other("safety", "digest", "Whether morning digests are sent.", "true or false", yesNo),
+		other("safety", "public_reports", "Whether the public report page takes reports.", "true or false", yesNo),
+		other("import", "keep_files_days", "Days that files of imports are kept.", "a whole number of days", nil),
+		other("security", "mfa_required", "Who needs a second factor.", `"none", "administrators" or "everyone"`, nil),
+		other("security", "mfa_self", "Whether a factor that a member enrolled himself is required.", `"require" or "ignore"`, nil),
+		other("security", "session_idle_minutes", "How long a session lives without a refresh.", "a whole number of minutes", nil),
+		other("security", "session_max_hours", "How long a session lives.", "a whole number of hours", nil),
+		other("security", "single_session", "Whether a sign-in ends a member's other sessions.", "true or false", nil),
 	}
-	for _, key := range []string{"weight_incident", "weight_near_miss", "weight_shift_hours", "weight_load"} {
-		list = append(list, amount("scoring", key, "Weight in the weighted score.", 0, 1000, false, "a number from 0 to 1000"))
+	for _, of := range [...][2]string{{"incident", "incidents"}, {"near_miss", "near misses"}, {"shift_hours", "shift hours"}, {"load", "workload"}} {
+		list = append(list, amount("scoring", "weight_"+of[0], "Weight of "+of[1]+" in the weighted score.", 0, 1000, false, "a number from 0 to 1000"))
 	}
-	for _, key := range []string{"cut_medium", "cut_high", "cut_critical"} {
-		list = append(list, amount("scoring", key, "Score from which a cluster begins.", 0, 100, false, "a number from 0 to 100"))
+	for _, band := range []string{"medium", "high", "critical"} {
+		list = append(list, amount("scoring", "cut_"+band, "Score from which a risk is "+band+".", 0, 100, false, "a number from 0 to 100"))
 	}
-	for _, key := range strings.Fields("points_near_miss points_hazard points_injury_prompt points_injury_late points_action_on_time points_action_late " +
-		"points_action_verified points_checklist points_course points_talk points_suggestion daily_cap") {
-		list = append(list, amount("engagement", key, "Points of engagement.", 0, 10_000, true, "a whole number from 0 to 10000"))
+	for _, of := range [...][2]string{{"points_near_miss", "Points for the report of a near miss."}, {"points_hazard", "Points for the report of a hazard."},
+		{"points_injury_prompt", "Points for the report of an injury within 24 hours."}, {"points_injury_late", "Points for the report of an injury later."},
+		{"points_action_on_time", "Points for an action done in time."}, {"points_action_late", "Points for an action done late."},
+		{"points_action_verified", "Points for an action whose effect is verified."}, {"points_checklist", "Points for an inspection done in time."},
+		{"points_course", "Points for a course."}, {"points_talk", "Points for a toolbox talk."},
+		{"points_suggestion", "Points for a suggestion that is put to work."},
+		{"daily_cap", "Most points of a person in a day."}} {
+		list = append(list, amount("engagement", of[0], of[1], 0, 10_000, true, "a whole number from 0 to 10000"))
 	}
-	return append(list, amount("engagement", "monthly_target", "Points of engagement.", 1, 10_000, true, "a whole number from 1 to 10000"))
+	return append(list, amount("engagement", "monthly_target", "Points of a month that make a full score.", 1, 10_000, true, "a whole number from 1 to 10000"))
 }

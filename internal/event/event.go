@@ -173,6 +173,16 @@ type RateLimit struct {
 	ResetAt    string `json:"reset_at"`
 }
 
+// RateLimits returns when a tenant was over a limit, as far as events are kept,
+// newest first and at most limit.
+func RateLimits(ctx context.Context, d *db.DB, tenant string, limit int) (out []*Event, err error) {
+	err = d.Read(ctx, db.Scope{All: true}, func(tx *db.Tx) (err error) {
+		out, err = list(tx, "tenant_id = $1 AND type = 'rate_limit.exceeded' ORDER BY id DESC LIMIT $2", tenant, limit)
+		return err
+	})
+	return out, err
+}
+
 // warnEvery is how often a node repeats that a tenant is over one limit.
 const warnEvery = time.Minute
 

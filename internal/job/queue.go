@@ -152,7 +152,10 @@ type Status struct {
 }
 
 // Filter says which jobs are meant; an empty member means all.
-type Filter struct{ Tenant, Kind, Key, Status string }
+type Filter struct {
+	Tenant, Kind, Key, Status string
+	Open                      bool // those that are not done
+}
 
 func (f Filter) where() (string, []any) {
 	text, args := "1 = 1", []any(nil)
@@ -162,16 +165,28 @@ func (f Filter) where() (string, []any) {
 			text += fmt.Sprintf(" AND %s = $%d", c.column, len(args))
 		}
 	}
+	if f.Open {
+		text += " AND status <> 'done'"
+	}
 	return text, args
 }
 
-// List returns at most limit jobs, those due first in front.
+// order puts those due first in front; of those that are done, the last.
+func (f Filter) order() string {
+	if f.Status == Done {
+		return "due_at DESC, kind, key"
+	}
+	return "due_at, kind, key"
+}
+
+// List returns at most limit jobs, those due first in front, of those that are
+// done the last.
 func List(ctx context.Context, d *db.DB, f Filter, limit int) (list []Status, err error) {
 	where, args := f.where()
 	err = d.Read(ctx, everywhere(), func(tx *db.Tx) error {
 		list = nil
 		return tx.Query(fmt.Sprintf("SELECT tenant_id, kind, key, status, tries, made_at, due_at, done_at, error FROM jobs "+
-			"WHERE %s ORDER BY due_at, kind, key LIMIT %d", where, limit), args, func(r *db.Row) error {
+			"WHERE %s ORDER BY %s LIMIT %d", where, f.order(), limit), args, func(r *db.Row) error {
 			s := Status{Tenant: r.Text(0), Kind: r.Text(1), Key: r.Text(2), Status: r.Text(3), Tries: r.Int(4),
 				Made: r.Time(5), Due: r.Time(6), Error: r.Text(8)}
 			if s.Tenant == db.NoTenant {

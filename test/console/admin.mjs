@@ -79,13 +79,19 @@ test('a setting is found by its meaning, set, and shown with when', async () => 
   if (old) await api(admin, `/v1/settings?id=eq.${old.id}`, { method: 'DELETE' });
   await as(admin, async (page) => {
     await open(page, '/console/admin/settings');
-    const line = page.getByRole('listitem').filter({ hasText: 'How much more than ordered may be received' });
+    const line = page.getByRole('listitem').filter({ hasText: 'Share of an ordered quantity that may come in above it.' });
+    await page.getByRole('searchbox', { name: 'Find a setting' }).fill('ordered quantity');
+    await line.getByText('0', { exact: true }).waitFor();
     await line.getByRole('button', { name: 'Set' }).click();
+    await page.getByRole('dialog').getByLabel('Value').fill('lots');
+    await page.getByRole('dialog').getByRole('button', { name: 'Save' }).click();
+    await page.getByText('setting over_receipt_tolerance must be a number from 0 to 10').waitFor();
     await page.getByRole('dialog').getByLabel('Value').fill('0.05');
     await page.getByRole('dialog').getByRole('button', { name: 'Save' }).click();
-    const now = page.getByRole('listitem').filter({ hasText: 'How much more than ordered may be received' });
+    const now = page.getByRole('listitem').filter({ hasText: 'Share of an ordered quantity that may come in above it.' });
     await now.getByText('0.05', { exact: true }).waitFor();
     await now.getByText(/^set /).waitFor();
+    assert.deepEqual(await violations(page, 'settings'), []);
   });
   const [set] = await api(admin, '/v1/settings?select=section,value&key=eq.over_receipt_tolerance');
   assert.deepEqual(set, { section: 'stock', value: 0.05 });
@@ -100,6 +106,62 @@ test('the state of the server says its database and how old the last backup is',
     await page.getByText(backup.scheduled ? /in time|too old/ : 'not scheduled').waitFor();
     assert.deepEqual(await violations(page, 'system'), []);
   });
+});
+
+test('work that waits or was given up is seen, and tried again; the server\'s schedule stands beside it', async () => {
+  const { jobs } = await api(admin, '/v1/jobs');
+  assert.ok(jobs.some((j) => j.whose === 'server'), JSON.stringify(jobs.slice(0, 3)));
+  await as(admin, async (page) => {
+    await page.route('**/v1/jobs', (route) =>
+      route.fulfill({ json: { jobs: [...jobs, { kind: 'safety-mail', doc: 'mails of the safety programme', key: 'digest:1', whose: 'tenant', status: 'failed', tries: 5, made_at: new Date().toISOString(), due_at: new Date().toISOString(), done_at: null }] } }));
+    await open(page, '/console/admin/jobs');
+    const row = page.getByRole('region', { name: 'For your organisation' }).getByRole('row', { name: /Safety mail/ });
+    await row.getByText('Given up').waitFor();
+    await page.getByRole('region', { name: 'The server’s own schedule' }).getByText('forget sessions and codes that have run out').waitFor();
+    assert.deepEqual(await violations(page, 'jobs'), []);
+    // The row stands for one that the server has not got: its words say so.
+    await row.getByRole('button', { name: 'Try now' }).click();
+    await page.getByText('no such job of the tenant waits or was given up').waitFor();
+    await page.unroute('**/v1/jobs');
+    await page.getByRole('button', { name: 'Done', exact: true }).click();
+    await page.waitForURL(/status=done/);
+    const done = (await api(admin, '/v1/jobs?status=done')).jobs.filter((j) => j.whose === 'tenant').length;
+    await page.getByText(done ? 'Try now' : 'Nothing was done yet').or(page.getByRole('region', { name: 'For your organisation' })).first().waitFor();
+  });
+});
+
+test('a log that is whole says so after a look at every row', async () => {
+  await as(admin, async (page) => {
+    await open(page, '/console/admin/audit');
+    await page.getByRole('button', { name: 'Check every row' }).click();
+    await page.getByText('Whole: no row was changed, removed or put in.').waitFor();
+    await page.getByText(/\d rows are sealed/).waitFor();
+    assert.deepEqual(await violations(page, 'audit'), []);
+  });
+});
+
+test('when requests were refused, and by which limit, is seen afterwards', async () => {
+  const key = process.env.SERVICE_ROLE_KEY;
+  const set = (body) => fetch(`${url}/v1/tenants?slug=eq.south`, { method: 'PATCH', headers: { Authorization: `Bearer ${key}`, apikey: key, 'Content-Type': 'application/json' }, body: JSON.stringify(body) });
+  const south = 'admin@south.example';
+  const [before] = await api(south, '/v1/tenants?select=plan,limits,slug');
+  assert.equal(before.slug, 'south');
+  assert.equal((await set({ plan: 'custom', limits: { write: { minute: 3, burst: 3 } } })).status, 204);
+  try {
+    const { access_token: token } = await session(south);
+    for (let n = 0, status = 0; status !== 429; n++) {
+      assert.ok(n < 60, 'no limit was reached');
+      ({ status } = await fetch(`${url}/v1/items`, { method: 'POST', headers: { Authorization: `Bearer ${token}`, 'Content-Type': 'application/json' }, body: JSON.stringify({ sku: `LIM-${Date.now()}-${n}`, name: 'Limit' }) }));
+    }
+    await as(south, async (page) => {
+      await open(page, '/console/admin/limits');
+      const row = page.getByRole('region', { name: 'Refusals of the last seven days' }).getByRole('row', { name: /Writes to the database/ });
+      await row.getByRole('cell', { name: '3', exact: true }).waitFor();
+      assert.deepEqual(await violations(page, 'limits'), []);
+    });
+  } finally {
+    await set({ plan: before.plan, limits: before.limits });
+  }
 });
 
 test('a new organisation is led through what comes first, and each step is done when it is', async () => {

@@ -35,7 +35,7 @@ const pages = [
   ['receive', '/console/floor/receive'],
   ['count', '/console/floor/count'],
 ];
-const kept = ['members', 'keys', 'webhooks', 'limits', 'audit', 'sso', 'settings', 'system'];
+const kept = ['members', 'keys', 'webhooks', 'limits', 'audit', 'sso', 'settings', 'jobs', 'system'];
 
 for (const look of looks) {
   const said = `${look.colorScheme}, ${look.viewport.width} px`;

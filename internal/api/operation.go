@@ -1,0 +1,187 @@
+package api
+
+import (
+	"context"
+	"net/http"
+	"time"
+
+	"holdfast/internal/actor"
+	"holdfast/internal/cache"
+	"holdfast/internal/fault"
+	"holdfast/internal/gate"
+	"holdfast/internal/web"
+)
+
+// BackgroundJob is work that is done outside requests. What went wrong in it is
+// in the server's log alone: a driver's or a mail server's words name places.
+type BackgroundJob struct {
+	Kind   string     `json:"kind"`
+	Doc    string     `json:"doc" doc:"What jobs of this kind do."`
+	Key    string     `json:"key" doc:"Names it among those of its kind."`
+	Whose  string     `json:"whose" enum:"tenant,server" doc:"The tenant's own, or the server's for all."`
+	Status string     `json:"status" enum:"pending,running,done,failed" doc:"failed: given up."`
+	Tries  int64      `json:"tries" doc:"How often it was begun."`
+	Made   time.Time  `json:"made_at"`
+	Due    time.Time  `json:"due_at" doc:"Not done before."`
+	Done   *time.Time `json:"done_at"`
+}
+
+// BackgroundJobs is a list of work, the earliest due first.
+type BackgroundJobs struct {
+	Jobs []BackgroundJob `json:"jobs" doc:"At most 200 of the tenant and 200 of the server."`
+}
+
+// DueJobs is how many jobs were made due.
+type DueJobs struct {
+	Due int64 `json:"due"`
+}
+
+// ChainVerdict is what a look at each row of a tenant's audit log found.
+type ChainVerdict struct {
+	Whole     bool         `json:"whole" doc:"No row was changed, removed or put in."`
+	Rows      int64        `json:"rows" doc:"Rows that are part of the chain."`
+	Waiting   int64        `json:"waiting" doc:"Rows that are not sealed yet."`
+	Head      string       `json:"head" doc:"Hash of the newest sealed row: kept elsewhere, it tells later whether the whole was set back."`
+	SealedAt  *time.Time   `json:"sealed_at"`
+	Breaks    []ChainBreak `json:"breaks" doc:"At most 20."`
+	CheckedAt time.Time    `json:"checked_at" doc:"Kept for a minute."`
+}
+
+// ChainBreak is a place where the log is not as it was written.
+type ChainBreak struct {
+	No  int64  `json:"no" doc:"Place in the chain."`
+	ID  string `json:"id" doc:"The row, where there is one."`
+	Why string `json:"why"`
+}
+
+// LimitRefusal is a minute in which requests were refused because the tenant was over a limit.
+type LimitRefusal struct {
+	At         time.Time `json:"at"`
+	Category   string    `json:"category" enum:"api,auth,webhook,read,write"`
+	Limit      int       `json:"limit" doc:"Units per minute."`
+	RetryAfter int       `json:"retry_after" doc:"Seconds."`
+}
+
+// LimitRefusals is the history of refusals, newest first.
+type LimitRefusals struct {
+	Refusals []LimitRefusal `json:"refusals" doc:"At most 200, of the last seven days; a minute of a category once."`
+}
+
+// Operation is what administrators may know of the server's work for their
+// tenant, and hurry.
+type Operation struct {
+	Gate     *gate.Gate
+	Jobs     func(ctx context.Context, tenant, status string) ([]BackgroundJob, error)
+	Retry    func(ctx context.Context, tenant, kind, key string) (int64, error)
+	Chain    func(ctx context.Context, tenant string) (ChainVerdict, error)
+	Refusals func(ctx context.Context, tenant string) ([]LimitRefusal, error)
+	Now      func() time.Time
+
+	verdicts cache.Memo[ChainVerdict] // by tenant: each costs a look at every row
+}
+
+const verdictKept = time.Minute
+
+// Routes are those of Operation.
+func (o *Operation) Routes() []Route {
+	get := []string{"GET"}
+	return []Route{
+		{Pattern: "/v1/jobs", Methods: get, Out: BackgroundJobs{}, Tag: "operation", Query: map[string]string{"status": "string"},
+			Doc: "Work outside requests: the tenant's own, and the server's schedule (administrators)", Handler: o.serve(false, o.list)},
+		{Pattern: "/v1/jobs/retry", Methods: []string{"POST"}, Out: DueJobs{}, Tag: "operation", Body: map[string]string{"kind": "string", "key": "string"},
+			Doc: "Make the tenant's jobs that wait or were given up due at once: of a kind, or the one named by key (administrators)", Handler: o.serve(true, o.retry)},
+		{Pattern: "/v1/audit-chain", Methods: get, Out: ChainVerdict{}, Tag: "operation",
+			Doc: "Whether the tenant's audit log is as it was written (administrators)", Handler: o.serve(false, o.chain)},
+		{Pattern: "/v1/rate-limit/refusals", Methods: get, Out: LimitRefusals{}, Tag: "limits",
+			Doc: "When the tenant was over a limit; answered when nothing is left, too (administrators)", Handler: web.Wrap(CollectionShape, o.refusals)},
+	}
+}
+
+type operationHandler func(w http.ResponseWriter, r *http.Request, a actor.Actor, q map[string][]string) error
+
+// serve lets administrators of a tenant through, and the service key for the tenant that tenant_id names.
+func (o *Operation) serve(write bool, do operationHandler) http.Handler {
+	return web.Wrap(CollectionShape, func(w http.ResponseWriter, r *http.Request) error {
+		a, q, err := member(o.Gate, w, r, write)
+		if err == nil {
+			err = administrators(a)
+		}
+		if err != nil {
+			return err
+		}
+		return do(w, r, a, q)
+	})
+}
+
+// administrators are people and the service key: no key of a tenant has a scope for this.
+func administrators(a actor.Actor) error {
+	if !a.Administrator() || a.Scope != nil {
+		return fault.New(fault.Forbidden, "42501", "only administrators may ask how the server works for the tenant")
+	}
+	return nil
+}
+
+func (o *Operation) list(w http.ResponseWriter, r *http.Request, a actor.Actor, q map[string][]string) error {
+	status := ""
+	if given := q["status"]; len(given) > 0 {
+		switch status = given[0]; status {
+		case "pending", "running", "done", "failed":
+		default:
+			return fault.New(fault.Invalid, "22023", "status: pending, running, done or failed").At("status", "is no state of a job")
+		}
+	}
+	jobs, err := o.Jobs(r.Context(), a.TenantID, status)
+	if err != nil {
+		return err
+	}
+	return web.JSON(w, http.StatusOK, BackgroundJobs{jobs})
+}
+
+func (o *Operation) retry(w http.ResponseWriter, r *http.Request, a actor.Actor, _ map[string][]string) error {
+	var in struct{ Kind, Key string }
+	if err := web.Decode(r, functionBody, &in); err != nil {
+		return err
+	}
+	if in.Kind == "" {
+		return fault.New(fault.Invalid, "22023", "kind is required").At("kind", "is required")
+	}
+	n, err := o.Retry(r.Context(), a.TenantID, in.Kind, in.Key)
+	if err != nil {
+		return err
+	}
+	if n == 0 {
+		return fault.New(fault.NotFound, "", "no such job of the tenant waits or was given up")
+	}
+	return web.JSON(w, http.StatusOK, DueJobs{n})
+}
+
+func (o *Operation) chain(w http.ResponseWriter, r *http.Request, a actor.Actor, _ map[string][]string) error {
+	now := o.Now()
+	v, ok := o.verdicts.Get(a.TenantID, now)
+	if !ok {
+		var err error
+		if v, err = o.Chain(r.Context(), a.TenantID); err != nil {
+			return err
+		}
+		v.CheckedAt = now.UTC()
+		o.verdicts.Put(a.TenantID, v, now.Add(verdictKept))
+	}
+	return web.JSON(w, http.StatusOK, v)
+}
+
+// refusals takes nothing from the limits: whoever is over one asks this first.
+func (o *Operation) refusals(w http.ResponseWriter, r *http.Request) error {
+	a, err := o.Gate.Look(w, r)
+	a, _, err = tenantOf(o.Gate, w, r, a, err, false)
+	if err == nil {
+		err = administrators(a)
+	}
+	if err != nil {
+		return err
+	}
+	list, err := o.Refusals(r.Context(), a.TenantID)
+	if err != nil {
+		return err
+	}
+	return web.JSON(w, http.StatusOK, LimitRefusals{list})
+}
