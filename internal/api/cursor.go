@@ -63,7 +63,7 @@ func (c *Collections) resume(k *call, q *grammar.Select) error {
 
 // pages reports a read that has pages: rows, neither one record nor a count.
 func pages(k *call, q *grammar.Select) bool {
-	return k.id == "" && !k.form.Singular && q.Root.Counted == "" && q.Root.Limit != 0
+	return k.id == "" && !k.form.Singular && !q.Root.Grouped() && q.Root.Limit != 0
 }
 
 // maxLink is the longest query that a Link repeats, so that an answer's head

@@ -118,16 +118,8 @@ func notEmbedded(n *Node, name string) error {
 }
 
 func (b *binder) items(n *Node, items []Item) error {
-	for _, it := range items {
-		if b.isCount(n, it) {
-			if len(items) > 1 || it.Cast != "" {
-				return noAggregate("count")
-			}
-			if n.Counted = it.Alias; n.Counted == "" {
-				n.Counted = "count"
-			}
-			return nil
-		}
+	if slices.ContainsFunc(items, func(it Item) bool { return it.Func != "" || b.isCount(n, it) }) {
+		return b.groups(n, items)
 	}
 	for _, it := range items {
 		var err error
@@ -136,8 +128,6 @@ func (b *binder) items(n *Node, items []Item) error {
 			b.star(n)
 		case it.Embed != nil:
 			err = b.embed(n, it)
-		case it.Func != "":
-			err = noAggregate(it.Func)
 		default:
 			err = b.column(n, it)
 		}
@@ -146,19 +136,6 @@ func (b *binder) items(n *Node, items []Item) error {
 		}
 	}
 	return nil
-}
-
-func noAggregate(name string) error {
-	return fault.New(fault.Invalid, "PGRST123", "the aggregate %s is not allowed here", clip(name)).
-		With("", "only count, with nothing beside it, is served")
-}
-
-func (b *binder) isCount(n *Node, it Item) bool {
-	if it.Func == "count" && it.Column.Name == "count" {
-		return true
-	}
-	_, exists := n.Resource.Field("count")
-	return it.Embed == nil && it.Func == "" && it.Column.Name == "count" && !exists
 }
 
 func (b *binder) star(n *Node) {
@@ -237,11 +214,12 @@ func cast(o *Out, t catalog.Type, to string) error {
 		o.Quoted = from != AsText && from != AsPlain && from != AsNull
 		fits = true
 	case "int", "int4", "int8", "bigint", "integer":
-		if fits = fits || from == AsInt || from == AsDec; from == AsDec {
+		o.Whole = from == AsSum || from == AsMean
+		if fits = fits || o.Whole || from == AsInt || from == AsDec; from == AsDec {
 			o.Form = AsWhole
 		}
 	case "numeric", "float8":
-		fits = fits || from == AsInt || from == AsDec || from == AsFloat
+		fits = fits || from == AsInt || from == AsDec || from == AsFloat || from == AsSum || from == AsMean
 	case "bool":
 		fits = fits || from == AsBool
 	case "uuid":
@@ -328,8 +306,10 @@ func (b *binder) embed(n *Node, it Item) error {
 	if err != nil {
 		return err
 	}
-	e.ParentAt = n.need(pf, nil, false)
-	n.TenantAt()
+	if !e.Hidden {
+		e.ParentAt = n.need(pf, nil, false)
+		n.TenantAt()
+	}
 	cf, err := b.seen(&e.Node, Column{Name: child})
 	if err != nil {
 		return err
@@ -340,7 +320,13 @@ func (b *binder) embed(n *Node, it Item) error {
 	if !e.Hidden {
 		n.Out = append(n.Out, Out{Key: e.Name(), At: len(n.Embeds) - 1, Embed: e})
 	}
-	return b.items(&e.Node, it.Embed.Items)
+	if err := b.items(&e.Node, it.Embed.Items); err != nil {
+		return err
+	}
+	if e.Spread && e.grouped {
+		return unserved("spreading aggregates")
+	}
+	return nil
 }
 
 func (b *binder) order(root *Node, o Order) error {
@@ -350,6 +336,14 @@ func (b *binder) order(root *Node, o Order) error {
 	}
 	n.ordered = true
 	for _, t := range o.Terms {
+		if n.grouped {
+			by, err := n.groupOrder(t)
+			if err != nil {
+				return err
+			}
+			n.order = append(n.order, by)
+			continue
+		}
 		by := orderBy{steps: t.Column.Steps, text: t.Column.Text, desc: t.Desc, nullsFirst: t.NullsFirst}
 		at := n
 		if t.Relation != "" {

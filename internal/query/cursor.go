@@ -57,7 +57,7 @@ func (n *Node) tie(name string, desc bool) orderBy {
 
 // sure reports a member of the order that is never null.
 func (o *orderBy) sure() bool {
-	return o.tie || o.embed == nil && len(o.steps) == 0 && o.field.Required
+	return o.tie || o.group == nil && o.embed == nil && len(o.steps) == 0 && o.field.Required
 }
 
 // Order is the collection and its order as a text, the same for requests whose

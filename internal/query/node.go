@@ -38,7 +38,7 @@ type Node struct {
 	Embeds   []*Embed
 	Limit    int // -1 = up to MaxRows
 	Offset   int
-	Counted  string   // key of the count that is the only output, or ""
+	Most     int      // rows that groups are made of at most; 0 = MaxGrouped
 	Only     []string // ids of the rows to return, whatever the filters say
 
 	policy  Policy
@@ -46,6 +46,8 @@ type Node struct {
 	order   []orderBy
 	fetch   []fetched
 	ordered bool  // the request said in which order
+	grouped bool  // the select has an aggregate
+	keyed   bool  // and what its rows are grouped by
 	from    []any // place behind which the rows begin; nil = the first
 }
 
@@ -96,6 +98,8 @@ const (
 	AsWhole         // decimal rounded to an integer
 	AsDay           // date of an instant
 	AsMidnight      // instant a date begins at, UTC
+	AsSum           // sum, in two columns: times 2^32, and what is to be added
+	AsMean          // mean, in three columns: a sum and a number
 )
 
 // Out is one member of a row's answer: a column, or an embed.
@@ -104,6 +108,8 @@ type Out struct {
 	At     int // column of the statement's rows
 	Form   Form
 	Quoted bool // cast to text: written as a JSON string
+	Scaled bool // a sum or mean of decimals, times decimal.Scale
+	Whole  bool // a sum or mean cast to an integer
 	Embed  *Embed
 }
 
@@ -113,6 +119,8 @@ type fetched struct {
 	steps []Step
 	text  bool
 	by    *orderBy // what the order compares, where that is no column
+	fold  fold     // what it is of a group's rows
+	merge merge
 }
 
 type orderBy struct {
@@ -121,6 +129,7 @@ type orderBy struct {
 	steps      []Step
 	text       bool
 	number     bool // the number a path leads to
+	group      *Out // member of a group
 	embed      *Embed
 	desc       bool
 	nullsFirst bool

@@ -2,6 +2,7 @@ package query
 
 import (
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -182,19 +183,33 @@ func (p *parser) item(s *scanner, depth int) (Item, error) {
 		return it, s.fail("expected \"(\" behind the relation to spread")
 	case c == '(':
 		s.pos += len("()")
-		it.Func = "count"
-	case c == '.':
-		s.pos++
-		if it.Func = s.word(); !s.take("()") {
-			return it, s.fail("expected an aggregate such as sum()")
-		}
+		it.Func, it.Rows = "count", true
 	}
-	if s.take("::") {
-		if it.Cast = s.word(); it.Cast == "" {
-			return it, s.fail("expected a type behind \"::\"")
-		}
+	if it.Cast, err = s.cast(); err != nil {
+		return it, err
 	}
-	return it, nil
+	if !it.Rows && s.take(".") {
+		if it.Func = s.word(); !slices.Contains(aggregates, it.Func) || !s.take("()") {
+			return it, s.fail("expected avg(), count(), max(), min() or sum()")
+		}
+		it.Before = it.Cast
+		it.Cast, err = s.cast()
+	}
+	return it, err
+}
+
+var aggregates = []string{"avg", "count", "max", "min", "sum"}
+
+// cast reads "::type", or nothing.
+func (s *scanner) cast() (string, error) {
+	if !s.take("::") {
+		return "", nil
+	}
+	to := s.word()
+	if to == "" {
+		return "", s.fail("expected a type behind \"::\"")
+	}
+	return to, nil
 }
 
 // isCount reports the aggregate count(), which looks like an empty embed.

@@ -65,11 +65,13 @@ func TestParse_select(t *testing.T) {
 		"r()":          {{Column: Column{Name: "r"}, Embed: &EmbedItem{Items: []Item{}}}},
 		"n:r!h!inner(a,s(b))": {{Alias: "n", Column: Column{Name: "r"}, Embed: &EmbedItem{Hint: "h", Inner: true, Items: []Item{
 			col("a"), {Column: Column{Name: "s"}, Embed: &EmbedItem{Items: []Item{col("b")}}}}}}},
-		"...r(a)":  {{Column: Column{Name: "r"}, Embed: &EmbedItem{Spread: true, Items: []Item{col("a")}}}},
-		"count":    {col("count")},
-		"count()":  {{Column: Column{Name: "count"}, Func: "count"}},
-		"a.sum()":  {{Column: Column{Name: "a"}, Func: "sum"}},
-		"r(count)": {{Column: Column{Name: "r"}, Embed: &EmbedItem{Items: []Item{col("count")}}}},
+		"...r(a)":              {{Column: Column{Name: "r"}, Embed: &EmbedItem{Spread: true, Items: []Item{col("a")}}}},
+		"count":                {col("count")},
+		"count()":              {{Column: Column{Name: "count"}, Func: "count", Rows: true}},
+		"a.sum()":              {{Column: Column{Name: "a"}, Func: "sum"}},
+		"x:a::int.avg()::text": {{Alias: "x", Column: Column{Name: "a"}, Before: "int", Func: "avg", Cast: "text"}},
+		"a->>k.max()":          {{Column: Column{Name: "a", Steps: []Step{{Key: "k"}}, Text: true}, Func: "max"}},
+		"r(count)":             {{Column: Column{Name: "r"}, Embed: &EmbedItem{Items: []Item{col("count")}}}},
 	} {
 		req, err := Parse("select=" + strings.NewReplacer(" ", "+").Replace(raw))
 		if err != nil {

@@ -79,7 +79,9 @@ type Item struct {
 	Alias  string
 	Column Column
 	Cast   string
-	Func   string // aggregate: count, sum, ...
+	Func   string // aggregate: avg, count, max, min or sum
+	Before string // cast of what is aggregated
+	Rows   bool   // count(): of rows
 	Embed  *EmbedItem
 }
 

@@ -21,6 +21,7 @@ type Dialect interface {
 	JSONPath(col string, path []db.Arrow, asText bool) string
 	JSONNumber(json string) string
 	JSONContains(left, right string) string
+	Day(expr string) string
 }
 
 // Statement is SQL text with its bound values. The text depends on the shape
@@ -85,6 +86,12 @@ func newWriter(d Dialect) *writer { return &writer{d: d, b: make([]byte, 0, 512)
 
 // Rows is the statement for the rows of the root.
 func (q *Select) Rows(d Dialect) (Statement, error) {
+	if q.Root.Capped() {
+		return q.groups(d)
+	}
+	if q.Root.grouped {
+		return q.counts(d)
+	}
 	n, w := q.Root, newWriter(d)
 	t := w.table()
 	w.s("SELECT ")
@@ -102,9 +109,17 @@ func (q *Select) Rows(d Dialect) (Statement, error) {
 	return w.done()
 }
 
-// Total counts what Rows would return without a page.
+// Total counts what Rows would return without a page; of groups with a limit
+// also the rows that they are made of.
 func (q *Select) Total(d Dialect) (Statement, error) {
+	if q.Root.Capped() {
+		return q.groupTotal(d)
+	}
 	w := newWriter(d)
+	if q.Root.grouped {
+		w.s("SELECT 1")
+		return w.done()
+	}
 	t := w.table()
 	w.s("SELECT COUNT(*) FROM ", q.Root.Resource.Name, " ", t)
 	w.where(q.Root, t)
@@ -304,42 +319,30 @@ func (w *writer) related(o orderBy, parent string) {
 
 // Rows is the statement for the embedded rows of parents with these keys.
 func (e *Embed) Rows(d Dialect, keys []string) (Statement, error) {
+	if e.grouped {
+		return e.groups(d, keys)
+	}
 	w := newWriter(d)
 	t := w.table()
 	_, key := e.keyed()
 	paged := e.Many && (e.Limit >= 0 || e.Offset > 0)
-	switch {
-	case e.Counted != "":
-		w.s("SELECT ")
-		w.columns(&e.Node, t)
-		w.s(", COUNT(*)")
-	case paged:
-		w.s("SELECT * FROM (SELECT ")
-		w.columns(&e.Node, t)
+	w.s(map[bool]string{true: "SELECT * FROM (SELECT ", false: "SELECT "}[paged])
+	w.columns(&e.Node, t)
+	if paged {
 		w.s(", ROW_NUMBER() OVER (PARTITION BY ", t, ".", key, " ORDER BY ")
 		w.terms(&e.Node, t)
 		w.s(") AS place")
-	default:
-		w.s("SELECT ")
-		w.columns(&e.Node, t)
 	}
 	w.s(" FROM ", e.Resource.Name, " ", t, " WHERE ", d.InUUID(t+"."+key, w.param(List(keys))), " AND ")
 	w.conditions(&e.Node, t, "")
-	switch {
-	case e.Counted != "":
-		w.s(" GROUP BY ")
-		w.columns(&e.Node, t)
-	case paged:
-		w.s(") x WHERE place > ")
-		w.bind(int64(e.Offset))
-		w.s(" AND place <= ")
-		w.bind(int64(e.Offset) + int64(e.PageSize()))
-		w.s(" ORDER BY place LIMIT ", strconv.Itoa(MaxInRows+1))
-	default:
-		if e.Many {
-			w.orderBy(&e.Node, t)
-		}
-		w.s(" LIMIT ", strconv.Itoa(MaxInRows+1))
+	if paged {
+		w.s(") x")
+		w.places(e)
+		return w.done()
 	}
+	if e.Many {
+		w.orderBy(&e.Node, t)
+	}
+	w.s(" LIMIT ", strconv.Itoa(MaxInRows+1))
 	return w.done()
 }

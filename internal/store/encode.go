@@ -22,7 +22,6 @@ type batch struct {
 	holes    []hole
 	keys     [][]string       // per embed of the node: the parent keys seen
 	byKey    map[string][]int // rows by the key that joins them to their parent
-	counts   map[string]int64 // instead of rows when the embed counts
 	children []*batch
 	idAt     int // place of id, -1 = not needed
 	byID     map[string]int
@@ -66,8 +65,14 @@ func key(n *query.Node, r *db.Row, at int) string {
 
 // add writes one row.
 func (b *batch) add(r *db.Row) error {
-	if b.embed != nil && !b.place(r) {
-		return nil
+	if b.node.Capped() {
+		if err := b.node.Enough(r.Int(b.node.Width())); err != nil {
+			return err
+		}
+	}
+	if b.embed != nil {
+		k := key(b.node, r, b.embed.ChildAt)
+		b.byKey[k] = append(b.byKey[k], len(b.rows))
 	}
 	if b.idAt >= 0 {
 		b.byID[key(b.node, r, b.idAt)] = len(b.rows)
@@ -109,17 +114,6 @@ func behind(keys []query.Key, r *db.Row) []json.RawMessage {
 		}
 	}
 	return out
-}
-
-// place files an embedded row under its parent's key.
-func (b *batch) place(r *db.Row) bool {
-	k := key(b.node, r, b.embed.ChildAt)
-	if b.node.Counted != "" {
-		b.counts[k] = r.Int(b.node.Width())
-		return false
-	}
-	b.byKey[k] = append(b.byKey[k], len(b.rows))
-	return true
 }
 
 func (b *batch) jsonRow(r *db.Row, firstHole int) {
@@ -194,6 +188,8 @@ func appendValue(dst []byte, o *query.Out, r *db.Row) []byte {
 		start := len(dst)
 		dst = r.AppendText(dst, o.At)
 		return append(dst[:min(start+len("2006-01-02"), len(dst))], '"')
+	case query.AsSum, query.AsMean:
+		return appendTotal(dst, o, r)
 	case query.AsMidnight:
 		dst = append(dst, '"')
 		return append(r.AppendText(dst, o.At), `T00:00:00.000000Z"`...)
@@ -309,7 +305,7 @@ func (b *batch) fill(dst []byte, h hole) []byte {
 	if e.Spread {
 		return c.spread(dst, h.key)
 	}
-	if b.shape.Stripped && !e.Many && (c == nil || len(c.byKey[h.key]) == 0) {
+	if b.shape.Stripped && !e.Many && !e.Alone() && (c == nil || len(c.byKey[h.key]) == 0) {
 		return dst
 	}
 	dst = join(dst, []byte{','})
@@ -321,17 +317,16 @@ func (b *batch) fill(dst []byte, h hole) []byte {
 func (b *batch) value(dst []byte, h hole) []byte {
 	e := b.node.Embeds[h.embed]
 	c := b.children[h.embed]
-	if e.Counted != "" {
-		return c.count(dst, h.key)
-	}
 	var list []int
 	if c != nil && h.key != "" {
 		list = c.byKey[h.key]
 	}
-	if !e.Many {
-		if len(list) == 0 {
-			return append(dst, "null"...)
-		}
+	switch {
+	case len(list) == 0 && e.Alone():
+		return c.none(dst)
+	case len(list) == 0 && !e.Many:
+		return append(dst, "null"...)
+	case !e.Many:
 		return c.appendRow(dst, list[0])
 	}
 	dst = append(dst, '[')
@@ -344,13 +339,30 @@ func (b *batch) value(dst []byte, h hole) []byte {
 	return append(dst, ']')
 }
 
-func (b *batch) count(dst []byte, k string) []byte {
+// none writes what aggregates make of no rows: counts of 0, and null. A page may
+// have passed that over.
+func (b *batch) none(dst []byte) []byte {
+	e := b.embed
+	if e.Many && (e.Offset > 0 || e.PageSize() == 0) {
+		return append(dst, "[]"...)
+	}
 	open, end := "{", "}"
-	if b.embed.Many {
+	if e.Many {
 		open, end = "[{", "}]"
 	}
-	dst = append(db.AppendString(append(dst, open...), b.node.Counted), ':')
-	return append(strconv.AppendInt(dst, b.counts[k], 10), end...)
+	dst = append(dst, open...)
+	for i, o := range b.node.Out {
+		zero := "null"
+		if b.node.Counts(&o) {
+			if zero = "0"; o.Quoted {
+				zero = `"0"`
+			}
+		} else if b.shape.Stripped {
+			continue
+		}
+		dst = append(join(dst, b.prefix[i]), zero...)
+	}
+	return append(dst, end...)
 }
 
 // spread lifts a to-one row's members into the object under way; an absent

@@ -326,9 +326,6 @@ func (s *Store) represent(tx *db.Tx, a actor.Actor, w *query.Write, res *Result,
 	}
 	q := *w.Return
 	q.Root.Only = ids
-	if q.Root.Counted != "" {
-		return s.counted(tx, &q, res)
-	}
 	version := res.Version
 	root, err := s.fetch(tx, &q, res)
 	if err != nil {
@@ -342,7 +339,7 @@ func (s *Store) represent(tx *db.Tx, a actor.Actor, w *query.Write, res *Result,
 // says otherwise.
 func arrange(q *query.Select, root *batch, r *catalog.Resource, rows []Row) []int {
 	order := make([]int, 0, len(rows))
-	if q.Root.Ordered() && !q.Root.Global() {
+	if q.Root.Grouped() || q.Root.Ordered() && !q.Root.Global() {
 		for i := range root.rows {
 			order = append(order, i)
 		}

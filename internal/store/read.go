@@ -3,7 +3,6 @@ package store
 import (
 	"fmt"
 	"slices"
-	"strconv"
 
 	"holdfast/internal/db"
 	"holdfast/internal/fault"
@@ -14,9 +13,6 @@ import (
 // round trip, then one per level of embeds.
 func (s *Store) read(tx *db.Tx, q *query.Select) (*Result, error) {
 	res := &Result{First: q.Passed + q.Root.Offset, Total: -1, Status: Rows}
-	if q.Root.Counted != "" {
-		return s.counted(tx, q, res)
-	}
 	root, err := s.fetch(tx, q, res)
 	if err != nil {
 		return nil, err
@@ -42,7 +38,7 @@ func (s *Store) fetch(tx *db.Tx, q *query.Select, res *Result) (*batch, error) {
 		}
 	}
 	root := newBatch(q.Root, q.Form)
-	if q.Root.Only != nil {
+	if q.Root.Only != nil && !q.Root.Grouped() {
 		root.idAt, root.byID = q.Root.IDAt(), map[string]int{}
 		q.Root.TenantAt()
 	}
@@ -62,7 +58,10 @@ func (s *Store) fetch(tx *db.Tx, q *query.Select, res *Result) (*batch, error) {
 		}
 		tx.Queue(total.SQL, total.Args, func(r *db.Row) error {
 			res.Total = r.Int(0)
-			return nil
+			if !q.Root.Capped() {
+				return nil
+			}
+			return q.Root.Enough(r.Int(1))
 		})
 	}
 	level := []*batch{root}
@@ -84,7 +83,7 @@ func flush(tx *db.Tx, level []*batch) error {
 
 // versionAt asks for the version where one object is answered.
 func (s *Store) versionAt(q *query.Select) int {
-	if !q.Form.Singular {
+	if !q.Form.Singular || q.Root.Grouped() {
 		return -1
 	}
 	return q.WithVersion()
@@ -100,7 +99,7 @@ func (s *Store) embeds(tx *db.Tx, level []*batch) error {
 				continue
 			}
 			c := newBatch(&e.Node, query.Shape{Stripped: b.shape.Stripped})
-			c.embed, c.byKey, c.counts = e, map[string][]int{}, map[string]int64{}
+			c.embed, c.byKey = e, map[string][]int{}
 			b.children[i] = c
 			next = append(next, c)
 			keys := b.keys[i]
@@ -128,41 +127,6 @@ func (s *Store) embeds(tx *db.Tx, level []*batch) error {
 		return err
 	}
 	return s.embeds(tx, next)
-}
-
-// counted answers select=count.
-func (s *Store) counted(tx *db.Tx, q *query.Select, res *Result) (*Result, error) {
-	var n int64
-	st, err := q.Total(tx.DB())
-	if err != nil {
-		return nil, err
-	}
-	tx.Queue(st.SQL, st.Args, func(r *db.Row) error {
-		n = r.Int(0)
-		return nil
-	})
-	if err := tx.End(); err != nil {
-		return nil, err
-	}
-	res.First, res.Count, res.ContentType = 0, 1, contentType(q.Form)
-	if q.Count != query.NoCount {
-		res.Total = 1
-	}
-	if q.Form.CSV {
-		res.Body = []byte(q.Root.Counted + "\n" + strconv.FormatInt(n, 10))
-		return res, nil
-	}
-	b := []byte{}
-	if !q.Form.Singular {
-		b = append(b, '[')
-	}
-	b = append(db.AppendString(append(b, '{'), q.Root.Counted), ':')
-	b = append(strconv.AppendInt(b, n, 10), '}')
-	if !q.Form.Singular {
-		b = append(b, ']')
-	}
-	res.Body = b
-	return res, nil
 }
 
 // outOfRange judges the page against the total, when one was asked for.

@@ -69,6 +69,20 @@ describe('reading', () => {
     assert.equal(names(ok(await mine('code').order('utilization', { nullsFirst: false }).order('code'))).at(-1), 'A');
   });
 
+  test('groups with counts, sums and means', async () => {
+    const orders = ok(await c.from('orders').select('status, line_count'));
+    const groups = ok(await c.from('orders').select('status, n:count(), line_count.sum(), line_count.avg()').order('status'));
+    assert.ok(groups.length > 1);
+    for (const group of groups) {
+      const counts = orders.filter((order) => order.status === group.status).map((order) => order.line_count);
+      const sum = counts.reduce((a, b) => a + b, 0);
+      assert.deepEqual([group.n, group.sum], [counts.length, sum]);
+      assert.ok(Math.abs(group.avg - sum / counts.length) < 1e-9);
+    }
+    const [order] = ok(await c.from('orders').select('line_count, order_lines(count(), qty_ordered.max())').gt('line_count', 0).limit(1));
+    assert.equal(order.order_lines[0].count, order.line_count);
+  });
+
   test('count without rows', async () => {
     const { data, count, error } = await c.from('zones').select('*', { count: 'exact', head: true }).like('code', `${mark}-%`);
     assert.equal(error, null);

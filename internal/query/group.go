@@ -1,0 +1,473 @@
+package query
+
+import (
+	"slices"
+	"strconv"
+
+	"holdfast/internal/catalog"
+	"holdfast/internal/fault"
+)
+
+// A select with an aggregate answers groups: the other columns of the select are
+// what rows are grouped by, and an embed of one row by its reference. Sums are
+// taken in two halves of 64 bits, so that neither engine overflows or rounds,
+// and joined where they are written.
+
+// MaxGrouped is how many rows the groups of one answer are made of. Counts of
+// rows alone have no such limit.
+const MaxGrouped = 1_000_000
+
+// fold is what an engine makes of a column of a group's rows.
+type fold uint8
+
+const (
+	unfolded  fold = iota // what rows are grouped by
+	foldRows              // number of rows
+	foldCount             // number of values
+	foldMin
+	foldMax
+	foldHigh // sum of the values' upper 32 bits, with their sign
+	foldLow  // sum of their lower 32 bits
+)
+
+// merge is a cast that makes one value of several.
+type merge uint8
+
+const (
+	apart  merge = iota
+	whole        // a decimal, rounded half away from zero
+	oneDay       // the UTC day of an instant
+)
+
+// Grouped reports a node that answers groups of its rows.
+func (n *Node) Grouped() bool { return n.grouped }
+
+// Alone reports groups of one row each that stands for all rows, and is there
+// when there are none.
+func (n *Node) Alone() bool { return n.grouped && !n.keyed }
+
+// Capped reports groups of at most MaxGrouped rows. How many there were stands
+// behind the columns of each group.
+func (n *Node) Capped() bool {
+	return n.grouped && (n.keyed || slices.ContainsFunc(n.fetch, func(c fetched) bool { return c.fold > foldRows }))
+}
+
+// Counts reports a member of a group that is a number of rows or values.
+func (n *Node) Counts(o *Out) bool {
+	return o.Embed == nil && o.Form == AsInt && (n.fetch[o.At].fold == foldRows || n.fetch[o.At].fold == foldCount)
+}
+
+// Enough refuses groups that are made of more rows than they may be.
+func (n *Node) Enough(rows int64) error {
+	if n.Capped() && rows > int64(n.most()) {
+		return fault.New(fault.Invalid, "54000", "the groups are made of more than %d rows", n.most()).With("", "filter more narrowly")
+	}
+	return nil
+}
+
+func (n *Node) most() int {
+	if n.Most > 0 {
+		return n.Most
+	}
+	return MaxGrouped
+}
+
+func (b *binder) groups(n *Node, items []Item) error {
+	n.grouped = true
+	for _, it := range items {
+		var err error
+		switch {
+		case b.isCount(n, it):
+			err = b.rows(n, it)
+		case it.Star:
+			err = unserved("* beside an aggregate")
+		case it.Embed != nil:
+			err = b.groupEmbed(n, it)
+		case it.Func != "":
+			err = b.aggregate(n, it)
+		default:
+			err = b.groupKey(n, it)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// isCount reports the number of rows: count(), and count where no column is
+// called so.
+func (b *binder) isCount(n *Node, it Item) bool {
+	if it.Embed != nil || it.Column.Name != "count" || len(it.Column.Steps) > 0 {
+		return false
+	}
+	_, exists := n.Resource.Field("count")
+	return it.Rows || it.Func == "" && !exists
+}
+
+func (b *binder) rows(n *Node, it Item) error {
+	o := Out{Key: "count", At: n.fold(foldRows, &catalog.Field{Name: "id"}, it.Column, apart), Form: AsInt}
+	return n.put(o, it, catalog.Int)
+}
+
+// put adds a member of a group, cast and named as the request says.
+func (n *Node) put(o Out, it Item, t catalog.Type) error {
+	if it.Alias != "" {
+		o.Key = it.Alias
+	}
+	if it.Cast != "" {
+		if err := cast(&o, t, it.Cast); err != nil {
+			return err
+		}
+	}
+	n.Out = append(n.Out, o)
+	return nil
+}
+
+func (n *Node) fold(how fold, f *catalog.Field, c Column, m merge) int {
+	n.fetch = append(n.fetch, fetched{field: f, steps: c.Steps, text: c.Text, fold: how, merge: m})
+	return len(n.fetch) - 1
+}
+
+// groupKey is a column that rows are grouped by.
+func (b *binder) groupKey(n *Node, it Item) error {
+	f, err := b.seen(n, it.Column)
+	if err != nil {
+		return err
+	}
+	n.keyed = true
+	o := Out{Key: lastKey(it.Column), Form: form(f.Type)}
+	if len(it.Column.Steps) > 0 {
+		if o.Form = AsRaw; it.Column.Text {
+			o.Form = AsText
+		}
+	}
+	m, err := narrowed(&o, f, it.Column, it.Cast)
+	if err != nil {
+		return err
+	}
+	o.At = n.fold(unfolded, f, it.Column, m)
+	it.Cast = ""
+	return n.put(o, it, f.Type)
+}
+
+// narrowed casts a column before it is grouped by or folded, and says which of
+// its values become one.
+func narrowed(o *Out, f *catalog.Field, c Column, to string) (merge, error) {
+	if to == "" {
+		return apart, nil
+	}
+	if len(c.Steps) > 0 && !slices.Contains([]string{"text", "varchar", "json", "jsonb"}, to) {
+		return apart, unserved("a cast of a member of a document to " + clip(to))
+	}
+	if err := cast(o, f.Type, to); err != nil {
+		return apart, err
+	}
+	switch {
+	case o.Form == AsWhole:
+		return whole, nil
+	case o.Form == AsDay && f.Type == catalog.Time:
+		return oneDay, nil
+	}
+	return apart, nil
+}
+
+// aggregate is sum, avg, min, max or count of a column.
+func (b *binder) aggregate(n *Node, it Item) error {
+	f, err := b.seen(n, it.Column)
+	if err != nil {
+		return err
+	}
+	o := Out{Key: it.Func, Form: form(f.Type)}
+	if len(it.Column.Steps) > 0 {
+		if o.Form = AsRaw; it.Column.Text {
+			o.Form = AsText
+		}
+	}
+	m, err := narrowed(&o, f, it.Column, it.Before)
+	if err != nil {
+		return err
+	}
+	if o.Quoted {
+		return unserved("an aggregate of a column cast to text")
+	}
+	switch it.Func {
+	case "count":
+		o.At, o.Form = n.fold(foldCount, f, it.Column, m), AsInt
+		return n.put(o, it, catalog.Int)
+	case "min", "max":
+		if o.Form == AsRaw || o.Form == AsBool || f.Type == catalog.UUID {
+			return noFunction(it.Func, f)
+		}
+		how := foldMin
+		if it.Func == "max" {
+			how = foldMax
+		}
+		o.At = n.fold(how, f, it.Column, m)
+		return n.put(o, it, f.Type)
+	}
+	return b.sum(n, it, f, o, m)
+}
+
+// sum is the sum or the mean of a column of integers or decimals. Sums of floats
+// depend on the order of the rows, and would differ between the engines.
+func (b *binder) sum(n *Node, it Item, f *catalog.Field, o Out, m merge) error {
+	switch {
+	case o.Form == AsFloat:
+		return unserved(it.Func + " of a column of floats")
+	case len(it.Column.Steps) > 0:
+		return unserved(it.Func + " of a member of a document")
+	case o.Form != AsInt && o.Form != AsDec && o.Form != AsWhole:
+		return noFunction(it.Func, f)
+	}
+	o.Scaled = o.Form != AsInt
+	o.At = n.fold(foldHigh, f, it.Column, m)
+	n.fold(foldLow, f, it.Column, m)
+	if o.Form = AsSum; it.Func == "avg" {
+		o.Form = AsMean
+		n.fold(foldCount, f, it.Column, m)
+	}
+	return n.put(o, it, catalog.Decimal)
+}
+
+func noFunction(name string, f *catalog.Field) error {
+	return fault.New(fault.NotFound, "42883", "function %s does not exist for column %q of type %s", name, f.Name, f.Type)
+}
+
+// groupEmbed is an embed beside aggregates: groups have its reference in common.
+func (b *binder) groupEmbed(n *Node, it Item) error {
+	if len(it.Embed.Items) > 0 {
+		n.keyed = true
+		l, err := resolve(n.Resource, it.Column.Name, it.Embed.Hint)
+		if err == nil && l.many() {
+			return unserved("a relation to many beside an aggregate")
+		}
+	}
+	return b.embed(n, it)
+}
+
+// groupOrder finds what an order's term names: a column that rows are grouped by,
+// or by its name in the answer an aggregate.
+func (n *Node) groupOrder(t Term) (orderBy, error) {
+	by := orderBy{desc: t.Desc, nullsFirst: t.NullsFirst}
+	if t.Relation != "" {
+		return by, unserved("the order of groups by a column of an embed")
+	}
+	if len(t.Column.Steps) > 0 && !t.Column.Text {
+		return by, unserved("the order of groups by a JSON value")
+	}
+	for i, c := range n.fetch {
+		if c.fold == unfolded && c.field.Name == t.Column.Name && slices.Equal(c.steps, t.Column.Steps) && c.text == t.Column.Text {
+			by.group = &Out{At: i, Form: AsText}
+			return by, nil
+		}
+	}
+	for i := range n.Out {
+		if o := &n.Out[i]; o.Embed == nil && n.fetch[o.At].fold != unfolded && o.Key == t.Column.Name && len(t.Column.Steps) == 0 {
+			by.group = o
+			return by, nil
+		}
+	}
+	if _, ok := n.Resource.Field(t.Column.Name); !ok {
+		return by, unknownColumn(n.Resource, t.Column.Name)
+	}
+	return by, fault.New(fault.Invalid, "42803", "column %q must be grouped by or used in an aggregate function", n.Resource.Name+"."+t.Column.Name).
+		With("", "put it into select")
+}
+
+// groupOrders is the order of groups: as asked for, then by what they are
+// grouped by.
+func (n *Node) groupOrders() []orderBy {
+	out := slices.Clone(n.order)
+	for i, c := range n.fetch {
+		if c.fold == unfolded {
+			out = append(out, orderBy{group: &Out{At: i, Form: AsText}})
+		}
+	}
+	return out
+}
+
+// groupRows writes the groups of a node as a derived table x: its columns are
+// c0, c1 and so on as the node fetches them, and behind them how many rows there
+// were. keys is what rows of an embed are looked up by, or "".
+func (w *writer) groupRows(n *Node, keys func(t string)) {
+	w.s("(SELECT ")
+	for i := range n.fetch {
+		w.folded(&n.fetch[i], "c"+strconv.Itoa(i))
+		w.s(" AS c", strconv.Itoa(i), ", ")
+	}
+	w.s("CAST(SUM(COUNT(*)) OVER () AS bigint) AS seen FROM ")
+	w.members(n, keys)
+	w.groupBy(n)
+	w.s(") x")
+}
+
+func (w *writer) folded(c *fetched, name string) {
+	col := "s." + name
+	switch c.fold {
+	case unfolded:
+		w.s(col)
+	case foldRows:
+		w.s("COUNT(*)")
+	case foldCount:
+		w.s("COUNT(", col, ")")
+	case foldMin:
+		w.s("MIN(", col, ")")
+	case foldMax:
+		w.s("MAX(", col, ")")
+	case foldHigh:
+		w.s("CAST(SUM(", col, " >> 32) AS bigint)")
+	case foldLow:
+		w.s("CAST(SUM(", col, " & 4294967295) AS bigint)")
+	}
+}
+
+// members writes the rows that groups are made of as a derived table s, with one
+// row more than there may be.
+func (w *writer) members(n *Node, keys func(t string)) {
+	t := w.table()
+	w.s("(SELECT ")
+	for i, c := range n.fetch {
+		if i > 0 {
+			w.s(", ")
+		}
+		if c.fold == foldRows {
+			w.s("1")
+		} else {
+			w.merged(&c, t)
+		}
+		w.s(" AS c", strconv.Itoa(i))
+	}
+	w.s(" FROM ", n.Resource.Name, " ", t, " WHERE ")
+	if keys != nil {
+		keys(t)
+	}
+	w.conditions(n, t, "")
+	if n.Capped() {
+		w.s(" LIMIT ", strconv.Itoa(n.most()+1))
+	}
+	w.s(") s")
+}
+
+func (w *writer) merged(c *fetched, t string) {
+	at := len(w.b)
+	w.value(t, c.field, c.steps, c.text)
+	expr := string(w.b[at:])
+	switch c.merge {
+	case whole: // scaled by 10,000
+		w.b = append(w.b[:at], "(("+expr+" + CASE WHEN "+expr+" < 0 THEN -5000 ELSE 5000 END) / 10000 * 10000)"...)
+	case oneDay:
+		w.b = append(w.b[:at], w.d.Day(expr)...)
+	}
+}
+
+func (w *writer) groupBy(n *Node) {
+	lead := " GROUP BY "
+	for i, c := range n.fetch {
+		if c.fold == unfolded {
+			w.s(lead, "s.c", strconv.Itoa(i))
+			lead = ", "
+		}
+	}
+}
+
+func (w *writer) groupColumns(n *Node) {
+	for i := range n.fetch {
+		w.s("x.c", strconv.Itoa(i), ", ")
+	}
+	w.s("x.seen")
+}
+
+// groups is the statement for the groups of the root.
+func (q *Select) groups(d Dialect) (Statement, error) {
+	n, w := q.Root, newWriter(d)
+	w.s("SELECT ")
+	w.groupColumns(n)
+	w.s(" FROM ")
+	w.groupRows(n, nil)
+	w.groupSort(n)
+	w.page(n)
+	return w.done()
+}
+
+// counts is the statement for numbers of all rows, which have no limit.
+func (q *Select) counts(d Dialect) (Statement, error) {
+	n, w := q.Root, newWriter(d)
+	t := w.table()
+	for i := range n.fetch {
+		w.s(map[bool]string{true: "SELECT ", false: ", "}[i == 0], "COUNT(*)")
+	}
+	w.s(" FROM ", n.Resource.Name, " ", t)
+	w.where(n, t)
+	w.page(n)
+	return w.done()
+}
+
+// groupTotal counts the groups, and the rows they are made of.
+func (q *Select) groupTotal(d Dialect) (Statement, error) {
+	w := newWriter(d)
+	w.s("SELECT COUNT(*), CAST(SUM(x.n) AS bigint) FROM (SELECT COUNT(*) AS n FROM ")
+	w.members(q.Root, nil)
+	w.groupBy(q.Root)
+	w.s(") x")
+	return w.done()
+}
+
+func (w *writer) groupSort(n *Node) {
+	for i, o := range n.groupOrders() {
+		w.s(map[bool]string{true: " ORDER BY ", false: ", "}[i == 0])
+		w.groupTerm(o)
+	}
+}
+
+// groupTerm writes what one member of the order of groups compares.
+func (w *writer) groupTerm(o orderBy) {
+	col := func(i int) string { return "x.c" + strconv.Itoa(o.group.At+i) }
+	switch o.group.Form {
+	case AsSum:
+		w.s("(", col(0), " + (", col(1), " >> 32))")
+		w.direction(o)
+		w.s(", (", col(1), " & 4294967295)")
+	case AsMean:
+		real := func(expr string) string { return "CAST(" + expr + " AS double precision)" }
+		w.s("(", real(col(0)), " * ", real("4294967296"), " + ", real(col(1)), ") / ", real("NULLIF("+col(2)+", 0)"))
+	default:
+		w.s(col(0))
+	}
+	w.direction(o)
+}
+
+// groups is the statement for the groups of embedded rows of parents with these
+// keys.
+func (e *Embed) groups(d Dialect, keys []string) (Statement, error) {
+	n, w := &e.Node, newWriter(d)
+	_, key := e.keyed()
+	of := func(t string) { w.s(d.InUUID(t+"."+key, w.param(List(keys))), " AND ") }
+	if !e.Many || e.Limit < 0 && e.Offset == 0 {
+		w.s("SELECT ")
+		w.groupColumns(n)
+		w.s(" FROM ")
+		w.groupRows(n, of)
+		w.groupSort(n)
+		w.s(" LIMIT ", strconv.Itoa(MaxInRows+1))
+		return w.done()
+	}
+	w.s("SELECT * FROM (SELECT ")
+	w.groupColumns(n)
+	w.s(", ROW_NUMBER() OVER (PARTITION BY x.c", strconv.Itoa(e.ChildAt))
+	w.groupSort(n)
+	w.s(") AS place FROM ")
+	w.groupRows(n, of)
+	w.s(") y")
+	w.places(e)
+	return w.done()
+}
+
+// places writes which rows of each parent a paged embed has.
+func (w *writer) places(e *Embed) {
+	w.s(" WHERE place > ")
+	w.bind(int64(e.Offset))
+	w.s(" AND place <= ")
+	w.bind(int64(e.Offset) + int64(e.PageSize()))
+	w.s(" ORDER BY place LIMIT ", strconv.Itoa(MaxInRows+1))
+}
