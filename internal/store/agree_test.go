@@ -22,7 +22,7 @@ func TestEnginesAgree(t *testing.T) {
 	answered := 0
 	for range rounds(t) {
 		res := pick("items", "orders", "zones", "order_lines")
-		q := []string{"select=" + pick("*", "id", "id,version", "count", "id::text,created_at::date", relation[res], groups(pick, res), groups(pick, res))}
+		q := []string{"select=" + pick("*", "id", "id,version", "count", "id::text,created_at::date", relation[res], groups(pick, res))}
 		for range rnd.IntN(4) {
 			q = append(q, filter(pick, res))
 		}
@@ -30,7 +30,7 @@ func TestEnginesAgree(t *testing.T) {
 			q = append(q, pick("or", "and", "not.or", "not.and")+"=("+clause(pick, res)+","+clause(pick, res)+")")
 		}
 		if rnd.IntN(2) == 0 {
-			q = append(q, "order="+pick(column(pick, res), column(pick, res), "sum", "avg", "count", "max")+pick("", ".desc", ".nullsfirst", ".desc.nullslast", ",id.desc"))
+			q = append(q, "order="+pick(column(pick, res), column(pick, res), column(pick, res), pick("sum", "avg", "count", "max"))+pick("", ".desc", ".nullsfirst", ".desc.nullslast", ",id.desc"))
 		}
 		if rnd.IntN(3) == 0 {
 			q = append(q, "limit="+pick("0", "1", "2", "7"), "offset="+pick("0", "1", "3"))
