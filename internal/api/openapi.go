@@ -246,8 +246,10 @@ func commonParameters() object {
 		"rows": object{"name": "rows", "in": "query", "style": "form", "explode": true,
 			"description": "Which rows: conditions by column, or and and take (condition,condition). What to answer of them, and what to read of a body.",
 			"schema": object{"type": "object", "additionalProperties": ref("Filter"), "properties": object{
-				"select":      object{"type": "string", "description": "Columns, embedded relations and aggregates (total_value.sum(), count()), comma separated; everything when absent."},
-				"order":       object{"type": "string", "description": "column.asc|desc.nullsfirst|nullslast, comma separated; id comes last. Of groups also an aggregate's name."},
+				"select": object{"type": "string",
+					"description": "Columns, embedded relations and aggregates (total_value.sum(), count()), comma separated; everything when absent."},
+				"order": object{"type": "string",
+					"description": "column.asc|desc.nullsfirst|nullslast, comma separated; id comes last. Of groups also an aggregate's name."},
 				"limit":       object{"type": "integer", "minimum": 0, "description": "Of GET: rows at most; 1,000 when absent or greater."},
 				"offset":      object{"type": "integer", "minimum": 0, "description": "Of GET: rows to pass over."},
 				"cursor":      object{"type": "string", "description": "Of GET: where to go on, from the Link of a full page; in the place of offset."},

@@ -30,7 +30,8 @@ func TestEnginesAgree(t *testing.T) {
 			q = append(q, pick("or", "and", "not.or", "not.and")+"=("+clause(pick, res)+","+clause(pick, res)+")")
 		}
 		if rnd.IntN(2) == 0 {
-			q = append(q, "order="+pick(column(pick, res), column(pick, res), column(pick, res), pick("sum", "avg", "count", "max"))+pick("", ".desc", ".nullsfirst", ".desc.nullslast", ",id.desc"))
+			by := pick(column(pick, res), column(pick, res), column(pick, res), pick("sum", "avg", "count", "max"))
+			q = append(q, "order="+by+pick("", ".desc", ".nullsfirst", ".desc.nullslast", ",id.desc"))
 		}
 		if rnd.IntN(3) == 0 {
 			q = append(q, "limit="+pick("0", "1", "2", "7"), "offset="+pick("0", "1", "3"))
@@ -68,7 +69,8 @@ var fields = map[string][]string{
 // groups is a select with an aggregate, now and then one that is refused.
 func groups(pick func(...string) string, res string) string {
 	folded := func() string {
-		return column(pick, res) + pick("", "", "", "", "::int", "::date") + "." + pick("sum", "avg", "min", "max", "count") + "()" + pick("", "", "", "::int", "::text")
+		return column(pick, res) + pick("", "", "", "", "::int", "::date") + "." + pick("sum", "avg", "min", "max", "count") + "()" +
+			pick("", "", "", "::int", "::text")
 	}
 	q := folded()
 	for range len(pick("", "x", "xx")) {
