@@ -34,6 +34,36 @@ test('dist rebuilt gives the same bytes: after a change of console/src run make 
   }
 });
 
+// spoken are the English texts that stand in the sources, by themselves or in a plural.
+function spoken() {
+  const text = String.raw`'((?:[^'\\]|\\.)*)'`;
+  const found = new Map();
+  for (const f of files(join(root, 'src'))) {
+    if (!/\.tsx?$/.test(f) || f.startsWith('texts/') || f.includes('.gen.')) continue;
+    const source = readFileSync(join(root, 'src', f), 'utf8');
+    for (const [, one] of source.matchAll(new RegExp(`\\b_\\(\\s*${text}`, 'g'))) found.set(one, f);
+    for (const [, one, many] of source.matchAll(new RegExp(`\\bplural\\([^']*?${text},\\s*${text}`, 'g'))) found.set(one, f).set(many, f);
+  }
+  return found;
+}
+
+test('every text has its words in each language, with the same values in them', async () => {
+  const all = spoken();
+  assert.ok(all.size > 600, `${all.size} texts`);
+  for (const name of readdirSync(join(root, 'src/texts'))) {
+    const source = readFileSync(join(root, 'src/texts', name), 'utf8');
+    const table = new Function(`return ${source.slice(source.indexOf('= {') + 2).replace(/;\s*$/, '')}`)();
+    const values = (t) => (t.match(/\{\w+\}/g) ?? []).sort().join();
+    const wrong = [];
+    for (const [text, f] of all) {
+      const english = text.replace(/\\'/g, "'");
+      if (table[english] === undefined) wrong.push(`${f}: ${english}`);
+    }
+    for (const [english, words] of Object.entries(table)) if (values(english) !== values(words)) wrong.push(`${english} -> ${words}`);
+    assert.deepEqual(wrong, [], name);
+  }
+});
+
 const dist = join(root, 'dist');
 const packed = (f) => gzipSync(readFileSync(join(dist, f))).length;
 const sum = (list) => list.map(packed).reduce((a, b) => a + b, 0);
