@@ -5,8 +5,8 @@ import (
 	"net/http"
 	"time"
 
+	"holdfast/internal/api/route"
 	"holdfast/internal/fault"
-	"holdfast/internal/gate"
 	"holdfast/internal/web"
 )
 
@@ -22,19 +22,15 @@ type BackupStatus struct {
 
 // Backups answers GET /v1/backup-status: how old the last good backup is
 // (administrators, service key).
-func Backups(g *gate.Gate, read func(context.Context) (BackupStatus, error)) http.Handler {
-	return web.Wrap(CollectionShape, func(w http.ResponseWriter, r *http.Request) error {
-		a, err := g.Enter(w, r, false)
-		if a, err = signedIn(w, r, a, err); err != nil {
-			return err
-		}
-		if !a.Administrator() {
+func Backups(read func(context.Context) (BackupStatus, error)) route.Handle {
+	return func(w http.ResponseWriter, c *route.Call) error {
+		if !c.Actor.Administrator() {
 			return fault.New(fault.Forbidden, "42501", "only administrators may ask for the age of backups")
 		}
-		status, err := read(r.Context())
+		status, err := read(c.Context())
 		if err != nil {
 			return err
 		}
 		return web.JSON(w, http.StatusOK, status)
-	})
+	}
 }

@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"holdfast/internal/actor"
+	"holdfast/internal/api/route"
 	"holdfast/internal/catalog"
 	"holdfast/internal/fault"
 	"holdfast/internal/once"
@@ -37,7 +38,7 @@ func NewCollections(s *store.Store, keys *once.Keys, sign func(parts ...string) 
 
 // Handler serves a collection. The route's pattern names the collection
 // {name} and, for one record, its {id}.
-func (c *Collections) Handler() http.Handler { return web.Wrap(CollectionShape, c.serve) }
+func (c *Collections) Handler() http.Handler { return web.Wrap(route.CollectionShape, c.serve) }
 
 var outcomes = [...]int{store.Rows: http.StatusOK, store.Part: http.StatusPartialContent, store.Created: http.StatusCreated, store.Done: http.StatusNoContent}
 

@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"time"
 
+	"holdfast/internal/api/route"
 	"holdfast/internal/cache"
 	"holdfast/internal/catalog"
 	"holdfast/internal/web"
@@ -94,7 +95,7 @@ func Description(c *catalog.Catalog) (http.Handler, error) {
 		return nil, fmt.Errorf("api: describe the catalog: %w", err)
 	}
 	body := cache.NewBody(b, time.Now())
-	return web.Wrap(CollectionShape, func(w http.ResponseWriter, r *http.Request) error {
+	return web.Wrap(route.CollectionShape, func(w http.ResponseWriter, r *http.Request) error {
 		w.Header()["Etag"] = body.Tag()
 		if web.HasTag(r.Header["If-None-Match"], body.Tag()[0]) {
 			w.WriteHeader(http.StatusNotModified)

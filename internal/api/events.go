@@ -9,11 +9,11 @@ import (
 	"time"
 
 	"holdfast/internal/actor"
+	"holdfast/internal/api/route"
 	"holdfast/internal/catalog"
 	"holdfast/internal/event"
 	"holdfast/internal/fault"
 	"holdfast/internal/gate"
-	"holdfast/internal/web"
 )
 
 // Pace of an event stream.
@@ -39,17 +39,18 @@ func NewEvents(g *gate.Gate, n *event.Notifier, c *catalog.Catalog) *Events {
 	return &Events{gate: g, notifier: n, cat: c, heartbeat: heartbeat, recheck: recheck}
 }
 
-// Handler serves the stream. Last-Event-ID (or last_event_id in the query)
+// Routes lists what is served.
+func (e *Events) Routes() []route.Route {
+	return []route.Route{{Method: "GET", Pattern: "/v1/events", Who: route.TenantMember, Handle: e.serve, Media: "text/event-stream", Tag: "events",
+		Doc: "What happens in the tenant, as server-sent events"}}
+}
+
+// serve writes the stream. Last-Event-ID (or last_event_id in the query)
 // resumes after an event; types chooses topics. A stream.reset event says that
 // the event to resume after is no longer kept.
-func (e *Events) Handler() http.Handler { return web.Wrap(CollectionShape, e.serve) }
-
-func (e *Events) serve(w http.ResponseWriter, r *http.Request) error {
-	a, q, err := member(e.gate, w, r, false)
-	if err != nil {
-		return err
-	}
-	in, err := streamInput(r, q)
+func (e *Events) serve(w http.ResponseWriter, c *route.Call) error {
+	r, a := c.Request, c.Actor
+	in, err := streamInput(r, c.Query)
 	if err != nil {
 		return err
 	}
@@ -88,8 +89,8 @@ func streamInput(r *http.Request, q map[string][]string) (in streamRequest, err 
 			}
 		case "tenant_id", "apikey":
 		default:
-			return in, fault.New(fault.Invalid, "22023", "no parameter is called %q here; types, last_event_id and tenant_id are", clipped(name)).
-				At(clipped(name), "unknown")
+			return in, fault.New(fault.Invalid, "22023", "no parameter is called %q here; types, last_event_id and tenant_id are", route.Clip(name)).
+				At(route.Clip(name), "unknown")
 		}
 	}
 	in.topics, err = event.ParseTopics(list, "types")

@@ -64,9 +64,10 @@ func newStreams(t *testing.T, o db.Options) *streams {
 	ctx, cancel := context.WithCancel(context.Background())
 	var wg sync.WaitGroup
 	wg.Go(func() { n.Run(ctx) })
-	e := NewEvents(gate.New(k.authenticate, nil), n, catalog.Default())
+	g := gate.New(k.authenticate, nil)
+	e := NewEvents(g, n, catalog.Default())
 	e.recheck, e.heartbeat = testRecheck, 100*time.Millisecond
-	k.Server = httptest.NewUnstartedServer(e.Handler())
+	k.Server = httptest.NewUnstartedServer(served(t, g, e.Routes()))
 	k.Config.ReadTimeout = time.Second // as the product has one: it must not end a stream
 	k.Config.ConnContext = func(ctx context.Context, c net.Conn) context.Context {
 		if err := c.(*net.TCPConn).SetWriteBuffer(64 << 10); err != nil { // or the system lets it grow to what it likes

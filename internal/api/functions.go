@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"holdfast/internal/actor"
+	"holdfast/internal/api/route"
 	"holdfast/internal/cache"
 	"holdfast/internal/db"
 	"holdfast/internal/fault"
@@ -101,45 +102,7 @@ func traced(ctx context.Context, fn *functions.Function, a actor.Actor, in any) 
 }
 
 // Handler serves {name} of the request's path.
-func (f *Functions) Handler() http.Handler { return web.Wrap(FunctionShape, f.serve) }
-
-type functionError struct {
-	Error   string `json:"error"`
-	Details string `json:"details"`
-}
-
-// FunctionShape is the interface's {error, details}; a 429 has its own body.
-func FunctionShape(r *http.Request, e *fault.Error) web.Reply {
-	status := web.Status(e.Kind)
-	if ref, ok := e.Data.(gate.Refusal); ok {
-		return web.Reply{Status: status, Body: ref}
-	}
-	reply := web.Reply{Status: status, Body: functionError{Error: e.Msg, Details: functionDetails(r, e)}}
-	if e.Kind == fault.Unauthorized {
-		reply.Header = http.Header{"Www-Authenticate": {"Bearer"}}
-	}
-	if list, ok := e.Data.(http.Header); ok {
-		reply.Header = list
-	}
-	if extra, ok := e.Data.(functions.Extra); ok {
-		reply.Body = extra.Body(e.Msg, functionDetails(r, e))
-	}
-	return reply
-}
-
-func functionDetails(r *http.Request, e *fault.Error) string {
-	var parts []string
-	for _, fd := range e.Fields {
-		parts = append(parts, fd.Name+": "+fd.Msg)
-	}
-	if e.Details != "" {
-		parts = append(parts, e.Details)
-	}
-	if e.Hint != "" {
-		parts = append(parts, e.Hint)
-	}
-	return strings.Join(append(parts, "request "+web.RequestID(r.Context())), "; ")
-}
+func (f *Functions) Handler() http.Handler { return web.Wrap(route.FunctionShape, f.serve) }
 
 // serve keeps the interface's order: 405, 401, 403, then the parameters.
 func (f *Functions) serve(w http.ResponseWriter, r *http.Request) error {
@@ -425,7 +388,7 @@ func parameters(w http.ResponseWriter, r *http.Request) (params, error) {
 func readParams(w http.ResponseWriter, r *http.Request, limit int64) (params, error) {
 	p := params{}
 	var err error
-	if p.query, err = queryValues(r.URL.RawQuery); err != nil {
+	if p.query, err = route.Query(r.URL.RawQuery); err != nil {
 		return p, err
 	}
 	if r.Method == http.MethodGet || r.Method == http.MethodHead {
@@ -457,8 +420,5 @@ func (p params) tenant(ctx context.Context, g *gate.Gate) (string, error) {
 	} else if v := p.query["tenant_id"]; len(v) == 1 {
 		id = v[0]
 	}
-	if !functions.IsUUID(id) {
-		return "", fault.New(fault.Invalid, "", "with a service key, tenant_id must name the tenant (a UUID)").At("tenant_id", "missing or not a UUID")
-	}
-	return id, g.Exists(ctx, id)
+	return route.Tenant(ctx, g, id)
 }

@@ -6,6 +6,7 @@ import (
 	"mime/multipart"
 	"net/http"
 
+	"holdfast/internal/api/route"
 	"holdfast/internal/fault"
 	"holdfast/internal/imports"
 	"holdfast/internal/web"
@@ -82,7 +83,7 @@ func (f *importForm) note(name string) error {
 		return nil
 	case "file", "target", "mapping", "options":
 	default:
-		return fault.New(fault.Invalid, "22023", "part %q is not known; use file, target, mapping and options", clipped(name)).At(clipped(name), "unknown")
+		return fault.New(fault.Invalid, "22023", "part %q is not known; use file, target, mapping and options", route.Clip(name)).At(route.Clip(name), "unknown")
 	}
 	if f.given[name] {
 		return fault.New(fault.Invalid, "22023", "part %s is given more than once", name).At(name, "missing or repeated")

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"holdfast/internal/actor"
+	"holdfast/internal/api/route"
 	"holdfast/internal/fault"
 	"holdfast/internal/gate"
 	"holdfast/internal/imports"
@@ -38,21 +39,37 @@ func NewImports(g *gate.Gate, jobs *imports.Importer, keys *once.Keys) *Imports 
 	return &Imports{g, jobs, keys}
 }
 
-// member lets signed-in members through to h.
-func (i *Imports) member(write bool, h func(w http.ResponseWriter, r *http.Request, a actor.Actor) error) http.Handler {
-	return web.Wrap(CollectionShape, func(w http.ResponseWriter, r *http.Request) error {
-		a, _, err := member(i.gate, w, r, write)
-		if err != nil {
-			return err
-		}
-		return h(w, r, a)
-	})
+// Routes lists what is served; the jobs themselves are a collection, import_jobs.
+func (i *Imports) Routes() []route.Route {
+	list := []route.Route{
+		{Method: "POST", Pattern: "/v1/import-jobs", Handle: by(i.create), Out: jobs.Job{}, Status: http.StatusCreated, Keyed: true,
+			Doc:  "Create an import job, with its file (multipart) or without (JSON)",
+			Body: map[string]string{"file": "file", "target": "string", "mapping": "object", "options": "object"}},
+		{Method: "PUT", Pattern: "/v1/import-jobs/{id}/file", Handle: by(i.file), Out: jobs.Job{}, Doc: "Upload the file of an import job"},
+		{Method: "POST", Pattern: "/v1/import-jobs/{id}/cancel", Handle: by(i.cancel), Out: jobs.Job{},
+			Doc: "End a job nothing of which was applied, and forget its file"},
+		{Method: "GET", Pattern: "/v1/import-jobs/{id}/errors", Handle: by(i.errors), Out: imports.ErrorPage{},
+			Doc: "Rows that were refused, by line and column"},
+		{Method: "GET", Pattern: "/v1/import-jobs/{id}/rows", Handle: by(i.rows), Out: imports.RowPage{},
+			Doc: "Rows of the file with what is wrong with them, what they would write (parsed, until they are applied) and what became of them (action: " +
+				"insert, update or unchanged; entity_type, entity_id); status (valid, invalid, applied, skipped, rolled_back), code and column filter"},
+		{Method: "PATCH", Pattern: "/v1/import-jobs/{id}/rows/{row}", Handle: by(i.row), Out: imports.StagedRow{},
+			Doc: "Correct a row: {cells: {header: text}}; it is checked anew", Body: map[string]string{"cells": "object"}},
+		{Method: "GET", Pattern: "/v1/import-jobs/{id}/progress", Handle: by(i.progress), Out: imports.Progress{}, Media: "text/event-stream",
+			Doc: "How far the job is; with Accept: text/event-stream again whenever it is further"},
+		{Method: "GET", Pattern: "/v1/import-jobs/{id}/preview", Handle: by(i.preview), Out: imports.PreviewPage{},
+			Doc: "What applying would do: inserts, and updates with before and after"},
+		{Method: "GET", Pattern: "/v1/import-jobs/{id}/corrected", Handle: by(i.corrected), Media: "text/csv",
+			Doc: "The file with its corrections, as CSV; status=invalid gives the refused rows with the reasons"},
+	}
+	for n := range list {
+		list[n].Tag, list[n].Who, list[n].Beside = "imports", route.TenantMember, true
+	}
+	return list
 }
 
-// Create answers POST /v1/import-jobs: multipart with the parts file, target,
+// create answers POST /v1/import-jobs: multipart with the parts file, target,
 // mapping and options, or JSON without a file.
-func (i *Imports) Create() http.Handler { return i.member(true, i.create) }
-
 func (i *Imports) create(w http.ResponseWriter, r *http.Request, a actor.Actor) error {
 	if mt, _, err := mime.ParseMediaType(r.Header.Get("Content-Type")); err != nil || mt != "multipart/form-data" {
 		return i.createEmpty(w, r, a)
@@ -122,11 +139,9 @@ func (i *Imports) createEmpty(w http.ResponseWriter, r *http.Request, a actor.Ac
 	})
 }
 
-// File answers PUT /v1/import-jobs/{id}/file: the body is the file, or a form
+// file answers PUT /v1/import-jobs/{id}/file: the body is the file, or a form
 // with the part file. The name comes from the form, from ?name= or from
 // Content-Disposition.
-func (i *Imports) File() http.Handler { return i.member(true, i.file) }
-
 func (i *Imports) file(w http.ResponseWriter, r *http.Request, a actor.Actor) error {
 	if mt, _, err := mime.ParseMediaType(r.Header.Get("Content-Type")); err == nil && mt == "multipart/form-data" {
 		return i.formFile(w, r, a)
@@ -159,10 +174,8 @@ func (i *Imports) formFile(w http.ResponseWriter, r *http.Request, a actor.Actor
 	return web.JSON(w, http.StatusOK, job)
 }
 
-// Cancel answers POST /v1/import-jobs/{id}/cancel: the job, cancelled. One of
+// cancel answers POST /v1/import-jobs/{id}/cancel: the job, cancelled. One of
 // which rows were applied, or that is being worked on, is 409.
-func (i *Imports) Cancel() http.Handler { return i.member(true, i.cancel) }
-
 func (i *Imports) cancel(w http.ResponseWriter, r *http.Request, a actor.Actor) error {
 	job, err := i.jobs.Cancel(r.Context(), a, r.PathValue("id"))
 	if err != nil {
@@ -171,9 +184,7 @@ func (i *Imports) cancel(w http.ResponseWriter, r *http.Request, a actor.Actor) 
 	return web.JSON(w, http.StatusOK, job)
 }
 
-// Errors answers GET /v1/import-jobs/{id}/errors?page=&pageSize=.
-func (i *Imports) Errors() http.Handler { return i.member(false, i.errors) }
-
+// errors answers GET /v1/import-jobs/{id}/errors?page=&pageSize=.
 func (i *Imports) errors(w http.ResponseWriter, r *http.Request, a actor.Actor) error {
 	p, err := paged(r)
 	if err != nil {
@@ -188,7 +199,7 @@ func (i *Imports) errors(w http.ResponseWriter, r *http.Request, a actor.Actor) 
 
 // paged reads page and pageSize, with the rows' filter beside them.
 func paged(r *http.Request) (f imports.RowFilter, err error) {
-	q, err := queryValues(r.URL.RawQuery)
+	q, err := route.Query(r.URL.RawQuery)
 	if err != nil {
 		return f, err
 	}
@@ -210,58 +221,52 @@ func paged(r *http.Request) (f imports.RowFilter, err error) {
 	return f, nil
 }
 
-// Rows answers GET /v1/import-jobs/{id}/rows?page=&pageSize=&status=&code=&column=.
-func (i *Imports) Rows() http.Handler {
-	return i.member(false, func(w http.ResponseWriter, r *http.Request, a actor.Actor) error {
-		f, err := paged(r)
-		if err != nil {
-			return err
-		}
-		out, err := i.jobs.Rows(r.Context(), a, r.PathValue("id"), f)
-		if err != nil {
-			return err
-		}
-		return web.JSON(w, http.StatusOK, out)
-	})
+// rows answers GET /v1/import-jobs/{id}/rows?page=&pageSize=&status=&code=&column=.
+func (i *Imports) rows(w http.ResponseWriter, r *http.Request, a actor.Actor) error {
+	f, err := paged(r)
+	if err != nil {
+		return err
+	}
+	out, err := i.jobs.Rows(r.Context(), a, r.PathValue("id"), f)
+	if err != nil {
+		return err
+	}
+	return web.JSON(w, http.StatusOK, out)
 }
 
-// Row answers PATCH /v1/import-jobs/{id}/rows/{row} with {cells: {header:
+// row answers PATCH /v1/import-jobs/{id}/rows/{row} with {cells: {header:
 // text}}: the row as it stands after being checked anew.
-func (i *Imports) Row() http.Handler {
-	return i.member(true, func(w http.ResponseWriter, r *http.Request, a actor.Actor) error {
-		row, err := strconv.Atoi(r.PathValue("row"))
-		if err != nil || row < 1 {
-			return fault.New(fault.Invalid, "22023", "the row is named by its number from 1").At("row", "not a whole number from 1")
-		}
-		var e imports.Edit
-		if err := web.Decode(r, editBody, &e); err != nil {
-			return err
-		}
-		out, err := i.jobs.EditRow(r.Context(), a, r.PathValue("id"), row, e)
-		if err != nil {
-			return err
-		}
-		return web.JSON(w, http.StatusOK, out)
-	})
+func (i *Imports) row(w http.ResponseWriter, r *http.Request, a actor.Actor) error {
+	row, err := strconv.Atoi(r.PathValue("row"))
+	if err != nil || row < 1 {
+		return fault.New(fault.Invalid, "22023", "the row is named by its number from 1").At("row", "not a whole number from 1")
+	}
+	var e imports.Edit
+	if err := web.Decode(r, editBody, &e); err != nil {
+		return err
+	}
+	out, err := i.jobs.EditRow(r.Context(), a, r.PathValue("id"), row, e)
+	if err != nil {
+		return err
+	}
+	return web.JSON(w, http.StatusOK, out)
 }
 
 // editBody bounds the correction of one row.
 const editBody = 1 << 20
 
-// Preview answers GET /v1/import-jobs/{id}/preview?page=&pageSize=: what
+// preview answers GET /v1/import-jobs/{id}/preview?page=&pageSize=: what
 // applying would do to each record.
-func (i *Imports) Preview() http.Handler {
-	return i.member(false, func(w http.ResponseWriter, r *http.Request, a actor.Actor) error {
-		f, err := paged(r)
-		if err != nil {
-			return err
-		}
-		out, err := i.jobs.Preview(r.Context(), a, r.PathValue("id"), f.Page, f.PageSize)
-		if err != nil {
-			return err
-		}
-		return web.JSON(w, http.StatusOK, out)
-	})
+func (i *Imports) preview(w http.ResponseWriter, r *http.Request, a actor.Actor) error {
+	f, err := paged(r)
+	if err != nil {
+		return err
+	}
+	out, err := i.jobs.Preview(r.Context(), a, r.PathValue("id"), f.Page, f.PageSize)
+	if err != nil {
+		return err
+	}
+	return web.JSON(w, http.StatusOK, out)
 }
 
 // progressEvery is how often a stream of progress looks at its job.
@@ -270,28 +275,26 @@ const progressEvery = 500 * time.Millisecond
 // idleStream ends a stream that waits for work to begin; its reader comes back.
 const idleStream = 30 * time.Second
 
-// Progress answers GET /v1/import-jobs/{id}/progress: how far the job is, as
+// progress answers GET /v1/import-jobs/{id}/progress: how far the job is, as
 // JSON, or to a reader of text/event-stream again whenever it is further. Such
 // a stream ends when the work that it saw has ended.
-func (i *Imports) Progress() http.Handler {
-	return i.member(false, func(w http.ResponseWriter, r *http.Request, a actor.Actor) error {
-		p, err := i.jobs.Progress(r.Context(), a, r.PathValue("id"))
-		if err != nil {
-			return err
-		}
-		if !strings.Contains(r.Header.Get("Accept"), "text/event-stream") {
-			w.Header().Set("Cache-Control", "no-store")
-			return web.JSON(w, http.StatusOK, p)
-		}
-		s := &stream{Events: &Events{gate: i.gate}, w: w, ctl: http.NewResponseController(w), r: r, a: a}
-		if err := s.begin(fmt.Sprintf("retry: %d\n\n", reconnectMs)); err != nil {
-			return err
-		}
-		if r.Method != http.MethodHead {
-			i.follow(s, p)
-		}
-		return nil
-	})
+func (i *Imports) progress(w http.ResponseWriter, r *http.Request, a actor.Actor) error {
+	p, err := i.jobs.Progress(r.Context(), a, r.PathValue("id"))
+	if err != nil {
+		return err
+	}
+	if !strings.Contains(r.Header.Get("Accept"), "text/event-stream") {
+		w.Header().Set("Cache-Control", "no-store")
+		return web.JSON(w, http.StatusOK, p)
+	}
+	s := &stream{Events: &Events{gate: i.gate}, w: w, ctl: http.NewResponseController(w), r: r, a: a}
+	if err := s.begin(fmt.Sprintf("retry: %d\n\n", reconnectMs)); err != nil {
+		return err
+	}
+	if r.Method != http.MethodHead {
+		i.follow(s, p)
+	}
+	return nil
 }
 
 // follow writes p and what comes after it.
@@ -331,23 +334,21 @@ func (i *Imports) follow(s *stream, p *imports.Progress) {
 	}
 }
 
-// Corrected answers GET /v1/import-jobs/{id}/corrected?status=all|valid|invalid
+// corrected answers GET /v1/import-jobs/{id}/corrected?status=all|valid|invalid
 // with the file as it was corrected.
-func (i *Imports) Corrected() http.Handler {
-	return i.member(false, func(w http.ResponseWriter, r *http.Request, a actor.Actor) error {
-		f, err := paged(r)
-		if err != nil {
-			return err
-		}
-		c, err := i.jobs.Corrected(r.Context(), a, r.PathValue("id"), f.Status)
-		if err != nil {
-			return err
-		}
-		w.Header().Set("Content-Type", "text/csv; charset=utf-8")
-		w.Header().Set("Content-Disposition", mime.FormatMediaType("attachment", map[string]string{"filename": c.Name}))
-		w.Header().Set("X-Content-Type-Options", "nosniff")
-		return c.Write(r.Context(), w)
-	})
+func (i *Imports) corrected(w http.ResponseWriter, r *http.Request, a actor.Actor) error {
+	f, err := paged(r)
+	if err != nil {
+		return err
+	}
+	c, err := i.jobs.Corrected(r.Context(), a, r.PathValue("id"), f.Status)
+	if err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "text/csv; charset=utf-8")
+	w.Header().Set("Content-Disposition", mime.FormatMediaType("attachment", map[string]string{"filename": c.Name}))
+	w.Header().Set("X-Content-Type-Options", "nosniff")
+	return c.Write(r.Context(), w)
 }
 
 func positive(q map[string][]string, name string, otherwise int) (int, error) {

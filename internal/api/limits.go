@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"holdfast/internal/actor"
+	"holdfast/internal/api/route"
 	"holdfast/internal/fault"
 	"holdfast/internal/gate"
 	"holdfast/internal/limit"
@@ -36,13 +37,8 @@ type RateLimitStatus struct {
 
 // RateLimits answers GET /v1/rate-limit/status: what the caller has left. The
 // question itself takes nothing from it, and is answered when nothing is left.
-func (p *Platform) RateLimits() http.Handler { return web.Wrap(CollectionShape, p.rateLimits) }
-
-func (p *Platform) rateLimits(w http.ResponseWriter, r *http.Request) error {
-	a, err := p.gate.Look(w, r)
-	if a, err = signedIn(w, r, a, err); err != nil {
-		return err
-	}
+func (p *Platform) RateLimits(w http.ResponseWriter, c *route.Call) error {
+	a := c.Actor
 	return web.JSON(w, http.StatusOK, RateLimitStatus{API: p.window(a, limit.API), Database: p.window(a, limit.Read), DatabaseWrite: p.window(a, limit.Write)})
 }
 
@@ -58,13 +54,8 @@ func (p *Platform) window(a actor.Actor, c limit.Category) windowStatus {
 
 // ClearCache answers DELETE /v1/cache: an administrator empties the tenant's
 // kept answers.
-func (p *Platform) ClearCache() http.Handler { return web.Wrap(CollectionShape, p.clearCache) }
-
-func (p *Platform) clearCache(w http.ResponseWriter, r *http.Request) error {
-	a, err := p.gate.Enter(w, r, false)
-	if a, err = signedIn(w, r, a, err); err != nil {
-		return err
-	}
+func (p *Platform) ClearCache(w http.ResponseWriter, c *route.Call) error {
+	a := c.Actor
 	if !a.Administrator() || a.TenantID == "" {
 		return fault.New(fault.Forbidden, "42501", "only an administrator of the tenant may clear its cache")
 	}
@@ -73,28 +64,11 @@ func (p *Platform) clearCache(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-// signedIn lets through whom the gate has let in, unless he is nobody.
-func signedIn(w http.ResponseWriter, r *http.Request, a actor.Actor, err error) (actor.Actor, error) {
-	web.Note(w, r.Pattern, a.TenantID, a.UserID, a.KeyID)
-	if err != nil {
-		return a, err
-	}
-	if a.Anonymous() {
-		return a, fault.New(fault.Unauthorized, "PGRST302", "sign in first: this needs an access token")
-	}
-	return a, nil
-}
-
 // Root answers the collections' root with the document of what the caller may
 // use.
-func (p *Platform) Root(d *Document) http.Handler {
-	return web.Wrap(CollectionShape, func(w http.ResponseWriter, r *http.Request) error {
-		a, err := p.gate.Enter(w, r, false)
-		web.Note(w, r.Pattern, a.TenantID, a.UserID, a.KeyID)
-		if err != nil {
-			return err
-		}
-		d.send(w, r, a.Role, "application/openapi+json")
+func Root(d *Document) route.Handle {
+	return func(w http.ResponseWriter, c *route.Call) error {
+		d.send(w, c.Request, c.Actor.Role, "application/openapi+json")
 		return nil
-	})
+	}
 }

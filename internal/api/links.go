@@ -14,7 +14,7 @@ import (
 	"github.com/google/uuid"
 
 	"holdfast/internal/actor"
-	"holdfast/internal/gate"
+	"holdfast/internal/api/route"
 	"holdfast/internal/identity/totp"
 	"holdfast/internal/safety"
 	"holdfast/internal/safety/report"
@@ -25,41 +25,38 @@ import (
 // ReportLinks serves what leads to the public report page: new tokens and
 // codes to print. Making, changing and deleting links is the collection's.
 type ReportLinks struct {
-	gate *gate.Gate
 	desk *report.Desk
 	url  string
 }
 
 // NewReportLinks returns the face of a desk whose pages are under url.
-func NewReportLinks(g *gate.Gate, d *report.Desk, url string) *ReportLinks {
-	return &ReportLinks{g, d, url}
+func NewReportLinks(d *report.Desk, url string) *ReportLinks {
+	return &ReportLinks{d, url}
 }
 
 // Routes lists what is served.
-func (l *ReportLinks) Routes() []Route {
-	get, post := []string{http.MethodGet}, []string{http.MethodPost}
-	return []Route{
-		{Pattern: "/v1/report-links/{id}/rotate", Methods: post, Out: rotatedLink{}, Tag: "reports",
-			Doc: "Give a report link a new token: codes printed before no longer work", Handler: l.member(true, l.rotate)},
-		{Pattern: "/v1/report-links/{id}/qr.svg", Methods: get, Media: "image/svg+xml", Tag: "reports",
-			Doc: "The link's QR code, to print", Handler: l.member(false, l.svg)},
-		{Pattern: "/v1/report-links/{id}/qr.png", Methods: get, Media: "image/png", Tag: "reports",
-			Doc: "The link's QR code, to print", Handler: l.member(false, l.png)},
+func (l *ReportLinks) Routes() []route.Route {
+	list := []route.Route{
+		{Method: "POST", Pattern: "/v1/report-links/{id}/rotate", Handle: ofLink(l.rotate), Out: rotatedLink{},
+			Doc: "Give a report link a new token: codes printed before no longer work"},
+		{Method: "GET", Pattern: "/v1/report-links/{id}/qr.svg", Handle: ofLink(l.svg), Media: "image/svg+xml", Doc: "The link's QR code, to print"},
+		{Method: "GET", Pattern: "/v1/report-links/{id}/qr.png", Handle: ofLink(l.png), Media: "image/png", Doc: "The link's QR code, to print"},
 	}
+	for i := range list {
+		list[i].Tag, list[i].Who = "reports", route.TenantMember
+	}
+	return list
 }
 
-func (l *ReportLinks) member(write bool, h func(w http.ResponseWriter, r *http.Request, a actor.Actor, id string) error) http.Handler {
-	return web.Wrap(CollectionShape, func(w http.ResponseWriter, r *http.Request) error {
-		a, _, err := member(l.gate, w, r, write)
-		if err != nil {
-			return err
-		}
-		id, err := uuid.Parse(r.PathValue("id"))
-		if err != nil || len(r.PathValue("id")) != 36 {
+// ofLink reads the id of a link.
+func ofLink(h func(w http.ResponseWriter, r *http.Request, a actor.Actor, id string) error) route.Handle {
+	return func(w http.ResponseWriter, c *route.Call) error {
+		id, err := uuid.Parse(c.PathValue("id"))
+		if err != nil || len(c.PathValue("id")) != 36 {
 			return noRecord()
 		}
-		return h(w, r, a, id.String())
-	})
+		return h(w, c.Request, c.Actor, id.String())
+	}
 }
 
 // address is what a link's code says.

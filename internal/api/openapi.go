@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"holdfast/internal/actor"
+	"holdfast/internal/api/route"
 	"holdfast/internal/cache"
 	"holdfast/internal/catalog"
 	"holdfast/internal/event"
@@ -21,25 +22,6 @@ import (
 	"holdfast/internal/web"
 )
 
-// Route is one served path. The server's route table is a list of these, and
-// so is the part of the OpenAPI document that is no collection.
-type Route struct {
-	Pattern  string // http.ServeMux path pattern
-	Methods  []string
-	Tag      string
-	Doc      string
-	Public   bool // served without a credential
-	Keyed    bool // takes an Idempotency-Key
-	Handler  http.Handler
-	Body     map[string]string // request members: name -> type, for the document
-	Query    map[string]string // query parameters: name -> type, for the document
-	Response map[string]string // members of the answer: name -> type; nil = described by Out
-	Out      any               // zero answer, for the document; nil = none, or described by Response
-	Made     any               // zero answer of its POST where that differs from Out's: 201
-	Media    string            // type of an answer that is no JSON, beside Out or alone
-	Status   int               // of success; 0 = 200
-}
-
 // Document writes the OpenAPI 3.1 description of what is served.
 type Document struct {
 	URL       string
@@ -47,7 +29,7 @@ type Document struct {
 	Catalog   *catalog.Catalog
 	Functions []functions.Function
 	Verbs     []rpc.Verb
-	Routes    []Route
+	Routes    []route.Route
 
 	mu    sync.Mutex
 	ready map[actor.Role]*cache.Body
@@ -63,7 +45,7 @@ func (d *Document) Handler() http.Handler {
 func (d *Document) send(w http.ResponseWriter, r *http.Request, role actor.Role, mediaType string) {
 	b, err := d.kept(role)
 	if err != nil {
-		web.Fail(w, r, CollectionShape, err)
+		web.Fail(w, r, route.CollectionShape, err)
 		return
 	}
 	h := w.Header()
@@ -133,7 +115,7 @@ func (d *Document) build(role actor.Role) object {
 		w.verb(&d.Verbs[i])
 	}
 	for _, r := range d.Routes {
-		if r.Public || role != actor.Anon {
+		if !r.Unlisted && (r.Who.Anyone() || role != actor.Anon) {
 			w.route(r)
 		}
 	}

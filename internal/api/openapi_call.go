@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"holdfast/internal/actor"
+	"holdfast/internal/api/route"
 	"holdfast/internal/functions"
 	"holdfast/internal/rpc"
 	"holdfast/internal/shape"
@@ -132,7 +133,7 @@ func (w *writing) verbAnswer(v *rpc.Verb) object {
 }
 
 // route describes what is neither collection, function nor verb.
-func (w *writing) route(r Route) {
+func (w *writing) route(r route.Route) {
 	switch {
 	case r.Response["access_token"] != "":
 		w.schemas["Session"] = membersSchema(r.Response, true)
@@ -148,9 +149,7 @@ func (w *writing) route(r Route) {
 	if !ok {
 		ops = w.elsewhere(object{})
 	}
-	for _, m := range r.Methods {
-		ops[strings.ToLower(m)] = w.routeOperation(r, path, m)
-	}
+	ops[strings.ToLower(r.Method)] = w.routeOperation(r, path, r.Method)
 	w.paths[path] = ops
 }
 
@@ -162,7 +161,7 @@ var tagDocs = map[string]string{
 	"identity": "Accounts, sessions, factors and organisations' providers.",
 }
 
-func (w *writing) routeOperation(r Route, path, method string) object {
+func (w *writing) routeOperation(r route.Route, path, method string) object {
 	op := object{"operationId": routeID(method, path), "summary": r.Doc, "tags": []string{r.Tag}, "responses": w.responsesOf(&r, method)}
 	ps := append(pathParameters(path), routeQuery(r)...)
 	if r.Keyed && method == http.MethodPost {
@@ -171,7 +170,7 @@ func (w *writing) routeOperation(r Route, path, method string) object {
 	if len(ps) > 0 {
 		op["parameters"] = ps
 	}
-	if r.Public {
+	if r.Who.Anyone() {
 		op["security"] = []any{object{}}
 	}
 	if len(r.Body) > 0 && method != http.MethodGet && method != http.MethodDelete {
@@ -189,19 +188,16 @@ func routeID(method, path string) string {
 	return id
 }
 
-func (w *writing) responsesOf(r *Route, method string) object {
+func (w *writing) responsesOf(r *route.Route, method string) object {
 	refusal := "Refused"
 	if r.Tag == "identity" {
 		refusal = "AuthRefused"
 	}
-	status := r.Status
-	if status == 0 {
-		status = http.StatusOK
-	}
+	status := r.Success()
 	out := object{"4XX": refused(refusal)}
 	switch {
-	case r.Made != nil && method == http.MethodPost:
-		out["201"] = answer("What was made.", w.typed(r.Made))
+	case r.Out != nil && status == http.StatusCreated:
+		out["201"] = answer("What was made.", w.typed(r.Out))
 	case r.Out != nil || r.Media != "":
 		out[strconv.Itoa(status)] = w.success(r)
 	case len(r.Response) > 0:
@@ -217,7 +213,7 @@ func (w *writing) responsesOf(r *Route, method string) object {
 }
 
 // success describes the answer of a request that was done.
-func (w *writing) success(r *Route) object {
+func (w *writing) success(r *route.Route) object {
 	media := object{}
 	if r.Out != nil {
 		media["application/json"] = object{"schema": w.typed(r.Out)}
@@ -270,7 +266,7 @@ func pathParameters(path string) []any {
 	return out
 }
 
-func routeQuery(r Route) []any {
+func routeQuery(r route.Route) []any {
 	var out []any
 	for _, name := range sortedKeys(r.Query) {
 		out = append(out, object{"name": name, "in": "query", "description": memberDoc(name), "schema": object{"type": r.Query[name]},
@@ -288,7 +284,7 @@ func sortedKeys(m map[string]string) []string {
 	return names
 }
 
-func routeBody(r Route) object {
+func routeBody(r route.Route) object {
 	media, example := "application/json", object{}
 	for name, t := range r.Body {
 		if t == "file" {

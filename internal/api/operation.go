@@ -5,10 +5,9 @@ import (
 	"net/http"
 	"time"
 
-	"holdfast/internal/actor"
+	"holdfast/internal/api/route"
 	"holdfast/internal/cache"
 	"holdfast/internal/fault"
-	"holdfast/internal/gate"
 	"holdfast/internal/web"
 )
 
@@ -70,7 +69,6 @@ type LimitRefusals struct {
 // Operation is what administrators may know of the server's work for their
 // tenant, and hurry.
 type Operation struct {
-	Gate     *gate.Gate
 	Jobs     func(ctx context.Context, tenant, status string) ([]BackgroundJob, error)
 	Retry    func(ctx context.Context, tenant, kind, key string) (int64, error)
 	Chain    func(ctx context.Context, tenant string) (ChainVerdict, error)
@@ -83,69 +81,60 @@ type Operation struct {
 const verdictKept = time.Minute
 
 // Routes are those of Operation.
-func (o *Operation) Routes() []Route {
-	get := []string{"GET"}
-	return []Route{
-		{Pattern: "/v1/jobs", Methods: get, Out: BackgroundJobs{}, Tag: "operation", Query: map[string]string{"status": "string"},
-			Doc: "Work outside requests: the tenant's own, and the server's schedule (administrators)", Handler: o.serve(false, o.list)},
-		{Pattern: "/v1/jobs/retry", Methods: []string{"POST"}, Out: DueJobs{}, Tag: "operation", Body: map[string]string{"kind": "string", "key": "string"},
-			Doc: "Make the tenant's jobs that wait or were given up due at once: of a kind, or the one named by key (administrators)", Handler: o.serve(true, o.retry)},
-		{Pattern: "/v1/audit-chain", Methods: get, Out: ChainVerdict{}, Tag: "operation",
-			Doc: "Whether the tenant's audit log is as it was written (administrators)", Handler: o.serve(false, o.chain)},
-		{Pattern: "/v1/rate-limit/refusals", Methods: get, Out: LimitRefusals{}, Tag: "limits",
-			Doc: "When the tenant was over a limit; answered when nothing is left, too (administrators)", Handler: web.Wrap(CollectionShape, o.refusals)},
+func (o *Operation) Routes() []route.Route {
+	list := []route.Route{
+		{Method: "GET", Pattern: "/v1/jobs", Handle: o.list, Out: BackgroundJobs{}, Tag: "operation", Query: map[string]string{"status": "string"},
+			Doc: "Work outside requests: the tenant's own, and the server's schedule (administrators)"},
+		{Method: "POST", Pattern: "/v1/jobs/retry", Handle: o.retry, Out: DueJobs{}, Tag: "operation",
+			Body: map[string]string{"kind": "string", "key": "string"},
+			Doc:  "Make the tenant's jobs that wait or were given up due at once: of a kind, or the one named by key (administrators)"},
+		{Method: "GET", Pattern: "/v1/audit-chain", Handle: o.chain, Out: ChainVerdict{}, Tag: "operation",
+			Doc: "Whether the tenant's audit log is as it was written (administrators)"},
+		{Method: "GET", Pattern: "/v1/rate-limit/refusals", Handle: o.refusals, Out: LimitRefusals{}, Tag: "limits", Question: true,
+			Doc: "When the tenant was over a limit; answered when nothing is left, too (administrators)"},
+	}
+	for i := range list {
+		list[i].Who, list[i].Handle = route.TenantMember, administrators(list[i].Handle)
+	}
+	return list
+}
+
+// administrators hands on to h who administers the tenant: people and the service
+// key, for no key of a tenant has a scope for this.
+func administrators(h route.Handle) route.Handle {
+	return func(w http.ResponseWriter, c *route.Call) error {
+		if !c.Actor.Administrator() || c.Actor.Scope != nil {
+			return fault.New(fault.Forbidden, "42501", "only administrators may ask how the server works for the tenant")
+		}
+		return h(w, c)
 	}
 }
 
-type operationHandler func(w http.ResponseWriter, r *http.Request, a actor.Actor, q map[string][]string) error
-
-// serve lets administrators of a tenant through, and the service key for the tenant that tenant_id names.
-func (o *Operation) serve(write bool, do operationHandler) http.Handler {
-	return web.Wrap(CollectionShape, func(w http.ResponseWriter, r *http.Request) error {
-		a, q, err := member(o.Gate, w, r, write)
-		if err == nil {
-			err = administrators(a)
-		}
-		if err != nil {
-			return err
-		}
-		return do(w, r, a, q)
-	})
-}
-
-// administrators are people and the service key: no key of a tenant has a scope for this.
-func administrators(a actor.Actor) error {
-	if !a.Administrator() || a.Scope != nil {
-		return fault.New(fault.Forbidden, "42501", "only administrators may ask how the server works for the tenant")
-	}
-	return nil
-}
-
-func (o *Operation) list(w http.ResponseWriter, r *http.Request, a actor.Actor, q map[string][]string) error {
+func (o *Operation) list(w http.ResponseWriter, c *route.Call) error {
 	status := ""
-	if given := q["status"]; len(given) > 0 {
+	if given := c.Query["status"]; len(given) > 0 {
 		switch status = given[0]; status {
 		case "pending", "running", "done", "failed":
 		default:
 			return fault.New(fault.Invalid, "22023", "status: pending, running, done or failed").At("status", "is no state of a job")
 		}
 	}
-	jobs, err := o.Jobs(r.Context(), a.TenantID, status)
+	jobs, err := o.Jobs(c.Context(), c.Actor.TenantID, status)
 	if err != nil {
 		return err
 	}
 	return web.JSON(w, http.StatusOK, BackgroundJobs{jobs})
 }
 
-func (o *Operation) retry(w http.ResponseWriter, r *http.Request, a actor.Actor, _ map[string][]string) error {
+func (o *Operation) retry(w http.ResponseWriter, c *route.Call) error {
 	var in struct{ Kind, Key string }
-	if err := web.Decode(r, functionBody, &in); err != nil {
+	if err := web.Decode(c.Request, functionBody, &in); err != nil {
 		return err
 	}
 	if in.Kind == "" {
 		return fault.New(fault.Invalid, "22023", "kind is required").At("kind", "is required")
 	}
-	n, err := o.Retry(r.Context(), a.TenantID, in.Kind, in.Key)
+	n, err := o.Retry(c.Context(), c.Actor.TenantID, in.Kind, in.Key)
 	if err != nil {
 		return err
 	}
@@ -155,31 +144,23 @@ func (o *Operation) retry(w http.ResponseWriter, r *http.Request, a actor.Actor,
 	return web.JSON(w, http.StatusOK, DueJobs{n})
 }
 
-func (o *Operation) chain(w http.ResponseWriter, r *http.Request, a actor.Actor, _ map[string][]string) error {
+func (o *Operation) chain(w http.ResponseWriter, c *route.Call) error {
 	now := o.Now()
-	v, ok := o.verdicts.Get(a.TenantID, now)
+	v, ok := o.verdicts.Get(c.Actor.TenantID, now)
 	if !ok {
 		var err error
-		if v, err = o.Chain(r.Context(), a.TenantID); err != nil {
+		if v, err = o.Chain(c.Context(), c.Actor.TenantID); err != nil {
 			return err
 		}
 		v.CheckedAt = now.UTC()
-		o.verdicts.Put(a.TenantID, v, now.Add(verdictKept))
+		o.verdicts.Put(c.Actor.TenantID, v, now.Add(verdictKept))
 	}
 	return web.JSON(w, http.StatusOK, v)
 }
 
 // refusals takes nothing from the limits: whoever is over one asks this first.
-func (o *Operation) refusals(w http.ResponseWriter, r *http.Request) error {
-	a, err := o.Gate.Look(w, r)
-	a, _, err = tenantOf(o.Gate, w, r, a, err, false)
-	if err == nil {
-		err = administrators(a)
-	}
-	if err != nil {
-		return err
-	}
-	list, err := o.Refusals(r.Context(), a.TenantID)
+func (o *Operation) refusals(w http.ResponseWriter, c *route.Call) error {
+	list, err := o.Refusals(c.Context(), c.Actor.TenantID)
 	if err != nil {
 		return err
 	}

@@ -12,21 +12,19 @@ import (
 	"github.com/google/uuid"
 
 	"holdfast/internal/actor"
+	"holdfast/internal/api/route"
 	"holdfast/internal/fault"
-	"holdfast/internal/gate"
 	grammar "holdfast/internal/query"
 	"holdfast/internal/safety/osha"
-	"holdfast/internal/web"
 )
 
 // Forms serves the statutory forms and files of injuries and illnesses.
 type Forms struct {
-	gate  *gate.Gate
 	books *osha.Books
 }
 
 // NewForms returns the face of b.
-func NewForms(g *gate.Gate, b *osha.Books) *Forms { return &Forms{g, b} }
+func NewForms(b *osha.Books) *Forms { return &Forms{b} }
 
 // file is an answer that a browser saves.
 type file struct {
@@ -42,33 +40,30 @@ type bookRequest struct {
 }
 
 // Routes lists what is served. Every file taken is noted in the audit log.
-func (f *Forms) Routes() []Route {
-	route := func(path, doc string, make func(r *http.Request, a actor.Actor, in bookRequest) (*file, error)) Route {
+func (f *Forms) Routes() []route.Route {
+	book := func(path, doc string, make func(r *http.Request, a actor.Actor, in bookRequest) (*file, error)) route.Route {
 		media := "text/csv"
 		if strings.HasSuffix(path, ".pdf") {
 			media = "application/pdf"
 		}
-		return Route{Pattern: path, Methods: []string{http.MethodGet}, Media: media, Tag: "forms", Doc: doc, Handler: f.serve(path, make)}
+		return route.Route{Method: "GET", Pattern: path, Who: route.TenantMember, Handle: f.serve(path, make), Media: media, Tag: "forms", Doc: doc}
 	}
-	return []Route{
-		route("/v1/osha/300.pdf", "OSHA form 300, the log of a year and establishment (site_id, year; redact=true withholds names)", f.log),
-		route("/v1/osha/300a.pdf", "OSHA form 300A, the annual summary (site_id, year)", f.summary),
-		route("/v1/osha/301.pdf", "OSHA form 301, the report of one case (case_id) or of a year's (site_id, year; redact=true)", f.report),
-		route("/v1/osha/ita-300a.csv",
+	return []route.Route{
+		book("/v1/osha/300.pdf", "OSHA form 300, the log of a year and establishment (site_id, year; redact=true withholds names)", f.log),
+		book("/v1/osha/300a.pdf", "OSHA form 300A, the annual summary (site_id, year)", f.summary),
+		book("/v1/osha/301.pdf", "OSHA form 301, the report of one case (case_id) or of a year's (site_id, year; redact=true)", f.report),
+		book("/v1/osha/ita-300a.csv",
 			"300A data for OSHA's Injury Tracking Application (site_id, year); refused while a rule of the submission is broken", f.summaryData),
-		route("/v1/osha/ita-cases.csv", "300/301 case data for OSHA's Injury Tracking Application (site_id, year)", f.caseData),
-		route("/v1/eu/accidents.csv", "Accidents with more than three days of absence, 89/391/EEC art. 9(1)(c) (year, site_id)", f.accidents),
-		route("/v1/eu/esaw.csv", "Accidents with four days of absence or more for ESAW, without names (year, site_id)", f.esaw),
+		book("/v1/osha/ita-cases.csv", "300/301 case data for OSHA's Injury Tracking Application (site_id, year)", f.caseData),
+		book("/v1/eu/accidents.csv", "Accidents with more than three days of absence, 89/391/EEC art. 9(1)(c) (year, site_id)", f.accidents),
+		book("/v1/eu/esaw.csv", "Accidents with four days of absence or more for ESAW, without names (year, site_id)", f.esaw),
 	}
 }
 
-func (f *Forms) serve(path string, make func(r *http.Request, a actor.Actor, in bookRequest) (*file, error)) http.Handler {
-	return web.Wrap(CollectionShape, func(w http.ResponseWriter, r *http.Request) error {
-		a, q, err := member(f.gate, w, r, false)
-		if err != nil {
-			return err
-		}
-		in, err := readBook(q)
+func (f *Forms) serve(path string, make func(r *http.Request, a actor.Actor, in bookRequest) (*file, error)) route.Handle {
+	return func(w http.ResponseWriter, c *route.Call) error {
+		r, a := c.Request, c.Actor
+		in, err := readBook(c.Query)
 		if err != nil {
 			return err
 		}
@@ -85,7 +80,7 @@ func (f *Forms) serve(path string, make func(r *http.Request, a actor.Actor, in 
 			return err
 		}
 		return out.send(w)
-	})
+	}
 }
 
 func readBook(q map[string][]string) (in bookRequest, err error) {

@@ -5,10 +5,10 @@ import (
 	"net/http"
 
 	"holdfast/internal/actor"
+	"holdfast/internal/api/route"
 	"holdfast/internal/catalog"
 	"holdfast/internal/fault"
 	"holdfast/internal/functions"
-	"holdfast/internal/gate"
 	grammar "holdfast/internal/query"
 	"holdfast/internal/rpc"
 	"holdfast/internal/web"
@@ -17,7 +17,6 @@ import (
 // Permissions tells what a member may do. It asks the very functions that
 // admit a request, so it says nothing else than they do.
 type Permissions struct {
-	Gate      *gate.Gate
 	Catalog   *catalog.Catalog
 	Functions []functions.Function
 	Verbs     []rpc.Verb
@@ -58,23 +57,18 @@ type permissions struct {
 // PermissionsAnswer is the zero answer of GET /v1/permissions.
 func PermissionsAnswer() any { return permissions{} }
 
-// Handler answers GET /v1/permissions: of the caller, or of the member
-// user_id for an administrator.
-func (p *Permissions) Handler() http.Handler { return web.Wrap(CollectionShape, p.serve) }
-
-func (p *Permissions) serve(w http.ResponseWriter, r *http.Request) error {
-	a, err := p.Gate.Enter(w, r, false)
-	if a, err = signedIn(w, r, a, err); err != nil {
-		return err
-	}
+// Serve answers GET /v1/permissions: of the caller, or of the member user_id for
+// an administrator.
+func (p *Permissions) Serve(w http.ResponseWriter, c *route.Call) (err error) {
+	a := c.Actor
 	if a.TenantID == "" {
 		return fault.New(fault.Forbidden, "42501", "you are not a member of a tenant")
 	}
-	if id := r.URL.Query().Get("user_id"); id != "" && id != a.UserID {
+	if id := c.URL.Query().Get("user_id"); id != "" && id != a.UserID {
 		if !a.Administrator() {
 			return fault.New(fault.Forbidden, "42501", "only an administrator may see what others may do")
 		}
-		if a, err = p.Member(r.Context(), a.TenantID, id); err != nil {
+		if a, err = p.Member(c.Context(), a.TenantID, id); err != nil {
 			return err
 		}
 	}

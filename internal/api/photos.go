@@ -12,8 +12,8 @@ import (
 	"github.com/google/uuid"
 
 	"holdfast/internal/actor"
+	"holdfast/internal/api/route"
 	"holdfast/internal/fault"
-	"holdfast/internal/gate"
 	"holdfast/internal/once"
 	"holdfast/internal/safety/photo"
 	"holdfast/internal/store"
@@ -23,26 +23,28 @@ import (
 // Photos serves the pictures of incidents and inspections; captions and deleting
 // are the collections' (incident_photos, checklist_photos).
 type Photos struct {
-	gate  *gate.Gate
 	album *photo.Album
 	keys  *once.Keys
 }
 
 // NewPhotos returns the face of an album; keys keep the answers of uploads.
-func NewPhotos(g *gate.Gate, a *photo.Album, keys *once.Keys) *Photos { return &Photos{g, a, keys} }
+func NewPhotos(a *photo.Album, keys *once.Keys) *Photos { return &Photos{a, keys} }
 
 // Routes lists what is served.
-func (p *Photos) Routes() []Route {
-	get, post := http.MethodGet, http.MethodPost
-	var out []Route
+func (p *Photos) Routes() []route.Route {
+	var out []route.Route
 	for _, of := range [...]struct{ collection, noun string }{{"incidents", "an incident"}, {"checklist_runs", "an inspection"}} {
 		path := "/v1/" + strings.ReplaceAll(of.collection, "_", "-") + "/{id}/photos"
+		doc := "Photos of " + of.noun + " (GET), or one more (POST: multipart part file, JPEG, PNG or WebP of 15 MB at most; caption)"
 		out = append(out,
-			Route{Pattern: path, Methods: []string{get, post}, Out: []photoView{}, Made: photoView{}, Tag: "photos", Doc: "Photos of " + of.noun +
-				" (GET), or one more (POST: multipart part file, JPEG, PNG or WebP of 15 MB at most; caption)",
-				Handler: p.member(path, of.collection, p.photos), Body: map[string]string{"file": "file", "caption": "string"}, Keyed: true},
-			Route{Pattern: path + "/{photo}", Methods: []string{get}, Media: "image/jpeg", Tag: "photos",
-				Doc: "The picture itself, a JPEG", Handler: p.member(path, of.collection, p.view)})
+			route.Route{Method: "GET", Pattern: path, Handle: p.record(path, of.collection, p.list), Out: []photoView{}, Doc: doc},
+			route.Route{Method: "POST", Pattern: path, Handle: p.record(path, of.collection, p.add), Out: photoView{}, Doc: doc,
+				Status: http.StatusCreated, Body: map[string]string{"file": "file", "caption": "string"}, Keyed: true},
+			route.Route{Method: "GET", Pattern: path + "/{photo}", Handle: p.record(path, of.collection, p.view), Media: "image/jpeg",
+				Doc: "The picture itself, a JPEG"})
+	}
+	for i := range out {
+		out[i].Tag, out[i].Who = "photos", route.TenantMember
 	}
 	return out
 }
@@ -55,26 +57,21 @@ type photoCall struct {
 	path  string // of the record's photos
 }
 
-// member lets members through to h.
-func (p *Photos) member(path, collection string, h func(w http.ResponseWriter, c photoCall) error) http.Handler {
-	return web.Wrap(CollectionShape, func(w http.ResponseWriter, r *http.Request) error {
-		write := r.Method == http.MethodPost
-		a, _, err := member(p.gate, w, r, write)
-		if err != nil {
-			return err
-		}
+// record reads whose photos are meant.
+func (p *Photos) record(path, collection string, h func(w http.ResponseWriter, c photoCall) error) route.Handle {
+	return func(w http.ResponseWriter, c *route.Call) error {
 		for _, name := range [...]string{"id", "photo"} {
-			v := r.PathValue(name)
+			v := c.PathValue(name)
 			if id, err := uuid.Parse(v); v != "" && (err != nil || id.String() != strings.ToLower(v)) {
 				return noRecord()
 			}
 		}
-		of, ok := photo.OwnerOf(collection, strings.ToLower(r.PathValue("id")))
+		of, ok := photo.OwnerOf(collection, strings.ToLower(c.PathValue("id")))
 		if !ok {
 			return noRecord()
 		}
-		return h(w, photoCall{r, a, of, strings.Replace(path, "{id}", of.ID, 1)})
-	})
+		return h(w, photoCall{c.Request, c.Actor, of, strings.Replace(path, "{id}", of.ID, 1)})
+	}
 }
 
 // photoView is a photo as the API shows it.
@@ -103,10 +100,7 @@ func (c photoCall) view(row store.Row) photoView {
 	return v
 }
 
-func (p *Photos) photos(w http.ResponseWriter, c photoCall) error {
-	if c.r.Method == http.MethodPost {
-		return p.add(w, c)
-	}
+func (p *Photos) list(w http.ResponseWriter, c photoCall) error {
 	rows, err := p.album.List(c.r.Context(), c.actor, c.of)
 	if err != nil {
 		return err

@@ -7,6 +7,7 @@ import (
 	"reflect"
 
 	"holdfast/internal/actor"
+	"holdfast/internal/api/route"
 	"holdfast/internal/db"
 	"holdfast/internal/fault"
 	"holdfast/internal/functions"
@@ -34,7 +35,7 @@ func NewVerbs(g *gate.Gate, t *rpc.Table, keys *once.Keys) *Verbs {
 }
 
 // Handler serves {name} of the request's path.
-func (v *Verbs) Handler() http.Handler { return web.Wrap(CollectionShape, v.serve) }
+func (v *Verbs) Handler() http.Handler { return web.Wrap(route.CollectionShape, v.serve) }
 
 // serve answers in the order 404, 405, 401, 403, body.
 func (v *Verbs) serve(w http.ResponseWriter, r *http.Request) error {

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"holdfast/internal/actor"
+	"holdfast/internal/api/route"
 	"holdfast/internal/catalog"
 	"holdfast/internal/db"
 	"holdfast/internal/gate"
@@ -38,14 +39,17 @@ func verbs(t *testing.T, o db.Options, who *actor.Actor, limits *limit.Limiter) 
 	if s, err = webhook.New(webhook.Options{Store: st, Key: make([]byte, 32), AllowPrivate: true}); err != nil {
 		t.Fatal(err)
 	}
-	h := NewWebhooks(gate.New(func(*http.Request) (actor.Actor, error) { return *who, nil }, limits), s, once.New(d, time.Now))
-	mux := http.NewServeMux()
-	mux.Handle("POST /v1/webhooks", h.Create())
-	mux.Handle("POST /v1/webhooks/{id}/rotate", h.Rotate())
-	mux.Handle("POST /v1/webhooks/{id}/test", h.Test())
-	mux.Handle("POST /v1/webhooks/{id}/replay", h.ReplayRange())
-	mux.Handle("POST /v1/webhooks/{id}/deliveries/{delivery}/replay", h.Replay())
-	return mux
+	return served(t, gate.New(func(*http.Request) (actor.Actor, error) { return *who, nil }, limits), NewWebhooks(s, once.New(d, time.Now)).Routes())
+}
+
+// served is what routes answer behind a gate.
+func served(t *testing.T, g *gate.Gate, routes []route.Route) http.Handler {
+	t.Helper()
+	h, err := route.Handler(&route.Door{Gate: g}, routes)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return h
 }
 
 func TestWebhookVerbs(t *testing.T) {

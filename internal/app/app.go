@@ -12,13 +12,13 @@ import (
 	"os"
 	"path/filepath"
 	"runtime/debug"
-	"strings"
 	"time"
 
 	built "holdfast/console"
 	"holdfast/internal/actor"
 	"holdfast/internal/api"
 	"holdfast/internal/api/page"
+	"holdfast/internal/api/route"
 	"holdfast/internal/blob"
 	"holdfast/internal/cache"
 	"holdfast/internal/catalog"
@@ -45,7 +45,6 @@ import (
 	"holdfast/internal/store"
 	"holdfast/internal/trace"
 	"holdfast/internal/warehouse"
-	"holdfast/internal/web"
 	"holdfast/internal/webhook"
 )
 
@@ -88,6 +87,7 @@ type App struct {
 	console     *console.Console
 	reference   http.Handler
 	description http.Handler // of the catalog
+	face        http.Handler // of all routes
 	sink        *mail.Sink   // nil unless mails are kept for a developer
 	cache       *cache.Cache
 	gate        *gate.Gate
@@ -265,8 +265,9 @@ func (a *App) faces() (err error) {
 	if a.description, err = api.Description(a.catalog); err != nil {
 		return err
 	}
-	a.document.Routes = a.routes()
-	return nil
+	a.document.Routes = routeTable{a}.routes()
+	a.face, err = route.Handler(&route.Door{Gate: a.gate, Identity: a.Identity, SSO: a.SSO, Windows: route.WindowsOf(a.gate)}, a.document.Routes)
+	return err
 }
 
 // knownTenant refuses an id that no tenant has.
@@ -375,16 +376,7 @@ func masterKey(c *config.Config) ([]byte, error) {
 }
 
 func (a *App) authenticate(r *http.Request) (actor.Actor, error) {
-	bearer := r.Header.Get("Authorization")
-	if len(bearer) > 7 && strings.EqualFold(bearer[:7], "bearer ") {
-		bearer = bearer[7:]
-	} else {
-		bearer = ""
-	}
-	return a.Identity.Authenticator.Authenticate(r.Context(), identity.Credential{
-		Bearer: bearer, APIKey: r.Header.Get("Apikey"), Address: web.ClientAddress(r), UserAgent: r.UserAgent(), Origin: r.Header.Get("Origin"),
-		SecFetchSite: r.Header.Get("Sec-Fetch-Site"), Cookie: r.Header.Get("Cookie") != "", RequestID: web.RequestID(r.Context()),
-	})
+	return a.Identity.Authenticator.Authenticate(r.Context(), route.Credential(r))
 }
 
 // Close ends the services and the database.

@@ -71,10 +71,10 @@ func permissionsPage(list []functions.Function, verbs []rpc.Verb) string {
 	b.WriteString("\n## Accounts\n\nUnder /auth/v1; the others need a signed-in user.\n\n")
 	for _, r := range auth.Routes() {
 		switch {
-		case r.Public:
-			b.WriteString("- " + r.Method + " " + r.Pattern + ": anybody\n")
-		case r.Service:
-			b.WriteString("- " + r.Method + " " + r.Pattern + ": service key\n")
+		case r.Who.Anyone():
+			b.WriteString("- " + r.Method + " " + strings.TrimPrefix(r.Pattern, "/auth/v1") + ": anybody\n")
+		case r.Who.ServiceKey():
+			b.WriteString("- " + r.Method + " " + strings.TrimPrefix(r.Pattern, "/auth/v1") + ": service key\n")
 		}
 	}
 	return b.String()

@@ -37,7 +37,7 @@ func TestOpenAPI(t *testing.T) {
 		want = append(want, "/v1/"+r.Name, "/v1/"+r.Name+"/{id}")
 	}
 	for _, r := range auth.Routes() {
-		want = append(want, "/auth/v1"+r.Pattern)
+		want = append(want, r.Pattern)
 	}
 	want = append(want, k.App.Paths()...)
 	for _, p := range want {

@@ -15,7 +15,7 @@ const shownToTenants = 200
 
 // operation is what a tenant's administrators see of the server's work for it.
 func operation(a *App) *api.Operation {
-	return &api.Operation{Gate: a.gate, Now: a.now,
+	return &api.Operation{Now: a.now,
 		Jobs: func(ctx context.Context, tenant, status string) ([]api.BackgroundJob, error) {
 			return tenantJobs(ctx, a, tenant, status)
 		},

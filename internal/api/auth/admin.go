@@ -2,6 +2,7 @@ package auth
 
 import (
 	"fmt"
+	"holdfast/internal/api/route"
 	"net/http"
 	"net/url"
 	"strconv"
@@ -15,7 +16,7 @@ import (
 // Page sizes of the list of accounts.
 const defaultPerPage, maxPerPage = 50, 1000
 
-func (a *API) listUsers(w http.ResponseWriter, c *call) error {
+func (a administration) listUsers(w http.ResponseWriter, c *route.Call) error {
 	q := c.URL.Query()
 	page, err := positive(q, "page", 1)
 	if err != nil {
@@ -29,7 +30,7 @@ func (a *API) listUsers(w http.ResponseWriter, c *call) error {
 	if page > 1<<31/per {
 		return fault.New(fault.Invalid, "validation_failed", "Bad Pagination Parameters: page is out of range")
 	}
-	list, total, err := a.svc.Admin.Users(c.Context(), c.actor, identity.UserPage{Page: page, PerPage: per, Filter: q.Get("filter"), Sort: q.Get("sort")})
+	list, total, err := a.svc.Admin.Users(c.Context(), c.Actor, identity.UserPage{Page: page, PerPage: per, Filter: q.Get("filter"), Sort: q.Get("sort")})
 	if err != nil {
 		return err
 	}
@@ -94,46 +95,46 @@ func (b adminBody) input() identity.AdminUser {
 		UserMetadata: b.UserMetadata, AppMetadata: b.AppMetadata, Role: b.Role, BanDuration: b.BanDuration}
 }
 
-func (a *API) createUser(w http.ResponseWriter, c *call) error {
+func (a administration) createUser(w http.ResponseWriter, c *route.Call) error {
 	var in adminBody
 	if err := body(c, &in); err != nil {
 		return err
 	}
-	u, err := a.svc.Admin.CreateUser(c.Context(), c.actor, in.input())
+	u, err := a.svc.Admin.CreateUser(c.Context(), c.Actor, in.input())
 	if err != nil {
 		return err
 	}
 	return web.JSON(w, http.StatusOK, u)
 }
 
-func (a *API) adminUser(w http.ResponseWriter, c *call) error {
-	u, err := a.svc.Admin.UserByID(c.Context(), c.actor, c.id)
+func (a administration) adminUser(w http.ResponseWriter, c *route.Call) error {
+	u, err := a.svc.Admin.UserByID(c.Context(), c.Actor, c.PathValue("id"))
 	if err != nil {
 		return err
 	}
 	return web.JSON(w, http.StatusOK, u)
 }
 
-func (a *API) changeUser(w http.ResponseWriter, c *call) error {
+func (a administration) changeUser(w http.ResponseWriter, c *route.Call) error {
 	var in adminBody
 	if err := body(c, &in); err != nil {
 		return err
 	}
-	u, err := a.svc.Admin.ChangeUser(c.Context(), c.actor, c.id, in.input())
+	u, err := a.svc.Admin.ChangeUser(c.Context(), c.Actor, c.PathValue("id"), in.input())
 	if err != nil {
 		return err
 	}
 	return web.JSON(w, http.StatusOK, u)
 }
 
-func (a *API) deleteUser(w http.ResponseWriter, c *call) error {
+func (a administration) deleteUser(w http.ResponseWriter, c *route.Call) error {
 	var in struct {
 		Soft bool `json:"should_soft_delete"`
 	}
 	if err := body(c, &in); err != nil {
 		return err
 	}
-	if err := a.svc.Admin.DeleteUser(c.Context(), c.actor, c.id, in.Soft); err != nil {
+	if err := a.svc.Admin.DeleteUser(c.Context(), c.Actor, c.PathValue("id"), in.Soft); err != nil {
 		return err
 	}
 	return web.JSON(w, http.StatusOK, struct{}{})
@@ -149,31 +150,31 @@ type linkBody struct {
 	Redirect string `json:"redirect_to"`
 }
 
-func (a *API) linkRequest(c *call) (identity.LinkRequest, error) {
+func (a administration) linkRequest(c *route.Call) (identity.LinkRequest, error) {
 	var in linkBody
 	err := body(c, &in)
 	return identity.LinkRequest{Type: in.Type, Email: in.Email, Password: in.Password, NewEmail: in.NewEmail, Data: in.Data,
 		Redirect: a.target(c, in.Redirect)}, err
 }
 
-func (a *API) generateLink(w http.ResponseWriter, c *call) error {
+func (a administration) generateLink(w http.ResponseWriter, c *route.Call) error {
 	in, err := a.linkRequest(c)
 	if err != nil {
 		return err
 	}
-	l, err := a.svc.Admin.GenerateLink(c.Context(), c.actor, in)
+	l, err := a.svc.Admin.GenerateLink(c.Context(), c.Actor, in)
 	if err != nil {
 		return err
 	}
 	return web.JSON(w, http.StatusOK, l)
 }
 
-func (a *API) invite(w http.ResponseWriter, c *call) error {
+func (a administration) invite(w http.ResponseWriter, c *route.Call) error {
 	in, err := a.linkRequest(c)
 	if err != nil {
 		return err
 	}
-	u, err := a.svc.Admin.InviteUser(c.Context(), c.actor, in)
+	u, err := a.svc.Admin.InviteUser(c.Context(), c.Actor, in)
 	if err != nil {
 		return err
 	}

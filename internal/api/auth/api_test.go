@@ -20,6 +20,7 @@ import (
 
 	"holdfast/internal/actor"
 	"holdfast/internal/api/auth"
+	"holdfast/internal/api/route"
 	"holdfast/internal/db"
 	"holdfast/internal/fault"
 	"holdfast/internal/gate"
@@ -110,7 +111,7 @@ func onBoth(t *testing.T, change func(*identity.Config), f func(s *server)) {
 			if s.keys, err = s.svc.Keyring.Keys(t.Context()); err != nil {
 				t.Fatal(err)
 			}
-			s.Server = httptest.NewServer(auth.New(s.svc, auth.Options{Limit: s.limit, Unknown: s.unknown, Visit: s.visit, Depart: s.depart}))
+			s.Server = httptest.NewServer(s.face(route.Windows{Limit: s.limit, Unknown: s.unknown, Visit: s.visit, Depart: s.depart}))
 			t.Cleanup(func() {
 				s.Server.Close()
 				s.svc.Close(context.Background())
@@ -119,6 +120,22 @@ func onBoth(t *testing.T, change func(*identity.Config), f func(s *server)) {
 			f(s)
 		})
 	}
+}
+
+// face serves the routes of /auth/v1 as if they were at the root.
+func (s *server) face(x route.Windows) http.Handler {
+	h, err := route.Handler(&route.Door{Identity: s.svc, Windows: x}, auth.New(s.svc, auth.Options{Windows: x}).Routes())
+	if err != nil {
+		s.Fatal(err)
+	}
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		r = r.Clone(r.Context())
+		r.URL.Path = "/auth/v1" + strings.TrimPrefix(r.URL.Path, "/auth/v1")
+		if r.URL.RawPath != "" {
+			r.URL.RawPath = "/auth/v1" + r.URL.RawPath
+		}
+		h.ServeHTTP(w, r)
+	})
 }
 
 func (s *server) unknown(_ http.ResponseWriter, _ *http.Request, came bool) error {
@@ -290,7 +307,7 @@ func TestErrorID(t *testing.T) {
 		{fault.Internal, 500, "2024-01-01", `{"code":"unexpected_failure","message":"Unexpected failure, please check server logs for more information"}`},
 	} {
 		front := web.Front{}
-		h := front.Handler(web.Wrap(auth.Shape, func(http.ResponseWriter, *http.Request) error { return fault.New(c.kind, "", "gone") }))
+		h := front.Handler(web.Wrap(route.IdentityShape, func(http.ResponseWriter, *http.Request) error { return fault.New(c.kind, "", "gone") }))
 		r := httptest.NewRequest("GET", "/auth/v1/user", nil)
 		r.Header.Set("X-Request-Id", id)
 		r.Header.Set("X-Supabase-Api-Version", c.date)
@@ -364,17 +381,17 @@ func TestRoutes(t *testing.T) {
 		user, key := s.signUp("a@x.example"), "Authorization: Bearer "+s.keys.SecretKey
 		anon := "Authorization: Bearer " + s.keys.AnonKey
 		for _, rt := range auth.Routes() {
-			path := strings.Replace(rt.Pattern, "{id}", "0192f0c0-1111-7000-8000-0000000000aa", 1)
+			path := strings.Replace(strings.TrimPrefix(rt.Pattern, "/auth/v1"), "{id}", "0192f0c0-1111-7000-8000-0000000000aa", 1)
 			r := s.call("PROPFIND", path, "{not json")
 			if r.status != 405 || !strings.Contains(r.header.Get("Allow"), rt.Method) || !strings.Contains(r.header.Get("Allow"), "OPTIONS") {
 				s.Errorf("PROPFIND %s: %d %v", path, r.status, r.header["Allow"])
 			}
-			if rt.Public {
+			if rt.Who.Anyone() {
 				continue
 			}
 			s.want(s.call(rt.Method, path, "{not json"), 401, "no_authorization")
 			s.want(s.call(rt.Method, path, "{not json", "Authorization: Bearer garbage"), 403, "bad_jwt")
-			if rt.Service {
+			if rt.Who.ServiceKey() {
 				s.want(s.call(rt.Method, path, "{not json", bearer(user)), 403, "not_admin")
 				s.want(s.call(rt.Method, path, "{not json", anon), 403, "not_admin")
 				s.want(s.call(rt.Method, path, "{not json", bearer(user), "apikey: "+s.keys.SecretKey), 403, "not_admin")

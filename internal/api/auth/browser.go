@@ -4,6 +4,7 @@ import (
 	"crypto/rand"
 	"encoding/hex"
 	"fmt"
+	"holdfast/internal/api/route"
 	"html/template"
 	"net/http"
 	"net/url"
@@ -15,9 +16,12 @@ import (
 	"holdfast/internal/web"
 )
 
-func (a *API) authorize(w http.ResponseWriter, c *call) error {
-	if err := visit(w, c, a.opt.Depart); err != nil {
-		return err
+// authorize begins a sign-in at a provider. A name that only a connection may
+// have is the connections': no tenant's takes the place of a provider of the
+// configuration.
+func (a *API) authorize(w http.ResponseWriter, c *route.Call) error {
+	if p := c.URL.Query().Get("provider"); strings.HasPrefix(p, "custom:") && !a.svc.OAuth.Configured(p) && a.opt.Custom != nil {
+		return a.opt.Custom(w, c)
 	}
 	start, err := a.svc.OAuth.Authorize(c.Context(), a.authorization(c))
 	if err != nil {
@@ -28,28 +32,28 @@ func (a *API) authorize(w http.ResponseWriter, c *call) error {
 
 // authorizeLink starts the linking of a further identity. A script asks for
 // the address with skip_http_redirect and goes there itself.
-func (a *API) authorizeLink(w http.ResponseWriter, c *call) error {
-	start, err := a.svc.OAuth.AuthorizeLink(c.Context(), c.actor, a.authorization(c))
+func (a *API) authorizeLink(w http.ResponseWriter, c *route.Call) error {
+	start, err := a.svc.OAuth.AuthorizeLink(c.Context(), c.Actor, a.authorization(c))
 	if err != nil {
 		return err
 	}
 	return a.leave(w, c, start)
 }
 
-func (a *API) unlink(w http.ResponseWriter, c *call) error {
-	if err := a.svc.OAuth.Unlink(c.Context(), c.actor, c.id); err != nil {
+func (a *API) unlink(w http.ResponseWriter, c *route.Call) error {
+	if err := a.svc.OAuth.Unlink(c.Context(), c.Actor, c.PathValue("id")); err != nil {
 		return err
 	}
 	return web.JSON(w, http.StatusOK, struct{}{})
 }
 
-func (a *API) authorization(c *call) identity.Authorize {
+func (a *API) authorization(c *route.Call) identity.Authorize {
 	q := c.URL.Query()
 	return identity.Authorize{Provider: q.Get("provider"), Redirect: a.target(c, ""), Scopes: q.Get("scopes"), Invite: q.Get("invite_token"),
 		PKCE: identity.PKCE{Challenge: q.Get("code_challenge"), Method: q.Get("code_challenge_method")}, Extra: identity.Forwarded(q)}
 }
 
-func (a *API) leave(w http.ResponseWriter, c *call, start identity.AuthStart) error {
+func (a *API) leave(w http.ResponseWriter, c *route.Call, start identity.AuthStart) error {
 	a.cookie(w, "/callback", start.CookieName, start.Browser, int(start.MaxAge.Seconds()))
 	if c.URL.Query().Get("skip_http_redirect") == "true" {
 		return web.JSON(w, http.StatusOK, map[string]string{"url": start.Location})
@@ -62,7 +66,7 @@ func (a *API) leave(w http.ResponseWriter, c *call, start identity.AuthStart) er
 // cookie binds a flow to the browser that started it, for one of our paths. Lax,
 // because the provider's redirect is a top-level navigation from another site.
 func (a *API) cookie(w http.ResponseWriter, at, name, value string, maxAge int) {
-	path := prefix + at
+	path := "/auth/v1" + at
 	if u, err := url.Parse(a.svc.Issuer()); err == nil {
 		path = u.Path + at
 	}
@@ -70,18 +74,19 @@ func (a *API) cookie(w http.ResponseWriter, at, name, value string, maxAge int) 
 		Secure: strings.HasPrefix(a.svc.Issuer(), "https://")})
 }
 
-func (a *API) callback(w http.ResponseWriter, c *call) error {
+func (a *API) callback(w http.ResponseWriter, c *route.Call) error {
 	q := c.URL.Query()
 	to := a.svc.OAuth.FinishOAuth(c.Context(),
-		identity.Callback{Provider: c.id, State: q.Get("state"), Code: q.Get("code"), Error: q.Get("error"), Description: q.Get("error_description"),
-			Issuer: q.Get("iss"), Given: q.Get("given_name"), Family: q.Get("family_name"), Cookie: func(name string) string {
+		identity.Callback{Provider: c.PathValue("provider"), State: q.Get("state"), Code: q.Get("code"), Error: q.Get("error"),
+			Description: q.Get("error_description"),
+			Issuer:      q.Get("iss"), Given: q.Get("given_name"), Family: q.Get("family_name"), Cookie: func(name string) string {
 				ck, err := c.Cookie(name)
 				if err != nil {
 					return ""
 				}
 				a.cookie(w, "/callback", name, "", -1)
 				return ck.Value
-			}}, c.client())
+			}}, c.Client())
 	if to.CookieName != "" {
 		a.cookie(w, "/verify", to.CookieName, to.Browser, int(to.MaxAge.Seconds()))
 	}
@@ -94,19 +99,12 @@ func (a *API) callback(w http.ResponseWriter, c *call) error {
 	return nil
 }
 
-// astray leads a person who came from a provider for nothing to the site.
-func (a *API) astray(w http.ResponseWriter, err error) error {
-	w.Header().Set("Location", a.svc.Federation.Misled(a.svc.Links.Target(), err))
-	w.WriteHeader(http.StatusSeeOther)
-	return nil
-}
-
 // postedCallback turns a provider's form post into a navigation of our own,
 // which carries the flow's cookie; a cross-site post does not.
-func (a *API) postedCallback(w http.ResponseWriter, c *call) error {
+func (a *API) postedCallback(w http.ResponseWriter, c *route.Call) error {
 	v, err := readForm(w, c)
 	if err != nil { // a person is looking at this
-		return a.astray(w, fault.Wrap(err, fault.Invalid, "bad_oauth_callback", "The provider's form cannot be read"))
+		return route.Astray(w, a.svc, fault.Wrap(err, fault.Invalid, "bad_oauth_callback", "The provider's form cannot be read"))
 	}
 	q := url.Values{}
 	for _, k := range []string{"state", "code", "error", "error_description", "iss"} {
@@ -119,8 +117,8 @@ func (a *API) postedCallback(w http.ResponseWriter, c *call) error {
 		q.Set("family_name", family)
 	}
 	path := "/callback"
-	if c.id != "" {
-		path += "/" + url.PathEscape(c.id)
+	if provider := c.PathValue("provider"); provider != "" {
+		path += "/" + url.PathEscape(provider)
 	}
 	w.Header().Set("Location", a.svc.Issuer()+path+"?"+q.Encode())
 	w.WriteHeader(http.StatusSeeOther)
@@ -128,15 +126,15 @@ func (a *API) postedCallback(w http.ResponseWriter, c *call) error {
 }
 
 // openLink answers GET and HEAD of a mailed link.
-func (a *API) openLink(w http.ResponseWriter, c *call) error {
-	if err := visit(w, c, a.opt.Visit); err != nil {
+func (a *API) openLink(w http.ResponseWriter, c *route.Call) error {
+	if err := visit(w, c, a.opt.Windows.Visit); err != nil {
 		return err
 	}
 	return a.follow(w, c, identity.Open{Page: strings.Contains(c.Header.Get("Accept"), "text/html"), Peek: c.Method == http.MethodHead})
 }
 
 // postLink is the page's button.
-func (a *API) postLink(w http.ResponseWriter, c *call) error {
+func (a *API) postLink(w http.ResponseWriter, c *route.Call) error {
 	if err := a.countSecret(w, c); err != nil {
 		return err
 	}
@@ -149,13 +147,13 @@ func (a *API) postLink(w http.ResponseWriter, c *call) error {
 	}})
 }
 
-func (a *API) follow(w http.ResponseWriter, c *call, in identity.Open) error {
+func (a *API) follow(w http.ResponseWriter, c *route.Call, in identity.Open) error {
 	q := c.URL.Query()
 	in.Token, in.Type, in.Redirect = q.Get("token"), q.Get("type"), q.Get("redirect_to")
 	if in.Token == "" {
 		in.Token = q.Get("token_hash")
 	}
-	to, err := a.svc.Verification.OpenLink(c.Context(), in, c.client())
+	to, err := a.svc.Verification.OpenLink(c.Context(), in, c.Client())
 	if err != nil {
 		return err
 	}
@@ -187,7 +185,7 @@ var wording = map[string][3]string{
 
 // ask shows the one button that redeems a link. Links are opened by mail
 // scanners; buttons are pressed by people.
-func ask(w http.ResponseWriter, c *call, in identity.Open) error {
+func ask(w http.ResponseWriter, c *route.Call, in identity.Open) error {
 	t, ok := wording[in.Type]
 	if !ok {
 		t = [3]string{"Continue", "Press the button to continue.", "Continue"}

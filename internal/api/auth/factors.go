@@ -2,6 +2,7 @@ package auth
 
 import (
 	"encoding/json"
+	"holdfast/internal/api/route"
 	"net/http"
 
 	"holdfast/internal/identity"
@@ -9,15 +10,15 @@ import (
 	"holdfast/internal/web"
 )
 
-func (a *API) factors(w http.ResponseWriter, c *call) error {
-	list, err := a.svc.Factors.List(c.Context(), c.actor)
+func (a secondFactors) factors(w http.ResponseWriter, c *route.Call) error {
+	list, err := a.svc.Factors.List(c.Context(), c.Actor)
 	if err != nil {
 		return err
 	}
 	return web.JSON(w, http.StatusOK, map[string]any{"factors": list})
 }
 
-func (a *API) enrolFactor(w http.ResponseWriter, c *call) error {
+func (a secondFactors) enrolFactor(w http.ResponseWriter, c *route.Call) error {
 	var in struct {
 		Type   string `json:"factor_type"`
 		Name   string `json:"friendly_name"`
@@ -27,18 +28,18 @@ func (a *API) enrolFactor(w http.ResponseWriter, c *call) error {
 	if err := body(c, &in); err != nil {
 		return err
 	}
-	out, err := a.svc.Factors.EnrolFactor(c.Context(), c.actor, factor.Enrol{Kind: in.Type, FriendlyName: in.Name, Issuer: in.Issuer, Phone: in.Phone})
+	out, err := a.svc.Factors.EnrolFactor(c.Context(), c.Actor, factor.Enrol{Kind: in.Type, FriendlyName: in.Name, Issuer: in.Issuer, Phone: in.Phone})
 	if err != nil {
 		return err
 	}
 	return web.JSON(w, http.StatusOK, out)
 }
 
-func (a *API) unenrolFactor(w http.ResponseWriter, c *call) error {
-	if err := a.svc.Factors.UnenrolFactor(c.Context(), c.actor, c.id); err != nil {
+func (a secondFactors) unenrolFactor(w http.ResponseWriter, c *route.Call) error {
+	if err := a.svc.Factors.UnenrolFactor(c.Context(), c.Actor, c.PathValue("id")); err != nil {
 		return err
 	}
-	return web.JSON(w, http.StatusOK, map[string]string{"id": c.id})
+	return web.JSON(w, http.StatusOK, map[string]string{"id": c.PathValue("id")})
 }
 
 // webauthnBody are the members of webauthn in challenge and verify.
@@ -49,7 +50,7 @@ type webauthnBody struct {
 	Credential json.RawMessage `json:"credential_response"`
 }
 
-func (a *API) challengeFactor(w http.ResponseWriter, c *call) error {
+func (a secondFactors) challengeFactor(w http.ResponseWriter, c *route.Call) error {
 	var in struct {
 		Channel  string       `json:"channel"`
 		WebAuthn webauthnBody `json:"webauthn"`
@@ -57,15 +58,15 @@ func (a *API) challengeFactor(w http.ResponseWriter, c *call) error {
 	if err := body(c, &in); err != nil {
 		return err
 	}
-	out, err := a.svc.Factors.ChallengeFactor(c.Context(), c.actor, c.id, identity.Offer{RPID: in.WebAuthn.RPID, Origins: in.WebAuthn.Origins,
-		Channel: in.Channel})
+	out, err := a.svc.Factors.ChallengeFactor(c.Context(), c.Actor, c.PathValue("id"),
+		identity.Offer{RPID: in.WebAuthn.RPID, Origins: in.WebAuthn.Origins, Channel: in.Channel})
 	if err != nil {
 		return err
 	}
 	return web.JSON(w, http.StatusOK, out)
 }
 
-func (a *API) verifyFactor(w http.ResponseWriter, c *call) error {
+func (a secondFactors) verifyFactor(w http.ResponseWriter, c *route.Call) error {
 	var in struct {
 		Challenge string       `json:"challenge_id"`
 		Code      string       `json:"code"`
@@ -77,7 +78,7 @@ func (a *API) verifyFactor(w http.ResponseWriter, c *call) error {
 	if err := a.countOwn(w, c); err != nil {
 		return err
 	}
-	sess, err := a.svc.Factors.VerifyFactor(c.Context(), c.actor, c.id,
+	sess, err := a.svc.Factors.VerifyFactor(c.Context(), c.Actor, c.PathValue("id"),
 		factor.Answer{ChallengeID: in.Challenge, Code: in.Code, Type: in.WebAuthn.Type, Credential: in.WebAuthn.Credential})
 	if err != nil {
 		return err
@@ -85,23 +86,23 @@ func (a *API) verifyFactor(w http.ResponseWriter, c *call) error {
 	return web.JSON(w, http.StatusOK, sess)
 }
 
-func (a *API) recoveryCodes(w http.ResponseWriter, c *call) error {
-	n, err := a.svc.Factors.RecoveryCodesLeft(c.Context(), c.actor)
+func (a secondFactors) recoveryCodes(w http.ResponseWriter, c *route.Call) error {
+	n, err := a.svc.Factors.RecoveryCodesLeft(c.Context(), c.Actor)
 	if err != nil {
 		return err
 	}
 	return web.JSON(w, http.StatusOK, map[string]int{"remaining": n})
 }
 
-func (a *API) newRecoveryCodes(w http.ResponseWriter, c *call) error {
-	codes, err := a.svc.Factors.NewRecoveryCodes(c.Context(), c.actor)
+func (a secondFactors) newRecoveryCodes(w http.ResponseWriter, c *route.Call) error {
+	codes, err := a.svc.Factors.NewRecoveryCodes(c.Context(), c.Actor)
 	if err != nil {
 		return err
 	}
 	return web.JSON(w, http.StatusOK, map[string]any{"codes": codes})
 }
 
-func (a *API) useRecoveryCode(w http.ResponseWriter, c *call) error {
+func (a secondFactors) useRecoveryCode(w http.ResponseWriter, c *route.Call) error {
 	var in struct {
 		Code string `json:"code"`
 	}
@@ -111,22 +112,22 @@ func (a *API) useRecoveryCode(w http.ResponseWriter, c *call) error {
 	if err := a.countOwn(w, c); err != nil {
 		return err
 	}
-	sess, err := a.svc.Factors.UseRecoveryCode(c.Context(), c.actor, in.Code)
+	sess, err := a.svc.Factors.UseRecoveryCode(c.Context(), c.Actor, in.Code)
 	if err != nil {
 		return err
 	}
 	return web.JSON(w, http.StatusOK, sess)
 }
 
-func (a *API) userFactors(w http.ResponseWriter, c *call) error {
-	list, err := a.svc.Factors.UserFactors(c.Context(), c.actor, c.id)
+func (a secondFactors) userFactors(w http.ResponseWriter, c *route.Call) error {
+	list, err := a.svc.Factors.UserFactors(c.Context(), c.Actor, c.PathValue("id"))
 	if err != nil {
 		return err
 	}
 	return web.JSON(w, http.StatusOK, list)
 }
 
-func (a *API) changeUserFactor(w http.ResponseWriter, c *call) error {
+func (a secondFactors) changeUserFactor(w http.ResponseWriter, c *route.Call) error {
 	var in struct {
 		Name  *string `json:"friendly_name"`
 		Phone *string `json:"phone"`
@@ -135,18 +136,18 @@ func (a *API) changeUserFactor(w http.ResponseWriter, c *call) error {
 		return err
 	}
 	return a.onUserFactor(w, c, func(user, id string) (factor.Factor, error) {
-		return a.svc.Factors.ChangeUserFactor(c.Context(), c.actor, user, id, identity.FactorChange{FriendlyName: in.Name, Phone: in.Phone})
+		return a.svc.Factors.ChangeUserFactor(c.Context(), c.Actor, user, id, identity.FactorChange{FriendlyName: in.Name, Phone: in.Phone})
 	})
 }
 
-func (a *API) removeUserFactor(w http.ResponseWriter, c *call) error {
+func (a secondFactors) removeUserFactor(w http.ResponseWriter, c *route.Call) error {
 	return a.onUserFactor(w, c, func(user, id string) (factor.Factor, error) {
-		return a.svc.Factors.RemoveUserFactor(c.Context(), c.actor, user, id)
+		return a.svc.Factors.RemoveUserFactor(c.Context(), c.Actor, user, id)
 	})
 }
 
-func (a *API) onUserFactor(w http.ResponseWriter, c *call, do func(user, id string) (factor.Factor, error)) error {
-	f, err := do(c.id, c.sub)
+func (a secondFactors) onUserFactor(w http.ResponseWriter, c *route.Call, do func(user, id string) (factor.Factor, error)) error {
+	f, err := do(c.PathValue("id"), c.PathValue("factor_id"))
 	if err != nil {
 		return err
 	}

@@ -2,6 +2,7 @@ package auth
 
 import (
 	"encoding/json"
+	"holdfast/internal/api/route"
 	"net/http"
 
 	"holdfast/internal/web"
@@ -13,58 +14,58 @@ type ceremonyBody struct {
 	Credential json.RawMessage `json:"credential"`
 }
 
-func (a *API) registerPasskey(w http.ResponseWriter, c *call) error {
-	out, err := a.svc.Passkeys.RegisterPasskey(c.Context(), c.actor)
+func (a passkeys) registerPasskey(w http.ResponseWriter, c *route.Call) error {
+	out, err := a.svc.Passkeys.RegisterPasskey(c.Context(), c.Actor)
 	if err != nil {
 		return err
 	}
 	return web.JSON(w, http.StatusOK, out)
 }
 
-func (a *API) registeredPasskey(w http.ResponseWriter, c *call) error {
+func (a passkeys) registeredPasskey(w http.ResponseWriter, c *route.Call) error {
 	var in ceremonyBody
 	if err := body(c, &in); err != nil {
 		return err
 	}
-	out, err := a.svc.Passkeys.RegisteredPasskey(c.Context(), c.actor, in.Challenge, in.Credential)
+	out, err := a.svc.Passkeys.RegisteredPasskey(c.Context(), c.Actor, in.Challenge, in.Credential)
 	if err != nil {
 		return err
 	}
 	return web.JSON(w, http.StatusOK, out)
 }
 
-func (a *API) passkeys(w http.ResponseWriter, c *call) error {
-	list, err := a.svc.Passkeys.List(c.Context(), c.actor)
+func (a passkeys) passkeys(w http.ResponseWriter, c *route.Call) error {
+	list, err := a.svc.Passkeys.List(c.Context(), c.Actor)
 	if err != nil {
 		return err
 	}
 	return web.JSON(w, http.StatusOK, list)
 }
 
-func (a *API) renamePasskey(w http.ResponseWriter, c *call) error {
+func (a passkeys) renamePasskey(w http.ResponseWriter, c *route.Call) error {
 	var in struct {
 		Name string `json:"friendly_name"`
 	}
 	if err := body(c, &in); err != nil {
 		return err
 	}
-	out, err := a.svc.Passkeys.RenamePasskey(c.Context(), c.actor, c.id, in.Name)
+	out, err := a.svc.Passkeys.RenamePasskey(c.Context(), c.Actor, c.PathValue("id"), in.Name)
 	if err != nil {
 		return err
 	}
 	return web.JSON(w, http.StatusOK, out)
 }
 
-func (a *API) removePasskey(w http.ResponseWriter, c *call) error {
-	if err := a.svc.Passkeys.RemovePasskey(c.Context(), c.actor, c.id); err != nil {
+func (a passkeys) removePasskey(w http.ResponseWriter, c *route.Call) error {
+	if err := a.svc.Passkeys.RemovePasskey(c.Context(), c.Actor, c.PathValue("id")); err != nil {
 		return err
 	}
 	w.WriteHeader(http.StatusNoContent)
 	return nil
 }
 
-func (a *API) askPasskey(w http.ResponseWriter, c *call) error {
-	if err := visit(w, c, a.opt.Depart); err != nil {
+func (a passkeys) askPasskey(w http.ResponseWriter, c *route.Call) error {
+	if err := visit(w, c, a.opt.Windows.Depart); err != nil {
 		return err
 	}
 	out, err := a.svc.Passkeys.AskPasskey(c.Context())
@@ -74,7 +75,7 @@ func (a *API) askPasskey(w http.ResponseWriter, c *call) error {
 	return web.JSON(w, http.StatusOK, out)
 }
 
-func (a *API) signInPasskey(w http.ResponseWriter, c *call) error {
+func (a passkeys) signInPasskey(w http.ResponseWriter, c *route.Call) error {
 	var in ceremonyBody
 	if err := body(c, &in); err != nil {
 		return err
@@ -82,23 +83,23 @@ func (a *API) signInPasskey(w http.ResponseWriter, c *call) error {
 	if err := a.countSecret(w, c); err != nil {
 		return err
 	}
-	sess, err := a.svc.Passkeys.SignInPasskey(c.Context(), in.Challenge, in.Credential, c.client())
+	sess, err := a.svc.Passkeys.SignInPasskey(c.Context(), in.Challenge, in.Credential, c.Client())
 	if err != nil {
 		return err
 	}
 	return web.JSON(w, http.StatusOK, sess)
 }
 
-func (a *API) userPasskeys(w http.ResponseWriter, c *call) error {
-	list, err := a.svc.Passkeys.UserPasskeys(c.Context(), c.actor, c.id)
+func (a passkeys) userPasskeys(w http.ResponseWriter, c *route.Call) error {
+	list, err := a.svc.Passkeys.UserPasskeys(c.Context(), c.Actor, c.PathValue("id"))
 	if err != nil {
 		return err
 	}
 	return web.JSON(w, http.StatusOK, list)
 }
 
-func (a *API) removeUserPasskey(w http.ResponseWriter, c *call) error {
-	if err := a.svc.Passkeys.RemoveUserPasskey(c.Context(), c.actor, c.id, c.sub); err != nil {
+func (a passkeys) removeUserPasskey(w http.ResponseWriter, c *route.Call) error {
+	if err := a.svc.Passkeys.RemoveUserPasskey(c.Context(), c.Actor, c.PathValue("id"), c.PathValue("passkey_id")); err != nil {
 		return err
 	}
 	w.WriteHeader(http.StatusNoContent)

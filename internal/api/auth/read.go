@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"holdfast/internal/api/route"
 	"mime"
 	"net/http"
 	"net/url"
@@ -58,7 +59,7 @@ func (p pkce) pair() identity.PKCE { return identity.PKCE{Challenge: p.Challenge
 
 // body decodes the request into v; an absent body leaves v alone, unknown
 // members are ignored.
-func body(c *call, v any) error {
+func body(c *route.Call, v any) error {
 	err := web.Decode(c.Request, maxBody, v)
 	if err == nil {
 		return nil
@@ -87,7 +88,7 @@ func form(r *http.Request) bool {
 }
 
 // readForm reads a form-encoded body.
-func readForm(w http.ResponseWriter, c *call) (url.Values, error) {
+func readForm(w http.ResponseWriter, c *route.Call) (url.Values, error) {
 	b, err := web.ReadBody(w, c.Request, maxBody)
 	if err != nil {
 		return nil, named(err)
@@ -101,14 +102,14 @@ func readForm(w http.ResponseWriter, c *call) (url.Values, error) {
 
 // target resolves where a browser is to land: query, body, header, Referer,
 // in this order, each only if allowed.
-func (a *API) target(c *call, inBody string) string {
+func (a *API) target(c *route.Call, inBody string) string {
 	return a.svc.Links.Target(c.URL.Query().Get("redirect_to"), inBody, c.Header.Get("Redirect_to"), c.Header.Get("Redirect-To"), c.Referer())
 }
 
 // count charges an attempt to the address and, when it names one, the account:
 // an address or a telephone number.
-func (a *API) count(w http.ResponseWriter, c *call, named string) error {
-	return countAs(a, w, c, named, gate.Attempt{})
+func (a *API) count(w http.ResponseWriter, c *route.Call, named string) error {
+	return a.countAs(w, c, named, gate.Attempt{})
 }
 
 // A knower reports whether an account knows an address.
@@ -116,11 +117,11 @@ type knower = func(ctx context.Context, account, address string) (bool, error)
 
 // countAs is count for an attempt that is more than a guess at a password; more,
 // where it is given, knows the caller by another thing than his sign-ins.
-func countAs(a *API, w http.ResponseWriter, c *call, named string, t gate.Attempt, more ...knower) error {
-	if a.opt.Limit == nil {
+func (a *API) countAs(w http.ResponseWriter, c *route.Call, named string, t gate.Attempt, more ...knower) error {
+	if a.opt.Windows.Limit == nil {
 		return nil
 	}
-	t.Address, t.Account, t.Many = web.ClientAddress(c.Request), identity.Counted(named), c.exempt
+	t.Address, t.Account, t.Many = web.ClientAddress(c.Request), identity.Counted(named), c.Exempt
 	t.Known = func() bool {
 		for _, knows := range append(more, a.svc.Post.Known) {
 			if known, err := knows(c.Context(), t.Account, t.Address); err == nil && known {
@@ -129,32 +130,32 @@ func countAs(a *API, w http.ResponseWriter, c *call, named string, t gate.Attemp
 		}
 		return false
 	}
-	return a.opt.Limit(w, t)
+	return a.opt.Windows.Limit(w, t)
 }
 
 // countSecret charges an attempt with something that nobody can guess.
-func (a *API) countSecret(w http.ResponseWriter, c *call) error {
-	if a.opt.Limit == nil {
+func (a *API) countSecret(w http.ResponseWriter, c *route.Call) error {
+	if a.opt.Windows.Limit == nil {
 		return nil
 	}
-	return a.opt.Limit(w, gate.Attempt{Address: web.ClientAddress(c.Request), Many: c.exempt, Secret: true})
+	return a.opt.Windows.Limit(w, gate.Attempt{Address: web.ClientAddress(c.Request), Many: c.Exempt, Secret: true})
 }
 
 // uncounted says what is left of nothing that counts: all.
-func (a *API) uncounted(w http.ResponseWriter, c *call) error {
-	if a.opt.Session == nil {
+func (a *API) uncounted(w http.ResponseWriter, c *route.Call) error {
+	if a.opt.Windows.Session == nil {
 		return nil
 	}
-	return a.opt.Session(w, c.Request, actor.Actor{Role: actor.Service})
+	return a.opt.Windows.Session(w, c.Request, actor.Actor{Role: actor.Service})
 }
 
 // found counts an attempt at the account that it turned out to be: one that is
 // named in two ways has no room for twice as many. invite is the token of an
 // invitation that the sign-in takes up.
-func (a *API) found(w http.ResponseWriter, c *call, named, invite string) identity.Client {
-	client := c.client()
+func (a *API) found(w http.ResponseWriter, c *route.Call, named, invite string) identity.Client {
+	client := c.Client()
 	client.Invite = invite
-	if a.opt.Limit == nil {
+	if a.opt.Windows.Limit == nil {
 		return client
 	}
 	client.Found = func(userID string, known bool) error {
@@ -164,7 +165,8 @@ func (a *API) found(w http.ResponseWriter, c *call, named, invite string) identi
 		if userID == "" {
 			return nil // what can be nobody's name
 		}
-		return a.opt.Limit(w, gate.Attempt{Address: client.Address, Account: accountID + userID, Known: func() bool { return known }, Found: true, Many: c.exempt})
+		return a.opt.Windows.Limit(w, gate.Attempt{Address: client.Address, Account: accountID + userID,
+			Known: func() bool { return known }, Found: true, Many: c.Exempt})
 	}
 	return client
 }
@@ -175,7 +177,7 @@ const accountID = "user:"
 
 // visit charges a navigation to the address, by one of the options Visit and
 // Depart.
-func visit(w http.ResponseWriter, c *call, take func(http.ResponseWriter, *http.Request) error) error {
+func visit(w http.ResponseWriter, c *route.Call, take func(http.ResponseWriter, *http.Request) error) error {
 	if take == nil {
 		return nil
 	}
@@ -184,11 +186,11 @@ func visit(w http.ResponseWriter, c *call, take func(http.ResponseWriter, *http.
 
 // countOwn charges an attempt at the caller's own password or second factor to the
 // address and to the account: who has somebody's session must not guess on it.
-func (a *API) countOwn(w http.ResponseWriter, c *call) error {
-	if a.opt.Limit == nil {
+func (a *API) countOwn(w http.ResponseWriter, c *route.Call) error {
+	if a.opt.Windows.Limit == nil {
 		return nil
 	}
-	return a.opt.Limit(w, gate.Attempt{Address: web.ClientAddress(c.Request), Account: accountID + c.actor.UserID, Session: true})
+	return a.opt.Windows.Limit(w, gate.Attempt{Address: web.ClientAddress(c.Request), Account: accountID + c.Actor.UserID, Session: true})
 }
 
 // captcha is the answer to a captcha as supabase-js sends it.
@@ -199,17 +201,17 @@ type captcha struct {
 }
 
 // askMail counts a request for a mail or a text and then asks whether a person makes it.
-func askMail(a *API, w http.ResponseWriter, c *call, account string, solved captcha) error {
-	if err := countAs(a, w, c, account, gate.Attempt{Mail: true}); err != nil {
+func (a *API) askMail(w http.ResponseWriter, c *route.Call, account string, solved captcha) error {
+	if err := a.countAs(w, c, account, gate.Attempt{Mail: true}); err != nil {
 		return err
 	}
-	return a.svc.SolvedCaptcha(c.Context(), solved.Meta.Answer, c.client())
+	return a.svc.SolvedCaptcha(c.Context(), solved.Meta.Answer, c.Client())
 }
 
 // attempt counts an attempt and then asks whether a person makes it.
-func (a *API) attempt(w http.ResponseWriter, c *call, account string, solved captcha) error {
+func (a *API) attempt(w http.ResponseWriter, c *route.Call, account string, solved captcha) error {
 	if err := a.count(w, c, account); err != nil {
 		return err
 	}
-	return a.svc.SolvedCaptcha(c.Context(), solved.Meta.Answer, c.client())
+	return a.svc.SolvedCaptcha(c.Context(), solved.Meta.Answer, c.Client())
 }

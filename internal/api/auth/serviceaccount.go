@@ -5,52 +5,53 @@ import (
 	"net/url"
 	"time"
 
+	"holdfast/internal/api/route"
 	"holdfast/internal/fault"
 	"holdfast/internal/identity"
 	"holdfast/internal/web"
 )
 
-func listServiceAccounts(a *API, w http.ResponseWriter, c *call) error {
-	list, err := a.svc.ServiceAccounts.List(c.Context(), c.actor)
+func (a serviceAccounts) listServiceAccounts(w http.ResponseWriter, c *route.Call) error {
+	list, err := a.svc.ServiceAccounts.List(c.Context(), c.Actor)
 	if err != nil {
 		return err
 	}
 	return web.JSON(w, http.StatusOK, map[string]any{"service_accounts": list, "available_scopes": a.opt.Scopes})
 }
 
-func createServiceAccount(a *API, w http.ResponseWriter, c *call) error {
+func (a serviceAccounts) createServiceAccount(w http.ResponseWriter, c *route.Call) error {
 	var in identity.AccountChange
 	if err := body(c, &in); err != nil {
 		return err
 	}
-	made, err := a.svc.ServiceAccounts.Create(c.Context(), c.actor, in, a.opt.Scopes)
+	made, err := a.svc.ServiceAccounts.Create(c.Context(), c.Actor, in, a.opt.Scopes)
 	if err != nil {
 		return err
 	}
 	return web.JSON(w, http.StatusCreated, made)
 }
 
-func changeServiceAccount(a *API, w http.ResponseWriter, c *call) error {
+func (a serviceAccounts) changeServiceAccount(w http.ResponseWriter, c *route.Call) error {
 	var in identity.AccountChange
 	if err := body(c, &in); err != nil {
 		return err
 	}
-	changed, err := a.svc.ServiceAccounts.Change(c.Context(), c.actor, c.id, in, a.opt.Scopes)
+	changed, err := a.svc.ServiceAccounts.Change(c.Context(), c.Actor, c.PathValue("id"), in, a.opt.Scopes)
 	if err != nil {
 		return err
 	}
 	return web.JSON(w, http.StatusOK, changed)
 }
 
-func removeServiceAccount(a *API, w http.ResponseWriter, c *call) error {
-	if err := a.svc.ServiceAccounts.Remove(c.Context(), c.actor, c.id); err != nil {
+func (a serviceAccounts) removeServiceAccount(w http.ResponseWriter, c *route.Call) error {
+	if err := a.svc.ServiceAccounts.Remove(c.Context(), c.Actor, c.PathValue("id")); err != nil {
 		return err
 	}
 	w.WriteHeader(http.StatusNoContent)
 	return nil
 }
 
-func renewServiceKey(a *API, w http.ResponseWriter, c *call) error {
+func (a serviceAccounts) renewServiceKey(w http.ResponseWriter, c *route.Call) error {
 	var in struct {
 		Overlap int64   `json:"overlap_seconds"`
 		Expires *string `json:"expires_at"`
@@ -59,15 +60,15 @@ func renewServiceKey(a *API, w http.ResponseWriter, c *call) error {
 		return err
 	}
 	overlap := time.Duration(max(-1, min(in.Overlap, 1<<31))) * time.Second // longer than any that is taken
-	k, err := a.svc.ServiceAccounts.Renew(c.Context(), c.actor, c.id, overlap, in.Expires)
+	k, err := a.svc.ServiceAccounts.Renew(c.Context(), c.Actor, c.PathValue("id"), overlap, in.Expires)
 	if err != nil {
 		return err
 	}
 	return web.JSON(w, http.StatusCreated, k)
 }
 
-func revokeServiceKey(a *API, w http.ResponseWriter, c *call) error {
-	if err := a.svc.ServiceAccounts.Revoke(c.Context(), c.actor, c.id, c.sub); err != nil {
+func (a serviceAccounts) revokeServiceKey(w http.ResponseWriter, c *route.Call) error {
+	if err := a.svc.ServiceAccounts.Revoke(c.Context(), c.Actor, c.PathValue("id"), c.PathValue("key_id")); err != nil {
 		return err
 	}
 	w.WriteHeader(http.StatusNoContent)
@@ -76,7 +77,7 @@ func revokeServiceKey(a *API, w http.ResponseWriter, c *call) error {
 
 // clientCredentials is the grant of RFC 6749 section 4.4. The client shows
 // itself by HTTP Basic or in the body, not both (section 2.3).
-func clientCredentials(a *API, w http.ResponseWriter, c *call, in grant) error {
+func (a serviceAccounts) clientCredentials(w http.ResponseWriter, c *route.Call, in grant) error {
 	if err := a.countSecret(w, c); err != nil {
 		return err
 	}
@@ -91,7 +92,7 @@ func clientCredentials(a *API, w http.ResponseWriter, c *call, in grant) error {
 		id, _ = url.QueryUnescape(user)
 		secret, _ = url.QueryUnescape(word)
 	}
-	out, err := a.svc.ServiceAccounts.Exchange(c.Context(), id, secret, in.Scope, Credential(c.Request))
+	out, err := a.svc.ServiceAccounts.Exchange(c.Context(), id, secret, in.Scope, route.Credential(c.Request))
 	if err != nil {
 		return err
 	}

@@ -4,13 +4,14 @@ import (
 	"net/http"
 
 	"holdfast/internal/actor"
+	"holdfast/internal/api/route"
 	"holdfast/internal/fault"
 	"holdfast/internal/identity"
 	"holdfast/internal/identity/token"
 	"holdfast/internal/web"
 )
 
-func (a *API) signUp(w http.ResponseWriter, c *call) error {
+func (a *API) signUp(w http.ResponseWriter, c *route.Call) error {
 	var in struct {
 		Email    string `json:"email"`
 		Phone    string `json:"phone"`
@@ -37,7 +38,7 @@ func (a *API) signUp(w http.ResponseWriter, c *call) error {
 		if err := a.attempt(w, c, "", in.captcha); err != nil {
 			return err
 		}
-		sess, err := a.svc.SignUps.SignUpAnonymous(c.Context(), in.Data, c.client())
+		sess, err := a.svc.SignUps.SignUpAnonymous(c.Context(), in.Data, c.Client())
 		if err != nil {
 			return err
 		}
@@ -47,7 +48,7 @@ func (a *API) signUp(w http.ResponseWriter, c *call) error {
 		return err
 	}
 	sess, u, err := a.svc.SignUps.SignUp(c.Context(),
-		identity.SignUp{Email: in.Email, Password: in.Password, Data: in.Data, PKCE: in.pair(), Redirect: a.target(c, "")}, c.client())
+		identity.SignUp{Email: in.Email, Password: in.Password, Data: in.Data, PKCE: in.pair(), Redirect: a.target(c, "")}, c.Client())
 	if err != nil {
 		return err
 	}
@@ -57,11 +58,11 @@ func (a *API) signUp(w http.ResponseWriter, c *call) error {
 	return web.JSON(w, http.StatusOK, u)
 }
 
-func (a *API) signUpPhone(w http.ResponseWriter, c *call, solved captcha, in identity.PhoneSignUp) error {
+func (a *API) signUpPhone(w http.ResponseWriter, c *route.Call, solved captcha, in identity.PhoneSignUp) error {
 	if err := a.attempt(w, c, in.Phone, solved); err != nil {
 		return err
 	}
-	sess, u, err := a.svc.SignUps.SignUpPhone(c.Context(), in, c.client())
+	sess, u, err := a.svc.SignUps.SignUpPhone(c.Context(), in, c.Client())
 	switch {
 	case err != nil:
 		return err
@@ -95,7 +96,7 @@ type grant struct {
 
 // readGrant takes JSON or a form; the grant type of the query wins, then the
 // body's, then what the members say (interface: email and password alone).
-func readGrant(w http.ResponseWriter, c *call) (grant, error) {
+func readGrant(w http.ResponseWriter, c *route.Call) (grant, error) {
 	var in grant
 	if form(c.Request) {
 		v, err := readForm(w, c)
@@ -134,13 +135,13 @@ func (in *grant) infer() {
 	}
 }
 
-func (a *API) token(w http.ResponseWriter, c *call) error {
+func (a *API) token(w http.ResponseWriter, c *route.Call) error {
 	in, err := readGrant(w, c)
 	if err != nil {
 		return err
 	}
 	if in.Type == "client_credentials" {
-		return clientCredentials(a, w, c, in)
+		return serviceAccounts{a}.clientCredentials(w, c, in)
 	}
 	sess, err := a.exchange(w, c, in)
 	if err != nil {
@@ -149,7 +150,7 @@ func (a *API) token(w http.ResponseWriter, c *call) error {
 	return web.JSON(w, http.StatusOK, sess)
 }
 
-func (a *API) exchange(w http.ResponseWriter, c *call, in grant) (*identity.Session, error) {
+func (a *API) exchange(w http.ResponseWriter, c *route.Call, in grant) (*identity.Session, error) {
 	switch in.Type {
 	case "password":
 		return a.byPassword(w, c, in)
@@ -165,7 +166,7 @@ func (a *API) exchange(w http.ResponseWriter, c *call, in grant) (*identity.Sess
 	return nil, fault.New(fault.Invalid, "invalid_credentials", "unsupported_grant_type")
 }
 
-func (a *API) byPassword(w http.ResponseWriter, c *call, in grant) (*identity.Session, error) {
+func (a *API) byPassword(w http.ResponseWriter, c *route.Call, in grant) (*identity.Session, error) {
 	if in.Email == "" && in.Phone != "" {
 		if err := a.attempt(w, c, in.Phone, in.captcha); err != nil {
 			return nil, err
@@ -183,11 +184,11 @@ func (a *API) byPassword(w http.ResponseWriter, c *call, in grant) (*identity.Se
 
 // byCode redeems an authorization code. Its owner was counted when he asked for it,
 // so that a sign-in at a provider is one attempt; only codes that are wrong count.
-func (a *API) byCode(w http.ResponseWriter, c *call, in grant) (*identity.Session, error) {
+func (a *API) byCode(w http.ResponseWriter, c *route.Call, in grant) (*identity.Session, error) {
 	if err := a.countCode(w, c, false); err != nil {
 		return nil, err
 	}
-	client := c.client()
+	client := c.Client()
 	client.Invite = in.Invite
 	sess, err := a.svc.OAuth.Exchange(c.Context(), in.Code, in.Verifier, client)
 	if err != nil && web.Status(fault.As(err).Kind) < http.StatusInternalServerError {
@@ -198,91 +199,91 @@ func (a *API) byCode(w http.ResponseWriter, c *call, in grant) (*identity.Sessio
 	return sess, err
 }
 
-func (a *API) countCode(w http.ResponseWriter, c *call, came bool) error {
+func (a *API) countCode(w http.ResponseWriter, c *route.Call, came bool) error {
 	switch {
-	case a.opt.Code == nil:
+	case a.opt.Windows.Code == nil:
 		return nil
-	case c.exempt:
+	case c.Exempt:
 		return a.uncounted(w, c)
 	}
-	return a.opt.Code(w, c.Request, came)
+	return a.opt.Windows.Code(w, c.Request, came)
 }
 
 // byIDToken signs in with a provider's token, or links it to the account of
 // the bearer token that link_identity then needs.
-func (a *API) byIDToken(w http.ResponseWriter, c *call, in grant) (*identity.Session, error) {
+func (a *API) byIDToken(w http.ResponseWriter, c *route.Call, in grant) (*identity.Session, error) {
 	if err := a.countSecret(w, c); err != nil {
 		return nil, err
 	}
 	t := identity.IDToken{Provider: in.Provider, Token: in.IDToken, AccessToken: in.Access, Nonce: in.Nonce, ClientID: in.ClientID, Issuer: in.Issuer}
 	if !in.Link {
-		client := c.client()
+		client := c.Client()
 		client.Invite = in.Invite
 		return a.svc.OAuth.SignInIDToken(c.Context(), t, client)
 	}
-	who, err := a.admit(c.Request, &route{who: user})
+	who, err := route.User(c, a.svc)
 	if err != nil {
 		return nil, err
 	}
-	return a.svc.OAuth.LinkIDToken(c.Context(), who, t, c.client())
+	return a.svc.OAuth.LinkIDToken(c.Context(), who, t, c.Client())
 }
 
 // refresh counts a refresh by its session, so that an office behind one
 // address is not locked out by its own clients. Anybody can make up a session:
 // what turns out to be of none counts on the address.
-func (a *API) refresh(w http.ResponseWriter, c *call, raw string) (*identity.Session, error) {
+func (a *API) refresh(w http.ResponseWriter, c *route.Call, raw string) (*identity.Session, error) {
 	if err := a.countRefresh(w, c, raw); err != nil {
 		return nil, err
 	}
-	sess, err := a.svc.Sessions.Refresh(c.Context(), raw, c.client())
-	if a.opt.Unknown != nil && fault.HasCode(err, "refresh_token_not_found") {
-		if over := a.opt.Unknown(w, c.Request, true); over != nil {
+	sess, err := a.svc.Sessions.Refresh(c.Context(), raw, c.Client())
+	if a.opt.Windows.Unknown != nil && fault.HasCode(err, "refresh_token_not_found") {
+		if over := a.opt.Windows.Unknown(w, c.Request, true); over != nil {
 			return nil, over
 		}
 	}
 	return sess, err
 }
 
-func (a *API) countRefresh(w http.ResponseWriter, c *call, raw string) error {
+func (a *API) countRefresh(w http.ResponseWriter, c *route.Call, raw string) error {
 	t, err := token.ParseRefresh(raw)
 	if err != nil {
 		return a.count(w, c, "")
 	}
-	if a.opt.Unknown != nil {
-		if err := a.opt.Unknown(w, c.Request, false); err != nil {
+	if a.opt.Windows.Unknown != nil {
+		if err := a.opt.Windows.Unknown(w, c.Request, false); err != nil {
 			return err
 		}
 	}
-	if a.opt.Session == nil {
+	if a.opt.Windows.Session == nil {
 		return nil
 	}
-	return a.opt.Session(w, c.Request, actor.Actor{SessionID: t.Session, Address: web.ClientAddress(c.Request)})
+	return a.opt.Windows.Session(w, c.Request, actor.Actor{SessionID: t.Session, Address: web.ClientAddress(c.Request)})
 }
 
-func (a *API) logout(w http.ResponseWriter, c *call) error {
-	if err := a.svc.Sessions.Logout(c.Context(), c.actor, c.URL.Query().Get("scope")); err != nil {
+func (a *API) logout(w http.ResponseWriter, c *route.Call) error {
+	if err := a.svc.Sessions.Logout(c.Context(), c.Actor, c.URL.Query().Get("scope")); err != nil {
 		return err
 	}
 	w.WriteHeader(http.StatusNoContent)
 	return nil
 }
 
-func (a *API) switchTenant(w http.ResponseWriter, c *call) error {
+func (a *API) switchTenant(w http.ResponseWriter, c *route.Call) error {
 	var in struct {
 		TenantID string `json:"tenant_id"`
 	}
 	if err := body(c, &in); err != nil {
 		return err
 	}
-	sess, err := a.svc.Sessions.SwitchTenant(c.Context(), c.actor, in.TenantID)
+	sess, err := a.svc.Sessions.SwitchTenant(c.Context(), c.Actor, in.TenantID)
 	if err != nil {
 		return err
 	}
 	return web.JSON(w, http.StatusOK, sess)
 }
 
-func (a *API) tenants(w http.ResponseWriter, c *call) error {
-	list, err := a.svc.Tenants.Memberships(c.Context(), c.actor)
+func (a *API) tenants(w http.ResponseWriter, c *route.Call) error {
+	list, err := a.svc.Tenants.Memberships(c.Context(), c.Actor)
 	if err != nil {
 		return err
 	}
@@ -300,7 +301,7 @@ func (a *API) tenants(w http.ResponseWriter, c *call) error {
 	out := make([]entry, len(list))
 	for i, m := range list {
 		out[i] = entry{ID: m.TenantID, Name: m.Name, Slug: m.Slug, Status: m.Status, Role: m.Role, MFARequired: m.NeedsFactor}
-		out[i].Current = m.TenantID == c.actor.TenantID
+		out[i].Current = m.TenantID == c.Actor.TenantID
 		if !m.Grace.IsZero() {
 			out[i].GraceUntil = &identity.Time{Time: m.Grace}
 		}

@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"holdfast/internal/api/auth"
+	"holdfast/internal/api/route"
 	"holdfast/internal/gate"
 	"holdfast/internal/identity"
 	"holdfast/internal/limit"
@@ -18,11 +18,11 @@ import (
 // counting serves with the product's own limits where limited, to callers whose
 // address the header From names.
 func (s *server) counting(limited bool) {
-	o := auth.Options{}
+	x := route.Windows{}
 	if limited {
-		o.Limit = gate.New(nil, limit.New(limit.Options{})).TakeAuth
+		x.Limit = gate.New(nil, limit.New(limit.Options{})).TakeAuth
 	}
-	h := auth.New(s.svc, o)
+	h := s.face(x)
 	s.Server.Close()
 	s.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if from := r.Header.Get("From"); from != "" {

@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"holdfast/internal/api/auth"
+	"holdfast/internal/api/route"
 	"holdfast/internal/fault"
 )
 
@@ -22,7 +22,7 @@ func TestTimeout(t *testing.T) {
 		defer stop()
 		gone, leave := context.WithCancel(context.Background())
 		leave()
-		h := auth.New(s.svc, auth.Options{})
+		h := s.face(route.Windows{})
 		for name, ctx := range map[string]context.Context{"late": late, "gone": gone} {
 			ask := func(method, path, body string) *httptest.ResponseRecorder {
 				r := httptest.NewRequestWithContext(ctx, method, "/auth/v1"+path, strings.NewReader(body))
@@ -46,7 +46,7 @@ func TestTimeout(t *testing.T) {
 			}
 		}
 		waited := fault.New(fault.Unavailable, "request_timeout", "the request was cancelled")
-		if r := auth.Shape(httptest.NewRequest("POST", "/", nil), waited); r.Status != 504 {
+		if r := route.IdentityShape(httptest.NewRequest("POST", "/", nil), waited); r.Status != 504 {
 			s.Errorf("%+v", r)
 		}
 	})

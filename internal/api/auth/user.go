@@ -2,6 +2,7 @@ package auth
 
 import (
 	"cmp"
+	"holdfast/internal/api/route"
 	"net/http"
 	"strconv"
 
@@ -11,8 +12,8 @@ import (
 	"holdfast/internal/web"
 )
 
-func (a *API) getUser(w http.ResponseWriter, c *call) error {
-	u, err := a.svc.Profile.UserJSON(c.Context(), c.actor)
+func (a *API) getUser(w http.ResponseWriter, c *route.Call) error {
+	u, err := a.svc.Profile.UserJSON(c.Context(), c.Actor)
 	if err != nil {
 		return err
 	}
@@ -23,7 +24,7 @@ func (a *API) getUser(w http.ResponseWriter, c *call) error {
 	return err
 }
 
-func (a *API) putUser(w http.ResponseWriter, c *call) error {
+func (a *API) putUser(w http.ResponseWriter, c *route.Call) error {
 	var in struct {
 		Data        object `json:"data"`
 		Password    string `json:"password"`
@@ -45,7 +46,7 @@ func (a *API) putUser(w http.ResponseWriter, c *call) error {
 			return err
 		}
 	}
-	u, err := a.svc.Profile.UpdateUser(c.Context(), c.actor, identity.Update{Data: in.Data, Password: in.Password, CurrentPassword: in.Current, Nonce: in.Nonce,
+	u, err := a.svc.Profile.UpdateUser(c.Context(), c.Actor, identity.Update{Data: in.Data, Password: in.Password, CurrentPassword: in.Current, Nonce: in.Nonce,
 		Email: in.Email, Phone: in.Phone, Channel: in.Channel, AppMetadata: in.AppMetadata, PKCE: in.pair(), Redirect: a.target(c, ""), Remove: in.Remove})
 	if err != nil {
 		return err
@@ -53,15 +54,15 @@ func (a *API) putUser(w http.ResponseWriter, c *call) error {
 	return web.JSON(w, http.StatusOK, u)
 }
 
-func (a *API) reauthenticate(w http.ResponseWriter, c *call) error {
-	if err := a.svc.OTP.Reauthenticate(c.Context(), c.actor); err != nil {
+func (a *API) reauthenticate(w http.ResponseWriter, c *route.Call) error {
+	if err := a.svc.OTP.Reauthenticate(c.Context(), c.Actor); err != nil {
 		return err
 	}
 	return web.JSON(w, http.StatusOK, struct{}{})
 }
 
 // renewProof makes the session a fresh one.
-func renewProof(a *API, w http.ResponseWriter, c *call) error {
+func (a *API) renewProof(w http.ResponseWriter, c *route.Call) error {
 	var in struct {
 		Password string `json:"password"`
 		Current  string `json:"current_password"`
@@ -75,7 +76,7 @@ func renewProof(a *API, w http.ResponseWriter, c *call) error {
 		return err
 	}
 	proof := identity.Proof{Password: cmp.Or(in.Password, in.Current), Nonce: in.Nonce, ChallengeID: in.Challenge, Credential: in.Credential}
-	if err := a.svc.Profile.RenewProof(c.Context(), c.actor, proof); err != nil {
+	if err := a.svc.Profile.RenewProof(c.Context(), c.Actor, proof); err != nil {
 		return err
 	}
 	return web.JSON(w, http.StatusOK, struct{}{})
@@ -94,8 +95,8 @@ type mailBody struct {
 }
 
 // texting is mailing for a telephone number; text returns the message's id.
-func (a *API) texting(w http.ResponseWriter, c *call, in mailBody, text func(in mailBody) (string, error)) error {
-	if err := askMail(a, w, c, in.Phone, in.captcha); err != nil {
+func (a *API) texting(w http.ResponseWriter, c *route.Call, in mailBody, text func(in mailBody) (string, error)) error {
+	if err := a.askMail(w, c, in.Phone, in.captcha); err != nil {
 		return err
 	}
 	id, err := text(in)
@@ -108,7 +109,8 @@ func (a *API) texting(w http.ResponseWriter, c *call, in mailBody, text func(in 
 // mailing reads a request for a mail, counts it and hands it to send, or to
 // text when it names a telephone number. Every accepted one gets the same
 // answer.
-func (a *API) mailing(w http.ResponseWriter, c *call, send func(in mailBody, m identity.MailRequest) error, text func(in mailBody) (string, error)) error {
+func (a *API) mailing(w http.ResponseWriter, c *route.Call, send func(in mailBody, m identity.MailRequest) error,
+	text func(in mailBody) (string, error)) error {
 	var in mailBody
 	if err := body(c, &in); err != nil {
 		return err
@@ -119,7 +121,7 @@ func (a *API) mailing(w http.ResponseWriter, c *call, send func(in mailBody, m i
 	if in.Phone != "" {
 		return fault.New(fault.Invalid, "validation_failed", "This request takes an email address, not a phone number")
 	}
-	if err := askMail(a, w, c, in.Email, in.captcha); err != nil {
+	if err := a.askMail(w, c, in.Email, in.captcha); err != nil {
 		return err
 	}
 	err := send(in, identity.MailRequest{Email: in.Email, PKCE: in.pair(), Redirect: a.target(c, ""), Data: in.Data, Create: in.CreateUser == nil ||
@@ -130,26 +132,26 @@ func (a *API) mailing(w http.ResponseWriter, c *call, send func(in mailBody, m i
 	return web.JSON(w, http.StatusOK, struct{}{})
 }
 
-func (a *API) recover(w http.ResponseWriter, c *call) error {
-	return a.mailing(w, c, func(_ mailBody, m identity.MailRequest) error { return a.svc.OTP.Recover(c.Context(), m, c.client()) }, nil)
+func (a *API) recover(w http.ResponseWriter, c *route.Call) error {
+	return a.mailing(w, c, func(_ mailBody, m identity.MailRequest) error { return a.svc.OTP.Recover(c.Context(), m, c.Client()) }, nil)
 }
 
-func (a *API) otp(w http.ResponseWriter, c *call) error {
-	return a.mailing(w, c, func(_ mailBody, m identity.MailRequest) error { return a.svc.OTP.OTP(c.Context(), m, c.client()) }, func(in mailBody) (string, error) {
+func (a *API) otp(w http.ResponseWriter, c *route.Call) error {
+	return a.mailing(w, c, func(_ mailBody, m identity.MailRequest) error { return a.svc.OTP.OTP(c.Context(), m, c.Client()) }, func(in mailBody) (string, error) {
 		return a.svc.OTP.OTPPhone(c.Context(),
-			identity.PhoneRequest{Phone: in.Phone, Channel: in.Channel, Data: in.Data, Create: in.CreateUser == nil || *in.CreateUser}, c.client())
+			identity.PhoneRequest{Phone: in.Phone, Channel: in.Channel, Data: in.Data, Create: in.CreateUser == nil || *in.CreateUser}, c.Client())
 	})
 }
 
-func (a *API) resend(w http.ResponseWriter, c *call) error {
+func (a *API) resend(w http.ResponseWriter, c *route.Call) error {
 	return a.mailing(w, c, func(in mailBody, m identity.MailRequest) error {
-		return a.svc.OTP.Resend(c.Context(), in.Type, m, c.client())
+		return a.svc.OTP.Resend(c.Context(), in.Type, m, c.Client())
 	}, func(in mailBody) (string, error) {
-		return a.svc.OTP.ResendPhone(c.Context(), in.Type, in.Phone, c.client())
+		return a.svc.OTP.ResendPhone(c.Context(), in.Type, in.Phone, c.Client())
 	})
 }
 
-func (a *API) verify(w http.ResponseWriter, c *call) error {
+func (a *API) verify(w http.ResponseWriter, c *route.Call) error {
 	if form(c.Request) {
 		return a.postLink(w, c)
 	}
@@ -167,7 +169,7 @@ func (a *API) verify(w http.ResponseWriter, c *call) error {
 	if err := a.countCodeOf(w, c, v); err != nil {
 		return err
 	}
-	sess, err := a.svc.Verification.Verify(c.Context(), v, c.client())
+	sess, err := a.svc.Verification.Verify(c.Context(), v, c.Client())
 	if err != nil {
 		return err
 	}
@@ -179,19 +181,19 @@ func (a *API) verify(w http.ResponseWriter, c *call) error {
 
 // countCodeOf charges the digits of a code to whose they are; nobody guesses what is
 // behind a link.
-func (a *API) countCodeOf(w http.ResponseWriter, c *call, v identity.Verify) error {
+func (a *API) countCodeOf(w http.ResponseWriter, c *route.Call, v identity.Verify) error {
 	if v.TokenHash != "" && v.Account() == "" {
 		return a.countSecret(w, c)
 	}
-	return countAs(a, w, c, v.Account(), gate.Attempt{}, a.svc.Post.Asked)
+	return a.countAs(w, c, v.Account(), gate.Attempt{}, a.svc.Post.Asked)
 }
 
-func (a *API) settings(w http.ResponseWriter, _ *call) error {
+func (a *API) settings(w http.ResponseWriter, _ *route.Call) error {
 	return web.JSON(w, http.StatusOK, a.svc.Settings())
 }
 
 // health is not counted: whoever probes it asks often.
-func (a *API) health(w http.ResponseWriter, c *call) error {
+func (a *API) health(w http.ResponseWriter, c *route.Call) error {
 	if err := a.uncounted(w, c); err != nil {
 		return err
 	}
@@ -199,7 +201,7 @@ func (a *API) health(w http.ResponseWriter, c *call) error {
 		map[string]string{"version": a.svc.Version(), "name": "Holdfast", "description": "Holdfast identity: accounts, sessions and memberships"})
 }
 
-func (a *API) jwks(w http.ResponseWriter, _ *call) error {
+func (a *API) jwks(w http.ResponseWriter, _ *route.Call) error {
 	w.Header().Set("Cache-Control", "public, max-age=600")
 	w.Header().Set("Content-Type", "application/json; charset=utf-8")
 	_, err := w.Write(a.svc.Keyring.JWKS())

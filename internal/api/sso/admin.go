@@ -4,6 +4,7 @@ import (
 	"net/http"
 	"strings"
 
+	"holdfast/internal/api/route"
 	"holdfast/internal/fault"
 	"holdfast/internal/sso"
 	"holdfast/internal/web"
@@ -15,8 +16,8 @@ type spelling struct {
 	member string // of the list's answer
 	kind   string // "" = any
 	show   func(*sso.Connection) any
-	draft  func(c *call, making bool) (sso.Draft, error)
-	find   func(a *API, c *call) (*sso.Connection, error)
+	draft  func(c *route.Call, making bool) (sso.Draft, error)
+	find   func(a *API, c *route.Call) (*sso.Connection, error)
 }
 
 var (
@@ -25,14 +26,16 @@ var (
 	oidc  = spelling{"providers", sso.OIDC, asCustom, customDraft, byIdentifier}
 )
 
-func plainDraft(c *call, _ bool) (d sso.Draft, err error) {
+func plainDraft(c *route.Call, _ bool) (d sso.Draft, err error) {
 	err = body(c, &d)
 	return d, err
 }
 
-func byID(a *API, c *call) (*sso.Connection, error) { return a.svc.Get(c.Context(), c.actor, c.ids[0]) }
+func byID(a *API, c *route.Call) (*sso.Connection, error) {
+	return a.svc.Get(c.Context(), c.Actor, c.PathValue("id"))
+}
 
-func samlByID(a *API, c *call) (*sso.Connection, error) {
+func samlByID(a *API, c *route.Call) (*sso.Connection, error) {
 	got, err := byID(a, c)
 	if err == nil && got.Kind != sso.SAML {
 		return nil, fault.New(fault.NotFound, "sso_provider_not_found", "SSO Identity Provider not found")
@@ -40,12 +43,18 @@ func samlByID(a *API, c *call) (*sso.Connection, error) {
 	return got, err
 }
 
-func byIdentifier(a *API, c *call) (*sso.Connection, error) {
-	got, err := a.svc.ByIdentifier(c.Context(), c.ids[0])
+func byIdentifier(a *API, c *route.Call) (*sso.Connection, error) {
+	got, err := a.svc.ByIdentifier(c.Context(), c.PathValue("identifier"))
 	if fault.Is(err, fault.NotFound) || err == nil && got.Kind != sso.OIDC {
 		return nil, fault.New(fault.NotFound, "custom_provider_not_found", "Custom provider not found")
 	}
 	return got, err
+}
+
+// connections are all a tenant has, in one spelling.
+type connections struct {
+	*API
+	spelling
 }
 
 // shows says whether a list has the connection: an OpenID connection without
@@ -54,8 +63,8 @@ func (s spelling) shows(c *sso.Connection) bool {
 	return s.kind == "" || c.Kind == s.kind && (c.Kind != sso.OIDC || c.Identifier != "")
 }
 
-func (s spelling) list(a *API, w http.ResponseWriter, c *call) error {
-	all, err := a.svc.List(c.Context(), c.actor)
+func (s connections) list(w http.ResponseWriter, c *route.Call) error {
+	all, err := s.svc.List(c.Context(), c.Actor)
 	if err != nil {
 		return err
 	}
@@ -68,34 +77,34 @@ func (s spelling) list(a *API, w http.ResponseWriter, c *call) error {
 	return web.JSON(w, http.StatusOK, map[string]any{s.member: out})
 }
 
-func (s spelling) create(a *API, w http.ResponseWriter, c *call) error {
+func (s connections) create(w http.ResponseWriter, c *route.Call) error {
 	d, err := s.draft(c, true)
 	if err != nil {
 		return err
 	}
-	got, err := a.svc.Create(c.Context(), c.actor, d)
+	got, err := s.svc.Create(c.Context(), c.Actor, d)
 	if err != nil {
 		return err
 	}
 	return web.JSON(w, http.StatusCreated, s.show(got))
 }
 
-func (s spelling) get(a *API, w http.ResponseWriter, c *call) error {
-	got, err := s.find(a, c)
+func (s connections) get(w http.ResponseWriter, c *route.Call) error {
+	got, err := s.find(s.API, c)
 	if err != nil {
 		return err
 	}
 	return web.JSON(w, http.StatusOK, s.show(got))
 }
 
-func (s spelling) change(a *API, w http.ResponseWriter, c *call) error {
+func (s connections) change(w http.ResponseWriter, c *route.Call) error {
 	d, err := s.draft(c, false)
 	if err != nil {
 		return err
 	}
-	got, err := s.find(a, c)
+	got, err := s.find(s.API, c)
 	if err == nil {
-		got, err = a.svc.Update(c.Context(), c.actor, got.ID, d)
+		got, err = s.svc.Update(c.Context(), c.Actor, got.ID, d)
 	}
 	if err != nil {
 		return err
@@ -103,10 +112,10 @@ func (s spelling) change(a *API, w http.ResponseWriter, c *call) error {
 	return web.JSON(w, http.StatusOK, s.show(got))
 }
 
-func (s spelling) remove(a *API, w http.ResponseWriter, c *call) error {
-	got, err := s.find(a, c)
+func (s connections) remove(w http.ResponseWriter, c *route.Call) error {
+	got, err := s.find(s.API, c)
 	if err == nil {
-		_, err = a.svc.Delete(c.Context(), c.actor, got.ID)
+		_, err = s.svc.Delete(c.Context(), c.Actor, got.ID)
 	}
 	if err != nil {
 		return err
@@ -114,31 +123,31 @@ func (s spelling) remove(a *API, w http.ResponseWriter, c *call) error {
 	return web.JSON(w, http.StatusOK, s.show(got))
 }
 
-func (a *API) test(w http.ResponseWriter, c *call) error {
-	loc, err := a.svc.BeginTest(c.Context(), c.actor, c.ids[0])
+func (a *API) test(w http.ResponseWriter, c *route.Call) error {
+	loc, err := a.svc.BeginTest(c.Context(), c.Actor, c.PathValue("id"))
 	if err != nil {
 		return err
 	}
 	return web.JSON(w, http.StatusOK, map[string]string{"url": loc})
 }
 
-func (a *API) scimToken(w http.ResponseWriter, c *call) error {
-	token, err := a.svc.TokenSCIM(c.Context(), c.actor, c.ids[0])
+func (a *API) scimToken(w http.ResponseWriter, c *route.Call) error {
+	token, err := a.svc.TokenSCIM(c.Context(), c.Actor, c.PathValue("id"))
 	if err != nil {
 		return err
 	}
 	return web.JSON(w, http.StatusCreated, map[string]string{"token": token, "scim_url": a.svc.SCIMBase()})
 }
 
-func (a *API) revokeSCIM(w http.ResponseWriter, c *call) error {
-	if err := a.svc.RevokeSCIM(c.Context(), c.actor, c.ids[0]); err != nil {
+func (a *API) revokeSCIM(w http.ResponseWriter, c *route.Call) error {
+	if err := a.svc.RevokeSCIM(c.Context(), c.Actor, c.PathValue("id")); err != nil {
 		return err
 	}
 	w.WriteHeader(http.StatusNoContent)
 	return nil
 }
 
-func (a *API) prove(w http.ResponseWriter, c *call) error {
+func (a *API) prove(w http.ResponseWriter, c *route.Call) error {
 	var in struct {
 		Code string `json:"code"`
 	}
@@ -148,9 +157,9 @@ func (a *API) prove(w http.ResponseWriter, c *call) error {
 	var got *sso.Connection
 	var err error
 	if in.Code != "" {
-		got, err = a.svc.ProveByCode(c.Context(), c.actor, c.ids[0], c.ids[1], strings.TrimSpace(in.Code))
+		got, err = a.svc.ProveByCode(c.Context(), c.Actor, c.PathValue("id"), c.PathValue("domain"), strings.TrimSpace(in.Code))
 	} else {
-		got, err = a.svc.ProveByDNS(c.Context(), c.actor, c.ids[0], c.ids[1])
+		got, err = a.svc.ProveByDNS(c.Context(), c.Actor, c.PathValue("id"), c.PathValue("domain"))
 	}
 	if err != nil {
 		return err
@@ -158,8 +167,8 @@ func (a *API) prove(w http.ResponseWriter, c *call) error {
 	return web.JSON(w, http.StatusOK, got)
 }
 
-func (a *API) mailCode(w http.ResponseWriter, c *call) error {
-	if err := a.svc.MailCode(c.Context(), c.actor, c.ids[0], c.ids[1]); err != nil {
+func (a *API) mailCode(w http.ResponseWriter, c *route.Call) error {
+	if err := a.svc.MailCode(c.Context(), c.Actor, c.PathValue("id"), c.PathValue("domain")); err != nil {
 		return err
 	}
 	return web.JSON(w, http.StatusOK, map[string]string{})

@@ -2,6 +2,7 @@ package sso
 
 import (
 	"encoding/json"
+	"holdfast/internal/api/route"
 	"strings"
 
 	"holdfast/internal/fault"
@@ -13,7 +14,7 @@ type selection struct {
 	only, without map[string]bool // nil = all, none
 }
 
-func parseSelection(c *call) (selection, error) {
+func parseSelection(c *route.Call) (selection, error) {
 	v := c.URL.Query()
 	s := selection{attributeNames(v.Get("attributes")), attributeNames(v.Get("excludedAttributes"))}
 	if s.only != nil && s.without != nil {

@@ -5,6 +5,7 @@ import (
 	"net/url"
 	"strings"
 
+	"holdfast/internal/api/route"
 	"holdfast/internal/fault"
 	"holdfast/internal/identity"
 	"holdfast/internal/sso"
@@ -13,7 +14,7 @@ import (
 	"holdfast/internal/web"
 )
 
-func (a *API) start(w http.ResponseWriter, c *call) error {
+func (a *API) start(w http.ResponseWriter, c *route.Call) error {
 	var in struct {
 		ProviderID string `json:"provider_id"`
 		Domain     string `json:"domain"`
@@ -37,8 +38,8 @@ func (a *API) start(w http.ResponseWriter, c *call) error {
 	return lead(w, http.StatusSeeOther, loc)
 }
 
-// authorize is start for signInWithOAuth({provider: "custom:x"}).
-func (a *API) authorize(w http.ResponseWriter, c *call) error {
+// Authorize is start for signInWithOAuth({provider: "custom:x"}).
+func (a *API) Authorize(w http.ResponseWriter, c *route.Call) error {
 	q := c.URL.Query()
 	loc, err := a.svc.Begin(c.Context(), sso.Start{Identifier: q.Get("provider"), Invited: q.Get("invite_token") != "",
 		Redirect: a.ident.Links.Target(q.Get("redirect_to"), c.Referer()),
@@ -72,7 +73,7 @@ func lead(w http.ResponseWriter, status int, to string) error {
 	return nil
 }
 
-func (a *API) metadata(w http.ResponseWriter, c *call) error {
+func (a *API) metadata(w http.ResponseWriter, c *route.Call) error {
 	if !a.svc.SAML() {
 		return samlOff()
 	}
@@ -94,16 +95,16 @@ func (a *API) metadata(w http.ResponseWriter, c *call) error {
 	return err
 }
 
-func (a *API) acs(w http.ResponseWriter, c *call) error {
+func (a *API) acs(w http.ResponseWriter, c *route.Call) error {
 	in, err := a.posted(w, c)
 	if err != nil {
-		return a.astray(w, err)
+		return route.Astray(w, a.ident, err)
 	}
-	return back(w, a.svc.FinishSAML(c.Context(), in, c.client()).Location)
+	return back(w, a.svc.FinishSAML(c.Context(), in, c.Client()).Location)
 }
 
 // posted reads the form that a SAML provider had the browser post.
-func (a *API) posted(w http.ResponseWriter, c *call) (in sso.Response, err error) {
+func (a *API) posted(w http.ResponseWriter, c *route.Call) (in sso.Response, err error) {
 	if !a.svc.SAML() {
 		return in, samlOff()
 	}
@@ -121,21 +122,15 @@ func (a *API) posted(w http.ResponseWriter, c *call) (in sso.Response, err error
 	return sso.Response{SAMLResponse: form.Get("SAMLResponse"), RelayState: form.Get("RelayState")}, nil
 }
 
-// astray leads a person whose provider's answer cannot be read to the site, and
-// nowhere that the answer names.
-func (a *API) astray(w http.ResponseWriter, err error) error {
-	return back(w, a.ident.Federation.Misled(a.ident.Links.Target(), err))
-}
-
-func (a *API) callback(w http.ResponseWriter, c *call) error {
+func (a *API) callback(w http.ResponseWriter, c *route.Call) error {
 	q := c.URL.Query()
 	for _, k := range []string{"state", "code", "error", "iss"} {
 		if len(q[k]) > 1 {
-			return a.astray(w, fault.New(fault.Invalid, "bad_oauth_callback", "%s stands twice", k))
+			return route.Astray(w, a.ident, fault.New(fault.Invalid, "bad_oauth_callback", "%s stands twice", k))
 		}
 	}
 	to := a.svc.FinishOIDC(c.Context(),
-		sso.Answer{Connection: c.ids[0], State: q.Get("state"), Code: q.Get("code"), Error: q.Get("error"), Description: q.Get("error_description"),
-			Issuer: q.Get("iss")}, c.client())
+		sso.Answer{Connection: c.PathValue("id"), State: q.Get("state"), Code: q.Get("code"), Error: q.Get("error"), Description: q.Get("error_description"),
+			Issuer: q.Get("iss")}, c.Client())
 	return back(w, to.Location)
 }

@@ -42,12 +42,12 @@ func (g scimGroup) group() sso.Group {
 	return out
 }
 
-func (a *API) scimGroups(w http.ResponseWriter, c *call) error {
+func (a *API) scimGroups(w http.ResponseWriter, c *scimCall) error {
 	q, err := parseQuery(c)
 	if err != nil {
 		return err
 	}
-	list, total, err := a.svc.Groups(c.Context(), c.conn, q, c.sel.holds("members"))
+	list, total, err := a.svc.Groups(c.Context(), c.Connection, q, c.sel.holds("members"))
 	if err != nil {
 		return err
 	}
@@ -58,12 +58,12 @@ func (a *API) scimGroups(w http.ResponseWriter, c *call) error {
 	return listOf(w, c, q, total, out)
 }
 
-func (a *API) scimCreateGroup(w http.ResponseWriter, c *call) error {
+func (a *API) scimCreateGroup(w http.ResponseWriter, c *scimCall) error {
 	var in scimGroup
 	if err := scimBody(w, c, &in); err != nil {
 		return err
 	}
-	g, err := a.svc.CreateGroup(c.Context(), c.conn, in.group(), c.client())
+	g, err := a.svc.CreateGroup(c.Context(), c.Connection, in.group(), c.Client())
 	if err != nil {
 		return err
 	}
@@ -72,23 +72,23 @@ func (a *API) scimCreateGroup(w http.ResponseWriter, c *call) error {
 	return c.show(w, http.StatusCreated, out)
 }
 
-func (a *API) scimGroup(w http.ResponseWriter, c *call) error {
-	g, err := a.svc.Group(c.Context(), c.conn, c.ids[0])
+func (a *API) scimGroup(w http.ResponseWriter, c *scimCall) error {
+	g, err := a.svc.Group(c.Context(), c.Connection, c.PathValue("id"))
 	if err != nil {
 		return err
 	}
 	return c.show(w, http.StatusOK, a.showGroup(g))
 }
 
-func (a *API) changeGroup(w http.ResponseWriter, c *call, change func(*sso.Group) error) error {
-	g, err := a.svc.ChangeGroup(c.Context(), c.conn, c.ids[0], c.client(), change)
+func (a *API) changeGroup(w http.ResponseWriter, c *scimCall, change func(*sso.Group) error) error {
+	g, err := a.svc.ChangeGroup(c.Context(), c.Connection, c.PathValue("id"), c.Client(), change)
 	if err != nil {
 		return err
 	}
 	return c.show(w, http.StatusOK, a.showGroup(g))
 }
 
-func (a *API) scimPutGroup(w http.ResponseWriter, c *call) error {
+func (a *API) scimPutGroup(w http.ResponseWriter, c *scimCall) error {
 	var in scimGroup
 	if err := scimBody(w, c, &in); err != nil {
 		return err
@@ -99,7 +99,7 @@ func (a *API) scimPutGroup(w http.ResponseWriter, c *call) error {
 	})
 }
 
-func (a *API) scimPatchGroup(w http.ResponseWriter, c *call) error {
+func (a *API) scimPatchGroup(w http.ResponseWriter, c *scimCall) error {
 	ops, err := readPatch(w, c)
 	if err != nil {
 		return err
@@ -180,8 +180,8 @@ func setMembers(g *sso.Group, op string, list []member) error {
 	return nil
 }
 
-func (a *API) scimDeleteGroup(w http.ResponseWriter, c *call) error {
-	if err := a.svc.DeleteGroup(c.Context(), c.conn, c.ids[0], c.client()); err != nil {
+func (a *API) scimDeleteGroup(w http.ResponseWriter, c *scimCall) error {
+	if err := a.svc.DeleteGroup(c.Context(), c.Connection, c.PathValue("id"), c.Client()); err != nil {
 		return err
 	}
 	w.WriteHeader(http.StatusNoContent)

@@ -30,6 +30,7 @@ import (
 
 	"holdfast/internal/actor"
 	"holdfast/internal/api/auth"
+	"holdfast/internal/api/route"
 	ssoapi "holdfast/internal/api/sso"
 	"holdfast/internal/db"
 	"holdfast/internal/identity"
@@ -127,8 +128,16 @@ func (k *kit) configure(providers map[string]identity.Provider) {
 	k.mount()
 }
 
-func (k *kit) mount() {
-	k.h = ssoapi.New(k.svc, k.ident, ssoapi.Options{Shape: auth.Shape, Credential: auth.Credential, Next: auth.New(k.ident, auth.Options{})})
+func (k *kit) mount() { k.counting(route.Windows{}) }
+
+// counting serves anew, and counts.
+func (k *kit) counting(x route.Windows) {
+	k.Helper()
+	providers := ssoapi.New(k.svc, k.ident)
+	own := auth.New(k.ident, auth.Options{Windows: x, Custom: providers.Authorize})
+	var err error
+	k.h, err = route.Handler(&route.Door{Identity: k.ident, SSO: k.svc, Windows: x}, append(own.Routes(), providers.Routes()...))
+	k.ok(err)
 }
 
 func (k *kit) ok(err error) {

@@ -17,8 +17,7 @@ import (
 	"github.com/google/uuid"
 
 	"holdfast/internal/actor"
-	"holdfast/internal/api/auth"
-	ssoapi "holdfast/internal/api/sso"
+	"holdfast/internal/api/route"
 	"holdfast/internal/db"
 	"holdfast/internal/fault"
 	"holdfast/internal/gate"
@@ -126,9 +125,7 @@ func TestDepartures(t *testing.T) {
 			counted = append(counted, "a departure")
 			return nil
 		}
-		k.h = ssoapi.New(k.svc, k.ident,
-			ssoapi.Options{Shape: auth.Shape, Credential: auth.Credential, Limit: limit, Depart: depart,
-				Next: auth.New(k.ident, auth.Options{Limit: limit, Depart: depart})})
+		k.counting(route.Windows{Limit: limit, Depart: depart})
 		for provider, status := range map[string]int{"custom:corp-example": 302, "custom:github": 302, "github": 302, "custom:unknown": 400} {
 			counted = nil
 			k.want(k.call("GET", "/authorize?provider="+provider+"&code_challenge_method=s256&code_challenge="+challenge(), "", nil), status, "")
@@ -154,8 +151,7 @@ func TestSignInIsOneAttempt(t *testing.T) {
 		code := func(_ http.ResponseWriter, _ *http.Request, came bool) error {
 			return note(map[bool]string{true: "a wrong code", false: "asked"}[came])
 		}
-		k.h = ssoapi.New(k.svc, k.ident,
-			ssoapi.Options{Shape: auth.Shape, Credential: auth.Credential, Limit: limit, Next: auth.New(k.ident, auth.Options{Limit: limit, Code: code})})
+		k.counting(route.Windows{Limit: limit, Code: code})
 		conn, q := p.answer(k.begin("provider_id", id))
 		landed := k.callback(conn, q)
 		k.want(k.redeem(landed), 200, "")
@@ -537,8 +533,7 @@ func TestReturningFromACrowd(t *testing.T) {
 			}
 			return fault.New(fault.Limited, "rate_limit_exceeded", "Too many requests")
 		}
-		k.h = ssoapi.New(k.svc, k.ident,
-			ssoapi.Options{Shape: auth.Shape, Credential: auth.Credential, Session: full, Next: auth.New(k.ident, auth.Options{Session: full})})
+		k.counting(route.Windows{Session: full})
 		for _, place := range []string{"GET /callback", "POST /callback", "GET /callback/github", "POST /callback/github", "GET /sso/oidc/" +
 			uuid.NewString() + "/callback", "POST /sso/saml/acs"} {
 			method, path, _ := strings.Cut(place, " ")

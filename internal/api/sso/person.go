@@ -83,12 +83,12 @@ func (u scimUser) person() sso.Person {
 	return p
 }
 
-func (a *API) scimUsers(w http.ResponseWriter, c *call) error {
+func (a *API) scimUsers(w http.ResponseWriter, c *scimCall) error {
 	q, err := parseQuery(c)
 	if err != nil {
 		return err
 	}
-	list, total, err := a.svc.People(c.Context(), c.conn, q)
+	list, total, err := a.svc.People(c.Context(), c.Connection, q)
 	if err != nil {
 		return err
 	}
@@ -99,12 +99,12 @@ func (a *API) scimUsers(w http.ResponseWriter, c *call) error {
 	return listOf(w, c, q, total, out)
 }
 
-func (a *API) scimCreateUser(w http.ResponseWriter, c *call) error {
+func (a *API) scimCreateUser(w http.ResponseWriter, c *scimCall) error {
 	var in scimUser
 	if err := scimBody(w, c, &in); err != nil {
 		return err
 	}
-	p, err := a.svc.CreatePerson(c.Context(), c.conn, in.person(), c.client())
+	p, err := a.svc.CreatePerson(c.Context(), c.Connection, in.person(), c.Client())
 	if err != nil {
 		return err
 	}
@@ -113,15 +113,15 @@ func (a *API) scimCreateUser(w http.ResponseWriter, c *call) error {
 	return c.show(w, http.StatusCreated, out)
 }
 
-func (a *API) scimUser(w http.ResponseWriter, c *call) error {
-	p, err := a.svc.Person(c.Context(), c.conn, c.ids[0])
+func (a *API) scimUser(w http.ResponseWriter, c *scimCall) error {
+	p, err := a.svc.Person(c.Context(), c.Connection, c.PathValue("id"))
 	if err != nil {
 		return err
 	}
 	return c.show(w, http.StatusOK, a.showUser(p))
 }
 
-func (a *API) scimPutUser(w http.ResponseWriter, c *call) error {
+func (a *API) scimPutUser(w http.ResponseWriter, c *scimCall) error {
 	var in scimUser
 	if err := scimBody(w, c, &in); err != nil {
 		return err
@@ -132,15 +132,15 @@ func (a *API) scimPutUser(w http.ResponseWriter, c *call) error {
 	})
 }
 
-func (a *API) changeUser(w http.ResponseWriter, c *call, change func(*sso.Person) error) error {
-	p, err := a.svc.ChangePerson(c.Context(), c.conn, c.ids[0], c.client(), change)
+func (a *API) changeUser(w http.ResponseWriter, c *scimCall, change func(*sso.Person) error) error {
+	p, err := a.svc.ChangePerson(c.Context(), c.Connection, c.PathValue("id"), c.Client(), change)
 	if err != nil {
 		return err
 	}
 	return c.show(w, http.StatusOK, a.showUser(p))
 }
 
-func (a *API) scimPatchUser(w http.ResponseWriter, c *call) error {
+func (a *API) scimPatchUser(w http.ResponseWriter, c *scimCall) error {
 	ops, err := readPatch(w, c)
 	if err != nil {
 		return err
@@ -208,8 +208,8 @@ func setUser(p *sso.Person, path, op string, v json.RawMessage) error {
 	return nil
 }
 
-func (a *API) scimDeleteUser(w http.ResponseWriter, c *call) error {
-	if err := a.svc.DeletePerson(c.Context(), c.conn, c.ids[0], c.client()); err != nil {
+func (a *API) scimDeleteUser(w http.ResponseWriter, c *scimCall) error {
+	if err := a.svc.DeletePerson(c.Context(), c.Connection, c.PathValue("id"), c.Client()); err != nil {
 		return err
 	}
 	w.WriteHeader(http.StatusNoContent)

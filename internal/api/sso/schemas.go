@@ -103,14 +103,14 @@ func (a *API) schemas() []schema {
 	return list
 }
 
-func (a *API) scimSchemas(w http.ResponseWriter, c *call) error {
+func (a *API) scimSchemas(w http.ResponseWriter, c *scimCall) error {
 	list := a.schemas()
 	return listOf(w, c, sso.Query{}, int64(len(list)), list)
 }
 
-func (a *API) scimSchema(w http.ResponseWriter, c *call) error {
+func (a *API) scimSchema(w http.ResponseWriter, c *scimCall) error {
 	for _, s := range a.schemas() {
-		if s.ID == c.ids[0] {
+		if s.ID == c.PathValue("id") {
 			return c.show(w, http.StatusOK, s)
 		}
 	}

@@ -2,6 +2,7 @@ package sso
 
 import (
 	"encoding/json"
+	"holdfast/internal/api/route"
 	"net/http"
 	"strconv"
 	"strings"
@@ -17,36 +18,16 @@ const (
 	schemaUser   = "urn:ietf:params:scim:schemas:core:2.0:User"
 	schemaGroup  = "urn:ietf:params:scim:schemas:core:2.0:Group"
 	schemaList   = "urn:ietf:params:scim:api:messages:2.0:ListResponse"
-	schemaError  = "urn:ietf:params:scim:api:messages:2.0:Error"
 	schemaConfig = "urn:ietf:params:scim:schemas:core:2.0:ServiceProviderConfig"
 	schemaType   = "urn:ietf:params:scim:schemas:core:2.0:ResourceType"
 )
-
-const scimType = "application/scim+json; charset=utf-8"
-
-// scimKinds are the values of scimType (RFC 7644 section 3.12).
-var scimKinds = map[string]bool{"invalidFilter": true, "invalidValue": true, "invalidPath": true, "invalidSyntax": true, "noTarget": true,
-	"uniqueness": true, "mutability": true}
-
-// scimShape writes a fault as RFC 7644 section 3.12 says.
-func scimShape(r *http.Request, e *fault.Error) web.Reply {
-	status, msg := web.Status(e.Kind), e.Msg
-	if e.Kind == fault.Internal {
-		msg = "Unexpected failure"
-	}
-	body := map[string]any{"schemas": []string{schemaError}, "status": strconv.Itoa(status), "detail": msg}
-	if scimKinds[e.Code] {
-		body["scimType"] = e.Code
-	}
-	return web.Reply{Status: status, Header: http.Header{"Content-Type": {scimType}}, Body: body}
-}
 
 func scimJSON(w http.ResponseWriter, status int, v any) error {
 	b, err := json.Marshal(v)
 	if err != nil {
 		return err
 	}
-	w.Header().Set("Content-Type", scimType)
+	w.Header().Set("Content-Type", route.SCIMType)
 	w.WriteHeader(status)
 	_, err = w.Write(b)
 	return err
@@ -54,7 +35,7 @@ func scimJSON(w http.ResponseWriter, status int, v any) error {
 
 // scimBody reads a body of either JSON type. Attribute names are
 // case-insensitive in SCIM, as encoding/json reads them.
-func scimBody(w http.ResponseWriter, c *call, v any) error {
+func scimBody(w http.ResponseWriter, c *scimCall, v any) error {
 	b, err := web.ReadBody(w, c.Request, maxBody)
 	if err != nil {
 		return err
@@ -74,7 +55,7 @@ type meta struct {
 
 // parseQuery reads filter, startIndex and count. Of filters, attribute eq
 // "value" is known.
-func parseQuery(c *call) (sso.Query, error) {
+func parseQuery(c *scimCall) (sso.Query, error) {
 	v := c.URL.Query()
 	q := sso.Query{Start: 1, Count: 100}
 	for name, into := range map[string]*int{"startIndex": &q.Start, "count": &q.Count} {
@@ -112,7 +93,7 @@ func equality(f string) (attr, value string, ok bool) {
 }
 
 // show answers with what was asked for of one resource.
-func (c *call) show(w http.ResponseWriter, status int, resource any) error {
+func (c *scimCall) show(w http.ResponseWriter, status int, resource any) error {
 	v, err := c.sel.of(resource)
 	if err != nil {
 		return err
@@ -120,7 +101,7 @@ func (c *call) show(w http.ResponseWriter, status int, resource any) error {
 	return scimJSON(w, status, v)
 }
 
-func listOf[T any](w http.ResponseWriter, c *call, q sso.Query, total int64, list []T) error {
+func listOf[T any](w http.ResponseWriter, c *scimCall, q sso.Query, total int64, list []T) error {
 	items := []any{}
 	for _, x := range list {
 		v, err := c.sel.of(x)
@@ -146,7 +127,7 @@ type operation struct {
 
 const maxOperations = 1000
 
-func readPatch(w http.ResponseWriter, c *call) ([]operation, error) {
+func readPatch(w http.ResponseWriter, c *scimCall) ([]operation, error) {
 	var in patch
 	if err := scimBody(w, c, &in); err != nil {
 		return nil, err
@@ -172,7 +153,7 @@ func bind(v json.RawMessage, into any) error {
 	return nil
 }
 
-func (a *API) scimConfig(w http.ResponseWriter, _ *call) error {
+func (a *API) scimConfig(w http.ResponseWriter, _ *scimCall) error {
 	no := map[string]any{"supported": false}
 	return scimJSON(w, http.StatusOK, map[string]any{
 		"schemas": []string{schemaConfig}, "patch": map[string]any{"supported": true}, "bulk": map[string]any{"supported": false, "maxOperations": 0,
@@ -183,7 +164,7 @@ func (a *API) scimConfig(w http.ResponseWriter, _ *call) error {
 	})
 }
 
-func (a *API) scimTypes(w http.ResponseWriter, c *call) error {
+func (a *API) scimTypes(w http.ResponseWriter, c *scimCall) error {
 	types := []map[string]any{
 		{"schemas": []string{schemaType}, "id": "User", "name": "User", "endpoint": "/Users", "schema": schemaUser},
 		{"schemas": []string{schemaType}, "id": "Group", "name": "Group", "endpoint": "/Groups", "schema": schemaGroup},

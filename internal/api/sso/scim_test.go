@@ -6,8 +6,7 @@ import (
 	"testing"
 
 	"holdfast/internal/actor"
-	"holdfast/internal/api/auth"
-	ssoapi "holdfast/internal/api/sso"
+	"holdfast/internal/api/route"
 )
 
 // A directory provisions a person before the first sign-in; the sign-in finds
@@ -166,11 +165,10 @@ func TestDirectoryIsCountedForItsTenant(t *testing.T) {
 	onBoth(t, func(k *kit) {
 		d := newDirectory(k, nil)
 		var who actor.Actor
-		k.h = ssoapi.New(k.svc, k.ident,
-			ssoapi.Options{Shape: auth.Shape, Credential: auth.Credential, Session: func(_ http.ResponseWriter, _ *http.Request, a actor.Actor) error {
-				who = a
-				return nil
-			}})
+		k.counting(route.Windows{Session: func(_ http.ResponseWriter, _ *http.Request, a actor.Actor) error {
+			who = a
+			return nil
+		}})
 		for _, plan := range []string{"standard", "enterprise"} {
 			k.exec("UPDATE tenants SET plan = $2 WHERE id = $1", d.tenant, plan)
 			d.scim("GET", "/Users", nil, 200)

@@ -3,6 +3,7 @@ package sso
 import (
 	"strings"
 
+	"holdfast/internal/api/route"
 	"holdfast/internal/fault"
 	"holdfast/internal/identity/stamp"
 	"holdfast/internal/sso"
@@ -52,7 +53,7 @@ type samlBody struct {
 	sso.Draft
 }
 
-func samlDraft(c *call, making bool) (sso.Draft, error) {
+func samlDraft(c *route.Call, making bool) (sso.Draft, error) {
 	var in samlBody
 	if err := body(c, &in); err != nil {
 		return in.Draft, err
@@ -111,7 +112,7 @@ type customBody struct {
 	sso.Draft
 }
 
-func customDraft(c *call, making bool) (sso.Draft, error) {
+func customDraft(c *route.Call, making bool) (sso.Draft, error) {
 	var in customBody
 	if err := body(c, &in); err != nil {
 		return in.Draft, err

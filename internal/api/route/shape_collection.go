@@ -1,8 +1,9 @@
-package api
+package route
 
 import (
 	"fmt"
 	"net/http"
+	"strconv"
 	"strings"
 
 	"holdfast/internal/fault"
@@ -54,7 +55,7 @@ func CollectionShape(r *http.Request, e *fault.Error) web.Reply {
 		h.Set("WWW-Authenticate", challenge(body.Code, e))
 	}
 	if total, ok := e.Data.(int64); ok && e.Kind == fault.BadRange {
-		h.Set("Content-Range", contentRange(0, 0, total))
+		h.Set("Content-Range", "*/"+strconv.FormatInt(total, 10))
 	}
 	return web.Reply{Status: web.Status(e.Kind), Body: body, Header: h}
 }

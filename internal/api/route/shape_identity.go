@@ -1,4 +1,4 @@
-package auth
+package route
 
 import (
 	"encoding/json"
@@ -25,9 +25,9 @@ func versioned(r *http.Request) bool {
 // where everything else answers 401.
 var refusedTokens = map[string]bool{"bad_jwt": true, "user_not_found": true, "session_not_found": true, "user_banned": true}
 
-// Shape writes a fault as GoTrue does: {code, message} for dated requests,
+// IdentityShape writes a fault as GoTrue does: {code, message} for dated requests,
 // {code, error_code, msg} for others.
-func Shape(r *http.Request, e *fault.Error) web.Reply {
+func IdentityShape(r *http.Request, e *fault.Error) web.Reply {
 	status := web.Status(e.Kind)
 	if e.Kind == fault.Unauthorized && refusedTokens[e.Code] {
 		status = http.StatusForbidden

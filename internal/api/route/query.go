@@ -1,4 +1,4 @@
-package api
+package route
 
 import (
 	"net/url"
@@ -9,9 +9,9 @@ import (
 	"holdfast/internal/web"
 )
 
-// queryValues splits a raw query string. url.ParseQuery drops pairs it cannot
+// Query splits a raw query string. url.ParseQuery drops pairs it cannot
 // read, so that a misspelt parameter would silently mean its default.
-func queryValues(raw string) (map[string][]string, error) {
+func Query(raw string) (map[string][]string, error) {
 	if raw == "" {
 		return nil, nil
 	}
@@ -27,14 +27,15 @@ func queryValues(raw string) (map[string][]string, error) {
 		k, kerr := url.QueryUnescape(key)
 		v, verr := url.QueryUnescape(value)
 		if kerr != nil || verr != nil || !utf8.ValidString(k+v) || strings.Contains(k+v, "\x00") {
-			return nil, fault.New(fault.Invalid, "", "the query string cannot be read at %q", clipped(pair)).At(clipped(key), "broken escape or not UTF-8")
+			return nil, fault.New(fault.Invalid, "", "the query string cannot be read at %q", Clip(pair)).At(Clip(key), "broken escape or not UTF-8")
 		}
 		out[k] = append(out[k], v)
 	}
 	return out, nil
 }
 
-func clipped(s string) string {
+// Clip shortens what a client sent to what an answer repeats of it.
+func Clip(s string) string {
 	if len(s) > 60 {
 		return strings.ToValidUTF8(s[:60], "") + "…"
 	}
