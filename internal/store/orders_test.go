@@ -189,10 +189,8 @@ func TestOrdersOfManyRows(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if d.Engine() == db.PostgreSQL {
-			if err := d.Write(context.Background(), db.Scope{All: true}, func(tx *db.Tx) error { _, err := tx.Exec("ANALYZE orders"); return err }); err != nil {
-				t.Fatal(err)
-			}
+		if err := d.Analyze(context.Background(), "orders"); err != nil {
+			t.Fatal(err)
 		}
 		r, _ := whole.Get("orders")
 		for _, text := range []string{"order=created_at.desc&limit=50", "order=created_at&limit=50", "status=eq.confirmed&order=created_at.desc&limit=50",
