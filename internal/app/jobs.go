@@ -27,6 +27,8 @@ func jobKinds(a *App) []job.Kind {
 		hourly("expire-lots", "mark lots expired after the last day of their use", func(ctx context.Context) error { return warehouse.ExpireLots(ctx, a.Store) }),
 		{Name: "release-reservations", Doc: "give back stock that was promised until a time that is past", Every: 5 * time.Minute,
 			Run: func(ctx context.Context, _ job.Job) error { return warehouse.ReleaseReservations(ctx, a.Store) }},
+		{Name: "replenish", Doc: "open the tasks of pick zones that hold less than their rules ask for", Every: warehouse.ReplenishEvery,
+			Run: func(ctx context.Context, _ job.Job) error { return warehouse.Replenish(ctx, a.Store) }},
 		hourly("sweep-import-files", "remove files of imports past their time, and those nobody owns", a.sweepFiles),
 		hourly("sweep-sessions", "forget sessions and codes that have run out", a.Identity.Sweep),
 		hourly("sweep-sso", "forget single sign-ons that have run out", a.SSO.Sweep),

@@ -46,6 +46,9 @@ item_barcodes         r      r      r       r      r        r      r
 receipts              r      r      r       r      r        -      r
 receipt_lines         r      r      r       r      r        -      r
 putaway_tasks         ru     ru     ru      r      r        -      r
+replenish_rules       rcud   rcud   rcud    r      r        r      r
+replenish_tasks       ru     ru     ru      r      r        -      r
+waves                 ru     ru     ru      r      r        -      r
 count_tasks           ru     ru     ru      r      r        -      r
 count_lines           r      r      r       r      r        -      r
 stock_adjustments     r      r      r       r      r        -      r

@@ -27,6 +27,7 @@ deallocate_order  x     x     x       -      -        -      -
 hold_order        x     x     x       -      -        -      -
 resume_order      x     x     x       -      -        -      -
 cancel_order      x     x     x       -      -        -      -
+plan_wave         x     x     x       -      -        -      -
 release_picks     x     x     x       -      -        -      -
 claim_pick_list   x     x     x       -      x        -      -
 pick_line         x     x     x       -      x        -      -
@@ -36,6 +37,8 @@ receive        x     x     x       -      x        -      -
 suggest_putaway    x     x     x       -      x        -      -
 put_away           x     x     x       -      x        -      -
 move_stock         x     x     x       -      x        -      -
+plan_replenishment x     x     x       -      -        -      -
+replenish          x     x     x       -      x        -      -
 adjust_stock       x     x     x       -      x        -      -
 approve_adjustment x     x     x       -      -        -      -
 reject_adjustment  x     x     x       -      -        -      -
@@ -282,8 +285,8 @@ func TestVerbsOfOthers(t *testing.T) {
 	})
 }
 
-// furnish gives the other tenant work on its floor: tasks, a count and an
-// adjustment that waits.
+// furnish gives the other tenant work on its floor: tasks, a wave, a count and
+// an adjustment that waits.
 func furnish(t *testing.T, k *testkit.Kit) {
 	t.Helper()
 	const as = "admin@south.example"
@@ -292,6 +295,15 @@ func furnish(t *testing.T, k *testkit.Kit) {
 	insertID(t, k, as, "lots", map[string]any{"item_id": item, "lot_no": "F"})
 	say(t, k, as, "receive", map[string]any{"zone_id": dock, "lines": []any{map[string]any{"item_id": item, "quantity": 3}}}, 200, nil)
 	say(t, k, as, "start_count", map[string]any{"zone_id": dock}, 200, nil)
+	face := insertID(t, k, as, "zones", map[string]any{"code": "FURNISH-F", "name": "Face"})
+	reserve := insertID(t, k, as, "zones", map[string]any{"code": "FURNISH-R", "name": "Reserve"})
+	say(t, k, as, "move_stock", map[string]any{"item_id": item, "from_zone_id": dock, "to_zone_id": reserve, "quantity": 2}, 200, nil)
+	insertID(t, k, as, "replenish_rules", map[string]any{"item_id": item, "pick_zone_id": face, "min_qty": 1, "max_qty": 1})
+	say(t, k, as, "plan_replenishment", map[string]any{}, 200, nil)
+	order := insertID(t, k, as, "orders", map[string]any{"party_name": "Customer"})
+	insertID(t, k, as, "order_lines", map[string]any{"order_id": order, "line_no": 1, "item_id": item, "qty_ordered": 1})
+	say(t, k, as, "confirm_order", map[string]any{"order_id": order}, 200, nil)
+	say(t, k, as, "plan_wave", map[string]any{"order_ids": []any{order}}, 200, nil)
 	say(t, k, as, "adjust_stock", map[string]any{"zone_id": dock, "item_id": item, "quantity": 1, "reason_code": "found"}, 200, nil)
 }
 

@@ -6,7 +6,7 @@ import (
 )
 
 func logistics() []Resource {
-	return []Resource{orders(), orderLines(), reservations(), pickLists(), pickLines(), shipments(), shipmentLines(), packages(), packageLines(),
+	return []Resource{orders(), orderLines(), reservations(), waves(), pickLists(), pickLines(), shipments(), shipmentLines(), packages(), packageLines(),
 		vehicles(), drivers()}
 }
 

@@ -7,7 +7,7 @@ import (
 
 func warehouse() []Resource {
 	return []Resource{zones(), goodsOwners(), items(), lots(), stockLevels(), stockMovements(), stockCounts(), uoms(), itemUoms(), itemBarcodes(),
-		receipts(), receiptLines(), putawayTasks(), countTasks(), countLines(), stockAdjustments()}
+		receipts(), receiptLines(), putawayTasks(), countTasks(), countLines(), stockAdjustments(), replenishRules(), replenishTasks()}
 }
 
 func zones() Resource {

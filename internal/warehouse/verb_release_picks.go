@@ -6,6 +6,7 @@ import (
 
 	"holdfast/internal/decimal"
 	"holdfast/internal/fault"
+	"holdfast/internal/query"
 	"holdfast/internal/rpc"
 	"holdfast/internal/store"
 	"holdfast/internal/warehouse/tour"
@@ -13,7 +14,8 @@ import (
 
 // ReleasePicksIn names the orders whose reserved goods are to be fetched.
 type ReleasePicksIn struct {
-	OrderIDs []string `json:"order_ids" required:"true" max:"200" format:"uuid" names:"orders" doc:"Outbound orders, confirmed or in progress."`
+	OrderIDs []string `json:"order_ids" max:"200" format:"uuid" names:"orders" doc:"Outbound orders, confirmed or in progress."`
+	WaveID   string   `json:"wave_id" format:"uuid" names:"waves" doc:"A planned wave, in place of order_ids; its lists have its number."`
 	Method   string   `json:"method" enum:"single batch wave" default:"single" doc:"A list for each order, for all together, or a wave of lists."`
 	MaxLines int64    `json:"max_lines" min:"1" max:"500" doc:"Lines of a list at most; 60 in a wave when absent."`
 }
@@ -30,6 +32,10 @@ const waveLines = 60
 
 func (w Watch) releasePicks(c *rpc.Call, in *ReleasePicksIn) (*ReleasePicksOut, error) {
 	k := w.on(c)
+	wave, err := k.planned(c, in)
+	if err != nil {
+		return nil, err
+	}
 	ids := slices.Compact(slices.Sorted(slices.Values(in.OrderIDs)))
 	orders, err := c.Lock("orders", "order_ids", ids...)
 	if err != nil {
@@ -50,11 +56,39 @@ func (w Watch) releasePicks(c *rpc.Call, in *ReleasePicksIn) (*ReleasePicksOut, 
 	if err := k.walk(open); err != nil {
 		return nil, err
 	}
-	lists, err := k.list(in, batches(in, open))
+	lists, err := k.list(in, text(wave, "wave_no"), batches(in, open))
 	if err != nil {
 		return nil, err
 	}
+	if wave != nil {
+		set := store.Row{"status": "released", "released_at": query.FormatTime(k.s.Now())}
+		if err := k.update("waves", []string{text(wave, "id")}, set); err != nil {
+			return nil, err
+		}
+	}
 	return pickListsOut(c, lists)
+}
+
+// planned locks the wave that is named and takes its orders; nil where orders are
+// named.
+func (k work) planned(c *rpc.Call, in *ReleasePicksIn) (store.Row, error) {
+	switch {
+	case in.WaveID == "" && len(in.OrderIDs) == 0:
+		return nil, fault.New(fault.Invalid, "23502", "name the orders, or a planned wave").At("order_ids", "is required without wave_id")
+	case in.WaveID == "":
+		return nil, nil
+	case len(in.OrderIDs) > 0:
+		return nil, misfit("order_ids", "the wave says which orders: name one or the other")
+	}
+	wave, err := c.One("waves", "wave_id", in.WaveID)
+	if err != nil {
+		return nil, err
+	}
+	if s := text(wave, "status"); s != "planned" {
+		return nil, fault.New(fault.Conflict, "HF001", "wave %s is %s", text(wave, "wave_no"), s).At("wave_id", "is %s", s)
+	}
+	in.OrderIDs, in.Method = idsOf(wave["order_ids"]), "wave"
+	return wave, nil
 }
 
 // stop is a reservation with its order and place on a walk.
@@ -145,13 +179,14 @@ func batches(in *ReleasePicksIn, open []stop) (out [][]stop) {
 }
 
 // list writes released pick lists.
-func (k work) list(in *ReleasePicksIn, groups [][]stop) ([]store.Row, error) {
+func (k work) list(in *ReleasePicksIn, wave string, groups [][]stop) ([]store.Row, error) {
 	rows := make([]store.Row, len(groups))
+	if wave == "" && in.Method == "wave" {
+		wave = "W-" + k.s.Now().Format("20060102-150405")
+	}
 	for i := range groups {
 		rows[i] = store.Row{"id": newID(), "strategy": in.Method}
-		if in.Method == "wave" {
-			rows[i]["wave_no"] = "W-" + k.s.Now().Format("20060102-150405")
-		}
+		given(rows[i], "wave_no", wave)
 	}
 	lists, err := k.insert("pick_lists", rows)
 	if err != nil {

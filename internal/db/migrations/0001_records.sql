@@ -1227,6 +1227,74 @@ create index regulations_created_at_id_idx on regulations (tenant_id, created_at
 create index regulations_status_created_at_id_idx on regulations (tenant_id, status, created_at, id);
 create unique index regulations_code_key on regulations (tenant_id, lower(code));
 
+create table replenish_rules (
+  tenant_id uuid not null,
+  id uuid not null,
+  item_id uuid not null,
+  pick_zone_id uuid not null,
+  owner_id uuid,
+  min_qty bigint not null,
+  max_qty bigint not null,
+  source_zone_id uuid,
+  archived_at timestamptz,
+  created_at timestamptz not null,
+  updated_at timestamptz not null,
+  created_by uuid,
+  version bigint not null,
+  check (max_qty >= min_qty),
+  primary key (tenant_id, id),
+  constraint replenish_rules_item_id_fkey foreign key (tenant_id, item_id) references items (tenant_id, id),
+  constraint replenish_rules_pick_zone_id_fkey foreign key (tenant_id, pick_zone_id) references zones (tenant_id, id),
+  constraint replenish_rules_owner_id_fkey foreign key (tenant_id, owner_id) references goods_owners (tenant_id, id),
+  constraint replenish_rules_source_zone_id_fkey foreign key (tenant_id, source_zone_id) references zones (tenant_id, id)
+);
+create index replenish_rules_created_at_id_idx on replenish_rules (tenant_id, created_at, id);
+create index replenish_rules_owner_id_idx on replenish_rules (tenant_id, owner_id);
+create index replenish_rules_pick_zone_id_idx on replenish_rules (tenant_id, pick_zone_id);
+create index replenish_rules_source_zone_id_idx on replenish_rules (tenant_id, source_zone_id);
+create unique index replenish_rules_item_id_pick_zone_id_key on replenish_rules (tenant_id, item_id, pick_zone_id);
+
+create table replenish_tasks (
+  tenant_id uuid not null,
+  id uuid not null,
+  task_no text not null,
+  status text not null,
+  rule_id uuid not null,
+  item_id uuid not null,
+  lot_id uuid,
+  serial text,
+  owner_id uuid,
+  lpn text,
+  from_zone_id uuid not null,
+  to_zone_id uuid not null,
+  quantity bigint not null,
+  quantity_done bigint not null,
+  assigned_worker_id uuid,
+  completed_at timestamptz,
+  created_at timestamptz not null,
+  updated_at timestamptz not null,
+  created_by uuid,
+  version bigint not null,
+  check (quantity_done <= quantity),
+  primary key (tenant_id, id),
+  constraint replenish_tasks_rule_id_fkey foreign key (tenant_id, rule_id) references replenish_rules (tenant_id, id),
+  constraint replenish_tasks_item_id_fkey foreign key (tenant_id, item_id) references items (tenant_id, id),
+  constraint replenish_tasks_lot_id_fkey foreign key (tenant_id, lot_id) references lots (tenant_id, id),
+  constraint replenish_tasks_from_zone_id_fkey foreign key (tenant_id, from_zone_id) references zones (tenant_id, id),
+  constraint replenish_tasks_to_zone_id_fkey foreign key (tenant_id, to_zone_id) references zones (tenant_id, id),
+  constraint replenish_tasks_assigned_worker_id_fkey foreign key (tenant_id, assigned_worker_id) references workers (tenant_id, id)
+);
+create index replenish_tasks_assigned_worker_id_idx on replenish_tasks (tenant_id, assigned_worker_id);
+create index replenish_tasks_created_at_id_idx on replenish_tasks (tenant_id, created_at, id);
+create index replenish_tasks_from_zone_id_idx on replenish_tasks (tenant_id, from_zone_id);
+create index replenish_tasks_item_id_status_idx on replenish_tasks (tenant_id, item_id, status);
+create index replenish_tasks_lot_id_idx on replenish_tasks (tenant_id, lot_id);
+create index replenish_tasks_rule_id_idx on replenish_tasks (tenant_id, rule_id);
+create index replenish_tasks_status_created_at_id_idx on replenish_tasks (tenant_id, status, created_at, id);
+create index replenish_tasks_status_id_idx on replenish_tasks (tenant_id, status, id);
+create index replenish_tasks_to_zone_id_idx on replenish_tasks (tenant_id, to_zone_id);
+create unique index replenish_tasks_task_no_key on replenish_tasks (tenant_id, task_no);
+
 create table report_links (
   tenant_id uuid not null,
   id uuid not null,
@@ -1900,6 +1968,25 @@ create index vehicles_created_at_id_idx on vehicles (tenant_id, created_at, id);
 create index vehicles_site_id_idx on vehicles (tenant_id, site_id);
 create index vehicles_status_created_at_id_idx on vehicles (tenant_id, status, created_at, id);
 create unique index vehicles_plate_key on vehicles (tenant_id, plate);
+
+create table waves (
+  tenant_id uuid not null,
+  id uuid not null,
+  wave_no text not null,
+  status text not null,
+  order_ids text not null,
+  planned_at timestamptz,
+  released_at timestamptz,
+  created_at timestamptz not null,
+  updated_at timestamptz not null,
+  created_by uuid,
+  version bigint not null,
+  primary key (tenant_id, id)
+);
+create index waves_created_at_id_idx on waves (tenant_id, created_at, id);
+create index waves_status_created_at_id_idx on waves (tenant_id, status, created_at, id);
+create index waves_status_id_idx on waves (tenant_id, status, id);
+create unique index waves_wave_no_key on waves (tenant_id, wave_no);
 
 create table webhooks (
   tenant_id uuid not null,

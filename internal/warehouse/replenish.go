@@ -1,0 +1,182 @@
+package warehouse
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"holdfast/internal/db"
+	"holdfast/internal/decimal"
+	"holdfast/internal/store"
+)
+
+// refill plans how pick zones are filled up by their rules.
+type refill struct {
+	work
+	today string
+	rules []store.Row
+	keep  map[string]int64        // days that goods of an item have to last
+	stock map[string][]*candidate // free stock by item
+	open  []store.Row             // tasks that are not done
+	faces map[[2]string]bool      // item and zone that a rule fills
+}
+
+// Lacking is what a rule asks for and no reserve has.
+type Lacking struct {
+	RuleID   string      `json:"rule_id" format:"uuid"`
+	Quantity decimal.Dec `json:"quantity" doc:"Base units."`
+}
+
+// replenishment opens tasks by rules: all of the tenant's, or those named, for
+// which full fills up a zone that holds its least, too. A zone that has less free
+// stock than its rule's least, with what open tasks bring, is filled up to the
+// rule's most, of what expires first. The items are locked, so nobody else plans
+// with the same stock.
+func (k work) replenishment(ids []string, full bool) (tasks []store.Row, short []Lacking, err error) {
+	p := &refill{work: k, keep: map[string]int64{}, faces: map[[2]string]bool{}}
+	if err := p.read(ids); err != nil || len(p.rules) == 0 {
+		return nil, nil, err
+	}
+	for _, rule := range p.rules {
+		if len(ids) > 0 && !slices.Contains(ids, text(rule, "id")) {
+			continue
+		}
+		sources, err := p.sources(text(rule, "source_zone_id"))
+		if err != nil {
+			return nil, nil, err
+		}
+		rows, lacks := p.fill(rule, sources, full)
+		tasks = append(tasks, rows...)
+		if lacks > 0 {
+			short = append(short, Lacking{RuleID: text(rule, "id"), Quantity: lacks})
+		}
+	}
+	tasks, err = k.insert("replenish_tasks", tasks)
+	return tasks, short, err
+}
+
+// read locks the items of rules, and reads their free stock and open tasks.
+func (p *refill) read(ids []string) (err error) {
+	in := p.tx.DB().InUUID
+	where, args := "archived_at IS NULL ORDER BY id", []any(nil)
+	if len(ids) > 0 {
+		where, args = "archived_at IS NULL AND item_id IN (SELECT r.item_id FROM replenish_rules r WHERE r.tenant_id = $1 AND "+in("r.id", 2)+") ORDER BY id",
+			[]any{jsonList(ids)}
+	}
+	if p.rules, err = p.rows("replenish_rules", where, args...); err != nil || len(p.rules) == 0 {
+		return err
+	}
+	if p.today, err = p.work.today(); err != nil {
+		return err
+	}
+	var items set
+	var wishes []wish
+	for _, r := range p.rules {
+		items.add(text(r, "item_id"))
+		p.faces[[2]string{text(r, "item_id"), text(r, "pick_zone_id")}] = true
+	}
+	for _, id := range items.list {
+		wishes = append(wishes, wish{item: id})
+	}
+	if p.stock, err = p.candidates(wishes); err != nil {
+		return err
+	}
+	rows, err := p.rows("items", in("id", 2), jsonList(items.list))
+	if err != nil {
+		return err
+	}
+	for _, r := range rows {
+		p.keep[text(r, "id")], _ = r["min_remaining_days"].(int64)
+	}
+	if p.open, err = p.rows("replenish_tasks", in("item_id", 2)+" AND status IN ('open', 'in_progress') ORDER BY id", jsonList(items.list)); err != nil {
+		return err
+	}
+	for _, t := range p.open {
+		p.spoken(t)
+	}
+	return nil
+}
+
+// spoken takes what an open task will fetch from its place.
+func (p *refill) spoken(task store.Row) {
+	left := dec(task, "quantity") - dec(task, "quantity_done")
+	for _, c := range p.stock[text(task, "item_id")] {
+		if c.zone == text(task, "from_zone_id") && c.lot == text(task, "lot_id") && c.serial == text(task, "serial") && c.lpn == text(task, "lpn") &&
+			c.owner == text(task, "owner_id") {
+			c.free -= min(c.free, left)
+		}
+	}
+}
+
+// sources are the zones in a zone, itself included; nil = anywhere.
+func (p *refill) sources(zone string) (map[string]bool, error) {
+	if zone == "" {
+		return nil, nil
+	}
+	in := map[string]bool{}
+	err := p.tx.Query("WITH RECURSIVE down(id, depth) AS (SELECT z.id, 0 FROM zones z WHERE z.tenant_id = $1 AND z.id = $2 UNION ALL "+
+		"SELECT z.id, d.depth + 1 FROM down d JOIN zones z ON z.tenant_id = $1 AND z.parent_id = d.id WHERE d.depth < 6) SELECT id FROM down",
+		[]any{p.a.TenantID, zone}, func(r *db.Row) error {
+			in[r.Text(0)] = true
+			return nil
+		})
+	return in, err
+}
+
+// fill opens the tasks of one rule and says what no reserve has.
+func (p *refill) fill(rule store.Row, sources map[string]bool, full bool) (tasks []store.Row, lacks decimal.Dec) {
+	item, face, owner := text(rule, "item_id"), text(rule, "pick_zone_id"), text(rule, "owner_id")
+	w := wish{item: item, ship: p.today, keep: p.keep[item]}
+	var held decimal.Dec
+	for _, c := range p.stock[item] {
+		if c.zone == face && c.owner == owner && w.lasts(c.expires) {
+			held += c.free
+		}
+	}
+	for _, t := range p.open {
+		if t["item_id"] == rule["item_id"] && text(t, "to_zone_id") == face && text(t, "owner_id") == owner {
+			held += dec(t, "quantity") - dec(t, "quantity_done")
+		}
+	}
+	need := dec(rule, "max_qty") - held
+	if need <= 0 || held >= dec(rule, "min_qty") && !full {
+		return nil, 0
+	}
+	list := p.stock[item]
+	slices.SortFunc(list, plan{}.order(need))
+	for _, c := range list {
+		reserve := !c.floor && !p.faces[[2]string{item, c.zone}] && (sources == nil || sources[c.zone])
+		if need == 0 || c.free == 0 || !reserve || c.owner != owner || !w.lasts(c.expires) {
+			continue
+		}
+		q := min(need, c.free)
+		c.free -= q
+		need -= q
+		tasks = append(tasks, store.Row{"rule_id": rule["id"], "item_id": item, "lot_id": null(c.lot), "serial": null(c.serial), "owner_id": null(c.owner),
+			"lpn": null(c.lpn), "from_zone_id": c.zone, "to_zone_id": face, "quantity": q})
+	}
+	return tasks, need
+}
+
+// Replenish opens the tasks that the rules of every tenant ask for.
+func Replenish(ctx context.Context, s *store.Store) error {
+	tenants := map[string][]string{}
+	err := s.DB().Read(ctx, db.Scope{All: true}, func(tx *db.Tx) error {
+		clear(tenants)
+		return tx.Query("SELECT DISTINCT tenant_id FROM replenish_rules WHERE archived_at IS NULL ORDER BY tenant_id", nil, func(r *db.Row) error {
+			tenants[r.Text(0)] = nil
+			return nil
+		})
+	})
+	if err != nil {
+		return fmt.Errorf("warehouse: find tenants with rules of replenishment: %w", err)
+	}
+	return eachTenant(ctx, s, tenants, "replenish", func(k work, _ []string) error {
+		_, _, err := k.replenishment(nil, false)
+		return err
+	})
+}
+
+// ReplenishEvery is how soon a zone that fell below its least gets its tasks.
+const ReplenishEvery = 10 * time.Minute

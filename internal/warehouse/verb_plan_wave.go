@@ -1,0 +1,120 @@
+package warehouse
+
+import (
+	"slices"
+	"strconv"
+	"time"
+
+	"holdfast/internal/fault"
+	"holdfast/internal/query"
+	"holdfast/internal/rpc"
+	"holdfast/internal/store"
+)
+
+// PlanWaveIn says which orders are fetched together: those named, or what waits.
+type PlanWaveIn struct {
+	OrderIDs  []string `json:"order_ids" max:"200" format:"uuid" names:"orders" doc:"These orders; what the other members say when absent."`
+	DueBefore string   `json:"due_before" format:"date-time" doc:"Orders promised before then."`
+	Carrier   string   `json:"carrier" max:"64" doc:"Orders that go with this carrier."`
+	MaxOrders int64    `json:"max_orders" min:"1" max:"200" default:"50" doc:"Orders at most, the most urgent first."`
+	PlannedAt string   `json:"planned_at" format:"date-time" doc:"When the wave is to be released."`
+}
+
+// PlanWaveOut is the wave.
+type PlanWaveOut struct {
+	rpc.Answer
+	Wave   rpc.Record   `json:"wave" record:"waves"`
+	Orders []rpc.Record `json:"orders" record:"orders"`
+}
+
+func (w Watch) planWave(c *rpc.Call, in *PlanWaveIn) (*PlanWaveOut, error) {
+	k := w.on(c)
+	taken, err := k.inWaves()
+	if err != nil {
+		return nil, err
+	}
+	ids := slices.Compact(slices.Sorted(slices.Values(in.OrderIDs)))
+	if len(ids) == 0 {
+		if ids, err = k.waiting(in, taken); err != nil {
+			return nil, err
+		}
+	}
+	orders, err := c.Lock("orders", "order_ids", ids...)
+	if err != nil {
+		return nil, err
+	}
+	for _, o := range orders {
+		if err := working(o); err != nil {
+			return nil, err
+		}
+		if no := taken[text(o, "id")]; no != "" {
+			return nil, fault.New(fault.Conflict, CodeInUse, "order %s is in wave %s", text(o, "order_no"), no).At("order_ids", "names an order of wave %s", no)
+		}
+	}
+	open, err := k.unlisted(ids)
+	if err != nil {
+		return nil, err
+	}
+	if len(open) == 0 {
+		return nil, notReady("no reserved goods wait to be picked for these orders").At("order_ids", "have no reservation that no list has")
+	}
+	row := store.Row{"order_ids": ids}
+	given(row, "planned_at", in.PlannedAt)
+	rows, err := k.insert("waves", []store.Row{row})
+	if err != nil {
+		return nil, err
+	}
+	out := &PlanWaveOut{Wave: c.Record("waves", rows[0]), Orders: c.Records("orders", orders)}
+	out.Then("release_picks", "Release the wave")
+	return out, nil
+}
+
+// inWaves are the numbers of the planned waves that orders are in.
+func (k work) inWaves() (map[string]string, error) {
+	rows, err := k.rows("waves", "status = 'planned' ORDER BY id"+k.tx.DB().ForUpdate())
+	taken := map[string]string{}
+	for _, r := range rows {
+		for _, id := range idsOf(r["order_ids"]) {
+			taken[id] = text(r, "wave_no")
+		}
+	}
+	return taken, err
+}
+
+// waiting are the orders with reserved goods that no list fetches and no wave has.
+func (k work) waiting(in *PlanWaveIn, taken map[string]string) ([]string, error) {
+	args := []any{}
+	and := ""
+	bind := func(cond string, v any) {
+		args = append(args, v)
+		and += " AND " + cond + "$" + strconv.Itoa(len(args)+1)
+	}
+	if in.DueBefore != "" {
+		due, err := time.Parse(time.RFC3339, in.DueBefore)
+		if err != nil {
+			return nil, misfit("due_before", "is no timestamp")
+		}
+		bind("promised_at < ", query.FormatTime(due))
+	}
+	if in.Carrier != "" {
+		bind("carrier = ", in.Carrier)
+	}
+	rows, err := k.rows("orders", "type = 'outbound' AND status IN ('confirmed', 'in_progress')"+and+" AND EXISTS (SELECT 1 FROM order_lines l "+
+		"JOIN reservations r ON r.tenant_id = $1 AND r.order_line_id = l.id WHERE l.tenant_id = $1 AND l.order_id = orders.id AND "+
+		"r.state = 'active' AND NOT r.picked AND NOT EXISTS (SELECT 1 FROM pick_lines p WHERE p.tenant_id = $1 AND p.reservation_id = r.id "+
+		"AND p.status = 'pending')) ORDER BY priority, promised_at, id LIMIT 1000", args...)
+	if err != nil {
+		return nil, err
+	}
+	var ids []string
+	for _, r := range rows {
+		if id := text(r, "id"); taken[id] == "" && len(ids) < int(in.MaxOrders) {
+			ids = append(ids, id)
+		}
+	}
+	if len(ids) == 0 {
+		return nil, notReady("no order with reserved goods waits to be picked").At("order_ids", "nothing waits")
+	}
+	slices.Sort(ids)
+	return ids, nil
+}

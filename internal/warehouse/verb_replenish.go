@@ -1,0 +1,128 @@
+package warehouse
+
+import (
+	"holdfast/internal/decimal"
+	"holdfast/internal/fault"
+	"holdfast/internal/rpc"
+	"holdfast/internal/store"
+)
+
+// PlanReplenishmentIn names the rules that are looked at.
+type PlanReplenishmentIn struct {
+	RuleIDs []string `json:"rule_ids" max:"200" format:"uuid" names:"replenish_rules" doc:"Rules to fill up to their most; all that are due when absent."`
+}
+
+// PlanReplenishmentOut is the tasks that were opened.
+type PlanReplenishmentOut struct {
+	rpc.Answer
+	Tasks []rpc.Record `json:"tasks" record:"replenish_tasks"`
+	Short []Lacking    `json:"short" doc:"What no reserve has."`
+}
+
+func (w Watch) planReplenishment(c *rpc.Call, in *PlanReplenishmentIn) (*PlanReplenishmentOut, error) {
+	for _, id := range in.RuleIDs {
+		if _, err := inUse(c, id, "rule_ids"); err != nil {
+			return nil, err
+		}
+	}
+	tasks, short, err := w.on(c).replenishment(in.RuleIDs, len(in.RuleIDs) > 0)
+	if err != nil {
+		return nil, err
+	}
+	out := &PlanReplenishmentOut{Tasks: c.Records("replenish_tasks", tasks), Short: append([]Lacking{}, short...)}
+	if len(tasks) > 0 {
+		out.Then("replenish", "Bring the goods")
+	}
+	return out, nil
+}
+
+// inUse reads a rule that is not archived.
+func inUse(c *rpc.Call, id, field string) (store.Row, error) {
+	rule, err := seen(c, "replenish_rules", field, id)
+	if err == nil && rule["archived_at"] != nil {
+		err = notReady("the rule is archived").At(field, "is archived")
+	}
+	return rule, err
+}
+
+// ReplenishIn is goods that were brought to a pick zone.
+type ReplenishIn struct {
+	TaskID         string       `json:"task_id" format:"uuid" names:"replenish_tasks" doc:"The task."`
+	RuleID         string       `json:"rule_id" format:"uuid" names:"replenish_rules" doc:"Without a task: the rule whose zone is filled up now."`
+	Quantity       *decimal.Dec `json:"quantity" min:"0.0001" doc:"How much, in base units; all of the task when absent."`
+	OverrideReason string       `json:"override_reason" max:"200" doc:"Why a manager puts it where the zone refuses it."`
+}
+
+// ReplenishOut is the movement and the task it worked off.
+type ReplenishOut struct {
+	rpc.Answer
+	Movement rpc.Record `json:"movement" record:"stock_movements"`
+	Task     rpc.Record `json:"task" record:"replenish_tasks"`
+}
+
+func (w Watch) replenish(c *rpc.Call, in *ReplenishIn) (*ReplenishOut, error) {
+	id, err := w.taskOf(c, in)
+	if err != nil {
+		return nil, err
+	}
+	task, err := c.One("replenish_tasks", "task_id", id)
+	if err != nil {
+		return nil, err
+	}
+	if s := text(task, "status"); s != "open" && s != "in_progress" {
+		return nil, fault.New(fault.Conflict, "HF001", "task %s is %s", text(task, "task_no"), s).At("task_id", "is %s", s)
+	}
+	open := dec(task, "quantity") - dec(task, "quantity_done")
+	quantity := open
+	if in.Quantity != nil {
+		quantity = *in.Quantity
+	}
+	if quantity > open {
+		return nil, fault.New(fault.Conflict, CodeStock, "task %s has %s left to bring", text(task, "task_no"), open).At("quantity", "only %s are left", open)
+	}
+	m := store.Row{"type": "replenish", "quantity": quantity, "ref_type": "replenish_tasks", "ref_id": id}
+	for _, f := range [...]string{"item_id", "lot_id", "serial", "owner_id", "lpn", "from_zone_id", "to_zone_id"} {
+		if task[f] != nil {
+			m[f] = task[f]
+		}
+	}
+	given(m, "override_reason", in.OverrideReason)
+	out := &ReplenishOut{}
+	if out.Movement, err = post1(c, m); err != nil {
+		return nil, err
+	}
+	out.Task, err = worked(c, "replenish_tasks", task, quantity)
+	if out.Task.Row()["status"] != "done" {
+		out.Then("replenish", "Bring the rest")
+	}
+	return out, err
+}
+
+// taskOf is the task that is named, or the first of the rule's that is open, which
+// is opened where there is none.
+func (w Watch) taskOf(c *rpc.Call, in *ReplenishIn) (string, error) {
+	switch {
+	case in.TaskID != "" && in.RuleID != "":
+		return "", misfit("rule_id", "name a task or a rule, not both")
+	case in.TaskID != "":
+		return in.TaskID, nil
+	case in.RuleID == "":
+		return "", misfit("task_id", "name a task, or a rule")
+	}
+	if _, err := inUse(c, in.RuleID, "rule_id"); err != nil {
+		return "", err
+	}
+	open, err := c.Rows("replenish_tasks", "rule_id = $2 AND status IN ('open', 'in_progress') ORDER BY id LIMIT 1", in.RuleID)
+	if err != nil {
+		return "", err
+	}
+	if len(open) == 0 {
+		if open, _, err = w.on(c).replenishment([]string{in.RuleID}, true); err != nil {
+			return "", err
+		}
+	}
+	if len(open) == 0 {
+		return "", notReady("the zone is full, or no reserve has the item").At("rule_id", "has nothing to bring")
+	}
+	return text(open[0], "id"), nil
+}
