@@ -74,7 +74,7 @@ func (w Watch) releasePicks(c *rpc.Call, in *ReleasePicksIn) (*ReleasePicksOut, 
 func (k work) planned(c *rpc.Call, in *ReleasePicksIn) (store.Row, error) {
 	switch {
 	case in.WaveID == "" && len(in.OrderIDs) == 0:
-		return nil, fault.New(fault.Invalid, "23502", "name the orders, or a planned wave").At("order_ids", "is required without wave_id")
+		return nil, misfit("order_ids", "name the orders, or a planned wave")
 	case in.WaveID == "":
 		return nil, nil
 	case len(in.OrderIDs) > 0:
