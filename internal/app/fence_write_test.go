@@ -21,11 +21,17 @@ var beside = map[string]string{
 	"audit audit":          "the one writer of the log, which the store calls too",
 	"identity/chain audit": "the sealer links rows that are there",
 
-	"identity tenants":     "identity stands beside the store; it tells its changes as events",
-	"identity members":     "as tenants",
-	"identity invitations": "as tenants",
-	"sso members":          "a directory leads the membership",
-	"sso sso_connections":  "what a provider says of itself, kept with its sealed secret",
+	"identity/tenants tenants":     "identity stands beside the store; it tells its changes as events",
+	"identity/tenants members":     "as tenants",
+	"identity/tenants invitations": "as tenants",
+	"identity invitations":         "what ended is swept",
+	"identity/sessions members":    "when a member was last seen",
+	"identity/providers members":   "as tenants",
+	"identity/profile members":     "as tenants",
+	"identity/admin members":       "as tenants",
+	"identity/admin invitations":   "as tenants",
+	"sso members":                  "a directory leads the membership",
+	"sso sso_connections":          "what a provider says of itself, kept with its sealed secret",
 
 	"warehouse stock_levels": "a balance is the sum of the movements, which the store writes",
 	"warehouse items":        "on hand, available and value are sums of the movements",
@@ -45,9 +51,10 @@ var beside = map[string]string{
 	"imports ?": "a job's own tables, which are no records",
 	"safety ?":  "which entities an incident is about: an index",
 
-	"identity ?":        "identity's own tables, which are no records",
-	"identity/factor ?": "as identity",
-	"sso ?":             "sso's own tables, which are no records",
+	"identity/keyring ?": "identity's own tables, which are no records",
+	"identity/admin ?":   "as keyring",
+	"identity/factor ?":  "as keyring",
+	"sso ?":              "sso's own tables, which are no records",
 }
 
 // writes finds a statement that changes a table, and the table; "?" is one that

@@ -1,6 +1,6 @@
 package app
 
-import "holdfast/internal/identity"
+import "holdfast/internal/identity/sessions"
 
 // scopes are the words that keys of tenants may be given: whatever is served as
 // records and work.
@@ -12,5 +12,5 @@ func scopes(a *App) []string {
 	for i := range a.table {
 		calls = append(calls, a.table[i].Name)
 	}
-	return identity.GrantableScopes(a.catalog, verbs, calls)
+	return sessions.GrantableScopes(a.catalog, verbs, calls)
 }

@@ -13,6 +13,7 @@ import (
 	"holdfast/internal/config"
 	"holdfast/internal/db"
 	"holdfast/internal/identity"
+	"holdfast/internal/identity/keyring"
 )
 
 // Rekeying says where the keys of Rekey are. One of the files may be "": that
@@ -48,7 +49,7 @@ func Rekey(ctx context.Context, c *config.Config, r Rekeying) (identity.Rekeyed,
 		return out, err
 	}
 	work.Alone = func(tx *db.Tx) error { return alone(tx, left) }
-	if out, err = identity.Rekey(db.Patient(ctx, wholeTenant), d, work); err != nil || c.MasterKey != "" {
+	if out, err = keyring.Rekey(db.Patient(ctx, wholeTenant), d, work); err != nil || c.MasterKey != "" {
 		return out, err
 	}
 	return out, keepKey(filepath.Join(c.Data, masterKeyFile), work.New)

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"os"
 	"os/exec"
+	"slices"
 	"strings"
 	"testing"
 
@@ -48,6 +49,38 @@ var only = map[string][]string{
 	"filippo.io/age":                  {"backup"},
 	"net/http": {"web", "blob", "gate", "api", "app", "identity", "webhook", "sso", "console", "reference",
 		"testkit", "metrics"},
+}
+
+// identityRooms are the rooms of identity, ground first: a room imports only rooms
+// before it. What a room is for stands in its doc.go.
+var identityRooms = []string{"accounts", "codes", "keyring", "tenants", "sessions", "signin", "mfa", "providers", "profile", "admin"}
+
+func TestImportsGoDown_identity(t *testing.T) {
+	const under = "holdfast/internal/identity/"
+	out, err := exec.Command("go", "list", "-f", `{{.ImportPath}} {{join .Imports " "}}`, under+"...").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	seen := 0
+	for line := range strings.Lines(string(out)) {
+		fields := strings.Fields(line)
+		at := slices.Index(identityRooms, strings.TrimPrefix(fields[0], under))
+		switch {
+		case at >= 0:
+			seen++
+		case fields[0]+"/" == under: // it stands on all of them
+			at = len(identityRooms)
+		}
+		for _, imp := range fields[1:] {
+			to := slices.Index(identityRooms, strings.TrimPrefix(imp, under))
+			if to >= 0 && strings.HasPrefix(imp, under) && to >= at {
+				t.Errorf("%s imports %s, which does not stand below it", fields[0], imp)
+			}
+		}
+	}
+	if seen != len(identityRooms) {
+		t.Errorf("%d of %d rooms found", seen, len(identityRooms))
+	}
 }
 
 func floorOf(pkg string) (int, bool) {

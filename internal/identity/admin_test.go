@@ -9,6 +9,7 @@ import (
 	"holdfast/internal/db"
 	"holdfast/internal/fault"
 	"holdfast/internal/identity"
+	"holdfast/internal/identity/sessions"
 )
 
 // arrives signs a person of an organisation's provider in, as the last step of
@@ -26,7 +27,7 @@ func TestDeleteUser_federated(t *testing.T) {
 	for name, soft := range map[string]bool{"hard": false, "soft": true} {
 		t.Run(name, func(t *testing.T) {
 			onBoth(t, nil, func(k *kit) {
-				f := identity.Federated{Connection: uuid.NewString(), TenantID: k.tenant("North"), Method: identity.MethodSAML, Issuer: "https://idp.x.example",
+				f := identity.Federated{Connection: uuid.NewString(), TenantID: k.tenant("North"), Method: sessions.MethodSAML, Issuer: "https://idp.x.example",
 					Subject: "s-1", Email: "ann@x.example", Role: actor.Operator}
 				u, err := k.arrives(f)
 				k.ok(err)

@@ -9,13 +9,14 @@ import (
 	"holdfast/internal/actor"
 	"holdfast/internal/fault"
 	"holdfast/internal/identity"
+	"holdfast/internal/identity/tenants"
 )
 
 // inviteLink invites an address and returns the token of the link, "" where the
 // link only leads to the site.
 func (k *kit) inviteLink(by actor.Actor, email string) string {
 	k.Helper()
-	inv, err := k.svc.Invitations.Invite(k.ctx, by, identity.Invite{Email: email, Role: actor.Driver, Deliver: identity.DeliverLink})
+	inv, err := k.svc.Invitations.Invite(k.ctx, by, identity.Invite{Email: email, Role: actor.Driver, Deliver: tenants.DeliverLink})
 	k.ok(err)
 	u, err := url.Parse(inv.Link)
 	k.ok(err)

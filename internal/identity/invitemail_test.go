@@ -15,6 +15,7 @@ import (
 	"holdfast/internal/db"
 	"holdfast/internal/fault"
 	"holdfast/internal/identity"
+	"holdfast/internal/identity/tenants"
 	"holdfast/internal/mail"
 	"holdfast/internal/store"
 )
@@ -179,7 +180,7 @@ func TestInvite_limit(t *testing.T) {
 		if n := k.count("SELECT COUNT(*) FROM invitations"); n != 1 {
 			k.Errorf("%d invitations are stored", n)
 		}
-		_, err := k.svc.Invitations.Invite(k.ctx, admin, identity.Invite{Email: "more@y.example", Role: actor.Viewer, Deliver: identity.DeliverLink})
+		_, err := k.svc.Invitations.Invite(k.ctx, admin, identity.Invite{Email: "more@y.example", Role: actor.Viewer, Deliver: tenants.DeliverLink})
 		k.ok(err)
 		k.sleep(25 * time.Hour)
 		k.ok(crowd())

@@ -13,6 +13,7 @@ import (
 	"holdfast/internal/db"
 	"holdfast/internal/fault"
 	"holdfast/internal/identity"
+	"holdfast/internal/identity/accounts"
 	"holdfast/internal/mail"
 	"holdfast/internal/testkit/dbtest"
 	"holdfast/internal/testkit/pgtest"
@@ -111,7 +112,7 @@ func config() identity.Config {
 	key := []byte("0123456789abcdef0123456789abcdef")
 	return identity.Config{SiteURL: "http://localhost:3000", PublicURL: "http://127.0.0.1:8080",
 		RedirectURLs: []string{"https://app.example.com/**", "https://app.example.com/in"}, SignupEnabled: true,
-		Autoconfirm: true, SignupTenants: identity.TenantsClaim, ImplicitFlow: true, Passkeys: true, MasterKey: key, Version: "test"}
+		Autoconfirm: true, SignupTenants: accounts.TenantsClaim, ImplicitFlow: true, Passkeys: true, MasterKey: key, Version: "test"}
 }
 
 // onBoth runs a test on each engine. change may alter the configuration.

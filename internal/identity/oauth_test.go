@@ -22,6 +22,7 @@ import (
 	"holdfast/internal/fault"
 	"holdfast/internal/identity"
 	"holdfast/internal/identity/oidc"
+	"holdfast/internal/identity/tenants"
 )
 
 // idp is an OpenID provider on loopback whose answers a test can spoil.
@@ -492,7 +493,7 @@ func TestOAuth_invited(t *testing.T) {
 		if tenantOf(k, s) != "" {
 			k.Error("joined without being asked")
 		}
-		inv, err := k.svc.Invitations.Invite(k.ctx, admin, identity.Invite{Email: "p@corp.example", Role: actor.Safety, Deliver: identity.DeliverLink})
+		inv, err := k.svc.Invitations.Invite(k.ctx, admin, identity.Invite{Email: "p@corp.example", Role: actor.Safety, Deliver: tenants.DeliverLink})
 		k.ok(err)
 		offered, err := url.Parse(inv.Link)
 		k.ok(err)

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"holdfast/internal/identity"
+	"holdfast/internal/identity/accounts"
 	"holdfast/internal/identity/sms"
 )
 
@@ -226,7 +227,7 @@ func TestPhone_off(t *testing.T) {
 func TestCanonicalPhone(t *testing.T) {
 	for in, want := range map[string]string{"+49 171 2345678": "491712345678", "0049-171/2345678": "491712345678", "1 (555) 000.1111": "15550001111",
 		"": "", "+": "", "123456": "", "1234567890123456": "", "+0171234567": "", "49a712345678": "", "٤٩١٧١٢٣٤٥٦٧٨": "", "+49+1712345678": ""} {
-		got, err := identity.CanonicalPhone(in)
+		got, err := accounts.CanonicalPhone(in)
 		if got != want || (err == nil) != (want != "") {
 			t.Errorf("%q: %q, %v", in, got, err)
 		}
@@ -236,11 +237,11 @@ func TestCanonicalPhone(t *testing.T) {
 func FuzzCanonicalPhone(f *testing.F) {
 	f.Add("+49 171 2345678")
 	f.Fuzz(func(t *testing.T, in string) {
-		got, err := identity.CanonicalPhone(in)
+		got, err := accounts.CanonicalPhone(in)
 		if err != nil {
 			return
 		}
-		if again, err := identity.CanonicalPhone(got); err != nil || again != got {
+		if again, err := accounts.CanonicalPhone(got); err != nil || again != got {
 			t.Errorf("%q: %q reads as %q, %v", in, got, again, err)
 		}
 	})

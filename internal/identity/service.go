@@ -3,62 +3,108 @@ package identity
 import (
 	"context"
 	"errors"
+	"fmt"
 	"time"
 
 	"holdfast/internal/db"
+	"holdfast/internal/identity/accounts"
+	"holdfast/internal/identity/admin"
+	"holdfast/internal/identity/codes"
+	"holdfast/internal/identity/keyring"
+	"holdfast/internal/identity/mfa"
 	"holdfast/internal/identity/passkey"
 	"holdfast/internal/identity/password"
 	"holdfast/internal/identity/post"
+	"holdfast/internal/identity/profile"
+	"holdfast/internal/identity/providers"
+	"holdfast/internal/identity/sessions"
+	"holdfast/internal/identity/signin"
+	"holdfast/internal/identity/tenants"
 )
+
+// SolvedCaptcha refuses, where the configuration asks for captchas, a request
+// whose answer is not good: captcha_failed.
+func (s *Service) SolvedCaptcha(ctx context.Context, answer string, c accounts.Client) error {
+	if s.Config.Captcha == nil {
+		return nil
+	}
+	return s.Config.Captcha.Check(ctx, answer, c.Address)
+}
+
+// Sweep deletes what has expired: sessions, codes, flows, and signing keys no
+// token can name any more. Run it every hour or so.
+func (s *Service) Sweep(ctx context.Context) error {
+	err := s.Write(ctx, func(tx *db.Tx) error {
+		now := s.Now()
+		for _, q := range []string{
+			// Of who is banned they stay, to be told of it.
+			"DELETE FROM sessions WHERE not_after < $1 AND user_id NOT IN (SELECT id FROM users WHERE banned_until > $1)",
+			"DELETE FROM one_time_tokens WHERE expires_at < $1",
+			// A mailed link can be opened again until it ends itself.
+			"DELETE FROM flow_states WHERE expires_at < $1 AND NOT EXISTS (SELECT 1 FROM one_time_tokens t WHERE t.id = flow_states.token_id)"} {
+			tx.Queue(q, []any{now}, nil)
+		}
+		s.Factors.Keeper.Sweep(tx)
+		tx.Queue("DELETE FROM wrong_passwords WHERE since < $1", []any{now.Add(-accounts.GuessDay)}, nil)
+		tx.Queue("DELETE FROM invitation_mails WHERE made_at < $1", []any{now.Add(-s.Config.InviteTTL - 24*time.Hour)}, nil)
+		tx.Queue("UPDATE invitations SET status = 'expired', updated_at = $1, version = version + 1 WHERE status = 'pending' AND expires_at < $1", []any{now}, nil)
+		tx.Queue("DELETE FROM signing_keys WHERE state = 'retired' AND retired_at < $1", []any{now.Add(-s.Config.AccessTokenTTL - time.Minute)}, nil)
+		return tx.Flush()
+	})
+	if err != nil {
+		return fmt.Errorf("identity: sweep: %w", err)
+	}
+	return s.Keyring.LoadKeys(ctx)
+}
 
 // Service is the identity service; safe for concurrent use. Callers ask the room
 // they mean; a room knows only rooms that stand before it here.
 type Service struct {
-	*Base
-	Passwords       *Passwords
-	Links           *Links
-	Proofs          *Proofs
-	Codes           *Codes
-	Keyring         *Keyring
-	Accounts        *Accounts
-	Post            *Post
-	Tenants         *Tenants
-	Invitations     *Invitations
-	Addresses       *Addresses
-	ServiceAccounts *ServiceAccounts
-	Authenticator   *Authenticator
-	Sessions        *Sessions
-	OTP             *OTP
-	Verification    *Verification
-	SignIns         *SignIns
-	SignUps         *SignUps
-	Factors         *Factors
-	Passkeys        *Passkeys
-	OAuth           *OAuth
-	Federation      *Federation
-	Profile         *Profile
-	Admin           *Administration
+	*accounts.Base
+	Passwords       *accounts.Passwords
+	Links           *accounts.Links
+	Proofs          *accounts.Proofs
+	Codes           *codes.Store
+	Keyring         *keyring.Keyring
+	Accounts        *accounts.Store
+	Post            *codes.Post
+	Tenants         *tenants.Store
+	Invitations     *tenants.Invitations
+	Addresses       *tenants.Addresses
+	ServiceAccounts *sessions.ServiceAccounts
+	Authenticator   *sessions.Authenticator
+	Sessions        *sessions.Store
+	OTP             *signin.OTP
+	Verification    *signin.Verification
+	SignIns         *signin.SignIns
+	SignUps         *signin.SignUps
+	Factors         *mfa.Factors
+	Passkeys        *mfa.Passkeys
+	OAuth           *providers.OAuth
+	Federation      *providers.Federation
+	Profile         *profile.Store
+	Admin           *admin.Administration
 }
 
 // hashQueue is how many password hashes may wait for a processor.
 const hashQueue = 64
 
 // New checks the configuration and prepares keys, making them at first start.
-func New(cfg Config, d *db.DB, m Mailer, now func() time.Time) (*Service, error) {
-	if err := cfg.complete(); err != nil {
+func New(cfg accounts.Config, d *db.DB, m codes.Mailer, now func() time.Time) (*Service, error) {
+	if err := cfg.Complete(); err != nil {
 		return nil, err
 	}
 	if now == nil {
 		now = time.Now
 	}
-	b, err := newBase(cfg, d, now)
+	b, err := accounts.NewBase(cfg, d, now)
 	if err != nil {
 		return nil, err
 	}
-	s := &Service{Base: b, Proofs: &Proofs{b}, Codes: &Codes{b}, Keyring: &Keyring{Base: b}, Accounts: &Accounts{b}}
-	s.Passwords = &Passwords{Base: b, hasher: password.New(hashQueue),
-		policy: password.Policy{MinLength: cfg.PasswordMinLength, Classes: cfg.PasswordClasses}}
-	if s.Links, err = newLinks(b); err != nil {
+	s := &Service{Base: b, Proofs: &accounts.Proofs{Base: b}, Codes: &codes.Store{Base: b}, Keyring: &keyring.Keyring{Base: b}, Accounts: &accounts.Store{Base: b}}
+	s.Passwords = &accounts.Passwords{Base: b, Hasher: password.New(hashQueue),
+		Policy: password.Policy{MinLength: cfg.PasswordMinLength, Classes: cfg.PasswordClasses}}
+	if s.Links, err = accounts.NewLinks(b); err != nil {
 		return nil, err
 	}
 	relying, err := passkey.New(cfg.WebAuthnID, cfg.Name, cfg.WebAuthnOrigins)
@@ -67,11 +113,11 @@ func New(cfg Config, d *db.DB, m Mailer, now func() time.Time) (*Service, error)
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
 	defer cancel()
-	d.KeepLog(b.secrets.Log)
-	if err = s.Keyring.prepareKeys(ctx); err != nil {
+	d.KeepLog(b.Secrets.Log)
+	if err = s.Keyring.PrepareKeys(ctx); err != nil {
 		return nil, err
 	}
-	s.Post = &Post{Base: b, links: s.Links, mailer: m, outbox: post.New(cfg.Log), recent: post.NewRecent()}
+	s.Post = &codes.Post{Base: b, Links: s.Links, Mailer: m, Outbox: post.New(cfg.Log), Recent: post.NewRecent()}
 	s.seat()
 	s.enter(relying)
 	return s, nil
@@ -80,41 +126,41 @@ func New(cfg Config, d *db.DB, m Mailer, now func() time.Time) (*Service, error)
 // seat makes what says where people belong, and who a request is from.
 func (s *Service) seat() {
 	b := s.Base
-	s.Tenants = &Tenants{Base: b, proofs: s.Proofs}
-	s.Invitations = &Invitations{Base: b, accounts: s.Accounts, codes: s.Codes, post: s.Post, proofs: s.Proofs, tenants: s.Tenants}
-	s.Invitations.invites = post.NewBell(b.cfg.Log, s.Invitations.SendInvitations)
-	s.Addresses = &Addresses{Base: b, accounts: s.Accounts, codes: s.Codes, invitations: s.Invitations}
-	s.ServiceAccounts = &ServiceAccounts{Base: b, keyring: s.Keyring, proofs: s.Proofs}
-	s.Authenticator = &Authenticator{Base: b, keyring: s.Keyring, proofs: s.Proofs, serviceAccounts: s.ServiceAccounts}
-	s.Sessions = &Sessions{Base: b, invitations: s.Invitations, keyring: s.Keyring}
+	s.Tenants = &tenants.Store{Base: b, Proofs: s.Proofs}
+	s.Invitations = &tenants.Invitations{Base: b, Accounts: s.Accounts, Codes: s.Codes, Post: s.Post, Proofs: s.Proofs, Tenants: s.Tenants}
+	s.Invitations.Invites = post.NewBell(b.Config.Log, s.Invitations.SendInvitations)
+	s.Addresses = &tenants.Addresses{Base: b, Accounts: s.Accounts, Codes: s.Codes, Invitations: s.Invitations}
+	s.ServiceAccounts = &sessions.ServiceAccounts{Base: b, Keyring: s.Keyring, Proofs: s.Proofs}
+	s.Authenticator = &sessions.Authenticator{Base: b, Keyring: s.Keyring, Proofs: s.Proofs, ServiceAccounts: s.ServiceAccounts}
+	s.Sessions = &sessions.Store{Base: b, Invitations: s.Invitations, Keyring: s.Keyring}
 }
 
 // enter makes the ways in, what people do with their accounts, and administration.
 func (s *Service) enter(relying *passkey.Relying) {
 	b := s.Base
-	s.OTP = &OTP{Base: b, accounts: s.Accounts, codes: s.Codes, post: s.Post}
-	s.Verification = &Verification{Base: b, accounts: s.Accounts, addresses: s.Addresses, codes: s.Codes, invitations: s.Invitations,
-		links: s.Links, sessions: s.Sessions}
-	s.SignIns = &SignIns{Base: b, accounts: s.Accounts, passwords: s.Passwords, sessions: s.Sessions}
-	s.SignUps = &SignUps{Base: b, accounts: s.Accounts, codes: s.Codes, invitations: s.Invitations, otp: s.OTP, passwords: s.Passwords,
-		post: s.Post, sessions: s.Sessions}
-	s.Factors = &Factors{Base: b, post: s.Post, proofs: s.Proofs, sessions: s.Sessions, keeper: newKeeper(b, relying)}
-	s.Passkeys = &Passkeys{Base: b, factors: s.Factors, post: s.Post, proofs: s.Proofs, sessions: s.Sessions, relying: relying}
-	s.OAuth = &OAuth{Base: b, accounts: s.Accounts, addresses: s.Addresses, codes: s.Codes, invitations: s.Invitations, links: s.Links,
-		post: s.Post, proofs: s.Proofs, sessions: s.Sessions, verification: s.Verification}
-	s.Federation = &Federation{Base: b, accounts: s.Accounts, codes: s.Codes, links: s.Links, sessions: s.Sessions, tenants: s.Tenants}
-	s.Profile = &Profile{Base: b, accounts: s.Accounts, addresses: s.Addresses, codes: s.Codes, factors: s.Factors, links: s.Links,
-		otp: s.OTP, passkeys: s.Passkeys, passwords: s.Passwords, post: s.Post, proofs: s.Proofs, sessions: s.Sessions, tenants: s.Tenants}
-	s.Admin = &Administration{Base: b, accounts: s.Accounts, addresses: s.Addresses, codes: s.Codes, invitations: s.Invitations, otp: s.OTP,
-		passwords: s.Passwords, post: s.Post, tenants: s.Tenants}
+	s.OTP = &signin.OTP{Base: b, Accounts: s.Accounts, Codes: s.Codes, Post: s.Post}
+	s.Verification = &signin.Verification{Base: b, Accounts: s.Accounts, Addresses: s.Addresses, Codes: s.Codes, Invitations: s.Invitations,
+		Links: s.Links, Sessions: s.Sessions}
+	s.SignIns = &signin.SignIns{Base: b, Accounts: s.Accounts, Passwords: s.Passwords, Sessions: s.Sessions}
+	s.SignUps = &signin.SignUps{Base: b, Accounts: s.Accounts, Codes: s.Codes, Invitations: s.Invitations, OTP: s.OTP, Passwords: s.Passwords,
+		Post: s.Post, Sessions: s.Sessions}
+	s.Factors = &mfa.Factors{Base: b, Post: s.Post, Proofs: s.Proofs, Sessions: s.Sessions, Keeper: mfa.NewKeeper(b, relying)}
+	s.Passkeys = &mfa.Passkeys{Base: b, Factors: s.Factors, Post: s.Post, Proofs: s.Proofs, Sessions: s.Sessions, Relying: relying}
+	s.OAuth = &providers.OAuth{Base: b, Accounts: s.Accounts, Addresses: s.Addresses, Codes: s.Codes, Invitations: s.Invitations, Links: s.Links,
+		Post: s.Post, Proofs: s.Proofs, Sessions: s.Sessions, Verification: s.Verification}
+	s.Federation = &providers.Federation{Base: b, Accounts: s.Accounts, Codes: s.Codes, Links: s.Links, Sessions: s.Sessions, Tenants: s.Tenants}
+	s.Profile = &profile.Store{Base: b, Accounts: s.Accounts, Addresses: s.Addresses, Codes: s.Codes, Factors: s.Factors, Links: s.Links,
+		OTP: s.OTP, Passkeys: s.Passkeys, Passwords: s.Passwords, Post: s.Post, Proofs: s.Proofs, Sessions: s.Sessions, Tenants: s.Tenants}
+	s.Admin = &admin.Administration{Base: b, Accounts: s.Accounts, Addresses: s.Addresses, Codes: s.Codes, Invitations: s.Invitations, OTP: s.OTP,
+		Passwords: s.Passwords, Post: s.Post, Tenants: s.Tenants}
 }
 
 // Close sends the mails and writes the audit rows that wait in memory, and stops.
 // Mails of invitations wait in the database for the next start. The rows come last
 // and have two seconds, whatever the mails took of ctx.
 func (s *Service) Close(ctx context.Context) error {
-	s.Passwords.hasher.Close()
-	mails := errors.Join(s.Invitations.invites.Close(ctx), s.Post.outbox.Close(ctx))
+	s.Passwords.Hasher.Close()
+	mails := errors.Join(s.Invitations.Invites.Close(ctx), s.Post.Outbox.Close(ctx))
 	rows, cancel := context.WithTimeout(context.WithoutCancel(ctx), 2*time.Second)
 	defer cancel()
 	return errors.Join(mails, s.Keyring.WriteKeyUses(rows))
@@ -133,24 +179,24 @@ type Settings struct {
 
 // Settings returns the public part of the configuration.
 func (s *Service) Settings() Settings {
-	ext := map[string]bool{"email": !s.cfg.EmailOff, "phone": s.cfg.Phone, "anonymous_users": s.cfg.AnonymousUsers}
-	for name := range s.providers {
+	ext := map[string]bool{"email": !s.Config.EmailOff, "phone": s.Config.Phone, "anonymous_users": s.Config.AnonymousUsers}
+	for name := range s.Providers {
 		ext[name] = true
 	}
-	return Settings{External: ext, DisableSignup: !s.cfg.SignupEnabled, MailerAutoconfirm: s.cfg.Autoconfirm, PhoneAutoconfirm: s.cfg.PhoneConfirmed,
-		SMSProvider: s.smsProvider(), PasskeysEnabled: s.cfg.Passkeys, SAMLEnabled: s.cfg.SAML}
+	return Settings{External: ext, DisableSignup: !s.Config.SignupEnabled, MailerAutoconfirm: s.Config.Autoconfirm, PhoneAutoconfirm: s.Config.PhoneConfirmed,
+		SMSProvider: s.smsProvider(), PasskeysEnabled: s.Config.Passkeys, SAMLEnabled: s.Config.SAML}
 }
 
 // smsProvider is what GoTrue's settings call the carrier of texts.
 func (s *Service) smsProvider() string {
-	if !s.cfg.Phone {
+	if !s.Config.Phone {
 		return ""
 	}
 	return "webhook"
 }
 
 // Issuer returns the iss claim: {PublicURL}/auth/v1.
-func (s *Service) Issuer() string { return s.issuer }
+func (s *Service) Issuer() string { return s.TokenIssuer }
 
 // Version returns the version of the server, for GET /health.
-func (s *Service) Version() string { return s.cfg.Version }
+func (s *Service) Version() string { return s.Config.Version }

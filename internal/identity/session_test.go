@@ -13,6 +13,7 @@ import (
 	"holdfast/internal/actor"
 	"holdfast/internal/fault"
 	"holdfast/internal/identity"
+	"holdfast/internal/identity/sessions"
 )
 
 func base64Raw(s string) ([]byte, error) { return base64.RawURLEncoding.DecodeString(s) }
@@ -154,11 +155,11 @@ func TestLogout_scopes(t *testing.T) {
 	onBoth(t, nil, func(k *kit) {
 		one := k.signUp("a@x.example", nil)
 		two, three := k.signIn("a@x.example"), k.signIn("a@x.example")
-		k.ok(k.svc.Sessions.Logout(k.ctx, k.actor(two), identity.LogoutLocal))
+		k.ok(k.svc.Sessions.Logout(k.ctx, k.actor(two), sessions.LogoutLocal))
 		_, err := k.who(two.AccessToken)
 		k.code(err, "session_not_found")
 		k.actor(one)
-		k.ok(k.svc.Sessions.Logout(k.ctx, k.actor(one), identity.LogoutOthers))
+		k.ok(k.svc.Sessions.Logout(k.ctx, k.actor(one), sessions.LogoutOthers))
 		_, err = k.who(three.AccessToken)
 		k.code(err, "session_not_found")
 		k.actor(one)

@@ -13,6 +13,7 @@ import (
 	"holdfast/internal/db"
 	"holdfast/internal/fault"
 	"holdfast/internal/identity"
+	"holdfast/internal/identity/accounts"
 	"holdfast/internal/store"
 )
 
@@ -55,7 +56,7 @@ func TestSignUp_claimsUnknownTenant(t *testing.T) {
 // With the plain server's setting a wish opens nothing, whether or
 // not the tenant exists.
 func TestSignUp_wishAloneOpensNothing(t *testing.T) {
-	onBoth(t, func(c *identity.Config) { c.SignupTenants = identity.TenantsInvite }, func(k *kit) {
+	onBoth(t, func(c *identity.Config) { c.SignupTenants = accounts.TenantsInvite }, func(k *kit) {
 		invite := k.tenant("Invite Only")
 		closed := k.tenant("Closed")
 		domain, domainID := k.tenant("Other Domain"), k.tenant("Domain")

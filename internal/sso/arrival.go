@@ -14,6 +14,7 @@ import (
 	"holdfast/internal/db"
 	"holdfast/internal/fault"
 	"holdfast/internal/identity"
+	"holdfast/internal/identity/providers"
 	"holdfast/internal/identity/redirect"
 	"holdfast/internal/seal"
 	"holdfast/internal/sso/openid"
@@ -290,7 +291,7 @@ func (s *Service) arrive(ctx context.Context, c *Connection, q request, in arriv
 // leaves it for one that was made since.
 func (s *Service) provisioned(tx *db.Tx, c *Connection, f *identity.Federated) error {
 	const mine = " WHERE provider = $1 AND issuer = $2 AND subject = $3"
-	subject := []any{identity.FederatedProvider(c.ID), c.Issuer, f.Subject}
+	subject := []any{providers.FederatedProvider(c.ID), c.Issuer, f.Subject}
 	known, removed := "", false
 	err := tx.One("SELECT i.user_id, a.deleted_at FROM identities i LEFT JOIN sso_accounts a ON a.user_id = i.user_id"+mine, subject, func(r *db.Row) error {
 		known, removed = r.Text(0), !r.Null(1)

@@ -11,7 +11,7 @@ import (
 	"holdfast/internal/db"
 	"holdfast/internal/fault"
 	"holdfast/internal/gate"
-	"holdfast/internal/identity"
+	"holdfast/internal/identity/accounts"
 	"holdfast/internal/identity/letter"
 	"holdfast/internal/identity/stamp"
 	"holdfast/internal/seal"
@@ -58,7 +58,7 @@ func scanDomain(r *db.Row) (d Domain, owner string) {
 
 // canonicalDomain accepts a domain of at least two labels, in lower case.
 func canonicalDomain(raw string) (string, error) {
-	addr, err := identity.Canonical("postmaster@" + strings.TrimSuffix(strings.TrimSpace(raw), "."))
+	addr, err := accounts.Canonical("postmaster@" + strings.TrimSuffix(strings.TrimSpace(raw), "."))
 	_, d, _ := strings.Cut(addr, "@")
 	if err != nil || !strings.Contains(d, ".") || strings.HasPrefix(d, "[") {
 		return "", invalid("domain %.80q is not a domain name", raw)

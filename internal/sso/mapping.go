@@ -10,6 +10,8 @@ import (
 	"holdfast/internal/actor"
 	"holdfast/internal/fault"
 	"holdfast/internal/identity"
+	"holdfast/internal/identity/accounts"
+	"holdfast/internal/identity/sessions"
 	"holdfast/internal/sso/samlsp"
 )
 
@@ -153,7 +155,7 @@ func flat(v any) []string {
 func (c *Connection) person(in arrival) (identity.Federated, error) {
 	f := identity.Federated{Connection: c.ID, TenantID: c.TenantID, Method: "oauth", Issuer: c.Issuer, Subject: in.subject, Profile: map[string]any{}}
 	if c.Kind == SAML {
-		f.Method = identity.MethodSAML
+		f.Method = sessions.MethodSAML
 	}
 	if v := c.Mapping.Keys["sub"].from(in.attrs); len(v) == 1 {
 		f.Subject = v[0]
@@ -165,7 +167,7 @@ func (c *Connection) person(in arrival) (identity.Federated, error) {
 	if v := c.Mapping.values("email", in.attrs); len(v) > 0 {
 		raw = v[0]
 	}
-	email, err := identity.Canonical(raw)
+	email, err := accounts.Canonical(raw)
 	if err != nil {
 		return f, fault.New(fault.Invalid, "saml_assertion_no_email", "The provider gave no usable email address; map one in attribute_mapping")
 	}
@@ -255,7 +257,7 @@ func (in arrival) shown() map[string][]string {
 // people by leading them through a test.
 func (c *Connection) names(in arrival) bool {
 	for _, v := range slices.Concat(append(slices.Collect(maps.Values(in.attrs)), []string{in.subject, in.email})...) {
-		if email, err := identity.Canonical(v); err == nil && c.holds(email) {
+		if email, err := accounts.Canonical(v); err == nil && c.holds(email) {
 			return true
 		}
 	}

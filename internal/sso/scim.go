@@ -11,6 +11,8 @@ import (
 	"holdfast/internal/db"
 	"holdfast/internal/fault"
 	"holdfast/internal/identity"
+	"holdfast/internal/identity/accounts"
+	"holdfast/internal/identity/providers"
 	"holdfast/internal/seal"
 )
 
@@ -182,7 +184,7 @@ func (p *Person) complete() error {
 	if p.Email == "" {
 		p.Email = p.UserName
 	}
-	email, err := identity.Canonical(p.Email)
+	email, err := accounts.Canonical(p.Email)
 	if err != nil {
 		return fault.New(fault.Invalid, "invalidValue", "userName or a primary e-mail must be an address")
 	}
@@ -272,7 +274,7 @@ func (s *Service) CreatePerson(ctx context.Context, c *Connection, p Person, who
 		p.ID = was.ID
 		if removed {
 			// The sign-in that was the person's may be a new one now: the next one links.
-			tx.Queue("DELETE FROM identities WHERE user_id = $1 AND provider = $2", []any{p.ID, identity.FederatedProvider(c.ID)}, nil)
+			tx.Queue("DELETE FROM identities WHERE user_id = $1 AND provider = $2", []any{p.ID, providers.FederatedProvider(c.ID)}, nil)
 		}
 		_, err = tx.Exec("UPDATE sso_accounts SET provisioned = $2, deleted_at = NULL WHERE user_id = $1", was.ID, true)
 		if err != nil {

@@ -25,6 +25,7 @@ import (
 	"holdfast/internal/fault"
 	"holdfast/internal/gate"
 	"holdfast/internal/identity"
+	"holdfast/internal/identity/accounts"
 	"holdfast/internal/mail"
 	"holdfast/internal/testkit/dbtest"
 	"holdfast/internal/testkit/pgtest"
@@ -100,7 +101,7 @@ func onBoth(t *testing.T, change func(*identity.Config), f func(s *server)) {
 			}
 			s := &server{T: t, db: d}
 			cfg := identity.Config{SiteURL: "http://localhost:3000", PublicURL: "http://127.0.0.1:8080", SignupEnabled: true, Autoconfirm: true,
-				SignupTenants: identity.TenantsClaim,
+				SignupTenants: accounts.TenantsClaim,
 				ImplicitFlow:  true, MasterKey: []byte("0123456789abcdef0123456789abcdef"), Version: "1.2.3", RedirectURLs: []string{"https://app.example.com/**", "https://app.example.com/reset"}}
 			if change != nil {
 				change(&cfg)

@@ -13,6 +13,7 @@ import (
 	"holdfast/internal/fault"
 	"holdfast/internal/identity"
 	"holdfast/internal/identity/oidc"
+	"holdfast/internal/identity/providers"
 	"holdfast/internal/web"
 )
 
@@ -50,7 +51,7 @@ func (a *API) unlink(w http.ResponseWriter, c *route.Call) error {
 func (a *API) authorization(c *route.Call) identity.Authorize {
 	q := c.URL.Query()
 	return identity.Authorize{Provider: q.Get("provider"), Redirect: a.target(c, ""), Scopes: q.Get("scopes"), Invite: q.Get("invite_token"),
-		PKCE: identity.PKCE{Challenge: q.Get("code_challenge"), Method: q.Get("code_challenge_method")}, Extra: identity.Forwarded(q)}
+		PKCE: identity.PKCE{Challenge: q.Get("code_challenge"), Method: q.Get("code_challenge_method")}, Extra: providers.Forwarded(q)}
 }
 
 func (a *API) leave(w http.ResponseWriter, c *route.Call, start identity.AuthStart) error {

@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"holdfast/internal/api/route"
+	"holdfast/internal/identity/accounts"
 	"mime"
 	"net/http"
 	"net/url"
@@ -121,7 +122,7 @@ func (a *API) countAs(w http.ResponseWriter, c *route.Call, named string, t gate
 	if a.opt.Windows.Limit == nil {
 		return nil
 	}
-	t.Address, t.Account, t.Many = web.ClientAddress(c.Request), identity.Counted(named), c.Exempt
+	t.Address, t.Account, t.Many = web.ClientAddress(c.Request), accounts.Counted(named), c.Exempt
 	t.Known = func() bool {
 		for _, knows := range append(more, a.svc.Post.Known) {
 			if known, err := knows(c.Context(), t.Account, t.Address); err == nil && known {
@@ -160,7 +161,7 @@ func (a *API) found(w http.ResponseWriter, c *route.Call, named, invite string) 
 	}
 	client.Found = func(userID string, known bool) error {
 		if userID == "" {
-			userID = identity.Counted(named)
+			userID = accounts.Counted(named)
 		}
 		if userID == "" {
 			return nil // what can be nobody's name

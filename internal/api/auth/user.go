@@ -9,6 +9,7 @@ import (
 	"holdfast/internal/fault"
 	"holdfast/internal/gate"
 	"holdfast/internal/identity"
+	"holdfast/internal/identity/signin"
 	"holdfast/internal/web"
 )
 
@@ -174,7 +175,7 @@ func (a *API) verify(w http.ResponseWriter, c *route.Call) error {
 		return err
 	}
 	if sess == nil {
-		return web.JSON(w, http.StatusOK, map[string]string{"msg": identity.Halfway, "code": "200"})
+		return web.JSON(w, http.StatusOK, map[string]string{"msg": signin.Halfway, "code": "200"})
 	}
 	return web.JSON(w, http.StatusOK, sess)
 }

@@ -8,7 +8,7 @@ import (
 
 	"holdfast/internal/fault"
 	"holdfast/internal/gate"
-	"holdfast/internal/identity"
+	"holdfast/internal/identity/accounts"
 	"holdfast/internal/web"
 )
 
@@ -165,7 +165,7 @@ func (p *place) ids(c *Call, rt *Route) error {
 	for i, name := range p.names {
 		values[i] = c.PathValue(name)
 	}
-	if err := identity.PathIDs(rt.Pattern, values); err != nil {
+	if err := accounts.PathIDs(rt.Pattern, values); err != nil {
 		return err
 	}
 	for i, name := range p.names {

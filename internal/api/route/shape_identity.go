@@ -7,6 +7,7 @@ import (
 
 	"holdfast/internal/fault"
 	"holdfast/internal/identity"
+	"holdfast/internal/identity/accounts"
 	"holdfast/internal/web"
 )
 
@@ -32,8 +33,8 @@ func IdentityShape(r *http.Request, e *fault.Error) web.Reply {
 	if e.Kind == fault.Unauthorized && refusedTokens[e.Code] {
 		status = http.StatusForbidden
 	}
-	code, msg := identity.WireCode(e), e.Msg
-	if code == identity.TimedOut {
+	code, msg := accounts.WireCode(e), e.Msg
+	if code == accounts.TimedOut {
 		status = http.StatusGatewayTimeout
 	}
 	if e.Kind == fault.Internal {

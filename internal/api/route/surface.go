@@ -5,13 +5,13 @@ import (
 	"strings"
 
 	"holdfast/internal/fault"
-	"holdfast/internal/identity"
+	"holdfast/internal/identity/sessions"
 	"holdfast/internal/web"
 )
 
 // A surface is a part of the address space whose clients know one form of error.
 // What an error's code and status are is its fault's (fault.Error, web.Status,
-// identity.WireCode); here is how each surface writes them.
+// accounts.WireCode); here is how each surface writes them.
 type surface struct {
 	prefix string // of its paths
 	shape  web.Shape
@@ -54,7 +54,7 @@ func (s *surface) audience(r *http.Request) error {
 	if !s.identity {
 		return nil
 	}
-	return identity.CheckAudience(r.Header.Get("X-Jwt-Aud"))
+	return sessions.CheckAudience(r.Header.Get("X-Jwt-Aud"))
 }
 
 // lost is the fault of a path that nothing is served at.

@@ -8,6 +8,7 @@ import (
 	"holdfast/internal/api/route"
 	"holdfast/internal/fault"
 	"holdfast/internal/identity"
+	"holdfast/internal/identity/providers"
 	"holdfast/internal/sso"
 	"holdfast/internal/sso/openid"
 	"holdfast/internal/sso/samlsp"
@@ -44,9 +45,9 @@ func (a *API) Authorize(w http.ResponseWriter, c *route.Call) error {
 	loc, err := a.svc.Begin(c.Context(), sso.Start{Identifier: q.Get("provider"), Invited: q.Get("invite_token") != "",
 		Redirect: a.ident.Links.Target(q.Get("redirect_to"), c.Referer()),
 		PKCE:     identity.PKCE{Challenge: q.Get("code_challenge"), Method: q.Get("code_challenge_method")},
-		Wish:     openid.Wish{Scopes: strings.Fields(q.Get("scopes")), Extra: identity.Forwarded(q)}})
+		Wish:     openid.Wish{Scopes: strings.Fields(q.Get("scopes")), Extra: providers.Forwarded(q)}})
 	if fault.HasCode(err, "sso_provider_not_found") {
-		return identity.UnknownProvider()
+		return providers.UnknownProvider()
 	}
 	if err != nil {
 		return err

@@ -1,0 +1,3 @@
+// Package admin is what service keys and the command line do with anybody's account.
+// It may import every room but profile.
+package admin

@@ -1,0 +1,50 @@
+package admin
+
+import (
+	"context"
+
+	"holdfast/internal/db"
+	"holdfast/internal/identity/accounts"
+	"holdfast/internal/identity/chain"
+	"holdfast/internal/identity/tenants"
+)
+
+// SealAudit links the audit rows written since into their tenants' chains, see
+// package chain. Run it every few seconds; several nodes may.
+func (s *Administration) SealAudit(ctx context.Context) error {
+	_, err := s.chain().Seal(ctx)
+	return err
+}
+
+// VerifyAudit recomputes the chain of a tenant (id or slug), or of all, that
+// of rows without a tenant included, for "".
+func (s *Administration) VerifyAudit(ctx context.Context, tenant string) ([]chain.Report, error) {
+	c := s.chain()
+	list := []string{tenant}
+	var err error
+	switch tenant {
+	case "":
+		list, err = c.Tenants(ctx)
+	case db.NoTenant:
+	default:
+		err = s.DB.Read(ctx, accounts.Everywhere, func(tx *db.Tx) error {
+			t, err := tenants.TenantBy(tx, tenant)
+			list[0] = t.ID
+			return err
+		})
+	}
+	if err != nil {
+		return nil, err
+	}
+	out := make([]chain.Report, len(list))
+	for i, t := range list {
+		if out[i], err = c.Verify(ctx, t); err != nil {
+			return nil, err
+		}
+	}
+	return out, nil
+}
+
+func (s *Administration) chain() *chain.Chain {
+	return &chain.Chain{DB: s.DB, Keys: s.Secrets, Now: s.Now}
+}

@@ -1,0 +1,4 @@
+// Package codes makes and matches what is shown once, digits, links and
+// authorization codes, and words and sends the mails that carry them. It may
+// import accounts.
+package codes

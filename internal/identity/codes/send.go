@@ -1,0 +1,86 @@
+package codes
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"holdfast/internal/db"
+	"holdfast/internal/fault"
+	"holdfast/internal/gate"
+	"holdfast/internal/identity/accounts"
+	"holdfast/internal/identity/letter"
+	"holdfast/internal/identity/post"
+	"holdfast/internal/mail"
+)
+
+// Mailer hands a message on.
+type Mailer interface {
+	Send(ctx context.Context, m mail.Message) error
+}
+
+// Post words mails, sends them, and says how often one may be asked for.
+type Post struct {
+	*accounts.Base
+	Links  *accounts.Links
+	Mailer Mailer
+	Outbox *post.Queue
+	Recent *post.Recent
+}
+
+// Send queues one letter.
+func (s *Post) Send(l letter.Letter) error {
+	return s.Outbox.Add(func(ctx context.Context) error { return s.Deliver(ctx, l) })
+}
+
+// Deliver words a letter and hands it on; what letters of accounts say is sent
+// off the request path, or its time would tell who has one.
+func (s *Post) Deliver(ctx context.Context, l letter.Letter) error {
+	m, err := s.word(ctx, l)
+	if err != nil {
+		return err
+	}
+	if err := s.Mailer.Send(ctx, m); err != nil {
+		return fmt.Errorf("identity: send %s: %w", l.Kind, err)
+	}
+	return nil
+}
+
+// Alert tells the owner of an account, after the commit, that what protects it
+// was changed.
+func (s *Post) Alert(tx *db.Tx, u *accounts.User, what letter.Change, about string) {
+	if u.Email == "" || u.EmailConfirmedAt.IsZero() {
+		return
+	}
+	l := letter.Letter{Kind: letter.ProtectionChanged, User: u.ID, To: u.Email, Change: what, Other: about}
+	tx.After(func() { s.Links.Ours(s.Send(l)) })
+}
+
+// throttle refuses a second mail of one purpose to one address within the
+// mail interval.
+func (s *Post) throttle(purpose, email string) error {
+	left := s.Recent.Wait(purpose+"|"+email, s.Now(), s.Config.MailInterval)
+	if left <= 0 {
+		return nil
+	}
+	return TooSoon(left, 1)
+}
+
+// TooSoon refuses what comes before the time that is left, where most may come.
+func TooSoon(left time.Duration, most int) error {
+	secs := int((left + time.Second - 1) / time.Second)
+	f := fault.New(fault.Limited, "over_email_send_rate_limit", "For security purposes, you can only request this after %d seconds.", secs)
+	f.RetryAfter = time.Duration(secs) * time.Second
+	gate.Explain(f, most, time.Now().Add(f.RetryAfter))
+	return f
+}
+
+// ThrottleTx is throttle within a transaction. What is undone has sent nothing
+// and counts for nothing: it may be about to run again.
+func (s *Post) ThrottleTx(tx *db.Tx, purpose, email string) error {
+	if err := s.throttle(purpose, email); err != nil {
+		return err
+	}
+	tx.Undone(func() { s.Recent.Forget(purpose + "|" + email) })
+	return nil
+}

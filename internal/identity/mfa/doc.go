@@ -1,0 +1,3 @@
+// Package mfa has second factors and passkeys. It may import sessions and what lies
+// below.
+package mfa

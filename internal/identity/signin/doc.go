@@ -1,0 +1,4 @@
+// Package signin has the ways in by what a person types: passwords, one-time
+// passwords by mail and text, links, and sign-up. It may import sessions and what
+// lies below.
+package signin

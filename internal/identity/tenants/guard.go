@@ -1,0 +1,161 @@
+package tenants
+
+import (
+	"time"
+
+	"holdfast/internal/actor"
+	"holdfast/internal/db"
+	"holdfast/internal/fault"
+	"holdfast/internal/identity/accounts"
+	"holdfast/internal/store"
+)
+
+// GuardMembers is the consequence of a change of members, run in its
+// transaction: nobody touches a role above his own or grants one, the last
+// active owner stays. A suspended member's sessions of the tenant end; a removed
+// one's go on without a tenant, as those of any account without membership.
+func (s *Store) GuardMembers(tx *db.Tx, a actor.Actor, _ *store.Store, changes []store.Change) error {
+	demoted := map[string]bool{}
+	for _, c := range changes {
+		if err := s.mayChange(a, c); err != nil {
+			return err
+		}
+		tenant, user := accounts.ChangedText(c, "tenant_id"), accounts.ChangedText(c, "user_id")
+		if owns(c.Before) && !owns(c.After) {
+			demoted[tenant] = true
+		}
+		if active(c.Before) && !active(c.After) {
+			endMembership(tx, tenant, user, accounts.ChangedText(c, "email"), s.Now())
+		}
+		if c.Op == store.Update && active(c.Before) && !active(c.After) {
+			tx.Queue("DELETE FROM sessions WHERE user_id = $1 AND tenant_id = $2", []any{user, tenant}, nil)
+		}
+		if c.Op == store.Update && active(c.Before) != active(c.After) {
+			NotByDirectory(tx, tenant, user)
+		}
+		tx.After(func() { s.Forget(user) })
+	}
+	for tenant := range demoted {
+		if err := KeepOwner(tx, tenant); err != nil {
+			return err
+		}
+	}
+	return tx.Flush()
+}
+
+// mayChange compares the caller's rank with the roles before and after, and
+// asks anew who it is that makes or unmakes an administrator.
+func (s *Store) mayChange(a actor.Actor, c store.Change) error {
+	if a.Role == actor.Service {
+		return nil
+	}
+	before, after := accounts.FieldText(c.Before, "role"), accounts.FieldText(c.After, "role")
+	if accounts.Administrates(actor.Role(before)) || accounts.Administrates(actor.Role(after)) {
+		if err := s.Proofs.Admit(a); err != nil {
+			return err
+		}
+	}
+	if before != "" && Rank(a.Role) > Rank(actor.Role(before)) {
+		return ErrAbove()
+	}
+	if after != "" && after != before {
+		return MayGrant(a.Role, actor.Role(after))
+	}
+	return nil
+}
+
+// ErrAbove refuses to change a member of a higher role.
+func ErrAbove() error {
+	return fault.New(fault.Forbidden, "42501", "a member with a role above your own cannot be changed")
+}
+
+// KeepOwner locks the tenant's owners and refuses to let the last one go. Two
+// owners who demote each other at once wait for one another here; one of them
+// is run again and refused.
+func KeepOwner(tx *db.Tx, tenant string) error {
+	n := 0
+	err := tx.Query("SELECT id FROM members WHERE tenant_id = $1 AND role = 'owner' AND status = 'active'"+tx.DB().ForUpdate(), []any{tenant},
+		func(*db.Row) error {
+			n++
+			return nil
+		})
+	if err == nil && n == 0 {
+		err = fault.New(fault.Conflict, "HF010", "the last active owner cannot be removed, suspended or demoted").With("", "make another member owner first")
+	}
+	return err
+}
+
+// endMembership forgets the tenant as the one used last and revokes what is
+// pending.
+func endMembership(tx *db.Tx, tenant, user, email string, now time.Time) {
+	tx.Queue("UPDATE users SET last_tenant_id = NULL WHERE id = $1 AND last_tenant_id = $2", []any{user, tenant}, nil)
+	if email != "" {
+		tx.Queue("UPDATE invitations SET status = 'revoked', updated_at = $3, version = version + 1 WHERE tenant_id = $1 AND email = $2 AND status = 'pending'",
+			[]any{tenant, email, now}, nil)
+	}
+}
+
+// PrepareInvitations completes new invitations before they are stored: the
+// canonical address, who invites, how long it holds, a role the inviter may
+// grant.
+func (s *Invitations) PrepareInvitations(_ *db.Tx, a actor.Actor, _ *store.Store, changes []store.Change) error {
+	for _, c := range changes {
+		if c.Op != store.Insert {
+			continue
+		}
+		addr, err := accounts.Canonical(accounts.FieldText(c.After, "email"))
+		if err != nil {
+			return err
+		}
+		if a.Role != actor.Service {
+			if err := s.Tenants.mayInvite(a, actor.Role(accounts.FieldText(c.After, "role"))); err != nil {
+				return err
+			}
+		}
+		c.After["email"] = addr
+		c.After["expires_at"] = s.Now().Add(s.Config.InviteTTL).Format(db.TimeLayout)
+		if a.UserID != "" {
+			c.After["invited_by"] = a.UserID
+		}
+	}
+	return nil
+}
+
+// MailInvitations sends new invitations once they are stored, and lets only
+// the last one of an address stand. A second one within the mail interval is
+// refused with over_email_send_rate_limit.
+func (s *Invitations) MailInvitations(tx *db.Tx, _ actor.Actor, _ *store.Store, changes []store.Change) error {
+	byTenant := map[string][]Invitation{}
+	for _, c := range changes {
+		if c.Op != store.Insert {
+			continue
+		}
+		inv := Invitation{ID: accounts.ChangedText(c, "id"), TenantID: accounts.ChangedText(c, "tenant_id"), Email: accounts.ChangedText(c, "email"),
+			Role:      actor.Role(accounts.ChangedText(c, "role")),
+			ExpiresAt: accounts.Time{Time: s.Now().Add(s.Config.InviteTTL)}}
+		tx.Queue("UPDATE invitations SET status = 'revoked', updated_at = $4, version = version + 1 WHERE tenant_id = $1 AND email = $2 AND id <> $3 AND "+
+			"status = 'pending'",
+			[]any{inv.TenantID, inv.Email, inv.ID, s.Now()}, nil)
+		byTenant[inv.TenantID] = append(byTenant[inv.TenantID], inv)
+	}
+	for tenant, list := range byTenant {
+		if err := s.announce(tx, tenant, list...); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// WatchTenants empties the cache of everyone in a tenant that changed: its
+// plan and status are part of their actors.
+func (s *Store) WatchTenants(tx *db.Tx, _ actor.Actor, _ *store.Store, changes []store.Change) error {
+	for _, c := range changes {
+		id := accounts.ChangedText(c, "id")
+		tx.After(func() { s.ForgetTenant(id) })
+	}
+	return nil
+}
+
+func active(r store.Row) bool { return accounts.FieldText(r, "status") == "active" }
+
+func owns(r store.Row) bool { return active(r) && accounts.FieldText(r, "role") == string(actor.Owner) }

@@ -1,0 +1,236 @@
+package tenants
+
+import (
+	"context"
+	"encoding/json"
+	"strings"
+
+	"holdfast/internal/actor"
+	"holdfast/internal/audit"
+	"holdfast/internal/db"
+	"holdfast/internal/fault"
+	"holdfast/internal/identity/accounts"
+	"holdfast/internal/store"
+)
+
+// TenantBy finds a tenant by id or slug.
+func TenantBy(tx *db.Tx, name string) (Tenant, error) {
+	where := "slug = $1"
+	if id, ok := accounts.CanonicalID(name); ok {
+		where, name = "id = $1", id
+	}
+	var t Tenant
+	err := tx.One("SELECT id, name, slug, plan, status, join_policy FROM tenants WHERE "+where, []any{name}, func(r *db.Row) error {
+		t = Tenant{ID: r.Text(0), Name: r.Text(1), Slug: r.Text(2), Plan: r.Text(3), Status: r.Text(4), JoinPolicy: r.Text(5)}
+		return nil
+	})
+	if fault.Is(err, fault.NotFound) {
+		return t, fault.New(fault.NotFound, "tenant_not_found", "there is no tenant %q", name)
+	}
+	return t, err
+}
+
+// SetRole makes an account an active member with this role, whatever it was.
+func (s *Store) SetRole(tx *db.Tx, tenantID string, u *accounts.User, role actor.Role) error {
+	was, err := accounts.MemberOf(tx, u.ID, tenantID)
+	if err != nil && !fault.Is(err, fault.NotFound) {
+		return err
+	}
+	if err := s.AddMember(tx, tenantID, u, role, accounts.Client{}); err != nil {
+		return err
+	}
+	if was.Role == "" || was.Role == role {
+		return nil
+	}
+	tx.Queue("UPDATE members SET role = $3, updated_at = $4, version = version + 1 WHERE tenant_id = $1 AND user_id = $2",
+		[]any{tenantID, u.ID, string(role), s.Now()}, nil)
+	if err := s.TellMember(tx, tenantID, u.ID, "role", string(was.Role)); err != nil {
+		return err
+	}
+	if was.Role != actor.Owner {
+		return tx.Flush()
+	}
+	return KeepOwner(tx, tenantID)
+}
+
+// CreateTenant makes a tenant. An empty slug is made from the name, an empty
+// id is made.
+func (s *Store) CreateTenant(ctx context.Context, name, slug, id string) (Tenant, error) {
+	name = strings.TrimSpace(name)
+	if name == "" || len(name) > 200 {
+		return Tenant{}, fault.New(fault.Invalid, "validation_failed", "a tenant needs a name of at most 200 characters")
+	}
+	if slug == "" {
+		slug = slugOf(name)
+	}
+	if slug == "" || slug != slugOf(slug) {
+		return Tenant{}, fault.New(fault.Invalid, "validation_failed", "slug %q: use lower-case letters, digits and dashes", slug)
+	}
+	t := Tenant{ID: accounts.NewID(), Name: name, Slug: slug, Plan: "standard", Status: "active", JoinPolicy: "invite"}
+	if id != "" {
+		given, ok := accounts.CanonicalID(id)
+		if !ok || given == db.NoTenant {
+			return Tenant{}, fault.New(fault.Invalid, "validation_failed", "tenant id %q is not a UUID", id)
+		}
+		t.ID = given
+	}
+	err := s.Write(ctx, func(tx *db.Tx) error {
+		made, err := s.makeTenant(tx, t, creator{})
+		if err == nil && !made {
+			err = fault.New(fault.Conflict, "conflict", "there is a tenant with id %s", t.ID)
+		}
+		return err
+	})
+	if fault.HasCode(err, "23505") {
+		return Tenant{}, fault.New(fault.Conflict, "conflict", "there is a tenant with slug %q", slug)
+	}
+	return t, err
+}
+
+// slugOf keeps lower-case letters and digits and joins them by single dashes.
+func slugOf(name string) string {
+	var b strings.Builder
+	for _, r := range strings.ToLower(name) {
+		switch {
+		case r >= 'a' && r <= 'z' || r >= '0' && r <= '9':
+			b.WriteRune(r)
+		case b.Len() > 0 && !strings.HasSuffix(b.String(), "-"):
+			b.WriteByte('-')
+		}
+	}
+	out := strings.Trim(b.String(), "-")
+	if len(out) > 48 {
+		out = strings.Trim(out[:48], "-")
+	}
+	return out
+}
+
+// ListTenants returns every tenant with its active members counted.
+func (s *Store) ListTenants(ctx context.Context) (list []Tenant, err error) {
+	err = s.DB.Read(ctx, accounts.Everywhere, func(tx *db.Tx) error {
+		list = nil
+		return tx.Query(`SELECT t.id, t.name, t.slug, t.plan, t.status, t.join_policy, COUNT(m.id) FROM tenants t LEFT JOIN members m ON m.tenant_id = t.id AND m.status = 'active'
+			GROUP BY t.id, t.name, t.slug, t.plan, t.status, t.join_policy ORDER BY t.slug NULLS LAST`, nil, func(r *db.Row) error {
+			list = append(list, Tenant{ID: r.Text(0), Name: r.Text(1), Slug: r.Text(2), Plan: r.Text(3), Status: r.Text(4), JoinPolicy: r.Text(5), Members: r.Int(6)})
+			return nil
+		})
+	})
+	return list, err
+}
+
+// Store makes tenants and says who belongs to them.
+type Store struct {
+	*accounts.Base
+	Proofs *accounts.Proofs
+}
+
+// Memberships lists where the caller belongs, for a tenant picker.
+func (s *Store) Memberships(ctx context.Context, a actor.Actor) (list []accounts.Member, err error) {
+	err = s.DB.Read(ctx, accounts.Everywhere, func(tx *db.Tx) error {
+		st := accounts.QueueBelonging(tx, a.UserID, "")
+		if err := tx.Flush(); err != nil {
+			return err
+		}
+		list = st.Members
+		for i, m := range list {
+			ru := st.Rules[m.TenantID]
+			list[i].Grace = ru.Grace(m)
+			list[i].NeedsFactor = ru.Demands(m.Role) || !list[i].Grace.IsZero()
+		}
+		return nil
+	})
+	return list, err
+}
+
+// trusts reports a domain that the operator has noted for the tenant, or that
+// the tenant has proved for its single sign-on.
+func trusts(tx *db.Tx, tenantID, noted, domain string) (bool, error) {
+	if domain == "" || holds(noted, domain) {
+		return domain != "", nil
+	}
+	proved := false
+	err := tx.Query("SELECT 1 FROM sso_domains WHERE tenant_id = $1 AND domain = $2 AND verified_at IS NOT NULL",
+		[]any{tenantID, strings.ToLower(domain)}, func(*db.Row) error {
+			proved = true
+			return nil
+		})
+	return proved, err
+}
+
+func holds(list, domain string) bool {
+	var ds []string
+	if json.Unmarshal([]byte(list), &ds) != nil {
+		return false
+	}
+	for _, d := range ds {
+		if strings.EqualFold(d, domain) && domain != "" {
+			return true
+		}
+	}
+	return false
+}
+
+// Tenant is an organisation.
+type Tenant struct {
+	ID         string `json:"id"`
+	Name       string `json:"name"`
+	Slug       string `json:"slug"`
+	Plan       string `json:"plan"`
+	Status     string `json:"status"`
+	JoinPolicy string `json:"join_policy"`
+	Members    int64  `json:"members"`
+}
+
+// A creator is the account that made a tenant, "" for an operator, and from
+// where.
+type creator struct {
+	user   string
+	client accounts.Client
+}
+
+// makeTenant inserts a tenant unless its id is taken.
+func (s *Store) makeTenant(tx *db.Tx, t Tenant, by creator) (bool, error) {
+	n, err := tx.Exec(`INSERT INTO tenants (id, name, slug, plan, status, timezone, currency, jurisdictions, join_policy, email_domains, created_at, updated_at, created_by, version)
+		VALUES ($1, $2, $3, 'standard', 'active', 'UTC', 'EUR', '[]', $4, '[]', $5, $5, $6, 1) ON CONFLICT (id) DO NOTHING`,
+		t.ID, t.Name, t.Slug, t.JoinPolicy, s.Now(), accounts.NullText(by.user))
+	if err != nil || n == 0 {
+		return false, err
+	}
+	if s.Config.OnTenant != nil {
+		if err := s.Config.OnTenant(tx, t.ID); err != nil {
+			return false, err
+		}
+	}
+	s.Audit(tx, accounts.Event{Tenant: t.ID, User: by.user, Action: audit.TenantCreated, Entity: "tenants", EntityID: t.ID, Client: by.client})
+	return true, nil
+}
+
+// AddMember makes an account a member, or an inactive membership active again;
+// an active one keeps its role.
+func (s *Store) AddMember(tx *db.Tx, tenantID string, u *accounts.User, role actor.Role, c accounts.Client) error {
+	now := s.Now()
+	joined := ""
+	err := tx.Query(`INSERT INTO members (tenant_id, id, user_id, email, role, status, zone_ids, joined_at, created_at, updated_at, created_by, version)
+		VALUES ($1, $2, $3, $4, $5, 'active', '[]', $6, $6, $6, $3, 1)
+		ON CONFLICT (tenant_id, user_id) DO UPDATE SET role = excluded.role, status = 'active', joined_at = excluded.joined_at, updated_at = excluded.updated_at,
+			version = members.version + 1 WHERE members.status <> 'active' RETURNING id`,
+		[]any{tenantID, accounts.NewID(), u.ID, accounts.NullText(u.Email), string(role), now}, func(r *db.Row) error { joined = r.Text(0); return nil })
+	if err != nil {
+		return err
+	}
+	if joined != "" {
+		is := store.Row{"tenant_id": tenantID, "id": joined, "user_id": u.ID, "role": string(role), "status": "active"}
+		if err := s.TellMembers(tx, []accounts.MemberChange{{After: is}}); err != nil {
+			return err
+		}
+	}
+	s.Audit(tx, accounts.Event{Tenant: tenantID, User: u.ID, Action: "member.joined", Entity: "user", EntityID: u.ID,
+		Details: map[string]any{"role": role}, Client: c})
+	tx.After(func() { s.Forget(u.ID) })
+	return tx.Flush()
+}
+
+// ErrNoTenant is one answer for foreign, suspended and unknown tenants.
+func ErrNoTenant() error {
+	return fault.New(fault.Forbidden, "tenant_forbidden", "You are not an active member of this tenant")
+}
