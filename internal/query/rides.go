@@ -4,10 +4,10 @@ import "slices"
 
 // Sorted names what the rows are ordered by where no index keeps them in that
 // order, so that all that match are read and sorted for a page of them; "" where
-// a page costs what it shows.
+// a page costs what it shows. Groups are made of all rows in any order.
 func (q *Select) Sorted() string {
 	n := q.Root
-	if !n.ordered || n.Only != nil || n.unique() {
+	if !n.ordered || n.grouped || n.Only != nil || n.unique() {
 		return ""
 	}
 	equal := n.equal()
