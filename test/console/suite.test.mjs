@@ -4,6 +4,7 @@ import { close } from './page.mjs';
 
 await import('./gate.mjs');
 await import('./proof.mjs');
+await import('./walk.mjs');
 await import('./home.mjs');
 await import('./records.mjs');
 await import('./work.mjs');

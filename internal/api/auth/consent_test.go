@@ -168,8 +168,14 @@ func TestInvitation_refused(t *testing.T) {
 		s.want(s.call("POST", "/invitations/"+inv["id"].(string)+"/accept", nil), 401, "no_authorization")
 		s.want(s.signIn("other@x.example", "invite_token", s.tokenOf(inv)), 404, "invite_not_found")
 		token := s.tokenOf(inv)
-		forged := strings.Replace(token, token[:1], string(token[0]^1), 1)
-		s.want(s.signIn("guest@x.example", "invite_token", forged), 404, "invite_not_found")
+		for _, at := range []int{0, len(token) - 1} { // the tenant's id, the code that vouches for it
+			other := "A"
+			if token[at:at+1] == other {
+				other = "Q"
+			}
+			forged := token[:at] + other + token[at+1:]
+			s.want(s.signIn("guest@x.example", "invite_token", forged), 404, "invite_not_found")
+		}
 		if n := s.count("SELECT COUNT(*) FROM audit WHERE action = 'invitation.accept_refused' AND outcome = 'refused' AND entity_id = $1", inv["id"]); n != 1 {
 			s.Errorf("%d rows of the refusal", n)
 		}
@@ -239,7 +245,29 @@ func TestInvitation_named(t *testing.T) {
 			s.Errorf("a sign-in that names it works in %q", got)
 		}
 		s.want(s.signIn("holder@x.example", "invite_token", s.tokenOf(inv)), 404, "invite_not_found")
+	})
+}
 
+// Who has a second factor answers and leaves with it: a password alone does not
+// move him.
+func TestInvitation_secondFactor(t *testing.T) {
+	onBoth(t, nil, func(s *server) {
+		north := s.tenant("North")
+		admin := s.member(north, "admin@x.example", actor.Admin)
+		low := s.signUp("guarded@x.example")
+		_, high := s.enrol(low)
+		inv := s.invite(admin, "guarded@x.example", "driver")
+		low = s.in("guarded@x.example")
+		for _, how := range []string{"accept", "decline"} {
+			s.want(s.call("POST", "/invitations/"+inv["id"].(string)+"/"+how, nil, bearer(low)), 403, "insufficient_aal")
+		}
+		if r := s.call("POST", "/invitations/"+inv["id"].(string)+"/accept", nil, bearer(high)); r.status != 200 {
+			s.Fatalf("%d %s", r.status, r.text)
+		}
+		s.want(s.call("DELETE", "/tenants/"+north, nil, bearer(low)), 403, "insufficient_aal")
+		if n := s.count("SELECT COUNT(*) FROM members WHERE tenant_id = $1", north); n != 2 {
+			s.Errorf("%d members", n)
+		}
 	})
 }
 

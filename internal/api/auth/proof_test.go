@@ -157,6 +157,23 @@ func TestProof_resetTellsAndRemoves(t *testing.T) {
 	})
 }
 
+// Recovery codes open an account without its factor: they too are made by who has
+// just shown a credential.
+func TestProof_recoveryCodes(t *testing.T) {
+	onBoth(t, nil, func(s *server) {
+		_, sess := s.enrol(s.signUp("a@x.example"))
+		if r := s.call("POST", "/factors/recovery-codes", nil, bearer(sess)); r.status != 200 {
+			s.Fatalf("%d %s", r.status, r.text)
+		}
+		s.sleep(11 * time.Minute)
+		s.want(s.call("POST", "/factors/recovery-codes", nil, bearer(sess)), 400, "reauthentication_needed")
+		s.want(s.call("POST", "/reauthenticate", obj{"password": pw}, bearer(sess)), 200, "")
+		if r := s.call("POST", "/factors/recovery-codes", nil, bearer(sess)); r.status != 200 {
+			s.Errorf("%d %s", r.status, r.text)
+		}
+	})
+}
+
 // What else opens an account is told in words of people, in the language of the
 // mail, in ours and in a tenant's.
 func TestPasswordChanged_words(t *testing.T) {
