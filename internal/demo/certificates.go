@@ -19,7 +19,7 @@ func workerOf(w *world, no string) any {
 // licences are the certificates that jobs ask for: every driver and truck
 // operator has his, but for the last two operators of South, of whom one let it
 // run out and one was never trained.
-func licences(w *world) {
+func licences(w *workplace) {
 	course := map[any]string{"Driver": "TRAFFIC", "Forklift operator": "FORK-OP"}
 	var bare []any
 	for _, r := range w.rows["workers"] {

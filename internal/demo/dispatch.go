@@ -20,7 +20,7 @@ type pickList struct {
 
 // listUp turns a day's picking into lists of a few orders each. Only the last
 // weeks' lists are kept.
-func (w *world) listUp(day int, due []*order) {
+func (w *stock) listUp(day int, due []*order) {
 	if day < -w.listDays {
 		return
 	}
@@ -46,7 +46,7 @@ func listStatus(o *order) string {
 	return "released"
 }
 
-func (w *world) list(day int, orders []*order, status string) {
+func (w *stock) list(day int, orders []*order, status string) {
 	l := &pickList{day: day, at: w.cal.at(day, w.cal.hour(8.15, 8.4)), status: status}
 	for _, o := range orders {
 		for _, ln := range o.lines {
@@ -63,7 +63,7 @@ func (w *world) list(day int, orders []*order, status string) {
 }
 
 // planLists prepares tomorrow's lists, and one that was called off.
-func (w *world) planLists() {
+func (w *stock) planLists() {
 	var next []*order
 	for _, o := range w.orders {
 		if o.pickDay == w.cal.nextWorking(0) && o.kind == "outbound" && o.status == "confirmed" && len(next) < 6 {
@@ -83,7 +83,7 @@ func (w *world) planLists() {
 	}
 }
 
-func (w *world) emitLists() {
+func (w *stock) emitLists() {
 	w.planLists()
 	sortStable(w.lists, func(a, b *pickList) bool { return a.at.Before(b.at) })
 	handOut(w)
@@ -113,7 +113,7 @@ func (w *world) emitLists() {
 
 // handOut gives today's longest open list to the picker who signs in to the
 // demonstration.
-func handOut(w *world) {
+func handOut(w *stock) {
 	var longest *pickList
 	for _, l := range w.lists {
 		if l.day == 0 && l.status == "released" && (longest == nil || len(l.takes) > len(longest.takes)) {
@@ -154,7 +154,7 @@ func (l *pickList) walk() float64 {
 	return sum + x + y
 }
 
-func (w *world) emitPickLine(l *pickList, list string, n int, t *take) {
+func (w *stock) emitPickLine(l *pickList, list string, n int, t *take) {
 	r := store.Row{"pick_list_id": list, "seq": int64(n + 1), "order_line_id": t.line.id, "zone_id": t.level.zone.id, "item_id": t.line.item.id,
 		"qty": units(t.qty), "qty_picked": units(0), "status": "pending", "created_by": w.user("manager")}
 	if t.id != "" {
@@ -194,7 +194,7 @@ type shipment struct {
 	driver    *driver
 }
 
-func (w *world) ship(s *shipment) *shipment {
+func (w *stock) ship(s *shipment) *shipment {
 	if s.at.IsZero() {
 		s.at = w.cal.clip(s.orders[0].at.Add(25 * time.Minute))
 	}
@@ -204,7 +204,7 @@ func (w *world) ship(s *shipment) *shipment {
 
 // load sends a day's packed orders on their way; orders of one carrier may
 // share a truck.
-func (w *world) load(day int, due []*order) {
+func (w *stock) load(day int, due []*order) {
 	var trucks []*shipment
 	for _, o := range due {
 		if o.stage != gone {
@@ -227,7 +227,7 @@ func (w *world) load(day int, due []*order) {
 }
 
 // truck finds room on a truck of the order's carrier.
-func (w *world) truck(trucks []*shipment, o *order) *shipment {
+func (w *stock) truck(trucks []*shipment, o *order) *shipment {
 	for _, s := range trucks {
 		if s.carrier == o.carrier && len(s.orders) < w.perTruck && w.cal.chance(0.7) {
 			return s
@@ -237,7 +237,7 @@ func (w *world) truck(trucks []*shipment, o *order) *shipment {
 }
 
 // arrivals says what became of the shipments.
-func (w *world) arrivals() {
+func (w *stock) arrivals() {
 	due := 0
 	for _, s := range w.shipments {
 		switch {
@@ -266,7 +266,7 @@ func (w *world) arrivals() {
 }
 
 // trouble makes sure that one delivery has gone wrong: the last that left.
-func (w *world) trouble() {
+func (w *stock) trouble() {
 	var last *shipment
 	for _, s := range w.shipments {
 		if s.exception != "" && s.status == "exception" {
@@ -281,7 +281,7 @@ func (w *world) trouble() {
 	}
 }
 
-func (w *world) inbound(s *shipment) {
+func (w *stock) inbound(s *shipment) {
 	late := s.arrive == never
 	switch {
 	case s.arrive <= 0:
@@ -302,7 +302,7 @@ func (w *world) inbound(s *shipment) {
 }
 
 // planned adds the shipments that have not left.
-func (w *world) planned() {
+func (w *stock) planned() {
 	n := 0
 	for _, o := range w.orders {
 		if o.kind != "outbound" {
@@ -327,7 +327,7 @@ func (w *world) planned() {
 	}
 }
 
-func (w *world) emitShipments() {
+func (w *stock) emitShipments() {
 	sortStable(w.shipments, func(a, b *shipment) bool { return a.at.Before(b.at) })
 	for n, s := range w.shipments {
 		w.emitShipment(s, n)
@@ -335,7 +335,7 @@ func (w *world) emitShipments() {
 	w.emitDrivers()
 }
 
-func (w *world) emitShipment(s *shipment, n int) {
+func (w *stock) emitShipment(s *shipment, n int) {
 	ids, pieces := make([]string, len(s.orders)), int64(0)
 	for i, o := range s.orders {
 		ids[i] = o.id
@@ -380,7 +380,7 @@ func (w *world) emitShipment(s *shipment, n int) {
 
 // emitShipmentLines writes what travels with the outbound shipments of the last
 // weeks.
-func emitShipmentLines(w *world, r store.Row, s *shipment) {
+func emitShipmentLines(w *stock, r store.Row, s *shipment) {
 	if s.inbound || s.made < -w.listDays || s.status == "cancelled" {
 		return
 	}
@@ -407,7 +407,7 @@ const signed = "data:image/svg+xml,%3Csvg xmlns='http://www.w3.org/2000/svg' vie
 	"%3Cpath d='M2 15c9-14 12-14 11-4s9-9 14-6 8 8 31-2' fill='none' stroke='black'/%3E%3C/svg%3E"
 
 // haul names who carries it: our own truck, or a carrier's tracking number.
-func (w *world) haul(r store.Row, s *shipment, n int) {
+func (w *stock) haul(r store.Row, s *shipment, n int) {
 	if s.driver == nil {
 		if s.carrier != "OWN" {
 			r["tracking_no"], r["service"] = fmt.Sprintf("%s%010d", s.carrier[:2], 7000412345+int64(n)*7919), "standard"

@@ -56,7 +56,7 @@ type lot struct {
 const lineQuantity = 2.0
 
 // assortment makes the items and decides how each of them sells.
-func (w *world) assortment() {
+func (w *stock) assortment() {
 	homes := map[string][]*zone{}
 	for class, area := range map[string]string{"ambient": "PCK-", "cool": "CLD-", "hazmat": "HAZ-", "secure": "SEC-"} {
 		for _, z := range w.tree {
@@ -91,7 +91,7 @@ func (w *world) assortment() {
 }
 
 // sellers are what a variant's name ends in: its maker, where there are several.
-func (w *world) sellers() []string {
+func (w *stock) sellers() []string {
 	if len(w.makers) == 0 {
 		return []string{""}
 	}
@@ -102,7 +102,7 @@ func (w *world) sellers() []string {
 	return out
 }
 
-func (w *world) item(c *category, p product, v int, variant string) *item {
+func (w *stock) item(c *category, p product, v int, variant string) *item {
 	cents := p.cents + p.cents*int64(v)*22/100
 	sku := fmt.Sprintf("%s-%04d", c.prefix, 1000+17*(len(w.items)%400))
 	if n := len(w.makers); n > 0 {
@@ -115,7 +115,7 @@ func (w *world) item(c *category, p product, v int, variant string) *item {
 }
 
 // temperaments deals out how items sell, and from that their stock rules.
-func (w *world) temperaments() {
+func (w *stock) temperaments() {
 	deck := w.cal.rng.Perm(len(w.items))
 	deal := func(n int, k kind) {
 		for ; n > 0; n-- {
@@ -149,7 +149,7 @@ func (w *world) temperaments() {
 }
 
 // rules sets reorder point and maximum from the expected demand.
-func (w *world) rules(it *item) {
+func (w *stock) rules(it *item) {
 	lead := float64(it.cat.lead)
 	packets := func(f float64) int64 { return it.packet * int64(math.Ceil(f/float64(it.packet))) }
 	spread := math.Sqrt(it.rate * float64(it.packet) * lineQuantity * lead)
@@ -172,7 +172,7 @@ func (w *world) rules(it *item) {
 
 // opening books the stock everything began with: slow goods when the tenant
 // went live, the rest when their hall followed, new items as they came.
-func (w *world) opening() {
+func (w *stock) opening() {
 	for i, it := range w.items {
 		day := -w.opened - 2
 		if it.kind == slow || it.kind == dead {
@@ -193,7 +193,7 @@ func (w *world) opening() {
 	}
 }
 
-func (w *world) openingOf(it *item, day int, qty int64) {
+func (w *stock) openingOf(it *item, day int, qty int64) {
 	t := w.cal.at(day, w.cal.hour(8, 12))
 	book := func(z *zone, q int64) {
 		if q > 0 {
@@ -213,7 +213,7 @@ func (w *world) openingOf(it *item, day int, qty int64) {
 
 // lotOf opens a lot for goods that come on a day; nil when the item has none.
 // Lots of the opening stock are already some way through their life.
-func (w *world) lotOf(it *item, day int) *lot {
+func (w *stock) lotOf(it *item, day int) *lot {
 	c := it.cat
 	if !c.lots {
 		return nil
@@ -230,7 +230,7 @@ func (w *world) lotOf(it *item, day int) *lot {
 }
 
 // settle writes what the simulation left behind.
-func (w *world) settle() {
+func (w *stock) settle() {
 	w.spoil()
 	w.emitZones()
 	w.emitItems()
@@ -240,7 +240,7 @@ func (w *world) settle() {
 
 // spoil withdraws the oldest lots: one in quarantine after a complaint, those
 // past their date expired.
-func (w *world) spoil() {
+func (w *stock) spoil() {
 	today := w.cal.date(0)
 	for _, it := range w.items {
 		for _, l := range it.lots {
@@ -251,7 +251,7 @@ func (w *world) spoil() {
 	}
 }
 
-func (w *world) emitItems() {
+func (w *stock) emitItems() {
 	classes := w.abc()
 	onHand, available := map[*item]int64{}, map[*item]int64{}
 	for _, l := range w.levels {
@@ -286,7 +286,7 @@ func (w *world) emitItems() {
 	}
 }
 
-func (w *world) emitLots(it *item) {
+func (w *stock) emitLots(it *item) {
 	for _, l := range it.lots {
 		w.add("lots", l.day, w.cal.at(l.day, 6), store.Row{"id": l.id, "item_id": it.id, "lot_no": l.no, "manufactured_on": l.made, "expires_on": l.expires,
 			"supplier": l.supplier, "status": l.status, "short_dated": false})
@@ -294,7 +294,7 @@ func (w *world) emitLots(it *item) {
 }
 
 // abc classifies items by the value issued.
-func (w *world) abc() map[*item]any {
+func (w *stock) abc() map[*item]any {
 	values := make([]float64, len(w.items))
 	for i, it := range w.items {
 		values[i] = float64(it.out90 * it.cents)

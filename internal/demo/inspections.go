@@ -97,7 +97,7 @@ const plannedDays = 3
 
 // inspections writes templates, schedules, 90 days of rounds, about 92 in 100
 // in time, and the next days' as scheduled.
-func (w *world) inspections() {
+func (w *workplace) inspections() {
 	w.forms = map[string][]form{}
 	w.templates()
 	schedules := make([]store.Row, len(rounds))
@@ -116,7 +116,7 @@ func (w *world) inspections() {
 	}
 }
 
-func (w *world) templates() {
+func (w *workplace) templates() {
 	before := map[string]store.Row{}
 	for _, f := range forms {
 		made := w.cal.at(f.day-2, 9)
@@ -139,7 +139,7 @@ func (w *world) templates() {
 }
 
 // formOn is the revision of a code that was in use on a day.
-func (w *world) formOn(code string, day int) form {
+func (w *workplace) formOn(code string, day int) form {
 	var in form
 	for _, f := range w.forms[code] {
 		if f.day <= day {
@@ -152,7 +152,7 @@ func (w *world) formOn(code string, day int) form {
 // roundHour is when a round is due; those of one morning follow each other.
 func roundHour(i int) float64 { return rounds[i].hour + 0.1*float64(i) }
 
-func (w *world) schedule(i int) store.Row {
+func (w *workplace) schedule(i int) store.Row {
 	c := rounds[i]
 	zones := w.in(c.zone)
 	if len(zones) == 0 {
@@ -183,7 +183,7 @@ func (w *world) schedule(i int) store.Row {
 	return w.add("checklist_schedules", -goLive, w.cal.at(-goLive, 11), r)
 }
 
-func (w *world) inspection(sc store.Row, i, day int) {
+func (w *workplace) inspection(sc store.Row, i, day int) {
 	f := w.formOn(rounds[i].code, day)
 	grace := rounds[i].grace
 	due := w.cal.at(day, roundHour(i))
@@ -229,7 +229,7 @@ var trouble = map[[2]int]string{{1, -12}: "brakes", {3, -7}: "uprights"}
 
 // answers fills in a completed run. About one in twelve finds something that
 // is not critical; the story's troubles are.
-func (w *world) answers(run store.Row, f form, day int, begun, end time.Time) {
+func (w *workplace) answers(run store.Row, f form, day int, begun, end time.Time) {
 	wrong := w.found(run, day)
 	if wrong == "" && w.cal.chance(0.08) {
 		wrong = w.flaw(f)
@@ -266,7 +266,7 @@ func (w *world) answers(run store.Row, f form, day int, begun, end time.Time) {
 }
 
 // found is the item of the story that fails in a run.
-func (w *world) found(run store.Row, day int) string {
+func (w *workplace) found(run store.Row, day int) string {
 	for at, key := range trouble {
 		last := at[1]
 		for !w.cal.working(last) || rounds[at[0]].weekday >= 0 && int(w.cal.weekday(last)) != rounds[at[0]].weekday {
@@ -280,7 +280,7 @@ func (w *world) found(run store.Row, day int) string {
 }
 
 // flaw is an item that is not critical and can fail by itself.
-func (w *world) flaw(f form) string {
+func (w *workplace) flaw(f form) string {
 	var keys []string
 	for _, it := range f.tpl.Items() {
 		if !it.Critical && it.ShowWhen == nil && it.OnFail == "" {
@@ -291,7 +291,7 @@ func (w *world) flaw(f form) string {
 }
 
 // reply is the answer to an item.
-func (w *world) reply(it *checklist.Item, wrong bool) any {
+func (w *workplace) reply(it *checklist.Item, wrong bool) any {
 	switch it.Type {
 	case checklist.YesNo:
 		return map[bool]string{false: "yes", true: "no"}[wrong]
@@ -308,7 +308,7 @@ func (w *world) reply(it *checklist.Item, wrong bool) any {
 
 // remedied is the action that a critical answer opened: the brakes were repaired
 // and that was verified; the rack still waits, and its action is late.
-func (w *world) remedied(run, an store.Row, it *checklist.Item, day int, at time.Time) {
+func (w *workplace) remedied(run, an store.Row, it *checklist.Item, day int, at time.Time) {
 	r := store.Row{"action_no": w.number("AC", at), "title": fmt.Sprintf("%s: %s", run["title"], it.Prompt), "type": "corrective",
 		"source": "checklist_answer", "source_id": an["id"], "priority": "critical",
 		"evidence": raw([]any{}), "created_by": run["completed_by"], "assignee_user_id": w.user("manager"), "control_level": "engineer"}

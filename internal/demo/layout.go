@@ -100,7 +100,7 @@ func (w *world) doors(parent *zone, a area) {
 
 // loads adds up what each zone holds and settles capacities: chosen so that
 // most bins are half to four fifths full, some nearly, and one too full.
-func (w *world) loads() {
+func (w *stock) loads() {
 	for _, l := range w.levels {
 		for z := l.zone; z != nil; z = z.parent {
 			z.load += l.item.capacity * decimal.Dec(l.qty)
@@ -141,7 +141,7 @@ func (w *world) loads() {
 func round(f float64, to int64) int64 { return int64(f/float64(to)+1) * to }
 
 // emitZones writes the tree with its loads.
-func (w *world) emitZones() {
+func (w *stock) emitZones() {
 	w.loads()
 	made := w.cal.at(-goLive, 9)
 	for _, z := range w.tree {

@@ -43,9 +43,9 @@ type movement struct {
 	worker     string
 }
 
-func (w *world) moves() []store.Row { return w.rows["stock_movements"] }
+func (w *stock) moves() []store.Row { return w.rows["stock_movements"] }
 
-func (w *world) level(k levelKey, day int, at time.Time) *level {
+func (w *stock) level(k levelKey, day int, at time.Time) *level {
 	l := w.byKey[k]
 	if l == nil {
 		l = &level{levelKey: k, day: day, first: at}
@@ -58,7 +58,7 @@ func (w *world) level(k levelKey, day int, at time.Time) *level {
 }
 
 // move books a movement and keeps the levels.
-func (w *world) move(m movement) {
+func (w *stock) move(m movement) {
 	if m.fromStatus == "" {
 		m.fromStatus = "available"
 	}
@@ -95,7 +95,7 @@ func (w *world) move(m movement) {
 
 // where lists an item's free stock in the main building, first expiring first,
 // pick bins before bulk.
-func (w *world) where(it *item) []*level {
+func (w *stock) where(it *item) []*level {
 	var out []*level
 	for _, l := range it.levels {
 		if l.status == "available" && l.qty > l.reserved && l.zone.kind == "bin" && l.zone.site == 0 &&
@@ -113,7 +113,7 @@ func (w *world) where(it *item) []*level {
 	return out
 }
 
-func (w *world) free(it *item) int64 {
+func (w *stock) free(it *item) int64 {
 	n := int64(0)
 	for _, l := range w.where(it) {
 		n += l.qty - l.reserved
@@ -121,7 +121,7 @@ func (w *world) free(it *item) int64 {
 	return n
 }
 
-func (w *world) emitLevels() {
+func (w *stock) emitLevels() {
 	for _, l := range w.levels {
 		if l.qty == 0 && l.reserved == 0 && l.zone.kind != "bin" {
 			continue

@@ -12,10 +12,10 @@ import (
 
 // platform writes settings, memberships, import jobs and the note that all of
 // this is a demo.
-func (w *world) platform() {
+func (w *world) platform(items []*item) {
 	w.members()
 	w.settings()
-	w.imports()
+	w.imports(items)
 	at := w.cal.at(-goLive-8, 10)
 	w.add("audit", -goLive-8, at,
 		store.Row{"at": stamp(at), "actor_user_id": w.users[0].ID, "action": audit.TenantCreated, "entity_type": "tenants", "entity_id": w.profile.id,
@@ -38,10 +38,10 @@ func (w *world) settings() {
 }
 
 // imports writes the files everything came from, and one that failed.
-func (w *world) imports() {
+func (w *world) imports(items []*item) {
 	n := func(resource string) int64 { return int64(len(w.rows[resource])) }
 	old := 0
-	for _, it := range w.items {
+	for _, it := range items {
 		if it.born == -goLive {
 			old++
 		}

@@ -19,7 +19,7 @@ var programmeResources = [...]string{"courses", "equipment", "shifts", "regulati
 // what, rules, training, and points for what was reported and done. Scores,
 // clusters, verdicts and boards are left to the nightly round, which works
 // them out of these.
-func programme(w *world) {
+func programme(w *workplace) {
 	w.courses()
 	w.machines()
 	if w.leak {
@@ -34,7 +34,7 @@ func programme(w *world) {
 	w.points()
 }
 
-func (w *world) courses() {
+func (w *workplace) courses() {
 	made := w.cal.at(-goLive-4, 9)
 	for _, c := range []struct {
 		code, title, kind string
@@ -67,7 +67,7 @@ func list(words []string) json.RawMessage {
 	return raw(words)
 }
 
-func (w *world) course(code string) string {
+func (w *workplace) course(code string) string {
 	for _, r := range w.rows["courses"] {
 		if r["code"] == code {
 			return r["id"].(string)
@@ -77,7 +77,7 @@ func (w *world) course(code string) string {
 }
 
 // machines are what people work with; the last one waits for its repair.
-func (w *world) machines() {
+func (w *workplace) machines() {
 	made := w.cal.at(-goLive-4, 10)
 	for i, m := range []struct{ no, name, kind, zone string }{
 		{"FLT-01", "Counterbalance truck 1", "forklift", "RCV"}, {"FLT-02", "Counterbalance truck 2", "forklift", "SHP"}, {"RT-01", "Reach truck",
@@ -104,7 +104,7 @@ func (w *world) machines() {
 // crossing is the story of aisle A in the pick hall: pickers and the reach truck
 // share it while hands are short, and it goes wrong more and more often. It is
 // where scores are highest, training is assigned and the manager should look.
-func (w *world) crossing() {
+func (w *workplace) crossing() {
 	truck := w.rows["equipment"][2]["id"].(string)
 	var picker string
 	for _, p := range w.people {
@@ -146,7 +146,7 @@ func (w *world) crossing() {
 }
 
 // station is where a person works, and with which machine (-1 = none).
-func (w *world) station(p *person, day int) (zone string, machine int) {
+func (w *workplace) station(p *person, day int) (zone string, machine int) {
 	codes := map[int][]string{inboundTeam: {"RCV", "DOCK-3", "DOCK-1", "RCV"}, pickTeam: {"PCK", "PCK-A", "PCK-B", "BLK"}, outTeam: {"SHP", "DOCK-4"}}[p.team]
 	machine = -1
 	if p.job == "Forklift operator" {
@@ -164,7 +164,7 @@ func (w *world) station(p *person, day int) (zone string, machine int) {
 }
 
 // regulations are the shipped regulations and badges, as a new tenant gets them.
-func (w *world) regulations() {
+func (w *workplace) regulations() {
 	made := w.cal.at(-goLive-8, 10)
 	for _, r := range safety.ShippedRegulations(w.jurisdictions) {
 		r["owner_user_id"] = w.user("safety")
@@ -177,7 +177,7 @@ func (w *world) regulations() {
 
 // certificates are what the users have learned: most of it valid, one soon to
 // expire, one already expired.
-func (w *world) certificates() {
+func (w *workplace) certificates() {
 	for i, u := range w.users {
 		for k, code := range []string{"FIRE", "MANUAL", "TRAFFIC"} {
 			if (i+k)%3 == 2 {
@@ -198,7 +198,7 @@ func (w *world) certificates() {
 				"completed_at": stamp(at), "result": units(int64(80 + (7*i+11*k)%21)), "expires_on": w.cal.date(expires), "status": status, "created_by": w.user("safety"),
 				"updated_at": stamp(at), "version": int64(3)}
 			row := w.add("training_assignments", done, at.Add(-72*time.Hour), r)
-			row["certificate_no"], row["worker_id"] = "TC-"+row["id"].(string)[24:], workerOf(w, u.WorkerEmployeeNo)
+			row["certificate_no"], row["worker_id"] = "TC-"+row["id"].(string)[24:], workerOf(w.world, u.WorkerEmployeeNo)
 		}
 	}
 	licences(w)
@@ -207,7 +207,7 @@ func (w *world) certificates() {
 // points are what the users earned in 90 days, as the server would have given
 // them: at acceptance, once for each source, 40 a day at most. Today's are still
 // to come.
-func (w *world) points() {
+func (w *workplace) points() {
 	day := map[string]int64{}
 	give := func(user any, kind, source string, id any, n int64, at time.Time) {
 		u, _ := user.(string)

@@ -141,7 +141,7 @@ func (r *rota) pickers(day int) []*duty {
 
 // shifts writes the hours of everybody's days. Those before the tenant began
 // come from the book that was kept until then.
-func (w *world) shifts() {
+func (w *workplace) shifts() {
 	for day := -w.hoursDays; day <= 0; day++ {
 		for i, d := range w.on(day) {
 			w.shift(d, i, day)
@@ -149,7 +149,7 @@ func (w *world) shifts() {
 	}
 }
 
-func (w *world) shift(d *duty, i, day int) {
+func (w *workplace) shift(d *duty, i, day int) {
 	length := d.to.Sub(d.from)
 	rest := length / 17 // half an hour of a day of eight and a half
 	if day < 0 {
@@ -181,7 +181,7 @@ func (w *world) shift(d *duty, i, day int) {
 
 // pace is how much of 60 units an hour a person handles whose lines are not told
 // one by one.
-func (w *world) pace(zone string, day int) float64 {
+func (w *workplace) pace(zone string, day int) float64 {
 	pace := 0.75 + 0.3*w.cal.rng.Float64()
 	if day > -28 && zone != "" && w.zones["PCK"] != nil && zone == w.zones["PCK"].id {
 		pace += 0.25 // the pick hall has been short of hands

@@ -106,7 +106,7 @@ type reported struct {
 }
 
 // safety writes incidents and what is done about them.
-func (w *world) safety() {
+func (w *workplace) safety() {
 	var days []int
 	for i, x := range w.happened() {
 		w.incident(x, i)
@@ -116,7 +116,7 @@ func (w *world) safety() {
 }
 
 // happened mixes everyday events with the story, in the order of time.
-func (w *world) happened() []reported {
+func (w *workplace) happened() []reported {
 	var all []reported
 	if w.leak {
 		for _, x := range leak {
@@ -153,7 +153,7 @@ var mix = [...]string{"near_miss", "hazard", "near_miss", "injury", "near_miss",
 	"near_miss", "property_damage", "injury", "near_miss", "hazard", ""}
 
 // everyday draws the ith ordinary event.
-func (w *world) everyday(i int) event {
+func (w *workplace) everyday(i int) event {
 	want := mix[i%len(mix)]
 	for {
 		e := pick(w.cal, events)
@@ -165,7 +165,7 @@ func (w *world) everyday(i int) event {
 }
 
 // in lists zones by the start of their code.
-func (w *world) in(prefix string) []*zone {
+func (w *workplace) in(prefix string) []*zone {
 	var out []*zone
 	for _, z := range w.tree {
 		if len(z.code) >= len(prefix) && z.code[:len(prefix)] == prefix {
@@ -177,7 +177,7 @@ func (w *world) in(prefix string) []*zone {
 
 var grade = map[string]int64{"low": 1, "medium": 2, "high": 3, "critical": 4}
 
-func (w *world) incident(x reported, n int) {
+func (w *workplace) incident(x reported, n int) {
 	zones := w.in(x.zone)
 	if len(zones) == 0 {
 		zones = w.in("RCV")
@@ -204,7 +204,7 @@ func (w *world) incident(x reported, n int) {
 	w.add("incidents", x.day, told, r)
 }
 
-func (w *world) involved(e reported, z *zone, at time.Time) []safety.Entity {
+func (w *workplace) involved(e reported, z *zone, at time.Time) []safety.Entity {
 	list := []safety.Entity{{Type: "zone", ID: z.id, Role: "source"}}
 	switch role := map[bool]string{true: "injured", false: "involved"}[e.kind == "injury" || e.kind == "illness"]; e.entity {
 	case "worker":
@@ -218,7 +218,7 @@ func (w *world) involved(e reported, z *zone, at time.Time) []safety.Entity {
 }
 
 // follow takes an incident as far as its age allows.
-func (w *world) follow(r store.Row, x reported, told time.Time, n int) {
+func (w *workplace) follow(r store.Row, x reported, told time.Time, n int) {
 	age := -x.day
 	status, steps, last := "reported", int64(0), told
 	after := func(days float64) time.Time {
@@ -269,7 +269,7 @@ var remedies = []struct{ title, level, kind string }{
 
 // tasks writes what is done about every second incident: finished for the old
 // ones, some late for the newer ones.
-func (w *world) tasks(days []int) {
+func (w *workplace) tasks(days []int) {
 	open := 0
 	for n, in := range w.rows["incidents"] {
 		status := in["status"].(string)
@@ -299,14 +299,14 @@ func (w *world) tasks(days []int) {
 
 // other is the user with a name part, or another one where that is who did the
 // work: nobody verifies his own.
-func (w *world) other(local string, doer any) string {
+func (w *workplace) other(local string, doer any) string {
 	if id := w.user(local); id != doer {
 		return id
 	}
 	return w.user("operator")
 }
 
-func (w *world) finished(r store.Row, made time.Time, age int) {
+func (w *workplace) finished(r store.Row, made time.Time, age int) {
 	due := -age + 14
 	w.dueOn(r, due)
 	done := made.Add(time.Duration(24+age%24) * time.Hour)
@@ -329,7 +329,7 @@ func (w *world) finished(r store.Row, made time.Time, age int) {
 	r["updated_at"], r["version"] = stamp(verified), int64(4)
 }
 
-func (w *world) unfinished(r store.Row, nth, age int) {
+func (w *workplace) unfinished(r store.Row, nth, age int) {
 	due := []int{-6, 5, 12, -2, 9, 3, 20}[nth%7]
 	w.dueOn(r, max(due, -age+1))
 	r["status"] = "open"
@@ -345,7 +345,7 @@ func (w *world) unfinished(r store.Row, nth, age int) {
 	}
 }
 
-func (w *world) dueOn(r store.Row, day int) {
+func (w *workplace) dueOn(r store.Row, day int) {
 	r["due_on"] = w.cal.date(day)
 	t, err := time.Parse(time.DateOnly, w.cal.date(day))
 	if err == nil {

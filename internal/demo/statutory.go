@@ -48,7 +48,7 @@ var lastYear = []struct {
 
 // statutory writes the cases behind injuries and illnesses, and the annual
 // summary of an American establishment.
-func statutory(w *world) {
+func statutory(w *workplace) {
 	american := w.country == "US"
 	year := w.cal.t0.Year()
 	numbers := map[string]int64{}
@@ -76,7 +76,7 @@ func statutory(w *world) {
 }
 
 // past writes one of last year's incidents.
-func (w *world) past(i, year int) store.Row {
+func (w *workplace) past(i, year int) store.Row {
 	x := lastYear[i]
 	at := time.Date(year, time.Month(x.month), x.day, 10, 20+i, 0, 0, w.cal.loc).UTC()
 	day := -int(w.cal.t0.Sub(at).Hours()/24) - 1
@@ -95,7 +95,7 @@ func (w *world) past(i, year int) store.Row {
 
 // decided is how the safety officer judged an incident of this year by what
 // its report says; what is younger than four days is still open.
-func (w *world) decided(in store.Row) store.Row {
+func (w *workplace) decided(in store.Row) store.Row {
 	c := store.Row{"description": in["title"]}
 	for _, z := range w.tree {
 		if z.id == in["zone_id"] {
@@ -125,7 +125,7 @@ func (w *world) decided(in store.Row) store.Row {
 }
 
 // lostTime writes an injury from before the stories, with days away from work.
-func lostTime(w *world, day int, numbers map[string]int64) {
+func lostTime(w *workplace, day int, numbers map[string]int64) {
 	at := w.cal.at(day, 10.7)
 	told := at.Add(20 * time.Minute)
 	zone, p := w.in("RCV")[0], w.people[0]
@@ -144,7 +144,7 @@ func lostTime(w *world, day int, numbers map[string]int64) {
 }
 
 // filed writes the case of an incident.
-func (w *world) filed(c, in store.Row, numbers map[string]int64) {
+func (w *workplace) filed(c, in store.Row, numbers map[string]int64) {
 	told, at := moment(in["reported_at"]), moment(in["occurred_at"]).In(w.cal.loc)
 	// Today's hour changes no record of other days: what would be entered only
 	// today was entered at once.
@@ -178,7 +178,7 @@ func (w *world) filed(c, in store.Row, numbers map[string]int64) {
 
 // whose fills in the injured person: the worker named in the incident, else
 // one of the crew.
-func (w *world) whose(c, in store.Row) {
+func (w *workplace) whose(c, in store.Row) {
 	var list []safety.Entity
 	if text, ok := in["entities"].(json.RawMessage); ok && json.Unmarshal(text, &list) != nil {
 		list = nil
@@ -206,7 +206,7 @@ var women = []string{"Anke", "Jana", "Dorota", "Fatima", "Hanna", "Julia", "Lena
 
 // summary writes the annual summary of the first establishment, with the totals
 // that its log adds up to. Last year's went all the way.
-func (w *world) summary(year, hours, employees, peak int) {
+func (w *workplace) summary(year, hours, employees, peak int) {
 	made := w.cal.at(-goLive+1, 9)
 	r := store.Row{"site_id": w.sites[0], "year": int64(year), "avg_employees": int64(employees), "additional_hours": int64(hours),
 		"hours_worked": int64(hours), "status": "open"}
@@ -242,7 +242,7 @@ func (w *world) summary(year, hours, employees, peak int) {
 
 // links writes the codes on the wall: one for the dock that leaked, or where
 // there is none for receiving, and one for the whole site.
-func (w *world) links() {
+func (w *workplace) links() {
 	made := w.cal.at(-goLive-2, 13)
 	zone := w.in("RCV")[0]
 	if docks := w.in("DOCK-3"); len(docks) > 0 {

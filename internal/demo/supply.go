@@ -17,7 +17,7 @@ type delivery struct {
 const never = 9999
 
 // supply books what arrives on a day and looks at what must be ordered.
-func (w *world) supply(day int) {
+func (w *stock) supply(day int) {
 	for _, d := range w.deliveries {
 		if d.arrive == day {
 			w.receive(d)
@@ -39,7 +39,7 @@ func (w *world) supply(day int) {
 
 // purchase orders what will not last: fast goods every week, the others every
 // second one. What a late supplier owes goes on an order of its own.
-func (w *world) purchase(c *category, day int, all bool) {
+func (w *stock) purchase(c *category, day int, all bool) {
 	var due, owed []*line
 	for _, it := range w.items {
 		if it.cat != c || it.kind == dead || !all && it.kind != fast || it.reorderAt == 0 || it.born > day || float64(w.free(it)+it.onOrder) > trigger(it) {
@@ -75,7 +75,7 @@ func trigger(it *item) float64 {
 }
 
 // buy makes a purchase order; arrivals on weekends wait for Monday.
-func (w *world) buy(c *category, day int, lines []*line, arrive int) {
+func (w *stock) buy(c *category, day int, lines []*line, arrive int) {
 	if len(lines) == 0 {
 		return
 	}
@@ -93,7 +93,7 @@ func (w *world) buy(c *category, day int, lines []*line, arrive int) {
 }
 
 // launch brings the first stock of a new item.
-func (w *world) launch(it *item, day int) {
+func (w *stock) launch(it *item, day int) {
 	hour := w.cal.hour(6.3, 6.9)
 	at := w.cal.at(day, hour)
 	l := w.lotOf(it, day)
@@ -105,7 +105,7 @@ func (w *world) launch(it *item, day int) {
 }
 
 // lane is the staging lane used at a door on a day.
-func (w *world) lane(area string, day int) *zone {
+func (w *stock) lane(area string, day int) *zone {
 	if z := w.zones[area+"-L"+string(rune('1'+(day+goLive)%3))]; z != nil {
 		return z
 	}
@@ -114,7 +114,7 @@ func (w *world) lane(area string, day int) *zone {
 
 // receive books a delivery in and puts it away. Of today's delivery half still
 // stands in the lane.
-func (w *world) receive(d *delivery) {
+func (w *stock) receive(d *delivery) {
 	day, o := d.arrive, d.order
 	lane := w.lane("RCV", day)
 	hour := w.cal.hour(6.3, 6.8)
@@ -140,7 +140,7 @@ func (w *world) receive(d *delivery) {
 }
 
 // replenish fills pick bins from bulk before picking starts.
-func (w *world) replenish(day int) {
+func (w *stock) replenish(day int) {
 	for _, it := range w.items {
 		if it.bulk == nil || !w.cal.working(day) {
 			continue
@@ -157,7 +157,7 @@ func (w *world) replenish(day int) {
 }
 
 // correct books the small differences a day's counts and mishaps bring.
-func (w *world) correct(day int) {
+func (w *stock) correct(day int) {
 	if !w.cal.working(day) {
 		return
 	}
@@ -192,7 +192,7 @@ func (w *world) correct(day int) {
 
 // count records what was found at a level beside what the books said, and
 // returns the record.
-func (w *world) count(l *level, day int, at time.Time, variance int64) string {
+func (w *stock) count(l *level, day int, at time.Time, variance int64) string {
 	l.counted = at
 	r := store.Row{"zone_id": l.zone.id, "item_id": l.item.id, "stock_status": l.status, "counted": units(l.qty + variance), "expected": units(l.qty),
 		"variance": units(variance), "exact": variance == 0, "counted_at": stamp(at), "reason_code": "cycle_count"}
@@ -203,7 +203,7 @@ func (w *world) count(l *level, day int, at time.Time, variance int64) string {
 }
 
 // round counts a few bins a day, in which nothing is amiss.
-func (w *world) round(day int) {
+func (w *stock) round(day int) {
 	for n := range min(len(w.levels), 3) {
 		at := w.cal.at(day, 13.9+0.02*float64(n))
 		l := w.levels[(7*-day+13*n)%len(w.levels)]
@@ -214,7 +214,7 @@ func (w *world) round(day int) {
 }
 
 // hold sets goods apart: one complaint about a lot, one crushed pallet.
-func (w *world) hold(day int) {
+func (w *stock) hold(day int) {
 	reason := [2]string{}
 	for on, why := range map[int][2]string{-23: {"quarantine", "supplier_complaint"}, -9: {"damaged", "crushed_pallet"}, -4: {"hold", "customer_claim"}} {
 		if w.cal.workingBefore(on) == day {
@@ -241,7 +241,7 @@ func (w *world) hold(day int) {
 }
 
 // transfer sends fast goods to the cross-dock every other Thursday.
-func (w *world) transfer(day int) {
+func (w *stock) transfer(day int) {
 	to := w.zones["BER-X-02"]
 	if to == nil || w.cal.weekday(day) != time.Thursday || (day+goLive)%2 == 1 || day == 0 {
 		return
@@ -269,7 +269,7 @@ func (w *world) transfer(day int) {
 }
 
 // returns takes goods back every second week or so.
-func (w *world) returns(day int) {
+func (w *stock) returns(day int) {
 	if !w.cal.working(day) || !w.cal.chance(0.11) || day > -2 {
 		return
 	}

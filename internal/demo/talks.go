@@ -14,7 +14,7 @@ var topics = [...]string{"Horn and speed in the aisles", "Lifting from the floor
 
 // talks writes a talk each Monday, each time for another team, and the next
 // one, for which nobody has signed yet.
-func (w *world) talks() {
+func (w *workplace) talks() {
 	n := 0
 	for day := -history; day <= 7; day++ {
 		if w.cal.t0.AddDate(0, 0, day).Weekday() != time.Monday || day == 0 {
@@ -38,7 +38,7 @@ func (w *world) talks() {
 	}
 }
 
-func (w *world) attend(talk store.Row, p *person, day int, held time.Time) {
+func (w *workplace) attend(talk store.Row, p *person, day int, held time.Time) {
 	made := moment(talk["created_at"])
 	r := store.Row{"talk_id": talk["id"], "worker_id": p.id, "created_by": talk["leader_user_id"]}
 	if signed := held.Add(12 * time.Minute); day < 0 && signed.Before(w.cal.now) {
@@ -51,7 +51,7 @@ func (w *world) attend(talk store.Row, p *person, day int, held time.Time) {
 }
 
 // suggestions are what the operator proposed and the manager had done.
-func (w *world) suggestions() {
+func (w *workplace) suggestions() {
 	for i, title := range []string{"A mirror where aisle A meets the cross way", "Hooks for the film cutters at every packing table"} {
 		day := -40 + 22*i
 		made := w.cal.at(day, 12.5)

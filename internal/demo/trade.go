@@ -63,7 +63,7 @@ type take struct {
 	staged *level
 }
 
-func (w *world) newOrder(kind string, day int, hour float64, lines []*line) *order {
+func (w *stock) newOrder(kind string, day int, hour float64, lines []*line) *order {
 	at := w.cal.at(day, hour)
 	o := &order{id: w.cal.id(day, at), kind: kind, status: "confirmed", day: day, at: at, lines: lines, priority: 3, promised: at, pickDay: never, steps: 1}
 	for _, l := range lines {
@@ -74,7 +74,7 @@ func (w *world) newOrder(kind string, day int, hour float64, lines []*line) *ord
 }
 
 // landOf is the country of a customer's town.
-func (w *world) landOf(city string) string {
+func (w *stock) landOf(city string) string {
 	if c := w.abroad[city]; c != "" {
 		return c
 	}
@@ -87,7 +87,7 @@ func (o *order) customer(c [3]string) { o.party, o.city, o.zip = c[0], c[1], c[2
 var rhythm = [...]float64{0, 1.45, 1.15, 1.1, 1.3, 1.0, 0.25}
 
 // sell takes a day's outbound orders and sets stock aside for them.
-func (w *world) sell(day int) {
+func (w *stock) sell(day int) {
 	season := 1 + 0.25*float64(day+history)/history // business grows a little
 	n := w.cal.count(w.ordersPerDay * rhythm[w.cal.weekday(day)] * season * 0.9)
 	if day == 0 {
@@ -119,7 +119,7 @@ func (w *world) sell(day int) {
 }
 
 // fate confirms an order and reserves its goods, or lets it end early.
-func (w *world) fate(o *order, nth int) {
+func (w *stock) fate(o *order, nth int) {
 	switch {
 	case o.day >= -1 && nth%6 == 5:
 		o.status, o.steps = "draft", 0
@@ -159,7 +159,7 @@ func allocated(o *order) bool {
 }
 
 // basket draws the lines of an order.
-func (w *world) basket(day int) []*line {
+func (w *stock) basket(day int) []*line {
 	n := min(1+w.cal.count(w.lines), int(3*w.lines))
 	rash := w.cal.chance(map[bool]float64{true: 0.02, false: 0.15}[w.knowing])
 	seen := map[*item]bool{}
@@ -180,7 +180,7 @@ func (w *world) basket(day int) []*line {
 
 // draw picks an item by how it sells. Slow goods sold a little at first and
 // nothing of late.
-func (w *world) draw(day int) *item {
+func (w *stock) draw(day int) *item {
 	if day < -63 && w.cal.chance(0.16) {
 		return w.slowOne()
 	}
@@ -202,7 +202,7 @@ func (w *world) draw(day int) *item {
 }
 
 // slowOne takes the slow goods in turn.
-func (w *world) slowOne() *item {
+func (w *stock) slowOne() *item {
 	for {
 		w.slowTurn++
 		if it := w.items[w.slowTurn%len(w.items)]; it.kind == slow {
@@ -212,7 +212,7 @@ func (w *world) slowOne() *item {
 }
 
 // allocate reserves stock for a line, first expiring first.
-func (w *world) allocate(l *line) {
+func (w *stock) allocate(l *line) {
 	for _, v := range w.where(l.item) {
 		q := min(l.qty-l.allocated, v.qty-v.reserved)
 		if q == 0 {
@@ -226,7 +226,7 @@ func (w *world) allocate(l *line) {
 
 // work picks, packs and ships what is due on a day, then books what else
 // happened to stock.
-func (w *world) work(day int) {
+func (w *stock) work(day int) {
 	var due []*order
 	for _, o := range w.orders {
 		if o.pickDay == day && o.kind == "outbound" && o.status == "confirmed" {
@@ -275,7 +275,7 @@ func pace(due []*order, pickers int) float64 {
 }
 
 // fetch moves an order's goods to the staging lane, all or the first half.
-func (w *world) fetch(o *order, day int, to stage, who *duty, hour *float64, pace float64) {
+func (w *stock) fetch(o *order, day int, to stage, who *duty, hour *float64, pace float64) {
 	o.stage, o.picker = to, who.person
 	if to < begun {
 		return
@@ -301,7 +301,7 @@ func (w *world) fetch(o *order, day int, to stage, who *duty, hour *float64, pac
 }
 
 // stage moves one reservation with its goods.
-func (w *world) stage(o *order, t *take, lane *zone, day int) {
+func (w *stock) stage(o *order, t *take, lane *zone, day int) {
 	t.level.reserved -= t.qty
 	w.move(movement{day: day, at: t.picked, kind: "pick", item: t.line.item, lot: t.level.lot, from: t.level.zone, to: lane, qty: t.qty,
 		refType: "order", ref: o.id, worker: t.by.id})
@@ -310,7 +310,7 @@ func (w *world) stage(o *order, t *take, lane *zone, day int) {
 	t.line.picked += t.qty
 }
 
-func (w *world) pack(o *order, day int) {
+func (w *stock) pack(o *order, day int) {
 	for _, l := range o.lines {
 		l.packed = l.picked
 	}
@@ -318,7 +318,7 @@ func (w *world) pack(o *order, day int) {
 }
 
 // leave books an order's goods out.
-func (w *world) leave(o *order, day int, at time.Time) {
+func (w *stock) leave(o *order, day int, at time.Time) {
 	for _, l := range o.lines {
 		for _, t := range l.takes {
 			t.staged.reserved -= t.qty
@@ -385,7 +385,7 @@ func (o *order) inStage(s sums) string {
 	return "expected"
 }
 
-func (w *world) emitOrders() {
+func (w *stock) emitOrders() {
 	w.arrivals()
 	sortStable(w.orders, func(a, b *order) bool { return a.at.Before(b.at) })
 	for n, o := range w.orders {
@@ -407,7 +407,7 @@ func (w *world) emitOrders() {
 	w.emitShipments()
 }
 
-func (w *world) emitOrder(o *order, n int) {
+func (w *stock) emitOrder(o *order, n int) {
 	s := o.sums()
 	if o.done.IsZero() {
 		o.done = o.at
@@ -438,7 +438,7 @@ func (w *world) emitOrder(o *order, n int) {
 }
 
 // emitReservation writes what an order is still promised, where it lies.
-func emitReservation(w *world, o *order, t *take) {
+func emitReservation(w *stock, o *order, t *take) {
 	if o.stage == gone {
 		return
 	}
@@ -470,7 +470,7 @@ func lotNo(l *lot) string {
 }
 
 // clerk is who keyed in the nth order.
-func (w *world) clerk(n int) any {
+func (w *stock) clerk(n int) any {
 	if n%3 == 0 {
 		return nil // came through an interface
 	}

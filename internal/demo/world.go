@@ -25,14 +25,17 @@ type world struct {
 	*rota
 	drivers []*driver
 	turn    int // of nextDriver
+}
+
+// stock is the goods of a tenant and what moves them.
+type stock struct {
+	*world
 
 	items    []*item
 	draws    []float64 // running sums of the items' draw
 	slowTurn int       // of slowOne
 	byKey    map[levelKey]*level
 	levels   []*level
-
-	forms map[string][]form // checklist templates by code
 
 	orders     []*order
 	deliveries []*delivery
@@ -41,13 +44,20 @@ type world struct {
 	docked     bool // a truck stands at the door
 }
 
+// workplace is what is done for the safety of a tenant's people.
+type workplace struct {
+	*world
+
+	forms map[string][]form // checklist templates by code
+}
+
 // build makes all records of a tenant.
 func build(p profile, now time.Time) (records, error) {
 	loc, err := time.LoadLocation(p.timezone)
 	if err != nil {
 		return nil, fmt.Errorf("time zone: %w", err)
 	}
-	w := &world{profile: p, cal: newCalendar(loc, now, p.seed), rows: records{}, zones: map[string]*zone{}, byKey: map[levelKey]*level{},
+	w := &world{profile: p, cal: newCalendar(loc, now, p.seed), rows: records{}, zones: map[string]*zone{},
 		numbers: map[string]int{}}
 	w.rota = &rota{cal: w.cal, days: map[int][]*duty{}}
 	size := Sample
@@ -62,20 +72,22 @@ func build(p profile, now time.Time) (records, error) {
 	w.organisation()
 	w.staff()
 	w.layout()
-	w.assortment()
-	w.opening()
+	goods := &stock{world: w, byKey: map[levelKey]*level{}}
+	goods.assortment()
+	goods.opening()
 	for day := -history; day <= 0; day++ {
-		w.supply(day)
+		goods.supply(day)
 		if day >= -w.opened {
-			w.sell(day)
+			goods.sell(day)
 		}
-		w.work(day)
+		goods.work(day)
 	}
-	w.settle()
-	w.safety()
-	w.platform()
-	programme(w)
-	statutory(w)
+	goods.settle()
+	people := &workplace{world: w}
+	people.safety()
+	w.platform(goods.items)
+	programme(people)
+	statutory(people)
 	return w.rows, nil
 }
 

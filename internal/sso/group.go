@@ -27,7 +27,7 @@ func scanGroup(r *db.Row) Group {
 	return Group{ID: r.Text(0), Display: r.Text(1), ExternalID: r.Text(2), CreatedAt: r.Time(3), UpdatedAt: r.Time(4)}
 }
 
-func (s *Service) groupBy(tx *db.Tx, c *Connection, id string) (g Group, err error) {
+func (s Directory) groupBy(tx *db.Tx, c *Connection, id string) (g Group, err error) {
 	canonical, ok := canonicalID(id)
 	if !ok {
 		return g, noResource()
@@ -51,7 +51,7 @@ func (s *Service) groupBy(tx *db.Tx, c *Connection, id string) (g Group, err err
 }
 
 // Group returns one group with its members.
-func (s *Service) Group(ctx context.Context, c *Connection, id string) (g Group, err error) {
+func (s Directory) Group(ctx context.Context, c *Connection, id string) (g Group, err error) {
 	err = s.db.Write(ctx, everywhere, func(tx *db.Tx) (err error) {
 		g, err = s.groupBy(tx, c, id)
 		return err
@@ -61,7 +61,7 @@ func (s *Service) Group(ctx context.Context, c *Connection, id string) (g Group,
 
 // Groups lists groups, with their members where those are wanted, and how many
 // there are in all.
-func (s *Service) Groups(ctx context.Context, c *Connection, q Query, members bool) (list []Group, total int64, err error) {
+func (s Directory) Groups(ctx context.Context, c *Connection, q Query, members bool) (list []Group, total int64, err error) {
 	where, args := "", []any{c.ID}
 	if q.Attr != "" {
 		col, ok := map[string]string{"displayname": "g.display_name", "externalid": "g.external_id", "id": "CAST(g.id AS text)"}[strings.ToLower(q.Attr)]
@@ -137,7 +137,7 @@ func (g *Group) check() error {
 }
 
 // CreateGroup makes a group; its members get the role it maps to.
-func (s *Service) CreateGroup(ctx context.Context, c *Connection, g Group, who identity.Client) (Group, error) {
+func (s Directory) CreateGroup(ctx context.Context, c *Connection, g Group, who identity.Client) (Group, error) {
 	if err := g.check(); err != nil {
 		return g, err
 	}
@@ -162,7 +162,7 @@ func (s *Service) CreateGroup(ctx context.Context, c *Connection, g Group, who i
 }
 
 // ChangeGroup writes what change makes of a group.
-func (s *Service) ChangeGroup(ctx context.Context, c *Connection, id string, who identity.Client, change func(*Group) error) (Group, error) {
+func (s Directory) ChangeGroup(ctx context.Context, c *Connection, id string, who identity.Client, change func(*Group) error) (Group, error) {
 	err := s.db.Write(ctx, everywhere, func(tx *db.Tx) error {
 		was, err := s.groupBy(tx, c, id)
 		if err != nil {
@@ -194,7 +194,7 @@ func (s *Service) ChangeGroup(ctx context.Context, c *Connection, id string, who
 
 // populate makes the members exactly g's, and lets the roles of whoever came,
 // went, or sits in a renamed group follow.
-func (s *Service) populate(tx *db.Tx, c *Connection, was, g Group, who identity.Client) error {
+func (s Directory) populate(tx *db.Tx, c *Connection, was, g Group, who identity.Client) error {
 	before, after := ids(was.Members), map[string]bool{}
 	touched := map[string]bool{}
 	for _, m := range g.Members {
@@ -246,7 +246,7 @@ func ids(list []Ref) map[string]bool {
 }
 
 // DeleteGroup removes a group; the roles of its members follow.
-func (s *Service) DeleteGroup(ctx context.Context, c *Connection, id string, who identity.Client) error {
+func (s Directory) DeleteGroup(ctx context.Context, c *Connection, id string, who identity.Client) error {
 	return s.db.Write(ctx, everywhere, func(tx *db.Tx) error {
 		was, err := s.groupBy(tx, c, id)
 		if err != nil {

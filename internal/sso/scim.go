@@ -35,6 +35,13 @@ type Query struct {
 	Start, Count int
 }
 
+// Directory is what directories may do with the people and groups of their own
+// connection (RFC 7644).
+type Directory struct{ *Service }
+
+// Directory returns the side of the service that directories see.
+func (s *Service) Directory() Directory { return Directory{s} }
+
 // maxPage is how many resources one answer holds.
 const maxPage = 200
 
@@ -82,7 +89,7 @@ func scanPerson(r *db.Row) Person {
 
 func noResource() error { return fault.New(fault.NotFound, "not_found", "There is no such resource") }
 
-func (s *Service) personBy(tx *db.Tx, c *Connection, id string) (p Person, err error) {
+func (s Directory) personBy(tx *db.Tx, c *Connection, id string) (p Person, err error) {
 	canonical, ok := canonicalID(id)
 	if !ok {
 		return p, noResource()
@@ -103,7 +110,7 @@ func (s *Service) personBy(tx *db.Tx, c *Connection, id string) (p Person, err e
 }
 
 // Person returns one account of the connection.
-func (s *Service) Person(ctx context.Context, c *Connection, id string) (p Person, err error) {
+func (s Directory) Person(ctx context.Context, c *Connection, id string) (p Person, err error) {
 	err = s.db.Read(ctx, everywhere, func(tx *db.Tx) (err error) {
 		p, err = s.personBy(tx, c, id)
 		return err
@@ -116,7 +123,7 @@ var filters = map[string]string{"username": "a.user_name", "externalid": "a.exte
 	"id": "CAST(a.user_id AS text)"}
 
 // People lists accounts of the connection and how many there are in all.
-func (s *Service) People(ctx context.Context, c *Connection, q Query) (list []Person, total int64, err error) {
+func (s Directory) People(ctx context.Context, c *Connection, q Query) (list []Person, total int64, err error) {
 	where, args := "", []any{c.ID}
 	if q.Attr != "" {
 		col, ok := filters[strings.ToLower(q.Attr)]
@@ -246,7 +253,7 @@ func errTaken() error {
 // same connection made: a second one would stay open when this one is closed. An
 // account that was removed comes back for the externalId it had, and never for
 // its name, which may be somebody else's by now.
-func (s *Service) CreatePerson(ctx context.Context, c *Connection, p Person, who identity.Client) (Person, error) {
+func (s Directory) CreatePerson(ctx context.Context, c *Connection, p Person, who identity.Client) (Person, error) {
 	if err := p.complete(); err != nil {
 		return p, err
 	}
@@ -291,7 +298,7 @@ func (s *Service) CreatePerson(ctx context.Context, c *Connection, p Person, who
 	return s.Person(ctx, c, p.ID)
 }
 
-func (s *Service) provision(tx *db.Tx, c *Connection, p *Person, who identity.Client) error {
+func (s Directory) provision(tx *db.Tx, c *Connection, p *Person, who identity.Client) error {
 	u, err := s.ident.Federation.MakeFederated(tx, c.TenantID, p.Email, p.profile(), who)
 	if err != nil {
 		return err
@@ -310,7 +317,7 @@ func (s *Service) provision(tx *db.Tx, c *Connection, p *Person, who identity.Cl
 
 // ChangePerson writes what change makes of a person. Deactivation ends the
 // person's sessions at once.
-func (s *Service) ChangePerson(ctx context.Context, c *Connection, id string, who identity.Client, change func(*Person) error) (Person, error) {
+func (s Directory) ChangePerson(ctx context.Context, c *Connection, id string, who identity.Client, change func(*Person) error) (Person, error) {
 	err := s.db.Write(ctx, everywhere, func(tx *db.Tx) error {
 		was, err := s.personBy(tx, c, id)
 		if err != nil {
@@ -338,7 +345,7 @@ func (s *Service) ChangePerson(ctx context.Context, c *Connection, id string, wh
 	return s.Person(ctx, c, id)
 }
 
-func (s *Service) store(tx *db.Tx, c *Connection, was, p Person, who identity.Client) error {
+func (s Directory) store(tx *db.Tx, c *Connection, was, p Person, who identity.Client) error {
 	now := s.now()
 	tx.Queue(`UPDATE sso_accounts SET user_name = $2, external_id = $3, display_name = $4, given_name = $5, family_name = $6, active = $7, updated_at = $8 WHERE user_id = $1`,
 		[]any{p.ID, p.UserName, null(p.ExternalID), null(p.Display), null(p.Given), null(p.Family), p.Active, now}, nil)
@@ -367,7 +374,7 @@ func (s *Service) store(tx *db.Tx, c *Connection, was, p Person, who identity.Cl
 // shutOut ends a person's membership and sessions. The directory speaks for the
 // whole organisation: nobody's role is above it. The only owner stays one on
 // paper, who cannot sign in: kept says so.
-func (s *Service) shutOut(tx *db.Tx, c *Connection, userID string) (kept bool, err error) {
+func (s Directory) shutOut(tx *db.Tx, c *Connection, userID string) (kept bool, err error) {
 	kept, err = s.ident.Federation.OnlyOwner(tx, c.TenantID, userID)
 	if err == nil && !kept {
 		err = s.ident.Federation.SuspendFederated(tx, actor.Actor{Role: actor.Service}, c.TenantID, "tenant_id = $1 AND user_id = $2", c.TenantID, userID)
@@ -379,7 +386,7 @@ func (s *Service) shutOut(tx *db.Tx, c *Connection, userID string) (kept bool, e
 }
 
 // groupsOf are the groups of the last sign-in and those of SCIM.
-func (s *Service) groupsOf(tx *db.Tx, userID string) (groups []string, err error) {
+func (s Directory) groupsOf(tx *db.Tx, userID string) (groups []string, err error) {
 	err = tx.One("SELECT groups FROM sso_accounts WHERE user_id = $1", []any{userID}, func(r *db.Row) error {
 		return json.Unmarshal([]byte(r.Text(0)), &groups)
 	})
@@ -393,7 +400,7 @@ func (s *Service) groupsOf(tx *db.Tx, userID string) (groups []string, err error
 // DeletePerson closes an account for good: sessions end, the membership is
 // suspended, and SCIM neither shows it nor counts its name as taken (RFC 7644
 // section 3.6). What the person did stays theirs, and who signed in so is out.
-func (s *Service) DeletePerson(ctx context.Context, c *Connection, id string, who identity.Client) error {
+func (s Directory) DeletePerson(ctx context.Context, c *Connection, id string, who identity.Client) error {
 	return s.db.Write(ctx, everywhere, func(tx *db.Tx) error {
 		p, err := s.personBy(tx, c, id)
 		if err != nil {
@@ -423,7 +430,7 @@ func stillOwner(kept bool) map[string]any {
 
 // follow gives a person the role of their groups as they are now, where groups
 // give the roles.
-func (s *Service) follow(tx *db.Tx, c *Connection, userID string, who identity.Client) error {
+func (s Directory) follow(tx *db.Tx, c *Connection, userID string, who identity.Client) error {
 	if len(c.RoleMap) == 0 {
 		return nil
 	}
@@ -434,7 +441,7 @@ func (s *Service) follow(tx *db.Tx, c *Connection, userID string, who identity.C
 // there is none, given back where the directory took it, with the role of the
 // groups where those rule. Who is in no mapped group any more, where there is no
 // default, is out. Owners, and whom the tenant itself suspended, stay as they are.
-func (s *Service) place(tx *db.Tx, c *Connection, userID string, who identity.Client) error {
+func (s Directory) place(tx *db.Tx, c *Connection, userID string, who identity.Client) error {
 	groups, err := s.groupsOf(tx, userID)
 	if fault.Is(err, fault.NotFound) {
 		return nil

@@ -47,7 +47,7 @@ func (a *API) scimGroups(w http.ResponseWriter, c *scimCall) error {
 	if err != nil {
 		return err
 	}
-	list, total, err := a.svc.Groups(c.Context(), c.Connection, q, c.sel.holds("members"))
+	list, total, err := a.svc.Directory().Groups(c.Context(), c.Connection, q, c.sel.holds("members"))
 	if err != nil {
 		return err
 	}
@@ -63,7 +63,7 @@ func (a *API) scimCreateGroup(w http.ResponseWriter, c *scimCall) error {
 	if err := scimBody(w, c, &in); err != nil {
 		return err
 	}
-	g, err := a.svc.CreateGroup(c.Context(), c.Connection, in.group(), c.Client())
+	g, err := a.svc.Directory().CreateGroup(c.Context(), c.Connection, in.group(), c.Client())
 	if err != nil {
 		return err
 	}
@@ -73,7 +73,7 @@ func (a *API) scimCreateGroup(w http.ResponseWriter, c *scimCall) error {
 }
 
 func (a *API) scimGroup(w http.ResponseWriter, c *scimCall) error {
-	g, err := a.svc.Group(c.Context(), c.Connection, c.PathValue("id"))
+	g, err := a.svc.Directory().Group(c.Context(), c.Connection, c.PathValue("id"))
 	if err != nil {
 		return err
 	}
@@ -81,7 +81,7 @@ func (a *API) scimGroup(w http.ResponseWriter, c *scimCall) error {
 }
 
 func (a *API) changeGroup(w http.ResponseWriter, c *scimCall, change func(*sso.Group) error) error {
-	g, err := a.svc.ChangeGroup(c.Context(), c.Connection, c.PathValue("id"), c.Client(), change)
+	g, err := a.svc.Directory().ChangeGroup(c.Context(), c.Connection, c.PathValue("id"), c.Client(), change)
 	if err != nil {
 		return err
 	}
@@ -181,7 +181,7 @@ func setMembers(g *sso.Group, op string, list []member) error {
 }
 
 func (a *API) scimDeleteGroup(w http.ResponseWriter, c *scimCall) error {
-	if err := a.svc.DeleteGroup(c.Context(), c.Connection, c.PathValue("id"), c.Client()); err != nil {
+	if err := a.svc.Directory().DeleteGroup(c.Context(), c.Connection, c.PathValue("id"), c.Client()); err != nil {
 		return err
 	}
 	w.WriteHeader(http.StatusNoContent)

@@ -88,7 +88,7 @@ func (a *API) scimUsers(w http.ResponseWriter, c *scimCall) error {
 	if err != nil {
 		return err
 	}
-	list, total, err := a.svc.People(c.Context(), c.Connection, q)
+	list, total, err := a.svc.Directory().People(c.Context(), c.Connection, q)
 	if err != nil {
 		return err
 	}
@@ -104,7 +104,7 @@ func (a *API) scimCreateUser(w http.ResponseWriter, c *scimCall) error {
 	if err := scimBody(w, c, &in); err != nil {
 		return err
 	}
-	p, err := a.svc.CreatePerson(c.Context(), c.Connection, in.person(), c.Client())
+	p, err := a.svc.Directory().CreatePerson(c.Context(), c.Connection, in.person(), c.Client())
 	if err != nil {
 		return err
 	}
@@ -114,7 +114,7 @@ func (a *API) scimCreateUser(w http.ResponseWriter, c *scimCall) error {
 }
 
 func (a *API) scimUser(w http.ResponseWriter, c *scimCall) error {
-	p, err := a.svc.Person(c.Context(), c.Connection, c.PathValue("id"))
+	p, err := a.svc.Directory().Person(c.Context(), c.Connection, c.PathValue("id"))
 	if err != nil {
 		return err
 	}
@@ -133,7 +133,7 @@ func (a *API) scimPutUser(w http.ResponseWriter, c *scimCall) error {
 }
 
 func (a *API) changeUser(w http.ResponseWriter, c *scimCall, change func(*sso.Person) error) error {
-	p, err := a.svc.ChangePerson(c.Context(), c.Connection, c.PathValue("id"), c.Client(), change)
+	p, err := a.svc.Directory().ChangePerson(c.Context(), c.Connection, c.PathValue("id"), c.Client(), change)
 	if err != nil {
 		return err
 	}
@@ -209,7 +209,7 @@ func setUser(p *sso.Person, path, op string, v json.RawMessage) error {
 }
 
 func (a *API) scimDeleteUser(w http.ResponseWriter, c *scimCall) error {
-	if err := a.svc.DeletePerson(c.Context(), c.Connection, c.PathValue("id"), c.Client()); err != nil {
+	if err := a.svc.Directory().DeletePerson(c.Context(), c.Connection, c.PathValue("id"), c.Client()); err != nil {
 		return err
 	}
 	w.WriteHeader(http.StatusNoContent)
