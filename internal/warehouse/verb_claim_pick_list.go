@@ -47,8 +47,12 @@ func (w Watch) claimPickList(c *rpc.Call, in *ClaimPickListIn) (*ClaimPickListOu
 }
 
 // pickable locks a pick line and its list for the caller. An operator's own
-// lists and those of nobody are his; others are not there for him.
+// lists and those of nobody are his; others are not there for him. The order is
+// locked before them, as everybody does who takes promises back.
 func (w Watch) pickable(c *rpc.Call, id string) (line, list store.Row, err error) {
+	if err := orderOf(c, id); err != nil {
+		return nil, nil, err
+	}
 	if line, err = c.One("pick_lines", "pick_line_id", id); err != nil {
 		return nil, nil, err
 	}
@@ -63,6 +67,19 @@ func (w Watch) pickable(c *rpc.Call, id string) (line, list store.Row, err error
 		err = w.on(c).update("pick_lists", []string{text(list, "id")}, store.Row{"assigned_worker_id": c.Actor.WorkerID})
 	}
 	return line, list, err
+}
+
+// orderOf locks the order that a pick line is for.
+func orderOf(c *rpc.Call, id string) error {
+	line, err := seen(c, "pick_lines", "pick_line_id", id)
+	if err != nil || line["order_line_id"] == nil {
+		return err
+	}
+	ol, err := seen(c, "order_lines", "pick_line_id", text(line, "order_line_id"))
+	if err == nil {
+		_, err = c.One("orders", "pick_line_id", text(ol, "order_id"))
+	}
+	return err
 }
 
 // pending refuses a line that is closed.

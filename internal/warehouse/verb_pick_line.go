@@ -30,10 +30,8 @@ type PickLineOut struct {
 }
 
 func (w Watch) pickLine(c *rpc.Call, in *PickLineIn) (*PickLineOut, error) {
-	if in.To != "" {
-		if _, err := c.Lock("zones", "to_zone_id", in.To); err != nil {
-			return nil, err
-		}
+	if _, err := seen(c, "zones", "to_zone_id", in.To); err != nil {
+		return nil, err
 	}
 	line, _, err := w.pickable(c, in.LineID)
 	if err != nil {

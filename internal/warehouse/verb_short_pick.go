@@ -27,10 +27,8 @@ type ShortPickOut struct {
 // bins, for which the list gets lines of its own.
 func (w Watch) shortPick(c *rpc.Call, in *ShortPickIn) (*ShortPickOut, error) {
 	k := w.on(c)
-	if in.To != "" {
-		if _, err := c.Lock("zones", "to_zone_id", in.To); err != nil {
-			return nil, err
-		}
+	if _, err := seen(c, "zones", "to_zone_id", in.To); err != nil {
+		return nil, err
 	}
 	line, list, err := w.pickable(c, in.LineID)
 	if err != nil {

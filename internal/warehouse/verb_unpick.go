@@ -24,7 +24,7 @@ type UnpickOut struct {
 // unpick takes picked goods back to a bin, where they are free.
 func (w Watch) unpick(c *rpc.Call, in *UnpickIn) (*UnpickOut, error) {
 	k := w.on(c)
-	if _, err := c.Lock("zones", "to_zone_id", in.To); err != nil {
+	if _, err := seen(c, "zones", "to_zone_id", in.To); err != nil {
 		return nil, err
 	}
 	line, _, err := w.pickable(c, in.LineID)
