@@ -129,7 +129,7 @@ func (d *workday) sales(lot string) {
 	of := list[struct {
 		Item string `json:"item_id"`
 	}](d.t, d.k, d.manager, "lots?select=item_id&id=eq."+lot)[0].Item
-	items := list[dayItem](d.t, d.k, d.manager, "items?select=id,sku,available&status=eq.active&available=gte.30&order=sku&limit=60")
+	items := d.lasting()
 	if len(items) < 30 {
 		d.t.Fatalf("only %d items have stock", len(items))
 	}
@@ -147,6 +147,30 @@ func (d *workday) sales(lot string) {
 		d.orders = append(d.orders, order)
 		d.cities[city] = append(d.cities[city], order)
 	}
+}
+
+// lasting are items of which much is free, all of it good for long enough after
+// the orders are due, whatever day it is.
+func (d *workday) lasting() (out []dayItem) {
+	d.t.Helper()
+	type lasts struct {
+		dayItem
+		Lots []struct {
+			Expires string `json:"expires_on"`
+			Status  string
+		}
+	}
+	for _, it := range list[lasts](d.t, d.k, d.manager,
+		"items?select=id,sku,available,min_remaining_days,lots(expires_on,status)&status=eq.active&available=gte.30&order=sku&limit=200") {
+		until, fit := time.Now().UTC().AddDate(0, 0, it.MinDays+4).Format(time.DateOnly), len(out) < 60
+		for _, l := range it.Lots {
+			fit = fit && (l.Status != "released" || l.Expires == "" || l.Expires > until)
+		}
+		if fit {
+			out = append(out, it.dayItem)
+		}
+	}
+	return out
 }
 
 // firstExpiring holds each promise of the day to the rule: no lot that is free and
