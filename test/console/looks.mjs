@@ -25,6 +25,7 @@ const pages = [
   ['order', `/console/c/orders/${order.id}`],
   ['new item', '/console/c/items/new'],
   ['map', '/console/map'],
+  ['map by age', '/console/map?by=age'],
   ['imports', '/console/imports'],
   ['new import', '/console/imports/new'],
   ['everything', '/console/all'],

@@ -20,6 +20,28 @@ test('the fullest place is found on the map, and what is in it', async () => {
   });
 });
 
+test('where goods have lain longest without a movement is seen on the map', async () => {
+  const groups = await api(manager, '/v1/stock_levels?select=zone_id,since:updated_at.min()&quantity=gt.0&order=zone_id&limit=1000');
+  const since = new Map(groups.map((g) => [g.zone_id, g.since]));
+  const bins = await api(manager, '/v1/zones?select=id,code,site_id,z&kind=in.(bin,dock,staging,quarantine)&status=neq.archived&limit=1000');
+  await as(manager, async (page) => {
+    await open(page, '/console/map');
+    await settled(page);
+    await page.getByRole('button', { name: 'Days at rest' }).click();
+    await page.waitForURL(/by=age/);
+    const card = page.locator('.card', { has: page.getByRole('heading', { name: 'Longest at rest' }) });
+    await card.locator('li .bar').first().waitFor();
+    const code = await card.getByRole('button').first().innerText();
+    const first = bins.find((z) => z.code === code && since.has(z.id));
+    assert.ok(first, code);
+    const here = bins.filter((z) => z.site_id === first.site_id && since.has(z.id)).map((z) => since.get(z.id)).sort();
+    assert.equal(since.get(first.id), here[0]);
+    const days = Math.round((Date.now() - Date.parse(here[0])) / 86_400_000);
+    await card.getByRole('button', { name: code, exact: true }).click();
+    await page.getByRole('dialog', { name: code }).getByText(new RegExp(`not moved for ${days} days`)).waitFor();
+  });
+});
+
 test('on the map the arrow keys go from place to place and Enter opens one', async () => {
   await as(manager, async (page) => {
     await open(page, '/console/map');

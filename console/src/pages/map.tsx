@@ -1,9 +1,9 @@
 import { useLocation } from 'preact-iso';
 import { useState } from 'preact/hooks';
-import { supabase, want } from '../lib/client';
+import { records, supabase, want } from '../lib/client';
 import { useCatalog, usePermissions, words } from '../lib/catalog';
 import { number, percent } from '../lib/format';
-import { _ } from '../lib/i18n';
+import { _, plural } from '../lib/i18n';
 import { useQuery } from '../lib/query';
 import type { Row } from '../database';
 import { Badge, Button, Card, Empty, Head, LinkButton, Meter, Problem, Segments, Skeleton } from '../ui/basic';
@@ -12,7 +12,7 @@ import '../records.css';
 import '../work.css';
 import { Children } from '../ui/related';
 
-type Colour = 'use' | 'risk';
+type Colour = 'use' | 'risk' | 'age';
 
 interface Zone extends Row {
   code: string;
@@ -46,14 +46,28 @@ async function all(): Promise<Zone[]> {
 
 const step = (colour: Colour, v: number | null | undefined): string => {
   if (v == null) return 'un';
+  if (colour === 'age') return v >= 180 ? 'u4' : v >= 90 ? 'u3' : v >= 60 ? 'u2' : v >= 30 ? 'u1' : 'u0';
   if (colour === 'use') return v > 100 ? 'u4' : v >= 85 ? 'u3' : v >= 50 ? 'u2' : v > 0 ? 'u1' : 'u0';
   return v >= 75 ? 'u4' : v >= 50 ? 'u3' : v >= 25 ? 'u2' : v > 0 ? 'u1' : 'u0';
 };
 
 const keys: Record<Colour, [string, string][]> = {
   use: [['u0', 'empty'], ['u1', 'below 50 %'], ['u2', '50 to 85 %'], ['u3', '85 to 100 %'], ['u4', 'overfull'], ['un', 'without limit']],
+  age: [['u0', 'below 30 days'], ['u1', '30 to 60'], ['u2', '60 to 90'], ['u3', '90 to 180'], ['u4', 'half a year and more'], ['un', 'nothing in it']],
   risk: [['u0', 'none'], ['u1', 'low'], ['u2', 'medium'], ['u3', 'high'], ['u4', 'critical'], ['un', 'no score']],
 };
+
+const named: Record<Colour, [string, string]> = { use: ['Utilisation', 'Fullest'], risk: ['Risk', 'Riskiest'], age: ['Days at rest', 'Longest at rest'] };
+
+// rested is by place how many days the stock that lies there longest has not moved.
+async function rested(): Promise<Map<string, number>> {
+  const out = new Map<string, number>();
+  for (let from = 0; ; from += 1000) {
+    const rows = await want<{ zone_id: string; since: string }[]>(records('stock_levels').select('zone_id,since:updated_at.min()').gt('quantity', 0).order('zone_id').range(from, from + 999));
+    for (const r of rows) out.set(r.zone_id, Math.max(0, (Date.now() - Date.parse(r.since)) / 86_400_000));
+    if (rows.length < 1000) return out;
+  }
+}
 
 const holds = new Set(['bin', 'dock', 'staging', 'quarantine']);
 
@@ -84,7 +98,8 @@ export function MapPage() {
   const { query, route } = useLocation();
   const zones = useQuery({ queryKey: ['c', 'zones', 'all'], queryFn: all, meta: { live: true } });
   const sites = useQuery({ queryKey: ['c', 'sites', 'all'], queryFn: () => want(supabase.from('sites').select('id,name').order('name').limit(200)), enabled: !!p?.collections['sites']?.read });
-  const colour: Colour = query['by'] === 'risk' ? 'risk' : 'use';
+  const colour: Colour = query['by'] === 'risk' || query['by'] === 'age' ? query['by'] : 'use';
+  const rest = useQuery({ queryKey: ['c', 'stock_levels', 'rest'], queryFn: rested, enabled: colour === 'age' && !!p?.collections['stock_levels']?.read, meta: { live: true } });
   const scores = useQuery({
     queryKey: ['c', 'predictive_scores', 'zones'],
     queryFn: () => want(supabase.from('predictive_scores').select('entity_id,score,cluster,computed_at').eq('entity_type', 'zone').order('computed_at', { ascending: false }).limit(1000)),
@@ -106,7 +121,7 @@ export function MapPage() {
   const levels = [...new Set(here.filter((z) => holds.has(z.kind)).map((z) => z.z))].sort((a, b) => a - b);
   const level = query['z'] ?? 'all';
   const shown = here.filter((z) => holds.has(z.kind) && (level === 'all' || String(z.z) === level));
-  const value = (z: Zone) => (colour === 'use' ? z.utilization : (risk.get(z.id) ?? (z.parent_id ? risk.get(z.parent_id) : undefined) ?? null));
+  const value = (z: Zone) => (colour === 'use' ? z.utilization : colour === 'age' ? (rest.data?.get(z.id) ?? null) : (risk.get(z.id) ?? (z.parent_id ? risk.get(z.parent_id) : undefined) ?? null));
   const ranked = [...shown].sort((a, b) => (value(b) ?? -1) - (value(a) ?? -1));
   const at = here.find((z) => z.id === query['at']);
   const go = (next: Record<string, string>) => {
@@ -130,12 +145,13 @@ export function MapPage() {
         <Button onClick={() => print()}>{_('Print')}</Button>
         <LinkButton href="/console/c/zones">{_('All places')}</LinkButton>
       </Head>
+      <Problem error={scores.error ?? rest.error} />
       <div class="split">
         <Card
           flush
           title={
             <div class="row">
-              <Segments<Colour> label={_('Colour')} options={[['use', _('Utilisation')], ['risk', _('Risk')]]} at={colour} go={(v) => go({ by: v === 'risk' ? v : '' })} />
+              <Segments<Colour> label={_('Colour')} options={(['use', 'risk', 'age'] as const).map((c) => [c, _(named[c][0])])} at={colour} go={(v) => go({ by: v === 'use' ? '' : v })} />
               {counts.size > 1 ? (
                 <select class="input" style={{ inlineSize: 'auto' }} aria-label={_('Site')} value={site} onChange={(e) => go({ site: e.currentTarget.value, at: '', z: '' })}>
                   {[...counts.keys()].map((id) => (
@@ -191,14 +207,14 @@ export function MapPage() {
             </div>
           </footer>
         </Card>
-        <Card flush title={colour === 'use' ? _('Fullest') : _('Riskiest')} actions={<span class="small muted">{_('{n} places', { n: number(shown.length) })}</span>}>
+        <Card flush title={_(named[colour][1])} actions={<span class="small muted">{_('{n} places', { n: number(shown.length) })}</span>}>
           <ul class="lines">
             {ranked.slice(0, 10).map((z) => (
               <li key={z.id}>
                 <button type="button" class="link strong nobreak" onClick={() => go({ at: z.id })}>
                   {z.code}
                 </button>
-                <span class="grow">{value(z) == null ? null : <Meter value={value(z) as number} label={z.code} />}</span>
+                <span class="grow">{value(z) == null ? null : <Meter value={colour === 'age' ? Math.min(100, (value(z) as number) / 1.8) : (value(z) as number)} label={z.code} />}</span>
                 <span class="num nobreak" style={{ minInlineSize: '52px' }}>
                   {text(z)}
                 </span>
@@ -222,6 +238,7 @@ export function MapPage() {
               <Meter value={at.utilization} label={_('Filled')} />
             </div>
           ) : null}
+          {rest.data?.has(at.id) ? <p>{plural(Math.round(rest.data.get(at.id) as number), 'Something in it has not moved for {n} day', 'Something in it has not moved for {n} days')}</p> : null}
           {risk.has(at.id) ? <p>{_('Risk score {n} of 100', { n: number(risk.get(at.id) as number, 0) })}</p> : null}
           <h3>{_('What is in it')}</h3>
           {zoneCollection && catalog.get('stock_levels') && p.collections['stock_levels']?.read ? (
@@ -306,7 +323,7 @@ function Floor({ zones, all: here, colour, value, text, at, pick }: FloorProps) 
             const part = cell.w / stack.length;
             const v = value(z);
             const box = { x: X(z) + i * part, y: Y(z), width: part, height: cell.h, rx: 0.16 };
-            const name = `${z.code}, ${colour === 'use' ? _('Utilisation') : _('Risk')} ${text(z)}`;
+            const name = `${z.code}, ${_(named[colour][0])} ${text(z)}`;
             return (
               <g key={z.id}>
                 <rect {...box} id={`cell-${z.id}`} class={`cell ${step(colour, v)} ${z.id === at ? 'at' : ''}`} role="button" tabindex={z.id === focus ? 0 : -1} aria-label={name} onClick={() => pick(z)} onKeyDown={(e) => keys(e, z)}>

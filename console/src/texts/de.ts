@@ -234,4 +234,6 @@ export const de: Record<string, string> = {
   'ends at once': 'endet sofort', 'holds for an hour': 'gilt noch eine Stunde', 'holds for a day': 'gilt noch einen Tag',
   'holds for a week': 'gilt noch eine Woche', 'holds for 30 days': 'gilt noch 30 Tage', 'Retiring': 'Läuft aus', 'Revoked': 'Beendet',
   'Expired': 'Abgelaufen', 'Stock age': 'Alter des Bestands', 'Age of the stock in it': 'Alter des Bestands darin', 'Oldest': 'Am ältesten',
+  'Days at rest': 'Tage in Ruhe', 'Longest at rest': 'Am längsten in Ruhe', 'below 30 days': 'unter 30 Tagen', '30 to 60': '30 bis 60', '60 to 90': '60 bis 90', '90 to 180': '90 bis 180', 'half a year and more': 'ein halbes Jahr und mehr', 'nothing in it': 'nichts darin',
+  'Something in it has not moved for {n} day': 'Etwas darin hat sich seit {n} Tag nicht bewegt', 'Something in it has not moved for {n} days': 'Etwas darin hat sich seit {n} Tagen nicht bewegt',
 };
