@@ -142,3 +142,15 @@ func TestCursorsAreHeldToTheirList(t *testing.T) {
 		}
 	})
 }
+
+// Groups are read in the order asked for, by what they are grouped by or by a sum.
+func TestGroupsInOrder(t *testing.T) {
+	testkit.Run(t, func(t *testing.T, k *testkit.Kit) {
+		for _, order := range []string{"zone_id", "zone_id.desc", "sum.desc"} {
+			r := k.Get("manager@north.example", "/v1/stock_levels?select=zone_id,quantity.sum()&order="+order+"&limit=3")
+			if r.Status != 200 || r.Header.Get("Server-Timing") != "" {
+				t.Errorf("%s: %d %v %s", order, r.Status, r.Header, r.Body)
+			}
+		}
+	})
+}
