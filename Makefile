@@ -82,7 +82,7 @@ contract: build ## the OpenAPI document under the recommended rules of two linte
 	bin/pgtest -- bin/e2e -server bin/holdfast -- test/lint/run
 
 agree: export HOLDFAST_AGREE_ROUNDS = 20000
-agree: ## 20,000 random requests over the catalog, and as many over odd documents, answered alike by both engines
+agree: ## 20,000 random requests, as many over odd documents, as many writes, and 2,000 walks through lists, alike on both engines
 	$(GO) build -o bin/pgtest ./internal/testkit/pgtest/cmd/pgtest
 	bin/pgtest -- $(GO) test -timeout 60m -run '^TestEnginesAgree' ./internal/store
 

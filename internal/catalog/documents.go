@@ -50,6 +50,19 @@ type incidentEntity struct {
 	Role string `json:"role,omitempty" oneof:"injured involved source witness" doc:"Its part in what happened."`
 }
 
+type attachment struct {
+	Name string `json:"name" doc:"Name of the file, or of what it shows."`
+	URL  string `json:"url,omitempty" doc:"Where it is kept."`
+	Note string `json:"note,omitempty" doc:"What is to be said of it."`
+}
+
+type evidence struct {
+	Kind    string `json:"kind" oneof:"note photo document measurement" doc:"What it is."`
+	Text    string `json:"text,omitempty" doc:"What was done or found."`
+	URL     string `json:"url,omitempty" doc:"Where a document is kept."`
+	PhotoID string `json:"photo_id,omitempty" format:"uuid" doc:"A photo of the incident or inspection."`
+}
+
 type rootCause struct {
 	Method string   `json:"method" oneof:"5whys fishbone tree" doc:"How it was found."`
 	Layer  string   `json:"layer" oneof:"immediate underlying organisational" doc:"How deep it lies."`
